@@ -1,0 +1,26 @@
+/*
+ * hash.h
+ *		XXH3-64 as stepadv's one hash of identities.
+ *
+ * Hashes are stored in users' tables, so they must be the same on every
+ * machine and in every version: XXH3-64 is frozen since xxHash 0.8.0, reads its
+ * input as little-endian, and its value is taken as a bigint's bits.
+ */
+#ifndef STEPADV_HASH_H
+#define STEPADV_HASH_H
+
+/* Inlined: short inputs are hashed in a few nanoseconds, no library to link. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#if XXH_VERSION_NUMBER < 800
+#error "stepadv needs xxHash 0.8.0 or later, whose XXH3 is stable"
+#endif
+
+static inline int64
+hash_bytes_64(const void *bytes, size_t length)
+{
+	return (int64) XXH3_64bits(bytes, length);
+}
+
+#endif							/* STEPADV_HASH_H */

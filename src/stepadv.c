@@ -1,0 +1,12 @@
+/*
+ * stepadv.c
+ *		The loadable module.
+ *
+ * Rollout analytics for PostgreSQL: a group of rollouts is a value
+ * (group.h), estimators are functions of it (estimator.h).
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+
+PG_MODULE_MAGIC;

@@ -1,0 +1,138 @@
+# Shell functions for throw-away work: build, stage, a private cluster.
+# Sourced by check.sh, demo.sh and the benchmark; needs bash.
+#
+#   prepare NAME [make arguments]   build a copy of the tree under build/NAME and
+#                                   stage it; sets $work (removed at exit), $stage
+#   start_cluster [conf lines]      initdb and start, socket in $work; exports PGHOST …
+#   as_user CMD …                   run without root rights (the server insists)
+#
+# Nothing outlives the script: the exit trap stops the server by its own pid
+# file and removes $work, also after Ctrl-C.
+
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+pg_config=${PG_CONFIG:-pg_config}
+work=
+cluster_started=
+
+if [ "$(id -u)" = 0 ]; then
+	test_user=$(getent passwd postgres >/dev/null && echo postgres || echo nobody)
+	as_user() { runuser -u "$test_user" -- "$@"; }
+else
+	test_user=$(id -un)
+	as_user() { "$@"; }
+fi
+
+clean_up()
+{
+	local status=$?
+
+	trap - EXIT INT TERM HUP
+	[ -z "$cluster_started" ] || stop_cluster || true
+	[ -z "$work" ] || rm -rf "$work"
+	exit "$status"
+}
+
+stop_cluster()
+{
+	as_user "$bindir/pg_ctl" -D "$work/data" -m immediate -w stop >/dev/null 2>&1
+	cluster_started=
+}
+
+# Copy what the build needs, keeping times, so that a second run compiles only
+# what changed; the user's own tree stays as it is.
+sync_tree()
+{
+	local tree=$1 file
+
+	mkdir -p "$tree"
+	(cd "$top" && find Makefile stepadv.control src sql test expected -type f \
+		! -name '*.o' ! -name '*.bc' ! -name 'stepadv--?.?.?.sql' -print0) |
+		while IFS= read -r -d '' file; do
+			mkdir -p "$tree/$(dirname "$file")"
+			cmp -s "$top/$file" "$tree/$file" || cp -p "$top/$file" "$tree/$file"
+		done
+	# Forget what the tree no longer has.
+	(cd "$tree" && find src sql test expected -type f ! -name '*.o' ! -name '*.bc' \
+		! -name 'stepadv--?.?.?.sql' -print0) |
+		while IFS= read -r -d '' file; do
+			[ -e "$top/$file" ] || rm -f "$tree/$file" "$tree/${file%.c}.o" "$tree/${file%.c}.bc"
+		done
+}
+
+prepare()
+{
+	local name=$1
+	shift
+
+	trap clean_up EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
+
+	bindir=$("$pg_config" --bindir)
+	tree=$top/build/$name
+	sync_tree "$tree"
+	# A build with other flags must not reuse the objects of this one.
+	if [ "$(cat "$tree/.flags" 2>/dev/null)" != "$("$pg_config" --version) $*" ]; then
+		find "$tree/src" \( -name '*.o' -o -name '*.bc' \) -delete
+		echo "$("$pg_config" --version) $*" >"$tree/.flags"
+	fi
+	make -s -C "$tree" -j"$(nproc)" PG_CONFIG="$pg_config" with_llvm=no "$@" >"$tree/build.log" 2>&1 ||
+		{ cat "$tree/build.log" >&2; echo "stepadv: the build failed" >&2; exit 2; }
+
+	work=$(mktemp -d "${TMPDIR:-/tmp}/stepadv.XXXXXX")
+	stage=$work/stage
+	make -s -C "$tree" PG_CONFIG="$pg_config" with_llvm=no "$@" install DESTDIR="$stage" >>"$tree/build.log" 2>&1 ||
+		{ cat "$tree/build.log" >&2; echo "stepadv: staging failed" >&2; exit 2; }
+	chmod 755 "$work"
+	make_server_see_stage
+	[ "$(id -u)" != 0 ] || chown -R "$test_user" "$work"
+	cd "$work"
+}
+
+# How a server can be made to read an extension that is not installed differs:
+# Debian patches in extension_destdir, 18 has two paths, any other server gets
+# a private copy of itself, which finds its files relative to its binary.
+make_server_see_stage()
+{
+	local sharedir pkglibdir
+
+	conf=$work/stage.conf
+	sharedir=$("$pg_config" --sharedir)
+	pkglibdir=$("$pg_config" --pkglibdir)
+	if [ -z "${STEPADV_COPY_SERVER:-}" ] && grep -q extension_destdir "$bindir/postgres"; then
+		echo "extension_destdir = '$stage'" >"$conf"
+	elif [ -z "${STEPADV_COPY_SERVER:-}" ] && grep -q extension_control_path "$bindir/postgres"; then
+		echo "extension_control_path = '$stage$sharedir:\$system'" >"$conf"
+		echo "dynamic_library_path = '$stage$pkglibdir:\$libdir'" >>"$conf"
+	else
+		: >"$conf"
+		mkdir -p "$stage$bindir" "$stage$sharedir" "$stage$pkglibdir"
+		cp -a "$bindir/." "$stage$bindir/"
+		cp -an "$sharedir/." "$stage$sharedir/"
+		cp -an "$pkglibdir/." "$stage$pkglibdir/"
+		bindir=$stage$bindir
+	fi
+}
+
+start_cluster()
+{
+	export PGHOST=$work/socket PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
+	unset PGSERVICE PGPASSWORD PGOPTIONS
+	mkdir "$PGHOST"
+	[ "$(id -u)" != 0 ] || chown "$test_user" "$PGHOST"
+	as_user "$bindir/initdb" -D "$work/data" -U postgres -A trust -E UTF8 --no-locale -N >"$work/initdb.log" 2>&1 ||
+		{ cat "$work/initdb.log" >&2; exit 2; }
+	{
+		cat "$conf"
+		echo "listen_addresses = ''"
+		echo "unix_socket_directories = '$PGHOST'"
+		echo "fsync = off"
+		printf '%s\n' "$@"
+	} >"$work/more.conf"
+	as_user sh -c "cat '$work/more.conf' >>'$work/data/postgresql.conf'"
+	cluster_started=yes
+	as_user "$bindir/pg_ctl" -D "$work/data" -l "$work/server.log" -w start >/dev/null ||
+		{ cat "$work/server.log" >&2; exit 2; }
+}

@@ -1,0 +1,97 @@
+#!/bin/sh
+# Installs what is missing, when root or password-less sudo allows; otherwise
+# prints the command to run and fails.  Usage: deps.sh build|test|demo
+# Debian and Ubuntu.  Elsewhere: any PostgreSQL 14+ with PGXS, xxHash >= 0.8.
+set -eu
+
+want=${1:-build}
+pg_config=${PG_CONFIG:-pg_config}
+
+has_pgxs()
+{
+	pgxs=$("$pg_config" --pgxs 2>/dev/null) && [ -f "$pgxs" ]
+}
+
+has_server()
+{
+	bindir=$("$pg_config" --bindir 2>/dev/null) && [ -x "$bindir/initdb" ] && [ -x "$bindir/postgres" ]
+}
+
+has_header()
+{
+	echo "#include <$1>" | ${CC:-cc} -E -x c - >/dev/null 2>&1
+}
+
+# Major version of the distribution's own PostgreSQL, e.g. 15 from "15+248".
+distro_major()
+{
+	apt-cache policy postgresql 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9][0-9]*\).*/\1/p'
+}
+
+missing_packages()
+{
+	if has_pgxs; then
+		major=$("$pg_config" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')
+	else
+		major=$(distro_major)
+		# Before the first `apt-get update` a new machine knows no package.
+		echo "postgresql-server-dev-${major:-all}"
+	fi
+	has_server || echo "postgresql-${major:-all}"
+	has_header xxhash.h || echo libxxhash-dev
+	command -v "${CC:-cc}" >/dev/null || echo gcc
+	case $want in
+		test|demo)
+			command -v psql >/dev/null || echo "postgresql-client-${major:-all}"
+			# A test cluster must not run as root.
+			[ "$(id -u)" != 0 ] || command -v runuser >/dev/null || echo util-linux
+			;;
+	esac
+	case $want in
+		test)
+			perl -MIPC::Run -e 1 2>/dev/null || echo libipc-run-perl
+			command -v prove >/dev/null || echo perl
+			;;
+		demo)
+			command -v dot >/dev/null || echo graphviz
+			;;
+	esac
+}
+
+if [ -z "$(missing_packages)" ]; then
+	exit 0
+fi
+
+if ! command -v apt-get >/dev/null; then
+	echo "stepadv: missing: $(missing_packages | tr '\n' ' ')(names of the Debian packages)" >&2
+	exit 1
+fi
+
+if [ "$(id -u)" = 0 ]; then
+	sudo=
+elif sudo -n true 2>/dev/null; then
+	sudo='sudo -n'
+else
+	echo "stepadv: packages are missing; run" >&2
+	echo "    sudo apt-get update && sudo apt-get install -y $(missing_packages | tr '\n' ' ')" >&2
+	exit 1
+fi
+
+echo "stepadv: installing $(missing_packages | tr '\n' ' ')"
+$sudo apt-get update -qq
+# Postgres packages would create and start a cluster of their own: not wanted here.
+export DEBIAN_FRONTEND=noninteractive
+if [ -z "$(command -v pg_createcluster || true)" ]; then
+	$sudo mkdir -p /etc/postgresql-common
+	[ -e /etc/postgresql-common/createcluster.conf ] ||
+		echo 'create_main_cluster = false' | $sudo tee /etc/postgresql-common/createcluster.conf >/dev/null
+fi
+$sudo apt-get install -y -qq --no-install-recommends $(missing_packages) >/dev/null
+if [ -n "$(missing_packages)" ]; then
+	# The first round may only now know the version it installed.
+	$sudo apt-get install -y -qq --no-install-recommends $(missing_packages) >/dev/null
+fi
+if [ -n "$(missing_packages)" ]; then
+	echo "stepadv: still missing after the installation: $(missing_packages | tr '\n' ' ')" >&2
+	exit 1
+fi
