@@ -40,6 +40,8 @@ run()
 	if [ "$status" != 0 ]; then
 		cat "$work/out.log"
 		find "$work" -name '*.diffs' -exec cat {} + || true
+		# Kept for the developer who has to look at them.
+		rm -rf "$top/build/results" && cp -r "$work/results" "$top/build/results" 2>/dev/null || true
 	else
 		grep -E '^(test |ok |not ok |All |# All|    ok|test/t/)' "$work/out.log" | grep -vE '^ok [0-9]+ - .* - ' | tail -n 60 || true
 	fi
@@ -70,7 +72,7 @@ if wants isolation && [ -n "$(all_of specs spec)" ]; then
 		--temp-instance=tmp_isolation --temp-config=temp.conf --no-locale --encoding=UTF8 \
 		--load-extension=stepadv --dbname=isolation_regression $(all_of specs spec)
 fi
-if wants tap; then
+if wants tap && [ -n "$(all_of t pl)" ]; then
 	export TEMP_CONFIG=$work/temp.conf TESTDATADIR=$work/tap TESTLOGDIR=$work/tap
 	export PG_REGRESS=$pgxs_dir/test/regress/pg_regress PERL5LIB=$pgxs_dir/test/perl:${PERL5LIB:-}
 	export PATH=$bindir:$PATH

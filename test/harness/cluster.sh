@@ -46,7 +46,7 @@ sync_tree()
 {
 	local tree=$1 file
 
-	mkdir -p "$tree"
+	mkdir -p "$tree/src" "$tree/sql" "$tree/test" "$tree/expected"
 	(cd "$top" && find Makefile stepadv.control src sql test expected -type f \
 		! -name '*.o' ! -name '*.bc' ! -name 'stepadv--?.?.?.sql' -print0) |
 		while IFS= read -r -d '' file; do
