@@ -22,6 +22,7 @@
 --   \set ECHO none
 --   \i test/sim/simulator.sql
 --   \set ECHO all
+-- SET jit = off before using it: the planner thinks that these queries are costly.
 
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS sim CASCADE;
@@ -307,7 +308,7 @@ COMMENT ON FUNCTION sim.simulate(integer, integer, bigint, integer, integer, int
 -- The rollouts as an unlogged table, numbered, for benchmarks and big tests.
 CREATE FUNCTION sim.steps_table(name text, groups integer, rollouts integer DEFAULT 8,
 	seed bigint DEFAULT 1, tasks integer DEFAULT 8) RETURNS bigint
-LANGUAGE plpgsql AS
+LANGUAGE plpgsql SET jit = off AS
 $$
 DECLARE
 	n bigint;
