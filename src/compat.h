@@ -14,4 +14,22 @@
 #include "varatt.h"
 #endif
 
+/*
+ * The JSON parser's callbacks return nothing up to 15 and a status from 16 on;
+ * its lexer lives on the caller's stack from 17 on.
+ */
+#if PG_VERSION_NUM >= 160000
+#define JSON_CALLBACK JsonParseErrorType
+#define JSON_CALLBACK_RETURN return JSON_SUCCESS
+#else
+#define JSON_CALLBACK void
+#define JSON_CALLBACK_RETURN return
+#endif
+
+#if PG_VERSION_NUM >= 170000
+#define make_json_lexer(json, need_escapes) makeJsonLexContext(NULL, json, need_escapes)
+#else
+#define make_json_lexer(json, need_escapes) makeJsonLexContext(json, need_escapes)
+#endif
+
 #endif							/* STEPADV_COMPAT_H */

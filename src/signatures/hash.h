@@ -23,4 +23,14 @@ hash_bytes_64(const void *bytes, size_t length)
 	return (int64) XXH3_64bits(bytes, length);
 }
 
+/* A chain link: the hash of a number on top of a hash. */
+static inline int64
+hash_int64_onto(int64 number, int64 seed)
+{
+#ifdef WORDS_BIGENDIAN
+	number = (int64) __builtin_bswap64((uint64) number);
+#endif
+	return (int64) XXH3_64bits_withSeed(&number, sizeof(number), (XXH64_hash_t) seed);
+}
+
 #endif							/* STEPADV_HASH_H */

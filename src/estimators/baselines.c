@@ -1,0 +1,127 @@
+/*
+ * baselines.c
+ *		reinforce, rloo, grpo: trajectory-level advantages, one per rollout,
+ *		repeated on its steps; and GRPO over step rewards.
+ *
+ * R_i is the undiscounted return of rollout i.
+ *
+ *	reinforce	R_i; to_go: the discounted return from the step on
+ *	rloo		R_i - mean of the other rollouts' R
+ *	grpo		(R_i - mean R) / (sd R + epsilon), sd with ddof 1
+ *	grpo(step_rewards => true)
+ *				the same normaliser over the discounted returns of steps, pooled
+ *				over the group or over the steps of equal rank
+ */
+#include "postgres.h"
+
+#include "estimator.h"
+#include "estimators/normalise.h"
+#include "estimators/returns.h"
+
+/* ----------
+ * reinforce
+ * ----------
+ */
+
+static const Parameter reinforce_parameters[] = {GAMMA_PARAMETER, FLAG_PARAMETER("to_go")};
+static const ColumnType reinforce_columns[] = {COLUMN_FLOAT8, COLUMN_FLOAT8};
+
+static void
+reinforce_estimate(const Group *group, const RolloutFacts *facts,
+				   const ParameterValue *parameters, EstimateColumn *columns)
+{
+	double	   *returns = columns[0].number;
+	double	   *advantage = columns[1].number;
+
+	discounted_returns(group, parameters[0].number, returns);
+	if (parameters[1].flag)
+		memcpy(advantage, returns, group->n_steps * sizeof(double));
+	else
+		broadcast_to_steps(group, facts->total, advantage);
+}
+
+STEPADV_ESTIMATOR(reinforce, reinforce_parameters, reinforce_columns, reinforce_estimate)
+
+/* ----------
+ * rloo, grpo
+ * ----------
+ */
+
+/* How often a rollout counts in the statistics of its group. */
+static uint32 *
+rollout_weights(const Group *group, const RolloutFacts *facts, bool by_step)
+{
+	uint32	   *weight = ALLOCATE_ARRAY(uint32, group->n_rollouts);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		weight[r] = !facts->judged[r] ? 0 : by_step ? group->n_rollout_steps[r] : 1;
+	return weight;
+}
+
+/* return, baseline, advantage by rollout, repeated on its steps. */
+static void
+normalise_rollouts(const Group *group, const RolloutFacts *facts, bool by_step,
+				   const NormaliseOptions *options, EstimateColumn *columns)
+{
+	double	   *advantage = ALLOCATE_ARRAY(double, group->n_rollouts);
+	double	   *baseline = ALLOCATE_ARRAY(double, group->n_rollouts);
+
+	normalise(facts->total, rollout_weights(group, facts, by_step), NULL,
+			  group->n_rollouts, 1, options, advantage, baseline);
+	broadcast_to_steps(group, facts->total, columns[0].number);
+	broadcast_to_steps(group, baseline, columns[1].number);
+	broadcast_to_steps(group, advantage, columns[2].number);
+}
+
+static const ColumnType baseline_columns[] = {COLUMN_FLOAT8, COLUMN_FLOAT8, COLUMN_FLOAT8};
+static const Parameter rloo_parameters[] = {SINGLETON_PARAMETER};
+
+static void
+rloo_estimate(const Group *group, const RolloutFacts *facts,
+			  const ParameterValue *parameters, EstimateColumn *columns)
+{
+	NormaliseOptions options = {NORMALISE_LEAVE_ONE_OUT, 0, parameters[0].choice};
+
+	normalise_rollouts(group, facts, false, &options, columns);
+}
+
+STEPADV_ESTIMATOR(rloo, rloo_parameters, baseline_columns, rloo_estimate)
+
+static const Parameter grpo_parameters[] = {
+	NORMALISE_PARAMETER, EPSILON_PARAMETER, SINGLETON_PARAMETER, WEIGHTING_PARAMETER,
+	FLAG_PARAMETER("step_rewards"), GAMMA_PARAMETER, CHOICE_PARAMETER("pool", "group", "step")
+};
+
+/* Returns of steps against those of the whole group, or of the same rank. */
+static void
+normalise_steps(const Group *group, const RolloutFacts *facts, double gamma, bool by_rank,
+				const NormaliseOptions *options, EstimateColumn *columns)
+{
+	int32	   *set = ALLOCATE_ARRAY(int32, group->n_steps);
+	uint32		n_sets = 1;
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		if (by_rank)
+			n_sets = Max(n_sets, group->n_rollout_steps[r]);
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+			set[i] = !facts->judged[r] ? NO_SET : by_rank ? (int32) (i - group->first_step[r]) : 0;
+	}
+	discounted_returns(group, gamma, columns[0].number);
+	normalise(columns[0].number, NULL, set, group->n_steps, n_sets, options,
+			  columns[2].number, columns[1].number);
+}
+
+static void
+grpo_estimate(const Group *group, const RolloutFacts *facts,
+			  const ParameterValue *parameters, EstimateColumn *columns)
+{
+	NormaliseOptions options = {parameters[0].choice, parameters[1].number, parameters[2].choice};
+
+	if (parameters[4].flag)
+		normalise_steps(group, facts, parameters[5].number, parameters[6].choice == 1, &options, columns);
+	else
+		normalise_rollouts(group, facts, parameters[3].choice == 1, &options, columns);
+}
+
+STEPADV_ESTIMATOR(grpo, grpo_parameters, baseline_columns, grpo_estimate)

@@ -1,0 +1,45 @@
+/*
+ * normalise.h
+ *		Group-relative normalisation, as every critic-free method uses it.
+ */
+#ifndef STEPADV_NORMALISE_H
+#define STEPADV_NORMALISE_H
+
+/* In the order of NORMALISE_PARAMETER's choices; the last is for RLOO. */
+typedef enum Normalisation
+{
+	NORMALISE_STD,				/* (x - mean) / (sd + epsilon), ddof 1 */
+	NORMALISE_MEAN,				/* x - mean */
+	NORMALISE_NONE,				/* x */
+	NORMALISE_LEAVE_ONE_OUT		/* x - mean of the others */
+} Normalisation;
+
+/* In the order of SINGLETON_PARAMETER's choices. */
+typedef enum Singleton
+{
+	SINGLETON_ZERO,
+	SINGLETON_RAW				/* as if mean 0 and sd 1 */
+} Singleton;
+
+typedef struct NormaliseOptions
+{
+	Normalisation normalisation;
+	double		epsilon;
+	Singleton	singleton;
+} NormaliseOptions;
+
+/* Members with this set number belong to none: left out, and not written. */
+#define NO_SET (-1)
+
+/*
+ * result[i] = x[i] normalised within its set.  `set` gives each member a set
+ * number below n_sets or NO_SET (NULL: all are in set 0); `weight` counts a
+ * member as that many (NULL: as one).  If all x of a set are equal the result
+ * is exactly 0, not noise divided by epsilon.  `baseline`, if not NULL, receives
+ * what was subtracted.
+ */
+extern void normalise(const double *x, const uint32 *weight, const int32 *set,
+					  uint32 n, uint32 n_sets, const NormaliseOptions *options,
+					  double *result, double *baseline);
+
+#endif							/* STEPADV_NORMALISE_H */

@@ -1,0 +1,47 @@
+/*
+ * returns.c
+ *		returns: the discounted return of every step.
+ *
+ * G_t = r_t + gamma * G_{t+1}, G = 0 after the last stored step.  Only the order
+ * of step_no counts.  A reward that was never received is 0; the reward of the
+ * rollout's own row is part of the last step's.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "estimator.h"
+#include "estimators/returns.h"
+
+void
+discounted_returns(const Group *group, double gamma, double *returns)
+{
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		double		next = 0;
+
+		for (uint32 i = group->first_step[r + 1]; i-- > group->first_step[r];)
+			next = returns[i] = step_reward(group, r, i) + gamma * next;
+	}
+	CHECK_FOR_INTERRUPTS();
+}
+
+void
+broadcast_to_steps(const Group *group, const double *by_rollout, double *by_step)
+{
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+			by_step[i] = by_rollout[r];
+}
+
+static const Parameter returns_parameters[] = {GAMMA_PARAMETER};
+static const ColumnType returns_columns[] = {COLUMN_FLOAT8};
+
+static void
+returns_estimate(const Group *group, const RolloutFacts *facts,
+				 const ParameterValue *parameters, EstimateColumn *columns)
+{
+	discounted_returns(group, parameters[0].number, columns[0].number);
+}
+
+STEPADV_ESTIMATOR(returns, returns_parameters, returns_columns, returns_estimate)

@@ -1,0 +1,28 @@
+/*
+ * returns.h
+ *		Discounted returns.
+ */
+#ifndef STEPADV_RETURNS_H
+#define STEPADV_RETURNS_H
+
+#include "group.h"
+
+/* The reward of a step: none is 0, a rollout's own outcome adds to its last. */
+static inline double
+step_reward(const Group *group, uint32 rollout, uint32 step)
+{
+	double		reward = isnan(group->reward[step]) ? 0 : group->reward[step];
+
+	if (group->outcome != NULL && step + 1 == group->first_step[rollout + 1] &&
+		!isnan(group->outcome[rollout]))
+		reward += group->outcome[rollout];
+	return reward;
+}
+
+/* G_t = r_t + gamma G_{t+1} for every step of the group. */
+extern void discounted_returns(const Group *group, double gamma, double *returns);
+
+/* One value per rollout, repeated on its steps. */
+extern void broadcast_to_steps(const Group *group, const double *by_rollout, double *by_step);
+
+#endif							/* STEPADV_RETURNS_H */

@@ -1,0 +1,38 @@
+/*
+ * sum.h
+ *		Compensated summation (Neumaier's variant of Kahan's).
+ *
+ * The error of the sum is that of one rounding, however many terms there are
+ * and however they cancel.
+ */
+#ifndef STEPADV_SUM_H
+#define STEPADV_SUM_H
+
+#include <math.h>
+
+typedef struct Sum
+{
+	double		high;
+	double		low;			/* what rounding took from high */
+} Sum;
+
+static inline void
+sum_add(Sum *sum, double x)
+{
+	double		high = sum->high + x;
+
+	if (fabs(sum->high) >= fabs(x))
+		sum->low += (sum->high - high) + x;
+	else
+		sum->low += (x - high) + sum->high;
+	sum->high = high;
+}
+
+/* After an overflow the compensation is NaN, the infinity says what happened. */
+static inline double
+sum_value(const Sum *sum)
+{
+	return isfinite(sum->high) ? sum->high + sum->low : sum->high;
+}
+
+#endif							/* STEPADV_SUM_H */
