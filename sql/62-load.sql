@@ -22,8 +22,6 @@ DECLARE
 	pair CONSTANT text := E'\x01';
 	parts text;
 	j jsonb;
-	fields CONSTANT text[] := '{group_id,rollout_id,step_no,turn,observation,next_observation,action,tool,args,ok,reward,turn_reward,value,cost,prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,outcome,success,terminal,truncated,policy_version,model,channel,curation,started_at,ended_at,meta}';
-	field text;
 	detail text;
 BEGIN
 	nul_replaced := 0;
@@ -44,24 +42,37 @@ BEGIN
 		END IF;
 
 		-- The types that matter, before a cast would take "1" for 1 or 1 for true.
-		SELECT CASE WHEN t.kind IN ('null', 'missing') THEN format('%s must be given', f.name)
-			ELSE format('%s must be %s, not %s', f.name, CASE f.kinds[1] WHEN 'array' THEN 'an array' ELSE 'a ' || f.kinds[1] END, t.kind) END INTO problem
-		FROM (VALUES
-			('group_id', '{string,number}'::text[], true), ('rollout_id', '{string,number}', true),
-			('step_no', '{number}', false), ('turn', '{number}', false),
-			('ok', '{boolean}', false), ('success', '{boolean}', false), ('truncated', '{boolean}', false),
-			('reward', '{number}', false), ('outcome', '{number}', false), ('turn_reward', '{number}', false),
-			('value', '{number}', false), ('cost', '{number}', false),
-			('tool', '{string}', false), ('model', '{string}', false), ('policy_version', '{string,number}', false),
-			('channel', '{string}', false), ('curation', '{string}', false),
-			('started_at', '{string}', false), ('ended_at', '{string}', false),
-			('prompt_token_ids', '{array}', false), ('response_token_ids', '{array}', false),
-			('response_mask', '{array}', false), ('rollout_logprobs', '{array}', false)
-		) f(name, kinds, required), LATERAL (SELECT coalesce(jsonb_typeof(j -> f.name), 'missing') AS kind) t
-		WHERE CASE WHEN t.kind IN ('null', 'missing') THEN f.required ELSE t.kind <> ALL (f.kinds) END
-		LIMIT 1;
-		IF problem IS NOT NULL THEN
-			RETURN;
+		-- Constants are written out where they are used: a variable would be
+		-- parsed anew for every line.
+		IF NOT coalesce(jsonb_path_match(j, $path$($.group_id.type() == "string" || $.group_id.type() == "number") && ($.rollout_id.type() == "string" || $.rollout_id.type() == "number")
+		&& !($.step_no.type() != "number" && $.step_no.type() != "null") && !($.turn.type() != "number" && $.turn.type() != "null") && !($.reward.type() != "number" && $.reward.type() != "null")
+		&& !($.outcome.type() != "number" && $.outcome.type() != "null") && !($.turn_reward.type() != "number" && $.turn_reward.type() != "null") && !($.value.type() != "number" && $.value.type() != "null")
+		&& !($.cost.type() != "number" && $.cost.type() != "null")
+		&& !($.ok.type() != "boolean" && $.ok.type() != "null") && !($.success.type() != "boolean" && $.success.type() != "null") && !($.truncated.type() != "boolean" && $.truncated.type() != "null")
+		&& !($.tool.type() != "string" && $.tool.type() != "null") && !($.model.type() != "string" && $.model.type() != "null") && !($.channel.type() != "string" && $.channel.type() != "null")
+		&& !($.curation.type() != "string" && $.curation.type() != "null") && !($.started_at.type() != "string" && $.started_at.type() != "null") && !($.ended_at.type() != "string" && $.ended_at.type() != "null")
+		&& !($.prompt_token_ids.type() != "array" && $.prompt_token_ids.type() != "null") && !($.response_token_ids.type() != "array" && $.response_token_ids.type() != "null") && !($.response_mask.type() != "array" && $.response_mask.type() != "null")
+		&& !($.rollout_logprobs.type() != "array" && $.rollout_logprobs.type() != "null")
+		&& !($.policy_version.type() != "string" && $.policy_version.type() != "number" && $.policy_version.type() != "null")$path$::jsonpath, silent => true), false) THEN
+			SELECT CASE WHEN t.kind IN ('null', 'missing') THEN format('%s must be given', f.name)
+				ELSE format('%s must be %s, not %s', f.name, CASE f.kinds[1] WHEN 'array' THEN 'an array' ELSE 'a ' || f.kinds[1] END, t.kind) END INTO problem
+			FROM (VALUES
+				('group_id', '{string,number}'::text[], true), ('rollout_id', '{string,number}', true),
+				('step_no', '{number}', false), ('turn', '{number}', false),
+				('ok', '{boolean}', false), ('success', '{boolean}', false), ('truncated', '{boolean}', false),
+				('reward', '{number}', false), ('outcome', '{number}', false), ('turn_reward', '{number}', false),
+				('value', '{number}', false), ('cost', '{number}', false),
+				('tool', '{string}', false), ('model', '{string}', false), ('policy_version', '{string,number}', false),
+				('channel', '{string}', false), ('curation', '{string}', false),
+				('started_at', '{string}', false), ('ended_at', '{string}', false),
+				('prompt_token_ids', '{array}', false), ('response_token_ids', '{array}', false),
+				('response_mask', '{array}', false), ('rollout_logprobs', '{array}', false)
+			) f(name, kinds, required), LATERAL (SELECT coalesce(jsonb_typeof(j -> f.name), 'missing') AS kind) t
+			WHERE CASE WHEN t.kind IN ('null', 'missing') THEN f.required ELSE t.kind <> ALL (f.kinds) END
+			LIMIT 1;
+			IF problem IS NOT NULL THEN
+				RETURN;
+			END IF;
 		END IF;
 		IF (j ->> 'step_no')::numeric % 1 <> 0 OR (j ->> 'turn')::numeric % 1 <> 0 THEN
 			problem := format('step_no and turn must be whole numbers, not %s', coalesce(nullif(j ->> 'step_no', ''), 'null'));
@@ -111,13 +122,13 @@ BEGIN
 		END IF;
 		-- What has no column of its own is kept all the same.
 		metadata := nullif(j -> 'meta', 'null');
-		j := j - fields;
+		-- To tell a repeated line from a contradicting one.
+		content := @extschema@.signature_hash(j);
+		j := j - '{group_id,rollout_id,step_no,turn,observation,next_observation,action,tool,args,ok,reward,turn_reward,value,cost,prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,outcome,success,terminal,truncated,policy_version,model,channel,curation,started_at,ended_at,meta}'::text[];
 		IF j <> '{}' THEN
 			metadata := CASE WHEN metadata IS NULL THEN '{}' WHEN jsonb_typeof(metadata) = 'object' THEN metadata
 				ELSE jsonb_build_object('meta', metadata) END || j;
 		END IF;
-		-- To tell a repeated line from a contradicting one.
-		content := @extschema@.signature_hash(line::jsonb);
 	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
 		GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
 		problem := left(problem || coalesce(' (' || nullif(detail, '') || ')', ''), 300);
