@@ -58,10 +58,22 @@ bare_command(Span text)
 
 	if (span_starts(trimmed, "```"))
 	{
-		const char *newline = memchr(trimmed.data, '\n', trimmed.length);
+		static const char *const languages[] = {"bash", "shell", "sh", "console", "zsh"};
 		int			stop;
+		int			i;
 
-		trimmed = newline != NULL ? span_from(trimmed, newline + 1 - trimmed.data) : span_from(trimmed, 3);
+		trimmed = span_from(trimmed, 3);
+		for (i = 0; i < (int) lengthof(languages); i++)
+		{
+			int			length = (int) strlen(languages[i]);
+
+			if (trimmed.length > length && is_space(trimmed.data[length]) &&
+				span_is_caseless(span_make(trimmed.data, length), languages[i]))
+			{
+				trimmed = span_from(trimmed, length);
+				break;
+			}
+		}
 		stop = span_find(trimmed, "```");
 		if (stop >= 0)
 			trimmed.length = stop;

@@ -69,7 +69,7 @@ typedef struct Operands
 	bool		after_dashes;	/* the last operand came after -- */
 } Operands;
 
-static void classify_at(Span script, Action *action, int depth);
+static bool classify_at(Span script, Action *action, int depth);
 static Effect classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome);
 
 static inline Operands
@@ -264,8 +264,8 @@ act_script(Reader *reader, Outcome *outcome, Span script, Span name)
 {
 	if (reader->depth >= MAX_DEPTH)
 		return act(outcome, ACTION_EXECUTE, name, false);
-	classify_at(script, &outcome->action, reader->depth + 1);
-	return outcome->effect = EFFECT_ACT;
+	outcome->effect = classify_at(script, &outcome->action, reader->depth + 1) ? EFFECT_ACT : EFFECT_NONE;
+	return outcome->effect;
 }
 
 /* A run of `path`, with what its first operand asks for. */
@@ -1369,8 +1369,7 @@ classify_command(Reader *reader, ShellCommand *command, Outcome *outcome)
 	{
 		Action		inner;
 
-		classify_at(command->substitution, &inner, reader->depth + 1);
-		if (inner.category != ACTION_THINK)
+		if (classify_at(command->substitution, &inner, reader->depth + 1))
 		{
 			outcome->action = inner;
 			return outcome->effect = EFFECT_ACT;
@@ -1480,7 +1479,8 @@ change_directory(StringInfo directory, const ShellCommand *command)
 	appendBinaryStringInfo(directory, target.data, target.length);
 }
 
-static void
+/* True if a command of the script had an effect; else *action is a fallback. */
+static bool
 classify_at(Span script, Action *action, int depth)
 {
 	Reader		reader;
@@ -1593,6 +1593,7 @@ classify_at(Span script, Action *action, int depth)
 	pfree(command.text.data);
 	pfree(reader.lexer.delimiters.data);
 	pfree(reader.lexer.nesting.data);
+	return has_found;
 }
 
 void
