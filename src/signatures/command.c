@@ -47,7 +47,6 @@ typedef struct Outcome
 	int64		first;			/* lines that head, tail, sed -n … let through */
 	int64		last;			/* 0 = all from first on */
 	int64		tail;			/* or only that many at the end */
-	bool		in_place;		/* internal: the program writes its file itself */
 } Outcome;
 
 /* One level of script. */
@@ -1288,7 +1287,6 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 				operand = operand_span(command, i, program, 0);
 				if (operand.data == NULL || span_starts(operand, "/dev/"))
 					return outcome->effect = EFFECT_NONE;
-				outcome->in_place = true;
 				if (strcmp(shell_word(command, i), "-a") == 0 || strcmp(shell_word(command, i), "--append") == 0)
 				{
 					act(outcome, ACTION_MODIFY, operand, true);
@@ -1362,6 +1360,9 @@ classify_command(Reader *reader, ShellCommand *command, Outcome *outcome)
 		return EFFECT_NONE;
 	}
 	effect = classify_words(reader, command, 0, outcome);
+	/* Lines of a file of its own; else of what comes through the pipe. */
+	if (effect == EFFECT_ACT && action->category == ACTION_VIEW && action->target.data != NULL)
+		apply_range(action, outcome);
 
 	/* x=$(command), echo `command`, $(command): what happens is inside */
 	if (effect != EFFECT_ACT && command->substitution.data != NULL && command->output.data == NULL &&
@@ -1381,9 +1382,10 @@ classify_command(Reader *reader, ShellCommand *command, Outcome *outcome)
 		effect == EFFECT_ACT && action->category == ACTION_VIEW && action->target.data == NULL;
 	if (command->output.data == NULL)
 	{
-		if (from_text && effect == EFFECT_ACT)
+		if (from_text)
 		{
-			outcome->heredoc = command->heredoc;
+			/* Should nothing else be done, the filter was run. */
+			action_init(action, ACTION_EXECUTE);
 			return outcome->effect = EFFECT_PRINT;
 		}
 		return outcome->effect = effect;
@@ -1549,7 +1551,7 @@ classify_at(Span script, Action *action, int depth)
 				if (directory.len > 0 && found.action.directory.data == NULL)
 					found.action.directory = span_make(directory.data, directory.len);
 				if (found.use != BODY_UNUSED)
-					reader.lexer.wanted = found.heredoc;
+					reader.lexer.keep_body = true;
 			}
 		}
 		else if (!has_found)
@@ -1569,7 +1571,7 @@ classify_at(Span script, Action *action, int depth)
 		}
 	}
 	*action = found.action;
-	if (has_found && found.use != BODY_UNUSED && reader.lexer.wanted > 0)
+	if (has_found && found.use != BODY_UNUSED && reader.lexer.wanted == found.heredoc)
 	{
 		Span		body = reader.lexer.body.data ? reader.lexer.body : span_make("", 0);
 		Span		target = action->target;

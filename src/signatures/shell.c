@@ -475,7 +475,7 @@ skip_blanks(ShellLexer *lexer)
 	}
 }
 
-/* <(…) or >(…): a word that stands for a file. */
+/* <(…) or >(…): stands for a file without a name. */
 static void
 read_process_substitution(ShellLexer *lexer, ShellCommand *command)
 {
@@ -483,17 +483,6 @@ read_process_substitution(ShellLexer *lexer, ShellCommand *command)
 	const char *after = skip_nested(lexer, start + 2, ')');
 
 	note_substitution(command, start + 2, after, ')');
-	if (command->n_words < SHELL_MAX_WORDS)
-	{
-		ShellWord  *word = &command->words[command->n_words++];
-
-		word->offset = command->text.len;
-		word->quoted = false;
-		word->dynamic = true;
-		appendBinaryStringInfo(&command->text, start, after - start);
-		word->length = command->text.len - word->offset;
-		appendStringInfoChar(&command->text, '\0');
-	}
 	lexer->at = after;
 }
 
@@ -536,7 +525,14 @@ read_redirection(ShellLexer *lexer, ShellCommand *command, int descriptor)
 				heredoc->strip_tabs = strip_tabs;
 				lexer->n_heredocs++;
 				if (command->heredoc == 0)
+				{
 					command->heredoc = lexer->n_heredocs;
+					if (!lexer->keep_body)
+					{
+						lexer->wanted = lexer->n_heredocs;
+						lexer->body = span_none();
+					}
+				}
 			}
 			return;
 		}

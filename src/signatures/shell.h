@@ -44,7 +44,7 @@ typedef struct ShellCommand
 	Span		input;			/* file of < */
 	bool		here_string;	/* <<< */
 	int			heredoc;		/* number of its first here-document, 0 if none */
-	Span		substitution;	/* script of the first $(…), `…`, <(…) */
+	Span		substitution;	/* script of the first $(…), `…` or <(…); the last is no word */
 	bool		defines_function;	/* name() … */
 	ShellEnd	end;
 	int			output_offset;	/* while the text may still move */
@@ -68,9 +68,10 @@ typedef struct ShellLexer
 	bool		in_case;
 	int			n_heredocs;		/* numbered from 1 in the order of << */
 	int			n_read;			/* whose text has been passed */
+	bool		keep_body;		/* do not take another here-document's text instead */
 	int			n_pending;
 	ShellHeredoc pending[SHELL_MAX_HEREDOCS];
-	int			wanted;			/* number of the here-document to keep */
+	int			wanted;			/* number of the last command's first here-document */
 	Span		body;			/* its text, once it was passed */
 	StringInfoData delimiters;
 	StringInfoData nesting;		/* closers of the open quotes and brackets */
