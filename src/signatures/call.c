@@ -171,7 +171,7 @@ static void
 classify_meaning(ToolMeaning meaning, const Arguments *arguments, const UserEntry *entry, Span tool, Action *action)
 {
 	Span		command = argument(arguments, entry, ROLE_COMMAND);
-	Span		path = argument(arguments, entry, ROLE_PATH);
+	Span		path = meaning > TOOL_LINE ? argument(arguments, entry, ROLE_PATH) : span_none();
 
 	if (arguments->text.data != NULL)
 		command = arguments->text;

@@ -43,8 +43,8 @@ typedef struct EmbeddingClusters
 	int			n_strides;
 	int64		n;
 	int64		size;
-	float	   *leaders;		/* unit vectors, padded with zeros */
-	float	   *rests;			/* per leader and stride: length of what follows it */
+	float	  **leaders;		/* per stride: that part of each leader's unit vector */
+	float	  **rests;			/* per stride: the length of what follows it, per leader */
 	bool	   *zero;			/* the vector 0, similar to no other but itself */
 	float	   *unit;			/* the row at hand */
 	float	   *rest;
@@ -112,31 +112,46 @@ dot(const float *a, const float *b, int n)
 	return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
 }
 
+/*
+ * Leaders are stored by strides, so that the first one, which often decides, is
+ * read from memory that lies together.
+ */
+static inline int
+stride_width(const EmbeddingClusters *clusters, int stride)
+{
+	return Min(STRIDE, clusters->padded - stride * STRIDE);
+}
+
 /* Is the cosine of the row at hand and a leader at least the threshold? */
 static bool
 is_similar(const EmbeddingClusters *clusters, int64 leader, float8 threshold)
 {
-	const float *other = clusters->leaders + leader * clusters->padded;
-	const float *other_rest = clusters->rests + leader * clusters->n_strides;
 	float		sum = 0;
-	int			stride;
-	int			i;
 	float8		exact = 0;
+	int			stride;
 
 	for (stride = 0; stride < clusters->n_strides; stride++)
 	{
-		int			start = stride * STRIDE;
+		int			width = stride_width(clusters, stride);
 
-		sum += dot(clusters->unit + start, other + start, Min(STRIDE, clusters->padded - start));
+		sum += dot(clusters->unit + stride * STRIDE, clusters->leaders[stride] + leader * width, width);
 		/* What is left cannot add more than the product of the lengths. */
-		if (sum + clusters->rest[stride] * other_rest[stride] < threshold - FLOAT_ERROR)
+		if (sum + clusters->rest[stride] * clusters->rests[stride][leader] < threshold - FLOAT_ERROR)
 			return false;
 	}
 	if (sum >= threshold + FLOAT_ERROR)
 		return true;
 	/* Too near to tell from floats. */
-	for (i = 0; i < clusters->padded; i++)
-		exact += (float8) clusters->unit[i] * (float8) other[i];
+	for (stride = 0; stride < clusters->n_strides; stride++)
+	{
+		int			width = stride_width(clusters, stride);
+		const float *own = clusters->unit + stride * STRIDE;
+		const float *other = clusters->leaders[stride] + leader * width;
+		int			i;
+
+		for (i = 0; i < width; i++)
+			exact += (float8) own[i] * (float8) other[i];
+	}
 	return exact >= threshold - 1e-9;
 }
 
@@ -168,7 +183,9 @@ read_embedding(EmbeddingClusters *clusters, ArrayType *array)
 		clusters->padded = (n + N_LANES - 1) / N_LANES * N_LANES;
 		clusters->n_strides = (clusters->padded + STRIDE - 1) / STRIDE;
 		clusters->unit = MemoryContextAllocExtended(clusters->context, sizeof(float) * clusters->padded, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-		clusters->rest = MemoryContextAllocExtended(clusters->context, sizeof(float) * clusters->n_strides, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+		clusters->rest = MemoryContextAllocZero(clusters->context, sizeof(float) * clusters->n_strides);
+		clusters->leaders = MemoryContextAllocZero(clusters->context, sizeof(float *) * clusters->n_strides);
+		clusters->rests = MemoryContextAllocZero(clusters->context, sizeof(float *) * clusters->n_strides);
 	}
 	else if (clusters->dimensions != n)
 		ereport(ERROR,
@@ -200,14 +217,9 @@ read_embedding(EmbeddingClusters *clusters, ArrayType *array)
 }
 
 static void *
-grow(MemoryContext context, void *array, Size element, int64 old_size, int64 new_size)
+grow(MemoryContext context, void *array, Size element, int64 size)
 {
-	void	   *grown;
-
-	if (array != NULL)
-		return repalloc_huge(array, element * new_size);
-	grown = MemoryContextAllocHuge(context, element * new_size);
-	return grown;
+	return array != NULL ? repalloc_huge(array, element * size) : MemoryContextAllocHuge(context, element * size);
 }
 
 Datum
@@ -220,6 +232,7 @@ stepadv_state_cluster_embedding(PG_FUNCTION_ARGS)
 	Datum		value = WinGetFuncArgCurrent(window, 0, &isnull);
 	bool		is_zero;
 	int64		i;
+	int			stride;
 
 	if (isnull)
 		PG_RETURN_NULL();
@@ -237,13 +250,21 @@ stepadv_state_cluster_embedding(PG_FUNCTION_ARGS)
 	{
 		int64		size = Max(clusters->size * 2, 16);
 
-		clusters->leaders = grow(clusters->context, clusters->leaders, sizeof(float) * clusters->padded, clusters->size, size);
-		clusters->rests = grow(clusters->context, clusters->rests, sizeof(float) * clusters->n_strides, clusters->size, size);
-		clusters->zero = grow(clusters->context, clusters->zero, sizeof(bool), clusters->size, size);
+		for (stride = 0; stride < clusters->n_strides; stride++)
+		{
+			clusters->leaders[stride] = grow(clusters->context, clusters->leaders[stride], sizeof(float) * stride_width(clusters, stride), size);
+			clusters->rests[stride] = grow(clusters->context, clusters->rests[stride], sizeof(float), size);
+		}
+		clusters->zero = grow(clusters->context, clusters->zero, sizeof(bool), size);
 		clusters->size = size;
 	}
-	memcpy(clusters->leaders + clusters->n * clusters->padded, clusters->unit, sizeof(float) * clusters->padded);
-	memcpy(clusters->rests + clusters->n * clusters->n_strides, clusters->rest, sizeof(float) * clusters->n_strides);
+	for (stride = 0; stride < clusters->n_strides; stride++)
+	{
+		int			width = stride_width(clusters, stride);
+
+		memcpy(clusters->leaders[stride] + clusters->n * width, clusters->unit + stride * STRIDE, sizeof(float) * width);
+		clusters->rests[stride][clusters->n] = clusters->rest[stride];
+	}
 	clusters->zero[clusters->n] = is_zero;
 	clusters->n++;
 	PG_RETURN_INT64(clusters->n);
@@ -307,7 +328,7 @@ stepadv_state_cluster_text(PG_FUNCTION_ARGS)
 	{
 		int64		size = Max(clusters->size * 2, 16);
 
-		clusters->leaders = grow(clusters->context, clusters->leaders, sizeof(SequenceIndex *), clusters->size, size);
+		clusters->leaders = grow(clusters->context, clusters->leaders, sizeof(SequenceIndex *), size);
 		clusters->size = size;
 	}
 	clusters->leaders[clusters->n++] = index_text(DatumGetTextPP(value));

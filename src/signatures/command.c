@@ -1468,6 +1468,8 @@ change_directory(StringInfo directory, const ShellCommand *command)
 		i++;
 	if (strcmp(shell_word(command, i), "cd") != 0 && strcmp(shell_word(command, i), "pushd") != 0)
 		return;
+	if (directory->data == NULL)
+		initStringInfo(directory);
 	target = shell_word_span(command, i + 1);
 	if (target.data == NULL || target.length == 0 || span_is(target, "-"))
 	{
@@ -1496,7 +1498,8 @@ classify_at(Span script, Action *action, int depth)
 	reader.depth = depth;
 	reader.stop = false;
 	shell_command_init(&command);
-	initStringInfo(&directory);
+	directory.data = NULL;
+	directory.len = 0;
 	memset(&found, 0, sizeof(found));
 	/* A script of comments, or none at all: the agent only thought. */
 	action_init(&found.action, ACTION_THINK);
@@ -1593,8 +1596,7 @@ classify_at(Span script, Action *action, int depth)
 		}
 	}
 	pfree(command.text.data);
-	pfree(reader.lexer.delimiters.data);
-	pfree(reader.lexer.nesting.data);
+	shell_end(&reader.lexer);
 	return has_found;
 }
 

@@ -17,8 +17,16 @@ shell_start(ShellLexer *lexer, Span script)
 	memset(lexer, 0, sizeof(*lexer));
 	lexer->at = script.data;
 	lexer->end = script.data + script.length;
-	initStringInfo(&lexer->delimiters);
-	initStringInfo(&lexer->nesting);
+	/* The strings are made when they are needed: most scripts need neither. */
+}
+
+void
+shell_end(ShellLexer *lexer)
+{
+	if (lexer->delimiters.data != NULL)
+		pfree(lexer->delimiters.data);
+	if (lexer->nesting.data != NULL)
+		pfree(lexer->nesting.data);
 }
 
 void
@@ -108,7 +116,8 @@ read_heredocs(ShellLexer *lexer)
 			lexer->body = span_make(start, stop - start);
 	}
 	lexer->n_pending = 0;
-	resetStringInfo(&lexer->delimiters);
+	if (lexer->delimiters.data != NULL)
+		resetStringInfo(&lexer->delimiters);
 }
 
 /*
@@ -126,6 +135,8 @@ skip_nested(ShellLexer *lexer, const char *at, char closer)
 	bool		strip_tabs = false;
 
 	delimiter.data = NULL;
+	if (nesting->data == NULL)
+		initStringInfo(nesting);
 	resetStringInfo(nesting);
 	appendStringInfoChar(nesting, closer);
 	while (at < end)
@@ -510,9 +521,12 @@ read_redirection(ShellLexer *lexer, ShellCommand *command, int descriptor)
 		}
 		else
 		{
-			int			offset = lexer->delimiters.len;
+			int			offset;
 			bool		strip_tabs = peek(lexer, 0) == '-';
 
+			if (lexer->delimiters.data == NULL)
+				initStringInfo(&lexer->delimiters);
+			offset = lexer->delimiters.len;
 			if (strip_tabs)
 				lexer->at++;
 			lexer->at = scan_delimiter(lexer->at, lexer->end, &lexer->delimiters);

@@ -78,6 +78,7 @@ typedef struct ShellLexer
 } ShellLexer;
 
 extern void shell_start(ShellLexer *lexer, Span script);
+extern void shell_end(ShellLexer *lexer);
 extern void shell_command_init(ShellCommand *command);
 extern bool shell_next(ShellLexer *lexer, ShellCommand *command);
 

@@ -255,7 +255,7 @@ SELECT length(action_signature('Edit', jsonb_build_object('path', repeat('../', 
 
 -- The table of programs is sorted, or bisection would miss entries: all of these are found.
 SELECT string_agg(p, ' ') AS not_found
-FROM unnest('{7z,[,awk,base64,bash,cat,cp,echo,env,fd,find,grep,head,less,ls,mv,nl,od,pytest,rm,rsync,sed,stat,tac,tail,tar,tee,touch,tox,vim,wc,which,xxd,zip,zsh}'::text[]) p
+FROM unnest('{7z,awk,base64,bash,cat,cp,env,fd,find,grep,head,less,ls,mv,nl,od,pytest,rm,rsync,sed,stat,tac,tail,tar,tee,touch,tox,vim,wc,which,xxd,zip,zsh}'::text[]) p
 WHERE sh(p || ' x') = 'execute@' || p;
 
 -- The vocabulary: the table shows what is compiled in, users' rows are added to it.

@@ -62,6 +62,8 @@ SELECT count(DISTINCT s) = count(DISTINCT h) AND count(DISTINCT s) = count(DISTI
 FROM states;
 
 -- As window aggregates and as plain aggregates over the same rows.
+CREATE INDEX ON steps (rollout);
+ANALYZE steps;
 SELECT count(*) FILTER (WHERE st.s IS DISTINCT FROM p.s OR st.h IS DISTINCT FROM p.h) AS differ
 FROM states st, LATERAL (SELECT state_signature(action) AS s, state_hash(action) AS h FROM steps b WHERE b.rollout = st.rollout AND b.step < st.step) p
 WHERE st.rollout % 20 = 0;
