@@ -9,6 +9,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "signatures/shell.h"
 
 void
@@ -615,6 +617,7 @@ finish(ShellCommand *command, ShellEnd end)
 bool
 shell_next(ShellLexer *lexer, ShellCommand *command)
 {
+	CHECK_FOR_INTERRUPTS();
 	resetStringInfo(&command->text);
 	command->n_words = 0;
 	command->output = command->input = command->substitution = span_none();
