@@ -79,7 +79,8 @@ normalise_one(double x, const SetMoments *set, const NormaliseOptions *options, 
 			*baseline = x;
 			return 0;
 		}
-		return options->normalisation == NORMALISE_STD ? x / (1 + options->epsilon) : x;
+		return options->normalisation == NORMALISE_STD || options->normalisation == NORMALISE_POPULATION ?
+			x / (1 + options->epsilon) : x;
 	}
 	*baseline = set->mean;
 	if (set->least == set->most)
@@ -91,6 +92,8 @@ normalise_one(double x, const SetMoments *set, const NormaliseOptions *options, 
 	{
 		case NORMALISE_STD:
 			return (x - set->mean) / (sqrt(sum_value(&set->squares) / (set->count - 1)) + options->epsilon);
+		case NORMALISE_POPULATION:
+			return (x - set->mean) / (sqrt(sum_value(&set->squares) / set->count) + options->epsilon);
 		case NORMALISE_LEAVE_ONE_OUT:
 			{
 				double		advantage = (x - set->mean) * ((double) set->count / (set->count - 1));

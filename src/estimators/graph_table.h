@@ -1,0 +1,35 @@
+/*
+ * graph_table.h
+ *		What is told about the nodes and the edges of a state graph.
+ */
+#ifndef STEPADV_GRAPH_TABLE_H
+#define STEPADV_GRAPH_TABLE_H
+
+#include "estimators/graphgpo.h"
+
+/* By node. */
+typedef struct GraphNodes
+{
+	uint32	   *visits;			/* times a rollout was in it */
+	uint32	   *rollouts;		/* rollouts that were */
+	bool	   *is_start;		/* some rollout began in it */
+} GraphNodes;
+
+/* Steps with the same state, action and node they led to are one edge. */
+typedef struct GraphEdges
+{
+	Identities	edges;
+	uint32	   *visits;			/* steps on it */
+	uint32	   *rollouts;
+	double	   *cost;			/* least of its steps */
+} GraphEdges;
+
+extern void graph_nodes_find(const Group *group, const RolloutFacts *facts, const StateGraph *graph,
+							 GraphNodes *nodes);
+extern void graph_edges_find(const Group *group, const RolloutFacts *facts, const StateGraph *graph,
+							 GraphEdges *edges);
+
+/* Whether a step was taken in this node: its states.first_step is then one. */
+extern bool node_has_step(const StateGraph *graph, int32 node);
+
+#endif							/* STEPADV_GRAPH_TABLE_H */
