@@ -70,3 +70,15 @@ AS 'MODULE_PATHNAME', 'stepadv_contribution';
 COMMENT ON FUNCTION contribution(rollout_group, float8) IS
 'per rollout, the steps that reduce the distance to the goal (n_contributing) and their share (GraphGPO, figure 1); both NULL where no rollout of the group reached the goal and for rollouts not judged yet; share is NULL for a rollout without steps';
 
+-- labels may be NULL (their default), so this is not STRICT: NULL of a NULL group.
+
+CREATE FUNCTION graph_dot(rollouts rollout_group, labels jsonb DEFAULT NULL, state_labels jsonb DEFAULT NULL,
+	min_visits integer DEFAULT 1, max_edges integer DEFAULT 100, label_length integer DEFAULT 40,
+	discount float8 DEFAULT 0.1, success_reward float8 DEFAULT 10, epsilon float8 DEFAULT 1e-6,
+	convention text DEFAULT 'paper', success_above float8 DEFAULT 0)
+RETURNS text
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000
+AS 'MODULE_PATHNAME', 'stepadv_graph_dot';
+COMMENT ON FUNCTION graph_dot(rollout_group, jsonb, jsonb, integer, integer, integer, float8, float8, float8, text, float8) IS
+'the state graph as Graphviz text: circles are states (distance to the goal, visits), green near the goal to orange far from it, dead ends red boxes, where rollouts began with a thick rim; edges are actions (label, visits, graph advantage), as wide as they are travelled, green if they come nearer to the goal, red if they lead to a dead end; labels, state_labels: objects of texts by step_id, as jsonb_object_agg(step_id, text) makes them, for actions and for the states they were taken in; only edges with min_visits, at most max_edges of them';
+

@@ -114,7 +114,7 @@ known_distances(const StateGraph *graph)
 	return distance;
 }
 
-/* What all functions of this file begin with; false for a NULL group. */
+/* What all functions of this file begin with. */
 static void
 open_graph(FunctionCallInfo fcinfo, double success_above, Group *group, RolloutFacts *facts, StateGraph *graph)
 {
@@ -199,8 +199,57 @@ stepadv_distances(PG_FUNCTION_ARGS)
  * ----------
  */
 
+/* The mean of x over the steps on each edge. */
+static double *
+edge_means(const Group *group, const GraphEdges *edges, const double *x)
+{
+	Sum		   *sum = ALLOCATE_ZEROED_ARRAY(Sum, edges->edges.n);
+	double	   *mean = ALLOCATE_ARRAY(double, edges->edges.n);
+
+	for (uint32 i = 0; i < group->n_steps; i++)
+		if (edges->edges.of_step[i] != NO_IDENTITY)
+			sum_add(&sum[edges->edges.of_step[i]], x[i]);
+	for (uint32 e = 0; e < edges->edges.n; e++)
+		mean[e] = sum_value(&sum[e]) / edges->visits[e];
+	pfree(sum);
+	return mean;
+}
+
+static void
+refuse_reward(const Group *group, uint32 step)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("reward by the graph of the step with step_id " INT64_FORMAT " is out of range for type double precision",
+					group->step_id[step])));
+}
+
+/* What graphgpo gives the steps on each edge. */
+static void
+find_edge_rewards(const Group *group, const StateGraph *graph, const ParameterValue *parameters,
+				  GraphEdges *edges)
+{
+	StepRewardOptions options = {
+		parameters[GRAPH_DISCOUNT].number, parameters[GRAPH_SUCCESS_REWARD].number,
+		parameters[GRAPH_CONVENTION].choice
+	};
+	double	   *step_reward = ALLOCATE_ARRAY(double, group->n_steps);
+	double	   *advantage = ALLOCATE_ARRAY(double, group->n_steps);
+
+	graph_step_rewards(group, graph, &options, step_reward);
+	graph_advantages(group, graph, parameters[GRAPH_EPSILON].number, step_reward, advantage);
+	for (uint32 i = 0; i < group->n_steps; i++)
+		if (edges->edges.of_step[i] != NO_IDENTITY && (!isfinite(step_reward[i]) || !isfinite(advantage[i])))
+			refuse_reward(group, i);
+	edges->step_reward = edge_means(group, edges, step_reward);
+	edges->advantage = edge_means(group, edges, advantage);
+	pfree(step_reward);
+	pfree(advantage);
+}
+
 void
-graph_edges_find(const Group *group, const RolloutFacts *facts, const StateGraph *graph, GraphEdges *edges)
+graph_edges_find(const Group *group, const RolloutFacts *facts, const StateGraph *graph,
+				 const ParameterValue *parameters, GraphEdges *edges)
 {
 	Identities	pairs;
 	uint32		n;
@@ -230,49 +279,15 @@ graph_edges_find(const Group *group, const RolloutFacts *facts, const StateGraph
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
-	pfree(last_rollout);
+	pfree(last_rollout);	find_edge_rewards(group, graph, parameters, edges);
 }
 
-/* The mean of x over the steps on each edge. */
-static double *
-edge_means(const Group *group, const GraphEdges *edges, const double *x)
-{
-	Sum		   *sum = ALLOCATE_ZEROED_ARRAY(Sum, edges->edges.n);
-	double	   *mean = ALLOCATE_ARRAY(double, edges->edges.n);
-
-	for (uint32 i = 0; i < group->n_steps; i++)
-		if (edges->edges.of_step[i] != NO_IDENTITY)
-			sum_add(&sum[edges->edges.of_step[i]], x[i]);
-	for (uint32 e = 0; e < edges->edges.n; e++)
-		mean[e] = sum_value(&sum[e]) / edges->visits[e];
-	pfree(sum);
-	return mean;
-}
-
-enum
-{
-	P_DISCOUNT, P_SUCCESS_REWARD, P_EPSILON, P_CONVENTION, P_SUCCESS_ABOVE
-};
-
-static const Parameter edges_parameters[] = {
-	DISCOUNT_PARAMETER, SUCCESS_REWARD_PARAMETER, EPSILON_PARAMETER, CONVENTION_PARAMETER,
-	SUCCESS_ABOVE_PARAMETER
-};
-
-static void
-refuse_reward(const Group *group, uint32 step)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			 errmsg("reward by the graph of the step with step_id " INT64_FORMAT " is out of range for type double precision",
-					group->step_id[step])));
-}
+static const Parameter graph_parameters[] = {GRAPH_PARAMETERS};
 
 Datum
 stepadv_graph_edges(PG_FUNCTION_ARGS)
 {
-	ParameterValue parameters[lengthof(edges_parameters)];
-	StepRewardOptions options;
+	ParameterValue parameters[N_GRAPH_PARAMETERS];
 	RolloutFacts facts;
 	StateGraph	graph;
 	GraphEdges	edges;
@@ -283,20 +298,10 @@ stepadv_graph_edges(PG_FUNCTION_ARGS)
 	int64	   *step_id;
 	double	   *distance;
 	double	   *next_distance;
-	double	   *step_reward;
-	double	   *advantage;
 
-	read_parameters(fcinfo, 1, edges_parameters, lengthof(edges_parameters), parameters);
-	open_graph(fcinfo, parameters[P_SUCCESS_ABOVE].number, &group, &facts, &graph);
-	graph_edges_find(&group, &facts, &graph, &edges);
-
-	options.discount = parameters[P_DISCOUNT].number;
-	options.success_reward = parameters[P_SUCCESS_REWARD].number;
-	options.convention = parameters[P_CONVENTION].choice;
-	step_reward = ALLOCATE_ARRAY(double, group.n_steps);
-	advantage = ALLOCATE_ARRAY(double, group.n_steps);
-	graph_step_rewards(&group, &graph, &options, step_reward);
-	graph_advantages(&group, &graph, parameters[P_EPSILON].number, step_reward, advantage);
+	read_parameters(fcinfo, 1, graph_parameters, lengthof(graph_parameters), parameters);
+	open_graph(fcinfo, parameters[GRAPH_SUCCESS_ABOVE].number, &group, &facts, &graph);
+	graph_edges_find(&group, &facts, &graph, parameters, &edges);
 
 	states = allocate_identities(edges.edges.n);
 	actions = allocate_identities(edges.edges.n);
@@ -309,8 +314,6 @@ stepadv_graph_edges(PG_FUNCTION_ARGS)
 		uint32		step = edges.edges.first_step[e];
 		int32		state = graph.states.of_step[step];
 
-		if (!isfinite(step_reward[step]) || !isfinite(advantage[step]))
-			refuse_reward(&group, step);
 		states.null[e] = !node_state(&group, &graph, state, &states.value[e]);
 		actions.null[e] = step_has_null(&group, step, NULL_ACTION);
 		actions.value[e] = group.action[step];
@@ -330,8 +333,8 @@ stepadv_graph_edges(PG_FUNCTION_ARGS)
 			{COLUMN_FLOAT8, edges.cost, NULL},
 			{COLUMN_FLOAT8, distance, NULL},
 			{COLUMN_FLOAT8, next_distance, NULL},
-			{COLUMN_FLOAT8, edge_means(&group, &edges, step_reward), NULL},
-			{COLUMN_FLOAT8, edge_means(&group, &edges, advantage), NULL},
+			{COLUMN_FLOAT8, edges.step_reward, NULL},
+			{COLUMN_FLOAT8, edges.advantage, NULL},
 			{COLUMN_INT8, step_id, NULL},
 		};
 

@@ -36,4 +36,15 @@ extern double dot_pen_width(uint32 visits, uint32 most_visits);
 /* An integer argument that must be at least `least`. */
 extern int	dot_limit_argument(FunctionCallInfo fcinfo, int arg, const char *name, int least);
 
+/*
+ * Which edges to draw, in `drawn`: those with min_visits, at most max_edges of
+ * them, the most visited ones.  Of edges visited as much, those that come first,
+ * so that what is drawn hangs together.  Returns how many.
+ */
+extern uint32 dot_choose_edges(const uint32 *visits, uint32 n_edges, uint32 min_visits,
+							   uint32 max_edges, bool *drawn);
+
+/* The largest of n visits, for dot_pen_width. */
+extern uint32 dot_most_visits(const uint32 *visits, uint32 n);
+
 #endif							/* STEPADV_DOT_H */
