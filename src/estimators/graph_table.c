@@ -7,7 +7,7 @@
 #include "miscadmin.h"
 
 #include "estimators/graph_table.h"
-#include "estimators/sum.h"
+#include "estimators/normalise.h"
 
 PG_FUNCTION_INFO_V1(stepadv_graph_nodes);
 PG_FUNCTION_INFO_V1(stepadv_graph_edges);
@@ -203,25 +203,13 @@ stepadv_distances(PG_FUNCTION_ARGS)
 static double *
 edge_means(const Group *group, const GraphEdges *edges, const double *x)
 {
-	Sum		   *sum = ALLOCATE_ZEROED_ARRAY(Sum, edges->edges.n);
+	SetMoments *moments = measure_sets(x, NULL, edges->edges.of_step, group->n_steps, edges->edges.n);
 	double	   *mean = ALLOCATE_ARRAY(double, edges->edges.n);
 
-	for (uint32 i = 0; i < group->n_steps; i++)
-		if (edges->edges.of_step[i] != NO_IDENTITY)
-			sum_add(&sum[edges->edges.of_step[i]], x[i]);
 	for (uint32 e = 0; e < edges->edges.n; e++)
-		mean[e] = sum_value(&sum[e]) / edges->visits[e];
-	pfree(sum);
+		mean[e] = moments[e].mean;
+	pfree(moments);
 	return mean;
-}
-
-static void
-refuse_reward(const Group *group, uint32 step)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			 errmsg("reward by the graph of the step with step_id " INT64_FORMAT " is out of range for type double precision",
-					group->step_id[step])));
 }
 
 /* What graphgpo gives the steps on each edge. */
@@ -238,9 +226,6 @@ find_edge_rewards(const Group *group, const StateGraph *graph, const ParameterVa
 
 	graph_step_rewards(group, graph, &options, step_reward);
 	graph_advantages(group, graph, parameters[GRAPH_EPSILON].number, step_reward, advantage);
-	for (uint32 i = 0; i < group->n_steps; i++)
-		if (edges->edges.of_step[i] != NO_IDENTITY && (!isfinite(step_reward[i]) || !isfinite(advantage[i])))
-			refuse_reward(group, i);
 	edges->step_reward = edge_means(group, edges, step_reward);
 	edges->advantage = edge_means(group, edges, advantage);
 	pfree(step_reward);

@@ -25,6 +25,15 @@
 #include "estimators/episode.h"
 #include "estimators/graphgpo.h"
 
+static void
+refuse_reward(const Group *group, uint32 step)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("reward by the graph of the step with step_id " INT64_FORMAT " is out of range for type double precision",
+					group->step_id[step])));
+}
+
 void
 graph_step_rewards(const Group *group, const StateGraph *graph,
 				   const StepRewardOptions *options, double *step_reward)
@@ -42,6 +51,9 @@ graph_step_rewards(const Group *group, const StateGraph *graph,
 		else if (options->convention == CONVENTION_PROGRESS)
 			exponent += 1 - bounded_distance(graph, state);
 		step_reward[i] = options->success_reward * pow(options->discount, exponent);
+		/* By `progress`, where a step costs so much that the exponent is far below 0. */
+		if (!isfinite(step_reward[i]))
+			refuse_reward(group, i);
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}

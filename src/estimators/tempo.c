@@ -18,7 +18,6 @@
 #include "estimators/identity.h"
 #include "estimators/normalise.h"
 #include "estimators/returns.h"
-#include "estimators/sum.h"
 
 enum
 {
@@ -34,37 +33,6 @@ static const ColumnType tempo_columns[] = {
 	COLUMN_FLOAT8				/* advantage */
 };
 
-/* V by prefix: a rollout is in each of its prefixes once. */
-static double *
-prefix_values(const Group *group, const RolloutFacts *facts, const Identities *prefixes)
-{
-	Sum		   *sum = ALLOCATE_ZEROED_ARRAY(Sum, prefixes->n);
-	uint32	   *count = count_visits(group, prefixes, NULL);
-	double	   *value = ALLOCATE_ARRAY(double, prefixes->n);
-
-	for (uint32 r = 0; r < group->n_rollouts; r++)
-		if (facts->judged[r])
-			for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
-				sum_add(&sum[prefixes->of_step[i]], facts->total[r]);
-	CHECK_FOR_INTERRUPTS();
-	for (uint32 p = 0; p < prefixes->n; p++)
-		value[p] = sum_value(&sum[p]) / count[p];
-	pfree(sum);
-	pfree(count);
-	return value;
-}
-
-static double
-mean_return(const Group *group, const RolloutFacts *facts)
-{
-	Sum			sum = {0};
-
-	for (uint32 r = 0; r < group->n_rollouts; r++)
-		if (facts->judged[r])
-			sum_add(&sum, facts->total[r]);
-	return sum_value(&sum) / facts->n_judged;
-}
-
 static void
 tempo_estimate(const Group *group, const RolloutFacts *facts,
 			   const ParameterValue *parameters, EstimateColumn *columns)
@@ -77,13 +45,19 @@ tempo_estimate(const Group *group, const RolloutFacts *facts,
 	double	   *step_x = x + group->n_rollouts;
 	double	   *value = columns[1].number;
 	double	   *next_value = columns[2].number;
-	double		root = mean_return(group, facts);
 	Identities	prefixes;
-	double	   *prefix_value;
+	SetMoments *root;
+	SetMoments *by_prefix;
 
-	number_prefixes(group, facts, &prefixes);
-	prefix_value = prefix_values(group, facts, &prefixes);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		x[r] = facts->total[r];
+		weight[r] = facts->judged[r];
+	}
 	broadcast_to_steps(group, facts->total, columns[0].number);
+	number_prefixes(group, facts, &prefixes);
+	root = measure_sets(x, weight, NULL, group->n_rollouts, 1);
+	by_prefix = measure_sets(columns[0].number, NULL, prefixes.of_step, group->n_steps, prefixes.n);
 
 	/*
 	 * Steps are measured against the rollouts, whose returns alone are the
@@ -91,17 +65,15 @@ tempo_estimate(const Group *group, const RolloutFacts *facts,
 	 */
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
-		double		before = root;
+		double		before = root->mean;
 
-		x[r] = facts->total[r];
-		weight[r] = facts->judged[r];
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
 		{
 			step_x[i] = facts->total[r];
 			if (!facts->judged[r])
 				continue;
 			value[i] = before;
-			next_value[i] = before = prefix_value[prefixes.of_step[i]];
+			next_value[i] = before = by_prefix[prefixes.of_step[i]].mean;
 			step_x[i] += next_value[i] - value[i];
 		}
 		CHECK_FOR_INTERRUPTS();
