@@ -252,9 +252,12 @@ measure_distances(const Group *group, StateGraph *graph)
 void
 state_graph_build(const Group *group, const RolloutFacts *facts, double success_above, StateGraph *graph)
 {
+	bool	   *at_goal = ALLOCATE_ARRAY(bool, group->n_rollouts);
 	const int32 *of_step;
 
-	graph->end = number_states_and_ends(group, facts, &graph->states);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		at_goal[r] = facts->judged[r] && rollout_succeeded(group, facts, r, success_above);
+	graph->end = number_states_and_ends(group, facts, at_goal, &graph->states);
 	graph->n_nodes = graph->states.n + 1;
 	graph->next = ALLOCATE_ARRAY(int32, group->n_steps);
 	graph->has_goal = false;
@@ -267,13 +270,14 @@ state_graph_build(const Group *group, const RolloutFacts *facts, double success_
 			continue;
 		for (uint32 i = group->first_step[r]; i < last; i++)
 			graph->next[i] = of_step[i + 1];
-		graph->next[last] = graph->end[r];
-		if (facts->judged[r] && rollout_succeeded(group, facts, r, success_above))
+		if (at_goal[r])
 		{
-			graph->next[last] = graph->end[r] = graph_goal(graph);
+			graph->end[r] = graph_goal(graph);
 			graph->has_goal = true;
 		}
+		graph->next[last] = graph->end[r];
 	}
+	pfree(at_goal);
 	CHECK_FOR_INTERRUPTS();
 	measure_distances(group, graph);
 }

@@ -98,7 +98,8 @@ number_states(const Group *group, const RolloutFacts *facts, Identities *states)
 }
 
 int32 *
-number_states_and_ends(const Group *group, const RolloutFacts *facts, Identities *states)
+number_states_and_ends(const Group *group, const RolloutFacts *facts, const bool *at_goal,
+					   Identities *states)
 {
 	identity_hash *table = begin_identities(group, (Size) group->n_steps + group->n_rollouts, states);
 	int32	   *end = ALLOCATE_ARRAY(int32, group->n_rollouts);
@@ -109,7 +110,7 @@ number_states_and_ends(const Group *group, const RolloutFacts *facts, Identities
 		uint32		last = group->first_step[r + 1] - 1;
 
 		end[r] = NO_IDENTITY;
-		if (facts->judged[r] && group->n_rollout_steps[r] > 0 &&
+		if (facts->judged[r] && !at_goal[r] && group->n_rollout_steps[r] > 0 &&
 			group->next_state != NULL && !step_has_null(group, last, NULL_NEXT_STATE))
 			end[r] = lookup_identity(table, group->next_state[last], 0, states, last);
 	}

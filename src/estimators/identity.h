@@ -24,11 +24,13 @@ typedef struct Identities
 extern void number_states(const Group *group, const RolloutFacts *facts, Identities *states);
 
 /*
- * The same, and the states in which rollouts ended: a rollout's entry of the
- * result is the one that its last step's next_state names, or NO_IDENTITY.  A
- * state in which nobody took a step has a first_step that led to it.
+ * The same, and the states in which the rollouts that are not at_goal ended: a
+ * rollout's entry of the result is the one that its last step's next_state
+ * names, or NO_IDENTITY.  A state in which nobody took a step has a first_step
+ * that led to it.
  */
-extern int32 *number_states_and_ends(const Group *group, const RolloutFacts *facts, Identities *states);
+extern int32 *number_states_and_ends(const Group *group, const RolloutFacts *facts, const bool *at_goal,
+									 Identities *states);
 
 /* Pairs of such a state and the action taken in it. */
 extern void number_pairs(const Group *group, const Identities *states, Identities *pairs);
