@@ -80,5 +80,5 @@ RETURNS text
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000
 AS 'MODULE_PATHNAME', 'stepadv_graph_dot';
 COMMENT ON FUNCTION graph_dot(rollout_group, jsonb, jsonb, integer, integer, integer, float8, float8, float8, text, float8) IS
-'the state graph as Graphviz text: circles are states (distance to the goal, visits), green near the goal to orange far from it, dead ends red boxes, where rollouts began with a thick rim; edges are actions (label, visits, graph advantage), as wide as they are travelled, green if they come nearer to the goal, red if they lead to a dead end; labels, state_labels: objects of texts by step_id, as jsonb_object_agg(step_id, text) makes them, for actions and for the states they were taken in; only edges with min_visits, at most max_edges of them';
+'the state graph as Graphviz text: boxes are states (distance to the goal, visits), green near the goal to orange far from it, dead ends red, where rollouts began with a thick rim; edges are actions (label, visits, graph advantage), as wide as they are travelled, green if they come nearer to the goal, red if they lead to a dead end; labels, state_labels: objects of texts by step_id, as jsonb_object_agg(step_id, text) makes them, for actions and for the states they were taken in; only edges with min_visits, at most max_edges of them';
 

@@ -2,12 +2,13 @@
  * graph_dot.c
  *		graph_dot: the state graph as Graphviz text.
  *
- * Circles are states (distance to the goal, visits), filled from green next to
- * the goal over yellow to orange far from it; dead ends are red boxes.  Edges are
- * actions (label, visits, graph advantage), as wide as they are travelled: green
- * where they come nearer to the goal, red where they lead to a dead end or to an
- * end that nothing is known of (a point), grey otherwise.  Pruning is that of
- * dot_choose_edges.
+ * Rounded boxes are states (distance to the goal, visits), filled from green next
+ * to the goal over yellow to orange far from it; dead ends are red with sharp
+ * corners, the goal is a double circle, and where rollouts began has a thick rim.
+ * Edges are actions (label, visits, graph advantage), as wide as they are
+ * travelled: green where they come nearer to the goal, red where they lead to a
+ * dead end or to an end that nothing is known of (a point), grey otherwise.
+ * Pruning is that of dot_choose_edges.
  */
 #include "postgres.h"
 
@@ -81,7 +82,7 @@ draw_node(Drawing *drawing, int32 node)
 	if (node == graph_goal(graph))
 	{
 		appendStringInfo(dot,
-						 "  n%d [shape=doublecircle, fontcolor=white, fillcolor=\"%s\", label=\"GOAL\\nn %u\"];\n",
+						 "  n%d [shape=doublecircle, style=filled, fontcolor=white, fillcolor=\"%s\", label=\"GOAL\\nn %u\"];\n",
 						 node, DOT_SUCCESS_COLOUR, drawing->nodes->visits[node]);
 		return;
 	}
@@ -91,7 +92,7 @@ draw_node(Drawing *drawing, int32 node)
 						 drawing->label_length))
 		appendStringInfoString(dot, "\\n");
 	if (is_dead_end(drawing, node))
-		appendStringInfo(dot, "dead end\\nn %u\", shape=box, color=\"%s\", fillcolor=\"%s\"",
+		appendStringInfo(dot, "dead end\\nn %u\", style=filled, color=\"%s\", fillcolor=\"%s\"",
 						 drawing->nodes->visits[node], DOT_FAILURE_COLOUR, DEAD_END_FILL);
 	else
 	{
@@ -199,7 +200,7 @@ stepadv_graph_dot(PG_FUNCTION_ARGS)
 	appendStringInfo(&drawing.dot,
 					 "digraph state_graph {\n"
 					 "  graph [rankdir=LR, labelloc=t, fontname=\"Helvetica\", label=\"%u rollouts, %u of them reached the goal, %u of %u edges drawn\"];\n"
-					 "  node [shape=circle, style=filled, fontname=\"Helvetica\", fontsize=10];\n"
+					 "  node [shape=box, style=\"filled,rounded\", fontname=\"Helvetica\", fontsize=10];\n"
 					 "  edge [fontname=\"Helvetica\", fontsize=9];\n",
 					 facts.n_judged, nodes.rollouts[graph_goal(&graph)], n_drawn, edges.edges.n);
 	draw_nodes(&drawing);
