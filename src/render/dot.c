@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "fmgr.h"
@@ -66,6 +67,17 @@ dot_append_label(StringInfo dot, Jsonb *labels, int64 step_id, int max_chars)
 		return false;
 	dot_append_text(dot, label.val.string.val, label.val.string.len, max_chars);
 	return true;
+}
+
+void
+dot_append_action(StringInfo dot, Jsonb *labels, const Group *group, uint32 step, int max_chars)
+{
+	if (dot_append_label(dot, labels, group->step_id[step], max_chars))
+		return;
+	if (step_has_null(group, step, NULL_ACTION))
+		appendStringInfoChar(dot, '?');
+	else
+		appendStringInfo(dot, "%016" PRIx64, (uint64) group->action[step]);
 }
 
 /* Hue 0 is red, a third green; dark enough to be read on white. */

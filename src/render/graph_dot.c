@@ -146,13 +146,7 @@ draw_edge(Drawing *drawing, uint32 edge)
 						 edge, DOT_FAILURE_COLOUR, source, edge);
 	else
 		appendStringInfo(dot, "  n%d -> n%d [label=\"", source, target);
-	if (!dot_append_label(dot, drawing->labels, drawing->group->step_id[step], drawing->label_length))
-	{
-		if (step_has_null(drawing->group, step, NULL_ACTION))
-			appendStringInfoString(dot, "?");
-		else
-			appendStringInfo(dot, "%016" INT64_MODIFIER "x", (uint64) drawing->group->action[step]);
-	}
+	dot_append_action(dot, drawing->labels, drawing->group, step, drawing->label_length);
 	appendStringInfo(dot, "\\nn %u  A %+.3f\", color=\"%s\", penwidth=%.1f];\n",
 					 drawing->edges->visits[edge], drawing->edges->advantage[edge],
 					 edge_colour(drawing, source, target),

@@ -12,8 +12,6 @@
  */
 #include "postgres.h"
 
-#include <inttypes.h>
-
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -149,13 +147,7 @@ draw_edge(Drawing *drawing, uint32 edge, const char *target, uint32 visits, uint
 	uint32		step = tree->edges.first_step[edge];
 
 	appendStringInfo(dot, "  s%d -> %s [label=\"", edge_state(tree, edge), target);
-	if (!dot_append_label(dot, drawing->labels, drawing->group->step_id[step], drawing->label_length))
-	{
-		if (step_has_null(drawing->group, step, NULL_ACTION))
-			appendStringInfoString(dot, "?");
-		else
-			appendStringInfo(dot, "%016" PRIx64, (uint64) drawing->group->action[step]);
-	}
+	dot_append_action(dot, drawing->labels, drawing->group, step, drawing->label_length);
 	appendStringInfo(dot, "\\nn %u  A %+.3f\", color=\"", visits,
 					 tree->table.pair_advantage[edge_pair(tree, edge)]);
 	append_outcome_colour(dot, visits, successes, cut_off);
