@@ -7,13 +7,14 @@
 
 #include "estimators/sum.h"
 
-/* In the order of NORMALISE_PARAMETER's choices; the last is for RLOO. */
+/* In the order of NORMALISE_PARAMETER's choices; the last two are for RLOO, HGPO. */
 typedef enum Normalisation
 {
 	NORMALISE_STD,				/* (x - mean) / (sd + epsilon), ddof 1 */
 	NORMALISE_MEAN,				/* x - mean */
 	NORMALISE_NONE,				/* x */
-	NORMALISE_LEAVE_ONE_OUT		/* x - mean of the others */
+	NORMALISE_LEAVE_ONE_OUT,	/* x - mean of the others */
+	NORMALISE_POPULATION		/* (x - mean) / (sd + epsilon), ddof 0 */
 } Normalisation;
 
 /* In the order of SINGLETON_PARAMETER's choices. */
