@@ -33,7 +33,8 @@ weight_of(const uint32 *weight, uint32 i)
 }
 
 static SetMoments *
-measure_sets(const double *x, const uint32 *weight, const int32 *set, uint32 n, uint32 n_sets)
+measure_sets(const double *x, const uint32 *weight, const int32 *set, uint32 n, uint32 n_sets,
+			 double count_epsilon)
 {
 	SetMoments *sets = ALLOCATE_ZEROED_ARRAY(SetMoments, n_sets);
 
@@ -52,7 +53,7 @@ measure_sets(const double *x, const uint32 *weight, const int32 *set, uint32 n, 
 	}
 	CHECK_FOR_INTERRUPTS();
 	for (uint32 s = 0; s < n_sets; s++)
-		sets[s].mean = sum_value(&sets[s].sum) / sets[s].count;
+		sets[s].mean = sum_value(&sets[s].sum) / (sets[s].count + count_epsilon);
 	for (uint32 i = 0; i < n; i++)
 	{
 		SetMoments *s;
@@ -98,6 +99,13 @@ normalise_one(double x, const SetMoments *set, const NormaliseOptions *options, 
 				*baseline = x - advantage;
 				return advantage;
 			}
+		case NORMALISE_MASKED_WHITEN:
+			{
+				double		n = set->count;
+				double		variance = sum_value(&set->squares) / (n + MASKED_COUNT_EPSILON) * (n / (n - 1));
+
+				return (x - set->mean) / sqrt(variance + options->epsilon);
+			}
 		default:
 			return x - set->mean;
 	}
@@ -107,7 +115,8 @@ void
 normalise(const double *x, const uint32 *weight, const int32 *set, uint32 n, uint32 n_sets,
 		  const NormaliseOptions *options, double *result, double *baseline)
 {
-	SetMoments *sets = measure_sets(x, weight, set, n, n_sets);
+	SetMoments *sets = measure_sets(x, weight, set, n, n_sets,
+									options->normalisation == NORMALISE_MASKED_WHITEN ? MASKED_COUNT_EPSILON : 0);
 
 	for (uint32 i = 0; i < n; i++)
 	{

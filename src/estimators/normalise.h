@@ -5,13 +5,14 @@
 #ifndef STEPADV_NORMALISE_H
 #define STEPADV_NORMALISE_H
 
-/* In the order of NORMALISE_PARAMETER's choices; the last is for RLOO. */
+/* In the order of NORMALISE_PARAMETER's choices; the others are for RLOO, whiten. */
 typedef enum Normalisation
 {
 	NORMALISE_STD,				/* (x - mean) / (sd + epsilon), ddof 1 */
 	NORMALISE_MEAN,				/* x - mean */
 	NORMALISE_NONE,				/* x */
-	NORMALISE_LEAVE_ONE_OUT		/* x - mean of the others */
+	NORMALISE_LEAVE_ONE_OUT,	/* x - mean of the others */
+	NORMALISE_MASKED_WHITEN		/* (x - mean) / sqrt(variance + epsilon), as verl's code has it */
 } Normalisation;
 
 /* In the order of SINGLETON_PARAMETER's choices. */
@@ -31,11 +32,15 @@ typedef struct NormaliseOptions
 /* Members with this set number belong to none: left out, and not written. */
 #define NO_SET (-1)
 
+/* What verl's masked mean adds to the count; results agree with it to the last digits only so. */
+#define MASKED_COUNT_EPSILON 1e-8
+
 /*
  * result[i] = x[i] normalised within its set.  `set` gives each member a set
  * number below n_sets or NO_SET (NULL: all are in set 0); `weight` counts a
- * member as that many (NULL: as one).  If all x of a set are equal the result
- * is exactly 0, not noise divided by epsilon.  `baseline`, if not NULL, receives
+ * member as that many (NULL: as one); one of weight 0 is in no statistic, but is
+ * normalised by that of the others.  If all x of a set are equal the result is
+ * exactly 0, not noise divided by epsilon.  `result` may be `x` itself.  `baseline`, if not NULL, receives
  * what was subtracted.
  */
 extern void normalise(const double *x, const uint32 *weight, const int32 *set,
