@@ -5,7 +5,8 @@
  * G_t = r_t + gamma * G_{t+1}, G = 0 after the last stored step.  Only the order
  * of step_no counts.  A reward that was never received is 0; the reward of the
  * rollout's own row is part of the last step's.  With `masked` a step without
- * an action is an observation and takes no time: G passes it undiscounted.
+ * an action is an observation and takes no time: G passes it undiscounted, and
+ * what it is rewarded with goes to the action before it.
  */
 #include "postgres.h"
 
@@ -20,12 +21,17 @@ accumulate_returns(const Group *group, double gamma, bool masked, double *return
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		double		next = 0;
+		double		observed = 0;	/* rewards of observations passed */
 
 		for (uint32 i = group->first_step[r + 1]; i-- > group->first_step[r];)
 		{
-			double		discount = masked && step_has_null(group, i, NULL_ACTION) ? 1 : gamma;
+			double		reward = step_reward(group, r, i) + observed;
+			bool		passed = masked && step_has_null(group, i, NULL_ACTION);
 
-			next = returns[i] = step_reward(group, r, i) + discount * next;
+			observed = passed ? reward : 0;
+			if (!passed)
+				next = reward + gamma * next;
+			returns[i] = next;
 		}
 	}
 	CHECK_FOR_INTERRUPTS();

@@ -1,5 +1,6 @@
 -- mt_grpo, mt_rloo: worked cases, and equality with plain SQL on random groups
-SET search_path = public, stepadv;
+CREATE SCHEMA turns_test;
+SET search_path = turns_test, stepadv;
 SET extra_float_digits = 0;
 
 CREATE FUNCTION near(a float8, b float8) RETURNS boolean LANGUAGE sql IMMUTABLE
