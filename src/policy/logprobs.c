@@ -69,7 +69,7 @@ open_log_probs(ArrayType *array, const char *name, LogProbs *logp)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("%s must be real[] or double precision[], not %s[]", name, format_type_be(type)),
-				 errhint("Cast it.")));
+				 errhint("Cast it to one of these.")));
 	if (type == NUMERICOID || ARR_HASNULL(array))
 	{
 		copy_elements(array, type, logp);

@@ -58,7 +58,7 @@ CREATE TABLE rollout AS
 SELECT g, g * 100 + r AS rollout_id, floor(pseudorandom('turns', g::text, r::text) * 6)::int AS turns,
 	   pseudorandom('unjudged', g::text, r::text) < 0.15 AS unjudged,
 	   round(pseudorandom('outcome', g::text, r::text)::numeric, 1)::float8 AS outcome
-FROM generate_series(1, 60) g, generate_series(1, 6) r;
+FROM generate_series(1, 25) g, generate_series(1, 6) r;
 CREATE TABLE turn AS
 SELECT g, rollout_id, k, unjudged, turns,
 	   CASE WHEN pseudorandom('has turn', rollout_id::text, k::text) < 0.8
