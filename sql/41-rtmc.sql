@@ -21,3 +21,14 @@ AS 'MODULE_PATHNAME', 'stepadv_rtmc_tree';
 COMMENT ON FUNCTION rtmc_tree(rollout_group, float8, float8, float8, boolean, text, float8) IS
 'the rollout tree of rtmc with the same parameters, a row per edge: action taken in state, next_state (NULL: rollouts end here), visits and successes in rollouts, q, v, advantage, and the step_id of one step on the edge; judged rollouts only';
 
+CREATE FUNCTION rtmc_tree_dot(rollouts rollout_group, labels jsonb DEFAULT NULL, cut_off bigint[] DEFAULT NULL,
+	min_visits integer DEFAULT 1, max_edges integer DEFAULT 100, label_length integer DEFAULT 40,
+	gamma float8 DEFAULT 0.99, prior float8 DEFAULT 2,
+	baseline float8 DEFAULT NULL, normalise boolean DEFAULT false, visit text DEFAULT 'first',
+	success_above float8 DEFAULT 0)
+RETURNS text
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000
+AS 'MODULE_PATHNAME', 'stepadv_rtmc_tree_dot';
+COMMENT ON FUNCTION rtmc_tree_dot(rollout_group, jsonb, bigint[], integer, integer, integer, float8, float8, float8, boolean, text, float8) IS
+'the rollout tree as Graphviz text: circles are states (V, visits), edges actions (label, visits, advantage), green where rollouts end in success, red in failure, grey for those whose rollout_id is in cut_off; labels: an object of texts by step_id, as jsonb_object_agg(step_id, text) makes it; only edges with min_visits, at most max_edges of them';
+

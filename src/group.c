@@ -10,6 +10,7 @@
 
 #include "compat.h"
 #include "group.h"
+#include "step_codec.h"
 
 /* ----------
  * Layout
@@ -286,21 +287,19 @@ group_check(const Group *group, int sqlerrcode)
  */
 
 /*
- * Rows collect in a list of chunks that are never moved.  A chunk is about half
- * as large as all before it, and small chunks fill an allocator's power of two
- * exactly, so that little is allocated and not used.
+ * Encoded rows collect in a list of chunks that are never moved; no row spans
+ * two.  A chunk is a quarter to half as large as all before it together, and a
+ * power of two, which an allocator can hand out without waste.
  */
 typedef struct RowChunk
 {
 	struct RowChunk *next;
-	uint32		n_rows;
-	uint32		capacity;
-	uint32		row_size;		/* of a StepRow or of a WideStepRow */
-	uint32		unused;
+	char	   *end;			/* of the rows */
+	char	   *limit;			/* of the chunk */
 	char		rows[FLEXIBLE_ARRAY_MEMBER];
 } RowChunk;
 
-#define CHUNK_MIN_SIZE	1024
+#define CHUNK_MIN_SIZE	512
 #define CHUNK_MAX_SIZE	((Size) 64 * 1024 * 1024)
 
 struct GroupBuilder
@@ -311,7 +310,12 @@ struct GroupBuilder
 	uint64		n_rows;
 	Size		allocated;
 	bool		sorted;			/* rows have come in order so far */
+	bool		has_wide;
+	StepRow		last;			/* its narrow part */
 };
+
+/* What the first row is encoded against. */
+static const StepRow row_before_first = {0};
 
 /* Rollout rows sort before the steps of their rollout. */
 static inline int
@@ -353,18 +357,17 @@ group_builder_is_empty(const GroupBuilder *builder)
 }
 
 static void
-add_chunk(GroupBuilder *builder, Size row_size)
+add_chunk(GroupBuilder *builder)
 {
 	Size		size = CHUNK_MIN_SIZE;
 	RowChunk   *chunk;
 
-	while (size * 2 <= builder->allocated && size < CHUNK_MAX_SIZE)
+	while (size * 4 <= builder->allocated && size < CHUNK_MAX_SIZE)
 		size *= 2;
 	chunk = MemoryContextAlloc(builder->context, size);
 	chunk->next = NULL;
-	chunk->n_rows = 0;
-	chunk->row_size = row_size;
-	chunk->capacity = (size - offsetof(RowChunk, rows)) / row_size;
+	chunk->end = chunk->rows;
+	chunk->limit = (char *) chunk + size;
 	if (builder->tail == NULL)
 		builder->head = chunk;
 	else
@@ -373,40 +376,58 @@ add_chunk(GroupBuilder *builder, Size row_size)
 	builder->allocated += size;
 }
 
-static inline Size
-row_size(const StepRow *row)
-{
-	return row->is_wide ? sizeof(WideStepRow) : sizeof(StepRow);
-}
-
 void
 group_builder_add(GroupBuilder *builder, const StepRow *row)
 {
-	RowChunk   *tail = builder->tail;
-	Size		size = row_size(row);
-
-	if (builder->sorted && tail != NULL &&
-		compare_rows((StepRow *) (tail->rows + (Size) (tail->n_rows - 1) * tail->row_size), row) > 0)
+	if (builder->sorted && builder->n_rows > 0 && compare_rows(&builder->last, row) > 0)
 		builder->sorted = false;
-	if (tail == NULL || tail->n_rows == tail->capacity || tail->row_size != size)
-	{
-		add_chunk(builder, size);
-		tail = builder->tail;
-	}
-	memcpy(tail->rows + (Size) tail->n_rows * size, row, size);
-	tail->n_rows++;
+	if (builder->tail == NULL || builder->tail->limit - builder->tail->end < MAX_ENCODED_STEP)
+		add_chunk(builder);
+	builder->tail->end = encode_step(builder->tail->end, row, &builder->last);
+	memcpy(&builder->last, row, offsetof(StepRow, next_state));
 	builder->n_rows++;
+	builder->has_wide |= row->is_wide;
+}
+
+/* Walk the rows in the order they came: for (…; next_row(&walk, &row);) */
+typedef struct RowWalk
+{
+	const RowChunk *chunk;
+	const char *position;
+} RowWalk;
+
+static RowWalk
+begin_walk(const GroupBuilder *builder)
+{
+	RowWalk		walk = {builder->head, builder->head ? builder->head->rows : NULL};
+
+	return walk;
+}
+
+/* `row` must still hold the row before. */
+static inline bool
+next_row(RowWalk *walk, StepRow *row)
+{
+	while (walk->chunk != NULL && walk->position == walk->chunk->end)
+	{
+		walk->chunk = walk->chunk->next;
+		walk->position = walk->chunk ? walk->chunk->rows : NULL;
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (walk->chunk == NULL)
+		return false;
+	walk->position = decode_step(walk->position, row, row);
+	return true;
 }
 
 void
 group_builder_add_builder(GroupBuilder *builder, const GroupBuilder *other)
 {
-	for (RowChunk *chunk = other->head; chunk != NULL; chunk = chunk->next)
-	{
-		for (uint32 i = 0; i < chunk->n_rows; i++)
-			group_builder_add(builder, (StepRow *) (chunk->rows + (Size) i * chunk->row_size));
-		CHECK_FOR_INTERRUPTS();
-	}
+	RowWalk		walk = begin_walk(other);
+	StepRow		row = row_before_first;
+
+	while (next_row(&walk, &row))
+		group_builder_add(builder, &row);
 }
 
 /* Unpack a value into rows again: what combining and rollup do. */
@@ -418,10 +439,9 @@ group_builder_add_group(GroupBuilder *builder, const Group *group)
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		double		outcome = group->outcome ? group->outcome[r] : NAN;
-		WideStepRow wide;
-		StepRow    *row = &wide.row;
+		StepRow		row_space = {0};
+		StepRow    *row = &row_space;
 
-		memset(&wide, 0, sizeof(wide));
 		row->rollout_id = group->rollout_id[r];
 
 		/*
@@ -451,10 +471,10 @@ group_builder_add_group(GroupBuilder *builder, const Group *group)
 				row->nulls |= NULL_NEXT_STATE;
 			if (is_wide)
 			{
-				wide.next_state = group->next_state ? group->next_state[i] : 0;
-				wide.value = group->value ? group->value[i] : NAN;
-				wide.turn_reward = group->turn_reward ? group->turn_reward[i] : NAN;
-				wide.cost = group->cost ? group->cost[i] : NAN;
+				row->next_state = group->next_state ? group->next_state[i] : 0;
+				row->value = group->value ? group->value[i] : NAN;
+				row->turn_reward = group->turn_reward ? group->turn_reward[i] : NAN;
+				row->cost = group->cost ? group->cost[i] : NAN;
 			}
 			group_builder_add(builder, row);
 		}
@@ -522,13 +542,11 @@ take_census(RowPointer *rows, uint64 n_rows)
 			census.has |= HAS_NEXT_STATE;
 		if (row->is_wide)
 		{
-			const WideStepRow *wide = (const WideStepRow *) row;
-
-			if (!isnan(wide->value))
+			if (!isnan(row->value))
 				census.has |= HAS_VALUE;
-			if (!isnan(wide->turn_reward))
+			if (!isnan(row->turn_reward))
 				census.has |= HAS_TURN_REWARD;
-			if (!isnan(wide->cost))
+			if (!isnan(row->cost))
 				census.has |= HAS_COST;
 		}
 	}
@@ -537,23 +555,28 @@ take_census(RowPointer *rows, uint64 n_rows)
 	return census;
 }
 
-/* Rows in the order of the value: rollouts by id, steps by step_no. */
+/*
+ * The rows, decoded, in the order of the value: rollouts by id, steps by
+ * step_no.  Without wide rows, what only they have is cut off from each.
+ */
 static RowPointer *
 ordered_rows(const GroupBuilder *builder)
 {
-	RowPointer *rows;
-	uint64		n = 0;
+	Size		stride = builder->has_wide ? sizeof(StepRow) : offsetof(StepRow, next_state);
+	RowPointer *pointers = MemoryContextAllocHuge(CurrentMemoryContext,
+												  builder->n_rows * (sizeof(RowPointer) + stride));
+	char	   *rows = (char *) (pointers + builder->n_rows);
+	RowWalk		walk = begin_walk(builder);
+	StepRow		row = row_before_first;
 
-	rows = MemoryContextAllocHuge(CurrentMemoryContext, Max(builder->n_rows, 1) * sizeof(*rows));
-	for (RowChunk *chunk = builder->head; chunk != NULL; chunk = chunk->next)
+	for (uint64 n = 0; next_row(&walk, &row); n++)
 	{
-		for (uint32 i = 0; i < chunk->n_rows; i++)
-			rows[n++] = (StepRow *) (chunk->rows + (Size) i * chunk->row_size);
-		CHECK_FOR_INTERRUPTS();
+		pointers[n] = (RowPointer) (rows + n * stride);
+		memcpy(rows + n * stride, &row, stride);
 	}
 	if (!builder->sorted)
-		sort_rows(rows, n);
-	return rows;
+		sort_rows(pointers, builder->n_rows);
+	return pointers;
 }
 
 /* Columns of a value being built, through which they may be written. */
@@ -562,16 +585,14 @@ ordered_rows(const GroupBuilder *builder)
 static void
 fill_wide_step(const Group *group, uint32 step, const StepRow *row)
 {
-	const WideStepRow *wide = row->is_wide ? (const WideStepRow *) row : NULL;
-
 	if (group->next_state)
-		WRITABLE(int64, group->next_state)[step] = wide ? wide->next_state : 0;
+		WRITABLE(int64, group->next_state)[step] = row->is_wide ? row->next_state : 0;
 	if (group->value)
-		WRITABLE(double, group->value)[step] = wide ? wide->value : NAN;
+		WRITABLE(double, group->value)[step] = row->is_wide ? row->value : NAN;
 	if (group->turn_reward)
-		WRITABLE(double, group->turn_reward)[step] = wide ? wide->turn_reward : NAN;
+		WRITABLE(double, group->turn_reward)[step] = row->is_wide ? row->turn_reward : NAN;
 	if (group->cost)
-		WRITABLE(double, group->cost)[step] = wide ? wide->cost : NAN;
+		WRITABLE(double, group->cost)[step] = row->is_wide ? row->cost : NAN;
 }
 
 RolloutGroup *

@@ -84,10 +84,7 @@ typedef struct Group
 	const double *cost;
 } Group;
 
-/*
- * One row of input.  The wide form, told by is_wide, is for rows of the full
- * form only: most tables have no such columns and should not pay for them.
- */
+/* One row of input. */
 typedef struct StepRow
 {
 	int64		rollout_id;
@@ -96,20 +93,15 @@ typedef struct StepRow
 	int64		action;
 	double		reward;			/* NaN: none */
 	int32		step_no;
-	uint8		nulls;
+	uint8		nulls;			/* NULL_… */
 	uint8		success;		/* Success */
 	bool		is_rollout;		/* stands for the rollout, is no step */
-	bool		is_wide;		/* is the head of a WideStepRow */
-} StepRow;
-
-typedef struct WideStepRow
-{
-	StepRow		row;
+	bool		is_wide;		/* has the following, else they are not set */
 	int64		next_state;
 	double		value;
 	double		turn_reward;
 	double		cost;
-} WideStepRow;
+} StepRow;
 
 typedef struct GroupBuilder GroupBuilder;
 

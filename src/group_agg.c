@@ -122,8 +122,8 @@ stepadv_rollout_agg_trans(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	GroupBuilder *builder;
-	WideStepRow wide;
-	StepRow    *row = &wide.row;
+	StepRow		row_space;
+	StepRow    *row = &row_space;
 	int			nargs = PG_NARGS();
 
 	read_identity(fcinfo, row);
@@ -140,12 +140,12 @@ stepadv_rollout_agg_trans(PG_FUNCTION_ARGS)
 	row->is_wide = nargs > ARG_COST && !row->is_rollout;
 	if (row->is_wide)
 	{
-		wide.next_state = PG_ARGISNULL(ARG_NEXT_STATE) ? 0 : PG_GETARG_INT64(ARG_NEXT_STATE);
+		row->next_state = PG_ARGISNULL(ARG_NEXT_STATE) ? 0 : PG_GETARG_INT64(ARG_NEXT_STATE);
 		if (!PG_ARGISNULL(ARG_NEXT_STATE))
 			row->nulls &= ~NULL_NEXT_STATE;
-		wide.value = number_argument(fcinfo, ARG_VALUE, row, "value");
-		wide.turn_reward = number_argument(fcinfo, ARG_TURN_REWARD, row, "turn_reward");
-		wide.cost = number_argument(fcinfo, ARG_COST, row, "cost");
+		row->value = number_argument(fcinfo, ARG_VALUE, row, "value");
+		row->turn_reward = number_argument(fcinfo, ARG_TURN_REWARD, row, "turn_reward");
+		row->cost = number_argument(fcinfo, ARG_COST, row, "cost");
 	}
 
 	builder = PG_ARGISNULL(ARG_STATE_VALUE) ? group_builder_create(context)

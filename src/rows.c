@@ -41,46 +41,142 @@ begin_rows(FunctionCallInfo fcinfo, int n_columns)
 	return rows;
 }
 
+/* ----------
+ * Forming tuples
+ *
+ * All columns are of fixed width, so rows with the same NULLs have the same
+ * layout: heap_form_minimal_tuple lays out the first of them, the values of the
+ * others are written over it.  That is several times faster than forming each.
+ * ----------
+ */
+
+typedef struct Template
+{
+	uint32		null_mask;		/* bit per column */
+	TupleTableSlot *slot;		/* holds the tuple; NULL: not made yet */
+	char	   *places[MAX_ROW_COLUMNS];	/* of the values in it */
+} Template;
+
+/* Columns that can be NULL come in few combinations: look them up by their bits. */
+#define N_TEMPLATES 16
+
+static inline Template *
+template_for(Template *templates, uint32 null_mask)
+{
+	return &templates[(null_mask ^ (null_mask >> 4) ^ (null_mask >> 8)) % N_TEMPLATES];
+}
+
+static void
+make_template(Template *template, uint32 null_mask, TupleDesc desc, const Datum *values)
+{
+	bool		nulls[MAX_ROW_COLUMNS];
+	MinimalTuple tuple;
+	Size		offset = 0;
+
+	for (int c = 0; c < desc->natts; c++)
+		nulls[c] = (null_mask & (1U << c)) != 0;
+	tuple = form_minimal_tuple(desc, (Datum *) values, nulls);
+	for (int c = 0; c < desc->natts; c++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(desc, c);
+
+		if (nulls[c])
+			continue;
+		Assert(attribute->attlen > 0);
+		offset = att_align_nominal(offset, attribute->attalign);
+		template->places[c] = (char *) tuple - MINIMAL_TUPLE_OFFSET + tuple->t_hoff + offset;
+		offset += attribute->attlen;
+	}
+	if (template->slot == NULL)
+		template->slot = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	ExecStoreMinimalTuple(tuple, template->slot, true);
+	template->null_mask = null_mask;
+}
+
+static inline bool
+is_null(const ResultColumn *column, uint64 row)
+{
+	return (column->nulls != NULL && column->nulls[row]) ||
+		(column->type == COLUMN_FLOAT8 && isnan(((const double *) column->values)[row]));
+}
+
+static Datum
+column_datum(const ResultColumn *column, uint64 row)
+{
+	switch (column->type)
+	{
+		case COLUMN_INT8:
+			return Int64GetDatum(((const int64 *) column->values)[row]);
+		case COLUMN_INT4:
+			return Int32GetDatum(((const int32 *) column->values)[row]);
+		case COLUMN_BOOL:
+			return BoolGetDatum(((const bool *) column->values)[row]);
+		case COLUMN_FLOAT8:
+			return Float8GetDatum(((const double *) column->values)[row]);
+	}
+	return (Datum) 0;			/* keep compiler quiet */
+}
+
+static inline void
+write_value(char *place, const ResultColumn *column, uint64 row)
+{
+	switch (column->type)
+	{
+		case COLUMN_INT8:
+		case COLUMN_FLOAT8:
+			memcpy(place, (const int64 *) column->values + row, sizeof(int64));
+			break;
+		case COLUMN_INT4:
+			memcpy(place, (const int32 *) column->values + row, sizeof(int32));
+			break;
+		case COLUMN_BOOL:
+			memcpy(place, (const bool *) column->values + row, sizeof(bool));
+			break;
+	}
+}
+
+/* The tuple of a row, in a slot that the next row may use again. */
+static TupleTableSlot *
+form_row(Template *templates, TupleDesc desc, const ResultColumn *columns, uint64 row)
+{
+	Template   *template;
+	uint32		null_mask = 0;
+
+	for (int c = 0; c < desc->natts; c++)
+		if (is_null(&columns[c], row))
+			null_mask |= 1U << c;
+	template = template_for(templates, null_mask);
+	if (unlikely(template->slot == NULL || template->null_mask != null_mask))
+	{
+		Datum		values[MAX_ROW_COLUMNS];
+
+		for (int c = 0; c < desc->natts; c++)
+			values[c] = column_datum(&columns[c], row);
+		make_template(template, null_mask, desc, values);
+		return template->slot;
+	}
+	for (int c = 0; c < desc->natts; c++)
+		if ((null_mask & (1U << c)) == 0)
+			write_value(template->places[c], &columns[c], row);
+	return template->slot;
+}
+
 Datum
 return_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns, uint64 n_rows)
 {
 	Tuplestorestate *rows = begin_rows(fcinfo, n_columns);
 	TupleDesc	desc = ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc;
-	Datum	   *values = palloc(n_columns * sizeof(Datum));
-	bool	   *nulls = palloc0(n_columns * sizeof(bool));
+	Template	templates[N_TEMPLATES] = {{0}};
 
+	Assert(n_columns <= MAX_ROW_COLUMNS);
 	for (uint64 i = 0; i < n_rows; i++)
 	{
-		for (int c = 0; c < n_columns; c++)
-		{
-			const ResultColumn *column = &columns[c];
-
-			nulls[c] = column->nulls != NULL && column->nulls[i];
-			switch (column->type)
-			{
-				case COLUMN_INT8:
-					values[c] = Int64GetDatum(((const int64 *) column->values)[i]);
-					break;
-				case COLUMN_INT4:
-					values[c] = Int32GetDatum(((const int32 *) column->values)[i]);
-					break;
-				case COLUMN_BOOL:
-					values[c] = BoolGetDatum(((const bool *) column->values)[i]);
-					break;
-				case COLUMN_FLOAT8:
-					{
-						double		number = ((const double *) column->values)[i];
-
-						values[c] = Float8GetDatum(number);
-						if (isnan(number))
-							nulls[c] = true;
-						break;
-					}
-			}
-		}
-		tuplestore_putvalues(rows, desc, values, nulls);
+		tuplestore_puttupleslot(rows, form_row(templates, desc, columns, i));
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
+	for (int t = 0; t < N_TEMPLATES; t++)
+		if (templates[t].slot != NULL)
+			ExecDropSingleTupleTableSlot(templates[t].slot);
 	return (Datum) 0;
 }

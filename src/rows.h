@@ -24,6 +24,8 @@ typedef struct ResultColumn
 	const bool *nulls;			/* by row; NULL: none */
 } ResultColumn;
 
+#define MAX_ROW_COLUMNS 16
+
 /*
  * Give the rows (row i takes entry i of every column) to the caller of a
  * RETURNS TABLE function with these columns, and return from it.

@@ -1,0 +1,39 @@
+/*
+ * dot.h
+ *		Graphviz text: what every picture of a group shares.
+ */
+#ifndef STEPADV_DOT_H
+#define STEPADV_DOT_H
+
+#include "fmgr.h"
+
+#include "lib/stringinfo.h"
+#include "utils/jsonb.h"
+
+/* The colours of outcomes, in every picture. */
+#define DOT_SUCCESS_COLOUR	"#2e8b57"
+#define DOT_FAILURE_COLOUR	"#c0392b"
+#define DOT_CUT_OFF_COLOUR	"#8c8c8c"
+
+/*
+ * Append text as the inside of a double-quoted DOT string: escaped, white space
+ * folded, control characters left out, at most max_chars characters of it.
+ */
+extern void dot_append_text(StringInfo dot, const char *text, int length, int max_chars);
+
+/*
+ * Append what `labels`, a jsonb object of texts by step_id, says of a step;
+ * false (and nothing appended) if it says nothing.  labels may be NULL.
+ */
+extern bool dot_append_label(StringInfo dot, Jsonb *labels, int64 step_id, int max_chars);
+
+/* Append a colour for an outcome: red at share 0 over to green at share 1. */
+extern void dot_append_outcome_colour(StringInfo dot, double success_share);
+
+/* Pen width for this many of at most so many visits, from 1 to 6. */
+extern double dot_pen_width(uint32 visits, uint32 most_visits);
+
+/* An integer argument that must be at least `least`. */
+extern int	dot_limit_argument(FunctionCallInfo fcinfo, int arg, const char *name, int least);
+
+#endif							/* STEPADV_DOT_H */
