@@ -69,8 +69,8 @@ CREATE TABLE step AS
 SELECT r, k, r * 100 + k AS step_id, r % 7 = 0 AS unjudged,
 	   CASE WHEN r % 7 <> 0 AND (k = 1 OR pseudorandom('has', r::text, k::text) < 0.6) THEN pseudorandom('reward', r::text, k::text) END AS reward,
 	   pseudorandom('value', r::text, k::text) AS value, pseudorandom('action', r::text, k::text) < 0.7 AS is_action
-FROM generate_series(1, 200) r, generate_series(1, 1 + r % 13) k;
-CREATE TABLE outcome AS SELECT r, pseudorandom('outcome', r::text) AS reward FROM generate_series(1, 200) r WHERE r % 3 = 0 AND r % 7 <> 0;
+FROM generate_series(1, 80) r, generate_series(1, 1 + r % 13) k;
+CREATE TABLE outcome AS SELECT r, pseudorandom('outcome', r::text) AS reward FROM generate_series(1, 80) r WHERE r % 3 = 0 AND r % 7 <> 0;
 
 -- The recursion in SQL: the outcome is part of the last step's reward, a step is
 -- worth its td_error and those after it

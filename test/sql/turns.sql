@@ -91,7 +91,7 @@ padded AS (
 	FROM judged j CROSS JOIN generate_series(1, j.most_turns - 1) l
 	LEFT JOIN turn t ON t.rollout_id = j.rollout_id AND t.k = l
 	WHERE NOT skip OR l <= j.turns),
-turns AS (
+turns AS MATERIALIZED (
 	SELECT rollout_id, l, normalised(x, count(*) OVER w, avg(x) OVER w, stddev_samp(x) OVER w,
 									 min(x) OVER w, max(x) OVER w, rloo, epsilon) AS t
 	FROM padded WINDOW w AS (PARTITION BY g, l))
