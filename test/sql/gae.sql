@@ -1,6 +1,7 @@
 -- gae over steps and over tokens, the masked form, returns past observations
 CREATE SCHEMA gae_test;
 SET search_path = gae_test, stepadv;
+SET jit = off;
 
 CREATE FUNCTION near(a float8, b float8) RETURNS boolean LANGUAGE sql IMMUTABLE
 RETURN a IS NOT NULL AND abs(a - b) <= 1e-9 * greatest(1, abs(b));

@@ -1,6 +1,7 @@
 -- The verifiable rewards of MT-GRPO
 CREATE SCHEMA rewards_test;
 SET search_path = rewards_test, stepadv;
+SET jit = off;
 SET extra_float_digits = 0;
 
 -- mt_reward_format, mt_reward_xml_double, and what no markup at all is worth

@@ -1,6 +1,7 @@
 -- mt_grpo, mt_rloo: worked cases, and equality with plain SQL on random groups
 CREATE SCHEMA turns_test;
 SET search_path = turns_test, stepadv;
+SET jit = off;
 SET extra_float_digits = 0;
 
 CREATE FUNCTION near(a float8, b float8) RETURNS boolean LANGUAGE sql IMMUTABLE
