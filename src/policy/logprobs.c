@@ -184,11 +184,16 @@ log_ratios_next(LogRatios *ratios)
 
 	if (first >= a->n)
 		return false;
-	if (mask == NULL && a->real && b->real)
-	{
+	if (a->real && b->real && mask == NULL)
 		for (int i = first; i < end; i++)
 			*to++ = (double) a->real[i] - b->real[i];
-	}
+	else if (a->real && b->real)
+		for (int i = first; i < end; i++)
+		{
+			/* No branch on the mask, which nobody could predict. */
+			*to = (double) a->real[i] - b->real[i];
+			to += mask[i];
+		}
 	else
 		for (int i = first; i < end; i++)
 		{
