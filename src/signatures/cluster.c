@@ -1,6 +1,6 @@
 /*
  * cluster.c
- *		state_cluster(embedding | text, threshold) OVER (…), sequence_ratio
+ *		state_cluster(embedding | text, threshold) OVER (…), text_similarity
  *
  * Leader clustering in the order of the window: a row joins the first cluster
  * whose first member is similar enough, or begins a cluster of its own.  The
@@ -24,7 +24,7 @@
 
 PG_FUNCTION_INFO_V1(stepadv_state_cluster_embedding);
 PG_FUNCTION_INFO_V1(stepadv_state_cluster_text);
-PG_FUNCTION_INFO_V1(stepadv_sequence_ratio);
+PG_FUNCTION_INFO_V1(stepadv_text_similarity);
 
 /* How many dimensions are compared before asking whether it is worth going on. */
 #define STRIDE 128
@@ -336,9 +336,9 @@ stepadv_state_cluster_text(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(clusters->n);
 }
 
-/* sequence_ratio(a text, b text) -> float8 */
+/* text_similarity(a text, b text) -> float8 */
 Datum
-stepadv_sequence_ratio(PG_FUNCTION_ARGS)
+stepadv_text_similarity(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_FLOAT8(sequence_ratio(index_text(PG_GETARG_TEXT_PP(0)), index_text(PG_GETARG_TEXT_PP(1))));
 }

@@ -1,8 +1,8 @@
--- sequence_ratio and state_cluster. The ratios are what Python's
+-- text_similarity and state_cluster. The ratios are what Python's
 -- difflib.SequenceMatcher(None, a, b).ratio() returns.
 SET search_path = stepadv, public;
 
-SELECT name, abs(sequence_ratio(a, b) - ratio) < 1e-15 AS ok
+SELECT name, abs(text_similarity(a, b) - ratio) < 1e-15 AS ok
 FROM (VALUES
 	('shifted', 'abcd', 'bcde', 0.75::float8),
 	('empty', '', '', 1.0),
@@ -14,7 +14,7 @@ FROM (VALUES
 	('one way', 'tide', 'diet', 0.25),
 	('the other way', 'diet', 'tide', 0.5),
 	('characters, not bytes', U&'na\00EFve \2603', U&'naive \2603', 0.8571428571428571)) v(name, a, b, ratio);
-SELECT sequence_ratio(NULL, 'a') IS NULL AS null_for_null;
+SELECT text_similarity(NULL, 'a') IS NULL AS null_for_null;
 
 -- Texts: leader clustering in the window's order, as a greedy loop in Python gives it.
 CREATE TEMP TABLE texts AS SELECT * FROM (VALUES
