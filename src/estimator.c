@@ -9,7 +9,7 @@
 
 #include "compat.h"
 #include "estimator.h"
-#include "estimators/sum.h"
+#include "sum.h"
 
 /* ----------
  * Parameters

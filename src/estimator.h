@@ -17,6 +17,7 @@
 
 #include "fmgr.h"
 
+#include "arrays.h"
 #include "group.h"
 #include "rows.h"
 
@@ -138,12 +139,5 @@ extern Datum estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 		}; \
 		return estimator_rows(fcinfo, &estimator); \
 	}
-
-/* n numbers, however many; like palloc, which stops at 1 GB. */
-#define ALLOCATE_ARRAY(type, n) \
-	((type *) MemoryContextAllocHuge(CurrentMemoryContext, Max((Size) (n), 1) * sizeof(type)))
-#define ALLOCATE_ZEROED_ARRAY(type, n) \
-	((type *) MemoryContextAllocExtended(CurrentMemoryContext, Max((Size) (n), 1) * sizeof(type), \
-										 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO))
 
 #endif							/* STEPADV_ESTIMATOR_H */

@@ -9,7 +9,7 @@
 
 #include "estimator.h"
 #include "estimators/normalise.h"
-#include "estimators/sum.h"
+#include "sum.h"
 
 static inline int32
 set_of(const int32 *set, uint32 i)

@@ -5,7 +5,7 @@
 #ifndef STEPADV_NORMALISE_H
 #define STEPADV_NORMALISE_H
 
-#include "estimators/sum.h"
+#include "sum.h"
 
 /* In the order of NORMALISE_PARAMETER's choices; the others are for RLOO, HGPO, whiten. */
 typedef enum Normalisation

@@ -21,7 +21,7 @@
 #include "estimators/normalise.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
-#include "estimators/sum.h"
+#include "sum.h"
 
 #define VISIT_EVERY 1
 

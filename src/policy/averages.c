@@ -17,7 +17,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 
-#include "estimators/sum.h"
+#include "sum.h"
 
 PG_FUNCTION_INFO_V1(stepadv_mean_of_steps_trans);
 PG_FUNCTION_INFO_V1(stepadv_mean_of_steps_combine);

@@ -18,7 +18,7 @@
 #include <math.h>
 
 #include "estimator.h"
-#include "estimators/sum.h"
+#include "sum.h"
 #include "policy/logprobs.h"
 
 PG_FUNCTION_INFO_V1(stepadv_step_ratio);
