@@ -12,8 +12,6 @@
  */
 #include "postgres.h"
 
-#include <inttypes.h>
-
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -84,48 +82,6 @@ read_cut_off(FunctionCallInfo fcinfo, const Group *group)
 }
 
 /* ----------
- * Pruning
- * ----------
- */
-
-typedef struct RankedEdge
-{
-	uint32		visits;
-	uint32		edge;
-} RankedEdge;
-
-static int
-compare_ranked(const void *a, const void *b)
-{
-	const RankedEdge *left = a;
-	const RankedEdge *right = b;
-
-	if (left->visits != right->visits)
-		return left->visits > right->visits ? -1 : 1;
-	return left->edge < right->edge ? -1 : 1;
-}
-
-static void
-choose_edges(Drawing *drawing, uint32 min_visits, uint32 max_edges)
-{
-	const RolloutTree *tree = drawing->tree;
-	uint32		n_edges = tree->edges.n;
-	RankedEdge *ranked = ALLOCATE_ARRAY(RankedEdge, n_edges);
-
-	for (uint32 e = 0; e < n_edges; e++)
-		ranked[e] = (RankedEdge) {tree->visits[e], e};
-	qsort(ranked, n_edges, sizeof(RankedEdge), compare_ranked);
-	drawing->drawn = ALLOCATE_ZEROED_ARRAY(bool, n_edges);
-	drawing->most_visits = n_edges > 0 ? ranked[0].visits : 0;
-	for (uint32 i = 0; i < n_edges && i < max_edges && ranked[i].visits >= min_visits; i++)
-	{
-		drawing->drawn[ranked[i].edge] = true;
-		drawing->n_drawn++;
-	}
-	pfree(ranked);
-}
-
-/* ----------
  * Drawing
  * ----------
  */
@@ -191,13 +147,7 @@ draw_edge(Drawing *drawing, uint32 edge, const char *target, uint32 visits, uint
 	uint32		step = tree->edges.first_step[edge];
 
 	appendStringInfo(dot, "  s%d -> %s [label=\"", edge_state(tree, edge), target);
-	if (!dot_append_label(dot, drawing->labels, drawing->group->step_id[step], drawing->label_length))
-	{
-		if (step_has_null(drawing->group, step, NULL_ACTION))
-			appendStringInfoString(dot, "?");
-		else
-			appendStringInfo(dot, "%016" PRIx64, (uint64) drawing->group->action[step]);
-	}
+	dot_append_action(dot, drawing->labels, drawing->group, step, drawing->label_length);
 	appendStringInfo(dot, "\\nn %u  A %+.3f\", color=\"", visits,
 					 tree->table.pair_advantage[edge_pair(tree, edge)]);
 	append_outcome_colour(dot, visits, successes, cut_off);
@@ -277,7 +227,9 @@ stepadv_rtmc_tree_dot(PG_FUNCTION_ARGS)
 	drawing.group = &group;
 	drawing.tree = &tree;
 	drawing.next_state = edge_next_states(&group, &tree);
-	choose_edges(&drawing, min_visits, max_edges);
+	drawing.drawn = ALLOCATE_ARRAY(bool, tree.edges.n);
+	drawing.n_drawn = dot_choose_edges(tree.visits, tree.edges.n, min_visits, max_edges, drawing.drawn);
+	drawing.most_visits = dot_most_visits(tree.visits, tree.edges.n);
 
 	initStringInfo(&drawing.dot);
 	appendStringInfo(&drawing.dot,
