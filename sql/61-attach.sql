@@ -368,6 +368,11 @@ BEGIN
 			('returns', 'returns', '{reward}', '{}', NULL, 'a row per step'),
 			('grpo', 'grpo', '{reward}', '{}', NULL, 'a row per step'),
 			('rloo', 'rloo', '{reward}', '{}', NULL, 'a row per step'),
+			('mt_grpo', 'mt_grpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step'),
+			('mt_rloo', 'mt_rloo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step'),
+			('gae', 'gae', '{reward,value}', '{value}', NULL, 'a row per step'),
+			('gigpo', 'gigpo', '{reward,state}', '{}', NULL, 'a row per step'),
+			('graphgpo', 'graphgpo', '{reward,state}', '{next_state,cost}', NULL, 'a row per step'),
 			('rtmc', 'rtmc', '{reward,state,action}', '{}', NULL, 'a row per step'),
 			('rtmc_tree', 'rtmc_tree', '{reward,state,action}', '{}', 'rtmc', 'a row per edge of the rollout tree, with an example step')
 		) AS v(suffix, function, requires, uses, options_of, shape)
@@ -550,7 +555,7 @@ END
 $attach$;
 
 COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass) IS
-'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, _grpo, _rloo, _rtmc, _rtmc_tree, those whose columns are given; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; one row per view made; an error changes nothing';
+'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _gigpo, _graphgpo, _rtmc, _rtmc_tree), those whose columns are given; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; one row per view made; an error changes nothing';
 
 CREATE FUNCTION detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql

@@ -142,6 +142,27 @@ SELECT pg_get_viewdef('att_none_rtmc'::regclass) LIKE '%JOIN%att_int%' AS joins_
 SELECT view_name FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', reward => 'rew', prefix => 'att_plain');
 SELECT view_name FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', success => 'won', prefix => 'att_won');
 
+-- The columns of the full form reach the functions that read them, and only those.
+CREATE TABLE att_full AS SELECT s.*, id % 7 / 8.0::real AS val, id % 5 AS bonus, 'next ' || (id % 4) AS nxt, 1 + id % 3 AS price FROM att_steps s;
+SELECT count(*) > 10 AS attached FROM stepadv.attach('att_full', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', step_id => 'id',
+	next_state => 'nxt', value => 'val', turn_reward => 'bonus', cost => 'price', options => '{"gae": {"gamma": 0.5}}');
+CREATE TEMP TABLE full_groups AS SELECT stepadv.rollout_agg(id, traj, n, st, act, rew, won, stepadv.signature_hash(nxt), val, bonus, price) AS rollouts
+FROM att_full GROUP BY run, task;
+SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS gae, count(DISTINCT w.advantage) > 20 AS various
+FROM full_groups g, stepadv.gae(g.rollouts, gamma => 0.5) w LEFT JOIN att_full_gae v USING (step_id);
+SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS mt_grpo, count(DISTINCT w.advantage) > 20 AS various
+FROM full_groups g, stepadv.mt_grpo(g.rollouts) w LEFT JOIN att_full_mt_grpo v USING (step_id);
+SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS graphgpo, count(DISTINCT w.advantage) > 10 AS various
+FROM full_groups g, stepadv.graphgpo(g.rollouts) w LEFT JOIN att_full_graphgpo v USING (step_id);
+SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS gigpo, count(DISTINCT w.advantage) > 20 AS various
+FROM full_groups g, stepadv.gigpo(g.rollouts) w LEFT JOIN att_full_gigpo v USING (step_id);
+SELECT bool_and((s.next_state, s.value, s.turn_reward, s.cost) = (stepadv.signature_hash(f.nxt), f.val, f.bonus, f.price)) AS in_the_value
+FROM att_full_values v, stepadv.steps(v.rollouts) s JOIN att_full f ON f.id = s.step_id;
+SELECT pg_get_viewdef('att_full_rtmc'::regclass) ~ 's\.(nxt|val|bonus|price)\M.*AS rollouts' AS rtmc_reads_them,
+	pg_get_viewdef('att_full_gae'::regclass) ~ 's\.val\M.*AS rollouts' AS gae_reads_value, pg_get_viewdef('att_full_gae'::regclass) ~ 's\.bonus\M.*AS rollouts' AS gae_reads_bonus;
+SELECT stepadv.detach('att_full') > 10 AS dropped;
+DROP TABLE att_full;
+
 -- Rows without a group are left out; rows without a number stand for their rollout.
 CREATE TABLE att_null AS SELECT 'g' AS grp, 'a' AS traj, 0 AS n, 1 AS st, 1 AS act, 0.0::float8 AS rew
 UNION ALL VALUES ('g', 'a', 1, 2, 1, NULL), ('g', 'a', NULL, NULL, NULL, 1), ('g', 'b', 0, 1, 2, 0), ('g', 'empty', NULL, NULL, NULL, 0.5), (NULL, 'a', 0, 1, 1, 1), (NULL, 'c', 0, 1, 1, 7);
