@@ -47,6 +47,7 @@ typedef struct Outcome
 	int64		first;			/* lines that head, tail, sed -n … let through */
 	int64		last;			/* 0 = all from first on */
 	int64		tail;			/* or only that many at the end */
+	bool		inside;			/* no effect of its own, but its substitution has this one */
 } Outcome;
 
 /* One level of script. */
@@ -736,6 +737,18 @@ apply_range(Action *action, const Outcome *range)
 		action->first = Max(base, end - range->tail + 1);
 }
 
+/* Has it an extension, unlike a branch, HEAD~1, a..b or v1.2? */
+static bool
+is_file_name(Span name)
+{
+	int			i = name.length;
+
+	while (i > 0 && name.data[i - 1] != '.' && name.data[i - 1] != '/' && name.data[i - 1] != ':')
+		i--;
+	return i > 1 && i < name.length && name.data[i - 1] == '.' && name.data[i - 2] != '.' &&
+		ascii_lower(name.data[i]) >= 'a' && ascii_lower(name.data[i]) <= 'z';
+}
+
 static Effect
 act_git(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 {
@@ -773,6 +786,15 @@ act_git(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 		target = operand_span(command, at + 1, &git, 0);
 	else if (target.data == NULL && strcmp(name, "grep") == 0)
 		target = operand_span(command, at + 1, &git, 1);
+	else if (target.data == NULL &&
+			 (strcmp(name, "diff") == 0 || strcmp(name, "log") == 0 || strcmp(name, "show") == 0))
+	{
+		target = operand_span(command, at + 1, &git, 0);
+		if (target.data != NULL && !is_file_name(target))
+			target = operand_span(command, at + 1, &git, 1);
+		if (target.data != NULL && !is_file_name(target))
+			target = span_none();
+	}
 	return act(outcome, category, target, true);
 }
 
@@ -1279,6 +1301,9 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 					Operands	operands = operands_of(command, i, program->options, program->long_options);
 
 					i = next_operand(&operands);
+					/* xargs -i {} COMMAND is often written, if wrongly */
+					if (strcmp(shell_word(command, i), "{}") == 0)
+						i++;
 					if (i >= command->n_words)
 						return outcome->effect = EFFECT_NONE;
 					continue;
@@ -1364,7 +1389,7 @@ classify_command(Reader *reader, ShellCommand *command, Outcome *outcome)
 	if (effect == EFFECT_ACT && action->category == ACTION_VIEW && action->target.data != NULL)
 		apply_range(action, outcome);
 
-	/* x=$(command), echo `command`, $(command): what happens is inside */
+	/* x=$(command), echo `command`, $(command): what happens is inside, unless more follows */
 	if (effect != EFFECT_ACT && command->substitution.data != NULL && command->output.data == NULL &&
 		reader->depth < MAX_DEPTH)
 	{
@@ -1373,7 +1398,8 @@ classify_command(Reader *reader, ShellCommand *command, Outcome *outcome)
 		if (classify_at(command->substitution, &inner, reader->depth + 1))
 		{
 			outcome->action = inner;
-			return outcome->effect = EFFECT_ACT;
+			outcome->inside = true;
+			return outcome->effect = EFFECT_NONE;
 		}
 	}
 
@@ -1493,6 +1519,7 @@ classify_at(Span script, Action *action, int depth)
 	Outcome		found;
 	bool		has_found = false;
 	bool		has_fallback = false;
+	bool		has_inside = false;
 
 	shell_start(&reader.lexer, script);
 	reader.depth = depth;
@@ -1522,7 +1549,7 @@ classify_at(Span script, Action *action, int depth)
 				outcome = next;
 			else
 				extend_pipeline(&outcome, &next);
-			if (next.effect == EFFECT_PRINT && !has_found)
+			if (next.effect == EFFECT_PRINT && !next.inside && !has_found)
 				text = span_keep(next.action.new_text);
 			if (command.end != SHELL_PIPE)
 				break;
@@ -1560,12 +1587,13 @@ classify_at(Span script, Action *action, int depth)
 		else if (!has_found)
 		{
 			change_directory(&directory, &command);
-			if (!has_fallback && command.n_words > 0)
+			if ((!has_fallback || (outcome.inside && !has_inside)) && command.n_words > 0)
 			{
 				has_fallback = true;
+				has_inside = outcome.inside;
 				found.action = outcome.action;
 				keep_action(&found.action);
-				if (found.action.category == ACTION_EXECUTE && found.action.target.data == NULL)
+				if (!has_inside && found.action.category == ACTION_EXECUTE && found.action.target.data == NULL)
 				{
 					action_set_target(&found.action, span_keep(shell_word_span(&command, 0)), false);
 					found.action.is_path = false;
@@ -1597,7 +1625,7 @@ classify_at(Span script, Action *action, int depth)
 	}
 	pfree(command.text.data);
 	shell_end(&reader.lexer);
-	return has_found;
+	return has_found || has_inside;
 }
 
 void
