@@ -2,8 +2,8 @@
  * action.h
  *		One action of an agent: what its signature is printed from.
  *
- * The kernels under this header (arguments.c, vocabulary.c, call.c, command.c,
- * shell.c, render.c) know nothing of the executor or the catalogs, allocate
+ * The kernels under this header (arguments.c, vocabulary.c, call.c, script.c,
+ * command.c, shell.c, render.c …) know nothing of the executor or the catalogs, allocate
  * with palloc, never raise an error because of what they read, and are
  * therefore fuzzed outside a server (test/fuzz).
  */
@@ -69,7 +69,7 @@ action_set_content(Action *action, Span old_text, Span new_text)
 	action->new_text = new_text;
 }
 
-/* command.c: what a shell script does, by its first effective command */
+/* script.c: what a shell script does, by its first effective command */
 extern void classify_script(Span script, Action *action);
 
 /* patch.c: what a patch in the format of apply_patch, or a unified diff, does */

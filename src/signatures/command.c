@@ -1,62 +1,17 @@
 /*
  * command.c
- *		What a shell script does: classify_script.
+ *		What one simple command does, by its words.
  *
- * A script is classified by its first effective command.  What only prepares
- * (cd, assignments, set, export, a heading printed by echo) is passed over,
- * wrappers (sudo, timeout, env, bash -c …) are taken off, and a pipeline is
- * read as one command: `nl f | sed -n 10,20p` is a view of lines 10 to 20 of f,
- * `cat f | grep x` a search in it, `find … | xargs rm` a file operation.
- * Output redirected to a file makes of a command that only prints a change of
- * that file; a program or test that runs stays what it is.
- *
- * Scripts inside scripts (bash -c, command substitution, find -exec) are
- * followed to a fixed depth, so neither time nor stack depends on nesting.
+ * Wrappers (sudo, timeout, env, bash -c …) are taken off; the table of programs
+ * says what is left, and a function per kind of program reads its options.
  */
 #include "postgres.h"
 
+#include "signatures/command.h"
 #include "signatures/programs.h"
-#include "signatures/shell.h"
 
-#define MAX_DEPTH 6				/* of scripts within scripts */
 #define MAX_HOPS 12				/* of wrappers before one command */
 #define SWE_WINDOW 100			/* lines that SWE-agent's `open` shows */
-
-typedef enum Effect
-{
-	EFFECT_NONE,				/* prepares: cd, assignments, control flow */
-	EFFECT_PRINT,				/* only prints a literal text */
-	EFFECT_ACT
-} Effect;
-
-/* What is to be done with the text of a here-document, once it is read. */
-typedef enum BodyUse
-{
-	BODY_UNUSED,
-	BODY_CONTENT,
-	BODY_PATCH,
-	BODY_SCRIPT
-} BodyUse;
-
-typedef struct Outcome
-{
-	Effect		effect;
-	Action		action;
-	int			heredoc;
-	BodyUse		use;
-	int64		first;			/* lines that head, tail, sed -n … let through */
-	int64		last;			/* 0 = all from first on */
-	int64		tail;			/* or only that many at the end */
-} Outcome;
-
-/* One level of script. */
-typedef struct Reader
-{
-	ShellLexer	lexer;
-	int			depth;
-	Span		piped;			/* literal text that the previous command of the pipe prints */
-	bool		stop;			/* the rest of the script is an edit's text */
-} Reader;
 
 typedef struct Operands
 {
@@ -65,16 +20,12 @@ typedef struct Operands
 	const char *options;
 	const char *long_options;
 	bool		ended;			/* by -- */
-	bool		after_dashes;	/* the last operand came after -- */
 } Operands;
-
-static bool classify_at(Span script, Action *action, int depth);
-static Effect classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome);
 
 static inline Operands
 operands_of(const ShellCommand *command, int at, const char *options, const char *long_options)
 {
-	Operands	operands = {command, at, options, long_options, false, false};
+	Operands	operands = {command, at, options, long_options, false};
 
 	return operands;
 }
@@ -109,7 +60,6 @@ next_operand(Operands *operands)
 		const char *word = shell_word(command, i);
 		const char *letter;
 
-		operands->after_dashes = operands->ended;
 		if (operands->ended || word[0] != '-')
 			return i;
 		if (word[1] == '\0')
@@ -179,7 +129,7 @@ program_of(const char *name)
 	return find_program(bare);
 }
 
-static bool
+bool
 is_assignment(const ShellCommand *command, int i)
 {
 	const char *word = shell_word(command, i);
@@ -202,7 +152,7 @@ is_assignment(const ShellCommand *command, int i)
 }
 
 /* Reserved words that stand before a command. */
-static bool
+bool
 is_prefix_keyword(const char *word)
 {
 	static const char *const keywords[] = {"!", "do", "elif", "else", "if", "then", "time", "until", "while", "{"};
@@ -249,8 +199,8 @@ words_joined(const ShellCommand *command, int i)
 	return span_make(text, length);
 }
 
-static inline Effect
-act(Outcome *outcome, ActionCategory category, Span target, bool is_path)
+Effect
+set_outcome(Outcome *outcome, ActionCategory category, Span target, bool is_path)
 {
 	action_init(&outcome->action, category);
 	action_set_target(&outcome->action, target, is_path);
@@ -262,7 +212,7 @@ static Effect
 act_script(Reader *reader, Outcome *outcome, Span script, Span name)
 {
 	if (reader->depth >= MAX_DEPTH)
-		return act(outcome, ACTION_EXECUTE, name, false);
+		return set_outcome(outcome, ACTION_EXECUTE, name, false);
 	outcome->effect = classify_at(script, &outcome->action, reader->depth + 1) ? EFFECT_ACT : EFFECT_NONE;
 	return outcome->effect;
 }
@@ -281,11 +231,11 @@ act_run(const ShellCommand *command, int i, Outcome *outcome)
 	{
 		Span		target = operand_span(command, i + 1, &plain, 1);
 
-		return act(outcome, ACTION_TEST, target.data ? target : span_of("all"), target.data != NULL);
+		return set_outcome(outcome, ACTION_TEST, target.data ? target : span_of("all"), target.data != NULL);
 	}
 	if (category >= 0)
-		return act(outcome, category, span_none(), false);
-	return act(outcome, ACTION_EXECUTE, name, memchr(name.data, '/', name.length) != NULL);
+		return set_outcome(outcome, category, span_none(), false);
+	return set_outcome(outcome, ACTION_EXECUTE, name, memchr(name.data, '/', name.length) != NULL);
 }
 
 static Effect
@@ -312,8 +262,8 @@ act_test(const ShellCommand *command, int i, const Program *program, Outcome *ou
 	if (colons >= 0)
 		target.length = colons;
 	if (target.length == 0 || span_is(target, ".") || span_is(target, "./..."))
-		return act(outcome, ACTION_TEST, span_of("all"), false);
-	return act(outcome, ACTION_TEST, target, true);
+		return set_outcome(outcome, ACTION_TEST, span_of("all"), false);
+	return set_outcome(outcome, ACTION_TEST, target, true);
 }
 
 static Effect
@@ -341,10 +291,10 @@ act_python(Reader *reader, ShellCommand *command, int i, Outcome *outcome, int *
 					i++;
 					continue;
 				}
-				return act(outcome, ACTION_EXECUTE, shell_word_span(command, i + 1), false);
+				return set_outcome(outcome, ACTION_EXECUTE, shell_word_span(command, i + 1), false);
 			}
 			if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 || strcmp(word, "-VV") == 0 || strcmp(word, "--help") == 0)
-				return act(outcome, ACTION_SEARCH, span_none(), false);
+				return set_outcome(outcome, ACTION_SEARCH, span_none(), false);
 			if (strcmp(word, "-W") == 0 || strcmp(word, "-X") == 0)
 			{
 				i++;
@@ -352,7 +302,7 @@ act_python(Reader *reader, ShellCommand *command, int i, Outcome *outcome, int *
 			}
 			/* A program on the command line or from standard input. */
 			if (word[1] == '\0' || (word[1] != '-' && strchr(word, 'c') != NULL))
-				return act(outcome, ACTION_EXECUTE, span_of("python"), false);
+				return set_outcome(outcome, ACTION_EXECUTE, span_of("python"), false);
 			continue;
 		}
 		base = base_name(word);
@@ -367,7 +317,7 @@ act_python(Reader *reader, ShellCommand *command, int i, Outcome *outcome, int *
 			outcome->action.is_path = true;
 		return EFFECT_ACT;
 	}
-	return act(outcome, ACTION_EXECUTE, span_of("python"), false);
+	return set_outcome(outcome, ACTION_EXECUTE, span_of("python"), false);
 }
 
 static Effect
@@ -388,10 +338,10 @@ act_grep(const ShellCommand *command, int i, const Program *program, Outcome *ou
 	target = operand_span(command, i, program, skip);
 	if (target.data == NULL)
 		target = command->input;
-	return act(outcome, ACTION_SEARCH, target, true);
+	return set_outcome(outcome, ACTION_SEARCH, target, true);
 }
 
-static bool
+bool
 changes_things(const Action *action)
 {
 	switch (action->category)
@@ -458,7 +408,7 @@ act_find(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 			i = stop;
 		}
 	}
-	return act(outcome, deletes ? ACTION_FILEOP : ACTION_SEARCH, root, true);
+	return set_outcome(outcome, deletes ? ACTION_FILEOP : ACTION_SEARCH, root, true);
 }
 
 /* N, N,M  N,+M  N,$ at the start of a script of sed; then p, or !d. */
@@ -602,11 +552,11 @@ act_sed(const ShellCommand *command, int i, Outcome *outcome)
 	}
 	if (in_place)
 	{
-		act(outcome, ACTION_MODIFY, target, true);
+		set_outcome(outcome, ACTION_MODIFY, target, true);
 		action_set_content(&outcome->action, span_none(), several ? span_make(joined.data, joined.len) : script);
 		return EFFECT_ACT;
 	}
-	act(outcome, ACTION_VIEW, target.data ? target : command->input, true);
+	set_outcome(outcome, ACTION_VIEW, target.data ? target : command->input, true);
 	if (script.data != NULL)
 		sed_range(script, quiet, outcome);
 	return EFFECT_ACT;
@@ -716,7 +666,7 @@ head_tail_range(const ShellCommand *command, int i, bool is_tail, Outcome *outco
 	}
 }
 
-static void
+void
 apply_range(Action *action, const Outcome *range)
 {
 	int64		base = action->partial ? action->first : 1;
@@ -736,6 +686,18 @@ apply_range(Action *action, const Outcome *range)
 		action->first = Max(base, end - range->tail + 1);
 }
 
+/* Has it an extension, unlike a branch, HEAD~1, a..b or v1.2? */
+static bool
+is_file_name(Span name)
+{
+	int			i = name.length;
+
+	while (i > 0 && name.data[i - 1] != '.' && name.data[i - 1] != '/' && name.data[i - 1] != ':')
+		i--;
+	return i > 1 && i < name.length && name.data[i - 1] == '.' && name.data[i - 2] != '.' &&
+		ascii_lower(name.data[i]) >= 'a' && ascii_lower(name.data[i]) <= 'z';
+}
+
 static Effect
 act_git(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 {
@@ -748,12 +710,12 @@ act_git(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 	int			j;
 
 	if (at >= command->n_words)
-		return act(outcome, ACTION_SEARCH, span_none(), false);
+		return set_outcome(outcome, ACTION_SEARCH, span_none(), false);
 	if (category < 0)
-		return act(outcome, ACTION_EXECUTE, span_of("git"), false);
+		return set_outcome(outcome, ACTION_EXECUTE, span_of("git"), false);
 	if (category == ACTION_MODIFY)
 	{
-		act(outcome, ACTION_MODIFY, span_none(), false);
+		set_outcome(outcome, ACTION_MODIFY, span_none(), false);
 		if (command->heredoc > 0)
 		{
 			outcome->heredoc = command->heredoc;
@@ -773,7 +735,16 @@ act_git(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 		target = operand_span(command, at + 1, &git, 0);
 	else if (target.data == NULL && strcmp(name, "grep") == 0)
 		target = operand_span(command, at + 1, &git, 1);
-	return act(outcome, category, target, true);
+	else if (target.data == NULL &&
+			 (strcmp(name, "diff") == 0 || strcmp(name, "log") == 0 || strcmp(name, "show") == 0))
+	{
+		target = operand_span(command, at + 1, &git, 0);
+		if (target.data != NULL && !is_file_name(target))
+			target = operand_span(command, at + 1, &git, 1);
+		if (target.data != NULL && !is_file_name(target))
+			target = span_none();
+	}
+	return set_outcome(outcome, category, target, true);
 }
 
 static Effect
@@ -790,12 +761,12 @@ act_make(const ShellCommand *command, int i, const Program *program, Outcome *ou
 		{
 			bool		plain = strcmp(goal, "test") == 0 || strcmp(goal, "tests") == 0 || strcmp(goal, "check") == 0;
 
-			return act(outcome, ACTION_TEST, plain ? span_of("all") : shell_word_span(command, at), false);
+			return set_outcome(outcome, ACTION_TEST, plain ? span_of("all") : shell_word_span(command, at), false);
 		}
 		if (strstr(goal, "install") != NULL)
-			return act(outcome, ACTION_INSTALL, span_none(), false);
+			return set_outcome(outcome, ACTION_INSTALL, span_none(), false);
 	}
-	return act(outcome, ACTION_EXECUTE, span_of(program->name), false);
+	return set_outcome(outcome, ACTION_EXECUTE, span_of(program->name), false);
 }
 
 /* pip install x, npm test, cargo build …; *again if another command follows. */
@@ -815,10 +786,10 @@ act_package(const ShellCommand *command, int i, const Program *program, Outcome 
 		/* Only options: pip --version, pacman -S … */
 		for (at = i; at < command->n_words; at++)
 			if ((category = find_subcommand(program->name, shell_word(command, at))) >= 0)
-				return act(outcome, category, span_none(), false);
+				return set_outcome(outcome, category, span_none(), false);
 		if (strcmp(program->name, "yarn") == 0)
-			return act(outcome, ACTION_INSTALL, span_none(), false);
-		return act(outcome, ACTION_EXECUTE, span_of(program->name), false);
+			return set_outcome(outcome, ACTION_INSTALL, span_none(), false);
+		return set_outcome(outcome, ACTION_EXECUTE, span_of(program->name), false);
 	}
 	if (strcmp(name, "run") == 0 || strcmp(name, "exec") == 0 || strcmp(name, "run-script") == 0)
 	{
@@ -834,8 +805,8 @@ act_package(const ShellCommand *command, int i, const Program *program, Outcome 
 			return EFFECT_NONE;
 		}
 		if (is_script && strncmp(shell_word(command, at), "test", 4) == 0)
-			return act(outcome, ACTION_TEST, span_of("all"), false);
-		return act(outcome, ACTION_EXECUTE, at < command->n_words ? shell_word_span(command, at) : span_of(program->name), false);
+			return set_outcome(outcome, ACTION_TEST, span_of("all"), false);
+		return set_outcome(outcome, ACTION_EXECUTE, at < command->n_words ? shell_word_span(command, at) : span_of(program->name), false);
 	}
 	if (strcmp(program->name, "uv") == 0 && strcmp(name, "pip") == 0)
 	{
@@ -854,19 +825,19 @@ act_package(const ShellCommand *command, int i, const Program *program, Outcome 
 			at = i - 1;
 	}
 	if (category < 0)
-		return act(outcome, ACTION_EXECUTE, strcmp(program->name, "npx") == 0 ? shell_word_span(command, at) : span_of(program->name), false);
+		return set_outcome(outcome, ACTION_EXECUTE, strcmp(program->name, "npx") == 0 ? shell_word_span(command, at) : span_of(program->name), false);
 	if (category == ACTION_THINK)
 		return EFFECT_NONE;
 	target = operand_span(command, at + 1, &plain, 0);
 	if (category == ACTION_TEST)
 	{
 		if (target.data == NULL || span_is(target, ".") || span_is(target, "./..."))
-			return act(outcome, ACTION_TEST, span_of("all"), false);
-		return act(outcome, ACTION_TEST, target, true);
+			return set_outcome(outcome, ACTION_TEST, span_of("all"), false);
+		return set_outcome(outcome, ACTION_TEST, target, true);
 	}
 	if (category == ACTION_INSTALL || category == ACTION_CREATE)
-		return act(outcome, category, target, true);
-	return act(outcome, category, span_none(), false);
+		return set_outcome(outcome, category, target, true);
+	return set_outcome(outcome, category, span_none(), false);
 }
 
 /* perl -i -pe, perl -ne: sed by another name; anything else is run. */
@@ -908,19 +879,19 @@ act_interpreter(const ShellCommand *command, int i, const Program *program, Outc
 	{
 		if (in_place)
 		{
-			act(outcome, ACTION_MODIFY, operand, true);
+			set_outcome(outcome, ACTION_MODIFY, operand, true);
 			action_set_content(&outcome->action, span_none(), code);
 			return EFFECT_ACT;
 		}
-		return act(outcome, ACTION_VIEW, operand.data ? operand : command->input, true);
+		return set_outcome(outcome, ACTION_VIEW, operand.data ? operand : command->input, true);
 	}
 	if (code.data != NULL)
-		return act(outcome, ACTION_EXECUTE, span_of(program->name), false);
+		return set_outcome(outcome, ACTION_EXECUTE, span_of(program->name), false);
 	operand = operand_span(command, i, program, 0);
 	if (operand.data != NULL && operand.length > 0 && memchr(operand.data, '.', operand.length) != NULL &&
 		memchr(operand.data, ' ', operand.length) == NULL)
-		return act(outcome, ACTION_EXECUTE, operand, true);
-	return act(outcome, ACTION_EXECUTE, span_of(program->name), false);
+		return set_outcome(outcome, ACTION_EXECUTE, operand, true);
+	return set_outcome(outcome, ACTION_EXECUTE, span_of(program->name), false);
 }
 
 /* bash -c SCRIPT, bash FILE, eval WORDS, su -c SCRIPT */
@@ -963,7 +934,7 @@ act_shell(Reader *reader, ShellCommand *command, int i, const Program *program, 
 	at = next_operand(&operands);
 	if (at < command->n_words && strcmp(program->name, "su") != 0)
 		return act_run(command, at, outcome);
-	act(outcome, ACTION_EXECUTE, span_of(program->name), false);
+	set_outcome(outcome, ACTION_EXECUTE, span_of(program->name), false);
 	if (command->heredoc > 0)
 	{
 		outcome->heredoc = command->heredoc;
@@ -980,7 +951,7 @@ act_patch(Reader *reader, ShellCommand *command, Span operand, bool is_file, Out
 	outcome->effect = EFFECT_ACT;
 	if (command->heredoc > 0)
 	{
-		act(outcome, ACTION_MODIFY, is_file ? operand : span_none(), true);
+		set_outcome(outcome, ACTION_MODIFY, is_file ? operand : span_none(), true);
 		outcome->heredoc = command->heredoc;
 		outcome->use = BODY_PATCH;
 	}
@@ -989,7 +960,7 @@ act_patch(Reader *reader, ShellCommand *command, Span operand, bool is_file, Out
 	else if (reader->piped.data != NULL)
 		classify_patch(reader->piped, &outcome->action);
 	else
-		act(outcome, ACTION_MODIFY, operand, true);
+		set_outcome(outcome, ACTION_MODIFY, operand, true);
 	return EFFECT_ACT;
 }
 
@@ -1022,7 +993,7 @@ act_swe_editor(const ShellCommand *command, int i, Outcome *outcome)
 	}
 	if (strcmp(verb, "view") == 0)
 	{
-		act(outcome, ACTION_VIEW, path, true);
+		set_outcome(outcome, ACTION_VIEW, path, true);
 		if (first > 0)
 		{
 			outcome->action.partial = true;
@@ -1031,15 +1002,15 @@ act_swe_editor(const ShellCommand *command, int i, Outcome *outcome)
 		}
 	}
 	else if (strcmp(verb, "create") == 0)
-		act(outcome, ACTION_CREATE, path, true);
+		set_outcome(outcome, ACTION_CREATE, path, true);
 	else if (strcmp(verb, "str_replace") == 0 || strcmp(verb, "insert") == 0)
 	{
-		act(outcome, ACTION_MODIFY, path, true);
+		set_outcome(outcome, ACTION_MODIFY, path, true);
 		outcome->action.insert = verb[0] == 'i';
 		action_set_content(&outcome->action, old_text, new_text);
 	}
 	else
-		act(outcome, ACTION_MODIFY, path, true);
+		set_outcome(outcome, ACTION_MODIFY, path, true);
 	return EFFECT_ACT;
 }
 
@@ -1053,7 +1024,7 @@ act_swe_edit(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 	const char *word = shell_word(command, i);
 	int64		line = span_number(span_of(word));
 
-	act(outcome, ACTION_MODIFY, span_none(), false);
+	set_outcome(outcome, ACTION_MODIFY, span_none(), false);
 	if (line >= 0 && strchr(word, ':') != NULL && !command->words[i].quoted)
 	{
 		Span		rest = span_make(reader->lexer.at, reader->lexer.end - reader->lexer.at);
@@ -1107,11 +1078,11 @@ act_tar(const ShellCommand *command, int i, Outcome *outcome)
 				target = shell_word_span(command, j + 1);
 		}
 	}
-	return act(outcome, lists ? ACTION_SEARCH : ACTION_FILEOP, target, true);
+	return set_outcome(outcome, lists ? ACTION_SEARCH : ACTION_FILEOP, target, true);
 }
 
 /* The command in words i … of a simple command; redirections are left to the caller. */
-static Effect
+Effect
 classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 {
 	int			hop;
@@ -1156,7 +1127,7 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 					int			skip = program->operands;
 
 					if (strcmp(program->name, "command") == 0 && shell_word(command, i)[0] == '-')
-						return act(outcome, ACTION_SEARCH, span_none(), false);
+						return set_outcome(outcome, ACTION_SEARCH, span_none(), false);
 					i = next_operand(&operands);
 					while (skip-- > 0)
 						i = next_operand(&operands);
@@ -1165,7 +1136,7 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 					if (i >= command->n_words)
 					{
 						if (strcmp(program->name, "env") == 0)
-							return act(outcome, ACTION_SEARCH, span_none(), false);
+							return set_outcome(outcome, ACTION_SEARCH, span_none(), false);
 						return outcome->effect = EFFECT_NONE;
 					}
 					continue;
@@ -1184,24 +1155,24 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 
 					if (span_find(text, "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT") >= 0 ||
 						span_find(text, "MINI_SWE_AGENT_FINAL_OUTPUT") >= 0)
-						return act(outcome, ACTION_FINISH, span_none(), false);
+						return set_outcome(outcome, ACTION_FINISH, span_none(), false);
 					action_set_target(&outcome->action, span_of("echo"), false);
 					outcome->action.new_text = text;
 					return outcome->effect = EFFECT_PRINT;
 				}
 			case PROGRAM_ASK:
-				return act(outcome, ACTION_SEARCH, span_none(), false);
+				return set_outcome(outcome, ACTION_SEARCH, span_none(), false);
 			case PROGRAM_LIST:
 				operand = operand_span(command, i, program, 0);
-				return act(outcome, ACTION_SEARCH, operand.data ? operand : command->input, true);
+				return set_outcome(outcome, ACTION_SEARCH, operand.data ? operand : command->input, true);
 			case PROGRAM_VIEW:
 				operand = operand_span(command, i, program, program->operands);
-				return act(outcome, ACTION_VIEW, operand.data ? operand : command->input, true);
+				return set_outcome(outcome, ACTION_VIEW, operand.data ? operand : command->input, true);
 			case PROGRAM_AWK:
 				{
 					int			at = i;
 
-					act(outcome, ACTION_VIEW, span_none(), true);
+					set_outcome(outcome, ACTION_VIEW, span_none(), true);
 					for (; at + 1 < command->n_words; at++)
 						if (strcmp(shell_word(command, at), "inplace") == 0)
 							outcome->action.category = ACTION_MODIFY;
@@ -1220,7 +1191,7 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 				/* tail +5 FILE: an old form */
 				if (operand.length > 1 && operand.data[0] == '+')
 					operand = operand_span(command, i, program, 1);
-				act(outcome, ACTION_VIEW, operand.data ? operand : command->input, true);
+				set_outcome(outcome, ACTION_VIEW, operand.data ? operand : command->input, true);
 				head_tail_range(command, i, program->kind == PROGRAM_TAIL, outcome);
 				return EFFECT_ACT;
 			case PROGRAM_SED:
@@ -1228,13 +1199,13 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 			case PROGRAM_GREP:
 				return act_grep(command, i, program, outcome);
 			case PROGRAM_FD:
-				return act(outcome, ACTION_SEARCH, operand_span(command, i, program, 1), true);
+				return set_outcome(outcome, ACTION_SEARCH, operand_span(command, i, program, 1), true);
 			case PROGRAM_FIND:
 				return act_find(reader, command, i, outcome);
 			case PROGRAM_FILEOP:
-				return act(outcome, ACTION_FILEOP, operand_span(command, i, program, 0), true);
+				return set_outcome(outcome, ACTION_FILEOP, operand_span(command, i, program, 0), true);
 			case PROGRAM_FILEOP_SECOND:
-				return act(outcome, ACTION_FILEOP, operand_span(command, i, program, 1), true);
+				return set_outcome(outcome, ACTION_FILEOP, operand_span(command, i, program, 1), true);
 			case PROGRAM_FILEOP_LAST:
 				{
 					Operands	operands = operands_of(command, i, program->options, program->long_options);
@@ -1243,7 +1214,7 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 					operand = span_none();
 					while ((at = next_operand(&operands)) < command->n_words)
 						operand = shell_word_span(command, at);
-					return act(outcome, ACTION_FILEOP, operand, true);
+					return set_outcome(outcome, ACTION_FILEOP, operand, true);
 				}
 			case PROGRAM_TAR:
 				return act_tar(command, i, outcome);
@@ -1259,7 +1230,7 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 				return act_test(command, i, program, outcome);
 			case PROGRAM_COVERAGE:
 				if (strcmp(shell_word(command, i), "run") != 0)
-					return act(outcome, ACTION_SEARCH, span_none(), false);
+					return set_outcome(outcome, ACTION_SEARCH, span_none(), false);
 				i++;
 				/* FALLTHROUGH */
 			case PROGRAM_PYTHON:
@@ -1279,6 +1250,9 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 					Operands	operands = operands_of(command, i, program->options, program->long_options);
 
 					i = next_operand(&operands);
+					/* xargs -i {} COMMAND is often written, if wrongly */
+					if (strcmp(shell_word(command, i), "{}") == 0)
+						i++;
 					if (i >= command->n_words)
 						return outcome->effect = EFFECT_NONE;
 					continue;
@@ -1289,11 +1263,11 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 					return outcome->effect = EFFECT_NONE;
 				if (strcmp(shell_word(command, i), "-a") == 0 || strcmp(shell_word(command, i), "--append") == 0)
 				{
-					act(outcome, ACTION_MODIFY, operand, true);
+					set_outcome(outcome, ACTION_MODIFY, operand, true);
 					outcome->action.insert = true;
 				}
 				else
-					act(outcome, command->heredoc > 0 ? ACTION_CREATE : ACTION_MODIFY, operand, true);
+					set_outcome(outcome, command->heredoc > 0 ? ACTION_CREATE : ACTION_MODIFY, operand, true);
 				if (outcome->action.category == ACTION_MODIFY)
 				{
 					if (command->heredoc > 0)
@@ -1306,15 +1280,15 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 				}
 				return EFFECT_ACT;
 			case PROGRAM_EDITOR:
-				return act(outcome, ACTION_MODIFY, operand_span(command, i, program, 0), true);
+				return set_outcome(outcome, ACTION_MODIFY, operand_span(command, i, program, 0), true);
 			case PROGRAM_PATCH:
 				return act_patch(reader, command, operand_span(command, i, program, 0), true, outcome);
 			case PROGRAM_APPLY_PATCH:
 				return act_patch(reader, command, shell_word_span(command, i), false, outcome);
 			case PROGRAM_SUBMIT:
-				return act(outcome, ACTION_FINISH, span_none(), false);
+				return set_outcome(outcome, ACTION_FINISH, span_none(), false);
 			case PROGRAM_SWE_CREATE:
-				return act(outcome, ACTION_CREATE, operand_span(command, i, program, 0), true);
+				return set_outcome(outcome, ACTION_CREATE, operand_span(command, i, program, 0), true);
 			case PROGRAM_SWE_EDIT:
 				return act_swe_edit(reader, command, i, outcome);
 			case PROGRAM_SWE_EDITOR:
@@ -1324,7 +1298,7 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 				{
 					int64		line;
 
-					act(outcome, ACTION_VIEW, span_none(), true);
+					set_outcome(outcome, ACTION_VIEW, span_none(), true);
 					if (program->kind == PROGRAM_SWE_OPEN)
 					{
 						outcome->action.target = shell_word_span(command, i);
@@ -1335,273 +1309,13 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 					return EFFECT_ACT;
 				}
 			case PROGRAM_SWE_SCROLL:
-				act(outcome, ACTION_VIEW, span_none(), true);
+				set_outcome(outcome, ACTION_VIEW, span_none(), true);
 				outcome->action.window = true;
 				return EFFECT_ACT;
 			case PROGRAM_SWE_SEARCH:
-				return act(outcome, ACTION_SEARCH, operand_span(command, i, program, 1), true);
+				return set_outcome(outcome, ACTION_SEARCH, operand_span(command, i, program, 1), true);
 		}
 		return act_run(command, i - 1, outcome);
 	}
-	return act(outcome, ACTION_EXECUTE, shell_word_span(command, i), false);
-}
-
-/* A simple command with its redirections. */
-static Effect
-classify_command(Reader *reader, ShellCommand *command, Outcome *outcome)
-{
-	Effect		effect;
-	bool		from_text;
-	Action	   *action = &outcome->action;
-
-	if (command->end == SHELL_PATTERN || command->defines_function)
-	{
-		memset(outcome, 0, sizeof(*outcome));
-		return EFFECT_NONE;
-	}
-	effect = classify_words(reader, command, 0, outcome);
-	/* Lines of a file of its own; else of what comes through the pipe. */
-	if (effect == EFFECT_ACT && action->category == ACTION_VIEW && action->target.data != NULL)
-		apply_range(action, outcome);
-
-	/* x=$(command), echo `command`, $(command): what happens is inside */
-	if (effect != EFFECT_ACT && command->substitution.data != NULL && command->output.data == NULL &&
-		reader->depth < MAX_DEPTH)
-	{
-		Action		inner;
-
-		if (classify_at(command->substitution, &inner, reader->depth + 1))
-		{
-			outcome->action = inner;
-			return outcome->effect = EFFECT_ACT;
-		}
-	}
-
-	/* A filter whose input is a literal text prints that text. */
-	from_text = (command->heredoc > 0 || command->here_string) &&
-		effect == EFFECT_ACT && action->category == ACTION_VIEW && action->target.data == NULL;
-	if (command->output.data == NULL)
-	{
-		if (from_text)
-		{
-			/* Should nothing else be done, the filter was run. */
-			action_init(action, ACTION_EXECUTE);
-			return outcome->effect = EFFECT_PRINT;
-		}
-		return outcome->effect = effect;
-	}
-	if (effect == EFFECT_PRINT || (effect == EFFECT_NONE && command->n_words == 0) ||
-		(effect == EFFECT_ACT && (action->category == ACTION_VIEW || action->category == ACTION_SEARCH)))
-	{
-		Span		text = effect == EFFECT_PRINT ? action->new_text : span_none();
-
-		if (from_text && command->heredoc > 0 && !command->append)
-			act(outcome, ACTION_CREATE, command->output, true);
-		else
-		{
-			act(outcome, ACTION_MODIFY, command->output, true);
-			action->insert = command->append;
-			if (text.data != NULL)
-				action_set_content(action, span_none(), text);
-			else if (from_text && command->heredoc > 0)
-			{
-				outcome->heredoc = command->heredoc;
-				outcome->use = BODY_CONTENT;
-			}
-			else if (effect == EFFECT_ACT && reader->piped.data != NULL)
-				action_set_content(action, span_none(), reader->piped);
-		}
-		return EFFECT_ACT;
-	}
-	return outcome->effect = effect;
-}
-
-/* The next command of a pipeline tells more about the one so far. */
-static void
-extend_pipeline(Outcome *sofar, const Outcome *next)
-{
-	if (next->effect != EFFECT_ACT)
-		return;
-	if (sofar->effect != EFFECT_ACT)
-	{
-		if (next->action.category != ACTION_VIEW || next->action.target.data != NULL)
-			*sofar = *next;
-		return;
-	}
-	if (sofar->action.category != ACTION_VIEW && sofar->action.category != ACTION_SEARCH)
-		return;
-	if (changes_things(&next->action))
-	{
-		*sofar = *next;
-		return;
-	}
-	if (sofar->action.category == ACTION_VIEW)
-	{
-		if (next->action.category == ACTION_SEARCH && next->action.target.data == NULL)
-		{
-			sofar->action.category = ACTION_SEARCH;
-			sofar->action.partial = false;
-		}
-		else if (next->action.category == ACTION_VIEW && next->action.target.data == NULL)
-			apply_range(&sofar->action, next);
-	}
-}
-
-static void
-keep_action(Action *action)
-{
-	action->target = span_keep(action->target);
-	action->old_text = span_keep(action->old_text);
-	action->new_text = span_keep(action->new_text);
-}
-
-/* Follow a cd: `directory` collects where it leads. */
-static void
-change_directory(StringInfo directory, const ShellCommand *command)
-{
-	int			i = 0;
-	Span		target;
-
-	while (i < command->n_words && is_prefix_keyword(shell_word(command, i)))
-		i++;
-	while (i < command->n_words && is_assignment(command, i))
-		i++;
-	if (strcmp(shell_word(command, i), "cd") != 0 && strcmp(shell_word(command, i), "pushd") != 0)
-		return;
-	if (directory->data == NULL)
-		initStringInfo(directory);
-	target = shell_word_span(command, i + 1);
-	if (target.data == NULL || target.length == 0 || span_is(target, "-"))
-	{
-		resetStringInfo(directory);
-		return;
-	}
-	if (target.data[0] == '/' || target.data[0] == '~' || target.data[0] == '$')
-		resetStringInfo(directory);
-	else if (directory->len > 0)
-		appendStringInfoChar(directory, '/');
-	appendBinaryStringInfo(directory, target.data, target.length);
-}
-
-/* True if a command of the script had an effect; else *action is a fallback. */
-static bool
-classify_at(Span script, Action *action, int depth)
-{
-	Reader		reader;
-	ShellCommand command;
-	StringInfoData directory;
-	Outcome		found;
-	bool		has_found = false;
-	bool		has_fallback = false;
-
-	shell_start(&reader.lexer, script);
-	reader.depth = depth;
-	reader.stop = false;
-	shell_command_init(&command);
-	directory.data = NULL;
-	directory.len = 0;
-	memset(&found, 0, sizeof(found));
-	/* A script of comments, or none at all: the agent only thought. */
-	action_init(&found.action, ACTION_THINK);
-
-	while (!reader.stop && shell_next(&reader.lexer, &command))
-	{
-		Outcome		outcome;
-		bool		first_in_pipe = true;
-
-		reader.piped = span_none();
-		if (has_found)
-			reader.depth = MAX_DEPTH;	/* only whether it has an effect matters now */
-		for (;;)
-		{
-			Outcome		next;
-			Span		text = span_none();
-
-			classify_command(&reader, &command, &next);
-			if (first_in_pipe)
-				outcome = next;
-			else
-				extend_pipeline(&outcome, &next);
-			if (next.effect == EFFECT_PRINT && !has_found)
-				text = span_keep(next.action.new_text);
-			if (command.end != SHELL_PIPE)
-				break;
-			/* What was found must survive the words of the next command. */
-			if (!has_found)
-				keep_action(&outcome.action);
-			reader.piped = text;
-			first_in_pipe = false;
-			if (!shell_next(&reader.lexer, &command))
-				break;
-		}
-		if (outcome.effect == EFFECT_ACT)
-		{
-			if (outcome.action.category == ACTION_FINISH)
-			{
-				/* However much came before: the rollout ends here. */
-				action_init(&found.action, ACTION_FINISH);
-				has_found = true;
-				found.use = BODY_UNUSED;
-				break;
-			}
-			if (has_found)
-				found.action.followed = true;
-			else
-			{
-				found = outcome;
-				has_found = true;
-				keep_action(&found.action);
-				if (directory.len > 0 && found.action.directory.data == NULL)
-					found.action.directory = span_make(directory.data, directory.len);
-				if (found.use != BODY_UNUSED)
-					reader.lexer.keep_body = true;
-			}
-		}
-		else if (!has_found)
-		{
-			change_directory(&directory, &command);
-			if (!has_fallback && command.n_words > 0)
-			{
-				has_fallback = true;
-				found.action = outcome.action;
-				keep_action(&found.action);
-				if (found.action.category == ACTION_EXECUTE && found.action.target.data == NULL)
-				{
-					action_set_target(&found.action, span_keep(shell_word_span(&command, 0)), false);
-					found.action.is_path = false;
-				}
-			}
-		}
-	}
-	*action = found.action;
-	if (has_found && found.use != BODY_UNUSED && reader.lexer.wanted == found.heredoc)
-	{
-		Span		body = reader.lexer.body.data ? reader.lexer.body : span_make("", 0);
-		Span		target = action->target;
-
-		if (found.use == BODY_CONTENT)
-			action_set_content(action, span_none(), body);
-		else if (found.use == BODY_PATCH)
-		{
-			classify_patch(body, action);
-			if (target.data != NULL)
-				action_set_target(action, target, true);
-			action->followed = found.action.followed;
-			action->directory = found.action.directory;
-		}
-		else if (found.use == BODY_SCRIPT && depth < MAX_DEPTH)
-		{
-			classify_at(body, action, depth + 1);
-			action->followed |= found.action.followed;
-		}
-	}
-	pfree(command.text.data);
-	shell_end(&reader.lexer);
-	return has_found;
-}
-
-void
-classify_script(Span script, Action *action)
-{
-	classify_at(script, action, 0);
+	return set_outcome(outcome, ACTION_EXECUTE, shell_word_span(command, i), false);
 }

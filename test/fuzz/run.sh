@@ -21,7 +21,7 @@ if ! echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return 0; }' |
 	exit 1
 fi
 
-kernels="arguments call command observation patch programs render sequence_matcher shell signature vocabulary"
+kernels="arguments call command observation patch programs render script sequence_matcher shell signature vocabulary"
 mkdir -p "$work"
 for fuzzer in ${FUZZERS:-shell call observation matcher}; do
 	sources="$top/test/fuzz/host/host.c $top/test/fuzz/fuzz_$fuzzer.c"

@@ -106,6 +106,8 @@ FROM (VALUES
 	('ls -la src', 'search@src'),
 	('git log --oneline -5', 'search'),
 	('git -C /testbed diff', 'search'),
+	('git diff HEAD~1 src/a.py', 'search@src/a.py'),
+	('git show v1.2', 'search'),
 	('which python', 'search'),
 	-- changes
 	('sed -i ''s/a/b/'' a.py', 'modify:replace@a.py'),
@@ -164,6 +166,8 @@ FROM (VALUES
 	('git checkout -- a.py', 'fileop@a.py'),
 	('find . -name "*.pyc" -delete', 'fileop'),
 	('find src -name "*.orig" | xargs rm', 'fileop'),
+	('ls src | xargs -i rm src/{}', 'fileop@src/{}'),
+	('ls src | xargs -I {} -n 1 rm {}', 'fileop@{}'),
 	('find src -name "*.py" -exec sed -i s/a/b/ {} \;', 'modify:replace@src'),
 	-- wrappers and what only prepares
 	('cd /testbed && cat a.py', 'view:full@a.py'),
@@ -175,6 +179,8 @@ FROM (VALUES
 	('bash -c "bash -c ''cat a.py''"', 'view:full@a.py'),
 	('eval "cat a.py"', 'view:full@a.py'),
 	('x=$(cat a.py)', 'view:full@a.py'),
+	('x=$(cat a.py); echo $x', 'view:full@a.py'),
+	('export P=$P:$(pwd); python x.py', 'execute@x.py'),
 	('echo `cat a.py`', 'view:full@a.py'),
 	('if [ -f a.py ]; then cat a.py; fi', 'view:full@a.py'),
 	('for f in a b; do rm $f; done', 'fileop@$f'),
