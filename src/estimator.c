@@ -81,6 +81,11 @@ read_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
 					value->number < parameter->least || value->number > parameter->most)
 					refuse_number(parameter, value->number);
 				break;
+			case PARAMETER_INTEGER:
+				value->number = PG_GETARG_INT32(arg);
+				if (value->number < parameter->least || value->number > parameter->most)
+					refuse_number(parameter, value->number);
+				break;
 			case PARAMETER_FLAG:
 				value->flag = PG_GETARG_BOOL(arg);
 				break;

@@ -28,6 +28,7 @@
 typedef enum ParameterType
 {
 	PARAMETER_NUMBER,			/* float8 between least and most */
+	PARAMETER_INTEGER,			/* integer between least and most */
 	PARAMETER_FLAG,				/* boolean */
 	PARAMETER_CHOICE			/* text, one of choices */
 } ParameterType;
@@ -54,6 +55,7 @@ typedef struct ParameterValue
 
 #define NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, {NULL}, false}
 #define NULLABLE_NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, {NULL}, true}
+#define INTEGER_PARAMETER(name, least, most) {name, PARAMETER_INTEGER, least, most, {NULL}, false}
 #define FLAG_PARAMETER(name) {name, PARAMETER_FLAG, 0, 0, {NULL}, false}
 #define CHOICE_PARAMETER(name, ...) {name, PARAMETER_CHOICE, 0, 0, {__VA_ARGS__, NULL}, false}
 

@@ -36,12 +36,13 @@ typedef struct IdentityEntry
 /* Most groups are small; a large one grows its table as it goes. */
 #define INITIAL_TABLE_SIZE 64
 
+/* At most `most` different ones. */
 static identity_hash *
-begin_identities(const Group *group, Identities *identities)
+begin_identities(const Group *group, Size most, Identities *identities)
 {
 	identities->n = 0;
 	identities->of_step = ALLOCATE_ARRAY(int32, group->n_steps);
-	identities->first_step = ALLOCATE_ARRAY(uint32, group->n_steps);
+	identities->first_step = ALLOCATE_ARRAY(uint32, most);
 	return identity_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
 }
 
@@ -52,22 +53,26 @@ new_identity(Identities *identities, uint32 step)
 	return (int32) identities->n++;
 }
 
-static void
-find_identity(identity_hash *table, int64 major, int64 minor, Identities *identities, uint32 step)
+static int32
+lookup_identity(identity_hash *table, int64 major, int64 minor, Identities *identities, uint32 step)
 {
 	bool		found;
 	IdentityEntry *entry = identity_insert(table, (IdentityKey) {major, minor}, &found);
 
 	if (!found)
 		entry->number = (uint32) new_identity(identities, step);
-	identities->of_step[step] = (int32) entry->number;
+	return (int32) entry->number;
 }
 
-void
-number_states(const Group *group, const RolloutFacts *facts, Identities *states)
+static void
+find_identity(identity_hash *table, int64 major, int64 minor, Identities *identities, uint32 step)
 {
-	identity_hash *table = begin_identities(group, states);
+	identities->of_step[step] = lookup_identity(table, major, minor, identities, step);
+}
 
+static void
+add_states(const Group *group, const RolloutFacts *facts, identity_hash *table, Identities *states)
+{
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
@@ -81,13 +86,42 @@ number_states(const Group *group, const RolloutFacts *facts, Identities *states)
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
+}
+
+void
+number_states(const Group *group, const RolloutFacts *facts, Identities *states)
+{
+	identity_hash *table = begin_identities(group, group->n_steps, states);
+
+	add_states(group, facts, table, states);
 	identity_destroy(table);
+}
+
+int32 *
+number_states_and_ends(const Group *group, const RolloutFacts *facts, const bool *at_goal,
+					   Identities *states)
+{
+	identity_hash *table = begin_identities(group, (Size) group->n_steps + group->n_rollouts, states);
+	int32	   *end = ALLOCATE_ARRAY(int32, group->n_rollouts);
+
+	add_states(group, facts, table, states);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		uint32		last = group->first_step[r + 1] - 1;
+
+		end[r] = NO_IDENTITY;
+		if (facts->judged[r] && !at_goal[r] && group->n_rollout_steps[r] > 0 &&
+			group->next_state != NULL && !step_has_null(group, last, NULL_NEXT_STATE))
+			end[r] = lookup_identity(table, group->next_state[last], 0, states, last);
+	}
+	identity_destroy(table);
+	return end;
 }
 
 void
 number_pairs(const Group *group, const Identities *states, Identities *pairs)
 {
-	identity_hash *table = begin_identities(group, pairs);
+	identity_hash *table = begin_identities(group, group->n_steps, pairs);
 
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
@@ -104,30 +138,38 @@ number_pairs(const Group *group, const Identities *states, Identities *pairs)
 }
 
 void
-number_edges(const Group *group, const Identities *states, const Identities *pairs, Identities *edges)
+number_transitions(const Group *group, const Identities *pairs, const int32 *next, Identities *edges)
 {
-	identity_hash *table = begin_identities(group, edges);
+	identity_hash *table = begin_identities(group, group->n_steps, edges);
 
-	for (uint32 r = 0; r < group->n_rollouts; r++)
+	for (uint32 i = 0; i < group->n_steps; i++)
 	{
-		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
-		{
-			bool		is_last = i + 1 == group->first_step[r + 1];
-
-			if (states->of_step[i] == NO_IDENTITY)
-				edges->of_step[i] = NO_IDENTITY;
-			else
-				find_identity(table, pairs->of_step[i], is_last ? NO_IDENTITY : states->of_step[i + 1], edges, i);
-		}
-		CHECK_FOR_INTERRUPTS();
+		if (pairs->of_step[i] == NO_IDENTITY)
+			edges->of_step[i] = NO_IDENTITY;
+		else
+			find_identity(table, pairs->of_step[i], next[i], edges, i);
+		if (i % 4096 == 0)
+			CHECK_FOR_INTERRUPTS();
 	}
 	identity_destroy(table);
 }
 
 void
+number_edges(const Group *group, const Identities *states, const Identities *pairs, Identities *edges)
+{
+	int32	   *next = ALLOCATE_ARRAY(int32, group->n_steps);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+			next[i] = i + 1 == group->first_step[r + 1] ? NO_IDENTITY : states->of_step[i + 1];
+	number_transitions(group, pairs, next, edges);
+	pfree(next);
+}
+
+void
 number_actions(const Group *group, Identities *actions)
 {
-	identity_hash *table = begin_identities(group, actions);
+	identity_hash *table = begin_identities(group, group->n_steps, actions);
 
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
@@ -139,4 +181,85 @@ number_actions(const Group *group, Identities *actions)
 			CHECK_FOR_INTERRUPTS();
 	}
 	identity_destroy(table);
+}
+
+void
+number_prefixes(const Group *group, const RolloutFacts *facts, Identities *prefixes)
+{
+	identity_hash *table = begin_identities(group, group->n_steps, prefixes);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		int32		before = NO_IDENTITY;
+
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
+			if (!facts->judged[r])
+				prefixes->of_step[i] = NO_IDENTITY;
+			else if (step_has_null(group, i, NULL_ACTION))
+				prefixes->of_step[i] = new_identity(prefixes, i);
+			else
+				find_identity(table, before, group->action[i], prefixes, i);
+			before = prefixes->of_step[i];
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	identity_destroy(table);
+}
+
+void
+number_extensions(const Group *group, const Identities *shorter, const Identities *states,
+				  Identities *longer)
+{
+	identity_hash *table = begin_identities(group, group->n_steps, longer);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		int32		before = NO_IDENTITY;
+
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
+			if (before == NO_IDENTITY || states->of_step[i] == NO_IDENTITY)
+				longer->of_step[i] = NO_IDENTITY;
+			else
+				find_identity(table, before, states->of_step[i], longer, i);
+			before = shorter->of_step[i];
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	identity_destroy(table);
+}
+
+/*
+ * Rollouts are walked one after the other, so it is enough to remember, per
+ * identity, the rollout that visited it last.
+ */
+uint32 *
+find_visits(const Group *group, const Identities *identities, bool every)
+{
+	uint32	   *visit = ALLOCATE_ARRAY(uint32, group->n_steps);
+	uint32	   *last_rollout = ALLOCATE_ZEROED_ARRAY(uint32, identities->n);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
+			int32		identity = identities->of_step[i];
+
+			visit[i] = identity != NO_IDENTITY && (every || last_rollout[identity] != r + 1);
+			if (visit[i])
+				last_rollout[identity] = r + 1;
+		}
+	pfree(last_rollout);
+	return visit;
+}
+
+uint32 *
+count_visits(const Group *group, const Identities *identities, const uint32 *visit)
+{
+	uint32	   *count = ALLOCATE_ZEROED_ARRAY(uint32, identities->n);
+
+	for (uint32 i = 0; i < group->n_steps; i++)
+		if (identities->of_step[i] != NO_IDENTITY)
+			count[identities->of_step[i]] += visit ? visit[i] : 1;
+	return count;
 }

@@ -84,6 +84,12 @@ measure_sets(const double *x, const uint32 *weight, const int32 *set, uint32 n, 
 }
 
 static double
+population_sd(const SetMoments *set)
+{
+	return set->sd * sqrt((double) (set->count - 1) / set->count);
+}
+
+static double
 leave_one_out_mean(double x, const SetMoments *set)
 {
 	Sum			others = set->sum;
@@ -119,7 +125,8 @@ normalise_one(double x, const SetMoments *set, const NormaliseOptions *options, 
 			*baseline = x;
 			return 0;
 		}
-		return options->normalisation == NORMALISE_STD ? x / (1 + options->epsilon) : x;
+		return options->normalisation == NORMALISE_STD || options->normalisation == NORMALISE_POPULATION ?
+			x / (1 + options->epsilon) : x;
 	}
 	if (set->least == set->most)
 	{
@@ -129,9 +136,15 @@ normalise_one(double x, const SetMoments *set, const NormaliseOptions *options, 
 	if (options->normalisation == NORMALISE_MASKED_WHITEN)
 		return masked_whiten(x, set, options->epsilon, baseline);
 	*baseline = options->normalisation == NORMALISE_LEAVE_ONE_OUT ? leave_one_out_mean(x, set) : set->mean;
-	if (options->normalisation == NORMALISE_STD)
-		return (x - *baseline) / (set->sd + options->epsilon);
-	return x - *baseline;
+	switch (options->normalisation)
+	{
+		case NORMALISE_STD:
+			return (x - *baseline) / (set->sd + options->epsilon);
+		case NORMALISE_POPULATION:
+			return (x - *baseline) / (population_sd(set) + options->epsilon);
+		default:
+			return x - *baseline;
+	}
 }
 
 void

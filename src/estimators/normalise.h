@@ -7,13 +7,14 @@
 
 #include "estimators/sum.h"
 
-/* In the order of NORMALISE_PARAMETER's choices; the others are for RLOO, whiten. */
+/* In the order of NORMALISE_PARAMETER's choices; the others are for RLOO, HGPO, whiten. */
 typedef enum Normalisation
 {
 	NORMALISE_STD,				/* (x - mean) / (sd + epsilon), ddof 1 */
 	NORMALISE_MEAN,				/* x - mean */
 	NORMALISE_NONE,				/* x */
 	NORMALISE_LEAVE_ONE_OUT,	/* x - mean of the others */
+	NORMALISE_POPULATION,		/* (x - mean) / (sd + epsilon), ddof 0 */
 	NORMALISE_MASKED_WHITEN		/* (x - mean) / sqrt(variance + epsilon), as verl's code has it */
 } Normalisation;
 

@@ -36,33 +36,9 @@ success_rate(const Group *group, const RolloutFacts *facts, double success_above
 	return facts->n_judged > 0 ? (double) successes / facts->n_judged : 0;
 }
 
-/*
- * Which steps enter the table: true for each visit that counts.  Rollouts are
- * walked one after the other, so it is enough to remember, per pair, the
- * rollout that visited it last.
- */
-static bool *
-find_visits(const Group *group, const RolloutFacts *facts, const Identities *pairs, bool every)
-{
-	bool	   *visit = ALLOCATE_ARRAY(bool, group->n_steps);
-	uint32	   *last_rollout = ALLOCATE_ZEROED_ARRAY(uint32, pairs->n);
-
-	for (uint32 r = 0; r < group->n_rollouts; r++)
-		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
-		{
-			int32		pair = pairs->of_step[i];
-
-			visit[i] = facts->judged[r] && (every || last_rollout[pair] != r + 1);
-			if (visit[i])
-				last_rollout[pair] = r + 1;
-		}
-	pfree(last_rollout);
-	return visit;
-}
-
 /* N, Q and the standard error of Q for every pair, in two passes. */
 static void
-measure_pairs(const Group *group, const bool *visit, RtmcTable *table)
+measure_pairs(const Group *group, const uint32 *visit, RtmcTable *table)
 {
 	uint32		n_pairs = table->pairs.n;
 	const int32 *pair_of = table->pairs.of_step;
@@ -164,13 +140,13 @@ rtmc_table_build(const Group *group, const RolloutFacts *facts,
 {
 	double		p = parameters[RTMC_BASELINE].isnull ?
 		success_rate(group, facts, parameters[RTMC_SUCCESS_ABOVE].number) : parameters[RTMC_BASELINE].number;
-	bool	   *visit;
+	uint32	   *visit;
 
 	table->returns = ALLOCATE_ARRAY(double, group->n_steps);
 	discounted_returns(group, parameters[RTMC_GAMMA].number, table->returns);
 	number_states(group, facts, &table->states);
 	number_pairs(group, &table->states, &table->pairs);
-	visit = find_visits(group, facts, &table->pairs, parameters[RTMC_VISIT].choice == VISIT_EVERY);
+	visit = find_visits(group, &table->pairs, parameters[RTMC_VISIT].choice == VISIT_EVERY);
 	measure_pairs(group, visit, table);
 	measure_states(table, parameters[RTMC_PRIOR].number, p);
 	measure_advantages(group, parameters[RTMC_NORMALISE].flag, table);
