@@ -4,7 +4,6 @@ CREATE FUNCTION create_tables(schema text, reward text DEFAULT 'outcome', partit
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
-SET client_min_messages = warning
 AS $create_tables$
 DECLARE
 	names text[] := ARRAY['rollouts', 'steps', 'rollout_rows', 'steps_step_id_seq'];

@@ -75,6 +75,55 @@ END
 $$;
 COMMENT ON FUNCTION attach_arguments(oid, jsonb) IS 'part of attach: checks options against an estimator''s parameters and writes them as named arguments';
 
+-- Whether an index leads to the rows of one group: its first columns are those
+-- of the group, in any order.
+CREATE FUNCTION attach_has_group_index(relation regclass, group_by text[]) RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT EXISTS (
+		SELECT FROM pg_index i
+		WHERE i.indrelid = attach_has_group_index.relation AND i.indisvalid AND i.indpred IS NULL
+			AND i.indnkeyatts >= cardinality(attach_has_group_index.group_by)
+			AND (SELECT count(DISTINCT a.attname) FILTER (WHERE a.attname = ANY (attach_has_group_index.group_by))
+				FROM generate_series(0, cardinality(attach_has_group_index.group_by) - 1) k(i)
+				JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.i])
+				= cardinality(attach_has_group_index.group_by))
+$$;
+COMMENT ON FUNCTION attach_has_group_index(regclass, text[]) IS 'part of attach: whether an index begins with the columns of the group';
+
+-- The join that brings a relation's columns to the rows of an estimator.
+--
+-- Flat, it lets the planner choose; but it does not know that a list of groups
+-- is a list of few, and would read the whole relation for them.  So where an
+-- index leads to a group's rows they are fetched group by group.  DISTINCT ON
+-- the keys (which are unique anyway) makes the planner see that the join adds
+-- no rows, so that it leaves it out when nobody asks for these columns.
+CREATE FUNCTION attach_join(alias text, relation text, by_group boolean, group_match jsonb, columns text[],
+	inner_keys text[], outer_keys text[], targets text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	key text := 'key';
+BEGIN
+	IF NOT by_group THEN
+		RETURN format(' LEFT JOIN %s %s ON %s AND %s', relation, alias, group_match ->> alias,
+			(SELECT string_agg(format('%s = %s', k.o, k.t), ' AND ' ORDER BY k.i) FROM unnest(outer_keys, targets) WITH ORDINALITY k(o, t, i)));
+	END IF;
+	WHILE EXISTS (SELECT FROM unnest(columns) c WHERE c LIKE key || '%') LOOP
+		key := '_' || key;
+	END LOOP;
+	RETURN format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (%s) %s FROM %s s WHERE %s) %s ON %s',
+		(SELECT string_agg(k.i::text, ', ' ORDER BY k.i) FROM generate_subscripts(inner_keys, 1) k(i)),
+		(SELECT string_agg(format('%s AS %s', k.e, key || k.i), ', ' ORDER BY k.i) FROM unnest(inner_keys) WITH ORDINALITY k(e, i))
+			|| coalesce((SELECT string_agg(format(', s.%I', c.name), '' ORDER BY c.i) FROM unnest(columns) WITH ORDINALITY c(name, i)), ''),
+		relation, group_match ->> 's', alias,
+		(SELECT string_agg(format('%s.%s = %s', alias, key || k.i, k.t), ' AND ' ORDER BY k.i) FROM unnest(targets) WITH ORDINALITY k(t, i)));
+END
+$$;
+COMMENT ON FUNCTION attach_join(text, text, boolean, jsonb, text[], text[], text[], text[]) IS 'part of attach: the join that brings a relation''s columns to the rows of an estimator';
+
 CREATE FUNCTION attach(
 	source regclass, group_by text[], rollout_id text, step_no text,
 	state text DEFAULT NULL, action text DEFAULT NULL, reward text DEFAULT NULL,
@@ -106,8 +155,10 @@ DECLARE
 	steps_from regclass := coalesce(attach.show_steps, attach.source);
 	steps_name text;
 	rollouts_name text;
-	step_match text;		-- b is the row of step a
-	edge_match text;		-- b is the example of edge a, known by step_id alone
+	is_unique boolean;		-- step_id alone finds a step
+	shown text[];			-- columns of b, or of r, that the view needs
+	steps_by_group boolean;
+	rollouts_by_group boolean;
 	group_list text;
 	group_filter text;
 	definition record;
@@ -126,7 +177,6 @@ DECLARE
 	expression text;
 	column_name text;
 	kind text;
-	needs_steps boolean;
 	query text;
 	full_name text;
 	settings jsonb;
@@ -178,6 +228,10 @@ BEGIN
 			RAISE EXCEPTION '% is not a table or view', item USING ERRCODE = 'wrong_object_type';
 		END IF;
 	END LOOP;
+
+	IF NOT has_any_column_privilege(attach.source, 'SELECT') THEN
+		RAISE EXCEPTION 'permission denied for %', source_name USING ERRCODE = 'insufficient_privilege';
+	END IF;
 
 	-- A primary key of one column identifies a step.
 	IF attach.step_id IS NULL THEN
@@ -284,31 +338,24 @@ BEGIN
 		group_value := group_value || '_of_group';
 	END LOOP;
 
-	-- How the row of a step is found again.  An integer key that an index vouches
-	-- for is enough; anything else is matched by rollout and number, which
-	-- rollout_agg has made sure are unique.
-	-- (An integer needs no cast to be compared, and without one an index serves.)
+	-- An integer needs no cast to be compared, and without one an index serves.
 	IF (is_key ->> 'rollout_id')::boolean THEN
 		SELECT jsonb_object_agg(r, format('%s.%I', r, attach.rollout_id)) INTO rollout_hash FROM unnest('{s,b,r}'::text[]) r;
 	END IF;
-	step_match := format('%s = a.rollout_id AND b.%I = a.step_no', rollout_hash ->> 'b', attach.step_no);
-	edge_match := (step_hash ->> 'b') || ' = a.step_id';
 	IF coalesce((is_key ->> 'step_id')::boolean, false) THEN
-		edge_match := format('b.%I = a.step_id', mapping ->> 'step_id');
-		IF EXISTS (
-			SELECT FROM pg_index i
-			WHERE i.indrelid = steps_from AND i.indisunique AND i.indimmediate AND i.indisvalid
-				AND i.indpred IS NULL AND i.indexprs IS NULL
-				AND (SELECT bool_and(a.attname = mapping ->> 'step_id' OR a.attname = ANY (attach.group_by))
-						AND bool_or(a.attname = mapping ->> 'step_id')
-					FROM generate_series(0, i.indnkeyatts - 1) k(i)
-					JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.i]))
-		THEN
-			step_match := edge_match;
-		ELSE
-			step_match := step_match || ' AND ' || edge_match;
-		END IF;
+		SELECT jsonb_object_agg(r, format('%s.%I', r, attach.step_id)) INTO step_hash FROM unnest('{s,b}'::text[]) r;
 	END IF;
+	-- The row of a step is found again by an integer key that an index vouches for,
+	-- or else by rollout and number, which rollout_agg has made sure are unique.
+	is_unique := coalesce((is_key ->> 'step_id')::boolean, false) AND EXISTS (
+		SELECT FROM pg_index i
+		WHERE i.indrelid = steps_from AND i.indisunique AND i.indimmediate AND i.indisvalid
+			AND i.indpred IS NULL AND i.indexprs IS NULL
+			AND (SELECT bool_and(a.attname = attach.step_id OR a.attname = ANY (attach.group_by)) AND bool_or(a.attname = attach.step_id)
+				FROM generate_series(0, i.indnkeyatts - 1) k(i)
+				JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.i]));
+	steps_by_group := @extschema@.attach_has_group_index(steps_from, attach.group_by);
+	rollouts_by_group := @extschema@.attach_has_group_index(attach.show_rollouts, attach.group_by);
 
 	FOR definition IN
 		-- One line per view.  requires: columns without which there is no such view;
@@ -392,7 +439,7 @@ BEGIN
 			names := names || name;
 		END LOOP;
 
-		needs_steps := false;
+		shown := '{}';
 		joins := '';
 		IF kind = 'value' THEN
 			items := items || format('g.%s AS rollouts', group_value);
@@ -404,10 +451,10 @@ BEGIN
 			LOOP
 				IF column_name = 'rollout_id' AND NOT (is_key ->> 'rollout_id')::boolean THEN
 					items := items || format('%s.%I AS rollout_id', CASE WHEN kind = 'rollout' AND rollouts_name IS NOT NULL THEN 'r' ELSE 'b' END, attach.rollout_id);
-					needs_steps := true;
+					shown := shown || attach.rollout_id;
 				ELSIF column_name = 'step_id' AND mapping ? 'step_id' AND NOT (is_key ->> 'step_id')::boolean THEN
-					items := items || format('b.%I AS step_id', mapping ->> 'step_id');
-					needs_steps := true;
+					items := items || format('b.%I AS step_id', attach.step_id);
+					shown := shown || attach.step_id;
 				ELSE
 					items := items || format('a.%I', column_name);
 				END IF;
@@ -431,20 +478,25 @@ BEGIN
 				END LOOP;
 				items := items || format('b.%I AS %I', column_name, name);
 				names := names || name;
-				needs_steps := true;
+				shown := shown || column_name;
 			END LOOP;
 		END IF;
-		IF needs_steps AND kind IN ('step', 'edge') THEN
-			joins := format(' LEFT JOIN %s b ON %s AND %s', steps_name, group_match ->> 'b',
-				CASE kind WHEN 'step' THEN step_match ELSE edge_match END);
-		ELSIF kind = 'rollout' AND needs_steps AND rollouts_name IS NULL THEN
-			joins := format(' LEFT JOIN LATERAL (SELECT DISTINCT s.%I FROM %s s WHERE %s) b ON %s = a.rollout_id',
-				attach.rollout_id, source_name, group_match ->> 's', rollout_hash ->> 'b');
+		SELECT coalesce(array_agg(DISTINCT c ORDER BY c), '{}') INTO shown FROM unnest(shown) c;
+		IF shown <> '{}' AND (kind = 'edge' OR kind = 'step' AND is_unique) THEN
+			joins := @extschema@.attach_join('b', steps_name, steps_by_group, group_match, shown,
+				ARRAY[step_hash ->> 's'], ARRAY[step_hash ->> 'b'], ARRAY['a.step_id']);
+		ELSIF shown <> '{}' AND kind = 'step' THEN
+			joins := @extschema@.attach_join('b', steps_name, steps_by_group, group_match, shown,
+				ARRAY[rollout_hash ->> 's', format('s.%I', attach.step_no)], ARRAY[rollout_hash ->> 'b', format('b.%I', attach.step_no)],
+				ARRAY['a.rollout_id', 'a.step_no']);
+		ELSIF shown <> '{}' AND kind = 'rollout' AND rollouts_name IS NULL THEN
+			-- One row per rollout must first be made.
+			joins := @extschema@.attach_join('b',
+				CASE WHEN steps_by_group THEN source_name ELSE format('(SELECT DISTINCT %s, s.%I FROM %s s)', group_list, attach.rollout_id, source_name) END,
+				steps_by_group, group_match, shown, ARRAY[rollout_hash ->> 's'], ARRAY[rollout_hash ->> 'b'], ARRAY['a.rollout_id']);
 		END IF;
 		IF rollouts_name IS NOT NULL AND kind IN ('step', 'rollout') THEN
-			joins := joins || format(' LEFT JOIN %s r ON %s AND %s', rollouts_name, group_match ->> 'r',
-				CASE WHEN needs_steps AND kind = 'step' THEN format('r.%1$I = b.%1$I', attach.rollout_id)
-					ELSE (rollout_hash ->> 'r') || ' = a.rollout_id' END);
+			shown := CASE WHEN kind = 'rollout' THEN shown ELSE '{}' END;
 			FOR column_name IN
 				SELECT a.attname FROM pg_attribute a
 				WHERE a.attrelid = attach.show_rollouts AND a.attnum > 0 AND NOT a.attisdropped
@@ -458,7 +510,12 @@ BEGIN
 				END LOOP;
 				items := items || format('r.%I AS %I', column_name, name);
 				names := names || name;
+				shown := shown || column_name;
 			END LOOP;
+			IF shown <> '{}' THEN
+				joins := joins || @extschema@.attach_join('r', rollouts_name, rollouts_by_group, group_match, shown,
+					ARRAY[rollout_hash ->> 's'], ARRAY[rollout_hash ->> 'r'], ARRAY['a.rollout_id']);
+			END IF;
 		END IF;
 		SELECT n INTO name FROM unnest(names) n WHERE octet_length(n) > max_length;
 		IF FOUND THEN

@@ -22,8 +22,6 @@ DECLARE
 	pair CONSTANT text := E'\x01';
 	parts text;
 	j jsonb;
-	fields CONSTANT text[] := '{group_id,rollout_id,step_no,turn,observation,next_observation,action,tool,args,ok,reward,turn_reward,value,cost,prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,outcome,success,terminal,truncated,policy_version,model,channel,curation,started_at,ended_at,meta}';
-	field text;
 	detail text;
 BEGIN
 	nul_replaced := 0;
@@ -44,23 +42,37 @@ BEGIN
 		END IF;
 
 		-- The types that matter, before a cast would take "1" for 1 or 1 for true.
-		SELECT format('%s must be %s, not %s', f.name, f.kinds[1], t.kind) INTO problem
-		FROM (VALUES
-			('group_id', '{string,number}'::text[], true), ('rollout_id', '{string,number}', true),
-			('step_no', '{number}', false), ('turn', '{number}', false),
-			('ok', '{boolean}', false), ('success', '{boolean}', false), ('truncated', '{boolean}', false),
-			('reward', '{number}', false), ('outcome', '{number}', false), ('turn_reward', '{number}', false),
-			('value', '{number}', false), ('cost', '{number}', false),
-			('tool', '{string}', false), ('model', '{string}', false), ('policy_version', '{string,number}', false),
-			('channel', '{string}', false), ('curation', '{string}', false),
-			('started_at', '{string}', false), ('ended_at', '{string}', false),
-			('prompt_token_ids', '{array}', false), ('response_token_ids', '{array}', false),
-			('response_mask', '{array}', false), ('rollout_logprobs', '{array}', false)
-		) f(name, kinds, required), LATERAL (SELECT coalesce(jsonb_typeof(j -> f.name), 'missing') AS kind) t
-		WHERE CASE WHEN t.kind IN ('null', 'missing') THEN f.required ELSE t.kind <> ALL (f.kinds) END
-		LIMIT 1;
-		IF problem IS NOT NULL THEN
-			RETURN;
+		-- Constants are written out where they are used: a variable would be
+		-- parsed anew for every line.
+		IF NOT coalesce(jsonb_path_match(j, $path$($.group_id.type() == "string" || $.group_id.type() == "number") && ($.rollout_id.type() == "string" || $.rollout_id.type() == "number")
+		&& !($.step_no.type() != "number" && $.step_no.type() != "null") && !($.turn.type() != "number" && $.turn.type() != "null") && !($.reward.type() != "number" && $.reward.type() != "null")
+		&& !($.outcome.type() != "number" && $.outcome.type() != "null") && !($.turn_reward.type() != "number" && $.turn_reward.type() != "null") && !($.value.type() != "number" && $.value.type() != "null")
+		&& !($.cost.type() != "number" && $.cost.type() != "null")
+		&& !($.ok.type() != "boolean" && $.ok.type() != "null") && !($.success.type() != "boolean" && $.success.type() != "null") && !($.truncated.type() != "boolean" && $.truncated.type() != "null")
+		&& !($.tool.type() != "string" && $.tool.type() != "null") && !($.model.type() != "string" && $.model.type() != "null") && !($.channel.type() != "string" && $.channel.type() != "null")
+		&& !($.curation.type() != "string" && $.curation.type() != "null") && !($.started_at.type() != "string" && $.started_at.type() != "null") && !($.ended_at.type() != "string" && $.ended_at.type() != "null")
+		&& !($.prompt_token_ids.type() != "array" && $.prompt_token_ids.type() != "null") && !($.response_token_ids.type() != "array" && $.response_token_ids.type() != "null") && !($.response_mask.type() != "array" && $.response_mask.type() != "null")
+		&& !($.rollout_logprobs.type() != "array" && $.rollout_logprobs.type() != "null")
+		&& !($.policy_version.type() != "string" && $.policy_version.type() != "number" && $.policy_version.type() != "null")$path$::jsonpath, silent => true), false) THEN
+			SELECT CASE WHEN t.kind IN ('null', 'missing') THEN format('%s must be given', f.name)
+				ELSE format('%s must be %s, not %s', f.name, CASE f.kinds[1] WHEN 'array' THEN 'an array' ELSE 'a ' || f.kinds[1] END, t.kind) END INTO problem
+			FROM (VALUES
+				('group_id', '{string,number}'::text[], true), ('rollout_id', '{string,number}', true),
+				('step_no', '{number}', false), ('turn', '{number}', false),
+				('ok', '{boolean}', false), ('success', '{boolean}', false), ('truncated', '{boolean}', false),
+				('reward', '{number}', false), ('outcome', '{number}', false), ('turn_reward', '{number}', false),
+				('value', '{number}', false), ('cost', '{number}', false),
+				('tool', '{string}', false), ('model', '{string}', false), ('policy_version', '{string,number}', false),
+				('channel', '{string}', false), ('curation', '{string}', false),
+				('started_at', '{string}', false), ('ended_at', '{string}', false),
+				('prompt_token_ids', '{array}', false), ('response_token_ids', '{array}', false),
+				('response_mask', '{array}', false), ('rollout_logprobs', '{array}', false)
+			) f(name, kinds, required), LATERAL (SELECT coalesce(jsonb_typeof(j -> f.name), 'missing') AS kind) t
+			WHERE CASE WHEN t.kind IN ('null', 'missing') THEN f.required ELSE t.kind <> ALL (f.kinds) END
+			LIMIT 1;
+			IF problem IS NOT NULL THEN
+				RETURN;
+			END IF;
 		END IF;
 		IF (j ->> 'step_no')::numeric % 1 <> 0 OR (j ->> 'turn')::numeric % 1 <> 0 THEN
 			problem := format('step_no and turn must be whole numbers, not %s', coalesce(nullif(j ->> 'step_no', ''), 'null'));
@@ -110,16 +122,16 @@ BEGIN
 		END IF;
 		-- What has no column of its own is kept all the same.
 		metadata := nullif(j -> 'meta', 'null');
-		j := j - fields;
+		-- To tell a repeated line from a contradicting one.
+		content := @extschema@.signature_hash(j);
+		j := j - '{group_id,rollout_id,step_no,turn,observation,next_observation,action,tool,args,ok,reward,turn_reward,value,cost,prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,outcome,success,terminal,truncated,policy_version,model,channel,curation,started_at,ended_at,meta}'::text[];
 		IF j <> '{}' THEN
 			metadata := CASE WHEN metadata IS NULL THEN '{}' WHEN jsonb_typeof(metadata) = 'object' THEN metadata
 				ELSE jsonb_build_object('meta', metadata) END || j;
 		END IF;
-		-- To tell a repeated line from a contradicting one.
-		content := @extschema@.signature_hash(line::jsonb);
 	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
 		GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
-		problem := problem || coalesce(' (' || nullif(detail, '') || ')', '');
+		problem := left(problem || coalesce(' (' || nullif(detail, '') || ')', ''), 300);
 	END;
 END
 $$;
@@ -133,11 +145,11 @@ CREATE FUNCTION load_rollouts(schema text, lines regclass, on_error text DEFAULT
 	OUT contradictions bigint, OUT nul_replaced bigint, OUT problems jsonb)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
-SET client_min_messages = warning
 AS $$
 DECLARE
 	problem record;
 	number bigint;
+	relic text;
 BEGIN
 	IF load_rollouts.on_error IS NULL OR load_rollouts.on_error NOT IN ('stop', 'skip') THEN
 		RAISE EXCEPTION 'unknown on_error: %', coalesce(quote_literal(load_rollouts.on_error), 'NULL')
@@ -155,7 +167,11 @@ BEGIN
 	END IF;
 
 	-- Parse each line once, whatever follows.
-	DROP TABLE IF EXISTS pg_temp.stepadv_parsed, pg_temp.stepadv_problems;
+	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts'] LOOP
+		IF to_regclass('pg_temp.' || relic) IS NOT NULL THEN
+			EXECUTE format('DROP TABLE pg_temp.%I', relic);
+		END IF;
+	END LOOP;
 	CREATE TEMP TABLE stepadv_problems (n bigint, reason text, counted text) ON COMMIT DROP;
 	EXECUTE format($q$
 		CREATE TEMP TABLE stepadv_parsed ON COMMIT DROP AS
@@ -215,7 +231,6 @@ BEGIN
 	steps_repeated := steps_repeated + number;
 
 	-- Rollouts: what any of its lines says; of two outcomes the later.
-	DROP TABLE IF EXISTS pg_temp.stepadv_rollouts;
 	EXECUTE format($q$
 		CREATE TEMP TABLE stepadv_rollouts ON COMMIT DROP AS
 		SELECT x.*, r.group_id IS NOT NULL AS is_known, r.outcome AS known_outcome, r.success AS known_success
@@ -238,9 +253,9 @@ BEGIN
 		LEFT JOIN %I.rollouts r ON r.group_id = x.group_id AND r.rollout_id = x.rollout_id
 		$q$, load_rollouts.schema);
 	INSERT INTO pg_temp.stepadv_problems
-	SELECT r.n, format('%s of rollout %s of group %s contradicts what was said before; the last one holds',
+	SELECT r.n, format('rollout %s of group %s has more than one %s, of which the last counts', r.rollout_id, r.group_id,
 			concat_ws(' and ', CASE WHEN r.outcomes > 1 OR r.outcome <> r.known_outcome THEN 'outcome' END,
-				CASE WHEN r.successes > 1 OR r.success <> r.known_success THEN 'success' END), r.rollout_id, r.group_id), 'contradiction'
+				CASE WHEN r.successes > 1 OR r.success <> r.known_success THEN 'success' END)), 'contradiction'
 	FROM pg_temp.stepadv_rollouts r
 	WHERE r.outcomes > 1 OR r.successes > 1 OR r.outcome <> r.known_outcome OR r.success <> r.known_success;
 
@@ -283,15 +298,17 @@ BEGIN
 		$q$, load_rollouts.schema) INTO rollouts_added, rollouts_updated, load_rollouts.groups;
 
 	EXECUTE format($q$
-		INSERT INTO %I.steps (group_id, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation,
+		INSERT INTO %1$I.steps (group_id, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation,
 			state, action_hash, next_state, reward, turn_reward, value, cost,
 			prompt_token_ids, response_token_ids, response_mask, rollout_logprobs, metadata)
 		SELECT p.group_id, p.rollout_id, p.step_no, p.turn, p.observation, p.action, p.tool, p.args, p.ok,
 			CASE WHEN p.next_observation IS DISTINCT FROM lead(p.observation) OVER w THEN p.next_observation END,
 			-- Rollouts that begin without an observation begin in one state, which
 			-- no text can have: its bytes are those of U+0000.
-			CASE WHEN p.observation IS NULL AND row_number() OVER w = 1 THEN @extschema@.signature_hash('\x00'::bytea)
-				ELSE @extschema@.signature_hash(p.observation) END,
+			CASE WHEN p.observation IS NOT NULL THEN @extschema@.signature_hash(p.observation)
+				WHEN row_number() OVER w > 1 THEN NULL
+				WHEN EXISTS (SELECT FROM %1$I.steps s WHERE s.group_id = p.group_id AND s.rollout_id = p.rollout_id AND s.step_no < p.step_no) THEN NULL
+				ELSE @extschema@.signature_hash('\x00'::bytea) END,
 			CASE WHEN p.tool IS NOT NULL AND (p.args IS NOT NULL OR p.action IS NULL)
 				THEN @extschema@.signature_hash(jsonb_build_array(p.tool, p.args))
 				ELSE @extschema@.signature_hash(p.action) END,
