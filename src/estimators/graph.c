@@ -17,12 +17,22 @@
  * ----------
  */
 
-/* The neighbours of node v are those at first[v] up to first[v + 1]. */
+typedef struct PricedNeighbour
+{
+	double		cost;
+	int32		node;
+} PricedNeighbour;
+
+/*
+ * The neighbours of node v are those at first[v] up to first[v + 1], in one of
+ * two arrays: with the cost beside the node, as both are wanted together, or
+ * without.
+ */
 typedef struct Adjacency
 {
 	uint32	   *first;
 	int32	   *neighbour;
-	double	   *cost;			/* NULL: all the same */
+	PricedNeighbour *priced;
 } Adjacency;
 
 /*
@@ -48,16 +58,17 @@ find_neighbours(const Group *group, uint32 n_nodes, const int32 *from, const int
 	CHECK_FOR_INTERRUPTS();
 
 	adjacency->first = first;
-	adjacency->neighbour = ALLOCATE_ARRAY(int32, first[n_nodes + 1]);
-	adjacency->cost = with_cost ? ALLOCATE_ARRAY(double, first[n_nodes + 1]) : NULL;
+	adjacency->neighbour = with_cost ? NULL : ALLOCATE_ARRAY(int32, first[n_nodes + 1]);
+	adjacency->priced = with_cost ? ALLOCATE_ARRAY(PricedNeighbour, first[n_nodes + 1]) : NULL;
 	for (uint32 i = 0; i < group->n_steps; i++)
 		if (from[i] != NO_IDENTITY && to[i] != NO_IDENTITY)
 		{
 			uint32		place = fill[from[i]]++;
 
-			adjacency->neighbour[place] = to[i];
 			if (with_cost)
-				adjacency->cost[place] = step_cost(group, i);
+				adjacency->priced[place] = (PricedNeighbour) {step_cost(group, i), to[i]};
+			else
+				adjacency->neighbour[place] = to[i];
 		}
 	CHECK_FOR_INTERRUPTS();
 }
@@ -66,9 +77,10 @@ static void
 free_neighbours(Adjacency *adjacency)
 {
 	pfree(adjacency->first);
-	pfree(adjacency->neighbour);
-	if (adjacency->cost)
-		pfree(adjacency->cost);
+	if (adjacency->neighbour)
+		pfree(adjacency->neighbour);
+	if (adjacency->priced)
+		pfree(adjacency->priced);
 }
 
 /* ----------
@@ -188,10 +200,17 @@ measure_unequal_costs(const Adjacency *sources, uint32 n_nodes, int32 goal, doub
 	{
 		int32		node = (int32) ((HeapNode *) pairingheap_remove_first(heap) - nodes);
 
+		/*
+		 * The one now on top will most likely be next.  In a large graph its
+		 * neighbours are not in any cache, and fetching them takes as long as
+		 * all else that is done for a node.
+		 */
+		if (!pairingheap_is_empty(heap))
+			__builtin_prefetch(&sources->priced[sources->first[(HeapNode *) pairingheap_first(heap) - nodes]]);
 		for (uint32 e = sources->first[node]; e < sources->first[node + 1]; e++)
 		{
-			int32		source = sources->neighbour[e];
-			double		found = distance[node] + sources->cost[e];
+			int32		source = sources->priced[e].node;
+			double		found = distance[node] + sources->priced[e].cost;
 
 			if (found >= distance[source])
 				continue;

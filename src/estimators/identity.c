@@ -9,6 +9,11 @@
 #include "estimators/identity.h"
 #include "signatures/hash.h"
 
+/*
+ * Two tables: one keyed by a pair of numbers, and one keyed by a single number,
+ * whose smaller entries are worth it where a group has more states than fit into
+ * the processor's caches.
+ */
 typedef struct IdentityKey
 {
 	int64		major;			/* state, or number of a state */
@@ -33,16 +38,40 @@ typedef struct IdentityEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
+typedef struct SingleEntry
+{
+	int64		key;
+	uint32		number;
+	char		status;
+} SingleEntry;
+
+#define SH_PREFIX single
+#define SH_ELEMENT_TYPE SingleEntry
+#define SH_KEY_TYPE int64
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) ((uint32) hash_bytes_64(&(key), sizeof(key)))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
 /* Most groups are small; a large one grows its table as it goes. */
 #define INITIAL_TABLE_SIZE 64
 
 /* At most `most` different ones. */
-static identity_hash *
-begin_identities(const Group *group, Size most, Identities *identities)
+static void
+allocate_identities(const Group *group, Size most, Identities *identities)
 {
 	identities->n = 0;
 	identities->of_step = ALLOCATE_ARRAY(int32, group->n_steps);
 	identities->first_step = ALLOCATE_ARRAY(uint32, most);
+}
+
+static identity_hash *
+begin_identities(const Group *group, Identities *identities)
+{
+	allocate_identities(group, group->n_steps, identities);
 	return identity_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
 }
 
@@ -53,11 +82,22 @@ new_identity(Identities *identities, uint32 step)
 	return (int32) identities->n++;
 }
 
-static int32
-lookup_identity(identity_hash *table, int64 major, int64 minor, Identities *identities, uint32 step)
+static inline void
+find_identity(identity_hash *table, int64 major, int64 minor, Identities *identities, uint32 step)
 {
 	bool		found;
 	IdentityEntry *entry = identity_insert(table, (IdentityKey) {major, minor}, &found);
+
+	if (!found)
+		entry->number = (uint32) new_identity(identities, step);
+	identities->of_step[step] = (int32) entry->number;
+}
+
+static inline int32
+find_single(single_hash *table, int64 key, Identities *identities, uint32 step)
+{
+	bool		found;
+	SingleEntry *entry = single_insert(table, key, &found);
 
 	if (!found)
 		entry->number = (uint32) new_identity(identities, step);
@@ -65,13 +105,7 @@ lookup_identity(identity_hash *table, int64 major, int64 minor, Identities *iden
 }
 
 static void
-find_identity(identity_hash *table, int64 major, int64 minor, Identities *identities, uint32 step)
-{
-	identities->of_step[step] = lookup_identity(table, major, minor, identities, step);
-}
-
-static void
-add_states(const Group *group, const RolloutFacts *facts, identity_hash *table, Identities *states)
+add_states(const Group *group, const RolloutFacts *facts, single_hash *table, Identities *states)
 {
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
@@ -82,7 +116,7 @@ add_states(const Group *group, const RolloutFacts *facts, identity_hash *table, 
 			else if (step_has_null(group, i, NULL_STATE))
 				states->of_step[i] = new_identity(states, i);
 			else
-				find_identity(table, group->state[i], 0, states, i);
+				states->of_step[i] = find_single(table, group->state[i], states, i);
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -91,19 +125,21 @@ add_states(const Group *group, const RolloutFacts *facts, identity_hash *table, 
 void
 number_states(const Group *group, const RolloutFacts *facts, Identities *states)
 {
-	identity_hash *table = begin_identities(group, group->n_steps, states);
+	single_hash *table = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
 
+	allocate_identities(group, group->n_steps, states);
 	add_states(group, facts, table, states);
-	identity_destroy(table);
+	single_destroy(table);
 }
 
 int32 *
 number_states_and_ends(const Group *group, const RolloutFacts *facts, const bool *at_goal,
 					   Identities *states)
 {
-	identity_hash *table = begin_identities(group, (Size) group->n_steps + group->n_rollouts, states);
+	single_hash *table = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
 	int32	   *end = ALLOCATE_ARRAY(int32, group->n_rollouts);
 
+	allocate_identities(group, (Size) group->n_steps + group->n_rollouts, states);
 	add_states(group, facts, table, states);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
@@ -112,16 +148,16 @@ number_states_and_ends(const Group *group, const RolloutFacts *facts, const bool
 		end[r] = NO_IDENTITY;
 		if (facts->judged[r] && !at_goal[r] && group->n_rollout_steps[r] > 0 &&
 			group->next_state != NULL && !step_has_null(group, last, NULL_NEXT_STATE))
-			end[r] = lookup_identity(table, group->next_state[last], 0, states, last);
+			end[r] = find_single(table, group->next_state[last], states, last);
 	}
-	identity_destroy(table);
+	single_destroy(table);
 	return end;
 }
 
 void
 number_pairs(const Group *group, const Identities *states, Identities *pairs)
 {
-	identity_hash *table = begin_identities(group, group->n_steps, pairs);
+	identity_hash *table = begin_identities(group, pairs);
 
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
@@ -140,7 +176,7 @@ number_pairs(const Group *group, const Identities *states, Identities *pairs)
 void
 number_transitions(const Group *group, const Identities *pairs, const int32 *next, Identities *edges)
 {
-	identity_hash *table = begin_identities(group, group->n_steps, edges);
+	identity_hash *table = begin_identities(group, edges);
 
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
@@ -169,24 +205,25 @@ number_edges(const Group *group, const Identities *states, const Identities *pai
 void
 number_actions(const Group *group, Identities *actions)
 {
-	identity_hash *table = begin_identities(group, group->n_steps, actions);
+	single_hash *table = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
 
+	allocate_identities(group, group->n_steps, actions);
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
 		if (step_has_null(group, i, NULL_ACTION))
 			actions->of_step[i] = new_identity(actions, i);
 		else
-			find_identity(table, group->action[i], 0, actions, i);
+			actions->of_step[i] = find_single(table, group->action[i], actions, i);
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
-	identity_destroy(table);
+	single_destroy(table);
 }
 
 void
 number_prefixes(const Group *group, const RolloutFacts *facts, Identities *prefixes)
 {
-	identity_hash *table = begin_identities(group, group->n_steps, prefixes);
+	identity_hash *table = begin_identities(group, prefixes);
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
@@ -211,7 +248,7 @@ void
 number_extensions(const Group *group, const Identities *shorter, const Identities *states,
 				  Identities *longer)
 {
-	identity_hash *table = begin_identities(group, group->n_steps, longer);
+	identity_hash *table = begin_identities(group, longer);
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
