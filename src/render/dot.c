@@ -154,12 +154,16 @@ dot_choose_edges(const uint32 *visits, uint32 n_edges, uint32 min_visits, uint32
 	return n_drawn;
 }
 
-uint32
-dot_most_visits(const uint32 *visits, uint32 n)
+void
+dot_list_loops(const int32 *source, const int32 *target, const bool *drawn, uint32 n_edges,
+			   uint32 n_nodes, int32 *first_loop, int32 *next_loop)
 {
-	uint32		most = 0;
-
-	for (uint32 i = 0; i < n; i++)
-		most = Max(most, visits[i]);
-	return most;
+	for (uint32 v = 0; v < n_nodes; v++)
+		first_loop[v] = -1;
+	for (uint32 e = n_edges; e-- > 0;)
+		if (drawn[e] && source[e] == target[e])
+		{
+			next_loop[e] = first_loop[source[e]];
+			first_loop[source[e]] = (int32) e;
+		}
 }

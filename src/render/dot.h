@@ -49,7 +49,12 @@ extern int	dot_limit_argument(FunctionCallInfo fcinfo, int arg, const char *name
 extern uint32 dot_choose_edges(const uint32 *visits, uint32 n_edges, uint32 min_visits,
 							   uint32 max_edges, bool *drawn);
 
-/* The largest of n visits, for dot_pen_width. */
-extern uint32 dot_most_visits(const uint32 *visits, uint32 n);
+/*
+ * Edges drawn that lead from a node back to it, as a list per node: Graphviz
+ * would lay the labels of several loops over one another.  first_loop has an
+ * entry per node, next_loop per edge; -1 ends a list.
+ */
+extern void dot_list_loops(const int32 *source, const int32 *target, const bool *drawn, uint32 n_edges,
+						   uint32 n_nodes, int32 *first_loop, int32 *next_loop);
 
 #endif							/* STEPADV_DOT_H */

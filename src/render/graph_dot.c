@@ -37,6 +37,8 @@ typedef struct Drawing
 	const StateGraph *graph;
 	const GraphNodes *nodes;
 	const GraphEdges *edges;
+	int32	   *source;			/* by edge: the nodes it leads from and to */
+	int32	   *target;
 	bool	   *drawn;			/* by edge */
 	uint32		most_visits;
 	Jsonb	   *labels;
@@ -44,19 +46,6 @@ typedef struct Drawing
 	int			label_length;
 	StringInfoData dot;
 } Drawing;
-
-/* Where an edge leads. */
-static int32
-edge_target(const Drawing *drawing, uint32 edge)
-{
-	return drawing->graph->next[drawing->edges->edges.first_step[edge]];
-}
-
-static int32
-edge_source(const Drawing *drawing, uint32 edge)
-{
-	return drawing->graph->states.of_step[drawing->edges->edges.first_step[edge]];
-}
 
 static bool
 is_dead_end(const Drawing *drawing, int32 node)
@@ -113,9 +102,9 @@ draw_nodes(Drawing *drawing)
 	{
 		if (!drawing->drawn[e])
 			continue;
-		touched[edge_source(drawing, e)] = true;
-		if (edge_target(drawing, e) != NO_IDENTITY)
-			touched[edge_target(drawing, e)] = true;
+		touched[drawing->source[e]] = true;
+		if (drawing->target[e] != NO_IDENTITY)
+			touched[drawing->target[e]] = true;
 	}
 	for (uint32 v = 0; v < drawing->graph->n_nodes; v++)
 	{
@@ -133,24 +122,95 @@ edge_colour(const Drawing *drawing, int32 source, int32 target)
 	return drawing->graph->distance[target] < drawing->graph->distance[source] ? DOT_SUCCESS_COLOUR : NEUTRAL_COLOUR;
 }
 
+/* What was done, how often, and its advantage. */
+static void
+append_action(Drawing *drawing, uint32 edge)
+{
+	dot_append_action(&drawing->dot, drawing->labels, drawing->group, drawing->edges->edges.first_step[edge],
+					  drawing->label_length);
+	appendStringInfo(&drawing->dot, "\\nn %u  A %+.3f", drawing->edges->visits[edge],
+					 drawing->edges->advantage[edge]);
+}
+
+static void
+append_edge_style(Drawing *drawing, uint32 edge, uint32 visits)
+{
+	appendStringInfo(&drawing->dot, "\", color=\"%s\", penwidth=%.1f];\n",
+					 edge_colour(drawing, drawing->source[edge], drawing->target[edge]),
+					 dot_pen_width(visits, drawing->most_visits));
+}
+
 static void
 draw_edge(Drawing *drawing, uint32 edge)
 {
 	StringInfo	dot = &drawing->dot;
-	uint32		step = drawing->edges->edges.first_step[edge];
-	int32		source = edge_source(drawing, edge);
-	int32		target = edge_target(drawing, edge);
 
-	if (target == NO_IDENTITY)
+	if (drawing->target[edge] == NO_IDENTITY)
 		appendStringInfo(dot, "  e%u [shape=point, width=0.1, color=\"%s\"];\n  n%d -> e%u [label=\"",
-						 edge, DOT_FAILURE_COLOUR, source, edge);
+						 edge, DOT_FAILURE_COLOUR, drawing->source[edge], edge);
 	else
-		appendStringInfo(dot, "  n%d -> n%d [label=\"", source, target);
-	dot_append_action(dot, drawing->labels, drawing->group, step, drawing->label_length);
-	appendStringInfo(dot, "\\nn %u  A %+.3f\", color=\"%s\", penwidth=%.1f];\n",
-					 drawing->edges->visits[edge], drawing->edges->advantage[edge],
-					 edge_colour(drawing, source, target),
-					 dot_pen_width(drawing->edges->visits[edge], drawing->most_visits));
+		appendStringInfo(dot, "  n%d -> n%d [label=\"", drawing->source[edge], drawing->target[edge]);
+	append_action(drawing, edge);
+	append_edge_style(drawing, edge, drawing->edges->visits[edge]);
+}
+
+/* Actions that leave a state as it is: one loop that lists them. */
+static void
+draw_loops(Drawing *drawing, const int32 *first_loop, const int32 *next_loop)
+{
+	for (uint32 v = 0; v < drawing->graph->n_nodes; v++)
+	{
+		uint32		visits = 0;
+
+		if (first_loop[v] == NO_IDENTITY)
+			continue;
+		appendStringInfo(&drawing->dot, "  n%u -> n%u [label=\"", v, v);
+		for (int32 e = first_loop[v]; e != NO_IDENTITY; e = next_loop[e])
+		{
+			append_action(drawing, e);
+			appendStringInfoString(&drawing->dot, "\\n");
+			visits += drawing->edges->visits[e];
+		}
+		append_edge_style(drawing, first_loop[v], visits);
+	}
+}
+
+/* The most visits of what is drawn as one. */
+static uint32
+find_most_visits(const Drawing *drawing, const int32 *first_loop, const int32 *next_loop)
+{
+	uint32		most = 0;
+
+	for (uint32 e = 0; e < drawing->edges->edges.n; e++)
+		most = Max(most, drawing->edges->visits[e]);
+	for (uint32 v = 0; v < drawing->graph->n_nodes; v++)
+	{
+		uint32		visits = 0;
+
+		for (int32 e = first_loop[v]; e != NO_IDENTITY; e = next_loop[e])
+			visits += drawing->edges->visits[e];
+		most = Max(most, visits);
+	}
+	return most;
+}
+
+static void
+draw_edges(Drawing *drawing)
+{
+	uint32		n_edges = drawing->edges->edges.n;
+	uint32		n_nodes = drawing->graph->n_nodes;
+	int32	   *first_loop = ALLOCATE_ARRAY(int32, n_nodes);
+	int32	   *next_loop = ALLOCATE_ARRAY(int32, n_edges);
+
+	dot_list_loops(drawing->source, drawing->target, drawing->drawn, n_edges, n_nodes, first_loop, next_loop);
+	drawing->most_visits = find_most_visits(drawing, first_loop, next_loop);
+	for (uint32 e = 0; e < n_edges; e++)
+	{
+		if (drawing->drawn[e] && drawing->source[e] != drawing->target[e])
+			draw_edge(drawing, e);
+		CHECK_FOR_INTERRUPTS();
+	}
+	draw_loops(drawing, first_loop, next_loop);
 }
 
 Datum
@@ -186,9 +246,15 @@ stepadv_graph_dot(PG_FUNCTION_ARGS)
 	drawing.graph = &graph;
 	drawing.nodes = &nodes;
 	drawing.edges = &edges;
+	drawing.source = ALLOCATE_ARRAY(int32, edges.edges.n);
+	drawing.target = ALLOCATE_ARRAY(int32, edges.edges.n);
+	for (uint32 e = 0; e < edges.edges.n; e++)
+	{
+		drawing.source[e] = graph.states.of_step[edges.edges.first_step[e]];
+		drawing.target[e] = graph.next[edges.edges.first_step[e]];
+	}
 	drawing.drawn = ALLOCATE_ARRAY(bool, edges.edges.n);
 	n_drawn = dot_choose_edges(edges.visits, edges.edges.n, min_visits, max_edges, drawing.drawn);
-	drawing.most_visits = dot_most_visits(edges.visits, edges.edges.n);
 
 	initStringInfo(&drawing.dot);
 	appendStringInfo(&drawing.dot,
@@ -198,12 +264,7 @@ stepadv_graph_dot(PG_FUNCTION_ARGS)
 					 "  edge [fontname=\"Helvetica\", fontsize=9];\n",
 					 facts.n_judged, nodes.rollouts[graph_goal(&graph)], n_drawn, edges.edges.n);
 	draw_nodes(&drawing);
-	for (uint32 e = 0; e < edges.edges.n; e++)
-	{
-		if (drawing.drawn[e])
-			draw_edge(&drawing, e);
-		CHECK_FOR_INTERRUPTS();
-	}
+	draw_edges(&drawing);
 	appendStringInfoString(&drawing.dot, "}\n");
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(drawing.dot.data, drawing.dot.len));
 }

@@ -176,10 +176,7 @@ draw_edge(Drawing *drawing, uint32 edge, const char *target, const Outcomes *out
 	append_edge_style(drawing, outcomes);
 }
 
-/*
- * Actions that leave a state as it is: one loop that lists them, for Graphviz
- * would lay the labels of several over one another.
- */
+/* Actions that leave a state as it is: one loop that lists them. */
 static void
 draw_loops(Drawing *drawing)
 {
@@ -187,15 +184,11 @@ draw_loops(Drawing *drawing)
 	uint32		n_edges = tree->edges.n;
 	int32	   *next_loop = ALLOCATE_ARRAY(int32, n_edges);
 	int32	   *first_loop = ALLOCATE_ARRAY(int32, tree->table.states.n);
+	int32	   *state = ALLOCATE_ARRAY(int32, n_edges);
 
-	for (uint32 s = 0; s < tree->table.states.n; s++)
-		first_loop[s] = NO_IDENTITY;
-	for (uint32 e = n_edges; e-- > 0;)
-		if (drawing->drawn[e] && drawing->next_state[e] == edge_state(tree, e))
-		{
-			next_loop[e] = first_loop[edge_state(tree, e)];
-			first_loop[edge_state(tree, e)] = (int32) e;
-		}
+	for (uint32 e = 0; e < n_edges; e++)
+		state[e] = edge_state(tree, e);
+	dot_list_loops(state, drawing->next_state, drawing->drawn, n_edges, tree->table.states.n, first_loop, next_loop);
 	for (uint32 s = 0; s < tree->table.states.n; s++)
 	{
 		Outcomes	all = {0};

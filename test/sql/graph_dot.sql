@@ -5,10 +5,10 @@ SET search_path = graph_dot, stepadv, public;
 \pset format unaligned
 \t on
 
--- Rollout 1: 1 2 3 goal, with a loop on 2; rollout 2: 1 2 and into 4; rollout 3: 1 and off to somewhere. 3 is 1 from the goal, 2 is 2.
+-- Rollout 1: 1 2 3 goal, with a loop on 2; rollout 2: 1 2, another loop, and into 4; rollout 3: 1 and off to somewhere. 3 is 1 from the goal, 2 is 2.
 CREATE TABLE x AS SELECT rollout_agg(id, rollout, no, state, action, 0, rollout = 1, next_state, NULL, NULL, NULL) AS g FROM (VALUES
 	(1, 1, 0, 1, 1, NULL), (2, 1, 1, 2, 2, NULL), (3, 1, 2, 2, 3, NULL), (4, 1, 3, 3, 4, NULL),
-	(5, 2, 0, 1, 1, NULL), (6, 2, 1, 2, 5, 4), (7, 3, 0, 1, NULL, NULL)) v(id, rollout, no, state, action, next_state);
+	(5, 2, 0, 1, 1, NULL), (6, 2, 1, 2, 6, NULL), (7, 2, 2, 2, 5, 4), (8, 3, 0, 1, NULL, NULL)) v(id, rollout, no, state, action, next_state);
 SELECT graph_dot(g) FROM x;
 -- labels of actions and states, hostile ones too, clipped
 SELECT graph_dot(g, labels => jsonb_build_object('1', E'say "hi"\\ \n more than fits', '4', 4), state_labels => '{"1": "start", "2": "<b>é</b>"}', label_length => 12, min_visits => 2) FROM x;
