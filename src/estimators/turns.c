@@ -25,8 +25,8 @@
 #include "miscadmin.h"
 
 #include "estimator.h"
+#include "estimators/episode.h"
 #include "estimators/normalise.h"
-#include "estimators/returns.h"
 
 #define TURNS_PARAMETERS \
 	NUMBER_PARAMETER("lambda", 0, INFINITY), \
@@ -118,19 +118,6 @@ normalise_turns(const Group *group, const RolloutFacts *facts, uint32 n_turns, b
 	return normalised;
 }
 
-/* O of every judged rollout. */
-static void
-normalise_outcomes(const Group *group, const RolloutFacts *facts, const NormaliseOptions *options,
-				   double *outcome)
-{
-	int32	   *set = ALLOCATE_ARRAY(int32, group->n_rollouts);
-
-	for (uint32 r = 0; r < group->n_rollouts; r++)
-		set[r] = facts->judged[r] ? 0 : NO_SET;
-	normalise(facts->total, NULL, set, group->n_rollouts, 1, options, outcome, NULL);
-	pfree(set);
-}
-
 static void
 turns_estimate(const Group *group, const RolloutFacts *facts, const ParameterValue *parameters,
 			   Normalisation normalisation, EstimateColumn *columns)
@@ -141,9 +128,9 @@ turns_estimate(const Group *group, const RolloutFacts *facts, const ParameterVal
 	uint32		n_turns = count_turns(group, facts, unequal == UNEQUAL_ERROR);
 	double	   *turn = normalise_turns(group, facts, n_turns, unequal == UNEQUAL_ZERO_PAD, &options);
 	double	   *not_taken = turn + group->n_steps;
-	double	   *outcome = ALLOCATE_ARRAY(double, group->n_rollouts);
+	double	   *outcome = columns[1].number;
 
-	normalise_outcomes(group, facts, &options, outcome);
+	episode_advantages(group, facts, false, &options, outcome, NULL);
 
 	/* S of the turns from l on, for rollouts that stopped before l. */
 	for (uint32 l = n_turns; l-- > 1;)
@@ -163,14 +150,12 @@ turns_estimate(const Group *group, const RolloutFacts *facts, const ParameterVal
 
 			sum = turn[i] + discount * sum;
 			columns[0].number[i] = sum;
-			columns[1].number[i] = outcome[r];
 			columns[2].number[i] = parameters[TURNS_TURN_COEF].number * sum +
-				(last ? 1 : parameters[TURNS_LAMBDA].number) * decay * outcome[r];
+				(last ? 1 : parameters[TURNS_LAMBDA].number) * decay * outcome[i];
 			decay *= discount;
 		}
 	}
 	CHECK_FOR_INTERRUPTS();
-	pfree(outcome);
 	pfree(turn);
 }
 
