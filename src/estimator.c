@@ -43,12 +43,12 @@ find_choice(const Parameter *parameter, const char *word)
 	{
 		if (strcmp(word, parameter->choices[i]) == 0)
 			return i;
-		appendStringInfo(&known, "%s\"%s\"", i > 0 ? ", " : "", parameter->choices[i]);
+		appendStringInfo(&known, "%s%s", i > 0 ? ", " : "", parameter->choices[i]);
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unknown %s: \"%s\"", parameter->name, word),
-			 errhint("Known are %s.", known.data)));
+			 errmsg("invalid value for parameter \"%s\": \"%s\"", parameter->name, word),
+			 errhint("Available values: %s.", known.data)));
 }
 
 void

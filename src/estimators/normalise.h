@@ -5,6 +5,8 @@
 #ifndef STEPADV_NORMALISE_H
 #define STEPADV_NORMALISE_H
 
+#include "estimators/sum.h"
+
 /* In the order of NORMALISE_PARAMETER's choices; the last is for RLOO. */
 typedef enum Normalisation
 {
@@ -31,12 +33,28 @@ typedef struct NormaliseOptions
 /* Members with this set number belong to none: left out, and not written. */
 #define NO_SET (-1)
 
+typedef struct SetMoments
+{
+	uint64		count;			/* members, by weight */
+	Sum			sum;
+	double		least;
+	double		most;
+	double		mean;			/* NaN for none */
+	double		sd;				/* ddof 1; 0 if all are equal, NaN below two */
+} SetMoments;
+
 /*
- * result[i] = x[i] normalised within its set.  `set` gives each member a set
- * number below n_sets or NO_SET (NULL: all are in set 0); `weight` counts a
- * member as that many (NULL: as one).  If all x of a set are equal the result
- * is exactly 0, not noise divided by epsilon.  `baseline`, if not NULL, receives
- * what was subtracted.
+ * Moments of each set.  `set` gives each member a set number below n_sets or
+ * NO_SET (NULL: all are in set 0); `weight` counts a member as that many (NULL:
+ * as one).
+ */
+extern SetMoments *measure_sets(const double *x, const uint32 *weight, const int32 *set,
+								uint32 n, uint32 n_sets);
+
+/*
+ * result[i] = x[i] normalised within its set; x, weight, set as for
+ * measure_sets.  If all x of a set are equal the result is exactly 0, not noise
+ * divided by epsilon.  `baseline`, if not NULL, receives what was subtracted.
  */
 extern void normalise(const double *x, const uint32 *weight, const int32 *set,
 					  uint32 n, uint32 n_sets, const NormaliseOptions *options,

@@ -18,6 +18,7 @@
 
 #include "miscadmin.h"
 
+#include "estimators/normalise.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
 #include "estimators/sum.h"
@@ -127,29 +128,15 @@ measure_states(RtmcTable *table, double prior, double p)
 static double
 advantage_sd(const Group *group, const Identities *pairs, const double *pair_advantage)
 {
-	Sum			sum = {0};
-	Sum			squares = {0};
-	uint32		n = 0;
-	double		mean;
+	uint32	   *steps = ALLOCATE_ZEROED_ARRAY(uint32, pairs->n);
+	SetMoments *all;
 	double		sd;
 
 	for (uint32 i = 0; i < group->n_steps; i++)
 		if (pairs->of_step[i] != NO_IDENTITY)
-		{
-			sum_add(&sum, pair_advantage[pairs->of_step[i]]);
-			n++;
-		}
-	if (n == 0)
-		return 1;
-	mean = sum_value(&sum) / n;
-	for (uint32 i = 0; i < group->n_steps; i++)
-		if (pairs->of_step[i] != NO_IDENTITY)
-		{
-			double		deviation = pair_advantage[pairs->of_step[i]] - mean;
-
-			sum_add(&squares, deviation * deviation);
-		}
-	sd = sqrt(sum_value(&squares) / n);
+			steps[pairs->of_step[i]]++;
+	all = measure_sets(pair_advantage, steps, NULL, pairs->n, 1);
+	sd = all->count < 2 ? 0 : all->sd * sqrt((all->count - 1.0) / all->count);
 	return sd > 1e-8 ? sd : 1;
 }
 

@@ -12,6 +12,8 @@
  */
 #include "postgres.h"
 
+#include <inttypes.h>
+
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -194,7 +196,7 @@ draw_edge(Drawing *drawing, uint32 edge, const char *target, uint32 visits, uint
 		if (step_has_null(drawing->group, step, NULL_ACTION))
 			appendStringInfoString(dot, "?");
 		else
-			appendStringInfo(dot, "%016" INT64_MODIFIER "x", (uint64) drawing->group->action[step]);
+			appendStringInfo(dot, "%016" PRIx64, (uint64) drawing->group->action[step]);
 	}
 	appendStringInfo(dot, "\\nn %u  A %+.3f\", color=\"", visits,
 					 tree->table.pair_advantage[edge_pair(tree, edge)]);
