@@ -12,7 +12,7 @@ const duckdb = require('@duckdb/node-api');
 
 const [csv, runs] = process.argv.slice(2);
 
-// DuckDB's windows share no sort, but its hash aggregates are quick.
+// Returns and success rates, the same for both.
 const returned = `
 returned AS (
 	SELECT step_id, group_id, rollout_id, step_no, state, action,
@@ -43,7 +43,7 @@ valued AS (
 )
 SELECT sum(advantage) FROM steps JOIN valued USING (group_id, state, action)`,
 
-	// the return without a window: lists per rollout, cheap where rollouts are short
+	// windows over the steps
 	windows: `WITH ${returned},
 visited AS (
 	SELECT step_id, group_id, state, action,

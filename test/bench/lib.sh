@@ -2,6 +2,7 @@
 #
 #	measure NAME RUNS SQL [SETTINGS]	time a statement: NAME_min, NAME_median (ms)
 #							and NAME_result; once more before, unmeasured
+#	faster A B				the name of the one with the smaller median
 #	row LABEL NAME [REMARK]	a row of the table from what was measured as NAME
 #	ratio A B				quotient of the medians of two measurements
 #	verdict VALUE OP LIMIT	"(goal: at most 6, met)" for a remark; OP is <= or >=
@@ -79,6 +80,8 @@ measure_latency()
 
 ratio() { awk -v a="${times_median[$1]}" -v b="${times_median[$2]}" 'BEGIN { printf "%.1f", a / b }'; }
 
+faster() { awk -v a="${times_median[$1]}" -v b="${times_median[$2]}" -v x="$1" -v y="$2" 'BEGIN { print b < a ? y : x }'; }
+
 verdict()
 {
 	awk -v value="$1" -v op="$2" -v limit="$3" 'BEGIN {
@@ -93,14 +96,23 @@ require_equal()
 		{ echo "results differ: $1 and $2 ($3)" >&2; exit 2; }
 }
 
-# The nodes that decide, from a plan: "HashAggregate over Seq Scan on t, 64 batches"
+# The nodes that decide, from a plan, innermost last, with what went to disk:
+# "GroupAggregate; Sort (309 MB on disk); Seq Scan"
 plan_of()
 {
-	psql -qXAt -v ON_ERROR_STOP=1 -c "$2" -c "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $1" |
-		grep -E 'Aggregate|Sort  *\(|-> +(Incremental )?Sort|Scan|Gather|Append|Batches|Sort Method|Disk' | grep -v 'Function Scan' |
-		sed -nE 's/ \(actual.*//; s/^ *(->)? *//; s/ on [a-z_0-9]+$//; s/ using ([a-z_]+).*/ using \1/
-			/Batches: 1 /d; s/^(Batches: [0-9]+).*Disk Usage: ([0-9]+)kB/\1, \2 kB on disk/; s/ *Memory Usage: [0-9]+kB//; p' |
-		awk '!seen[$0]++' | paste -sd';' | sed 's/;/; /g'
+	psql -qXAt -v ON_ERROR_STOP=1 -c "$2" -c "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $1" | awk '
+		/Worker [0-9]+:|Function Scan/ { next }
+		/^ *(-> +)?[A-Z][A-Za-z ]*(Aggregate|Sort|Scan|Gather|Gather Merge|Append)( using [a-z_]+)?( on [a-z_0-9]+)?( [a-z_0-9]+)? +\(actual/ {
+			node = $0
+			sub(/ *\(actual.*/, "", node); sub(/^ *(-> +)?/, "", node); sub(/( using .*| on .*)$/, "", node)
+			if (node != "Aggregate" && !(node in seen)) { n++; nodes[n] = node }
+			seen[node] = 1
+		}
+		match($0, /Disk( Usage)?: [0-9]+kB/) {
+			size = substr($0, RSTART, RLENGTH); gsub(/[^0-9]/, "", size)
+			nodes[n] = nodes[n] sprintf(" (%d MB on disk)", size / 1024)
+		}
+		END { for (i = 1; i <= n; i++) printf "%s%s", (i > 1 ? "; " : ""), nodes[i] }'
 }
 
 # ----------
@@ -109,7 +121,12 @@ plan_of()
 
 begin_section() { region=$work/region.md; : >"$region"; table_open=; }
 
-say() { printf '%s\n\n' "$*" >>"$region"; table_open=; }
+say()
+{
+	[ -z "$table_open" ] || echo >>"$region"
+	printf '%s\n\n' "$*" >>"$region"
+	table_open=
+}
 
 heading()
 {

@@ -24,7 +24,7 @@ runs=${BENCH_RUNS:-5}
 groups=${BENCH_GROUPS:-40000}
 report=$top/docs/performance.md
 
-all_sections() { (cd "$here" && ls -- *.sh *.sql 2>/dev/null | sed -E 's/\.(sh|sql)$//' | grep -vx 'run\|lib' | LC_ALL=C sort -u); }
+all_sections() { find "$here" -maxdepth 1 -name '*.s[hq]*' | sed -E 's/.*\///; s/\.(sh|sql)$//; /^(run|lib)$/d' | LC_ALL=C sort -u; }
 sections=${BENCH:-$(all_sections)}
 for section in $sections; do
 	[ -e "$here/$section.sh" ] || [ -e "$here/$section.sql" ] ||
