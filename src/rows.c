@@ -75,7 +75,7 @@ make_template(Template *template, uint32 null_mask, TupleDesc desc, const Datum 
 
 	for (int c = 0; c < desc->natts; c++)
 		nulls[c] = (null_mask & (1U << c)) != 0;
-	tuple = heap_form_minimal_tuple(desc, (Datum *) values, nulls);
+	tuple = form_minimal_tuple(desc, (Datum *) values, nulls);
 	for (int c = 0; c < desc->natts; c++)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(desc, c);
