@@ -90,7 +90,12 @@ normalise_one(double x, const SetMoments *set, const NormaliseOptions *options, 
 	switch (options->normalisation)
 	{
 		case NORMALISE_STD:
-			return (x - set->mean) / (sqrt(sum_value(&set->squares) / (set->count - 1)) + options->epsilon);
+			{
+				double		sd = sqrt(sum_value(&set->squares) / (set->count - 1));
+
+				/* An sd that overflowed would make everything 0: NaN is refused. */
+				return isinf(sd) ? NAN : (x - set->mean) / (sd + options->epsilon);
+			}
 		case NORMALISE_LEAVE_ONE_OUT:
 			{
 				double		advantage = (x - set->mean) * ((double) set->count / (set->count - 1));

@@ -150,7 +150,10 @@ advantage_sd(const Group *group, const Identities *pairs, const double *pair_adv
 			sum_add(&squares, deviation * deviation);
 		}
 	sd = sqrt(sum_value(&squares) / n);
-	return sd > 1e-8 ? sd : 1;
+	/* One that overflowed would make everything 0: NaN is refused. */
+	if (isinf(sd))
+		return NAN;
+	return sd <= 1e-8 ? 1 : sd;
 }
 
 static void

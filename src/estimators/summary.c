@@ -56,6 +56,10 @@ summarise_returns(const Group *group, const RolloutFacts *facts, double success_
 			sum_add(&squares, (facts->total[r] - summary->mean_return) * (facts->total[r] - summary->mean_return));
 	summary->uniform = least == most;
 	summary->sd_return = n < 2 ? NAN : summary->uniform ? 0 : sqrt(sum_value(&squares) / (n - 1));
+	if (isinf(summary->mean_return) || isinf(summary->sd_return))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("mean or standard deviation of the returns of a group is out of range for type double precision")));
 	summary->success_rate = n > 0 ? successes / n : NAN;
 }
 
