@@ -102,6 +102,15 @@ read_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
  */
 
 void
+refuse_overflow(const Group *group, uint32 rollout, uint32 step)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("estimate of rollout " INT64_FORMAT ", step %d is out of range for type double precision",
+					group->rollout_id[rollout], group->step_no[step])));
+}
+
+void
 find_rollout_facts(const Group *group, RolloutFacts *facts)
 {
 	facts->judged = ALLOCATE_ARRAY(bool, group->n_rollouts);
@@ -125,6 +134,11 @@ find_rollout_facts(const Group *group, RolloutFacts *facts)
 		}
 		facts->judged[r] = judged;
 		facts->total[r] = sum_value(&total);
+		if (!isfinite(facts->total[r]))
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("return of rollout " INT64_FORMAT " is out of range for type double precision",
+							group->rollout_id[r])));
 		if (judged)
 			facts->n_judged++;
 	}
@@ -134,16 +148,6 @@ find_rollout_facts(const Group *group, RolloutFacts *facts)
  * Estimators
  * ----------
  */
-
-/* Finite input can still overflow: say so rather than hand out infinity. */
-static void
-refuse_overflow(const Group *group, uint32 rollout, uint32 step)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			 errmsg("estimate of rollout " INT64_FORMAT ", step %d is out of range for type double precision",
-					group->rollout_id[rollout], group->step_no[step])));
-}
 
 static inline bool
 all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 step)

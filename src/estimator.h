@@ -88,6 +88,9 @@ typedef struct RolloutFacts
 
 extern void find_rollout_facts(const Group *group, RolloutFacts *facts);
 
+/* Finite input can still overflow: say so rather than hand out infinity. */
+extern void refuse_overflow(const Group *group, uint32 rollout, uint32 step) pg_attribute_noreturn();
+
 /* A rollout's own word, else whether its return exceeds success_above. */
 static inline bool
 rollout_succeeded(const Group *group, const RolloutFacts *facts, uint32 rollout, double success_above)

@@ -37,6 +37,9 @@ rollout_tree_build(const Group *group, const RolloutFacts *facts,
 		{
 			int32		edge = tree->edges.of_step[i];
 
+			/* Infinite or not a number if Q or V is. */
+			if (!isfinite(tree->table.pair_advantage[tree->table.pairs.of_step[i]]))
+				refuse_overflow(group, r, i);
 			if (last_rollout[edge] == r + 1)
 				continue;
 			last_rollout[edge] = r + 1;

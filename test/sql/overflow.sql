@@ -1,0 +1,28 @@
+-- Finite rewards whose sums or squares are not: an error that says so, from
+-- every function, never an infinity nor a silent 0.
+SET search_path = stepadv, public;
+CREATE FUNCTION pair(x float8) RETURNS rollout_group LANGUAGE sql
+AS $$ SELECT rollout_agg(i, i, 1, i, 1, CASE i WHEN 1 THEN x ELSE -x END) FROM generate_series(1, 2) i $$;
+CREATE FUNCTION triple(x float8) RETURNS rollout_group LANGUAGE sql
+AS $$ SELECT rollout_agg(i, 1, i, 1, 1, x) FROM generate_series(1, 3) i $$;
+-- The return of a rollout.
+SELECT * FROM rollouts(triple(1e308));
+SELECT * FROM group_summary(triple(1e308));
+SELECT * FROM returns(triple(1e308));
+SELECT * FROM rtmc(triple(1e308));
+SELECT * FROM rtmc_tree(triple(1e308));
+SELECT rtmc_tree_dot(triple(1e308));
+-- The sum over rollouts.
+SELECT * FROM group_summary((SELECT rollup(x) FROM (VALUES (pair(1.7e308)), ((SELECT rollout_agg(3, 3, 1, 1, 1, 1.7e308)))) v(x)));
+-- The standard deviation, where (x - mean) / sd is +-0.7.
+SELECT * FROM grpo(pair(1e200));
+SELECT * FROM grpo(pair(1e200), step_rewards => true);
+SELECT * FROM rtmc(pair(1e200), normalise => true);
+SELECT * FROM rtmc_tree(pair(1e200), normalise => true);
+SELECT * FROM group_summary(pair(1e200));
+-- Large is no reason to refuse.
+SELECT advantage, abs(abs(advantage) - sqrt(0.5)) < 1e-15 AS right FROM grpo(pair(1e150), epsilon => 0);
+SELECT advantage FROM grpo(pair(1e200), normalise => 'mean');
+SELECT return, q FROM rtmc(triple(5e307), gamma => 1);
+SELECT mean_return, abs(sd_return / 1e150 - sqrt(2)) < 1e-15 AS right FROM group_summary(pair(1e150));
+DROP FUNCTION pair, triple;
