@@ -110,7 +110,7 @@ swap_columns(char *columns, uint32 n_rollouts, uint32 n_steps, uint8 has)
 #endif
 
 static void
-set_first_steps(Group *group)
+set_first_steps(Group *group, int sqlerrcode)
 {
 	uint32	   *first_step = MemoryContextAllocHuge(CurrentMemoryContext,
 													 ((Size) group->n_rollouts + 1) * sizeof(uint32));
@@ -125,23 +125,23 @@ set_first_steps(Group *group)
 	}
 	if (next != group->n_steps)
 		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("rollout_group is corrupt: the steps of its rollouts are not the %u steps it has",
+				(errcode(sqlerrcode),
+				 errmsg("invalid rollout_group: the steps of its rollouts are not the %u steps it has",
 						group->n_steps)));
 	first_step[group->n_rollouts] = group->n_steps;
 	group->first_step = first_step;
 }
 
 void
-group_open(const RolloutGroup *datum, Group *group)
+group_open_input(const RolloutGroup *datum, Group *group, int sqlerrcode)
 {
 	Size		size = VARSIZE(datum);
 	uint8		has;
 
 	if (size < sizeof(RolloutGroup))
 		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("rollout_group is corrupt: %zu bytes are too few for a header", size)));
+				(errcode(sqlerrcode),
+				 errmsg("invalid rollout_group: %zu bytes are too few for a header", size)));
 	if (datum->version != GROUP_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -156,8 +156,8 @@ group_open(const RolloutGroup *datum, Group *group)
 	if ((has & ~HAS_ALL) != 0 || datum->reserved != 0 ||
 		size != group_size(group->n_rollouts, group->n_steps, has))
 		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("rollout_group is corrupt: %zu bytes do not hold %u rollouts and %u steps",
+				(errcode(sqlerrcode),
+				 errmsg("invalid rollout_group: %zu bytes do not hold %u rollouts and %u steps",
 						size, group->n_rollouts, group->n_steps)));
 
 #ifdef WORDS_BIGENDIAN
@@ -170,7 +170,13 @@ group_open(const RolloutGroup *datum, Group *group)
 	}
 #endif
 	point_columns(group, (char *) datum + sizeof(RolloutGroup), has);
-	set_first_steps(group);
+	set_first_steps(group, sqlerrcode);
+}
+
+void
+group_open(const RolloutGroup *datum, Group *group)
+{
+	group_open_input(datum, group, ERRCODE_DATA_CORRUPTED);
 }
 
 RolloutGroup *
@@ -308,6 +314,7 @@ struct GroupBuilder
 	RowChunk   *head;
 	RowChunk   *tail;
 	uint64		n_rows;
+	uint64		n_steps;		/* of them */
 	Size		allocated;
 	bool		sorted;			/* rows have come in order so far */
 	bool		has_wide;
@@ -356,12 +363,27 @@ group_builder_is_empty(const GroupBuilder *builder)
 	return builder->n_rows == 0;
 }
 
+/* What the steps alone will come to, so that nobody collects gigabytes in vain. */
+static void
+refuse_oversize(const GroupBuilder *builder)
+{
+	Size		size = group_size(1, builder->n_steps, 0);
+
+	if (!AllocSizeIsValid(size))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("rollout group of " UINT64_FORMAT " steps or more would need more than %zu bytes, the limit is %zu",
+						builder->n_steps, size, (Size) MaxAllocSize),
+				 errhint("Fold fewer rollouts into one group, for example by grouping by policy version too.")));
+}
+
 static void
 add_chunk(GroupBuilder *builder)
 {
 	Size		size = CHUNK_MIN_SIZE;
 	RowChunk   *chunk;
 
+	refuse_oversize(builder);
 	while (size * 4 <= builder->allocated && size < CHUNK_MAX_SIZE)
 		size *= 2;
 	chunk = MemoryContextAlloc(builder->context, size);
@@ -386,6 +408,7 @@ group_builder_add(GroupBuilder *builder, const StepRow *row)
 	builder->tail->end = encode_step(builder->tail->end, row, &builder->last);
 	memcpy(&builder->last, row, offsetof(StepRow, next_state));
 	builder->n_rows++;
+	builder->n_steps += !row->is_rollout;
 	builder->has_wide |= row->is_wide;
 }
 

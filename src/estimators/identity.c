@@ -78,8 +78,9 @@ number_states(const Group *group, const RolloutFacts *facts, Identities *states)
 				states->of_step[i] = new_identity(states, i);
 			else
 				find_identity(table, group->state[i], 0, states, i);
+			if (i % 4096 == 0)
+				CHECK_FOR_INTERRUPTS();
 		}
-		CHECK_FOR_INTERRUPTS();
 	}
 	identity_destroy(table);
 }
@@ -118,8 +119,9 @@ number_edges(const Group *group, const Identities *states, const Identities *pai
 				edges->of_step[i] = NO_IDENTITY;
 			else
 				find_identity(table, pairs->of_step[i], is_last ? NO_IDENTITY : states->of_step[i + 1], edges, i);
+			if (i % 4096 == 0)
+				CHECK_FOR_INTERRUPTS();
 		}
-		CHECK_FOR_INTERRUPTS();
 	}
 	identity_destroy(table);
 }
