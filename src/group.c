@@ -109,7 +109,7 @@ swap_columns(char *columns, uint32 n_rollouts, uint32 n_steps, uint8 has)
 #endif
 
 static void
-set_first_steps(Group *group)
+set_first_steps(Group *group, int sqlerrcode)
 {
 	uint32	   *first_step = MemoryContextAllocHuge(CurrentMemoryContext,
 													 ((Size) group->n_rollouts + 1) * sizeof(uint32));
@@ -124,23 +124,23 @@ set_first_steps(Group *group)
 	}
 	if (next != group->n_steps)
 		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("rollout_group is corrupt: the steps of its rollouts are not the %u steps it has",
+				(errcode(sqlerrcode),
+				 errmsg("invalid rollout_group: the steps of its rollouts are not the %u steps it has",
 						group->n_steps)));
 	first_step[group->n_rollouts] = group->n_steps;
 	group->first_step = first_step;
 }
 
 void
-group_open(const RolloutGroup *datum, Group *group)
+group_open_input(const RolloutGroup *datum, Group *group, int sqlerrcode)
 {
 	Size		size = VARSIZE(datum);
 	uint8		has;
 
 	if (size < sizeof(RolloutGroup))
 		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("rollout_group is corrupt: %zu bytes are too few for a header", size)));
+				(errcode(sqlerrcode),
+				 errmsg("invalid rollout_group: %zu bytes are too few for a header", size)));
 	if (datum->version != GROUP_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -155,8 +155,8 @@ group_open(const RolloutGroup *datum, Group *group)
 	if ((has & ~HAS_ALL) != 0 || datum->reserved != 0 ||
 		size != group_size(group->n_rollouts, group->n_steps, has))
 		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("rollout_group is corrupt: %zu bytes do not hold %u rollouts and %u steps",
+				(errcode(sqlerrcode),
+				 errmsg("invalid rollout_group: %zu bytes do not hold %u rollouts and %u steps",
 						size, group->n_rollouts, group->n_steps)));
 
 #ifdef WORDS_BIGENDIAN
@@ -169,7 +169,13 @@ group_open(const RolloutGroup *datum, Group *group)
 	}
 #endif
 	point_columns(group, (char *) datum + sizeof(RolloutGroup), has);
-	set_first_steps(group);
+	set_first_steps(group, sqlerrcode);
+}
+
+void
+group_open(const RolloutGroup *datum, Group *group)
+{
+	group_open_input(datum, group, ERRCODE_DATA_CORRUPTED);
 }
 
 RolloutGroup *

@@ -89,6 +89,9 @@ typedef struct Group
  */
 extern void group_open(const RolloutGroup *datum, Group *group);
 
+/* The same of bytes from outside, which it does not trust more than group_check. */
+extern void group_open_input(const RolloutGroup *datum, Group *group, int sqlerrcode);
+
 /*
  * Values made otherwise: one with room for the given counts, or a copy of an
  * open one, whose columns the caller fills or changes through the pointers of

@@ -279,6 +279,12 @@ rollup_of_datum(Datum datum)
 static void
 rollup_add_datum(ExpandedRollup *rollup, Datum datum)
 {
+	/* What was measured before, perhaps without being copied, is out of date. */
+	if (rollup->flat != NULL)
+	{
+		pfree(rollup->flat);
+		rollup->flat = NULL;
+	}
 	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
 		group_builder_add_builder(rollup->builder, rollup_of_datum(datum)->builder);
 	else

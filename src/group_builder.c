@@ -33,6 +33,7 @@ struct GroupBuilder
 	RowChunk   *head;
 	RowChunk   *tail;
 	uint64		n_rows;
+	uint64		n_steps;		/* of them */
 	Size		allocated;
 	bool		sorted;			/* rows have come in order so far */
 	bool		has_wide;
@@ -81,12 +82,27 @@ group_builder_is_empty(const GroupBuilder *builder)
 	return builder->n_rows == 0;
 }
 
+/* What the steps alone will come to, so that nobody collects gigabytes in vain. */
+static void
+refuse_oversize(const GroupBuilder *builder)
+{
+	Size		size = group_size(1, builder->n_steps, 0);
+
+	if (!AllocSizeIsValid(size))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("rollout group of " UINT64_FORMAT " steps or more would need more than %zu bytes, the limit is %zu",
+						builder->n_steps, size, (Size) MaxAllocSize),
+				 errhint("Fold fewer rollouts into one group, for example by grouping by policy version too.")));
+}
+
 static void
 add_chunk(GroupBuilder *builder)
 {
 	Size		size = CHUNK_MIN_SIZE;
 	RowChunk   *chunk;
 
+	refuse_oversize(builder);
 	while (size * 4 <= builder->allocated && size < CHUNK_MAX_SIZE)
 		size *= 2;
 	chunk = MemoryContextAlloc(builder->context, size);
@@ -111,6 +127,7 @@ group_builder_add(GroupBuilder *builder, const StepRow *row)
 	builder->tail->end = encode_step(builder->tail->end, row, &builder->last);
 	memcpy(&builder->last, row, offsetof(StepRow, next_state));
 	builder->n_rows++;
+	builder->n_steps += !row->is_rollout;
 	builder->has_wide |= row->is_wide;
 }
 

@@ -55,7 +55,7 @@ group_from_bytes(const char *bytes, Size length)
 	datum = palloc(length + VARHDRSZ);
 	SET_VARSIZE(datum, length + VARHDRSZ);
 	memcpy((char *) datum + VARHDRSZ, bytes, length);
-	group_open(datum, &group);
+	group_open_input(datum, &group, ERRCODE_INVALID_BINARY_REPRESENTATION);
 	group_check(&group, ERRCODE_INVALID_BINARY_REPRESENTATION);
 	return datum;
 }
@@ -304,7 +304,11 @@ on_member_start(void *state, char *name, bool isnull)
 
 	reader->current = CURRENT_NONE;
 	if (strcmp(name, "version") == 0)
+	{
+		if (reader->has_version)
+			TEXT_INVALID("The version is given twice.");
 		reader->current = CURRENT_VERSION;
+	}
 	for (int m = 0; m < N_MEMBERS; m++)
 		if (strcmp(name, members[m].name) == 0)
 			reader->current = m;

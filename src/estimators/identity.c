@@ -117,8 +117,9 @@ add_states(const Group *group, const RolloutFacts *facts, single_hash *table, Id
 				states->of_step[i] = new_identity(states, i);
 			else
 				states->of_step[i] = find_single(table, group->state[i], states, i);
+			if (i % 4096 == 0)
+				CHECK_FOR_INTERRUPTS();
 		}
-		CHECK_FOR_INTERRUPTS();
 	}
 }
 

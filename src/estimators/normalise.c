@@ -75,7 +75,7 @@ measure_sets(const double *x, const uint32 *weight, const int32 *set, uint32 n, 
 		else
 			sets[k].sd = scale[k] * sqrt(sum_value(&squares[k]) / (sets[k].count - 1));
 		/* Dividing by an infinite sd would give a 0 that nobody questions. */
-		if (isinf(sets[k].mean) || isinf(sets[k].sd))
+		if (isinf(sets[k].mean) || (sets[k].count >= 2 && !isfinite(sets[k].sd)))
 			float_overflow_error();
 	}
 	pfree(squares);
