@@ -68,7 +68,7 @@ AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_final';
 CREATE AGGREGATE rollout_agg(
 	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8
 ) (
-	SFUNC = rollout_agg_trans, STYPE = internal, SSPACE = 8192,
+	SFUNC = rollout_agg_trans, STYPE = internal, SSPACE = 4096,
 	FINALFUNC = rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = rollout_agg_combine, SERIALFUNC = rollout_agg_serial, DESERIALFUNC = rollout_agg_deserial,
 	PARALLEL = SAFE
@@ -78,7 +78,7 @@ CREATE AGGREGATE rollout_agg(
 	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
 	success boolean
 ) (
-	SFUNC = rollout_agg_trans, STYPE = internal, SSPACE = 8192,
+	SFUNC = rollout_agg_trans, STYPE = internal, SSPACE = 4096,
 	FINALFUNC = rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = rollout_agg_combine, SERIALFUNC = rollout_agg_serial, DESERIALFUNC = rollout_agg_deserial,
 	PARALLEL = SAFE
@@ -88,7 +88,7 @@ CREATE AGGREGATE rollout_agg(
 	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
 	success boolean, next_state bigint, value float8, turn_reward float8, cost float8
 ) (
-	SFUNC = rollout_agg_trans, STYPE = internal, SSPACE = 12288,
+	SFUNC = rollout_agg_trans, STYPE = internal, SSPACE = 6144,
 	FINALFUNC = rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = rollout_agg_combine, SERIALFUNC = rollout_agg_serial, DESERIALFUNC = rollout_agg_deserial,
 	PARALLEL = SAFE
@@ -108,7 +108,7 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 200
 AS 'MODULE_PATHNAME', 'stepadv_rollup_merge';
 
 CREATE AGGREGATE rollup(rollout_group) (
-	SFUNC = rollup_merge, STYPE = rollout_group, SSPACE = 8192,
+	SFUNC = rollup_merge, STYPE = rollout_group, SSPACE = 4096,
 	COMBINEFUNC = rollup_merge, PARALLEL = SAFE
 );
 

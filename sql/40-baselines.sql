@@ -1,11 +1,11 @@
 -- Returns and trajectory-level baselines: src/estimators/returns.c, baselines.c
 
-CREATE FUNCTION returns(rollouts rollout_group, gamma float8 DEFAULT 1.0)
+CREATE FUNCTION returns(rollouts rollout_group, gamma float8 DEFAULT 1.0, masked boolean DEFAULT false)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 100
 AS 'MODULE_PATHNAME', 'stepadv_returns';
-COMMENT ON FUNCTION returns(rollout_group, float8) IS
-'discounted return of every step, G_t = r_t + gamma G_{t+1}; NULL for rollouts not judged yet; error on gamma outside [0, 1]';
+COMMENT ON FUNCTION returns(rollout_group, float8, boolean) IS
+'discounted return of every step, G_t = r_t + gamma G_{t+1}; masked: steps whose action is NULL are observations, which G passes undiscounted and whose rewards go to the action before; NULL for rollouts not judged yet; error on gamma outside [0, 1]';
 
 CREATE FUNCTION reinforce(rollouts rollout_group, gamma float8 DEFAULT 1.0, to_go boolean DEFAULT false)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, advantage float8)

@@ -32,7 +32,7 @@
 #define make_json_lexer(json, need_escapes) makeJsonLexContext(json, need_escapes)
 #endif
 
-/* 18 can leave room for the caller in front of the tuple. */
+/* 18 can leave room before a minimal tuple. */
 #if PG_VERSION_NUM >= 180000
 #define form_minimal_tuple(desc, values, nulls) heap_form_minimal_tuple(desc, values, nulls, 0)
 #else

@@ -9,7 +9,7 @@
 
 #include "compat.h"
 #include "estimator.h"
-#include "estimators/sum.h"
+#include "sum.h"
 
 /* ----------
  * Parameters
@@ -43,12 +43,12 @@ find_choice(const Parameter *parameter, const char *word)
 	{
 		if (strcmp(word, parameter->choices[i]) == 0)
 			return i;
-		appendStringInfo(&known, "%s\"%s\"", i > 0 ? ", " : "", parameter->choices[i]);
+		appendStringInfo(&known, "%s%s", i > 0 ? ", " : "", parameter->choices[i]);
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unknown %s: \"%s\"", parameter->name, word),
-			 errhint("Known are %s.", known.data)));
+			 errmsg("invalid value for parameter \"%s\": \"%s\"", parameter->name, word),
+			 errhint("Available values: %s.", known.data)));
 }
 
 void
@@ -79,6 +79,11 @@ read_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
 				value->number = PG_GETARG_FLOAT8(arg);
 				if (!isfinite(value->number) ||
 					value->number < parameter->least || value->number > parameter->most)
+					refuse_number(parameter, value->number);
+				break;
+			case PARAMETER_INTEGER:
+				value->number = PG_GETARG_INT32(arg);
+				if (value->number < parameter->least || value->number > parameter->most)
 					refuse_number(parameter, value->number);
 				break;
 			case PARAMETER_FLAG:

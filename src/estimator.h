@@ -17,6 +17,7 @@
 
 #include "fmgr.h"
 
+#include "arrays.h"
 #include "group.h"
 #include "rows.h"
 
@@ -28,6 +29,7 @@
 typedef enum ParameterType
 {
 	PARAMETER_NUMBER,			/* float8 between least and most */
+	PARAMETER_INTEGER,			/* integer between least and most */
 	PARAMETER_FLAG,				/* boolean */
 	PARAMETER_CHOICE			/* text, one of choices */
 } ParameterType;
@@ -54,6 +56,7 @@ typedef struct ParameterValue
 
 #define NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, {NULL}, false}
 #define NULLABLE_NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, {NULL}, true}
+#define INTEGER_PARAMETER(name, least, most) {name, PARAMETER_INTEGER, least, most, {NULL}, false}
 #define FLAG_PARAMETER(name) {name, PARAMETER_FLAG, 0, 0, {NULL}, false}
 #define CHOICE_PARAMETER(name, ...) {name, PARAMETER_CHOICE, 0, 0, {__VA_ARGS__, NULL}, false}
 
@@ -139,12 +142,5 @@ extern Datum estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 		}; \
 		return estimator_rows(fcinfo, &estimator); \
 	}
-
-/* n numbers, however many; like palloc, which stops at 1 GB. */
-#define ALLOCATE_ARRAY(type, n) \
-	((type *) MemoryContextAllocHuge(CurrentMemoryContext, Max((Size) (n), 1) * sizeof(type)))
-#define ALLOCATE_ZEROED_ARRAY(type, n) \
-	((type *) MemoryContextAllocExtended(CurrentMemoryContext, Max((Size) (n), 1) * sizeof(type), \
-										 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO))
 
 #endif							/* STEPADV_ESTIMATOR_H */

@@ -2,10 +2,9 @@
  * group.h
  *		rollout_group: all rollouts of one task as a value of packed columns.
  *
- * This room knows nothing of SQL: it builds, opens and checks values.  Rows
- * come in through a GroupBuilder in any order; a finished value has its
- * rollouts sorted by rollout_id and the steps of each by step_no, so whatever
- * is computed from it does not depend on how the rows arrived.
+ * This room knows nothing of SQL.  A value has its rollouts sorted by
+ * rollout_id and the steps of each by step_no, so whatever is computed from it
+ * does not depend on how the rows arrived.
  *
  * NULLs inside: a missing reward, value, turn_reward, cost or outcome is NaN
  * (NaN itself is refused as input); a missing state, action or next_state is a
@@ -83,37 +82,6 @@ typedef struct Group
 	const double *turn_reward;
 	const double *cost;
 } Group;
-
-/* One row of input. */
-typedef struct StepRow
-{
-	int64		rollout_id;
-	int64		step_id;
-	int64		state;
-	int64		action;
-	double		reward;			/* NaN: none */
-	int32		step_no;
-	uint8		nulls;			/* NULL_… */
-	uint8		success;		/* Success */
-	bool		is_rollout;		/* stands for the rollout, is no step */
-	bool		is_wide;		/* has the following, else they are not set */
-	int64		next_state;
-	double		value;
-	double		turn_reward;
-	double		cost;
-} StepRow;
-
-typedef struct GroupBuilder GroupBuilder;
-
-/* Building: everything lives in `context`, which is the caller's to free. */
-extern GroupBuilder *group_builder_create(MemoryContext context);
-extern void group_builder_add(GroupBuilder *builder, const StepRow *row);
-extern void group_builder_add_builder(GroupBuilder *builder, const GroupBuilder *other);
-extern void group_builder_add_group(GroupBuilder *builder, const Group *group);
-extern bool group_builder_is_empty(const GroupBuilder *builder);
-
-/* The finished value, in the current context; leaves the builder as it was. */
-extern RolloutGroup *group_builder_finish(const GroupBuilder *builder);
 
 /*
  * Reading.  `datum` must be detoasted and stay alive as long as the Group: on

@@ -2,7 +2,7 @@
  * group_agg.c
  *		rollout_agg, rollup: the aggregates that make rollout_group values.
  *
- * A thin adapter between rows of SQL and the GroupBuilder of group.h.  The
+ * A thin adapter between rows of SQL and the GroupBuilder.  The
  * state of rollout_agg travels between processes as the finished value itself:
  * one format, one place that checks it.
  */
@@ -13,7 +13,7 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
-#include "group.h"
+#include "group_builder.h"
 #include "group_io.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_trans);

@@ -11,7 +11,7 @@
 #ifndef STEPADV_STEP_CODEC_H
 #define STEPADV_STEP_CODEC_H
 
-#include "group.h"
+#include "group_builder.h"
 
 #define TAG_SAME_ROLLOUT	0x01
 #define TAG_NEXT_STEP_ID	0x02

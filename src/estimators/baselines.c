@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "estimator.h"
+#include "estimators/episode.h"
 #include "estimators/normalise.h"
 #include "estimators/returns.h"
 
@@ -47,30 +48,13 @@ STEPADV_ESTIMATOR(reinforce, reinforce_parameters, reinforce_columns, reinforce_
  * ----------
  */
 
-/* How often a rollout counts in the statistics of its group. */
-static uint32 *
-rollout_weights(const Group *group, const RolloutFacts *facts, bool by_step)
-{
-	uint32	   *weight = ALLOCATE_ARRAY(uint32, group->n_rollouts);
-
-	for (uint32 r = 0; r < group->n_rollouts; r++)
-		weight[r] = !facts->judged[r] ? 0 : by_step ? group->n_rollout_steps[r] : 1;
-	return weight;
-}
-
 /* return, baseline, advantage by rollout, repeated on its steps. */
 static void
-normalise_rollouts(const Group *group, const RolloutFacts *facts, bool by_step,
+rollout_advantages(const Group *group, const RolloutFacts *facts, bool by_step,
 				   const NormaliseOptions *options, EstimateColumn *columns)
 {
-	double	   *advantage = ALLOCATE_ARRAY(double, group->n_rollouts);
-	double	   *baseline = ALLOCATE_ARRAY(double, group->n_rollouts);
-
-	normalise(facts->total, rollout_weights(group, facts, by_step), NULL,
-			  group->n_rollouts, 1, options, advantage, baseline);
 	broadcast_to_steps(group, facts->total, columns[0].number);
-	broadcast_to_steps(group, baseline, columns[1].number);
-	broadcast_to_steps(group, advantage, columns[2].number);
+	episode_advantages(group, facts, by_step, options, columns[2].number, columns[1].number);
 }
 
 static const ColumnType baseline_columns[] = {COLUMN_FLOAT8, COLUMN_FLOAT8, COLUMN_FLOAT8};
@@ -82,7 +66,7 @@ rloo_estimate(const Group *group, const RolloutFacts *facts,
 {
 	NormaliseOptions options = {NORMALISE_LEAVE_ONE_OUT, 0, parameters[0].choice};
 
-	normalise_rollouts(group, facts, false, &options, columns);
+	rollout_advantages(group, facts, false, &options, columns);
 }
 
 STEPADV_ESTIMATOR(rloo, rloo_parameters, baseline_columns, rloo_estimate)
@@ -121,7 +105,7 @@ grpo_estimate(const Group *group, const RolloutFacts *facts,
 	if (parameters[4].flag)
 		normalise_steps(group, facts, parameters[5].number, parameters[6].choice == 1, &options, columns);
 	else
-		normalise_rollouts(group, facts, parameters[3].choice == 1, &options, columns);
+		rollout_advantages(group, facts, parameters[3].choice == 1, &options, columns);
 }
 
 STEPADV_ESTIMATOR(grpo, grpo_parameters, baseline_columns, grpo_estimate)

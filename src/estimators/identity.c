@@ -9,6 +9,11 @@
 #include "estimators/identity.h"
 #include "signatures/hash.h"
 
+/*
+ * Two tables: one keyed by a pair of numbers, and one keyed by a single number,
+ * whose smaller entries are worth it where a group has more states than fit into
+ * the processor's caches.
+ */
 typedef struct IdentityKey
 {
 	int64		major;			/* state, or number of a state */
@@ -33,15 +38,40 @@ typedef struct IdentityEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
+typedef struct SingleEntry
+{
+	int64		key;
+	uint32		number;
+	char		status;
+} SingleEntry;
+
+#define SH_PREFIX single
+#define SH_ELEMENT_TYPE SingleEntry
+#define SH_KEY_TYPE int64
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) ((uint32) hash_bytes_64(&(key), sizeof(key)))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
 /* Most groups are small; a large one grows its table as it goes. */
 #define INITIAL_TABLE_SIZE 64
+
+/* At most `most` different ones. */
+static void
+allocate_identities(const Group *group, Size most, Identities *identities)
+{
+	identities->n = 0;
+	identities->of_step = ALLOCATE_ARRAY(int32, group->n_steps);
+	identities->first_step = ALLOCATE_ARRAY(uint32, most);
+}
 
 static identity_hash *
 begin_identities(const Group *group, Identities *identities)
 {
-	identities->n = 0;
-	identities->of_step = ALLOCATE_ARRAY(int32, group->n_steps);
-	identities->first_step = ALLOCATE_ARRAY(uint32, group->n_steps);
+	allocate_identities(group, group->n_steps, identities);
 	return identity_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
 }
 
@@ -52,7 +82,7 @@ new_identity(Identities *identities, uint32 step)
 	return (int32) identities->n++;
 }
 
-static void
+static inline void
 find_identity(identity_hash *table, int64 major, int64 minor, Identities *identities, uint32 step)
 {
 	bool		found;
@@ -63,11 +93,20 @@ find_identity(identity_hash *table, int64 major, int64 minor, Identities *identi
 	identities->of_step[step] = (int32) entry->number;
 }
 
-void
-number_states(const Group *group, const RolloutFacts *facts, Identities *states)
+static inline int32
+find_single(single_hash *table, int64 key, Identities *identities, uint32 step)
 {
-	identity_hash *table = begin_identities(group, states);
+	bool		found;
+	SingleEntry *entry = single_insert(table, key, &found);
 
+	if (!found)
+		entry->number = (uint32) new_identity(identities, step);
+	return (int32) entry->number;
+}
+
+static void
+add_states(const Group *group, const RolloutFacts *facts, single_hash *table, Identities *states)
+{
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
@@ -77,12 +116,43 @@ number_states(const Group *group, const RolloutFacts *facts, Identities *states)
 			else if (step_has_null(group, i, NULL_STATE))
 				states->of_step[i] = new_identity(states, i);
 			else
-				find_identity(table, group->state[i], 0, states, i);
+				states->of_step[i] = find_single(table, group->state[i], states, i);
 			if (i % 4096 == 0)
 				CHECK_FOR_INTERRUPTS();
 		}
 	}
-	identity_destroy(table);
+}
+
+void
+number_states(const Group *group, const RolloutFacts *facts, Identities *states)
+{
+	single_hash *table = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
+
+	allocate_identities(group, group->n_steps, states);
+	add_states(group, facts, table, states);
+	single_destroy(table);
+}
+
+int32 *
+number_states_and_ends(const Group *group, const RolloutFacts *facts, const bool *at_goal,
+					   Identities *states)
+{
+	single_hash *table = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
+	int32	   *end = ALLOCATE_ARRAY(int32, group->n_rollouts);
+
+	allocate_identities(group, (Size) group->n_steps + group->n_rollouts, states);
+	add_states(group, facts, table, states);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		uint32		last = group->first_step[r + 1] - 1;
+
+		end[r] = NO_IDENTITY;
+		if (facts->judged[r] && !at_goal[r] && group->n_rollout_steps[r] > 0 &&
+			group->next_state != NULL && !step_has_null(group, last, NULL_NEXT_STATE))
+			end[r] = find_single(table, group->next_state[last], states, last);
+	}
+	single_destroy(table);
+	return end;
 }
 
 void
@@ -105,40 +175,129 @@ number_pairs(const Group *group, const Identities *states, Identities *pairs)
 }
 
 void
-number_edges(const Group *group, const Identities *states, const Identities *pairs, Identities *edges)
+number_transitions(const Group *group, const Identities *pairs, const int32 *next, Identities *edges)
 {
 	identity_hash *table = begin_identities(group, edges);
 
-	for (uint32 r = 0; r < group->n_rollouts; r++)
+	for (uint32 i = 0; i < group->n_steps; i++)
 	{
-		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
-		{
-			bool		is_last = i + 1 == group->first_step[r + 1];
-
-			if (states->of_step[i] == NO_IDENTITY)
-				edges->of_step[i] = NO_IDENTITY;
-			else
-				find_identity(table, pairs->of_step[i], is_last ? NO_IDENTITY : states->of_step[i + 1], edges, i);
-			if (i % 4096 == 0)
-				CHECK_FOR_INTERRUPTS();
-		}
+		if (pairs->of_step[i] == NO_IDENTITY)
+			edges->of_step[i] = NO_IDENTITY;
+		else
+			find_identity(table, pairs->of_step[i], next[i], edges, i);
+		if (i % 4096 == 0)
+			CHECK_FOR_INTERRUPTS();
 	}
 	identity_destroy(table);
 }
 
 void
+number_edges(const Group *group, const Identities *states, const Identities *pairs, Identities *edges)
+{
+	int32	   *next = ALLOCATE_ARRAY(int32, group->n_steps);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+			next[i] = i + 1 == group->first_step[r + 1] ? NO_IDENTITY : states->of_step[i + 1];
+	number_transitions(group, pairs, next, edges);
+	pfree(next);
+}
+
+void
 number_actions(const Group *group, Identities *actions)
 {
-	identity_hash *table = begin_identities(group, actions);
+	single_hash *table = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
 
+	allocate_identities(group, group->n_steps, actions);
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
 		if (step_has_null(group, i, NULL_ACTION))
 			actions->of_step[i] = new_identity(actions, i);
 		else
-			find_identity(table, group->action[i], 0, actions, i);
+			actions->of_step[i] = find_single(table, group->action[i], actions, i);
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
+	single_destroy(table);
+}
+
+void
+number_prefixes(const Group *group, const RolloutFacts *facts, Identities *prefixes)
+{
+	identity_hash *table = begin_identities(group, prefixes);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		int32		before = NO_IDENTITY;
+
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
+			if (!facts->judged[r])
+				prefixes->of_step[i] = NO_IDENTITY;
+			else if (step_has_null(group, i, NULL_ACTION))
+				prefixes->of_step[i] = new_identity(prefixes, i);
+			else
+				find_identity(table, before, group->action[i], prefixes, i);
+			before = prefixes->of_step[i];
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
 	identity_destroy(table);
+}
+
+void
+number_extensions(const Group *group, const Identities *shorter, const Identities *states,
+				  Identities *longer)
+{
+	identity_hash *table = begin_identities(group, longer);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		int32		before = NO_IDENTITY;
+
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
+			if (before == NO_IDENTITY || states->of_step[i] == NO_IDENTITY)
+				longer->of_step[i] = NO_IDENTITY;
+			else
+				find_identity(table, before, states->of_step[i], longer, i);
+			before = shorter->of_step[i];
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	identity_destroy(table);
+}
+
+/*
+ * Rollouts are walked one after the other, so it is enough to remember, per
+ * identity, the rollout that visited it last.
+ */
+uint32 *
+find_visits(const Group *group, const Identities *identities, bool every)
+{
+	uint32	   *visit = ALLOCATE_ARRAY(uint32, group->n_steps);
+	uint32	   *last_rollout = ALLOCATE_ZEROED_ARRAY(uint32, identities->n);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
+			int32		identity = identities->of_step[i];
+
+			visit[i] = identity != NO_IDENTITY && (every || last_rollout[identity] != r + 1);
+			if (visit[i])
+				last_rollout[identity] = r + 1;
+		}
+	pfree(last_rollout);
+	return visit;
+}
+
+uint32 *
+count_visits(const Group *group, const Identities *identities, const uint32 *visit)
+{
+	uint32	   *count = ALLOCATE_ZEROED_ARRAY(uint32, identities->n);
+
+	for (uint32 i = 0; i < group->n_steps; i++)
+		if (identities->of_step[i] != NO_IDENTITY)
+			count[identities->of_step[i]] += visit ? visit[i] : 1;
+	return count;
 }

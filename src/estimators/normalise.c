@@ -5,20 +5,11 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "utils/float.h"
 
 #include "estimator.h"
 #include "estimators/normalise.h"
-#include "estimators/sum.h"
-
-typedef struct SetMoments
-{
-	uint64		count;
-	Sum			sum;
-	Sum			squares;		/* of deviations from the mean */
-	double		least;
-	double		most;
-	double		mean;
-} SetMoments;
+#include "sum.h"
 
 static inline int32
 set_of(const int32 *set, uint32 i)
@@ -32,10 +23,12 @@ weight_of(const uint32 *weight, uint32 i)
 	return weight ? weight[i] : 1;
 }
 
-static SetMoments *
+SetMoments *
 measure_sets(const double *x, const uint32 *weight, const int32 *set, uint32 n, uint32 n_sets)
 {
 	SetMoments *sets = ALLOCATE_ZEROED_ARRAY(SetMoments, n_sets);
+	Sum		   *squares = ALLOCATE_ZEROED_ARRAY(Sum, n_sets);
+	double	   *scale = ALLOCATE_ARRAY(double, n_sets);
 
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -51,19 +44,72 @@ measure_sets(const double *x, const uint32 *weight, const int32 *set, uint32 n, 
 		sum_add(&s->sum, w * x[i]);
 	}
 	CHECK_FOR_INTERRUPTS();
-	for (uint32 s = 0; s < n_sets; s++)
-		sets[s].mean = sum_value(&sets[s].sum) / sets[s].count;
+
+	/* Deviations are squared relative to the largest, lest the square overflow. */
+	for (uint32 k = 0; k < n_sets; k++)
+	{
+		SetMoments *s = &sets[k];
+
+		s->mean = s->count > 0 ? sum_value(&s->sum) / s->count : NAN;
+		scale[k] = Max(s->most - s->mean, s->mean - s->least);
+	}
 	for (uint32 i = 0; i < n; i++)
 	{
-		SetMoments *s;
+		uint32		w = weight_of(weight, i);
+		int32		k = set_of(set, i);
 
-		if (set_of(set, i) == NO_SET || weight_of(weight, i) == 0)
-			continue;
-		s = &sets[set_of(set, i)];
-		sum_add(&s->squares, weight_of(weight, i) * (x[i] - s->mean) * (x[i] - s->mean));
+		if (k != NO_SET && w > 0 && scale[k] > 0)
+		{
+			double		deviation = (x[i] - sets[k].mean) / scale[k];
+
+			sum_add(&squares[k], w * deviation * deviation);
+		}
 	}
 	CHECK_FOR_INTERRUPTS();
+	for (uint32 k = 0; k < n_sets; k++)
+	{
+		if (sets[k].count < 2)
+			sets[k].sd = NAN;
+		else if (sets[k].least == sets[k].most)
+			sets[k].sd = 0;
+		else
+			sets[k].sd = scale[k] * sqrt(sum_value(&squares[k]) / (sets[k].count - 1));
+		/* Dividing by an infinite sd would give a 0 that nobody questions. */
+		if (isinf(sets[k].mean) || (sets[k].count >= 2 && !isfinite(sets[k].sd)))
+			float_overflow_error();
+	}
+	pfree(squares);
+	pfree(scale);
 	return sets;
+}
+
+static double
+population_sd(const SetMoments *set)
+{
+	return set->sd * sqrt((double) (set->count - 1) / set->count);
+}
+
+static double
+leave_one_out_mean(double x, const SetMoments *set)
+{
+	Sum			others = set->sum;
+
+	sum_add(&others, -x);
+	return sum_value(&others) / (set->count - 1);
+}
+
+/* From the set's own moments those about a mean taken over a few more. */
+static double
+masked_whiten(double x, const SetMoments *set, double epsilon, double *mean)
+{
+	double		n = set->count;
+	double		squares;
+
+	*mean = sum_value(&set->sum) / (n + MASKED_COUNT_EPSILON);
+	squares = (n - 1) * set->sd * set->sd + n * (set->mean - *mean) * (set->mean - *mean);
+	if (isinf(squares))
+		float_overflow_error();
+	return (x - *mean) / sqrt(squares / (n + MASKED_COUNT_EPSILON) * (n / (n - 1)) + epsilon);
 }
 
 static double
@@ -79,32 +125,25 @@ normalise_one(double x, const SetMoments *set, const NormaliseOptions *options, 
 			*baseline = x;
 			return 0;
 		}
-		return options->normalisation == NORMALISE_STD ? x / (1 + options->epsilon) : x;
+		return options->normalisation == NORMALISE_STD || options->normalisation == NORMALISE_POPULATION ?
+			x / (1 + options->epsilon) : x;
 	}
-	*baseline = set->mean;
 	if (set->least == set->most)
 	{
 		*baseline = x;
 		return 0;
 	}
+	if (options->normalisation == NORMALISE_MASKED_WHITEN)
+		return masked_whiten(x, set, options->epsilon, baseline);
+	*baseline = options->normalisation == NORMALISE_LEAVE_ONE_OUT ? leave_one_out_mean(x, set) : set->mean;
 	switch (options->normalisation)
 	{
 		case NORMALISE_STD:
-			{
-				double		sd = sqrt(sum_value(&set->squares) / (set->count - 1));
-
-				/* An sd that overflowed would make everything 0: NaN is refused. */
-				return isinf(sd) ? NAN : (x - set->mean) / (sd + options->epsilon);
-			}
-		case NORMALISE_LEAVE_ONE_OUT:
-			{
-				double		advantage = (x - set->mean) * ((double) set->count / (set->count - 1));
-
-				*baseline = x - advantage;
-				return advantage;
-			}
+			return (x - *baseline) / (set->sd + options->epsilon);
+		case NORMALISE_POPULATION:
+			return (x - *baseline) / (population_sd(set) + options->epsilon);
 		default:
-			return x - set->mean;
+			return x - *baseline;
 	}
 }
 

@@ -5,13 +5,17 @@
 #ifndef STEPADV_NORMALISE_H
 #define STEPADV_NORMALISE_H
 
-/* In the order of NORMALISE_PARAMETER's choices; the last is for RLOO. */
+#include "sum.h"
+
+/* In the order of NORMALISE_PARAMETER's choices; the others are for RLOO, HGPO, whiten. */
 typedef enum Normalisation
 {
 	NORMALISE_STD,				/* (x - mean) / (sd + epsilon), ddof 1 */
 	NORMALISE_MEAN,				/* x - mean */
 	NORMALISE_NONE,				/* x */
-	NORMALISE_LEAVE_ONE_OUT		/* x - mean of the others */
+	NORMALISE_LEAVE_ONE_OUT,	/* x - mean of the others */
+	NORMALISE_POPULATION,		/* (x - mean) / (sd + epsilon), ddof 0 */
+	NORMALISE_MASKED_WHITEN		/* (x - mean) / sqrt(variance + epsilon), as verl's code has it */
 } Normalisation;
 
 /* In the order of SINGLETON_PARAMETER's choices. */
@@ -31,12 +35,33 @@ typedef struct NormaliseOptions
 /* Members with this set number belong to none: left out, and not written. */
 #define NO_SET (-1)
 
+/* What verl's masked mean adds to the count; to agree with it to nine digits takes it. */
+#define MASKED_COUNT_EPSILON 1e-8
+
+typedef struct SetMoments
+{
+	uint64		count;			/* members, by weight */
+	Sum			sum;
+	double		least;
+	double		most;
+	double		mean;			/* NaN for none */
+	double		sd;				/* ddof 1; 0 if all are equal, NaN below two */
+} SetMoments;
+
 /*
- * result[i] = x[i] normalised within its set.  `set` gives each member a set
- * number below n_sets or NO_SET (NULL: all are in set 0); `weight` counts a
- * member as that many (NULL: as one).  If all x of a set are equal the result
- * is exactly 0, not noise divided by epsilon.  `baseline`, if not NULL, receives
- * what was subtracted.
+ * Moments of each set.  `set` gives each member a set number below n_sets or
+ * NO_SET (NULL: all are in set 0); `weight` counts a member as that many (NULL:
+ * as one), 0 leaves it out.
+ */
+extern SetMoments *measure_sets(const double *x, const uint32 *weight, const int32 *set,
+								uint32 n, uint32 n_sets);
+
+/*
+ * result[i] = x[i] normalised within its set; x, weight, set as for
+ * measure_sets, and a member of weight 0 is normalised by what the others are.
+ * If all x of a set are equal the result is exactly 0, not noise divided by
+ * epsilon.  `result` may be `x` itself; `baseline`, if not NULL, receives what was
+ * subtracted.
  */
 extern void normalise(const double *x, const uint32 *weight, const int32 *set,
 					  uint32 n, uint32 n_sets, const NormaliseOptions *options,

@@ -4,7 +4,9 @@
  *
  * G_t = r_t + gamma * G_{t+1}, G = 0 after the last stored step.  Only the order
  * of step_no counts.  A reward that was never received is 0; the reward of the
- * rollout's own row is part of the last step's.
+ * rollout's own row is part of the last step's.  With `masked` a step without
+ * an action is an observation and takes no time: G passes it undiscounted, and
+ * what it is rewarded with goes to the action before it.
  */
 #include "postgres.h"
 
@@ -13,17 +15,32 @@
 #include "estimator.h"
 #include "estimators/returns.h"
 
-void
-discounted_returns(const Group *group, double gamma, double *returns)
+static void
+accumulate_returns(const Group *group, double gamma, bool masked, double *returns)
 {
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		double		next = 0;
+		double		observed = 0;	/* rewards of observations passed */
 
 		for (uint32 i = group->first_step[r + 1]; i-- > group->first_step[r];)
-			next = returns[i] = step_reward(group, r, i) + gamma * next;
+		{
+			double		reward = step_reward(group, r, i) + observed;
+			bool		passed = masked && step_has_null(group, i, NULL_ACTION);
+
+			observed = passed ? reward : 0;
+			if (!passed)
+				next = reward + gamma * next;
+			returns[i] = next;
+		}
 	}
 	CHECK_FOR_INTERRUPTS();
+}
+
+void
+discounted_returns(const Group *group, double gamma, double *returns)
+{
+	accumulate_returns(group, gamma, false, returns);
 }
 
 void
@@ -34,14 +51,14 @@ broadcast_to_steps(const Group *group, const double *by_rollout, double *by_step
 			by_step[i] = by_rollout[r];
 }
 
-static const Parameter returns_parameters[] = {GAMMA_PARAMETER};
+static const Parameter returns_parameters[] = {GAMMA_PARAMETER, FLAG_PARAMETER("masked")};
 static const ColumnType returns_columns[] = {COLUMN_FLOAT8};
 
 static void
 returns_estimate(const Group *group, const RolloutFacts *facts,
 				 const ParameterValue *parameters, EstimateColumn *columns)
 {
-	discounted_returns(group, parameters[0].number, columns[0].number);
+	accumulate_returns(group, parameters[0].number, parameters[1].flag, columns[0].number);
 }
 
 STEPADV_ESTIMATOR(returns, returns_parameters, returns_columns, returns_estimate)

@@ -18,9 +18,10 @@
 
 #include "miscadmin.h"
 
+#include "estimators/normalise.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
-#include "estimators/sum.h"
+#include "sum.h"
 
 #define VISIT_EVERY 1
 
@@ -35,33 +36,9 @@ success_rate(const Group *group, const RolloutFacts *facts, double success_above
 	return facts->n_judged > 0 ? (double) successes / facts->n_judged : 0;
 }
 
-/*
- * Which steps enter the table: true for each visit that counts.  Rollouts are
- * walked one after the other, so it is enough to remember, per pair, the
- * rollout that visited it last.
- */
-static bool *
-find_visits(const Group *group, const RolloutFacts *facts, const Identities *pairs, bool every)
-{
-	bool	   *visit = ALLOCATE_ARRAY(bool, group->n_steps);
-	uint32	   *last_rollout = ALLOCATE_ZEROED_ARRAY(uint32, pairs->n);
-
-	for (uint32 r = 0; r < group->n_rollouts; r++)
-		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
-		{
-			int32		pair = pairs->of_step[i];
-
-			visit[i] = facts->judged[r] && (every || last_rollout[pair] != r + 1);
-			if (visit[i])
-				last_rollout[pair] = r + 1;
-		}
-	pfree(last_rollout);
-	return visit;
-}
-
 /* N, Q and the standard error of Q for every pair, in two passes. */
 static void
-measure_pairs(const Group *group, const bool *visit, RtmcTable *table)
+measure_pairs(const Group *group, const uint32 *visit, RtmcTable *table)
 {
 	uint32		n_pairs = table->pairs.n;
 	const int32 *pair_of = table->pairs.of_step;
@@ -127,33 +104,16 @@ measure_states(RtmcTable *table, double prior, double p)
 static double
 advantage_sd(const Group *group, const Identities *pairs, const double *pair_advantage)
 {
-	Sum			sum = {0};
-	Sum			squares = {0};
-	uint32		n = 0;
-	double		mean;
+	uint32	   *steps = ALLOCATE_ZEROED_ARRAY(uint32, pairs->n);
+	SetMoments *all;
 	double		sd;
 
 	for (uint32 i = 0; i < group->n_steps; i++)
 		if (pairs->of_step[i] != NO_IDENTITY)
-		{
-			sum_add(&sum, pair_advantage[pairs->of_step[i]]);
-			n++;
-		}
-	if (n == 0)
-		return 1;
-	mean = sum_value(&sum) / n;
-	for (uint32 i = 0; i < group->n_steps; i++)
-		if (pairs->of_step[i] != NO_IDENTITY)
-		{
-			double		deviation = pair_advantage[pairs->of_step[i]] - mean;
-
-			sum_add(&squares, deviation * deviation);
-		}
-	sd = sqrt(sum_value(&squares) / n);
-	/* One that overflowed would make everything 0: NaN is refused. */
-	if (isinf(sd))
-		return NAN;
-	return sd <= 1e-8 ? 1 : sd;
+			steps[pairs->of_step[i]]++;
+	all = measure_sets(pair_advantage, steps, NULL, pairs->n, 1);
+	sd = all->count < 2 ? 0 : all->sd * sqrt((all->count - 1.0) / all->count);
+	return sd > 1e-8 ? sd : 1;
 }
 
 static void
@@ -180,13 +140,13 @@ rtmc_table_build(const Group *group, const RolloutFacts *facts,
 {
 	double		p = parameters[RTMC_BASELINE].isnull ?
 		success_rate(group, facts, parameters[RTMC_SUCCESS_ABOVE].number) : parameters[RTMC_BASELINE].number;
-	bool	   *visit;
+	uint32	   *visit;
 
 	table->returns = ALLOCATE_ARRAY(double, group->n_steps);
 	discounted_returns(group, parameters[RTMC_GAMMA].number, table->returns);
 	number_states(group, facts, &table->states);
 	number_pairs(group, &table->states, &table->pairs);
-	visit = find_visits(group, facts, &table->pairs, parameters[RTMC_VISIT].choice == VISIT_EVERY);
+	visit = find_visits(group, &table->pairs, parameters[RTMC_VISIT].choice == VISIT_EVERY);
 	measure_pairs(group, visit, table);
 	measure_states(table, parameters[RTMC_PRIOR].number, p);
 	measure_advantages(group, parameters[RTMC_NORMALISE].flag, table);

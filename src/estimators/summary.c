@@ -12,7 +12,7 @@
 
 #include "estimator.h"
 #include "estimators/identity.h"
-#include "estimators/sum.h"
+#include "estimators/normalise.h"
 
 PG_FUNCTION_INFO_V1(stepadv_group_summary);
 
@@ -35,32 +35,21 @@ typedef struct Summary
 static void
 summarise_returns(const Group *group, const RolloutFacts *facts, double success_above, Summary *summary)
 {
-	double		n = facts->n_judged;
-	double		least = INFINITY;
-	double		most = -INFINITY;
+	uint32	   *weight = ALLOCATE_ARRAY(uint32, group->n_rollouts);
 	uint32		successes = 0;
-	Sum			sum = {0};
-	Sum			squares = {0};
+	SetMoments *returns;
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		weight[r] = facts->judged[r];
 		if (facts->judged[r])
-		{
-			sum_add(&sum, facts->total[r]);
-			least = Min(least, facts->total[r]);
-			most = Max(most, facts->total[r]);
 			successes += rollout_succeeded(group, facts, r, success_above);
-		}
-	summary->mean_return = n > 0 ? sum_value(&sum) / n : NAN;
-	for (uint32 r = 0; r < group->n_rollouts; r++)
-		if (facts->judged[r])
-			sum_add(&squares, (facts->total[r] - summary->mean_return) * (facts->total[r] - summary->mean_return));
-	summary->uniform = least == most;
-	summary->sd_return = n < 2 ? NAN : summary->uniform ? 0 : sqrt(sum_value(&squares) / (n - 1));
-	if (isinf(summary->mean_return) || isinf(summary->sd_return))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("mean or standard deviation of the returns of a group is out of range for type double precision")));
-	summary->success_rate = n > 0 ? successes / n : NAN;
+	}
+	returns = measure_sets(facts->total, weight, NULL, group->n_rollouts, 1);
+	summary->mean_return = returns->mean;
+	summary->sd_return = returns->sd;
+	summary->uniform = returns->least == returns->most;
+	summary->success_rate = facts->n_judged > 0 ? (double) successes / facts->n_judged : NAN;
 }
 
 /* A state is shared when two different rollouts were in it. */

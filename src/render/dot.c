@@ -4,10 +4,12 @@
  */
 #include "postgres.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "fmgr.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "compat.h"
@@ -67,6 +69,17 @@ dot_append_label(StringInfo dot, Jsonb *labels, int64 step_id, int max_chars)
 	return true;
 }
 
+void
+dot_append_action(StringInfo dot, Jsonb *labels, const Group *group, uint32 step, int max_chars)
+{
+	if (dot_append_label(dot, labels, group->step_id[step], max_chars))
+		return;
+	if (step_has_null(group, step, NULL_ACTION))
+		appendStringInfoChar(dot, '?');
+	else
+		appendStringInfo(dot, "%016" PRIx64, (uint64) group->action[step]);
+}
+
 /* Hue 0 is red, a third green; dark enough to be read on white. */
 void
 dot_append_outcome_colour(StringInfo dot, double success_share)
@@ -99,4 +112,58 @@ dot_limit_argument(FunctionCallInfo fcinfo, int arg, const char *name, int least
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be at least %d, not %d", name, least, limit)));
 	return limit;
+}
+
+typedef struct RankedEdge
+{
+	uint32		visits;
+	uint32		edge;
+} RankedEdge;
+
+static inline int
+compare_ranked(const RankedEdge *a, const RankedEdge *b)
+{
+	if (a->visits != b->visits)
+		return a->visits > b->visits ? -1 : 1;
+	return a->edge < b->edge ? -1 : a->edge > b->edge;
+}
+
+#define ST_SORT sort_ranked
+#define ST_ELEMENT_TYPE RankedEdge
+#define ST_COMPARE(a, b) compare_ranked(a, b)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+uint32
+dot_choose_edges(const uint32 *visits, uint32 n_edges, uint32 min_visits, uint32 max_edges, bool *drawn)
+{
+	RankedEdge *ranked = MemoryContextAllocHuge(CurrentMemoryContext, Max((Size) n_edges, 1) * sizeof(RankedEdge));
+	uint32		n_drawn = 0;
+
+	for (uint32 e = 0; e < n_edges; e++)
+	{
+		ranked[e] = (RankedEdge) {visits[e], e};
+		drawn[e] = false;
+	}
+	sort_ranked(ranked, n_edges);
+	while (n_drawn < n_edges && n_drawn < max_edges && ranked[n_drawn].visits >= min_visits)
+		drawn[ranked[n_drawn++].edge] = true;
+	pfree(ranked);
+	return n_drawn;
+}
+
+void
+dot_list_loops(const int32 *source, const int32 *target, const bool *drawn, uint32 n_edges,
+			   uint32 n_nodes, int32 *first_loop, int32 *next_loop)
+{
+	for (uint32 v = 0; v < n_nodes; v++)
+		first_loop[v] = -1;
+	for (uint32 e = n_edges; e-- > 0;)
+		if (drawn[e] && source[e] == target[e])
+		{
+			next_loop[e] = first_loop[source[e]];
+			first_loop[source[e]] = (int32) e;
+		}
 }

@@ -39,7 +39,7 @@ typedef struct Drawing
 	const int32 *next_state;	/* by edge */
 	bool	   *drawn;			/* by edge */
 	uint32		n_drawn;
-	uint32		most_visits;
+	uint32		n_rollouts;		/* judged */
 	Jsonb	   *labels;
 	int			label_length;
 	StringInfoData dot;
@@ -79,48 +79,6 @@ read_cut_off(FunctionCallInfo fcinfo, const Group *group)
 			cut_off[low] = true;
 	}
 	return cut_off;
-}
-
-/* ----------
- * Pruning
- * ----------
- */
-
-typedef struct RankedEdge
-{
-	uint32		visits;
-	uint32		edge;
-} RankedEdge;
-
-static int
-compare_ranked(const void *a, const void *b)
-{
-	const RankedEdge *left = a;
-	const RankedEdge *right = b;
-
-	if (left->visits != right->visits)
-		return left->visits > right->visits ? -1 : 1;
-	return left->edge < right->edge ? -1 : 1;
-}
-
-static void
-choose_edges(Drawing *drawing, uint32 min_visits, uint32 max_edges)
-{
-	const RolloutTree *tree = drawing->tree;
-	uint32		n_edges = tree->edges.n;
-	RankedEdge *ranked = ALLOCATE_ARRAY(RankedEdge, n_edges);
-
-	for (uint32 e = 0; e < n_edges; e++)
-		ranked[e] = (RankedEdge) {tree->visits[e], e};
-	qsort(ranked, n_edges, sizeof(RankedEdge), compare_ranked);
-	drawing->drawn = ALLOCATE_ZEROED_ARRAY(bool, n_edges);
-	drawing->most_visits = n_edges > 0 ? ranked[0].visits : 0;
-	for (uint32 i = 0; i < n_edges && i < max_edges && ranked[i].visits >= min_visits; i++)
-	{
-		drawing->drawn[ranked[i].edge] = true;
-		drawing->n_drawn++;
-	}
-	pfree(ranked);
 }
 
 /* ----------
@@ -181,41 +139,88 @@ draw_states(Drawing *drawing)
 	}
 }
 
+/* How many rollouts took an edge, or several, and how they ended. */
+typedef struct Outcomes
+{
+	uint32		visits;
+	uint32		successes;
+	uint32		cut_off;
+} Outcomes;
+
+/* What was done, by how many, and its advantage. */
 static void
-draw_edge(Drawing *drawing, uint32 edge, const char *target, uint32 visits, uint32 successes, uint32 cut_off)
+append_action(Drawing *drawing, uint32 edge, uint32 visits)
 {
 	const RolloutTree *tree = drawing->tree;
-	StringInfo	dot = &drawing->dot;
-	uint32		step = tree->edges.first_step[edge];
 
-	appendStringInfo(dot, "  s%d -> %s [label=\"", edge_state(tree, edge), target);
-	if (!dot_append_label(dot, drawing->labels, drawing->group->step_id[step], drawing->label_length))
+	dot_append_action(&drawing->dot, drawing->labels, drawing->group, tree->edges.first_step[edge],
+					  drawing->label_length);
+	appendStringInfo(&drawing->dot, "\\nn %u  A %+.3f", visits, tree->table.pair_advantage[edge_pair(tree, edge)]);
+}
+
+static void
+append_edge_style(Drawing *drawing, const Outcomes *outcomes)
+{
+	appendStringInfoString(&drawing->dot, "\", color=\"");
+	append_outcome_colour(&drawing->dot, outcomes->visits, outcomes->successes, outcomes->cut_off);
+	/* Several loops together can have more visits than there are rollouts. */
+	appendStringInfo(&drawing->dot, "\", penwidth=%.1f];\n",
+					 dot_pen_width(Min(outcomes->visits, drawing->n_rollouts), drawing->n_rollouts));
+}
+
+static void
+draw_edge(Drawing *drawing, uint32 edge, const char *target, const Outcomes *outcomes)
+{
+	appendStringInfo(&drawing->dot, "  s%d -> %s [label=\"", edge_state(drawing->tree, edge), target);
+	append_action(drawing, edge, outcomes->visits);
+	append_edge_style(drawing, outcomes);
+}
+
+/* Actions that leave a state as it is: one loop that lists them. */
+static void
+draw_loops(Drawing *drawing)
+{
+	const RolloutTree *tree = drawing->tree;
+	uint32		n_edges = tree->edges.n;
+	int32	   *next_loop = ALLOCATE_ARRAY(int32, n_edges);
+	int32	   *first_loop = ALLOCATE_ARRAY(int32, tree->table.states.n);
+	int32	   *state = ALLOCATE_ARRAY(int32, n_edges);
+
+	for (uint32 e = 0; e < n_edges; e++)
+		state[e] = edge_state(tree, e);
+	dot_list_loops(state, drawing->next_state, drawing->drawn, n_edges, tree->table.states.n, first_loop, next_loop);
+	for (uint32 s = 0; s < tree->table.states.n; s++)
 	{
-		if (step_has_null(drawing->group, step, NULL_ACTION))
-			appendStringInfoString(dot, "?");
-		else
-			appendStringInfo(dot, "%016" INT64_MODIFIER "x", (uint64) drawing->group->action[step]);
+		Outcomes	all = {0};
+
+		if (first_loop[s] == NO_IDENTITY)
+			continue;
+		appendStringInfo(&drawing->dot, "  s%u -> s%u [label=\"", s, s);
+		for (int32 e = first_loop[s]; e != NO_IDENTITY; e = next_loop[e])
+		{
+			append_action(drawing, e, tree->visits[e]);
+			appendStringInfoString(&drawing->dot, "\\n");
+			all.visits += tree->visits[e];
+			all.successes += tree->successes[e];
+			all.cut_off += tree->cut_off[e];
+		}
+		append_edge_style(drawing, &all);
 	}
-	appendStringInfo(dot, "\\nn %u  A %+.3f\", color=\"", visits,
-					 tree->table.pair_advantage[edge_pair(tree, edge)]);
-	append_outcome_colour(dot, visits, successes, cut_off);
-	appendStringInfo(dot, "\", penwidth=%.1f];\n", dot_pen_width(visits, drawing->most_visits));
 }
 
 /* Where rollouts end: a leaf for each outcome that occurs there. */
 static void
-draw_leaf(Drawing *drawing, uint32 edge, char kind, const char *word, const char *colour, uint32 count,
-		  uint32 successes, uint32 cut_off)
+draw_leaf(Drawing *drawing, uint32 edge, char kind, const char *word, const char *colour, const Outcomes *outcomes)
 {
 	char		name[32];
 
-	if (count == 0)
+	if (outcomes->visits == 0)
 		return;
 	snprintf(name, sizeof(name), "%c%u", kind, edge);
 	appendStringInfo(&drawing->dot,
 					 "  %s [shape=box, style=\"filled,rounded\", fontcolor=white, color=\"%s\", label=\"%s %u\"];\n",
-					 name, colour, word, count);
-	draw_edge(drawing, edge, name, count, successes, cut_off);
+					 name, colour, word, outcomes->visits);
+	draw_edge(drawing, edge, name, outcomes);
 }
 
 static void
@@ -225,29 +230,30 @@ draw_edges(Drawing *drawing)
 
 	for (uint32 e = 0; e < tree->edges.n; e++)
 	{
-		uint32		visits = tree->visits[e];
-		uint32		successes = tree->successes[e];
-		uint32		cut_off = tree->cut_off[e];
+		Outcomes	all = {tree->visits[e], tree->successes[e], tree->cut_off[e]};
 
-		if (!drawing->drawn[e])
+		if (!drawing->drawn[e] || drawing->next_state[e] == edge_state(tree, e))
 			continue;
 		if (drawing->next_state[e] != NO_IDENTITY)
 		{
 			char		name[32];
 
 			snprintf(name, sizeof(name), "s%d", drawing->next_state[e]);
-			draw_edge(drawing, e, name, visits, successes, cut_off);
+			draw_edge(drawing, e, name, &all);
 		}
 		else
 		{
-			uint32		failures = visits - successes - cut_off;
+			Outcomes	succeeded = {all.successes, all.successes, 0};
+			Outcomes	failed = {all.visits - all.successes - all.cut_off, 0, 0};
+			Outcomes	cut_off = {all.cut_off, 0, all.cut_off};
 
-			draw_leaf(drawing, e, 'y', "success", DOT_SUCCESS_COLOUR, successes, successes, 0);
-			draw_leaf(drawing, e, 'n', "failure", DOT_FAILURE_COLOUR, failures, 0, 0);
-			draw_leaf(drawing, e, 'c', "cut off", DOT_CUT_OFF_COLOUR, cut_off, 0, cut_off);
+			draw_leaf(drawing, e, 'y', "success", DOT_SUCCESS_COLOUR, &succeeded);
+			draw_leaf(drawing, e, 'n', "failure", DOT_FAILURE_COLOUR, &failed);
+			draw_leaf(drawing, e, 'c', "cut off", DOT_CUT_OFF_COLOUR, &cut_off);
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
+	draw_loops(drawing);
 }
 
 Datum
@@ -274,8 +280,10 @@ stepadv_rtmc_tree_dot(PG_FUNCTION_ARGS)
 	rollout_tree_build(&group, &facts, parameters, read_cut_off(fcinfo, &group), &tree);
 	drawing.group = &group;
 	drawing.tree = &tree;
+	drawing.n_rollouts = facts.n_judged;
 	drawing.next_state = edge_next_states(&group, &tree);
-	choose_edges(&drawing, min_visits, max_edges);
+	drawing.drawn = ALLOCATE_ARRAY(bool, tree.edges.n);
+	drawing.n_drawn = dot_choose_edges(tree.visits, tree.edges.n, min_visits, max_edges, drawing.drawn);
 
 	initStringInfo(&drawing.dot);
 	appendStringInfo(&drawing.dot,

@@ -52,7 +52,7 @@ prepare check WERROR=1 ASSERTS=1
 : >"$log"
 
 # The server's user cannot read a checkout under /root: give it a copy.
-cp -r "$tree/test" "$tree/expected" "$work/"
+cp -r "$tree/test" "$tree/expected" "$tree/docs" "$tree/README.md" "$work/"
 [ "$(id -u)" != 0 ] || chown -R "$test_user" "$work"
 pgxs_dir=$(dirname "$(dirname "$("$pg_config" --pgxs)")")
 all_of() { (cd "$work/test" && find "$1" -name "*.$2" -exec basename {} ".$2" \; 2>/dev/null | LC_ALL=C sort); }

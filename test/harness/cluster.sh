@@ -46,15 +46,15 @@ sync_tree()
 {
 	local tree=$1 file
 
-	mkdir -p "$tree/src" "$tree/sql" "$tree/test" "$tree/expected"
-	(cd "$top" && find Makefile stepadv.control src sql test expected -type f \
+	mkdir -p "$tree/docs" "$tree/src" "$tree/sql" "$tree/test" "$tree/expected"
+	(cd "$top" && find Makefile stepadv.control README.md docs src sql test expected -type f \
 		! -name '*.o' ! -name '*.bc' ! -name 'stepadv--?.?.?.sql' -print0) |
 		while IFS= read -r -d '' file; do
 			mkdir -p "$tree/$(dirname "$file")"
 			cmp -s "$top/$file" "$tree/$file" || cp -p "$top/$file" "$tree/$file"
 		done
 	# Forget what the tree no longer has.
-	(cd "$tree" && find src sql test expected -type f ! -name '*.o' ! -name '*.bc' \
+	(cd "$tree" && find docs src sql test expected -type f ! -name '*.o' ! -name '*.bc' \
 		! -name 'stepadv--?.?.?.sql' -print0) |
 		while IFS= read -r -d '' file; do
 			[ -e "$top/$file" ] || rm -f "$tree/$file" "$tree/${file%.c}.o" "$tree/${file%.c}.bc"

@@ -15,12 +15,14 @@ SELECT rtmc_tree_dot(triple(1e308));
 -- The sum over rollouts.
 SELECT * FROM group_summary((SELECT rollup(x) FROM (VALUES (pair(1.7e308)), ((SELECT rollout_agg(3, 3, 1, 1, 1, 1.7e308)))) v(x)));
 -- The standard deviation, where (x - mean) / sd is +-0.7.
-SELECT * FROM grpo(pair(1e200));
-SELECT * FROM grpo(pair(1e200), step_rewards => true);
-SELECT * FROM rtmc(pair(1e200), normalise => true);
-SELECT * FROM rtmc_tree(pair(1e200), normalise => true);
-SELECT * FROM group_summary(pair(1e200));
--- Large is no reason to refuse.
+SELECT * FROM grpo(pair(1.7e308));
+SELECT * FROM grpo(pair(1.7e308), step_rewards => true);
+SELECT * FROM group_summary(pair(1.7e308));
+-- Large is no reason to refuse, also where the square would overflow.
+SELECT advantage FROM rtmc(pair(1e200), normalise => true);
+SELECT advantage FROM rtmc_tree(pair(1e200), normalise => true);
+SELECT advantage, abs(abs(advantage) - sqrt(0.5)) < 1e-15 AS right FROM grpo(pair(1e200), epsilon => 0, step_rewards => true);
+SELECT mean_return, abs(sd_return / 1e200 - sqrt(2)) < 1e-15 AS right FROM group_summary(pair(1e200));
 SELECT advantage, abs(abs(advantage) - sqrt(0.5)) < 1e-15 AS right FROM grpo(pair(1e150), epsilon => 0);
 SELECT advantage FROM grpo(pair(1e200), normalise => 'mean');
 SELECT return, q FROM rtmc(triple(5e307), gamma => 1);

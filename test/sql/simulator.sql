@@ -41,7 +41,7 @@ SELECT max(abs(mean)) < 1e-14 AS centred, max(spread) > 0.05 AS spread
 FROM (SELECT sum(probability * advantage) AS mean, max(advantage) AS spread FROM checked GROUP BY task, gamma, state) x;
 
 -- Rollouts: one start, unbroken chains, one end.
-CREATE TEMP TABLE rollouts AS SELECT * FROM sim.simulate(1000, 8, 42);
+CREATE TEMP TABLE rollouts AS SELECT * FROM sim.simulate(600, 8, 42);
 SELECT count(DISTINCT group_id) AS groups, count(DISTINCT rollout_id) AS rollouts, count(DISTINCT task) AS tasks FROM rollouts;
 SELECT bool_and(state = before OR before IS NULL) AS unbroken,
 	bool_and((success IS NOT NULL) = (after IS NULL)) AS judged_at_the_end,
@@ -73,7 +73,7 @@ WITH returns AS (
 	SELECT task, state, action, count(*) AS n, avg(return) AS mean, stddev(return) AS sd
 	FROM first GROUP BY task, state, action HAVING count(*) >= 100
 )
-SELECT bool_and(abs(s.mean - v.q) <= 4.5 * s.sd / sqrt(s.n) + 1e-12) AS q_agrees, count(*) > 200 AS enough_pairs,
+SELECT bool_and(abs(s.mean - v.q) <= 4.5 * s.sd / sqrt(s.n) + 1e-12) AS q_agrees, count(*) > 150 AS enough_pairs,
 	avg(abs(s.mean - v.q) / nullif(s.sd / sqrt(s.n), 0)) BETWEEN 0.6 AND 1.0 AS as_far_as_chance_has_it
 FROM seen s JOIN LATERAL sim.values(s.task, 0.9) v ON sim.state_text(v.state) = s.state AND v.action = s.action;
 

@@ -35,4 +35,13 @@ sum_value(const Sum *sum)
 	return isfinite(sum->high) ? sum->high + sum->low : sum->high;
 }
 
+/* Add a sum to a sum. */
+static inline void
+sum_add_sum(Sum *sum, const Sum *other)
+{
+	sum_add(sum, other->high);
+	if (isfinite(other->high))
+		sum_add(sum, other->low);
+}
+
 #endif							/* STEPADV_SUM_H */

@@ -1,0 +1,594 @@
+-- Views over a table that somebody already has.
+
+-- The bigint by which an expression is known to rollout_agg: integers as they
+-- are, everything else hashed.
+CREATE FUNCTION attach_identity(expression text, type oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE
+		WHEN t.oid = 'int8'::regtype THEN attach_identity.expression
+		WHEN t.oid IN ('int2'::regtype, 'int4'::regtype) THEN format('%s::bigint', attach_identity.expression)
+		WHEN t.oid IN ('text'::regtype, 'bytea'::regtype, 'jsonb'::regtype, 'uuid'::regtype)
+			THEN format('@extschema@.signature_hash(%s)', attach_identity.expression)
+		-- 1.0 and 1.00 are one number with two texts.
+		WHEN t.oid = 'numeric'::regtype THEN format('@extschema@.signature_hash(trim_scale(%s)::text)', attach_identity.expression)
+		ELSE format('@extschema@.signature_hash(%s::text)', attach_identity.expression)
+	END
+	FROM pg_type t WHERE t.oid = attach_identity.type
+$$;
+COMMENT ON FUNCTION attach_identity(text, oid) IS 'part of attach: the SQL expression that makes a bigint identity of an expression of the given type';
+
+-- "=" for a type: the one that lives with the type, so that a view made under
+-- this search_path compares extension types as they want to be compared.
+CREATE FUNCTION attach_equal(type oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT coalesce(
+		(SELECT format('OPERATOR(%I.=)', n.nspname)
+		 FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace
+		 WHERE o.oprname = '=' AND o.oprleft = attach_equal.type AND o.oprright = attach_equal.type
+			AND n.nspname <> 'pg_catalog'
+		 ORDER BY o.oid LIMIT 1),
+		'=')
+$$;
+COMMENT ON FUNCTION attach_equal(oid) IS 'part of attach: the equality operator to use in a view for a type';
+
+-- Arguments of an estimator as the user's options give them: ", gamma => '0.9'::double precision".
+-- With check_only they are checked, and so is whether the function takes them.
+CREATE FUNCTION attach_arguments(estimator oid, options jsonb) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	arguments text := '';
+	option record;
+	type oid;
+BEGIN
+	FOR option IN SELECT e.key, e.value, e.value #>> '{}' AS word FROM jsonb_each(attach_arguments.options) e LOOP
+		SELECT p.proargtypes[a.i - 1] INTO type
+		FROM pg_proc p, generate_series(2, p.pronargs) a(i)
+		WHERE p.oid = attach_arguments.estimator AND p.proargnames[a.i] = option.key;
+		IF type IS NULL THEN
+			RAISE EXCEPTION 'function % has no parameter "%"',
+				(SELECT p.proname FROM pg_proc p WHERE p.oid = attach_arguments.estimator), option.key
+				USING ERRCODE = 'invalid_parameter_value',
+					HINT = format('Its parameters: %s.', (
+						SELECT coalesce(string_agg(p.proargnames[a.i], ', ' ORDER BY a.i), 'none')
+						FROM pg_proc p, generate_series(2, p.pronargs) a(i) WHERE p.oid = attach_arguments.estimator));
+		END IF;
+		IF jsonb_typeof(option.value) IN ('object', 'array') THEN
+			RAISE EXCEPTION 'option "%" must be a single value, not an %', option.key, jsonb_typeof(option.value)
+				USING ERRCODE = 'invalid_parameter_value';
+		END IF;
+		arguments := arguments || format(', %I => %L::%s', option.key, option.word, type::regtype);
+	END LOOP;
+	-- The function itself knows which values it refuses: better now than in every
+	-- query on the view.  A group of one step costs nothing.
+	EXECUTE format('SELECT count(*) FROM %s((SELECT @extschema@.rollout_agg(1::bigint, 1::bigint, 0, 1::bigint, 1::bigint, 1::float8,
+		true, 1::bigint, 0::float8, 0::float8, 1::float8))%s)',
+		(SELECT format('%I.%I', n.nspname, p.proname) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+		 WHERE p.oid = attach_arguments.estimator), arguments);
+	RETURN arguments;
+END
+$$;
+COMMENT ON FUNCTION attach_arguments(oid, jsonb) IS 'part of attach: checks options against an estimator''s parameters and writes them as named arguments';
+
+-- Whether an index leads to the rows of one group: its first columns are those
+-- of the group, in any order.
+CREATE FUNCTION attach_has_group_index(relation regclass, group_by text[]) RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT EXISTS (
+		SELECT FROM pg_index i
+		WHERE i.indrelid = attach_has_group_index.relation AND i.indisvalid AND i.indpred IS NULL
+			AND i.indnkeyatts >= cardinality(attach_has_group_index.group_by)
+			AND (SELECT count(DISTINCT a.attname) FILTER (WHERE a.attname = ANY (attach_has_group_index.group_by))
+				FROM generate_series(0, cardinality(attach_has_group_index.group_by) - 1) k(i)
+				JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.i])
+				= cardinality(attach_has_group_index.group_by))
+$$;
+COMMENT ON FUNCTION attach_has_group_index(regclass, text[]) IS 'part of attach: whether an index begins with the columns of the group';
+
+-- The join that brings a relation's columns to the rows of an estimator.
+--
+-- Flat, it lets the planner choose; but it does not know that a list of groups
+-- is a list of few, and would read the whole relation for them.  So where an
+-- index leads to a group's rows they are fetched group by group.  DISTINCT ON
+-- the keys (which are unique anyway) makes the planner see that the join adds
+-- no rows, so that it leaves it out when nobody asks for these columns.
+CREATE FUNCTION attach_join(alias text, relation text, by_group boolean, group_match jsonb, columns text[],
+	inner_keys text[], outer_keys text[], targets text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	key text := 'key';
+BEGIN
+	IF NOT by_group THEN
+		RETURN format(' LEFT JOIN %s %s ON %s AND %s', relation, alias, group_match ->> alias,
+			(SELECT string_agg(format('%s = %s', k.o, k.t), ' AND ' ORDER BY k.i) FROM unnest(outer_keys, targets) WITH ORDINALITY k(o, t, i)));
+	END IF;
+	WHILE EXISTS (SELECT FROM unnest(columns) c WHERE c LIKE key || '%') LOOP
+		key := '_' || key;
+	END LOOP;
+	RETURN format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (%s) %s FROM %s s WHERE %s) %s ON %s',
+		(SELECT string_agg(k.i::text, ', ' ORDER BY k.i) FROM generate_subscripts(inner_keys, 1) k(i)),
+		(SELECT string_agg(format('%s AS %s', k.e, key || k.i), ', ' ORDER BY k.i) FROM unnest(inner_keys) WITH ORDINALITY k(e, i))
+			|| coalesce((SELECT string_agg(format(', s.%I', c.name), '' ORDER BY c.i) FROM unnest(columns) WITH ORDINALITY c(name, i)), ''),
+		relation, group_match ->> 's', alias,
+		(SELECT string_agg(format('%s.%s = %s', alias, key || k.i, k.t), ' AND ' ORDER BY k.i) FROM unnest(targets) WITH ORDINALITY k(t, i)));
+END
+$$;
+COMMENT ON FUNCTION attach_join(text, text, boolean, jsonb, text[], text[], text[], text[]) IS 'part of attach: the join that brings a relation''s columns to the rows of an estimator';
+
+CREATE FUNCTION attach(
+	source regclass, group_by text[], rollout_id text, step_no text,
+	state text DEFAULT NULL, action text DEFAULT NULL, reward text DEFAULT NULL,
+	step_id text DEFAULT NULL, success text DEFAULT NULL, next_state text DEFAULT NULL,
+	value text DEFAULT NULL, turn_reward text DEFAULT NULL, cost text DEFAULT NULL,
+	prefix text DEFAULT NULL, schema text DEFAULT NULL, options jsonb DEFAULT '{}',
+	columns text[] DEFAULT NULL, show_steps regclass DEFAULT NULL, show_rollouts regclass DEFAULT NULL)
+RETURNS TABLE (view_name regclass, shows text)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $attach$
+DECLARE
+	-- What each column is for, in the order of rollout_agg's arguments.
+	roles CONSTANT text[] := '{step_id,rollout_id,step_no,state,action,reward,success,next_state,value,turn_reward,cost}';
+	wide CONSTANT text[] := '{next_state,value,turn_reward,cost}';
+	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
+	security text := CASE WHEN current_setting('server_version_num')::integer >= 150000
+		THEN 'WITH (security_invoker = true) ' ELSE '' END;
+	mapping jsonb;			-- role -> column
+	inputs jsonb := '{}';	-- role -> what rollout_agg is given for it, over alias s
+	rollout_hash jsonb := '{}';	-- alias (s, b or r) -> the bigint of the rollout there
+	step_hash jsonb := '{}';	-- alias -> the bigint of the step there
+	group_match jsonb;		-- alias -> condition: the group of g
+	is_key jsonb := '{}';	-- role -> its column is an integer, so a hash is not in the way
+	source_name text;
+	source_schema text;
+	v_prefix text;
+	v_schema text;
+	steps_from regclass := coalesce(attach.show_steps, attach.source);
+	steps_name text;
+	rollouts_name text;
+	is_unique boolean;		-- step_id alone finds a step
+	shown text[];			-- columns of b, or of r, that the view needs
+	steps_by_group boolean;
+	rollouts_by_group boolean;
+	group_list text;
+	group_filter text;
+	definition record;
+	estimator oid;
+	results text[];			-- its result columns
+	parameters text[];
+	group_value text := 'rollouts';
+	names text[];			-- output names so far
+	items text[];			-- select list
+	joins text;
+	arguments text;
+	inputs_used text[];
+	item text;
+	name text;
+	type oid;
+	expression text;
+	column_name text;
+	kind text;
+	query text;
+	full_name text;
+	settings jsonb;
+	known text[] := '{}';
+BEGIN
+	IF attach.source IS NULL THEN
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	attach.options := coalesce(attach.options, '{}');
+	IF jsonb_typeof(attach.options) <> 'object' THEN
+		RAISE EXCEPTION 'options must be a JSON object, not %', attach.options
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"rtmc": {"gamma": 0.9}}.';
+	END IF;
+	IF attach.group_by IS NULL OR cardinality(attach.group_by) = 0 THEN
+		RAISE EXCEPTION 'group_by must name at least one column' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	IF cardinality(attach.group_by) <> (SELECT count(DISTINCT g) FROM unnest(attach.group_by) g) THEN
+		RAISE EXCEPTION 'group_by names a column twice, or NULL: %', attach.group_by USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	IF attach.rollout_id IS NULL OR attach.step_no IS NULL THEN
+		RAISE EXCEPTION '% must be given', CASE WHEN attach.rollout_id IS NULL THEN 'rollout_id' ELSE 'step_no' END
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	IF attach.reward IS NULL AND attach.success IS NULL THEN
+		RAISE EXCEPTION 'reward or success must be given' USING ERRCODE = 'null_value_not_allowed',
+			HINT = 'Without either no rollout is ever judged.';
+	END IF;
+
+	SELECT format('%I.%I', n.nspname, c.relname), n.nspname, coalesce(attach.prefix, c.relname)
+	INTO source_name, source_schema, v_prefix
+	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = attach.source;
+	IF source_name IS NULL THEN
+		RAISE EXCEPTION 'relation % does not exist', attach.source::oid USING ERRCODE = 'undefined_table';
+	END IF;
+	v_schema := coalesce(attach.schema, source_schema);
+	IF NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = v_schema) THEN
+		RAISE EXCEPTION 'schema "%" does not exist', v_schema USING ERRCODE = 'invalid_schema_name';
+	END IF;
+	SELECT format('%I.%I', n.nspname, c.relname) INTO steps_name
+	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = steps_from;
+	SELECT format('%I.%I', n.nspname, c.relname) INTO rollouts_name
+	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = attach.show_rollouts;
+	FOR item, kind IN
+		SELECT format('%I.%I', n.nspname, c.relname), c.relkind
+		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE c.oid IN (attach.source, steps_from, attach.show_rollouts)
+	LOOP
+		IF kind NOT IN ('r', 'p', 'v', 'm', 'f') THEN
+			RAISE EXCEPTION '% is not a table or view', item USING ERRCODE = 'wrong_object_type';
+		END IF;
+	END LOOP;
+
+	IF NOT has_any_column_privilege(attach.source, 'SELECT') THEN
+		RAISE EXCEPTION 'permission denied for %', source_name USING ERRCODE = 'insufficient_privilege';
+	END IF;
+
+	-- A primary key of one column identifies a step.
+	IF attach.step_id IS NULL THEN
+		SELECT a.attname INTO attach.step_id
+		FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+		WHERE i.indrelid = attach.source AND i.indisprimary AND i.indnkeyatts = 1;
+	END IF;
+	mapping := jsonb_strip_nulls(jsonb_build_object(
+		'step_id', attach.step_id, 'rollout_id', attach.rollout_id, 'step_no', attach.step_no,
+		'state', attach.state, 'action', attach.action, 'reward', attach.reward, 'success', attach.success,
+		'next_state', attach.next_state, 'value', attach.value, 'turn_reward', attach.turn_reward, 'cost', attach.cost));
+
+	-- Every column exists, has a type that can serve, and becomes an expression.
+	FOR name, column_name IN
+		SELECT 'group_by', g FROM unnest(attach.group_by) g
+		UNION ALL SELECT r, mapping ->> r FROM unnest(roles) r WHERE mapping ? r
+	LOOP
+		SELECT a.atttypid INTO type FROM pg_attribute a
+		WHERE a.attrelid = attach.source AND a.attname = column_name AND a.attnum > 0 AND NOT a.attisdropped;
+		IF type IS NULL THEN
+			RAISE EXCEPTION 'column "%" given as % does not exist in %', column_name, name, source_name
+				USING ERRCODE = 'undefined_column';
+		END IF;
+		CONTINUE WHEN name = 'group_by';
+		expression := format('s.%I', column_name);
+		kind := '';
+		-- What lies under a domain decides.
+		WHILE (SELECT t.typtype FROM pg_type t WHERE t.oid = type) = 'd' LOOP
+			SELECT t.typbasetype INTO type FROM pg_type t WHERE t.oid = type;
+			kind := format('::%s', format_type(type, NULL));
+		END LOOP;
+		is_key := is_key || jsonb_build_object(name, type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype));
+		inputs := inputs || jsonb_build_object(name, CASE
+			WHEN name = 'step_no' AND (is_key ->> name)::boolean THEN expression || '::integer'
+			WHEN name IN ('step_id', 'rollout_id', 'state', 'action', 'next_state')
+				THEN @extschema@.attach_identity(expression || kind, type)
+			WHEN name = 'success' AND type = 'bool'::regtype THEN expression || kind
+			WHEN name IN ('reward', 'value', 'turn_reward', 'cost') THEN CASE
+				WHEN type = 'float8'::regtype THEN expression || kind
+				WHEN type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'float4'::regtype, 'numeric'::regtype)
+					THEN expression || '::float8'
+				WHEN type = 'bool'::regtype THEN expression || '::integer::float8' END
+			END);
+		IF name = 'rollout_id' THEN
+			SELECT jsonb_object_agg(r, @extschema@.attach_identity(format('%s.%I%s', r, column_name, kind), type))
+			INTO rollout_hash FROM unnest('{s,b,r}'::text[]) r;
+		ELSIF name = 'step_id' THEN
+			SELECT jsonb_object_agg(r, @extschema@.attach_identity(format('%s.%I%s', r, column_name, kind), type))
+			INTO step_hash FROM unnest('{s,b}'::text[]) r;
+		END IF;
+		IF inputs ->> name IS NULL THEN
+			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', column_name, source_name, name, format_type(type, NULL)
+				USING ERRCODE = 'datatype_mismatch',
+					HINT = CASE name
+						WHEN 'step_no' THEN 'step_no must be an integer; attach a view with, say, row_number() OVER (PARTITION BY group, rollout ORDER BY time).'
+						WHEN 'success' THEN 'success must be boolean; attach a view that says when a value means success.'
+						ELSE format('%s must be a number or boolean.', name) END;
+		END IF;
+	END LOOP;
+
+	-- Without an id of its own a step is known by its rollout and number.
+	IF NOT mapping ? 'step_id' THEN
+		SELECT jsonb_object_agg(r, format('@extschema@.signature_hash(int8send(%s) || int8send(%s.%I::bigint))', rollout_hash ->> r, r, attach.step_no))
+		INTO step_hash FROM unnest('{s,b}'::text[]) r;
+		inputs := inputs || jsonb_build_object('step_id', step_hash ->> 's');
+	END IF;
+
+	-- The other relations have the columns that they are joined by.
+	FOR item, name, column_name IN
+		SELECT steps_name, 'show_steps', c
+		FROM unnest(attach.group_by || ARRAY[attach.rollout_id, attach.step_no, mapping ->> 'step_id']) c
+		WHERE steps_from <> attach.source AND c IS NOT NULL
+			AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = steps_from
+				AND a.attname = c AND a.attnum > 0 AND NOT a.attisdropped)
+		UNION ALL
+		SELECT rollouts_name, 'show_rollouts', c FROM unnest(attach.group_by || attach.rollout_id) c
+		WHERE attach.show_rollouts IS NOT NULL
+			AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = attach.show_rollouts
+				AND a.attname = c AND a.attnum > 0 AND NOT a.attisdropped)
+	LOOP
+		RAISE EXCEPTION 'column "%" does not exist in %, given as %', column_name, item, name
+			USING ERRCODE = 'undefined_column', HINT = 'Its rows are found by the columns of the group, the rollout and the step.';
+	END LOOP;
+	SELECT c INTO column_name FROM unnest(attach.columns) c
+	WHERE c IS NULL OR NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid IN (steps_from, attach.show_rollouts)
+		AND a.attname = c AND a.attnum > 0 AND NOT a.attisdropped)
+	LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'column "%" given in columns does not exist in %', column_name, concat_ws(' or ', steps_name, rollouts_name)
+			USING ERRCODE = 'undefined_column';
+	END IF;
+
+	SELECT string_agg(format('s.%I', g.name), ', ' ORDER BY g.i),
+		-- Rows of no group would otherwise make up one of their own.
+		string_agg(CASE WHEN NOT a.attnotnull THEN format('s.%I IS NOT NULL', g.name) END, ' AND ' ORDER BY g.i),
+		jsonb_build_object(
+			's', string_agg(format('s.%1$I %2$s g.%1$I', g.name, @extschema@.attach_equal(a.atttypid)), ' AND ' ORDER BY g.i),
+			'b', string_agg(format('b.%1$I %2$s g.%1$I', g.name, @extschema@.attach_equal(a.atttypid)), ' AND ' ORDER BY g.i),
+			'r', string_agg(format('r.%1$I %2$s g.%1$I', g.name, @extschema@.attach_equal(a.atttypid)), ' AND ' ORDER BY g.i))
+	INTO group_list, group_filter, group_match
+	FROM unnest(attach.group_by) WITH ORDINALITY g(name, i)
+	JOIN pg_attribute a ON a.attrelid = attach.source AND a.attname = g.name;
+	WHILE group_value = ANY (attach.group_by) LOOP
+		group_value := group_value || '_of_group';
+	END LOOP;
+
+	-- An integer needs no cast to be compared, and without one an index serves.
+	IF (is_key ->> 'rollout_id')::boolean THEN
+		SELECT jsonb_object_agg(r, format('%s.%I', r, attach.rollout_id)) INTO rollout_hash FROM unnest('{s,b,r}'::text[]) r;
+	END IF;
+	IF coalesce((is_key ->> 'step_id')::boolean, false) THEN
+		SELECT jsonb_object_agg(r, format('%s.%I', r, attach.step_id)) INTO step_hash FROM unnest('{s,b}'::text[]) r;
+	END IF;
+	-- The row of a step is found again by an integer key that an index vouches for,
+	-- or else by rollout and number, which rollout_agg has made sure are unique.
+	is_unique := coalesce((is_key ->> 'step_id')::boolean, false) AND EXISTS (
+		SELECT FROM pg_index i
+		WHERE i.indrelid = steps_from AND i.indisunique AND i.indimmediate AND i.indisvalid
+			AND i.indpred IS NULL AND i.indexprs IS NULL
+			AND (SELECT bool_and(a.attname = attach.step_id OR a.attname = ANY (attach.group_by)) AND bool_or(a.attname = attach.step_id)
+				FROM generate_series(0, i.indnkeyatts - 1) k(i)
+				JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.i]));
+	steps_by_group := @extschema@.attach_has_group_index(steps_from, attach.group_by);
+	rollouts_by_group := @extschema@.attach_has_group_index(attach.show_rollouts, attach.group_by);
+
+	FOR definition IN
+		-- One line per view.  requires: columns without which there is no such view;
+		-- uses: those of the full form of rollout_agg that the function reads;
+		-- options_of: whose options it takes where it has none of its own.
+		SELECT * FROM (VALUES
+			('values', NULL, '{}'::text[], '{next_state,value,turn_reward,cost}'::text[], NULL, 'the group as a value, for any function of rollout_group'),
+			('groups', 'group_summary', '{}', '{}', NULL, 'a row per group'),
+			('rollouts', 'rollouts', '{}', '{}', NULL, 'a row per rollout'),
+			('returns', 'returns', '{reward}', '{}', NULL, 'a row per step'),
+			('grpo', 'grpo', '{reward}', '{}', NULL, 'a row per step'),
+			('rloo', 'rloo', '{reward}', '{}', NULL, 'a row per step'),
+			('mt_grpo', 'mt_grpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step'),
+			('mt_rloo', 'mt_rloo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step'),
+			('gae', 'gae', '{reward,value}', '{value}', NULL, 'a row per step'),
+			('gigpo', 'gigpo', '{reward,state}', '{}', NULL, 'a row per step'),
+			('graphgpo', 'graphgpo', '{reward,state}', '{next_state,cost}', NULL, 'a row per step'),
+			('rtmc', 'rtmc', '{reward,state,action}', '{}', NULL, 'a row per step'),
+			('rtmc_tree', 'rtmc_tree', '{reward,state,action}', '{}', 'rtmc', 'a row per edge of the rollout tree, with an example step')
+		) AS v(suffix, function, requires, uses, options_of, shape)
+	LOOP
+		results := '{rollouts}';
+		arguments := '';
+		settings := '{}';
+		IF definition.function IS NOT NULL THEN
+			known := known || definition.function;
+			SELECT p.oid, o.names, p.proargnames[2:p.pronargs] INTO STRICT estimator, results, parameters
+			FROM pg_proc p, LATERAL (
+				SELECT array_agg(p.proargnames[m.i] ORDER BY m.i) AS names
+				FROM generate_subscripts(p.proargmodes, 1) m(i) WHERE p.proargmodes[m.i] = 't') o
+			WHERE p.pronamespace = '@extschema@'::regnamespace AND p.proname = definition.function
+				AND p.proargtypes[0] = '@extschema@.rollout_group'::regtype;
+			-- Options for all functions that know the parameter, then the function's own.
+			SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}') INTO settings
+			FROM jsonb_each(attach.options) e
+			WHERE jsonb_typeof(e.value) <> 'object' AND e.key = ANY (parameters);
+			settings := settings || coalesce(attach.options -> definition.function, attach.options -> definition.options_of, '{}');
+			arguments := @extschema@.attach_arguments(estimator, settings);
+		END IF;
+		CONTINUE WHEN NOT mapping ?& definition.requires;
+
+		names := results;
+		kind := CASE WHEN definition.function IS NULL THEN 'value'
+			WHEN 'step_no' = ANY (results) THEN 'step'
+			WHEN 'step_id' = ANY (results) THEN 'edge'
+			WHEN 'rollout_id' = ANY (results) THEN 'rollout'
+			ELSE 'group' END;
+		full_name := v_prefix || '_' || definition.suffix;
+		IF octet_length(full_name) > max_length THEN
+			RAISE EXCEPTION 'the name of view "%" is longer than % bytes', full_name, max_length
+				USING ERRCODE = 'name_too_long', HINT = 'Give a shorter prefix.';
+		END IF;
+		IF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+			WHERE n.nspname = v_schema AND c.relname = full_name)
+		THEN
+			RAISE EXCEPTION 'relation "%" already exists in schema "%"', full_name, v_schema
+				USING ERRCODE = 'duplicate_table', HINT = 'Detach what was attached before, or give another prefix.';
+		END IF;
+
+		-- What rollout_agg is fed: the shortest form that has all the function reads.
+		inputs_used := roles[1:6];
+		IF definition.uses && wide AND mapping ?| definition.uses THEN
+			inputs_used := roles;
+		ELSIF mapping ? 'success' THEN
+			inputs_used := roles[1:7];
+		END IF;
+		SELECT string_agg(CASE
+				WHEN mapping ? r.role AND (r.role <> ALL (wide) OR r.role = ANY (definition.uses)) OR r.role = 'step_id' THEN inputs ->> r.role
+				WHEN r.role IN ('state', 'action', 'next_state') THEN 'NULL::bigint'
+				WHEN r.role = 'success' THEN 'NULL::boolean'
+				ELSE 'NULL::float8' END, ', ' ORDER BY r.i)
+		INTO item FROM unnest(inputs_used) WITH ORDINALITY r(role, i);
+		query := format('FROM (SELECT %s, @extschema@.rollout_agg(%s) AS %s FROM %s s%s GROUP BY %s) g',
+			group_list, item, group_value, source_name, ' WHERE ' || group_filter, group_list);
+		IF kind <> 'value' THEN
+			query := query || format(' CROSS JOIN LATERAL @extschema@.%I(g.%s%s) a', definition.function, group_value, arguments);
+		END IF;
+
+		items := '{}';
+		FOREACH column_name IN ARRAY attach.group_by LOOP
+			name := column_name;
+			WHILE name = ANY (names) LOOP
+				name := 'base_' || name;
+			END LOOP;
+			items := items || format('g.%I AS %I', column_name, name);
+			names := names || name;
+		END LOOP;
+
+		shown := '{}';
+		joins := '';
+		IF kind = 'value' THEN
+			items := items || format('g.%s AS rollouts', group_value);
+		ELSE
+			-- Who, which, where come first; ids as the user knows them.
+			FOR column_name IN
+				SELECT n FROM unnest(results) WITH ORDINALITY e(n, i)
+				ORDER BY CASE WHEN kind <> 'edge' THEN array_position('{rollout_id,step_no,step_id}', n) END, i
+			LOOP
+				IF column_name = 'rollout_id' AND NOT (is_key ->> 'rollout_id')::boolean THEN
+					items := items || format('%s.%I AS rollout_id', CASE WHEN kind = 'rollout' AND rollouts_name IS NOT NULL THEN 'r' ELSE 'b' END, attach.rollout_id);
+					shown := shown || attach.rollout_id;
+				ELSIF column_name = 'step_id' AND mapping ? 'step_id' AND NOT (is_key ->> 'step_id')::boolean THEN
+					items := items || format('b.%I AS step_id', attach.step_id);
+					shown := shown || attach.step_id;
+				ELSE
+					items := items || format('a.%I', column_name);
+				END IF;
+			END LOOP;
+		END IF;
+
+		IF kind IN ('step', 'edge') THEN
+			FOR column_name IN
+				SELECT a.attname FROM pg_attribute a
+				WHERE a.attrelid = steps_from AND a.attnum > 0 AND NOT a.attisdropped
+					AND (attach.columns IS NULL OR a.attname = ANY (attach.columns))
+					AND a.attname <> ALL (attach.group_by)
+					-- Shown already, under the very name.
+					AND NOT (a.attname IN ('rollout_id', 'step_no', 'step_id') AND a.attname = ANY (results)
+						AND a.attname = mapping ->> a.attname::text)
+				ORDER BY a.attnum
+			LOOP
+				name := column_name;
+				WHILE name = ANY (names) LOOP
+					name := 'base_' || name;
+				END LOOP;
+				items := items || format('b.%I AS %I', column_name, name);
+				names := names || name;
+				shown := shown || column_name;
+			END LOOP;
+		END IF;
+		SELECT coalesce(array_agg(DISTINCT c ORDER BY c), '{}') INTO shown FROM unnest(shown) c;
+		IF shown <> '{}' AND (kind = 'edge' OR kind = 'step' AND is_unique) THEN
+			joins := @extschema@.attach_join('b', steps_name, steps_by_group, group_match, shown,
+				ARRAY[step_hash ->> 's'], ARRAY[step_hash ->> 'b'], ARRAY['a.step_id']);
+		ELSIF shown <> '{}' AND kind = 'step' THEN
+			joins := @extschema@.attach_join('b', steps_name, steps_by_group, group_match, shown,
+				ARRAY[rollout_hash ->> 's', format('s.%I', attach.step_no)], ARRAY[rollout_hash ->> 'b', format('b.%I', attach.step_no)],
+				ARRAY['a.rollout_id', 'a.step_no']);
+		ELSIF shown <> '{}' AND kind = 'rollout' AND rollouts_name IS NULL THEN
+			-- One row per rollout must first be made.
+			joins := @extschema@.attach_join('b',
+				CASE WHEN steps_by_group THEN source_name ELSE format('(SELECT DISTINCT %s, s.%I FROM %s s)', group_list, attach.rollout_id, source_name) END,
+				steps_by_group, group_match, shown, ARRAY[rollout_hash ->> 's'], ARRAY[rollout_hash ->> 'b'], ARRAY['a.rollout_id']);
+		END IF;
+		IF rollouts_name IS NOT NULL AND kind IN ('step', 'rollout') THEN
+			shown := CASE WHEN kind = 'rollout' THEN shown ELSE '{}' END;
+			FOR column_name IN
+				SELECT a.attname FROM pg_attribute a
+				WHERE a.attrelid = attach.show_rollouts AND a.attnum > 0 AND NOT a.attisdropped
+					AND (attach.columns IS NULL OR a.attname = ANY (attach.columns))
+					AND a.attname <> ALL (attach.group_by) AND a.attname <> attach.rollout_id
+				ORDER BY a.attnum
+			LOOP
+				name := column_name;
+				WHILE name = ANY (names) LOOP
+					name := CASE WHEN kind = 'rollout' THEN 'base_' ELSE 'rollout_' END || name;
+				END LOOP;
+				items := items || format('r.%I AS %I', column_name, name);
+				names := names || name;
+				shown := shown || column_name;
+			END LOOP;
+			IF shown <> '{}' THEN
+				joins := joins || @extschema@.attach_join('r', rollouts_name, rollouts_by_group, group_match, shown,
+					ARRAY[rollout_hash ->> 's'], ARRAY[rollout_hash ->> 'r'], ARRAY['a.rollout_id']);
+			END IF;
+		END IF;
+		SELECT n INTO name FROM unnest(names) n WHERE octet_length(n) > max_length;
+		IF FOUND THEN
+			RAISE EXCEPTION 'column "%" of view "%" would have a name longer than % bytes', name, full_name, max_length
+				USING ERRCODE = 'name_too_long', HINT = 'Leave the column out with columns =>.';
+		END IF;
+
+		EXECUTE format('CREATE VIEW %I.%I %sAS SELECT %s %s%s', v_schema, full_name, security, array_to_string(items, ', '), query, joins);
+		view_name := to_regclass(format('%I.%I', v_schema, full_name));
+		shows := format('%s: %s', coalesce(definition.function || '(' || substr(arguments, 3) || ')', 'rollout_agg'), definition.shape);
+		-- Line 1 and 2 are for detach, the rest for people.
+		EXECUTE format('COMMENT ON VIEW %s IS %L', view_name, concat_ws(E'\n',
+			'made by stepadv.attach',
+			jsonb_build_object('source', source_name, 'prefix', v_prefix, 'group_by', attach.group_by, 'columns', mapping),
+			shows || ' of ' || source_name));
+		RETURN NEXT;
+	END LOOP;
+
+	-- An option that no function took is a mistake.
+	SELECT e.key INTO name FROM jsonb_each(attach.options) e
+	WHERE CASE WHEN jsonb_typeof(e.value) = 'object' THEN e.key <> ALL (known)
+		ELSE NOT EXISTS (SELECT FROM pg_proc p
+			WHERE p.pronamespace = '@extschema@'::regnamespace AND p.proname = ANY (known)
+				AND p.proargtypes[0] = '@extschema@.rollout_group'::regtype AND e.key = ANY (p.proargnames[2:p.pronargs]))
+		END
+	LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'option "%" is neither a function that attach makes a view of nor a parameter of one', name
+			USING ERRCODE = 'invalid_parameter_value', HINT = format('Functions: %s.', array_to_string(known, ', '));
+	END IF;
+END
+$attach$;
+
+COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass) IS
+'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _gigpo, _graphgpo, _rtmc, _rtmc_tree), those whose columns are given; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; one row per view made; an error changes nothing';
+
+CREATE FUNCTION detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	views text;
+	number integer;
+BEGIN
+	-- A view is the source's if attach said so in its comment and it reads the
+	-- source; the name in the comment decides only between relations that it
+	-- reads, since the source may have been renamed.
+	SELECT string_agg(format('%I.%I', n.nspname, v.relname), ', '), count(*) INTO views, number
+	FROM pg_class v
+	JOIN pg_namespace n ON n.oid = v.relnamespace
+	JOIN pg_rewrite w ON w.ev_class = v.oid
+	CROSS JOIN LATERAL (SELECT obj_description(v.oid, 'pg_class') AS comment) c
+	-- Cast only what attach wrote: the planner may try rows in any order.
+	CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' AND c.comment LIKE E'made by stepadv.attach\n{%'
+		THEN split_part(c.comment, E'\n', 2)::jsonb END AS made) m
+	WHERE m.made IS NOT NULL
+		AND (detach.prefix IS NULL OR m.made ->> 'prefix' = detach.prefix)
+		AND EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+			AND d.refclassid = 'pg_class'::regclass AND d.refobjid = detach.source)
+		AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+			AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> detach.source
+			AND d.refobjid = to_regclass(m.made ->> 'source'));
+	IF number > 0 THEN
+		EXECUTE format('DROP VIEW %s', views);
+	END IF;
+	RETURN number;
+END
+$$;
+
+COMMENT ON FUNCTION detach(regclass, text) IS
+'drops the views that attach made over the source (with the prefix, if given) and nothing else; their number; error when something depends on one of them';

@@ -1,0 +1,327 @@
+-- From JSON Lines to the canonical tables, in SQL.  sql/stepadv-load.psql gets a
+-- file's lines into a staging table with every byte intact; see docs/tables.md.
+
+-- One line.  Never raises an error on bad data: problem says what is wrong.
+-- (A block with EXCEPTION is a subtransaction: not in parallel workers.)
+CREATE FUNCTION parse_rollout_line(line text, is_latin1 boolean DEFAULT false,
+	OUT problem text, OUT nul_replaced integer,
+	OUT group_id text, OUT rollout_id text, OUT step_no integer, OUT turn integer,
+	OUT observation text, OUT next_observation text, OUT action text, OUT tool text, OUT args jsonb, OUT ok boolean,
+	OUT reward float8, OUT turn_reward float8, OUT value float8, OUT cost float8,
+	OUT prompt_token_ids integer[], OUT response_token_ids integer[], OUT response_mask boolean[], OUT rollout_logprobs real[],
+	OUT metadata jsonb,
+	OUT outcome float8, OUT success boolean, OUT truncated boolean,
+	OUT policy_version text, OUT model text, OUT channel text, OUT curation text,
+	OUT started_at timestamptz, OUT ended_at timestamptz,
+	OUT content bigint)
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE COST 5000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	-- A pair of backslashes, put out of sight while escapes are looked for.
+	pair CONSTANT text := E'\x01';
+	parts text;
+	j jsonb;
+	detail text;
+BEGIN
+	nul_replaced := 0;
+	BEGIN
+		IF is_latin1 THEN
+			line := convert_from(convert_to(line, 'LATIN1'), 'UTF8');
+		END IF;
+		-- jsonb and text cannot hold U+0000.
+		IF position('\u0000' IN line) > 0 AND position(pair IN line) = 0 THEN
+			parts := replace(line, '\\', pair);
+			nul_replaced := (length(parts) - length(replace(parts, '\u0000', ''))) / 6;
+			line := replace(replace(parts, '\u0000', '\ufffd'), pair, '\\');
+		END IF;
+		j := line::jsonb;
+		IF jsonb_typeof(j) <> 'object' THEN
+			problem := format('a line must be a JSON object, not %s', jsonb_typeof(j));
+			RETURN;
+		END IF;
+
+		-- The types that matter, before a cast would take "1" for 1 or 1 for true.
+		-- Constants are written out where they are used: a variable would be
+		-- parsed anew for every line.
+		IF NOT coalesce(jsonb_path_match(j, $path$($.group_id.type() == "string" || $.group_id.type() == "number") && ($.rollout_id.type() == "string" || $.rollout_id.type() == "number")
+		&& !($.step_no.type() != "number" && $.step_no.type() != "null") && !($.turn.type() != "number" && $.turn.type() != "null") && !($.reward.type() != "number" && $.reward.type() != "null")
+		&& !($.outcome.type() != "number" && $.outcome.type() != "null") && !($.turn_reward.type() != "number" && $.turn_reward.type() != "null") && !($.value.type() != "number" && $.value.type() != "null")
+		&& !($.cost.type() != "number" && $.cost.type() != "null")
+		&& !($.ok.type() != "boolean" && $.ok.type() != "null") && !($.success.type() != "boolean" && $.success.type() != "null") && !($.truncated.type() != "boolean" && $.truncated.type() != "null")
+		&& !($.tool.type() != "string" && $.tool.type() != "null") && !($.model.type() != "string" && $.model.type() != "null") && !($.channel.type() != "string" && $.channel.type() != "null")
+		&& !($.curation.type() != "string" && $.curation.type() != "null") && !($.started_at.type() != "string" && $.started_at.type() != "null") && !($.ended_at.type() != "string" && $.ended_at.type() != "null")
+		&& !($.prompt_token_ids.type() != "array" && $.prompt_token_ids.type() != "null") && !($.response_token_ids.type() != "array" && $.response_token_ids.type() != "null") && !($.response_mask.type() != "array" && $.response_mask.type() != "null")
+		&& !($.rollout_logprobs.type() != "array" && $.rollout_logprobs.type() != "null")
+		&& !($.policy_version.type() != "string" && $.policy_version.type() != "number" && $.policy_version.type() != "null")$path$::jsonpath, silent => true), false) THEN
+			SELECT CASE WHEN t.kind IN ('null', 'missing') THEN format('%s must be given', f.name)
+				ELSE format('%s must be %s, not %s', f.name, CASE f.kinds[1] WHEN 'array' THEN 'an array' ELSE 'a ' || f.kinds[1] END, t.kind) END INTO problem
+			FROM (VALUES
+				('group_id', '{string,number}'::text[], true), ('rollout_id', '{string,number}', true),
+				('step_no', '{number}', false), ('turn', '{number}', false),
+				('ok', '{boolean}', false), ('success', '{boolean}', false), ('truncated', '{boolean}', false),
+				('reward', '{number}', false), ('outcome', '{number}', false), ('turn_reward', '{number}', false),
+				('value', '{number}', false), ('cost', '{number}', false),
+				('tool', '{string}', false), ('model', '{string}', false), ('policy_version', '{string,number}', false),
+				('channel', '{string}', false), ('curation', '{string}', false),
+				('started_at', '{string}', false), ('ended_at', '{string}', false),
+				('prompt_token_ids', '{array}', false), ('response_token_ids', '{array}', false),
+				('response_mask', '{array}', false), ('rollout_logprobs', '{array}', false)
+			) f(name, kinds, required), LATERAL (SELECT coalesce(jsonb_typeof(j -> f.name), 'missing') AS kind) t
+			WHERE CASE WHEN t.kind IN ('null', 'missing') THEN f.required ELSE t.kind <> ALL (f.kinds) END
+			LIMIT 1;
+			IF problem IS NOT NULL THEN
+				RETURN;
+			END IF;
+		END IF;
+		IF (j ->> 'step_no')::numeric % 1 <> 0 OR (j ->> 'turn')::numeric % 1 <> 0 THEN
+			problem := format('step_no and turn must be whole numbers, not %s', coalesce(nullif(j ->> 'step_no', ''), 'null'));
+			RETURN;
+		END IF;
+		IF coalesce(j ->> 'channel', 'train') NOT IN ('train', 'validation') THEN
+			problem := format('channel must be train or validation, not %s', j ->> 'channel');
+			RETURN;
+		END IF;
+
+		group_id := j ->> 'group_id';
+		rollout_id := j ->> 'rollout_id';
+		step_no := (j ->> 'step_no')::numeric;
+		turn := (j ->> 'turn')::numeric;
+		observation := j ->> 'observation';
+		next_observation := j ->> 'next_observation';
+		action := j ->> 'action';
+		tool := j ->> 'tool';
+		args := nullif(j -> 'args', 'null');
+		ok := (j ->> 'ok')::boolean;
+		reward := (j ->> 'reward')::float8;
+		turn_reward := (j ->> 'turn_reward')::float8;
+		value := (j ->> 'value')::float8;
+		cost := (j ->> 'cost')::float8;
+		IF cost <= 0 THEN
+			problem := format('cost must be above 0, not %s', cost);
+			RETURN;
+		END IF;
+		outcome := (j ->> 'outcome')::float8;
+		success := (j ->> 'success')::boolean;
+		truncated := (j ->> 'truncated')::boolean;
+		policy_version := j ->> 'policy_version';
+		model := coalesce(j ->> 'model', j -> 'meta' ->> 'model');
+		channel := j ->> 'channel';
+		curation := j ->> 'curation';
+		started_at := (j ->> 'started_at')::timestamptz;
+		ended_at := (j ->> 'ended_at')::timestamptz;
+		IF j ?| '{prompt_token_ids,response_token_ids,response_mask,rollout_logprobs}' THEN
+			prompt_token_ids := (SELECT array_agg(e.x::integer ORDER BY e.i) FROM jsonb_array_elements_text(nullif(j -> 'prompt_token_ids', 'null')) WITH ORDINALITY e(x, i));
+			response_token_ids := (SELECT array_agg(e.x::integer ORDER BY e.i) FROM jsonb_array_elements_text(nullif(j -> 'response_token_ids', 'null')) WITH ORDINALITY e(x, i));
+			response_mask := (SELECT array_agg(e.x::boolean ORDER BY e.i) FROM jsonb_array_elements_text(nullif(j -> 'response_mask', 'null')) WITH ORDINALITY e(x, i));
+			rollout_logprobs := (SELECT array_agg(e.x::real ORDER BY e.i) FROM jsonb_array_elements_text(nullif(j -> 'rollout_logprobs', 'null')) WITH ORDINALITY e(x, i));
+			IF cardinality(response_mask) <> cardinality(response_token_ids) OR cardinality(rollout_logprobs) <> cardinality(response_token_ids) THEN
+				problem := 'response_mask and rollout_logprobs must be as long as response_token_ids';
+				RETURN;
+			END IF;
+		END IF;
+		-- What has no column of its own is kept all the same.
+		metadata := nullif(j -> 'meta', 'null');
+		-- To tell a repeated line from a contradicting one.
+		content := @extschema@.signature_hash(j);
+		j := j - '{group_id,rollout_id,step_no,turn,observation,next_observation,action,tool,args,ok,reward,turn_reward,value,cost,prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,outcome,success,terminal,truncated,policy_version,model,channel,curation,started_at,ended_at,meta}'::text[];
+		IF j <> '{}' THEN
+			metadata := CASE WHEN metadata IS NULL THEN '{}' WHEN jsonb_typeof(metadata) = 'object' THEN metadata
+				ELSE jsonb_build_object('meta', metadata) END || j;
+		END IF;
+	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+		GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+		problem := left(problem || coalesce(' (' || nullif(detail, '') || ')', ''), 300);
+	END;
+END
+$$;
+COMMENT ON FUNCTION parse_rollout_line(text, boolean) IS
+'one line of JSON Lines as the columns of rollouts and steps (see docs/tables.md for the keys); problem is NULL or says why the line cannot be used; U+0000 becomes U+FFFD and is counted in nul_replaced; with is_latin1 the text stands for the bytes of the line, one character each, to be read as UTF-8';
+
+CREATE FUNCTION load_rollouts(schema text, lines regclass, on_error text DEFAULT 'stop', is_latin1 boolean DEFAULT false,
+	OUT lines_read bigint, OUT empty_lines bigint, OUT bad_lines bigint,
+	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
+	OUT steps_added bigint, OUT steps_repeated bigint,
+	OUT contradictions bigint, OUT nul_replaced bigint, OUT problems jsonb)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	problem record;
+	number bigint;
+	relic text;
+BEGIN
+	IF load_rollouts.on_error IS NULL OR load_rollouts.on_error NOT IN ('stop', 'skip') THEN
+		RAISE EXCEPTION 'unknown on_error: %', coalesce(quote_literal(load_rollouts.on_error), 'NULL')
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'on_error is ''stop'' or ''skip''.';
+	END IF;
+	IF to_regclass(format('%I.rollouts', load_rollouts.schema)) IS NULL OR to_regclass(format('%I.steps', load_rollouts.schema)) IS NULL THEN
+		RAISE EXCEPTION 'schema "%" has no tables rollouts and steps', load_rollouts.schema
+			USING ERRCODE = 'undefined_table', HINT = format('Make them with SELECT * FROM @extschema@.create_tables(%L).', load_rollouts.schema);
+	END IF;
+	IF (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = load_rollouts.lines AND NOT a.attisdropped
+		AND (a.attname, a.atttypid) IN (('n', 'bigint'::regtype), ('line', 'text'::regtype))) <> 2
+	THEN
+		RAISE EXCEPTION 'relation "%" must have the columns n bigint and line text', load_rollouts.lines
+			USING ERRCODE = 'undefined_column';
+	END IF;
+
+	-- Parse each line once, whatever follows.
+	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts'] LOOP
+		IF to_regclass('pg_temp.' || relic) IS NOT NULL THEN
+			EXECUTE format('DROP TABLE pg_temp.%I', relic);
+		END IF;
+	END LOOP;
+	CREATE TEMP TABLE stepadv_problems (n bigint, reason text, counted text) ON COMMIT DROP;
+	EXECUTE format($q$
+		CREATE TEMP TABLE stepadv_parsed ON COMMIT DROP AS
+		SELECT l.n, l.is_empty, p.*
+		FROM (SELECT t.n, t.line, btrim(left(t.line, 1000), E' \t\r\n') = '' AND btrim(t.line, E' \t\r\n') = '' AS is_empty
+			FROM (SELECT s.n, CASE WHEN s.n = (SELECT min(f.n) FROM %2$s f) AND starts_with(s.line, %3$L)
+					THEN substr(s.line, length(%3$L) + 1) ELSE s.line END AS line
+				FROM %2$s s) t OFFSET 0) l
+		LEFT JOIN LATERAL @extschema@.parse_rollout_line(l.line, %1$L) p ON NOT l.is_empty
+		$q$, load_rollouts.is_latin1,
+		(SELECT format('%I.%I', ns.nspname, c.relname) FROM pg_class c JOIN pg_namespace ns ON ns.oid = c.relnamespace WHERE c.oid = load_rollouts.lines),
+		-- A byte order mark, as the lines spell it.
+		CASE WHEN load_rollouts.is_latin1 THEN chr(239) || chr(187) || chr(191) WHEN getdatabaseencoding() = 'UTF8' THEN chr(65279) ELSE '' END);
+	SELECT count(*), count(*) FILTER (WHERE p.is_empty), coalesce(sum(p.nul_replaced) FILTER (WHERE p.problem IS NULL), 0)
+	INTO lines_read, empty_lines, load_rollouts.nul_replaced FROM pg_temp.stepadv_parsed p;
+	INSERT INTO pg_temp.stepadv_problems SELECT p.n, p.problem, 'bad' FROM pg_temp.stepadv_parsed p WHERE p.problem IS NOT NULL;
+	DELETE FROM pg_temp.stepadv_parsed p WHERE p.problem IS NOT NULL OR p.is_empty;
+	CREATE INDEX ON pg_temp.stepadv_parsed (group_id, rollout_id, step_no, n);
+	ANALYZE pg_temp.stepadv_parsed;
+
+	-- A step that comes twice: word for word the same, or contradicting.
+	WITH repeated AS (
+		SELECT p.n, p.group_id, p.rollout_id, p.step_no, p.content, first_value(p.content) OVER w AS first_content,
+			first_value(p.n) OVER w AS first_n
+		FROM pg_temp.stepadv_parsed p WHERE p.step_no IS NOT NULL
+		WINDOW w AS (PARTITION BY p.group_id, p.rollout_id, p.step_no ORDER BY p.n)
+	), gone AS (
+		DELETE FROM pg_temp.stepadv_parsed p USING repeated r WHERE p.n = r.n AND r.n <> r.first_n
+		RETURNING p.n, r.group_id, r.rollout_id, r.step_no, r.content = r.first_content AS same, r.first_n
+	), told AS (
+		INSERT INTO pg_temp.stepadv_problems
+		SELECT g.n, format('step %s of rollout %s of group %s is not what line %s says', g.step_no, g.rollout_id, g.group_id, g.first_n), 'contradiction'
+		FROM gone g WHERE NOT g.same
+	)
+	SELECT count(*) FILTER (WHERE g.same) INTO steps_repeated FROM gone g;
+
+	-- A step that the table has already.  Compared by what the user gave: hashes
+	-- may have been changed since.
+	EXECUTE format($q$
+		WITH known AS (
+			SELECT p.n, p.group_id, p.rollout_id, p.step_no,
+				(p.turn, p.observation, p.action, p.tool, p.args, p.ok, p.reward) IS NOT DISTINCT FROM
+				(s.turn, s.observation, s.action, s.tool, s.args, s.ok, s.reward) AS same
+			FROM pg_temp.stepadv_parsed p
+			JOIN %I.steps s ON s.group_id = p.group_id AND s.rollout_id = p.rollout_id AND s.step_no = p.step_no
+		), gone AS (
+			-- The line still speaks for its rollout.
+			UPDATE pg_temp.stepadv_parsed p SET step_no = NULL FROM known k WHERE p.n = k.n
+			RETURNING k.*
+		), told AS (
+			INSERT INTO pg_temp.stepadv_problems
+			SELECT g.n, format('step %%s of rollout %%s of group %%s is not what the table has', g.step_no, g.rollout_id, g.group_id), 'contradiction'
+			FROM gone g WHERE NOT g.same
+		)
+		SELECT count(*) FILTER (WHERE g.same) FROM gone g
+		$q$, load_rollouts.schema) INTO number;
+	steps_repeated := steps_repeated + number;
+
+	-- Rollouts: what any of its lines says; of two outcomes the later.
+	EXECUTE format($q$
+		CREATE TEMP TABLE stepadv_rollouts ON COMMIT DROP AS
+		SELECT x.*, r.group_id IS NOT NULL AS is_known, r.outcome AS known_outcome, r.success AS known_success
+		FROM (
+			SELECT p.group_id, p.rollout_id,
+				(array_agg(p.outcome ORDER BY p.n DESC) FILTER (WHERE p.outcome IS NOT NULL))[1] AS outcome,
+				count(DISTINCT p.outcome) AS outcomes,
+				(array_agg(p.success ORDER BY p.n DESC) FILTER (WHERE p.success IS NOT NULL))[1] AS success,
+				count(DISTINCT p.success) AS successes,
+				max(p.n) FILTER (WHERE p.outcome IS NOT NULL OR p.success IS NOT NULL) AS n,
+				bool_or(p.truncated) AS truncated,
+				(array_agg(p.policy_version ORDER BY p.n DESC) FILTER (WHERE p.policy_version IS NOT NULL))[1] AS policy_version,
+				(array_agg(p.model ORDER BY p.n DESC) FILTER (WHERE p.model IS NOT NULL))[1] AS model,
+				(array_agg(p.channel ORDER BY p.n DESC) FILTER (WHERE p.channel IS NOT NULL))[1] AS channel,
+				(array_agg(p.curation ORDER BY p.n DESC) FILTER (WHERE p.curation IS NOT NULL))[1] AS curation,
+				min(p.started_at) AS started_at, max(p.ended_at) AS ended_at,
+				-- A line without a step has nowhere else to leave its remarks.
+				(array_agg(p.metadata ORDER BY p.n DESC) FILTER (WHERE p.step_no IS NULL AND p.metadata IS NOT NULL AND p.action IS NULL))[1] AS metadata
+			FROM pg_temp.stepadv_parsed p GROUP BY p.group_id, p.rollout_id) x
+		LEFT JOIN %I.rollouts r ON r.group_id = x.group_id AND r.rollout_id = x.rollout_id
+		$q$, load_rollouts.schema);
+	INSERT INTO pg_temp.stepadv_problems
+	SELECT r.n, format('rollout %s of group %s has more than one %s, of which the last counts', r.rollout_id, r.group_id,
+			concat_ws(' and ', CASE WHEN r.outcomes > 1 OR r.outcome <> r.known_outcome THEN 'outcome' END,
+				CASE WHEN r.successes > 1 OR r.success <> r.known_success THEN 'success' END)), 'contradiction'
+	FROM pg_temp.stepadv_rollouts r
+	WHERE r.outcomes > 1 OR r.successes > 1 OR r.outcome <> r.known_outcome OR r.success <> r.known_success;
+
+	SELECT count(*) FILTER (WHERE e.counted = 'bad'), count(*) FILTER (WHERE e.counted = 'contradiction'),
+		coalesce((SELECT jsonb_agg(jsonb_build_object('line', w.n, 'problem', w.reason) ORDER BY w.n, w.reason)
+			FROM (SELECT * FROM pg_temp.stepadv_problems e ORDER BY e.n, e.reason LIMIT 1000) w), '[]')
+	INTO bad_lines, contradictions, problems FROM pg_temp.stepadv_problems e;
+	FOR problem IN SELECT e.n, e.reason, row_number() OVER (ORDER BY e.n, e.reason) AS i
+		FROM pg_temp.stepadv_problems e ORDER BY e.n, e.reason LIMIT 11
+	LOOP
+		IF load_rollouts.on_error = 'stop' THEN
+			RAISE EXCEPTION 'line %: %', problem.n, problem.reason
+				USING ERRCODE = 'data_exception',
+					DETAIL = format('%s lines cannot be used, %s contradict others. Nothing was loaded.', bad_lines, contradictions),
+					HINT = 'With on_error ''skip'' the rest is loaded.';
+		ELSIF problem.i <= 10 THEN
+			RAISE WARNING 'line %: %', problem.n, problem.reason;
+		ELSE
+			RAISE WARNING '% more problems: see the column problems', bad_lines + contradictions - 10;
+		END IF;
+	END LOOP;
+
+	EXECUTE format($q$
+		WITH written AS (
+			INSERT INTO %I.rollouts AS r (group_id, rollout_id, policy_version, model, outcome, success, truncated, channel, curation, started_at, ended_at, metadata)
+			SELECT p.group_id, p.rollout_id, p.policy_version, p.model, p.outcome, p.success, coalesce(p.truncated, false),
+				coalesce(p.channel, 'train'), p.curation, p.started_at, p.ended_at, p.metadata
+			FROM pg_temp.stepadv_rollouts p
+			-- A reload that says nothing new must not write.
+			WHERE NOT p.is_known OR p.outcome IS DISTINCT FROM p.known_outcome AND p.outcome IS NOT NULL
+				OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL
+			ON CONFLICT (group_id, rollout_id) DO UPDATE SET
+				outcome = coalesce(excluded.outcome, r.outcome), success = coalesce(excluded.success, r.success)
+		)
+		SELECT count(*) FILTER (WHERE NOT p.is_known),
+			count(*) FILTER (WHERE p.is_known AND (p.outcome IS DISTINCT FROM p.known_outcome AND p.outcome IS NOT NULL
+				OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL)),
+			count(DISTINCT p.group_id)
+		FROM pg_temp.stepadv_rollouts p
+		$q$, load_rollouts.schema) INTO rollouts_added, rollouts_updated, load_rollouts.groups;
+
+	EXECUTE format($q$
+		INSERT INTO %1$I.steps (group_id, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation,
+			state, action_hash, next_state, reward, turn_reward, value, cost,
+			prompt_token_ids, response_token_ids, response_mask, rollout_logprobs, metadata)
+		SELECT p.group_id, p.rollout_id, p.step_no, p.turn, p.observation, p.action, p.tool, p.args, p.ok,
+			CASE WHEN p.next_observation IS DISTINCT FROM lead(p.observation) OVER w THEN p.next_observation END,
+			-- Rollouts that begin without an observation begin in one state, which
+			-- no text can have: its bytes are those of U+0000.
+			CASE WHEN p.observation IS NOT NULL THEN @extschema@.signature_hash(p.observation)
+				WHEN row_number() OVER w > 1 THEN NULL
+				WHEN EXISTS (SELECT FROM %1$I.steps s WHERE s.group_id = p.group_id AND s.rollout_id = p.rollout_id AND s.step_no < p.step_no) THEN NULL
+				ELSE @extschema@.signature_hash('\x00'::bytea) END,
+			CASE WHEN p.tool IS NOT NULL AND (p.args IS NOT NULL OR p.action IS NULL)
+				THEN @extschema@.signature_hash(jsonb_build_array(p.tool, p.args))
+				ELSE @extschema@.signature_hash(p.action) END,
+			@extschema@.signature_hash(p.next_observation),
+			p.reward, p.turn_reward, p.value, p.cost,
+			p.prompt_token_ids, p.response_token_ids, p.response_mask, p.rollout_logprobs, p.metadata
+		FROM pg_temp.stepadv_parsed p
+		WHERE p.step_no IS NOT NULL
+		WINDOW w AS (PARTITION BY p.group_id, p.rollout_id ORDER BY p.step_no)
+		$q$, load_rollouts.schema);
+	GET DIAGNOSTICS steps_added = ROW_COUNT;
+	DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_rollouts, pg_temp.stepadv_problems;
+END
+$$;
+COMMENT ON FUNCTION load_rollouts(text, regclass, text, boolean) IS
+'loads lines of JSON, one step each, from a table (n bigint, line text) into the schema''s tables rollouts and steps and returns counts; on_error ''stop'': a line that cannot be used, or contradicts another or the tables, is an error and nothing is loaded; ''skip'': such lines are left out (of contradicting outcomes the later holds), warned about and listed in problems (the first 1000); lines loaded before are recognised and not loaded again; is_latin1 as in parse_rollout_line';

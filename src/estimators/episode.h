@@ -1,0 +1,22 @@
+/*
+ * episode.h
+ *		Group-relative advantages of whole rollouts.
+ */
+#ifndef STEPADV_EPISODE_H
+#define STEPADV_EPISODE_H
+
+#include "estimator.h"
+#include "estimators/normalise.h"
+
+/* WEIGHTING_PARAMETER's second choice. */
+#define WEIGHTING_STEP 1
+
+/*
+ * The return of each judged rollout normalised over the group, repeated on its
+ * steps.  With `by_step` a rollout counts once per step in the statistics.
+ * `baseline`, if not NULL, receives what was subtracted.
+ */
+extern void episode_advantages(const Group *group, const RolloutFacts *facts, bool by_step,
+							   const NormaliseOptions *options, double *advantage, double *baseline);
+
+#endif							/* STEPADV_EPISODE_H */

@@ -1,0 +1,76 @@
+/*
+ * gigpo.c
+ *		gigpo: group-in-group policy optimisation.
+ *
+ *	E_i	= (R_i - mean R) / (sd R + epsilon) over the judged rollouts
+ *	S_t	= (G_t - mean G) / (sd G + epsilon) over the group's steps in the state
+ *		  of step t, G the discounted return; 0 for a state that was seen once
+ *	A	= E_i + step_weight * S_t
+ *
+ * With visit 'first' only a rollout's first step in a state enters the
+ * statistics of that state; its later ones are measured against them.
+ */
+#include "postgres.h"
+
+#include "estimators/episode.h"
+#include "estimators/identity.h"
+#include "estimators/returns.h"
+
+enum
+{
+	P_GAMMA, P_STEP_WEIGHT, P_NORMALISE, P_EPSILON, P_WEIGHTING, P_VISIT
+};
+
+static const Parameter gigpo_parameters[] = {
+	GAMMA_PARAMETER,
+	NUMBER_PARAMETER("step_weight", -INFINITY, INFINITY),
+	NORMALISE_PARAMETER,
+	EPSILON_PARAMETER,
+	WEIGHTING_PARAMETER,
+	VISIT_PARAMETER("every", "first")
+};
+
+#define VISIT_EVERY 0
+
+static const ColumnType gigpo_columns[] = {
+	COLUMN_FLOAT8,				/* return */
+	COLUMN_INT4,				/* n_state */
+	COLUMN_FLOAT8,				/* episode_advantage */
+	COLUMN_FLOAT8,				/* step_advantage */
+	COLUMN_FLOAT8				/* advantage */
+};
+
+static void
+gigpo_estimate(const Group *group, const RolloutFacts *facts,
+			   const ParameterValue *parameters, EstimateColumn *columns)
+{
+	NormaliseOptions options = {parameters[P_NORMALISE].choice, parameters[P_EPSILON].number, SINGLETON_ZERO};
+	double		step_weight = parameters[P_STEP_WEIGHT].number;
+	double	   *returns = columns[0].number;
+	int32	   *n_state = columns[1].count;
+	double	   *episode = columns[2].number;
+	double	   *step = columns[3].number;
+	double	   *advantage = columns[4].number;
+	Identities	states;
+	uint32	   *visit;
+	uint32	   *visits;
+
+	discounted_returns(group, parameters[P_GAMMA].number, returns);
+	number_states(group, facts, &states);
+	visit = find_visits(group, &states, parameters[P_VISIT].choice == VISIT_EVERY);
+	visits = count_visits(group, &states, visit);
+	normalise(returns, visit, states.of_step, group->n_steps, states.n, &options, step, NULL);
+	episode_advantages(group, facts, parameters[P_WEIGHTING].choice == WEIGHTING_STEP, &options, episode, NULL);
+	for (uint32 i = 0; i < group->n_steps; i++)
+	{
+		if (states.of_step[i] == NO_IDENTITY)
+			continue;
+		n_state[i] = visits[states.of_step[i]];
+		/* Also when nothing is subtracted: one step has no group to stand out of. */
+		if (n_state[i] == 1)
+			step[i] = 0;
+		advantage[i] = episode[i] + step_weight * step[i];
+	}
+}
+
+STEPADV_ESTIMATOR(gigpo, gigpo_parameters, gigpo_columns, gigpo_estimate)

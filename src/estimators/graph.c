@@ -1,0 +1,408 @@
+/*
+ * graph.c
+ *		The state graph: its edges, distances to the goal, cycles.
+ *
+ * Everything takes memory linear in the number of steps and no recursion: a
+ * group may have a million steps in a row.
+ */
+#include "postgres.h"
+
+#include "lib/pairingheap.h"
+#include "miscadmin.h"
+
+#include "estimators/graph.h"
+
+/* ----------
+ * Neighbours
+ * ----------
+ */
+
+typedef struct PricedNeighbour
+{
+	double		cost;
+	int32		node;
+} PricedNeighbour;
+
+/*
+ * The neighbours of node v are those at first[v] up to first[v + 1], in one of
+ * two arrays: with the cost beside the node, as both are wanted together, or
+ * without.
+ */
+typedef struct Adjacency
+{
+	uint32	   *first;
+	int32	   *neighbour;
+	PricedNeighbour *priced;
+} Adjacency;
+
+/*
+ * Every step with both a `from` and a `to` makes its `to` a neighbour of its
+ * `from`, by a counting sort on `from`.
+ */
+static void
+find_neighbours(const Group *group, uint32 n_nodes, const int32 *from, const int32 *to,
+				bool with_cost, Adjacency *adjacency)
+{
+	uint32	   *first = ALLOCATE_ZEROED_ARRAY(uint32, (Size) n_nodes + 2);
+	uint32	   *fill = first + 1;
+
+	/*
+	 * Counts go two places on; their running sum then stands one place on, and
+	 * is where it belongs once filling has moved each entry to its node's end.
+	 */
+	for (uint32 i = 0; i < group->n_steps; i++)
+		if (from[i] != NO_IDENTITY && to[i] != NO_IDENTITY)
+			first[from[i] + 2]++;
+	for (uint32 v = 2; v < n_nodes + 2; v++)
+		first[v] += first[v - 1];
+	CHECK_FOR_INTERRUPTS();
+
+	adjacency->first = first;
+	adjacency->neighbour = with_cost ? NULL : ALLOCATE_ARRAY(int32, first[n_nodes + 1]);
+	adjacency->priced = with_cost ? ALLOCATE_ARRAY(PricedNeighbour, first[n_nodes + 1]) : NULL;
+	for (uint32 i = 0; i < group->n_steps; i++)
+		if (from[i] != NO_IDENTITY && to[i] != NO_IDENTITY)
+		{
+			uint32		place = fill[from[i]]++;
+
+			if (with_cost)
+				adjacency->priced[place] = (PricedNeighbour) {step_cost(group, i), to[i]};
+			else
+				adjacency->neighbour[place] = to[i];
+		}
+	CHECK_FOR_INTERRUPTS();
+}
+
+static void
+free_neighbours(Adjacency *adjacency)
+{
+	pfree(adjacency->first);
+	if (adjacency->neighbour)
+		pfree(adjacency->neighbour);
+	if (adjacency->priced)
+		pfree(adjacency->priced);
+}
+
+/* ----------
+ * Distances
+ * ----------
+ */
+
+static void
+refuse_cost(const Group *group, uint32 rollout, uint32 step)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("cost of rollout " INT64_FORMAT ", step %d is %g, not greater than zero",
+					group->rollout_id[rollout], group->step_no[step], group->cost[step]),
+			 errhint("Distances need positive costs; a step without one, that is with NULL, costs 1.")));
+}
+
+static void
+refuse_distance(const Group *group, uint32 rollout, uint32 step)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("distance of rollout " INT64_FORMAT ", step %d to the goal is out of range for type double precision",
+					group->rollout_id[rollout], group->step_no[step])));
+}
+
+/* Checks the costs; true if they are all the same, which `cost` then is. */
+static bool
+costs_are_equal(const Group *group, const StateGraph *graph, double *cost)
+{
+	bool		equal = true;
+	bool		first = true;
+
+	*cost = 1;
+	if (group->cost == NULL)
+		return true;
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
+			if (graph->states.of_step[i] == NO_IDENTITY)
+				continue;
+			if (group->cost[i] <= 0)
+				refuse_cost(group, r, i);
+			if (first)
+				*cost = step_cost(group, i);
+			else if (step_cost(group, i) != *cost)
+				equal = false;
+			first = false;
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	return equal;
+}
+
+/* Breadth first: nodes are reached in the order of their distance. */
+static void
+measure_equal_costs(const Adjacency *sources, uint32 n_nodes, int32 goal, double cost, double *distance)
+{
+	int32	   *queue = ALLOCATE_ARRAY(int32, n_nodes);
+	uint32		n_reached = 0;
+
+	distance[goal] = 0;
+	queue[n_reached++] = goal;
+	for (uint32 head = 0; head < n_reached; head++)
+	{
+		int32		node = queue[head];
+
+		for (uint32 e = sources->first[node]; e < sources->first[node + 1]; e++)
+		{
+			int32		source = sources->neighbour[e];
+			double		found = distance[node] + cost;
+
+			/* A sum out of range is left for check_distances. */
+			if (!isinf(distance[source]) || isinf(found))
+				continue;
+			distance[source] = found;
+			queue[n_reached++] = source;
+		}
+		if (head % 4096 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	pfree(queue);
+}
+
+typedef struct HeapNode
+{
+	pairingheap_node link;
+	double		distance;
+} HeapNode;
+
+/* PostgreSQL's heap has its largest on top: turned round for the nearest. */
+static int
+compare_heap_nodes(const pairingheap_node *a, const pairingheap_node *b, void *arg)
+{
+	double		x = ((const HeapNode *) a)->distance;
+	double		y = ((const HeapNode *) b)->distance;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/*
+ * Dijkstra.  A node is in the heap once, and taken out and put back when a
+ * shorter way to it is found; one that left the heap cannot get any nearer, as
+ * costs are positive.
+ */
+static void
+measure_unequal_costs(const Adjacency *sources, uint32 n_nodes, int32 goal, double *distance)
+{
+	HeapNode   *nodes = ALLOCATE_ZEROED_ARRAY(HeapNode, n_nodes);
+	pairingheap *heap = pairingheap_allocate(compare_heap_nodes, NULL);
+
+	StaticAssertStmt(offsetof(HeapNode, link) == 0, "a heap node starts with its link");
+	distance[goal] = 0;
+	pairingheap_add(heap, &nodes[goal].link);
+	while (!pairingheap_is_empty(heap))
+	{
+		int32		node = (int32) ((HeapNode *) pairingheap_remove_first(heap) - nodes);
+
+		/*
+		 * The one now on top will most likely be next.  In a large graph its
+		 * neighbours are not in any cache, and fetching them takes as long as
+		 * all else that is done for a node.
+		 */
+		if (!pairingheap_is_empty(heap))
+			__builtin_prefetch(&sources->priced[sources->first[(HeapNode *) pairingheap_first(heap) - nodes]]);
+		for (uint32 e = sources->first[node]; e < sources->first[node + 1]; e++)
+		{
+			int32		source = sources->priced[e].node;
+			double		found = distance[node] + sources->priced[e].cost;
+
+			if (found >= distance[source])
+				continue;
+			if (!isinf(distance[source]))
+				pairingheap_remove(heap, &nodes[source].link);
+			distance[source] = nodes[source].distance = found;
+			pairingheap_add(heap, &nodes[source].link);
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	pairingheap_free(heap);
+	pfree(nodes);
+}
+
+/*
+ * A step to where the goal can be reached from, from where it cannot: only if
+ * the sum of finite costs was not finite.
+ */
+static void
+check_distances(const Group *group, const StateGraph *graph)
+{
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+			if (graph->next[i] != NO_IDENTITY && !isinf(graph->distance[graph->next[i]]) &&
+				isinf(graph->distance[graph->states.of_step[i]]))
+				refuse_distance(group, r, i);
+}
+
+static void
+measure_distances(const Group *group, StateGraph *graph)
+{
+	double		cost;
+	bool		equal = costs_are_equal(group, graph, &cost);
+	double		farthest = 0;
+
+	graph->distance = ALLOCATE_ARRAY(double, graph->n_nodes);
+	for (uint32 v = 0; v < graph->n_nodes; v++)
+		graph->distance[v] = INFINITY;
+	if (graph->has_goal)
+	{
+		Adjacency	sources;
+
+		find_neighbours(group, graph->n_nodes, graph->next, graph->states.of_step, !equal, &sources);
+		if (equal)
+			measure_equal_costs(&sources, graph->n_nodes, graph_goal(graph), cost, graph->distance);
+		else
+			measure_unequal_costs(&sources, graph->n_nodes, graph_goal(graph), graph->distance);
+		free_neighbours(&sources);
+		if (group->cost != NULL)
+			check_distances(group, graph);
+	}
+	for (uint32 v = 0; v < graph->n_nodes; v++)
+		if (!isinf(graph->distance[v]))
+			farthest = Max(farthest, graph->distance[v]);
+	graph->beyond = farthest + 1;
+}
+
+void
+state_graph_build(const Group *group, const RolloutFacts *facts, double success_above, StateGraph *graph)
+{
+	bool	   *at_goal = ALLOCATE_ARRAY(bool, group->n_rollouts);
+	const int32 *of_step;
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		at_goal[r] = facts->judged[r] && rollout_succeeded(group, facts, r, success_above);
+	graph->end = number_states_and_ends(group, facts, at_goal, &graph->states);
+	graph->n_nodes = graph->states.n + 1;
+	graph->next = ALLOCATE_ARRAY(int32, group->n_steps);
+	graph->has_goal = false;
+	of_step = graph->states.of_step;
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		uint32		last = group->first_step[r + 1] - 1;
+
+		if (group->n_rollout_steps[r] == 0)
+			continue;
+		for (uint32 i = group->first_step[r]; i < last; i++)
+			graph->next[i] = of_step[i + 1];
+		if (at_goal[r])
+		{
+			graph->end[r] = graph_goal(graph);
+			graph->has_goal = true;
+		}
+		graph->next[last] = graph->end[r];
+	}
+	pfree(at_goal);
+	CHECK_FOR_INTERRUPTS();
+	measure_distances(group, graph);
+}
+
+/* ----------
+ * Cycles
+ * ----------
+ */
+
+#define NOT_SEEN	0
+#define FINISHED	UINT32_MAX
+
+/*
+ * A node is on a cycle when its strongly connected component has a second node,
+ * or when a step leads from it to itself.  Tarjan's algorithm, the walk kept in
+ * arrays: parent[v] is where the walk came from, at[v] the next edge to look at.
+ */
+typedef struct CycleSearch
+{
+	Adjacency	targets;
+	uint32	   *order;			/* 1 + when a node was seen; NOT_SEEN, FINISHED */
+	uint32	   *low;			/* least order reached from it */
+	uint32	   *at;
+	int32	   *parent;
+	int32	   *open;			/* stack of nodes seen and not finished */
+	uint32		n_open;
+	uint32		n_seen;
+	bool	   *on_cycle;
+} CycleSearch;
+
+static void
+enter_node(CycleSearch *search, int32 node, int32 parent)
+{
+	search->order[node] = search->low[node] = ++search->n_seen;
+	search->at[node] = search->targets.first[node];
+	search->parent[node] = parent;
+	search->open[search->n_open++] = node;
+}
+
+/* All nodes reached from this one are known: close its component if it is the root. */
+static void
+leave_node(CycleSearch *search, int32 node)
+{
+	bool		is_alone = search->open[search->n_open - 1] == node;
+	int32		member;
+
+	if (search->low[node] != search->order[node])
+		return;
+	do
+	{
+		member = search->open[--search->n_open];
+		search->order[member] = FINISHED;
+		if (!is_alone)
+			search->on_cycle[member] = true;
+	} while (member != node);
+}
+
+static void
+search_from(CycleSearch *search, int32 root)
+{
+	int32		node = root;
+
+	enter_node(search, root, NO_IDENTITY);
+	while (node != NO_IDENTITY)
+	{
+		int32		target;
+
+		CHECK_FOR_INTERRUPTS();
+		if (search->at[node] == search->targets.first[node + 1])
+		{
+			int32		parent = search->parent[node];
+
+			if (parent != NO_IDENTITY)
+				search->low[parent] = Min(search->low[parent], search->low[node]);
+			leave_node(search, node);
+			node = parent;
+			continue;
+		}
+		target = search->targets.neighbour[search->at[node]++];
+		if (target == node)
+			search->on_cycle[node] = true;
+		else if (search->order[target] == NOT_SEEN)
+		{
+			enter_node(search, target, node);
+			node = target;
+		}
+		else if (search->order[target] != FINISHED)
+			search->low[node] = Min(search->low[node], search->order[target]);
+	}
+}
+
+bool *
+find_cycles(const Group *group, const StateGraph *graph)
+{
+	CycleSearch search = {0};
+	uint32		n = graph->n_nodes;
+
+	find_neighbours(group, n, graph->states.of_step, graph->next, false, &search.targets);
+	search.order = ALLOCATE_ZEROED_ARRAY(uint32, n);
+	search.low = ALLOCATE_ARRAY(uint32, n);
+	search.at = ALLOCATE_ARRAY(uint32, n);
+	search.parent = ALLOCATE_ARRAY(int32, n);
+	search.open = ALLOCATE_ARRAY(int32, n);
+	search.on_cycle = ALLOCATE_ZEROED_ARRAY(bool, n);
+	for (uint32 v = 0; v < n; v++)
+		if (search.order[v] == NOT_SEEN)
+			search_from(&search, (int32) v);
+	return search.on_cycle;
+}

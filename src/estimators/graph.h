@@ -1,0 +1,61 @@
+/*
+ * graph.h
+ *		The state graph of a group, and distances to the goal in it.
+ *
+ * Its nodes are the states of judged rollouts, those in which a rollout is
+ * known to have ended included, and after them one GOAL.  Each step is an edge
+ * to the next step's state.  The last step of a successful rollout leads to
+ * GOAL, that of any other to its next_state, or where none is given to a place
+ * of its own, which is no node.
+ */
+#ifndef STEPADV_GRAPH_H
+#define STEPADV_GRAPH_H
+
+#include "estimator.h"
+#include "estimators/identity.h"
+
+typedef struct StateGraph
+{
+	Identities	states;			/* nodes 0 to states.n - 1 */
+	uint32		n_nodes;		/* with GOAL, the last */
+	int32	   *next;			/* by step: the node it leads to, or NO_IDENTITY */
+	int32	   *end;			/* by rollout: the node it ended in, or NO_IDENTITY */
+	double	   *distance;		/* by node: least cost to GOAL; INFINITY: none */
+	double		beyond;			/* 1 more than the largest finite distance */
+	bool		has_goal;		/* some rollout reached it */
+} StateGraph;
+
+extern void state_graph_build(const Group *group, const RolloutFacts *facts, double success_above,
+							  StateGraph *graph);
+
+/* By node: whether some walk leads from it back to it. */
+extern bool *find_cycles(const Group *group, const StateGraph *graph);
+
+static inline int32
+graph_goal(const StateGraph *graph)
+{
+	return (int32) graph->states.n;
+}
+
+/* What the step cost: 1 unless given. */
+static inline double
+step_cost(const Group *group, uint32 step)
+{
+	return group->cost == NULL || isnan(group->cost[step]) ? 1 : group->cost[step];
+}
+
+/* For showing: NaN, that is NULL, where no walk leads to GOAL. */
+static inline double
+known_distance(const StateGraph *graph, int32 node)
+{
+	return node == NO_IDENTITY || isinf(graph->distance[node]) ? NAN : graph->distance[node];
+}
+
+/* For computing with: a little more than any real distance instead. */
+static inline double
+bounded_distance(const StateGraph *graph, int32 node)
+{
+	return node == NO_IDENTITY || isinf(graph->distance[node]) ? graph->beyond : graph->distance[node];
+}
+
+#endif							/* STEPADV_GRAPH_H */

@@ -1,0 +1,35 @@
+/*
+ * graphgpo.h
+ *		What GraphGPO makes of the state graph, for graphgpo and graph_edges.
+ */
+#ifndef STEPADV_GRAPHGPO_H
+#define STEPADV_GRAPHGPO_H
+
+#include "estimators/graph.h"
+
+/* In the order of CONVENTION_PARAMETER's choices. */
+typedef enum Convention
+{
+	CONVENTION_PAPER,
+	CONVENTION_RECIPE,
+	CONVENTION_PROGRESS
+} Convention;
+
+typedef struct StepRewardOptions
+{
+	double		discount;
+	double		success_reward;
+	Convention	convention;
+} StepRewardOptions;
+
+#define DISCOUNT_PARAMETER NUMBER_PARAMETER("discount", 0, 1)
+#define SUCCESS_REWARD_PARAMETER NUMBER_PARAMETER("success_reward", -INFINITY, INFINITY)
+#define CONVENTION_PARAMETER CHOICE_PARAMETER("convention", "paper", "recipe", "progress")
+
+/* By step of judged rollouts. */
+extern void graph_step_rewards(const Group *group, const StateGraph *graph,
+							   const StepRewardOptions *options, double *step_reward);
+extern void graph_advantages(const Group *group, const StateGraph *graph, double epsilon,
+							 const double *step_reward, double *advantage);
+
+#endif							/* STEPADV_GRAPHGPO_H */

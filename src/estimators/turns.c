@@ -1,0 +1,184 @@
+/*
+ * turns.c
+ *		mt_grpo, mt_rloo: turn-level and outcome rewards, each normalised over the
+ *		group on its own.
+ *
+ * With K_i the turns (steps) of rollout i and K the most in the group,
+ *
+ *	T_{i,l}	= turn reward l of rollout i, normalised over the group at turn l < K
+ *	O_i		= return R_i, normalised over the group
+ *	S_{i,k}	= sum_{l=k}^{K-1} discount^(l-k) T_{i,l}
+ *	A_{i,k}	= turn_coef * S_{i,k} + (1 if k = K_i else lambda) * discount^(K_i-k) * O_i
+ *
+ * which for two turns and discount 1 are equations 9 and 10 of MT-GRPO; its
+ * code has turn_coef where its paper has lambda.  Turn K has no turn reward of
+ * its own: what it earns is the outcome.
+ *
+ * A rollout may stop before turn K.  'zero_pad' gives it a turn reward of 0 in
+ * the turns it did not take, so that every rollout's sum has the same terms:
+ * with other numbers of terms the baselines subtracted depend on where a
+ * rollout stopped, and stopping earns or costs something by itself.  'skip'
+ * leaves it out of these turns; 'error' refuses it.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "estimator.h"
+#include "estimators/episode.h"
+#include "estimators/normalise.h"
+
+#define TURNS_PARAMETERS \
+	NUMBER_PARAMETER("lambda", 0, INFINITY), \
+	NUMBER_PARAMETER("turn_coef", 0, INFINITY), \
+	NUMBER_PARAMETER("discount", 0, 1), \
+	EPSILON_PARAMETER, \
+	CHOICE_PARAMETER("unequal", "zero_pad", "error", "skip")
+
+enum
+{
+	TURNS_LAMBDA, TURNS_TURN_COEF, TURNS_DISCOUNT, TURNS_EPSILON, TURNS_UNEQUAL
+};
+
+#define UNEQUAL_ZERO_PAD	0
+#define UNEQUAL_ERROR		1
+
+/* K, and with unequal => 'error' whether all judged rollouts have it. */
+static uint32
+count_turns(const Group *group, const RolloutFacts *facts, bool refuse_unequal)
+{
+	int64		longest = -1;
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		if (facts->judged[r] &&
+			(longest < 0 || group->n_rollout_steps[r] > group->n_rollout_steps[longest]))
+			longest = r;
+	if (longest < 0)
+		return 0;
+	for (uint32 r = 0; refuse_unequal && r < group->n_rollouts; r++)
+		if (facts->judged[r] && group->n_rollout_steps[r] != group->n_rollout_steps[longest])
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("rollout " INT64_FORMAT " has %u turns, rollout " INT64_FORMAT " of the same group has %u",
+							group->rollout_id[r], group->n_rollout_steps[r],
+							group->rollout_id[longest], group->n_rollout_steps[longest]),
+					 errhint("With unequal => 'zero_pad' a turn not taken counts as a turn reward of 0, with 'skip' it does not count.")));
+	return group->n_rollout_steps[longest];
+}
+
+/* Judged rollouts that stopped before turn l, by l from 0 to n_turns - 1. */
+static void
+count_stopped(const Group *group, const RolloutFacts *facts, uint32 n_turns, uint32 *stopped)
+{
+	uint32		n = 0;
+
+	memset(stopped, 0, n_turns * sizeof(uint32));
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		if (facts->judged[r] && group->n_rollout_steps[r] < n_turns)
+			stopped[group->n_rollout_steps[r]]++;
+	for (uint32 l = 0; l < n_turns; l++)
+		stopped[l] = n += stopped[l];
+}
+
+/*
+ * T of every step, and of a rollout that stopped earlier at entry n_steps + l:
+ * the rollouts that did not take turn l are one more member of its set, which
+ * counts as many times as there are of them.
+ */
+static double *
+normalise_turns(const Group *group, const RolloutFacts *facts, uint32 n_turns, bool pad,
+				const NormaliseOptions *options)
+{
+	uint32		n = group->n_steps + n_turns;
+	double	   *x = ALLOCATE_ZEROED_ARRAY(double, n);
+	uint32	   *weight = ALLOCATE_ARRAY(uint32, n);
+	int32	   *set = ALLOCATE_ARRAY(int32, n);
+	double	   *normalised = ALLOCATE_ZEROED_ARRAY(double, n);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		uint32		first = group->first_step[r];
+
+		for (uint32 i = first; i < group->first_step[r + 1]; i++)
+		{
+			weight[i] = 1;
+			set[i] = facts->judged[r] && i - first + 1 < n_turns ? (int32) (i - first) : NO_SET;
+			if (group->turn_reward != NULL && !isnan(group->turn_reward[i]))
+				x[i] = group->turn_reward[i];
+		}
+	}
+	count_stopped(group, facts, n_turns, weight + group->n_steps);
+	for (uint32 l = 0; l < n_turns; l++)
+		set[group->n_steps + l] = pad && l + 1 < n_turns ? (int32) l : NO_SET;
+
+	normalise(x, weight, set, n, Max(n_turns, 1), options, normalised, NULL);
+	pfree(set);
+	pfree(weight);
+	pfree(x);
+	return normalised;
+}
+
+static void
+turns_estimate(const Group *group, const RolloutFacts *facts, const ParameterValue *parameters,
+			   Normalisation normalisation, EstimateColumn *columns)
+{
+	NormaliseOptions options = {normalisation, parameters[TURNS_EPSILON].number, SINGLETON_ZERO};
+	int			unequal = parameters[TURNS_UNEQUAL].choice;
+	double		discount = parameters[TURNS_DISCOUNT].number;
+	uint32		n_turns = count_turns(group, facts, unequal == UNEQUAL_ERROR);
+	double	   *turn = normalise_turns(group, facts, n_turns, unequal == UNEQUAL_ZERO_PAD, &options);
+	double	   *not_taken = turn + group->n_steps;
+	double	   *outcome = columns[1].number;
+
+	episode_advantages(group, facts, false, &options, outcome, NULL);
+
+	/* S of the turns from l on, for rollouts that stopped before l. */
+	for (uint32 l = n_turns; l-- > 1;)
+		not_taken[l - 1] += discount * not_taken[l];
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		uint32		taken = group->n_rollout_steps[r];
+		double		sum = taken < n_turns ? not_taken[taken] : 0;
+		double		decay = 1;
+
+		if (!facts->judged[r])
+			continue;
+		for (uint32 i = group->first_step[r + 1]; i-- > group->first_step[r];)
+		{
+			bool		last = i + 1 == group->first_step[r + 1];
+
+			sum = turn[i] + discount * sum;
+			columns[0].number[i] = sum;
+			columns[2].number[i] = parameters[TURNS_TURN_COEF].number * sum +
+				(last ? 1 : parameters[TURNS_LAMBDA].number) * decay * outcome[i];
+			decay *= discount;
+		}
+	}
+	CHECK_FOR_INTERRUPTS();
+	pfree(turn);
+}
+
+static const Parameter turns_parameters[] = {TURNS_PARAMETERS};
+static const ColumnType turns_columns[] = {
+	COLUMN_FLOAT8,				/* turn_advantage: S */
+	COLUMN_FLOAT8,				/* outcome_advantage: O */
+	COLUMN_FLOAT8				/* advantage */
+};
+
+static void
+mt_grpo_estimate(const Group *group, const RolloutFacts *facts,
+				 const ParameterValue *parameters, EstimateColumn *columns)
+{
+	turns_estimate(group, facts, parameters, NORMALISE_STD, columns);
+}
+
+static void
+mt_rloo_estimate(const Group *group, const RolloutFacts *facts,
+				 const ParameterValue *parameters, EstimateColumn *columns)
+{
+	turns_estimate(group, facts, parameters, NORMALISE_LEAVE_ONE_OUT, columns);
+}
+
+STEPADV_ESTIMATOR(mt_grpo, turns_parameters, turns_columns, mt_grpo_estimate)
+STEPADV_ESTIMATOR(mt_rloo, turns_parameters, turns_columns, mt_rloo_estimate)

@@ -1,0 +1,272 @@
+/*
+ * averages.c
+ *		mean_of_steps, mean_of_rollout_means: the two published ways to average a
+ *		number per step over a batch.
+ *
+ * StepPO's equation 8 averages the steps of each rollout and then the rollouts,
+ * its code the steps of the batch, where long rollouts weigh more.  Both sums
+ * are compensated, so that they do not depend on the order of rows or on how
+ * many workers shared them.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "fmgr.h"
+#include "libpq/pqformat.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+
+#include "sum.h"
+
+PG_FUNCTION_INFO_V1(stepadv_mean_of_steps_trans);
+PG_FUNCTION_INFO_V1(stepadv_mean_of_steps_combine);
+PG_FUNCTION_INFO_V1(stepadv_mean_of_steps_final);
+PG_FUNCTION_INFO_V1(stepadv_mean_of_rollout_means_trans);
+PG_FUNCTION_INFO_V1(stepadv_mean_of_rollout_means_combine);
+PG_FUNCTION_INFO_V1(stepadv_mean_of_rollout_means_serial);
+PG_FUNCTION_INFO_V1(stepadv_mean_of_rollout_means_deserial);
+PG_FUNCTION_INFO_V1(stepadv_mean_of_rollout_means_final);
+
+/* ----------
+ * mean_of_steps: a float8[] of the count and the two halves of the sum
+ * ----------
+ */
+
+typedef struct Mean
+{
+	double		n;
+	Sum			sum;
+} Mean;
+
+static Mean *
+mean_argument(FunctionCallInfo fcinfo, int arg)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(arg);
+
+	if (ARR_NDIM(array) != 1 || ARR_DIMS(array)[0] != 3 || ARR_HASNULL(array) || ARR_ELEMTYPE(array) != FLOAT8OID)
+		elog(ERROR, "mean_of_steps expects a state of three numbers");
+	return (Mean *) ARR_DATA_PTR(array);
+}
+
+/* The first argument with its mean changed: in place inside an aggregate. */
+static Datum
+changed_mean(FunctionCallInfo fcinfo, const Mean *mean)
+{
+	Datum		numbers[3];
+
+	if (AggCheckCallContext(fcinfo, NULL))
+	{
+		*mean_argument(fcinfo, 0) = *mean;
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	numbers[0] = Float8GetDatum(mean->n);
+	numbers[1] = Float8GetDatum(mean->sum.high);
+	numbers[2] = Float8GetDatum(mean->sum.low);
+	PG_RETURN_ARRAYTYPE_P(construct_array(numbers, 3, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+Datum
+stepadv_mean_of_steps_trans(PG_FUNCTION_ARGS)
+{
+	Mean		mean = *mean_argument(fcinfo, 0);
+
+	mean.n++;
+	sum_add(&mean.sum, PG_GETARG_FLOAT8(1));
+	return changed_mean(fcinfo, &mean);
+}
+
+Datum
+stepadv_mean_of_steps_combine(PG_FUNCTION_ARGS)
+{
+	Mean		mean = *mean_argument(fcinfo, 0);
+	const Mean *other = mean_argument(fcinfo, 1);
+
+	mean.n += other->n;
+	sum_add_sum(&mean.sum, &other->sum);
+	return changed_mean(fcinfo, &mean);
+}
+
+Datum
+stepadv_mean_of_steps_final(PG_FUNCTION_ARGS)
+{
+	const Mean *mean = mean_argument(fcinfo, 0);
+
+	if (mean->n == 0)
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(sum_value(&mean->sum) / mean->n);
+}
+
+/* ----------
+ * mean_of_rollout_means: a mean per rollout
+ * ----------
+ */
+
+typedef struct RolloutMean
+{
+	int64		rollout_id;
+	Mean		mean;
+	char		status;			/* of the hash table's slot */
+} RolloutMean;
+
+#define SH_PREFIX rollout_means
+#define SH_ELEMENT_TYPE RolloutMean
+#define SH_KEY_TYPE int64
+#define SH_KEY rollout_id
+#define SH_HASH_KEY(table, key) hash_bytes((const unsigned char *) &(key), sizeof(int64))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DEFINE
+#define SH_DECLARE
+#include "lib/simplehash.h"
+
+#define FIRST_TABLE_SIZE 64
+
+static MemoryContext
+aggregate_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "aggregate support function called outside an aggregate");
+	return context;
+}
+
+static rollout_means_hash *
+means_argument(FunctionCallInfo fcinfo, int arg)
+{
+	return (rollout_means_hash *) PG_GETARG_POINTER(arg);
+}
+
+static Mean *
+mean_of_rollout(rollout_means_hash *means, int64 rollout_id)
+{
+	bool		found;
+	RolloutMean *entry = rollout_means_insert(means, rollout_id, &found);
+
+	if (!found)
+		memset(&entry->mean, 0, sizeof(entry->mean));
+	return &entry->mean;
+}
+
+static void
+add_mean(rollout_means_hash *means, const RolloutMean *entry)
+{
+	Mean	   *mean = mean_of_rollout(means, entry->rollout_id);
+
+	mean->n += entry->mean.n;
+	sum_add_sum(&mean->sum, &entry->mean.sum);
+}
+
+Datum
+stepadv_mean_of_rollout_means_trans(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	rollout_means_hash *means;
+	Mean	   *mean;
+
+	if (PG_ARGISNULL(2))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_POINTER(means_argument(fcinfo, 0));
+	}
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("rollout_id must not be null where there is a value")));
+	means = PG_ARGISNULL(0) ? rollout_means_create(context, FIRST_TABLE_SIZE, NULL) : means_argument(fcinfo, 0);
+	mean = mean_of_rollout(means, PG_GETARG_INT64(1));
+	mean->n++;
+	sum_add(&mean->sum, PG_GETARG_FLOAT8(2));
+	PG_RETURN_POINTER(means);
+}
+
+Datum
+stepadv_mean_of_rollout_means_combine(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	rollout_means_hash *means;
+	rollout_means_iterator i;
+	RolloutMean *entry;
+
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_POINTER(means_argument(fcinfo, 0));
+	}
+	means = PG_ARGISNULL(0) ? rollout_means_create(context, FIRST_TABLE_SIZE, NULL) : means_argument(fcinfo, 0);
+	rollout_means_start_iterate(means_argument(fcinfo, 1), &i);
+	while ((entry = rollout_means_iterate(means_argument(fcinfo, 1), &i)) != NULL)
+		add_mean(means, entry);
+	CHECK_FOR_INTERRUPTS();
+	PG_RETURN_POINTER(means);
+}
+
+Datum
+stepadv_mean_of_rollout_means_serial(PG_FUNCTION_ARGS)
+{
+	rollout_means_hash *means = means_argument(fcinfo, 0);
+	StringInfoData bytes;
+	rollout_means_iterator i;
+	RolloutMean *entry;
+
+	(void) aggregate_context(fcinfo);
+	pq_begintypsend(&bytes);
+	pq_sendint32(&bytes, means->members);
+	rollout_means_start_iterate(means, &i);
+	while ((entry = rollout_means_iterate(means, &i)) != NULL)
+	{
+		pq_sendint64(&bytes, entry->rollout_id);
+		pq_sendfloat8(&bytes, entry->mean.n);
+		pq_sendfloat8(&bytes, entry->mean.sum.high);
+		pq_sendfloat8(&bytes, entry->mean.sum.low);
+	}
+	PG_RETURN_BYTEA_P(pq_endtypsend(&bytes));
+}
+
+Datum
+stepadv_mean_of_rollout_means_deserial(PG_FUNCTION_ARGS)
+{
+	bytea	   *serialised = PG_GETARG_BYTEA_PP(0);
+	rollout_means_hash *means;
+	StringInfoData bytes;
+	uint32		n;
+
+	(void) aggregate_context(fcinfo);
+	initStringInfo(&bytes);
+	appendBinaryStringInfo(&bytes, VARDATA_ANY(serialised), VARSIZE_ANY_EXHDR(serialised));
+	n = pq_getmsgint(&bytes, 4);
+	means = rollout_means_create(CurrentMemoryContext, FIRST_TABLE_SIZE, NULL);
+	for (uint32 i = 0; i < n; i++)
+	{
+		RolloutMean entry;
+
+		entry.rollout_id = pq_getmsgint64(&bytes);
+		entry.mean.n = pq_getmsgfloat8(&bytes);
+		entry.mean.sum.high = pq_getmsgfloat8(&bytes);
+		entry.mean.sum.low = pq_getmsgfloat8(&bytes);
+		add_mean(means, &entry);
+	}
+	pq_getmsgend(&bytes);
+	PG_RETURN_POINTER(means);
+}
+
+Datum
+stepadv_mean_of_rollout_means_final(PG_FUNCTION_ARGS)
+{
+	rollout_means_hash *means;
+	rollout_means_iterator i;
+	RolloutMean *entry;
+	Sum			sum = {0};
+
+	(void) aggregate_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	means = means_argument(fcinfo, 0);
+	rollout_means_start_iterate(means, &i);
+	while ((entry = rollout_means_iterate(means, &i)) != NULL)
+		sum_add(&sum, sum_value(&entry->mean.sum) / entry->mean.n);
+	PG_RETURN_FLOAT8(sum_value(&sum) / means->members);
+}

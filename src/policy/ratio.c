@@ -1,0 +1,102 @@
+/*
+ * ratio.c
+ *		step_ratio, sequence_ratio, approximate_kl: how far the policy has moved
+ *		from the one that acted.
+ *
+ * d is logp_new - logp_old of a token; over the tokens of an action
+ *
+ *	step_ratio		exp(mean d)		geometric mean (StepPO eq. 7, GSPO)
+ *	sequence_ratio	exp(sum d)		the ratio of the probabilities themselves
+ *	approximate_kl	mean of -d ('k1'), d^2 / 2 ('k2') or exp(d) - 1 - d ('k3'):
+ *					estimates of KL(old || new) from what the old policy sampled
+ *
+ * No token: ratio 1, divergence 0.  exp overflows to infinity and underflows to
+ * 0, as IEEE arithmetic has it; a clipped objective of either is well defined.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "estimator.h"
+#include "sum.h"
+#include "policy/logprobs.h"
+
+PG_FUNCTION_INFO_V1(stepadv_step_ratio);
+PG_FUNCTION_INFO_V1(stepadv_sequence_ratio);
+PG_FUNCTION_INFO_V1(stepadv_approximate_kl);
+
+static double
+sum_log_ratios(LogRatios *ratios)
+{
+	Sum			sum = {0};
+
+	while (log_ratios_next(ratios))
+		sum_add(&sum, ratios->sum);
+	return sum_value(&sum);
+}
+
+static double
+mean_of_tokens(double sum, const LogRatios *ratios)
+{
+	return ratios->n_tokens == 0 ? 0 : sum / ratios->n_tokens;
+}
+
+Datum
+stepadv_step_ratio(PG_FUNCTION_ARGS)
+{
+	LogRatios	ratios;
+	double		sum;
+
+	if (!log_ratios_open(fcinfo, &ratios))
+		PG_RETURN_NULL();
+	sum = sum_log_ratios(&ratios);
+	PG_RETURN_FLOAT8(exp(mean_of_tokens(sum, &ratios)));
+}
+
+Datum
+stepadv_sequence_ratio(PG_FUNCTION_ARGS)
+{
+	LogRatios	ratios;
+
+	if (!log_ratios_open(fcinfo, &ratios))
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(exp(sum_log_ratios(&ratios)));
+}
+
+static const Parameter kl_parameters[] = {CHOICE_PARAMETER("estimator", "k1", "k2", "k3")};
+
+enum
+{
+	KL_K1, KL_K2, KL_K3
+};
+
+static double
+token_kl(int estimator, double d)
+{
+	switch (estimator)
+	{
+		case KL_K1:
+			return -d;
+		case KL_K2:
+			return d * d / 2;
+		default:
+			/* expm1: exp(d) - 1 would lose what is left of a small d. */
+			return expm1(d) - d;
+	}
+}
+
+Datum
+stepadv_approximate_kl(PG_FUNCTION_ARGS)
+{
+	ParameterValue parameter;
+	LogRatios	ratios;
+	Sum			sum = {0};
+
+	read_parameters(fcinfo, 3, kl_parameters, 1, &parameter);
+	if (!log_ratios_open(fcinfo, &ratios))
+		PG_RETURN_NULL();
+	while (log_ratios_next(&ratios))
+		for (int i = 0; i < ratios.n; i++)
+			sum_add(&sum, token_kl(parameter.choice, ratios.log_ratio[i]));
+	PG_RETURN_FLOAT8(mean_of_tokens(sum_value(&sum), &ratios));
+}

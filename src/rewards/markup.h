@@ -1,0 +1,48 @@
+/*
+ * markup.h
+ *		Fields marked by XML-like tags in the messages of a rollout.
+ *
+ * The field `tag` of a text is what stands between its first <tag> that is
+ * closed and the first </tag> after it, stripped of white space.  This is no
+ * XML: tags do not nest, have no attributes, and what is malformed is simply
+ * not a field.  Every search is linear in the text.
+ */
+#ifndef STEPADV_MARKUP_H
+#define STEPADV_MARKUP_H
+
+#include "fmgr.h"
+
+typedef struct Tag
+{
+	char	   *open;			/* <name> */
+	char	   *close;			/* </name> */
+} Tag;
+
+/* A field of a message is any of several alternative tags. */
+typedef struct Field
+{
+	int			n;
+	Tag		   *tags;
+} Field;
+
+typedef struct Span
+{
+	const char *start;
+	size_t		length;
+} Span;
+
+extern Tag	make_tag(const char *parameter, const char *name);
+extern Field *make_fields(ArrayType *alternatives, int *n);
+
+/* Between the tags, not stripped; false if the text has no such field. */
+extern bool find_raw_field(const char *text, const Tag *tag, Span *raw);
+extern bool find_field(const char *text, const Tag *tag, Span *field);
+extern bool has_field(const char *text, const Tag *tag);
+
+extern int	count_occurrences(const char *text, const char *what);
+extern Span strip(Span span);
+
+/* Texts of an array of one dimension; NULL where an element is. */
+extern text **read_texts(const char *parameter, ArrayType *array, int *n);
+
+#endif							/* STEPADV_MARKUP_H */

@@ -1,0 +1,446 @@
+/*
+ * rewards.c
+ *		The verifiable rewards of MT-GRPO, from the texts of a rollout.
+ *
+ * `messages` are the assistant's, in order; `replies`, of the same length, are
+ * what the environment answered to each (NULL: nothing followed).  A NULL
+ * message is none.  Answers are compared without regard to case, as lower() has
+ * it under the collation in force, and as plain text: no character of theirs is
+ * special.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/formatting.h"
+
+#include "estimator.h"
+#include "rewards/markup.h"
+
+PG_FUNCTION_INFO_V1(stepadv_reward_tool_execution);
+PG_FUNCTION_INFO_V1(stepadv_reward_answer_in_results);
+PG_FUNCTION_INFO_V1(stepadv_reward_answer_present);
+PG_FUNCTION_INFO_V1(stepadv_reward_exact_match);
+PG_FUNCTION_INFO_V1(stepadv_reward_xml_format);
+PG_FUNCTION_INFO_V1(stepadv_reward_xml_tags);
+
+#define WEIGHT_PARAMETER NUMBER_PARAMETER("weight", -INFINITY, INFINITY)
+
+static const Parameter weight_parameters[] = {WEIGHT_PARAMETER};
+
+/* The last argument of all of them. */
+static double
+read_weight(FunctionCallInfo fcinfo)
+{
+	ParameterValue weight;
+
+	read_parameters(fcinfo, PG_NARGS() - 1, weight_parameters, 1, &weight);
+	return weight.number;
+}
+
+static Tag
+tag_argument(FunctionCallInfo fcinfo, int arg, const char *name)
+{
+	return make_tag(name, text_to_cstring(PG_GETARG_TEXT_PP(arg)));
+}
+
+/* ----------
+ * Messages
+ * ----------
+ */
+
+typedef struct Dialogue
+{
+	int			n;
+	text	  **messages;
+	text	  **replies;		/* NULL: not asked for */
+} Dialogue;
+
+static Dialogue
+read_messages(FunctionCallInfo fcinfo)
+{
+	Dialogue	dialogue = {0};
+
+	dialogue.messages = read_texts("messages", PG_GETARG_ARRAYTYPE_P(0), &dialogue.n);
+	return dialogue;
+}
+
+static Dialogue
+read_dialogue(FunctionCallInfo fcinfo)
+{
+	Dialogue	dialogue = read_messages(fcinfo);
+	int			n;
+
+	dialogue.replies = read_texts("replies", PG_GETARG_ARRAYTYPE_P(1), &n);
+	if (n != dialogue.n)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("messages has %d elements, replies has %d", dialogue.n, n),
+				 errhint("A message that nothing follows has the reply NULL.")));
+	return dialogue;
+}
+
+/* Does the message at i call a tool, and did anything follow? */
+static bool
+is_tool_attempt(const Dialogue *dialogue, int i, const Tag *tool)
+{
+	char	   *message;
+	bool		found;
+
+	if (dialogue->messages[i] == NULL || dialogue->replies[i] == NULL)
+		return false;
+	message = text_to_cstring(dialogue->messages[i]);
+	found = has_field(message, tool);
+	pfree(message);
+	return found;
+}
+
+static bool
+starts_with(Span span, const char *prefix)
+{
+	size_t		length = strlen(prefix);
+
+	return span.length >= length && memcmp(span.start, prefix, length) == 0;
+}
+
+static bool
+ends_with(Span span, const char *suffix)
+{
+	size_t		length = strlen(suffix);
+
+	return span.length >= length && memcmp(span.start + span.length - length, suffix, length) == 0;
+}
+
+/* ----------
+ * Answers
+ * ----------
+ */
+
+/* NULLs among the accepted answers accept nothing. */
+static char **
+read_answers(FunctionCallInfo fcinfo, int arg, int *n)
+{
+	int			n_texts;
+	text	  **texts = read_texts("answers", PG_GETARG_ARRAYTYPE_P(arg), &n_texts);
+	char	  **answers = palloc(Max(n_texts, 1) * sizeof(char *));
+
+	*n = 0;
+	for (int i = 0; i < n_texts; i++)
+		if (texts[i] != NULL)
+			answers[(*n)++] = str_tolower(VARDATA_ANY(texts[i]), VARSIZE_ANY_EXHDR(texts[i]),
+										  PG_GET_COLLATION());
+	return answers;
+}
+
+static bool
+holds_answer(FunctionCallInfo fcinfo, Span span, char **answers, int n_answers)
+{
+	char	   *folded;
+	bool		found = false;
+
+	if (n_answers == 0)
+		return false;
+	folded = str_tolower(span.start, span.length, PG_GET_COLLATION());
+	for (int i = 0; i < n_answers && !found; i++)
+		found = strstr(folded, answers[i]) != NULL;
+	pfree(folded);
+	return found;
+}
+
+static bool
+is_answer(FunctionCallInfo fcinfo, Span span, char **answers, int n_answers)
+{
+	char	   *folded = str_tolower(span.start, span.length, PG_GET_COLLATION());
+	Span		given = strip((Span) {folded, strlen(folded)});
+
+	for (int i = 0; i < n_answers; i++)
+	{
+		Span		accepted = strip((Span) {answers[i], strlen(answers[i])});
+
+		if (accepted.length == given.length && memcmp(accepted.start, given.start, given.length) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The answer of the last message that has one. */
+static bool
+find_last_answer(const Dialogue *dialogue, const Tag *tag, Span *answer)
+{
+	for (int i = dialogue->n; i-- > 0;)
+	{
+		char	   *message;
+
+		if (dialogue->messages[i] == NULL)
+			continue;
+		message = text_to_cstring(dialogue->messages[i]);
+		if (find_field(message, tag, answer))
+			return true;
+		pfree(message);
+	}
+	return false;
+}
+
+/* ----------
+ * Rewards of turns
+ * ----------
+ */
+
+/*
+ * reward_tool_execution(messages, replies, tool_tag, result_tag, error_prefix, weight)
+ *
+ * weight times the share of tool calls that were answered by a result which
+ * does not begin with the error prefix.
+ */
+Datum
+stepadv_reward_tool_execution(PG_FUNCTION_ARGS)
+{
+	Dialogue	dialogue = read_dialogue(fcinfo);
+	Tag			tool = tag_argument(fcinfo, 2, "tool_tag");
+	Tag			result = tag_argument(fcinfo, 3, "result_tag");
+	char	   *error_prefix = text_to_cstring(PG_GETARG_TEXT_PP(4));
+	double		weight = read_weight(fcinfo);
+	int			attempts = 0;
+	int			successes = 0;
+
+	for (int i = 0; i < dialogue.n; i++)
+	{
+		char	   *reply;
+		Span		content;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!is_tool_attempt(&dialogue, i, &tool))
+			continue;
+		attempts++;
+		reply = text_to_cstring(dialogue.replies[i]);
+		if (find_field(reply, &result, &content) &&
+			(error_prefix[0] == '\0' || !starts_with(content, error_prefix)))
+			successes++;
+		pfree(reply);
+	}
+	PG_RETURN_FLOAT8(attempts == 0 ? 0 : weight * ((double) successes / attempts));
+}
+
+/*
+ * reward_answer_in_results(messages, replies, answers, tool_tag, result_tag, weight)
+ *
+ * weight if an accepted answer stands in the first result that a tool gave.
+ */
+Datum
+stepadv_reward_answer_in_results(PG_FUNCTION_ARGS)
+{
+	Dialogue	dialogue = read_dialogue(fcinfo);
+	Tag			tool = tag_argument(fcinfo, 3, "tool_tag");
+	Tag			result = tag_argument(fcinfo, 4, "result_tag");
+	double		weight = read_weight(fcinfo);
+	int			n_answers;
+	char	  **answers = read_answers(fcinfo, 2, &n_answers);
+
+	for (int i = 0; i < dialogue.n; i++)
+	{
+		char	   *reply;
+		Span		content;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!is_tool_attempt(&dialogue, i, &tool))
+			continue;
+		reply = text_to_cstring(dialogue.replies[i]);
+		if (find_field(reply, &result, &content))
+			PG_RETURN_FLOAT8(holds_answer(fcinfo, content, answers, n_answers) ? weight : 0);
+		pfree(reply);
+	}
+	PG_RETURN_FLOAT8(0);
+}
+
+/* ----------
+ * Rewards of the outcome
+ * ----------
+ */
+
+/* reward_answer_present(messages, answers, answer_tag, weight) */
+Datum
+stepadv_reward_answer_present(PG_FUNCTION_ARGS)
+{
+	Dialogue	dialogue = read_messages(fcinfo);
+	Tag			tag = tag_argument(fcinfo, 2, "answer_tag");
+	double		weight = read_weight(fcinfo);
+	int			n_answers;
+	char	  **answers = read_answers(fcinfo, 1, &n_answers);
+	Span		answer;
+
+	PG_RETURN_FLOAT8(find_last_answer(&dialogue, &tag, &answer) &&
+					 holds_answer(fcinfo, answer, answers, n_answers) ? weight : 0);
+}
+
+/* reward_exact_match(messages, answers, answer_tag, weight) */
+Datum
+stepadv_reward_exact_match(PG_FUNCTION_ARGS)
+{
+	Dialogue	dialogue = read_messages(fcinfo);
+	Tag			tag = tag_argument(fcinfo, 2, "answer_tag");
+	double		weight = read_weight(fcinfo);
+	int			n_answers;
+	char	  **answers = read_answers(fcinfo, 1, &n_answers);
+	Span		answer;
+
+	PG_RETURN_FLOAT8(find_last_answer(&dialogue, &tag, &answer) &&
+					 is_answer(fcinfo, answer, answers, n_answers) ? weight : 0);
+}
+
+/* The mean of a score over the messages, 0 if there are none. */
+typedef double (*MessageScore) (const char *message, const Field *fields, int n_fields, bool lines);
+
+static double
+mean_message_score(const Dialogue *dialogue, MessageScore score, const Field *fields, int n_fields, bool lines)
+{
+	double		sum = 0;
+	int			n = 0;
+
+	for (int i = 0; i < dialogue->n; i++)
+	{
+		char	   *message;
+
+		CHECK_FOR_INTERRUPTS();
+		if (dialogue->messages[i] == NULL)
+			continue;
+		message = text_to_cstring(dialogue->messages[i]);
+		sum += score(message, fields, n_fields, lines);
+		n++;
+		pfree(message);
+	}
+	return n == 0 ? 0 : sum / n;
+}
+
+/* Do the tags of a field stand on lines of their own? */
+static bool
+is_on_lines(Span raw)
+{
+	const char *start = raw.start;
+	const char *end = raw.start + raw.length;
+
+	while (start < end && (*start == ' ' || *start == '\t' || *start == '\r'))
+		start++;
+	while (end > start && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	return start < end && *start == '\n' && end[-1] == '\n';
+}
+
+static bool
+starts_with_any(Span span, const Field *field)
+{
+	for (int t = 0; t < field->n; t++)
+		if (starts_with(span, field->tags[t].open))
+			return true;
+	return false;
+}
+
+static bool
+ends_with_any(Span span, const Field *field)
+{
+	for (int t = 0; t < field->n; t++)
+		if (ends_with(span, field->tags[t].close))
+			return true;
+	return false;
+}
+
+static double
+format_score(const char *message, const Field *fields, int n_fields, bool lines)
+{
+	int			present = 0;
+	bool		any_parsed = false;
+	bool		all_on_lines = true;
+	Span		stripped = strip((Span) {message, strlen(message)});
+	double		score = 0;
+
+	for (int f = 0; f < n_fields; f++)
+	{
+		bool		is_present = false;
+
+		for (int t = 0; t < fields[f].n; t++)
+		{
+			const Tag  *tag = &fields[f].tags[t];
+			Span		raw;
+
+			if (find_raw_field(message, tag, &raw))
+			{
+				any_parsed = is_present = true;
+				all_on_lines = all_on_lines && is_on_lines(raw);
+			}
+			else if (strstr(message, tag->open) || strstr(message, tag->close))
+				is_present = true;
+		}
+		present += is_present;
+	}
+	if (any_parsed)
+		score += 0.4 * present / n_fields;
+	if (!lines || (any_parsed && all_on_lines))
+		score += 0.2;
+	if (starts_with_any(stripped, &fields[0]))
+		score += 0.2;
+	if (ends_with_any(stripped, &fields[n_fields - 1]))
+		score += 0.2;
+	return score;
+}
+
+/*
+ * reward_xml_format(messages, fields, spacing, weight)
+ *
+ * Per message 0.4 times the share of fields of which any tag is there, if one
+ * at least can be parsed, 0.2 for spacing, 0.2 for beginning with a tag of the
+ * first field and 0.2 for ending with one of the last.  The public code grants
+ * the spacing always, because its two ways of parsing are one ('always').
+ */
+Datum
+stepadv_reward_xml_format(PG_FUNCTION_ARGS)
+{
+	static const Parameter parameters[] = {CHOICE_PARAMETER("spacing", "always", "lines"), WEIGHT_PARAMETER};
+	ParameterValue values[lengthof(parameters)];
+	Dialogue	dialogue = read_messages(fcinfo);
+	int			n_fields;
+	Field	   *fields = make_fields(PG_GETARG_ARRAYTYPE_P(1), &n_fields);
+
+	read_parameters(fcinfo, 2, parameters, lengthof(parameters), values);
+	PG_RETURN_FLOAT8(values[1].number *
+					 mean_message_score(&dialogue, format_score, fields, n_fields, values[0].choice == 1));
+}
+
+/* 1 for a tag that opens, or closes, once; less by 1 for each time too many or few. */
+static double
+tag_score(const char *message, const Field *fields, int n_fields, bool lines)
+{
+	int			score = 0;
+	int			checks = 0;
+
+	for (int f = 0; f < n_fields; f++)
+		for (int t = 0; t < fields[f].n; t++)
+		{
+			int			opened = count_occurrences(message, fields[f].tags[t].open);
+			int			closed = count_occurrences(message, fields[f].tags[t].close);
+
+			if (opened == 0 && closed == 0)
+				continue;
+			score += (1 - abs(opened - 1)) + (1 - abs(closed - 1));
+			checks += 2;
+		}
+	return checks == 0 ? 0 : (double) score / checks;
+}
+
+/*
+ * reward_xml_tags(messages, fields, weight)
+ *
+ * weight times the mean over messages of the tags' scores; it can be negative
+ * for a message, but not for the rollout.
+ */
+Datum
+stepadv_reward_xml_tags(PG_FUNCTION_ARGS)
+{
+	Dialogue	dialogue = read_messages(fcinfo);
+	int			n_fields;
+	Field	   *fields = make_fields(PG_GETARG_ARRAYTYPE_P(1), &n_fields);
+	double		weight = read_weight(fcinfo);
+	double		mean = mean_message_score(&dialogue, tag_score, fields, n_fields, false);
+
+	PG_RETURN_FLOAT8(weight * Max(mean, 0));
+}

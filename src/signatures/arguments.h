@@ -1,0 +1,39 @@
+/*
+ * arguments.h
+ *		The arguments of a tool call as names and texts.
+ *
+ * Scaffolds store them as an object, as a text that holds JSON, or as a text
+ * in a kind of XML; jsonb objects are read in action.c, the texts here.  Every
+ * value becomes a text: a string its content, a number or a word itself, an
+ * array its elements with blanks between them (strings quoted for a shell, so
+ * that ["bash","-lc","ls | wc"] is a command), an object its JSON.
+ */
+#ifndef STEPADV_ARGUMENTS_H
+#define STEPADV_ARGUMENTS_H
+
+#include "lib/stringinfo.h"
+#include "signatures/span.h"
+
+#define MAX_ARGUMENTS 32		/* of one call; further ones are ignored */
+
+typedef struct Argument
+{
+	Span		name;
+	Span		value;
+} Argument;
+
+typedef struct Arguments
+{
+	int			n;
+	Argument	items[MAX_ARGUMENTS];
+	Span		text;			/* the arguments are a single text */
+	Span		tool;			/* XML may name the tool */
+	bool		utf8;			/* \u escapes become UTF-8; else they stay as they are */
+} Arguments;
+
+extern void arguments_init(Arguments *arguments, bool utf8);
+extern void arguments_add(Arguments *arguments, Span name, Span value);
+extern void arguments_add_quoted(StringInfo list, Span element);
+extern void arguments_read_text(Arguments *arguments, Span text);
+
+#endif							/* STEPADV_ARGUMENTS_H */

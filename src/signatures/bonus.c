@@ -1,0 +1,55 @@
+/*
+ * bonus.c
+ *		validation_bonus(action_signature, bonus [, executions]) OVER (…)
+ *
+ * RTMC, equation 12: a step that tests after something was changed earlier in
+ * the rollout earns a bonus.  A window function over the rollout's steps in
+ * their order; the frame makes no difference.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "windowapi.h"
+
+#include "compat.h"
+#include "signatures/signature.h"
+
+PG_FUNCTION_INFO_V1(stepadv_validation_bonus);
+
+Datum
+stepadv_validation_bonus(PG_FUNCTION_ARGS)
+{
+	WindowObject window = PG_WINDOW_OBJECT();
+	bool	   *changed = WinGetPartitionLocalMemory(window, sizeof(bool));
+	bool		signature_null;
+	bool		bonus_null;
+	bool		executions_null;
+	Datum		signature = WinGetFuncArgCurrent(window, 0, &signature_null);
+	float8		bonus = DatumGetFloat8(WinGetFuncArgCurrent(window, 1, &bonus_null));
+	bool		executions = DatumGetBool(WinGetFuncArgCurrent(window, 2, &executions_null));
+	float8		result = 0;
+	ParsedSignature parsed;
+	text	   *value;
+
+	if (!bonus_null && (isnan(bonus) || isinf(bonus)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bonus must be a finite number")));
+	if (!signature_null)
+	{
+		value = DatumGetTextPP(signature);
+		parse_signature(span_make(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)), &parsed);
+		if (*changed &&
+			(span_is(parsed.category, "test") ||
+			 (!executions_null && executions && span_is(parsed.category, "execute"))))
+			result = bonus;
+		if (is_change(&parsed))
+			*changed = true;
+	}
+	if (bonus_null)
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(result);
+}

@@ -1,0 +1,74 @@
+/*
+ * programs.h
+ *		What the programs mean that agents call from a shell.
+ */
+#ifndef STEPADV_PROGRAMS_H
+#define STEPADV_PROGRAMS_H
+
+#include "signatures/action.h"
+
+typedef enum ProgramKind
+{
+	PROGRAM_RUN,				/* anything not in the table: it is executed */
+	PROGRAM_APPLY_PATCH,
+	PROGRAM_ASK,				/* prints something of the environment */
+	PROGRAM_AWK,
+	PROGRAM_CD,
+	PROGRAM_COVERAGE,
+	PROGRAM_ECHO,				/* prints its arguments: plumbing */
+	PROGRAM_EDITOR,				/* an editor for people */
+	PROGRAM_FD,
+	PROGRAM_FILEOP,				/* its first operand */
+	PROGRAM_FILEOP_LAST,		/* its last operand: the destination */
+	PROGRAM_FILEOP_SECOND,		/* chmod MODE FILE */
+	PROGRAM_FIND,
+	PROGRAM_GIT,
+	PROGRAM_GREP,
+	PROGRAM_HEAD,
+	PROGRAM_INTERPRETER,		/* runs a script of its own language */
+	PROGRAM_LIST,				/* asks about a file or directory */
+	PROGRAM_MAKE,
+	PROGRAM_NOTHING,			/* changes only the shell itself */
+	PROGRAM_PACKAGE,			/* has subcommands: install, test … */
+	PROGRAM_PATCH,
+	PROGRAM_PYTHON,
+	PROGRAM_SED,
+	PROGRAM_SHELL,				/* bash -c SCRIPT */
+	PROGRAM_SOURCE,
+	PROGRAM_SUBMIT,
+	PROGRAM_SWE_CREATE,			/* SWE-agent's own commands */
+	PROGRAM_SWE_EDIT,
+	PROGRAM_SWE_EDITOR,
+	PROGRAM_SWE_GOTO,
+	PROGRAM_SWE_OPEN,
+	PROGRAM_SWE_SCROLL,
+	PROGRAM_SWE_SEARCH,			/* pattern, then file or directory */
+	PROGRAM_TAIL,
+	PROGRAM_TAR,
+	PROGRAM_TEE,
+	PROGRAM_TEST,
+	PROGRAM_VIEW,				/* prints its files, or something made of them */
+	PROGRAM_WRAPPER,			/* runs the command that follows */
+	PROGRAM_XARGS
+} ProgramKind;
+
+typedef struct Program
+{
+	const char *name;
+	uint8		kind;
+	uint8		operands;		/* to pass over before the one that matters */
+	const char *options;		/* the letters of options that take a value */
+	const char *long_options;	/* ",a,b,": long ones that do */
+} Program;
+
+typedef struct Subcommand
+{
+	const char *programs;		/* " a b " */
+	const char *names;
+	uint8		category;
+} Subcommand;
+
+extern const Program *find_program(const char *name);
+extern int	find_subcommand(const char *program, const char *name);
+
+#endif							/* STEPADV_PROGRAMS_H */

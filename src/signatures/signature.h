@@ -1,0 +1,32 @@
+/*
+ * signature.h
+ *		Reading a signature's text back: what it adds to a state.
+ */
+#ifndef STEPADV_SIGNATURE_H
+#define STEPADV_SIGNATURE_H
+
+#include "lib/stringinfo.h"
+#include "signatures/span.h"
+
+typedef struct ParsedSignature
+{
+	Span		category;
+	Span		scope;			/* without the colons around it */
+	Span		target;			/* data NULL if there is none */
+	bool		ok;
+	bool		error;
+} ParsedSignature;
+
+/* What one action leaves behind. */
+typedef enum TraceKind
+{
+	TRACE_NONE,					/* nothing: it failed */
+	TRACE_FILE,					/* an operation on a file: an element of the state's set */
+	TRACE_FLAG					/* something that is counted */
+} TraceKind;
+
+extern void parse_signature(Span text, ParsedSignature *parsed);
+extern TraceKind signature_trace(const ParsedSignature *parsed, StringInfo path, StringInfo op);
+extern bool is_change(const ParsedSignature *parsed);
+
+#endif							/* STEPADV_SIGNATURE_H */

@@ -1,0 +1,452 @@
+/*
+ * state.c
+ *		state_signature and state_hash: what an agent has done so far.
+ *
+ * The record of a history is a set of operations on files and a number of
+ * flags with counts.  Both aggregates share one state: a hash table of the
+ * record's atoms, and the sum (modulo 2^64) of the atoms' hashes, which is kept
+ * up to date as atoms are added.  A sum does not depend on the order, costs
+ * O(1) per step, and can be recomputed in SQL:
+ *
+ *	  state_hash = signature_hash('||') + sum of signature_hash(atom)
+ *
+ * with atoms path:op for files, and |name=count (|name where flags are a set)
+ * for flags.  As window aggregates with a frame that only grows each step
+ * costs one transition; the final functions change nothing.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "signatures/hash.h"
+#include "signatures/signature.h"
+
+PG_FUNCTION_INFO_V1(stepadv_state_accum);
+PG_FUNCTION_INFO_V1(stepadv_state_combine);
+PG_FUNCTION_INFO_V1(stepadv_state_serialize);
+PG_FUNCTION_INFO_V1(stepadv_state_deserialize);
+PG_FUNCTION_INFO_V1(stepadv_state_signature);
+PG_FUNCTION_INFO_V1(stepadv_state_hash);
+
+#define EMPTY_STATE "||"
+#define MAX_SPLIT_BUCKETS 1000	/* of one view, where views are counted by bucket */
+
+typedef struct Atom
+{
+	Span		key;			/* path:op, or |name */
+	int32		path_length;	/* -1: a flag */
+	int64		count;			/* of a flag */
+	char		status;
+} Atom;
+
+static inline uint32
+hash_key(Span key)
+{
+	return (uint32) hash_bytes_64(key.data, key.length);
+}
+
+#define SH_PREFIX atoms
+#define SH_ELEMENT_TYPE Atom
+#define SH_KEY_TYPE Span
+#define SH_KEY key
+#define SH_HASH_KEY(tb, key) hash_key(key)
+#define SH_EQUAL(tb, a, b) span_equal(a, b)
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+typedef struct Record
+{
+	MemoryContext context;
+	atoms_hash *atoms;
+	uint64		sum;			/* of the atoms' hashes */
+	bool		has_options;
+	bool		flags_as_set;
+	bool		views_by_bucket;
+	StringInfoData path;
+	StringInfoData op;
+	StringInfoData key;
+} Record;
+
+static Record *
+record_make(MemoryContext context)
+{
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	Record	   *record = palloc0(sizeof(Record));
+
+	record->context = context;
+	record->atoms = atoms_create(context, 16, NULL);
+	initStringInfo(&record->path);
+	initStringInfo(&record->op);
+	initStringInfo(&record->key);
+	MemoryContextSwitchTo(caller);
+	return record;
+}
+
+/* Hashed as UTF-8, as signature_hash does. */
+static uint64
+hash_of_text(const char *text, int length)
+{
+	if (GetDatabaseEncoding() != PG_UTF8)
+	{
+		char	   *utf8 = pg_server_to_any(text, length, PG_UTF8);
+
+		if (utf8 != text)
+			return (uint64) hash_bytes_64(utf8, strlen(utf8));
+	}
+	return (uint64) hash_bytes_64(text, length);
+}
+
+static uint64
+flag_hash(Record *record, const Atom *atom)
+{
+	char		number[32];
+	int			length;
+
+	if (record->flags_as_set)
+		return hash_of_text(atom->key.data, atom->key.length);
+	length = snprintf(number, sizeof(number), "=" INT64_FORMAT, atom->count);
+	resetStringInfo(&record->op);
+	appendBinaryStringInfo(&record->op, atom->key.data, atom->key.length);
+	appendBinaryStringInfo(&record->op, number, length);
+	return hash_of_text(record->op.data, record->op.len);
+}
+
+/* Add an atom; the key is copied if it is new. */
+static void
+record_add(Record *record, Span key, int32 path_length, int64 count)
+{
+	bool		found;
+	Atom	   *atom = atoms_insert(record->atoms, key, &found);
+
+	if (!found)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(record->context);
+
+		atom->key = span_keep(key);
+		MemoryContextSwitchTo(caller);
+		atom->path_length = path_length;
+		atom->count = count;
+		record->sum += path_length >= 0 ? hash_of_text(atom->key.data, atom->key.length) : flag_hash(record, atom);
+	}
+	else if (path_length < 0 && count > 0)
+	{
+		record->sum -= flag_hash(record, atom);
+		atom->count += count;
+		record->sum += flag_hash(record, atom);
+	}
+}
+
+/* One operation on the file of record->path. */
+static void
+add_operation(Record *record, const char *op, int length)
+{
+	resetStringInfo(&record->key);
+	appendBinaryStringInfo(&record->key, record->path.data, record->path.len);
+	appendStringInfoChar(&record->key, ':');
+	appendBinaryStringInfo(&record->key, op, length);
+	record_add(record, span_make(record->key.data, record->key.len), record->path.len, 0);
+}
+
+/* V[a-b] as V[a], …, V[b]; false if it is nothing of the kind, or too long. */
+static bool
+add_buckets(Record *record)
+{
+	Span		op = span_make(record->op.data, record->op.len);
+	int64		first;
+	int64		last;
+	const char *dash;
+
+	if (!span_starts(op, "V[") || (dash = memchr(op.data, '-', op.length)) == NULL)
+		return false;
+	first = span_number(span_from(op, 2));
+	last = span_number(span_from(op, dash + 1 - op.data));
+	if (first < 0 || last < first || last - first >= MAX_SPLIT_BUCKETS)
+		return false;
+	for (; first <= last; first++)
+	{
+		char		bucket[32];
+		int			length = snprintf(bucket, sizeof(bucket), "V[" INT64_FORMAT "]", first);
+
+		add_operation(record, bucket, length);
+	}
+	return true;
+}
+
+static void
+read_options(FunctionCallInfo fcinfo, Record *record)
+{
+	bool		flags_as_set = false;
+	bool		views_by_bucket = false;
+
+	if (PG_NARGS() > 2)
+	{
+		text	   *value = PG_ARGISNULL(2) ? cstring_to_text("count") : PG_GETARG_TEXT_PP(2);
+		Span		flags = span_make(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+
+		flags_as_set = span_is(flags, "set");
+		if (!flags_as_set && !span_is(flags, "count"))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("invalid flags \"%.*s\"", flags.length, flags.data),
+					 errhint("Valid values are \"count\" and \"set\".")));
+	}
+	if (PG_NARGS() > 3)
+	{
+		text	   *value = PG_ARGISNULL(3) ? cstring_to_text("range") : PG_GETARG_TEXT_PP(3);
+		Span		views = span_make(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+
+		views_by_bucket = span_is(views, "bucket");
+		if (!views_by_bucket && !span_is(views, "range"))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("invalid views \"%.*s\"", views.length, views.data),
+					 errhint("Valid values are \"range\" and \"bucket\".")));
+	}
+	if (record->has_options &&
+		(record->flags_as_set != flags_as_set || record->views_by_bucket != views_by_bucket))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("flags and views must be the same for all rows of a state")));
+	record->has_options = true;
+	record->flags_as_set = flags_as_set;
+	record->views_by_bucket = views_by_bucket;
+}
+
+/* state_accum(internal, action_signature text [, flags text [, views text]]) */
+Datum
+stepadv_state_accum(PG_FUNCTION_ARGS)
+{
+	MemoryContext context;
+	Record	   *record;
+	text	   *value;
+	ParsedSignature parsed;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "state_accum called in non-aggregate context");
+	record = PG_ARGISNULL(0) ? record_make(context) : (Record *) PG_GETARG_POINTER(0);
+	read_options(fcinfo, record);
+	/* A step without an action changes nothing. */
+	if (PG_ARGISNULL(1))
+		PG_RETURN_POINTER(record);
+
+	value = PG_GETARG_TEXT_PP(1);
+	parse_signature(span_make(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)), &parsed);
+	switch (signature_trace(&parsed, &record->path, &record->op))
+	{
+		case TRACE_NONE:
+			break;
+		case TRACE_FILE:
+			if (!record->views_by_bucket || !add_buckets(record))
+				add_operation(record, record->op.data, record->op.len);
+			break;
+		case TRACE_FLAG:
+			resetStringInfo(&record->key);
+			appendStringInfoChar(&record->key, '|');
+			appendBinaryStringInfo(&record->key, record->op.data, record->op.len);
+			record_add(record, span_make(record->key.data, record->key.len), -1, 1);
+			break;
+	}
+	PG_RETURN_POINTER(record);
+}
+
+Datum
+stepadv_state_combine(PG_FUNCTION_ARGS)
+{
+	MemoryContext context;
+	Record	   *left;
+	Record	   *right;
+	atoms_iterator iterator;
+	Atom	   *atom;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "state_combine called in non-aggregate context");
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_POINTER(PG_GETARG_POINTER(0));
+	}
+	left = PG_ARGISNULL(0) ? record_make(context) : (Record *) PG_GETARG_POINTER(0);
+	right = (Record *) PG_GETARG_POINTER(1);
+	if (left->has_options && right->has_options &&
+		(left->flags_as_set != right->flags_as_set || left->views_by_bucket != right->views_by_bucket))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("flags and views must be the same for all rows of a state")));
+	if (right->has_options)
+	{
+		left->has_options = true;
+		left->flags_as_set = right->flags_as_set;
+		left->views_by_bucket = right->views_by_bucket;
+	}
+	atoms_start_iterate(right->atoms, &iterator);
+	while ((atom = atoms_iterate(right->atoms, &iterator)) != NULL)
+		record_add(left, atom->key, atom->path_length, atom->count);
+	PG_RETURN_POINTER(left);
+}
+
+Datum
+stepadv_state_serialize(PG_FUNCTION_ARGS)
+{
+	Record	   *record = (Record *) PG_GETARG_POINTER(0);
+	StringInfoData out;
+	atoms_iterator iterator;
+	Atom	   *atom;
+
+	if (!AggCheckCallContext(fcinfo, NULL))
+		elog(ERROR, "state_serialize called in non-aggregate context");
+	pq_begintypsend(&out);
+	pq_sendbyte(&out, record->has_options);
+	pq_sendbyte(&out, record->flags_as_set);
+	pq_sendbyte(&out, record->views_by_bucket);
+	pq_sendint32(&out, record->atoms->members);
+	atoms_start_iterate(record->atoms, &iterator);
+	while ((atom = atoms_iterate(record->atoms, &iterator)) != NULL)
+	{
+		pq_sendint32(&out, atom->path_length);
+		pq_sendint64(&out, atom->count);
+		pq_sendint32(&out, atom->key.length);
+		pq_sendbytes(&out, atom->key.data, atom->key.length);
+	}
+	PG_RETURN_BYTEA_P(pq_endtypsend(&out));
+}
+
+Datum
+stepadv_state_deserialize(PG_FUNCTION_ARGS)
+{
+	MemoryContext context;
+	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
+	StringInfoData in;
+	Record	   *record;
+	uint32		n;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "state_deserialize called in non-aggregate context");
+	initStringInfo(&in);
+	appendBinaryStringInfo(&in, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+	record = record_make(context);
+	record->has_options = pq_getmsgbyte(&in) != 0;
+	record->flags_as_set = pq_getmsgbyte(&in) != 0;
+	record->views_by_bucket = pq_getmsgbyte(&in) != 0;
+	for (n = pq_getmsgint(&in, 4); n > 0; n--)
+	{
+		int32		path_length = (int32) pq_getmsgint(&in, 4);
+		int64		count = pq_getmsgint64(&in);
+		int32		length = (int32) pq_getmsgint(&in, 4);
+
+		if (length < 0 || path_length > length)
+			elog(ERROR, "invalid serialized state");
+		record_add(record, span_make(pq_getmsgbytes(&in, length), length), path_length, count);
+	}
+	pq_getmsgend(&in);
+	pfree(in.data);
+	PG_RETURN_POINTER(record);
+}
+
+static int
+compare_bytes(const char *a, int a_length, const char *b, int b_length)
+{
+	int			order = memcmp(a, b, Min(a_length, b_length));
+
+	return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+/* Files before flags; files by path, then by operation. */
+static int
+compare_atoms(const void *left, const void *right)
+{
+	const Atom *a = *(Atom *const *) left;
+	const Atom *b = *(Atom *const *) right;
+	int			order;
+
+	if ((a->path_length < 0) != (b->path_length < 0))
+		return a->path_length < 0 ? 1 : -1;
+	if (a->path_length < 0)
+		return compare_bytes(a->key.data, a->key.length, b->key.data, b->key.length);
+	order = compare_bytes(a->key.data, a->path_length, b->key.data, b->path_length);
+	if (order != 0)
+		return order;
+	return compare_bytes(a->key.data + a->path_length, a->key.length - a->path_length,
+						 b->key.data + b->path_length, b->key.length - b->path_length);
+}
+
+Datum
+stepadv_state_signature(PG_FUNCTION_ARGS)
+{
+	Record	   *record;
+	StringInfoData out;
+	atoms_iterator iterator;
+	Atom	  **sorted;
+	Atom	   *atom;
+	Atom	   *previous = NULL;
+	uint32		n = 0;
+	uint32		i;
+	bool		in_flags = false;
+
+	if (!AggCheckCallContext(fcinfo, NULL))
+		elog(ERROR, "state_signature called in non-aggregate context");
+	/* No rows: the root state, not NULL. */
+	if (PG_ARGISNULL(0))
+		PG_RETURN_TEXT_P(cstring_to_text(EMPTY_STATE));
+	record = (Record *) PG_GETARG_POINTER(0);
+	sorted = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Atom *) * (Size) (record->atoms->members + 1));
+	atoms_start_iterate(record->atoms, &iterator);
+	while ((atom = atoms_iterate(record->atoms, &iterator)) != NULL)
+		sorted[n++] = atom;
+	qsort(sorted, n, sizeof(Atom *), compare_atoms);
+
+	initStringInfo(&out);
+	for (i = 0; i < n; i++)
+	{
+		atom = sorted[i];
+		CHECK_FOR_INTERRUPTS();
+		if (atom->path_length < 0)
+		{
+			if (!in_flags)
+				appendStringInfoString(&out, EMPTY_STATE);
+			else
+				appendStringInfoChar(&out, '+');
+			in_flags = true;
+			appendBinaryStringInfo(&out, atom->key.data + 1, atom->key.length - 1);
+			if (!record->flags_as_set)
+				appendStringInfo(&out, "=" INT64_FORMAT, atom->count);
+			continue;
+		}
+		if (previous != NULL && previous->path_length == atom->path_length &&
+			memcmp(previous->key.data, atom->key.data, atom->path_length) == 0)
+		{
+			appendStringInfoChar(&out, '+');
+			appendBinaryStringInfo(&out, atom->key.data + atom->path_length + 1, atom->key.length - atom->path_length - 1);
+		}
+		else
+		{
+			if (previous != NULL)
+				appendStringInfoChar(&out, '|');
+			appendBinaryStringInfo(&out, atom->key.data, atom->key.length);
+		}
+		previous = atom;
+	}
+	if (!in_flags)
+		appendStringInfoString(&out, EMPTY_STATE);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
+}
+
+Datum
+stepadv_state_hash(PG_FUNCTION_ARGS)
+{
+	uint64		hash = (uint64) hash_bytes_64(EMPTY_STATE, strlen(EMPTY_STATE));
+
+	if (!AggCheckCallContext(fcinfo, NULL))
+		elog(ERROR, "state_hash called in non-aggregate context");
+	if (!PG_ARGISNULL(0))
+		hash += ((Record *) PG_GETARG_POINTER(0))->sum;
+	PG_RETURN_INT64((int64) hash);
+}

@@ -1,0 +1,81 @@
+/*
+ * vocabulary.h
+ *		What the tools of a scaffold mean.
+ */
+#ifndef STEPADV_VOCABULARY_H
+#define STEPADV_VOCABULARY_H
+
+#include "signatures/span.h"
+
+typedef enum ToolMeaning
+{
+	TOOL_UNKNOWN,
+	TOOL_SHELL,					/* runs a shell command */
+	TOOL_LINE,					/* its command is a line that starts with the tool's name */
+	TOOL_VIEW,
+	TOOL_OPEN,					/* shows a window around a line */
+	TOOL_SCROLL,				/* shows lines that nobody knows */
+	TOOL_SEARCH,
+	TOOL_REPLACE,
+	TOOL_INSERT,
+	TOOL_CREATE,
+	TOOL_PATCH,					/* its text is a patch with the file's name in it */
+	TOOL_CODE,					/* runs code of an interpreter */
+	TOOL_EXECUTE,
+	TOOL_TEST,
+	TOOL_INSTALL,
+	TOOL_FILEOP,
+	TOOL_THINK,
+	TOOL_FINISH,
+	TOOL_OTHER					/* known, and none of the ten categories */
+} ToolMeaning;
+
+/* What an argument is for. */
+typedef enum ArgumentRole
+{
+	ROLE_COMMAND,				/* the shell command, the code, the patch */
+	ROLE_PATH,
+	ROLE_OLD,					/* the text that goes */
+	ROLE_NEW,					/* the text that comes */
+	ROLE_RANGE,					/* "first last" */
+	ROLE_FIRST,
+	ROLE_LAST,
+	ROLE_COUNT,					/* how many lines from the first on */
+	ROLE_SUBCOMMAND,
+	ROLE_WHERE,					/* the path of a search; not for users, who say path */
+	N_ROLES
+} ArgumentRole;
+
+typedef struct ToolEntry
+{
+	const char *scaffold;
+	const char *tool;			/* lower case */
+	const char *subcommand;		/* value of the argument of ROLE_SUBCOMMAND; "" = any */
+	ToolMeaning meaning;
+} ToolEntry;
+
+/* An entry of the user: names compared without regard to case, too. */
+typedef struct UserEntry
+{
+	Span		tool;
+	Span		subcommand;
+	ToolMeaning meaning;
+	Span		roles[N_ROLES]; /* the argument's name; data NULL = the usual names */
+} UserEntry;
+
+typedef struct UserVocabulary
+{
+	int			n;
+	UserEntry  *entries;
+} UserVocabulary;
+
+extern const ToolEntry builtin_tools[];
+extern const int n_builtin_tools;
+
+extern const char *meaning_name(ToolMeaning meaning);
+extern ToolMeaning meaning_of(Span name);	/* TOOL_UNKNOWN if there is no such */
+extern int	role_of(Span name);		/* -1 if there is no such */
+extern const char *const *role_names(ArgumentRole role);	/* the usual ones, NULL-terminated */
+extern ToolMeaning find_builtin_tool(Span tool, Span subcommand);
+
+#endif							/* STEPADV_VOCABULARY_H */

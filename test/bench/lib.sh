@@ -1,0 +1,184 @@
+# Shell functions for benchmark sections; sourced by run.sh.
+#
+#	measure NAME RUNS SQL [SETTINGS]	time a statement: NAME_min, NAME_median (ms)
+#							and NAME_result; once more before, unmeasured
+#	faster A B				the name of the one with the smaller median
+#	row LABEL NAME [REMARK]	a row of the table from what was measured as NAME
+#	ratio A B				quotient of the medians of two measurements
+#	verdict VALUE OP LIMIT	"(goal: at most 6, met)" for a remark; OP is <= or >=
+#	heading TEXT			a new table under a line of text
+#	say TEXT				a paragraph
+#
+# All times are milliseconds as psql's \timing sees them, over a local socket.
+
+# What a session that wants speed would set; README says the same.
+tuned="SET jit = off; SET work_mem = '1GB'; SET hash_mem_multiplier = 2;"
+one_process="$tuned SET max_parallel_workers_per_gather = 0;"
+
+declare -A times_min times_median results
+
+# This script's tables, made by the simulator, in the order in which a trainer
+# writes: rollout after rollout.
+load_steps()
+{
+	echo "== loading $groups groups of 8 rollouts"
+	(cd "$tree" && psql -qX -v ON_ERROR_STOP=1 -v groups="$groups" >/dev/null) <<-'SQL' || exit 2
+		CREATE EXTENSION stepadv;
+		SET jit = off;
+		\i test/sim/simulator.sql
+		SET client_min_messages = warning;
+		SELECT sim.steps_table('raw', :groups);
+		SET work_mem = '1GB';
+		CREATE UNLOGGED TABLE steps AS SELECT * FROM raw ORDER BY group_id, rollout_id, step_no;
+		DROP TABLE raw;
+		VACUUM ANALYZE steps;
+	SQL
+	n_steps=$(query "SELECT count(*) FROM steps")
+}
+
+query() { psql -qXAt -v ON_ERROR_STOP=1 "${@:2}" -c "$1"; }
+
+# Numbers on standard input -> "min median"
+min_median()
+{
+	sort -n | awk '{ x[NR] = $1 }
+		END { if (!NR) exit 1
+			printf "%s %s\n", x[1], NR % 2 ? x[(NR + 1) / 2] : (x[NR / 2] + x[NR / 2 + 1]) / 2 }'
+}
+
+store()
+{
+	read -r times_min[$1] times_median[$1] <<<"$2"
+	printf '   %-28s min %10.3f  median %10.3f ms\n' "$1" "${times_min[$1]}" "${times_median[$1]}" >&2
+}
+
+measure()
+{
+	local name=$1 n=$2 sql=$3 settings=${4:-} i out
+
+	out=$work/measure.out
+	{
+		printf '%s\n' "$settings" "$sql;" '\timing on'
+		for ((i = 0; i < n; i++)); do printf '%s;\n' "$sql"; done
+	} >"$work/measure.sql"
+	psql -qXAt -v ON_ERROR_STOP=1 -f "$work/measure.sql" >"$out" || { cat "$out" >&2; exit 2; }
+	results[$name]=$(sed -n 1p "$out")
+	store "$name" "$(sed -nE 's/^Time: ([0-9.]+) ms.*/\1/p' "$out" | min_median)"
+}
+
+# One client, a script of pgbench's, for SECONDS: latencies of all transactions.
+measure_latency()
+{
+	local name=$1 seconds=$2 script=$3
+
+	printf '%s\n' "$script" >"$work/latency.sql"
+	rm -f "$work"/latency.log.*
+	(cd "$work" && PGOPTIONS="-c jit=off" "$bindir/pgbench" -n -c 1 -T "$seconds" -M "${4:-simple}" -l \
+		--log-prefix=latency.log -f latency.sql >latency.out 2>&1) || { cat "$work/latency.out" >&2; exit 2; }
+	store "$name" "$(awk 'NR > 20 { print $3 / 1000 }' "$work"/latency.log.* | min_median)"
+}
+
+ratio() { awk -v a="${times_median[$1]}" -v b="${times_median[$2]}" 'BEGIN { printf "%.1f", a / b }'; }
+
+faster() { awk -v a="${times_median[$1]}" -v b="${times_median[$2]}" -v x="$1" -v y="$2" 'BEGIN { print b < a ? y : x }'; }
+
+verdict()
+{
+	awk -v value="$1" -v op="$2" -v limit="$3" 'BEGIN {
+		met = op == "<=" ? value <= limit : value >= limit
+		printf "(goal: %s %s, %s)", op == "<=" ? "at most" : "at least", limit, met ? "met" : "MISSED" }'
+}
+
+# Both sides of a comparison must have computed the same.
+require_equal()
+{
+	awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; if (d < 0) d = -d; s = a < 0 ? -a : a; exit !(d <= 1e-9 * (s > 1 ? s : 1)) }' ||
+		{ echo "results differ: $1 and $2 ($3)" >&2; exit 2; }
+}
+
+# The nodes that decide, from a plan, innermost last, with what went to disk:
+# "GroupAggregate; Sort (309 MB on disk); Seq Scan"
+plan_of()
+{
+	psql -qXAt -v ON_ERROR_STOP=1 -c "$2" -c "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $1" | awk '
+		/Worker [0-9]+:|Function Scan/ { next }
+		/^ *(-> +)?[A-Z][A-Za-z ]*(Aggregate|Sort|Scan|Gather|Gather Merge|Append)( using [a-z_]+)?( on [a-z_0-9]+)?( [a-z_0-9]+)? +\(actual/ {
+			node = $0
+			sub(/ *\(actual.*/, "", node); sub(/^ *(-> +)?/, "", node); sub(/( using .*| on .*)$/, "", node)
+			if (node != "Aggregate" && !(node in seen)) { n++; nodes[n] = node }
+			seen[node] = 1
+		}
+		match($0, /Disk( Usage)?: [0-9]+kB/) {
+			size = substr($0, RSTART, RLENGTH); gsub(/[^0-9]/, "", size)
+			nodes[n] = nodes[n] sprintf(" (%d MB on disk)", size / 1024)
+		}
+		END { for (i = 1; i <= n; i++) printf "%s%s", (i > 1 ? "; " : ""), nodes[i] }'
+}
+
+# ----------
+# The report
+# ----------
+
+begin_section() { region=$work/region.md; : >"$region"; table_open=; }
+
+say()
+{
+	[ -z "$table_open" ] || echo >>"$region"
+	printf '%s\n\n' "$*" >>"$region"
+	table_open=
+}
+
+heading()
+{
+	[ -z "$table_open" ] || echo >>"$region"
+	printf '%s\n\n| what | min ms | median ms | |\n| --- | ---: | ---: | --- |\n' "$*" >>"$region"
+	table_open=yes
+}
+
+row()
+{
+	[ -n "$table_open" ] || { printf '| what | min ms | median ms | |\n| --- | ---: | ---: | --- |\n' >>"$region"; table_open=yes; }
+	awk -v label="$1" -v a="${times_min[$2]}" -v b="${times_median[$2]}" -v remark="${3:-}" '
+		function f(x) { return x >= 100 ? sprintf("%d", x + 0.5) : x >= 10 ? sprintf("%.1f", x) : sprintf("%.2f", x) }
+		BEGIN { printf "| %s | %s | %s | %s |\n", label, f(a), f(b), remark }' >>"$region"
+}
+
+machine_line()
+{
+	printf '%s, %s cores (%s), %s; %s steps in %s groups of 8 rollouts, warm; shared_buffers %s; load of the machine before: %s.' \
+		"$(query 'SHOW server_version' | sed 's/^/PostgreSQL /')" "$(nproc)" \
+		"$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)" "$(uname -sm)" \
+		"$n_steps" "$groups" "$(query 'SHOW shared_buffers')" "$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo unknown)"
+}
+
+# ROOM.sql: set-up, then statements under "-- bench: LABEL" lines.
+run_sql_section()
+{
+	local label i=0
+
+	rm -f "$work"/part.*
+	awk -v base="$work/part" 'BEGIN { n = 0; file = base ".0" }
+		/^-- bench: / { n++; file = base "." n; print substr($0, 11) >(file ".label"); next }
+		{ print >file }' "$1"
+	[ ! -s "$work/part.0" ] || psql -qX -v ON_ERROR_STOP=1 -f "$work/part.0" >/dev/null || exit 2
+	say "$(machine_line)"
+	while i=$((i + 1)) && [ -e "$work/part.$i.label" ]; do
+		label=$(cat "$work/part.$i.label")
+		measure "$label" "$runs" "$(sed -E '/^ *--/d' "$work/part.$i" | sed -E '$!b; s/; *$//')" "$one_process"
+		row "$label" "$label"
+	done
+}
+
+# Replace the section's region, or add it.
+write_region()
+{
+	local begin="<!-- bench:begin $1 -->" end="<!-- bench:end $1 -->"
+
+	grep -qF -- "$begin" "$report" || printf '\n%s\n%s\n' "$begin" "$end" >>"$report"
+	awk -v begin="$begin" -v end="$end" -v region="$region" '
+		$0 == begin { print; print ""; while ((getline line <region) > 0) print line; if (line != "") print ""; skipping = 1; next }
+		$0 == end { skipping = 0 }
+		!skipping' "$report" >"$work/performance.md"
+	cat "$work/performance.md" >"$report"
+	cat "$region"
+}

@@ -1,0 +1,44 @@
+/*
+ * fuzz_call.c
+ *		Any bytes as a tool call: the tool's name, a NUL, its arguments as a text.
+ *
+ * What comes as a jsonb object in the server is read by PostgreSQL's iterator;
+ * from the names and values on the way is the same as here.
+ */
+#include "postgres.h"
+
+#include "check.h"
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const uint8_t *nul = memchr(data, 0, size);
+	size_t		tool_length = nul ? (size_t) (nul - data) : size;
+	size_t		args_length = nul ? size - tool_length - 1 : 0;
+	char	   *tool = palloc(tool_length);
+	char	   *args = palloc(args_length);
+	Arguments	arguments;
+	Action		action;
+	UserEntry	entry;
+	UserVocabulary vocabulary = {1, &entry};
+
+	memcpy(tool, data, tool_length);
+	if (nul != NULL)
+		memcpy(args, nul + 1, args_length);
+
+	arguments_init(&arguments, size % 2 == 0);
+	if (nul != NULL)
+		arguments_read_text(&arguments, span_make(args, (int) args_length));
+	classify_call(span_make(tool, (int) tool_length), &arguments, NULL, &action);
+	check_action(&action);
+
+	/* The same as a tool of the user's own, whose meaning the input chooses. */
+	memset(&entry, 0, sizeof(entry));
+	entry.tool = span_of("mine");
+	entry.meaning = (ToolMeaning) (1 + size % TOOL_OTHER);
+	entry.roles[ROLE_PATH] = span_of("p");
+	classify_call(span_of("Mine"), &arguments, &vocabulary, &action);
+	check_action(&action);
+	host_reset();
+	return 0;
+}

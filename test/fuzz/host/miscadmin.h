@@ -1,0 +1,1 @@
+/* CHECK_FOR_INTERRUPTS is in postgres.h here. */

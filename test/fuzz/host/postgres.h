@@ -1,0 +1,38 @@
+/*
+ * postgres.h
+ *		What the signature kernels need of PostgreSQL, outside a server.
+ *
+ * Every allocation is a malloc of its own, so that the address sanitizer sees
+ * each byte beyond it; all are freed after a run by host_reset().
+ */
+#ifndef HOST_POSTGRES_H
+#define HOST_POSTGRES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int32_t int32;
+typedef int64_t int64;
+typedef uint8_t uint8;
+typedef uint32_t uint32;
+typedef uint64_t uint64;
+typedef size_t Size;
+
+#define INT64CONST(x) INT64_C(x)
+#define lengthof(array) (sizeof(array) / sizeof((array)[0]))
+#define Max(x, y) ((x) > (y) ? (x) : (y))
+#define Min(x, y) ((x) < (y) ? (x) : (y))
+#define Assert(condition) ((condition) ? (void) 0 : abort())
+#define CHECK_FOR_INTERRUPTS() ((void) 0)
+
+extern void *palloc(Size size);
+extern void *palloc0(Size size);
+extern void *repalloc(void *pointer, Size size);
+extern void pfree(void *pointer);
+extern void host_reset(void);
+
+#endif							/* HOST_POSTGRES_H */

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Fuzzing of the signature kernels on this machine, without a server: clang's
+# libFuzzer with the address and undefined-behaviour sanitizers.
+#   FUZZ_SECONDS=20   per fuzzer (short by default)
+#   FUZZ_RUNS=-1      or a number of runs
+#   FUZZERS='shell call observation matcher'
+# Inputs that were found interesting are kept in build/fuzz, so that a later
+# run goes on from there.  A finding stops the run and is named on the screen.
+
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+clang=${CLANG:-clang}
+seconds=${FUZZ_SECONDS:-20}
+runs=${FUZZ_RUNS:--1}
+work=$top/build/fuzz
+
+if ! echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return 0; }' |
+	"$clang" -x c -fsanitize=fuzzer,address,undefined -o /dev/null - 2>/dev/null; then
+	echo "stepadv: make fuzz needs clang with libFuzzer and sanitizers (Debian: clang libclang-rt-dev)" >&2
+	exit 1
+fi
+
+kernels="arguments call command observation patch programs render script sequence_matcher shell signature vocabulary"
+mkdir -p "$work"
+for fuzzer in ${FUZZERS:-shell call observation matcher}; do
+	sources="$top/test/fuzz/host/host.c $top/test/fuzz/fuzz_$fuzzer.c"
+	# Those that make signatures share the check of the grammar.
+	case $fuzzer in shell|call) sources="$sources $top/test/fuzz/check.c" ;; esac
+	for kernel in $kernels; do
+		sources="$sources $top/src/signatures/$kernel.c"
+	done
+	"$clang" -std=gnu11 -g -O1 -Wall -Werror -fno-omit-frame-pointer \
+		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+		-I"$top/test/fuzz/host" -I"$top/test/fuzz" -I"$top/src" \
+		-o "$work/fuzz_$fuzzer" $sources
+	mkdir -p "$work/corpus_$fuzzer"
+	dictionary=$top/test/fuzz/$fuzzer.dict
+	echo "== $fuzzer: $seconds seconds"
+	# Leak detection is off: what a kernel allocates lives as long as a
+	# server's memory context would let it, which here is one run.
+	"$work/fuzz_$fuzzer" -max_total_time="$seconds" -runs="$runs" -max_len="${FUZZ_MAX_LEN:-4096}" -timeout=10 \
+		-detect_leaks=0 -print_final_stats=1 -artifact_prefix="$work/finding_${fuzzer}_" \
+		$([ ! -f "$dictionary" ] || echo "-dict=$dictionary") "$work/corpus_$fuzzer" 2>"$work/$fuzzer.log" ||
+		{ tail -n 60 "$work/$fuzzer.log" >&2; echo "stepadv: fuzzer $fuzzer found something, see $work" >&2; exit 1; }
+	grep -E 'stat::(number_of_executed_units|average_exec_per_sec)' "$work/$fuzzer.log"
+done
+echo "no findings"

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# make demo [ROLLOUTS=file]: what each step was worth, on a server of its own.
+# Rollouts come from the simulator, or from a file of JSON Lines (plain or gzip,
+# one step per line, see docs/tables.md).  Leaves tree.svg and tree.png in build/demo.
+
+here=$(dirname "$0")
+rollouts=${ROLLOUTS:-}
+if [ -n "$rollouts" ]; then
+	[ -f "$rollouts" ] && [ -r "$rollouts" ] || { echo "stepadv demo: cannot read $rollouts" >&2; exit 2; }
+	rollouts=$(cd "$(dirname "$rollouts")" && pwd)/$(basename "$rollouts")
+fi
+sh "$here/deps.sh" demo
+. "$here/cluster.sh"
+prepare demo
+start_cluster "max_wal_size = 4GB" "shared_buffers = 256MB"
+export PGOPTIONS='-c client_min_messages=warning -c jit=off' PSQLRC=/dev/null
+sql() { psql -X -q -v ON_ERROR_STOP=1 "$@"; }
+out=$top/build/demo
+rm -f "$out"/tree.dot "$out"/tree.svg "$out"/tree.png
+
+sql -c 'CREATE EXTENSION stepadv'
+if [ -n "$rollouts" ]; then
+	printf '\nRollouts from %s\n\n' "$rollouts"
+	# One line that is broken should not spoil the show: it is reported and left out.
+	sql -v file="$rollouts" -v schema=rl -v on_error="${ON_ERROR:-skip}" -f "$top/sql/stepadv-load.psql"
+else
+	printf '\nRollouts from the simulator: rooms with keys and doors, 40 tasks of 8 rollouts\n\n'
+	sql -f "$top/test/sim/simulator.sql"
+	sql -o /dev/null <<-'SQL'
+		SELECT * FROM stepadv.create_tables('rl');
+		CREATE TEMP TABLE s AS
+		SELECT 'rooms ' || group_id AS g, 'rollout ' || rollout_id AS r, s.* FROM sim.simulate(40, 8, 2026, max_steps => 40) s;
+		INSERT INTO rl.rollouts (group_id, rollout_id, model, outcome, success, truncated)
+		SELECT g, r, 'simulated policy', max(reward), bool_or(success), bool_or(truncated) FROM s GROUP BY g, r;
+		INSERT INTO rl.steps (group_id, rollout_id, step_no, observation, action, state, action_hash, next_state, reward)
+		SELECT g, r, step_no, state, action, state_hash, action_hash, next_state_hash, reward FROM s ORDER BY rollout_id, step_no;
+	SQL
+fi
+sql -c 'ANALYZE rl.rollouts, rl.steps'
+
+# What is asked of the views that create_tables made, in plain SQL.
+sql -P footer=off -P null='·' -P border=1 -P linestyle=unicode <<'SQL'
+CREATE FUNCTION pg_temp.short(words text, length integer) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+	SELECT CASE WHEN length(w) > length THEN left(w, length - 1) || '…' ELSE w END
+	FROM (SELECT btrim(regexp_replace(left(words, 4 * length), '[[:space:][:cntrl:]]+', ' ', 'g')) AS w) x
+$$;
+\echo What there is
+SELECT (SELECT count(DISTINCT group_id) FROM rl.rollouts) AS groups, (SELECT count(*) FROM rl.rollouts) AS rollouts,
+	(SELECT count(*) FROM rl.rollouts WHERE outcome IS NOT NULL OR success IS NOT NULL) AS judged,
+	(SELECT count(*) FROM rl.rollouts WHERE success) AS successes, (SELECT count(*) FROM rl.steps) AS steps,
+	(SELECT count(DISTINCT (group_id, state)) FROM rl.steps) AS "states within groups";
+\echo Groups that teach most: some rollouts succeed, others fail, and they pass through the same states
+SELECT pg_temp.short(group_id, 32) AS "group", n_rollouts AS rollouts, n_steps AS steps, round(success_rate::numeric, 2) AS "success rate",
+	round(mean_return::numeric, 2) AS "mean return", n_states AS states, n_shared_states AS "shared states",
+	round(shared_step_share::numeric, 2) AS "steps in them"
+FROM rl.steps_groups
+ORDER BY success_rate * (1 - success_rate) * n_shared_states DESC NULLS LAST, n_steps DESC, group_id LIMIT 6;
+
+CREATE TEMP TABLE advantages AS
+SELECT r.group_id, r.rollout_id, r.step_no, r.step_id, r.advantage AS rtmc, g.advantage AS grpo, r.n_state, r.n_action, r.q, r.v, r.state, r.action_hash
+FROM rl.steps_rtmc r
+JOIN rl.steps_grpo g ON g.group_id = r.group_id AND g.step_id = r.step_id
+JOIN rl.steps_groups u ON u.group_id = r.group_id AND NOT u.uniform
+WHERE r.advantage IS NOT NULL;
+SELECT EXISTS (SELECT FROM advantages) AS compared \gset
+\if :compared
+-- One row per distinct step: rollouts that do the same in the same state share
+-- its advantage.  In states that one rollout alone visited it is all prior, so
+-- they come last.
+CREATE TEMP TABLE edges AS
+SELECT DISTINCT ON (group_id, state, action_hash, CASE WHEN state IS NULL OR action_hash IS NULL THEN step_id END) * FROM advantages
+ORDER BY group_id, state, action_hash, CASE WHEN state IS NULL OR action_hash IS NULL THEN step_id END, rollout_id, step_no;
+CREATE FUNCTION pg_temp.lines(of_step bigint, OUT observation text, OUT action text) LANGUAGE sql STABLE AS $$
+	SELECT coalesce(nullif(pg_temp.short(s.observation, 40), ''), '(nothing)'),
+		coalesce(nullif(pg_temp.short(coalesce(s.action, concat_ws(' ', s.tool, s.args)), 44), ''), '(nothing)')
+	FROM rl.steps s WHERE s.step_id = of_step
+$$;
+\echo 'Best steps by RTMC. took: so many of the visits to the state took the action; q: their mean return;'
+\echo 'v: that of all visits, drawn to the success rate while they are few; rtmc = q - v'
+SELECT round(rtmc::numeric, 3) AS rtmc, round(grpo::numeric, 3) AS grpo, round(q::numeric, 2) AS q, round(v::numeric, 2) AS v, n_action || '/' || n_state AS took,
+	pg_temp.short(group_id, 20) AS "group", step_no AS step, l.observation AS observed, l.action
+FROM (SELECT * FROM edges ORDER BY n_state > 1 DESC, rtmc DESC, n_state DESC, group_id, step_no LIMIT 8) e, LATERAL pg_temp.lines(e.step_id) l
+ORDER BY e.n_state > 1 DESC, e.rtmc DESC, e.n_state DESC, e.group_id, e.step_no;
+\echo 'Worst steps by RTMC. GRPO gives every step of a rollout the same'
+SELECT round(rtmc::numeric, 3) AS rtmc, round(grpo::numeric, 3) AS grpo, round(q::numeric, 2) AS q, round(v::numeric, 2) AS v, n_action || '/' || n_state AS took,
+	pg_temp.short(group_id, 20) AS "group", step_no AS step, l.observation AS observed, l.action
+FROM (SELECT * FROM edges ORDER BY n_state > 1 DESC, rtmc, n_state DESC, group_id, step_no LIMIT 8) e, LATERAL pg_temp.lines(e.step_id) l
+ORDER BY e.n_state > 1 DESC, e.rtmc, e.n_state DESC, e.group_id, e.step_no;
+SELECT count(*) AS "steps compared", count(*) FILTER (WHERE rtmc < 0 AND grpo > 0) AS "bad steps of good rollouts",
+	count(*) FILTER (WHERE rtmc > 0 AND grpo < 0) AS "good steps of bad rollouts"
+FROM advantages;
+\else
+\echo 'No step to compare: advantages need a group of which some rollouts did better than others, and an outcome or success of each.'
+\endif
+SQL
+
+group=$(sql -At -c "SELECT group_id FROM rl.steps_groups
+	ORDER BY success_rate * (1 - success_rate) * n_shared_states DESC NULLS LAST, n_steps DESC, group_id LIMIT 1")
+# The edges that most rollouts took, as many as a page can show.
+sql -At -v group="$group" >"$out/tree.dot" <<'SQL'
+SELECT stepadv.rtmc_tree_dot(v.rollouts,
+	labels => (SELECT jsonb_object_agg(s.step_id, coalesce(nullif(btrim(regexp_replace(left(coalesce(s.action, s.tool || ' ' || s.args), 200), '[[:space:][:cntrl:]]+', ' ', 'g')), ''), '(none)'))
+		FROM rl.steps s WHERE s.group_id = :'group'),
+	cut_off => (SELECT array_agg(stepadv.signature_hash(r.rollout_id)) FROM rl.rollouts r WHERE r.group_id = :'group' AND r.truncated),
+	max_edges => 48)
+FROM rl.steps_values v WHERE v.group_id = :'group';
+SQL
+if grep -q -e '->' "$out/tree.dot"; then
+	dot -Tsvg "$out/tree.dot" -o "$out/tree.svg"
+	dot -Tpng "$out/tree.dot" -o "$out/tree.png"
+	printf 'The rollout tree of group %s: green edges lead to success, red ones to failure, grey ones were cut off\n' "$group"
+	printf '  %s\n' "${out#"$top"/}/tree.svg" "${out#"$top"/}/tree.png"
+else
+	echo 'No rollout tree: no rollout is judged.'
+fi

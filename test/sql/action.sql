@@ -1,0 +1,303 @@
+-- action_signature and action_category. Every expected signature was written by
+-- hand from the grammar (docs/signatures.md); a row is shown only where it differs.
+SET search_path = stepadv, public;
+
+CREATE FUNCTION sh(command text, ok boolean DEFAULT NULL) RETURNS text LANGUAGE sql IMMUTABLE
+AS $$ SELECT stepadv.action_signature('bash', pg_catalog.jsonb_build_object('command', command), ok, content_hash => 'none') $$;
+
+-- What the paper prints.
+SELECT action_signature('file_editor', '{"command": "view", "path": "core.py"}', true) = 'view:full@core.py' AS view_full,
+       action_signature('file_editor', '{"command": "view", "path": "core.py", "view_range": [100, 299]}', true) = 'view:partial[1-2]@core.py' AS view_partial,
+       action_signature('execute_bash', '{"cmd": "pytest test_main.py"}', true) = 'test@test_main.py:ok' AS test_ok,
+       action_signature('execute_bash', '{"cmd": "python -m unittest test_main.py"}', false) = 'test@test_main.py:error' AS test_error,
+       action_signature('think', '{"thought": "hm"}', true) = 'think' AS think,
+       action_signature('finish', '{"command": "submit", "result": ""}', true) = 'finish' AS finish,
+       -- md5('return areturn b') begins with a80d
+       action_signature('file_editor', '{"command": "str_replace", "path": "core.py", "old_str": "return a", "new_str": "return b"}', true)
+         = 'modify:replace:a80d@core.py' AS replace;
+
+-- Buckets of 100 lines: the paper's and the vectors of the port.
+SELECT lines, action_signature('str_replace_editor', jsonb_build_object('command', 'view', 'path', 'f', 'view_range', lines::jsonb)) = 'view:partial' || bucket || '@f' AS ok
+FROM (VALUES ('[100, 299]', '[1-2]'), ('[200, 299]', '[2]'), ('[1, 99]', '[0]'), ('[1, 100]', '[0-1]'), ('[250, 250]', '[2]'),
+             ('[120, -1]', '[1-]'), ('[5]', '[0-]')) v(lines, bucket);
+
+-- Tools of the scaffolds: arguments as an object, as JSON in a string, as XML.
+SELECT tool, args, signature, action_signature(tool, args::jsonb, ok) AS got
+FROM (VALUES
+	('file_editor', '{"command": "create", "path": "/testbed/a.py", "file_text": "x"}', true, 'create@a.py'),
+	('file_editor', '{"command": "insert", "path": "a.py", "insert_line": 3, "new_str": "x = 1\n"}', true, 'modify:insert:' || left(md5(E'x = 1\n'), 4) || '@a.py'),
+	('search', '{"search_term": "foo", "path": "/testbed/src"}', true, 'search@src'),
+	('execute_bash', '{"command": "python reproduce.py"}', false, 'execute@reproduce.py:error'),
+	('str_replace_editor', '{"command": "str_replace", "path": "a.py", "old_str": "a", "new_str": "b"}', false, 'modify:replace:' || left(md5('ab'), 4) || '@a.py:error'),
+	('str_replace_editor', '{"command": "undo_edit", "path": "a.py"}', true, 'fileop@a.py'),
+	('str_replace_editor', '{"command": "frobnicate", "path": "a.py"}', true, 'other:str_replace_editor'),
+	('str_replace_editor', '"{\"command\": \"view\", \"path\": \"/testbed/a.py\", \"view_range\": [1, 5]}"', true, 'view:partial[0]@a.py'),
+	('str_replace_editor', '"<function=str_replace_editor><parameter=command>view</parameter><parameter=path>/testbed/a.py</parameter></function>"', true, 'view:full@a.py'),
+	(NULL, '"<function=execute_bash>\n<parameter=command>\ncat a.py\n</parameter>\n</function>"', true, 'view:full@a.py'),
+	(NULL, '"<invoke name=\"bash\"><parameter name=\"command\">ls src</parameter></invoke>"', true, 'search@src'),
+	('bash', '"<command>rm a.py</command>"', true, 'fileop@a.py'),
+	('execute_ipython_cell', '{"code": "1 + 1"}', true, 'execute@python:ok'),
+	('browser', '{"code": "goto(1)"}', true, 'other:browser'),
+	('bash', '"```bash\nsed -n 1,5p a.py\n```"', true, 'view:partial[0]@a.py'),
+	(NULL, '"I look.\n\n```bash\ngrep -rn foo src/\n```\n"', NULL, 'search@src'),
+	('Bash', '{"command": "npm test", "description": "Run tests"}', true, 'test@all:ok'),
+	('Read', '{"file_path": "/testbed/a.py"}', true, 'view:full@a.py'),
+	('Read', '{"file_path": "/testbed/a.py", "offset": 250, "limit": 60}', true, 'view:partial[2-3]@a.py'),
+	('Edit', '{"file_path": "a.py", "old_string": "return a", "new_string": "return b", "replace_all": false}', true, 'modify:replace:a80d@a.py'),
+	('Write', '{"file_path": "a.py", "content": "x"}', true, 'create@a.py'),
+	('Grep', '{"pattern": "x", "path": "src"}', true, 'search@src'),
+	('Glob', '{"pattern": "**/*.py"}', true, 'search'),
+	('Task', '{"prompt": "x"}', true, 'other:Task'),
+	('TodoWrite', '{"todos": [{"content": "x"}]}', true, 'think'),
+	('read', '{"filePath": "a.py"}', true, 'view:full@a.py'),
+	('edit', '{"filePath": "a.py", "oldString": "return a", "newString": "return b"}', true, 'modify:replace:a80d@a.py'),
+	('apply_patch', '{"input": "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** End Patch"}', true,
+		'modify:replace:' || left(md5(E'*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** End Patch'), 4) || '@src/a.py'),
+	('apply_patch', '{"input": "*** Begin Patch\n*** Add File: b.py\n+y\n*** End Patch"}', true, 'create@b.py'),
+	('apply_patch', '{"input": "*** Begin Patch\n*** Delete File: b.py\n*** End Patch"}', true, 'fileop@b.py'),
+	('shell', '{"command": ["bash", "-lc", "cd /testbed && cat a.py | head -n 20"]}', true, 'view:partial[0]@a.py'),
+	('open', '{"path": "a.py", "line_number": 1474}', true, 'view:partial[14-15]@a.py'),
+	('open', '{"command": "open a.py 1474\n"}', true, 'view:partial[14-15]@a.py'),
+	('open', '{"path": "a.py"}', true, 'view:partial[0-1]@a.py'),
+	('goto', '{"line_number": 220}', true, 'view:partial[1-2]'),
+	('scroll_down', '{}', true, 'view'),
+	('edit', '{"command": "edit 6:7\nx = 1\nend_of_edit\n"}', true, 'modify:replace:' || left(md5(E'x = 1\n'), 4)),
+	('edit', '{"search": "return a", "replace": "return b"}', true, 'modify:replace:a80d'),
+	('find_file', '{"file_name": "a.py", "dir": "src"}', true, 'search@src'),
+	('find_file', '{"command": "find_file a.py src"}', true, 'search@src'),
+	('create', '{"filename": "b.py"}', true, 'create@b.py'),
+	('curl', '{"command": "curl http://x"}', true, 'execute@curl:ok'),
+	('submit', '{}', true, 'finish'),
+	('read_file', '{"path": "a.py", "limit": 10}', true, 'view:partial[0]@a.py'),
+	('terminal', '{"command": "ls"}', true, 'search')
+) v(tool, args, ok, signature)
+WHERE action_signature(tool, args::jsonb, ok) IS DISTINCT FROM signature;
+
+-- Shell commands.
+SELECT command, signature, sh(command) AS got
+FROM (VALUES
+	-- views and their ranges
+	('cat a.py', 'view:full@a.py'),
+	('cat -n ./src//a.py', 'view:full@src/a.py'),
+	('head a.py', 'view:full@a.py'),
+	('head -n 250 a.py', 'view:partial[0-2]@a.py'),
+	('head -50 a.py', 'view:partial[0]@a.py'),
+	('tail -n +300 a.py', 'view:partial[3-]@a.py'),
+	('tail -n 20 a.py', 'view:full@a.py'),
+	('sed -n ''330,360p'' a.py', 'view:partial[3]@a.py'),
+	('sed -n 330p a.py', 'view:partial[3]@a.py'),
+	('sed -n "95,+10p" a.py', 'view:partial[0-1]@a.py'),
+	('sed -n ''200,$p'' a.py', 'view:partial[2-]@a.py'),
+	('sed ''100,120!d'' a.py', 'view:partial[1]@a.py'),
+	('sed -n ''/def f/,/return/p'' a.py', 'view:full@a.py'),
+	('sed s/a/b/ a.py', 'view:full@a.py'),
+	('nl -ba a.py | sed -n ''330,360p''', 'view:partial[3]@a.py'),
+	('cat a.py | head -n 420 | tail -n 15', 'view:partial[4]@a.py'),
+	('awk ''NR>=120 && NR<=180'' a.py', 'view:partial[1]@a.py'),
+	('less < a.py', 'view:full@a.py'),
+	-- searches
+	('grep -rn "def f" src', 'search@src'),
+	('grep -n -A 20 "def f" a.py', 'search@a.py'),
+	('grep -e x -e y a.py', 'search@a.py'),
+	('rg --type py foo src/', 'search@src'),
+	('cat a.py | grep foo', 'search@a.py'),
+	('find . -name "*.py" | head', 'search'),
+	('find src -name "*.py" -exec grep -l foo {} +', 'search@src'),
+	('ls -la src', 'search@src'),
+	('git log --oneline -5', 'search'),
+	('git -C /testbed diff', 'search'),
+	('git diff HEAD~1 src/a.py', 'search@src/a.py'),
+	('git show v1.2', 'search'),
+	('which python', 'search'),
+	-- changes
+	('sed -i ''s/a/b/'' a.py', 'modify:replace@a.py'),
+	('sed -i.bak -e s/a/b/ -e s/c/d/ a.py', 'modify:replace@a.py'),
+	('perl -pi -e ''s/a/b/'' a.py', 'modify:replace@a.py'),
+	('echo x > a.py', 'modify:replace@a.py'),
+	('echo x >> a.py', 'modify:insert@a.py'),
+	('> a.py', 'modify:replace@a.py'),
+	('git diff > p.txt', 'modify:replace@p.txt'),
+	('cat a | sort > b', 'modify:replace@b'),
+	('echo x | tee a.py', 'modify:replace@a.py'),
+	('echo x | tee -a a.py', 'modify:insert@a.py'),
+	(E'cat > a.py <<\'EOF\'\nit\'s "x" $(y\nEOF\n', 'create@a.py'),
+	(E'cat <<EOF > a.py\nx\nEOF\npython a.py', 'create@a.py'),
+	(E'cat >> a.py <<-EOF\n\tx\n\tEOF', 'modify:insert@a.py'),
+	(E'tee a.py <<X\n1\nX', 'create@a.py'),
+	(E'git apply <<\'E\'\n--- a/x.c\n+++ b/x.c\n@@\n-1\n+2\nE', 'modify:replace@x.c'),
+	(E'patch -p1 <<\'E\'\n--- /dev/null\n+++ b/n.c\n@@\n+2\nE', 'create@n.c'),
+	('patch -p1 < fix.patch', 'modify:replace'),
+	(E'apply_patch <<\'E\'\n*** Begin Patch\n*** Update File: x.py\nE', 'modify:replace@x.py'),
+	-- runs, tests
+	('python reproduce.py', 'execute@reproduce.py'),
+	('python3 -c "print(1)"', 'execute@python'),
+	(E'python - <<EOF\nopen("x")\nEOF', 'execute@python'),
+	('python -m build', 'execute@build'),
+	('./run.sh a b', 'execute@run.sh'),
+	('frobnicate --x', 'execute@frobnicate'),
+	('echo x | ./rock', 'execute@rock'),
+	('pytest > log.txt 2>&1', 'test@all'),
+	('pytest tests/test_a.py::TestX::test_y -x', 'test@tests/test_a.py'),
+	('python -W ignore -m pytest -k foo tests/test_a.py', 'test@tests/test_a.py'),
+	('python3.11 -m unittest discover -s tests', 'test@tests'),
+	('python manage.py test app', 'test@app'),
+	('./tests/runtests.py --settings=x delete_regress', 'test@delete_regress'),
+	('bin/test sympy/core/tests/test_x.py', 'test@sympy/core/tests/test_x.py'),
+	('tox -e py39', 'test@all'),
+	('go test ./...', 'test@all'),
+	('go test ./pkg/x', 'test@pkg/x'),
+	('cargo test parse', 'test@parse'),
+	('make test', 'test@all'),
+	('make -C build check-unit', 'test@check-unit'),
+	('make', 'execute@make'),
+	('npm run test:unit', 'test@all'),
+	('coverage run -m pytest tests', 'test@tests'),
+	('poetry run pytest tests', 'test@tests'),
+	-- install, files
+	('pip install -e .', 'install'),
+	('pip install numpy', 'install@numpy'),
+	('uv pip install numpy', 'install@numpy'),
+	('apt-get update && apt-get install -y gcc', 'install'),
+	('pip list', 'search'),
+	('rm -rf build', 'fileop@build'),
+	('cp a b', 'fileop@b'),
+	('mkdir -p x/y', 'fileop@x/y'),
+	('chmod +x run.sh', 'fileop@run.sh'),
+	('git checkout -- a.py', 'fileop@a.py'),
+	('find . -name "*.pyc" -delete', 'fileop'),
+	('find src -name "*.orig" | xargs rm', 'fileop'),
+	('ls src | xargs -i rm src/{}', 'fileop@src/{}'),
+	('ls src | xargs -I {} -n 1 rm {}', 'fileop@{}'),
+	('find src -name "*.py" -exec sed -i s/a/b/ {} \;', 'modify:replace@src'),
+	-- wrappers and what only prepares
+	('cd /testbed && cat a.py', 'view:full@a.py'),
+	('cd /testbed/src && cat ../a.py', 'view:full@a.py'),
+	('cd src; cd x; cat a.py', 'view:full@src/x/a.py'),
+	('export A=1; B=2 C=3 python x.py', 'execute@x.py'),
+	('sudo -u me timeout -k 5 60s env -u X Y=1 nice -n 5 python x.py', 'execute@x.py'),
+	('bash -lc "cd /testbed && pytest tests/a.py"', 'test@tests/a.py'),
+	('bash -c "bash -c ''cat a.py''"', 'view:full@a.py'),
+	('eval "cat a.py"', 'view:full@a.py'),
+	('x=$(cat a.py)', 'view:full@a.py'),
+	('x=$(cat a.py); echo $x', 'view:full@a.py'),
+	('export P=$P:$(pwd); python x.py', 'execute@x.py'),
+	('echo `cat a.py`', 'view:full@a.py'),
+	('if [ -f a.py ]; then cat a.py; fi', 'view:full@a.py'),
+	('for f in a b; do rm $f; done', 'fileop@$f'),
+	('case $x in a) rm a;; b) rm b;; esac', 'fileop@a'),
+	('f() { rm x; }', 'fileop@x'),
+	('(cd src && rm x)', 'fileop@src/x'),
+	('echo "== a"; cat a.py', 'view:full@a.py'),
+	(E'# look\ncat a.py', 'view:full@a.py'),
+	('cat a.py 2>/dev/null || true', 'view:full@a.py'),
+	('true && "cat" a\ b.py', 'view:full@a b.py'),
+	('cat $''a\tb''', 'view:full@a%09b'),
+	('diff <(cat a) b', 'view:full@b'),
+	('echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && git diff', 'finish'),
+	('git add -A && echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT', 'finish'),
+	('submit', 'finish'),
+	('# only a remark', 'think'),
+	('', 'think')
+) v(command, signature)
+WHERE sh(command) IS DISTINCT FROM signature;
+
+-- Results: a failure belongs to the last command; a search cannot fail.
+SELECT sh('cat a', false) = 'view:full@a:error' AS view_error, sh('grep x a', false) = 'search@a' AS search_error,
+       sh('rm a; python b', false) = 'fileop@a' AS not_its_own, sh('python a', false) = 'execute@a:error' AS execute_error,
+       sh('python a', true) = 'execute@a:ok' AS execute_ok, sh('python a') = 'execute@a' AS unknown,
+       sh('sed -i s/a/b/ a', false) = 'modify:replace@a:error' AS edit_error;
+
+-- Content: what is hashed.
+SELECT action_signature('bash', '{"command": "sed -i s/a/b/ f"}') = 'modify:replace:' || left(md5('s/a/b/'), 4) || '@f' AS sed,
+       action_signature('bash', '{"command": "echo x y >> f"}') = 'modify:insert:' || left(md5('x y'), 4) || '@f' AS echo,
+       action_signature('bash', '{"command": "cat >> f <<E\nx\ny\nE\n"}') = 'modify:insert:' || left(md5(E'x\ny\n'), 4) || '@f' AS here_document,
+       -- XXH3 of "return areturn b" (xxhsum -H3) begins with 0622
+       action_signature('Edit', '{"file_path": "f", "old_string": "return a", "new_string": "return b"}', content_hash => 'xxh3') = 'modify:replace:0622@f' AS xxh3,
+       action_signature('Edit', '{"file_path": "f", "old_string": "return a", "new_string": "return b"}', content_hash => 'none') = 'modify:replace@f' AS none;
+
+-- Paths: separators are encoded, detours taken out, the root cut off.
+SELECT path, signature, action_signature('Read', jsonb_build_object('file_path', path)) AS got
+FROM (VALUES ('a|b+c:d@e%f', 'view:full@a%7Cb%2Bc%3Ad%40e%25f'), ('/testbed', 'view:full'), ('/testbed/', 'view:full'), ('/testbedx/a', 'view:full@/testbedx/a'),
+             ('a/../b/./c', 'view:full@b/c'), ('../a', 'view:full@../a'), ('../../a/..', 'view:full@../..'), ('/../a', 'view:full@/a'), ('/', 'view:full@/'),
+             ('', 'view:full'), ('~/x', 'view:full@~/x')) v(path, signature)
+WHERE action_signature('Read', jsonb_build_object('file_path', path)) IS DISTINCT FROM signature;
+
+SELECT action_signature('Read', '{"file_path": "/repo/src/a.py"}', root => '/repo/') AS own_root,
+       action_signature('Read', '{"file_path": "/testbed/a.py"}', root => NULL) AS no_root,
+       action_signature('Read', '{"file_path": "/testbed/src/a.py"}', path => 'basename') AS basename;
+
+-- Bad input is classified as best it can be.
+SELECT action_signature(NULL, NULL), action_signature('bash', NULL), action_signature(NULL, '{"a": 1}'), action_signature('  ', NULL),
+       action_signature('Read', NULL), action_signature('Read', '{"file_path": 7}'), action_signature('Read', '{"file_path": null}'),
+       action_signature('Read', '{"file_path": {"a": 1}}'), action_signature('Read', '[1, 2]'), action_signature('bash', '5'),
+       action_signature('bash', 'true'), action_signature('Read', '{"file_path": "a", "offset": "x", "limit": -3}');
+SELECT action_signature('a:b|c@d', '{"x": 1}') AS unknown_tool, action_category('frob', '{}') AS other,
+       action_signature('Read', '"{\"file_path\": \"a"') AS broken_json;
+
+-- Options.
+SELECT action_signature('a', '{}', content_hash => 'sha1');
+SELECT action_signature('a', '{}', path => 'absolute');
+
+-- Hostile input: linear in time, never an error.
+SELECT name, left(sh(command), 40) AS signature
+FROM (VALUES
+	('unterminated quotes', 'cat "a ''b $(c `d'),
+	('10,000 nested substitutions', 'echo ' || repeat('$(', 10000) || 'rm x'),
+	('10,000 closed ones', 'echo ' || repeat('$(', 10000) || 'rm x' || repeat(')', 10000)),
+	('10,000 nested bash -c', repeat('bash -c "', 10000)),
+	('a megabyte of a word', 'cat ' || repeat('a', 1000000)),
+	('a megabyte of commands', repeat('true;', 200000) || 'rm x'),
+	('a megabyte of operators', repeat('|&;<>()', 150000)),
+	('a megabyte of quotes', repeat('''"', 500000)),
+	('a megabyte of here-documents', repeat('a<<b;', 200000)),
+	('a megabyte of arguments', 'rm ' || repeat('a ', 500000)),
+	('deep directories', repeat('cd a && ', 100000) || 'rm x'),
+	('many heredocs unread', repeat(E'cat <<E\n', 100000)),
+	('controls', E'rm \x01\x1b\x7f')) v(name, command);
+SELECT length(action_signature('Edit', jsonb_build_object('path', repeat('../', 100000) || 'a'))) AS long_path,
+       left(action_signature('bash', to_jsonb(repeat('[', 100000))), 12) AS nested_json,
+       left(action_signature('bash', to_jsonb('{"command": ' || repeat('[', 100000))), 12) AS nested_json_object,
+       left(action_signature('bash', to_jsonb(repeat('<a>', 100000))), 12) AS nested_xml;
+
+-- The table of programs is sorted, or bisection would miss entries: all of these are found.
+SELECT string_agg(p, ' ') AS not_found
+FROM unnest('{7z,awk,base64,bash,cat,cp,env,fd,find,grep,head,less,ls,mv,nl,od,pytest,rm,rsync,sed,stat,tac,tail,tar,tee,touch,tox,vim,wc,which,xxd,zip,zsh}'::text[]) p
+WHERE sh(p || ' x') = 'execute@' || p;
+
+-- The vocabulary: the table shows what is compiled in, users' rows are added to it.
+SELECT count(*) = (SELECT count(*) FROM builtin_vocabulary()) AS all_shown,
+       count(DISTINCT (lower(tool), subcommand, meaning)) = count(DISTINCT (lower(tool), subcommand)) AS one_meaning_each
+FROM tool_vocabulary WHERE builtin;
+SELECT user_vocabulary();
+INSERT INTO tool_vocabulary (scaffold, tool, subcommand, meaning, arguments) VALUES
+	('mine', 'peek', '', 'view', '{"path": "uri", "first": "from", "last": "to"}'),
+	('mine', 'do', 'change', 'replace', '{"subcommand": "what", "path": "uri", "old": "was", "new": "is"}'),
+	('mine', 'search', '', 'other', '{}'),
+	('theirs', 'run', '', 'shell', '{"command": "line"}');
+SELECT action_signature('Peek', '{"uri": "a", "from": 120, "to": 130}', vocabulary => v) AS peek,
+       action_signature('do', '{"what": "change", "uri": "a", "was": "return a", "is": "return b"}', vocabulary => v) AS change,
+       action_signature('do', '{"what": "else"}', vocabulary => v) AS unknown_subcommand,
+       action_signature('search', '{}', vocabulary => v) AS overridden, action_signature('search', '{}') AS built_in,
+       action_signature('run', '{"line": "ls"}', vocabulary => v) AS not_of_this_scaffold,
+       action_category('run', '{"line": "ls"}', vocabulary => user_vocabulary()) AS of_all
+FROM user_vocabulary('mine') v;
+DELETE FROM tool_vocabulary WHERE NOT builtin;
+INSERT INTO tool_vocabulary (tool, meaning) VALUES ('x', 'dance');
+SELECT action_signature('a', '{}', vocabulary => '{}');
+SELECT action_signature('a', '{}', vocabulary => '[1]');
+SELECT action_signature('a', '{}', vocabulary => '[{"tool": "a"}]');
+SELECT action_signature('a', '{}', vocabulary => '[{"meaning": "view"}]');
+SELECT action_signature('a', '{}', vocabulary => '[{"tool": "a", "meaning": "dance"}]');
+SELECT action_signature('a', '{}', vocabulary => '[{"tool": "a", "meaning": "view", "arguments": {"wer": "x"}}]');
+SELECT action_signature('a', '{}', vocabulary => '[{"tool": "a", "meaning": "view", "paths": "x"}]');
+SELECT action_signature('a', '{}', vocabulary => '[{"tool": ["a"], "meaning": "view"}]');
+SELECT action_signature('a', '{"path": "x"}', vocabulary => '[{"tool": "A", "meaning": "view"}]') AS good_again;
+
+-- Immutable: a generated column and an index.
+CREATE TABLE calls (tool text, args jsonb, ok boolean,
+	action text GENERATED ALWAYS AS (action_signature(tool, args, ok)) STORED);
+CREATE INDEX ON calls (action_category(tool, args));
+INSERT INTO calls VALUES ('bash', '{"command": "ls"}', true), (NULL, NULL, NULL);
+SELECT action FROM calls ORDER BY action;
+DROP TABLE calls;
+DROP FUNCTION sh(text, boolean);

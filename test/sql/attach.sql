@@ -1,0 +1,308 @@
+-- attach and detach: views over tables that people have, whatever their types and names.
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+
+-- 6 groups (run, task) of 5 rollouts of 1 to 7 steps; the last task of run 2 is not judged.
+CREATE TABLE att_steps AS
+SELECT row_number() OVER (ORDER BY run, task, traj, n) AS id, run, task, 100 * run + 10 * task + traj AS traj, n,
+	(n * 5 + traj) % 4 AS st, (n * 3 + traj * 7 + task) % 3 AS act,
+	CASE WHEN run = 2 AND task = 3 THEN NULL WHEN n = len AND (run + task + traj) % 3 = 0 THEN 1 ELSE ((n + traj) % 5) / 8.0 END::float8 AS rew,
+	CASE WHEN run = 2 AND task = 3 THEN NULL WHEN n = len THEN (run + task + traj) % 3 = 0 END AS won
+FROM generate_series(1, 2) run, generate_series(1, 3) task, generate_series(1, 5) traj,
+	LATERAL (SELECT (traj * task + run) % 7 AS len) l, generate_series(0, len) n;
+ALTER TABLE att_steps ADD PRIMARY KEY (id);
+
+-- What is wanted, by calling the functions themselves.
+CREATE TABLE att_want AS
+SELECT g.run, g.task, t.step_id AS id, t.q, t.v, t.n_state, t.advantage AS rtmc, r.advantage AS grpo, l.advantage AS rloo, d.return
+FROM (SELECT run, task, stepadv.rollout_agg(id, traj, n, st, act, rew, won) AS rollouts FROM att_steps GROUP BY run, task) g,
+	stepadv.rtmc(g.rollouts) t, stepadv.grpo(g.rollouts) r, stepadv.rloo(g.rollouts) l, stepadv.returns(g.rollouts) d
+WHERE r.step_id = t.step_id AND l.step_id = t.step_id AND d.step_id = t.step_id;
+SELECT count(*) AS steps, count(rtmc) AS judged, count(DISTINCT rtmc) > 20 AS various FROM att_want;
+
+-- The views of a prefix give the same numbers, beside the row of the very step
+-- (each table below keeps the number of the step in orig_id).
+CREATE FUNCTION pg_temp.agrees(schema text, prefix text, OUT rtmc boolean, OUT grpo boolean, OUT rloo boolean, OUT returns boolean, OUT rollouts boolean, OUT groups boolean, OUT tree boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+	kind text;
+	agreed boolean[] := '{}';
+	one boolean;
+BEGIN
+	FOREACH kind IN ARRAY ARRAY['rtmc', 'grpo', 'rloo'] LOOP
+		EXECUTE format('SELECT count(*) = (SELECT count(*) FROM att_want) AND count(DISTINCT orig_id) = count(*)
+			AND bool_and(a.advantage IS NOT DISTINCT FROM w.%I) FROM %I.%I a LEFT JOIN att_want w ON w.id = a.orig_id',
+			kind, schema, prefix || '_' || kind) INTO one;
+		agreed := agreed || one;
+	END LOOP;
+	rtmc := agreed[1]; grpo := agreed[2]; rloo := agreed[3];
+	EXECUTE format('SELECT count(*) = (SELECT count(*) FROM att_want) AND bool_and(a.return IS NOT DISTINCT FROM w.return)
+		FROM %I.%I a LEFT JOIN att_want w ON w.id = a.orig_id', schema, prefix || '_returns') INTO returns;
+	-- 30 rollouts, each with its own id.
+	EXECUTE format('SELECT count(*) = 30 AND count(DISTINCT rollout_id::text) = 30 AND sum(n_steps) = (SELECT count(*) FROM att_want) FROM %I.%I', schema, prefix || '_rollouts') INTO rollouts;
+	EXECUTE format('SELECT count(*) = 6 AND sum(n_rollouts) = 30 AND sum(n_judged) = 25 FROM %I.%I', schema, prefix || '_groups') INTO groups;
+	-- Edges: their example is a step with the edge''s q; visits of judged steps only.
+	EXECUTE format('SELECT bool_and(coalesce(t.q = w.q AND t.v = w.v, false)) AND count(*) > 30 FROM %I.%I t LEFT JOIN att_want w ON w.id = t.orig_id', schema, prefix || '_rtmc_tree') INTO tree;
+END $$;
+
+-- Integers of every width; a primary key that is found by itself.
+CREATE TABLE att_int AS SELECT id::integer AS id, id AS orig_id, run::smallint, task, traj, n::smallint, st::smallint, act::bigint, rew::real, won FROM att_steps;
+ALTER TABLE att_int ADD PRIMARY KEY (id);
+SELECT view_name, shows FROM stepadv.attach('att_int', ARRAY['run', 'task'], 'traj', 'n', 'st', 'act', 'rew', success => 'won');
+SELECT * FROM pg_temp.agrees('public', 'att_int');
+-- What it looks like: ids are the user's, then the estimator's columns, then the user's.
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'att_int_rtmc'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT obj_description('att_int_rtmc'::regclass);
+SELECT reloptions @> '{security_invoker=true}' OR current_setting('server_version_num')::integer < 150000 AS runs_as_the_reader
+FROM pg_class WHERE oid = 'att_int_rtmc'::regclass;
+
+-- Texts, with a primary key of text.
+CREATE TABLE att_text AS SELECT 'step ' || id AS id, id AS orig_id, 'run ' || run AS run, task::varchar(10), ('t' || traj)::char(8) AS traj, n, 'state ' || st AS st, ('a' || act)::varchar AS act, rew::numeric AS rew, won FROM att_steps;
+ALTER TABLE att_text ADD PRIMARY KEY (id);
+-- (Where an index leads to the groups, the base is joined group by group.)
+CREATE INDEX ON att_text (task, run, n);
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_text', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', success => 'won');
+SELECT * FROM pg_temp.agrees('public', 'att_text');
+SELECT run, task, rollout_id, step_no, step_id, n_state FROM att_text_rtmc WHERE run = 'run 1' AND task = '2' ORDER BY rollout_id, step_no LIMIT 3;
+SELECT id, run, task, traj, n FROM att_steps WHERE run = 1 AND task = 2 ORDER BY traj, n LIMIT 3;
+
+-- uuid, jsonb, bytea, numerics of differing scale; no key at all.
+CREATE TABLE att_mixed AS SELECT id AS orig_id, md5('run' || run)::uuid AS run, jsonb_build_object('task', task) AS task, md5(traj::text)::uuid AS traj, n::bigint,
+	CASE id % 2 WHEN 0 THEN jsonb_build_object('a', st, 'b', 1.0) ELSE format('{"b": 1, "a": %s.00}', st)::jsonb END AS st,
+	CASE id % 3 WHEN 0 THEN act + 0.5 ELSE act + 0.500 END AS act, rew::numeric(10, 4), won FROM att_steps;
+CREATE INDEX ON att_mixed (run, task);
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_mixed', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', success => 'won');
+SELECT * FROM pg_temp.agrees('public', 'att_mixed');
+
+-- Domains, enums, arrays, dates; a bigint key that only the user knows about.
+CREATE DOMAIN att_key AS bigint CHECK (VALUE > 0);
+CREATE DOMAIN att_name AS text;
+CREATE TYPE att_verb AS ENUM ('look', 'go', 'take');
+CREATE TABLE att_domain AS SELECT id AS orig_id, (id * 10)::att_key AS key, ('r' || run)::att_name AS run, date '2026-01-01' + task AS task, decode(lpad(traj::text, 6, '0'), 'hex') AS traj, n::att_key::integer + 5 AS n,
+	ARRAY[st, 1] AS st, (enum_range(NULL::att_verb))[act + 1] AS act, rew, won FROM att_steps WHERE n > 0
+UNION ALL SELECT id, (id * 10)::att_key, ('r' || run)::att_name, date '2026-01-01' + task, decode(lpad(traj::text, 6, '0'), 'hex'), n + 5,
+	ARRAY[st, 1], (enum_range(NULL::att_verb))[act + 1], rew, won FROM att_steps WHERE n = 0;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_domain', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', step_id => 'key', success => 'won');
+SELECT * FROM pg_temp.agrees('public', 'att_domain');
+
+-- One column as the group, partitioned table, materialised view, view.
+CREATE TABLE att_part (orig_id bigint, grp text NOT NULL, traj integer, n integer, st integer, act integer, rew float8, won boolean) PARTITION BY LIST (grp);
+CREATE TABLE att_part_a PARTITION OF att_part FOR VALUES IN ('11', '12', '13');
+CREATE TABLE att_part_b PARTITION OF att_part DEFAULT;
+CREATE INDEX ON att_part (grp);
+INSERT INTO att_part SELECT id, run::text || task, traj, n, st, act, rew, won FROM att_steps;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_part', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won');
+SELECT * FROM pg_temp.agrees('public', 'att_part');
+CREATE MATERIALIZED VIEW att_mat AS SELECT * FROM att_part;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_mat', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won');
+SELECT * FROM pg_temp.agrees('public', 'att_mat');
+CREATE VIEW att_view AS SELECT * FROM att_part;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_view', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', prefix => 'over_view', schema => 'pg_temp');
+CREATE SCHEMA att_other;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_view', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', prefix => 'over_view', schema => 'att_other');
+SELECT * FROM pg_temp.agrees('att_other', 'over_view');
+CREATE TEMP TABLE att_temp AS SELECT * FROM att_part;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_temp', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won');
+SELECT * FROM pg_temp.agrees('pg_temp', 'att_temp');
+
+-- Names made to break out.
+CREATE SCHEMA "my schema; --";
+CREATE TABLE "my schema; --"."Steps""; DROP TABLE att_want; --" AS
+SELECT id AS orig_id, run AS "select", task AS "g.""task", ('x' || traj) AS "s.traj %1$s", n AS "Schritt №", st AS "b.'st", act AS "$attach$", rew AS "%s %%L", won AS "won?" FROM att_steps;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('"my schema; --"."Steps""; DROP TABLE att_want; --"', ARRAY['select', 'g."task'], 's.traj %1$s', 'Schritt №', 'b.''st', '$attach$', '%s %%L', success => 'won?');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('"my schema; --"."Steps""; DROP TABLE att_want; --"', ARRAY['select', 'g."task'], 's.traj %1$s', 'Schritt №', 'b.''st', '$attach$', '%s %%L', success => 'won?', prefix => 'Wörter''"; --');
+SELECT * FROM pg_temp.agrees('my schema; --', 'Steps"; DROP TABLE att_want; --');
+SELECT * FROM pg_temp.agrees('my schema; --', 'Wörter''"; --');
+SELECT attname FROM pg_attribute WHERE attrelid = '"my schema; --"."Wörter''""; --_rtmc"'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT count(*) FROM att_want;
+
+-- Base columns named as an estimator's: the estimator's keeps the name.
+CREATE TABLE att_clash AS SELECT id AS step_id, run AS q, task AS base_q, traj AS rollout_id, n AS step_no, st AS state, act AS action,
+	rew AS return, won AS success, 'v' || id AS v, id AS advantage, id AS orig_id FROM att_steps;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_clash', '{q,base_q}', 'rollout_id', 'step_no', 'state', 'action', 'return', success => 'success', step_id => 'step_id');
+SELECT * FROM pg_temp.agrees('public', 'att_clash');
+SELECT attname FROM pg_attribute WHERE attrelid = 'att_clash_rtmc'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT bool_and(base_q = w.run AND base_base_q = w.task AND base_v = 'v' || w.id AND base_advantage = w.id) AS base_columns_are_the_users
+FROM att_clash_rtmc a JOIN att_want w ON w.id = a.orig_id;
+-- A group column with the name of the value.
+CREATE TABLE att_rollouts AS SELECT run || '/' || task AS rollouts, traj, n, st, act, rew, won, id AS orig_id FROM att_steps;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_rollouts', '{rollouts}', 'traj', 'n', 'st', 'act', 'rew', success => 'won');
+SELECT * FROM pg_temp.agrees('public', 'att_rollouts');
+SELECT base_rollouts, (stepadv.group_summary(rollouts)).n_rollouts FROM att_rollouts_values ORDER BY 1 LIMIT 1;
+
+-- Columns: those that are wanted, or none: then the base need not be joined.
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', columns => '{orig_id}', prefix => 'att_few');
+SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'att_few_rtmc'::regclass AND attnum > 0;
+SELECT * FROM pg_temp.agrees('public', 'att_few');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', columns => '{}', prefix => 'att_none');
+SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'att_none_rtmc'::regclass AND attnum > 0;
+SELECT pg_get_viewdef('att_none_rtmc'::regclass) LIKE '%JOIN%att_int%' AS joins_base, pg_get_viewdef('att_few_rtmc'::regclass) LIKE '%JOIN%att_int%' AS joins_base;
+
+-- Only some columns: no state, no action, no RTMC.
+SELECT view_name FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', reward => 'rew', prefix => 'att_plain');
+SELECT view_name FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', success => 'won', prefix => 'att_won');
+
+-- The columns of the full form reach the functions that read them, and only those.
+CREATE TABLE att_full AS SELECT s.*, id % 7 / 8.0::real AS val, id % 5 AS bonus, 'next ' || (id % 4) AS nxt, 1 + id % 3 AS price FROM att_steps s;
+SELECT count(*) > 10 AS attached FROM stepadv.attach('att_full', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', step_id => 'id',
+	next_state => 'nxt', value => 'val', turn_reward => 'bonus', cost => 'price', options => '{"gae": {"gamma": 0.5}}');
+CREATE TEMP TABLE full_groups AS SELECT stepadv.rollout_agg(id, traj, n, st, act, rew, won, stepadv.signature_hash(nxt), val, bonus, price) AS rollouts
+FROM att_full GROUP BY run, task;
+SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS gae, count(DISTINCT w.advantage) > 20 AS various
+FROM full_groups g, stepadv.gae(g.rollouts, gamma => 0.5) w LEFT JOIN att_full_gae v USING (step_id);
+SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS mt_grpo, count(DISTINCT w.advantage) > 20 AS various
+FROM full_groups g, stepadv.mt_grpo(g.rollouts) w LEFT JOIN att_full_mt_grpo v USING (step_id);
+SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS graphgpo, count(DISTINCT w.advantage) > 10 AS various
+FROM full_groups g, stepadv.graphgpo(g.rollouts) w LEFT JOIN att_full_graphgpo v USING (step_id);
+SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS gigpo, count(DISTINCT w.advantage) > 20 AS various
+FROM full_groups g, stepadv.gigpo(g.rollouts) w LEFT JOIN att_full_gigpo v USING (step_id);
+SELECT bool_and((s.next_state, s.value, s.turn_reward, s.cost) = (stepadv.signature_hash(f.nxt), f.val, f.bonus, f.price)) AS in_the_value
+FROM att_full_values v, stepadv.steps(v.rollouts) s JOIN att_full f ON f.id = s.step_id;
+SELECT pg_get_viewdef('att_full_rtmc'::regclass) ~ 's\.(nxt|val|bonus|price)\M.*AS rollouts' AS rtmc_reads_them,
+	pg_get_viewdef('att_full_gae'::regclass) ~ 's\.val\M.*AS rollouts' AS gae_reads_value, pg_get_viewdef('att_full_gae'::regclass) ~ 's\.bonus\M.*AS rollouts' AS gae_reads_bonus;
+SELECT stepadv.detach('att_full') > 10 AS dropped;
+DROP TABLE att_full;
+
+-- Rows without a group are left out; rows without a number stand for their rollout.
+CREATE TABLE att_null AS SELECT 'g' AS grp, 'a' AS traj, 0 AS n, 1 AS st, 1 AS act, 0.0::float8 AS rew
+UNION ALL VALUES ('g', 'a', 1, 2, 1, NULL), ('g', 'a', NULL, NULL, NULL, 1), ('g', 'b', 0, 1, 2, 0), ('g', 'empty', NULL, NULL, NULL, 0.5), (NULL, 'a', 0, 1, 1, 1), (NULL, 'c', 0, 1, 1, 7);
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_null', '{grp}', 'traj', 'n', 'st', 'act', 'rew', options => '{"rtmc": {"gamma": 0.5, "prior": 0}}');
+-- a: 1 at its end, so 0.5 and 1; state 1 has a's 0.5 and b's 0: v 0.25.
+SELECT grp, rollout_id, step_no, return, q, v, advantage FROM att_null_rtmc ORDER BY 1, 2, 3;
+SELECT grp, rollout_id, n_steps, outcome, return FROM att_null_rollouts ORDER BY 2;
+
+-- Options are literals in the view; a scalar is for all that know it, the tree follows rtmc.
+SELECT view_name, shows FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'att_opt',
+	options => '{"gamma": 0.9, "success_above": 0.25, "rtmc": {"prior": 1, "baseline": null, "visit": "every"}, "grpo": {"normalise": "none", "step_rewards": true}}');
+SELECT pg_get_viewdef('att_opt_rtmc_tree'::regclass) ~ 'prior => ''?1''?::double precision' AS literal;
+SELECT bool_and(a.advantage = w.advantage) AS rtmc_as_asked, count(a.advantage) = (SELECT count(*) FROM att_want WHERE rtmc IS NOT NULL) AS all
+FROM att_opt_rtmc a JOIN (SELECT t.* FROM (SELECT run, task, stepadv.rollout_agg(id, traj, n, st, act, rew::float8) AS rollouts FROM att_int GROUP BY run, task) g,
+	stepadv.rtmc(g.rollouts, gamma => 0.9, prior => 1, visit => 'every', success_above => 0.25) t) w USING (step_id);
+
+-- A filter on the group goes to the index, below the aggregate and for the base
+-- columns; where nobody asks for these they are not joined at all.
+CREATE TABLE att_plan AS SELECT i AS id, i / 50 AS grp, i / 10 AS traj, i % 10 AS n, i % 4 AS st, i % 3 AS act, (i % 2)::float8 AS rew, 'text ' || i AS words FROM generate_series(0, 49999) i;
+ALTER TABLE att_plan ADD PRIMARY KEY (id);
+CREATE INDEX ON att_plan (grp);
+ANALYZE att_plan;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_plan', '{grp}', 'traj', 'n', 'st', 'act', 'rew');
+CREATE FUNCTION pg_temp.plan(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE line text; lines text := '';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP lines := lines || line || E'\n'; END LOOP;
+	RETURN lines;
+END $$;
+SELECT name, plan ~ 'Seq Scan on att_plan' AS reads_everything, plan ~ 'Index Cond: .*grp' AS by_index, (SELECT count(*) FROM regexp_matches(plan, 'Scan (using \w+ )?on att_plan', 'g')) AS scans
+FROM (VALUES
+	('one group', pg_temp.plan('SELECT * FROM att_plan_rtmc WHERE grp = 77')),
+	('some groups', pg_temp.plan('SELECT * FROM att_plan_rtmc WHERE grp = ANY (''{77,78,79}'')')),
+	('subquery', pg_temp.plan('SELECT * FROM att_plan_rtmc WHERE grp = (SELECT max(grp) FROM att_int, LATERAL (SELECT 77 AS grp) x)')),
+	('no base column', pg_temp.plan('SELECT grp, rollout_id, step_no, step_id, advantage FROM att_plan_rtmc WHERE grp = 77'))) p(name, plan);
+SELECT count(*), min(words), bool_and(words = 'text ' || step_id) AS right_rows FROM att_plan_rtmc WHERE grp = 77;
+
+-- detach: what attach made over this source with this prefix, no more.
+CREATE VIEW att_int_mine AS SELECT * FROM att_int;
+COMMENT ON VIEW att_int_mine IS E'made by stepadv.attach: not really\n{"prefix": "att_int"}';
+CREATE VIEW att_int_copy AS SELECT * FROM att_few_rtmc;
+SELECT stepadv.detach('att_int', 'no such prefix') AS none;
+SELECT stepadv.detach('att_int', 'att_int') > 5 AS one_prefix;
+SELECT relname FROM pg_class WHERE relname LIKE 'att\_int\_%' AND relkind = 'v' ORDER BY 1;
+\set VERBOSITY terse
+SELECT stepadv.detach('att_int') AS something_depends_on_it;
+\set VERBOSITY default
+DROP VIEW att_int_copy;
+-- A view over an attached view is a source like any other, and keeps its views.
+CREATE VIEW att_second AS SELECT run, task, rollout_id, step_no, advantage FROM att_plain_grpo;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_second', '{run,task}', 'rollout_id', 'step_no', reward => 'advantage');
+-- The source may have been renamed.
+ALTER TABLE att_int RENAME TO att_renamed;
+SELECT stepadv.detach('att_renamed', 'att_few') > 5 AS few, stepadv.detach('att_renamed', 'att_none') > 5 AS none, stepadv.detach('att_renamed', 'att_won') > 2 AS won;
+SELECT stepadv.detach('att_second') > 5 AS dropped;
+DROP VIEW att_second;
+SELECT stepadv.detach('att_renamed') > 10 AS dropped;
+SELECT relname FROM pg_class WHERE (relname LIKE 'att\_int\_%' OR relname LIKE 'att\_few%' OR relname LIKE 'att\_opt%' OR relname LIKE 'att\_second%') AND relkind = 'v' ORDER BY 1;
+ALTER TABLE att_renamed RENAME TO att_int;
+-- With show_steps the views read two relations: only the source is theirs.
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_view', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', prefix => 'two', show_steps => 'att_part');
+SELECT * FROM pg_temp.agrees('public', 'two');
+SELECT stepadv.detach('att_part', 'two') AS wrong_one, stepadv.detach('att_view', 'two') > 5 AS right_one;
+
+-- Rollouts with columns of their own, over relations without an index.
+CREATE VIEW att_notes AS SELECT DISTINCT grp, 't' || traj AS traj, 'note ' || traj AS note, -traj AS n FROM att_part;
+CREATE VIEW att_texts AS SELECT grp, 't' || traj AS traj, n, st, act, rew, won, orig_id FROM att_part;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_texts', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', prefix => 'noted', show_rollouts => 'att_notes');
+SELECT * FROM pg_temp.agrees('public', 'noted');
+SELECT bool_and(note = 'note ' || substr(rollout_id, 2) AND rollout_n = -substr(rollout_id, 2)::integer AND n = step_no) AS notes_are_right FROM noted_rtmc;
+SELECT rollout_id, n_steps, note, n FROM noted_rollouts WHERE grp = '11' ORDER BY 1 LIMIT 2;
+SELECT stepadv.detach('att_texts') > 5 AS dropped;
+DROP VIEW att_notes, att_texts;
+
+-- What is refused, leaving nothing behind.
+CREATE TEMP TABLE views_before AS SELECT oid FROM pg_class WHERE relkind = 'v';
+SELECT stepadv.attach('att_int', '{}', 'traj', 'n', reward => 'rew');
+SELECT stepadv.attach('att_int', NULL, 'traj', 'n', reward => 'rew');
+SELECT stepadv.attach('att_int', '{run,run}', 'traj', 'n', reward => 'rew');
+SELECT stepadv.attach('att_int', '{run,NULL}', 'traj', 'n', reward => 'rew');
+SELECT stepadv.attach('att_int', '{run}', NULL, 'n', reward => 'rew');
+SELECT stepadv.attach('att_int', '{run}', 'traj', NULL, reward => 'rew');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n');
+SELECT stepadv.attach('att_int', '{nobody}', 'traj', 'n', reward => 'rew');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'no such; DROP TABLE att_want', reward => 'rew');
+SELECT stepadv.attach('att_int', '{run}', 'ctid', 'n', reward => 'rew');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'st', reward => 'rew');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'rew', reward => 'rew');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', reward => 'st');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', success => 'n');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', reward => 'rew', columns => '{nothing}');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', reward => 'rew', show_rollouts => 'att_null');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', reward => 'rew', show_steps => 'att_part');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', reward => 'rew', schema => 'nowhere');
+SELECT stepadv.attach('att_steps_pkey', '{run}', 'traj', 'n', reward => 'rew');
+SELECT stepadv.attach('no_such_table', '{run}', 'traj', 'n', reward => 'rew');
+SELECT stepadv.attach(NULL, '{run}', 'traj', 'n', reward => 'rew');
+SELECT stepadv.attach('att_text', '{run,task}', 'traj', 'n', reward => 'rew');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => repeat('x', 60));
+CREATE TABLE fresh_rloo (x integer);
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh');
+\set VERBOSITY terse
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"rtmcc": {"gamma": 1}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"lamda": 1}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"grpo": {"lambda": 1}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"grpo": {"rollouts": 1}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"rloo": {"singleton": ["zero"]}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"rloo": {"singleton": "''); DROP TABLE att_want; --"}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'fresh2', options => '{"rtmc": {"gamma": 2}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'fresh2', options => '{"rtmc": {"gamma": "much"}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'fresh2', options => '["rtmc"]');
+\set VERBOSITY default
+SELECT count(*) AS views_left FROM pg_class WHERE relkind = 'v' AND oid NOT IN (SELECT oid FROM views_before);
+
+-- Errors in the data come when the view is read, and name the rollout.
+CREATE TABLE att_bad AS SELECT 1 AS grp, 9 AS traj, i::bigint AS n, 1 AS st, 1 AS act, 1.0 AS rew FROM generate_series(1, 2) i;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_bad', '{grp}', 'traj', 'n', 'st', 'act', 'rew');
+INSERT INTO att_bad VALUES (1, 9, 2, 1, 1, 1);
+SELECT count(q) FROM att_bad_rtmc;
+UPDATE att_bad SET n = 3000000000 WHERE n = 1;
+SELECT count(q) FROM att_bad_rtmc;
+
+-- A user with no more rights than others can attach tables of their own.
+CREATE ROLE regress_stepadv_user;
+GRANT USAGE ON SCHEMA stepadv TO regress_stepadv_user;
+CREATE SCHEMA att_user AUTHORIZATION regress_stepadv_user;
+SET ROLE regress_stepadv_user;
+CREATE TABLE att_user.steps AS SELECT 1 AS grp, i % 4 AS traj, i / 4 AS n, i % 3 AS st, i % 2 AS act, (i % 5)::float8 AS rew FROM generate_series(0, 19) i;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_user.steps', '{grp}', 'traj', 'n', 'st', 'act', 'rew');
+SELECT count(*), count(advantage) FROM att_user.steps_rtmc;
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', schema => 'att_user', prefix => 'theirs');
+SELECT stepadv.detach('att_user.steps') > 5 AS dropped;
+RESET ROLE;
+
+DROP SCHEMA "my schema; --", att_user, att_other CASCADE;
+DROP OWNED BY regress_stepadv_user;
+DROP ROLE regress_stepadv_user;
+SELECT bool_and(stepadv.detach(t::regclass) > 5) AS dropped FROM unnest('{att_mat,att_part,att_mixed,att_text,att_domain,att_clash,att_rollouts,att_null,att_plan,att_bad}'::text[]) t;
+DROP VIEW att_int_mine, att_view;
+DROP MATERIALIZED VIEW att_mat;
+DROP TABLE att_steps, att_want, att_int, att_text, att_mixed, att_domain, att_part, att_clash, att_rollouts, att_null, att_plan, att_bad, fresh_rloo;
+DROP DOMAIN att_key, att_name;
+DROP TYPE att_verb;

@@ -1,0 +1,151 @@
+-- rollout_group: aggregate, rollup, unpacking, text form, bad input.
+CREATE SCHEMA groups;
+SET search_path = groups, stepadv, public;
+\set VERBOSITY terse
+
+-- Two rollouts, given out of order, with gaps in step_no; the text form is small enough to read.
+CREATE TABLE s (step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8);
+INSERT INTO s VALUES
+	(12, 7, 30, 103, 3, 1), (10, 7, 10, 101, 1, NULL), (11, 7, 20, NULL, 2, 0.1),
+	(20, -5, 0, 101, NULL, -0.5), (21, -5, 2147483647, 104, 9223372036854775807, 0);
+SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM s;
+-- the order of input makes no difference, bit for bit
+SELECT count(DISTINCT rollout_group_send(g)) FROM (
+	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY step_id) FROM s UNION ALL
+	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY step_id DESC) FROM s UNION ALL
+	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY hashint8(step_id)) FROM s) x(g);
+-- steps gives back what came in
+SELECT * FROM s EXCEPT SELECT step_id, rollout_id, step_no, state, action, reward
+	FROM (SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) g FROM s) x, steps(g);
+SELECT (r).* FROM (SELECT rollouts(rollout_agg(step_id, rollout_id, step_no, state, action, reward)) r FROM s) x;
+
+-- A row without a step_no stands for its rollout: outcome and success, no step.
+SELECT r.* FROM (SELECT rollout_agg(id, rollout, no, 1, 1, reward, success) g FROM (VALUES
+	(1, 1, 0, NULL::float8, NULL::boolean), (2, 1, 1, 0.25, NULL), (NULL, 1, NULL, 2, true),	-- judged apart
+	(3, 2, 0, NULL, NULL),																		-- not judged
+	(NULL, 3, NULL, NULL, NULL),																-- no step, not judged
+	(NULL, 4, NULL, 0, NULL),																	-- no step, outcome 0
+	(4, 5, 0, NULL, false), (5, 5, 1, NULL, true),												-- one row says success
+	(6, 6, 0, 3, false), (NULL, 6, NULL, NULL, NULL), (NULL, 6, NULL, NULL, false)) v(id, rollout, no, reward, success)) x,
+	rollouts(g) r;
+SELECT r.* FROM (SELECT rollout_agg(id, rollout, 0, 1, 1, reward) g FROM (VALUES
+	(1, 1, 0.5), (2, 2, 1.5), (3, 3, NULL)) v(id, rollout, reward)) x, rollouts(g, success_above => 1) r;
+
+-- The full form, and what of it survives the text and the binary form.
+CREATE TABLE f AS SELECT rollout_agg(id, 1, no, 10 + no, 20 + no, reward, true, next, value, turn, cost) g FROM (VALUES
+	(1, 0, 0.1::float8, 99::bigint, 0.5::float8, NULL::float8, 2::float8),
+	(2, 1, NULL, NULL, NULL, 0.2, NULL), (3, 2, 1e-300, 98, -1.5, NULL, 1e300)) v(id, no, reward, next, value, turn, cost);
+SELECT * FROM f, steps(g);
+SELECT g FROM f;
+SELECT g::text::rollout_group::text = g::text AS text_round_trip FROM f;
+-- floats keep every bit, integers their range
+SELECT count(*), count(*) FILTER (WHERE s.reward IS DISTINCT FROM x.reward OR s.state <> x.state) AS changed
+FROM (SELECT i, ((hashint8extended(i, 1) >> 11) / 1e6)::float8 AS reward, hashint8extended(i, 2) AS state
+	  FROM generate_series(1, 1000) i UNION ALL VALUES (1001, 1.7976931348623157e308, (-9223372036854775808)::bigint), (1002, 5e-324, 9223372036854775807)) x
+	JOIN (SELECT rollout_agg(i, 1, i::integer, hashint8extended(i, 2), 0, ((hashint8extended(i, 1) >> 11) / 1e6)::float8)::text::rollout_group g FROM generate_series(1, 1000) i) y ON true
+	JOIN steps(y.g) s ON s.step_id = x.i;
+SELECT s.state, s.reward FROM (SELECT rollout_agg(i, 1, i, st, 0, r)::text::rollout_group g FROM (VALUES
+	(1, (-9223372036854775808)::bigint, 1.7976931348623157e308::float8), (2, 9223372036854775807, 5e-324)) v(i, st, r)) x, steps(g) s;
+
+-- rollup: the union; a rollout's parts may lie in several groups
+SELECT (SELECT rollup(g) FROM (SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) g FROM s GROUP BY step_id % 3) p)::text =
+	   (SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM s)::text AS rollup_is_union;
+SELECT rollup(g)::text = (SELECT g::text FROM f) AS nulls_ignored FROM (SELECT g FROM f UNION ALL SELECT NULL) x;
+SELECT rollup(g) IS NULL AS none FROM f WHERE false;
+SELECT rollup(NULL::rollout_group) IS NULL AS only_null;
+-- as a window aggregate: the group grows row by row
+SELECT step_id, (SELECT count(*) FROM steps(g)) AS n FROM (
+	SELECT step_id, rollup(x) OVER (ORDER BY step_id) AS g FROM (
+		SELECT step_id, rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS x FROM s GROUP BY step_id) p) q ORDER BY 1;
+SELECT step_id, (SELECT count(*) FROM steps(g)) AS n FROM (
+	SELECT step_id, rollout_agg(step_id, rollout_id, step_no, state, action, reward) OVER (ORDER BY step_id) AS g FROM s) q ORDER BY 1;
+SELECT rollup(g) FROM (SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) g FROM s UNION ALL
+	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM s) x;
+
+-- Nothing to fold
+SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) IS NULL AS no_rows FROM s WHERE false;
+SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) FILTER (WHERE false) IS NULL AS all_filtered FROM s;
+SELECT * FROM steps(NULL);
+SELECT * FROM rtmc(NULL);
+SELECT * FROM grpo(NULL);
+SELECT * FROM group_summary(NULL);
+SELECT rtmc_tree_dot(NULL) IS NULL AS no_picture;
+-- a group of one rollout without steps
+SELECT (group_summary(g)).* FROM (SELECT rollout_agg(NULL, 1, NULL, NULL, NULL, 1) g) x;
+SELECT count(*) FROM (SELECT rollout_agg(NULL, 1, NULL, NULL, NULL, 1) g) x, rtmc(g);
+
+-- Bad rows: which rollout, which step
+SELECT rollout_agg(1, NULL, 0, 1, 1, 0);
+SELECT rollout_agg(NULL, NULL, NULL, 1, 1, 0);
+SELECT rollout_agg(NULL, 5, 3, 1, 1, 0);
+SELECT rollout_agg(1, 5, 3, 1, 1, 'NaN');
+SELECT rollout_agg(1, 5, 3, 1, 1, 'Infinity');
+SELECT rollout_agg(1, 5, NULL, 1, 1, '-Infinity');
+SELECT rollout_agg(1, 5, 3, 1, 1, 0, true, 1, 'NaN', 0, 0);
+SELECT rollout_agg(1, 5, 3, 1, 1, 0, true, 1, 0, 'Infinity', 0);
+SELECT rollout_agg(1, 5, 3, 1, 1, 0, true, 1, 0, 0, '-Infinity');
+SELECT rollout_agg(i, 5, 3, 1, 1, 0) FROM generate_series(1, 2) i;
+SELECT rollout_agg(i, 5, NULL, 1, 1, i) FROM generate_series(1, 2) i;
+
+-- Bad text: state, message, detail (of the JSON parser's own errors, whose wording changes, the state)
+CREATE FUNCTION refusal(t text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	state text; message text; detail text;
+BEGIN
+	RETURN 'accepted: ' || t::rollout_group::text;
+EXCEPTION WHEN others THEN
+	GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+	IF message LIKE '%type json' THEN
+		RETURN state || ' not JSON';
+	END IF;
+	RETURN state || ' ' || message || '. ' || detail;
+END $$;
+\t on
+\pset format unaligned
+SELECT refusal('');
+SELECT refusal('[]');
+SELECT refusal('{}');
+SELECT refusal('{"version": 2}');
+SELECT refusal('{"version": 1}');
+SELECT refusal('{"version": 1, "rollout_id": [], "n_steps": [], "step_id": [], "step_no": []}');
+SELECT refusal('{"version": 1, "rollout_id": [1], "n_steps": [2], "step_id": [1], "step_no": [0]}');
+SELECT refusal('{"version": 1, "rollout_id": [2, 1], "n_steps": [0, 1], "step_id": [1], "step_no": [0]}');
+SELECT refusal('{"version": 1, "rollout_id": [1], "n_steps": [2], "step_id": [1, 2], "step_no": [0, 0]}');
+SELECT refusal('{"version": 1, "rollout_id": [1], "n_steps": [1], "step_id": [1], "step_no": [2147483648]}');
+SELECT refusal('{"version": 1, "rollout_id": [1], "n_steps": [-1], "step_id": [1], "step_no": [0]}');
+SELECT refusal('{"version": 1, "rollout_id": [1], "n_steps": [1], "step_id": [1], "step_no": [0], "reward": [1e400]}');
+SELECT refusal('{"version": 1, "rollout_id": [1], "n_steps": [1], "step_id": [1], "step_no": [0], "reward": ["NaN"]}');
+SELECT refusal('{"version": 1, "rollout_id": [1], "n_steps": [1], "step_id": [1], "step_no": [0], "reward": [1, 2]}');
+SELECT refusal('{"version": 1, "rollout_id": [1], "n_steps": [1], "step_id": [1], "step_no": [0], "success": ["yes"]}');
+SELECT refusal('{"version": 1, "rollout_id": [1.5], "n_steps": [1], "step_id": [1], "step_no": [0]}');
+SELECT refusal('{"version": 1, "rollout_id": [null], "n_steps": [1], "step_id": [1], "step_no": [0]}');
+SELECT refusal('{"version": 1, "rollout_id": [[1]], "n_steps": [1], "step_id": [1], "step_no": [0]}');
+SELECT refusal('{"version": 1, "rollout_id": {"a": 1}}');
+SELECT refusal('{"version": 1, "rollout_id": 1}');
+SELECT refusal('{"version": 1, "colour": [1]}');
+SELECT refusal('{"version": 1, "rollout_id": [1], "rollout_id": [1]}');
+SELECT refusal('{"version": 1, "rollout_id": [1');
+\pset format aligned
+\t off
+
+-- histories
+SELECT step_no, mode, dense_rank() OVER (PARTITION BY mode ORDER BY state) AS state_rank
+FROM (SELECT rollout_agg(i, i / 10, i % 10, NULL, a, 0) g FROM (VALUES
+	(10, 1), (11, 2), (12, 1), (13, 3), (20, 2), (21, 1), (22, 3), (23, 3)) v(i, a)) x,
+	(VALUES ('root')) m(mode), steps(history_states(g, mode)) ORDER BY 2, 1, rollout_id;
+-- after {1, 2} in either order: one state by set, two by sequence; a repeated action changes only the sequence
+SELECT mode, count(DISTINCT state) FILTER (WHERE step_no = 2) AS after_two,
+	   count(DISTINCT state) FILTER (WHERE rollout_id = 1 AND step_no IN (2, 3)) AS repeat_changes,
+	   count(DISTINCT state) FILTER (WHERE step_no = 0) AS roots
+FROM (SELECT rollout_agg(i, i / 10, i % 10, NULL, a, 0) g FROM (VALUES
+	(10, 1), (11, 2), (12, 1), (13, 3), (20, 2), (21, 1), (22, 3), (23, 3)) v(i, a)) x,
+	(VALUES ('sequence'), ('set')) m(mode), steps(history_states(g, mode)) GROUP BY mode ORDER BY mode;
+-- a NULL action equals no other, so histories with one are never shared
+SELECT mode, count(DISTINCT state) FROM (SELECT rollout_agg(i, i, no, NULL, NULL, 0) g FROM generate_series(1, 3) i, generate_series(0, 1) no) x,
+	(VALUES ('sequence'), ('set'), ('root')) m(mode), steps(history_states(g, mode)) GROUP BY mode ORDER BY mode;
+SELECT next_state = lead(state) OVER (ORDER BY step_no) AS chained
+FROM (SELECT rollout_agg(i, 1, i, i, i, 0, NULL, i + 1, NULL, NULL, NULL) g FROM generate_series(1, 3) i) x, steps(history_states(g));
+SELECT history_states(g, 'bag') FROM f;
+
+SET client_min_messages = warning;
+DROP SCHEMA groups CASCADE;

@@ -1,0 +1,130 @@
+-- load_rollouts: from lines of JSON to the canonical tables.
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('load_t', partitions => 2);
+CREATE TABLE load_lines (n bigint GENERATED ALWAYS AS IDENTITY, line text);
+
+-- Two rollouts of one task, one that never took a step, one not judged.
+INSERT INTO load_lines (line) VALUES
+	('{"group_id": "g", "rollout_id": "a", "step_no": 0, "observation": null, "next_observation": "seen", "action": "look", "tool": "ls", "args": {"p": "/", "l": 1}, "ok": true, "reward": 0.5, "outcome": 1, "success": true, "terminal": false, "truncated": false, "meta": {"model": "m1", "k": [1, 2]}}'),
+	('{"group_id": "g", "rollout_id": "a", "step_no": 1, "observation": "seen", "next_observation": "the end", "action": "go", "tool": null, "args": null, "ok": null, "reward": 0.5, "outcome": 1.0, "success": true, "terminal": true, "truncated": false, "meta": null}'),
+	(''),
+	('{"group_id": "g", "rollout_id": "b", "step_no": 0, "observation": null, "action": "look again", "tool": "ls", "args": {"l": 1.0, "p": "/"}, "outcome": 0, "success": false, "truncated": true, "policy_version": 7, "seen_by": "us"}'),
+	('   	'),
+	('{"group_id": "g", "rollout_id": "c", "step_no": null, "outcome": 0.25, "model": "m2", "meta": {"why": "crashed"}}'),
+	('{"group_id": 5, "rollout_id": "d", "step_no": 3, "observation": "seen", "action": "go", "tool": "ls", "outcome": null, "success": null, "value": -0.5, "turn": 2, "prompt_token_ids": [1, 2], "response_token_ids": [3, 4], "response_mask": [true, false], "rollout_logprobs": [-0.5, -1e-3]}'),
+	('{"group_id": 5, "rollout_id": "d", "step_no": 4, "observation": null, "action": null}');
+SELECT * FROM stepadv.load_rollouts('load_t', 'load_lines') \gx
+SELECT group_id, rollout_id, policy_version, model, outcome, success, truncated, channel, metadata FROM load_t.rollouts ORDER BY 1, 2;
+SELECT group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok, reward, value, metadata FROM load_t.steps ORDER BY 1, 2, 3;
+SELECT prompt_token_ids, response_token_ids, response_mask, rollout_logprobs FROM load_t.steps WHERE turn = 2;
+-- What is the same and what is not: rollouts that begin without an observation
+-- begin in one state; equal tool and arguments are one action, whatever the words.
+SELECT a0.state = b0.state AS one_start, a0.state = stepadv.signature_hash('\x00'::bytea) AS is_the_hash_of_nul,
+	a0.next_state = a1.state AS states_chain, a1.state = stepadv.signature_hash('seen'::text) AS observation_hashed,
+	a0.action_hash = b0.action_hash AS same_call, a0.action_hash = stepadv.signature_hash('["ls", {"l": 1, "p": "/"}]'::jsonb) AS call_hashed,
+	a1.action_hash = stepadv.signature_hash('go'::text) AS words_hashed, d3.action_hash = a1.action_hash AS words_where_no_arguments
+FROM load_t.steps a0, load_t.steps a1, load_t.steps b0, load_t.steps d3
+WHERE (a0.rollout_id, a0.step_no) = ('a', 0) AND (a1.rollout_id, a1.step_no) = ('a', 1) AND (b0.rollout_id, b0.step_no) = ('b', 0) AND (d3.rollout_id, d3.step_no) = ('d', 3);
+SELECT state, action_hash, next_state FROM load_t.steps WHERE rollout_id = 'd' AND step_no = 4;
+SELECT rollout_id, step_no, return, observation FROM load_t.steps_rtmc WHERE group_id = 'g' ORDER BY 1, 2;
+SELECT group_id, n_rollouts, n_judged, n_steps FROM load_t.steps_groups ORDER BY 1;
+
+-- Loading it again changes nothing.
+CREATE TEMP TABLE before AS SELECT * FROM load_t.steps;
+SELECT groups, rollouts_added, rollouts_updated, steps_added, steps_repeated, contradictions, problems FROM stepadv.load_rollouts('load_t', 'load_lines');
+SELECT count(*) AS changed FROM (SELECT * FROM load_t.steps EXCEPT ALL SELECT * FROM before) x;
+-- A score that arrives later; a step that was missing.
+TRUNCATE load_lines RESTART IDENTITY;
+INSERT INTO load_lines (line) VALUES ('{"group_id": "5", "rollout_id": "d", "step_no": null, "outcome": 0.75, "success": true}'),
+	('{"group_id": "g", "rollout_id": "b", "step_no": 1, "observation": null, "action": "go"}');
+SELECT rollouts_added, rollouts_updated, steps_added, steps_repeated, contradictions FROM stepadv.load_rollouts('load_t', 'load_lines');
+SELECT outcome, success FROM load_t.rollouts WHERE rollout_id = 'd';
+-- (Only a rollout's first step is at the start.)
+SELECT step_no, state IS NULL AS unknown FROM load_t.steps WHERE rollout_id = 'b' ORDER BY 1;
+
+-- U+0000: an odd number of backslashes before u0000 is one, an even number none.
+TRUNCATE load_lines RESTART IDENTITY;
+INSERT INTO load_lines (line) VALUES
+	('{"group_id": "nul", "rollout_id": "r", "step_no": 0, "observation": "a\u0000b\\u0000c\\\u0000d\\\\u0000", "action": "\u0000\u0000", "args": {"k\u0000": "\u00000"}, "outcome": 1}');
+SELECT steps_added, nul_replaced FROM stepadv.load_rollouts('load_t', 'load_lines');
+SELECT observation = U&'a\FFFDb\005Cu0000c\005C\FFFDd\005C\005Cu0000' AS observation, action = U&'\FFFD\FFFD' AS action, args = jsonb_build_object(U&'k\FFFD', U&'\FFFD0') AS args
+FROM load_t.steps WHERE group_id = 'nul';
+
+-- Lines that cannot be used: each with its number and why.
+TRUNCATE load_lines RESTART IDENTITY;
+INSERT INTO load_lines (line) VALUES
+	('{"group_id": "bad", "rollout_id": "ok", "step_no": 0, "action": "x", "outcome": 1}'),
+	('{"group_id": "bad", "rollout_id": "r", "step_no": 0'),
+	('[1, 2]'), ('"text"'), ('null'), ('nonsense'),
+	('{"rollout_id": "r", "step_no": 0}'), ('{"group_id": null, "rollout_id": "r"}'), ('{"group_id": "bad", "rollout_id": ["r"], "step_no": 0}'),
+	('{"group_id": "bad", "rollout_id": "r", "step_no": "0"}'), ('{"group_id": "bad", "rollout_id": "r", "step_no": 0.5}'), ('{"group_id": "bad", "rollout_id": "r", "step_no": 3000000000}'),
+	('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "reward": "much"}'), ('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "reward": 1e400}'), ('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "reward": NaN}'),
+	('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "success": 1}'), ('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "outcome": true}'),
+	('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "channel": "test"}'), ('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "cost": 0}'),
+	('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "observation": "\ud800"}'), ('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "started_at": "tomorrow-ish"}'),
+	('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "response_token_ids": [1, 2], "response_mask": [true]}'), ('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "response_token_ids": [1.5]}'),
+	('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "args": ' || repeat('[', 100000) || '}'),
+	('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "action": "a"} trailing');
+-- Stop: the first one, and nothing is loaded.
+\set VERBOSITY terse
+SELECT steps_added FROM stepadv.load_rollouts('load_t', 'load_lines');
+SELECT count(*) FROM load_t.rollouts WHERE group_id = 'bad';
+-- Skip: warned of, counted, listed.
+SET client_min_messages = error;
+CREATE TEMP TABLE skipped AS SELECT * FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip');
+SET client_min_messages = warning;
+\set VERBOSITY default
+SELECT lines_read, empty_lines, bad_lines, rollouts_added, steps_added, contradictions, jsonb_array_length(problems) AS listed FROM skipped;
+SELECT p ->> 'line' AS line, left(regexp_replace(p ->> 'problem', ' \(.*', ''), 72) AS problem FROM skipped, jsonb_array_elements(problems) p WHERE (p ->> 'line')::integer <> 24 ORDER BY (p ->> 'line')::integer;
+-- (How deep is too deep is the server's business.)
+SELECT p ->> 'problem' ~ '^stack depth limit exceeded' AS too_deep FROM skipped, jsonb_array_elements(problems) p WHERE (p ->> 'line')::integer = 24;
+
+-- Contradictions: a step told twice, outcomes that differ.
+TRUNCATE load_lines RESTART IDENTITY;
+INSERT INTO load_lines (line) VALUES
+	('{"group_id": "con", "rollout_id": "r", "step_no": 0, "action": "x", "outcome": 1, "success": true}'),
+	('{"group_id": "con", "rollout_id": "r", "step_no": 0, "outcome": 1.0, "success": true, "action": "x"}'),
+	('{"group_id": "con", "rollout_id": "r", "step_no": 0, "action": "y", "outcome": 1, "success": true}'),
+	('{"group_id": "con", "rollout_id": "s", "step_no": 0, "action": "x", "outcome": 1, "success": true}'),
+	('{"group_id": "con", "rollout_id": "s", "step_no": 1, "action": "x", "outcome": 0, "success": false}'),
+	('{"group_id": "g", "rollout_id": "a", "step_no": 1, "action": "something else", "outcome": 1, "success": true}'),
+	('{"group_id": "g", "rollout_id": "c", "step_no": null, "outcome": 0.5}');
+SELECT contradictions FROM stepadv.load_rollouts('load_t', 'load_lines');
+\set VERBOSITY terse
+SELECT lines_read, bad_lines, rollouts_added, rollouts_updated, steps_added, steps_repeated, contradictions FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip');
+\set VERBOSITY default
+SELECT rollout_id, outcome, success FROM load_t.rollouts WHERE group_id = 'con' OR rollout_id = 'c' ORDER BY 1;
+SELECT rollout_id, step_no, action FROM load_t.steps WHERE group_id = 'con' OR (rollout_id, step_no) = ('a', 1) ORDER BY 1, 2;
+
+-- Bytes: UTF-8 that came in as LATIN1 becomes itself again; what is not UTF-8 is
+-- a bad line; a byte order mark and carriage returns do no harm.
+TRUNCATE load_lines RESTART IDENTITY;
+INSERT INTO load_lines (line)
+SELECT convert_from(b, 'LATIN1') FROM (VALUES
+	('\xefbbbf'::bytea || convert_to('{"group_id": "bytes", "rollout_id": "Ä→🙂", "step_no": 0, "action": "é", "outcome": 1}' || E'\r', 'UTF8')),
+	(convert_to('{"group_id": "bytes", "rollout_id": "broken", "step_no": 0, "action": "', 'UTF8') || '\xff'::bytea || convert_to('"}', 'UTF8')),
+	(convert_to('{"group_id": "bytes", "rollout_id": "NUL", "step_no": 0, "action": "', 'UTF8') || '\x1a'::bytea || convert_to('"}', 'UTF8')),
+	('\x0d'::bytea)) v(b);
+SET client_min_messages = error;
+SELECT lines_read, empty_lines, bad_lines, rollouts_added, p.*
+FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip', is_latin1 => true), LATERAL (SELECT jsonb_path_query_array(problems, '$[*].line') AS lines) p;
+SET client_min_messages = warning;
+SELECT rollout_id = 'Ä→🙂' AS rollout_id, action = 'é' AS action FROM load_t.steps WHERE group_id = 'bytes';
+
+-- Nothing at all, and what is refused.
+TRUNCATE load_lines RESTART IDENTITY;
+SELECT * FROM stepadv.load_rollouts('load_t', 'load_lines') \gx
+SELECT stepadv.load_rollouts('load_t', 'load_lines', 'ignore');
+SELECT stepadv.load_rollouts('load_t', 'load_lines', NULL);
+SELECT stepadv.load_rollouts('nowhere', 'load_lines');
+SELECT stepadv.load_rollouts('load_t', 'load_t.steps');
+
+-- Temporary tables, and a source with a hostile name.
+CREATE TEMP TABLE "lines""; DROP TABLE load_lines; --" (n bigint, line text);
+INSERT INTO "lines""; DROP TABLE load_lines; --" VALUES (1, '{"group_id": "''; DROP TABLE load_lines; --", "rollout_id": "%s %I", "step_no": 0, "action": "$q$", "outcome": 1}');
+SELECT rollouts_added, steps_added FROM stepadv.load_rollouts('load_t', '"lines""; DROP TABLE load_lines; --"');
+SELECT count(*) FROM load_lines;
+
+DROP TABLE load_lines;
+DROP SCHEMA load_t CASCADE;

@@ -1,0 +1,108 @@
+-- create_tables: the canonical tables, and the view that decides what counts as reward.
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+
+-- One small group by hand, under each of the three kinds of reward.
+SELECT view_name, shows FROM stepadv.create_tables('tab_outcome', partitions => 3);
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_steps', 'steps', 1);
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_sum', reward => 'sum');
+CREATE FUNCTION pg_temp.fill(schema text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('SET LOCAL search_path = %I', schema);
+	INSERT INTO rollouts (group_id, rollout_id, outcome, success, model, metadata) VALUES
+		('g', 'r1', 1, true, 'm', '{"of": "rollout"}'), ('g', 'r2', 0, false, 'm', NULL),
+		('g', 'not judged', NULL, NULL, 'm', NULL), ('g', 'no step', 0.5, NULL, 'm', NULL),
+		('h', 'judged by success', NULL, true, 'm', NULL);
+	INSERT INTO steps (group_id, rollout_id, step_no, reward, state, action_hash, observation, metadata) VALUES
+		('g', 'r1', 0, 0.25, 1, 1, 'r1 s0', '{"of": "step"}'), ('g', 'r1', 5, 0.5, 2, 1, 'r1 s5', NULL),
+		('g', 'r2', 0, 0.125, 1, 2, 'r2 s0', NULL), ('g', 'not judged', 0, NULL, 1, 1, 'n s0', NULL),
+		('h', 'judged by success', 0, NULL, 1, 1, 'h s0', NULL);
+END $$;
+SELECT pg_temp.fill('tab_outcome'), pg_temp.fill('tab_steps'), pg_temp.fill('tab_sum');
+-- outcome: returns 1, 1 | 0 | NULL | 1 (success where there is no outcome). Over R = 1, 0, 0.5:
+-- mean 0.5, sd 0.5, so GRPO gives 0.5 / 0.500001 = 0.999998 and its negative.
+SELECT group_id, rollout_id, step_no, return, observation FROM tab_outcome.steps_returns ORDER BY 1, 2, 3;
+SELECT group_id, rollout_id, step_no, round(advantage::numeric, 6) AS grpo FROM tab_outcome.steps_grpo ORDER BY 1, 2, 3;
+-- steps: returns to go 0.75, 0.5 | 0.125; 'no step' and 'not judged' have neither reward nor success;
+-- h has success but no reward: return 0.
+SELECT group_id, rollout_id, step_no, return FROM tab_steps.steps_returns ORDER BY 1, 2, 3;
+SELECT rollout_id, n_steps, outcome, return, success, judged FROM tab_steps.steps_rollouts WHERE group_id = 'g' ORDER BY 1;
+-- sum: 1.75, 1.5 | 0.125 | NULL | 1.
+SELECT group_id, rollout_id, step_no, return FROM tab_sum.steps_returns ORDER BY 1, 2, 3;
+SELECT rollout_id, n_steps, outcome, return, success, judged, base_success, model, metadata
+FROM tab_sum.steps_rollouts WHERE group_id = 'g' ORDER BY 1;
+SELECT group_id, n_rollouts, n_judged, n_steps, mean_return, uniform FROM tab_outcome.steps_groups ORDER BY 1;
+-- Columns of the step and of its rollout stand beside the advantage.
+SELECT step_id = (SELECT s.step_id FROM tab_outcome.steps s WHERE s.observation = 'r1 s0') AS step_id_is_the_tables, model, outcome, metadata, rollout_metadata
+FROM tab_outcome.steps_rtmc WHERE rollout_id = 'r1' AND step_no = 0;
+-- The tree: r1 takes action 1 in state 1, a step before the last (0.99), and in state 2 (1); r2 action 2 in state 1 (0).
+SELECT state, action, visits, successes, q, observation, base_state FROM tab_outcome.steps_rtmc_tree WHERE group_id = 'g' ORDER BY 1, 2;
+-- The value feeds any function of the group. Success is given for r1 (yes) and r2 (no); 'no step' has 0.5 > 0: 2 of 3.
+SELECT v.group_id, s.n_rollouts, s.success_rate FROM tab_outcome.steps_values v, stepadv.group_summary(v.rollouts) s ORDER BY 1;
+
+-- What the view says of itself.
+SELECT schema, obj_description(format('%I.rollout_rows', schema)::regclass) FROM (VALUES ('tab_outcome'), ('tab_steps'), ('tab_sum')) s(schema);
+-- Parts: hash-partitioned by group.
+SELECT c.relname, pg_get_partkeydef(c.oid), (SELECT count(*) FROM pg_inherits i WHERE i.inhparent = c.oid)
+FROM pg_class c WHERE c.relnamespace = 'tab_outcome'::regnamespace AND c.relkind = 'p' ORDER BY 1;
+-- Rows that go against keys and checks (23503: foreign key, 23505: unique, 23514: check).
+\set VERBOSITY sqlstate
+INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no) VALUES ('g', 'nobody', 0);
+INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no) VALUES ('g', 'r1', 5);
+INSERT INTO tab_outcome.rollouts (group_id, rollout_id) VALUES ('g', 'r1');
+INSERT INTO tab_outcome.rollouts (group_id, rollout_id, outcome) VALUES ('g', 'r9', 'NaN');
+INSERT INTO tab_outcome.rollouts (group_id, rollout_id, outcome) VALUES ('g', 'r9', '-Infinity');
+INSERT INTO tab_outcome.rollouts (group_id, rollout_id, channel) VALUES ('g', 'r9', 'test');
+INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no, reward) VALUES ('g', 'r1', 6, 'Infinity');
+INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no, cost) VALUES ('g', 'r1', 6, 0);
+INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no, response_token_ids, response_mask) VALUES ('g', 'r1', 6, '{1,2}', '{t}');
+INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no, response_token_ids, response_mask, rollout_logprobs)
+VALUES ('g', 'r1', 6, '{1,2}', '{t,f}', '{-0.5,-1}');
+\set VERBOSITY default
+-- Deleting a rollout takes its steps along.
+DELETE FROM tab_sum.rollouts WHERE rollout_id = 'r1';
+SELECT count(*) FROM tab_sum.steps WHERE rollout_id = 'r1';
+
+-- A filter on the group reaches both arms below the aggregate: only the group's
+-- partitions, only by index.
+INSERT INTO tab_outcome.rollouts (group_id, rollout_id, outcome) SELECT 'group ' || i % 100, 'r' || i, i % 2 FROM generate_series(1, 800) i;
+INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no, state, action_hash)
+SELECT group_id, rollout_id, s, s, s FROM tab_outcome.rollouts, generate_series(0, 4) s WHERE group_id LIKE 'group %';
+ANALYZE tab_outcome.rollouts, tab_outcome.steps;
+CREATE FUNCTION pg_temp.scans(query text, OUT sequential bigint, OUT relations bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	scanned text[] := '{}';
+BEGIN
+	sequential := 0;
+	SET LOCAL enable_seqscan = off;
+	FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP
+		sequential := sequential + (line ~ 'Seq Scan')::integer;
+		scanned := scanned || substring(line FROM 'Scan.* on ((?:rollouts|steps)_p\d+) ');
+	END LOOP;
+	SELECT count(DISTINCT s) INTO relations FROM unnest(scanned) s;
+END $$;
+SELECT * FROM pg_temp.scans($$SELECT step_no, advantage FROM tab_outcome.steps_rtmc WHERE group_id = 'group 7'$$);
+SELECT sequential FROM pg_temp.scans($$SELECT step_no, advantage FROM tab_outcome.steps_rtmc WHERE group_id = ANY ('{group 7,group 8}')$$);
+SELECT count(*), count(DISTINCT group_id), count(advantage) FROM tab_outcome.steps_rtmc WHERE group_id = ANY ('{group 7,group 8}');
+
+-- What is refused.
+SELECT stepadv.create_tables('tab_outcome');
+SELECT stepadv.create_tables('tab_new', 'return');
+SELECT stepadv.create_tables('tab_new', NULL);
+SELECT stepadv.create_tables('tab_new', partitions => 0);
+SELECT stepadv.create_tables('tab_new', partitions => 1001);
+SELECT stepadv.create_tables(NULL);
+SELECT stepadv.create_tables('');
+CREATE SCHEMA tab_taken CREATE TABLE steps_rtmc_tree (x integer);
+SELECT stepadv.create_tables('tab_taken');
+-- Nothing of it is left.
+SELECT count(*) AS schemas FROM pg_namespace WHERE nspname = 'tab_new';
+SELECT string_agg(relname, ' ') AS relations FROM pg_class WHERE relnamespace = 'tab_taken'::regnamespace;
+-- A schema's name is only a name.
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('Tab "x"; DROP SCHEMA tab_sum CASCADE; --', partitions => 2);
+INSERT INTO "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --".rollouts (group_id, rollout_id, outcome) VALUES ('g', 'r', 1);
+SELECT group_id, n_rollouts FROM "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --".steps_groups;
+
+SELECT stepadv.detach('tab_outcome.rollout_rows') > 5 AS dropped;
+DROP SCHEMA tab_outcome, tab_steps, tab_sum, tab_taken, "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --" CASCADE;
