@@ -36,6 +36,8 @@ $node->safe_psql('source', q{
 	CREATE VIEW rl.advantages AS SELECT g.group_id, a.* FROM rl.grouped g, stepadv.rtmc(g.rollouts, gamma => 0.9, prior => 1) a;
 	CREATE VIEW rl.grpo AS SELECT g.group_id, a.* FROM rl.grouped g, stepadv.grpo(g.rollouts, normalise => 'mean') a;
 	CREATE VIEW rl.tree AS SELECT g.group_id, t.* FROM rl.grouped g, stepadv.rtmc_tree(stepadv.history_states(g.rollouts, 'set')) t;
+	SELECT count(*) FROM stepadv.attach('rl.steps', ARRAY['group_id'], 'rollout_id', 'step_no', 'state', 'action', 'reward', 'step_id', 'success',
+		prefix => 'a"b c', options => '{"rtmc": {"gamma": 0.5, "normalise": true}}');
 	CREATE MATERIALIZED VIEW rl.merged AS SELECT stepadv.rollup(rollouts) AS rollouts FROM rl.groups WHERE group_id >= 0;
 });
 
@@ -46,9 +48,11 @@ my $look = q{
 	UNION ALL SELECT 'advantages', count(*), md5(string_agg(a::text, ' ' ORDER BY step_id)) FROM rl.advantages a
 	UNION ALL SELECT 'grpo', count(*), md5(string_agg(a::text, ' ' ORDER BY step_id)) FROM rl.grpo a
 	UNION ALL SELECT 'tree', count(*), md5(string_agg(t::text, ' ' ORDER BY t::text)) FROM rl.tree t
+	UNION ALL SELECT 'attached', count(*), md5(string_agg(a::text, ' ' ORDER BY step_id)) FROM rl."a""b c_rtmc" a
+	UNION ALL SELECT 'definition', count(*), md5(string_agg(pg_get_viewdef(oid), ' ' ORDER BY relname)) FROM pg_class WHERE relnamespace = 'rl'::regnamespace AND relkind = 'v'
 	UNION ALL SELECT 'merged', count(*), md5(string_agg(rollouts::text, ' ')) FROM rl.merged};
 my $before = $node->safe_psql('source', $look);
-like($before, qr/^groups\|54\|\w{32}\nbinary\|54\|\w{32}\nadvantages\|2000\|\w{32}\ngrpo\|2000\|\w{32}\ntree\|\d{3,}\|\w{32}\nmerged\|1\|\w{32}$/, 'there is something to see');
+like($before, qr/^groups\|54\|\w{32}\nbinary\|54\|\w{32}\nadvantages\|2000\|\w{32}\ngrpo\|2000\|\w{32}\ntree\|\d{3,}\|\w{32}\nattached\|2000\|\w{32}\ndefinition\|1\d\|\w{32}\nmerged\|1\|\w{32}$/, 'there is something to see');
 is($node->safe_psql('source', 'SELECT pg_column_size(rollouts) < 1000000, octet_length(stepadv.rollout_group_send(rollouts)) > 3000000 FROM rl.groups WHERE group_id = -1'),
 	't|t', 'a large value is compressed');
 
