@@ -458,9 +458,8 @@ has_entry(const Member *member, bool wanted_null)
 static void
 fill_int64(const int64 *column, const Member *member)
 {
-	if (column == NULL)
-		return;
-	if (member->seen)
+	/* Of no entries there is no array. */
+	if (column != NULL && member->count > 0)
 		memcpy((int64 *) column, member->numbers, member->count * sizeof(int64));
 }
 

@@ -1,0 +1,278 @@
+# What is long can be cancelled, what is too large or malformed is an error,
+# and the backend lives and gives its memory back.
+# (PostgreSQL::Test::Cluster: 15, and 14 from its minor release 3 on.)
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "jit = off\nmax_parallel_workers_per_gather = 0\nsearch_path = 'public, stepadv'");
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION stepadv');
+
+# A statement, its SQLSTATE ('' when it went well) and how long it took.
+sub attempt
+{
+	my ($sql, %settings) = @_;
+	my $set = join('', map { "SET $_ = '$settings{$_}';\n" } sort keys %settings);
+	my $start = time;
+	my ($status, $out, $err) =
+	  $node->psql('postgres', "\\set VERBOSITY sqlstate\n$set$sql");
+	my ($code) = $err =~ /(?:ERROR|FATAL):\s+(\w{5})/;
+	return ($code // ($err ne '' ? $err : ''), time - $start, $out);
+}
+
+# ---- cancel
+
+# Four million steps: one long rollout, and many short ones of it.
+my $fold = q{SELECT rollout_agg(a * 2000 + b, %s, b, a * b %% 1000, b %% 7, 1)
+	FROM generate_series(1, 2000) a, generate_series(1, 2000) b};
+$node->safe_psql('postgres',
+	"CREATE TABLE big AS "
+	  . "SELECT rollout_agg(a * 700 + b, 1, a * 700 + b, a * b % 1000, b % 7, 1) AS rollouts "
+	  . "FROM generate_series(1, 700) a, generate_series(0, 699) b");
+my %long = (
+	'a fold' => sprintf("SELECT pg_column_size(x) FROM ($fold) y(x)", 'a'),
+	'a fold of shuffled rows' => sprintf("SELECT pg_column_size(x) FROM ($fold) y(x)", '(a * 7919 + b * 104729) % 2000'),
+	'text output' => 'SELECT sum(length(rollouts::text)) FROM big, generate_series(1, 20)',
+	'rtmc' => 'SELECT sum(advantage) FROM big, generate_series(1, 20) n, rtmc(rollouts, gamma => 1.0 / n)',
+	'grpo' => 'SELECT sum(advantage) FROM big, generate_series(1, 20) n, grpo(rollouts, step_rewards => true, gamma => 1.0 / n)',
+	'rtmc_tree_dot' => 'SELECT sum(length(rtmc_tree_dot(rollouts))) FROM big, generate_series(1, 20)',
+	'history_states' => 'SELECT sum(n_states) FROM big, generate_series(1, 20) n, group_summary(history_states(rollouts), n)',
+	'rollup' => 'SELECT pg_column_size(rollup(rollouts)) FROM big, generate_series(1, 100)');
+for my $what (sort keys %long)
+{
+	my ($code, $seconds) = attempt($long{$what}, statement_timeout => '150ms');
+	is($code, '57014', "$what is cancelled");
+	cmp_ok($seconds, '<', 3, "$what is cancelled soon");
+}
+
+# One call, cancelled before it would have ended.
+my (undef, $full) = attempt('SELECT count(*) FROM big, rtmc_tree(history_states(rollouts))');
+my $tenth = int($full * 100) + 1;
+my ($code, $seconds) = ('', $full);
+for (1 .. 3)
+{
+	my ($c, $s) = attempt('SELECT count(*) FROM big, rtmc_tree(history_states(rollouts))', statement_timeout => "${tenth}ms");
+	($code, $seconds) = ($c, $s) if $s < $seconds;
+}
+is($code, '57014', 'a single call is cancelled');
+cmp_ok($seconds, '<', 0.7 * $full, 'in the middle');
+
+# The cancelled backend works on and has its memory back.
+my $memory = q{SELECT sum(total_bytes) AS bytes FROM pg_backend_memory_contexts};
+my (undef, $out) = $node->psql('postgres', qq{
+	SELECT count(*) FROM (SELECT FROM pg_backend_memory_contexts) x;
+	$long{'a fold'} LIMIT 0;
+	$memory \\gset before_
+	SET statement_timeout = '300ms';
+	$long{'a fold'};
+	$long{'rtmc'};
+	$long{'rollup'};
+	SET statement_timeout = 0;
+	$memory \\gset after_
+	SELECT :after_bytes - :before_bytes < 1000000;
+	SELECT advantage FROM grpo((SELECT rollout_agg(i, i, 1, 1, 1, i) FROM generate_series(1, 2) i), 'mean');
+}, on_error_stop => 0);
+like($out, qr/\bt\n-0\.5\n0\.5$/, 'the backend has its memory back and works on');
+
+# ---- too large
+
+($code, $seconds) = attempt(q{SELECT rollout_agg(a, a, b, a, b, NULL) FROM generate_series(1, 5700) a, generate_series(1, 5700) b});
+is($code, '54000', 'a group beyond 1 GB is refused');
+note(sprintf('after %.1f s', $seconds));
+
+# ---- malformed: binary
+
+my $dir = abs_path(PostgreSQL::Test::Utils::tempdir());
+$node->safe_psql('postgres', q{
+	CREATE TABLE value AS
+	-- every optional column, NULLs, a rollout without steps, one not judged
+	SELECT rollout_agg(i, i / 4, i % 4, CASE WHEN i % 5 > 0 THEN i % 3 END, CASE WHEN i % 7 > 0 THEN i % 2 END,
+		CASE WHEN i / 4 <> 1 THEN i END, CASE WHEN i % 4 = 3 THEN i / 4 % 2 = 0 END, NULLIF(i % 3, 0), i * 0.5, -i, NULLIF(i % 4, 0)) AS rollouts
+	FROM generate_series(0, 11) i
+	UNION ALL
+	SELECT rollout_agg(NULL, i, NULL, NULL, NULL, 0.25) FROM generate_series(1, 2) i
+	UNION ALL
+	SELECT rollout_agg(1, 1, 1, 1, 1, 1);
+	CREATE TABLE whole AS SELECT rollup(rollouts) AS rollouts
+	FROM (SELECT rollouts FROM value LIMIT 1) v;
+	CREATE TABLE got (rollouts rollout_group);
+	CREATE TABLE seen (kind text, n integer, code text);
+	-- Whether a value does what values do: everything can be asked of it, and
+	-- its text reads back to the same.
+	CREATE FUNCTION use(g rollout_group) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE
+		n bigint;
+	BEGIN
+		SELECT count(*) INTO n FROM steps(g);
+		SELECT count(*) INTO n FROM rollouts(g);
+		SELECT count(*) INTO n FROM group_summary(history_states(g, 'set'));
+		SELECT count(*) INTO n FROM returns(g);
+		SELECT count(*) INTO n FROM rloo(g);
+		SELECT count(*) INTO n FROM grpo(g);
+		SELECT count(*) INTO n FROM grpo(g, weighting => 'step');
+		SELECT count(*) INTO n FROM grpo(g, step_rewards => true, pool => 'step');
+		SELECT count(*) INTO n FROM rtmc(g, visit => 'every', normalise => true);
+		SELECT length(rtmc_tree_dot(history_states(g))) INTO n;
+		IF g::text::rollout_group::text <> g::text OR rollup(x)::text <> g::text FROM (VALUES (g)) v(x) THEN
+			RETURN 'changed';
+		END IF;
+		RETURN 'fine';
+	EXCEPTION WHEN numeric_value_out_of_range THEN
+		RETURN 'fine';	-- a flipped bit makes huge rewards
+	END $$;
+});
+
+# The bytes of the field, from COPY's own file: signature, flags, extension;
+# field count, length, value; trailer.
+sub copy_out
+{
+	my ($table) = @_;
+	$node->safe_psql('postgres', "COPY $table TO '$dir/out' (FORMAT binary)");
+	my $bytes = slurp_file("$dir/out");
+	return substr($bytes, 19 + 2 + 4, length($bytes) - 19 - 2 - 4 - 2);
+}
+
+sub copy_file
+{
+	my ($name, $value) = @_;
+	open my $file, '>:raw', "$dir/$name" or die $!;
+	print $file "PGCOPY\n\xff\r\n\0", pack('NN', 0, 0), pack('nN', 1, length($value)), $value, pack('n', 0xffff);
+	close $file;
+	return;
+}
+
+# Load each file and use what loads; what came of it goes to `seen`.
+sub load
+{
+	my ($kind, @values) = @_;
+	copy_file("$kind$_", $values[$_]) for 0 .. $#values;
+	$node->safe_psql('postgres', sprintf(q{
+			DO $$
+		BEGIN
+			FOR i IN 0 .. %d LOOP
+				BEGIN
+					EXECUTE format('COPY got FROM %%L (FORMAT binary)', '%s/%s' || i);
+					INSERT INTO seen SELECT '%s', i, use(rollouts) FROM got;
+					DELETE FROM got;
+				EXCEPTION WHEN OTHERS THEN
+					INSERT INTO seen VALUES ('%s', i, SQLSTATE);
+				END;
+			END LOOP;
+		END $$}, $#values, $dir, $kind, $kind, $kind));
+	unlink "$dir/$kind$_" for 0 .. $#values;
+	return $node->safe_psql('postgres',
+		"SELECT string_agg(DISTINCT code, ' ' ORDER BY code) FROM seen WHERE kind = '$kind'");
+}
+
+my $value = copy_out('whole');
+cmp_ok(length($value), '>', 800, 'a value with every column');
+is(load('whole', $value), 'fine', 'loads from binary');
+is($node->safe_psql('postgres', 'COPY whole TO STDOUT'),
+	do { copy_file('again', $value); $node->safe_psql('postgres', "COPY got FROM '$dir/again' (FORMAT binary); COPY got TO STDOUT; TRUNCATE got") },
+	'and is the same');
+is(load('truncated', map { substr($value, 0, $_) } 0 .. length($value) - 1), '22P03', 'every truncation is refused');
+is(load('longer', map { $value . "\0" x $_ } 1 .. 16), '22P03', 'so are bytes too many');
+
+# Flip every bit of the header and of the first bytes, then random ones, a few at a time.
+my @flipped;
+for my $byte (0 .. 11)
+{
+	for my $bit (0 .. 7)
+	{
+		my $copy = $value;
+		substr($copy, $byte, 1) = chr(ord(substr($copy, $byte, 1)) ^ (1 << $bit));
+		push @flipped, $copy;
+	}
+}
+is(load('header', @flipped), '0A000 22P03', 'another version is not supported, any other change of the header refused');
+my $seed = 20261121;
+sub dice { $seed = ($seed * 1103515245 + 12345) % 2147483648; return int($seed / 65536) % $_[0]; }
+@flipped = ();
+for (1 .. 1500)
+{
+	my $copy = $value;
+	for (0 .. dice(3))
+	{
+		my $at = 12 + dice(length($value) - 12);
+		substr($copy, $at, 1) = chr(dice(4) == 0 ? (0, 255, 127, 128)[ dice(4) ] : ord(substr($copy, $at, 1)) ^ (1 << dice(8)));
+	}
+	push @flipped, $copy;
+}
+is(load('flipped', @flipped), '22P03 fine', 'flipped bits are refused or make another value');
+my ($ok, $refused) = split /\|/, $node->safe_psql('postgres',
+	q{SELECT count(*) FILTER (WHERE code = 'fine'), count(*) FILTER (WHERE code = '22P03') FROM seen WHERE kind = 'flipped'});
+cmp_ok($ok, '>', 300, 'many of one');
+cmp_ok($refused, '>', 100, 'many of the other');
+
+# ---- malformed: text
+
+my $columns = '"rollout_id": [1], "n_steps": [1], "step_id": [1], "step_no": [0]';
+my @texts = (
+	[ "{\"version\": 1, $columns}", '' ],
+	[ '', '22P02' ], [ 'x', '22P02' ], [ '{}', '22P02' ], [ 'null', '22P02' ], [ '1', '22P02' ], [ '[]', '22P02' ],
+	[ "{$columns}", '22P02' ],
+	[ "{\"version\": 2, $columns}", '22P02' ],
+	[ "{\"version\": \"1\", $columns}", '22P02' ],
+	[ "{\"version\": [1], $columns}", '22P02' ],
+	[ "{\"version\": 1, \"version\": 1, $columns}", '22P02' ],
+	[ "{\"version\": 1, $columns} x", '22P02' ],
+	[ "{\"version\": 1, $columns", '22P02' ],
+	[ '{"version": 1, "rollout_id": [1], "n_steps": [1], "step_id": [1]}', '22P02' ],
+	[ '{"version": 1, "rollout_id": [1], "step_id": [1], "step_no": [0]}', '22P02' ],
+	[ "{\"version\": 1, $columns, \"step_no\": [0]}", '22P02' ],
+	[ "{\"version\": 1, $columns, \"other\": [0]}", '22P02' ],
+	[ "{\"version\": 1, $columns, \"state\": [1, 2]}", '22P02' ],
+	[ "{\"version\": 1, $columns, \"state\": []}", '22P02' ],
+	[ "{\"version\": 1, $columns, \"state\": 1}", '22P02' ],
+	[ "{\"version\": 1, $columns, \"state\": [[1]]}", '22P02' ],
+	[ "{\"version\": 1, $columns, \"state\": [{}]}", '22P02' ],
+	[ "{\"version\": 1, $columns, \"state\": {}}", '22P02' ],
+	[ "{\"version\": 1, $columns, \"state\": [\"1\"]}", '22P02' ],
+	[ "{\"version\": 1, $columns, \"state\": [true]}", '22P02' ],
+	[ "{\"version\": 1, $columns, \"state\": [1.5]}", '22P02' ],
+	[ "{\"version\": 1, $columns, \"state\": [9223372036854775808]}", '22P02' ],
+	[ "{\"version\": 1, $columns, \"state\": [-9223372036854775808]}", '' ],
+	[ "{\"version\": 1, $columns, \"success\": [1]}", '22P02' ],
+	[ "{\"version\": 1, $columns, \"reward\": [1e400]}", '22003' ],
+	[ "{\"version\": 1, $columns, \"reward\": [-1e-400]}", '22003' ],
+	[ "{\"version\": 1, $columns, \"reward\": [NaN]}", '22P02' ],
+	[ "{\"version\": 1, $columns, \"reward\": [Infinity]}", '22P02' ],
+	[ "{\"version\": 1, $columns, \"reward\": [\"NaN\"]}", '22P02' ],
+	[ '{"version": 1, "rollout_id": [null], "n_steps": [1], "step_id": [1], "step_no": [0]}', '22P02' ],
+	[ '{"version": 1, "rollout_id": [1], "n_steps": [2], "step_id": [1], "step_no": [0]}', '22P02' ],
+	[ '{"version": 1, "rollout_id": [1], "n_steps": [-1], "step_id": [1], "step_no": [0]}', '22P02' ],
+	[ '{"version": 1, "rollout_id": [1], "n_steps": [4294967297], "step_id": [1], "step_no": [0]}', '22P02' ],
+	# counts that add up only modulo 2^32
+	[ '{"version": 1, "rollout_id": [1, 2, 3], "n_steps": [2147483647, 2147483647, 3], "step_id": [1], "step_no": [0]}', '22P02' ],
+	[ '{"version": 1, "rollout_id": [2, 1], "n_steps": [1, 0], "step_id": [1], "step_no": [0]}', '22P02' ],
+	[ '{"version": 1, "rollout_id": [1, 1], "n_steps": [1, 0], "step_id": [1], "step_no": [0]}', '22P02' ],
+	[ '{"version": 1, "rollout_id": [1], "n_steps": [2], "step_id": [1, 2], "step_no": [5, 5]}', '22P02' ],
+	[ '{"version": 1, "rollout_id": [1], "n_steps": [2], "step_id": [1, 2], "step_no": [5, 4]}', '22P02' ],
+	[ '{"version": 1, "rollout_id": [1], "n_steps": [1], "step_id": [1], "step_no": [2147483648]}', '22P02' ],
+	[ '{"version": 1, "\u0000": 1}', '22P05' ],
+	[ '{"version": 1, "\ud800": 1}', '22P02' ],
+);
+my @wrong;
+for my $case (@texts)
+{
+	my ($text, $expected) = @$case;
+	my ($got) = attempt("SELECT use('$text'::rollout_group)");
+	push @wrong, "$text: $got instead of $expected" if $got ne $expected;
+}
+is(join("\n", @wrong), '', scalar(@texts) . ' texts are refused, or taken, as they should be');
+is((attempt("SELECT (repeat('[', 1000000))::rollout_group"))[0], '22P02', 'deep nesting of arrays');
+is((attempt("SELECT (repeat('{\"version\":', 100000))::rollout_group"))[0], '22P02', 'deep nesting of objects');
+
+is($node->safe_psql('postgres', "SELECT count(*) FROM seen WHERE code = 'changed'"), '0', 'every value that was taken reads back');
+unlike(slurp_file($node->logfile), qr/was terminated by signal|PANIC|TRAP:/, 'no backend died');
+
+$node->stop;
+done_testing();

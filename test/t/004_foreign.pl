@@ -1,0 +1,93 @@
+# Shards behind postgres_fdw: with the server option extensions 'stepadv' the
+# aggregate runs where the rows are, and only values travel.
+# (PostgreSQL::Test::Cluster: 15, and 14 from its minor release 3 on.)
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "jit = off\nsearch_path = 'public, stepadv'");
+$node->start;
+plan skip_all => 'postgres_fdw is not installed'
+  unless $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'postgres_fdw'");
+
+$node->safe_psql('postgres', 'CREATE DATABASE shard' . $_) for 0, 1;
+my ($host, $port) = ($node->host, $node->port);
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION stepadv;
+	CREATE EXTENSION postgres_fdw;
+	CREATE TABLE steps (step_id bigint, group_id integer, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8);
+	INSERT INTO steps SELECT i, i * 7919 % 100, i / 100, i / 100 % 10, i % 11, i % 3, CASE WHEN i % 5 = 0 THEN i % 97 / 7.0 END
+		FROM generate_series(0, 9999) i;
+	CREATE TABLE sharded (LIKE steps) PARTITION BY HASH (group_id);
+});
+for my $shard (0, 1)
+{
+	$node->safe_psql("shard$shard", q{
+		CREATE EXTENSION stepadv;
+		CREATE TABLE steps (step_id bigint, group_id integer, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8);
+	});
+	$node->safe_psql('postgres', qq{
+		CREATE SERVER shard$shard FOREIGN DATA WRAPPER postgres_fdw
+			OPTIONS (host '$host', port '$port', dbname 'shard$shard', extensions 'stepadv');
+		CREATE USER MAPPING FOR CURRENT_USER SERVER shard$shard;
+		CREATE FOREIGN TABLE sharded_$shard PARTITION OF sharded FOR VALUES WITH (MODULUS 2, REMAINDER $shard)
+			SERVER shard$shard OPTIONS (table_name 'steps');
+	});
+}
+$node->safe_psql('postgres', 'INSERT INTO sharded SELECT * FROM steps; ANALYZE steps; ANALYZE sharded');
+is($node->safe_psql('postgres', 'SELECT bool_and(n > 1000), sum(n) FROM (SELECT count(*) AS n FROM sharded GROUP BY tableoid) x'),
+	't|10000', 'both shards hold rows');
+
+my $agg = 'rollout_agg(step_id, rollout_id, step_no, state, action, reward)';
+sub plan_of { return $node->safe_psql('postgres', "SET enable_partitionwise_aggregate = on; EXPLAIN (VERBOSE, COSTS OFF) $_[0]"); }
+sub same
+{
+	my ($what, $query) = @_;
+	(my $local = $query) =~ s/\bsharded(?:_\d)?\b/steps/g;
+	is($node->safe_psql('postgres', "SET enable_partitionwise_aggregate = on; $query"), $node->safe_psql('postgres', $local), $what);
+	return;
+}
+
+# One shard.
+my $by_group = "SELECT group_id, $agg\::text AS said FROM sharded_0 GROUP BY group_id ORDER BY group_id";
+like(plan_of($by_group), qr/Remote SQL: SELECT .*stepadv\.rollout_agg\(.* GROUP BY/, 'the aggregate is shipped to a shard');
+is($node->safe_psql('postgres', $by_group),
+	$node->safe_psql('postgres', "SELECT group_id, $agg\::text AS said FROM steps WHERE group_id IN (SELECT DISTINCT group_id FROM sharded_0) GROUP BY group_id ORDER BY group_id"),
+	'and the values come back as they are');
+
+# All shards, each for itself.
+my $all = "SELECT group_id, $agg\::text AS said FROM sharded GROUP BY group_id ORDER BY group_id";
+my $shipped = () = (plan_of($all) =~ /Remote SQL: SELECT .*stepadv\.rollout_agg\(.* GROUP BY/g);
+is($shipped, 2, 'the aggregate is shipped to every shard');
+same('the groups are the same', $all);
+same('so are the estimates',
+	"SELECT g.group_id, a.* FROM (SELECT group_id, $agg AS rollouts FROM sharded GROUP BY group_id) g, rtmc(g.rollouts) a ORDER BY step_id");
+my $one = "SELECT a.* FROM (SELECT group_id, $agg AS rollouts FROM sharded GROUP BY group_id) g, rtmc(g.rollouts) a WHERE group_id = 7 ORDER BY step_id";
+like(plan_of($one), qr/Remote SQL: [^\n]*WHERE \(\(group_id = 7\)\)/, 'one group is asked for');
+is(() = (plan_of($one) =~ /Remote SQL/g), 1, 'of one shard');
+same('and is the same', $one);
+
+# Without the option the rows travel, to the same end.
+$node->safe_psql('postgres', "ALTER SERVER shard$_ OPTIONS (DROP extensions)") for 0, 1;
+unlike(plan_of($all), qr/Remote SQL:.*rollout_agg/, 'without the option nothing is shipped');
+same('the groups are the same', $all);
+$node->safe_psql('postgres', "ALTER SERVER shard$_ OPTIONS (ADD extensions 'stepadv')") for 0, 1;
+
+# Stored values on a shard: rollup, and an estimator in a condition.
+$node->safe_psql("shard$_", "CREATE TABLE groups AS SELECT group_id, rollout_id % 3 AS part, $agg AS rollouts FROM steps GROUP BY 1, 2") for 0, 1;
+$node->safe_psql('postgres', 'IMPORT FOREIGN SCHEMA public LIMIT TO (groups) FROM SERVER shard1 INTO public');
+my $merged = 'SELECT group_id, rollup(rollouts)::text AS said FROM groups GROUP BY group_id ORDER BY group_id';
+like(plan_of($merged), qr/Remote SQL: SELECT .*stepadv\.rollup\(rollouts\)/, 'rollup is shipped');
+is($node->safe_psql('postgres', $merged), $node->safe_psql('shard1', $merged), 'and gives the same');
+
+# Both sides see an error of the remote one.
+my ($status, $out, $err) = $node->psql('postgres', "SELECT rollout_agg(step_id, group_id, 1, state, action, reward) FROM sharded_0 GROUP BY state");
+like($err, qr/ERROR:  rollout \d+ has two rows for step 1/, 'an error there is an error here');
+
+$node->stop;
+done_testing();
