@@ -12,6 +12,7 @@
 #include "utils/expandeddatum.h"
 #include "utils/memutils.h"
 
+#include "aggregate.h"
 #include "compat.h"
 #include "group_builder.h"
 #include "group_io.h"
@@ -39,16 +40,6 @@ enum
 	ARG_TURN_REWARD,
 	ARG_COST
 };
-
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "aggregate support function called outside an aggregate");
-	return context;
-}
 
 static void
 refuse_number(const StepRow *row, const char *name, double number)

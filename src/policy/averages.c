@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 
+#include "aggregate.h"
 #include "sum.h"
 
 PG_FUNCTION_INFO_V1(stepadv_mean_of_steps_trans);
@@ -121,16 +122,6 @@ typedef struct RolloutMean
 #include "lib/simplehash.h"
 
 #define FIRST_TABLE_SIZE 64
-
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "aggregate support function called outside an aggregate");
-	return context;
-}
 
 static rollout_means_hash *
 means_argument(FunctionCallInfo fcinfo, int arg)

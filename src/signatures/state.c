@@ -23,6 +23,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "aggregate.h"
 #include "compat.h"
 #include "signatures/hash.h"
 #include "signatures/signature.h"
@@ -229,8 +230,7 @@ stepadv_state_accum(PG_FUNCTION_ARGS)
 	text	   *value;
 	ParsedSignature parsed;
 
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "state_accum called in non-aggregate context");
+	context = aggregate_context(fcinfo);
 	record = PG_ARGISNULL(0) ? record_make(context) : (Record *) PG_GETARG_POINTER(0);
 	read_options(fcinfo, record);
 	/* A step without an action changes nothing. */
@@ -266,8 +266,7 @@ stepadv_state_combine(PG_FUNCTION_ARGS)
 	atoms_iterator iterator;
 	Atom	   *atom;
 
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "state_combine called in non-aggregate context");
+	context = aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
 	{
 		if (PG_ARGISNULL(0))
@@ -301,8 +300,7 @@ stepadv_state_serialize(PG_FUNCTION_ARGS)
 	atoms_iterator iterator;
 	Atom	   *atom;
 
-	if (!AggCheckCallContext(fcinfo, NULL))
-		elog(ERROR, "state_serialize called in non-aggregate context");
+	(void) aggregate_context(fcinfo);
 	pq_begintypsend(&out);
 	pq_sendbyte(&out, record->has_options);
 	pq_sendbyte(&out, record->flags_as_set);
@@ -328,8 +326,7 @@ stepadv_state_deserialize(PG_FUNCTION_ARGS)
 	Record	   *record;
 	uint32		n;
 
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "state_deserialize called in non-aggregate context");
+	context = aggregate_context(fcinfo);
 	initStringInfo(&in);
 	appendBinaryStringInfo(&in, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
 	record = record_make(context);
@@ -391,8 +388,7 @@ stepadv_state_signature(PG_FUNCTION_ARGS)
 	uint32		i;
 	bool		in_flags = false;
 
-	if (!AggCheckCallContext(fcinfo, NULL))
-		elog(ERROR, "state_signature called in non-aggregate context");
+	(void) aggregate_context(fcinfo);
 	/* No rows: the root state, not NULL. */
 	if (PG_ARGISNULL(0))
 		PG_RETURN_TEXT_P(cstring_to_text(EMPTY_STATE));
@@ -444,8 +440,7 @@ stepadv_state_hash(PG_FUNCTION_ARGS)
 {
 	uint64		hash = (uint64) hash_bytes_64(EMPTY_STATE, strlen(EMPTY_STATE));
 
-	if (!AggCheckCallContext(fcinfo, NULL))
-		elog(ERROR, "state_hash called in non-aggregate context");
+	(void) aggregate_context(fcinfo);
 	if (!PG_ARGISNULL(0))
 		hash += ((Record *) PG_GETARG_POINTER(0))->sum;
 	PG_RETURN_INT64((int64) hash);
