@@ -97,6 +97,7 @@ SELECT i, i % 1000 - i % 7 AS rollout_id, CASE WHEN i % 10 <> 0 THEN pseudorando
 CREATE TABLE expected AS
 SELECT (SELECT avg(x) FROM step) AS of_steps, (SELECT avg(m) FROM (SELECT avg(x) AS m FROM step GROUP BY rollout_id) r) AS of_rollouts;
 SELECT near(mean_of_steps(x), of_steps), near(mean_of_rollout_means(rollout_id, x), of_rollouts) FROM step, expected GROUP BY of_steps, of_rollouts;
+SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -111,6 +112,7 @@ END $$;
 SELECT is_parallel('SELECT mean_of_steps(x), mean_of_rollout_means(rollout_id, x) FROM step');
 SELECT near(s, of_steps), near(r, of_rollouts) FROM (SELECT mean_of_steps(x) AS s, mean_of_rollout_means(rollout_id, x) AS r FROM step) p, expected;
 SELECT mean_of_steps(x), mean_of_rollout_means(rollout_id, x) FROM step WHERE i < 0;
+RESET max_parallel_workers_per_gather;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
