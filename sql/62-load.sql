@@ -155,6 +155,11 @@ BEGIN
 		RAISE EXCEPTION 'unknown on_error: %', coalesce(quote_literal(load_rollouts.on_error), 'NULL')
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'on_error is ''stop'' or ''skip''.';
 	END IF;
+	-- Rollouts are UTF-8; no other encoding holds every line, or the U+FFFD that stands for U+0000.
+	IF getdatabaseencoding() <> 'UTF8' THEN
+		RAISE EXCEPTION 'rollouts cannot be loaded into a database with encoding %', getdatabaseencoding()
+			USING ERRCODE = 'feature_not_supported', HINT = 'Use a database with encoding UTF8.';
+	END IF;
 	IF to_regclass(format('%I.rollouts', load_rollouts.schema)) IS NULL OR to_regclass(format('%I.steps', load_rollouts.schema)) IS NULL THEN
 		RAISE EXCEPTION 'schema "%" has no tables rollouts and steps', load_rollouts.schema
 			USING ERRCODE = 'undefined_table', HINT = format('Make them with SELECT * FROM @extschema@.create_tables(%L).', load_rollouts.schema);
@@ -184,7 +189,7 @@ BEGIN
 		$q$, load_rollouts.is_latin1,
 		(SELECT format('%I.%I', ns.nspname, c.relname) FROM pg_class c JOIN pg_namespace ns ON ns.oid = c.relnamespace WHERE c.oid = load_rollouts.lines),
 		-- A byte order mark, as the lines spell it.
-		CASE WHEN load_rollouts.is_latin1 THEN chr(239) || chr(187) || chr(191) WHEN getdatabaseencoding() = 'UTF8' THEN chr(65279) ELSE '' END);
+		CASE WHEN load_rollouts.is_latin1 THEN chr(239) || chr(187) || chr(191) ELSE convert_from('\xefbbbf', 'UTF8') END);
 	SELECT count(*), count(*) FILTER (WHERE p.is_empty), coalesce(sum(p.nul_replaced) FILTER (WHERE p.problem IS NULL), 0)
 	INTO lines_read, empty_lines, load_rollouts.nul_replaced FROM pg_temp.stepadv_parsed p;
 	INSERT INTO pg_temp.stepadv_problems SELECT p.n, p.problem, 'bad' FROM pg_temp.stepadv_parsed p WHERE p.problem IS NOT NULL;

@@ -89,7 +89,7 @@ typedef struct RolloutFacts
 extern void find_rollout_facts(const Group *group, RolloutFacts *facts);
 
 /* Finite input can still overflow: say so rather than hand out infinity. */
-extern void refuse_overflow(const Group *group, uint32 rollout, uint32 step) pg_attribute_noreturn();
+extern _Noreturn void refuse_overflow(const Group *group, uint32 rollout, uint32 step);
 
 /* A rollout's own word, else whether its return exceeds success_above. */
 static inline bool

@@ -58,7 +58,8 @@ sub tidy
 }
 
 my $node = PostgreSQL::Test::Cluster->new('docs');
-$node->init;
+# Rollouts are UTF-8, whatever the tester's locale.
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->start;
 
 foreach my $page (@pages)

@@ -19,7 +19,8 @@ ok($script, 'stepadv-load.psql is installed') or BAIL_OUT('no script to test');
 $script = "$ENV{PWD}/$script" if $script && $script !~ m{^/} && -e "$ENV{PWD}/$script";
 
 my $node = PostgreSQL::Test::Cluster->new('tables');
-$node->init;
+# Rollouts are UTF-8, whatever the tester's locale.
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION stepadv');
 my $dir = $node->basedir;
