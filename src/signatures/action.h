@@ -3,9 +3,9 @@
  *		One action of an agent: what its signature is printed from.
  *
  * The kernels under this header (arguments.c, vocabulary.c, call.c, script.c,
- * command.c, shell.c, render.c …) know nothing of the executor or the catalogs, allocate
- * with palloc, never raise an error because of what they read, and are
- * therefore fuzzed outside a server (test/fuzz).
+ * command*.c, shell*.c, render.c …) know nothing of the executor or the
+ * catalogs, allocate with palloc, never raise an error because of what they
+ * read, and are therefore fuzzed outside a server (test/fuzz).
  */
 #ifndef STEPADV_ACTION_H
 #define STEPADV_ACTION_H
@@ -67,6 +67,15 @@ action_set_content(Action *action, Span old_text, Span new_text)
 	action->hashed = true;
 	action->old_text = old_text;
 	action->new_text = new_text;
+}
+
+/* What SWE-agent's `open` and `goto` show around a line: 100 lines; no line is the first. */
+static inline void
+action_set_window(Action *action, int64 line)
+{
+	action->partial = true;
+	action->first = line > 50 ? line - 50 : 1;
+	action->last = Max(line, 50) + 50;
 }
 
 /* script.c: what a shell script does, by its first effective command */

@@ -158,15 +158,6 @@ set_lines(Action *action, const Arguments *arguments, const UserEntry *entry)
 	}
 }
 
-/* A window of 100 lines around a line, as SWE-agent's `open` and `goto` show it. */
-static void
-set_window(Action *action, int64 line)
-{
-	action->partial = true;
-	action->first = line > 50 ? line - 50 : 1;
-	action->last = Max(line, 50) + 50;
-}
-
 static void
 classify_meaning(ToolMeaning meaning, const Arguments *arguments, const UserEntry *entry, Span tool, Action *action)
 {
@@ -192,7 +183,7 @@ classify_meaning(ToolMeaning meaning, const Arguments *arguments, const UserEntr
 		case TOOL_OPEN:
 			action_init(action, ACTION_VIEW);
 			action_set_target(action, path, true);
-			set_window(action, Max(span_number(argument(arguments, entry, ROLE_FIRST)), 1));
+			action_set_window(action, span_number(argument(arguments, entry, ROLE_FIRST)));
 			return;
 		case TOOL_SCROLL:
 			action_init(action, ACTION_VIEW);

@@ -1,11 +1,14 @@
 /*
  * command.h
- *		What command.c (one command) and script.c (pipelines, lists) share.
+ *		What a command of a script does: the interface of command.c (one simple
+ *		command) to script.c (pipelines and lists of them), and back for the
+ *		scripts inside commands.
  */
 #ifndef STEPADV_COMMAND_H
 #define STEPADV_COMMAND_H
 
 #include "signatures/action.h"
+#include "signatures/line_range.h"
 #include "signatures/shell.h"
 
 #define MAX_DEPTH 6				/* of scripts within scripts */
@@ -32,9 +35,7 @@ typedef struct Outcome
 	Action		action;
 	int			heredoc;
 	BodyUse		use;
-	int64		first;			/* lines that head, tail, sed -n … let through */
-	int64		last;			/* 0 = all from first on */
-	int64		tail;			/* or only that many at the end */
+	LineRange	lines;			/* that head, tail, sed -n … let through */
 	bool		inside;			/* no effect of its own, but its substitution has this one */
 } Outcome;
 
@@ -47,10 +48,17 @@ typedef struct Reader
 	bool		stop;			/* the rest of the script is an edit's text */
 } Reader;
 
+/* The text of the command's here-document is still to be read. */
+static inline void
+await_body(Outcome *outcome, const ShellCommand *command, BodyUse use)
+{
+	outcome->heredoc = command->heredoc;
+	outcome->use = use;
+}
+
 /* command.c */
 extern Effect classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome);
 extern Effect set_outcome(Outcome *outcome, ActionCategory category, Span target, bool is_path);
-extern void apply_range(Action *action, const Outcome *range);
 extern bool changes_things(const Action *action);
 extern bool is_prefix_keyword(const char *word);
 extern bool is_assignment(const ShellCommand *command, int i);

@@ -9,7 +9,6 @@
 
 typedef enum ProgramKind
 {
-	PROGRAM_RUN,				/* anything not in the table: it is executed */
 	PROGRAM_APPLY_PATCH,
 	PROGRAM_ASK,				/* prints something of the environment */
 	PROGRAM_AWK,
@@ -17,10 +16,8 @@ typedef enum ProgramKind
 	PROGRAM_COVERAGE,
 	PROGRAM_ECHO,				/* prints its arguments: plumbing */
 	PROGRAM_EDITOR,				/* an editor for people */
-	PROGRAM_FD,
-	PROGRAM_FILEOP,				/* its first operand */
+	PROGRAM_FILEOP,				/* on one operand */
 	PROGRAM_FILEOP_LAST,		/* its last operand: the destination */
-	PROGRAM_FILEOP_SECOND,		/* chmod MODE FILE */
 	PROGRAM_FIND,
 	PROGRAM_GIT,
 	PROGRAM_GREP,
@@ -32,6 +29,7 @@ typedef enum ProgramKind
 	PROGRAM_PACKAGE,			/* has subcommands: install, test … */
 	PROGRAM_PATCH,
 	PROGRAM_PYTHON,
+	PROGRAM_SEARCH,				/* pattern, then file or directory */
 	PROGRAM_SED,
 	PROGRAM_SHELL,				/* bash -c SCRIPT */
 	PROGRAM_SOURCE,
@@ -42,7 +40,6 @@ typedef enum ProgramKind
 	PROGRAM_SWE_GOTO,
 	PROGRAM_SWE_OPEN,
 	PROGRAM_SWE_SCROLL,
-	PROGRAM_SWE_SEARCH,			/* pattern, then file or directory */
 	PROGRAM_TAIL,
 	PROGRAM_TAR,
 	PROGRAM_TEE,
@@ -52,23 +49,34 @@ typedef enum ProgramKind
 	PROGRAM_XARGS
 } ProgramKind;
 
+#define N_PROGRAM_KINDS (PROGRAM_XARGS + 1)
+
+/* The options whose value is the next word. */
+typedef struct ValueOptions
+{
+	const char *letters;
+	const char *names;			/* ",a,b,": long ones */
+} ValueOptions;
+
+#define NO_FILES 9				/* as `operands`: nobody writes so many, none is a file */
+
 typedef struct Program
 {
 	const char *name;
 	uint8		kind;
 	uint8		operands;		/* to pass over before the one that matters */
-	const char *options;		/* the letters of options that take a value */
-	const char *long_options;	/* ",a,b,": long ones that do */
+	ValueOptions options;
 } Program;
 
-typedef struct Subcommand
-{
-	const char *programs;		/* " a b " */
-	const char *names;
-	uint8		category;
-} Subcommand;
+#define MAX_LISTED 32			/* no name of an option or subcommand is longer */
 
+/* programs.c */
 extern const Program *find_program(const char *name);
+extern const Program *find_any_version(const char *name);
+extern const char *program_name(const char *path);
+extern bool is_listed(const char *list, char separator, const char *word);
+
+/* subcommands.c */
 extern int	find_subcommand(const char *program, const char *name);
 
 #endif							/* STEPADV_PROGRAMS_H */

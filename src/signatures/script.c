@@ -33,7 +33,7 @@ classify_command(Reader *reader, ShellCommand *command, Outcome *outcome)
 	effect = classify_words(reader, command, 0, outcome);
 	/* Lines of a file of its own; else of what comes through the pipe. */
 	if (effect == EFFECT_ACT && action->category == ACTION_VIEW && action->target.data != NULL)
-		apply_range(action, outcome);
+		apply_range(action, &outcome->lines);
 
 	/* x=$(command), echo `command`, $(command): what happens is inside, unless more follows */
 	if (effect != EFFECT_ACT && command->substitution.data != NULL && command->output.data == NULL &&
@@ -76,10 +76,7 @@ classify_command(Reader *reader, ShellCommand *command, Outcome *outcome)
 			if (text.data != NULL)
 				action_set_content(action, span_none(), text);
 			else if (from_text && command->heredoc > 0)
-			{
-				outcome->heredoc = command->heredoc;
-				outcome->use = BODY_CONTENT;
-			}
+				await_body(outcome, command, BODY_CONTENT);
 			else if (effect == EFFECT_ACT && reader->piped.data != NULL)
 				action_set_content(action, span_none(), reader->piped);
 		}
@@ -115,7 +112,7 @@ extend_pipeline(Outcome *sofar, const Outcome *next)
 			sofar->action.partial = false;
 		}
 		else if (next->action.category == ACTION_VIEW && next->action.target.data == NULL)
-			apply_range(&sofar->action, next);
+			apply_range(&sofar->action, &next->lines);
 	}
 }
 

@@ -21,7 +21,10 @@ if ! echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return 0; }' |
 	exit 1
 fi
 
-kernels="arguments call command observation patch programs render script sequence_matcher shell signature vocabulary"
+kernels="arguments call \
+	command command_build command_file command_git command_run command_search command_swe command_view \
+	line_range observation operands patch programs render script sequence_matcher \
+	shell shell_heredoc shell_word signature subcommands vocabulary"
 mkdir -p "$work"
 for fuzzer in ${FUZZERS:-shell call observation matcher}; do
 	sources="$top/test/fuzz/host/host.c $top/test/fuzz/fuzz_$fuzzer.c"

@@ -1,0 +1,90 @@
+/*
+ * command_search.c
+ *		Searches: grep and its like, find.
+ */
+#include "postgres.h"
+
+#include "signatures/invocation.h"
+
+#define MAX_FOLLOWED 4			/* commands of -exec of one find */
+
+/* grep PATTERN FILE: where is searched, not for what. */
+Effect
+act_grep(Invocation *run, Outcome *outcome)
+{
+	const ShellCommand *command = run->command;
+	int			skip = run->program->operands;
+	int			j;
+	Span		target;
+
+	for (j = run->at; j < command->n_words; j++)
+	{
+		const char *word = shell_word(command, j);
+
+		/* The pattern is given by an option, or there is none. */
+		if (strcmp(word, "-e") == 0 || strncmp(word, "--regexp", 8) == 0 || strcmp(word, "--files") == 0)
+			skip = 0;
+	}
+	target = invocation_operand(run, skip);
+	if (target.data == NULL)
+		target = command->input;
+	return set_outcome(outcome, ACTION_SEARCH, target, true);
+}
+
+/* find: a search, unless it deletes or runs a command that changes things. */
+Effect
+act_find(Invocation *run, Outcome *outcome)
+{
+	static const char *const link_options[] = {"-H", "-L", "-P", NULL};
+	static const char *const exec_options[] = {"-exec", "-execdir", "-ok", "-okdir", NULL};
+	Reader	   *reader = run->reader;
+	ShellCommand *command = run->command;
+	Span		root = span_none();
+	bool		expression = false;
+	bool		deletes = false;
+	int			n_words = command->n_words;
+	int			n_followed = 0;
+	int			i;
+
+	for (i = run->at; i < n_words; i++)
+	{
+		const char *word = shell_word(command, i);
+
+		if (!expression && is_any_of(word, link_options))
+			continue;
+		if (word[0] != '-' && strcmp(word, "(") != 0 && strcmp(word, "!") != 0)
+		{
+			if (!expression && root.data == NULL)
+				root = shell_word_span(command, i);
+			continue;
+		}
+		expression = true;
+		if (strcmp(word, "-delete") == 0)
+			deletes = true;
+		else if (is_any_of(word, exec_options))
+		{
+			int			stop = i + 1;
+
+			while (stop < n_words && strcmp(shell_word(command, stop), ";") != 0 && strcmp(shell_word(command, stop), "+") != 0)
+				stop++;
+			if (reader->depth < MAX_DEPTH && n_followed++ < MAX_FOLLOWED)
+			{
+				Effect		effect;
+
+				command->n_words = stop;
+				reader->depth++;
+				effect = classify_words(reader, command, i + 1, outcome);
+				reader->depth--;
+				command->n_words = n_words;
+				if (effect == EFFECT_ACT && changes_things(&outcome->action))
+				{
+					if (outcome->action.category != ACTION_EXECUTE)
+						action_set_target(&outcome->action, root, true);
+					return EFFECT_ACT;
+				}
+			}
+			i = stop;
+		}
+	}
+	return set_outcome(outcome, deletes ? ACTION_FILEOP : ACTION_SEARCH, root, true);
+}

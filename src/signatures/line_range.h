@@ -1,0 +1,23 @@
+/*
+ * line_range.h
+ *		Lines of a text, as filters of lines let them through.
+ */
+#ifndef STEPADV_LINE_RANGE_H
+#define STEPADV_LINE_RANGE_H
+
+#include "signatures/action.h"
+#include "signatures/shell.h"
+
+typedef struct LineRange
+{
+	int64		first;			/* 1-based; 0 = not from a line on */
+	int64		last;			/* 0 = all from first on */
+	int64		tail;			/* or only that many at the end; 0 = no such limit */
+} LineRange;
+
+extern bool sed_range(Span script, bool quiet, LineRange *lines);
+extern void awk_range(Span program, LineRange *lines);
+extern void head_tail_range(const ShellCommand *command, int i, bool is_tail, LineRange *lines);
+extern void apply_range(Action *action, const LineRange *lines);
+
+#endif							/* STEPADV_LINE_RANGE_H */

@@ -1,0 +1,80 @@
+/*
+ * operands.c
+ *		Telling a command's operands from its options.
+ *
+ * Programs differ in which options take the next word as their value; a list
+ * of those is all that has to be known of a program to find its files.
+ */
+#include "postgres.h"
+
+#include "signatures/operands.h"
+
+/* The index of the next word that is no option; n_words if there is none. */
+int
+next_operand(Operands *operands)
+{
+	const ShellCommand *command = operands->command;
+
+	while (operands->at < command->n_words)
+	{
+		int			i = operands->at++;
+		const char *word = shell_word(command, i);
+		const char *letter;
+
+		if (operands->ended || word[0] != '-')
+			return i;
+		if (word[1] == '\0')
+			continue;			/* standard input */
+		if (word[1] == '-')
+		{
+			if (word[2] == '\0')
+				operands->ended = true;
+			else if (strlen(word + 2) <= MAX_LISTED && is_listed(operands->options->names, ',', word + 2))
+				operands->at++;
+			continue;
+		}
+		for (letter = word + 1; *letter; letter++)
+			if (strchr(operands->options->letters, *letter) != NULL)
+			{
+				if (letter[1] == '\0')
+					operands->at++;
+				break;
+			}
+	}
+	operands->at = command->n_words;
+	return command->n_words;
+}
+
+/* The operand after `skip` others, of the words from `i` on. */
+Span
+operand_span(const ShellCommand *command, int i, const ValueOptions *options, int skip)
+{
+	Operands	operands = operands_of(command, i, options);
+	int			at = next_operand(&operands);
+
+	while (skip-- > 0)
+		at = next_operand(&operands);
+	return shell_word_span(command, at);
+}
+
+/* The words from `i` on as one text. */
+Span
+words_joined(const ShellCommand *command, int i)
+{
+	char	   *text;
+	int			start;
+	int			length;
+	int			j;
+
+	if (i >= command->n_words)
+		return span_make("", 0);
+	start = command->words[i].offset;
+	length = command->words[command->n_words - 1].offset + command->words[command->n_words - 1].length - start;
+	text = palloc(length + 1);
+	memcpy(text, command->text.data + start, length);
+	for (j = 0; j < length; j++)
+		if (text[j] == '\0')
+			text[j] = ' ';
+	text[length] = '\0';
+	return span_make(text, length);
+}

@@ -1,0 +1,42 @@
+/*
+ * operands.h
+ *		The words of a command that are no options: what it works on.
+ */
+#ifndef STEPADV_OPERANDS_H
+#define STEPADV_OPERANDS_H
+
+#include "signatures/programs.h"
+#include "signatures/shell.h"
+
+/* Where a walk over the operands has come to. */
+typedef struct Operands
+{
+	const ShellCommand *command;
+	int			at;
+	const ValueOptions *options;
+	bool		ended;			/* the options, by -- */
+} Operands;
+
+static inline Operands
+operands_of(const ShellCommand *command, int at, const ValueOptions *options)
+{
+	Operands	operands = {command, at, options, false};
+
+	return operands;
+}
+
+/* Exactly one of the names, whose last is NULL? */
+static inline bool
+is_any_of(const char *word, const char *const *names)
+{
+	for (; *names != NULL; names++)
+		if (strcmp(word, *names) == 0)
+			return true;
+	return false;
+}
+
+extern int	next_operand(Operands *operands);
+extern Span operand_span(const ShellCommand *command, int i, const ValueOptions *options, int skip);
+extern Span words_joined(const ShellCommand *command, int i);
+
+#endif							/* STEPADV_OPERANDS_H */

@@ -1,0 +1,339 @@
+/*
+ * shell_word.c
+ *		Words of the shell: quotes, escapes and expansions.
+ *
+ * Every scan consumes what it reads, so the time is linear in the script: a
+ * quote that is never closed takes the rest of it, as in a real shell.  The
+ * open quotes and brackets of nested substitutions are kept in a string of
+ * closing characters instead of on the stack.
+ */
+#include "postgres.h"
+
+#include "signatures/shell_scan.h"
+
+/*
+ * The position after the closer of what was just opened; the end of the script
+ * if it is never closed.  Knows quotes, nested substitutions, comments and one
+ * here-document per line, because $(cat <<'EOF' …) is how agents write texts.
+ */
+const char *
+skip_nested(ShellLexer *lexer, const char *at, char closer)
+{
+	StringInfo	nesting = &lexer->nesting;
+	const char *end = lexer->end;
+	StringInfoData delimiter;
+	bool		heredoc = false;
+	bool		strip_tabs = false;
+
+	delimiter.data = NULL;
+	if (nesting->data == NULL)
+		initStringInfo(nesting);
+	resetStringInfo(nesting);
+	appendStringInfoChar(nesting, closer);
+	while (at < end)
+	{
+		char		c = *at++;
+		char		top = nesting->data[nesting->len - 1];
+
+		if (c == top)
+		{
+			nesting->len--;
+			if (nesting->len == 0)
+				break;
+			continue;
+		}
+		switch (c)
+		{
+			case '\\':
+				if (at < end)
+					at++;
+				break;
+			case '$':
+				if (top != '`' && at < end && (*at == '(' || *at == '{'))
+				{
+					appendStringInfoChar(nesting, *at == '(' ? ')' : '}');
+					at++;
+				}
+				break;
+			case '`':
+				if (top != '`')
+					appendStringInfoChar(nesting, '`');
+				break;
+			case '"':
+				if (top != '`')
+					appendStringInfoChar(nesting, '"');
+				break;
+			case '\'':
+				/* A letter like any other inside double quotes. */
+				if (top == ')' || (top == '}' && (nesting->len < 2 || nesting->data[nesting->len - 2] != '"')))
+				{
+					const char *close = memchr(at, '\'', end - at);
+
+					at = close ? close + 1 : end;
+				}
+				break;
+			case '(':
+				if (top == ')')
+					appendStringInfoChar(nesting, ')');
+				break;
+			case '#':
+				if (top == ')' && at - 2 >= lexer->at && is_space(at[-2]))
+				{
+					const char *newline = memchr(at, '\n', end - at);
+
+					at = newline ? newline : end;
+				}
+				break;
+			case '<':
+				if (top == ')' && at < end && *at == '<')
+				{
+					at++;
+					if (at < end && *at == '<')
+						at++;
+					else
+					{
+						strip_tabs = at < end && *at == '-';
+						if (strip_tabs)
+							at++;
+						if (delimiter.data == NULL)
+							initStringInfo(&delimiter);
+						resetStringInfo(&delimiter);
+						at = scan_delimiter(at, end, &delimiter);
+						/* An arithmetic shift is followed by no word to wait for. */
+						heredoc = delimiter.len > 0 && !(delimiter.data[0] >= '0' && delimiter.data[0] <= '9');
+					}
+				}
+				break;
+			case '\n':
+				if (heredoc)
+				{
+					const char *stop;
+
+					at = skip_heredoc(at, end, span_make(delimiter.data, delimiter.len), strip_tabs, &stop);
+					heredoc = false;
+				}
+				break;
+			default:
+				break;
+		}
+	}
+	if (delimiter.data != NULL)
+		pfree(delimiter.data);
+	return at;
+}
+
+/* Remember the script of the command's first substitution. */
+void
+note_substitution(ShellCommand *command, const char *start, const char *after, char closer)
+{
+	if (command->substitution.data == NULL)
+	{
+		int			length = after - start;
+
+		if (length > 0 && start[length - 1] == closer)
+			length--;
+		command->substitution = span_make(start, length);
+	}
+}
+
+/* `$…` or a back-quoted command at the lexer's place, copied as it stands. */
+static void
+read_expansion(ShellLexer *lexer, ShellCommand *command, ShellWord *word)
+{
+	const char *start = lexer->at;
+	const char *after;
+
+	word->dynamic = true;
+	if (*start == '`')
+	{
+		after = skip_nested(lexer, start + 1, '`');
+		note_substitution(command, start + 1, after, '`');
+	}
+	else if (peek(lexer, 1) == '(')
+	{
+		after = skip_nested(lexer, start + 2, ')');
+		if (peek(lexer, 2) != '(')
+			note_substitution(command, start + 2, after, ')');
+	}
+	else if (peek(lexer, 1) == '{')
+		after = skip_nested(lexer, start + 2, '}');
+	else
+	{
+		after = start + 1;
+		/* A dollar sign that stands for itself, as in "s/x$/y/". */
+		if (after >= lexer->end || is_space(*after) || *after == '"' || *after == '/' || *after == '|')
+			word->dynamic = false;
+	}
+	appendBinaryStringInfo(&command->text, start, after - start);
+	lexer->at = after;
+}
+
+static void
+read_double_quotes(ShellLexer *lexer, ShellCommand *command, ShellWord *word)
+{
+	lexer->at++;
+	while (lexer->at < lexer->end)
+	{
+		const char *start = lexer->at;
+		const char *at = start;
+
+		while (at < lexer->end && *at != '"' && *at != '\\' && *at != '$' && *at != '`')
+			at++;
+		if (at > start)
+			appendBinaryStringInfo(&command->text, start, at - start);
+		lexer->at = at;
+		if (at >= lexer->end)
+			return;
+		if (*at == '"')
+		{
+			lexer->at++;
+			return;
+		}
+		if (*at == '\\')
+		{
+			char		next = peek(lexer, 1);
+
+			lexer->at++;
+			if (next == '\n')
+				lexer->at++;
+			else if (next == '$' || next == '`' || next == '"' || next == '\\')
+			{
+				appendStringInfoChar(&command->text, next);
+				lexer->at++;
+			}
+			else
+				appendStringInfoChar(&command->text, '\\');
+			continue;
+		}
+		read_expansion(lexer, command, word);
+	}
+}
+
+/* $'…': of its escapes only those that make one plain character. */
+static void
+read_ansi_quotes(ShellLexer *lexer, ShellCommand *command)
+{
+	lexer->at += 2;
+	while (lexer->at < lexer->end)
+	{
+		char		c = *lexer->at++;
+
+		if (c == '\'')
+			return;
+		if (c == '\\' && lexer->at < lexer->end)
+		{
+			char		next = *lexer->at++;
+
+			switch (next)
+			{
+				case 'n':
+					c = '\n';
+					break;
+				case 't':
+					c = '\t';
+					break;
+				case 'r':
+					c = '\r';
+					break;
+				case '\\':
+				case '\'':
+				case '"':
+				case '?':
+					c = next;
+					break;
+				default:
+					/* \x41, \u00e9 …: decoding them could make invalid text */
+					appendStringInfoChar(&command->text, '\\');
+					c = next;
+					break;
+			}
+		}
+		appendStringInfoChar(&command->text, c);
+	}
+}
+
+static inline bool
+is_plain(char c)
+{
+	return !ends_word(c) && c != '\'' && c != '"' && c != '\\' && c != '$' && c != '`';
+}
+
+/* One word from the lexer's place to the command's text. */
+void
+read_word(ShellLexer *lexer, ShellCommand *command, ShellWord *word)
+{
+	StringInfo	text = &command->text;
+
+	word->offset = text->len;
+	word->quoted = false;
+	word->dynamic = false;
+	while (lexer->at < lexer->end)
+	{
+		const char *start = lexer->at;
+		const char *at = start;
+		char		c;
+
+		while (at < lexer->end && is_plain(*at))
+			at++;
+		if (at > start)
+		{
+			appendBinaryStringInfo(text, start, at - start);
+			lexer->at = at;
+			if (at >= lexer->end)
+				break;
+		}
+		c = *at;
+		if (c == '(')
+		{
+			/* array=(…) and the patterns ?(…) *(…) +(…) @(…) !(…) are part of the word */
+			if (text->len > word->offset && strchr("=?*+@!", text->data[text->len - 1]) != NULL)
+			{
+				const char *after = skip_nested(lexer, at + 1, ')');
+
+				appendBinaryStringInfo(text, at, after - at);
+				lexer->at = after;
+				continue;
+			}
+			break;
+		}
+		if (ends_word(c))
+			break;
+		if (c == '\'')
+		{
+			const char *close = memchr(at + 1, '\'', lexer->end - at - 1);
+			const char *stop = close ? close : lexer->end;
+
+			appendBinaryStringInfo(text, at + 1, stop - at - 1);
+			lexer->at = close ? close + 1 : lexer->end;
+			word->quoted = true;
+		}
+		else if (c == '"')
+		{
+			word->quoted = true;
+			read_double_quotes(lexer, command, word);
+		}
+		else if (c == '\\')
+		{
+			if (peek(lexer, 1) == '\n')
+				lexer->at += 2;
+			else
+			{
+				lexer->at++;
+				if (lexer->at < lexer->end)
+					appendStringInfoChar(text, *lexer->at++);
+				word->quoted = true;
+			}
+		}
+		else if (c == '$' && peek(lexer, 1) == '\'')
+		{
+			word->quoted = true;
+			read_ansi_quotes(lexer, command);
+		}
+		else if (c == '$' && peek(lexer, 1) == '"')
+			lexer->at++;
+		else
+			read_expansion(lexer, command, word);
+	}
+	word->length = text->len - word->offset;
+	appendStringInfoChar(text, '\0');
+}
