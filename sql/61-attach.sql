@@ -373,6 +373,12 @@ BEGIN
 			('gae', 'gae', '{reward,value}', '{value}', NULL, 'a row per step'),
 			('gigpo', 'gigpo', '{reward,state}', '{}', NULL, 'a row per step'),
 			('graphgpo', 'graphgpo', '{reward,state}', '{next_state,cost}', NULL, 'a row per step'),
+			('graph_nodes', 'graph_nodes', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per state, with an example step'),
+			('graph_edges', 'graph_edges', '{reward,state,action}', '{next_state,cost}', 'graphgpo', 'a row per edge of the state graph, with an example step'),
+			('contribution', 'contribution', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per rollout'),
+			('contribution_summary', 'contribution_summary', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per group and success'),
+			('hgpo', 'hgpo', '{reward,state}', '{}', NULL, 'a row per step'),
+			('tempo', 'tempo', '{reward,action}', '{}', NULL, 'a row per step'),
 			('rtmc', 'rtmc', '{reward,state,action}', '{}', NULL, 'a row per step'),
 			('rtmc_tree', 'rtmc_tree', '{reward,state,action}', '{}', 'rtmc', 'a row per edge of the rollout tree, with an example step')
 		) AS v(suffix, function, requires, uses, options_of, shape)
@@ -392,7 +398,12 @@ BEGIN
 			SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}') INTO settings
 			FROM jsonb_each(attach.options) e
 			WHERE jsonb_typeof(e.value) <> 'object' AND e.key = ANY (parameters);
-			settings := settings || coalesce(attach.options -> definition.function, attach.options -> definition.options_of, '{}');
+			-- Borrowed ones may be of no use here.
+			settings := settings || coalesce(attach.options -> definition.function, (
+				SELECT jsonb_object_agg(e.key, e.value)
+				FROM jsonb_each(CASE WHEN jsonb_typeof(attach.options -> definition.options_of) = 'object'
+					THEN attach.options -> definition.options_of END) e
+				WHERE e.key = ANY (parameters)), '{}');
 			arguments := @extschema@.attach_arguments(estimator, settings);
 		END IF;
 		CONTINUE WHEN NOT mapping ?& definition.requires;
@@ -555,7 +566,7 @@ END
 $attach$;
 
 COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass) IS
-'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _gigpo, _graphgpo, _rtmc, _rtmc_tree), those whose columns are given; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; one row per view made; an error changes nothing';
+'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree), those whose columns are given; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; one row per view made; an error changes nothing';
 
 CREATE FUNCTION detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql

@@ -145,7 +145,7 @@ SELECT view_name FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', succe
 -- The columns of the full form reach the functions that read them, and only those.
 CREATE TABLE att_full AS SELECT s.*, id % 7 / 8.0::real AS val, id % 5 AS bonus, 'next ' || (id % 4) AS nxt, 1 + id % 3 AS price FROM att_steps s;
 SELECT count(*) > 10 AS attached FROM stepadv.attach('att_full', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', step_id => 'id',
-	next_state => 'nxt', value => 'val', turn_reward => 'bonus', cost => 'price', options => '{"gae": {"gamma": 0.5}}');
+	next_state => 'nxt', value => 'val', turn_reward => 'bonus', cost => 'price', options => '{"gae": {"gamma": 0.5}, "graphgpo": {"graph_weight": 2, "discount": 0.5, "success_above": 0.75}, "graph_edges": {"discount": 0.25}}');
 CREATE TEMP TABLE full_groups AS SELECT stepadv.rollout_agg(id, traj, n, st, act, rew, won, stepadv.signature_hash(nxt), val, bonus, price) AS rollouts
 FROM att_full GROUP BY run, task;
 SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS gae, count(DISTINCT w.advantage) > 20 AS various
@@ -153,7 +153,33 @@ FROM full_groups g, stepadv.gae(g.rollouts, gamma => 0.5) w LEFT JOIN att_full_g
 SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS mt_grpo, count(DISTINCT w.advantage) > 20 AS various
 FROM full_groups g, stepadv.mt_grpo(g.rollouts) w LEFT JOIN att_full_mt_grpo v USING (step_id);
 SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS graphgpo, count(DISTINCT w.advantage) > 10 AS various
-FROM full_groups g, stepadv.graphgpo(g.rollouts) w LEFT JOIN att_full_graphgpo v USING (step_id);
+FROM full_groups g, stepadv.graphgpo(g.rollouts, graph_weight => 2, discount => 0.5, success_above => 0.75) w LEFT JOIN att_full_graphgpo v USING (step_id);
+SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS hgpo, count(DISTINCT w.advantage) > 20 AS various
+FROM full_groups g, stepadv.hgpo(g.rollouts) w LEFT JOIN att_full_hgpo v USING (step_id);
+SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS tempo, count(DISTINCT w.advantage) > 20 AS various
+FROM full_groups g, stepadv.tempo(g.rollouts) w LEFT JOIN att_full_tempo v USING (step_id);
+-- The graph: nodes and edges beside an example of a step there; the goal has none.
+-- What is borrowed of graphgpo's options is what the function knows; its own go first, all of them.
+WITH want AS (SELECT run, task, n.* FROM (SELECT run, task, stepadv.rollout_agg(id, traj, n, st, act, rew, won, stepadv.signature_hash(nxt), val, bonus, price) AS g
+		FROM att_full GROUP BY run, task) x, stepadv.graph_nodes(x.g, success_above => 0.75) n)
+SELECT count(*) = (SELECT count(*) FROM att_full_graph_nodes) AND count(*) > 20 AS all_nodes,
+	bool_and((v.visits, v.rollouts, v.distance, v.is_start, v.dead_end, v.on_cycle) IS NOT DISTINCT FROM (w.visits, w.rollouts, w.distance, w.is_start, w.dead_end, w.on_cycle)) AS as_computed,
+	bool_and(w.is_goal OR (v.id = w.step_id AND (v.run, v.task) = (w.run, w.task))) AS examples,
+	count(*) FILTER (WHERE w.is_goal) AS goals, bool_and(v.id IS NULL AND v.step_id IS NULL) FILTER (WHERE w.is_goal) AS goals_have_no_example
+FROM want w LEFT JOIN att_full_graph_nodes v ON (v.run, v.task, v.is_goal) = (w.run, w.task, w.is_goal) AND v.state IS NOT DISTINCT FROM w.state;
+SELECT count(DISTINCT (run, task)) AS groups_that_succeeded FROM att_full WHERE won;
+-- A state seen only after a last step has no example either.
+SELECT bool_and(st = state) AS examples_are_in_the_state, bool_and((id IS NULL) = NOT EXISTS (SELECT FROM att_full f WHERE (f.run, f.task, f.st) = (n.run, n.task, n.state))) AS where_steps_were_taken,
+	count(*) > count(id) + 5 AS some_have_none FROM att_full_graph_nodes n;
+SELECT count(*) = (SELECT count(*) FROM att_full_graph_edges) AND count(*) > 50 AS all_edges, bool_and(v.graph_advantage IS NOT DISTINCT FROM w.graph_advantage AND v.step_reward = w.step_reward) AS as_computed,
+	bool_and((v.st, v.act) = (w.state, w.action)) AS examples_took_the_action, count(DISTINCT w.step_reward) > 3 AS various
+FROM full_groups g, stepadv.graph_edges(g.rollouts, discount => 0.25) w LEFT JOIN att_full_graph_edges v USING (step_id);
+SELECT bool_and((v.n_steps, v.n_contributing, v.success) IS NOT DISTINCT FROM (w.n_steps, w.n_contributing, w.success)), count(v.rollout_id), count(DISTINCT v.n_contributing) > 3 AS various
+FROM full_groups g, stepadv.contribution(g.rollouts, success_above => 0.75) w LEFT JOIN att_full_contribution v USING (rollout_id);
+SELECT count(*) = (SELECT count(*) FROM att_full_contribution_summary) AND count(*) BETWEEN 7 AND 12 AS all_rows,
+	bool_and((s.n_rollouts, s.n_steps, s.n_contributing, s.share) IS NOT DISTINCT FROM (c.n_rollouts, c.n_steps, c.n_contributing, c.share)) AS sums_of_contribution
+FROM (SELECT run, task, success, count(*) AS n_rollouts, sum(n_steps) AS n_steps, sum(n_contributing) AS n_contributing, sum(n_contributing) / sum(n_steps)::float8 AS share
+	FROM att_full_contribution GROUP BY run, task, success) c LEFT JOIN att_full_contribution_summary s ON (s.run, s.task) = (c.run, c.task) AND s.success IS NOT DISTINCT FROM c.success;
 SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS gigpo, count(DISTINCT w.advantage) > 20 AS various
 FROM full_groups g, stepadv.gigpo(g.rollouts) w LEFT JOIN att_full_gigpo v USING (step_id);
 SELECT bool_and((s.next_state, s.value, s.turn_reward, s.cost) = (stepadv.signature_hash(f.nxt), f.val, f.bonus, f.price)) AS in_the_value
@@ -274,6 +300,7 @@ SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix =
 SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'fresh2', options => '{"rtmc": {"gamma": 2}}');
 SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'fresh2', options => '{"rtmc": {"gamma": "much"}}');
 SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'fresh2', options => '["rtmc"]');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'fresh2', options => '{"graph_edges": {"graph_weight": 1}}');
 \set VERBOSITY default
 SELECT count(*) AS views_left FROM pg_class WHERE relkind = 'v' AND oid NOT IN (SELECT oid FROM views_before);
 
