@@ -82,6 +82,7 @@ BEGIN
 			response_token_ids integer[],
 			response_mask boolean[] CHECK (cardinality(response_mask) = cardinality(response_token_ids)),
 			rollout_logprobs real[] CHECK (cardinality(rollout_logprobs) = cardinality(response_token_ids)),
+			policy_logprobs real[] CHECK (cardinality(policy_logprobs) = cardinality(response_token_ids)),
 			metadata jsonb,
 			PRIMARY KEY (group_id, rollout_id, step_no),
 			UNIQUE (group_id, step_id),
@@ -124,6 +125,7 @@ BEGIN
 		COMMENT ON COLUMN %1$I.steps.response_token_ids IS 'what the policy generated';
 		COMMENT ON COLUMN %1$I.steps.response_mask IS 'which response tokens are trained on; as long as response_token_ids';
 		COMMENT ON COLUMN %1$I.steps.rollout_logprobs IS 'log-probabilities of the response tokens under the policy that acted; as long as response_token_ids';
+		COMMENT ON COLUMN %1$I.steps.policy_logprobs IS 'the same under the policy as it is now, for the view steps_ratios; as long as response_token_ids';
 		$$, create_tables.schema);
 
 	-- What counts as reward is decided here, in the open, and nowhere else.
@@ -160,7 +162,8 @@ BEGIN
 		next_state => 'next_state', value => 'value', turn_reward => 'turn_reward', cost => 'cost',
 		prefix => 'steps',
 		show_steps => format('%I.steps', create_tables.schema)::regclass,
-		show_rollouts => format('%I.rollouts', create_tables.schema)::regclass) a;
+		show_rollouts => format('%I.rollouts', create_tables.schema)::regclass,
+		logp_new => 'policy_logprobs', logp_old => 'rollout_logprobs', token_mask => 'response_mask') a;
 END
 $create_tables$;
 

@@ -189,6 +189,43 @@ SELECT pg_get_viewdef('att_full_rtmc'::regclass) ~ 's\.(nxt|val|bonus|price)\M.*
 SELECT stepadv.detach('att_full') > 10 AS dropped;
 DROP TABLE att_full;
 
+-- Ratios: a row per step, straight from the table, under the step_id of the other views.
+CREATE TABLE att_logp AS SELECT s.*, 'traj ' || traj AS name, ARRAY[-0.5, -1 - id % 3, -0.25]::real[] AS old, ARRAY[-0.25, -1, -0.25 - id % 2]::float8[] AS new,
+	CASE id % 4 WHEN 0 THEN NULL ELSE ARRAY[1, id % 2, 0]::smallint[] END AS mask, id % 5 / 2.0 AS ratio FROM att_steps s
+UNION ALL SELECT -traj - 10 * task - 100 * run, run, task, 100 * run + 10 * task + traj, NULL, NULL, NULL, 0, NULL, 'traj ' || 100 * run + 10 * task + traj, NULL, NULL, NULL, NULL
+FROM generate_series(1, 2) run, generate_series(1, 3) task, generate_series(1, 5) traj
+UNION ALL SELECT -1, NULL, 1, 1, 1, 1, 1, 1, NULL, 'x', '{-1}', '{-1}', NULL, NULL;
+UPDATE att_logp SET new = NULL WHERE id = 7;
+UPDATE att_logp SET new = '{}', old = '{}', mask = NULL WHERE id = 9;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_logp', '{run,task}', 'name', 'n', reward => 'rew', logp_new => 'new', logp_old => 'old', token_mask => 'mask');
+-- The definition, over the tokens that count: exp of the mean, exp of the sum, mean of exp(d) - 1 - d.
+SELECT count(*) = (SELECT count(*) FROM att_steps) AS all_steps, bool_and(r.n_tokens = w.k) AS n_tokens,
+	bool_and(abs(r.ratio - exp(w.mean)) < 1e-9) AS ratio, bool_and(abs(r.sequence_ratio / exp(w.total) - 1) < 1e-9) AS sequence_ratio, bool_and(abs(r.approximate_kl - w.kl) < 1e-9) AS approximate_kl,
+	count(DISTINCT round(r.ratio::numeric, 6)) AS ratios, string_agg(r.id::text, ' ') FILTER (WHERE r.ratio IS NULL) AS unknown, bool_and(r.base_ratio = r.id % 5 / 2.0 AND r.rollout_id = 'traj ' || r.traj AND r.step_no = r.n) AS base_columns
+FROM att_logp_ratios r, LATERAL (SELECT count(*) AS k, coalesce(avg(d), 0) AS mean, coalesce(sum(d), 0) AS total, coalesce(avg(exp(d) - 1 - d), 0) AS kl
+	FROM (SELECT r.new[i] - r.old[i] AS d FROM generate_subscripts(r.old, 1) i WHERE r.mask IS NULL OR r.mask[i] = 1) t) w;
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'att_logp_ratios'::regclass AND attnum BETWEEN 1 AND 9 ORDER BY attnum;
+-- With an advantage: the objective of each step, here by the definition of clipping.
+SELECT count(*) = (SELECT count(*) - 1 FROM att_steps) AS all_but_the_unknown, bool_and(o.objective IS NOT DISTINCT FROM least(r.ratio * a.advantage, greatest(least(r.ratio, 1.2), 0.8) * a.advantage)) AS objective, count(DISTINCT o.objective) > 10 AS various
+FROM att_logp_grpo a JOIN att_logp_ratios r USING (run, task, step_id), LATERAL (SELECT stepadv.clipped_objective(r.ratio, a.advantage) AS objective) o WHERE r.ratio IS NOT NULL;
+-- No mask; the key of the table; columns of rollouts from elsewhere.
+CREATE TABLE att_who AS SELECT DISTINCT run, task, name, 'who ' || traj AS who FROM att_logp WHERE run IS NOT NULL;
+DELETE FROM att_logp WHERE run IS NULL;
+ALTER TABLE att_logp ADD PRIMARY KEY (id);
+SELECT view_name FROM stepadv.attach('att_logp', '{run,task}', 'name', 'n', reward => 'rew', logp_new => 'new', logp_old => 'old', prefix => 'att_lp', columns => '{who,new,old}', show_rollouts => 'att_who') WHERE shows ~ 'ratio';
+SELECT count(*) = (SELECT count(*) FROM att_steps) AS all_steps, bool_and(r.step_id = s.id AND who = 'who ' || traj) AS joined, bool_and(n_tokens = 3 OR s.id = 9) AS n_tokens,
+	bool_and(s.id IN (7, 9) OR abs(r.ratio ^ 3 / r.sequence_ratio - 1) < 1e-9) AS ratios FROM att_lp_ratios r LEFT JOIN att_steps s ON s.id = r.step_id;
+SELECT stepadv.detach('att_who') AS wrong_one, stepadv.detach('att_logp', 'att_lp') AS views, stepadv.detach('att_logp') AS views, to_regclass('att_logp_ratios');
+\set VERBOSITY terse
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_new => 'new');
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_old => 'old');
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', token_mask => 'mask');
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_new => 'newer', logp_old => 'old');
+\set VERBOSITY default
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_new => 'new', logp_old => 'mask');
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_new => 'new', logp_old => 'old', token_mask => 'name');
+DROP TABLE att_logp, att_who;
+
 -- Rows without a group are left out; rows without a number stand for their rollout.
 CREATE TABLE att_null AS SELECT 'g' AS grp, 'a' AS traj, 0 AS n, 1 AS st, 1 AS act, 0.0::float8 AS rew
 UNION ALL VALUES ('g', 'a', 1, 2, 1, NULL), ('g', 'a', NULL, NULL, NULL, 1), ('g', 'b', 0, 1, 2, 0), ('g', 'empty', NULL, NULL, NULL, 0.5), (NULL, 'a', 0, 1, 1, 1), (NULL, 'c', 0, 1, 1, 7);

@@ -58,7 +58,16 @@ INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no, cost) VALUES ('g',
 INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no, response_token_ids, response_mask) VALUES ('g', 'r1', 6, '{1,2}', '{t}');
 INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no, response_token_ids, response_mask, rollout_logprobs)
 VALUES ('g', 'r1', 6, '{1,2}', '{t,f}', '{-0.5,-1}');
+INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no, response_token_ids, policy_logprobs) VALUES ('g', 'r1', 6, '{1,2}', '{-1}');
 \set VERBOSITY default
+-- Ratios from the table itself: step 6 has but one trained token, of which both policies think
+-- -0.5 and -0.25: exp(0.25) = 1.284025; the k3 estimate is exp(0.25) - 1 - 0.25.
+UPDATE tab_outcome.steps SET policy_logprobs = '{-0.25,-7}' WHERE rollout_id = 'r1' AND step_no = 6;
+SELECT rollout_id, step_no, n_tokens, round(ratio::numeric, 6) AS ratio, round(sequence_ratio::numeric, 6) AS sequence_ratio, round(approximate_kl::numeric, 6) AS kl, model, outcome
+FROM tab_outcome.steps_ratios WHERE group_id = 'g' AND rollout_id = 'r1' ORDER BY step_no;
+SELECT count(*) = (SELECT count(*) FROM tab_outcome.steps) AS all_steps, bool_and(a.step_no = r.step_no AND a.rollout_id = r.rollout_id) AS the_same_steps
+FROM tab_outcome.steps_ratios r JOIN tab_outcome.steps_grpo a USING (group_id, step_id);
+SELECT stepadv.detach('tab_outcome.steps') AS not_the_source, to_regclass('tab_outcome.steps_ratios');
 -- Deleting a rollout takes its steps along.
 DELETE FROM tab_sum.rollouts WHERE rollout_id = 'r1';
 SELECT count(*) FROM tab_sum.steps WHERE rollout_id = 'r1';
@@ -104,5 +113,5 @@ SELECT count(*) > 5 AS attached FROM stepadv.create_tables('Tab "x"; DROP SCHEMA
 INSERT INTO "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --".rollouts (group_id, rollout_id, outcome) VALUES ('g', 'r', 1);
 SELECT group_id, n_rollouts FROM "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --".steps_groups;
 
-SELECT stepadv.detach('tab_outcome.rollout_rows') > 5 AS dropped;
+SELECT stepadv.detach('tab_outcome.rollout_rows') > 5 AS dropped, to_regclass('tab_outcome.steps_ratios') AS ratios;
 DROP SCHEMA tab_outcome, tab_steps, tab_sum, tab_taken, "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --" CASCADE;
