@@ -131,7 +131,8 @@ CREATE FUNCTION attach(
 	value text DEFAULT NULL, turn_reward text DEFAULT NULL, cost text DEFAULT NULL,
 	prefix text DEFAULT NULL, schema text DEFAULT NULL, options jsonb DEFAULT '{}',
 	columns text[] DEFAULT NULL, show_steps regclass DEFAULT NULL, show_rollouts regclass DEFAULT NULL,
-	logp_new text DEFAULT NULL, logp_old text DEFAULT NULL, token_mask text DEFAULT NULL)
+	logp_new text DEFAULT NULL, logp_old text DEFAULT NULL, token_mask text DEFAULT NULL,
+	states text DEFAULT NULL, tool text DEFAULT NULL, args text DEFAULT NULL, ok text DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -150,6 +151,14 @@ DECLARE
 	group_match jsonb;		-- alias -> condition: the group of g
 	is_key jsonb := '{}';	-- role -> its column is an integer, so a hash is not in the way
 	rollout_type oid;		-- of the column rollout_id, or what lies under its domain
+	available text[];		-- roles that have a column or are made of others
+	signature text;			-- the action signature of a row of s, if there is a tool
+	state_options text := '';	-- of state_hash
+	reads_state boolean;	-- the view makes use of states, of actions
+	reads_action boolean;
+	alias text[];			-- of what is made of tool calls
+	feed text;				-- what rollout_agg reads
+	folded text;			-- the group as a value
 	logprobs jsonb := '{}';	-- what step_ratio and its like are given, over alias g
 	by_row boolean;			-- the view has no group to fold: it reads each step alone
 	beside text;			-- alias of the relation whose columns are shown
@@ -250,6 +259,29 @@ BEGIN
 		'state', attach.state, 'action', attach.action, 'reward', attach.reward, 'success', attach.success,
 		'next_state', attach.next_state, 'value', attach.value, 'turn_reward', attach.turn_reward, 'cost', attach.cost));
 
+	-- Where states come from.
+	IF attach.states NOT IN ('observation', 'history', 'history_set', 'root', 'signature') THEN
+		RAISE EXCEPTION 'unknown states: %', quote_literal(attach.states) USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'states is ''observation'' (the column state), ''history'', ''history_set'', ''root'' or ''signature''.';
+	END IF;
+	IF attach.tool IS NULL AND (attach.args IS NOT NULL OR attach.ok IS NOT NULL) THEN
+		RAISE EXCEPTION '% is given without tool', CASE WHEN attach.args IS NOT NULL THEN 'args' ELSE 'ok' END
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'A tool call is signed by tool, args and ok; they are columns.';
+	END IF;
+	IF attach.states = 'observation' AND attach.state IS NULL
+		OR attach.states = 'signature' AND attach.tool IS NULL
+		OR attach.states IN ('history', 'history_set') AND attach.action IS NULL AND attach.tool IS NULL
+	THEN
+		RAISE EXCEPTION 'states => % needs %', quote_literal(attach.states), CASE attach.states
+				WHEN 'observation' THEN 'a column given as state'
+				WHEN 'signature' THEN 'a column given as tool'
+				ELSE 'a column given as action or as tool' END
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	available := ARRAY(SELECT jsonb_object_keys(mapping))
+		|| CASE WHEN attach.states IS NOT NULL THEN ARRAY['state'] END || CASE WHEN attach.tool IS NOT NULL THEN ARRAY['action'] END
+		|| CASE WHEN attach.logp_new IS NOT NULL THEN ARRAY['logp_new', 'logp_old'] END;
+
 	-- Every column exists, has a type that can serve, and becomes an expression.
 	FOR name, column_name IN
 		SELECT 'group_by', g FROM unnest(attach.group_by) g
@@ -258,6 +290,10 @@ BEGIN
 		SELECT a.atttypid INTO type FROM pg_attribute a
 		WHERE a.attrelid = attach.source AND a.attname = column_name AND a.attnum > 0 AND NOT a.attisdropped;
 		IF type IS NULL THEN
+			IF name = 'state' AND column_name IN ('history', 'history_set', 'root', 'signature') THEN
+				RAISE EXCEPTION 'column "%" given as % does not exist in %', column_name, name, source_name
+					USING ERRCODE = 'undefined_column', HINT = format('To have states made, write states => %L.', column_name);
+			END IF;
 			RAISE EXCEPTION 'column "%" given as % does not exist in %', column_name, name, source_name
 				USING ERRCODE = 'undefined_column';
 		END IF;
@@ -304,6 +340,61 @@ BEGIN
 		SELECT jsonb_object_agg(r, format('@extschema@.signature_hash(int8send(%s) || int8send(%s.%I::bigint))', rollout_hash ->> r, r, attach.step_no))
 		INTO step_hash FROM unnest('{s,b,g}'::text[]) r;
 		inputs := inputs || jsonb_build_object('step_id', step_hash ->> 's');
+	END IF;
+
+	-- What a tool call did, to be the action and to make states of.
+	IF attach.tool IS NOT NULL THEN
+		FOR name, column_name IN
+			SELECT v.r, v.c FROM (VALUES ('tool', attach.tool), ('args', attach.args), ('ok', attach.ok)) v(r, c) WHERE v.c IS NOT NULL
+		LOOP
+			SELECT a.atttypid INTO type FROM pg_attribute a
+			WHERE a.attrelid = attach.source AND a.attname = column_name AND a.attnum > 0 AND NOT a.attisdropped;
+			IF type IS NULL THEN
+				RAISE EXCEPTION 'column "%" given as % does not exist in %', column_name, name, source_name
+					USING ERRCODE = 'undefined_column';
+			END IF;
+			WHILE (SELECT t.typtype FROM pg_type t WHERE t.oid = type) = 'd' LOOP
+				SELECT t.typbasetype INTO type FROM pg_type t WHERE t.oid = type;
+			END LOOP;
+			SELECT CASE
+				WHEN name = 'tool' AND t.typcategory IN ('S', 'E') THEN format('s.%I::text', column_name)
+				WHEN name = 'args' AND t.oid IN ('jsonb'::regtype, 'json'::regtype) THEN format('s.%I::jsonb', column_name)
+				WHEN name = 'args' AND t.typcategory = 'S' THEN format('to_jsonb(s.%I::text)', column_name)
+				WHEN name = 'ok' AND t.oid = 'bool'::regtype THEN format('s.%I::boolean', column_name) END
+			INTO expression FROM pg_type t WHERE t.oid = type;
+			IF expression IS NULL THEN
+				RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', column_name, source_name, name, format_type(type, NULL)
+					USING ERRCODE = 'datatype_mismatch',
+						HINT = format('%s must be %s.', name, CASE name WHEN 'tool' THEN 'text' WHEN 'args' THEN 'jsonb, json or text' ELSE 'boolean' END);
+			END IF;
+			inputs := inputs || jsonb_build_object(name, expression);
+			mapping := mapping || jsonb_build_object(name, column_name);
+		END LOOP;
+		known := known || 'signature'::text;
+		settings := coalesce(attach.options -> 'signature', '{}');
+		SELECT o INTO name FROM jsonb_object_keys(CASE WHEN jsonb_typeof(settings) = 'object' THEN settings ELSE '{}' END) o
+		WHERE o NOT IN ('flags', 'views', 'content_hash', 'path', 'root', 'vocabulary');
+		IF FOUND THEN
+			RAISE EXCEPTION 'signature has no parameter "%"', name
+				USING ERRCODE = 'invalid_parameter_value',
+					HINT = 'Its parameters: content_hash, path, root and vocabulary of action_signature, flags and views of state_hash.';
+		END IF;
+		SELECT coalesce(string_agg(format(', %I => %L::text', e.key, e.value), '' ORDER BY e.key), '') INTO arguments
+		FROM jsonb_each_text(settings) e WHERE e.key IN ('content_hash', 'path', 'root');
+		-- The user's tools become a literal, as all options do.
+		SELECT @extschema@.user_vocabulary(settings ->> 'vocabulary')::text INTO item;
+		IF item = '[]' AND settings ->> 'vocabulary' IS NOT NULL THEN
+			RAISE EXCEPTION 'tool_vocabulary has no tools of scaffold %', quote_literal(settings ->> 'vocabulary')
+				USING ERRCODE = 'invalid_parameter_value';
+		ELSIF item <> '[]' THEN
+			arguments := arguments || format(', vocabulary => %L::jsonb', item);
+		END IF;
+		IF settings ?| '{flags,views}' THEN
+			state_options := format(', %L::text, %L::text', coalesce(settings ->> 'flags', 'count'), coalesce(settings ->> 'views', 'range'));
+		END IF;
+		EXECUTE format('SELECT @extschema@.state_hash(@extschema@.action_signature(''bash'', NULL%s)%s)', arguments, state_options);
+		signature := format('CASE WHEN s.%I IS NOT NULL THEN @extschema@.action_signature(%s, %s, %s%s) END', attach.step_no,
+			inputs ->> 'tool', coalesce(inputs ->> 'args', 'NULL::jsonb'), coalesce(inputs ->> 'ok', 'NULL::boolean'), arguments);
 	END IF;
 
 	-- Log-probabilities belong to the steps that are shown, not to what is folded.
@@ -399,11 +490,12 @@ BEGIN
 
 	FOR definition IN
 		-- One line per view.  requires: columns without which there is no such view;
-		-- uses: those of the full form of rollout_agg that the function reads;
+		-- uses: what else the function reads, of the full form of rollout_agg and of
+		-- states and actions that must be made;
 		-- options_of: whose options it takes where it has none of its own.
 		SELECT * FROM (VALUES
-			('values', NULL, '{}'::text[], '{next_state,value,turn_reward,cost}'::text[], NULL, 'the group as a value, for any function of rollout_group'),
-			('groups', 'group_summary', '{}', '{}', NULL, 'a row per group'),
+			('values', NULL, '{}'::text[], '{state,action,next_state,value,turn_reward,cost}'::text[], NULL, 'the group as a value, for any function of rollout_group'),
+			('groups', 'group_summary', '{}', '{state}', NULL, 'a row per group'),
 			('rollouts', 'rollouts', '{}', '{}', NULL, 'a row per rollout'),
 			('returns', 'returns', '{reward}', '{}', NULL, 'a row per step'),
 			('grpo', 'grpo', '{reward}', '{}', NULL, 'a row per step'),
@@ -448,7 +540,7 @@ BEGIN
 				WHERE e.key = ANY (parameters)), '{}');
 			arguments := @extschema@.attach_arguments(estimator, settings);
 		END IF;
-		CONTINUE WHEN NOT mapping ?& definition.requires;
+		CONTINUE WHEN NOT definition.requires <@ available;
 
 		names := results;
 		beside := CASE WHEN by_row THEN 'g' ELSE 'b' END;
@@ -484,19 +576,49 @@ BEGIN
 		ELSE
 			-- What rollout_agg is fed: the shortest form that has all the function reads.
 			inputs_used := roles[1:6];
-			IF definition.uses && wide AND mapping ?| definition.uses THEN
+			IF EXISTS (SELECT FROM unnest(wide) w WHERE w = ANY (definition.uses) AND mapping ? w) THEN
 				inputs_used := roles;
 			ELSIF mapping ? 'success' THEN
 				inputs_used := roles[1:7];
 			END IF;
+			reads_state := 'state' = ANY (definition.requires || definition.uses);
+			reads_action := 'action' = ANY (definition.requires || definition.uses) OR reads_state AND attach.states LIKE 'history%';
+			feed := source_name || ' s' || coalesce(' WHERE ' || group_filter, '');
+			IF reads_state AND attach.states = 'signature' THEN
+				alias := ARRAY['action_signature', 'state_signature', 'next_signature'];
+				WHILE alias && (attach.group_by || ARRAY(SELECT m.value FROM jsonb_each_text(mapping) m)) LOOP
+					alias := ARRAY(SELECT '_' || a.n FROM unnest(alias) WITH ORDINALITY a(n, i) ORDER BY a.i);
+				END LOOP;
+				SELECT string_agg(format('s.%I', c), ', ' ORDER BY c) INTO item
+				FROM (SELECT unnest(attach.group_by) UNION SELECT mapping ->> r FROM unnest(roles) r WHERE mapping ? r AND r <> 'state') u(c);
+				-- The group's columns come first in the window, so that a condition on them
+				-- goes below it.  The signature comes last in its order, not to order, but
+				-- because what stands there is computed once, for the window and the action.
+				feed := format('(SELECT %1$s, s.%2$I, @extschema@.state_hash(s.%2$I%5$s) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS %3$I%6$s'
+						' FROM (SELECT %1$s, %7$s AS %2$I FROM %8$s) s WINDOW w AS (PARTITION BY %9$s, %10$s ORDER BY s.%11$I, s.%2$I)) s',
+					item, alias[1], alias[2], alias[3], state_options,
+					CASE WHEN mapping ? 'next_state' AND 'next_state' = ANY (definition.uses) THEN
+						format(', CASE WHEN s.%I IS NOT NULL THEN @extschema@.state_hash(s.%I%s) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) END AS %I',
+							attach.next_state, alias[1], state_options, alias[3]) END,
+					signature, feed, group_list, rollout_hash ->> 's', attach.step_no);
+			END IF;
 			SELECT string_agg(CASE
+					WHEN r.role = 'state' AND attach.states <> 'observation' THEN
+						CASE WHEN attach.states = 'signature' AND reads_state THEN format('s.%I', alias[2]) ELSE 'NULL::bigint' END
+					WHEN r.role = 'next_state' AND attach.states = 'signature' AND mapping ? r.role AND r.role = ANY (definition.uses) THEN format('s.%I', alias[3])
+					WHEN r.role = 'action' AND attach.action IS NULL AND reads_action AND attach.tool IS NOT NULL THEN
+						format('@extschema@.signature_hash(%s)', CASE WHEN attach.states = 'signature' AND reads_state THEN format('s.%I', alias[1]) ELSE signature END)
 					WHEN mapping ? r.role AND (r.role <> ALL (wide) OR r.role = ANY (definition.uses)) OR r.role = 'step_id' THEN inputs ->> r.role
 					WHEN r.role IN ('state', 'action', 'next_state') THEN 'NULL::bigint'
 					WHEN r.role = 'success' THEN 'NULL::boolean'
 					ELSE 'NULL::float8' END, ', ' ORDER BY r.i)
 			INTO item FROM unnest(inputs_used) WITH ORDINALITY r(role, i);
-			query := format('FROM (SELECT %s, @extschema@.rollout_agg(%s) AS %s FROM %s s%s GROUP BY %s) g',
-				group_list, item, group_value, source_name, ' WHERE ' || group_filter, group_list);
+			folded := format('@extschema@.rollout_agg(%s)', item);
+			IF reads_state AND attach.states IN ('history', 'history_set', 'root') THEN
+				folded := format('@extschema@.history_states(%s, %L)', folded,
+					CASE attach.states WHEN 'history' THEN 'sequence' WHEN 'history_set' THEN 'set' ELSE 'root' END);
+			END IF;
+			query := format('FROM (SELECT %1$s, %2$s AS %3$s FROM %4$s GROUP BY %1$s) g', group_list, folded, group_value, feed);
 			IF kind <> 'value' THEN
 				query := query || format(' CROSS JOIN LATERAL @extschema@.%I(g.%s%s) a', definition.function, group_value, arguments);
 			END IF;
@@ -612,7 +734,8 @@ BEGIN
 		-- Line 1 and 2 are for detach, the rest for people.
 		EXECUTE format('COMMENT ON VIEW %s IS %L', view_name, concat_ws(E'\n',
 			'made by stepadv.attach',
-			jsonb_build_object('source', source_name, 'prefix', v_prefix, 'group_by', attach.group_by, 'columns', mapping),
+			jsonb_build_object('source', source_name, 'prefix', v_prefix, 'group_by', attach.group_by, 'columns', mapping)
+				|| CASE WHEN attach.states IS NULL THEN '{}' ELSE jsonb_build_object('states', attach.states) END,
 			shows || ' of ' || source_name));
 		RETURN NEXT;
 	END LOOP;
@@ -632,8 +755,8 @@ BEGIN
 END
 $attach$;
 
-COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text) IS
-'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree), those whose columns are given; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; one row per view made; an error changes nothing';
+COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text) IS
+'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree), those whose columns are given; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; one row per view made; an error changes nothing';
 
 CREATE FUNCTION detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql
