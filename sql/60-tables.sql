@@ -1,6 +1,6 @@
 -- Canonical tables: plain SQL over what section 3 of the design names.
 
-CREATE FUNCTION create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 8)
+CREATE FUNCTION create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 8, states text DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -82,6 +82,7 @@ BEGIN
 			response_token_ids integer[],
 			response_mask boolean[] CHECK (cardinality(response_mask) = cardinality(response_token_ids)),
 			rollout_logprobs real[] CHECK (cardinality(rollout_logprobs) = cardinality(response_token_ids)),
+			policy_logprobs real[] CHECK (cardinality(policy_logprobs) = cardinality(response_token_ids)),
 			metadata jsonb,
 			PRIMARY KEY (group_id, rollout_id, step_no),
 			UNIQUE (group_id, step_id),
@@ -124,6 +125,7 @@ BEGIN
 		COMMENT ON COLUMN %1$I.steps.response_token_ids IS 'what the policy generated';
 		COMMENT ON COLUMN %1$I.steps.response_mask IS 'which response tokens are trained on; as long as response_token_ids';
 		COMMENT ON COLUMN %1$I.steps.rollout_logprobs IS 'log-probabilities of the response tokens under the policy that acted; as long as response_token_ids';
+		COMMENT ON COLUMN %1$I.steps.policy_logprobs IS 'the same under the policy as it is now, for the view steps_ratios; as long as response_token_ids';
 		$$, create_tables.schema);
 
 	-- What counts as reward is decided here, in the open, and nowhere else.
@@ -137,11 +139,11 @@ BEGIN
 	EXECUTE format($$
 		CREATE VIEW %1$I.rollout_rows %4$s AS
 		SELECT s.group_id, s.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,
-			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost
+			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok
 		FROM %1$I.steps s
 		UNION ALL
 		SELECT r.group_id, r.rollout_id, NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
-			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8
+			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean
 		FROM %1$I.rollouts r
 		$$, create_tables.schema, step_reward, outcome_reward,
 		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END);
@@ -156,13 +158,16 @@ BEGIN
 	FROM @extschema@.attach(
 		source => format('%I.rollout_rows', create_tables.schema)::regclass,
 		group_by => ARRAY['group_id'], rollout_id => 'rollout_id', step_no => 'step_no',
-		state => 'state', action => 'action_hash', reward => 'reward', step_id => 'step_id', success => 'success',
+		-- States of signatures go with actions that are.
+		state => 'state', action => CASE WHEN create_tables.states = 'signature' THEN NULL ELSE 'action_hash' END, reward => 'reward', step_id => 'step_id', success => 'success',
 		next_state => 'next_state', value => 'value', turn_reward => 'turn_reward', cost => 'cost',
 		prefix => 'steps',
 		show_steps => format('%I.steps', create_tables.schema)::regclass,
-		show_rollouts => format('%I.rollouts', create_tables.schema)::regclass) a;
+		show_rollouts => format('%I.rollouts', create_tables.schema)::regclass,
+		logp_new => 'policy_logprobs', logp_old => 'rollout_logprobs', token_mask => 'response_mask',
+		states => create_tables.states, tool => 'tool', args => 'args', ok => 'ok') a;
 END
 $create_tables$;
 
-COMMENT ON FUNCTION create_tables(text, text, integer) IS
-'creates the tables rollouts and steps in the schema (made if it is not there), hash-partitioned by group_id, the view rollout_rows, which decides what counts as reward (''outcome'' of the rollout, ''steps'' their own, or the ''sum''), and on it the views of attach, named steps_…; one row per view made; error when one of the names is taken';
+COMMENT ON FUNCTION create_tables(text, text, integer, text) IS
+'creates the tables rollouts and steps in the schema (made if it is not there), hash-partitioned by group_id, the view rollout_rows, which decides what counts as reward (''outcome'' of the rollout, ''steps'' their own, or the ''sum''), and on it the views of attach, named steps_…; states as in attach (the default is the column state; with ''signature'' actions are signatures too, of tool, args and ok); one row per view made; error when one of the names is taken';

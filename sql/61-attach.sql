@@ -130,7 +130,9 @@ CREATE FUNCTION attach(
 	step_id text DEFAULT NULL, success text DEFAULT NULL, next_state text DEFAULT NULL,
 	value text DEFAULT NULL, turn_reward text DEFAULT NULL, cost text DEFAULT NULL,
 	prefix text DEFAULT NULL, schema text DEFAULT NULL, options jsonb DEFAULT '{}',
-	columns text[] DEFAULT NULL, show_steps regclass DEFAULT NULL, show_rollouts regclass DEFAULT NULL)
+	columns text[] DEFAULT NULL, show_steps regclass DEFAULT NULL, show_rollouts regclass DEFAULT NULL,
+	logp_new text DEFAULT NULL, logp_old text DEFAULT NULL, token_mask text DEFAULT NULL,
+	states text DEFAULT NULL, tool text DEFAULT NULL, args text DEFAULT NULL, ok text DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -144,10 +146,22 @@ DECLARE
 		THEN 'WITH (security_invoker = true) ' ELSE '' END;
 	mapping jsonb;			-- role -> column
 	inputs jsonb := '{}';	-- role -> what rollout_agg is given for it, over alias s
-	rollout_hash jsonb := '{}';	-- alias (s, b or r) -> the bigint of the rollout there
+	rollout_hash jsonb := '{}';	-- alias (s, b, r or g) -> the bigint of the rollout there
 	step_hash jsonb := '{}';	-- alias -> the bigint of the step there
 	group_match jsonb;		-- alias -> condition: the group of g
 	is_key jsonb := '{}';	-- role -> its column is an integer, so a hash is not in the way
+	rollout_type oid;		-- of the column rollout_id, or what lies under its domain
+	available text[];		-- roles that have a column or are made of others
+	signature text;			-- the action signature of a row of s, if there is a tool
+	state_options text := '';	-- of state_hash
+	reads_state boolean;	-- the view makes use of states, of actions
+	reads_action boolean;
+	alias text[];			-- of what is made of tool calls
+	feed text;				-- what rollout_agg reads
+	folded text;			-- the group as a value
+	logprobs jsonb := '{}';	-- what step_ratio and its like are given, over alias g
+	by_row boolean;			-- the view has no group to fold: it reads each step alone
+	beside text;			-- alias of the relation whose columns are shown
 	source_name text;
 	source_schema text;
 	v_prefix text;
@@ -169,6 +183,7 @@ DECLARE
 	names text[];			-- output names so far
 	items text[];			-- select list
 	joins text;
+	filter text;
 	arguments text;
 	inputs_used text[];
 	item text;
@@ -244,6 +259,29 @@ BEGIN
 		'state', attach.state, 'action', attach.action, 'reward', attach.reward, 'success', attach.success,
 		'next_state', attach.next_state, 'value', attach.value, 'turn_reward', attach.turn_reward, 'cost', attach.cost));
 
+	-- Where states come from.
+	IF attach.states NOT IN ('observation', 'history', 'history_set', 'root', 'signature') THEN
+		RAISE EXCEPTION 'unknown states: %', quote_literal(attach.states) USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'states is ''observation'' (the column state), ''history'', ''history_set'', ''root'' or ''signature''.';
+	END IF;
+	IF attach.tool IS NULL AND (attach.args IS NOT NULL OR attach.ok IS NOT NULL) THEN
+		RAISE EXCEPTION '% is given without tool', CASE WHEN attach.args IS NOT NULL THEN 'args' ELSE 'ok' END
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'A tool call is signed by tool, args and ok; they are columns.';
+	END IF;
+	IF attach.states = 'observation' AND attach.state IS NULL
+		OR attach.states = 'signature' AND attach.tool IS NULL
+		OR attach.states IN ('history', 'history_set') AND attach.action IS NULL AND attach.tool IS NULL
+	THEN
+		RAISE EXCEPTION 'states => % needs %', quote_literal(attach.states), CASE attach.states
+				WHEN 'observation' THEN 'a column given as state'
+				WHEN 'signature' THEN 'a column given as tool'
+				ELSE 'a column given as action or as tool' END
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	available := ARRAY(SELECT jsonb_object_keys(mapping))
+		|| CASE WHEN attach.states IS NOT NULL THEN ARRAY['state'] END || CASE WHEN attach.tool IS NOT NULL THEN ARRAY['action'] END
+		|| CASE WHEN attach.logp_new IS NOT NULL THEN ARRAY['logp_new', 'logp_old'] END;
+
 	-- Every column exists, has a type that can serve, and becomes an expression.
 	FOR name, column_name IN
 		SELECT 'group_by', g FROM unnest(attach.group_by) g
@@ -252,6 +290,10 @@ BEGIN
 		SELECT a.atttypid INTO type FROM pg_attribute a
 		WHERE a.attrelid = attach.source AND a.attname = column_name AND a.attnum > 0 AND NOT a.attisdropped;
 		IF type IS NULL THEN
+			IF name = 'state' AND column_name IN ('history', 'history_set', 'root', 'signature') THEN
+				RAISE EXCEPTION 'column "%" given as % does not exist in %', column_name, name, source_name
+					USING ERRCODE = 'undefined_column', HINT = format('To have states made, write states => %L.', column_name);
+			END IF;
 			RAISE EXCEPTION 'column "%" given as % does not exist in %', column_name, name, source_name
 				USING ERRCODE = 'undefined_column';
 		END IF;
@@ -276,11 +318,12 @@ BEGIN
 				WHEN type = 'bool'::regtype THEN expression || '::integer::float8' END
 			END);
 		IF name = 'rollout_id' THEN
+			rollout_type := type;
 			SELECT jsonb_object_agg(r, @extschema@.attach_identity(format('%s.%I%s', r, column_name, kind), type))
-			INTO rollout_hash FROM unnest('{s,b,r}'::text[]) r;
+			INTO rollout_hash FROM unnest('{s,b,r,g}'::text[]) r;
 		ELSIF name = 'step_id' THEN
 			SELECT jsonb_object_agg(r, @extschema@.attach_identity(format('%s.%I%s', r, column_name, kind), type))
-			INTO step_hash FROM unnest('{s,b}'::text[]) r;
+			INTO step_hash FROM unnest('{s,b,g}'::text[]) r;
 		END IF;
 		IF inputs ->> name IS NULL THEN
 			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', column_name, source_name, name, format_type(type, NULL)
@@ -295,9 +338,97 @@ BEGIN
 	-- Without an id of its own a step is known by its rollout and number.
 	IF NOT mapping ? 'step_id' THEN
 		SELECT jsonb_object_agg(r, format('@extschema@.signature_hash(int8send(%s) || int8send(%s.%I::bigint))', rollout_hash ->> r, r, attach.step_no))
-		INTO step_hash FROM unnest('{s,b}'::text[]) r;
+		INTO step_hash FROM unnest('{s,b,g}'::text[]) r;
 		inputs := inputs || jsonb_build_object('step_id', step_hash ->> 's');
 	END IF;
+
+	-- What a tool call did, to be the action and to make states of.
+	IF attach.tool IS NOT NULL THEN
+		FOR name, column_name IN
+			SELECT v.r, v.c FROM (VALUES ('tool', attach.tool), ('args', attach.args), ('ok', attach.ok)) v(r, c) WHERE v.c IS NOT NULL
+		LOOP
+			SELECT a.atttypid INTO type FROM pg_attribute a
+			WHERE a.attrelid = attach.source AND a.attname = column_name AND a.attnum > 0 AND NOT a.attisdropped;
+			IF type IS NULL THEN
+				RAISE EXCEPTION 'column "%" given as % does not exist in %', column_name, name, source_name
+					USING ERRCODE = 'undefined_column';
+			END IF;
+			WHILE (SELECT t.typtype FROM pg_type t WHERE t.oid = type) = 'd' LOOP
+				SELECT t.typbasetype INTO type FROM pg_type t WHERE t.oid = type;
+			END LOOP;
+			SELECT CASE
+				WHEN name = 'tool' AND t.typcategory IN ('S', 'E') THEN format('s.%I::text', column_name)
+				WHEN name = 'args' AND t.oid IN ('jsonb'::regtype, 'json'::regtype) THEN format('s.%I::jsonb', column_name)
+				WHEN name = 'args' AND t.typcategory = 'S' THEN format('to_jsonb(s.%I::text)', column_name)
+				WHEN name = 'ok' AND t.oid = 'bool'::regtype THEN format('s.%I::boolean', column_name) END
+			INTO expression FROM pg_type t WHERE t.oid = type;
+			IF expression IS NULL THEN
+				RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', column_name, source_name, name, format_type(type, NULL)
+					USING ERRCODE = 'datatype_mismatch',
+						HINT = format('%s must be %s.', name, CASE name WHEN 'tool' THEN 'text' WHEN 'args' THEN 'jsonb, json or text' ELSE 'boolean' END);
+			END IF;
+			inputs := inputs || jsonb_build_object(name, expression);
+			mapping := mapping || jsonb_build_object(name, column_name);
+		END LOOP;
+		known := known || 'signature'::text;
+		settings := coalesce(attach.options -> 'signature', '{}');
+		SELECT o INTO name FROM jsonb_object_keys(CASE WHEN jsonb_typeof(settings) = 'object' THEN settings ELSE '{}' END) o
+		WHERE o NOT IN ('flags', 'views', 'content_hash', 'path', 'root', 'vocabulary');
+		IF FOUND THEN
+			RAISE EXCEPTION 'signature has no parameter "%"', name
+				USING ERRCODE = 'invalid_parameter_value',
+					HINT = 'Its parameters: content_hash, path, root and vocabulary of action_signature, flags and views of state_hash.';
+		END IF;
+		SELECT coalesce(string_agg(format(', %I => %L::text', e.key, e.value), '' ORDER BY e.key), '') INTO arguments
+		FROM jsonb_each_text(settings) e WHERE e.key IN ('content_hash', 'path', 'root');
+		-- The user's tools become a literal, as all options do.
+		SELECT @extschema@.user_vocabulary(settings ->> 'vocabulary')::text INTO item;
+		IF item = '[]' AND settings ->> 'vocabulary' IS NOT NULL THEN
+			RAISE EXCEPTION 'tool_vocabulary has no tools of scaffold %', quote_literal(settings ->> 'vocabulary')
+				USING ERRCODE = 'invalid_parameter_value';
+		ELSIF item <> '[]' THEN
+			arguments := arguments || format(', vocabulary => %L::jsonb', item);
+		END IF;
+		IF settings ?| '{flags,views}' THEN
+			state_options := format(', %L::text, %L::text', coalesce(settings ->> 'flags', 'count'), coalesce(settings ->> 'views', 'range'));
+		END IF;
+		EXECUTE format('SELECT @extschema@.state_hash(@extschema@.action_signature(''bash'', NULL%s)%s)', arguments, state_options);
+		signature := format('CASE WHEN s.%I IS NOT NULL THEN @extschema@.action_signature(%s, %s, %s%s) END', attach.step_no,
+			inputs ->> 'tool', coalesce(inputs ->> 'args', 'NULL::jsonb'), coalesce(inputs ->> 'ok', 'NULL::boolean'), arguments);
+	END IF;
+
+	-- Log-probabilities belong to the steps that are shown, not to what is folded.
+	IF (attach.logp_new IS NULL) <> (attach.logp_old IS NULL) OR attach.token_mask IS NOT NULL AND attach.logp_new IS NULL THEN
+		RAISE EXCEPTION '% must be given', CASE WHEN attach.logp_new IS NULL THEN 'logp_new' ELSE 'logp_old' END
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'A ratio needs both logp_new and logp_old; token_mask is for them.';
+	END IF;
+	FOR name, column_name IN
+		SELECT v.r, v.c FROM (VALUES ('logp_new', attach.logp_new), ('logp_old', attach.logp_old), ('token_mask', attach.token_mask)) v(r, c)
+		WHERE v.c IS NOT NULL
+	LOOP
+		SELECT a.atttypid INTO type FROM pg_attribute a
+		WHERE a.attrelid = steps_from AND a.attname = column_name AND a.attnum > 0 AND NOT a.attisdropped;
+		IF type IS NULL THEN
+			RAISE EXCEPTION 'column "%" given as % does not exist in %', column_name, name, steps_name
+				USING ERRCODE = 'undefined_column';
+		END IF;
+		kind := '';
+		WHILE (SELECT t.typtype FROM pg_type t WHERE t.oid = type) = 'd' LOOP
+			SELECT t.typbasetype INTO type FROM pg_type t WHERE t.oid = type;
+			kind := format('::%s', format_type(type, NULL));
+		END LOOP;
+		logprobs := logprobs || jsonb_build_object(name, format('g.%I', column_name) || CASE
+			WHEN name <> 'token_mask' AND type IN ('float4[]'::regtype, 'float8[]'::regtype) OR name = 'token_mask' AND type = 'bool[]'::regtype THEN kind
+			WHEN name <> 'token_mask' AND type = 'numeric[]'::regtype THEN '::float8[]'
+			-- Trainers write masks of 0 and 1.
+			WHEN name = 'token_mask' AND type IN ('int2[]'::regtype, 'int4[]'::regtype, 'int8[]'::regtype) THEN '::integer[]::boolean[]' END);
+		IF logprobs ->> name IS NULL THEN
+			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', column_name, steps_name, name, format_type(type, NULL)
+				USING ERRCODE = 'datatype_mismatch',
+					HINT = format('%s must be an array of %s.', name, CASE name WHEN 'token_mask' THEN 'booleans, or of 0 and 1' ELSE 'real or double precision' END);
+		END IF;
+		mapping := mapping || jsonb_build_object(name, column_name);
+	END LOOP;
 
 	-- The other relations have the columns that they are joined by.
 	FOR item, name, column_name IN
@@ -340,10 +471,10 @@ BEGIN
 
 	-- An integer needs no cast to be compared, and without one an index serves.
 	IF (is_key ->> 'rollout_id')::boolean THEN
-		SELECT jsonb_object_agg(r, format('%s.%I', r, attach.rollout_id)) INTO rollout_hash FROM unnest('{s,b,r}'::text[]) r;
+		SELECT jsonb_object_agg(r, format('%s.%I', r, attach.rollout_id)) INTO rollout_hash FROM unnest('{s,b,r,g}'::text[]) r;
 	END IF;
 	IF coalesce((is_key ->> 'step_id')::boolean, false) THEN
-		SELECT jsonb_object_agg(r, format('%s.%I', r, attach.step_id)) INTO step_hash FROM unnest('{s,b}'::text[]) r;
+		SELECT jsonb_object_agg(r, format('%s.%I', r, attach.step_id)) INTO step_hash FROM unnest('{s,b,g}'::text[]) r;
 	END IF;
 	-- The row of a step is found again by an integer key that an index vouches for,
 	-- or else by rollout and number, which rollout_agg has made sure are unique.
@@ -359,11 +490,12 @@ BEGIN
 
 	FOR definition IN
 		-- One line per view.  requires: columns without which there is no such view;
-		-- uses: those of the full form of rollout_agg that the function reads;
+		-- uses: what else the function reads, of the full form of rollout_agg and of
+		-- states and actions that must be made;
 		-- options_of: whose options it takes where it has none of its own.
 		SELECT * FROM (VALUES
-			('values', NULL, '{}'::text[], '{next_state,value,turn_reward,cost}'::text[], NULL, 'the group as a value, for any function of rollout_group'),
-			('groups', 'group_summary', '{}', '{}', NULL, 'a row per group'),
+			('values', NULL, '{}'::text[], '{state,action,next_state,value,turn_reward,cost}'::text[], NULL, 'the group as a value, for any function of rollout_group'),
+			('groups', 'group_summary', '{}', '{state}', NULL, 'a row per group'),
 			('rollouts', 'rollouts', '{}', '{}', NULL, 'a row per rollout'),
 			('returns', 'returns', '{reward}', '{}', NULL, 'a row per step'),
 			('grpo', 'grpo', '{reward}', '{}', NULL, 'a row per step'),
@@ -371,13 +503,21 @@ BEGIN
 			('mt_grpo', 'mt_grpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step'),
 			('mt_rloo', 'mt_rloo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step'),
 			('gae', 'gae', '{reward,value}', '{value}', NULL, 'a row per step'),
+			('ratios', NULL, '{logp_new,logp_old}', '{}', NULL, 'a row per step'),
 			('gigpo', 'gigpo', '{reward,state}', '{}', NULL, 'a row per step'),
 			('graphgpo', 'graphgpo', '{reward,state}', '{next_state,cost}', NULL, 'a row per step'),
+			('graph_nodes', 'graph_nodes', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per state, with an example step'),
+			('graph_edges', 'graph_edges', '{reward,state,action}', '{next_state,cost}', 'graphgpo', 'a row per edge of the state graph, with an example step'),
+			('contribution', 'contribution', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per rollout'),
+			('contribution_summary', 'contribution_summary', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per group and success'),
+			('hgpo', 'hgpo', '{reward,state}', '{}', NULL, 'a row per step'),
+			('tempo', 'tempo', '{reward,action}', '{}', NULL, 'a row per step'),
 			('rtmc', 'rtmc', '{reward,state,action}', '{}', NULL, 'a row per step'),
 			('rtmc_tree', 'rtmc_tree', '{reward,state,action}', '{}', 'rtmc', 'a row per edge of the rollout tree, with an example step')
 		) AS v(suffix, function, requires, uses, options_of, shape)
 	LOOP
-		results := '{rollouts}';
+		by_row := definition.suffix = 'ratios';
+		results := CASE WHEN by_row THEN '{rollout_id,step_no,step_id,n_tokens,ratio,sequence_ratio,approximate_kl}' ELSE '{rollouts}' END;
 		arguments := '';
 		settings := '{}';
 		IF definition.function IS NOT NULL THEN
@@ -392,13 +532,19 @@ BEGIN
 			SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}') INTO settings
 			FROM jsonb_each(attach.options) e
 			WHERE jsonb_typeof(e.value) <> 'object' AND e.key = ANY (parameters);
-			settings := settings || coalesce(attach.options -> definition.function, attach.options -> definition.options_of, '{}');
+			-- Borrowed ones may be of no use here.
+			settings := settings || coalesce(attach.options -> definition.function, (
+				SELECT jsonb_object_agg(e.key, e.value)
+				FROM jsonb_each(CASE WHEN jsonb_typeof(attach.options -> definition.options_of) = 'object'
+					THEN attach.options -> definition.options_of END) e
+				WHERE e.key = ANY (parameters)), '{}');
 			arguments := @extschema@.attach_arguments(estimator, settings);
 		END IF;
-		CONTINUE WHEN NOT mapping ?& definition.requires;
+		CONTINUE WHEN NOT definition.requires <@ available;
 
 		names := results;
-		kind := CASE WHEN definition.function IS NULL THEN 'value'
+		beside := CASE WHEN by_row THEN 'g' ELSE 'b' END;
+		kind := CASE WHEN results = '{rollouts}' THEN 'value'
 			WHEN 'step_no' = ANY (results) THEN 'step'
 			WHEN 'step_id' = ANY (results) THEN 'edge'
 			WHEN 'rollout_id' = ANY (results) THEN 'rollout'
@@ -415,23 +561,67 @@ BEGIN
 				USING ERRCODE = 'duplicate_table', HINT = 'Detach what was attached before, or give another prefix.';
 		END IF;
 
-		-- What rollout_agg is fed: the shortest form that has all the function reads.
-		inputs_used := roles[1:6];
-		IF definition.uses && wide AND mapping ?| definition.uses THEN
-			inputs_used := roles;
-		ELSIF mapping ? 'success' THEN
-			inputs_used := roles[1:7];
-		END IF;
-		SELECT string_agg(CASE
-				WHEN mapping ? r.role AND (r.role <> ALL (wide) OR r.role = ANY (definition.uses)) OR r.role = 'step_id' THEN inputs ->> r.role
-				WHEN r.role IN ('state', 'action', 'next_state') THEN 'NULL::bigint'
-				WHEN r.role = 'success' THEN 'NULL::boolean'
-				ELSE 'NULL::float8' END, ', ' ORDER BY r.i)
-		INTO item FROM unnest(inputs_used) WITH ORDINALITY r(role, i);
-		query := format('FROM (SELECT %s, @extschema@.rollout_agg(%s) AS %s FROM %s s%s GROUP BY %s) g',
-			group_list, item, group_value, source_name, ' WHERE ' || group_filter, group_list);
-		IF kind <> 'value' THEN
-			query := query || format(' CROSS JOIN LATERAL @extschema@.%I(g.%s%s) a', definition.function, group_value, arguments);
+		filter := '';
+		IF by_row THEN
+			-- Written as the others are, from g and a, but here g is a step.
+			query := format('FROM %1$s g CROSS JOIN LATERAL (SELECT %2$s::bigint AS rollout_id, g.%3$I::integer AS step_no, %4$s::bigint AS step_id, %5$s AS n_tokens,'
+					' @extschema@.step_ratio(%6$s) AS ratio, @extschema@.sequence_ratio(%6$s) AS sequence_ratio, @extschema@.approximate_kl(%6$s) AS approximate_kl) a',
+				steps_name, rollout_hash ->> 'g', attach.step_no, step_hash ->> 'g',
+				-- A mask that is NULL leaves out nothing.
+				CASE WHEN logprobs ? 'token_mask' THEN format('coalesce(cardinality(array_positions(%s, true)), cardinality(%s))', logprobs ->> 'token_mask', logprobs ->> 'logp_old')
+					ELSE format('cardinality(%s)', logprobs ->> 'logp_old') END,
+				concat_ws(', ', logprobs ->> 'logp_new', logprobs ->> 'logp_old', logprobs ->> 'token_mask'));
+			SELECT ' WHERE ' || string_agg(format('g.%I IS NOT NULL', c), ' AND ') INTO filter
+			FROM unnest(attach.group_by || attach.step_no) c;
+		ELSE
+			-- What rollout_agg is fed: the shortest form that has all the function reads.
+			inputs_used := roles[1:6];
+			IF EXISTS (SELECT FROM unnest(wide) w WHERE w = ANY (definition.uses) AND mapping ? w) THEN
+				inputs_used := roles;
+			ELSIF mapping ? 'success' THEN
+				inputs_used := roles[1:7];
+			END IF;
+			reads_state := 'state' = ANY (definition.requires || definition.uses);
+			reads_action := 'action' = ANY (definition.requires || definition.uses) OR reads_state AND attach.states LIKE 'history%';
+			feed := source_name || ' s' || coalesce(' WHERE ' || group_filter, '');
+			IF reads_state AND attach.states = 'signature' THEN
+				alias := ARRAY['action_signature', 'state_signature', 'next_signature'];
+				WHILE alias && (attach.group_by || ARRAY(SELECT m.value FROM jsonb_each_text(mapping) m)) LOOP
+					alias := ARRAY(SELECT '_' || a.n FROM unnest(alias) WITH ORDINALITY a(n, i) ORDER BY a.i);
+				END LOOP;
+				SELECT string_agg(format('s.%I', c), ', ' ORDER BY c) INTO item
+				FROM (SELECT unnest(attach.group_by) UNION SELECT mapping ->> r FROM unnest(roles) r WHERE mapping ? r AND r <> 'state') u(c);
+				-- The group's columns come first in the window, so that a condition on them
+				-- goes below it.  The signature comes last in its order, not to order, but
+				-- because what stands there is computed once, for the window and the action.
+				feed := format('(SELECT %1$s, s.%2$I, @extschema@.state_hash(s.%2$I%5$s) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS %3$I%6$s'
+						' FROM (SELECT %1$s, %7$s AS %2$I FROM %8$s) s WINDOW w AS (PARTITION BY %9$s, %10$s ORDER BY s.%11$I, s.%2$I)) s',
+					item, alias[1], alias[2], alias[3], state_options,
+					CASE WHEN mapping ? 'next_state' AND 'next_state' = ANY (definition.uses) THEN
+						format(', CASE WHEN s.%I IS NOT NULL THEN @extschema@.state_hash(s.%I%s) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) END AS %I',
+							attach.next_state, alias[1], state_options, alias[3]) END,
+					signature, feed, group_list, rollout_hash ->> 's', attach.step_no);
+			END IF;
+			SELECT string_agg(CASE
+					WHEN r.role = 'state' AND attach.states <> 'observation' THEN
+						CASE WHEN attach.states = 'signature' AND reads_state THEN format('s.%I', alias[2]) ELSE 'NULL::bigint' END
+					WHEN r.role = 'next_state' AND attach.states = 'signature' AND mapping ? r.role AND r.role = ANY (definition.uses) THEN format('s.%I', alias[3])
+					WHEN r.role = 'action' AND attach.action IS NULL AND reads_action AND attach.tool IS NOT NULL THEN
+						format('@extschema@.signature_hash(%s)', CASE WHEN attach.states = 'signature' AND reads_state THEN format('s.%I', alias[1]) ELSE signature END)
+					WHEN mapping ? r.role AND (r.role <> ALL (wide) OR r.role = ANY (definition.uses)) OR r.role = 'step_id' THEN inputs ->> r.role
+					WHEN r.role IN ('state', 'action', 'next_state') THEN 'NULL::bigint'
+					WHEN r.role = 'success' THEN 'NULL::boolean'
+					ELSE 'NULL::float8' END, ', ' ORDER BY r.i)
+			INTO item FROM unnest(inputs_used) WITH ORDINALITY r(role, i);
+			folded := format('@extschema@.rollout_agg(%s)', item);
+			IF reads_state AND attach.states IN ('history', 'history_set', 'root') THEN
+				folded := format('@extschema@.history_states(%s, %L)', folded,
+					CASE attach.states WHEN 'history' THEN 'sequence' WHEN 'history_set' THEN 'set' ELSE 'root' END);
+			END IF;
+			query := format('FROM (SELECT %1$s, %2$s AS %3$s FROM %4$s GROUP BY %1$s) g', group_list, folded, group_value, feed);
+			IF kind <> 'value' THEN
+				query := query || format(' CROSS JOIN LATERAL @extschema@.%I(g.%s%s) a', definition.function, group_value, arguments);
+			END IF;
 		END IF;
 
 		items := '{}';
@@ -455,10 +645,10 @@ BEGIN
 				ORDER BY CASE WHEN kind <> 'edge' THEN array_position('{rollout_id,step_no,step_id}', n) END, i
 			LOOP
 				IF column_name = 'rollout_id' AND NOT (is_key ->> 'rollout_id')::boolean THEN
-					items := items || format('%s.%I AS rollout_id', CASE WHEN kind = 'rollout' AND rollouts_name IS NOT NULL THEN 'r' ELSE 'b' END, attach.rollout_id);
+					items := items || format('%s.%I AS rollout_id', CASE WHEN kind = 'rollout' AND rollouts_name IS NOT NULL THEN 'r' ELSE beside END, attach.rollout_id);
 					shown := shown || attach.rollout_id;
 				ELSIF column_name = 'step_id' AND mapping ? 'step_id' AND NOT (is_key ->> 'step_id')::boolean THEN
-					items := items || format('b.%I AS step_id', attach.step_id);
+					items := items || format('%s.%I AS step_id', beside, attach.step_id);
 					shown := shown || attach.step_id;
 				ELSE
 					items := items || format('a.%I', column_name);
@@ -481,13 +671,15 @@ BEGIN
 				WHILE name = ANY (names) LOOP
 					name := 'base_' || name;
 				END LOOP;
-				items := items || format('b.%I AS %I', column_name, name);
+				items := items || format('%s.%I AS %I', beside, column_name, name);
 				names := names || name;
 				shown := shown || column_name;
 			END LOOP;
 		END IF;
 		SELECT coalesce(array_agg(DISTINCT c ORDER BY c), '{}') INTO shown FROM unnest(shown) c;
-		IF shown <> '{}' AND (kind = 'edge' OR kind = 'step' AND is_unique) THEN
+		IF by_row THEN
+			NULL;
+		ELSIF shown <> '{}' AND (kind = 'edge' OR kind = 'step' AND is_unique) THEN
 			joins := @extschema@.attach_join('b', steps_name, steps_by_group, group_match, shown,
 				ARRAY[step_hash ->> 's'], ARRAY[step_hash ->> 'b'], ARRAY['a.step_id']);
 		ELSIF shown <> '{}' AND kind = 'step' THEN
@@ -517,7 +709,14 @@ BEGIN
 				names := names || name;
 				shown := shown || column_name;
 			END LOOP;
-			IF shown <> '{}' THEN
+			IF shown <> '{}' AND by_row THEN
+				-- The plain key where it can be compared: an index serves, and makes
+				-- the join superfluous where nobody asks for these columns.
+				joins := format(' LEFT JOIN %s r ON %s AND %s', rollouts_name, group_match ->> 'r', CASE
+					WHEN rollout_type IN ('text'::regtype, 'varchar'::regtype, 'uuid'::regtype, 'int2'::regtype, 'int4'::regtype, 'int8'::regtype)
+						THEN format('r.%1$I = g.%1$I', attach.rollout_id)
+					ELSE format('%s = a.rollout_id', rollout_hash ->> 'r') END);
+			ELSIF shown <> '{}' THEN
 				joins := joins || @extschema@.attach_join('r', rollouts_name, rollouts_by_group, group_match, shown,
 					ARRAY[rollout_hash ->> 's'], ARRAY[rollout_hash ->> 'r'], ARRAY['a.rollout_id']);
 			END IF;
@@ -528,13 +727,15 @@ BEGIN
 				USING ERRCODE = 'name_too_long', HINT = 'Leave the column out with columns =>.';
 		END IF;
 
-		EXECUTE format('CREATE VIEW %I.%I %sAS SELECT %s %s%s', v_schema, full_name, security, array_to_string(items, ', '), query, joins);
+		EXECUTE format('CREATE VIEW %I.%I %sAS SELECT %s %s%s%s', v_schema, full_name, security, array_to_string(items, ', '), query, joins, filter);
 		view_name := to_regclass(format('%I.%I', v_schema, full_name));
-		shows := format('%s: %s', coalesce(definition.function || '(' || substr(arguments, 3) || ')', 'rollout_agg'), definition.shape);
+		shows := format('%s: %s', coalesce(definition.function || '(' || substr(arguments, 3) || ')',
+			CASE WHEN by_row THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE 'rollout_agg' END), definition.shape);
 		-- Line 1 and 2 are for detach, the rest for people.
 		EXECUTE format('COMMENT ON VIEW %s IS %L', view_name, concat_ws(E'\n',
 			'made by stepadv.attach',
-			jsonb_build_object('source', source_name, 'prefix', v_prefix, 'group_by', attach.group_by, 'columns', mapping),
+			jsonb_build_object('source', source_name, 'prefix', v_prefix, 'group_by', attach.group_by, 'columns', mapping)
+				|| CASE WHEN attach.states IS NULL THEN '{}' ELSE jsonb_build_object('states', attach.states) END,
 			shows || ' of ' || source_name));
 		RETURN NEXT;
 	END LOOP;
@@ -554,8 +755,8 @@ BEGIN
 END
 $attach$;
 
-COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass) IS
-'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _gigpo, _graphgpo, _rtmc, _rtmc_tree), those whose columns are given; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; one row per view made; an error changes nothing';
+COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text) IS
+'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree), those whose columns are given; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; one row per view made; an error changes nothing';
 
 CREATE FUNCTION detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql
@@ -565,24 +766,35 @@ DECLARE
 	views text;
 	number integer;
 BEGIN
-	-- A view is the source's if attach said so in its comment and it reads the
-	-- source; the name in the comment decides only between relations that it
-	-- reads, since the source may have been renamed.
+	WITH attached AS (
+		SELECT v.oid, v.relname, v.relnamespace, m.made, v.relname = (m.made ->> 'prefix') || '_ratios' AS of_the_shown
+		FROM pg_class v
+		CROSS JOIN LATERAL (SELECT obj_description(v.oid, 'pg_class') AS comment) c
+		-- Cast only what attach wrote: the planner may try rows in any order.
+		CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' AND c.comment LIKE E'made by stepadv.attach\n{%'
+			THEN split_part(c.comment, E'\n', 2)::jsonb END AS made) m
+		WHERE m.made IS NOT NULL AND (detach.prefix IS NULL OR m.made ->> 'prefix' = detach.prefix)
+	), of_source AS (
+		-- A view is the source's if attach said so in its comment and it reads the
+		-- source; the name in the comment decides only between relations that it
+		-- reads, since the source may have been renamed.
+		SELECT v.relname, v.relnamespace, v.made
+		FROM attached v JOIN pg_rewrite w ON w.ev_class = v.oid
+		WHERE NOT v.of_the_shown
+			AND EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+				AND d.refclassid = 'pg_class'::regclass AND d.refobjid = detach.source)
+			AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+				AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> detach.source
+				AND d.refobjid = to_regclass(v.made ->> 'source'))
+	), doomed AS (
+		SELECT v.relname, v.relnamespace FROM of_source v
+		UNION
+		-- That of the ratios reads show_steps alone: it goes with those made with it.
+		SELECT v.relname, v.relnamespace FROM attached v
+		WHERE v.of_the_shown AND EXISTS (SELECT FROM of_source o WHERE o.made = v.made AND o.relnamespace = v.relnamespace)
+	)
 	SELECT string_agg(format('%I.%I', n.nspname, v.relname), ', '), count(*) INTO views, number
-	FROM pg_class v
-	JOIN pg_namespace n ON n.oid = v.relnamespace
-	JOIN pg_rewrite w ON w.ev_class = v.oid
-	CROSS JOIN LATERAL (SELECT obj_description(v.oid, 'pg_class') AS comment) c
-	-- Cast only what attach wrote: the planner may try rows in any order.
-	CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' AND c.comment LIKE E'made by stepadv.attach\n{%'
-		THEN split_part(c.comment, E'\n', 2)::jsonb END AS made) m
-	WHERE m.made IS NOT NULL
-		AND (detach.prefix IS NULL OR m.made ->> 'prefix' = detach.prefix)
-		AND EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
-			AND d.refclassid = 'pg_class'::regclass AND d.refobjid = detach.source)
-		AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
-			AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> detach.source
-			AND d.refobjid = to_regclass(m.made ->> 'source'));
+	FROM doomed v JOIN pg_namespace n ON n.oid = v.relnamespace;
 	IF number > 0 THEN
 		EXECUTE format('DROP VIEW %s', views);
 	END IF;

@@ -145,7 +145,7 @@ SELECT view_name FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', succe
 -- The columns of the full form reach the functions that read them, and only those.
 CREATE TABLE att_full AS SELECT s.*, id % 7 / 8.0::real AS val, id % 5 AS bonus, 'next ' || (id % 4) AS nxt, 1 + id % 3 AS price FROM att_steps s;
 SELECT count(*) > 10 AS attached FROM stepadv.attach('att_full', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', step_id => 'id',
-	next_state => 'nxt', value => 'val', turn_reward => 'bonus', cost => 'price', options => '{"gae": {"gamma": 0.5}}');
+	next_state => 'nxt', value => 'val', turn_reward => 'bonus', cost => 'price', options => '{"gae": {"gamma": 0.5}, "graphgpo": {"graph_weight": 2, "discount": 0.5, "success_above": 0.75}, "graph_edges": {"discount": 0.25}}');
 CREATE TEMP TABLE full_groups AS SELECT stepadv.rollout_agg(id, traj, n, st, act, rew, won, stepadv.signature_hash(nxt), val, bonus, price) AS rollouts
 FROM att_full GROUP BY run, task;
 SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS gae, count(DISTINCT w.advantage) > 20 AS various
@@ -153,7 +153,33 @@ FROM full_groups g, stepadv.gae(g.rollouts, gamma => 0.5) w LEFT JOIN att_full_g
 SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS mt_grpo, count(DISTINCT w.advantage) > 20 AS various
 FROM full_groups g, stepadv.mt_grpo(g.rollouts) w LEFT JOIN att_full_mt_grpo v USING (step_id);
 SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS graphgpo, count(DISTINCT w.advantage) > 10 AS various
-FROM full_groups g, stepadv.graphgpo(g.rollouts) w LEFT JOIN att_full_graphgpo v USING (step_id);
+FROM full_groups g, stepadv.graphgpo(g.rollouts, graph_weight => 2, discount => 0.5, success_above => 0.75) w LEFT JOIN att_full_graphgpo v USING (step_id);
+SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS hgpo, count(DISTINCT w.advantage) > 20 AS various
+FROM full_groups g, stepadv.hgpo(g.rollouts) w LEFT JOIN att_full_hgpo v USING (step_id);
+SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS tempo, count(DISTINCT w.advantage) > 20 AS various
+FROM full_groups g, stepadv.tempo(g.rollouts) w LEFT JOIN att_full_tempo v USING (step_id);
+-- The graph: nodes and edges beside an example of a step there; the goal has none.
+-- What is borrowed of graphgpo's options is what the function knows; its own go first, all of them.
+WITH want AS (SELECT run, task, n.* FROM (SELECT run, task, stepadv.rollout_agg(id, traj, n, st, act, rew, won, stepadv.signature_hash(nxt), val, bonus, price) AS g
+		FROM att_full GROUP BY run, task) x, stepadv.graph_nodes(x.g, success_above => 0.75) n)
+SELECT count(*) = (SELECT count(*) FROM att_full_graph_nodes) AND count(*) > 20 AS all_nodes,
+	bool_and((v.visits, v.rollouts, v.distance, v.is_start, v.dead_end, v.on_cycle) IS NOT DISTINCT FROM (w.visits, w.rollouts, w.distance, w.is_start, w.dead_end, w.on_cycle)) AS as_computed,
+	bool_and(w.is_goal OR (v.id = w.step_id AND (v.run, v.task) = (w.run, w.task))) AS examples,
+	count(*) FILTER (WHERE w.is_goal) AS goals, bool_and(v.id IS NULL AND v.step_id IS NULL) FILTER (WHERE w.is_goal) AS goals_have_no_example
+FROM want w LEFT JOIN att_full_graph_nodes v ON (v.run, v.task, v.is_goal) = (w.run, w.task, w.is_goal) AND v.state IS NOT DISTINCT FROM w.state;
+SELECT count(DISTINCT (run, task)) AS groups_that_succeeded FROM att_full WHERE won;
+-- A state seen only after a last step has no example either.
+SELECT bool_and(st = state) AS examples_are_in_the_state, bool_and((id IS NULL) = NOT EXISTS (SELECT FROM att_full f WHERE (f.run, f.task, f.st) = (n.run, n.task, n.state))) AS where_steps_were_taken,
+	count(*) > count(id) + 5 AS some_have_none FROM att_full_graph_nodes n;
+SELECT count(*) = (SELECT count(*) FROM att_full_graph_edges) AND count(*) > 50 AS all_edges, bool_and(v.graph_advantage IS NOT DISTINCT FROM w.graph_advantage AND v.step_reward = w.step_reward) AS as_computed,
+	bool_and((v.st, v.act) = (w.state, w.action)) AS examples_took_the_action, count(DISTINCT w.step_reward) > 3 AS various
+FROM full_groups g, stepadv.graph_edges(g.rollouts, discount => 0.25) w LEFT JOIN att_full_graph_edges v USING (step_id);
+SELECT bool_and((v.n_steps, v.n_contributing, v.success) IS NOT DISTINCT FROM (w.n_steps, w.n_contributing, w.success)), count(v.rollout_id), count(DISTINCT v.n_contributing) > 3 AS various
+FROM full_groups g, stepadv.contribution(g.rollouts, success_above => 0.75) w LEFT JOIN att_full_contribution v USING (rollout_id);
+SELECT count(*) = (SELECT count(*) FROM att_full_contribution_summary) AND count(*) BETWEEN 7 AND 12 AS all_rows,
+	bool_and((s.n_rollouts, s.n_steps, s.n_contributing, s.share) IS NOT DISTINCT FROM (c.n_rollouts, c.n_steps, c.n_contributing, c.share)) AS sums_of_contribution
+FROM (SELECT run, task, success, count(*) AS n_rollouts, sum(n_steps) AS n_steps, sum(n_contributing) AS n_contributing, sum(n_contributing) / sum(n_steps)::float8 AS share
+	FROM att_full_contribution GROUP BY run, task, success) c LEFT JOIN att_full_contribution_summary s ON (s.run, s.task) = (c.run, c.task) AND s.success IS NOT DISTINCT FROM c.success;
 SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS gigpo, count(DISTINCT w.advantage) > 20 AS various
 FROM full_groups g, stepadv.gigpo(g.rollouts) w LEFT JOIN att_full_gigpo v USING (step_id);
 SELECT bool_and((s.next_state, s.value, s.turn_reward, s.cost) = (stepadv.signature_hash(f.nxt), f.val, f.bonus, f.price)) AS in_the_value
@@ -162,6 +188,117 @@ SELECT pg_get_viewdef('att_full_rtmc'::regclass) ~ 's\.(nxt|val|bonus|price)\M.*
 	pg_get_viewdef('att_full_gae'::regclass) ~ 's\.val\M.*AS rollouts' AS gae_reads_value, pg_get_viewdef('att_full_gae'::regclass) ~ 's\.bonus\M.*AS rollouts' AS gae_reads_bonus;
 SELECT stepadv.detach('att_full') > 10 AS dropped;
 DROP TABLE att_full;
+
+-- Ratios: a row per step, straight from the table, under the step_id of the other views.
+CREATE TABLE att_logp AS SELECT s.*, 'traj ' || traj AS name, ARRAY[-0.5, -1 - id % 3, -0.25]::real[] AS old, ARRAY[-0.25, -1, -0.25 - id % 2]::float8[] AS new,
+	CASE id % 4 WHEN 0 THEN NULL ELSE ARRAY[1, id % 2, 0]::smallint[] END AS mask, id % 5 / 2.0 AS ratio FROM att_steps s
+UNION ALL SELECT -traj - 10 * task - 100 * run, run, task, 100 * run + 10 * task + traj, NULL, NULL, NULL, 0, NULL, 'traj ' || 100 * run + 10 * task + traj, NULL, NULL, NULL, NULL
+FROM generate_series(1, 2) run, generate_series(1, 3) task, generate_series(1, 5) traj
+UNION ALL SELECT -1, NULL, 1, 1, 1, 1, 1, 1, NULL, 'x', '{-1}', '{-1}', NULL, NULL;
+UPDATE att_logp SET new = NULL WHERE id = 7;
+UPDATE att_logp SET new = '{}', old = '{}', mask = NULL WHERE id = 9;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_logp', '{run,task}', 'name', 'n', reward => 'rew', logp_new => 'new', logp_old => 'old', token_mask => 'mask');
+-- The definition, over the tokens that count: exp of the mean, exp of the sum, mean of exp(d) - 1 - d.
+SELECT count(*) = (SELECT count(*) FROM att_steps) AS all_steps, bool_and(r.n_tokens = w.k) AS n_tokens,
+	bool_and(abs(r.ratio - exp(w.mean)) < 1e-9) AS ratio, bool_and(abs(r.sequence_ratio / exp(w.total) - 1) < 1e-9) AS sequence_ratio, bool_and(abs(r.approximate_kl - w.kl) < 1e-9) AS approximate_kl,
+	count(DISTINCT round(r.ratio::numeric, 6)) AS ratios, string_agg(r.id::text, ' ') FILTER (WHERE r.ratio IS NULL) AS unknown, bool_and(r.base_ratio = r.id % 5 / 2.0 AND r.rollout_id = 'traj ' || r.traj AND r.step_no = r.n) AS base_columns
+FROM att_logp_ratios r, LATERAL (SELECT count(*) AS k, coalesce(avg(d), 0) AS mean, coalesce(sum(d), 0) AS total, coalesce(avg(exp(d) - 1 - d), 0) AS kl
+	FROM (SELECT r.new[i] - r.old[i] AS d FROM generate_subscripts(r.old, 1) i WHERE r.mask IS NULL OR r.mask[i] = 1) t) w;
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'att_logp_ratios'::regclass AND attnum BETWEEN 1 AND 9 ORDER BY attnum;
+-- With an advantage: the objective of each step, here by the definition of clipping.
+SELECT count(*) = (SELECT count(*) - 1 FROM att_steps) AS all_but_the_unknown, bool_and(o.objective IS NOT DISTINCT FROM least(r.ratio * a.advantage, greatest(least(r.ratio, 1.2), 0.8) * a.advantage)) AS objective, count(DISTINCT o.objective) > 10 AS various
+FROM att_logp_grpo a JOIN att_logp_ratios r USING (run, task, step_id), LATERAL (SELECT stepadv.clipped_objective(r.ratio, a.advantage) AS objective) o WHERE r.ratio IS NOT NULL;
+-- No mask; the key of the table; columns of rollouts from elsewhere.
+CREATE TABLE att_who AS SELECT DISTINCT run, task, name, 'who ' || traj AS who FROM att_logp WHERE run IS NOT NULL;
+DELETE FROM att_logp WHERE run IS NULL;
+ALTER TABLE att_logp ADD PRIMARY KEY (id);
+SELECT view_name FROM stepadv.attach('att_logp', '{run,task}', 'name', 'n', reward => 'rew', logp_new => 'new', logp_old => 'old', prefix => 'att_lp', columns => '{who,new,old}', show_rollouts => 'att_who') WHERE shows ~ 'ratio';
+SELECT count(*) = (SELECT count(*) FROM att_steps) AS all_steps, bool_and(r.step_id = s.id AND who = 'who ' || traj) AS joined, bool_and(n_tokens = 3 OR s.id = 9) AS n_tokens,
+	bool_and(s.id IN (7, 9) OR abs(r.ratio ^ 3 / r.sequence_ratio - 1) < 1e-9) AS ratios FROM att_lp_ratios r LEFT JOIN att_steps s ON s.id = r.step_id;
+SELECT stepadv.detach('att_who') AS wrong_one, stepadv.detach('att_logp', 'att_lp') AS views, stepadv.detach('att_logp') AS views, to_regclass('att_logp_ratios');
+\set VERBOSITY terse
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_new => 'new');
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_old => 'old');
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', token_mask => 'mask');
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_new => 'newer', logp_old => 'old');
+\set VERBOSITY default
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_new => 'new', logp_old => 'mask');
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_new => 'new', logp_old => 'old', token_mask => 'name');
+DROP TABLE att_logp, att_who;
+
+-- States by name.  What is wanted is computed from the table without windows and without
+-- history_states: which steps share a state is all that counts.
+CREATE TABLE att_calls AS SELECT s.id, s.run, s.task, s.traj, s.n, s.st, 'a' || s.act AS act, s.rew, s.won, 'next ' || (s.id % 4) AS nxt,
+	(ARRAY['Read', 'Edit', 'bash', NULL])[1 + (s.act + s.n) % 4]::varchar AS tool,
+	CASE (s.act + s.n) % 4 WHEN 0 THEN '{"file_path": "a.py"}' WHEN 1 THEN format('{"file_path": "a.py", "old_string": "x", "new_string": "%s"}', s.traj % 2) WHEN 2 THEN '{"command": "pytest"}' END::json AS args, s.traj % 3 > 0 AS ok
+FROM att_steps s
+UNION ALL SELECT 1000 + traj + 10 * task + 100 * run, run, task, 100 * run + 10 * task + traj, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM generate_series(1, 2) run, generate_series(1, 3) task, generate_series(1, 5) traj;
+CREATE INDEX ON att_calls (run, task);
+CREATE TABLE att_made AS SELECT s.*, stepadv.action_signature(s.tool, s.args::jsonb, s.ok) AS signature,
+	(SELECT string_agg(p.act, ' ' ORDER BY p.n) FROM att_calls p WHERE p.traj = s.traj AND p.n < s.n) AS history,
+	(SELECT string_agg(DISTINCT p.act, ' ' ORDER BY p.act) FROM att_calls p WHERE p.traj = s.traj AND p.n < s.n) AS history_set,
+	(SELECT stepadv.state_signature(stepadv.action_signature(p.tool, p.args::jsonb, p.ok)) FROM att_calls p WHERE p.traj = s.traj AND p.n < s.n) AS state_signature,
+	(SELECT stepadv.state_signature(stepadv.action_signature(p.tool, p.args::jsonb, p.ok), 'set') FROM att_calls p WHERE p.traj = s.traj AND p.n < s.n) AS state_set,
+	(SELECT stepadv.state_signature(stepadv.action_signature(p.tool, p.args::jsonb, p.ok)) FROM att_calls p WHERE p.traj = s.traj AND p.n <= s.n) AS next_signature,
+	(SELECT string_agg(stepadv.action_signature(p.tool, p.args::jsonb, p.ok), ' ' ORDER BY p.n) FROM att_calls p WHERE p.traj = s.traj AND p.n < s.n) AS signatures
+FROM att_calls s WHERE s.n IS NOT NULL;
+CREATE FUNCTION pg_temp.made(prefix text, state text, action text, OUT rtmc boolean, OUT graphgpo boolean, OUT hgpo boolean, OUT shared boolean, OUT advantages integer, OUT sharings integer)
+LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE TEMP TABLE w AS SELECT run, task, stepadv.rollout_agg(id, traj, n, stepadv.signature_hash(coalesce(%s, '''')), stepadv.signature_hash(%s), rew, won) AS g
+		FROM att_made GROUP BY run, task', state, action);
+	EXECUTE format('SELECT bool_and(v.advantage IS NOT DISTINCT FROM a.advantage AND v.n_state IS NOT DISTINCT FROM a.n_state), count(DISTINCT round(a.advantage::numeric, 9)), count(DISTINCT a.n_state)
+		FROM w, stepadv.rtmc(w.g) a LEFT JOIN %I v ON v.step_id = a.step_id', prefix || '_rtmc') INTO rtmc, advantages, sharings;
+	EXECUTE format('SELECT bool_and(v.advantage IS NOT DISTINCT FROM a.advantage) FROM w, stepadv.graphgpo(w.g) a LEFT JOIN %I v ON v.step_id = a.step_id', prefix || '_graphgpo') INTO graphgpo;
+	EXECUTE format('SELECT bool_and(v.advantage IS NOT DISTINCT FROM a.advantage) FROM w, stepadv.hgpo(w.g) a LEFT JOIN %I v ON v.step_id = a.step_id', prefix || '_hgpo') INTO hgpo;
+	EXECUTE format('SELECT bool_and(v.shared_step_share IS NOT DISTINCT FROM a.shared_step_share AND v.n_states = a.n_states) FROM w, stepadv.group_summary(w.g) a, %I v WHERE (v.run, v.task) = (w.run, w.task)', prefix || '_groups') INTO shared;
+	DROP TABLE w;
+END $$;
+CREATE FUNCTION pg_temp.call(states text, prefix text, action text DEFAULT 'act', tool text DEFAULT NULL, args text DEFAULT NULL, ok text DEFAULT NULL, options jsonb DEFAULT NULL, state text DEFAULT NULL, next_state text DEFAULT NULL)
+RETURNS boolean LANGUAGE sql AS $$
+	SELECT count(*) > 10 FROM stepadv.attach('att_calls', '{run,task}', 'traj', 'n', state, action, 'rew', 'id', 'won', next_state, prefix => prefix, states => states, tool => tool, args => args, ok => ok, options => options)
+$$;
+SELECT pg_temp.call('observation', 'ab_obs', state => 'st'), pg_temp.call('history', 'ab_his', state => 'st'), pg_temp.call('history_set', 'ab_set'), pg_temp.call('root', 'ab_root'),
+	pg_temp.call('signature', 'ab_sig', NULL, 'tool', 'args', 'ok'), pg_temp.call('signature', 'ab_both', 'act', 'tool', 'args', 'ok', state => 'st'),
+	pg_temp.call('history', 'ab_hsig', NULL, 'tool', 'args', 'ok'), pg_temp.call(NULL, 'ab_act', NULL, 'tool', 'args', 'ok', state => 'st'),
+	pg_temp.call('signature', 'ab_opt', NULL, 'tool', 'args', 'ok', '{"signature": {"flags": "set", "content_hash": "none"}}');
+SELECT 'observation' AS states, * FROM pg_temp.made('ab_obs', 'st::text', 'act')
+UNION ALL SELECT 'history', * FROM pg_temp.made('ab_his', 'history', 'act')
+UNION ALL SELECT 'history_set', * FROM pg_temp.made('ab_set', 'history_set', 'act')
+UNION ALL SELECT 'signature', * FROM pg_temp.made('ab_sig', 'state_signature', 'signature')
+UNION ALL SELECT 'signature, own actions', * FROM pg_temp.made('ab_both', 'state_signature', 'act')
+UNION ALL SELECT 'history of signatures', * FROM pg_temp.made('ab_hsig', 'signatures', 'signature')
+UNION ALL SELECT 'signatures as actions', * FROM pg_temp.made('ab_act', 'st::text', 'signature')
+UNION ALL SELECT 'set of signatures', * FROM pg_temp.made('ab_opt', $$regexp_replace(state_set, ':\w{4}', '', 'g')$$, $$regexp_replace(signature, ':\w{4}@', '@')$$);
+-- One state: RTMC without a prior has nothing but the group's mean of returns there.
+SELECT * FROM pg_temp.made('ab_root', '''''', 'act');
+SELECT bool_and(n_states = 1 OR n_judged = 0), bool_and(shared_step_share = 1) FROM ab_root_groups;
+-- What needs no state is the same for all; the values have the states.
+SELECT count(*) = (SELECT count(*) FROM att_steps) AS all, bool_and(a.advantage IS NOT DISTINCT FROM b.advantage AND b.advantage IS NOT DISTINCT FROM c.advantage) AS same
+FROM ab_obs_grpo a JOIN ab_his_grpo b USING (step_id) JOIN ab_sig_grpo c USING (step_id);
+SELECT count(DISTINCT s.state) = count(DISTINCT m.state_signature) AND count(DISTINCT s.state) = count(DISTINCT (s.state, m.state_signature)) AS states, bool_and(s.action = stepadv.signature_hash(m.signature)) AS actions, count(*) = (SELECT count(*) FROM att_steps) AS all
+FROM ab_sig_values v, stepadv.steps(v.rollouts) s JOIN att_made m ON m.id = s.step_id;
+SELECT bool_and(a.q IS NOT DISTINCT FROM b.q) AS same FROM ab_hsig_values v, stepadv.rtmc(v.rollouts) a JOIN ab_hsig_rtmc b USING (step_id);
+SELECT bool_and(a.advantage IS NOT DISTINCT FROM w.advantage) AS tempo, count(DISTINCT w.advantage) > 10 AS various FROM (SELECT stepadv.rollout_agg(id, traj, n, NULL, stepadv.signature_hash(signature), rew, won) AS g FROM att_made GROUP BY run, task) x,
+	stepadv.tempo(x.g) w LEFT JOIN ab_sig_tempo a USING (step_id);
+-- Where next_state is known, it is the state after the step.
+SELECT pg_temp.call('signature', 'ab_next', NULL, 'tool', 'args', 'ok', next_state => 'nxt');
+SELECT bool_and(v.advantage IS NOT DISTINCT FROM a.advantage AND v.next_distance IS NOT DISTINCT FROM a.next_distance) AS graphgpo, count(DISTINCT a.next_distance) > 2 AS various
+FROM (SELECT stepadv.rollout_agg(id, traj, n, stepadv.signature_hash(coalesce(state_signature, '||')), stepadv.signature_hash(signature), rew, won, stepadv.signature_hash(next_signature), NULL, NULL, NULL) AS g FROM att_made GROUP BY run, task) w,
+	stepadv.graphgpo(w.g) a LEFT JOIN ab_next_graphgpo v USING (step_id);
+-- The view says where its states come from.
+SELECT pg_get_viewdef('ab_his_rtmc'::regclass) ~ 'history_states\(.*''sequence''' AS history, pg_get_viewdef('ab_set_rtmc'::regclass) ~ 'history_states\(.*''set''' AS set, pg_get_viewdef('ab_root_rtmc'::regclass) ~ 'history_states\(.*''root''' AS root,
+	pg_get_viewdef('ab_sig_rtmc'::regclass) ~ 'state_hash\(.*action_signature' AS signature, pg_get_viewdef('ab_opt_rtmc'::regclass) ~ 'state_hash\([^)]*''set''.*content_hash => ''none''' AS options,
+	pg_get_viewdef('ab_sig_grpo'::regclass) ~ 'signature' AS grpo;
+SELECT split_part(obj_description('ab_his_rtmc'::regclass), E'\n', 2)::jsonb ->> 'states' AS states;
+-- Tools of one's own, as they were when attached.
+INSERT INTO stepadv.tool_vocabulary (scaffold, tool, meaning) VALUES ('att', 'Edit', 'finish');
+SELECT pg_temp.call('signature', 'ab_own', NULL, 'tool', 'args', 'ok'), pg_temp.call('signature', 'ab_named', NULL, 'tool', 'args', 'ok', '{"signature": {"vocabulary": "att"}}');
+DELETE FROM stepadv.tool_vocabulary WHERE scaffold = 'att';
+SELECT bool_and((s.action = stepadv.signature_hash('finish'::text)) = (m.tool IS NOT DISTINCT FROM 'Edit')) AS own_tools, bool_and(s.state = t.state AND s.action = t.action) AS the_same
+FROM ab_own_values v JOIN ab_named_values x USING (run, task), stepadv.steps(v.rollouts) s JOIN stepadv.steps(x.rollouts) t USING (step_id) JOIN att_made m ON m.id = s.step_id;
+DROP TABLE att_made;
 
 -- Rows without a group are left out; rows without a number stand for their rollout.
 CREATE TABLE att_null AS SELECT 'g' AS grp, 'a' AS traj, 0 AS n, 1 AS st, 1 AS act, 0.0::float8 AS rew
@@ -198,6 +335,38 @@ FROM (VALUES
 	('some groups', pg_temp.plan('SELECT * FROM att_plan_rtmc WHERE grp = ANY (''{77,78,79}'')')),
 	('subquery', pg_temp.plan('SELECT * FROM att_plan_rtmc WHERE grp = (SELECT max(grp) FROM att_int, LATERAL (SELECT 77 AS grp) x)')),
 	('no base column', pg_temp.plan('SELECT grp, rollout_id, step_no, step_id, advantage FROM att_plan_rtmc WHERE grp = 77'))) p(name, plan);
+-- Windows let it through, too.
+CREATE FUNCTION pg_temp.indexed(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	SET LOCAL enable_seqscan = off;
+	RETURN pg_temp.plan(query) ~ 'Index Cond: .*run.*task' AND pg_temp.plan(query) !~ 'Seq Scan on att_calls';
+END $$;
+SELECT pg_temp.indexed('SELECT * FROM ab_sig_rtmc WHERE run = 1 AND task = 2'), pg_temp.indexed('SELECT advantage FROM ab_next_graphgpo WHERE run = 1 AND task = ANY (''{1,2}'')'), pg_temp.indexed('SELECT * FROM ab_his_rtmc WHERE run = 1 AND task = 2');
+SELECT count(*) = (SELECT count(*) FROM att_steps WHERE run = 1 AND task = 2) AS all_steps, bool_and(a.advantage IS NOT DISTINCT FROM b.advantage) AS same
+FROM ab_sig_rtmc a JOIN (SELECT * FROM ab_sig_rtmc OFFSET 0) b USING (step_id) WHERE a.run = 1 AND a.task = 2;
+SELECT stepadv.detach('att_calls') AS dropped, count(*) FROM pg_class WHERE relname LIKE 'ab\_%' AND relkind = 'v';
+-- What is refused.
+SELECT pg_temp.call('histories', 'ab');
+SELECT pg_temp.call('observation', 'ab');
+SELECT pg_temp.call('signature', 'ab', state => 'st');
+SELECT pg_temp.call('history', 'ab', NULL);
+SELECT pg_temp.call('history_set', 'ab', NULL);
+SELECT pg_temp.call(NULL, 'ab', state => 'history');
+SELECT pg_temp.call(NULL, 'ab', args => 'args');
+SELECT pg_temp.call('signature', 'ab', ok => 'ok');
+SELECT pg_temp.call('signature', 'ab', tool => 'tools');
+SELECT pg_temp.call('signature', 'ab', tool => 'st');
+SELECT pg_temp.call('signature', 'ab', tool => 'tool', args => 'n');
+SELECT pg_temp.call('signature', 'ab', tool => 'tool', ok => 'n');
+SELECT pg_temp.call('signature', 'ab', tool => 'tool', options => '{"signature": {"flag": "set"}}');
+SELECT pg_temp.call('signature', 'ab', tool => 'tool', options => '{"signature": {"flags": "many"}}');
+SELECT pg_temp.call('signature', 'ab', tool => 'tool', options => '{"signature": {"path": "x''); DROP TABLE att_calls; --"}}');
+SELECT pg_temp.call('signature', 'ab', tool => 'tool', options => '{"signature": {"vocabulary": "nobody"}}');
+\set VERBOSITY terse
+SELECT pg_temp.call('history', 'ab', options => '{"signature": {"flags": "set"}}');
+\set VERBOSITY default
+SELECT count(*) AS views FROM pg_class WHERE relname LIKE 'ab\_%' AND relkind = 'v';
+DROP TABLE att_calls;
 SELECT count(*), min(words), bool_and(words = 'text ' || step_id) AS right_rows FROM att_plan_rtmc WHERE grp = 77;
 
 -- detach: what attach made over this source with this prefix, no more.
@@ -274,6 +443,7 @@ SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix =
 SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'fresh2', options => '{"rtmc": {"gamma": 2}}');
 SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'fresh2', options => '{"rtmc": {"gamma": "much"}}');
 SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'fresh2', options => '["rtmc"]');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'fresh2', options => '{"graph_edges": {"graph_weight": 1}}');
 \set VERBOSITY default
 SELECT count(*) AS views_left FROM pg_class WHERE relkind = 'v' AND oid NOT IN (SELECT oid FROM views_before);
 

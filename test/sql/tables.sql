@@ -58,7 +58,16 @@ INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no, cost) VALUES ('g',
 INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no, response_token_ids, response_mask) VALUES ('g', 'r1', 6, '{1,2}', '{t}');
 INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no, response_token_ids, response_mask, rollout_logprobs)
 VALUES ('g', 'r1', 6, '{1,2}', '{t,f}', '{-0.5,-1}');
+INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no, response_token_ids, policy_logprobs) VALUES ('g', 'r1', 6, '{1,2}', '{-1}');
 \set VERBOSITY default
+-- Ratios from the table itself: step 6 has but one trained token, of which both policies think
+-- -0.5 and -0.25: exp(0.25) = 1.284025; the k3 estimate is exp(0.25) - 1 - 0.25.
+UPDATE tab_outcome.steps SET policy_logprobs = '{-0.25,-7}' WHERE rollout_id = 'r1' AND step_no = 6;
+SELECT rollout_id, step_no, n_tokens, round(ratio::numeric, 6) AS ratio, round(sequence_ratio::numeric, 6) AS sequence_ratio, round(approximate_kl::numeric, 6) AS kl, model, outcome
+FROM tab_outcome.steps_ratios WHERE group_id = 'g' AND rollout_id = 'r1' ORDER BY step_no;
+SELECT count(*) = (SELECT count(*) FROM tab_outcome.steps) AS all_steps, bool_and(a.step_no = r.step_no AND a.rollout_id = r.rollout_id) AS the_same_steps
+FROM tab_outcome.steps_ratios r JOIN tab_outcome.steps_grpo a USING (group_id, step_id);
+SELECT stepadv.detach('tab_outcome.steps') AS not_the_source, to_regclass('tab_outcome.steps_ratios');
 -- Deleting a rollout takes its steps along.
 DELETE FROM tab_sum.rollouts WHERE rollout_id = 'r1';
 SELECT count(*) FROM tab_sum.steps WHERE rollout_id = 'r1';
@@ -86,7 +95,30 @@ SELECT * FROM pg_temp.scans($$SELECT step_no, advantage FROM tab_outcome.steps_r
 SELECT sequential FROM pg_temp.scans($$SELECT step_no, advantage FROM tab_outcome.steps_rtmc WHERE group_id = ANY ('{group 7,group 8}')$$);
 SELECT count(*), count(DISTINCT group_id), count(advantage) FROM tab_outcome.steps_rtmc WHERE group_id = ANY ('{group 7,group 8}');
 
+-- States by name.
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_obs', partitions => 2);
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_his', partitions => 2, states => 'history');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_sig', partitions => 2, states => 'signature');
+CREATE FUNCTION pg_temp.fill_calls(schema text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('SET LOCAL search_path = %I', schema);
+	INSERT INTO rollouts (group_id, rollout_id, outcome) VALUES ('g', 'x', 1), ('g', 'y', 0);
+	INSERT INTO steps (group_id, rollout_id, step_no, state, action_hash, tool, args, ok) VALUES
+		('g', 'x', 1, 1, 1, 'bash', '{"command": "cat a.py"}', true), ('g', 'x', 2, 2, 2, 'Edit', '{"file_path": "a.py", "old_string": "1", "new_string": "2"}', true), ('g', 'x', 3, 3, 3, 'finish', NULL, NULL),
+		('g', 'y', 1, 1, 4, 'Read', '{"file_path": "a.py"}', true), ('g', 'y', 2, 4, 2, 'Edit', '{"file_path": "a.py", "old_string": "1", "new_string": "2"}', false), ('g', 'y', 3, 5, 3, 'finish', NULL, NULL);
+END $$;
+SELECT pg_temp.fill_calls('tab_obs'), pg_temp.fill_calls('tab_his'), pg_temp.fill_calls('tab_sig');
+-- Shared by observation and history: the first steps, since x began with action 1 and y with 4. As signatures both
+-- view all of a.py, so the second steps meet; and the third of y is there too, as its edit failed: 3.
+-- Edges then: view of both, edit, failed edit, finish of y (all from the viewed file), finish of x: 5.
+SELECT o.rollout_id, o.step_no, o.n_state AS observation, h.n_state AS history, s.n_state AS signature
+FROM tab_obs.steps_rtmc o JOIN tab_his.steps_rtmc h USING (rollout_id, step_no) JOIN tab_sig.steps_rtmc s USING (rollout_id, step_no) ORDER BY 1, 2;
+SELECT state IS NOT NULL AS has_state, count(*), sum(visits) AS visits FROM tab_sig.steps_rtmc_tree GROUP BY 1;
+SELECT * FROM pg_temp.scans($$SELECT step_no, advantage FROM tab_sig.steps_rtmc WHERE group_id = 'g'$$);
+DROP SCHEMA tab_obs, tab_his, tab_sig CASCADE;
+
 -- What is refused.
+SELECT stepadv.create_tables('tab_new', states => 'state');
 SELECT stepadv.create_tables('tab_outcome');
 SELECT stepadv.create_tables('tab_new', 'return');
 SELECT stepadv.create_tables('tab_new', NULL);
@@ -104,5 +136,5 @@ SELECT count(*) > 5 AS attached FROM stepadv.create_tables('Tab "x"; DROP SCHEMA
 INSERT INTO "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --".rollouts (group_id, rollout_id, outcome) VALUES ('g', 'r', 1);
 SELECT group_id, n_rollouts FROM "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --".steps_groups;
 
-SELECT stepadv.detach('tab_outcome.rollout_rows') > 5 AS dropped;
+SELECT stepadv.detach('tab_outcome.rollout_rows') > 5 AS dropped, to_regclass('tab_outcome.steps_ratios') AS ratios;
 DROP SCHEMA tab_outcome, tab_steps, tab_sum, tab_taken, "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --" CASCADE;
