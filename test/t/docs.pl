@@ -83,5 +83,21 @@ foreach my $page (@pages)
 	}
 }
 
+# Every object that is meant to be called or read has its place in the reference.
+my $readme = slurp_file('README.md');
+my $objects = $node->safe_psql('docs_README_md', q{
+	SELECT DISTINCT coalesce(p.proname, c.relname, t.typname)
+	FROM pg_depend d
+	LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+	LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
+	LEFT JOIN pg_type t ON d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typtype = 'b' AND t.typelem = 0
+	WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'stepadv')
+		AND coalesce(obj_description(d.objid, d.classid::regclass::name), '')
+			!~ '^(aggregate support|I/O|part of|transition|combine|serialization|deserialization|final function)'
+		AND coalesce(p.proname, c.relname, t.typname) IS NOT NULL
+	ORDER BY 1});
+is(join(' ', grep { $readme !~ /`[^`]*\b\Q$_\E\b[^`]*`/ } split /\n/, $objects), '', 'README.md: its reference has every object');
+
 $node->stop;
 done_testing();
