@@ -33,8 +33,8 @@ dist:
 else
 
 MODULE_big = stepadv
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
-LOCAL_HEADERS = $(wildcard src/*.h src/*/*.h)
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
+LOCAL_HEADERS = $(wildcard src/*.h src/*/*.h src/*/*/*.h)
 
 # The install script is the sql/NN-*.sql parts in the order of their numbers.
 SQL_PARTS = $(sort $(wildcard sql/[0-9]*.sql))

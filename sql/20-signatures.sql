@@ -1,5 +1,5 @@
 
--- What an agent did: src/signatures/{action,call,script,command*,shell*,programs,subcommands,vocabulary,render}.c
+-- What an agent did: src/signatures/{action,call,arguments,vocabulary,render}.c, src/signatures/shell/
 
 CREATE FUNCTION action_signature(
 	tool text,

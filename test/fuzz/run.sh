@@ -21,10 +21,11 @@ if ! echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return 0; }' |
 	exit 1
 fi
 
-kernels="arguments call \
-	command command_build command_file command_git command_run command_search command_swe command_view \
-	line_range observation operands patch programs render script sequence_matcher \
-	shell shell_heredoc shell_word signature subcommands vocabulary"
+kernels="arguments call observation patch render sequence_matcher signature vocabulary \
+	shell/command shell/command_build shell/command_file shell/command_git \
+	shell/command_run shell/command_search shell/command_swe shell/command_view \
+	shell/line_range shell/operands shell/programs shell/script shell/shell \
+	shell/shell_heredoc shell/shell_word shell/subcommands"
 mkdir -p "$work"
 for fuzzer in ${FUZZERS:-shell call observation matcher}; do
 	sources="$top/test/fuzz/host/host.c $top/test/fuzz/fuzz_$fuzzer.c"

@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "signatures/invocation.h"
+#include "signatures/shell/invocation.h"
 
 #define MAX_FOLLOWED 4			/* commands of -exec of one find */
 

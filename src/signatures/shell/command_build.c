@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "signatures/invocation.h"
+#include "signatures/shell/invocation.h"
 
 /* Tests of a file or directory; of everything, if it names none. */
 static Effect

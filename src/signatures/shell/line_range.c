@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "signatures/line_range.h"
+#include "signatures/shell/line_range.h"
 
 /* N, N,M  N,+M  N,$ at the start of a script of sed; then p, or !d. */
 bool

@@ -15,7 +15,7 @@
  */
 #include "postgres.h"
 
-#include "signatures/command.h"
+#include "signatures/shell/command.h"
 
 /* A simple command with its redirections. */
 static Effect

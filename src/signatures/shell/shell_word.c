@@ -9,7 +9,7 @@
  */
 #include "postgres.h"
 
-#include "signatures/shell_scan.h"
+#include "signatures/shell/shell_scan.h"
 
 /*
  * The position after the closer of what was just opened; the end of the script

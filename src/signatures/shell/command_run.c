@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "signatures/invocation.h"
+#include "signatures/shell/invocation.h"
 
 /* A run of `path`, with what its first operand asks for. */
 Effect

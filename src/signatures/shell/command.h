@@ -8,8 +8,8 @@
 #define STEPADV_COMMAND_H
 
 #include "signatures/action.h"
-#include "signatures/line_range.h"
-#include "signatures/shell.h"
+#include "signatures/shell/line_range.h"
+#include "signatures/shell/shell.h"
 
 #define MAX_DEPTH 6				/* of scripts within scripts */
 

@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "signatures/shell_scan.h"
+#include "signatures/shell/shell_scan.h"
 
 /* The delimiter of a here-document at `at`, without its quotes. */
 const char *

@@ -5,8 +5,8 @@
 #ifndef STEPADV_OPERANDS_H
 #define STEPADV_OPERANDS_H
 
-#include "signatures/programs.h"
-#include "signatures/shell.h"
+#include "signatures/shell/programs.h"
+#include "signatures/shell/shell.h"
 
 /* Where a walk over the operands has come to. */
 typedef struct Operands

@@ -8,7 +8,7 @@
 
 #include "miscadmin.h"
 
-#include "signatures/shell_scan.h"
+#include "signatures/shell/shell_scan.h"
 
 void
 shell_start(ShellLexer *lexer, Span script)

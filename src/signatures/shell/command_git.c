@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "signatures/invocation.h"
+#include "signatures/shell/invocation.h"
 
 /* Which operand of a subcommand is a file, where no -- says so. */
 typedef enum GitTarget

@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "signatures/programs.h"
+#include "signatures/shell/programs.h"
 
 typedef struct Subcommand
 {

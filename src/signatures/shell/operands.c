@@ -7,7 +7,7 @@
  */
 #include "postgres.h"
 
-#include "signatures/operands.h"
+#include "signatures/shell/operands.h"
 
 /* The index of the next word that is no option; n_words if there is none. */
 int

@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "signatures/invocation.h"
+#include "signatures/shell/invocation.h"
 
 /* str_replace_editor as a command line: view PATH --view_range A B … */
 Effect

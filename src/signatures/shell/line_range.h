@@ -6,7 +6,7 @@
 #define STEPADV_LINE_RANGE_H
 
 #include "signatures/action.h"
-#include "signatures/shell.h"
+#include "signatures/shell/shell.h"
 
 typedef struct LineRange
 {

@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "signatures/invocation.h"
+#include "signatures/shell/invocation.h"
 
 /* cp, mv, ln: the last operand is where it goes. */
 Effect

@@ -6,8 +6,8 @@
  */
 #include "postgres.h"
 
-#include "signatures/invocation.h"
-#include "signatures/line_range.h"
+#include "signatures/shell/invocation.h"
+#include "signatures/shell/line_range.h"
 
 /* awk: the lines its program selects; with -i inplace a change. */
 Effect

@@ -9,8 +9,8 @@
 #ifndef STEPADV_INVOCATION_H
 #define STEPADV_INVOCATION_H
 
-#include "signatures/command.h"
-#include "signatures/operands.h"
+#include "signatures/shell/command.h"
+#include "signatures/shell/operands.h"
 
 typedef struct Invocation
 {

@@ -8,7 +8,7 @@
  */
 #include "postgres.h"
 
-#include "signatures/programs.h"
+#include "signatures/shell/programs.h"
 
 /*
  * Options that take a value, where programs share them: by the program that

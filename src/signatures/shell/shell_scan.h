@@ -5,7 +5,7 @@
 #ifndef STEPADV_SHELL_SCAN_H
 #define STEPADV_SHELL_SCAN_H
 
-#include "signatures/shell.h"
+#include "signatures/shell/shell.h"
 
 static inline char
 peek(const ShellLexer *lexer, int ahead)

@@ -8,7 +8,7 @@
  */
 #include "postgres.h"
 
-#include "signatures/invocation.h"
+#include "signatures/shell/invocation.h"
 
 #define MAX_HOPS 12				/* of wrappers before one command */
 
