@@ -164,7 +164,7 @@ share() { awk -v a="$1" -v b="$columns" 'BEGIN { printf "%.2f", a / b }'; }
 say "**Memory** of the hash aggregate over all groups: $((memory / 1024)) MB, $(share "$memory") times the columns of the values it makes ($((columns / 1024)) MB) $(verdict "$(share "$memory")" '<=' 1.5); with scattered rows $((memory_scattered / 1024)) MB, $(share "$memory_scattered") times $(verdict "$(share "$memory_scattered")" '<=' 1.5)."
 
 # ---------- what a server gives whose settings nobody touched
-as_user "$bindir/pg_ctl" -D "$work/data" -l "$work/server.log" -o '-c shared_buffers=128MB -c autovacuum=on -c max_parallel_workers=8' -m fast -w restart >/dev/null
+restart_server '-c shared_buffers=128MB -c autovacuum=on -c max_parallel_workers=8'
 default_row()
 {
 	measure "$1" "${5:-3}" "$(rtmc_over "$3")" "${4:-}"
@@ -182,3 +182,4 @@ query 'CREATE INDEX scattered_order ON scattered (group_id, rollout_id, step_no)
 query 'VACUUM ANALYZE scattered' >/dev/null
 default_row default_scattered_index 'rows in order of time, index on (group, rollout, step)' scattered '' 1
 default_row default_memory "no index used, work_mem = '256MB'" steps "SET work_mem = '256MB';"
+query 'DROP TABLE scattered, batches' >/dev/null

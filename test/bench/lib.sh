@@ -5,6 +5,14 @@
 #	faster A B				the name of the one with the smaller median
 #	row LABEL NAME [REMARK]	a row of the table from what was measured as NAME
 #	ratio A B				quotient of the medians of two measurements
+#	net NAME A B			what A took beyond B, as a measurement of its own
+#	quotient A B			of the minima, as with each, gb_s and exponent: for code
+#							against code, where ratio is what a user waits for
+#	each NAME COUNT			nanoseconds of one of COUNT; gb_s NAME BYTES
+#	per_second NAME COUNT	by the median
+#	exponent A NA B NB		of the growth from NA to NB items: 1 is linear
+#	compile PROGRAM			from ROOM/PROGRAM.c, flags as for the extension
+#	measure_program NAME COMMAND	whose output is a result, then milliseconds
 #	verdict VALUE OP LIMIT	"(goal: at most 6, met)" for a remark; OP is <= or >=
 #	heading TEXT			a new table under a line of text
 #	say TEXT				a paragraph
@@ -36,6 +44,13 @@ load_steps()
 	n_steps=$(query "SELECT count(*) FROM steps")
 }
 
+# The server as run.sh started it, or with other settings on its command line.
+restart_server()
+{
+	as_user "$bindir/pg_ctl" -D "$work/data" -m fast -w stop >/dev/null
+	as_user "$bindir/pg_ctl" -D "$work/data" -l "$work/server.log" -o "${1:-}" -w start >/dev/null
+}
+
 query() { psql -qXAt -v ON_ERROR_STOP=1 "${@:2}" -c "$1"; }
 
 # Numbers on standard input -> "min median"
@@ -48,7 +63,11 @@ min_median()
 
 store()
 {
-	read -r times_min[$1] times_median[$1] <<<"$2"
+	local min median
+
+	read -r min median <<<"$2"
+	times_min[$1]=$min
+	times_median[$1]=$median
 	printf '   %-28s min %10.3f  median %10.3f ms\n' "$1" "${times_min[$1]}" "${times_median[$1]}" >&2
 }
 
@@ -76,6 +95,44 @@ measure_latency()
 	(cd "$work" && PGOPTIONS="-c jit=off" "$bindir/pgbench" -n -c 1 -T "$seconds" -M "${4:-simple}" -l \
 		--log-prefix=latency.log -f latency.sql >latency.out 2>&1) || { cat "$work/latency.out" >&2; exit 2; }
 	store "$name" "$(awk 'NR > 20 { print $3 / 1000 }' "$work"/latency.log.* | min_median)"
+}
+
+# A program to compare with: built as the extension is, from a file under a section's folder.
+compile()
+{
+	${CC:-cc} $("$pg_config" --cflags) -std=gnu11 -I"$top/src" -o "$tree/$(basename "$1")" "$here/$1.c" -lm || exit 2
+}
+
+measure_program()
+{
+	local name=$1
+	shift
+
+	"$tree/$1" "${@:2}" >"$work/program.out" || exit 2
+	results[$name]=$(sed -n 1p "$work/program.out")
+	store "$name" "$(sed 1d "$work/program.out" | min_median)"
+}
+
+# The difference of the minima, which noise disturbs least; never nothing or less.
+net()
+{
+	local difference
+
+	difference=$(awk -v a="${times_min[$2]}" -v b="${times_min[$3]}" 'BEGIN { print (a > b ? a - b : 0.001) }')
+	store "$1" "$difference $difference"
+}
+
+each() { awk -v a="${times_min[$1]}" -v n="$2" 'BEGIN { x = a * 1e6 / n; printf x < 10 ? "%.1f" : "%.0f", x }'; }
+
+per_second() { awk -v a="${times_median[$1]}" -v n="$2" 'BEGIN { printf "%d", n / a * 1000 }'; }
+
+gb_s() { awk -v ms="${times_min[$1]}" -v bytes="$2" 'BEGIN { printf "%.1f GB/s", bytes / ms / 1e6 }'; }
+
+quotient() { awk -v a="${times_min[$1]}" -v b="${times_min[$2]}" 'BEGIN { printf "%.2f", a / b }'; }
+
+exponent()
+{
+	awk -v a="${times_min[$1]}" -v n="$2" -v b="${times_min[$3]}" -v m="$4" 'BEGIN { printf "%.2f", log(b / a) / log(m / n) }'
 }
 
 ratio() { awk -v a="${times_median[$1]}" -v b="${times_median[$2]}" 'BEGIN { printf "%.1f", a / b }'; }

@@ -39,6 +39,8 @@ load_steps
 for section in $sections; do
 	echo "== $section"
 	begin_section
+	# No settings and no caches of the section before.
+	restart_server
 	if [ -e "$here/$section.sh" ]; then
 		. "$here/$section.sh"
 	else

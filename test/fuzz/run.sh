@@ -15,11 +15,25 @@ seconds=${FUZZ_SECONDS:-20}
 runs=${FUZZ_RUNS:--1}
 work=$top/build/fuzz
 
-if ! echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return 0; }' |
-	"$clang" -x c -fsanitize=fuzzer,address,undefined -o /dev/null - 2>/dev/null; then
-	echo "stepadv: make fuzz needs clang with libFuzzer and sanitizers (Debian: clang libclang-rt-dev)" >&2
+# Says what to install and where; nothing is installed here.
+need()
+{
+	echo "stepadv: make fuzz needs $1; on Debian or Ubuntu run" >&2
+	if [ "$(id -u)" = 0 ]; then sudo=; else sudo='sudo '; fi
+	echo "    ${sudo}apt-get update && ${sudo}apt-get install -y clang libclang-rt-dev libxxhash-dev" >&2
 	exit 1
-fi
+}
+
+links()
+{
+	echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return 0; }' |
+		"$clang" -x c "$1" -o /dev/null - 2>/dev/null
+}
+
+command -v "$clang" >/dev/null || need "clang, which is not there (CLANG names another: $clang)"
+links -fsanitize=fuzzer || need "libFuzzer, which $clang does not find (package libclang-rt-dev)"
+links -fsanitize=fuzzer,address,undefined || need "the address and undefined-behaviour sanitizers, which $clang does not find (package libclang-rt-dev)"
+echo '#include <xxhash.h>' | "$clang" -E -x c - >/dev/null 2>&1 || need "xxhash.h (package libxxhash-dev)"
 
 kernels="arguments call observation patch render sequence_matcher signature vocabulary \
 	shell/command shell/command_build shell/command_file shell/command_git \
