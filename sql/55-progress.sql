@@ -146,6 +146,32 @@ AS 'MODULE_PATHNAME', 'stepadv_progress_solve';
 COMMENT ON FUNCTION progress_solve(progress_statistics, float8, boolean) IS
 'the linear estimator c(s,a) = w x + b that minimises the mean over rollouts of (sum of c over the steps - outcome)^2 (SPA) plus lambda |w|^2, exactly; intercept false: b = 0; NULL for NULL statistics; error where lambda is 0 or too small and the features of the rollouts are linearly dependent';
 
+-- One hidden layer: src/progress/mlp.c, mlp_fit.c
+
+CREATE FUNCTION progress_mlp_trans(internal, bigint, real[], float8) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_trans';
+CREATE FUNCTION progress_mlp_trans(internal, bigint, real[], float8, integer, integer, float8, integer, float8, integer) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_trans';
+CREATE FUNCTION progress_mlp_final(internal) RETURNS progress_model
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000000 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_final';
+COMMENT ON FUNCTION progress_mlp_trans(internal, bigint, real[], float8) IS 'aggregate support';
+COMMENT ON FUNCTION progress_mlp_trans(internal, bigint, real[], float8, integer, integer, float8, integer, float8, integer) IS 'aggregate support';
+COMMENT ON FUNCTION progress_mlp_final(internal) IS 'aggregate support';
+
+CREATE AGGREGATE progress_fit_mlp(rollout_id bigint, features real[], outcome float8) (
+	SFUNC = progress_mlp_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = progress_mlp_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+CREATE AGGREGATE progress_fit_mlp(rollout_id bigint, features real[], outcome float8,
+	width integer, epochs integer, learning_rate float8, batch_size integer, lambda float8, seed integer) (
+	SFUNC = progress_mlp_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = progress_mlp_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE progress_fit_mlp(bigint, real[], float8) IS
+'progress_fit_mlp with width 16, epochs 100, learning_rate 0.01, batch_size 64, lambda 0.0001, seed 0';
+COMMENT ON AGGREGATE progress_fit_mlp(bigint, real[], float8, integer, integer, float8, integer, float8, integer) IS
+'an estimator of progress with one hidden layer of rectifiers (SPA), trained by mini-batch Adam on the mean over rollouts of (sum of c over the steps - outcome)^2 plus lambda |weights|^2; batch_size in rollouts; notices tell of the error; the same rollouts and seed give the same model in whatever order the rows come; epochs 0: the model before training; rows and errors as progress_statistics; error if training diverges; keeps all features in memory';
+
 -- Using a model
 
 CREATE FUNCTION progress_predict(model progress_model, features real[]) RETURNS float8

@@ -16,6 +16,7 @@
 #include "compat.h"
 #include "progress/features.h"
 #include "progress/kernels.h"
+#include "progress/mlp.h"
 #include "progress/value.h"
 #include "sum.h"
 
@@ -33,9 +34,16 @@ predict(const ProgressValue *model, ArrayType *array)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("features have %d elements, the model expects %u", features.n, model->dimension)));
-	contribution = model->numbers[LINEAR_INTERCEPT] +
-		features_dot(model->numbers + LINEAR_WEIGHTS, features.x, features.n);
-	/* A weight of 0 does not hide a NaN: 0 * NaN is NaN. */
+	if (model->kind == PROGRESS_LINEAR)
+		contribution = model->numbers[MODEL_INTERCEPT] +
+			features_dot(model->numbers + LINEAR_WEIGHTS, features.x, features.n);
+	else
+	{
+		/* A unit that is off would hide a NaN; in a sum a weight of 0 does not. */
+		if (!features_finite(features.x, features.n))
+			features_refuse(&features, NULL);
+		contribution = mlp_forward(model, features.x, NULL);
+	}
 	if (unlikely(!isfinite(contribution)))
 	{
 		if (!features_finite(features.x, features.n))

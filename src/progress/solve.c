@@ -110,7 +110,7 @@ solve_statistics(const ProgressValue *statistics, double lambda, bool intercept)
 	const double *gram = statistics->numbers + STATISTICS_GRAM(dimension);
 	double	   *a = ALLOCATE_ARRAY(double, PACKED_ROW(n));
 	double	   *x = ALLOCATE_ARRAY(double, n);
-	ProgressValue *model = progress_allocate(PROGRESS_LINEAR, dimension);
+	ProgressValue *model = progress_allocate(PROGRESS_LINEAR, dimension, 0);
 
 	for (Size i = 0; i < PACKED_ROW(n); i++)
 		a[i] = gram[i] / n_rollouts;
@@ -128,11 +128,11 @@ solve_statistics(const ProgressValue *statistics, double lambda, bool intercept)
 					 errmsg("a weight of the fit is out of range for type double precision")));
 	model->n_rollouts = statistics->n_rollouts;
 	model->n_steps = statistics->n_steps;
-	model->numbers[LINEAR_LAMBDA] = lambda;
+	model->numbers[MODEL_LAMBDA] = lambda;
 	if (intercept)
 	{
 		model->flags |= PROGRESS_HAS_INTERCEPT;
-		model->numbers[LINEAR_INTERCEPT] = x[dimension];
+		model->numbers[MODEL_INTERCEPT] = x[dimension];
 	}
 	memcpy(model->numbers + LINEAR_WEIGHTS, x, dimension * sizeof(double));
 	pfree(a);
@@ -149,6 +149,6 @@ stepadv_progress_solve(PG_FUNCTION_ARGS)
 	read_parameters(fcinfo, 1, declared, lengthof(declared), parameters);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	PG_RETURN_POINTER(progress_seal(solve_statistics(progress_open(PG_GETARG_VARLENA_P(0), PROGRESS_STATISTICS),
+	PG_RETURN_POINTER(progress_seal(solve_statistics(progress_open(PG_GETARG_VARLENA_P(0), TYPE_STATISTICS),
 													 parameters[0].number, parameters[1].flag)));
 }

@@ -47,7 +47,7 @@ statistics_of_sums(RolloutSums *sums)
 
 	if (n == 0)
 		return NULL;
-	statistics = progress_allocate(PROGRESS_STATISTICS, dimension);
+	statistics = progress_allocate(PROGRESS_STATISTICS, dimension, 0);
 	for (int k = 0; k < GRAM_ROWS; k++)
 		rows[k] = ALLOCATE_ARRAY(double, dimension + 1);
 	for (uint64 first = 0; first < n; first += GRAM_ROWS)
@@ -91,13 +91,13 @@ stepadv_progress_statistics_merge(PG_FUNCTION_ARGS)
 {
 	struct varlena *stored = PG_GETARG_VARLENA_P(0);
 	ProgressValue *left;
-	const ProgressValue *right = progress_open(PG_GETARG_VARLENA_P(1), PROGRESS_STATISTICS);
+	const ProgressValue *right = progress_open(PG_GETARG_VARLENA_P(1), TYPE_STATISTICS);
 	Size		n;
 
 	/* The state is ours to change; what was just detoasted is too. */
 	if (!AggCheckCallContext(fcinfo, NULL) && (Pointer) stored == PG_GETARG_POINTER(0))
 		stored = (struct varlena *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
-	left = progress_open(stored, PROGRESS_STATISTICS);
+	left = progress_open(stored, TYPE_STATISTICS);
 	if (left->dimension != right->dimension)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),

@@ -15,43 +15,47 @@
 
 /* How many numbers a value has after its header. */
 static uint64
-count_numbers(ProgressKind kind, uint64 dimension)
+count_numbers(ProgressKind kind, uint64 dimension, uint64 width)
 {
 	if (kind == PROGRESS_STATISTICS)
 		return STATISTICS_GRAM(dimension) + PACKED_ROW(dimension + 1);
+	if (kind == PROGRESS_MLP)
+		return MLP_HIDDEN_WEIGHTS + width * (dimension + 2);
 	return LINEAR_WEIGHTS + dimension;
 }
 
 /* 0: it would be larger than a value can be. */
 Size
-progress_size(ProgressKind kind, uint64 dimension)
+progress_size(ProgressKind kind, uint64 dimension, uint64 width)
 {
 	uint64		size;
 
-	/* The square of a larger one might overflow. */
-	if (dimension > MaxAllocSize)
+	/* The product of larger ones might overflow. */
+	if (dimension > MaxAllocSize || width > MaxAllocSize || (width != 0) != (kind == PROGRESS_MLP))
 		return 0;
-	size = offsetof(ProgressValue, numbers) + count_numbers(kind, dimension) * sizeof(double);
+	size = offsetof(ProgressValue, numbers) + count_numbers(kind, dimension, width) * sizeof(double);
 	return AllocSizeIsValid(size) ? size : 0;
 }
 
 ProgressValue *
-progress_allocate(ProgressKind kind, uint64 dimension)
+progress_allocate(ProgressKind kind, uint64 dimension, uint64 width)
 {
-	Size		size = progress_size(kind, dimension);
+	Size		size = progress_size(kind, dimension, width);
 	ProgressValue *value;
 
 	if (size == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("features of " UINT64_FORMAT " elements are too many for a linear fit", dimension),
-				 errdetail("The matrix of their products would need more than 1 GB."),
+				 errmsg("features of " UINT64_FORMAT " elements are too many for a %s fit",
+						dimension, kind == PROGRESS_MLP ? "wide" : "linear"),
+				 errdetail("The matrix that it takes would need more than 1 GB."),
 				 errhint("Use fewer, for example by a smaller dim of hash_features.")));
 	value = palloc0(size);
 	SET_VARSIZE(value, size);
 	value->version = PROGRESS_VERSION;
 	value->kind = kind;
 	value->dimension = (uint32) dimension;
+	value->width = (uint32) width;
 	return value;
 }
 
@@ -61,7 +65,7 @@ swap_header(ProgressValue *value)
 {
 	value->flags = pg_bswap16(value->flags);
 	value->dimension = pg_bswap32(value->dimension);
-	value->reserved = pg_bswap32(value->reserved);
+	value->width = pg_bswap32(value->width);
 }
 
 /* All that is 64 bits wide, up to the end. */
@@ -87,7 +91,7 @@ progress_seal(ProgressValue *value)
 }
 
 ProgressValue *
-progress_open_input(struct varlena *bytes, ProgressKind kind, int sqlstate)
+progress_open_input(struct varlena *bytes, ProgressType type, int sqlstate)
 {
 	ProgressValue *value = (ProgressValue *) bytes;
 	const char *problem = NULL;
@@ -103,18 +107,18 @@ progress_open_input(struct varlena *bytes, ProgressKind kind, int sqlstate)
 #endif
 		if (value->version != PROGRESS_VERSION)
 			problem = "It is of another version.";
-		else if (value->kind != kind)
+		else if (type == TYPE_STATISTICS ? value->kind != PROGRESS_STATISTICS :
+				 value->kind != PROGRESS_LINEAR && value->kind != PROGRESS_MLP)
 			problem = "It is of another kind.";
-		else if (value->reserved != 0 ||
-				 (value->flags & ~(kind == PROGRESS_LINEAR ? PROGRESS_HAS_INTERCEPT : 0)) != 0)
+		else if ((value->flags & ~(type == TYPE_MODEL ? PROGRESS_HAS_INTERCEPT : 0)) != 0)
 			problem = "It has bits set that mean nothing.";
-		else if (value->dimension == 0 || progress_size(kind, value->dimension) != VARSIZE(bytes))
+		else if (value->dimension == 0 || progress_size(value->kind, value->dimension, value->width) != VARSIZE(bytes))
 			problem = "Its length does not fit its dimension.";
 	}
 	if (problem != NULL)
 		ereport(ERROR,
 				(errcode(sqlstate),
-				 errmsg("invalid %s", progress_type_name(kind)),
+				 errmsg("invalid %s", progress_type_name(type)),
 				 errdetail_internal("%s", problem)));
 #ifdef WORDS_BIGENDIAN
 	swap_words(value);
@@ -123,9 +127,9 @@ progress_open_input(struct varlena *bytes, ProgressKind kind, int sqlstate)
 }
 
 ProgressValue *
-progress_open(struct varlena *value, ProgressKind kind)
+progress_open(struct varlena *value, ProgressType type)
 {
-	return progress_open_input(value, kind, ERRCODE_DATA_CORRUPTED);
+	return progress_open_input(value, type, ERRCODE_DATA_CORRUPTED);
 }
 
 /* ----------
@@ -149,7 +153,7 @@ progress_model_argument(FmgrInfo *flinfo, Datum datum)
 	MemoryContext old;
 
 	if (!VARATT_IS_EXTERNAL_ONDISK(stored))
-		return progress_open(PG_DETOAST_DATUM(datum), PROGRESS_LINEAR);
+		return progress_open(PG_DETOAST_DATUM(datum), TYPE_MODEL);
 
 	/* A toast pointer names what it points to for as long as a query can see it. */
 	VARATT_EXTERNAL_GET_POINTER(pointer, stored);
@@ -165,7 +169,7 @@ progress_model_argument(FmgrInfo *flinfo, Datum datum)
 	memset(&cache->pointer, 0, sizeof(cache->pointer));
 	MemoryContextReset(cache->context);
 	old = MemoryContextSwitchTo(cache->context);
-	cache->model = progress_open(PG_DETOAST_DATUM(datum), PROGRESS_LINEAR);
+	cache->model = progress_open(PG_DETOAST_DATUM(datum), TYPE_MODEL);
 	MemoryContextSwitchTo(old);
 	cache->pointer = pointer;
 	return cache->model;

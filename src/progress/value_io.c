@@ -6,6 +6,8 @@
  *
  *	{"version": 1, "kind": "linear", "rollouts": 2, "steps": 5, "lambda": 0.1,
  *	 "intercept": null, "weights": [0.5, -1]}
+ *	{"version": 1, "kind": "mlp", "rollouts": 2, "steps": 5, "lambda": 0.1,
+ *	 "intercept": 0.2, "hidden_weights": [..], "hidden_bias": [..], "weights": [..]}
  *	{"version": 1, "kind": "statistics", "rollouts": 2, "steps": 5,
  *	 "outcome_sum": 1, "outcome_square_sum": 1, "products": [..], "gram": [..]}
  *
@@ -40,39 +42,51 @@ PG_FUNCTION_INFO_V1(stepadv_progress_statistics_out);
 PG_FUNCTION_INFO_V1(stepadv_progress_statistics_recv);
 PG_FUNCTION_INFO_V1(stepadv_progress_value_send);
 
+#define MAX_ARRAYS 3
+
 /* Names of the two first numbers and of the arrays after them. */
 typedef struct Shape
 {
 	const char *type_name;
+	ProgressKind kind;
 	const char *kind_word;
 	const char *scalars[2];
-	const char *arrays[2];		/* the second may be NULL */
+	const char *arrays[MAX_ARRAYS]; /* as many as it has */
 } Shape;
 
-static const Shape statistics_shape = {
-	"progress_statistics", "statistics", {"outcome_sum", "outcome_square_sum"}, {"products", "gram"}
-};
-static const Shape linear_shape = {
-	"progress_model", "linear", {"lambda", "intercept"}, {"weights", NULL}
+static const Shape shapes[] = {
+	{"progress_statistics", PROGRESS_STATISTICS, "statistics", {"outcome_sum", "outcome_square_sum"}, {"products", "gram"}},
+	{"progress_model", PROGRESS_LINEAR, "linear", {"lambda", "intercept"}, {"weights"}},
+	{"progress_model", PROGRESS_MLP, "mlp", {"lambda", "intercept"}, {"hidden_weights", "hidden_bias", "weights"}}
 };
 
+/* Kinds count from 1. */
 static const Shape *
 shape_of(ProgressKind kind)
 {
-	return kind == PROGRESS_STATISTICS ? &statistics_shape : &linear_shape;
+	return &shapes[kind - 1];
 }
 
 const char *
-progress_type_name(ProgressKind kind)
+progress_type_name(ProgressType type)
 {
-	return shape_of(kind)->type_name;
+	return type == TYPE_STATISTICS ? "progress_statistics" : "progress_model";
 }
 
-/* Entries of the first array. */
 static Size
-first_length(const ProgressValue *value)
+count_entries(const ProgressValue *value, int array)
 {
-	return value->kind == PROGRESS_STATISTICS ? (Size) value->dimension + 1 : value->dimension;
+	switch ((ProgressKind) value->kind)
+	{
+		case PROGRESS_STATISTICS:
+			return array == 0 ? (Size) value->dimension + 1
+				: ((Size) value->dimension + 1) * ((Size) value->dimension + 2) / 2;
+		case PROGRESS_LINEAR:
+			return value->dimension;
+		case PROGRESS_MLP:
+			return array == 0 ? (Size) value->width * value->dimension : value->width;
+	}
+	return 0;
 }
 
 static Size
@@ -99,11 +113,11 @@ check_value(const ProgressValue *value, int sqlstate)
 		problem = "It must be of at least one rollout, and of no fewer steps than rollouts.";
 	else if (value->kind == PROGRESS_STATISTICS && value->numbers[STATISTICS_SQUARE] < 0)
 		problem = "A sum of squares in it is negative.";
-	else if (value->kind == PROGRESS_LINEAR && value->numbers[LINEAR_LAMBDA] < 0)
+	else if (value->kind != PROGRESS_STATISTICS && value->numbers[MODEL_LAMBDA] < 0)
 		problem = "Its lambda is negative.";
-	else if (value->kind == PROGRESS_LINEAR && (value->flags & PROGRESS_HAS_INTERCEPT) == 0 &&
-			 value->numbers[LINEAR_INTERCEPT] != 0)
-		problem = "It has an intercept and says that it has none.";
+	else if (value->kind != PROGRESS_STATISTICS && (value->flags & PROGRESS_HAS_INTERCEPT) == 0 &&
+			 (value->kind == PROGRESS_MLP || value->numbers[MODEL_INTERCEPT] != 0))
+		problem = "It has an intercept and says that it has none, or needs one.";
 	if (value->kind == PROGRESS_STATISTICS)
 	{
 		const double *diagonal = value->numbers + STATISTICS_GRAM(value->dimension);
@@ -118,7 +132,7 @@ check_value(const ProgressValue *value, int sqlstate)
 	if (problem != NULL)
 		ereport(ERROR,
 				(errcode(sqlstate),
-				 errmsg("invalid %s", progress_type_name(value->kind)),
+				 errmsg("invalid %s", shape_of(value->kind)->type_name),
 				 errdetail_internal("%s", problem)));
 }
 
@@ -128,7 +142,7 @@ check_value(const ProgressValue *value, int sqlstate)
  */
 
 static Datum
-receive(FunctionCallInfo fcinfo, ProgressKind kind)
+receive(FunctionCallInfo fcinfo, ProgressType type)
 {
 	StringInfo	buffer = (StringInfo) PG_GETARG_POINTER(0);
 	int			length = buffer->len - buffer->cursor;
@@ -136,7 +150,7 @@ receive(FunctionCallInfo fcinfo, ProgressKind kind)
 
 	SET_VARSIZE(bytes, length + VARHDRSZ);
 	memcpy(VARDATA(bytes), pq_getmsgbytes(buffer, length), length);
-	check_value(progress_open_input(bytes, kind, ERRCODE_INVALID_BINARY_REPRESENTATION),
+	check_value(progress_open_input(bytes, type, ERRCODE_INVALID_BINARY_REPRESENTATION),
 				ERRCODE_INVALID_BINARY_REPRESENTATION);
 	PG_RETURN_POINTER(bytes);
 }
@@ -144,13 +158,13 @@ receive(FunctionCallInfo fcinfo, ProgressKind kind)
 Datum
 stepadv_progress_model_recv(PG_FUNCTION_ARGS)
 {
-	return receive(fcinfo, PROGRESS_LINEAR);
+	return receive(fcinfo, TYPE_MODEL);
 }
 
 Datum
 stepadv_progress_statistics_recv(PG_FUNCTION_ARGS)
 {
-	return receive(fcinfo, PROGRESS_STATISTICS);
+	return receive(fcinfo, TYPE_STATISTICS);
 }
 
 Datum
@@ -216,11 +230,11 @@ append_array(StringInfo out, const char *name, const double *numbers, Size n)
 }
 
 static Datum
-print(FunctionCallInfo fcinfo, ProgressKind kind)
+print(FunctionCallInfo fcinfo, ProgressType type)
 {
-	const ProgressValue *value = progress_open(PG_GETARG_VARLENA_P(0), kind);
-	const Shape *shape = shape_of(kind);
-	Size		first = first_length(value);
+	const ProgressValue *value = progress_open(PG_GETARG_VARLENA_P(0), type);
+	const Shape *shape = shape_of(value->kind);
+	const double *numbers = value->numbers + 2;
 	StringInfoData out;
 
 	initStringInfo(&out);
@@ -229,14 +243,16 @@ print(FunctionCallInfo fcinfo, ProgressKind kind)
 	for (int i = 0; i < 2; i++)
 	{
 		appendStringInfo(&out, ", \"%s\": ", shape->scalars[i]);
-		if (kind == PROGRESS_LINEAR && i == LINEAR_INTERCEPT && (value->flags & PROGRESS_HAS_INTERCEPT) == 0)
+		if (type == TYPE_MODEL && i == MODEL_INTERCEPT && (value->flags & PROGRESS_HAS_INTERCEPT) == 0)
 			appendStringInfoString(&out, "null");
 		else
 			append_double(&out, value->numbers[i]);
 	}
-	append_array(&out, shape->arrays[0], value->numbers + 2, first);
-	if (shape->arrays[1] != NULL)
-		append_array(&out, shape->arrays[1], value->numbers + 2 + first, n_numbers(value) - 2 - first);
+	for (int i = 0; i < MAX_ARRAYS && shape->arrays[i] != NULL; i++)
+	{
+		append_array(&out, shape->arrays[i], numbers, count_entries(value, i));
+		numbers += count_entries(value, i);
+	}
 	appendStringInfoChar(&out, '}');
 	PG_RETURN_CSTRING(out.data);
 }
@@ -244,13 +260,13 @@ print(FunctionCallInfo fcinfo, ProgressKind kind)
 Datum
 stepadv_progress_model_out(PG_FUNCTION_ARGS)
 {
-	return print(fcinfo, PROGRESS_LINEAR);
+	return print(fcinfo, TYPE_MODEL);
 }
 
 Datum
 stepadv_progress_statistics_out(PG_FUNCTION_ARGS)
 {
-	return print(fcinfo, PROGRESS_STATISTICS);
+	return print(fcinfo, TYPE_STATISTICS);
 }
 
 /* ----------
@@ -260,7 +276,7 @@ stepadv_progress_statistics_out(PG_FUNCTION_ARGS)
 
 typedef enum MemberIndex
 {
-	M_VERSION, M_KIND, M_ROLLOUTS, M_STEPS, M_SCALAR_0, M_SCALAR_1, M_ARRAY_0, M_ARRAY_1, N_MEMBERS
+	M_VERSION, M_KIND, M_ROLLOUTS, M_STEPS, M_SCALAR_0, M_SCALAR_1, M_ARRAY_0, M_ARRAY_1, M_ARRAY_2, N_MEMBERS
 } MemberIndex;
 
 #define TEXT_INVALID(shape, ...) \
@@ -327,8 +343,6 @@ find_members(const Shape *shape, Jsonb *json, const char *const *names, JsonbVal
 	JsonbValue	key;
 	JsonbIteratorToken token;
 
-	if (!JB_ROOT_IS_OBJECT(json))
-		TEXT_INVALID(shape, "It must be a JSON object.");
 	i = JsonbIteratorInit(&json->root);
 	while ((token = JsonbIteratorNext(&i, &key, true)) != WJB_DONE)
 	{
@@ -348,43 +362,63 @@ find_members(const Shape *shape, Jsonb *json, const char *const *names, JsonbVal
 			TEXT_INVALID(shape, "Member \"%s\" is missing.", names[m]);
 }
 
-static Datum
-parse(FunctionCallInfo fcinfo, ProgressKind kind)
+/* What its "kind" says it is, among what the type can hold. */
+static const Shape *
+find_shape(Jsonb *json, ProgressType type)
 {
-	const Shape *shape = shape_of(kind);
+	const Shape *first = shape_of(type == TYPE_STATISTICS ? PROGRESS_STATISTICS : PROGRESS_LINEAR);
+	JsonbValue	kind;
+
+	if (!JB_ROOT_IS_OBJECT(json))
+		TEXT_INVALID(first, "It must be a JSON object.");
+	if (getKeyJsonValueFromContainer(&json->root, "kind", 4, &kind) == NULL)
+		TEXT_INVALID(first, "Member \"kind\" is missing.");
+	for (int i = 0; i < lengthof(shapes); i++)
+		if (strcmp(shapes[i].type_name, first->type_name) == 0 && is_word(&kind, shapes[i].kind_word))
+			return &shapes[i];
+	TEXT_INVALID(first, "There is no such \"kind\" of it.");
+}
+
+static Datum
+parse(FunctionCallInfo fcinfo, ProgressType type)
+{
 	Jsonb	   *json = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, PG_GETARG_DATUM(0)));
+	const Shape *shape = find_shape(json, type);
 	const char *const names[N_MEMBERS] = {
 		"version", "kind", "rollouts", "steps",
-		shape->scalars[0], shape->scalars[1], shape->arrays[0], shape->arrays[1]
+		shape->scalars[0], shape->scalars[1], shape->arrays[0], shape->arrays[1], shape->arrays[2]
 	};
 	JsonbValue	members[N_MEMBERS];
 	ProgressValue *value;
-	double	   *arrays[2] = {NULL, NULL};
-	Size		lengths[2] = {0, 0};
+	double	   *arrays[MAX_ARRAYS] = {NULL};
+	Size		lengths[MAX_ARRAYS] = {0};
 	Size		dimension;
-	Size		expected;
+	Size		width = 0;
+	double	   *numbers;
 
 	memset(members, 0, sizeof(members));
 	find_members(shape, json, names, members);
 	if (member_number(shape, "version", &members[M_VERSION]) != PROGRESS_VERSION)
 		TEXT_INVALID(shape, "This stepadv reads version %d.", PROGRESS_VERSION);
-	if (!is_word(&members[M_KIND], shape->kind_word))
-		TEXT_INVALID(shape, "\"kind\" must be \"%s\".", shape->kind_word);
-	for (int i = 0; i < 2; i++)
-		if (shape->arrays[i] != NULL)
-			arrays[i] = member_array(shape, shape->arrays[i], &members[M_ARRAY_0 + i], &lengths[i]);
+	for (int i = 0; i < MAX_ARRAYS && shape->arrays[i] != NULL; i++)
+		arrays[i] = member_array(shape, shape->arrays[i], &members[M_ARRAY_0 + i], &lengths[i]);
 
-	dimension = kind == PROGRESS_STATISTICS && lengths[0] > 0 ? lengths[0] - 1 : lengths[0];
-	expected = progress_size(kind, dimension);
-	if (dimension == 0 ||
-		expected != offsetof(ProgressValue, numbers) + (2 + lengths[0] + lengths[1]) * sizeof(double))
+	dimension = lengths[0];
+	if (shape->kind == PROGRESS_STATISTICS && dimension > 0)
+		dimension--;
+	else if (shape->kind == PROGRESS_MLP)
+	{
+		width = lengths[1];
+		dimension = width > 0 ? lengths[0] / width : 0;
+	}
+	if (dimension == 0 || progress_size(shape->kind, dimension, width) == 0)
 		TEXT_INVALID(shape, "The lengths of its arrays do not fit.");
-	value = progress_allocate(kind, dimension);
+	value = progress_allocate(shape->kind, dimension, width);
 	value->n_rollouts = member_count(shape, "rollouts", &members[M_ROLLOUTS]);
 	value->n_steps = member_count(shape, "steps", &members[M_STEPS]);
 	for (int i = 0; i < 2; i++)
 	{
-		if (kind == PROGRESS_LINEAR && i == LINEAR_INTERCEPT)
+		if (type == TYPE_MODEL && i == MODEL_INTERCEPT)
 		{
 			if (members[M_SCALAR_0 + i].type == jbvNull)
 				continue;
@@ -392,9 +426,14 @@ parse(FunctionCallInfo fcinfo, ProgressKind kind)
 		}
 		value->numbers[i] = member_number(shape, shape->scalars[i], &members[M_SCALAR_0 + i]);
 	}
-	memcpy(value->numbers + 2, arrays[0], lengths[0] * sizeof(double));
-	if (arrays[1] != NULL)
-		memcpy(value->numbers + 2 + lengths[0], arrays[1], lengths[1] * sizeof(double));
+	numbers = value->numbers + 2;
+	for (int i = 0; i < MAX_ARRAYS && shape->arrays[i] != NULL; i++)
+	{
+		if (lengths[i] != count_entries(value, i))
+			TEXT_INVALID(shape, "The lengths of its arrays do not fit.");
+		memcpy(numbers, arrays[i], lengths[i] * sizeof(double));
+		numbers += lengths[i];
+	}
 	check_value(value, ERRCODE_INVALID_TEXT_REPRESENTATION);
 	PG_RETURN_POINTER(progress_seal(value));
 }
@@ -402,11 +441,11 @@ parse(FunctionCallInfo fcinfo, ProgressKind kind)
 Datum
 stepadv_progress_model_in(PG_FUNCTION_ARGS)
 {
-	return parse(fcinfo, PROGRESS_LINEAR);
+	return parse(fcinfo, TYPE_MODEL);
 }
 
 Datum
 stepadv_progress_statistics_in(PG_FUNCTION_ARGS)
 {
-	return parse(fcinfo, PROGRESS_STATISTICS);
+	return parse(fcinfo, TYPE_STATISTICS);
 }

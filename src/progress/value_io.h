@@ -8,12 +8,12 @@
 #include "progress/value.h"
 
 /* Bytes of a value; 0: too many. */
-extern Size progress_size(ProgressKind kind, uint64 dimension);
+extern Size progress_size(ProgressKind kind, uint64 dimension, uint64 width);
 
 /* progress_open with the error code for a header that is wrong. */
-extern ProgressValue *progress_open_input(struct varlena *bytes, ProgressKind kind, int sqlstate);
+extern ProgressValue *progress_open_input(struct varlena *bytes, ProgressType type, int sqlstate);
 
-/* The SQL type that holds values of a kind. */
-extern const char *progress_type_name(ProgressKind kind);
+/* The SQL name of a type. */
+extern const char *progress_type_name(ProgressType type);
 
 #endif							/* STEPADV_PROGRESS_VALUE_IO_H */
