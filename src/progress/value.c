@@ -43,12 +43,18 @@ progress_allocate(ProgressKind kind, uint64 dimension, uint64 width)
 	Size		size = progress_size(kind, dimension, width);
 	ProgressValue *value;
 
+	if (size == 0 && kind == PROGRESS_MLP)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("features of " UINT64_FORMAT " elements are too many for a hidden layer of width " UINT64_FORMAT,
+						dimension, width),
+				 errdetail("Their weights would need more than 1 GB."),
+				 errhint("Use a smaller width, or fewer features.")));
 	if (size == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("features of " UINT64_FORMAT " elements are too many for a %s fit",
-						dimension, kind == PROGRESS_MLP ? "wide" : "linear"),
-				 errdetail("The matrix that it takes would need more than 1 GB."),
+				 errmsg("features of " UINT64_FORMAT " elements are too many for a linear fit", dimension),
+				 errdetail("The matrix of their products would need more than 1 GB."),
 				 errhint("Use fewer, for example by a smaller dim of hash_features.")));
 	value = palloc0(size);
 	SET_VARSIZE(value, size);

@@ -118,6 +118,7 @@ SELECT progress_fit_mlp(7, '{1}', 1, 1, 1, 0.1, 0, 0, 0);
 SELECT progress_fit_mlp(7, '{1}', 1, 1, 1, 0.1, 1, -1, 0);
 SELECT progress_fit_mlp(7, '{1}', 1, 1, 1, 0.1, 1, 0, NULL);
 SELECT progress_fit_mlp(i, '{1}', 1, 1, 1, 0.1, 1, 0, i) FROM generate_series(1, 2) i;
+SELECT progress_fit_mlp(7, array_fill(1::real, ARRAY[4000]), 1, 65536, 1, 0.1, 1, 0, 0);
 SELECT progress_predict(m, '{1}') FROM trained;
 SELECT progress_predict(m, '{1,2,NaN}') FROM trained;
 SELECT '{"version": 1, "kind": "mlp", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": null, "hidden_weights": [1, 2], "hidden_bias": [0], "weights": [1]}'::progress_model;
