@@ -35,8 +35,8 @@
 typedef struct Adam
 {
 	Size		n;
-	double	   *gradient;
-	double	   *first;			/* moments */
+	double	   *gradient;		/* indexed as the model's numbers */
+	double	   *first;			/* moments, from the first parameter on */
 	double	   *second;
 	double		power_1;		/* of the betas, for the correction of the start */
 	double		power_2;
@@ -97,10 +97,9 @@ add_gradient(const ProgressValue *model, const MlpTraining *training, const MlpR
 			 double weight, double *active, double *gradient)
 {
 	const double *weights = model->numbers + MLP_WEIGHTS(model);
-	double	   *by_number = gradient - FIRST_PARAMETER;	/* indexed as model->numbers */
-	double	   *d_weights = by_number + MLP_WEIGHTS(model);
-	double	   *d_bias = by_number + MLP_HIDDEN_BIAS(model);
-	double	   *d_hidden = by_number + MLP_HIDDEN_WEIGHTS;
+	double	   *d_weights = gradient + MLP_WEIGHTS(model);
+	double	   *d_bias = gradient + MLP_HIDDEN_BIAS(model);
+	double	   *d_hidden = gradient + MLP_HIDDEN_WEIGHTS;
 	double		error = -rollout->outcome;
 	double		slope;
 
@@ -111,7 +110,7 @@ add_gradient(const ProgressValue *model, const MlpTraining *training, const MlpR
 	{
 		const double *h = active + (t - rollout->first) * model->width;
 
-		by_number[MODEL_INTERCEPT] += slope;
+		gradient[MODEL_INTERCEPT] += slope;
 		for (uint32 k = 0; k < model->width; k++)
 			if (h[k] > 0)
 			{
@@ -131,7 +130,7 @@ adam_step(Adam *adam, double *parameters, double learning_rate)
 	adam->power_2 *= ADAM_BETA_2;
 	for (Size i = 0; i < adam->n; i++)
 	{
-		double		g = adam->gradient[i];
+		double		g = adam->gradient[FIRST_PARAMETER + i];
 		double		m = adam->first[i] = ADAM_BETA_1 * adam->first[i] + (1 - ADAM_BETA_1) * g;
 		double		v = adam->second[i] = ADAM_BETA_2 * adam->second[i] + (1 - ADAM_BETA_2) * g * g;
 
@@ -196,7 +195,7 @@ mlp_train(ProgressValue *model, const MlpTraining *training)
 	set_weights(model->numbers + MLP_HIDDEN_WEIGHTS, n_hidden, model->dimension, training->seed, &counter);
 	set_weights(model->numbers + MLP_WEIGHTS(model), model->width, model->width, training->seed, &counter);
 	adam.n = 1 + n_hidden + 2 * (Size) model->width;
-	adam.gradient = ALLOCATE_ARRAY(double, adam.n);
+	adam.gradient = ALLOCATE_ARRAY(double, FIRST_PARAMETER + adam.n);
 	adam.first = ALLOCATE_ZEROED_ARRAY(double, adam.n);
 	adam.second = ALLOCATE_ZEROED_ARRAY(double, adam.n);
 	adam.power_1 = adam.power_2 = 1;
@@ -214,7 +213,7 @@ mlp_train(ProgressValue *model, const MlpTraining *training)
 		{
 			uint64		end = Min(training->n_rollouts, first + training->batch_size);
 
-			memset(adam.gradient, 0, adam.n * sizeof(double));
+			memset(adam.gradient, 0, (FIRST_PARAMETER + adam.n) * sizeof(double));
 			for (uint64 i = first; i < end; i++)
 			{
 				sum_add(&loss, add_gradient(model, training, &training->rollouts[order[i]], 1.0 / (end - first),
@@ -222,9 +221,9 @@ mlp_train(ProgressValue *model, const MlpTraining *training)
 				CHECK_FOR_INTERRUPTS();
 			}
 			add_penalty(model->numbers + MLP_HIDDEN_WEIGHTS,
-						adam.gradient - FIRST_PARAMETER + MLP_HIDDEN_WEIGHTS, n_hidden, lambda);
+						adam.gradient + MLP_HIDDEN_WEIGHTS, n_hidden, lambda);
 			add_penalty(model->numbers + MLP_WEIGHTS(model),
-						adam.gradient - FIRST_PARAMETER + MLP_WEIGHTS(model), model->width, lambda);
+						adam.gradient + MLP_WEIGHTS(model), model->width, lambda);
 			adam_step(&adam, parameters, training->learning_rate);
 		}
 		error = sum_value(&loss) / training->n_rollouts;
