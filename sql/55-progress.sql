@@ -1,0 +1,228 @@
+-- Stepwise progress attribution (SPA): src/progress/
+
+CREATE FUNCTION hash_features(atoms text[], dim integer DEFAULT 256, ngrams integer DEFAULT 1) RETURNS real[]
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
+AS 'MODULE_PATHNAME', 'stepadv_hash_features';
+COMMENT ON FUNCTION hash_features(text[], integer, integer) IS
+'features of a step by signed feature hashing: each atom, and each run of up to ngrams atoms in a row, adds +1 or -1 to one of dim places by its XXH3 hash; no atoms: zeros; the same on every machine and in every version; NULL for NULL; error on a NULL atom';
+
+-- Types
+
+CREATE TYPE progress_statistics;
+CREATE FUNCTION progress_statistics_in(cstring) RETURNS progress_statistics
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_statistics_in';
+CREATE FUNCTION progress_statistics_out(progress_statistics) RETURNS cstring
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_statistics_out';
+CREATE FUNCTION progress_statistics_recv(internal) RETURNS progress_statistics
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_statistics_recv';
+CREATE FUNCTION progress_statistics_send(progress_statistics) RETURNS bytea
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_value_send';
+CREATE TYPE progress_statistics (
+	INPUT = progress_statistics_in, OUTPUT = progress_statistics_out,
+	RECEIVE = progress_statistics_recv, SEND = progress_statistics_send,
+	INTERNALLENGTH = VARIABLE, ALIGNMENT = double, STORAGE = extended
+);
+COMMENT ON TYPE progress_statistics IS
+'all that a linear fit of progress needs to know of its rollouts (sums of products of features and outcomes): solved for any lambda by progress_solve, merged by rollup';
+
+CREATE TYPE progress_model;
+CREATE FUNCTION progress_model_in(cstring) RETURNS progress_model
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_in';
+CREATE FUNCTION progress_model_out(progress_model) RETURNS cstring
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_out';
+CREATE FUNCTION progress_model_recv(internal) RETURNS progress_model
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_recv';
+CREATE FUNCTION progress_model_send(progress_model) RETURNS bytea
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_value_send';
+-- Weights do not compress: trying would cost time at every read.
+CREATE TYPE progress_model (
+	INPUT = progress_model_in, OUTPUT = progress_model_out,
+	RECEIVE = progress_model_recv, SEND = progress_model_send,
+	INTERNALLENGTH = VARIABLE, ALIGNMENT = double, STORAGE = external
+);
+COMMENT ON TYPE progress_model IS
+'an estimator of progress (SPA): kind, weights, intercept, lambda, the number of rollouts and steps it was fitted on; text form JSON, binary form little-endian, both lossless';
+
+CREATE FUNCTION progress_model_eq(progress_model, progress_model) RETURNS boolean
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_eq';
+CREATE FUNCTION progress_model_ne(progress_model, progress_model) RETURNS boolean
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_ne';
+CREATE OPERATOR = (
+	LEFTARG = progress_model, RIGHTARG = progress_model, FUNCTION = progress_model_eq,
+	COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel
+);
+CREATE OPERATOR <> (
+	LEFTARG = progress_model, RIGHTARG = progress_model, FUNCTION = progress_model_ne,
+	COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR = (progress_model, progress_model) IS 'the same model, bit for bit';
+COMMENT ON OPERATOR <> (progress_model, progress_model) IS 'not the same model, bit for bit';
+
+CREATE TYPE progress_score AS (
+	rollouts bigint, steps bigint, mse float8, r2 float8, rank_correlation float8, calibration_error float8
+);
+COMMENT ON TYPE progress_score IS
+'how well contributions add up to outcomes, by rollout: mean squared error (SPA''s loss), R2 (NULL: all outcomes equal), Spearman''s rank correlation (NULL: one of the two does not vary), mean distance of mean outcome and mean sum over the tenths of the rollouts in the order of their sums';
+
+-- Fitting
+
+CREATE FUNCTION progress_trans(internal, bigint, real[], float8) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_trans';
+CREATE FUNCTION progress_trans(internal, bigint, real[], float8, float8) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_trans';
+CREATE FUNCTION progress_trans(internal, bigint, real[], float8, float8, boolean) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_trans';
+CREATE FUNCTION progress_combine(internal, internal) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_combine';
+CREATE FUNCTION progress_serial(internal) RETURNS bytea
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_serial';
+CREATE FUNCTION progress_deserial(bytea, internal) RETURNS internal
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_deserial';
+CREATE FUNCTION progress_statistics_final(internal) RETURNS progress_statistics
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'stepadv_progress_statistics_final';
+CREATE FUNCTION progress_fit_final(internal) RETURNS progress_model
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_final';
+CREATE FUNCTION progress_quality_trans(internal, bigint, float8, float8) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_quality_trans';
+CREATE FUNCTION progress_quality_final(internal) RETURNS progress_score
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'stepadv_progress_quality_final';
+CREATE FUNCTION progress_statistics_merge(progress_statistics, progress_statistics) RETURNS progress_statistics
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'stepadv_progress_statistics_merge';
+
+DO $$
+DECLARE f regprocedure;
+BEGIN
+	FOR f IN
+		SELECT oid FROM pg_catalog.pg_proc
+		WHERE pronamespace = 'stepadv'::pg_catalog.regnamespace
+		  AND proname ~ '^progress_(trans|combine|serial|deserial|statistics_final|fit_final|quality_trans|quality_final|statistics_merge)$'
+	LOOP
+		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');
+	END LOOP;
+	FOR f IN
+		SELECT oid FROM pg_catalog.pg_proc
+		WHERE pronamespace = 'stepadv'::pg_catalog.regnamespace
+		  AND proname ~ '^progress_(statistics|model)_(in|out|recv|send|eq|ne)$'
+	LOOP
+		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'type support');
+	END LOOP;
+END $$;
+
+CREATE AGGREGATE progress_statistics(rollout_id bigint, features real[], outcome float8) (
+	SFUNC = progress_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = progress_statistics_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+	PARALLEL = SAFE
+);
+CREATE AGGREGATE progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8) (
+	SFUNC = progress_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+	PARALLEL = SAFE
+);
+CREATE AGGREGATE progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8, intercept boolean) (
+	SFUNC = progress_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE progress_statistics(bigint, real[], float8) IS
+'a row per step, in any order: sufficient statistics of a linear fit (SPA); outcome is that of the whole rollout, on each of its rows or on some; rollouts without one are left out; NULL over none; error on NULL, NaN, infinite or unequally long features, on two outcomes of a rollout; needs 8 bytes per rollout and feature while it runs';
+COMMENT ON AGGREGATE progress_fit(bigint, real[], float8, float8) IS
+'progress_solve(progress_statistics(rollout_id, features, outcome), lambda)';
+COMMENT ON AGGREGATE progress_fit(bigint, real[], float8, float8, boolean) IS
+'progress_solve(progress_statistics(rollout_id, features, outcome), lambda, intercept)';
+
+CREATE AGGREGATE rollup(statistics progress_statistics) (
+	SFUNC = progress_statistics_merge, STYPE = progress_statistics,
+	COMBINEFUNC = progress_statistics_merge, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE rollup(progress_statistics) IS
+'statistics of the rollouts of all, which must not share any; NULL are left out; error on statistics of another number of features';
+
+CREATE FUNCTION progress_solve(statistics progress_statistics, lambda float8, intercept boolean DEFAULT true) RETURNS progress_model
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000
+AS 'MODULE_PATHNAME', 'stepadv_progress_solve';
+COMMENT ON FUNCTION progress_solve(progress_statistics, float8, boolean) IS
+'the linear estimator c(s,a) = w x + b that minimises the mean over rollouts of (sum of c over the steps - outcome)^2 (SPA) plus lambda |w|^2, exactly; intercept false: b = 0; NULL for NULL statistics; error where lambda is 0 or too small and the features of the rollouts are linearly dependent';
+
+-- One hidden layer: src/progress/mlp.c, mlp_fit.c
+
+CREATE FUNCTION progress_mlp_trans(internal, bigint, real[], float8) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_trans';
+CREATE FUNCTION progress_mlp_trans(internal, bigint, real[], float8, integer, integer, float8, integer, float8, integer) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_trans';
+CREATE FUNCTION progress_mlp_final(internal) RETURNS progress_model
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000000 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_final';
+COMMENT ON FUNCTION progress_mlp_trans(internal, bigint, real[], float8) IS 'aggregate support';
+COMMENT ON FUNCTION progress_mlp_trans(internal, bigint, real[], float8, integer, integer, float8, integer, float8, integer) IS 'aggregate support';
+COMMENT ON FUNCTION progress_mlp_final(internal) IS 'aggregate support';
+
+CREATE AGGREGATE progress_fit_mlp(rollout_id bigint, features real[], outcome float8) (
+	SFUNC = progress_mlp_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = progress_mlp_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+CREATE AGGREGATE progress_fit_mlp(rollout_id bigint, features real[], outcome float8,
+	width integer, epochs integer, learning_rate float8, batch_size integer, lambda float8, seed integer) (
+	SFUNC = progress_mlp_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = progress_mlp_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE progress_fit_mlp(bigint, real[], float8) IS
+'progress_fit_mlp with width 16, epochs 100, learning_rate 0.01, batch_size 64, lambda 0.0001, seed 0';
+COMMENT ON AGGREGATE progress_fit_mlp(bigint, real[], float8, integer, integer, float8, integer, float8, integer) IS
+'an estimator of progress with one hidden layer of rectifiers (SPA), trained by mini-batch Adam on the mean over rollouts of (sum of c over the steps - outcome)^2 plus lambda |weights|^2; batch_size in rollouts; notices tell of the error; the same rollouts and seed give the same model in whatever order the rows come; epochs 0: the model before training; rows and errors as progress_statistics; error if training diverges; keeps all features in memory';
+
+-- Using a model
+
+CREATE FUNCTION progress_predict(model progress_model, features real[]) RETURNS float8
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
+AS 'MODULE_PATHNAME', 'stepadv_progress_predict';
+COMMENT ON FUNCTION progress_predict(progress_model, real[]) IS
+'a step''s contribution to the outcome as the model sees it (SPA''s c); NULL for NULL; error on features of another length, with NULL, NaN or infinity';
+
+CREATE FUNCTION progress_attribution(model progress_model, features real[], outcome float8, redistribute boolean DEFAULT false) RETURNS float8
+LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 50
+AS 'MODULE_PATHNAME', 'stepadv_progress_attribution';
+COMMENT ON FUNCTION progress_attribution(progress_model, real[], float8, boolean) IS
+'window function over a rollout (the partition, whatever the frame): a step''s contribution; redistribute adds equal shares of the residual, the last row takes what rounding leaves, so that contributions add up to the outcome, and is NULL without an outcome; NULL for a NULL model; error on NULL features or two outcomes';
+
+CREATE FUNCTION progress_residual(model progress_model, features real[], outcome float8) RETURNS float8
+LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 50
+AS 'MODULE_PATHNAME', 'stepadv_progress_residual';
+COMMENT ON FUNCTION progress_residual(progress_model, real[], float8) IS
+'window function over a rollout (the partition, whatever the frame): outcome less the sum of the contributions, the same on every row; NULL without an outcome or for a NULL model; errors as progress_attribution';
+
+CREATE AGGREGATE progress_quality(rollout_id bigint, contribution float8, outcome float8) (
+	SFUNC = progress_quality_trans, STYPE = internal, SSPACE = 16384,
+	FINALFUNC = progress_quality_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE progress_quality(bigint, float8, float8) IS
+'a row per step, in any order: how well contributions, whoever made them, add up to the outcomes of their rollouts, see type progress_score; rollouts without an outcome are left out; NULL over none; error on a NULL, NaN or infinite contribution, on two outcomes of a rollout';
+
+CREATE FUNCTION progress_fold(group_id bigint, folds integer DEFAULT 5, seed bigint DEFAULT 0) RETURNS integer
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
+AS 'MODULE_PATHNAME', 'stepadv_progress_fold';
+COMMENT ON FUNCTION progress_fold(bigint, integer, bigint) IS
+'the fold, 0 to folds - 1, that a group falls into by a hash of its id and the seed: for evaluation on groups that were held out, never on steps of groups that were not';
+
+-- Rewards
+
+CREATE FUNCTION fused_reward(contribution float8, grounded boolean, alpha float8 DEFAULT 1, beta float8 DEFAULT 0.5) RETURNS float8
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
+AS 'MODULE_PATHNAME', 'stepadv_fused_reward';
+COMMENT ON FUNCTION fused_reward(float8, boolean, float8, float8) IS
+'alpha * contribution + beta if grounded, that is, if the action could be executed (SPA); NULL for NULL; error on NaN or infinity';
+
+CREATE FUNCTION progress_mean(outcome float8, n_steps bigint) RETURNS float8
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
+AS 'MODULE_PATHNAME', 'stepadv_progress_mean';
+COMMENT ON FUNCTION progress_mean(float8, bigint) IS
+'SPA''s baseline ''mean'': the outcome in equal shares, outcome / n_steps; NULL for NULL; error below one step';
+
+CREATE FUNCTION progress_random(step_id bigint, seed bigint DEFAULT 0) RETURNS float8
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
+AS 'MODULE_PATHNAME', 'stepadv_progress_random';
+COMMENT ON FUNCTION progress_random(bigint, bigint) IS
+'SPA''s baseline ''random'': uniform in [0, 1) by a hash of the step''s id and the seed, the same on every machine; NULL for NULL';

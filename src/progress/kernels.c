@@ -1,0 +1,118 @@
+/*
+ * kernels.c
+ *		The inner loops of progress estimation.
+ *
+ * Nothing here may reorder a sum by chance: where several partial sums run side
+ * by side, so that an addition need not wait for the one before, they are
+ * written out.
+ */
+#include "progress/kernels.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * At -O2 gcc vectorises no loop whose length it does not know, and these are
+ * all there is to gain from it.  No order of additions changes by it.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize ("O3")
+#endif
+
+bool
+features_finite(const float *x, int n)
+{
+	uint32_t	bad = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		uint32_t	bits;
+
+		memcpy(&bits, &x[i], sizeof(bits));
+		bad |= (bits & 0x7f800000u) == 0x7f800000u;
+	}
+	return bad == 0;
+}
+
+bool
+features_add(double *restrict sum, const float *restrict x, int n)
+{
+	for (int i = 0; i < n; i++)
+		sum[i] += x[i];
+	return features_finite(x, n);
+}
+
+void
+features_add_scaled(double *restrict sum, const float *restrict x, double weight, int n)
+{
+	for (int i = 0; i < n; i++)
+		sum[i] += weight * x[i];
+}
+
+double
+features_dot(const double *restrict weights, const float *restrict x, int n)
+{
+	double		lane[4] = {0};
+	int			i = 0;
+
+	for (; i + 4 <= n; i += 4)
+		for (int k = 0; k < 4; k++)
+			lane[k] += weights[i + k] * x[i + k];
+	for (; i < n; i++)
+		lane[0] += weights[i] * x[i];
+	return (lane[0] + lane[1]) + (lane[2] + lane[3]);
+}
+
+double
+numbers_dot(const double *restrict a, const double *restrict b, size_t n)
+{
+	double		lane[4] = {0};
+	size_t		i = 0;
+
+	for (; i + 4 <= n; i += 4)
+		for (int k = 0; k < 4; k++)
+			lane[k] += a[i + k] * b[i + k];
+	for (; i < n; i++)
+		lane[0] += a[i] * b[i];
+	return (lane[0] + lane[1]) + (lane[2] + lane[3]);
+}
+
+/*
+ * Eight vectors at a time, so that the triangle, which is larger than the
+ * vectors, is read and written once for eight products.  A row where all eight
+ * are zero is passed over: hashed features are mostly zeros.
+ */
+void
+gram_add(double *restrict gram, double *restrict xy, double *const x[GRAM_ROWS],
+		 const double y[GRAM_ROWS], int n)
+{
+	const double *restrict x0 = x[0];
+	const double *restrict x1 = x[1];
+	const double *restrict x2 = x[2];
+	const double *restrict x3 = x[3];
+	const double *restrict x4 = x[4];
+	const double *restrict x5 = x[5];
+	const double *restrict x6 = x[6];
+	const double *restrict x7 = x[7];
+
+	for (int i = 0; i < n; i++)
+	{
+		double		a0 = x0[i];
+		double		a1 = x1[i];
+		double		a2 = x2[i];
+		double		a3 = x3[i];
+		double		a4 = x4[i];
+		double		a5 = x5[i];
+		double		a6 = x6[i];
+		double		a7 = x7[i];
+		double	   *row = gram + PACKED_ROW(i);
+
+		if (a0 == 0 && a1 == 0 && a2 == 0 && a3 == 0 && a4 == 0 && a5 == 0 && a6 == 0 && a7 == 0)
+			continue;
+		for (int j = 0; j <= i; j++)
+			row[j] += ((a0 * x0[j] + a1 * x1[j]) + (a2 * x2[j] + a3 * x3[j])) +
+				((a4 * x4[j] + a5 * x5[j]) + (a6 * x6[j] + a7 * x7[j]));
+		xy[i] += ((a0 * y[0] + a1 * y[1]) + (a2 * y[2] + a3 * y[3])) +
+			((a4 * y[4] + a5 * y[5]) + (a6 * y[6] + a7 * y[7]));
+	}
+}

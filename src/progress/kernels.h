@@ -1,0 +1,35 @@
+/*
+ * kernels.h
+ *		The inner loops of progress estimation, which know nothing of PostgreSQL.
+ */
+#ifndef STEPADV_KERNELS_H
+#define STEPADV_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Rollouts that gram_add takes at once. */
+#define GRAM_ROWS 8
+
+/* Place of the first entry of row i in a packed lower triangle. */
+#define PACKED_ROW(i) ((size_t) (i) * ((size_t) (i) + 1) / 2)
+
+/* sum += x; false if some x is NaN or infinite (sum is then of no use). */
+extern bool features_add(double *sum, const float *x, int n);
+
+/* Whether all x are finite. */
+extern bool features_finite(const float *x, int n);
+
+/* The inner product of weights and features. */
+extern double features_dot(const double *weights, const float *x, int n);
+
+/* sum += weight * x */
+extern void features_add_scaled(double *sum, const float *x, double weight, int n);
+
+/* The inner product of two columns of numbers. */
+extern double numbers_dot(const double *a, const double *b, size_t n);
+
+/* Add the sum of x x' over GRAM_ROWS vectors of n to a packed lower triangle, and of y x to xy. */
+extern void gram_add(double *gram, double *xy, double *const x[GRAM_ROWS], const double y[GRAM_ROWS], int n);
+
+#endif							/* STEPADV_KERNELS_H */

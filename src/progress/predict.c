@@ -1,0 +1,258 @@
+/*
+ * predict.c
+ *		progress_predict(model, features): a step's contribution.
+ *		progress_attribution, progress_residual: window functions over a
+ *		rollout's steps, which compare contributions with the outcome.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "windowapi.h"
+
+#include "arrays.h"
+#include "compat.h"
+#include "progress/features.h"
+#include "progress/kernels.h"
+#include "progress/mlp.h"
+#include "progress/value.h"
+#include "sum.h"
+
+PG_FUNCTION_INFO_V1(stepadv_progress_predict);
+PG_FUNCTION_INFO_V1(stepadv_progress_attribution);
+PG_FUNCTION_INFO_V1(stepadv_progress_residual);
+
+static double
+predict(const ProgressValue *model, ArrayType *array)
+{
+	Features	features = features_open(array, NULL);
+	double		contribution;
+
+	if (features.n != (int) model->dimension)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("features have %d elements, the model expects %u", features.n, model->dimension)));
+	if (model->kind == PROGRESS_LINEAR)
+		contribution = model->numbers[MODEL_INTERCEPT] +
+			features_dot(model->numbers + LINEAR_WEIGHTS, features.x, features.n);
+	else
+	{
+		/* A unit that is off would hide a NaN; in a sum a weight of 0 does not. */
+		if (!features_finite(features.x, features.n))
+			features_refuse(&features, NULL);
+		contribution = mlp_forward(model, features.x, NULL);
+	}
+	if (unlikely(!isfinite(contribution)))
+	{
+		if (!features_finite(features.x, features.n))
+			features_refuse(&features, NULL);
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("contribution is out of range for type double precision")));
+	}
+	return contribution;
+}
+
+/* Strict. */
+Datum
+stepadv_progress_predict(PG_FUNCTION_ARGS)
+{
+	const ProgressValue *model = progress_model_argument(fcinfo->flinfo, PG_GETARG_DATUM(0));
+
+	PG_RETURN_FLOAT8(predict(model, PG_GETARG_ARRAYTYPE_P(1)));
+}
+
+/* ----------
+ * Over a rollout
+ * ----------
+ */
+
+enum
+{
+	ARG_MODEL,
+	ARG_FEATURES,
+	ARG_OUTCOME,
+	ARG_REDISTRIBUTE
+};
+
+#define SWEEP_ROWS 64
+
+/* What a partition remembers between its rows. */
+typedef struct Attribution
+{
+	double	   *contribution;	/* by row, once made; NaN: NULL */
+	double		residual;		/* NaN: no outcome */
+} Attribution;
+
+static Datum
+argument_of_row(WindowObject window, int arg, int64 row, bool *isnull)
+{
+	bool		isout;
+
+	return WinGetFuncArgInPartition(window, arg, row, WINDOW_SEEK_HEAD, false, isnull, &isout);
+}
+
+/* Each row's contribution; what arguments and detoasting allocate is freed as we go. */
+static void
+predict_partition(WindowObject window, const ProgressValue *model, int64 n, double *contribution)
+{
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "stepadv progress", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(scratch);
+
+	for (int64 i = 0; i < n; i++)
+	{
+		bool		isnull;
+		Datum		features = argument_of_row(window, ARG_FEATURES, i, &isnull);
+
+		if (isnull)
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("features must not be null"),
+					 errdetail("They are in row " INT64_FORMAT " of a rollout's " INT64_FORMAT ".", i + 1, n)));
+		contribution[i] = predict(model, DatumGetArrayTypeP(features));
+		if (i % SWEEP_ROWS == 0)
+		{
+			MemoryContextReset(scratch);
+			CHECK_FOR_INTERRUPTS();
+		}
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(scratch);
+}
+
+/* NaN: no row has one. */
+static double
+outcome_of_partition(WindowObject window, int64 n)
+{
+	double		found = NAN;
+
+	for (int64 i = n; i-- > 0;)
+	{
+		bool		isnull;
+		double		outcome = DatumGetFloat8(argument_of_row(window, ARG_OUTCOME, i, &isnull));
+
+		if (isnull)
+			continue;
+		if (!isfinite(outcome))
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("outcome is %s, not a finite number", isnan(outcome) ? "NaN" : "infinite")));
+		if (!isnan(found) && found != outcome)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("one rollout has two outcomes, %g and %g", Min(found, outcome), Max(found, outcome)),
+					 errhint("The window's partition must be a rollout, its outcome the same on all rows.")));
+		found = outcome;
+	}
+	return found;
+}
+
+/*
+ * Equal shares of the residual, and the last step takes what rounding left, so
+ * that adding up the steps in the window's order gives the outcome.  Where the
+ * last step's contribution is so large that it cannot, the step before it is
+ * asked for a sum that it can be added to, and so on; an outcome with more
+ * bits than the contributions leave room for is met to within their rounding.
+ */
+static void
+redistribute(double *contribution, int64 n, double residual, double outcome, double *before)
+{
+	double		target = outcome;
+
+	before[0] = 0;
+	for (int64 i = 0; i < n; i++)
+	{
+		contribution[i] += residual / n;
+		if (i < n - 1)
+			before[i + 1] = before[i] + contribution[i];
+	}
+	for (int64 i = n - 1; i >= 0; i--)
+	{
+		contribution[i] = target - before[i];
+		if (before[i] + contribution[i] == target)
+			break;
+		target -= contribution[i];
+	}
+}
+
+static Attribution *
+attribution_of_partition(FunctionCallInfo fcinfo)
+{
+	WindowObject window = PG_WINDOW_OBJECT();
+	Attribution *attribution = WinGetPartitionLocalMemory(window, sizeof(Attribution));
+	int64		n;
+	Datum		datum;
+	bool		isnull;
+	bool		spread = false;
+	double		outcome;
+	double	   *contribution;
+	MemoryContext old;
+	Sum			sum = {0};
+
+	if (attribution->contribution != NULL)
+		return attribution;
+	if (PG_NARGS() > ARG_REDISTRIBUTE)
+	{
+		spread = DatumGetBool(WinGetFuncArgCurrent(window, ARG_REDISTRIBUTE, &isnull));
+		if (isnull)
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("redistribute must not be null")));
+	}
+	n = WinGetPartitionRowCount(window);
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(attribution));
+	contribution = ALLOCATE_ARRAY(double, n);
+	MemoryContextSwitchTo(old);
+
+	datum = argument_of_row(window, ARG_MODEL, 0, &isnull);
+	attribution->residual = NAN;
+	if (isnull)
+		for (int64 i = 0; i < n; i++)
+			contribution[i] = NAN;
+	else
+	{
+		/* An inline model lives in the slot of the row just read: going on would free it. */
+		struct varlena *model = (struct varlena *) DatumGetPointer(datum);
+
+		if (!VARATT_IS_EXTERNAL(model))
+			datum = PointerGetDatum(PG_DETOAST_DATUM_COPY(datum));
+		predict_partition(window, progress_model_argument(fcinfo->flinfo, datum), n, contribution);
+		outcome = outcome_of_partition(window, n);
+		for (int64 i = 0; i < n; i++)
+			sum_add(&sum, contribution[i]);
+		attribution->residual = outcome - sum_value(&sum);
+		if (spread)
+		{
+			if (isnan(outcome))
+				for (int64 i = 0; i < n; i++)
+					contribution[i] = NAN;
+			else
+				redistribute(contribution, n, attribution->residual, outcome, ALLOCATE_ARRAY(double, n));
+		}
+	}
+	attribution->contribution = contribution;
+	return attribution;
+}
+
+Datum
+stepadv_progress_attribution(PG_FUNCTION_ARGS)
+{
+	Attribution *attribution = attribution_of_partition(fcinfo);
+	double		contribution = attribution->contribution[WinGetCurrentPosition(PG_WINDOW_OBJECT())];
+
+	if (isnan(contribution))
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(contribution);
+}
+
+Datum
+stepadv_progress_residual(PG_FUNCTION_ARGS)
+{
+	Attribution *attribution = attribution_of_partition(fcinfo);
+
+	if (isnan(attribution->residual))
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(attribution->residual);
+}

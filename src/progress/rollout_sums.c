@@ -1,0 +1,244 @@
+/*
+ * rollout_sums.c
+ *		Sums of feature vectors by rollout, from rows in any order.
+ *
+ * The sums are plain doubles of singles: below a few hundred million times the
+ * smallest feature nothing is rounded at all, so it does not matter either in
+ * which order, and by how many workers, they were added.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/hashfn.h"
+#include "libpq/pqformat.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "arrays.h"
+#include "progress/rollout_sums.h"
+
+#define SH_PREFIX rollout_sum
+#define SH_ELEMENT_TYPE RolloutSum
+#define SH_KEY_TYPE int64
+#define SH_KEY rollout_id
+#define SH_HASH_KEY(table, key) hash_bytes((const unsigned char *) &(key), sizeof(int64))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DEFINE
+#define SH_DECLARE
+#include "lib/simplehash.h"
+
+typedef RolloutSum *RolloutSumPointer;
+
+#define ST_SORT sort_rollout_sums
+#define ST_ELEMENT_TYPE RolloutSumPointer
+#define ST_COMPARE(a, b) ((*(a))->rollout_id < (*(b))->rollout_id ? -1 : (*(a))->rollout_id > (*(b))->rollout_id)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+#define FIRST_TABLE_SIZE 16
+#define MOST_VECTORS_PER_CHUNK_BYTES ((Size) 1024 * 1024)
+
+struct RolloutSums
+{
+	MemoryContext context;
+	rollout_sum_hash *table;
+	int			dimension;		/* 0: no step yet */
+	int64		first_rollout;	/* that set it */
+
+	/* Vectors are cut from chunks: a power of two of bytes each would waste up to half. */
+	double	   *free_vectors;
+	uint32		n_free;
+};
+
+RolloutSums *
+rollout_sums_create(MemoryContext context)
+{
+	RolloutSums *sums = MemoryContextAllocZero(context, sizeof(RolloutSums));
+
+	sums->context = context;
+	sums->table = rollout_sum_create(context, FIRST_TABLE_SIZE, NULL);
+	return sums;
+}
+
+int
+rollout_sums_dimension(const RolloutSums *sums)
+{
+	return sums->dimension;
+}
+
+static double *
+new_vector(RolloutSums *sums)
+{
+	double	   *vector;
+
+	if (sums->n_free == 0)
+	{
+		Size		bytes = sums->dimension * sizeof(double);
+		Size		most = Max(MOST_VECTORS_PER_CHUNK_BYTES / bytes, 1);
+
+		/* A quarter of what there is already: many groups may have few rollouts each. */
+		sums->n_free = Min(most, Max(sums->table->members / 4, 1));
+		sums->free_vectors = MemoryContextAllocHuge(sums->context, sums->n_free * bytes);
+	}
+	vector = sums->free_vectors;
+	sums->free_vectors += sums->dimension;
+	sums->n_free--;
+	memset(vector, 0, sums->dimension * sizeof(double));
+	return vector;
+}
+
+static RolloutSum *
+find_rollout(RolloutSums *sums, int64 rollout_id, int dimension)
+{
+	RolloutSum *rollout;
+	bool		found;
+
+	if (unlikely(sums->dimension != dimension))
+	{
+		if (sums->dimension != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+					 errmsg("features of rollout " INT64_FORMAT " have %d elements, those of rollout " INT64_FORMAT " have %d",
+							rollout_id, dimension, sums->first_rollout, sums->dimension)));
+		sums->dimension = dimension;
+		sums->first_rollout = rollout_id;
+	}
+	rollout = rollout_sum_insert(sums->table, rollout_id, &found);
+	if (!found)
+	{
+		rollout->n_steps = 0;
+		rollout->outcome = NAN;
+		rollout->sum = new_vector(sums);
+	}
+	return rollout;
+}
+
+RolloutSum *
+rollout_sums_step(RolloutSums *sums, int64 rollout_id, int dimension)
+{
+	RolloutSum *rollout = find_rollout(sums, rollout_id, dimension);
+
+	rollout->n_steps++;
+	return rollout;
+}
+
+void
+rollout_sum_judge(RolloutSum *rollout, double outcome)
+{
+	if (!isnan(rollout->outcome) && rollout->outcome != outcome)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("rollout " INT64_FORMAT " has two outcomes, %g and %g",
+						rollout->rollout_id, Min(rollout->outcome, outcome), Max(rollout->outcome, outcome)),
+				 errhint("Give the outcome of the whole rollout on each of its rows, or on one and NULL on the others; of rewards by step that is their sum over the rollout.")));
+	rollout->outcome = outcome;
+}
+
+static void
+add_sum(RolloutSums *sums, const RolloutSum *other, int dimension)
+{
+	RolloutSum *rollout = find_rollout(sums, other->rollout_id, dimension);
+
+	rollout->n_steps += other->n_steps;
+	for (int i = 0; i < dimension; i++)
+		rollout->sum[i] += other->sum[i];
+	if (!isnan(other->outcome))
+		rollout_sum_judge(rollout, other->outcome);
+}
+
+void
+rollout_sums_merge(RolloutSums *sums, RolloutSums *other)
+{
+	rollout_sum_iterator i;
+	RolloutSum *rollout;
+
+	/* Known to be needed: growing step by step would visit all again and again. */
+	if (sums->table->members == 0 && other->table->members > FIRST_TABLE_SIZE)
+		rollout_sum_grow(sums->table, other->table->size);
+	rollout_sum_start_iterate(other->table, &i);
+	while ((rollout = rollout_sum_iterate(other->table, &i)) != NULL)
+	{
+		add_sum(sums, rollout, other->dimension);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+RolloutSum **
+rollout_sums_judged(RolloutSums *sums, uint64 *n)
+{
+	RolloutSum **judged = ALLOCATE_ARRAY(RolloutSumPointer, sums->table->members);
+	rollout_sum_iterator i;
+	RolloutSum *rollout;
+
+	*n = 0;
+	rollout_sum_start_iterate(sums->table, &i);
+	while ((rollout = rollout_sum_iterate(sums->table, &i)) != NULL)
+		if (!isnan(rollout->outcome))
+			judged[(*n)++] = rollout;
+	sort_rollout_sums(judged, *n);
+	return judged;
+}
+
+/* ----------
+ * Between processes of one server: numbers as they are
+ * ----------
+ */
+
+void
+rollout_sums_write(RolloutSums *sums, StringInfo bytes)
+{
+	Size		vector = sums->dimension * sizeof(double);
+	Size		size = (Size) sums->table->members * (vector + 3 * sizeof(int64));
+	rollout_sum_iterator i;
+	RolloutSum *rollout;
+
+	if (size > MaxAllocSize - 1024)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("sums of " INT64_FORMAT " rollouts of %d features are too large to pass to another process",
+						(int64) sums->table->members, sums->dimension),
+				 errhint("Set max_parallel_workers_per_gather to 0, or fit fewer rollouts at once and merge with rollup.")));
+	pq_sendint32(bytes, sums->dimension);
+	pq_sendint64(bytes, sums->first_rollout);
+	pq_sendint64(bytes, sums->table->members);
+	enlargeStringInfo(bytes, (int) size);
+	rollout_sum_start_iterate(sums->table, &i);
+	while ((rollout = rollout_sum_iterate(sums->table, &i)) != NULL)
+	{
+		appendBinaryStringInfo(bytes, (char *) &rollout->rollout_id, sizeof(int64));
+		appendBinaryStringInfo(bytes, (char *) &rollout->n_steps, sizeof(int64));
+		appendBinaryStringInfo(bytes, (char *) &rollout->outcome, sizeof(double));
+		appendBinaryStringInfo(bytes, (char *) rollout->sum, (int) vector);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+RolloutSums *
+rollout_sums_read(MemoryContext context, StringInfo bytes)
+{
+	RolloutSums *sums = rollout_sums_create(context);
+	int			dimension = pq_getmsgint(bytes, 4);
+	int64		first_rollout = pq_getmsgint64(bytes);
+	int64		n = pq_getmsgint64(bytes);
+
+	for (int64 i = 0; i < n; i++)
+	{
+		RolloutSum	head;
+		RolloutSum *rollout;
+
+		pq_copymsgbytes(bytes, (char *) &head.rollout_id, sizeof(int64));
+		pq_copymsgbytes(bytes, (char *) &head.n_steps, sizeof(int64));
+		pq_copymsgbytes(bytes, (char *) &head.outcome, sizeof(double));
+		rollout = find_rollout(sums, head.rollout_id, dimension);
+		rollout->n_steps = head.n_steps;
+		rollout->outcome = head.outcome;
+		pq_copymsgbytes(bytes, (char *) rollout->sum, dimension * (int) sizeof(double));
+		CHECK_FOR_INTERRUPTS();
+	}
+	sums->first_rollout = first_rollout;
+	return sums;
+}

@@ -1,0 +1,44 @@
+/*
+ * rollout_sums.h
+ *		Sums of feature vectors by rollout, from rows in any order.
+ *
+ * What an estimator of progress needs of a rollout is the sum of its steps'
+ * features, their number and the outcome: steps add up, whoever read them.
+ */
+#ifndef STEPADV_ROLLOUT_SUMS_H
+#define STEPADV_ROLLOUT_SUMS_H
+
+#include "lib/stringinfo.h"
+
+typedef struct RolloutSum
+{
+	int64		rollout_id;
+	int64		n_steps;
+	double		outcome;		/* NaN: not known yet */
+	double	   *sum;			/* dimension entries */
+	char		status;			/* of the hash table's slot */
+} RolloutSum;
+
+typedef struct RolloutSums RolloutSums;
+
+extern RolloutSums *rollout_sums_create(MemoryContext context);
+
+/*
+ * A step of a rollout with that many features: the entry to add them to, valid
+ * until the next call.  Error if another rollout had another number of them.
+ */
+extern RolloutSum *rollout_sums_step(RolloutSums *sums, int64 rollout_id, int dimension);
+
+/* The rollout's outcome; error if it has another already. */
+extern void rollout_sum_judge(RolloutSum *rollout, double outcome);
+
+extern void rollout_sums_merge(RolloutSums *sums, RolloutSums *other);
+extern int	rollout_sums_dimension(const RolloutSums *sums);
+
+/* The judged rollouts in the order of their ids, so that nothing depends on that of the rows. */
+extern RolloutSum **rollout_sums_judged(RolloutSums *sums, uint64 *n);
+
+extern void rollout_sums_write(RolloutSums *sums, StringInfo bytes);
+extern RolloutSums *rollout_sums_read(MemoryContext context, StringInfo bytes);
+
+#endif							/* STEPADV_ROLLOUT_SUMS_H */

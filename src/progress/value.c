@@ -1,0 +1,182 @@
+/*
+ * value.c
+ *		Layout and checks of progress_statistics and progress_model.
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "port/pg_bswap.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "progress/kernels.h"
+#include "progress/value.h"
+#include "progress/value_io.h"
+
+/* How many numbers a value has after its header. */
+static uint64
+count_numbers(ProgressKind kind, uint64 dimension, uint64 width)
+{
+	if (kind == PROGRESS_STATISTICS)
+		return STATISTICS_GRAM(dimension) + PACKED_ROW(dimension + 1);
+	if (kind == PROGRESS_MLP)
+		return MLP_HIDDEN_WEIGHTS + width * (dimension + 2);
+	return LINEAR_WEIGHTS + dimension;
+}
+
+/* 0: it would be larger than a value can be. */
+Size
+progress_size(ProgressKind kind, uint64 dimension, uint64 width)
+{
+	uint64		size;
+
+	/* The product of larger ones might overflow. */
+	if (dimension > MaxAllocSize || width > MaxAllocSize || (width != 0) != (kind == PROGRESS_MLP))
+		return 0;
+	size = offsetof(ProgressValue, numbers) + count_numbers(kind, dimension, width) * sizeof(double);
+	return AllocSizeIsValid(size) ? size : 0;
+}
+
+ProgressValue *
+progress_allocate(ProgressKind kind, uint64 dimension, uint64 width)
+{
+	Size		size = progress_size(kind, dimension, width);
+	ProgressValue *value;
+
+	if (size == 0 && kind == PROGRESS_MLP)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("features of " UINT64_FORMAT " elements are too many for a hidden layer of width " UINT64_FORMAT,
+						dimension, width),
+				 errdetail("Their weights would need more than 1 GB."),
+				 errhint("Use a smaller width, or fewer features.")));
+	if (size == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("features of " UINT64_FORMAT " elements are too many for a linear fit", dimension),
+				 errdetail("The matrix of their products would need more than 1 GB."),
+				 errhint("Use fewer, for example by a smaller dim of hash_features.")));
+	value = palloc0(size);
+	SET_VARSIZE(value, size);
+	value->version = PROGRESS_VERSION;
+	value->kind = kind;
+	value->dimension = (uint32) dimension;
+	value->width = (uint32) width;
+	return value;
+}
+
+#ifdef WORDS_BIGENDIAN
+static void
+swap_header(ProgressValue *value)
+{
+	value->flags = pg_bswap16(value->flags);
+	value->dimension = pg_bswap32(value->dimension);
+	value->width = pg_bswap32(value->width);
+}
+
+/* All that is 64 bits wide, up to the end. */
+static void
+swap_words(ProgressValue *value)
+{
+	uint64	   *words = (uint64 *) &value->n_rollouts;
+	Size		n = (VARSIZE(value) - offsetof(ProgressValue, n_rollouts)) / sizeof(uint64);
+
+	for (Size i = 0; i < n; i++)
+		words[i] = pg_bswap64(words[i]);
+}
+#endif
+
+ProgressValue *
+progress_seal(ProgressValue *value)
+{
+#ifdef WORDS_BIGENDIAN
+	swap_words(value);
+	swap_header(value);
+#endif
+	return value;
+}
+
+ProgressValue *
+progress_open_input(struct varlena *bytes, ProgressType type, int sqlstate)
+{
+	ProgressValue *value = (ProgressValue *) bytes;
+	const char *problem = NULL;
+
+	if (VARSIZE(bytes) < offsetof(ProgressValue, numbers))
+		problem = "It is too short.";
+	else
+	{
+#ifdef WORDS_BIGENDIAN
+		value = palloc(VARSIZE(bytes));
+		memcpy(value, bytes, VARSIZE(bytes));
+		swap_header(value);
+#endif
+		if (value->version != PROGRESS_VERSION)
+			problem = "It is of another version.";
+		else if (type == TYPE_STATISTICS ? value->kind != PROGRESS_STATISTICS :
+				 value->kind != PROGRESS_LINEAR && value->kind != PROGRESS_MLP)
+			problem = "It is of another kind.";
+		else if ((value->flags & ~(type == TYPE_MODEL ? PROGRESS_HAS_INTERCEPT : 0)) != 0)
+			problem = "It has bits set that mean nothing.";
+		else if (value->dimension == 0 || progress_size(value->kind, value->dimension, value->width) != VARSIZE(bytes))
+			problem = "Its length does not fit its dimension.";
+	}
+	if (problem != NULL)
+		ereport(ERROR,
+				(errcode(sqlstate),
+				 errmsg("invalid %s", progress_type_name(type)),
+				 errdetail_internal("%s", problem)));
+#ifdef WORDS_BIGENDIAN
+	swap_words(value);
+#endif
+	return value;
+}
+
+ProgressValue *
+progress_open(struct varlena *value, ProgressType type)
+{
+	return progress_open_input(value, type, ERRCODE_DATA_CORRUPTED);
+}
+
+/* ----------
+ * Models as arguments
+ * ----------
+ */
+
+typedef struct ModelCache
+{
+	struct varatt_external pointer;
+	ProgressValue *model;
+	MemoryContext context;
+} ModelCache;
+
+const ProgressValue *
+progress_model_argument(FmgrInfo *flinfo, Datum datum)
+{
+	struct varlena *stored = (struct varlena *) DatumGetPointer(datum);
+	struct varatt_external pointer;
+	ModelCache *cache = flinfo->fn_extra;
+	MemoryContext old;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(stored))
+		return progress_open(PG_DETOAST_DATUM(datum), TYPE_MODEL);
+
+	/* A toast pointer names what it points to for as long as a query can see it. */
+	VARATT_EXTERNAL_GET_POINTER(pointer, stored);
+	if (cache != NULL && memcmp(&cache->pointer, &pointer, sizeof(pointer)) == 0)
+		return cache->model;
+	if (cache == NULL)
+	{
+		cache = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(ModelCache));
+		cache->context = AllocSetContextCreate(flinfo->fn_mcxt, "stepadv progress_model", ALLOCSET_SMALL_SIZES);
+		flinfo->fn_extra = cache;
+	}
+	/* Not to be found should what follows fail. */
+	memset(&cache->pointer, 0, sizeof(cache->pointer));
+	MemoryContextReset(cache->context);
+	old = MemoryContextSwitchTo(cache->context);
+	cache->model = progress_open(PG_DETOAST_DATUM(datum), TYPE_MODEL);
+	MemoryContextSwitchTo(old);
+	cache->pointer = pointer;
+	return cache->model;
+}
