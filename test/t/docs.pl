@@ -94,7 +94,7 @@ my $objects = $node->safe_psql('docs_README_md', q{
 	WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
 		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'stepadv')
 		AND coalesce(obj_description(d.objid, d.classid::regclass::name), '')
-			!~ '^(aggregate support|I/O|part of|transition|combine|serialization|deserialization|final function)'
+			!~ '^(aggregate support|type support|I/O|part of|transition|combine|serialization|deserialization|final function)'
 		AND coalesce(p.proname, c.relname, t.typname) IS NOT NULL
 	ORDER BY 1});
 is(join(' ', grep { $readme !~ /`[^`]*\b\Q$_\E\b[^`]*`/ } split /\n/, $objects), '', 'README.md: its reference has every object');
