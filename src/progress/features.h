@@ -19,6 +19,6 @@ typedef struct Features
  * it calls features_refuse where they are not.
  */
 extern Features features_open(ArrayType *array, const int64 *rollout_id);
-extern void features_refuse(const Features *features, const int64 *rollout_id) pg_attribute_noreturn();
+extern _Noreturn void features_refuse(const Features *features, const int64 *rollout_id);
 
 #endif							/* STEPADV_FEATURES_H */
