@@ -4,7 +4,7 @@
 EXTENSION = stepadv
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" stepadv.control)
 
-.PHONY: all deps check demo bench fuzz dist docs-check
+.PHONY: all deps check demo bench fuzz dist
 
 OWN_GOALS = deps check demo bench fuzz dist
 
