@@ -76,12 +76,6 @@ group_builder_create(MemoryContext context)
 	return builder;
 }
 
-bool
-group_builder_is_empty(const GroupBuilder *builder)
-{
-	return builder->n_rows == 0;
-}
-
 /* What the steps alone will come to, so that nobody collects gigabytes in vain. */
 static void
 refuse_oversize(const GroupBuilder *builder)

@@ -33,7 +33,6 @@ extern GroupBuilder *group_builder_create(MemoryContext context);
 extern void group_builder_add(GroupBuilder *builder, const StepRow *row);
 extern void group_builder_add_builder(GroupBuilder *builder, const GroupBuilder *other);
 extern void group_builder_add_group(GroupBuilder *builder, const Group *group);
-extern bool group_builder_is_empty(const GroupBuilder *builder);
 
 /* The finished value, in the current context; leaves the builder as it was. */
 extern RolloutGroup *group_builder_finish(const GroupBuilder *builder);

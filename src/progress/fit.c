@@ -10,6 +10,7 @@
 #include "fmgr.h"
 #include "libpq/pqformat.h"
 
+#include "aggregate.h"
 #include "compat.h"
 #include "progress/features.h"
 #include "progress/kernels.h"
@@ -43,16 +44,6 @@ typedef struct FitState
 	double		lambda;			/* of the first row; all must agree */
 	bool		intercept;
 } FitState;
-
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "aggregate support function called outside an aggregate");
-	return context;
-}
 
 static FitState *
 create_state(MemoryContext context)

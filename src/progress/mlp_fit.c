@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "aggregate.h"
 #include "arrays.h"
 #include "compat.h"
 #include "estimator.h"
@@ -144,15 +145,13 @@ add_step(MlpState *state, int64 rollout_id, const Features *features, double out
 Datum
 stepadv_progress_mlp_trans(PG_FUNCTION_ARGS)
 {
-	MemoryContext context;
+	MemoryContext context = aggregate_context(fcinfo);
 	MlpState   *state;
 	double		parameters[N_PARAMETERS];
 	int64		rollout_id;
 	double		outcome = NAN;
 	Features	features;
 
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "aggregate support function called outside an aggregate");
 	if (PG_ARGISNULL(ARG_ROLLOUT_ID))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -246,8 +245,7 @@ stepadv_progress_mlp_final(PG_FUNCTION_ARGS)
 	const float **x;
 	uint64		n_steps;
 
-	if (!AggCheckCallContext(fcinfo, NULL))
-		elog(ERROR, "aggregate support function called outside an aggregate");
+	(void) aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	state = (MlpState *) PG_GETARG_POINTER(0);
