@@ -7,9 +7,11 @@ set -eu
 want=${1:-build}
 pg_config=${PG_CONFIG:-pg_config}
 
+# Its makefiles come with the client too; the headers are what tells.
 has_pgxs()
 {
-	pgxs=$("$pg_config" --pgxs 2>/dev/null) && [ -f "$pgxs" ]
+	pgxs=$("$pg_config" --pgxs 2>/dev/null) && [ -f "$pgxs" ] &&
+		[ -f "$("$pg_config" --includedir-server)/postgres.h" ]
 }
 
 has_server()
@@ -30,10 +32,13 @@ distro_major()
 
 missing_packages()
 {
-	if has_pgxs; then
+	# An installed server says which version; else the distribution's own.
+	if has_pgxs || has_server; then
 		major=$("$pg_config" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')
 	else
 		major=$(distro_major)
+	fi
+	if ! has_pgxs; then
 		# Before the first `apt-get update` a new machine knows no package.
 		echo "postgresql-server-dev-${major:-all}"
 	fi
