@@ -454,12 +454,13 @@ BEGIN
 	-- gives the query, or NULL where the columns that it needs are not there.
 	FOR definition IN
 		SELECT * FROM (VALUES
-			(NULL::text, NULL::text, NULL::text),
+			('compare', 'attach_compare', 'a row per step, an advantage per method'),
+			('quadrants', 'attach_quadrants', 'a row per group, pair of methods, success and quadrant'),
+			('disagreements', 'attach_disagreements', 'a row per step and pair of methods'),
 			('progress_over_time', 'attach_progress_over_time', 'a row per policy version and time bucket'),
 			('advantage_over_time', 'attach_advantage_over_time', 'a row per policy version, time bucket and method'),
 			('advantages', 'attach_advantages', 'a row per step and method, of groups divided by policy version and time bucket')
 		) AS v(suffix, builder, shape)
-		WHERE v.builder IS NOT NULL
 	LOOP
 		known := known || definition.suffix::text;
 		context := context || jsonb_build_object('view', v_prefix || '_' || definition.suffix);
