@@ -166,17 +166,13 @@ END
 $$;
 COMMENT ON FUNCTION attach_fold_over_time(jsonb, text[], text[]) IS 'part of attach: the relation g, a row per group, policy version and time bucket, and the expressions of the latter two';
 
--- The views with an advantage per step among those already made.  A group that
--- has no critic's values would stop a query about all methods: for those that
--- need values it is left out instead.
+-- The views with an advantage per step among those already made.
 CREATE FUNCTION attach_methods(context jsonb, OUT number integer, OUT method text, OUT call text, OUT reads text[]) RETURNS SETOF record
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT row_number() OVER (ORDER BY v.i), v.view ->> 'suffix',
-		format('@extschema@.%I(%s%s)', v.view ->> 'function', format(CASE WHEN v.view -> 'requires' ? 'value'
-			THEN 'CASE WHEN (SELECT bool_and(x.value IS NOT NULL) FROM @extschema@.steps(g.%1$s) x) THEN g.%1$s END'
-			ELSE 'g.%s' END, context ->> 'group_value'), v.view ->> 'arguments'),
+		@extschema@.attach_call(context, v.view),
 		ARRAY(SELECT jsonb_array_elements_text(v.view -> 'requires' || (v.view -> 'uses')))
 	FROM jsonb_array_elements(context -> 'views') WITH ORDINALITY v(view, i)
 	WHERE v.view -> 'results' ?& '{step_no,advantage}'
