@@ -205,6 +205,7 @@ END
 $$;
 COMMENT ON FUNCTION attach_advantages(jsonb) IS 'part of attach: the query of the view _advantages';
 
+-- Added up within each group first: there a method's rows need no hash table.
 CREATE FUNCTION attach_advantage_over_time(context jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -214,17 +215,21 @@ DECLARE
 	methods text;
 	fold record;
 BEGIN
-	SELECT string_agg(format('SELECT %L::text AS method, e.advantage FROM %s e', m.method, m.call), ' UNION ALL ' ORDER BY m.number)
+	SELECT string_agg(format('SELECT %L::text AS method, count(e.advantage) AS n, sum(e.advantage) AS total, sum(abs(e.advantage)) AS abs_total,'
+			' sum(e.advantage * e.advantage) AS squares, min(e.advantage) AS least, max(e.advantage) AS greatest,'
+			' count(*) FILTER (WHERE e.advantage > 0) AS n_positive, count(*) FILTER (WHERE e.advantage < 0) AS n_negative FROM %s e', m.method, m.call),
+		' UNION ALL ' ORDER BY m.number)
 	INTO methods FROM @extschema@.attach_methods(context) m;
 	IF context ->> 'run' = '{}' OR methods IS NULL THEN
 		RETURN NULL;
 	END IF;
 	fold := @extschema@.attach_fold_over_time(context, reads, '{}');
-	RETURN format('SELECT %s AS policy_version, %s AS bucket, a.method, count(a.advantage) AS n_steps,'
-			' @extschema@.mean_of_steps(abs(a.advantage)) AS mean_abs_advantage, @extschema@.mean_of_steps(a.advantage) AS mean_advantage,'
-			' stddev_samp(a.advantage) AS sd_advantage, min(a.advantage) AS least_advantage, max(a.advantage) AS greatest_advantage,'
-			' count(*) FILTER (WHERE a.advantage > 0) AS n_positive, count(*) FILTER (WHERE a.advantage < 0) AS n_negative'
-			' FROM %s CROSS JOIN LATERAL (%s) a GROUP BY 1, 2, 3',
+	RETURN format('SELECT %s AS policy_version, %s AS bucket, a.method, sum(a.n)::bigint AS n_steps,'
+			' sum(a.abs_total) / nullif(sum(a.n), 0)::float8 AS mean_abs_advantage, sum(a.total) / nullif(sum(a.n), 0)::float8 AS mean_advantage,'
+			' CASE WHEN sum(a.n) > 1 THEN sqrt(greatest(sum(a.squares) - sum(a.total) ^ 2 / sum(a.n)::float8, 0) / (sum(a.n) - 1)::float8) END AS sd_advantage,'
+			' min(a.least) AS least_advantage, max(a.greatest) AS greatest_advantage,'
+			' sum(a.n_positive)::bigint AS n_positive, sum(a.n_negative)::bigint AS n_negative'
+			' FROM %s CROSS JOIN LATERAL (%s) a GROUP BY 1, 2, 3 HAVING sum(a.n) > 0',
 		fold.policy_version, fold.bucket, fold.relation, methods);
 END
 $$;
