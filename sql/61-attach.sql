@@ -408,6 +408,9 @@ BEGIN
 					THEN attach.options -> definition.options_of END) e
 				WHERE e.key = ANY (parameters)), '{}');
 			arguments := @extschema@.attach_arguments(estimator, settings);
+			IF (settings ->> 'masked')::boolean THEN
+				definition.uses := definition.uses || 'action'::text;	-- which tells steps from observations
+			END IF;
 		END IF;
 		CONTINUE WHEN NOT definition.requires <@ available;
 

@@ -173,7 +173,7 @@ BEGIN
 	END IF;
 	SELECT * INTO beside FROM @extschema@.attach_beside(attach_disagreements.context, 'step',
 		'{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,opposite_sign}');
-	SELECT string_agg(format('f.%1$I, sqrt(avg(f.%1$I * f.%1$I) OVER ()) AS %2$I', m.m, m.m || '_scale'), ', ' ORDER BY m.i)
+	SELECT string_agg(format('f.%1$I, sqrt(sum(f.%1$I * f.%1$I) OVER () / nullif(count(f.success) OVER (), 0)) AS %2$I', m.m, m.m || '_scale'), ', ' ORDER BY m.i)
 	INTO scaled FROM unnest(source.methods) WITH ORDINALITY m(m, i);
 	-- A branch per pair rather than VALUES: a condition on the methods then leaves
 	-- only the branches that it is true of.
