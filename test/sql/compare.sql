@@ -162,6 +162,16 @@ SELECT grp, success, quadrant, n_steps, share FROM cmp_empty_quadrants WHERE met
 SELECT count(*) FROM cmp_empty_disagreements;
 SELECT rollout_id, success, grpo, rtmc FROM cmp_empty_compare ORDER BY 1;
 
+-- A group without any value of a critic has no GAE beside the others; where some
+-- are there and one is missing it is an error, as in _gae.
+CREATE TABLE cmp_values AS SELECT g AS grp, t AS traj, n, t % 2 AS rew, CASE WHEN g > 1 THEN n / 4.0 END AS val FROM generate_series(1, 2) g, generate_series(1, 3) t, generate_series(0, 2) n;
+SELECT count(*) AS views FROM stepadv.attach('cmp_values', '{grp}', 'traj', 'n', reward => 'rew', value => 'val');
+SELECT grp, count(*), count(gae) AS gae, count(grpo) AS grpo FROM cmp_values_compare GROUP BY grp ORDER BY grp;
+SELECT grp, method_b, success, quadrant, sum(n_steps) AS n_steps, round(sum(share)::numeric, 3) AS share FROM cmp_values_quadrants WHERE method_a = 'grpo' AND success GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 4;
+SELECT grp, method_b, count(*), count(difference) AS differences FROM cmp_values_disagreements WHERE method_a = 'grpo' GROUP BY 1, 2 ORDER BY 1, 2;
+UPDATE cmp_values SET val = NULL WHERE grp = 2 AND traj = 1 AND n = 1;
+SELECT count(gae) FROM cmp_values_compare;
+
 -- A masked GAE must know the actions, also those that are made of tool calls:
 -- here every step is one, so nothing is masked.
 CREATE TABLE cmp_masked AS SELECT 1 AS grp, t AS traj, n, 'bash' AS tool, (t + n) % 3 AS rew, n / 4.0 AS val FROM generate_series(1, 3) t, generate_series(0, 3) n;
@@ -195,4 +205,4 @@ SELECT * FROM stepadv.outcomes((SELECT rollouts FROM cmp_two_values LIMIT 1), 'i
 SELECT stepadv.detach('cmp_steps') > 30 AS dropped, count(*) FILTER (WHERE relkind = 'v') > 30 AS there_were FROM pg_class WHERE relname LIKE 'cmp\_%';
 SELECT count(*) FROM pg_class WHERE relname LIKE 'cmp\_steps\_%' AND relkind = 'v';
 SELECT stepadv.detach('cmp_masked') > 5 AND stepadv.detach('cmp_empty') > 5 AS dropped;
-DROP TABLE cmp_hand, cmp_steps, cmp_single, cmp_want, cmp_empty, cmp_masked, cmp_taken_compare, cmp_plan CASCADE;
+DROP TABLE cmp_hand, cmp_steps, cmp_single, cmp_want, cmp_empty, cmp_masked, cmp_taken_compare, cmp_plan, cmp_values CASCADE;
