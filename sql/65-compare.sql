@@ -166,6 +166,7 @@ COMMENT ON FUNCTION attach_quadrants(jsonb) IS 'part of attach: the text of the 
 -- Advantages of different methods have different units, so they are compared in
 -- units of their own root mean square over the steps of the group.  One that is
 -- at or below the threshold is rounding error: such a method says nothing here.
+-- (Squares of less than 1e-300 would be an error, not 0.)
 CREATE FUNCTION attach_disagreements(context jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -183,7 +184,7 @@ BEGIN
 	END IF;
 	SELECT * INTO beside FROM @extschema@.attach_beside(attach_disagreements.context, 'step',
 		'{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,opposite_sign}');
-	SELECT string_agg(format('f.%1$I, sqrt(sum(f.%1$I * f.%1$I) OVER () / nullif(count(f.%1$I) OVER (), 0)) AS %2$I', m.m, m.m || '_scale'), ', ' ORDER BY m.i)
+	SELECT string_agg(format('f.%1$I, sqrt(sum(CASE WHEN abs(f.%1$I) > 1e-150 THEN f.%1$I * f.%1$I END) OVER () / count(f.%1$I) OVER ()) AS %2$I', m.m, m.m || '_scale'), ', ' ORDER BY m.i)
 	INTO scaled FROM unnest(source.methods) WITH ORDINALITY m(m, i);
 	-- A branch per pair rather than VALUES: a condition on the methods then leaves
 	-- only the branches that it is true of.

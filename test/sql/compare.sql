@@ -172,6 +172,11 @@ SELECT grp, method_b, count(*), count(difference) AS differences FROM cmp_values
 UPDATE cmp_values SET val = NULL WHERE grp = 2 AND traj = 1 AND n = 1;
 SELECT count(gae) FROM cmp_values_compare;
 
+-- Advantages whose squares are too small for a number are no error, and count for nothing whatever the threshold.
+CREATE TABLE cmp_tiny AS SELECT 1 AS grp, t AS traj, 0 AS n, t * 1e-200::float8 AS rew FROM generate_series(1, 3) t;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_tiny', '{grp}', 'traj', 'n', reward => 'rew', options => '{"disagreements": {"threshold": 0}}');
+SELECT rollout_id, advantage_b, scaled_a, scaled_b, difference, opposite_sign FROM cmp_tiny_disagreements ORDER BY 1;
+
 -- Names made to break out, and those that the views' own text uses.
 CREATE TABLE "cmp 'x"";%s $1" AS SELECT grp AS rollouts, 1 AS "f", grp AS "g.'signs", traj AS "a", n AS "s.n", st AS "c ""st", act AS "%I", rew AS "p", won AS "success" FROM cmp_steps;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('"cmp ''x"";%s $1"', ARRAY['rollouts', 'f', 'g.''signs'], 'a', 's.n', 'c "st', '%I', 'p', success => 'success', prefix => 'cmp ''x";', options => '{"success_above": 0.7}');
@@ -230,4 +235,4 @@ SELECT * FROM stepadv.outcomes((SELECT rollouts FROM cmp_two_values LIMIT 1), 'i
 SELECT stepadv.detach('cmp_steps') > 30 AS dropped, count(*) FILTER (WHERE relkind = 'v') > 30 AS there_were FROM pg_class WHERE relname LIKE 'cmp\_%';
 SELECT count(*) FROM pg_class WHERE relname LIKE 'cmp\_steps\_%' AND relkind = 'v';
 SELECT stepadv.detach('cmp_masked') > 5 AND stepadv.detach('cmp_empty') > 5 AS dropped;
-DROP TABLE cmp_hand, cmp_steps, cmp_single, cmp_want, cmp_empty, cmp_masked, cmp_taken_compare, cmp_plan, cmp_values, "cmp 'x"";%s $1" CASCADE;
+DROP TABLE cmp_hand, cmp_steps, cmp_single, cmp_want, cmp_empty, cmp_masked, cmp_taken_compare, cmp_plan, cmp_values, cmp_tiny, "cmp 'x"";%s $1" CASCADE;
