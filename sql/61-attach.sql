@@ -410,6 +410,9 @@ BEGIN
 					THEN attach.options -> definition.options_of END) e
 				WHERE e.key = ANY (parameters)), '{}');
 			arguments := @extschema@.attach_arguments(estimator, settings);
+			IF (settings ->> 'masked')::boolean THEN
+				definition.uses := definition.uses || 'action'::text;	-- which tells steps from observations
+			END IF;
 		END IF;
 		CONTINUE WHEN NOT definition.requires <@ available;
 
@@ -487,7 +490,7 @@ END
 $attach$;
 
 COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text) IS
-'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree), those whose columns are given; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _progress_over_time, _advantage_over_time and _advantages divide the rollouts; one row per view made; an error changes nothing';
+'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _progress_over_time, _advantage_over_time and _advantages divide the rollouts; one row per view made; an error changes nothing';
 
 CREATE FUNCTION detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql

@@ -172,7 +172,9 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT row_number() OVER (ORDER BY v.i), v.view ->> 'suffix',
-		@extschema@.attach_call(context, v.view),
+		-- A group without a critic's values has no rows then, rather than being an error.
+		format(CASE WHEN v.view -> 'requires' ? 'value' THEN '@extschema@.%I(@extschema@.with_values(g.%s)%s)' ELSE '@extschema@.%I(g.%s%s)' END,
+			v.view ->> 'function', context ->> 'group_value', v.view ->> 'arguments'),
 		ARRAY(SELECT jsonb_array_elements_text(v.view -> 'requires' || (v.view -> 'uses')))
 	FROM jsonb_array_elements(context -> 'views') WITH ORDINALITY v(view, i)
 	WHERE v.view -> 'results' ?& '{step_no,advantage}'
