@@ -157,6 +157,8 @@ BEGIN
 			'source', format('(SELECT %s, %s AS %s, %s AS %s FROM %s s%s)',
 				(SELECT string_agg(format('s.%I', c), ', ' ORDER BY c) FROM unnest(taken) c),
 				run.policy_version, policy_version, run.bucket, bucket, context ->> 'source', run.joins),
+			-- Groups that maintain keeps are not divided.
+			'folded', NULL,
 			'group_by', context -> 'group_by' || jsonb_build_array(policy_version, bucket),
 			'group_list', format('%s, s.%s, s.%s', context ->> 'group_list', policy_version, bucket)),
 		attach_fold_over_time.requires, attach_fold_over_time.uses);
