@@ -127,7 +127,8 @@ COMMENT ON FUNCTION attach_compare(jsonb) IS 'part of attach: the text of the vi
 -- A step falls into one of nine fields of a pair of methods, and of as many
 -- others of every other pair.  It is counted once for all of them: the signs that
 -- its advantages have are the digits (0 to 3 for -, 0, +, NULL) of a number to base
--- 4, so steps are counted by that number, and every pair is given these counts.
+-- 4, so steps are counted by that number (which has room for 15 methods), and every
+-- pair is given these counts.
 CREATE FUNCTION attach_quadrants(context jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
