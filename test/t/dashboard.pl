@@ -60,7 +60,7 @@ foreach my $query (@queries)
 	my @constants = grep { $variable{$_}{type} eq 'constant' } keys %variable;
 	$sql =~ s/\$\{(\w+):sqlstring\}/$variable{$1} ? '' : "no variable $1"/ge;
 	$sql =~ s/"[^"\n]*"/my $name = $&; $name =~ s{\$\{(\w+):raw\}}{(grep { $_ eq $1 } @constants) ? '' : "no constant $1"}ge; $name/ge;
-	$sql =~ s/\$__timeFilter\(\w+\)//g;
+	$sql =~ s/\$__time(?:From|To)\(\)//g;
 	unlike($sql, qr/\$|no (?:variable|constant)/, "$query->{name}: variables are literals, or constants within quotes");
 }
 is(join(' ', grep { !$variable{$_}{skipUrlSync} || $variable{$_}{hide} != 2 } grep { $variable{$_}{type} eq 'constant' } keys %variable), '', 'constants are not in the address');
@@ -75,15 +75,17 @@ sub literal
 sub macro
 {
 	my ($name, $argument, $from, $to) = @_;
-	return "$argument BETWEEN '$from' AND '$to'" if $name eq '__timeFilter';
+	return "'$from'" if $name eq '__timeFrom' && $argument eq '';
+	return "'$to'" if $name eq '__timeTo' && $argument eq '';
 	die "unknown macro $name";
 }
 
 sub interpolate
 {
 	my ($sql, $value) = @_;
+	# A custom value for All is put in as it is.
 	$sql =~ s/\$\{(\w+):(sqlstring|raw)\}/my @values = ref $value->{$1} ? @{ $value->{$1} } : ($value->{$1});
-		$2 eq 'sqlstring' ? literal(@values) : $values[0]/ge;
+		!defined $values[0] ? $variable{$1}{allValue} : $2 eq 'sqlstring' ? literal(@values) : $values[0]/ge;
 	$sql =~ s/\$([_a-zA-Z0-9]+)\(([^)]*)\)/macro($1, $2, $value->{from} \/\/ '2026-02-01T00:00:00Z', $value->{to} \/\/ '2026-06-01T00:00:00Z')/ge;
 	return $sql;
 }
@@ -125,7 +127,7 @@ my %canonical = (
 	policy_version => [ 'v1', 'v2', 'v3', '(none)' ], method => 'rtmc', other_method => 'grpo', group => 'task 1 of v2');
 my %other = (
 	%canonical, schema => 'other', prefix => 'My steps', group_column => 'episode', observation_column => 'What, seen', action_column => 'did',
-	policy_version => ['(none)'], group => '3');
+	policy_version => undef, group => '3');
 
 # Names and types of a query's columns, and its rows.
 sub answer
@@ -208,7 +210,7 @@ sub run_all
 }
 
 my $answers = run_all('canonical', \%canonical);
-run_all('quoted', { %canonical, schema => q(it's my Rl%) });
+run_all('quoted', { %canonical, schema => q(it's my Rl%), policy_version => undef });
 run_all('other', \%other);
 
 # ---- A few values, from the tables by other ways
@@ -267,6 +269,7 @@ like(join(' ', map { values %$_ } @{ $answers->{'variable other_method'}{rows} }
 
 my ($by_version) = grep { $_->{panel} && $_->{panel}{title} eq 'By policy version' } @queries;
 is(scalar(@{ answer($by_version, { %canonical, policy_version => [ 'v3', "v'1" ] })->{rows} }), 1, 'policy version filters');
+is(scalar(@{ answer($by_version, { %canonical, policy_version => undef })->{rows} }), 4, 'All is all');
 my ($by_time) = grep { $_->{panel} && $_->{panel}{title} eq 'Mean return' } @queries;
 is(scalar(@{ answer($by_time, { %canonical, from => '2026-03-02T00:00:00Z', to => '2026-03-02T23:59:59Z' })->{rows} }), 1, 'time filters');
 my $tables = q{SELECT count(*) FROM pg_class WHERE relnamespace = 'rl'::regnamespace};
