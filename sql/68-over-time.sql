@@ -37,6 +37,10 @@ BEGIN
 		to_time := CASE type WHEN 'timestamptz'::regtype THEN '%s::timestamptz'
 			WHEN 'timestamp'::regtype THEN '(%s::timestamp AT TIME ZONE ''UTC'')'
 			WHEN 'date'::regtype THEN '(%s::timestamp AT TIME ZONE ''UTC'')' END;
+		IF role = 'policy_version' AND (SELECT t.typcategory FROM pg_type t WHERE t.oid = type) = 'A' THEN
+			RAISE EXCEPTION 'column "%" given as policy_version cannot serve: its type is %', column_name, format_type(type, NULL)
+				USING ERRCODE = 'datatype_mismatch', HINT = 'A rollout is of one version.';
+		END IF;
 		IF role = 'started_at' AND to_time IS NULL THEN
 			RAISE EXCEPTION 'column "%" given as started_at cannot serve: its type is %', column_name, format_type(type, NULL)
 				USING ERRCODE = 'datatype_mismatch',
@@ -91,19 +95,20 @@ DECLARE
 	rollout_hash CONSTANT jsonb := context -> 'rollout_hash';
 	rollout_id CONSTANT text := context -> 'mapping' ->> 'rollout_id';
 	columns jsonb;		-- role -> the column, with the alias of the relation that has it
-	matches text[];		-- conditions: the group, with %1$s for the other relation's column
+	match_r text;		-- conditions: the group of r, of q
+	match_q text;
 	keys text;
 BEGIN
 	joins := '';
-	SELECT array_agg(format('%%s %s %s.%I', @extschema@.attach_equal(a.atttypid), attach_run_columns.alias, g.name) ORDER BY g.i),
+	SELECT string_agg(format('r.%I %s %s.%1$I', g.name, @extschema@.attach_equal(a.atttypid), attach_run_columns.alias), ' AND ' ORDER BY g.i),
+		string_agg(format('q.k%s %s %s.%I', g.i, @extschema@.attach_equal(a.atttypid), attach_run_columns.alias, g.name), ' AND ' ORDER BY g.i),
 		string_agg('k' || g.i, ', ' ORDER BY g.i)
-	INTO matches, keys
+	INTO match_r, match_q, keys
 	FROM jsonb_array_elements_text(context -> 'group_by') WITH ORDINALITY g(name, i)
 	JOIN pg_attribute a ON a.attrelid = to_regclass(context ->> 'source') AND a.attname = g.name;
 	IF 'rollouts' = ANY (places) THEN
 		joins := format(' LEFT JOIN %s r ON %s AND %s', context -> 'rollouts' ->> 'name',
-			(SELECT string_agg(format(m.match, format('r.%I', g.name)), ' AND ' ORDER BY g.i)
-			 FROM jsonb_array_elements_text(context -> 'group_by') WITH ORDINALITY g(name, i) JOIN unnest(matches) WITH ORDINALITY m(match, i) USING (i)),
+			match_r,
 			CASE WHEN (context ->> 'rollout_type')::oid IN ('text'::regtype, 'varchar'::regtype, 'uuid'::regtype, 'int2'::regtype, 'int4'::regtype, 'int8'::regtype)
 					THEN format('r.%2$I = %1$s.%2$I', attach_run_columns.alias, rollout_id)
 				ELSE format('%s = %s', rollout_hash ->> 'r', rollout_hash ->> attach_run_columns.alias) END);
@@ -117,9 +122,7 @@ BEGIN
 				format('(array_agg(s.%1$I ORDER BY s.%2$I) FILTER (WHERE s.%1$I IS NOT NULL))[1]', run -> 'policy_version' ->> 'column', context -> 'mapping' ->> 'step_no')
 				ELSE 'NULL::text' END,
 			CASE WHEN run -> 'started_at' ->> 'place' = 'source' THEN format('min(s.%I)', run -> 'started_at' ->> 'column') ELSE 'NULL::timestamptz' END,
-			context ->> 'source', ' WHERE ' || (context ->> 'group_filter'), keys,
-			(SELECT string_agg(format(m.match, 'q.k' || m.i), ' AND ' ORDER BY m.i) FROM unnest(matches) WITH ORDINALITY m(match, i)),
-			rollout_hash ->> attach_run_columns.alias);
+			context ->> 'source', ' WHERE ' || (context ->> 'group_filter'), keys, match_q, rollout_hash ->> attach_run_columns.alias);
 	END IF;
 	SELECT jsonb_object_agg(e.key, CASE e.value ->> 'place'
 		WHEN 'rollouts' THEN format('r.%I', e.value ->> 'column')

@@ -220,10 +220,15 @@ END $$;
 SELECT s, c.* FROM unnest('{observation,history,history_set,root,signature}'::text[]) s, ot.canonical(s) c;
 
 -- Names that need quoting, and those that the views use themselves.
-CREATE TABLE ot."St'e""p%s" ("bucket" text, "policy_version" integer, "r' %1$s" uuid, "rollouts" integer, "re""ward" numeric, "v %s; DROP" text, "t'" date);
-INSERT INTO ot."St'e""p%s" SELECT 'b', r % 2, md5(r::text)::uuid, s, (r = 1)::integer, 'version''"', '2026-01-01' FROM generate_series(1, 4) r, generate_series(1, 2) s;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('ot."St''e""p%s"', '{bucket,policy_version}', 'r'' %1$s', 'rollouts', reward => 're"ward', policy_version => 'v %s; DROP', started_at => 't''');
+CREATE TABLE ot."St'e""p%s" ("bucket" text, "policy_version" integer, "r' %1$s" uuid, "rollouts" integer, "re""ward" numeric, "v %s; DROP" text, "t'" date, "100% %s" text);
+INSERT INTO ot."St'e""p%s" SELECT 'b', r % 2, md5(r::text)::uuid, s, (r = 1)::integer, 'version''"', '2026-01-01', 'p' FROM generate_series(1, 4) r, generate_series(1, 2) s;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('ot."St''e""p%s"', '{bucket,policy_version,100% %s}', 'r'' %1$s', 'rollouts', reward => 're"ward', policy_version => 'v %s; DROP', started_at => 't''');
 SELECT policy_version, bucket, n_groups, n_rollouts, round(mean_abs_rloo::numeric, 6) AS rloo FROM ot."St'e""p%s_progress_over_time";
+-- The same from a table of rollouts.
+CREATE TABLE ot."Roll'%s" AS SELECT DISTINCT "bucket", "policy_version", "100% %s", "r' %1$s", "v %s; DROP", "t'" FROM ot."St'e""p%s";
+SELECT count(*) > 5 AS attached FROM stepadv.attach('ot."St''e""p%s"', '{bucket,policy_version,100% %s}', 'r'' %1$s', 'rollouts', reward => 're"ward', policy_version => 'v %s; DROP', started_at => 't''',
+	show_rollouts => 'ot."Roll''%s"', prefix => '%I $1');
+SELECT policy_version, bucket, n_groups, n_rollouts, round(mean_abs_rloo::numeric, 6) AS rloo FROM ot."%I $1_progress_over_time";
 SELECT base_bucket, base_policy_version, policy_version, bucket, method, count(*), sum(advantage) FROM ot."St'e""p%s_advantages" WHERE method = 'rloo' GROUP BY 1, 2, 3, 4, 5 ORDER BY 2;
 
 -- What is refused, with nothing made.
@@ -240,6 +245,8 @@ END $$;
 SELECT ot.refused($$policy_version => 'nowhere'$$);
 SELECT ot.refused($$started_at => 'nowhere'$$);
 SELECT ot.refused($$started_at => 'reward'$$);
+ALTER TABLE ot.times ADD COLUMN versions text[];
+SELECT ot.refused($$policy_version => 'versions'$$);
 SELECT ot.refused($$started_at => 'at'$$, format('options => %L', jsonb_build_object('progress_over_time', jsonb_build_object('bucket', b))))
 FROM unnest('{0,-1 day,2 months,1 month 1 day,1 day -24 hours,soon,1 day) OR (true,999999999999999999 years}'::text[]) b;
 SELECT ot.refused($$started_at => 'at'$$, $$options => '{"progress_over_time": {"width": "1 day"}}'$$);
