@@ -243,6 +243,15 @@ plan_step_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
  * ----------
  */
 
+/* A column of the scan. */
+typedef struct AskedColumn
+{
+	int			function;		/* where it comes from: which function, */
+	int			column;			/* which of its columns */
+	ResultColumn result;
+	uint64		n_rows;
+} AskedColumn;
+
 typedef struct StepScanState
 {
 	CustomScanState css;
@@ -250,8 +259,7 @@ typedef struct StepScanState
 	SetExprState **calls;
 	ColumnSink *results;
 	int			n_columns;		/* of the scan: those asked for */
-	int		   *function;		/* where each comes from: which function, */
-	int		   *column;			/* which of its columns */
+	AskedColumn *columns;
 	MemoryContext memory;		/* of one evaluation: arguments and columns */
 	bool		evaluated;
 	uint64		n_rows;
@@ -304,12 +312,11 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 		scan->results[f].n_columns = list_nth_int(column_counts, f);
 	}
 	scan->n_columns = list_length(plan->custom_scan_tlist);
-	scan->function = palloc(scan->n_columns * sizeof(int));
-	scan->column = palloc(scan->n_columns * sizeof(int));
+	scan->columns = palloc0(scan->n_columns * sizeof(AskedColumn));
 	for (int c = 0; c < scan->n_columns; c++)
 	{
-		scan->function[c] = list_nth_int(origins, 2 * c);
-		scan->column[c] = list_nth_int(origins, 2 * c + 1);
+		scan->columns[c].function = list_nth_int(origins, 2 * c);
+		scan->columns[c].column = list_nth_int(origins, 2 * c + 1);
 	}
 	scan->memory = AllocSetContextCreate(estate->es_query_cxt, "step scan", ALLOCSET_DEFAULT_SIZES);
 }
@@ -345,7 +352,8 @@ evaluate_arguments(SetExprState *call, ExprContext *econtext, Datum *last_group,
 	return true;
 }
 
-static void
+/* Not inlined: next_row, which runs for every row, shall not save registers for it. */
+static pg_noinline void
 evaluate_functions(StepScanState *scan)
 {
 	ExprContext *econtext = scan->css.ss.ps.ps_ExprContext;
@@ -372,34 +380,45 @@ evaluate_functions(StepScanState *scan)
 		scan->n_rows = Max(scan->n_rows, result->n_rows);
 	}
 	MemoryContextSwitchTo(old);
+	for (int c = 0; c < scan->n_columns; c++)
+	{
+		AskedColumn *asked = &scan->columns[c];
+
+		asked->result = scan->results[asked->function].columns[asked->column];
+		asked->n_rows = scan->results[asked->function].n_rows;
+	}
 	scan->evaluated = true;
 	scan->row = 0;
 }
 
+/*
+ * Values are written over those of the row before: all are passed by value, so
+ * the slot has nothing to free.
+ */
 static TupleTableSlot *
 next_row(ScanState *node)
 {
 	StepScanState *scan = (StepScanState *) node;
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	Datum	   *values = slot->tts_values;
+	bool	   *isnull = slot->tts_isnull;
+	const AskedColumn *end = scan->columns + scan->n_columns;
 	uint64		row;
 
 	if (unlikely(!scan->evaluated))
 		evaluate_functions(scan);
-	ExecClearTuple(slot);
 	row = scan->row;
 	if (row >= scan->n_rows)
-		return slot;
-	for (int c = 0; c < scan->n_columns; c++)
+		return ExecClearTuple(slot);
+	for (const AskedColumn *asked = scan->columns; asked < end; asked++, values++, isnull++)
 	{
-		const ColumnSink *result = &scan->results[scan->function[c]];
-
-		if (row < result->n_rows)
-			slot->tts_values[c] = column_datum(&result->columns[scan->column[c]], row, &slot->tts_isnull[c]);
+		if (row < asked->n_rows)
+			*values = column_datum(&asked->result, row, isnull);
 		else
-			slot->tts_isnull[c] = true;
+			*isnull = true;
 	}
 	scan->row++;
-	return ExecStoreVirtualTuple(slot);
+	return TTS_EMPTY(slot) ? ExecStoreVirtualTuple(slot) : slot;
 }
 
 /* Only asked when a row is rechecked, which needs whole rows: see needs_whole_row. */
