@@ -295,8 +295,8 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 {
 	StepScanState *scan = (StepScanState *) node;
 	const CustomScan *plan = castNode(CustomScan, node->ss.ps.plan);
-	const List *column_counts = linitial_node(List, plan->custom_private);
-	const List *origins = lsecond_node(List, plan->custom_private);
+	const List *column_counts = (const List *) linitial(plan->custom_private);
+	const List *origins = (const List *) lsecond(plan->custom_private);
 
 	scan->n_functions = list_length(plan->custom_exprs);
 	scan->calls = palloc(scan->n_functions * sizeof(SetExprState *));
