@@ -219,7 +219,8 @@ plan_step_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	ListCell   *lc;
 
 	clauses = extract_actual_clauses(clauses, false);
-	foreach(lc, pull_var_clause((Node *) list_make2(tlist, clauses), PVC_RECURSE_PLACEHOLDERS))
+	/* The target list may be empty here and be given later, out of what reltarget has. */
+	foreach(lc, pull_var_clause((Node *) list_make3(tlist, rel->reltarget->exprs, clauses), PVC_RECURSE_PLACEHOLDERS))
 	{
 		Var		   *var = lfirst_node(Var, lc);
 

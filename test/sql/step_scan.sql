@@ -53,6 +53,11 @@ SELECT pg_temp.by_both_scans('SELECT count(*) FROM scan_groups, rtmc(rollouts, g
 SELECT pg_temp.by_both_scans('SELECT g, s.* FROM scan_groups LEFT JOIN LATERAL group_summary(rollouts) s ON s.n_rollouts > 3');
 SELECT pg_temp.by_both_scans('SELECT g, a.*, b.* FROM scan_groups, rtmc(rollouts) a JOIN LATERAL grpo(rollouts) b USING (step_id)');
 
+SELECT pg_temp.by_both_scans('SELECT -a.advantage, a.step_id + a.rollout_id FROM rtmc((SELECT rollouts FROM scan_groups WHERE g = 5)) a');
+SELECT pg_temp.by_both_scans('SELECT a.step_no % 2, sum(a.advantage) FROM rtmc((SELECT rollouts FROM scan_groups WHERE g = 5)) a GROUP BY 1 ORDER BY 1');
+
+SELECT pg_temp.by_both_scans('SELECT g, x, y FROM scan_groups LEFT JOIN LATERAL (SELECT coalesce(a.advantage, 9) AS x, g + a.step_no AS y FROM grpo(rollouts) a WHERE a.step_no > 8) b ON y % 2 = 0');
+
 -- Several functions side by side; those with fewer rows are filled up.
 EXPLAIN (costs off)
 SELECT a.step_id, a.of_rtmc, a.of_grpo FROM scan_groups, ROWS FROM (rtmc(rollouts), grpo(rollouts, normalise => 'none'))
