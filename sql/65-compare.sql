@@ -2,7 +2,7 @@
 
 CREATE FUNCTION outcomes(rollouts rollout_group, success_above float8 DEFAULT 0)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, success integer, return float8)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400 ROWS 100
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400 ROWS 100 SUPPORT row_support
 AS 'MODULE_PATHNAME', 'stepadv_outcomes';
 COMMENT ON FUNCTION outcomes(rollout_group, float8) IS
 'part of attach: what became of each step''s rollout: success as 1 or 0 (its own word, else whether its undiscounted return exceeds success_above) and the return; both NULL for rollouts not judged yet; error on success_above that is not finite';
@@ -63,11 +63,13 @@ BEGIN
 	SELECT format('ROWS FROM (@extschema@.outcomes(g.%1$s%2$s), %3$s) AS f(step_id, rollout_id, step_no, success, return, %4$s)',
 		context ->> 'group_value', success_above,
 		string_agg(format(CASE WHEN v.view -> 'requires' ? 'value' THEN '@extschema@.%I(@extschema@.with_values(g.%s)%s)' ELSE '@extschema@.%I(g.%s%s)' END,
-			m.m, context ->> 'group_value', v.view ->> 'arguments'), ', ' ORDER BY m.i),
-		string_agg(c.list, ', ' ORDER BY m.i))
+			m.m, context ->> 'group_value', v.view ->> 'arguments'), ', ' ORDER BY p.place, m.i),
+		string_agg(c.list, ', ' ORDER BY p.place, m.i))
 	INTO estimates
 	FROM unnest(methods) WITH ORDINALITY m(m, i)
 	JOIN jsonb_array_elements(context -> 'views') v(view) ON v.view ->> 'function' = m.m
+	-- Those of the same argument next to each other: a stored group is unpacked once for them.
+	CROSS JOIN LATERAL (SELECT v.view -> 'requires' ? 'value' AS place) p
 	CROSS JOIN LATERAL (
 		-- A method's advantage has its name; its other columns are not needed.
 		SELECT string_agg(CASE WHEN n.n = 'advantage' THEN format('%I', m.m) ELSE format('%I', m.m || '_' || n.n) END, ', ' ORDER BY n.i) AS list
