@@ -139,7 +139,7 @@ CROSS JOIN LATERAL (SELECT 'rtmc' AS method, step_id, advantage FROM stepadv.rtm
 JOIN ot.steps_advantages v ON v.method = a.method AND v.step_id = a.step_id GROUP BY 1 ORDER BY 1;
 
 -- Only what is asked for is computed: the functions in a plan.
-CREATE FUNCTION ot.functions(query text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION ot.functions(query text) RETURNS text LANGUAGE plpgsql SET stepadv.enable_step_scan = off AS $$
 DECLARE
 	line text;
 	found text[] := '{}';
