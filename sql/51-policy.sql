@@ -1,4 +1,4 @@
--- Policies: src/policy/whiten.c, logprobs.c, ratio.c, objective.c, averages.c, broadcast.c
+-- Policies: src/policy/whiten.c, logprobs.c, ratio.c, objective.c, averages.c, effective.c, broadcast.c
 
 CREATE FUNCTION whiten(x float8, epsilon float8 DEFAULT 1e-8, convention text DEFAULT 'std') RETURNS float8
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 20
@@ -96,6 +96,26 @@ CREATE AGGREGATE mean_of_rollout_means(rollout_id bigint, value float8) (
 	PARALLEL = SAFE
 );
 
+CREATE FUNCTION effective_sample_size_trans(float8[], float8) RETURNS float8[]
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_effective_sample_size_trans';
+
+CREATE FUNCTION effective_sample_size_combine(float8[], float8[]) RETURNS float8[]
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_effective_sample_size_combine';
+
+CREATE FUNCTION effective_sample_size_final(float8[]) RETURNS float8
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_effective_sample_size_final';
+
+CREATE AGGREGATE effective_sample_size(weight float8) (
+	SFUNC = effective_sample_size_trans, STYPE = float8[], INITCOND = '{0,0,0,0,0,0}',
+	FINALFUNC = effective_sample_size_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = effective_sample_size_combine, PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE effective_sample_size(float8) IS
+'how many equally weighted samples the samples with these importance weights (ratios) are worth: (sum w)^2 / sum w^2 (Kish; Kong, Liu and Wong), between 1 and their number, 0 if all weights are 0; computed without overflow; NULLs are left out, NULL over none or where a weight is infinite; error on a negative weight or NaN';
 COMMENT ON AGGREGATE mean_of_steps(float8) IS
 'mean over the steps of a batch or of a rollout, sum compensated; long rollouts weigh more (StepPO''s code); NULLs are left out, NULL over none';
 COMMENT ON AGGREGATE mean_of_rollout_means(bigint, float8) IS
@@ -107,7 +127,7 @@ BEGIN
 	FOR f IN
 		SELECT oid FROM pg_catalog.pg_proc
 		WHERE pronamespace = 'stepadv'::pg_catalog.regnamespace
-		  AND proname ~ '^mean_of_(steps|rollout_means)_'
+		  AND proname ~ '^(mean_of_(steps|rollout_means)|effective_sample_size)_'
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');
 	END LOOP;

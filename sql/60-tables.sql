@@ -165,7 +165,8 @@ BEGIN
 		show_steps => format('%I.steps', create_tables.schema)::regclass,
 		show_rollouts => format('%I.rollouts', create_tables.schema)::regclass,
 		logp_new => 'policy_logprobs', logp_old => 'rollout_logprobs', token_mask => 'response_mask',
-		states => create_tables.states, tool => 'tool', args => 'args', ok => 'ok') a;
+		states => create_tables.states, tool => 'tool', args => 'args', ok => 'ok',
+		policy_version => 'policy_version', started_at => 'started_at') a;
 END
 $create_tables$;
 

@@ -8,7 +8,8 @@ CREATE FUNCTION attach(
 	prefix text DEFAULT NULL, schema text DEFAULT NULL, options jsonb DEFAULT '{}',
 	columns text[] DEFAULT NULL, show_steps regclass DEFAULT NULL, show_rollouts regclass DEFAULT NULL,
 	logp_new text DEFAULT NULL, logp_old text DEFAULT NULL, token_mask text DEFAULT NULL,
-	states text DEFAULT NULL, tool text DEFAULT NULL, args text DEFAULT NULL, ok text DEFAULT NULL)
+	states text DEFAULT NULL, tool text DEFAULT NULL, args text DEFAULT NULL, ok text DEFAULT NULL,
+	policy_version text DEFAULT NULL, started_at text DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -355,7 +356,8 @@ BEGIN
 			'by_group', @extschema@.attach_has_group_index(steps_from, attach.group_by)),
 		'rollouts', jsonb_build_object('name', rollouts_name, 'oid', attach.show_rollouts::oid,
 			'by_group', @extschema@.attach_has_group_index(attach.show_rollouts, attach.group_by)),
-		'columns', attach.columns, 'options', attach.options, 'views', '[]'::jsonb);
+		'columns', attach.columns, 'options', attach.options, 'views', '[]'::jsonb, 'logprobs', logprobs);
+	context := context || jsonb_build_object('run', @extschema@.attach_run(context, attach.policy_version, attach.started_at));
 
 	FOR definition IN
 		-- One line per view.  requires: columns without which there is no such view;
@@ -457,7 +459,10 @@ BEGIN
 		SELECT * FROM (VALUES
 			('compare', 'attach_compare', 'a row per step, an advantage per method'),
 			('quadrants', 'attach_quadrants', 'a row per group, pair of methods, success and quadrant'),
-			('disagreements', 'attach_disagreements', 'a row per step and pair of methods')
+			('disagreements', 'attach_disagreements', 'a row per step and pair of methods'),
+			('progress_over_time', 'attach_progress_over_time', 'a row per policy version and time bucket'),
+			('advantage_over_time', 'attach_advantage_over_time', 'a row per policy version, time bucket and method'),
+			('advantages', 'attach_advantages', 'a row per step and method, of groups divided by policy version and time bucket')
 		) AS v(suffix, builder, shape)
 	LOOP
 		known := known || definition.suffix::text;
@@ -484,8 +489,8 @@ BEGIN
 END
 $attach$;
 
-COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text) IS
-'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree), those whose columns are given; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; one row per view made; an error changes nothing';
+COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text) IS
+'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree), those whose columns are given; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _progress_over_time, _advantage_over_time and _advantages divide the rollouts; one row per view made; an error changes nothing';
 
 CREATE FUNCTION detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql

@@ -55,7 +55,7 @@ BEGIN
 	fold := @extschema@.attach_fold(context, requires, coalesce(uses, '{}'));
 	SELECT format('ROWS FROM (@extschema@.outcomes(g.%1$s%2$s), %3$s) AS f(step_id, rollout_id, step_no, success, return, %4$s)',
 		context ->> 'group_value', success_above,
-		string_agg(format('@extschema@.%I(g.%s%s)', m.m, context ->> 'group_value', v.view ->> 'arguments'), ', ' ORDER BY m.i),
+		string_agg(@extschema@.attach_call(context, v.view), ', ' ORDER BY m.i),
 		string_agg(c.list, ', ' ORDER BY m.i))
 	INTO estimates
 	FROM unnest(methods) WITH ORDINALITY m(m, i)
@@ -118,7 +118,7 @@ COMMENT ON FUNCTION attach_compare(jsonb) IS 'part of attach: the text of the vi
 
 -- A step falls into one of nine fields of a pair of methods, and of as many
 -- others of every other pair.  It is counted once for all of them: the signs that
--- its advantages have are the digits (0, 1, 2 for -, 0, +) of a ternary number, so
+-- its advantages have are the digits (0, 1, 2, 3 for -, 0, +, NULL) of a number, so
 -- steps are counted by that number, and what every pair is given are these counts.
 CREATE FUNCTION attach_quadrants(context jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -136,15 +136,15 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	SELECT * INTO beside FROM @extschema@.attach_beside(attach_quadrants.context, 'group', '{method_a,method_b,success,quadrant,n_steps,share}');
-	SELECT string_agg(format('%1$s * CASE WHEN abs(f.%2$I) <= %3$L::float8 THEN 1 WHEN f.%2$I > 0 THEN 2 WHEN f.%2$I < 0 THEN 0 END',
-		power(3, m.i - 1)::integer, m.m, threshold), ' + ' ORDER BY m.i)
+	SELECT string_agg(format('%1$s * CASE WHEN abs(f.%2$I) <= %3$L::float8 THEN 1 WHEN f.%2$I > 0 THEN 2 WHEN f.%2$I < 0 THEN 0 ELSE 3 END',
+		power(4, m.i - 1)::integer, m.m, threshold), ' + ' ORDER BY m.i)
 	INTO signs FROM unnest(source.methods) WITH ORDINALITY m(m, i);
-	SELECT string_agg(format('(%L::text, %L::text, %s, %s)', p.method_a, p.method_b, power(3, p.place_a)::integer, power(3, p.place_b)::integer), ', ' ORDER BY p.i)
+	SELECT string_agg(format('(%L::text, %L::text, %s, %s)', p.method_a, p.method_b, power(4, p.place_a)::integer, power(4, p.place_b)::integer), ', ' ORDER BY p.i)
 	INTO pairs FROM @extschema@.compare_pairs(source.methods) p;
 	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL ('
-			'SELECT q.method_a, q.method_b, q.success = 1 AS success, substr(''-0+'', q.sign_a, 1) || substr(''-0+'', q.sign_b, 1) AS quadrant, q.n_steps,'
+			'SELECT q.method_a, q.method_b, q.success = 1 AS success, nullif(substr(''-0+'', q.sign_a, 1), '''') || nullif(substr(''-0+'', q.sign_b, 1), '''') AS quadrant, q.n_steps,'
 			' CASE WHEN q.success IS NOT NULL THEN q.n_steps / (sum(q.n_steps) OVER (PARTITION BY q.method_a, q.method_b, q.success))::float8 END AS share'
-			' FROM (SELECT p.method_a, p.method_b, c.success, c.signs / p.place_a %% 3 + 1 AS sign_a, c.signs / p.place_b %% 3 + 1 AS sign_b, sum(c.n_steps)::bigint AS n_steps'
+			' FROM (SELECT p.method_a, p.method_b, c.success, c.signs / p.place_a %% 4 + 1 AS sign_a, c.signs / p.place_b %% 4 + 1 AS sign_b, sum(c.n_steps)::bigint AS n_steps'
 			' FROM (SELECT f.success, %s AS signs, count(*) AS n_steps FROM %s GROUP BY 1, 2) c'
 			' CROSS JOIN (VALUES %s) p(method_a, method_b, place_a, place_b)'
 			' GROUP BY 1, 2, 3, 4, 5) q) a',

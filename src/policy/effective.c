@@ -1,0 +1,140 @@
+/*
+ * effective.c
+ *		effective_sample_size: how many equally weighted samples a set of
+ *		importance weights is worth, (sum w)^2 / sum w^2 (Kish; Kong, Liu and
+ *		Wong).
+ *
+ * Ratios of long responses are anywhere between 1e-300 and 1e300, and their
+ * squares out of range.  So the sums are kept in units of a power of two that
+ * is above the greatest weight; changing the unit is exact.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/array.h"
+
+#include "sum.h"
+
+PG_FUNCTION_INFO_V1(stepadv_effective_sample_size_trans);
+PG_FUNCTION_INFO_V1(stepadv_effective_sample_size_combine);
+PG_FUNCTION_INFO_V1(stepadv_effective_sample_size_final);
+
+#define N_NUMBERS 6
+
+/* A float8[] of six; all zero: no weight yet. */
+typedef struct Weights
+{
+	double		n;
+	double		exponent;		/* of the unit; infinity after an infinite weight */
+	Sum			sum;
+	Sum			squares;
+} Weights;
+
+static Weights *
+weights_argument(FunctionCallInfo fcinfo, int arg)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(arg);
+
+	if (ARR_NDIM(array) != 1 || ARR_DIMS(array)[0] != N_NUMBERS || ARR_HASNULL(array) || ARR_ELEMTYPE(array) != FLOAT8OID)
+		elog(ERROR, "effective_sample_size expects a state of six numbers");
+	return (Weights *) ARR_DATA_PTR(array);
+}
+
+/* The first argument with its weights changed: in place inside an aggregate. */
+static Datum
+changed_weights(FunctionCallInfo fcinfo, const Weights *weights)
+{
+	Datum		numbers[N_NUMBERS];
+
+	if (AggCheckCallContext(fcinfo, NULL))
+	{
+		*weights_argument(fcinfo, 0) = *weights;
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	for (int i = 0; i < N_NUMBERS; i++)
+		numbers[i] = Float8GetDatum(((const double *) weights)[i]);
+	PG_RETURN_ARRAYTYPE_P(construct_array(numbers, N_NUMBERS, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+static void
+scale(Sum *sum, double exponent)
+{
+	/* Beyond this range everything is 0 anyway; ldexp takes an int. */
+	int			shift = (int) fmax(exponent, -8192);
+
+	sum->high = ldexp(sum->high, shift);
+	sum->low = ldexp(sum->low, shift);
+}
+
+/* A greater unit, of which the sums are so many. */
+static void
+raise_unit(Weights *weights, double exponent)
+{
+	if (weights->sum.high > 0)
+	{
+		scale(&weights->sum, weights->exponent - exponent);
+		scale(&weights->squares, 2 * (weights->exponent - exponent));
+	}
+	weights->exponent = exponent;
+}
+
+Datum
+stepadv_effective_sample_size_trans(PG_FUNCTION_ARGS)
+{
+	Weights		weights = *weights_argument(fcinfo, 0);
+	double		weight = PG_GETARG_FLOAT8(1);
+	int			exponent;
+
+	if (!(weight >= 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("weight must be 0 or positive, not %g", weight)));
+	weights.n++;
+	if (isinf(weight))
+		weights.exponent = weight;
+	else if (weight > 0 && !isinf(weights.exponent))
+	{
+		frexp(weight, &exponent);
+		if (weights.sum.high == 0 || exponent > weights.exponent)
+			raise_unit(&weights, exponent);
+		weight = ldexp(weight, -(int) weights.exponent);
+		sum_add(&weights.sum, weight);
+		sum_add(&weights.squares, weight * weight);
+	}
+	return changed_weights(fcinfo, &weights);
+}
+
+Datum
+stepadv_effective_sample_size_combine(PG_FUNCTION_ARGS)
+{
+	Weights		weights = *weights_argument(fcinfo, 0);
+	Weights		other = *weights_argument(fcinfo, 1);
+
+	weights.n += other.n;
+	if (isinf(weights.exponent) || isinf(other.exponent))
+		weights.exponent = INFINITY;
+	else if (other.sum.high > 0)
+	{
+		if (weights.sum.high == 0 || other.exponent > weights.exponent)
+			raise_unit(&weights, other.exponent);
+		else
+			raise_unit(&other, weights.exponent);
+		sum_add_sum(&weights.sum, &other.sum);
+		sum_add_sum(&weights.squares, &other.squares);
+	}
+	return changed_weights(fcinfo, &weights);
+}
+
+Datum
+stepadv_effective_sample_size_final(PG_FUNCTION_ARGS)
+{
+	const Weights *weights = weights_argument(fcinfo, 0);
+	double		sum = sum_value(&weights->sum);
+
+	if (weights->n == 0 || isinf(weights->exponent))
+		PG_RETURN_NULL();
+	if (sum == 0)
+		PG_RETURN_FLOAT8(0);
+	PG_RETURN_FLOAT8(sum * sum / sum_value(&weights->squares));
+}

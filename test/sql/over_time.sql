@@ -1,0 +1,249 @@
+-- Views over time: _progress_over_time, _advantage_over_time, _advantages; effective_sample_size.
+SET client_min_messages = warning;
+SET jit = off;
+SET timezone = 'UTC';
+\set SHOW_CONTEXT never
+
+-- effective_sample_size.  Equal weights are worth their number, one that outweighs all the others 1;
+-- (1+1+3)^2 / (1+1+9) = 25/11 = 2.272727, whatever the unit; weights of 0 add nothing.
+SELECT stepadv.effective_sample_size(w) FROM unnest('{0.5,0.5,0.5,0.5}'::float8[]) w;
+SELECT stepadv.effective_sample_size(w) FROM unnest('{1e-300,1e300,1}'::float8[]) w;
+SELECT round(stepadv.effective_sample_size(w * unit)::numeric, 9) AS ess
+FROM unnest('{1,0,1,3,NULL}'::float8[]) w, unnest('{1,1e-320,1e-200,1e200,5e307}'::float8[]) unit GROUP BY unit ORDER BY unit;
+-- The order of weights does not matter, and so neither does who adds up which of them.
+SELECT count(DISTINCT ess) AS different, round(min(ess)::numeric, 9) AS ess FROM (
+	SELECT stepadv.effective_sample_size(w ORDER BY w) FROM unnest('{1e-5,7,1e200,3e200,2e199,0}'::float8[]) w
+	UNION ALL SELECT stepadv.effective_sample_size(w ORDER BY w DESC) FROM unnest('{1e-5,7,1e200,3e200,2e199,0}'::float8[]) w
+	UNION ALL SELECT stepadv.effective_sample_size_final(stepadv.effective_sample_size_combine(l.s, r.s))
+	FROM (SELECT stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans('{0,0,0,0,0,0}', 1e-5), 7) AS s) l,
+		(SELECT stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans(
+			'{0,0,0,0,0,0}', 3e200), 0), 1e200), 2e199) AS s) r
+	UNION ALL SELECT stepadv.effective_sample_size_final(stepadv.effective_sample_size_combine(r.s, l.s))
+	FROM (SELECT stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans('{0,0,0,0,0,0}', 1e-5), 7) AS s) l,
+		(SELECT stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans(
+			'{0,0,0,0,0,0}', 3e200), 0), 1e200), 2e199) AS s) r) x(ess);
+-- Against the plain formula, over weights that leave it room; in parallel too.
+CREATE TABLE weights AS SELECT exp(10 * sin(i)) AS w FROM generate_series(1, 100000) i;
+ALTER TABLE weights SET (parallel_workers = 2);
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+SELECT abs(stepadv.effective_sample_size(w) / (sum(w) ^ 2 / sum(w * w)) - 1) < 1e-9 AS as_the_formula FROM weights;
+RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
+DROP TABLE weights;
+-- None, only NULLs; only zeros; beyond numbers.
+SELECT stepadv.effective_sample_size(NULL::float8) AS of_null, (SELECT stepadv.effective_sample_size(1) WHERE false) AS of_none,
+	(SELECT stepadv.effective_sample_size(w) FROM unnest('{0,0}'::float8[]) w) AS of_zeros,
+	(SELECT stepadv.effective_sample_size(w) FROM unnest('{1,Infinity,2}'::float8[]) w) AS of_infinity;
+SELECT stepadv.effective_sample_size(-0.5);
+SELECT stepadv.effective_sample_size('NaN');
+
+-- Task t1 mixes two versions, a day's end and a rollout of which nothing is known; in t2 both judged
+-- rollouts fail and the third waits for its outcome, as does all of t3.
+CREATE SCHEMA ot;
+CREATE TABLE ot.rollouts (task text, run text, version text, started timestamptz, success boolean, PRIMARY KEY (task, run));
+INSERT INTO ot.rollouts VALUES
+	('t1', 'a', 'v1', '2026-03-01 10:00+00', true), ('t1', 'b', 'v1', '2026-03-01 23:59:59.999999+00', false), ('t1', 'c', 'v1', '2026-03-02 00:00+00', true),
+	('t1', 'd', 'v2', '2026-03-02 08:00+00', true), ('t1', 'e', 'v2', '2026-03-02 09:00+00', false), ('t1', 'f', NULL, NULL, true),
+	('t2', 'a', 'v1', '2026-03-01 11:00+00', false), ('t2', 'b', 'v1', '2026-03-01 11:00+00', false), ('t2', 'c', 'v1', '2026-03-01 11:00+00', NULL),
+	('t3', 'a', 'v2', '2026-03-02 11:00+00', NULL);
+CREATE TABLE ot.steps (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, task text, run text, step integer, state text, action text, reward float8, success boolean,
+	new real[], old real[], counts boolean[], UNIQUE (task, run, step));
+INSERT INTO ot.steps (task, run, step, state, action, reward, success, new, old, counts) VALUES
+	('t1', 'a', 0, 's0', 'x', 0, NULL, '{-1,-1}', '{-1,-1}', NULL), ('t1', 'a', 1, 's1', 'y', 1, true, '{-1}', '{-2}', NULL),
+	('t1', 'b', 0, 's0', 'z', 0, NULL, '{-3,-1}', '{-1,-1}', '{t,f}'), ('t1', 'b', 1, 's2', 'y', 0, NULL, NULL, '{-1}', NULL), ('t1', 'b', 2, 's2', 'y', 0, false, '{-1}', '{-1}', NULL),
+	('t1', 'c', 0, 's0', 'x', 0.5, true, '{-0.5}', '{-1}', NULL),
+	('t1', 'd', 0, 's0', 'x', 0, NULL, '{-1}', '{-1}', NULL), ('t1', 'd', 1, 's1', 'y', 1, true, '{-1,-1}', '{-1,-3}', NULL),
+	('t1', 'e', 0, 's0', 'x', 0, NULL, '{-1}', '{-1}', NULL), ('t1', 'e', 1, 's1', 'z', 0, false, '{-4}', '{-1}', NULL),
+	('t1', 'f', 0, 's0', 'x', 1, true, '{-1}', '{-1}', NULL),
+	('t2', 'a', 0, 's0', 'x', 0, false, NULL, NULL, NULL), ('t2', 'b', 0, 's0', 'x', 0, false, NULL, NULL, NULL), ('t2', 'c', 0, 's0', 'x', NULL, NULL, NULL, NULL, NULL),
+	('t3', 'a', 0, 's9', 'x', NULL, NULL, NULL, NULL, NULL);
+SELECT view_name, shows FROM stepadv.attach('ot.steps', '{task}', 'run', 'step', 'state', 'action', 'reward', success => 'success',
+	show_rollouts => 'ot.rollouts', logp_new => 'new', logp_old => 'old', token_mask => 'counts', policy_version => 'version', started_at => 'started')
+WHERE view_name::text ~ 'over_time|advantages';
+SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'ot.steps_progress_over_time'::regclass ORDER BY attnum;
+SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'ot.steps_advantage_over_time'::regclass ORDER BY attnum;
+-- A row per version and day, of which each has its own rollouts: v1 on March 1 are a and b of t1 and the three of t2.
+-- Judged are 4 of the 5, 1 succeeded. t1 there is mixed, t2 is not, t3 is not judged. Steps in shared states: s0 of a and b
+-- in t1 (s2 has only b), s0 twice in t2 (c is not judged): 4 of 7 judged steps.
+SELECT policy_version, bucket, n_groups, n_judged_groups, n_informative_groups, n_rollouts, n_judged, n_successes, n_steps, n_judged_steps, n_shared_steps
+FROM ot.steps_progress_over_time ORDER BY 1, 2;
+SELECT policy_version, bucket, success_rate, mean_return, informative_share, round(shared_step_share::numeric, 6) AS shared_step_share, n_ratios
+FROM ot.steps_progress_over_time ORDER BY 1, 2;
+-- RLOO by hand, v1 on March 1: t1 1 - 0 for the 2 steps of a, 0 - 1 for the 3 of b; t2 0 for its 2 judged steps: 5/7.
+SELECT policy_version, bucket, round(mean_abs_rloo::numeric, 6) AS rloo, round(mean_abs_grpo::numeric, 6) AS grpo, round(mean_abs_rtmc::numeric, 6) AS rtmc
+FROM ot.steps_progress_over_time ORDER BY 1, 2;
+
+-- All of it once more, from the tables by plain SQL.
+CREATE VIEW ot.by_hand AS
+WITH rollout AS (
+	SELECT r.task, r.run, r.version, date_trunc('day', r.started) AS day, count(*) AS steps, sum(s.reward) AS return, bool_or(r.success) AS success
+	FROM ot.rollouts r JOIN ot.steps s USING (task, run) GROUP BY 1, 2, 3, 4
+), part AS (
+	SELECT task, version, day, count(return) AS judged, count(DISTINCT return) > 1 AS informative, sum(return) AS total, avg(return) AS mean, stddev_samp(return) AS sd
+	FROM rollout GROUP BY 1, 2, 3
+), step AS (
+	SELECT s.task, s.run, r.version, r.day, s.state, r.return,
+		CASE WHEN p.judged > 1 THEN r.return - (p.total - r.return) / (p.judged - 1) ELSE 0 END AS rloo,
+		CASE WHEN p.sd > 0 THEN (r.return - p.mean) / (p.sd + 1e-6) ELSE 0 END AS grpo,
+		(SELECT count(DISTINCT o.run) FROM ot.steps o JOIN rollout q USING (task, run) WHERE q.return IS NOT NULL AND o.task = s.task AND o.state = s.state
+			AND q.version IS NOT DISTINCT FROM r.version AND q.day IS NOT DISTINCT FROM r.day) > 1 AS shared
+	FROM ot.steps s JOIN rollout r USING (task, run)
+	JOIN part p ON p.task = r.task AND p.version IS NOT DISTINCT FROM r.version AND p.day IS NOT DISTINCT FROM r.day
+	WHERE r.return IS NOT NULL
+), ratio AS (
+	SELECT r.version, r.day, exp(x.mean) AS w, exp(x.total) AS sequence_w
+	FROM ot.steps s JOIN rollout r USING (task, run), LATERAL (
+		SELECT avg(n - o) AS mean, sum(n - o) AS total FROM unnest(s.new::float8[], s.old::float8[], s.counts) t(n, o, c) WHERE c IS NOT false) x
+	WHERE s.new IS NOT NULL AND s.old IS NOT NULL
+)
+SELECT k.version, k.day, p.groups, p.judged_groups, p.informative, r.rollouts, r.judged, r.successes, r.steps, s.steps AS judged_steps, s.shared,
+	r.successes::float8 / nullif(r.judged, 0) AS success_rate, r.mean_return, s.rloo, s.grpo, w.n_ratios, w.ess_share, w.sequence_ess_share
+FROM (SELECT DISTINCT version, day FROM rollout) k
+JOIN LATERAL (SELECT count(*) AS groups, count(*) FILTER (WHERE judged > 0) AS judged_groups, count(*) FILTER (WHERE informative) AS informative
+	FROM part x WHERE (x.version, x.day) IS NOT DISTINCT FROM (k.version, k.day)) p ON true
+JOIN LATERAL (SELECT count(*) AS rollouts, count(return) AS judged, count(*) FILTER (WHERE success AND return IS NOT NULL) AS successes, sum(steps) AS steps, avg(return) AS mean_return
+	FROM rollout x WHERE (x.version, x.day) IS NOT DISTINCT FROM (k.version, k.day)) r ON true
+JOIN LATERAL (SELECT count(*) AS steps, count(*) FILTER (WHERE shared) AS shared, avg(abs(rloo)) AS rloo, avg(abs(grpo)) AS grpo
+	FROM step x WHERE (x.version, x.day) IS NOT DISTINCT FROM (k.version, k.day)) s ON true
+LEFT JOIN LATERAL (SELECT count(*) AS n_ratios, sum(w) ^ 2 / sum(w * w) / count(*) AS ess_share, sum(sequence_w) ^ 2 / sum(sequence_w * sequence_w) / count(*) AS sequence_ess_share
+	FROM ratio x WHERE (x.version, x.day) IS NOT DISTINCT FROM (k.version, k.day) HAVING count(*) > 0) w ON true;
+CREATE FUNCTION ot.same(a float8, b float8) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$ SELECT a IS NOT DISTINCT FROM b OR abs(a - b) <= 1e-9 * greatest(abs(a), abs(b)) $$;
+SELECT v.policy_version, v.bucket,
+	(n_groups, n_judged_groups, n_informative_groups, n_rollouts, n_judged, n_successes, n_steps, n_judged_steps, n_shared_steps)
+		= (h.groups, h.judged_groups, h.informative, h.rollouts, h.judged, h.successes, h.steps, h.judged_steps, h.shared) AS counts,
+	ot.same(v.success_rate, h.success_rate) AND ot.same(v.mean_return, h.mean_return) AS outcomes,
+	ot.same(informative_share, h.informative::float8 / nullif(h.judged_groups, 0)) AND ot.same(shared_step_share, h.shared::float8 / nullif(h.judged_steps, 0)) AS shares,
+	ot.same(mean_abs_rloo, h.rloo) AND ot.same(mean_abs_grpo, h.grpo) AS methods,
+	v.n_ratios = coalesce(h.n_ratios, 0) AND ot.same(v.ess_share, h.ess_share) AND ot.same(v.sequence_ess_share, h.sequence_ess_share) AS ratios,
+	round(v.ess_share::numeric, 6) AS ess_share, round(v.sequence_ess_share::numeric, 6) AS sequence_ess_share
+FROM ot.steps_progress_over_time v FULL JOIN ot.by_hand h ON coalesce(v.policy_version, '?') = coalesce(h.version, '?') AND coalesce(v.bucket, '-infinity') = coalesce(h.day, '-infinity') ORDER BY 1, 2;
+
+-- The long form and the steps themselves say the same as the wide one.
+SELECT count(*) AS rows, count(DISTINCT l.method) AS methods, bool_and(ot.same(l.mean_abs_advantage, (to_jsonb(w) ->> ('mean_abs_' || l.method))::float8)) AS same
+FROM ot.steps_advantage_over_time l JOIN ot.steps_progress_over_time w USING (policy_version, bucket);
+SELECT bool_and((l.n_steps, l.n_positive, l.n_negative) = (s.n, s.positive, s.negative) AND ot.same(l.mean_abs_advantage, s.mean_abs) AND ot.same(l.mean_advantage, s.mean)
+	AND ot.same(l.sd_advantage, s.sd) AND ot.same(l.least_advantage, s.least) AND ot.same(l.greatest_advantage, s.greatest)) AS same, count(*)
+FROM ot.steps_advantage_over_time l FULL JOIN (
+	SELECT policy_version, bucket, method, count(advantage) AS n, avg(abs(advantage)) AS mean_abs, avg(advantage) AS mean, stddev_samp(advantage) AS sd, min(advantage) AS least,
+		max(advantage) AS greatest, count(*) FILTER (WHERE advantage > 0) AS positive, count(*) FILTER (WHERE advantage < 0) AS negative
+	FROM ot.steps_advantages GROUP BY 1, 2, 3) s
+ON l.policy_version IS NOT DISTINCT FROM s.policy_version AND l.bucket IS NOT DISTINCT FROM s.bucket AND l.method = s.method;
+-- Each step of t1 beside its own columns. What each method says of a part is what it says of that part alone.
+SELECT task, rollout_id, step_no, step_id = (SELECT s.id FROM ot.steps s WHERE (s.task, s.run, s.step) = (v.task, v.rollout_id, v.step_no)) AS its_id,
+	policy_version, bucket, method, round(advantage::numeric, 6) AS advantage, state, version
+FROM ot.steps_advantages v WHERE task = 't1' AND method = 'rloo' ORDER BY 2, 3;
+SELECT v.method, count(*), bool_and(ot.same(v.advantage, a.advantage)) AS same
+FROM (SELECT r.task, stepadv.rollout_agg(s.id, ascii(s.run), s.step, stepadv.signature_hash(s.state), stepadv.signature_hash(s.action), s.reward, s.success) AS g
+	FROM ot.steps s JOIN ot.rollouts r USING (task, run) GROUP BY r.task, r.version, r.started::date) p
+CROSS JOIN LATERAL (SELECT 'rtmc' AS method, step_id, advantage FROM stepadv.rtmc(p.g) UNION ALL SELECT 'gigpo', step_id, advantage FROM stepadv.gigpo(p.g)
+	UNION ALL SELECT 'tempo', step_id, advantage FROM stepadv.tempo(p.g)) a
+JOIN ot.steps_advantages v ON v.method = a.method AND v.step_id = a.step_id GROUP BY 1 ORDER BY 1;
+
+-- Only what is asked for is computed: the functions in a plan.
+CREATE FUNCTION ot.functions(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	found text[] := '{}';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS off) ' || query LOOP
+		found := found || ARRAY(SELECT m[1] FROM regexp_matches(line, 'stepadv\.(grpo|rloo|gigpo|graphgpo|hgpo|tempo|rtmc|group_summary|rollouts|step_ratio|sequence_ratio)\(', 'g') m);
+	END LOOP;
+	RETURN (SELECT string_agg(DISTINCT f, ' ' ORDER BY f) FROM unnest(found) f);
+END $$;
+SELECT ot.functions('SELECT DISTINCT policy_version FROM ot.steps_progress_over_time') AS nothing;
+SELECT ot.functions('SELECT bucket, n_rollouts FROM ot.steps_progress_over_time') AS summary;
+SELECT ot.functions('SELECT bucket, mean_abs_rtmc, mean_abs_grpo FROM ot.steps_progress_over_time') AS two_methods;
+SELECT ot.functions('SELECT bucket, ess_share FROM ot.steps_progress_over_time') AS ratios;
+SELECT ot.functions($$SELECT bucket, mean_abs_advantage FROM ot.steps_advantage_over_time WHERE method = 'tempo'$$) AS one_method;
+SELECT ot.functions($$SELECT step_id, advantage FROM ot.steps_advantages WHERE method = 'rtmc' AND task = 't1'$$) AS one_method;
+
+-- Wherever the two columns are, the views say the same: in the source (where rows of a rollout need not
+-- agree: the policy that began it counts, and the earliest time), in the columns of the group.
+CREATE TABLE ot.flat AS
+SELECT s.id, s.task, s.run, s.step, s.state, s.action, s.reward, s.success,
+	CASE WHEN s.step = 0 THEN r.version WHEN s.run <> 'b' THEN 'v9' END AS version, r.started + s.step * interval '3 days' AS started
+FROM ot.steps s JOIN ot.rollouts r USING (task, run) ORDER BY s.step DESC, md5(s.id::text);
+CREATE TABLE ot.grouped AS SELECT s.task, r.version, r.started::date AS day, s.run, s.step, s.state, s.action, s.reward, s.success FROM ot.steps s JOIN ot.rollouts r USING (task, run);
+CREATE TABLE ot.versions AS SELECT task, run, version FROM ot.rollouts;
+SELECT count(*) > 5 AS flat FROM stepadv.attach('ot.flat', '{task}', 'run', 'step', 'state', 'action', 'reward', success => 'success', policy_version => 'version', started_at => 'started');
+SELECT count(*) > 5 AS mixed FROM stepadv.attach('ot.flat', '{task}', 'run', 'step', 'state', 'action', 'reward', success => 'success', policy_version => 'version', started_at => 'started',
+	show_rollouts => 'ot.versions', prefix => 'mixed');
+SELECT count(*) > 5 AS grouped FROM stepadv.attach('ot.grouped', '{task,version}', 'run', 'step', 'state', 'action', 'reward', success => 'success', policy_version => 'version', started_at => 'day');
+CREATE VIEW ot.narrow AS SELECT * FROM (SELECT to_jsonb(v) - '{n_ratios,ess_share,sequence_ess_share}'::text[] AS row FROM ot.steps_progress_over_time v) x;
+SELECT count(*) AS rows, count(*) FILTER (WHERE row IN (SELECT to_jsonb(v) - '{n_ratios,ess_share,sequence_ess_share}'::text[] FROM ot.flat_progress_over_time v)) AS flat,
+	count(*) FILTER (WHERE row IN (SELECT to_jsonb(v) - '{n_ratios,ess_share,sequence_ess_share}'::text[] FROM ot.mixed_progress_over_time v)) AS mixed,
+	-- Rows of no group are left out there: f has no version.
+	count(*) FILTER (WHERE row IN (SELECT to_jsonb(v) - '{n_ratios,ess_share,sequence_ess_share}'::text[] FROM ot.grouped_progress_over_time v)) AS grouped
+FROM ot.narrow;
+SELECT n_ratios, ess_share, sequence_ess_share FROM ot.flat_progress_over_time LIMIT 1;
+SELECT task, version, policy_version, bucket, count(*) FROM ot.grouped_advantages WHERE method = 'grpo' GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 4;
+
+-- Buckets. Thursday 2026-01-01 belongs to the week of Monday 2025-12-29, and each session sees the same moment.
+CREATE TABLE ot.times (g integer, r integer, s integer, reward float8, at timestamp);
+INSERT INTO ot.times SELECT 1, n, 1, n, at FROM unnest('{1999-12-31 23:59:59, 2026-01-01 00:00, 2026-02-28 05:59:59, 2026-04-01 06:00, infinity}'::timestamp[]) WITH ORDINALITY t(at, n);
+CREATE FUNCTION ot.buckets(width text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	PERFORM stepadv.attach('ot.times', '{g}', 'r', 's', reward => 'reward', started_at => 'at', options => jsonb_build_object('progress_over_time', jsonb_build_object('bucket', width)));
+	SELECT string_agg(bucket AT TIME ZONE 'UTC' || ': ' || mean_return, ', ' ORDER BY bucket) INTO result FROM ot.times_progress_over_time;
+	PERFORM stepadv.detach('ot.times');
+	RETURN result;
+END $$;
+SET timezone = 'Asia/Kathmandu';
+SELECT b, ot.buckets(b) FROM unnest('{1 day,6 hours,1 week,1 month,3 months,1 year,12 months,45 minutes,NULL}'::text[]) b;
+RESET timezone;
+SET timezone = 'UTC';
+SELECT count(*) > 5 AS views, count(*) = stepadv.detach('ot.times') AS all_dropped FROM stepadv.attach('ot.times', '{g}', 'r', 's', reward => 'reward', policy_version => 'r');
+SELECT to_regclass('ot.times_progress_over_time') AS gone;
+-- Without either column there are no such views.
+SELECT view_name FROM stepadv.attach('ot.times', '{g}', 'r', 's', reward => 'reward') WHERE view_name::text ~ 'over_time|advantages';
+SELECT stepadv.detach('ot.times') > 0 AS dropped;
+
+-- Canonical tables: states of every kind go through the same fold. Without a critic's values there is no gae,
+-- and no error either.
+CREATE FUNCTION ot.canonical(states text) RETURNS TABLE (version text, groups bigint, steps bigint, gae float8, rtmc numeric, by_hand numeric) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM stepadv.create_tables('ot_canonical', partitions => 2, states => canonical.states);
+	INSERT INTO ot_canonical.rollouts (group_id, rollout_id, policy_version, outcome, started_at)
+	SELECT 'g' || g, 'r' || r, 'v' || r % 2, (r = 1)::integer, '2026-03-01 00:00+00' FROM generate_series(1, 2) g, generate_series(1, 4) r;
+	INSERT INTO ot_canonical.steps (group_id, rollout_id, step_no, state, action_hash, tool, args, ok)
+	SELECT 'g' || g, 'r' || r, s, s % 2, r % 3, 'bash', jsonb_build_object('command', 'cat ' || r % 3 || '.py'), true FROM generate_series(1, 2) g, generate_series(1, 4) r, generate_series(1, 3) s;
+	-- The groups by versions, as tables of their own.
+	PERFORM stepadv.create_tables('ot_divided', partitions => 2, states => canonical.states);
+	INSERT INTO ot_divided.rollouts SELECT group_id || policy_version, rollout_id, policy_version, model, outcome FROM ot_canonical.rollouts;
+	INSERT INTO ot_divided.steps (group_id, rollout_id, step_no, state, action_hash, tool, args, ok)
+	SELECT s.group_id || policy_version, rollout_id, step_no, state, action_hash, tool, args, ok FROM ot_canonical.steps s JOIN ot_canonical.rollouts r USING (group_id, rollout_id);
+	RETURN QUERY EXECUTE 'SELECT v.policy_version, v.n_groups, v.n_steps, v.mean_abs_gae, round(v.mean_abs_rtmc::numeric, 6), round(h.mean::numeric, 6)
+		FROM ot_canonical.steps_progress_over_time v JOIN (SELECT right(group_id, 2) AS its_version, avg(abs(advantage)) AS mean FROM ot_divided.steps_rtmc GROUP BY 1) h ON h.its_version = v.policy_version ORDER BY 1';
+	DROP SCHEMA ot_canonical, ot_divided CASCADE;
+END $$;
+SELECT s, c.* FROM unnest('{observation,history,history_set,root,signature}'::text[]) s, ot.canonical(s) c;
+
+-- Names that need quoting, and those that the views use themselves.
+CREATE TABLE ot."St'e""p%s" ("bucket" text, "policy_version" integer, "r' %1$s" uuid, "rollouts" integer, "re""ward" numeric, "v %s; DROP" text, "t'" date);
+INSERT INTO ot."St'e""p%s" SELECT 'b', r % 2, md5(r::text)::uuid, s, (r = 1)::integer, 'version''"', '2026-01-01' FROM generate_series(1, 4) r, generate_series(1, 2) s;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('ot."St''e""p%s"', '{bucket,policy_version}', 'r'' %1$s', 'rollouts', reward => 're"ward', policy_version => 'v %s; DROP', started_at => 't''');
+SELECT policy_version, bucket, n_groups, n_rollouts, round(mean_abs_rloo::numeric, 6) AS rloo FROM ot."St'e""p%s_progress_over_time";
+SELECT base_bucket, base_policy_version, policy_version, bucket, method, count(*), sum(advantage) FROM ot."St'e""p%s_advantages" WHERE method = 'rloo' GROUP BY 1, 2, 3, 4, 5 ORDER BY 2;
+
+-- What is refused, with nothing made.
+CREATE FUNCTION ot.refused(VARIADIC arguments text[]) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	hint text;
+BEGIN
+	EXECUTE format('SELECT count(*) FROM stepadv.attach(''ot.times'', ''{g}'', ''r'', ''s'', reward => ''reward'', %s)', array_to_string(arguments, ', '));
+	RETURN 'nothing';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+	RETURN concat_ws(' | ', sqlstate, sqlerrm, nullif(hint, ''));
+END $$;
+SELECT ot.refused($$policy_version => 'nowhere'$$);
+SELECT ot.refused($$started_at => 'nowhere'$$);
+SELECT ot.refused($$started_at => 'reward'$$);
+SELECT ot.refused($$started_at => 'at'$$, format('options => %L', jsonb_build_object('progress_over_time', jsonb_build_object('bucket', b))))
+FROM unnest('{0,-1 day,2 months,1 month 1 day,1 day -24 hours,soon,1 day) OR (true,999999999999999999 years}'::text[]) b;
+SELECT ot.refused($$started_at => 'at'$$, $$options => '{"progress_over_time": {"width": "1 day"}}'$$);
+SELECT ot.refused($$options => '{"progress_over_time": {"width": "1 day"}}'$$);
+SELECT ot.refused($$started_at => 'at'$$, $$options => '{"progress_over_time": {"bucket": ["1 day"]}}'$$);
+SELECT count(*) FROM pg_class WHERE relname LIKE 'times\_%';
+DROP SCHEMA ot CASCADE;
