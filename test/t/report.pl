@@ -152,6 +152,7 @@ is(() = $page =~ m{<svg }g, 4, 'a tree and a graph of each');
 # One group, and those with little to show.
 ($ok, $err, $page) = report('group', '-g', 'rooms 1');
 ok($ok && $err eq '' && $page =~ m{<h2 id="g1">Group <bdi>rooms 1</bdi>} && $page !~ m{<h3>Groups</h3>}, 'a page of one group') or diag($err);
+like($page, qr/Not drawn: gae \(no estimate\), rloo \(as grpo\), mt_grpo \(as grpo\), mt_rloo \(as grpo\)\.</, 'which draws no strips twice');
 my %says = (
 	unjudged => qr{No rollout of this group is judged yet.*class="u"}s,
 	single => qr{Only one rollout is judged},
