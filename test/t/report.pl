@@ -100,6 +100,7 @@ my ($ok, $err, $page) = report('run', '-n', '2', '-m', 'grpo,rtmc,gigpo');
 ok($ok && $err eq '', 'a page of a run') or diag($err);
 is_well_formed('run', 'run');
 is_closed($page, 'run');
+is(join(' ', $page =~ m{"\w+://(?!www\.w3\.org/(?:2000/svg|1999/xhtml)")[^"]*"}g), '', 'run: no address but those of namespaces');
 my @full = $page =~ m{<h2 id="g\d+">Group <bdi>(.*?)</bdi>}g;
 is(scalar(@full), 2, 'two groups in full');
 is(join(', ', sort @full), $node->safe_psql('postgres', q(SELECT string_agg(group_id, ', ' ORDER BY group_id) FROM
@@ -153,6 +154,8 @@ is(() = $page =~ m{<svg }g, 4, 'a tree and a graph of each');
 ($ok, $err, $page) = report('group', '-g', 'rooms 1');
 ok($ok && $err eq '' && $page =~ m{<h2 id="g1">Group <bdi>rooms 1</bdi>} && $page !~ m{<h3>Groups</h3>}, 'a page of one group') or diag($err);
 like($page, qr/Not drawn: gae \(no estimate\), rloo \(as grpo\), mt_grpo \(as grpo\), mt_rloo \(as grpo\)\.</, 'which draws no strips twice');
+($ok, $err, $page) = report('method', '-g', 'rooms 1', '-m', 'grpo');
+ok($ok && $page =~ m{largest advantage by grpo</h3><div} && $page !~ /differ most/, 'one method alone') or diag($err);
 my %says = (
 	unjudged => qr{No rollout of this group is judged yet.*class="u"}s,
 	single => qr{Only one rollout is judged},
