@@ -409,19 +409,3 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION attach_create(jsonb, text, text) IS 'part of attach: creates a view, with the comment by which detach knows it';
-
--- The call of an estimator (of the context's views) on g, beside others.  A
--- column for the critic's values may be there and empty, as it is in tables made
--- by create_tables: for a method that needs values, a group that lacks some has
--- no rows then, rather than being an error that stops all methods.
-CREATE FUNCTION attach_call(context jsonb, view jsonb) RETURNS text
-LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('@extschema@.%I(%s%s)', view ->> 'function', format(CASE WHEN view -> 'requires' ? 'value'
-		THEN 'CASE WHEN (SELECT bool_and(x.value IS NOT NULL%2$s) FROM @extschema@.steps(g.%1$s) x) THEN g.%1$s END'
-		ELSE 'g.%1$s' END, context ->> 'group_value',
-		-- Observations need no value.
-		CASE WHEN view ->> 'arguments' LIKE '%masked => %' THEN ' OR x.action IS NULL' ELSE '' END), view ->> 'arguments')
-$$;
-COMMENT ON FUNCTION attach_call(jsonb, jsonb) IS 'part of attach: the call of an estimator on the group g; without rows where the group lacks the critic''s values that it needs';

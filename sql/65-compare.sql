@@ -7,13 +7,20 @@ AS 'MODULE_PATHNAME', 'stepadv_outcomes';
 COMMENT ON FUNCTION outcomes(rollout_group, float8) IS
 'part of attach: what became of each step''s rollout: success as 1 or 0 (its own word, else whether its undiscounted return exceeds success_above) and the return; both NULL for rollouts not judged yet; error on success_above that is not finite';
 
+CREATE FUNCTION with_values(rollouts rollout_group) RETURNS rollout_group
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50
+AS 'MODULE_PATHNAME', 'stepadv_with_values';
+COMMENT ON FUNCTION with_values(rollout_group) IS
+'part of attach: the group, or NULL if none of its steps has a value of a critic: then a method that needs one has no rows, rather than an error, beside others';
+
 -- What the three views have in common: which methods, over which fold, and the
 -- rows f of all of them.
 --
 -- Every function of a group that has a row per step returns its rows in one
 -- order, that of the value: by rollout_id and step_no.  So the n-th rows of all
 -- of them are about the same step, and ROWS FROM puts them side by side with
--- neither a join nor a second look at the group.
+-- neither a join nor a second look at the group.  A function without rows (gae,
+-- of a group without values) has NULLs there.
 CREATE FUNCTION compare_source(context jsonb, OUT methods text[], OUT fold text, OUT estimates text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -55,7 +62,8 @@ BEGIN
 	fold := @extschema@.attach_fold(context, requires, coalesce(uses, '{}'));
 	SELECT format('ROWS FROM (@extschema@.outcomes(g.%1$s%2$s), %3$s) AS f(step_id, rollout_id, step_no, success, return, %4$s)',
 		context ->> 'group_value', success_above,
-		string_agg(@extschema@.attach_call(context, v.view), ', ' ORDER BY m.i),
+		string_agg(format(CASE WHEN v.view -> 'requires' ? 'value' THEN '@extschema@.%I(@extschema@.with_values(g.%s)%s)' ELSE '@extschema@.%I(g.%s%s)' END,
+			m.m, context ->> 'group_value', v.view ->> 'arguments'), ', ' ORDER BY m.i),
 		string_agg(c.list, ', ' ORDER BY m.i))
 	INTO estimates
 	FROM unnest(methods) WITH ORDINALITY m(m, i)
@@ -118,8 +126,9 @@ COMMENT ON FUNCTION attach_compare(jsonb) IS 'part of attach: the text of the vi
 
 -- A step falls into one of nine fields of a pair of methods, and of as many
 -- others of every other pair.  It is counted once for all of them: the signs that
--- its advantages have are the digits (0, 1, 2, 3 for -, 0, +, NULL) of a number, so
--- steps are counted by that number, and what every pair is given are these counts.
+-- its advantages have are the digits (0 to 3 for -, 0, +, NULL) of a number to base
+-- 4, so steps are counted by that number (which has room for 15 methods), and every
+-- pair is given these counts.
 CREATE FUNCTION attach_quadrants(context jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -142,12 +151,14 @@ BEGIN
 	SELECT string_agg(format('(%L::text, %L::text, %s, %s)', p.method_a, p.method_b, power(4, p.place_a)::integer, power(4, p.place_b)::integer), ', ' ORDER BY p.i)
 	INTO pairs FROM @extschema@.compare_pairs(source.methods) p;
 	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL ('
-			'SELECT q.method_a, q.method_b, q.success = 1 AS success, nullif(substr(''-0+'', q.sign_a, 1), '''') || nullif(substr(''-0+'', q.sign_b, 1), '''') AS quadrant, q.n_steps,'
-			' CASE WHEN q.success IS NOT NULL THEN q.n_steps / (sum(q.n_steps) OVER (PARTITION BY q.method_a, q.method_b, q.success))::float8 END AS share'
-			' FROM (SELECT p.method_a, p.method_b, c.success, c.signs / p.place_a %% 4 + 1 AS sign_a, c.signs / p.place_b %% 4 + 1 AS sign_b, sum(c.n_steps)::bigint AS n_steps'
+			'SELECT q.method_a, q.method_b, q.success = 1 AS success, q.quadrant, q.n_steps,'
+			' CASE WHEN q.quadrant IS NOT NULL THEN q.n_steps / (sum(q.n_steps) FILTER (WHERE q.quadrant IS NOT NULL) OVER (PARTITION BY q.method_a, q.method_b, q.success))::float8 END AS share'
+			' FROM (SELECT p.method_a, p.method_b, c.success, sum(c.n_steps)::bigint AS n_steps,'
+			-- By the two digits; no quadrant where either method has no advantage.
+			' (''{--,-0,-+,NULL,0-,00,0+,NULL,+-,+0,++,NULL}''::text[])[c.signs / p.place_a %% 4 * 4 + c.signs / p.place_b %% 4 + 1] AS quadrant'
 			' FROM (SELECT f.success, %s AS signs, count(*) AS n_steps FROM %s GROUP BY 1, 2) c'
 			' CROSS JOIN (VALUES %s) p(method_a, method_b, place_a, place_b)'
-			' GROUP BY 1, 2, 3, 4, 5) q) a',
+			' GROUP BY 1, 2, 3, 5) q) a',
 		array_to_string(beside.items, ', '), source.fold, signs, source.estimates, pairs);
 END
 $$;
@@ -156,6 +167,7 @@ COMMENT ON FUNCTION attach_quadrants(jsonb) IS 'part of attach: the text of the 
 -- Advantages of different methods have different units, so they are compared in
 -- units of their own root mean square over the steps of the group.  One that is
 -- at or below the threshold is rounding error: such a method says nothing here.
+-- (Squares of less than 1e-300 would be an error, not 0.)
 CREATE FUNCTION attach_disagreements(context jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -173,7 +185,7 @@ BEGIN
 	END IF;
 	SELECT * INTO beside FROM @extschema@.attach_beside(attach_disagreements.context, 'step',
 		'{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,opposite_sign}');
-	SELECT string_agg(format('f.%1$I, sqrt(sum(f.%1$I * f.%1$I) OVER () / nullif(count(f.success) OVER (), 0)) AS %2$I', m.m, m.m || '_scale'), ', ' ORDER BY m.i)
+	SELECT string_agg(format('f.%1$I, sqrt(sum(CASE WHEN abs(f.%1$I) > 1e-150 THEN f.%1$I * f.%1$I END) OVER () / count(f.%1$I) OVER ()) AS %2$I', m.m, m.m || '_scale'), ', ' ORDER BY m.i)
 	INTO scaled FROM unnest(source.methods) WITH ORDINALITY m(m, i);
 	-- A branch per pair rather than VALUES: a condition on the methods then leaves
 	-- only the branches that it is true of.
@@ -185,8 +197,8 @@ BEGIN
 			'SELECT c.rollout_id, c.step_no, c.step_id, c.success = 1 AS success, p.method_a, p.method_b, p.advantage_a, p.advantage_b, p.scaled_a, p.scaled_b,'
 			' p.scaled_a - p.scaled_b AS difference, p.scaled_a > 0 AND p.scaled_b < 0 OR p.scaled_a < 0 AND p.scaled_b > 0 AS opposite_sign'
 			' FROM (SELECT f.rollout_id, f.step_no, f.step_id, f.success, %s FROM %s) c CROSS JOIN LATERAL (%s) p'
-			-- No verdict, no advantages to differ.
-			' WHERE c.success IS NOT NULL) a%s',
+			-- Of rollouts not judged yet, and where a method has nothing to say.
+			' WHERE p.advantage_a IS NOT NULL AND p.advantage_b IS NOT NULL) a%s',
 		array_to_string(beside.items, ', '), source.fold, scaled, source.estimates, pairs, beside.joins);
 END
 $$;

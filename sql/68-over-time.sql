@@ -157,6 +157,8 @@ BEGIN
 			'source', format('(SELECT %s, %s AS %s, %s AS %s FROM %s s%s)',
 				(SELECT string_agg(format('s.%I', c), ', ' ORDER BY c) FROM unnest(taken) c),
 				run.policy_version, policy_version, run.bucket, bucket, context ->> 'source', run.joins),
+			-- Groups that maintain keeps are not divided.
+			'folded', NULL,
 			'group_by', context -> 'group_by' || jsonb_build_array(policy_version, bucket),
 			'group_list', format('%s, s.%s, s.%s', context ->> 'group_list', policy_version, bucket)),
 		attach_fold_over_time.requires, attach_fold_over_time.uses);
@@ -172,7 +174,9 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT row_number() OVER (ORDER BY v.i), v.view ->> 'suffix',
-		@extschema@.attach_call(context, v.view),
+		-- A group without a critic's values has no rows then, rather than being an error.
+		format(CASE WHEN v.view -> 'requires' ? 'value' THEN '@extschema@.%I(@extschema@.with_values(g.%s)%s)' ELSE '@extschema@.%I(g.%s%s)' END,
+			v.view ->> 'function', context ->> 'group_value', v.view ->> 'arguments'),
 		ARRAY(SELECT jsonb_array_elements_text(v.view -> 'requires' || (v.view -> 'uses')))
 	FROM jsonb_array_elements(context -> 'views') WITH ORDINALITY v(view, i)
 	WHERE v.view -> 'results' ?& '{step_no,advantage}'
@@ -205,6 +209,7 @@ END
 $$;
 COMMENT ON FUNCTION attach_advantages(jsonb) IS 'part of attach: the query of the view _advantages';
 
+-- Added up within each group first: there a method's rows need no hash table.
 CREATE FUNCTION attach_advantage_over_time(context jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -214,17 +219,21 @@ DECLARE
 	methods text;
 	fold record;
 BEGIN
-	SELECT string_agg(format('SELECT %L::text AS method, e.advantage FROM %s e', m.method, m.call), ' UNION ALL ' ORDER BY m.number)
+	SELECT string_agg(format('SELECT %L::text AS method, count(e.advantage) AS n, sum(e.advantage) AS total, sum(abs(e.advantage)) AS abs_total,'
+			' sum(e.advantage * e.advantage) AS squares, min(e.advantage) AS least, max(e.advantage) AS greatest,'
+			' count(*) FILTER (WHERE e.advantage > 0) AS n_positive, count(*) FILTER (WHERE e.advantage < 0) AS n_negative FROM %s e', m.method, m.call),
+		' UNION ALL ' ORDER BY m.number)
 	INTO methods FROM @extschema@.attach_methods(context) m;
 	IF context ->> 'run' = '{}' OR methods IS NULL THEN
 		RETURN NULL;
 	END IF;
 	fold := @extschema@.attach_fold_over_time(context, reads, '{}');
-	RETURN format('SELECT %s AS policy_version, %s AS bucket, a.method, count(a.advantage) AS n_steps,'
-			' @extschema@.mean_of_steps(abs(a.advantage)) AS mean_abs_advantage, @extschema@.mean_of_steps(a.advantage) AS mean_advantage,'
-			' stddev_samp(a.advantage) AS sd_advantage, min(a.advantage) AS least_advantage, max(a.advantage) AS greatest_advantage,'
-			' count(*) FILTER (WHERE a.advantage > 0) AS n_positive, count(*) FILTER (WHERE a.advantage < 0) AS n_negative'
-			' FROM %s CROSS JOIN LATERAL (%s) a GROUP BY 1, 2, 3',
+	RETURN format('SELECT %s AS policy_version, %s AS bucket, a.method, sum(a.n)::bigint AS n_steps,'
+			' sum(a.abs_total) / nullif(sum(a.n), 0)::float8 AS mean_abs_advantage, sum(a.total) / nullif(sum(a.n), 0)::float8 AS mean_advantage,'
+			' CASE WHEN sum(a.n) > 1 THEN sqrt(greatest(sum(a.squares) - sum(a.total) ^ 2 / sum(a.n)::float8, 0) / (sum(a.n) - 1)::float8) END AS sd_advantage,'
+			' min(a.least) AS least_advantage, max(a.greatest) AS greatest_advantage,'
+			' sum(a.n_positive)::bigint AS n_positive, sum(a.n_negative)::bigint AS n_negative'
+			' FROM %s CROSS JOIN LATERAL (%s) a GROUP BY 1, 2, 3 HAVING sum(a.n) > 0',
 		fold.policy_version, fold.bucket, fold.relation, methods);
 END
 $$;

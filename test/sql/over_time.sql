@@ -106,7 +106,7 @@ JOIN LATERAL (SELECT count(*) AS steps, count(*) FILTER (WHERE shared) AS shared
 	FROM step x WHERE (x.version, x.day) IS NOT DISTINCT FROM (k.version, k.day)) s ON true
 LEFT JOIN LATERAL (SELECT count(*) AS n_ratios, sum(w) ^ 2 / sum(w * w) / count(*) AS ess_share, sum(sequence_w) ^ 2 / sum(sequence_w * sequence_w) / count(*) AS sequence_ess_share
 	FROM ratio x WHERE (x.version, x.day) IS NOT DISTINCT FROM (k.version, k.day) HAVING count(*) > 0) w ON true;
-CREATE FUNCTION ot.same(a float8, b float8) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$ SELECT a IS NOT DISTINCT FROM b OR abs(a - b) <= 1e-9 * greatest(abs(a), abs(b)) $$;
+CREATE FUNCTION ot.same(a float8, b float8) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$ SELECT a IS NOT DISTINCT FROM b OR abs(a - b) <= 1e-9 * greatest(abs(a), abs(b), 1e-3) $$;
 SELECT v.policy_version, v.bucket,
 	(n_groups, n_judged_groups, n_informative_groups, n_rollouts, n_judged, n_successes, n_steps, n_judged_steps, n_shared_steps)
 		= (h.groups, h.judged_groups, h.informative, h.rollouts, h.judged, h.successes, h.steps, h.judged_steps, h.shared) AS counts,
