@@ -4,9 +4,9 @@
 EXTENSION = stepadv
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" stepadv.control)
 
-.PHONY: all deps check demo bench fuzz dist
+.PHONY: all deps check demo report bench fuzz dist
 
-OWN_GOALS = deps check demo bench fuzz dist
+OWN_GOALS = deps check demo report bench fuzz dist
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -18,6 +18,10 @@ check:
 
 demo:
 	@ROLLOUTS='$(ROLLOUTS)' bash test/harness/demo.sh
+
+# GROUP and OPTIONS (of stepadv-report) come by the environment too.
+report:
+	@ROLLOUTS='$(ROLLOUTS)' bash test/harness/report.sh
 
 bench:
 	@bash test/bench/run.sh
@@ -39,7 +43,8 @@ LOCAL_HEADERS = $(wildcard src/*.h src/*/*.h src/*/*/*.h)
 # The install script is the sql/NN-*.sql parts in the order of their numbers.
 SQL_PARTS = $(sort $(wildcard sql/[0-9]*.sql))
 DATA_built = sql/stepadv--$(EXTVERSION).sql
-DATA = $(wildcard sql/stepadv--*--*.sql) sql/stepadv-load.psql
+DATA = $(wildcard sql/stepadv--*--*.sql) sql/stepadv-load.psql \
+	sql/stepadv-report sql/stepadv-report.psql sql/stepadv-report.css
 
 REGRESS = $(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql)))
 REGRESS_OPTS = --inputdir=test --load-extension=stepadv

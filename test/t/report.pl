@@ -1,0 +1,270 @@
+# The page of stepadv-report: its numbers are those of the views, its text is
+# harmless, it needs nothing from outside, and a browser shows it.
+use strict;
+use warnings;
+use utf8;
+use Cwd qw(abs_path);
+use Encode;
+use File::Find;
+use File::Temp qw(tempdir);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# Installed with the extension: in the stage here, or where the server has it.
+my $program;
+my ($sharedir) = run_command([ 'pg_config', '--sharedir' ]);
+find(
+	{   wanted => sub { $program = $File::Find::name if $_ eq 'stepadv-report' },
+		no_chdir => 0
+	},
+	grep { -d } 'stage', "$sharedir/extension");
+ok($program, 'stepadv-report is installed') or BAIL_OUT('no program to test');
+
+my $node = PostgreSQL::Test::Cluster->new('report');
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION stepadv');
+my $dir = abs_path($node->basedir);
+
+sub report
+{
+	my ($name, @options) = @_;
+	my ($out, $err) = ('', '');
+	unlink "$dir/$name.html";
+	my $ok = IPC::Run::run([ 'sh', $program, '-d', $node->connstr('postgres'), '-o', "$dir/$name.html", @options ], '>', \$out, '2>', \$err);
+	return ($ok, $err, -e "$dir/$name.html" ? decode('UTF-8', slurp_file("$dir/$name.html"), Encode::FB_CROAK) : '');
+}
+
+# PostgreSQL's own XML parser, where it was built with one.
+my $has_xml = $node->psql('postgres', q(SELECT '<a/>'::xml IS DOCUMENT)) == 0;
+sub is_well_formed
+{
+	my ($name, $what) = @_;
+  SKIP:
+	{
+		skip 'PostgreSQL has no XML parser', 1 if !$has_xml;
+		my ($status, $out, $err) = $node->psql('postgres', "SELECT pg_read_file('$dir/$name.html')::xml IS DOCUMENT");
+		is($out, 't', "$what: well-formed") or diag($err);
+	}
+}
+
+# What could fetch or run something.  Text from the data has no < of its own.
+sub is_closed
+{
+	my ($page, $what) = @_;
+	is(join(' ', $page =~ m{<(script|img|link|iframe|object|embed|base|form|a (?!href="#))}gi), '', "$what: no element that fetches or runs");
+	is(join(' ', $page =~ m{<[^>"]*(?:"[^"]*"[^>"]*)*?\s(on\w+|src|srcset|action|formaction|xlink:href|href(?!="\#g\d))=}gi), '', "$what: no such attribute");
+	my ($style) = $page =~ m{<style>(.*?)</style>}s;
+	unlike($style, qr/url\(|\@import/, "$what: no such style");
+	like($page, qr/http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; /, "$what: and a policy that forbids it");
+}
+
+# Cells by group, rollout and rank of the step, as "rollout|rank|a,b,c" lines.
+sub cells
+{
+	my ($page) = @_;
+	my @lines;
+	foreach my $group (split /(?=<h2 id=)/, $page)
+	{
+		my ($name) = $group =~ m{^<h2 id="g\d+">Group <bdi>(.*?)</bdi>} or next;
+		foreach my $rollout ($group =~ m{(<div class="rollout (?:ok|bad|open)">.*?)(?=<div class="rollout|<h3>)}gs)
+		{
+			my ($id) = $rollout =~ m{<bdi>(.*?)</bdi>};
+			foreach my $step ($rollout =~ m{(<div class="s[^>]*id="g\d+r\d+s\d+".*?</div>)}gs)
+			{
+				my ($rank) = $step =~ m{id="g\d+r\d+s(\d+)"};
+				push @lines, "$name|$id|$rank|" . join(',', $step =~ m{<i class="\w+" data-a="(.*?)"}g);
+			}
+		}
+	}
+	return join "\n", sort @lines;
+}
+
+# A run of the simulator -----------------------------------------------------
+$node->safe_psql('postgres', slurp_file('test/sim/simulator.sql') . q(
+	SET jit = off;
+	SELECT stepadv.create_tables('rl');
+	CREATE TEMP TABLE s AS
+	SELECT 'rooms ' || group_id AS g, 'rollout ' || rollout_id AS r, s.* FROM sim.simulate(6, 6, 7, max_steps => 20) s;
+	INSERT INTO rl.rollouts (group_id, rollout_id, outcome, success, truncated)
+	SELECT g, r, max(reward), bool_or(success), bool_or(truncated) FROM s GROUP BY g, r;
+	INSERT INTO rl.steps (group_id, rollout_id, step_no, observation, action, state, action_hash, next_state, reward)
+	SELECT g, r, step_no, state, action, state_hash, action_hash, next_state_hash, reward FROM s;
+	-- And a group that nobody has judged, one of a single rollout, one without steps.
+	INSERT INTO rl.rollouts (group_id, rollout_id, success) VALUES ('unjudged', 'u1', NULL), ('single', 's1', true), ('stepless', 'n1', true), ('stepless', 'n2', false), ('equal', 'e1', true), ('equal', 'e2', true);
+	INSERT INTO rl.steps (group_id, rollout_id, step_no, observation, action, state, action_hash)
+	SELECT v.g, v.r, i, 'seen ' || i, 'done ' || i, i, i FROM (VALUES ('unjudged', 'u1'), ('single', 's1'), ('equal', 'e1'), ('equal', 'e2')) v(g, r), generate_series(0, 2) i;
+));
+my ($ok, $err, $page) = report('run', '-n', '2', '-m', 'grpo,rtmc,gigpo');
+ok($ok && $err eq '', 'a page of a run') or diag($err);
+is_well_formed('run', 'run');
+is_closed($page, 'run');
+is(join(' ', $page =~ m{"\w+://(?!www\.w3\.org/(?:2000/svg|1999/xhtml)")[^"]*"}g), '', 'run: no address but those of namespaces');
+my @full = $page =~ m{<h2 id="g\d+">Group <bdi>(.*?)</bdi>}g;
+is(scalar(@full), 2, 'two groups in full');
+is(join(', ', sort @full), $node->safe_psql('postgres', q(SELECT string_agg(group_id, ', ' ORDER BY group_id) FROM
+	(SELECT group_id FROM rl.steps_groups ORDER BY success_rate * (1 - success_rate) * (1 + n_shared_states) DESC NULLS LAST, sd_return DESC NULLS LAST LIMIT 2) g)),
+	'those with most to learn from');
+is(() = $page =~ m{<td class="group">}g, 10, 'all ten in the overview');
+my $list = join ',', map { "'$_'" } @full;
+is(cells($page), $node->safe_psql('postgres', qq(SELECT string_agg(l, E'\\n' ORDER BY l COLLATE "C") FROM (
+	SELECT concat_ws('|', group_id, rollout_id, row_number() OVER (PARTITION BY group_id, rollout_id ORDER BY step_no), concat_ws(',', grpo, rtmc, gigpo)) AS l
+	FROM rl.steps_compare WHERE group_id IN ($list)) x)), 'cells have the numbers of the view');
+
+# The colours: sign and fifths of the largest of the method in the group.
+my ($group) = $page =~ m{(<h2 id="g1">.*?)<h2}s;
+my (@by_method, @wrong);
+foreach my $step ($group =~ m{<div class="s[^>]*id="g1r\d+s\d+"[^>]*>(.*?)</div>}gs)
+{
+	my @cells = $step =~ m{<i class="(\w+)" data-a="(.*?)"}g;
+	push @{ $by_method[$_] }, [ @cells[ 2 * $_, 2 * $_ + 1 ] ] for 0 .. 2;
+}
+foreach my $cells (@by_method)
+{
+	my ($largest) = sort { $b <=> $a } map { abs $_->[1] } @$cells;
+	foreach my $cell (@$cells)
+	{
+		my ($class, $a) = @$cell;
+		my $fifths = abs($a) / $largest * 5;
+		my $right = $a == 0 ? $class eq 'z' : $class =~ /^([pn])([1-5])$/ && ($1 eq 'p') == ($a > 0) && $2 >= $fifths - 1e-9 && ($2 - 1 < $fifths + 1e-9);
+		push @wrong, "$class $a of $largest" if !$right;
+	}
+}
+ok(@by_method == 3 && @{ $by_method[0] } > 20, 'there are cells to judge');
+is(join('; ', @wrong), '', 'cells have the colours of their numbers');
+
+# Quadrants, counted from the advantages themselves.
+my ($first) = @full;
+my ($quadrants) = $group =~ m{<table class="quadrants">(.*?)</table>}s;
+is(join(' ', map { join ',', m{<td class="n(?: dim)?">(\d+)}g } $quadrants =~ m{(<tr><td.*?</tr>)}gs),
+	$node->safe_psql('postgres', qq(SELECT string_agg(concat_ws(',', n, pp, nn, pn, np, n - pp - nn - pn - np), ' ' ORDER BY success DESC) FROM (
+		SELECT success, count(*) AS n, count(*) FILTER (WHERE grpo > 0 AND rtmc > 0) AS pp, count(*) FILTER (WHERE grpo < 0 AND rtmc < 0) AS nn,
+			count(*) FILTER (WHERE grpo > 0 AND rtmc < 0) AS pn, count(*) FILTER (WHERE grpo < 0 AND rtmc > 0) AS np
+		FROM rl.steps_compare WHERE group_id = '$first' GROUP BY 1) q)), 'quadrants');
+my ($decisive) = $group =~ m{largest advantage by rtmc.*?<table.*?<tr><td>(.*?)</tr>}s;
+my ($largest) = $decisive =~ m{<td class="n m \w+">([^<]*)};
+is($largest =~ s/−/-/r + 0, $node->safe_psql('postgres', qq(SELECT round(advantage::numeric, 3) FROM rl.steps_rtmc WHERE group_id = '$first' ORDER BY n_state > 1 DESC, abs(advantage) DESC LIMIT 1)) + 0, 'the most decisive step');
+my ($differ) = $group =~ m{differ most.*?<table.*?<tr><td>(.*?)</tr>}s;
+is(($differ =~ m{<td class="n">([\d.]+)</td>})[0] + 0, $node->safe_psql('postgres', qq(SELECT round(max(abs(difference))::numeric, 2) FROM rl.steps_disagreements
+	WHERE group_id = '$first' AND method_a = 'grpo' AND method_b = 'rtmc')) + 0, 'the largest disagreement');
+is(() = $page =~ m{<svg }g, 4, 'a tree and a graph of each');
+
+# One group, and those with little to show.
+($ok, $err, $page) = report('group', '-g', 'rooms 1');
+ok($ok && $err eq '' && $page =~ m{<h2 id="g1">Group <bdi>rooms 1</bdi>} && $page !~ m{<h3>Groups</h3>}, 'a page of one group') or diag($err);
+like($page, qr/Not drawn: gae \(no estimate\), rloo \(as grpo\), mt_grpo \(as grpo\), mt_rloo \(as grpo\)\.</, 'which draws no strips twice');
+($ok, $err, $page) = report('method', '-g', 'rooms 1', '-m', 'grpo');
+ok($ok && $page =~ m{largest advantage by grpo</h3><div} && $page !~ /differ most/, 'one method alone') or diag($err);
+my %says = (
+	unjudged => qr{No rollout of this group is judged yet.*class="u"}s,
+	single => qr{Only one rollout is judged},
+	stepless => qr{has a step.*no steps}s,
+	equal => qr{All judged rollouts have the same return});
+foreach my $name (sort keys %says)
+{
+	($ok, $err, $page) = report($name, '-g', $name);
+	ok($ok && $err eq '' && $page =~ $says{$name}, "$name: says so") or diag($err);
+	is_well_formed($name, $name);
+}
+$node->safe_psql('postgres', q(
+	SELECT stepadv.create_tables('empty');
+	CREATE TABLE plain (task int, run int, n int, score float8);
+	INSERT INTO plain SELECT 1, r, n, CASE n WHEN 3 THEN r % 2 ELSE 0 END FROM generate_series(1, 4) r, generate_series(1, 3) n;
+	SELECT stepadv.attach('plain', '{task}', 'run', 'n', reward => 'score')));
+($ok, $err, $page) = report('empty', '-s', 'empty');
+ok($ok && $page =~ /There are no rollouts/, 'no rollouts: a page all the same') or diag($err);
+($ok, $err, $page) = report('plain', '-s', 'public', '-p', 'plain');
+ok($ok && $err eq '' && $page =~ /The table has no states/ && $page !~ /<svg/ && $page =~ /data-a="0\.8660/, 'a table without states: strips, and no tree') or diag($err);
+is_well_formed('plain', 'plain');
+
+# Mistakes.
+($ok, $err, $page) = report('wrong', '-g', 'no such');
+ok(!$ok && $err =~ /no such group in rl.rollout_rows: no such/ && $page eq '', 'an unknown group');
+($ok, $err) = report('wrong', '-g', 'a', '-g', 'b');
+ok(!$ok && $err =~ /2 values for the group, which has 1 columns: group_id/, 'too many values');
+($ok, $err) = report('wrong', '-m', 'grpo,magic');
+ok(!$ok && $err =~ /no method "magic".*Methods: grpo, rtmc/s, 'an unknown method');
+($ok, $err) = report('wrong', '-s', 'nowhere');
+ok(!$ok && $err =~ /There are \(schema and prefix\): empty steps, public plain, rl steps\./, 'views that are not there');
+($ok, $err) = report('wrong', '-n', '1; DROP');
+ok(!$ok && $err =~ /not a number/, 'a number that is none');
+
+# Hostile names and texts ----------------------------------------------------
+$node->safe_psql('postgres', encode('UTF-8', q(
+	CREATE SCHEMA "my ""schema""";
+	CREATE TABLE "my ""schema"""."we ird'""; DROP" (id text PRIMARY KEY, "a run" integer, "the 'task'" text, traj text, n integer, obs text, act text, won boolean);
+	CREATE TABLE words (i serial, w text);
+	INSERT INTO words (w) VALUES ('</svg><script>alert(1)</script>'), ('"><img src=x onerror=alert(2)>'), (''' onmouseover=''alert(3)'), ('&lt;b&gt; &amp; &#1; &#x3c; &nosuch;'),
+		('<!--svg 1-->'), (E'a\n<!--dot 1-->\nb'), (E'bell \x07 escape \x1b del \x7f c1 \u0085'), (U&'\202Eoverride \2066isolate \200F'), (U&'\05E9\05DC\05D5\05DD'), ('\N \G \" %s %1$s'),
+		(repeat('x<&', 350000)), (']]> <![CDATA[ --> <?php'), ('javascript:alert(4)'), (''), (U&'\FFFE\FFFF\2028 \D83D\DE00');
+	INSERT INTO "my ""schema"""."we ird'""; DROP"
+	SELECT r || '/' || i || w, 7, '</title><script>alert(5)</script>', '"><b>' || r || '<!--svg 2-->', i, w, w || r % 2, r = 1 FROM words, generate_series(1, 4) r WHERE length(w) < 1000;
+	INSERT INTO "my ""schema"""."we ird'""; DROP"
+	SELECT 'long', 7, '</title><script>alert(5)</script>', '"><b>1<!--svg 2-->', 99, w, w, NULL FROM words WHERE length(w) > 1000;
+	INSERT INTO "my ""schema"""."we ird'""; DROP" VALUES ('other', 8, 'x', 'y', 1, 'o', 'a', true);
+	SELECT stepadv.attach('"my ""schema"""."we ird''""; DROP"', ARRAY['a run', 'the ''task'''], 'traj', 'n', 'obs', 'act', success => 'won', reward => 'won', prefix => 'we <b>"''', options => '{"rtmc": {"gamma": 0.9}}'))));
+my @hostile = ('-s', 'my "schema"', '-p', q(we <b>"'));
+($ok, $err, $page) = report('hostile', @hostile, '-g', '7', '-g', '</title><script>alert(5)</script>', '-t', '</title>"&<script>alert(6)</script>', '-b', 'obs', '-a', 'act');
+ok($ok && $err eq '', 'hostile names and texts') or diag($err);
+is_well_formed('hostile', 'hostile');
+is_closed($page, 'hostile');
+is(() = $page =~ m{<svg }g, 2, 'hostile: pictures stand where they belong');
+cmp_ok(length($page), '<', 400_000, 'hostile: long texts are cut');
+like($page, qr/(x&lt;&amp;){100}…/, 'with an ellipsis');
+unlike($page, qr/[\x{1}-\x{8}\x{b}\x{c}\x{e}-\x{1f}\x{7f}-\x{9f}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{200f}\x{fffe}\x{ffff}]/, 'neither control characters nor those that turn text');
+is($page =~ /A ([+-]\d\.\d+)<\/text>/ ? 1 : 0, 1, 'labels have advantages');
+is(join(' ', sort { $a <=> $b } cells($page) =~ /\|(\d+)\|/g), join(' ', sort { $a <=> $b } (1 .. 14) x 4, 15), 'hostile: every step has its column');
+# The tree is drawn with the options of the views: its advantages are theirs.
+my @drawn = sort { $a <=> $b } map { $_ + 0 } (($page =~ m{<h3>The rollout tree.*?(<svg.*?</svg>)}s)[0] =~ s/&#45;/-/gr) =~ m{n \d+\W(?:&\#160;)*A ([+-][\d.]+)<}g;
+my @viewed = split /\n/, $node->safe_psql('postgres', q(SELECT advantage FROM "my ""schema"""."we <b>""'_rtmc_tree" WHERE "a run" = 7 ORDER BY 1));
+is(scalar(@drawn), scalar(@viewed), 'the tree has the edges of the view');
+is(join(' ', grep { abs($drawn[$_] - $viewed[$_]) > 0.000501 } 0 .. $#viewed), '', 'with their advantages');
+($ok, $err, $page) = report('prefix', @hostile, '-g', '7');
+ok($ok && $page !~ m{Group <bdi>8 / x}, 'the first columns alone choose a run') or diag($err);
+($ok, $err, $page) = report('like', @hostile, '-l', '8 / %');
+ok($ok && $page =~ m{Group <bdi>8 / x</bdi>}, 'or a pattern') or diag($err);
+is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_class WHERE relname LIKE 'report%')), 0, 'nothing is left behind');
+
+# A browser ------------------------------------------------------------------
+my ($browser) = grep { -x } map { my $name = $_; map { "$_/$name" } split /:/, $ENV{PATH} } qw(chromium google-chrome);
+SKIP:
+{
+	skip 'neither chromium nor google-chrome is installed', 9 if !$browser;
+	my $home = tempdir(CLEANUP => 1);
+
+	# The page as the browser has it, what its console says, and a picture.
+	my $browse = sub {
+		my ($name) = @_;
+		my ($dom, $log) = ('', '');
+		local %ENV = (%ENV, HOME => $home, XDG_CONFIG_HOME => $home, XDG_CACHE_HOME => $home);
+		# The sandbox needs rights that a test may not have; the page is our own.
+		my $run = IPC::Run::start(
+			[   $browser, '--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run', '--disable-background-networking',
+				'--hide-scrollbars', "--user-data-dir=$home/profile", '--window-size=1280,1600', '--enable-logging=stderr', '--dump-dom',
+				"--screenshot=$home/$name.png", "file://$dir/$name.html" ],
+			'<', \undef, '>', \$dom, '2>', \$log, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+		$run->finish;
+		return (decode('UTF-8', $dom), join("\n", $log =~ /^.*CONSOLE.*$/mg), -s "$home/$name.png" // 0);
+	};
+
+	# That a bad page would be noticed, and how large an empty picture is.
+	open my $fh, '>', "$dir/bad.html" or die $!;
+	print $fh slurp_file("$dir/empty.html") =~ s{<body>.*}{<body><script>1</script></body></html>}sr;
+	close $fh;
+	my ($dom, $console, $blank) = $browse->('bad');
+	like($console, qr/Content Security Policy/, 'the browser heeds the policy and says so');
+	foreach my $name ('run', 'hostile')
+	{
+		my $source = decode('UTF-8', slurp_file("$dir/$name.html"));
+		my $size;
+		($dom, $console, $size) = $browse->($name);
+		is($console, '', "$name: nothing on the console");
+		is(scalar(() = $dom =~ /<i class="[pnzu]\d?" data-a=/g), scalar(() = $source =~ /<i class="[pnzu]\d?" data-a=/g), "$name: all cells are there");
+		is(scalar(() = $dom =~ /<script|<img|<b>/g), scalar(() = $source =~ /<b>/g), "$name: and no element that was not meant");
+		cmp_ok($size, '>', 4 * $blank, "$name: the picture is not blank");
+	}
+}
+
+$node->stop;
+done_testing();
