@@ -57,6 +57,7 @@ BEGIN
 			USING ERRCODE = 'undefined_column',
 				HINT = CASE curation_number.role
 					WHEN 'advantage' THEN 'A relation of advantages is needed, such as a view made by attach; another column is named by advantage_column => ''…''.'
+					WHEN 'min_visits' THEN 'The views of gigpo, graphgpo, hgpo and rtmc have it.'
 					WHEN 'stderr' THEN 'The t-value is advantage over standard error, which the views of rtmc have; another column is named by stderr => ''…''.'
 					ELSE format('Name a column by %s => ''…''.', curation_number.role) END;
 	ELSIF type = 'bool'::regtype AND curation_number.may_be_boolean THEN
@@ -95,7 +96,7 @@ BEGIN
 	IF curation_source.advantages IS NULL THEN
 		RAISE EXCEPTION 'advantages must be given' USING ERRCODE = 'null_value_not_allowed', HINT = 'For example ''rl.steps_rtmc''.';
 	END IF;
-	SELECT format('%I.%I', n.nspname, c.relname) AS full_name, c.relkind, c.relnamespace, obj_description(c.oid, 'pg_class') AS comment INTO source
+	SELECT format('%I.%I', n.nspname, c.relname) AS full_name, c.relkind, c.relnamespace, c.relowner, obj_description(c.oid, 'pg_class') AS comment INTO source
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = curation_source.advantages;
 	IF source.full_name IS NULL THEN
 		RAISE EXCEPTION 'relation % does not exist', curation_source.advantages::oid USING ERRCODE = 'undefined_table';
@@ -128,9 +129,10 @@ BEGIN
 				AND NOT (m.key = 'state' AND coalesce(made ->> 'states', 'observation') <> 'observation')
 			GROUP BY m.key) x
 		WHERE cardinality(x.names) = 1;
+		-- Made with it, not by somebody who only says so.
 		SELECT c.oid INTO groups
 		FROM pg_class c CROSS JOIN LATERAL (SELECT obj_description(c.oid, 'pg_class') AS comment) d
-		WHERE c.relkind = 'v' AND c.relnamespace = source.relnamespace
+		WHERE c.relkind = 'v' AND c.relnamespace = source.relnamespace AND c.relowner = source.relowner
 			AND d.comment LIKE E'made by stepadv.attach\n{%' AND split_part(d.comment, E'\n', 2) = split_part(source.comment, E'\n', 2)
 			AND split_part(d.comment, E'\n', 3) LIKE 'group\_summary(%'
 		LIMIT 1;
@@ -186,7 +188,7 @@ BEGIN
 			RAISE EXCEPTION '% must be a finite number of at least 0, not %', name, threshold USING ERRCODE = 'invalid_parameter_value';
 		END IF;
 	END LOOP;
-	FOREACH name IN ARRAY '{per_state,per_rollout,per_group}'::text[] LOOP
+	FOREACH name IN ARRAY '{min_visits,per_state,per_rollout,per_group}'::text[] LOOP
 		most := (settings ->> name)::integer;
 		IF most < 1 THEN
 			RAISE EXCEPTION '% must be at least 1, not %', name, most
@@ -229,24 +231,27 @@ AS $rules$
 			-- Where no return differs from another, a difference is beyond doubt.
 			format('CASE WHEN s.stderr > 0 THEN abs(s.advantage) / s.stderr >= %L::float8 ELSE s.stderr = 0 AND s.advantage <> 0 END', settings ->> 'min_t'), NULL,
 			format($$CASE WHEN s.stderr > 0 THEN format('t = %%s >= %%s', round((abs(s.advantage) / s.stderr)::numeric, 2), %L) ELSE 'stderr is 0' END$$, settings ->> 'min_t')),
-		(5, 'deduplicate', CASE WHEN (settings ->> 'deduplicate')::boolean THEN 'state, action' END,
-			's.rank5 = 1 OR s.state IS NULL OR s.action IS NULL', '{state,action}',
-			$$CASE WHEN s.state IS NULL OR s.action IS NULL THEN 'state or action like no other' ELSE format('1 of %s with its state and action', s.number5) END$$),
-		(6, 'per_state', settings ->> 'per_state',
-			format('s.rank6 <= %s OR s.state IS NULL', settings ->> 'per_state'), '{state}',
-			$$CASE WHEN s.state IS NULL THEN 'state like no other' ELSE format('rank %s of %s in its state', s.rank6, s.number6) END$$),
-		(7, 'per_rollout', settings ->> 'per_rollout',
-			format('s.rank7 <= %s', settings ->> 'per_rollout'), '{rollout}',
-			$$format('rank %s of %s in its rollout', s.rank7, s.number7)$$),
-		(8, 'per_group', settings ->> 'per_group',
-			format('s.rank8 <= %s', CASE WHEN b.by_group THEN b.per_group / 2 ELSE b.per_group END),
+		(5, 'min_visits', settings ->> 'min_visits',
+			format('s.visits >= %s', settings ->> 'min_visits'), NULL,
+			$$format('%s visits to its state', s.visits)$$),
+		(6, 'deduplicate', CASE WHEN (settings ->> 'deduplicate')::boolean THEN 'state, action' END,
+			's.rank6 = 1 OR s.state IS NULL OR s.action IS NULL', '{state,action}',
+			$$CASE WHEN s.state IS NULL OR s.action IS NULL THEN 'state or action like no other' ELSE format('1 of %s with its state and action', s.number6) END$$),
+		(7, 'per_state', settings ->> 'per_state',
+			format('s.rank7 <= %s OR s.state IS NULL', settings ->> 'per_state'), '{state}',
+			$$CASE WHEN s.state IS NULL THEN 'state like no other' ELSE format('rank %s of %s in its state', s.rank7, s.number7) END$$),
+		(8, 'per_rollout', settings ->> 'per_rollout',
+			format('s.rank8 <= %s', settings ->> 'per_rollout'), '{rollout}',
+			$$format('rank %s of %s in its rollout', s.rank8, s.number8)$$),
+		(9, 'per_group', settings ->> 'per_group',
+			format('s.rank9 <= %s', CASE WHEN b.by_group THEN b.per_group / 2 ELSE b.per_group END),
 			CASE WHEN b.by_group THEN '{sign}' ELSE '{}' END::text[],
-			CASE WHEN b.by_group THEN $$format('rank %s of %s %s in its group', s.rank8, s.number8, CASE s.sign WHEN 1 THEN 'positive' ELSE 'negative' END)$$
-				ELSE $$format('rank %s of %s in its group', s.rank8, s.number8)$$ END),
-		(9, 'balance', settings ->> 'balance',
-			's.sign <> 0 AND s.rank9 <= least(s.positive, s.negative)', '{sign}',
-			format($$CASE s.sign WHEN 1 THEN format('rank %%s of %%s positive against %%s negative %1$s', s.rank9, s.positive, s.negative)
-				ELSE format('rank %%s of %%s negative against %%s positive %1$s', s.rank9, s.negative, s.positive) END$$,
+			CASE WHEN b.by_group THEN $$format('rank %s of %s %s in its group', s.rank9, s.number9, CASE s.sign WHEN 1 THEN 'positive' ELSE 'negative' END)$$
+				ELSE $$format('rank %s of %s in its group', s.rank9, s.number9)$$ END),
+		(10, 'balance', settings ->> 'balance',
+			's.sign <> 0 AND s.rank10 <= least(s.positive, s.negative)', '{sign}',
+			format($$CASE s.sign WHEN 1 THEN format('rank %%s of %%s positive against %%s negative %1$s', s.rank10, s.positive, s.negative)
+				ELSE format('rank %%s of %%s negative against %%s positive %1$s', s.rank10, s.negative, s.positive) END$$,
 				CASE WHEN b.by_group THEN 'in its group' ELSE 'of all' END))
 	) r(i, rule, setting, keep, compared, reason)
 	WHERE r.setting IS NOT NULL
@@ -287,6 +292,10 @@ BEGIN
 		items := items || CASE WHEN by_attach THEN expression ELSE format('CASE WHEN %1$s < 0 THEN @extschema@.curation_refuse(format(''stderr of step %%s of rollout %%s is negative: %%s'', s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
 			expression) END;
 		names := names || 'stderr'::text;
+	END IF;
+	IF settings ->> 'min_visits' IS NOT NULL THEN
+		items := items || @extschema@.curation_number(curation_input.advantages, 'n_state', 'min_visits', by_attach);
+		names := names || 'visits'::text;
 	END IF;
 	FOR needed IN
 		SELECT r.role, coalesce(settings ->> r.role, source -> 'columns' ->> r.role) AS name,
@@ -429,8 +438,8 @@ $$;
 COMMENT ON FUNCTION curation_query(regclass, jsonb, text[], boolean) IS 'part of select_steps: writes the query that applies the rules in their order';
 
 CREATE FUNCTION select_steps(advantages regclass,
-	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, deduplicate boolean DEFAULT false,
-	per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
+	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
+	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
 	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
 	state text DEFAULT NULL, action text DEFAULT NULL)
 RETURNS TABLE (group_key jsonb, rollout_id text, step_no integer, step_id text, advantage float8, reason text)
@@ -441,7 +450,7 @@ DECLARE
 	made record;
 BEGIN
 	SELECT * INTO made FROM @extschema@.curation_query(select_steps.advantages, jsonb_build_object(
-		'drop_uniform', select_steps.drop_uniform, 'min_advantage', select_steps.min_advantage, 'min_t', select_steps.min_t,
+		'drop_uniform', select_steps.drop_uniform, 'min_advantage', select_steps.min_advantage, 'min_t', select_steps.min_t, 'min_visits', select_steps.min_visits,
 		'deduplicate', select_steps.deduplicate, 'per_state', select_steps.per_state, 'per_rollout', select_steps.per_rollout,
 		'per_group', select_steps.per_group, 'balance', select_steps.balance, 'group_by', select_steps.group_by,
 		'advantage', select_steps.advantage_column, 'stderr', select_steps.stderr, 'outcome', select_steps.outcome,
@@ -451,12 +460,12 @@ BEGIN
 		FROM jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i)), made.reason, made.steps);
 END
 $$;
-COMMENT ON FUNCTION select_steps(regclass, text, float8, float8, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
-'the steps of a relation of advantages (a step view of attach, or any with columns for the group, rollout_id, step_no, step_id and advantage) that pass the rules given, applied in this order to what is left: steps of rollouts not judged (advantage NULL) go; drop_uniform: groups whose rollouts all ended alike go, ''dapo'' (equal returns, unless there is one rollout), ''verl_agent'' (equal returns), ''rtmc'' (all successes or all failures); min_advantage: least |advantage|; min_t: least |advantage| / stderr (NULL: goes; 0: infinite); deduplicate: one step for each state and action of a group; per_state, per_rollout, per_group: so many of each; balance: as many positive as negative ones per ''group'' or of ''all'', zeros go, and per_group is halved by sign for ''group''; wherever some are kept they are those of largest |advantage|, then first by rollout_id (numbers as numbers, else by the bytes of the text) and step_no; NULL: no such rule; group_by, state, action: columns, known of attached views; outcome: a number or boolean by rollout (success: above 0), else what the view _groups says; group_key, rollout_id and step_id as jsonb and text; reason: why it was kept';
+COMMENT ON FUNCTION select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
+'the steps of a relation of advantages (a step view of attach, or any with columns for the group, rollout_id, step_no, step_id and advantage) that pass the rules given, applied in this order to what is left: steps of rollouts not judged (advantage NULL) go; drop_uniform: groups whose rollouts all ended alike go, ''dapo'' (equal returns, unless there is one rollout), ''verl_agent'' (equal returns), ''rtmc'' (all successes or all failures); min_advantage: least |advantage|; min_t: least |advantage| / stderr (NULL: goes; 0: infinite); min_visits: least n_state; deduplicate: one step for each state and action of a group; per_state, per_rollout, per_group: so many of each; balance: as many positive as negative ones per ''group'' or of ''all'', zeros go, and per_group is halved by sign for ''group''; wherever some are kept they are those of largest |advantage|, then first by rollout_id (numbers as numbers, else by the bytes of the text) and step_no; NULL: no such rule; group_by, state, action: columns, known of attached views; outcome: a number or boolean by rollout (success: above 0), else what the view _groups says; group_key, rollout_id and step_id as jsonb and text; reason: why it was kept';
 
 CREATE FUNCTION explain_selection(advantages regclass,
-	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, deduplicate boolean DEFAULT false,
-	per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
+	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
+	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
 	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
 	state text DEFAULT NULL, action text DEFAULT NULL)
 RETURNS TABLE (rule_no integer, rule text, setting text, before bigint, removed bigint, kept bigint,
@@ -470,7 +479,7 @@ DECLARE
 	grouped text;
 BEGIN
 	settings := jsonb_build_object(
-		'drop_uniform', explain_selection.drop_uniform, 'min_advantage', explain_selection.min_advantage, 'min_t', explain_selection.min_t,
+		'drop_uniform', explain_selection.drop_uniform, 'min_advantage', explain_selection.min_advantage, 'min_t', explain_selection.min_t, 'min_visits', explain_selection.min_visits,
 		'deduplicate', explain_selection.deduplicate, 'per_state', explain_selection.per_state, 'per_rollout', explain_selection.per_rollout,
 		'per_group', explain_selection.per_group, 'balance', explain_selection.balance, 'group_by', explain_selection.group_by,
 		'advantage', explain_selection.advantage_column, 'stderr', explain_selection.stderr, 'outcome', explain_selection.outcome,
@@ -502,12 +511,12 @@ BEGIN
 		$q$, grouped, made.steps) USING settings;
 END
 $$;
-COMMENT ON FUNCTION explain_selection(regclass, text, float8, float8, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
+COMMENT ON FUNCTION explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
 'what select_steps with the same arguments does: a row for all steps (rule_no 0) and one per rule in the order of their application, with the steps before it, removed by it and kept, and of what is kept the positive and negative ones, the rollouts and the groups';
 
 CREATE FUNCTION create_selection(advantages regclass, name text,
-	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, deduplicate boolean DEFAULT false,
-	per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
+	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
+	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
 	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
 	state text DEFAULT NULL, action text DEFAULT NULL, schema text DEFAULT NULL)
 RETURNS regclass
@@ -523,7 +532,7 @@ DECLARE
 	reason_name text := 'reason';
 BEGIN
 	settings := jsonb_build_object(
-		'drop_uniform', create_selection.drop_uniform, 'min_advantage', create_selection.min_advantage, 'min_t', create_selection.min_t,
+		'drop_uniform', create_selection.drop_uniform, 'min_advantage', create_selection.min_advantage, 'min_t', create_selection.min_t, 'min_visits', create_selection.min_visits,
 		'deduplicate', create_selection.deduplicate, 'per_state', create_selection.per_state, 'per_rollout', create_selection.per_rollout,
 		'per_group', create_selection.per_group, 'balance', create_selection.balance, 'group_by', create_selection.group_by,
 		'advantage', create_selection.advantage_column, 'stderr', create_selection.stderr, 'outcome', create_selection.outcome,
@@ -562,7 +571,7 @@ BEGIN
 	RETURN full_name::regclass;
 END
 $$;
-COMMENT ON FUNCTION create_selection(regclass, text, text, float8, float8, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text) IS
+COMMENT ON FUNCTION create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text) IS
 'creates an ordinary view of the steps that select_steps would return, with all columns of the relation of advantages and reason, in its schema unless another is given; a condition on the columns of the group is applied before anything else, unless balance is ''all''; DROP VIEW removes it; error when the name is taken';
 
 CREATE FUNCTION training_rows(advantages regclass, columns text[] DEFAULT NULL, token_mask text DEFAULT NULL, tokens text DEFAULT NULL,

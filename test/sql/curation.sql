@@ -55,8 +55,8 @@ SELECT array_agg(step_id::integer ORDER BY step_id::integer) FROM stepadv.select
 
 -- All of them, one after the other; what each removes: 10 | 11, 12 | 3, 9 | 2, 6, 16 | 4 | 17 (after 5 and 8 in s1)
 -- | 8 | 7 (after 1 and 5) | 13 (1 and 14 against 15 and 5).
-SELECT * FROM stepadv.explain_selection('cur', 'dapo', 0.1, 1.5, true, 2, 1, 2, 'all', '{g}', outcome => 'outcome', state => 's', action => 'a');
-SELECT * FROM stepadv.select_steps('cur', 'dapo', 0.1, 1.5, true, 2, 1, 2, 'all', '{g}', outcome => 'outcome', state => 's', action => 'a') ORDER BY step_id::integer;
+SELECT * FROM stepadv.explain_selection('cur', 'dapo', 0.1, 1.5, NULL, true, 2, 1, 2, 'all', '{g}', outcome => 'outcome', state => 's', action => 'a');
+SELECT * FROM stepadv.select_steps('cur', 'dapo', 0.1, 1.5, NULL, true, 2, 1, 2, 'all', '{g}', outcome => 'outcome', state => 's', action => 'a') ORDER BY step_id::integer;
 -- The order matters: were the rollouts' limit before the rest, 4 would stand for its rollout and 5 be gone.
 SELECT array_agg(step_id::integer ORDER BY step_id::integer) FROM stepadv.select_steps('cur', 'dapo', per_rollout => 1, per_group => 2, group_by => '{g}', outcome => 'outcome');
 -- The other reasons.
@@ -68,7 +68,7 @@ ORDER BY step_id::integer;
 SELECT * FROM stepadv.explain_selection('cur', min_advantage => 100, per_group => 1, group_by => '{g}');
 SELECT count(*) FROM stepadv.select_steps('cur', min_advantage => 100, per_group => 1, balance => 'all', group_by => '{g}');
 CREATE VIEW cur_none AS SELECT * FROM cur WHERE false;
-SELECT count(*) FROM stepadv.select_steps('cur_none', 'dapo', 0, 0, true, 1, 1, 2, 'group', '{g}', outcome => 'outcome', state => 's', action => 'a');
+SELECT count(*) FROM stepadv.select_steps('cur_none', 'dapo', 0, 0, NULL, true, 1, 1, 2, 'group', '{g}', outcome => 'outcome', state => 's', action => 'a');
 SELECT * FROM stepadv.explain_selection('cur_none', 'dapo', balance => 'all', group_by => '{g}', outcome => 'outcome');
 -- Every group uniform.
 CREATE VIEW cur_uniform AS SELECT * FROM cur WHERE g = 'B';
@@ -102,6 +102,11 @@ SELECT rollout_id, step_no, advantage, reason FROM stepadv.select_steps('cur_ste
 SELECT rollout_id, step_no, advantage, reason FROM stepadv.select_steps('cur_steps_rtmc', 'rtmc', per_state => 1) WHERE group_key = '{"task": "M"}' ORDER BY 1, 2;
 -- stderr is NULL where there was one visit, so only (x, go) of a and b is left: returns 1 and 0, stderr 1/2, t = 1/3.
 SELECT rollout_id, step_no, reason FROM stepadv.select_steps('cur_steps_rtmc', min_t => 0.25) WHERE group_key = '{"task": "M"}' ORDER BY 1, 2;
+-- Two judged visits to y, three to x, one to each state elsewhere but in U and E.
+SELECT group_key ->> 'task' AS task, rollout_id, step_no, reason FROM stepadv.select_steps('cur_steps_rtmc', min_visits => 2) ORDER BY 1, 2, 3;
+SELECT count(*) FROM stepadv.select_steps('cur_steps_rtmc', min_visits => 3);
+SELECT * FROM stepadv.select_steps('cur_steps_grpo', min_visits => 2);
+SELECT * FROM stepadv.select_steps('cur_steps_rtmc', min_visits => 0);
 -- A column of the user's whose name was taken by the estimator's is found; two that could be meant are not guessed at.
 CREATE TABLE cur_clash AS SELECT task, traj, n, obs AS v, act AS q, rew FROM cur_steps;
 SELECT count(*) FROM stepadv.attach('cur_clash', '{task}', 'traj', 'n', 'v', 'q', 'rew', options => '{"rtmc": {"prior": 0, "gamma": 1}}');
@@ -176,9 +181,9 @@ FROM (VALUES (0, (SELECT count(*) FROM cur_sim_rtmc)), (1, (SELECT count(*) FROM
 	(8, (SELECT count(*) FROM of_groups)), (9, (SELECT count(*) FROM balanced))) r(i, steps);
 SELECT count(*) AS rules, bool_and(e.kept = w.kept) AS counts_agree, bool_and(e.removed = e.before - e.kept) AS removed_agrees,
 	bool_and(rule_no = 0 OR e.removed > 0) AS every_rule_works, sum(e.removed) + min(e.kept) = max(e.before) AS sum_is_all
-FROM stepadv.explain_selection('cur_sim_rtmc', 'dapo', 0.02, 0.25, true, 2, 5, 8, 'group') e JOIN want w USING (rule_no);
+FROM stepadv.explain_selection('cur_sim_rtmc', 'dapo', 0.02, 0.25, NULL, true, 2, 5, 8, 'group') e JOIN want w USING (rule_no);
 SELECT array_agg(s.step_id::bigint ORDER BY s.step_id::bigint) = max(w.chosen) AS steps_agree, count(*) > 40 AS many
-FROM stepadv.select_steps('cur_sim_rtmc', 'dapo', 0.02, 0.25, true, 2, 5, 8, 'group') s, want w WHERE w.rule_no = 9;
+FROM stepadv.select_steps('cur_sim_rtmc', 'dapo', 0.02, 0.25, NULL, true, 2, 5, 8, 'group') s, want w WHERE w.rule_no = 9;
 -- What is balanced is balanced, overall and by group.
 SELECT bool_and(positive = negative) FROM (SELECT count(*) FILTER (WHERE advantage > 0) AS positive, count(*) FILTER (WHERE advantage < 0) AS negative
 	FROM stepadv.select_steps('cur_sim_rtmc', per_group => 8, balance => 'group') GROUP BY group_key) x;
@@ -188,8 +193,8 @@ SELECT positive = negative AND negative > 500 AS balanced FROM (SELECT count(*) 
 SELECT count(*) AS selections, bool_and(e.kept = s.n) AS agree
 FROM unnest('{NULL,rtmc}'::text[]) u, unnest('{NULL,0.1}'::float8[]) m, unnest('{false,true}'::boolean[]) d,
 	unnest('{NULL,2}'::integer[]) k, unnest('{NULL,group,all}'::text[]) b,
-	LATERAL (SELECT kept FROM stepadv.explain_selection('cur_sim_grpo', u, m, NULL, d, k, NULL, k, b, state => 'state', action => 'action') ORDER BY rule_no DESC LIMIT 1) e,
-	LATERAL (SELECT count(*) AS n FROM stepadv.select_steps('cur_sim_grpo', u, m, NULL, d, k, NULL, k, b, state => 'state', action => 'action')) s;
+	LATERAL (SELECT kept FROM stepadv.explain_selection('cur_sim_grpo', u, m, NULL, NULL, d, k, NULL, k, b, state => 'state', action => 'action') ORDER BY rule_no DESC LIMIT 1) e,
+	LATERAL (SELECT count(*) AS n FROM stepadv.select_steps('cur_sim_grpo', u, m, NULL, NULL, d, k, NULL, k, b, state => 'state', action => 'action')) s;
 -- Whatever the plan.
 CREATE FUNCTION pg_temp.chosen(settings jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -197,7 +202,7 @@ DECLARE
 BEGIN
 	PERFORM set_config(s.key, s.value, true) FROM jsonb_each_text(settings) s;
 	SELECT md5(string_agg(x::text, E'\n' ORDER BY x.step_id)) INTO digest
-	FROM stepadv.select_steps('cur_sim_gigpo', 'rtmc', 0.02, NULL, true, 2, 5, 8, 'all') x;
+	FROM stepadv.select_steps('cur_sim_gigpo', 'rtmc', 0.02, NULL, NULL, true, 2, 5, 8, 'all') x;
 	PERFORM set_config(s.key, r.reset_val, true) FROM jsonb_each_text(settings) s JOIN pg_settings r ON r.name = s.key;
 	RETURN digest;
 END
@@ -209,11 +214,11 @@ FROM (VALUES ('{}'::jsonb), ('{"enable_hashagg": "off"}'), ('{"enable_hashjoin":
 -- Nor the order of the rows.
 CREATE TABLE cur_shuffled AS SELECT * FROM cur_sim_rtmc ORDER BY stepadv.signature_hash(int8send(step_id));
 SELECT count(*) = 0 AS same FROM (
-	(SELECT * FROM stepadv.select_steps('cur_shuffled', NULL, 0.02, 0.25, true, 2, 5, 8, 'all', '{group_id}', state => 'state', action => 'action')
-	EXCEPT SELECT * FROM stepadv.select_steps('cur_sim_rtmc', NULL, 0.02, 0.25, true, 2, 5, 8, 'all'))
+	(SELECT * FROM stepadv.select_steps('cur_shuffled', NULL, 0.02, 0.25, NULL, true, 2, 5, 8, 'all', '{group_id}', state => 'state', action => 'action')
+	EXCEPT SELECT * FROM stepadv.select_steps('cur_sim_rtmc', NULL, 0.02, 0.25, NULL, true, 2, 5, 8, 'all'))
 	UNION ALL
-	(SELECT * FROM stepadv.select_steps('cur_sim_rtmc', NULL, 0.02, 0.25, true, 2, 5, 8, 'all')
-	EXCEPT SELECT * FROM stepadv.select_steps('cur_shuffled', NULL, 0.02, 0.25, true, 2, 5, 8, 'all', '{group_id}', state => 'state', action => 'action'))) x;
+	(SELECT * FROM stepadv.select_steps('cur_sim_rtmc', NULL, 0.02, 0.25, NULL, true, 2, 5, 8, 'all')
+	EXCEPT SELECT * FROM stepadv.select_steps('cur_shuffled', NULL, 0.02, 0.25, NULL, true, 2, 5, 8, 'all', '{group_id}', state => 'state', action => 'action'))) x;
 
 -- A condition on the group goes down to the table, whatever the windows; not where all are balanced.
 SELECT stepadv.create_selection('cur_sim_gigpo', 'cur_pushed', 'rtmc', 0, per_rollout => 3, per_group => 4, balance => 'group');
@@ -327,11 +332,11 @@ SELECT stepadv.create_selection('cur', repeat('x', 64), group_by => '{g}');
 CREATE SCHEMA "my schema; --";
 CREATE TABLE "my schema; --"."Adv""; DROP TABLE cur; --" AS
 SELECT g AS "g'; DROP TABLE cur; --", rollout_id, step_no, step_id, advantage AS "%s %1$s %%", stderr AS "std""err", s AS "s.%L", a AS "$$a$$", outcome AS "out %I" FROM cur;
-SELECT count(*) AS selected FROM stepadv.select_steps('"my schema; --"."Adv""; DROP TABLE cur; --"', 'dapo', 0.1, 1.5, true, 2, 1, 2, 'all',
+SELECT count(*) AS selected FROM stepadv.select_steps('"my schema; --"."Adv""; DROP TABLE cur; --"', 'dapo', 0.1, 1.5, NULL, true, 2, 1, 2, 'all',
 	ARRAY['g''; DROP TABLE cur; --'], '%s %1$s %%', 'std"err', 'out %I', 's.%L', '$$a$$');
-SELECT removed FROM stepadv.explain_selection('"my schema; --"."Adv""; DROP TABLE cur; --"', 'dapo', 0.1, 1.5, true, 2, 1, 2, 'all',
+SELECT removed FROM stepadv.explain_selection('"my schema; --"."Adv""; DROP TABLE cur; --"', 'dapo', 0.1, 1.5, NULL, true, 2, 1, 2, 'all',
 	ARRAY['g''; DROP TABLE cur; --'], '%s %1$s %%', 'std"err', 'out %I', 's.%L', '$$a$$');
-SELECT stepadv.create_selection('"my schema; --"."Adv""; DROP TABLE cur; --"', 'Sel''"; %s', 'dapo', 0.1, 1.5, true, 2, 1, 2, 'all',
+SELECT stepadv.create_selection('"my schema; --"."Adv""; DROP TABLE cur; --"', 'Sel''"; %s', 'dapo', 0.1, 1.5, NULL, true, 2, 1, 2, 'all',
 	ARRAY['g''; DROP TABLE cur; --'], '%s %1$s %%', 'std"err', 'out %I', 's.%L', '$$a$$');
 SELECT * FROM stepadv.training_rows('"my schema; --"."Sel''""; %s"', advantage_column => '%s %1$s %%', columns => ARRAY['s.%L', '$$a$$', 'out %I']);
 SELECT * FROM stepadv.select_steps('cur', 'dapo', group_by => '{g}', outcome => 'outcome) FROM cur; DROP TABLE cur; --');
