@@ -358,4 +358,17 @@ SELECT count(*) FROM stepadv.select_steps('cur', per_group => 1, group_by => '{g
 SELECT * FROM stepadv.select_steps('cur', min_t => 1, group_by => '{g}');
 RESET ROLE;
 REVOKE ALL ON cur FROM regress_curation;
+-- Nor is a view believed that somebody else says was made with the advantages.
+CREATE SCHEMA cur_shared;
+SELECT count(*) FROM stepadv.attach('cur_steps', '{task}', 'traj', 'n', 'obs', 'act', 'rew', schema => 'cur_shared');
+SELECT obj_description('cur_shared.cur_steps_groups'::regclass) AS said \gset
+GRANT USAGE, CREATE ON SCHEMA cur_shared TO regress_curation;
+SET ROLE regress_curation;
+CREATE VIEW cur_shared.forged AS SELECT 'M'::text AS task, false AS uniform, 2 AS n_judged, 0.5::float8 AS success_rate;
+COMMENT ON VIEW cur_shared.forged IS :'said';
+RESET ROLE;
+DROP VIEW cur_shared.cur_steps_groups;
+SELECT * FROM stepadv.select_steps('cur_shared.cur_steps_rtmc', 'dapo');
+DROP VIEW cur_shared.forged;
+REVOKE ALL ON SCHEMA cur_shared FROM regress_curation;
 DROP ROLE regress_curation;
