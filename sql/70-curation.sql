@@ -41,7 +41,7 @@ $$;
 COMMENT ON FUNCTION curation_refuse(text) IS 'part of select_steps: an error, raised from within a query';
 
 -- The SQL expression for a column of s as a finite number, NULL for NULL.
-CREATE FUNCTION curation_number(relation regclass, name text, role text, is_finite boolean, may_be_boolean boolean DEFAULT false) RETURNS text
+CREATE FUNCTION curation_number(relation regclass, name text, role text, may_be_boolean boolean DEFAULT false) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -69,14 +69,15 @@ BEGIN
 				HINT = format('%s must be a number%s.', curation_number.role, CASE WHEN curation_number.may_be_boolean THEN ' or boolean' END);
 	END IF;
 	number := format('s.%I::float8', curation_number.name);
-	IF NOT curation_number.is_finite AND type IN ('float4'::regtype, 'float8'::regtype, 'numeric'::regtype) THEN
+	-- Integers are finite.
+	IF type IN ('float4'::regtype, 'float8'::regtype, 'numeric'::regtype) THEN
 		number := format('CASE WHEN abs(%1$s) = ''Infinity'' OR %1$s = ''NaN'' THEN @extschema@.curation_refuse(format(%2$L, s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
 			number, replace(curation_number.role, '%', '%%') || ' of step %s of rollout %s is not a finite number: %s');
 	END IF;
 	RETURN number;
 END
 $$;
-COMMENT ON FUNCTION curation_number(regclass, text, text, boolean, boolean) IS 'part of select_steps: the SQL expression for a column as a number, which is checked unless known to be finite';
+COMMENT ON FUNCTION curation_number(regclass, text, text, boolean) IS 'part of select_steps: the SQL expression for a column as a finite number';
 
 -- What is known of a relation of advantages, as names of its own columns:
 -- group_by, columns by role, and the view that sums up its groups.
@@ -211,7 +212,7 @@ COMMENT ON FUNCTION curation_check(jsonb) IS 'part of select_steps: an error whe
 
 -- The rules that were asked for, in their order.  keep and reason are
 -- expressions over a step s.  A rule that compares steps with one another does
--- so among those that agree in the columns compared: rank<i> is the step's place
+-- so among those that agree in what is compared: rank<i> is the step's place
 -- there, number<i> how many there are.
 CREATE FUNCTION curation_rules(settings jsonb)
 RETURNS TABLE (i integer, rule text, setting text, keep text, compared text[], reason text)
@@ -235,22 +236,22 @@ AS $rules$
 			format('s.visits >= %s', settings ->> 'min_visits'), NULL,
 			$$format('%s visits to its state', s.visits)$$),
 		(6, 'deduplicate', CASE WHEN (settings ->> 'deduplicate')::boolean THEN 'state, action' END,
-			's.rank6 = 1 OR s.state IS NULL OR s.action IS NULL', '{state,action}',
+			's.rank6 = 1 OR s.state IS NULL OR s.action IS NULL', '{s.state,s.action}',
 			$$CASE WHEN s.state IS NULL OR s.action IS NULL THEN 'state or action like no other' ELSE format('1 of %s with its state and action', s.number6) END$$),
 		(7, 'per_state', settings ->> 'per_state',
-			format('s.rank7 <= %s OR s.state IS NULL', settings ->> 'per_state'), '{state}',
+			format('s.rank7 <= %s OR s.state IS NULL', settings ->> 'per_state'), '{s.state}',
 			$$CASE WHEN s.state IS NULL THEN 'state like no other' ELSE format('rank %s of %s in its state', s.rank7, s.number7) END$$),
 		(8, 'per_rollout', settings ->> 'per_rollout',
-			format('s.rank8 <= %s', settings ->> 'per_rollout'), '{rollout}',
+			format('s.rank8 <= %s', settings ->> 'per_rollout'), '{s.rollout}',
 			$$format('rank %s of %s in its rollout', s.rank8, s.number8)$$),
 		(9, 'per_group', settings ->> 'per_group',
 			format('s.rank9 <= %s', CASE WHEN b.by_group THEN b.per_group / 2 ELSE b.per_group END),
-			CASE WHEN b.by_group THEN '{sign}' ELSE '{}' END::text[],
-			CASE WHEN b.by_group THEN $$format('rank %s of %s %s in its group', s.rank9, s.number9, CASE s.sign WHEN 1 THEN 'positive' ELSE 'negative' END)$$
+			CASE WHEN b.by_group THEN '{sign(s.advantage)}' ELSE '{}' END::text[],
+			CASE WHEN b.by_group THEN $$format('rank %s of %s %s in its group', s.rank9, s.number9, CASE WHEN s.advantage > 0 THEN 'positive' ELSE 'negative' END)$$
 				ELSE $$format('rank %s of %s in its group', s.rank9, s.number9)$$ END),
 		(10, 'balance', settings ->> 'balance',
-			's.sign <> 0 AND s.rank10 <= least(s.positive, s.negative)', '{sign}',
-			format($$CASE s.sign WHEN 1 THEN format('rank %%s of %%s positive against %%s negative %1$s', s.rank10, s.positive, s.negative)
+			's.advantage <> 0 AND s.rank10 <= least(s.positive, s.negative)', '{sign(s.advantage)}',
+			format($$CASE WHEN s.advantage > 0 THEN format('rank %%s of %%s positive against %%s negative %1$s', s.rank10, s.positive, s.negative)
 				ELSE format('rank %%s of %%s negative against %%s positive %1$s', s.rank10, s.negative, s.positive) END$$,
 				CASE WHEN b.by_group THEN 'in its group' ELSE 'of all' END))
 	) r(i, rule, setting, keep, compared, reason)
@@ -266,7 +267,6 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	by_attach boolean := (source ->> 'by_attach')::boolean;
 	by_outcome boolean := settings ->> 'drop_uniform' IS NOT NULL AND settings ->> 'outcome' IS NOT NULL;
 	items text[];
 	relation text := format('%s s', source ->> 'name');
@@ -278,23 +278,22 @@ BEGIN
 	INTO items, names
 	FROM (SELECT 'g' AS alias, g.name, g.i FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i)
 		UNION ALL SELECT 'c', c.name, c.i FROM unnest(curation_input.columns) WITH ORDINALITY c(name, i)) u;
-	expression := @extschema@.curation_number(curation_input.advantages, settings ->> 'advantage', 'advantage', by_attach);
-	items := items || ARRAY[expression, format('sign(%s)::integer', expression),
-		@extschema@.curation_key('s.rollout_id', @extschema@.curation_type(curation_input.advantages, 'rollout_id')), 's.step_no::integer'];
-	names := names || '{advantage,sign,rollout,no}'::text[];
-	IF NOT by_attach THEN
+	expression := @extschema@.curation_number(curation_input.advantages, settings ->> 'advantage', 'advantage');
+	items := items || ARRAY[expression, @extschema@.curation_key('s.rollout_id', @extschema@.curation_type(curation_input.advantages, 'rollout_id')), 's.step_no::integer'];
+	names := names || '{advantage,rollout,no}'::text[];
+	IF NOT (source ->> 'by_attach')::boolean THEN
 		-- attach has made sure that no two steps of a rollout share a number.
 		items := items || @extschema@.curation_key('s.step_id', @extschema@.curation_type(curation_input.advantages, 'step_id'));
 		names := names || 'id'::text;
 	END IF;
 	IF settings ->> 'min_t' IS NOT NULL THEN
-		expression := @extschema@.curation_number(curation_input.advantages, settings ->> 'stderr', 'stderr', by_attach);
-		items := items || CASE WHEN by_attach THEN expression ELSE format('CASE WHEN %1$s < 0 THEN @extschema@.curation_refuse(format(''stderr of step %%s of rollout %%s is negative: %%s'', s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
-			expression) END;
+		expression := @extschema@.curation_number(curation_input.advantages, settings ->> 'stderr', 'stderr');
+		items := items || format('CASE WHEN %1$s < 0 THEN @extschema@.curation_refuse(format(''stderr of step %%s of rollout %%s is negative: %%s'', s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
+			expression);
 		names := names || 'stderr'::text;
 	END IF;
 	IF settings ->> 'min_visits' IS NOT NULL THEN
-		items := items || @extschema@.curation_number(curation_input.advantages, 'n_state', 'min_visits', by_attach);
+		items := items || @extschema@.curation_number(curation_input.advantages, 'n_state', 'min_visits');
 		names := names || 'visits'::text;
 	END IF;
 	FOR needed IN
@@ -317,7 +316,7 @@ BEGIN
 	END LOOP;
 
 	IF by_outcome THEN
-		expression := @extschema@.curation_number(curation_input.advantages, settings ->> 'outcome', 'outcome', false, true);
+		expression := @extschema@.curation_number(curation_input.advantages, settings ->> 'outcome', 'outcome', true);
 		items := items || CASE settings ->> 'drop_uniform' WHEN 'rtmc' THEN format('(%s > 0)::integer', expression) ELSE expression END;
 		names := names || 'outcome'::text;
 	ELSIF settings ->> 'drop_uniform' IS NOT NULL THEN
@@ -420,9 +419,9 @@ BEGIN
 					FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i)) END,
 				's.rollout, s.no', CASE WHEN 'id' = ANY (names) THEN 's.id' END);
 			query := format('SELECT s.*, row_number() OVER (PARTITION BY %2$s ORDER BY %3$s) AS rank%4$s, count(*) OVER (PARTITION BY %2$s) AS number%4$s%5$s FROM %1$s',
-				steps, concat_ws(', ', nullif(same, ''), (SELECT string_agg('s.' || c, ', ') FROM unnest(rule.compared) c)), best_first, rule.i,
+				steps, concat_ws(', ', nullif(same, ''), nullif(array_to_string(rule.compared, ', '), '')), best_first, rule.i,
 				CASE WHEN rule.rule = 'balance' THEN
-					format(', count(*) FILTER (WHERE s.sign > 0) OVER (%1$s) AS positive, count(*) FILTER (WHERE s.sign < 0) OVER (%1$s) AS negative',
+					format(', count(*) FILTER (WHERE s.advantage > 0) OVER (%1$s) AS positive, count(*) FILTER (WHERE s.advantage < 0) OVER (%1$s) AS negative',
 						'PARTITION BY ' || nullif(same, '')) END);
 			names := names || ARRAY['rank' || rule.i, 'number' || rule.i] || CASE WHEN rule.rule = 'balance' THEN '{positive,negative}'::text[] END;
 		END IF;
@@ -490,7 +489,7 @@ BEGIN
 	RETURN QUERY EXECUTE format($q$
 		WITH parts AS MATERIALIZED (
 			SELECT %1$s, s.rollout, coalesce(s.removed, 100) AS fails, count(*) AS steps,
-				count(*) FILTER (WHERE s.sign > 0) AS positive, count(*) FILTER (WHERE s.sign < 0) AS negative
+				count(*) FILTER (WHERE s.advantage > 0) AS positive, count(*) FILTER (WHERE s.advantage < 0) AS negative
 			FROM %2$s GROUP BY %1$s, s.rollout, s.removed),
 		of_rollouts AS MATERIALIZED (SELECT %1$s, max(s.fails) AS fails FROM parts s GROUP BY %1$s, s.rollout),
 		of_groups AS (SELECT max(s.fails) AS fails FROM of_rollouts s GROUP BY %1$s),
@@ -582,7 +581,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	source jsonb := @extschema@.curation_source(training_rows.advantages, training_rows.group_by);
-	advantage text := @extschema@.curation_number(training_rows.advantages, training_rows.advantage_column, 'advantage', (source ->> 'by_attach')::boolean);
+	advantage text := @extschema@.curation_number(training_rows.advantages, training_rows.advantage_column, 'advantage');
 	keys text[] := ARRAY(SELECT jsonb_array_elements_text(source -> 'group_by')) || '{rollout_id,step_no,step_id}'::text[];
 	known text[];		-- columns of the relation
 	name text;
