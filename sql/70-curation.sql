@@ -1,0 +1,659 @@
+-- Choosing the steps to train on, and writing them out: plain SQL over any
+-- relation of advantages.
+
+-- The type of a relation's column, or what lies under its domain; NULL: there
+-- is no such column.
+CREATE FUNCTION curation_type(relation regclass, name text) RETURNS oid
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH RECURSIVE under(oid, typtype, typbasetype) AS (
+		SELECT t.oid, t.typtype, t.typbasetype
+		FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+		WHERE a.attrelid = curation_type.relation AND a.attname = curation_type.name AND a.attnum > 0 AND NOT a.attisdropped
+		UNION ALL
+		SELECT t.oid, t.typtype, t.typbasetype FROM under u JOIN pg_type t ON t.oid = u.typbasetype WHERE u.typtype = 'd'
+	)
+	SELECT u.oid FROM under u WHERE u.typtype <> 'd'
+$$;
+COMMENT ON FUNCTION curation_type(regclass, text) IS 'part of select_steps: type of a column, under its domains; NULL when there is no such column';
+
+-- What a value is ordered by, the same in every database: numbers as numbers,
+-- everything else by the bytes of its text.
+CREATE FUNCTION curation_key(expression text, type oid) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN curation_key.type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'numeric'::regtype)
+		THEN curation_key.expression
+		ELSE format('%s::text COLLATE "C"', curation_key.expression) END
+$$;
+COMMENT ON FUNCTION curation_key(text, oid) IS 'part of select_steps: the SQL expression that steps are ordered by, for an expression of the given type';
+
+CREATE FUNCTION curation_refuse(problem text) RETURNS float8
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION '%', curation_refuse.problem USING ERRCODE = 'data_exception';
+END
+$$;
+COMMENT ON FUNCTION curation_refuse(text) IS 'part of select_steps: an error, raised from within a query';
+
+-- The SQL expression for a column of s as a finite number, NULL for NULL.
+CREATE FUNCTION curation_number(relation regclass, name text, role text, may_be_boolean boolean DEFAULT false) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	type oid := @extschema@.curation_type(curation_number.relation, curation_number.name);
+	number text;
+BEGIN
+	IF curation_number.name IS NULL THEN
+		RAISE EXCEPTION '% must be given', CASE curation_number.role WHEN 'advantage' THEN 'advantage_column' ELSE curation_number.role END
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF type IS NULL THEN
+		RAISE EXCEPTION 'column "%" given as % does not exist in %', curation_number.name, curation_number.role, curation_number.relation
+			USING ERRCODE = 'undefined_column',
+				HINT = CASE curation_number.role
+					WHEN 'advantage' THEN 'A relation of advantages is needed, such as a view made by attach; another column is named by advantage_column => ''…''.'
+					WHEN 'min_visits' THEN 'The views of gigpo, graphgpo, hgpo and rtmc have it.'
+					WHEN 'stderr' THEN 'The t-value is advantage over standard error, which the views of rtmc have; another column is named by stderr => ''…''.'
+					ELSE format('Name a column by %s => ''…''.', curation_number.role) END;
+	ELSIF type = 'bool'::regtype AND curation_number.may_be_boolean THEN
+		RETURN format('s.%I::boolean::integer::float8', curation_number.name);
+	ELSIF type NOT IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'float4'::regtype, 'float8'::regtype, 'numeric'::regtype) THEN
+		RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', curation_number.name, curation_number.relation,
+				curation_number.role, format_type(type, NULL)
+			USING ERRCODE = 'datatype_mismatch',
+				HINT = format('%s must be a number%s.', curation_number.role, CASE WHEN curation_number.may_be_boolean THEN ' or boolean' END);
+	END IF;
+	number := format('s.%I::float8', curation_number.name);
+	-- Integers are finite.
+	IF type IN ('float4'::regtype, 'float8'::regtype, 'numeric'::regtype) THEN
+		number := format('CASE WHEN abs(%1$s) = ''Infinity'' OR %1$s = ''NaN'' THEN @extschema@.curation_refuse(format(%2$L, s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
+			number, replace(curation_number.role, '%', '%%') || ' of step %s of rollout %s is not a finite number: %s');
+	END IF;
+	RETURN number;
+END
+$$;
+COMMENT ON FUNCTION curation_number(regclass, text, text, boolean) IS 'part of select_steps: the SQL expression for a column as a finite number';
+
+-- What is known of a relation of advantages, as names of its own columns:
+-- group_by, columns by role, and the view that sums up its groups.
+CREATE FUNCTION curation_source(advantages regclass, group_by text[]) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	source record;
+	made jsonb;
+	by_attach boolean := false;
+	columns jsonb := '{}';
+	groups oid;
+	name text;
+	type oid;
+BEGIN
+	IF curation_source.advantages IS NULL THEN
+		RAISE EXCEPTION 'advantages must be given' USING ERRCODE = 'null_value_not_allowed', HINT = 'For example ''rl.steps_rtmc''.';
+	END IF;
+	SELECT format('%I.%I', n.nspname, c.relname) AS full_name, c.relkind, c.relnamespace, c.relowner, obj_description(c.oid, 'pg_class') AS comment INTO source
+	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = curation_source.advantages;
+	IF source.full_name IS NULL THEN
+		RAISE EXCEPTION 'relation % does not exist', curation_source.advantages::oid USING ERRCODE = 'undefined_table';
+	ELSIF source.relkind NOT IN ('r', 'p', 'v', 'm', 'f') THEN
+		RAISE EXCEPTION '% is not a table or view', source.full_name USING ERRCODE = 'wrong_object_type';
+	ELSIF NOT has_any_column_privilege(curation_source.advantages, 'SELECT') THEN
+		RAISE EXCEPTION 'permission denied for %', source.full_name USING ERRCODE = 'insufficient_privilege';
+	END IF;
+
+	IF source.relkind = 'v' AND source.comment LIKE E'made by stepadv.create\\_selection\n{%' THEN
+		made := split_part(source.comment, E'\n', 2)::jsonb;
+		columns := made -> 'columns';
+		made := made -> 'group_by';
+	ELSIF source.relkind = 'v' AND source.comment LIKE E'made by stepadv.attach\n{%' THEN
+		by_attach := true;
+		made := split_part(source.comment, E'\n', 2)::jsonb;
+		-- The user's columns come after the advantage; one whose name was taken
+		-- is called base_….  Where two could be meant, none is taken.
+		SELECT coalesce(jsonb_object_agg(x.role, x.names[1]), '{}') INTO columns
+		FROM (
+			SELECT m.key AS role, array_agg(a.attname) AS names
+			FROM jsonb_each_text(made -> 'columns') m
+			JOIN pg_attribute a ON a.attrelid = curation_source.advantages AND NOT a.attisdropped
+				AND a.attname ~ '^(base_)*' AND right(a.attname, length(m.value)) = m.value
+				AND left(a.attname, -length(m.value)) = repeat('base_', (length(a.attname) - length(m.value)) / 5)
+				AND a.attnum > coalesce((SELECT b.attnum FROM pg_attribute b
+					WHERE b.attrelid = curation_source.advantages AND b.attname = 'advantage' AND NOT b.attisdropped), 0)
+			WHERE m.key IN ('state', 'action', 'logp_old', 'token_mask')
+				-- States that attach made are nobody's column.
+				AND NOT (m.key = 'state' AND coalesce(made ->> 'states', 'observation') <> 'observation')
+			GROUP BY m.key) x
+		WHERE cardinality(x.names) = 1;
+		-- Made with it, not by somebody who only says so.
+		SELECT c.oid INTO groups
+		FROM pg_class c CROSS JOIN LATERAL (SELECT obj_description(c.oid, 'pg_class') AS comment) d
+		WHERE c.relkind = 'v' AND c.relnamespace = source.relnamespace AND c.relowner = source.relowner
+			AND d.comment LIKE E'made by stepadv.attach\n{%' AND split_part(d.comment, E'\n', 2) = split_part(source.comment, E'\n', 2)
+			AND split_part(d.comment, E'\n', 3) LIKE 'group\_summary(%'
+		LIMIT 1;
+		-- The columns of the group come first in every view.
+		SELECT jsonb_agg(x.attname ORDER BY x.attnum) INTO made
+		FROM (SELECT a.attname, a.attnum FROM pg_attribute a
+			WHERE a.attrelid = curation_source.advantages AND a.attnum > 0 AND NOT a.attisdropped
+			ORDER BY a.attnum LIMIT jsonb_array_length(made -> 'group_by')) x;
+	ELSIF curation_source.group_by IS NULL THEN
+		RAISE EXCEPTION 'the columns of the group of % are not known', source.full_name
+			USING ERRCODE = 'null_value_not_allowed',
+				HINT = 'Name them by group_by => ''{…}''. They are known of views made by attach or create_selection.';
+	END IF;
+	IF curation_source.group_by = '{}' THEN
+		RAISE EXCEPTION 'group_by must name at least one column' USING ERRCODE = 'invalid_parameter_value';
+	ELSIF curation_source.group_by IS NOT NULL AND to_jsonb(curation_source.group_by) <> coalesce(made, '[]') THEN
+		-- A group of one's own choice is not that of the view beside it.
+		groups := NULL;
+		made := to_jsonb(curation_source.group_by);
+		IF jsonb_array_length(made) <> (SELECT count(DISTINCT g) FROM unnest(curation_source.group_by) g) THEN
+			RAISE EXCEPTION 'group_by names a column twice, or NULL: %', curation_source.group_by USING ERRCODE = 'invalid_parameter_value';
+		END IF;
+	END IF;
+	FOR name IN SELECT jsonb_array_elements_text(made) UNION ALL SELECT unnest('{rollout_id,step_no,step_id}'::text[]) LOOP
+		type := @extschema@.curation_type(curation_source.advantages, name);
+		IF type IS NULL THEN
+			RAISE EXCEPTION 'column "%" does not exist in %', name, source.full_name
+				USING ERRCODE = 'undefined_column',
+					HINT = 'A relation of advantages has the columns of the group, rollout_id, step_no, step_id and advantage.';
+		ELSIF name = 'step_no' AND type NOT IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN
+			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', name, source.full_name, name, format_type(type, NULL)
+				USING ERRCODE = 'datatype_mismatch', HINT = 'step_no must be an integer.';
+		END IF;
+	END LOOP;
+	RETURN jsonb_build_object('name', source.full_name, 'group_by', made, 'columns', columns, 'groups', groups::bigint, 'by_attach', by_attach);
+END
+$$;
+COMMENT ON FUNCTION curation_source(regclass, text[]) IS 'part of select_steps: what a relation of advantages says of its columns';
+
+-- Whether the rules asked for make sense, before anything is looked at.
+CREATE FUNCTION curation_check(settings jsonb) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	name text;
+	threshold float8;
+	most integer;
+BEGIN
+	FOREACH name IN ARRAY '{min_advantage,min_t}'::text[] LOOP
+		threshold := (settings ->> name)::float8;
+		IF NOT (threshold >= 0 AND threshold < 'Infinity') THEN
+			RAISE EXCEPTION '% must be a finite number of at least 0, not %', name, threshold USING ERRCODE = 'invalid_parameter_value';
+		END IF;
+	END LOOP;
+	FOREACH name IN ARRAY '{min_visits,per_state,per_rollout,per_group}'::text[] LOOP
+		most := (settings ->> name)::integer;
+		IF most < 1 THEN
+			RAISE EXCEPTION '% must be at least 1, not %', name, most
+				USING ERRCODE = 'invalid_parameter_value', HINT = 'NULL, the default, sets no limit.';
+		END IF;
+	END LOOP;
+	IF settings ->> 'drop_uniform' NOT IN ('dapo', 'verl_agent', 'rtmc') THEN
+		RAISE EXCEPTION 'unknown rule for uniform groups: %', quote_literal(settings ->> 'drop_uniform')
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'drop_uniform is ''dapo'', ''verl_agent'' or ''rtmc''.';
+	ELSIF settings ->> 'balance' NOT IN ('group', 'all') THEN
+		RAISE EXCEPTION 'unknown balance: %', quote_literal(settings ->> 'balance')
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'balance is ''group'' or ''all''.';
+	ELSIF settings ->> 'balance' = 'group' AND most % 2 = 1 THEN
+		RAISE EXCEPTION 'per_group must be even where every group is balanced, not %', most
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'Half of the steps are positive, half negative.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION curation_check(jsonb) IS 'part of select_steps: an error where a rule''s parameter makes no sense';
+
+-- The rules that were asked for, in their order.  keep and reason are
+-- expressions over a step s.  A rule that compares steps with one another does
+-- so among those that agree in what is compared: rank<i> is the step's place
+-- there, number<i> how many there are.
+CREATE FUNCTION curation_rules(settings jsonb)
+RETURNS TABLE (i integer, rule text, setting text, keep text, compared text[], reason text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $rules$
+	SELECT r.i, r.rule, r.setting, r.keep, r.compared, r.reason
+	FROM (SELECT settings ->> 'balance' = 'group' AS by_group, (settings ->> 'per_group')::integer AS per_group) b,
+	LATERAL (VALUES
+		(1, 'judged', '', 's.advantage IS NOT NULL', NULL::text[], NULL),
+		(2, 'drop_uniform', settings ->> 'drop_uniform', 's.mixed', NULL,
+			CASE settings ->> 'drop_uniform' WHEN 'dapo' THEN $$'group is mixed or of one rollout'$$ ELSE $$'group is mixed'$$ END),
+		(3, 'min_advantage', settings ->> 'min_advantage',
+			format('abs(s.advantage) >= %L::float8', settings ->> 'min_advantage'), NULL,
+			quote_literal('|advantage| >= ' || (settings ->> 'min_advantage'))),
+		(4, 'min_t', settings ->> 'min_t',
+			-- Where no return differs from another, a difference is beyond doubt.
+			format('CASE WHEN s.stderr > 0 THEN abs(s.advantage) / s.stderr >= %L::float8 ELSE s.stderr = 0 AND s.advantage <> 0 END', settings ->> 'min_t'), NULL,
+			format($$CASE WHEN s.stderr > 0 THEN format('t = %%s >= %%s', round((abs(s.advantage) / s.stderr)::numeric, 2), %L) ELSE 'stderr is 0' END$$, settings ->> 'min_t')),
+		(5, 'min_visits', settings ->> 'min_visits',
+			format('s.visits >= %s', settings ->> 'min_visits'), NULL,
+			$$format('%s visits to its state', s.visits)$$),
+		(6, 'deduplicate', CASE WHEN (settings ->> 'deduplicate')::boolean THEN 'state, action' END,
+			's.rank6 = 1 OR s.state IS NULL OR s.action IS NULL', '{s.state,s.action}',
+			$$CASE WHEN s.state IS NULL OR s.action IS NULL THEN 'state or action like no other' ELSE format('1 of %s with its state and action', s.number6) END$$),
+		(7, 'per_state', settings ->> 'per_state',
+			format('s.rank7 <= %s OR s.state IS NULL', settings ->> 'per_state'), '{s.state}',
+			$$CASE WHEN s.state IS NULL THEN 'state like no other' ELSE format('rank %s of %s in its state', s.rank7, s.number7) END$$),
+		(8, 'per_rollout', settings ->> 'per_rollout',
+			format('s.rank8 <= %s', settings ->> 'per_rollout'), '{s.rollout}',
+			$$format('rank %s of %s in its rollout', s.rank8, s.number8)$$),
+		(9, 'per_group', settings ->> 'per_group',
+			format('s.rank9 <= %s', CASE WHEN b.by_group THEN b.per_group / 2 ELSE b.per_group END),
+			CASE WHEN b.by_group THEN '{sign(s.advantage)}' ELSE '{}' END::text[],
+			CASE WHEN b.by_group THEN $$format('rank %s of %s %s in its group', s.rank9, s.number9, CASE WHEN s.advantage > 0 THEN 'positive' ELSE 'negative' END)$$
+				ELSE $$format('rank %s of %s in its group', s.rank9, s.number9)$$ END),
+		(10, 'balance', settings ->> 'balance',
+			's.advantage <> 0 AND s.rank10 <= least(s.positive, s.negative)', '{sign(s.advantage)}',
+			format($$CASE WHEN s.advantage > 0 THEN format('rank %%s of %%s positive against %%s negative %1$s', s.rank10, s.positive, s.negative)
+				ELSE format('rank %%s of %%s negative against %%s positive %1$s', s.rank10, s.negative, s.positive) END$$,
+				CASE WHEN b.by_group THEN 'in its group' ELSE 'of all' END))
+	) r(i, rule, setting, keep, compared, reason)
+	WHERE r.setting IS NOT NULL
+	ORDER BY r.i
+$rules$;
+COMMENT ON FUNCTION curation_rules(jsonb) IS 'part of select_steps: the rules asked for, in their order, as SQL expressions';
+
+-- The steps as the rules see them: the columns of the group as g1, g2, …, those
+-- asked for as c1, c2, …, so that no name can be taken, and what the rules read.
+CREATE FUNCTION curation_input(advantages regclass, settings jsonb, source jsonb, columns text[], OUT query text, OUT names text[])
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	by_outcome boolean := settings ->> 'drop_uniform' IS NOT NULL AND settings ->> 'outcome' IS NOT NULL;
+	items text[];
+	relation text := format('%s s', source ->> 'name');
+	expression text;
+	needed record;
+	type oid;
+BEGIN
+	SELECT array_agg(format('s.%I', u.name) ORDER BY u.alias, u.i), array_agg(u.alias || u.i ORDER BY u.alias, u.i)
+	INTO items, names
+	FROM (SELECT 'g' AS alias, g.name, g.i FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i)
+		UNION ALL SELECT 'c', c.name, c.i FROM unnest(curation_input.columns) WITH ORDINALITY c(name, i)) u;
+	expression := @extschema@.curation_number(curation_input.advantages, settings ->> 'advantage', 'advantage');
+	items := items || ARRAY[expression, @extschema@.curation_key('s.rollout_id', @extschema@.curation_type(curation_input.advantages, 'rollout_id')), 's.step_no::integer'];
+	names := names || '{advantage,rollout,no}'::text[];
+	IF NOT (source ->> 'by_attach')::boolean THEN
+		-- attach has made sure that no two steps of a rollout share a number.
+		items := items || @extschema@.curation_key('s.step_id', @extschema@.curation_type(curation_input.advantages, 'step_id'));
+		names := names || 'id'::text;
+	END IF;
+	IF settings ->> 'min_t' IS NOT NULL THEN
+		expression := @extschema@.curation_number(curation_input.advantages, settings ->> 'stderr', 'stderr');
+		items := items || format('CASE WHEN %1$s < 0 THEN @extschema@.curation_refuse(format(''stderr of step %%s of rollout %%s is negative: %%s'', s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
+			expression);
+		names := names || 'stderr'::text;
+	END IF;
+	IF settings ->> 'min_visits' IS NOT NULL THEN
+		items := items || @extschema@.curation_number(curation_input.advantages, 'n_state', 'min_visits');
+		names := names || 'visits'::text;
+	END IF;
+	FOR needed IN
+		SELECT r.role, coalesce(settings ->> r.role, source -> 'columns' ->> r.role) AS name,
+			CASE WHEN (settings ->> 'deduplicate')::boolean THEN 'deduplicate' ELSE 'per_state' END AS needed_by
+		FROM unnest('{state,action}'::text[]) r(role)
+		WHERE (settings ->> 'deduplicate')::boolean OR r.role = 'state' AND settings ->> 'per_state' IS NOT NULL
+	LOOP
+		type := @extschema@.curation_type(curation_input.advantages, needed.name);
+		IF needed.name IS NULL THEN
+			RAISE EXCEPTION '% needs to know which column of % is the %', needed.needed_by, source ->> 'name', needed.role
+				USING ERRCODE = 'null_value_not_allowed',
+					HINT = format('Name it by %s => ''…''. What attach makes of tool calls or of histories is not shown by its views.', needed.role);
+		ELSIF type IS NULL THEN
+			RAISE EXCEPTION 'column "%" given as % does not exist in %', needed.name, needed.role, source ->> 'name'
+				USING ERRCODE = 'undefined_column';
+		END IF;
+		items := items || @extschema@.attach_identity(format('s.%I::%s', needed.name, format_type(type, NULL)), type);
+		names := names || needed.role;
+	END LOOP;
+
+	IF by_outcome THEN
+		expression := @extschema@.curation_number(curation_input.advantages, settings ->> 'outcome', 'outcome', true);
+		items := items || CASE settings ->> 'drop_uniform' WHEN 'rtmc' THEN format('(%s > 0)::integer', expression) ELSE expression END;
+		names := names || 'outcome'::text;
+	ELSIF settings ->> 'drop_uniform' IS NOT NULL THEN
+		-- What the group's own view says of it.
+		SELECT format('%s LEFT JOIN %I.%I u ON %s', relation, n.nspname, c.relname,
+			string_agg(format('u.%I %s s.%I', a.attname, @extschema@.attach_equal(a.atttypid), g.name), ' AND ' ORDER BY g.i))
+		INTO relation
+		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		CROSS JOIN jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i)
+		JOIN (SELECT a.*, row_number() OVER (ORDER BY a.attnum) AS i FROM pg_attribute a
+			WHERE a.attrelid = (source ->> 'groups')::oid AND a.attnum > 0 AND NOT a.attisdropped) a ON a.i = g.i
+		WHERE c.oid = (source ->> 'groups')::oid
+		GROUP BY n.nspname, c.relname;
+		IF NOT FOUND THEN
+			RAISE EXCEPTION 'drop_uniform needs to know the outcomes of the rollouts of %', source ->> 'name'
+				USING ERRCODE = 'null_value_not_allowed',
+					HINT = 'Name a column by outcome => ''…'', a number or boolean that is the same on all steps of a rollout.';
+		END IF;
+		items := items || CASE settings ->> 'drop_uniform'
+			WHEN 'dapo' THEN 'NOT u.uniform OR u.n_judged = 1'
+			WHEN 'verl_agent' THEN 'NOT u.uniform'
+			ELSE 'u.success_rate > 0 AND u.success_rate < 1' END;
+		names := names || 'mixed'::text;
+	END IF;
+	SELECT format('SELECT %s FROM %s', string_agg(format('%s AS %s', u.item, u.name), ', ' ORDER BY u.i), relation) INTO query
+	FROM unnest(items, names) WITH ORDINALITY u(item, name, i);
+
+	IF by_outcome THEN
+		-- A reward that differs from step to step is no outcome of the rollout.
+		query := format('SELECT s.*, CASE WHEN lag(s.rollout) OVER in_rollout = s.rollout AND lag(s.outcome) OVER in_rollout IS DISTINCT FROM s.outcome'
+				' THEN @extschema@.curation_refuse(format(%3$L, s.rollout, s.no)) = 0 ELSE %4$s END AS mixed'
+				' FROM (%1$s) s WINDOW in_group AS (PARTITION BY %2$s), in_rollout AS (in_group ORDER BY s.rollout, s.no)',
+			query,
+			(SELECT string_agg('s.' || n, ', ') FROM unnest(names) n WHERE n ~ '^g[0-9]'),
+			format('column %s given as outcome differs within rollout %%s, from step %%s on', replace(quote_ident(settings ->> 'outcome'), '%', '%%')),
+			'min(s.outcome) FILTER (WHERE s.advantage IS NOT NULL) OVER in_group < max(s.outcome) FILTER (WHERE s.advantage IS NOT NULL) OVER in_group'
+			|| CASE settings ->> 'drop_uniform' WHEN 'dapo' THEN
+				' OR min(s.rollout) FILTER (WHERE s.advantage IS NOT NULL AND s.outcome IS NOT NULL) OVER in_group'
+				' = max(s.rollout) FILTER (WHERE s.advantage IS NOT NULL AND s.outcome IS NOT NULL) OVER in_group' ELSE '' END);
+		names := names || 'mixed'::text;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION curation_input(regclass, jsonb, jsonb, text[]) IS 'part of select_steps: the query that gives the steps as the rules see them';
+
+-- The steps of a query that pass the conditions kept, which are those of the
+-- rules from first on; or with mark_removed all steps, with the number of the
+-- rule that each failed.
+CREATE FUNCTION curation_apply(query text, names text[], kept text[], first integer, mark_removed boolean) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN curation_apply.mark_removed
+		THEN format('(SELECT %s, CASE %s%s END AS removed FROM (%s) s) s',
+			(SELECT string_agg('s.' || u.name, ', ' ORDER BY u.i) FROM unnest(curation_apply.names) WITH ORDINALITY u(name, i)),
+			CASE WHEN curation_apply.first > 1 THEN 'WHEN s.removed IS NOT NULL THEN s.removed ' END,
+			string_agg(format('WHEN (%s) IS NOT TRUE THEN %s', k.condition, curation_apply.first + k.i - 1), ' ' ORDER BY k.i), curation_apply.query)
+		ELSE format('(%s) s WHERE %s', curation_apply.query, string_agg(format('(%s)', k.condition), ' AND ' ORDER BY k.i)) END
+	FROM unnest(curation_apply.kept) WITH ORDINALITY k(condition, i)
+$$;
+COMMENT ON FUNCTION curation_apply(text, text[], text[], integer, boolean) IS 'part of select_steps: applies conditions to a query, as an item of a FROM list';
+
+-- What select_steps and its like select from, a FROM item named s.  Rules that
+-- compare steps are windows over what the rules before them left.  Each begins
+-- with the columns of the group: one sort by group serves them all, and a
+-- condition on the group goes down to the relation.  reason is an expression.
+CREATE FUNCTION curation_query(advantages regclass, settings jsonb, columns text[], mark_removed boolean,
+	OUT steps text, OUT reason text, OUT source jsonb)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	query text;
+	names text[];			-- its columns
+	groups text;			-- those of the group
+	same text;
+	best_first text;
+	kept text[] := '{}';	-- conditions still to be applied
+	reasons text[] := '{}';
+	number integer := 0;
+	rule record;
+BEGIN
+	PERFORM @extschema@.curation_check(settings);
+	source := @extschema@.curation_source(curation_query.advantages,
+		CASE WHEN jsonb_typeof(settings -> 'group_by') = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(settings -> 'group_by')) END);
+	SELECT i.query, i.names INTO query, names
+	FROM @extschema@.curation_input(curation_query.advantages, settings, source, curation_query.columns) i;
+	SELECT string_agg('s.' || n, ', ') INTO groups FROM unnest(names) n WHERE n ~ '^g[0-9]';
+
+	FOR rule IN SELECT * FROM @extschema@.curation_rules(settings) LOOP
+		number := number + 1;
+		IF rule.compared IS NOT NULL THEN
+			steps := @extschema@.curation_apply(query, names, kept, number - cardinality(kept), curation_query.mark_removed);
+			kept := '{}';
+			same := concat_ws(', ', CASE WHEN rule.rule <> 'balance' OR rule.setting = 'group' THEN groups END,
+				CASE WHEN curation_query.mark_removed THEN 's.removed IS NULL' END);
+			-- Rollouts are told apart only within their group.
+			best_first := concat_ws(', ', 'abs(s.advantage) DESC', CASE WHEN rule.rule = 'balance' AND rule.setting = 'all' THEN (
+					SELECT string_agg(@extschema@.curation_key('s.g' || g.i, @extschema@.curation_type(curation_query.advantages, g.name)), ', ' ORDER BY g.i)
+					FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i)) END,
+				's.rollout, s.no', CASE WHEN 'id' = ANY (names) THEN 's.id' END);
+			query := format('SELECT s.*, row_number() OVER (PARTITION BY %2$s ORDER BY %3$s) AS rank%4$s, count(*) OVER (PARTITION BY %2$s) AS number%4$s%5$s FROM %1$s',
+				steps, concat_ws(', ', nullif(same, ''), nullif(array_to_string(rule.compared, ', '), '')), best_first, rule.i,
+				CASE WHEN rule.rule = 'balance' THEN
+					format(', count(*) FILTER (WHERE s.advantage > 0) OVER (%1$s) AS positive, count(*) FILTER (WHERE s.advantage < 0) OVER (%1$s) AS negative',
+						'PARTITION BY ' || nullif(same, '')) END);
+			names := names || ARRAY['rank' || rule.i, 'number' || rule.i] || CASE WHEN rule.rule = 'balance' THEN '{positive,negative}'::text[] END;
+		END IF;
+		kept := kept || rule.keep;
+		IF rule.reason IS NOT NULL THEN
+			reasons := reasons || rule.reason;
+		END IF;
+	END LOOP;
+	steps := @extschema@.curation_apply(query, names, kept, number - cardinality(kept) + 1, curation_query.mark_removed);
+	reason := CASE WHEN reasons = '{}' THEN '''judged''' ELSE format('concat_ws(''; '', %s)', array_to_string(reasons, ', ')) END;
+END
+$$;
+COMMENT ON FUNCTION curation_query(regclass, jsonb, text[], boolean) IS 'part of select_steps: writes the query that applies the rules in their order';
+
+CREATE FUNCTION select_steps(advantages regclass,
+	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
+	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
+	state text DEFAULT NULL, action text DEFAULT NULL)
+RETURNS TABLE (group_key jsonb, rollout_id text, step_no integer, step_id text, advantage float8, reason text)
+LANGUAGE plpgsql STABLE ROWS 10000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	made record;
+BEGIN
+	SELECT * INTO made FROM @extschema@.curation_query(select_steps.advantages, jsonb_build_object(
+		'drop_uniform', select_steps.drop_uniform, 'min_advantage', select_steps.min_advantage, 'min_t', select_steps.min_t, 'min_visits', select_steps.min_visits,
+		'deduplicate', select_steps.deduplicate, 'per_state', select_steps.per_state, 'per_rollout', select_steps.per_rollout,
+		'per_group', select_steps.per_group, 'balance', select_steps.balance, 'group_by', select_steps.group_by,
+		'advantage', select_steps.advantage_column, 'stderr', select_steps.stderr, 'outcome', select_steps.outcome,
+		'state', select_steps.state, 'action', select_steps.action), '{rollout_id,step_id}', false);
+	RETURN QUERY EXECUTE format('SELECT jsonb_build_object(%s), s.c1::text, s.no, s.c2::text, s.advantage, %s FROM %s',
+		(SELECT string_agg(format('%L::text, s.g%s', g.name, g.i), ', ' ORDER BY g.i)
+		FROM jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i)), made.reason, made.steps);
+END
+$$;
+COMMENT ON FUNCTION select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
+'the steps of a relation of advantages (a step view of attach, or any with columns for the group, rollout_id, step_no, step_id and advantage) that pass the rules given, applied in this order to what is left: steps of rollouts not judged (advantage NULL) go; drop_uniform: groups whose rollouts all ended alike go, ''dapo'' (equal returns, unless there is one rollout), ''verl_agent'' (equal returns), ''rtmc'' (all successes or all failures); min_advantage: least |advantage|; min_t: least |advantage| / stderr (NULL: goes; 0: infinite); min_visits: least n_state; deduplicate: one step for each state and action of a group; per_state, per_rollout, per_group: so many of each; balance: as many positive as negative ones per ''group'' or of ''all'', zeros go, and per_group is halved by sign for ''group''; wherever some are kept they are those of largest |advantage|, then first by rollout_id (numbers as numbers, else by the bytes of the text) and step_no; NULL: no such rule; group_by, state, action: columns, known of attached views; outcome: a number or boolean by rollout (success: above 0), else what the view _groups says; group_key, rollout_id and step_id as jsonb and text; reason: why it was kept';
+
+CREATE FUNCTION explain_selection(advantages regclass,
+	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
+	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
+	state text DEFAULT NULL, action text DEFAULT NULL)
+RETURNS TABLE (rule_no integer, rule text, setting text, before bigint, removed bigint, kept bigint,
+	positive bigint, negative bigint, rollouts bigint, groups bigint)
+LANGUAGE plpgsql STABLE ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	settings jsonb;
+	made record;
+	grouped text;
+BEGIN
+	settings := jsonb_build_object(
+		'drop_uniform', explain_selection.drop_uniform, 'min_advantage', explain_selection.min_advantage, 'min_t', explain_selection.min_t, 'min_visits', explain_selection.min_visits,
+		'deduplicate', explain_selection.deduplicate, 'per_state', explain_selection.per_state, 'per_rollout', explain_selection.per_rollout,
+		'per_group', explain_selection.per_group, 'balance', explain_selection.balance, 'group_by', explain_selection.group_by,
+		'advantage', explain_selection.advantage_column, 'stderr', explain_selection.stderr, 'outcome', explain_selection.outcome,
+		'state', explain_selection.state, 'action', explain_selection.action);
+	SELECT * INTO made FROM @extschema@.curation_query(explain_selection.advantages, settings, '{}', true);
+	SELECT string_agg('s.g' || i, ', ') INTO grouped FROM generate_series(1, jsonb_array_length(made.source -> 'group_by')) i;
+	-- A step that passed every rule fails none of a number that is reached.
+	RETURN QUERY EXECUTE format($q$
+		WITH parts AS MATERIALIZED (
+			SELECT %1$s, s.rollout, coalesce(s.removed, 100) AS fails, count(*) AS steps,
+				count(*) FILTER (WHERE s.advantage > 0) AS positive, count(*) FILTER (WHERE s.advantage < 0) AS negative
+			FROM %2$s GROUP BY %1$s, s.rollout, s.removed),
+		of_rollouts AS MATERIALIZED (SELECT %1$s, max(s.fails) AS fails FROM parts s GROUP BY %1$s, s.rollout),
+		of_groups AS (SELECT max(s.fails) AS fails FROM of_rollouts s GROUP BY %1$s),
+		steps AS (SELECT s.fails, sum(s.steps) AS steps, sum(s.positive) AS positive, sum(s.negative) AS negative FROM parts s GROUP BY s.fails),
+		rollouts AS (SELECT s.fails, count(*) AS n FROM of_rollouts s GROUP BY s.fails),
+		groups AS (SELECT s.fails, count(*) AS n FROM of_groups s GROUP BY s.fails),
+		rules AS (
+			SELECT 0 AS n, 'all' AS rule, '' AS setting
+			UNION ALL SELECT row_number() OVER (ORDER BY r.i)::integer, r.rule, r.setting FROM @extschema@.curation_rules($1) r)
+		SELECT r.n, r.rule, r.setting, x.before::bigint, x.removed::bigint, (x.before - x.removed)::bigint, x.positive::bigint, x.negative::bigint,
+			(SELECT coalesce(sum(s.n), 0)::bigint FROM rollouts s WHERE s.fails > r.n),
+			(SELECT coalesce(sum(s.n), 0)::bigint FROM groups s WHERE s.fails > r.n)
+		FROM rules r CROSS JOIN LATERAL (
+			SELECT coalesce(sum(s.steps) FILTER (WHERE s.fails >= r.n), 0) AS before, coalesce(sum(s.steps) FILTER (WHERE s.fails = r.n), 0) AS removed,
+				coalesce(sum(s.positive) FILTER (WHERE s.fails > r.n), 0) AS positive, coalesce(sum(s.negative) FILTER (WHERE s.fails > r.n), 0) AS negative
+			FROM steps s) x
+		ORDER BY r.n
+		$q$, grouped, made.steps) USING settings;
+END
+$$;
+COMMENT ON FUNCTION explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
+'what select_steps with the same arguments does: a row for all steps (rule_no 0) and one per rule in the order of their application, with the steps before it, removed by it and kept, and of what is kept the positive and negative ones, the rollouts and the groups';
+
+CREATE FUNCTION create_selection(advantages regclass, name text,
+	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
+	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
+	state text DEFAULT NULL, action text DEFAULT NULL, schema text DEFAULT NULL)
+RETURNS regclass
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	settings jsonb;
+	made record;
+	columns text[];
+	in_schema text;
+	full_name text;
+	reason_name text := 'reason';
+BEGIN
+	settings := jsonb_build_object(
+		'drop_uniform', create_selection.drop_uniform, 'min_advantage', create_selection.min_advantage, 'min_t', create_selection.min_t, 'min_visits', create_selection.min_visits,
+		'deduplicate', create_selection.deduplicate, 'per_state', create_selection.per_state, 'per_rollout', create_selection.per_rollout,
+		'per_group', create_selection.per_group, 'balance', create_selection.balance, 'group_by', create_selection.group_by,
+		'advantage', create_selection.advantage_column, 'stderr', create_selection.stderr, 'outcome', create_selection.outcome,
+		'state', create_selection.state, 'action', create_selection.action);
+	SELECT array_agg(a.attname ORDER BY a.attnum) INTO columns FROM pg_attribute a
+	WHERE a.attrelid = create_selection.advantages AND a.attnum > 0 AND NOT a.attisdropped;
+	SELECT * INTO made FROM @extschema@.curation_query(create_selection.advantages, settings, columns, false);
+	SELECT coalesce(create_selection.schema, n.nspname) INTO in_schema
+	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = create_selection.advantages;
+	IF create_selection.name IS NULL OR create_selection.name = '' THEN
+		RAISE EXCEPTION 'name must be given' USING ERRCODE = 'null_value_not_allowed';
+	ELSIF octet_length(create_selection.name) > current_setting('max_identifier_length')::integer THEN
+		RAISE EXCEPTION 'the name of view "%" is longer than % bytes', create_selection.name, current_setting('max_identifier_length')
+			USING ERRCODE = 'name_too_long';
+	ELSIF NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = in_schema) THEN
+		RAISE EXCEPTION 'schema "%" does not exist', in_schema USING ERRCODE = 'invalid_schema_name';
+	END IF;
+	full_name := format('%I.%I', in_schema, create_selection.name);
+	-- The steps of a selection may be selected from again.
+	WHILE reason_name = ANY (columns) LOOP
+		reason_name := reason_name || '_too';
+	END LOOP;
+	EXECUTE format('CREATE VIEW %s %sAS SELECT %s, %s AS %I FROM %s', full_name,
+		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true) ' ELSE '' END,
+		-- Those of the group by the name that windows know, so that conditions pass.
+		(SELECT string_agg(format('s.%s AS %I', coalesce('g' || g.i, 'c' || c.i), c.name), ', ' ORDER BY c.i)
+		FROM unnest(columns) WITH ORDINALITY c(name, i)
+		LEFT JOIN jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i) ON g.name = c.name),
+		made.reason, reason_name, made.steps);
+	-- Line 1 and 2 are for whoever reads the view as a relation of advantages.
+	EXECUTE format('COMMENT ON VIEW %s IS %L', full_name, concat_ws(E'\n', 'made by stepadv.create_selection',
+		jsonb_build_object('group_by', made.source -> 'group_by', 'columns', made.source -> 'columns'
+			|| jsonb_strip_nulls(jsonb_build_object('state', create_selection.state, 'action', create_selection.action))),
+		format('steps of %s: %s', made.source ->> 'name',
+			(SELECT string_agg(concat_ws(' ', r.rule, nullif(r.setting, '')), ', ' ORDER BY r.i) FROM @extschema@.curation_rules(settings) r))));
+	RETURN full_name::regclass;
+END
+$$;
+COMMENT ON FUNCTION create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text) IS
+'creates an ordinary view of the steps that select_steps would return, with all columns of the relation of advantages and reason, in its schema unless another is given; a condition on the columns of the group is applied before anything else, unless balance is ''all''; DROP VIEW removes it; error when the name is taken';
+
+CREATE FUNCTION training_rows(advantages regclass, columns text[] DEFAULT NULL, token_mask text DEFAULT NULL, tokens text DEFAULT NULL,
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage')
+RETURNS SETOF jsonb
+LANGUAGE plpgsql STABLE ROWS 10000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	source jsonb := @extschema@.curation_source(training_rows.advantages, training_rows.group_by);
+	advantage text := @extschema@.curation_number(training_rows.advantages, training_rows.advantage_column, 'advantage');
+	keys text[] := ARRAY(SELECT jsonb_array_elements_text(source -> 'group_by')) || '{rollout_id,step_no,step_id}'::text[];
+	known text[];		-- columns of the relation
+	name text;
+	type oid;
+	n_tokens text;		-- expressions over s
+	broadcasts text[];
+	checked text := '';
+BEGIN
+	SELECT array_agg(a.attname) INTO known FROM pg_attribute a
+	WHERE a.attrelid = training_rows.advantages AND a.attnum > 0 AND NOT a.attisdropped;
+	-- Columns as the canonical tables call them, and what attach was told.
+	training_rows.token_mask := coalesce(training_rows.token_mask, source -> 'columns' ->> 'token_mask',
+		CASE WHEN 'response_mask' = ANY (known) THEN 'response_mask' END);
+	training_rows.tokens := coalesce(training_rows.tokens,
+		CASE WHEN 'response_token_ids' = ANY (known) THEN 'response_token_ids' END, source -> 'columns' ->> 'logp_old');
+	training_rows.columns := coalesce(training_rows.columns, ARRAY(
+		SELECT c FROM unnest('{observation,action,tool,args,prompt_token_ids,response_token_ids,response_mask,rollout_logprobs}'::text[]
+			-- A state or action of the user's own says something; beside their texts the hashes do not.
+			|| ARRAY[CASE WHEN NOT 'observation' = ANY (known) THEN source -> 'columns' ->> 'state' END,
+				CASE WHEN NOT 'action' = ANY (known) THEN source -> 'columns' ->> 'action' END,
+				source -> 'columns' ->> 'logp_old', training_rows.token_mask, training_rows.tokens, 'reason']) c
+		WHERE c = ANY (known)));
+	IF array_position(training_rows.columns, NULL) IS NOT NULL THEN
+		RAISE EXCEPTION 'columns has a NULL: %', training_rows.columns USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	FOREACH name IN ARRAY training_rows.columns || training_rows.token_mask || training_rows.tokens LOOP
+		IF name <> ALL (known) THEN
+			RAISE EXCEPTION 'column "%" does not exist in %', name, source ->> 'name' USING ERRCODE = 'undefined_column';
+		ELSIF name = 'advantages' AND name = ANY (training_rows.columns) OR name = 'advantage' AND name <> training_rows.advantage_column
+			AND name = ANY (training_rows.columns)
+		THEN
+			RAISE EXCEPTION 'column "%" of % has the name of what training_rows adds', name, source ->> 'name'
+				USING ERRCODE = 'duplicate_column', HINT = 'Leave it out with columns =>, or give a view that calls it something else.';
+		END IF;
+	END LOOP;
+
+	-- One advantage per token: where the mask is true, or without a mask on all.
+	IF training_rows.token_mask IS NOT NULL THEN
+		type := @extschema@.curation_type(training_rows.advantages, training_rows.token_mask);
+		IF type NOT IN ('bool[]'::regtype, 'int2[]'::regtype, 'int4[]'::regtype, 'int8[]'::regtype) THEN
+			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', training_rows.token_mask, source ->> 'name', 'token_mask', format_type(type, NULL)
+				USING ERRCODE = 'datatype_mismatch', HINT = 'token_mask must be an array of booleans, or of 0 and 1.';
+		END IF;
+		broadcasts := ARRAY[format('@extschema@.broadcast(%s, s.%I%s)', advantage, training_rows.token_mask,
+			CASE type WHEN 'bool[]'::regtype THEN '::boolean[]' ELSE '::integer[]::boolean[]' END)];
+	END IF;
+	IF training_rows.tokens IS NOT NULL THEN
+		type := @extschema@.curation_type(training_rows.advantages, training_rows.tokens);
+		n_tokens := CASE
+			WHEN type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN format('s.%I::integer', training_rows.tokens)
+			WHEN (SELECT t.typcategory FROM pg_type t WHERE t.oid = type) = 'A' THEN format('cardinality(s.%I)', training_rows.tokens) END;
+		IF n_tokens IS NULL THEN
+			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', training_rows.tokens, source ->> 'name', 'tokens', format_type(type, NULL)
+				USING ERRCODE = 'datatype_mismatch', HINT = 'tokens must be an array with an element per token, or their number.';
+		END IF;
+		broadcasts := broadcasts || format('@extschema@.broadcast(%s, %s)', advantage, n_tokens);
+		IF training_rows.token_mask IS NOT NULL THEN
+			checked := format(' AND CASE WHEN cardinality(s.%I) <> %s THEN @extschema@.curation_refuse(format(%L, s.step_no, s.rollout_id)) = 0 ELSE true END',
+				training_rows.token_mask, n_tokens,
+				replace(format('token_mask %I and tokens %I are not of one length', training_rows.token_mask, training_rows.tokens), '%', '%%') || ': step %s of rollout %s');
+		END IF;
+	END IF;
+	RETURN QUERY EXECUTE format('SELECT to_jsonb(t) FROM (SELECT %s, %s AS advantage%s%s FROM %s s WHERE %s IS NOT NULL%s ORDER BY %s) t',
+		(SELECT string_agg(format('s.%I', k), ', ') FROM unnest(keys) k), advantage,
+		(SELECT string_agg(format(', s.%I', c.name), '' ORDER BY c.i) FROM (
+			SELECT u.name, min(u.i) AS i FROM unnest(training_rows.columns) WITH ORDINALITY u(name, i)
+			WHERE u.name <> ALL (keys || 'advantage'::text) GROUP BY u.name) c),
+		CASE WHEN broadcasts IS NOT NULL THEN format(', coalesce(%s) AS advantages', array_to_string(broadcasts, ', ')) END,
+		source ->> 'name', advantage, checked,
+		(SELECT string_agg(@extschema@.curation_key(format('s.%I', k.name), @extschema@.curation_type(training_rows.advantages, k.name)), ', ' ORDER BY k.i)
+		FROM unnest(keys) WITH ORDINALITY k(name, i)));
+END
+$$;
+COMMENT ON FUNCTION training_rows(regclass, text[], text, text, text[], text) IS
+'a JSON object per step of a relation of advantages, such as a view of create_selection or of attach, to be written as JSON Lines: the columns of the group, rollout_id, step_no, step_id, advantage; the columns named, or else those called observation, action, tool, args, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs and reason and those that attach was told as state, action, logp_old and token_mask; and advantages, the advantage on each token (see broadcast), where token_mask (default: attach''s, or response_mask) or the number of tokens is known (tokens: an array or a number, default response_token_ids or attach''s logp_old); ordered by group, rollout and step; steps without an advantage are left out; error when mask and tokens differ in length';
