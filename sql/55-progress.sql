@@ -248,6 +248,42 @@ AS 'MODULE_PATHNAME', 'stepadv_progress_fold';
 COMMENT ON FUNCTION progress_fold(bigint, integer, bigint) IS
 'the fold, 0 to folds - 1, that a group falls into by a hash of its id and the seed: for evaluation on groups that were held out, never on steps of groups that were not';
 
+-- Models by name
+
+CREATE TABLE progress_models (
+	name text PRIMARY KEY CHECK (name <> ''),
+	model progress_model NOT NULL,
+	fitted_at timestamptz NOT NULL DEFAULT pg_catalog.now()
+);
+-- They are data of users, so pg_dump carries them.
+SELECT pg_catalog.pg_extension_config_dump('progress_models', '');
+GRANT SELECT ON progress_models TO PUBLIC;
+-- The extension is trusted: whoever creates it owns no object of it.
+GRANT SELECT, INSERT, UPDATE, DELETE ON progress_models TO @extowner@;
+COMMENT ON TABLE progress_models IS
+'estimators of progress by name, for the view _spa of attach and for user_model; all rows are yours, and everybody may read them';
+COMMENT ON COLUMN progress_models.name IS 'what the option {"spa": {"model": …}} of attach says';
+COMMENT ON COLUMN progress_models.model IS 'an estimator; views that use it follow when it is replaced';
+COMMENT ON COLUMN progress_models.fitted_at IS 'when it was put here';
+
+CREATE FUNCTION user_model(name text) RETURNS progress_model
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	model @extschema@.progress_model;
+BEGIN
+	SELECT m.model INTO model FROM @extschema@.progress_models m WHERE m.name = user_model.name;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'there is no progress model %', quote_literal(user_model.name)
+			USING ERRCODE = 'undefined_object', HINT = 'Models are rows of the table progress_models.';
+	END IF;
+	RETURN model;
+END
+$$;
+COMMENT ON FUNCTION user_model(text) IS
+'the model of that name in progress_models; error if there is none; NULL for NULL. Pass it as (SELECT user_model(…)), so that it is read once per query';
+
 -- Rewards
 
 CREATE FUNCTION fused_reward(contribution float8, grounded boolean, alpha float8 DEFAULT 1, beta float8 DEFAULT 0.5) RETURNS float8
