@@ -27,7 +27,7 @@ $node->safe_psql('postgres', q{
 });
 foreach my $type ('e', 'h')
 {
-	is($node->safe_psql('postgres', "SELECT stepadv.progress_fit(r, $type\::real[], outcome, 0.1) = stepadv.user_model('ridge') FROM step"),
+	is($node->safe_psql('postgres', "SELECT stepadv.progress_fit(r, $type\::real[], outcome, 0.1) OPERATOR(stepadv.=) stepadv.user_model('ridge') FROM step"),
 		't', "a fit on $type\::real[] is that on the real[]");
 	is($node->safe_psql('postgres', "SELECT count(*) FROM step WHERE stepadv.progress_predict((SELECT stepadv.user_model('ridge')), $type\::real[]) <> stepadv.progress_predict((SELECT stepadv.user_model('ridge')), x)"),
 		'0', "so is a prediction");
