@@ -5,3 +5,9 @@
 -- Everything here computes on what it is given: let every role use it.
 GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;
 
+-- Set-returning functions that can leave their rows as columns: src/step_scan.c
+CREATE FUNCTION row_support(internal) RETURNS internal
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_row_support';
+COMMENT ON FUNCTION row_support(internal) IS
+'part of every function of a rollout_group that returns rows: makes the planner consider scans that read its columns in place';

@@ -133,14 +133,14 @@ END $$;
 CREATE FUNCTION steps(rollouts rollout_group)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
 			   success boolean, next_state bigint, value float8, turn_reward float8, cost float8)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 100
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 100 SUPPORT row_support
 AS 'MODULE_PATHNAME', 'stepadv_steps';
 COMMENT ON FUNCTION steps(rollout_group) IS
 'the steps of a group, one row each, by rollout_id and step_no; success is the rollout''s; columns never given are NULL';
 
 CREATE FUNCTION rollouts(rollouts rollout_group, success_above float8 DEFAULT 0)
 RETURNS TABLE (rollout_id bigint, n_steps integer, outcome float8, return float8, success boolean, judged boolean)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 300 ROWS 8
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 300 ROWS 8 SUPPORT row_support
 AS 'MODULE_PATHNAME', 'stepadv_rollouts';
 COMMENT ON FUNCTION rollouts(rollout_group, float8) IS
 'the rollouts of a group, one row each, those without steps included: number of steps, outcome (reward of the rollout''s own row), undiscounted return, success (given, else return > success_above), judged; return and success are NULL where no row has a reward or a success';
@@ -155,7 +155,7 @@ CREATE FUNCTION group_summary(rollouts rollout_group, success_above float8 DEFAU
 RETURNS TABLE (n_rollouts integer, n_judged integer, n_steps integer,
 			   mean_return float8, sd_return float8, success_rate float8, uniform boolean,
 			   n_states integer, n_shared_states integer, shared_step_share float8)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1 SUPPORT row_support
 AS 'MODULE_PATHNAME', 'stepadv_group_summary';
 COMMENT ON FUNCTION group_summary(rollout_group, float8) IS
 'one row about a group: rollouts, those judged, steps; over the judged ones mean and sd (ddof 1) of the return, success rate, whether all returns are equal, distinct states, states that two or more rollouts visited, and the share of steps in these';

@@ -6,7 +6,7 @@ CREATE FUNCTION rtmc(rollouts rollout_group, gamma float8 DEFAULT 0.99, prior fl
 	success_above float8 DEFAULT 0)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, n_state integer, n_action integer,
 			   q float8, v float8, stderr float8, advantage float8)
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1500 ROWS 100
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1500 ROWS 100 SUPPORT row_support
 AS 'MODULE_PATHNAME', 'stepadv_rtmc';
 COMMENT ON FUNCTION rtmc(rollout_group, float8, float8, float8, boolean, text, float8) IS
 'RTMC (section 4, eq. 11): Q(s,a) is the mean return of the rollouts'' first (or every) visits, V(s) its mean over actions, v = (N V + prior p) / (N + prior) with p the success rate or baseline, advantage = q - v; n_state, n_action: visits; stderr: of q, NULL below two visits; normalise divides by the sd (ddof 0) of the group''s advantages; NULL for rollouts not judged yet';
@@ -16,7 +16,7 @@ CREATE FUNCTION rtmc_tree(rollouts rollout_group, gamma float8 DEFAULT 0.99, pri
 	success_above float8 DEFAULT 0)
 RETURNS TABLE (state bigint, action bigint, next_state bigint, visits integer, successes integer,
 			   q float8, v float8, advantage float8, step_id bigint)
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2000 ROWS 50
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2000 ROWS 50 SUPPORT row_support
 AS 'MODULE_PATHNAME', 'stepadv_rtmc_tree';
 COMMENT ON FUNCTION rtmc_tree(rollout_group, float8, float8, float8, boolean, text, float8) IS
 'the rollout tree of rtmc with the same parameters, a row per edge: action taken in state, next_state (NULL: rollouts end here), visits and successes in rollouts, q, v, advantage, and the step_id of one step on the edge; judged rollouts only';

@@ -6,7 +6,7 @@ CREATE FUNCTION gigpo(rollouts rollout_group, gamma float8 DEFAULT 0.95, step_we
 	visit text DEFAULT 'every')
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, n_state integer,
 			   episode_advantage float8, step_advantage float8, advantage float8)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1200 ROWS 100
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1200 ROWS 100 SUPPORT row_support
 AS 'MODULE_PATHNAME', 'stepadv_gigpo';
 COMMENT ON FUNCTION gigpo(rollout_group, float8, float8, text, float8, text, text) IS
 'GiGPO: episode_advantage is the rollout''s return normalised over the group, step_advantage the discounted return G_t normalised over the n_state steps of the group in the same state (0 where there is one), advantage = episode_advantage + step_weight * step_advantage; normalise ''std'' (ddof 1), ''mean'', ''none''; weighting ''step'' counts a rollout once per step in the episode part; visit ''first'': only a rollout''s first step in a state enters that state''s statistics; NULL for rollouts not judged yet';
@@ -16,7 +16,7 @@ CREATE FUNCTION graphgpo(rollouts rollout_group, discount float8 DEFAULT 0.1, su
 	convention text DEFAULT 'paper', weighting text DEFAULT 'rollout', success_above float8 DEFAULT 0)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, distance float8, next_distance float8,
 			   step_reward float8, n_state integer, episode_advantage float8, graph_advantage float8, advantage float8)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000 ROWS 100
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000 ROWS 100 SUPPORT row_support
 AS 'MODULE_PATHNAME', 'stepadv_graphgpo';
 COMMENT ON FUNCTION graphgpo(rollout_group, float8, float8, float8, float8, float8, text, text, float8) IS
 'GraphGPO (eq. 4): distance is the least cost from the step''s state to the goal over the steps of all judged rollouts, next_distance that after the step (NULL: no way; a last step leads to the goal if the rollout succeeded, else to next_state); step_reward = success_reward * discount ^ x with x = next_distance + cost (convention ''paper''), next_distance (''recipe'', the authors'' code), next_distance - distance + 1 (''progress''), no way counting as the largest distance + 1; graph_advantage is step_reward normalised over the n_state steps from the same state, 0 for the only one and in a group without success; advantage = graph_weight * graph_advantage + episode_weight * episode_advantage; error on a cost that is not positive; NULL for rollouts not judged yet';
@@ -26,7 +26,7 @@ CREATE FUNCTION hgpo(rollouts rollout_group, gamma float8 DEFAULT 0.95, history_
 	base_group boolean DEFAULT false, weighting text DEFAULT 'rollout', convention text DEFAULT 'recipe')
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, n_state integer,
 			   n_levels integer, advantage float8)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2500 ROWS 100
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2500 ROWS 100 SUPPORT row_support
 AS 'MODULE_PATHNAME', 'stepadv_hgpo';
 COMMENT ON FUNCTION hgpo(rollout_group, float8, integer, float8, text, float8, boolean, text, text) IS
 'HGPO: the discounted return normalised (ddof 0) over the steps of the group with the same last k states, for k = 1 to history_length + 1, and averaged with weights (k + 1) ^ alpha (convention ''recipe'', verl-agent''s) or k ^ alpha (''original'', the authors''); levels where no other step shares the history, or whose value is exactly 0, are left out; n_levels were not; base_group adds the episode''s advantage as level 0 (recipe only); NULL for rollouts not judged yet';
@@ -34,7 +34,7 @@ COMMENT ON FUNCTION hgpo(rollout_group, float8, integer, float8, text, float8, b
 CREATE FUNCTION tempo(rollouts rollout_group, normalise text DEFAULT 'std', epsilon float8 DEFAULT 1e-6)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, value float8, next_value float8,
 			   advantage float8)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1500 ROWS 100
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1500 ROWS 100 SUPPORT row_support
 AS 'MODULE_PATHNAME', 'stepadv_tempo';
 COMMENT ON FUNCTION tempo(rollout_group, text, float8) IS
 'TEMPO at the granularity of steps: value and next_value are the mean undiscounted returns of the rollouts that begin with the same actions before and after the step, advantage = (return - mean + next_value - value) / (sd + epsilon), sd with ddof 1; normalise ''mean'' omits the division; NULL for rollouts not judged yet';
@@ -42,7 +42,7 @@ COMMENT ON FUNCTION tempo(rollout_group, text, float8) IS
 CREATE FUNCTION graph_nodes(rollouts rollout_group, success_above float8 DEFAULT 0)
 RETURNS TABLE (state bigint, visits integer, rollouts integer, distance float8, is_goal boolean, is_start boolean,
 			   dead_end boolean, on_cycle boolean, step_id bigint)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000 ROWS 50
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2000 ROWS 50 SUPPORT row_support
 AS 'MODULE_PATHNAME', 'stepadv_graph_nodes';
 COMMENT ON FUNCTION graph_nodes(rollout_group, float8) IS
 'the states of a group''s judged rollouts, and one row for the goal (is_goal, state NULL) if a rollout reached it: visits, rollouts that were there, distance (least cost to the goal), is_start (a rollout began there), dead_end (no way from it to the goal: distance is NULL), on_cycle (a walk leads back to it), step_id of one step taken there; a NULL state is a node of its own';
@@ -51,21 +51,21 @@ CREATE FUNCTION graph_edges(rollouts rollout_group, discount float8 DEFAULT 0.1,
 	epsilon float8 DEFAULT 1e-6, convention text DEFAULT 'paper', success_above float8 DEFAULT 0)
 RETURNS TABLE (state bigint, action bigint, next_state bigint, visits integer, rollouts integer, cost float8,
 			   distance float8, next_distance float8, step_reward float8, graph_advantage float8, step_id bigint)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2500 ROWS 100
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2500 ROWS 100 SUPPORT row_support
 AS 'MODULE_PATHNAME', 'stepadv_graph_edges';
 COMMENT ON FUNCTION graph_edges(rollout_group, float8, float8, float8, text, float8) IS
 'the edges of a group''s state graph, one per state, action and state it led to (next_state NULL: the goal if next_distance is 0, else an end that nothing is known of): visits (steps), rollouts, cost (the least), distances to the goal before and after (NULL: no way), step_reward and graph_advantage of graphgpo (means over the steps), step_id of one step';
 
 CREATE FUNCTION distances(rollouts rollout_group, success_above float8 DEFAULT 0)
 RETURNS TABLE (state bigint, distance float8)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1500 ROWS 50
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1500 ROWS 50 SUPPORT row_support
 AS 'MODULE_PATHNAME', 'stepadv_distances';
 COMMENT ON FUNCTION distances(rollout_group, float8) IS
 'least cost from every state of a group''s judged rollouts to the goal (NULL: no way); the goal itself is the row with state NULL and distance 0';
 
 CREATE FUNCTION contribution(rollouts rollout_group, success_above float8 DEFAULT 0)
 RETURNS TABLE (rollout_id bigint, n_steps integer, n_contributing integer, share float8, success boolean)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1500 ROWS 8
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1500 ROWS 8 SUPPORT row_support
 AS 'MODULE_PATHNAME', 'stepadv_contribution';
 COMMENT ON FUNCTION contribution(rollout_group, float8) IS
 'per rollout, the steps that reduce the distance to the goal (n_contributing) and their share (GraphGPO, figure 1); both NULL where no rollout of the group reached the goal and for rollouts not judged yet; share is NULL for a rollout without steps';

@@ -413,6 +413,9 @@ BEGIN
 					THEN attach.options -> definition.options_of END) e
 				WHERE e.key = ANY (parameters)), '{}');
 			arguments := @extschema@.attach_arguments(estimator, settings);
+			IF (settings ->> 'masked')::boolean THEN
+				definition.uses := definition.uses || 'action'::text;	-- which tells steps from observations
+			END IF;
 		END IF;
 		CONTINUE WHEN NOT definition.requires <@ available;
 
@@ -457,9 +460,11 @@ BEGIN
 	-- gives the query, or NULL where the columns that it needs are not there.
 	FOR definition IN
 		SELECT * FROM (VALUES
-			('spa', 'attach_spa', 'a row per step')
+			('spa', 'attach_spa', 'a row per step'),
+			('compare', 'attach_compare', 'a row per step, an advantage per method'),
+			('quadrants', 'attach_quadrants', 'a row per group, pair of methods, success and quadrant'),
+			('disagreements', 'attach_disagreements', 'a row per step and pair of methods')
 		) AS v(suffix, builder, shape)
-		WHERE v.builder IS NOT NULL
 	LOOP
 		known := known || definition.suffix::text;
 		context := context || jsonb_build_object('view', v_prefix || '_' || definition.suffix);
@@ -486,7 +491,7 @@ END
 $attach$;
 
 COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text) IS
-'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa), those whose columns are given; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; one row per view made; an error changes nothing';
+'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; one row per view made; an error changes nothing';
 
 CREATE FUNCTION detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql

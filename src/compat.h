@@ -39,4 +39,22 @@
 #define form_minimal_tuple(desc, values, nulls) heap_form_minimal_tuple(desc, values, nulls)
 #endif
 
+/*
+ * Up to 14 every custom scan was taken to be able to project; 15 asks, and has
+ * the other name for the reservation of a prefix.
+ */
+#if PG_VERSION_NUM >= 150000
+#define STEP_SCAN_FLAGS CUSTOMPATH_SUPPORT_PROJECTION
+#define reserve_guc_prefix(prefix) MarkGUCPrefixReserved(prefix)
+#else
+#define STEP_SCAN_FLAGS 0
+#define reserve_guc_prefix(prefix) EmitWarningsOnPlaceholders(prefix)
+#endif
+
+/* 18 keeps what extensions print in EXPLAIN in a header of its own. */
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+
 #endif							/* STEPADV_COMPAT_H */

@@ -149,14 +149,43 @@ find_rollout_facts(const Group *group, RolloutFacts *facts)
  * ----------
  */
 
-static inline bool
-all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 step)
+/* NULLs are fine, but the advantage (or return) of a judged step has a value. */
+static void
+refuse_infinite(const Estimator *estimator, const Group *group, const EstimateColumn *columns, uint32 rollout)
 {
+	for (uint32 i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
+	{
+		for (int c = 0; c < estimator->n_columns; c++)
+			if (estimator->columns[c] == COLUMN_FLOAT8 && isinf(columns[c].number[i]))
+				refuse_overflow(group, rollout, i);
+		if (isnan(columns[estimator->n_columns - 1].number[i]))
+			refuse_overflow(group, rollout, i);
+	}
+}
+
+/*
+ * Nearly always all is well, which is found out fastest column by column; only
+ * if not (or for rollouts that are not judged) does it matter where.
+ */
+static bool
+all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 n_steps)
+{
+	bool		finite = true;
+
 	for (int c = 0; c < estimator->n_columns; c++)
-		if (estimator->columns[c] == COLUMN_FLOAT8 && isinf(columns[c].number[step]))
-			return false;
-	/* NULLs are fine, but the advantage (or return) of a judged step has a value. */
-	return !isnan(columns[estimator->n_columns - 1].number[step]);
+	{
+		const double *number = columns[c].number;
+
+		if (estimator->columns[c] != COLUMN_FLOAT8)
+			continue;
+		if (c == estimator->n_columns - 1)
+			for (uint32 i = 0; i < n_steps; i++)
+				finite &= isfinite(number[i]) != 0;
+		else
+			for (uint32 i = 0; i < n_steps; i++)
+				finite &= !isinf(number[i]);
+	}
+	return finite;
 }
 
 Datum
@@ -169,6 +198,7 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 	Group		group;
 	int64	   *rollout_id;
 	bool	   *unjudged = NULL;
+	bool		finite;
 
 	Assert(estimator->n_parameters <= MAX_PARAMETERS && estimator->n_columns <= MAX_RESULT_COLUMNS);
 	Assert(estimator->columns[estimator->n_columns - 1] == COLUMN_FLOAT8);
@@ -188,18 +218,21 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 	}
 	estimator->estimate(&group, &facts, parameters, columns);
 
+	finite = all_finite(estimator, columns, group.n_steps);
 	rollout_id = ALLOCATE_ARRAY(int64, group.n_steps);
 	if (facts.n_judged < group.n_rollouts)
 		unjudged = ALLOCATE_ZEROED_ARRAY(bool, group.n_steps);
 	for (uint32 r = 0; r < group.n_rollouts; r++)
-		for (uint32 i = group.first_step[r]; i < group.first_step[r + 1]; i++)
-		{
+	{
+		uint32		end = group.first_step[r + 1];
+
+		for (uint32 i = group.first_step[r]; i < end; i++)
 			rollout_id[i] = group.rollout_id[r];
-			if (!facts.judged[r])
-				unjudged[i] = true;
-			else if (!all_finite(estimator, columns, i))
-				refuse_overflow(&group, r, i);
-		}
+		if (!facts.judged[r])
+			memset(unjudged + group.first_step[r], true, end - group.first_step[r]);
+		else if (!finite)
+			refuse_infinite(estimator, &group, columns, r);
+	}
 
 	results[0] = (ResultColumn) {COLUMN_INT8, group.step_id, NULL};
 	results[1] = (ResultColumn) {COLUMN_INT8, rollout_id, NULL};

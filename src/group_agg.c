@@ -111,7 +111,6 @@ read_identity(FunctionCallInfo fcinfo, StepRow *row)
 Datum
 stepadv_rollout_agg_trans(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = aggregate_context(fcinfo);
 	GroupBuilder *builder;
 	StepRow		row_space;
 	StepRow    *row = &row_space;
@@ -139,7 +138,8 @@ stepadv_rollout_agg_trans(PG_FUNCTION_ARGS)
 		row->cost = number_argument(fcinfo, ARG_COST, row, "cost");
 	}
 
-	builder = PG_ARGISNULL(ARG_STATE_VALUE) ? group_builder_create(context)
+	/* Nobody but an aggregate can pass a state: it is of type internal. */
+	builder = PG_ARGISNULL(ARG_STATE_VALUE) ? group_builder_create(aggregate_context(fcinfo))
 		: (GroupBuilder *) PG_GETARG_POINTER(ARG_STATE_VALUE);
 	group_builder_add(builder, row);
 	PG_RETURN_POINTER(builder);

@@ -34,9 +34,12 @@ struct GroupBuilder
 	RowChunk   *tail;
 	uint64		n_rows;
 	uint64		n_steps;		/* of them */
+	uint64		n_rollouts;		/* as long as rows come in order */
 	Size		allocated;
 	bool		sorted;			/* rows have come in order so far */
 	bool		has_wide;
+	bool		lacks_next_state;	/* some step does */
+	uint8		has;			/* HAS_… of the value */
 	StepRow		last;			/* its narrow part */
 };
 
@@ -111,18 +114,48 @@ add_chunk(GroupBuilder *builder)
 	builder->allocated += size;
 }
 
+/* Which columns the value must have for this row. */
+static inline void
+note_columns(GroupBuilder *builder, const StepRow *row)
+{
+	if (row->is_rollout)
+	{
+		if (!isnan(row->reward))
+			builder->has |= HAS_OUTCOME;
+		return;
+	}
+	builder->n_steps++;
+	if ((row->nulls & (NULL_STATE | NULL_ACTION)) != 0)
+		builder->has |= HAS_NULLS;
+	if ((row->nulls & NULL_NEXT_STATE) != 0)
+		builder->lacks_next_state = true;
+	else
+		builder->has |= HAS_NEXT_STATE;
+	if (row->is_wide)
+	{
+		builder->has_wide = true;
+		if (!isnan(row->value))
+			builder->has |= HAS_VALUE;
+		if (!isnan(row->turn_reward))
+			builder->has |= HAS_TURN_REWARD;
+		if (!isnan(row->cost))
+			builder->has |= HAS_COST;
+	}
+}
+
 void
 group_builder_add(GroupBuilder *builder, const StepRow *row)
 {
+	if (builder->n_rows == 0 || builder->last.rollout_id != row->rollout_id)
+		builder->n_rollouts++;
 	if (builder->sorted && builder->n_rows > 0 && compare_rows(&builder->last, row) > 0)
 		builder->sorted = false;
+	note_columns(builder, row);
 	if (builder->tail == NULL || builder->tail->limit - builder->tail->end < MAX_ENCODED_STEP)
 		add_chunk(builder);
 	builder->tail->end = encode_step(builder->tail->end, row, &builder->last);
 	memcpy(&builder->last, row, offsetof(StepRow, next_state));
 	builder->n_rows++;
-	builder->n_steps += !row->is_rollout;
-	builder->has_wide |= row->is_wide;
 }
 
 /* Walk the rows in the order they came: for (…; next_row(&walk, &row);) */
@@ -218,14 +251,6 @@ group_builder_add_group(GroupBuilder *builder, const Group *group)
 	}
 }
 
-/* What the rows of a builder come to: counts, columns, and no duplicates. */
-typedef struct Census
-{
-	uint64		n_rollouts;
-	uint64		n_steps;
-	uint8		has;
-} Census;
-
 static void
 refuse_duplicate(const StepRow *row)
 {
@@ -241,62 +266,22 @@ refuse_duplicate(const StepRow *row)
 			 errhint("Look for a join that multiplies rows, or for two rollouts that share a rollout_id.")));
 }
 
-static Census
-take_census(RowPointer *rows, uint64 n_rows)
-{
-	Census		census = {0};
-	bool		has_null_next_state = false;
-	bool		has_outcome = false;	/* the current rollout */
-
-	for (uint64 i = 0; i < n_rows; i++)
-	{
-		const StepRow *row = rows[i];
-
-		if (i == 0 || rows[i - 1]->rollout_id != row->rollout_id)
-		{
-			census.n_rollouts++;
-			has_outcome = false;
-		}
-		if (row->is_rollout)
-		{
-			if (isnan(row->reward))
-				continue;
-			if (has_outcome)
-				refuse_duplicate(row);
-			has_outcome = true;
-			census.has |= HAS_OUTCOME;
-			continue;
-		}
-		census.n_steps++;
-		if (i > 0 && compare_rows(rows[i - 1], row) == 0)
-			refuse_duplicate(row);
-		if ((row->nulls & (NULL_STATE | NULL_ACTION)) != 0)
-			census.has |= HAS_NULLS;
-		if ((row->nulls & NULL_NEXT_STATE) != 0)
-			has_null_next_state = true;
-		else
-			census.has |= HAS_NEXT_STATE;
-		if (row->is_wide)
-		{
-			if (!isnan(row->value))
-				census.has |= HAS_VALUE;
-			if (!isnan(row->turn_reward))
-				census.has |= HAS_TURN_REWARD;
-			if (!isnan(row->cost))
-				census.has |= HAS_COST;
-		}
-	}
-	if ((census.has & HAS_NEXT_STATE) != 0 && has_null_next_state)
-		census.has |= HAS_NULLS;
-	return census;
-}
-
 /*
- * The rows, decoded, in the order of the value: rollouts by id, steps by
- * step_no.  Without wide rows, what only they have is cut off from each.
+ * The rows in the order of the value: rollouts by id, steps by step_no.  Rows
+ * that came so are decoded one by one; others all at once, to be sorted.
  */
+typedef struct OrderedRows
+{
+	RowWalk		walk;
+	StepRow		row;			/* where the walk is */
+	RowPointer *sorted;			/* NULL: walk */
+	uint64		position;
+	uint64		n_rows;
+} OrderedRows;
+
+/* Without wide rows, what only they have is cut off from each. */
 static RowPointer *
-ordered_rows(const GroupBuilder *builder)
+decode_and_sort(const GroupBuilder *builder)
 {
 	Size		stride = builder->has_wide ? sizeof(StepRow) : offsetof(StepRow, next_state);
 	RowPointer *pointers = MemoryContextAllocHuge(CurrentMemoryContext,
@@ -310,13 +295,63 @@ ordered_rows(const GroupBuilder *builder)
 		pointers[n] = (RowPointer) (rows + n * stride);
 		memcpy(rows + n * stride, &row, stride);
 	}
-	if (!builder->sorted)
-		sort_rows(pointers, builder->n_rows);
+	sort_rows(pointers, builder->n_rows);
 	return pointers;
+}
+
+static void
+begin_ordered_rows(OrderedRows *rows, const GroupBuilder *builder)
+{
+	rows->walk = begin_walk(builder);
+	rows->row = row_before_first;
+	rows->sorted = builder->sorted ? NULL : decode_and_sort(builder);
+	rows->position = 0;
+	rows->n_rows = builder->n_rows;
+}
+
+static inline const StepRow *
+next_ordered_row(OrderedRows *rows)
+{
+	if (rows->sorted == NULL)
+		return next_row(&rows->walk, &rows->row) ? &rows->row : NULL;
+	return rows->position < rows->n_rows ? rows->sorted[rows->position++] : NULL;
+}
+
+static uint64
+count_rollouts(const GroupBuilder *builder, const OrderedRows *rows)
+{
+	uint64		n = 1;
+
+	if (rows->sorted == NULL)
+		return builder->n_rollouts;
+	for (uint64 i = 1; i < rows->n_rows; i++)
+		n += rows->sorted[i]->rollout_id != rows->sorted[i - 1]->rollout_id;
+	return n;
 }
 
 /* Columns of a value being built, through which they may be written. */
 #define WRITABLE(type, column) ((type *) (column))
+
+static void
+begin_rollout(const Group *group, uint32 rollout, const StepRow *row)
+{
+	WRITABLE(int64, group->rollout_id)[rollout] = row->rollout_id;
+	WRITABLE(uint32, group->n_rollout_steps)[rollout] = 0;
+	WRITABLE(uint8, group->success)[rollout] = SUCCESS_UNKNOWN;
+	if (group->outcome)
+		WRITABLE(double, group->outcome)[rollout] = NAN;
+	CHECK_FOR_INTERRUPTS();
+}
+
+static void
+fill_outcome(const Group *group, uint32 rollout, const StepRow *row)
+{
+	if (isnan(row->reward))
+		return;
+	if (!isnan(group->outcome[rollout]))
+		refuse_duplicate(row);
+	WRITABLE(double, group->outcome)[rollout] = row->reward;
+}
 
 static void
 fill_wide_step(const Group *group, uint32 step, const StepRow *row)
@@ -334,39 +369,38 @@ fill_wide_step(const Group *group, uint32 step, const StepRow *row)
 RolloutGroup *
 group_builder_finish(const GroupBuilder *builder)
 {
-	RowPointer *rows = ordered_rows(builder);
-	Census		census = take_census(rows, builder->n_rows);
-	bool		has_wide = (census.has & ~(HAS_OUTCOME | HAS_NULLS)) != 0;
-	uint8		known_nulls = (census.has & HAS_NEXT_STATE) ? NULLS_ALL : NULL_STATE | NULL_ACTION;
+	uint8		has = builder->has |
+		((builder->has & HAS_NEXT_STATE) != 0 && builder->lacks_next_state ? HAS_NULLS : 0);
+	bool		has_wide = (has & ~(HAS_OUTCOME | HAS_NULLS)) != 0;
+	uint8		known_nulls = (has & HAS_NEXT_STATE) ? NULLS_ALL : NULL_STATE | NULL_ACTION;
+	OrderedRows rows;
+	const StepRow *row;
 	Group		group;
-	RolloutGroup *datum = group_allocate(census.n_rollouts, census.n_steps, census.has, &group);
+	RolloutGroup *datum;
 	int64		rollout = -1;	/* position of the current one */
+	uint32		first = 0;		/* its first step */
 	uint32		step = 0;
 
-	for (uint64 i = 0; i < builder->n_rows; i++)
+	begin_ordered_rows(&rows, builder);
+	datum = group_allocate(count_rollouts(builder, &rows), builder->n_steps, has, &group);
+	while ((row = next_ordered_row(&rows)) != NULL)
 	{
-		const StepRow *row = rows[i];
-
-		if (i == 0 || rows[i - 1]->rollout_id != row->rollout_id)
+		if (rollout < 0 || group.rollout_id[rollout] != row->rollout_id)
 		{
-			rollout++;
-			WRITABLE(int64, group.rollout_id)[rollout] = row->rollout_id;
-			WRITABLE(uint32, group.n_rollout_steps)[rollout] = 0;
-			WRITABLE(uint8, group.success)[rollout] = SUCCESS_UNKNOWN;
-			if (group.outcome)
-				WRITABLE(double, group.outcome)[rollout] = NAN;
-			CHECK_FOR_INTERRUPTS();
+			begin_rollout(&group, ++rollout, row);
+			first = step;
 		}
 		/* The enum's order makes one row's true outweigh another's false. */
 		if (row->success > group.success[rollout])
 			WRITABLE(uint8, group.success)[rollout] = row->success;
 		if (row->is_rollout)
 		{
-			if (!isnan(row->reward))
-				WRITABLE(double, group.outcome)[rollout] = row->reward;
+			fill_outcome(&group, rollout, row);
 			continue;
 		}
-		WRITABLE(uint32, group.n_rollout_steps)[rollout]++;
+		if (step > first && group.step_no[step - 1] == row->step_no)
+			refuse_duplicate(row);
+		WRITABLE(uint32, group.n_rollout_steps)[rollout] = step + 1 - first;
 		WRITABLE(int64, group.step_id)[step] = row->step_id;
 		WRITABLE(int32, group.step_no)[step] = row->step_no;
 		WRITABLE(int64, group.state)[step] = row->state;
@@ -378,7 +412,8 @@ group_builder_finish(const GroupBuilder *builder)
 			fill_wide_step(&group, step, row);
 		step++;
 	}
-	pfree(rows);
+	if (rows.sorted)
+		pfree(rows.sorted);
 	group_seal(datum);
 	return datum;
 }

@@ -9,6 +9,7 @@
 #include "miscadmin.h"
 #include "utils/tuplestore.h"
 
+#include "column_sink.h"
 #include "compat.h"
 #include "rows.h"
 
@@ -100,23 +101,6 @@ is_null(const ResultColumn *column, uint64 row)
 		(column->type == COLUMN_FLOAT8 && isnan(((const double *) column->values)[row]));
 }
 
-static Datum
-column_datum(const ResultColumn *column, uint64 row)
-{
-	switch (column->type)
-	{
-		case COLUMN_INT8:
-			return Int64GetDatum(((const int64 *) column->values)[row]);
-		case COLUMN_INT4:
-			return Int32GetDatum(((const int32 *) column->values)[row]);
-		case COLUMN_BOOL:
-			return BoolGetDatum(((const bool *) column->values)[row]);
-		case COLUMN_FLOAT8:
-			return Float8GetDatum(((const double *) column->values)[row]);
-	}
-	return (Datum) 0;			/* keep compiler quiet */
-}
-
 static inline void
 write_value(char *place, const ResultColumn *column, uint64 row)
 {
@@ -149,9 +133,10 @@ form_row(Template *templates, TupleDesc desc, const ResultColumn *columns, uint6
 	if (unlikely(template->slot == NULL || template->null_mask != null_mask))
 	{
 		Datum		values[MAX_ROW_COLUMNS];
+		bool		isnull;
 
 		for (int c = 0; c < desc->natts; c++)
-			values[c] = column_datum(&columns[c], row);
+			values[c] = column_datum(&columns[c], row, &isnull);
 		make_template(template, null_mask, desc, values);
 		return template->slot;
 	}
@@ -161,14 +146,13 @@ form_row(Template *templates, TupleDesc desc, const ResultColumn *columns, uint6
 	return template->slot;
 }
 
-Datum
-return_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns, uint64 n_rows)
+static void
+store_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns, uint64 n_rows)
 {
 	Tuplestorestate *rows = begin_rows(fcinfo, n_columns);
 	TupleDesc	desc = ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc;
 	Template	templates[N_TEMPLATES] = {{0}};
 
-	Assert(n_columns <= MAX_ROW_COLUMNS);
 	for (uint64 i = 0; i < n_rows; i++)
 	{
 		tuplestore_puttupleslot(rows, form_row(templates, desc, columns, i));
@@ -178,5 +162,25 @@ return_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns,
 	for (int t = 0; t < N_TEMPLATES; t++)
 		if (templates[t].slot != NULL)
 			ExecDropSingleTupleTableSlot(templates[t].slot);
+}
+
+Datum
+return_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns, uint64 n_rows)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	Assert(n_columns <= MAX_ROW_COLUMNS);
+	if (result != NULL && IsA(result, ReturnSetInfo) && (result->allowedModes & TAKES_COLUMNS) != 0)
+	{
+		ColumnSink *sink = (ColumnSink *) result;
+
+		if (sink->n_columns != n_columns)
+			elog(ERROR, "function returns %d columns, its caller expects %d", n_columns, sink->n_columns);
+		sink->n_rows = n_rows;
+		if (n_rows > 0)
+			memcpy(sink->columns, columns, n_columns * sizeof(ResultColumn));
+	}
+	else
+		store_rows(fcinfo, n_columns, columns, n_rows);
 	return (Datum) 0;
 }

@@ -28,9 +28,32 @@ typedef struct ResultColumn
 
 /*
  * Give the rows (row i takes entry i of every column) to the caller of a
- * RETURNS TABLE function with these columns, and return from it.
+ * RETURNS TABLE function with these columns, and return from it.  The columns
+ * must be in the current memory context, or live longer: a step_scan reads them
+ * where they are after the function has returned.
  */
 extern Datum return_rows(FunctionCallInfo fcinfo, int n_columns,
 						 const ResultColumn *columns, uint64 n_rows);
+
+/* Entry `row` of a column as a Datum; `isnull` if it has none. */
+static inline Datum
+column_datum(const ResultColumn *column, uint64 row, bool *isnull)
+{
+	*isnull = column->nulls != NULL && column->nulls[row];
+	switch (column->type)
+	{
+		case COLUMN_INT8:
+			return Int64GetDatum(((const int64 *) column->values)[row]);
+		case COLUMN_INT4:
+			return Int32GetDatum(((const int32 *) column->values)[row]);
+		case COLUMN_BOOL:
+			return BoolGetDatum(((const bool *) column->values)[row]);
+		case COLUMN_FLOAT8:
+			if (isnan(((const double *) column->values)[row]))
+				*isnull = true;
+			return Float8GetDatum(((const double *) column->values)[row]);
+	}
+	return (Datum) 0;			/* keep compiler quiet */
+}
 
 #endif							/* STEPADV_ROWS_H */

@@ -9,4 +9,14 @@
 
 #include "fmgr.h"
 
+#include "step_scan.h"
+
 PG_MODULE_MAGIC;
+
+void		_PG_init(void);
+
+void
+_PG_init(void)
+{
+	install_step_scan();
+}

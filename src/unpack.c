@@ -1,6 +1,7 @@
 /*
  * unpack.c
- *		steps(g), rollouts(g): what a group holds, as rows again.
+ *		steps(g), rollouts(g): what a group holds, as rows again; and
+ *		with_values(g): whether it holds a critic's values at all.
  */
 #include "postgres.h"
 
@@ -8,6 +9,7 @@
 
 PG_FUNCTION_INFO_V1(stepadv_steps);
 PG_FUNCTION_INFO_V1(stepadv_rollouts);
+PG_FUNCTION_INFO_V1(stepadv_with_values);
 
 static bool *
 null_column(const Group *group, uint8 bit)
@@ -117,4 +119,17 @@ stepadv_rollouts(PG_FUNCTION_ARGS)
 
 		return return_rows(fcinfo, lengthof(columns), columns, group.n_rollouts);
 	}
+}
+
+/* The group itself, or NULL where no step has a value. */
+Datum
+stepadv_with_values(PG_FUNCTION_ARGS)
+{
+	RolloutGroup *rollouts = (RolloutGroup *) PG_GETARG_VARLENA_P(0);
+	Group		group;
+
+	group_open(rollouts, &group);
+	if (group.value == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(rollouts);
 }

@@ -91,30 +91,30 @@ stepadv_group_summary(PG_FUNCTION_ARGS)
 {
 	ParameterValue parameters[lengthof(summary_parameters)];
 	RolloutFacts facts;
-	Summary		summary = {0};
+	Summary    *summary = palloc0(sizeof(Summary));
 	Group		group;
 
 	read_parameters(fcinfo, 1, summary_parameters, lengthof(summary_parameters), parameters);
 	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
 	find_rollout_facts(&group, &facts);
-	summary.n_rollouts = group.n_rollouts;
-	summary.n_judged = facts.n_judged;
-	summary.n_steps = group.n_steps;
-	summarise_returns(&group, &facts, parameters[0].number, &summary);
-	summarise_states(&group, &facts, &summary);
+	summary->n_rollouts = group.n_rollouts;
+	summary->n_judged = facts.n_judged;
+	summary->n_steps = group.n_steps;
+	summarise_returns(&group, &facts, parameters[0].number, summary);
+	summarise_states(&group, &facts, summary);
 
 	{
 		ResultColumn columns[] = {
-			{COLUMN_INT4, &summary.n_rollouts, NULL},
-			{COLUMN_INT4, &summary.n_judged, NULL},
-			{COLUMN_INT4, &summary.n_steps, NULL},
-			{COLUMN_FLOAT8, &summary.mean_return, NULL},
-			{COLUMN_FLOAT8, &summary.sd_return, NULL},
-			{COLUMN_FLOAT8, &summary.success_rate, NULL},
-			{COLUMN_BOOL, &summary.uniform, NULL},
-			{COLUMN_INT4, &summary.n_states, NULL},
-			{COLUMN_INT4, &summary.n_shared_states, NULL},
-			{COLUMN_FLOAT8, &summary.shared_step_share, NULL},
+			{COLUMN_INT4, &summary->n_rollouts, NULL},
+			{COLUMN_INT4, &summary->n_judged, NULL},
+			{COLUMN_INT4, &summary->n_steps, NULL},
+			{COLUMN_FLOAT8, &summary->mean_return, NULL},
+			{COLUMN_FLOAT8, &summary->sd_return, NULL},
+			{COLUMN_FLOAT8, &summary->success_rate, NULL},
+			{COLUMN_BOOL, &summary->uniform, NULL},
+			{COLUMN_INT4, &summary->n_states, NULL},
+			{COLUMN_INT4, &summary->n_shared_states, NULL},
+			{COLUMN_FLOAT8, &summary->shared_step_share, NULL},
 		};
 		static const bool yes = true;
 

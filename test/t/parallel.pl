@@ -64,12 +64,12 @@ unlike(plan_of($eager, "SELECT group_id, rollout_agg(step_id, rollout_id, step_n
 
 # An estimator over it.
 my $total = q{SELECT round(sum(advantage)::numeric, 9), sum(n_state), count(*) FROM advantages};
-like(plan_of($eager, $total), qr/Function Scan on rtmc/, 'an estimator above the aggregate');
+like(plan_of($eager, $total), qr/Custom Scan \(StepScan\)\s+Functions: rtmc/, 'an estimator above the aggregate');
 is(result($eager, $total), result($serial, $total), 'gives the same');
 like(result($serial, $total), qr/\|30000$/, 'for every step');
 # The functions themselves in workers.
 my $stored = 'SELECT count(*), sum(n_steps), round(sum(mean_return)::numeric, 9) FROM parts, group_summary(rollouts)';
-like(plan_of($eager, $stored), qr/Gather.*(?:Parallel Seq Scan on parts.*Function Scan|Function Scan.*Parallel Seq Scan on parts)/s, 'estimators run in workers');
+like(plan_of($eager, $stored), qr/Gather.*(?:Parallel Seq Scan on parts.*StepScan|StepScan.*Parallel Seq Scan on parts)/s, 'estimators run in workers');
 is(result($eager, $stored), result($serial, $stored), 'and give the same');
 
 # Partition-wise: each partition is aggregated whole, in a worker.

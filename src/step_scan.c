@@ -1,0 +1,480 @@
+/*
+ * step_scan.c
+ *		A plan node that reads the rows of set-returning functions of a group
+ *		straight from their columns.
+ *
+ * PostgreSQL's FunctionScan lets a function fill a tuplestore and then takes
+ * every row out of it again.  For functions that have their result as columns
+ * already (all that end with return_rows) that is most of what they cost.  So
+ * wherever the planner meets
+ *
+ *		FROM rtmc(g.rollouts) a
+ *		FROM ROWS FROM (rtmc(g.rollouts), grpo(g.rollouts)) a
+ *
+ * it is offered, beside the FunctionScan, a custom scan that calls the functions
+ * in the same way but leaves the columns where they are, and makes of each row
+ * only the values that the query asks for.  A function takes part by being
+ * declared with SUPPORT row_support, which also has the planner load this
+ * library before it looks for paths.
+ *
+ * Semantics are those of FunctionScan: arguments are evaluated once a scan (again
+ * only when they depend on what has changed), a strict function of NULL gives no
+ * rows, shorter functions of a ROWS FROM are filled up with NULLs.  WITH
+ * ORDINALITY and references to whole rows are left to it.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "pgstat.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+
+#include "column_sink.h"
+#include "compat.h"
+#include "step_scan.h"
+
+PG_FUNCTION_INFO_V1(stepadv_row_support);
+
+static bool enable_step_scan = true;
+static set_rel_pathlist_hook_type previous_hook = NULL;
+
+/*
+ * Planner support function of those that return_rows.  It has nothing to say:
+ * to be its user is the message.
+ */
+Datum
+stepadv_row_support(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(NULL);
+}
+
+/* ----------
+ * Planning
+ * ----------
+ */
+
+static Plan *plan_step_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+							List *tlist, List *clauses, List *custom_plans);
+static Node *create_step_scan_state(CustomScan *plan);
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "StepScan",
+	.PlanCustomPath = plan_step_scan,
+};
+
+static const CustomScanMethods scan_methods = {
+	.CustomName = "StepScan",
+	.CreateCustomScanState = create_step_scan_state,
+};
+
+static bool
+returns_columns(const RangeTblFunction *function)
+{
+	const FuncExpr *call = (const FuncExpr *) function->funcexpr;
+	Oid			support;
+	FmgrInfo	info;
+
+	if (!IsA(call, FuncExpr) || !call->funcretset ||
+		function->funccolcount > MAX_ROW_COLUMNS || call->args == NIL ||
+		get_typlen(exprType(linitial(call->args))) != -1)
+		return false;
+	support = get_func_support(call->funcid);
+	if (!OidIsValid(support))
+		return false;
+	fmgr_info(support, &info);
+	return info.fn_addr == stepadv_row_support;
+}
+
+/* The rows as a whole would need a row type; FunctionScan has one. */
+static bool
+needs_whole_row(RelOptInfo *rel, Index rti)
+{
+	Bitmapset  *attributes = NULL;
+
+	pull_varattnos((Node *) rel->reltarget->exprs, rti, &attributes);
+	pull_varattnos((Node *) extract_actual_clauses(rel->baserestrictinfo, false), rti, &attributes);
+	return bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, attributes);
+}
+
+static List *
+column_counts_of(const RangeTblEntry *rte)
+{
+	List	   *counts = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rte->functions)
+		counts = lappend_int(counts, lfirst_node(RangeTblFunction, lc)->funccolcount);
+	return counts;
+}
+
+static List *
+calls_of(const RangeTblEntry *rte)
+{
+	List	   *calls = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rte->functions)
+		calls = lappend(calls, lfirst_node(RangeTblFunction, lc)->funcexpr);
+	return calls;
+}
+
+/* As cost_functionscan has it, but that a row costs half. */
+static void
+cost_step_scan(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte, Path *path)
+{
+	QualCost	calls;
+
+	cost_qual_eval_node(&calls, (Node *) calls_of(rte), root);
+	path->rows = path->param_info ? path->param_info->ppi_rows : rel->rows;
+	path->startup_cost = calls.startup + calls.per_tuple +
+		rel->baserestrictcost.startup + path->pathtarget->cost.startup;
+	path->total_cost = path->startup_cost +
+		(cpu_tuple_cost / 2 + rel->baserestrictcost.per_tuple) * rel->tuples +
+		path->pathtarget->cost.per_tuple * path->rows;
+}
+
+static void
+offer_step_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	CustomPath *path;
+	ListCell   *lc;
+
+	if (previous_hook)
+		previous_hook(root, rel, rti, rte);
+	if (!enable_step_scan || rte->rtekind != RTE_FUNCTION || rte->funcordinality)
+		return;
+	foreach(lc, rte->functions)
+		if (!returns_columns(lfirst_node(RangeTblFunction, lc)))
+			return;
+	if (needs_whole_row(rel, rti))
+		return;
+
+	path = makeNode(CustomPath);
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.param_info = get_baserel_parampathinfo(root, rel, rel->lateral_relids);
+	path->path.parallel_safe = rel->consider_parallel;
+	path->flags = STEP_SCAN_FLAGS;
+	path->methods = &path_methods;
+	cost_step_scan(root, rel, rte, &path->path);
+	add_path(rel, &path->path);
+}
+
+/*
+ * Where the columns that are asked for come from: for each of them the number of
+ * the function and that of its column, all in one list of integers.
+ */
+static List *
+origins_of(const List *asked, const RangeTblEntry *rte)
+{
+	List	   *origins = NIL;
+	ListCell   *lc;
+
+	foreach(lc, asked)
+	{
+		int			column = castNode(Var, lfirst_node(TargetEntry, lc)->expr)->varattno - 1;
+		int			function = 0;
+
+		for (;; function++)
+		{
+			int			n_columns = list_nth_node(RangeTblFunction, rte->functions, function)->funccolcount;
+
+			if (column < n_columns)
+				break;
+			column -= n_columns;
+		}
+		origins = lappend_int(lappend_int(origins, function), column);
+	}
+	return origins;
+}
+
+/*
+ * The calls travel as custom_exprs, where the planner puts parameters in place
+ * of the columns they refer to.  There is no relation that the executor could
+ * open; custom_scan_tlist describes the rows, and has only the columns that are
+ * asked for, in the order of the target list, so that most often nothing is left
+ * to project.
+ */
+static Plan *
+plan_step_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+			   List *tlist, List *clauses, List *custom_plans)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+	List	   *asked = NIL;
+	ListCell   *lc;
+
+	clauses = extract_actual_clauses(clauses, false);
+	/* The target list may be empty here and be given later, out of what reltarget has. */
+	foreach(lc, pull_var_clause((Node *) list_make3(tlist, rel->reltarget->exprs, clauses), PVC_RECURSE_PLACEHOLDERS))
+	{
+		Var		   *var = lfirst_node(Var, lc);
+
+		if (var->varno == rel->relid && tlist_member((Expr *) var, asked) == NULL)
+			asked = lappend(asked, makeTargetEntry((Expr *) copyObject(var), list_length(asked) + 1, NULL, false));
+	}
+
+	scan->scan.scanrelid = 0;
+	scan->scan.plan.targetlist = tlist;
+	scan->scan.plan.qual = clauses;
+	scan->flags = path->flags;
+	scan->methods = &scan_methods;
+	scan->custom_exprs = calls_of(rte);
+	scan->custom_private = list_make2(column_counts_of(rte), origins_of(asked, rte));
+	scan->custom_scan_tlist = asked;
+	return &scan->scan.plan;
+}
+
+/* ----------
+ * Execution
+ * ----------
+ */
+
+/* A column of the scan. */
+typedef struct AskedColumn
+{
+	int			function;		/* where it comes from: which function, */
+	int			column;			/* which of its columns */
+	ResultColumn result;
+	uint64		n_rows;
+} AskedColumn;
+
+typedef struct StepScanState
+{
+	CustomScanState css;
+	int			n_functions;
+	SetExprState **calls;
+	ColumnSink *results;
+	int			n_columns;		/* of the scan: those asked for */
+	AskedColumn *columns;
+	MemoryContext memory;		/* of one evaluation: arguments and columns */
+	bool		evaluated;
+	uint64		n_rows;
+	uint64		row;
+} StepScanState;
+
+static void begin_step_scan(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *execute_step_scan(CustomScanState *node);
+static void end_step_scan(CustomScanState *node);
+static void rescan_step_scan(CustomScanState *node);
+static void explain_step_scan(CustomScanState *node, List *ancestors, ExplainState *es);
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "StepScan",
+	.BeginCustomScan = begin_step_scan,
+	.ExecCustomScan = execute_step_scan,
+	.EndCustomScan = end_step_scan,
+	.ReScanCustomScan = rescan_step_scan,
+	.ExplainCustomScan = explain_step_scan,
+};
+
+static Node *
+create_step_scan_state(CustomScan *plan)
+{
+	StepScanState *scan = (StepScanState *) newNode(sizeof(StepScanState), T_CustomScanState);
+
+	scan->css.methods = &exec_methods;
+	return (Node *) scan;
+}
+
+static void
+begin_step_scan(CustomScanState *node, EState *estate, int eflags)
+{
+	StepScanState *scan = (StepScanState *) node;
+	const CustomScan *plan = castNode(CustomScan, node->ss.ps.plan);
+	const List *column_counts = (const List *) linitial(plan->custom_private);
+	const List *origins = (const List *) lsecond(plan->custom_private);
+
+	scan->n_functions = list_length(plan->custom_exprs);
+	scan->calls = palloc(scan->n_functions * sizeof(SetExprState *));
+	scan->results = palloc0(scan->n_functions * sizeof(ColumnSink));
+	for (int f = 0; f < scan->n_functions; f++)
+	{
+		/* Looks the function up and checks that it may be executed. */
+		scan->calls[f] = ExecInitTableFunctionResult((Expr *) list_nth(plan->custom_exprs, f),
+													 node->ss.ps.ps_ExprContext, &node->ss.ps);
+		scan->results[f].info.type = T_ReturnSetInfo;
+		scan->results[f].info.econtext = node->ss.ps.ps_ExprContext;
+		scan->results[f].info.allowedModes = SFRM_Materialize | TAKES_COLUMNS;
+		scan->results[f].n_columns = list_nth_int(column_counts, f);
+	}
+	scan->n_columns = list_length(plan->custom_scan_tlist);
+	scan->columns = palloc0(scan->n_columns * sizeof(AskedColumn));
+	for (int c = 0; c < scan->n_columns; c++)
+	{
+		scan->columns[c].function = list_nth_int(origins, 2 * c);
+		scan->columns[c].column = list_nth_int(origins, 2 * c + 1);
+	}
+	scan->memory = AllocSetContextCreate(estate->es_query_cxt, "step scan", ALLOCSET_DEFAULT_SIZES);
+}
+
+/*
+ * Arguments into the call.  A group that is toasted, or still growing, is
+ * brought into one piece once, though several functions ask about it.
+ */
+static bool
+evaluate_arguments(SetExprState *call, ExprContext *econtext, Datum *last_group, Datum *last_flat)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	ListCell   *lc;
+	int			i = 0;
+
+	foreach(lc, call->args)
+	{
+		NullableDatum *arg = &fcinfo->args[i++];
+
+		arg->value = ExecEvalExpr((ExprState *) lfirst(lc), econtext, &arg->isnull);
+		if (arg->isnull && call->func.fn_strict)
+			return false;
+	}
+	if (!fcinfo->args[0].isnull)
+	{
+		if (fcinfo->args[0].value != *last_group)
+		{
+			*last_group = fcinfo->args[0].value;
+			*last_flat = PointerGetDatum(PG_DETOAST_DATUM(*last_group));
+		}
+		fcinfo->args[0].value = *last_flat;
+	}
+	return true;
+}
+
+/* Not inlined: next_row, which runs for every row, shall not save registers for it. */
+static pg_noinline void
+evaluate_functions(StepScanState *scan)
+{
+	ExprContext *econtext = scan->css.ss.ps.ps_ExprContext;
+	MemoryContext old = MemoryContextSwitchTo(scan->memory);
+	Datum		group = (Datum) 0;
+	Datum		flat = (Datum) 0;
+
+	MemoryContextReset(scan->memory);
+	scan->n_rows = 0;
+	for (int f = 0; f < scan->n_functions; f++)
+	{
+		SetExprState *call = scan->calls[f];
+		ColumnSink *result = &scan->results[f];
+		PgStat_FunctionCallUsage usage;
+
+		result->n_rows = 0;
+		if (!evaluate_arguments(call, econtext, &group, &flat))
+			continue;
+		call->fcinfo->resultinfo = (Node *) result;
+		call->fcinfo->isnull = false;
+		pgstat_init_function_usage(call->fcinfo, &usage);
+		(void) FunctionCallInvoke(call->fcinfo);
+		pgstat_end_function_usage(&usage, true);
+		scan->n_rows = Max(scan->n_rows, result->n_rows);
+	}
+	MemoryContextSwitchTo(old);
+	for (int c = 0; c < scan->n_columns; c++)
+	{
+		AskedColumn *asked = &scan->columns[c];
+
+		asked->result = scan->results[asked->function].columns[asked->column];
+		asked->n_rows = scan->results[asked->function].n_rows;
+	}
+	scan->evaluated = true;
+	scan->row = 0;
+}
+
+/*
+ * Values are written over those of the row before: all are passed by value, so
+ * the slot has nothing to free.
+ */
+static TupleTableSlot *
+next_row(ScanState *node)
+{
+	StepScanState *scan = (StepScanState *) node;
+	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	Datum	   *values = slot->tts_values;
+	bool	   *isnull = slot->tts_isnull;
+	const AskedColumn *end = scan->columns + scan->n_columns;
+	uint64		row;
+
+	if (unlikely(!scan->evaluated))
+		evaluate_functions(scan);
+	row = scan->row;
+	if (row >= scan->n_rows)
+		return ExecClearTuple(slot);
+	for (const AskedColumn *asked = scan->columns; asked < end; asked++, values++, isnull++)
+	{
+		if (row < asked->n_rows)
+			*values = column_datum(&asked->result, row, isnull);
+		else
+			*isnull = true;
+	}
+	scan->row++;
+	return TTS_EMPTY(slot) ? ExecStoreVirtualTuple(slot) : slot;
+}
+
+/* Only asked when a row is rechecked, which needs whole rows: see needs_whole_row. */
+static bool
+recheck_row(ScanState *node, TupleTableSlot *slot)
+{
+	return true;
+}
+
+static TupleTableSlot *
+execute_step_scan(CustomScanState *node)
+{
+	if (node->ss.ps.qual != NULL || node->ss.ps.ps_ProjInfo != NULL)
+		return ExecScan(&node->ss, next_row, recheck_row);
+	CHECK_FOR_INTERRUPTS();
+	return next_row(&node->ss);
+}
+
+static void
+end_step_scan(CustomScanState *node)
+{
+	MemoryContextDelete(((StepScanState *) node)->memory);
+}
+
+static void
+rescan_step_scan(CustomScanState *node)
+{
+	StepScanState *scan = (StepScanState *) node;
+
+	ExecScanReScan(&node->ss);
+	scan->row = 0;
+	if (node->ss.ps.chgParam != NULL)
+		scan->evaluated = false;
+}
+
+static void
+explain_step_scan(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	const CustomScan *plan = castNode(CustomScan, node->ss.ps.plan);
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	foreach(lc, plan->custom_exprs)
+		names = lappend(names, get_func_name(lfirst_node(FuncExpr, lc)->funcid));
+	ExplainPropertyList("Functions", names, es);
+}
+
+void
+install_step_scan(void)
+{
+	DefineCustomBoolVariable("stepadv.enable_step_scan",
+							 "Enables the planner's use of scans that read the columns of stepadv's functions in place.",
+							 NULL, &enable_step_scan, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	reserve_guc_prefix("stepadv");
+	RegisterCustomScanMethods(&scan_methods);
+	previous_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = offer_step_scan;
+}

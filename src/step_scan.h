@@ -1,0 +1,12 @@
+/*
+ * step_scan.h
+ *		A plan node that reads the rows of set-returning functions of a group
+ *		straight from their columns.
+ */
+#ifndef STEPADV_STEP_SCAN_H
+#define STEPADV_STEP_SCAN_H
+
+/* For _PG_init: makes the planner know the node. */
+extern void install_step_scan(void);
+
+#endif							/* STEPADV_STEP_SCAN_H */

@@ -1,0 +1,137 @@
+-- The scan node that reads columns in place (src/step_scan.c): PostgreSQL's own
+-- FunctionScan, which stepadv.enable_step_scan = off brings back, is the judge.
+\set VERBOSITY terse
+SET search_path = stepadv, public;
+
+-- 60 groups of up to 6 rollouts of up to 12 steps: rollouts not judged, NULL
+-- states and actions, a group without a step, one of NULL.
+CREATE TABLE scan_groups AS
+SELECT g, rollout_agg(s, r, s % 12, CASE WHEN h % 11 > 0 THEN h % 5 END, CASE WHEN h % 13 > 0 THEN h % 3 END,
+	CASE WHEN (g * 7 + r) % 5 > 0 THEN (h % 4)::float8 END, CASE WHEN (g * 7 + r) % 5 > 1 THEN h % 2 = 0 END,
+	h % 5, (h % 9)::float8, (h % 3)::float8, 1 + (h % 2)::float8) AS rollouts
+FROM (SELECT g, r, r * 12 + i AS s, abs(signature_hash(format('%s %s %s', g, r, i)) % 1000) AS h
+	FROM generate_series(1, 60) g, generate_series(1, 1 + g % 6) r, generate_series(0, (g * r) % 12) i) x
+GROUP BY g;
+INSERT INTO scan_groups VALUES (61, (SELECT rollout_agg(NULL, 1::bigint, NULL, NULL, NULL, 1.5))), (62, NULL);
+ANALYZE scan_groups;
+
+-- Which functions take part: all that return rows of a group.
+SELECT p.proname, p.prosupport::regproc FROM pg_proc p
+WHERE p.pronamespace = 'stepadv'::regnamespace AND p.proretset AND p.proargtypes[0] = 'rollout_group'::regtype
+ORDER BY p.proname;
+
+-- Every one of them gives the same rows in the same order by either node.
+CREATE FUNCTION pg_temp.by_both_scans(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	columns_read text[];
+	stored text[];
+	plan text := '';
+	line text;
+BEGIN
+	SET LOCAL stepadv.enable_step_scan = on;
+	FOR line IN EXECUTE 'EXPLAIN (costs off) ' || query LOOP
+		plan := plan || line;
+	END LOOP;
+	EXECUTE format('SELECT array_agg(q::text) FROM (SELECT row_number() OVER (), x.* FROM (%s) x) q', query) INTO columns_read;
+	SET LOCAL stepadv.enable_step_scan = off;
+	EXECUTE format('SELECT array_agg(q::text) FROM (SELECT row_number() OVER (), x.* FROM (%s) x) q', query) INTO stored;
+	SET LOCAL stepadv.enable_step_scan = on;
+	RETURN format('%s rows%s, %s', cardinality(stored), CASE WHEN columns_read = stored THEN '' ELSE ' THAT DIFFER' END,
+		CASE WHEN plan LIKE '%StepScan%' THEN 'from columns' ELSE 'from a tuplestore' END);
+END
+$$;
+SELECT p.proname, pg_temp.by_both_scans(format('SELECT g, a.* FROM scan_groups, %I(rollouts) a', p.proname))
+FROM pg_proc p
+WHERE p.pronamespace = 'stepadv'::regnamespace AND p.proretset AND p.proargtypes[0] = 'rollout_group'::regtype
+ORDER BY p.proname;
+
+-- Some columns, in another order, twice, in expressions, in conditions only.
+SELECT pg_temp.by_both_scans('SELECT a.advantage, g, a.step_id, a.advantage * 2, a.n_state FROM scan_groups, rtmc(rollouts) a');
+SELECT pg_temp.by_both_scans('SELECT g FROM scan_groups, rtmc(rollouts) a');
+SELECT pg_temp.by_both_scans('SELECT a.step_no FROM scan_groups, rtmc(rollouts) a WHERE a.q > a.v AND g % 2 = 0');
+SELECT pg_temp.by_both_scans('SELECT count(*) FROM scan_groups, rtmc(rollouts, gamma => 0.5 + g / 200.0) a WHERE a.advantage IS NULL');
+SELECT pg_temp.by_both_scans('SELECT g, s.* FROM scan_groups LEFT JOIN LATERAL group_summary(rollouts) s ON s.n_rollouts > 3');
+SELECT pg_temp.by_both_scans('SELECT g, a.*, b.* FROM scan_groups, rtmc(rollouts) a JOIN LATERAL grpo(rollouts) b USING (step_id)');
+
+SELECT pg_temp.by_both_scans('SELECT -a.advantage, a.step_id + a.rollout_id FROM rtmc((SELECT rollouts FROM scan_groups WHERE g = 5)) a');
+SELECT pg_temp.by_both_scans('SELECT a.step_no % 2, sum(a.advantage) FROM rtmc((SELECT rollouts FROM scan_groups WHERE g = 5)) a GROUP BY 1 ORDER BY 1');
+
+SELECT pg_temp.by_both_scans('SELECT g, x, y FROM scan_groups LEFT JOIN LATERAL (SELECT coalesce(a.advantage, 9) AS x, g + a.step_no AS y FROM grpo(rollouts) a WHERE a.step_no > 8) b ON y % 2 = 0');
+
+-- Several functions side by side; those with fewer rows are filled up.
+EXPLAIN (costs off)
+SELECT a.step_id, a.of_rtmc, a.of_grpo FROM scan_groups, ROWS FROM (rtmc(rollouts), grpo(rollouts, normalise => 'none'))
+	AS a(step_id, r, s, ret, n1, n2, q, v, e, of_rtmc, step_id2, r2, s2, ret2, base, of_grpo) WHERE a.q > 0;
+SELECT pg_temp.by_both_scans('SELECT g, a.* FROM scan_groups, ROWS FROM (rtmc(rollouts), grpo(rollouts), group_summary(rollouts)) a');
+SELECT pg_temp.by_both_scans('SELECT g, a.* FROM scan_groups, ROWS FROM (rollouts(rollouts), returns(rollouts), contribution(history_states(rollouts, ''set''))) a');
+
+-- Left to the other node: ordinality, whole rows, functions of other kinds beside.
+SELECT pg_temp.by_both_scans('SELECT g, a.* FROM scan_groups, grpo(rollouts) WITH ORDINALITY a');
+SELECT pg_temp.by_both_scans('SELECT g, a FROM scan_groups, grpo(rollouts) a');
+SELECT pg_temp.by_both_scans('SELECT g, a.advantage FROM scan_groups, grpo(rollouts) a WHERE a IS NOT NULL');
+SELECT pg_temp.by_both_scans('SELECT g, a.* FROM scan_groups, ROWS FROM (grpo(rollouts), generate_series(1, 3)) a');
+
+-- Read again: without a change of its group, with one, in a subquery.
+SET enable_material = off;
+SELECT pg_temp.by_both_scans('SELECT t, a.advantage FROM generate_series(1, 3) t LEFT JOIN grpo((SELECT rollouts FROM scan_groups WHERE g = 5)) a ON a.step_no >= t');
+SELECT pg_temp.by_both_scans('SELECT g, (SELECT sum(a.advantage) FROM rtmc(s.rollouts) a), (SELECT count(*) FROM generate_series(1, 2), returns(s.rollouts)) FROM scan_groups s');
+RESET enable_material;
+SELECT pg_temp.by_both_scans('SELECT g, exists(SELECT FROM rtmc(rollouts) a WHERE a.advantage > 0.2 LIMIT 1) FROM scan_groups');
+
+-- Backwards.
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT a.step_no, a.return FROM scan_groups, returns(rollouts) a WHERE g = 3;
+FETCH ALL FROM c;
+FETCH BACKWARD 2 FROM c;
+FETCH FIRST FROM c;
+COMMIT;
+
+-- A plan kept for any group.
+SET plan_cache_mode = force_generic_plan;
+PREPARE of_group(integer, float8) AS SELECT round(sum(a.return)::numeric, 6) FROM scan_groups, returns(rollouts, gamma => $2) a WHERE g = $1;
+EXECUTE of_group(4, 1);
+EXECUTE of_group(4, 0.5);
+EXECUTE of_group(62, 0.5);
+SET stepadv.enable_step_scan = off;
+SELECT round(sum(a.return)::numeric, 6) FROM scan_groups, returns(rollouts) a WHERE g = 4;
+SELECT round(sum(a.return)::numeric, 6) FROM scan_groups, returns(rollouts, gamma => 0.5) a WHERE g = 4;
+RESET stepadv.enable_step_scan;
+DEALLOCATE of_group;
+RESET plan_cache_mode;
+
+-- Where rows may be rechecked they are needed whole.
+CREATE TABLE scan_target AS SELECT g, 0::float8 AS best FROM scan_groups;
+UPDATE scan_target t SET best = a.advantage FROM scan_groups s, rtmc(s.rollouts) a WHERE s.g = t.g AND a.step_no = 0 AND a.rollout_id = 1 AND a.advantage IS NOT NULL;
+SELECT count(*) FROM scan_target t JOIN scan_groups s USING (g), rtmc(s.rollouts) a WHERE a.step_no = 0 AND a.rollout_id = 1 AND a.advantage = t.best;
+SELECT g, a.step_no FROM scan_groups s, returns(s.rollouts) a WHERE g = 6 AND a.rollout_id = 1 ORDER BY 2 LIMIT 2 FOR UPDATE OF s;
+
+-- Errors are the functions' own; who may not execute one is told so.
+SELECT count(*) FROM scan_groups, rtmc(rollouts, gamma => 1 + g) a WHERE g = 1;
+CREATE ROLE stepadv_reader;
+GRANT SELECT ON scan_groups TO stepadv_reader;
+REVOKE EXECUTE ON FUNCTION grpo FROM PUBLIC;
+SET ROLE stepadv_reader;
+SELECT count(*) FROM scan_groups, grpo(rollouts) a;
+SELECT count(*) > 0 AS allowed FROM scan_groups, rtmc(rollouts) a;
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION grpo TO PUBLIC;
+DROP OWNED BY stepadv_reader;
+DROP ROLE stepadv_reader;
+
+-- In parallel workers.
+BEGIN;
+SET LOCAL parallel_setup_cost = 0;
+SET LOCAL parallel_tuple_cost = 0;
+SET LOCAL min_parallel_table_scan_size = 0;
+EXPLAIN (costs off) SELECT count(*), sum(a.n_state) FROM scan_groups, rtmc(rollouts) a;
+SELECT count(*), sum(a.n_state) FROM scan_groups, rtmc(rollouts) a;
+SET LOCAL max_parallel_workers_per_gather = 0;
+SET LOCAL stepadv.enable_step_scan = off;
+SELECT count(*), sum(a.n_state) FROM scan_groups, rtmc(rollouts) a;
+COMMIT;
+
+-- One group after the other: the memory of each is given back.
+SELECT count(*), sum(n.n) FROM scan_groups s, generate_series(1, 200) i,
+	LATERAL (SELECT count(*) AS n FROM rtmc(CASE WHEN i > 0 THEN s.rollouts END) a) n;
+
+DROP TABLE scan_groups, scan_target;
