@@ -61,6 +61,12 @@ COMMENT ON OPERATOR <> (progress_model, progress_model) IS 'not the same model, 
 CREATE TYPE progress_score AS (
 	rollouts bigint, steps bigint, mse float8, r2 float8, rank_correlation float8, calibration_error float8
 );
+CREATE TYPE progress_bin AS (bin integer, rollouts bigint, predicted float8, outcome float8);
+COMMENT ON TYPE progress_bin IS
+'a tenth of the rollouts in the order of the sums of their contributions (bin 1: the smallest): their number, mean sum and mean outcome, which a calibrated estimator makes equal';
+CREATE TYPE progress_validation AS (lambda float8, fold integer, train progress_score, held_out progress_score);
+COMMENT ON TYPE progress_validation IS
+'a linear fit with that lambda on the rollouts of all folds but one: its score on these and on the fold held out';
 COMMENT ON TYPE progress_score IS
 'how well contributions add up to outcomes, by rollout: mean squared error (SPA''s loss), R2 (NULL: all outcomes equal), Spearman''s rank correlation (NULL: one of the two does not vary), mean distance of mean outcome and mean sum over the tenths of the rollouts in the order of their sums';
 
@@ -86,6 +92,14 @@ CREATE FUNCTION progress_quality_trans(internal, bigint, float8, float8) RETURNS
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_quality_trans';
 CREATE FUNCTION progress_quality_final(internal) RETURNS progress_score
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'stepadv_progress_quality_final';
+CREATE FUNCTION progress_calibration_final(internal) RETURNS progress_bin[]
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'stepadv_progress_calibration_final';
+CREATE FUNCTION progress_cross_validate_trans(internal, bigint, real[], float8, bigint, float8[]) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_cross_validate_trans';
+CREATE FUNCTION progress_cross_validate_trans(internal, bigint, real[], float8, bigint, float8[], integer, integer, boolean) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_cross_validate_trans';
+CREATE FUNCTION progress_cross_validate_final(internal) RETURNS progress_validation[]
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000 AS 'MODULE_PATHNAME', 'stepadv_progress_cross_validate_final';
 CREATE FUNCTION progress_statistics_merge(progress_statistics, progress_statistics) RETURNS progress_statistics
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'stepadv_progress_statistics_merge';
 
@@ -95,7 +109,7 @@ BEGIN
 	FOR f IN
 		SELECT oid FROM pg_catalog.pg_proc
 		WHERE pronamespace = 'stepadv'::pg_catalog.regnamespace
-		  AND proname ~ '^progress_(trans|combine|serial|deserial|statistics_final|fit_final|quality_trans|quality_final|statistics_merge)$'
+		  AND proname ~ '^progress_(trans|combine|serial|deserial|statistics_final|fit_final|quality_trans|quality_final|calibration_final|cross_validate_trans|cross_validate_final|statistics_merge)$'
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');
 	END LOOP;
@@ -201,11 +215,74 @@ CREATE AGGREGATE progress_quality(rollout_id bigint, contribution float8, outcom
 COMMENT ON AGGREGATE progress_quality(bigint, float8, float8) IS
 'a row per step, in any order: how well contributions, whoever made them, add up to the outcomes of their rollouts, see type progress_score; rollouts without an outcome are left out; NULL over none; error on a NULL, NaN or infinite contribution, on two outcomes of a rollout';
 
+CREATE AGGREGATE progress_calibration(rollout_id bigint, contribution float8, outcome float8) (
+	SFUNC = progress_quality_trans, STYPE = internal, SSPACE = 16384,
+	FINALFUNC = progress_calibration_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE progress_calibration(bigint, float8, float8) IS
+'a row per step, as progress_quality: calibration by decile, an array of progress_bin in the order of their bins, to be read with unnest; tenths as ntile(10) cuts them, as many as there are judged rollouts if these are fewer than ten; NULL and errors as progress_quality';
+
+CREATE AGGREGATE progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint, lambdas float8[]) (
+	SFUNC = progress_cross_validate_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+	PARALLEL = SAFE
+);
+CREATE AGGREGATE progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint, lambdas float8[],
+	folds integer, seed integer, intercept boolean) (
+	SFUNC = progress_cross_validate_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE progress_cross_validate(bigint, real[], float8, bigint, float8[]) IS
+'progress_cross_validate with folds 5, seed 0, intercept true';
+COMMENT ON AGGREGATE progress_cross_validate(bigint, real[], float8, bigint, float8[], integer, integer, boolean) IS
+'a row per step, in any order: cross-validation of the linear fit by group, never by step, in one pass: an array of progress_validation, to be read with unnest, one for each of up to 100 lambdas and each fold that has judged rollouts; a group''s fold is progress_fold(group_id, folds, seed); rows and errors as progress_statistics and progress_solve; error on a NULL group_id, on a rollout in two groups, and where all judged rollouts are in one fold; NULL over no judged rollout';
+
 CREATE FUNCTION progress_fold(group_id bigint, folds integer DEFAULT 5, seed bigint DEFAULT 0) RETURNS integer
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_progress_fold';
 COMMENT ON FUNCTION progress_fold(bigint, integer, bigint) IS
 'the fold, 0 to folds - 1, that a group falls into by a hash of its id and the seed: for evaluation on groups that were held out, never on steps of groups that were not';
+
+-- Models by name
+
+CREATE TABLE progress_models (
+	name text PRIMARY KEY CHECK (name <> ''),
+	model progress_model NOT NULL,
+	fitted_at timestamptz NOT NULL DEFAULT pg_catalog.now()
+);
+-- They are data of users, so pg_dump carries them.
+SELECT pg_catalog.pg_extension_config_dump('progress_models', '');
+GRANT SELECT ON progress_models TO PUBLIC;
+-- The extension is trusted: whoever creates it owns no object of it.
+GRANT SELECT, INSERT, UPDATE, DELETE ON progress_models TO @extowner@;
+COMMENT ON TABLE progress_models IS
+'estimators of progress by name, for the view _spa of attach and for user_model; all rows are yours, and everybody may read them';
+COMMENT ON COLUMN progress_models.name IS 'what the option {"spa": {"model": …}} of attach says';
+COMMENT ON COLUMN progress_models.model IS 'an estimator; views that use it follow when it is replaced';
+COMMENT ON COLUMN progress_models.fitted_at IS 'when it was put here';
+
+CREATE FUNCTION user_model(name text) RETURNS progress_model
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	model @extschema@.progress_model;
+BEGIN
+	SELECT m.model INTO model FROM @extschema@.progress_models m WHERE m.name = user_model.name;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'there is no progress model %', quote_literal(user_model.name)
+			USING ERRCODE = 'undefined_object', HINT = 'Models are rows of the table progress_models.';
+	END IF;
+	RETURN model;
+END
+$$;
+COMMENT ON FUNCTION user_model(text) IS
+'the model of that name in progress_models; error if there is none; NULL for NULL. Pass it as (SELECT user_model(…)), so that it is read once per query';
 
 -- Rewards
 

@@ -144,6 +144,7 @@ COMMENT ON FUNCTION attach_join(text, text, boolean, jsonb, text[], text[], text
 --	options			the user's
 --	views			of functions, made so far: [{"suffix", "function", "arguments", "requires", "uses", "results"}]
 --	view			name of the view that is being made
+--	made			column of the view -> {"expression" over b, "columns" of b in it}, where it is not one of the function's
 
 -- The relation g: a row per group, with its columns and the group as a value.
 -- The feed is the shortest form of rollout_agg that has the roles that are read.
@@ -270,6 +271,9 @@ BEGIN
 			ELSIF column_name = 'step_id' AND mapping ? 'step_id' AND NOT (is_key ->> 'step_id')::boolean THEN
 				items := items || format('%s.%I AS step_id', beside, mapping ->> 'step_id');
 				shown := shown || (mapping ->> 'step_id');
+			ELSIF context -> 'made' ? column_name THEN
+				items := items || format('%s AS %I', context -> 'made' -> column_name ->> 'expression', column_name);
+				shown := shown || ARRAY(SELECT jsonb_array_elements_text(context -> 'made' -> column_name -> 'columns'));
 			ELSE
 				items := items || format('a.%I', column_name);
 			END IF;

@@ -9,7 +9,8 @@ CREATE FUNCTION attach(
 	columns text[] DEFAULT NULL, show_steps regclass DEFAULT NULL, show_rollouts regclass DEFAULT NULL,
 	logp_new text DEFAULT NULL, logp_old text DEFAULT NULL, token_mask text DEFAULT NULL,
 	states text DEFAULT NULL, tool text DEFAULT NULL, args text DEFAULT NULL, ok text DEFAULT NULL,
-	policy_version text DEFAULT NULL, started_at text DEFAULT NULL)
+	policy_version text DEFAULT NULL, started_at text DEFAULT NULL,
+	features text DEFAULT NULL, contribution text DEFAULT NULL, grounded text DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -292,6 +293,10 @@ BEGIN
 		mapping := mapping || jsonb_build_object(name, column_name);
 	END LOOP;
 
+	-- What the builders know what to do with, they also check.
+	mapping := mapping || jsonb_strip_nulls(jsonb_build_object(
+		'features', attach.features, 'contribution', attach.contribution, 'grounded', attach.grounded));
+
 	-- The other relations have the columns that they are joined by.
 	FOR item, name, column_name IN
 		SELECT steps_name, 'show_steps', c
@@ -457,6 +462,7 @@ BEGIN
 	-- gives the query, or NULL where the columns that it needs are not there.
 	FOR definition IN
 		SELECT * FROM (VALUES
+			('spa', 'attach_spa', 'a row per step'),
 			('compare', 'attach_compare', 'a row per step, an advantage per method'),
 			('quadrants', 'attach_quadrants', 'a row per group, pair of methods, success and quadrant'),
 			('disagreements', 'attach_disagreements', 'a row per step and pair of methods'),
@@ -489,8 +495,8 @@ BEGIN
 END
 $attach$;
 
-COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text) IS
-'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _progress_over_time, _advantage_over_time and _advantages divide the rollouts; one row per view made; an error changes nothing';
+COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text) IS
+'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _progress_over_time, _advantage_over_time and _advantages divide the rollouts; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; one row per view made; an error changes nothing';
 
 CREATE FUNCTION detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql
@@ -501,7 +507,7 @@ DECLARE
 	number integer;
 BEGIN
 	WITH attached AS (
-		SELECT v.oid, v.relname, v.relnamespace, m.made, v.relname = (m.made ->> 'prefix') || '_ratios' AS of_the_shown
+		SELECT v.oid, v.relname, v.relnamespace, m.made, v.relname IN ((m.made ->> 'prefix') || '_ratios', (m.made ->> 'prefix') || '_spa') AS of_the_shown
 		FROM pg_class v
 		CROSS JOIN LATERAL (SELECT obj_description(v.oid, 'pg_class') AS comment) c
 		-- Cast only what attach wrote: the planner may try rows in any order.
@@ -523,7 +529,7 @@ BEGIN
 	), doomed AS (
 		SELECT v.relname, v.relnamespace FROM of_source v
 		UNION
-		-- That of the ratios reads show_steps alone: it goes with those made with it.
+		-- Those of ratios and of SPA read show_steps alone: they go with those made with them.
 		SELECT v.relname, v.relnamespace FROM attached v
 		WHERE v.of_the_shown AND EXISTS (SELECT FROM of_source o WHERE o.made = v.made AND o.relnamespace = v.relnamespace)
 	)

@@ -17,21 +17,12 @@
 #include "arrays.h"
 #include "compat.h"
 #include "estimator.h"
-#include "progress/features.h"
 #include "progress/kernels.h"
 #include "progress/mlp.h"
+#include "progress/step_arguments.h"
 
 PG_FUNCTION_INFO_V1(stepadv_progress_mlp_trans);
 PG_FUNCTION_INFO_V1(stepadv_progress_mlp_final);
-
-enum
-{
-	ARG_STATE,
-	ARG_ROLLOUT_ID,
-	ARG_FEATURES,
-	ARG_OUTCOME,
-	ARG_PARAMETERS
-};
 
 enum
 {
@@ -148,31 +139,12 @@ stepadv_progress_mlp_trans(PG_FUNCTION_ARGS)
 	MemoryContext context = aggregate_context(fcinfo);
 	MlpState   *state;
 	double		parameters[N_PARAMETERS];
-	int64		rollout_id;
-	double		outcome = NAN;
-	Features	features;
+	int64		rollout_id = rollout_id_argument(fcinfo);
+	Features	features = features_argument(fcinfo, rollout_id);
+	double		outcome = outcome_argument(fcinfo, rollout_id);
 
-	if (PG_ARGISNULL(ARG_ROLLOUT_ID))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("rollout_id must not be null")));
-	rollout_id = PG_GETARG_INT64(ARG_ROLLOUT_ID);
-	if (PG_ARGISNULL(ARG_FEATURES))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("features of rollout " INT64_FORMAT " must not be null", rollout_id)));
-	features = features_open(PG_GETARG_ARRAYTYPE_P(ARG_FEATURES), &rollout_id);
 	if (!features_finite(features.x, features.n))
 		features_refuse(&features, &rollout_id);
-	if (!PG_ARGISNULL(ARG_OUTCOME))
-	{
-		outcome = PG_GETARG_FLOAT8(ARG_OUTCOME);
-		if (!isfinite(outcome))
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("outcome of rollout " INT64_FORMAT " is %s, not a finite number",
-							rollout_id, isnan(outcome) ? "NaN" : "infinite")));
-	}
 	read_training_parameters(fcinfo, parameters);
 
 	if (PG_ARGISNULL(ARG_STATE))
@@ -188,7 +160,7 @@ stepadv_progress_mlp_trans(PG_FUNCTION_ARGS)
 	if (memcmp(state->parameters, parameters, sizeof(parameters)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the parameters of a training must be the same in all rows")));
+				 errmsg("parameters must be the same in all rows of a fit")));
 	if (features.n != state->dimension)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),

@@ -7,11 +7,10 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 
 #include "arrays.h"
+#include "progress/composite.h"
 #include "progress/quality.h"
 #include "sum.h"
 
@@ -99,64 +98,79 @@ correlation(const double *x, const double *y, uint64 n)
 	return Max(-1, Min(1, sum_value(&xy) / sqrt(sum_value(&xx) * sum_value(&yy))));
 }
 
-/*
- * Rollouts in the order of what is predicted, cut into ten as ntile(10) does:
- * how far the mean outcome of a tenth is from the mean prediction, in the mean.
- */
+typedef struct Bin
+{
+	uint64		n;
+	Sum			predicted;
+	Sum			outcome;
+} Bin;
+
+/* Rollouts in the order of what is predicted, cut into ten as ntile(10) does; fewer rollouts leave the last empty. */
+static void
+fill_bins(const Placed *by_prediction, const double *outcome, uint64 n, Bin bins[N_BINS])
+{
+	uint64		next = 0;
+
+	memset(bins, 0, N_BINS * sizeof(Bin));
+	for (int b = 0; b < N_BINS; b++)
+	{
+		bins[b].n = n / N_BINS + (b < n % N_BINS ? 1 : 0);
+		for (uint64 i = 0; i < bins[b].n; i++, next++)
+		{
+			sum_add(&bins[b].predicted, by_prediction[next].number);
+			sum_add(&bins[b].outcome, outcome[by_prediction[next].place]);
+		}
+	}
+}
+
+/* How far the mean outcome of a tenth is from the mean prediction, in the mean. */
 static double
-calibration_error(const Placed *by_prediction, const double *outcome, uint64 n)
+calibration_error(const Bin bins[N_BINS], uint64 n)
 {
 	Sum			error = {0};
-	uint64		first = 0;
 
-	for (int bin = 0; bin < N_BINS; bin++)
+	for (int b = 0; b < N_BINS; b++)
 	{
-		uint64		end = first + n / N_BINS + (bin < n % N_BINS ? 1 : 0);
-		Sum			difference = {0};
+		Sum			difference = bins[b].predicted;
 
-		for (uint64 i = first; i < end; i++)
-		{
-			sum_add(&difference, by_prediction[i].number);
-			sum_add(&difference, -outcome[by_prediction[i].place]);
-		}
+		sum_add(&difference, -bins[b].outcome.high);
+		sum_add(&difference, -bins[b].outcome.low);
 		sum_add(&error, fabs(sum_value(&difference)));
-		first = end;
 	}
 	return sum_value(&error) / n;
 }
 
-Datum
-quality_of_sums(FunctionCallInfo fcinfo, RolloutSums *sums)
+static double *
+outcomes(const Predictions *predictions)
 {
-	uint64		n;
-	RolloutSum **rollouts = rollout_sums_judged(sums, &n);
-	double	   *predicted;
-	double	   *outcome;
+	double	   *outcome = ALLOCATE_ARRAY(double, predictions->n);
+
+	for (uint64 i = 0; i < predictions->n; i++)
+		outcome[i] = predictions->rollouts[i]->outcome;
+	return outcome;
+}
+
+Datum
+quality_row(const Predictions *predictions, TupleDesc desc)
+{
+	uint64		n = predictions->n;
+	const double *predicted = predictions->predicted;
+	double	   *outcome = outcomes(predictions);
 	Placed	   *by_prediction;
+	Bin			bins[N_BINS];
 	int64		n_steps = 0;
-	double		mean_outcome;
+	double		mean_outcome = mean(outcome, n);
 	Sum			error = {0};
 	Sum			spread = {0};
 	bool		constant = true;
 	double		rank_correlation;
-	TupleDesc	desc;
 	Datum		values[6];
 	bool		nulls[6] = {false};
 
-	if (n == 0)
-		PG_RETURN_NULL();
-	predicted = ALLOCATE_ARRAY(double, n);
-	outcome = ALLOCATE_ARRAY(double, n);
 	for (uint64 i = 0; i < n; i++)
 	{
-		predicted[i] = rollouts[i]->sum[0];
-		outcome[i] = rollouts[i]->outcome;
-		n_steps += rollouts[i]->n_steps;
+		n_steps += predictions->rollouts[i]->n_steps;
 		constant = constant && outcome[i] == outcome[0];
-	}
-	mean_outcome = mean(outcome, n);
-	for (uint64 i = 0; i < n; i++)
-	{
 		sum_add(&error, (predicted[i] - outcome[i]) * (predicted[i] - outcome[i]));
 		sum_add(&spread, (outcome[i] - mean_outcome) * (outcome[i] - mean_outcome));
 	}
@@ -166,6 +180,7 @@ quality_of_sums(FunctionCallInfo fcinfo, RolloutSums *sums)
 				 errmsg("a squared error of contributions is out of range for type double precision")));
 	by_prediction = sorted(predicted, n);
 	rank_correlation = correlation(ranks(by_prediction, n), ranks(sorted(outcome, n), n), n);
+	fill_bins(by_prediction, outcome, n, bins);
 
 	values[0] = Int64GetDatum((int64) n);
 	values[1] = Int64GetDatum(n_steps);
@@ -174,8 +189,28 @@ quality_of_sums(FunctionCallInfo fcinfo, RolloutSums *sums)
 	values[3] = Float8GetDatum(constant ? 0 : 1 - sum_value(&error) / sum_value(&spread));
 	nulls[4] = isnan(rank_correlation);
 	values[4] = Float8GetDatum(rank_correlation);
-	values[5] = Float8GetDatum(calibration_error(by_prediction, outcome, n));
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "progress_quality must return a row");
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+	values[5] = Float8GetDatum(calibration_error(bins, n));
+	return composite_value(desc, values, nulls);
+}
+
+Datum
+calibration_rows(const Predictions *predictions, TupleDesc desc)
+{
+	Bin			bins[N_BINS];
+	Datum		rows[N_BINS];
+	int			n_rows = 0;
+
+	fill_bins(sorted(predictions->predicted, predictions->n), outcomes(predictions), predictions->n, bins);
+	for (; n_rows < N_BINS && bins[n_rows].n > 0; n_rows++)
+	{
+		Bin		   *bin = &bins[n_rows];
+		Datum		values[4] = {
+			Int32GetDatum(n_rows + 1), Int64GetDatum((int64) bin->n),
+			Float8GetDatum(sum_value(&bin->predicted) / bin->n), Float8GetDatum(sum_value(&bin->outcome) / bin->n)
+		};
+		bool		nulls[4] = {false};
+
+		rows[n_rows] = composite_value(desc, values, nulls);
+	}
+	return composite_array(desc, rows, n_rows);
 }

@@ -10,6 +10,7 @@
 #include "fmgr.h"
 
 #include "estimator.h"
+#include "progress/fold.h"
 #include "signatures/hash.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fused_reward);
@@ -62,12 +63,10 @@ Datum
 stepadv_progress_fold(PG_FUNCTION_ARGS)
 {
 	int32		folds = PG_GETARG_INT32(1);
-	uint64		bits;
 
 	if (folds < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("folds must be at least 1, not %d", folds)));
-	bits = (uint64) hash_int64_onto(PG_GETARG_INT64(0), PG_GETARG_INT64(2));
-	PG_RETURN_INT32((int32) (((bits >> 32) * (uint64) folds) >> 32));
+	PG_RETURN_INT32(fold_of_group(PG_GETARG_INT64(0), folds, PG_GETARG_INT64(2)));
 }

@@ -92,7 +92,7 @@ new_vector(RolloutSums *sums)
 }
 
 static RolloutSum *
-find_rollout(RolloutSums *sums, int64 rollout_id, int dimension)
+find_rollout(RolloutSums *sums, int64 rollout_id, int64 group_id, int dimension)
 {
 	RolloutSum *rollout;
 	bool		found;
@@ -110,17 +110,24 @@ find_rollout(RolloutSums *sums, int64 rollout_id, int dimension)
 	rollout = rollout_sum_insert(sums->table, rollout_id, &found);
 	if (!found)
 	{
+		rollout->group_id = group_id;
 		rollout->n_steps = 0;
 		rollout->outcome = NAN;
 		rollout->sum = new_vector(sums);
 	}
+	else if (unlikely(rollout->group_id != group_id))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("rollout " INT64_FORMAT " is in two groups, " INT64_FORMAT " and " INT64_FORMAT,
+						rollout_id, Min(rollout->group_id, group_id), Max(rollout->group_id, group_id)),
+				 errhint("Where rollouts are numbered within their group, make one number of both, for example by signature_hash.")));
 	return rollout;
 }
 
 RolloutSum *
-rollout_sums_step(RolloutSums *sums, int64 rollout_id, int dimension)
+rollout_sums_step(RolloutSums *sums, int64 rollout_id, int64 group_id, int dimension)
 {
-	RolloutSum *rollout = find_rollout(sums, rollout_id, dimension);
+	RolloutSum *rollout = find_rollout(sums, rollout_id, group_id, dimension);
 
 	rollout->n_steps++;
 	return rollout;
@@ -129,6 +136,8 @@ rollout_sums_step(RolloutSums *sums, int64 rollout_id, int dimension)
 void
 rollout_sum_judge(RolloutSum *rollout, double outcome)
 {
+	if (isnan(outcome))
+		return;
 	if (!isnan(rollout->outcome) && rollout->outcome != outcome)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
@@ -141,13 +150,12 @@ rollout_sum_judge(RolloutSum *rollout, double outcome)
 static void
 add_sum(RolloutSums *sums, const RolloutSum *other, int dimension)
 {
-	RolloutSum *rollout = find_rollout(sums, other->rollout_id, dimension);
+	RolloutSum *rollout = find_rollout(sums, other->rollout_id, other->group_id, dimension);
 
 	rollout->n_steps += other->n_steps;
 	for (int i = 0; i < dimension; i++)
 		rollout->sum[i] += other->sum[i];
-	if (!isnan(other->outcome))
-		rollout_sum_judge(rollout, other->outcome);
+	rollout_sum_judge(rollout, other->outcome);
 }
 
 void
@@ -192,7 +200,7 @@ void
 rollout_sums_write(RolloutSums *sums, StringInfo bytes)
 {
 	Size		vector = sums->dimension * sizeof(double);
-	Size		size = (Size) sums->table->members * (vector + 3 * sizeof(int64));
+	Size		size = (Size) sums->table->members * (vector + 4 * sizeof(int64));
 	rollout_sum_iterator i;
 	RolloutSum *rollout;
 
@@ -210,6 +218,7 @@ rollout_sums_write(RolloutSums *sums, StringInfo bytes)
 	while ((rollout = rollout_sum_iterate(sums->table, &i)) != NULL)
 	{
 		appendBinaryStringInfo(bytes, (char *) &rollout->rollout_id, sizeof(int64));
+		appendBinaryStringInfo(bytes, (char *) &rollout->group_id, sizeof(int64));
 		appendBinaryStringInfo(bytes, (char *) &rollout->n_steps, sizeof(int64));
 		appendBinaryStringInfo(bytes, (char *) &rollout->outcome, sizeof(double));
 		appendBinaryStringInfo(bytes, (char *) rollout->sum, (int) vector);
@@ -231,9 +240,10 @@ rollout_sums_read(MemoryContext context, StringInfo bytes)
 		RolloutSum *rollout;
 
 		pq_copymsgbytes(bytes, (char *) &head.rollout_id, sizeof(int64));
+		pq_copymsgbytes(bytes, (char *) &head.group_id, sizeof(int64));
 		pq_copymsgbytes(bytes, (char *) &head.n_steps, sizeof(int64));
 		pq_copymsgbytes(bytes, (char *) &head.outcome, sizeof(double));
-		rollout = find_rollout(sums, head.rollout_id, dimension);
+		rollout = find_rollout(sums, head.rollout_id, head.group_id, dimension);
 		rollout->n_steps = head.n_steps;
 		rollout->outcome = head.outcome;
 		pq_copymsgbytes(bytes, (char *) rollout->sum, dimension * (int) sizeof(double));

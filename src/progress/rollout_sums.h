@@ -13,6 +13,7 @@
 typedef struct RolloutSum
 {
 	int64		rollout_id;
+	int64		group_id;		/* 0 where nobody asks */
 	int64		n_steps;
 	double		outcome;		/* NaN: not known yet */
 	double	   *sum;			/* dimension entries */
@@ -25,11 +26,12 @@ extern RolloutSums *rollout_sums_create(MemoryContext context);
 
 /*
  * A step of a rollout with that many features: the entry to add them to, valid
- * until the next call.  Error if another rollout had another number of them.
+ * until the next call.  Error if another rollout had another number of them, or
+ * the rollout was of another group before.
  */
-extern RolloutSum *rollout_sums_step(RolloutSums *sums, int64 rollout_id, int dimension);
+extern RolloutSum *rollout_sums_step(RolloutSums *sums, int64 rollout_id, int64 group_id, int dimension);
 
-/* The rollout's outcome; error if it has another already. */
+/* The rollout's outcome, if it is not NaN; error if it has another already. */
 extern void rollout_sum_judge(RolloutSum *rollout, double outcome);
 
 extern void rollout_sums_merge(RolloutSums *sums, RolloutSums *other);

@@ -11,11 +11,12 @@
  *
  *			(sum Z Z' / n + lambda I) (w, b) = sum R Z / n
  *
- * by Cholesky's decomposition, in place on the packed triangle.  No library does
- * it for us: LAPACK is no light dependency to load into every backend, brings
- * threads of its own, cannot be interrupted, and gives other bits on other
- * machines; the decomposition is forty lines.  It needs no pivoting: where it
- * would, the answer is not determined by the data, and we say so.
+ * by Cholesky's decomposition with pivoting, in place on the packed triangle.  At
+ * each step the column is next of whose square the largest share is not explained
+ * by those before: a rule that does not depend on the features' scales, and that
+ * ends at the rank of the matrix.  No library does it for us: LAPACK is no light
+ * dependency to load into every backend, brings threads of its own, cannot be
+ * interrupted, and gives other bits on other machines.
  */
 #include "postgres.h"
 
@@ -23,6 +24,7 @@
 #include <math.h>
 
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 
 #include "arrays.h"
@@ -33,73 +35,189 @@
 
 PG_FUNCTION_INFO_V1(stepadv_progress_solve);
 
-static void
-refuse_dependent(const ProgressValue *statistics, int feature, double lambda)
+/* A = L L' for A with rows and columns in the order of the pivots. */
+typedef struct Decomposition
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			 errmsg("the fit has no unique solution with lambda %g", lambda),
-			 feature < (int) statistics->dimension
-			 ? errdetail("Over " INT64_FORMAT " rollouts, the sums of feature %d are a linear combination of those of the features before it.",
-						 statistics->n_rollouts, feature + 1)
-			 : errdetail("Over " INT64_FORMAT " rollouts, the numbers of steps are a linear combination of the sums of the features.",
-						 statistics->n_rollouts),
-			 feature < (int) statistics->dimension || lambda == 0
-			 ? errhint("A larger lambda (ridge) gives an answer.")
-			 : errhint("Fit without an intercept.")));
+	double	   *l;				/* packed; A at first */
+	int			n;
+	int			rank;			/* rows of L that are there */
+	int		   *order;			/* place in A of each row of L */
+	double	   *square;			/* A's diagonal, in that order */
+} Decomposition;
+
+/* A share that is nothing but rounding. */
+static double
+noise(int n)
+{
+	return 8 * n * DBL_EPSILON;
 }
 
-/*
- * A = L L' in place.  A pivot that cancelled to rounding noise means that its
- * column depends on those before.
- */
+/* Exchange rows and columns i < j of a symmetric matrix, of which columns before i belong to L. */
 static void
-decompose(double *a, int n, const ProgressValue *statistics, double lambda)
+exchange(Decomposition *d, int i, int j)
 {
-	double		noise = 8 * n * DBL_EPSILON;
+#define SWAP(type, a, b) do { type swapped = (a); (a) = (b); (b) = swapped; } while (0)
+	double	   *row_i = d->l + PACKED_ROW(i);
+	double	   *row_j = d->l + PACKED_ROW(j);
 
-	for (int i = 0; i < n; i++)
+	for (int k = 0; k < i; k++)
+		SWAP(double, row_i[k], row_j[k]);
+	SWAP(double, row_i[i], row_j[j]);
+	for (int k = i + 1; k < j; k++)
+		SWAP(double, d->l[PACKED_ROW(k) + i], row_j[k]);
+	for (int k = j + 1; k < d->n; k++)
+		SWAP(double, d->l[PACKED_ROW(k) + i], d->l[PACKED_ROW(k) + j]);
+	SWAP(int, d->order[i], d->order[j]);
+	SWAP(double, d->square[i], d->square[j]);
+#undef SWAP
+}
+
+static void
+decompose(Decomposition *d)
+{
+	double	   *explained = ALLOCATE_ZEROED_ARRAY(double, d->n);	/* by L, of each square */
+
+	for (int i = 0; i < d->n; i++)
 	{
-		double	   *row = a + PACKED_ROW(i);
-		double		diagonal = row[i];
-		double		pivot;
+		d->order[i] = i;
+		d->square[i] = d->l[PACKED_ROW(i) + i];
+	}
+	for (d->rank = 0; d->rank < d->n; d->rank++)
+	{
+		int			k = d->rank;
+		int			pivot = k;
+		double		most = -1;
+		const double *row;
+		double		root;
 
-		for (int j = 0; j < i; j++)
+		for (int i = k; i < d->n; i++)
 		{
-			const double *other = a + PACKED_ROW(j);
+			double		share = d->square[i] > 0 ? 1 - explained[i] / d->square[i] : 0;
 
-			row[j] = (row[j] - numbers_dot(row, other, j)) / other[j];
-			if (j % 1024 == 0)
+			if (share > most)
+			{
+				pivot = i;
+				most = share;
+			}
+		}
+		if (most <= noise(d->n))
+			break;
+		if (pivot != k)
+		{
+			double		swapped = explained[k];
+
+			exchange(d, k, pivot);
+			explained[k] = explained[pivot];
+			explained[pivot] = swapped;
+		}
+		row = d->l + PACKED_ROW(k);
+		root = d->l[PACKED_ROW(k) + k] = sqrt(d->square[k] - explained[k]);
+		for (int i = k + 1; i < d->n; i++)
+		{
+			double	   *other = d->l + PACKED_ROW(i);
+
+			other[k] = (other[k] - numbers_dot(other, row, k)) / root;
+			explained[i] += other[k] * other[k];
+			if (i % 1024 == 0)
 				CHECK_FOR_INTERRUPTS();
 		}
-		pivot = diagonal - numbers_dot(row, row, i);
-		if (!(pivot > noise * diagonal))
-			refuse_dependent(statistics, i, lambda);
-		row[i] = sqrt(pivot);
 		CHECK_FOR_INTERRUPTS();
 	}
+	pfree(explained);
 }
 
-/* x becomes the solution of L L' y = x. */
+/* x becomes the solution y of L y = x, then of L' y = x, for as many rows as there are. */
 static void
-substitute(const double *l, int n, double *x)
+substitute_forwards(const Decomposition *d, double *x)
 {
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < d->rank; i++)
 	{
-		const double *row = l + PACKED_ROW(i);
+		const double *row = d->l + PACKED_ROW(i);
 
 		x[i] = (x[i] - numbers_dot(row, x, i)) / row[i];
 	}
-	/* Backwards column by column, which are the rows of L. */
-	for (int i = n - 1; i >= 0; i--)
+}
+
+static void
+substitute_backwards(const Decomposition *d, double *x)
+{
+	/* Column by column, which are the rows of L. */
+	for (int i = d->rank - 1; i >= 0; i--)
 	{
-		const double *row = l + PACKED_ROW(i);
+		const double *row = d->l + PACKED_ROW(i);
 
 		x[i] /= row[i];
 		for (int j = 0; j < i; j++)
 			x[j] -= row[j] * x[i];
 	}
 }
+
+/* ----------
+ * No unique solution
+ * ----------
+ */
+
+#define MOST_TERMS 4
+
+/* The last of the sums is the number of steps. */
+static char *
+sum_name(int i, int dimension)
+{
+	return i < dimension ? psprintf("feature %d", i + 1) : pstrdup("the number of steps");
+}
+
+/* "1 * feature 1 - 2 * feature 2": the row at `place` of A as a combination of those that L has. */
+static char *
+combination(const Decomposition *d, int place, int dimension)
+{
+	double	   *weight = ALLOCATE_ARRAY(double, d->rank);
+	double	   *by_sum = ALLOCATE_ZEROED_ARRAY(double, d->n);
+	int			n_terms = 0;
+	StringInfoData terms;
+
+	memcpy(weight, d->l + PACKED_ROW(place), d->rank * sizeof(double));
+	substitute_backwards(d, weight);
+	/* What is too small to matter is rounding. */
+	for (int i = 0; i < d->rank; i++)
+		if (weight[i] * weight[i] * d->square[i] > 1e-12 * d->square[place])
+			by_sum[d->order[i]] = weight[i];
+	initStringInfo(&terms);
+	for (int i = 0; i < d->n; i++)
+		if (by_sum[i] != 0 && n_terms++ < MOST_TERMS)
+			appendStringInfo(&terms, "%s%.4g * %s", terms.len == 0 ? (by_sum[i] < 0 ? "-" : "") : (by_sum[i] < 0 ? " - " : " + "),
+							 fabs(by_sum[i]), sum_name(i, dimension));
+	if (n_terms > MOST_TERMS)
+		appendStringInfo(&terms, " and %d more", n_terms - MOST_TERMS);
+	return terms.len == 0 ? pstrdup("always 0") : terms.data;
+}
+
+static void
+refuse_dependent(const Decomposition *d, const ProgressValue *statistics, double lambda)
+{
+	int			dimension = (int) statistics->dimension;
+	int			place = d->rank;
+	double		largest = 0;
+
+	for (int i = d->rank; i < d->n; i++)
+		if (d->order[i] < d->order[place])
+			place = i;
+	for (int i = 0; i < d->n; i++)
+		largest = Max(largest, d->square[i]);
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("the fit has no unique solution with lambda %g", lambda),
+			 errdetail("Over " INT64_FORMAT " rollouts, %d of the %d sums to be weighted are linearly independent; %s%s is %s.",
+					   statistics->n_rollouts, d->rank, d->n, d->order[place] < dimension ? "that of " : "",
+					   sum_name(d->order[place], dimension),
+					   combination(d, place, dimension)),
+			 errhint("A larger lambda (ridge), such as %g, gives an answer.",
+					 pow(10, ceil(log10(100 * noise(d->n) * Max(largest, 1e-300)))))));
+}
+
+/* ----------
+ * Fit
+ * ----------
+ */
 
 ProgressValue *
 solve_statistics(const ProgressValue *statistics, double lambda, bool intercept)
@@ -108,35 +226,55 @@ solve_statistics(const ProgressValue *statistics, double lambda, bool intercept)
 	int			n = dimension + (intercept ? 1 : 0);
 	double		n_rollouts = (double) statistics->n_rollouts;
 	const double *gram = statistics->numbers + STATISTICS_GRAM(dimension);
-	double	   *a = ALLOCATE_ARRAY(double, PACKED_ROW(n));
 	double	   *x = ALLOCATE_ARRAY(double, n);
+	Decomposition d = {
+		.l = ALLOCATE_ARRAY(double, PACKED_ROW(n)), .n = n,
+		.order = ALLOCATE_ARRAY(int, n), .square = ALLOCATE_ARRAY(double, n)
+	};
+	double	   *weight = ALLOCATE_ARRAY(double, n);
 	ProgressValue *model = progress_allocate(PROGRESS_LINEAR, dimension, 0);
 
 	for (Size i = 0; i < PACKED_ROW(n); i++)
-		a[i] = gram[i] / n_rollouts;
+		d.l[i] = gram[i] / n_rollouts;
 	for (int i = 0; i < dimension; i++)
-		a[PACKED_ROW(i) + i] += lambda;
-	for (int i = 0; i < n; i++)
-		x[i] = statistics->numbers[STATISTICS_PRODUCTS + i] / n_rollouts;
-	decompose(a, n, statistics, lambda);
-	substitute(a, n, x);
+	{
+		double	   *square = d.l + PACKED_ROW(i) + i;
 
+		*square += lambda;
+		if (!isfinite(*square))
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("lambda %g is too large", lambda)));
+	}
+	decompose(&d);
+	if (d.rank < n)
+		refuse_dependent(&d, statistics, lambda);
 	for (int i = 0; i < n; i++)
+		x[i] = statistics->numbers[STATISTICS_PRODUCTS + d.order[i]] / n_rollouts;
+	substitute_forwards(&d, x);
+	substitute_backwards(&d, x);
+	for (int i = 0; i < n; i++)
+	{
 		if (!isfinite(x[i]))
 			ereport(ERROR,
 					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 					 errmsg("a weight of the fit is out of range for type double precision")));
+		weight[d.order[i]] = x[i];
+	}
 	model->n_rollouts = statistics->n_rollouts;
 	model->n_steps = statistics->n_steps;
 	model->numbers[MODEL_LAMBDA] = lambda;
 	if (intercept)
 	{
 		model->flags |= PROGRESS_HAS_INTERCEPT;
-		model->numbers[MODEL_INTERCEPT] = x[dimension];
+		model->numbers[MODEL_INTERCEPT] = weight[dimension];
 	}
-	memcpy(model->numbers + LINEAR_WEIGHTS, x, dimension * sizeof(double));
-	pfree(a);
+	memcpy(model->numbers + LINEAR_WEIGHTS, weight, dimension * sizeof(double));
+	pfree(d.l);
+	pfree(d.order);
+	pfree(d.square);
 	pfree(x);
+	pfree(weight);
 	return model;
 }
 

@@ -30,24 +30,14 @@ refuse_overflow(const ProgressValue *statistics)
 					 errmsg("a sum of products of features or outcomes is out of range for type double precision")));
 }
 
-/*
- * Rollouts come in the order of their ids, so the same rollouts give the same
- * bits whatever the order of rows and the number of workers.
- */
 ProgressValue *
-statistics_of_sums(RolloutSums *sums)
+statistics_of_rollouts(RolloutSum *const *rollouts, uint64 n, int dimension)
 {
-	int			dimension = rollout_sums_dimension(sums);
-	uint64		n;
-	RolloutSum **rollouts = rollout_sums_judged(sums, &n);
-	ProgressValue *statistics;
+	ProgressValue *statistics = progress_allocate(PROGRESS_STATISTICS, dimension, 0);
 	double	   *rows[GRAM_ROWS];
 	Sum			outcome = {0};
 	Sum			square = {0};
 
-	if (n == 0)
-		return NULL;
-	statistics = progress_allocate(PROGRESS_STATISTICS, dimension, 0);
 	for (int k = 0; k < GRAM_ROWS; k++)
 		rows[k] = ALLOCATE_ARRAY(double, dimension + 1);
 	for (uint64 first = 0; first < n; first += GRAM_ROWS)
@@ -80,9 +70,39 @@ statistics_of_sums(RolloutSums *sums)
 	statistics->n_rollouts = (int64) n;
 	statistics->numbers[STATISTICS_OUTCOME] = sum_value(&outcome);
 	statistics->numbers[STATISTICS_SQUARE] = sum_value(&square);
+	for (int k = 0; k < GRAM_ROWS; k++)
+		pfree(rows[k]);
 	refuse_overflow(statistics);
+	return statistics;
+}
+
+/*
+ * Rollouts come in the order of their ids, so the same rollouts give the same
+ * bits whatever the order of rows and the number of workers.
+ */
+ProgressValue *
+statistics_of_sums(RolloutSums *sums)
+{
+	uint64		n;
+	RolloutSum **rollouts = rollout_sums_judged(sums, &n);
+	ProgressValue *statistics = n == 0 ? NULL : statistics_of_rollouts(rollouts, n, rollout_sums_dimension(sums));
+
 	pfree(rollouts);
 	return statistics;
+}
+
+void
+statistics_add(ProgressValue *statistics, const ProgressValue *other)
+{
+	Size		n = (VARSIZE(statistics) - offsetof(ProgressValue, numbers)) / sizeof(double);
+
+	Assert(statistics->dimension == other->dimension);
+	for (Size i = 0; i < n; i++)
+		statistics->numbers[i] += other->numbers[i];
+	statistics->n_rollouts += other->n_rollouts;
+	statistics->n_steps += other->n_steps;
+	refuse_overflow(statistics);
+	CHECK_FOR_INTERRUPTS();
 }
 
 /* Transition and combine function of rollup(progress_statistics); strict. */
@@ -92,7 +112,6 @@ stepadv_progress_statistics_merge(PG_FUNCTION_ARGS)
 	struct varlena *stored = PG_GETARG_VARLENA_P(0);
 	ProgressValue *left;
 	const ProgressValue *right = progress_open(PG_GETARG_VARLENA_P(1), TYPE_STATISTICS);
-	Size		n;
 
 	/* The state is ours to change; what was just detoasted is too. */
 	if (!AggCheckCallContext(fcinfo, NULL) && (Pointer) stored == PG_GETARG_POINTER(0))
@@ -102,12 +121,6 @@ stepadv_progress_statistics_merge(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("statistics of %u and of %u features cannot be merged", left->dimension, right->dimension)));
-	n = (VARSIZE(left) - offsetof(ProgressValue, numbers)) / sizeof(double);
-	for (Size i = 0; i < n; i++)
-		left->numbers[i] += right->numbers[i];
-	left->n_rollouts += right->n_rollouts;
-	left->n_steps += right->n_steps;
-	refuse_overflow(left);
-	CHECK_FOR_INTERRUPTS();
+	statistics_add(left, right);
 	PG_RETURN_POINTER(progress_seal(left));
 }

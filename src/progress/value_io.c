@@ -19,12 +19,14 @@
 
 #include <math.h>
 
+#include "common/jsonapi.h"
 #include "common/shortest_dec.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
+#include "utils/jsonfuncs.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
 
@@ -334,6 +336,55 @@ is_word(const JsonbValue *json, const char *word)
 		memcmp(json->val.string.val, word, json->val.string.len) == 0;
 }
 
+/* jsonb keeps the last of several members of one name, and says nothing: these look for them. */
+typedef struct MemberNames
+{
+	const Shape *shape;
+	const char *const *names;
+	bool		seen[N_MEMBERS];
+	int			depth;			/* of objects; members are those of the outermost */
+} MemberNames;
+
+static JSON_CALLBACK
+on_object_start(void *state)
+{
+	((MemberNames *) state)->depth++;
+	JSON_CALLBACK_RETURN;
+}
+
+static JSON_CALLBACK
+on_object_end(void *state)
+{
+	((MemberNames *) state)->depth--;
+	JSON_CALLBACK_RETURN;
+}
+
+static JSON_CALLBACK
+on_member_start(void *state, char *name, bool isnull)
+{
+	MemberNames *members = state;
+
+	for (int m = 0; m < N_MEMBERS && members->depth == 1; m++)
+		if (members->names[m] != NULL && strcmp(members->names[m], name) == 0)
+		{
+			if (members->seen[m])
+				TEXT_INVALID(members->shape, "Member \"%s\" is given twice.", name);
+			members->seen[m] = true;
+		}
+	JSON_CALLBACK_RETURN;
+}
+
+static void
+refuse_duplicates(const Shape *shape, const char *const *names, const char *json)
+{
+	MemberNames members = {.shape = shape, .names = names};
+	JsonSemAction actions = {
+		.semstate = &members, .object_start = on_object_start, .object_end = on_object_end, .object_field_start = on_member_start
+	};
+
+	pg_parse_json_or_ereport(make_json_lexer(cstring_to_text(json), true), &actions);
+}
+
 /* The members of the object by their index; all must be there, and no others. */
 static void
 find_members(const Shape *shape, Jsonb *json, const char *const *names, JsonbValue *members)
@@ -398,6 +449,7 @@ parse(FunctionCallInfo fcinfo, ProgressType type)
 
 	memset(members, 0, sizeof(members));
 	find_members(shape, json, names, members);
+	refuse_duplicates(shape, names, PG_GETARG_CSTRING(0));
 	if (member_number(shape, "version", &members[M_VERSION]) != PROGRESS_VERSION)
 		TEXT_INVALID(shape, "This stepadv reads version %d.", PROGRESS_VERSION);
 	for (int i = 0; i < MAX_ARRAYS && shape->arrays[i] != NULL; i++)

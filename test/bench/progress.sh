@@ -1,6 +1,8 @@
 # Progress attribution: the linear fit against what it cannot do without, reading
 # the arrays and the multiply-adds of the products; prediction against reading.
-# PROGRESS_ROLLOUTS makes it smaller (16 steps each, 256 features).
+# PROGRESS_ROLLOUTS makes it smaller (16 steps each, 256 features).  And, into
+# docs/progress.md, contributions against true progress on the simulator, on
+# PROGRESS_GROUPS groups of 8 rollouts: no times, so the same on every machine.
 
 rollouts=${PROGRESS_ROLLOUTS:-100000}
 dimension=256
@@ -69,3 +71,19 @@ row "\`progress_predict\` of every step" progress_predict "$(ratio progress_pred
 row "\`progress_fit_mlp\`, width 16, one epoch over a tenth of the rollouts, with reading and the first forward pass" progress_epochs \
 	"$(awk -v t="${times_median[progress_epochs]}" -v n="$rollouts" -v d="$dimension" 'BEGIN { printf "%.2f", t / (n / 10 * 16 * d * 16 * 3 / 1e6) }') ms per million multiply-adds"
 query "DROP TABLE features, vectors, progress_models" >/dev/null
+
+# In a subshell: a region of another page.
+(
+	attribution_groups=${PROGRESS_GROUPS:-800}
+	region=$work/attribution.md
+	report=$top/docs/progress.md
+	echo "== attribution"
+	(cd "$tree" && psql -qX -v ON_ERROR_STOP=1 -v groups="$attribution_groups" -c 'SET jit = off' -c 'SET client_min_messages = warning' \
+		-f test/sim/attribution.sql >/dev/null) || exit 2
+	{
+		query "SELECT format('%s groups of 8 rollouts, %s steps in the held-out groups:', to_char($attribution_groups, 'FM999,999,999'), to_char(min(steps), 'FM999,999,999')) FROM sim.attribution"
+		printf '\n| contribution | correlation | R2 of the sum |\n| --- | ---: | ---: |\n'
+		query "SELECT format('| %s | %s | %s |', label, to_char(correlation, 'FM90.00'), to_char(r2, 'FM90.00')) FROM sim.attribution ORDER BY n"
+	} >"$region"
+	write_region attribution
+) || exit 2

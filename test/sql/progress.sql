@@ -126,10 +126,11 @@ RESET min_parallel_table_scan_size;
 
 -- More features than rollouts: only with ridge.  Features nobody has, constant outcomes
 SELECT progress_solve(progress_statistics(rollout_id, x, outcome), 0) FROM step WHERE rollout_id IN (6, 13, 20);
+SELECT bool_and(near(z[3], 1.269 * z[1] - 0.2801 * z[2] + 0.1181 * z[5], 1e-3)) AS depends FROM rollout_sum WHERE rollout_id IN (6, 13, 20);
 SELECT member(progress_fit(rollout_id, x, outcome, 0.01), 'rollouts') FROM step WHERE rollout_id IN (6, 13, 20);
 SELECT progress_fit(rollout_id, x || 0::real, outcome, 0) FROM step;
-SELECT weights(progress_fit(rollout_id, x || 0::real, outcome, 0.01)) = weights(progress_fit(rollout_id, x, outcome, 0.01)) || 0::float8 AS unused FROM step;
-SELECT progress_fit(rollout_id, ARRAY[x[1], x[2], x[1] - 2 * x[2]]::real[], outcome, 0) FROM step;
+SELECT all_near(weights(progress_fit(rollout_id, x || 0::real, outcome, 0.01)), weights(progress_fit(rollout_id, x, outcome, 0.01)) || 0::float8) AS unused FROM step;
+SELECT progress_fit(rollout_id, ARRAY[x[1], x[2], -2 * x[1]]::real[], outcome, 0) FROM step;
 SELECT progress_fit(rollout_id, '{1}'::real[], outcome, 0) FROM step;
 SELECT all_near(weights(m), '{0,0,0,0}'), near(member(m, 'intercept'), 1.5) FROM (
 	SELECT progress_fit(rollout_id, x, 3, 0) AS m FROM step s WHERE step_no < 3 AND rollout_id % 7 > 0) f;
@@ -171,7 +172,14 @@ BEGIN
 	RETURN form::progress_model::text;
 EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE;
 END $$;
-SELECT parsed(''), parsed('{'), parsed('{"version"}');
+CREATE FUNCTION read_as(form text, type text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE again text;
+BEGIN
+	EXECUTE format('SELECT %L::%I::text', form, type) INTO again;
+	RETURN CASE WHEN again::jsonb = form::jsonb THEN 'read' ELSE 'another: ' || again END;
+EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE;
+END $$;
+SELECT parsed(''), parsed('{'), parsed('{"version"}'), parsed(repeat('[', 100000)), parsed('{"kind": ' || repeat('{"kind": ', 100000));
 SELECT '[]'::progress_model;
 SELECT '{}'::progress_model;
 SELECT '{"version": 2, "kind": "linear", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": [1]}'::progress_model;
@@ -184,6 +192,26 @@ SELECT '{"version": 1, "kind": "linear", "rollouts": 1, "steps": 1, "lambda": 0,
 SELECT '{"version": 1, "kind": "linear", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": [[1]]}'::progress_model;
 SELECT '{"version": 1, "kind": "linear", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": 1}'::progress_model;
 SELECT '{"version": 1, "kind": "linear", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": [1], "bias": 1}'::progress_model;
+SELECT '{"version": 1, "version": 1, "kind": "linear", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": [1]}'::progress_model;
+SELECT '{"version": 1, "kind": "linear", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": [1], "w\u0065ights": [2]}'::progress_model;
+SELECT '{"version": 1, "kind": "linear", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": {"a": 1, "a": 2}}'::progress_model;
+SELECT '{"version": 1, "kind": "statistics", "rollouts": 1, "steps": 1, "outcome_sum": 0, "outcome_square_sum": 0, "products": [1, 1], "gram": [1, 1, 1], "gram": [1, 1, 1]}'::progress_statistics;
+-- Each member left out, given twice, renamed, or with something else for a value
+SELECT type, what, array_agg(DISTINCT code ORDER BY code) AS codes, count(*) FROM (
+	SELECT type, what, read_as(form, type) AS code
+	FROM (VALUES ('progress_model', '{"version": 1, "kind": "linear", "rollouts": 3, "steps": 4, "lambda": 0.5, "intercept": -1, "weights": [0.5, 2]}'),
+			('progress_model', '{"version": 1, "kind": "mlp", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "hidden_weights": [1, 2], "hidden_bias": [0], "weights": [1]}'),
+			('progress_statistics', '{"version": 1, "kind": "statistics", "rollouts": 1, "steps": 1, "outcome_sum": 0, "outcome_square_sum": 0, "products": [1, 1], "gram": [1, 1, 1]}')) v(type, whole),
+		json_each_text(whole::json) m(key, value), LATERAL (
+			SELECT CASE WHEN value ~ '^[a-z]' THEN to_json(value)::text ELSE value END AS written, (whole::jsonb - key)::text AS others) w, LATERAL (
+			SELECT 'left out' AS what, others AS form
+			UNION ALL SELECT 'twice', format('{%s: %s, %s', to_json(key), written, substr(whole, 2))
+			UNION ALL SELECT 'renamed', format('{%s: %s, %s', to_json(key || 's'), written, substr(others, 2))
+			UNION ALL SELECT 'renamed', format('{%s: %s, %s', to_json(upper(key)), written, substr(others, 2))
+			UNION ALL SELECT 'another value', format('{%s: %s, %s', to_json(key), other, substr(others, 2))
+				FROM unnest(ARRAY['true', '"1"', '[]', '[null]', '[[1]]', '[1, "a"]', '{}', '{"x": 1}', '-1e307', '0.3', '1e400', '-1e-400', '1e99999', '1e20']) other
+			UNION ALL SELECT 'the value', format('{%s: %s, %s', to_json(key), written, substr(others, 2))) f) t
+GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT '{"version": 1, "kind": "statistics", "rollouts": 1, "steps": 1, "outcome_sum": 0, "outcome_square_sum": 0, "products": [1, 1], "gram": [1, 1]}'::progress_statistics;
 SELECT '{"version": 1, "kind": "statistics", "rollouts": 1, "steps": 1, "outcome_sum": 0, "outcome_square_sum": 0, "products": [1, 1], "gram": [1, 1, -1]}'::progress_statistics;
 SELECT '{"version": 1, "kind": "statistics", "rollouts": 1, "steps": 1, "outcome_sum": 0, "outcome_square_sum": 0, "products": [1], "gram": [1]}'::progress_statistics;

@@ -37,7 +37,24 @@ $node->safe_psql('postgres',
 	"CREATE TABLE big AS "
 	  . "SELECT rollout_agg(a * 700 + b, 1, a * 700 + b, a * b % 1000, b % 7, 1) AS rollouts "
 	  . "FROM generate_series(1, 700) a, generate_series(0, 699) b");
+# Features of steps, and statistics of so many that to solve them takes a while.
+$node->safe_psql('postgres', q{
+	CREATE TABLE features AS SELECT r AS rollout_id, hash_features(ARRAY[(r * 7 % 1000)::text, t::text], 400) AS x, (r % 2)::float8 AS outcome, r / 8 AS group_id
+		FROM generate_series(1, 2000) r, generate_series(1, 8) t;
+	CREATE TABLE wide AS SELECT progress_statistics(r, hash_features(ARRAY[r::text, (r % 7)::text], 2500), r % 3) AS s FROM generate_series(1, 64) r;
+});
 my %long = (
+	'progress_fit' => 'SELECT pg_column_size(progress_fit(n * 10000 + rollout_id, x, outcome, 0.1)) FROM features, generate_series(1, 40) n',
+	'progress_statistics of long rows' => 'SELECT pg_column_size(progress_statistics(r, hash_features(ARRAY[r::text], 8000), r % 2)) FROM generate_series(1, 4000) r',
+	'progress_solve' => 'SELECT sum(pg_column_size(progress_solve(s, 1.0 / n))) FROM wide, generate_series(1, 40) n',
+	'rollup of statistics' => 'SELECT pg_column_size(rollup(s)) FROM wide, generate_series(1, 2000) n',
+	'progress_fit_mlp' => 'SELECT pg_column_size(progress_fit_mlp(rollout_id, x, outcome, 64, 1000, 0.001, 64, 0, 0)) FROM features',
+	'progress_cross_validate' => q{SELECT cardinality(progress_cross_validate(rollout_id, x, outcome, group_id, array_fill(0.1::float8, ARRAY[100]), 20, 0, true)) FROM features},
+	'progress_quality' => 'SELECT (progress_quality(r, random(), r % 2)).mse FROM generate_series(1, 3000000) r',
+	'progress_attribution' => q{SELECT sum(c) FROM (SELECT progress_attribution(m, array_fill(1::real, ARRAY[2500]), 1) OVER () AS c FROM
+		(SELECT progress_solve(s, 1) AS m FROM wide) w, generate_series(1, 1000000)) t},
+	'text output of statistics' => 'SELECT sum(length(s::text)) FROM wide, generate_series(1, 20)',
+	'hash_features' => q{SELECT sum(x[1]) FROM (SELECT hash_features(array_fill('an atom'::text, ARRAY[500000]), 100, n % 16 + 1) AS x FROM generate_series(1, 100) n) t},
 	'a fold' => sprintf("SELECT pg_column_size(x) FROM ($fold) y(x)", 'a'),
 	'a fold of shuffled rows' => sprintf("SELECT pg_column_size(x) FROM ($fold) y(x)", '(a * 7919 + b * 104729) % 2000'),
 	'text output' => 'SELECT sum(length(rollouts::text)) FROM big, generate_series(1, 20)',
@@ -65,6 +82,30 @@ for (1 .. 3)
 is($code, '57014', 'a single call is cancelled');
 cmp_ok($seconds, '<', 0.7 * $full, 'in the middle');
 
+# So it is with a single solution, and with a training that has no end.
+(undef, $full) = attempt('SELECT pg_column_size(progress_solve(s, 1)) FROM wide');
+$tenth = int($full * 100) + 1;
+($code, $seconds) = ('', $full);
+for (1 .. 3)
+{
+	my ($c, $s) = attempt('SELECT pg_column_size(progress_solve(s, 1)) FROM wide', statement_timeout => "${tenth}ms");
+	($code, $seconds) = ($c, $s) if $s < $seconds;
+}
+is($code, '57014', 'a single progress_solve is cancelled');
+cmp_ok($seconds, '<', 0.7 * $full, 'in the middle');
+
+my ($stdout, $stderr) = ('', '');
+my $training = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'),
+		'-c', q{SET application_name = 'training'}, '-c', 'SET client_min_messages = error',
+		'-c', 'SELECT progress_fit_mlp(rollout_id, x, outcome, 64, 1000000, 0.0001, 64, 0, 0) FROM features',
+		'-c', 'SELECT pg_column_size(progress_fit(rollout_id, x, outcome, 1)) > 0 FROM features' ], '>', \$stdout, '2>', \$stderr);
+ok($node->poll_query_until('postgres',
+		q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'training' AND state = 'active' AND query ~ 'fit_mlp'}),
+	'a training is found and pg_cancel_backend sent');
+$training->finish;
+like($stderr, qr/canceling statement due to user request/, 'it ends');
+is($stdout, "t\n", 'and its backend works on');
+
 # The cancelled backend works on and has its memory back.
 my $memory = q{SELECT sum(total_bytes) AS bytes FROM pg_backend_memory_contexts};
 my (undef, $out) = $node->psql('postgres', qq{
@@ -75,6 +116,10 @@ my (undef, $out) = $node->psql('postgres', qq{
 	$long{'a fold'};
 	$long{'rtmc'};
 	$long{'rollup'};
+	$long{'progress_fit'};
+	$long{'progress_solve'};
+	$long{'progress_fit_mlp'};
+	$long{'progress_cross_validate'};
 	SET statement_timeout = 0;
 	$memory \\gset after_
 	SELECT :after_bytes - :before_bytes < 1000000;

@@ -1,0 +1,32 @@
+/*
+ * step_arguments.h
+ *		What aggregates over steps are given by row, read and checked alike.
+ */
+#ifndef STEPADV_STEP_ARGUMENTS_H
+#define STEPADV_STEP_ARGUMENTS_H
+
+#include "fmgr.h"
+
+#include "progress/features.h"
+
+/* The first arguments of every transition function here; parameters follow. */
+enum
+{
+	ARG_STATE,
+	ARG_ROLLOUT_ID,
+	ARG_FEATURES,				/* or a contribution */
+	ARG_OUTCOME,
+	ARG_PARAMETERS
+};
+
+extern int64 rollout_id_argument(FunctionCallInfo fcinfo);
+
+/* Whether the features are finite is left to the loop that reads them: see features_refuse. */
+extern Features features_argument(FunctionCallInfo fcinfo, int64 rollout_id);
+
+extern double contribution_argument(FunctionCallInfo fcinfo, int64 rollout_id);
+
+/* NaN: none in this row. */
+extern double outcome_argument(FunctionCallInfo fcinfo, int64 rollout_id);
+
+#endif							/* STEPADV_STEP_ARGUMENTS_H */
