@@ -39,7 +39,8 @@ LOCAL_HEADERS = $(wildcard src/*.h src/*/*.h src/*/*/*.h)
 # The install script is the sql/NN-*.sql parts in the order of their numbers.
 SQL_PARTS = $(sort $(wildcard sql/[0-9]*.sql))
 DATA_built = sql/stepadv--$(EXTVERSION).sql
-DATA = $(wildcard sql/stepadv--*--*.sql) sql/stepadv-load.psql
+DATA = $(wildcard sql/stepadv--*--*.sql) $(sort $(wildcard sql/*.psql))
+SCRIPTS = sql/stepadv-import
 
 REGRESS = $(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql)))
 REGRESS_OPTS = --inputdir=test --load-extension=stepadv

@@ -188,16 +188,22 @@ COMMENT ON FUNCTION load_begin(text, text) IS 'part of load_rollouts: checks wha
 -- rollout of a document) and place (where the user finds it).
 CREATE FUNCTION load_parsed(schema text, on_error text, noun text, whole boolean,
 	OUT bad_items bigint, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
-	OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT problems jsonb)
+	OUT rollouts_repeated bigint, OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT problems jsonb)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+-- The foreign key's own query looks up one partition, and would be planned anew
+-- for every step because that is a cheaper plan than one for all.
+SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
 	problem record;
 	number bigint;
 BEGIN
 	CREATE INDEX ON pg_temp.stepadv_parsed (group_id, rollout_id, step_no, n);
-	ANALYZE pg_temp.stepadv_parsed;
+	-- For plans that take many rows for one.
+	CREATE UNIQUE INDEX ON pg_temp.stepadv_parsed (n);
+	-- The others are long texts that no condition looks at.
+	ANALYZE pg_temp.stepadv_parsed (n, item, group_id, rollout_id, step_no);
 
 	-- A step that comes twice: word for word the same, or contradicting.
 	WITH repeated AS (
@@ -272,7 +278,7 @@ BEGIN
 	FROM pg_temp.stepadv_rollouts r
 	WHERE r.outcomes > 1 OR r.successes > 1 OR r.outcome <> r.known_outcome OR r.success <> r.known_success;
 
-	SELECT count(*) FILTER (WHERE e.counted = 'bad'), count(*) FILTER (WHERE e.counted = 'contradiction'),
+	SELECT count(*) FILTER (WHERE e.counted <> 'contradiction'), count(*) FILTER (WHERE e.counted = 'contradiction'),
 		coalesce((SELECT jsonb_agg(jsonb_build_object(load_parsed.noun, w.n, 'problem', w.reason) ORDER BY w.n, w.reason)
 			FROM (SELECT * FROM pg_temp.stepadv_problems e ORDER BY e.n, e.reason LIMIT 1000) w), '[]')
 	INTO bad_items, contradictions, problems FROM pg_temp.stepadv_problems e;
@@ -282,8 +288,8 @@ BEGIN
 		IF load_parsed.on_error = 'stop' THEN
 			RAISE EXCEPTION '% %: %', load_parsed.noun, problem.n, problem.reason
 				USING ERRCODE = 'data_exception',
-					DETAIL = format('%s %ss cannot be used, %s contradict others. Nothing was loaded.', bad_items,
-						CASE WHEN load_parsed.whole THEN 'rollout' ELSE load_parsed.noun END, contradictions),
+					DETAIL = format('%s %s cannot be used, %s contradict others. Nothing was loaded.', bad_items,
+						CASE WHEN load_parsed.whole THEN 'documents or rollouts' ELSE load_parsed.noun || 's' END, contradictions),
 					HINT = 'With on_error ''skip'' the rest is loaded.';
 		ELSIF problem.i <= 10 THEN
 			RAISE WARNING '% %: %', load_parsed.noun, problem.n, problem.reason;
@@ -307,9 +313,9 @@ BEGIN
 		SELECT count(*) FILTER (WHERE NOT p.is_known),
 			count(*) FILTER (WHERE p.is_known AND (p.outcome IS DISTINCT FROM p.known_outcome AND p.outcome IS NOT NULL
 				OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL)),
-			count(DISTINCT p.group_id)
+			count(DISTINCT p.group_id), count(*) FILTER (WHERE p.is_known)
 		FROM pg_temp.stepadv_rollouts p
-		$q$, load_parsed.schema) INTO rollouts_added, rollouts_updated, load_parsed.groups;
+		$q$, load_parsed.schema) INTO rollouts_added, rollouts_updated, load_parsed.groups, rollouts_repeated;
 
 	EXECUTE format($q$
 		INSERT INTO %1$I.steps (group_id, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation,
