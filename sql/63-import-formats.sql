@@ -179,7 +179,7 @@ BEGIN
 	), step AS (
 		SELECT c.o, c.turn, c.position, c.v ->> 'tool' AS tool, a.args, a.repaired,
 			format('{"name": %s, "arguments": %s}', coalesce((c.v -> 'tool')::text, 'null'), coalesce(a.words, 'null')) AS action,
-			r.text AS next_observation, @extschema@.import_ok(r.text) AS ok, t.said, t.thought
+			r.text AS next_observation, @extschema@.import_ok(r.text) AS ok, t.said, t.thought, true AS is_call
 		FROM numbered c
 		JOIN turns t ON t.turn = c.turn
 		CROSS JOIN LATERAL @extschema@.import_arguments(c.v -> 'args') a
@@ -188,7 +188,7 @@ BEGIN
 			AND CASE WHEN c.v ->> 'id' IS NOT NULL AND r.v ->> 'id' IS NOT NULL THEN r.v ->> 'id' = c.v ->> 'id' ELSE r.position = c.position END
 		WHERE c.kind = 'call'
 		UNION ALL
-		SELECT t.o, t.turn, 1, NULL, NULL, NULL, t.said, s.text, NULL, NULL, t.thought
+		SELECT t.o, t.turn, 1, NULL, NULL, NULL, t.said, s.text, NULL, NULL, t.thought, false
 		FROM turns t LEFT JOIN seen s ON s.turn = t.turn
 		WHERE t.calls = 0 AND t.says
 	), once AS (
@@ -209,7 +209,9 @@ BEGIN
 		(SELECT coalesce(jsonb_object_agg(p.what, p.n), '{}') FROM (
 			SELECT s.repaired AS what, count(*) AS n FROM once s WHERE s.repaired IS NOT NULL GROUP BY 1
 			UNION ALL
-			SELECT 'calls without a result', count(*) FROM once s WHERE s.tool IS NOT NULL AND s.next_observation IS NULL HAVING count(*) > 0) p)
+			SELECT 'calls without a name', count(*) FROM once s WHERE s.is_call AND s.tool IS NULL HAVING count(*) > 0
+			UNION ALL
+			SELECT 'calls without a result', count(*) FROM once s WHERE s.is_call AND s.next_observation IS NULL HAVING count(*) > 0) p)
 	INTO steps, dropped, repaired;
 END
 $$;
@@ -321,7 +323,7 @@ BEGIN
 			'model', document #> '{replay_config,agent,model,name}')) || jsonb_build_object(
 			-- The instance, where the file does not say it, is what follows the settings in its name.
 			'group_id', coalesce(document ->> 'instance_id', document #>> '{replay_config,problem_statement,id}',
-				regexp_replace(f.base, '^.*__install-[0-9]+(___[a-z_]*[a-z])?__', ''), @extschema@.import_digest(document)),
+				regexp_replace(f.base, '^.*__install-[0-9]+(___[a-z]+(_[a-z]+)*)?__', ''), @extschema@.import_digest(document)),
 			'rollout_id', coalesce(f.rollout, @extschema@.import_digest(document)),
 			'meta', jsonb_strip_nulls(jsonb_build_object('source', parse_swe_agent.source, 'environment', document -> 'environment',
 				'exit_status', document #> '{info,exit_status}', 'submission', document #> '{info,submission}', 'model_stats', document #> '{info,model_stats}')),
@@ -331,7 +333,7 @@ BEGIN
 					-- Without a call the action is a line for the shell, whose commands are tools of the scaffold as well.
 					'tool', CASE WHEN s.tool IS NOT NULL THEN s.tool WHEN NOT s.is_empty THEN 'bash' END,
 					'args', CASE WHEN s.tool IS NOT NULL THEN s.args WHEN NOT s.is_empty THEN jsonb_build_object('command', s.action) END,
-					'ok', CASE WHEN s.v ->> 'observation' ~ '^\s*(Your (proposed edit has introduced|command timed out)|EXECUTION TIMED OUT|COMMAND TIMED OUT)' THEN false
+					'ok', CASE WHEN s.is_empty IS NOT FALSE THEN NULL WHEN s.v ->> 'observation' ~ '^\s*(Your (proposed edit has introduced|command timed out)|EXECUTION TIMED OUT|COMMAND TIMED OUT)' THEN false
 						ELSE @extschema@.import_ok(s.v ->> 'observation') END,
 					'meta', nullif(jsonb_strip_nulls(jsonb_build_object('thought', s.v -> 'thought', 'state', s.v -> 'state', 'execution_time', s.v -> 'execution_time')), '{}')) ORDER BY s.i)
 				FROM (SELECT x.*, lag(x.v ->> 'observation') OVER (ORDER BY x.i) AS before FROM step x) s), '[]'),

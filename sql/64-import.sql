@@ -68,7 +68,14 @@ BEGIN
 		|| @.channel.type() != "null" && @.channel != "train" && @.channel != "validation"
 		|| @.started_at.type() != "string" && @.started_at.type() != "null" || @.ended_at.type() != "string" && @.ended_at.type() != "null")$path$)
 	THEN
-		RETURN 'outcome must be a finite number, success and truncated booleans, channel train or validation';
+		RETURN (
+			SELECT x.problem
+			FROM (VALUES (1, 'outcome', 'number'), (2, 'success', 'boolean'), (3, 'truncated', 'boolean'), (4, 'channel', 'string'), (5, 'started_at', 'string'), (6, 'ended_at', 'string')) k(i, name, type),
+				LATERAL (SELECT CASE WHEN jsonb_typeof(rollout -> k.name) NOT IN (k.type, 'null') THEN format('%s must be a %s, not %s', k.name, k.type, jsonb_typeof(rollout -> k.name))
+					WHEN k.name = 'outcome' AND abs((rollout ->> 'outcome')::numeric) > 1e300 THEN 'outcome is out of range'
+					WHEN k.name = 'channel' AND rollout ->> 'channel' NOT IN ('train', 'validation') THEN 'channel must be train or validation' END AS problem) x
+			WHERE x.problem IS NOT NULL
+			ORDER BY k.i LIMIT 1);
 	ELSIF jsonb_path_exists(rollout, $path$$.steps[*] ? (@.reward.type() != "number" && @.reward.type() != "null" || @.turn_reward.type() != "number" && @.turn_reward.type() != "null"
 		|| @.value.type() != "number" && @.value.type() != "null" || @.cost.type() != "number" && @.cost.type() != "null"
 		|| @.reward > 1e300 || @.reward < -1e300 || @.turn_reward > 1e300 || @.turn_reward < -1e300 || @.value > 1e300 || @.value < -1e300 || @.cost > 1e300 || @.cost <= 0
