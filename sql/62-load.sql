@@ -205,21 +205,25 @@ BEGIN
 	-- The others are long texts that no condition looks at.
 	ANALYZE pg_temp.stepadv_parsed (n, item, group_id, rollout_id, step_no);
 
-	-- A step that comes twice: word for word the same, or contradicting.
-	WITH repeated AS (
-		SELECT p.n, p.group_id, p.rollout_id, p.step_no, p.content, first_value(p.content) OVER w AS first_content,
-			first_value(p.n) OVER w AS first_n
-		FROM pg_temp.stepadv_parsed p WHERE p.step_no IS NOT NULL
-		WINDOW w AS (PARTITION BY p.group_id, p.rollout_id, p.step_no ORDER BY p.n)
-	), gone AS (
-		DELETE FROM pg_temp.stepadv_parsed p USING repeated r WHERE p.n = r.n AND r.n <> r.first_n
-		RETURNING p.n, r.group_id, r.rollout_id, r.step_no, r.content = r.first_content AS same, r.first_n
-	), told AS (
-		INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
-		SELECT g.n, format('step %s of rollout %s of group %s is not what line %s says', g.step_no, g.rollout_id, g.group_id, g.first_n), 'contradiction'
-		FROM gone g WHERE NOT g.same
-	)
-	SELECT count(*) FILTER (WHERE g.same) INTO steps_repeated FROM gone g;
+	-- A step that comes twice: word for word the same, or contradicting.  Whole
+	-- items are told apart before.
+	steps_repeated := 0;
+	IF NOT load_parsed.whole THEN
+		WITH repeated AS (
+			SELECT p.n, p.group_id, p.rollout_id, p.step_no, p.content, first_value(p.content) OVER w AS first_content,
+				first_value(p.n) OVER w AS first_n
+			FROM pg_temp.stepadv_parsed p WHERE p.step_no IS NOT NULL
+			WINDOW w AS (PARTITION BY p.group_id, p.rollout_id, p.step_no ORDER BY p.n)
+		), gone AS (
+			DELETE FROM pg_temp.stepadv_parsed p USING repeated r WHERE p.n = r.n AND r.n <> r.first_n
+			RETURNING p.n, r.group_id, r.rollout_id, r.step_no, r.content = r.first_content AS same, r.first_n
+		), told AS (
+			INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
+			SELECT g.n, format('step %s of rollout %s of group %s is not what line %s says', g.step_no, g.rollout_id, g.group_id, g.first_n), 'contradiction'
+			FROM gone g WHERE NOT g.same
+		)
+		SELECT count(*) FILTER (WHERE g.same) INTO steps_repeated FROM gone g;
+	END IF;
 
 	-- A step that the table has already.  Compared by what the user gave: hashes
 	-- may have been changed since.

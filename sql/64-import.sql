@@ -193,13 +193,14 @@ BEGIN
 	SELECT count(*), count(d.problem), coalesce(sum(d.nul_replaced), 0) INTO documents_read, bad_documents, import_rollouts.nul_replaced FROM pg_temp.stepadv_documents d;
 	INSERT INTO pg_temp.stepadv_problems (n, reason, counted) SELECT d.n, d.problem, 'document' FROM pg_temp.stepadv_documents d WHERE d.problem IS NOT NULL;
 
-	CREATE TEMP TABLE stepadv_items (item bigint, n bigint, problem text, group_id text, rollout_id text, content bigint, rollout jsonb) ON COMMIT DROP;
-	ALTER TABLE pg_temp.stepadv_items ALTER rollout SET STORAGE EXTERNAL;
+	-- What is long is fetched for its steps alone.
+	CREATE TEMP TABLE stepadv_items (item bigint, n bigint, problem text, group_id text, rollout_id text, content bigint, n_steps integer, about jsonb, steps jsonb) ON COMMIT DROP;
+	ALTER TABLE pg_temp.stepadv_items ALTER steps SET STORAGE EXTERNAL;
 	INSERT INTO pg_temp.stepadv_items
 	SELECT row_number() OVER (ORDER BY d.n, r.i), d.n, @extschema@.import_problem(r.v), import_rollouts.group_prefix || (r.v ->> 'group_id'),
 		-- An id that begins with that of its group goes with it.
 		CASE WHEN starts_with(r.v ->> 'rollout_id', r.v ->> 'group_id') THEN import_rollouts.group_prefix ELSE '' END || (r.v ->> 'rollout_id'),
-		@extschema@.signature_hash(r.v - '{meta,dropped,repaired}'::text[]), r.v
+		@extschema@.signature_hash(r.v - '{meta,dropped,repaired}'::text[]), coalesce(jsonb_array_length(r.v -> 'steps'), 0), r.v - 'steps', r.v -> 'steps'
 	FROM pg_temp.stepadv_documents d CROSS JOIN LATERAL unnest(d.rollouts) WITH ORDINALITY r(v, i)
 	WHERE r.v ?| '{group_id,problem}';
 	SELECT @extschema@.import_counts(array_agg(r.v -> 'dropped')), @extschema@.import_counts(array_agg(r.v -> 'repaired'))
@@ -218,13 +219,13 @@ BEGIN
 		ELSE format('rollout %s of group %s is another than the one of that name in document %s', i.rollout_id, i.group_id, f.first_n) END
 	FROM first f WHERE f.item = i.item AND f.position > 1;
 	SELECT count(*), count(*) FILTER (WHERE i.problem <> ''), count(*) FILTER (WHERE i.problem = ''),
-		coalesce(sum(CASE WHEN i.problem = '' THEN jsonb_array_length(i.rollout -> 'steps') END), 0)
+		coalesce(sum(i.n_steps) FILTER (WHERE i.problem = ''), 0)
 	INTO rollouts_read, bad_rollouts, rollouts_repeated, known
 	FROM pg_temp.stepadv_items i;
 	INSERT INTO pg_temp.stepadv_problems (n, reason, counted, item) SELECT i.n, i.problem, 'bad', i.item FROM pg_temp.stepadv_items i WHERE i.problem <> '';
 	DELETE FROM pg_temp.stepadv_items i WHERE i.problem IS NOT NULL;
-	SELECT count(*) FILTER (WHERE jsonb_array_length(i.rollout -> 'steps') = 0),
-		count(*) FILTER (WHERE coalesce(jsonb_typeof(i.rollout -> 'outcome'), 'null') = 'null' AND coalesce(jsonb_typeof(i.rollout -> 'success'), 'null') = 'null')
+	SELECT count(*) FILTER (WHERE i.n_steps = 0),
+		count(*) FILTER (WHERE coalesce(jsonb_typeof(i.about -> 'outcome'), 'null') = 'null' AND coalesce(jsonb_typeof(i.about -> 'success'), 'null') = 'null')
 	INTO stepless_rollouts, unjudged_rollouts FROM pg_temp.stepadv_items i;
 
 	-- Rollouts to lines: one for the rollout itself, one for each step.
@@ -240,13 +241,13 @@ BEGIN
 	SELECT i.item * 2147483648 + s.i, i.item, i.n, i.group_id, i.rollout_id, coalesce((s.v ->> 'step_no')::numeric, s.i - 1), (s.v ->> 'turn')::numeric,
 		s.v ->> 'observation', s.v ->> 'next_observation', s.v ->> 'action', s.v ->> 'tool', nullif(s.v -> 'args', 'null'), (s.v ->> 'ok')::boolean,
 		(s.v ->> 'reward')::float8, (s.v ->> 'turn_reward')::float8, (s.v ->> 'value')::float8, (s.v ->> 'cost')::float8, nullif(s.v -> 'meta', 'null'), i.content
-	FROM pg_temp.stepadv_items i CROSS JOIN LATERAL jsonb_array_elements(i.rollout -> 'steps') WITH ORDINALITY s(v, i);
+	FROM pg_temp.stepadv_items i CROSS JOIN LATERAL jsonb_array_elements(i.steps) WITH ORDINALITY s(v, i);
 	INSERT INTO pg_temp.stepadv_parsed (n, item, place, group_id, rollout_id, outcome, success, truncated, policy_version, model, channel, curation, started_at, ended_at, metadata, content)
-	SELECT i.item * 2147483648, i.item, i.n, i.group_id, i.rollout_id, (i.rollout ->> 'outcome')::float8,
+	SELECT i.item * 2147483648, i.item, i.n, i.group_id, i.rollout_id, (i.about ->> 'outcome')::float8,
 		-- Sums of scores miss 1 by the last digit.
-		coalesce((i.rollout ->> 'success')::boolean, (i.rollout ->> 'outcome')::float8 >= import_rollouts.success_at - 1e-9),
-		(i.rollout ->> 'truncated')::boolean, i.rollout ->> 'policy_version', i.rollout ->> 'model', i.rollout ->> 'channel', i.rollout ->> 'curation',
-		(i.rollout ->> 'started_at')::timestamptz, (i.rollout ->> 'ended_at')::timestamptz, nullif(i.rollout -> 'meta', 'null'), i.content
+		coalesce((i.about ->> 'success')::boolean, (i.about ->> 'outcome')::float8 >= import_rollouts.success_at - 1e-9),
+		(i.about ->> 'truncated')::boolean, i.about ->> 'policy_version', i.about ->> 'model', i.about ->> 'channel', i.about ->> 'curation',
+		(i.about ->> 'started_at')::timestamptz, (i.about ->> 'ended_at')::timestamptz, nullif(i.about -> 'meta', 'null'), i.content
 	FROM pg_temp.stepadv_items i;
 	DROP TABLE pg_temp.stepadv_items;
 	SELECT p.bad_items, p.groups, p.rollouts_added, p.rollouts_updated, p.steps_added, p.steps_repeated + known, p.contradictions, p.problems, import_rollouts.rollouts_repeated + p.rollouts_repeated
