@@ -14,15 +14,17 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+	-- The common case without a query.
+	IF content IS NULL OR jsonb_typeof(content) IN ('string', 'null') THEN
+		RETURN content #>> '{}';
+	END IF;
+	IF jsonb_typeof(content) <> 'array' THEN
+		RETURN coalesce(content ->> 'text', content::text);
+	END IF;
 	RETURN (
-		SELECT CASE jsonb_typeof(import_text.content)
-			WHEN 'string' THEN import_text.content #>> '{}'
-			WHEN 'array' THEN (
-				SELECT string_agg(CASE jsonb_typeof(p.part) WHEN 'string' THEN p.part #>> '{}'
-					ELSE coalesce(p.part ->> 'text', p.part ->> 'refusal', p.part ->> 'content') END, E'\n' ORDER BY p.i)
-				FROM jsonb_array_elements(import_text.content) WITH ORDINALITY p(part, i))
-			WHEN 'null' THEN NULL
-			ELSE coalesce(import_text.content ->> 'text', import_text.content::text) END);
+		SELECT string_agg(CASE jsonb_typeof(p.part) WHEN 'string' THEN p.part #>> '{}'
+			ELSE coalesce(p.part ->> 'text', p.part ->> 'refusal', p.part ->> 'content') END, E'\n' ORDER BY p.i)
+		FROM jsonb_array_elements(content) WITH ORDINALITY p(part, i));
 END
 $$;
 COMMENT ON FUNCTION import_text(jsonb) IS 'part of import_rollouts: the text of a message''s content: a string, or the texts of a list of parts, joined by line feeds';
@@ -69,15 +71,15 @@ CREATE FUNCTION import_ok(result text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	head CONSTANT text := left(result, 200);
 BEGIN
-	RETURN (
-		SELECT CASE
-			WHEN import_ok.result IS NULL THEN NULL
-			WHEN x.head ~ '^\s*<returncode>' THEN x.head ~ '^\s*<returncode>0</returncode>'
-			WHEN x.head ~ '^\s*\{' AND import_ok.result ~ '"(exit_code|returncode)": *-?[0-9]' THEN import_ok.result ~ '"(exit_code|returncode)": *0\M'
-			ELSE x.head !~* '^[[:space:][({"''<]*(error\M|\w*(error|exception):|traceback \(most recent call last\)|tool_use_error|command failed|fatal:|invalid action|could not find|no results\M|the last page searched was not found)'
-		END
-		FROM (SELECT left(import_ok.result, 200) AS head) x);
+	IF head ~ '^\s*<returncode>' THEN
+		RETURN head ~ '^\s*<returncode>0</returncode>';
+	ELSIF head ~ '^\s*\{' AND result ~ '"(exit_code|returncode)": *-?[0-9]' THEN
+		RETURN result ~ '"(exit_code|returncode)": *0\M';
+	END IF;
+	RETURN head !~* '^[[:space:][({"''<]*(error\M|\w*(error|exception):|traceback \(most recent call last\)|tool_use_error|command failed|fatal:|invalid action|could not find|no results\M|the last page searched was not found)';
 END
 $$;
 COMMENT ON FUNCTION import_ok(text) IS
