@@ -43,8 +43,8 @@ LOCAL_HEADERS = $(wildcard src/*.h src/*/*.h src/*/*/*.h)
 # The install script is the sql/NN-*.sql parts in the order of their numbers.
 SQL_PARTS = $(sort $(wildcard sql/[0-9]*.sql))
 DATA_built = sql/stepadv--$(EXTVERSION).sql
-DATA = $(wildcard sql/stepadv--*--*.sql) sql/stepadv-load.psql \
-	sql/stepadv-report sql/stepadv-report.psql sql/stepadv-report.css
+DATA = $(wildcard sql/stepadv--*--*.sql) $(sort $(wildcard sql/*.psql)) sql/stepadv-report.css
+SCRIPTS = sql/stepadv-import sql/stepadv-report
 
 REGRESS = $(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql)))
 REGRESS_OPTS = --inputdir=test --load-extension=stepadv

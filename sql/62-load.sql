@@ -1,6 +1,31 @@
 -- From JSON Lines to the canonical tables, in SQL.  sql/stepadv-load.psql gets a
 -- file's lines into a staging table with every byte intact; see docs/tables.md.
 
+-- The text of a line or document as jsonb, which like text cannot hold U+0000.
+CREATE FUNCTION json_of_text(document text, is_latin1 boolean, OUT content jsonb, OUT nul_replaced integer)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	-- A pair of backslashes, put out of sight while escapes are looked for.
+	pair CONSTANT text := E'\x01';
+	parts text;
+BEGIN
+	nul_replaced := 0;
+	IF is_latin1 THEN
+		document := convert_from(convert_to(document, 'LATIN1'), 'UTF8');
+	END IF;
+	IF position('\u0000' IN document) > 0 AND position(pair IN document) = 0 THEN
+		parts := replace(document, '\\', pair);
+		nul_replaced := (length(parts) - length(replace(parts, '\u0000', ''))) / 6;
+		document := replace(replace(parts, '\u0000', '\ufffd'), pair, '\\');
+	END IF;
+	content := document::jsonb;
+END
+$$;
+COMMENT ON FUNCTION json_of_text(text, boolean) IS
+'part of load_rollouts: a text as jsonb, with U+0000 made U+FFFD and counted; with is_latin1 the text stands for bytes, one character each, to be read as UTF-8; error when it is not UTF-8 or not JSON';
+
 -- One line.  Never raises an error on bad data: problem says what is wrong.
 -- (A block with EXCEPTION is a subtransaction: not in parallel workers.)
 CREATE FUNCTION parse_rollout_line(line text, is_latin1 boolean DEFAULT false,
@@ -18,24 +43,12 @@ LANGUAGE plpgsql STABLE PARALLEL UNSAFE COST 5000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	-- A pair of backslashes, put out of sight while escapes are looked for.
-	pair CONSTANT text := E'\x01';
-	parts text;
 	j jsonb;
 	detail text;
 BEGIN
 	nul_replaced := 0;
 	BEGIN
-		IF is_latin1 THEN
-			line := convert_from(convert_to(line, 'LATIN1'), 'UTF8');
-		END IF;
-		-- jsonb and text cannot hold U+0000.
-		IF position('\u0000' IN line) > 0 AND position(pair IN line) = 0 THEN
-			parts := replace(line, '\\', pair);
-			nul_replaced := (length(parts) - length(replace(parts, '\u0000', ''))) / 6;
-			line := replace(replace(parts, '\u0000', '\ufffd'), pair, '\\');
-		END IF;
-		j := line::jsonb;
+		SELECT t.content, t.nul_replaced INTO j, nul_replaced FROM @extschema@.json_of_text(line, is_latin1) t;
 		IF jsonb_typeof(j) <> 'object' THEN
 			problem := format('a line must be a JSON object, not %s', jsonb_typeof(j));
 			RETURN;
@@ -138,21 +151,17 @@ $$;
 COMMENT ON FUNCTION parse_rollout_line(text, boolean) IS
 'one line of JSON Lines as the columns of rollouts and steps (see docs/tables.md for the keys); problem is NULL or says why the line cannot be used; U+0000 becomes U+FFFD and is counted in nul_replaced; with is_latin1 the text stands for the bytes of the line, one character each, to be read as UTF-8';
 
-CREATE FUNCTION load_rollouts(schema text, lines regclass, on_error text DEFAULT 'stop', is_latin1 boolean DEFAULT false,
-	OUT lines_read bigint, OUT empty_lines bigint, OUT bad_lines bigint,
-	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
-	OUT steps_added bigint, OUT steps_repeated bigint,
-	OUT contradictions bigint, OUT nul_replaced bigint, OUT problems jsonb)
+-- What must be so before anything is read; and no temporary table of a load that
+-- was called before in the same transaction.
+CREATE FUNCTION load_begin(schema text, on_error text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	problem record;
-	number bigint;
 	relic text;
 BEGIN
-	IF load_rollouts.on_error IS NULL OR load_rollouts.on_error NOT IN ('stop', 'skip') THEN
-		RAISE EXCEPTION 'unknown on_error: %', coalesce(quote_literal(load_rollouts.on_error), 'NULL')
+	IF load_begin.on_error IS NULL OR load_begin.on_error NOT IN ('stop', 'skip') THEN
+		RAISE EXCEPTION 'unknown on_error: %', coalesce(quote_literal(load_begin.on_error), 'NULL')
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'on_error is ''stop'' or ''skip''.';
 	END IF;
 	-- Rollouts are UTF-8; no other encoding holds every line, or the U+FFFD that stands for U+0000.
@@ -160,80 +169,89 @@ BEGIN
 		RAISE EXCEPTION 'rollouts cannot be loaded into a database with encoding %', getdatabaseencoding()
 			USING ERRCODE = 'feature_not_supported', HINT = 'Use a database with encoding UTF8.';
 	END IF;
-	IF to_regclass(format('%I.rollouts', load_rollouts.schema)) IS NULL OR to_regclass(format('%I.steps', load_rollouts.schema)) IS NULL THEN
-		RAISE EXCEPTION 'schema "%" has no tables rollouts and steps', load_rollouts.schema
-			USING ERRCODE = 'undefined_table', HINT = format('Make them with SELECT * FROM @extschema@.create_tables(%L).', load_rollouts.schema);
+	IF to_regclass(format('%I.rollouts', load_begin.schema)) IS NULL OR to_regclass(format('%I.steps', load_begin.schema)) IS NULL THEN
+		RAISE EXCEPTION 'schema "%" has no tables rollouts and steps', load_begin.schema
+			USING ERRCODE = 'undefined_table', HINT = format('Make them with SELECT * FROM @extschema@.create_tables(%L).', load_begin.schema);
 	END IF;
-	IF (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = load_rollouts.lines AND NOT a.attisdropped
-		AND (a.attname, a.atttypid) IN (('n', 'bigint'::regtype), ('line', 'text'::regtype))) <> 2
-	THEN
-		RAISE EXCEPTION 'relation "%" must have the columns n bigint and line text', load_rollouts.lines
-			USING ERRCODE = 'undefined_column';
-	END IF;
-
-	-- Parse each line once, whatever follows.
-	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts'] LOOP
+	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_documents', 'stepadv_items'] LOOP
 		IF to_regclass('pg_temp.' || relic) IS NOT NULL THEN
 			EXECUTE format('DROP TABLE pg_temp.%I', relic);
 		END IF;
 	END LOOP;
-	CREATE TEMP TABLE stepadv_problems (n bigint, reason text, counted text) ON COMMIT DROP;
-	EXECUTE format($q$
-		CREATE TEMP TABLE stepadv_parsed ON COMMIT DROP AS
-		SELECT l.n, l.is_empty, p.*
-		FROM (SELECT t.n, t.line, btrim(left(t.line, 1000), E' \t\r\n') = '' AND btrim(t.line, E' \t\r\n') = '' AS is_empty
-			FROM (SELECT s.n, CASE WHEN s.n = (SELECT min(f.n) FROM %2$s f) AND starts_with(s.line, %3$L)
-					THEN substr(s.line, length(%3$L) + 1) ELSE s.line END AS line
-				FROM %2$s s) t OFFSET 0) l
-		LEFT JOIN LATERAL @extschema@.parse_rollout_line(l.line, %1$L) p ON NOT l.is_empty
-		$q$, load_rollouts.is_latin1,
-		(SELECT format('%I.%I', ns.nspname, c.relname) FROM pg_class c JOIN pg_namespace ns ON ns.oid = c.relnamespace WHERE c.oid = load_rollouts.lines),
-		-- A byte order mark, as the lines spell it.
-		CASE WHEN load_rollouts.is_latin1 THEN chr(239) || chr(187) || chr(191) ELSE convert_from('\xefbbbf', 'UTF8') END);
-	SELECT count(*), count(*) FILTER (WHERE p.is_empty), coalesce(sum(p.nul_replaced) FILTER (WHERE p.problem IS NULL), 0)
-	INTO lines_read, empty_lines, load_rollouts.nul_replaced FROM pg_temp.stepadv_parsed p;
-	INSERT INTO pg_temp.stepadv_problems SELECT p.n, p.problem, 'bad' FROM pg_temp.stepadv_parsed p WHERE p.problem IS NOT NULL;
-	DELETE FROM pg_temp.stepadv_parsed p WHERE p.problem IS NOT NULL OR p.is_empty;
-	CREATE INDEX ON pg_temp.stepadv_parsed (group_id, rollout_id, step_no, n);
-	ANALYZE pg_temp.stepadv_parsed;
+	CREATE TEMP TABLE stepadv_problems (n bigint, reason text, counted text, item bigint) ON COMMIT DROP;
+END
+$$;
+COMMENT ON FUNCTION load_begin(text, text) IS 'part of load_rollouts: checks what load_rollouts and import_rollouts need, and makes the table of problems';
 
-	-- A step that comes twice: word for word the same, or contradicting.
-	WITH repeated AS (
-		SELECT p.n, p.group_id, p.rollout_id, p.step_no, p.content, first_value(p.content) OVER w AS first_content,
-			first_value(p.n) OVER w AS first_n
-		FROM pg_temp.stepadv_parsed p WHERE p.step_no IS NOT NULL
-		WINDOW w AS (PARTITION BY p.group_id, p.rollout_id, p.step_no ORDER BY p.n)
-	), gone AS (
-		DELETE FROM pg_temp.stepadv_parsed p USING repeated r WHERE p.n = r.n AND r.n <> r.first_n
-		RETURNING p.n, r.group_id, r.rollout_id, r.step_no, r.content = r.first_content AS same, r.first_n
-	), told AS (
-		INSERT INTO pg_temp.stepadv_problems
-		SELECT g.n, format('step %s of rollout %s of group %s is not what line %s says', g.step_no, g.rollout_id, g.group_id, g.first_n), 'contradiction'
-		FROM gone g WHERE NOT g.same
-	)
-	SELECT count(*) FILTER (WHERE g.same) INTO steps_repeated FROM gone g;
+-- From here on lines and documents are the same: rows of pg_temp.stepadv_parsed,
+-- with n (unique, the order), item (what stays or goes together: a line, or the
+-- rollout of a document) and place (where the user finds it).
+CREATE FUNCTION load_parsed(schema text, on_error text, noun text, whole boolean,
+	OUT bad_items bigint, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
+	OUT rollouts_repeated bigint, OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT problems jsonb)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+-- The foreign key's own query looks up one partition, and would be planned anew
+-- for every step because that is a cheaper plan than one for all.
+SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+	problem record;
+	number bigint;
+BEGIN
+	CREATE INDEX ON pg_temp.stepadv_parsed (group_id, rollout_id, step_no, n);
+	-- For plans that take many rows for one.
+	CREATE UNIQUE INDEX ON pg_temp.stepadv_parsed (n);
+	-- The others are long texts that no condition looks at.
+	ANALYZE pg_temp.stepadv_parsed (n, item, group_id, rollout_id, step_no);
+
+	-- A step that comes twice: word for word the same, or contradicting.  Whole
+	-- items are told apart before.
+	steps_repeated := 0;
+	IF NOT load_parsed.whole THEN
+		WITH repeated AS (
+			SELECT p.n, p.group_id, p.rollout_id, p.step_no, p.content, first_value(p.content) OVER w AS first_content,
+				first_value(p.n) OVER w AS first_n
+			FROM pg_temp.stepadv_parsed p WHERE p.step_no IS NOT NULL
+			WINDOW w AS (PARTITION BY p.group_id, p.rollout_id, p.step_no ORDER BY p.n)
+		), gone AS (
+			DELETE FROM pg_temp.stepadv_parsed p USING repeated r WHERE p.n = r.n AND r.n <> r.first_n
+			RETURNING p.n, r.group_id, r.rollout_id, r.step_no, r.content = r.first_content AS same, r.first_n
+		), told AS (
+			INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
+			SELECT g.n, format('step %s of rollout %s of group %s is not what line %s says', g.step_no, g.rollout_id, g.group_id, g.first_n), 'contradiction'
+			FROM gone g WHERE NOT g.same
+		)
+		SELECT count(*) FILTER (WHERE g.same) INTO steps_repeated FROM gone g;
+	END IF;
 
 	-- A step that the table has already.  Compared by what the user gave: hashes
 	-- may have been changed since.
 	EXECUTE format($q$
 		WITH known AS (
-			SELECT p.n, p.group_id, p.rollout_id, p.step_no,
+			SELECT p.n, p.item, p.place, p.group_id, p.rollout_id, p.step_no,
 				(p.turn, p.observation, p.action, p.tool, p.args, p.ok, p.reward) IS NOT DISTINCT FROM
 				(s.turn, s.observation, s.action, s.tool, s.args, s.ok, s.reward) AS same
 			FROM pg_temp.stepadv_parsed p
 			JOIN %I.steps s ON s.group_id = p.group_id AND s.rollout_id = p.rollout_id AND s.step_no = p.step_no
+		), judged AS (
+			SELECT k.*, bool_and(k.same) OVER (PARTITION BY k.item) AS item_same FROM known k
 		), gone AS (
 			-- The line still speaks for its rollout.
-			UPDATE pg_temp.stepadv_parsed p SET step_no = NULL FROM known k WHERE p.n = k.n
+			UPDATE pg_temp.stepadv_parsed p SET step_no = NULL FROM judged k WHERE p.n = k.n
 			RETURNING k.*
 		), told AS (
-			INSERT INTO pg_temp.stepadv_problems
-			SELECT g.n, format('step %%s of rollout %%s of group %%s is not what the table has', g.step_no, g.rollout_id, g.group_id), 'contradiction'
-			FROM gone g WHERE NOT g.same
+			-- One contradiction for each item.
+			INSERT INTO pg_temp.stepadv_problems (n, reason, counted, item)
+			SELECT DISTINCT ON (g.item) g.place, format('step %%s of rollout %%s of group %%s is not what the table has', g.step_no, g.rollout_id, g.group_id), 'contradiction', g.item
+			FROM gone g WHERE NOT g.same ORDER BY g.item, g.step_no
 		)
-		SELECT count(*) FILTER (WHERE g.same) FROM gone g
-		$q$, load_rollouts.schema) INTO number;
+		SELECT count(*) FILTER (WHERE g.item_same) FROM gone g
+		$q$, load_parsed.schema) INTO number;
 	steps_repeated := steps_repeated + number;
+	IF load_parsed.whole THEN
+		DELETE FROM pg_temp.stepadv_parsed p USING pg_temp.stepadv_problems e WHERE e.counted = 'contradiction' AND e.item = p.item;
+	END IF;
 
 	-- Rollouts: what any of its lines says; of two outcomes the later.
 	EXECUTE format($q$
@@ -245,7 +263,7 @@ BEGIN
 				count(DISTINCT p.outcome) AS outcomes,
 				(array_agg(p.success ORDER BY p.n DESC) FILTER (WHERE p.success IS NOT NULL))[1] AS success,
 				count(DISTINCT p.success) AS successes,
-				max(p.n) FILTER (WHERE p.outcome IS NOT NULL OR p.success IS NOT NULL) AS n,
+				(array_agg(p.place ORDER BY p.n DESC) FILTER (WHERE p.outcome IS NOT NULL OR p.success IS NOT NULL))[1] AS n,
 				bool_or(p.truncated) AS truncated,
 				(array_agg(p.policy_version ORDER BY p.n DESC) FILTER (WHERE p.policy_version IS NOT NULL))[1] AS policy_version,
 				(array_agg(p.model ORDER BY p.n DESC) FILTER (WHERE p.model IS NOT NULL))[1] AS model,
@@ -256,30 +274,31 @@ BEGIN
 				(array_agg(p.metadata ORDER BY p.n DESC) FILTER (WHERE p.step_no IS NULL AND p.metadata IS NOT NULL AND p.action IS NULL))[1] AS metadata
 			FROM pg_temp.stepadv_parsed p GROUP BY p.group_id, p.rollout_id) x
 		LEFT JOIN %I.rollouts r ON r.group_id = x.group_id AND r.rollout_id = x.rollout_id
-		$q$, load_rollouts.schema);
-	INSERT INTO pg_temp.stepadv_problems
+		$q$, load_parsed.schema);
+	INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
 	SELECT r.n, format('rollout %s of group %s has more than one %s, of which the last counts', r.rollout_id, r.group_id,
 			concat_ws(' and ', CASE WHEN r.outcomes > 1 OR r.outcome <> r.known_outcome THEN 'outcome' END,
 				CASE WHEN r.successes > 1 OR r.success <> r.known_success THEN 'success' END)), 'contradiction'
 	FROM pg_temp.stepadv_rollouts r
 	WHERE r.outcomes > 1 OR r.successes > 1 OR r.outcome <> r.known_outcome OR r.success <> r.known_success;
 
-	SELECT count(*) FILTER (WHERE e.counted = 'bad'), count(*) FILTER (WHERE e.counted = 'contradiction'),
-		coalesce((SELECT jsonb_agg(jsonb_build_object('line', w.n, 'problem', w.reason) ORDER BY w.n, w.reason)
+	SELECT count(*) FILTER (WHERE e.counted <> 'contradiction'), count(*) FILTER (WHERE e.counted = 'contradiction'),
+		coalesce((SELECT jsonb_agg(jsonb_build_object(load_parsed.noun, w.n, 'problem', w.reason) ORDER BY w.n, w.reason)
 			FROM (SELECT * FROM pg_temp.stepadv_problems e ORDER BY e.n, e.reason LIMIT 1000) w), '[]')
-	INTO bad_lines, contradictions, problems FROM pg_temp.stepadv_problems e;
+	INTO bad_items, contradictions, problems FROM pg_temp.stepadv_problems e;
 	FOR problem IN SELECT e.n, e.reason, row_number() OVER (ORDER BY e.n, e.reason) AS i
 		FROM pg_temp.stepadv_problems e ORDER BY e.n, e.reason LIMIT 11
 	LOOP
-		IF load_rollouts.on_error = 'stop' THEN
-			RAISE EXCEPTION 'line %: %', problem.n, problem.reason
+		IF load_parsed.on_error = 'stop' THEN
+			RAISE EXCEPTION '% %: %', load_parsed.noun, problem.n, problem.reason
 				USING ERRCODE = 'data_exception',
-					DETAIL = format('%s lines cannot be used, %s contradict others. Nothing was loaded.', bad_lines, contradictions),
+					DETAIL = format('%s %s cannot be used, %s contradict others. Nothing was loaded.', bad_items,
+						CASE WHEN load_parsed.whole THEN 'documents or rollouts' ELSE load_parsed.noun || 's' END, contradictions),
 					HINT = 'With on_error ''skip'' the rest is loaded.';
 		ELSIF problem.i <= 10 THEN
-			RAISE WARNING 'line %: %', problem.n, problem.reason;
+			RAISE WARNING '% %: %', load_parsed.noun, problem.n, problem.reason;
 		ELSE
-			RAISE WARNING '% more problems: see the column problems', bad_lines + contradictions - 10;
+			RAISE WARNING '% more problems: see the column problems', bad_items + contradictions - 10;
 		END IF;
 	END LOOP;
 
@@ -298,9 +317,9 @@ BEGIN
 		SELECT count(*) FILTER (WHERE NOT p.is_known),
 			count(*) FILTER (WHERE p.is_known AND (p.outcome IS DISTINCT FROM p.known_outcome AND p.outcome IS NOT NULL
 				OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL)),
-			count(DISTINCT p.group_id)
+			count(DISTINCT p.group_id), count(*) FILTER (WHERE p.is_known)
 		FROM pg_temp.stepadv_rollouts p
-		$q$, load_rollouts.schema) INTO rollouts_added, rollouts_updated, load_rollouts.groups;
+		$q$, load_parsed.schema) INTO rollouts_added, rollouts_updated, load_parsed.groups, rollouts_repeated;
 
 	EXECUTE format($q$
 		INSERT INTO %1$I.steps (group_id, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation,
@@ -323,9 +342,51 @@ BEGIN
 		FROM pg_temp.stepadv_parsed p
 		WHERE p.step_no IS NOT NULL
 		WINDOW w AS (PARTITION BY p.group_id, p.rollout_id ORDER BY p.step_no)
-		$q$, load_rollouts.schema);
+		$q$, load_parsed.schema);
 	GET DIAGNOSTICS steps_added = ROW_COUNT;
 	DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_rollouts, pg_temp.stepadv_problems;
+END
+$$;
+COMMENT ON FUNCTION load_parsed(text, text, text, boolean) IS
+'part of load_rollouts: writes what was parsed into pg_temp.stepadv_parsed to the schema''s tables, after looking for what is there already, and counts; noun is what problems are counted by; with whole, an item that contradicts the tables in one step is left out with all its steps';
+
+CREATE FUNCTION load_rollouts(schema text, lines regclass, on_error text DEFAULT 'stop', is_latin1 boolean DEFAULT false,
+	OUT lines_read bigint, OUT empty_lines bigint, OUT bad_lines bigint,
+	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
+	OUT steps_added bigint, OUT steps_repeated bigint,
+	OUT contradictions bigint, OUT nul_replaced bigint, OUT problems jsonb)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM @extschema@.load_begin(load_rollouts.schema, load_rollouts.on_error);
+	IF (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = load_rollouts.lines AND NOT a.attisdropped
+		AND (a.attname, a.atttypid) IN (('n', 'bigint'::regtype), ('line', 'text'::regtype))) <> 2
+	THEN
+		RAISE EXCEPTION 'relation "%" must have the columns n bigint and line text', load_rollouts.lines
+			USING ERRCODE = 'undefined_column';
+	END IF;
+
+	-- Parse each line once, whatever follows.
+	EXECUTE format($q$
+		CREATE TEMP TABLE stepadv_parsed ON COMMIT DROP AS
+		SELECT l.n, l.n AS item, l.n AS place, l.is_empty, p.*
+		FROM (SELECT t.n, t.line, btrim(left(t.line, 1000), E' \t\r\n') = '' AND btrim(t.line, E' \t\r\n') = '' AS is_empty
+			FROM (SELECT s.n, CASE WHEN s.n = (SELECT min(f.n) FROM %2$s f) AND starts_with(s.line, %3$L)
+					THEN substr(s.line, length(%3$L) + 1) ELSE s.line END AS line
+				FROM %2$s s) t OFFSET 0) l
+		LEFT JOIN LATERAL @extschema@.parse_rollout_line(l.line, %1$L) p ON NOT l.is_empty
+		$q$, load_rollouts.is_latin1,
+		(SELECT format('%I.%I', ns.nspname, c.relname) FROM pg_class c JOIN pg_namespace ns ON ns.oid = c.relnamespace WHERE c.oid = load_rollouts.lines),
+		-- A byte order mark, as the lines spell it.
+		CASE WHEN load_rollouts.is_latin1 THEN chr(239) || chr(187) || chr(191) ELSE convert_from('\xefbbbf', 'UTF8') END);
+	SELECT count(*), count(*) FILTER (WHERE p.is_empty), coalesce(sum(p.nul_replaced) FILTER (WHERE p.problem IS NULL), 0)
+	INTO lines_read, empty_lines, load_rollouts.nul_replaced FROM pg_temp.stepadv_parsed p;
+	INSERT INTO pg_temp.stepadv_problems (n, reason, counted) SELECT p.n, p.problem, 'bad' FROM pg_temp.stepadv_parsed p WHERE p.problem IS NOT NULL;
+	DELETE FROM pg_temp.stepadv_parsed p WHERE p.problem IS NOT NULL OR p.is_empty;
+	SELECT p.bad_items, p.groups, p.rollouts_added, p.rollouts_updated, p.steps_added, p.steps_repeated, p.contradictions, p.problems
+	INTO bad_lines, load_rollouts.groups, rollouts_added, rollouts_updated, steps_added, steps_repeated, contradictions, load_rollouts.problems
+	FROM @extschema@.load_parsed(load_rollouts.schema, load_rollouts.on_error, 'line', false) p;
 END
 $$;
 COMMENT ON FUNCTION load_rollouts(text, regclass, text, boolean) IS

@@ -13,12 +13,12 @@ use Test::More;
 
 # Installed with the extension: in the stage here, or where the server has it.
 my $program;
-my ($sharedir) = run_command([ 'pg_config', '--sharedir' ]);
+my ($bindir) = run_command([ 'pg_config', '--bindir' ]);
 find(
 	{   wanted => sub { $program = $File::Find::name if $_ eq 'stepadv-report' },
 		no_chdir => 0
 	},
-	grep { -d } 'stage', "$sharedir/extension");
+	grep { -d } 'stage', $bindir);
 ok($program, 'stepadv-report is installed') or BAIL_OUT('no program to test');
 
 my $node = PostgreSQL::Test::Cluster->new('report');

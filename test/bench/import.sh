@@ -1,0 +1,83 @@
+# Importers: some 46,000 steps of invented documents, as long as InterCode's and
+# tau-bench's are, from a table of texts to the canonical tables; the same again,
+# when all is known; and from files by stepadv-import.
+
+import_rollouts=${IMPORT_ROLLOUTS:-6800}
+
+psql -qX -v ON_ERROR_STOP=1 -v rollouts="$import_rollouts" >/dev/null <<-'SQL' || exit 2
+	SET client_min_messages = warning;
+	SELECT count(*) FROM stepadv.create_tables('import_bench');
+	-- Words that compress as text does: pieces of one long text.
+	CREATE TABLE bench_text AS
+	SELECT string_agg((ARRAY['select','name','from','table','where','error','the','user','42','of','flight','id','"', E'\n', 'and','reservation'])[(hashint8(i) & 15) + 1], ' ' ORDER BY i) AS words
+	FROM generate_series(1, 20000) i;
+	CREATE FUNCTION bench_words(seed bigint, length integer) RETURNS text LANGUAGE plpgsql STABLE AS $$
+	BEGIN
+		RETURN (SELECT substr(words, 1 + (hashint8(seed) & 65535), length) FROM bench_text);
+	END
+	$$;
+	-- Eleven logs, 6.8 actions an episode: a query of 110 characters, an answer of 280.
+	CREATE TABLE import_intercode AS
+	SELECT f::bigint AS n, '/logs/ic_sql_model' || f || '.json' AS source, (
+		SELECT jsonb_object_agg(e, jsonb_build_object('environment', 'ic_sql', 'task_id', e, 'query', bench_words(e, 90),
+			'turn_history', (SELECT jsonb_build_object('actions', jsonb_agg(bench_words(f * 100000 + e * 100 + a, 110)), 'observations', jsonb_agg(bench_words(f * 200000 + e * 100 + a, 280)),
+				'rewards', jsonb_agg((a % 3) / 2.0), 'valid_action', jsonb_agg(a % 4 <> 0)) FROM generate_series(1, 3 + (f * 7 + e * 3) % 8 + (e % 10 < 3)::integer) a),
+			'summary', jsonb_build_object('max_reward', (e + f) % 2, 'turns_taken', 10, 'turns_max', 10)))
+		FROM generate_series(1, :rollouts / 11) e)::text AS document
+	FROM generate_series(1, 11) f;
+	-- Conversations of 12 turns, every other one with a call and its result.
+	CREATE TABLE import_chat AS
+	SELECT f::bigint AS n, '/results/model' || f || '.json' AS source, (
+		SELECT jsonb_agg(jsonb_build_object('task_id', t, 'trial', f, 'reward', (t + f) % 2, 'traj', jsonb_build_array(jsonb_build_object('role', 'system', 'content', bench_words(f, 6000))) || (
+			SELECT jsonb_agg(m ORDER BY a, k) FROM generate_series(1, 12) a, LATERAL (VALUES
+				(1, jsonb_build_object('role', 'user', 'content', bench_words(f * 100000 + t * 100 + a, 120)), a % 2 = 1),
+				(2, jsonb_build_object('role', 'assistant', 'content', bench_words(f * 300000 + t * 100 + a, 250)), a % 2 = 1),
+				(3, jsonb_build_object('role', 'assistant', 'content', NULL, 'tool_calls', jsonb_build_array(jsonb_build_object('id', 'call_' || a, 'type', 'function',
+					'function', jsonb_build_object('name', 'get_details', 'arguments', jsonb_build_object('id', bench_words(t * 100 + a, 40))::text)))), a % 2 = 0),
+				(4, jsonb_build_object('role', 'tool', 'tool_call_id', 'call_' || a, 'content', bench_words(f * 400000 + t * 100 + a, 400)), a % 2 = 0)) v(k, m, wanted) WHERE wanted)))
+		FROM generate_series(1, :rollouts * 9 / 16 / 64) t)::text AS document
+	FROM generate_series(1, 64) f;
+	CREATE TABLE import_verl AS
+	SELECT n::bigint, '/dump/20.jsonl'::text AS source, jsonb_build_object('input', bench_words(n / 8, 600), 'output', bench_words(n, 900), 'score', n % 2, 'step', 20, 'gts', '42')::text AS document
+	FROM generate_series(1, :rollouts * 46 / 68 * 10) n;
+	VACUUM ANALYZE import_intercode, import_chat, import_verl;
+	CREATE FUNCTION import_bench(documents regclass, anew boolean) RETURNS text LANGUAGE plpgsql AS $$
+	BEGIN
+		IF anew THEN
+			TRUNCATE import_bench.rollouts CASCADE;
+		END IF;
+		RETURN (SELECT rollouts_read || ' ' || steps_added || ' ' || steps_repeated FROM stepadv.import_rollouts('import_bench', documents));
+	END
+	$$;
+SQL
+
+quiet="$one_process SET client_min_messages = warning;"
+heading "**Importing**, one process, foreign key and five indexes of the canonical tables included. The goal is 46,000 steps of \`intercode\` in at most 5 s:"
+for format in intercode chat verl; do
+	measure import_$format 3 "SELECT import_bench('import_$format', true)" "$quiet"
+	read -r n added _ <<<"${results[import_$format]}"
+	mb=$(query "SELECT round(sum(length(document)) / 1e6) FROM import_$format")
+	goal=
+	[ $format != intercode ] || goal=" $(verdict "$(awk -v t="${times_median[import_$format]}" -v n="$added" 'BEGIN { printf "%.2f", t / 1000 * 46000 / n }')" '<=' 5)"
+	row "\`$format\`, $n rollouts, $added steps, $mb MB" import_$format "$(each import_$format "$added" | awk '{ printf "%.0f µs a step", $1 / 1000 }')$goal"
+	# All of it is known now.
+	measure import_again 1 "SELECT import_bench('import_$format', false)" "$quiet"
+	row '- the same once more' import_again "$(ratio import_$format import_again) x faster"
+done
+
+# From files: the psql, the shell and a transaction for each.
+mkdir -p "$work/import/logs"
+for n in $(seq 11); do
+	query "SELECT document FROM import_intercode WHERE n = $n" >"$work/import/logs/ic_sql_model$n.json"
+done
+: >"$work/import/times"
+for run in 1 2 3; do
+	query 'SET client_min_messages = warning; TRUNCATE import_bench.rollouts CASCADE' >/dev/null
+	begun=$(date +%s%N)
+	sh "$top/sql/stepadv-import" -q -s import_bench "$work/import/logs" >"$work/import/out" || exit 2
+	echo $((($(date +%s%N) - begun) / 1000)) | awk '{ print $1 / 1000 }' >>"$work/import/times"
+done
+store import_files "$(min_median <"$work/import/times")"
+row "\`stepadv-import\`: those of \`intercode\` as 11 files" import_files "$(ratio import_files import_intercode) x the statement"
+query 'SET client_min_messages = warning; DROP SCHEMA import_bench CASCADE; DROP TABLE bench_text, import_intercode, import_chat, import_verl; DROP FUNCTION import_bench(regclass, boolean); DROP FUNCTION bench_words(bigint, integer)' >/dev/null
+rm -rf "$work/import"

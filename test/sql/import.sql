@@ -1,0 +1,255 @@
+-- import_rollouts: documents of every format it knows.  What is expected is
+-- counted by hand in the comments.
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('imp', partitions => 2);
+CREATE TABLE docs (n bigint GENERATED ALWAYS AS IDENTITY, document text, source text);
+CREATE VIEW shown AS
+SELECT s.group_id, s.rollout_id, s.step_no, s.turn, left(replace(s.observation, E'\n', '|'), 30) AS observation,
+	left(replace(coalesce(s.next_observation, '(next)'), E'\n', '|'), 24) AS next, left(replace(s.action, E'\n', '|'), 50) AS action, s.tool, s.args, s.ok, s.reward
+FROM imp.steps s ORDER BY 1, 2, 3;
+CREATE FUNCTION fresh() RETURNS void LANGUAGE sql AS $$ TRUNCATE docs RESTART IDENTITY; TRUNCATE imp.rollouts CASCADE $$;
+
+-- ---------- chat
+-- Two trials of task 7.  The first: a greeting answered in words (1 step), two
+-- calls in one turn, of which one has arguments that are no JSON, with a text
+-- before them (2 steps), one last word (1 step).  The second took no step.
+INSERT INTO docs (document, source) VALUES ('[
+	{"task_id": 7, "trial": 0, "reward": 1.0, "info": {"k": 1}, "traj": [
+		{"role": "system", "content": "Be nice."},
+		{"role": "user", "content": "Hello"},
+		{"role": "assistant", "content": "What can I do?", "reasoning_content": "polite"},
+		{"role": "user", "content": [{"type": "text", "text": "Find my"}, {"type": "text", "text": "bag"}]},
+		{"role": "assistant", "content": "I look.", "tool_calls": [
+			{"id": "c1", "type": "function", "function": {"name": "find_bag", "arguments": "{\"color\":\"red\", \"n\": [1, 2]}"}},
+			{"id": "c2", "type": "function", "function": {"name": "find_owner", "arguments": "{color: red"}}]},
+		{"role": "tool", "tool_call_id": "c2", "content": "Error: bad arguments"},
+		{"role": "tool", "tool_call_id": "c1", "content": "{\"bag\": 5}"},
+		{"role": "assistant", "content": "It is bag 5.", "tool_calls": null},
+		{"role": "user", "content": "###STOP###"}]},
+	{"task_id": 7, "trial": 1, "reward": 0.0, "traj": [{"role": "user", "content": "Hello"}]}]', 'tau/gpt-9-trains.json');
+SELECT * FROM stepadv.import_rollouts('imp', 'docs', 'openai_chat', group_prefix => 'trains-') \gx
+SELECT * FROM shown;
+SELECT group_id, rollout_id, outcome, success, truncated, metadata FROM imp.rollouts ORDER BY 1, 2;
+SELECT step_no, metadata FROM imp.steps WHERE metadata IS NOT NULL ORDER BY 1;
+-- The two steps of one turn were taken in one state; each has its own next one.
+SELECT count(DISTINCT state) AS states, count(DISTINCT next_state) AS next_states FROM imp.steps WHERE turn = 1;
+-- Once more, with the format guessed: nothing new.
+SELECT rollouts_added, rollouts_updated, rollouts_repeated, steps_added, steps_repeated, contradictions FROM stepadv.import_rollouts('imp', 'docs', group_prefix => 'trains-');
+-- Messages without any id: the prompt is the task, so two answers to one prompt are a group.
+SELECT fresh();
+INSERT INTO docs (document) VALUES
+	('[{"role": "user", "content": "2 + 2?"}, {"role": "assistant", "content": "4"}]'),
+	('{"messages": [{"role": "user", "content": "2 + 2?"}, {"role": "assistant", "content": "5"}], "success": false, "model": "m"}'),
+	('{"messages": [{"role": "user", "content": "2 + 3?"}, {"role": "assistant", "content": "5", "function_call": {"name": "add", "arguments": {"a": 2}}}, {"role": "function", "name": "add", "content": "5"}]}');
+SELECT groups, rollouts_added, unjudged_rollouts, steps_added, repaired FROM stepadv.import_rollouts('imp', 'docs');
+SELECT tool, args, action, next_observation FROM imp.steps WHERE tool IS NOT NULL;
+SELECT model, success, count(*) FROM imp.rollouts GROUP BY 1, 2 ORDER BY 1, 2;
+
+-- ---------- SWE-agent: with and without calls, one directory each or a long name
+SELECT fresh();
+INSERT INTO docs (document, source) VALUES
+	('{"environment": "swe_main", "history": [{"role": "system", "content": "s"}, {"role": "user", "content": "demo", "is_demo": true}, {"role": "user", "content": "Fix it"},
+		{"role": "assistant", "content": "x", "thought": "look", "action": "ls\n"}], "info": {"exit_status": "submitted", "submission": "diff"},
+	  "trajectory": [{"action": "ls\n", "observation": "a.py\n", "thought": "look", "response": "r", "state": "{\"open_file\": \"n/a\"}"},
+		{"action": "edit 1:1\nx\nend_of_edit\n", "observation": "Your proposed edit has introduced new syntax error(s).", "thought": "", "state": "{}"},
+		{"action": "", "observation": "", "thought": "nothing"}]}',
+	 '/runs/gpt__data__default__t-0.20__p-0.95__c-2.00__install-1___from_source__own__proj-12.traj'),
+	('{"environment": "main", "replay_config": {"problem_statement": {"id": "own__proj-12"}, "agent": {"model": {"name": "m4"}}}, "info": {"exit_status": "exit_cost"},
+	  "history": [{"role": "system", "content": "s"}, {"role": "user", "content": [{"type": "text", "text": "Fix it"}]},
+		{"role": "assistant", "content": "x", "thought": "look", "action": "open a.py", "tool_calls": [{"function": {"name": "open", "arguments": "{\"path\":\"a.py\"}"}}]},
+		{"role": "tool", "content": "text"}],
+	  "trajectory": [{"action": "open a.py", "observation": "text", "thought": "look", "execution_time": 0.5, "state": {"open_file": "a.py"}}]}', '/runs/two/own__proj-12/own__proj-12.traj');
+SELECT groups, rollouts_added, unjudged_rollouts, steps_added, dropped, repaired FROM stepadv.import_rollouts('imp', 'docs');
+SELECT * FROM shown;
+SELECT rollout_id, model, outcome, success, truncated, metadata FROM imp.rollouts ORDER BY 1;
+SELECT rollouts_added, steps_added, steps_repeated FROM stepadv.import_rollouts('imp', 'docs', 'swe_agent');
+
+-- ---------- mini-swe-agent: one command in a fence, none, two; and its later versions
+SELECT fresh();
+INSERT INTO docs (document, source) VALUES
+	('{"trajectory_format": "mini-swe-agent-1", "instance_id": "own__proj-1", "info": {"exit_status": "Submitted", "config": {"model": {"model_name": "g3"}}}, "messages": [
+		{"role": "system", "content": "s"}, {"role": "user", "content": "Fix it"},
+		{"role": "assistant", "content": "THOUGHT: look\n\n```bash\nls -la \\\n  /tmp\n```"}, {"role": "user", "content": "<returncode>2</returncode>\n<output>\nno\n</output>"},
+		{"role": "assistant", "content": "no command"}, {"role": "user", "content": "EXACTLY ONE action"},
+		{"role": "assistant", "content": "```bash\na\n```\nand\n```bash\nb\n```"}, {"role": "user", "content": "found 2 actions"},
+		{"role": "assistant", "content": "```mswea_bash_command\npwd\n```"}, {"role": "user", "content": "<returncode>0</returncode>\n<output>\n/\n</output>"}]}', '/runs/r1/own__proj-1/own__proj-1.traj.json'),
+	('{"trajectory_format": "mini-swe-agent-1.1", "instance_id": "own__proj-1", "info": {"exit_status": "LimitsExceeded"}, "messages": [
+		{"role": "user", "content": "Fix it"},
+		{"role": "assistant", "content": "t", "tool_calls": [{"id": "1", "function": {"name": "bash", "arguments": "{\"command\": \"ls\"}"}}]}, {"role": "tool", "tool_call_id": "1", "content": "<returncode>0</returncode>"}]}',
+	 '/runs/r2/own__proj-1/own__proj-1.traj.json');
+SELECT groups, rollouts_added, unjudged_rollouts, steps_added, dropped, repaired FROM stepadv.import_rollouts('imp', 'docs');
+SELECT * FROM shown;
+SELECT rollout_id, model, truncated FROM imp.rollouts ORDER BY 1;
+
+-- ---------- Responses items: a turn is what the model does until something comes
+-- back; what stands in the input before is not its doing (2 items), but the
+-- last result there is what it sees first.
+SELECT fresh();
+INSERT INTO docs (document, source) VALUES
+	('{"_ng_task_index": 3, "_ng_rollout_index": 1, "agent_ref": {"name": "shop"}, "reward": 0.5, "responses_create_params": {"input": [
+		{"role": "system", "content": "s"}, {"role": "user", "content": "hi"},
+		{"type": "function_call", "call_id": "0", "name": "f", "arguments": "{}"}, {"type": "function_call_output", "call_id": "0", "output": "seen"}]},
+	  "response": {"id": "resp_1", "model": "m5", "output": [
+		{"type": "reasoning", "summary": [{"type": "summary_text", "text": "why"}]},
+		{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "two things"}]},
+		{"type": "function_call", "call_id": "1", "name": "a", "arguments": "{\"x\":1}"},
+		{"type": "function_call", "call_id": "2", "name": "b", "arguments": ""},
+		{"type": "function_call_output", "call_id": "1", "output": "one"},
+		{"type": "web_search_call", "id": "w"},
+		{"type": "reasoning", "summary": []},
+		{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]}]}}', NULL),
+	('{"responses_create_params": {"input": "a question"}, "reward": 1.0, "response": {"id": "resp_2", "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "an answer"}]}]}}', '/g/quiz.jsonl');
+SELECT groups, rollouts_added, steps_added, dropped, repaired FROM stepadv.import_rollouts('imp', 'docs');
+SELECT * FROM shown;
+SELECT rollout_id, model, outcome, success, metadata FROM imp.rollouts ORDER BY 1;
+
+-- ---------- verl: one step each; the prompt is the task, the training step the policy
+SELECT fresh();
+INSERT INTO docs (document, source) VALUES
+	('{"input": "q1", "output": "a", "score": 1.0, "step": 20, "gts": "a"}', '/dump/20.jsonl'), ('{"input": "q1", "output": "a", "score": 1.0, "step": 20, "gts": "a"}', '/dump/20.jsonl'),
+	('{"input": "q1", "output": "b", "score": 0.0, "step": 20, "acc": false}', '/dump/20.jsonl'), ('{"input": "q1", "output": "b", "score": 0.0, "step": 21}', '/dump/21.jsonl');
+SELECT groups, rollouts_added, steps_added FROM stepadv.import_rollouts('imp', 'docs');
+SELECT rollout_id, policy_version, outcome, success, r.metadata, observation, action, reward FROM imp.rollouts r JOIN imp.steps s USING (group_id, rollout_id) ORDER BY 1;
+
+-- ---------- InterCode: the outcome is the best score; one observation too few
+SELECT fresh();
+INSERT INTO docs (document, source) VALUES
+	('{"0": {"environment": "ic_bash", "task_id": 0, "query": "list", "turn_history": {"actions": ["ls", "ls -l"], "observations": ["a"], "rewards": [0.5, 0.9999999999999998], "valid_action": [true, false]}, "summary": {"max_reward": 0.9999999999999998, "turns_taken": 2, "turns_max": 10}},
+	  "8": {"environment": "ic_bash", "task_id": 8, "query": "fail", "turn_history": {"actions": [], "observations": [], "rewards": [], "valid_action": []}, "summary": {"max_reward": 0}}}', 'ic_run.json');
+SELECT groups, rollouts_added, stepless_rollouts, steps_added, repaired FROM stepadv.import_rollouts('imp', 'docs');
+SELECT * FROM shown;
+SELECT rollout_id, outcome, success, truncated FROM imp.rollouts ORDER BY 1;
+
+-- ---------- ReAct logs.  Trial 1: one solved, one not, one twice in the list;
+-- trial 2: the solved one is a copy, the other comes with what it learnt.
+SELECT fresh();
+INSERT INTO docs (document, source) VALUES (E'####################\nBEGIN TRIAL 1\nTrial summary: Correct: 1\n####################\n------------- BEGIN CORRECT AGENTS -------------\n\nQuestion: Who?\nThought 1: I search.\nAction 1: Search[Who]\nObservation 1: A man.\nWith a hat.\nThought 2: Clear.\nAction 2: Finish[he]\nObservation 2: Answer is CORRECT\nCorrect answer: he\n\n------------- BEGIN INCORRECT AGENTS -----------\n\nQuestion: When?\nThought 1: Hm.\nAction 1: Finish[now]\nObservation 1: Answer is INCORRECT\nCorrect answer: then\n\n------------- BEGIN HALTED AGENTS --------------\n\nQuestion: When?\nThought 1: Hm.\nAction 1: Finish[now]\nObservation 1: Answer is INCORRECT\nCorrect answer: then\n\nBEGIN TRIAL 2\n------------- BEGIN CORRECT AGENTS -------------\n\nQuestion: Who?\nAction 1: Finish[he]\nObservation 1: Answer is CORRECT\n------------- BEGIN HALTED AGENTS --------------\n\nQuestion: When?You have attempted to answer following question before and failed.\nReflections:\n- now is wrong\nThought 1: Hm.\nAction 1: Search[x]\nObservation 1: Could not find [x].\nThought 2: I give up\nAction 2: nothing to do\n', '/logs/hotpot.txt'),
+	(E'-----------------\n1\nAction: reset\nObservation: \nShop \n[Search] \n\nAction: search[mic]\nObservation: \n[Mic] \n\nAction: think[Nice.]\nObservation: OK.\n\nAction: click[Buy Now]\nObservation: Your score (min 0.0, max 1.0): 0.75\n\n1 0.75 0.0 0.0\n-------------\n-----------------\n2\nAction: reset\nObservation: \nShop \n[Search] \n\nAction: click[Next]\nObservation: Invalid action!\n\n2 0.3 0.0 0.5\n-------------\n', '/logs/shop.txt');
+SELECT groups, rollouts_read, rollouts_added, steps_added, dropped, repaired FROM stepadv.import_rollouts('imp', 'docs');
+SELECT * FROM shown;
+SELECT rollout_id, outcome, success, truncated, metadata FROM imp.rollouts ORDER BY 1;
+
+-- ---------- anything else, by paths
+SELECT fresh();
+INSERT INTO docs (document) VALUES ('{"run": "v3", "episodes": [
+	{"task": "t1", "no": 1, "score": 2, "turns": [{"k": 10, "saw": "door", "did": "open", "with": "{\"key\": 1}", "r": 0.5}, {"k": 20, "saw": ["hall", "dark"], "did": {"go": "north"}, "with": "{key", "p": "x"}]},
+	{"task": "t1", "no": 2, "score": null, "turns": []}, {"no": 3, "turns": []}]}');
+\set paths '{"rollouts": "$.episodes[*]", "group_id": "$.task", "rollout_id": "$.no", "outcome": "$.score", "policy_version": "$document.run", "steps": "$.turns[*]", "step_no": "$.k", "observation": "$.saw", "action": "$.did", "args": "$.with", "reward": "$.r", "step_meta": "$.p"}'
+\set VERBOSITY terse
+SELECT rollouts_read, bad_rollouts, rollouts_added, stepless_rollouts, unjudged_rollouts, steps_added, repaired, problems FROM stepadv.import_rollouts('imp', 'docs', on_error => 'skip', paths => :'paths', success_at => 2);
+SELECT * FROM shown;
+SELECT rollout_id, outcome, success, policy_version FROM imp.rollouts ORDER BY 1;
+SELECT stepadv.import_rollouts('imp', 'docs', paths => '{"group_id": "$.a", "what": "$.b"}');
+SELECT stepadv.import_rollouts('imp', 'docs', paths => '{"group_id": "$.a["}');
+SELECT stepadv.import_rollouts('imp', 'docs', paths => '{"group_id": 1}');
+SELECT stepadv.import_rollouts('imp', 'docs', paths => '[]');
+SELECT stepadv.import_rollouts('imp', 'docs', 'verl', paths => '{"group_id": "$"}');
+
+-- Values of the wrong type, numbers twice, numbers missing: each rollout is left out with the reason.
+TRUNCATE docs RESTART IDENTITY;
+INSERT INTO docs (document) VALUES ('[{"r": "1"}, {"r": "2", "o": true}, {"r": "3", "s": 1}, {"r": "4", "c": "test"}, {"r": "5", "at": "tomorrow-ish"}, {"r": "6", "steps": [{"w": "1"}]},
+	{"r": "7", "steps": [{}, {"k": 1.5}]}, {"r": "8", "steps": [{"k": 1}, {"k": 1}]}, {"r": "9", "steps": [{"k": 0.5}]}, {"r": "10", "steps": [{"cost": 0}]}, {"r": "11", "steps": [{"w": 1e301}]}, {"r": "12", "steps": [{"k": 3000000000}]},
+	{"r": [1]}, {"r": "13", "o": -1e301}]');
+SET client_min_messages = error;
+SELECT p ->> 'problem' AS problem FROM stepadv.import_rollouts('imp', 'docs', on_error => 'skip', paths => '{"rollouts": "$[*]", "group_id": "$document.type()", "rollout_id": "$.r", "outcome": "$.o", "success": "$.s", "channel": "$.c", "started_at": "$.at", "step_no": "$.k", "reward": "$.w", "cost": "$.cost"}') i, jsonb_array_elements(i.problems) p ORDER BY 1;
+SET client_min_messages = warning;
+SELECT rollout_id FROM imp.rollouts ORDER BY 1;
+
+-- ---------- what cannot be used: each with its document and why
+SELECT fresh();
+INSERT INTO docs (document) VALUES
+	('{"task_id": 1, "trial": 0, "reward": 1, "traj": [{"role": "user", "content": "go"}, {"role": "assistant", "content": "ok"}]}'),	-- 1: good
+	('{"task_id": 1, "trial": 1, "traj": [{"role": "us'),			-- 2: truncated
+	('{"task_id": 1, "trial": 2, "reward": 1}'),					-- 3: no trajectory
+	('{"task_id": 1, "trial": 3, "reward": "1", "messages": []}'),	-- 4: a score that is no number
+	('{"task_id": 1, "trial": 4, "reward": 1e400, "messages": []}'),	-- 5: nor this
+	('[]'), ('null'), ('"text"'), ('nonsense'),						-- 6 to 9
+	(''), (E' \n\t '),												-- empty: passed over
+	('{"trajectory": 5}'),											-- 12
+	('{"task_id": 1, "trial": 0, "reward": 1, "traj": [{"role": "user", "content": "go"}, {"role": "assistant", "content": "else"}]}'),	-- 13: the id of 1
+	('{"task_id": 1, "trial": 0, "reward": 1, "traj": [{"role": "user", "content": "go"}, {"role": "assistant", "content": "ok"}]}'),	-- 14: 1 once more
+	('{"group_id": "g", "rollout_id": "r", "step_no": 0}'),			-- 15: for load_rollouts
+	('{"task_id": 1, "trial": 5, "traj": ' || repeat('[', 100000)),	-- 16: too deep
+	('{"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": {"a": 1}, "arguments": 7}}, 5, null, "x"]}, 3, null, {"role": "tool"}, {"role": "robot", "content": "?"}], "task_id": [1]}'),	-- 17: odd, but usable
+	('{"5": {"turn_history": {"actions": "ls"}}}'),					-- 18
+	('{"input": "q", "output": 5}'),								-- 19
+	('{"messages": [], "task_id": 2, "resolved": true, "channel": 3, "reward": 1}');	-- 20: a key that means nothing here
+SELECT rollouts_added FROM stepadv.import_rollouts('imp', 'docs');
+SELECT count(*) FROM imp.rollouts;
+SET client_min_messages = error;
+CREATE TEMP TABLE skipped AS SELECT * FROM stepadv.import_rollouts('imp', 'docs', on_error => 'skip');
+SET client_min_messages = warning;
+SELECT documents_read, bad_documents, rollouts_read, bad_rollouts, rollouts_added, rollouts_repeated, steps_added, steps_repeated, dropped, repaired FROM skipped;
+SELECT p ->> 'document' AS document, left(regexp_replace(p ->> 'problem', ' \(.*', ''), 90) AS problem FROM skipped, jsonb_array_elements(problems) p WHERE p ->> 'document' <> '16' ORDER BY (p ->> 'document')::integer;
+SELECT * FROM shown;
+-- The same when the format is said.
+SET client_min_messages = error;
+SELECT p ->> 'problem' AS problem, count(*) FROM stepadv.import_rollouts('imp', 'docs', 'mini_swe_agent', on_error => 'skip') i, jsonb_array_elements(i.problems) p WHERE p ->> 'problem' ~ 'there is' GROUP BY 1;
+SET client_min_messages = warning;
+SELECT r ->> 'problem' FROM stepadv.parse_openai_chat('[{"task_id": 1}]') r UNION ALL SELECT r ->> 'problem' FROM stepadv.parse_swe_agent('{}') r UNION ALL SELECT r ->> 'problem' FROM stepadv.parse_responses('{}') r
+UNION ALL SELECT r ->> 'problem' FROM stepadv.parse_verl('{}') r UNION ALL SELECT r ->> 'problem' FROM stepadv.parse_react('nothing') r UNION ALL SELECT r ->> 'problem' FROM stepadv.parse_intercode('{"a": 1}') r;
+-- Against the tables: another rollout of the same name is left out whole, its outcome too; a longer one goes on.
+TRUNCATE docs RESTART IDENTITY;
+INSERT INTO docs (document) VALUES
+	('{"task_id": 1, "trial": 0, "reward": 0, "traj": [{"role": "user", "content": "go"}, {"role": "assistant", "content": "else"}, {"role": "user", "content": "on"}, {"role": "assistant", "content": "more"}]}');
+SELECT stepadv.import_rollouts('imp', 'docs');
+SELECT contradictions, rollouts_added, rollouts_updated, steps_added, steps_repeated, problems FROM stepadv.import_rollouts('imp', 'docs', on_error => 'skip');
+SELECT outcome FROM imp.rollouts WHERE rollout_id = '1-t0';
+TRUNCATE docs RESTART IDENTITY;
+INSERT INTO docs (document) VALUES
+	('{"task_id": 1, "trial": 0, "reward": 1, "traj": [{"role": "user", "content": "go"}, {"role": "assistant", "content": "ok"}, {"role": "user", "content": "on"}, {"role": "assistant", "content": "more"}]}');
+SELECT contradictions, rollouts_added, rollouts_updated, rollouts_repeated, steps_added, steps_repeated FROM stepadv.import_rollouts('imp', 'docs');
+\set VERBOSITY default
+
+-- U+0000, in the document and in arguments that are JSON within JSON; 1 MB.
+SELECT fresh();
+INSERT INTO docs (document) VALUES ('{"task_id": "n", "trial": 0, "reward": 0, "messages": [{"role": "user", "content": "a\u0000b"}, {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{\"x\": \"\\u0000\"}"}}]}]}'),
+	('{"task_id": "n", "trial": 1, "reward": 0, "messages": [{"role": "user", "content": "' || repeat('x', 1000000) || '"}, {"role": "assistant", "content": "' || repeat('y', 1000000) || '"}]}'),
+	(E'Question: Q\x1a?\nAction 1: Finish[a]\n');
+SELECT rollouts_added, nul_replaced, repaired FROM stepadv.import_rollouts('imp', 'docs');
+SELECT length(observation), length(action), observation LIKE U&'%\FFFD%' AS nul_in_observation, args = jsonb_build_object('x', U&'\FFFD') AS nul_in_args FROM imp.steps ORDER BY 1;
+
+-- Bytes that came in as LATIN1; a file that is not UTF-8.
+SELECT fresh();
+INSERT INTO docs (document, source) SELECT convert_from(b, 'LATIN1'), 'Ä/ß.json' FROM (VALUES
+	(convert_to('{"task_id": "Ä→🙂", "trial": 0, "reward": 0, "messages": []}', 'UTF8')), (convert_to('{"task_id": "', 'UTF8') || '\xff'::bytea || convert_to('", "messages": []}', 'UTF8'))) v(b);
+SET client_min_messages = error;
+SELECT bad_documents, rollouts_added, problems FROM stepadv.import_rollouts('imp', 'docs', on_error => 'skip', is_latin1 => true);
+SET client_min_messages = warning;
+SELECT group_id = 'Ä→🙂' AS group_id, metadata ->> 'source' = 'Ä/ß.json' AS source FROM imp.rollouts;
+
+-- jsonb instead of text; hostile names; what is refused.
+CREATE SCHEMA "s'""; %s";
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('s''"; %s', partitions => 1);
+CREATE TEMP TABLE "d'""; DROP TABLE docs; --" (n bigint, document jsonb);
+INSERT INTO "d'""; DROP TABLE docs; --" VALUES (1, '{"task_id": "''; DROP TABLE docs; --", "trial": "%s %I", "success": true, "messages": [{"role": "assistant", "content": "$q$"}]}'), (2, NULL);
+SELECT documents_read, rollouts_added, steps_added FROM stepadv.import_rollouts('s''"; %s', '"d''""; DROP TABLE docs; --"', group_prefix => '$q$''"');
+SELECT r.group_id, r.rollout_id, action FROM "s'""; %s".rollouts r JOIN "s'""; %s".steps s USING (group_id, rollout_id);
+SELECT stepadv.import_rollouts('imp', 'docs', 'csv');
+SELECT stepadv.import_rollouts('imp', 'docs', on_error => 'ignore');
+SELECT stepadv.import_rollouts('nowhere', 'docs');
+SELECT stepadv.import_rollouts('imp', 'imp.steps');
+TRUNCATE docs;
+SELECT documents_read, rollouts_read, dropped, repaired, problems FROM stepadv.import_rollouts('imp', 'docs');
+
+-- Lines of a file: one document each, one document together, or steps.
+CREATE TABLE lines (n bigint GENERATED ALWAYS AS IDENTITY, line text);
+INSERT INTO lines (line) VALUES (U&'\FEFF{"input": "q", "output": "a", "score": 1, "step": 1}'), (''), ('{"input": "q", "output": "b", "score": 0, "step": 1}');
+SELECT f ->> 'format' AS format, f ->> 'documents_read' AS documents, f ->> 'rollouts_added' AS added FROM stepadv.import_file('imp', 'lines', '1.jsonl') f;
+SELECT rollout_id FROM imp.rollouts WHERE rollout_id ~ '^1:' ORDER BY 1;
+TRUNCATE lines;
+INSERT INTO lines (line) VALUES ('{'), ('  "task_id": "p", "trial": 0,'), ('  "messages": []'), ('}');
+SELECT f ->> 'format' AS format, f ->> 'documents_read' AS documents, f ->> 'rollouts_added' AS added FROM stepadv.import_file('imp', 'lines', 'a/p.json', 'openai_chat') f;
+TRUNCATE lines;
+INSERT INTO lines (line) VALUES ('{"group_id": "s", "rollout_id": "r", "step_no": 0, "action": "x", "outcome": 1}'), ('{"group_id": "s", "rollout_id": "r", "step_no": 1, "action": "y"}');
+SELECT f ->> 'format' AS format, f ->> 'documents_read' AS documents, f ->> 'steps_added' AS steps FROM stepadv.import_file('imp', 'lines') f;
+-- Each shape is known by its own marks.
+SELECT stepadv.rollout_format(d) FROM unnest(ARRAY['[{"traj": []}]', '{"trajectory": []}', '{"messages": [], "info": {"mini_version": "2"}}', '{"messages": []}', '[{"role": "user"}]', '{"response": {"output": []}}',
+	'{"input": "", "output": ""}', '{"0": {"turn_history": {}}}', '{"group_id": 1, "rollout_id": 2}', '{"simulations": []}', '{}', '[]', '5', 'null']::jsonb[]) WITH ORDINALITY d(d, i) ORDER BY i;
+
+DROP VIEW shown;
+DROP TABLE docs, lines;
+DROP FUNCTION fresh();
+DROP SCHEMA imp CASCADE;
+DROP SCHEMA "s'""; %s" CASCADE;

@@ -1,0 +1,168 @@
+# stepadv-import: directories, gzip, names of any bytes, broken files, repeats.
+use strict;
+use warnings;
+use Cwd;
+use File::Find;
+use File::Spec;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# Installed with the extension: in the stage here, or where the server has it.
+my $script;
+my ($bindir) = run_command([ 'pg_config', '--bindir' ]);
+find(
+	{   wanted => sub { $script = $File::Find::name if $_ eq 'stepadv-import' && -f $_ },
+		no_chdir => 0
+	},
+	grep { -d } 'stage', $bindir);
+ok($script, 'stepadv-import is installed') or BAIL_OUT('no script to test');
+$script = "$ENV{PWD}/$script" if $script && $script !~ m{^/} && -e "$ENV{PWD}/$script";
+
+my $node = PostgreSQL::Test::Cluster->new('import');
+# Rollouts are UTF-8, whatever the tester's locale.
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION stepadv');
+my $here = Cwd::getcwd();
+my $dir = File::Spec->rel2abs($node->basedir);
+
+sub write_file
+{
+	my ($name, $content) = @_;
+	my $path = '';
+	foreach my $part (split m{/}, "$dir/$name" =~ s{/[^/]*$}{}r)
+	{
+		$path .= "$part/";
+		mkdir $path unless -d $path;
+	}
+	open my $fh, '>:raw', "$dir/$name" or die "$name: $!";
+	print $fh $content;
+	close $fh;
+	return "$dir/$name";
+}
+
+# Returns exit status, output, errors.
+sub import_files
+{
+	my ($schema, @arguments) = @_;
+	my ($out, $err) = ('', '');
+	IPC::Run::run([ $script, '-d', $node->connstr('postgres'), '-s', $schema, @arguments ], '>', \$out, '2>', \$err);
+	return ($? >> 8, $out, $err);
+}
+
+sub count_of
+{
+	my ($out, $name) = @_;
+	return $out =~ /^\Q$name\E:?\s+(\d+)$/m ? $1 : undef;
+}
+
+sub value { return $node->safe_psql('postgres', $_[0]); }
+
+sub chat
+{
+	my ($task, $trial, $answer) = @_;
+	return qq({"task_id": "$task", "trial": $trial, "reward": 1, "traj": [{"role": "user", "content": "go"}, {"role": "assistant", "content": "$answer"}]});
+}
+
+sub trajectory
+{
+	my ($action) = @_;
+	return qq({"environment": "e", "info": {}, "history": [{"role": "user", "content": "Fix"}], "trajectory": [{"action": "$action", "observation": "ok", "thought": "t"}]});
+}
+
+# A directory of everything, with names that shells and psql would choke on.
+my $soh = "\x01";
+write_file('all/tau/results.json', '[' . chat('a', 0, 'one') . ",\n" . chat('a', 1, "\xC3\xA4\xE2\x86\x92\xF0\x9F\x99\x82 \\u0000") . ']');
+write_file('all/verl/7.jsonl', join("\r\n", map { qq({"input": "q", "output": "$_", "score": 0.0, "step": 7}) } 1 .. 3) . "\n");
+write_file("all/runs/it's \$(touch owned) \"x\";\n-- y/-t 'z'.traj", trajectory('ls'));
+write_file("all/runs/latin\xE9/latin\xE9.traj", trajectory('pwd'));
+write_file('all/log.txt', "-----------------\n5\nAction: reset\nObservation: \nShop\n\nAction: click[Buy Now]\nObservation: Your score (min 0.0, max 1.0): 1.0\n\n1 1.0 1.0 0.0\n-------------\n");
+write_file('all/steps.jsonl', qq({"group_id": "s", "rollout_id": "r", "step_no": 0, "action": "x", "outcome": 1}\n{"group_id": "s", "rollout_id": "r", "step_no": 1, "action": "y"}\n));
+write_file('all/pretty.json', "\xEF\xBB\xBF{\n  \"task_id\": \"p\",\n  \"trial\": 0,\n  \"messages\": [\n    {\"role\": \"assistant\", \"content\": \"\\\\.\"}\n  ]\n}\n");
+write_file('all/notes.md', 'passed over');
+system_or_bail('gzip', "$dir/all/verl/7.jsonl");
+symlink "$dir/all/steps.jsonl", "$dir/all/link.jsonl";
+
+my ($status, $out, $err) = import_files('rl', "$dir/all");
+is($status, 0, 'a directory is loaded') or diag($out . $err);
+like($out, qr/^7 files, 0 left out$/m, 'seven files of it, no link');
+# 2 of chat, 3 of verl, 1 + 1 of SWE-agent, 1 of ReAct, 1 of steps, 1 printed over lines
+is(count_of($out, 'rollouts_added'), 10, 'rollouts');
+is(count_of($out, 'steps_added'), 11, 'steps');
+is(count_of($out, 'nul_replaced'), 1, 'U+0000');
+like($err, qr{^7/7 files, 11 steps$}m, 'progress') or diag($err);
+unlike($err, qr/error|warning/i, 'no complaint');
+ok(!-e 'owned' && !-e "$dir/owned", 'a file name is only a name');
+is(value(q(SELECT action FROM rl.steps WHERE rollout_id = 'a-t1')), "\xC3\xA4\xE2\x86\x92\xF0\x9F\x99\x82 \xEF\xBF\xBD", 'texts are those of the file');
+is(value(q(SELECT action FROM rl.steps WHERE group_id = 'p')), '\.', 'a backslash and a dot end nothing');
+is(value(qq(SELECT string_agg(group_id || ' ' || rollout_id, ',' ORDER BY group_id) FROM rl.rollouts WHERE metadata ->> 'environment' = 'e')),
+	"-t 'z' it's \$(touch owned) \"x\";\n-- y---t 'z',latin\xC3\xA9 runs--latin\xC3\xA9", 'names of any bytes are ids');
+is(value(q(SELECT string_agg(rollout_id, ' ' ORDER BY rollout_id) FROM rl.rollouts WHERE policy_version = '7')), '7:1 7:2 7:3', 'lines of a gzip file');
+
+# Again: nothing new, by any way to name the files.
+($status, $out, $err) = import_files('rl', '-q', "$dir/all/.", "$dir/all/verl/../verl/7.jsonl.gz");
+is($status, 0, 'a repeat is no error');
+is(count_of($out, 'rollouts_added') . ' ' . count_of($out, 'steps_added') . ' ' . count_of($out, 'steps_repeated'), '0 0 14', 'and adds nothing');
+is($err, '', 'quiet');
+{
+	write_file('all/runs/-q.traj', trajectory('id'));
+	chdir "$dir/all/runs" or die $!;
+	($status, $out, $err) = import_files('rl', '--', '-q.traj');
+	is($status, 0, 'a name that begins with a dash') or diag($err);
+	is(count_of($out, 'rollouts_added'), 1, 'is loaded');
+	chdir $here or die $!;
+}
+
+# Files that cannot be used are left out whole, the others are loaded.
+write_file('bad/1.json', chat('b', 0, 'good'));
+write_file('bad/2.json', substr(chat('b', 1, 'cut'), 0, 60));
+write_file('bad/3.json', chat('b', 2, "not UTF-8: \xC3("));
+write_file('bad/4.jsonl', chat('b', 3, 'good') . "\n" . chat('b', 4, "NUL \x00") . "\n" . chat('b', 5, 'good') . "\n");
+write_file('bad/5.json', '{"some": "settings"}');
+write_file('bad/6.json', '');
+write_file('bad/7.json.gz', substr(slurp_file("$dir/all/verl/7.jsonl.gz"), 0, 30));
+write_file('bad/8.json', chat('b', 8, 'good'));
+my $unreadable = write_file('bad/9.json', chat('b', 9, 'secret'));
+chmod 0, $unreadable;
+($status, $out, $err) = import_files('strict', "$dir/bad");
+is($status, 1, 'something was left out');
+like($out, qr/^9 files, 6 left out$/m, 'files 2, 3, 4, 5, 7 and 9');
+is(value(q(SELECT string_agg(rollout_id, ' ' ORDER BY rollout_id) FROM strict.rollouts)), 'b-t0 b-t8', 'whole files or nothing');
+like($err, qr{bad/2\.json:\n  ERROR:  document 1: invalid input syntax for type json}, 'each with its name and reason') or diag($err);
+like($err, qr{bad/3\.json:\n  ERROR:  document 1: invalid byte sequence}, 'not UTF-8');
+like($err, qr{bad/4\.jsonl:\n  ERROR:  document 2: invalid input syntax}, 'a line of many');
+like($err, qr{bad/5\.json:\n  ERROR:  document 1: the document has no known format}, 'no rollouts');
+like($err, qr{bad/7\.json\.gz:\n}, 'gzip that ends too early');
+unlike(value(q(SELECT string_agg(nspname, ' ') FROM pg_namespace)), qr/temp_left/, 'nothing else is left');
+
+# With -k what can be used of a file is.
+($status, $out, $err) = import_files('kept', '-k', "$dir/bad");
+is($status, 1, 'something was left out still');
+is(value(q(SELECT string_agg(rollout_id, ' ' ORDER BY rollout_id) FROM kept.rollouts)), 'b-t0 b-t3 b-t5 b-t8', 'but only what cannot be used');
+is(count_of($out, 'bad_documents'), 4, 'documents of 2, 3, 4 and 5');
+like($out, qr/^9 files, 2 left out$/m, 'files 7 and 9');
+
+# Options, hostile values of them, and misuse.
+write_file("opt/x.json", chat('o', 0, 'x') =~ s/"reward": 1/"reward": 0.5/r);
+my $schema = q(s"'; DROP SCHEMA rl; -- %I);
+($status, $out, $err) = import_files($schema, '-g', q(g'"\\ $1 :x-), '-a', '0.5', "$dir/opt");
+is($status, 0, 'hostile schema and prefix') or diag($err);
+is($node->safe_psql('postgres', q(SELECT group_id || ' ' || success FROM "s""'; DROP SCHEMA rl; -- %I".rollouts)), q(g'"\\ $1 :x-o true), 'are only names');
+write_file('opt/y.json', '{"e": [{"t": 1, "s": [{"a": "x"}, {"a": "y"}]}]}');
+($status, $out, $err) = import_files('paths', '-j', '{"rollouts": "$.e[*]", "group_id": "$.t", "steps": "$.s[*]", "action": "$.a"}', "$dir/opt/y.json");
+is($status . ' ' . count_of($out, 'steps_added'), '0 2', 'paths') or diag($err);
+($status, $out, $err) = import_files('sub', '-f', 'swe_agent', "$dir/all");
+like($out, qr/^3 files, 0 left out$/m, 'of a directory only what has the endings of the format');
+is((import_files('none'))[0], 2, 'no file: usage');
+is((import_files('none', '-f', 'csv', $dir))[0], 2, 'unknown format');
+is((import_files('none', '-a', '1; DROP', $dir))[0], 2, 'a score that is none');
+is((import_files('none', '-z', $dir))[0], 2, 'unknown option');
+like((import_files('none', '-?'))[1], qr/^Usage:/, 'help');
+is((import_files('none', "$dir/nowhere"))[0], 1, 'a missing file');
+is(value(q(SELECT count(*) FROM pg_namespace WHERE nspname = 'none')), 0, 'nothing was made for it');
+$node->stop;
+($status, $out, $err) = import_files('rl', "$dir/all");
+is($status, 2, 'no server');
+
+done_testing();
