@@ -1,129 +1,5 @@
 -- Views over a table that somebody already has.
 
--- The bigint by which an expression is known to rollout_agg: integers as they
--- are, everything else hashed.
-CREATE FUNCTION attach_identity(expression text, type oid) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT CASE
-		WHEN t.oid = 'int8'::regtype THEN attach_identity.expression
-		WHEN t.oid IN ('int2'::regtype, 'int4'::regtype) THEN format('%s::bigint', attach_identity.expression)
-		WHEN t.oid IN ('text'::regtype, 'bytea'::regtype, 'jsonb'::regtype, 'uuid'::regtype)
-			THEN format('@extschema@.signature_hash(%s)', attach_identity.expression)
-		-- 1.0 and 1.00 are one number with two texts.
-		WHEN t.oid = 'numeric'::regtype THEN format('@extschema@.signature_hash(trim_scale(%s)::text)', attach_identity.expression)
-		ELSE format('@extschema@.signature_hash(%s::text)', attach_identity.expression)
-	END
-	FROM pg_type t WHERE t.oid = attach_identity.type
-$$;
-COMMENT ON FUNCTION attach_identity(text, oid) IS 'part of attach: the SQL expression that makes a bigint identity of an expression of the given type';
-
--- "=" for a type: the one that lives with the type, so that a view made under
--- this search_path compares extension types as they want to be compared.
-CREATE FUNCTION attach_equal(type oid) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT coalesce(
-		(SELECT format('OPERATOR(%I.=)', n.nspname)
-		 FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace
-		 WHERE o.oprname = '=' AND o.oprleft = attach_equal.type AND o.oprright = attach_equal.type
-			AND n.nspname <> 'pg_catalog'
-		 ORDER BY o.oid LIMIT 1),
-		'=')
-$$;
-COMMENT ON FUNCTION attach_equal(oid) IS 'part of attach: the equality operator to use in a view for a type';
-
--- Arguments of an estimator as the user's options give them: ", gamma => '0.9'::double precision".
--- With check_only they are checked, and so is whether the function takes them.
-CREATE FUNCTION attach_arguments(estimator oid, options jsonb) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	arguments text := '';
-	option record;
-	type oid;
-BEGIN
-	FOR option IN SELECT e.key, e.value, e.value #>> '{}' AS word FROM jsonb_each(attach_arguments.options) e LOOP
-		SELECT p.proargtypes[a.i - 1] INTO type
-		FROM pg_proc p, generate_series(2, p.pronargs) a(i)
-		WHERE p.oid = attach_arguments.estimator AND p.proargnames[a.i] = option.key;
-		IF type IS NULL THEN
-			RAISE EXCEPTION 'function % has no parameter "%"',
-				(SELECT p.proname FROM pg_proc p WHERE p.oid = attach_arguments.estimator), option.key
-				USING ERRCODE = 'invalid_parameter_value',
-					HINT = format('Its parameters: %s.', (
-						SELECT coalesce(string_agg(p.proargnames[a.i], ', ' ORDER BY a.i), 'none')
-						FROM pg_proc p, generate_series(2, p.pronargs) a(i) WHERE p.oid = attach_arguments.estimator));
-		END IF;
-		IF jsonb_typeof(option.value) IN ('object', 'array') THEN
-			RAISE EXCEPTION 'option "%" must be a single value, not an %', option.key, jsonb_typeof(option.value)
-				USING ERRCODE = 'invalid_parameter_value';
-		END IF;
-		arguments := arguments || format(', %I => %L::%s', option.key, option.word, type::regtype);
-	END LOOP;
-	-- The function itself knows which values it refuses: better now than in every
-	-- query on the view.  A group of one step costs nothing.
-	EXECUTE format('SELECT count(*) FROM %s((SELECT @extschema@.rollout_agg(1::bigint, 1::bigint, 0, 1::bigint, 1::bigint, 1::float8,
-		true, 1::bigint, 0::float8, 0::float8, 1::float8))%s)',
-		(SELECT format('%I.%I', n.nspname, p.proname) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-		 WHERE p.oid = attach_arguments.estimator), arguments);
-	RETURN arguments;
-END
-$$;
-COMMENT ON FUNCTION attach_arguments(oid, jsonb) IS 'part of attach: checks options against an estimator''s parameters and writes them as named arguments';
-
--- Whether an index leads to the rows of one group: its first columns are those
--- of the group, in any order.
-CREATE FUNCTION attach_has_group_index(relation regclass, group_by text[]) RETURNS boolean
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT EXISTS (
-		SELECT FROM pg_index i
-		WHERE i.indrelid = attach_has_group_index.relation AND i.indisvalid AND i.indpred IS NULL
-			AND i.indnkeyatts >= cardinality(attach_has_group_index.group_by)
-			AND (SELECT count(DISTINCT a.attname) FILTER (WHERE a.attname = ANY (attach_has_group_index.group_by))
-				FROM generate_series(0, cardinality(attach_has_group_index.group_by) - 1) k(i)
-				JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.i])
-				= cardinality(attach_has_group_index.group_by))
-$$;
-COMMENT ON FUNCTION attach_has_group_index(regclass, text[]) IS 'part of attach: whether an index begins with the columns of the group';
-
--- The join that brings a relation's columns to the rows of an estimator.
---
--- Flat, it lets the planner choose; but it does not know that a list of groups
--- is a list of few, and would read the whole relation for them.  So where an
--- index leads to a group's rows they are fetched group by group.  DISTINCT ON
--- the keys (which are unique anyway) makes the planner see that the join adds
--- no rows, so that it leaves it out when nobody asks for these columns.
-CREATE FUNCTION attach_join(alias text, relation text, by_group boolean, group_match jsonb, columns text[],
-	inner_keys text[], outer_keys text[], targets text[]) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	key text := 'key';
-BEGIN
-	IF NOT by_group THEN
-		RETURN format(' LEFT JOIN %s %s ON %s AND %s', relation, alias, group_match ->> alias,
-			(SELECT string_agg(format('%s = %s', k.o, k.t), ' AND ' ORDER BY k.i) FROM unnest(outer_keys, targets) WITH ORDINALITY k(o, t, i)));
-	END IF;
-	WHILE EXISTS (SELECT FROM unnest(columns) c WHERE c LIKE key || '%') LOOP
-		key := '_' || key;
-	END LOOP;
-	RETURN format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (%s) %s FROM %s s WHERE %s) %s ON %s',
-		(SELECT string_agg(k.i::text, ', ' ORDER BY k.i) FROM generate_subscripts(inner_keys, 1) k(i)),
-		(SELECT string_agg(format('%s AS %s', k.e, key || k.i), ', ' ORDER BY k.i) FROM unnest(inner_keys) WITH ORDINALITY k(e, i))
-			|| coalesce((SELECT string_agg(format(', s.%I', c.name), '' ORDER BY c.i) FROM unnest(columns) WITH ORDINALITY c(name, i)), ''),
-		relation, group_match ->> 's', alias,
-		(SELECT string_agg(format('%s.%s = %s', alias, key || k.i, k.t), ' AND ' ORDER BY k.i) FROM unnest(targets) WITH ORDINALITY k(t, i)));
-END
-$$;
-COMMENT ON FUNCTION attach_join(text, text, boolean, jsonb, text[], text[], text[], text[]) IS 'part of attach: the join that brings a relation''s columns to the rows of an estimator';
-
 CREATE FUNCTION attach(
 	source regclass, group_by text[], rollout_id text, step_no text,
 	state text DEFAULT NULL, action text DEFAULT NULL, reward text DEFAULT NULL,
@@ -140,10 +16,6 @@ AS $attach$
 DECLARE
 	-- What each column is for, in the order of rollout_agg's arguments.
 	roles CONSTANT text[] := '{step_id,rollout_id,step_no,state,action,reward,success,next_state,value,turn_reward,cost}';
-	wide CONSTANT text[] := '{next_state,value,turn_reward,cost}';
-	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
-	security text := CASE WHEN current_setting('server_version_num')::integer >= 150000
-		THEN 'WITH (security_invoker = true) ' ELSE '' END;
 	mapping jsonb;			-- role -> column
 	inputs jsonb := '{}';	-- role -> what rollout_agg is given for it, over alias s
 	rollout_hash jsonb := '{}';	-- alias (s, b, r or g) -> the bigint of the rollout there
@@ -154,14 +26,8 @@ DECLARE
 	available text[];		-- roles that have a column or are made of others
 	signature text;			-- the action signature of a row of s, if there is a tool
 	state_options text := '';	-- of state_hash
-	reads_state boolean;	-- the view makes use of states, of actions
-	reads_action boolean;
-	alias text[];			-- of what is made of tool calls
-	feed text;				-- what rollout_agg reads
-	folded text;			-- the group as a value
 	logprobs jsonb := '{}';	-- what step_ratio and its like are given, over alias g
 	by_row boolean;			-- the view has no group to fold: it reads each step alone
-	beside text;			-- alias of the relation whose columns are shown
 	source_name text;
 	source_schema text;
 	v_prefix text;
@@ -170,9 +36,6 @@ DECLARE
 	steps_name text;
 	rollouts_name text;
 	is_unique boolean;		-- step_id alone finds a step
-	shown text[];			-- columns of b, or of r, that the view needs
-	steps_by_group boolean;
-	rollouts_by_group boolean;
 	group_list text;
 	group_filter text;
 	definition record;
@@ -180,12 +43,11 @@ DECLARE
 	results text[];			-- its result columns
 	parameters text[];
 	group_value text := 'rollouts';
-	names text[];			-- output names so far
+	context jsonb;			-- all of this, for the functions that write a view's text
 	items text[];			-- select list
 	joins text;
 	filter text;
 	arguments text;
-	inputs_used text[];
 	item text;
 	name text;
 	type oid;
@@ -193,7 +55,6 @@ DECLARE
 	column_name text;
 	kind text;
 	query text;
-	full_name text;
 	settings jsonb;
 	known text[] := '{}';
 BEGIN
@@ -485,8 +346,16 @@ BEGIN
 			AND (SELECT bool_and(a.attname = attach.step_id OR a.attname = ANY (attach.group_by)) AND bool_or(a.attname = attach.step_id)
 				FROM generate_series(0, i.indnkeyatts - 1) k(i)
 				JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.i]));
-	steps_by_group := @extschema@.attach_has_group_index(steps_from, attach.group_by);
-	rollouts_by_group := @extschema@.attach_has_group_index(attach.show_rollouts, attach.group_by);
+	context := jsonb_build_object(
+		'source', source_name, 'prefix', v_prefix, 'schema', v_schema, 'mapping', mapping, 'inputs', inputs, 'available', available,
+		'states', attach.states, 'signature', signature, 'state_options', state_options,
+		'group_by', attach.group_by, 'group_list', group_list, 'group_filter', group_filter, 'group_value', group_value, 'group_match', group_match,
+		'is_key', is_key, 'rollout_hash', rollout_hash, 'step_hash', step_hash, 'is_unique', is_unique, 'rollout_type', rollout_type,
+		'steps', jsonb_build_object('name', steps_name, 'oid', steps_from::oid,
+			'by_group', @extschema@.attach_has_group_index(steps_from, attach.group_by)),
+		'rollouts', jsonb_build_object('name', rollouts_name, 'oid', attach.show_rollouts::oid,
+			'by_group', @extschema@.attach_has_group_index(attach.show_rollouts, attach.group_by)),
+		'columns', attach.columns, 'options', attach.options, 'views', '[]'::jsonb);
 
 	FOR definition IN
 		-- One line per view.  requires: columns without which there is no such view;
@@ -542,25 +411,13 @@ BEGIN
 		END IF;
 		CONTINUE WHEN NOT definition.requires <@ available;
 
-		names := results;
-		beside := CASE WHEN by_row THEN 'g' ELSE 'b' END;
-		kind := CASE WHEN results = '{rollouts}' THEN 'value'
+		kind := CASE WHEN by_row THEN 'row'
+			WHEN results = '{rollouts}' THEN 'value'
 			WHEN 'step_no' = ANY (results) THEN 'step'
 			WHEN 'step_id' = ANY (results) THEN 'edge'
 			WHEN 'rollout_id' = ANY (results) THEN 'rollout'
 			ELSE 'group' END;
-		full_name := v_prefix || '_' || definition.suffix;
-		IF octet_length(full_name) > max_length THEN
-			RAISE EXCEPTION 'the name of view "%" is longer than % bytes', full_name, max_length
-				USING ERRCODE = 'name_too_long', HINT = 'Give a shorter prefix.';
-		END IF;
-		IF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-			WHERE n.nspname = v_schema AND c.relname = full_name)
-		THEN
-			RAISE EXCEPTION 'relation "%" already exists in schema "%"', full_name, v_schema
-				USING ERRCODE = 'duplicate_table', HINT = 'Detach what was attached before, or give another prefix.';
-		END IF;
-
+		context := context || jsonb_build_object('view', v_prefix || '_' || definition.suffix);
 		filter := '';
 		IF by_row THEN
 			-- Written as the others are, from g and a, but here g is a step.
@@ -574,169 +431,38 @@ BEGIN
 			SELECT ' WHERE ' || string_agg(format('g.%I IS NOT NULL', c), ' AND ') INTO filter
 			FROM unnest(attach.group_by || attach.step_no) c;
 		ELSE
-			-- What rollout_agg is fed: the shortest form that has all the function reads.
-			inputs_used := roles[1:6];
-			IF EXISTS (SELECT FROM unnest(wide) w WHERE w = ANY (definition.uses) AND mapping ? w) THEN
-				inputs_used := roles;
-			ELSIF mapping ? 'success' THEN
-				inputs_used := roles[1:7];
-			END IF;
-			reads_state := 'state' = ANY (definition.requires || definition.uses);
-			reads_action := 'action' = ANY (definition.requires || definition.uses) OR reads_state AND attach.states LIKE 'history%';
-			feed := source_name || ' s' || coalesce(' WHERE ' || group_filter, '');
-			IF reads_state AND attach.states = 'signature' THEN
-				alias := ARRAY['action_signature', 'state_signature', 'next_signature'];
-				WHILE alias && (attach.group_by || ARRAY(SELECT m.value FROM jsonb_each_text(mapping) m)) LOOP
-					alias := ARRAY(SELECT '_' || a.n FROM unnest(alias) WITH ORDINALITY a(n, i) ORDER BY a.i);
-				END LOOP;
-				SELECT string_agg(format('s.%I', c), ', ' ORDER BY c) INTO item
-				FROM (SELECT unnest(attach.group_by) UNION SELECT mapping ->> r FROM unnest(roles) r WHERE mapping ? r AND r <> 'state') u(c);
-				-- The group's columns come first in the window, so that a condition on them
-				-- goes below it.  The signature comes last in its order, not to order, but
-				-- because what stands there is computed once, for the window and the action.
-				feed := format('(SELECT %1$s, s.%2$I, @extschema@.state_hash(s.%2$I%5$s) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS %3$I%6$s'
-						' FROM (SELECT %1$s, %7$s AS %2$I FROM %8$s) s WINDOW w AS (PARTITION BY %9$s, %10$s ORDER BY s.%11$I, s.%2$I)) s',
-					item, alias[1], alias[2], alias[3], state_options,
-					CASE WHEN mapping ? 'next_state' AND 'next_state' = ANY (definition.uses) THEN
-						format(', CASE WHEN s.%I IS NOT NULL THEN @extschema@.state_hash(s.%I%s) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) END AS %I',
-							attach.next_state, alias[1], state_options, alias[3]) END,
-					signature, feed, group_list, rollout_hash ->> 's', attach.step_no);
-			END IF;
-			SELECT string_agg(CASE
-					WHEN r.role = 'state' AND attach.states <> 'observation' THEN
-						CASE WHEN attach.states = 'signature' AND reads_state THEN format('s.%I', alias[2]) ELSE 'NULL::bigint' END
-					WHEN r.role = 'next_state' AND attach.states = 'signature' AND mapping ? r.role AND r.role = ANY (definition.uses) THEN format('s.%I', alias[3])
-					WHEN r.role = 'action' AND attach.action IS NULL AND reads_action AND attach.tool IS NOT NULL THEN
-						format('@extschema@.signature_hash(%s)', CASE WHEN attach.states = 'signature' AND reads_state THEN format('s.%I', alias[1]) ELSE signature END)
-					WHEN mapping ? r.role AND (r.role <> ALL (wide) OR r.role = ANY (definition.uses)) OR r.role = 'step_id' THEN inputs ->> r.role
-					WHEN r.role IN ('state', 'action', 'next_state') THEN 'NULL::bigint'
-					WHEN r.role = 'success' THEN 'NULL::boolean'
-					ELSE 'NULL::float8' END, ', ' ORDER BY r.i)
-			INTO item FROM unnest(inputs_used) WITH ORDINALITY r(role, i);
-			folded := format('@extschema@.rollout_agg(%s)', item);
-			IF reads_state AND attach.states IN ('history', 'history_set', 'root') THEN
-				folded := format('@extschema@.history_states(%s, %L)', folded,
-					CASE attach.states WHEN 'history' THEN 'sequence' WHEN 'history_set' THEN 'set' ELSE 'root' END);
-			END IF;
-			query := format('FROM (SELECT %1$s, %2$s AS %3$s FROM %4$s GROUP BY %1$s) g', group_list, folded, group_value, feed);
+			query := 'FROM ' || @extschema@.attach_fold(context, definition.requires, definition.uses);
 			IF kind <> 'value' THEN
 				query := query || format(' CROSS JOIN LATERAL @extschema@.%I(g.%s%s) a', definition.function, group_value, arguments);
 			END IF;
 		END IF;
 
-		items := '{}';
-		FOREACH column_name IN ARRAY attach.group_by LOOP
-			name := column_name;
-			WHILE name = ANY (names) LOOP
-				name := 'base_' || name;
-			END LOOP;
-			items := items || format('g.%I AS %I', column_name, name);
-			names := names || name;
-		END LOOP;
-
-		shown := '{}';
-		joins := '';
-		IF kind = 'value' THEN
-			items := items || format('g.%s AS rollouts', group_value);
-		ELSE
-			-- Who, which, where come first; ids as the user knows them.
-			FOR column_name IN
-				SELECT n FROM unnest(results) WITH ORDINALITY e(n, i)
-				ORDER BY CASE WHEN kind <> 'edge' THEN array_position('{rollout_id,step_no,step_id}', n) END, i
-			LOOP
-				IF column_name = 'rollout_id' AND NOT (is_key ->> 'rollout_id')::boolean THEN
-					items := items || format('%s.%I AS rollout_id', CASE WHEN kind = 'rollout' AND rollouts_name IS NOT NULL THEN 'r' ELSE beside END, attach.rollout_id);
-					shown := shown || attach.rollout_id;
-				ELSIF column_name = 'step_id' AND mapping ? 'step_id' AND NOT (is_key ->> 'step_id')::boolean THEN
-					items := items || format('%s.%I AS step_id', beside, attach.step_id);
-					shown := shown || attach.step_id;
-				ELSE
-					items := items || format('a.%I', column_name);
-				END IF;
-			END LOOP;
-		END IF;
-
-		IF kind IN ('step', 'edge') THEN
-			FOR column_name IN
-				SELECT a.attname FROM pg_attribute a
-				WHERE a.attrelid = steps_from AND a.attnum > 0 AND NOT a.attisdropped
-					AND (attach.columns IS NULL OR a.attname = ANY (attach.columns))
-					AND a.attname <> ALL (attach.group_by)
-					-- Shown already, under the very name.
-					AND NOT (a.attname IN ('rollout_id', 'step_no', 'step_id') AND a.attname = ANY (results)
-						AND a.attname = mapping ->> a.attname::text)
-				ORDER BY a.attnum
-			LOOP
-				name := column_name;
-				WHILE name = ANY (names) LOOP
-					name := 'base_' || name;
-				END LOOP;
-				items := items || format('%s.%I AS %I', beside, column_name, name);
-				names := names || name;
-				shown := shown || column_name;
-			END LOOP;
-		END IF;
-		SELECT coalesce(array_agg(DISTINCT c ORDER BY c), '{}') INTO shown FROM unnest(shown) c;
-		IF by_row THEN
-			NULL;
-		ELSIF shown <> '{}' AND (kind = 'edge' OR kind = 'step' AND is_unique) THEN
-			joins := @extschema@.attach_join('b', steps_name, steps_by_group, group_match, shown,
-				ARRAY[step_hash ->> 's'], ARRAY[step_hash ->> 'b'], ARRAY['a.step_id']);
-		ELSIF shown <> '{}' AND kind = 'step' THEN
-			joins := @extschema@.attach_join('b', steps_name, steps_by_group, group_match, shown,
-				ARRAY[rollout_hash ->> 's', format('s.%I', attach.step_no)], ARRAY[rollout_hash ->> 'b', format('b.%I', attach.step_no)],
-				ARRAY['a.rollout_id', 'a.step_no']);
-		ELSIF shown <> '{}' AND kind = 'rollout' AND rollouts_name IS NULL THEN
-			-- One row per rollout must first be made.
-			joins := @extschema@.attach_join('b',
-				CASE WHEN steps_by_group THEN source_name ELSE format('(SELECT DISTINCT %s, s.%I FROM %s s)', group_list, attach.rollout_id, source_name) END,
-				steps_by_group, group_match, shown, ARRAY[rollout_hash ->> 's'], ARRAY[rollout_hash ->> 'b'], ARRAY['a.rollout_id']);
-		END IF;
-		IF rollouts_name IS NOT NULL AND kind IN ('step', 'rollout') THEN
-			shown := CASE WHEN kind = 'rollout' THEN shown ELSE '{}' END;
-			FOR column_name IN
-				SELECT a.attname FROM pg_attribute a
-				WHERE a.attrelid = attach.show_rollouts AND a.attnum > 0 AND NOT a.attisdropped
-					AND (attach.columns IS NULL OR a.attname = ANY (attach.columns))
-					AND a.attname <> ALL (attach.group_by) AND a.attname <> attach.rollout_id
-				ORDER BY a.attnum
-			LOOP
-				name := column_name;
-				WHILE name = ANY (names) LOOP
-					name := CASE WHEN kind = 'rollout' THEN 'base_' ELSE 'rollout_' END || name;
-				END LOOP;
-				items := items || format('r.%I AS %I', column_name, name);
-				names := names || name;
-				shown := shown || column_name;
-			END LOOP;
-			IF shown <> '{}' AND by_row THEN
-				-- The plain key where it can be compared: an index serves, and makes
-				-- the join superfluous where nobody asks for these columns.
-				joins := format(' LEFT JOIN %s r ON %s AND %s', rollouts_name, group_match ->> 'r', CASE
-					WHEN rollout_type IN ('text'::regtype, 'varchar'::regtype, 'uuid'::regtype, 'int2'::regtype, 'int4'::regtype, 'int8'::regtype)
-						THEN format('r.%1$I = g.%1$I', attach.rollout_id)
-					ELSE format('%s = a.rollout_id', rollout_hash ->> 'r') END);
-			ELSIF shown <> '{}' THEN
-				joins := joins || @extschema@.attach_join('r', rollouts_name, rollouts_by_group, group_match, shown,
-					ARRAY[rollout_hash ->> 's'], ARRAY[rollout_hash ->> 'r'], ARRAY['a.rollout_id']);
-			END IF;
-		END IF;
-		SELECT n INTO name FROM unnest(names) n WHERE octet_length(n) > max_length;
-		IF FOUND THEN
-			RAISE EXCEPTION 'column "%" of view "%" would have a name longer than % bytes', name, full_name, max_length
-				USING ERRCODE = 'name_too_long', HINT = 'Leave the column out with columns =>.';
-		END IF;
-
-		EXECUTE format('CREATE VIEW %I.%I %sAS SELECT %s %s%s%s', v_schema, full_name, security, array_to_string(items, ', '), query, joins, filter);
-		view_name := to_regclass(format('%I.%I', v_schema, full_name));
+		SELECT b.items, b.joins INTO items, joins FROM @extschema@.attach_beside(context, kind, results) b;
 		shows := format('%s: %s', coalesce(definition.function || '(' || substr(arguments, 3) || ')',
 			CASE WHEN by_row THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE 'rollout_agg' END), definition.shape);
-		-- Line 1 and 2 are for detach, the rest for people.
-		EXECUTE format('COMMENT ON VIEW %s IS %L', view_name, concat_ws(E'\n',
-			'made by stepadv.attach',
-			jsonb_build_object('source', source_name, 'prefix', v_prefix, 'group_by', attach.group_by, 'columns', mapping)
-				|| CASE WHEN attach.states IS NULL THEN '{}' ELSE jsonb_build_object('states', attach.states) END,
-			shows || ' of ' || source_name));
+		view_name := @extschema@.attach_create(context, format('SELECT %s %s%s%s', array_to_string(items, ', '), query, joins, filter), shows);
+		RETURN NEXT;
+		IF definition.function IS NOT NULL THEN
+			context := jsonb_insert(context, '{views,-1}', jsonb_build_object('suffix', definition.suffix, 'function', definition.function,
+				'arguments', arguments, 'requires', definition.requires, 'uses', definition.uses, 'results', results), true);
+		END IF;
+	END LOOP;
+
+	-- Views that are more than a function of the folded group: builder(context)
+	-- gives the query, or NULL where the columns that it needs are not there.
+	FOR definition IN
+		SELECT * FROM (VALUES
+			('compare', 'attach_compare', 'a row per step, an advantage per method'),
+			('quadrants', 'attach_quadrants', 'a row per group, pair of methods, success and quadrant'),
+			('disagreements', 'attach_disagreements', 'a row per step and pair of methods')
+		) AS v(suffix, builder, shape)
+	LOOP
+		known := known || definition.suffix::text;
+		context := context || jsonb_build_object('view', v_prefix || '_' || definition.suffix);
+		EXECUTE format('SELECT @extschema@.%I($1)', definition.builder) INTO query USING context;
+		CONTINUE WHEN query IS NULL;
+		shows := format('%s: %s', definition.suffix, definition.shape);
+		view_name := @extschema@.attach_create(context, query, shows);
 		RETURN NEXT;
 	END LOOP;
 

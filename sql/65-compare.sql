@@ -1,0 +1,193 @@
+-- Methods side by side: builders of attach's _compare, _quadrants, _disagreements.
+
+CREATE FUNCTION outcomes(rollouts rollout_group, success_above float8 DEFAULT 0)
+RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, success integer, return float8)
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400 ROWS 100
+AS 'MODULE_PATHNAME', 'stepadv_outcomes';
+COMMENT ON FUNCTION outcomes(rollout_group, float8) IS
+'part of attach: what became of each step''s rollout: success as 1 or 0 (its own word, else whether its undiscounted return exceeds success_above) and the return; both NULL for rollouts not judged yet; error on success_above that is not finite';
+
+-- What the three views have in common: which methods, over which fold, and the
+-- rows f of all of them.
+--
+-- Every function of a group that has a row per step returns its rows in one
+-- order, that of the value: by rollout_id and step_no.  So the n-th rows of all
+-- of them are about the same step, and ROWS FROM puts them side by side with
+-- neither a join nor a second look at the group.
+CREATE FUNCTION compare_source(context jsonb, OUT methods text[], OUT fold text, OUT estimates text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	settings CONSTANT jsonb := @extschema@.attach_builder_options(context, 'compare', '{methods,success_above}');
+	wanted text[];
+	unknown text;
+	success_above text;
+	requires text[];
+	uses text[];
+	outcomes CONSTANT oid := '@extschema@.outcomes(@extschema@.rollout_group, float8)'::regprocedure;
+BEGIN
+	-- Views that have an advantage for each step, in the order of attach's list.
+	SELECT coalesce(array_agg(v.view ->> 'function' ORDER BY v.i), '{}') INTO methods
+	FROM jsonb_array_elements(context -> 'views') WITH ORDINALITY v(view, i)
+	WHERE v.view -> 'results' ? 'step_no' AND v.view -> 'results' ? 'advantage';
+
+	success_above := @extschema@.attach_arguments(outcomes, jsonb_strip_nulls(jsonb_build_object('success_above', coalesce(settings -> 'success_above',
+		CASE WHEN jsonb_typeof(context -> 'options' -> 'success_above') <> 'object' THEN context -> 'options' -> 'success_above' END))));
+	IF settings ->> 'methods' IS NOT NULL THEN
+		wanted := regexp_split_to_array(btrim(settings ->> 'methods'), '\s*,\s*');
+		SELECT w INTO unknown FROM unnest(wanted) w WHERE w <> ALL (methods) LIMIT 1;
+		IF FOUND THEN
+			RAISE EXCEPTION 'no method "%" to compare', unknown
+				USING ERRCODE = 'invalid_parameter_value',
+					HINT = format('Methods that the given columns allow: %s.', coalesce(nullif(array_to_string(methods, ', '), ''), 'none'));
+		END IF;
+		methods := ARRAY(SELECT m.m FROM unnest(methods) WITH ORDINALITY m(m, i) WHERE m.m = ANY (wanted) ORDER BY m.i);
+	END IF;
+	IF methods = '{}' THEN
+		RETURN;
+	END IF;
+
+	SELECT array_agg(DISTINCT r.r) FILTER (WHERE r.needed), array_agg(DISTINCT r.r) FILTER (WHERE NOT r.needed) INTO requires, uses
+	FROM jsonb_array_elements(context -> 'views') v(view) CROSS JOIN LATERAL (
+		SELECT jsonb_array_elements_text(v.view -> 'requires'), true UNION ALL SELECT jsonb_array_elements_text(v.view -> 'uses'), false) r(r, needed)
+	WHERE v.view ->> 'function' = ANY (methods);
+	fold := @extschema@.attach_fold(context, requires, coalesce(uses, '{}'));
+	SELECT format('ROWS FROM (@extschema@.outcomes(g.%1$s%2$s), %3$s) AS f(step_id, rollout_id, step_no, success, return, %4$s)',
+		context ->> 'group_value', success_above,
+		string_agg(format('@extschema@.%I(g.%s%s)', m.m, context ->> 'group_value', v.view ->> 'arguments'), ', ' ORDER BY m.i),
+		string_agg(c.list, ', ' ORDER BY m.i))
+	INTO estimates
+	FROM unnest(methods) WITH ORDINALITY m(m, i)
+	JOIN jsonb_array_elements(context -> 'views') v(view) ON v.view ->> 'function' = m.m
+	CROSS JOIN LATERAL (
+		-- A method's advantage has its name; its other columns are not needed.
+		SELECT string_agg(CASE WHEN n.n = 'advantage' THEN format('%I', m.m) ELSE format('%I', m.m || '_' || n.n) END, ', ' ORDER BY n.i) AS list
+		FROM jsonb_array_elements_text(v.view -> 'results') WITH ORDINALITY n(n, i)) c;
+END
+$$;
+COMMENT ON FUNCTION compare_source(jsonb) IS 'part of attach: the methods that the columns (and the options of compare) allow, the fold that feeds them all, and their rows side by side; no method: NULL';
+
+-- Pairs of methods, each once, the one that comes first in _compare first.
+CREATE FUNCTION compare_pairs(methods text[], OUT i integer, OUT method_a text, OUT method_b text, OUT place_a integer, OUT place_b integer) RETURNS SETOF record
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT (row_number() OVER (ORDER BY a.i, b.i))::integer, a.m, b.m, a.i::integer - 1, b.i::integer - 1
+	FROM unnest(compare_pairs.methods) WITH ORDINALITY a(m, i) JOIN unnest(compare_pairs.methods) WITH ORDINALITY b(m, i) ON a.i < b.i
+	ORDER BY 1
+$$;
+COMMENT ON FUNCTION compare_pairs(text[]) IS 'part of attach: all pairs of methods, with the places of both in the list';
+
+CREATE FUNCTION compare_threshold(settings jsonb, otherwise float8) RETURNS float8
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	threshold float8;
+BEGIN
+	threshold := coalesce((settings ->> 'threshold')::float8, compare_threshold.otherwise);
+	IF NOT (threshold >= 0 AND threshold < 'Infinity') THEN
+		RAISE EXCEPTION 'threshold must be a finite number of at least 0, not %', threshold USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	RETURN threshold;
+END
+$$;
+COMMENT ON FUNCTION compare_threshold(jsonb, float8) IS 'part of attach: the option threshold, checked';
+
+CREATE FUNCTION attach_compare(context jsonb) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	source record;
+	beside record;
+BEGIN
+	SELECT * INTO source FROM @extschema@.compare_source(attach_compare.context);
+	IF source.fold IS NULL THEN
+		RETURN NULL;
+	END IF;
+	SELECT * INTO beside FROM @extschema@.attach_beside(attach_compare.context, 'step', '{rollout_id,step_no,step_id,success}' || source.methods);
+	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT f.rollout_id, f.step_no, f.step_id, f.success = 1 AS success, %s FROM %s) a%s',
+		array_to_string(beside.items, ', '), source.fold,
+		(SELECT string_agg(format('f.%I', m.m), ', ' ORDER BY m.i) FROM unnest(source.methods) WITH ORDINALITY m(m, i)),
+		source.estimates, beside.joins);
+END
+$$;
+COMMENT ON FUNCTION attach_compare(jsonb) IS 'part of attach: the text of the view _compare';
+
+-- A step falls into one of nine fields of a pair of methods, and of as many
+-- others of every other pair.  It is counted once for all of them: the signs that
+-- its advantages have are the digits (0, 1, 2 for -, 0, +) of a ternary number, so
+-- steps are counted by that number, and what every pair is given are these counts.
+CREATE FUNCTION attach_quadrants(context jsonb) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	threshold CONSTANT float8 := @extschema@.compare_threshold(@extschema@.attach_builder_options(context, 'quadrants', '{threshold}'), 0);
+	source record;
+	beside record;
+	signs text;
+	pairs text;
+BEGIN
+	SELECT * INTO source FROM @extschema@.compare_source(attach_quadrants.context);
+	IF source.fold IS NULL OR cardinality(source.methods) < 2 THEN
+		RETURN NULL;
+	END IF;
+	SELECT * INTO beside FROM @extschema@.attach_beside(attach_quadrants.context, 'group', '{method_a,method_b,success,quadrant,n_steps,share}');
+	SELECT string_agg(format('%1$s * CASE WHEN abs(f.%2$I) <= %3$L::float8 THEN 1 WHEN f.%2$I > 0 THEN 2 WHEN f.%2$I < 0 THEN 0 END',
+		power(3, m.i - 1)::integer, m.m, threshold), ' + ' ORDER BY m.i)
+	INTO signs FROM unnest(source.methods) WITH ORDINALITY m(m, i);
+	SELECT string_agg(format('(%L::text, %L::text, %s, %s)', p.method_a, p.method_b, power(3, p.place_a)::integer, power(3, p.place_b)::integer), ', ' ORDER BY p.i)
+	INTO pairs FROM @extschema@.compare_pairs(source.methods) p;
+	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL ('
+			'SELECT q.method_a, q.method_b, q.success = 1 AS success, substr(''-0+'', q.sign_a, 1) || substr(''-0+'', q.sign_b, 1) AS quadrant, q.n_steps,'
+			' CASE WHEN q.success IS NOT NULL THEN q.n_steps / (sum(q.n_steps) OVER (PARTITION BY q.method_a, q.method_b, q.success))::float8 END AS share'
+			' FROM (SELECT p.method_a, p.method_b, c.success, c.signs / p.place_a %% 3 + 1 AS sign_a, c.signs / p.place_b %% 3 + 1 AS sign_b, sum(c.n_steps)::bigint AS n_steps'
+			' FROM (SELECT f.success, %s AS signs, count(*) AS n_steps FROM %s GROUP BY 1, 2) c'
+			' CROSS JOIN (VALUES %s) p(method_a, method_b, place_a, place_b)'
+			' GROUP BY 1, 2, 3, 4, 5) q) a',
+		array_to_string(beside.items, ', '), source.fold, signs, source.estimates, pairs);
+END
+$$;
+COMMENT ON FUNCTION attach_quadrants(jsonb) IS 'part of attach: the text of the view _quadrants';
+
+-- Advantages of different methods have different units, so they are compared in
+-- units of their own root mean square over the steps of the group.  One that is
+-- at or below the threshold is rounding error: such a method says nothing here.
+CREATE FUNCTION attach_disagreements(context jsonb) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	threshold CONSTANT float8 := @extschema@.compare_threshold(@extschema@.attach_builder_options(context, 'disagreements', '{threshold}'), 1e-9);
+	source record;
+	beside record;
+	scaled text;
+	pairs text;
+BEGIN
+	SELECT * INTO source FROM @extschema@.compare_source(attach_disagreements.context);
+	IF source.fold IS NULL OR cardinality(source.methods) < 2 THEN
+		RETURN NULL;
+	END IF;
+	SELECT * INTO beside FROM @extschema@.attach_beside(attach_disagreements.context, 'step',
+		'{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,opposite_sign}');
+	SELECT string_agg(format('f.%1$I, sqrt(avg(f.%1$I * f.%1$I) OVER ()) AS %2$I', m.m, m.m || '_scale'), ', ' ORDER BY m.i)
+	INTO scaled FROM unnest(source.methods) WITH ORDINALITY m(m, i);
+	-- A branch per pair rather than VALUES: a condition on the methods then leaves
+	-- only the branches that it is true of.
+	SELECT string_agg(format('SELECT %L::text AS method_a, %L::text AS method_b, c.%1$I AS advantage_a, c.%2$I AS advantage_b,'
+			' CASE WHEN c.%3$I > %5$L::float8 THEN c.%1$I / c.%3$I ELSE 0 END AS scaled_a, CASE WHEN c.%4$I > %5$L::float8 THEN c.%2$I / c.%4$I ELSE 0 END AS scaled_b',
+			p.method_a, p.method_b, p.method_a || '_scale', p.method_b || '_scale', threshold), ' UNION ALL ' ORDER BY p.i)
+	INTO pairs FROM @extschema@.compare_pairs(source.methods) p;
+	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL ('
+			'SELECT c.rollout_id, c.step_no, c.step_id, c.success = 1 AS success, p.method_a, p.method_b, p.advantage_a, p.advantage_b, p.scaled_a, p.scaled_b,'
+			' p.scaled_a - p.scaled_b AS difference, p.scaled_a > 0 AND p.scaled_b < 0 OR p.scaled_a < 0 AND p.scaled_b > 0 AS opposite_sign'
+			' FROM (SELECT f.rollout_id, f.step_no, f.step_id, f.success, %s FROM %s) c CROSS JOIN LATERAL (%s) p'
+			-- No verdict, no advantages to differ.
+			' WHERE c.success IS NOT NULL) a%s',
+		array_to_string(beside.items, ', '), source.fold, scaled, source.estimates, pairs, beside.joins);
+END
+$$;
+COMMENT ON FUNCTION attach_disagreements(jsonb) IS 'part of attach: the text of the view _disagreements';

@@ -1,0 +1,28 @@
+/*
+ * outcomes.c
+ *		What became of each step's rollout, for views that show it beside
+ *		advantages: success as 1 or 0, and the undiscounted return.
+ */
+#include "postgres.h"
+
+#include "estimator.h"
+#include "estimators/returns.h"
+
+static const Parameter outcomes_parameters[] = {SUCCESS_ABOVE_PARAMETER};
+static const ColumnType outcomes_columns[] = {COLUMN_INT4, COLUMN_FLOAT8};
+
+static void
+outcomes_estimate(const Group *group, const RolloutFacts *facts,
+				  const ParameterValue *parameters, EstimateColumn *columns)
+{
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		bool		success = rollout_succeeded(group, facts, r, parameters[0].number);
+
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+			columns[0].count[i] = success;
+	}
+	broadcast_to_steps(group, facts->total, columns[1].number);
+}
+
+STEPADV_ESTIMATOR(outcomes, outcomes_parameters, outcomes_columns, outcomes_estimate)
