@@ -14,16 +14,16 @@
 
 -- The sets of views and tables that maintain keeps, of one source or of all.
 CREATE FUNCTION maintained(source regclass DEFAULT NULL, prefix text DEFAULT NULL)
-RETURNS TABLE (source regclass, fresh regclass, folded regclass, changed regclass, values_view regclass, schema text, name text, group_by text[], keys text[], how text)
+RETURNS TABLE (source regclass, fresh regclass, folded regclass, changed regclass, schema text, name text, group_by text[], keys text[], how text, attached jsonb)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT s.source, v.oid::regclass, to_regclass(format('%I.%I', n.nspname, p.name || '_folded')), to_regclass(format('%I.%I', n.nspname, p.name || '_changed')),
-		to_regclass(format('%I.%I', n.nspname, p.name || '_values')), n.nspname, p.name,
+		n.nspname, p.name,
 		ARRAY(SELECT jsonb_array_elements_text(m.made -> 'group_by')),
 		(SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a
 		 WHERE a.attrelid = v.oid AND a.attnum BETWEEN 1 AND jsonb_array_length(m.made -> 'group_by')),
-		m.made ->> 'how'
+		m.made ->> 'how', m.made -> 'attached'
 	FROM pg_class v
 	JOIN pg_namespace n ON n.oid = v.relnamespace
 	CROSS JOIN LATERAL (SELECT obj_description(v.oid, 'pg_class') AS comment) c
@@ -329,6 +329,57 @@ AS $$
 $$;
 COMMENT ON FUNCTION maintain_fold_waiting(text, text[], regclass, text, boolean) IS 'part of maintain: writes the statement that folds the groups that wait';
 
+-- Makes the views of attach anew, with what it was given, so that they read the
+-- companion or, given the source, fold again.
+CREATE FUNCTION maintain_views(fresh regclass, fold_from regclass) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	m record;
+	c jsonb;		-- role -> column
+BEGIN
+	SELECT * INTO STRICT m FROM @extschema@.maintained() s WHERE s.fresh = maintain_views.fresh;
+	c := m.attached -> 'columns';
+	PERFORM @extschema@.attach(source => m.source, group_by => m.group_by, rollout_id => c ->> 'rollout_id', step_no => c ->> 'step_no',
+		state => c ->> 'state', action => c ->> 'action', reward => c ->> 'reward', step_id => c ->> 'step_id', success => c ->> 'success',
+		next_state => c ->> 'next_state', value => c ->> 'value', turn_reward => c ->> 'turn_reward', cost => c ->> 'cost',
+		prefix => m.name, schema => m.schema, options => m.attached -> 'options',
+		columns => CASE WHEN m.attached ? 'shown' THEN ARRAY(SELECT jsonb_array_elements_text(m.attached -> 'shown')) END,
+		show_steps => (m.attached ->> 'show_steps')::regclass, show_rollouts => (m.attached ->> 'show_rollouts')::regclass,
+		logp_new => c ->> 'logp_new', logp_old => c ->> 'logp_old', token_mask => c ->> 'token_mask',
+		states => m.attached ->> 'states', tool => c ->> 'tool', args => c ->> 'args', ok => c ->> 'ok', fold_from => maintain_views.fold_from);
+END
+$$;
+COMMENT ON FUNCTION maintain_views(regclass, regclass) IS 'part of maintain: lets the views of attach read the companion, or fold again';
+
+-- Drops all that maintain made, but for the views of attach.
+CREATE FUNCTION maintain_drop(fresh regclass) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
+AS $$
+DECLARE
+	m record;
+	item text;
+BEGIN
+	SELECT * INTO STRICT m FROM @extschema@.maintained() s WHERE s.fresh = maintain_drop.fresh;
+	FOR item IN
+		SELECT format('DROP TRIGGER %I ON %I.%I', t.tgname, n.nspname, c.relname)
+		FROM pg_proc p JOIN pg_trigger t ON t.tgfoid = p.oid JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE p.pronamespace = (SELECT s.oid FROM pg_namespace s WHERE s.nspname = m.schema) AND p.pronargs = 0
+			AND p.proname IN (m.name || '_on_change', m.name || '_at_commit')
+		ORDER BY n.nspname, c.relname, t.tgname
+	LOOP
+		EXECUTE item;
+	END LOOP;
+	EXECUTE format('DROP FUNCTION IF EXISTS %1$I.%2$I(), %1$I.%3$I(), %1$I.%4$I(%5$s[])',
+		m.schema, m.name || '_on_change', m.name || '_at_commit', m.name || '_fold', m.fresh);
+	EXECUTE format('DROP TABLE IF EXISTS %1$I.%2$I, %1$I.%3$I', m.schema, m.name || '_folded', m.name || '_changed');
+	EXECUTE format('DROP VIEW %s', m.fresh);
+END
+$$;
+COMMENT ON FUNCTION maintain_drop(regclass) IS 'part of unmaintain: drops the table of groups, the triggers and their functions';
+
 CREATE FUNCTION maintain(source regclass, prefix text DEFAULT NULL, how text DEFAULT 'triggers') RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -424,7 +475,7 @@ BEGIN
 	fresh := item::regclass;
 	EXECUTE format('COMMENT ON VIEW %s IS %L', fresh, concat_ws(E'\n',
 		'made by stepadv.maintain',
-		jsonb_build_object('how', maintain.how, 'group_by', group_by),
+		jsonb_build_object('how', maintain.how, 'group_by', group_by, 'attached', made.definition),
 		'the groups of ' || maintain.source || ', folded when asked'));
 
 	-- After a crash unlogged tables are empty: all of them, or the companion would be wrong.
@@ -501,7 +552,7 @@ BEGIN
 	PERFORM @extschema@.maintain_triggers(fresh);
 	EXECUTE format('SELECT %s(NULL)', fold);
 	EXECUTE format('ANALYZE %s', folded);
-	EXECUTE format('CREATE OR REPLACE VIEW %s %sAS SELECT %s, c.rollouts FROM %s c', made.view, security, @extschema@.maintain_list(keys, 'c.%1$I'), folded);
+	PERFORM @extschema@.maintain_views(fresh, folded::regclass);
 	RETURN folded::regclass;
 END
 $maintain$;
@@ -510,31 +561,15 @@ COMMENT ON FUNCTION maintain(regclass, text, text) IS
 
 CREATE FUNCTION unmaintain(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	security text := CASE WHEN current_setting('server_version_num')::integer >= 150000
-		THEN 'WITH (security_invoker = true) ' ELSE '' END;
 	m record;
-	item text;
 	number integer := 0;
 BEGIN
 	FOR m IN SELECT * FROM @extschema@.maintained(unmaintain.source, unmaintain.prefix) LOOP
-		IF m.values_view IS NOT NULL THEN
-			EXECUTE format('CREATE OR REPLACE VIEW %s %sAS %s', m.values_view, security, rtrim(pg_get_viewdef(m.fresh), '; '));
-		END IF;
-		FOR item IN
-			SELECT format('DROP TRIGGER %I ON %I.%I', t.tgname, n.nspname, c.relname)
-			FROM pg_proc p JOIN pg_trigger t ON t.tgfoid = p.oid JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-			WHERE p.pronamespace = (SELECT s.oid FROM pg_namespace s WHERE s.nspname = m.schema) AND p.pronargs = 0
-				AND p.proname IN (m.name || '_on_change', m.name || '_at_commit')
-		LOOP
-			EXECUTE item;
-		END LOOP;
-		EXECUTE format('DROP FUNCTION IF EXISTS %1$I.%2$I(), %1$I.%3$I(), %1$I.%4$I(%5$s[])',
-			m.schema, m.name || '_on_change', m.name || '_at_commit', m.name || '_fold', m.fresh);
-		EXECUTE format('DROP TABLE IF EXISTS %1$I.%2$I, %1$I.%3$I', m.schema, m.name || '_folded', m.name || '_changed');
-		EXECUTE format('DROP VIEW %s', m.fresh);
+		PERFORM @extschema@.maintain_views(m.fresh, m.source);
+		PERFORM @extschema@.maintain_drop(m.fresh);
 		number := number + 1;
 	END LOOP;
 	RETURN number;
