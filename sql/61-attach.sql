@@ -493,7 +493,7 @@ COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text,
 
 CREATE FUNCTION detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
 	views text;
@@ -523,7 +523,9 @@ BEGIN
 				WHERE d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass)
 			AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
 				AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> detach.source
-				AND d.refobjid = to_regclass(v.made ->> 'source'))
+				-- Not by to_regclass: the schema may be closed to the caller.
+				AND (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+					WHERE c.oid = d.refobjid) = v.made ->> 'source')
 	), doomed AS (
 		SELECT v.relname, v.relnamespace FROM of_source v
 		UNION

@@ -18,7 +18,10 @@ RETURNS TABLE (source regclass, fresh regclass, folded regclass, changed regclas
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT s.source, v.oid::regclass, to_regclass(format('%I.%I', n.nspname, p.name || '_folded')), to_regclass(format('%I.%I', n.nspname, p.name || '_changed')),
+	SELECT s.source, v.oid::regclass,
+		-- Not by to_regclass: the schema may be closed to the reader.
+		(SELECT c.oid::regclass FROM pg_class c WHERE c.relnamespace = v.relnamespace AND c.relname = p.name || '_folded'),
+		(SELECT c.oid::regclass FROM pg_class c WHERE c.relnamespace = v.relnamespace AND c.relname = p.name || '_changed'),
 		n.nspname, p.name,
 		ARRAY(SELECT jsonb_array_elements_text(m.made -> 'group_by')),
 		(SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a
@@ -382,7 +385,7 @@ COMMENT ON FUNCTION maintain_drop(regclass) IS 'part of unmaintain: drops the ta
 
 CREATE FUNCTION maintain(source regclass, prefix text DEFAULT NULL, how text DEFAULT 'triggers') RETURNS regclass
 LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET jit = off
 AS $maintain$
 DECLARE
 	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
@@ -561,7 +564,7 @@ COMMENT ON FUNCTION maintain(regclass, text, text) IS
 
 CREATE FUNCTION unmaintain(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
 	m record;
@@ -580,7 +583,7 @@ COMMENT ON FUNCTION unmaintain(regclass, text) IS
 
 CREATE FUNCTION refresh(source regclass, prefix text DEFAULT NULL, everything boolean DEFAULT false) RETURNS bigint
 LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
 	m record;
@@ -617,7 +620,7 @@ COMMENT ON FUNCTION refresh(regclass, text, boolean) IS
 CREATE FUNCTION check_maintained(source regclass, prefix text DEFAULT NULL)
 RETURNS TABLE ("group" jsonb, problem text)
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
 	m record;
