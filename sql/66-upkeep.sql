@@ -266,6 +266,10 @@ BEGIN
 		GET DIAGNOSTICS number_of_groups = ROW_COUNT;
 	ELSIF number_of_groups > 0 THEN
 		-- In order, so that two writers of the same groups do not wait for each other.
+		-- A row that an older snapshot shows, but is gone, is found here alone.
+		IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+			PERFORM FROM unnest($1) g JOIN %1$s c ON %9$s ORDER BY %6$s FOR UPDATE OF c;
+		END IF;
 		INSERT INTO %1$s AS c (%2$s) SELECT %6$s FROM unnest($1) g ORDER BY %6$s
 		ON CONFLICT ON CONSTRAINT %7$I DO UPDATE SET rollouts = c.rollouts WHERE false;
 		UPDATE %1$s c SET %3$I = clock_timestamp(), rollouts = %8$s;
