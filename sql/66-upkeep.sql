@@ -495,10 +495,6 @@ BEGIN
 	END IF;
 	unlogged := CASE unlogged WHEN 'u' THEN 'UNLOGGED ' ELSE '' END;
 	SELECT bool_and(@extschema@.attach_has_group_index(b.base, group_by)) INTO by_index FROM @extschema@.maintain_bases(fresh) b;
-	IF NOT by_index THEN
-		RAISE WARNING 'a table below % has no index that begins with the columns of the group', maintain.source
-			USING DETAIL = 'To fold one group, all of it is read.', HINT = 'Make the index, then call unmaintain and maintain again.';
-	END IF;
 
 	-- Values stay in line as long as a page has room, and as they are: they are
 	-- read more often than written, and hashes do not compress.
@@ -528,9 +524,18 @@ BEGIN
 	EXECUTE format('CREATE FUNCTION %s() RETURNS trigger %s AS %L', on_change, settings, item);
 	EXECUTE format('COMMENT ON FUNCTION %s IS %L', on_change, 'part of stepadv.maintain: trigger function of the tables of ' || maintain.source);
 	IF maintain.how = 'commit' THEN
-		EXECUTE format('CREATE FUNCTION %s() RETURNS trigger %s AS %L', at_commit, settings, format(E'\nBEGIN\n\tPERFORM FROM %1$s LIMIT 1;\n'
-			'\t-- The first row of a transaction brings the others along.\n\tIF FOUND THEN\n\t\tEXECUTE %2$L;\n\tEND IF;\n\tRETURN NULL;\nEND\n',
-			changed, @extschema@.maintain_fold_waiting(changed, keys, fresh, fold, false)));
+		EXECUTE format('CREATE FUNCTION %s() RETURNS trigger %s AS %L', at_commit, settings, format($body$
+DECLARE
+	number_of_groups bigint;
+BEGIN
+	PERFORM FROM %s LIMIT 1;
+	-- The first of a transaction's rows takes the others along.
+	IF FOUND THEN
+		%s INTO number_of_groups;
+	END IF;
+	RETURN NULL;
+END
+$body$, changed, @extschema@.maintain_fold_waiting(changed, keys, fresh, fold, false)));
 		EXECUTE format('COMMENT ON FUNCTION %s IS %L', at_commit, 'part of stepadv.maintain: trigger function of ' || changed);
 		EXECUTE format('CREATE CONSTRAINT TRIGGER %I AFTER INSERT ON %s DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION %s()',
 			made.name || '_at_commit', changed, at_commit);
@@ -560,6 +565,10 @@ BEGIN
 	EXECUTE format('SELECT %s(NULL)', fold);
 	EXECUTE format('ANALYZE %s', folded);
 	PERFORM @extschema@.maintain_views(fresh, folded::regclass);
+	IF NOT by_index THEN
+		RAISE WARNING 'a table below % has no index that begins with the columns of the group', maintain.source
+			USING DETAIL = 'To fold one group, all of it is read.', HINT = 'Make the index, then call unmaintain and maintain again.';
+	END IF;
 	RETURN folded::regclass;
 END
 $maintain$;
@@ -585,6 +594,31 @@ $$;
 COMMENT ON FUNCTION unmaintain(regclass, text) IS
 'ends what maintain began for the source (with the prefix, if given): the views of attach fold again, the table of groups and the triggers are dropped; how many sets of views; error when something else depends on the table';
 
+-- Which of the groups that wait is the one that cannot be folded: an error like
+-- the one there was, with the group.
+CREATE FUNCTION maintain_blame(changed text, keys text[], fresh regclass) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	waiting record;
+	hint text;
+BEGIN
+	FOR waiting IN EXECUTE format('SELECT DISTINCT ROW(%s, NULL)::%s::text AS key, jsonb_build_object(%s) AS shown FROM %s g',
+		@extschema@.maintain_list(keys, 'g.%1$I'), fresh, @extschema@.maintain_list(keys, '%1$L, g.%1$I'), changed)
+	LOOP
+		BEGIN
+			EXECUTE format('SELECT count(f.rollouts) FROM %1$s f, (SELECT (%2$L::%1$s).*) g WHERE %3$s', fresh, waiting.key,
+				@extschema@.maintain_match(fresh, keys, 'f', 'g'));
+		EXCEPTION WHEN OTHERS THEN
+			GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+			RAISE EXCEPTION 'group %: %', waiting.shown, SQLERRM USING ERRCODE = SQLSTATE, HINT = hint;
+		END;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION maintain_blame(text, text[], regclass) IS 'part of refresh: names the group that cannot be folded';
+
 CREATE FUNCTION refresh(source regclass, prefix text DEFAULT NULL, everything boolean DEFAULT false) RETURNS bigint
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -607,7 +641,12 @@ BEGIN
 		END IF;
 		fold := format('%I.%I', m.schema, m.name || '_fold');
 		IF m.changed IS NOT NULL THEN
-			EXECUTE @extschema@.maintain_fold_waiting(m.changed::text, m.keys, m.fresh, fold, refresh.everything) INTO number;
+			BEGIN
+				EXECUTE @extschema@.maintain_fold_waiting(m.changed::text, m.keys, m.fresh, fold, refresh.everything) INTO number;
+			EXCEPTION WHEN data_exception OR cardinality_violation THEN
+				PERFORM @extschema@.maintain_blame(m.changed::text, m.keys, m.fresh);
+				RAISE;
+			END;
 		ELSIF refresh.everything THEN
 			EXECUTE format('SELECT %s(NULL)', fold) INTO number;
 		ELSE
@@ -641,12 +680,13 @@ BEGIN
 			LEFT JOIN pg_trigger t ON t.tgrelid = f.relation AND t.tgfoid = p.oid
 			GROUP BY b.base, f.relation
 			HAVING count(t.oid) < 4 OR bool_or(t.tgenabled = 'D');
-		-- Byte for byte, in one snapshot; what waits for a refresh is as it should be.
+		-- In one snapshot.  What came through a dump has other bytes, perhaps, but its
+		-- text is the same.  What waits for a refresh is as it should be.
 		RETURN QUERY EXECUTE format(
 			'SELECT jsonb_build_object(%1$s),
 				CASE WHEN c.rollouts IS NULL THEN ''is missing'' WHEN f.rollouts IS NULL THEN ''has no rows'' ELSE ''differs from a fresh fold'' END
 			FROM %2$s f FULL JOIN %3$s c ON %4$s
-			WHERE record_image_ne(ROW(f.rollouts), ROW(c.rollouts))%5$s',
+			WHERE record_image_ne(ROW(f.rollouts), ROW(c.rollouts)) AND f.rollouts::text IS DISTINCT FROM c.rollouts::text%5$s',
 			@extschema@.maintain_list(m.keys, '%1$L, coalesce(f.%1$I, c.%1$I)'), m.fresh, m.folded, @extschema@.maintain_match(m.fresh, m.keys, 'f', 'c'),
 			CASE WHEN m.changed IS NOT NULL THEN format(' AND NOT EXISTS (SELECT FROM %s w JOIN (SELECT %s) g ON w.%I IS NULL OR %s)', m.changed,
 				@extschema@.maintain_list(m.keys, 'coalesce(f.%1$I, c.%1$I) AS %1$I'), m.keys[1], @extschema@.maintain_match(m.fresh, m.keys, 'w', 'g')) END);
