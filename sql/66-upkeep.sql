@@ -252,6 +252,8 @@ AS $outer$
 	SELECT format($body$
 DECLARE
 	number_of_groups bigint := cardinality($1);
+	changed_group record;
+	is_empty boolean;
 BEGIN
 	IF $1 IS NULL THEN
 		IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
@@ -261,30 +263,43 @@ BEGIN
 					HINT = 'TRUNCATE of a table whose groups are maintained folds them all.';
 		END IF;
 		LOCK TABLE %1$s IN SHARE ROW EXCLUSIVE MODE;
+		PERFORM set_config('enable_seqscan', 'on', true);
 		DELETE FROM %1$s;
 		INSERT INTO %1$s (%2$s, rollouts, %3$I) SELECT %4$s, f.rollouts, clock_timestamp() FROM %5$s f;
 		GET DIAGNOSTICS number_of_groups = ROW_COUNT;
 	ELSIF number_of_groups > 0 THEN
-		-- In order, so that two writers of the same groups do not wait for each other.
 		-- A row that an older snapshot shows, but is gone, is found here alone.
 		IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
-			PERFORM FROM unnest($1) g JOIN %1$s c ON %9$s ORDER BY %6$s FOR UPDATE OF c;
+			FOR changed_group IN SELECT %6$s FROM unnest($1) g ORDER BY %6$s LOOP
+				PERFORM FROM %1$s c WHERE %9$s FOR UPDATE;
+			END LOOP;
 		END IF;
+		-- In order, so that two writers of the same groups do not wait for each other.
 		INSERT INTO %1$s AS c (%2$s) SELECT %6$s FROM unnest($1) g ORDER BY %6$s
 		ON CONFLICT ON CONSTRAINT %7$I DO UPDATE SET rollouts = c.rollouts WHERE false;
-		UPDATE %1$s c SET %3$I = clock_timestamp(), rollouts = %8$s;
-		DELETE FROM %1$s c USING unnest($1) g WHERE %9$s AND c.rollouts IS NULL;
+%8$s
 	END IF;
 	RETURN number_of_groups;
 END
 $body$, folded, @extschema@.maintain_list(keys, '%1$I'), kept_at, @extschema@.maintain_list(keys, 'f.%1$I'), fresh_name,
 		@extschema@.maintain_list(keys, 'g.%1$I'), primary_key,
-		CASE WHEN by_index
-			THEN format('(SELECT f.rollouts FROM %s f WHERE %s) FROM unnest($1) g WHERE %s', fresh_name,
-				@extschema@.maintain_match(fresh, keys, 'f', 'c'), g_is_c)
-			ELSE format('f.rollouts FROM unnest($1) g LEFT JOIN %s f ON %s WHERE %s', fresh_name,
-				@extschema@.maintain_match(fresh, keys, 'f', 'g'), g_is_c) END, g_is_c)
-	FROM @extschema@.maintain_match(fresh, keys, 'g', 'c') g_is_c,
+		CASE WHEN by_index THEN format($body$
+		-- One by one: the plan is the same whether the tables are empty, as they may
+		-- have been when the session planned, or not.
+		FOR changed_group IN SELECT %6$s FROM unnest($1) g LOOP
+			UPDATE %1$s c SET %2$I = clock_timestamp(), rollouts = (SELECT f.rollouts FROM %3$s f WHERE %4$s) WHERE %5$s
+			RETURNING c.rollouts IS NULL INTO is_empty;
+			IF is_empty THEN
+				DELETE FROM %1$s c WHERE %5$s;
+			END IF;
+		END LOOP;$body$, folded, kept_at, fresh_name, @extschema@.maintain_match(fresh, keys, 'f', 'changed_group'), c_is_changed,
+				@extschema@.maintain_list(keys, 'g.%1$I'))
+		ELSE format($body$
+		UPDATE %1$s c SET %2$I = clock_timestamp(), rollouts = f.rollouts FROM unnest($1) g LEFT JOIN %3$s f ON %4$s WHERE %5$s;
+		DELETE FROM %1$s c USING unnest($1) g WHERE %5$s AND c.rollouts IS NULL;$body$, folded, kept_at, fresh_name,
+				@extschema@.maintain_match(fresh, keys, 'f', 'g'), g_is_c) END,
+		c_is_changed)
+	FROM @extschema@.maintain_match(fresh, keys, 'g', 'c') g_is_c, @extschema@.maintain_match(fresh, keys, 'c', 'changed_group') c_is_changed,
 		(SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = fresh) f(fresh_name)
 $outer$;
 COMMENT ON FUNCTION maintain_fold_body(regclass, text, text, text[], text, boolean) IS 'part of maintain: writes the function <prefix>_fold';
@@ -504,7 +519,9 @@ BEGIN
 		folded, made.name || '_folded_pkey', @extschema@.maintain_list(keys, '%1$I'));
 	EXECUTE format('COMMENT ON TABLE %s IS %L', folded, 'groups of ' || maintain.source || ', kept by stepadv.maintain; nobody else should write to it');
 	EXECUTE format('COMMENT ON COLUMN %s.%I IS %L', folded, kept_at, 'when the group was last folded');
-	EXECUTE format('CREATE FUNCTION %s(%s[]) RETURNS bigint %s AS %L', fold, fresh, settings,
+	-- A session that began with empty tables must not read all of them for each
+	-- group when they have grown.
+	EXECUTE format('CREATE FUNCTION %s(%s[]) RETURNS bigint %s AS %L', fold, fresh, settings || CASE WHEN by_index THEN ' SET enable_seqscan = off' ELSE '' END,
 		@extschema@.maintain_fold_body(fresh, folded, made.name || '_folded_pkey', keys, kept_at, by_index));
 	EXECUTE format('COMMENT ON FUNCTION %s IS %L', fold, 'part of stepadv.maintain: folds these groups of ' || maintain.source || ' again, or for NULL all of them; how many');
 
