@@ -143,6 +143,8 @@ COMMENT ON FUNCTION attach_join(text, text, boolean, jsonb, text[], text[], text
 --	columns			base columns to show, NULL for all
 --	options			the user's
 --	views			of functions, made so far: [{"suffix", "function", "arguments", "requires", "uses", "results"}]
+--	folded			{"name", "keys"}: a table of folded groups to read instead of folding, see maintain
+--	replace			views of these names are there and are made anew
 --	view			name of the view that is being made
 --	made			column of the view -> {"expression" over b, "columns" of b in it}, where it is not one of the function's
 
@@ -169,6 +171,14 @@ DECLARE
 	folded text;			-- the group as a value
 	item text;
 BEGIN
+	-- A value that is kept has every role that any function reads.
+	IF context ->> 'folded' IS NOT NULL THEN
+		RETURN format('(SELECT %s, c.rollouts AS %s FROM %s c) g',
+			(SELECT string_agg(format('c.%I AS %I', k.n, g.n), ', ' ORDER BY k.i)
+			 FROM jsonb_array_elements_text(context -> 'folded' -> 'keys') WITH ORDINALITY k(n, i)
+			 JOIN jsonb_array_elements_text(context -> 'group_by') WITH ORDINALITY g(n, i) USING (i)),
+			context ->> 'group_value', context -> 'folded' ->> 'name');
+	END IF;
 	IF EXISTS (SELECT FROM unnest(wide) w WHERE w = ANY (reads) AND mapping ? w) THEN
 		inputs_used := roles;
 	ELSIF mapping ? 'success' THEN
@@ -382,7 +392,29 @@ END
 $$;
 COMMENT ON FUNCTION attach_builder_options(jsonb, text, text[]) IS 'part of attach: the options of a view that a builder makes, checked against its parameters';
 
--- Creates a view that detach will know, if its name is free.
+-- Makes a view of attach anew, with the columns that it has: those that its
+-- tables got since would otherwise come between them.  Nothing for a view that
+-- was dropped.
+CREATE FUNCTION attach_replace(view regclass, security text, query text) RETURNS regclass
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF obj_description(attach_replace.view, 'pg_class') LIKE E'made by stepadv.attach\n%' THEN
+		BEGIN
+			EXECUTE format('CREATE OR REPLACE VIEW %s %sAS %s', attach_replace.view, attach_replace.security, attach_replace.query);
+		EXCEPTION WHEN invalid_table_definition THEN
+			EXECUTE format('CREATE OR REPLACE VIEW %s %sAS SELECT %s FROM (%s) v', attach_replace.view, attach_replace.security,
+				(SELECT string_agg(format('v.%I', a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = attach_replace.view AND a.attnum > 0),
+				attach_replace.query);
+		END;
+	END IF;
+	RETURN attach_replace.view;
+END
+$$;
+COMMENT ON FUNCTION attach_replace(regclass, text, text) IS 'part of attach: makes a view anew, with the columns that it has';
+
+-- Creates a view that detach will know, if its name is free; or replaces it.
 CREATE FUNCTION attach_create(context jsonb, query text, shows text) RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -398,6 +430,9 @@ BEGIN
 		RAISE EXCEPTION 'the name of view "%" is longer than % bytes', view, max_length
 			USING ERRCODE = 'name_too_long', HINT = 'Give a shorter prefix.';
 	END IF;
+	IF (context ->> 'replace')::boolean THEN
+		RETURN @extschema@.attach_replace(to_regclass(format('%I.%I', schema, view)), security, attach_create.query);
+	END IF;
 	IF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = schema AND c.relname = view) THEN
 		RAISE EXCEPTION 'relation "%" already exists in schema "%"', view, schema
 			USING ERRCODE = 'duplicate_table', HINT = 'Detach what was attached before, or give another prefix.';
@@ -407,7 +442,10 @@ BEGIN
 	EXECUTE format('COMMENT ON VIEW %I.%I IS %L', schema, view, concat_ws(E'\n',
 		'made by stepadv.attach',
 		jsonb_build_object('source', context -> 'source', 'prefix', context -> 'prefix', 'group_by', context -> 'group_by', 'columns', context -> 'mapping')
-			|| CASE WHEN context ->> 'states' IS NULL THEN '{}' ELSE jsonb_build_object('states', context -> 'states') END,
+			-- The rest of attach's arguments, where they were given: maintain makes the views anew.
+			|| jsonb_strip_nulls(jsonb_build_object('states', context -> 'states', 'options', nullif(context -> 'options', '{}'), 'shown', context -> 'columns',
+				'show_steps', nullif(context -> 'steps' -> 'name', context -> 'source'), 'show_rollouts', context -> 'rollouts' -> 'name',
+				'policy_version', context -> 'run' -> 'policy_version' -> 'column', 'started_at', context -> 'run' -> 'started_at' -> 'column')),
 		attach_create.shows || ' of ' || (context ->> 'source')));
 	RETURN to_regclass(format('%I.%I', schema, view));
 END

@@ -10,7 +10,8 @@ CREATE FUNCTION attach(
 	logp_new text DEFAULT NULL, logp_old text DEFAULT NULL, token_mask text DEFAULT NULL,
 	states text DEFAULT NULL, tool text DEFAULT NULL, args text DEFAULT NULL, ok text DEFAULT NULL,
 	policy_version text DEFAULT NULL, started_at text DEFAULT NULL,
-	features text DEFAULT NULL, contribution text DEFAULT NULL, grounded text DEFAULT NULL)
+	features text DEFAULT NULL, contribution text DEFAULT NULL, grounded text DEFAULT NULL,
+	fold_from regclass DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -363,6 +364,12 @@ BEGIN
 			'by_group', @extschema@.attach_has_group_index(attach.show_rollouts, attach.group_by)),
 		'columns', attach.columns, 'options', attach.options, 'views', '[]'::jsonb, 'logprobs', logprobs);
 	context := context || jsonb_build_object('run', @extschema@.attach_run(context, attach.policy_version, attach.started_at));
+	-- The views are there already, and shall read another relation from now on.
+	IF attach.fold_from IS NOT NULL THEN
+		context := context || jsonb_build_object('replace', true, 'folded', CASE WHEN attach.fold_from <> attach.source THEN
+			(SELECT jsonb_build_object('name', attach.fold_from::text, 'keys', jsonb_agg(a.attname ORDER BY a.attnum))
+			 FROM pg_attribute a WHERE a.attrelid = attach.fold_from AND a.attnum BETWEEN 1 AND cardinality(attach.group_by)) END);
+	END IF;
 
 	FOR definition IN
 		-- One line per view.  requires: columns without which there is no such view;
@@ -495,18 +502,21 @@ BEGIN
 END
 $attach$;
 
-COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text) IS
-'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _progress_over_time, _advantage_over_time and _advantages divide the rollouts; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; one row per view made; an error changes nothing';
+COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, regclass) IS
+'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _progress_over_time, _advantage_over_time and _advantages divide the rollouts; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; fold_from is for maintain; one row per view made; an error changes nothing';
 
 CREATE FUNCTION detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
 	views text;
 	number integer;
 BEGIN
-	WITH attached AS (
+	WITH kept AS (
+		-- The tables that views read in place of their source.
+		SELECT m.source, m.folded FROM @extschema@.maintained() m WHERE m.folded IS NOT NULL
+	), attached AS (
 		SELECT v.oid, v.relname, v.relnamespace, m.made, v.relname IN ((m.made ->> 'prefix') || '_ratios', (m.made ->> 'prefix') || '_spa') AS of_the_shown
 		FROM pg_class v
 		CROSS JOIN LATERAL (SELECT obj_description(v.oid, 'pg_class') AS comment) c
@@ -522,10 +532,14 @@ BEGIN
 		FROM attached v JOIN pg_rewrite w ON w.ev_class = v.oid
 		WHERE NOT v.of_the_shown
 			AND EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
-				AND d.refclassid = 'pg_class'::regclass AND d.refobjid = detach.source)
+				AND d.refclassid = 'pg_class'::regclass AND (d.refobjid = detach.source OR d.refobjid IN (SELECT k.folded FROM kept k)))
+			AND NOT EXISTS (SELECT FROM pg_depend d JOIN kept k ON k.folded = d.refobjid AND k.source <> detach.source
+				WHERE d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass)
 			AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
 				AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> detach.source
-				AND d.refobjid = to_regclass(v.made ->> 'source'))
+				-- Not by to_regclass: the schema may be closed to the caller.
+				AND (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+					WHERE c.oid = d.refobjid) = v.made ->> 'source')
 	), doomed AS (
 		SELECT v.relname, v.relnamespace FROM of_source v
 		UNION
@@ -538,9 +552,10 @@ BEGIN
 	IF number > 0 THEN
 		EXECUTE format('DROP VIEW %s', views);
 	END IF;
+	PERFORM @extschema@.maintain_drop(m.fresh) FROM @extschema@.maintained(detach.source, detach.prefix) m;
 	RETURN number;
 END
 $$;
 
 COMMENT ON FUNCTION detach(regclass, text) IS
-'drops the views that attach made over the source (with the prefix, if given) and nothing else; their number; error when something depends on one of them';
+'drops the views that attach made over the source (with the prefix, if given), what maintain keeps for them, and nothing else; the number of views; error when something depends on one of them';

@@ -1,0 +1,108 @@
+# Maintained groups: what they cost who writes, and spare who reads.
+
+say "$(machine_line) One process, jit off."
+
+# ---------- dashboards: the same queries over the same views, folding and not
+# A million steps, in the order in which a trainer writes, with the index that a
+# table of steps has; and the canonical tables with as many (ids are texts there).
+upkeep_groups=$((groups < 8000 ? groups : 8000))
+query "SET client_min_messages = warning;
+	CREATE UNLOGGED TABLE kept AS SELECT * FROM steps WHERE group_id <= $upkeep_groups ORDER BY group_id, rollout_id, step_no;
+	ALTER TABLE kept ADD PRIMARY KEY (step_id); CREATE INDEX ON kept (group_id, rollout_id, step_no);
+	SELECT count(*) FROM stepadv.attach('kept', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward');
+	SELECT count(*) FROM stepadv.create_tables('rl');
+	INSERT INTO rl.rollouts (group_id, rollout_id, outcome) SELECT 'task ' || group_id, 'rollout ' || rollout_id, sum(reward) FROM kept GROUP BY group_id, rollout_id;
+	INSERT INTO rl.steps (group_id, rollout_id, step_no, state, action_hash) SELECT 'task ' || group_id, 'rollout ' || rollout_id, step_no, state, action FROM kept ORDER BY step_id" >/dev/null
+query 'VACUUM ANALYZE kept, rl.rollouts, rl.steps' >/dev/null
+kept_steps=$(query 'SELECT count(*) FROM kept')
+
+declare -A dashboard=(
+	[groups]='SELECT count(*), avg(success_rate), avg(shared_step_share) FROM %s_groups'
+	[rollouts]='SELECT count(*), avg(return), avg(n_steps) FROM %s_rollouts'
+	[grpo]='SELECT sum(advantage), stddev(advantage) FROM %s_grpo'
+	[rtmc]='SELECT sum(advantage), stddev(advantage) FROM %s_rtmc'
+	[tree]='SELECT count(*), sum(visits) FROM %s_rtmc_tree'
+)
+declare -A dashboard_label=(
+	[groups]='success and shared states of all groups (`_groups`)'
+	[rollouts]='returns of all rollouts (`_rollouts`)'
+	[grpo]='GRPO advantages of all steps (`_grpo`)'
+	[rtmc]='RTMC advantages of all steps (`_rtmc`)'
+	[tree]='edges of all rollout trees (`_rtmc_tree`)'
+)
+measure_dashboards()
+{
+	local kind
+
+	for kind in groups rollouts grpo rtmc tree; do
+		measure "$1_$2_$kind" "$runs" "$(printf "${dashboard[$kind]}" "$3")" "$one_process"
+	done
+}
+dashboard_rows()
+{
+	local kind
+
+	for kind in groups rollouts grpo rtmc tree; do
+		require_equal "$(cut -d'|' -f1,1 <<<"${results[$1_folding_$kind]}")" "$(cut -d'|' -f1,1 <<<"${results[$1_kept_$kind]}")" "$kind"
+		row "${dashboard_label[$kind]}" "$1_kept_$kind" \
+			"folding: ${times_median[$1_folding_$kind]%.*} ms, $(ratio "$1_folding_$kind" "$1_kept_$kind") x $(verdict "$(ratio "$1_folding_$kind" "$1_kept_$kind")" '>=' 5)"
+	done
+}
+measure_dashboards own folding kept
+measure_dashboards canonical folding rl.steps
+measure maintain_own 1 "SELECT stepadv.unmaintain('kept'), stepadv.maintain('kept')"
+measure maintain_canonical 1 "SELECT stepadv.unmaintain('rl.rollout_rows'), stepadv.maintain('rl.rollout_rows')"
+query 'VACUUM ANALYZE kept_folded, rl.steps_folded' >/dev/null
+measure_dashboards own kept kept
+measure_dashboards canonical kept rl.steps
+heading "**Dashboards** over a table of $kept_steps steps in $upkeep_groups groups, reading maintained groups; each against folding:"
+dashboard_rows own
+heading "**The same over the canonical tables**, whose ids are texts, hashed when they are folded:"
+dashboard_rows canonical
+heading "**Making and reading the table of groups** ($(query "SELECT pg_size_pretty(pg_table_size('kept_folded'))") beside $(query "SELECT pg_size_pretty(pg_table_size('kept'))") of steps):"
+row '`unmaintain` and `maintain`, all groups folded' maintain_own
+row 'the same for the canonical tables' maintain_canonical
+
+# ---------- writers: one rollout per transaction
+# Into groups that are there, one after another; the group's eight rollouts or so
+# are folded again.
+write_rollout()
+{
+	printf '%s\n' '\set g random(1, '"$upkeep_groups"')' '\set r random(1000000000, 900000000000000)' \
+		"INSERT INTO kept (step_id, group_id, rollout_id, step_no, state, action, reward) SELECT :r * 1000 + i, :g, :r, i, i % 7, i % 5, 0 FROM generate_series(1, $1) i;"
+}
+write_canonical()
+{
+	printf '%s\n' '\set g random(1, '"$upkeep_groups"')' '\set r random(1000000000, 900000000000000)' 'BEGIN;' \
+		"INSERT INTO rl.rollouts (group_id, rollout_id, outcome) VALUES ('task ' || :g, 'new ' || :r, 1);" \
+		"INSERT INTO rl.steps (group_id, rollout_id, step_no, state, action_hash) SELECT 'task ' || :g, 'new ' || :r, i, i % 7, i % 5 FROM generate_series(1, 16) i;" 'COMMIT;'
+}
+seconds=4
+for how in none triggers commit refresh; do
+	query "SET client_min_messages = warning; SELECT stepadv.unmaintain('kept'), stepadv.unmaintain('rl.rollout_rows')" >/dev/null
+	[ $how = none ] || query "SELECT stepadv.maintain('kept', how => '$how'), stepadv.maintain('rl.rollout_rows', how => '$how')" >/dev/null
+	measure_latency write16_$how $seconds "$(write_rollout 16)"
+	measure_latency write124_$how $seconds "$(write_rollout 124)"
+	measure_latency canonical_$how $seconds "$(write_canonical)"
+	if [ $how = refresh ]; then
+		waiting=$(query 'SELECT count(DISTINCT group_id) FROM kept_changed')
+		store refresh_all "$(psql -qXAt -v ON_ERROR_STOP=1 -c '\timing on' -c "SELECT stepadv.refresh('kept')" | sed -nE 's/^Time: ([0-9.]+) ms.*/\1/p' | min_median)"
+	fi
+	[ "$how" = none ] || [ "$(query "SELECT (SELECT count(*) FROM stepadv.check_maintained('kept')) + (SELECT count(*) FROM stepadv.check_maintained('rl.rollout_rows'))")" = 0 ] ||
+		{ echo "maintained groups are not those of a fresh fold ($how)" >&2; exit 2; }
+done
+added() { awk -v a="${times_median[$1]}" -v b="${times_median[$2]}" 'BEGIN { printf "%.2f", a - b }'; }
+heading "**Writers**: one client that adds one rollout per transaction, the latency of a transaction; into groups of 124 steps, more by and by:"
+for write in write16 write124 canonical; do
+	case $write in
+	write16) label='16 steps in one statement' ;;
+	write124) label='124 steps in one statement' ;;
+	canonical) label='canonical tables, a rollout and then 16 steps (two statements)' ;;
+	esac
+	row "$label, not maintained" ${write}_none
+	for how in triggers commit refresh; do
+		row "$label, \`how => '$how'\`" ${write}_$how "adds $(added ${write}_$how ${write}_none) ms $(verdict "$(added ${write}_$how ${write}_none)" '<=' 5)"
+	done
+done
+row "\`refresh\` of $waiting changed groups" refresh_all
+query "SET client_min_messages = warning; SELECT stepadv.detach('kept'); DROP TABLE kept; DROP SCHEMA rl CASCADE" >/dev/null

@@ -1,0 +1,222 @@
+# Maintained groups under a random workload of several sessions: at the end they
+# are those of a fresh fold, whatever was committed, rolled back, refused or
+# deadlocked.  And through pg_dump, restore, a crash and DROP EXTENSION.
+use strict;
+use warnings;
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('upkeep');
+# Rollouts are UTF-8, whatever the tester's locale.
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->append_conf('postgresql.conf', "deadlock_timeout = '20ms'\njit = off\nfsync = off\n");
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION stepadv');
+
+# A table of its own per way of maintaining, one that a foreign key guards
+# (states from tool calls, several keys), and the canonical tables.
+$node->safe_psql('postgres', q(
+	CREATE TABLE at_once (id bigserial, g integer, h text, r text NOT NULL, n integer, st integer, act integer, score float8, note text, PRIMARY KEY (id));
+	CREATE INDEX ON at_once (g, h);
+	CREATE TABLE at_commit (LIKE at_once INCLUDING ALL);
+	-- A refresh cannot refuse the writer: the table has to.
+	CREATE TABLE at_refresh (LIKE at_once INCLUDING ALL, UNIQUE (g, h, r, n));
+	SELECT stepadv.attach('at_once', '{g,h}', 'r', 'n', 'st', 'act', 'score');
+	SELECT stepadv.attach('at_commit', '{g,h}', 'r', 'n', action => 'act', reward => 'score', states => 'history');
+	SELECT stepadv.attach('at_refresh', '{g,h}', 'r', 'n', 'st', 'act', 'score');
+	SELECT stepadv.maintain('at_once');
+	SELECT stepadv.maintain('at_commit', how => 'commit');
+	SELECT stepadv.maintain('at_refresh', how => 'refresh');
+	SELECT stepadv.create_tables('rl', reward => 'sum', partitions => 3, states => 'signature');
+	SELECT stepadv.maintain('rl.rollout_rows');
+));
+my %source = (at_once => 'at_once', at_commit => 'at_commit', at_refresh => 'at_refresh', canonical => 'rl.rollout_rows');
+
+# A generator of our own: the same statements for the same seed everywhere.
+my $state;
+my $truncate;
+sub seed { $state = shift; }
+sub any
+{
+	my ($n) = @_;
+	$state = ($state * 1103515245 + 12345) % 2147483648;
+	return int($state / 65536) % $n;
+}
+
+sub own_statement
+{
+	my ($table) = @_;
+	my $g = any(4);
+	my $h = "'" . (qw(x y))[ any(2) ] . "'";
+	my $r = "'r" . any(200) . "'";
+	my $kind = any(20);
+
+	# One and the same rollout from two sessions is a step too many: refused.
+	return "INSERT INTO $table (g, h, r, n, st, act, score) SELECT $g, $h, $r, n, n % 3, n % 2, n / 4.0 FROM generate_series(1, " . (1 + any(5)) . ") n" if $kind < 6;
+	return "INSERT INTO $table (g, h, r, n, st, act, score) SELECT i % 4, 'y', 'b' || i || '_" . any(100000) . "', 1, 1, 1, 0.5 FROM generate_series(1, " . any(9) . ") i" if $kind < 8;
+	return "COPY $table (g, h, r, n, st, act, score) FROM stdin;\n$g\tx\tc" . any(100000) . "\t1\t1\t1\t1\n\\N\tx\tnone\t1\t1\t1\t1\n\\." if $kind < 9;
+	return "UPDATE $table SET score = score + 1 WHERE g = $g AND r LIKE 'r1%'" if $kind < 11;
+	return "UPDATE $table SET g = CASE WHEN g = $g THEN " . any(4) . " ELSE g END, r = r || '_' || id WHERE h = $h AND r LIKE 'r" . any(10) . "%'" if $kind < 12;
+	return "UPDATE $table SET g = nullif(g, $g), r = r || id WHERE id % 17 = " . any(17) if $kind < 13;
+	return "UPDATE $table SET note = 'x' WHERE g = $g" if $kind < 14;
+	return "DELETE FROM $table WHERE g = $g AND r LIKE '%" . any(10) . "'" if $kind < 16;
+	return "DELETE FROM $table WHERE g = $g AND h = $h" if $kind < 17;
+	return "TRUNCATE $table" if $kind < 18 && $truncate && any(6) == 0;
+	return "SELECT stepadv.refresh('$table')" if $kind < 19 && $table eq 'at_refresh';
+	return "SAVEPOINT s; DELETE FROM $table WHERE h = $h; ROLLBACK TO s";
+}
+
+sub canonical_statement
+{
+	my $g = "'g" . any(4) . "'";
+	my $r = "'r" . any(30) . "'";
+	my $kind = any(14);
+
+	return "INSERT INTO rl.rollouts (group_id, rollout_id, outcome) VALUES ($g, $r, " . any(2) . ") ON CONFLICT DO NOTHING" if $kind < 3;
+	return "INSERT INTO rl.steps (group_id, rollout_id, step_no, tool, args, ok, reward) SELECT r.group_id, r.rollout_id, n, 'bash', jsonb_build_object('command', (ARRAY['ls', 'cat a.py', 'pytest'])[n % 3 + 1]), n % 2 = 0, 0.5"
+		. " FROM rl.rollouts r, generate_series(1, " . (1 + any(6)) . ") n WHERE r.group_id = $g AND r.rollout_id = $r ON CONFLICT DO NOTHING" if $kind < 6;
+	return "UPDATE rl.rollouts SET success = NOT coalesce(success, false) WHERE group_id = $g" if $kind < 8;
+	return "UPDATE rl.rollouts SET group_id = 'g" . any(4) . "', rollout_id = rollout_id || 'm' || " . any(1000) . " WHERE group_id = $g AND rollout_id = $r" if $kind < 9;
+	return "DELETE FROM rl.rollouts WHERE group_id = $g AND rollout_id LIKE '%" . any(10) . "%'" if $kind < 10;
+	return "DELETE FROM rl.steps WHERE group_id = $g AND step_no > " . (2 + any(3)) if $kind < 11;
+	return "UPDATE rl.steps SET args = jsonb_build_object('command', 'ls ' || step_no) WHERE group_id = $g AND step_no = " . any(4) if $kind < 12;
+	return "TRUNCATE rl.steps_p" . any(3) if $kind < 13 && $truncate && any(4) == 0;
+	return "TRUNCATE rl.rollouts CASCADE" if $kind < 13 && $truncate && any(6) == 0;
+	return "SELECT sum(advantage) FROM rl.steps_rtmc WHERE group_id = $g";
+}
+
+# Transactions of one to four statements, of every isolation level.  psql goes
+# on after errors, as a client that retries would.
+sub script
+{
+	my ($table, $transactions) = @_;
+	my $script = "\\set ON_ERROR_STOP 0\n";
+
+	foreach (1 .. $transactions)
+	{
+		$script .= 'BEGIN ISOLATION LEVEL ' . ('READ COMMITTED', 'READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE')[ any(4) ] . ";\n";
+		$script .= ($table eq 'canonical' ? canonical_statement() : own_statement($table)) . ";\n" foreach 1 .. 1 + any(4);
+		$script .= any(6) == 0 ? "ROLLBACK;\n" : "COMMIT;\n";
+	}
+	$script =~ s/\\\.;/\\./g;
+	return $script;
+}
+
+my $clients = 4;
+my %errors;
+
+# All at once, each from a file: IPC::Run would feed one session after another.
+sub run_scripts
+{
+	my (@scripts) = @_;
+	my (@sessions, @out, @err);
+
+	foreach my $i (0 .. $#scripts)
+	{
+		my $file = $node->basedir . "/session$i.sql";
+		unlink $file;
+		append_to_file($file, $scripts[$i]);
+		push @sessions, IPC::Run::start([ 'psql', '-X', '-q', '-At', '-d', $node->connstr('postgres'), '-f', $file ], '>', \$out[$i], '2>', \$err[$i]);
+	}
+	$_->finish foreach @sessions;
+	return (\@out, \@err);
+}
+
+foreach my $table (sort keys %source)
+{
+	# Wrong groups are right again once somebody else changes them, so one session
+	# looks all the time; what it sees is of one snapshot.  TRUNCATE knows no
+	# snapshots: it comes afterwards, and at the end all is looked at.
+	seed(length $table);
+	$truncate = 0;
+	my ($out, $err) = run_scripts((map { script($table, 120) } 1 .. $clients), "SELECT * FROM stepadv.check_maintained('$source{$table}');\n" x 60);
+	is($out->[$clients], '', "$table: kept groups are those of a fresh fold all the time");
+	is($err->[$clients], '', "$table: and can be looked at");
+	my $all = join "\n", @$err;
+	$truncate = 1;
+	($out, $err) = run_scripts(map { script($table, 40) } 1 .. $clients);
+	$all .= join "\n", @$err;
+	$errors{$table} = $all;
+	# Errors are part of it, but only these.
+	my @unexpected = grep { /ERROR/ && !/has two rows for step|could not serialize|deadlock detected|current transaction is aborted|only in a transaction of isolation level read committed|duplicate key|violates foreign key|already moved to another partition|savepoint "s" does not exist/ } split /\n/, $all;
+	is(join("\n", @unexpected), '', "$table: no errors but those that are meant to be");
+	# Whatever was truncated last, some groups there shall be.
+	$node->safe_psql('postgres', $table eq 'canonical'
+		? q(INSERT INTO rl.rollouts (group_id, rollout_id, outcome) VALUES ('last 1', 'r', 1), ('last 2', 'r', 0))
+		: qq(INSERT INTO $table (g, h, r, n, st, act, score) VALUES (11, 'x', 'last', 1, 1, 1, 1), (12, 'x', 'last', 1, 1, 1, 1)));
+	$node->safe_psql('postgres', q(SELECT stepadv.refresh('at_refresh'))) if $table eq 'at_refresh';
+	is($node->safe_psql('postgres', "SELECT * FROM stepadv.check_maintained('$source{$table}')"), '', "$table: kept groups are those of a fresh fold");
+	my $views = $table eq 'canonical' ? 'rl.steps' : $table;
+	cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM ${views}_folded"), '>', 1, "$table: there are some");
+	is($node->safe_psql('postgres', "SELECT md5(string_agg(f::text, ',' ORDER BY f::text)) FROM ${views}_fresh f"),
+		$node->safe_psql('postgres', "SELECT md5(string_agg(v::text, ',' ORDER BY v::text)) FROM ${views}_values v"), "$table: by their texts, too");
+}
+# The workload was one: over all tables, sessions came in each other's way.
+like(join('', values %errors), qr/could not serialize|deadlock detected/, 'sessions met');
+like(join('', values %errors), qr/has two rows for step/, 'rows were refused');
+
+# Through a dump, which has all that maintain made.
+my $dir = $node->basedir;
+my $everything = q(
+	SELECT md5(string_agg(r::text, '' ORDER BY r::text)) FROM at_once_rtmc r
+	UNION ALL SELECT md5(string_agg(r::text, '' ORDER BY r::text)) FROM at_commit_rtmc r
+	UNION ALL SELECT md5(string_agg(r::text, '' ORDER BY r::text)) FROM rl.steps_rtmc r);
+$node->safe_psql('postgres', q(INSERT INTO at_refresh (g, h, r, n, st, act, score) VALUES (1, 'x', 'waits', 1, 1, 1, 1)));
+my $before = $node->safe_psql('postgres', $everything);
+foreach my $format ('plain', 'custom')
+{
+	my $database = "restored_$format";
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->command_ok([ 'pg_dump', "--format=$format", '-d', $node->connstr('postgres'), '-f', "$dir/dump.$format" ], "pg_dump, $format");
+	$node->command_ok($format eq 'plain'
+		? [ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($database), '-f', "$dir/dump.$format" ]
+		: [ 'pg_restore', '--exit-on-error', '-d', $node->connstr($database), "$dir/dump.$format" ], 'restore');
+	is($node->safe_psql($database, $everything), $before, 'the same after a restore');
+	$node->safe_psql($database, q(
+		INSERT INTO at_once (g, h, r, n, st, act, score) VALUES (77, 'x', 'new', 1, 1, 1, 1);
+		INSERT INTO at_commit (g, h, r, n, st, act, score) VALUES (77, 'x', 'new', 1, 1, 1, 1);
+		INSERT INTO rl.rollouts (group_id, rollout_id, outcome) VALUES ('g77', 'new', 1)));
+	is($node->safe_psql($database, q(SELECT count(*) FROM at_once_folded JOIN at_commit_folded USING (g, h) WHERE g = 77)), 1, 'restored triggers fold');
+	is($node->safe_psql($database, "SELECT * FROM stepadv.check_maintained('$source{$_}')"), '', "$_: all is right") foreach sort keys %source;
+	is($node->safe_psql($database, q(SELECT stepadv.refresh('at_refresh'))), 1, 'what waited is refreshed');
+	is($node->safe_psql($database, q(SELECT stepadv.unmaintain('at_once'))), 1, 'and unmaintain knows it');
+	is($node->safe_psql($database, q(SELECT count(*) FROM pg_trigger WHERE tgrelid = 'at_once'::regclass)), 0, 'without a trace');
+}
+
+# Through a crash, after which unlogged tables are empty.
+$node->safe_psql('postgres', q(CREATE UNLOGGED TABLE unsafe (id serial PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8);
+	CREATE INDEX ON unsafe (g);
+	SELECT stepadv.attach('unsafe', '{g}', 'r', 'n', reward => 'score');
+	SELECT stepadv.maintain('unsafe');
+	INSERT INTO unsafe (g, r, n, score) VALUES (1, 1, 1, 1)));
+$node->stop('immediate');
+$node->start;
+is($node->safe_psql('postgres', $everything), $before, 'the same after a crash');
+is($node->safe_psql('postgres', "SELECT * FROM stepadv.check_maintained('$source{$_}')"), '', "$_: right after a crash") foreach sort keys %source;
+is($node->safe_psql('postgres', q(SELECT (SELECT count(*) FROM unsafe) || ' ' || (SELECT count(*) FROM unsafe_folded))), '0 0', 'unlogged tables are empty together');
+
+# Prepared transactions fold at PREPARE.
+$node->append_conf('postgresql.conf', 'max_prepared_transactions = 2');
+$node->restart;
+$node->safe_psql('postgres', q(BEGIN; INSERT INTO at_commit (g, h, r, n, st, act, score) VALUES (88, 'x', 'two', 1, 1, 1, 1); PREPARE TRANSACTION 'p'));
+is($node->safe_psql('postgres', q(SELECT count(*) FROM at_commit_folded WHERE g = 88)), 0, 'prepared, not committed');
+$node->safe_psql('postgres', q(COMMIT PREPARED 'p'));
+is($node->safe_psql('postgres', q(SELECT count(*) FROM at_commit_folded WHERE g = 88)), 1, 'prepared and committed');
+is($node->safe_psql('postgres', q(SELECT * FROM stepadv.check_maintained('at_commit'))), '', 'and right');
+
+# Replicas fire no triggers: check says what is wrong, refresh mends it.
+$node->safe_psql('postgres', q(SET session_replication_role = replica; INSERT INTO at_once (g, h, r, n, st, act, score) VALUES (99, 'x', 'two', 1, 1, 1, 1)));
+is($node->safe_psql('postgres', q(SELECT * FROM stepadv.check_maintained('at_once'))), '{"g": 99, "h": "x"}|is missing', 'a write without triggers is found');
+$node->safe_psql('postgres', q(SELECT stepadv.refresh('at_once', everything => true)));
+is($node->safe_psql('postgres', q(SELECT * FROM stepadv.check_maintained('at_once'))), '', 'and mended');
+
+# Without the extension the tables live on.
+$node->safe_psql('postgres', 'DROP EXTENSION stepadv CASCADE');
+$node->safe_psql('postgres', q(INSERT INTO at_once (g, h, r, n, st, act, score) VALUES (99, 'x', 'three', 1, 1, 1, 1);
+	INSERT INTO at_commit (g, h, r, n) VALUES (99, 'x', 'three', 1); INSERT INTO at_refresh (g, h, r, n) VALUES (99, 'x', 'three', 1)));
+is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid WHERE p.prolang = (SELECT oid FROM pg_language WHERE lanname = 'plpgsql'))), 0, 'no trigger survives the extension');
+
+$node->stop;
+done_testing();
