@@ -48,7 +48,13 @@ DECLARE
 BEGIN
 	nul_replaced := 0;
 	BEGIN
-		SELECT t.content, t.nul_replaced INTO j, nul_replaced FROM @extschema@.json_of_text(line, is_latin1) t;
+		IF position('\u0000' IN line) > 0 THEN
+			SELECT t.content, t.nul_replaced INTO j, nul_replaced FROM @extschema@.json_of_text(line, is_latin1) t;
+		ELSIF is_latin1 THEN
+			j := convert_from(convert_to(line, 'LATIN1'), 'UTF8')::jsonb;
+		ELSE
+			j := line::jsonb;
+		END IF;
 		IF jsonb_typeof(j) <> 'object' THEN
 			problem := format('a line must be a JSON object, not %s', jsonb_typeof(j));
 			RETURN;
@@ -194,6 +200,8 @@ SET search_path = pg_catalog, pg_temp
 -- The foreign key's own query looks up one partition, and would be planned anew
 -- for every step because that is a cheaper plan than one for all.
 SET plan_cache_mode = force_generic_plan
+-- A batch is sorted in memory, not by way of the disk.
+SET work_mem = '256MB'
 AS $$
 DECLARE
 	problem record;

@@ -148,6 +148,8 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 -- The same few queries for every document and rollout: planned once.
 SET plan_cache_mode = force_generic_plan
+-- A batch is sorted in memory, not by way of the disk.
+SET work_mem = '256MB'
 AS $$
 DECLARE
 	formats CONSTANT text[] := '{openai_chat,swe_agent,mini_swe_agent,responses,verl,intercode,react,paths}';
