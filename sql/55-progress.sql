@@ -90,6 +90,8 @@ CREATE FUNCTION progress_fit_final(internal) RETURNS progress_model
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_final';
 CREATE FUNCTION progress_quality_trans(internal, bigint, float8, float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_quality_trans';
+CREATE FUNCTION progress_quality_trans(internal, progress_model, bigint, real[], float8) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_quality_of_model_trans';
 CREATE FUNCTION progress_quality_final(internal) RETURNS progress_score
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'stepadv_progress_quality_final';
 CREATE FUNCTION progress_calibration_final(internal) RETURNS progress_bin[]
@@ -214,6 +216,15 @@ CREATE AGGREGATE progress_quality(rollout_id bigint, contribution float8, outcom
 );
 COMMENT ON AGGREGATE progress_quality(bigint, float8, float8) IS
 'a row per step, in any order: how well contributions, whoever made them, add up to the outcomes of their rollouts, see type progress_score; rollouts without an outcome are left out; NULL over none; error on a NULL, NaN or infinite contribution, on two outcomes of a rollout';
+
+CREATE AGGREGATE progress_quality(model progress_model, rollout_id bigint, features real[], outcome float8) (
+	SFUNC = progress_quality_trans, STYPE = internal, SSPACE = 16384,
+	FINALFUNC = progress_quality_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE progress_quality(progress_model, bigint, real[], float8) IS
+'progress_quality(rollout_id, progress_predict(model, features), outcome); which rollouts it is given decides whether that is the error of training or held out; error on a NULL model and on the features that progress_predict refuses';
 
 CREATE AGGREGATE progress_calibration(rollout_id bigint, contribution float8, outcome float8) (
 	SFUNC = progress_quality_trans, STYPE = internal, SSPACE = 16384,

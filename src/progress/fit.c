@@ -11,6 +11,7 @@
 #include "estimator.h"
 #include "progress/composite.h"
 #include "progress/fit_state.h"
+#include "progress/predict.h"
 #include "progress/quality.h"
 #include "progress/statistics.h"
 #include "progress/step_arguments.h"
@@ -19,6 +20,7 @@ PG_FUNCTION_INFO_V1(stepadv_progress_trans);
 PG_FUNCTION_INFO_V1(stepadv_progress_statistics_final);
 PG_FUNCTION_INFO_V1(stepadv_progress_fit_final);
 PG_FUNCTION_INFO_V1(stepadv_progress_quality_trans);
+PG_FUNCTION_INFO_V1(stepadv_progress_quality_of_model_trans);
 PG_FUNCTION_INFO_V1(stepadv_progress_quality_final);
 PG_FUNCTION_INFO_V1(stepadv_progress_calibration_final);
 
@@ -83,6 +85,33 @@ stepadv_progress_quality_trans(PG_FUNCTION_ARGS)
 
 	fit_state_add_contribution(state, fcinfo);
 	PG_RETURN_POINTER(state);
+}
+
+/*
+ * progress_quality(model, rollout_id, features, outcome): of what the model
+ * predicts, the arguments after it being those of the others.
+ */
+Datum
+stepadv_progress_quality_of_model_trans(PG_FUNCTION_ARGS)
+{
+	LOCAL_FCINFO(row, ARG_PARAMETERS);
+	int64		rollout_id;
+	double		contribution;
+
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("model must not be null")));
+	InitFunctionCallInfoData(*row, fcinfo->flinfo, ARG_PARAMETERS, InvalidOid, fcinfo->context, NULL);
+	row->args[ARG_STATE] = fcinfo->args[0];
+	for (int arg = ARG_ROLLOUT_ID; arg < ARG_PARAMETERS; arg++)
+		row->args[arg] = fcinfo->args[arg + 1];
+	rollout_id = rollout_id_argument(row);
+	(void) features_argument(row, rollout_id);
+	contribution = progress_contribution(progress_model_argument(fcinfo->flinfo, PG_GETARG_DATUM(1)),
+										 DatumGetArrayTypeP(row->args[ARG_FEATURES].value), &rollout_id);
+	row->args[ARG_FEATURES].value = Float8GetDatum(contribution);
+	return stepadv_progress_quality_trans(row);
 }
 
 /* Rollouts that are judged, and the sums of their contributions; none: false. */

@@ -17,6 +17,7 @@
 #include "progress/features.h"
 #include "progress/kernels.h"
 #include "progress/mlp.h"
+#include "progress/predict.h"
 #include "progress/value.h"
 #include "sum.h"
 
@@ -24,10 +25,10 @@ PG_FUNCTION_INFO_V1(stepadv_progress_predict);
 PG_FUNCTION_INFO_V1(stepadv_progress_attribution);
 PG_FUNCTION_INFO_V1(stepadv_progress_residual);
 
-static double
-predict(const ProgressValue *model, ArrayType *array)
+double
+progress_contribution(const ProgressValue *model, ArrayType *array, const int64 *rollout_id)
 {
-	Features	features = features_open(array, NULL);
+	Features	features = features_open(array, rollout_id);
 	double		contribution;
 
 	if (features.n != (int) model->dimension)
@@ -41,13 +42,13 @@ predict(const ProgressValue *model, ArrayType *array)
 	{
 		/* A unit that is off would hide a NaN; in a sum a weight of 0 does not. */
 		if (!features_finite(features.x, features.n))
-			features_refuse(&features, NULL);
+			features_refuse(&features, rollout_id);
 		contribution = mlp_forward(model, features.x, NULL);
 	}
 	if (unlikely(!isfinite(contribution)))
 	{
 		if (!features_finite(features.x, features.n))
-			features_refuse(&features, NULL);
+			features_refuse(&features, rollout_id);
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("contribution is out of range for type double precision")));
@@ -61,7 +62,7 @@ stepadv_progress_predict(PG_FUNCTION_ARGS)
 {
 	const ProgressValue *model = progress_model_argument(fcinfo->flinfo, PG_GETARG_DATUM(0));
 
-	PG_RETURN_FLOAT8(predict(model, PG_GETARG_ARRAYTYPE_P(1)));
+	PG_RETURN_FLOAT8(progress_contribution(model, PG_GETARG_ARRAYTYPE_P(1), NULL));
 }
 
 /* ----------
@@ -111,7 +112,7 @@ predict_partition(WindowObject window, const ProgressValue *model, int64 n, doub
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("features must not be null"),
 					 errdetail("They are in row " INT64_FORMAT " of a rollout's " INT64_FORMAT ".", i + 1, n)));
-		contribution[i] = predict(model, DatumGetArrayTypeP(features));
+		contribution[i] = progress_contribution(model, DatumGetArrayTypeP(features), NULL);
 		if (i % SWEEP_ROWS == 0)
 		{
 			MemoryContextReset(scratch);

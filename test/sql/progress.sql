@@ -304,6 +304,14 @@ SELECT near((q).rank_correlation, (SELECT corr(rp, ry) FROM ranked)) AS ties
 FROM (SELECT progress_quality(rollout_id, round(contribution), (outcome > 0)::int) AS q FROM attributed) t;
 SELECT progress_quality(r, 0, 1) FROM generate_series(1, 3) r;
 SELECT progress_quality(1, 0.5, NULL), progress_quality(1, 0.5, 0.25);
+-- Of a model: of what it predicts, step by step.
+SELECT (SELECT progress_quality(m, rollout_id, x, outcome)::text FROM many, serial)
+	= (SELECT progress_quality(rollout_id, progress_predict(m, x), outcome)::text FROM many, serial) AS same;
+SELECT progress_quality(NULL, 1, '{1}', 1);
+SELECT progress_quality(m, 1, '{1}', 1) FROM serial;
+SELECT progress_quality(m, 1, NULL, 1) FROM serial;
+SELECT progress_quality(m, NULL, '{1}', 1) FROM serial;
+SELECT progress_quality(m, 3, array_fill('NaN'::real, ARRAY[(SELECT cardinality(x) FROM many LIMIT 1)]), 1) FROM serial;
 SELECT progress_quality(7, NULL, 1);
 SELECT progress_quality(7, 'NaN', 1);
 SELECT progress_quality(7, 1, o) FROM (VALUES (1), (2)) v(o);
