@@ -51,10 +51,11 @@
 #define reserve_guc_prefix(prefix) EmitWarningsOnPlaceholders(prefix)
 #endif
 
-/* 18 keeps what extensions print in EXPLAIN in a header of its own. */
+/* Where ExplainPropertyList is: 18 keeps what extensions print in a header of its own. */
 #if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#include "commands/explain_state.h"
+#define EXPLAIN_PROPERTIES_HEADER "commands/explain_format.h"
+#else
+#define EXPLAIN_PROPERTIES_HEADER "commands/explain.h"
 #endif
 
 #endif							/* STEPADV_COMPAT_H */

@@ -25,7 +25,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/extensible.h"
@@ -44,6 +43,7 @@
 
 #include "column_sink.h"
 #include "compat.h"
+#include EXPLAIN_PROPERTIES_HEADER
 #include "step_scan.h"
 
 PG_FUNCTION_INFO_V1(stepadv_row_support);
