@@ -98,7 +98,10 @@ returns_columns(const RangeTblFunction *function)
 	return info.fn_addr == stepadv_row_support;
 }
 
-/* The rows as a whole would need a row type; FunctionScan has one. */
+/*
+ * The rows as a whole would need a row type; FunctionScan has one.  They can be
+ * wanted above the scan, by its own conditions, or by those of a join.
+ */
 static bool
 needs_whole_row(RelOptInfo *rel, Index rti)
 {
@@ -106,6 +109,7 @@ needs_whole_row(RelOptInfo *rel, Index rti)
 
 	pull_varattnos((Node *) rel->reltarget->exprs, rti, &attributes);
 	pull_varattnos((Node *) extract_actual_clauses(rel->baserestrictinfo, false), rti, &attributes);
+	pull_varattnos((Node *) extract_actual_clauses(rel->joininfo, false), rti, &attributes);
 	return bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, attributes);
 }
 

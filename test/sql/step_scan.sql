@@ -69,6 +69,8 @@ SELECT pg_temp.by_both_scans('SELECT g, a.* FROM scan_groups, ROWS FROM (rollout
 SELECT pg_temp.by_both_scans('SELECT g, a.* FROM scan_groups, grpo(rollouts) WITH ORDINALITY a');
 SELECT pg_temp.by_both_scans('SELECT g, a FROM scan_groups, grpo(rollouts) a');
 SELECT pg_temp.by_both_scans('SELECT g, a.advantage FROM scan_groups, grpo(rollouts) a WHERE a IS NOT NULL');
+SELECT pg_temp.by_both_scans('SELECT g, a.advantage FROM scan_groups, grpo(rollouts) a WHERE (a IS NOT NULL) = (g % 2 = 0)');
+SELECT pg_temp.by_both_scans('SELECT g, a.advantage FROM scan_groups LEFT JOIN LATERAL grpo(rollouts) a ON (a IS NOT NULL) = (g % 2 = 0)');
 SELECT pg_temp.by_both_scans('SELECT g, a.* FROM scan_groups, ROWS FROM (grpo(rollouts), generate_series(1, 3)) a');
 
 -- Read again: without a change of its group, with one, in a subquery.
