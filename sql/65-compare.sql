@@ -13,6 +13,25 @@ AS 'MODULE_PATHNAME', 'stepadv_with_values';
 COMMENT ON FUNCTION with_values(rollout_group) IS
 'part of attach: the group, or NULL if none of its steps has a value of a critic: then a method that needs one has no rows, rather than an error, beside others';
 
+-- The views with an advantage per step among those already made, in the order of
+-- attach's list.
+CREATE FUNCTION attach_methods(context jsonb, OUT number integer, OUT method text, OUT call text, OUT needs_value boolean, OUT requires text[], OUT uses text[], OUT results text[]) RETURNS SETOF record
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT row_number() OVER (ORDER BY v.i), v.view ->> 'function',
+		-- A group without a critic's values has no rows then, rather than being an error.
+		format(CASE WHEN v.view -> 'requires' ? 'value' THEN '@extschema@.%I(@extschema@.with_values(g.%s)%s)' ELSE '@extschema@.%I(g.%s%s)' END,
+			v.view ->> 'function', context ->> 'group_value', v.view ->> 'arguments'),
+		v.view -> 'requires' ? 'value',
+		ARRAY(SELECT jsonb_array_elements_text(v.view -> 'requires')), ARRAY(SELECT jsonb_array_elements_text(v.view -> 'uses')),
+		ARRAY(SELECT jsonb_array_elements_text(v.view -> 'results'))
+	FROM jsonb_array_elements(context -> 'views') WITH ORDINALITY v(view, i)
+	WHERE v.view -> 'results' ?& '{step_no,advantage}'
+	ORDER BY v.i
+$$;
+COMMENT ON FUNCTION attach_methods(jsonb) IS 'part of attach: the methods that give an advantage per step, the call of each, the roles that it reads and its columns';
+
 -- What the three views have in common: which methods, over which fold, and the
 -- rows f of all of them.
 --
@@ -34,10 +53,7 @@ DECLARE
 	uses text[];
 	outcomes CONSTANT oid := '@extschema@.outcomes(@extschema@.rollout_group, float8)'::regprocedure;
 BEGIN
-	-- Views that have an advantage for each step, in the order of attach's list.
-	SELECT coalesce(array_agg(v.view ->> 'function' ORDER BY v.i), '{}') INTO methods
-	FROM jsonb_array_elements(context -> 'views') WITH ORDINALITY v(view, i)
-	WHERE v.view -> 'results' ? 'step_no' AND v.view -> 'results' ? 'advantage';
+	SELECT coalesce(array_agg(m.method ORDER BY m.number), '{}') INTO methods FROM @extschema@.attach_methods(context) m;
 
 	success_above := @extschema@.attach_arguments(outcomes, jsonb_strip_nulls(jsonb_build_object('success_above', coalesce(settings -> 'success_above',
 		CASE WHEN jsonb_typeof(context -> 'options' -> 'success_above') <> 'object' THEN context -> 'options' -> 'success_above' END))));
@@ -56,24 +72,19 @@ BEGIN
 	END IF;
 
 	SELECT array_agg(DISTINCT r.r) FILTER (WHERE r.needed), array_agg(DISTINCT r.r) FILTER (WHERE NOT r.needed) INTO requires, uses
-	FROM jsonb_array_elements(context -> 'views') v(view) CROSS JOIN LATERAL (
-		SELECT jsonb_array_elements_text(v.view -> 'requires'), true UNION ALL SELECT jsonb_array_elements_text(v.view -> 'uses'), false) r(r, needed)
-	WHERE v.view ->> 'function' = ANY (methods);
+	FROM @extschema@.attach_methods(context) m CROSS JOIN LATERAL (SELECT unnest(m.requires), true UNION ALL SELECT unnest(m.uses), false) r(r, needed)
+	WHERE m.method = ANY (methods);
 	fold := @extschema@.attach_fold(context, requires, coalesce(uses, '{}'));
+	-- Those of the same argument next to each other: a stored group is unpacked once for them.
 	SELECT format('ROWS FROM (@extschema@.outcomes(g.%1$s%2$s), %3$s) AS f(step_id, rollout_id, step_no, success, return, %4$s)',
 		context ->> 'group_value', success_above,
-		string_agg(format(CASE WHEN v.view -> 'requires' ? 'value' THEN '@extschema@.%I(@extschema@.with_values(g.%s)%s)' ELSE '@extschema@.%I(g.%s%s)' END,
-			m.m, context ->> 'group_value', v.view ->> 'arguments'), ', ' ORDER BY p.place, m.i),
-		string_agg(c.list, ', ' ORDER BY p.place, m.i))
+		string_agg(m.call, ', ' ORDER BY m.needs_value, m.number), string_agg(c.list, ', ' ORDER BY m.needs_value, m.number))
 	INTO estimates
-	FROM unnest(methods) WITH ORDINALITY m(m, i)
-	JOIN jsonb_array_elements(context -> 'views') v(view) ON v.view ->> 'function' = m.m
-	-- Those of the same argument next to each other: a stored group is unpacked once for them.
-	CROSS JOIN LATERAL (SELECT v.view -> 'requires' ? 'value' AS place) p
-	CROSS JOIN LATERAL (
+	FROM @extschema@.attach_methods(context) m CROSS JOIN LATERAL (
 		-- A method's advantage has its name; its other columns are not needed.
-		SELECT string_agg(CASE WHEN n.n = 'advantage' THEN format('%I', m.m) ELSE format('%I', m.m || '_' || n.n) END, ', ' ORDER BY n.i) AS list
-		FROM jsonb_array_elements_text(v.view -> 'results') WITH ORDINALITY n(n, i)) c;
+		SELECT string_agg(CASE WHEN n.n = 'advantage' THEN format('%I', m.method) ELSE format('%I', m.method || '_' || n.n) END, ', ' ORDER BY n.i) AS list
+		FROM unnest(m.results) WITH ORDINALITY n(n, i)) c
+	WHERE m.method = ANY (methods);
 END
 $$;
 COMMENT ON FUNCTION compare_source(jsonb) IS 'part of attach: the methods that the columns (and the options of compare) allow, the fold that feeds them all, and their rows side by side; no method: NULL';

@@ -171,29 +171,13 @@ END
 $$;
 COMMENT ON FUNCTION attach_fold_over_time(jsonb, text[], text[]) IS 'part of attach: the relation g, a row per group, policy version and time bucket, and the expressions of the latter two';
 
--- The views with an advantage per step among those already made.
-CREATE FUNCTION attach_methods(context jsonb, OUT number integer, OUT method text, OUT call text, OUT reads text[]) RETURNS SETOF record
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT row_number() OVER (ORDER BY v.i), v.view ->> 'suffix',
-		-- A group without a critic's values has no rows then, rather than being an error.
-		format(CASE WHEN v.view -> 'requires' ? 'value' THEN '@extschema@.%I(@extschema@.with_values(g.%s)%s)' ELSE '@extschema@.%I(g.%s%s)' END,
-			v.view ->> 'function', context ->> 'group_value', v.view ->> 'arguments'),
-		ARRAY(SELECT jsonb_array_elements_text(v.view -> 'requires' || (v.view -> 'uses')))
-	FROM jsonb_array_elements(context -> 'views') WITH ORDINALITY v(view, i)
-	WHERE v.view -> 'results' ?& '{step_no,advantage}'
-	ORDER BY v.i
-$$;
-COMMENT ON FUNCTION attach_methods(jsonb) IS 'part of attach: the methods that give an advantage per step, the call of each, and the roles that it reads';
-
 -- Every step by every method, one below the other.
 CREATE FUNCTION attach_advantages(context jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	reads CONSTANT text[] := ARRAY(SELECT DISTINCT unnest(m.reads) FROM @extschema@.attach_methods(context) m);
+	reads CONSTANT text[] := ARRAY(SELECT DISTINCT unnest(m.requires || m.uses) FROM @extschema@.attach_methods(context) m);
 	methods text;
 	fold record;
 	beside record;
@@ -218,7 +202,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	reads CONSTANT text[] := ARRAY(SELECT DISTINCT unnest(m.reads) FROM @extschema@.attach_methods(context) m);
+	reads CONSTANT text[] := ARRAY(SELECT DISTINCT unnest(m.requires || m.uses) FROM @extschema@.attach_methods(context) m);
 	methods text;
 	fold record;
 BEGIN
@@ -249,7 +233,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	reads CONSTANT text[] := ARRAY(SELECT DISTINCT unnest(m.reads || '{state}') FROM @extschema@.attach_methods(context) m);
+	reads CONSTANT text[] := ARRAY(SELECT DISTINCT unnest(m.requires || m.uses || '{state}') FROM @extschema@.attach_methods(context) m);
 	group_value CONSTANT text := context ->> 'group_value';
 	logprobs CONSTANT jsonb := context -> 'logprobs';
 	fold record;
