@@ -60,13 +60,9 @@
 
 /* 18 counts the disabled nodes of a plan apart from its cost. */
 #if PG_VERSION_NUM >= 180000
-#define cost_agg_of(path, root, strategy, costs, n_keys, n_groups, input, width) \
-	cost_agg(path, root, strategy, costs, n_keys, n_groups, NIL, (input)->disabled_nodes, \
-			 (input)->startup_cost, (input)->total_cost, (input)->rows, width)
+#define copy_disabled_nodes(path, input) ((path)->disabled_nodes = (input)->disabled_nodes)
 #else
-#define cost_agg_of(path, root, strategy, costs, n_keys, n_groups, input, width) \
-	cost_agg(path, root, strategy, costs, n_keys, n_groups, NIL, \
-			 (input)->startup_cost, (input)->total_cost, (input)->rows, width)
+#define copy_disabled_nodes(path, input) ((void) 0)
 #endif
 
 /* What a hash table may take: bytes from 15 on. */

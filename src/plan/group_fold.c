@@ -10,9 +10,11 @@
  * rollout are mostly stored together.
  *
  * Rows that come sorted by the keys are folded group by group.  Others go into
- * a hash table; what is more than hash_mem_multiplier and work_mem allow is, as
- * in Agg, rows of groups that are not in the table yet; they are sorted and
- * folded afterwards.  The planner's half is in group_fold_path.c.
+ * a hash table.  When it has grown to what work_mem and hash_mem_multiplier
+ * allow, the groups in it go out as values, to be sorted and merged at the end,
+ * and an empty table takes the rows that follow: values are smaller than rows,
+ * and where groups are stored together hardly one is met a second time.  The
+ * planner's half is in group_fold_path.c.
  */
 #include "postgres.h"
 
@@ -38,8 +40,9 @@
 typedef enum Phase
 {
 	BEFORE_ROWS,
-	FROM_TABLE,					/* giving out what was hashed */
-	FROM_SORTED,				/* rows that come sorted, from below or from spilled */
+	FROM_TABLE,					/* giving out what was hashed, */
+	FROM_SPILLED,				/* what was spilled, */
+	FROM_SORTED,				/* or what comes sorted from below */
 	FINISHED
 } Phase;
 
@@ -50,20 +53,18 @@ typedef struct GroupFoldState
 	/* what is read of a row: keys, arguments, the filter */
 	int			n_keys;
 	int			n_args;
-	int			n_inputs;
 	bool		has_filter;
-	AttrNumber *positions;		/* in rows from below */
-	AttrNumber *own_positions;	/* in rows with inputs alone: 1, 2, … */
-	AttrNumber	last_position;	/* the greatest of positions */
-	TupleDesc	inputs_desc;
-	int16	   *key_length;
-	bool	   *key_by_value;
+	AttrNumber *positions;		/* where */
+	AttrNumber	last_position;	/* the greatest of them */
+	AttrNumber *key_positions;	/* in rows with the keys first: 1, 2, … */
 
 	/* how keys compare */
 	Oid		   *equal;
 	Oid		   *less;
 	Oid		   *collations;
 	bool	   *nulls_first;
+	ExprState  *same_group;		/* are keys and group_keys equal? */
+	ExprContext *comparing;
 
 	bool		sorted_below;
 	int			expected_groups;
@@ -71,23 +72,22 @@ typedef struct GroupFoldState
 	TupleTableSlot *keys;		/* of the row at hand */
 	TupleTableSlot *group_keys; /* of the current group: */
 	GroupBuilder *builder;		/* NULL: there is none */
-	ExprContext *comparing;		/* for hashing and comparing keys */
+	MemoryContext group_memory; /* of a group that is not in the table */
+	TupleTableSlot *pending;	/* first row of the next one; NULL: to be read */
 
 	/* hashing */
 	MemoryContext table_memory; /* hash table and builders */
+	Size		limit;			/* of it */
 	TupleHashTable table;
 	TupleHashIterator iterator;
-	Tuplesortstate *spilled;	/* rows that found no room; NULL: none */
-	TupleTableSlot *spilling_row;	/* on its way there */
-	TupleTableSlot *spilled_row;	/* back from there */
-	uint64		n_spilled;
-	int64		disk_kb;		/* that they took */
-	Size		peak_memory;
+	Tuplesortstate *spilled;	/* rows as we give them; NULL: none */
+	TupleTableSlot *spilled_rows[2];
+	int			turn;			/* which of them takes the next row */
 
-	/* folding in order */
-	MemoryContext group_memory; /* of the current group */
-	ExprState  *same_group;		/* of keys and group_keys */
-	TupleTableSlot *pending;	/* first row of the next group; NULL: to be read */
+	/* for EXPLAIN ANALYZE */
+	Size		peak_memory;
+	uint64		n_spilled;
+	int64		disk_kb;
 } GroupFoldState;
 
 static void begin_group_fold(CustomScanState *node, EState *estate, int eflags);
@@ -140,37 +140,35 @@ oids_of(const List *list)
 	return oids;
 }
 
-static void
-describe_inputs(GroupFoldState *fold, const List *positions, TupleDesc below)
+static AttrNumber *
+attributes_of(const List *list)
 {
-	fold->n_inputs = list_length(positions);
-	fold->positions = palloc(fold->n_inputs * sizeof(AttrNumber));
-	fold->own_positions = palloc(fold->n_inputs * sizeof(AttrNumber));
-	fold->inputs_desc = CreateTemplateTupleDesc(fold->n_inputs);
-	for (int i = 0; i < fold->n_inputs; i++)
-	{
-		fold->positions[i] = list_nth_int(positions, i);
-		fold->own_positions[i] = i + 1;
-		fold->last_position = Max(fold->last_position, fold->positions[i]);
-		TupleDescCopyEntry(fold->inputs_desc, i + 1, below, fold->positions[i]);
-	}
+	AttrNumber *numbers = palloc(list_length(list) * sizeof(AttrNumber));
+
+	for (int i = 0; i < list_length(list); i++)
+		numbers[i] = list_nth_int(list, i);
+	return numbers;
 }
 
 static void
 describe_keys(GroupFoldState *fold, EState *estate)
 {
+	TupleTableSlot *row = fold->css.ss.ss_ScanTupleSlot;
 	TupleDesc	desc = CreateTemplateTupleDesc(fold->n_keys);
 
-	fold->key_length = palloc(fold->n_keys * sizeof(int16));
-	fold->key_by_value = palloc(fold->n_keys * sizeof(bool));
+	fold->key_positions = palloc(fold->n_keys * sizeof(AttrNumber));
 	for (int k = 0; k < fold->n_keys; k++)
 	{
-		TupleDescCopyEntry(desc, k + 1, fold->inputs_desc, k + 1);
-		fold->key_length[k] = TupleDescAttr(desc, k)->attlen;
-		fold->key_by_value[k] = TupleDescAttr(desc, k)->attbyval;
+		fold->key_positions[k] = k + 1;
+		TupleDescCopyEntry(desc, k + 1, row->tts_tupleDescriptor, k + 1);
 	}
 	fold->keys = ExecInitExtraTupleSlot(estate, desc, &TTSOpsVirtual);
 	fold->group_keys = ExecInitExtraTupleSlot(estate, desc, &TTSOpsMinimalTuple);
+	fold->same_group = execTuplesMatchPrepare(desc, fold->n_keys, fold->key_positions, fold->equal, fold->collations,
+											  &fold->css.ss.ps);
+	fold->comparing = CreateExprContext(estate);
+	for (int i = 0; i < 2; i++)
+		fold->spilled_rows[i] = ExecInitExtraTupleSlot(estate, row->tts_tupleDescriptor, &TTSOpsMinimalTuple);
 }
 
 static void
@@ -178,6 +176,7 @@ begin_group_fold(CustomScanState *node, EState *estate, int eflags)
 {
 	GroupFoldState *fold = (GroupFoldState *) node;
 	const CustomScan *plan = castNode(CustomScan, node->ss.ps.plan);
+	const List *inputs = list_nth(plan->custom_private, FOLD_INPUTS);
 	const List *nulls_first = list_nth(plan->custom_private, FOLD_NULLS_FIRST);
 	const List *counts = list_nth(plan->custom_private, FOLD_COUNTS);
 
@@ -193,17 +192,13 @@ begin_group_fold(CustomScanState *node, EState *estate, int eflags)
 	fold->n_args = linitial_int(counts);
 	fold->sorted_below = lsecond_int(counts) != 0;
 	fold->expected_groups = lthird_int(counts);
-
-	describe_inputs(fold, list_nth(plan->custom_private, FOLD_INPUTS), ExecGetResultType(outerPlanState(node)));
-	fold->has_filter = fold->n_inputs > fold->n_keys + fold->n_args;
+	fold->positions = attributes_of(inputs);
+	for (int i = 0; i < list_length(inputs); i++)
+		fold->last_position = Max(fold->last_position, fold->positions[i]);
+	fold->has_filter = list_length(inputs) > fold->n_keys + fold->n_args;
 	describe_keys(fold, estate);
-	fold->spilling_row = ExecInitExtraTupleSlot(estate, fold->inputs_desc, &TTSOpsVirtual);
-	fold->spilled_row = ExecInitExtraTupleSlot(estate, fold->inputs_desc, &TTSOpsMinimalTuple);
-	fold->same_group = execTuplesMatchPrepare(fold->keys->tts_tupleDescriptor, fold->n_keys, fold->own_positions,
-											  fold->equal, fold->collations, &node->ss.ps);
 	fold->table_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: table", ALLOCSET_DEFAULT_SIZES);
 	fold->group_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: group", ALLOCSET_DEFAULT_SIZES);
-	fold->comparing = CreateExprContext(estate);
 }
 
 /* ----------
@@ -229,29 +224,61 @@ show_keys(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlo
 static inline bool
 has_same_keys(const GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
 {
+	const TupleTableSlot *keys = fold->group_keys;
+
 	for (int k = 0; k < fold->n_keys; k++)
 	{
 		Datum		value = row->tts_values[positions[k] - 1];
 		bool		isnull = row->tts_isnull[positions[k] - 1];
 
-		if (isnull != fold->group_keys->tts_isnull[k])
+		if (isnull != keys->tts_isnull[k])
 			return false;
-		if (!isnull && value != fold->group_keys->tts_values[k] &&
-			(fold->key_by_value[k] ||
-			 !datum_image_eq(value, fold->group_keys->tts_values[k], false, fold->key_length[k])))
-			return false;
+		if (!isnull && value != keys->tts_values[k])
+		{
+			Form_pg_attribute key = TupleDescAttr(keys->tts_tupleDescriptor, k);
+
+			if (key->attbyval || !datum_image_eq(value, keys->tts_values[k], false, key->attlen))
+				return false;
+		}
 	}
 	return true;
 }
 
+static bool
+is_of_group(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+{
+	if (has_same_keys(fold, positions, row))
+		return true;
+	show_keys(fold, positions, row);
+	fold->comparing->ecxt_innertuple = fold->keys;
+	fold->comparing->ecxt_outertuple = fold->group_keys;
+	return ExecQualAndReset(fold->same_group, fold->comparing);
+}
+
+/* A group that is not in the table, of the keys of a row. */
+static void
+begin_group(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+{
+	MemoryContext old;
+
+	ExecClearTuple(fold->group_keys);
+	MemoryContextReset(fold->group_memory);
+	show_keys(fold, positions, row);
+	old = MemoryContextSwitchTo(fold->group_memory);
+	ExecStoreMinimalTuple(ExecCopySlotMinimalTuple(fold->keys), fold->group_keys, false);
+	MemoryContextSwitchTo(old);
+	slot_getallattrs(fold->group_keys);
+	fold->builder = group_builder_create(fold->group_memory);
+}
+
 /* A row into the current group. */
 static inline void
-add_row(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+add_row(GroupFoldState *fold, const TupleTableSlot *row)
 {
+	const AttrNumber *positions = fold->positions + fold->n_keys;
 	NullableDatum args[MAX_ROW_ARGS];
 	StepRow		step;
 
-	positions += fold->n_keys;
 	if (fold->has_filter &&
 		(row->tts_isnull[positions[fold->n_args] - 1] || !DatumGetBool(row->tts_values[positions[fold->n_args] - 1])))
 		return;
@@ -264,15 +291,11 @@ add_row(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot 
 	group_builder_add(fold->builder, &step);
 }
 
-/*
- * The row for the group that is finished.  Its value lives until the next is
- * asked for.
- */
+/* The row of the current group, which lives until the next one is asked for. */
 static TupleTableSlot *
-give_group(GroupFoldState *fold)
+give_value(GroupFoldState *fold, Datum value, bool isnull)
 {
 	TupleTableSlot *slot = fold->css.ss.ss_ScanTupleSlot;
-	MemoryContext old = MemoryContextSwitchTo(fold->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
 
 	ExecClearTuple(slot);
 	for (int k = 0; k < fold->n_keys; k++)
@@ -280,12 +303,24 @@ give_group(GroupFoldState *fold)
 		slot->tts_values[k] = fold->group_keys->tts_values[k];
 		slot->tts_isnull[k] = fold->group_keys->tts_isnull[k];
 	}
-	/* NULL over no rows, which a filter can leave. */
-	slot->tts_isnull[fold->n_keys] = group_builder_is_empty(fold->builder);
-	if (!slot->tts_isnull[fold->n_keys])
-		slot->tts_values[fold->n_keys] = PointerGetDatum(group_builder_finish(fold->builder));
-	MemoryContextSwitchTo(old);
+	slot->tts_values[fold->n_keys] = value;
+	slot->tts_isnull[fold->n_keys] = isnull;
 	return ExecStoreVirtualTuple(slot);
+}
+
+/* NULL over no rows, which a filter can leave. */
+static TupleTableSlot *
+give_group(GroupFoldState *fold)
+{
+	MemoryContext old;
+	Datum		value;
+
+	if (group_builder_is_empty(fold->builder))
+		return give_value(fold, (Datum) 0, true);
+	old = MemoryContextSwitchTo(fold->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
+	value = PointerGetDatum(group_builder_finish(fold->builder));
+	MemoryContextSwitchTo(old);
+	return give_value(fold, value, false);
 }
 
 /* ----------
@@ -303,59 +338,76 @@ begin_table(GroupFoldState *fold)
 	MemoryContextReset(fold->table_memory);
 	old = MemoryContextSwitchTo(fold->table_memory);
 	execTuplesHashPrepare(fold->n_keys, fold->equal, &functions, &hash);
-	fold->table = build_tuple_hash_table(&fold->css.ss.ps, fold->keys, fold->n_keys, fold->own_positions,
+	fold->table = build_tuple_hash_table(&fold->css.ss.ps, fold->keys, fold->n_keys, fold->key_positions,
 										 functions, hash, fold->collations,
 										 fold->expected_groups, fold->table_memory,
 										 fold->comparing->ecxt_per_tuple_memory);
 	MemoryContextSwitchTo(old);
+
+	/* An empty table must have room for something. */
+	fold->limit = Max(hash_memory_limit(), 2 * MemoryContextMemAllocated(fold->table_memory, false));
 }
 
+/* Make an entry of the table the current group. */
 static void
-spill(GroupFoldState *fold, const TupleTableSlot *row)
+enter_group(GroupFoldState *fold, TupleHashEntry entry)
 {
-	TupleTableSlot *spilled = fold->spilling_row;
-
-	ExecClearTuple(spilled);
-	for (int i = 0; i < fold->n_inputs; i++)
-	{
-		spilled->tts_values[i] = row->tts_values[fold->positions[i] - 1];
-		spilled->tts_isnull[i] = row->tts_isnull[fold->positions[i] - 1];
-	}
-	ExecStoreVirtualTuple(spilled);
-	tuplesort_puttupleslot(fold->spilled, spilled);
-	fold->n_spilled++;
-}
-
-/*
- * Make the group of a row the current one; false if it is not in the table, in
- * which there is no more room.
- */
-static pg_noinline bool
-find_group(GroupFoldState *fold, const TupleTableSlot *row)
-{
-	TupleHashEntry entry;
-	bool		is_new = false;
-
-	show_keys(fold, fold->positions, row);
-	entry = LookupTupleHashEntry(fold->table, fold->keys, fold->spilled ? NULL : &is_new, NULL);
-	ResetExprContext(fold->comparing);
-	if (entry == NULL)
-		return false;
-	if (is_new)
-	{
-		Size		used;
-
-		*tuple_hash_place(fold->table, entry) = group_builder_create(fold->table_memory);
-		used = MemoryContextMemAllocated(fold->table_memory, true);
-		fold->peak_memory = Max(fold->peak_memory, used);
-		if (used > hash_memory_limit())
-			fold->spilled = tuplesort_begin_heap(fold->inputs_desc, fold->n_keys, fold->own_positions, fold->less,
-												 fold->collations, fold->nulls_first, work_mem, NULL, 0);
-	}
 	fold->builder = *tuple_hash_place(fold->table, entry);
 	ExecStoreMinimalTuple(tuple_hash_first(entry), fold->group_keys, false);
 	slot_getallattrs(fold->group_keys);
-	return true;
+}
+
+static TupleTableSlot *
+next_of_table(GroupFoldState *fold)
+{
+	TupleHashEntry entry = ScanTupleHashTable(fold->table, &fold->iterator);
+
+	CHECK_FOR_INTERRUPTS();
+	if (entry == NULL)
+		return NULL;
+	enter_group(fold, entry);
+	return give_group(fold);
+}
+
+/* All groups of the table go out as values. */
+static void
+spill_table(GroupFoldState *fold)
+{
+	TupleTableSlot *row;
+
+	if (fold->spilled == NULL)
+		fold->spilled = tuplesort_begin_heap(fold->css.ss.ss_ScanTupleSlot->tts_tupleDescriptor, fold->n_keys, fold->key_positions,
+											 fold->less, fold->collations, fold->nulls_first, work_mem, NULL, 0);
+	InitTupleHashIterator(fold->table, &fold->iterator);
+	while ((row = next_of_table(fold)) != NULL)
+	{
+		tuplesort_puttupleslot(fold->spilled, row);
+		fold->n_spilled++;
+		ResetExprContext(fold->css.ss.ps.ps_ExprContext);
+	}
+	ExecClearTuple(fold->css.ss.ss_ScanTupleSlot);
+	ExecClearTuple(fold->group_keys);
+	fold->builder = NULL;
+	begin_table(fold);
+}
+
+/* Make the group of a row the current one. */
+static pg_noinline void
+find_group(GroupFoldState *fold, const TupleTableSlot *row)
+{
+	Size		used = MemoryContextMemAllocated(fold->table_memory, false);
+	TupleHashEntry entry;
+	bool		is_new;
+
+	fold->peak_memory = Max(fold->peak_memory, used);
+	if (used > fold->limit)
+		spill_table(fold);
+	show_keys(fold, fold->positions, row);
+	entry = LookupTupleHashEntry(fold->table, fold->keys, &is_new, NULL);
+	ResetExprContext(fold->comparing);
+	if (is_new)
+		*tuple_hash_place(fold->table, entry) = group_builder_create(fold->table_memory);
+	enter_group(fold, entry);
 }
 
 static void
@@ -364,7 +416,6 @@ hash_rows(GroupFoldState *fold)
 	PlanState  *below = outerPlanState(&fold->css);
 
 	begin_table(fold);
-	fold->builder = NULL;
 	for (;;)
 	{
 		TupleTableSlot *row = ExecProcNode(below);
@@ -372,45 +423,85 @@ hash_rows(GroupFoldState *fold)
 		if (TupIsNull(row))
 			break;
 		slot_getsomeattrs(row, fold->last_position);
-		if ((fold->builder != NULL && has_same_keys(fold, fold->positions, row)) || find_group(fold, row))
-			add_row(fold, fold->positions, row);
-		else
-			spill(fold, row);
+		if (fold->builder == NULL || !has_same_keys(fold, fold->positions, row))
+			find_group(fold, row);
+		add_row(fold, row);
 	}
-	fold->peak_memory = Max(fold->peak_memory, MemoryContextMemAllocated(fold->table_memory, true));
-	InitTupleHashIterator(fold->table, &fold->iterator);
-	fold->phase = FROM_TABLE;
+	fold->peak_memory = Max(fold->peak_memory, MemoryContextMemAllocated(fold->table_memory, false));
+	if (fold->spilled == NULL)
+	{
+		InitTupleHashIterator(fold->table, &fold->iterator);
+		fold->phase = FROM_TABLE;
+	}
+	else
+	{
+		TuplesortInstrumentation sort;
+
+		spill_table(fold);
+		tuplesort_performsort(fold->spilled);
+		tuplesort_get_stats(fold->spilled, &sort);
+		if (sort.spaceType == SORT_SPACE_TYPE_DISK)
+			fold->disk_kb = Max(fold->disk_kb, sort.spaceUsed);
+		fold->phase = FROM_SPILLED;
+	}
 }
 
+/* ----------
+ * Spilled values
+ * ----------
+ */
+
+/* Into one slot and the other in turn: the row before stays. */
 static TupleTableSlot *
-next_hashed(GroupFoldState *fold)
+next_spilled(GroupFoldState *fold)
 {
-	TupleHashEntry entry = ScanTupleHashTable(fold->table, &fold->iterator);
+	TupleTableSlot *row = fold->spilled_rows[fold->turn];
 
 	CHECK_FOR_INTERRUPTS();
-	if (entry == NULL)
+	if (!tuplesort_gettupleslot(fold->spilled, true, true, row, NULL))
 		return NULL;
-	fold->builder = *tuple_hash_place(fold->table, entry);
-	ExecStoreMinimalTuple(tuple_hash_first(entry), fold->group_keys, false);
-	slot_getallattrs(fold->group_keys);
-	return give_group(fold);
+	fold->turn = 1 - fold->turn;
+	slot_getallattrs(row);
+	return row;
 }
 
-/* What found no room comes back in order, when the table's groups are out. */
 static void
-turn_to_spilled(GroupFoldState *fold)
+add_spilled(GroupFoldState *fold, const TupleTableSlot *row)
 {
-	TuplesortInstrumentation sort;
+	MemoryContext old = MemoryContextSwitchTo(fold->group_memory);
 
-	ExecClearTuple(fold->group_keys);
-	fold->table = NULL;
-	MemoryContextReset(fold->table_memory);
-	tuplesort_performsort(fold->spilled);
-	tuplesort_get_stats(fold->spilled, &sort);
-	if (sort.spaceType == SORT_SPACE_TYPE_DISK)
-		fold->disk_kb = Max(fold->disk_kb, sort.spaceUsed);
-	fold->pending = NULL;
-	fold->phase = FROM_SORTED;
+	/* In a tuple, small values have short headers. */
+	if (!row->tts_isnull[fold->n_keys])
+		group_builder_add_group(fold->builder,
+								(struct RolloutGroup *) PG_DETOAST_DATUM(row->tts_values[fold->n_keys]));
+	MemoryContextSwitchTo(old);
+}
+
+/* Most groups were spilled once: their values are given as they are. */
+static TupleTableSlot *
+merge_spilled(GroupFoldState *fold)
+{
+	TupleTableSlot *row = fold->pending ? fold->pending : next_spilled(fold);
+	TupleTableSlot *next;
+
+	if (row == NULL)
+		return NULL;
+	begin_group(fold, fold->key_positions, row);
+	next = next_spilled(fold);
+	if (next != NULL && is_of_group(fold, fold->key_positions, next))
+	{
+		add_spilled(fold, row);
+		row = NULL;
+		do
+		{
+			add_spilled(fold, next);
+			next = next_spilled(fold);
+		} while (next != NULL && is_of_group(fold, fold->key_positions, next));
+	}
+	fold->pending = next;
+	if (next == NULL)
+		fold->phase = FINISHED;
+	return row ? give_value(fold, row->tts_values[fold->n_keys], row->tts_isnull[fold->n_keys]) : give_group(fold);
 }
 
 /* ----------
@@ -419,69 +510,32 @@ turn_to_spilled(GroupFoldState *fold)
  */
 
 static TupleTableSlot *
-next_sorted_row(GroupFoldState *fold, const AttrNumber **positions)
+next_sorted(GroupFoldState *fold)
 {
-	TupleTableSlot *row;
+	TupleTableSlot *row = ExecProcNode(outerPlanState(&fold->css));
 
-	if (fold->spilled != NULL)
-	{
-		*positions = fold->own_positions;
-		(void) tuplesort_gettupleslot(fold->spilled, true, false, fold->spilled_row, NULL);
-		row = fold->spilled_row;
-		CHECK_FOR_INTERRUPTS();
-	}
-	else
-	{
-		*positions = fold->positions;
-		row = ExecProcNode(outerPlanState(&fold->css));
-	}
 	if (TupIsNull(row))
 		return NULL;
-	slot_getsomeattrs(row, fold->spilled ? fold->n_inputs : fold->last_position);
+	slot_getsomeattrs(row, fold->last_position);
 	return row;
 }
 
-static bool
-is_of_group(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
-{
-	if (has_same_keys(fold, positions, row))
-		return true;
-	show_keys(fold, positions, row);
-	fold->comparing->ecxt_innertuple = fold->keys;
-	fold->comparing->ecxt_outertuple = fold->group_keys;
-	return ExecQualAndReset(fold->same_group, fold->comparing);
-}
-
 static TupleTableSlot *
-next_in_order(GroupFoldState *fold)
+fold_sorted(GroupFoldState *fold)
 {
-	const AttrNumber *positions = fold->spilled ? fold->own_positions : fold->positions;
-	TupleTableSlot *row = fold->pending;
-	MemoryContext old;
+	TupleTableSlot *row = fold->pending ? fold->pending : next_sorted(fold);
 
-	fold->pending = NULL;
-	if (row == NULL)
-		row = next_sorted_row(fold, &positions);
 	if (row == NULL)
 	{
 		fold->phase = FINISHED;
 		return NULL;
 	}
-
-	/* The group before may still be in use up to here. */
-	ExecClearTuple(fold->group_keys);
-	MemoryContextReset(fold->group_memory);
-	show_keys(fold, positions, row);
-	old = MemoryContextSwitchTo(fold->group_memory);
-	ExecStoreMinimalTuple(ExecCopySlotMinimalTuple(fold->keys), fold->group_keys, false);
-	MemoryContextSwitchTo(old);
-	slot_getallattrs(fold->group_keys);
-	fold->builder = group_builder_create(fold->group_memory);
+	begin_group(fold, fold->positions, row);
 	do
 	{
-		add_row(fold, positions, row);
-		row = next_sorted_row(fold, &positions);
-	} while (row != NULL && is_of_group(fold, positions, row));
+		add_row(fold, row);
+		row = next_sorted(fold);
+	} while (row != NULL && is_of_group(fold, fold->positions, row));
 	fold->pending = row;
 	if (row == NULL)
 		fold->phase = FINISHED;
@@ -506,14 +560,21 @@ next_group(ScanState *node)
 		else
 			hash_rows(fold);
 	}
-	if (fold->phase == FROM_TABLE)
+	switch (fold->phase)
 	{
-		slot = next_hashed(fold);
-		if (slot == NULL && fold->spilled != NULL)
-			turn_to_spilled(fold);
+		case FROM_TABLE:
+			slot = next_of_table(fold);
+			break;
+		case FROM_SPILLED:
+			slot = merge_spilled(fold);
+			break;
+		case FROM_SORTED:
+			slot = fold_sorted(fold);
+			break;
+		case BEFORE_ROWS:
+		case FINISHED:
+			break;
 	}
-	if (fold->phase == FROM_SORTED)
-		slot = next_in_order(fold);
 	return slot ? slot : ExecClearTuple(node->ss_ScanTupleSlot);
 }
 
@@ -538,8 +599,8 @@ forget_groups(GroupFoldState *fold)
 	fold->table = NULL;
 	ExecClearTuple(fold->keys);
 	ExecClearTuple(fold->group_keys);
-	ExecClearTuple(fold->spilling_row);
-	ExecClearTuple(fold->spilled_row);
+	for (int i = 0; i < 2; i++)
+		ExecClearTuple(fold->spilled_rows[i]);
 	if (fold->spilled != NULL)
 		tuplesort_end(fold->spilled);
 	fold->spilled = NULL;
@@ -555,7 +616,7 @@ rescan_group_fold(CustomScanState *node)
 
 	ExecScanReScan(&node->ss);
 	/* A table that is complete can be given out once more. */
-	if (fold->phase == FROM_TABLE && fold->spilled == NULL && below->chgParam == NULL)
+	if (fold->phase == FROM_TABLE && below->chgParam == NULL)
 	{
 		InitTupleHashIterator(fold->table, &fold->iterator);
 		return;
@@ -594,6 +655,6 @@ explain_group_fold(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyUInteger("Memory Usage", "kB", (fold->peak_memory + 1023) / 1024, es);
 		if (fold->disk_kb > 0)
 			ExplainPropertyInteger("Disk Usage", "kB", fold->disk_kb, es);
-		ExplainPropertyUInteger("Spilled Rows", NULL, fold->n_spilled, es);
+		ExplainPropertyUInteger("Spilled Groups", NULL, fold->n_spilled, es);
 	}
 }

@@ -12,10 +12,13 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -256,30 +259,34 @@ path_of_inputs(PlannerInfo *root, Path *path, const Fold *fold, bool for_sort, L
 }
 
 /*
- * As cost_agg has it for an Agg, less half the work of a row: there is no
- * expression to interpret, and most rows follow one of their group.  What the
- * arguments cost is in the input already.
+ * As cost_agg has it for an Agg, but that a row costs half: there is no
+ * expression to interpret, and most rows follow one of their group.  (What the
+ * arguments cost is in the input already.)  A table larger than memory is
+ * written and read once, as values.
  */
 static void
 cost_group_fold(PlannerInfo *root, Path *path, const Path *input, const Fold *fold, AggStrategy strategy)
 {
 	AggClauseCosts costs;
 	QualCost	arguments;
-	Cost		saved;
+	Cost		rows;
+	Cost		spill = 0;
+	double		bytes = input->rows * fold->alone->width;
 
 	MemSet(&costs, 0, sizeof(costs));
 	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
-	cost_qual_eval_node(&arguments, (Node *) fold->aggref->args, root);
-	costs.transCost.per_tuple -= arguments.per_tuple;
-	cost_qual_eval_node(&arguments, (Node *) fold->aggref->aggfilter, root);
-	costs.transCost.per_tuple -= arguments.per_tuple;
-	cost_agg_of(path, root, strategy, &costs, list_length(fold->keys), fold->n_groups, input, fold->alone->width);
-	saved = (costs.transCost.per_tuple + cpu_operator_cost * list_length(fold->keys)) / 2 * input->rows;
-	path->total_cost -= saved;
-	if (strategy == AGG_HASHED)
-		path->startup_cost -= saved;
-	path->startup_cost += path->pathtarget->cost.startup;
-	path->total_cost += path->pathtarget->cost.startup + path->pathtarget->cost.per_tuple * path->rows;
+	cost_qual_eval_node(&arguments, (Node *) list_make2(fold->aggref->args, fold->aggref->aggfilter), root);
+	rows = (costs.transCost.per_tuple - arguments.per_tuple + cpu_operator_cost * list_length(fold->keys)) / 2 * input->rows;
+	if (strategy == AGG_HASHED && Max(bytes / 2, fold->n_groups * costs.transitionSpace) > hash_memory_limit())
+		spill = 2 * seq_page_cost * bytes / BLCKSZ + 2 * cpu_operator_cost * fold->n_groups * log2(Max(fold->n_groups, 2));
+
+	path->rows = fold->n_groups;
+	copy_disabled_nodes(path, input);
+	path->startup_cost = costs.transCost.startup + costs.finalCost.startup + path->pathtarget->cost.startup +
+		(strategy == AGG_HASHED ? input->total_cost + rows + spill : input->startup_cost);
+	path->total_cost = path->startup_cost +
+		(strategy == AGG_HASHED ? 0 : input->total_cost - input->startup_cost + rows) +
+		(costs.finalCost.per_tuple + cpu_tuple_cost + path->pathtarget->cost.per_tuple) * fold->n_groups;
 }
 
 static void
@@ -341,8 +348,11 @@ offer_folds(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, const Fol
 			input = (Path *) create_sort_path(root, input->parent, input, root->group_pathkeys, -1.0);
 		add_fold(root, rel, fold, input, AGG_SORTED, positions);
 	}
-	input = path_of_inputs(root, input_rel->cheapest_total_path, fold, false, &positions);
-	add_fold(root, rel, fold, input, AGG_HASHED, positions);
+	if (enable_hashagg)
+	{
+		input = path_of_inputs(root, input_rel->cheapest_total_path, fold, false, &positions);
+		add_fold(root, rel, fold, input, AGG_HASHED, positions);
+	}
 }
 
 static void

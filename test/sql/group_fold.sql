@@ -128,8 +128,8 @@ DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (analyze, costs off, timing off, summary off) ' || query LOOP
-		IF line LIKE '%Spilled Rows: %' THEN
-			RETURN substring(line from 'Spilled Rows: (\d+)')::int > 100000;
+		IF line LIKE '%Spilled Groups: %' THEN
+			RETURN substring(line from 'Spilled Groups: (\d+)')::int > 20000;
 		END IF;
 	END LOOP;
 	RETURN NULL;
