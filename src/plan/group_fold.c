@@ -650,7 +650,8 @@ explain_group_fold(CustomScanState *node, List *ancestors, ExplainState *es)
 												context, list_length(es->rtable) > 1 || es->verbose, false));
 	ExplainPropertyList("Group Key", keys, es);
 	ExplainPropertyText("Strategy", fold->sorted_below ? "Sorted" : "Hashed", es);
-	if (es->analyze && !fold->sorted_below)
+	/* What workers did is not known here. */
+	if (es->analyze && fold->peak_memory > 0)
 	{
 		ExplainPropertyUInteger("Memory Usage", "kB", (fold->peak_memory + 1023) / 1024, es);
 		if (fold->disk_kb > 0)
