@@ -231,13 +231,6 @@ BEGIN
 	INTO stepless_rollouts, unjudged_rollouts FROM pg_temp.stepadv_items i;
 
 	-- Rollouts to lines: one for the rollout itself, one for each step.
-	CREATE TEMP TABLE stepadv_parsed (n bigint, item bigint, place bigint, group_id text, rollout_id text, step_no integer, turn integer,
-		observation text, next_observation text, action text, tool text, args jsonb, ok boolean, reward float8, turn_reward float8, value float8, cost float8,
-		prompt_token_ids integer[], response_token_ids integer[], response_mask boolean[], rollout_logprobs real[], metadata jsonb,
-		outcome float8, success boolean, truncated boolean, policy_version text, model text, channel text, curation text,
-		started_at timestamptz, ended_at timestamptz, content bigint) ON COMMIT DROP;
-	ALTER TABLE pg_temp.stepadv_parsed ALTER observation SET STORAGE EXTERNAL, ALTER next_observation SET STORAGE EXTERNAL, ALTER action SET STORAGE EXTERNAL,
-		ALTER args SET STORAGE EXTERNAL, ALTER metadata SET STORAGE EXTERNAL;
 	INSERT INTO pg_temp.stepadv_parsed (n, item, place, group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok,
 		reward, turn_reward, value, cost, metadata, content)
 	SELECT i.item * 2147483648 + s.i, i.item, i.n, i.group_id, i.rollout_id, coalesce((s.v ->> 'step_no')::numeric, s.i - 1), (s.v ->> 'turn')::numeric,
