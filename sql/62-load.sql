@@ -180,7 +180,9 @@ BEGIN
 	-- From here on lines and documents are the same: n (unique, the order), item
 	-- (what stays or goes together: a line, or the rollout of a document) and place
 	-- (where the user finds it).
-	CREATE TEMP TABLE stepadv_parsed (n bigint, item bigint, place bigint, group_id text, rollout_id text, step_no integer, turn integer,
+	CREATE TEMP TABLE stepadv_parsed (n bigint, item bigint, place bigint,
+		-- The columns of step_of_json.
+		group_id text, rollout_id text, step_no integer, turn integer,
 		observation text, next_observation text, action text, tool text, args jsonb, ok boolean, reward float8, turn_reward float8, value float8, cost float8,
 		prompt_token_ids integer[], response_token_ids integer[], response_mask boolean[], rollout_logprobs real[], metadata jsonb,
 		outcome float8, success boolean, truncated boolean, policy_version text, model text, channel text, curation text,
@@ -202,6 +204,7 @@ SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan
 -- A batch is sorted in memory, not by way of the disk.
 SET work_mem = '256MB'
+SET jit = off
 AS $$
 DECLARE
 	problem record;
@@ -267,28 +270,29 @@ BEGIN
 		SELECT x.*, r.group_id IS NOT NULL AS is_known, r.outcome AS known_outcome, r.success AS known_success
 		FROM (
 			SELECT p.group_id, p.rollout_id,
-				(array_agg(p.outcome ORDER BY p.n DESC) FILTER (WHERE p.outcome IS NOT NULL))[1] AS outcome,
-				count(DISTINCT p.outcome) AS outcomes,
-				(array_agg(p.success ORDER BY p.n DESC) FILTER (WHERE p.success IS NOT NULL))[1] AS success,
-				count(DISTINCT p.success) AS successes,
-				(array_agg(p.place ORDER BY p.n DESC) FILTER (WHERE p.outcome IS NOT NULL OR p.success IS NOT NULL))[1] AS n,
+				(array_agg(p.outcome) FILTER (WHERE p.outcome IS NOT NULL))[1] AS outcome,
+				min(p.outcome) < max(p.outcome) AS outcomes_differ,
+				(array_agg(p.success) FILTER (WHERE p.success IS NOT NULL))[1] AS success,
+				bool_or(p.success) AND NOT bool_and(p.success) AS successes_differ,
+				(array_agg(p.place) FILTER (WHERE p.outcome IS NOT NULL OR p.success IS NOT NULL))[1] AS n,
 				bool_or(p.truncated) AS truncated,
-				(array_agg(p.policy_version ORDER BY p.n DESC) FILTER (WHERE p.policy_version IS NOT NULL))[1] AS policy_version,
-				(array_agg(p.model ORDER BY p.n DESC) FILTER (WHERE p.model IS NOT NULL))[1] AS model,
-				(array_agg(p.channel ORDER BY p.n DESC) FILTER (WHERE p.channel IS NOT NULL))[1] AS channel,
-				(array_agg(p.curation ORDER BY p.n DESC) FILTER (WHERE p.curation IS NOT NULL))[1] AS curation,
+				(array_agg(p.policy_version) FILTER (WHERE p.policy_version IS NOT NULL))[1] AS policy_version,
+				(array_agg(p.model) FILTER (WHERE p.model IS NOT NULL))[1] AS model,
+				(array_agg(p.channel) FILTER (WHERE p.channel IS NOT NULL))[1] AS channel,
+				(array_agg(p.curation) FILTER (WHERE p.curation IS NOT NULL))[1] AS curation,
 				min(p.started_at) AS started_at, max(p.ended_at) AS ended_at,
 				-- A line without a step has nowhere else to leave its remarks.
-				(array_agg(p.metadata ORDER BY p.n DESC) FILTER (WHERE p.step_no IS NULL AND p.metadata IS NOT NULL AND p.action IS NULL))[1] AS metadata
-			FROM pg_temp.stepadv_parsed p GROUP BY p.group_id, p.rollout_id) x
+				(array_agg(p.metadata) FILTER (WHERE p.step_no IS NULL AND p.metadata IS NOT NULL AND p.action IS NULL))[1] AS metadata
+			-- Sorted once for all of these.
+			FROM (SELECT * FROM pg_temp.stepadv_parsed s ORDER BY s.group_id, s.rollout_id, s.n DESC) p GROUP BY p.group_id, p.rollout_id) x
 		LEFT JOIN %I.rollouts r ON r.group_id = x.group_id AND r.rollout_id = x.rollout_id
 		$q$, load_parsed.schema);
 	INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
 	SELECT r.n, format('rollout %s of group %s has more than one %s, of which the last counts', r.rollout_id, r.group_id,
-			concat_ws(' and ', CASE WHEN r.outcomes > 1 OR r.outcome <> r.known_outcome THEN 'outcome' END,
-				CASE WHEN r.successes > 1 OR r.success <> r.known_success THEN 'success' END)), 'contradiction'
+			concat_ws(' and ', CASE WHEN r.outcomes_differ OR r.outcome <> r.known_outcome THEN 'outcome' END,
+				CASE WHEN r.successes_differ OR r.success <> r.known_success THEN 'success' END)), 'contradiction'
 	FROM pg_temp.stepadv_rollouts r
-	WHERE r.outcomes > 1 OR r.successes > 1 OR r.outcome <> r.known_outcome OR r.success <> r.known_success;
+	WHERE r.outcomes_differ OR r.successes_differ OR r.outcome <> r.known_outcome OR r.success <> r.known_success;
 
 	SELECT count(*) FILTER (WHERE e.counted <> 'contradiction'), count(*) FILTER (WHERE e.counted = 'contradiction'),
 		coalesce((SELECT jsonb_agg(jsonb_build_object(load_parsed.noun, w.n, 'problem', w.reason) ORDER BY w.n, w.reason)
@@ -358,6 +362,48 @@ $$;
 COMMENT ON FUNCTION load_parsed(text, text, text, boolean) IS
 'part of load_rollouts: writes what was parsed into pg_temp.stepadv_parsed to the schema''s tables, after looking for what is there already, and counts; noun is what problems are counted by; with whole, an item that contradicts the tables in one step is left out with all its steps';
 
+-- All lines at once; where one of them is bad or holds U+0000, one by one.
+CREATE FUNCTION parse_rollout_lines(numbers bigint[], lines text[], is_latin1 boolean, OUT nul_replaced bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+-- Planned once.  No line comes twice.
+SET plan_cache_mode = force_generic_plan
+SET enable_memoize = off
+AS $$
+DECLARE
+	n_parsed bigint;
+BEGIN
+	nul_replaced := 0;
+	BEGIN
+		INSERT INTO pg_temp.stepadv_parsed
+		SELECT l.n, l.n, l.n, s.*
+		FROM unnest(parse_rollout_lines.numbers, parse_rollout_lines.lines) l(n, line),
+			LATERAL (SELECT CASE WHEN parse_rollout_lines.is_latin1 THEN convert_from(convert_to(l.line, 'LATIN1'), 'UTF8') ELSE l.line END::jsonb AS j OFFSET 0) t,
+			LATERAL @extschema@.step_of_json(t.j) s;
+		GET DIAGNOSTICS n_parsed = ROW_COUNT;
+		IF n_parsed < cardinality(parse_rollout_lines.lines) THEN
+			RAISE data_exception;
+		END IF;
+	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+		WITH parsed AS MATERIALIZED (
+			SELECT l.n, p.*
+			FROM unnest(parse_rollout_lines.numbers, parse_rollout_lines.lines) l(n, line), LATERAL @extschema@.parse_rollout_line(l.line, parse_rollout_lines.is_latin1) p
+		), told AS (
+			INSERT INTO pg_temp.stepadv_problems (n, reason, counted) SELECT p.n, p.problem, 'bad' FROM parsed p WHERE p.problem IS NOT NULL
+		), good AS (
+			INSERT INTO pg_temp.stepadv_parsed
+			SELECT p.n, p.n, p.n, p.group_id, p.rollout_id, p.step_no, p.turn, p.observation, p.next_observation, p.action, p.tool, p.args, p.ok,
+				p.reward, p.turn_reward, p.value, p.cost, p.prompt_token_ids, p.response_token_ids, p.response_mask, p.rollout_logprobs, p.metadata, p.outcome, p.success, p.truncated,
+				p.policy_version, p.model, p.channel, p.curation, p.started_at, p.ended_at, p.content
+			FROM parsed p WHERE p.problem IS NULL
+		)
+		SELECT coalesce(sum(p.nul_replaced), 0) INTO parse_rollout_lines.nul_replaced FROM parsed p WHERE p.problem IS NULL;
+	END;
+END
+$$;
+COMMENT ON FUNCTION parse_rollout_lines(bigint[], text[], boolean) IS
+'part of load_rollouts: lines and their numbers into pg_temp.stepadv_parsed, or with what is wrong with them into pg_temp.stepadv_problems; how many U+0000 were made U+FFFD';
+
 CREATE FUNCTION load_rollouts(schema text, lines regclass, on_error text DEFAULT 'stop', is_latin1 boolean DEFAULT false,
 	OUT lines_read bigint, OUT empty_lines bigint, OUT bad_lines bigint,
 	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
@@ -365,17 +411,12 @@ CREATE FUNCTION load_rollouts(schema text, lines regclass, on_error text DEFAULT
 	OUT contradictions bigint, OUT nul_replaced bigint, OUT problems jsonb)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
--- One query for all batches, planned once.
-SET plan_cache_mode = force_generic_plan
-SET jit = off
--- Batches come as the lines do.
-SET enable_hashagg = off
+-- Lines are put into batches in memory, not by way of the disk.
 SET work_mem = '256MB'
+SET jit = off
 AS $$
 DECLARE
 	batch record;
-	n_lines bigint;
-	n_parsed bigint;
 BEGIN
 	PERFORM @extschema@.load_begin(load_rollouts.schema, load_rollouts.on_error);
 	IF (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = load_rollouts.lines AND NOT a.attisdropped
@@ -388,13 +429,15 @@ BEGIN
 	lines_read := 0;
 	empty_lines := 0;
 	load_rollouts.nul_replaced := 0;
+	-- Each line is parsed once, whatever follows, together with its neighbours.
 	FOR batch IN EXECUTE format($q$
 		SELECT count(*) AS lines_read, array_agg(b.n) FILTER (WHERE NOT b.is_empty) AS n, array_agg(b.line) FILTER (WHERE NOT b.is_empty) AS lines
-		FROM (SELECT l.n, l.line, NOT starts_with(l.line, '{') AND btrim(left(l.line, 1000), E' \t\r\n') = '' AND btrim(l.line, E' \t\r\n') = '' AS is_empty,
+		FROM (SELECT l.n, l.line, ascii(l.line) <= 32 AND btrim(l.line, E' \t\r\n') = '' AS is_empty,
 				sum(octet_length(l.line)) OVER (ROWS UNBOUNDED PRECEDING) / 131072 AS batch
 			FROM (SELECT s.n, CASE WHEN s.n = (SELECT min(f.n) FROM %1$s f) AND starts_with(s.line, %2$L)
 					THEN substr(s.line, length(%2$L) + 1) ELSE s.line END AS line
-				FROM %1$s s OFFSET 0) l) b
+				FROM %1$s s OFFSET 0) l
+			ORDER BY batch) b
 		GROUP BY b.batch
 		$q$,
 		(SELECT format('%I.%I', ns.nspname, c.relname) FROM pg_class c JOIN pg_namespace ns ON ns.oid = c.relnamespace WHERE c.oid = load_rollouts.lines),
@@ -402,37 +445,8 @@ BEGIN
 		CASE WHEN load_rollouts.is_latin1 THEN chr(239) || chr(187) || chr(191) ELSE convert_from('\xefbbbf', 'UTF8') END)
 	LOOP
 		lines_read := lines_read + batch.lines_read;
-		n_lines := coalesce(cardinality(batch.lines), 0);
-		empty_lines := empty_lines + batch.lines_read - n_lines;
-		-- All lines at once; where one of them is bad or holds U+0000, one by one.
-		BEGIN
-			INSERT INTO pg_temp.stepadv_parsed (n, item, place, group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok,
-				reward, turn_reward, value, cost, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs, metadata, outcome, success, truncated,
-				policy_version, model, channel, curation, started_at, ended_at, content)
-			SELECT l.n, l.n, l.n, s.*
-			FROM unnest(batch.n, batch.lines) l(n, line),
-				LATERAL (SELECT CASE WHEN load_rollouts.is_latin1 THEN convert_from(convert_to(l.line, 'LATIN1'), 'UTF8') ELSE l.line END::jsonb AS j OFFSET 0) t,
-				LATERAL @extschema@.step_of_json(t.j) s;
-			GET DIAGNOSTICS n_parsed = ROW_COUNT;
-			IF n_parsed < n_lines THEN
-				RAISE data_exception;
-			END IF;
-		EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
-			WITH parsed AS MATERIALIZED (
-				SELECT l.n AS line_number, p.* FROM unnest(batch.n, batch.lines) l(n, line), LATERAL @extschema@.parse_rollout_line(l.line, load_rollouts.is_latin1) p
-			), told AS (
-				INSERT INTO pg_temp.stepadv_problems (n, reason, counted) SELECT p.line_number, p.problem, 'bad' FROM parsed p WHERE p.problem IS NOT NULL
-			), good AS (
-				INSERT INTO pg_temp.stepadv_parsed (n, item, place, group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok,
-					reward, turn_reward, value, cost, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs, metadata, outcome, success, truncated,
-					policy_version, model, channel, curation, started_at, ended_at, content)
-				SELECT p.line_number, p.line_number, p.line_number, p.group_id, p.rollout_id, p.step_no, p.turn, p.observation, p.next_observation, p.action, p.tool, p.args, p.ok,
-					p.reward, p.turn_reward, p.value, p.cost, p.prompt_token_ids, p.response_token_ids, p.response_mask, p.rollout_logprobs, p.metadata, p.outcome, p.success, p.truncated,
-					p.policy_version, p.model, p.channel, p.curation, p.started_at, p.ended_at, p.content
-				FROM parsed p WHERE p.problem IS NULL
-			)
-			SELECT load_rollouts.nul_replaced + coalesce(sum(p.nul_replaced), 0) INTO load_rollouts.nul_replaced FROM parsed p WHERE p.problem IS NULL;
-		END;
+		empty_lines := empty_lines + batch.lines_read - coalesce(cardinality(batch.n), 0);
+		load_rollouts.nul_replaced := load_rollouts.nul_replaced + @extschema@.parse_rollout_lines(batch.n, batch.lines, load_rollouts.is_latin1);
 	END LOOP;
 	SELECT p.bad_items, p.groups, p.rollouts_added, p.rollouts_updated, p.steps_added, p.steps_repeated, p.contradictions, p.problems
 	INTO bad_lines, load_rollouts.groups, rollouts_added, rollouts_updated, steps_added, steps_repeated, contradictions, load_rollouts.problems
