@@ -26,6 +26,57 @@ $$;
 COMMENT ON FUNCTION json_of_text(text, boolean) IS
 'part of load_rollouts: a text as jsonb, with U+0000 made U+FFFD and counted; with is_latin1 the text stands for bytes, one character each, to be read as UTF-8; error when it is not UTF-8 or not JSON';
 
+-- A line's object as the columns of rollouts and steps; no row when a value is
+-- not what it should be, or an error (class 22 or 54): parse_rollout_line tells
+-- which.  One query without a variable or a block, so that it becomes part of the
+-- query around it.
+CREATE FUNCTION step_of_json(j jsonb)
+RETURNS TABLE (group_id text, rollout_id text, step_no integer, turn integer,
+	observation text, next_observation text, action text, tool text, args jsonb, ok boolean,
+	reward float8, turn_reward float8, value float8, cost float8,
+	prompt_token_ids integer[], response_token_ids integer[], response_mask boolean[], rollout_logprobs real[],
+	metadata jsonb,
+	outcome float8, success boolean, truncated boolean,
+	policy_version text, model text, channel text, curation text,
+	started_at timestamptz, ended_at timestamptz,
+	content bigint)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT x.group_id #>> '{}', x.rollout_id #>> '{}', x.step_no::numeric, x.turn::numeric,
+		x.observation, x.next_observation, x.action, x.tool #>> '{}', x.args, x.ok::boolean,
+		-- These casts take "1" for no number and 1 for no truth.
+		x.reward::float8, x.turn_reward::float8, x.value::float8, x.cost::float8,
+		nullif(x.prompt_token_ids, '{}'), nullif(x.response_token_ids, '{}'), nullif(x.response_mask, '{}'), nullif(x.rollout_logprobs, '{}'),
+		-- What has no column of its own is kept all the same.
+		CASE WHEN y.rest = '{}' THEN x.meta
+			WHEN x.meta IS NULL THEN y.rest
+			WHEN jsonb_typeof(x.meta) = 'object' THEN x.meta || y.rest
+			ELSE jsonb_build_object('meta', x.meta) || y.rest END,
+		x.outcome::float8, x.success::boolean, x.truncated::boolean,
+		x.policy_version #>> '{}', coalesce(x.model #>> '{}', x.meta ->> 'model'), x.channel #>> '{}', x.curation #>> '{}',
+		(x.started_at #>> '{}')::timestamptz, (x.ended_at #>> '{}')::timestamptz,
+		-- To tell a repeated line from a contradicting one.
+		@extschema@.signature_hash(j)
+	FROM jsonb_to_record(j) x(group_id jsonb, rollout_id jsonb, step_no jsonb, turn jsonb, observation text, next_observation text,
+			action text, tool jsonb, args jsonb, ok jsonb, reward jsonb, turn_reward jsonb, value jsonb, cost jsonb,
+			prompt_token_ids integer[], response_token_ids integer[], response_mask boolean[], rollout_logprobs real[],
+			outcome jsonb, success jsonb, truncated jsonb, policy_version jsonb, model jsonb, channel jsonb, curation jsonb,
+			started_at jsonb, ended_at jsonb, meta jsonb),
+		LATERAL (SELECT j - '{group_id,rollout_id,step_no,turn,observation,next_observation,action,tool,args,ok,reward,turn_reward,value,cost,prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,outcome,success,terminal,truncated,policy_version,model,channel,curation,started_at,ended_at,meta}'::text[] AS rest OFFSET 0) y
+	WHERE jsonb_typeof(x.group_id) IN ('string', 'number') AND jsonb_typeof(x.rollout_id) IN ('string', 'number')
+		AND (jsonb_typeof(x.policy_version) IN ('string', 'number')) IS NOT FALSE
+		AND ('string' = ALL (ARRAY[jsonb_typeof(x.tool), jsonb_typeof(x.model), jsonb_typeof(x.channel), jsonb_typeof(x.curation),
+			jsonb_typeof(x.started_at), jsonb_typeof(x.ended_at)])) IS NOT FALSE
+		AND coalesce(x.channel #>> '{}', 'train') IN ('train', 'validation')
+		AND (x.step_no::numeric % 1 = 0) IS NOT FALSE AND (x.turn::numeric % 1 = 0) IS NOT FALSE
+		AND (x.cost::float8 > 0) IS NOT FALSE
+		AND (1 = ALL (ARRAY[array_ndims(x.prompt_token_ids), array_ndims(x.response_token_ids), array_ndims(x.response_mask), array_ndims(x.rollout_logprobs)])) IS NOT FALSE
+		AND (cardinality(nullif(x.response_mask, '{}')) = cardinality(nullif(x.response_token_ids, '{}'))) IS NOT FALSE
+		AND (cardinality(nullif(x.rollout_logprobs, '{}')) = cardinality(nullif(x.response_token_ids, '{}'))) IS NOT FALSE;
+END;
+COMMENT ON FUNCTION step_of_json(jsonb) IS
+'part of load_rollouts: the object of a line as the columns of rollouts and steps; no row or an error when it cannot be used';
+
 -- One line.  Never raises an error on bad data: problem says what is wrong.
 -- (A block with EXCEPTION is a subtransaction: not in parallel workers.)
 CREATE FUNCTION parse_rollout_line(line text, is_latin1 boolean DEFAULT false,
@@ -48,110 +99,51 @@ DECLARE
 BEGIN
 	nul_replaced := 0;
 	BEGIN
-		IF position('\u0000' IN line) > 0 THEN
-			SELECT t.content, t.nul_replaced INTO j, nul_replaced FROM @extschema@.json_of_text(line, is_latin1) t;
-		ELSIF is_latin1 THEN
-			j := convert_from(convert_to(line, 'LATIN1'), 'UTF8')::jsonb;
-		ELSE
-			j := line::jsonb;
-		END IF;
-		IF jsonb_typeof(j) <> 'object' THEN
-			problem := format('a line must be a JSON object, not %s', jsonb_typeof(j));
+		SELECT t.content, t.nul_replaced INTO j, nul_replaced FROM @extschema@.json_of_text(line, is_latin1) t;
+		SELECT s.*
+		INTO group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok, reward, turn_reward, value, cost,
+			prompt_token_ids, response_token_ids, response_mask, rollout_logprobs, metadata, outcome, success, truncated,
+			policy_version, model, channel, curation, started_at, ended_at, content
+		FROM @extschema@.step_of_json(j) s;
+		IF FOUND THEN
 			RETURN;
-		END IF;
-
-		-- The types that matter, before a cast would take "1" for 1 or 1 for true.
-		-- Constants are written out where they are used: a variable would be
-		-- parsed anew for every line.
-		IF NOT coalesce(jsonb_path_match(j, $path$($.group_id.type() == "string" || $.group_id.type() == "number") && ($.rollout_id.type() == "string" || $.rollout_id.type() == "number")
-		&& !($.step_no.type() != "number" && $.step_no.type() != "null") && !($.turn.type() != "number" && $.turn.type() != "null") && !($.reward.type() != "number" && $.reward.type() != "null")
-		&& !($.outcome.type() != "number" && $.outcome.type() != "null") && !($.turn_reward.type() != "number" && $.turn_reward.type() != "null") && !($.value.type() != "number" && $.value.type() != "null")
-		&& !($.cost.type() != "number" && $.cost.type() != "null")
-		&& !($.ok.type() != "boolean" && $.ok.type() != "null") && !($.success.type() != "boolean" && $.success.type() != "null") && !($.truncated.type() != "boolean" && $.truncated.type() != "null")
-		&& !($.tool.type() != "string" && $.tool.type() != "null") && !($.model.type() != "string" && $.model.type() != "null") && !($.channel.type() != "string" && $.channel.type() != "null")
-		&& !($.curation.type() != "string" && $.curation.type() != "null") && !($.started_at.type() != "string" && $.started_at.type() != "null") && !($.ended_at.type() != "string" && $.ended_at.type() != "null")
-		&& !($.prompt_token_ids.type() != "array" && $.prompt_token_ids.type() != "null") && !($.response_token_ids.type() != "array" && $.response_token_ids.type() != "null") && !($.response_mask.type() != "array" && $.response_mask.type() != "null")
-		&& !($.rollout_logprobs.type() != "array" && $.rollout_logprobs.type() != "null")
-		&& !($.policy_version.type() != "string" && $.policy_version.type() != "number" && $.policy_version.type() != "null")$path$::jsonpath, silent => true), false) THEN
-			SELECT CASE WHEN t.kind IN ('null', 'missing') THEN format('%s must be given', f.name)
-				ELSE format('%s must be %s, not %s', f.name, CASE f.kinds[1] WHEN 'array' THEN 'an array' ELSE 'a ' || f.kinds[1] END, t.kind) END INTO problem
-			FROM (VALUES
-				('group_id', '{string,number}'::text[], true), ('rollout_id', '{string,number}', true),
-				('step_no', '{number}', false), ('turn', '{number}', false),
-				('ok', '{boolean}', false), ('success', '{boolean}', false), ('truncated', '{boolean}', false),
-				('reward', '{number}', false), ('outcome', '{number}', false), ('turn_reward', '{number}', false),
-				('value', '{number}', false), ('cost', '{number}', false),
-				('tool', '{string}', false), ('model', '{string}', false), ('policy_version', '{string,number}', false),
-				('channel', '{string}', false), ('curation', '{string}', false),
-				('started_at', '{string}', false), ('ended_at', '{string}', false),
-				('prompt_token_ids', '{array}', false), ('response_token_ids', '{array}', false),
-				('response_mask', '{array}', false), ('rollout_logprobs', '{array}', false)
-			) f(name, kinds, required), LATERAL (SELECT coalesce(jsonb_typeof(j -> f.name), 'missing') AS kind) t
-			WHERE CASE WHEN t.kind IN ('null', 'missing') THEN f.required ELSE t.kind <> ALL (f.kinds) END
-			LIMIT 1;
-			IF problem IS NOT NULL THEN
-				RETURN;
-			END IF;
-		END IF;
-		IF (j ->> 'step_no')::numeric % 1 <> 0 OR (j ->> 'turn')::numeric % 1 <> 0 THEN
-			problem := format('step_no and turn must be whole numbers, not %s', coalesce(nullif(j ->> 'step_no', ''), 'null'));
-			RETURN;
-		END IF;
-		IF coalesce(j ->> 'channel', 'train') NOT IN ('train', 'validation') THEN
-			problem := format('channel must be train or validation, not %s', j ->> 'channel');
-			RETURN;
-		END IF;
-
-		group_id := j ->> 'group_id';
-		rollout_id := j ->> 'rollout_id';
-		step_no := (j ->> 'step_no')::numeric;
-		turn := (j ->> 'turn')::numeric;
-		observation := j ->> 'observation';
-		next_observation := j ->> 'next_observation';
-		action := j ->> 'action';
-		tool := j ->> 'tool';
-		args := nullif(j -> 'args', 'null');
-		ok := (j ->> 'ok')::boolean;
-		reward := (j ->> 'reward')::float8;
-		turn_reward := (j ->> 'turn_reward')::float8;
-		value := (j ->> 'value')::float8;
-		cost := (j ->> 'cost')::float8;
-		IF cost <= 0 THEN
-			problem := format('cost must be above 0, not %s', cost);
-			RETURN;
-		END IF;
-		outcome := (j ->> 'outcome')::float8;
-		success := (j ->> 'success')::boolean;
-		truncated := (j ->> 'truncated')::boolean;
-		policy_version := j ->> 'policy_version';
-		model := coalesce(j ->> 'model', j -> 'meta' ->> 'model');
-		channel := j ->> 'channel';
-		curation := j ->> 'curation';
-		started_at := (j ->> 'started_at')::timestamptz;
-		ended_at := (j ->> 'ended_at')::timestamptz;
-		IF j ?| '{prompt_token_ids,response_token_ids,response_mask,rollout_logprobs}' THEN
-			prompt_token_ids := (SELECT array_agg(e.x::integer ORDER BY e.i) FROM jsonb_array_elements_text(nullif(j -> 'prompt_token_ids', 'null')) WITH ORDINALITY e(x, i));
-			response_token_ids := (SELECT array_agg(e.x::integer ORDER BY e.i) FROM jsonb_array_elements_text(nullif(j -> 'response_token_ids', 'null')) WITH ORDINALITY e(x, i));
-			response_mask := (SELECT array_agg(e.x::boolean ORDER BY e.i) FROM jsonb_array_elements_text(nullif(j -> 'response_mask', 'null')) WITH ORDINALITY e(x, i));
-			rollout_logprobs := (SELECT array_agg(e.x::real ORDER BY e.i) FROM jsonb_array_elements_text(nullif(j -> 'rollout_logprobs', 'null')) WITH ORDINALITY e(x, i));
-			IF cardinality(response_mask) <> cardinality(response_token_ids) OR cardinality(rollout_logprobs) <> cardinality(response_token_ids) THEN
-				problem := 'response_mask and rollout_logprobs must be as long as response_token_ids';
-				RETURN;
-			END IF;
-		END IF;
-		-- What has no column of its own is kept all the same.
-		metadata := nullif(j -> 'meta', 'null');
-		-- To tell a repeated line from a contradicting one.
-		content := @extschema@.signature_hash(j);
-		j := j - '{group_id,rollout_id,step_no,turn,observation,next_observation,action,tool,args,ok,reward,turn_reward,value,cost,prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,outcome,success,terminal,truncated,policy_version,model,channel,curation,started_at,ended_at,meta}'::text[];
-		IF j <> '{}' THEN
-			metadata := CASE WHEN metadata IS NULL THEN '{}' WHEN jsonb_typeof(metadata) = 'object' THEN metadata
-				ELSE jsonb_build_object('meta', metadata) END || j;
 		END IF;
 	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
 		GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
 		problem := left(problem || coalesce(' (' || nullif(detail, '') || ')', ''), 300);
 	END;
+
+	-- In words of our own where there are any.
+	IF jsonb_typeof(j) <> 'object' THEN
+		problem := format('a line must be a JSON object, not %s', jsonb_typeof(j));
+		RETURN;
+	END IF;
+	problem := coalesce(
+		(SELECT CASE WHEN t.kind IN ('null', 'missing') THEN format('%s must be given', f.name)
+			ELSE format('%s must be %s, not %s', f.name, CASE f.kinds[1] WHEN 'array' THEN 'an array' ELSE 'a ' || f.kinds[1] END, t.kind) END
+		FROM (VALUES
+			('group_id', '{string,number}'::text[], true), ('rollout_id', '{string,number}', true),
+			('step_no', '{number}', false), ('turn', '{number}', false),
+			('ok', '{boolean}', false), ('success', '{boolean}', false), ('truncated', '{boolean}', false),
+			('reward', '{number}', false), ('outcome', '{number}', false), ('turn_reward', '{number}', false),
+			('value', '{number}', false), ('cost', '{number}', false),
+			('tool', '{string}', false), ('model', '{string}', false), ('policy_version', '{string,number}', false),
+			('channel', '{string}', false), ('curation', '{string}', false),
+			('started_at', '{string}', false), ('ended_at', '{string}', false),
+			('prompt_token_ids', '{array}', false), ('response_token_ids', '{array}', false),
+			('response_mask', '{array}', false), ('rollout_logprobs', '{array}', false)
+		) f(name, kinds, required), LATERAL (SELECT coalesce(jsonb_typeof(j -> f.name), 'missing') AS kind) t
+		WHERE j IS NOT NULL AND CASE WHEN t.kind IN ('null', 'missing') THEN f.required ELSE t.kind <> ALL (f.kinds) END
+		LIMIT 1),
+		problem,
+		CASE WHEN (j ->> 'step_no')::numeric % 1 <> 0 OR (j ->> 'turn')::numeric % 1 <> 0
+				THEN format('step_no and turn must be whole numbers, not %s', coalesce(nullif(j ->> 'step_no', ''), 'null'))
+			WHEN j ->> 'channel' NOT IN ('train', 'validation') THEN format('channel must be train or validation, not %s', j ->> 'channel')
+			WHEN (j ->> 'cost')::float8 <= 0 THEN format('cost must be above 0, not %s', (j ->> 'cost')::float8)
+			WHEN EXISTS (SELECT FROM unnest('{prompt_token_ids,response_token_ids,response_mask,rollout_logprobs}'::text[]) k, jsonb_array_elements(nullif(j -> k, 'null')) e
+				WHERE jsonb_typeof(e) = 'array')
+				THEN 'arrays of tokens must not hold arrays'
+			ELSE 'response_mask and rollout_logprobs must be as long as response_token_ids' END);
 END
 $$;
 COMMENT ON FUNCTION parse_rollout_line(text, boolean) IS
@@ -185,13 +177,23 @@ BEGIN
 		END IF;
 	END LOOP;
 	CREATE TEMP TABLE stepadv_problems (n bigint, reason text, counted text, item bigint) ON COMMIT DROP;
+	-- From here on lines and documents are the same: n (unique, the order), item
+	-- (what stays or goes together: a line, or the rollout of a document) and place
+	-- (where the user finds it).
+	CREATE TEMP TABLE stepadv_parsed (n bigint, item bigint, place bigint,
+		-- The columns of step_of_json.
+		group_id text, rollout_id text, step_no integer, turn integer,
+		observation text, next_observation text, action text, tool text, args jsonb, ok boolean, reward float8, turn_reward float8, value float8, cost float8,
+		prompt_token_ids integer[], response_token_ids integer[], response_mask boolean[], rollout_logprobs real[], metadata jsonb,
+		outcome float8, success boolean, truncated boolean, policy_version text, model text, channel text, curation text,
+		started_at timestamptz, ended_at timestamptz, content bigint) ON COMMIT DROP;
+	-- Read a few times and dropped: not worth compressing.
+	ALTER TABLE pg_temp.stepadv_parsed ALTER observation SET STORAGE EXTERNAL, ALTER next_observation SET STORAGE EXTERNAL, ALTER action SET STORAGE EXTERNAL,
+		ALTER args SET STORAGE EXTERNAL, ALTER metadata SET STORAGE EXTERNAL;
 END
 $$;
-COMMENT ON FUNCTION load_begin(text, text) IS 'part of load_rollouts: checks what load_rollouts and import_rollouts need, and makes the table of problems';
+COMMENT ON FUNCTION load_begin(text, text) IS 'part of load_rollouts: checks what load_rollouts and import_rollouts need, and makes the tables of what was parsed and of problems';
 
--- From here on lines and documents are the same: rows of pg_temp.stepadv_parsed,
--- with n (unique, the order), item (what stays or goes together: a line, or the
--- rollout of a document) and place (where the user finds it).
 CREATE FUNCTION load_parsed(schema text, on_error text, noun text, whole boolean,
 	OUT bad_items bigint, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
 	OUT rollouts_repeated bigint, OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT problems jsonb)
@@ -202,6 +204,7 @@ SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan
 -- A batch is sorted in memory, not by way of the disk.
 SET work_mem = '256MB'
+SET jit = off
 AS $$
 DECLARE
 	problem record;
@@ -267,28 +270,29 @@ BEGIN
 		SELECT x.*, r.group_id IS NOT NULL AS is_known, r.outcome AS known_outcome, r.success AS known_success
 		FROM (
 			SELECT p.group_id, p.rollout_id,
-				(array_agg(p.outcome ORDER BY p.n DESC) FILTER (WHERE p.outcome IS NOT NULL))[1] AS outcome,
-				count(DISTINCT p.outcome) AS outcomes,
-				(array_agg(p.success ORDER BY p.n DESC) FILTER (WHERE p.success IS NOT NULL))[1] AS success,
-				count(DISTINCT p.success) AS successes,
-				(array_agg(p.place ORDER BY p.n DESC) FILTER (WHERE p.outcome IS NOT NULL OR p.success IS NOT NULL))[1] AS n,
+				(array_agg(p.outcome) FILTER (WHERE p.outcome IS NOT NULL))[1] AS outcome,
+				min(p.outcome) < max(p.outcome) AS outcomes_differ,
+				(array_agg(p.success) FILTER (WHERE p.success IS NOT NULL))[1] AS success,
+				bool_or(p.success) AND NOT bool_and(p.success) AS successes_differ,
+				(array_agg(p.place) FILTER (WHERE p.outcome IS NOT NULL OR p.success IS NOT NULL))[1] AS n,
 				bool_or(p.truncated) AS truncated,
-				(array_agg(p.policy_version ORDER BY p.n DESC) FILTER (WHERE p.policy_version IS NOT NULL))[1] AS policy_version,
-				(array_agg(p.model ORDER BY p.n DESC) FILTER (WHERE p.model IS NOT NULL))[1] AS model,
-				(array_agg(p.channel ORDER BY p.n DESC) FILTER (WHERE p.channel IS NOT NULL))[1] AS channel,
-				(array_agg(p.curation ORDER BY p.n DESC) FILTER (WHERE p.curation IS NOT NULL))[1] AS curation,
+				(array_agg(p.policy_version) FILTER (WHERE p.policy_version IS NOT NULL))[1] AS policy_version,
+				(array_agg(p.model) FILTER (WHERE p.model IS NOT NULL))[1] AS model,
+				(array_agg(p.channel) FILTER (WHERE p.channel IS NOT NULL))[1] AS channel,
+				(array_agg(p.curation) FILTER (WHERE p.curation IS NOT NULL))[1] AS curation,
 				min(p.started_at) AS started_at, max(p.ended_at) AS ended_at,
 				-- A line without a step has nowhere else to leave its remarks.
-				(array_agg(p.metadata ORDER BY p.n DESC) FILTER (WHERE p.step_no IS NULL AND p.metadata IS NOT NULL AND p.action IS NULL))[1] AS metadata
-			FROM pg_temp.stepadv_parsed p GROUP BY p.group_id, p.rollout_id) x
+				(array_agg(p.metadata) FILTER (WHERE p.step_no IS NULL AND p.metadata IS NOT NULL AND p.action IS NULL))[1] AS metadata
+			-- Sorted once for all of these.
+			FROM (SELECT * FROM pg_temp.stepadv_parsed s ORDER BY s.group_id, s.rollout_id, s.n DESC) p GROUP BY p.group_id, p.rollout_id) x
 		LEFT JOIN %I.rollouts r ON r.group_id = x.group_id AND r.rollout_id = x.rollout_id
 		$q$, load_parsed.schema);
 	INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
 	SELECT r.n, format('rollout %s of group %s has more than one %s, of which the last counts', r.rollout_id, r.group_id,
-			concat_ws(' and ', CASE WHEN r.outcomes > 1 OR r.outcome <> r.known_outcome THEN 'outcome' END,
-				CASE WHEN r.successes > 1 OR r.success <> r.known_success THEN 'success' END)), 'contradiction'
+			concat_ws(' and ', CASE WHEN r.outcomes_differ OR r.outcome <> r.known_outcome THEN 'outcome' END,
+				CASE WHEN r.successes_differ OR r.success <> r.known_success THEN 'success' END)), 'contradiction'
 	FROM pg_temp.stepadv_rollouts r
-	WHERE r.outcomes > 1 OR r.successes > 1 OR r.outcome <> r.known_outcome OR r.success <> r.known_success;
+	WHERE r.outcomes_differ OR r.successes_differ OR r.outcome <> r.known_outcome OR r.success <> r.known_success;
 
 	SELECT count(*) FILTER (WHERE e.counted <> 'contradiction'), count(*) FILTER (WHERE e.counted = 'contradiction'),
 		coalesce((SELECT jsonb_agg(jsonb_build_object(load_parsed.noun, w.n, 'problem', w.reason) ORDER BY w.n, w.reason)
@@ -358,6 +362,48 @@ $$;
 COMMENT ON FUNCTION load_parsed(text, text, text, boolean) IS
 'part of load_rollouts: writes what was parsed into pg_temp.stepadv_parsed to the schema''s tables, after looking for what is there already, and counts; noun is what problems are counted by; with whole, an item that contradicts the tables in one step is left out with all its steps';
 
+-- All lines at once; where one of them is bad or holds U+0000, one by one.
+CREATE FUNCTION parse_rollout_lines(numbers bigint[], lines text[], is_latin1 boolean, OUT nul_replaced bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+-- Planned once.  No line comes twice.
+SET plan_cache_mode = force_generic_plan
+SET enable_memoize = off
+AS $$
+DECLARE
+	n_parsed bigint;
+BEGIN
+	nul_replaced := 0;
+	BEGIN
+		INSERT INTO pg_temp.stepadv_parsed
+		SELECT l.n, l.n, l.n, s.*
+		FROM unnest(parse_rollout_lines.numbers, parse_rollout_lines.lines) l(n, line),
+			LATERAL (SELECT CASE WHEN parse_rollout_lines.is_latin1 THEN convert_from(convert_to(l.line, 'LATIN1'), 'UTF8') ELSE l.line END::jsonb AS j OFFSET 0) t,
+			LATERAL @extschema@.step_of_json(t.j) s;
+		GET DIAGNOSTICS n_parsed = ROW_COUNT;
+		IF n_parsed < cardinality(parse_rollout_lines.lines) THEN
+			RAISE data_exception;
+		END IF;
+	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+		WITH parsed AS MATERIALIZED (
+			SELECT l.n, p.*
+			FROM unnest(parse_rollout_lines.numbers, parse_rollout_lines.lines) l(n, line), LATERAL @extschema@.parse_rollout_line(l.line, parse_rollout_lines.is_latin1) p
+		), told AS (
+			INSERT INTO pg_temp.stepadv_problems (n, reason, counted) SELECT p.n, p.problem, 'bad' FROM parsed p WHERE p.problem IS NOT NULL
+		), good AS (
+			INSERT INTO pg_temp.stepadv_parsed
+			SELECT p.n, p.n, p.n, p.group_id, p.rollout_id, p.step_no, p.turn, p.observation, p.next_observation, p.action, p.tool, p.args, p.ok,
+				p.reward, p.turn_reward, p.value, p.cost, p.prompt_token_ids, p.response_token_ids, p.response_mask, p.rollout_logprobs, p.metadata, p.outcome, p.success, p.truncated,
+				p.policy_version, p.model, p.channel, p.curation, p.started_at, p.ended_at, p.content
+			FROM parsed p WHERE p.problem IS NULL
+		)
+		SELECT coalesce(sum(p.nul_replaced), 0) INTO parse_rollout_lines.nul_replaced FROM parsed p WHERE p.problem IS NULL;
+	END;
+END
+$$;
+COMMENT ON FUNCTION parse_rollout_lines(bigint[], text[], boolean) IS
+'part of load_rollouts: lines and their numbers into pg_temp.stepadv_parsed, or with what is wrong with them into pg_temp.stepadv_problems; how many U+0000 were made U+FFFD';
+
 CREATE FUNCTION load_rollouts(schema text, lines regclass, on_error text DEFAULT 'stop', is_latin1 boolean DEFAULT false,
 	OUT lines_read bigint, OUT empty_lines bigint, OUT bad_lines bigint,
 	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
@@ -365,7 +411,12 @@ CREATE FUNCTION load_rollouts(schema text, lines regclass, on_error text DEFAULT
 	OUT contradictions bigint, OUT nul_replaced bigint, OUT problems jsonb)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+-- Lines are put into batches in memory, not by way of the disk.
+SET work_mem = '256MB'
+SET jit = off
 AS $$
+DECLARE
+	batch record;
 BEGIN
 	PERFORM @extschema@.load_begin(load_rollouts.schema, load_rollouts.on_error);
 	IF (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = load_rollouts.lines AND NOT a.attisdropped
@@ -375,23 +426,28 @@ BEGIN
 			USING ERRCODE = 'undefined_column';
 	END IF;
 
-	-- Parse each line once, whatever follows.
-	EXECUTE format($q$
-		CREATE TEMP TABLE stepadv_parsed ON COMMIT DROP AS
-		SELECT l.n, l.n AS item, l.n AS place, l.is_empty, p.*
-		FROM (SELECT t.n, t.line, btrim(left(t.line, 1000), E' \t\r\n') = '' AND btrim(t.line, E' \t\r\n') = '' AS is_empty
-			FROM (SELECT s.n, CASE WHEN s.n = (SELECT min(f.n) FROM %2$s f) AND starts_with(s.line, %3$L)
-					THEN substr(s.line, length(%3$L) + 1) ELSE s.line END AS line
-				FROM %2$s s) t OFFSET 0) l
-		LEFT JOIN LATERAL @extschema@.parse_rollout_line(l.line, %1$L) p ON NOT l.is_empty
-		$q$, load_rollouts.is_latin1,
+	lines_read := 0;
+	empty_lines := 0;
+	load_rollouts.nul_replaced := 0;
+	-- Each line is parsed once, whatever follows, together with its neighbours.
+	FOR batch IN EXECUTE format($q$
+		SELECT count(*) AS lines_read, array_agg(b.n) FILTER (WHERE NOT b.is_empty) AS n, array_agg(b.line) FILTER (WHERE NOT b.is_empty) AS lines
+		FROM (SELECT l.n, l.line, ascii(l.line) <= 32 AND btrim(l.line, E' \t\r\n') = '' AS is_empty,
+				sum(octet_length(l.line)) OVER (ROWS UNBOUNDED PRECEDING) / 131072 AS batch
+			FROM (SELECT s.n, CASE WHEN s.n = (SELECT min(f.n) FROM %1$s f) AND starts_with(s.line, %2$L)
+					THEN substr(s.line, length(%2$L) + 1) ELSE s.line END AS line
+				FROM %1$s s OFFSET 0) l
+			ORDER BY batch) b
+		GROUP BY b.batch
+		$q$,
 		(SELECT format('%I.%I', ns.nspname, c.relname) FROM pg_class c JOIN pg_namespace ns ON ns.oid = c.relnamespace WHERE c.oid = load_rollouts.lines),
 		-- A byte order mark, as the lines spell it.
-		CASE WHEN load_rollouts.is_latin1 THEN chr(239) || chr(187) || chr(191) ELSE convert_from('\xefbbbf', 'UTF8') END);
-	SELECT count(*), count(*) FILTER (WHERE p.is_empty), coalesce(sum(p.nul_replaced) FILTER (WHERE p.problem IS NULL), 0)
-	INTO lines_read, empty_lines, load_rollouts.nul_replaced FROM pg_temp.stepadv_parsed p;
-	INSERT INTO pg_temp.stepadv_problems (n, reason, counted) SELECT p.n, p.problem, 'bad' FROM pg_temp.stepadv_parsed p WHERE p.problem IS NOT NULL;
-	DELETE FROM pg_temp.stepadv_parsed p WHERE p.problem IS NOT NULL OR p.is_empty;
+		CASE WHEN load_rollouts.is_latin1 THEN chr(239) || chr(187) || chr(191) ELSE convert_from('\xefbbbf', 'UTF8') END)
+	LOOP
+		lines_read := lines_read + batch.lines_read;
+		empty_lines := empty_lines + batch.lines_read - coalesce(cardinality(batch.n), 0);
+		load_rollouts.nul_replaced := load_rollouts.nul_replaced + @extschema@.parse_rollout_lines(batch.n, batch.lines, load_rollouts.is_latin1);
+	END LOOP;
 	SELECT p.bad_items, p.groups, p.rollouts_added, p.rollouts_updated, p.steps_added, p.steps_repeated, p.contradictions, p.problems
 	INTO bad_lines, load_rollouts.groups, rollouts_added, rollouts_updated, steps_added, steps_repeated, contradictions, load_rollouts.problems
 	FROM @extschema@.load_parsed(load_rollouts.schema, load_rollouts.on_error, 'line', false) p;

@@ -191,7 +191,7 @@ BEGIN
 		%7$s
 		$q$, import_rollouts.documents::regclass, CASE kind WHEN 'text' THEN 'd.document, NULL' ELSE 'NULL, d.document' END, import_rollouts.format,
 		CASE WHEN has_source THEN 'd.source' ELSE 'NULL' END, import_rollouts.paths, import_rollouts.is_latin1,
-		CASE kind WHEN 'text' THEN $q$WHERE btrim(left(d.document, 1000), E' \t\r\n') <> '' OR btrim(d.document, E' \t\r\n') <> ''$q$ ELSE 'WHERE d.document IS NOT NULL' END);
+		CASE kind WHEN 'text' THEN $q$WHERE ascii(d.document) > 32 OR btrim(d.document, E' \t\r\n') <> ''$q$ ELSE 'WHERE d.document IS NOT NULL' END);
 	SELECT count(*), count(d.problem), coalesce(sum(d.nul_replaced), 0) INTO documents_read, bad_documents, import_rollouts.nul_replaced FROM pg_temp.stepadv_documents d;
 	INSERT INTO pg_temp.stepadv_problems (n, reason, counted) SELECT d.n, d.problem, 'document' FROM pg_temp.stepadv_documents d WHERE d.problem IS NOT NULL;
 
@@ -231,13 +231,6 @@ BEGIN
 	INTO stepless_rollouts, unjudged_rollouts FROM pg_temp.stepadv_items i;
 
 	-- Rollouts to lines: one for the rollout itself, one for each step.
-	CREATE TEMP TABLE stepadv_parsed (n bigint, item bigint, place bigint, group_id text, rollout_id text, step_no integer, turn integer,
-		observation text, next_observation text, action text, tool text, args jsonb, ok boolean, reward float8, turn_reward float8, value float8, cost float8,
-		prompt_token_ids integer[], response_token_ids integer[], response_mask boolean[], rollout_logprobs real[], metadata jsonb,
-		outcome float8, success boolean, truncated boolean, policy_version text, model text, channel text, curation text,
-		started_at timestamptz, ended_at timestamptz, content bigint) ON COMMIT DROP;
-	ALTER TABLE pg_temp.stepadv_parsed ALTER observation SET STORAGE EXTERNAL, ALTER next_observation SET STORAGE EXTERNAL, ALTER action SET STORAGE EXTERNAL,
-		ALTER args SET STORAGE EXTERNAL, ALTER metadata SET STORAGE EXTERNAL;
 	INSERT INTO pg_temp.stepadv_parsed (n, item, place, group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok,
 		reward, turn_reward, value, cost, metadata, content)
 	SELECT i.item * 2147483648 + s.i, i.item, i.n, i.group_id, i.rollout_id, coalesce((s.v ->> 'step_no')::numeric, s.i - 1), (s.v ->> 'turn')::numeric,
@@ -274,20 +267,23 @@ DECLARE
 	result jsonb;
 	guessed text;
 BEGIN
-	EXECUTE format($q$SELECT l.n, l.line FROM %s l WHERE btrim(left(l.line, 1000), E' \t\r\n') <> '' OR btrim(l.line, E' \t\r\n') <> '' ORDER BY l.n LIMIT 1$q$,
-		import_file.lines) INTO first;
-	EXECUTE format($q$SELECT l.n, l.line FROM %s l WHERE l.n > $1 AND (btrim(left(l.line, 1000), E' \t\r\n') <> '' OR btrim(l.line, E' \t\r\n') <> '') ORDER BY l.n LIMIT 1$q$,
-		import_file.lines) INTO second USING first.n;
-	IF starts_with(first.line, mark) THEN
-		first.line := substr(first.line, length(mark) + 1);
+	-- The first two lines that are not empty tell what the file is.
+	IF import_file.format IS DISTINCT FROM 'steps' THEN
+		EXECUTE format($q$SELECT l.n, l.line FROM %s l WHERE ascii(l.line) > 32 OR btrim(l.line, E' \t\r\n') <> '' ORDER BY l.n LIMIT 1$q$,
+			import_file.lines) INTO first;
+		IF starts_with(first.line, mark) THEN
+			first.line := substr(first.line, length(mark) + 1);
+		END IF;
+		guessed := @extschema@.import_guess(first.line, import_file.is_latin1);
 	END IF;
-	guessed := @extschema@.import_guess(first.line, import_file.is_latin1);
 	IF import_file.format = 'steps' OR import_file.format IS NULL AND import_file.paths IS NULL AND guessed = 'steps' THEN
 		SELECT to_jsonb(l) - '{lines_read,empty_lines,bad_lines}'::text[] || jsonb_build_object('format', 'steps', 'documents_read', l.lines_read - l.empty_lines, 'bad_documents', l.bad_lines,
 			'bad_rollouts', 0, 'dropped', '{}'::jsonb, 'repaired', '{}'::jsonb) INTO result
 		FROM @extschema@.load_rollouts(import_file.schema, import_file.lines, import_file.on_error, import_file.is_latin1) l;
 		RETURN result;
 	END IF;
+	EXECUTE format($q$SELECT l.n, l.line FROM %s l WHERE l.n > $1 AND (ascii(l.line) > 32 OR btrim(l.line, E' \t\r\n') <> '') ORDER BY l.n LIMIT 1$q$,
+		import_file.lines) INTO second USING first.n;
 	IF to_regclass('pg_temp.stepadv_file') IS NOT NULL THEN
 		DROP TABLE pg_temp.stepadv_file;
 	END IF;

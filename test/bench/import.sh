@@ -1,6 +1,7 @@
 # Importers: some 46,000 steps of invented documents, as long as InterCode's and
 # tau-bench's are, from a table of texts to the canonical tables; the same again,
-# when all is known; and from files by stepadv-import.
+# when all is known; and from files by stepadv-import, in their own words and in
+# ours.
 
 import_rollouts=${IMPORT_ROLLOUTS:-6800}
 
@@ -52,7 +53,7 @@ psql -qX -v ON_ERROR_STOP=1 -v rollouts="$import_rollouts" >/dev/null <<-'SQL' |
 SQL
 
 quiet="$one_process SET client_min_messages = warning;"
-heading "**Importing**, one process, foreign key and five indexes of the canonical tables included. The goal is 46,000 steps of \`intercode\` in at most 5 s:"
+heading "**Importing**, one process, foreign key and five indexes of the canonical tables included. The goal is 46,000 steps of \`intercode\` in at most 5 s, as its logs and as canonical lines:"
 for format in intercode chat verl; do
 	measure import_$format 3 "SELECT import_bench('import_$format', true)" "$quiet"
 	read -r n added _ <<<"${results[import_$format]}"
@@ -65,19 +66,43 @@ for format in intercode chat verl; do
 	row '- the same once more' import_again "$(ratio import_$format import_again) x faster"
 done
 
-# From files: the psql, the shell and a transaction for each.
+# From files: the psql, the shell and a transaction for each.  What makes room for
+# the next run is not measured.
+measure_files()
+{
+	local name=$1 make_room=$2 run begun
+	shift 2
+
+	for run in 1 2 3; do
+		query "SET client_min_messages = warning; $make_room" >/dev/null
+		begun=$(date +%s%N)
+		sh "$top/sql/stepadv-import" -q "$@" >"$work/import/out" || exit 2
+		echo $((($(date +%s%N) - begun) / 1000)) | awk '{ print $1 / 1000 }'
+	done >"$work/import/times"
+	store "$name" "$(min_median <"$work/import/times")"
+}
+
 mkdir -p "$work/import/logs"
 for n in $(seq 11); do
 	query "SELECT document FROM import_intercode WHERE n = $n" >"$work/import/logs/ic_sql_model$n.json"
 done
-: >"$work/import/times"
-for run in 1 2 3; do
-	query 'SET client_min_messages = warning; TRUNCATE import_bench.rollouts CASCADE' >/dev/null
-	begun=$(date +%s%N)
-	sh "$top/sql/stepadv-import" -q -s import_bench "$work/import/logs" >"$work/import/out" || exit 2
-	echo $((($(date +%s%N) - begun) / 1000)) | awk '{ print $1 / 1000 }' >>"$work/import/times"
-done
-store import_files "$(min_median <"$work/import/times")"
+measure_files import_files 'TRUNCATE import_bench.rollouts CASCADE' -s import_bench "$work/import/logs"
 row "\`stepadv-import\`: those of \`intercode\` as 11 files" import_files "$(ratio import_files import_intercode) x the statement"
+
+# The same steps as canonical lines; the file is loaded into tables that are not there yet.
+query "SELECT json_build_object('group_id', s.group_id, 'rollout_id', s.rollout_id, 'step_no', s.step_no, 'observation', s.observation,
+		'next_observation', coalesce(s.next_observation, lead(s.observation) OVER w), 'action', s.action, 'tool', s.tool, 'args', s.args, 'ok', s.ok, 'reward', s.reward,
+		'outcome', r.outcome, 'success', r.success, 'terminal', lead(s.step_no) OVER w IS NULL, 'truncated', r.truncated,
+		'meta', jsonb_build_object('model', r.model, 'source', r.metadata ->> 'source', 'query', s.observation))
+	FROM import_bench.steps s JOIN import_bench.rollouts r USING (group_id, rollout_id)
+	WINDOW w AS (PARTITION BY s.group_id, s.rollout_id ORDER BY s.step_no) ORDER BY s.group_id, s.rollout_id, s.step_no" >"$work/import/steps.jsonl"
+n=$(wc -l <"$work/import/steps.jsonl")
+mb=$(wc -c <"$work/import/steps.jsonl" | awk '{ printf "%.0f", $1 / 1e6 }')
+gzip "$work/import/steps.jsonl"
+measure_files import_steps 'DROP SCHEMA IF EXISTS import_lines CASCADE' -s import_lines -f steps "$work/import/steps.jsonl.gz"
+[ "$(query 'SELECT count(*) FROM import_lines.steps')" = "$n" ] || { echo 'not every line was loaded' >&2; exit 2; }
+row "\`stepadv-import -f steps\`: the same as $n canonical lines, $mb MB, one gzip file; the tables are made" import_steps \
+	"$(each import_steps "$n" | awk '{ printf "%.0f µs a step", $1 / 1000 }') $(verdict "$(awk -v t="${times_median[import_steps]}" -v n="$n" 'BEGIN { printf "%.2f", t / 1000 * 46000 / n }')" '<=' 5)"
+query 'SET client_min_messages = warning; DROP SCHEMA import_lines CASCADE' >/dev/null
 query 'SET client_min_messages = warning; DROP SCHEMA import_bench CASCADE; DROP TABLE bench_text, import_intercode, import_chat, import_verl; DROP FUNCTION import_bench(regclass, boolean); DROP FUNCTION bench_words(bigint, integer)' >/dev/null
 rm -rf "$work/import"

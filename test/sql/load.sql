@@ -64,6 +64,7 @@ INSERT INTO load_lines (line) VALUES
 	('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "channel": "test"}'), ('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "cost": 0}'),
 	('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "observation": "\ud800"}'), ('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "started_at": "tomorrow-ish"}'),
 	('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "response_token_ids": [1, 2], "response_mask": [true]}'), ('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "response_token_ids": [1.5]}'),
+	('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "response_token_ids": [[1, 2]]}'), ('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "policy_version": [7]}'),
 	('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "args": ' || repeat('[', 100000) || '}'),
 	('{"group_id": "bad", "rollout_id": "r", "step_no": 0, "action": "a"} trailing');
 -- Stop: the first one, and nothing is loaded.
@@ -76,9 +77,9 @@ CREATE TEMP TABLE skipped AS SELECT * FROM stepadv.load_rollouts('load_t', 'load
 SET client_min_messages = warning;
 \set VERBOSITY default
 SELECT lines_read, empty_lines, bad_lines, rollouts_added, steps_added, contradictions, jsonb_array_length(problems) AS listed FROM skipped;
-SELECT p ->> 'line' AS line, left(regexp_replace(p ->> 'problem', ' \(.*', ''), 72) AS problem FROM skipped, jsonb_array_elements(problems) p WHERE (p ->> 'line')::integer <> 24 ORDER BY (p ->> 'line')::integer;
+SELECT p ->> 'line' AS line, left(regexp_replace(p ->> 'problem', ' \(.*', ''), 72) AS problem FROM skipped, jsonb_array_elements(problems) p WHERE (p ->> 'line')::integer <> 26 ORDER BY (p ->> 'line')::integer;
 -- (How deep is too deep is the server's business.)
-SELECT p ->> 'problem' ~ '^stack depth limit exceeded' AS too_deep FROM skipped, jsonb_array_elements(problems) p WHERE (p ->> 'line')::integer = 24;
+SELECT p ->> 'problem' ~ '^stack depth limit exceeded' AS too_deep FROM skipped, jsonb_array_elements(problems) p WHERE (p ->> 'line')::integer = 26;
 
 -- Contradictions: a step told twice, outcomes that differ.
 TRUNCATE load_lines RESTART IDENTITY;
@@ -111,6 +112,30 @@ SELECT lines_read, empty_lines, bad_lines, rollouts_added, p.*
 FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip', is_latin1 => true), LATERAL (SELECT jsonb_path_query_array(problems, '$[*].line') AS lines) p;
 SET client_min_messages = warning;
 SELECT rollout_id = 'Ä→🙂' AS rollout_id, action = 'é' AS action FROM load_t.steps WHERE group_id = 'bytes';
+
+-- Many lines, more than are parsed at once: the first, some in the middle and the
+-- last cannot be used, one holds U+0000, one is empty and one no line at all.
+TRUNCATE load_lines RESTART IDENTITY;
+INSERT INTO load_lines (line)
+SELECT CASE i WHEN 1 THEN 'nonsense' WHEN 999 THEN replace(good, 'more', '\u0000') WHEN 1000 THEN replace(good, '0.25', '"0.25"') WHEN 1001 THEN left(good, 12)
+	WHEN 1500 THEN replace(good, '"reward": 0.25', '"cost": 0') WHEN 1501 THEN '' WHEN 1502 THEN NULL WHEN 2000 THEN 'null' ELSE good END
+FROM (SELECT i, jsonb_build_object('group_id', 'many', 'rollout_id', i / 10, 'step_no', i % 10, 'reward', 0.25, 'response_token_ids', jsonb_build_array(i, 1),
+	'observation', repeat('more ', 100), 'action', i)::text AS good FROM generate_series(1, 2000) i) x;
+\set VERBOSITY terse
+SELECT steps_added FROM stepadv.load_rollouts('load_t', 'load_lines');
+SELECT count(*) FROM load_t.rollouts WHERE group_id = 'many';
+SELECT lines_read, empty_lines, bad_lines, rollouts_added, steps_added, contradictions, nul_replaced, p.* FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip'), LATERAL (SELECT jsonb_path_query_array(problems, '$[*].line') AS lines) p;
+-- One in the middle alone, in what was loaded otherwise: nothing more is loaded.
+UPDATE load_lines SET line = '{"group_id": "many", "rollout_id": "late", "step_no": 0}' WHERE n = 1 OR n > 1499;
+DELETE FROM load_lines WHERE n BETWEEN 1502 AND 2000 OR n = 1001;
+SELECT steps_added FROM stepadv.load_rollouts('load_t', 'load_lines');
+SELECT count(*) FROM load_t.rollouts WHERE rollout_id = 'late';
+SELECT bad_lines, rollouts_added, steps_added, steps_repeated FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip');
+\set VERBOSITY default
+-- Every step is its own line's, those after the bad ones too.
+SELECT count(*), sum(action::integer), count(*) FILTER (WHERE action::integer = rollout_id::integer * 10 + step_no AND response_token_ids = ARRAY[action::integer, 1] AND reward = 0.25) AS own,
+	count(*) FILTER (WHERE observation = repeat('more ', 100)) AS with_text, count(*) FILTER (WHERE observation LIKE U&'%\FFFD%') AS with_nul
+FROM load_t.steps WHERE group_id = 'many' AND rollout_id <> 'late';
 
 -- Nothing at all, and what is refused.
 TRUNCATE load_lines RESTART IDENTITY;

@@ -77,7 +77,7 @@ write_file('all/tau/results.json', '[' . chat('a', 0, 'one') . ",\n" . chat('a',
 write_file('all/verl/7.jsonl', join("\r\n", map { qq({"input": "q", "output": "$_", "score": 0.0, "step": 7}) } 1 .. 3) . "\n");
 write_file("all/runs/it's \$(touch owned) \"x\";\n-- y/-t 'z'.traj", trajectory('ls'));
 write_file("all/runs/latin\xE9/latin\xE9.traj", trajectory('pwd'));
-write_file('all/log.txt', "-----------------\n5\nAction: reset\nObservation: \nShop\n\nAction: click[Buy Now]\nObservation: Your score (min 0.0, max 1.0): 1.0\n\n1 1.0 1.0 0.0\n-------------\n");
+write_file('all/log.txt', "-----------------\n5\nAction: reset\nObservation: \nShop\n\\.\n:\\.\n::\\.\n\n::x\\.\n:\nAction: click[Buy Now]\nObservation: Your score (min 0.0, max 1.0): 1.0\n\n1 1.0 1.0 0.0\n-------------\n");
 write_file('all/steps.jsonl', qq({"group_id": "s", "rollout_id": "r", "step_no": 0, "action": "x", "outcome": 1}\n{"group_id": "s", "rollout_id": "r", "step_no": 1, "action": "y"}\n));
 write_file('all/pretty.json', "\xEF\xBB\xBF{\n  \"task_id\": \"p\",\n  \"trial\": 0,\n  \"messages\": [\n    {\"role\": \"assistant\", \"content\": \"\\\\.\"}\n  ]\n}\n");
 write_file('all/notes.md', 'passed over');
@@ -96,6 +96,7 @@ unlike($err, qr/error|warning/i, 'no complaint');
 ok(!-e 'owned' && !-e "$dir/owned", 'a file name is only a name');
 is(value(q(SELECT action FROM rl.steps WHERE rollout_id = 'a-t1')), "\xC3\xA4\xE2\x86\x92\xF0\x9F\x99\x82 \xEF\xBF\xBD", 'texts are those of the file');
 is(value(q(SELECT action FROM rl.steps WHERE group_id = 'p')), '\.', 'a backslash and a dot end nothing');
+is(value(q(SELECT observation FROM rl.steps WHERE action = 'click[Buy Now]')), "\nShop\n\\.\n:\\.\n::\\.\n\n::x\\.\n:", 'nor does a line of them');
 is(value(qq(SELECT string_agg(group_id || ' ' || rollout_id, ',' ORDER BY group_id) FROM rl.rollouts WHERE metadata ->> 'environment' = 'e')),
 	"-t 'z' it's \$(touch owned) \"x\";\n-- y---t 'z',latin\xC3\xA9 runs--latin\xC3\xA9", 'names of any bytes are ids');
 is(value(q(SELECT string_agg(rollout_id, ' ' ORDER BY rollout_id) FROM rl.rollouts WHERE policy_version = '7')), '7:1 7:2 7:3', 'lines of a gzip file');
