@@ -474,7 +474,7 @@ BEGIN
 			('compare', 'attach_compare', 'a row per step, an advantage per method'),
 			('quadrants', 'attach_quadrants', 'a row per group, pair of methods, success and quadrant'),
 			('disagreements', 'attach_disagreements', 'a row per step and pair of methods'),
-			('groups_over_time', 'attach_groups_over_time', 'a row per group, policy version and time bucket, with what the next two add up'),
+			('groups_over_time', 'attach_groups_over_time', 'a row per group, policy version and time bucket, with counts and sums'),
 			('progress_over_time', 'attach_progress_over_time', 'a row per policy version and time bucket'),
 			('advantage_over_time', 'attach_advantage_over_time', 'a row per policy version, time bucket and method'),
 			('advantages', 'attach_advantages', 'a row per step and method, of groups divided by policy version and time bucket')

@@ -164,6 +164,7 @@ DECLARE
 	m record;
 	target record;
 	detail text;
+	hint text;
 	number integer := 0;
 BEGIN
 	SELECT * INTO STRICT m FROM @extschema@.maintained() s WHERE s.fresh = maintain_triggers.fresh;
@@ -184,8 +185,8 @@ BEGIN
 			IF EXISTS (SELECT FROM @extschema@.maintain_bases(m.fresh) b WHERE b.base = ANY (target.bases)) THEN
 				RAISE;
 			END IF;
-			GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
-			RAISE EXCEPTION '%', SQLERRM USING ERRCODE = SQLSTATE, DETAIL = coalesce(nullif(detail, ''), 'The views over time read it.'),
+			GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+			RAISE EXCEPTION '%', SQLERRM USING ERRCODE = SQLSTATE, DETAIL = coalesce(nullif(detail, ''), nullif(hint, ''), 'Changes of it cannot be seen.'),
 				HINT = 'Only the views over time read it: with over_time => false they go on folding, and the groups can be maintained.';
 		END;
 		CONTINUE WHEN EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = target.relation AND t.tgname = m.name || '_maintain_truncate');
@@ -385,10 +386,10 @@ $body$, fresh_over_time, folded_over_time, fold_over_time, @extschema@.maintain_
 		format(CASE WHEN by_index THEN 'SELECT ROW(f.*)::%1$s FROM unnest($1) g CROSS JOIN LATERAL (SELECT f.* FROM %1$s f WHERE %2$s OFFSET 0) f'
 				ELSE 'SELECT f FROM %1$s f JOIN unnest($1) g ON %2$s' END,
 			fresh_over_time, @extschema@.maintain_match(fresh_over_time, over_time_keys, 'f', 'g', keys)),
-		format(CASE WHEN by_index THEN $body$	FOR changed_group IN SELECT %1$s FROM unnest($1) g LOOP
+		CASE WHEN by_index THEN format($body$	FOR changed_group IN SELECT %1$s FROM unnest($1) g LOOP
 		DELETE FROM %2$s c WHERE %3$s;
-	END LOOP;$body$ ELSE '	DELETE FROM %2$s c USING unnest($1) changed_group WHERE %3$s;' END,
-			@extschema@.maintain_list(keys, 'g.%1$I'), folded_over_time, @extschema@.maintain_match(fresh_over_time, over_time_keys, 'c', 'changed_group', keys)),
+	END LOOP;$body$, @extschema@.maintain_list(keys, 'g.%1$I'), folded_over_time, @extschema@.maintain_match(fresh_over_time, over_time_keys, 'c', 'changed_group', keys))
+		ELSE format('	DELETE FROM %s c USING unnest($1) g WHERE %s;', folded_over_time, @extschema@.maintain_match(fresh_over_time, over_time_keys, 'c', 'g', keys)) END,
 		@extschema@.maintain_list(over_time_keys, '%1$I'), @extschema@.maintain_list(keys, 'g.%1$I'))
 $outer$;
 COMMENT ON FUNCTION maintain_fold_over_time_body(regclass, text[], regclass, text, text[], text, text, boolean) IS 'part of maintain: writes the function <prefix>_fold_over_time';
@@ -854,9 +855,9 @@ BEGIN
 			'WITH f AS MATERIALIZED (SELECT f.* FROM %1$s), c AS MATERIALIZED (SELECT * FROM %2$s WHERE n_rollouts IS NOT NULL)
 			SELECT DISTINCT jsonb_build_object(%3$s), ''differs over time from a fresh fold''
 			FROM ((TABLE f EXCEPT ALL TABLE c) UNION ALL (TABLE c EXCEPT ALL TABLE f)) d%4$s',
-			CASE WHEN by_group THEN format('%s g CROSS JOIN LATERAL (SELECT f.* FROM %s f WHERE %s OFFSET 0) f WHERE NOT EXISTS (SELECT FROM %s c WHERE c.n_rollouts IS NULL AND %s)',
-					m.folded, m.fresh_over_time, @extschema@.maintain_match(m.fresh_over_time, over_time_keys, 'f', 'g', m.keys),
-					m.folded_over_time, @extschema@.maintain_match(m.fresh_over_time, over_time_keys, 'c', 'g', m.keys))
+			CASE WHEN by_group THEN format('(SELECT g.* FROM %s g WHERE NOT EXISTS (SELECT FROM %s c WHERE c.n_rollouts IS NULL AND %s) OFFSET 0) g CROSS JOIN LATERAL (SELECT f.* FROM %s f WHERE %s OFFSET 0) f',
+					m.folded, m.folded_over_time, @extschema@.maintain_match(m.fresh_over_time, over_time_keys, 'c', 'g', m.keys),
+					m.fresh_over_time, @extschema@.maintain_match(m.fresh_over_time, over_time_keys, 'f', 'g', m.keys))
 				ELSE m.fresh_over_time || ' f' END,
 			m.folded_over_time,
 			(SELECT string_agg(format('%L, d.%I', k.key, k.other), ', ') FROM unnest(m.keys, over_time_keys) k(key, other)),

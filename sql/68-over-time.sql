@@ -138,16 +138,22 @@ $$;
 COMMENT ON FUNCTION attach_run_columns(jsonb, text) IS 'part of attach: the joins from a relation to its rollouts'' policy version and time bucket, and the two expressions';
 
 -- The relation g of attach_fold, with a row per group, policy version and time
--- bucket: rollouts of another version are no part of the comparison.
-CREATE FUNCTION attach_fold_over_time(context jsonb, requires text[], uses text[], OUT relation text, OUT policy_version text, OUT bucket text)
+-- bucket: rollouts of another version are no part of the comparison.  Given the
+-- table that maintain keeps, the groups that it has nothing but the key of: one by
+-- one, and so that conditions go below the fold.
+CREATE FUNCTION attach_fold_over_time(context jsonb, reads text[], kept text DEFAULT NULL, OUT relation text, OUT policy_version text, OUT bucket text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	taken CONSTANT text[] := ARRAY(SELECT jsonb_array_elements_text(context -> 'group_by')
 		UNION SELECT m.value FROM jsonb_each_text(context -> 'mapping') m WHERE m.key NOT IN ('logp_new', 'logp_old', 'token_mask'));
+	filter CONSTANT text := nullif(concat_ws(' AND ', context ->> 'group_filter', CASE WHEN kept IS NOT NULL THEN (
+		SELECT string_agg(format('s.%I %s c.%I', g.name, @extschema@.attach_equal(a.atttypid), a.attname), ' AND ' ORDER BY g.i)
+		FROM jsonb_array_elements_text(context -> 'group_by') WITH ORDINALITY g(name, i) JOIN pg_attribute a ON a.attrelid = kept::regclass AND a.attnum = g.i) END), '');
 	run record;
 BEGIN
+	context := context || jsonb_build_object('group_filter', filter);
 	policy_version := 'policy_version';
 	bucket := 'bucket';
 	WHILE policy_version = ANY (taken) OR bucket = ANY (taken) LOOP
@@ -164,12 +170,15 @@ BEGIN
 			'folded', NULL,
 			'group_by', context -> 'group_by' || jsonb_build_array(policy_version, bucket),
 			'group_list', format('%s, s.%s, s.%s', context ->> 'group_list', policy_version, bucket)),
-		attach_fold_over_time.requires, attach_fold_over_time.uses);
+		attach_fold_over_time.reads);
+	IF kept IS NOT NULL THEN
+		relation := format('(SELECT c.* FROM %s c WHERE c.n_rollouts IS NULL) c CROSS JOIN LATERAL %s', kept, relation);
+	END IF;
 	policy_version := 'g.' || policy_version;
 	bucket := 'g.' || bucket;
 END
 $$;
-COMMENT ON FUNCTION attach_fold_over_time(jsonb, text[], text[]) IS 'part of attach: the relation g, a row per group, policy version and time bucket, and the expressions of the latter two';
+COMMENT ON FUNCTION attach_fold_over_time(jsonb, text[], text) IS 'part of attach: the relation g, a row per group, policy version and time bucket, and the expressions of the latter two';
 
 -- Every step by every method, one below the other.
 CREATE FUNCTION attach_advantages(context jsonb) RETURNS text
@@ -188,7 +197,7 @@ BEGIN
 	IF context ->> 'run' = '{}' OR methods IS NULL THEN
 		RETURN NULL;
 	END IF;
-	fold := @extschema@.attach_fold_over_time(context, reads, '{}');
+	fold := @extschema@.attach_fold_over_time(context, reads);
 	beside := @extschema@.attach_beside(context, 'step', '{rollout_id,step_no,step_id,policy_version,bucket,method,advantage}');
 	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT %s AS policy_version, %s AS bucket, e.* FROM (%s) e) a%s',
 		array_to_string(beside.items, ', '), fold.relation, fold.policy_version, fold.bucket, methods, beside.joins);
@@ -224,7 +233,7 @@ DECLARE
 	fold record;
 	methods record;
 BEGIN
-	fold := @extschema@.attach_fold_over_time(context, reads, '{}');
+	fold := @extschema@.attach_fold_over_time(context, reads, kept);
 	SELECT coalesce(array_agg(format('%s_%s', m.method, s.name) ORDER BY m.number, s.i), '{}') AS columns,
 		coalesce(string_agg(format(', m%s.%s', m.number, s.name), '' ORDER BY m.number, s.i), '') AS items
 	INTO methods
@@ -249,11 +258,7 @@ BEGIN
 	-- group, none is kept but one that says so: to ask for the method is an error
 	-- then, as it is without maintain, and to ask for others is not.
 	IF kept IS NOT NULL THEN
-		relation := format('(SELECT c.* FROM %1$s c WHERE c.n_rollouts IS NOT NULL'
-				' UNION ALL SELECT f.* FROM %1$s c CROSS JOIN LATERAL (SELECT f.* FROM %2$s f(%3$s) WHERE %4$s OFFSET 0) f WHERE c.n_rollouts IS NULL)',
-			kept, relation, names,
-			(SELECT string_agg(format('f.k%s %s c.%I', g.i, @extschema@.attach_equal(a.atttypid), a.attname), ' AND ' ORDER BY g.i)
-			 FROM jsonb_array_elements(context -> 'group_by') WITH ORDINALITY g(name, i) JOIN pg_attribute a ON a.attrelid = kept::regclass AND a.attnum = g.i));
+		relation := format('(SELECT c.* FROM %s c WHERE c.n_rollouts IS NOT NULL UNION ALL %s)', kept, substr(relation, 2, length(relation) - 2));
 	END IF;
 	relation := format('%s a(%s)', relation, names);
 END
@@ -288,30 +293,32 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	is_kept CONSTANT boolean := context ->> 'folded_over_time' IS NOT NULL;
-	methods text;
+	kept CONSTANT text := context ->> 'folded_over_time';
+	methods record;
 	fold record;
+	relation text;
 BEGIN
-	SELECT string_agg(format('SELECT %L::text AS method, %s', m.method, CASE WHEN is_kept THEN s.kept ELSE format('%s FROM %s e', s.made, m.call) END), ' UNION ALL ' ORDER BY m.number)
+	SELECT string_agg(format('SELECT %L::text AS method, %s FROM %s e', m.method, s.made, m.call), ' UNION ALL ' ORDER BY m.number) AS made,
+		string_agg(format('SELECT %L::text AS method, %s', m.method, s.kept), ' UNION ALL ' ORDER BY m.number) AS kept
 	INTO methods
 	FROM @extschema@.attach_methods(context) m
-	CROSS JOIN LATERAL (SELECT string_agg(format('a.%s_%s AS %2$s', m.method, s.name), ', ' ORDER BY s.i) AS kept, string_agg(format('%s AS %s', s.expression, s.name), ', ' ORDER BY s.i) AS made
+	CROSS JOIN LATERAL (SELECT string_agg(format('%s AS %s', s.expression, s.name), ', ' ORDER BY s.i) AS made, string_agg(format('a.%s_%s AS %2$s', m.method, s.name), ', ' ORDER BY s.i) AS kept
 		FROM @extschema@.attach_method_sums() WITH ORDINALITY s(name, expression, i)) s;
-	IF context ->> 'run' = '{}' OR methods IS NULL THEN
+	IF context ->> 'run' = '{}' OR methods.made IS NULL THEN
 		RETURN NULL;
 	END IF;
-	IF is_kept THEN
-		SELECT d.relation, 'a.policy_version' AS policy_version, 'a.bucket' AS bucket INTO fold FROM @extschema@.attach_groups_divided(context) d;
-	ELSE
-		fold := @extschema@.attach_fold_over_time(context, ARRAY(SELECT DISTINCT unnest(m.requires || m.uses) FROM @extschema@.attach_methods(context) m), '{}');
+	fold := @extschema@.attach_fold_over_time(context, ARRAY(SELECT DISTINCT unnest(m.requires || m.uses) FROM @extschema@.attach_methods(context) m), kept);
+	relation := format('SELECT %s AS policy_version, %s AS bucket, s.* FROM %s CROSS JOIN LATERAL (%s) s', fold.policy_version, fold.bucket, fold.relation, methods.made);
+	IF kept IS NOT NULL THEN
+		relation := format('SELECT a.policy_version, a.bucket, s.* FROM %s a CROSS JOIN LATERAL (%s) s WHERE a.n_rollouts IS NOT NULL UNION ALL %s', kept, methods.kept, relation);
 	END IF;
-	RETURN format('SELECT %s AS policy_version, %s AS bucket, s.method, sum(s.n) AS n_steps,'
+	RETURN format('SELECT s.policy_version, s.bucket, s.method, sum(s.n) AS n_steps,'
 			' sum(s.abs_sum) / nullif(sum(s.n), 0)::float8 AS mean_abs_advantage, sum(s.sum) / nullif(sum(s.n), 0)::float8 AS mean_advantage,'
 			' CASE WHEN sum(s.n) > 1 THEN sqrt(greatest(sum(s.square_sum) - sum(s.sum) ^ 2 / sum(s.n)::float8, 0) / (sum(s.n) - 1)::float8) END AS sd_advantage,'
 			' min(s.least) AS least_advantage, max(s.greatest) AS greatest_advantage,'
 			' sum(s.n_positive) AS n_positive, sum(s.n_negative) AS n_negative'
-			' FROM %s CROSS JOIN LATERAL (%s) s GROUP BY 1, 2, 3 HAVING sum(s.n) > 0',
-		fold.policy_version, fold.bucket, fold.relation, methods);
+			' FROM (%s) s GROUP BY 1, 2, 3 HAVING sum(s.n) > 0',
+		relation);
 END
 $$;
 COMMENT ON FUNCTION attach_advantage_over_time(jsonb) IS 'part of attach: the query of the view _advantage_over_time';
