@@ -823,6 +823,7 @@ DECLARE
 	m record;
 	over_time_keys text[];
 	by_group boolean;
+	waits text;			-- whether the group g does
 BEGIN
 	IF NOT EXISTS (SELECT FROM @extschema@.maintained(check_maintained.source, check_maintained.prefix)) THEN
 		RAISE EXCEPTION 'groups of % are not maintained', concat(check_maintained.source, ' with prefix ' || quote_ident(check_maintained.prefix))
@@ -850,19 +851,25 @@ BEGIN
 		over_time_keys := @extschema@.maintain_keys(m.folded_over_time, cardinality(m.keys));
 		-- Groups that a method cannot be computed of are computed when they are read:
 		-- nothing is kept of them that could be wrong, and to look would be an error.
-		EXECUTE format('SELECT EXISTS (SELECT FROM %s c WHERE c.n_rollouts IS NULL)', m.folded_over_time) INTO by_group;
-		RETURN QUERY EXECUTE format(
-			'WITH f AS MATERIALIZED (SELECT f.* FROM %1$s), c AS MATERIALIZED (SELECT * FROM %2$s WHERE n_rollouts IS NOT NULL)
-			SELECT DISTINCT jsonb_build_object(%3$s), ''differs over time from a fresh fold''
-			FROM ((TABLE f EXCEPT ALL TABLE c) UNION ALL (TABLE c EXCEPT ALL TABLE f)) d%4$s',
-			CASE WHEN by_group THEN format('(SELECT g.* FROM %s g WHERE NOT EXISTS (SELECT FROM %s c WHERE c.n_rollouts IS NULL AND %s) OFFSET 0) g CROSS JOIN LATERAL (SELECT f.* FROM %s f WHERE %s OFFSET 0) f',
-					m.folded, m.folded_over_time, @extschema@.maintain_match(m.fresh_over_time, over_time_keys, 'c', 'g', m.keys),
-					m.fresh_over_time, @extschema@.maintain_match(m.fresh_over_time, over_time_keys, 'f', 'g', m.keys))
-				ELSE m.fresh_over_time || ' f' END,
-			m.folded_over_time,
-			(SELECT string_agg(format('%L, d.%I', k.key, k.other), ', ') FROM unnest(m.keys, over_time_keys) k(key, other)),
-			CASE WHEN m.changed IS NOT NULL THEN format(' WHERE NOT EXISTS (SELECT FROM %s w WHERE w.%I IS NULL OR %s)', m.changed, m.keys[1],
-				@extschema@.maintain_match(m.fresh_over_time, over_time_keys, 'd', 'w', m.keys)) END);
+		-- So it may be of those that wait.
+		waits := CASE WHEN m.changed IS NOT NULL THEN format('EXISTS (SELECT FROM %s w WHERE w.%I IS NULL OR %s)', m.changed, m.keys[1],
+			@extschema@.maintain_match(m.fresh, m.keys, 'w', 'g')) ELSE 'false' END;
+		EXECUTE format('SELECT EXISTS (SELECT FROM %s c WHERE c.n_rollouts IS NULL)%s', m.folded_over_time,
+			CASE WHEN m.changed IS NOT NULL THEN format(' OR EXISTS (SELECT FROM %s)', m.changed) END) INTO by_group;
+		BEGIN
+			RETURN QUERY EXECUTE format(
+				'WITH f AS MATERIALIZED (SELECT f.* FROM %1$s), c AS MATERIALIZED (SELECT * FROM %2$s WHERE n_rollouts IS NOT NULL)
+				SELECT jsonb_build_object(%3$s), ''differs over time from a fresh fold''
+				FROM (SELECT DISTINCT %4$s FROM ((TABLE f EXCEPT ALL TABLE c) UNION ALL (TABLE c EXCEPT ALL TABLE f)) d) g WHERE NOT %5$s',
+				CASE WHEN by_group THEN format('(SELECT g.* FROM %s g WHERE NOT EXISTS (SELECT FROM %s c WHERE c.n_rollouts IS NULL AND %s) AND NOT %s OFFSET 0) g CROSS JOIN LATERAL (SELECT f.* FROM %s f WHERE %s OFFSET 0) f',
+						m.folded, m.folded_over_time, @extschema@.maintain_match(m.fresh_over_time, over_time_keys, 'c', 'g', m.keys), waits,
+						m.fresh_over_time, @extschema@.maintain_match(m.fresh_over_time, over_time_keys, 'f', 'g', m.keys))
+					ELSE m.fresh_over_time || ' f' END,
+				m.folded_over_time, @extschema@.maintain_list(m.keys, '%1$L, g.%1$I'),
+				(SELECT string_agg(format('d.%I AS %I', k.other, k.key), ', ') FROM unnest(m.keys, over_time_keys) k(key, other)), waits);
+		EXCEPTION WHEN data_exception THEN
+			RETURN QUERY SELECT NULL::jsonb, format('groups cannot be compared over time: %s', SQLERRM);
+		END;
 	END LOOP;
 END
 $$;

@@ -27,7 +27,7 @@ $node->safe_psql('postgres', q(
 	CREATE TABLE runs (g integer, h text, r text, version text, began date, PRIMARY KEY (g, h, r));
 	SELECT stepadv.attach('at_once', '{g,h}', 'r', 'n', 'st', 'act', 'score', value => 'v', show_rollouts => 'runs', policy_version => 'version', started_at => 'began');
 	SELECT stepadv.attach('at_commit', '{g,h}', 'r', 'n', action => 'act', reward => 'score', states => 'history', policy_version => 'version');
-	SELECT stepadv.attach('at_refresh', '{g,h}', 'r', 'n', 'st', 'act', 'score', policy_version => 'h');
+	SELECT stepadv.attach('at_refresh', '{g,h}', 'r', 'n', 'st', 'act', 'score', value => 'v', policy_version => 'h');
 	SELECT stepadv.maintain('at_once');
 	SELECT stepadv.maintain('at_commit', how => 'commit');
 	SELECT stepadv.maintain('at_refresh', how => 'refresh');
