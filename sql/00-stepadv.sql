@@ -5,7 +5,7 @@
 -- Everything here computes on what it is given: let every role use it.
 GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;
 
--- Set-returning functions that can leave their rows as columns: src/step_scan.c
+-- Set-returning functions that can leave their rows as columns: src/plan/step_scan.c
 CREATE FUNCTION row_support(internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_row_support';

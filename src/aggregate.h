@@ -1,13 +1,13 @@
 /*
  * aggregate.h
- *		The context in which an aggregate keeps its state.
+ *		What the aggregates share.
  */
 #ifndef STEPADV_AGGREGATE_H
 #define STEPADV_AGGREGATE_H
 
 #include "fmgr.h"
 
-/* Of the support function's aggregate; an error if there is none. */
+/* The context of the state, of the support function's aggregate; an error if there is none. */
 static inline MemoryContext
 aggregate_context(FunctionCallInfo fcinfo)
 {
@@ -17,5 +17,9 @@ aggregate_context(FunctionCallInfo fcinfo)
 		elog(ERROR, "aggregate support function called outside an aggregate");
 	return context;
 }
+
+/* By which plan/group_fold_path.c knows rollout_agg. */
+extern PGDLLEXPORT Datum stepadv_rollout_agg_trans(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum stepadv_rollout_agg_final(PG_FUNCTION_ARGS);
 
 #endif							/* STEPADV_AGGREGATE_H */

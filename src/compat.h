@@ -58,4 +58,43 @@
 #define EXPLAIN_PROPERTIES_HEADER "commands/explain.h"
 #endif
 
+/* 18 counts the disabled nodes of a plan apart from its cost. */
+#if PG_VERSION_NUM >= 180000
+#define copy_disabled_nodes(path, input) ((path)->disabled_nodes = (input)->disabled_nodes)
+#else
+#define copy_disabled_nodes(path, input) ((void) 0)
+#endif
+
+/* What a hash table may take: bytes from 15 on. */
+#if PG_VERSION_NUM >= 150000
+#define hash_memory_limit() get_hash_memory_limit()
+#else
+#define hash_memory_limit() ((size_t) get_hash_mem() * 1024)
+#endif
+
+/*
+ * Hash tables of tuples: 18 wants to know what slots the input comes in, and
+ * keeps what is stored with an entry before the tuple instead of apart.
+ */
+#if PG_VERSION_NUM >= 180000
+#define build_tuple_hash_table(parent, slot, n_keys, positions, equal, hash, collations, n_buckets, table_context, temporary) \
+	BuildTupleHashTable(parent, (slot)->tts_tupleDescriptor, (slot)->tts_ops, n_keys, positions, equal, hash, collations, \
+						n_buckets, sizeof(void *), table_context, table_context, temporary, false)
+#define tuple_hash_place(table, entry) ((void **) TupleHashEntryGetAdditional(table, entry))
+#define tuple_hash_first(entry) TupleHashEntryGetTuple(entry)
+#else
+#define build_tuple_hash_table(parent, slot, n_keys, positions, equal, hash, collations, n_buckets, table_context, temporary) \
+	BuildTupleHashTableExt(parent, (slot)->tts_tupleDescriptor, n_keys, positions, equal, hash, collations, \
+						   n_buckets, sizeof(void *), table_context, table_context, temporary, false)
+#define tuple_hash_place(table, entry) (&(entry)->additional)
+#define tuple_hash_first(entry) ((entry)->firstTuple)
+#endif
+
+/* 16 looks permissions on any object up by its catalog. */
+#if PG_VERSION_NUM >= 160000
+#define may_execute(function, role) object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE)
+#else
+#define may_execute(function, role) pg_proc_aclcheck(function, role, ACL_EXECUTE)
+#endif
+
 #endif							/* STEPADV_COMPAT_H */

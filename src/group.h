@@ -15,19 +15,7 @@
 
 #include <math.h>
 
-/* Whether a rollout reached its goal: any row's word, if any row has one. */
-typedef enum Success
-{
-	SUCCESS_UNKNOWN = 0,
-	SUCCESS_FALSE = 1,
-	SUCCESS_TRUE = 2
-} Success;
-
-/* Bits of StepRow.nulls and of the nulls column. */
-#define NULL_STATE			0x01
-#define NULL_ACTION			0x02
-#define NULL_NEXT_STATE		0x04
-#define NULLS_ALL			0x07
+#include "step_row.h"
 
 /* Columns that a value has only if some row filled them. */
 #define HAS_OUTCOME			0x01

@@ -8,6 +8,7 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
+#include "group.h"
 #include "group_builder.h"
 #include "step_codec.h"
 
@@ -158,6 +159,12 @@ group_builder_add(GroupBuilder *builder, const StepRow *row)
 	builder->n_rows++;
 }
 
+bool
+group_builder_is_empty(const GroupBuilder *builder)
+{
+	return builder->n_rows == 0;
+}
+
 /* Walk the rows in the order they came: for (…; next_row(&walk, &row);) */
 typedef struct RowWalk
 {
@@ -201,9 +208,14 @@ group_builder_add_builder(GroupBuilder *builder, const GroupBuilder *other)
 
 /* Unpack a value into rows again: what combining and rollup do. */
 void
-group_builder_add_group(GroupBuilder *builder, const Group *group)
+group_builder_add_group(GroupBuilder *builder, const RolloutGroup *value)
 {
-	bool		is_wide = group->next_state || group->value || group->turn_reward || group->cost;
+	Group		opened;
+	const Group *group = &opened;
+	bool		is_wide;
+
+	group_open(value, &opened);
+	is_wide = group->next_state || group->value || group->turn_reward || group->cost;
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{

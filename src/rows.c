@@ -9,7 +9,7 @@
 #include "miscadmin.h"
 #include "utils/tuplestore.h"
 
-#include "column_sink.h"
+#include "plan/column_sink.h"
 #include "compat.h"
 #include "rows.h"
 

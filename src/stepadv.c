@@ -8,8 +8,11 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "utils/guc.h"
 
-#include "step_scan.h"
+#include "compat.h"
+#include "plan/group_fold.h"
+#include "plan/step_scan.h"
 
 PG_MODULE_MAGIC;
 
@@ -18,5 +21,7 @@ void		_PG_init(void);
 void
 _PG_init(void)
 {
+	install_group_fold();
 	install_step_scan();
+	reserve_guc_prefix("stepadv");
 }

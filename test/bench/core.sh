@@ -155,13 +155,13 @@ row 'the same, all 6,400 rows sent to the client' batch_rows
 # ---------- memory
 memory=$(psql -qXAt -c "$one_process SET enable_sort = off; SET enable_indexscan = off;" \
 	-c "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT count(g.rollouts) FROM $(folded steps)" |
-	sed -nE 's/.*Batches: 1 .*Memory Usage: ([0-9]+)kB.*/\1/p' | head -n 1)
+	sed -nE 's/.*Memory Usage: ([0-9]+) ?kB.*/\1/p' | head -n 1)
 memory_scattered=$(psql -qXAt -c "$one_process SET enable_sort = off; SET enable_indexscan = off;" \
 	-c "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT count(g.rollouts) FROM $(folded scattered)" |
-	sed -nE 's/.*Batches: 1 .*Memory Usage: ([0-9]+)kB.*/\1/p' | head -n 1)
+	sed -nE 's/.*Memory Usage: ([0-9]+) ?kB.*/\1/p' | head -n 1)
 columns=$(psql -qXAt -c "$one_process" -c "SELECT sum(pg_column_size(g.rollouts)) / 1024 FROM $(folded steps)")
 share() { awk -v a="$1" -v b="$columns" 'BEGIN { printf "%.2f", a / b }'; }
-say "**Memory** of the hash aggregate over all groups: $((memory / 1024)) MB, $(share "$memory") times the columns of the values it makes ($((columns / 1024)) MB) $(verdict "$(share "$memory")" '<=' 1.5); with scattered rows $((memory_scattered / 1024)) MB, $(share "$memory_scattered") times $(verdict "$(share "$memory_scattered")" '<=' 1.5)."
+say "**Memory** of the hash table of all groups while they are folded: $((memory / 1024)) MB, $(share "$memory") times the columns of the values it makes ($((columns / 1024)) MB) $(verdict "$(share "$memory")" '<=' 1.5); with scattered rows $((memory_scattered / 1024)) MB, $(share "$memory_scattered") times $(verdict "$(share "$memory_scattered")" '<=' 1.5)."
 
 # ---------- what a server gives whose settings nobody touched
 restart_server '-c shared_buffers=128MB -c autovacuum=on -c max_parallel_workers=8'

@@ -159,13 +159,14 @@ plan_of()
 {
 	psql -qXAt -v ON_ERROR_STOP=1 -c "$2" -c "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $1" | awk '
 		/Worker [0-9]+:|Function Scan/ { next }
-		/^ *(-> +)?[A-Z][A-Za-z ]*(Aggregate|Sort|Scan|Gather|Gather Merge|Append)( using [a-z_]+)?( on [a-z_0-9]+)?( [a-z_0-9]+)? +\(actual/ {
+		{ sub(/Custom Scan \(GroupFold\)/, "GroupFold") }
+		/^ *(-> +)?[A-Z][A-Za-z ]*(Aggregate|GroupFold|Sort|Scan|Gather|Gather Merge|Append)( using [a-z_]+)?( on [a-z_0-9]+)?( [a-z_0-9]+)? +\(actual/ {
 			node = $0
 			sub(/ *\(actual.*/, "", node); sub(/^ *(-> +)?/, "", node); sub(/( using .*| on .*)$/, "", node)
 			if (node != "Aggregate" && !(node in seen)) { n++; nodes[n] = node }
 			seen[node] = 1
 		}
-		match($0, /Disk( Usage)?: [0-9]+kB/) {
+		match($0, /Disk( Usage)?: [0-9]+ ?kB/) {
 			size = substr($0, RSTART, RLENGTH); gsub(/[^0-9]/, "", size)
 			nodes[n] = nodes[n] sprintf(" (%d MB on disk)", size / 1024)
 		}

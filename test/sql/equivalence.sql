@@ -511,7 +511,7 @@ RESET cpu_operator_cost;
 SET parallel_tuple_cost = 0;
 SET enable_partitionwise_aggregate = on;
 SET max_parallel_workers_per_gather = 2;
-SELECT plan_has(query, 'Append(.*Aggregate.*Scan on p[012]){3}') AND NOT plan_has(query, 'Finalize') AS by_partition, c.*
+SELECT plan_has(query, 'Append(.*GroupFold.*Scan on p[012]){3}') AND NOT plan_has(query, 'Finalize') AS by_partition, c.*
 FROM (SELECT format('SELECT group_id, %s::text AS said FROM eq.partitioned GROUP BY group_id', fold('')) AS query) q, compare(query) c;
 RESET enable_partitionwise_aggregate;
 

@@ -76,7 +76,7 @@ is(result($eager, $stored), result($serial, $stored), 'and give the same');
 my $wise = "SET enable_partitionwise_aggregate = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;";
 my $by_group = "SELECT group_id, md5($agg\::text) FROM parted GROUP BY group_id";
 my $shape = plan_of($wise, $by_group);
-like($shape, qr/Gather.*Append(?:.*Aggregate.*Scan (?:using \w+ )?on parted_[01]\b){2}/s, 'aggregated by partition, in workers');
+like($shape, qr/Gather.*Append(?:.*(?:Aggregate|GroupFold).*Scan (?:using \w+ )?on parted_[01]\b){2}/s, 'aggregated by partition, in workers');
 unlike($shape, qr/Finalize/, 'whole');
 is(result($wise, "SELECT * FROM ($by_group) x ORDER BY 1"), result($serial, $queries{'rollout_agg by group'}), 'the same');
 
@@ -102,7 +102,7 @@ for my $set ($serial, $forced)
 
 # One group out of many: its condition goes below the aggregate to an index.
 my $few = 'SET enable_seqscan = off; SET enable_bitmapscan = off;';
-like(plan_of('', 'SELECT * FROM advantages WHERE group_id = 42'), qr/Aggregate.*(?:Index Cond: |Recheck Cond: )\(\(?group_id = 42/s, 'WHERE group = reaches the index');
+like(plan_of('', 'SELECT * FROM advantages WHERE group_id = 42'), qr/GroupFold.*(?:Index Cond: |Recheck Cond: )\(\(?group_id = 42/s, 'WHERE group = reaches the index');
 like(plan_of($few, 'SELECT * FROM advantages WHERE group_id = ANY (ARRAY[1, 2, 3])'), qr/Index Cond: \(group_id = ANY/, 'so does = ANY');
 like(plan_of($few, 'SELECT * FROM (VALUES (1), (2)) v(g), LATERAL (SELECT * FROM advantages WHERE group_id = v.g OFFSET 0) a'), qr/Index Cond: \(group_id = "\*VALUES\*".column1\)/, "so does LATERAL that is not merged into the query (OFFSET 0)");
 like(plan_of("$few SET plan_cache_mode = force_generic_plan; PREPARE one(integer) AS SELECT * FROM advantages WHERE group_id = \$1;", 'EXECUTE one(3)'),

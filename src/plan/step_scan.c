@@ -41,10 +41,10 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
-#include "column_sink.h"
+#include "plan/column_sink.h"
 #include "compat.h"
 #include EXPLAIN_PROPERTIES_HEADER
-#include "step_scan.h"
+#include "plan/step_scan.h"
 
 PG_FUNCTION_INFO_V1(stepadv_row_support);
 
@@ -477,7 +477,6 @@ install_step_scan(void)
 	DefineCustomBoolVariable("stepadv.enable_step_scan",
 							 "Enables the planner's use of scans that read the columns of stepadv's functions in place.",
 							 NULL, &enable_step_scan, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
-	reserve_guc_prefix("stepadv");
 	RegisterCustomScanMethods(&scan_methods);
 	previous_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = offer_step_scan;

@@ -1,0 +1,405 @@
+/*
+ * group_fold_path.c
+ *		Where the planner is offered a GroupFold: the planner's half of group_fold.c.
+ *
+ * For a query whose only aggregate is one rollout_agg, by groups:
+ *
+ *		SELECT task, rollout_agg(…) FROM steps GROUP BY task
+ *
+ * and for each partition of it.  Left to PostgreSQL's own Agg: grouping sets,
+ * HAVING, DISTINCT and ORDER BY in the aggregate, other aggregates beside it,
+ * partial aggregation, keys that cannot be both hashed and sorted.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/plancat.h"
+#include "optimizer/planner.h"
+#include "optimizer/prep.h"
+#include "optimizer/tlist.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/syscache.h"
+
+#include "aggregate.h"
+#include "compat.h"
+#include "plan/group_fold.h"
+
+static bool enable_group_fold = true;
+static create_upper_paths_hook_type previous_hook = NULL;
+
+static Plan *plan_group_fold(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+							 List *tlist, List *clauses, List *custom_plans);
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "GroupFold",
+	.PlanCustomPath = plan_group_fold,
+};
+
+static const CustomScanMethods scan_methods = {
+	.CustomName = "GroupFold",
+	.CreateCustomScanState = create_group_fold_state,
+};
+
+/* What a query asks for, when it can be had by a fold. */
+typedef struct Fold
+{
+	List	   *keys;			/* expressions */
+	List	   *clauses;		/* their SortGroupClauses */
+	Aggref	   *aggref;
+	int			n_args;
+	List	   *inputs;			/* keys, arguments, the filter if there is one */
+	PathTarget *alone;			/* the inputs as what a path gives */
+	double		n_groups;
+} Fold;
+
+/* Is it the function of our library that has this name? */
+static bool
+is_own_function(Oid function, const char *name, PGFunction address)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	bool		has_name = false;
+	FmgrInfo	info;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+
+	/* The name first: looking an address up loads the function's library. */
+	if (((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId)
+	{
+		bool		isnull;
+		Datum		source = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull);
+
+		has_name = !isnull && strcmp(TextDatumGetCString(source), name) == 0;
+	}
+	ReleaseSysCache(tuple);
+	if (!has_name)
+		return false;
+	fmgr_info(function, &info);
+	return info.fn_addr == address;
+}
+
+static bool
+is_rollout_agg(Oid aggregate)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+	Form_pg_aggregate form;
+	bool		is_ours;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_aggregate) GETSTRUCT(tuple);
+	is_ours = is_own_function(form->aggtransfn, "stepadv_rollout_agg_trans", stepadv_rollout_agg_trans) &&
+		is_own_function(form->aggfinalfn, "stepadv_rollout_agg_final", stepadv_rollout_agg_final);
+	ReleaseSysCache(tuple);
+	return is_ours;
+}
+
+/*
+ * Is there anything in an expression beyond the keys and one aggregate?  The
+ * first aggregate met becomes fold->aggref.
+ */
+static bool
+needs_more(Node *node, Fold *fold)
+{
+	if (node == NULL || list_member(fold->keys, node))
+		return false;
+	if (IsA(node, Aggref))
+	{
+		if (fold->aggref == NULL)
+			fold->aggref = (Aggref *) node;
+		return !equal(fold->aggref, node);
+	}
+	if (IsA(node, Var) || IsA(node, GroupingFunc))
+		return true;
+	return expression_tree_walker(node, needs_more, fold);
+}
+
+static bool
+can_fold(PlannerInfo *root, const PathTarget *target, Fold *fold)
+{
+	ListCell   *lc;
+	int			i = 0;
+
+	fold->clauses = root->parse->groupClause;
+	foreach(lc, fold->clauses)
+	{
+		Index		ref = lfirst_node(SortGroupClause, lc)->tleSortGroupRef;
+		ListCell   *expr;
+
+		i = 0;
+		foreach(expr, target->exprs)
+			if (get_pathtarget_sortgroupref(target, i++) == ref)
+				break;
+		if (expr == NULL)
+			return false;
+		fold->keys = lappend(fold->keys, lfirst(expr));
+	}
+	foreach(lc, target->exprs)
+		if (needs_more(lfirst(lc), fold))
+			return false;
+	return fold->aggref != NULL && fold->aggref->agglevelsup == 0 &&
+		fold->aggref->aggsplit == AGGSPLIT_SIMPLE &&
+		fold->aggref->aggdistinct == NIL && fold->aggref->aggorder == NIL &&
+		is_rollout_agg(fold->aggref->aggfnoid);
+}
+
+static void
+collect_inputs(PlannerInfo *root, Fold *fold)
+{
+	ListCell   *lc;
+
+	fold->inputs = list_copy(fold->keys);
+	foreach(lc, fold->aggref->args)
+		fold->inputs = lappend(fold->inputs, lfirst_node(TargetEntry, lc)->expr);
+	fold->n_args = list_length(fold->aggref->args);
+	if (fold->aggref->aggfilter != NULL)
+		fold->inputs = lappend(fold->inputs, fold->aggref->aggfilter);
+	fold->alone = create_empty_pathtarget();
+	foreach(lc, fold->inputs)
+		add_column_to_pathtarget(fold->alone, lfirst(lc), 0);
+	set_pathtarget_cost_width(root, fold->alone);
+}
+
+/*
+ * Where a table's rows are scanned and all inputs are columns of its own, they
+ * are taken from the rows as they are, which saves a projection: the whole row,
+ * as it is stored, is the target.  NULL: cannot be.
+ */
+static PathTarget *
+stored_row(PlannerInfo *root, Path *path, const Fold *fold, List **positions)
+{
+	RelOptInfo *rel = path->parent;
+	PathTarget *target;
+	List	   *row;
+	ListCell   *lc;
+
+	if (!IS_SIMPLE_REL(rel) || rel->rtekind != RTE_RELATION ||
+		(path->pathtype != T_SeqScan && path->pathtype != T_IndexScan && path->pathtype != T_BitmapHeapScan))
+		return NULL;
+	foreach(lc, fold->inputs)
+	{
+		const Var  *var = lfirst(lc);
+
+		if (!IsA(var, Var) || var->varno != rel->relid || var->varattno <= 0)
+			return NULL;
+		*positions = lappend_int(*positions, var->varattno);
+	}
+	row = build_physical_tlist(root, rel);
+	if (row == NIL)
+		return NULL;			/* it has dropped columns */
+	target = create_empty_pathtarget();
+	foreach(lc, row)
+		add_column_to_pathtarget(target, lfirst_node(TargetEntry, lc)->expr, 0);
+	return set_pathtarget_cost_width(root, target);
+}
+
+/* Are the inputs among what a path gives anyway? */
+static bool
+gives_inputs(const Path *path, const Fold *fold, List **positions)
+{
+	ListCell   *lc;
+
+	*positions = NIL;
+	foreach(lc, fold->inputs)
+	{
+		int			position = 1;
+		ListCell   *given;
+
+		foreach(given, path->pathtarget->exprs)
+		{
+			if (equal(lfirst(given), lfirst(lc)))
+				break;
+			position++;
+		}
+		if (given == NULL)
+			return false;
+		*positions = lappend_int(*positions, position);
+	}
+	return true;
+}
+
+/*
+ * A path that gives the inputs, with as little work as can be: rows as they are
+ * stored, or as they come, or else the inputs and nothing more.  The latter is
+ * also what a sort wants.
+ */
+static Path *
+path_of_inputs(PlannerInfo *root, Path *path, const Fold *fold, bool for_sort, List **positions)
+{
+	Path	   *scan = IsA(path, ProjectionPath) ? ((ProjectionPath *) path)->subpath : path;
+	PathTarget *target;
+
+	if (!for_sort)
+	{
+		*positions = NIL;
+		target = stored_row(root, scan, fold, positions);
+		if (target != NULL)
+			return (Path *) create_projection_path(root, scan->parent, scan, target);
+		if (!IS_SIMPLE_REL(scan->parent) || scan->parent->rtekind != RTE_RELATION)
+			if (gives_inputs(path, fold, positions))
+				return path;
+	}
+	*positions = NIL;
+	for (int i = 1; i <= list_length(fold->inputs); i++)
+		*positions = lappend_int(*positions, i);
+	return (Path *) create_projection_path(root, scan->parent, scan, fold->alone);
+}
+
+/*
+ * As cost_agg has it for an Agg, but that a row costs half: there is no
+ * expression to interpret, and most rows follow one of their group.  (What the
+ * arguments cost is in the input already.)  A table larger than memory is
+ * written and read once, as values.
+ */
+static void
+cost_group_fold(PlannerInfo *root, Path *path, const Path *input, const Fold *fold, AggStrategy strategy)
+{
+	AggClauseCosts costs;
+	QualCost	arguments;
+	Cost		rows;
+	Cost		spill = 0;
+	double		bytes = input->rows * fold->alone->width;
+
+	MemSet(&costs, 0, sizeof(costs));
+	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
+	cost_qual_eval_node(&arguments, (Node *) list_make2(fold->aggref->args, fold->aggref->aggfilter), root);
+	rows = (costs.transCost.per_tuple - arguments.per_tuple + cpu_operator_cost * list_length(fold->keys)) / 2 * input->rows;
+	if (strategy == AGG_HASHED && Max(bytes / 2, fold->n_groups * costs.transitionSpace) > hash_memory_limit())
+		spill = 2 * seq_page_cost * bytes / BLCKSZ + 2 * cpu_operator_cost * fold->n_groups * log2(Max(fold->n_groups, 2));
+
+	path->rows = fold->n_groups;
+	copy_disabled_nodes(path, input);
+	path->startup_cost = costs.transCost.startup + costs.finalCost.startup + path->pathtarget->cost.startup +
+		(strategy == AGG_HASHED ? input->total_cost + rows + spill : input->startup_cost);
+	path->total_cost = path->startup_cost +
+		(strategy == AGG_HASHED ? 0 : input->total_cost - input->startup_cost + rows) +
+		(costs.finalCost.per_tuple + cpu_tuple_cost + path->pathtarget->cost.per_tuple) * fold->n_groups;
+}
+
+static void
+add_fold(PlannerInfo *root, RelOptInfo *rel, const Fold *fold, Path *input, AggStrategy strategy, List *positions)
+{
+	CustomPath *path = makeNode(CustomPath);
+	List	   *lists[N_FOLD_LISTS] = {NIL};
+	List	   *tlist = NIL;
+	ListCell   *key;
+	ListCell   *clause;
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.parallel_safe = rel->consider_parallel && input->parallel_safe;
+	path->path.parallel_workers = input->parallel_workers;
+	path->path.pathkeys = strategy == AGG_SORTED ? root->group_pathkeys : NIL;
+	path->flags = STEP_SCAN_FLAGS;
+	path->methods = &path_methods;
+	path->custom_paths = list_make1(input);
+	cost_group_fold(root, &path->path, input, fold, strategy);
+
+	forboth(key, fold->keys, clause, fold->clauses)
+	{
+		const SortGroupClause *c = lfirst_node(SortGroupClause, clause);
+
+		lists[FOLD_EQUAL] = lappend_oid(lists[FOLD_EQUAL], c->eqop);
+		lists[FOLD_LESS] = lappend_oid(lists[FOLD_LESS], c->sortop);
+		lists[FOLD_COLLATIONS] = lappend_oid(lists[FOLD_COLLATIONS], exprCollation(lfirst(key)));
+		lists[FOLD_NULLS_FIRST] = lappend_int(lists[FOLD_NULLS_FIRST], c->nulls_first);
+		tlist = lappend(tlist, makeTargetEntry(lfirst(key), list_length(tlist) + 1, NULL, false));
+	}
+	tlist = lappend(tlist, makeTargetEntry((Expr *) fold->aggref, list_length(tlist) + 1, NULL, false));
+	lists[FOLD_INPUTS] = positions;
+	lists[FOLD_COUNTS] = list_make3_int(fold->n_args, strategy == AGG_SORTED, (int) Min(fold->n_groups, (double) INT_MAX));
+
+	path->custom_private = list_make1(tlist);
+	for (int l = 0; l < N_FOLD_LISTS; l++)
+		path->custom_private = lappend(path->custom_private, lists[l]);
+	add_path(rel, &path->path);
+}
+
+static void
+offer_folds(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, const Fold *fold)
+{
+	ListCell   *lc;
+	List	   *positions;
+	Path	   *input;
+
+	foreach(lc, input_rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+		bool		sorted = pathkeys_contained_in(root->group_pathkeys, path->pathkeys);
+
+		if (path->param_info != NULL || (!sorted && path != input_rel->cheapest_total_path))
+			continue;
+		input = path_of_inputs(root, path, fold, !sorted, &positions);
+		if (!sorted)
+			input = (Path *) create_sort_path(root, input->parent, input, root->group_pathkeys, -1.0);
+		add_fold(root, rel, fold, input, AGG_SORTED, positions);
+	}
+	if (enable_hashagg)
+	{
+		input = path_of_inputs(root, input_rel->cheapest_total_path, fold, false, &positions);
+		add_fold(root, rel, fold, input, AGG_HASHED, positions);
+	}
+}
+
+static void
+offer_group_fold(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *rel, void *extra)
+{
+	const Query *parse = root->parse;
+	Fold		fold = {NIL};
+
+	if (previous_hook)
+		previous_hook(root, stage, input_rel, rel, extra);
+	if (!enable_group_fold || stage != UPPERREL_GROUP_AGG || extra == NULL || rel->pathlist == NIL ||
+		parse->groupClause == NIL || parse->groupingSets != NIL || parse->hasTargetSRFs ||
+		((GroupPathExtraData *) extra)->havingQual != NULL ||
+		!grouping_is_hashable(parse->groupClause) || !grouping_is_sortable(parse->groupClause))
+		return;
+	if (!can_fold(root, rel->reltarget, &fold))
+		return;
+	collect_inputs(root, &fold);
+	fold.n_groups = ((Path *) linitial(rel->pathlist))->rows;
+	offer_folds(root, input_rel, rel, &fold);
+}
+
+static Plan *
+plan_group_fold(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+				List *tlist, List *clauses, List *custom_plans)
+{
+	CustomScan *fold = makeNode(CustomScan);
+
+	Assert(clauses == NIL);
+	fold->scan.scanrelid = 0;
+	fold->scan.plan.targetlist = tlist;
+	/* As the outer plan, not in custom_plans: the executor then hands changed parameters on. */
+	outerPlan(fold) = linitial(custom_plans);
+	fold->flags = path->flags;
+	fold->methods = &scan_methods;
+	fold->custom_scan_tlist = copyObject(linitial(path->custom_private));
+	fold->custom_private = list_delete_first(list_copy(path->custom_private));
+	return &fold->scan.plan;
+}
+
+void
+install_group_fold(void)
+{
+	DefineCustomBoolVariable("stepadv.enable_group_fold",
+							 "Enables the planner's use of a node of its own for rollout_agg by groups.",
+							 NULL, &enable_group_fold, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	RegisterCustomScanMethods(&scan_methods);
+	previous_hook = create_upper_paths_hook;
+	create_upper_paths_hook = offer_group_fold;
+}

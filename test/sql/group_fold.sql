@@ -1,0 +1,211 @@
+-- The node that folds steps into groups (src/plan/group_fold.c): PostgreSQL's own
+-- Agg, which stepadv.enable_group_fold = off brings back, is the judge.
+\set VERBOSITY terse
+SET search_path = stepadv, public;
+
+-- 40 groups known by a number, a text and a numeric that is written in several
+-- ways; rollouts interleaved; NULL keys, states, actions, rewards.
+CREATE TABLE fold_steps AS
+SELECT g AS num, CASE WHEN g % 7 > 0 THEN 'task ' || repeat('long name ', g % 4) || g END AS task,
+	CASE WHEN i % 2 = 0 THEN (g % 5)::numeric ELSE ((g % 5)::text || '.000')::numeric END AS level,
+	r * 100::bigint + i AS step_id, r::bigint AS rollout, CASE WHEN NOT (r % 3 = 0 AND i = 0) THEN i END AS step_no,
+	CASE WHEN h % 11 > 0 THEN h % 5 END AS state, CASE WHEN h % 13 > 0 THEN h % 3 END AS action,
+	CASE WHEN h % 4 > 0 THEN (h % 4)::float8 END AS reward, h % 2 = 0 AS success, h % 17 AS kind
+FROM (SELECT g, g * 1000 + r AS r, i, abs(signature_hash(format('%s %s %s', g, r, i)) % 1000) AS h
+	FROM generate_series(1, 40) g, generate_series(1, 1 + g % 6) r, generate_series(0, (g * r) % 12) i) x
+ORDER BY i, h;
+ALTER TABLE fold_steps ALTER task TYPE text COLLATE "C";
+ANALYZE fold_steps;
+
+-- A query's rows by both nodes, in whatever order, and how the first was planned.
+CREATE FUNCTION pg_temp.plan_of(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	plan text := '';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (costs off) ' || query LOOP
+		plan := plan || line || E'\n';
+	END LOOP;
+	RETURN plan;
+END
+$$;
+CREATE FUNCTION pg_temp.by_both(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	folded text[];
+	aggregated text[];
+	plan text;
+BEGIN
+	SET LOCAL stepadv.enable_group_fold = on;
+	plan := pg_temp.plan_of(query);
+	EXECUTE format('SELECT array_agg(q::text ORDER BY q::text COLLATE "C") FROM (%s) q', query) INTO folded;
+	SET LOCAL stepadv.enable_group_fold = off;
+	IF pg_temp.plan_of(query) LIKE '%GroupFold%' THEN
+		RETURN 'there is no judge';
+	END IF;
+	EXECUTE format('SELECT array_agg(q::text ORDER BY q::text COLLATE "C") FROM (%s) q', query) INTO aggregated;
+	SET LOCAL stepadv.enable_group_fold = on;
+	RETURN format('%s rows%s, %s', coalesce(cardinality(folded), 0), CASE WHEN folded IS NOT DISTINCT FROM aggregated THEN '' ELSE ' THAT DIFFER' END,
+		coalesce(lower(substring(plan from 'Strategy: (\w+)')), 'aggregated'));
+END
+$$;
+-- $ stands for the arguments of the short form, ' $ + ' for those of the long one.
+CREATE FUNCTION pg_temp.both(query text) RETURNS text LANGUAGE sql AS $$
+	SELECT pg_temp.by_both(replace(replace(query,
+		'$+', 'rollout_agg(step_id, rollout, step_no, state, action, reward, success, state + 1, reward, reward * 2, 1 + abs(reward))'),
+		'$', 'rollout_agg(step_id, rollout, step_no, state, action, reward)'))
+$$;
+
+SET enable_sort = off;
+SELECT pg_temp.both('SELECT num, $ FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT num, $+ FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT $ FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT task, $ FROM fold_steps GROUP BY task');
+SELECT pg_temp.both('SELECT task, num, $, num + 1 FROM fold_steps GROUP BY num, task');
+-- keys that are equal and yet not the same: 1 and 1.000
+SELECT pg_temp.both('SELECT level::int, $ FROM fold_steps GROUP BY level');
+-- expressions as keys, as arguments, around the aggregate
+SELECT pg_temp.both('SELECT num % 7, $+ FROM fold_steps GROUP BY num % 7');
+SELECT pg_temp.both('SELECT upper(task), length($::text) FROM fold_steps GROUP BY upper(task)');
+SELECT pg_temp.both('SELECT num, rollout_agg(step_id + 1, signature_hash(rollout::text), step_no * 2, -state, coalesce(action, 7), reward / 2, success) FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT num, $, (SELECT count(*) FROM steps($)) FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT num, rollout_agg(step_no, step_no, step_no, num, num, num) FROM fold_steps WHERE step_no IS NOT NULL GROUP BY num, rollout');
+-- FILTER: a group is there also when nothing of it is
+SELECT pg_temp.both('SELECT num, $ FILTER (WHERE kind < 3) FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT num, $ FILTER (WHERE NULL) FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT num, $ FROM fold_steps WHERE false GROUP BY num');
+SELECT pg_temp.both('SELECT num, $ FROM fold_steps WHERE num = 3 GROUP BY num');
+-- joins, subqueries, VALUES, UNION ALL, a view
+SELECT pg_temp.both('SELECT s.num, n.n, $ FROM fold_steps s JOIN (SELECT num, count(*) AS n FROM fold_steps GROUP BY num) n USING (num) GROUP BY s.num, n.n');
+SELECT pg_temp.both('SELECT num, $ FROM (SELECT * FROM fold_steps OFFSET 0) s GROUP BY num');
+SELECT pg_temp.both('SELECT num, $ FROM (SELECT * FROM fold_steps WHERE num < 9 UNION ALL SELECT * FROM fold_steps WHERE num > 20) s GROUP BY num');
+SELECT pg_temp.both('SELECT g, rollout_agg(i, r, i, r, i, 0.5) FROM (VALUES (1, 1, 1), (2, 1, 1), (1, 2, 2), (NULL, 3, 3), (NULL, 3, 4)) v(g, r, i) GROUP BY g');
+-- estimators above
+SELECT pg_temp.both('SELECT num, a.* FROM (SELECT num, $ AS g FROM fold_steps GROUP BY num) x, rtmc(x.g) a');
+-- again and again for outer rows: with another condition each time, or the same
+SELECT pg_temp.both('SELECT v, x.* FROM generate_series(1, 9) v, LATERAL (SELECT num, $ AS g FROM fold_steps WHERE num % 9 = v GROUP BY num) x');
+SELECT pg_temp.both('SELECT v, (SELECT sum(length(g::text)) FROM (SELECT $ AS g FROM fold_steps WHERE num > v GROUP BY num) x) FROM generate_series(1, 9) v');
+SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_memoize = off;
+SELECT pg_temp.both('SELECT v, x.num, x.g FROM generate_series(1, 3) v LEFT JOIN (SELECT num, $ AS g FROM fold_steps GROUP BY num) x ON x.num > v * 10');
+RESET enable_material; RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_memoize;
+RESET enable_sort;
+
+-- In order, by a sort or an index.
+SET enable_hashagg = off;
+SELECT pg_temp.both('SELECT num, $ FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT level::int, $+ FROM fold_steps GROUP BY level');
+SELECT pg_temp.both('SELECT task, level::int, $ FROM fold_steps GROUP BY level, task');
+SELECT pg_temp.both('SELECT task, $ FILTER (WHERE kind > 14) FROM fold_steps GROUP BY task');
+SELECT pg_temp.both('SELECT num, $ FROM fold_steps WHERE false GROUP BY num');
+SELECT pg_temp.both('SELECT v, x.* FROM generate_series(1, 9) v, LATERAL (SELECT num, $ AS g FROM fold_steps WHERE num % 9 = v GROUP BY num) x');
+CREATE INDEX ON fold_steps (num, rollout, step_no);
+SET enable_seqscan = off; SET enable_bitmapscan = off;
+SELECT pg_temp.both('SELECT num, $ FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT num, $ FROM fold_steps WHERE num BETWEEN 3 AND 5 GROUP BY num ORDER BY num DESC');
+EXPLAIN (costs off) SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_steps GROUP BY num ORDER BY num;
+RESET enable_seqscan; RESET enable_bitmapscan; RESET enable_hashagg;
+
+-- A few rows of a cursor, and all of it again; the groups left are forgotten.
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT num, n_steps FROM (SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) AS g
+	FROM fold_steps WHERE num < 4 GROUP BY num) x, group_summary(g) ORDER BY num;
+FETCH 2 FROM c;
+FETCH BACKWARD 1 FROM c;
+FETCH ALL FROM c;
+CLOSE c;
+COMMIT;
+SELECT count(*) FROM (SELECT rollout_agg(step_id, rollout, step_no, state, action, reward) AS g FROM fold_steps GROUP BY num LIMIT 3) x;
+
+-- More groups than memory holds: what finds no room is sorted and folded after.
+CREATE TABLE fold_many AS
+SELECT (g * 7919) % 20011 AS num, 'group ' || (g * 7919) % 20011 AS task, g * 8::bigint + r * 4 + i AS step_id, r::bigint AS rollout, i AS step_no, (g + i) % 3::bigint AS state, (g * r) % 2::bigint AS action,
+	CASE WHEN i = 3 THEN (g % 2)::float8 END AS reward, g % 2 = 0 AS success
+FROM generate_series(1, 20000) g, generate_series(1, 2) r, generate_series(0, 3) i ORDER BY i, r, g;
+ALTER TABLE fold_many ALTER task TYPE text COLLATE "C";
+ANALYZE fold_many;
+SET enable_sort = off; SET work_mem = '1MB';
+CREATE FUNCTION pg_temp.spilled(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (analyze, costs off, timing off, summary off) ' || query LOOP
+		IF line LIKE '%Spilled Groups: %' THEN
+			RETURN substring(line from 'Spilled Groups: (\d+)')::int > 20000;
+		END IF;
+	END LOOP;
+	RETURN NULL;
+END
+$$;
+SELECT pg_temp.spilled('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many GROUP BY num');
+SELECT pg_temp.both('SELECT num, $ FROM fold_many GROUP BY num');
+SELECT pg_temp.both('SELECT task, $ FROM fold_many GROUP BY task');
+SELECT pg_temp.both('SELECT num, $ FILTER (WHERE success) FROM fold_many GROUP BY num');
+SELECT pg_temp.both('SELECT v, count(*), sum(length(g::text)) FROM generate_series(1, 2) v, LATERAL (SELECT num, $ AS g FROM fold_many WHERE num % 2 < v GROUP BY num) x GROUP BY v');
+RESET enable_sort; RESET work_mem;
+
+-- Each partition by itself.
+CREATE TABLE fold_parts (LIKE fold_steps) PARTITION BY HASH (num);
+CREATE TABLE fold_part_0 PARTITION OF fold_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+-- with its columns in another order, and one that is gone
+CREATE TABLE fold_part_1 (gone int, kind bigint, reward float8, action bigint, success boolean, state bigint, step_no int, rollout bigint, step_id bigint, level numeric, task text COLLATE "C", num int);
+ALTER TABLE fold_part_1 DROP gone;
+ALTER TABLE fold_parts ATTACH PARTITION fold_part_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO fold_parts SELECT * FROM fold_steps;
+ANALYZE fold_parts;
+SET enable_partitionwise_aggregate = on; SET enable_sort = off;
+SELECT pg_temp.both('SELECT num, $ FROM fold_parts GROUP BY num');
+SELECT pg_temp.both('SELECT num, task, $+ FILTER (WHERE kind > 3) FROM fold_parts GROUP BY num, task');
+EXPLAIN (costs off) SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_parts GROUP BY num;
+-- groups that lie in several partitions are not its business
+SELECT pg_temp.both('SELECT level::int, $ FROM fold_parts GROUP BY level');
+RESET enable_partitionwise_aggregate; RESET enable_sort;
+
+-- What is left to Agg.
+SELECT pg_temp.both('SELECT num, $ FROM fold_steps GROUP BY num HAVING count(*) > 9');
+SELECT pg_temp.both('SELECT num, $ FROM fold_steps GROUP BY num HAVING $ IS NOT NULL');
+SELECT pg_temp.both('SELECT num, $, count(*) FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT num, $, $+ FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT num, task, $ FROM fold_steps GROUP BY GROUPING SETS ((num), (num, task))');
+SELECT pg_temp.both('SELECT num, rollout_agg(DISTINCT step_id, rollout, step_no, state, action, reward) FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward ORDER BY step_id) FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT $ FROM fold_steps');
+SELECT pg_temp.both('SELECT generate_series(1, 2), num, $ FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT GROUPING(num), num, $ FROM fold_steps GROUP BY num');
+
+-- an aggregate that ends otherwise
+CREATE AGGREGATE public.fold_bytes(bigint, bigint, int, bigint, bigint, float8) (SFUNC = rollout_agg_trans, STYPE = internal, FINALFUNC = rollout_agg_serial);
+SELECT pg_temp.both('SELECT num, fold_bytes(step_id, rollout, step_no, state, action, reward) FROM fold_steps GROUP BY num');
+DROP AGGREGATE public.fold_bytes(bigint, bigint, int, bigint, bigint, float8);
+
+-- Windows and order above it.
+SELECT pg_temp.both('SELECT num, row_number() OVER (ORDER BY length($::text), num) FROM fold_steps GROUP BY num');
+
+-- UPDATE and INSERT read from it.
+CREATE TEMP TABLE fold_sizes AS SELECT num, length(rollout_agg(step_id, rollout, step_no, state, action, reward)::text) AS size FROM fold_steps GROUP BY num;
+UPDATE fold_sizes s SET size = size - length(x.g::text)
+FROM (SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) AS g FROM fold_steps GROUP BY num) x WHERE x.num = s.num;
+SELECT count(*), count(*) FILTER (WHERE size = 0) AS same FROM fold_sizes;
+
+-- Errors are those of the aggregate.
+SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward / nullif(state, 2) * float8 'NaN') FROM fold_steps WHERE reward IS NOT NULL GROUP BY num;
+SELECT num, rollout_agg(step_id, NULL, step_no, state, action, reward) FROM fold_steps GROUP BY num;
+SELECT count(g) FROM (SELECT num, rollout_agg(step_id, rollout, 1, state, action, reward) AS g FROM fold_steps GROUP BY num) x;
+
+-- Whoever may not call the aggregate may not have it computed.
+REVOKE EXECUTE ON FUNCTION rollout_agg(bigint, bigint, integer, bigint, bigint, float8) FROM PUBLIC;
+CREATE ROLE regress_fold_nobody;
+GRANT SELECT ON fold_steps TO regress_fold_nobody;
+SET ROLE regress_fold_nobody;
+SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_steps GROUP BY num;
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION rollout_agg(bigint, bigint, integer, bigint, bigint, float8) TO PUBLIC;
+REVOKE SELECT ON fold_steps FROM regress_fold_nobody;
+DROP ROLE regress_fold_nobody;
+
+-- A prepared plan learns that the aggregate is gone.
+CREATE AGGREGATE public.my_agg(bigint, bigint, int, bigint, bigint, float8) (SFUNC = stepadv.rollout_agg_trans, STYPE = internal, FINALFUNC = stepadv.rollout_agg_final);
+PREPARE fold_them AS SELECT count(g) FROM (SELECT num, public.my_agg(step_id, rollout, step_no, state, action, reward) AS g FROM fold_steps GROUP BY num) x;
+EXECUTE fold_them;
+DROP AGGREGATE public.my_agg(bigint, bigint, int, bigint, bigint, float8);
+EXECUTE fold_them;
+
+DROP TABLE fold_steps, fold_many, fold_parts;
