@@ -144,6 +144,7 @@ COMMENT ON FUNCTION attach_join(text, text, boolean, jsonb, text[], text[], text
 --	options			the user's
 --	views			of functions, made so far: [{"suffix", "function", "arguments", "requires", "uses", "results"}]
 --	folded			{"name", "keys"}: a table of folded groups to read instead of folding, see maintain
+--	folded_over_time	name of a table of what the views over time add up, to read likewise
 --	replace			views of these names are there and are made anew
 --	view			name of the view that is being made
 --	made			column of the view -> {"expression" over b, "columns" of b in it}, where it is not one of the function's

@@ -11,7 +11,7 @@ CREATE FUNCTION attach(
 	states text DEFAULT NULL, tool text DEFAULT NULL, args text DEFAULT NULL, ok text DEFAULT NULL,
 	policy_version text DEFAULT NULL, started_at text DEFAULT NULL,
 	features text DEFAULT NULL, contribution text DEFAULT NULL, grounded text DEFAULT NULL,
-	fold_from regclass DEFAULT NULL)
+	fold_from regclass DEFAULT NULL, over_time_from regclass DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -368,7 +368,8 @@ BEGIN
 	IF attach.fold_from IS NOT NULL THEN
 		context := context || jsonb_build_object('replace', true, 'folded', CASE WHEN attach.fold_from <> attach.source THEN
 			(SELECT jsonb_build_object('name', attach.fold_from::text, 'keys', jsonb_agg(a.attname ORDER BY a.attnum))
-			 FROM pg_attribute a WHERE a.attrelid = attach.fold_from AND a.attnum BETWEEN 1 AND cardinality(attach.group_by)) END);
+			 FROM pg_attribute a WHERE a.attrelid = attach.fold_from AND a.attnum BETWEEN 1 AND cardinality(attach.group_by)) END,
+			'folded_over_time', attach.over_time_from::text);
 	END IF;
 
 	FOR definition IN
@@ -473,6 +474,7 @@ BEGIN
 			('compare', 'attach_compare', 'a row per step, an advantage per method'),
 			('quadrants', 'attach_quadrants', 'a row per group, pair of methods, success and quadrant'),
 			('disagreements', 'attach_disagreements', 'a row per step and pair of methods'),
+			('groups_over_time', 'attach_groups_over_time', 'a row per group, policy version and time bucket, with counts and sums'),
 			('progress_over_time', 'attach_progress_over_time', 'a row per policy version and time bucket'),
 			('advantage_over_time', 'attach_advantage_over_time', 'a row per policy version, time bucket and method'),
 			('advantages', 'attach_advantages', 'a row per step and method, of groups divided by policy version and time bucket')
@@ -502,8 +504,8 @@ BEGIN
 END
 $attach$;
 
-COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, regclass) IS
-'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _progress_over_time, _advantage_over_time and _advantages divide the rollouts; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; fold_from is for maintain; one row per view made; an error changes nothing';
+COMMENT ON FUNCTION attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, regclass, regclass) IS
+'creates views over a table (or view) of steps: <prefix>_values, _groups, _rollouts, _returns, and one per estimator (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; fold_from and over_time_from are for maintain; one row per view made; an error changes nothing';
 
 CREATE FUNCTION detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql
@@ -515,7 +517,7 @@ DECLARE
 BEGIN
 	WITH kept AS (
 		-- The tables that views read in place of their source.
-		SELECT m.source, m.folded FROM @extschema@.maintained() m WHERE m.folded IS NOT NULL
+		SELECT m.source, k.folded FROM @extschema@.maintained() m CROSS JOIN LATERAL (VALUES (m.folded), (m.folded_over_time)) k(folded) WHERE k.folded IS NOT NULL
 	), attached AS (
 		SELECT v.oid, v.relname, v.relnamespace, m.made, v.relname IN ((m.made ->> 'prefix') || '_ratios', (m.made ->> 'prefix') || '_spa') AS of_the_shown
 		FROM pg_class v

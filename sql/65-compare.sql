@@ -201,15 +201,17 @@ BEGIN
 	SELECT string_agg(format('f.%1$I, sqrt(sum(CASE WHEN abs(f.%1$I) > 1e-150 THEN f.%1$I * f.%1$I END) OVER () / count(f.%1$I) OVER ()) AS %2$I', m.m, m.m || '_scale'), ', ' ORDER BY m.i)
 	INTO scaled FROM unnest(source.methods) WITH ORDINALITY m(m, i);
 	-- A branch per pair rather than VALUES: a condition on the methods then leaves
-	-- only the branches that it is true of.
-	SELECT string_agg(format('SELECT %L::text AS method_a, %L::text AS method_b, c.%1$I AS advantage_a, c.%2$I AS advantage_b,'
+	-- only the branches that it is true of.  No two steps have the same advantages by
+	-- all methods, yet the planner would like to remember what became of each; of a
+	-- column whose type has no equality it cannot.
+	SELECT string_agg(format('SELECT %L::text AS method_a, %L::text AS method_b, CASE WHEN c.never_equal IS NULL THEN c.%1$I END AS advantage_a, c.%2$I AS advantage_b,'
 			' CASE WHEN c.%3$I > %5$L::float8 THEN c.%1$I / c.%3$I ELSE 0 END AS scaled_a, CASE WHEN c.%4$I > %5$L::float8 THEN c.%2$I / c.%4$I ELSE 0 END AS scaled_b',
 			p.method_a, p.method_b, p.method_a || '_scale', p.method_b || '_scale', threshold), ' UNION ALL ' ORDER BY p.i)
 	INTO pairs FROM @extschema@.compare_pairs(source.methods) p;
 	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL ('
 			'SELECT c.rollout_id, c.step_no, c.step_id, c.success = 1 AS success, p.method_a, p.method_b, p.advantage_a, p.advantage_b, p.scaled_a, p.scaled_b,'
 			' p.scaled_a - p.scaled_b AS difference, p.scaled_a > 0 AND p.scaled_b < 0 OR p.scaled_a < 0 AND p.scaled_b > 0 AS opposite_sign'
-			' FROM (SELECT f.rollout_id, f.step_no, f.step_id, f.success, %s FROM %s) c CROSS JOIN LATERAL (%s) p'
+			' FROM (SELECT f.rollout_id, f.step_no, f.step_id, f.success, NULL::json AS never_equal, %s FROM %s) c CROSS JOIN LATERAL (%s) p'
 			-- Of rollouts not judged yet, and where a method has nothing to say.
 			' WHERE p.advantage_a IS NOT NULL AND p.advantage_b IS NOT NULL) a%s',
 		array_to_string(beside.items, ', '), source.fold, scaled, source.estimates, pairs, beside.joins);

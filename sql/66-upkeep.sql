@@ -6,15 +6,29 @@
 --	<prefix>_folded		table: its rows, kept
 --	<prefix>_changed	table: keys of groups that wait to be folded (not with 'triggers')
 --	<prefix>_fold()		folds given groups again, or all of them
+--	<prefix>_fresh_over_time, <prefix>_folded_over_time, <prefix>_fold_over_time()
+--						the same of what the views over time add up, if there are any: it belongs
+--						to the groups, and who may write it is who holds their rows in <prefix>_folded
 --	<prefix>_on_change()	trigger function: which groups a statement changed
 --
 -- The functions are written out for the table, in the owner's schema and with
 -- the owner's rights: nothing that a table's owner wrote into a view runs with
 -- anybody else's.
 
+-- The columns of the group come first in everything that is kept; in what is kept
+-- over time other columns are beside them, so their names may differ.
+CREATE FUNCTION maintain_keys(relation regclass, number integer) RETURNS text[]
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = maintain_keys.relation AND a.attnum BETWEEN 1 AND maintain_keys.number
+$$;
+COMMENT ON FUNCTION maintain_keys(regclass, integer) IS 'part of maintain: the first columns of a relation';
+
 -- The sets of views and tables that maintain keeps, of one source or of all.
 CREATE FUNCTION maintained(source regclass DEFAULT NULL, prefix text DEFAULT NULL)
-RETURNS TABLE (source regclass, fresh regclass, folded regclass, changed regclass, schema text, name text, group_by text[], keys text[], how text, attached jsonb)
+RETURNS TABLE (source regclass, fresh regclass, folded regclass, changed regclass, fresh_over_time regclass, folded_over_time regclass,
+	schema text, name text, group_by text[], keys text[], how text, attached jsonb)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -22,10 +36,11 @@ AS $$
 		-- Not by to_regclass: the schema may be closed to the reader.
 		(SELECT c.oid::regclass FROM pg_class c WHERE c.relnamespace = v.relnamespace AND c.relname = p.name || '_folded'),
 		(SELECT c.oid::regclass FROM pg_class c WHERE c.relnamespace = v.relnamespace AND c.relname = p.name || '_changed'),
+		(SELECT c.oid::regclass FROM pg_class c WHERE t.over_time AND c.relnamespace = v.relnamespace AND c.relname = p.name || '_fresh_over_time'),
+		(SELECT c.oid::regclass FROM pg_class c WHERE t.over_time AND c.relnamespace = v.relnamespace AND c.relname = p.name || '_folded_over_time'),
 		n.nspname, p.name,
 		ARRAY(SELECT jsonb_array_elements_text(m.made -> 'group_by')),
-		(SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a
-		 WHERE a.attrelid = v.oid AND a.attnum BETWEEN 1 AND jsonb_array_length(m.made -> 'group_by')),
+		@extschema@.maintain_keys(v.oid, jsonb_array_length(m.made -> 'group_by')),
 		m.made ->> 'how', m.made -> 'attached'
 	FROM pg_class v
 	JOIN pg_namespace n ON n.oid = v.relnamespace
@@ -33,6 +48,8 @@ AS $$
 	CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' AND c.comment LIKE E'made by stepadv.maintain\n{%'
 		THEN split_part(c.comment, E'\n', 2)::jsonb END AS made) m
 	CROSS JOIN LATERAL (SELECT left(v.relname, -length('_fresh')) AS name) p
+	-- Tables of these names may be anybody's.
+	CROSS JOIN LATERAL (SELECT (m.made ->> 'over_time')::boolean AS over_time) t
 	-- The only relation that the fold reads.
 	CROSS JOIN LATERAL (SELECT DISTINCT d.refobjid::regclass AS source FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
 		WHERE w.ev_class = v.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> v.oid) s
@@ -43,14 +60,14 @@ AS $$
 $$;
 COMMENT ON FUNCTION maintained(regclass, text) IS 'part of maintain: what it keeps over a source, or over any';
 
--- The tables that a view reads, at whatever depth, and the columns of theirs
--- that it reads; NULL: cannot be told.
-CREATE FUNCTION maintain_bases(view regclass) RETURNS TABLE (base regclass, reads text[])
+-- The tables that views read, at whatever depth, and the columns of theirs that
+-- they read; NULL: cannot be told.
+CREATE FUNCTION maintain_bases(VARIADIC views_read regclass[]) RETURNS TABLE (base regclass, reads text[])
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH RECURSIVE views AS (
-		SELECT maintain_bases.view::oid AS oid
+		SELECT u.view::oid AS oid FROM unnest(maintain_bases.views_read) u(view) WHERE u.view IS NOT NULL
 		UNION
 		SELECT c.oid
 		FROM views v JOIN pg_rewrite w ON w.ev_class = v.oid
@@ -69,7 +86,7 @@ AS $$
 	WHERE c.relkind <> 'v'
 	GROUP BY c.oid
 $$;
-COMMENT ON FUNCTION maintain_bases(regclass) IS 'part of maintain: the tables that a view reads, and which of their columns';
+COMMENT ON FUNCTION maintain_bases(regclass[]) IS 'part of maintain: the tables that views read, and which of their columns';
 
 -- Statement triggers fire for the table that the statement names: one is needed
 -- on each partition and child, and on each parent, through which rows may come.
@@ -146,6 +163,8 @@ AS $$
 DECLARE
 	m record;
 	target record;
+	detail text;
+	hint text;
 	number integer := 0;
 BEGIN
 	SELECT * INTO STRICT m FROM @extschema@.maintained() s WHERE s.fresh = maintain_triggers.fresh;
@@ -153,14 +172,23 @@ BEGIN
 		SELECT f.relation, format('%I.%I', n.nspname, c.relname) AS name, array_agg(b.base) AS bases,
 			-- What an update must touch to change a group.
 			CASE WHEN bool_or(b.reads IS NULL) THEN 't.*' ELSE (
-				SELECT string_agg(DISTINCT format('t.%I', a.attname), ', ') FROM pg_attribute a, @extschema@.maintain_bases(m.fresh) r
+				SELECT string_agg(DISTINCT format('t.%I', a.attname), ', ') FROM pg_attribute a, @extschema@.maintain_bases(m.fresh, m.fresh_over_time) r
 				WHERE a.attrelid = f.relation AND a.attnum > 0 AND r.base = ANY (array_agg(b.base)) AND a.attname = ANY (r.reads)) END AS columns
-		FROM @extschema@.maintain_bases(m.fresh) b, @extschema@.maintain_family(b.base) f(relation)
+		FROM @extschema@.maintain_bases(m.fresh, m.fresh_over_time) b, @extschema@.maintain_family(b.base) f(relation)
 		JOIN pg_class c ON c.oid = f.relation JOIN pg_namespace n ON n.oid = c.relnamespace
 		GROUP BY 1, 2 ORDER BY 2
 	LOOP
-		PERFORM @extschema@.maintain_refuse(b.base, target.relation, m.fresh, (SELECT c.relowner FROM pg_class c WHERE c.oid = m.source), m.group_by, m.keys, b.reads)
-		FROM @extschema@.maintain_bases(m.fresh) b WHERE b.base = ANY (target.bases);
+		BEGIN
+			PERFORM @extschema@.maintain_refuse(b.base, target.relation, m.fresh, (SELECT c.relowner FROM pg_class c WHERE c.oid = m.source), m.group_by, m.keys, b.reads)
+			FROM @extschema@.maintain_bases(m.fresh, m.fresh_over_time) b WHERE b.base = ANY (target.bases);
+		EXCEPTION WHEN OTHERS THEN
+			IF EXISTS (SELECT FROM @extschema@.maintain_bases(m.fresh) b WHERE b.base = ANY (target.bases)) THEN
+				RAISE;
+			END IF;
+			GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+			RAISE EXCEPTION '%', SQLERRM USING ERRCODE = SQLSTATE, DETAIL = coalesce(nullif(detail, ''), nullif(hint, ''), 'Changes of it cannot be seen.'),
+				HINT = 'Only the views over time read it: with over_time => false they go on folding, and the groups can be maintained.';
+		END;
 		CONTINUE WHEN EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = target.relation AND t.tgname = m.name || '_maintain_truncate');
 		-- The condition is always true; it is there for the dependency: who drops the
 		-- companion with CASCADE must not leave triggers that fail.
@@ -186,14 +214,15 @@ AS $$
 $$;
 COMMENT ON FUNCTION maintain_list(text[], text, text) IS 'part of maintain: a list of columns as SQL';
 
-CREATE FUNCTION maintain_match(view regclass, keys text[], one text, other text) RETURNS text
+CREATE FUNCTION maintain_match(view regclass, keys text[], one text, other text, other_keys text[] DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT string_agg(format('%1$s.%2$I %3$s %4$s.%2$I', maintain_match.one, a.attname, @extschema@.attach_equal(a.atttypid), maintain_match.other), ' AND ' ORDER BY a.attnum)
-	FROM pg_attribute a WHERE a.attrelid = maintain_match.view AND a.attname = ANY (maintain_match.keys)
+	SELECT string_agg(format('%s.%I %s %s.%I', maintain_match.one, k.key, @extschema@.attach_equal(a.atttypid), maintain_match.other,
+		coalesce(maintain_match.other_keys[k.i], k.key)), ' AND ' ORDER BY k.i)
+	FROM unnest(maintain_match.keys) WITH ORDINALITY k(key, i) JOIN pg_attribute a ON a.attrelid = maintain_match.view AND a.attname = k.key
 $$;
-COMMENT ON FUNCTION maintain_match(regclass, text[], text, text) IS 'part of maintain: the condition that two aliases have the same group';
+COMMENT ON FUNCTION maintain_match(regclass, text[], text, text, text[]) IS 'part of maintain: the condition that two aliases have the same group';
 
 -- The view of values that attach made over a source.
 CREATE FUNCTION maintain_attached(source regclass, prefix text) RETURNS TABLE (view regclass, schema text, name text, definition jsonb)
@@ -245,7 +274,7 @@ COMMENT ON FUNCTION maintain_refuse_texts(regclass, jsonb) IS 'part of maintain:
 -- folds it then, in a snapshot that has what the one before committed.  The row
 -- is written in any case: a transaction with an older snapshot that changes the
 -- same group must fail, and this is how it finds out.
-CREATE FUNCTION maintain_fold_body(fresh regclass, folded text, primary_key text, keys text[], kept_at text, by_index boolean) RETURNS text
+CREATE FUNCTION maintain_fold_body(fresh regclass, folded text, primary_key text, keys text[], kept_at text, by_index boolean, over_time text, folded_over_time text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $outer$
@@ -278,7 +307,7 @@ BEGIN
 		INSERT INTO %1$s AS c (%2$s) SELECT %6$s FROM unnest($1) g ORDER BY %6$s
 		ON CONFLICT ON CONSTRAINT %7$I DO UPDATE SET rollouts = c.rollouts WHERE false;
 %8$s
-	END IF;
+	END IF;%10$s
 	RETURN number_of_groups;
 END
 $body$, folded, @extschema@.maintain_list(keys, '%1$I'), kept_at, @extschema@.maintain_list(keys, 'f.%1$I'), fresh_name,
@@ -298,11 +327,72 @@ $body$, folded, @extschema@.maintain_list(keys, '%1$I'), kept_at, @extschema@.ma
 		UPDATE %1$s c SET %2$I = clock_timestamp(), rollouts = f.rollouts FROM unnest($1) g LEFT JOIN %3$s f ON %4$s WHERE %5$s;
 		DELETE FROM %1$s c USING unnest($1) g WHERE %5$s AND c.rollouts IS NULL;$body$, folded, kept_at, fresh_name,
 				@extschema@.maintain_match(fresh, keys, 'f', 'g'), g_is_c) END,
-		c_is_changed)
+		c_is_changed,
+		-- Who drops that table with CASCADE drops the views over time, and the groups
+		-- are kept on.
+		CASE WHEN over_time IS NOT NULL THEN format($body$
+	IF to_regclass(%L) IS NOT NULL THEN
+		PERFORM %s($1);
+	END IF;$body$, folded_over_time, over_time) END)
 	FROM @extschema@.maintain_match(fresh, keys, 'g', 'c') g_is_c, @extschema@.maintain_match(fresh, keys, 'c', 'changed_group') c_is_changed,
 		(SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = fresh) f(fresh_name)
 $outer$;
-COMMENT ON FUNCTION maintain_fold_body(regclass, text, text, text[], text, boolean) IS 'part of maintain: writes the function <prefix>_fold';
+COMMENT ON FUNCTION maintain_fold_body(regclass, text, text, text[], text, boolean, text, text) IS 'part of maintain: writes the function <prefix>_fold';
+
+-- The body of <prefix>_fold_over_time, which <prefix>_fold calls when the groups'
+-- rows are its own.  A method that does not know what to do with a group (gae, of
+-- one where only some of the steps have a value yet) must not keep anybody from
+-- writing it: such a group gets a row with nothing but its key, for which the views
+-- compute what they are asked for.  Which of many it is, is found by halves.
+CREATE FUNCTION maintain_fold_over_time_body(fresh regclass, keys text[], fresh_over_time regclass, folded_over_time text, over_time_keys text[], fold_over_time text, folded text, by_index boolean) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $outer$
+	SELECT format($body$
+DECLARE
+	half CONSTANT integer := cardinality($1) / 2;
+	fresh_rows %1$s[];
+	changed_group record;
+BEGIN
+	IF $1 IS NULL THEN
+		PERFORM set_config('enable_seqscan', 'on', true);
+		DELETE FROM %2$s;
+		BEGIN
+			INSERT INTO %2$s SELECT f.* FROM %1$s f;
+		EXCEPTION WHEN data_exception THEN
+			PERFORM %3$s(ARRAY(SELECT ROW(%4$s, NULL)::%5$s FROM %6$s c));
+		END;
+		RETURN;
+	END IF;
+	-- Only read here: what writes nothing is undone at no cost.
+	BEGIN
+		fresh_rows := ARRAY(%7$s);
+	EXCEPTION WHEN data_exception THEN
+		IF half > 0 THEN
+			PERFORM %3$s($1[:half]), %3$s($1[half + 1:]);
+			RETURN;
+		END IF;
+		fresh_rows := NULL;
+	END;
+%8$s
+	IF fresh_rows IS NULL THEN
+		INSERT INTO %2$s (%9$s) SELECT %10$s FROM unnest($1) g;
+	ELSE
+		INSERT INTO %2$s SELECT f.* FROM unnest(fresh_rows) f;
+	END IF;
+END
+$body$, fresh_over_time, folded_over_time, fold_over_time, @extschema@.maintain_list(keys, 'c.%1$I'), fresh, folded,
+		-- By the index for each group, whatever the tables held when the session planned.
+		format(CASE WHEN by_index THEN 'SELECT ROW(f.*)::%1$s FROM unnest($1) g CROSS JOIN LATERAL (SELECT f.* FROM %1$s f WHERE %2$s OFFSET 0) f'
+				ELSE 'SELECT f FROM %1$s f JOIN unnest($1) g ON %2$s' END,
+			fresh_over_time, @extschema@.maintain_match(fresh_over_time, over_time_keys, 'f', 'g', keys)),
+		CASE WHEN by_index THEN format($body$	FOR changed_group IN SELECT %1$s FROM unnest($1) g LOOP
+		DELETE FROM %2$s c WHERE %3$s;
+	END LOOP;$body$, @extschema@.maintain_list(keys, 'g.%1$I'), folded_over_time, @extschema@.maintain_match(fresh_over_time, over_time_keys, 'c', 'changed_group', keys))
+		ELSE format('	DELETE FROM %s c USING unnest($1) g WHERE %s;', folded_over_time, @extschema@.maintain_match(fresh_over_time, over_time_keys, 'c', 'g', keys)) END,
+		@extschema@.maintain_list(over_time_keys, '%1$I'), @extschema@.maintain_list(keys, 'g.%1$I'))
+$outer$;
+COMMENT ON FUNCTION maintain_fold_over_time_body(regclass, text[], regclass, text, text[], text, text, boolean) IS 'part of maintain: writes the function <prefix>_fold_over_time';
 
 -- The body of <prefix>_on_change: do_groups, around a query of the changed
 -- groups, is an expression or a statement.
@@ -372,7 +462,8 @@ BEGIN
 		logp_new => c ->> 'logp_new', logp_old => c ->> 'logp_old', token_mask => c ->> 'token_mask',
 		states => m.attached ->> 'states', tool => c ->> 'tool', args => c ->> 'args', ok => c ->> 'ok',
 		policy_version => m.attached ->> 'policy_version', started_at => m.attached ->> 'started_at',
-		features => c ->> 'features', contribution => c ->> 'contribution', grounded => c ->> 'grounded', fold_from => maintain_views.fold_from);
+		features => c ->> 'features', contribution => c ->> 'contribution', grounded => c ->> 'grounded', fold_from => maintain_views.fold_from,
+		over_time_from => CASE WHEN maintain_views.fold_from <> m.source THEN m.folded_over_time END);
 END
 $$;
 COMMENT ON FUNCTION maintain_views(regclass, regclass) IS 'part of maintain: lets the views of attach read the companion, or fold again';
@@ -396,15 +487,19 @@ BEGIN
 	LOOP
 		EXECUTE item;
 	END LOOP;
-	EXECUTE format('DROP FUNCTION IF EXISTS %1$I.%2$I(), %1$I.%3$I(), %1$I.%4$I(%5$s[])',
-		m.schema, m.name || '_on_change', m.name || '_at_commit', m.name || '_fold', m.fresh);
-	EXECUTE format('DROP TABLE IF EXISTS %1$I.%2$I, %1$I.%3$I', m.schema, m.name || '_folded', m.name || '_changed');
-	EXECUTE format('DROP VIEW %s', m.fresh);
+	EXECUTE format('DROP FUNCTION IF EXISTS %1$I.%2$I(), %1$I.%3$I(), %1$I.%4$I(%6$s[]), %1$I.%5$I(%6$s[])',
+		m.schema, m.name || '_on_change', m.name || '_at_commit', m.name || '_fold', m.name || '_fold_over_time', m.fresh);
+	FOR item IN
+		SELECT format('DROP TABLE %s', string_agg(k.kept::text, ', ')) FROM unnest(ARRAY[m.folded, m.changed, m.folded_over_time]) k(kept) WHERE k.kept IS NOT NULL HAVING count(*) > 0
+	LOOP
+		EXECUTE item;
+	END LOOP;
+	EXECUTE format('DROP VIEW %s', concat_ws(', ', m.fresh, m.fresh_over_time));
 END
 $$;
 COMMENT ON FUNCTION maintain_drop(regclass) IS 'part of unmaintain: drops the table of groups, the triggers and their functions';
 
-CREATE FUNCTION maintain(source regclass, prefix text DEFAULT NULL, how text DEFAULT 'triggers') RETURNS regclass
+CREATE FUNCTION maintain(source regclass, prefix text DEFAULT NULL, how text DEFAULT 'triggers', over_time boolean DEFAULT true) RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $maintain$
@@ -414,6 +509,7 @@ DECLARE
 		THEN 'WITH (security_invoker = true) ' ELSE '' END;
 	settings CONSTANT text := 'LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp '
 		'SET plan_cache_mode = force_generic_plan SET jit = off SET extra_float_digits = 1';
+	settings_of_fold text;
 	owner text;
 	made record;			-- by attach
 	keys text[];			-- the group's columns in the views
@@ -423,6 +519,11 @@ DECLARE
 	folded text;			-- quoted names
 	changed text;
 	fold text;
+	divided regclass;		-- the view of what the views over time add up
+	fresh_over_time regclass;
+	folded_over_time text;
+	fold_over_time text;
+	over_time_keys text[];
 	on_change text;
 	at_commit text;
 	unlogged text;
@@ -469,11 +570,17 @@ BEGIN
 	END IF;
 	SELECT * INTO STRICT made FROM @extschema@.maintain_attached(maintain.source, maintain.prefix);
 	PERFORM @extschema@.maintain_refuse_texts(maintain.source, made.definition -> 'columns');
-	SELECT array_agg(a.attname::text ORDER BY a.attnum) INTO keys
-	FROM pg_attribute a WHERE a.attrelid = made.view AND a.attnum BETWEEN 1 AND cardinality(group_by);
+	keys := @extschema@.maintain_keys(made.view, cardinality(group_by));
 	WHILE kept_at = ANY (keys) LOOP
 		kept_at := '_' || kept_at;
 	END LOOP;
+
+	-- What the views over time add up is in a view of its own.
+	IF maintain.over_time THEN
+		SELECT v.oid::regclass INTO divided
+		FROM pg_class v JOIN pg_namespace n ON n.oid = v.relnamespace
+		WHERE n.nspname = made.schema AND v.relname = made.name || '_groups_over_time' AND v.relkind = 'v' AND obj_description(v.oid, 'pg_class') LIKE E'made by stepadv.attach\n%';
+	END IF;
 
 	-- Names.
 	IF octet_length(made.name || '_maintain_truncate') > max_length THEN
@@ -481,7 +588,8 @@ BEGIN
 			USING ERRCODE = 'name_too_long', HINT = 'Attach with a shorter prefix.';
 	END IF;
 	SELECT c.relname INTO item FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE n.nspname = made.schema AND c.relname IN (made.name || '_fresh', made.name || '_folded', made.name || '_changed', made.name || '_folded_pkey')
+	WHERE n.nspname = made.schema AND c.relname IN (made.name || '_fresh', made.name || '_folded', made.name || '_changed', made.name || '_folded_pkey',
+		made.name || '_fresh_over_time', made.name || '_folded_over_time')
 	LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'relation "%" already exists in schema "%"', item, made.schema
@@ -490,6 +598,8 @@ BEGIN
 	folded := format('%I.%I', made.schema, made.name || '_folded');
 	changed := format('%I.%I', made.schema, made.name || '_changed');
 	fold := format('%I.%I', made.schema, made.name || '_fold');
+	fold_over_time := CASE WHEN divided IS NOT NULL THEN format('%I.%I', made.schema, made.name || '_fold_over_time') END;
+	folded_over_time := format('%I.%I', made.schema, made.name || '_folded_over_time');
 	on_change := format('%I.%I', made.schema, made.name || '_on_change');
 	at_commit := format('%I.%I', made.schema, made.name || '_at_commit');
 
@@ -499,19 +609,26 @@ BEGIN
 	fresh := item::regclass;
 	EXECUTE format('COMMENT ON VIEW %s IS %L', fresh, concat_ws(E'\n',
 		'made by stepadv.maintain',
-		jsonb_build_object('how', maintain.how, 'group_by', group_by, 'attached', made.definition),
+		jsonb_build_object('how', maintain.how, 'group_by', group_by, 'attached', made.definition, 'over_time', divided IS NOT NULL),
 		'the groups of ' || maintain.source || ', folded when asked'));
+	IF divided IS NOT NULL THEN
+		item := format('%I.%I', made.schema, made.name || '_fresh_over_time');
+		EXECUTE format('CREATE VIEW %s %sAS %s', item, security, rtrim(pg_get_viewdef(divided), '; '));
+		fresh_over_time := item::regclass;
+		EXECUTE format('COMMENT ON VIEW %s IS %L', fresh_over_time, 'what the views over time add up of the groups of ' || maintain.source || ', folded when asked');
+		over_time_keys := @extschema@.maintain_keys(fresh_over_time, cardinality(group_by));
+	END IF;
 
 	-- After a crash unlogged tables are empty: all of them, or the companion would be wrong.
 	SELECT string_agg(DISTINCT c.relpersistence::text, '' ORDER BY c.relpersistence::text) INTO unlogged
-	FROM @extschema@.maintain_bases(fresh) b, @extschema@.maintain_family(b.base) f(relation) JOIN pg_class c ON c.oid = f.relation
+	FROM @extschema@.maintain_bases(fresh, fresh_over_time) b, @extschema@.maintain_family(b.base) f(relation) JOIN pg_class c ON c.oid = f.relation
 	WHERE c.relkind = 'r';
 	IF unlogged = 'pu' THEN
 		RAISE EXCEPTION 'cannot maintain groups of %: some of its tables are unlogged, others are not', maintain.source
 			USING ERRCODE = 'feature_not_supported';
 	END IF;
 	unlogged := CASE unlogged WHEN 'u' THEN 'UNLOGGED ' ELSE '' END;
-	SELECT bool_and(@extschema@.attach_has_group_index(b.base, group_by)) INTO by_index FROM @extschema@.maintain_bases(fresh) b;
+	SELECT bool_and(@extschema@.attach_has_group_index(b.base, group_by)) INTO by_index FROM @extschema@.maintain_bases(fresh, fresh_over_time) b;
 
 	-- Values stay in line as long as a page has room, and as they are: they are
 	-- read more often than written, and hashes do not compress.
@@ -521,10 +638,22 @@ BEGIN
 		folded, made.name || '_folded_pkey', @extschema@.maintain_list(keys, '%1$I'));
 	EXECUTE format('COMMENT ON TABLE %s IS %L', folded, 'groups of ' || maintain.source || ', kept by stepadv.maintain; nobody else should write to it');
 	EXECUTE format('COMMENT ON COLUMN %s.%I IS %L', folded, kept_at, 'when the group was last folded');
+	IF divided IS NOT NULL THEN
+		EXECUTE format('CREATE %sTABLE %s AS SELECT f.* FROM %s f WITH NO DATA', unlogged, folded_over_time, fresh_over_time);
+		EXECUTE format('CREATE INDEX ON %s (%s)', folded_over_time, @extschema@.maintain_list(over_time_keys, '%1$I'));
+		EXECUTE format('COMMENT ON TABLE %s IS %L', folded_over_time, 'what the views over time add up of the groups of ' || maintain.source
+			|| ', kept by stepadv.maintain; nobody else should write to it. Nothing but a key: a group that one of the methods cannot be computed of');
+	END IF;
 	-- A session that began with empty tables must not read all of them for each
 	-- group when they have grown.
-	EXECUTE format('CREATE FUNCTION %s(%s[]) RETURNS bigint %s AS %L', fold, fresh, settings || CASE WHEN by_index THEN ' SET enable_seqscan = off' ELSE '' END,
-		@extschema@.maintain_fold_body(fresh, folded, made.name || '_folded_pkey', keys, kept_at, by_index));
+	settings_of_fold := settings || CASE WHEN by_index THEN ' SET enable_seqscan = off' ELSE '' END;
+	IF divided IS NOT NULL THEN
+		EXECUTE format('CREATE FUNCTION %s(%s[]) RETURNS void %s AS %L', fold_over_time, fresh, settings_of_fold,
+			@extschema@.maintain_fold_over_time_body(fresh, keys, fresh_over_time, folded_over_time, over_time_keys, fold_over_time, folded, by_index));
+		EXECUTE format('COMMENT ON FUNCTION %s IS %L', fold_over_time, 'part of stepadv.maintain: the same for ' || folded_over_time);
+	END IF;
+	EXECUTE format('CREATE FUNCTION %s(%s[]) RETURNS bigint %s AS %L', fold, fresh, settings_of_fold,
+		@extschema@.maintain_fold_body(fresh, folded, made.name || '_folded_pkey', keys, kept_at, by_index, fold_over_time, folded_over_time));
 	EXECUTE format('COMMENT ON FUNCTION %s IS %L', fold, 'part of stepadv.maintain: folds these groups of ' || maintain.source || ' again, or for NULL all of them; how many');
 
 	IF maintain.how = 'triggers' THEN
@@ -566,15 +695,21 @@ $body$, changed, @extschema@.maintain_fold_waiting(changed, keys, fresh, fold, f
 	IF maintain.how <> 'triggers' THEN
 		EXECUTE format('ALTER TABLE %s OWNER TO %s', changed, owner);
 	END IF;
-	FOREACH item IN ARRAY ARRAY[format('%s(%s[])', fold, fresh), on_change || '()'] || CASE maintain.how WHEN 'commit' THEN ARRAY[at_commit || '()'] END LOOP
+	IF divided IS NOT NULL THEN
+		EXECUTE format('ALTER VIEW %s OWNER TO %s; ALTER TABLE %s OWNER TO %s', fresh_over_time, owner, folded_over_time, owner);
+	END IF;
+	FOREACH item IN ARRAY ARRAY[format('%s(%s[])', fold, fresh), on_change || '()'] || CASE maintain.how WHEN 'commit' THEN ARRAY[at_commit || '()'] END
+		|| CASE WHEN divided IS NOT NULL THEN ARRAY[format('%s(%s[])', fold_over_time, fresh)] END
+	LOOP
 		EXECUTE format('REVOKE ALL ON FUNCTION %1$s FROM PUBLIC; ALTER FUNCTION %1$s OWNER TO %2$s; ALTER FUNCTION %1$s DEPENDS ON EXTENSION stepadv', item, owner);
 	END LOOP;
 	-- Who may read all that a value is folded from may read the value.
 	FOR item IN
-		SELECT format('GRANT SELECT ON %s TO %s', folded, coalesce(quote_ident(r.rolname), 'PUBLIC'))
-		FROM pg_class c CROSS JOIN aclexplode(c.relacl) g LEFT JOIN pg_roles r ON r.oid = g.grantee
-		WHERE c.oid = maintain.source AND g.privilege_type = 'SELECT' AND g.grantee <> c.relowner
-			AND (SELECT bool_and(has_table_privilege(coalesce(r.rolname, 'public'), b.base, 'SELECT')) FROM @extschema@.maintain_bases(fresh) b)
+		SELECT format('GRANT SELECT ON %s TO %s', k.kept, coalesce(quote_ident(r.rolname), 'PUBLIC'))
+		FROM (VALUES (folded, fresh), (folded_over_time, fresh_over_time)) k(kept, fresh)
+		CROSS JOIN pg_class c CROSS JOIN aclexplode(c.relacl) g LEFT JOIN pg_roles r ON r.oid = g.grantee
+		WHERE k.fresh IS NOT NULL AND c.oid = maintain.source AND g.privilege_type = 'SELECT' AND g.grantee <> c.relowner
+			AND (SELECT bool_and(has_table_privilege(coalesce(r.rolname, 'public'), b.base, 'SELECT')) FROM @extschema@.maintain_bases(k.fresh) b)
 	LOOP
 		EXECUTE item;
 	END LOOP;
@@ -582,7 +717,7 @@ $body$, changed, @extschema@.maintain_fold_waiting(changed, keys, fresh, fold, f
 	-- From here on no change is missed: making a trigger waits for writers.
 	PERFORM @extschema@.maintain_triggers(fresh);
 	EXECUTE format('SELECT %s(NULL)', fold);
-	EXECUTE format('ANALYZE %s', folded);
+	EXECUTE format('ANALYZE %s', concat_ws(', ', folded, CASE WHEN divided IS NOT NULL THEN folded_over_time END));
 	PERFORM @extschema@.maintain_views(fresh, folded::regclass);
 	IF NOT by_index THEN
 		RAISE WARNING 'a table below % has no index that begins with the columns of the group', maintain.source
@@ -591,8 +726,8 @@ $body$, changed, @extschema@.maintain_fold_waiting(changed, keys, fresh, fold, f
 	RETURN folded::regclass;
 END
 $maintain$;
-COMMENT ON FUNCTION maintain(regclass, text, text) IS
-'keeps the groups of an attached source in a table, <prefix>_folded (the group''s columns, rollouts, refreshed_at), where the views of attach then read them; how: ''triggers'' (each statement folds the groups that it changed), ''commit'' (each transaction does so at its end), ''refresh'' (the function refresh does, those changed since); for owners of the source and its tables; returns the table';
+COMMENT ON FUNCTION maintain(regclass, text, text, boolean) IS
+'keeps the groups of an attached source in a table, <prefix>_folded (the group''s columns, rollouts, refreshed_at), where the views of attach then read them; how: ''triggers'' (each statement folds the groups that it changed), ''commit'' (each transaction does so at its end), ''refresh'' (the function refresh does, those changed since); over_time: also what the views over time add up, if there are such, in <prefix>_folded_over_time; for owners of the source and its tables; returns the table';
 
 CREATE FUNCTION unmaintain(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql
@@ -686,6 +821,9 @@ SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
 	m record;
+	over_time_keys text[];
+	by_group boolean;
+	waits text;			-- whether the group g does
 BEGIN
 	IF NOT EXISTS (SELECT FROM @extschema@.maintained(check_maintained.source, check_maintained.prefix)) THEN
 		RAISE EXCEPTION 'groups of % are not maintained', concat(check_maintained.source, ' with prefix ' || quote_ident(check_maintained.prefix))
@@ -694,7 +832,7 @@ BEGIN
 	FOR m IN SELECT * FROM @extschema@.maintained(check_maintained.source, check_maintained.prefix) LOOP
 		RETURN QUERY
 			SELECT NULL::jsonb, format('changes of %s are not seen: %s', f.relation, CASE WHEN count(t.oid) < 4 THEN 'it lacks triggers' ELSE 'triggers are disabled' END)
-			FROM @extschema@.maintain_bases(m.fresh) b CROSS JOIN @extschema@.maintain_family(b.base) f(relation)
+			FROM @extschema@.maintain_bases(m.fresh, m.fresh_over_time) b CROSS JOIN @extschema@.maintain_family(b.base) f(relation)
 			LEFT JOIN pg_proc p ON p.proname = m.name || '_on_change' AND p.pronargs = 0 AND p.pronamespace = (SELECT s.oid FROM pg_namespace s WHERE s.nspname = m.schema)
 			LEFT JOIN pg_trigger t ON t.tgrelid = f.relation AND t.tgfoid = p.oid
 			GROUP BY b.base, f.relation
@@ -709,8 +847,31 @@ BEGIN
 			@extschema@.maintain_list(m.keys, '%1$L, coalesce(f.%1$I, c.%1$I)'), m.fresh, m.folded, @extschema@.maintain_match(m.fresh, m.keys, 'f', 'c'),
 			CASE WHEN m.changed IS NOT NULL THEN format(' AND NOT EXISTS (SELECT FROM %s w JOIN (SELECT %s) g ON w.%I IS NULL OR %s)', m.changed,
 				@extschema@.maintain_list(m.keys, 'coalesce(f.%1$I, c.%1$I) AS %1$I'), m.keys[1], @extschema@.maintain_match(m.fresh, m.keys, 'w', 'g')) END);
+		CONTINUE WHEN m.folded_over_time IS NULL;
+		over_time_keys := @extschema@.maintain_keys(m.folded_over_time, cardinality(m.keys));
+		-- Groups that a method cannot be computed of are computed when they are read:
+		-- nothing is kept of them that could be wrong, and to look would be an error.
+		-- So it may be of those that wait.
+		waits := CASE WHEN m.changed IS NOT NULL THEN format('EXISTS (SELECT FROM %s w WHERE w.%I IS NULL OR %s)', m.changed, m.keys[1],
+			@extschema@.maintain_match(m.fresh, m.keys, 'w', 'g')) ELSE 'false' END;
+		EXECUTE format('SELECT EXISTS (SELECT FROM %s c WHERE c.n_rollouts IS NULL)%s', m.folded_over_time,
+			CASE WHEN m.changed IS NOT NULL THEN format(' OR EXISTS (SELECT FROM %s)', m.changed) END) INTO by_group;
+		BEGIN
+			RETURN QUERY EXECUTE format(
+				'WITH f AS MATERIALIZED (SELECT f.* FROM %1$s), c AS MATERIALIZED (SELECT * FROM %2$s WHERE n_rollouts IS NOT NULL)
+				SELECT jsonb_build_object(%3$s), ''differs over time from a fresh fold''
+				FROM (SELECT DISTINCT %4$s FROM ((TABLE f EXCEPT ALL TABLE c) UNION ALL (TABLE c EXCEPT ALL TABLE f)) d) g WHERE NOT %5$s',
+				CASE WHEN by_group THEN format('(SELECT g.* FROM %s g WHERE NOT EXISTS (SELECT FROM %s c WHERE c.n_rollouts IS NULL AND %s) AND NOT %s OFFSET 0) g CROSS JOIN LATERAL (SELECT f.* FROM %s f WHERE %s OFFSET 0) f',
+						m.folded, m.folded_over_time, @extschema@.maintain_match(m.fresh_over_time, over_time_keys, 'c', 'g', m.keys), waits,
+						m.fresh_over_time, @extschema@.maintain_match(m.fresh_over_time, over_time_keys, 'f', 'g', m.keys))
+					ELSE m.fresh_over_time || ' f' END,
+				m.folded_over_time, @extschema@.maintain_list(m.keys, '%1$L, g.%1$I'),
+				(SELECT string_agg(format('d.%I AS %I', k.other, k.key), ', ') FROM unnest(m.keys, over_time_keys) k(key, other)), waits);
+		EXCEPTION WHEN data_exception THEN
+			RETURN QUERY SELECT NULL::jsonb, format('groups cannot be compared over time: %s', SQLERRM);
+		END;
 	END LOOP;
 END
 $$;
 COMMENT ON FUNCTION check_maintained(regclass, text) IS
-'compares the table of groups of a maintained source with a fresh fold: a row per group that differs, lacks or has no rows any more, and (group NULL) per table whose changes are not seen; none if all is right; reads everything';
+'compares the table of groups of a maintained source, and that of what the views over time add up, with a fresh fold: a row per group that differs, lacks or has no rows any more, and (group NULL) per table whose changes are not seen; none if all is right; reads everything';

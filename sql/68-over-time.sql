@@ -138,16 +138,22 @@ $$;
 COMMENT ON FUNCTION attach_run_columns(jsonb, text) IS 'part of attach: the joins from a relation to its rollouts'' policy version and time bucket, and the two expressions';
 
 -- The relation g of attach_fold, with a row per group, policy version and time
--- bucket: rollouts of another version are no part of the comparison.
-CREATE FUNCTION attach_fold_over_time(context jsonb, requires text[], uses text[], OUT relation text, OUT policy_version text, OUT bucket text)
+-- bucket: rollouts of another version are no part of the comparison.  Given the
+-- table that maintain keeps, the groups that it has nothing but the key of: one by
+-- one, and so that conditions go below the fold.
+CREATE FUNCTION attach_fold_over_time(context jsonb, reads text[], kept text DEFAULT NULL, OUT relation text, OUT policy_version text, OUT bucket text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	taken CONSTANT text[] := ARRAY(SELECT jsonb_array_elements_text(context -> 'group_by')
 		UNION SELECT m.value FROM jsonb_each_text(context -> 'mapping') m WHERE m.key NOT IN ('logp_new', 'logp_old', 'token_mask'));
+	filter CONSTANT text := nullif(concat_ws(' AND ', context ->> 'group_filter', CASE WHEN kept IS NOT NULL THEN (
+		SELECT string_agg(format('s.%I %s c.%I', g.name, @extschema@.attach_equal(a.atttypid), a.attname), ' AND ' ORDER BY g.i)
+		FROM jsonb_array_elements_text(context -> 'group_by') WITH ORDINALITY g(name, i) JOIN pg_attribute a ON a.attrelid = kept::regclass AND a.attnum = g.i) END), '');
 	run record;
 BEGIN
+	context := context || jsonb_build_object('group_filter', filter);
 	policy_version := 'policy_version';
 	bucket := 'bucket';
 	WHILE policy_version = ANY (taken) OR bucket = ANY (taken) LOOP
@@ -164,12 +170,15 @@ BEGIN
 			'folded', NULL,
 			'group_by', context -> 'group_by' || jsonb_build_array(policy_version, bucket),
 			'group_list', format('%s, s.%s, s.%s', context ->> 'group_list', policy_version, bucket)),
-		attach_fold_over_time.requires, attach_fold_over_time.uses);
+		attach_fold_over_time.reads);
+	IF kept IS NOT NULL THEN
+		relation := format('(SELECT c.* FROM %s c WHERE c.n_rollouts IS NULL) c CROSS JOIN LATERAL %s', kept, relation);
+	END IF;
 	policy_version := 'g.' || policy_version;
 	bucket := 'g.' || bucket;
 END
 $$;
-COMMENT ON FUNCTION attach_fold_over_time(jsonb, text[], text[]) IS 'part of attach: the relation g, a row per group, policy version and time bucket, and the expressions of the latter two';
+COMMENT ON FUNCTION attach_fold_over_time(jsonb, text[], text) IS 'part of attach: the relation g, a row per group, policy version and time bucket, and the expressions of the latter two';
 
 -- Every step by every method, one below the other.
 CREATE FUNCTION attach_advantages(context jsonb) RETURNS text
@@ -188,7 +197,7 @@ BEGIN
 	IF context ->> 'run' = '{}' OR methods IS NULL THEN
 		RETURN NULL;
 	END IF;
-	fold := @extschema@.attach_fold_over_time(context, reads, '{}');
+	fold := @extschema@.attach_fold_over_time(context, reads);
 	beside := @extschema@.attach_beside(context, 'step', '{rollout_id,step_no,step_id,policy_version,bucket,method,advantage}');
 	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT %s AS policy_version, %s AS bucket, e.* FROM (%s) e) a%s',
 		array_to_string(beside.items, ', '), fold.relation, fold.policy_version, fold.bucket, methods, beside.joins);
@@ -196,51 +205,133 @@ END
 $$;
 COMMENT ON FUNCTION attach_advantages(jsonb) IS 'part of attach: the query of the view _advantages';
 
--- Added up within each group first: there a method's rows need no hash table.
-CREATE FUNCTION attach_advantage_over_time(context jsonb) RETURNS text
-LANGUAGE plpgsql STABLE
+-- What the advantages of a method add up to within a group: columns of e, and
+-- what is made of them.  Sums of sums are sums, so parts can be kept.
+CREATE FUNCTION attach_method_sums() RETURNS TABLE (name text, expression text)
+LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	reads CONSTANT text[] := ARRAY(SELECT DISTINCT unnest(m.requires || m.uses) FROM @extschema@.attach_methods(context) m);
-	methods text;
-	fold record;
-BEGIN
-	SELECT string_agg(format('SELECT %L::text AS method, count(e.advantage) AS n, sum(e.advantage) AS total, sum(abs(e.advantage)) AS abs_total,'
-			' sum(e.advantage * e.advantage) AS squares, min(e.advantage) AS least, max(e.advantage) AS greatest,'
-			' count(*) FILTER (WHERE e.advantage > 0) AS n_positive, count(*) FILTER (WHERE e.advantage < 0) AS n_negative FROM %s e', m.method, m.call),
-		' UNION ALL ' ORDER BY m.number)
-	INTO methods FROM @extschema@.attach_methods(context) m;
-	IF context ->> 'run' = '{}' OR methods IS NULL THEN
-		RETURN NULL;
-	END IF;
-	fold := @extschema@.attach_fold_over_time(context, reads, '{}');
-	RETURN format('SELECT %s AS policy_version, %s AS bucket, a.method, sum(a.n)::bigint AS n_steps,'
-			' sum(a.abs_total) / nullif(sum(a.n), 0)::float8 AS mean_abs_advantage, sum(a.total) / nullif(sum(a.n), 0)::float8 AS mean_advantage,'
-			' CASE WHEN sum(a.n) > 1 THEN sqrt(greatest(sum(a.squares) - sum(a.total) ^ 2 / sum(a.n)::float8, 0) / (sum(a.n) - 1)::float8) END AS sd_advantage,'
-			' min(a.least) AS least_advantage, max(a.greatest) AS greatest_advantage,'
-			' sum(a.n_positive)::bigint AS n_positive, sum(a.n_negative)::bigint AS n_negative'
-			' FROM %s CROSS JOIN LATERAL (%s) a GROUP BY 1, 2, 3 HAVING sum(a.n) > 0',
-		fold.policy_version, fold.bucket, fold.relation, methods);
-END
+	VALUES ('n', 'count(e.advantage)::integer'), ('sum', 'sum(e.advantage)'), ('abs_sum', 'sum(abs(e.advantage))'), ('square_sum', 'sum(e.advantage * e.advantage)'),
+		('least', 'min(e.advantage)'), ('greatest', 'max(e.advantage)'),
+		('n_positive', '(count(*) FILTER (WHERE e.advantage > 0))::integer'), ('n_negative', '(count(*) FILTER (WHERE e.advantage < 0))::integer')
 $$;
-COMMENT ON FUNCTION attach_advantage_over_time(jsonb) IS 'part of attach: the query of the view _advantage_over_time';
+COMMENT ON FUNCTION attach_method_sums() IS 'part of attach: what is added up of the advantages of a method, by name';
 
--- Each method, and the ratios, are a join of their own that adds no rows, so
--- that the planner leaves out what nobody asks for.
-CREATE FUNCTION attach_progress_over_time(context jsonb) RETURNS text
+-- The relation a, with a row per group, policy version and time bucket: the
+-- group's columns as k1, k2, ..., and what the views over time add up (columns).
+-- Each method is a join of its own that adds no rows, so that the planner leaves
+-- out what nobody asks for.
+CREATE FUNCTION attach_groups_divided(context jsonb, OUT relation text, OUT columns text[])
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	reads CONSTANT text[] := ARRAY(SELECT DISTINCT unnest(m.requires || m.uses || '{state}') FROM @extschema@.attach_methods(context) m);
 	group_value CONSTANT text := context ->> 'group_value';
-	logprobs CONSTANT jsonb := context -> 'logprobs';
+	kept CONSTANT text := context ->> 'folded_over_time';
+	names text;		-- of all columns
 	fold record;
+	methods record;
+BEGIN
+	fold := @extschema@.attach_fold_over_time(context, reads, kept);
+	SELECT coalesce(array_agg(format('%s_%s', m.method, s.name) ORDER BY m.number, s.i), '{}') AS columns,
+		coalesce(string_agg(format(', m%s.%s', m.number, s.name), '' ORDER BY m.number, s.i), '') AS items
+	INTO methods
+	FROM @extschema@.attach_methods(context) m, @extschema@.attach_method_sums() WITH ORDINALITY s(name, expression, i);
+	columns := '{policy_version,bucket,n_rollouts,n_judged,n_successes,n_steps,n_judged_steps,n_shared_steps,return_sum,uniform}' || methods.columns;
+	SELECT string_agg('k' || g.i, ', ' ORDER BY g.i) || ', ' || array_to_string(columns, ', ') INTO names
+	FROM jsonb_array_elements_text(context -> 'group_by') WITH ORDINALITY g(name, i);
+	relation := format('(SELECT %s, %s, %s, u.n_rollouts, u.n_judged, u.n_successes, u.n_steps, j.n_steps, round(coalesce(u.shared_step_share, 0) * j.n_steps)::integer,'
+			' u.mean_return * u.n_judged, u.uniform%s FROM %s'
+			' LEFT JOIN LATERAL (SELECT max(e.n_rollouts) AS n_rollouts, max(e.n_judged) AS n_judged, coalesce(max(round(e.success_rate * e.n_judged)::integer), 0) AS n_successes,'
+			' max(e.n_steps) AS n_steps, max(e.mean_return) AS mean_return, bool_and(e.uniform) AS uniform, max(e.shared_step_share) AS shared_step_share'
+			' FROM @extschema@.group_summary(g.%s%s) e) u ON true'
+			' LEFT JOIN LATERAL (SELECT coalesce(sum(e.n_steps) FILTER (WHERE e.judged), 0)::integer AS n_steps FROM @extschema@.rollouts(g.%s) e) j ON true%s)',
+		(SELECT string_agg(format('g.%I', g.name), ', ' ORDER BY g.i) FROM jsonb_array_elements_text(context -> 'group_by') WITH ORDINALITY g(name, i)),
+		fold.policy_version, fold.bucket, methods.items, fold.relation,
+		group_value, (SELECT e ->> 'arguments' FROM jsonb_array_elements(context -> 'views') e WHERE e ->> 'suffix' = 'groups'), group_value,
+		(SELECT string_agg(format(' LEFT JOIN LATERAL (SELECT %s FROM %s e) m%s ON true',
+				(SELECT string_agg(format('%s AS %s', s.expression, s.name), ', ' ORDER BY s.i) FROM @extschema@.attach_method_sums() WITH ORDINALITY s(name, expression, i)),
+				m.call, m.number), '' ORDER BY m.number)
+		 FROM @extschema@.attach_methods(context) m));
+	-- Rows that maintain keeps.  Where a method does not know what to do with a
+	-- group, none is kept but one that says so: to ask for the method is an error
+	-- then, as it is without maintain, and to ask for others is not.
+	IF kept IS NOT NULL THEN
+		relation := format('(SELECT c.* FROM %s c WHERE c.n_rollouts IS NOT NULL UNION ALL %s)', kept, substr(relation, 2, length(relation) - 2));
+	END IF;
+	relation := format('%s a(%s)', relation, names);
+END
+$$;
+COMMENT ON FUNCTION attach_groups_divided(jsonb) IS 'part of attach: the relation a, a row per group, policy version and time bucket with what can be added up, and its columns after those of the group';
+
+CREATE FUNCTION attach_groups_over_time(context jsonb) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	divided record;
+	beside record;
+BEGIN
+	PERFORM @extschema@.attach_builder_options(context, 'groups_over_time', '{}');
+	IF context ->> 'run' = '{}' THEN
+		RETURN NULL;
+	END IF;
+	divided := @extschema@.attach_groups_divided(context);
+	beside := @extschema@.attach_beside(context, 'group', divided.columns);
+	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT %s) g(%s)', array_to_string(beside.items, ', '), divided.relation,
+		(SELECT string_agg('a.k' || g.i, ', ' ORDER BY g.i) FROM jsonb_array_elements(context -> 'group_by') WITH ORDINALITY g(name, i)),
+		(SELECT string_agg(format('%I', g.name), ', ' ORDER BY g.i) FROM jsonb_array_elements_text(context -> 'group_by') WITH ORDINALITY g(name, i)));
+END
+$$;
+COMMENT ON FUNCTION attach_groups_over_time(jsonb) IS 'part of attach: the query of the view _groups_over_time';
+
+-- Added up within each group first: there a method's rows need no hash table.
+-- A condition on the method leaves the others' branches out.
+CREATE FUNCTION attach_advantage_over_time(context jsonb) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	kept CONSTANT text := context ->> 'folded_over_time';
+	methods record;
+	fold record;
+	relation text;
+BEGIN
+	SELECT string_agg(format('SELECT %L::text AS method, %s FROM %s e', m.method, s.made, m.call), ' UNION ALL ' ORDER BY m.number) AS made,
+		string_agg(format('SELECT %L::text AS method, %s', m.method, s.kept), ' UNION ALL ' ORDER BY m.number) AS kept
+	INTO methods
+	FROM @extschema@.attach_methods(context) m
+	CROSS JOIN LATERAL (SELECT string_agg(format('%s AS %s', s.expression, s.name), ', ' ORDER BY s.i) AS made, string_agg(format('a.%s_%s AS %2$s', m.method, s.name), ', ' ORDER BY s.i) AS kept
+		FROM @extschema@.attach_method_sums() WITH ORDINALITY s(name, expression, i)) s;
+	IF context ->> 'run' = '{}' OR methods.made IS NULL THEN
+		RETURN NULL;
+	END IF;
+	fold := @extschema@.attach_fold_over_time(context, ARRAY(SELECT DISTINCT unnest(m.requires || m.uses) FROM @extschema@.attach_methods(context) m), kept);
+	relation := format('SELECT %s AS policy_version, %s AS bucket, s.* FROM %s CROSS JOIN LATERAL (%s) s', fold.policy_version, fold.bucket, fold.relation, methods.made);
+	IF kept IS NOT NULL THEN
+		relation := format('SELECT a.policy_version, a.bucket, s.* FROM %s a CROSS JOIN LATERAL (%s) s WHERE a.n_rollouts IS NOT NULL UNION ALL %s', kept, methods.kept, relation);
+	END IF;
+	RETURN format('SELECT s.policy_version, s.bucket, s.method, sum(s.n) AS n_steps,'
+			' sum(s.abs_sum) / nullif(sum(s.n), 0)::float8 AS mean_abs_advantage, sum(s.sum) / nullif(sum(s.n), 0)::float8 AS mean_advantage,'
+			' CASE WHEN sum(s.n) > 1 THEN sqrt(greatest(sum(s.square_sum) - sum(s.sum) ^ 2 / sum(s.n)::float8, 0) / (sum(s.n) - 1)::float8) END AS sd_advantage,'
+			' min(s.least) AS least_advantage, max(s.greatest) AS greatest_advantage,'
+			' sum(s.n_positive) AS n_positive, sum(s.n_negative) AS n_negative'
+			' FROM (%s) s GROUP BY 1, 2, 3 HAVING sum(s.n) > 0',
+		relation);
+END
+$$;
+COMMENT ON FUNCTION attach_advantage_over_time(jsonb) IS 'part of attach: the query of the view _advantage_over_time';
+
+CREATE FUNCTION attach_progress_over_time(context jsonb) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	logprobs CONSTANT jsonb := context -> 'logprobs';
 	run record;
 	columns text;
 	outer_columns text;
-	methods text;
 	ratios text;
 	arrays text;
 BEGIN
@@ -249,11 +340,9 @@ BEGIN
 	IF context ->> 'run' = '{}' THEN
 		RETURN NULL;
 	END IF;
-	fold := @extschema@.attach_fold_over_time(context, reads, '{}');
-	SELECT coalesce(string_agg(format(', sum(m%s.total) / nullif(sum(m%1$s.n), 0) AS mean_abs_%s', m.number, m.method), '' ORDER BY m.number), ''),
-		coalesce(string_agg(format(', v.mean_abs_%s', m.method), '' ORDER BY m.number), ''),
-		coalesce(string_agg(format(' LEFT JOIN LATERAL (SELECT sum(abs(e.advantage)) AS total, count(e.advantage) AS n FROM %s e) m%s ON true', m.call, m.number), '' ORDER BY m.number), '')
-	INTO columns, outer_columns, methods
+	SELECT coalesce(string_agg(format(', sum(a.%1$s_abs_sum) / nullif(sum(a.%1$s_n), 0) AS mean_abs_%1$s', m.method), '' ORDER BY m.number), ''),
+		coalesce(string_agg(format(', v.mean_abs_%s', m.method), '' ORDER BY m.number), '')
+	INTO columns, outer_columns
 	FROM @extschema@.attach_methods(context) m;
 	IF logprobs ? 'logp_new' THEN
 		run := @extschema@.attach_run_columns(context, 'g');
@@ -268,24 +357,17 @@ BEGIN
 	END IF;
 	RETURN format('SELECT v.policy_version, v.bucket, v.n_groups, v.n_judged_groups, v.n_informative_groups, v.n_rollouts, v.n_judged, v.n_successes,'
 			' v.n_steps, v.n_judged_steps, v.n_shared_steps, v.success_rate, v.mean_return, v.informative_share, v.shared_step_share%s, %s'
-			' FROM (SELECT %s AS policy_version, %s AS bucket, count(*) AS n_groups, count(*) FILTER (WHERE u.n_judged > 0) AS n_judged_groups,'
-			' count(*) FILTER (WHERE NOT u.uniform) AS n_informative_groups, sum(u.n_rollouts) AS n_rollouts, sum(u.n_judged) AS n_judged,'
-			' coalesce(sum(u.n_successes), 0)::bigint AS n_successes, sum(u.n_steps) AS n_steps, coalesce(sum(j.n_steps), 0) AS n_judged_steps, coalesce(sum(round(u.shared_step_share * j.n_steps)::bigint), 0)::bigint AS n_shared_steps,'
-			' sum(u.n_successes)::float8 / nullif(sum(u.n_judged), 0) AS success_rate,'
-			' sum(u.mean_return * u.n_judged) / nullif(sum(u.n_judged), 0) AS mean_return,'
-			' (count(*) FILTER (WHERE NOT u.uniform))::float8 / nullif(count(*) FILTER (WHERE u.n_judged > 0), 0) AS informative_share,'
-			' sum(round(u.shared_step_share * j.n_steps)) / nullif(sum(j.n_steps), 0) AS shared_step_share%s'
-			' FROM %s'
-			' LEFT JOIN LATERAL (SELECT max(e.n_rollouts) AS n_rollouts, max(e.n_judged) AS n_judged, max(round(e.success_rate * e.n_judged)::bigint) AS n_successes,'
-			' max(e.n_steps) AS n_steps, max(e.mean_return) AS mean_return, bool_and(e.uniform) AS uniform, max(e.shared_step_share) AS shared_step_share'
-			' FROM @extschema@.group_summary(g.%s%s) e) u ON true'
-			' LEFT JOIN LATERAL (SELECT sum(e.n_steps) FILTER (WHERE e.judged)::integer AS n_steps FROM @extschema@.rollouts(g.%s) e) j ON true%s'
-			' GROUP BY 1, 2) v%s',
+			' FROM (SELECT a.policy_version, a.bucket, count(*) AS n_groups, count(*) FILTER (WHERE a.n_judged > 0) AS n_judged_groups,'
+			' count(*) FILTER (WHERE NOT a.uniform) AS n_informative_groups, sum(a.n_rollouts) AS n_rollouts, sum(a.n_judged) AS n_judged,'
+			' sum(a.n_successes) AS n_successes, sum(a.n_steps) AS n_steps, sum(a.n_judged_steps) AS n_judged_steps, sum(a.n_shared_steps) AS n_shared_steps,'
+			' sum(a.n_successes)::float8 / nullif(sum(a.n_judged), 0) AS success_rate,'
+			' sum(a.return_sum) / nullif(sum(a.n_judged), 0) AS mean_return,'
+			' (count(*) FILTER (WHERE NOT a.uniform))::float8 / nullif(count(*) FILTER (WHERE a.n_judged > 0), 0) AS informative_share,'
+			' sum(a.n_shared_steps)::float8 / nullif(sum(a.n_judged_steps), 0) AS shared_step_share%s'
+			' FROM %s GROUP BY 1, 2) v%s',
 		outer_columns, CASE WHEN ratios IS NULL THEN '0::bigint AS n_ratios, NULL::float8 AS ess_share, NULL::float8 AS sequence_ess_share'
 			ELSE 'coalesce(w.n_ratios, 0) AS n_ratios, w.ess_share, w.sequence_ess_share' END,
-		fold.policy_version, fold.bucket, columns, fold.relation,
-		group_value, (SELECT e ->> 'arguments' FROM jsonb_array_elements(context -> 'views') e WHERE e ->> 'suffix' = 'groups'),
-		group_value, methods, ratios);
+		columns, (SELECT d.relation FROM @extschema@.attach_groups_divided(context) d), ratios);
 END
 $$;
 COMMENT ON FUNCTION attach_progress_over_time(jsonb) IS 'part of attach: the query of the view _progress_over_time';

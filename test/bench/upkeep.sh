@@ -7,11 +7,14 @@ say "$(machine_line) One process, jit off."
 # table of steps has; and the canonical tables with as many (ids are texts there).
 upkeep_groups=$((groups < 8000 ? groups : 8000))
 query "SET client_min_messages = warning;
-	CREATE UNLOGGED TABLE kept AS SELECT * FROM steps WHERE group_id <= $upkeep_groups ORDER BY group_id, rollout_id, step_no;
+	-- A run of 20 policy versions, half a day each.
+	CREATE UNLOGGED TABLE kept AS SELECT s.*, 'v' || group_id * 20 / ($upkeep_groups + 1) AS version, '2026-01-01'::timestamptz + group_id * interval '10 days' / $upkeep_groups AS at
+	FROM steps s WHERE group_id <= $upkeep_groups ORDER BY group_id, rollout_id, step_no;
 	ALTER TABLE kept ADD PRIMARY KEY (step_id); CREATE INDEX ON kept (group_id, rollout_id, step_no);
-	SELECT count(*) FROM stepadv.attach('kept', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward');
+	SELECT count(*) FROM stepadv.attach('kept', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', policy_version => 'version', started_at => 'at');
 	SELECT count(*) FROM stepadv.create_tables('rl');
-	INSERT INTO rl.rollouts (group_id, rollout_id, outcome) SELECT 'task ' || group_id, 'rollout ' || rollout_id, sum(reward) FROM kept GROUP BY group_id, rollout_id;
+	INSERT INTO rl.rollouts (group_id, rollout_id, outcome, policy_version, started_at)
+	SELECT 'task ' || group_id, 'rollout ' || rollout_id, sum(reward), min(version), min(at) FROM kept GROUP BY group_id, rollout_id;
 	INSERT INTO rl.steps (group_id, rollout_id, step_no, state, action_hash) SELECT 'task ' || group_id, 'rollout ' || rollout_id, step_no, state, action FROM kept ORDER BY step_id" >/dev/null
 query 'VACUUM ANALYZE kept, rl.rollouts, rl.steps' >/dev/null
 kept_steps=$(query 'SELECT count(*) FROM kept')
@@ -22,44 +25,59 @@ declare -A dashboard=(
 	[grpo]='SELECT sum(advantage), stddev(advantage) FROM %s_grpo'
 	[rtmc]='SELECT sum(advantage), stddev(advantage) FROM %s_rtmc'
 	[tree]='SELECT count(*), sum(visits) FROM %s_rtmc_tree'
+	[success]="SELECT sum(n_successes), count(*), max(bucket), avg(success_rate) FROM %s_progress_over_time WHERE bucket >= '2026-01-01'"
+	[versions]='SELECT sum(n), count(*) FROM (SELECT policy_version, sum(n_steps) AS n, sum(n_informative_groups)::float8 / sum(n_judged_groups) FROM %s_progress_over_time GROUP BY 1) v'
+	[wide]='SELECT sum(n_steps), count(v::text) FROM %s_progress_over_time v'
+	[methods]='SELECT sum(n), count(*) FROM (SELECT bucket, method, sum(n_steps) AS n, sum(mean_abs_advantage * n_steps) / sum(n_steps) FROM %s_advantage_over_time GROUP BY 1, 2) v'
+	[method]="SELECT sum(n_steps), sum(mean_abs_advantage) FROM %s_advantage_over_time WHERE method = 'rtmc'"
 )
+# What shows every step has a row per step to make: that alone costs about as much
+# as to read the rows.  Their ratio is for information.
+kinds='groups rollouts success versions wide methods method grpo rtmc tree'
+by_step=' grpo rtmc tree '
 declare -A dashboard_label=(
 	[groups]='success and shared states of all groups (`_groups`)'
 	[rollouts]='returns of all rollouts (`_rollouts`)'
 	[grpo]='GRPO advantages of all steps (`_grpo`)'
 	[rtmc]='RTMC advantages of all steps (`_rtmc`)'
 	[tree]='edges of all rollout trees (`_rtmc_tree`)'
+	[success]='success over time (`_progress_over_time`)'
+	[versions]='steps and informative groups by policy version, the dashboard'"'"'s table (`_progress_over_time`)'
+	[wide]='all columns over time (`SELECT * FROM …_progress_over_time`)'
+	[methods]='mean \|advantage\| by method over time (`_advantage_over_time`)'
+	[method]='the same of RTMC alone'
 )
 measure_dashboards()
 {
 	local kind
 
-	for kind in groups rollouts grpo rtmc tree; do
+	for kind in $kinds; do
 		measure "$1_$2_$kind" "$runs" "$(printf "${dashboard[$kind]}" "$3")" "$one_process"
 	done
 }
 dashboard_rows()
 {
-	local kind
+	local kind ratio
 
-	for kind in groups rollouts grpo rtmc tree; do
+	for kind in $kinds; do
+		ratio=$(ratio "$1_folding_$kind" "$1_kept_$kind")
 		require_equal "$(cut -d'|' -f1,1 <<<"${results[$1_folding_$kind]}")" "$(cut -d'|' -f1,1 <<<"${results[$1_kept_$kind]}")" "$kind"
 		row "${dashboard_label[$kind]}" "$1_kept_$kind" \
-			"folding: ${times_median[$1_folding_$kind]%.*} ms, $(ratio "$1_folding_$kind" "$1_kept_$kind") x $(verdict "$(ratio "$1_folding_$kind" "$1_kept_$kind")" '>=' 5)"
+			"folding: ${times_median[$1_folding_$kind]%.*} ms, $ratio x $([[ $by_step = *" $kind "* ]] && echo '(a row per step or edge: no goal)' || verdict "$ratio" '>=' 5)"
 	done
 }
 measure_dashboards own folding kept
 measure_dashboards canonical folding rl.steps
 measure maintain_own 1 "SELECT stepadv.unmaintain('kept'), stepadv.maintain('kept')"
 measure maintain_canonical 1 "SELECT stepadv.unmaintain('rl.rollout_rows'), stepadv.maintain('rl.rollout_rows')"
-query 'VACUUM ANALYZE kept_folded, rl.steps_folded' >/dev/null
+query 'VACUUM ANALYZE kept_folded, kept_folded_over_time, rl.steps_folded, rl.steps_folded_over_time' >/dev/null
 measure_dashboards own kept kept
 measure_dashboards canonical kept rl.steps
 heading "**Dashboards** over a table of $kept_steps steps in $upkeep_groups groups, reading maintained groups; each against folding:"
 dashboard_rows own
 heading "**The same over the canonical tables**, whose ids are texts, hashed when they are folded:"
 dashboard_rows canonical
-heading "**Making and reading the table of groups** ($(query "SELECT pg_size_pretty(pg_table_size('kept_folded'))") beside $(query "SELECT pg_size_pretty(pg_table_size('kept'))") of steps):"
+heading "**Making the tables of groups** ($(query "SELECT pg_size_pretty(pg_table_size('kept_folded'))"), over time $(query "SELECT pg_size_pretty(pg_table_size('kept_folded_over_time'))"), beside $(query "SELECT pg_size_pretty(pg_table_size('kept'))") of steps):"
 row '`unmaintain` and `maintain`, all groups folded' maintain_own
 row 'the same for the canonical tables' maintain_canonical
 
@@ -69,18 +87,20 @@ row 'the same for the canonical tables' maintain_canonical
 write_rollout()
 {
 	printf '%s\n' '\set g random(1, '"$upkeep_groups"')' '\set r random(1000000000, 900000000000000)' \
-		"INSERT INTO kept (step_id, group_id, rollout_id, step_no, state, action, reward) SELECT :r * 1000 + i, :g, :r, i, i % 7, i % 5, 0 FROM generate_series(1, $1) i;"
+		"INSERT INTO kept (step_id, group_id, rollout_id, step_no, state, action, reward, version, at) SELECT :r * 1000 + i, :g, :r, i, i % 7, i % 5, 0, 'v' || :g * 20 / ($upkeep_groups + 1), '2026-01-01'::timestamptz + :g * interval '10 days' / $upkeep_groups FROM generate_series(1, $1) i;"
 }
 write_canonical()
 {
 	printf '%s\n' '\set g random(1, '"$upkeep_groups"')' '\set r random(1000000000, 900000000000000)' 'BEGIN;' \
-		"INSERT INTO rl.rollouts (group_id, rollout_id, outcome) VALUES ('task ' || :g, 'new ' || :r, 1);" \
+		"INSERT INTO rl.rollouts (group_id, rollout_id, outcome, policy_version, started_at) VALUES ('task ' || :g, 'new ' || :r, 1, 'v' || :g * 20 / ($upkeep_groups + 1), '2026-01-01'::timestamptz + :g * interval '10 days' / $upkeep_groups);" \
 		"INSERT INTO rl.steps (group_id, rollout_id, step_no, state, action_hash) SELECT 'task ' || :g, 'new ' || :r, i, i % 7, i % 5 FROM generate_series(1, 16) i;" 'COMMIT;'
 }
 seconds=4
-for how in none triggers commit refresh; do
+for how in none groups triggers commit refresh; do
 	query "SET client_min_messages = warning; SELECT stepadv.unmaintain('kept'), stepadv.unmaintain('rl.rollout_rows')" >/dev/null
-	[ $how = none ] || query "SELECT stepadv.maintain('kept', how => '$how'), stepadv.maintain('rl.rollout_rows', how => '$how')" >/dev/null
+	arguments="how => '$how'"
+	[ $how != groups ] || arguments='over_time => false'
+	[ $how = none ] || query "SELECT stepadv.maintain('kept', $arguments), stepadv.maintain('rl.rollout_rows', $arguments)" >/dev/null
 	measure_latency write16_$how $seconds "$(write_rollout 16)"
 	measure_latency write124_$how $seconds "$(write_rollout 124)"
 	measure_latency canonical_$how $seconds "$(write_canonical)"
@@ -100,8 +120,10 @@ for write in write16 write124 canonical; do
 	canonical) label='canonical tables, a rollout and then 16 steps (two statements)' ;;
 	esac
 	row "$label, not maintained" ${write}_none
-	for how in triggers commit refresh; do
-		row "$label, \`how => '$how'\`" ${write}_$how "adds $(added ${write}_$how ${write}_none) ms $(verdict "$(added ${write}_$how ${write}_none)" '<=' 5)"
+	for how in groups triggers commit refresh; do
+		arguments="how => '$how'"
+		[ $how != groups ] || arguments='over_time => false'
+		row "$label, \`$arguments\`" ${write}_$how "adds $(added ${write}_$how ${write}_none) ms $(verdict "$(added ${write}_$how ${write}_none)" '<=' 5)"
 	done
 done
 row "\`refresh\` of $waiting changed groups" refresh_all

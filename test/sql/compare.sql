@@ -132,6 +132,8 @@ FROM (VALUES
 	('compare', pg_temp.plan('SELECT grpo FROM cmp_steps_compare WHERE grp = ''1/1''')),
 	('quadrants', pg_temp.plan('SELECT * FROM cmp_steps_quadrants WHERE grp = ''1/1''')),
 	('disagreements', pg_temp.plan('SELECT difference FROM cmp_steps_disagreements WHERE grp = ''1/1'''))) p(name, plan);
+-- What became of a step is not remembered: no other has the same advantages.
+SELECT pg_temp.plan('SELECT * FROM cmp_steps_disagreements') LIKE '%Memoize%' AS remembers;
 RESET enable_seqscan;
 
 -- A threshold, other options, ids that are found by an index.

@@ -12,6 +12,8 @@ BEGIN
 		WHERE c.relnamespace = quote_ident(rows_of.schema)::regnamespace AND c.relkind = 'v' AND obj_description(c.oid) LIKE E'made by stepadv.attach\n%'
 			AND c.relname LIKE replace(rows_of.prefix, '_', '\_') || '\_%' ORDER BY 1
 	LOOP
+		-- Sums over groups have no order.
+		PERFORM set_config('extra_float_digits', CASE WHEN view LIKE '%ess\_over\_time' OR view LIKE '%age\_over\_time' THEN '-1' ELSE '1' END, true);
 		EXECUTE format('SELECT count(*), md5(string_agg(v::text, '','' ORDER BY v::text)) FROM %I.%I v', rows_of.schema, view) INTO n, digest;
 		RETURN NEXT;
 	END LOOP;
@@ -31,13 +33,13 @@ CREATE DOMAIN day AS date CHECK (VALUE > '2000-01-01');
 CREATE TABLE "my ""steps""; --" (
 	id bigint PRIMARY KEY, rollouts numeric NOT NULL, refreshed_at day, "phase %s @" phase NOT NULL,
 	changed text NOT NULL, n smallint, st text, act jsonb, next_st text, score numeric, turn real, v double precision, price double precision,
-	won boolean, tool text, args jsonb, ok boolean, new_lp real[], old_lp real[], note text);
+	won boolean, tool text, args jsonb, ok boolean, new_lp real[], old_lp real[], note text, "k1" text);
 INSERT INTO "my ""steps""; --"
 SELECT row_number() OVER (), g % 3 + 0.50, '2026-01-01'::date + g / 6, (ARRAY['late', 'early'])[g % 2 + 1]::phase,
 	'rollout ' || r, n, 'state ' || (n * 5 + r) % 4, jsonb_build_object('do', (n * 3 + r * 7 + g) % 3), 'state ' || (n * 5 + r + 5) % 4,
 	CASE WHEN n = len THEN (g + r) % 3 / 2.0 ELSE ((n + r) % 5) / 8.0 END, (n + r) % 2, n / 4.0, 1 + n % 3,
 	CASE WHEN n = len THEN (g + r) % 3 = 2 END, 'bash', jsonb_build_object('command', (ARRAY['ls', 'cat a.py', 'pytest', 'grep x b.py'])[(n + r) % 4 + 1]), true,
-	ARRAY[-n, -0.5]::real[], ARRAY[-0.5 * n, -1]::real[], NULL
+	ARRAY[-n, -0.5]::real[], ARRAY[-0.5 * n, -1]::real[], NULL, CASE WHEN r > 1 THEN 'v' || r % 2 END
 FROM generate_series(0, 11) g, generate_series(1, 4) r, LATERAL (SELECT (r * g) % 6 AS len) l, generate_series(0, len) n;
 CREATE INDEX ON "my ""steps""; --" (rollouts, refreshed_at, "phase %s @");
 
@@ -47,7 +49,8 @@ CREATE FUNCTION pg_temp.attach_all(states text) RETURNS bigint LANGUAGE sql AS $
 	SELECT count(*) > 5 AS attached FROM stepadv.attach('"my ""steps""; --"', '{rollouts,refreshed_at,"phase %s @"}', 'changed', 'n',
 		state => CASE WHEN states IS NULL THEN 'st' END, action => CASE WHEN states = 'signature' THEN NULL ELSE 'act' END, reward => 'score', success => 'won',
 		next_state => 'next_st', value => 'v', turn_reward => 'turn', cost => 'price', prefix => 'p', states => states, tool => 'tool', args => 'args', ok => 'ok',
-		logp_new => 'new_lp', logp_old => 'old_lp', columns => '{st,note}', options => '{"rtmc": {"gamma": 0.9}, "success_above": 0.5}')
+		logp_new => 'new_lp', logp_old => 'old_lp', columns => '{st,note}', options => '{"rtmc": {"gamma": 0.9}, "success_above": 0.5, "progress_over_time": {"bucket": "1 week"}}',
+		policy_version => 'k1', started_at => 'refreshed_at')
 $$;
 CREATE FUNCTION pg_temp.same(states text, how text, OUT views bigint, OUT same_rows boolean, OUT same_definitions boolean) LANGUAGE plpgsql AS $$
 BEGIN
@@ -55,7 +58,7 @@ BEGIN
 	CREATE TEMP TABLE rows_before AS SELECT * FROM pg_temp.rows_of('up''s; "kept"', 'p');
 	CREATE TEMP TABLE views_before AS SELECT * FROM pg_temp.views_of('up''s; "kept"', 'p');
 	PERFORM stepadv.maintain('"my ""steps""; --"', how => same.how);
-	IF EXISTS (SELECT FROM pg_temp.views_of('up''s; "kept"', 'p') v WHERE v.view NOT IN ('p_fresh', 'p_ratios') AND v.definition NOT LIKE '%p_folded%') THEN
+	IF EXISTS (SELECT FROM pg_temp.views_of('up''s; "kept"', 'p') v WHERE v.view NOT IN ('p_fresh', 'p_fresh_over_time', 'p_ratios', 'p_advantages') AND v.definition NOT LIKE '%p_folded%') THEN
 		RAISE EXCEPTION 'a view does not read the companion';
 	END IF;
 	SELECT count(*), bool_and(b.n = a.n AND a.n > 0 AND b.digest = a.digest) INTO views, same_rows
@@ -256,6 +259,202 @@ SELECT count(*) AS wrong, (SELECT count(*) FROM up_rl.steps_folded) AS groups FR
 -- detach of a table that is only shown drops nothing.
 SELECT stepadv.detach('up_rl.steps') AS dropped;
 
+-- What the views over time add up is kept with the groups.  The same table is
+-- attached a second time and not maintained: both say the same, whatever happens,
+-- to all digits but the last, since sums over groups have no order.
+CREATE FUNCTION pg_temp.differ(prefix text) RETURNS TABLE (view text, n bigint, differ bigint) LANGUAGE plpgsql SET extra_float_digits = -1 AS $$
+BEGIN
+	FOREACH view IN ARRAY '{groups_over_time,progress_over_time,advantage_over_time}'::text[] LOOP
+		RETURN QUERY EXECUTE format('SELECT %L, count(*), count(*) FILTER (WHERE a.v IS NULL OR b.v IS NULL)
+			FROM (SELECT v::text FROM %I v) a FULL JOIN (SELECT v::text FROM %I v) b USING (v)', view, prefix || '_' || view, 'plain_' || prefix || '_' || view);
+	END LOOP;
+END $$;
+CREATE TEMP TABLE folded_before (g text, at timestamptz);
+-- Version and time are the rollout's.  A critic's values come late.
+CREATE TABLE ot (id integer PRIMARY KEY, bucket text NOT NULL, r integer, n integer, st text, act text, score float8, v float8, lp_new real[], lp_old real[]);
+CREATE INDEX ON ot (bucket);
+CREATE TABLE ot_runs (bucket text, r integer, version text, began timestamp, note text, PRIMARY KEY (bucket, r));
+INSERT INTO ot_runs SELECT 'g' || g, r, 'v' || r % 2, '2026-03-01 22:00'::timestamp + r * interval '1 hour' FROM generate_series(1, 5) g, generate_series(1, 4) r;
+INSERT INTO ot SELECT row_number() OVER (), 'g' || g, r, n, 's' || (n * r) % 3, 'a' || (n + g) % 2, (n * g + r) % 4 / 4.0, NULL, ARRAY[-n, -1], ARRAY[-1, -1]
+FROM generate_series(1, 5) g, generate_series(1, 4) r, generate_series(1, 3) n;
+CREATE FUNCTION pg_temp.attach_ot(prefix text) RETURNS bigint LANGUAGE sql AS $$
+	SELECT count(*) FROM stepadv.attach('ot', '{bucket}', 'r', 'n', 'st', 'act', 'score', value => 'v', prefix => prefix, show_rollouts => 'ot_runs',
+		policy_version => 'version', started_at => 'began', logp_new => 'lp_new', logp_old => 'lp_old')
+$$;
+SELECT pg_temp.attach_ot('ot') = pg_temp.attach_ot('plain_ot') AS attached;
+SELECT stepadv.maintain('ot', 'ot');
+-- The companion has the columns of _groups_over_time; the group's are the first, whatever else is called so.
+SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'ot_folded_over_time'::regclass AND attnum BETWEEN 1 AND 13;
+SELECT base_bucket, policy_version, bucket AT TIME ZONE 'UTC' AS bucket, n_rollouts, n_steps, return_sum, rtmc_n, gae_n FROM ot_groups_over_time WHERE base_bucket = 'g1' ORDER BY 1, 2, 3;
+SELECT relname FROM pg_class c WHERE relkind = 'v' AND relname LIKE 'ot\_%\_over\_time' AND relname <> 'ot_fresh_over_time' AND pg_get_viewdef(oid) NOT LIKE '%ot_folded_over_time%';
+SELECT * FROM pg_temp.differ('ot');
+CREATE TEMP VIEW wrong AS SELECT * FROM stepadv.check_maintained('ot', 'ot');
+TABLE wrong;
+-- A rollout's version and start; one that moves to another group, is there without
+-- steps, comes, goes.
+UPDATE ot_runs SET version = 'v9' WHERE bucket = 'g1' AND r = 1;
+TABLE wrong;
+SELECT policy_version, n_groups, n_rollouts, n_steps FROM ot_progress_over_time WHERE policy_version = 'v9';
+UPDATE ot_runs SET began = began + interval '1 day', version = NULL WHERE r = 2;
+TABLE wrong;
+UPDATE ot_runs SET bucket = 'g9' WHERE bucket = 'g2' AND r = 3;
+TABLE wrong;
+INSERT INTO ot_runs VALUES ('g3', 77, 'v1', '2026-03-01'), ('g77', 1, 'v1', '2026-03-01');
+DELETE FROM ot_runs WHERE bucket = 'g4' AND r = 4;
+TABLE wrong;
+SELECT * FROM pg_temp.differ('ot');
+-- Its steps.
+UPDATE ot SET score = score + 1 WHERE r = 1;
+UPDATE ot SET bucket = 'g5', r = r + 100 WHERE bucket = 'g4' AND r < 3;
+DELETE FROM ot WHERE bucket = 'g1' AND r > 1;
+INSERT INTO ot VALUES (1001, 'g1', 9, 1, 's1', 'a1', 1, NULL), (1002, 'new', 1, 1, 's1', 'a1', 0, NULL);
+TABLE wrong;
+SELECT * FROM pg_temp.differ('ot');
+DELETE FROM ot WHERE bucket = 'g5';
+SELECT count(*) AS gone FROM ot_folded_over_time WHERE base_bucket = 'g5';
+BEGIN;
+TRUNCATE ot_runs;
+TABLE wrong;
+SELECT policy_version, bucket, n_groups FROM ot_progress_over_time;
+ROLLBACK;
+TABLE wrong;
+-- What no view over time adds up folds nothing.
+INSERT INTO folded_before SELECT bucket, refreshed_at FROM ot_folded;
+UPDATE ot_runs SET note = 'seen';
+UPDATE ot SET lp_new = lp_old;
+UPDATE ot_runs SET version = version, began = began;
+SELECT count(*) AS folded_again FROM ot_folded f JOIN folded_before b ON b.g = f.bucket WHERE f.refreshed_at <> b.at;
+SELECT * FROM pg_temp.differ('ot');
+-- gae of a group where only some steps have a value is an error: of whoever asks for
+-- it, as without maintain, not of the writer, and not of who asks for something else.
+UPDATE ot SET v = 0.5 WHERE bucket = 'g3' AND n = 1 OR bucket = 'g1';
+INSERT INTO ot SELECT 2000 + i, 'many ' || i, 1, 1, 's', 'a', 1, CASE WHEN i <> 3 THEN 0.5 END FROM generate_series(1, 9) i UNION ALL SELECT 2100, 'many 3', 2, 1, 's', 'a', 1, 1;
+SELECT base_bucket, n_rollouts FROM ot_folded_over_time WHERE n_rollouts IS NULL ORDER BY 1;
+TABLE wrong;
+\set VERBOSITY sqlstate
+SELECT mean_abs_gae FROM plain_ot_progress_over_time;
+SELECT mean_abs_gae FROM ot_progress_over_time;
+SELECT gae_n FROM ot_groups_over_time WHERE base_bucket = 'g3';
+SELECT count(*) FROM ot_advantage_over_time WHERE method = 'gae';
+\set VERBOSITY default
+SELECT base_bucket, gae_n, gae_sum FROM ot_groups_over_time WHERE base_bucket = 'many 4';
+-- Version v9 has no rollout of these groups.
+SELECT DISTINCT policy_version, bucket AT TIME ZONE 'UTC' AS bucket FROM ot_groups_over_time WHERE base_bucket IN ('g3', 'many 3') ORDER BY 1, 2;
+SELECT round(mean_abs_gae::numeric, 9) AS maintained, (SELECT round(mean_abs_gae::numeric, 9) FROM plain_ot_progress_over_time WHERE policy_version = 'v9') AS folded
+FROM ot_progress_over_time WHERE policy_version = 'v9';
+SELECT count(*) AS rows, count(*) FILTER (WHERE a.v = b.v) AS same
+FROM (SELECT row(policy_version, bucket, n_groups, n_steps, success_rate, round(mean_abs_rtmc::numeric, 9))::text FROM ot_progress_over_time) a(v)
+FULL JOIN (SELECT row(policy_version, bucket, n_groups, n_steps, success_rate, round(mean_abs_rtmc::numeric, 9))::text FROM plain_ot_progress_over_time) b(v) USING (v);
+SELECT count(*) AS rows, count(*) FILTER (WHERE a.v = b.v) AS same
+FROM (SELECT row(policy_version, bucket, method, n_steps, round(mean_abs_advantage::numeric, 9))::text FROM ot_advantage_over_time WHERE method <> 'gae') a(v)
+FULL JOIN (SELECT row(policy_version, bucket, method, n_steps, round(mean_abs_advantage::numeric, 9))::text FROM plain_ot_advantage_over_time WHERE method <> 'gae') b(v) USING (v);
+-- All of them folded again, with these in between; check sees what else is wrong.
+SELECT stepadv.refresh('ot', 'ot', everything => true) = (SELECT count(*) FROM ot_folded) AS all_folded;
+SELECT base_bucket, n_rollouts FROM ot_folded_over_time WHERE n_rollouts IS NULL ORDER BY 1;
+SELECT count(*) > 10 AS kept FROM ot_folded_over_time WHERE n_rollouts > 0;
+TABLE wrong;
+BEGIN;
+UPDATE ot_folded_over_time SET rtmc_sum = rtmc_sum + 1e-9 WHERE base_bucket = 'g1';
+DELETE FROM ot_folded_over_time WHERE base_bucket = 'many 5';
+INSERT INTO ot_folded_over_time SELECT * FROM ot_folded_over_time WHERE base_bucket = 'many 6';
+SELECT * FROM wrong ORDER BY 1;
+SELECT stepadv.refresh('ot', 'ot', everything => true) > 0 AS mended;
+TABLE wrong;
+ROLLBACK;
+-- When the rest of the values is there.
+UPDATE ot SET v = 0.25 WHERE v IS NULL AND bucket <> 'g2';
+SELECT count(*) FROM ot_folded_over_time WHERE n_rollouts IS NULL;
+TABLE wrong;
+SELECT * FROM pg_temp.differ('ot');
+BEGIN;
+UPDATE ot_folded_over_time SET rtmc_sum = rtmc_sum + 1e-9 WHERE base_bucket = 'g1';
+SELECT "group", problem FROM wrong;
+ALTER TABLE ot_runs DISABLE TRIGGER ot_maintain_update;
+SELECT "group", problem FROM wrong ORDER BY 1;
+ROLLBACK;
+-- Without that table the groups are kept on, and detach and unmaintain still know what to do.
+BEGIN;
+SET LOCAL client_min_messages = error;
+DROP TABLE ot_folded_over_time CASCADE;
+UPDATE ot SET score = 0;
+TABLE wrong;
+SELECT to_regclass('ot_progress_over_time') IS NULL AS gone, stepadv.unmaintain('ot', 'ot') AS ended;
+SELECT count(*) AS kept FROM pg_class WHERE relname LIKE 'ot\_f%';
+ROLLBACK;
+-- At the end of the transaction, and when asked.
+SELECT stepadv.unmaintain('ot', 'ot');
+SELECT * FROM pg_temp.differ('ot');
+SELECT stepadv.maintain('ot', 'ot', how => 'commit');
+BEGIN;
+UPDATE ot_runs SET version = 'c';
+SELECT count(*) FILTER (WHERE policy_version = 'c') AS before FROM ot_progress_over_time;
+COMMIT;
+SELECT count(*) FILTER (WHERE policy_version = 'c') > 0 AS after FROM ot_progress_over_time;
+TABLE wrong;
+SELECT stepadv.unmaintain('ot', 'ot');
+SELECT stepadv.maintain('ot', 'ot', how => 'refresh');
+UPDATE ot_runs SET version = 'r' WHERE bucket = 'g1';
+TABLE wrong;
+-- Of a group that waits nothing is compared, even where that would be an error.
+BEGIN;
+UPDATE ot SET v = NULL WHERE bucket = 'g3' AND n = 1;
+TABLE wrong;
+ALTER TABLE ot DISABLE TRIGGER ot_maintain_update;
+UPDATE ot SET v = NULL WHERE bucket = 'many 7';
+INSERT INTO ot VALUES (3000, 'many 7', 7, 7, 's', 'a', 1, 1);
+DELETE FROM ot_changed WHERE bucket = 'many 7';
+\set VERBOSITY terse
+SELECT "group", problem FROM wrong ORDER BY problem;
+ROLLBACK;
+\set VERBOSITY default
+SELECT count(*) FILTER (WHERE policy_version = 'r') AS before FROM ot_progress_over_time;
+SELECT stepadv.refresh('ot', 'ot');
+SELECT count(*) FILTER (WHERE policy_version = 'r') > 0 AS after FROM ot_progress_over_time;
+TABLE wrong;
+SELECT * FROM pg_temp.differ('ot');
+SELECT stepadv.detach('ot', 'ot') > 20 AS dropped;
+SELECT count(*) AS left_behind FROM pg_class WHERE relname LIKE 'ot\_%over\_time%' OR relname LIKE 'ot\_f%';
+-- Not wanted; or without the view that is kept: nothing but the groups.  A table that
+-- only the views over time read, and that cannot be watched.
+SELECT pg_temp.attach_ot('ot') > 20 AS attached;
+SELECT stepadv.maintain('ot', 'ot', over_time => false);
+CREATE TABLE ot_folded_over_time (mine integer);
+UPDATE ot_runs SET version = 'f';
+SELECT to_regclass('ot_fresh_over_time') IS NULL AS none, stepadv.unmaintain('ot', 'ot') AS ended, count(*) AS mine FROM ot_folded_over_time;
+SELECT stepadv.maintain('ot', 'ot');
+DROP TABLE ot_folded_over_time;
+DROP VIEW ot_groups_over_time;
+SELECT stepadv.maintain('ot', 'ot');
+SELECT to_regclass('ot_folded_over_time') IS NULL AS none, stepadv.detach('ot', 'ot') > 20 AS dropped;
+CREATE MATERIALIZED VIEW ot_stored AS SELECT * FROM ot_runs;
+SELECT count(*) > 20 AS attached FROM stepadv.attach('ot', '{bucket}', 'r', 'n', reward => 'score', state => 'st', action => 'act', prefix => 'ot', show_rollouts => 'ot_stored', policy_version => 'version');
+SELECT stepadv.maintain('ot', 'ot');
+SELECT stepadv.maintain('ot', 'ot', over_time => false);
+SELECT stepadv.detach('ot') > 40 AS dropped;
+DROP VIEW wrong;
+-- Without an index for the groups, and where version and time are in the source (of
+-- which there are partitions), or the group has them.
+CREATE TABLE flat (bucket integer, version text, r integer, n integer, score float8, began date) PARTITION BY LIST (bucket);
+CREATE TABLE flat_1 PARTITION OF flat FOR VALUES IN (1);
+CREATE TABLE flat_2 PARTITION OF flat FOR VALUES IN (2, 3);
+INSERT INTO flat SELECT b, 'v' || r % 2, r, n, (b * r + n) % 3, '2026-01-01'::date + r FROM generate_series(1, 3) b, generate_series(1, 4) r, generate_series(1, 2) n;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{bucket}', 'r', 'n', reward => 'score', policy_version => 'version', started_at => 'began');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{bucket}', 'r', 'n', reward => 'score', policy_version => 'version', started_at => 'began', prefix => 'plain_flat');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{version,bucket}', 'r', 'n', reward => 'score', policy_version => 'version', prefix => 'flat_g');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{version,bucket}', 'r', 'n', reward => 'score', policy_version => 'version', prefix => 'plain_flat_g');
+SELECT stepadv.maintain('flat', 'flat'), stepadv.maintain('flat', 'flat_g', how => 'commit');
+INSERT INTO flat VALUES (1, 'v1', 7, 1, 1, '2026-01-01'), (2, 'v1', 7, 1, 1, NULL);
+UPDATE flat_2 SET began = '2025-12-31' WHERE r = 1 AND n = 2;
+UPDATE flat SET version = 'v3' WHERE r = 2;
+UPDATE flat SET bucket = 2, r = 55 WHERE bucket = 1 AND r = 1;
+DELETE FROM flat_1 WHERE r = 3;
+SELECT * FROM stepadv.check_maintained('flat');
+SELECT * FROM pg_temp.differ('flat') UNION ALL SELECT * FROM pg_temp.differ('flat_g') ORDER BY 1, 2;
+TRUNCATE flat_2;
+SELECT * FROM stepadv.check_maintained('flat');
+SELECT * FROM pg_temp.differ('flat') UNION ALL SELECT * FROM pg_temp.differ('flat_g') ORDER BY 1, 2;
+SELECT stepadv.detach('flat') > 30 AS dropped;
+
 -- With refresh nobody refuses the writer; the refresh says which group is broken,
 -- and until it is mended the groups are those of before.
 CREATE TABLE late (id serial, g integer NOT NULL, "h'" text NOT NULL, r integer, n integer, score float8, PRIMARY KEY (g, "h'", id));
@@ -338,21 +537,22 @@ SET ROLE regress_stepadv_owner;
 CREATE TABLE own (id integer PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8);
 CREATE INDEX ON own (g);
 CREATE VIEW own_rows AS SELECT * FROM own;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('own_rows', '{g}', 'r', 'n', reward => 'score', step_id => 'id', prefix => 'own');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('own_rows', '{g}', 'r', 'n', reward => 'score', step_id => 'id', prefix => 'own', policy_version => 'r');
 GRANT INSERT, UPDATE, DELETE, TRUNCATE, SELECT ON own TO regress_stepadv_writer;
-GRANT SELECT ON own, own_rows, own_groups, own_values TO regress_stepadv_reader;
+GRANT SELECT ON own, own_rows, own_groups, own_values, own_progress_over_time TO regress_stepadv_reader;
 GRANT SELECT ON own_rows TO regress_stepadv_writer WITH GRANT OPTION;
 RESET ROLE;
 -- Whoever is allowed to call it, the owner is who folds: not the superuser.
 SELECT stepadv.maintain('own_rows');
-SELECT relname, relowner::regrole FROM pg_class WHERE relname IN ('own_folded', 'own_fresh') ORDER BY 1;
+SELECT relname, relowner::regrole FROM pg_class WHERE relname ~ '^own_(folded|fresh)(_over_time)?$' ORDER BY 1;
 SELECT proname, proowner::regrole, prosecdef, proacl FROM pg_proc WHERE pronamespace = 'up_owned'::regnamespace ORDER BY 1;
-SELECT grantee, privilege_type FROM information_schema.role_table_grants WHERE table_name = 'own_folded' AND grantee <> 'regress_stepadv_owner' ORDER BY 1;
+SELECT table_name, grantee, privilege_type FROM information_schema.role_table_grants WHERE table_name LIKE 'own\_folded%' AND grantee <> 'regress_stepadv_owner' ORDER BY 1, 2;
 SET ROLE regress_stepadv_writer;
 INSERT INTO own VALUES (1, 1, 1, 1, 1), (2, 1, 1, 2, 0);
 UPDATE own SET score = 3 WHERE id = 2;
 DELETE FROM own_folded;
 SELECT own_fold(NULL);
+SELECT own_fold_over_time(NULL);
 CREATE TEMP TABLE trap (g integer);
 CREATE TRIGGER trap AFTER INSERT ON trap REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION own_on_change();
 SELECT stepadv.refresh('own_rows', everything => true);
@@ -367,6 +567,7 @@ INSERT INTO up_owned.own VALUES (3, 1, 2, 1, 1);
 SET search_path = up_owned;
 SET ROLE regress_stepadv_reader;
 SELECT g, n_rollouts, mean_return FROM own_groups;
+SELECT policy_version, n_rollouts, mean_return FROM own_progress_over_time ORDER BY 1;
 SET ROLE regress_stepadv_owner;
 SELECT count(*) AS wrong FROM stepadv.check_maintained('own_rows');
 SELECT stepadv.refresh('own_rows', everything => true);
