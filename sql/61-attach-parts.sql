@@ -147,7 +147,7 @@ COMMENT ON FUNCTION attach_join(text, text, boolean, jsonb, text[], text[], text
 --	folded_over_time	name of a table of what the views over time add up, to read likewise
 --	replace			views of these names are there and are made anew
 --	view			name of the view that is being made
---	made			column of the view -> {"expression" over b, "columns" of b in it}, where it is not one of the function's
+--	made			column of the view -> {"expression", "columns" of b in it, "rollout_columns" of r}, where it is not one of the function's
 
 -- The relation g: a row per group, with its columns and the group as a value.
 -- The feed is the shortest form of rollout_agg that has the roles that are read.
@@ -254,6 +254,7 @@ DECLARE
 	beside CONSTANT text := CASE WHEN by_row THEN 'g' ELSE 'b' END;	-- whose columns are shown
 	names text[] := attach_beside.results;	-- output names so far
 	shown text[] := '{}';	-- columns of b, or of r, that the view needs
+	made_of_rollouts text[] := '{}';	-- those of r in what is made
 	column_name text;
 	name text;
 BEGIN
@@ -285,6 +286,7 @@ BEGIN
 			ELSIF context -> 'made' ? column_name THEN
 				items := items || format('%s AS %I', context -> 'made' -> column_name ->> 'expression', column_name);
 				shown := shown || ARRAY(SELECT jsonb_array_elements_text(context -> 'made' -> column_name -> 'columns'));
+				made_of_rollouts := made_of_rollouts || ARRAY(SELECT jsonb_array_elements_text(context -> 'made' -> column_name -> 'rollout_columns'));
 			ELSE
 				items := items || format('a.%I', column_name);
 			END IF;
@@ -329,12 +331,14 @@ BEGIN
 			steps_by_group, group_match, shown, ARRAY[rollout_hash ->> 's'], ARRAY[rollout_hash ->> 'b'], ARRAY['a.rollout_id']);
 	END IF;
 	IF rollouts_name IS NOT NULL AND attach_beside.kind IN ('step', 'row', 'rollout') THEN
-		shown := CASE WHEN attach_beside.kind = 'rollout' THEN shown ELSE '{}' END;
+		shown := made_of_rollouts || CASE WHEN attach_beside.kind = 'rollout' THEN shown ELSE '{}' END;
 		FOR column_name IN
 			SELECT a.attname FROM pg_attribute a
 			WHERE a.attrelid = (context -> 'rollouts' ->> 'oid')::oid AND a.attnum > 0 AND NOT a.attisdropped
 				AND (only_columns IS NULL OR a.attname = ANY (only_columns))
 				AND a.attname <> ALL (group_by) AND a.attname <> mapping ->> 'rollout_id'
+				-- Shown already, under the very name.
+				AND (context -> 'made' -> a.attname::text ->> 'expression' = format('r.%I', a.attname)) IS NOT TRUE
 			ORDER BY a.attnum
 		LOOP
 			name := column_name;
@@ -345,6 +349,7 @@ BEGIN
 			names := names || name;
 			shown := shown || column_name;
 		END LOOP;
+		SELECT coalesce(array_agg(DISTINCT c ORDER BY c), '{}') INTO shown FROM unnest(shown) c;
 		IF shown <> '{}' AND by_row THEN
 			-- The plain key where it can be compared: an index serves, and makes
 			-- the join superfluous where nobody asks for these columns.

@@ -116,6 +116,69 @@ END
 $$;
 COMMENT ON FUNCTION compare_threshold(jsonb, float8) IS 'part of attach: the option threshold, checked';
 
+-- The policy version of a rollout, where attach was told it and the group's own
+-- columns do not show it by that name.  The advantages stay those of the whole
+-- group, so it is found by the rollout: by a relation w of those of g where an
+-- index leads to them, else by one of all.
+--
+--	expression	over g and w
+--	outside		join of w to rows a
+--	inside		join of w to rows f below g, for which g must be joined with
+--	beside		what this needs
+CREATE FUNCTION compare_version(context jsonb, OUT expression text, OUT outside text, OUT inside text, OUT beside text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	column_name CONSTANT text := context -> 'run' -> 'policy_version' ->> 'column';
+	place CONSTANT text := context -> 'run' -> 'policy_version' ->> 'place';
+	rollout_hash CONSTANT text := context -> 'rollout_hash' ->> 's';
+	relation text := context ->> 'source';
+	by_group boolean;
+	known text;		-- condition on rows of s
+	first text;		-- which row of a rollout counts
+	names text;		-- of w's columns
+	keys text;
+	match text;
+BEGIN
+	outside := '';
+	inside := '';
+	beside := '';
+	IF place IS NULL OR place = 'group' THEN
+		expression := CASE WHEN column_name <> 'policy_version' THEN format('g.%I', column_name) END;
+		RETURN;
+	ELSIF place = 'rollouts' THEN
+		relation := context -> 'rollouts' ->> 'name';
+		by_group := (context -> 'rollouts' ->> 'by_group')::boolean;
+	ELSE
+		-- Rows of one rollout need not agree: it is of the policy that began it.
+		by_group := @extschema@.attach_has_group_index(to_regclass(relation), ARRAY(SELECT jsonb_array_elements_text(context -> 'group_by')));
+		known := format('s.%I IS NOT NULL', column_name);
+		first := format(', s.%I', context -> 'mapping' ->> 'step_no');
+	END IF;
+	expression := 'w.policy_version';
+	IF by_group THEN
+		relation := format('LATERAL (SELECT DISTINCT ON (1) %s AS rollout, s.%I AS policy_version FROM %s s WHERE %s ORDER BY 1%s) w', rollout_hash,
+			column_name, relation, concat_ws(' AND ', context -> 'group_match' ->> 's', known), first);
+		outside := format(' LEFT JOIN %s ON w.rollout = a.rollout_id', relation);
+		inside := format(' LEFT JOIN %s ON w.rollout = f.rollout_id', relation);
+		RETURN;
+	END IF;
+	SELECT string_agg('k' || g.i, ', ' ORDER BY g.i), string_agg(format('w.k%s %s g.%I', g.i, @extschema@.attach_equal(a.atttypid), g.name), ' AND ' ORDER BY g.i)
+	INTO keys, match
+	FROM jsonb_array_elements_text(context -> 'group_by') WITH ORDINALITY g(name, i)
+	JOIN pg_attribute a ON a.attrelid = to_regclass(context ->> 'source') AND a.attname = g.name;
+	names := keys || ', rollout, policy_version';
+	relation := format('(SELECT DISTINCT ON (%1$s, %2$s) %1$s, %2$s, s.%3$I FROM %4$s s%5$s ORDER BY %1$s, %2$s%6$s) w(%7$s)', context ->> 'group_list',
+		rollout_hash, column_name, relation, ' WHERE ' || nullif(concat_ws(' AND ', CASE WHEN place = 'source' THEN context ->> 'group_filter' END, known), ''),
+		first, names);
+	outside := format(' LEFT JOIN %s ON %s AND w.rollout = a.rollout_id', relation, match);
+	inside := ' LEFT JOIN unnest(o.rollouts, o.versions) w(rollout, policy_version) ON w.rollout = f.rollout_id';
+	beside := format(' LEFT JOIN (SELECT %1$s, array_agg(w.rollout) AS rollouts, array_agg(w.policy_version) AS versions FROM %2$s GROUP BY %1$s) o ON %3$s', keys, relation, replace(match, 'w.k', 'o.k'));
+END
+$$;
+COMMENT ON FUNCTION compare_version(jsonb) IS 'part of attach: the policy version of a rollout of g, and the joins that bring it; NULL where attach was not told, or the key has it';
+
 CREATE FUNCTION attach_compare(context jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -149,6 +212,8 @@ AS $$
 DECLARE
 	threshold CONSTANT float8 := @extschema@.compare_threshold(@extschema@.attach_builder_options(context, 'quadrants', '{threshold}'), 0);
 	source record;
+	version record;
+	divided boolean;		-- a group's steps are counted by version
 	beside record;
 	signs text;
 	pairs text;
@@ -157,22 +222,30 @@ BEGIN
 	IF source.fold IS NULL OR cardinality(source.methods) < 2 THEN
 		RETURN NULL;
 	END IF;
-	SELECT * INTO beside FROM @extschema@.attach_beside(attach_quadrants.context, 'group', '{method_a,method_b,success,quadrant,n_steps,share}');
+	version := @extschema@.compare_version(attach_quadrants.context);
+	divided := version.inside <> '';	-- else all of a group are of one version, or of none that is known
+	IF version.expression IS NOT NULL AND NOT divided THEN
+		attach_quadrants.context := attach_quadrants.context || jsonb_build_object('made', jsonb_build_object('policy_version', jsonb_build_object('expression', version.expression)));
+	END IF;
+	SELECT * INTO beside FROM @extschema@.attach_beside(attach_quadrants.context, 'group',
+		CASE WHEN version.expression IS NOT NULL THEN '{policy_version}' ELSE '{}' END::text[] || '{method_a,method_b,success,quadrant,n_steps,share}');
 	SELECT string_agg(format('%1$s * CASE WHEN abs(f.%2$I) <= %3$L::float8 THEN 1 WHEN f.%2$I > 0 THEN 2 WHEN f.%2$I < 0 THEN 0 ELSE 3 END',
 		power(4, m.i - 1)::integer, m.m, threshold), ' + ' ORDER BY m.i)
 	INTO signs FROM unnest(source.methods) WITH ORDINALITY m(m, i);
 	SELECT string_agg(format('(%L::text, %L::text, %s, %s)', p.method_a, p.method_b, power(4, p.place_a)::integer, power(4, p.place_b)::integer), ', ' ORDER BY p.i)
 	INTO pairs FROM @extschema@.compare_pairs(source.methods) p;
-	RETURN format('SELECT %s FROM %s CROSS JOIN LATERAL ('
-			'SELECT q.method_a, q.method_b, q.success = 1 AS success, q.quadrant, q.n_steps,'
-			' CASE WHEN q.quadrant IS NOT NULL THEN q.n_steps / (sum(q.n_steps) FILTER (WHERE q.quadrant IS NOT NULL) OVER (PARTITION BY q.method_a, q.method_b, q.success))::float8 END AS share'
+	RETURN format('SELECT %1$s FROM %2$s%6$s CROSS JOIN LATERAL ('
+			'SELECT %8$sq.method_a, q.method_b, q.success = 1 AS success, q.quadrant, q.n_steps,'
+			' CASE WHEN q.quadrant IS NOT NULL THEN q.n_steps / (sum(q.n_steps) FILTER (WHERE q.quadrant IS NOT NULL) OVER (PARTITION BY %8$sq.method_a, q.method_b, q.success))::float8 END AS share'
 			' FROM (SELECT p.method_a, p.method_b, c.success, sum(c.n_steps)::bigint AS n_steps,'
 			-- By the two digits; no quadrant where either method has no advantage.
-			' (''{--,-0,-+,NULL,0-,00,0+,NULL,+-,+0,++,NULL}''::text[])[c.signs / p.place_a %% 4 * 4 + c.signs / p.place_b %% 4 + 1] AS quadrant'
-			' FROM (SELECT f.success, %s AS signs, count(*) AS n_steps FROM %s GROUP BY 1, 2) c'
-			' CROSS JOIN (VALUES %s) p(method_a, method_b, place_a, place_b)'
-			' GROUP BY 1, 2, 3, 5) q) a',
-		array_to_string(beside.items, ', '), source.fold, signs, source.estimates, pairs);
+			' (''{--,-0,-+,NULL,0-,00,0+,NULL,+-,+0,++,NULL}''::text[])[c.signs / p.place_a %% 4 * 4 + c.signs / p.place_b %% 4 + 1] AS quadrant%9$s'
+			' FROM (SELECT f.success, %3$s AS signs, count(*) AS n_steps%10$s FROM %4$s%7$s GROUP BY 1, 2%11$s) c'
+			' CROSS JOIN (VALUES %5$s) p(method_a, method_b, place_a, place_b)'
+			' GROUP BY 1, 2, 3, 5%12$s) q) a',
+		array_to_string(beside.items, ', '), source.fold, signs, source.estimates, pairs, version.beside, version.inside,
+		CASE WHEN divided THEN 'q.policy_version, ' END, CASE WHEN divided THEN ', c.policy_version' END,
+		CASE WHEN divided THEN format(', %s AS policy_version', version.expression) END, CASE WHEN divided THEN ', 4' END, CASE WHEN divided THEN ', 6' END);
 END
 $$;
 COMMENT ON FUNCTION attach_quadrants(jsonb) IS 'part of attach: the text of the view _quadrants';
@@ -187,7 +260,9 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	threshold CONSTANT float8 := @extschema@.compare_threshold(@extschema@.attach_builder_options(context, 'disagreements', '{threshold}'), 1e-9);
+	run CONSTANT jsonb := attach_disagreements.context -> 'run' -> 'policy_version';
 	source record;
+	version record;
 	beside record;
 	scaled text;
 	pairs text;
@@ -196,8 +271,15 @@ BEGIN
 	IF source.fold IS NULL OR cardinality(source.methods) < 2 THEN
 		RETURN NULL;
 	END IF;
+	version := @extschema@.compare_version(attach_disagreements.context);
+	-- A column of the rollouts that are shown comes by the join that shows them.
+	IF version.expression IS NOT NULL THEN
+		attach_disagreements.context := attach_disagreements.context || jsonb_build_object('made', jsonb_build_object('policy_version', CASE WHEN run ->> 'place' = 'rollouts'
+			THEN jsonb_build_object('expression', format('r.%I', run ->> 'column'), 'rollout_columns', jsonb_build_array(run ->> 'column'))
+			ELSE jsonb_build_object('expression', version.expression) END));
+	END IF;
 	SELECT * INTO beside FROM @extschema@.attach_beside(attach_disagreements.context, 'step',
-		'{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,opposite_sign}');
+		CASE WHEN version.expression IS NOT NULL THEN '{policy_version}' ELSE '{}' END::text[] || '{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,opposite_sign}');
 	SELECT string_agg(format('f.%1$I, sqrt(sum(CASE WHEN abs(f.%1$I) > 1e-150 THEN f.%1$I * f.%1$I END) OVER () / count(f.%1$I) OVER ()) AS %2$I', m.m, m.m || '_scale'), ', ' ORDER BY m.i)
 	INTO scaled FROM unnest(source.methods) WITH ORDINALITY m(m, i);
 	-- A branch per pair rather than VALUES: a condition on the methods then leaves
@@ -214,7 +296,7 @@ BEGIN
 			' FROM (SELECT f.rollout_id, f.step_no, f.step_id, f.success, NULL::json AS never_equal, %s FROM %s) c CROSS JOIN LATERAL (%s) p'
 			-- Of rollouts not judged yet, and where a method has nothing to say.
 			' WHERE p.advantage_a IS NOT NULL AND p.advantage_b IS NOT NULL) a%s',
-		array_to_string(beside.items, ', '), source.fold, scaled, source.estimates, pairs, beside.joins);
+		array_to_string(beside.items, ', '), source.fold, scaled, source.estimates, pairs, beside.joins || CASE WHEN run ->> 'place' = 'source' THEN version.outside ELSE '' END);
 END
 $$;
 COMMENT ON FUNCTION attach_disagreements(jsonb) IS 'part of attach: the text of the view _disagreements';
