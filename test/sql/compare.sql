@@ -148,6 +148,91 @@ FROM (SELECT s.method, s.grp, sqrt(avg(s.advantage ^ 2)) AS scale, bool_and(d.sc
 	FROM cmp_single s JOIN cmp_thr_disagreements d ON (d.grp, d.rollout_id, d.step_no, d.method_a, d.method_b) = (s.grp, s.rollout_id, s.step_no, 'grpo', s.method) GROUP BY 1, 2) x
 GROUP BY 1 ORDER BY 1;
 
+-- The policy version of a rollout divides the counts, not the advantages.  By hand, of
+-- cmp_hand, where a and c are of v1, b and d of v2: v1 has the two ++ of a and the -- of c.
+CREATE TABLE cmp_hand_runs (task int, run text, version text);
+INSERT INTO cmp_hand_runs VALUES (1, 'a', 'v1'), (1, 'b', 'v2'), (1, 'c', 'v1'), (2, 'd', 'v2');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_hand', '{task}', 'run', 'n', 'obs', 'act', 'score', options => '{"compare": {"methods": "rtmc, grpo"}}',
+	show_rollouts => 'cmp_hand_runs', policy_version => 'version');
+SELECT task, policy_version, success, quadrant, n_steps, share FROM cmp_hand_quadrants ORDER BY 1, 2, 3, 4;
+SELECT step_id, policy_version, version, round(difference::numeric, 3) AS difference FROM cmp_hand_disagreements ORDER BY 1;
+-- A version that is not known is one of its own.
+DELETE FROM cmp_hand_runs WHERE run = 'b';
+SELECT task, policy_version, success, quadrant, n_steps, share FROM cmp_hand_quadrants WHERE task = 1 ORDER BY 1, 2, 3, 4;
+SELECT stepadv.detach('cmp_hand') > 10 AS dropped;
+
+-- Wherever the version is, against a plain count of what _compare shows.  In the steps it
+-- is that of the first that says it, whatever later ones say.
+CREATE TABLE cmp_versions AS SELECT s.*, CASE WHEN pg_temp.r('none' || success, 5) = 0 THEN NULL WHEN n > 1 THEN 'later' WHEN n = 1 OR pg_temp.r('first' || success, 3) > 0 THEN 'v' || pg_temp.r('version' || success, 3) END AS policy_version FROM cmp_steps s;
+CREATE TABLE cmp_versions_flat AS TABLE cmp_versions;
+CREATE INDEX ON cmp_versions (grp);
+CREATE TABLE cmp_runs AS SELECT grp, traj, coalesce(max(policy_version) FILTER (WHERE n = 0), max(policy_version) FILTER (WHERE n = 1)) AS policy_version FROM cmp_versions GROUP BY 1, 2;
+SELECT policy_version, count(*) > 1 AS rollouts, count(DISTINCT grp) > 1 AS groups FROM cmp_runs GROUP BY 1 ORDER BY 1;
+CREATE TABLE cmp_runs_flat AS SELECT grp, traj, policy_version AS version FROM cmp_runs WHERE policy_version IS NOT NULL;
+ALTER TABLE cmp_runs ADD PRIMARY KEY (grp, traj);
+CREATE FUNCTION pg_temp.attach_versions(prefix text, source regclass, version text, rollouts regclass, group_by text[] DEFAULT '{grp}') RETURNS boolean LANGUAGE sql AS $$
+	SELECT count(*) > 5 FROM stepadv.attach(source, group_by, 'traj', 'n', 'st', 'act', 'rew', success => 'won', prefix => prefix, show_rollouts => rollouts, policy_version => version,
+		options => '{"compare": {"methods": "grpo,gigpo,rtmc"}, "quadrants": {"threshold": 0.1}}') $$;
+SELECT pg_temp.attach_versions('cmp_v_rollouts', 'cmp_steps', 'policy_version', 'cmp_runs') AND pg_temp.attach_versions('cmp_v_rollouts_flat', 'cmp_steps', 'version', 'cmp_runs_flat')
+	AND pg_temp.attach_versions('cmp_v_source', 'cmp_versions', 'policy_version', NULL) AND pg_temp.attach_versions('cmp_v_source_flat', 'cmp_versions_flat', 'policy_version', NULL)
+	AND pg_temp.attach_versions('cmp_v_none', 'cmp_versions', NULL, 'cmp_runs') AS attached;
+CREATE FUNCTION pg_temp.columns(view text) RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = view::regclass AND attnum > 0 $$;
+-- Shown once where it is the same, and not at all where attach was not told.
+SELECT name, pg_temp.columns('cmp_v_' || name || '_quadrants') AS of_quadrants, substring(pg_temp.columns('cmp_v_' || name || '_disagreements') FROM '^(.*) success ') AS first,
+	(SELECT string_agg(c[1], ' ') FROM regexp_matches(pg_temp.columns('cmp_v_' || name || '_disagreements'), '\S*version', 'g') c) AS versions
+FROM unnest('{rollouts,rollouts_flat,source,source_flat,none}'::text[]) name;
+CREATE TABLE cmp_by_hand AS
+WITH sign AS (
+	SELECT c.grp, c.rollout_id, c.success, m.i, m.method, CASE WHEN abs(m.advantage) <= 0.1 THEN '0' WHEN m.advantage > 0 THEN '+' WHEN m.advantage < 0 THEN '-' END AS sign, c.step_no
+	FROM cmp_v_none_compare c, LATERAL (VALUES (1, 'grpo', grpo), (2, 'gigpo', gigpo), (3, 'rtmc', rtmc)) m(i, method, advantage)
+), counted AS (
+	SELECT a.grp, r.policy_version, a.method AS method_a, b.method AS method_b, a.success, a.sign || b.sign AS quadrant, count(*) AS n_steps
+	FROM sign a JOIN sign b ON (b.grp, b.rollout_id, b.step_no) = (a.grp, a.rollout_id, a.step_no) JOIN cmp_runs r ON (r.grp, r.traj) = (a.grp, a.rollout_id) WHERE a.i < b.i GROUP BY 1, 2, 3, 4, 5, 6
+)
+SELECT c.*, (SELECT c.n_steps / sum(o.n_steps) FROM counted o WHERE o.quadrant IS NOT NULL AND (o.grp, o.method_a, o.method_b, o.success) = (c.grp, c.method_a, c.method_b, c.success)
+	AND o.policy_version IS NOT DISTINCT FROM c.policy_version)::float8 AS share FROM counted c;
+CREATE FUNCTION pg_temp.differences(name text, OUT quadrants bigint, OUT shares bigint, OUT disagreements bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('SELECT count(*) FILTER (WHERE h.n_steps IS DISTINCT FROM v.n_steps), count(*) FILTER (WHERE coalesce(abs(h.share - v.share) > 1e-12, (h.share IS NULL) <> (v.share IS NULL)))
+		FROM cmp_by_hand h FULL JOIN cmp_v_%s_quadrants v ON (h.grp, coalesce(h.policy_version, ''-''), h.method_a, h.method_b, coalesce(h.success::text, ''-''), coalesce(h.quadrant, ''?''))
+			= (v.grp, coalesce(v.policy_version, ''-''), v.method_a, v.method_b, coalesce(v.success::text, ''-''), coalesce(v.quadrant, ''?''))', name) INTO quadrants, shares;
+	-- The numbers are those of the view without versions, step by step.
+	EXECUTE format('SELECT count(*) FROM (SELECT d.grp, d.rollout_id, d.step_no, r.policy_version, d.method_a, d.method_b, d.advantage_a, d.difference
+			FROM cmp_v_none_disagreements d JOIN cmp_runs r ON (r.grp, r.traj) = (d.grp, d.rollout_id)) h
+		FULL JOIN cmp_v_%s_disagreements v USING (grp, rollout_id, step_no, method_a, method_b)
+		WHERE (h.policy_version, h.advantage_a, h.difference) IS DISTINCT FROM (v.policy_version, v.advantage_a, v.difference)', name) INTO disagreements;
+END $$;
+SELECT name, d.* FROM unnest('{rollouts,rollouts_flat,source,source_flat}'::text[]) name, pg_temp.differences(name) d;
+SELECT count(*) > 300 AS rows, count(DISTINCT policy_version) AS versions, count(*) FILTER (WHERE policy_version IS NULL) > 5 AS unknown, sum(n_steps) = 3 * (SELECT count(*) FROM cmp_steps) AS every_step FROM cmp_by_hand;
+-- A condition on the version is one on the rows shown.
+SELECT bool_and(h.difference = v.difference) AS equal, count(*) > 50 AS rows FROM cmp_v_rollouts_disagreements v JOIN cmp_v_none_disagreements h USING (grp, rollout_id, step_no, method_a, method_b) WHERE v.policy_version = 'v1';
+SELECT count(*) AS different FROM (SELECT grp, method_a, method_b, success, quadrant, n_steps FROM cmp_v_source_quadrants WHERE policy_version = 'v1'
+	EXCEPT SELECT grp, method_a, method_b, success, quadrant, n_steps FROM cmp_by_hand WHERE policy_version = 'v1') x;
+-- In the key of the group: by its own name, and once if that is this one.
+CREATE VIEW cmp_keyed AS SELECT s.*, coalesce(r.policy_version, 'none') AS version FROM cmp_steps s JOIN cmp_runs r USING (grp, traj);
+CREATE VIEW cmp_keyed_same AS SELECT s.*, coalesce(r.policy_version, 'none') AS policy_version FROM cmp_steps s JOIN cmp_runs r USING (grp, traj);
+SELECT pg_temp.attach_versions('cmp_v_key', 'cmp_keyed', 'version', NULL, '{grp,version}') AND pg_temp.attach_versions('cmp_v_same', 'cmp_keyed_same', 'policy_version', NULL, '{policy_version,grp}') AS attached;
+SELECT pg_temp.columns('cmp_v_key_quadrants') AS key, pg_temp.columns('cmp_v_same_quadrants') AS same, substring(pg_temp.columns('cmp_v_same_disagreements') FROM '^(.*) success ') AS same_disagreements;
+SELECT count(*) > 100 AS rows, bool_and(k.policy_version = k.version AND k.n_steps = s.n_steps) AS equal
+FROM cmp_v_key_quadrants k FULL JOIN cmp_v_same_quadrants s ON (k.grp, k.version, k.method_a, k.method_b, coalesce(k.success::text, '-'), coalesce(k.quadrant, '?')) = (s.grp, s.policy_version, s.method_a, s.method_b, coalesce(s.success::text, '-'), coalesce(s.quadrant, '?'));
+SELECT bool_and(policy_version = version) AS equal FROM cmp_v_key_disagreements;
+-- A condition on the group goes to its index, in both relations; of disagreements the version is not looked up if nobody asks.
+SET enable_seqscan = off;
+SELECT name, (SELECT count(*) FROM regexp_matches(plan, 'Index Cond: [^\n]*grp', 'g')) AS by_index, plan ~ 'Seq Scan' AS otherwise
+FROM (VALUES
+	('quadrants, rollouts', pg_temp.plan('SELECT * FROM cmp_v_rollouts_quadrants WHERE grp = ''1/1''')),
+	('quadrants, source', pg_temp.plan('SELECT * FROM cmp_v_source_quadrants WHERE grp = ''1/1'' AND policy_version = ''v1''')),
+	('disagreements, rollouts', pg_temp.plan('SELECT difference FROM cmp_v_rollouts_disagreements WHERE grp = ''1/1'' AND policy_version = ''v1''')),
+	('disagreements, source', pg_temp.plan('SELECT difference FROM cmp_v_source_disagreements WHERE grp = ''1/1'' AND policy_version = ''v1''')),
+	('without version, rollouts', pg_temp.plan('SELECT difference FROM cmp_v_rollouts_disagreements WHERE grp = ''1/1''')),
+	('without version, source', pg_temp.plan('SELECT difference FROM cmp_v_source_disagreements WHERE grp = ''1/1'''))) p(name, plan);
+RESET enable_seqscan;
+SELECT stepadv.detach('cmp_steps', p) > 5 AS dropped FROM unnest('{cmp_v_rollouts,cmp_v_rollouts_flat}'::text[]) p;
+SELECT stepadv.detach(s) > 5 AS dropped FROM unnest('{cmp_versions,cmp_versions_flat,cmp_keyed,cmp_keyed_same}'::regclass[]) s;
+DROP VIEW cmp_keyed, cmp_keyed_same;
+DROP TABLE cmp_hand_runs, cmp_versions, cmp_versions_flat, cmp_runs, cmp_runs_flat, cmp_by_hand;
+
 -- Little to compare.
 SELECT view_name FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', reward => 'rew', prefix => 'cmp_two', columns => '{}') WHERE view_name::text ~ '(compare|quadrants|disagreements)$';
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'cmp_two_compare'::regclass AND attnum > 0;

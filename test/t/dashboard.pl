@@ -295,6 +295,26 @@ like(join(' ', map { values %$_ } @{ $answers->{'variable other_method'}{rows} }
 my ($by_version) = grep { $_->{panel} && $_->{panel}{title} eq 'By policy version' } @queries;
 is(scalar(@{ answer($by_version, { %canonical, policy_version => [ 'v3', "v'1" ] })->{rows} }), 1, 'policy version filters');
 is(scalar(@{ answer($by_version, { %canonical, policy_version => undef })->{rows} }), 4, 'All is all');
+# Against what _compare shows of the rollouts of a version.
+my ($signs) = grep { $_->{panel} && $_->{panel}{title} =~ /^Signs/ } @queries;
+my ($differing) = grep { $_->{panel} && $_->{panel}{title} =~ /disagree on$/ } @queries;
+foreach my $version ('v2', '(none)')
+{
+	my %value = (%canonical, policy_version => [$version]);
+	my @signs = map { [ @{$_}{ 'first, second', 'successful rollouts', 'failed rollouts' } ] } @{ answer($signs, \%value)->{rows} };
+	is(join("\n", map { join ' ', $_->[0], map { sprintf '%.6f', $_ // 0 } @$_[ 1, 2 ] } @signs),
+		direct(qq{SELECT concat_ws(' ', label, round(coalesce(avg((sign(rtmc) = a AND sign(grpo) = b)::int) FILTER (WHERE success), 0), 6), round(coalesce(avg((sign(rtmc) = a AND sign(grpo) = b)::int) FILTER (WHERE NOT success), 0), 6))
+			FROM (SELECT c.* FROM rl.steps_compare c JOIN rl.rollouts r USING (group_id, rollout_id) WHERE coalesce(r.policy_version, '(none)') = '$version') c
+			RIGHT JOIN (VALUES (1, '++', 1, 1), (2, '+0', 1, 0), (3, '+-', 1, -1), (4, '0+', 0, 1), (5, '00', 0, 0), (6, '0-', 0, -1), (7, '-+', -1, 1), (8, '-0', -1, 0), (9, '--', -1, -1)) v(i, label, a, b) ON true
+			GROUP BY i, label ORDER BY i}), "signs of $version");
+	is(join(' ', map { "$_->{group}/$_->{rollout}/$_->{step}" } @{ answer($differing, \%value)->{rows} }),
+		direct(qq{WITH c AS (SELECT group_id, rollout_id, step_no, step_id, rtmc / nullif(sqrt(avg(rtmc ^ 2) OVER w), 0) AS a, grpo / nullif(sqrt(avg(grpo ^ 2) OVER w), 0) AS b
+				FROM rl.steps_compare WHERE success IS NOT NULL WINDOW w AS (PARTITION BY group_id)),
+			t AS (SELECT c.*, abs(a - b) AS difference FROM c JOIN rl.rollouts USING (group_id, rollout_id) WHERE a * b < 0 AND coalesce(policy_version, '(none)') = '$version'
+				ORDER BY round(abs(a - b)::numeric, 9) DESC, group_id, step_id LIMIT 25)
+			SELECT coalesce(string_agg(group_id || '/' || rollout_id || '/' || step_no, ' ' ORDER BY round(difference::numeric, 9) DESC, group_id, rollout_id, step_no), '') FROM t}), "disagreements of $version");
+}
+isnt(shown(answer($signs, { %canonical, policy_version => ['v2'] })->{rows}), shown(answer($signs, \%canonical)->{rows}), 'which are not those of all');
 my ($by_time) = grep { $_->{panel} && $_->{panel}{title} eq 'Mean return' } @queries;
 is(scalar(@{ answer($by_time, { %canonical, from => '2026-03-02T00:00:00Z', to => '2026-03-02T23:59:59Z' })->{rows} }), 1, 'time filters');
 my $tables = q{SELECT count(*) FROM pg_class WHERE relnamespace = 'rl'::regnamespace};
