@@ -137,9 +137,9 @@ DECLARE
 	by_group boolean;
 	known text;		-- condition on rows of s
 	first text;		-- which row of a rollout counts
-	names text;		-- of w's columns
-	keys text;
-	match text;
+	keys text;		-- names of the group's columns in w
+	names text;		-- of all of w's
+	match text;		-- condition: the group of g
 BEGIN
 	outside := '';
 	inside := '';

@@ -228,6 +228,13 @@ FROM (VALUES
 	('without version, rollouts', pg_temp.plan('SELECT difference FROM cmp_v_rollouts_disagreements WHERE grp = ''1/1''')),
 	('without version, source', pg_temp.plan('SELECT difference FROM cmp_v_source_disagreements WHERE grp = ''1/1'''))) p(name, plan);
 RESET enable_seqscan;
+-- Groups that are kept: the version is that of now.
+SELECT stepadv.maintain('cmp_versions', prefix => 'cmp_v_source');
+SELECT pg_get_viewdef('cmp_v_source_quadrants'::regclass) ~ 'cmp_v_source_folded' AS kept, d.* FROM pg_temp.differences('source') d;
+UPDATE cmp_versions SET policy_version = 'v9' WHERE traj = 'r2' AND n = 0;
+SELECT policy_version, sum(n_steps) = 3 * (SELECT count(*) FROM cmp_versions WHERE traj = 'r2') AS all_of_r2 FROM cmp_v_source_quadrants WHERE policy_version = 'v9' GROUP BY 1;
+SELECT count(DISTINCT rollout_id) AS rollouts, min(rollout_id) FROM cmp_v_source_disagreements WHERE policy_version = 'v9';
+SELECT stepadv.unmaintain('cmp_versions', 'cmp_v_source');
 SELECT stepadv.detach('cmp_steps', p) > 5 AS dropped FROM unnest('{cmp_v_rollouts,cmp_v_rollouts_flat}'::text[]) p;
 SELECT stepadv.detach(s) > 5 AS dropped FROM unnest('{cmp_versions,cmp_versions_flat,cmp_keyed,cmp_keyed_same}'::regclass[]) s;
 DROP VIEW cmp_keyed, cmp_keyed_same;
