@@ -34,6 +34,10 @@ $node->safe_psql('postgres', q(
 ));
 my %source = (at_once => 'at_once', at_commit => 'at_commit', at_refresh => 'at_refresh', canonical => 'rl.rollout_rows');
 
+# Up to 14 create_tables has a trigger that refuses what would lose steps.
+my $meant = qr/has two rows for step|could not serialize|deadlock detected|current transaction is aborted|only in a transaction of isolation level read committed|duplicate key|violates foreign key|already moved to another partition|savepoint "s" does not exist/;
+$meant = qr/$meant|cannot be moved to group/ if $node->safe_psql('postgres', 'SHOW server_version_num') < 150000;
+
 # A generator of our own: the same statements for the same seed everywhere.
 my $state;
 my $truncate;
@@ -140,7 +144,7 @@ foreach my $table (sort keys %source)
 	$all .= join "\n", @$err;
 	$errors{$table} = $all;
 	# Errors are part of it, but only these.
-	my @unexpected = grep { /ERROR/ && !/has two rows for step|could not serialize|deadlock detected|current transaction is aborted|only in a transaction of isolation level read committed|duplicate key|violates foreign key|already moved to another partition|savepoint "s" does not exist/ } split /\n/, $all;
+	my @unexpected = grep { /ERROR|error:/ && !/$meant/ } split /\n/, $all;
 	is(join("\n", @unexpected), '', "$table: no errors but those that are meant to be");
 	# Whatever was truncated last, some groups there shall be.
 	$node->safe_psql('postgres', $table eq 'canonical'
