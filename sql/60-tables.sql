@@ -1,5 +1,29 @@
 -- Canonical tables: plain SQL over what section 3 of the design names.
 
+-- Up to 14 an UPDATE that takes a row to another partition is a DELETE to the
+-- foreign keys that refer to it: the cascade would delete the steps that it
+-- should rename.  Asked at run time, as a dump takes the trigger to 15.
+CREATE FUNCTION refuse_lossy_move() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	stays boolean;
+BEGIN
+	IF current_setting('server_version_num')::integer < 150000 THEN
+		EXECUTE format('SELECT %s FROM (SELECT $1 AS group_id) moved', pg_get_partition_constraintdef(TG_RELID)) INTO stays USING NEW.group_id;
+		IF NOT stays THEN
+			RAISE EXCEPTION 'rollout "%" of group "%" cannot be moved to group "%" by an UPDATE', OLD.rollout_id, OLD.group_id, NEW.group_id
+				USING ERRCODE = 'feature_not_supported',
+					DETAIL = 'The groups are in different partitions: up to PostgreSQL 14 the rollout''s steps would be deleted.',
+					HINT = 'Insert the rollout under its new group, update group_id of its steps, then delete the old rollout.';
+		END IF;
+	END IF;
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION refuse_lossy_move() IS 'part of create_tables: up to PostgreSQL 14, refuses the UPDATE of a rollout that would delete its steps';
+
 CREATE FUNCTION create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 8, states text DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
@@ -97,6 +121,10 @@ BEGIN
 			CREATE TABLE %1$I.%3$I PARTITION OF %1$I.steps FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);
 			$$, create_tables.schema, 'rollouts_p' || i, 'steps_p' || i, create_tables.partitions, i);
 	END LOOP;
+	IF current_setting('server_version_num')::integer < 150000 THEN
+		EXECUTE format('CREATE TRIGGER refuse_lossy_move BEFORE UPDATE OF group_id ON %I.rollouts '
+			'FOR EACH ROW WHEN (OLD.group_id <> NEW.group_id) EXECUTE FUNCTION @extschema@.refuse_lossy_move()', create_tables.schema);
+	END IF;
 	EXECUTE format($$
 		CREATE INDEX ON %1$I.rollouts (policy_version, model);
 		CREATE INDEX ON %1$I.steps (step_id);

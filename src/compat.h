@@ -58,6 +58,13 @@
 #define EXPLAIN_PROPERTIES_HEADER "commands/explain.h"
 #endif
 
+/* 18 has the grouping itself among the tables of a query, and counts them without it. */
+#if PG_VERSION_NUM >= 180000
+#define explain_n_tables(es) ((es)->rtable_size)
+#else
+#define explain_n_tables(es) list_length((es)->rtable)
+#endif
+
 /* 18 counts the disabled nodes of a plan apart from its cost. */
 #if PG_VERSION_NUM >= 180000
 #define copy_disabled_nodes(path, input) ((path)->disabled_nodes = (input)->disabled_nodes)

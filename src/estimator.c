@@ -122,11 +122,16 @@ find_rollout_facts(const Group *group, RolloutFacts *facts)
 		Sum			total = {0};
 
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
-			if (!isnan(group->reward[i]))
-			{
-				judged = true;
-				sum_add(&total, group->reward[i]);
-			}
+		{
+			double		reward = group->reward[i];
+
+			if (isnan(reward))
+				continue;
+			judged = true;
+			/* Most are 0, which adds nothing to a sum but time. */
+			if (reward != 0)
+				sum_add(&total, reward);
+		}
 		if (group->outcome != NULL && !isnan(group->outcome[r]))
 		{
 			judged = true;

@@ -10,9 +10,11 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "estimator.h"
-#include "estimators/identity.h"
 #include "estimators/normalise.h"
+#include "signatures/hash.h"
 
 PG_FUNCTION_INFO_V1(stepadv_group_summary);
 
@@ -52,38 +54,79 @@ summarise_returns(const Group *group, const RolloutFacts *facts, double success_
 	summary->success_rate = facts->n_judged > 0 ? (double) successes / facts->n_judged : NAN;
 }
 
-/* A state is shared when two different rollouts were in it. */
+/* What is to be known of a state: it is shared when two rollouts were in it. */
+typedef struct StateVisits
+{
+	int64		state;
+	uint32		visitor;		/* the last rollout there */
+	uint32		n_steps;		/* in it */
+	bool		shared;
+	char		status;
+} StateVisits;
+
+#define SH_PREFIX visits
+#define SH_ELEMENT_TYPE StateVisits
+#define SH_KEY_TYPE int64
+#define SH_KEY state
+#define SH_HASH_KEY(table, key) ((uint32) hash_bytes_64(&(key), sizeof(key)))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+static inline void
+visit_state(visits_hash *visits, int64 state, uint32 rollout)
+{
+	bool		found;
+	StateVisits *entry = visits_insert(visits, state, &found);
+
+	if (!found)
+	{
+		entry->n_steps = 0;
+		entry->shared = false;
+		entry->visitor = rollout;
+	}
+	entry->shared |= entry->visitor != rollout;
+	entry->visitor = rollout;
+	entry->n_steps++;
+}
+
+/* One pass and one table: dashboards ask this of every group. */
 static void
 summarise_states(const Group *group, const RolloutFacts *facts, Summary *summary)
 {
-	Identities	states;
-	uint32	   *visitor;		/* 1 + the first rollout there */
-	bool	   *shared;
+	visits_hash *visits = visits_create(CurrentMemoryContext, 64, NULL);
+	visits_iterator iterator;
+	StateVisits *entry;
+	uint32		lonely = 0;		/* steps in states that no other step shares */
 	uint32		steps = 0;
 	uint32		shared_steps = 0;
 
-	number_states(group, facts, &states);
-	visitor = ALLOCATE_ZEROED_ARRAY(uint32, states.n);
-	shared = ALLOCATE_ZEROED_ARRAY(bool, states.n);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		if (!facts->judged[r])
+			continue;
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
 		{
-			int32		state = states.of_step[i];
-
-			if (state == NO_IDENTITY)
-				continue;
-			steps++;
-			if (visitor[state] == 0)
-				visitor[state] = r + 1;
-			else if (visitor[state] != r + 1)
-				shared[state] = true;
+			if (step_has_null(group, i, NULL_STATE))
+				lonely++;
+			else
+				visit_state(visits, group->state[i], r);
 		}
-	for (uint32 s = 0; s < states.n; s++)
-		summary->n_shared_states += shared[s];
-	for (uint32 i = 0; i < group->n_steps; i++)
-		shared_steps += states.of_step[i] != NO_IDENTITY && shared[states.of_step[i]];
-	summary->n_states = states.n;
+		steps += group->n_rollout_steps[r];
+		CHECK_FOR_INTERRUPTS();
+	}
+	visits_start_iterate(visits, &iterator);
+	while ((entry = visits_iterate(visits, &iterator)) != NULL)
+		if (entry->shared)
+		{
+			summary->n_shared_states++;
+			shared_steps += entry->n_steps;
+		}
+	summary->n_states = visits->members + lonely;
 	summary->shared_step_share = steps > 0 ? (double) shared_steps / steps : NAN;
+	visits_destroy(visits);
 }
 
 Datum

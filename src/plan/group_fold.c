@@ -647,7 +647,7 @@ explain_group_fold(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	for (int k = 0; k < fold->n_keys; k++)
 		keys = lappend(keys, deparse_expression((Node *) list_nth_node(TargetEntry, plan->custom_scan_tlist, k)->expr,
-												context, list_length(es->rtable) > 1 || es->verbose, false));
+												context, explain_n_tables(es) > 1 || es->verbose, false));
 	ExplainPropertyList("Group Key", keys, es);
 	ExplainPropertyText("Strategy", fold->sorted_below ? "Sorted" : "Hashed", es);
 	/* What workers did is not known here. */

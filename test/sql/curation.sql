@@ -250,7 +250,10 @@ INSERT INTO cur_rl.steps (group_id, rollout_id, step_no, observation, action, ar
 	('g', 'b', 1, '\N', '\\', '[]', 3, 2, '{}', '{}', '{}', '{}'),
 	('g', 'c', 0, 'not judged', 'no row', NULL, 1, 1, NULL, '{1}', '{t}', NULL);
 -- GRPO of 1 and 0: ±0.70710578; 7 and 5 are trained on, 6 is not; 8 and 9 have no mask.
+-- (Unaligned: psql 14 has another idea of how wide a smiley is.)
+\pset format unaligned
 SELECT jsonb_pretty(r) FROM stepadv.training_rows('cur_rl.steps_grpo') r;
+\pset format aligned
 -- JSON Lines: one line per row, every line is that row.  (Text format would double the backslashes.)
 \copy (SELECT * FROM stepadv.training_rows('cur_rl.steps_grpo')) TO 'results/curation.jsonl' WITH (FORMAT csv, QUOTE E'\x01', DELIMITER E'\x02')
 \set lines `cat results/curation.jsonl`

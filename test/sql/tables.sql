@@ -72,6 +72,32 @@ SELECT stepadv.detach('tab_outcome.steps') AS not_the_source, to_regclass('tab_o
 DELETE FROM tab_sum.rollouts WHERE rollout_id = 'r1';
 SELECT count(*) FROM tab_sum.steps WHERE rollout_id = 'r1';
 
+-- Moved to another group it takes them along, whatever partitions the two are in; up to 14, which would lose them, it stays.
+INSERT INTO tab_outcome.rollouts (group_id, rollout_id, outcome) SELECT 'from', 'r' || i, 1 FROM generate_series(1, 20) i;
+INSERT INTO tab_outcome.steps (group_id, rollout_id, step_no) SELECT 'from', 'r' || i, s FROM generate_series(1, 20) i, generate_series(1, 3) s;
+CREATE TEMP TABLE refusal (message text, detail text, hint text);
+DO $$
+DECLARE
+	r refusal;
+BEGIN
+	FOR i IN 1 .. 20 LOOP
+		UPDATE tab_outcome.rollouts SET group_id = group_id, rollout_id = 's' || i WHERE group_id = 'from' AND rollout_id = 'r' || i;
+		BEGIN
+			UPDATE tab_outcome.rollouts SET group_id = 'to ' || i WHERE group_id = 'from' AND rollout_id = 's' || i;
+		EXCEPTION WHEN feature_not_supported THEN
+			GET STACKED DIAGNOSTICS r.message = MESSAGE_TEXT, r.detail = PG_EXCEPTION_DETAIL, r.hint = PG_EXCEPTION_HINT;
+			INSERT INTO refusal VALUES (r.*);
+		END;
+	END LOOP;
+END $$;
+SELECT count(*) AS steps, count(DISTINCT (group_id, rollout_id)) AS rollouts, bool_and(rollout_id ~ '^s') AS renamed,
+	count(DISTINCT rollout_id) FILTER (WHERE group_id ~ '^to') BETWEEN 1 AND 20 AS moved,
+	count(DISTINCT rollout_id) FILTER (WHERE group_id = 'from') = (SELECT count(*) FROM refusal) AS rest_refused,
+	((SELECT count(*) FROM refusal) > 0) = (current_setting('server_version_num')::integer < 150000) AS only_where_needed,
+	coalesce((SELECT bool_and(message ~ '^rollout "s\d+" of group "from" cannot be moved to group "to \d+" by an UPDATE$' AND detail ~ 'would be deleted' AND hint ~ '^Insert') FROM refusal), true) AS says_why
+FROM tab_outcome.steps WHERE group_id = 'from' OR group_id LIKE 'to %';
+DELETE FROM tab_outcome.rollouts WHERE group_id = 'from' OR group_id LIKE 'to %';
+
 -- A filter on the group reaches both arms below the aggregate: only the group's
 -- partitions, only by index.
 INSERT INTO tab_outcome.rollouts (group_id, rollout_id, outcome) SELECT 'group ' || i % 100, 'r' || i, i % 2 FROM generate_series(1, 800) i;

@@ -248,7 +248,15 @@ UPDATE up_rl.rollouts SET success = rollout_id < 'r3';
 SELECT count(*) AS wrong FROM stepadv.check_maintained('up_rl.rollout_rows');
 SELECT group_id, n_rollouts, n_judged, n_steps, success_rate FROM up_rl.steps_groups WHERE group_id < 'g3' ORDER BY 1;
 DELETE FROM up_rl.rollouts WHERE rollout_id = 'r4';
-UPDATE up_rl.rollouts SET group_id = 'other' WHERE group_id = 'g2';
+-- Refused up to 14 (see tables.sql), where it takes what the hint says.
+DO $$
+BEGIN
+	UPDATE up_rl.rollouts SET group_id = 'other' WHERE group_id = 'g2';
+EXCEPTION WHEN feature_not_supported THEN
+	INSERT INTO up_rl.rollouts (group_id, rollout_id, success) SELECT 'other', rollout_id, success FROM up_rl.rollouts WHERE group_id = 'g2';
+	UPDATE up_rl.steps SET group_id = 'other' WHERE group_id = 'g2';
+	DELETE FROM up_rl.rollouts WHERE group_id = 'g2';
+END $$;
 DELETE FROM up_rl.rollouts WHERE group_id = 'g1';
 SELECT group_id, n_rollouts, n_judged, n_steps, success_rate FROM up_rl.steps_groups ORDER BY 1;
 SELECT count(*) AS wrong FROM stepadv.check_maintained('up_rl.rollout_rows');

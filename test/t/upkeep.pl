@@ -36,6 +36,10 @@ $node->safe_psql('postgres', q(
 ));
 my %source = (at_once => 'at_once', at_commit => 'at_commit', at_refresh => 'at_refresh', canonical => 'rl.rollout_rows');
 
+# Up to 14 create_tables has a trigger that refuses what would lose steps.
+my $meant = qr/has two rows for step|could not serialize|deadlock detected|current transaction is aborted|only in a transaction of isolation level read committed|duplicate key|violates foreign key|already moved to another partition|savepoint "s" does not exist/;
+$meant = qr/$meant|cannot be moved to group/ if $node->safe_psql('postgres', 'SHOW server_version_num') < 150000;
+
 # A generator of our own: the same statements for the same seed everywhere.
 my $state;
 my $truncate;
@@ -64,7 +68,15 @@ sub own_statement
 	# One and the same rollout from two sessions is a step too many: refused.
 	return "INSERT INTO $table (g, h, r, n, st, act, score) SELECT $g, $h, $r, n, n % 3, n % 2, n / 4.0 FROM generate_series(1, " . (1 + any(5)) . ") n" if $kind < 6;
 	return "INSERT INTO $table (g, h, r, n, st, act, score) SELECT i % 4, 'y', 'b' || i || '_" . any(100000) . "', 1, 1, 1, 0.5 FROM generate_series(1, " . any(9) . ") i" if $kind < 8;
-	return "COPY $table (g, h, r, n, st, act, score) FROM stdin;\n$g\tx\tc" . any(100000) . "\t1\t1\t1\t1\n\\N\tx\tnone\t1\t1\t1\t1\n\\." if $kind < 9;
+	if ($kind < 9)
+	{
+		# Not with the rows in the script: where COPY itself is refused, older psqls would take them for SQL.
+		my $new = 'c' . any(100000);
+		my $file = $node->basedir . "/$g$new";
+		unlink $file;
+		append_to_file($file, "$g\tx\t$new\t1\t1\t1\t1\n\\N\tx\tnone\t1\t1\t1\t1\n");
+		return "\\copy $table (g, h, r, n, st, act, score) FROM '$file'";
+	}
 	return "UPDATE $table SET score = score + 1 WHERE g = $g AND r LIKE 'r1%'" if $kind < 11;
 	return "UPDATE $table SET g = CASE WHEN g = $g THEN " . any(4) . " ELSE g END, r = r || '_' || id WHERE h = $h AND r LIKE 'r" . any(10) . "%'" if $kind < 12;
 	return "UPDATE $table SET g = nullif(g, $g), r = r || id WHERE id % 17 = " . any(17) if $kind < 13;
@@ -109,7 +121,6 @@ sub script
 		$script .= ($table eq 'canonical' ? canonical_statement() : own_statement($table)) . ";\n" foreach 1 .. 1 + any(4);
 		$script .= any(6) == 0 ? "ROLLBACK;\n" : "COMMIT;\n";
 	}
-	$script =~ s/\\\.;/\\./g;
 	return $script;
 }
 
@@ -149,7 +160,7 @@ foreach my $table (sort keys %source)
 	$all .= join "\n", @$err;
 	$errors{$table} = $all;
 	# Errors are part of it, but only these.
-	my @unexpected = grep { /ERROR/ && !/has two rows for step|could not serialize|deadlock detected|current transaction is aborted|only in a transaction of isolation level read committed|duplicate key|violates foreign key|already moved to another partition|savepoint "s" does not exist/ } split /\n/, $all;
+	my @unexpected = grep { /ERROR|error:/ && !/$meant/ } split /\n/, $all;
 	is(join("\n", @unexpected), '', "$table: no errors but those that are meant to be");
 	# Whatever was truncated last, some groups there shall be.
 	$node->safe_psql('postgres', $table eq 'canonical'
