@@ -548,9 +548,8 @@ fold_sorted(GroupFoldState *fold)
  */
 
 static TupleTableSlot *
-next_group(ScanState *node)
+next_group(GroupFoldState *fold)
 {
-	GroupFoldState *fold = (GroupFoldState *) node;
 	TupleTableSlot *slot = NULL;
 
 	if (fold->phase == BEFORE_ROWS)
@@ -575,19 +574,27 @@ next_group(ScanState *node)
 		case FINISHED:
 			break;
 	}
-	return slot ? slot : ExecClearTuple(node->ss_ScanTupleSlot);
+	return slot ? slot : ExecClearTuple(fold->css.ss.ss_ScanTupleSlot);
 }
 
-static bool
-recheck_group(ScanState *node, TupleTableSlot *slot)
-{
-	return true;
-}
-
+/*
+ * Not by ExecScan: in the recheck of a row that another session has changed,
+ * older minor releases take a scan that is of no table for a join whose row is
+ * known already, also below a subquery, where it is to be run like an Agg.
+ */
 static TupleTableSlot *
 execute_group_fold(CustomScanState *node)
 {
-	return ExecScan(&node->ss, next_group, recheck_group);
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+	ExprContext *context = node->ss.ps.ps_ExprContext;
+	TupleTableSlot *slot;
+
+	ResetExprContext(context);
+	slot = next_group((GroupFoldState *) node);
+	if (projection == NULL || TupIsNull(slot))
+		return slot;
+	context->ecxt_scantuple = slot;
+	return ExecProject(projection);
 }
 
 static void
@@ -614,7 +621,7 @@ rescan_group_fold(CustomScanState *node)
 	GroupFoldState *fold = (GroupFoldState *) node;
 	PlanState  *below = outerPlanState(node);
 
-	ExecScanReScan(&node->ss);
+	ExecClearTuple(node->ss.ss_ScanTupleSlot);
 	/* A table that is complete can be given out once more. */
 	if (fold->phase == FROM_TABLE && below->chgParam == NULL)
 	{
