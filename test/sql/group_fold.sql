@@ -72,6 +72,9 @@ SELECT pg_temp.both('SELECT num, rollout_agg(step_no, step_no, step_no, num, num
 -- FILTER: a group is there also when nothing of it is
 SELECT pg_temp.both('SELECT num, $ FILTER (WHERE kind < 3) FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FILTER (WHERE NULL) FROM fold_steps GROUP BY num');
+-- its arguments are not computed for what it removes; a column's wider type is no matter
+SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, 1 / state, action, reward) FILTER (WHERE state <> 0) FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, num, num, num) FILTER (WHERE kind < 3) FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FROM fold_steps WHERE false GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FROM fold_steps WHERE num = 3 GROUP BY num');
 -- joins, subqueries, VALUES, UNION ALL, a view
@@ -153,7 +156,8 @@ INSERT INTO fold_parts SELECT * FROM fold_steps;
 ANALYZE fold_parts;
 SET enable_partitionwise_aggregate = on; SET enable_sort = off;
 SELECT pg_temp.both('SELECT num, $ FROM fold_parts GROUP BY num');
-SELECT pg_temp.both('SELECT num, task, $+ FILTER (WHERE kind > 3) FROM fold_parts GROUP BY num, task');
+SELECT pg_temp.both('SELECT num, task, $ FILTER (WHERE kind > 3) FROM fold_parts GROUP BY num, task');
+SELECT pg_temp.both('SELECT num, task, $+ FROM fold_parts GROUP BY num, task');
 EXPLAIN (costs off) SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_parts GROUP BY num;
 -- groups that lie in several partitions are not its business
 SELECT pg_temp.both('SELECT level::int, $ FROM fold_parts GROUP BY level');
