@@ -202,7 +202,10 @@ collect_inputs(PlannerInfo *root, Fold *fold)
 		fold->inputs = lappend(fold->inputs, fold->aggref->aggfilter);
 	fold->alone = create_empty_pathtarget();
 	foreach(lc, fold->inputs)
-		add_column_to_pathtarget(fold->alone, lfirst(lc), 0);
+	{
+		add_column_to_pathtarget(fold->alone, lfirst(lc), clause ? lfirst_node(SortGroupClause, clause)->tleSortGroupRef : 0);
+		clause = clause ? lnext(fold->clauses, clause) : NULL;
+	}
 	set_pathtarget_cost_width(root, fold->alone);
 }
 

@@ -98,6 +98,7 @@ SELECT pg_temp.both('SELECT num, $ FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT level::int, $+ FROM fold_steps GROUP BY level');
 SELECT pg_temp.both('SELECT task, level::int, $ FROM fold_steps GROUP BY level, task');
 SELECT pg_temp.both('SELECT task, $ FILTER (WHERE kind > 14) FROM fold_steps GROUP BY task');
+SELECT pg_temp.both('SELECT (random() * 0)::int, $ FROM fold_steps GROUP BY 1');
 SELECT pg_temp.both('SELECT num, $ FROM fold_steps WHERE false GROUP BY num');
 SELECT pg_temp.both('SELECT v, x.* FROM generate_series(1, 9) v, LATERAL (SELECT num, $ AS g FROM fold_steps WHERE num % 9 = v GROUP BY num) x');
 CREATE INDEX ON fold_steps (num, rollout, step_no);
