@@ -644,17 +644,22 @@ end_group_fold(CustomScanState *node)
 	ExecEndNode(outerPlanState(node));
 }
 
+/*
+ * Keys are named as below, as for an Agg: a subquery that they come from may be
+ * gone from the plan.
+ */
 static void
 explain_group_fold(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	GroupFoldState *fold = (GroupFoldState *) node;
-	const CustomScan *plan = castNode(CustomScan, node->ss.ps.plan);
-	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+	Plan	   *plan = node->ss.ps.plan;
+	Plan	   *below = outerPlan(plan);
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, below, lcons(plan, ancestors));
 	List	   *keys = NIL;
 
 	for (int k = 0; k < fold->n_keys; k++)
-		keys = lappend(keys, deparse_expression((Node *) list_nth_node(TargetEntry, plan->custom_scan_tlist, k)->expr,
-												context, list_length(es->rtable) > 1 || es->verbose, false));
+		keys = lappend(keys, deparse_expression((Node *) list_nth_node(TargetEntry, below->targetlist, fold->positions[k] - 1)->expr,
+												context, list_length(es->rtable) > 1 || es->verbose, true));
 	ExplainPropertyList("Group Key", keys, es);
 	ExplainPropertyText("Strategy", fold->sorted_below ? "Sorted" : "Hashed", es);
 	/* What workers did is not known here. */

@@ -82,6 +82,9 @@ SELECT pg_temp.both('SELECT s.num, n.n, $ FROM fold_steps s JOIN (SELECT num, co
 SELECT pg_temp.both('SELECT num, $ FROM (SELECT * FROM fold_steps OFFSET 0) s GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FROM (SELECT * FROM fold_steps WHERE num < 9 UNION ALL SELECT * FROM fold_steps WHERE num > 20) s GROUP BY num');
 SELECT pg_temp.both('SELECT g, rollout_agg(i, r, i, r, i, 0.5) FROM (VALUES (1, 1, 1), (2, 1, 1), (1, 2, 2), (NULL, 3, 3), (NULL, 3, 4)) v(g, r, i) GROUP BY g');
+-- a subquery that has no scan of its own in the plan: keys are named as an Agg would
+EXPLAIN (costs off) SELECT level, w, rollout_agg(step_id, rollout, step_no, state, action, reward)
+FROM (SELECT level + 1 AS level, num % 5 AS w, step_id, rollout, step_no, state, action, reward FROM fold_steps OFFSET 0) s GROUP BY level, w;
 -- estimators above
 SELECT pg_temp.both('SELECT num, a.* FROM (SELECT num, $ AS g FROM fold_steps GROUP BY num) x, rtmc(x.g) a');
 -- again and again for outer rows: with another condition each time, or the same
