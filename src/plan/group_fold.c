@@ -331,6 +331,8 @@ give_group(GroupFoldState *fold)
 static void
 begin_table(GroupFoldState *fold)
 {
+	/* Without groups the table shall take but a part of the memory. */
+	long		n_buckets = Min(fold->expected_groups, hash_memory_limit() / (8 * sizeof(TupleHashEntryData)));
 	Oid		   *functions;
 	FmgrInfo   *hash;
 	MemoryContext old;
@@ -340,7 +342,7 @@ begin_table(GroupFoldState *fold)
 	execTuplesHashPrepare(fold->n_keys, fold->equal, &functions, &hash);
 	fold->table = build_tuple_hash_table(&fold->css.ss.ps, fold->keys, fold->n_keys, fold->key_positions,
 										 functions, hash, fold->collations,
-										 fold->expected_groups, fold->table_memory,
+										 n_buckets, fold->table_memory,
 										 fold->comparing->ecxt_per_tuple_memory);
 	MemoryContextSwitchTo(old);
 
@@ -548,9 +550,8 @@ fold_sorted(GroupFoldState *fold)
  */
 
 static TupleTableSlot *
-next_group(ScanState *node)
+next_group(GroupFoldState *fold)
 {
-	GroupFoldState *fold = (GroupFoldState *) node;
 	TupleTableSlot *slot = NULL;
 
 	if (fold->phase == BEFORE_ROWS)
@@ -575,19 +576,27 @@ next_group(ScanState *node)
 		case FINISHED:
 			break;
 	}
-	return slot ? slot : ExecClearTuple(node->ss_ScanTupleSlot);
+	return slot ? slot : ExecClearTuple(fold->css.ss.ss_ScanTupleSlot);
 }
 
-static bool
-recheck_group(ScanState *node, TupleTableSlot *slot)
-{
-	return true;
-}
-
+/*
+ * Not by ExecScan: in the recheck of a row that another session has changed,
+ * older minor releases take a scan that is of no table for a join whose row is
+ * known already, also below a subquery, where it is to be run like an Agg.
+ */
 static TupleTableSlot *
 execute_group_fold(CustomScanState *node)
 {
-	return ExecScan(&node->ss, next_group, recheck_group);
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+	ExprContext *context = node->ss.ps.ps_ExprContext;
+	TupleTableSlot *slot;
+
+	ResetExprContext(context);
+	slot = next_group((GroupFoldState *) node);
+	if (projection == NULL || TupIsNull(slot))
+		return slot;
+	context->ecxt_scantuple = slot;
+	return ExecProject(projection);
 }
 
 static void
@@ -614,7 +623,7 @@ rescan_group_fold(CustomScanState *node)
 	GroupFoldState *fold = (GroupFoldState *) node;
 	PlanState  *below = outerPlanState(node);
 
-	ExecScanReScan(&node->ss);
+	ExecClearTuple(node->ss.ss_ScanTupleSlot);
 	/* A table that is complete can be given out once more. */
 	if (fold->phase == FROM_TABLE && below->chgParam == NULL)
 	{
@@ -637,17 +646,22 @@ end_group_fold(CustomScanState *node)
 	ExecEndNode(outerPlanState(node));
 }
 
+/*
+ * Keys are named as below, as for an Agg: a subquery that they come from may be
+ * gone from the plan.
+ */
 static void
 explain_group_fold(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	GroupFoldState *fold = (GroupFoldState *) node;
-	const CustomScan *plan = castNode(CustomScan, node->ss.ps.plan);
-	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+	Plan	   *plan = node->ss.ps.plan;
+	Plan	   *below = outerPlan(plan);
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, below, lcons(plan, ancestors));
 	List	   *keys = NIL;
 
 	for (int k = 0; k < fold->n_keys; k++)
-		keys = lappend(keys, deparse_expression((Node *) list_nth_node(TargetEntry, plan->custom_scan_tlist, k)->expr,
-												context, explain_n_tables(es) > 1 || es->verbose, false));
+		keys = lappend(keys, deparse_expression((Node *) list_nth_node(TargetEntry, below->targetlist, fold->positions[k] - 1)->expr,
+												context, explain_n_tables(es) > 1 || es->verbose, true));
 	ExplainPropertyList("Group Key", keys, es);
 	ExplainPropertyText("Strategy", fold->sorted_below ? "Sorted" : "Hashed", es);
 	/* What workers did is not known here. */

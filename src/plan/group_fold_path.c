@@ -7,8 +7,9 @@
  *		SELECT task, rollout_agg(…) FROM steps GROUP BY task
  *
  * and for each partition of it.  Left to PostgreSQL's own Agg: grouping sets,
- * HAVING, DISTINCT and ORDER BY in the aggregate, other aggregates beside it,
- * partial aggregation, keys that cannot be both hashed and sorted.
+ * HAVING, DISTINCT and ORDER BY in the aggregate, a FILTER beside arguments to be
+ * computed, other aggregates beside it, partial aggregation, keys that cannot be
+ * both hashed and sorted.
  */
 #include "postgres.h"
 
@@ -31,6 +32,7 @@
 #include "optimizer/tlist.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
 #include "aggregate.h"
@@ -127,6 +129,34 @@ needs_more(Node *node, Fold *fold)
 	return expression_tree_walker(node, needs_more, fold);
 }
 
+/* A column, a constant, or a cast of one that takes every value, as from int to bigint. */
+static bool
+cannot_fail(const Node *node)
+{
+	while (IsA(node, FuncExpr) && list_length(((const FuncExpr *) node)->args) == 1 &&
+		   get_func_leakproof(((const FuncExpr *) node)->funcid))
+		node = linitial(((const FuncExpr *) node)->args);
+	return IsA(node, Var) || IsA(node, Const) ||
+		(IsA(node, Param) && ((const Param *) node)->paramkind == PARAM_EXTERN);
+}
+
+/*
+ * The plan below computes arguments beside the filter, while an Agg computes
+ * those of rows that pass: an argument that fails or does something would tell.
+ */
+static bool
+filter_guards_arguments(const Aggref *aggref)
+{
+	ListCell   *lc;
+
+	if (aggref->aggfilter == NULL)
+		return false;
+	foreach(lc, aggref->args)
+		if (!cannot_fail((const Node *) lfirst_node(TargetEntry, lc)->expr))
+			return true;
+	return false;
+}
+
 static bool
 can_fold(PlannerInfo *root, const PathTarget *target, Fold *fold)
 {
@@ -153,13 +183,16 @@ can_fold(PlannerInfo *root, const PathTarget *target, Fold *fold)
 	return fold->aggref != NULL && fold->aggref->agglevelsup == 0 &&
 		fold->aggref->aggsplit == AGGSPLIT_SIMPLE &&
 		fold->aggref->aggdistinct == NIL && fold->aggref->aggorder == NIL &&
+		!filter_guards_arguments(fold->aggref) &&
 		is_rollout_agg(fold->aggref->aggfnoid);
 }
 
+/* By the marks of GROUP BY alone a sort finds a key that is volatile. */
 static void
 collect_inputs(PlannerInfo *root, Fold *fold)
 {
 	ListCell   *lc;
+	ListCell   *clause = list_head(fold->clauses);
 
 	fold->inputs = list_copy(fold->keys);
 	foreach(lc, fold->aggref->args)
@@ -169,7 +202,10 @@ collect_inputs(PlannerInfo *root, Fold *fold)
 		fold->inputs = lappend(fold->inputs, fold->aggref->aggfilter);
 	fold->alone = create_empty_pathtarget();
 	foreach(lc, fold->inputs)
-		add_column_to_pathtarget(fold->alone, lfirst(lc), 0);
+	{
+		add_column_to_pathtarget(fold->alone, lfirst(lc), clause ? lfirst_node(SortGroupClause, clause)->tleSortGroupRef : 0);
+		clause = clause ? lnext(fold->clauses, clause) : NULL;
+	}
 	set_pathtarget_cost_width(root, fold->alone);
 }
 

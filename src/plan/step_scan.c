@@ -426,20 +426,36 @@ next_row(ScanState *node)
 	return TTS_EMPTY(slot) ? ExecStoreVirtualTuple(slot) : slot;
 }
 
-/* Only asked when a row is rechecked, which needs whole rows: see needs_whole_row. */
-static bool
-recheck_row(ScanState *node, TupleTableSlot *slot)
-{
-	return true;
-}
-
+/*
+ * Not by ExecScan: in the recheck of a row that another session has changed,
+ * older minor releases take a scan that is of no table for a join whose row is
+ * known already, also below a subquery.  (A row that is rechecked itself needs
+ * the whole row: see needs_whole_row.)
+ */
 static TupleTableSlot *
 execute_step_scan(CustomScanState *node)
 {
-	if (node->ss.ps.qual != NULL || node->ss.ps.ps_ProjInfo != NULL)
-		return ExecScan(&node->ss, next_row, recheck_row);
+	ExprState  *qual = node->ss.ps.qual;
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+	ExprContext *context = node->ss.ps.ps_ExprContext;
+
 	CHECK_FOR_INTERRUPTS();
-	return next_row(&node->ss);
+	if (qual == NULL && projection == NULL)
+		return next_row(&node->ss);
+	for (;;)
+	{
+		TupleTableSlot *slot;
+
+		ResetExprContext(context);
+		slot = next_row(&node->ss);
+		if (TupIsNull(slot))
+			return projection ? ExecClearTuple(projection->pi_state.resultslot) : slot;
+		context->ecxt_scantuple = slot;
+		if (qual == NULL || ExecQual(qual, context))
+			return projection ? ExecProject(projection) : slot;
+		InstrCountFiltered1(node, 1);
+		CHECK_FOR_INTERRUPTS();
+	}
 }
 
 static void

@@ -72,6 +72,9 @@ SELECT pg_temp.both('SELECT num, rollout_agg(step_no, step_no, step_no, num, num
 -- FILTER: a group is there also when nothing of it is
 SELECT pg_temp.both('SELECT num, $ FILTER (WHERE kind < 3) FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FILTER (WHERE NULL) FROM fold_steps GROUP BY num');
+-- its arguments are not computed for what it removes; a column's wider type is no matter
+SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, 1 / state, action, reward) FILTER (WHERE state <> 0) FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, num, num, num) FILTER (WHERE kind < 3) FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FROM fold_steps WHERE false GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FROM fold_steps WHERE num = 3 GROUP BY num');
 -- joins, subqueries, VALUES, UNION ALL, a view
@@ -79,6 +82,9 @@ SELECT pg_temp.both('SELECT s.num, n.n, $ FROM fold_steps s JOIN (SELECT num, co
 SELECT pg_temp.both('SELECT num, $ FROM (SELECT * FROM fold_steps OFFSET 0) s GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FROM (SELECT * FROM fold_steps WHERE num < 9 UNION ALL SELECT * FROM fold_steps WHERE num > 20) s GROUP BY num');
 SELECT pg_temp.both('SELECT g, rollout_agg(i, r, i, r, i, 0.5) FROM (VALUES (1, 1, 1), (2, 1, 1), (1, 2, 2), (NULL, 3, 3), (NULL, 3, 4)) v(g, r, i) GROUP BY g');
+-- a subquery that has no scan of its own in the plan: keys are named as an Agg would
+EXPLAIN (costs off) SELECT level, w, rollout_agg(step_id, rollout, step_no, state, action, reward)
+FROM (SELECT level + 1 AS level, num % 5 AS w, step_id, rollout, step_no, state, action, reward FROM fold_steps OFFSET 0) s GROUP BY level, w;
 -- estimators above
 SELECT pg_temp.both('SELECT num, a.* FROM (SELECT num, $ AS g FROM fold_steps GROUP BY num) x, rtmc(x.g) a');
 -- again and again for outer rows: with another condition each time, or the same
@@ -95,6 +101,7 @@ SELECT pg_temp.both('SELECT num, $ FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT level::int, $+ FROM fold_steps GROUP BY level');
 SELECT pg_temp.both('SELECT task, level::int, $ FROM fold_steps GROUP BY level, task');
 SELECT pg_temp.both('SELECT task, $ FILTER (WHERE kind > 14) FROM fold_steps GROUP BY task');
+SELECT pg_temp.both('SELECT (random() * 0)::int, $ FROM fold_steps GROUP BY 1');
 SELECT pg_temp.both('SELECT num, $ FROM fold_steps WHERE false GROUP BY num');
 SELECT pg_temp.both('SELECT v, x.* FROM generate_series(1, 9) v, LATERAL (SELECT num, $ AS g FROM fold_steps WHERE num % 9 = v GROUP BY num) x');
 CREATE INDEX ON fold_steps (num, rollout, step_no);
@@ -153,7 +160,8 @@ INSERT INTO fold_parts SELECT * FROM fold_steps;
 ANALYZE fold_parts;
 SET enable_partitionwise_aggregate = on; SET enable_sort = off;
 SELECT pg_temp.both('SELECT num, $ FROM fold_parts GROUP BY num');
-SELECT pg_temp.both('SELECT num, task, $+ FILTER (WHERE kind > 3) FROM fold_parts GROUP BY num, task');
+SELECT pg_temp.both('SELECT num, task, $ FILTER (WHERE kind > 3) FROM fold_parts GROUP BY num, task');
+SELECT pg_temp.both('SELECT num, task, $+ FROM fold_parts GROUP BY num, task');
 EXPLAIN (costs off) SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_parts GROUP BY num;
 -- groups that lie in several partitions are not its business
 SELECT pg_temp.both('SELECT level::int, $ FROM fold_parts GROUP BY level');
