@@ -19,6 +19,7 @@
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_statistic.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -32,6 +33,8 @@
 #include "optimizer/tlist.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -295,10 +298,59 @@ path_of_inputs(PlannerInfo *root, Path *path, const Fold *fold, bool for_sort, L
 }
 
 /*
+ * How far rows of one group lie together: the square of the correlation between
+ * the order of the keys and that of the rows, of the key for which it is least;
+ * 0 where nothing is known.
+ */
+static double
+togetherness(PlannerInfo *root, const Fold *fold)
+{
+	double		least = 1;
+	ListCell   *lc;
+
+	foreach(lc, fold->keys)
+	{
+		VariableStatData variable;
+		AttStatsSlot slot;
+		double		correlation = 0;
+
+		examine_variable(root, lfirst(lc), 0, &variable);
+		if (HeapTupleIsValid(variable.statsTuple) &&
+			get_attstatsslot(&slot, variable.statsTuple, STATISTIC_KIND_CORRELATION, InvalidOid, ATTSTATSSLOT_NUMBERS))
+		{
+			if (slot.nnumbers == 1)
+				correlation = slot.numbers[0];
+			free_attstatsslot(&slot);
+		}
+		ReleaseVariableStats(variable);
+		least = Min(least, correlation * correlation);
+	}
+	return least;
+}
+
+/*
+ * What it costs to empty a full hash table again and again.  Of groups that lie
+ * together each is written and read once; scattered rows make so many small
+ * values that to sort the rows would be no dearer.
+ */
+static Cost
+cost_spill(PlannerInfo *root, const Path *input, const Fold *fold, Size transition_space)
+{
+	double		bytes = input->rows * fold->alone->width;
+	double		together;
+	double		n_values;
+
+	if (Max(bytes / 2, fold->n_groups * transition_space) <= hash_memory_limit())
+		return 0;
+	together = togetherness(root, fold);
+	n_values = Max(2, together * fold->n_groups + (1 - together) * input->rows);
+	return 2 * seq_page_cost * bytes / BLCKSZ + 2 * cpu_operator_cost * n_values * log2(n_values);
+}
+
+/*
  * As cost_agg has it for an Agg, but that a row costs half: there is no
  * expression to interpret, and most rows follow one of their group.  (What the
- * arguments cost is in the input already.)  A table larger than memory is
- * written and read once, as values.
+ * arguments cost is in the input already.)
  */
 static void
 cost_group_fold(PlannerInfo *root, Path *path, const Path *input, const Fold *fold, AggStrategy strategy)
@@ -306,15 +358,13 @@ cost_group_fold(PlannerInfo *root, Path *path, const Path *input, const Fold *fo
 	AggClauseCosts costs;
 	QualCost	arguments;
 	Cost		rows;
-	Cost		spill = 0;
-	double		bytes = input->rows * fold->alone->width;
+	Cost		spill;
 
 	MemSet(&costs, 0, sizeof(costs));
 	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
 	cost_qual_eval_node(&arguments, (Node *) list_make2(fold->aggref->args, fold->aggref->aggfilter), root);
 	rows = (costs.transCost.per_tuple - arguments.per_tuple + cpu_operator_cost * list_length(fold->keys)) / 2 * input->rows;
-	if (strategy == AGG_HASHED && Max(bytes / 2, fold->n_groups * costs.transitionSpace) > hash_memory_limit())
-		spill = 2 * seq_page_cost * bytes / BLCKSZ + 2 * cpu_operator_cost * fold->n_groups * log2(Max(fold->n_groups, 2));
+	spill = strategy == AGG_HASHED ? cost_spill(root, input, fold, costs.transitionSpace) : 0;
 
 	path->rows = fold->n_groups;
 	copy_disabled_nodes(path, input);

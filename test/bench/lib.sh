@@ -159,10 +159,10 @@ plan_of()
 {
 	psql -qXAt -v ON_ERROR_STOP=1 -c "$2" -c "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $1" | awk '
 		/Worker [0-9]+:|Function Scan/ { next }
-		{ sub(/Custom Scan \(GroupFold\)/, "GroupFold") }
+		{ sub(/Custom Scan \(GroupFold\)/, "Custom GroupFold") }
 		/^ *(-> +)?[A-Z][A-Za-z ]*(Aggregate|GroupFold|Sort|Scan|Gather|Gather Merge|Append)( using [a-z_]+)?( on [a-z_0-9]+)?( [a-z_0-9]+)? +\(actual/ {
 			node = $0
-			sub(/ *\(actual.*/, "", node); sub(/^ *(-> +)?/, "", node); sub(/( using .*| on .*)$/, "", node)
+			sub(/ *\(actual.*/, "", node); sub(/^ *(-> +)?(Custom )?/, "", node); sub(/( using .*| on .*)$/, "", node)
 			if (node != "Aggregate" && !(node in seen)) { n++; nodes[n] = node }
 			seen[node] = 1
 		}

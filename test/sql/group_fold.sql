@@ -129,7 +129,8 @@ SELECT (g * 7919) % 20011 AS num, 'group ' || (g * 7919) % 20011 AS task, g * 8:
 FROM generate_series(1, 20000) g, generate_series(1, 2) r, generate_series(0, 3) i ORDER BY i, r, g;
 ALTER TABLE fold_many ALTER task TYPE text COLLATE "C";
 ANALYZE fold_many;
-SET enable_sort = off; SET work_mem = '1MB';
+-- (scattered rows, of which the planner would rather have an Agg)
+SET enable_sort = off; SET work_mem = '1MB'; SET random_page_cost = 1000;
 CREATE FUNCTION pg_temp.spilled(query text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -147,7 +148,7 @@ SELECT pg_temp.both('SELECT num, $ FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT task, $ FROM fold_many GROUP BY task');
 SELECT pg_temp.both('SELECT num, $ FILTER (WHERE success) FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT v, count(*), sum(length(g::text)) FROM generate_series(1, 2) v, LATERAL (SELECT num, $ AS g FROM fold_many WHERE num % 2 < v GROUP BY num) x GROUP BY v');
-RESET enable_sort; RESET work_mem;
+RESET enable_sort; RESET work_mem; RESET random_page_cost;
 
 -- Each partition by itself.
 CREATE TABLE fold_parts (LIKE fold_steps) PARTITION BY HASH (num);
