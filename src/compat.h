@@ -44,10 +44,10 @@
  * the other name for the reservation of a prefix.
  */
 #if PG_VERSION_NUM >= 150000
-#define STEP_SCAN_FLAGS CUSTOMPATH_SUPPORT_PROJECTION
+#define CUSTOM_PATH_FLAGS CUSTOMPATH_SUPPORT_PROJECTION
 #define reserve_guc_prefix(prefix) MarkGUCPrefixReserved(prefix)
 #else
-#define STEP_SCAN_FLAGS 0
+#define CUSTOM_PATH_FLAGS 0
 #define reserve_guc_prefix(prefix) EmitWarningsOnPlaceholders(prefix)
 #endif
 

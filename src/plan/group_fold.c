@@ -18,6 +18,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_proc.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -32,10 +33,6 @@
 #include EXPLAIN_PROPERTIES_HEADER
 #include "group_builder.h"
 #include "plan/group_fold.h"
-
-#if PG_VERSION_NUM >= 160000
-#include "catalog/pg_proc.h"
-#endif
 
 typedef enum Phase
 {

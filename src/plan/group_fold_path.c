@@ -35,7 +35,6 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
-#include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
 #include "aggregate.h"
@@ -164,15 +163,14 @@ static bool
 can_fold(PlannerInfo *root, const PathTarget *target, Fold *fold)
 {
 	ListCell   *lc;
-	int			i = 0;
 
 	fold->clauses = root->parse->groupClause;
 	foreach(lc, fold->clauses)
 	{
 		Index		ref = lfirst_node(SortGroupClause, lc)->tleSortGroupRef;
 		ListCell   *expr;
+		int			i = 0;
 
-		i = 0;
 		foreach(expr, target->exprs)
 			if (get_pathtarget_sortgroupref(target, i++) == ref)
 				break;
@@ -287,9 +285,9 @@ path_of_inputs(PlannerInfo *root, Path *path, const Fold *fold, bool for_sort, L
 		target = stored_row(root, scan, fold, positions);
 		if (target != NULL)
 			return (Path *) create_projection_path(root, scan->parent, scan, target);
-		if (!IS_SIMPLE_REL(scan->parent) || scan->parent->rtekind != RTE_RELATION)
-			if (gives_inputs(path, fold, positions))
-				return path;
+		if ((!IS_SIMPLE_REL(scan->parent) || scan->parent->rtekind != RTE_RELATION) &&
+			gives_inputs(path, fold, positions))
+			return path;
 	}
 	*positions = NIL;
 	for (int i = 1; i <= list_length(fold->inputs); i++)
@@ -390,7 +388,7 @@ add_fold(PlannerInfo *root, RelOptInfo *rel, const Fold *fold, Path *input, AggS
 	path->path.parallel_safe = rel->consider_parallel && input->parallel_safe;
 	path->path.parallel_workers = input->parallel_workers;
 	path->path.pathkeys = strategy == AGG_SORTED ? root->group_pathkeys : NIL;
-	path->flags = STEP_SCAN_FLAGS;
+	path->flags = CUSTOM_PATH_FLAGS;
 	path->methods = &path_methods;
 	path->custom_paths = list_make1(input);
 	cost_group_fold(root, &path->path, input, fold, strategy);

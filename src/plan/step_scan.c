@@ -172,7 +172,7 @@ offer_step_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rt
 	path->path.pathtarget = rel->reltarget;
 	path->path.param_info = get_baserel_parampathinfo(root, rel, rel->lateral_relids);
 	path->path.parallel_safe = rel->consider_parallel;
-	path->flags = STEP_SCAN_FLAGS;
+	path->flags = CUSTOM_PATH_FLAGS;
 	path->methods = &path_methods;
 	cost_step_scan(root, rel, rte, &path->path);
 	add_path(rel, &path->path);
