@@ -5,6 +5,12 @@
 -- Everything here computes on what it is given: let every role use it.
 GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;
 
+-- What the views, the aggregates and the functions are made of, out of sight.
+-- A schema of this name that is there already is somebody else's: an error.
+CREATE SCHEMA stepadv_internal;
+GRANT USAGE ON SCHEMA stepadv_internal TO PUBLIC;
+COMMENT ON SCHEMA stepadv_internal IS 'inner parts of the extension stepadv: nothing here is meant to be called by hand';
+
 -- Set-returning functions that can leave their rows as columns: src/plan/step_scan.c
 CREATE FUNCTION row_support(internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
