@@ -18,7 +18,7 @@
  * executor already holds: a look-up of the function's result type, which
  * InitMaterializedSRF would do, costs more than a small group's estimates.
  */
-static Tuplestorestate *
+Tuplestorestate *
 begin_rows(FunctionCallInfo fcinfo, int n_columns)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;

@@ -35,6 +35,12 @@ typedef struct ResultColumn
 extern Datum return_rows(FunctionCallInfo fcinfo, int n_columns,
 						 const ResultColumn *columns, uint64 n_rows);
 
+/*
+ * For rows that are not columns of numbers: where a RETURNS TABLE function with
+ * so many columns puts them, described by its ReturnSetInfo's expectedDesc.
+ */
+extern struct Tuplestorestate *begin_rows(FunctionCallInfo fcinfo, int n_columns);
+
 /* Entry `row` of a column as a Datum; `isnull` if it has none. */
 static inline Datum
 column_datum(const ResultColumn *column, uint64 row, bool *isnull)
