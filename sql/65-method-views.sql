@@ -168,16 +168,19 @@ COMMENT ON FUNCTION stepadv_internal.available_roles(stepadv_internal.attached) 
 -- The methods that an attachment's columns allow: for each how it is called, the
 -- roles that it reads and its place.
 CREATE TYPE stepadv_internal.made_method AS (
-	number integer, method text, function regprocedure, ours boolean, settings jsonb, arguments text, call text, reads text[], needs_value boolean, results text[], kind text, shape text
+	number integer, method text, function regprocedure, ours boolean, settings jsonb, arguments text,
+	call text,				-- in its own view, where it refuses a group that it cannot be computed of
+	call_beside text,		-- beside others: a group without a critic's values has no rows then
+	reads text[], needs_value boolean, results text[], kind text, shape text
 );
 CREATE FUNCTION stepadv_internal.made_methods(a stepadv_internal.attached) RETURNS SETOF stepadv_internal.made_method
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT m.i::integer, m.method, m.function, m.ours, s.settings, c.arguments,
-		-- A group without a critic's values has no rows then, rather than being an error.
-		format(CASE WHEN 'value' = ANY (m.requires) THEN '%s.%I(stepadv_internal.with_values(g.%s)%s)' ELSE '%s.%I(g.%s%s)' END,
-			quote_ident(n.nspname), p.proname, stepadv_internal.value_name(a), c.arguments),
+		format('%I.%I(g.%s%s)', n.nspname, p.proname, stepadv_internal.value_name(a), c.arguments),
+		format(CASE WHEN 'value' = ANY (m.requires) THEN '%I.%I(stepadv_internal.with_values(g.%s)%s)' ELSE '%I.%I(g.%s%s)' END,
+			n.nspname, p.proname, stepadv_internal.value_name(a), c.arguments),
 		-- What is masked is told by the action, which tells steps from observations.
 		m.requires || m.uses || CASE WHEN (s.settings ->> 'masked')::boolean THEN ARRAY['action'] ELSE '{}' END,
 		'value' = ANY (m.requires), m.results, stepadv_internal.row_kind(m.results), m.shape
@@ -196,8 +199,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL %s a%s', b.items, stepadv_internal.fold(a, (m).reads),
-		-- By hand, and in its own view, a method refuses a group that it cannot be computed of.
-		replace((m).call, 'stepadv_internal.with_values(g.' || stepadv_internal.value_name(a) || ')', 'g.' || stepadv_internal.value_name(a)), b.joins)
+		(m).call, b.joins)
 	FROM stepadv_internal.beside(a, (m).kind, (m).results) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.method_query(stepadv_internal.attached, stepadv_internal.made_method) IS 'part of attach: the query of a method''s view';
