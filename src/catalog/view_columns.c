@@ -123,7 +123,7 @@ walk_var(Walk *walk, const Var *var, const Level *level, bool plain)
 {
 	RangeTblEntry *entry;
 	const Level *defined;
-	Query	   *with;
+	CommonTableExpr *with;
 
 	level = level_up(level, var->varlevelsup);
 	if (was_visited(walk, level->query, var->varno, var->varattno, plain))
@@ -139,7 +139,7 @@ walk_var(Walk *walk, const Var *var, const Level *level, bool plain)
 			break;
 		case RTE_CTE:
 			with = with_query(entry, level, &defined);
-			walk_subquery(walk, with, defined, var->varattno, plain);
+			walk_subquery(walk, castNode(Query, with->ctequery), defined, var->varattno, plain);
 			break;
 		case RTE_FUNCTION:
 			walk_expression(walk, (Node *) entry->functions, level, false);

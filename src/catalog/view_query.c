@@ -129,7 +129,7 @@ entry_expression(RangeTblEntry *entry, AttrNumber column)
 	return column > 0 && column <= list_length(expressions) ? list_nth(expressions, column - 1) : NULL;
 }
 
-Query *
+CommonTableExpr *
 with_query(const RangeTblEntry *entry, const Level *level, const Level **defined)
 {
 	ListCell   *cell;
@@ -140,7 +140,7 @@ with_query(const RangeTblEntry *entry, const Level *level, const Level **defined
 		CommonTableExpr *with = lfirst_node(CommonTableExpr, cell);
 
 		if (strcmp(with->ctename, entry->ctename) == 0)
-			return castNode(Query, with->ctequery);
+			return with;
 	}
 	elog(ERROR, "a view's query mentions a WITH query \"%s\" that it does not have", entry->ctename);
 	return NULL;				/* keep compiler quiet */

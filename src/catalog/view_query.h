@@ -44,7 +44,7 @@ without_relabel(Node *expression)
 extern Node *entry_expression(RangeTblEntry *entry, AttrNumber column);
 
 /* The WITH query that an entry of a level refers to, and where it is. */
-extern Query *with_query(const RangeTblEntry *entry, const Level *level, const Level **defined);
+extern CommonTableExpr *with_query(const RangeTblEntry *entry, const Level *level, const Level **defined);
 
 /* What a view is defined as; NULL if there is no such view. */
 extern Query *view_query(Oid view);
