@@ -104,4 +104,19 @@
 #define may_execute(function, role) pg_proc_aclcheck(function, role, ACL_EXECUTE)
 #endif
 
+/* 18 has an entry among the tables of a query for the expressions that it groups by. */
+#if PG_VERSION_NUM >= 180000
+#define group_expressions(rte) ((rte)->rtekind == RTE_GROUP ? (rte)->groupexprs : NIL)
+#else
+#define group_expressions(rte) NIL
+#endif
+
+/* Which columns of a table a query reads: 16 keeps that apart from the table's entry. */
+#if PG_VERSION_NUM >= 160000
+#define columns_read(query, rte) \
+	((rte)->perminfoindex == 0 ? NULL : getRTEPermissionInfo((query)->rteperminfos, rte)->selectedCols)
+#else
+#define columns_read(query, rte) ((rte)->selectedCols)
+#endif
+
 #endif							/* STEPADV_COMPAT_H */

@@ -121,6 +121,31 @@ from_entries(Query *query)
 	return entries;
 }
 
+Node *
+entry_expression(RangeTblEntry *entry, AttrNumber column)
+{
+	List	   *expressions = entry->rtekind == RTE_JOIN ? entry->joinaliasvars : group_expressions(entry);
+
+	return column > 0 && column <= list_length(expressions) ? list_nth(expressions, column - 1) : NULL;
+}
+
+CommonTableExpr *
+with_query(const RangeTblEntry *entry, const Level *level, const Level **defined)
+{
+	ListCell   *cell;
+
+	*defined = level_up(level, entry->ctelevelsup);
+	foreach(cell, (*defined)->query->cteList)
+	{
+		CommonTableExpr *with = lfirst_node(CommonTableExpr, cell);
+
+		if (strcmp(with->ctename, entry->ctename) == 0)
+			return with;
+	}
+	elog(ERROR, "a view's query mentions a WITH query \"%s\" that it does not have", entry->ctename);
+	return NULL;				/* keep compiler quiet */
+}
+
 /* Adds what a query reads in FROM, down to the second relation. */
 static void
 add_relations(Query *query, List **relations)

@@ -7,6 +7,44 @@
 
 #include "nodes/bitmapset.h"
 #include "nodes/parsenodes.h"
+#include "nodes/primnodes.h"
+
+/* A query inside others, whose columns it can mention. */
+typedef struct Level
+{
+	Query	   *query;
+	const struct Level *outer;
+} Level;
+
+/* The level that is so many further out. */
+static inline const Level *
+level_up(const Level *level, int n)
+{
+	while (n-- > 0 && level != NULL)
+		level = level->outer;
+	if (level == NULL)
+		elog(ERROR, "a view's query mentions a level that it does not have");
+	return level;
+}
+
+/* An expression without the casts that change nothing but the type's name. */
+static inline Node *
+without_relabel(Node *expression)
+{
+	while (expression != NULL && IsA(expression, RelabelType))
+		expression = (Node *) ((RelabelType *) expression)->arg;
+	return expression;
+}
+
+/*
+ * What a column of a join or of GROUP BY stands for, an expression at the same
+ * level; NULL for columns of other entries, which stand for themselves, and for
+ * dropped ones.
+ */
+extern Node *entry_expression(RangeTblEntry *entry, AttrNumber column);
+
+/* The WITH query that an entry of a level refers to, and where it is. */
+extern CommonTableExpr *with_query(const RangeTblEntry *entry, const Level *level, const Level **defined);
 
 /* What a view is defined as; NULL if there is no such view. */
 extern Query *view_query(Oid view);
