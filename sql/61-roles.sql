@@ -102,9 +102,9 @@ AS $$
 	SELECT r.expression
 	FROM stepadv_internal.role_types r JOIN pg_type t ON t.oid = role_expression.type
 	WHERE r.kind = role_expression.kind
-		AND (r.accepts IN (format_type(t.oid, NULL), 'category ' || t.typcategory, 'any')
+		AND (r.accepts IN (format_type(t.oid, NULL), 'category ' || t.typcategory::text, 'any')
 			OR r.accepts = 'castable to real[]' AND EXISTS (SELECT FROM pg_cast c WHERE c.castsource = t.oid AND c.casttarget = 'real[]'::regtype))
-	ORDER BY array_position(ARRAY[format_type(t.oid, NULL), 'category ' || t.typcategory, 'castable to real[]', 'any'], r.accepts)
+	ORDER BY array_position(ARRAY[format_type(t.oid, NULL), 'category ' || t.typcategory::text, 'castable to real[]', 'any'], r.accepts)
 	LIMIT 1
 $$;
 COMMENT ON FUNCTION stepadv_internal.role_expression(text, oid) IS 'the expression (of %s) that makes of a type''s value what a kind of column is; NULL where the type cannot serve';

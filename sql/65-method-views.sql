@@ -127,7 +127,7 @@ BEGIN
 			list := list || (steps || '.stepadv_step_id AS step_id');
 			aliases := aliases || steps;
 		ELSE
-			list := list || coalesce(format('%s AS %I', made ->> name, name), format('a.%I', name));
+			list := list || CASE WHEN made ? name THEN format('%s AS %I', made ->> name, name) ELSE format('a.%I', name) END;
 		END IF;
 	END LOOP;
 	FOR shown IN SELECT * FROM stepadv_internal.shown_columns(a, kind, names) LOOP
@@ -204,17 +204,17 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.method_query(stepadv_internal.attached, stepadv_internal.made_method) IS 'part of attach: the query of a method''s view';
 
-CREATE FUNCTION stepadv_internal.values_query(a stepadv_internal.attached) RETURNS text
+CREATE FUNCTION stepadv_internal.values_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s FROM %s', b.items, stepadv_internal.fold(a, '{state,action,next_state,value,turn_reward,cost}'))
 	FROM stepadv_internal.beside(a, 'value', '{rollouts}') b
 $$;
-COMMENT ON FUNCTION stepadv_internal.values_query(stepadv_internal.attached) IS 'part of attach: the query of the view _values: the group as a value, with every role that any function reads';
+COMMENT ON FUNCTION stepadv_internal.values_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _values: the group as a value, with every role that any function reads';
 
 -- Ratios are of each step alone; a mask that is NULL leaves out nothing.
-CREATE FUNCTION stepadv_internal.ratios_query(a stepadv_internal.attached) RETURNS text
+CREATE FUNCTION stepadv_internal.ratios_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -229,7 +229,7 @@ AS $$
 	FROM stepadv_internal.beside(a, 'row', '{rollout_id,step_no,step_id,n_tokens,ratio,sequence_ratio,approximate_kl}') b
 	WHERE stepadv_internal.has_column((a).shown, 'stepadv_logp_new')
 $$;
-COMMENT ON FUNCTION stepadv_internal.ratios_query(stepadv_internal.attached) IS 'part of attach: the query of the view _ratios; NULL without log-probabilities';
+COMMENT ON FUNCTION stepadv_internal.ratios_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _ratios; NULL without log-probabilities';
 
 CREATE FUNCTION stepadv_internal.logprobs(a stepadv_internal.attached) RETURNS text
 LANGUAGE sql STABLE

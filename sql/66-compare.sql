@@ -14,7 +14,7 @@ AS 'MODULE_PATHNAME', 'stepadv_with_values';
 COMMENT ON FUNCTION stepadv_internal.with_values(stepadv.rollout_group) IS
 'the group, or NULL if none of its steps has a value of a critic: then a method that needs one has no rows, rather than an error, beside others';
 
--- builder(attached) gives the query, or NULL where what it needs is not there.
+-- builder(attached, made_method[]) gives the query, of the methods that the columns allow, or NULL where what it needs is not there.
 CREATE TABLE stepadv_internal.combined_views (
 	place integer NOT NULL, suffix text PRIMARY KEY, builder regprocedure NOT NULL, options text[] NOT NULL, shape text NOT NULL
 );
@@ -49,20 +49,20 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.view_options(stepadv_internal.attached, text) IS 'part of attach: the options of a view that a builder makes, checked against its parameters';
 
 -- The methods with an advantage per step, in the order of attach's list.
-CREATE FUNCTION stepadv_internal.advantage_methods(a stepadv_internal.attached) RETURNS SETOF stepadv_internal.made_method
+CREATE FUNCTION stepadv_internal.advantage_methods(made stepadv_internal.made_method[]) RETURNS SETOF stepadv_internal.made_method
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT m.* FROM stepadv_internal.made_methods(a) m WHERE '{step_no,advantage}' <@ m.results ORDER BY m.number $$;
-COMMENT ON FUNCTION stepadv_internal.advantage_methods(stepadv_internal.attached) IS 'part of attach: the methods that give an advantage per step';
+AS $$ SELECT m.* FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results ORDER BY m.number $$;
+COMMENT ON FUNCTION stepadv_internal.advantage_methods(stepadv_internal.made_method[]) IS 'part of attach: the methods that give an advantage per step';
 
 -- Those that the option compare names, or all.
-CREATE FUNCTION stepadv_internal.compared_methods(a stepadv_internal.attached) RETURNS SETOF stepadv_internal.made_method
+CREATE FUNCTION stepadv_internal.compared_methods(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS SETOF stepadv_internal.made_method
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'compare');
-	methods CONSTANT text[] := ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(a) m ORDER BY m.number);
+	methods CONSTANT text[] := ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(made) m ORDER BY m.number);
 	wanted CONSTANT text[] := coalesce(regexp_split_to_array(btrim(settings ->> 'methods'), '\s*,\s*'), methods);
 	unknown text;
 BEGIN
@@ -72,10 +72,10 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = format('Methods that the given columns allow: %s.', coalesce(nullif(array_to_string(methods, ', '), ''), 'none'));
 	END IF;
-	RETURN QUERY SELECT m.* FROM stepadv_internal.advantage_methods(a) m WHERE m.method = ANY (wanted) ORDER BY m.number;
+	RETURN QUERY SELECT m.* FROM stepadv_internal.advantage_methods(made) m WHERE m.method = ANY (wanted) ORDER BY m.number;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.compared_methods(stepadv_internal.attached) IS 'part of attach: the methods that stand side by side';
+COMMENT ON FUNCTION stepadv_internal.compared_methods(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the methods that stand side by side';
 
 -- What the three views have in common: which methods, over which fold, and the
 -- rows f of all of them.
@@ -86,7 +86,7 @@ COMMENT ON FUNCTION stepadv_internal.compared_methods(stepadv_internal.attached)
 -- join nor a second look at the group.  A function without rows (gae, of a group
 -- without values) has NULLs there.  Users' functions may order their rows as they
 -- like, and are joined.
-CREATE FUNCTION stepadv_internal.compare_source(a stepadv_internal.attached, OUT methods text[], OUT fold text, OUT estimates text)
+CREATE FUNCTION stepadv_internal.compare_source(a stepadv_internal.attached, made stepadv_internal.made_method[], OUT methods text[], OUT fold text, OUT estimates text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -98,30 +98,30 @@ DECLARE
 	joined text;
 BEGIN
 	SELECT array_agg(m.method ORDER BY m.number), array_agg(DISTINCT r.r) FILTER (WHERE r.r IS NOT NULL) INTO methods, reads
-	FROM stepadv_internal.compared_methods(a) m LEFT JOIN LATERAL unnest(m.reads) r(r) ON true;
+	FROM stepadv_internal.compared_methods(a, made) m LEFT JOIN LATERAL unnest(m.reads) r(r) ON true;
 	IF methods IS NULL THEN
 		RETURN;
 	END IF;
-	methods := ARRAY(SELECT m.method FROM stepadv_internal.compared_methods(a) m ORDER BY m.number);
+	methods := ARRAY(SELECT m.method FROM stepadv_internal.compared_methods(a, made) m ORDER BY m.number);
 	fold := stepadv_internal.fold(a, coalesce(reads, '{}'));
 	-- Those of the same argument next to each other: a stored group is unpacked once for them.
 	SELECT format('ROWS FROM (stepadv.outcomes(g.%1$I%2$s)%3$s) AS f(step_id, rollout_id, step_no, success, return%4$s)', stepadv_internal.value_name(a), success_above,
 		coalesce(string_agg(', ' || m.call_beside, '' ORDER BY m.needs_value, m.number), ''), coalesce(string_agg(', ' || c.list, '' ORDER BY m.needs_value, m.number), ''))
 	INTO estimates
-	FROM stepadv_internal.compared_methods(a) m CROSS JOIN LATERAL (
+	FROM stepadv_internal.compared_methods(a, made) m CROSS JOIN LATERAL (
 		-- A method's advantage has its name; its other columns are not needed.
 		SELECT string_agg(format('%I', m.method || CASE WHEN n.n = 'advantage' THEN '' ELSE '_' || n.n END), ', ' ORDER BY n.i) AS list
 		FROM unnest(m.results) WITH ORDINALITY n(n, i)) c
 	WHERE m.ours;
 	SELECT string_agg(format(' LEFT JOIN %s u%s ON u%2$s.rollout_id OPERATOR(pg_catalog.=) f.rollout_id AND u%2$s.step_no OPERATOR(pg_catalog.=) f.step_no', m.call_beside, m.number), '' ORDER BY m.number)
-	INTO joined FROM stepadv_internal.compared_methods(a) m WHERE NOT m.ours;
+	INTO joined FROM stepadv_internal.compared_methods(a, made) m WHERE NOT m.ours;
 	IF joined IS NOT NULL THEN
 		estimates := format('(SELECT f.*%s FROM %s%s) f', (SELECT string_agg(format(', u%s.advantage AS %I', m.number, m.method), '' ORDER BY m.number)
-			FROM stepadv_internal.compared_methods(a) m WHERE NOT m.ours), estimates, joined);
+			FROM stepadv_internal.compared_methods(a, made) m WHERE NOT m.ours), estimates, joined);
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.compare_source(stepadv_internal.attached) IS 'part of attach: the methods to compare, the fold that feeds them all, and their rows side by side; no method: NULL';
+COMMENT ON FUNCTION stepadv_internal.compare_source(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the methods to compare, the fold that feeds them all, and their rows side by side; no method: NULL';
 
 -- Pairs of methods, each once, the one that comes first in _compare first.
 CREATE FUNCTION stepadv_internal.method_pairs(methods text[], OUT i integer, OUT method_a text, OUT method_b text, OUT place_a integer, OUT place_b integer) RETURNS SETOF record
@@ -149,16 +149,16 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.threshold(stepadv_internal.attached, text, float8) IS 'part of attach: the option threshold, checked';
 
-CREATE FUNCTION stepadv_internal.compare_query(a stepadv_internal.attached) RETURNS text
+CREATE FUNCTION stepadv_internal.compare_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT f.rollout_id, f.step_no, f.step_id, f.success = 1 AS success, %s FROM %s) a%s',
 		b.items, s.fold, stepadv_internal.list(s.methods, 'f.%1$I'), s.estimates, b.joins)
-	FROM stepadv_internal.compare_source(a) s CROSS JOIN LATERAL stepadv_internal.beside(a, 'step', '{rollout_id,step_no,step_id,success}' || s.methods) b
+	FROM stepadv_internal.compare_source(a, made) s CROSS JOIN LATERAL stepadv_internal.beside(a, 'step', '{rollout_id,step_no,step_id,success}' || s.methods) b
 	WHERE s.fold IS NOT NULL
 $$;
-COMMENT ON FUNCTION stepadv_internal.compare_query(stepadv_internal.attached) IS 'part of attach: the query of the view _compare';
+COMMENT ON FUNCTION stepadv_internal.compare_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _compare';
 
 -- The policy version of a rollout, where attach was told it and the group's own
 -- columns do not show it by that name.  The advantages stay those of the whole
@@ -203,13 +203,13 @@ COMMENT ON FUNCTION stepadv_internal.version_of_run(stepadv_internal.attached) I
 -- its advantages have are the digits (0 to 3 for -, 0, +, NULL) of a number to base
 -- 4, so steps are counted by that number (which has room for 15 methods), and every
 -- pair is given these counts.
-CREATE FUNCTION stepadv_internal.quadrants_query(a stepadv_internal.attached) RETURNS text
+CREATE FUNCTION stepadv_internal.quadrants_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
 DECLARE
 	threshold CONSTANT float8 := stepadv_internal.threshold(a, 'quadrants', 0);
-	source CONSTANT record := stepadv_internal.compare_source(a);
+	source CONSTANT record := stepadv_internal.compare_source(a, made);
 	version CONSTANT record := stepadv_internal.version_of_run(a);
 	-- A group's steps are counted by version, unless all of it are of one.
 	divided CONSTANT boolean := version.inside <> '';
@@ -243,19 +243,19 @@ BEGIN
 		signs, source.estimates, version.inside, CASE WHEN divided THEN version.expression || ',' END, pairs);
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.quadrants_query(stepadv_internal.attached) IS 'part of attach: the query of the view _quadrants';
+COMMENT ON FUNCTION stepadv_internal.quadrants_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _quadrants';
 
 -- Advantages of different methods have different units, so they are compared in
 -- units of their own root mean square over the steps of the group.  One that is
 -- at or below the threshold is rounding error: such a method says nothing here.
 -- (Squares of less than 1e-300 would be an error, not 0.)
-CREATE FUNCTION stepadv_internal.disagreements_query(a stepadv_internal.attached) RETURNS text
+CREATE FUNCTION stepadv_internal.disagreements_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
 DECLARE
 	threshold CONSTANT float8 := stepadv_internal.threshold(a, 'disagreements', 1e-9);
-	source CONSTANT record := stepadv_internal.compare_source(a);
+	source CONSTANT record := stepadv_internal.compare_source(a, made);
 	version CONSTANT record := stepadv_internal.version_of_run(a);
 	run CONSTANT regclass := CASE WHEN version.expression LIKE 'w.%' THEN CASE WHEN stepadv_internal.has_column((a).runs, 'stepadv_policy_version') THEN (a).runs ELSE (a).began END END;
 	beside record;
@@ -289,4 +289,4 @@ BEGIN
 		CASE WHEN run IS NOT NULL THEN stepadv_internal.join_to(a, 'w', run, '{stepadv_rollout}', '{a.rollout_id}') END);
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.disagreements_query(stepadv_internal.attached) IS 'part of attach: the query of the view _disagreements';
+COMMENT ON FUNCTION stepadv_internal.disagreements_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _disagreements';

@@ -90,26 +90,26 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.fold_over_time(stepadv_internal.attached, text[], regclass) IS 'part of attach: the relation g, a row per group, policy version (stepadv_version) and time bucket (stepadv_bucket)';
 
 -- The roles that the methods with an advantage read.
-CREATE FUNCTION stepadv_internal.roles_read(a stepadv_internal.attached, more text[] DEFAULT '{}') RETURNS text[]
+CREATE FUNCTION stepadv_internal.roles_read(made stepadv_internal.made_method[], more text[] DEFAULT '{}') RETURNS text[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT ARRAY(SELECT DISTINCT r FROM stepadv_internal.advantage_methods(a) m CROSS JOIN LATERAL unnest(m.reads) r UNION SELECT unnest(more)) $$;
-COMMENT ON FUNCTION stepadv_internal.roles_read(stepadv_internal.attached, text[]) IS 'part of attach: the roles that the methods with an advantage per step read';
+AS $$ SELECT ARRAY(SELECT DISTINCT r FROM stepadv_internal.advantage_methods(made) m CROSS JOIN LATERAL unnest(m.reads) r UNION SELECT unnest(more)) $$;
+COMMENT ON FUNCTION stepadv_internal.roles_read(stepadv_internal.made_method[], text[]) IS 'part of attach: the roles that the methods with an advantage per step read';
 
 -- Every step by every method, one below the other.  A condition on the method
 -- leaves the others' branches out.
-CREATE FUNCTION stepadv_internal.advantages_query(a stepadv_internal.attached) RETURNS text
+CREATE FUNCTION stepadv_internal.advantages_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT g.stepadv_version AS policy_version, g.stepadv_bucket AS bucket, e.* FROM (%s) e) a%s',
-		b.items, stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(a)), m.branches, b.joins)
+		b.items, stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made)), m.branches, b.joins)
 	FROM (SELECT string_agg(format('SELECT %L::text AS method, e.rollout_id, e.step_no, e.step_id, e.advantage FROM %s e', m.method, m.call_beside), ' UNION ALL ' ORDER BY m.number) AS branches
-		FROM stepadv_internal.advantage_methods(a) m) m
+		FROM stepadv_internal.advantage_methods(made) m) m
 	CROSS JOIN LATERAL stepadv_internal.beside(a, 'step', '{rollout_id,step_no,step_id,policy_version,bucket,method,advantage}') b
 	WHERE stepadv_internal.has_runs(a) AND m.branches IS NOT NULL
 $$;
-COMMENT ON FUNCTION stepadv_internal.advantages_query(stepadv_internal.attached) IS 'part of attach: the query of the view _advantages';
+COMMENT ON FUNCTION stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _advantages';
 
 -- What the advantages of a method add up to within a group: columns of e, and
 -- what is made of them.  Sums of sums are sums, so parts can be kept.
@@ -127,7 +127,7 @@ COMMENT ON FUNCTION stepadv_internal.method_sums() IS 'part of attach: what is a
 -- group's columns as k1, k2, ..., and what the views over time add up (columns).
 -- Each method is a join of its own that adds no rows, so that the planner leaves
 -- out what nobody asks for.
-CREATE FUNCTION stepadv_internal.groups_divided(a stepadv_internal.attached, OUT relation text, OUT columns text[])
+CREATE FUNCTION stepadv_internal.groups_divided(a stepadv_internal.attached, made stepadv_internal.made_method[], OUT relation text, OUT columns text[])
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
@@ -137,7 +137,7 @@ BEGIN
 	SELECT coalesce(array_agg(format('%s_%s', m.method, s.name) ORDER BY m.number, s.i), '{}') AS columns,
 		coalesce(string_agg(format(', m%s.%s', m.number, s.name), '' ORDER BY m.number, s.i), '') AS items
 	INTO methods
-	FROM stepadv_internal.advantage_methods(a) m, stepadv_internal.method_sums() WITH ORDINALITY s(name, expression, i);
+	FROM stepadv_internal.advantage_methods(made) m, stepadv_internal.method_sums() WITH ORDINALITY s(name, expression, i);
 	columns := '{policy_version,bucket,n_rollouts,n_judged,n_successes,n_steps,n_judged_steps,n_shared_steps,return_sum,uniform}' || methods.columns;
 	relation := format($view$
 		SELECT %1$s, g.stepadv_version, g.stepadv_bucket, u.n_rollouts, u.n_judged, u.n_successes, u.n_steps, j.n_steps,
@@ -149,10 +149,10 @@ BEGIN
 			FROM %4$s e) u ON true
 		LEFT JOIN LATERAL (SELECT coalesce(sum(e.n_steps) FILTER (WHERE e.judged), 0)::integer AS n_steps FROM stepadv.rollouts(g.%5$I) e) j ON true%6$s$view$,
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'), methods.items,
-		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(a, '{state}'), (a).folded_over_time),
-		(SELECT m.call FROM stepadv_internal.made_methods(a) m WHERE m.method = 'groups'), stepadv_internal.value_name(a),
+		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{state}'), (a).folded_over_time),
+		(SELECT m.call FROM unnest(made) m WHERE m.method = 'groups'), stepadv_internal.value_name(a),
 		(SELECT string_agg(format(' LEFT JOIN LATERAL (SELECT %s FROM %s e) m%s ON true', s.sums, m.call_beside, m.number), '' ORDER BY m.number)
-		 FROM stepadv_internal.advantage_methods(a) m,
+		 FROM stepadv_internal.advantage_methods(made) m,
 			(SELECT string_agg(format('%s AS %s', s.expression, s.name), ', ' ORDER BY s.i) AS sums FROM stepadv_internal.method_sums() WITH ORDINALITY s(name, expression, i)) s));
 	-- Rows that maintain keeps.  Where a method does not know what to do with a
 	-- group, none is kept but one that says so: to ask for the method is an error
@@ -163,23 +163,23 @@ BEGIN
 	relation := format('(%s) a(%s, %s)', relation, (SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i), stepadv_internal.list(columns, '%1$I'));
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.groups_divided(stepadv_internal.attached) IS 'part of attach: the relation a, a row per group, policy version and time bucket with what can be added up, and its columns after those of the group';
+COMMENT ON FUNCTION stepadv_internal.groups_divided(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the relation a, a row per group, policy version and time bucket with what can be added up, and its columns after those of the group';
 
-CREATE FUNCTION stepadv_internal.groups_over_time_query(a stepadv_internal.attached) RETURNS text
+CREATE FUNCTION stepadv_internal.groups_over_time_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT %s) g(%s)', b.items, d.relation,
 		(SELECT string_agg('a.k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i),
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), '%1$I'))
-	FROM stepadv_internal.groups_divided(a) d CROSS JOIN LATERAL stepadv_internal.beside(a, 'group', d.columns) b
+	FROM stepadv_internal.groups_divided(a, made) d CROSS JOIN LATERAL stepadv_internal.beside(a, 'group', d.columns) b
 	WHERE stepadv_internal.has_runs(a) AND stepadv_internal.view_options(a, 'groups_over_time') IS NOT NULL
 $$;
-COMMENT ON FUNCTION stepadv_internal.groups_over_time_query(stepadv_internal.attached) IS 'part of attach: the query of the view _groups_over_time';
+COMMENT ON FUNCTION stepadv_internal.groups_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _groups_over_time';
 
 -- Added up within each group first: there a method's rows need no hash table.
 -- A condition on the method leaves the others' branches out.
-CREATE FUNCTION stepadv_internal.advantage_over_time_query(a stepadv_internal.attached) RETURNS text
+CREATE FUNCTION stepadv_internal.advantage_over_time_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
@@ -190,7 +190,7 @@ BEGIN
 	SELECT string_agg(format('SELECT %L::text AS method, %s FROM %s e', m.method, s.made, m.call_beside), ' UNION ALL ' ORDER BY m.number) AS made,
 		string_agg(format('SELECT %L::text AS method, %s', m.method, s.kept), ' UNION ALL ' ORDER BY m.number) AS kept
 	INTO methods
-	FROM stepadv_internal.advantage_methods(a) m
+	FROM stepadv_internal.advantage_methods(made) m
 	CROSS JOIN LATERAL (SELECT string_agg(format('%s AS %s', s.expression, s.name), ', ' ORDER BY s.i) AS made,
 			string_agg(format('a.%I AS %I', m.method || '_' || s.name, s.name), ', ' ORDER BY s.i) AS kept
 		FROM stepadv_internal.method_sums() WITH ORDINALITY s(name, expression, i)) s;
@@ -198,7 +198,7 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	relation := format('SELECT g.stepadv_version AS policy_version, g.stepadv_bucket AS bucket, s.* FROM %s CROSS JOIN LATERAL (%s) s',
-		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(a), (a).folded_over_time), methods.made);
+		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made), (a).folded_over_time), methods.made);
 	IF (a).folded_over_time IS NOT NULL THEN
 		relation := format('SELECT a.policy_version, a.bucket, s.* FROM %s a CROSS JOIN LATERAL (%s) s WHERE a.n_rollouts IS NOT NULL UNION ALL %s',
 			stepadv_internal.relation_name((a).folded_over_time), methods.kept, relation);
@@ -212,7 +212,7 @@ BEGIN
 		FROM (%s) s GROUP BY 1, 2, 3 HAVING sum(s.n) > 0$view$, relation);
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.advantage_over_time_query(stepadv_internal.attached) IS 'part of attach: the query of the view _advantage_over_time';
+COMMENT ON FUNCTION stepadv_internal.advantage_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _advantage_over_time';
 
 -- The relation w: what the ratios of a version and bucket say; NULL without log-probabilities.
 CREATE FUNCTION stepadv_internal.ratios_over_time(a stepadv_internal.attached) RETURNS text
@@ -232,13 +232,13 @@ AS $query$
 $query$;
 COMMENT ON FUNCTION stepadv_internal.ratios_over_time(stepadv_internal.attached) IS 'part of attach: the join that brings the effective sample size of a version and bucket; NULL without log-probabilities';
 
-CREATE FUNCTION stepadv_internal.progress_over_time_query(a stepadv_internal.attached) RETURNS text
+CREATE FUNCTION stepadv_internal.progress_over_time_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
 DECLARE
 	ratios CONSTANT text := stepadv_internal.ratios_over_time(a);
-	methods CONSTANT text[] := ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(a) m ORDER BY m.number);
+	methods CONSTANT text[] := ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(made) m ORDER BY m.number);
 BEGIN
 	-- Also where there will be no view: a wrong option is an error all the same.
 	PERFORM stepadv_internal.view_options(a, 'progress_over_time');
@@ -261,7 +261,7 @@ BEGIN
 		CASE WHEN ratios IS NULL THEN '0::bigint AS n_ratios, NULL::float8 AS ess_share, NULL::float8 AS sequence_ess_share'
 			ELSE 'coalesce(w.n_ratios, 0) AS n_ratios, w.ess_share, w.sequence_ess_share' END,
 		coalesce(stepadv_internal.list(methods, ', sum(a.%1$s_abs_sum) / nullif(sum(a.%1$s_n), 0) AS mean_abs_%1$s', ''), ''),
-		(SELECT d.relation FROM stepadv_internal.groups_divided(a) d), ratios);
+		(SELECT d.relation FROM stepadv_internal.groups_divided(a, made) d), ratios);
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.progress_over_time_query(stepadv_internal.attached) IS 'part of attach: the query of the view _progress_over_time';
+COMMENT ON FUNCTION stepadv_internal.progress_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _progress_over_time';

@@ -39,7 +39,7 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.spa_expressions(stepadv_internal.attached, text) IS 'part of attach: contribution, grounding and fused reward of a step; NULL where there is neither a contribution nor features; error where they do not fit';
 
-CREATE FUNCTION stepadv_internal.spa_query(a stepadv_internal.attached) RETURNS text
+CREATE FUNCTION stepadv_internal.spa_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
@@ -71,4 +71,4 @@ BEGIN
 			WHERE e.key IN ('gamma', 'lambda'))), beside.joins);
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.spa_query(stepadv_internal.attached) IS 'part of attach: the query of the view _spa: contributions, grounding, their fused reward, and gae of it';
+COMMENT ON FUNCTION stepadv_internal.spa_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _spa: contributions, grounding, their fused reward, and gae of it';

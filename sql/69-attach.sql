@@ -2,16 +2,16 @@
 
 -- In the order in which attach gives them; place 0 comes before the methods.
 INSERT INTO stepadv_internal.combined_views VALUES
-	(0, 'values', 'stepadv_internal.values_query(stepadv_internal.attached)', '{}', 'the group as a value, for any function of rollout_group'),
-	(1, 'ratios', 'stepadv_internal.ratios_query(stepadv_internal.attached)', '{}', 'a row per step'),
-	(2, 'spa', 'stepadv_internal.spa_query(stepadv_internal.attached)', '{model,alpha,beta,gamma,lambda}', 'a row per step'),
-	(3, 'compare', 'stepadv_internal.compare_query(stepadv_internal.attached)', '{methods,success_above}', 'a row per step, an advantage per method'),
-	(4, 'quadrants', 'stepadv_internal.quadrants_query(stepadv_internal.attached)', '{threshold}', 'a row per group, pair of methods, success and quadrant'),
-	(5, 'disagreements', 'stepadv_internal.disagreements_query(stepadv_internal.attached)', '{threshold}', 'a row per step and pair of methods'),
-	(6, 'groups_over_time', 'stepadv_internal.groups_over_time_query(stepadv_internal.attached)', '{}', 'a row per group, policy version and time bucket, with counts and sums'),
-	(7, 'progress_over_time', 'stepadv_internal.progress_over_time_query(stepadv_internal.attached)', '{bucket}', 'a row per policy version and time bucket'),
-	(8, 'advantage_over_time', 'stepadv_internal.advantage_over_time_query(stepadv_internal.attached)', '{}', 'a row per policy version, time bucket and method'),
-	(9, 'advantages', 'stepadv_internal.advantages_query(stepadv_internal.attached)', '{}', 'a row per step and method, of groups divided by policy version and time bucket');
+	(0, 'values', 'stepadv_internal.values_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'the group as a value, for any function of rollout_group'),
+	(1, 'ratios', 'stepadv_internal.ratios_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step'),
+	(2, 'spa', 'stepadv_internal.spa_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{model,alpha,beta,gamma,lambda}', 'a row per step'),
+	(3, 'compare', 'stepadv_internal.compare_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{methods,success_above}', 'a row per step, an advantage per method'),
+	(4, 'quadrants', 'stepadv_internal.quadrants_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{threshold}', 'a row per group, pair of methods, success and quadrant'),
+	(5, 'disagreements', 'stepadv_internal.disagreements_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{threshold}', 'a row per step and pair of methods'),
+	(6, 'groups_over_time', 'stepadv_internal.groups_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, policy version and time bucket, with counts and sums'),
+	(7, 'progress_over_time', 'stepadv_internal.progress_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{bucket}', 'a row per policy version and time bucket'),
+	(8, 'advantage_over_time', 'stepadv_internal.advantage_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket and method'),
+	(9, 'advantages', 'stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step and method, of groups divided by policy version and time bucket');
 
 -- ---- What attach was told
 
@@ -191,11 +191,12 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	made CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT m FROM stepadv_internal.made_methods(a) m);
 	v record;
 BEGIN
 	FOR v IN
 		SELECT NULL::stepadv_internal.made_method AS m, c.* FROM stepadv_internal.combined_views c WHERE c.place = 0
-		UNION ALL (SELECT m, NULL, m.method, NULL, NULL, m.shape FROM stepadv_internal.made_methods(a) m ORDER BY m.number)
+		UNION ALL (SELECT m, NULL, m.method, NULL, NULL, m.shape FROM unnest(made) m ORDER BY m.number)
 		UNION ALL (SELECT NULL, c.* FROM stepadv_internal.combined_views c WHERE c.place > 0 ORDER BY c.place)
 	LOOP
 		kind := v.suffix;
@@ -204,7 +205,7 @@ BEGIN
 			shows := format('%s(%s): %s', split_part((v.m).call, '(g.', 1), substr((v.m).arguments, 3), v.shape);
 			shows := regexp_replace(shows, '^stepadv\.', '');
 		ELSE
-			EXECUTE format('SELECT %s($1)', v.builder::regproc) INTO query USING a;
+			EXECUTE format('SELECT %s($1, $2)', v.builder::regproc) INTO query USING a, made;
 			shows := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios' THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, v.shape);
 		END IF;
 		CONTINUE WHEN query IS NULL;
