@@ -2,12 +2,12 @@
 -- reads.  Columns are checked, hashed and cast here and nowhere else; and because
 -- a view knows its columns by number, what a column means follows every rename.
 --
---	<prefix>_rows		what is folded: a row per step, or rollout, of the source
---	<prefix>_states		the same with states made of tool calls
---	<prefix>_shown		what is shown beside a step
---	<prefix>_shown_rollouts	what is shown beside a rollout
---	<prefix>_runs		of a table of rollouts: policy version and start
---	<prefix>_began		of the source: policy version and start of each rollout
+--	<prefix>_rows				what is folded: a row per step, or rollout, of the source
+--	<prefix>_rows_with_states	the same with states made of tool calls
+--	<prefix>_shown_steps		what is shown beside a step
+--	<prefix>_shown_rollouts		what is shown beside a rollout
+--	<prefix>_known_runs			of a table of rollouts: policy version and start
+--	<prefix>_begun_runs			of the source: policy version and start of each rollout
 --
 -- The columns of the group come first in all of them.  In _rows the others have
 -- the names of the roles; elsewhere, beside columns of the user's, stepadv_….
@@ -189,7 +189,7 @@ AS $$
 	WHERE a.attrelid = rows_view AND a.attnum > 0
 	GROUP BY o.of_state
 $$;
-COMMENT ON FUNCTION stepadv_internal.states_query(stepadv_internal.given, regclass) IS 'part of attach: the query of <prefix>_states, the rows with states made of their tool calls';
+COMMENT ON FUNCTION stepadv_internal.states_query(stepadv_internal.given, regclass) IS 'part of attach: the query of <prefix>_rows_with_states, the rows with states made of their tool calls';
 
 -- The user's own columns of a relation that is shown, under their own names.
 CREATE FUNCTION stepadv_internal.shown_items(g stepadv_internal.given, relation regclass, but text[]) RETURNS text
@@ -222,7 +222,7 @@ BEGIN
 	RETURN format('SELECT %s%s FROM %s s', items, stepadv_internal.shown_items(g, (g).steps, '{}'), stepadv_internal.relation_name((g).steps));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.shown_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_shown, what is shown beside a step, with what is known of the step there';
+COMMENT ON FUNCTION stepadv_internal.shown_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_shown_steps, what is shown beside a step, with what is known of the step there';
 
 CREATE FUNCTION stepadv_internal.shown_rollouts_query(g stepadv_internal.given) RETURNS text
 LANGUAGE sql STABLE
@@ -277,7 +277,7 @@ BEGIN
 		items, stepadv_internal.relation_name((g).rollouts));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.runs_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_runs, what the table of rollouts knows of their runs; NULL where it says nothing';
+COMMENT ON FUNCTION stepadv_internal.runs_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_known_runs, what the table of rollouts knows of their runs; NULL where it says nothing';
 
 -- Rows of one rollout need not agree: it is of the policy that began it, and
 -- started with its earliest row.
@@ -305,4 +305,4 @@ BEGIN
 		(SELECT string_agg(format('s.%I', c.name), ', ' ORDER BY c.i) FROM unnest((g).group_by) WITH ORDINALITY c(name, i)));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.began_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_began, what the source''s rows say of the run that their rollout is of; NULL where they say nothing';
+COMMENT ON FUNCTION stepadv_internal.began_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_begun_runs, what the source''s rows say of the run that their rollout is of; NULL where they say nothing';

@@ -286,6 +286,7 @@ DECLARE
 	source_name CONSTANT text := stepadv_internal.relation_name(g.source);
 	table_name CONSTANT text := format('%I.%I', schema, prefix || '_attachment');
 	a stepadv.attachment;
+	query text;
 BEGIN
 	IF octet_length(prefix || '_attachment') > current_setting('max_identifier_length')::integer THEN
 		RAISE EXCEPTION 'the name of table "%" is longer than % bytes', prefix || '_attachment', current_setting('max_identifier_length')
@@ -297,15 +298,18 @@ BEGIN
 	a.states := g.states;
 	a.options := g.options;
 	a.methods := ARRAY(SELECT jsonb_array_elements_text(CASE WHEN jsonb_typeof(g.options -> 'methods') = 'array' THEN g.options -> 'methods' ELSE '[]' END));
-	a.rows := stepadv_internal.create_adapter(schema, prefix || '_rows', stepadv_internal.rows_query(g), 'what is folded of ' || source_name);
-	a.stated := stepadv_internal.create_adapter(schema, prefix || '_states', CASE WHEN g.states = 'signature' THEN stepadv_internal.states_query(g, a.rows) END,
-		'the rows of ' || source_name || ' with states made of their tool calls');
+	-- All that was given is looked at before anything is made.
+	query := stepadv_internal.rows_query(g);
 	PERFORM stepadv_internal.check_shown(g);
-	a.shown := stepadv_internal.create_adapter(schema, prefix || '_shown', stepadv_internal.shown_query(g), 'what is shown beside a step of ' || source_name);
+	a.rows := stepadv_internal.create_adapter(schema, prefix || '_rows', query, 'what is folded of ' || source_name);
+	a.stated := stepadv_internal.create_adapter(schema, prefix || '_rows_with_states', CASE WHEN g.states = 'signature' THEN stepadv_internal.states_query(g, a.rows) END,
+		'what is folded of ' || source_name || ', with states made of tool calls');
+	a.shown := stepadv_internal.create_adapter(schema, prefix || '_shown_steps', stepadv_internal.shown_query(g), 'what is shown beside a step of ' || source_name);
 	a.shown_rollouts := stepadv_internal.create_adapter(schema, prefix || '_shown_rollouts',
 		CASE WHEN g.rollouts IS NOT NULL THEN stepadv_internal.shown_rollouts_query(g) END, 'what is shown beside a rollout of ' || source_name);
-	a.runs := stepadv_internal.create_adapter(schema, prefix || '_runs', stepadv_internal.runs_query(g), 'policy version and start of the rollouts of ' || source_name);
-	a.began := stepadv_internal.create_adapter(schema, prefix || '_began', stepadv_internal.began_query(g), 'policy version and start of the rollouts of ' || source_name || ', as its rows say');
+	a.runs := stepadv_internal.create_adapter(schema, prefix || '_known_runs', stepadv_internal.runs_query(g), 'policy version and start of the rollouts of ' || source_name);
+	a.began := stepadv_internal.create_adapter(schema, prefix || '_begun_runs', stepadv_internal.began_query(g),
+		'policy version and start of the rollouts of ' || source_name || ', as its own rows say');
 	EXECUTE format('CREATE TABLE %s OF stepadv.attachment', table_name);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', table_name, 'what stepadv.attach made over ' || source_name || '; dropped by stepadv.detach');
 	EXECUTE format('INSERT INTO %s SELECT ($1).*', table_name) USING a;

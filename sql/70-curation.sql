@@ -1,22 +1,53 @@
 -- Choosing the steps to train on, and writing them out: plain SQL over any
 -- relation of advantages.
 
--- The type of a relation's column, or what lies under its domain; NULL: there
--- is no such column.
+-- The type of a relation's column, or what lies under its domain; NULL: there is
+-- no such column.
 CREATE FUNCTION stepadv_internal.curation_type(relation regclass, name text) RETURNS oid
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
-AS $$
-	WITH RECURSIVE under(oid, typtype, typbasetype) AS (
-		SELECT t.oid, t.typtype, t.typbasetype
-		FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-		WHERE a.attrelid = curation_type.relation AND a.attname = curation_type.name AND a.attnum > 0 AND NOT a.attisdropped
-		UNION ALL
-		SELECT t.oid, t.typtype, t.typbasetype FROM under u JOIN pg_type t ON t.oid = u.typbasetype WHERE u.typtype = 'd'
-	)
-	SELECT u.oid FROM under u WHERE u.typtype <> 'd'
-$$;
+AS $$ SELECT stepadv_internal.base_type(stepadv_internal.column_type(relation, name)) $$;
 COMMENT ON FUNCTION stepadv_internal.curation_type(regclass, text) IS 'part of select_steps: type of a column, under its domains; NULL when there is no such column';
+
+-- Stands in the condition of a selection, where it costs nothing, and says what
+-- its columns are: with the view through every dump, whatever its comment becomes.
+CREATE FUNCTION stepadv_internal.selection_of(group_by text[], columns jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$ SELECT true $$;
+COMMENT ON FUNCTION stepadv_internal.selection_of(text[], jsonb) IS 'part of create_selection: true; the arguments say which columns of the view are the group''s, and which have a role';
+
+-- What a selection says of its columns; NULLs for any other view.
+CREATE FUNCTION stepadv_internal.selection_says(view regclass, OUT group_by text[], OUT columns jsonb)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT replace(m.m[1], '''''', '''')::text[], replace(m.m[2], '''''', '''')::jsonb
+	FROM regexp_matches(pg_get_viewdef(view), 'stepadv_internal\.selection_of\(''((?:[^'']|)*)::text\[\], ((?:[^]|)*)''::jsonb\)') m(m)
+$$;
+COMMENT ON FUNCTION stepadv_internal.selection_says(regclass) IS 'part of select_steps: the columns of the group, and those with a role, of a view made by create_selection';
+
+-- The columns of a view of attach that are the user's state, action, …: those
+-- that feed these roles.  Where two could be meant, none is taken; and what attach
+-- makes of several columns is nobody's column.
+CREATE FUNCTION stepadv_internal.shown_roles(view regclass, a stepadv_internal.attached) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT coalesce(jsonb_object_agg(x.role, x.names[1]), '{}')
+	FROM (
+		SELECT r.role, array_agg(v.name) AS names
+		FROM (
+			SELECT c.name AS role, min(c.column_name) AS column_name FROM stepadv_internal.view_columns((a).rows) c WHERE c.name IN ('state', 'action') GROUP BY 1 HAVING count(*) = 1
+			UNION ALL
+			SELECT substr(c.name, length('stepadv_') + 1), c.column_name FROM stepadv_internal.view_columns((a).shown) c WHERE c.name IN ('stepadv_logp_old', 'stepadv_token_mask')
+		) r
+		JOIN stepadv_internal.view_columns((a).shown) s ON s.plain AND s.column_name = r.column_name AND s.name NOT LIKE 'stepadv\_%'
+		JOIN stepadv_internal.view_columns(view) v ON v.plain AND v.relation = (a).shown AND v.column_name = s.name
+		GROUP BY r.role
+	) x
+	WHERE cardinality(x.names) = 1
+$$;
+COMMENT ON FUNCTION stepadv_internal.shown_roles(regclass, stepadv_internal.attached) IS 'part of select_steps: the columns of a view of attach that are the user''s state, action and log-probabilities, by role';
 
 -- What a value is ordered by, the same in every database: numbers as numbers,
 -- everything else by the bytes of its text.
@@ -87,6 +118,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	source record;
+	a stepadv_internal.attached;
 	made jsonb;
 	by_attach boolean := false;
 	columns jsonb := '{}';
@@ -97,7 +129,7 @@ BEGIN
 	IF curation_source.advantages IS NULL THEN
 		RAISE EXCEPTION 'advantages must be given' USING ERRCODE = 'null_value_not_allowed', HINT = 'For example ''rl.steps_rtmc''.';
 	END IF;
-	SELECT format('%I.%I', n.nspname, c.relname) AS full_name, c.relkind, c.relnamespace, c.relowner, obj_description(c.oid, 'pg_class') AS comment INTO source
+	SELECT format('%I.%I', n.nspname, c.relname) AS full_name, c.relkind, c.relowner INTO source
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = curation_source.advantages;
 	IF source.full_name IS NULL THEN
 		RAISE EXCEPTION 'relation % does not exist', curation_source.advantages::oid USING ERRCODE = 'undefined_table';
@@ -107,41 +139,15 @@ BEGIN
 		RAISE EXCEPTION 'permission denied for %', source.full_name USING ERRCODE = 'insufficient_privilege';
 	END IF;
 
-	IF source.relkind = 'v' AND source.comment LIKE E'made by stepadv.create\\_selection\n{%' THEN
-		made := split_part(source.comment, E'\n', 2)::jsonb;
-		columns := made -> 'columns';
-		made := made -> 'group_by';
-	ELSIF source.relkind = 'v' AND source.comment LIKE E'made by stepadv.attach\n{%' THEN
+	SELECT k.* INTO a FROM stepadv_internal.attachments(source.relowner) k WHERE curation_source.advantages = ANY (k.views);
+	IF FOUND THEN
 		by_attach := true;
-		made := split_part(source.comment, E'\n', 2)::jsonb;
-		-- The user's columns come after the advantage; one whose name was taken
-		-- is called base_….  Where two could be meant, none is taken.
-		SELECT coalesce(jsonb_object_agg(x.role, x.names[1]), '{}') INTO columns
-		FROM (
-			SELECT m.key AS role, array_agg(a.attname) AS names
-			FROM jsonb_each_text(made -> 'columns') m
-			JOIN pg_attribute a ON a.attrelid = curation_source.advantages AND NOT a.attisdropped
-				AND a.attname ~ '^(base_)*' AND right(a.attname, length(m.value)) = m.value
-				AND left(a.attname, -length(m.value)) = repeat('base_', (length(a.attname) - length(m.value)) / 5)
-				AND a.attnum > coalesce((SELECT b.attnum FROM pg_attribute b
-					WHERE b.attrelid = curation_source.advantages AND b.attname = 'advantage' AND NOT b.attisdropped), 0)
-			WHERE m.key IN ('state', 'action', 'logp_old', 'token_mask')
-				-- States that attach made are nobody's column.
-				AND NOT (m.key = 'state' AND coalesce(made ->> 'states', 'observation') <> 'observation')
-			GROUP BY m.key) x
-		WHERE cardinality(x.names) = 1;
-		-- Made with it, not by somebody who only says so.
-		SELECT c.oid INTO groups
-		FROM pg_class c CROSS JOIN LATERAL (SELECT obj_description(c.oid, 'pg_class') AS comment) d
-		WHERE c.relkind = 'v' AND c.relnamespace = source.relnamespace AND c.relowner = source.relowner
-			AND d.comment LIKE E'made by stepadv.attach\n{%' AND split_part(d.comment, E'\n', 2) = split_part(source.comment, E'\n', 2)
-			AND split_part(d.comment, E'\n', 3) LIKE 'group\_summary(%'
-		LIMIT 1;
+		columns := stepadv_internal.shown_roles(curation_source.advantages, a);
+		groups := a.views[array_position(a.view_kinds, 'groups')];
 		-- The columns of the group come first in every view.
-		SELECT jsonb_agg(x.attname ORDER BY x.attnum) INTO made
-		FROM (SELECT a.attname, a.attnum FROM pg_attribute a
-			WHERE a.attrelid = curation_source.advantages AND a.attnum > 0 AND NOT a.attisdropped
-			ORDER BY a.attnum LIMIT jsonb_array_length(made -> 'group_by')) x;
+		made := to_jsonb(stepadv_internal.group_columns(curation_source.advantages, a.n_group_columns));
+	ELSIF (stepadv_internal.selection_says(curation_source.advantages)).group_by IS NOT NULL THEN
+		SELECT to_jsonb(y.group_by), y.columns INTO made, columns FROM stepadv_internal.selection_says(curation_source.advantages) y;
 	ELSIF curation_source.group_by IS NULL THEN
 		RAISE EXCEPTION 'the columns of the group of % are not known', source.full_name
 			USING ERRCODE = 'null_value_not_allowed',
@@ -554,19 +560,16 @@ BEGIN
 	WHILE reason_name = ANY (columns) LOOP
 		reason_name := reason_name || '_too';
 	END LOOP;
-	EXECUTE format('CREATE VIEW %s %sAS SELECT %s, %s AS %I FROM %s', full_name,
+	EXECUTE format('CREATE VIEW %s %sAS SELECT %s, %s AS %I FROM %s AND stepadv_internal.selection_of(%L::text[], %L::jsonb)', full_name,
 		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true) ' ELSE '' END,
 		-- Those of the group by the name that windows know, so that conditions pass.
 		(SELECT string_agg(format('s.%s AS %I', coalesce('g' || g.i, 'c' || c.i), c.name), ', ' ORDER BY c.i)
 		FROM unnest(columns) WITH ORDINALITY c(name, i)
 		LEFT JOIN jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i) ON g.name = c.name),
-		made.reason, reason_name, made.steps);
-	-- Line 1 and 2 are for whoever reads the view as a relation of advantages.
-	EXECUTE format('COMMENT ON VIEW %s IS %L', full_name, concat_ws(E'\n', 'made by stepadv.create_selection',
-		jsonb_build_object('group_by', made.source -> 'group_by', 'columns', made.source -> 'columns'
-			|| jsonb_strip_nulls(jsonb_build_object('state', create_selection.state, 'action', create_selection.action))),
-		format('steps of %s: %s', made.source ->> 'name',
-			(SELECT string_agg(concat_ws(' ', r.rule, nullif(r.setting, '')), ', ' ORDER BY r.i) FROM stepadv_internal.curation_rules(settings) r))));
+		made.reason, reason_name, made.steps, ARRAY(SELECT jsonb_array_elements_text(made.source -> 'group_by')),
+		made.source -> 'columns' || jsonb_strip_nulls(jsonb_build_object('state', create_selection.state, 'action', create_selection.action)));
+	EXECUTE format('COMMENT ON VIEW %s IS %L', full_name, format('steps of %s: %s', made.source ->> 'name',
+		(SELECT string_agg(concat_ws(' ', r.rule, nullif(r.setting, '')), ', ' ORDER BY r.i) FROM stepadv_internal.curation_rules(settings) r)));
 	RETURN full_name::regclass;
 END
 $$;
