@@ -22,7 +22,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT replace(m.m[1], '''''', '''')::text[], replace(m.m[2], '''''', '''')::jsonb
-	FROM regexp_matches(pg_get_viewdef(view), 'stepadv_internal\.selection_of\(''((?:[^'']|)*)::text\[\], ((?:[^]|)*)''::jsonb\)') m(m)
+	FROM regexp_matches(pg_get_viewdef(view), 'stepadv_internal\.selection_of\(''((?:[^'']|'''')*)''::text\[\], ''((?:[^'']|'''')*)''::jsonb\)') m(m)
 $$;
 COMMENT ON FUNCTION stepadv_internal.selection_says(regclass) IS 'part of select_steps: the columns of the group, and those with a role, of a view made by create_selection';
 
