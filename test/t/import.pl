@@ -9,21 +9,22 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 # Installed with the extension: in the stage here, or where the server has it.
-my $script;
+our $script;
 my ($bindir) = run_command([ 'pg_config', '--bindir' ]);
 find(
 	{   wanted => sub { $script = $File::Find::name if $_ eq 'stepadv-import' && -f $_ },
 		no_chdir => 0
 	},
 	grep { -d } 'stage', $bindir);
-ok($script, 'stepadv-import is installed') or BAIL_OUT('no script to test');
+BAIL_OUT('stepadv-import is not installed') if !$script;
 $script = "$ENV{PWD}/$script" if $script && $script !~ m{^/} && -e "$ENV{PWD}/$script";
 
 my $node = PostgreSQL::Test::Cluster->new('import');
 # Rollouts are UTF-8, whatever the tester's locale.
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION stepadv');
+$node->safe_psql('postgres', q(SELECT count(*) FROM pg_available_extensions WHERE name = 'stepadv_import'))
+	or plan skip_all => 'the importers are not installed';
 my $here = Cwd::getcwd();
 my $dir = File::Spec->rel2abs($node->basedir);
 
@@ -71,6 +72,20 @@ sub trajectory
 	return qq({"environment": "e", "info": {}, "history": [{"role": "user", "content": "Fix"}], "trajectory": [{"action": "$action", "observation": "ok", "thought": "t"}]});
 }
 
+# Without the extension nothing is tried, and how to get it is said once.
+write_file('first/1.json', chat('a', 0, 'one'));
+write_file('first/2.json', chat('a', 1, 'two'));
+my ($status, $out, $err) = import_files('rl', "$dir/first");
+is($status, 2, 'a database without the extension');
+is(() = $err =~ /CREATE EXTENSION stepadv_import CASCADE/g, 1, 'its message helps') or diag($err);
+$node->safe_psql('postgres', 'CREATE EXTENSION stepadv_import CASCADE');
+
+# Functions of a stranger that would suit better: none is called.
+$node->safe_psql('postgres', q(
+	CREATE FUNCTION public.format(text, text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'a stranger''s function'; END $$;
+	CREATE FUNCTION public.to_regclass(varchar) RETURNS regclass LANGUAGE plpgsql AS $$ BEGIN RAISE 'a stranger''s function'; END $$;
+	CREATE FUNCTION public.jsonb_each_text(varchar) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'a stranger''s function'; END $$));
+
 # A directory of everything, with names that shells and psql would choke on.
 my $soh = "\x01";
 write_file('all/tau/results.json', '[' . chat('a', 0, 'one') . ",\n" . chat('a', 1, "\xC3\xA4\xE2\x86\x92\xF0\x9F\x99\x82 \\u0000") . ']');
@@ -84,7 +99,7 @@ write_file('all/notes.md', 'passed over');
 system_or_bail('gzip', "$dir/all/verl/7.jsonl");
 symlink "$dir/all/steps.jsonl", "$dir/all/link.jsonl";
 
-my ($status, $out, $err) = import_files('rl', "$dir/all");
+($status, $out, $err) = import_files('rl', "$dir/all");
 is($status, 0, 'a directory is loaded') or diag($out . $err);
 like($out, qr/^7 files, 0 left out$/m, 'seven files of it, no link');
 # 2 of chat, 3 of verl, 1 + 1 of SWE-agent, 1 of ReAct, 1 of steps, 1 printed over lines
@@ -155,6 +170,11 @@ write_file('opt/y.json', '{"e": [{"t": 1, "s": [{"a": "x"}, {"a": "y"}]}]}');
 is($status . ' ' . count_of($out, 'steps_added'), '0 2', 'paths') or diag($err);
 ($status, $out, $err) = import_files('sub', '-f', 'swe_agent', "$dir/all");
 like($out, qr/^3 files, 0 left out$/m, 'of a directory only what has the endings of the format');
+{
+	symlink $script, "$dir/program" or die $!;
+	local $script = "$dir/program";
+	is((import_files('linked', '-q', "$dir/first"))[0], 0, 'by a link from another folder');
+}
 is((import_files('none'))[0], 2, 'no file: usage');
 is((import_files('none', '-f', 'csv', $dir))[0], 2, 'unknown format');
 is((import_files('none', '-a', '1; DROP', $dir))[0], 2, 'a score that is none');
