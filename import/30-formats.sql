@@ -525,13 +525,12 @@ COMMENT ON FUNCTION @extschema@.parse_intercode(jsonb, text, bigint) IS
 
 -- Logs of ReAct agents.  A line that starts with one of the marks begins a part,
 -- every other line goes on with the one before.
-CREATE FUNCTION @extschema@.parse_react(document text, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 100
+CREATE FUNCTION stepadv_internal.import_react_parts(document text)
+RETURNS TABLE (rollout bigint, part bigint, mark text, text text, is_episode boolean, step bigint, slot bigint, trial integer, section text)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1000
 SET search_path = pg_catalog, pg_temp
--- The planner takes a log for a few lines; a loop over them would be quadratic.
-SET enable_nestloop = off
-SET jit = off
 AS $$
+#variable_conflict use_column
 BEGIN
 	RETURN QUERY
 	WITH line AS (
@@ -554,12 +553,28 @@ BEGIN
 		SELECT p.*, count(*) FILTER (WHERE p.mark = 'Action') OVER (PARTITION BY p.rollout ORDER BY p.part) AS step,
 			count(*) FILTER (WHERE p.mark = 'Trial') OVER w AS trial_no, count(*) FILTER (WHERE p.mark = 'Section') OVER w AS section_no
 		FROM part p WINDOW w AS (ORDER BY p.part)
-	), placed AS MATERIALIZED (
-		-- A thought comes before its action.
-		SELECT c.*, CASE WHEN c.mark = 'Thought' THEN c.step + 1 ELSE c.step END AS slot,
-			(regexp_match(first_value(CASE WHEN c.mark = 'Trial' THEN c.text END) OVER (PARTITION BY c.trial_no ORDER BY c.part), '([0-9]+)'))[1]::integer AS trial,
-			(regexp_match(first_value(CASE WHEN c.mark = 'Section' THEN c.text END) OVER (PARTITION BY c.section_no ORDER BY c.part), 'BEGIN ([A-Z]+)'))[1] AS section
-		FROM counted c
+	)
+	-- A thought comes before its action.
+	SELECT c.rollout, c.part, c.mark, c.text, c.is_episode, c.step, CASE WHEN c.mark = 'Thought' THEN c.step + 1 ELSE c.step END AS slot,
+		(regexp_match(first_value(CASE WHEN c.mark = 'Trial' THEN c.text END) OVER (PARTITION BY c.trial_no ORDER BY c.part), '([0-9]+)'))[1]::integer AS trial,
+		(regexp_match(first_value(CASE WHEN c.mark = 'Section' THEN c.text END) OVER (PARTITION BY c.section_no ORDER BY c.part), 'BEGIN ([A-Z]+)'))[1] AS section
+	FROM counted c;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_react_parts(text) IS
+'part of import_rollouts: the parts of a text log of ReAct agents, with the rollout and the step that each belongs to and the trial and section it is in';
+
+CREATE FUNCTION @extschema@.parse_react(document text, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 100
+SET search_path = pg_catalog, pg_temp
+-- The planner takes a log for a few lines; a loop over them would be quadratic.
+SET enable_nestloop = off
+SET jit = off
+AS $$
+BEGIN
+	RETURN QUERY
+	WITH placed AS MATERIALIZED (
+		SELECT * FROM stepadv_internal.import_react_parts(document)
 	), step AS MATERIALIZED (
 		SELECT s.*, c.m[1] AS tool, c.m[2] AS argument, btrim(s.action) = 'reset' AND s.step = 1 AS is_reset
 		FROM (
