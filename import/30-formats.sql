@@ -573,9 +573,7 @@ SET jit = off
 AS $$
 BEGIN
 	RETURN QUERY
-	WITH placed AS MATERIALIZED (
-		SELECT * FROM stepadv_internal.import_react_parts(document)
-	), step AS MATERIALIZED (
+	WITH placed AS MATERIALIZED (SELECT * FROM stepadv_internal.import_react_parts(document)), step AS MATERIALIZED (
 		SELECT s.*, c.m[1] AS tool, c.m[2] AS argument, btrim(s.action) = 'reset' AND s.step = 1 AS is_reset
 		FROM (
 			SELECT p.rollout, p.slot AS step, max(p.text) FILTER (WHERE p.mark = 'Action') AS action,
