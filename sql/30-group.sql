@@ -1,4 +1,4 @@
--- The group: src/group.c, src/group_io.c, src/group_agg.c, src/plan/group_fold.c, src/unpack.c, src/history.c
+-- The group: src/group/, src/plan/group_fold.c
 
 CREATE TYPE rollout_group;
 

@@ -102,7 +102,7 @@ read_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
  */
 
 void
-refuse_overflow(const Group *group, uint32 rollout, uint32 step)
+refuse_overflow(const GroupColumns *group, uint32 rollout, uint32 step)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -111,7 +111,7 @@ refuse_overflow(const Group *group, uint32 rollout, uint32 step)
 }
 
 void
-find_rollout_facts(const Group *group, RolloutFacts *facts)
+find_rollout_facts(const GroupColumns *group, RolloutFacts *facts)
 {
 	facts->judged = ALLOCATE_ARRAY(bool, group->n_rollouts);
 	facts->total = ALLOCATE_ARRAY(double, group->n_rollouts);
@@ -156,7 +156,7 @@ find_rollout_facts(const Group *group, RolloutFacts *facts)
 
 /* NULLs are fine, but the advantage (or return) of a judged step has a value. */
 static void
-refuse_infinite(const Estimator *estimator, const Group *group, const EstimateColumn *columns, uint32 rollout)
+refuse_infinite(const Estimator *estimator, const GroupColumns *group, const EstimateColumn *columns, uint32 rollout)
 {
 	for (uint32 i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
 	{
@@ -200,7 +200,7 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 	EstimateColumn columns[MAX_RESULT_COLUMNS];
 	ResultColumn results[3 + MAX_RESULT_COLUMNS];
 	RolloutFacts facts;
-	Group		group;
+	GroupColumns group;
 	int64	   *rollout_id;
 	bool	   *unjudged = NULL;
 	bool		finite;

@@ -18,7 +18,7 @@
 #include "fmgr.h"
 
 #include "arrays.h"
-#include "group.h"
+#include "group/group.h"
 #include "rows.h"
 
 /* ----------
@@ -86,14 +86,14 @@ typedef struct RolloutFacts
 	uint32		n_judged;
 } RolloutFacts;
 
-extern void find_rollout_facts(const Group *group, RolloutFacts *facts);
+extern void find_rollout_facts(const GroupColumns *group, RolloutFacts *facts);
 
 /* Finite input can still overflow: say so rather than hand out infinity. */
-extern _Noreturn void refuse_overflow(const Group *group, uint32 rollout, uint32 step);
+extern _Noreturn void refuse_overflow(const GroupColumns *group, uint32 rollout, uint32 step);
 
 /* A rollout's own word, else whether its return exceeds success_above. */
 static inline bool
-rollout_succeeded(const Group *group, const RolloutFacts *facts, uint32 rollout, double success_above)
+rollout_succeeded(const GroupColumns *group, const RolloutFacts *facts, uint32 rollout, double success_above)
 {
 	if (group->success[rollout] != SUCCESS_UNKNOWN)
 		return group->success[rollout] == SUCCESS_TRUE;
@@ -118,7 +118,7 @@ typedef union EstimateColumn
 	int32	   *count;			/* COLUMN_INT4 */
 } EstimateColumn;
 
-typedef void (*EstimateFunction) (const Group *group, const RolloutFacts *facts,
+typedef void (*EstimateFunction) (const GroupColumns *group, const RolloutFacts *facts,
 								  const ParameterValue *parameters, EstimateColumn *columns);
 
 typedef struct Estimator

@@ -16,7 +16,7 @@
  * steps.  With `by_step` a rollout counts once per step in the statistics.
  * `baseline`, if not NULL, receives what was subtracted.
  */
-extern void episode_advantages(const Group *group, const RolloutFacts *facts, bool by_step,
+extern void episode_advantages(const GroupColumns *group, const RolloutFacts *facts, bool by_step,
 							   const NormaliseOptions *options, double *advantage, double *baseline);
 
 #endif							/* STEPADV_EPISODE_H */

@@ -26,7 +26,7 @@ enum
 };
 
 static void
-refuse_missing_value(const Group *group, uint32 rollout, uint32 step)
+refuse_missing_value(const GroupColumns *group, uint32 rollout, uint32 step)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -36,7 +36,7 @@ refuse_missing_value(const Group *group, uint32 rollout, uint32 step)
 }
 
 static void
-gae_rollout(const Group *group, uint32 rollout, const ParameterValue *parameters, EstimateColumn *columns)
+gae_rollout(const GroupColumns *group, uint32 rollout, const ParameterValue *parameters, EstimateColumn *columns)
 {
 	double		gamma = parameters[GAE_GAMMA].number;
 	double		lambda = parameters[GAE_LAMBDA].number;
@@ -79,7 +79,7 @@ static const ColumnType gae_columns[] = {
 };
 
 static void
-gae_estimate(const Group *group, const RolloutFacts *facts,
+gae_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			 const ParameterValue *parameters, EstimateColumn *columns)
 {
 	for (uint32 r = 0; r < group->n_rollouts; r++)

@@ -41,7 +41,7 @@ static const ColumnType gigpo_columns[] = {
 };
 
 static void
-gigpo_estimate(const Group *group, const RolloutFacts *facts,
+gigpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			   const ParameterValue *parameters, EstimateColumn *columns)
 {
 	NormaliseOptions options = {parameters[P_NORMALISE].choice, parameters[P_EPSILON].number, SINGLETON_ZERO};

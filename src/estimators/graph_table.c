@@ -20,7 +20,7 @@ PG_FUNCTION_INFO_V1(stepadv_contribution);
  */
 
 void
-graph_nodes_find(const Group *group, const RolloutFacts *facts, const StateGraph *graph, GraphNodes *nodes)
+graph_nodes_find(const GroupColumns *group, const RolloutFacts *facts, const StateGraph *graph, GraphNodes *nodes)
 {
 	uint32		n = graph->n_nodes;
 	uint32	   *last_rollout = ALLOCATE_ZEROED_ARRAY(uint32, n);
@@ -58,7 +58,7 @@ node_has_step(const StateGraph *graph, int32 node)
 
 /* The identity of a node; false if it has none: the goal, a NULL state, no node. */
 static bool
-node_state(const Group *group, const StateGraph *graph, int32 node, int64 *state)
+node_state(const GroupColumns *group, const StateGraph *graph, int32 node, int64 *state)
 {
 	uint32		step;
 
@@ -95,7 +95,7 @@ allocate_identities(uint32 n)
 }
 
 static IdentityColumn
-node_states(const Group *group, const StateGraph *graph)
+node_states(const GroupColumns *group, const StateGraph *graph)
 {
 	IdentityColumn states = allocate_identities(graph->n_nodes);
 
@@ -116,7 +116,7 @@ known_distances(const StateGraph *graph)
 
 /* What all functions of this file begin with. */
 static void
-open_graph(FunctionCallInfo fcinfo, double success_above, Group *group, RolloutFacts *facts, StateGraph *graph)
+open_graph(FunctionCallInfo fcinfo, double success_above, GroupColumns *group, RolloutFacts *facts, StateGraph *graph)
 {
 	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), group);
 	find_rollout_facts(group, facts);
@@ -132,7 +132,7 @@ stepadv_graph_nodes(PG_FUNCTION_ARGS)
 	RolloutFacts facts;
 	StateGraph	graph;
 	GraphNodes	nodes;
-	Group		group;
+	GroupColumns group;
 	IdentityColumn states;
 	IdentityColumn steps;
 	bool	   *is_goal;
@@ -177,7 +177,7 @@ stepadv_distances(PG_FUNCTION_ARGS)
 	ParameterValue parameters[lengthof(success_above_parameters)];
 	RolloutFacts facts;
 	StateGraph	graph;
-	Group		group;
+	GroupColumns group;
 	IdentityColumn states;
 
 	read_parameters(fcinfo, 1, success_above_parameters, lengthof(success_above_parameters), parameters);
@@ -201,7 +201,7 @@ stepadv_distances(PG_FUNCTION_ARGS)
 
 /* The mean of x over the steps on each edge. */
 static double *
-edge_means(const Group *group, const GraphEdges *edges, const double *x)
+edge_means(const GroupColumns *group, const GraphEdges *edges, const double *x)
 {
 	SetMoments *moments = measure_sets(x, NULL, edges->edges.of_step, group->n_steps, edges->edges.n);
 	double	   *mean = ALLOCATE_ARRAY(double, edges->edges.n);
@@ -214,7 +214,7 @@ edge_means(const Group *group, const GraphEdges *edges, const double *x)
 
 /* What graphgpo gives the steps on each edge. */
 static void
-find_edge_rewards(const Group *group, const StateGraph *graph, const ParameterValue *parameters,
+find_edge_rewards(const GroupColumns *group, const StateGraph *graph, const ParameterValue *parameters,
 				  GraphEdges *edges)
 {
 	StepRewardOptions options = {
@@ -233,7 +233,7 @@ find_edge_rewards(const Group *group, const StateGraph *graph, const ParameterVa
 }
 
 void
-graph_edges_find(const Group *group, const RolloutFacts *facts, const StateGraph *graph,
+graph_edges_find(const GroupColumns *group, const RolloutFacts *facts, const StateGraph *graph,
 				 const ParameterValue *parameters, GraphEdges *edges)
 {
 	Identities	pairs;
@@ -276,7 +276,7 @@ stepadv_graph_edges(PG_FUNCTION_ARGS)
 	RolloutFacts facts;
 	StateGraph	graph;
 	GraphEdges	edges;
-	Group		group;
+	GroupColumns group;
 	IdentityColumn states;
 	IdentityColumn actions;
 	IdentityColumn next_states;
@@ -342,7 +342,7 @@ stepadv_contribution(PG_FUNCTION_ARGS)
 	ParameterValue parameters[lengthof(success_above_parameters)];
 	RolloutFacts facts;
 	StateGraph	graph;
-	Group		group;
+	GroupColumns group;
 	int32	   *contributing;
 	double	   *share;
 	bool	   *success;

@@ -37,9 +37,9 @@ typedef struct GraphEdges
 	double	   *advantage;		/* graph advantage, likewise */
 } GraphEdges;
 
-extern void graph_nodes_find(const Group *group, const RolloutFacts *facts, const StateGraph *graph,
+extern void graph_nodes_find(const GroupColumns *group, const RolloutFacts *facts, const StateGraph *graph,
 							 GraphNodes *nodes);
-extern void graph_edges_find(const Group *group, const RolloutFacts *facts, const StateGraph *graph,
+extern void graph_edges_find(const GroupColumns *group, const RolloutFacts *facts, const StateGraph *graph,
 							 const ParameterValue *parameters, GraphEdges *edges);
 
 /* Whether a step was taken in this node: its states.first_step is then one. */

@@ -26,7 +26,7 @@
 #include "estimators/graphgpo.h"
 
 static void
-refuse_reward(const Group *group, uint32 step)
+refuse_reward(const GroupColumns *group, uint32 step)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -35,7 +35,7 @@ refuse_reward(const Group *group, uint32 step)
 }
 
 void
-graph_step_rewards(const Group *group, const StateGraph *graph,
+graph_step_rewards(const GroupColumns *group, const StateGraph *graph,
 				   const StepRewardOptions *options, double *step_reward)
 {
 	for (uint32 i = 0; i < group->n_steps; i++)
@@ -60,7 +60,7 @@ graph_step_rewards(const Group *group, const StateGraph *graph,
 }
 
 void
-graph_advantages(const Group *group, const StateGraph *graph, double epsilon,
+graph_advantages(const GroupColumns *group, const StateGraph *graph, double epsilon,
 				 const double *step_reward, double *advantage)
 {
 	NormaliseOptions options = {NORMALISE_STD, epsilon, SINGLETON_ZERO};
@@ -101,7 +101,7 @@ static const ColumnType graphgpo_columns[] = {
 };
 
 static void
-graphgpo_estimate(const Group *group, const RolloutFacts *facts,
+graphgpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 				  const ParameterValue *parameters, EstimateColumn *columns)
 {
 	NormaliseOptions options = {NORMALISE_STD, parameters[P_EPSILON].number, SINGLETON_ZERO};

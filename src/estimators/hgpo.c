@@ -59,7 +59,7 @@ typedef struct WeightedLevels
 } WeightedLevels;
 
 static void
-add_level(const Group *group, const Identities *level, const double *advantage, double weight,
+add_level(const GroupColumns *group, const Identities *level, const double *advantage, double weight,
 		  WeightedLevels *levels)
 {
 	for (uint32 i = 0; i < group->n_steps; i++)
@@ -77,7 +77,7 @@ add_level(const Group *group, const Identities *level, const double *advantage, 
  * either.  False when no step is left.
  */
 static bool
-keep_shared(const Group *group, Identities *level)
+keep_shared(const GroupColumns *group, Identities *level)
 {
 	uint32	   *count = count_visits(group, level, NULL);
 	bool		any = false;
@@ -103,7 +103,7 @@ free_identities(Identities *identities)
 
 /* The base group, k = 0: the episode's advantage for every step. */
 static void
-add_base_group(const Group *group, const RolloutFacts *facts, const ParameterValue *parameters,
+add_base_group(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
 			   const Identities *states, double *advantage, WeightedLevels *levels)
 {
 	NormaliseOptions options = {
@@ -120,7 +120,7 @@ add_base_group(const Group *group, const RolloutFacts *facts, const ParameterVal
 }
 
 static void
-add_history_groups(const Group *group, const ParameterValue *parameters, const Identities *states,
+add_history_groups(const GroupColumns *group, const ParameterValue *parameters, const Identities *states,
 				   const double *returns, double *advantage, WeightedLevels *levels)
 {
 	NormaliseOptions options = {
@@ -151,7 +151,7 @@ add_history_groups(const Group *group, const ParameterValue *parameters, const I
 }
 
 static void
-hgpo_estimate(const Group *group, const RolloutFacts *facts,
+hgpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			  const ParameterValue *parameters, EstimateColumn *columns)
 {
 	double	   *returns = columns[0].number;

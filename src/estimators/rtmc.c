@@ -26,7 +26,7 @@
 #define VISIT_EVERY 1
 
 static double
-success_rate(const Group *group, const RolloutFacts *facts, double success_above)
+success_rate(const GroupColumns *group, const RolloutFacts *facts, double success_above)
 {
 	uint32		successes = 0;
 
@@ -38,7 +38,7 @@ success_rate(const Group *group, const RolloutFacts *facts, double success_above
 
 /* N, Q and the standard error of Q for every pair, in two passes. */
 static void
-measure_pairs(const Group *group, const uint32 *visit, RtmcTable *table)
+measure_pairs(const GroupColumns *group, const uint32 *visit, RtmcTable *table)
 {
 	uint32		n_pairs = table->pairs.n;
 	const int32 *pair_of = table->pairs.of_step;
@@ -102,7 +102,7 @@ measure_states(RtmcTable *table, double prior, double p)
  * the steps of the group, unless it is next to nothing.
  */
 static double
-advantage_sd(const Group *group, const Identities *pairs, const double *pair_advantage)
+advantage_sd(const GroupColumns *group, const Identities *pairs, const double *pair_advantage)
 {
 	uint32	   *steps = ALLOCATE_ZEROED_ARRAY(uint32, pairs->n);
 	SetMoments *all;
@@ -117,7 +117,7 @@ advantage_sd(const Group *group, const Identities *pairs, const double *pair_adv
 }
 
 static void
-measure_advantages(const Group *group, bool normalise, RtmcTable *table)
+measure_advantages(const GroupColumns *group, bool normalise, RtmcTable *table)
 {
 	const Identities *pairs = &table->pairs;
 
@@ -135,7 +135,7 @@ measure_advantages(const Group *group, bool normalise, RtmcTable *table)
 }
 
 void
-rtmc_table_build(const Group *group, const RolloutFacts *facts,
+rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 				 const ParameterValue *parameters, RtmcTable *table)
 {
 	double		p = parameters[RTMC_BASELINE].isnull ?
@@ -165,7 +165,7 @@ static const ColumnType rtmc_columns[] = {
 };
 
 static void
-rtmc_estimate(const Group *group, const RolloutFacts *facts,
+rtmc_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			  const ParameterValue *parameters, EstimateColumn *columns)
 {
 	RtmcTable	table;

@@ -36,7 +36,7 @@ typedef struct RtmcTable
 	double	   *pair_advantage; /* Q - V', divided by their sd if asked for */
 } RtmcTable;
 
-extern void rtmc_table_build(const Group *group, const RolloutFacts *facts,
+extern void rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 							 const ParameterValue *parameters, RtmcTable *table);
 
 #endif							/* STEPADV_RTMC_H */

@@ -14,7 +14,7 @@
 
 #include "estimator.h"
 #include "estimators/normalise.h"
-#include "signatures/hash.h"
+#include "hash.h"
 
 PG_FUNCTION_INFO_V1(stepadv_group_summary);
 
@@ -35,7 +35,7 @@ typedef struct Summary
 } Summary;
 
 static void
-summarise_returns(const Group *group, const RolloutFacts *facts, double success_above, Summary *summary)
+summarise_returns(const GroupColumns *group, const RolloutFacts *facts, double success_above, Summary *summary)
 {
 	uint32	   *weight = ALLOCATE_ARRAY(uint32, group->n_rollouts);
 	uint32		successes = 0;
@@ -94,7 +94,7 @@ visit_state(visits_hash *visits, int64 state, uint32 rollout)
 
 /* One pass and one table: dashboards ask this of every group. */
 static void
-summarise_states(const Group *group, const RolloutFacts *facts, Summary *summary)
+summarise_states(const GroupColumns *group, const RolloutFacts *facts, Summary *summary)
 {
 	visits_hash *visits = visits_create(CurrentMemoryContext, 64, NULL);
 	visits_iterator iterator;
@@ -135,7 +135,7 @@ stepadv_group_summary(PG_FUNCTION_ARGS)
 	ParameterValue parameters[lengthof(summary_parameters)];
 	RolloutFacts facts;
 	Summary    *summary = palloc0(sizeof(Summary));
-	Group		group;
+	GroupColumns group;
 
 	read_parameters(fcinfo, 1, summary_parameters, lengthof(summary_parameters), parameters);
 	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);

@@ -34,7 +34,7 @@ static const ColumnType tempo_columns[] = {
 };
 
 static void
-tempo_estimate(const Group *group, const RolloutFacts *facts,
+tempo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			   const ParameterValue *parameters, EstimateColumn *columns)
 {
 	NormaliseOptions options = {parameters[P_NORMALISE].choice, parameters[P_EPSILON].number, SINGLETON_ZERO};

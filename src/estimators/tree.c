@@ -15,7 +15,7 @@
 PG_FUNCTION_INFO_V1(stepadv_rtmc_tree);
 
 void
-rollout_tree_build(const Group *group, const RolloutFacts *facts,
+rollout_tree_build(const GroupColumns *group, const RolloutFacts *facts,
 				   const ParameterValue *parameters, const bool *cut_off, RolloutTree *tree)
 {
 	double		success_above = parameters[RTMC_SUCCESS_ABOVE].number;
@@ -55,7 +55,7 @@ rollout_tree_build(const Group *group, const RolloutFacts *facts,
 }
 
 int32 *
-edge_next_states(const Group *group, const RolloutTree *tree)
+edge_next_states(const GroupColumns *group, const RolloutTree *tree)
 {
 	int32	   *next = ALLOCATE_ARRAY(int32, tree->edges.n);
 
@@ -82,7 +82,7 @@ stepadv_rtmc_tree(PG_FUNCTION_ARGS)
 	ResultColumn results[N_TREE_COLUMNS];
 	RolloutFacts facts;
 	RolloutTree tree;
-	Group		group;
+	GroupColumns group;
 	int64	   *ids[N_TREE_COLUMNS] = {NULL};
 	bool	   *nulls[N_TREE_COLUMNS] = {NULL};
 	double	   *numbers[N_TREE_COLUMNS] = {NULL};

@@ -45,7 +45,7 @@ enum
 
 /* K, and with unequal => 'error' whether all judged rollouts have it. */
 static uint32
-count_turns(const Group *group, const RolloutFacts *facts, bool refuse_unequal)
+count_turns(const GroupColumns *group, const RolloutFacts *facts, bool refuse_unequal)
 {
 	int64		longest = -1;
 
@@ -68,7 +68,7 @@ count_turns(const Group *group, const RolloutFacts *facts, bool refuse_unequal)
 
 /* Judged rollouts that stopped before turn l, by l from 0 to n_turns - 1. */
 static void
-count_stopped(const Group *group, const RolloutFacts *facts, uint32 n_turns, uint32 *stopped)
+count_stopped(const GroupColumns *group, const RolloutFacts *facts, uint32 n_turns, uint32 *stopped)
 {
 	uint32		n = 0;
 
@@ -86,7 +86,7 @@ count_stopped(const Group *group, const RolloutFacts *facts, uint32 n_turns, uin
  * counts as many times as there are of them.
  */
 static double *
-normalise_turns(const Group *group, const RolloutFacts *facts, uint32 n_turns, bool pad,
+normalise_turns(const GroupColumns *group, const RolloutFacts *facts, uint32 n_turns, bool pad,
 				const NormaliseOptions *options)
 {
 	uint32		n = group->n_steps + n_turns;
@@ -119,7 +119,7 @@ normalise_turns(const Group *group, const RolloutFacts *facts, uint32 n_turns, b
 }
 
 static void
-turns_estimate(const Group *group, const RolloutFacts *facts, const ParameterValue *parameters,
+turns_estimate(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
 			   Normalisation normalisation, EstimateColumn *columns)
 {
 	NormaliseOptions options = {normalisation, parameters[TURNS_EPSILON].number, SINGLETON_ZERO};
@@ -167,14 +167,14 @@ static const ColumnType turns_columns[] = {
 };
 
 static void
-mt_grpo_estimate(const Group *group, const RolloutFacts *facts,
+mt_grpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 				 const ParameterValue *parameters, EstimateColumn *columns)
 {
 	turns_estimate(group, facts, parameters, NORMALISE_STD, columns);
 }
 
 static void
-mt_rloo_estimate(const Group *group, const RolloutFacts *facts,
+mt_rloo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 				 const ParameterValue *parameters, EstimateColumn *columns)
 {
 	turns_estimate(group, facts, parameters, NORMALISE_LEAVE_ONE_OUT, columns);

@@ -21,7 +21,7 @@
 
 #include "compat.h"
 #include "estimator.h"
-#include "signatures/hash.h"
+#include "hash.h"
 
 PG_FUNCTION_INFO_V1(stepadv_hash_features);
 

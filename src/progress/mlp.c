@@ -18,7 +18,7 @@
 #include "arrays.h"
 #include "progress/kernels.h"
 #include "progress/mlp.h"
-#include "signatures/hash.h"
+#include "hash.h"
 #include "sum.h"
 
 /* Adam as published (Kingma and Ba 2015). */

@@ -11,7 +11,7 @@
 
 #include "estimator.h"
 #include "progress/fold.h"
-#include "signatures/hash.h"
+#include "hash.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fused_reward);
 PG_FUNCTION_INFO_V1(stepadv_progress_mean);

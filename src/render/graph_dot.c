@@ -33,7 +33,7 @@ enum
 
 typedef struct Drawing
 {
-	const Group *group;
+	const GroupColumns *group;
 	const StateGraph *graph;
 	const GraphNodes *nodes;
 	const GraphEdges *edges;
@@ -222,7 +222,7 @@ stepadv_graph_dot(PG_FUNCTION_ARGS)
 	StateGraph	graph;
 	GraphNodes	nodes;
 	GraphEdges	edges;
-	Group		group;
+	GroupColumns group;
 	Drawing		drawing = {0};
 	uint32		n_drawn;
 	int			min_visits;

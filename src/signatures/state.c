@@ -25,7 +25,7 @@
 
 #include "aggregate.h"
 #include "compat.h"
-#include "signatures/hash.h"
+#include "hash.h"
 #include "signatures/signature.h"
 
 PG_FUNCTION_INFO_V1(stepadv_state_accum);

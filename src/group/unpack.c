@@ -12,7 +12,7 @@ PG_FUNCTION_INFO_V1(stepadv_rollouts);
 PG_FUNCTION_INFO_V1(stepadv_with_values);
 
 static bool *
-null_column(const Group *group, uint8 bit)
+null_column(const GroupColumns *group, uint8 bit)
 {
 	bool	   *nulls = ALLOCATE_ARRAY(bool, group->n_steps);
 
@@ -22,7 +22,7 @@ null_column(const Group *group, uint8 bit)
 }
 
 static const double *
-number_column(const Group *group, const double *column)
+number_column(const GroupColumns *group, const double *column)
 {
 	double	   *missing;
 
@@ -38,7 +38,7 @@ number_column(const Group *group, const double *column)
 Datum
 stepadv_steps(PG_FUNCTION_ARGS)
 {
-	Group		group;
+	GroupColumns group;
 	int64	   *rollout_id;
 	bool	   *success;
 	bool	   *success_null;
@@ -89,7 +89,7 @@ stepadv_rollouts(PG_FUNCTION_ARGS)
 {
 	ParameterValue parameters[lengthof(rollouts_parameters)];
 	RolloutFacts facts;
-	Group		group;
+	GroupColumns group;
 	double	   *outcome;
 	bool	   *success;
 	bool	   *unjudged;
@@ -126,7 +126,7 @@ Datum
 stepadv_with_values(PG_FUNCTION_ARGS)
 {
 	RolloutGroup *rollouts = (RolloutGroup *) PG_GETARG_VARLENA_P(0);
-	Group		group;
+	GroupColumns group;
 
 	group_open(rollouts, &group);
 	if (group.value == NULL)
