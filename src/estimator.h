@@ -17,93 +17,9 @@
 
 #include "fmgr.h"
 
-#include "arrays.h"
-#include "group/group.h"
+#include "group/facts.h"
+#include "parameters.h"
 #include "rows.h"
-
-/* ----------
- * Parameters
- * ----------
- */
-
-typedef enum ParameterType
-{
-	PARAMETER_NUMBER,			/* float8 between least and most */
-	PARAMETER_INTEGER,			/* integer between least and most */
-	PARAMETER_FLAG,				/* boolean */
-	PARAMETER_CHOICE			/* text, one of choices */
-} ParameterType;
-
-typedef struct Parameter
-{
-	const char *name;
-	ParameterType type;
-	double		least;
-	double		most;
-	const char *choices[4];		/* ended by NULL */
-	bool		nullable;
-} Parameter;
-
-typedef struct ParameterValue
-{
-	bool		isnull;
-	double		number;
-	bool		flag;
-	int			choice;			/* index into choices */
-} ParameterValue;
-
-#define MAX_PARAMETERS 12
-
-#define NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, {NULL}, false}
-#define NULLABLE_NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, {NULL}, true}
-#define INTEGER_PARAMETER(name, least, most) {name, PARAMETER_INTEGER, least, most, {NULL}, false}
-#define FLAG_PARAMETER(name) {name, PARAMETER_FLAG, 0, 0, {NULL}, false}
-#define CHOICE_PARAMETER(name, ...) {name, PARAMETER_CHOICE, 0, 0, {__VA_ARGS__, NULL}, false}
-
-/* Parameters that several estimators have. */
-#define GAMMA_PARAMETER NUMBER_PARAMETER("gamma", 0, 1)
-#define EPSILON_PARAMETER NUMBER_PARAMETER("epsilon", 0, INFINITY)
-#define SUCCESS_ABOVE_PARAMETER NUMBER_PARAMETER("success_above", -INFINITY, INFINITY)
-#define NORMALISE_PARAMETER CHOICE_PARAMETER("normalise", "std", "mean", "none")
-#define SINGLETON_PARAMETER CHOICE_PARAMETER("singleton", "zero", "raw")
-#define WEIGHTING_PARAMETER CHOICE_PARAMETER("weighting", "rollout", "step")
-#define VISIT_PARAMETER(first, second) CHOICE_PARAMETER("visit", first, second)
-
-/* Arguments from `first` on, in the order of the parameters; checked. */
-extern void read_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
-							int n_parameters, ParameterValue *values);
-
-/* ----------
- * Rollouts
- * ----------
- */
-
-/* What every estimator asks about the rollouts of a group. */
-typedef struct RolloutFacts
-{
-	bool	   *judged;			/* has a reward or a success on any row */
-	double	   *total;			/* undiscounted return R_i, outcome included */
-	uint32		n_judged;
-} RolloutFacts;
-
-extern void find_rollout_facts(const GroupColumns *group, RolloutFacts *facts);
-
-/* Finite input can still overflow: say so rather than hand out infinity. */
-extern _Noreturn void refuse_overflow(const GroupColumns *group, uint32 rollout, uint32 step);
-
-/* A rollout's own word, else whether its return exceeds success_above. */
-static inline bool
-rollout_succeeded(const GroupColumns *group, const RolloutFacts *facts, uint32 rollout, double success_above)
-{
-	if (group->success[rollout] != SUCCESS_UNKNOWN)
-		return group->success[rollout] == SUCCESS_TRUE;
-	return facts->total[rollout] > success_above;
-}
-
-/* ----------
- * Estimators
- * ----------
- */
 
 #define MAX_RESULT_COLUMNS 10
 

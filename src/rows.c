@@ -9,8 +9,8 @@
 #include "miscadmin.h"
 #include "utils/tuplestore.h"
 
-#include "plan/column_sink.h"
 #include "compat.h"
+#include "plan/column_sink.h"
 #include "rows.h"
 
 /*

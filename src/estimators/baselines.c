@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "arrays.h"
 #include "estimator.h"
 #include "estimators/episode.h"
 #include "estimators/normalise.h"

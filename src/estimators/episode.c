@@ -5,8 +5,10 @@
  */
 #include "postgres.h"
 
+#include "arrays.h"
 #include "estimators/episode.h"
 #include "estimators/returns.h"
+#include "group/facts.h"
 
 /* How often a rollout counts in the statistics of its group. */
 static uint32 *

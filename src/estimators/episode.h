@@ -5,8 +5,8 @@
 #ifndef STEPADV_EPISODE_H
 #define STEPADV_EPISODE_H
 
-#include "estimator.h"
 #include "estimators/normalise.h"
+#include "group/facts.h"
 
 /* WEIGHTING_PARAMETER's second choice. */
 #define WEIGHTING_STEP 1

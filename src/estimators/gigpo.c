@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "estimator.h"
 #include "estimators/episode.h"
 #include "estimators/identity.h"
 #include "estimators/returns.h"

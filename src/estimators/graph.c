@@ -10,7 +10,9 @@
 #include "lib/pairingheap.h"
 #include "miscadmin.h"
 
+#include "arrays.h"
 #include "estimators/graph.h"
+#include "group/facts.h"
 
 /* ----------
  * Neighbours

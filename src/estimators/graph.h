@@ -11,8 +11,8 @@
 #ifndef STEPADV_GRAPH_H
 #define STEPADV_GRAPH_H
 
-#include "estimator.h"
 #include "estimators/identity.h"
+#include "group/facts.h"
 
 typedef struct StateGraph
 {

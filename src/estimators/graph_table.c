@@ -6,8 +6,12 @@
 
 #include "miscadmin.h"
 
+#include "arrays.h"
 #include "estimators/graph_table.h"
 #include "estimators/normalise.h"
+#include "group/facts.h"
+#include "parameters.h"
+#include "rows.h"
 
 PG_FUNCTION_INFO_V1(stepadv_graph_nodes);
 PG_FUNCTION_INFO_V1(stepadv_graph_edges);

@@ -6,6 +6,8 @@
 #define STEPADV_GRAPH_TABLE_H
 
 #include "estimators/graphgpo.h"
+#include "group/facts.h"
+#include "parameters.h"
 
 /* Shared by graph_edges and graph_dot, in this order. */
 #define GRAPH_PARAMETERS \

@@ -22,6 +22,7 @@
 
 #include "miscadmin.h"
 
+#include "estimator.h"
 #include "estimators/episode.h"
 #include "estimators/graphgpo.h"
 

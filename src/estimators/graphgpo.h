@@ -6,6 +6,7 @@
 #define STEPADV_GRAPHGPO_H
 
 #include "estimators/graph.h"
+#include "parameters.h"
 
 /* In the order of CONVENTION_PARAMETER's choices. */
 typedef enum Convention

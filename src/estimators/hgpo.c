@@ -21,6 +21,8 @@
 
 #include "miscadmin.h"
 
+#include "arrays.h"
+#include "estimator.h"
 #include "estimators/episode.h"
 #include "estimators/identity.h"
 #include "estimators/returns.h"

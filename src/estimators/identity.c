@@ -6,7 +6,9 @@
 
 #include "miscadmin.h"
 
+#include "arrays.h"
 #include "estimators/identity.h"
+#include "group/facts.h"
 #include "hash.h"
 
 /*

@@ -9,7 +9,7 @@
 #ifndef STEPADV_IDENTITY_H
 #define STEPADV_IDENTITY_H
 
-#include "estimator.h"
+#include "group/facts.h"
 
 typedef struct Identities
 {

@@ -18,6 +18,8 @@
 
 #include "miscadmin.h"
 
+#include "arrays.h"
+#include "estimator.h"
 #include "estimators/normalise.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"

@@ -5,8 +5,9 @@
 #ifndef STEPADV_RTMC_H
 #define STEPADV_RTMC_H
 
-#include "estimator.h"
 #include "estimators/identity.h"
+#include "group/facts.h"
+#include "parameters.h"
 
 /* Shared by rtmc, rtmc_tree and rtmc_tree_dot, in this order. */
 #define RTMC_PARAMETERS \

@@ -12,9 +12,12 @@
 
 #include "miscadmin.h"
 
-#include "estimator.h"
+#include "arrays.h"
 #include "estimators/normalise.h"
+#include "group/facts.h"
 #include "hash.h"
+#include "parameters.h"
+#include "rows.h"
 
 PG_FUNCTION_INFO_V1(stepadv_group_summary);
 

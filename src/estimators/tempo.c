@@ -15,6 +15,8 @@
 
 #include "miscadmin.h"
 
+#include "arrays.h"
+#include "estimator.h"
 #include "estimators/identity.h"
 #include "estimators/normalise.h"
 #include "estimators/returns.h"

@@ -10,7 +10,11 @@
 
 #include "miscadmin.h"
 
+#include "arrays.h"
 #include "estimators/tree.h"
+#include "group/facts.h"
+#include "parameters.h"
+#include "rows.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rtmc_tree);
 

@@ -6,6 +6,8 @@
 #define STEPADV_TREE_H
 
 #include "estimators/rtmc.h"
+#include "group/facts.h"
+#include "parameters.h"
 
 typedef struct RolloutTree
 {

@@ -24,6 +24,7 @@
 
 #include "miscadmin.h"
 
+#include "arrays.h"
 #include "estimator.h"
 #include "estimators/episode.h"
 #include "estimators/normalise.h"

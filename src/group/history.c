@@ -18,9 +18,11 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "estimator.h"
+#include "arrays.h"
 #include "estimators/identity.h"
+#include "group/group.h"
 #include "hash.h"
+#include "parameters.h"
 
 PG_FUNCTION_INFO_V1(stepadv_history_states);
 

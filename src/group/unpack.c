@@ -5,7 +5,10 @@
  */
 #include "postgres.h"
 
-#include "estimator.h"
+#include "arrays.h"
+#include "group/facts.h"
+#include "parameters.h"
+#include "rows.h"
 
 PG_FUNCTION_INFO_V1(stepadv_steps);
 PG_FUNCTION_INFO_V1(stepadv_rollouts);

@@ -18,8 +18,9 @@
 #include "utils/memutils.h"
 #include "windowapi.h"
 
-#include "estimator.h"
+#include "arrays.h"
 #include "estimators/normalise.h"
+#include "parameters.h"
 
 PG_FUNCTION_INFO_V1(stepadv_whiten);
 

@@ -16,7 +16,7 @@
 
 #include "arrays.h"
 #include "compat.h"
-#include "estimator.h"
+#include "parameters.h"
 #include "progress/composite.h"
 #include "progress/fit_state.h"
 #include "progress/fold.h"

@@ -8,7 +8,8 @@
 
 #include "fmgr.h"
 
-#include "estimator.h"
+#include "arrays.h"
+#include "parameters.h"
 #include "progress/composite.h"
 #include "progress/fit_state.h"
 #include "progress/predict.h"

@@ -16,7 +16,7 @@
 #include "aggregate.h"
 #include "arrays.h"
 #include "compat.h"
-#include "estimator.h"
+#include "parameters.h"
 #include "progress/kernels.h"
 #include "progress/mlp.h"
 #include "progress/step_arguments.h"

@@ -16,8 +16,11 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "arrays.h"
 #include "compat.h"
 #include "estimators/graph_table.h"
+#include "group/facts.h"
+#include "parameters.h"
 #include "render/dot.h"
 
 PG_FUNCTION_INFO_V1(stepadv_graph_dot);

@@ -18,8 +18,11 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "arrays.h"
 #include "compat.h"
 #include "estimators/tree.h"
+#include "group/facts.h"
+#include "parameters.h"
 #include "render/dot.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rtmc_tree_dot);

@@ -16,7 +16,7 @@
 #include "utils/builtins.h"
 #include "utils/formatting.h"
 
-#include "estimator.h"
+#include "parameters.h"
 #include "rewards/markup.h"
 
 PG_FUNCTION_INFO_V1(stepadv_reward_tool_execution);
