@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
-#include "utils/builtins.h"
 
 #include "compat.h"
 #include "parameters.h"
@@ -27,22 +26,29 @@ refuse_number(const Parameter *parameter, double number)
 			 errmsg("%s must be %s, not %g", parameter->name, range.data, number)));
 }
 
-static int
-find_choice(const Parameter *parameter, const char *word)
+int
+find_choice(const char *name, const char *const *choices, Span word)
 {
 	StringInfoData known;
 
-	initStringInfo(&known);
-	for (int i = 0; parameter->choices[i] != NULL; i++)
-	{
-		if (strcmp(word, parameter->choices[i]) == 0)
+	for (int i = 0; choices[i] != NULL; i++)
+		if (span_is(word, choices[i]))
 			return i;
-		appendStringInfo(&known, "%s%s", i > 0 ? ", " : "", parameter->choices[i]);
-	}
+	initStringInfo(&known);
+	for (int i = 0; choices[i] != NULL; i++)
+		appendStringInfo(&known, "%s%s", i > 0 ? ", " : "", choices[i]);
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("invalid value for parameter \"%s\": \"%s\"", parameter->name, word),
+			 errmsg("invalid value for parameter \"%s\": \"%.*s\"", name, word.length, word.data),
 			 errhint("Available values: %s.", known.data)));
+}
+
+int
+choice_argument(FunctionCallInfo fcinfo, int arg, const char *name, const char *const *choices)
+{
+	text	   *word = PG_GETARG_TEXT_PP(arg);
+
+	return find_choice(name, choices, span_make(VARDATA_ANY(word), VARSIZE_ANY_EXHDR(word)));
 }
 
 void
@@ -84,7 +90,7 @@ read_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
 				value->flag = PG_GETARG_BOOL(arg);
 				break;
 			case PARAMETER_CHOICE:
-				value->choice = find_choice(parameter, text_to_cstring(PG_GETARG_TEXT_PP(arg)));
+				value->choice = choice_argument(fcinfo, arg, parameter->name, parameter->choices);
 				break;
 		}
 	}

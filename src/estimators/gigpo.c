@@ -28,10 +28,8 @@ static const Parameter gigpo_parameters[] = {
 	NORMALISE_PARAMETER,
 	EPSILON_PARAMETER,
 	WEIGHTING_PARAMETER,
-	VISIT_PARAMETER("every", "first")
+	VISIT_PARAMETER
 };
-
-#define VISIT_EVERY 0
 
 static const ColumnType gigpo_columns[] = {
 	COLUMN_FLOAT8,				/* return */
@@ -58,7 +56,7 @@ gigpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 
 	discounted_returns(group, parameters[P_GAMMA].number, returns);
 	number_states(group, facts, &states);
-	visit = find_visits(group, &states, parameters[P_VISIT].choice == VISIT_EVERY);
+	visit = find_visits(group, &states, parameters[P_VISIT].choice);
 	visits = count_visits(group, &states, visit);
 	normalise(returns, visit, states.of_step, group->n_steps, states.n, &options, step, NULL);
 	episode_advantages(group, facts, parameters[P_WEIGHTING].choice == WEIGHTING_STEP, &options, episode, NULL);

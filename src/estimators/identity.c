@@ -275,7 +275,7 @@ number_extensions(const GroupColumns *group, const Identities *shorter, const Id
  * identity, the rollout that visited it last.
  */
 uint32 *
-find_visits(const GroupColumns *group, const Identities *identities, bool every)
+find_visits(const GroupColumns *group, const Identities *identities, Visit which)
 {
 	uint32	   *visit = ALLOCATE_ARRAY(uint32, group->n_steps);
 	uint32	   *last_rollout = ALLOCATE_ZEROED_ARRAY(uint32, identities->n);
@@ -285,7 +285,7 @@ find_visits(const GroupColumns *group, const Identities *identities, bool every)
 		{
 			int32		identity = identities->of_step[i];
 
-			visit[i] = identity != NO_IDENTITY && (every || last_rollout[identity] != r + 1);
+			visit[i] = identity != NO_IDENTITY && (which == VISIT_EVERY || last_rollout[identity] != r + 1);
 			if (visit[i])
 				last_rollout[identity] = r + 1;
 		}

@@ -62,11 +62,18 @@ extern void number_extensions(const GroupColumns *group, const Identities *short
 /* Actions of all steps, whatever the state. */
 extern void number_actions(const GroupColumns *group, Identities *actions);
 
+/* In the order of VISIT_PARAMETER's choices. */
+typedef enum Visit
+{
+	VISIT_EVERY,
+	VISIT_FIRST
+} Visit;
+
 /*
  * Which steps count as visits of their identity, 1 or 0: every one, or the
  * first in each rollout.
  */
-extern uint32 *find_visits(const GroupColumns *group, const Identities *identities, bool every);
+extern uint32 *find_visits(const GroupColumns *group, const Identities *identities, Visit which);
 
 /* Visits by identity; visit NULL: every step is one. */
 extern uint32 *count_visits(const GroupColumns *group, const Identities *identities, const uint32 *visit);

@@ -25,8 +25,6 @@
 #include "estimators/rtmc.h"
 #include "sum.h"
 
-#define VISIT_EVERY 1
-
 static double
 success_rate(const GroupColumns *group, const RolloutFacts *facts, double success_above)
 {
@@ -148,7 +146,7 @@ rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 	discounted_returns(group, parameters[RTMC_GAMMA].number, table->returns);
 	number_states(group, facts, &table->states);
 	number_pairs(group, &table->states, &table->pairs);
-	visit = find_visits(group, &table->pairs, parameters[RTMC_VISIT].choice == VISIT_EVERY);
+	visit = find_visits(group, &table->pairs, parameters[RTMC_VISIT].choice);
 	measure_pairs(group, visit, table);
 	measure_states(table, parameters[RTMC_PRIOR].number, p);
 	measure_advantages(group, parameters[RTMC_NORMALISE].flag, table);

@@ -216,10 +216,11 @@ draw_edges(Drawing *drawing)
 	draw_loops(drawing, first_loop, next_loop);
 }
 
+static const Parameter graph_dot_parameters[] = {GRAPH_PARAMETERS};
+
 Datum
 stepadv_graph_dot(PG_FUNCTION_ARGS)
 {
-	static const Parameter known[] = {GRAPH_PARAMETERS};
 	ParameterValue parameters[N_GRAPH_PARAMETERS];
 	RolloutFacts facts;
 	StateGraph	graph;
@@ -233,7 +234,7 @@ stepadv_graph_dot(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(ARG_GROUP))
 		PG_RETURN_NULL();
-	read_parameters(fcinfo, ARG_FIRST_PARAMETER, known, lengthof(known), parameters);
+	read_parameters(fcinfo, ARG_FIRST_PARAMETER, graph_dot_parameters, lengthof(graph_dot_parameters), parameters);
 	min_visits = dot_limit_argument(fcinfo, ARG_MIN_VISITS, "min_visits", 1);
 	max_edges = dot_limit_argument(fcinfo, ARG_MAX_EDGES, "max_edges", 1);
 	drawing.label_length = dot_limit_argument(fcinfo, ARG_LABEL_LENGTH, "label_length", 1);

@@ -11,7 +11,7 @@
 #define STEPADV_ACTION_H
 
 #include "lib/stringinfo.h"
-#include "signatures/span.h"
+#include "span.h"
 
 typedef enum ActionCategory
 {

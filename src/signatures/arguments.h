@@ -12,7 +12,7 @@
 #define STEPADV_ARGUMENTS_H
 
 #include "lib/stringinfo.h"
-#include "signatures/span.h"
+#include "span.h"
 
 #define MAX_ARGUMENTS 32		/* of one call; further ones are ignored */
 
