@@ -6,7 +6,10 @@
 
 #include "arrays.h"
 #include "compat.h"
+#include "declaration.h"
 #include "estimator.h"
+
+StaticAssertDecl(3 + MAX_RESULT_COLUMNS <= MAX_ROW_COLUMNS, "an estimator's columns are more than a row takes");
 
 /* NULLs are fine, but the advantage (or return) of a judged step has a value. */
 static void
@@ -15,7 +18,7 @@ refuse_infinite(const Estimator *estimator, const GroupColumns *group, const Est
 	for (uint32 i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
 	{
 		for (int c = 0; c < estimator->n_columns; c++)
-			if (estimator->columns[c] == COLUMN_FLOAT8 && isinf(columns[c].number[i]))
+			if (estimator->columns[c].type == COLUMN_FLOAT8 && isinf(columns[c].number[i]))
 				refuse_overflow(group, rollout, i);
 		if (isnan(columns[estimator->n_columns - 1].number[i]))
 			refuse_overflow(group, rollout, i);
@@ -35,7 +38,7 @@ all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 n_s
 	{
 		const double *number = columns[c].number;
 
-		if (estimator->columns[c] != COLUMN_FLOAT8)
+		if (estimator->columns[c].type != COLUMN_FLOAT8)
 			continue;
 		if (c == estimator->n_columns - 1)
 			for (uint32 i = 0; i < n_steps; i++)
@@ -59,18 +62,19 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 	bool	   *unjudged = NULL;
 	bool		finite;
 
-	Assert(estimator->n_parameters <= MAX_PARAMETERS && estimator->n_columns <= MAX_RESULT_COLUMNS);
-	Assert(estimator->columns[estimator->n_columns - 1] == COLUMN_FLOAT8);
+	Assert(estimator->columns[estimator->n_columns - 1].type == COLUMN_FLOAT8);
 
+	if (fcinfo->flinfo->fn_extra == NULL)
+		require_group_argument(fcinfo->flinfo);
 	read_parameters(fcinfo, 1, estimator->parameters, estimator->n_parameters, parameters);
 	if (PG_ARGISNULL(0))
-		return return_rows(fcinfo, 3 + estimator->n_columns, NULL, 0);
+		return return_no_rows(fcinfo);
 	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
 	find_rollout_facts(&group, &facts);
 
 	for (int c = 0; c < estimator->n_columns; c++)
 	{
-		if (estimator->columns[c] == COLUMN_FLOAT8)
+		if (estimator->columns[c].type == COLUMN_FLOAT8)
 			columns[c].number = ALLOCATE_ARRAY(double, group.n_steps);
 		else
 			columns[c].count = ALLOCATE_ARRAY(int32, group.n_steps);
@@ -93,10 +97,12 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 			refuse_infinite(estimator, &group, columns, r);
 	}
 
-	results[0] = (ResultColumn) {COLUMN_INT8, group.step_id, NULL};
-	results[1] = (ResultColumn) {COLUMN_INT8, rollout_id, NULL};
-	results[2] = (ResultColumn) {COLUMN_INT4, group.step_no, NULL};
+	results[0] = (ResultColumn) {"step_id", COLUMN_INT8, group.step_id, NULL};
+	results[1] = (ResultColumn) {"rollout_id", COLUMN_INT8, rollout_id, NULL};
+	results[2] = (ResultColumn) {"step_no", COLUMN_INT4, group.step_no, NULL};
 	for (int c = 0; c < estimator->n_columns; c++)
-		results[3 + c] = (ResultColumn) {estimator->columns[c], columns[c].number, unjudged};
+		results[3 + c] = (ResultColumn) {
+			estimator->columns[c].name, estimator->columns[c].type, columns[c].number, unjudged
+		};
 	return return_rows(fcinfo, 3 + estimator->n_columns, results, group.n_steps);
 }

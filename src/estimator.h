@@ -21,7 +21,15 @@
 #include "parameters.h"
 #include "rows.h"
 
+#define MAX_PARAMETERS 12
 #define MAX_RESULT_COLUMNS 10
+
+/* What a column is called, and what is in it. */
+typedef struct EstimateColumnType
+{
+	const char *name;
+	ColumnType	type;
+} EstimateColumnType;
 
 /*
  * `columns` are the result columns after step_id, rollout_id, step_no, each with
@@ -41,7 +49,7 @@ typedef struct Estimator
 {
 	const Parameter *parameters;
 	int			n_parameters;
-	const ColumnType *columns;
+	const EstimateColumnType *columns;
 	int			n_columns;
 	EstimateFunction estimate;
 } Estimator;
@@ -49,6 +57,8 @@ typedef struct Estimator
 extern Datum estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator);
 
 #define STEPADV_ESTIMATOR(name, parameters, columns, estimate) \
+	StaticAssertDecl(lengthof(parameters) <= MAX_PARAMETERS, "too many parameters of " #name); \
+	StaticAssertDecl(lengthof(columns) <= MAX_RESULT_COLUMNS, "too many result columns of " #name); \
 	PG_FUNCTION_INFO_V1(stepadv_##name); \
 	Datum \
 	stepadv_##name(PG_FUNCTION_ARGS) \

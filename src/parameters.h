@@ -38,8 +38,6 @@ typedef struct ParameterValue
 	int			choice;			/* index into choices */
 } ParameterValue;
 
-#define MAX_PARAMETERS 12
-
 /* For tables outside functions: a list of choices there lives for ever. */
 #define NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, NULL, false}
 #define NULLABLE_NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, NULL, true}
@@ -57,12 +55,24 @@ typedef struct ParameterValue
 #define WEIGHTING_PARAMETER CHOICE_PARAMETER("weighting", "rollout", "step")
 #define VISIT_PARAMETER CHOICE_PARAMETER("visit", "every", "first")
 
-/* Arguments from `first` on, in the order of the parameters; checked. */
+/*
+ * The arguments from `first` on, checked.  They are the parameters, each found by
+ * its name and type in whatever order SQL declares them; see declaration.h.
+ */
 extern void read_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
 							int n_parameters, ParameterValue *values);
 
+/* Where they are, for who reads them otherwise: the number of each one's argument. */
+extern const int16 *find_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
+									int n_parameters);
+extern void read_parameter(const NullableDatum *arg, const Parameter *parameter, ParameterValue *value);
+
+/* Of a transition function, whose arguments have no names. */
+extern void read_parameters_in_order(const NullableDatum *args, const Parameter *parameters,
+									 int n_parameters, ParameterValue *values);
+
 /* The number of a word among choices ended by NULL; an error if it is none of them. */
 extern int	find_choice(const char *name, const char *const *choices, Span word);
-extern int	choice_argument(FunctionCallInfo fcinfo, int arg, const char *name, const char *const *choices);
+extern int	choice_of_text(const char *name, const char *const *choices, Datum word);
 
 #endif							/* STEPADV_PARAMETERS_H */

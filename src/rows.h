@@ -19,6 +19,7 @@ typedef enum ColumnType
 
 typedef struct ResultColumn
 {
+	const char *name;			/* as SQL declares it, in whatever order */
 	ColumnType	type;
 	const void *values;
 	const bool *nulls;			/* by row; NULL: none */
@@ -34,6 +35,13 @@ typedef struct ResultColumn
  */
 extern Datum return_rows(FunctionCallInfo fcinfo, int n_columns,
 						 const ResultColumn *columns, uint64 n_rows);
+
+extern Datum return_no_rows(FunctionCallInfo fcinfo);
+
+/* All of an array of columns. */
+#define return_columns(fcinfo, columns, n_rows) \
+	(StaticAssertExpr(lengthof(columns) <= MAX_ROW_COLUMNS, "too many result columns"), \
+	 return_rows(fcinfo, lengthof(columns), columns, n_rows))
 
 /* Entry `row` of a column as a Datum; `isnull` if it has none. */
 static inline Datum

@@ -26,7 +26,10 @@
  */
 
 static const Parameter reinforce_parameters[] = {GAMMA_PARAMETER, FLAG_PARAMETER("to_go")};
-static const ColumnType reinforce_columns[] = {COLUMN_FLOAT8, COLUMN_FLOAT8};
+static const EstimateColumnType reinforce_columns[] = {
+	{"return", COLUMN_FLOAT8},
+	{"advantage", COLUMN_FLOAT8}
+};
 
 static void
 reinforce_estimate(const GroupColumns *group, const RolloutFacts *facts,
@@ -58,7 +61,11 @@ rollout_advantages(const GroupColumns *group, const RolloutFacts *facts, bool by
 	episode_advantages(group, facts, by_step, options, columns[2].number, columns[1].number);
 }
 
-static const ColumnType baseline_columns[] = {COLUMN_FLOAT8, COLUMN_FLOAT8, COLUMN_FLOAT8};
+static const EstimateColumnType baseline_columns[] = {
+	{"return", COLUMN_FLOAT8},
+	{"baseline", COLUMN_FLOAT8},
+	{"advantage", COLUMN_FLOAT8}
+};
 static const Parameter rloo_parameters[] = {SINGLETON_PARAMETER};
 
 static void

@@ -71,11 +71,11 @@ gae_rollout(const GroupColumns *group, uint32 rollout, const ParameterValue *par
 static const Parameter gae_parameters[] = {
 	GAMMA_PARAMETER, NUMBER_PARAMETER("lambda", 0, 1), FLAG_PARAMETER("masked")
 };
-static const ColumnType gae_columns[] = {
-	COLUMN_FLOAT8,				/* value */
-	COLUMN_FLOAT8,				/* td_error; NULL at an observation */
-	COLUMN_FLOAT8,				/* return */
-	COLUMN_FLOAT8				/* advantage */
+static const EstimateColumnType gae_columns[] = {
+	{"value", COLUMN_FLOAT8},
+	{"td_error", COLUMN_FLOAT8},	/* NULL at an observation */
+	{"return", COLUMN_FLOAT8},
+	{"advantage", COLUMN_FLOAT8}
 };
 
 static void

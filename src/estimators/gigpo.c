@@ -31,12 +31,12 @@ static const Parameter gigpo_parameters[] = {
 	VISIT_PARAMETER
 };
 
-static const ColumnType gigpo_columns[] = {
-	COLUMN_FLOAT8,				/* return */
-	COLUMN_INT4,				/* n_state */
-	COLUMN_FLOAT8,				/* episode_advantage */
-	COLUMN_FLOAT8,				/* step_advantage */
-	COLUMN_FLOAT8				/* advantage */
+static const EstimateColumnType gigpo_columns[] = {
+	{"return", COLUMN_FLOAT8},
+	{"n_state", COLUMN_INT4},
+	{"episode_advantage", COLUMN_FLOAT8},
+	{"step_advantage", COLUMN_FLOAT8},
+	{"advantage", COLUMN_FLOAT8}
 };
 
 static void

@@ -159,18 +159,18 @@ stepadv_graph_nodes(PG_FUNCTION_ARGS)
 
 	{
 		ResultColumn columns[] = {
-			{COLUMN_INT8, states.value, states.null},
-			{COLUMN_INT4, nodes.visits, NULL},
-			{COLUMN_INT4, nodes.rollouts, NULL},
-			{COLUMN_FLOAT8, known_distances(&graph), NULL},
-			{COLUMN_BOOL, is_goal, NULL},
-			{COLUMN_BOOL, nodes.is_start, NULL},
-			{COLUMN_BOOL, dead_end, NULL},
-			{COLUMN_BOOL, find_cycles(&group, &graph), NULL},
-			{COLUMN_INT8, steps.value, steps.null},
+			{"state", COLUMN_INT8, states.value, states.null},
+			{"visits", COLUMN_INT4, nodes.visits, NULL},
+			{"rollouts", COLUMN_INT4, nodes.rollouts, NULL},
+			{"distance", COLUMN_FLOAT8, known_distances(&graph), NULL},
+			{"is_goal", COLUMN_BOOL, is_goal, NULL},
+			{"is_start", COLUMN_BOOL, nodes.is_start, NULL},
+			{"dead_end", COLUMN_BOOL, dead_end, NULL},
+			{"on_cycle", COLUMN_BOOL, find_cycles(&group, &graph), NULL},
+			{"step_id", COLUMN_INT8, steps.value, steps.null},
 		};
 
-		return return_rows(fcinfo, lengthof(columns), columns, n_node_rows(&graph));
+		return return_columns(fcinfo, columns, n_node_rows(&graph));
 	}
 }
 
@@ -190,11 +190,11 @@ stepadv_distances(PG_FUNCTION_ARGS)
 
 	{
 		ResultColumn columns[] = {
-			{COLUMN_INT8, states.value, states.null},
-			{COLUMN_FLOAT8, known_distances(&graph), NULL},
+			{"state", COLUMN_INT8, states.value, states.null},
+			{"distance", COLUMN_FLOAT8, known_distances(&graph), NULL},
 		};
 
-		return return_rows(fcinfo, lengthof(columns), columns, n_node_rows(&graph));
+		return return_columns(fcinfo, columns, n_node_rows(&graph));
 	}
 }
 
@@ -314,20 +314,20 @@ stepadv_graph_edges(PG_FUNCTION_ARGS)
 
 	{
 		ResultColumn columns[] = {
-			{COLUMN_INT8, states.value, states.null},
-			{COLUMN_INT8, actions.value, actions.null},
-			{COLUMN_INT8, next_states.value, next_states.null},
-			{COLUMN_INT4, edges.visits, NULL},
-			{COLUMN_INT4, edges.rollouts, NULL},
-			{COLUMN_FLOAT8, edges.cost, NULL},
-			{COLUMN_FLOAT8, distance, NULL},
-			{COLUMN_FLOAT8, next_distance, NULL},
-			{COLUMN_FLOAT8, edges.step_reward, NULL},
-			{COLUMN_FLOAT8, edges.advantage, NULL},
-			{COLUMN_INT8, step_id, NULL},
+			{"state", COLUMN_INT8, states.value, states.null},
+			{"action", COLUMN_INT8, actions.value, actions.null},
+			{"next_state", COLUMN_INT8, next_states.value, next_states.null},
+			{"visits", COLUMN_INT4, edges.visits, NULL},
+			{"rollouts", COLUMN_INT4, edges.rollouts, NULL},
+			{"cost", COLUMN_FLOAT8, edges.cost, NULL},
+			{"distance", COLUMN_FLOAT8, distance, NULL},
+			{"next_distance", COLUMN_FLOAT8, next_distance, NULL},
+			{"step_reward", COLUMN_FLOAT8, edges.step_reward, NULL},
+			{"graph_advantage", COLUMN_FLOAT8, edges.advantage, NULL},
+			{"step_id", COLUMN_INT8, step_id, NULL},
 		};
 
-		return return_rows(fcinfo, lengthof(columns), columns, edges.edges.n);
+		return return_columns(fcinfo, columns, edges.edges.n);
 	}
 }
 
@@ -378,13 +378,13 @@ stepadv_contribution(PG_FUNCTION_ARGS)
 
 	{
 		ResultColumn columns[] = {
-			{COLUMN_INT8, group.rollout_id, NULL},
-			{COLUMN_INT4, group.n_rollout_steps, NULL},
-			{COLUMN_INT4, contributing, unknown},
-			{COLUMN_FLOAT8, share, NULL},
-			{COLUMN_BOOL, success, unjudged},
+			{"rollout_id", COLUMN_INT8, group.rollout_id, NULL},
+			{"n_steps", COLUMN_INT4, group.n_rollout_steps, NULL},
+			{"n_contributing", COLUMN_INT4, contributing, unknown},
+			{"share", COLUMN_FLOAT8, share, NULL},
+			{"success", COLUMN_BOOL, success, unjudged},
 		};
 
-		return return_rows(fcinfo, lengthof(columns), columns, group.n_rollouts);
+		return return_columns(fcinfo, columns, group.n_rollouts);
 	}
 }

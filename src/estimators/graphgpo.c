@@ -91,14 +91,14 @@ static const Parameter graphgpo_parameters[] = {
 	SUCCESS_ABOVE_PARAMETER
 };
 
-static const ColumnType graphgpo_columns[] = {
-	COLUMN_FLOAT8,				/* distance */
-	COLUMN_FLOAT8,				/* next_distance */
-	COLUMN_FLOAT8,				/* step_reward */
-	COLUMN_INT4,				/* n_state */
-	COLUMN_FLOAT8,				/* episode_advantage */
-	COLUMN_FLOAT8,				/* graph_advantage */
-	COLUMN_FLOAT8				/* advantage */
+static const EstimateColumnType graphgpo_columns[] = {
+	{"distance", COLUMN_FLOAT8},
+	{"next_distance", COLUMN_FLOAT8},
+	{"step_reward", COLUMN_FLOAT8},
+	{"n_state", COLUMN_INT4},
+	{"episode_advantage", COLUMN_FLOAT8},
+	{"graph_advantage", COLUMN_FLOAT8},
+	{"advantage", COLUMN_FLOAT8}
 };
 
 static void

@@ -45,11 +45,11 @@ static const Parameter hgpo_parameters[] = {
 
 #define CONVENTION_RECIPE 0
 
-static const ColumnType hgpo_columns[] = {
-	COLUMN_FLOAT8,				/* return */
-	COLUMN_INT4,				/* n_state */
-	COLUMN_INT4,				/* n_levels */
-	COLUMN_FLOAT8				/* advantage */
+static const EstimateColumnType hgpo_columns[] = {
+	{"return", COLUMN_FLOAT8},
+	{"n_state", COLUMN_INT4},
+	{"n_levels", COLUMN_INT4},
+	{"advantage", COLUMN_FLOAT8}
 };
 
 /* One level's advantages added to what the levels before it came to. */

@@ -52,7 +52,7 @@ broadcast_to_steps(const GroupColumns *group, const double *by_rollout, double *
 }
 
 static const Parameter returns_parameters[] = {GAMMA_PARAMETER, FLAG_PARAMETER("masked")};
-static const ColumnType returns_columns[] = {COLUMN_FLOAT8};
+static const EstimateColumnType returns_columns[] = {{"return", COLUMN_FLOAT8}};
 
 static void
 returns_estimate(const GroupColumns *group, const RolloutFacts *facts,

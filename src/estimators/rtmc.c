@@ -154,14 +154,14 @@ rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 }
 
 static const Parameter rtmc_parameters[] = {RTMC_PARAMETERS};
-static const ColumnType rtmc_columns[] = {
-	COLUMN_FLOAT8,				/* return */
-	COLUMN_INT4,				/* n_state */
-	COLUMN_INT4,				/* n_action */
-	COLUMN_FLOAT8,				/* q */
-	COLUMN_FLOAT8,				/* v */
-	COLUMN_FLOAT8,				/* stderr */
-	COLUMN_FLOAT8				/* advantage */
+static const EstimateColumnType rtmc_columns[] = {
+	{"return", COLUMN_FLOAT8},
+	{"n_state", COLUMN_INT4},
+	{"n_action", COLUMN_INT4},
+	{"q", COLUMN_FLOAT8},
+	{"v", COLUMN_FLOAT8},
+	{"stderr", COLUMN_FLOAT8},
+	{"advantage", COLUMN_FLOAT8}
 };
 
 static void

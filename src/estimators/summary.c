@@ -151,22 +151,22 @@ stepadv_group_summary(PG_FUNCTION_ARGS)
 
 	{
 		ResultColumn columns[] = {
-			{COLUMN_INT4, &summary->n_rollouts, NULL},
-			{COLUMN_INT4, &summary->n_judged, NULL},
-			{COLUMN_INT4, &summary->n_steps, NULL},
-			{COLUMN_FLOAT8, &summary->mean_return, NULL},
-			{COLUMN_FLOAT8, &summary->sd_return, NULL},
-			{COLUMN_FLOAT8, &summary->success_rate, NULL},
-			{COLUMN_BOOL, &summary->uniform, NULL},
-			{COLUMN_INT4, &summary->n_states, NULL},
-			{COLUMN_INT4, &summary->n_shared_states, NULL},
-			{COLUMN_FLOAT8, &summary->shared_step_share, NULL},
+			{"n_rollouts", COLUMN_INT4, &summary->n_rollouts, NULL},
+			{"n_judged", COLUMN_INT4, &summary->n_judged, NULL},
+			{"n_steps", COLUMN_INT4, &summary->n_steps, NULL},
+			{"mean_return", COLUMN_FLOAT8, &summary->mean_return, NULL},
+			{"sd_return", COLUMN_FLOAT8, &summary->sd_return, NULL},
+			{"success_rate", COLUMN_FLOAT8, &summary->success_rate, NULL},
+			{"uniform", COLUMN_BOOL, &summary->uniform, NULL},
+			{"n_states", COLUMN_INT4, &summary->n_states, NULL},
+			{"n_shared_states", COLUMN_INT4, &summary->n_shared_states, NULL},
+			{"shared_step_share", COLUMN_FLOAT8, &summary->shared_step_share, NULL},
 		};
 		static const bool yes = true;
 
 		/* Nothing judged: neither uniform nor mixed. */
 		if (facts.n_judged == 0)
 			columns[6].nulls = &yes;
-		return return_rows(fcinfo, lengthof(columns), columns, 1);
+		return return_columns(fcinfo, columns, 1);
 	}
 }

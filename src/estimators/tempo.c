@@ -28,11 +28,11 @@ enum
 
 static const Parameter tempo_parameters[] = {NORMALISE_PARAMETER, EPSILON_PARAMETER};
 
-static const ColumnType tempo_columns[] = {
-	COLUMN_FLOAT8,				/* return */
-	COLUMN_FLOAT8,				/* value */
-	COLUMN_FLOAT8,				/* next_value */
-	COLUMN_FLOAT8				/* advantage */
+static const EstimateColumnType tempo_columns[] = {
+	{"return", COLUMN_FLOAT8},
+	{"value", COLUMN_FLOAT8},
+	{"next_value", COLUMN_FLOAT8},
+	{"advantage", COLUMN_FLOAT8}
 };
 
 static void

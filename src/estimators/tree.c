@@ -94,7 +94,7 @@ stepadv_rtmc_tree(PG_FUNCTION_ARGS)
 
 	read_parameters(fcinfo, 1, tree_parameters, lengthof(tree_parameters), parameters);
 	if (PG_ARGISNULL(0))
-		return return_rows(fcinfo, N_TREE_COLUMNS, NULL, 0);
+		return return_no_rows(fcinfo);
 	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
 	find_rollout_facts(&group, &facts);
 	rollout_tree_build(&group, &facts, parameters, NULL, &tree);
@@ -129,14 +129,14 @@ stepadv_rtmc_tree(PG_FUNCTION_ARGS)
 		numbers[C_ADVANTAGE][e] = tree.table.pair_advantage[pair];
 		ids[C_STEP_ID][e] = group.step_id[step];
 	}
-	results[C_STATE] = (ResultColumn) {COLUMN_INT8, ids[C_STATE], nulls[C_STATE]};
-	results[C_ACTION] = (ResultColumn) {COLUMN_INT8, ids[C_ACTION], nulls[C_ACTION]};
-	results[C_NEXT_STATE] = (ResultColumn) {COLUMN_INT8, ids[C_NEXT_STATE], nulls[C_NEXT_STATE]};
-	results[C_VISITS] = (ResultColumn) {COLUMN_INT4, tree.visits, NULL};
-	results[C_SUCCESSES] = (ResultColumn) {COLUMN_INT4, tree.successes, NULL};
-	results[C_Q] = (ResultColumn) {COLUMN_FLOAT8, numbers[C_Q], NULL};
-	results[C_V] = (ResultColumn) {COLUMN_FLOAT8, numbers[C_V], NULL};
-	results[C_ADVANTAGE] = (ResultColumn) {COLUMN_FLOAT8, numbers[C_ADVANTAGE], NULL};
-	results[C_STEP_ID] = (ResultColumn) {COLUMN_INT8, ids[C_STEP_ID], NULL};
-	return return_rows(fcinfo, N_TREE_COLUMNS, results, tree.edges.n);
+	results[C_STATE] = (ResultColumn) {"state", COLUMN_INT8, ids[C_STATE], nulls[C_STATE]};
+	results[C_ACTION] = (ResultColumn) {"action", COLUMN_INT8, ids[C_ACTION], nulls[C_ACTION]};
+	results[C_NEXT_STATE] = (ResultColumn) {"next_state", COLUMN_INT8, ids[C_NEXT_STATE], nulls[C_NEXT_STATE]};
+	results[C_VISITS] = (ResultColumn) {"visits", COLUMN_INT4, tree.visits, NULL};
+	results[C_SUCCESSES] = (ResultColumn) {"successes", COLUMN_INT4, tree.successes, NULL};
+	results[C_Q] = (ResultColumn) {"q", COLUMN_FLOAT8, numbers[C_Q], NULL};
+	results[C_V] = (ResultColumn) {"v", COLUMN_FLOAT8, numbers[C_V], NULL};
+	results[C_ADVANTAGE] = (ResultColumn) {"advantage", COLUMN_FLOAT8, numbers[C_ADVANTAGE], NULL};
+	results[C_STEP_ID] = (ResultColumn) {"step_id", COLUMN_INT8, ids[C_STEP_ID], NULL};
+	return return_columns(fcinfo, results, tree.edges.n);
 }

@@ -161,10 +161,10 @@ turns_estimate(const GroupColumns *group, const RolloutFacts *facts, const Param
 }
 
 static const Parameter turns_parameters[] = {TURNS_PARAMETERS};
-static const ColumnType turns_columns[] = {
-	COLUMN_FLOAT8,				/* turn_advantage: S */
-	COLUMN_FLOAT8,				/* outcome_advantage: O */
-	COLUMN_FLOAT8				/* advantage */
+static const EstimateColumnType turns_columns[] = {
+	{"turn_advantage", COLUMN_FLOAT8},	/* S */
+	{"outcome_advantage", COLUMN_FLOAT8},	/* O */
+	{"advantage", COLUMN_FLOAT8}
 };
 
 static void

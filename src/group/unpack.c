@@ -64,20 +64,20 @@ stepadv_steps(PG_FUNCTION_ARGS)
 
 	{
 		ResultColumn columns[] = {
-			{COLUMN_INT8, group.step_id, NULL},
-			{COLUMN_INT8, rollout_id, NULL},
-			{COLUMN_INT4, group.step_no, NULL},
-			{COLUMN_INT8, group.state, null_column(&group, NULL_STATE)},
-			{COLUMN_INT8, group.action, null_column(&group, NULL_ACTION)},
-			{COLUMN_FLOAT8, group.reward, NULL},
-			{COLUMN_BOOL, success, success_null},
-			{COLUMN_INT8, group.next_state ? group.next_state : group.state, next_state_null},
-			{COLUMN_FLOAT8, number_column(&group, group.value), NULL},
-			{COLUMN_FLOAT8, number_column(&group, group.turn_reward), NULL},
-			{COLUMN_FLOAT8, number_column(&group, group.cost), NULL},
+			{"step_id", COLUMN_INT8, group.step_id, NULL},
+			{"rollout_id", COLUMN_INT8, rollout_id, NULL},
+			{"step_no", COLUMN_INT4, group.step_no, NULL},
+			{"state", COLUMN_INT8, group.state, null_column(&group, NULL_STATE)},
+			{"action", COLUMN_INT8, group.action, null_column(&group, NULL_ACTION)},
+			{"reward", COLUMN_FLOAT8, group.reward, NULL},
+			{"success", COLUMN_BOOL, success, success_null},
+			{"next_state", COLUMN_INT8, group.next_state ? group.next_state : group.state, next_state_null},
+			{"value", COLUMN_FLOAT8, number_column(&group, group.value), NULL},
+			{"turn_reward", COLUMN_FLOAT8, number_column(&group, group.turn_reward), NULL},
+			{"cost", COLUMN_FLOAT8, number_column(&group, group.cost), NULL},
 		};
 
-		return return_rows(fcinfo, lengthof(columns), columns, group.n_steps);
+		return return_columns(fcinfo, columns, group.n_steps);
 	}
 }
 
@@ -112,15 +112,15 @@ stepadv_rollouts(PG_FUNCTION_ARGS)
 
 	{
 		ResultColumn columns[] = {
-			{COLUMN_INT8, group.rollout_id, NULL},
-			{COLUMN_INT4, group.n_rollout_steps, NULL},
-			{COLUMN_FLOAT8, outcome, NULL},
-			{COLUMN_FLOAT8, facts.total, unjudged},
-			{COLUMN_BOOL, success, unjudged},
-			{COLUMN_BOOL, facts.judged, NULL},
+			{"rollout_id", COLUMN_INT8, group.rollout_id, NULL},
+			{"n_steps", COLUMN_INT4, group.n_rollout_steps, NULL},
+			{"outcome", COLUMN_FLOAT8, outcome, NULL},
+			{"return", COLUMN_FLOAT8, facts.total, unjudged},
+			{"success", COLUMN_BOOL, success, unjudged},
+			{"judged", COLUMN_BOOL, facts.judged, NULL},
 		};
 
-		return return_rows(fcinfo, lengthof(columns), columns, group.n_rollouts);
+		return return_columns(fcinfo, columns, group.n_rollouts);
 	}
 }
 

@@ -85,7 +85,7 @@ read_split(FunctionCallInfo fcinfo, SplitParameters *parameters)
 	ParameterValue values[lengthof(declared)] = {{.number = DEFAULT_FOLDS}, {.number = 0}, {.flag = true}};
 
 	if (PG_NARGS() > ARG_FOLDS)
-		read_parameters(fcinfo, ARG_FOLDS, declared, lengthof(declared), values);
+		read_parameters_in_order(fcinfo->args + ARG_FOLDS, declared, lengthof(declared), values);
 	parameters->folds = (int32) values[0].number;
 	parameters->seed = (int64) values[1].number;
 	parameters->intercept = values[2].flag;

@@ -311,8 +311,9 @@ stepadv_action_signature(PG_FUNCTION_ARGS)
 	StringInfoData out;
 	CallResult	result = PG_ARGISNULL(2) ? RESULT_UNKNOWN : PG_GETARG_BOOL(2) ? RESULT_OK : RESULT_ERROR;
 
-	options.content_hash = PG_ARGISNULL(3) ? CONTENT_NONE : choice_argument(fcinfo, 3, "content_hash", content_hashes);
-	options.basename = !PG_ARGISNULL(4) && choice_argument(fcinfo, 4, "path", CHOICE_LIST("relative", "basename")) == 1;
+	options.content_hash = PG_ARGISNULL(3) ? CONTENT_NONE : choice_of_text("content_hash", content_hashes, PG_GETARG_DATUM(3));
+	options.basename = !PG_ARGISNULL(4) &&
+		choice_of_text("path", CHOICE_LIST("relative", "basename"), PG_GETARG_DATUM(4)) == 1;
 	options.root = PG_ARGISNULL(5) ? span_none() : span_of_text(PG_GETARG_TEXT_PP(5));
 
 	classify(fcinfo, 6, &action);

@@ -189,9 +189,9 @@ read_options(FunctionCallInfo fcinfo, Record *record)
 	bool		views_by_bucket = false;
 
 	if (PG_NARGS() > 2 && !PG_ARGISNULL(2))
-		flags_as_set = choice_argument(fcinfo, 2, "flags", CHOICE_LIST("count", "set")) == 1;
+		flags_as_set = choice_of_text("flags", CHOICE_LIST("count", "set"), PG_GETARG_DATUM(2)) == 1;
 	if (PG_NARGS() > 3 && !PG_ARGISNULL(3))
-		views_by_bucket = choice_argument(fcinfo, 3, "views", CHOICE_LIST("range", "bucket")) == 1;
+		views_by_bucket = choice_of_text("views", CHOICE_LIST("range", "bucket"), PG_GETARG_DATUM(3)) == 1;
 	if (record->has_options &&
 		(record->flags_as_set != flags_as_set || record->views_by_bucket != views_by_bucket))
 		ereport(ERROR,
