@@ -10,9 +10,9 @@
 #include "miscadmin.h"
 #include "utils/tuplestore.h"
 
+#include "column_sink.h"
 #include "compat.h"
 #include "declaration.h"
-#include "plan/column_sink.h"
 #include "rows.h"
 
 const char	column_sink_name[] = "StepAdvColumnSink";
@@ -229,7 +229,6 @@ return_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns,
 	return (Datum) 0;
 }
 
-/* Of a group that is NULL. */
 Datum
 return_no_rows(FunctionCallInfo fcinfo)
 {

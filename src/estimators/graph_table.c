@@ -170,7 +170,7 @@ stepadv_graph_nodes(PG_FUNCTION_ARGS)
 			{"step_id", COLUMN_INT8, steps.value, steps.null},
 		};
 
-		return return_columns(fcinfo, columns, n_node_rows(&graph));
+		RETURN_COLUMNS(columns, n_node_rows(&graph));
 	}
 }
 
@@ -194,7 +194,7 @@ stepadv_distances(PG_FUNCTION_ARGS)
 			{"distance", COLUMN_FLOAT8, known_distances(&graph), NULL},
 		};
 
-		return return_columns(fcinfo, columns, n_node_rows(&graph));
+		RETURN_COLUMNS(columns, n_node_rows(&graph));
 	}
 }
 
@@ -327,7 +327,7 @@ stepadv_graph_edges(PG_FUNCTION_ARGS)
 			{"step_id", COLUMN_INT8, step_id, NULL},
 		};
 
-		return return_columns(fcinfo, columns, edges.edges.n);
+		RETURN_COLUMNS(columns, edges.edges.n);
 	}
 }
 
@@ -385,6 +385,6 @@ stepadv_contribution(PG_FUNCTION_ARGS)
 			{"success", COLUMN_BOOL, success, unjudged},
 		};
 
-		return return_columns(fcinfo, columns, group.n_rollouts);
+		RETURN_COLUMNS(columns, group.n_rollouts);
 	}
 }

@@ -167,6 +167,6 @@ stepadv_group_summary(PG_FUNCTION_ARGS)
 		/* Nothing judged: neither uniform nor mixed. */
 		if (facts.n_judged == 0)
 			columns[6].nulls = &yes;
-		return return_columns(fcinfo, columns, 1);
+		RETURN_COLUMNS(columns, 1);
 	}
 }

@@ -138,5 +138,5 @@ stepadv_rtmc_tree(PG_FUNCTION_ARGS)
 	results[C_V] = (ResultColumn) {"v", COLUMN_FLOAT8, numbers[C_V], NULL};
 	results[C_ADVANTAGE] = (ResultColumn) {"advantage", COLUMN_FLOAT8, numbers[C_ADVANTAGE], NULL};
 	results[C_STEP_ID] = (ResultColumn) {"step_id", COLUMN_INT8, ids[C_STEP_ID], NULL};
-	return return_columns(fcinfo, results, tree.edges.n);
+	RETURN_COLUMNS(results, tree.edges.n);
 }

@@ -11,7 +11,7 @@
 #ifndef STEPADV_GROUP_CODEC_H
 #define STEPADV_GROUP_CODEC_H
 
-#include "group/builder.h"
+#include "group/row.h"
 
 #define TAG_SAME_ROLLOUT	0x01
 #define TAG_NEXT_STEP_ID	0x02

@@ -77,7 +77,7 @@ stepadv_steps(PG_FUNCTION_ARGS)
 			{"cost", COLUMN_FLOAT8, number_column(&group, group.cost), NULL},
 		};
 
-		return return_columns(fcinfo, columns, group.n_steps);
+		RETURN_COLUMNS(columns, group.n_steps);
 	}
 }
 
@@ -120,7 +120,7 @@ stepadv_rollouts(PG_FUNCTION_ARGS)
 			{"judged", COLUMN_BOOL, facts.judged, NULL},
 		};
 
-		return return_columns(fcinfo, columns, group.n_rollouts);
+		RETURN_COLUMNS(columns, group.n_rollouts);
 	}
 }
 

@@ -41,7 +41,7 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
-#include "plan/column_sink.h"
+#include "column_sink.h"
 #include "compat.h"
 #include EXPLAIN_PROPERTIES_HEADER
 #include "plan/step_scan.h"

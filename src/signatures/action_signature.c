@@ -1,5 +1,5 @@
 /*
- * action.c
+ * action_signature.c
  *		action_signature, action_category and the vocabulary in SQL.
  *
  * Both functions are IMMUTABLE, so that signatures can be generated columns
