@@ -17,7 +17,7 @@
 #include "utils/uuid.h"
 
 #include "compat.h"
-#include "signatures/hash.h"
+#include "hash.h"
 
 PG_FUNCTION_INFO_V1(stepadv_signature_hash_text);
 PG_FUNCTION_INFO_V1(stepadv_signature_hash_bytea);

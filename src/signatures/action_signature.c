@@ -1,5 +1,5 @@
 /*
- * action.c
+ * action_signature.c
  *		action_signature, action_category and the vocabulary in SQL.
  *
  * Both functions are IMMUTABLE, so that signatures can be generated columns
@@ -20,6 +20,7 @@
 #include "utils/numeric.h"
 
 #include "compat.h"
+#include "parameters.h"
 #include "signatures/call.h"
 
 PG_FUNCTION_INFO_V1(stepadv_action_signature);
@@ -294,6 +295,9 @@ text_datum(StringInfo out)
 	return PointerGetDatum(cstring_to_text_with_len(out->data, out->len));
 }
 
+/* In the order of ContentHash. */
+static const char *const content_hashes[] = {"md5", "xxh3", "none", NULL};
+
 /*
  * action_signature(tool, args, ok, content_hash, path, root, vocabulary)
  *
@@ -306,28 +310,10 @@ stepadv_action_signature(PG_FUNCTION_ARGS)
 	SignatureOptions options;
 	StringInfoData out;
 	CallResult	result = PG_ARGISNULL(2) ? RESULT_UNKNOWN : PG_GETARG_BOOL(2) ? RESULT_OK : RESULT_ERROR;
-	Span		option;
 
-	option = PG_ARGISNULL(3) ? span_of("none") : span_of_text(PG_GETARG_TEXT_PP(3));
-	if (span_is(option, "md5"))
-		options.content_hash = CONTENT_MD5;
-	else if (span_is(option, "xxh3"))
-		options.content_hash = CONTENT_XXH3;
-	else if (span_is(option, "none"))
-		options.content_hash = CONTENT_NONE;
-	else
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid content_hash \"%.*s\"", option.length, option.data),
-				 errhint("Valid values are \"md5\", \"xxh3\" and \"none\".")));
-
-	option = PG_ARGISNULL(4) ? span_of("relative") : span_of_text(PG_GETARG_TEXT_PP(4));
-	options.basename = span_is(option, "basename");
-	if (!options.basename && !span_is(option, "relative"))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid path \"%.*s\"", option.length, option.data),
-				 errhint("Valid values are \"relative\" and \"basename\".")));
+	options.content_hash = PG_ARGISNULL(3) ? CONTENT_NONE : choice_of_text("content_hash", content_hashes, PG_GETARG_DATUM(3));
+	options.basename = !PG_ARGISNULL(4) &&
+		choice_of_text("path", CHOICE_LIST("relative", "basename"), PG_GETARG_DATUM(4)) == 1;
 	options.root = PG_ARGISNULL(5) ? span_none() : span_of_text(PG_GETARG_TEXT_PP(5));
 
 	classify(fcinfo, 6, &action);

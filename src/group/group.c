@@ -9,7 +9,7 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
-#include "group.h"
+#include "group/group.h"
 
 /* ----------
  * Layout
@@ -57,7 +57,7 @@ group_size(uint64 n_rollouts, uint64 n_steps, uint8 has)
 
 /* Point the columns of `group` into `columns`. */
 static void
-point_columns(Group *group, char *columns, uint8 has)
+point_columns(GroupColumns *group, char *columns, uint8 has)
 {
 	uint32		n_rollouts = group->n_rollouts;
 	uint32		n_steps = group->n_steps;
@@ -109,7 +109,7 @@ swap_columns(char *columns, uint32 n_rollouts, uint32 n_steps, uint8 has)
 #endif
 
 static void
-set_first_steps(Group *group, int sqlerrcode)
+set_first_steps(GroupColumns *group, int sqlerrcode)
 {
 	uint32	   *first_step = MemoryContextAllocHuge(CurrentMemoryContext,
 													 ((Size) group->n_rollouts + 1) * sizeof(uint32));
@@ -132,7 +132,7 @@ set_first_steps(Group *group, int sqlerrcode)
 }
 
 void
-group_open_input(const RolloutGroup *datum, Group *group, int sqlerrcode)
+group_open_input(const RolloutGroup *datum, GroupColumns *group, int sqlerrcode)
 {
 	Size		size = VARSIZE(datum);
 	uint8		has;
@@ -173,13 +173,13 @@ group_open_input(const RolloutGroup *datum, Group *group, int sqlerrcode)
 }
 
 void
-group_open(const RolloutGroup *datum, Group *group)
+group_open(const RolloutGroup *datum, GroupColumns *group)
 {
 	group_open_input(datum, group, ERRCODE_DATA_CORRUPTED);
 }
 
 RolloutGroup *
-group_allocate(uint64 n_rollouts, uint64 n_steps, uint8 has, Group *group)
+group_allocate(uint64 n_rollouts, uint64 n_steps, uint8 has, GroupColumns *group)
 {
 	Size		size = group_size(n_rollouts, n_steps, has);
 	RolloutGroup *datum;
@@ -206,7 +206,7 @@ group_allocate(uint64 n_rollouts, uint64 n_steps, uint8 has, Group *group)
 }
 
 RolloutGroup *
-group_copy(const Group *group, Group *copy)
+group_copy(const GroupColumns *group, GroupColumns *copy)
 {
 	uint8		has = 0;
 	RolloutGroup *datum;
@@ -259,7 +259,7 @@ check_finite(const double *column, uint32 count, const char *name, int sqlerrcod
  * What the builder guarantees and the estimators rely on.  Costs one pass.
  */
 void
-group_check(const Group *group, int sqlerrcode)
+group_check(const GroupColumns *group, int sqlerrcode)
 {
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{

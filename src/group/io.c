@@ -1,5 +1,5 @@
 /*
- * group_io.c
+ * io.c
  *		Text and binary form of rollout_group.
  *
  * Text: one JSON object whose members are the columns, arrays of equal length
@@ -28,7 +28,7 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
-#include "group_io.h"
+#include "group/io.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rollout_group_in);
 PG_FUNCTION_INFO_V1(stepadv_rollout_group_out);
@@ -45,7 +45,7 @@ group_from_bytes(const char *bytes, Size length)
 {
 	Size		header = sizeof(RolloutGroup) - VARHDRSZ;
 	RolloutGroup *datum;
-	Group		group;
+	GroupColumns group;
 
 	if (length < header || !AllocSizeIsValid(length + VARHDRSZ))
 		ereport(ERROR,
@@ -150,7 +150,7 @@ Datum
 stepadv_rollout_group_out(PG_FUNCTION_ARGS)
 {
 	static const char *const success_words[] = {"null", "false", "true"};
-	Group		group;
+	GroupColumns group;
 	StringInfoData out;
 
 	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
@@ -479,7 +479,7 @@ fill_double(const double *column, const Member *member, uint32 count)
 
 /* What NULL_… bit a member's null stands for, in a value with these columns. */
 static void
-fill_nulls(const Group *group, const Member *member, uint8 bit)
+fill_nulls(const GroupColumns *group, const Member *member, uint8 bit)
 {
 	for (uint32 i = 0; i < group->n_steps; i++)
 		if (!member->seen || member->nulls[i])
@@ -492,7 +492,7 @@ assemble(const TextReader *reader)
 	const Member *m = reader->members;
 	uint64		n_rollouts = column_count(reader, false);
 	uint64		n_steps = column_count(reader, true);
-	Group		group;
+	GroupColumns group;
 	RolloutGroup *datum;
 	uint8		has = 0;
 
@@ -545,7 +545,7 @@ stepadv_rollout_group_in(PG_FUNCTION_ARGS)
 	TextReader	reader;
 	JsonSemAction actions;
 	RolloutGroup *datum;
-	Group		group;
+	GroupColumns group;
 	uint64		total = 0;
 
 	memset(&reader, 0, sizeof(reader));

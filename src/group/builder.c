@@ -1,5 +1,5 @@
 /*
- * group_builder.c
+ * builder.c
  *		Rows in any order to a finished rollout_group.
  */
 #include "postgres.h"
@@ -8,9 +8,9 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
-#include "group.h"
-#include "group_builder.h"
-#include "step_codec.h"
+#include "group/group.h"
+#include "group/builder.h"
+#include "group/codec.h"
 
 /*
  * Encoded rows collect in a list of chunks that are never moved; no row spans
@@ -210,8 +210,8 @@ group_builder_add_builder(GroupBuilder *builder, const GroupBuilder *other)
 void
 group_builder_add_group(GroupBuilder *builder, const RolloutGroup *value)
 {
-	Group		opened;
-	const Group *group = &opened;
+	GroupColumns opened;
+	const GroupColumns *group = &opened;
 	bool		is_wide;
 
 	group_open(value, &opened);
@@ -345,7 +345,7 @@ count_rollouts(const GroupBuilder *builder, const OrderedRows *rows)
 #define WRITABLE(type, column) ((type *) (column))
 
 static void
-begin_rollout(const Group *group, uint32 rollout, const StepRow *row)
+begin_rollout(const GroupColumns *group, uint32 rollout, const StepRow *row)
 {
 	WRITABLE(int64, group->rollout_id)[rollout] = row->rollout_id;
 	WRITABLE(uint32, group->n_rollout_steps)[rollout] = 0;
@@ -356,7 +356,7 @@ begin_rollout(const Group *group, uint32 rollout, const StepRow *row)
 }
 
 static void
-fill_outcome(const Group *group, uint32 rollout, const StepRow *row)
+fill_outcome(const GroupColumns *group, uint32 rollout, const StepRow *row)
 {
 	if (isnan(row->reward))
 		return;
@@ -366,7 +366,7 @@ fill_outcome(const Group *group, uint32 rollout, const StepRow *row)
 }
 
 static void
-fill_wide_step(const Group *group, uint32 step, const StepRow *row)
+fill_wide_step(const GroupColumns *group, uint32 step, const StepRow *row)
 {
 	if (group->next_state)
 		WRITABLE(int64, group->next_state)[step] = row->is_wide ? row->next_state : 0;
@@ -387,7 +387,7 @@ group_builder_finish(const GroupBuilder *builder)
 	uint8		known_nulls = (has & HAS_NEXT_STATE) ? NULLS_ALL : NULL_STATE | NULL_ACTION;
 	OrderedRows rows;
 	const StepRow *row;
-	Group		group;
+	GroupColumns group;
 	RolloutGroup *datum;
 	int64		rollout = -1;	/* position of the current one */
 	uint32		first = 0;		/* its first step */

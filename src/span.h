@@ -2,8 +2,8 @@
  * span.h
  *		A piece of text that belongs to somebody else: pointer and length.
  *
- * What the signature kernels read is never NUL-terminated for certain and may
- * be a megabyte long, so they pass pieces of it around instead of copies.
+ * What is read of agents' texts is never NUL-terminated for certain and may be
+ * a megabyte long, so pieces of it are passed around instead of copies.
  */
 #ifndef STEPADV_SPAN_H
 #define STEPADV_SPAN_H
@@ -23,9 +23,9 @@ span_make(const char *data, int length)
 }
 
 static inline Span
-span_of(const char *literal)
+span_of(const char *text)
 {
-	return span_make(literal, (int) strlen(literal));
+	return span_make(text, (int) strlen(text));
 }
 
 static inline Span

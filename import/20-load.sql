@@ -1,8 +1,8 @@
--- From JSON Lines to the canonical tables, in SQL.  sql/stepadv-load.psql gets a
+-- From JSON Lines to the canonical tables, in SQL.  client/stepadv-load.psql gets a
 -- file's lines into a staging table with every byte intact; see docs/tables.md.
 
 -- The text of a line or document as jsonb, which like text cannot hold U+0000.
-CREATE FUNCTION json_of_text(document text, is_latin1 boolean, OUT content jsonb, OUT nul_replaced integer)
+CREATE FUNCTION stepadv_internal.json_of_text(document text, is_latin1 boolean, OUT content jsonb, OUT nul_replaced integer)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -23,26 +23,18 @@ BEGIN
 	content := document::jsonb;
 END
 $$;
-COMMENT ON FUNCTION json_of_text(text, boolean) IS
+COMMENT ON FUNCTION stepadv_internal.json_of_text(text, boolean) IS
 'part of load_rollouts: a text as jsonb, with U+0000 made U+FFFD and counted; with is_latin1 the text stands for bytes, one character each, to be read as UTF-8; error when it is not UTF-8 or not JSON';
 
 -- A line's object as the columns of rollouts and steps; no row when a value is
 -- not what it should be, or an error (class 22 or 54): parse_rollout_line tells
 -- which.  One query without a variable or a block, so that it becomes part of the
 -- query around it.
-CREATE FUNCTION step_of_json(j jsonb)
-RETURNS TABLE (group_id text, rollout_id text, step_no integer, turn integer,
-	observation text, next_observation text, action text, tool text, args jsonb, ok boolean,
-	reward float8, turn_reward float8, value float8, cost float8,
-	prompt_token_ids integer[], response_token_ids integer[], response_mask boolean[], rollout_logprobs real[],
-	metadata jsonb,
-	outcome float8, success boolean, truncated boolean,
-	policy_version text, model text, channel text, curation text,
-	started_at timestamptz, ended_at timestamptz,
-	content bigint)
+CREATE FUNCTION stepadv_internal.step_of_json(j jsonb)
+RETURNS SETOF @extschema@.parsed_step
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT x.group_id #>> '{}', x.rollout_id #>> '{}', x.step_no::numeric, x.turn::numeric,
+	SELECT NULL, 0, x.group_id #>> '{}', x.rollout_id #>> '{}', x.step_no::numeric, x.turn::numeric,
 		x.observation, x.next_observation, x.action, x.tool #>> '{}', x.args, x.ok::boolean,
 		-- These casts take "1" for no number and 1 for no truth.
 		x.reward::float8, x.turn_reward::float8, x.value::float8, x.cost::float8,
@@ -74,51 +66,19 @@ BEGIN ATOMIC
 		AND (cardinality(nullif(x.response_mask, '{}')) = cardinality(nullif(x.response_token_ids, '{}'))) IS NOT FALSE
 		AND (cardinality(nullif(x.rollout_logprobs, '{}')) = cardinality(nullif(x.response_token_ids, '{}'))) IS NOT FALSE;
 END;
-COMMENT ON FUNCTION step_of_json(jsonb) IS
+COMMENT ON FUNCTION stepadv_internal.step_of_json(jsonb) IS
 'part of load_rollouts: the object of a line as the columns of rollouts and steps; no row or an error when it cannot be used';
 
--- One line.  Never raises an error on bad data: problem says what is wrong.
--- (A block with EXCEPTION is a subtransaction: not in parallel workers.)
-CREATE FUNCTION parse_rollout_line(line text, is_latin1 boolean DEFAULT false,
-	OUT problem text, OUT nul_replaced integer,
-	OUT group_id text, OUT rollout_id text, OUT step_no integer, OUT turn integer,
-	OUT observation text, OUT next_observation text, OUT action text, OUT tool text, OUT args jsonb, OUT ok boolean,
-	OUT reward float8, OUT turn_reward float8, OUT value float8, OUT cost float8,
-	OUT prompt_token_ids integer[], OUT response_token_ids integer[], OUT response_mask boolean[], OUT rollout_logprobs real[],
-	OUT metadata jsonb,
-	OUT outcome float8, OUT success boolean, OUT truncated boolean,
-	OUT policy_version text, OUT model text, OUT channel text, OUT curation text,
-	OUT started_at timestamptz, OUT ended_at timestamptz,
-	OUT content bigint)
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE COST 5000
+-- Why a line's object cannot be used, in words of our own where there are any.
+CREATE FUNCTION stepadv_internal.problem_of_json(j jsonb, error text) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	j jsonb;
-	detail text;
 BEGIN
-	nul_replaced := 0;
-	BEGIN
-		SELECT t.content, t.nul_replaced INTO j, nul_replaced FROM @extschema@.json_of_text(line, is_latin1) t;
-		SELECT s.*
-		INTO group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok, reward, turn_reward, value, cost,
-			prompt_token_ids, response_token_ids, response_mask, rollout_logprobs, metadata, outcome, success, truncated,
-			policy_version, model, channel, curation, started_at, ended_at, content
-		FROM @extschema@.step_of_json(j) s;
-		IF FOUND THEN
-			RETURN;
-		END IF;
-	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
-		GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
-		problem := left(problem || coalesce(' (' || nullif(detail, '') || ')', ''), 300);
-	END;
-
-	-- In words of our own where there are any.
 	IF jsonb_typeof(j) <> 'object' THEN
-		problem := format('a line must be a JSON object, not %s', jsonb_typeof(j));
-		RETURN;
+		RETURN format('a line must be a JSON object, not %s', jsonb_typeof(j));
 	END IF;
-	problem := coalesce(
+	RETURN coalesce(
 		(SELECT CASE WHEN t.kind IN ('null', 'missing') THEN format('%s must be given', f.name)
 			ELSE format('%s must be %s, not %s', f.name, CASE f.kinds[1] WHEN 'array' THEN 'an array' ELSE 'a ' || f.kinds[1] END, t.kind) END
 		FROM (VALUES
@@ -135,7 +95,7 @@ BEGIN
 		) f(name, kinds, required), LATERAL (SELECT coalesce(jsonb_typeof(j -> f.name), 'missing') AS kind) t
 		WHERE j IS NOT NULL AND CASE WHEN t.kind IN ('null', 'missing') THEN f.required ELSE t.kind <> ALL (f.kinds) END
 		LIMIT 1),
-		problem,
+		error,
 		CASE WHEN (j ->> 'step_no')::numeric % 1 <> 0 OR (j ->> 'turn')::numeric % 1 <> 0
 				THEN format('step_no and turn must be whole numbers, not %s', coalesce(nullif(j ->> 'step_no', ''), 'null'))
 			WHEN j ->> 'channel' NOT IN ('train', 'validation') THEN format('channel must be train or validation, not %s', j ->> 'channel')
@@ -146,12 +106,54 @@ BEGIN
 			ELSE 'response_mask and rollout_logprobs must be as long as response_token_ids' END);
 END
 $$;
-COMMENT ON FUNCTION parse_rollout_line(text, boolean) IS
+COMMENT ON FUNCTION stepadv_internal.problem_of_json(jsonb, text) IS
+'part of load_rollouts: why the object of a line is none for step_of_json, which gave no row or this error';
+
+-- One line.  Never raises an error on bad data: problem says what is wrong.
+-- (A block with EXCEPTION is a subtransaction: not in parallel workers.)
+CREATE FUNCTION @extschema@.parse_rollout_line(line text, is_latin1 boolean DEFAULT false) RETURNS @extschema@.parsed_step
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE COST 5000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	j jsonb;
+	step @extschema@.parsed_step;
+	nul_replaced integer := 0;
+	problem text;
+	detail text;
+BEGIN
+	BEGIN
+		SELECT t.content, t.nul_replaced INTO j, nul_replaced FROM stepadv_internal.json_of_text(line, is_latin1) t;
+		SELECT s.* INTO step FROM stepadv_internal.step_of_json(j) s;
+		IF FOUND THEN
+			step.nul_replaced := nul_replaced;
+			RETURN step;
+		END IF;
+	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+		GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+		problem := left(problem || coalesce(' (' || nullif(detail, '') || ')', ''), 300);
+	END;
+	step.problem := stepadv_internal.problem_of_json(j, problem);
+	step.nul_replaced := nul_replaced;
+	RETURN step;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.parse_rollout_line(text, boolean) IS
 'one line of JSON Lines as the columns of rollouts and steps (see docs/tables.md for the keys); problem is NULL or says why the line cannot be used; U+0000 becomes U+FFFD and is counted in nul_replaced; with is_latin1 the text stands for the bytes of the line, one character each, to be read as UTF-8';
+
+CREATE FUNCTION stepadv_internal.load_name(relation regclass) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_name(regclass) IS 'part of load_rollouts: the name of a relation for a query''s text, with its schema';
 
 -- What must be so before anything is read; and no temporary table of a load that
 -- was called before in the same transaction.
-CREATE FUNCTION load_begin(schema text, on_error text) RETURNS void
+CREATE FUNCTION stepadv_internal.load_begin(schema text, on_error text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -180,64 +182,46 @@ BEGIN
 	-- From here on lines and documents are the same: n (unique, the order), item
 	-- (what stays or goes together: a line, or the rollout of a document) and place
 	-- (where the user finds it).
-	CREATE TEMP TABLE stepadv_parsed (n bigint, item bigint, place bigint,
-		-- The columns of step_of_json.
-		group_id text, rollout_id text, step_no integer, turn integer,
-		observation text, next_observation text, action text, tool text, args jsonb, ok boolean, reward float8, turn_reward float8, value float8, cost float8,
-		prompt_token_ids integer[], response_token_ids integer[], response_mask boolean[], rollout_logprobs real[], metadata jsonb,
-		outcome float8, success boolean, truncated boolean, policy_version text, model text, channel text, curation text,
-		started_at timestamptz, ended_at timestamptz, content bigint) ON COMMIT DROP;
+	CREATE TEMP TABLE stepadv_parsed (n bigint, item bigint, place bigint, LIKE @extschema@.parsed_step) ON COMMIT DROP;
 	-- Read a few times and dropped: not worth compressing.
 	ALTER TABLE pg_temp.stepadv_parsed ALTER observation SET STORAGE EXTERNAL, ALTER next_observation SET STORAGE EXTERNAL, ALTER action SET STORAGE EXTERNAL,
 		ALTER args SET STORAGE EXTERNAL, ALTER metadata SET STORAGE EXTERNAL;
 END
 $$;
-COMMENT ON FUNCTION load_begin(text, text) IS 'part of load_rollouts: checks what load_rollouts and import_rollouts need, and makes the tables of what was parsed and of problems';
+COMMENT ON FUNCTION stepadv_internal.load_begin(text, text) IS 'part of load_rollouts: checks what load_rollouts and import_rollouts need, and makes the tables of what was parsed and of problems';
 
-CREATE FUNCTION load_parsed(schema text, on_error text, noun text, whole boolean,
-	OUT bad_items bigint, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
-	OUT rollouts_repeated bigint, OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT problems jsonb)
+-- A step that comes twice: word for word the same, or contradicting.
+CREATE FUNCTION stepadv_internal.load_drop_repeated(OUT steps_repeated bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
--- The foreign key's own query looks up one partition, and would be planned anew
--- for every step because that is a cheaper plan than one for all.
-SET plan_cache_mode = force_generic_plan
--- A batch is sorted in memory, not by way of the disk.
-SET work_mem = '256MB'
-SET jit = off
 AS $$
-DECLARE
-	problem record;
-	number bigint;
 BEGIN
-	CREATE INDEX ON pg_temp.stepadv_parsed (group_id, rollout_id, step_no, n);
-	-- For plans that take many rows for one.
-	CREATE UNIQUE INDEX ON pg_temp.stepadv_parsed (n);
-	-- The others are long texts that no condition looks at.
-	ANALYZE pg_temp.stepadv_parsed (n, item, group_id, rollout_id, step_no);
+	WITH repeated AS (
+		SELECT p.n, p.group_id, p.rollout_id, p.step_no, p.content, first_value(p.content) OVER w AS first_content,
+			first_value(p.n) OVER w AS first_n
+		FROM pg_temp.stepadv_parsed p WHERE p.step_no IS NOT NULL
+		WINDOW w AS (PARTITION BY p.group_id, p.rollout_id, p.step_no ORDER BY p.n)
+	), gone AS (
+		DELETE FROM pg_temp.stepadv_parsed p USING repeated r WHERE p.n = r.n AND r.n <> r.first_n
+		RETURNING p.n, r.group_id, r.rollout_id, r.step_no, r.content = r.first_content AS same, r.first_n
+	), told AS (
+		INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
+		SELECT g.n, format('step %s of rollout %s of group %s is not what line %s says', g.step_no, g.rollout_id, g.group_id, g.first_n), 'contradiction'
+		FROM gone g WHERE NOT g.same
+	)
+	SELECT count(*) FILTER (WHERE g.same) INTO steps_repeated FROM gone g;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_drop_repeated() IS
+'part of load_rollouts: takes lines of a step that came before out of pg_temp.stepadv_parsed; counts those that say the same, notes those that contradict';
 
-	-- A step that comes twice: word for word the same, or contradicting.  Whole
-	-- items are told apart before.
-	steps_repeated := 0;
-	IF NOT load_parsed.whole THEN
-		WITH repeated AS (
-			SELECT p.n, p.group_id, p.rollout_id, p.step_no, p.content, first_value(p.content) OVER w AS first_content,
-				first_value(p.n) OVER w AS first_n
-			FROM pg_temp.stepadv_parsed p WHERE p.step_no IS NOT NULL
-			WINDOW w AS (PARTITION BY p.group_id, p.rollout_id, p.step_no ORDER BY p.n)
-		), gone AS (
-			DELETE FROM pg_temp.stepadv_parsed p USING repeated r WHERE p.n = r.n AND r.n <> r.first_n
-			RETURNING p.n, r.group_id, r.rollout_id, r.step_no, r.content = r.first_content AS same, r.first_n
-		), told AS (
-			INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
-			SELECT g.n, format('step %s of rollout %s of group %s is not what line %s says', g.step_no, g.rollout_id, g.group_id, g.first_n), 'contradiction'
-			FROM gone g WHERE NOT g.same
-		)
-		SELECT count(*) FILTER (WHERE g.same) INTO steps_repeated FROM gone g;
-	END IF;
-
-	-- A step that the table has already.  Compared by what the user gave: hashes
-	-- may have been changed since.
+-- A step that the table has already.  Compared by what the user gave: hashes may
+-- have been changed since.
+CREATE FUNCTION stepadv_internal.load_drop_known(schema text, whole boolean, OUT steps_repeated bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
 	EXECUTE format($q$
 		WITH known AS (
 			SELECT p.n, p.item, p.place, p.group_id, p.rollout_id, p.step_no,
@@ -258,13 +242,21 @@ BEGIN
 			FROM gone g WHERE NOT g.same ORDER BY g.item, g.step_no
 		)
 		SELECT count(*) FILTER (WHERE g.item_same) FROM gone g
-		$q$, load_parsed.schema) INTO number;
-	steps_repeated := steps_repeated + number;
-	IF load_parsed.whole THEN
+		$q$, load_drop_known.schema) INTO steps_repeated;
+	IF load_drop_known.whole THEN
 		DELETE FROM pg_temp.stepadv_parsed p USING pg_temp.stepadv_problems e WHERE e.counted = 'contradiction' AND e.item = p.item;
 	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_drop_known(text, boolean) IS
+'part of load_rollouts: takes steps that the schema''s table has out of pg_temp.stepadv_parsed, with whole all of an item that contradicts it; counts those that say the same';
 
-	-- Rollouts: what any of its lines says; of two outcomes the later.
+-- Rollouts: what any of their lines says; of two outcomes the later.
+CREATE FUNCTION stepadv_internal.load_gather(schema text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
 	EXECUTE format($q$
 		CREATE TEMP TABLE stepadv_rollouts ON COMMIT DROP AS
 		SELECT x.*, r.group_id IS NOT NULL AS is_known, r.outcome AS known_outcome, r.success AS known_success
@@ -286,34 +278,54 @@ BEGIN
 			-- Sorted once for all of these.
 			FROM (SELECT * FROM pg_temp.stepadv_parsed s ORDER BY s.group_id, s.rollout_id, s.n DESC) p GROUP BY p.group_id, p.rollout_id) x
 		LEFT JOIN %I.rollouts r ON r.group_id = x.group_id AND r.rollout_id = x.rollout_id
-		$q$, load_parsed.schema);
+		$q$, load_gather.schema);
 	INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
 	SELECT r.n, format('rollout %s of group %s has more than one %s, of which the last counts', r.rollout_id, r.group_id,
 			concat_ws(' and ', CASE WHEN r.outcomes_differ OR r.outcome <> r.known_outcome THEN 'outcome' END,
 				CASE WHEN r.successes_differ OR r.success <> r.known_success THEN 'success' END)), 'contradiction'
 	FROM pg_temp.stepadv_rollouts r
 	WHERE r.outcomes_differ OR r.successes_differ OR r.outcome <> r.known_outcome OR r.success <> r.known_success;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_gather(text) IS
+'part of load_rollouts: makes pg_temp.stepadv_rollouts of pg_temp.stepadv_parsed, beside what the schema''s table says of them, and notes contradictions';
 
+CREATE FUNCTION stepadv_internal.load_report(on_error text, noun text, whole boolean, OUT bad_items bigint, OUT contradictions bigint, OUT problems jsonb)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	problem record;
+BEGIN
 	SELECT count(*) FILTER (WHERE e.counted <> 'contradiction'), count(*) FILTER (WHERE e.counted = 'contradiction'),
-		coalesce((SELECT jsonb_agg(jsonb_build_object(load_parsed.noun, w.n, 'problem', w.reason) ORDER BY w.n, w.reason)
+		coalesce((SELECT jsonb_agg(jsonb_build_object(load_report.noun, w.n, 'problem', w.reason) ORDER BY w.n, w.reason)
 			FROM (SELECT * FROM pg_temp.stepadv_problems e ORDER BY e.n, e.reason LIMIT 1000) w), '[]')
 	INTO bad_items, contradictions, problems FROM pg_temp.stepadv_problems e;
 	FOR problem IN SELECT e.n, e.reason, row_number() OVER (ORDER BY e.n, e.reason) AS i
 		FROM pg_temp.stepadv_problems e ORDER BY e.n, e.reason LIMIT 11
 	LOOP
-		IF load_parsed.on_error = 'stop' THEN
-			RAISE EXCEPTION '% %: %', load_parsed.noun, problem.n, problem.reason
+		IF load_report.on_error = 'stop' THEN
+			RAISE EXCEPTION '% %: %', load_report.noun, problem.n, problem.reason
 				USING ERRCODE = 'data_exception',
 					DETAIL = format('%s %s cannot be used, %s contradict others. Nothing was loaded.', bad_items,
-						CASE WHEN load_parsed.whole THEN 'documents or rollouts' ELSE load_parsed.noun || 's' END, contradictions),
+						CASE WHEN load_report.whole THEN 'documents or rollouts' ELSE load_report.noun || 's' END, contradictions),
 					HINT = 'With on_error ''skip'' the rest is loaded.';
 		ELSIF problem.i <= 10 THEN
-			RAISE WARNING '% %: %', load_parsed.noun, problem.n, problem.reason;
+			RAISE WARNING '% %: %', load_report.noun, problem.n, problem.reason;
 		ELSE
 			RAISE WARNING '% more problems: see the column problems', bad_items + contradictions - 10;
 		END IF;
 	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_report(text, text, boolean) IS
+'part of load_rollouts: counts what is noted in pg_temp.stepadv_problems, and stops or warns of it';
 
+CREATE FUNCTION stepadv_internal.load_write_rollouts(schema text, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint, OUT rollouts_repeated bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
 	EXECUTE format($q$
 		WITH written AS (
 			INSERT INTO %I.rollouts AS r (group_id, rollout_id, policy_version, model, outcome, success, truncated, channel, curation, started_at, ended_at, metadata)
@@ -331,8 +343,17 @@ BEGIN
 				OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL)),
 			count(DISTINCT p.group_id), count(*) FILTER (WHERE p.is_known)
 		FROM pg_temp.stepadv_rollouts p
-		$q$, load_parsed.schema) INTO rollouts_added, rollouts_updated, load_parsed.groups, rollouts_repeated;
+		$q$, load_write_rollouts.schema) INTO rollouts_added, rollouts_updated, load_write_rollouts.groups, rollouts_repeated;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_write_rollouts(text) IS
+'part of load_rollouts: writes pg_temp.stepadv_rollouts to the schema''s table, and counts';
 
+CREATE FUNCTION stepadv_internal.load_write_steps(schema text, OUT steps_added bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
 	EXECUTE format($q$
 		INSERT INTO %1$I.steps (group_id, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation,
 			state, action_hash, next_state, reward, turn_reward, value, cost,
@@ -354,16 +375,51 @@ BEGIN
 		FROM pg_temp.stepadv_parsed p
 		WHERE p.step_no IS NOT NULL
 		WINDOW w AS (PARTITION BY p.group_id, p.rollout_id ORDER BY p.step_no)
-		$q$, load_parsed.schema);
+		$q$, load_write_steps.schema);
 	GET DIAGNOSTICS steps_added = ROW_COUNT;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_write_steps(text) IS
+'part of load_rollouts: writes the steps of pg_temp.stepadv_parsed to the schema''s table, with their hashes, and counts';
+
+CREATE FUNCTION stepadv_internal.load_parsed(schema text, on_error text, noun text, whole boolean,
+	OUT bad_items bigint, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
+	OUT rollouts_repeated bigint, OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT problems jsonb)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+-- The foreign key's own query looks up one partition, and would be planned anew
+-- for every step because that is a cheaper plan than one for all.
+SET plan_cache_mode = force_generic_plan
+-- A batch is sorted in memory, not by way of the disk.
+SET work_mem = '256MB'
+SET jit = off
+AS $$
+BEGIN
+	CREATE INDEX ON pg_temp.stepadv_parsed (group_id, rollout_id, step_no, n);
+	-- For plans that take many rows for one.
+	CREATE UNIQUE INDEX ON pg_temp.stepadv_parsed (n);
+	-- The others are long texts that no condition looks at.
+	ANALYZE pg_temp.stepadv_parsed (n, item, group_id, rollout_id, step_no);
+
+	-- Whole items are told apart before.
+	steps_repeated := 0;
+	IF NOT load_parsed.whole THEN
+		steps_repeated := stepadv_internal.load_drop_repeated();
+	END IF;
+	steps_repeated := steps_repeated + stepadv_internal.load_drop_known(load_parsed.schema, load_parsed.whole);
+	PERFORM stepadv_internal.load_gather(load_parsed.schema);
+	SELECT r.* INTO bad_items, contradictions, problems
+	FROM stepadv_internal.load_report(load_parsed.on_error, load_parsed.noun, load_parsed.whole) r;
+	SELECT r.* INTO load_parsed.groups, rollouts_added, rollouts_updated, rollouts_repeated FROM stepadv_internal.load_write_rollouts(load_parsed.schema) r;
+	steps_added := stepadv_internal.load_write_steps(load_parsed.schema);
 	DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_rollouts, pg_temp.stepadv_problems;
 END
 $$;
-COMMENT ON FUNCTION load_parsed(text, text, text, boolean) IS
+COMMENT ON FUNCTION stepadv_internal.load_parsed(text, text, text, boolean) IS
 'part of load_rollouts: writes what was parsed into pg_temp.stepadv_parsed to the schema''s tables, after looking for what is there already, and counts; noun is what problems are counted by; with whole, an item that contradicts the tables in one step is left out with all its steps';
 
 -- All lines at once; where one of them is bad or holds U+0000, one by one.
-CREATE FUNCTION parse_rollout_lines(numbers bigint[], lines text[], is_latin1 boolean, OUT nul_replaced bigint)
+CREATE FUNCTION stepadv_internal.parse_rollout_lines(numbers bigint[], lines text[], is_latin1 boolean, OUT nul_replaced bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 -- Planned once.  No line comes twice.
@@ -379,7 +435,7 @@ BEGIN
 		SELECT l.n, l.n, l.n, s.*
 		FROM unnest(parse_rollout_lines.numbers, parse_rollout_lines.lines) l(n, line),
 			LATERAL (SELECT CASE WHEN parse_rollout_lines.is_latin1 THEN convert_from(convert_to(l.line, 'LATIN1'), 'UTF8') ELSE l.line END::jsonb AS j OFFSET 0) t,
-			LATERAL @extschema@.step_of_json(t.j) s;
+			LATERAL stepadv_internal.step_of_json(t.j) s;
 		GET DIAGNOSTICS n_parsed = ROW_COUNT;
 		IF n_parsed < cardinality(parse_rollout_lines.lines) THEN
 			RAISE data_exception;
@@ -392,19 +448,16 @@ BEGIN
 			INSERT INTO pg_temp.stepadv_problems (n, reason, counted) SELECT p.n, p.problem, 'bad' FROM parsed p WHERE p.problem IS NOT NULL
 		), good AS (
 			INSERT INTO pg_temp.stepadv_parsed
-			SELECT p.n, p.n, p.n, p.group_id, p.rollout_id, p.step_no, p.turn, p.observation, p.next_observation, p.action, p.tool, p.args, p.ok,
-				p.reward, p.turn_reward, p.value, p.cost, p.prompt_token_ids, p.response_token_ids, p.response_mask, p.rollout_logprobs, p.metadata, p.outcome, p.success, p.truncated,
-				p.policy_version, p.model, p.channel, p.curation, p.started_at, p.ended_at, p.content
-			FROM parsed p WHERE p.problem IS NULL
+			SELECT p.n, p.n, p.* FROM parsed p WHERE p.problem IS NULL
 		)
 		SELECT coalesce(sum(p.nul_replaced), 0) INTO parse_rollout_lines.nul_replaced FROM parsed p WHERE p.problem IS NULL;
 	END;
 END
 $$;
-COMMENT ON FUNCTION parse_rollout_lines(bigint[], text[], boolean) IS
+COMMENT ON FUNCTION stepadv_internal.parse_rollout_lines(bigint[], text[], boolean) IS
 'part of load_rollouts: lines and their numbers into pg_temp.stepadv_parsed, or with what is wrong with them into pg_temp.stepadv_problems; how many U+0000 were made U+FFFD';
 
-CREATE FUNCTION load_rollouts(schema text, lines regclass, on_error text DEFAULT 'stop', is_latin1 boolean DEFAULT false,
+CREATE FUNCTION @extschema@.load_rollouts(schema text, lines regclass, on_error text DEFAULT 'stop', is_latin1 boolean DEFAULT false,
 	OUT lines_read bigint, OUT empty_lines bigint, OUT bad_lines bigint,
 	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
 	OUT steps_added bigint, OUT steps_repeated bigint,
@@ -418,7 +471,7 @@ AS $$
 DECLARE
 	batch record;
 BEGIN
-	PERFORM @extschema@.load_begin(load_rollouts.schema, load_rollouts.on_error);
+	PERFORM stepadv_internal.load_begin(load_rollouts.schema, load_rollouts.on_error);
 	IF (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = load_rollouts.lines AND NOT a.attisdropped
 		AND (a.attname, a.atttypid) IN (('n', 'bigint'::regtype), ('line', 'text'::regtype))) <> 2
 	THEN
@@ -440,18 +493,18 @@ BEGIN
 			ORDER BY batch) b
 		GROUP BY b.batch
 		$q$,
-		(SELECT format('%I.%I', ns.nspname, c.relname) FROM pg_class c JOIN pg_namespace ns ON ns.oid = c.relnamespace WHERE c.oid = load_rollouts.lines),
+		stepadv_internal.load_name(load_rollouts.lines),
 		-- A byte order mark, as the lines spell it.
 		CASE WHEN load_rollouts.is_latin1 THEN chr(239) || chr(187) || chr(191) ELSE convert_from('\xefbbbf', 'UTF8') END)
 	LOOP
 		lines_read := lines_read + batch.lines_read;
 		empty_lines := empty_lines + batch.lines_read - coalesce(cardinality(batch.n), 0);
-		load_rollouts.nul_replaced := load_rollouts.nul_replaced + @extschema@.parse_rollout_lines(batch.n, batch.lines, load_rollouts.is_latin1);
+		load_rollouts.nul_replaced := load_rollouts.nul_replaced + stepadv_internal.parse_rollout_lines(batch.n, batch.lines, load_rollouts.is_latin1);
 	END LOOP;
 	SELECT p.bad_items, p.groups, p.rollouts_added, p.rollouts_updated, p.steps_added, p.steps_repeated, p.contradictions, p.problems
 	INTO bad_lines, load_rollouts.groups, rollouts_added, rollouts_updated, steps_added, steps_repeated, contradictions, load_rollouts.problems
-	FROM @extschema@.load_parsed(load_rollouts.schema, load_rollouts.on_error, 'line', false) p;
+	FROM stepadv_internal.load_parsed(load_rollouts.schema, load_rollouts.on_error, 'line'::text, false) p;
 END
 $$;
-COMMENT ON FUNCTION load_rollouts(text, regclass, text, boolean) IS
+COMMENT ON FUNCTION @extschema@.load_rollouts(text, regclass, text, boolean) IS
 'loads lines of JSON, one step each, from a table (n bigint, line text) into the schema''s tables rollouts and steps and returns counts; on_error ''stop'': a line that cannot be used, or contradicts another or the tables, is an error and nothing is loaded; ''skip'': such lines are left out (of contradicting outcomes the later holds), warned about and listed in problems (the first 1000); lines loaded before are recognised and not loaded again; is_latin1 as in parse_rollout_line';

@@ -1,12 +1,9 @@
 /*
- * step_row.h
+ * row.h
  *		One row of what rollout_agg is fed: a step, or a rollout as a whole.
- *
- * Knows nothing of groups: the executor's headers, with which plan/group_fold.c
- * includes it, have a Group of their own.
  */
-#ifndef STEPADV_STEP_ROW_H
-#define STEPADV_STEP_ROW_H
+#ifndef STEPADV_GROUP_ROW_H
+#define STEPADV_GROUP_ROW_H
 
 #include <math.h>
 
@@ -66,4 +63,4 @@ enum
  */
 extern void read_step_row(const NullableDatum *args, int n_args, StepRow *row);
 
-#endif							/* STEPADV_STEP_ROW_H */
+#endif							/* STEPADV_GROUP_ROW_H */

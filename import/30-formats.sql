@@ -1,7 +1,7 @@
 -- Rollouts as scaffolds write them, as rollouts in our words.  One function per
 -- format, each a function of the document alone: no table is read or written.
 -- In PL/pgSQL, because it keeps plans from one document to the next.
--- What comes out is one jsonb per rollout (see docs/import.md); sql/64-import.sql
+-- What comes out is one jsonb per rollout (see docs/import.md); import/40-import.sql
 -- loads it.
 
 -- ----------
@@ -9,7 +9,7 @@
 -- ----------
 
 -- Text of a message: a string, a list of parts, or nothing.
-CREATE FUNCTION import_text(content jsonb) RETURNS text
+CREATE FUNCTION stepadv_internal.import_text(content jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -27,10 +27,10 @@ BEGIN
 		FROM jsonb_array_elements(content) WITH ORDINALITY p(part, i));
 END
 $$;
-COMMENT ON FUNCTION import_text(jsonb) IS 'part of import_rollouts: the text of a message''s content: a string, or the texts of a list of parts, joined by line feeds';
+COMMENT ON FUNCTION stepadv_internal.import_text(jsonb) IS 'part of import_rollouts: the text of a message''s content: a string, or the texts of a list of parts, joined by line feeds';
 
 -- Arguments of a call: models write them as a string of JSON.
-CREATE FUNCTION import_arguments(raw jsonb, OUT args jsonb, OUT words text, OUT repaired text)
+CREATE FUNCTION stepadv_internal.import_arguments(raw jsonb, OUT args jsonb, OUT words text, OUT repaired text)
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -49,7 +49,7 @@ BEGIN
 		RETURN;
 	END IF;
 	BEGIN
-		SELECT t.content, t.nul_replaced INTO args, nul FROM @extschema@.json_of_text(words, false) t;
+		SELECT t.content, t.nul_replaced INTO args, nul FROM stepadv_internal.json_of_text(words, false) t;
 		IF nul > 0 THEN
 			repaired := 'U+0000 in arguments';
 		END IF;
@@ -63,11 +63,11 @@ BEGIN
 	END;
 END
 $$;
-COMMENT ON FUNCTION import_arguments(jsonb) IS
+COMMENT ON FUNCTION stepadv_internal.import_arguments(jsonb) IS
 'part of import_rollouts: arguments of a tool call, parsed if they are a string of JSON; args is NULL and repaired says so where they are not; words is what the model wrote, always valid JSON';
 
 -- Whether what came back reads like a failure.
-CREATE FUNCTION import_ok(result text) RETURNS boolean
+CREATE FUNCTION stepadv_internal.import_ok(result text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -82,13 +82,13 @@ BEGIN
 	RETURN head !~* '^[[:space:][({"''<]*(error\M|\w*(error|exception):|traceback \(most recent call last\)|tool_use_error|command failed|fatal:|invalid action|could not find|no results\M|the last page searched was not found)';
 END
 $$;
-COMMENT ON FUNCTION import_ok(text) IS
+COMMENT ON FUNCTION stepadv_internal.import_ok(text) IS
 'part of import_rollouts: false where a tool''s result begins like an error or has an exit status other than 0, else true; NULL without a result';
 
 -- The file's own name, and what tells its rollout from others: directory and
 -- name.  A directory with one file of its name (SWE-agent, mini-swe-agent) says
 -- nothing, the one above does.
-CREATE FUNCTION import_names(source text, OUT base text, OUT rollout text)
+CREATE FUNCTION stepadv_internal.import_names(source text, OUT base text, OUT rollout text)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -101,9 +101,9 @@ BEGIN
 	WHERE import_names.source IS NOT NULL;
 END
 $$;
-COMMENT ON FUNCTION import_names(text) IS 'part of import_rollouts: from a path, the name of the file without endings, and directory--name for an id of the rollout in it';
+COMMENT ON FUNCTION stepadv_internal.import_names(text) IS 'part of import_rollouts: from a path, the name of the file without endings, and directory--name for an id of the rollout in it';
 
-CREATE FUNCTION import_digest(content jsonb) RETURNS text
+CREATE FUNCTION stepadv_internal.import_digest(content jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -112,10 +112,10 @@ BEGIN
 		SELECT to_hex(@extschema@.signature_hash(import_digest.content)));
 END
 $$;
-COMMENT ON FUNCTION import_digest(jsonb) IS 'part of import_rollouts: an id made of the content, for what has none of its own';
+COMMENT ON FUNCTION stepadv_internal.import_digest(jsonb) IS 'part of import_rollouts: an id made of the content, for what has none of its own';
 
 -- What records of all formats say of a rollout, by the names in use.
-CREATE FUNCTION import_about(record jsonb) RETURNS jsonb
+CREATE FUNCTION stepadv_internal.import_about(record jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -130,10 +130,10 @@ BEGIN
 		FROM (SELECT CASE WHEN jsonb_typeof(import_about.record) = 'object' THEN import_about.record ELSE '{}' END AS r) x);
 END
 $$;
-COMMENT ON FUNCTION import_about(jsonb) IS 'part of import_rollouts: outcome, success, truncated, model and policy_version of a record, by the names that scaffolds use';
+COMMENT ON FUNCTION stepadv_internal.import_about(jsonb) IS 'part of import_rollouts: outcome, success, truncated, model and policy_version of a record, by the names that scaffolds use';
 
 -- The number of a rollout among those of its task.
-CREATE FUNCTION import_trial(record jsonb) RETURNS text
+CREATE FUNCTION stepadv_internal.import_trial(record jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -143,7 +143,7 @@ BEGIN
 		FROM (SELECT CASE WHEN jsonb_typeof(import_trial.record) = 'object' THEN import_trial.record ELSE '{}' END AS r) x);
 END
 $$;
-COMMENT ON FUNCTION import_trial(jsonb) IS 'part of import_rollouts: which of its task''s rollouts a record is, by the names that scaffolds use';
+COMMENT ON FUNCTION stepadv_internal.import_trial(jsonb) IS 'part of import_rollouts: which of its task''s rollouts a record is, by the names that scaffolds use';
 
 -- A conversation as steps.  Items are, in order,
 --   {"kind": "see", "text"}					from the environment or a user
@@ -154,7 +154,7 @@ COMMENT ON FUNCTION import_trial(jsonb) IS 'part of import_rollouts: which of it
 -- An item of the model's with "new" begins a turn, else a turn is what it does
 -- until something comes back.  Each call of a turn is a step; a turn without
 -- calls is one.
-CREATE FUNCTION import_steps(items jsonb, OUT steps jsonb, OUT dropped jsonb, OUT repaired jsonb)
+CREATE FUNCTION stepadv_internal.import_steps(items jsonb, OUT steps jsonb, OUT dropped jsonb, OUT repaired jsonb)
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -181,10 +181,10 @@ BEGIN
 	), step AS (
 		SELECT c.o, c.turn, c.position, c.v ->> 'tool' AS tool, a.args, a.repaired,
 			format('{"name": %s, "arguments": %s}', coalesce((c.v -> 'tool')::text, 'null'), coalesce(a.words, 'null')) AS action,
-			r.text AS next_observation, @extschema@.import_ok(r.text) AS ok, t.said, t.thought, true AS is_call
+			r.text AS next_observation, stepadv_internal.import_ok(r.text) AS ok, t.said, t.thought, true AS is_call
 		FROM numbered c
 		JOIN turns t ON t.turn = c.turn
-		CROSS JOIN LATERAL @extschema@.import_arguments(c.v -> 'args') a
+		CROSS JOIN LATERAL stepadv_internal.import_arguments(c.v -> 'args') a
 		-- By its id, which some scaffolds use anew in every turn, else in order.
 		LEFT JOIN numbered r ON r.turn = c.turn AND r.kind = 'result'
 			AND CASE WHEN c.v ->> 'id' IS NOT NULL AND r.v ->> 'id' IS NOT NULL THEN r.v ->> 'id' = c.v ->> 'id' ELSE r.position = c.position END
@@ -217,11 +217,11 @@ BEGIN
 	INTO steps, dropped, repaired;
 END
 $$;
-COMMENT ON FUNCTION import_steps(jsonb) IS
+COMMENT ON FUNCTION stepadv_internal.import_steps(jsonb) IS
 'part of import_rollouts: a conversation (what was seen, said, called, returned) as steps: each call of a turn is one, a turn without calls is one; counts by kind of what was left out or repaired';
 
 -- Messages of the chat interface as items.
-CREATE FUNCTION import_messages(messages jsonb) RETURNS jsonb
+CREATE FUNCTION stepadv_internal.import_messages(messages jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -229,7 +229,7 @@ BEGIN
 	RETURN (
 		SELECT coalesce(jsonb_agg(e.item ORDER BY m.o, e.k, e.i), '[]')
 		FROM jsonb_array_elements(import_messages.messages) WITH ORDINALITY m(v, o)
-		CROSS JOIN LATERAL (SELECT m.v ->> 'role' AS role, @extschema@.import_text(m.v -> 'content') AS text,
+		CROSS JOIN LATERAL (SELECT m.v ->> 'role' AS role, stepadv_internal.import_text(m.v -> 'content') AS text,
 			CASE WHEN jsonb_typeof(m.v -> 'tool_calls') = 'array' THEN m.v -> 'tool_calls'
 				WHEN jsonb_typeof(m.v -> 'function_call') = 'object' THEN jsonb_build_array(m.v -> 'function_call') ELSE '[]' END AS calls) x
 		CROSS JOIN LATERAL (
@@ -237,7 +237,7 @@ BEGIN
 				WHEN x.role IN ('system', 'developer') THEN jsonb_build_object('kind', 'dropped', 'text', 'system messages')
 				WHEN x.role IN ('user', 'human', 'environment', 'exit') THEN jsonb_build_object('kind', 'see', 'text', x.text)
 				WHEN x.role IN ('tool', 'function') THEN jsonb_build_object('kind', 'result', 'text', x.text, 'id', coalesce(m.v ->> 'tool_call_id', m.v ->> 'id'))
-				WHEN x.role IN ('assistant', 'ai', 'gpt', 'model') THEN jsonb_build_object('kind', 'think', 'new', true, 'text', @extschema@.import_text(coalesce(nullif(m.v -> 'reasoning_content', 'null'), m.v -> 'reasoning')))
+				WHEN x.role IN ('assistant', 'ai', 'gpt', 'model') THEN jsonb_build_object('kind', 'think', 'new', true, 'text', stepadv_internal.import_text(coalesce(nullif(m.v -> 'reasoning_content', 'null'), m.v -> 'reasoning')))
 				ELSE jsonb_build_object('kind', 'dropped', 'text', 'messages of an unknown role') END AS item
 			UNION ALL
 			SELECT 1, 0, jsonb_build_object('kind', 'say', 'text', x.text)
@@ -249,13 +249,13 @@ BEGIN
 			WHERE x.role IN ('assistant', 'ai', 'gpt', 'model')) e);
 END
 $$;
-COMMENT ON FUNCTION import_messages(jsonb) IS 'part of import_rollouts: messages of the OpenAI chat interface as the items of import_steps';
+COMMENT ON FUNCTION stepadv_internal.import_messages(jsonb) IS 'part of import_rollouts: messages of the OpenAI chat interface as the items of import_steps';
 
 -- ----------
 -- The formats
 -- ----------
 
-CREATE FUNCTION parse_openai_chat(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+CREATE FUNCTION @extschema@.parse_openai_chat(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -263,9 +263,9 @@ BEGIN
 	RETURN QUERY
 	SELECT CASE WHEN m.messages IS NULL
 		THEN jsonb_build_object('problem', format('record %s has no list of messages (traj or messages)', r.i))
-		ELSE @extschema@.import_about(r.v) || jsonb_build_object('group_id', g.id,
-			'rollout_id', coalesce(g.id || '-t' || @extschema@.import_trial(r.v), r.v ->> 'rollout_id', r.v ->> 'uuid', r.v ->> 'session_id',
-				CASE WHEN g.own IS NOT NULL THEN r.v ->> 'id' END, @extschema@.import_digest(m.messages)),
+		ELSE stepadv_internal.import_about(r.v) || jsonb_build_object('group_id', g.id,
+			'rollout_id', coalesce(g.id || '-t' || stepadv_internal.import_trial(r.v), r.v ->> 'rollout_id', r.v ->> 'uuid', r.v ->> 'session_id',
+				CASE WHEN g.own IS NOT NULL THEN r.v ->> 'id' END, stepadv_internal.import_digest(m.messages)),
 			'meta', nullif(jsonb_strip_nulls(jsonb_build_object('source', parse_openai_chat.source)) ||
 				CASE WHEN jsonb_typeof(r.v) = 'object' THEN r.v - '{traj,messages,reward,outcome,score,success,truncated,model,policy_version}'::text[] ELSE '{}' END, '{}'),
 			'steps', s.steps, 'dropped', s.dropped, 'repaired', s.repaired) END
@@ -278,18 +278,18 @@ BEGIN
 		WHEN jsonb_typeof(r.v -> 'messages') = 'array' THEN r.v -> 'messages' END AS messages) m
 	CROSS JOIN LATERAL (SELECT coalesce(r.v ->> 'group_id', r.v ->> 'task_id', r.v ->> 'instance_id') AS own) w
 	-- Without an id of its own, a task is its prompt: what comes before the model's first word.
-	CROSS JOIN LATERAL (SELECT w.own, coalesce(w.own, @extschema@.import_digest((
+	CROSS JOIN LATERAL (SELECT w.own, coalesce(w.own, stepadv_internal.import_digest((
 		SELECT jsonb_agg(p.v ORDER BY p.i) FROM jsonb_array_elements(coalesce(m.messages, '[]')) WITH ORDINALITY p(v, i)
 		WHERE p.i < coalesce((SELECT min(q.i) FROM jsonb_array_elements(coalesce(m.messages, '[]')) WITH ORDINALITY q(v, i)
 			WHERE q.v ->> 'role' IN ('assistant', 'ai', 'gpt', 'model')), 2147483647)))) AS id) g
-	CROSS JOIN LATERAL @extschema@.import_steps(@extschema@.import_messages(coalesce(m.messages, '[]'))) s
+	CROSS JOIN LATERAL stepadv_internal.import_steps(stepadv_internal.import_messages(coalesce(m.messages, '[]'))) s
 	ORDER BY r.i;
 END
 $$;
-COMMENT ON FUNCTION parse_openai_chat(jsonb, text, bigint) IS
+COMMENT ON FUNCTION @extschema@.parse_openai_chat(jsonb, text, bigint) IS
 'rollouts of a document of OpenAI chat messages: a list of messages, an object with messages or traj, or a list of such (results of tau-bench); one jsonb per rollout as in docs/import.md';
 
-CREATE FUNCTION parse_swe_agent(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+CREATE FUNCTION @extschema@.parse_swe_agent(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -307,12 +307,12 @@ BEGIN
 		LEFT JOIN LATERAL (
 			SELECT h.v #>> '{tool_calls,0,function,name}' AS tool, p.args, p.repaired
 			FROM said h
-			CROSS JOIN LATERAL @extschema@.import_arguments(h.v #> '{tool_calls,0,function,arguments}') p
+			CROSS JOIN LATERAL stepadv_internal.import_arguments(h.v #> '{tool_calls,0,function,arguments}') p
 			WHERE h.called AND h.v -> 'action' = t.v -> 'action'
 			ORDER BY h.position = t.i DESC, h.v -> 'thought' = t.v -> 'thought' DESC, h.position LIMIT 1) a ON true
 	), first AS (
 		-- What it saw first is the last thing it was told before it spoke.
-		SELECT @extschema@.import_text(h.v -> 'content') AS text
+		SELECT stepadv_internal.import_text(h.v -> 'content') AS text
 		FROM jsonb_array_elements(CASE WHEN jsonb_typeof(document -> 'history') = 'array' THEN document -> 'history' ELSE '[]' END) WITH ORDINALITY h(v, i)
 		WHERE h.v ->> 'role' = 'user' AND h.v ->> 'is_demo' IS DISTINCT FROM 'true'
 			AND h.i < coalesce((SELECT min(a.i) FROM jsonb_array_elements(document -> 'history') WITH ORDINALITY a(v, i)
@@ -320,13 +320,13 @@ BEGIN
 		ORDER BY h.i DESC LIMIT 1
 	)
 	SELECT CASE WHEN jsonb_typeof(document -> 'trajectory') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list trajectory')
-		ELSE @extschema@.import_about(document) || jsonb_strip_nulls(jsonb_build_object(
+		ELSE stepadv_internal.import_about(document) || jsonb_strip_nulls(jsonb_build_object(
 			'truncated', CASE WHEN document #>> '{info,exit_status}' ~ 'exit_(cost|context|format|error|time)|early_exit' THEN true END,
 			'model', document #> '{replay_config,agent,model,name}')) || jsonb_build_object(
 			-- The instance, where the file does not say it, is what follows the settings in its name.
 			'group_id', coalesce(document ->> 'instance_id', document #>> '{replay_config,problem_statement,id}',
-				regexp_replace(f.base, '^.*__install-[0-9]+(___[a-z]+(_[a-z]+)*)?__', ''), @extschema@.import_digest(document)),
-			'rollout_id', coalesce(f.rollout, @extschema@.import_digest(document)),
+				regexp_replace(f.base, '^.*__install-[0-9]+(___[a-z]+(_[a-z]+)*)?__', ''), stepadv_internal.import_digest(document)),
+			'rollout_id', coalesce(f.rollout, stepadv_internal.import_digest(document)),
 			'meta', jsonb_strip_nulls(jsonb_build_object('source', parse_swe_agent.source, 'environment', document -> 'environment',
 				'exit_status', document #> '{info,exit_status}', 'submission', document #> '{info,submission}', 'model_stats', document #> '{info,model_stats}')),
 			'steps', coalesce((SELECT jsonb_agg(jsonb_build_object('turn', s.i - 1,
@@ -336,7 +336,7 @@ BEGIN
 					'tool', CASE WHEN s.tool IS NOT NULL THEN s.tool WHEN NOT s.is_empty THEN 'bash' END,
 					'args', CASE WHEN s.tool IS NOT NULL THEN s.args WHEN NOT s.is_empty THEN jsonb_build_object('command', s.action) END,
 					'ok', CASE WHEN s.is_empty IS NOT FALSE THEN NULL WHEN s.v ->> 'observation' ~ '^\s*(Your (proposed edit has introduced|command timed out)|EXECUTION TIMED OUT|COMMAND TIMED OUT)' THEN false
-						ELSE @extschema@.import_ok(s.v ->> 'observation') END,
+						ELSE stepadv_internal.import_ok(s.v ->> 'observation') END,
 					'meta', nullif(jsonb_strip_nulls(jsonb_build_object('thought', s.v -> 'thought', 'state', s.v -> 'state', 'execution_time', s.v -> 'execution_time')), '{}')) ORDER BY s.i)
 				FROM (SELECT x.*, lag(x.v ->> 'observation') OVER (ORDER BY x.i) AS before FROM step x) s), '[]'),
 			'dropped', jsonb_strip_nulls(jsonb_build_object(
@@ -345,20 +345,20 @@ BEGIN
 			'repaired', jsonb_strip_nulls(jsonb_build_object(
 				'turns without a command', (SELECT nullif(count(*), 0) FROM step s WHERE s.is_empty IS NOT FALSE),
 				'arguments that are no JSON', (SELECT nullif(count(*), 0) FROM step s WHERE s.repaired LIKE 'arguments%')))) END
-	FROM (SELECT 1) one LEFT JOIN LATERAL @extschema@.import_names(parse_swe_agent.source) f ON true;
+	FROM (SELECT 1) one LEFT JOIN LATERAL stepadv_internal.import_names(parse_swe_agent.source) f ON true;
 END
 $$;
-COMMENT ON FUNCTION parse_swe_agent(jsonb, text, bigint) IS
+COMMENT ON FUNCTION @extschema@.parse_swe_agent(jsonb, text, bigint) IS
 'the rollout of a SWE-agent .traj (every version that has trajectory); the ids come from the file or from source, its path; not judged unless the document has an outcome; one jsonb as in docs/import.md';
 
-CREATE FUNCTION parse_mini_swe_agent(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+CREATE FUNCTION @extschema@.parse_mini_swe_agent(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN QUERY
 	WITH message AS MATERIALIZED (
-		SELECT m.i, m.v, m.v ->> 'role' AS role, @extschema@.import_text(m.v -> 'content') AS text,
+		SELECT m.i, m.v, m.v ->> 'role' AS role, stepadv_internal.import_text(m.v -> 'content') AS text,
 			sum(CASE WHEN m.v ->> 'role' = 'assistant' THEN 1 ELSE 0 END) OVER (ORDER BY m.i) AS turn
 		FROM jsonb_array_elements(CASE WHEN jsonb_typeof(document -> 'messages') = 'array' THEN document -> 'messages' ELSE '[]' END) WITH ORDINALITY m(v, i)
 	), seen AS (
@@ -379,10 +379,10 @@ BEGIN
 	)
 	SELECT CASE
 		WHEN jsonb_typeof(document -> 'messages') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list messages')
-		ELSE @extschema@.import_about(document) || jsonb_strip_nulls(jsonb_build_object('model', document #> '{info,config,model,model_name}',
+		ELSE stepadv_internal.import_about(document) || jsonb_strip_nulls(jsonb_build_object('model', document #> '{info,config,model,model_name}',
 				'truncated', CASE WHEN document #>> '{info,exit_status}' IN ('LimitsExceeded', 'TimeExceeded', 'CostLimitExceeded') THEN true END)) || jsonb_build_object(
-			'group_id', coalesce(document ->> 'instance_id', document #>> '{info,instance_id}', f.base, @extschema@.import_digest(document)),
-			'rollout_id', coalesce(f.rollout, @extschema@.import_digest(document)),
+			'group_id', coalesce(document ->> 'instance_id', document #>> '{info,instance_id}', f.base, stepadv_internal.import_digest(document)),
+			'rollout_id', coalesce(f.rollout, stepadv_internal.import_digest(document)),
 			'meta', jsonb_strip_nulls(jsonb_build_object('source', parse_mini_swe_agent.source, 'exit_status', document #> '{info,exit_status}',
 				'submission', document #> '{info,submission}', 'model_stats', document #> '{info,model_stats}', 'trajectory_format', document -> 'trajectory_format')))
 			-- Later versions call tools as everybody does.
@@ -391,20 +391,20 @@ BEGIN
 				'steps', coalesce((SELECT jsonb_agg(jsonb_build_object('turn', s.turn - 1, 'observation', s.observation, 'next_observation', s.next_observation,
 						'action', CASE WHEN s.acts THEN s.command ELSE s.text END, 'tool', CASE WHEN s.acts THEN 'bash' END,
 						'args', CASE WHEN s.acts THEN jsonb_build_object('command', s.command) END,
-						'ok', CASE WHEN NOT s.acts THEN false WHEN s.next_observation ~ '^\s*<returncode>' THEN @extschema@.import_ok(s.next_observation) END,
+						'ok', CASE WHEN NOT s.acts THEN false WHEN s.next_observation ~ '^\s*<returncode>' THEN stepadv_internal.import_ok(s.next_observation) END,
 						'meta', CASE WHEN s.acts THEN jsonb_build_object('text', s.text) END) ORDER BY s.i)
 					FROM step s), '[]'),
 				'dropped', jsonb_strip_nulls(jsonb_build_object('system messages', (SELECT nullif(count(*), 0) FROM message m WHERE m.role = 'system'))),
 				'repaired', jsonb_strip_nulls(jsonb_build_object('turns without one command', (SELECT nullif(count(*), 0) FROM step s WHERE NOT s.acts)))) END END
 	FROM (SELECT EXISTS (SELECT FROM message m WHERE jsonb_typeof(m.v -> 'tool_calls') = 'array')) called(yes)
-	LEFT JOIN LATERAL @extschema@.import_names(parse_mini_swe_agent.source) f ON true
-	LEFT JOIN LATERAL @extschema@.import_steps(@extschema@.import_messages(document -> 'messages')) chat ON called.yes;
+	LEFT JOIN LATERAL stepadv_internal.import_names(parse_mini_swe_agent.source) f ON true
+	LEFT JOIN LATERAL stepadv_internal.import_steps(stepadv_internal.import_messages(document -> 'messages')) chat ON called.yes;
 END
 $$;
-COMMENT ON FUNCTION parse_mini_swe_agent(jsonb, text, bigint) IS
+COMMENT ON FUNCTION @extschema@.parse_mini_swe_agent(jsonb, text, bigint) IS
 'the rollout of a mini-swe-agent .traj.json: the one command in a fence of each reply, or its tool calls; not judged unless the document has an outcome; one jsonb as in docs/import.md';
 
-CREATE FUNCTION parse_responses(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+CREATE FUNCTION @extschema@.parse_responses(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -438,20 +438,20 @@ BEGIN
 			WHEN k.kind = 'system' THEN jsonb_build_object('kind', 'dropped', 'text', 'system messages')
 			WHEN NOT k.own AND (k.kind IN ('call', 'say', 'think') OR k.i < k.last) THEN jsonb_build_object('kind', 'dropped', 'text', 'earlier turns in the input')
 			WHEN k.kind = 'call' THEN jsonb_build_object('kind', 'call', 'id', k.v -> 'call_id', 'tool', k.v ->> 'name', 'args', coalesce(k.v -> 'arguments', k.v -> 'input'))
-			WHEN k.kind = 'result' THEN jsonb_build_object('kind', 'result', 'id', k.v -> 'call_id', 'text', @extschema@.import_text(k.v -> 'output'))
-			WHEN k.kind = 'think' THEN jsonb_build_object('kind', 'think', 'text', coalesce(nullif(@extschema@.import_text(k.v -> 'content'), ''), nullif(@extschema@.import_text(k.v -> 'summary'), '')))
-			ELSE jsonb_build_object('kind', k.kind, 'text', @extschema@.import_text(k.v -> 'content')) END ORDER BY k.own, k.i) AS items
+			WHEN k.kind = 'result' THEN jsonb_build_object('kind', 'result', 'id', k.v -> 'call_id', 'text', stepadv_internal.import_text(k.v -> 'output'))
+			WHEN k.kind = 'think' THEN jsonb_build_object('kind', 'think', 'text', coalesce(nullif(stepadv_internal.import_text(k.v -> 'content'), ''), nullif(stepadv_internal.import_text(k.v -> 'summary'), '')))
+			ELSE jsonb_build_object('kind', k.kind, 'text', stepadv_internal.import_text(k.v -> 'content')) END ORDER BY k.own, k.i) AS items
 		FROM (SELECT k.*, max(k.i) FILTER (WHERE k.kind IN ('call', 'say', 'think')) OVER (PARTITION BY k.own) AS last FROM kinds k) k
 	), named AS (
 		SELECT p.*, coalesce(document ->> 'instance_id', p.params #>> '{metadata,instance_id}', document ->> 'task_id',
 				'task' || (document ->> '_ng_task_index'), 'task' || (document ->> 'task_index')) AS own,
 			coalesce(document #>> '{agent_ref,name}', f.base) AS environment
-		FROM part p LEFT JOIN LATERAL @extschema@.import_names(parse_responses.source) f ON true
+		FROM part p LEFT JOIN LATERAL stepadv_internal.import_names(parse_responses.source) f ON true
 	)
 	SELECT CASE WHEN jsonb_typeof(m.response -> 'output') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list output of a response')
-		ELSE jsonb_strip_nulls(jsonb_build_object('model', coalesce(nullif(m.response ->> 'model', ''), nullif(m.params ->> 'model', '')))) || @extschema@.import_about(document)
+		ELSE jsonb_strip_nulls(jsonb_build_object('model', coalesce(nullif(m.response ->> 'model', ''), nullif(m.params ->> 'model', '')))) || stepadv_internal.import_about(document)
 			|| jsonb_build_object('group_id', g.id,
-			'rollout_id', coalesce(g.id || '-' || @extschema@.import_trial(document), document ->> 'rollout_id', m.response ->> 'id', @extschema@.import_digest(m.response -> 'output')),
+			'rollout_id', coalesce(g.id || '-' || stepadv_internal.import_trial(document), document ->> 'rollout_id', m.response ->> 'id', stepadv_internal.import_digest(m.response -> 'output')),
 			'meta', nullif(jsonb_strip_nulls(jsonb_build_object('source', parse_responses.source, 'response_id', m.response -> 'id', 'environment', m.environment, 'usage', m.response -> 'usage')), '{}'),
 			'steps', CASE WHEN m.params #>> '{metadata,problem_statement}' IS NOT NULL AND s.steps #> '{0,observation}' = 'null'
 				THEN (SELECT jsonb_agg(CASE WHEN e.v -> 'turn' = s.steps #> '{0,turn}' THEN jsonb_set(e.v, '{observation}', m.params #> '{metadata,problem_statement}') ELSE e.v END ORDER BY e.i)
@@ -460,14 +460,14 @@ BEGIN
 			'dropped', s.dropped, 'repaired', s.repaired) END
 	FROM named m
 	CROSS JOIN item t
-	CROSS JOIN LATERAL (SELECT concat_ws('/', m.environment, coalesce(m.own, @extschema@.import_digest(m.input))) AS id) g
-	CROSS JOIN LATERAL @extschema@.import_steps(coalesce(t.items, '[]')) s;
+	CROSS JOIN LATERAL (SELECT concat_ws('/', m.environment, coalesce(m.own, stepadv_internal.import_digest(m.input))) AS id) g
+	CROSS JOIN LATERAL stepadv_internal.import_steps(coalesce(t.items, '[]')) s;
 END
 $$;
-COMMENT ON FUNCTION parse_responses(jsonb, text, bigint) IS
+COMMENT ON FUNCTION @extschema@.parse_responses(jsonb, text, bigint) IS
 'the rollout of an object with a response of the OpenAI Responses interface (a line of NeMo Gym''s rollouts); one jsonb as in docs/import.md';
 
-CREATE FUNCTION parse_verl(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+CREATE FUNCTION @extschema@.parse_verl(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -475,22 +475,22 @@ BEGIN
 	RETURN QUERY
 	SELECT CASE WHEN jsonb_typeof(document -> 'input') IS DISTINCT FROM 'string' OR jsonb_typeof(document -> 'output') IS DISTINCT FROM 'string'
 		THEN jsonb_build_object('problem', 'input and output must be given')
-		ELSE @extschema@.import_about(document - 'reward' || jsonb_build_object('score', coalesce(document -> 'score', document -> 'reward'))) || jsonb_strip_nulls(jsonb_build_object(
+		ELSE stepadv_internal.import_about(document - 'reward' || jsonb_build_object('score', coalesce(document -> 'score', document -> 'reward'))) || jsonb_strip_nulls(jsonb_build_object(
 				'policy_version', document -> 'step',
 				'success', CASE WHEN jsonb_typeof(document -> 'acc') = 'boolean' THEN document -> 'acc' END)) || jsonb_build_object(
 			-- Prompts come again in later steps of the training, under another policy.
-			'group_id', concat_ws('/', 'step' || (document ->> 'step'), coalesce(document ->> 'uid', @extschema@.import_digest(document -> 'input'))),
-			'rollout_id', coalesce(document ->> 'request_id', concat_ws(':', f.base, parse_verl.n), @extschema@.import_digest(document)),
+			'group_id', concat_ws('/', 'step' || (document ->> 'step'), coalesce(document ->> 'uid', stepadv_internal.import_digest(document -> 'input'))),
+			'rollout_id', coalesce(document ->> 'request_id', concat_ws(':', f.base, parse_verl.n), stepadv_internal.import_digest(document)),
 			'meta', nullif(jsonb_strip_nulls(jsonb_build_object('source', parse_verl.source)) || (document - '{input,output,score,reward,step,request_id,success,model}'::text[]), '{}'),
 			'steps', jsonb_build_array(jsonb_build_object('turn', 0, 'observation', document -> 'input', 'action', document -> 'output',
 				'reward', coalesce(document -> 'score', document -> 'reward')))) END
-	FROM (SELECT 1) one LEFT JOIN LATERAL @extschema@.import_names(parse_verl.source) f ON true;
+	FROM (SELECT 1) one LEFT JOIN LATERAL stepadv_internal.import_names(parse_verl.source) f ON true;
 END
 $$;
-COMMENT ON FUNCTION parse_verl(jsonb, text, bigint) IS
+COMMENT ON FUNCTION @extschema@.parse_verl(jsonb, text, bigint) IS
 'the rollout of a line of verl''s rollout dumps (input, output, score, step): one step; its group is the prompt within the training step; n is the number of the line in source; one jsonb as in docs/import.md';
 
-CREATE FUNCTION parse_intercode(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+CREATE FUNCTION @extschema@.parse_intercode(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -500,7 +500,7 @@ BEGIN
 		ELSE jsonb_build_object(
 			-- Task ids are those of one file of the data set: the question tells tasks apart.
 			'group_id', x.environment || '-' || left(md5(coalesce(e.v ->> 'query', e.k)), 10),
-			'rollout_id', coalesce(f.base, @extschema@.import_digest(e.v -> 'turn_history')) || '-' || e.k,
+			'rollout_id', coalesce(f.base, stepadv_internal.import_digest(e.v -> 'turn_history')) || '-' || e.k,
 			'outcome', e.v #> '{summary,max_reward}',
 			'truncated', coalesce(e.v #>> '{summary,turns_taken}' = e.v #>> '{summary,turns_max}' AND e.v #>> '{summary,max_reward}' NOT LIKE '1%', false),
 			'meta', jsonb_strip_nulls(jsonb_build_object('source', parse_intercode.source, 'environment', e.v -> 'environment', 'dataset', e.v -> 'dataset',
@@ -517,21 +517,20 @@ BEGIN
 		WHEN jsonb_typeof(document) = 'object' THEN document ELSE '{}' END) e(k, v)
 	CROSS JOIN LATERAL (SELECT coalesce(regexp_replace(e.v ->> 'environment', '^ic_', ''), 'intercode') AS environment) x
 	CROSS JOIN LATERAL (SELECT e.v #> '{turn_history,observations}' AS seen, e.v #> '{turn_history,rewards}' AS rewards, e.v #> '{turn_history,valid_action}' AS valid OFFSET 0) h
-	LEFT JOIN LATERAL @extschema@.import_names(parse_intercode.source) f ON true;
+	LEFT JOIN LATERAL stepadv_internal.import_names(parse_intercode.source) f ON true;
 END
 $$;
-COMMENT ON FUNCTION parse_intercode(jsonb, text, bigint) IS
+COMMENT ON FUNCTION @extschema@.parse_intercode(jsonb, text, bigint) IS
 'the rollouts of an InterCode log: an object of episodes, each with query and turn_history; the outcome is the best score reached; one jsonb per rollout as in docs/import.md';
 
 -- Logs of ReAct agents.  A line that starts with one of the marks begins a part,
 -- every other line goes on with the one before.
-CREATE FUNCTION parse_react(document text, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 100
+CREATE FUNCTION stepadv_internal.import_react_parts(document text)
+RETURNS TABLE (rollout bigint, part bigint, mark text, text text, is_episode boolean, step bigint, slot bigint, trial integer, section text)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1000
 SET search_path = pg_catalog, pg_temp
--- The planner takes a log for a few lines; a loop over them would be quadratic.
-SET enable_nestloop = off
-SET jit = off
 AS $$
+#variable_conflict use_column
 BEGIN
 	RETURN QUERY
 	WITH line AS (
@@ -554,13 +553,27 @@ BEGIN
 		SELECT p.*, count(*) FILTER (WHERE p.mark = 'Action') OVER (PARTITION BY p.rollout ORDER BY p.part) AS step,
 			count(*) FILTER (WHERE p.mark = 'Trial') OVER w AS trial_no, count(*) FILTER (WHERE p.mark = 'Section') OVER w AS section_no
 		FROM part p WINDOW w AS (ORDER BY p.part)
-	), placed AS MATERIALIZED (
-		-- A thought comes before its action.
-		SELECT c.*, CASE WHEN c.mark = 'Thought' THEN c.step + 1 ELSE c.step END AS slot,
-			(regexp_match(first_value(CASE WHEN c.mark = 'Trial' THEN c.text END) OVER (PARTITION BY c.trial_no ORDER BY c.part), '([0-9]+)'))[1]::integer AS trial,
-			(regexp_match(first_value(CASE WHEN c.mark = 'Section' THEN c.text END) OVER (PARTITION BY c.section_no ORDER BY c.part), 'BEGIN ([A-Z]+)'))[1] AS section
-		FROM counted c
-	), step AS MATERIALIZED (
+	)
+	-- A thought comes before its action.
+	SELECT c.rollout, c.part, c.mark, c.text, c.is_episode, c.step, CASE WHEN c.mark = 'Thought' THEN c.step + 1 ELSE c.step END AS slot,
+		(regexp_match(first_value(CASE WHEN c.mark = 'Trial' THEN c.text END) OVER (PARTITION BY c.trial_no ORDER BY c.part), '([0-9]+)'))[1]::integer AS trial,
+		(regexp_match(first_value(CASE WHEN c.mark = 'Section' THEN c.text END) OVER (PARTITION BY c.section_no ORDER BY c.part), 'BEGIN ([A-Z]+)'))[1] AS section
+	FROM counted c;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_react_parts(text) IS
+'part of import_rollouts: the parts of a text log of ReAct agents, with the rollout and the step that each belongs to and the trial and section it is in';
+
+CREATE FUNCTION @extschema@.parse_react(document text, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 100
+SET search_path = pg_catalog, pg_temp
+-- The planner takes a log for a few lines; a loop over them would be quadratic.
+SET enable_nestloop = off
+SET jit = off
+AS $$
+BEGIN
+	RETURN QUERY
+	WITH placed AS MATERIALIZED (SELECT * FROM stepadv_internal.import_react_parts(document)), step AS MATERIALIZED (
 		SELECT s.*, c.m[1] AS tool, c.m[2] AS argument, btrim(s.action) = 'reset' AND s.step = 1 AS is_reset
 		FROM (
 			SELECT p.rollout, p.slot AS step, max(p.text) FILTER (WHERE p.mark = 'Action') AS action,
@@ -604,7 +617,7 @@ BEGIN
 				'observation', coalesce(c.observation, CASE WHEN c.step = 1 AND NOT r.is_episode THEN 'Question: ' || btrim(r.question) END),
 				'next_observation', c.result, 'action', c.action, 'tool', c.tool,
 				'args', CASE WHEN c.tool IS NOT NULL THEN jsonb_build_object('arg', c.argument) END,
-				'ok', CASE WHEN c.tool IS NOT NULL AND c.result !~ '^Answer is' THEN @extschema@.import_ok(c.result) END,
+				'ok', CASE WHEN c.tool IS NOT NULL AND c.result !~ '^Answer is' THEN stepadv_internal.import_ok(c.result) END,
 				'meta', CASE WHEN c.thought IS NOT NULL THEN jsonb_build_object('thought', c.thought) END) ORDER BY c.step) AS steps
 		FROM chained c JOIN rollout r ON r.rollout = c.rollout
 		WHERE NOT c.is_reset
@@ -619,7 +632,7 @@ BEGIN
 		'repaired', jsonb_strip_nulls(jsonb_build_object('actions that are no call', nullif(c.no_calls, 0))))
 	FROM known k
 	LEFT JOIN collected c ON c.rollout = k.rollout
-	LEFT JOIN LATERAL @extschema@.import_names(parse_react.source) f ON true
+	LEFT JOIN LATERAL stepadv_internal.import_names(parse_react.source) f ON true
 	WHERE NOT k.is_done AND NOT k.is_twice
 	UNION ALL
 	SELECT jsonb_build_object('dropped', jsonb_strip_nulls(jsonb_build_object(
@@ -630,11 +643,11 @@ BEGIN
 	SELECT jsonb_build_object('problem', 'no line begins with Question: or follows a line of 17 hyphens') WHERE NOT EXISTS (SELECT FROM known);
 END
 $$;
-COMMENT ON FUNCTION parse_react(text, text, bigint) IS
+COMMENT ON FUNCTION @extschema@.parse_react(text, text, bigint) IS
 'the rollouts of a text log of ReAct agents (Thought, Action, Observation): Reflexion''s logs of HotpotQA, ReAct''s of WebShop; one jsonb per rollout as in docs/import.md';
 
 -- Where the user says what is where.
-CREATE FUNCTION parse_by_paths(document jsonb, paths jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+CREATE FUNCTION @extschema@.parse_by_paths(document jsonb, paths jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -675,12 +688,12 @@ BEGIN
 		steps := '{}';
 		FOR step IN SELECT jsonb_path_query(item, coalesce(paths ->> 'steps', '$.steps[*]')::jsonpath, vars, true) LOOP
 			SELECT coalesce(jsonb_object_agg(CASE k.key WHEN 'step_meta' THEN 'meta' ELSE k.key END,
-				CASE WHEN k.key IN ('observation', 'next_observation') THEN to_jsonb(@extschema@.import_text(k.value)) ELSE k.value END), '{}') INTO found
+				CASE WHEN k.key IN ('observation', 'next_observation') THEN to_jsonb(stepadv_internal.import_text(k.value)) ELSE k.value END), '{}') INTO found
 			FROM (SELECT s.key, jsonb_path_query_first(step, (paths ->> s.key)::jsonpath, vars, true) AS value
 				FROM unnest(of_step) s(key) WHERE paths ? s.key) k
 			WHERE k.value <> 'null';
 			IF jsonb_typeof(found -> 'args') = 'string' THEN
-				SELECT a.args, a.words, a.repaired INTO arguments FROM @extschema@.import_arguments(found -> 'args') a;
+				SELECT a.args, a.words, a.repaired INTO arguments FROM stepadv_internal.import_arguments(found -> 'args') a;
 				IF arguments.repaired IS NOT NULL THEN
 					repaired := jsonb_set(repaired, ARRAY[arguments.repaired], to_jsonb(coalesce((repaired ->> arguments.repaired)::bigint, 0) + 1));
 				END IF;
@@ -691,17 +704,17 @@ BEGIN
 			END IF;
 			steps := steps || found;
 		END LOOP;
-		RETURN NEXT CASE WHEN rollout ? 'group_id' THEN jsonb_build_object('rollout_id', @extschema@.import_digest(item)) || rollout
+		RETURN NEXT CASE WHEN rollout ? 'group_id' THEN jsonb_build_object('rollout_id', stepadv_internal.import_digest(item)) || rollout
 				|| jsonb_build_object('steps', to_jsonb(steps), 'repaired', repaired)
 			ELSE jsonb_build_object('problem', 'nothing is where paths says the group_id is') END;
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION parse_by_paths(jsonb, jsonb, text, bigint) IS
+COMMENT ON FUNCTION @extschema@.parse_by_paths(jsonb, jsonb, text, bigint) IS
 'the rollouts of a JSON document by SQL/JSON paths: rollouts (default $) finds them, steps (default $.steps[*]) their steps, and a path for each key of docs/import.md what it is, relative to the rollout or the step; $document, $source and $n are known in paths; one jsonb per rollout';
 
 -- Which format a document has.
-CREATE FUNCTION rollout_format(document jsonb) RETURNS text
+CREATE FUNCTION @extschema@.rollout_format(document jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -721,5 +734,5 @@ BEGIN
 		FROM (SELECT CASE WHEN jsonb_typeof(rollout_format.document) = 'array' THEN rollout_format.document -> 0 ELSE rollout_format.document END AS v) x);
 END
 $$;
-COMMENT ON FUNCTION rollout_format(jsonb) IS
+COMMENT ON FUNCTION @extschema@.rollout_format(jsonb) IS
 'the format of a document as import_rollouts knows it, by its shape: openai_chat, swe_agent, mini_swe_agent, responses, verl, intercode, or steps for a line of load_rollouts; NULL: none of them';

@@ -18,9 +18,11 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "estimator.h"
+#include "arrays.h"
 #include "estimators/identity.h"
-#include "signatures/hash.h"
+#include "group/group.h"
+#include "hash.h"
+#include "parameters.h"
 
 PG_FUNCTION_INFO_V1(stepadv_history_states);
 
@@ -36,7 +38,7 @@ static const Parameter history_parameters[] = {CHOICE_PARAMETER("mode", "sequenc
 
 /* What an action adds to a history; a NULL one is told apart by where it stands. */
 static int64
-action_identity(const Group *group, uint32 rollout, uint32 step)
+action_identity(const GroupColumns *group, uint32 rollout, uint32 step)
 {
 	if (step_has_null(group, step, NULL_ACTION))
 		return hash_int64_onto(group->step_no[step], group->rollout_id[rollout]);
@@ -60,7 +62,7 @@ extend_history(int mode, int64 history, int64 action, bool is_new)
 }
 
 static void
-write_history(const Group *group, int mode, int64 *state, int64 *next_state)
+write_history(const GroupColumns *group, int mode, int64 *state, int64 *next_state)
 {
 	Identities	actions;
 	uint32	   *last_rollout;
@@ -90,8 +92,8 @@ stepadv_history_states(PG_FUNCTION_ARGS)
 {
 	RolloutGroup *datum = (RolloutGroup *) PG_GETARG_VARLENA_P(0);
 	ParameterValue parameters[lengthof(history_parameters)];
-	Group		group;
-	Group		copy;
+	GroupColumns group;
+	GroupColumns copy;
 	RolloutGroup *result;
 
 	read_parameters(fcinfo, 1, history_parameters, lengthof(history_parameters), parameters);

@@ -1,10 +1,10 @@
 /*
- * step_row.c
+ * row.c
  *		One row of what rollout_agg is fed, read and checked.
  */
 #include "postgres.h"
 
-#include "step_row.h"
+#include "group/row.h"
 
 static void
 refuse_number(const StepRow *row, const char *name, double number)

@@ -1,5 +1,5 @@
 /*
- * step_codec.h
+ * codec.h
  *		Rows of a group being built, in as few bytes as they need.
  *
  * An aggregate over a large table holds the rows of all groups at once, and
@@ -8,10 +8,10 @@
  * a tag byte and what the tag cannot say of it relative to the row before:
  * usually state and action.  Never stored, never sent: native byte order.
  */
-#ifndef STEPADV_STEP_CODEC_H
-#define STEPADV_STEP_CODEC_H
+#ifndef STEPADV_GROUP_CODEC_H
+#define STEPADV_GROUP_CODEC_H
 
-#include "group_builder.h"
+#include "group/row.h"
 
 #define TAG_SAME_ROLLOUT	0x01
 #define TAG_NEXT_STEP_ID	0x02
@@ -122,4 +122,4 @@ decode_step(const char *bytes, StepRow *row, const StepRow *previous)
 #undef PUT
 #undef GET
 
-#endif							/* STEPADV_STEP_CODEC_H */
+#endif							/* STEPADV_GROUP_CODEC_H */

@@ -5,14 +5,17 @@
  */
 #include "postgres.h"
 
-#include "estimator.h"
+#include "arrays.h"
+#include "group/facts.h"
+#include "parameters.h"
+#include "rows.h"
 
 PG_FUNCTION_INFO_V1(stepadv_steps);
 PG_FUNCTION_INFO_V1(stepadv_rollouts);
 PG_FUNCTION_INFO_V1(stepadv_with_values);
 
 static bool *
-null_column(const Group *group, uint8 bit)
+null_column(const GroupColumns *group, uint8 bit)
 {
 	bool	   *nulls = ALLOCATE_ARRAY(bool, group->n_steps);
 
@@ -22,7 +25,7 @@ null_column(const Group *group, uint8 bit)
 }
 
 static const double *
-number_column(const Group *group, const double *column)
+number_column(const GroupColumns *group, const double *column)
 {
 	double	   *missing;
 
@@ -38,7 +41,7 @@ number_column(const Group *group, const double *column)
 Datum
 stepadv_steps(PG_FUNCTION_ARGS)
 {
-	Group		group;
+	GroupColumns group;
 	int64	   *rollout_id;
 	bool	   *success;
 	bool	   *success_null;
@@ -61,20 +64,20 @@ stepadv_steps(PG_FUNCTION_ARGS)
 
 	{
 		ResultColumn columns[] = {
-			{COLUMN_INT8, group.step_id, NULL},
-			{COLUMN_INT8, rollout_id, NULL},
-			{COLUMN_INT4, group.step_no, NULL},
-			{COLUMN_INT8, group.state, null_column(&group, NULL_STATE)},
-			{COLUMN_INT8, group.action, null_column(&group, NULL_ACTION)},
-			{COLUMN_FLOAT8, group.reward, NULL},
-			{COLUMN_BOOL, success, success_null},
-			{COLUMN_INT8, group.next_state ? group.next_state : group.state, next_state_null},
-			{COLUMN_FLOAT8, number_column(&group, group.value), NULL},
-			{COLUMN_FLOAT8, number_column(&group, group.turn_reward), NULL},
-			{COLUMN_FLOAT8, number_column(&group, group.cost), NULL},
+			{"step_id", COLUMN_INT8, group.step_id, NULL},
+			{"rollout_id", COLUMN_INT8, rollout_id, NULL},
+			{"step_no", COLUMN_INT4, group.step_no, NULL},
+			{"state", COLUMN_INT8, group.state, null_column(&group, NULL_STATE)},
+			{"action", COLUMN_INT8, group.action, null_column(&group, NULL_ACTION)},
+			{"reward", COLUMN_FLOAT8, group.reward, NULL},
+			{"success", COLUMN_BOOL, success, success_null},
+			{"next_state", COLUMN_INT8, group.next_state ? group.next_state : group.state, next_state_null},
+			{"value", COLUMN_FLOAT8, number_column(&group, group.value), NULL},
+			{"turn_reward", COLUMN_FLOAT8, number_column(&group, group.turn_reward), NULL},
+			{"cost", COLUMN_FLOAT8, number_column(&group, group.cost), NULL},
 		};
 
-		return return_rows(fcinfo, lengthof(columns), columns, group.n_steps);
+		RETURN_COLUMNS(columns, group.n_steps);
 	}
 }
 
@@ -89,7 +92,7 @@ stepadv_rollouts(PG_FUNCTION_ARGS)
 {
 	ParameterValue parameters[lengthof(rollouts_parameters)];
 	RolloutFacts facts;
-	Group		group;
+	GroupColumns group;
 	double	   *outcome;
 	bool	   *success;
 	bool	   *unjudged;
@@ -109,15 +112,15 @@ stepadv_rollouts(PG_FUNCTION_ARGS)
 
 	{
 		ResultColumn columns[] = {
-			{COLUMN_INT8, group.rollout_id, NULL},
-			{COLUMN_INT4, group.n_rollout_steps, NULL},
-			{COLUMN_FLOAT8, outcome, NULL},
-			{COLUMN_FLOAT8, facts.total, unjudged},
-			{COLUMN_BOOL, success, unjudged},
-			{COLUMN_BOOL, facts.judged, NULL},
+			{"rollout_id", COLUMN_INT8, group.rollout_id, NULL},
+			{"n_steps", COLUMN_INT4, group.n_rollout_steps, NULL},
+			{"outcome", COLUMN_FLOAT8, outcome, NULL},
+			{"return", COLUMN_FLOAT8, facts.total, unjudged},
+			{"success", COLUMN_BOOL, success, unjudged},
+			{"judged", COLUMN_BOOL, facts.judged, NULL},
 		};
 
-		return return_rows(fcinfo, lengthof(columns), columns, group.n_rollouts);
+		RETURN_COLUMNS(columns, group.n_rollouts);
 	}
 }
 
@@ -126,7 +129,7 @@ Datum
 stepadv_with_values(PG_FUNCTION_ARGS)
 {
 	RolloutGroup *rollouts = (RolloutGroup *) PG_GETARG_VARLENA_P(0);
-	Group		group;
+	GroupColumns group;
 
 	group_open(rollouts, &group);
 	if (group.value == NULL)

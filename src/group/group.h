@@ -10,12 +10,12 @@
  * (NaN itself is refused as input); a missing state, action or next_state is a
  * bit in `nulls`.
  */
-#ifndef STEPADV_GROUP_H
-#define STEPADV_GROUP_H
+#ifndef STEPADV_GROUP_GROUP_H
+#define STEPADV_GROUP_GROUP_H
 
 #include <math.h>
 
-#include "step_row.h"
+#include "group/row.h"
 
 /* Columns that a value has only if some row filled them. */
 #define HAS_OUTCOME			0x01
@@ -44,7 +44,7 @@ typedef struct RolloutGroup
 } RolloutGroup;
 
 /* A value opened for reading: its columns in native byte order. */
-typedef struct Group
+typedef struct GroupColumns
 {
 	uint32		n_rollouts;
 	uint32		n_steps;
@@ -69,33 +69,33 @@ typedef struct Group
 	const double *value;
 	const double *turn_reward;
 	const double *cost;
-} Group;
+} GroupColumns;
 
 /*
- * Reading.  `datum` must be detoasted and stay alive as long as the Group: on
+ * Reading.  `datum` must be detoasted and stay alive as long as the columns: on
  * little-endian machines its columns point into it.
  */
-extern void group_open(const RolloutGroup *datum, Group *group);
+extern void group_open(const RolloutGroup *datum, GroupColumns *group);
 
 /* The same of bytes from outside, which it does not trust more than group_check. */
-extern void group_open_input(const RolloutGroup *datum, Group *group, int sqlerrcode);
+extern void group_open_input(const RolloutGroup *datum, GroupColumns *group, int sqlerrcode);
 
 /*
  * Values made otherwise: one with room for the given counts, or a copy of an
  * open one, whose columns the caller fills or changes through the pointers of
- * the Group (they are const only for readers) and then seals.
+ * GroupColumns (they are const only for readers) and then seals.
  */
-extern RolloutGroup *group_allocate(uint64 n_rollouts, uint64 n_steps, uint8 has, Group *group);
-extern RolloutGroup *group_copy(const Group *group, Group *copy);
+extern RolloutGroup *group_allocate(uint64 n_rollouts, uint64 n_steps, uint8 has, GroupColumns *group);
+extern RolloutGroup *group_copy(const GroupColumns *group, GroupColumns *copy);
 extern void group_seal(RolloutGroup *datum);
-extern void group_check(const Group *group, int sqlerrcode);
+extern void group_check(const GroupColumns *group, int sqlerrcode);
 extern Size group_size(uint64 n_rollouts, uint64 n_steps, uint8 has);
 
 /* 0-based step index -> which of its identities are NULL */
 static inline bool
-step_has_null(const Group *group, uint32 step, uint8 which)
+step_has_null(const GroupColumns *group, uint32 step, uint8 which)
 {
 	return group->nulls != NULL && (group->nulls[step] & which) != 0;
 }
 
-#endif							/* STEPADV_GROUP_H */
+#endif							/* STEPADV_GROUP_GROUP_H */

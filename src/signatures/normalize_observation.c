@@ -1,5 +1,5 @@
 /*
- * normalize.c
+ * normalize_observation.c
  *		normalize_observation(text, whitespace, ansi, lowercase, digits,
  *		addresses, timestamps, root)
  */

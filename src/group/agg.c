@@ -1,5 +1,5 @@
 /*
- * group_agg.c
+ * agg.c
  *		rollout_agg, rollup: the aggregates that make rollout_group values.
  *
  * A thin adapter between rows of SQL and the GroupBuilder.  The
@@ -14,8 +14,8 @@
 
 #include "aggregate.h"
 #include "compat.h"
-#include "group_builder.h"
-#include "group_io.h"
+#include "group/builder.h"
+#include "group/io.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_trans);
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_combine);
