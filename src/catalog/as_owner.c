@@ -39,29 +39,57 @@ typedef struct Inner
 	bool		takes_relation; /* as its first argument */
 } Inner;
 
+static HeapTuple
+procedure(Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	return tuple;
+}
+
 /*
- * The function to call for a public one.  Its name and types are exact, and it
- * belongs to the same extension: what somebody may have put into the schema is
- * never called.
+ * Whether a function is the other half of a public one: of the same extension,
+ * with the same result.  The owner of a trusted extension can be no superuser and
+ * add functions of his own to it: those do not count.
+ */
+static bool
+is_counterpart(Oid inner, Oid outer, Form_pg_proc outer_proc)
+{
+	Oid			extension = getExtensionOfObject(ProcedureRelationId, outer);
+	HeapTuple	tuple;
+	Form_pg_proc proc;
+	bool		is;
+
+	if (!OidIsValid(inner) || inner == outer || !OidIsValid(extension) ||
+		getExtensionOfObject(ProcedureRelationId, inner) != extension)
+		return false;
+	tuple = procedure(inner);
+	proc = (Form_pg_proc) GETSTRUCT(tuple);
+	is = proc->prokind == PROKIND_FUNCTION &&
+		proc->prorettype == outer_proc->prorettype && proc->proretset == outer_proc->proretset &&
+		(proc->proowner == outer_proc->proowner || superuser_arg(proc->proowner));
+	ReleaseSysCache(tuple);
+	return is;
+}
+
+/*
+ * The function to call for a public one, by its exact name and types: what
+ * somebody may have put into the schema is never called.
  */
 static Oid
 find_inner(Oid outer, bool *takes_relation)
 {
-	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(outer));
-	Form_pg_proc proc;
-	Oid			extension = getExtensionOfObject(ProcedureRelationId, outer);
+	HeapTuple	tuple = procedure(outer);
+	Form_pg_proc proc = (Form_pg_proc) GETSTRUCT(tuple);
 	Oid			inner;
 
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for function %u", outer);
-	proc = (Form_pg_proc) GETSTRUCT(tuple);
 	*takes_relation = proc->pronargs > 0 && proc->proargtypes.values[0] == REGCLASSOID;
 	inner = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
 							NameGetDatum(&proc->proname), PointerGetDatum(&proc->proargtypes),
 							ObjectIdGetDatum(get_namespace_oid(INTERNAL_SCHEMA, false)));
-	if (!OidIsValid(inner) || inner == outer || !OidIsValid(extension) ||
-		getExtensionOfObject(ProcedureRelationId, inner) != extension ||
-		get_func_rettype(inner) != proc->prorettype || get_func_retset(inner) != proc->proretset)
+	if (!is_counterpart(inner, outer, proc))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("function \"%s\" has no counterpart of the same extension in schema \"%s\"",
