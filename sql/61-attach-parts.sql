@@ -1,5 +1,27 @@
 -- What attach is made of: the parts of a view's text.
 
+-- Anybody can write anything into the comment on a view of his: what is no such
+-- description is none, never an error, and whoever asks decides by the view's
+-- owner whether to believe it.
+CREATE FUNCTION stepadv_internal.made_by(view oid, maker text) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	comment CONSTANT text := obj_description(made_by.view, 'pg_class');
+	made jsonb;
+BEGIN
+	IF starts_with(comment, format(E'made by stepadv.%s\n{', made_by.maker)) THEN
+		made := split_part(comment, E'\n', 2)::jsonb;
+	END IF;
+	RETURN CASE WHEN jsonb_typeof(made -> 'group_by') = 'array'
+		AND jsonb_typeof(CASE made_by.maker WHEN 'maintain' THEN made -> 'attached' ELSE made END -> 'columns') = 'object' THEN made END;
+EXCEPTION WHEN data_exception OR program_limit_exceeded OR statement_too_complex THEN
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.made_by(oid, text) IS 'what the comment on a view says of how the function named made it; NULL where it says no such thing';
+
 -- The bigint by which an expression is known to rollout_agg: integers as they
 -- are, everything else hashed.
 CREATE FUNCTION attach_identity(expression text, type oid) RETURNS text
@@ -437,6 +459,13 @@ BEGIN
 			USING ERRCODE = 'name_too_long', HINT = 'Give a shorter prefix.';
 	END IF;
 	IF (context ->> 'replace')::boolean THEN
+		-- What a stranger put in the place of one that was dropped stays his.
+		IF NOT EXISTS (SELECT FROM pg_class v JOIN pg_namespace n ON n.oid = v.relnamespace
+			WHERE n.nspname = schema AND v.relname = view AND pg_has_role(v.relowner,
+				(SELECT c.relowner FROM pg_class c WHERE c.oid = to_regclass(context ->> 'source')), 'USAGE'))
+		THEN
+			RETURN NULL;
+		END IF;
 		RETURN @extschema@.attach_replace(to_regclass(format('%I.%I', schema, view)), security, attach_create.query);
 	END IF;
 	IF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = schema AND c.relname = view) THEN

@@ -519,18 +519,18 @@ BEGIN
 		-- The tables that views read in place of their source.
 		SELECT m.source, k.folded FROM @extschema@.maintained() m CROSS JOIN LATERAL (VALUES (m.folded), (m.folded_over_time)) k(folded) WHERE k.folded IS NOT NULL
 	), attached AS (
-		SELECT v.oid, v.relname, v.relnamespace, m.made, v.relname IN ((m.made ->> 'prefix') || '_ratios', (m.made ->> 'prefix') || '_spa') AS of_the_shown
+		SELECT v.oid, v.relname, v.relnamespace, v.relowner, m.made, v.relname IN ((m.made ->> 'prefix') || '_ratios', (m.made ->> 'prefix') || '_spa') AS of_the_shown
 		FROM pg_class v
-		CROSS JOIN LATERAL (SELECT obj_description(v.oid, 'pg_class') AS comment) c
-		-- Cast only what attach wrote: the planner may try rows in any order.
-		CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' AND c.comment LIKE E'made by stepadv.attach\n{%'
-			THEN split_part(c.comment, E'\n', 2)::jsonb END AS made) m
+		CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' THEN stepadv_internal.made_by(v.oid, 'attach') END AS made) m
 		WHERE m.made IS NOT NULL AND (detach.prefix IS NULL OR m.made ->> 'prefix' = detach.prefix)
+			-- The caller's own, or those of somebody who has a say in the source.
+			AND (v.relowner = (SELECT u.oid FROM pg_roles u WHERE u.rolname = current_user)
+				OR pg_has_role(v.relowner, (SELECT c.relowner FROM pg_class c WHERE c.oid = detach.source), 'USAGE'))
 	), of_source AS (
 		-- A view is the source's if attach said so in its comment and it reads the
 		-- source; the name in the comment decides only between relations that it
 		-- reads, since the source may have been renamed.
-		SELECT v.relname, v.relnamespace, v.made
+		SELECT v.relname, v.relnamespace, v.relowner, v.made
 		FROM attached v JOIN pg_rewrite w ON w.ev_class = v.oid
 		WHERE NOT v.of_the_shown
 			AND EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
@@ -547,7 +547,7 @@ BEGIN
 		UNION
 		-- Those of ratios and of SPA read show_steps alone: they go with those made with them.
 		SELECT v.relname, v.relnamespace FROM attached v
-		WHERE v.of_the_shown AND EXISTS (SELECT FROM of_source o WHERE o.made = v.made AND o.relnamespace = v.relnamespace)
+		WHERE v.of_the_shown AND EXISTS (SELECT FROM of_source o WHERE o.made = v.made AND o.relnamespace = v.relnamespace AND o.relowner = v.relowner)
 	)
 	SELECT string_agg(format('%I.%I', n.nspname, v.relname), ', '), count(*) INTO views, number
 	FROM doomed v JOIN pg_namespace n ON n.oid = v.relnamespace;

@@ -26,34 +26,38 @@ $$;
 COMMENT ON FUNCTION maintain_keys(regclass, integer) IS 'part of maintain: the first columns of a relation';
 
 -- The sets of views and tables that maintain keeps, of one source or of all.
+-- A view that says so is believed if its owner is the source's (or may act as
+-- him), and what it is said to have beside it is his as well.
 CREATE FUNCTION maintained(source regclass DEFAULT NULL, prefix text DEFAULT NULL)
 RETURNS TABLE (source regclass, fresh regclass, folded regclass, changed regclass, fresh_over_time regclass, folded_over_time regclass,
-	schema text, name text, group_by text[], keys text[], how text, attached jsonb)
+	schema text, name text, group_by text[], keys text[], how text, attached jsonb, owner oid)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT s.source, v.oid::regclass,
-		-- Not by to_regclass: the schema may be closed to the reader.
-		(SELECT c.oid::regclass FROM pg_class c WHERE c.relnamespace = v.relnamespace AND c.relname = p.name || '_folded'),
-		(SELECT c.oid::regclass FROM pg_class c WHERE c.relnamespace = v.relnamespace AND c.relname = p.name || '_changed'),
-		(SELECT c.oid::regclass FROM pg_class c WHERE t.over_time AND c.relnamespace = v.relnamespace AND c.relname = p.name || '_fresh_over_time'),
-		(SELECT c.oid::regclass FROM pg_class c WHERE t.over_time AND c.relnamespace = v.relnamespace AND c.relname = p.name || '_folded_over_time'),
+	SELECT s.source, v.oid::regclass, k.folded, k.changed, k.fresh_over_time, k.folded_over_time,
 		n.nspname, p.name,
 		ARRAY(SELECT jsonb_array_elements_text(m.made -> 'group_by')),
-		@extschema@.maintain_keys(v.oid, jsonb_array_length(m.made -> 'group_by')),
-		m.made ->> 'how', m.made -> 'attached'
+		@extschema@.maintain_keys(v.oid::regclass, jsonb_array_length(m.made -> 'group_by')),
+		m.made ->> 'how', m.made -> 'attached', v.relowner
 	FROM pg_class v
 	JOIN pg_namespace n ON n.oid = v.relnamespace
-	CROSS JOIN LATERAL (SELECT obj_description(v.oid, 'pg_class') AS comment) c
-	CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' AND c.comment LIKE E'made by stepadv.maintain\n{%'
-		THEN split_part(c.comment, E'\n', 2)::jsonb END AS made) m
+	CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' THEN stepadv_internal.made_by(v.oid, 'maintain') END AS made) m
 	CROSS JOIN LATERAL (SELECT left(v.relname, -length('_fresh')) AS name) p
-	-- Tables of these names may be anybody's.
-	CROSS JOIN LATERAL (SELECT (m.made ->> 'over_time')::boolean AS over_time) t
+	-- Not by to_regclass: the schema may be closed to the reader.
+	CROSS JOIN LATERAL (SELECT
+			max(c.oid) FILTER (WHERE c.relname = p.name || '_folded' AND c.relkind = 'r')::regclass AS folded,
+			max(c.oid) FILTER (WHERE c.relname = p.name || '_changed' AND c.relkind = 'r' AND m.made ->> 'how' <> 'triggers')::regclass AS changed,
+			max(c.oid) FILTER (WHERE c.relname = p.name || '_fresh_over_time' AND c.relkind = 'v' AND m.made -> 'over_time' = 'true')::regclass AS fresh_over_time,
+			max(c.oid) FILTER (WHERE c.relname = p.name || '_folded_over_time' AND c.relkind = 'r' AND m.made -> 'over_time' = 'true')::regclass AS folded_over_time
+		FROM pg_class c
+		-- Relations of these names may be anybody's.
+		WHERE c.relnamespace = v.relnamespace AND c.relowner = v.relowner
+			AND c.relname IN (p.name || '_folded', p.name || '_changed', p.name || '_fresh_over_time', p.name || '_folded_over_time')) k
 	-- The only relation that the fold reads.
 	CROSS JOIN LATERAL (SELECT DISTINCT d.refobjid::regclass AS source FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
 		WHERE w.ev_class = v.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> v.oid) s
 	WHERE m.made IS NOT NULL
+		AND pg_has_role(v.relowner, (SELECT c.relowner FROM pg_class c WHERE c.oid = s.source), 'USAGE')
 		AND (maintained.prefix IS NULL OR p.name = maintained.prefix)
 		AND (maintained.source IS NULL OR s.source = maintained.source)
 	ORDER BY n.nspname, p.name
@@ -231,10 +235,10 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT v.oid::regclass, s.nspname, m.definition ->> 'prefix', m.definition
 	FROM pg_class v JOIN pg_namespace s ON s.oid = v.relnamespace
-	CROSS JOIN LATERAL (SELECT obj_description(v.oid, 'pg_class') AS comment) c
-	CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' AND c.comment LIKE E'made by stepadv.attach\n{%'
-		THEN split_part(c.comment, E'\n', 2)::jsonb END AS definition) m
+	CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' THEN stepadv_internal.made_by(v.oid, 'attach') END AS definition) m
 	WHERE v.relname = (m.definition ->> 'prefix') || '_values'
+		-- What others attached, or say so, is not to be maintained for them.
+		AND pg_has_role(v.relowner, (SELECT c.relowner FROM pg_class c WHERE c.oid = maintain_attached.source), 'USAGE')
 		AND (maintain_attached.prefix IS NULL OR m.definition ->> 'prefix' = maintain_attached.prefix)
 		AND EXISTS (SELECT FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
 			WHERE w.ev_class = v.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = maintain_attached.source)
@@ -468,6 +472,15 @@ END
 $$;
 COMMENT ON FUNCTION maintain_views(regclass, regclass) IS 'part of maintain: lets the views of attach read the companion, or fold again';
 
+-- The type of what <prefix>_fold is given.
+CREATE FUNCTION maintain_rows_type(fresh regclass) RETURNS oid
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT t.typarray FROM pg_class c JOIN pg_type t ON t.oid = c.reltype WHERE c.oid = maintain_rows_type.fresh
+$$;
+COMMENT ON FUNCTION maintain_rows_type(regclass) IS 'part of maintain: the type of an array of a view''s rows';
+
 -- Drops all that maintain made, but for the views of attach.
 CREATE FUNCTION maintain_drop(fresh regclass) RETURNS void
 LANGUAGE plpgsql
@@ -481,14 +494,22 @@ BEGIN
 	FOR item IN
 		SELECT format('DROP TRIGGER %I ON %I.%I', t.tgname, n.nspname, c.relname)
 		FROM pg_proc p JOIN pg_trigger t ON t.tgfoid = p.oid JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE p.pronamespace = (SELECT s.oid FROM pg_namespace s WHERE s.nspname = m.schema) AND p.pronargs = 0
+		WHERE p.pronamespace = (SELECT s.oid FROM pg_namespace s WHERE s.nspname = m.schema) AND p.pronargs = 0 AND p.proowner = m.owner
 			AND p.proname IN (m.name || '_on_change', m.name || '_at_commit')
 		ORDER BY n.nspname, c.relname, t.tgname
 	LOOP
 		EXECUTE item;
 	END LOOP;
-	EXECUTE format('DROP FUNCTION IF EXISTS %1$I.%2$I(), %1$I.%3$I(), %1$I.%4$I(%6$s[]), %1$I.%5$I(%6$s[])',
-		m.schema, m.name || '_on_change', m.name || '_at_commit', m.name || '_fold', m.name || '_fold_over_time', m.fresh);
+	FOR item IN
+		SELECT format('DROP FUNCTION %s', string_agg(p.oid::regprocedure::text, ', '))
+		FROM pg_proc p
+		WHERE p.pronamespace = (SELECT s.oid FROM pg_namespace s WHERE s.nspname = m.schema) AND p.proowner = m.owner
+			AND (p.pronargs = 0 AND p.proname IN (m.name || '_on_change', m.name || '_at_commit')
+				OR p.pronargs = 1 AND p.proname IN (m.name || '_fold', m.name || '_fold_over_time') AND p.proargtypes[0] = @extschema@.maintain_rows_type(m.fresh))
+		HAVING count(*) > 0
+	LOOP
+		EXECUTE item;
+	END LOOP;
 	FOR item IN
 		SELECT format('DROP TABLE %s', string_agg(k.kept::text, ', ')) FROM unnest(ARRAY[m.folded, m.changed, m.folded_over_time]) k(kept) WHERE k.kept IS NOT NULL HAVING count(*) > 0
 	LOOP
@@ -579,7 +600,8 @@ BEGIN
 	IF maintain.over_time THEN
 		SELECT v.oid::regclass INTO divided
 		FROM pg_class v JOIN pg_namespace n ON n.oid = v.relnamespace
-		WHERE n.nspname = made.schema AND v.relname = made.name || '_groups_over_time' AND v.relkind = 'v' AND obj_description(v.oid, 'pg_class') LIKE E'made by stepadv.attach\n%';
+		WHERE n.nspname = made.schema AND v.relname = made.name || '_groups_over_time' AND v.relkind = 'v'
+			AND v.relowner = (SELECT c.relowner FROM pg_class c WHERE c.oid = made.view) AND stepadv_internal.made_by(v.oid, 'attach') IS NOT NULL;
 	END IF;
 
 	-- Names.
@@ -658,7 +680,7 @@ BEGIN
 
 	IF maintain.how = 'triggers' THEN
 		item := @extschema@.maintain_on_change_body(group_by,
-			ARRAY[format('%s(ARRAY(SELECT ROW(d.*, NULL)::%s FROM (', fold, fresh), ') d))'], fold || '(NULL)', true);
+			ARRAY[format('%s(ARRAY(SELECT ROW(d.*, NULL)::%s FROM (', fold, fresh), ') d))'], format('%s(NULL::%s[])', fold, fresh), true);
 	ELSE
 		EXECUTE format('CREATE %sTABLE %s AS SELECT %s FROM %s f WITH NO DATA', unlogged, changed, @extschema@.maintain_list(keys, 'f.%1$I'), fresh);
 		EXECUTE format('COMMENT ON TABLE %s IS %L', changed, 'groups of ' || maintain.source || ' that wait to be folded again; NULL: all');
@@ -716,7 +738,7 @@ $body$, changed, @extschema@.maintain_fold_waiting(changed, keys, fresh, fold, f
 
 	-- From here on no change is missed: making a trigger waits for writers.
 	PERFORM @extschema@.maintain_triggers(fresh);
-	EXECUTE format('SELECT %s(NULL)', fold);
+	EXECUTE format('SELECT %s(NULL::%s[])', fold, fresh);
 	EXECUTE format('ANALYZE %s', concat_ws(', ', folded, CASE WHEN divided IS NOT NULL THEN folded_over_time END));
 	PERFORM @extschema@.maintain_views(fresh, folded::regclass);
 	IF NOT by_index THEN
@@ -788,6 +810,14 @@ BEGIN
 			USING ERRCODE = 'undefined_object', HINT = 'Call maintain first.';
 	END IF;
 	FOR m IN SELECT * FROM @extschema@.maintained(refresh.source, refresh.prefix) LOOP
+		-- It shall run with its owner's rights, not with the caller's.
+		IF m.folded IS NULL OR NOT EXISTS (SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+			WHERE n.nspname = m.schema AND p.proname = m.name || '_fold' AND p.pronargs = 1 AND p.proargtypes[0] = @extschema@.maintain_rows_type(m.fresh)
+				AND p.proowner = m.owner AND p.prosecdef)
+		THEN
+			RAISE EXCEPTION 'what maintain made for % is not as it made it', m.source USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Call unmaintain and maintain.';
+		END IF;
 		-- One at a time; readers go on.
 		EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', m.folded);
 		IF refresh.everything THEN
@@ -802,7 +832,7 @@ BEGIN
 				RAISE;
 			END;
 		ELSIF refresh.everything THEN
-			EXECUTE format('SELECT %s(NULL)', fold) INTO number;
+			EXECUTE format('SELECT %s(NULL::%s[])', fold, m.fresh) INTO number;
 		ELSE
 			number := 0;
 		END IF;
@@ -833,7 +863,7 @@ BEGIN
 		RETURN QUERY
 			SELECT NULL::jsonb, format('changes of %s are not seen: %s', f.relation, CASE WHEN count(t.oid) < 4 THEN 'it lacks triggers' ELSE 'triggers are disabled' END)
 			FROM @extschema@.maintain_bases(m.fresh, m.fresh_over_time) b CROSS JOIN @extschema@.maintain_family(b.base) f(relation)
-			LEFT JOIN pg_proc p ON p.proname = m.name || '_on_change' AND p.pronargs = 0 AND p.pronamespace = (SELECT s.oid FROM pg_namespace s WHERE s.nspname = m.schema)
+			LEFT JOIN pg_proc p ON p.proname = m.name || '_on_change' AND p.pronargs = 0 AND p.pronamespace = (SELECT s.oid FROM pg_namespace s WHERE s.nspname = m.schema) AND p.proowner = m.owner
 			LEFT JOIN pg_trigger t ON t.tgrelid = f.relation AND t.tgfoid = p.oid
 			GROUP BY b.base, f.relation
 			HAVING count(t.oid) < 4 OR bool_or(t.tgenabled = 'D');
