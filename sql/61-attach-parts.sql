@@ -41,20 +41,11 @@ AS $$
 $$;
 COMMENT ON FUNCTION attach_identity(text, oid) IS 'part of attach: the SQL expression that makes a bigint identity of an expression of the given type';
 
--- "=" for a type: the one that lives with the type, so that a view made under
--- this search_path compares extension types as they want to be compared.
+-- "=" for a type: that of its default operator class, so that nothing is found
+-- by its name that somebody has made for the purpose.
 CREATE FUNCTION attach_equal(type oid) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT coalesce(
-		(SELECT format('OPERATOR(%I.=)', n.nspname)
-		 FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace
-		 WHERE o.oprname = '=' AND o.oprleft = attach_equal.type AND o.oprright = attach_equal.type
-			AND n.nspname <> 'pg_catalog'
-		 ORDER BY o.oid LIMIT 1),
-		'=')
-$$;
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_attach_equal';
 COMMENT ON FUNCTION attach_equal(oid) IS 'part of attach: the equality operator to use in a view for a type';
 
 -- Arguments of an estimator as the user's options give them: ", gamma => '0.9'::double precision".

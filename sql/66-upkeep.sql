@@ -388,7 +388,7 @@ END
 $body$, fresh_over_time, folded_over_time, fold_over_time, @extschema@.maintain_list(keys, 'c.%1$I'), fresh, folded,
 		-- By the index for each group, whatever the tables held when the session planned.
 		format(CASE WHEN by_index THEN 'SELECT ROW(f.*)::%1$s FROM unnest($1) g CROSS JOIN LATERAL (SELECT f.* FROM %1$s f WHERE %2$s OFFSET 0) f'
-				ELSE 'SELECT f FROM %1$s f JOIN unnest($1) g ON %2$s' END,
+				ELSE 'SELECT ROW(f.*)::%1$s FROM %1$s f JOIN unnest($1) g ON %2$s' END,
 			fresh_over_time, @extschema@.maintain_match(fresh_over_time, over_time_keys, 'f', 'g', keys)),
 		CASE WHEN by_index THEN format($body$	FOR changed_group IN SELECT %1$s FROM unnest($1) g LOOP
 		DELETE FROM %2$s c WHERE %3$s;

@@ -193,6 +193,39 @@ foreach my $how (sort keys %kept)
 }
 stands('fake', 'a fake of the same prefix');
 
+# ---- 2. An operator
+house('operators');
+$node->safe_psql('operators', 'CREATE SCHEMA m AUTHORIZATION mallory; GRANT USAGE ON SCHEMA m TO PUBLIC');
+foreach my $type ('text', 'integer', 'bigint', 'varchar', 'anyenum', 'anyarray', 'record', 'public.pair', 'public.kind', 'public.pair[]')
+{
+	# alice's types
+	works('alice', 'operators', $type eq 'public.pair' ? 'CREATE TYPE public.pair AS (a integer, b text)' : q(CREATE TYPE public.kind AS ENUM ('one', 'two')), undef, "alice makes $type")
+		if $type =~ /^public\.\w+$/;
+	works('mallory', 'operators', ($type =~ /any|record/ ? '' : qq(CREATE FUNCTION m.eq($type, $type) RETURNS boolean LANGUAGE plpgsql AS \$f\$ $evil RETURN true; END \$f\$;
+		CREATE OPERATOR m.= (LEFTARG = $type, RIGHTARG = $type, FUNCTION = m.eq);)), undef, "mallory has an = for $type");
+}
+works('alice', 'operators', q(
+	CREATE TABLE public.o (id bigserial PRIMARY KEY, a text NOT NULL, b integer, c varchar, d public.pair, e public.kind, f public.pair[], r varchar, n integer, score float8, version text);
+	CREATE TABLE public.runs (a text, b integer, c varchar, d public.pair, e public.kind, f public.pair[], r varchar, started timestamptz);
+	SELECT count(*) > 10 FROM stepadv.attach('public.o'::regclass, '{a,b,c,d,e,f}'::text[], 'r', 'n', reward => 'score', policy_version => 'version', show_rollouts => 'public.runs'::regclass);
+	SELECT stepadv.maintain('public.o'::regclass);
+	INSERT INTO public.o (a, b, c, d, e, f, r, n, score, version) SELECT 'a' || i % 2, i % 2, 'c', ROW(i % 2, 'x')::public.pair, 'one', ARRAY[ROW(1, 'y')::public.pair], i / 4, i % 4, i, 'v' FROM generate_series(1, 40) i;
+	INSERT INTO public.runs SELECT DISTINCT a, b, c, d, e, f, r, now() FROM public.o;
+	UPDATE public.o SET score = 0 WHERE id = 3;
+	SELECT count(*), count(started) FROM public.o_grpo;
+	SELECT count(*) FROM public.o_groups; SELECT sum(n_steps) FROM public.o_quadrants), "t\no_folded\n40|40\n2\n40", 'groups by what mallory has operators for');
+works('alice', 'operators', q(CREATE TABLE public.plan (id bigint PRIMARY KEY, g text NOT NULL, r text, n integer, score float8); CREATE INDEX ON public.plan (g, r);
+	SELECT count(*) > 5 FROM stepadv.attach('public.plan'::regclass, '{g}'::text[], 'r', 'n', reward => 'score');
+	SELECT count(*) FROM public.plan_rloo WHERE g = 'x'), "t\n0", 'fetched by an index');
+works('alice', 'operators', q(SELECT count(*) > 0 FROM public.o_quadrants; CREATE VIEW public.picked AS SELECT * FROM public.o_rloo;
+	SELECT count(*) FROM stepadv.select_steps('public.o_rloo'::regclass, drop_uniform => 'dapo') s), undef, 'steps are selected');
+works('admin', 'operators', q(SELECT * FROM stepadv.check_maintained('public.o'::regclass); SELECT stepadv.refresh('public.o'::regclass, everything => true); SELECT count(*) FROM public.o_grpo), "2\n40", 'by an administrator, too');
+stands('operators', 'operators');
+works('admin', 'operators', 'SET client_min_messages = error; DROP SCHEMA m CASCADE', undef, 'mallory goes');
+works('alice', 'operators', q(SELECT count(*) FROM public.o_grpo; SELECT * FROM stepadv.check_maintained('public.o'::regclass)), 40, 'and nothing of alice went with her');
+refused('alice', 'operators', q(CREATE TABLE public.odd (g json, r integer, n integer, score float8); SELECT stepadv.attach('public.odd'::regclass, '{g}'::text[], 'r', 'n', reward => 'score')),
+	qr/equality operator/, 'a group by what has no equality');
+
 # ---- 4. A table that a stranger says belongs to a set
 house('lost');
 foreach my $how (sort keys %kept)
