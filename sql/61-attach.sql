@@ -411,7 +411,8 @@ BEGIN
 				SELECT array_agg(p.proargnames[m.i] ORDER BY m.i) AS names
 				FROM generate_subscripts(p.proargmodes, 1) m(i) WHERE p.proargmodes[m.i] = 't') o
 			WHERE p.pronamespace = '@extschema@'::regnamespace AND p.proname = definition.function
-				AND p.proargtypes[0] = '@extschema@.rollout_group'::regtype;
+				AND p.proargtypes[0] = '@extschema@.rollout_group'::regtype
+				AND EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e');
 			-- Options for all functions that know the parameter, then the function's own.
 			SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}') INTO settings
 			FROM jsonb_each(attach.options) e

@@ -311,6 +311,95 @@ TODO: {
 	stands('silent_restored', 'without comments');
 }
 
+# ---- 3. The schema of the extension
+sub schema_of
+{
+	my ($database, $before) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql('postgres', "GRANT CREATE ON DATABASE $database TO mallory, maker");
+	works(@$_[0], $database, @$_[1], undef, "$database is prepared") foreach @$before;
+}
+my $trap = 'CREATE FUNCTION stepadv.trap(oid, integer) RETURNS integer LANGUAGE sql RETURN 1';
+schema_of('owned', [ [ 'mallory', 'CREATE SCHEMA stepadv' ] ]);
+refused('admin', 'owned', 'CREATE EXTENSION stepadv', qr/schema/, 'a schema that mallory owns');
+refused('maker', 'owned', 'CREATE EXTENSION stepadv', qr/schema/, 'a schema that mallory owns, by another');
+schema_of('opened', [ [ 'admin', 'CREATE SCHEMA stepadv; GRANT CREATE ON SCHEMA stepadv TO mallory' ] ]);
+refused('admin', 'opened', 'CREATE EXTENSION stepadv', qr/schema/, 'a schema where mallory may create');
+schema_of('open', [ [ 'admin', 'CREATE SCHEMA stepadv; GRANT ALL ON SCHEMA stepadv TO PUBLIC' ] ]);
+refused('admin', 'open', 'CREATE EXTENSION stepadv', qr/schema/, 'a schema where all may create');
+schema_of('filled', [ [ 'admin', 'CREATE SCHEMA stepadv; GRANT CREATE ON SCHEMA stepadv TO mallory' ], [ 'mallory', $trap ], [ 'admin', 'REVOKE CREATE ON SCHEMA stepadv FROM mallory' ] ]);
+refused('admin', 'filled', 'CREATE EXTENSION stepadv', qr/schema/, 'a schema with a function in it');
+schema_of('filled_operator', [ [ 'admin', 'CREATE SCHEMA stepadv; GRANT CREATE ON SCHEMA stepadv TO mallory' ],
+	[ 'mallory', 'CREATE OPERATOR stepadv.= (LEFTARG = text, RIGHTARG = text, FUNCTION = pg_catalog.texteq)' ], [ 'admin', 'ALTER SCHEMA stepadv OWNER TO maker; REVOKE CREATE ON SCHEMA stepadv FROM mallory' ] ]);
+refused('maker', 'filled_operator', 'CREATE EXTENSION stepadv', qr/schema/, 'a schema with an operator in it');
+schema_of('inner_schema', [ [ 'mallory', 'CREATE SCHEMA stepadv_internal' ] ]);
+refused('admin', 'inner_schema', 'CREATE EXTENSION stepadv', qr/stepadv_internal/, 'an inner schema that mallory owns');
+schema_of('empty', [ [ 'admin', 'CREATE SCHEMA stepadv' ] ]);
+works('admin', 'empty', 'CREATE EXTENSION stepadv', undef, 'an empty schema of a superuser');
+schema_of('own', [ [ 'maker', 'CREATE SCHEMA stepadv' ] ]);
+works('maker', 'own', 'CREATE EXTENSION stepadv', undef, 'an empty schema of whoever makes the extension');
+schema_of('lasting', [ [ 'maker', 'CREATE EXTENSION stepadv; DROP EXTENSION stepadv; CREATE EXTENSION stepadv' ] ]);
+foreach my $database ('empty', 'own', 'lasting')
+{
+	# Calls of functions there are made with the rights of whoever administers.
+	refused($_, $database, $trap, qr/permission denied/, "$database: no room for overloads by $_") foreach 'maker', 'mallory', 'alice';
+	works('alice', $database, q(SELECT stepadv.signature_hash('x'::text) IS NOT NULL), 't', "$database: all may use it");
+}
+
+# Dump and restore: by a superuser, and by the owner of a database.
+$node->safe_psql('postgres', 'GRANT CREATE ON DATABASE lasting TO alice; CREATE DATABASE restored; CREATE DATABASE restored_own OWNER alice');
+works('alice', 'lasting', q(CREATE SCHEMA rl; CREATE TABLE rl.t (id bigint PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8); CREATE INDEX ON rl.t (g);
+	SELECT count(*) > 5 FROM stepadv.attach('rl.t'::regclass, '{g}'::text[], 'r', 'n', reward => 'score'); SELECT stepadv.maintain('rl.t'::regclass);
+	INSERT INTO rl.t VALUES (1, 1, 1, 1, 1)), "t\nrl.t_folded", 'alice uses what maker made');
+command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr('lasting'), '-f', "$dir/lasting" ], 'pg_dump');
+command_ok([ 'pg_restore', '-e', '-d', $node->connstr('restored'), "$dir/lasting" ], 'restored by a superuser');
+command_ok([ 'pg_restore', '-e', '--no-owner', '-U', 'alice', '-d', $node->connstr('restored_own'), "$dir/lasting" ], 'restored by the owner of a database');
+works('alice', $_, q(INSERT INTO rl.t VALUES (2, 2, 1, 1, 1); SELECT count(*) FROM rl.t_groups; SELECT * FROM stepadv.check_maintained('rl.t'::regclass)), 2, "$_: all works") foreach 'restored', 'restored_own';
+unharmed('schema');
+
+# Whatever is called by a name of the extension's is called to exact types: no
+# function that is nearly the same, not even one by a superuser, is taken for it.
+house('overloaded');
+works('admin', 'overloaded', q(
+	SET client_min_messages = warning;
+	DO $do$
+	DECLARE
+		f record;
+	BEGIN
+		FOR f IN
+			SELECT n.nspname, p.proname, p.prosrc, p.proretset, c.alternative, c.of, c.result,
+				ARRAY(SELECT CASE WHEN t.type = c.of THEN c.alternative::text ELSE format_type(t.type, NULL) END FROM unnest(p.proargtypes) WITH ORDINALITY t(type, i) ORDER BY i) AS arguments
+			FROM (SELECT p.*, p.prorettype = 'trigger'::regtype AS is_trigger FROM pg_proc p) p JOIN pg_namespace n ON n.oid = p.pronamespace
+			CROSS JOIN (VALUES ('regclass'::regtype, 'oid'::regtype, 'integer'), ('oid'::regtype, 'regclass'::regtype, 'integer'), ('integer'::regtype, 'smallint'::regtype, 'integer'),
+				('bigint'::regtype, 'integer'::regtype, 'integer'), ('text'::regtype, 'name'::regtype, 'integer'), ('text'::regtype, 'varchar'::regtype, 'integer'), ('text[]'::regtype, 'name[]'::regtype, 'integer'),
+				('float8'::regtype, 'numeric'::regtype, 'integer'), ('float8'::regtype, 'integer'::regtype, 'integer')) c(of, alternative, result)
+			WHERE n.nspname IN ('stepadv', 'stepadv_internal') AND p.prokind = 'f' AND c.of = ANY (p.proargtypes::oid[]) AND NOT p.is_trigger AND 'internal'::regtype <> ALL (p.proargtypes::oid[])
+		LOOP
+			BEGIN
+				EXECUTE format('CREATE FUNCTION %I.%I(%s) RETURNS integer LANGUAGE plpgsql AS $f$ BEGIN RAISE EXCEPTION ''trapped''; END $f$', f.nspname, f.proname, array_to_string(f.arguments, ', '));
+			EXCEPTION WHEN duplicate_function OR invalid_function_definition THEN NULL;
+			END;
+		END LOOP;
+	END $do$), undef, 'functions that are nearly the same');
+TODO: {
+	local $TODO = 'until every call is to exact types';
+	stands('overloaded', 'overloaded');
+	works('alice', 'overloaded', q(
+		CREATE TABLE public.all_of_it (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), g integer NOT NULL, k text NOT NULL, r uuid, n integer, st jsonb, act text, reward numeric, success boolean, next_st jsonb, v real, tr smallint, c integer,
+			ln real[], lo float8[], mask integer[], tool text, args jsonb, ok boolean, version text, at timestamptz, features float8[]);
+		CREATE TABLE public.all_runs (g integer, k text, r uuid, version integer, at timestamptz);
+		INSERT INTO public.all_of_it (g, k, r, n, st, act, reward, success, next_st, v, tr, c, ln, lo, mask, tool, args, ok, version, at, features)
+		SELECT i / 20, 'k', ('00000000-0000-0000-0000-00000000000' || i / 4 % 5)::uuid, i % 4, to_jsonb(i % 3), i % 2, i, i % 5 = 0, to_jsonb(i % 3), 0.5, 1, 1, '{-1}', '{-2}', '{1}', 'bash', '{"command": "ls"}', true, 'v', now(), '{1,2}' FROM generate_series(0, 39) i;
+		SELECT count(*) > 20 FROM stepadv.attach(source => 'public.all_of_it'::regclass, group_by => '{g,k}'::text[], rollout_id => 'r', step_no => 'n', state => 'st', action => 'act', reward => 'reward', success => 'success',
+			next_state => 'next_st', value => 'v', turn_reward => 'tr', cost => 'c', show_rollouts => 'public.all_runs'::regclass, logp_new => 'ln', logp_old => 'lo', token_mask => 'mask', policy_version => 'version', started_at => 'at',
+			prefix => 'al', options => '{"rtmc": {"gamma": 0.9}, "compare": {"success_above": 1}, "groups_over_time": {}, "progress_over_time": {"bucket": "1 day"}, "quadrants": {"threshold": 0.1}}'::jsonb);
+		SELECT count(*) > 10 FROM stepadv.attach(source => 'public.all_of_it'::regclass, group_by => '{g,k}'::text[], rollout_id => 'r', step_no => 'n', reward => 'reward',
+			states => 'signature', tool => 'tool', args => 'args', ok => 'ok', prefix => 'signed');
+		SELECT count(*) FROM public.al_compare; SELECT count(*) > 0 FROM public.al_quadrants; SELECT count(*) > 0 FROM public.al_progress_over_time; SELECT count(*) > 0 FROM public.al_advantages;
+		SELECT count(*) FROM public.al_ratios; SELECT count(*) FROM public.signed_rtmc;
+		SELECT count(*) > 0 FROM stepadv.select_steps('public.al_rtmc'::regclass, drop_uniform => 'dapo', per_rollout => 1) s), "t\nt\n40\nt\nt\nt\n40\n40\nt", 'overloaded: all that attach knows');
+}
+
 # ---- An administrator calls for mallory's own table: her code, not his rights
 $node->safe_psql('postgres', 'CREATE DATABASE helped');
 $node->safe_psql('helped', 'CREATE EXTENSION stepadv; CREATE SCHEMA m AUTHORIZATION mallory; GRANT USAGE ON SCHEMA m TO PUBLIC');
