@@ -92,6 +92,40 @@ AS $$
 $$;
 COMMENT ON FUNCTION maintain_bases(regclass[]) IS 'part of maintain: the tables that views read, and which of their columns';
 
+-- Whether the current user may read all rows of what a view reads, the columns
+-- that it reads: an error if not.
+CREATE FUNCTION stepadv_internal.may_read_all(fresh regclass) RETURNS boolean
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	b record;
+BEGIN
+	FOR b IN
+		SELECT m.base, m.reads FROM @extschema@.maintain_bases(may_read_all.fresh) m
+		UNION ALL
+		-- A source that is a view.
+		SELECT d.refobjid::regclass, array_agg(a.attname::text)
+		FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass
+		JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid AND a.attnum > 0
+		WHERE w.ev_class = may_read_all.fresh AND d.refobjid <> may_read_all.fresh
+		GROUP BY 1
+	LOOP
+		IF row_security_active(b.base::oid) THEN
+			RAISE EXCEPTION 'permission denied for kept groups of %', b.base
+				USING ERRCODE = 'insufficient_privilege', DETAIL = 'It has row-level security, and a group''s value would show all its rows.';
+		ELSIF NOT (CASE WHEN b.reads IS NULL THEN has_table_privilege(b.base::oid, 'SELECT')
+			ELSE (SELECT bool_and(has_column_privilege(b.base::oid, r.name, 'SELECT')) FROM unnest(b.reads) r(name)) END)
+		THEN
+			RAISE EXCEPTION 'permission denied for kept groups of %', b.base
+				USING ERRCODE = 'insufficient_privilege', DETAIL = 'They are for those who may read all that is folded.';
+		END IF;
+	END LOOP;
+	RETURN true;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.may_read_all(regclass) IS 'part of maintain: who may read kept groups; an error for others';
+
 -- Statement triggers fire for the table that the statement names: one is needed
 -- on each partition and child, and on each parent, through which rows may come.
 CREATE FUNCTION maintain_family(base regclass) RETURNS SETOF regclass
@@ -725,15 +759,13 @@ $body$, changed, @extschema@.maintain_fold_waiting(changed, keys, fresh, fold, f
 	LOOP
 		EXECUTE format('REVOKE ALL ON FUNCTION %1$s FROM PUBLIC; ALTER FUNCTION %1$s OWNER TO %2$s; ALTER FUNCTION %1$s DEPENDS ON EXTENSION stepadv', item, owner);
 	END LOOP;
-	-- Who may read all that a value is folded from may read the value.
-	FOR item IN
-		SELECT format('GRANT SELECT ON %s TO %s', k.kept, coalesce(quote_ident(r.rolname), 'PUBLIC'))
-		FROM (VALUES (folded, fresh), (folded_over_time, fresh_over_time)) k(kept, fresh)
-		CROSS JOIN pg_class c CROSS JOIN aclexplode(c.relacl) g LEFT JOIN pg_roles r ON r.oid = g.grantee
-		WHERE k.fresh IS NOT NULL AND c.oid = maintain.source AND g.privilege_type = 'SELECT' AND g.grantee <> c.relowner
-			AND (SELECT bool_and(has_table_privilege(coalesce(r.rolname, 'public'), b.base, 'SELECT')) FROM @extschema@.maintain_bases(k.fresh) b)
+	-- Who may read all that a value is folded from may read the value: now, and not
+	-- only when it was folded.
+	FOR item, names IN
+		SELECT k.kept, k.fresh FROM (VALUES (folded, fresh), (folded_over_time, fresh_over_time)) k(kept, fresh) WHERE k.fresh IS NOT NULL
 	LOOP
-		EXECUTE item;
+		EXECUTE format('ALTER TABLE %1$s ENABLE ROW LEVEL SECURITY; CREATE POLICY readers_of_all_rows ON %1$s FOR SELECT USING ((SELECT stepadv_internal.may_read_all(%2$L::regclass)));'
+			' GRANT SELECT ON %1$s TO PUBLIC', item, names);
 	END LOOP;
 
 	-- From here on no change is missed: making a trigger waits for writers.
@@ -867,6 +899,9 @@ BEGIN
 			LEFT JOIN pg_trigger t ON t.tgrelid = f.relation AND t.tgfoid = p.oid
 			GROUP BY b.base, f.relation
 			HAVING count(t.oid) < 4 OR bool_or(t.tgenabled = 'D');
+		RETURN QUERY
+			SELECT NULL::jsonb, format('%s has row-level security now: whom it applies to cannot read the kept groups', b.base)
+			FROM @extschema@.maintain_bases(m.fresh, m.fresh_over_time) b JOIN pg_class c ON c.oid = b.base WHERE c.relrowsecurity;
 		-- In one snapshot.  What came through a dump has other bytes, perhaps, but its
 		-- text is the same.  What waits for a refresh is as it should be.
 		RETURN QUERY EXECUTE format(

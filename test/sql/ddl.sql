@@ -1,0 +1,75 @@
+-- What happens to a source after maintain: rights, keys of odd types, names.
+\set VERBOSITY terse
+CREATE ROLE regress_stepadv_keeper;
+CREATE ROLE regress_stepadv_guest;
+CREATE SCHEMA ddl AUTHORIZATION regress_stepadv_keeper;
+GRANT USAGE ON SCHEMA ddl TO regress_stepadv_guest;
+SET search_path = ddl;
+
+-- Kept groups are for those who may read now what they are folded from.
+SET ROLE regress_stepadv_keeper;
+CREATE TABLE guarded (id integer PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8, version text, secret text);
+CREATE INDEX ON guarded (g);
+CREATE VIEW guarded_source AS SELECT id, g, r, n, score, version FROM guarded;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('guarded', '{g}', 'r', 'n', reward => 'score', policy_version => 'version', columns => '{}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('guarded_source', '{g}', 'r', 'n', reward => 'score', step_id => 'id', prefix => 'through');
+GRANT SELECT ON ALL TABLES IN SCHEMA ddl TO regress_stepadv_guest;
+REVOKE SELECT ON guarded FROM regress_stepadv_guest;
+GRANT SELECT (id, g, r, n, score, version) ON guarded TO regress_stepadv_guest;
+SELECT stepadv.maintain('guarded'), stepadv.maintain('guarded_source', how => 'refresh');
+INSERT INTO guarded VALUES (1, 1, 1, 1, 1, 'v'), (2, 1, 2, 1, 0, 'v'), (3, 2, 3, 1, 5, 'v');
+SELECT stepadv.refresh('guarded_source');
+CREATE FUNCTION ddl.reads(relation text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	n integer;
+BEGIN
+	EXECUTE format('SELECT count(*) FROM ddl.%I', relation) INTO n;
+	RETURN n;
+EXCEPTION WHEN insufficient_privilege THEN
+	RETURN 'refused';
+END $$;
+-- Views run as who reads them, from 15 on.
+CREATE VIEW ddl.readable AS SELECT f.*, current_setting('server_version_num')::integer < 150000
+		OR (reads('guarded_groups'), reads('guarded_values'), reads('through_groups')) = (f.folded, f.folded, f.through_folded)
+			AND (reads('guarded_progress_over_time') = 'refused') = (f.folded_over_time = 'refused') AS views_too
+	FROM (SELECT reads('guarded_folded') AS folded, reads('guarded_folded_over_time') AS folded_over_time, reads('through_folded') AS through_folded) f;
+GRANT SELECT ON readable TO regress_stepadv_guest;
+SET ROLE regress_stepadv_guest;
+TABLE readable;
+-- The grant of one column that is folded goes, and comes back.
+SET ROLE regress_stepadv_keeper;
+REVOKE SELECT (score) ON guarded FROM regress_stepadv_guest;
+SET ROLE regress_stepadv_guest;
+TABLE readable;
+SET ROLE regress_stepadv_keeper;
+GRANT SELECT (score) ON guarded TO regress_stepadv_guest;
+REVOKE SELECT ON guarded_source FROM regress_stepadv_guest;
+SET ROLE regress_stepadv_guest;
+TABLE readable;
+SET ROLE regress_stepadv_keeper;
+GRANT SELECT ON guarded_source TO regress_stepadv_guest;
+-- Somebody to whom it was granted later reads as well.
+SET ROLE regress_stepadv_guest;
+TABLE readable;
+SET ROLE regress_stepadv_keeper;
+SELECT count(*) AS problems FROM stepadv.check_maintained('guarded');
+-- Row security is switched on.
+ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON guarded USING (g = 1);
+SET ROLE regress_stepadv_guest;
+TABLE readable;
+SET ROLE regress_stepadv_keeper;
+SELECT count(*) > 0 AS said, count(*) FILTER (WHERE problem ~ 'row.*security') > 0 AS why FROM stepadv.check_maintained('guarded');
+-- The owner, and whoever is exempt, go on as before; so do writers.
+TABLE readable;
+INSERT INTO guarded VALUES (4, 3, 3, 1, 5, 'v');
+SELECT g, n_rollouts FROM guarded_groups ORDER BY g;
+ALTER TABLE guarded DISABLE ROW LEVEL SECURITY;
+SELECT count(*) AS problems FROM stepadv.check_maintained('guarded');
+SET ROLE regress_stepadv_guest;
+TABLE readable;
+INSERT INTO guarded_folded SELECT * FROM guarded_folded;
+DELETE FROM guarded_folded;
+RESET ROLE;
+SELECT stepadv.detach('guarded') > 5 AS detached, stepadv.detach('guarded_source') > 5 AS detached;
+SELECT relname FROM pg_class WHERE relnamespace = 'ddl'::regnamespace AND relkind IN ('r', 'v') ORDER BY 1;
