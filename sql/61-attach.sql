@@ -324,8 +324,9 @@ BEGIN
 	END IF;
 
 	SELECT string_agg(format('s.%I', g.name), ', ' ORDER BY g.i),
-		-- Rows of no group would otherwise make up one of their own.
-		string_agg(CASE WHEN NOT a.attnotnull THEN format('s.%I IS NOT NULL', g.name) END, ' AND ' ORDER BY g.i),
+		-- Rows of no group would otherwise make up one of their own.  A composite
+		-- value with a NULL in it is a group, though IS NOT NULL says otherwise.
+		string_agg(CASE WHEN NOT a.attnotnull THEN format('s.%I IS DISTINCT FROM NULL', g.name) END, ' AND ' ORDER BY g.i),
 		jsonb_build_object(
 			's', string_agg(format('s.%1$I %2$s g.%1$I', g.name, @extschema@.attach_equal(a.atttypid)), ' AND ' ORDER BY g.i),
 			'b', string_agg(format('b.%1$I %2$s g.%1$I', g.name, @extschema@.attach_equal(a.atttypid)), ' AND ' ORDER BY g.i),
@@ -447,7 +448,7 @@ BEGIN
 				CASE WHEN logprobs ? 'token_mask' THEN format('coalesce(cardinality(array_positions(%s, true)), cardinality(%s))', logprobs ->> 'token_mask', logprobs ->> 'logp_old')
 					ELSE format('cardinality(%s)', logprobs ->> 'logp_old') END,
 				concat_ws(', ', logprobs ->> 'logp_new', logprobs ->> 'logp_old', logprobs ->> 'token_mask'));
-			SELECT ' WHERE ' || string_agg(format('g.%I IS NOT NULL', c), ' AND ') INTO filter
+			SELECT ' WHERE ' || string_agg(format('g.%I IS DISTINCT FROM NULL', c), ' AND ') INTO filter
 			FROM unnest(attach.group_by || attach.step_no) c;
 		ELSE
 			query := 'FROM ' || @extschema@.attach_fold(context, definition.requires, definition.uses);

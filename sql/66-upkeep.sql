@@ -461,7 +461,7 @@ $body$,
 		concat(')::text FROM new_rows t WHERE ', filter, ') u GROUP BY ', k, ', image HAVING sum(side) <> 0) v', do_groups[2]),
 		concat(CASE WHEN is_expression THEN 'PERFORM ' END, do_all))
 	FROM @extschema@.maintain_list(group_by, 't.%1$I AS k%2$s') keys, @extschema@.maintain_list(group_by, 'k%2$s') k,
-		@extschema@.maintain_list(group_by, 't.%1$I IS NOT NULL', ' AND ') filter
+		@extschema@.maintain_list(group_by, 't.%1$I IS DISTINCT FROM NULL', ' AND ') filter
 $outer$;
 COMMENT ON FUNCTION maintain_on_change_body(text[], text[], text, boolean) IS 'part of maintain: writes the function <prefix>_on_change';
 
@@ -473,7 +473,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('WITH gone AS (DELETE FROM %1$s g RETURNING %2$s) '
-		'SELECT %3$s(CASE WHEN %4$L OR bool_or(d.%5$I IS NULL) THEN NULL ELSE coalesce(array_agg(ROW(d.*, NULL)::%6$s), ''{}'') END) '
+		'SELECT %3$s(CASE WHEN %4$L OR bool_or(d.%5$I IS NOT DISTINCT FROM NULL) THEN NULL ELSE coalesce(array_agg(ROW(d.*, NULL)::%6$s), ''{}'') END) '
 		'FROM (SELECT DISTINCT gone.* FROM gone) d',
 		changed, @extschema@.maintain_list(keys, 'g.%1$I'), fold, everything, keys[1], fresh)
 $$;
@@ -910,14 +910,14 @@ BEGIN
 			FROM %2$s f FULL JOIN %3$s c ON %4$s
 			WHERE record_image_ne(ROW(f.rollouts), ROW(c.rollouts)) AND f.rollouts::text IS DISTINCT FROM c.rollouts::text%5$s',
 			@extschema@.maintain_list(m.keys, '%1$L, coalesce(f.%1$I, c.%1$I)'), m.fresh, m.folded, @extschema@.maintain_match(m.fresh, m.keys, 'f', 'c'),
-			CASE WHEN m.changed IS NOT NULL THEN format(' AND NOT EXISTS (SELECT FROM %s w JOIN (SELECT %s) g ON w.%I IS NULL OR %s)', m.changed,
+			CASE WHEN m.changed IS NOT NULL THEN format(' AND NOT EXISTS (SELECT FROM %s w JOIN (SELECT %s) g ON w.%I IS NOT DISTINCT FROM NULL OR %s)', m.changed,
 				@extschema@.maintain_list(m.keys, 'coalesce(f.%1$I, c.%1$I) AS %1$I'), m.keys[1], @extschema@.maintain_match(m.fresh, m.keys, 'w', 'g')) END);
 		CONTINUE WHEN m.folded_over_time IS NULL;
 		over_time_keys := @extschema@.maintain_keys(m.folded_over_time, cardinality(m.keys));
 		-- Groups that a method cannot be computed of are computed when they are read:
 		-- nothing is kept of them that could be wrong, and to look would be an error.
 		-- So it may be of those that wait.
-		waits := CASE WHEN m.changed IS NOT NULL THEN format('EXISTS (SELECT FROM %s w WHERE w.%I IS NULL OR %s)', m.changed, m.keys[1],
+		waits := CASE WHEN m.changed IS NOT NULL THEN format('EXISTS (SELECT FROM %s w WHERE w.%I IS NOT DISTINCT FROM NULL OR %s)', m.changed, m.keys[1],
 			@extschema@.maintain_match(m.fresh, m.keys, 'w', 'g')) ELSE 'false' END;
 		EXECUTE format('SELECT EXISTS (SELECT FROM %s c WHERE c.n_rollouts IS NULL)%s', m.folded_over_time,
 			CASE WHEN m.changed IS NOT NULL THEN format(' OR EXISTS (SELECT FROM %s)', m.changed) END) INTO by_group;

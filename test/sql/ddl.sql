@@ -73,3 +73,38 @@ DELETE FROM guarded_folded;
 RESET ROLE;
 SELECT stepadv.detach('guarded') > 5 AS detached, stepadv.detach('guarded_source') > 5 AS detached;
 SELECT relname FROM pg_class WHERE relnamespace = 'ddl'::regnamespace AND relkind IN ('r', 'v') ORDER BY 1;
+
+-- A composite key with a NULL in it is a key; only NULL is none.
+CREATE TYPE place AS (site integer, room text);
+CREATE TABLE placed (id integer PRIMARY KEY, p place, r integer, n integer, score float8, version text, logp real[]);
+CREATE INDEX ON placed (p);
+CREATE TABLE placed_runs (p place, r integer, began date, PRIMARY KEY (p, r));
+SELECT count(*) > 5 AS attached FROM stepadv.attach('placed', '{p}', 'r', 'n', reward => 'score', policy_version => 'version', show_rollouts => 'placed_runs', started_at => 'began', logp_new => 'logp', logp_old => 'logp');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('placed', '{p}', 'r', 'n', reward => 'score', policy_version => 'version', logp_new => 'logp', logp_old => 'logp', prefix => 'waits');
+CREATE FUNCTION same_as_folded() RETURNS TABLE (groups bigint, steps bigint, version_groups numeric, ratios bigint, version_ratios numeric, wrong bigint) LANGUAGE sql AS $$
+	SELECT (SELECT count(*) FROM placed_groups), (SELECT count(*) FROM placed_returns), (SELECT sum(n_groups) FROM placed_progress_over_time),
+		(SELECT count(*) FROM placed_ratios), (SELECT sum(n_ratios) FROM placed_progress_over_time),
+		(SELECT count(*) FROM (SELECT p, n_rollouts, mean_return FROM placed_groups
+			EXCEPT ALL SELECT p, count(DISTINCT r), sum(score) / count(DISTINCT r) FROM placed WHERE p IS DISTINCT FROM NULL GROUP BY p) x)
+$$;
+INSERT INTO placed VALUES (1, ROW(1, 'a'), 1, 1, 1, 'v', '{-1}'), (2, ROW(1, NULL), 2, 1, 2, 'v', '{-1}'), (3, ROW(NULL, NULL), 3, 1, 3, 'v', '{-1}'), (4, ROW(NULL, 'a'), 4, 1, 4, 'v', '{-1}'), (5, NULL, 5, 1, 5, 'v', '{-1}');
+SELECT * FROM same_as_folded();
+SELECT stepadv.maintain('placed', 'placed'), stepadv.maintain('placed', 'waits', how => 'refresh');
+SELECT * FROM same_as_folded();
+INSERT INTO placed SELECT id + 10, p, r + 10, 1, score * 2, version, logp FROM placed;
+SELECT * FROM same_as_folded();
+UPDATE placed SET score = 7 WHERE p IS DISTINCT FROM NULL AND r > 10;
+UPDATE placed SET p = ROW(2, NULL) WHERE id = 1;
+DELETE FROM placed WHERE p = ROW(NULL, 'a')::place;
+SELECT * FROM same_as_folded();
+SELECT p, n_rollouts, mean_return FROM placed_groups ORDER BY p;
+SELECT count(*) AS wrong FROM stepadv.check_maintained('placed', 'placed');
+-- A key that is all NULLs waits as a group, not for all of them.
+SELECT stepadv.refresh('placed', 'waits') AS folded;
+UPDATE placed SET score = 8 WHERE p = ROW(NULL, NULL)::place;
+SELECT count(*) AS wrong FROM stepadv.check_maintained('placed', 'waits');
+SELECT stepadv.refresh('placed', 'waits') AS folded;
+SELECT count(*) AS wrong FROM stepadv.check_maintained('placed', 'waits');
+SELECT p, n_rollouts, mean_return FROM waits_groups ORDER BY p;
+SET client_min_messages = error;
+DROP TABLE placed, placed_runs CASCADE;
