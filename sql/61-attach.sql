@@ -517,6 +517,9 @@ DECLARE
 	views text;
 	number integer;
 BEGIN
+	IF detach.source IS NULL THEN
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
 	WITH kept AS (
 		-- The tables that views read in place of their source.
 		SELECT m.source, k.folded FROM @extschema@.maintained() m CROSS JOIN LATERAL (VALUES (m.folded), (m.folded_over_time)) k(folded) WHERE k.folded IS NOT NULL

@@ -791,6 +791,9 @@ DECLARE
 	m record;
 	number integer := 0;
 BEGIN
+	IF unmaintain.source IS NULL THEN
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
 	FOR m IN SELECT * FROM @extschema@.maintained(unmaintain.source, unmaintain.prefix) LOOP
 		PERFORM @extschema@.maintain_views(m.fresh, m.source);
 		PERFORM @extschema@.maintain_drop(m.fresh);
@@ -837,6 +840,9 @@ DECLARE
 	number bigint;
 	total bigint := 0;
 BEGIN
+	IF refresh.source IS NULL THEN
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
 	IF NOT EXISTS (SELECT FROM @extschema@.maintained(refresh.source, refresh.prefix)) THEN
 		RAISE EXCEPTION 'groups of % are not maintained', concat(refresh.source, ' with prefix ' || quote_ident(refresh.prefix))
 			USING ERRCODE = 'undefined_object', HINT = 'Call maintain first.';
@@ -887,6 +893,9 @@ DECLARE
 	by_group boolean;
 	waits text;			-- whether the group g does
 BEGIN
+	IF check_maintained.source IS NULL THEN
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
 	IF NOT EXISTS (SELECT FROM @extschema@.maintained(check_maintained.source, check_maintained.prefix)) THEN
 		RAISE EXCEPTION 'groups of % are not maintained', concat(check_maintained.source, ' with prefix ' || quote_ident(check_maintained.prefix))
 			USING ERRCODE = 'undefined_object', HINT = 'Call maintain first.';

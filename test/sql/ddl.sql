@@ -106,5 +106,56 @@ SELECT count(*) AS wrong FROM stepadv.check_maintained('placed', 'waits');
 SELECT stepadv.refresh('placed', 'waits') AS folded;
 SELECT count(*) AS wrong FROM stepadv.check_maintained('placed', 'waits');
 SELECT p, n_rollouts, mean_return FROM waits_groups ORDER BY p;
+
+-- What is not given is a mistake, not all there is.
+\set VERBOSITY sqlstate
+SELECT stepadv.maintain(NULL);
+SELECT stepadv.unmaintain(NULL);
+SELECT stepadv.refresh(NULL);
+SELECT * FROM stepadv.check_maintained(NULL);
+SELECT stepadv.detach(NULL);
+SELECT stepadv.attach(NULL, '{g}', 'r', 'n', reward => 'score');
+\set VERBOSITY terse
+INSERT INTO placed (id, p, r, n, score) VALUES (100, ROW(9, 'z'), 9, 1, 9);
+SELECT count(*) AS kept FROM placed_folded WHERE p = ROW(9, 'z')::place;
+SELECT stepadv.unmaintain('placed') AS ended, stepadv.detach('placed') > 10 AS detached;
+DROP TABLE placed, placed_runs;
+
+-- progress_model and progress_statistics: the binary form refuses what the text
+-- form refuses.  Every byte of some values is changed to several others.
+CREATE TABLE came (m stepadv.progress_model, s stepadv.progress_statistics);
+CREATE FUNCTION comes(type text, bytes bytea) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	file CONSTANT text := current_setting('data_directory') || '/ddl.bin';
+	shown text;
+BEGIN
+	DELETE FROM came;
+	BEGIN
+		EXECUTE format('COPY (SELECT %L::bytea) TO %L (FORMAT binary)', bytes, file);
+		EXECUTE format('COPY came (%s) FROM %L (FORMAT binary)', left(split_part(type, '_', 2), 1), file);
+	EXCEPTION WHEN invalid_binary_representation OR protocol_violation THEN
+		RETURN 'refused';
+	END;
+	SELECT coalesce(m::text, s::text) INTO shown FROM came;
+	BEGIN
+		EXECUTE format('SELECT %L::stepadv.%I', shown, type);
+		RETURN 'read';
+	EXCEPTION WHEN OTHERS THEN
+		RETURN 'read, but not as text: ' || shown;
+	END;
+END $$;
+CREATE TABLE sent (type text, bytes bytea);
+INSERT INTO sent VALUES
+	('progress_model', stepadv.progress_model_send('{"version": 1, "kind": "linear", "rollouts": 2, "steps": 5, "lambda": 0.1, "intercept": 0.5, "weights": [0.5, -1]}')),
+	('progress_model', stepadv.progress_model_send('{"version": 1, "kind": "linear", "rollouts": 2, "steps": 5, "lambda": 0.1, "intercept": null, "weights": [0.5, -1]}')),
+	('progress_model', stepadv.progress_model_send('{"version": 1, "kind": "mlp", "rollouts": 2, "steps": 5, "lambda": 0.1, "intercept": 0.2, "hidden_weights": [1, 2], "hidden_bias": [3], "weights": [4]}')),
+	('progress_statistics', stepadv.progress_statistics_send('{"version": 1, "kind": "statistics", "rollouts": 2, "steps": 5, "outcome_sum": 1, "outcome_square_sum": 1, "products": [1, 2], "gram": [1, 0, 2]}'));
+SELECT type, outcome, count(*) > 10 AS several
+FROM (SELECT s.type, comes(s.type, set_byte(s.bytes, n, v)) AS outcome
+	FROM sent s, generate_series(0, octet_length(s.bytes) - 1) n, unnest('{0,1,32,67,127,128,255}'::integer[]) v) c
+GROUP BY 1, 2 ORDER BY 1, 2;
+
+RESET search_path;
 SET client_min_messages = error;
-DROP TABLE placed, placed_runs CASCADE;
+DROP SCHEMA ddl CASCADE;
+DROP ROLE regress_stepadv_keeper, regress_stepadv_guest;
