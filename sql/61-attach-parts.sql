@@ -451,9 +451,8 @@ BEGIN
 	END IF;
 	IF (context ->> 'replace')::boolean THEN
 		-- What a stranger put in the place of one that was dropped stays his.
-		IF NOT EXISTS (SELECT FROM pg_class v JOIN pg_namespace n ON n.oid = v.relnamespace
-			WHERE n.nspname = schema AND v.relname = view AND pg_has_role(v.relowner,
-				(SELECT c.relowner FROM pg_class c WHERE c.oid = to_regclass(context ->> 'source')), 'USAGE'))
+		IF (SELECT count(DISTINCT v.relowner) FROM pg_class v JOIN pg_namespace n ON n.oid = v.relnamespace
+			WHERE n.nspname = schema AND v.relname IN (view, (context ->> 'prefix') || '_values')) > 1
 		THEN
 			RETURN NULL;
 		END IF;

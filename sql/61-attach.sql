@@ -530,7 +530,8 @@ BEGIN
 		WHERE m.made IS NOT NULL AND (detach.prefix IS NULL OR m.made ->> 'prefix' = detach.prefix)
 			-- The caller's own, or those of somebody who has a say in the source.
 			AND (v.relowner = (SELECT u.oid FROM pg_roles u WHERE u.rolname = current_user)
-				OR pg_has_role(v.relowner, (SELECT c.relowner FROM pg_class c WHERE c.oid = detach.source), 'USAGE'))
+				OR pg_has_role(v.relowner, (SELECT c.relowner FROM pg_class c WHERE c.oid = detach.source), 'USAGE')
+				OR v.relowner IN (SELECT m.owner FROM @extschema@.maintained(detach.source, detach.prefix) m))
 	), of_source AS (
 		-- A view is the source's if attach said so in its comment and it reads the
 		-- source; the name in the comment decides only between relations that it

@@ -25,9 +25,37 @@ AS $$
 $$;
 COMMENT ON FUNCTION maintain_keys(regclass, integer) IS 'part of maintain: the first columns of a relation';
 
+-- The tables that views read, at whatever depth, and the columns of theirs that
+-- they read; NULL: cannot be told.
+CREATE FUNCTION maintain_bases(VARIADIC views_read regclass[]) RETURNS TABLE (base regclass, reads text[])
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH RECURSIVE views AS (
+		SELECT u.view::oid AS oid FROM unnest(maintain_bases.views_read) u(view) WHERE u.view IS NOT NULL
+		UNION
+		SELECT c.oid
+		FROM views v JOIN pg_rewrite w ON w.ev_class = v.oid
+		JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass
+		JOIN pg_class c ON c.oid = d.refobjid
+		WHERE c.relkind = 'v'
+	)
+	SELECT c.oid::regclass,
+		-- A whole row leaves no trace among the dependencies, but one in the text.
+		CASE WHEN NOT bool_or(d.refobjsubid < 0 OR pg_get_viewdef(v.oid) LIKE '%.*%')
+			THEN array_agg(DISTINCT a.attname::text ORDER BY a.attname::text) FILTER (WHERE a.attname IS NOT NULL) END
+	FROM views v JOIN pg_rewrite w ON w.ev_class = v.oid
+	JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass
+	JOIN pg_class c ON c.oid = d.refobjid
+	LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.refobjsubid AND a.attnum > 0
+	WHERE c.relkind <> 'v'
+	GROUP BY c.oid
+$$;
+COMMENT ON FUNCTION maintain_bases(regclass[]) IS 'part of maintain: the tables that views read, and which of their columns';
+
 -- The sets of views and tables that maintain keeps, of one source or of all.
--- A view that says so is believed if its owner is the source's (or may act as
--- him), and what it is said to have beside it is his as well.
+-- A view that says so is believed if its owner is the source's, or may act as
+-- him, or has been, and what it is said to have beside it is his as well.
 CREATE FUNCTION maintained(source regclass DEFAULT NULL, prefix text DEFAULT NULL)
 RETURNS TABLE (source regclass, fresh regclass, folded regclass, changed regclass, fresh_over_time regclass, folded_over_time regclass,
 	schema text, name text, group_by text[], keys text[], how text, attached jsonb, owner oid)
@@ -57,40 +85,16 @@ AS $$
 	CROSS JOIN LATERAL (SELECT DISTINCT d.refobjid::regclass AS source FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
 		WHERE w.ev_class = v.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> v.oid) s
 	WHERE m.made IS NOT NULL
-		AND pg_has_role(v.relowner, (SELECT c.relowner FROM pg_class c WHERE c.oid = s.source), 'USAGE')
+		AND (pg_has_role(v.relowner, (SELECT c.relowner FROM pg_class c WHERE c.oid = s.source), 'USAGE')
+			-- The source has another owner now: that it is kept its triggers tell, which
+			-- no stranger could make.
+			OR EXISTS (SELECT FROM @extschema@.maintain_bases(v.oid::regclass) b JOIN pg_trigger t ON t.tgrelid = b.base JOIN pg_proc f ON f.oid = t.tgfoid
+				WHERE t.tgname = p.name || '_maintain_truncate' AND f.proname = p.name || '_on_change' AND f.pronamespace = v.relnamespace AND f.proowner = v.relowner))
 		AND (maintained.prefix IS NULL OR p.name = maintained.prefix)
 		AND (maintained.source IS NULL OR s.source = maintained.source)
 	ORDER BY n.nspname, p.name
 $$;
 COMMENT ON FUNCTION maintained(regclass, text) IS 'part of maintain: what it keeps over a source, or over any';
-
--- The tables that views read, at whatever depth, and the columns of theirs that
--- they read; NULL: cannot be told.
-CREATE FUNCTION maintain_bases(VARIADIC views_read regclass[]) RETURNS TABLE (base regclass, reads text[])
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	WITH RECURSIVE views AS (
-		SELECT u.view::oid AS oid FROM unnest(maintain_bases.views_read) u(view) WHERE u.view IS NOT NULL
-		UNION
-		SELECT c.oid
-		FROM views v JOIN pg_rewrite w ON w.ev_class = v.oid
-		JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass
-		JOIN pg_class c ON c.oid = d.refobjid
-		WHERE c.relkind = 'v'
-	)
-	SELECT c.oid::regclass,
-		-- A whole row leaves no trace among the dependencies, but one in the text.
-		CASE WHEN NOT bool_or(d.refobjsubid < 0 OR pg_get_viewdef(v.oid) LIKE '%.*%')
-			THEN array_agg(DISTINCT a.attname::text ORDER BY a.attname::text) FILTER (WHERE a.attname IS NOT NULL) END
-	FROM views v JOIN pg_rewrite w ON w.ev_class = v.oid
-	JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass
-	JOIN pg_class c ON c.oid = d.refobjid
-	LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.refobjsubid AND a.attnum > 0
-	WHERE c.relkind <> 'v'
-	GROUP BY c.oid
-$$;
-COMMENT ON FUNCTION maintain_bases(regclass[]) IS 'part of maintain: the tables that views read, and which of their columns';
 
 -- Whether the current user may read all rows of what a view reads, the columns
 -- that it reads: an error if not.
