@@ -20,7 +20,7 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded OR statement_too_complex
 	RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.made_by(oid, text) IS 'what the comment on a view says of how the function named made it; NULL where it says no such thing';
+COMMENT ON FUNCTION stepadv_internal.made_by(oid, text) IS 'part of attach: what the comment on a view says of how the function named made it; NULL where it says no such thing';
 
 -- The bigint by which an expression is known to rollout_agg: integers as they
 -- are, everything else hashed.
