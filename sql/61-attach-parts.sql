@@ -1,5 +1,27 @@
 -- What attach is made of: the parts of a view's text.
 
+-- Anybody can write anything into the comment on a view of his: what is no such
+-- description is none, never an error, and whoever asks decides by the view's
+-- owner whether to believe it.
+CREATE FUNCTION stepadv_internal.made_by(view oid, maker text) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	comment CONSTANT text := obj_description(made_by.view, 'pg_class');
+	made jsonb;
+BEGIN
+	IF starts_with(comment, format(E'made by stepadv.%s\n{', made_by.maker)) THEN
+		made := split_part(comment, E'\n', 2)::jsonb;
+	END IF;
+	RETURN CASE WHEN jsonb_typeof(made -> 'group_by') = 'array'
+		AND jsonb_typeof(CASE made_by.maker WHEN 'maintain' THEN made -> 'attached' ELSE made END -> 'columns') = 'object' THEN made END;
+EXCEPTION WHEN data_exception OR program_limit_exceeded OR statement_too_complex THEN
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.made_by(oid, text) IS 'part of attach: what the comment on a view says of how the function named made it; NULL where it says no such thing';
+
 -- The bigint by which an expression is known to rollout_agg: integers as they
 -- are, everything else hashed.
 CREATE FUNCTION attach_identity(expression text, type oid) RETURNS text
@@ -19,20 +41,11 @@ AS $$
 $$;
 COMMENT ON FUNCTION attach_identity(text, oid) IS 'part of attach: the SQL expression that makes a bigint identity of an expression of the given type';
 
--- "=" for a type: the one that lives with the type, so that a view made under
--- this search_path compares extension types as they want to be compared.
+-- "=" for a type: that of its default operator class, so that nothing is found
+-- by its name that somebody has made for the purpose.
 CREATE FUNCTION attach_equal(type oid) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT coalesce(
-		(SELECT format('OPERATOR(%I.=)', n.nspname)
-		 FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace
-		 WHERE o.oprname = '=' AND o.oprleft = attach_equal.type AND o.oprright = attach_equal.type
-			AND n.nspname <> 'pg_catalog'
-		 ORDER BY o.oid LIMIT 1),
-		'=')
-$$;
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_attach_equal';
 COMMENT ON FUNCTION attach_equal(oid) IS 'part of attach: the equality operator to use in a view for a type';
 
 -- Arguments of an estimator as the user's options give them: ", gamma => '0.9'::double precision".
@@ -437,6 +450,12 @@ BEGIN
 			USING ERRCODE = 'name_too_long', HINT = 'Give a shorter prefix.';
 	END IF;
 	IF (context ->> 'replace')::boolean THEN
+		-- What a stranger put in the place of one that was dropped stays his.
+		IF (SELECT count(DISTINCT v.relowner) FROM pg_class v JOIN pg_namespace n ON n.oid = v.relnamespace
+			WHERE n.nspname = schema AND v.relname IN (view, (context ->> 'prefix') || '_values')) > 1
+		THEN
+			RETURN NULL;
+		END IF;
 		RETURN @extschema@.attach_replace(to_regclass(format('%I.%I', schema, view)), security, attach_create.query);
 	END IF;
 	IF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = schema AND c.relname = view) THEN

@@ -324,8 +324,9 @@ BEGIN
 	END IF;
 
 	SELECT string_agg(format('s.%I', g.name), ', ' ORDER BY g.i),
-		-- Rows of no group would otherwise make up one of their own.
-		string_agg(CASE WHEN NOT a.attnotnull THEN format('s.%I IS NOT NULL', g.name) END, ' AND ' ORDER BY g.i),
+		-- Rows of no group would otherwise make up one of their own.  A composite
+		-- value with a NULL in it is a group, though IS NOT NULL says otherwise.
+		string_agg(CASE WHEN NOT a.attnotnull THEN format('s.%I IS DISTINCT FROM NULL', g.name) END, ' AND ' ORDER BY g.i),
 		jsonb_build_object(
 			's', string_agg(format('s.%1$I %2$s g.%1$I', g.name, @extschema@.attach_equal(a.atttypid)), ' AND ' ORDER BY g.i),
 			'b', string_agg(format('b.%1$I %2$s g.%1$I', g.name, @extschema@.attach_equal(a.atttypid)), ' AND ' ORDER BY g.i),
@@ -411,7 +412,8 @@ BEGIN
 				SELECT array_agg(p.proargnames[m.i] ORDER BY m.i) AS names
 				FROM generate_subscripts(p.proargmodes, 1) m(i) WHERE p.proargmodes[m.i] = 't') o
 			WHERE p.pronamespace = '@extschema@'::regnamespace AND p.proname = definition.function
-				AND p.proargtypes[0] = '@extschema@.rollout_group'::regtype;
+				AND p.proargtypes[0] = '@extschema@.rollout_group'::regtype
+				AND EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e');
 			-- Options for all functions that know the parameter, then the function's own.
 			SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}') INTO settings
 			FROM jsonb_each(attach.options) e
@@ -446,7 +448,7 @@ BEGIN
 				CASE WHEN logprobs ? 'token_mask' THEN format('coalesce(cardinality(array_positions(%s, true)), cardinality(%s))', logprobs ->> 'token_mask', logprobs ->> 'logp_old')
 					ELSE format('cardinality(%s)', logprobs ->> 'logp_old') END,
 				concat_ws(', ', logprobs ->> 'logp_new', logprobs ->> 'logp_old', logprobs ->> 'token_mask'));
-			SELECT ' WHERE ' || string_agg(format('g.%I IS NOT NULL', c), ' AND ') INTO filter
+			SELECT ' WHERE ' || string_agg(format('g.%I IS DISTINCT FROM NULL', c), ' AND ') INTO filter
 			FROM unnest(attach.group_by || attach.step_no) c;
 		ELSE
 			query := 'FROM ' || @extschema@.attach_fold(context, definition.requires, definition.uses);
@@ -515,22 +517,26 @@ DECLARE
 	views text;
 	number integer;
 BEGIN
+	IF detach.source IS NULL THEN
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
 	WITH kept AS (
 		-- The tables that views read in place of their source.
 		SELECT m.source, k.folded FROM @extschema@.maintained() m CROSS JOIN LATERAL (VALUES (m.folded), (m.folded_over_time)) k(folded) WHERE k.folded IS NOT NULL
 	), attached AS (
-		SELECT v.oid, v.relname, v.relnamespace, m.made, v.relname IN ((m.made ->> 'prefix') || '_ratios', (m.made ->> 'prefix') || '_spa') AS of_the_shown
+		SELECT v.oid, v.relname, v.relnamespace, v.relowner, m.made, v.relname IN ((m.made ->> 'prefix') || '_ratios', (m.made ->> 'prefix') || '_spa') AS of_the_shown
 		FROM pg_class v
-		CROSS JOIN LATERAL (SELECT obj_description(v.oid, 'pg_class') AS comment) c
-		-- Cast only what attach wrote: the planner may try rows in any order.
-		CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' AND c.comment LIKE E'made by stepadv.attach\n{%'
-			THEN split_part(c.comment, E'\n', 2)::jsonb END AS made) m
+		CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' THEN stepadv_internal.made_by(v.oid, 'attach') END AS made) m
 		WHERE m.made IS NOT NULL AND (detach.prefix IS NULL OR m.made ->> 'prefix' = detach.prefix)
+			-- The caller's own, or those of somebody who has a say in the source.
+			AND (v.relowner = (SELECT u.oid FROM pg_roles u WHERE u.rolname = current_user)
+				OR pg_has_role(v.relowner, (SELECT c.relowner FROM pg_class c WHERE c.oid = detach.source), 'USAGE')
+				OR v.relowner IN (SELECT m.owner FROM @extschema@.maintained(detach.source, detach.prefix) m))
 	), of_source AS (
 		-- A view is the source's if attach said so in its comment and it reads the
 		-- source; the name in the comment decides only between relations that it
 		-- reads, since the source may have been renamed.
-		SELECT v.relname, v.relnamespace, v.made
+		SELECT v.relname, v.relnamespace, v.relowner, v.made
 		FROM attached v JOIN pg_rewrite w ON w.ev_class = v.oid
 		WHERE NOT v.of_the_shown
 			AND EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
@@ -547,7 +553,7 @@ BEGIN
 		UNION
 		-- Those of ratios and of SPA read show_steps alone: they go with those made with them.
 		SELECT v.relname, v.relnamespace FROM attached v
-		WHERE v.of_the_shown AND EXISTS (SELECT FROM of_source o WHERE o.made = v.made AND o.relnamespace = v.relnamespace)
+		WHERE v.of_the_shown AND EXISTS (SELECT FROM of_source o WHERE o.made = v.made AND o.relnamespace = v.relnamespace AND o.relowner = v.relowner)
 	)
 	SELECT string_agg(format('%I.%I', n.nspname, v.relname), ', '), count(*) INTO views, number
 	FROM doomed v JOIN pg_namespace n ON n.oid = v.relnamespace;

@@ -25,41 +25,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION maintain_keys(regclass, integer) IS 'part of maintain: the first columns of a relation';
 
--- The sets of views and tables that maintain keeps, of one source or of all.
-CREATE FUNCTION maintained(source regclass DEFAULT NULL, prefix text DEFAULT NULL)
-RETURNS TABLE (source regclass, fresh regclass, folded regclass, changed regclass, fresh_over_time regclass, folded_over_time regclass,
-	schema text, name text, group_by text[], keys text[], how text, attached jsonb)
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT s.source, v.oid::regclass,
-		-- Not by to_regclass: the schema may be closed to the reader.
-		(SELECT c.oid::regclass FROM pg_class c WHERE c.relnamespace = v.relnamespace AND c.relname = p.name || '_folded'),
-		(SELECT c.oid::regclass FROM pg_class c WHERE c.relnamespace = v.relnamespace AND c.relname = p.name || '_changed'),
-		(SELECT c.oid::regclass FROM pg_class c WHERE t.over_time AND c.relnamespace = v.relnamespace AND c.relname = p.name || '_fresh_over_time'),
-		(SELECT c.oid::regclass FROM pg_class c WHERE t.over_time AND c.relnamespace = v.relnamespace AND c.relname = p.name || '_folded_over_time'),
-		n.nspname, p.name,
-		ARRAY(SELECT jsonb_array_elements_text(m.made -> 'group_by')),
-		@extschema@.maintain_keys(v.oid, jsonb_array_length(m.made -> 'group_by')),
-		m.made ->> 'how', m.made -> 'attached'
-	FROM pg_class v
-	JOIN pg_namespace n ON n.oid = v.relnamespace
-	CROSS JOIN LATERAL (SELECT obj_description(v.oid, 'pg_class') AS comment) c
-	CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' AND c.comment LIKE E'made by stepadv.maintain\n{%'
-		THEN split_part(c.comment, E'\n', 2)::jsonb END AS made) m
-	CROSS JOIN LATERAL (SELECT left(v.relname, -length('_fresh')) AS name) p
-	-- Tables of these names may be anybody's.
-	CROSS JOIN LATERAL (SELECT (m.made ->> 'over_time')::boolean AS over_time) t
-	-- The only relation that the fold reads.
-	CROSS JOIN LATERAL (SELECT DISTINCT d.refobjid::regclass AS source FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
-		WHERE w.ev_class = v.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> v.oid) s
-	WHERE m.made IS NOT NULL
-		AND (maintained.prefix IS NULL OR p.name = maintained.prefix)
-		AND (maintained.source IS NULL OR s.source = maintained.source)
-	ORDER BY n.nspname, p.name
-$$;
-COMMENT ON FUNCTION maintained(regclass, text) IS 'part of maintain: what it keeps over a source, or over any';
-
 -- The tables that views read, at whatever depth, and the columns of theirs that
 -- they read; NULL: cannot be told.
 CREATE FUNCTION maintain_bases(VARIADIC views_read regclass[]) RETURNS TABLE (base regclass, reads text[])
@@ -87,6 +52,83 @@ AS $$
 	GROUP BY c.oid
 $$;
 COMMENT ON FUNCTION maintain_bases(regclass[]) IS 'part of maintain: the tables that views read, and which of their columns';
+
+-- The sets of views and tables that maintain keeps, of one source or of all.
+-- A view that says so is believed if its owner is the source's, or may act as
+-- him, or has been, and what it is said to have beside it is his as well.
+CREATE FUNCTION maintained(source regclass DEFAULT NULL, prefix text DEFAULT NULL)
+RETURNS TABLE (source regclass, fresh regclass, folded regclass, changed regclass, fresh_over_time regclass, folded_over_time regclass,
+	schema text, name text, group_by text[], keys text[], how text, attached jsonb, owner oid)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT s.source, v.oid::regclass, k.folded, k.changed, k.fresh_over_time, k.folded_over_time,
+		n.nspname, p.name,
+		ARRAY(SELECT jsonb_array_elements_text(m.made -> 'group_by')),
+		@extschema@.maintain_keys(v.oid::regclass, jsonb_array_length(m.made -> 'group_by')),
+		m.made ->> 'how', m.made -> 'attached', v.relowner
+	FROM pg_class v
+	JOIN pg_namespace n ON n.oid = v.relnamespace
+	CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' THEN stepadv_internal.made_by(v.oid, 'maintain') END AS made) m
+	CROSS JOIN LATERAL (SELECT left(v.relname, -length('_fresh')) AS name) p
+	-- Not by to_regclass: the schema may be closed to the reader.
+	CROSS JOIN LATERAL (SELECT
+			max(c.oid) FILTER (WHERE c.relname = p.name || '_folded' AND c.relkind = 'r')::regclass AS folded,
+			max(c.oid) FILTER (WHERE c.relname = p.name || '_changed' AND c.relkind = 'r' AND m.made ->> 'how' <> 'triggers')::regclass AS changed,
+			max(c.oid) FILTER (WHERE c.relname = p.name || '_fresh_over_time' AND c.relkind = 'v' AND m.made -> 'over_time' = 'true')::regclass AS fresh_over_time,
+			max(c.oid) FILTER (WHERE c.relname = p.name || '_folded_over_time' AND c.relkind = 'r' AND m.made -> 'over_time' = 'true')::regclass AS folded_over_time
+		FROM pg_class c
+		-- Relations of these names may be anybody's.
+		WHERE c.relnamespace = v.relnamespace AND c.relowner = v.relowner
+			AND c.relname IN (p.name || '_folded', p.name || '_changed', p.name || '_fresh_over_time', p.name || '_folded_over_time')) k
+	-- The only relation that the fold reads.
+	CROSS JOIN LATERAL (SELECT DISTINCT d.refobjid::regclass AS source FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+		WHERE w.ev_class = v.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> v.oid) s
+	WHERE m.made IS NOT NULL
+		AND (pg_has_role(v.relowner, (SELECT c.relowner FROM pg_class c WHERE c.oid = s.source), 'USAGE')
+			-- The source has another owner now: that it is kept its triggers tell, which
+			-- no stranger could make.
+			OR EXISTS (SELECT FROM @extschema@.maintain_bases(v.oid::regclass) b JOIN pg_trigger t ON t.tgrelid = b.base JOIN pg_proc f ON f.oid = t.tgfoid
+				WHERE t.tgname = p.name || '_maintain_truncate' AND f.proname = p.name || '_on_change' AND f.pronamespace = v.relnamespace AND f.proowner = v.relowner))
+		AND (maintained.prefix IS NULL OR p.name = maintained.prefix)
+		AND (maintained.source IS NULL OR s.source = maintained.source)
+	ORDER BY n.nspname, p.name
+$$;
+COMMENT ON FUNCTION maintained(regclass, text) IS 'part of maintain: what it keeps over a source, or over any';
+
+-- Whether the current user may read all rows of what a view reads, the columns
+-- that it reads: an error if not.
+CREATE FUNCTION stepadv_internal.may_read_all(fresh regclass) RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	b record;
+BEGIN
+	FOR b IN
+		SELECT m.base, m.reads FROM @extschema@.maintain_bases(may_read_all.fresh) m
+		UNION ALL
+		-- A source that is a view.
+		SELECT d.refobjid::regclass, array_agg(a.attname::text)
+		FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass
+		JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid AND a.attnum > 0
+		WHERE w.ev_class = may_read_all.fresh AND d.refobjid <> may_read_all.fresh
+		GROUP BY 1
+	LOOP
+		IF row_security_active(b.base::oid) THEN
+			RAISE EXCEPTION 'permission denied for kept groups of %', b.base
+				USING ERRCODE = 'insufficient_privilege', DETAIL = 'It has row-level security, and a group''s value would show all its rows.';
+		ELSIF NOT (CASE WHEN b.reads IS NULL THEN has_table_privilege(b.base::oid, 'SELECT')
+			ELSE (SELECT bool_and(has_column_privilege(b.base::oid, r.name, 'SELECT')) FROM unnest(b.reads) r(name)) END)
+		THEN
+			RAISE EXCEPTION 'permission denied for kept groups of %', b.base
+				USING ERRCODE = 'insufficient_privilege', DETAIL = 'They are for those who may read all that is folded.';
+		END IF;
+	END LOOP;
+	RETURN true;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.may_read_all(regclass) IS 'part of maintain: who may read kept groups; an error for others';
 
 -- Statement triggers fire for the table that the statement names: one is needed
 -- on each partition and child, and on each parent, through which rows may come.
@@ -231,10 +273,10 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT v.oid::regclass, s.nspname, m.definition ->> 'prefix', m.definition
 	FROM pg_class v JOIN pg_namespace s ON s.oid = v.relnamespace
-	CROSS JOIN LATERAL (SELECT obj_description(v.oid, 'pg_class') AS comment) c
-	CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' AND c.comment LIKE E'made by stepadv.attach\n{%'
-		THEN split_part(c.comment, E'\n', 2)::jsonb END AS definition) m
+	CROSS JOIN LATERAL (SELECT CASE WHEN v.relkind = 'v' THEN stepadv_internal.made_by(v.oid, 'attach') END AS definition) m
 	WHERE v.relname = (m.definition ->> 'prefix') || '_values'
+		-- What others attached, or say so, is not to be maintained for them.
+		AND pg_has_role(v.relowner, (SELECT c.relowner FROM pg_class c WHERE c.oid = maintain_attached.source), 'USAGE')
 		AND (maintain_attached.prefix IS NULL OR m.definition ->> 'prefix' = maintain_attached.prefix)
 		AND EXISTS (SELECT FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
 			WHERE w.ev_class = v.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = maintain_attached.source)
@@ -384,7 +426,7 @@ END
 $body$, fresh_over_time, folded_over_time, fold_over_time, @extschema@.maintain_list(keys, 'c.%1$I'), fresh, folded,
 		-- By the index for each group, whatever the tables held when the session planned.
 		format(CASE WHEN by_index THEN 'SELECT ROW(f.*)::%1$s FROM unnest($1) g CROSS JOIN LATERAL (SELECT f.* FROM %1$s f WHERE %2$s OFFSET 0) f'
-				ELSE 'SELECT f FROM %1$s f JOIN unnest($1) g ON %2$s' END,
+				ELSE 'SELECT ROW(f.*)::%1$s FROM %1$s f JOIN unnest($1) g ON %2$s' END,
 			fresh_over_time, @extschema@.maintain_match(fresh_over_time, over_time_keys, 'f', 'g', keys)),
 		CASE WHEN by_index THEN format($body$	FOR changed_group IN SELECT %1$s FROM unnest($1) g LOOP
 		DELETE FROM %2$s c WHERE %3$s;
@@ -423,7 +465,7 @@ $body$,
 		concat(')::text FROM new_rows t WHERE ', filter, ') u GROUP BY ', k, ', image HAVING sum(side) <> 0) v', do_groups[2]),
 		concat(CASE WHEN is_expression THEN 'PERFORM ' END, do_all))
 	FROM @extschema@.maintain_list(group_by, 't.%1$I AS k%2$s') keys, @extschema@.maintain_list(group_by, 'k%2$s') k,
-		@extschema@.maintain_list(group_by, 't.%1$I IS NOT NULL', ' AND ') filter
+		@extschema@.maintain_list(group_by, 't.%1$I IS DISTINCT FROM NULL', ' AND ') filter
 $outer$;
 COMMENT ON FUNCTION maintain_on_change_body(text[], text[], text, boolean) IS 'part of maintain: writes the function <prefix>_on_change';
 
@@ -435,7 +477,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('WITH gone AS (DELETE FROM %1$s g RETURNING %2$s) '
-		'SELECT %3$s(CASE WHEN %4$L OR bool_or(d.%5$I IS NULL) THEN NULL ELSE coalesce(array_agg(ROW(d.*, NULL)::%6$s), ''{}'') END) '
+		'SELECT %3$s(CASE WHEN %4$L OR bool_or(d.%5$I IS NOT DISTINCT FROM NULL) THEN NULL ELSE coalesce(array_agg(ROW(d.*, NULL)::%6$s), ''{}'') END) '
 		'FROM (SELECT DISTINCT gone.* FROM gone) d',
 		changed, @extschema@.maintain_list(keys, 'g.%1$I'), fold, everything, keys[1], fresh)
 $$;
@@ -468,6 +510,15 @@ END
 $$;
 COMMENT ON FUNCTION maintain_views(regclass, regclass) IS 'part of maintain: lets the views of attach read the companion, or fold again';
 
+-- The type of what <prefix>_fold is given.
+CREATE FUNCTION maintain_rows_type(fresh regclass) RETURNS oid
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT t.typarray FROM pg_class c JOIN pg_type t ON t.oid = c.reltype WHERE c.oid = maintain_rows_type.fresh
+$$;
+COMMENT ON FUNCTION maintain_rows_type(regclass) IS 'part of maintain: the type of an array of a view''s rows';
+
 -- Drops all that maintain made, but for the views of attach.
 CREATE FUNCTION maintain_drop(fresh regclass) RETURNS void
 LANGUAGE plpgsql
@@ -481,14 +532,22 @@ BEGIN
 	FOR item IN
 		SELECT format('DROP TRIGGER %I ON %I.%I', t.tgname, n.nspname, c.relname)
 		FROM pg_proc p JOIN pg_trigger t ON t.tgfoid = p.oid JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE p.pronamespace = (SELECT s.oid FROM pg_namespace s WHERE s.nspname = m.schema) AND p.pronargs = 0
+		WHERE p.pronamespace = (SELECT s.oid FROM pg_namespace s WHERE s.nspname = m.schema) AND p.pronargs = 0 AND p.proowner = m.owner
 			AND p.proname IN (m.name || '_on_change', m.name || '_at_commit')
 		ORDER BY n.nspname, c.relname, t.tgname
 	LOOP
 		EXECUTE item;
 	END LOOP;
-	EXECUTE format('DROP FUNCTION IF EXISTS %1$I.%2$I(), %1$I.%3$I(), %1$I.%4$I(%6$s[]), %1$I.%5$I(%6$s[])',
-		m.schema, m.name || '_on_change', m.name || '_at_commit', m.name || '_fold', m.name || '_fold_over_time', m.fresh);
+	FOR item IN
+		SELECT format('DROP FUNCTION %s', string_agg(p.oid::regprocedure::text, ', '))
+		FROM pg_proc p
+		WHERE p.pronamespace = (SELECT s.oid FROM pg_namespace s WHERE s.nspname = m.schema) AND p.proowner = m.owner
+			AND (p.pronargs = 0 AND p.proname IN (m.name || '_on_change', m.name || '_at_commit')
+				OR p.pronargs = 1 AND p.proname IN (m.name || '_fold', m.name || '_fold_over_time') AND p.proargtypes[0] = @extschema@.maintain_rows_type(m.fresh))
+		HAVING count(*) > 0
+	LOOP
+		EXECUTE item;
+	END LOOP;
 	FOR item IN
 		SELECT format('DROP TABLE %s', string_agg(k.kept::text, ', ')) FROM unnest(ARRAY[m.folded, m.changed, m.folded_over_time]) k(kept) WHERE k.kept IS NOT NULL HAVING count(*) > 0
 	LOOP
@@ -579,7 +638,8 @@ BEGIN
 	IF maintain.over_time THEN
 		SELECT v.oid::regclass INTO divided
 		FROM pg_class v JOIN pg_namespace n ON n.oid = v.relnamespace
-		WHERE n.nspname = made.schema AND v.relname = made.name || '_groups_over_time' AND v.relkind = 'v' AND obj_description(v.oid, 'pg_class') LIKE E'made by stepadv.attach\n%';
+		WHERE n.nspname = made.schema AND v.relname = made.name || '_groups_over_time' AND v.relkind = 'v'
+			AND v.relowner = (SELECT c.relowner FROM pg_class c WHERE c.oid = made.view) AND stepadv_internal.made_by(v.oid, 'attach') IS NOT NULL;
 	END IF;
 
 	-- Names.
@@ -658,7 +718,7 @@ BEGIN
 
 	IF maintain.how = 'triggers' THEN
 		item := @extschema@.maintain_on_change_body(group_by,
-			ARRAY[format('%s(ARRAY(SELECT ROW(d.*, NULL)::%s FROM (', fold, fresh), ') d))'], fold || '(NULL)', true);
+			ARRAY[format('%s(ARRAY(SELECT ROW(d.*, NULL)::%s FROM (', fold, fresh), ') d))'], format('%s(NULL::%s[])', fold, fresh), true);
 	ELSE
 		EXECUTE format('CREATE %sTABLE %s AS SELECT %s FROM %s f WITH NO DATA', unlogged, changed, @extschema@.maintain_list(keys, 'f.%1$I'), fresh);
 		EXECUTE format('COMMENT ON TABLE %s IS %L', changed, 'groups of ' || maintain.source || ' that wait to be folded again; NULL: all');
@@ -703,20 +763,19 @@ $body$, changed, @extschema@.maintain_fold_waiting(changed, keys, fresh, fold, f
 	LOOP
 		EXECUTE format('REVOKE ALL ON FUNCTION %1$s FROM PUBLIC; ALTER FUNCTION %1$s OWNER TO %2$s; ALTER FUNCTION %1$s DEPENDS ON EXTENSION stepadv', item, owner);
 	END LOOP;
-	-- Who may read all that a value is folded from may read the value.
-	FOR item IN
-		SELECT format('GRANT SELECT ON %s TO %s', k.kept, coalesce(quote_ident(r.rolname), 'PUBLIC'))
-		FROM (VALUES (folded, fresh), (folded_over_time, fresh_over_time)) k(kept, fresh)
-		CROSS JOIN pg_class c CROSS JOIN aclexplode(c.relacl) g LEFT JOIN pg_roles r ON r.oid = g.grantee
-		WHERE k.fresh IS NOT NULL AND c.oid = maintain.source AND g.privilege_type = 'SELECT' AND g.grantee <> c.relowner
-			AND (SELECT bool_and(has_table_privilege(coalesce(r.rolname, 'public'), b.base, 'SELECT')) FROM @extschema@.maintain_bases(k.fresh) b)
+	-- Who may read all that a value is folded from may read the value: now, and not
+	-- only when it was folded.  Asked once in a query, not per row; IS NOT NULL tells
+	-- the planner that all rows stay.
+	FOR item, names IN
+		SELECT k.kept, k.fresh FROM (VALUES (folded, fresh), (folded_over_time, fresh_over_time)) k(kept, fresh) WHERE k.fresh IS NOT NULL
 	LOOP
-		EXECUTE item;
+		EXECUTE format('ALTER TABLE %1$s ENABLE ROW LEVEL SECURITY; CREATE POLICY readers_of_all_rows ON %1$s FOR SELECT USING ((SELECT stepadv_internal.may_read_all(%2$L::regclass)) IS NOT NULL);'
+			' GRANT SELECT ON %1$s TO PUBLIC', item, names);
 	END LOOP;
 
 	-- From here on no change is missed: making a trigger waits for writers.
 	PERFORM @extschema@.maintain_triggers(fresh);
-	EXECUTE format('SELECT %s(NULL)', fold);
+	EXECUTE format('SELECT %s(NULL::%s[])', fold, fresh);
 	EXECUTE format('ANALYZE %s', concat_ws(', ', folded, CASE WHEN divided IS NOT NULL THEN folded_over_time END));
 	PERFORM @extschema@.maintain_views(fresh, folded::regclass);
 	IF NOT by_index THEN
@@ -737,6 +796,9 @@ DECLARE
 	m record;
 	number integer := 0;
 BEGIN
+	IF unmaintain.source IS NULL THEN
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
 	FOR m IN SELECT * FROM @extschema@.maintained(unmaintain.source, unmaintain.prefix) LOOP
 		PERFORM @extschema@.maintain_views(m.fresh, m.source);
 		PERFORM @extschema@.maintain_drop(m.fresh);
@@ -783,11 +845,22 @@ DECLARE
 	number bigint;
 	total bigint := 0;
 BEGIN
+	IF refresh.source IS NULL THEN
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
 	IF NOT EXISTS (SELECT FROM @extschema@.maintained(refresh.source, refresh.prefix)) THEN
 		RAISE EXCEPTION 'groups of % are not maintained', concat(refresh.source, ' with prefix ' || quote_ident(refresh.prefix))
 			USING ERRCODE = 'undefined_object', HINT = 'Call maintain first.';
 	END IF;
 	FOR m IN SELECT * FROM @extschema@.maintained(refresh.source, refresh.prefix) LOOP
+		-- It shall run with its owner's rights, not with the caller's.
+		IF m.folded IS NULL OR NOT EXISTS (SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+			WHERE n.nspname = m.schema AND p.proname = m.name || '_fold' AND p.pronargs = 1 AND p.proargtypes[0] = @extschema@.maintain_rows_type(m.fresh)
+				AND p.proowner = m.owner AND p.prosecdef)
+		THEN
+			RAISE EXCEPTION 'what maintain made for % is not as it made it', m.source USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Call unmaintain and maintain.';
+		END IF;
 		-- One at a time; readers go on.
 		EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', m.folded);
 		IF refresh.everything THEN
@@ -802,7 +875,7 @@ BEGIN
 				RAISE;
 			END;
 		ELSIF refresh.everything THEN
-			EXECUTE format('SELECT %s(NULL)', fold) INTO number;
+			EXECUTE format('SELECT %s(NULL::%s[])', fold, m.fresh) INTO number;
 		ELSE
 			number := 0;
 		END IF;
@@ -825,6 +898,9 @@ DECLARE
 	by_group boolean;
 	waits text;			-- whether the group g does
 BEGIN
+	IF check_maintained.source IS NULL THEN
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
 	IF NOT EXISTS (SELECT FROM @extschema@.maintained(check_maintained.source, check_maintained.prefix)) THEN
 		RAISE EXCEPTION 'groups of % are not maintained', concat(check_maintained.source, ' with prefix ' || quote_ident(check_maintained.prefix))
 			USING ERRCODE = 'undefined_object', HINT = 'Call maintain first.';
@@ -833,10 +909,13 @@ BEGIN
 		RETURN QUERY
 			SELECT NULL::jsonb, format('changes of %s are not seen: %s', f.relation, CASE WHEN count(t.oid) < 4 THEN 'it lacks triggers' ELSE 'triggers are disabled' END)
 			FROM @extschema@.maintain_bases(m.fresh, m.fresh_over_time) b CROSS JOIN @extschema@.maintain_family(b.base) f(relation)
-			LEFT JOIN pg_proc p ON p.proname = m.name || '_on_change' AND p.pronargs = 0 AND p.pronamespace = (SELECT s.oid FROM pg_namespace s WHERE s.nspname = m.schema)
+			LEFT JOIN pg_proc p ON p.proname = m.name || '_on_change' AND p.pronargs = 0 AND p.pronamespace = (SELECT s.oid FROM pg_namespace s WHERE s.nspname = m.schema) AND p.proowner = m.owner
 			LEFT JOIN pg_trigger t ON t.tgrelid = f.relation AND t.tgfoid = p.oid
 			GROUP BY b.base, f.relation
 			HAVING count(t.oid) < 4 OR bool_or(t.tgenabled = 'D');
+		RETURN QUERY
+			SELECT NULL::jsonb, format('%s has row-level security now: whom it applies to cannot read the kept groups', b.base)
+			FROM @extschema@.maintain_bases(m.fresh, m.fresh_over_time) b JOIN pg_class c ON c.oid = b.base WHERE c.relrowsecurity;
 		-- In one snapshot.  What came through a dump has other bytes, perhaps, but its
 		-- text is the same.  What waits for a refresh is as it should be.
 		RETURN QUERY EXECUTE format(
@@ -845,14 +924,14 @@ BEGIN
 			FROM %2$s f FULL JOIN %3$s c ON %4$s
 			WHERE record_image_ne(ROW(f.rollouts), ROW(c.rollouts)) AND f.rollouts::text IS DISTINCT FROM c.rollouts::text%5$s',
 			@extschema@.maintain_list(m.keys, '%1$L, coalesce(f.%1$I, c.%1$I)'), m.fresh, m.folded, @extschema@.maintain_match(m.fresh, m.keys, 'f', 'c'),
-			CASE WHEN m.changed IS NOT NULL THEN format(' AND NOT EXISTS (SELECT FROM %s w JOIN (SELECT %s) g ON w.%I IS NULL OR %s)', m.changed,
+			CASE WHEN m.changed IS NOT NULL THEN format(' AND NOT EXISTS (SELECT FROM %s w JOIN (SELECT %s) g ON w.%I IS NOT DISTINCT FROM NULL OR %s)', m.changed,
 				@extschema@.maintain_list(m.keys, 'coalesce(f.%1$I, c.%1$I) AS %1$I'), m.keys[1], @extschema@.maintain_match(m.fresh, m.keys, 'w', 'g')) END);
 		CONTINUE WHEN m.folded_over_time IS NULL;
 		over_time_keys := @extschema@.maintain_keys(m.folded_over_time, cardinality(m.keys));
 		-- Groups that a method cannot be computed of are computed when they are read:
 		-- nothing is kept of them that could be wrong, and to look would be an error.
 		-- So it may be of those that wait.
-		waits := CASE WHEN m.changed IS NOT NULL THEN format('EXISTS (SELECT FROM %s w WHERE w.%I IS NULL OR %s)', m.changed, m.keys[1],
+		waits := CASE WHEN m.changed IS NOT NULL THEN format('EXISTS (SELECT FROM %s w WHERE w.%I IS NOT DISTINCT FROM NULL OR %s)', m.changed, m.keys[1],
 			@extschema@.maintain_match(m.fresh, m.keys, 'w', 'g')) ELSE 'false' END;
 		EXECUTE format('SELECT EXISTS (SELECT FROM %s c WHERE c.n_rollouts IS NULL)%s', m.folded_over_time,
 			CASE WHEN m.changed IS NOT NULL THEN format(' OR EXISTS (SELECT FROM %s)', m.changed) END) INTO by_group;

@@ -352,7 +352,7 @@ BEGIN
 				' @extschema@.effective_sample_size(@extschema@.sequence_ratio(%3$s)) / count(*) AS sequence_ess_share'
 				' FROM %4$s g%5$s WHERE %6$s GROUP BY 1) w ON w.key = jsonb_build_array(v.policy_version, v.bucket)',
 			run.policy_version, run.bucket, arrays, context -> 'steps' ->> 'name', run.joins,
-			(SELECT string_agg(format('g.%I IS NOT NULL', c), ' AND ')
+			(SELECT string_agg(format('g.%I IS DISTINCT FROM NULL', c), ' AND ')
 			 FROM (SELECT jsonb_array_elements_text(context -> 'group_by') UNION ALL SELECT context -> 'mapping' ->> r FROM unnest('{step_no,logp_new,logp_old}'::text[]) r) u(c)));
 	END IF;
 	RETURN format('SELECT v.policy_version, v.bucket, v.n_groups, v.n_judged_groups, v.n_informative_groups, v.n_rollouts, v.n_judged, v.n_successes,'

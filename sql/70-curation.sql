@@ -107,13 +107,13 @@ BEGIN
 		RAISE EXCEPTION 'permission denied for %', source.full_name USING ERRCODE = 'insufficient_privilege';
 	END IF;
 
-	IF source.relkind = 'v' AND source.comment LIKE E'made by stepadv.create\\_selection\n{%' THEN
-		made := split_part(source.comment, E'\n', 2)::jsonb;
+	IF source.relkind = 'v' AND stepadv_internal.made_by(curation_source.advantages, 'create_selection') IS NOT NULL THEN
+		made := stepadv_internal.made_by(curation_source.advantages, 'create_selection');
 		columns := made -> 'columns';
 		made := made -> 'group_by';
-	ELSIF source.relkind = 'v' AND source.comment LIKE E'made by stepadv.attach\n{%' THEN
+	ELSIF source.relkind = 'v' AND stepadv_internal.made_by(curation_source.advantages, 'attach') IS NOT NULL THEN
 		by_attach := true;
-		made := split_part(source.comment, E'\n', 2)::jsonb;
+		made := stepadv_internal.made_by(curation_source.advantages, 'attach');
 		-- The user's columns come after the advantage; one whose name was taken
 		-- is called base_….  Where two could be meant, none is taken.
 		SELECT coalesce(jsonb_object_agg(x.role, x.names[1]), '{}') INTO columns
