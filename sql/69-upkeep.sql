@@ -55,15 +55,23 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.first_columns(regclass, integer, text, text) IS 'the first columns of a relation, which are those of the group, as SQL';
 
-CREATE FUNCTION stepadv_internal.same_group(one text, one_relation regclass, other text, other_relation regclass, number integer) RETURNS text
+-- The columns of the group as k1, k2, ...: an alias for whatever relation.
+CREATE FUNCTION stepadv_internal.k_columns(number integer, template text DEFAULT 'k%1$s') RETURNS text
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT string_agg(format(k_columns.template, i), ', ' ORDER BY i) FROM generate_series(1, k_columns.number) i
+$$;
+COMMENT ON FUNCTION stepadv_internal.k_columns(integer, text) IS 'a list of k1, k2, ..., as which the columns of the group are known';
+
+CREATE FUNCTION stepadv_internal.same_group(one text, other text, types_of regclass, number integer) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT string_agg(format('%s.%I %s %s.%I', same_group.one, a.attname, stepadv_internal.equality_operator(a.atttypid), same_group.other, b.attname), ' AND ' ORDER BY a.attnum)
-	FROM pg_attribute a JOIN pg_attribute b ON b.attrelid = same_group.other_relation AND b.attnum = a.attnum
-	WHERE a.attrelid = same_group.one_relation AND a.attnum BETWEEN 1 AND same_group.number
+	SELECT string_agg(format('%1$s.k%2$s %3$s %4$s.k%2$s', same_group.one, a.attnum, stepadv_internal.equality_operator(a.atttypid), same_group.other), ' AND ' ORDER BY a.attnum)
+	FROM pg_attribute a WHERE a.attrelid = same_group.types_of AND a.attnum BETWEEN 1 AND same_group.number
 $$;
-COMMENT ON FUNCTION stepadv_internal.same_group(text, regclass, text, regclass, integer) IS 'the condition that two aliases have the same group';
+COMMENT ON FUNCTION stepadv_internal.same_group(text, text, regclass, integer) IS 'the condition that two aliases with columns k1, k2, ... have the same group';
 
 -- The attachments that are the caller's: nobody else's views are asked with his rights.
 CREATE FUNCTION stepadv_internal.own_attachments(source regclass, prefix text) RETURNS TABLE (attachment regclass, name text, is_kept boolean)
@@ -610,13 +618,13 @@ DECLARE
 	hint text;
 BEGIN
 	SELECT * INTO STRICT a FROM stepadv_internal.attachments() s WHERE s.attachment = blame_group.attachment;
-	FOR waiting IN EXECUTE format('SELECT DISTINCT ROW(%s, NULL)::%s::text AS key, jsonb_build_object(%s) AS shown FROM %s g',
-		stepadv_internal.first_columns(a.changed, a.n_group_columns, 'g.%1$I'), a.fresh,
-		stepadv_internal.first_columns(a.changed, a.n_group_columns, '%1$L, g.%1$I'), a.changed)
+	FOR waiting IN EXECUTE format('SELECT DISTINCT ROW(%s, NULL)::%s::text AS key, jsonb_build_object(%s) AS shown FROM %s g(%s)',
+		stepadv_internal.k_columns(a.n_group_columns, 'g.k%1$s'), a.fresh,
+		stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, g.k%2$s'), a.changed, stepadv_internal.k_columns(a.n_group_columns))
 	LOOP
 		BEGIN
-			EXECUTE format('SELECT count(f.rollouts) FROM %1$s f, (SELECT (%2$L::%1$s).*) g WHERE %3$s', a.fresh, waiting.key,
-				stepadv_internal.same_group('f', a.fresh, 'g', a.fresh, a.n_group_columns));
+			EXECUTE format('SELECT count(f.value) FROM %1$s f(%2$s, value), (SELECT (%3$L::%1$s).*) g(%2$s) WHERE %4$s', a.fresh,
+				stepadv_internal.k_columns(a.n_group_columns), waiting.key, stepadv_internal.same_group('f', 'g', a.fresh, a.n_group_columns));
 		EXCEPTION WHEN OTHERS THEN
 			GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
 			RAISE EXCEPTION 'group %: %', waiting.shown, SQLERRM USING ERRCODE = SQLSTATE, HINT = hint;
@@ -685,6 +693,16 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_tables(regclass) IS 'part of check_maintained: what is wrong with the tables below';
 
+CREATE FUNCTION stepadv_internal.waits(changed regclass, n_keys integer, one_group text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('EXISTS (SELECT FROM %1$s w(%2$s) JOIN (SELECT %3$s) o(%2$s) ON w.k1 IS NOT DISTINCT FROM NULL OR %4$s)', waits.changed,
+		stepadv_internal.k_columns(waits.n_keys), waits.one_group, stepadv_internal.same_group('w', 'o', waits.changed, waits.n_keys))
+	WHERE waits.changed IS NOT NULL
+$$;
+COMMENT ON FUNCTION stepadv_internal.waits(regclass, integer, text) IS 'part of check_maintained: the condition that a group, given as a list, waits to be folded; NULL where none does';
+
 -- In one snapshot.  What came through a dump has other bytes, perhaps, but its
 -- text is the same.  What waits for a refresh is as it should be.
 CREATE FUNCTION stepadv_internal.check_groups(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
@@ -700,26 +718,15 @@ BEGIN
 	END IF;
 	RETURN QUERY EXECUTE format(
 		'SELECT jsonb_build_object(%1$s),
-			CASE WHEN c.rollouts IS NULL THEN ''is missing'' WHEN f.rollouts IS NULL THEN ''has no rows'' ELSE ''differs from a fresh fold'' END
-		FROM %2$s f FULL JOIN %3$s c ON %4$s
-		WHERE record_image_ne(ROW(f.rollouts), ROW(c.rollouts)) AND f.rollouts::text IS DISTINCT FROM c.rollouts::text%5$s',
-		stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, coalesce(f.%1$I, c.%1$I)'), a.fresh, a.folded,
-		stepadv_internal.same_group('f', a.fresh, 'c', a.folded, a.n_group_columns),
-		' AND NOT ' || stepadv_internal.waits(a.changed, a.n_group_columns,
-			format('(SELECT %s)', stepadv_internal.first_columns(a.fresh, a.n_group_columns, 'coalesce(f.%1$I, c.%1$I) AS %1$I')), a.fresh));
+			CASE WHEN c.value IS NULL THEN ''is missing'' WHEN f.value IS NULL THEN ''has no rows'' ELSE ''differs from a fresh fold'' END
+		FROM %2$s f(%4$s, value) FULL JOIN %3$s c(%4$s, value) ON %5$s
+		WHERE record_image_ne(ROW(f.value), ROW(c.value)) AND f.value::text IS DISTINCT FROM c.value::text%6$s',
+		stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, coalesce(f.k%2$s, c.k%2$s)'), a.fresh, a.folded,
+		stepadv_internal.k_columns(a.n_group_columns), stepadv_internal.same_group('f', 'c', a.folded, a.n_group_columns),
+		' AND NOT ' || stepadv_internal.waits(a.changed, a.n_group_columns, stepadv_internal.k_columns(a.n_group_columns, 'coalesce(f.k%1$s, c.k%1$s)')));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_groups(regclass) IS 'part of check_maintained: groups that are not those of a fresh fold';
-
-CREATE FUNCTION stepadv_internal.waits(changed regclass, n_keys integer, one_group text, columns_of regclass) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('EXISTS (SELECT FROM %s w JOIN %s g ON w.%s IS NOT DISTINCT FROM NULL OR %s)', waits.changed, waits.one_group,
-		stepadv_internal.first_columns(waits.changed, 1), stepadv_internal.same_group('w', waits.changed, 'g', waits.columns_of, waits.n_keys))
-	WHERE waits.changed IS NOT NULL
-$$;
-COMMENT ON FUNCTION stepadv_internal.waits(regclass, integer, text, regclass) IS 'part of check_maintained: the condition that a group waits to be folded; NULL where none does';
 
 -- Groups that a method cannot be computed of are computed when they are read:
 -- nothing is kept of them that could be wrong, and to look would be an error.
@@ -731,6 +738,7 @@ AS $$
 DECLARE
 	a record;
 	by_group boolean;
+	keys text;
 	waits text;			-- whether the group g does
 	asked text;			-- the fresh rows that can be compared
 BEGIN
@@ -738,24 +746,23 @@ BEGIN
 	IF a.folded IS NULL OR a.folded_over_time IS NULL OR a.fresh_over_time IS NULL THEN
 		RETURN;
 	END IF;
-	waits := coalesce(stepadv_internal.waits(a.changed, a.n_group_columns, '(SELECT g.*)', a.folded), 'false');
+	keys := stepadv_internal.k_columns(a.n_group_columns);
+	waits := coalesce(stepadv_internal.waits(a.changed, a.n_group_columns, stepadv_internal.k_columns(a.n_group_columns, 'g.k%1$s')), 'false');
 	EXECUTE format('SELECT EXISTS (SELECT FROM %s c WHERE c.n_rollouts IS NULL)%s', a.folded_over_time,
 		' OR EXISTS (SELECT FROM ' || a.changed || ')') INTO by_group;
 	asked := a.fresh_over_time || ' f';
 	IF by_group THEN
-		asked := format('(SELECT g.* FROM %s g WHERE NOT EXISTS (SELECT FROM %s c WHERE c.n_rollouts IS NULL AND %s) AND NOT %s OFFSET 0) g'
-			' CROSS JOIN LATERAL (SELECT f.* FROM %s f WHERE %s OFFSET 0) f',
-			a.folded, a.folded_over_time, stepadv_internal.same_group('c', a.folded_over_time, 'g', a.folded, a.n_group_columns), waits,
-			a.fresh_over_time, stepadv_internal.same_group('f', a.fresh_over_time, 'g', a.folded, a.n_group_columns));
+		asked := format('(SELECT %1$s FROM %2$s g(%1$s) WHERE NOT EXISTS (SELECT FROM %3$s c(%1$s) WHERE c.n_rollouts IS NULL AND %4$s) AND NOT %5$s OFFSET 0) g'
+			' CROSS JOIN LATERAL (SELECT f.* FROM %6$s f(%1$s) WHERE %7$s OFFSET 0) f',
+			keys, a.folded, a.folded_over_time, stepadv_internal.same_group('c', 'g', a.folded, a.n_group_columns), waits,
+			a.fresh_over_time, stepadv_internal.same_group('f', 'g', a.folded, a.n_group_columns));
 	END IF;
 	BEGIN
 		RETURN QUERY EXECUTE format(
 			'WITH f AS MATERIALIZED (SELECT f.* FROM %1$s), c AS MATERIALIZED (SELECT * FROM %2$s WHERE n_rollouts IS NOT NULL)
 			SELECT jsonb_build_object(%3$s), ''differs over time from a fresh fold''
-			FROM (SELECT DISTINCT %4$s FROM ((TABLE f EXCEPT ALL TABLE c) UNION ALL (TABLE c EXCEPT ALL TABLE f)) d(%5$s)) g(%6$s) WHERE NOT %7$s',
-			asked, a.folded_over_time, stepadv_internal.first_columns(a.folded, a.n_group_columns, '%1$L, g.%1$I'),
-			stepadv_internal.first_columns(a.folded, a.n_group_columns, 'd.k%2$s'), stepadv_internal.first_columns(a.folded, a.n_group_columns, 'k%2$s'),
-			stepadv_internal.first_columns(a.folded, a.n_group_columns), waits);
+			FROM (SELECT DISTINCT %4$s FROM ((TABLE f EXCEPT ALL TABLE c) UNION ALL (TABLE c EXCEPT ALL TABLE f)) d(%4$s)) g WHERE NOT %5$s',
+			asked, a.folded_over_time, stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, g.k%2$s'), keys, waits);
 	EXCEPTION WHEN data_exception THEN
 		RETURN QUERY SELECT NULL::jsonb, format('groups cannot be compared over time: %s', SQLERRM);
 	END;
