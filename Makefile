@@ -1,7 +1,10 @@
 # stepadv: PGXS for all, install, installcheck; shell scripts under test/ for
 # the goals that must also work before any server is installed.
 
-EXTENSION = stepadv
+# The importers are an extension of their own: without the folder import/ all the
+# rest is built, installed and tested.
+IMPORT = $(patsubst %.control,%,$(wildcard import/stepadv_import.control))
+EXTENSION = stepadv $(IMPORT)
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" stepadv.control)
 
 .PHONY: all deps check demo report bench fuzz dist
@@ -31,8 +34,7 @@ fuzz:
 
 # The archive PGXN wants: one folder, made from the last commit.
 dist:
-	git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ \
-		-o $(EXTENSION)-$(EXTVERSION).zip HEAD
+	git archive --format zip --prefix=stepadv-$(EXTVERSION)/ -o stepadv-$(EXTVERSION).zip HEAD
 
 else
 
@@ -40,13 +42,17 @@ MODULE_big = stepadv
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 LOCAL_HEADERS = $(wildcard src/*.h src/*/*.h src/*/*/*.h)
 
-# The install script is the sql/NN-*.sql parts in the order of their numbers.
+# Install scripts are the numbered parts in their order.
 SQL_PARTS = $(sort $(wildcard sql/[0-9]*.sql))
-DATA_built = sql/stepadv--$(EXTVERSION).sql
-DATA = $(wildcard sql/stepadv--*--*.sql) $(sort $(wildcard sql/*.psql)) sql/stepadv-report.css
-SCRIPTS = sql/stepadv-import sql/stepadv-report
+IMPORT_PARTS = $(sort $(wildcard import/[0-9]*.sql))
+DATA_built = sql/stepadv--$(EXTVERSION).sql $(IMPORT:=--$(EXTVERSION).sql)
+DATA = $(wildcard sql/stepadv--*--*.sql import/stepadv_import--*--*.sql)
 
-REGRESS = $(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql)))
+CLIENTS = client/stepadv-import client/stepadv-report
+CLIENT_DATA = $(sort $(wildcard client/*.psql client/*.css))
+
+TESTS_OF_IMPORT = $(patsubst test/sql/%.sql,%,$(shell grep -l 'CREATE EXTENSION stepadv_import' test/sql/*.sql))
+REGRESS = $(filter-out $(if $(IMPORT),,$(TESTS_OF_IMPORT)),$(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql))))
 REGRESS_OPTS = --inputdir=test --load-extension=stepadv
 ISOLATION = $(sort $(patsubst test/specs/%.spec,%,$(wildcard test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=test --outputdir=. --load-extension=stepadv
@@ -57,7 +63,7 @@ PG_CFLAGS = -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
 	$(if $(WERROR),-Werror) $(if $(ASSERTS),-DUSE_ASSERT_CHECKING)
 PG_CPPFLAGS = -I$(CURDIR)/src
 SHLIB_LINK = -lm
-EXTRA_CLEAN = build sql/stepadv--$(EXTVERSION).sql
+EXTRA_CLEAN = build
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
@@ -68,7 +74,31 @@ include $(PGXS)
 
 $(OBJS): $(LOCAL_HEADERS)
 
-sql/stepadv--$(EXTVERSION).sql: $(SQL_PARTS) stepadv.control
+sql/stepadv--$(EXTVERSION).sql: $(SQL_PARTS) stepadv.control Makefile
 	cat $(SQL_PARTS) > $@
+
+import/stepadv_import--$(EXTVERSION).sql: $(IMPORT_PARTS) import/stepadv_import.control Makefile
+	cat $(IMPORT_PARTS) > $@
+
+# By rules of our own: those of PGXS leave programs from a folder behind when
+# they uninstall, and nobody would know where they are.
+.PHONY: install-client uninstall-client
+
+install: install-client
+uninstall: uninstall-client
+
+client_data_dir = $(datadir)/$(datamoduledir)
+
+install-client:
+	$(MKDIR_P) '$(DESTDIR)$(bindir)' '$(DESTDIR)$(client_data_dir)'
+	$(INSTALL_SCRIPT) $(CLIENTS) '$(DESTDIR)$(bindir)/'
+	$(INSTALL_DATA) $(CLIENT_DATA) '$(DESTDIR)$(client_data_dir)/'
+	@$(foreach client,$(notdir $(CLIENTS)),echo "$(client): $(DESTDIR)$(bindir)/$(client), its SQL $(DESTDIR)$(client_data_dir)/$(client).psql";)
+	@echo "stepadv-load: $(DESTDIR)$(client_data_dir)/stepadv-load.psql, a script for psql"
+	@case ":$$PATH:" in *":$(bindir):"*) ;; *) echo "$(bindir) is not on the PATH; README.md says what to do" ;; esac
+
+uninstall-client:
+	rm -f $(addprefix '$(DESTDIR)$(bindir)'/, $(notdir $(CLIENTS)))
+	rm -f $(addprefix '$(DESTDIR)$(client_data_dir)'/, $(notdir $(CLIENT_DATA)))
 
 endif

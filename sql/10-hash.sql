@@ -1,4 +1,4 @@
--- Identity: src/signatures/hash.c
+-- Identity: src/hash.c
 
 CREATE FUNCTION signature_hash(value text) RETURNS bigint
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1

@@ -1,5 +1,5 @@
 
--- What an agent did: src/signatures/{action,call,arguments,vocabulary,render}.c, src/signatures/shell/
+-- What an agent did: src/signatures/{action_signature,call,patch,arguments,vocabulary,render}.c, src/signatures/shell/
 
 CREATE FUNCTION action_signature(
 	tool text,

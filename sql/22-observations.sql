@@ -1,5 +1,5 @@
 
--- States from observations: src/signatures/{normalize,observation,cluster,sequence_matcher}.c
+-- States from observations: src/signatures/{normalize_observation,observation,cluster,sequence_matcher}.c
 
 CREATE FUNCTION normalize_observation(
 	observation text,

@@ -1,4 +1,4 @@
--- The group: src/group.c, src/group_io.c, src/group_agg.c, src/plan/group_fold.c, src/unpack.c, src/history.c
+-- The group: src/group/, src/plan/group_fold.c
 
 CREATE TYPE rollout_group;
 
@@ -37,16 +37,22 @@ COMMENT ON FUNCTION rollout_group_send(rollout_group) IS 'I/O: versioned little-
 
 -- rollout_agg: three forms, one transition function
 
+CREATE FUNCTION stepadv_internal.fold_support(internal) RETURNS internal
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_fold_support';
+COMMENT ON FUNCTION stepadv_internal.fold_support(internal) IS
+'part of the transition functions of rollout_agg: makes the planner load the library before it looks for plans, in the first query of a connection, too';
+
 CREATE FUNCTION rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 4
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 4 SUPPORT stepadv_internal.fold_support
 AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
 
 CREATE FUNCTION rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 4
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 4 SUPPORT stepadv_internal.fold_support
 AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
 
 CREATE FUNCTION rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 SUPPORT stepadv_internal.fold_support
 AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
 
 CREATE FUNCTION rollout_agg_combine(internal, internal) RETURNS internal

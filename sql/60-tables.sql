@@ -3,7 +3,7 @@
 -- Up to 14 an UPDATE that takes a row to another partition is a DELETE to the
 -- foreign keys that refer to it: the cascade would delete the steps that it
 -- should rename.  Asked at run time, as a dump takes the trigger to 15.
-CREATE FUNCTION refuse_lossy_move() RETURNS trigger
+CREATE FUNCTION stepadv_internal.refuse_lossy_move() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -22,7 +22,7 @@ BEGIN
 	RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION refuse_lossy_move() IS 'part of create_tables: up to PostgreSQL 14, refuses the UPDATE of a rollout that would delete its steps';
+COMMENT ON FUNCTION stepadv_internal.refuse_lossy_move() IS 'part of create_tables: up to PostgreSQL 14, refuses the UPDATE of a rollout that would delete its steps';
 
 CREATE FUNCTION create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 8, states text DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
@@ -123,7 +123,7 @@ BEGIN
 	END LOOP;
 	IF current_setting('server_version_num')::integer < 150000 THEN
 		EXECUTE format('CREATE TRIGGER refuse_lossy_move BEFORE UPDATE OF group_id ON %I.rollouts '
-			'FOR EACH ROW WHEN (OLD.group_id <> NEW.group_id) EXECUTE FUNCTION @extschema@.refuse_lossy_move()', create_tables.schema);
+			'FOR EACH ROW WHEN (OLD.group_id <> NEW.group_id) EXECUTE FUNCTION stepadv_internal.refuse_lossy_move()', create_tables.schema);
 	END IF;
 	EXECUTE format($$
 		CREATE INDEX ON %1$I.rollouts (policy_version, model);
@@ -183,7 +183,7 @@ BEGIN
 			ELSE 'those of the steps and the outcome (or, where it is NULL, success as 1 or 0) as terminal reward' END);
 
 	RETURN QUERY SELECT a.view_name, a.shows
-	FROM @extschema@.attach(
+	FROM stepadv.attach(
 		source => format('%I.rollout_rows', create_tables.schema)::regclass,
 		group_by => ARRAY['group_id'], rollout_id => 'rollout_id', step_no => 'step_no',
 		-- States of signatures go with actions that are.

@@ -1,26 +1,57 @@
 -- Choosing the steps to train on, and writing them out: plain SQL over any
 -- relation of advantages.
 
--- The type of a relation's column, or what lies under its domain; NULL: there
--- is no such column.
-CREATE FUNCTION curation_type(relation regclass, name text) RETURNS oid
+-- The type of a relation's column, or what lies under its domain; NULL: there is
+-- no such column.
+CREATE FUNCTION stepadv_internal.curation_type(relation regclass, name text) RETURNS oid
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+AS $$ SELECT stepadv_internal.base_type(stepadv_internal.column_type(relation, name)) $$;
+COMMENT ON FUNCTION stepadv_internal.curation_type(regclass, text) IS 'part of select_steps: type of a column, under its domains; NULL when there is no such column';
+
+-- Stands in the condition of a selection, where it costs nothing, and says what
+-- its columns are: with the view through every dump, whatever its comment becomes.
+CREATE FUNCTION stepadv_internal.selection_of(group_by text[], columns jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$ SELECT true $$;
+COMMENT ON FUNCTION stepadv_internal.selection_of(text[], jsonb) IS 'part of create_selection: true; the arguments say which columns of the view are the group''s, and which have a role';
+
+-- What a selection says of its columns; NULLs for any other view.
+CREATE FUNCTION stepadv_internal.selection_says(view regclass, OUT group_by text[], OUT columns jsonb)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH RECURSIVE under(oid, typtype, typbasetype) AS (
-		SELECT t.oid, t.typtype, t.typbasetype
-		FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-		WHERE a.attrelid = curation_type.relation AND a.attname = curation_type.name AND a.attnum > 0 AND NOT a.attisdropped
-		UNION ALL
-		SELECT t.oid, t.typtype, t.typbasetype FROM under u JOIN pg_type t ON t.oid = u.typbasetype WHERE u.typtype = 'd'
-	)
-	SELECT u.oid FROM under u WHERE u.typtype <> 'd'
+	SELECT replace(m.m[1], '''''', '''')::text[], replace(m.m[2], '''''', '''')::jsonb
+	FROM regexp_matches(pg_get_viewdef(view), 'stepadv_internal\.selection_of\(''((?:[^'']|'''')*)''::text\[\], ''((?:[^'']|'''')*)''::jsonb\)') m(m)
 $$;
-COMMENT ON FUNCTION curation_type(regclass, text) IS 'part of select_steps: type of a column, under its domains; NULL when there is no such column';
+COMMENT ON FUNCTION stepadv_internal.selection_says(regclass) IS 'part of select_steps: the columns of the group, and those with a role, of a view made by create_selection';
+
+-- The columns of a view of attach that are the user's state, action, …: those
+-- that feed these roles.  Where two could be meant, none is taken; and what attach
+-- makes of several columns is nobody's column.
+CREATE FUNCTION stepadv_internal.shown_roles(view regclass, a stepadv_internal.attached) RETURNS jsonb
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT coalesce(jsonb_object_agg(x.role, x.names[1]), '{}')
+	FROM (
+		SELECT r.role, array_agg(v.name) AS names
+		FROM (
+			SELECT c.name AS role, min(c.column_name) AS column_name FROM stepadv_internal.view_columns((a).rows) c WHERE c.name IN ('state', 'action') GROUP BY 1 HAVING count(*) = 1
+			UNION ALL
+			SELECT substr(c.name, length('stepadv_') + 1), c.column_name FROM stepadv_internal.view_columns((a).shown) c WHERE c.name IN ('stepadv_logp_old', 'stepadv_token_mask')
+		) r
+		JOIN stepadv_internal.view_columns((a).shown) s ON s.plain AND s.column_name = r.column_name AND s.name NOT LIKE 'stepadv\_%'
+		JOIN stepadv_internal.view_columns(view) v ON v.plain AND v.relation = (a).shown AND v.column_name = s.name
+		GROUP BY r.role
+	) x
+	WHERE cardinality(x.names) = 1
+$$;
+COMMENT ON FUNCTION stepadv_internal.shown_roles(regclass, stepadv_internal.attached) IS 'part of select_steps: the columns of a view of attach that are the user''s state, action and log-probabilities, by role';
 
 -- What a value is ordered by, the same in every database: numbers as numbers,
 -- everything else by the bytes of its text.
-CREATE FUNCTION curation_key(expression text, type oid) RETURNS text
+CREATE FUNCTION stepadv_internal.curation_key(expression text, type oid) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -28,9 +59,9 @@ AS $$
 		THEN curation_key.expression
 		ELSE format('%s::text COLLATE "C"', curation_key.expression) END
 $$;
-COMMENT ON FUNCTION curation_key(text, oid) IS 'part of select_steps: the SQL expression that steps are ordered by, for an expression of the given type';
+COMMENT ON FUNCTION stepadv_internal.curation_key(text, oid) IS 'part of select_steps: the SQL expression that steps are ordered by, for an expression of the given type';
 
-CREATE FUNCTION curation_refuse(problem text) RETURNS float8
+CREATE FUNCTION stepadv_internal.curation_refuse(problem text) RETURNS float8
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -38,15 +69,15 @@ BEGIN
 	RAISE EXCEPTION '%', curation_refuse.problem USING ERRCODE = 'data_exception';
 END
 $$;
-COMMENT ON FUNCTION curation_refuse(text) IS 'part of select_steps: an error, raised from within a query';
+COMMENT ON FUNCTION stepadv_internal.curation_refuse(text) IS 'part of select_steps: an error, raised from within a query';
 
 -- The SQL expression for a column of s as a finite number, NULL for NULL.
-CREATE FUNCTION curation_number(relation regclass, name text, role text, may_be_boolean boolean DEFAULT false) RETURNS text
+CREATE FUNCTION stepadv_internal.curation_number(relation regclass, name text, role text, may_be_boolean boolean DEFAULT false) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	type oid := @extschema@.curation_type(curation_number.relation, curation_number.name);
+	type oid := stepadv_internal.curation_type(curation_number.relation, curation_number.name);
 	number text;
 BEGIN
 	IF curation_number.name IS NULL THEN
@@ -71,22 +102,23 @@ BEGIN
 	number := format('s.%I::float8', curation_number.name);
 	-- Integers are finite.
 	IF type IN ('float4'::regtype, 'float8'::regtype, 'numeric'::regtype) THEN
-		number := format('CASE WHEN abs(%1$s) = ''Infinity'' OR %1$s = ''NaN'' THEN @extschema@.curation_refuse(format(%2$L, s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
+		number := format('CASE WHEN abs(%1$s) = ''Infinity'' OR %1$s = ''NaN'' THEN stepadv_internal.curation_refuse(format(%2$L, s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
 			number, replace(curation_number.role, '%', '%%') || ' of step %s of rollout %s is not a finite number: %s');
 	END IF;
 	RETURN number;
 END
 $$;
-COMMENT ON FUNCTION curation_number(regclass, text, text, boolean) IS 'part of select_steps: the SQL expression for a column as a finite number';
+COMMENT ON FUNCTION stepadv_internal.curation_number(regclass, text, text, boolean) IS 'part of select_steps: the SQL expression for a column as a finite number';
 
 -- What is known of a relation of advantages, as names of its own columns:
 -- group_by, columns by role, and the view that sums up its groups.
-CREATE FUNCTION curation_source(advantages regclass, group_by text[]) RETURNS jsonb
+CREATE FUNCTION stepadv_internal.curation_source(advantages regclass, group_by text[]) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	source record;
+	a stepadv_internal.attached;
 	made jsonb;
 	by_attach boolean := false;
 	columns jsonb := '{}';
@@ -97,7 +129,7 @@ BEGIN
 	IF curation_source.advantages IS NULL THEN
 		RAISE EXCEPTION 'advantages must be given' USING ERRCODE = 'null_value_not_allowed', HINT = 'For example ''rl.steps_rtmc''.';
 	END IF;
-	SELECT format('%I.%I', n.nspname, c.relname) AS full_name, c.relkind, c.relnamespace, c.relowner, obj_description(c.oid, 'pg_class') AS comment INTO source
+	SELECT format('%I.%I', n.nspname, c.relname) AS full_name, c.relkind, c.relowner INTO source
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = curation_source.advantages;
 	IF source.full_name IS NULL THEN
 		RAISE EXCEPTION 'relation % does not exist', curation_source.advantages::oid USING ERRCODE = 'undefined_table';
@@ -107,41 +139,15 @@ BEGIN
 		RAISE EXCEPTION 'permission denied for %', source.full_name USING ERRCODE = 'insufficient_privilege';
 	END IF;
 
-	IF source.relkind = 'v' AND source.comment LIKE E'made by stepadv.create\\_selection\n{%' THEN
-		made := split_part(source.comment, E'\n', 2)::jsonb;
-		columns := made -> 'columns';
-		made := made -> 'group_by';
-	ELSIF source.relkind = 'v' AND source.comment LIKE E'made by stepadv.attach\n{%' THEN
+	SELECT k.* INTO a FROM stepadv_internal.attachments(source.relowner) k WHERE curation_source.advantages = ANY (k.views);
+	IF FOUND THEN
 		by_attach := true;
-		made := split_part(source.comment, E'\n', 2)::jsonb;
-		-- The user's columns come after the advantage; one whose name was taken
-		-- is called base_….  Where two could be meant, none is taken.
-		SELECT coalesce(jsonb_object_agg(x.role, x.names[1]), '{}') INTO columns
-		FROM (
-			SELECT m.key AS role, array_agg(a.attname) AS names
-			FROM jsonb_each_text(made -> 'columns') m
-			JOIN pg_attribute a ON a.attrelid = curation_source.advantages AND NOT a.attisdropped
-				AND a.attname ~ '^(base_)*' AND right(a.attname, length(m.value)) = m.value
-				AND left(a.attname, -length(m.value)) = repeat('base_', (length(a.attname) - length(m.value)) / 5)
-				AND a.attnum > coalesce((SELECT b.attnum FROM pg_attribute b
-					WHERE b.attrelid = curation_source.advantages AND b.attname = 'advantage' AND NOT b.attisdropped), 0)
-			WHERE m.key IN ('state', 'action', 'logp_old', 'token_mask')
-				-- States that attach made are nobody's column.
-				AND NOT (m.key = 'state' AND coalesce(made ->> 'states', 'observation') <> 'observation')
-			GROUP BY m.key) x
-		WHERE cardinality(x.names) = 1;
-		-- Made with it, not by somebody who only says so.
-		SELECT c.oid INTO groups
-		FROM pg_class c CROSS JOIN LATERAL (SELECT obj_description(c.oid, 'pg_class') AS comment) d
-		WHERE c.relkind = 'v' AND c.relnamespace = source.relnamespace AND c.relowner = source.relowner
-			AND d.comment LIKE E'made by stepadv.attach\n{%' AND split_part(d.comment, E'\n', 2) = split_part(source.comment, E'\n', 2)
-			AND split_part(d.comment, E'\n', 3) LIKE 'group\_summary(%'
-		LIMIT 1;
+		columns := stepadv_internal.shown_roles(curation_source.advantages, a);
+		groups := a.views[array_position(a.view_kinds, 'groups')];
 		-- The columns of the group come first in every view.
-		SELECT jsonb_agg(x.attname ORDER BY x.attnum) INTO made
-		FROM (SELECT a.attname, a.attnum FROM pg_attribute a
-			WHERE a.attrelid = curation_source.advantages AND a.attnum > 0 AND NOT a.attisdropped
-			ORDER BY a.attnum LIMIT jsonb_array_length(made -> 'group_by')) x;
+		made := to_jsonb(stepadv_internal.group_columns(curation_source.advantages, a.n_group_columns));
+	ELSIF (stepadv_internal.selection_says(curation_source.advantages)).group_by IS NOT NULL THEN
+		SELECT to_jsonb(y.group_by), y.columns INTO made, columns FROM stepadv_internal.selection_says(curation_source.advantages) y;
 	ELSIF curation_source.group_by IS NULL THEN
 		RAISE EXCEPTION 'the columns of the group of % are not known', source.full_name
 			USING ERRCODE = 'null_value_not_allowed',
@@ -158,7 +164,7 @@ BEGIN
 		END IF;
 	END IF;
 	FOR name IN SELECT jsonb_array_elements_text(made) UNION ALL SELECT unnest('{rollout_id,step_no,step_id}'::text[]) LOOP
-		type := @extschema@.curation_type(curation_source.advantages, name);
+		type := stepadv_internal.curation_type(curation_source.advantages, name);
 		IF type IS NULL THEN
 			RAISE EXCEPTION 'column "%" does not exist in %', name, source.full_name
 				USING ERRCODE = 'undefined_column',
@@ -171,10 +177,10 @@ BEGIN
 	RETURN jsonb_build_object('name', source.full_name, 'group_by', made, 'columns', columns, 'groups', groups::bigint, 'by_attach', by_attach);
 END
 $$;
-COMMENT ON FUNCTION curation_source(regclass, text[]) IS 'part of select_steps: what a relation of advantages says of its columns';
+COMMENT ON FUNCTION stepadv_internal.curation_source(regclass, text[]) IS 'part of select_steps: what a relation of advantages says of its columns';
 
 -- Whether the rules asked for make sense, before anything is looked at.
-CREATE FUNCTION curation_check(settings jsonb) RETURNS void
+CREATE FUNCTION stepadv_internal.curation_check(settings jsonb) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -208,13 +214,13 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION curation_check(jsonb) IS 'part of select_steps: an error where a rule''s parameter makes no sense';
+COMMENT ON FUNCTION stepadv_internal.curation_check(jsonb) IS 'part of select_steps: an error where a rule''s parameter makes no sense';
 
 -- The rules that were asked for, in their order.  keep and reason are
 -- expressions over a step s.  A rule that compares steps with one another does
 -- so among those that agree in what is compared: rank<i> is the step's place
 -- there, number<i> how many there are.
-CREATE FUNCTION curation_rules(settings jsonb)
+CREATE FUNCTION stepadv_internal.curation_rules(settings jsonb)
 RETURNS TABLE (i integer, rule text, setting text, keep text, compared text[], reason text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -258,11 +264,11 @@ AS $rules$
 	WHERE r.setting IS NOT NULL
 	ORDER BY r.i
 $rules$;
-COMMENT ON FUNCTION curation_rules(jsonb) IS 'part of select_steps: the rules asked for, in their order, as SQL expressions';
+COMMENT ON FUNCTION stepadv_internal.curation_rules(jsonb) IS 'part of select_steps: the rules asked for, in their order, as SQL expressions';
 
 -- The steps as the rules see them: the columns of the group as g1, g2, …, those
 -- asked for as c1, c2, …, so that no name can be taken, and what the rules read.
-CREATE FUNCTION curation_input(advantages regclass, settings jsonb, source jsonb, columns text[], OUT query text, OUT names text[])
+CREATE FUNCTION stepadv_internal.curation_input(advantages regclass, settings jsonb, source jsonb, columns text[], OUT query text, OUT names text[])
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -278,22 +284,22 @@ BEGIN
 	INTO items, names
 	FROM (SELECT 'g' AS alias, g.name, g.i FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i)
 		UNION ALL SELECT 'c', c.name, c.i FROM unnest(curation_input.columns) WITH ORDINALITY c(name, i)) u;
-	expression := @extschema@.curation_number(curation_input.advantages, settings ->> 'advantage', 'advantage');
-	items := items || ARRAY[expression, @extschema@.curation_key('s.rollout_id', @extschema@.curation_type(curation_input.advantages, 'rollout_id')), 's.step_no::integer'];
+	expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'advantage', 'advantage');
+	items := items || ARRAY[expression, stepadv_internal.curation_key('s.rollout_id', stepadv_internal.curation_type(curation_input.advantages, 'rollout_id')), 's.step_no::integer'];
 	names := names || '{advantage,rollout,no}'::text[];
 	IF NOT (source ->> 'by_attach')::boolean THEN
 		-- attach has made sure that no two steps of a rollout share a number.
-		items := items || @extschema@.curation_key('s.step_id', @extschema@.curation_type(curation_input.advantages, 'step_id'));
+		items := items || stepadv_internal.curation_key('s.step_id', stepadv_internal.curation_type(curation_input.advantages, 'step_id'));
 		names := names || 'id'::text;
 	END IF;
 	IF settings ->> 'min_t' IS NOT NULL THEN
-		expression := @extschema@.curation_number(curation_input.advantages, settings ->> 'stderr', 'stderr');
-		items := items || format('CASE WHEN %1$s < 0 THEN @extschema@.curation_refuse(format(''stderr of step %%s of rollout %%s is negative: %%s'', s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
+		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'stderr', 'stderr');
+		items := items || format('CASE WHEN %1$s < 0 THEN stepadv_internal.curation_refuse(format(''stderr of step %%s of rollout %%s is negative: %%s'', s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
 			expression);
 		names := names || 'stderr'::text;
 	END IF;
 	IF settings ->> 'min_visits' IS NOT NULL THEN
-		items := items || @extschema@.curation_number(curation_input.advantages, 'n_state', 'min_visits');
+		items := items || stepadv_internal.curation_number(curation_input.advantages, 'n_state', 'min_visits');
 		names := names || 'visits'::text;
 	END IF;
 	FOR needed IN
@@ -302,7 +308,7 @@ BEGIN
 		FROM unnest('{state,action}'::text[]) r(role)
 		WHERE (settings ->> 'deduplicate')::boolean OR r.role = 'state' AND settings ->> 'per_state' IS NOT NULL
 	LOOP
-		type := @extschema@.curation_type(curation_input.advantages, needed.name);
+		type := stepadv_internal.curation_type(curation_input.advantages, needed.name);
 		IF needed.name IS NULL THEN
 			RAISE EXCEPTION '% needs to know which column of % is the %', needed.needed_by, source ->> 'name', needed.role
 				USING ERRCODE = 'null_value_not_allowed',
@@ -311,18 +317,18 @@ BEGIN
 			RAISE EXCEPTION 'column "%" given as % does not exist in %', needed.name, needed.role, source ->> 'name'
 				USING ERRCODE = 'undefined_column';
 		END IF;
-		items := items || @extschema@.attach_identity(format('s.%I::%s', needed.name, format_type(type, NULL)), type);
+		items := items || stepadv_internal.identity(format('s.%I::%s', needed.name, format_type(type, NULL)), type);
 		names := names || needed.role;
 	END LOOP;
 
 	IF by_outcome THEN
-		expression := @extschema@.curation_number(curation_input.advantages, settings ->> 'outcome', 'outcome', true);
+		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'outcome', 'outcome', true);
 		items := items || CASE settings ->> 'drop_uniform' WHEN 'rtmc' THEN format('(%s > 0)::integer', expression) ELSE expression END;
 		names := names || 'outcome'::text;
 	ELSIF settings ->> 'drop_uniform' IS NOT NULL THEN
 		-- What the group's own view says of it.
 		SELECT format('%s LEFT JOIN %I.%I u ON %s', relation, n.nspname, c.relname,
-			string_agg(format('u.%I %s s.%I', a.attname, @extschema@.attach_equal(a.atttypid), g.name), ' AND ' ORDER BY g.i))
+			string_agg(format('u.%I %s s.%I', a.attname, stepadv_internal.equality_operator(a.atttypid), g.name), ' AND ' ORDER BY g.i))
 		INTO relation
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		CROSS JOIN jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i)
@@ -347,7 +353,7 @@ BEGIN
 	IF by_outcome THEN
 		-- A reward that differs from step to step is no outcome of the rollout.
 		query := format('SELECT s.*, CASE WHEN lag(s.rollout) OVER in_rollout = s.rollout AND lag(s.outcome) OVER in_rollout IS DISTINCT FROM s.outcome'
-				' THEN @extschema@.curation_refuse(format(%3$L, s.rollout, s.no)) = 0 ELSE %4$s END AS mixed'
+				' THEN stepadv_internal.curation_refuse(format(%3$L, s.rollout, s.no)) = 0 ELSE %4$s END AS mixed'
 				' FROM (%1$s) s WINDOW in_group AS (PARTITION BY %2$s), in_rollout AS (in_group ORDER BY s.rollout, s.no)',
 			query,
 			(SELECT string_agg('s.' || n, ', ') FROM unnest(names) n WHERE n ~ '^g[0-9]'),
@@ -360,12 +366,12 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION curation_input(regclass, jsonb, jsonb, text[]) IS 'part of select_steps: the query that gives the steps as the rules see them';
+COMMENT ON FUNCTION stepadv_internal.curation_input(regclass, jsonb, jsonb, text[]) IS 'part of select_steps: the query that gives the steps as the rules see them';
 
 -- The steps of a query that pass the conditions kept, which are those of the
 -- rules from first on; or with mark_removed all steps, with the number of the
 -- rule that each failed.
-CREATE FUNCTION curation_apply(query text, names text[], kept text[], first integer, mark_removed boolean) RETURNS text
+CREATE FUNCTION stepadv_internal.curation_apply(query text, names text[], kept text[], first integer, mark_removed boolean) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -377,13 +383,13 @@ AS $$
 		ELSE format('(%s) s WHERE %s', curation_apply.query, string_agg(format('(%s)', k.condition), ' AND ' ORDER BY k.i)) END
 	FROM unnest(curation_apply.kept) WITH ORDINALITY k(condition, i)
 $$;
-COMMENT ON FUNCTION curation_apply(text, text[], text[], integer, boolean) IS 'part of select_steps: applies conditions to a query, as an item of a FROM list';
+COMMENT ON FUNCTION stepadv_internal.curation_apply(text, text[], text[], integer, boolean) IS 'part of select_steps: applies conditions to a query, as an item of a FROM list';
 
 -- What select_steps and its like select from, a FROM item named s.  Rules that
 -- compare steps are windows over what the rules before them left.  Each begins
 -- with the columns of the group: one sort by group serves them all, and a
 -- condition on the group goes down to the relation.  reason is an expression.
-CREATE FUNCTION curation_query(advantages regclass, settings jsonb, columns text[], mark_removed boolean,
+CREATE FUNCTION stepadv_internal.curation_query(advantages regclass, settings jsonb, columns text[], mark_removed boolean,
 	OUT steps text, OUT reason text, OUT source jsonb)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -399,23 +405,23 @@ DECLARE
 	number integer := 0;
 	rule record;
 BEGIN
-	PERFORM @extschema@.curation_check(settings);
-	source := @extschema@.curation_source(curation_query.advantages,
+	PERFORM stepadv_internal.curation_check(settings);
+	source := stepadv_internal.curation_source(curation_query.advantages,
 		CASE WHEN jsonb_typeof(settings -> 'group_by') = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(settings -> 'group_by')) END);
 	SELECT i.query, i.names INTO query, names
-	FROM @extschema@.curation_input(curation_query.advantages, settings, source, curation_query.columns) i;
+	FROM stepadv_internal.curation_input(curation_query.advantages, settings, source, curation_query.columns) i;
 	SELECT string_agg('s.' || n, ', ') INTO groups FROM unnest(names) n WHERE n ~ '^g[0-9]';
 
-	FOR rule IN SELECT * FROM @extschema@.curation_rules(settings) LOOP
+	FOR rule IN SELECT * FROM stepadv_internal.curation_rules(settings) LOOP
 		number := number + 1;
 		IF rule.compared IS NOT NULL THEN
-			steps := @extschema@.curation_apply(query, names, kept, number - cardinality(kept), curation_query.mark_removed);
+			steps := stepadv_internal.curation_apply(query, names, kept, number - cardinality(kept), curation_query.mark_removed);
 			kept := '{}';
 			same := concat_ws(', ', CASE WHEN rule.rule <> 'balance' OR rule.setting = 'group' THEN groups END,
 				CASE WHEN curation_query.mark_removed THEN 's.removed IS NULL' END);
 			-- Rollouts are told apart only within their group.
 			best_first := concat_ws(', ', 'abs(s.advantage) DESC', CASE WHEN rule.rule = 'balance' AND rule.setting = 'all' THEN (
-					SELECT string_agg(@extschema@.curation_key('s.g' || g.i, @extschema@.curation_type(curation_query.advantages, g.name)), ', ' ORDER BY g.i)
+					SELECT string_agg(stepadv_internal.curation_key('s.g' || g.i, stepadv_internal.curation_type(curation_query.advantages, g.name)), ', ' ORDER BY g.i)
 					FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i)) END,
 				's.rollout, s.no', CASE WHEN 'id' = ANY (names) THEN 's.id' END);
 			query := format('SELECT s.*, row_number() OVER (PARTITION BY %2$s ORDER BY %3$s) AS rank%4$s, count(*) OVER (PARTITION BY %2$s) AS number%4$s%5$s FROM %1$s',
@@ -430,11 +436,11 @@ BEGIN
 			reasons := reasons || rule.reason;
 		END IF;
 	END LOOP;
-	steps := @extschema@.curation_apply(query, names, kept, number - cardinality(kept) + 1, curation_query.mark_removed);
+	steps := stepadv_internal.curation_apply(query, names, kept, number - cardinality(kept) + 1, curation_query.mark_removed);
 	reason := CASE WHEN reasons = '{}' THEN '''judged''' ELSE format('concat_ws(''; '', %s)', array_to_string(reasons, ', ')) END;
 END
 $$;
-COMMENT ON FUNCTION curation_query(regclass, jsonb, text[], boolean) IS 'part of select_steps: writes the query that applies the rules in their order';
+COMMENT ON FUNCTION stepadv_internal.curation_query(regclass, jsonb, text[], boolean) IS 'part of select_steps: writes the query that applies the rules in their order';
 
 CREATE FUNCTION select_steps(advantages regclass,
 	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
@@ -448,7 +454,7 @@ AS $$
 DECLARE
 	made record;
 BEGIN
-	SELECT * INTO made FROM @extschema@.curation_query(select_steps.advantages, jsonb_build_object(
+	SELECT * INTO made FROM stepadv_internal.curation_query(select_steps.advantages, jsonb_build_object(
 		'drop_uniform', select_steps.drop_uniform, 'min_advantage', select_steps.min_advantage, 'min_t', select_steps.min_t, 'min_visits', select_steps.min_visits,
 		'deduplicate', select_steps.deduplicate, 'per_state', select_steps.per_state, 'per_rollout', select_steps.per_rollout,
 		'per_group', select_steps.per_group, 'balance', select_steps.balance, 'group_by', select_steps.group_by,
@@ -483,7 +489,7 @@ BEGIN
 		'per_group', explain_selection.per_group, 'balance', explain_selection.balance, 'group_by', explain_selection.group_by,
 		'advantage', explain_selection.advantage_column, 'stderr', explain_selection.stderr, 'outcome', explain_selection.outcome,
 		'state', explain_selection.state, 'action', explain_selection.action);
-	SELECT * INTO made FROM @extschema@.curation_query(explain_selection.advantages, settings, '{}', true);
+	SELECT * INTO made FROM stepadv_internal.curation_query(explain_selection.advantages, settings, '{}', true);
 	SELECT string_agg('s.g' || i, ', ') INTO grouped FROM generate_series(1, jsonb_array_length(made.source -> 'group_by')) i;
 	-- A step that passed every rule fails none of a number that is reached.
 	RETURN QUERY EXECUTE format($q$
@@ -498,7 +504,7 @@ BEGIN
 		groups AS (SELECT s.fails, count(*) AS n FROM of_groups s GROUP BY s.fails),
 		rules AS (
 			SELECT 0 AS n, 'all' AS rule, '' AS setting
-			UNION ALL SELECT row_number() OVER (ORDER BY r.i)::integer, r.rule, r.setting FROM @extschema@.curation_rules($1) r)
+			UNION ALL SELECT row_number() OVER (ORDER BY r.i)::integer, r.rule, r.setting FROM stepadv_internal.curation_rules($1) r)
 		SELECT r.n, r.rule, r.setting, x.before::bigint, x.removed::bigint, (x.before - x.removed)::bigint, x.positive::bigint, x.negative::bigint,
 			(SELECT coalesce(sum(s.n), 0)::bigint FROM rollouts s WHERE s.fails > r.n),
 			(SELECT coalesce(sum(s.n), 0)::bigint FROM groups s WHERE s.fails > r.n)
@@ -538,7 +544,7 @@ BEGIN
 		'state', create_selection.state, 'action', create_selection.action);
 	SELECT array_agg(a.attname ORDER BY a.attnum) INTO columns FROM pg_attribute a
 	WHERE a.attrelid = create_selection.advantages AND a.attnum > 0 AND NOT a.attisdropped;
-	SELECT * INTO made FROM @extschema@.curation_query(create_selection.advantages, settings, columns, false);
+	SELECT * INTO made FROM stepadv_internal.curation_query(create_selection.advantages, settings, columns, false);
 	SELECT coalesce(create_selection.schema, n.nspname) INTO in_schema
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = create_selection.advantages;
 	IF create_selection.name IS NULL OR create_selection.name = '' THEN
@@ -554,19 +560,16 @@ BEGIN
 	WHILE reason_name = ANY (columns) LOOP
 		reason_name := reason_name || '_too';
 	END LOOP;
-	EXECUTE format('CREATE VIEW %s %sAS SELECT %s, %s AS %I FROM %s', full_name,
+	EXECUTE format('CREATE VIEW %s %sAS SELECT %s, %s AS %I FROM %s AND stepadv_internal.selection_of(%L::text[], %L::jsonb)', full_name,
 		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true) ' ELSE '' END,
 		-- Those of the group by the name that windows know, so that conditions pass.
 		(SELECT string_agg(format('s.%s AS %I', coalesce('g' || g.i, 'c' || c.i), c.name), ', ' ORDER BY c.i)
 		FROM unnest(columns) WITH ORDINALITY c(name, i)
 		LEFT JOIN jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i) ON g.name = c.name),
-		made.reason, reason_name, made.steps);
-	-- Line 1 and 2 are for whoever reads the view as a relation of advantages.
-	EXECUTE format('COMMENT ON VIEW %s IS %L', full_name, concat_ws(E'\n', 'made by stepadv.create_selection',
-		jsonb_build_object('group_by', made.source -> 'group_by', 'columns', made.source -> 'columns'
-			|| jsonb_strip_nulls(jsonb_build_object('state', create_selection.state, 'action', create_selection.action))),
-		format('steps of %s: %s', made.source ->> 'name',
-			(SELECT string_agg(concat_ws(' ', r.rule, nullif(r.setting, '')), ', ' ORDER BY r.i) FROM @extschema@.curation_rules(settings) r))));
+		made.reason, reason_name, made.steps, ARRAY(SELECT jsonb_array_elements_text(made.source -> 'group_by')),
+		made.source -> 'columns' || jsonb_strip_nulls(jsonb_build_object('state', create_selection.state, 'action', create_selection.action)));
+	EXECUTE format('COMMENT ON VIEW %s IS %L', full_name, format('steps of %s: %s', made.source ->> 'name',
+		(SELECT string_agg(concat_ws(' ', r.rule, nullif(r.setting, '')), ', ' ORDER BY r.i) FROM stepadv_internal.curation_rules(settings) r)));
 	RETURN full_name::regclass;
 END
 $$;
@@ -580,8 +583,8 @@ LANGUAGE plpgsql STABLE ROWS 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	source jsonb := @extschema@.curation_source(training_rows.advantages, training_rows.group_by);
-	advantage text := @extschema@.curation_number(training_rows.advantages, training_rows.advantage_column, 'advantage');
+	source jsonb := stepadv_internal.curation_source(training_rows.advantages, training_rows.group_by);
+	advantage text := stepadv_internal.curation_number(training_rows.advantages, training_rows.advantage_column, 'advantage');
 	keys text[] := ARRAY(SELECT jsonb_array_elements_text(source -> 'group_by')) || '{rollout_id,step_no,step_id}'::text[];
 	known text[];		-- columns of the relation
 	name text;
@@ -620,16 +623,16 @@ BEGIN
 
 	-- One advantage per token: where the mask is true, or without a mask on all.
 	IF training_rows.token_mask IS NOT NULL THEN
-		type := @extschema@.curation_type(training_rows.advantages, training_rows.token_mask);
+		type := stepadv_internal.curation_type(training_rows.advantages, training_rows.token_mask);
 		IF type NOT IN ('bool[]'::regtype, 'int2[]'::regtype, 'int4[]'::regtype, 'int8[]'::regtype) THEN
 			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', training_rows.token_mask, source ->> 'name', 'token_mask', format_type(type, NULL)
 				USING ERRCODE = 'datatype_mismatch', HINT = 'token_mask must be an array of booleans, or of 0 and 1.';
 		END IF;
-		broadcasts := ARRAY[format('@extschema@.broadcast(%s, s.%I%s)', advantage, training_rows.token_mask,
+		broadcasts := ARRAY[format('stepadv.broadcast(%s, s.%I%s)', advantage, training_rows.token_mask,
 			CASE type WHEN 'bool[]'::regtype THEN '::boolean[]' ELSE '::integer[]::boolean[]' END)];
 	END IF;
 	IF training_rows.tokens IS NOT NULL THEN
-		type := @extschema@.curation_type(training_rows.advantages, training_rows.tokens);
+		type := stepadv_internal.curation_type(training_rows.advantages, training_rows.tokens);
 		n_tokens := CASE
 			WHEN type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN format('s.%I::integer', training_rows.tokens)
 			WHEN (SELECT t.typcategory FROM pg_type t WHERE t.oid = type) = 'A' THEN format('cardinality(s.%I)', training_rows.tokens) END;
@@ -637,9 +640,9 @@ BEGIN
 			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', training_rows.tokens, source ->> 'name', 'tokens', format_type(type, NULL)
 				USING ERRCODE = 'datatype_mismatch', HINT = 'tokens must be an array with an element per token, or their number.';
 		END IF;
-		broadcasts := broadcasts || format('@extschema@.broadcast(%s, %s)', advantage, n_tokens);
+		broadcasts := broadcasts || format('stepadv.broadcast(%s, %s)', advantage, n_tokens);
 		IF training_rows.token_mask IS NOT NULL THEN
-			checked := format(' AND CASE WHEN cardinality(s.%I) <> %s THEN @extschema@.curation_refuse(format(%L, s.step_no, s.rollout_id)) = 0 ELSE true END',
+			checked := format(' AND CASE WHEN cardinality(s.%I) <> %s THEN stepadv_internal.curation_refuse(format(%L, s.step_no, s.rollout_id)) = 0 ELSE true END',
 				training_rows.token_mask, n_tokens,
 				replace(format('token_mask %I and tokens %I are not of one length', training_rows.token_mask, training_rows.tokens), '%', '%%') || ': step %s of rollout %s');
 		END IF;
@@ -651,7 +654,7 @@ BEGIN
 			WHERE u.name <> ALL (keys || 'advantage'::text) GROUP BY u.name) c),
 		CASE WHEN broadcasts IS NOT NULL THEN format(', coalesce(%s) AS advantages', array_to_string(broadcasts, ', ')) END,
 		source ->> 'name', advantage, checked,
-		(SELECT string_agg(@extschema@.curation_key(format('s.%I', k.name), @extschema@.curation_type(training_rows.advantages, k.name)), ', ' ORDER BY k.i)
+		(SELECT string_agg(stepadv_internal.curation_key(format('s.%I', k.name), stepadv_internal.curation_type(training_rows.advantages, k.name)), ', ' ORDER BY k.i)
 		FROM unnest(keys) WITH ORDINALITY k(name, i)));
 END
 $$;

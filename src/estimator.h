@@ -17,95 +17,19 @@
 
 #include "fmgr.h"
 
-#include "arrays.h"
-#include "group.h"
+#include "group/facts.h"
+#include "parameters.h"
 #include "rows.h"
 
-/* ----------
- * Parameters
- * ----------
- */
+#define MAX_PARAMETERS 12
+#define MAX_RESULT_COLUMNS 10
 
-typedef enum ParameterType
-{
-	PARAMETER_NUMBER,			/* float8 between least and most */
-	PARAMETER_INTEGER,			/* integer between least and most */
-	PARAMETER_FLAG,				/* boolean */
-	PARAMETER_CHOICE			/* text, one of choices */
-} ParameterType;
-
-typedef struct Parameter
+/* What a column is called, and what is in it. */
+typedef struct EstimateColumnType
 {
 	const char *name;
-	ParameterType type;
-	double		least;
-	double		most;
-	const char *choices[4];		/* ended by NULL */
-	bool		nullable;
-} Parameter;
-
-typedef struct ParameterValue
-{
-	bool		isnull;
-	double		number;
-	bool		flag;
-	int			choice;			/* index into choices */
-} ParameterValue;
-
-#define MAX_PARAMETERS 12
-
-#define NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, {NULL}, false}
-#define NULLABLE_NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, {NULL}, true}
-#define INTEGER_PARAMETER(name, least, most) {name, PARAMETER_INTEGER, least, most, {NULL}, false}
-#define FLAG_PARAMETER(name) {name, PARAMETER_FLAG, 0, 0, {NULL}, false}
-#define CHOICE_PARAMETER(name, ...) {name, PARAMETER_CHOICE, 0, 0, {__VA_ARGS__, NULL}, false}
-
-/* Parameters that several estimators have. */
-#define GAMMA_PARAMETER NUMBER_PARAMETER("gamma", 0, 1)
-#define EPSILON_PARAMETER NUMBER_PARAMETER("epsilon", 0, INFINITY)
-#define SUCCESS_ABOVE_PARAMETER NUMBER_PARAMETER("success_above", -INFINITY, INFINITY)
-#define NORMALISE_PARAMETER CHOICE_PARAMETER("normalise", "std", "mean", "none")
-#define SINGLETON_PARAMETER CHOICE_PARAMETER("singleton", "zero", "raw")
-#define WEIGHTING_PARAMETER CHOICE_PARAMETER("weighting", "rollout", "step")
-#define VISIT_PARAMETER(first, second) CHOICE_PARAMETER("visit", first, second)
-
-/* Arguments from `first` on, in the order of the parameters; checked. */
-extern void read_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
-							int n_parameters, ParameterValue *values);
-
-/* ----------
- * Rollouts
- * ----------
- */
-
-/* What every estimator asks about the rollouts of a group. */
-typedef struct RolloutFacts
-{
-	bool	   *judged;			/* has a reward or a success on any row */
-	double	   *total;			/* undiscounted return R_i, outcome included */
-	uint32		n_judged;
-} RolloutFacts;
-
-extern void find_rollout_facts(const Group *group, RolloutFacts *facts);
-
-/* Finite input can still overflow: say so rather than hand out infinity. */
-extern _Noreturn void refuse_overflow(const Group *group, uint32 rollout, uint32 step);
-
-/* A rollout's own word, else whether its return exceeds success_above. */
-static inline bool
-rollout_succeeded(const Group *group, const RolloutFacts *facts, uint32 rollout, double success_above)
-{
-	if (group->success[rollout] != SUCCESS_UNKNOWN)
-		return group->success[rollout] == SUCCESS_TRUE;
-	return facts->total[rollout] > success_above;
-}
-
-/* ----------
- * Estimators
- * ----------
- */
-
-#define MAX_RESULT_COLUMNS 10
+	ColumnType	type;
+} EstimateColumnType;
 
 /*
  * `columns` are the result columns after step_id, rollout_id, step_no, each with
@@ -118,14 +42,14 @@ typedef union EstimateColumn
 	int32	   *count;			/* COLUMN_INT4 */
 } EstimateColumn;
 
-typedef void (*EstimateFunction) (const Group *group, const RolloutFacts *facts,
+typedef void (*EstimateFunction) (const GroupColumns *group, const RolloutFacts *facts,
 								  const ParameterValue *parameters, EstimateColumn *columns);
 
 typedef struct Estimator
 {
 	const Parameter *parameters;
 	int			n_parameters;
-	const ColumnType *columns;
+	const EstimateColumnType *columns;
 	int			n_columns;
 	EstimateFunction estimate;
 } Estimator;
@@ -133,6 +57,8 @@ typedef struct Estimator
 extern Datum estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator);
 
 #define STEPADV_ESTIMATOR(name, parameters, columns, estimate) \
+	StaticAssertDecl(lengthof(parameters) <= MAX_PARAMETERS, "too many parameters of " #name); \
+	StaticAssertDecl(lengthof(columns) <= MAX_RESULT_COLUMNS, "too many result columns of " #name); \
 	PG_FUNCTION_INFO_V1(stepadv_##name); \
 	Datum \
 	stepadv_##name(PG_FUNCTION_ARGS) \

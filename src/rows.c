@@ -4,14 +4,18 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/tuplestore.h"
 
-#include "plan/column_sink.h"
+#include "column_sink.h"
 #include "compat.h"
+#include "declaration.h"
 #include "rows.h"
+
+const char	column_sink_name[] = "StepAdvColumnSink";
 
 /*
  * The result goes into a tuplestore described by the descriptor that the
@@ -29,7 +33,7 @@ begin_rows(FunctionCallInfo fcinfo, int n_columns)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("set-valued function called in context that cannot accept a set")));
-	if (result->expectedDesc == NULL || result->expectedDesc->natts != n_columns)
+	if (n_columns != ANY_COLUMNS && (result->expectedDesc == NULL || result->expectedDesc->natts != n_columns))
 		elog(ERROR, "function returns %d columns, its caller expects %d",
 			 n_columns, result->expectedDesc ? result->expectedDesc->natts : 0);
 
@@ -164,23 +168,76 @@ store_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns, 
 			ExecDropSingleTupleTableSlot(templates[t].slot);
 }
 
+/* ----------
+ * To whoever asks
+ * ----------
+ */
+
+static Oid
+type_of_column(ColumnType type)
+{
+	switch (type)
+	{
+		case COLUMN_INT8:
+			return INT8OID;
+		case COLUMN_INT4:
+			return INT4OID;
+		case COLUMN_FLOAT8:
+			return FLOAT8OID;
+		case COLUMN_BOOL:
+			return BOOLOID;
+	}
+	return InvalidOid;			/* keep compiler quiet */
+}
+
+/* The columns in the order in which SQL declares them. */
+static void
+order_columns(FmgrInfo *function, int n_columns, const ResultColumn *columns, ResultColumn *ordered)
+{
+	Declaration *declaration = declaration_of(function);
+
+	if (declaration->columns == NULL)
+	{
+		Expected	expected[MAX_ROW_COLUMNS];
+
+		for (int c = 0; c < n_columns; c++)
+			expected[c] = (Expected) {columns[c].name, type_of_column(columns[c].type)};
+		match_columns(function, expected, n_columns);
+	}
+	for (int c = 0; c < n_columns; c++)
+		ordered[declaration->columns[c]] = columns[c];
+}
+
 Datum
 return_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns, uint64 n_rows)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	ColumnSink *sink = column_sink_of(fcinfo);
+	ResultColumn ordered[MAX_ROW_COLUMNS];
 
 	Assert(n_columns <= MAX_ROW_COLUMNS);
-	if (result != NULL && IsA(result, ReturnSetInfo) && (result->allowedModes & TAKES_COLUMNS) != 0)
+	if (sink != NULL)
 	{
-		ColumnSink *sink = (ColumnSink *) result;
-
 		if (sink->n_columns != n_columns)
 			elog(ERROR, "function returns %d columns, its caller expects %d", n_columns, sink->n_columns);
+		order_columns(fcinfo->flinfo, n_columns, columns, sink->columns);
 		sink->n_rows = n_rows;
-		if (n_rows > 0)
-			memcpy(sink->columns, columns, n_columns * sizeof(ResultColumn));
 	}
 	else
-		store_rows(fcinfo, n_columns, columns, n_rows);
+	{
+		order_columns(fcinfo->flinfo, n_columns, columns, ordered);
+		store_rows(fcinfo, n_columns, ordered, n_rows);
+	}
+	return (Datum) 0;
+}
+
+Datum
+return_no_rows(FunctionCallInfo fcinfo)
+{
+	ColumnSink *sink = column_sink_of(fcinfo);
+
+	if (sink != NULL)
+		sink->n_rows = 0;
+	else
+		(void) begin_rows(fcinfo, ANY_COLUMNS);
 	return (Datum) 0;
 }

@@ -19,6 +19,7 @@ typedef enum ColumnType
 
 typedef struct ResultColumn
 {
+	const char *name;			/* as SQL declares it, in whatever order */
 	ColumnType	type;
 	const void *values;
 	const bool *nulls;			/* by row; NULL: none */
@@ -36,10 +37,21 @@ extern Datum return_rows(FunctionCallInfo fcinfo, int n_columns,
 						 const ResultColumn *columns, uint64 n_rows);
 
 /*
- * For rows that are not columns of numbers: where a RETURNS TABLE function with
- * so many columns puts them, described by its ReturnSetInfo's expectedDesc.
+ * For rows that are not columns of numbers: where a function with so many result
+ * columns puts them, described by its ReturnSetInfo's expectedDesc.
  */
+#define ANY_COLUMNS (-1)
 extern struct Tuplestorestate *begin_rows(FunctionCallInfo fcinfo, int n_columns);
+
+/* Likewise of no group: there are no columns either. */
+extern Datum return_no_rows(FunctionCallInfo fcinfo);
+
+/* Return from the function with an array of columns. */
+#define RETURN_COLUMNS(columns, n_rows) \
+	do { \
+		_Static_assert(lengthof(columns) <= MAX_ROW_COLUMNS, "too many result columns"); \
+		return return_rows(fcinfo, lengthof(columns), columns, n_rows); \
+	} while (0)
 
 /* Entry `row` of a column as a Datum; `isnull` if it has none. */
 static inline Datum

@@ -267,7 +267,7 @@ read_row(Relation table, Datum *values, bool *nulls)
  * ----------
  */
 
-/* The relations of an array that belong to the owner; false if the array is too long to be anything sensible. */
+/* NULL in an array for what does not belong to the owner; false if it is too long to be anything sensible. */
 static bool
 keep_owned(Datum *array, Oid owner)
 {
@@ -275,15 +275,14 @@ keep_owned(Datum *array, Oid owner)
 	Datum	   *relations;
 	bool	   *nulls;
 	int			n_given;
-	int			n = 0;
+	int			lower_bound = 1;
 
 	if (ArrayGetNItems(ARR_NDIM(given), ARR_DIMS(given)) > LARGEST_LIST)
 		return false;
 	deconstruct_array(given, REGCLASSOID, sizeof(Oid), true, TYPALIGN_INT, &relations, &nulls, &n_given);
 	for (int i = 0; i < n_given; i++)
-		if (!nulls[i] && is_owned(DatumGetObjectId(relations[i]), owner))
-			relations[n++] = relations[i];
-	*array = PointerGetDatum(construct_array(relations, n, REGCLASSOID, sizeof(Oid), true, TYPALIGN_INT));
+		nulls[i] = nulls[i] || !is_owned(DatumGetObjectId(relations[i]), owner);
+	*array = PointerGetDatum(construct_md_array(relations, nulls, 1, &n_given, &lower_bound, REGCLASSOID, sizeof(Oid), true, TYPALIGN_INT));
 	return true;
 }
 

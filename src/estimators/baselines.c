@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "arrays.h"
 #include "estimator.h"
 #include "estimators/episode.h"
 #include "estimators/normalise.h"
@@ -25,10 +26,13 @@
  */
 
 static const Parameter reinforce_parameters[] = {GAMMA_PARAMETER, FLAG_PARAMETER("to_go")};
-static const ColumnType reinforce_columns[] = {COLUMN_FLOAT8, COLUMN_FLOAT8};
+static const EstimateColumnType reinforce_columns[] = {
+	{"return", COLUMN_FLOAT8},
+	{"advantage", COLUMN_FLOAT8}
+};
 
 static void
-reinforce_estimate(const Group *group, const RolloutFacts *facts,
+reinforce_estimate(const GroupColumns *group, const RolloutFacts *facts,
 				   const ParameterValue *parameters, EstimateColumn *columns)
 {
 	double	   *returns = columns[0].number;
@@ -50,18 +54,22 @@ STEPADV_ESTIMATOR(reinforce, reinforce_parameters, reinforce_columns, reinforce_
 
 /* return, baseline, advantage by rollout, repeated on its steps. */
 static void
-rollout_advantages(const Group *group, const RolloutFacts *facts, bool by_step,
+rollout_advantages(const GroupColumns *group, const RolloutFacts *facts, bool by_step,
 				   const NormaliseOptions *options, EstimateColumn *columns)
 {
 	broadcast_to_steps(group, facts->total, columns[0].number);
 	episode_advantages(group, facts, by_step, options, columns[2].number, columns[1].number);
 }
 
-static const ColumnType baseline_columns[] = {COLUMN_FLOAT8, COLUMN_FLOAT8, COLUMN_FLOAT8};
+static const EstimateColumnType baseline_columns[] = {
+	{"return", COLUMN_FLOAT8},
+	{"baseline", COLUMN_FLOAT8},
+	{"advantage", COLUMN_FLOAT8}
+};
 static const Parameter rloo_parameters[] = {SINGLETON_PARAMETER};
 
 static void
-rloo_estimate(const Group *group, const RolloutFacts *facts,
+rloo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			  const ParameterValue *parameters, EstimateColumn *columns)
 {
 	NormaliseOptions options = {NORMALISE_LEAVE_ONE_OUT, 0, parameters[0].choice};
@@ -78,7 +86,7 @@ static const Parameter grpo_parameters[] = {
 
 /* Returns of steps against those of the whole group, or of the same rank. */
 static void
-normalise_steps(const Group *group, const RolloutFacts *facts, double gamma, bool by_rank,
+normalise_steps(const GroupColumns *group, const RolloutFacts *facts, double gamma, bool by_rank,
 				const NormaliseOptions *options, EstimateColumn *columns)
 {
 	int32	   *set = ALLOCATE_ARRAY(int32, group->n_steps);
@@ -97,7 +105,7 @@ normalise_steps(const Group *group, const RolloutFacts *facts, double gamma, boo
 }
 
 static void
-grpo_estimate(const Group *group, const RolloutFacts *facts,
+grpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			  const ParameterValue *parameters, EstimateColumn *columns)
 {
 	NormaliseOptions options = {parameters[0].choice, parameters[1].number, parameters[2].choice};

@@ -5,12 +5,14 @@
  */
 #include "postgres.h"
 
+#include "arrays.h"
 #include "estimators/episode.h"
 #include "estimators/returns.h"
+#include "group/facts.h"
 
 /* How often a rollout counts in the statistics of its group. */
 static uint32 *
-rollout_weights(const Group *group, const RolloutFacts *facts, bool by_step)
+rollout_weights(const GroupColumns *group, const RolloutFacts *facts, bool by_step)
 {
 	uint32	   *weight = ALLOCATE_ARRAY(uint32, group->n_rollouts);
 
@@ -20,7 +22,7 @@ rollout_weights(const Group *group, const RolloutFacts *facts, bool by_step)
 }
 
 void
-episode_advantages(const Group *group, const RolloutFacts *facts, bool by_step,
+episode_advantages(const GroupColumns *group, const RolloutFacts *facts, bool by_step,
 				   const NormaliseOptions *options, double *advantage, double *baseline)
 {
 	uint32	   *weight = rollout_weights(group, facts, by_step);

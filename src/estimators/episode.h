@@ -5,8 +5,8 @@
 #ifndef STEPADV_EPISODE_H
 #define STEPADV_EPISODE_H
 
-#include "estimator.h"
 #include "estimators/normalise.h"
+#include "group/facts.h"
 
 /* WEIGHTING_PARAMETER's second choice. */
 #define WEIGHTING_STEP 1
@@ -16,7 +16,7 @@
  * steps.  With `by_step` a rollout counts once per step in the statistics.
  * `baseline`, if not NULL, receives what was subtracted.
  */
-extern void episode_advantages(const Group *group, const RolloutFacts *facts, bool by_step,
+extern void episode_advantages(const GroupColumns *group, const RolloutFacts *facts, bool by_step,
 							   const NormaliseOptions *options, double *advantage, double *baseline);
 
 #endif							/* STEPADV_EPISODE_H */

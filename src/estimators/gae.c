@@ -26,7 +26,7 @@ enum
 };
 
 static void
-refuse_missing_value(const Group *group, uint32 rollout, uint32 step)
+refuse_missing_value(const GroupColumns *group, uint32 rollout, uint32 step)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -36,7 +36,7 @@ refuse_missing_value(const Group *group, uint32 rollout, uint32 step)
 }
 
 static void
-gae_rollout(const Group *group, uint32 rollout, const ParameterValue *parameters, EstimateColumn *columns)
+gae_rollout(const GroupColumns *group, uint32 rollout, const ParameterValue *parameters, EstimateColumn *columns)
 {
 	double		gamma = parameters[GAE_GAMMA].number;
 	double		lambda = parameters[GAE_LAMBDA].number;
@@ -71,15 +71,15 @@ gae_rollout(const Group *group, uint32 rollout, const ParameterValue *parameters
 static const Parameter gae_parameters[] = {
 	GAMMA_PARAMETER, NUMBER_PARAMETER("lambda", 0, 1), FLAG_PARAMETER("masked")
 };
-static const ColumnType gae_columns[] = {
-	COLUMN_FLOAT8,				/* value */
-	COLUMN_FLOAT8,				/* td_error; NULL at an observation */
-	COLUMN_FLOAT8,				/* return */
-	COLUMN_FLOAT8				/* advantage */
+static const EstimateColumnType gae_columns[] = {
+	{"value", COLUMN_FLOAT8},
+	{"td_error", COLUMN_FLOAT8},	/* NULL at an observation */
+	{"return", COLUMN_FLOAT8},
+	{"advantage", COLUMN_FLOAT8}
 };
 
 static void
-gae_estimate(const Group *group, const RolloutFacts *facts,
+gae_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			 const ParameterValue *parameters, EstimateColumn *columns)
 {
 	for (uint32 r = 0; r < group->n_rollouts; r++)

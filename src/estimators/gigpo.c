@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "estimator.h"
 #include "estimators/episode.h"
 #include "estimators/identity.h"
 #include "estimators/returns.h"
@@ -27,21 +28,19 @@ static const Parameter gigpo_parameters[] = {
 	NORMALISE_PARAMETER,
 	EPSILON_PARAMETER,
 	WEIGHTING_PARAMETER,
-	VISIT_PARAMETER("every", "first")
+	VISIT_PARAMETER
 };
 
-#define VISIT_EVERY 0
-
-static const ColumnType gigpo_columns[] = {
-	COLUMN_FLOAT8,				/* return */
-	COLUMN_INT4,				/* n_state */
-	COLUMN_FLOAT8,				/* episode_advantage */
-	COLUMN_FLOAT8,				/* step_advantage */
-	COLUMN_FLOAT8				/* advantage */
+static const EstimateColumnType gigpo_columns[] = {
+	{"return", COLUMN_FLOAT8},
+	{"n_state", COLUMN_INT4},
+	{"episode_advantage", COLUMN_FLOAT8},
+	{"step_advantage", COLUMN_FLOAT8},
+	{"advantage", COLUMN_FLOAT8}
 };
 
 static void
-gigpo_estimate(const Group *group, const RolloutFacts *facts,
+gigpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			   const ParameterValue *parameters, EstimateColumn *columns)
 {
 	NormaliseOptions options = {parameters[P_NORMALISE].choice, parameters[P_EPSILON].number, SINGLETON_ZERO};
@@ -57,7 +56,7 @@ gigpo_estimate(const Group *group, const RolloutFacts *facts,
 
 	discounted_returns(group, parameters[P_GAMMA].number, returns);
 	number_states(group, facts, &states);
-	visit = find_visits(group, &states, parameters[P_VISIT].choice == VISIT_EVERY);
+	visit = find_visits(group, &states, parameters[P_VISIT].choice);
 	visits = count_visits(group, &states, visit);
 	normalise(returns, visit, states.of_step, group->n_steps, states.n, &options, step, NULL);
 	episode_advantages(group, facts, parameters[P_WEIGHTING].choice == WEIGHTING_STEP, &options, episode, NULL);

@@ -10,7 +10,9 @@
 #include "lib/pairingheap.h"
 #include "miscadmin.h"
 
+#include "arrays.h"
 #include "estimators/graph.h"
+#include "group/facts.h"
 
 /* ----------
  * Neighbours
@@ -40,7 +42,7 @@ typedef struct Adjacency
  * `from`, by a counting sort on `from`.
  */
 static void
-find_neighbours(const Group *group, uint32 n_nodes, const int32 *from, const int32 *to,
+find_neighbours(const GroupColumns *group, uint32 n_nodes, const int32 *from, const int32 *to,
 				bool with_cost, Adjacency *adjacency)
 {
 	uint32	   *first = ALLOCATE_ZEROED_ARRAY(uint32, (Size) n_nodes + 2);
@@ -89,7 +91,7 @@ free_neighbours(Adjacency *adjacency)
  */
 
 static void
-refuse_cost(const Group *group, uint32 rollout, uint32 step)
+refuse_cost(const GroupColumns *group, uint32 rollout, uint32 step)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -99,7 +101,7 @@ refuse_cost(const Group *group, uint32 rollout, uint32 step)
 }
 
 static void
-refuse_distance(const Group *group, uint32 rollout, uint32 step)
+refuse_distance(const GroupColumns *group, uint32 rollout, uint32 step)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -109,7 +111,7 @@ refuse_distance(const Group *group, uint32 rollout, uint32 step)
 
 /* Checks the costs; true if they are all the same, which `cost` then is. */
 static bool
-costs_are_equal(const Group *group, const StateGraph *graph, double *cost)
+costs_are_equal(const GroupColumns *group, const StateGraph *graph, double *cost)
 {
 	bool		equal = true;
 	bool		first = true;
@@ -230,7 +232,7 @@ measure_unequal_costs(const Adjacency *sources, uint32 n_nodes, int32 goal, doub
  * the sum of finite costs was not finite.
  */
 static void
-check_distances(const Group *group, const StateGraph *graph)
+check_distances(const GroupColumns *group, const StateGraph *graph)
 {
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
@@ -240,7 +242,7 @@ check_distances(const Group *group, const StateGraph *graph)
 }
 
 static void
-measure_distances(const Group *group, StateGraph *graph)
+measure_distances(const GroupColumns *group, StateGraph *graph)
 {
 	double		cost;
 	bool		equal = costs_are_equal(group, graph, &cost);
@@ -269,7 +271,7 @@ measure_distances(const Group *group, StateGraph *graph)
 }
 
 void
-state_graph_build(const Group *group, const RolloutFacts *facts, double success_above, StateGraph *graph)
+state_graph_build(const GroupColumns *group, const RolloutFacts *facts, double success_above, StateGraph *graph)
 {
 	bool	   *at_goal = ALLOCATE_ARRAY(bool, group->n_rollouts);
 	const int32 *of_step;
@@ -389,7 +391,7 @@ search_from(CycleSearch *search, int32 root)
 }
 
 bool *
-find_cycles(const Group *group, const StateGraph *graph)
+find_cycles(const GroupColumns *group, const StateGraph *graph)
 {
 	CycleSearch search = {0};
 	uint32		n = graph->n_nodes;

@@ -11,8 +11,8 @@
 #ifndef STEPADV_GRAPH_H
 #define STEPADV_GRAPH_H
 
-#include "estimator.h"
 #include "estimators/identity.h"
+#include "group/facts.h"
 
 typedef struct StateGraph
 {
@@ -25,11 +25,11 @@ typedef struct StateGraph
 	bool		has_goal;		/* some rollout reached it */
 } StateGraph;
 
-extern void state_graph_build(const Group *group, const RolloutFacts *facts, double success_above,
+extern void state_graph_build(const GroupColumns *group, const RolloutFacts *facts, double success_above,
 							  StateGraph *graph);
 
 /* By node: whether some walk leads from it back to it. */
-extern bool *find_cycles(const Group *group, const StateGraph *graph);
+extern bool *find_cycles(const GroupColumns *group, const StateGraph *graph);
 
 static inline int32
 graph_goal(const StateGraph *graph)
@@ -39,7 +39,7 @@ graph_goal(const StateGraph *graph)
 
 /* What the step cost: 1 unless given. */
 static inline double
-step_cost(const Group *group, uint32 step)
+step_cost(const GroupColumns *group, uint32 step)
 {
 	return group->cost == NULL || isnan(group->cost[step]) ? 1 : group->cost[step];
 }

@@ -6,8 +6,12 @@
 
 #include "miscadmin.h"
 
+#include "arrays.h"
 #include "estimators/graph_table.h"
 #include "estimators/normalise.h"
+#include "group/facts.h"
+#include "parameters.h"
+#include "rows.h"
 
 PG_FUNCTION_INFO_V1(stepadv_graph_nodes);
 PG_FUNCTION_INFO_V1(stepadv_graph_edges);
@@ -20,7 +24,7 @@ PG_FUNCTION_INFO_V1(stepadv_contribution);
  */
 
 void
-graph_nodes_find(const Group *group, const RolloutFacts *facts, const StateGraph *graph, GraphNodes *nodes)
+graph_nodes_find(const GroupColumns *group, const RolloutFacts *facts, const StateGraph *graph, GraphNodes *nodes)
 {
 	uint32		n = graph->n_nodes;
 	uint32	   *last_rollout = ALLOCATE_ZEROED_ARRAY(uint32, n);
@@ -58,7 +62,7 @@ node_has_step(const StateGraph *graph, int32 node)
 
 /* The identity of a node; false if it has none: the goal, a NULL state, no node. */
 static bool
-node_state(const Group *group, const StateGraph *graph, int32 node, int64 *state)
+node_state(const GroupColumns *group, const StateGraph *graph, int32 node, int64 *state)
 {
 	uint32		step;
 
@@ -95,7 +99,7 @@ allocate_identities(uint32 n)
 }
 
 static IdentityColumn
-node_states(const Group *group, const StateGraph *graph)
+node_states(const GroupColumns *group, const StateGraph *graph)
 {
 	IdentityColumn states = allocate_identities(graph->n_nodes);
 
@@ -116,7 +120,7 @@ known_distances(const StateGraph *graph)
 
 /* What all functions of this file begin with. */
 static void
-open_graph(FunctionCallInfo fcinfo, double success_above, Group *group, RolloutFacts *facts, StateGraph *graph)
+open_graph(FunctionCallInfo fcinfo, double success_above, GroupColumns *group, RolloutFacts *facts, StateGraph *graph)
 {
 	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), group);
 	find_rollout_facts(group, facts);
@@ -132,7 +136,7 @@ stepadv_graph_nodes(PG_FUNCTION_ARGS)
 	RolloutFacts facts;
 	StateGraph	graph;
 	GraphNodes	nodes;
-	Group		group;
+	GroupColumns group;
 	IdentityColumn states;
 	IdentityColumn steps;
 	bool	   *is_goal;
@@ -155,18 +159,18 @@ stepadv_graph_nodes(PG_FUNCTION_ARGS)
 
 	{
 		ResultColumn columns[] = {
-			{COLUMN_INT8, states.value, states.null},
-			{COLUMN_INT4, nodes.visits, NULL},
-			{COLUMN_INT4, nodes.rollouts, NULL},
-			{COLUMN_FLOAT8, known_distances(&graph), NULL},
-			{COLUMN_BOOL, is_goal, NULL},
-			{COLUMN_BOOL, nodes.is_start, NULL},
-			{COLUMN_BOOL, dead_end, NULL},
-			{COLUMN_BOOL, find_cycles(&group, &graph), NULL},
-			{COLUMN_INT8, steps.value, steps.null},
+			{"state", COLUMN_INT8, states.value, states.null},
+			{"visits", COLUMN_INT4, nodes.visits, NULL},
+			{"rollouts", COLUMN_INT4, nodes.rollouts, NULL},
+			{"distance", COLUMN_FLOAT8, known_distances(&graph), NULL},
+			{"is_goal", COLUMN_BOOL, is_goal, NULL},
+			{"is_start", COLUMN_BOOL, nodes.is_start, NULL},
+			{"dead_end", COLUMN_BOOL, dead_end, NULL},
+			{"on_cycle", COLUMN_BOOL, find_cycles(&group, &graph), NULL},
+			{"step_id", COLUMN_INT8, steps.value, steps.null},
 		};
 
-		return return_rows(fcinfo, lengthof(columns), columns, n_node_rows(&graph));
+		RETURN_COLUMNS(columns, n_node_rows(&graph));
 	}
 }
 
@@ -177,7 +181,7 @@ stepadv_distances(PG_FUNCTION_ARGS)
 	ParameterValue parameters[lengthof(success_above_parameters)];
 	RolloutFacts facts;
 	StateGraph	graph;
-	Group		group;
+	GroupColumns group;
 	IdentityColumn states;
 
 	read_parameters(fcinfo, 1, success_above_parameters, lengthof(success_above_parameters), parameters);
@@ -186,11 +190,11 @@ stepadv_distances(PG_FUNCTION_ARGS)
 
 	{
 		ResultColumn columns[] = {
-			{COLUMN_INT8, states.value, states.null},
-			{COLUMN_FLOAT8, known_distances(&graph), NULL},
+			{"state", COLUMN_INT8, states.value, states.null},
+			{"distance", COLUMN_FLOAT8, known_distances(&graph), NULL},
 		};
 
-		return return_rows(fcinfo, lengthof(columns), columns, n_node_rows(&graph));
+		RETURN_COLUMNS(columns, n_node_rows(&graph));
 	}
 }
 
@@ -201,7 +205,7 @@ stepadv_distances(PG_FUNCTION_ARGS)
 
 /* The mean of x over the steps on each edge. */
 static double *
-edge_means(const Group *group, const GraphEdges *edges, const double *x)
+edge_means(const GroupColumns *group, const GraphEdges *edges, const double *x)
 {
 	SetMoments *moments = measure_sets(x, NULL, edges->edges.of_step, group->n_steps, edges->edges.n);
 	double	   *mean = ALLOCATE_ARRAY(double, edges->edges.n);
@@ -214,7 +218,7 @@ edge_means(const Group *group, const GraphEdges *edges, const double *x)
 
 /* What graphgpo gives the steps on each edge. */
 static void
-find_edge_rewards(const Group *group, const StateGraph *graph, const ParameterValue *parameters,
+find_edge_rewards(const GroupColumns *group, const StateGraph *graph, const ParameterValue *parameters,
 				  GraphEdges *edges)
 {
 	StepRewardOptions options = {
@@ -233,7 +237,7 @@ find_edge_rewards(const Group *group, const StateGraph *graph, const ParameterVa
 }
 
 void
-graph_edges_find(const Group *group, const RolloutFacts *facts, const StateGraph *graph,
+graph_edges_find(const GroupColumns *group, const RolloutFacts *facts, const StateGraph *graph,
 				 const ParameterValue *parameters, GraphEdges *edges)
 {
 	Identities	pairs;
@@ -276,7 +280,7 @@ stepadv_graph_edges(PG_FUNCTION_ARGS)
 	RolloutFacts facts;
 	StateGraph	graph;
 	GraphEdges	edges;
-	Group		group;
+	GroupColumns group;
 	IdentityColumn states;
 	IdentityColumn actions;
 	IdentityColumn next_states;
@@ -310,20 +314,20 @@ stepadv_graph_edges(PG_FUNCTION_ARGS)
 
 	{
 		ResultColumn columns[] = {
-			{COLUMN_INT8, states.value, states.null},
-			{COLUMN_INT8, actions.value, actions.null},
-			{COLUMN_INT8, next_states.value, next_states.null},
-			{COLUMN_INT4, edges.visits, NULL},
-			{COLUMN_INT4, edges.rollouts, NULL},
-			{COLUMN_FLOAT8, edges.cost, NULL},
-			{COLUMN_FLOAT8, distance, NULL},
-			{COLUMN_FLOAT8, next_distance, NULL},
-			{COLUMN_FLOAT8, edges.step_reward, NULL},
-			{COLUMN_FLOAT8, edges.advantage, NULL},
-			{COLUMN_INT8, step_id, NULL},
+			{"state", COLUMN_INT8, states.value, states.null},
+			{"action", COLUMN_INT8, actions.value, actions.null},
+			{"next_state", COLUMN_INT8, next_states.value, next_states.null},
+			{"visits", COLUMN_INT4, edges.visits, NULL},
+			{"rollouts", COLUMN_INT4, edges.rollouts, NULL},
+			{"cost", COLUMN_FLOAT8, edges.cost, NULL},
+			{"distance", COLUMN_FLOAT8, distance, NULL},
+			{"next_distance", COLUMN_FLOAT8, next_distance, NULL},
+			{"step_reward", COLUMN_FLOAT8, edges.step_reward, NULL},
+			{"graph_advantage", COLUMN_FLOAT8, edges.advantage, NULL},
+			{"step_id", COLUMN_INT8, step_id, NULL},
 		};
 
-		return return_rows(fcinfo, lengthof(columns), columns, edges.edges.n);
+		RETURN_COLUMNS(columns, edges.edges.n);
 	}
 }
 
@@ -342,7 +346,7 @@ stepadv_contribution(PG_FUNCTION_ARGS)
 	ParameterValue parameters[lengthof(success_above_parameters)];
 	RolloutFacts facts;
 	StateGraph	graph;
-	Group		group;
+	GroupColumns group;
 	int32	   *contributing;
 	double	   *share;
 	bool	   *success;
@@ -374,13 +378,13 @@ stepadv_contribution(PG_FUNCTION_ARGS)
 
 	{
 		ResultColumn columns[] = {
-			{COLUMN_INT8, group.rollout_id, NULL},
-			{COLUMN_INT4, group.n_rollout_steps, NULL},
-			{COLUMN_INT4, contributing, unknown},
-			{COLUMN_FLOAT8, share, NULL},
-			{COLUMN_BOOL, success, unjudged},
+			{"rollout_id", COLUMN_INT8, group.rollout_id, NULL},
+			{"n_steps", COLUMN_INT4, group.n_rollout_steps, NULL},
+			{"n_contributing", COLUMN_INT4, contributing, unknown},
+			{"share", COLUMN_FLOAT8, share, NULL},
+			{"success", COLUMN_BOOL, success, unjudged},
 		};
 
-		return return_rows(fcinfo, lengthof(columns), columns, group.n_rollouts);
+		RETURN_COLUMNS(columns, group.n_rollouts);
 	}
 }

@@ -6,6 +6,8 @@
 #define STEPADV_GRAPH_TABLE_H
 
 #include "estimators/graphgpo.h"
+#include "group/facts.h"
+#include "parameters.h"
 
 /* Shared by graph_edges and graph_dot, in this order. */
 #define GRAPH_PARAMETERS \
@@ -37,9 +39,9 @@ typedef struct GraphEdges
 	double	   *advantage;		/* graph advantage, likewise */
 } GraphEdges;
 
-extern void graph_nodes_find(const Group *group, const RolloutFacts *facts, const StateGraph *graph,
+extern void graph_nodes_find(const GroupColumns *group, const RolloutFacts *facts, const StateGraph *graph,
 							 GraphNodes *nodes);
-extern void graph_edges_find(const Group *group, const RolloutFacts *facts, const StateGraph *graph,
+extern void graph_edges_find(const GroupColumns *group, const RolloutFacts *facts, const StateGraph *graph,
 							 const ParameterValue *parameters, GraphEdges *edges);
 
 /* Whether a step was taken in this node: its states.first_step is then one. */

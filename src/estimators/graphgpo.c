@@ -22,11 +22,12 @@
 
 #include "miscadmin.h"
 
+#include "estimator.h"
 #include "estimators/episode.h"
 #include "estimators/graphgpo.h"
 
 static void
-refuse_reward(const Group *group, uint32 step)
+refuse_reward(const GroupColumns *group, uint32 step)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -35,7 +36,7 @@ refuse_reward(const Group *group, uint32 step)
 }
 
 void
-graph_step_rewards(const Group *group, const StateGraph *graph,
+graph_step_rewards(const GroupColumns *group, const StateGraph *graph,
 				   const StepRewardOptions *options, double *step_reward)
 {
 	for (uint32 i = 0; i < group->n_steps; i++)
@@ -60,7 +61,7 @@ graph_step_rewards(const Group *group, const StateGraph *graph,
 }
 
 void
-graph_advantages(const Group *group, const StateGraph *graph, double epsilon,
+graph_advantages(const GroupColumns *group, const StateGraph *graph, double epsilon,
 				 const double *step_reward, double *advantage)
 {
 	NormaliseOptions options = {NORMALISE_STD, epsilon, SINGLETON_ZERO};
@@ -90,18 +91,18 @@ static const Parameter graphgpo_parameters[] = {
 	SUCCESS_ABOVE_PARAMETER
 };
 
-static const ColumnType graphgpo_columns[] = {
-	COLUMN_FLOAT8,				/* distance */
-	COLUMN_FLOAT8,				/* next_distance */
-	COLUMN_FLOAT8,				/* step_reward */
-	COLUMN_INT4,				/* n_state */
-	COLUMN_FLOAT8,				/* episode_advantage */
-	COLUMN_FLOAT8,				/* graph_advantage */
-	COLUMN_FLOAT8				/* advantage */
+static const EstimateColumnType graphgpo_columns[] = {
+	{"distance", COLUMN_FLOAT8},
+	{"next_distance", COLUMN_FLOAT8},
+	{"step_reward", COLUMN_FLOAT8},
+	{"n_state", COLUMN_INT4},
+	{"episode_advantage", COLUMN_FLOAT8},
+	{"graph_advantage", COLUMN_FLOAT8},
+	{"advantage", COLUMN_FLOAT8}
 };
 
 static void
-graphgpo_estimate(const Group *group, const RolloutFacts *facts,
+graphgpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 				  const ParameterValue *parameters, EstimateColumn *columns)
 {
 	NormaliseOptions options = {NORMALISE_STD, parameters[P_EPSILON].number, SINGLETON_ZERO};

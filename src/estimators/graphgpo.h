@@ -6,6 +6,7 @@
 #define STEPADV_GRAPHGPO_H
 
 #include "estimators/graph.h"
+#include "parameters.h"
 
 /* In the order of CONVENTION_PARAMETER's choices. */
 typedef enum Convention
@@ -27,9 +28,9 @@ typedef struct StepRewardOptions
 #define CONVENTION_PARAMETER CHOICE_PARAMETER("convention", "paper", "recipe", "progress")
 
 /* By step of judged rollouts. */
-extern void graph_step_rewards(const Group *group, const StateGraph *graph,
+extern void graph_step_rewards(const GroupColumns *group, const StateGraph *graph,
 							   const StepRewardOptions *options, double *step_reward);
-extern void graph_advantages(const Group *group, const StateGraph *graph, double epsilon,
+extern void graph_advantages(const GroupColumns *group, const StateGraph *graph, double epsilon,
 							 const double *step_reward, double *advantage);
 
 #endif							/* STEPADV_GRAPHGPO_H */

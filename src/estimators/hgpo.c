@@ -21,6 +21,8 @@
 
 #include "miscadmin.h"
 
+#include "arrays.h"
+#include "estimator.h"
 #include "estimators/episode.h"
 #include "estimators/identity.h"
 #include "estimators/returns.h"
@@ -43,11 +45,11 @@ static const Parameter hgpo_parameters[] = {
 
 #define CONVENTION_RECIPE 0
 
-static const ColumnType hgpo_columns[] = {
-	COLUMN_FLOAT8,				/* return */
-	COLUMN_INT4,				/* n_state */
-	COLUMN_INT4,				/* n_levels */
-	COLUMN_FLOAT8				/* advantage */
+static const EstimateColumnType hgpo_columns[] = {
+	{"return", COLUMN_FLOAT8},
+	{"n_state", COLUMN_INT4},
+	{"n_levels", COLUMN_INT4},
+	{"advantage", COLUMN_FLOAT8}
 };
 
 /* One level's advantages added to what the levels before it came to. */
@@ -59,7 +61,7 @@ typedef struct WeightedLevels
 } WeightedLevels;
 
 static void
-add_level(const Group *group, const Identities *level, const double *advantage, double weight,
+add_level(const GroupColumns *group, const Identities *level, const double *advantage, double weight,
 		  WeightedLevels *levels)
 {
 	for (uint32 i = 0; i < group->n_steps; i++)
@@ -77,7 +79,7 @@ add_level(const Group *group, const Identities *level, const double *advantage, 
  * either.  False when no step is left.
  */
 static bool
-keep_shared(const Group *group, Identities *level)
+keep_shared(const GroupColumns *group, Identities *level)
 {
 	uint32	   *count = count_visits(group, level, NULL);
 	bool		any = false;
@@ -103,7 +105,7 @@ free_identities(Identities *identities)
 
 /* The base group, k = 0: the episode's advantage for every step. */
 static void
-add_base_group(const Group *group, const RolloutFacts *facts, const ParameterValue *parameters,
+add_base_group(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
 			   const Identities *states, double *advantage, WeightedLevels *levels)
 {
 	NormaliseOptions options = {
@@ -120,7 +122,7 @@ add_base_group(const Group *group, const RolloutFacts *facts, const ParameterVal
 }
 
 static void
-add_history_groups(const Group *group, const ParameterValue *parameters, const Identities *states,
+add_history_groups(const GroupColumns *group, const ParameterValue *parameters, const Identities *states,
 				   const double *returns, double *advantage, WeightedLevels *levels)
 {
 	NormaliseOptions options = {
@@ -151,7 +153,7 @@ add_history_groups(const Group *group, const ParameterValue *parameters, const I
 }
 
 static void
-hgpo_estimate(const Group *group, const RolloutFacts *facts,
+hgpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			  const ParameterValue *parameters, EstimateColumn *columns)
 {
 	double	   *returns = columns[0].number;

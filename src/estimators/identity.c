@@ -6,8 +6,10 @@
 
 #include "miscadmin.h"
 
+#include "arrays.h"
 #include "estimators/identity.h"
-#include "signatures/hash.h"
+#include "group/facts.h"
+#include "hash.h"
 
 /*
  * Two tables: one keyed by a pair of numbers, and one keyed by a single number,
@@ -61,7 +63,7 @@ typedef struct SingleEntry
 
 /* At most `most` different ones. */
 static void
-allocate_identities(const Group *group, Size most, Identities *identities)
+allocate_identities(const GroupColumns *group, Size most, Identities *identities)
 {
 	identities->n = 0;
 	identities->of_step = ALLOCATE_ARRAY(int32, group->n_steps);
@@ -69,7 +71,7 @@ allocate_identities(const Group *group, Size most, Identities *identities)
 }
 
 static identity_hash *
-begin_identities(const Group *group, Identities *identities)
+begin_identities(const GroupColumns *group, Identities *identities)
 {
 	allocate_identities(group, group->n_steps, identities);
 	return identity_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
@@ -105,7 +107,7 @@ find_single(single_hash *table, int64 key, Identities *identities, uint32 step)
 }
 
 static void
-add_states(const Group *group, const RolloutFacts *facts, single_hash *table, Identities *states)
+add_states(const GroupColumns *group, const RolloutFacts *facts, single_hash *table, Identities *states)
 {
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
@@ -124,7 +126,7 @@ add_states(const Group *group, const RolloutFacts *facts, single_hash *table, Id
 }
 
 void
-number_states(const Group *group, const RolloutFacts *facts, Identities *states)
+number_states(const GroupColumns *group, const RolloutFacts *facts, Identities *states)
 {
 	single_hash *table = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
 
@@ -134,7 +136,7 @@ number_states(const Group *group, const RolloutFacts *facts, Identities *states)
 }
 
 int32 *
-number_states_and_ends(const Group *group, const RolloutFacts *facts, const bool *at_goal,
+number_states_and_ends(const GroupColumns *group, const RolloutFacts *facts, const bool *at_goal,
 					   Identities *states)
 {
 	single_hash *table = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
@@ -156,7 +158,7 @@ number_states_and_ends(const Group *group, const RolloutFacts *facts, const bool
 }
 
 void
-number_pairs(const Group *group, const Identities *states, Identities *pairs)
+number_pairs(const GroupColumns *group, const Identities *states, Identities *pairs)
 {
 	identity_hash *table = begin_identities(group, pairs);
 
@@ -175,7 +177,7 @@ number_pairs(const Group *group, const Identities *states, Identities *pairs)
 }
 
 void
-number_transitions(const Group *group, const Identities *pairs, const int32 *next, Identities *edges)
+number_transitions(const GroupColumns *group, const Identities *pairs, const int32 *next, Identities *edges)
 {
 	identity_hash *table = begin_identities(group, edges);
 
@@ -192,7 +194,7 @@ number_transitions(const Group *group, const Identities *pairs, const int32 *nex
 }
 
 void
-number_edges(const Group *group, const Identities *states, const Identities *pairs, Identities *edges)
+number_edges(const GroupColumns *group, const Identities *states, const Identities *pairs, Identities *edges)
 {
 	int32	   *next = ALLOCATE_ARRAY(int32, group->n_steps);
 
@@ -204,7 +206,7 @@ number_edges(const Group *group, const Identities *states, const Identities *pai
 }
 
 void
-number_actions(const Group *group, Identities *actions)
+number_actions(const GroupColumns *group, Identities *actions)
 {
 	single_hash *table = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
 
@@ -222,7 +224,7 @@ number_actions(const Group *group, Identities *actions)
 }
 
 void
-number_prefixes(const Group *group, const RolloutFacts *facts, Identities *prefixes)
+number_prefixes(const GroupColumns *group, const RolloutFacts *facts, Identities *prefixes)
 {
 	identity_hash *table = begin_identities(group, prefixes);
 
@@ -246,7 +248,7 @@ number_prefixes(const Group *group, const RolloutFacts *facts, Identities *prefi
 }
 
 void
-number_extensions(const Group *group, const Identities *shorter, const Identities *states,
+number_extensions(const GroupColumns *group, const Identities *shorter, const Identities *states,
 				  Identities *longer)
 {
 	identity_hash *table = begin_identities(group, longer);
@@ -273,7 +275,7 @@ number_extensions(const Group *group, const Identities *shorter, const Identitie
  * identity, the rollout that visited it last.
  */
 uint32 *
-find_visits(const Group *group, const Identities *identities, bool every)
+find_visits(const GroupColumns *group, const Identities *identities, Visit which)
 {
 	uint32	   *visit = ALLOCATE_ARRAY(uint32, group->n_steps);
 	uint32	   *last_rollout = ALLOCATE_ZEROED_ARRAY(uint32, identities->n);
@@ -283,7 +285,7 @@ find_visits(const Group *group, const Identities *identities, bool every)
 		{
 			int32		identity = identities->of_step[i];
 
-			visit[i] = identity != NO_IDENTITY && (every || last_rollout[identity] != r + 1);
+			visit[i] = identity != NO_IDENTITY && (which == VISIT_EVERY || last_rollout[identity] != r + 1);
 			if (visit[i])
 				last_rollout[identity] = r + 1;
 		}
@@ -292,7 +294,7 @@ find_visits(const Group *group, const Identities *identities, bool every)
 }
 
 uint32 *
-count_visits(const Group *group, const Identities *identities, const uint32 *visit)
+count_visits(const GroupColumns *group, const Identities *identities, const uint32 *visit)
 {
 	uint32	   *count = ALLOCATE_ZEROED_ARRAY(uint32, identities->n);
 

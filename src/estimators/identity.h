@@ -9,7 +9,7 @@
 #ifndef STEPADV_IDENTITY_H
 #define STEPADV_IDENTITY_H
 
-#include "estimator.h"
+#include "group/facts.h"
 
 typedef struct Identities
 {
@@ -21,7 +21,7 @@ typedef struct Identities
 #define NO_IDENTITY (-1)
 
 /* States of the steps of judged rollouts. */
-extern void number_states(const Group *group, const RolloutFacts *facts, Identities *states);
+extern void number_states(const GroupColumns *group, const RolloutFacts *facts, Identities *states);
 
 /*
  * The same, and the states in which the rollouts that are not at_goal ended: a
@@ -29,46 +29,53 @@ extern void number_states(const Group *group, const RolloutFacts *facts, Identit
  * names, or NO_IDENTITY.  A state in which nobody took a step has a first_step
  * that led to it.
  */
-extern int32 *number_states_and_ends(const Group *group, const RolloutFacts *facts, const bool *at_goal,
+extern int32 *number_states_and_ends(const GroupColumns *group, const RolloutFacts *facts, const bool *at_goal,
 									 Identities *states);
 
 /* Pairs of such a state and the action taken in it. */
-extern void number_pairs(const Group *group, const Identities *states, Identities *pairs);
+extern void number_pairs(const GroupColumns *group, const Identities *states, Identities *pairs);
 
 /*
  * Edges: such a pair and the state that the rollout's next step is in.  The
  * last step of a rollout leads to none: its edges end the tree.
  */
-extern void number_edges(const Group *group, const Identities *states, const Identities *pairs,
+extern void number_edges(const GroupColumns *group, const Identities *states, const Identities *pairs,
 						 Identities *edges);
 
 /* The same with the state, or whatever else, that each step leads to given. */
-extern void number_transitions(const Group *group, const Identities *pairs, const int32 *next,
+extern void number_transitions(const GroupColumns *group, const Identities *pairs, const int32 *next,
 							   Identities *edges);
 
 /*
  * Prefixes: what a rollout did from its first step to this one, judged rollouts
  * only.
  */
-extern void number_prefixes(const Group *group, const RolloutFacts *facts, Identities *prefixes);
+extern void number_prefixes(const GroupColumns *group, const RolloutFacts *facts, Identities *prefixes);
 
 /*
  * Histories one state longer: that of the step before, which `shorter` numbers,
  * and this step's state.  A rollout's first step has none.
  */
-extern void number_extensions(const Group *group, const Identities *shorter, const Identities *states,
+extern void number_extensions(const GroupColumns *group, const Identities *shorter, const Identities *states,
 							  Identities *longer);
 
 /* Actions of all steps, whatever the state. */
-extern void number_actions(const Group *group, Identities *actions);
+extern void number_actions(const GroupColumns *group, Identities *actions);
+
+/* In the order of VISIT_PARAMETER's choices. */
+typedef enum Visit
+{
+	VISIT_EVERY,
+	VISIT_FIRST
+} Visit;
 
 /*
  * Which steps count as visits of their identity, 1 or 0: every one, or the
  * first in each rollout.
  */
-extern uint32 *find_visits(const Group *group, const Identities *identities, bool every);
+extern uint32 *find_visits(const GroupColumns *group, const Identities *identities, Visit which);
 
 /* Visits by identity; visit NULL: every step is one. */
-extern uint32 *count_visits(const Group *group, const Identities *identities, const uint32 *visit);
+extern uint32 *count_visits(const GroupColumns *group, const Identities *identities, const uint32 *visit);
 
 #endif							/* STEPADV_IDENTITY_H */

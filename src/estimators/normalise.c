@@ -7,7 +7,7 @@
 #include "miscadmin.h"
 #include "utils/float.h"
 
-#include "estimator.h"
+#include "arrays.h"
 #include "estimators/normalise.h"
 #include "sum.h"
 

@@ -9,10 +9,13 @@
 #include "estimators/returns.h"
 
 static const Parameter outcomes_parameters[] = {SUCCESS_ABOVE_PARAMETER};
-static const ColumnType outcomes_columns[] = {COLUMN_INT4, COLUMN_FLOAT8};
+static const EstimateColumnType outcomes_columns[] = {
+	{"success", COLUMN_INT4},
+	{"return", COLUMN_FLOAT8}
+};
 
 static void
-outcomes_estimate(const Group *group, const RolloutFacts *facts,
+outcomes_estimate(const GroupColumns *group, const RolloutFacts *facts,
 				  const ParameterValue *parameters, EstimateColumn *columns)
 {
 	for (uint32 r = 0; r < group->n_rollouts; r++)

@@ -16,7 +16,7 @@
 #include "estimators/returns.h"
 
 static void
-accumulate_returns(const Group *group, double gamma, bool masked, double *returns)
+accumulate_returns(const GroupColumns *group, double gamma, bool masked, double *returns)
 {
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
@@ -38,13 +38,13 @@ accumulate_returns(const Group *group, double gamma, bool masked, double *return
 }
 
 void
-discounted_returns(const Group *group, double gamma, double *returns)
+discounted_returns(const GroupColumns *group, double gamma, double *returns)
 {
 	accumulate_returns(group, gamma, false, returns);
 }
 
 void
-broadcast_to_steps(const Group *group, const double *by_rollout, double *by_step)
+broadcast_to_steps(const GroupColumns *group, const double *by_rollout, double *by_step)
 {
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
@@ -52,10 +52,10 @@ broadcast_to_steps(const Group *group, const double *by_rollout, double *by_step
 }
 
 static const Parameter returns_parameters[] = {GAMMA_PARAMETER, FLAG_PARAMETER("masked")};
-static const ColumnType returns_columns[] = {COLUMN_FLOAT8};
+static const EstimateColumnType returns_columns[] = {{"return", COLUMN_FLOAT8}};
 
 static void
-returns_estimate(const Group *group, const RolloutFacts *facts,
+returns_estimate(const GroupColumns *group, const RolloutFacts *facts,
 				 const ParameterValue *parameters, EstimateColumn *columns)
 {
 	accumulate_returns(group, parameters[0].number, parameters[1].flag, columns[0].number);

@@ -5,11 +5,11 @@
 #ifndef STEPADV_RETURNS_H
 #define STEPADV_RETURNS_H
 
-#include "group.h"
+#include "group/group.h"
 
 /* The reward of a step: none is 0, a rollout's own outcome adds to its last. */
 static inline double
-step_reward(const Group *group, uint32 rollout, uint32 step)
+step_reward(const GroupColumns *group, uint32 rollout, uint32 step)
 {
 	double		reward = isnan(group->reward[step]) ? 0 : group->reward[step];
 
@@ -20,9 +20,9 @@ step_reward(const Group *group, uint32 rollout, uint32 step)
 }
 
 /* G_t = r_t + gamma G_{t+1} for every step of the group. */
-extern void discounted_returns(const Group *group, double gamma, double *returns);
+extern void discounted_returns(const GroupColumns *group, double gamma, double *returns);
 
 /* One value per rollout, repeated on its steps. */
-extern void broadcast_to_steps(const Group *group, const double *by_rollout, double *by_step);
+extern void broadcast_to_steps(const GroupColumns *group, const double *by_rollout, double *by_step);
 
 #endif							/* STEPADV_RETURNS_H */

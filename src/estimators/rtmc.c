@@ -18,15 +18,15 @@
 
 #include "miscadmin.h"
 
+#include "arrays.h"
+#include "estimator.h"
 #include "estimators/normalise.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
 #include "sum.h"
 
-#define VISIT_EVERY 1
-
 static double
-success_rate(const Group *group, const RolloutFacts *facts, double success_above)
+success_rate(const GroupColumns *group, const RolloutFacts *facts, double success_above)
 {
 	uint32		successes = 0;
 
@@ -38,7 +38,7 @@ success_rate(const Group *group, const RolloutFacts *facts, double success_above
 
 /* N, Q and the standard error of Q for every pair, in two passes. */
 static void
-measure_pairs(const Group *group, const uint32 *visit, RtmcTable *table)
+measure_pairs(const GroupColumns *group, const uint32 *visit, RtmcTable *table)
 {
 	uint32		n_pairs = table->pairs.n;
 	const int32 *pair_of = table->pairs.of_step;
@@ -102,7 +102,7 @@ measure_states(RtmcTable *table, double prior, double p)
  * the steps of the group, unless it is next to nothing.
  */
 static double
-advantage_sd(const Group *group, const Identities *pairs, const double *pair_advantage)
+advantage_sd(const GroupColumns *group, const Identities *pairs, const double *pair_advantage)
 {
 	uint32	   *steps = ALLOCATE_ZEROED_ARRAY(uint32, pairs->n);
 	SetMoments *all;
@@ -117,7 +117,7 @@ advantage_sd(const Group *group, const Identities *pairs, const double *pair_adv
 }
 
 static void
-measure_advantages(const Group *group, bool normalise, RtmcTable *table)
+measure_advantages(const GroupColumns *group, bool normalise, RtmcTable *table)
 {
 	const Identities *pairs = &table->pairs;
 
@@ -135,7 +135,7 @@ measure_advantages(const Group *group, bool normalise, RtmcTable *table)
 }
 
 void
-rtmc_table_build(const Group *group, const RolloutFacts *facts,
+rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 				 const ParameterValue *parameters, RtmcTable *table)
 {
 	double		p = parameters[RTMC_BASELINE].isnull ?
@@ -146,7 +146,7 @@ rtmc_table_build(const Group *group, const RolloutFacts *facts,
 	discounted_returns(group, parameters[RTMC_GAMMA].number, table->returns);
 	number_states(group, facts, &table->states);
 	number_pairs(group, &table->states, &table->pairs);
-	visit = find_visits(group, &table->pairs, parameters[RTMC_VISIT].choice == VISIT_EVERY);
+	visit = find_visits(group, &table->pairs, parameters[RTMC_VISIT].choice);
 	measure_pairs(group, visit, table);
 	measure_states(table, parameters[RTMC_PRIOR].number, p);
 	measure_advantages(group, parameters[RTMC_NORMALISE].flag, table);
@@ -154,18 +154,18 @@ rtmc_table_build(const Group *group, const RolloutFacts *facts,
 }
 
 static const Parameter rtmc_parameters[] = {RTMC_PARAMETERS};
-static const ColumnType rtmc_columns[] = {
-	COLUMN_FLOAT8,				/* return */
-	COLUMN_INT4,				/* n_state */
-	COLUMN_INT4,				/* n_action */
-	COLUMN_FLOAT8,				/* q */
-	COLUMN_FLOAT8,				/* v */
-	COLUMN_FLOAT8,				/* stderr */
-	COLUMN_FLOAT8				/* advantage */
+static const EstimateColumnType rtmc_columns[] = {
+	{"return", COLUMN_FLOAT8},
+	{"n_state", COLUMN_INT4},
+	{"n_action", COLUMN_INT4},
+	{"q", COLUMN_FLOAT8},
+	{"v", COLUMN_FLOAT8},
+	{"stderr", COLUMN_FLOAT8},
+	{"advantage", COLUMN_FLOAT8}
 };
 
 static void
-rtmc_estimate(const Group *group, const RolloutFacts *facts,
+rtmc_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			  const ParameterValue *parameters, EstimateColumn *columns)
 {
 	RtmcTable	table;

@@ -5,8 +5,9 @@
 #ifndef STEPADV_RTMC_H
 #define STEPADV_RTMC_H
 
-#include "estimator.h"
 #include "estimators/identity.h"
+#include "group/facts.h"
+#include "parameters.h"
 
 /* Shared by rtmc, rtmc_tree and rtmc_tree_dot, in this order. */
 #define RTMC_PARAMETERS \
@@ -14,7 +15,7 @@
 	NUMBER_PARAMETER("prior", 0, INFINITY), \
 	NULLABLE_NUMBER_PARAMETER("baseline", -INFINITY, INFINITY), \
 	FLAG_PARAMETER("normalise"), \
-	VISIT_PARAMETER("first", "every"), \
+	VISIT_PARAMETER, \
 	SUCCESS_ABOVE_PARAMETER
 
 enum
@@ -36,7 +37,7 @@ typedef struct RtmcTable
 	double	   *pair_advantage; /* Q - V', divided by their sd if asked for */
 } RtmcTable;
 
-extern void rtmc_table_build(const Group *group, const RolloutFacts *facts,
+extern void rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 							 const ParameterValue *parameters, RtmcTable *table);
 
 #endif							/* STEPADV_RTMC_H */

@@ -12,9 +12,12 @@
 
 #include "miscadmin.h"
 
-#include "estimator.h"
+#include "arrays.h"
 #include "estimators/normalise.h"
-#include "signatures/hash.h"
+#include "group/facts.h"
+#include "hash.h"
+#include "parameters.h"
+#include "rows.h"
 
 PG_FUNCTION_INFO_V1(stepadv_group_summary);
 
@@ -35,7 +38,7 @@ typedef struct Summary
 } Summary;
 
 static void
-summarise_returns(const Group *group, const RolloutFacts *facts, double success_above, Summary *summary)
+summarise_returns(const GroupColumns *group, const RolloutFacts *facts, double success_above, Summary *summary)
 {
 	uint32	   *weight = ALLOCATE_ARRAY(uint32, group->n_rollouts);
 	uint32		successes = 0;
@@ -94,7 +97,7 @@ visit_state(visits_hash *visits, int64 state, uint32 rollout)
 
 /* One pass and one table: dashboards ask this of every group. */
 static void
-summarise_states(const Group *group, const RolloutFacts *facts, Summary *summary)
+summarise_states(const GroupColumns *group, const RolloutFacts *facts, Summary *summary)
 {
 	visits_hash *visits = visits_create(CurrentMemoryContext, 64, NULL);
 	visits_iterator iterator;
@@ -135,7 +138,7 @@ stepadv_group_summary(PG_FUNCTION_ARGS)
 	ParameterValue parameters[lengthof(summary_parameters)];
 	RolloutFacts facts;
 	Summary    *summary = palloc0(sizeof(Summary));
-	Group		group;
+	GroupColumns group;
 
 	read_parameters(fcinfo, 1, summary_parameters, lengthof(summary_parameters), parameters);
 	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
@@ -148,22 +151,22 @@ stepadv_group_summary(PG_FUNCTION_ARGS)
 
 	{
 		ResultColumn columns[] = {
-			{COLUMN_INT4, &summary->n_rollouts, NULL},
-			{COLUMN_INT4, &summary->n_judged, NULL},
-			{COLUMN_INT4, &summary->n_steps, NULL},
-			{COLUMN_FLOAT8, &summary->mean_return, NULL},
-			{COLUMN_FLOAT8, &summary->sd_return, NULL},
-			{COLUMN_FLOAT8, &summary->success_rate, NULL},
-			{COLUMN_BOOL, &summary->uniform, NULL},
-			{COLUMN_INT4, &summary->n_states, NULL},
-			{COLUMN_INT4, &summary->n_shared_states, NULL},
-			{COLUMN_FLOAT8, &summary->shared_step_share, NULL},
+			{"n_rollouts", COLUMN_INT4, &summary->n_rollouts, NULL},
+			{"n_judged", COLUMN_INT4, &summary->n_judged, NULL},
+			{"n_steps", COLUMN_INT4, &summary->n_steps, NULL},
+			{"mean_return", COLUMN_FLOAT8, &summary->mean_return, NULL},
+			{"sd_return", COLUMN_FLOAT8, &summary->sd_return, NULL},
+			{"success_rate", COLUMN_FLOAT8, &summary->success_rate, NULL},
+			{"uniform", COLUMN_BOOL, &summary->uniform, NULL},
+			{"n_states", COLUMN_INT4, &summary->n_states, NULL},
+			{"n_shared_states", COLUMN_INT4, &summary->n_shared_states, NULL},
+			{"shared_step_share", COLUMN_FLOAT8, &summary->shared_step_share, NULL},
 		};
 		static const bool yes = true;
 
 		/* Nothing judged: neither uniform nor mixed. */
 		if (facts.n_judged == 0)
 			columns[6].nulls = &yes;
-		return return_rows(fcinfo, lengthof(columns), columns, 1);
+		RETURN_COLUMNS(columns, 1);
 	}
 }

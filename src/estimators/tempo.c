@@ -15,6 +15,8 @@
 
 #include "miscadmin.h"
 
+#include "arrays.h"
+#include "estimator.h"
 #include "estimators/identity.h"
 #include "estimators/normalise.h"
 #include "estimators/returns.h"
@@ -26,15 +28,15 @@ enum
 
 static const Parameter tempo_parameters[] = {NORMALISE_PARAMETER, EPSILON_PARAMETER};
 
-static const ColumnType tempo_columns[] = {
-	COLUMN_FLOAT8,				/* return */
-	COLUMN_FLOAT8,				/* value */
-	COLUMN_FLOAT8,				/* next_value */
-	COLUMN_FLOAT8				/* advantage */
+static const EstimateColumnType tempo_columns[] = {
+	{"return", COLUMN_FLOAT8},
+	{"value", COLUMN_FLOAT8},
+	{"next_value", COLUMN_FLOAT8},
+	{"advantage", COLUMN_FLOAT8}
 };
 
 static void
-tempo_estimate(const Group *group, const RolloutFacts *facts,
+tempo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			   const ParameterValue *parameters, EstimateColumn *columns)
 {
 	NormaliseOptions options = {parameters[P_NORMALISE].choice, parameters[P_EPSILON].number, SINGLETON_ZERO};

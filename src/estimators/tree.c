@@ -10,12 +10,16 @@
 
 #include "miscadmin.h"
 
+#include "arrays.h"
 #include "estimators/tree.h"
+#include "group/facts.h"
+#include "parameters.h"
+#include "rows.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rtmc_tree);
 
 void
-rollout_tree_build(const Group *group, const RolloutFacts *facts,
+rollout_tree_build(const GroupColumns *group, const RolloutFacts *facts,
 				   const ParameterValue *parameters, const bool *cut_off, RolloutTree *tree)
 {
 	double		success_above = parameters[RTMC_SUCCESS_ABOVE].number;
@@ -55,7 +59,7 @@ rollout_tree_build(const Group *group, const RolloutFacts *facts,
 }
 
 int32 *
-edge_next_states(const Group *group, const RolloutTree *tree)
+edge_next_states(const GroupColumns *group, const RolloutTree *tree)
 {
 	int32	   *next = ALLOCATE_ARRAY(int32, tree->edges.n);
 
@@ -82,7 +86,7 @@ stepadv_rtmc_tree(PG_FUNCTION_ARGS)
 	ResultColumn results[N_TREE_COLUMNS];
 	RolloutFacts facts;
 	RolloutTree tree;
-	Group		group;
+	GroupColumns group;
 	int64	   *ids[N_TREE_COLUMNS] = {NULL};
 	bool	   *nulls[N_TREE_COLUMNS] = {NULL};
 	double	   *numbers[N_TREE_COLUMNS] = {NULL};
@@ -90,7 +94,7 @@ stepadv_rtmc_tree(PG_FUNCTION_ARGS)
 
 	read_parameters(fcinfo, 1, tree_parameters, lengthof(tree_parameters), parameters);
 	if (PG_ARGISNULL(0))
-		return return_rows(fcinfo, N_TREE_COLUMNS, NULL, 0);
+		return return_no_rows(fcinfo);
 	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
 	find_rollout_facts(&group, &facts);
 	rollout_tree_build(&group, &facts, parameters, NULL, &tree);
@@ -125,14 +129,14 @@ stepadv_rtmc_tree(PG_FUNCTION_ARGS)
 		numbers[C_ADVANTAGE][e] = tree.table.pair_advantage[pair];
 		ids[C_STEP_ID][e] = group.step_id[step];
 	}
-	results[C_STATE] = (ResultColumn) {COLUMN_INT8, ids[C_STATE], nulls[C_STATE]};
-	results[C_ACTION] = (ResultColumn) {COLUMN_INT8, ids[C_ACTION], nulls[C_ACTION]};
-	results[C_NEXT_STATE] = (ResultColumn) {COLUMN_INT8, ids[C_NEXT_STATE], nulls[C_NEXT_STATE]};
-	results[C_VISITS] = (ResultColumn) {COLUMN_INT4, tree.visits, NULL};
-	results[C_SUCCESSES] = (ResultColumn) {COLUMN_INT4, tree.successes, NULL};
-	results[C_Q] = (ResultColumn) {COLUMN_FLOAT8, numbers[C_Q], NULL};
-	results[C_V] = (ResultColumn) {COLUMN_FLOAT8, numbers[C_V], NULL};
-	results[C_ADVANTAGE] = (ResultColumn) {COLUMN_FLOAT8, numbers[C_ADVANTAGE], NULL};
-	results[C_STEP_ID] = (ResultColumn) {COLUMN_INT8, ids[C_STEP_ID], NULL};
-	return return_rows(fcinfo, N_TREE_COLUMNS, results, tree.edges.n);
+	results[C_STATE] = (ResultColumn) {"state", COLUMN_INT8, ids[C_STATE], nulls[C_STATE]};
+	results[C_ACTION] = (ResultColumn) {"action", COLUMN_INT8, ids[C_ACTION], nulls[C_ACTION]};
+	results[C_NEXT_STATE] = (ResultColumn) {"next_state", COLUMN_INT8, ids[C_NEXT_STATE], nulls[C_NEXT_STATE]};
+	results[C_VISITS] = (ResultColumn) {"visits", COLUMN_INT4, tree.visits, NULL};
+	results[C_SUCCESSES] = (ResultColumn) {"successes", COLUMN_INT4, tree.successes, NULL};
+	results[C_Q] = (ResultColumn) {"q", COLUMN_FLOAT8, numbers[C_Q], NULL};
+	results[C_V] = (ResultColumn) {"v", COLUMN_FLOAT8, numbers[C_V], NULL};
+	results[C_ADVANTAGE] = (ResultColumn) {"advantage", COLUMN_FLOAT8, numbers[C_ADVANTAGE], NULL};
+	results[C_STEP_ID] = (ResultColumn) {"step_id", COLUMN_INT8, ids[C_STEP_ID], NULL};
+	RETURN_COLUMNS(results, tree.edges.n);
 }

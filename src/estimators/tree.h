@@ -6,6 +6,8 @@
 #define STEPADV_TREE_H
 
 #include "estimators/rtmc.h"
+#include "group/facts.h"
+#include "parameters.h"
 
 typedef struct RolloutTree
 {
@@ -17,7 +19,7 @@ typedef struct RolloutTree
 } RolloutTree;
 
 /* cut_off: by rollout, or NULL. */
-extern void rollout_tree_build(const Group *group, const RolloutFacts *facts,
+extern void rollout_tree_build(const GroupColumns *group, const RolloutFacts *facts,
 							   const ParameterValue *parameters, const bool *cut_off,
 							   RolloutTree *tree);
 
@@ -35,6 +37,6 @@ edge_pair(const RolloutTree *tree, uint32 edge)
 }
 
 /* The state an edge leads to, or NO_IDENTITY where rollouts end. */
-extern int32 *edge_next_states(const Group *group, const RolloutTree *tree);
+extern int32 *edge_next_states(const GroupColumns *group, const RolloutTree *tree);
 
 #endif							/* STEPADV_TREE_H */

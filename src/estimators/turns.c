@@ -24,6 +24,7 @@
 
 #include "miscadmin.h"
 
+#include "arrays.h"
 #include "estimator.h"
 #include "estimators/episode.h"
 #include "estimators/normalise.h"
@@ -45,7 +46,7 @@ enum
 
 /* K, and with unequal => 'error' whether all judged rollouts have it. */
 static uint32
-count_turns(const Group *group, const RolloutFacts *facts, bool refuse_unequal)
+count_turns(const GroupColumns *group, const RolloutFacts *facts, bool refuse_unequal)
 {
 	int64		longest = -1;
 
@@ -68,7 +69,7 @@ count_turns(const Group *group, const RolloutFacts *facts, bool refuse_unequal)
 
 /* Judged rollouts that stopped before turn l, by l from 0 to n_turns - 1. */
 static void
-count_stopped(const Group *group, const RolloutFacts *facts, uint32 n_turns, uint32 *stopped)
+count_stopped(const GroupColumns *group, const RolloutFacts *facts, uint32 n_turns, uint32 *stopped)
 {
 	uint32		n = 0;
 
@@ -86,7 +87,7 @@ count_stopped(const Group *group, const RolloutFacts *facts, uint32 n_turns, uin
  * counts as many times as there are of them.
  */
 static double *
-normalise_turns(const Group *group, const RolloutFacts *facts, uint32 n_turns, bool pad,
+normalise_turns(const GroupColumns *group, const RolloutFacts *facts, uint32 n_turns, bool pad,
 				const NormaliseOptions *options)
 {
 	uint32		n = group->n_steps + n_turns;
@@ -119,7 +120,7 @@ normalise_turns(const Group *group, const RolloutFacts *facts, uint32 n_turns, b
 }
 
 static void
-turns_estimate(const Group *group, const RolloutFacts *facts, const ParameterValue *parameters,
+turns_estimate(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
 			   Normalisation normalisation, EstimateColumn *columns)
 {
 	NormaliseOptions options = {normalisation, parameters[TURNS_EPSILON].number, SINGLETON_ZERO};
@@ -160,21 +161,21 @@ turns_estimate(const Group *group, const RolloutFacts *facts, const ParameterVal
 }
 
 static const Parameter turns_parameters[] = {TURNS_PARAMETERS};
-static const ColumnType turns_columns[] = {
-	COLUMN_FLOAT8,				/* turn_advantage: S */
-	COLUMN_FLOAT8,				/* outcome_advantage: O */
-	COLUMN_FLOAT8				/* advantage */
+static const EstimateColumnType turns_columns[] = {
+	{"turn_advantage", COLUMN_FLOAT8},	/* S */
+	{"outcome_advantage", COLUMN_FLOAT8},	/* O */
+	{"advantage", COLUMN_FLOAT8}
 };
 
 static void
-mt_grpo_estimate(const Group *group, const RolloutFacts *facts,
+mt_grpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 				 const ParameterValue *parameters, EstimateColumn *columns)
 {
 	turns_estimate(group, facts, parameters, NORMALISE_STD, columns);
 }
 
 static void
-mt_rloo_estimate(const Group *group, const RolloutFacts *facts,
+mt_rloo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 				 const ParameterValue *parameters, EstimateColumn *columns)
 {
 	turns_estimate(group, facts, parameters, NORMALISE_LEAVE_ONE_OUT, columns);

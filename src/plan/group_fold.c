@@ -31,7 +31,7 @@
 
 #include "compat.h"
 #include EXPLAIN_PROPERTIES_HEADER
-#include "group_builder.h"
+#include "group/builder.h"
 #include "plan/group_fold.h"
 
 typedef enum Phase
@@ -472,7 +472,7 @@ add_spilled(GroupFoldState *fold, const TupleTableSlot *row)
 	/* In a tuple, small values have short headers. */
 	if (!row->tts_isnull[fold->n_keys])
 		group_builder_add_group(fold->builder,
-								(struct RolloutGroup *) PG_DETOAST_DATUM(row->tts_values[fold->n_keys]));
+								(RolloutGroup *) PG_DETOAST_DATUM(row->tts_values[fold->n_keys]));
 	MemoryContextSwitchTo(old);
 }
 

@@ -41,8 +41,21 @@
 #include "compat.h"
 #include "plan/group_fold.h"
 
+PG_FUNCTION_INFO_V1(stepadv_fold_support);
+
 static bool enable_group_fold = true;
 static create_upper_paths_hook_type previous_hook = NULL;
+
+/*
+ * Planner support function of rollout_agg's transition functions.  It has nothing
+ * to say: that it is asked what they cost, before there are any paths, has the
+ * planner load this library.
+ */
+Datum
+stepadv_fold_support(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(NULL);
+}
 
 static Plan *plan_group_fold(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 							 List *tlist, List *clauses, List *custom_plans);

@@ -41,7 +41,7 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
-#include "plan/column_sink.h"
+#include "column_sink.h"
 #include "compat.h"
 #include EXPLAIN_PROPERTIES_HEADER
 #include "plan/step_scan.h"
@@ -311,10 +311,7 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 		/* Looks the function up and checks that it may be executed. */
 		scan->calls[f] = ExecInitTableFunctionResult((Expr *) list_nth(plan->custom_exprs, f),
 													 node->ss.ps.ps_ExprContext, &node->ss.ps);
-		scan->results[f].info.type = T_ReturnSetInfo;
-		scan->results[f].info.econtext = node->ss.ps.ps_ExprContext;
-		scan->results[f].info.allowedModes = SFRM_Materialize | TAKES_COLUMNS;
-		scan->results[f].n_columns = list_nth_int(column_counts, f);
+		column_sink_init(&scan->results[f], list_nth_int(column_counts, f));
 	}
 	scan->n_columns = list_length(plan->custom_scan_tlist);
 	scan->columns = palloc0(scan->n_columns * sizeof(AskedColumn));
@@ -377,7 +374,7 @@ evaluate_functions(StepScanState *scan)
 		result->n_rows = 0;
 		if (!evaluate_arguments(call, econtext, &group, &flat))
 			continue;
-		call->fcinfo->resultinfo = (Node *) result;
+		call->fcinfo->resultinfo = (fmNodePtr) result;
 		call->fcinfo->isnull = false;
 		pgstat_init_function_usage(call->fcinfo, &usage);
 		(void) FunctionCallInvoke(call->fcinfo);

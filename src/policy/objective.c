@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "estimator.h"
+#include "parameters.h"
 
 PG_FUNCTION_INFO_V1(stepadv_clipped_objective);
 PG_FUNCTION_INFO_V1(stepadv_is_clipped);

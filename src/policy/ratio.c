@@ -17,9 +17,9 @@
 
 #include <math.h>
 
-#include "estimator.h"
-#include "sum.h"
+#include "parameters.h"
 #include "policy/logprobs.h"
+#include "sum.h"
 
 PG_FUNCTION_INFO_V1(stepadv_step_ratio);
 PG_FUNCTION_INFO_V1(stepadv_sequence_ratio);

@@ -18,8 +18,9 @@
 #include "utils/memutils.h"
 #include "windowapi.h"
 
-#include "estimator.h"
+#include "arrays.h"
 #include "estimators/normalise.h"
+#include "parameters.h"
 
 PG_FUNCTION_INFO_V1(stepadv_whiten);
 
@@ -37,14 +38,18 @@ typedef struct Whitened
 } Whitened;
 
 static void
-read_window_parameters(WindowObject window, int first, ParameterValue *values)
+read_window_parameters(FunctionCallInfo fcinfo, int first, ParameterValue *values)
 {
-	LOCAL_FCINFO(arguments, lengthof(whiten_parameters));
+	WindowObject window = PG_WINDOW_OBJECT();
+	const int16 *arguments = find_parameters(fcinfo, first, whiten_parameters, lengthof(whiten_parameters));
 
-	InitFunctionCallInfoData(*arguments, NULL, lengthof(whiten_parameters), InvalidOid, NULL, NULL);
 	for (int i = 0; i < lengthof(whiten_parameters); i++)
-		arguments->args[i].value = WinGetFuncArgCurrent(window, first + i, &arguments->args[i].isnull);
-	read_parameters(arguments, 0, whiten_parameters, lengthof(whiten_parameters), values);
+	{
+		NullableDatum arg;
+
+		arg.value = WinGetFuncArgCurrent(window, arguments[i], &arg.isnull);
+		read_parameter(&arg, &whiten_parameters[i], &values[i]);
+	}
 }
 
 static Datum
@@ -113,8 +118,9 @@ set_aside_non_finite(uint32 n, double *x, int32 *set, const uint32 *weight)
 
 /* Make the whole partition's results, in memory that lives as long as it. */
 static void
-whiten_partition(WindowObject window, bool has_mask, Whitened *whitened)
+whiten_partition(FunctionCallInfo fcinfo, bool has_mask, Whitened *whitened)
 {
+	WindowObject window = PG_WINDOW_OBJECT();
 	ParameterValue parameters[lengthof(whiten_parameters)];
 	int64		n = WinGetPartitionRowCount(window);
 	MemoryContext old;
@@ -127,7 +133,7 @@ whiten_partition(WindowObject window, bool has_mask, Whitened *whitened)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("cannot whiten a partition of " INT64_FORMAT " rows", n),
 				 errdetail("The limit is %d.", PG_INT32_MAX)));
-	read_window_parameters(window, has_mask ? 2 : 1, parameters);
+	read_window_parameters(fcinfo, has_mask ? 2 : 1, parameters);
 
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(whitened));
 	x = ALLOCATE_ARRAY(double, n);
@@ -157,7 +163,7 @@ stepadv_whiten(PG_FUNCTION_ARGS)
 	double		x;
 
 	if (whitened->x == NULL)
-		whiten_partition(window, PG_NARGS() > 1 + lengthof(whiten_parameters), whitened);
+		whiten_partition(fcinfo, PG_NARGS() > 1 + lengthof(whiten_parameters), whitened);
 	x = whitened->x[WinGetCurrentPosition(window)];
 	if (isnan(x))
 		PG_RETURN_NULL();

@@ -16,7 +16,7 @@
 
 #include "arrays.h"
 #include "compat.h"
-#include "estimator.h"
+#include "parameters.h"
 #include "progress/composite.h"
 #include "progress/fit_state.h"
 #include "progress/fold.h"
@@ -85,7 +85,7 @@ read_split(FunctionCallInfo fcinfo, SplitParameters *parameters)
 	ParameterValue values[lengthof(declared)] = {{.number = DEFAULT_FOLDS}, {.number = 0}, {.flag = true}};
 
 	if (PG_NARGS() > ARG_FOLDS)
-		read_parameters(fcinfo, ARG_FOLDS, declared, lengthof(declared), values);
+		read_parameters_in_order(fcinfo->args + ARG_FOLDS, declared, lengthof(declared), values);
 	parameters->folds = (int32) values[0].number;
 	parameters->seed = (int64) values[1].number;
 	parameters->intercept = values[2].flag;
@@ -165,6 +165,57 @@ score(const ProgressValue *model, RolloutSum *const *rollouts, uint64 n, TupleDe
 	return quality_row(&predictions, desc);
 }
 
+/* What is validated: the rollouts fold by fold, and what each fold comes to. */
+typedef struct Validation
+{
+	SplitParameters parameters;
+	RolloutSum **rollouts;
+	uint64	   *first;			/* by fold, and the end */
+	uint64		n;
+	int			dimension;
+	ProgressValue **statistics; /* by fold; NULL: it has no rollouts */
+	int			n_used;			/* folds that have */
+	TupleDesc	row_type;
+	TupleDesc	score_type;
+} Validation;
+
+static void
+measure_folds(Validation *validation)
+{
+	int			folds = validation->parameters.folds;
+	const uint64 *first = validation->first;
+
+	validation->statistics = ALLOCATE_ZEROED_ARRAY(ProgressValue *, folds);
+	validation->n_used = 0;
+	for (int f = 0; f < folds; f++)
+	{
+		uint64		n_held_out = first[f + 1] - first[f];
+
+		if (n_held_out == validation->n)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("all " UINT64_FORMAT " judged rollouts are in one fold of %d", validation->n, folds),
+					 errhint("Cross-validation needs several groups; with few, choose more folds or another seed.")));
+		if (n_held_out == 0)
+			continue;
+		validation->statistics[f] = statistics_of_rollouts(validation->rollouts + first[f], n_held_out,
+														   validation->dimension);
+		validation->n_used++;
+	}
+}
+
+/* The sum of the others, not the difference to all, which would cancel. */
+static ProgressValue *
+statistics_without(const Validation *validation, int fold)
+{
+	ProgressValue *others = progress_allocate(PROGRESS_STATISTICS, validation->dimension, 0);
+
+	for (int g = 0; g < validation->parameters.folds; g++)
+		if (g != fold && validation->statistics[g] != NULL)
+			statistics_add(others, validation->statistics[g]);
+	return others;
+}
+
 /* What an error in a fit belongs to. */
 typedef struct Place
 {
@@ -180,90 +231,74 @@ tell_place(void *arg)
 	errcontext("fit without fold %d, lambda %g", place->fold, place->lambda);
 }
 
+/* A fit without a fold, and its scores, as a row; what else it makes is in `scratch`. */
+static Datum
+validate_fit(const Validation *validation, Place place, const ProgressValue *training,
+			 RolloutSum *const *others, MemoryContext scratch)
+{
+	const uint64 *first = validation->first + place.fold;
+	uint64		n_held_out = first[1] - first[0];
+	ErrorContextCallback callback = {error_context_stack, tell_place, &place};
+	MemoryContext old = MemoryContextSwitchTo(scratch);
+	ProgressValue *model;
+	Datum		values[4];
+	bool		nulls[4] = {false};
+	Datum		row;
+
+	error_context_stack = &callback;
+	model = solve_statistics(training, place.lambda, validation->parameters.intercept != 0);
+	values[0] = Float8GetDatum(place.lambda);
+	values[1] = Int32GetDatum(place.fold);
+	values[2] = score(model, others, validation->n - n_held_out, validation->score_type);
+	values[3] = score(model, validation->rollouts + first[0], n_held_out, validation->score_type);
+	error_context_stack = callback.previous;
+	MemoryContextSwitchTo(old);
+	row = composite_value(validation->row_type, values, nulls);
+	MemoryContextReset(scratch);
+	return row;
+}
+
 Datum
 stepadv_progress_cross_validate_final(PG_FUNCTION_ARGS)
 {
 	FitState   *state = fit_state_of_rows(fcinfo);
-	SplitParameters parameters;
-	TupleDesc	row_type;
-	TupleDesc	score_type;
-	RolloutSum **rollouts;
+	Validation	validation;
+	const SplitParameters *parameters = &validation.parameters;
 	RolloutSum **others;
-	uint64	   *first;
-	uint64		n;
-	int			dimension;
-	int			n_used = 0;
-	ProgressValue **statistics;
 	Datum	   *rows;
-	MemoryContext result_context = CurrentMemoryContext;
 	MemoryContext scratch;
 
 	if (state == NULL)
 		PG_RETURN_NULL();
-	memcpy(&parameters, state->parameters, state->parameters_size);
-	first = ALLOCATE_ARRAY(uint64, parameters.folds + 1);
-	rollouts = rollouts_by_fold(state->sums, &parameters, first);
-	n = first[parameters.folds];
-	if (n == 0)
+	memcpy(&validation.parameters, state->parameters, state->parameters_size);
+	validation.first = ALLOCATE_ARRAY(uint64, parameters->folds + 1);
+	validation.rollouts = rollouts_by_fold(state->sums, parameters, validation.first);
+	validation.n = validation.first[parameters->folds];
+	if (validation.n == 0)
 		PG_RETURN_NULL();
-	row_type = composite_result(fcinfo);
-	score_type = composite_column(row_type, 2);
-	dimension = rollout_sums_dimension(state->sums);
-	statistics = ALLOCATE_ZEROED_ARRAY(ProgressValue *, parameters.folds);
-	for (int f = 0; f < parameters.folds; f++)
-	{
-		uint64		n_held_out = first[f + 1] - first[f];
+	validation.row_type = composite_result(fcinfo);
+	validation.score_type = composite_column(validation.row_type, 2);
+	validation.dimension = rollout_sums_dimension(state->sums);
+	measure_folds(&validation);
 
-		if (n_held_out == n)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("all " UINT64_FORMAT " judged rollouts are in one fold of %d", n, parameters.folds),
-					 errhint("Cross-validation needs several groups; with few, choose more folds or another seed.")));
-		if (n_held_out == 0)
-			continue;
-		statistics[f] = statistics_of_rollouts(rollouts + first[f], n_held_out, dimension);
-		n_used++;
-	}
-
-	rows = ALLOCATE_ARRAY(Datum, n_used * parameters.n_lambdas);
-	others = ALLOCATE_ARRAY(RolloutSum *, n);
+	rows = ALLOCATE_ARRAY(Datum, validation.n_used * parameters->n_lambdas);
+	others = ALLOCATE_ARRAY(RolloutSum *, validation.n);
 	scratch = AllocSetContextCreate(CurrentMemoryContext, "stepadv cross-validation", ALLOCSET_DEFAULT_SIZES);
-	for (int f = 0, used = 0; f < parameters.folds; f++)
+	for (int f = 0, used = 0; f < parameters->folds; f++)
 	{
+		const uint64 *first = validation.first + f;
 		ProgressValue *training;
-		uint64		n_others = n - (first[f + 1] - first[f]);
 
-		if (statistics[f] == NULL)
+		if (validation.statistics[f] == NULL)
 			continue;
-		/* The sum of the others, not the difference to all, which would cancel. */
-		training = progress_allocate(PROGRESS_STATISTICS, dimension, 0);
-		for (int g = 0; g < parameters.folds; g++)
-			if (g != f && statistics[g] != NULL)
-				statistics_add(training, statistics[g]);
-		memcpy(others, rollouts, first[f] * sizeof(RolloutSum *));
-		memcpy(others + first[f], rollouts + first[f + 1], (n - first[f + 1]) * sizeof(RolloutSum *));
-		for (int l = 0; l < parameters.n_lambdas; l++)
-		{
-			Place		place = {f, parameters.lambda[l]};
-			ErrorContextCallback callback = {error_context_stack, tell_place, &place};
-			ProgressValue *model;
-			Datum		values[4];
-			bool		nulls[4] = {false};
-
-			MemoryContextSwitchTo(scratch);
-			error_context_stack = &callback;
-			model = solve_statistics(training, parameters.lambda[l], parameters.intercept != 0);
-			values[0] = Float8GetDatum(parameters.lambda[l]);
-			values[1] = Int32GetDatum(f);
-			values[2] = score(model, others, n_others, score_type);
-			values[3] = score(model, rollouts + first[f], first[f + 1] - first[f], score_type);
-			error_context_stack = callback.previous;
-			MemoryContextSwitchTo(result_context);
-			rows[l * n_used + used] = composite_value(row_type, values, nulls);
-			MemoryContextReset(scratch);
-		}
+		training = statistics_without(&validation, f);
+		memcpy(others, validation.rollouts, first[0] * sizeof(RolloutSum *));
+		memcpy(others + first[0], validation.rollouts + first[1], (validation.n - first[1]) * sizeof(RolloutSum *));
+		for (int l = 0; l < parameters->n_lambdas; l++)
+			rows[l * validation.n_used + used] =
+				validate_fit(&validation, (Place) {f, parameters->lambda[l]}, training, others, scratch);
 		pfree(training);
 		used++;
 	}
-	return composite_array(row_type, rows, (int) (n_used * parameters.n_lambdas));
+	return composite_array(validation.row_type, rows, (int) (validation.n_used * parameters->n_lambdas));
 }

@@ -8,7 +8,8 @@
 
 #include "fmgr.h"
 
-#include "estimator.h"
+#include "arrays.h"
+#include "parameters.h"
 #include "progress/composite.h"
 #include "progress/fit_state.h"
 #include "progress/predict.h"
@@ -42,7 +43,7 @@ stepadv_progress_trans(PG_FUNCTION_ARGS)
 	FitParameters parameters;
 	FitState   *state;
 
-	read_parameters(fcinfo, ARG_PARAMETERS, fit_parameters, n_parameters, values);
+	read_parameters_in_order(fcinfo->args + ARG_PARAMETERS, fit_parameters, n_parameters, values);
 	parameters = (FitParameters) {values[0].number, values[1].flag};
 	state = fit_state_of_row(fcinfo, &parameters, sizeof(parameters));
 	fit_state_add_features(state, fcinfo, 0);

@@ -5,7 +5,7 @@
 #ifndef STEPADV_PROGRESS_FOLD_H
 #define STEPADV_PROGRESS_FOLD_H
 
-#include "signatures/hash.h"
+#include "hash.h"
 
 /* The fold, 0 to folds - 1, that a group falls into. */
 static inline int

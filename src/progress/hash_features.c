@@ -19,9 +19,10 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 
+#include "arrays.h"
 #include "compat.h"
-#include "estimator.h"
-#include "signatures/hash.h"
+#include "hash.h"
+#include "parameters.h"
 
 PG_FUNCTION_INFO_V1(stepadv_hash_features);
 

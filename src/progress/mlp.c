@@ -16,9 +16,9 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
+#include "hash.h"
 #include "progress/kernels.h"
 #include "progress/mlp.h"
-#include "signatures/hash.h"
 #include "sum.h"
 
 /* Adam as published (Kingma and Ba 2015). */

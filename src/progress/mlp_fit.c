@@ -16,7 +16,7 @@
 #include "aggregate.h"
 #include "arrays.h"
 #include "compat.h"
-#include "estimator.h"
+#include "parameters.h"
 #include "progress/kernels.h"
 #include "progress/mlp.h"
 #include "progress/step_arguments.h"
@@ -93,7 +93,6 @@ typedef struct MlpState
 static void
 read_training_parameters(FunctionCallInfo fcinfo, double *values)
 {
-	LOCAL_FCINFO(arguments, N_PARAMETERS);
 	ParameterValue read[N_PARAMETERS];
 
 	if (PG_NARGS() == ARG_PARAMETERS)
@@ -101,10 +100,7 @@ read_training_parameters(FunctionCallInfo fcinfo, double *values)
 		memcpy(values, default_parameters, sizeof(default_parameters));
 		return;
 	}
-	InitFunctionCallInfoData(*arguments, NULL, N_PARAMETERS, InvalidOid, NULL, NULL);
-	for (int i = 0; i < N_PARAMETERS; i++)
-		arguments->args[i] = fcinfo->args[ARG_PARAMETERS + i];
-	read_parameters(arguments, 0, training_parameters, N_PARAMETERS, read);
+	read_parameters_in_order(fcinfo->args + ARG_PARAMETERS, training_parameters, N_PARAMETERS, read);
 	for (int i = 0; i < N_PARAMETERS; i++)
 		values[i] = read[i].number;
 }

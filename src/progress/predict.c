@@ -70,12 +70,13 @@ stepadv_progress_predict(PG_FUNCTION_ARGS)
  * ----------
  */
 
+/* Arguments of the window functions. */
 enum
 {
-	ARG_MODEL,
-	ARG_FEATURES,
-	ARG_OUTCOME,
-	ARG_REDISTRIBUTE
+	ROW_MODEL,
+	ROW_FEATURES,
+	ROW_OUTCOME,
+	ROW_REDISTRIBUTE
 };
 
 #define SWEEP_ROWS 64
@@ -105,7 +106,7 @@ predict_partition(WindowObject window, const ProgressValue *model, int64 n, doub
 	for (int64 i = 0; i < n; i++)
 	{
 		bool		isnull;
-		Datum		features = argument_of_row(window, ARG_FEATURES, i, &isnull);
+		Datum		features = argument_of_row(window, ROW_FEATURES, i, &isnull);
 
 		if (isnull)
 			ereport(ERROR,
@@ -132,7 +133,7 @@ outcome_of_partition(WindowObject window, int64 n)
 	for (int64 i = n; i-- > 0;)
 	{
 		bool		isnull;
-		double		outcome = DatumGetFloat8(argument_of_row(window, ARG_OUTCOME, i, &isnull));
+		double		outcome = DatumGetFloat8(argument_of_row(window, ROW_OUTCOME, i, &isnull));
 
 		if (isnull)
 			continue;
@@ -194,9 +195,9 @@ attribution_of_partition(FunctionCallInfo fcinfo)
 
 	if (attribution->contribution != NULL)
 		return attribution;
-	if (PG_NARGS() > ARG_REDISTRIBUTE)
+	if (PG_NARGS() > ROW_REDISTRIBUTE)
 	{
-		spread = DatumGetBool(WinGetFuncArgCurrent(window, ARG_REDISTRIBUTE, &isnull));
+		spread = DatumGetBool(WinGetFuncArgCurrent(window, ROW_REDISTRIBUTE, &isnull));
 		if (isnull)
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -207,7 +208,7 @@ attribution_of_partition(FunctionCallInfo fcinfo)
 	contribution = ALLOCATE_ARRAY(double, n);
 	MemoryContextSwitchTo(old);
 
-	datum = argument_of_row(window, ARG_MODEL, 0, &isnull);
+	datum = argument_of_row(window, ROW_MODEL, 0, &isnull);
 	attribution->residual = NAN;
 	if (isnull)
 		for (int64 i = 0; i < n; i++)

@@ -9,9 +9,9 @@
 
 #include "fmgr.h"
 
-#include "estimator.h"
+#include "hash.h"
+#include "parameters.h"
 #include "progress/fold.h"
-#include "signatures/hash.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fused_reward);
 PG_FUNCTION_INFO_V1(stepadv_progress_mean);

@@ -29,7 +29,7 @@
 
 #include "arrays.h"
 #include "compat.h"
-#include "estimator.h"
+#include "parameters.h"
 #include "progress/kernels.h"
 #include "progress/statistics.h"
 

@@ -70,7 +70,7 @@ dot_append_label(StringInfo dot, Jsonb *labels, int64 step_id, int max_chars)
 }
 
 void
-dot_append_action(StringInfo dot, Jsonb *labels, const Group *group, uint32 step, int max_chars)
+dot_append_action(StringInfo dot, Jsonb *labels, const GroupColumns *group, uint32 step, int max_chars)
 {
 	if (dot_append_label(dot, labels, group->step_id[step], max_chars))
 		return;

@@ -10,7 +10,7 @@
 #include "lib/stringinfo.h"
 #include "utils/jsonb.h"
 
-#include "group.h"
+#include "group/group.h"
 
 /* The colours of outcomes, in every picture. */
 #define DOT_SUCCESS_COLOUR	"#2e8b57"
@@ -30,7 +30,7 @@ extern void dot_append_text(StringInfo dot, const char *text, int length, int ma
 extern bool dot_append_label(StringInfo dot, Jsonb *labels, int64 step_id, int max_chars);
 
 /* The same for the action of a step, its hash (NULL: ?) where labels say nothing. */
-extern void dot_append_action(StringInfo dot, Jsonb *labels, const Group *group, uint32 step, int max_chars);
+extern void dot_append_action(StringInfo dot, Jsonb *labels, const GroupColumns *group, uint32 step, int max_chars);
 
 /* Append a colour for an outcome: red at share 0 over to green at share 1. */
 extern void dot_append_outcome_colour(StringInfo dot, double success_share);

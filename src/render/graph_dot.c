@@ -16,8 +16,11 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "arrays.h"
 #include "compat.h"
 #include "estimators/graph_table.h"
+#include "group/facts.h"
+#include "parameters.h"
 #include "render/dot.h"
 
 PG_FUNCTION_INFO_V1(stepadv_graph_dot);
@@ -33,7 +36,7 @@ enum
 
 typedef struct Drawing
 {
-	const Group *group;
+	const GroupColumns *group;
 	const StateGraph *graph;
 	const GraphNodes *nodes;
 	const GraphEdges *edges;
@@ -213,16 +216,17 @@ draw_edges(Drawing *drawing)
 	draw_loops(drawing, first_loop, next_loop);
 }
 
+static const Parameter graph_dot_parameters[] = {GRAPH_PARAMETERS};
+
 Datum
 stepadv_graph_dot(PG_FUNCTION_ARGS)
 {
-	static const Parameter known[] = {GRAPH_PARAMETERS};
 	ParameterValue parameters[N_GRAPH_PARAMETERS];
 	RolloutFacts facts;
 	StateGraph	graph;
 	GraphNodes	nodes;
 	GraphEdges	edges;
-	Group		group;
+	GroupColumns group;
 	Drawing		drawing = {0};
 	uint32		n_drawn;
 	int			min_visits;
@@ -230,7 +234,7 @@ stepadv_graph_dot(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(ARG_GROUP))
 		PG_RETURN_NULL();
-	read_parameters(fcinfo, ARG_FIRST_PARAMETER, known, lengthof(known), parameters);
+	read_parameters(fcinfo, ARG_FIRST_PARAMETER, graph_dot_parameters, lengthof(graph_dot_parameters), parameters);
 	min_visits = dot_limit_argument(fcinfo, ARG_MIN_VISITS, "min_visits", 1);
 	max_edges = dot_limit_argument(fcinfo, ARG_MAX_EDGES, "max_edges", 1);
 	drawing.label_length = dot_limit_argument(fcinfo, ARG_LABEL_LENGTH, "label_length", 1);

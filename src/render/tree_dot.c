@@ -18,8 +18,11 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "arrays.h"
 #include "compat.h"
 #include "estimators/tree.h"
+#include "group/facts.h"
+#include "parameters.h"
 #include "render/dot.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rtmc_tree_dot);
@@ -34,7 +37,7 @@ static const Parameter tree_dot_parameters[] = {RTMC_PARAMETERS};
 
 typedef struct Drawing
 {
-	const Group *group;
+	const GroupColumns *group;
 	const RolloutTree *tree;
 	const int32 *next_state;	/* by edge */
 	bool	   *drawn;			/* by edge */
@@ -47,7 +50,7 @@ typedef struct Drawing
 
 /* Which rollouts the caller says were cut off. */
 static bool *
-read_cut_off(FunctionCallInfo fcinfo, const Group *group)
+read_cut_off(FunctionCallInfo fcinfo, const GroupColumns *group)
 {
 	bool	   *cut_off = ALLOCATE_ZEROED_ARRAY(bool, group->n_rollouts);
 	Datum	   *ids;
@@ -262,7 +265,7 @@ stepadv_rtmc_tree_dot(PG_FUNCTION_ARGS)
 	ParameterValue parameters[N_RTMC_PARAMETERS];
 	RolloutFacts facts;
 	RolloutTree tree;
-	Group		group;
+	GroupColumns group;
 	Drawing		drawing = {0};
 	int			min_visits;
 	int			max_edges;

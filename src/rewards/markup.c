@@ -99,11 +99,11 @@ find_raw_field(const char *text, const Tag *tag, Span *raw)
 
 	if (open == NULL)
 		return false;
-	raw->start = open + strlen(tag->open);
-	close = strstr(raw->start, tag->close);
+	raw->data = open + strlen(tag->open);
+	close = strstr(raw->data, tag->close);
 	if (close == NULL)
 		return false;
-	raw->length = close - raw->start;
+	raw->length = close - raw->data;
 	return true;
 }
 
@@ -142,7 +142,7 @@ count_occurrences(const char *text, const char *what)
 
 /* Unicode's, with the four ASCII separators: what Python's strip() removes. */
 static bool
-is_space(pg_wchar c)
+is_white(pg_wchar c)
 {
 	return c == ' ' || (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x1f) ||
 		c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) ||
@@ -151,12 +151,12 @@ is_space(pg_wchar c)
 
 /* In encodings other than UTF-8 only ASCII's. */
 static bool
-is_space_at(const char *at, const char *end, bool utf8)
+is_white_at(const char *at, const char *end, bool utf8)
 {
 	if ((unsigned char) *at < 0x80)
-		return is_space((unsigned char) *at);
+		return is_white((unsigned char) *at);
 	return utf8 && at + pg_utf_mblen((const unsigned char *) at) <= end &&
-		is_space(utf8_to_unicode((const unsigned char *) at));
+		is_white(utf8_to_unicode((const unsigned char *) at));
 }
 
 static int
@@ -180,18 +180,18 @@ Span
 strip(Span span)
 {
 	bool		utf8 = GetDatabaseEncoding() == PG_UTF8;
-	const char *start = span.start;
-	const char *end = span.start + span.length;
+	const char *start = span.data;
+	const char *end = span.data + span.length;
 
-	while (start < end && is_space_at(start, end, utf8))
+	while (start < end && is_white_at(start, end, utf8))
 		start += character_length(start, utf8);
 	while (start < end)
 	{
 		const char *last = previous_character(start, end, utf8);
 
-		if (!is_space_at(last, end, utf8))
+		if (!is_white_at(last, end, utf8))
 			break;
 		end = last;
 	}
-	return (Span) {start, end - start};
+	return span_make(start, end - start);
 }

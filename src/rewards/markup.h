@@ -12,6 +12,8 @@
 
 #include "fmgr.h"
 
+#include "span.h"
+
 typedef struct Tag
 {
 	char	   *open;			/* <name> */
@@ -24,12 +26,6 @@ typedef struct Field
 	int			n;
 	Tag		   *tags;
 } Field;
-
-typedef struct Span
-{
-	const char *start;
-	size_t		length;
-} Span;
 
 extern Tag	make_tag(const char *parameter, const char *name);
 extern Field *make_fields(ArrayType *alternatives, int *n);

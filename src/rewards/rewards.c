@@ -16,7 +16,7 @@
 #include "utils/builtins.h"
 #include "utils/formatting.h"
 
-#include "estimator.h"
+#include "parameters.h"
 #include "rewards/markup.h"
 
 PG_FUNCTION_INFO_V1(stepadv_reward_tool_execution);
@@ -98,19 +98,11 @@ is_tool_attempt(const Dialogue *dialogue, int i, const Tag *tool)
 }
 
 static bool
-starts_with(Span span, const char *prefix)
-{
-	size_t		length = strlen(prefix);
-
-	return span.length >= length && memcmp(span.start, prefix, length) == 0;
-}
-
-static bool
 ends_with(Span span, const char *suffix)
 {
-	size_t		length = strlen(suffix);
+	int			length = (int) strlen(suffix);
 
-	return span.length >= length && memcmp(span.start + span.length - length, suffix, length) == 0;
+	return span.length >= length && memcmp(span.data + span.length - length, suffix, length) == 0;
 }
 
 /* ----------
@@ -142,7 +134,7 @@ holds_answer(FunctionCallInfo fcinfo, Span span, char **answers, int n_answers)
 
 	if (n_answers == 0)
 		return false;
-	folded = str_tolower(span.start, span.length, PG_GET_COLLATION());
+	folded = str_tolower(span.data, span.length, PG_GET_COLLATION());
 	for (int i = 0; i < n_answers && !found; i++)
 		found = strstr(folded, answers[i]) != NULL;
 	pfree(folded);
@@ -152,14 +144,14 @@ holds_answer(FunctionCallInfo fcinfo, Span span, char **answers, int n_answers)
 static bool
 is_answer(FunctionCallInfo fcinfo, Span span, char **answers, int n_answers)
 {
-	char	   *folded = str_tolower(span.start, span.length, PG_GET_COLLATION());
-	Span		given = strip((Span) {folded, strlen(folded)});
+	char	   *folded = str_tolower(span.data, span.length, PG_GET_COLLATION());
+	Span		given = strip(span_of(folded));
 
 	for (int i = 0; i < n_answers; i++)
 	{
-		Span		accepted = strip((Span) {answers[i], strlen(answers[i])});
+		Span		accepted = strip(span_of(answers[i]));
 
-		if (accepted.length == given.length && memcmp(accepted.start, given.start, given.length) == 0)
+		if (span_equal(accepted, given))
 			return true;
 	}
 	return false;
@@ -216,7 +208,7 @@ stepadv_reward_tool_execution(PG_FUNCTION_ARGS)
 		attempts++;
 		reply = text_to_cstring(dialogue.replies[i]);
 		if (find_field(reply, &result, &content) &&
-			(error_prefix[0] == '\0' || !starts_with(content, error_prefix)))
+			(error_prefix[0] == '\0' || !span_starts(content, error_prefix)))
 			successes++;
 		pfree(reply);
 	}
@@ -317,8 +309,8 @@ mean_message_score(const Dialogue *dialogue, MessageScore score, const Field *fi
 static bool
 is_on_lines(Span raw)
 {
-	const char *start = raw.start;
-	const char *end = raw.start + raw.length;
+	const char *start = raw.data;
+	const char *end = raw.data + raw.length;
 
 	while (start < end && (*start == ' ' || *start == '\t' || *start == '\r'))
 		start++;
@@ -331,7 +323,7 @@ static bool
 starts_with_any(Span span, const Field *field)
 {
 	for (int t = 0; t < field->n; t++)
-		if (starts_with(span, field->tags[t].open))
+		if (span_starts(span, field->tags[t].open))
 			return true;
 	return false;
 }
@@ -351,7 +343,7 @@ format_score(const char *message, const Field *fields, int n_fields, bool lines)
 	int			present = 0;
 	bool		any_parsed = false;
 	bool		all_on_lines = true;
-	Span		stripped = strip((Span) {message, strlen(message)});
+	Span		stripped = strip(span_of(message));
 	double		score = 0;
 
 	for (int f = 0; f < n_fields; f++)
@@ -384,6 +376,8 @@ format_score(const char *message, const Field *fields, int n_fields, bool lines)
 	return score;
 }
 
+static const Parameter format_parameters[] = {CHOICE_PARAMETER("spacing", "always", "lines"), WEIGHT_PARAMETER};
+
 /*
  * reward_xml_format(messages, fields, spacing, weight)
  *
@@ -395,13 +389,12 @@ format_score(const char *message, const Field *fields, int n_fields, bool lines)
 Datum
 stepadv_reward_xml_format(PG_FUNCTION_ARGS)
 {
-	static const Parameter parameters[] = {CHOICE_PARAMETER("spacing", "always", "lines"), WEIGHT_PARAMETER};
-	ParameterValue values[lengthof(parameters)];
+	ParameterValue values[lengthof(format_parameters)];
 	Dialogue	dialogue = read_messages(fcinfo);
 	int			n_fields;
 	Field	   *fields = make_fields(PG_GETARG_ARRAYTYPE_P(1), &n_fields);
 
-	read_parameters(fcinfo, 2, parameters, lengthof(parameters), values);
+	read_parameters(fcinfo, 2, format_parameters, lengthof(format_parameters), values);
 	PG_RETURN_FLOAT8(values[1].number *
 					 mean_message_score(&dialogue, format_score, fields, n_fields, values[0].choice == 1));
 }

@@ -2,7 +2,10 @@
  * action.h
  *		One action of an agent: what its signature is printed from.
  *
- * The kernels under this header (arguments.c, vocabulary.c, call.c, script.c,
+ * Knows nobody: patch.h, shell/script.h and call.h, which say what makes an action,
+ * build on it, and each on those before.
+ *
+ * The kernels over this header (arguments.c, vocabulary.c, call.c, script.c,
  * command*.c, shell*.c, render.c …) know nothing of the executor or the
  * catalogs, allocate with palloc, never raise an error because of what they
  * read, and are therefore fuzzed outside a server (test/fuzz).
@@ -11,7 +14,7 @@
 #define STEPADV_ACTION_H
 
 #include "lib/stringinfo.h"
-#include "signatures/span.h"
+#include "span.h"
 
 typedef enum ActionCategory
 {
@@ -77,11 +80,5 @@ action_set_window(Action *action, int64 line)
 	action->first = line > 50 ? line - 50 : 1;
 	action->last = Max(line, 50) + 50;
 }
-
-/* script.c: what a shell script does, by its first effective command */
-extern void classify_script(Span script, Action *action);
-
-/* patch.c: what a patch in the format of apply_patch, or a unified diff, does */
-extern void classify_patch(Span patch, Action *action);
 
 #endif							/* STEPADV_ACTION_H */

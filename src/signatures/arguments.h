@@ -3,16 +3,16 @@
  *		The arguments of a tool call as names and texts.
  *
  * Scaffolds store them as an object, as a text that holds JSON, or as a text
- * in a kind of XML; jsonb objects are read in action.c, the texts here.  Every
- * value becomes a text: a string its content, a number or a word itself, an
- * array its elements with blanks between them (strings quoted for a shell, so
- * that ["bash","-lc","ls | wc"] is a command), an object its JSON.
+ * in a kind of XML; jsonb objects are read in action_signature.c, the texts
+ * here.  Every value becomes a text: a string its content, a number or a word
+ * itself, an array its elements with blanks between them (strings quoted for a
+ * shell, so that ["bash","-lc","ls | wc"] is a command), an object its JSON.
  */
 #ifndef STEPADV_ARGUMENTS_H
 #define STEPADV_ARGUMENTS_H
 
 #include "lib/stringinfo.h"
-#include "signatures/span.h"
+#include "span.h"
 
 #define MAX_ARGUMENTS 32		/* of one call; further ones are ignored */
 

@@ -9,6 +9,8 @@
 #include "postgres.h"
 
 #include "signatures/call.h"
+#include "signatures/patch.h"
+#include "signatures/shell/script.h"
 
 static Span
 argument_named(const Arguments *arguments, Span name)
@@ -159,6 +161,46 @@ set_lines(Action *action, const Arguments *arguments, const UserEntry *entry)
 }
 
 static void
+set_action(Action *action, ActionCategory category, Span target, bool is_path)
+{
+	action_init(action, category);
+	action_set_target(action, target, is_path);
+}
+
+/* A tool that replaces one text by another, or inserts one. */
+static void
+classify_edit(const Arguments *arguments, const UserEntry *entry, Span path, Span command, bool insert, Action *action)
+{
+	Span		old_text = insert ? span_none() : argument(arguments, entry, ROLE_OLD);
+	Span		new_text = argument(arguments, entry, ROLE_NEW);
+
+	/* One of such a name whose only text is a patch. */
+	if (path.data == NULL && old_text.data == NULL && command.data != NULL &&
+		(span_find(command, "*** ") >= 0 || span_find(command, "+++ ") >= 0))
+	{
+		classify_patch(command, action);
+		return;
+	}
+	set_action(action, ACTION_MODIFY, path, true);
+	action->insert = insert;
+	if (old_text.data != NULL || new_text.data != NULL)
+		action_set_content(action, old_text, new_text);
+}
+
+static void
+classify_patch_tool(const Arguments *arguments, const UserEntry *entry, Span path, Span command, Action *action)
+{
+	if (command.data == NULL)
+		command = argument(arguments, entry, ROLE_NEW);
+	if (command.data != NULL)
+		classify_patch(command, action);
+	else
+		action_init(action, ACTION_MODIFY);
+	if (path.data != NULL)
+		action_set_target(action, path, true);
+}
+
+static void
 classify_meaning(ToolMeaning meaning, const Arguments *arguments, const UserEntry *entry, Span tool, Action *action)
 {
 	Span		command = argument(arguments, entry, ROLE_COMMAND);
@@ -176,13 +218,11 @@ classify_meaning(ToolMeaning meaning, const Arguments *arguments, const UserEntr
 				classify_script(bare_command(command), action);
 			return;
 		case TOOL_VIEW:
-			action_init(action, ACTION_VIEW);
-			action_set_target(action, path, true);
+			set_action(action, ACTION_VIEW, path, true);
 			set_lines(action, arguments, entry);
 			return;
 		case TOOL_OPEN:
-			action_init(action, ACTION_VIEW);
-			action_set_target(action, path, true);
+			set_action(action, ACTION_VIEW, path, true);
 			action_set_window(action, span_number(argument(arguments, entry, ROLE_FIRST)));
 			return;
 		case TOOL_SCROLL:
@@ -190,60 +230,35 @@ classify_meaning(ToolMeaning meaning, const Arguments *arguments, const UserEntr
 			action->window = true;
 			return;
 		case TOOL_SEARCH:
-			action_init(action, ACTION_SEARCH);
 			/* Where, not what: the file_name of find_file is a pattern. */
 			if (entry == NULL || entry->roles[ROLE_PATH].data == NULL)
 				path = argument(arguments, entry, ROLE_WHERE);
-			action_set_target(action, path, true);
+			set_action(action, ACTION_SEARCH, path, true);
 			return;
 		case TOOL_REPLACE:
 		case TOOL_INSERT:
-			{
-				Span		old_text = meaning == TOOL_REPLACE ? argument(arguments, entry, ROLE_OLD) : span_none();
-				Span		new_text = argument(arguments, entry, ROLE_NEW);
-
-				/* A tool of this name whose only text is a patch. */
-				if (path.data == NULL && old_text.data == NULL && command.data != NULL &&
-					(span_find(command, "*** ") >= 0 || span_find(command, "+++ ") >= 0))
-				{
-					classify_patch(command, action);
-					return;
-				}
-				action_init(action, ACTION_MODIFY);
-				action_set_target(action, path, true);
-				action->insert = meaning == TOOL_INSERT;
-				if (old_text.data != NULL || new_text.data != NULL)
-					action_set_content(action, old_text, new_text);
-				return;
-			}
+			classify_edit(arguments, entry, path, command, meaning == TOOL_INSERT, action);
+			return;
 		case TOOL_CREATE:
-			action_init(action, ACTION_CREATE);
-			action_set_target(action, path, true);
+			set_action(action, ACTION_CREATE, path, true);
 			return;
 		case TOOL_PATCH:
-			if (command.data == NULL)
-				command = argument(arguments, entry, ROLE_NEW);
-			if (command.data != NULL)
-				classify_patch(command, action);
-			else
-				action_init(action, ACTION_MODIFY);
-			if (path.data != NULL)
-				action_set_target(action, path, true);
+			classify_patch_tool(arguments, entry, path, command, action);
 			return;
 		case TOOL_CODE:
-			action_init(action, ACTION_EXECUTE);
-			action_set_target(action, span_of("python"), false);
+			set_action(action, ACTION_EXECUTE, span_of("python"), false);
 			return;
 		case TOOL_EXECUTE:
+			set_action(action, ACTION_EXECUTE, path, true);
+			return;
 		case TOOL_FILEOP:
+			set_action(action, ACTION_FILEOP, path, true);
+			return;
 		case TOOL_INSTALL:
-			action_init(action, meaning == TOOL_EXECUTE ? ACTION_EXECUTE :
-						meaning == TOOL_FILEOP ? ACTION_FILEOP : ACTION_INSTALL);
-			action_set_target(action, path, true);
+			set_action(action, ACTION_INSTALL, path, true);
 			return;
 		case TOOL_TEST:
-			action_init(action, ACTION_TEST);
-			action_set_target(action, path.data ? path : span_of("all"), path.data != NULL);
+			set_action(action, ACTION_TEST, path.data ? path : span_of("all"), path.data != NULL);
 			return;
 		case TOOL_THINK:
 			action_init(action, ACTION_THINK);
@@ -255,8 +270,7 @@ classify_meaning(ToolMeaning meaning, const Arguments *arguments, const UserEntr
 		case TOOL_OTHER:
 			break;
 	}
-	action_init(action, ACTION_OTHER);
-	action_set_target(action, tool, false);
+	set_action(action, ACTION_OTHER, tool, false);
 }
 
 /* The user's entry for a tool: the one with the subcommand, then the one without. */

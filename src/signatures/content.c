@@ -13,7 +13,7 @@
 
 #include "compat.h"
 #include "signatures/call.h"
-#include "signatures/hash.h"
+#include "hash.h"
 
 static Span
 in_utf8(Span text)

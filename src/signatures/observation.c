@@ -163,6 +163,61 @@ match_duration(Span text, int start, int digits_end)
 	return 0;
 }
 
+/* What goes from the front of paths, at i: the length of what is replaced, else 0. */
+static int
+match_root(Span text, int i, Span root, const char **replacement)
+{
+	char		next;
+
+	if (text.length - i < root.length || memcmp(text.data + i, root.data, root.length) != 0)
+		return 0;
+	next = char_at(text, i + root.length);
+	if (next == '/' && (is_word(char_at(text, i + root.length + 1)) || char_at(text, i + root.length + 1) == '.'))
+	{
+		*replacement = "";
+		return root.length + 1;
+	}
+	if (next == '/' || (!is_word(next) && next != '-' && next != '.'))
+	{
+		*replacement = ".";
+		return root.length;
+	}
+	return 0;
+}
+
+/* An address at i; shorter ones are constants of a program. */
+static int
+match_address(Span text, int i)
+{
+	int			end = i + 2;
+
+	if (text.data[i] != '0' || (char_at(text, i + 1) != 'x' && char_at(text, i + 1) != 'X'))
+		return 0;
+	while (end < text.length && is_hex(text.data[end]))
+		end++;
+	return end - i >= 8 && !is_word(char_at(text, end)) ? end - i : 0;
+}
+
+/* What begins with the digit at i and differs from run to run. */
+static int
+match_measurement(Span text, int i, const ObservationOptions *options, const char **replacement)
+{
+	int			length;
+
+	if (options->addresses && (length = match_address(text, i)) > 0)
+	{
+		*replacement = "<address>";
+		return length;
+	}
+	if (!options->timestamps)
+		return 0;
+	if ((length = match_time(text, i)) > 0)
+		*replacement = "<time>";
+	else if ((length = match_duration(text, i, skip_digits(text, i))) > 0)
+		*replacement = "<duration>";
+	return length;
+}
+
 void
 normalize_text(StringInfo out, Span text, const ObservationOptions *options)
 {
@@ -178,8 +233,7 @@ normalize_text(StringInfo out, Span text, const ObservationOptions *options)
 	{
 		char		c = text.data[i];
 		const char *replacement = NULL;
-		int			length = 1;
-		bool		was_in_word = in_word;
+		int			length = 0;
 
 		if (options->ansi && c == '\033')
 		{
@@ -194,58 +248,11 @@ normalize_text(StringInfo out, Span text, const ObservationOptions *options)
 			i++;
 			continue;
 		}
-		if (root.length > 0 && !in_word && !in_path && c == root.data[0] &&
-			text.length - i >= root.length && memcmp(text.data + i, root.data, root.length) == 0)
-		{
-			char		next = char_at(text, i + root.length);
-
-			if (next == '/' && (is_word(char_at(text, i + root.length + 1)) || char_at(text, i + root.length + 1) == '.'))
-			{
-				replacement = "";
-				length = root.length + 1;
-			}
-			else if (next == '/' || (!is_word(next) && next != '-' && next != '.'))
-			{
-				replacement = ".";
-				length = root.length;
-			}
-		}
-		if (replacement == NULL && !was_in_word && is_digit(c))
-		{
-			int			end;
-
-			if (options->addresses && c == '0' && (char_at(text, i + 1) == 'x' || char_at(text, i + 1) == 'X'))
-			{
-				end = i + 2;
-				while (end < text.length && is_hex(text.data[end]))
-					end++;
-				/* Shorter ones are constants of a program. */
-				if (end - i >= 8 && !is_word(char_at(text, end)))
-				{
-					replacement = "<address>";
-					length = end - i;
-				}
-			}
-			if (replacement == NULL && options->timestamps)
-			{
-				end = match_time(text, i);
-				if (end > 0)
-				{
-					replacement = "<time>";
-					length = end;
-				}
-				else
-				{
-					end = match_duration(text, i, skip_digits(text, i));
-					if (end > 0)
-					{
-						replacement = "<duration>";
-						length = end;
-					}
-				}
-			}
-		}
-		if (replacement == NULL && options->digits && is_digit(c))
+		if (root.length > 0 && !in_word && !in_path && c == root.data[0])
+			length = match_root(text, i, root, &replacement);
+		if (length == 0 && !in_word && is_digit(c))
+			length = match_measurement(text, i, options, &replacement);
+		if (length == 0 && options->digits && is_digit(c))
 		{
 			replacement = "0";
 			length = skip_digits(text, i) - i;

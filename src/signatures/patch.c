@@ -7,7 +7,7 @@
  */
 #include "postgres.h"
 
-#include "signatures/action.h"
+#include "signatures/patch.h"
 
 /* The rest of a line after a prefix, up to a tab (diffs put a time there). */
 static Span

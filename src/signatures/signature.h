@@ -6,7 +6,7 @@
 #define STEPADV_SIGNATURE_H
 
 #include "lib/stringinfo.h"
-#include "signatures/span.h"
+#include "span.h"
 
 typedef struct ParsedSignature
 {

@@ -25,7 +25,8 @@
 
 #include "aggregate.h"
 #include "compat.h"
-#include "signatures/hash.h"
+#include "hash.h"
+#include "parameters.h"
 #include "signatures/signature.h"
 
 PG_FUNCTION_INFO_V1(stepadv_state_accum);
@@ -187,30 +188,10 @@ read_options(FunctionCallInfo fcinfo, Record *record)
 	bool		flags_as_set = false;
 	bool		views_by_bucket = false;
 
-	if (PG_NARGS() > 2)
-	{
-		text	   *value = PG_ARGISNULL(2) ? cstring_to_text("count") : PG_GETARG_TEXT_PP(2);
-		Span		flags = span_make(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
-
-		flags_as_set = span_is(flags, "set");
-		if (!flags_as_set && !span_is(flags, "count"))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("invalid flags \"%.*s\"", flags.length, flags.data),
-					 errhint("Valid values are \"count\" and \"set\".")));
-	}
-	if (PG_NARGS() > 3)
-	{
-		text	   *value = PG_ARGISNULL(3) ? cstring_to_text("range") : PG_GETARG_TEXT_PP(3);
-		Span		views = span_make(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
-
-		views_by_bucket = span_is(views, "bucket");
-		if (!views_by_bucket && !span_is(views, "range"))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("invalid views \"%.*s\"", views.length, views.data),
-					 errhint("Valid values are \"range\" and \"bucket\".")));
-	}
+	if (PG_NARGS() > 2 && !PG_ARGISNULL(2))
+		flags_as_set = choice_of_text("flags", CHOICE_LIST("count", "set"), PG_GETARG_DATUM(2)) == 1;
+	if (PG_NARGS() > 3 && !PG_ARGISNULL(3))
+		views_by_bucket = choice_of_text("views", CHOICE_LIST("range", "bucket"), PG_GETARG_DATUM(3)) == 1;
 	if (record->has_options &&
 		(record->flags_as_set != flags_as_set || record->views_by_bucket != views_by_bucket))
 		ereport(ERROR,

@@ -5,7 +5,7 @@
 #ifndef STEPADV_VOCABULARY_H
 #define STEPADV_VOCABULARY_H
 
-#include "signatures/span.h"
+#include "span.h"
 
 typedef enum ToolMeaning
 {

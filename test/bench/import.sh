@@ -7,6 +7,7 @@ import_rollouts=${IMPORT_ROLLOUTS:-6800}
 
 psql -qX -v ON_ERROR_STOP=1 -v rollouts="$import_rollouts" >/dev/null <<-'SQL' || exit 2
 	SET client_min_messages = warning;
+	CREATE EXTENSION IF NOT EXISTS stepadv_import;
 	SELECT count(*) FROM stepadv.create_tables('import_bench');
 	-- Words that compress as text does: pieces of one long text.
 	CREATE TABLE bench_text AS
@@ -76,7 +77,7 @@ measure_files()
 	for run in 1 2 3; do
 		query "SET client_min_messages = warning; $make_room" >/dev/null
 		begun=$(date +%s%N)
-		sh "$top/sql/stepadv-import" -q "$@" >"$work/import/out" || exit 2
+		sh "$top/client/stepadv-import" -q "$@" >"$work/import/out" || exit 2
 		echo $((($(date +%s%N) - begun) / 1000)) | awk '{ print $1 / 1000 }'
 	done >"$work/import/times"
 	store "$name" "$(min_median <"$work/import/times")"

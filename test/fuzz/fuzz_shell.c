@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "check.h"
+#include "signatures/shell/script.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -56,6 +56,15 @@ cp -r "$tree/test" "$tree/expected" "$tree/docs" "$tree/README.md" "$work/"
 [ "$(id -u)" != 0 ] || chown -R "$test_user" "$work"
 pgxs_dir=$(dirname "$(dirname "$("$pg_config" --pgxs)")")
 all_of() { (cd "$work/test" && find "$1" -name "*.$2" -exec basename {} ".$2" \; 2>/dev/null | LC_ALL=C sort); }
+# Without the folder import/ also without the tests that say they need it.
+regress_tests()
+{
+	if [ -d "$top/import" ]; then
+		all_of sql sql
+	else
+		all_of sql sql | while read -r t; do grep -q 'CREATE EXTENSION stepadv_import' "$work/test/sql/$t.sql" || echo "$t"; done
+	fi
+}
 cat "$conf" >"$work/temp.conf"
 cat >>"$work/temp.conf" <<'CONF'
 fsync = off
@@ -65,7 +74,7 @@ CONF
 if wants regress; then
 	run regress "$pgxs_dir/test/regress/pg_regress" --bindir="$bindir" --inputdir=test --outputdir=. \
 		--temp-instance=tmp_regress --temp-config=temp.conf --no-locale --encoding=UTF8 \
-		--load-extension=stepadv --dbname=contrib_regression ${TESTS:-$(all_of sql sql)}
+		--load-extension=stepadv --dbname=contrib_regression ${TESTS:-$(regress_tests)}
 fi
 if wants isolation && [ -n "$(all_of specs spec)" ]; then
 	run isolation "$pgxs_dir/test/isolation/pg_isolation_regress" --bindir="$bindir" --inputdir=test --outputdir=. \

@@ -45,17 +45,19 @@ stop_cluster()
 sync_tree()
 {
 	local tree=$1 file
+	local folders=(docs src sql import client test expected)
 
-	mkdir -p "$tree/docs" "$tree/src" "$tree/sql" "$tree/test" "$tree/expected"
-	(cd "$top" && find Makefile stepadv.control README.md docs src sql test expected -type f \
-		! -name '*.o' ! -name '*.bc' ! -name 'stepadv--?.?.?.sql' -print0) |
+	mkdir -p "${folders[@]/#/$tree/}"
+	# The folder import/ may have been cut off.
+	(cd "$top" && find Makefile stepadv.control README.md $(ls -d "${folders[@]}" 2>/dev/null) -type f \
+		! -name '*.o' ! -name '*.bc' ! -name 'stepadv*--?.?.?.sql' -print0) |
 		while IFS= read -r -d '' file; do
 			mkdir -p "$tree/$(dirname "$file")"
 			cmp -s "$top/$file" "$tree/$file" || cp -p "$top/$file" "$tree/$file"
 		done
 	# Forget what the tree no longer has.
-	(cd "$tree" && find docs src sql test expected -type f ! -name '*.o' ! -name '*.bc' \
-		! -name 'stepadv--?.?.?.sql' -print0) |
+	rm -f "$tree"/sql/stepadv--?.?.?.sql "$tree"/import/stepadv_import--?.?.?.sql
+	(cd "$tree" && find "${folders[@]}" -type f ! -name '*.o' ! -name '*.bc' -print0) |
 		while IFS= read -r -d '' file; do
 			[ -e "$top/$file" ] || rm -f "$tree/$file" "$tree/${file%.c}.o" "$tree/${file%.c}.bc"
 		done

@@ -6,5 +6,5 @@
 . "$(dirname "$0")/rollouts.sh" report >&2
 rm -f "$out/report.html"
 # OPTIONS are several words on purpose.
-sh "$top/sql/stepadv-report" ${GROUP:+-g "$GROUP"} ${OPTIONS:-} -o "$out/report.html"
+sh "$top/client/stepadv-report" ${GROUP:+-g "$GROUP"} ${OPTIONS:-} -o "$out/report.html"
 printf 'The report: %s\n' "${out#"$top"/}/report.html"

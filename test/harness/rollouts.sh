@@ -20,8 +20,9 @@ out=$top/build/$1
 sql -c 'CREATE EXTENSION stepadv'
 if [ -n "$rollouts" ]; then
 	printf '\nRollouts from %s\n\n' "$rollouts"
+	sql -c 'CREATE EXTENSION stepadv_import'
 	# One line that is broken should not spoil the show: it is reported and left out.
-	sql -v file="$rollouts" -v schema=rl -v on_error="${ON_ERROR:-skip}" -f "$top/sql/stepadv-load.psql"
+	sql -v file="$rollouts" -v schema=rl -v on_error="${ON_ERROR:-skip}" -f "$top/client/stepadv-load.psql"
 else
 	printf '\nRollouts from the simulator: rooms with keys and doors, 40 tasks of 8 rollouts\n\n'
 	sql -f "$top/test/sim/simulator.sql"

@@ -136,7 +136,7 @@ SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid
 SELECT * FROM pg_temp.agrees('public', 'att_few');
 SELECT count(*) > 5 AS attached FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', columns => '{}', prefix => 'att_none');
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'att_none_rtmc'::regclass AND attnum > 0;
-SELECT pg_get_viewdef('att_none_rtmc'::regclass) LIKE '%JOIN%att_int%' AS joins_base, pg_get_viewdef('att_few_rtmc'::regclass) LIKE '%JOIN%att_int%' AS joins_base;
+SELECT pg_get_viewdef('att_none_rtmc'::regclass) LIKE '%JOIN%att_none_shown_steps%' AS joins_base, pg_get_viewdef('att_few_rtmc'::regclass) LIKE '%JOIN%att_few_shown_steps%' AS joins_base;
 
 -- Only some columns: no state, no action, no RTMC.
 SELECT view_name FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', reward => 'rew', prefix => 'att_plain');
@@ -184,8 +184,8 @@ SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS gigpo, count(DI
 FROM full_groups g, stepadv.gigpo(g.rollouts) w LEFT JOIN att_full_gigpo v USING (step_id);
 SELECT bool_and((s.next_state, s.value, s.turn_reward, s.cost) = (stepadv.signature_hash(f.nxt), f.val, f.bonus, f.price)) AS in_the_value
 FROM att_full_values v, stepadv.steps(v.rollouts) s JOIN att_full f ON f.id = s.step_id;
-SELECT pg_get_viewdef('att_full_rtmc'::regclass) ~ 's\.(nxt|val|bonus|price)\M.*AS rollouts' AS rtmc_reads_them,
-	pg_get_viewdef('att_full_gae'::regclass) ~ 's\.val\M.*AS rollouts' AS gae_reads_value, pg_get_viewdef('att_full_gae'::regclass) ~ 's\.bonus\M.*AS rollouts' AS gae_reads_bonus;
+SELECT pg_get_viewdef('att_full_rtmc'::regclass) ~ 'x\.(next_state|value|turn_reward|cost)\M.*AS rollouts' AS rtmc_reads_them,
+	pg_get_viewdef('att_full_gae'::regclass) ~ 'x\.value\M.*AS rollouts' AS gae_reads_value, pg_get_viewdef('att_full_gae'::regclass) ~ 'x\.turn_reward\M.*AS rollouts' AS gae_reads_bonus;
 SELECT stepadv.detach('att_full') > 10 AS dropped;
 DROP TABLE att_full;
 
@@ -289,9 +289,10 @@ FROM (SELECT stepadv.rollout_agg(id, traj, n, stepadv.signature_hash(coalesce(st
 	stepadv.graphgpo(w.g) a LEFT JOIN ab_next_graphgpo v USING (step_id);
 -- The view says where its states come from.
 SELECT pg_get_viewdef('ab_his_rtmc'::regclass) ~ 'history_states\(.*''sequence''' AS history, pg_get_viewdef('ab_set_rtmc'::regclass) ~ 'history_states\(.*''set''' AS set, pg_get_viewdef('ab_root_rtmc'::regclass) ~ 'history_states\(.*''root''' AS root,
-	pg_get_viewdef('ab_sig_rtmc'::regclass) ~ 'state_hash\(.*action_signature' AS signature, pg_get_viewdef('ab_opt_rtmc'::regclass) ~ 'state_hash\([^)]*''set''.*content_hash => ''none''' AS options,
-	pg_get_viewdef('ab_sig_grpo'::regclass) ~ 'signature' AS grpo;
-SELECT split_part(obj_description('ab_his_rtmc'::regclass), E'\n', 2)::jsonb ->> 'states' AS states;
+	pg_get_viewdef('ab_sig_rtmc'::regclass) ~ 'ab_sig_rows_with_states' AND pg_get_viewdef('ab_sig_rows_with_states'::regclass) ~ 'state_hash\(.*action_signature' AND pg_get_viewdef('ab_sig_rows'::regclass) ~ 'action_signature\(' AS signature,
+	pg_get_viewdef('ab_opt_rows_with_states'::regclass) ~ 'state_hash\([^)]*''set''' AND pg_get_viewdef('ab_opt_rows'::regclass) ~ 'content_hash => ''none''' AS options,
+	pg_get_viewdef('ab_sig_grpo'::regclass) ~ 'signature|states' AS grpo;
+SELECT states FROM ab_his_attachment;
 -- Tools of one's own, as they were when attached.
 INSERT INTO stepadv.tool_vocabulary (scaffold, tool, meaning) VALUES ('att', 'Edit', 'finish');
 SELECT pg_temp.call('signature', 'ab_own', NULL, 'tool', 'args', 'ok'), pg_temp.call('signature', 'ab_named', NULL, 'tool', 'args', 'ok', '{"signature": {"vocabulary": "att"}}');

@@ -2,6 +2,7 @@
 -- counted by hand in the comments.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
+CREATE EXTENSION stepadv_import;
 SELECT count(*) > 5 AS attached FROM stepadv.create_tables('imp', partitions => 2);
 CREATE TABLE docs (n bigint GENERATED ALWAYS AS IDENTITY, document text, source text);
 CREATE VIEW shown AS
@@ -137,6 +138,7 @@ INSERT INTO docs (document) VALUES ('{"run": "v3", "episodes": [
 	{"task": "t1", "no": 2, "score": null, "turns": []}, {"no": 3, "turns": []}]}');
 \set paths '{"rollouts": "$.episodes[*]", "group_id": "$.task", "rollout_id": "$.no", "outcome": "$.score", "policy_version": "$document.run", "steps": "$.turns[*]", "step_no": "$.k", "observation": "$.saw", "action": "$.did", "args": "$.with", "reward": "$.r", "step_meta": "$.p"}'
 \set VERBOSITY terse
+CREATE FUNCTION stepadv.parse_by_paths(text, jsonb) RETURNS SETOF jsonb LANGUAGE plpgsql AS $$ BEGIN RAISE 'a stranger''s function'; END $$;
 SELECT rollouts_read, bad_rollouts, rollouts_added, stepless_rollouts, unjudged_rollouts, steps_added, repaired, problems FROM stepadv.import_rollouts('imp', 'docs', on_error => 'skip', paths => :'paths', success_at => 2);
 SELECT * FROM shown;
 SELECT rollout_id, outcome, success, policy_version FROM imp.rollouts ORDER BY 1;
@@ -236,14 +238,14 @@ SELECT documents_read, rollouts_read, dropped, repaired, problems FROM stepadv.i
 -- Lines of a file: one document each, one document together, or steps.
 CREATE TABLE lines (n bigint GENERATED ALWAYS AS IDENTITY, line text);
 INSERT INTO lines (line) VALUES (U&'\FEFF{"input": "q", "output": "a", "score": 1, "step": 1}'), (''), ('{"input": "q", "output": "b", "score": 0, "step": 1}');
-SELECT f ->> 'format' AS format, f ->> 'documents_read' AS documents, f ->> 'rollouts_added' AS added FROM stepadv.import_file('imp', 'lines', '1.jsonl') f;
+SELECT f ->> 'format' AS format, f ->> 'documents_read' AS documents, f ->> 'rollouts_added' AS added FROM stepadv_internal.import_file('imp', 'lines', '1.jsonl') f;
 SELECT rollout_id FROM imp.rollouts WHERE rollout_id ~ '^1:' ORDER BY 1;
 TRUNCATE lines;
 INSERT INTO lines (line) VALUES ('{'), ('  "task_id": "p", "trial": 0,'), ('  "messages": []'), ('}');
-SELECT f ->> 'format' AS format, f ->> 'documents_read' AS documents, f ->> 'rollouts_added' AS added FROM stepadv.import_file('imp', 'lines', 'a/p.json', 'openai_chat') f;
+SELECT f ->> 'format' AS format, f ->> 'documents_read' AS documents, f ->> 'rollouts_added' AS added FROM stepadv_internal.import_file('imp', 'lines', 'a/p.json', 'openai_chat') f;
 TRUNCATE lines;
 INSERT INTO lines (line) VALUES ('{"group_id": "s", "rollout_id": "r", "step_no": 0, "action": "x", "outcome": 1}'), ('{"group_id": "s", "rollout_id": "r", "step_no": 1, "action": "y"}');
-SELECT f ->> 'format' AS format, f ->> 'documents_read' AS documents, f ->> 'steps_added' AS steps FROM stepadv.import_file('imp', 'lines') f;
+SELECT f ->> 'format' AS format, f ->> 'documents_read' AS documents, f ->> 'steps_added' AS steps FROM stepadv_internal.import_file('imp', 'lines') f;
 -- Each shape is known by its own marks.
 SELECT stepadv.rollout_format(d) FROM unnest(ARRAY['[{"traj": []}]', '{"trajectory": []}', '{"messages": [], "info": {"mini_version": "2"}}', '{"messages": []}', '[{"role": "user"}]', '{"response": {"output": []}}',
 	'{"input": "", "output": ""}', '{"0": {"turn_history": {}}}', '{"group_id": 1, "rollout_id": 2}', '{"simulations": []}', '{}', '[]', '5', 'null']::jsonb[]) WITH ORDINALITY d(d, i) ORDER BY i;
@@ -253,3 +255,12 @@ DROP TABLE docs, lines;
 DROP FUNCTION fresh();
 DROP SCHEMA imp CASCADE;
 DROP SCHEMA "s'""; %s" CASCADE;
+-- What people call is in one schema, its inner parts are in another; every
+-- function that is not bound at its creation has its own search_path.
+SELECT n.nspname AS schema, count(*) > 10 AS several, count(*) FILTER (WHERE p.prosqlbody IS NULL AND p.proconfig[1] IS DISTINCT FROM 'search_path=pg_catalog, pg_temp') AS open,
+	string_agg(DISTINCT p.proname, ' ' ORDER BY p.proname) FILTER (WHERE n.nspname <> 'stepadv_internal') AS public
+FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid JOIN pg_namespace n ON n.oid = p.pronamespace
+WHERE d.deptype = 'e' AND d.classid = 'pg_proc'::regclass AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'stepadv_import')
+GROUP BY n.nspname ORDER BY 1;
+DROP EXTENSION stepadv_import;
+DROP FUNCTION stepadv.parse_by_paths(text, jsonb);

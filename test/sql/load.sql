@@ -1,6 +1,9 @@
 -- load_rollouts: from lines of JSON to the canonical tables.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
+-- Whoever may create in its schemas: none of what he makes there is ever called.
+CREATE FUNCTION stepadv.array_ndims(integer[]) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'a stranger''s function'; END $$;
+CREATE EXTENSION stepadv_import;
 SELECT count(*) > 5 AS attached FROM stepadv.create_tables('load_t', partitions => 2);
 CREATE TABLE load_lines (n bigint GENERATED ALWAYS AS IDENTITY, line text);
 
@@ -153,3 +156,5 @@ SELECT count(*) FROM load_lines;
 
 DROP TABLE load_lines;
 DROP SCHEMA load_t CASCADE;
+DROP EXTENSION stepadv_import;
+DROP FUNCTION stepadv.array_ndims(integer[]);

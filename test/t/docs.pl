@@ -62,6 +62,9 @@ my $node = PostgreSQL::Test::Cluster->new('docs');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->start;
 
+# Asked in this way since pg_available_extensions does not look into a stage.
+my $has_import = ($node->psql('postgres', 'BEGIN; CREATE EXTENSION stepadv_import CASCADE; ROLLBACK'))[2] !~ /control file|is not available/i;
+
 foreach my $page (@pages)
 {
 	my @blocks = blocks($page);
@@ -69,6 +72,7 @@ foreach my $page (@pages)
 	my $script = "CREATE EXTENSION IF NOT EXISTS stepadv;\n";
 
 	next if !@blocks;
+	next if !$has_import && grep { $_->{sql} =~ /EXTENSION stepadv_import/ } @blocks;
 	$node->safe_psql('postgres', "CREATE DATABASE \"$database\"");
 	$script .= "\\echo \@\@$_\n$blocks[$_]{sql}" for 0 .. $#blocks;
 	my ($stdout, $stderr) = ('', '');
@@ -85,6 +89,7 @@ foreach my $page (@pages)
 
 # Every object that is meant to be called or read has its place in the reference.
 my $readme = slurp_file('README.md');
+$node->safe_psql('docs_README_md', 'CREATE EXTENSION stepadv_import') if $has_import;
 my $objects = $node->safe_psql('docs_README_md', q{
 	SELECT DISTINCT coalesce(p.proname, c.relname, t.typname)
 	FROM pg_depend d
@@ -92,7 +97,7 @@ my $objects = $node->safe_psql('docs_README_md', q{
 	LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
 	LEFT JOIN pg_type t ON d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typtype = 'b' AND t.typelem = 0
 	WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
-		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'stepadv')
+		AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('stepadv', 'stepadv_import'))
 		AND coalesce(obj_description(d.objid, d.classid::regclass::name), '')
 			!~ '^(aggregate support|type support|I/O|part of|transition|combine|serialization|deserialization|final function)'
 		AND coalesce(p.proname, c.relname, t.typname) IS NOT NULL

@@ -9,21 +9,23 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 # Installed with the extension: in the stage here, or where the server has it.
-my $script;
+our $script;
 my ($bindir) = run_command([ 'pg_config', '--bindir' ]);
 find(
 	{   wanted => sub { $script = $File::Find::name if $_ eq 'stepadv-import' && -f $_ },
 		no_chdir => 0
 	},
 	grep { -d } 'stage', $bindir);
-ok($script, 'stepadv-import is installed') or BAIL_OUT('no script to test');
+BAIL_OUT('stepadv-import is not installed') if !$script;
 $script = "$ENV{PWD}/$script" if $script && $script !~ m{^/} && -e "$ENV{PWD}/$script";
 
 my $node = PostgreSQL::Test::Cluster->new('import');
 # Rollouts are UTF-8, whatever the tester's locale.
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION stepadv');
+# Asked in this way since pg_available_extensions does not look into a stage.
+plan skip_all => 'the importers are not installed'
+	if ($node->psql('postgres', 'BEGIN; CREATE EXTENSION stepadv_import CASCADE; ROLLBACK'))[2] =~ /control file|is not available/i;
 my $here = Cwd::getcwd();
 my $dir = File::Spec->rel2abs($node->basedir);
 
@@ -71,6 +73,20 @@ sub trajectory
 	return qq({"environment": "e", "info": {}, "history": [{"role": "user", "content": "Fix"}], "trajectory": [{"action": "$action", "observation": "ok", "thought": "t"}]});
 }
 
+# Without the extension nothing is tried, and how to get it is said once.
+write_file('first/1.json', chat('a', 0, 'one'));
+write_file('first/2.json', chat('a', 1, 'two'));
+my ($status, $out, $err) = import_files('rl', "$dir/first");
+is($status, 2, 'a database without the extension');
+is(() = $err =~ /CREATE EXTENSION stepadv_import CASCADE/g, 1, 'its message helps') or diag($err);
+$node->safe_psql('postgres', 'CREATE EXTENSION stepadv_import CASCADE');
+
+# Functions of a stranger that would suit better: none is called.
+$node->safe_psql('postgres', q(
+	CREATE FUNCTION public.format(text, text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'a stranger''s function'; END $$;
+	CREATE FUNCTION public.to_regclass(varchar) RETURNS regclass LANGUAGE plpgsql AS $$ BEGIN RAISE 'a stranger''s function'; END $$;
+	CREATE FUNCTION public.jsonb_each_text(varchar) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'a stranger''s function'; END $$));
+
 # A directory of everything, with names that shells and psql would choke on.
 my $soh = "\x01";
 write_file('all/tau/results.json', '[' . chat('a', 0, 'one') . ",\n" . chat('a', 1, "\xC3\xA4\xE2\x86\x92\xF0\x9F\x99\x82 \\u0000") . ']');
@@ -84,7 +100,7 @@ write_file('all/notes.md', 'passed over');
 system_or_bail('gzip', "$dir/all/verl/7.jsonl");
 symlink "$dir/all/steps.jsonl", "$dir/all/link.jsonl";
 
-my ($status, $out, $err) = import_files('rl', "$dir/all");
+($status, $out, $err) = import_files('rl', "$dir/all");
 is($status, 0, 'a directory is loaded') or diag($out . $err);
 like($out, qr/^7 files, 0 left out$/m, 'seven files of it, no link');
 # 2 of chat, 3 of verl, 1 + 1 of SWE-agent, 1 of ReAct, 1 of steps, 1 printed over lines
@@ -144,6 +160,16 @@ is(value(q(SELECT string_agg(rollout_id, ' ' ORDER BY rollout_id) FROM kept.roll
 is(count_of($out, 'bad_documents'), 4, 'documents of 2, 3, 4 and 5');
 like($out, qr/^9 files, 2 left out$/m, 'files 7 and 9');
 
+# The owner of a database makes both extensions, and whoever has tables uses them.
+$node->safe_psql('postgres', 'CREATE ROLE owner LOGIN; CREATE ROLE author LOGIN; CREATE DATABASE owned OWNER owner');
+$node->safe_psql('owned', 'CREATE EXTENSION stepadv_import CASCADE; CREATE SCHEMA hers; GRANT ALL ON SCHEMA hers TO author',
+	extra_params => [ '-U', 'owner' ]);
+IPC::Run::run([ $script, '-q', '-d', $node->connstr('owned') . ' user=author', '-s', 'hers', "$dir/first" ], '>', \$out, '2>', \$err);
+is($? >> 8, 0, 'by a role that owns no database') or diag($err);
+is(count_of($out, 'rollouts_added'), 2, 'in tables of its own');
+is($node->safe_psql('owned', q(SELECT string_agg(extname || ' ' || extowner::regrole, ', ' ORDER BY extname) FROM pg_extension WHERE extname ~ 'stepadv')),
+	'stepadv owner, stepadv_import owner', 'both are the owner\'s');
+
 # Options, hostile values of them, and misuse.
 write_file("opt/x.json", chat('o', 0, 'x') =~ s/"reward": 1/"reward": 0.5/r);
 my $schema = q(s"'; DROP SCHEMA rl; -- %I);
@@ -155,6 +181,11 @@ write_file('opt/y.json', '{"e": [{"t": 1, "s": [{"a": "x"}, {"a": "y"}]}]}');
 is($status . ' ' . count_of($out, 'steps_added'), '0 2', 'paths') or diag($err);
 ($status, $out, $err) = import_files('sub', '-f', 'swe_agent', "$dir/all");
 like($out, qr/^3 files, 0 left out$/m, 'of a directory only what has the endings of the format');
+{
+	symlink $script, "$dir/program" or die $!;
+	local $script = "$dir/program";
+	is((import_files('linked', '-q', "$dir/first"))[0], 0, 'by a link from another folder');
+}
 is((import_files('none'))[0], 2, 'no file: usage');
 is((import_files('none', '-f', 'csv', $dir))[0], 2, 'unknown format');
 is((import_files('none', '-a', '1; DROP', $dir))[0], 2, 'a score that is none');

@@ -62,6 +62,13 @@ for my $what (sort keys %queries)
 unlike(plan_of($eager, "SELECT group_id, rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY step_id) FROM steps GROUP BY group_id"),
 	qr/Partial/, 'ORDER BY inside forbids it');
 
+# A connection's first query knows GroupFold: the aggregate brings the library along.
+my $fold = "SELECT group_id, $agg FROM steps GROUP BY group_id";
+like(plan_of('', $fold), qr/Custom Scan \(GroupFold\)/, 'the first query of a connection is planned with GroupFold');
+like(plan_of('', "SELECT * FROM (SELECT group_id, rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL) FROM steps GROUP BY group_id) s"),
+	qr/Custom Scan \(GroupFold\)/, 'the other forms likewise');
+like(plan_of('SET stepadv.enable_group_fold = off;', $fold), qr/^(?!.*GroupFold).*Aggregate/s, 'and can be told not to');
+
 # An estimator over it.
 my $total = q{SELECT round(sum(advantage)::numeric, 9), sum(n_state), count(*) FROM advantages};
 like(plan_of($eager, $total), qr/Custom Scan \(StepScan\)\s+Functions: rtmc/, 'an estimator above the aggregate');

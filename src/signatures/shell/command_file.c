@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "signatures/patch.h"
 #include "signatures/shell/invocation.h"
 
 /* cp, mv, ln: the last operand is where it goes. */

@@ -15,7 +15,9 @@
  */
 #include "postgres.h"
 
+#include "signatures/patch.h"
 #include "signatures/shell/command.h"
+#include "signatures/shell/script.h"
 
 /* A simple command with its redirections. */
 static Effect
@@ -152,123 +154,156 @@ change_directory(StringInfo directory, const ShellCommand *command)
 	appendBinaryStringInfo(directory, target.data, target.length);
 }
 
+/* What is known of a script while it is read. */
+typedef struct Findings
+{
+	Outcome		found;			/* the first effective command, or a fallback */
+	bool		has_found;
+	bool		has_fallback;
+	bool		has_inside;		/* the fallback is what a substitution does */
+	StringInfoData directory;	/* where the cds before it led */
+} Findings;
+
+/* A pipeline, whose first command was read already, as one command. */
+static void
+read_pipeline(Reader *reader, ShellCommand *command, bool has_found, Outcome *outcome)
+{
+	bool		is_first = true;
+
+	reader->piped = span_none();
+	for (;;)
+	{
+		Outcome		next;
+		Span		text = span_none();
+
+		classify_command(reader, command, &next);
+		if (is_first)
+			*outcome = next;
+		else
+			extend_pipeline(outcome, &next);
+		if (next.effect == EFFECT_PRINT && !next.inside && !has_found)
+			text = span_keep(next.action.new_text);
+		if (command->end != SHELL_PIPE)
+			return;
+		/* What was found must survive the words of the next command. */
+		if (!has_found)
+			keep_action(&outcome->action);
+		reader->piped = text;
+		is_first = false;
+		if (!shell_next(&reader->lexer, command))
+			return;
+	}
+}
+
+/* A command with an effect; false if nothing after it matters. */
+static bool
+note_effect(Findings *findings, const Outcome *outcome, Reader *reader)
+{
+	Outcome    *found = &findings->found;
+
+	if (outcome->action.category == ACTION_FINISH)
+	{
+		/* However much came before: the rollout ends here. */
+		action_init(&found->action, ACTION_FINISH);
+		findings->has_found = true;
+		found->use = BODY_UNUSED;
+		return false;
+	}
+	if (findings->has_found)
+	{
+		found->action.followed = true;
+		return true;
+	}
+	*found = *outcome;
+	findings->has_found = true;
+	keep_action(&found->action);
+	if (findings->directory.len > 0 && found->action.directory.data == NULL)
+		found->action.directory = span_make(findings->directory.data, findings->directory.len);
+	if (found->use != BODY_UNUSED)
+		reader->lexer.keep_body = true;
+	return true;
+}
+
+/* A command without one, before any that has: what the script does if none comes. */
+static void
+note_fallback(Findings *findings, const Outcome *outcome, const ShellCommand *command)
+{
+	Action	   *action = &findings->found.action;
+
+	change_directory(&findings->directory, command);
+	if ((findings->has_fallback && (!outcome->inside || findings->has_inside)) || command->n_words == 0)
+		return;
+	findings->has_fallback = true;
+	findings->has_inside = outcome->inside;
+	*action = outcome->action;
+	keep_action(action);
+	if (!findings->has_inside && action->category == ACTION_EXECUTE && action->target.data == NULL)
+	{
+		action_set_target(action, span_keep(shell_word_span(command, 0)), false);
+		action->is_path = false;
+	}
+}
+
+/* What the text of the here-document, now read, says of the action found. */
+static void
+read_body(const Outcome *found, Span body, Action *action, int depth)
+{
+	Span		target = action->target;
+
+	if (found->use == BODY_CONTENT)
+		action_set_content(action, span_none(), body);
+	else if (found->use == BODY_PATCH)
+	{
+		classify_patch(body, action);
+		if (target.data != NULL)
+			action_set_target(action, target, true);
+		action->followed = found->action.followed;
+		action->directory = found->action.directory;
+	}
+	else if (found->use == BODY_SCRIPT && depth < MAX_DEPTH)
+	{
+		classify_at(body, action, depth + 1);
+		action->followed |= found->action.followed;
+	}
+}
+
 /* True if a command of the script had an effect; else *action is a fallback. */
 bool
 classify_at(Span script, Action *action, int depth)
 {
 	Reader		reader;
 	ShellCommand command;
-	StringInfoData directory;
-	Outcome		found;
-	bool		has_found = false;
-	bool		has_fallback = false;
-	bool		has_inside = false;
+	Findings	findings;
 
 	shell_start(&reader.lexer, script);
 	reader.depth = depth;
 	reader.stop = false;
 	shell_command_init(&command);
-	directory.data = NULL;
-	directory.len = 0;
-	memset(&found, 0, sizeof(found));
+	memset(&findings, 0, sizeof(findings));
 	/* A script of comments, or none at all: the agent only thought. */
-	action_init(&found.action, ACTION_THINK);
+	action_init(&findings.found.action, ACTION_THINK);
 
 	while (!reader.stop && shell_next(&reader.lexer, &command))
 	{
 		Outcome		outcome;
-		bool		first_in_pipe = true;
 
-		reader.piped = span_none();
-		if (has_found)
+		if (findings.has_found)
 			reader.depth = MAX_DEPTH;	/* only whether it has an effect matters now */
-		for (;;)
-		{
-			Outcome		next;
-			Span		text = span_none();
-
-			classify_command(&reader, &command, &next);
-			if (first_in_pipe)
-				outcome = next;
-			else
-				extend_pipeline(&outcome, &next);
-			if (next.effect == EFFECT_PRINT && !next.inside && !has_found)
-				text = span_keep(next.action.new_text);
-			if (command.end != SHELL_PIPE)
-				break;
-			/* What was found must survive the words of the next command. */
-			if (!has_found)
-				keep_action(&outcome.action);
-			reader.piped = text;
-			first_in_pipe = false;
-			if (!shell_next(&reader.lexer, &command))
-				break;
-		}
+		read_pipeline(&reader, &command, findings.has_found, &outcome);
 		if (outcome.effect == EFFECT_ACT)
 		{
-			if (outcome.action.category == ACTION_FINISH)
-			{
-				/* However much came before: the rollout ends here. */
-				action_init(&found.action, ACTION_FINISH);
-				has_found = true;
-				found.use = BODY_UNUSED;
+			if (!note_effect(&findings, &outcome, &reader))
 				break;
-			}
-			if (has_found)
-				found.action.followed = true;
-			else
-			{
-				found = outcome;
-				has_found = true;
-				keep_action(&found.action);
-				if (directory.len > 0 && found.action.directory.data == NULL)
-					found.action.directory = span_make(directory.data, directory.len);
-				if (found.use != BODY_UNUSED)
-					reader.lexer.keep_body = true;
-			}
 		}
-		else if (!has_found)
-		{
-			change_directory(&directory, &command);
-			if ((!has_fallback || (outcome.inside && !has_inside)) && command.n_words > 0)
-			{
-				has_fallback = true;
-				has_inside = outcome.inside;
-				found.action = outcome.action;
-				keep_action(&found.action);
-				if (!has_inside && found.action.category == ACTION_EXECUTE && found.action.target.data == NULL)
-				{
-					action_set_target(&found.action, span_keep(shell_word_span(&command, 0)), false);
-					found.action.is_path = false;
-				}
-			}
-		}
+		else if (!findings.has_found)
+			note_fallback(&findings, &outcome, &command);
 	}
-	*action = found.action;
-	if (has_found && found.use != BODY_UNUSED && reader.lexer.wanted == found.heredoc)
-	{
-		Span		body = reader.lexer.body.data ? reader.lexer.body : span_make("", 0);
-		Span		target = action->target;
-
-		if (found.use == BODY_CONTENT)
-			action_set_content(action, span_none(), body);
-		else if (found.use == BODY_PATCH)
-		{
-			classify_patch(body, action);
-			if (target.data != NULL)
-				action_set_target(action, target, true);
-			action->followed = found.action.followed;
-			action->directory = found.action.directory;
-		}
-		else if (found.use == BODY_SCRIPT && depth < MAX_DEPTH)
-		{
-			classify_at(body, action, depth + 1);
-			action->followed |= found.action.followed;
-		}
-	}
+	*action = findings.found.action;
+	if (findings.has_found && findings.found.use != BODY_UNUSED && reader.lexer.wanted == findings.found.heredoc)
+		read_body(&findings.found, reader.lexer.body.data ? reader.lexer.body : span_make("", 0), action, depth);
 	pfree(command.text.data);
 	shell_end(&reader.lexer);
-	return has_found || has_inside;
+	return findings.has_found || findings.has_inside;
 }
 
 void

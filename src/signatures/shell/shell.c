@@ -145,6 +145,131 @@ finish(ShellCommand *command, ShellEnd end)
 		command->heredoc > 0 || command->substitution.data != NULL;
 }
 
+/* ((arithmetic)): a command that only computes. */
+static void
+read_arithmetic(ShellLexer *lexer, ShellCommand *command)
+{
+	ShellWord  *word = &command->words[command->n_words++];
+
+	word->offset = command->text.len;
+	word->length = 2;
+	word->quoted = word->dynamic = false;
+	appendBinaryStringInfo(&command->text, "((", 3);
+	lexer->at = skip_nested(lexer, lexer->at + 1, ')');
+}
+
+/* A subshell opens, or name() defines a function, which ends the command: true. */
+static bool
+read_bracket(ShellLexer *lexer, ShellCommand *command)
+{
+	if (command->n_words == 0 && peek(lexer, 1) == '(')
+	{
+		read_arithmetic(lexer, command);
+		return false;
+	}
+	lexer->at++;
+	if (command->n_words == 0)
+		lexer->depth++;
+	else if (command->n_words == 1)
+	{
+		skip_blanks(lexer);
+		if (peek(lexer, 0) == ')')
+		{
+			lexer->at++;
+			command->defines_function = true;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A word of the command, or the descriptor of a redirection. */
+static void
+read_plain(ShellLexer *lexer, ShellCommand *command)
+{
+	ShellWord	word;
+	char		c;
+
+	read_word(lexer, command, &word);
+	c = peek(lexer, 0);
+	if ((c == '<' || c == '>') && word.length == 1 && !word.quoted &&
+		command->text.data[word.offset] >= '0' && command->text.data[word.offset] <= '9')
+	{
+		read_redirection(lexer, command, command->text.data[word.offset] - '0');
+		return;
+	}
+	if (command->n_words == 0 && word.length == 4 && !word.quoted)
+	{
+		if (strcmp(command->text.data + word.offset, "case") == 0)
+			lexer->in_case = true;
+		else if (strcmp(command->text.data + word.offset, "esac") == 0)
+			lexer->in_case = false;
+	}
+	if (command->n_words < SHELL_MAX_WORDS)
+		command->words[command->n_words++] = word;
+	else
+		command->text.len = word.offset;
+}
+
+/* & or |, or two of them. */
+static ShellEnd
+read_operator(ShellLexer *lexer, char c)
+{
+	char		next = peek(lexer, 1);
+
+	lexer->at++;
+	if (next == c)
+	{
+		lexer->at++;
+		return c == '&' ? SHELL_AND : SHELL_OR;
+	}
+	if (c == '&')
+		return SHELL_SEQUENCE;
+	if (next == '&')
+		lexer->at++;
+	return SHELL_PIPE;
+}
+
+/* Something that may end a command, and how; false: the command goes on. */
+static bool
+read_separator(ShellLexer *lexer, char c, ShellEnd *end)
+{
+	*end = SHELL_SEQUENCE;
+	switch (c)
+	{
+		case '\n':
+			lexer->at++;
+			read_heredocs(lexer);
+			return true;
+		case ';':
+			lexer->at++;
+			return true;
+		case '&':
+		case '|':
+			if (c == '&' && peek(lexer, 1) == '>')
+				return false;
+			*end = read_operator(lexer, c);
+			return true;
+		case ')':
+			lexer->at++;
+			if (lexer->depth > 0)
+				lexer->depth--;
+			else if (lexer->in_case)
+				*end = SHELL_PATTERN;
+			return true;
+		default:
+			return false;
+	}
+}
+
+static void
+skip_comment(ShellLexer *lexer)
+{
+	const char *newline = memchr(lexer->at, '\n', lexer->end - lexer->at);
+
+	lexer->at = newline ? newline : lexer->end;
+}
+
 /* The next simple command of the script; false when there is no more. */
 bool
 shell_next(ShellLexer *lexer, ShellCommand *command)
@@ -166,115 +291,23 @@ shell_next(ShellLexer *lexer, ShellCommand *command)
 		if (lexer->at >= lexer->end)
 			return finish(command, SHELL_END);
 		c = *lexer->at;
-		end = SHELL_SEQUENCE;
-		switch (c)
+		if (read_separator(lexer, c, &end))
 		{
-			case '\n':
-				lexer->at++;
-				read_heredocs(lexer);
-				break;
-			case '#':
-				{
-					const char *newline = memchr(lexer->at, '\n', lexer->end - lexer->at);
-
-					lexer->at = newline ? newline : lexer->end;
-					continue;
-				}
-			case ';':
-				lexer->at++;
-				break;
-			case '&':
-				if (peek(lexer, 1) == '>')
-				{
-					read_redirection(lexer, command, 1);
-					continue;
-				}
-				lexer->at++;
-				if (peek(lexer, 0) == '&')
-				{
-					lexer->at++;
-					end = SHELL_AND;
-				}
-				break;
-			case '|':
-				lexer->at++;
-				end = SHELL_PIPE;
-				if (peek(lexer, 0) == '|')
-				{
-					lexer->at++;
-					end = SHELL_OR;
-				}
-				else if (peek(lexer, 0) == '&')
-					lexer->at++;
-				break;
-			case '(':
-				if (command->n_words == 0 && peek(lexer, 1) == '(')
-				{
-					/* ((arithmetic)): a command that only computes */
-					ShellWord  *word = &command->words[command->n_words++];
-
-					word->offset = command->text.len;
-					word->length = 2;
-					word->quoted = word->dynamic = false;
-					appendBinaryStringInfo(&command->text, "((", 3);
-					lexer->at = skip_nested(lexer, lexer->at + 1, ')');
-					continue;
-				}
-				lexer->at++;
-				if (command->n_words == 0)
-					lexer->depth++;
-				else if (command->n_words == 1)
-				{
-					skip_blanks(lexer);
-					if (peek(lexer, 0) == ')')
-					{
-						lexer->at++;
-						command->defines_function = true;
-						return finish(command, SHELL_SEQUENCE);
-					}
-				}
-				continue;
-			case ')':
-				lexer->at++;
-				if (lexer->depth > 0)
-					lexer->depth--;
-				else if (lexer->in_case)
-					end = SHELL_PATTERN;
-				break;
-			case '<':
-			case '>':
-				if (peek(lexer, 1) == '(')
-					read_process_substitution(lexer, command);
-				else
-					read_redirection(lexer, command, c == '<' ? 0 : 1);
-				continue;
-			default:
-				{
-					ShellWord	word;
-
-					read_word(lexer, command, &word);
-					c = peek(lexer, 0);
-					if ((c == '<' || c == '>') && word.length == 1 && !word.quoted &&
-						command->text.data[word.offset] >= '0' && command->text.data[word.offset] <= '9')
-					{
-						read_redirection(lexer, command, command->text.data[word.offset] - '0');
-						continue;
-					}
-					if (command->n_words == 0 && word.length == 4 && !word.quoted)
-					{
-						if (strcmp(command->text.data + word.offset, "case") == 0)
-							lexer->in_case = true;
-						else if (strcmp(command->text.data + word.offset, "esac") == 0)
-							lexer->in_case = false;
-					}
-					if (command->n_words < SHELL_MAX_WORDS)
-						command->words[command->n_words++] = word;
-					else
-						command->text.len = word.offset;
-					continue;
-				}
+			if (finish(command, end))
+				return true;
 		}
-		if (finish(command, end))
-			return true;
+		else if (c == '#')
+			skip_comment(lexer);
+		else if (c == '(')
+		{
+			if (read_bracket(lexer, command))
+				return finish(command, SHELL_SEQUENCE);
+		}
+		else if ((c == '<' || c == '>') && peek(lexer, 1) == '(')
+			read_process_substitution(lexer, command);
+		else if (c == '<' || c == '>' || c == '&')
+			read_redirection(lexer, command, c == '<' ? 0 : 1);
+		else
+			read_plain(lexer, command);
 	}
 }

@@ -11,7 +11,7 @@
 #define STEPADV_SHELL_H
 
 #include "lib/stringinfo.h"
-#include "signatures/span.h"
+#include "span.h"
 
 #define SHELL_MAX_WORDS 128		/* of one command; what comes after is skipped */
 #define SHELL_MAX_HEREDOCS 16	/* that wait for their text at one time */

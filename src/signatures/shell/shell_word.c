@@ -11,6 +11,58 @@
 
 #include "signatures/shell/shell_scan.h"
 
+/* A here-document that a line within what is skipped announces. */
+typedef struct Announced
+{
+	bool		waits;
+	bool		strip_tabs;
+	StringInfoData delimiter;	/* made when it is needed */
+} Announced;
+
+/* After <<, which may also be <<< or an arithmetic shift. */
+static const char *
+skip_announcement(const char *at, const char *end, Announced *announced)
+{
+	StringInfo	delimiter = &announced->delimiter;
+
+	if (at < end && *at == '<')
+		return at + 1;
+	announced->strip_tabs = at < end && *at == '-';
+	if (announced->strip_tabs)
+		at++;
+	if (delimiter->data == NULL)
+		initStringInfo(delimiter);
+	resetStringInfo(delimiter);
+	at = scan_delimiter(at, end, delimiter);
+	/* An arithmetic shift is followed by no word to wait for. */
+	announced->waits = delimiter->len > 0 && !(delimiter->data[0] >= '0' && delimiter->data[0] <= '9');
+	return at;
+}
+
+/* Inside $(…): what is no quote, and where the next character is to be looked for. */
+static const char *
+skip_in_script(ShellLexer *lexer, const char *at, char c, Announced *announced)
+{
+	const char *end = lexer->end;
+	const char *stop;
+
+	switch (c)
+	{
+		case '(':
+			appendStringInfoChar(&lexer->nesting, ')');
+			return at;
+		case '#':
+			if (at - 2 < lexer->at || !is_space(at[-2]))
+				return at;
+			stop = memchr(at, '\n', end - at);
+			return stop ? stop : end;
+		case '<':
+			return at < end && *at == '<' ? skip_announcement(at + 1, end, announced) : at;
+		default:
+			return at;
+	}
+}
+
 /*
  * The position after the closer of what was just opened; the end of the script
  * if it is never closed.  Knows quotes, nested substitutions, comments and one
@@ -21,11 +73,11 @@ skip_nested(ShellLexer *lexer, const char *at, char closer)
 {
 	StringInfo	nesting = &lexer->nesting;
 	const char *end = lexer->end;
-	StringInfoData delimiter;
-	bool		heredoc = false;
-	bool		strip_tabs = false;
+	Announced	announced;
+	const char *stop;
 
-	delimiter.data = NULL;
+	announced.waits = announced.strip_tabs = false;
+	announced.delimiter.data = NULL;
 	if (nesting->data == NULL)
 		initStringInfo(nesting);
 	resetStringInfo(nesting);
@@ -56,69 +108,32 @@ skip_nested(ShellLexer *lexer, const char *at, char closer)
 				}
 				break;
 			case '`':
-				if (top != '`')
-					appendStringInfoChar(nesting, '`');
-				break;
 			case '"':
 				if (top != '`')
-					appendStringInfoChar(nesting, '"');
+					appendStringInfoChar(nesting, c);
 				break;
 			case '\'':
 				/* A letter like any other inside double quotes. */
 				if (top == ')' || (top == '}' && (nesting->len < 2 || nesting->data[nesting->len - 2] != '"')))
 				{
-					const char *close = memchr(at, '\'', end - at);
-
-					at = close ? close + 1 : end;
-				}
-				break;
-			case '(':
-				if (top == ')')
-					appendStringInfoChar(nesting, ')');
-				break;
-			case '#':
-				if (top == ')' && at - 2 >= lexer->at && is_space(at[-2]))
-				{
-					const char *newline = memchr(at, '\n', end - at);
-
-					at = newline ? newline : end;
-				}
-				break;
-			case '<':
-				if (top == ')' && at < end && *at == '<')
-				{
-					at++;
-					if (at < end && *at == '<')
-						at++;
-					else
-					{
-						strip_tabs = at < end && *at == '-';
-						if (strip_tabs)
-							at++;
-						if (delimiter.data == NULL)
-							initStringInfo(&delimiter);
-						resetStringInfo(&delimiter);
-						at = scan_delimiter(at, end, &delimiter);
-						/* An arithmetic shift is followed by no word to wait for. */
-						heredoc = delimiter.len > 0 && !(delimiter.data[0] >= '0' && delimiter.data[0] <= '9');
-					}
+					stop = memchr(at, '\'', end - at);
+					at = stop ? stop + 1 : end;
 				}
 				break;
 			case '\n':
-				if (heredoc)
-				{
-					const char *stop;
-
-					at = skip_heredoc(at, end, span_make(delimiter.data, delimiter.len), strip_tabs, &stop);
-					heredoc = false;
-				}
+				if (announced.waits)
+					at = skip_heredoc(at, end, span_make(announced.delimiter.data, announced.delimiter.len),
+									  announced.strip_tabs, &stop);
+				announced.waits = false;
 				break;
 			default:
+				if (top == ')')
+					at = skip_in_script(lexer, at, c, &announced);
 				break;
 		}
 	}
-	if (delimiter.data != NULL)
-		pfree(delimiter.data);
+	if (announced.delimiter.data != NULL)
+		pfree(announced.delimiter.data);
 	return at;
 }
 

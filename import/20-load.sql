@@ -1,0 +1,510 @@
+-- From JSON Lines to the canonical tables, in SQL.  client/stepadv-load.psql gets a
+-- file's lines into a staging table with every byte intact; see docs/tables.md.
+
+-- The text of a line or document as jsonb, which like text cannot hold U+0000.
+CREATE FUNCTION stepadv_internal.json_of_text(document text, is_latin1 boolean, OUT content jsonb, OUT nul_replaced integer)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	-- A pair of backslashes, put out of sight while escapes are looked for.
+	pair CONSTANT text := E'\x01';
+	parts text;
+BEGIN
+	nul_replaced := 0;
+	IF is_latin1 THEN
+		document := convert_from(convert_to(document, 'LATIN1'), 'UTF8');
+	END IF;
+	IF position('\u0000' IN document) > 0 AND position(pair IN document) = 0 THEN
+		parts := replace(document, '\\', pair);
+		nul_replaced := (length(parts) - length(replace(parts, '\u0000', ''))) / 6;
+		document := replace(replace(parts, '\u0000', '\ufffd'), pair, '\\');
+	END IF;
+	content := document::jsonb;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.json_of_text(text, boolean) IS
+'part of load_rollouts: a text as jsonb, with U+0000 made U+FFFD and counted; with is_latin1 the text stands for bytes, one character each, to be read as UTF-8; error when it is not UTF-8 or not JSON';
+
+-- A line's object as the columns of rollouts and steps; no row when a value is
+-- not what it should be, or an error (class 22 or 54): parse_rollout_line tells
+-- which.  One query without a variable or a block, so that it becomes part of the
+-- query around it.
+CREATE FUNCTION stepadv_internal.step_of_json(j jsonb)
+RETURNS SETOF @extschema@.parsed_step
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT NULL, 0, x.group_id #>> '{}', x.rollout_id #>> '{}', x.step_no::numeric, x.turn::numeric,
+		x.observation, x.next_observation, x.action, x.tool #>> '{}', x.args, x.ok::boolean,
+		-- These casts take "1" for no number and 1 for no truth.
+		x.reward::float8, x.turn_reward::float8, x.value::float8, x.cost::float8,
+		nullif(x.prompt_token_ids, '{}'), nullif(x.response_token_ids, '{}'), nullif(x.response_mask, '{}'), nullif(x.rollout_logprobs, '{}'),
+		-- What has no column of its own is kept all the same.
+		CASE WHEN y.rest = '{}' THEN x.meta
+			WHEN x.meta IS NULL THEN y.rest
+			WHEN jsonb_typeof(x.meta) = 'object' THEN x.meta || y.rest
+			ELSE jsonb_build_object('meta', x.meta) || y.rest END,
+		x.outcome::float8, x.success::boolean, x.truncated::boolean,
+		x.policy_version #>> '{}', coalesce(x.model #>> '{}', x.meta ->> 'model'), x.channel #>> '{}', x.curation #>> '{}',
+		(x.started_at #>> '{}')::timestamptz, (x.ended_at #>> '{}')::timestamptz,
+		-- To tell a repeated line from a contradicting one.
+		@extschema@.signature_hash(j)
+	FROM jsonb_to_record(j) x(group_id jsonb, rollout_id jsonb, step_no jsonb, turn jsonb, observation text, next_observation text,
+			action text, tool jsonb, args jsonb, ok jsonb, reward jsonb, turn_reward jsonb, value jsonb, cost jsonb,
+			prompt_token_ids integer[], response_token_ids integer[], response_mask boolean[], rollout_logprobs real[],
+			outcome jsonb, success jsonb, truncated jsonb, policy_version jsonb, model jsonb, channel jsonb, curation jsonb,
+			started_at jsonb, ended_at jsonb, meta jsonb),
+		LATERAL (SELECT j - '{group_id,rollout_id,step_no,turn,observation,next_observation,action,tool,args,ok,reward,turn_reward,value,cost,prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,outcome,success,terminal,truncated,policy_version,model,channel,curation,started_at,ended_at,meta}'::text[] AS rest OFFSET 0) y
+	WHERE jsonb_typeof(x.group_id) IN ('string', 'number') AND jsonb_typeof(x.rollout_id) IN ('string', 'number')
+		AND (jsonb_typeof(x.policy_version) IN ('string', 'number')) IS NOT FALSE
+		AND ('string' = ALL (ARRAY[jsonb_typeof(x.tool), jsonb_typeof(x.model), jsonb_typeof(x.channel), jsonb_typeof(x.curation),
+			jsonb_typeof(x.started_at), jsonb_typeof(x.ended_at)])) IS NOT FALSE
+		AND coalesce(x.channel #>> '{}', 'train') IN ('train', 'validation')
+		AND (x.step_no::numeric % 1 = 0) IS NOT FALSE AND (x.turn::numeric % 1 = 0) IS NOT FALSE
+		AND (x.cost::float8 > 0) IS NOT FALSE
+		AND (1 = ALL (ARRAY[array_ndims(x.prompt_token_ids), array_ndims(x.response_token_ids), array_ndims(x.response_mask), array_ndims(x.rollout_logprobs)])) IS NOT FALSE
+		AND (cardinality(nullif(x.response_mask, '{}')) = cardinality(nullif(x.response_token_ids, '{}'))) IS NOT FALSE
+		AND (cardinality(nullif(x.rollout_logprobs, '{}')) = cardinality(nullif(x.response_token_ids, '{}'))) IS NOT FALSE;
+END;
+COMMENT ON FUNCTION stepadv_internal.step_of_json(jsonb) IS
+'part of load_rollouts: the object of a line as the columns of rollouts and steps; no row or an error when it cannot be used';
+
+-- Why a line's object cannot be used, in words of our own where there are any.
+CREATE FUNCTION stepadv_internal.problem_of_json(j jsonb, error text) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF jsonb_typeof(j) <> 'object' THEN
+		RETURN format('a line must be a JSON object, not %s', jsonb_typeof(j));
+	END IF;
+	RETURN coalesce(
+		(SELECT CASE WHEN t.kind IN ('null', 'missing') THEN format('%s must be given', f.name)
+			ELSE format('%s must be %s, not %s', f.name, CASE f.kinds[1] WHEN 'array' THEN 'an array' ELSE 'a ' || f.kinds[1] END, t.kind) END
+		FROM (VALUES
+			('group_id', '{string,number}'::text[], true), ('rollout_id', '{string,number}', true),
+			('step_no', '{number}', false), ('turn', '{number}', false),
+			('ok', '{boolean}', false), ('success', '{boolean}', false), ('truncated', '{boolean}', false),
+			('reward', '{number}', false), ('outcome', '{number}', false), ('turn_reward', '{number}', false),
+			('value', '{number}', false), ('cost', '{number}', false),
+			('tool', '{string}', false), ('model', '{string}', false), ('policy_version', '{string,number}', false),
+			('channel', '{string}', false), ('curation', '{string}', false),
+			('started_at', '{string}', false), ('ended_at', '{string}', false),
+			('prompt_token_ids', '{array}', false), ('response_token_ids', '{array}', false),
+			('response_mask', '{array}', false), ('rollout_logprobs', '{array}', false)
+		) f(name, kinds, required), LATERAL (SELECT coalesce(jsonb_typeof(j -> f.name), 'missing') AS kind) t
+		WHERE j IS NOT NULL AND CASE WHEN t.kind IN ('null', 'missing') THEN f.required ELSE t.kind <> ALL (f.kinds) END
+		LIMIT 1),
+		error,
+		CASE WHEN (j ->> 'step_no')::numeric % 1 <> 0 OR (j ->> 'turn')::numeric % 1 <> 0
+				THEN format('step_no and turn must be whole numbers, not %s', coalesce(nullif(j ->> 'step_no', ''), 'null'))
+			WHEN j ->> 'channel' NOT IN ('train', 'validation') THEN format('channel must be train or validation, not %s', j ->> 'channel')
+			WHEN (j ->> 'cost')::float8 <= 0 THEN format('cost must be above 0, not %s', (j ->> 'cost')::float8)
+			WHEN EXISTS (SELECT FROM unnest('{prompt_token_ids,response_token_ids,response_mask,rollout_logprobs}'::text[]) k, jsonb_array_elements(nullif(j -> k, 'null')) e
+				WHERE jsonb_typeof(e) = 'array')
+				THEN 'arrays of tokens must not hold arrays'
+			ELSE 'response_mask and rollout_logprobs must be as long as response_token_ids' END);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.problem_of_json(jsonb, text) IS
+'part of load_rollouts: why the object of a line is none for step_of_json, which gave no row or this error';
+
+-- One line.  Never raises an error on bad data: problem says what is wrong.
+-- (A block with EXCEPTION is a subtransaction: not in parallel workers.)
+CREATE FUNCTION @extschema@.parse_rollout_line(line text, is_latin1 boolean DEFAULT false) RETURNS @extschema@.parsed_step
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE COST 5000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	j jsonb;
+	step @extschema@.parsed_step;
+	nul_replaced integer := 0;
+	problem text;
+	detail text;
+BEGIN
+	BEGIN
+		SELECT t.content, t.nul_replaced INTO j, nul_replaced FROM stepadv_internal.json_of_text(line, is_latin1) t;
+		SELECT s.* INTO step FROM stepadv_internal.step_of_json(j) s;
+		IF FOUND THEN
+			step.nul_replaced := nul_replaced;
+			RETURN step;
+		END IF;
+	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+		GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+		problem := left(problem || coalesce(' (' || nullif(detail, '') || ')', ''), 300);
+	END;
+	step.problem := stepadv_internal.problem_of_json(j, problem);
+	step.nul_replaced := nul_replaced;
+	RETURN step;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.parse_rollout_line(text, boolean) IS
+'one line of JSON Lines as the columns of rollouts and steps (see docs/tables.md for the keys); problem is NULL or says why the line cannot be used; U+0000 becomes U+FFFD and is counted in nul_replaced; with is_latin1 the text stands for the bytes of the line, one character each, to be read as UTF-8';
+
+CREATE FUNCTION stepadv_internal.load_name(relation regclass) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_name(regclass) IS 'part of load_rollouts: the name of a relation for a query''s text, with its schema';
+
+-- What must be so before anything is read; and no temporary table of a load that
+-- was called before in the same transaction.
+CREATE FUNCTION stepadv_internal.load_begin(schema text, on_error text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	relic text;
+BEGIN
+	IF load_begin.on_error IS NULL OR load_begin.on_error NOT IN ('stop', 'skip') THEN
+		RAISE EXCEPTION 'unknown on_error: %', coalesce(quote_literal(load_begin.on_error), 'NULL')
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'on_error is ''stop'' or ''skip''.';
+	END IF;
+	-- Rollouts are UTF-8; no other encoding holds every line, or the U+FFFD that stands for U+0000.
+	IF getdatabaseencoding() <> 'UTF8' THEN
+		RAISE EXCEPTION 'rollouts cannot be loaded into a database with encoding %', getdatabaseencoding()
+			USING ERRCODE = 'feature_not_supported', HINT = 'Use a database with encoding UTF8.';
+	END IF;
+	IF to_regclass(format('%I.rollouts', load_begin.schema)) IS NULL OR to_regclass(format('%I.steps', load_begin.schema)) IS NULL THEN
+		RAISE EXCEPTION 'schema "%" has no tables rollouts and steps', load_begin.schema
+			USING ERRCODE = 'undefined_table', HINT = format('Make them with SELECT * FROM @extschema@.create_tables(%L).', load_begin.schema);
+	END IF;
+	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_documents', 'stepadv_items'] LOOP
+		IF to_regclass('pg_temp.' || relic) IS NOT NULL THEN
+			EXECUTE format('DROP TABLE pg_temp.%I', relic);
+		END IF;
+	END LOOP;
+	CREATE TEMP TABLE stepadv_problems (n bigint, reason text, counted text, item bigint) ON COMMIT DROP;
+	-- From here on lines and documents are the same: n (unique, the order), item
+	-- (what stays or goes together: a line, or the rollout of a document) and place
+	-- (where the user finds it).
+	CREATE TEMP TABLE stepadv_parsed (n bigint, item bigint, place bigint, LIKE @extschema@.parsed_step) ON COMMIT DROP;
+	-- Read a few times and dropped: not worth compressing.
+	ALTER TABLE pg_temp.stepadv_parsed ALTER observation SET STORAGE EXTERNAL, ALTER next_observation SET STORAGE EXTERNAL, ALTER action SET STORAGE EXTERNAL,
+		ALTER args SET STORAGE EXTERNAL, ALTER metadata SET STORAGE EXTERNAL;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_begin(text, text) IS 'part of load_rollouts: checks what load_rollouts and import_rollouts need, and makes the tables of what was parsed and of problems';
+
+-- A step that comes twice: word for word the same, or contradicting.
+CREATE FUNCTION stepadv_internal.load_drop_repeated(OUT steps_repeated bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	WITH repeated AS (
+		SELECT p.n, p.group_id, p.rollout_id, p.step_no, p.content, first_value(p.content) OVER w AS first_content,
+			first_value(p.n) OVER w AS first_n
+		FROM pg_temp.stepadv_parsed p WHERE p.step_no IS NOT NULL
+		WINDOW w AS (PARTITION BY p.group_id, p.rollout_id, p.step_no ORDER BY p.n)
+	), gone AS (
+		DELETE FROM pg_temp.stepadv_parsed p USING repeated r WHERE p.n = r.n AND r.n <> r.first_n
+		RETURNING p.n, r.group_id, r.rollout_id, r.step_no, r.content = r.first_content AS same, r.first_n
+	), told AS (
+		INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
+		SELECT g.n, format('step %s of rollout %s of group %s is not what line %s says', g.step_no, g.rollout_id, g.group_id, g.first_n), 'contradiction'
+		FROM gone g WHERE NOT g.same
+	)
+	SELECT count(*) FILTER (WHERE g.same) INTO steps_repeated FROM gone g;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_drop_repeated() IS
+'part of load_rollouts: takes lines of a step that came before out of pg_temp.stepadv_parsed; counts those that say the same, notes those that contradict';
+
+-- A step that the table has already.  Compared by what the user gave: hashes may
+-- have been changed since.
+CREATE FUNCTION stepadv_internal.load_drop_known(schema text, whole boolean, OUT steps_repeated bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE format($q$
+		WITH known AS (
+			SELECT p.n, p.item, p.place, p.group_id, p.rollout_id, p.step_no,
+				(p.turn, p.observation, p.action, p.tool, p.args, p.ok, p.reward) IS NOT DISTINCT FROM
+				(s.turn, s.observation, s.action, s.tool, s.args, s.ok, s.reward) AS same
+			FROM pg_temp.stepadv_parsed p
+			JOIN %I.steps s ON s.group_id = p.group_id AND s.rollout_id = p.rollout_id AND s.step_no = p.step_no
+		), judged AS (
+			SELECT k.*, bool_and(k.same) OVER (PARTITION BY k.item) AS item_same FROM known k
+		), gone AS (
+			-- The line still speaks for its rollout.
+			UPDATE pg_temp.stepadv_parsed p SET step_no = NULL FROM judged k WHERE p.n = k.n
+			RETURNING k.*
+		), told AS (
+			-- One contradiction for each item.
+			INSERT INTO pg_temp.stepadv_problems (n, reason, counted, item)
+			SELECT DISTINCT ON (g.item) g.place, format('step %%s of rollout %%s of group %%s is not what the table has', g.step_no, g.rollout_id, g.group_id), 'contradiction', g.item
+			FROM gone g WHERE NOT g.same ORDER BY g.item, g.step_no
+		)
+		SELECT count(*) FILTER (WHERE g.item_same) FROM gone g
+		$q$, load_drop_known.schema) INTO steps_repeated;
+	IF load_drop_known.whole THEN
+		DELETE FROM pg_temp.stepadv_parsed p USING pg_temp.stepadv_problems e WHERE e.counted = 'contradiction' AND e.item = p.item;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_drop_known(text, boolean) IS
+'part of load_rollouts: takes steps that the schema''s table has out of pg_temp.stepadv_parsed, with whole all of an item that contradicts it; counts those that say the same';
+
+-- Rollouts: what any of their lines says; of two outcomes the later.
+CREATE FUNCTION stepadv_internal.load_gather(schema text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE format($q$
+		CREATE TEMP TABLE stepadv_rollouts ON COMMIT DROP AS
+		SELECT x.*, r.group_id IS NOT NULL AS is_known, r.outcome AS known_outcome, r.success AS known_success
+		FROM (
+			SELECT p.group_id, p.rollout_id,
+				(array_agg(p.outcome) FILTER (WHERE p.outcome IS NOT NULL))[1] AS outcome,
+				min(p.outcome) < max(p.outcome) AS outcomes_differ,
+				(array_agg(p.success) FILTER (WHERE p.success IS NOT NULL))[1] AS success,
+				bool_or(p.success) AND NOT bool_and(p.success) AS successes_differ,
+				(array_agg(p.place) FILTER (WHERE p.outcome IS NOT NULL OR p.success IS NOT NULL))[1] AS n,
+				bool_or(p.truncated) AS truncated,
+				(array_agg(p.policy_version) FILTER (WHERE p.policy_version IS NOT NULL))[1] AS policy_version,
+				(array_agg(p.model) FILTER (WHERE p.model IS NOT NULL))[1] AS model,
+				(array_agg(p.channel) FILTER (WHERE p.channel IS NOT NULL))[1] AS channel,
+				(array_agg(p.curation) FILTER (WHERE p.curation IS NOT NULL))[1] AS curation,
+				min(p.started_at) AS started_at, max(p.ended_at) AS ended_at,
+				-- A line without a step has nowhere else to leave its remarks.
+				(array_agg(p.metadata) FILTER (WHERE p.step_no IS NULL AND p.metadata IS NOT NULL AND p.action IS NULL))[1] AS metadata
+			-- Sorted once for all of these.
+			FROM (SELECT * FROM pg_temp.stepadv_parsed s ORDER BY s.group_id, s.rollout_id, s.n DESC) p GROUP BY p.group_id, p.rollout_id) x
+		LEFT JOIN %I.rollouts r ON r.group_id = x.group_id AND r.rollout_id = x.rollout_id
+		$q$, load_gather.schema);
+	INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
+	SELECT r.n, format('rollout %s of group %s has more than one %s, of which the last counts', r.rollout_id, r.group_id,
+			concat_ws(' and ', CASE WHEN r.outcomes_differ OR r.outcome <> r.known_outcome THEN 'outcome' END,
+				CASE WHEN r.successes_differ OR r.success <> r.known_success THEN 'success' END)), 'contradiction'
+	FROM pg_temp.stepadv_rollouts r
+	WHERE r.outcomes_differ OR r.successes_differ OR r.outcome <> r.known_outcome OR r.success <> r.known_success;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_gather(text) IS
+'part of load_rollouts: makes pg_temp.stepadv_rollouts of pg_temp.stepadv_parsed, beside what the schema''s table says of them, and notes contradictions';
+
+CREATE FUNCTION stepadv_internal.load_report(on_error text, noun text, whole boolean, OUT bad_items bigint, OUT contradictions bigint, OUT problems jsonb)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	problem record;
+BEGIN
+	SELECT count(*) FILTER (WHERE e.counted <> 'contradiction'), count(*) FILTER (WHERE e.counted = 'contradiction'),
+		coalesce((SELECT jsonb_agg(jsonb_build_object(load_report.noun, w.n, 'problem', w.reason) ORDER BY w.n, w.reason)
+			FROM (SELECT * FROM pg_temp.stepadv_problems e ORDER BY e.n, e.reason LIMIT 1000) w), '[]')
+	INTO bad_items, contradictions, problems FROM pg_temp.stepadv_problems e;
+	FOR problem IN SELECT e.n, e.reason, row_number() OVER (ORDER BY e.n, e.reason) AS i
+		FROM pg_temp.stepadv_problems e ORDER BY e.n, e.reason LIMIT 11
+	LOOP
+		IF load_report.on_error = 'stop' THEN
+			RAISE EXCEPTION '% %: %', load_report.noun, problem.n, problem.reason
+				USING ERRCODE = 'data_exception',
+					DETAIL = format('%s %s cannot be used, %s contradict others. Nothing was loaded.', bad_items,
+						CASE WHEN load_report.whole THEN 'documents or rollouts' ELSE load_report.noun || 's' END, contradictions),
+					HINT = 'With on_error ''skip'' the rest is loaded.';
+		ELSIF problem.i <= 10 THEN
+			RAISE WARNING '% %: %', load_report.noun, problem.n, problem.reason;
+		ELSE
+			RAISE WARNING '% more problems: see the column problems', bad_items + contradictions - 10;
+		END IF;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_report(text, text, boolean) IS
+'part of load_rollouts: counts what is noted in pg_temp.stepadv_problems, and stops or warns of it';
+
+CREATE FUNCTION stepadv_internal.load_write_rollouts(schema text, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint, OUT rollouts_repeated bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE format($q$
+		WITH written AS (
+			INSERT INTO %I.rollouts AS r (group_id, rollout_id, policy_version, model, outcome, success, truncated, channel, curation, started_at, ended_at, metadata)
+			SELECT p.group_id, p.rollout_id, p.policy_version, p.model, p.outcome, p.success, coalesce(p.truncated, false),
+				coalesce(p.channel, 'train'), p.curation, p.started_at, p.ended_at, p.metadata
+			FROM pg_temp.stepadv_rollouts p
+			-- A reload that says nothing new must not write.
+			WHERE NOT p.is_known OR p.outcome IS DISTINCT FROM p.known_outcome AND p.outcome IS NOT NULL
+				OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL
+			ON CONFLICT (group_id, rollout_id) DO UPDATE SET
+				outcome = coalesce(excluded.outcome, r.outcome), success = coalesce(excluded.success, r.success)
+		)
+		SELECT count(*) FILTER (WHERE NOT p.is_known),
+			count(*) FILTER (WHERE p.is_known AND (p.outcome IS DISTINCT FROM p.known_outcome AND p.outcome IS NOT NULL
+				OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL)),
+			count(DISTINCT p.group_id), count(*) FILTER (WHERE p.is_known)
+		FROM pg_temp.stepadv_rollouts p
+		$q$, load_write_rollouts.schema) INTO rollouts_added, rollouts_updated, load_write_rollouts.groups, rollouts_repeated;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_write_rollouts(text) IS
+'part of load_rollouts: writes pg_temp.stepadv_rollouts to the schema''s table, and counts';
+
+CREATE FUNCTION stepadv_internal.load_write_steps(schema text, OUT steps_added bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE format($q$
+		INSERT INTO %1$I.steps (group_id, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation,
+			state, action_hash, next_state, reward, turn_reward, value, cost,
+			prompt_token_ids, response_token_ids, response_mask, rollout_logprobs, metadata)
+		SELECT p.group_id, p.rollout_id, p.step_no, p.turn, p.observation, p.action, p.tool, p.args, p.ok,
+			CASE WHEN p.next_observation IS DISTINCT FROM lead(p.observation) OVER w THEN p.next_observation END,
+			-- Rollouts that begin without an observation begin in one state, which
+			-- no text can have: its bytes are those of U+0000.
+			CASE WHEN p.observation IS NOT NULL THEN @extschema@.signature_hash(p.observation)
+				WHEN row_number() OVER w > 1 THEN NULL
+				WHEN EXISTS (SELECT FROM %1$I.steps s WHERE s.group_id = p.group_id AND s.rollout_id = p.rollout_id AND s.step_no < p.step_no) THEN NULL
+				ELSE @extschema@.signature_hash('\x00'::bytea) END,
+			CASE WHEN p.tool IS NOT NULL AND (p.args IS NOT NULL OR p.action IS NULL)
+				THEN @extschema@.signature_hash(jsonb_build_array(p.tool, p.args))
+				ELSE @extschema@.signature_hash(p.action) END,
+			@extschema@.signature_hash(p.next_observation),
+			p.reward, p.turn_reward, p.value, p.cost,
+			p.prompt_token_ids, p.response_token_ids, p.response_mask, p.rollout_logprobs, p.metadata
+		FROM pg_temp.stepadv_parsed p
+		WHERE p.step_no IS NOT NULL
+		WINDOW w AS (PARTITION BY p.group_id, p.rollout_id ORDER BY p.step_no)
+		$q$, load_write_steps.schema);
+	GET DIAGNOSTICS steps_added = ROW_COUNT;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_write_steps(text) IS
+'part of load_rollouts: writes the steps of pg_temp.stepadv_parsed to the schema''s table, with their hashes, and counts';
+
+CREATE FUNCTION stepadv_internal.load_parsed(schema text, on_error text, noun text, whole boolean,
+	OUT bad_items bigint, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
+	OUT rollouts_repeated bigint, OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT problems jsonb)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+-- The foreign key's own query looks up one partition, and would be planned anew
+-- for every step because that is a cheaper plan than one for all.
+SET plan_cache_mode = force_generic_plan
+-- A batch is sorted in memory, not by way of the disk.
+SET work_mem = '256MB'
+SET jit = off
+AS $$
+BEGIN
+	CREATE INDEX ON pg_temp.stepadv_parsed (group_id, rollout_id, step_no, n);
+	-- For plans that take many rows for one.
+	CREATE UNIQUE INDEX ON pg_temp.stepadv_parsed (n);
+	-- The others are long texts that no condition looks at.
+	ANALYZE pg_temp.stepadv_parsed (n, item, group_id, rollout_id, step_no);
+
+	-- Whole items are told apart before.
+	steps_repeated := 0;
+	IF NOT load_parsed.whole THEN
+		steps_repeated := stepadv_internal.load_drop_repeated();
+	END IF;
+	steps_repeated := steps_repeated + stepadv_internal.load_drop_known(load_parsed.schema, load_parsed.whole);
+	PERFORM stepadv_internal.load_gather(load_parsed.schema);
+	SELECT r.* INTO bad_items, contradictions, problems
+	FROM stepadv_internal.load_report(load_parsed.on_error, load_parsed.noun, load_parsed.whole) r;
+	SELECT r.* INTO load_parsed.groups, rollouts_added, rollouts_updated, rollouts_repeated FROM stepadv_internal.load_write_rollouts(load_parsed.schema) r;
+	steps_added := stepadv_internal.load_write_steps(load_parsed.schema);
+	DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_rollouts, pg_temp.stepadv_problems;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_parsed(text, text, text, boolean) IS
+'part of load_rollouts: writes what was parsed into pg_temp.stepadv_parsed to the schema''s tables, after looking for what is there already, and counts; noun is what problems are counted by; with whole, an item that contradicts the tables in one step is left out with all its steps';
+
+-- All lines at once; where one of them is bad or holds U+0000, one by one.
+CREATE FUNCTION stepadv_internal.parse_rollout_lines(numbers bigint[], lines text[], is_latin1 boolean, OUT nul_replaced bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+-- Planned once.  No line comes twice.
+SET plan_cache_mode = force_generic_plan
+SET enable_memoize = off
+AS $$
+DECLARE
+	n_parsed bigint;
+BEGIN
+	nul_replaced := 0;
+	BEGIN
+		INSERT INTO pg_temp.stepadv_parsed
+		SELECT l.n, l.n, l.n, s.*
+		FROM unnest(parse_rollout_lines.numbers, parse_rollout_lines.lines) l(n, line),
+			LATERAL (SELECT CASE WHEN parse_rollout_lines.is_latin1 THEN convert_from(convert_to(l.line, 'LATIN1'), 'UTF8') ELSE l.line END::jsonb AS j OFFSET 0) t,
+			LATERAL stepadv_internal.step_of_json(t.j) s;
+		GET DIAGNOSTICS n_parsed = ROW_COUNT;
+		IF n_parsed < cardinality(parse_rollout_lines.lines) THEN
+			RAISE data_exception;
+		END IF;
+	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+		WITH parsed AS MATERIALIZED (
+			SELECT l.n, p.*
+			FROM unnest(parse_rollout_lines.numbers, parse_rollout_lines.lines) l(n, line), LATERAL @extschema@.parse_rollout_line(l.line, parse_rollout_lines.is_latin1) p
+		), told AS (
+			INSERT INTO pg_temp.stepadv_problems (n, reason, counted) SELECT p.n, p.problem, 'bad' FROM parsed p WHERE p.problem IS NOT NULL
+		), good AS (
+			INSERT INTO pg_temp.stepadv_parsed
+			SELECT p.n, p.n, p.* FROM parsed p WHERE p.problem IS NULL
+		)
+		SELECT coalesce(sum(p.nul_replaced), 0) INTO parse_rollout_lines.nul_replaced FROM parsed p WHERE p.problem IS NULL;
+	END;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.parse_rollout_lines(bigint[], text[], boolean) IS
+'part of load_rollouts: lines and their numbers into pg_temp.stepadv_parsed, or with what is wrong with them into pg_temp.stepadv_problems; how many U+0000 were made U+FFFD';
+
+CREATE FUNCTION @extschema@.load_rollouts(schema text, lines regclass, on_error text DEFAULT 'stop', is_latin1 boolean DEFAULT false,
+	OUT lines_read bigint, OUT empty_lines bigint, OUT bad_lines bigint,
+	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
+	OUT steps_added bigint, OUT steps_repeated bigint,
+	OUT contradictions bigint, OUT nul_replaced bigint, OUT problems jsonb)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+-- Lines are put into batches in memory, not by way of the disk.
+SET work_mem = '256MB'
+SET jit = off
+AS $$
+DECLARE
+	batch record;
+BEGIN
+	PERFORM stepadv_internal.load_begin(load_rollouts.schema, load_rollouts.on_error);
+	IF (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = load_rollouts.lines AND NOT a.attisdropped
+		AND (a.attname, a.atttypid) IN (('n', 'bigint'::regtype), ('line', 'text'::regtype))) <> 2
+	THEN
+		RAISE EXCEPTION 'relation "%" must have the columns n bigint and line text', load_rollouts.lines
+			USING ERRCODE = 'undefined_column';
+	END IF;
+
+	lines_read := 0;
+	empty_lines := 0;
+	load_rollouts.nul_replaced := 0;
+	-- Each line is parsed once, whatever follows, together with its neighbours.
+	FOR batch IN EXECUTE format($q$
+		SELECT count(*) AS lines_read, array_agg(b.n) FILTER (WHERE NOT b.is_empty) AS n, array_agg(b.line) FILTER (WHERE NOT b.is_empty) AS lines
+		FROM (SELECT l.n, l.line, ascii(l.line) <= 32 AND btrim(l.line, E' \t\r\n') = '' AS is_empty,
+				sum(octet_length(l.line)) OVER (ROWS UNBOUNDED PRECEDING) / 131072 AS batch
+			FROM (SELECT s.n, CASE WHEN s.n = (SELECT min(f.n) FROM %1$s f) AND starts_with(s.line, %2$L)
+					THEN substr(s.line, length(%2$L) + 1) ELSE s.line END AS line
+				FROM %1$s s OFFSET 0) l
+			ORDER BY batch) b
+		GROUP BY b.batch
+		$q$,
+		stepadv_internal.load_name(load_rollouts.lines),
+		-- A byte order mark, as the lines spell it.
+		CASE WHEN load_rollouts.is_latin1 THEN chr(239) || chr(187) || chr(191) ELSE convert_from('\xefbbbf', 'UTF8') END)
+	LOOP
+		lines_read := lines_read + batch.lines_read;
+		empty_lines := empty_lines + batch.lines_read - coalesce(cardinality(batch.n), 0);
+		load_rollouts.nul_replaced := load_rollouts.nul_replaced + stepadv_internal.parse_rollout_lines(batch.n, batch.lines, load_rollouts.is_latin1);
+	END LOOP;
+	SELECT p.bad_items, p.groups, p.rollouts_added, p.rollouts_updated, p.steps_added, p.steps_repeated, p.contradictions, p.problems
+	INTO bad_lines, load_rollouts.groups, rollouts_added, rollouts_updated, steps_added, steps_repeated, contradictions, load_rollouts.problems
+	FROM stepadv_internal.load_parsed(load_rollouts.schema, load_rollouts.on_error, 'line'::text, false) p;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.load_rollouts(text, regclass, text, boolean) IS
+'loads lines of JSON, one step each, from a table (n bigint, line text) into the schema''s tables rollouts and steps and returns counts; on_error ''stop'': a line that cannot be used, or contradicts another or the tables, is an error and nothing is loaded; ''skip'': such lines are left out (of contradicting outcomes the later holds), warned about and listed in problems (the first 1000); lines loaded before are recognised and not loaded again; is_latin1 as in parse_rollout_line';

@@ -1,0 +1,738 @@
+-- Rollouts as scaffolds write them, as rollouts in our words.  One function per
+-- format, each a function of the document alone: no table is read or written.
+-- In PL/pgSQL, because it keeps plans from one document to the next.
+-- What comes out is one jsonb per rollout (see docs/import.md); import/40-import.sql
+-- loads it.
+
+-- ----------
+-- What the formats share
+-- ----------
+
+-- Text of a message: a string, a list of parts, or nothing.
+CREATE FUNCTION stepadv_internal.import_text(content jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	-- The common case without a query.
+	IF content IS NULL OR jsonb_typeof(content) IN ('string', 'null') THEN
+		RETURN content #>> '{}';
+	END IF;
+	IF jsonb_typeof(content) <> 'array' THEN
+		RETURN coalesce(content ->> 'text', content::text);
+	END IF;
+	RETURN (
+		SELECT string_agg(CASE jsonb_typeof(p.part) WHEN 'string' THEN p.part #>> '{}'
+			ELSE coalesce(p.part ->> 'text', p.part ->> 'refusal', p.part ->> 'content') END, E'\n' ORDER BY p.i)
+		FROM jsonb_array_elements(content) WITH ORDINALITY p(part, i));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_text(jsonb) IS 'part of import_rollouts: the text of a message''s content: a string, or the texts of a list of parts, joined by line feeds';
+
+-- Arguments of a call: models write them as a string of JSON.
+CREATE FUNCTION stepadv_internal.import_arguments(raw jsonb, OUT args jsonb, OUT words text, OUT repaired text)
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	nul integer;
+BEGIN
+	IF jsonb_typeof(raw) IS DISTINCT FROM 'string' THEN
+		args := nullif(raw, 'null');
+		words := args::text;
+		RETURN;
+	END IF;
+	words := raw #>> '{}';
+	IF btrim(words, E' \t\r\n') = '' THEN
+		args := '{}';
+		words := '{}';
+		RETURN;
+	END IF;
+	BEGIN
+		SELECT t.content, t.nul_replaced INTO args, nul FROM stepadv_internal.json_of_text(words, false) t;
+		IF nul > 0 THEN
+			repaired := 'U+0000 in arguments';
+		END IF;
+		IF args = 'null' THEN
+			args := NULL;
+		END IF;
+	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+		args := NULL;
+		words := raw::text;
+		repaired := 'arguments that are no JSON';
+	END;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_arguments(jsonb) IS
+'part of import_rollouts: arguments of a tool call, parsed if they are a string of JSON; args is NULL and repaired says so where they are not; words is what the model wrote, always valid JSON';
+
+-- Whether what came back reads like a failure.
+CREATE FUNCTION stepadv_internal.import_ok(result text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	head CONSTANT text := left(result, 200);
+BEGIN
+	IF head ~ '^\s*<returncode>' THEN
+		RETURN head ~ '^\s*<returncode>0</returncode>';
+	ELSIF head ~ '^\s*\{' AND result ~ '"(exit_code|returncode)": *-?[0-9]' THEN
+		RETURN result ~ '"(exit_code|returncode)": *0\M';
+	END IF;
+	RETURN head !~* '^[[:space:][({"''<]*(error\M|\w*(error|exception):|traceback \(most recent call last\)|tool_use_error|command failed|fatal:|invalid action|could not find|no results\M|the last page searched was not found)';
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_ok(text) IS
+'part of import_rollouts: false where a tool''s result begins like an error or has an exit status other than 0, else true; NULL without a result';
+
+-- The file's own name, and what tells its rollout from others: directory and
+-- name.  A directory with one file of its name (SWE-agent, mini-swe-agent) says
+-- nothing, the one above does.
+CREATE FUNCTION stepadv_internal.import_names(source text, OUT base text, OUT rollout text)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	SELECT n.base, concat_ws('--', CASE WHEN n.parts[cardinality(n.parts) - 1] = n.base THEN n.parts[cardinality(n.parts) - 2]
+		ELSE n.parts[cardinality(n.parts) - 1] END, n.base)
+	INTO base, rollout
+	FROM (SELECT p.parts, regexp_replace(p.parts[cardinality(p.parts)], '(\.(gz|traj|json|jsonl|ndjson|txt|log))+$', '', 'i') AS base
+		FROM (SELECT string_to_array(ltrim(import_names.source, '/'), '/') AS parts) p) n
+	WHERE import_names.source IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_names(text) IS 'part of import_rollouts: from a path, the name of the file without endings, and directory--name for an id of the rollout in it';
+
+CREATE FUNCTION stepadv_internal.import_digest(content jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		SELECT to_hex(@extschema@.signature_hash(import_digest.content)));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_digest(jsonb) IS 'part of import_rollouts: an id made of the content, for what has none of its own';
+
+-- What records of all formats say of a rollout, by the names in use.
+CREATE FUNCTION stepadv_internal.import_about(record jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		SELECT jsonb_strip_nulls(jsonb_build_object(
+			'outcome', coalesce(nullif(r -> 'reward', 'null'), nullif(r -> 'score', 'null'), nullif(r -> 'outcome', 'null'), nullif(r #> '{reward_info,reward}', 'null')),
+			'success', CASE WHEN jsonb_typeof(r -> 'success') = 'boolean' THEN r -> 'success' WHEN jsonb_typeof(r -> 'resolved') = 'boolean' THEN r -> 'resolved' END,
+			'truncated', CASE WHEN jsonb_typeof(r -> 'truncated') = 'boolean' THEN r -> 'truncated' END,
+			'model', CASE WHEN jsonb_typeof(r -> 'model') = 'string' AND r ->> 'model' <> '' THEN r -> 'model' END,
+			'policy_version', CASE WHEN jsonb_typeof(r -> 'policy_version') IN ('string', 'number') THEN r -> 'policy_version' END))
+		FROM (SELECT CASE WHEN jsonb_typeof(import_about.record) = 'object' THEN import_about.record ELSE '{}' END AS r) x);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_about(jsonb) IS 'part of import_rollouts: outcome, success, truncated, model and policy_version of a record, by the names that scaffolds use';
+
+-- The number of a rollout among those of its task.
+CREATE FUNCTION stepadv_internal.import_trial(record jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		SELECT coalesce(r ->> 'trial', r ->> 'trial_id', r ->> '_ng_rollout_index', r ->> 'rollout_index', r ->> 'sample_index', r ->> 'attempt')
+		FROM (SELECT CASE WHEN jsonb_typeof(import_trial.record) = 'object' THEN import_trial.record ELSE '{}' END AS r) x);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_trial(jsonb) IS 'part of import_rollouts: which of its task''s rollouts a record is, by the names that scaffolds use';
+
+-- A conversation as steps.  Items are, in order,
+--   {"kind": "see", "text"}					from the environment or a user
+--   {"kind": "result", "id", "text"}			of a call
+--   {"kind": "say" | "think", "text"}			from the model
+--   {"kind": "call", "id", "tool", "args"}
+--   {"kind": "dropped", "text": what}			not ours to keep, only counted
+-- An item of the model's with "new" begins a turn, else a turn is what it does
+-- until something comes back.  Each call of a turn is a step; a turn without
+-- calls is one.
+CREATE FUNCTION stepadv_internal.import_steps(items jsonb, OUT steps jsonb, OUT dropped jsonb, OUT repaired jsonb)
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	WITH item AS (
+		SELECT i.o, i.v, i.v ->> 'kind' AS kind, i.v ->> 'text' AS text, i.v ->> 'kind' IN ('say', 'think', 'call') AS acts,
+			lag(i.v ->> 'kind' IN ('say', 'think', 'call')) OVER (ORDER BY i.o) AS acted
+		FROM jsonb_array_elements(import_steps.items) WITH ORDINALITY i(v, o)
+		WHERE i.v ->> 'kind' <> 'dropped'
+	), turned AS MATERIALIZED (
+		SELECT i.*, count(*) FILTER (WHERE i.acts AND (NOT coalesce(i.acted, false) OR i.v ? 'new')) OVER (ORDER BY i.o) AS turn
+		FROM item i
+	), numbered AS MATERIALIZED (
+		SELECT t.*, row_number() OVER (PARTITION BY t.turn, t.kind ORDER BY t.o) AS position
+		FROM turned t
+	), seen AS MATERIALIZED (
+		SELECT t.turn, string_agg(t.text, E'\n' ORDER BY t.o) AS text
+		FROM turned t WHERE NOT t.acts GROUP BY t.turn
+	), turns AS MATERIALIZED (
+		SELECT t.turn, min(t.o) AS o, count(*) FILTER (WHERE t.kind = 'call') AS calls, bool_or(t.kind = 'say') AS says,
+			string_agg(t.text, E'\n' ORDER BY t.o) FILTER (WHERE t.kind = 'say') AS said,
+			string_agg(t.text, E'\n' ORDER BY t.o) FILTER (WHERE t.kind = 'think') AS thought
+		FROM turned t WHERE t.acts GROUP BY t.turn
+	), step AS (
+		SELECT c.o, c.turn, c.position, c.v ->> 'tool' AS tool, a.args, a.repaired,
+			format('{"name": %s, "arguments": %s}', coalesce((c.v -> 'tool')::text, 'null'), coalesce(a.words, 'null')) AS action,
+			r.text AS next_observation, stepadv_internal.import_ok(r.text) AS ok, t.said, t.thought, true AS is_call
+		FROM numbered c
+		JOIN turns t ON t.turn = c.turn
+		CROSS JOIN LATERAL stepadv_internal.import_arguments(c.v -> 'args') a
+		-- By its id, which some scaffolds use anew in every turn, else in order.
+		LEFT JOIN numbered r ON r.turn = c.turn AND r.kind = 'result'
+			AND CASE WHEN c.v ->> 'id' IS NOT NULL AND r.v ->> 'id' IS NOT NULL THEN r.v ->> 'id' = c.v ->> 'id' ELSE r.position = c.position END
+		WHERE c.kind = 'call'
+		UNION ALL
+		SELECT t.o, t.turn, 1, NULL, NULL, NULL, t.said, s.text, NULL, NULL, t.thought, false
+		FROM turns t LEFT JOIN seen s ON s.turn = t.turn
+		WHERE t.calls = 0 AND t.says
+	), once AS (
+		-- Two results of one call: the first.
+		SELECT DISTINCT ON (s.o) s.* FROM step s ORDER BY s.o
+	)
+	SELECT coalesce((
+			SELECT jsonb_agg(jsonb_build_object('turn', s.turn - 1, 'observation', o.text, 'next_observation', s.next_observation,
+				'action', s.action, 'tool', s.tool, 'args', s.args, 'ok', s.ok,
+				'meta', nullif(jsonb_strip_nulls(jsonb_build_object('text', CASE WHEN s.position = 1 THEN s.said END,
+					'thought', CASE WHEN s.position = 1 THEN s.thought END)), '{}')) ORDER BY s.o)
+			FROM once s LEFT JOIN seen o ON o.turn = s.turn - 1), '[]'),
+		(SELECT coalesce(jsonb_object_agg(d.what, d.n), '{}') FROM (
+			SELECT i.v ->> 'text' AS what, count(*) AS n
+			FROM jsonb_array_elements(import_steps.items) i(v) WHERE i.v ->> 'kind' = 'dropped' GROUP BY 1
+			UNION ALL
+			SELECT 'reasoning without an action', count(*) FROM turns t WHERE t.calls = 0 AND NOT t.says HAVING count(*) > 0) d),
+		(SELECT coalesce(jsonb_object_agg(p.what, p.n), '{}') FROM (
+			SELECT s.repaired AS what, count(*) AS n FROM once s WHERE s.repaired IS NOT NULL GROUP BY 1
+			UNION ALL
+			SELECT 'calls without a name', count(*) FROM once s WHERE s.is_call AND s.tool IS NULL HAVING count(*) > 0
+			UNION ALL
+			SELECT 'calls without a result', count(*) FROM once s WHERE s.is_call AND s.next_observation IS NULL HAVING count(*) > 0) p)
+	INTO steps, dropped, repaired;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_steps(jsonb) IS
+'part of import_rollouts: a conversation (what was seen, said, called, returned) as steps: each call of a turn is one, a turn without calls is one; counts by kind of what was left out or repaired';
+
+-- Messages of the chat interface as items.
+CREATE FUNCTION stepadv_internal.import_messages(messages jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		SELECT coalesce(jsonb_agg(e.item ORDER BY m.o, e.k, e.i), '[]')
+		FROM jsonb_array_elements(import_messages.messages) WITH ORDINALITY m(v, o)
+		CROSS JOIN LATERAL (SELECT m.v ->> 'role' AS role, stepadv_internal.import_text(m.v -> 'content') AS text,
+			CASE WHEN jsonb_typeof(m.v -> 'tool_calls') = 'array' THEN m.v -> 'tool_calls'
+				WHEN jsonb_typeof(m.v -> 'function_call') = 'object' THEN jsonb_build_array(m.v -> 'function_call') ELSE '[]' END AS calls) x
+		CROSS JOIN LATERAL (
+			SELECT 0 AS k, 0::bigint AS i, CASE
+				WHEN x.role IN ('system', 'developer') THEN jsonb_build_object('kind', 'dropped', 'text', 'system messages')
+				WHEN x.role IN ('user', 'human', 'environment', 'exit') THEN jsonb_build_object('kind', 'see', 'text', x.text)
+				WHEN x.role IN ('tool', 'function') THEN jsonb_build_object('kind', 'result', 'text', x.text, 'id', coalesce(m.v ->> 'tool_call_id', m.v ->> 'id'))
+				WHEN x.role IN ('assistant', 'ai', 'gpt', 'model') THEN jsonb_build_object('kind', 'think', 'new', true, 'text', stepadv_internal.import_text(coalesce(nullif(m.v -> 'reasoning_content', 'null'), m.v -> 'reasoning')))
+				ELSE jsonb_build_object('kind', 'dropped', 'text', 'messages of an unknown role') END AS item
+			UNION ALL
+			SELECT 1, 0, jsonb_build_object('kind', 'say', 'text', x.text)
+			WHERE x.role IN ('assistant', 'ai', 'gpt', 'model') AND (nullif(x.text, '') IS NOT NULL OR jsonb_array_length(x.calls) = 0)
+			UNION ALL
+			SELECT 2, c.i, jsonb_build_object('kind', 'call', 'id', c.v -> 'id', 'tool', coalesce(c.v #>> '{function,name}', c.v ->> 'name'),
+				'args', coalesce(c.v #> '{function,arguments}', c.v -> 'arguments'))
+			FROM jsonb_array_elements(x.calls) WITH ORDINALITY c(v, i)
+			WHERE x.role IN ('assistant', 'ai', 'gpt', 'model')) e);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_messages(jsonb) IS 'part of import_rollouts: messages of the OpenAI chat interface as the items of import_steps';
+
+-- ----------
+-- The formats
+-- ----------
+
+CREATE FUNCTION @extschema@.parse_openai_chat(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY
+	SELECT CASE WHEN m.messages IS NULL
+		THEN jsonb_build_object('problem', format('record %s has no list of messages (traj or messages)', r.i))
+		ELSE stepadv_internal.import_about(r.v) || jsonb_build_object('group_id', g.id,
+			'rollout_id', coalesce(g.id || '-t' || stepadv_internal.import_trial(r.v), r.v ->> 'rollout_id', r.v ->> 'uuid', r.v ->> 'session_id',
+				CASE WHEN g.own IS NOT NULL THEN r.v ->> 'id' END, stepadv_internal.import_digest(m.messages)),
+			'meta', nullif(jsonb_strip_nulls(jsonb_build_object('source', parse_openai_chat.source)) ||
+				CASE WHEN jsonb_typeof(r.v) = 'object' THEN r.v - '{traj,messages,reward,outcome,score,success,truncated,model,policy_version}'::text[] ELSE '{}' END, '{}'),
+			'steps', s.steps, 'dropped', s.dropped, 'repaired', s.repaired) END
+	FROM jsonb_array_elements(CASE
+		WHEN jsonb_typeof(document) = 'array' AND document #> '{0,role}' IS NOT NULL THEN jsonb_build_array(jsonb_build_object('messages', document))
+		WHEN jsonb_typeof(document) = 'array' THEN document
+		WHEN jsonb_typeof(document -> 'simulations') = 'array' THEN document -> 'simulations'
+		ELSE jsonb_build_array(document) END) WITH ORDINALITY r(v, i)
+	CROSS JOIN LATERAL (SELECT CASE WHEN jsonb_typeof(r.v -> 'traj') = 'array' THEN r.v -> 'traj'
+		WHEN jsonb_typeof(r.v -> 'messages') = 'array' THEN r.v -> 'messages' END AS messages) m
+	CROSS JOIN LATERAL (SELECT coalesce(r.v ->> 'group_id', r.v ->> 'task_id', r.v ->> 'instance_id') AS own) w
+	-- Without an id of its own, a task is its prompt: what comes before the model's first word.
+	CROSS JOIN LATERAL (SELECT w.own, coalesce(w.own, stepadv_internal.import_digest((
+		SELECT jsonb_agg(p.v ORDER BY p.i) FROM jsonb_array_elements(coalesce(m.messages, '[]')) WITH ORDINALITY p(v, i)
+		WHERE p.i < coalesce((SELECT min(q.i) FROM jsonb_array_elements(coalesce(m.messages, '[]')) WITH ORDINALITY q(v, i)
+			WHERE q.v ->> 'role' IN ('assistant', 'ai', 'gpt', 'model')), 2147483647)))) AS id) g
+	CROSS JOIN LATERAL stepadv_internal.import_steps(stepadv_internal.import_messages(coalesce(m.messages, '[]'))) s
+	ORDER BY r.i;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.parse_openai_chat(jsonb, text, bigint) IS
+'rollouts of a document of OpenAI chat messages: a list of messages, an object with messages or traj, or a list of such (results of tau-bench); one jsonb per rollout as in docs/import.md';
+
+CREATE FUNCTION @extschema@.parse_swe_agent(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY
+	WITH said AS MATERIALIZED (
+		SELECT h.v, row_number() OVER (ORDER BY h.i) AS position, jsonb_typeof(h.v -> 'tool_calls') = 'array' AS called
+		FROM jsonb_array_elements(CASE WHEN jsonb_typeof(document -> 'history') = 'array' THEN document -> 'history' ELSE '[]' END) WITH ORDINALITY h(v, i)
+		WHERE h.v ->> 'role' = 'assistant' AND h.v ->> 'is_demo' IS DISTINCT FROM 'true'
+	), step AS (
+		SELECT t.i, t.v, t.v ->> 'action' AS action, btrim(t.v ->> 'action', E' \t\r\n') = '' AS is_empty, a.args, a.tool, a.repaired
+		FROM jsonb_array_elements(CASE WHEN jsonb_typeof(document -> 'trajectory') = 'array' THEN document -> 'trajectory' ELSE '[]' END) WITH ORDINALITY t(v, i)
+		-- The call behind the action, where the model made one.  The history may
+		-- have been cut: what was done tells, and the order if there was more of that.
+		LEFT JOIN LATERAL (
+			SELECT h.v #>> '{tool_calls,0,function,name}' AS tool, p.args, p.repaired
+			FROM said h
+			CROSS JOIN LATERAL stepadv_internal.import_arguments(h.v #> '{tool_calls,0,function,arguments}') p
+			WHERE h.called AND h.v -> 'action' = t.v -> 'action'
+			ORDER BY h.position = t.i DESC, h.v -> 'thought' = t.v -> 'thought' DESC, h.position LIMIT 1) a ON true
+	), first AS (
+		-- What it saw first is the last thing it was told before it spoke.
+		SELECT stepadv_internal.import_text(h.v -> 'content') AS text
+		FROM jsonb_array_elements(CASE WHEN jsonb_typeof(document -> 'history') = 'array' THEN document -> 'history' ELSE '[]' END) WITH ORDINALITY h(v, i)
+		WHERE h.v ->> 'role' = 'user' AND h.v ->> 'is_demo' IS DISTINCT FROM 'true'
+			AND h.i < coalesce((SELECT min(a.i) FROM jsonb_array_elements(document -> 'history') WITH ORDINALITY a(v, i)
+				WHERE a.v ->> 'role' = 'assistant' AND a.v ->> 'is_demo' IS DISTINCT FROM 'true'), 2147483647)
+		ORDER BY h.i DESC LIMIT 1
+	)
+	SELECT CASE WHEN jsonb_typeof(document -> 'trajectory') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list trajectory')
+		ELSE stepadv_internal.import_about(document) || jsonb_strip_nulls(jsonb_build_object(
+			'truncated', CASE WHEN document #>> '{info,exit_status}' ~ 'exit_(cost|context|format|error|time)|early_exit' THEN true END,
+			'model', document #> '{replay_config,agent,model,name}')) || jsonb_build_object(
+			-- The instance, where the file does not say it, is what follows the settings in its name.
+			'group_id', coalesce(document ->> 'instance_id', document #>> '{replay_config,problem_statement,id}',
+				regexp_replace(f.base, '^.*__install-[0-9]+(___[a-z]+(_[a-z]+)*)?__', ''), stepadv_internal.import_digest(document)),
+			'rollout_id', coalesce(f.rollout, stepadv_internal.import_digest(document)),
+			'meta', jsonb_strip_nulls(jsonb_build_object('source', parse_swe_agent.source, 'environment', document -> 'environment',
+				'exit_status', document #> '{info,exit_status}', 'submission', document #> '{info,submission}', 'model_stats', document #> '{info,model_stats}')),
+			'steps', coalesce((SELECT jsonb_agg(jsonb_build_object('turn', s.i - 1,
+					'observation', CASE s.i WHEN 1 THEN (SELECT f.text FROM first f) ELSE s.before END,
+					'next_observation', s.v -> 'observation', 'action', s.action,
+					-- Without a call the action is a line for the shell, whose commands are tools of the scaffold as well.
+					'tool', CASE WHEN s.tool IS NOT NULL THEN s.tool WHEN NOT s.is_empty THEN 'bash' END,
+					'args', CASE WHEN s.tool IS NOT NULL THEN s.args WHEN NOT s.is_empty THEN jsonb_build_object('command', s.action) END,
+					'ok', CASE WHEN s.is_empty IS NOT FALSE THEN NULL WHEN s.v ->> 'observation' ~ '^\s*(Your (proposed edit has introduced|command timed out)|EXECUTION TIMED OUT|COMMAND TIMED OUT)' THEN false
+						ELSE stepadv_internal.import_ok(s.v ->> 'observation') END,
+					'meta', nullif(jsonb_strip_nulls(jsonb_build_object('thought', s.v -> 'thought', 'state', s.v -> 'state', 'execution_time', s.v -> 'execution_time')), '{}')) ORDER BY s.i)
+				FROM (SELECT x.*, lag(x.v ->> 'observation') OVER (ORDER BY x.i) AS before FROM step x) s), '[]'),
+			'dropped', jsonb_strip_nulls(jsonb_build_object(
+				'system messages', (SELECT nullif(count(*), 0) FROM jsonb_array_elements(CASE WHEN jsonb_typeof(document -> 'history') = 'array' THEN document -> 'history' ELSE '[]' END) h WHERE h ->> 'role' = 'system'),
+				'demonstrations', (SELECT nullif(count(*), 0) FROM jsonb_array_elements(CASE WHEN jsonb_typeof(document -> 'history') = 'array' THEN document -> 'history' ELSE '[]' END) h WHERE h ->> 'is_demo' = 'true'))),
+			'repaired', jsonb_strip_nulls(jsonb_build_object(
+				'turns without a command', (SELECT nullif(count(*), 0) FROM step s WHERE s.is_empty IS NOT FALSE),
+				'arguments that are no JSON', (SELECT nullif(count(*), 0) FROM step s WHERE s.repaired LIKE 'arguments%')))) END
+	FROM (SELECT 1) one LEFT JOIN LATERAL stepadv_internal.import_names(parse_swe_agent.source) f ON true;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.parse_swe_agent(jsonb, text, bigint) IS
+'the rollout of a SWE-agent .traj (every version that has trajectory); the ids come from the file or from source, its path; not judged unless the document has an outcome; one jsonb as in docs/import.md';
+
+CREATE FUNCTION @extschema@.parse_mini_swe_agent(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY
+	WITH message AS MATERIALIZED (
+		SELECT m.i, m.v, m.v ->> 'role' AS role, stepadv_internal.import_text(m.v -> 'content') AS text,
+			sum(CASE WHEN m.v ->> 'role' = 'assistant' THEN 1 ELSE 0 END) OVER (ORDER BY m.i) AS turn
+		FROM jsonb_array_elements(CASE WHEN jsonb_typeof(document -> 'messages') = 'array' THEN document -> 'messages' ELSE '[]' END) WITH ORDINALITY m(v, i)
+	), seen AS (
+		SELECT m.turn, string_agg(m.text, E'\n' ORDER BY m.i) AS text
+		FROM message m WHERE m.role <> 'assistant' AND m.role <> 'system' GROUP BY m.turn
+	), step AS (
+		SELECT m.i, m.turn, m.text, o.text AS observation, r.text AS next_observation, c.commands, c.commands[1] AS command,
+			cardinality(c.commands) IS NOT DISTINCT FROM 1 AS acts
+		FROM message m
+		LEFT JOIN seen o ON o.turn = m.turn - 1
+		LEFT JOIN seen r ON r.turn = m.turn
+		CROSS JOIN LATERAL (SELECT CASE
+			WHEN jsonb_typeof(m.v #> '{extra,actions}') = 'array' THEN (
+				SELECT array_agg(coalesce(a.v ->> 'command', a.v ->> 'action', a.v #>> '{}') ORDER BY a.i) FROM jsonb_array_elements(m.v #> '{extra,actions}') WITH ORDINALITY a(v, i))
+			ELSE (SELECT array_agg(btrim(x.m[1], E' \t\r\n') ORDER BY x.i)
+				FROM regexp_matches(m.text, '```(?:mswea_)??bash(?:_command)??[ \t]*?\r??\n(.*?)\r??\n[ \t]*?```', 'g') WITH ORDINALITY x(m, i)) END AS commands) c
+		WHERE m.role = 'assistant'
+	)
+	SELECT CASE
+		WHEN jsonb_typeof(document -> 'messages') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list messages')
+		ELSE stepadv_internal.import_about(document) || jsonb_strip_nulls(jsonb_build_object('model', document #> '{info,config,model,model_name}',
+				'truncated', CASE WHEN document #>> '{info,exit_status}' IN ('LimitsExceeded', 'TimeExceeded', 'CostLimitExceeded') THEN true END)) || jsonb_build_object(
+			'group_id', coalesce(document ->> 'instance_id', document #>> '{info,instance_id}', f.base, stepadv_internal.import_digest(document)),
+			'rollout_id', coalesce(f.rollout, stepadv_internal.import_digest(document)),
+			'meta', jsonb_strip_nulls(jsonb_build_object('source', parse_mini_swe_agent.source, 'exit_status', document #> '{info,exit_status}',
+				'submission', document #> '{info,submission}', 'model_stats', document #> '{info,model_stats}', 'trajectory_format', document -> 'trajectory_format')))
+			-- Later versions call tools as everybody does.
+			|| CASE WHEN called.yes THEN jsonb_build_object('steps', chat.steps, 'dropped', chat.dropped, 'repaired', chat.repaired)
+			ELSE jsonb_build_object(
+				'steps', coalesce((SELECT jsonb_agg(jsonb_build_object('turn', s.turn - 1, 'observation', s.observation, 'next_observation', s.next_observation,
+						'action', CASE WHEN s.acts THEN s.command ELSE s.text END, 'tool', CASE WHEN s.acts THEN 'bash' END,
+						'args', CASE WHEN s.acts THEN jsonb_build_object('command', s.command) END,
+						'ok', CASE WHEN NOT s.acts THEN false WHEN s.next_observation ~ '^\s*<returncode>' THEN stepadv_internal.import_ok(s.next_observation) END,
+						'meta', CASE WHEN s.acts THEN jsonb_build_object('text', s.text) END) ORDER BY s.i)
+					FROM step s), '[]'),
+				'dropped', jsonb_strip_nulls(jsonb_build_object('system messages', (SELECT nullif(count(*), 0) FROM message m WHERE m.role = 'system'))),
+				'repaired', jsonb_strip_nulls(jsonb_build_object('turns without one command', (SELECT nullif(count(*), 0) FROM step s WHERE NOT s.acts)))) END END
+	FROM (SELECT EXISTS (SELECT FROM message m WHERE jsonb_typeof(m.v -> 'tool_calls') = 'array')) called(yes)
+	LEFT JOIN LATERAL stepadv_internal.import_names(parse_mini_swe_agent.source) f ON true
+	LEFT JOIN LATERAL stepadv_internal.import_steps(stepadv_internal.import_messages(document -> 'messages')) chat ON called.yes;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.parse_mini_swe_agent(jsonb, text, bigint) IS
+'the rollout of a mini-swe-agent .traj.json: the one command in a fence of each reply, or its tool calls; not judged unless the document has an outcome; one jsonb as in docs/import.md';
+
+CREATE FUNCTION @extschema@.parse_responses(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY
+	WITH part AS (
+		SELECT CASE WHEN document ? 'response' THEN document -> 'response' ELSE document END AS response,
+			CASE jsonb_typeof(p.input) WHEN 'string' THEN jsonb_build_array(jsonb_build_object('role', 'user', 'content', p.input))
+				WHEN 'array' THEN p.input ELSE '[]' END AS input,
+			p.params
+		FROM (SELECT coalesce(document #> '{responses_create_params,input}', document -> 'input') AS input,
+			CASE WHEN jsonb_typeof(document -> 'responses_create_params') = 'object' THEN document -> 'responses_create_params' ELSE document END AS params) p
+	), listed AS (
+		SELECT i.v, false AS own, i.i FROM part p, jsonb_array_elements(p.input) WITH ORDINALITY i(v, i)
+		UNION ALL
+		SELECT o.v, true, o.i FROM part p, jsonb_array_elements(CASE WHEN jsonb_typeof(p.response -> 'output') = 'array' THEN p.response -> 'output' ELSE '[]' END) WITH ORDINALITY o(v, i)
+	), kinds AS (
+		SELECT l.*, CASE
+				WHEN l.v ->> 'type' = 'function_call' OR l.v ->> 'type' = 'custom_tool_call' THEN 'call'
+				WHEN l.v ->> 'type' IN ('function_call_output', 'custom_tool_call_output') THEN 'result'
+				WHEN l.v ->> 'type' = 'reasoning' THEN 'think'
+				WHEN coalesce(l.v ->> 'type', 'message') = 'message' THEN CASE
+					WHEN l.v ->> 'role' = 'assistant' THEN 'say' WHEN l.v ->> 'role' IN ('system', 'developer') THEN 'system' ELSE 'see' END
+				ELSE 'other' END AS kind
+		FROM listed l
+	), item AS (
+		-- What went before in the input is not this rollout's doing: only what
+		-- came after the last of it is what the first step sees.
+		SELECT jsonb_agg(CASE
+			WHEN k.kind = 'other' THEN jsonb_build_object('kind', 'dropped', 'text', 'items of type ' || (k.v ->> 'type'))
+			WHEN k.kind = 'system' THEN jsonb_build_object('kind', 'dropped', 'text', 'system messages')
+			WHEN NOT k.own AND (k.kind IN ('call', 'say', 'think') OR k.i < k.last) THEN jsonb_build_object('kind', 'dropped', 'text', 'earlier turns in the input')
+			WHEN k.kind = 'call' THEN jsonb_build_object('kind', 'call', 'id', k.v -> 'call_id', 'tool', k.v ->> 'name', 'args', coalesce(k.v -> 'arguments', k.v -> 'input'))
+			WHEN k.kind = 'result' THEN jsonb_build_object('kind', 'result', 'id', k.v -> 'call_id', 'text', stepadv_internal.import_text(k.v -> 'output'))
+			WHEN k.kind = 'think' THEN jsonb_build_object('kind', 'think', 'text', coalesce(nullif(stepadv_internal.import_text(k.v -> 'content'), ''), nullif(stepadv_internal.import_text(k.v -> 'summary'), '')))
+			ELSE jsonb_build_object('kind', k.kind, 'text', stepadv_internal.import_text(k.v -> 'content')) END ORDER BY k.own, k.i) AS items
+		FROM (SELECT k.*, max(k.i) FILTER (WHERE k.kind IN ('call', 'say', 'think')) OVER (PARTITION BY k.own) AS last FROM kinds k) k
+	), named AS (
+		SELECT p.*, coalesce(document ->> 'instance_id', p.params #>> '{metadata,instance_id}', document ->> 'task_id',
+				'task' || (document ->> '_ng_task_index'), 'task' || (document ->> 'task_index')) AS own,
+			coalesce(document #>> '{agent_ref,name}', f.base) AS environment
+		FROM part p LEFT JOIN LATERAL stepadv_internal.import_names(parse_responses.source) f ON true
+	)
+	SELECT CASE WHEN jsonb_typeof(m.response -> 'output') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list output of a response')
+		ELSE jsonb_strip_nulls(jsonb_build_object('model', coalesce(nullif(m.response ->> 'model', ''), nullif(m.params ->> 'model', '')))) || stepadv_internal.import_about(document)
+			|| jsonb_build_object('group_id', g.id,
+			'rollout_id', coalesce(g.id || '-' || stepadv_internal.import_trial(document), document ->> 'rollout_id', m.response ->> 'id', stepadv_internal.import_digest(m.response -> 'output')),
+			'meta', nullif(jsonb_strip_nulls(jsonb_build_object('source', parse_responses.source, 'response_id', m.response -> 'id', 'environment', m.environment, 'usage', m.response -> 'usage')), '{}'),
+			'steps', CASE WHEN m.params #>> '{metadata,problem_statement}' IS NOT NULL AND s.steps #> '{0,observation}' = 'null'
+				THEN (SELECT jsonb_agg(CASE WHEN e.v -> 'turn' = s.steps #> '{0,turn}' THEN jsonb_set(e.v, '{observation}', m.params #> '{metadata,problem_statement}') ELSE e.v END ORDER BY e.i)
+					FROM jsonb_array_elements(s.steps) WITH ORDINALITY e(v, i))
+				ELSE s.steps END,
+			'dropped', s.dropped, 'repaired', s.repaired) END
+	FROM named m
+	CROSS JOIN item t
+	CROSS JOIN LATERAL (SELECT concat_ws('/', m.environment, coalesce(m.own, stepadv_internal.import_digest(m.input))) AS id) g
+	CROSS JOIN LATERAL stepadv_internal.import_steps(coalesce(t.items, '[]')) s;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.parse_responses(jsonb, text, bigint) IS
+'the rollout of an object with a response of the OpenAI Responses interface (a line of NeMo Gym''s rollouts); one jsonb as in docs/import.md';
+
+CREATE FUNCTION @extschema@.parse_verl(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY
+	SELECT CASE WHEN jsonb_typeof(document -> 'input') IS DISTINCT FROM 'string' OR jsonb_typeof(document -> 'output') IS DISTINCT FROM 'string'
+		THEN jsonb_build_object('problem', 'input and output must be given')
+		ELSE stepadv_internal.import_about(document - 'reward' || jsonb_build_object('score', coalesce(document -> 'score', document -> 'reward'))) || jsonb_strip_nulls(jsonb_build_object(
+				'policy_version', document -> 'step',
+				'success', CASE WHEN jsonb_typeof(document -> 'acc') = 'boolean' THEN document -> 'acc' END)) || jsonb_build_object(
+			-- Prompts come again in later steps of the training, under another policy.
+			'group_id', concat_ws('/', 'step' || (document ->> 'step'), coalesce(document ->> 'uid', stepadv_internal.import_digest(document -> 'input'))),
+			'rollout_id', coalesce(document ->> 'request_id', concat_ws(':', f.base, parse_verl.n), stepadv_internal.import_digest(document)),
+			'meta', nullif(jsonb_strip_nulls(jsonb_build_object('source', parse_verl.source)) || (document - '{input,output,score,reward,step,request_id,success,model}'::text[]), '{}'),
+			'steps', jsonb_build_array(jsonb_build_object('turn', 0, 'observation', document -> 'input', 'action', document -> 'output',
+				'reward', coalesce(document -> 'score', document -> 'reward')))) END
+	FROM (SELECT 1) one LEFT JOIN LATERAL stepadv_internal.import_names(parse_verl.source) f ON true;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.parse_verl(jsonb, text, bigint) IS
+'the rollout of a line of verl''s rollout dumps (input, output, score, step): one step; its group is the prompt within the training step; n is the number of the line in source; one jsonb as in docs/import.md';
+
+CREATE FUNCTION @extschema@.parse_intercode(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY
+	SELECT CASE WHEN jsonb_typeof(e.v #> '{turn_history,actions}') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', format('episode %s has no list turn_history.actions', e.k))
+		ELSE jsonb_build_object(
+			-- Task ids are those of one file of the data set: the question tells tasks apart.
+			'group_id', x.environment || '-' || left(md5(coalesce(e.v ->> 'query', e.k)), 10),
+			'rollout_id', coalesce(f.base, stepadv_internal.import_digest(e.v -> 'turn_history')) || '-' || e.k,
+			'outcome', e.v #> '{summary,max_reward}',
+			'truncated', coalesce(e.v #>> '{summary,turns_taken}' = e.v #>> '{summary,turns_max}' AND e.v #>> '{summary,max_reward}' NOT LIKE '1%', false),
+			'meta', jsonb_strip_nulls(jsonb_build_object('source', parse_intercode.source, 'environment', e.v -> 'environment', 'dataset', e.v -> 'dataset',
+				'task_id', e.v -> 'task_id', 'query', e.v -> 'query', 'hardness', e.v -> 'hardness')),
+			'steps', coalesce((SELECT jsonb_agg(jsonb_build_object('turn', a.i - 1,
+					'observation', CASE a.i WHEN 1 THEN e.v -> 'query' ELSE h.seen -> (a.i::integer - 2) END,
+					'next_observation', h.seen -> (a.i::integer - 1), 'action', a.v, 'tool', x.environment, 'args', jsonb_build_object('command', a.v),
+					'ok', CASE WHEN jsonb_typeof(h.valid -> (a.i::integer - 1)) = 'boolean' THEN h.valid -> (a.i::integer - 1) END,
+					'reward', h.rewards -> (a.i::integer - 1)) ORDER BY a.i)
+				FROM jsonb_array_elements(e.v #> '{turn_history,actions}') WITH ORDINALITY a(v, i)), '[]'),
+			'repaired', jsonb_strip_nulls(jsonb_build_object('actions without an observation', nullif(greatest(jsonb_array_length(e.v #> '{turn_history,actions}')
+				- CASE WHEN jsonb_typeof(h.seen) = 'array' THEN jsonb_array_length(h.seen) ELSE 0 END, 0), 0)))) END
+	FROM jsonb_each(CASE WHEN document ? 'turn_history' THEN jsonb_build_object(coalesce(document ->> 'task_id', '0'), document)
+		WHEN jsonb_typeof(document) = 'object' THEN document ELSE '{}' END) e(k, v)
+	CROSS JOIN LATERAL (SELECT coalesce(regexp_replace(e.v ->> 'environment', '^ic_', ''), 'intercode') AS environment) x
+	CROSS JOIN LATERAL (SELECT e.v #> '{turn_history,observations}' AS seen, e.v #> '{turn_history,rewards}' AS rewards, e.v #> '{turn_history,valid_action}' AS valid OFFSET 0) h
+	LEFT JOIN LATERAL stepadv_internal.import_names(parse_intercode.source) f ON true;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.parse_intercode(jsonb, text, bigint) IS
+'the rollouts of an InterCode log: an object of episodes, each with query and turn_history; the outcome is the best score reached; one jsonb per rollout as in docs/import.md';
+
+-- Logs of ReAct agents.  A line that starts with one of the marks begins a part,
+-- every other line goes on with the one before.
+CREATE FUNCTION stepadv_internal.import_react_parts(document text)
+RETURNS TABLE (rollout bigint, part bigint, mark text, text text, is_episode boolean, step bigint, slot bigint, trial integer, section text)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+	RETURN QUERY
+	WITH line AS (
+		SELECT l.i, l.line, x.m[1] AS mark, x.m[2] AS rest, lag(l.line) OVER (ORDER BY l.i) ~ '^-{17}\s*$' AND l.line ~ '^[0-9]+\s*$' AS is_episode
+		FROM string_to_table(document, E'\n') WITH ORDINALITY l(line, i)
+		LEFT JOIN LATERAL regexp_match(l.line, '^(Question|Thought|Action|Observation|Correct answer)(?: [0-9]+)?: ?(.*)$') x(m) ON true
+	), marked AS (
+		SELECT l.i, l.line, l.is_episode, CASE WHEN l.mark IS NOT NULL THEN l.mark WHEN l.is_episode THEN 'Question'
+				WHEN l.line ~ '^BEGIN TRIAL [0-9]+' THEN 'Trial' WHEN l.line ~ '^-+ BEGIN [A-Z]+ AGENTS -+' THEN 'Section'
+				WHEN l.line ~ '^(#{5,}|-{10,})\s*$' OR l.line ~ '^[0-9]+( [0-9.]+){3}\s*$' THEN 'End' END AS mark,
+			coalesce(l.rest, l.line) AS line_text
+		FROM line l
+	), numbered AS (
+		SELECT m.*, count(m.mark) OVER w AS part, count(*) FILTER (WHERE m.mark = 'Question') OVER w AS rollout FROM marked m WINDOW w AS (ORDER BY m.i)
+	), part AS MATERIALIZED (
+		SELECT p.part, p.rollout, max(p.mark) AS mark, bool_or(p.is_episode) AS is_episode,
+			rtrim(string_agg(p.line_text, E'\n' ORDER BY p.i), E'\n\r') AS text
+		FROM numbered p WHERE p.part > 0 GROUP BY p.part, p.rollout
+	), counted AS (
+		SELECT p.*, count(*) FILTER (WHERE p.mark = 'Action') OVER (PARTITION BY p.rollout ORDER BY p.part) AS step,
+			count(*) FILTER (WHERE p.mark = 'Trial') OVER w AS trial_no, count(*) FILTER (WHERE p.mark = 'Section') OVER w AS section_no
+		FROM part p WINDOW w AS (ORDER BY p.part)
+	)
+	-- A thought comes before its action.
+	SELECT c.rollout, c.part, c.mark, c.text, c.is_episode, c.step, CASE WHEN c.mark = 'Thought' THEN c.step + 1 ELSE c.step END AS slot,
+		(regexp_match(first_value(CASE WHEN c.mark = 'Trial' THEN c.text END) OVER (PARTITION BY c.trial_no ORDER BY c.part), '([0-9]+)'))[1]::integer AS trial,
+		(regexp_match(first_value(CASE WHEN c.mark = 'Section' THEN c.text END) OVER (PARTITION BY c.section_no ORDER BY c.part), 'BEGIN ([A-Z]+)'))[1] AS section
+	FROM counted c;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_react_parts(text) IS
+'part of import_rollouts: the parts of a text log of ReAct agents, with the rollout and the step that each belongs to and the trial and section it is in';
+
+CREATE FUNCTION @extschema@.parse_react(document text, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 100
+SET search_path = pg_catalog, pg_temp
+-- The planner takes a log for a few lines; a loop over them would be quadratic.
+SET enable_nestloop = off
+SET jit = off
+AS $$
+BEGIN
+	RETURN QUERY
+	WITH placed AS MATERIALIZED (SELECT * FROM stepadv_internal.import_react_parts(document)), step AS MATERIALIZED (
+		SELECT s.*, c.m[1] AS tool, c.m[2] AS argument, btrim(s.action) = 'reset' AND s.step = 1 AS is_reset
+		FROM (
+			SELECT p.rollout, p.slot AS step, max(p.text) FILTER (WHERE p.mark = 'Action') AS action,
+				string_agg(p.text, E'\n' ORDER BY p.part) FILTER (WHERE p.mark = 'Thought') AS thought,
+				string_agg(p.text, E'\n' ORDER BY p.part) FILTER (WHERE p.mark = 'Observation') AS result
+			FROM placed p WHERE p.rollout > 0 AND p.mark IN ('Action', 'Thought', 'Observation')
+			GROUP BY p.rollout, p.slot) s
+		LEFT JOIN LATERAL regexp_match(s.action, '^\s*([A-Za-z_]\w*)\[(.*)\]\s*$') c(m) ON true
+		WHERE s.action IS NOT NULL
+	), chained AS MATERIALIZED (
+		SELECT s.*, lag(s.result) OVER (PARTITION BY s.rollout ORDER BY s.step) AS observation,
+			row_number() OVER (PARTITION BY s.rollout, s.is_reset ORDER BY s.step) AS position
+		FROM step s
+	), ended AS MATERIALIZED (
+		SELECT s.rollout, (array_agg(s.result ORDER BY s.step DESC))[1] AS result,
+			md5(string_agg(concat_ws(E'\n', s.thought, s.action, s.result), E'\n' ORDER BY s.step)) AS content
+		FROM step s GROUP BY s.rollout
+	), asked AS MATERIALIZED (
+		SELECT q.rollout, bool_or(q.is_episode) AS is_episode, max(q.text) FILTER (WHERE q.mark = 'Question') AS question,
+			max(q.trial) AS trial, max(q.section) FILTER (WHERE q.mark = 'Question') AS section, max(q.text) FILTER (WHERE q.mark = 'Correct answer') AS answer
+		FROM placed q WHERE q.rollout > 0 AND q.mark IN ('Question', 'Correct answer')
+		GROUP BY q.rollout
+	), rollout AS MATERIALIZED (
+		SELECT q.*, btrim(CASE WHEN q.is_episode THEN q.question ELSE regexp_replace(q.question, 'You have attempted to answer following question before.*$', '') END) AS task,
+			e.result, e.content
+		FROM asked q LEFT JOIN ended e ON e.rollout = q.rollout
+	), scored AS (
+		SELECT r.*, CASE WHEN r.section = 'CORRECT' OR r.result ~ 'Answer is CORRECT' THEN 1
+				WHEN r.section IS NOT NULL OR r.result ~ 'Answer is INCORRECT' THEN 0
+				-- Nothing bought: WebShop gives no score, which is 0.
+				WHEN r.is_episode THEN coalesce((regexp_match(r.result, 'Your score \(min [0-9.]+, max [0-9.]+\): ([0-9.]*[0-9])'))[1]::numeric, 0) END AS outcome
+		FROM rollout r
+	), known AS (
+		-- Reflexion's logs list every agent after each trial: those that had
+		-- solved their task are copies, and some stand in two sections.
+		SELECT s.*, coalesce(bool_or(s.outcome = 1 AND s.trial IS NOT NULL) OVER (PARTITION BY s.task ORDER BY s.trial RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), false) AS is_done,
+			s.trial IS NOT NULL AND row_number() OVER (PARTITION BY s.task, s.trial, s.content ORDER BY s.rollout) > 1 AS is_twice
+		FROM scored s
+	), collected AS MATERIALIZED (
+		SELECT c.rollout, count(*) FILTER (WHERE c.tool IS NULL) AS no_calls, jsonb_agg(jsonb_build_object('turn', c.position - 1,
+				'observation', coalesce(c.observation, CASE WHEN c.step = 1 AND NOT r.is_episode THEN 'Question: ' || btrim(r.question) END),
+				'next_observation', c.result, 'action', c.action, 'tool', c.tool,
+				'args', CASE WHEN c.tool IS NOT NULL THEN jsonb_build_object('arg', c.argument) END,
+				'ok', CASE WHEN c.tool IS NOT NULL AND c.result !~ '^Answer is' THEN stepadv_internal.import_ok(c.result) END,
+				'meta', CASE WHEN c.thought IS NOT NULL THEN jsonb_build_object('thought', c.thought) END) ORDER BY c.step) AS steps
+		FROM chained c JOIN rollout r ON r.rollout = c.rollout
+		WHERE NOT c.is_reset
+		GROUP BY c.rollout
+	)
+	SELECT jsonb_strip_nulls(jsonb_build_object('outcome', k.outcome)) || jsonb_build_object(
+		'group_id', CASE WHEN k.is_episode THEN 'fixed_' || k.task ELSE left(md5(k.task), 10) END,
+		'rollout_id', concat_ws('-', f.base, CASE WHEN k.is_episode THEN 'fixed_' || k.task ELSE left(md5(k.task), 10) END, 't' || k.trial),
+		'truncated', coalesce(k.section = 'HALTED', k.is_episode AND k.result !~ 'Your score', false),
+		'meta', jsonb_strip_nulls(jsonb_build_object('source', parse_react.source, 'trial', k.trial, 'status', k.section, 'question', CASE WHEN NOT k.is_episode THEN k.task END, 'answer', k.answer)),
+		'steps', coalesce(c.steps, '[]'),
+		'repaired', jsonb_strip_nulls(jsonb_build_object('actions that are no call', nullif(c.no_calls, 0))))
+	FROM known k
+	LEFT JOIN collected c ON c.rollout = k.rollout
+	LEFT JOIN LATERAL stepadv_internal.import_names(parse_react.source) f ON true
+	WHERE NOT k.is_done AND NOT k.is_twice
+	UNION ALL
+	SELECT jsonb_build_object('dropped', jsonb_strip_nulls(jsonb_build_object(
+		'copies of rollouts that were done in an earlier trial', nullif(count(*) FILTER (WHERE k.is_done), 0),
+		'rollouts listed twice', nullif(count(*) FILTER (WHERE k.is_twice AND NOT k.is_done), 0))))
+	FROM known k HAVING bool_or(k.is_done OR k.is_twice)
+	UNION ALL
+	SELECT jsonb_build_object('problem', 'no line begins with Question: or follows a line of 17 hyphens') WHERE NOT EXISTS (SELECT FROM known);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.parse_react(text, text, bigint) IS
+'the rollouts of a text log of ReAct agents (Thought, Action, Observation): Reflexion''s logs of HotpotQA, ReAct''s of WebShop; one jsonb per rollout as in docs/import.md';
+
+-- Where the user says what is where.
+CREATE FUNCTION @extschema@.parse_by_paths(document jsonb, paths jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	of_rollout CONSTANT text[] := '{group_id,rollout_id,outcome,success,truncated,policy_version,model,channel,curation,started_at,ended_at,meta}';
+	of_step CONSTANT text[] := '{step_no,turn,observation,next_observation,action,tool,args,ok,reward,turn_reward,value,cost,step_meta}';
+	given record;
+	vars jsonb;
+	item jsonb;
+	step jsonb;
+	found jsonb;
+	rollout jsonb;
+	steps jsonb[];
+	arguments record;
+	repaired jsonb;
+BEGIN
+	IF jsonb_typeof(paths) IS DISTINCT FROM 'object' OR NOT paths ? 'group_id' THEN
+		RAISE EXCEPTION 'paths must be an object with at least the key group_id'
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"rollouts": "$.episodes[*]", "group_id": "$.task", "steps": "$.turns[*]", "action": "$.act"}.';
+	END IF;
+	FOR given IN SELECT e.key, jsonb_typeof(e.value) AS type FROM jsonb_each(paths) e LOOP
+		IF given.key <> ALL (of_rollout || of_step || '{rollouts,steps}'::text[]) THEN
+			RAISE EXCEPTION 'paths has the unknown key %', quote_ident(given.key)
+				USING ERRCODE = 'invalid_parameter_value', HINT = format('There are: rollouts, steps, %s.', array_to_string(of_rollout || of_step, ', '));
+		END IF;
+		IF given.type <> 'string' THEN
+			RAISE EXCEPTION 'the path of % must be a string, not %', given.key, given.type USING ERRCODE = 'invalid_parameter_value';
+		END IF;
+		PERFORM (paths ->> given.key)::jsonpath;
+	END LOOP;
+	vars := jsonb_build_object('document', document, 'source', source, 'n', n);
+	FOR item IN SELECT jsonb_path_query(document, coalesce(paths ->> 'rollouts', '$')::jsonpath, vars, true) LOOP
+		SELECT coalesce(jsonb_object_agg(k.key, k.value), '{}') INTO rollout
+		FROM (SELECT r.key, jsonb_path_query_first(item, (paths ->> r.key)::jsonpath, vars, true) AS value
+			FROM unnest(of_rollout) r(key) WHERE paths ? r.key) k
+		WHERE k.value <> 'null';
+		repaired := '{}';
+		steps := '{}';
+		FOR step IN SELECT jsonb_path_query(item, coalesce(paths ->> 'steps', '$.steps[*]')::jsonpath, vars, true) LOOP
+			SELECT coalesce(jsonb_object_agg(CASE k.key WHEN 'step_meta' THEN 'meta' ELSE k.key END,
+				CASE WHEN k.key IN ('observation', 'next_observation') THEN to_jsonb(stepadv_internal.import_text(k.value)) ELSE k.value END), '{}') INTO found
+			FROM (SELECT s.key, jsonb_path_query_first(step, (paths ->> s.key)::jsonpath, vars, true) AS value
+				FROM unnest(of_step) s(key) WHERE paths ? s.key) k
+			WHERE k.value <> 'null';
+			IF jsonb_typeof(found -> 'args') = 'string' THEN
+				SELECT a.args, a.words, a.repaired INTO arguments FROM stepadv_internal.import_arguments(found -> 'args') a;
+				IF arguments.repaired IS NOT NULL THEN
+					repaired := jsonb_set(repaired, ARRAY[arguments.repaired], to_jsonb(coalesce((repaired ->> arguments.repaired)::bigint, 0) + 1));
+				END IF;
+				IF arguments.args IS NULL AND NOT found ? 'action' THEN
+					found := found || jsonb_build_object('action', found -> 'args');
+				END IF;
+				found := found || jsonb_build_object('args', arguments.args);
+			END IF;
+			steps := steps || found;
+		END LOOP;
+		RETURN NEXT CASE WHEN rollout ? 'group_id' THEN jsonb_build_object('rollout_id', stepadv_internal.import_digest(item)) || rollout
+				|| jsonb_build_object('steps', to_jsonb(steps), 'repaired', repaired)
+			ELSE jsonb_build_object('problem', 'nothing is where paths says the group_id is') END;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.parse_by_paths(jsonb, jsonb, text, bigint) IS
+'the rollouts of a JSON document by SQL/JSON paths: rollouts (default $) finds them, steps (default $.steps[*]) their steps, and a path for each key of docs/import.md what it is, relative to the rollout or the step; $document, $source and $n are known in paths; one jsonb per rollout';
+
+-- Which format a document has.
+CREATE FUNCTION @extschema@.rollout_format(document jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		SELECT CASE
+			WHEN jsonb_typeof(x.v -> 'trajectory') = 'array' THEN 'swe_agent'
+			WHEN jsonb_typeof(x.v -> 'messages') = 'array' AND (x.v ->> 'trajectory_format' LIKE 'mini-swe-agent%' OR x.v #>> '{info,mini_version}' IS NOT NULL) THEN 'mini_swe_agent'
+			WHEN jsonb_typeof(x.v -> 'traj') = 'array' OR jsonb_typeof(x.v -> 'messages') = 'array' OR x.v ? 'role' THEN 'openai_chat'
+			WHEN jsonb_typeof(x.v -> 'simulations') = 'array' THEN 'openai_chat'
+			WHEN jsonb_typeof(x.v -> 'output') = 'array' OR jsonb_typeof(x.v #> '{response,output}') = 'array' THEN 'responses'
+			WHEN jsonb_typeof(x.v -> 'input') = 'string' AND jsonb_typeof(x.v -> 'output') = 'string' THEN 'verl'
+			WHEN jsonb_typeof(x.v -> 'turn_history') = 'object'
+				OR jsonb_typeof(x.v) = 'object' AND jsonb_path_exists(x.v, '$.*.turn_history') THEN 'intercode'
+			WHEN x.v ? 'group_id' AND x.v ? 'rollout_id' THEN 'steps'
+		END
+		FROM (SELECT CASE WHEN jsonb_typeof(rollout_format.document) = 'array' THEN rollout_format.document -> 0 ELSE rollout_format.document END AS v) x);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.rollout_format(jsonb) IS
+'the format of a document as import_rollouts knows it, by its shape: openai_chat, swe_agent, mini_swe_agent, responses, verl, intercode, or steps for a line of load_rollouts; NULL: none of them';

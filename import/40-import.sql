@@ -1,0 +1,342 @@
+-- Documents of any format of import/30-formats.sql into the canonical tables.
+
+-- One document as rollouts.  Never raises an error on bad data: a rollout that
+-- cannot be used has a problem instead of steps.
+CREATE FUNCTION stepadv_internal.import_document(document text, content jsonb, format text, source text, n bigint, paths jsonb, is_latin1 boolean,
+	OUT rollouts jsonb[], OUT nul_replaced integer, OUT problem text)
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE COST 10000
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	detail text;
+BEGIN
+	nul_replaced := 0;
+	BEGIN
+		IF document IS NOT NULL AND (format = 'react' OR format IS NULL AND document !~ '^\s*[[{]' AND document ~ '(^|\n)Action( [0-9]+)?: ') THEN
+			IF is_latin1 THEN
+				document := convert_from(convert_to(document, 'LATIN1'), 'UTF8');
+			END IF;
+			-- What the client made of NUL.
+			nul_replaced := length(document) - length(replace(document, chr(26), ''));
+			SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_react(replace(document, chr(26), chr(65533)), source, n) r;
+			RETURN;
+		END IF;
+		IF document IS NOT NULL THEN
+			SELECT t.content, t.nul_replaced INTO content, nul_replaced FROM stepadv_internal.json_of_text(document, is_latin1) t;
+		END IF;
+		IF format IS NULL AND paths IS NULL THEN
+			format := @extschema@.rollout_format(content);
+		END IF;
+		CASE coalesce(format, CASE WHEN paths IS NOT NULL THEN 'paths' END)
+			WHEN 'openai_chat' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_openai_chat(content, source, n) r;
+			WHEN 'swe_agent' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_swe_agent(content, source, n) r;
+			WHEN 'mini_swe_agent' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_mini_swe_agent(content, source, n) r;
+			WHEN 'responses' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_responses(content, source, n) r;
+			WHEN 'verl' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_verl(content, source, n) r;
+			WHEN 'intercode' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_intercode(content, source, n) r;
+			WHEN 'react' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_react(content #>> '{}', source, n) r;
+			WHEN 'paths' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_by_paths(content, paths, source, n) r;
+			ELSE problem := CASE WHEN format = 'steps' THEN 'this is a line for load_rollouts' ELSE 'the document has no known format' END;
+		END CASE;
+		IF problem IS NULL AND rollouts IS NULL THEN
+			problem := 'there is no rollout in the document';
+		END IF;
+	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+		GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+		problem := left(problem || coalesce(' (' || nullif(detail, '') || ')', ''), 300);
+		rollouts := NULL;
+		nul_replaced := 0;
+	END;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_document(text, jsonb, text, text, bigint, jsonb, boolean) IS
+'part of import_rollouts: a document, as text or as jsonb, as rollouts in our words; problem is NULL or says why it cannot be used';
+
+-- Why a rollout cannot be loaded; NULL: it can.  The types of values are looked
+-- at all at once, and again one by one only where something is wrong.
+CREATE FUNCTION stepadv_internal.import_problem(rollout jsonb) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $import_problem$
+BEGIN
+	IF rollout ? 'problem' THEN
+		RETURN rollout ->> 'problem';
+	ELSIF coalesce(jsonb_typeof(rollout -> 'group_id'), 'missing') NOT IN ('string', 'number') OR coalesce(jsonb_typeof(rollout -> 'rollout_id'), 'missing') NOT IN ('string', 'number') THEN
+		RETURN 'group_id and rollout_id must be strings or numbers';
+	ELSIF jsonb_path_exists(rollout, $path$$ ? (@.outcome.type() != "number" && @.outcome.type() != "null" || @.success.type() != "boolean" && @.success.type() != "null"
+		|| @.truncated.type() != "boolean" && @.truncated.type() != "null" || @.outcome > 1e300 || @.outcome < -1e300
+		|| @.channel.type() != "null" && @.channel != "train" && @.channel != "validation"
+		|| @.started_at.type() != "string" && @.started_at.type() != "null" || @.ended_at.type() != "string" && @.ended_at.type() != "null")$path$)
+	THEN
+		RETURN (
+			SELECT x.problem
+			FROM (VALUES (1, 'outcome', 'number'), (2, 'success', 'boolean'), (3, 'truncated', 'boolean'), (4, 'channel', 'string'), (5, 'started_at', 'string'), (6, 'ended_at', 'string')) k(i, name, type),
+				LATERAL (SELECT CASE WHEN jsonb_typeof(rollout -> k.name) NOT IN (k.type, 'null') THEN format('%s must be a %s, not %s', k.name, k.type, jsonb_typeof(rollout -> k.name))
+					WHEN k.name = 'outcome' AND abs((rollout ->> 'outcome')::numeric) > 1e300 THEN 'outcome is out of range'
+					WHEN k.name = 'channel' AND rollout ->> 'channel' NOT IN ('train', 'validation') THEN 'channel must be train or validation' END AS problem) x
+			WHERE x.problem IS NOT NULL
+			ORDER BY k.i LIMIT 1);
+	ELSIF jsonb_path_exists(rollout, $path$$.steps[*] ? (@.reward.type() != "number" && @.reward.type() != "null" || @.turn_reward.type() != "number" && @.turn_reward.type() != "null"
+		|| @.value.type() != "number" && @.value.type() != "null" || @.cost.type() != "number" && @.cost.type() != "null"
+		|| @.reward > 1e300 || @.reward < -1e300 || @.turn_reward > 1e300 || @.turn_reward < -1e300 || @.value > 1e300 || @.value < -1e300 || @.cost > 1e300 || @.cost <= 0
+		|| @.ok.type() != "boolean" && @.ok.type() != "null" || @.tool.type() != "string" && @.tool.type() != "null"
+		|| @.step_no.type() != "number" && @.step_no.type() != "null" || @.turn.type() != "number" && @.turn.type() != "null" || @.turn > 2147483647 || @.turn < -2147483648)$path$)
+	THEN
+		RETURN (
+			SELECT format('step %s: %s', s.i, CASE
+				WHEN jsonb_typeof(s.v -> k.name) NOT IN (k.type, 'null') THEN format('%s must be a %s, not %s', k.name, k.type, jsonb_typeof(s.v -> k.name))
+				WHEN k.name = 'cost' THEN 'cost must be a number above 0' ELSE k.name || ' is out of range' END)
+			FROM jsonb_array_elements(rollout -> 'steps') WITH ORDINALITY s(v, i),
+				(VALUES (1, 'reward', 'number', 1e300), (2, 'turn_reward', 'number', 1e300), (3, 'value', 'number', 1e300), (4, 'cost', 'number', 1e300),
+					(5, 'step_no', 'number', 2147483647), (6, 'turn', 'number', 2147483647), (7, 'ok', 'boolean', 0), (8, 'tool', 'string', 0)) k(i, name, type, most)
+			WHERE CASE WHEN jsonb_typeof(s.v -> k.name) NOT IN (k.type, 'null') THEN true
+				WHEN jsonb_typeof(s.v -> k.name) = 'number' THEN abs((s.v ->> k.name)::numeric) > k.most OR k.name = 'cost' AND (s.v ->> k.name)::numeric <= 0
+				ELSE false END
+			ORDER BY s.i, k.i LIMIT 1);
+	ELSIF jsonb_path_exists(rollout, '$.steps[*].step_no') THEN
+		RETURN (
+			SELECT CASE WHEN bool_or(x.step_no IS NULL) THEN 'step_no must be given for every step or none'
+				WHEN bool_or(x.step_no % 1 <> 0 OR x.step_no NOT BETWEEN -2147483648 AND 2147483647) THEN 'step_no must be a whole number'
+				WHEN count(DISTINCT x.step_no) < count(*) THEN 'two steps have one step_no' END
+			FROM (SELECT (s.v ->> 'step_no')::numeric AS step_no FROM jsonb_array_elements(rollout -> 'steps') s(v)) x);
+	END IF;
+	IF rollout ?| '{started_at,ended_at}' THEN
+		BEGIN
+			PERFORM (rollout ->> 'started_at')::timestamptz, (rollout ->> 'ended_at')::timestamptz;
+		EXCEPTION WHEN data_exception THEN
+			RETURN SQLERRM;
+		END;
+	END IF;
+	RETURN NULL;
+END
+$import_problem$;
+COMMENT ON FUNCTION stepadv_internal.import_problem(jsonb) IS 'part of import_rollouts: why a rollout cannot be loaded, or NULL';
+
+-- The format of a text that may be no JSON.
+CREATE FUNCTION stepadv_internal.import_guess(document text, is_latin1 boolean) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (SELECT @extschema@.rollout_format(t.content) FROM stepadv_internal.json_of_text(document, is_latin1) t);
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_guess(text, boolean) IS 'part of import_rollouts: rollout_format of a text, NULL if it is no JSON';
+
+-- Sums of counts by kind.
+CREATE FUNCTION stepadv_internal.import_counts(counts jsonb[]) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		SELECT coalesce(jsonb_object_agg(x.key, x.n), '{}')
+		FROM (SELECT e.key, sum(e.value::bigint) AS n FROM unnest(import_counts.counts) c(v), jsonb_each_text(c.v) e GROUP BY e.key) x);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_counts(jsonb[]) IS 'part of import_rollouts: the sum of objects of counts by kind';
+
+CREATE FUNCTION stepadv_internal.import_check(documents regclass, format text, paths jsonb, OUT kind text, OUT has_source boolean)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	formats CONSTANT text[] := '{openai_chat,swe_agent,mini_swe_agent,responses,verl,intercode,react,paths}';
+BEGIN
+	IF import_check.format <> ALL (formats) THEN
+		RAISE EXCEPTION 'unknown format: %', quote_literal(import_check.format)
+			USING ERRCODE = 'invalid_parameter_value', HINT = format('The formats: %s.', array_to_string(formats, ', '));
+	END IF;
+	IF import_check.format = 'paths' AND import_check.paths IS NULL OR import_check.format <> 'paths' AND import_check.paths IS NOT NULL THEN
+		RAISE EXCEPTION 'paths must be given with the format ''paths'', and only with it' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	IF import_check.paths IS NOT NULL THEN
+		-- Wrong paths are wrong for every document.
+		PERFORM @extschema@.parse_by_paths('null'::jsonb, import_check.paths, NULL::text, NULL::bigint);
+	END IF;
+	SELECT max(format_type(a.atttypid, -1)) FILTER (WHERE a.attname = 'document' AND a.atttypid IN ('text'::regtype, 'jsonb'::regtype)),
+		coalesce(bool_or(a.attname = 'source' AND a.atttypid = 'text'::regtype), false)
+	INTO kind, has_source
+	FROM pg_attribute a WHERE a.attrelid = import_check.documents AND NOT a.attisdropped AND a.attnum > 0
+	HAVING bool_or(a.attname = 'n' AND a.atttypid = 'bigint'::regtype);
+	IF kind IS NULL THEN
+		RAISE EXCEPTION 'relation "%" must have the columns n bigint and document text or jsonb', import_check.documents
+			USING ERRCODE = 'undefined_column';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_check(regclass, text, jsonb) IS
+'part of import_rollouts: errors for wrong arguments; the type of the column document, and whether there is a column source';
+
+-- Documents to rollouts.
+CREATE FUNCTION stepadv_internal.import_items(group_prefix text, OUT rollouts_read bigint, OUT bad_rollouts bigint, OUT stepless_rollouts bigint, OUT unjudged_rollouts bigint,
+	OUT rollouts_repeated bigint, OUT steps_repeated bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	-- What is long is fetched for its steps alone.
+	CREATE TEMP TABLE stepadv_items (item bigint, n bigint, problem text, group_id text, rollout_id text, content bigint, n_steps integer, about jsonb, steps jsonb) ON COMMIT DROP;
+	ALTER TABLE pg_temp.stepadv_items ALTER steps SET STORAGE EXTERNAL;
+	INSERT INTO pg_temp.stepadv_items
+	SELECT row_number() OVER (ORDER BY d.n, r.i), d.n, stepadv_internal.import_problem(r.v), import_items.group_prefix || (r.v ->> 'group_id'),
+		-- An id that begins with that of its group goes with it.
+		CASE WHEN starts_with(r.v ->> 'rollout_id', r.v ->> 'group_id') THEN import_items.group_prefix ELSE '' END || (r.v ->> 'rollout_id'),
+		@extschema@.signature_hash(r.v - '{meta,dropped,repaired}'::text[]), coalesce(jsonb_array_length(r.v -> 'steps'), 0), r.v - 'steps', r.v -> 'steps'
+	FROM pg_temp.stepadv_documents d CROSS JOIN LATERAL unnest(d.rollouts) WITH ORDINALITY r(v, i)
+	WHERE r.v ?| '{group_id,problem}';
+	DROP TABLE pg_temp.stepadv_documents;
+
+	-- Two rollouts with one id: the same once more, or one too many.
+	WITH first AS (
+		SELECT i.item, i.content, first_value(i.content) OVER w AS first_content, first_value(i.n) OVER w AS first_n, row_number() OVER w AS position
+		FROM pg_temp.stepadv_items i WHERE i.problem IS NULL
+		WINDOW w AS (PARTITION BY i.group_id, i.rollout_id ORDER BY i.item)
+	)
+	UPDATE pg_temp.stepadv_items i
+	SET problem = CASE WHEN f.content = f.first_content THEN ''
+		ELSE format('rollout %s of group %s is another than the one of that name in document %s', i.rollout_id, i.group_id, f.first_n) END
+	FROM first f WHERE f.item = i.item AND f.position > 1;
+	SELECT count(*), count(*) FILTER (WHERE i.problem <> ''), count(*) FILTER (WHERE i.problem = ''),
+		coalesce(sum(i.n_steps) FILTER (WHERE i.problem = ''), 0)
+	INTO rollouts_read, bad_rollouts, rollouts_repeated, steps_repeated
+	FROM pg_temp.stepadv_items i;
+	INSERT INTO pg_temp.stepadv_problems (n, reason, counted, item) SELECT i.n, i.problem, 'bad', i.item FROM pg_temp.stepadv_items i WHERE i.problem <> '';
+	DELETE FROM pg_temp.stepadv_items i WHERE i.problem IS NOT NULL;
+	SELECT count(*) FILTER (WHERE i.n_steps = 0),
+		count(*) FILTER (WHERE coalesce(jsonb_typeof(i.about -> 'outcome'), 'null') = 'null' AND coalesce(jsonb_typeof(i.about -> 'success'), 'null') = 'null')
+	INTO stepless_rollouts, unjudged_rollouts FROM pg_temp.stepadv_items i;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_items(text) IS
+'part of import_rollouts: makes pg_temp.stepadv_items, a rollout each, of pg_temp.stepadv_documents, and counts; what cannot be loaded is noted and left out';
+
+-- Rollouts to lines: one for the rollout itself, one for each step.
+CREATE FUNCTION stepadv_internal.import_lines(success_at float8) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	INSERT INTO pg_temp.stepadv_parsed (n, item, place, group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok,
+		reward, turn_reward, value, cost, metadata, content)
+	SELECT i.item * 2147483648 + s.i, i.item, i.n, i.group_id, i.rollout_id, coalesce((s.v ->> 'step_no')::numeric, s.i - 1), (s.v ->> 'turn')::numeric,
+		s.v ->> 'observation', s.v ->> 'next_observation', s.v ->> 'action', s.v ->> 'tool', nullif(s.v -> 'args', 'null'), (s.v ->> 'ok')::boolean,
+		(s.v ->> 'reward')::float8, (s.v ->> 'turn_reward')::float8, (s.v ->> 'value')::float8, (s.v ->> 'cost')::float8, nullif(s.v -> 'meta', 'null'), i.content
+	FROM pg_temp.stepadv_items i CROSS JOIN LATERAL jsonb_array_elements(i.steps) WITH ORDINALITY s(v, i);
+	INSERT INTO pg_temp.stepadv_parsed (n, item, place, group_id, rollout_id, outcome, success, truncated, policy_version, model, channel, curation, started_at, ended_at, metadata, content)
+	SELECT i.item * 2147483648, i.item, i.n, i.group_id, i.rollout_id, (i.about ->> 'outcome')::float8,
+		-- Sums of scores miss 1 by the last digit.
+		coalesce((i.about ->> 'success')::boolean, (i.about ->> 'outcome')::float8 >= import_lines.success_at - 1e-9),
+		(i.about ->> 'truncated')::boolean, i.about ->> 'policy_version', i.about ->> 'model', i.about ->> 'channel', i.about ->> 'curation',
+		(i.about ->> 'started_at')::timestamptz, (i.about ->> 'ended_at')::timestamptz, nullif(i.about -> 'meta', 'null'), i.content
+	FROM pg_temp.stepadv_items i;
+	DROP TABLE pg_temp.stepadv_items;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_lines(float8) IS
+'part of import_rollouts: makes lines in pg_temp.stepadv_parsed of pg_temp.stepadv_items';
+
+CREATE FUNCTION @extschema@.import_rollouts(schema text, documents regclass, format text DEFAULT NULL, on_error text DEFAULT 'stop',
+	paths jsonb DEFAULT NULL, group_prefix text DEFAULT '', success_at float8 DEFAULT 1, is_latin1 boolean DEFAULT false,
+	OUT documents_read bigint, OUT bad_documents bigint, OUT rollouts_read bigint, OUT bad_rollouts bigint, OUT stepless_rollouts bigint, OUT unjudged_rollouts bigint,
+	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint, OUT rollouts_repeated bigint,
+	OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT nul_replaced bigint,
+	OUT dropped jsonb, OUT repaired jsonb, OUT problems jsonb)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+-- The same few queries for every document and rollout: planned once.
+SET plan_cache_mode = force_generic_plan
+-- A batch is sorted in memory, not by way of the disk.
+SET work_mem = '256MB'
+AS $$
+DECLARE
+	kind text;
+	has_source boolean;
+	bad bigint;
+BEGIN
+	PERFORM stepadv_internal.load_begin(import_rollouts.schema, import_rollouts.on_error);
+	SELECT c.kind, c.has_source INTO kind, has_source FROM stepadv_internal.import_check(import_rollouts.documents, import_rollouts.format, import_rollouts.paths) c;
+
+	-- What the documents say of their rollouts.
+	CREATE TEMP TABLE stepadv_documents (n bigint, nul_replaced integer, problem text, rollouts jsonb[]) ON COMMIT DROP;
+	-- Read once: not worth compressing.
+	ALTER TABLE pg_temp.stepadv_documents ALTER rollouts SET STORAGE EXTERNAL;
+	EXECUTE format($q$
+		INSERT INTO pg_temp.stepadv_documents
+		SELECT d.n, p.nul_replaced, p.problem, p.rollouts
+		FROM %s d CROSS JOIN LATERAL stepadv_internal.import_document(%s, $1, %s, d.n, $2, $3) p
+		WHERE %s
+		$q$, stepadv_internal.load_name(import_rollouts.documents), CASE kind WHEN 'text' THEN 'd.document, NULL::jsonb' ELSE 'NULL::text, d.document' END,
+		CASE WHEN has_source THEN 'd.source' ELSE 'NULL::text' END,
+		CASE kind WHEN 'text' THEN $q$ascii(d.document) > 32 OR btrim(d.document, E' \t\r\n') <> ''$q$ ELSE 'd.document IS NOT NULL' END)
+		USING import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1;
+	SELECT count(*), count(d.problem), coalesce(sum(d.nul_replaced), 0) INTO documents_read, bad_documents, import_rollouts.nul_replaced FROM pg_temp.stepadv_documents d;
+	INSERT INTO pg_temp.stepadv_problems (n, reason, counted) SELECT d.n, d.problem, 'document' FROM pg_temp.stepadv_documents d WHERE d.problem IS NOT NULL;
+	SELECT stepadv_internal.import_counts(array_agg(r.v -> 'dropped')), stepadv_internal.import_counts(array_agg(r.v -> 'repaired'))
+	INTO dropped, repaired
+	FROM pg_temp.stepadv_documents d CROSS JOIN LATERAL unnest(d.rollouts) r(v) WHERE NOT r.v ? 'problem';
+	SELECT i.* INTO rollouts_read, bad_rollouts, stepless_rollouts, unjudged_rollouts, import_rollouts.rollouts_repeated, import_rollouts.steps_repeated
+	FROM stepadv_internal.import_items(import_rollouts.group_prefix) i;
+	PERFORM stepadv_internal.import_lines(import_rollouts.success_at);
+	SELECT p.bad_items, p.groups, p.rollouts_added, p.rollouts_updated, p.steps_added, p.steps_repeated + import_rollouts.steps_repeated, p.contradictions, p.problems, import_rollouts.rollouts_repeated + p.rollouts_repeated
+	INTO bad, import_rollouts.groups, rollouts_added, rollouts_updated, steps_added, import_rollouts.steps_repeated, contradictions, import_rollouts.problems, import_rollouts.rollouts_repeated
+	FROM stepadv_internal.load_parsed(import_rollouts.schema, import_rollouts.on_error, 'document'::text, true) p;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.import_rollouts(text, regclass, text, text, jsonb, text, float8, boolean) IS
+'loads documents of a scaffold''s format from a table (n bigint, document text or jsonb, and if there is one source text, the file) into the schema''s tables rollouts and steps and returns counts, of what was dropped and repaired by kind; format NULL: guessed for each document; paths as in parse_by_paths; group_prefix is put before the source''s group ids; a rollout of which the source does not say so is a success if its outcome is at least success_at; on_error ''stop'': what cannot be used is an error and nothing is loaded; ''skip'': such documents and rollouts are left out whole, warned about and listed in problems (the first 1000); rollouts loaded before are recognised; is_latin1 as in parse_rollout_line';
+
+-- The lines of one file: a document on each, or all of them one document, or the
+-- steps of load_rollouts.
+CREATE FUNCTION stepadv_internal.import_file(schema text, lines regclass, source text DEFAULT NULL, format text DEFAULT NULL, on_error text DEFAULT 'stop',
+	paths jsonb DEFAULT NULL, group_prefix text DEFAULT '', success_at float8 DEFAULT 1, is_latin1 boolean DEFAULT false) RETURNS jsonb
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	relation CONSTANT text := stepadv_internal.load_name(import_file.lines);
+	mark CONSTANT text := CASE WHEN is_latin1 THEN chr(239) || chr(187) || chr(191) ELSE convert_from('\xefbbbf', 'UTF8') END;
+	first record;
+	second record;
+	result jsonb;
+	guessed text;
+BEGIN
+	-- The first two lines that are not empty tell what the file is.
+	IF import_file.format IS DISTINCT FROM 'steps' THEN
+		EXECUTE format($q$SELECT l.n, l.line FROM %s l WHERE ascii(l.line) > 32 OR btrim(l.line, E' \t\r\n') <> '' ORDER BY l.n LIMIT 1$q$, relation) INTO first;
+		IF starts_with(first.line, mark) THEN
+			first.line := substr(first.line, length(mark) + 1);
+		END IF;
+		guessed := stepadv_internal.import_guess(first.line, import_file.is_latin1);
+	END IF;
+	IF import_file.format = 'steps' OR import_file.format IS NULL AND import_file.paths IS NULL AND guessed = 'steps' THEN
+		SELECT to_jsonb(l) - '{lines_read,empty_lines,bad_lines}'::text[] || jsonb_build_object('format', 'steps', 'documents_read', l.lines_read - l.empty_lines, 'bad_documents', l.bad_lines,
+			'bad_rollouts', 0, 'dropped', '{}'::jsonb, 'repaired', '{}'::jsonb) INTO result
+		FROM @extschema@.load_rollouts(import_file.schema, import_file.lines, import_file.on_error, import_file.is_latin1) l;
+		RETURN result;
+	END IF;
+	EXECUTE format($q$SELECT l.n, l.line FROM %s l WHERE l.n > $1 AND (ascii(l.line) > 32 OR btrim(l.line, E' \t\r\n') <> '') ORDER BY l.n LIMIT 1$q$, relation) INTO second USING first.n;
+	IF to_regclass('pg_temp.stepadv_file') IS NOT NULL THEN
+		DROP TABLE pg_temp.stepadv_file;
+	END IF;
+	CREATE TEMP TABLE stepadv_file (n bigint, document text, source text) ON COMMIT DROP;
+	ALTER TABLE pg_temp.stepadv_file ALTER document SET STORAGE EXTERNAL;
+	-- Two lines that both begin a value are two documents; what is printed over
+	-- several lines begins with a bracket alone.
+	IF length(btrim(first.line, E' \t\r')) > 1 AND left(first.line, 1) IN ('{', '[') AND left(second.line, 1) = left(first.line, 1) AND import_file.format IS DISTINCT FROM 'react' THEN
+		EXECUTE format('INSERT INTO pg_temp.stepadv_file SELECT l.n, CASE WHEN l.n = $1 THEN $2 ELSE l.line END, $3 FROM %s l', relation) USING first.n, first.line, import_file.source;
+	ELSE
+		EXECUTE format($q$INSERT INTO pg_temp.stepadv_file SELECT 1, string_agg(CASE WHEN l.n = $1 THEN $2 ELSE l.line END, E'\n' ORDER BY l.n), $3 FROM %s l$q$, relation)
+			USING first.n, first.line, import_file.source;
+	END IF;
+	SELECT to_jsonb(i) || jsonb_build_object('format', coalesce(import_file.format, CASE WHEN import_file.paths IS NOT NULL THEN 'paths' END, guessed)) INTO result
+	FROM @extschema@.import_rollouts(import_file.schema, 'pg_temp.stepadv_file'::regclass, import_file.format, import_file.on_error, import_file.paths, import_file.group_prefix,
+		import_file.success_at, import_file.is_latin1) i;
+	DROP TABLE pg_temp.stepadv_file;
+	RETURN result;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_file(text, regclass, text, text, text, jsonb, text, float8, boolean) IS
+'part of import_rollouts: the lines of one file (n bigint, line text), which are a document each or one document together, to import_rollouts; lines of steps to load_rollouts; the counts as one object';

@@ -1,0 +1,152 @@
+-- Roles: what a column of the user's means, which types can serve, and how they
+-- are cast.  Whoever adds a role or lets one more type serve adds a row here.
+
+-- A kind of column accepts types by name, by category ("category S" is every
+-- string type), by what they can be cast to, or any; the name goes first.
+CREATE TABLE stepadv_internal.role_types (
+	kind text NOT NULL,
+	accepts text NOT NULL,
+	expression text,		-- of %s, the column; NULL: refused
+	PRIMARY KEY (kind, accepts)
+);
+COMMENT ON TABLE stepadv_internal.role_types IS 'which types serve as which kind of column, and the expression that makes of them what stepadv reads';
+INSERT INTO stepadv_internal.role_types VALUES
+	-- Integers need no cast to be compared with a bigint, and without one an index serves.
+	('identity', 'smallint', '%s'), ('identity', 'integer', '%s'), ('identity', 'bigint', '%s'),
+	('identity', 'text', 'stepadv.signature_hash(%s)'), ('identity', 'bytea', 'stepadv.signature_hash(%s)'),
+	('identity', 'jsonb', 'stepadv.signature_hash(%s)'), ('identity', 'uuid', 'stepadv.signature_hash(%s)'),
+	-- 1.0 and 1.00 are one number with two texts.
+	('identity', 'numeric', 'stepadv.signature_hash(pg_catalog.trim_scale(%s)::text)'), ('identity', 'any', 'stepadv.signature_hash(%s::text)'),
+	('order', 'smallint', '%s::integer'), ('order', 'integer', '%s::integer'), ('order', 'bigint', '%s::integer'),
+	('number', 'double precision', '%s'), ('number', 'real', '%s::float8'), ('number', 'numeric', '%s::float8'), ('number', 'smallint', '%s::float8'),
+	('number', 'integer', '%s::float8'), ('number', 'bigint', '%s::float8'), ('number', 'boolean', '%s::integer::float8'),
+	('truth', 'boolean', '%s'),
+	('word', 'category S', '%s::text'), ('word', 'category E', '%s::text'),
+	('json', 'jsonb', '%s'), ('json', 'json', '%s::jsonb'), ('json', 'category S', 'pg_catalog.to_jsonb(%s::text)'),
+	('version', 'category A', NULL), ('version', 'any', '%s'),
+	-- A time without a zone is taken as UTC, whatever the session's zone is.
+	('time', 'timestamp with time zone', '%s'), ('time', 'timestamp without time zone', '(%s AT TIME ZONE ''UTC'')'),
+	('time', 'date', '(%s::timestamp AT TIME ZONE ''UTC'')'),
+	('numbers', 'real[]', '%s'), ('numbers', 'double precision[]', '%s'), ('numbers', 'numeric[]', '%s::float8[]'),
+	-- Trainers write masks of 0 and 1.
+	('mask', 'boolean[]', '%s'), ('mask', 'smallint[]', '%s::integer[]::boolean[]'), ('mask', 'integer[]', '%s::boolean[]'), ('mask', 'bigint[]', '%s::integer[]::boolean[]'),
+	('vector', 'real[]', '%s'), ('vector', 'double precision[]', '%s::real[]'), ('vector', 'numeric[]', '%s::real[]'), ('vector', 'smallint[]', '%s::real[]'),
+	('vector', 'integer[]', '%s::real[]'), ('vector', 'bigint[]', '%s::real[]'),
+	-- Such as that of pgvector.
+	('vector', 'castable to real[]', '%s::real[]'),
+	('share', 'double precision', '%s'), ('share', 'real', '%s::float8'), ('share', 'numeric', '%s::float8'), ('share', 'smallint', '%s::float8'),
+	('share', 'integer', '%s::float8'), ('share', 'bigint', '%s::float8');
+
+CREATE TABLE stepadv_internal.roles (
+	role text PRIMARY KEY,
+	place integer NOT NULL,	-- order of the roles of rollout_agg, which come first
+	lives_in text NOT NULL,	-- 'source', 'steps' (that are shown) or 'rollouts'
+	kind text NOT NULL,
+	must_be text			-- said where a type does not serve
+);
+COMMENT ON TABLE stepadv_internal.roles IS 'what a column can be for attach, where it is looked for, and what it must be';
+INSERT INTO stepadv_internal.roles VALUES
+	('step_id', 1, 'source', 'identity', NULL), ('rollout_id', 2, 'source', 'identity', NULL),
+	('step_no', 3, 'source', 'order', 'step_no must be an integer; attach a view with, say, row_number() OVER (PARTITION BY group, rollout ORDER BY time).'),
+	('state', 4, 'source', 'identity', NULL), ('action', 5, 'source', 'identity', NULL), ('reward', 6, 'source', 'number', 'reward must be a number or boolean.'),
+	('success', 7, 'source', 'truth', 'success must be boolean; attach a view that says when a value means success.'),
+	('next_state', 8, 'source', 'identity', NULL), ('value', 9, 'source', 'number', 'value must be a number or boolean.'),
+	('turn_reward', 10, 'source', 'number', 'turn_reward must be a number or boolean.'), ('cost', 11, 'source', 'number', 'cost must be a number or boolean.'),
+	('tool', 12, 'source', 'word', 'tool must be text.'), ('args', 13, 'source', 'json', 'args must be jsonb, json or text.'), ('ok', 14, 'source', 'truth', 'ok must be boolean.'),
+	('logp_new', 15, 'steps', 'numbers', 'logp_new must be an array of real or double precision.'),
+	('logp_old', 16, 'steps', 'numbers', 'logp_old must be an array of real or double precision.'),
+	('token_mask', 17, 'steps', 'mask', 'token_mask must be an array of booleans, or of 0 and 1.'),
+	('features', 18, 'steps', 'vector', 'features must be an array of numbers, or of a type with a cast to real[].'),
+	('contribution', 19, 'steps', 'share', 'contribution must be a number.'), ('grounded', 20, 'steps', 'truth', 'grounded must be boolean.'),
+	('policy_version', 21, 'rollouts', 'version', 'A rollout is of one version.'),
+	('started_at', 22, 'rollouts', 'time', 'started_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().');
+GRANT SELECT ON stepadv_internal.role_types, stepadv_internal.roles TO PUBLIC;
+
+-- What lies under a type's domains.
+CREATE FUNCTION stepadv_internal.base_type(type oid) RETURNS oid
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH RECURSIVE under(oid, typtype, typbasetype) AS (
+		SELECT t.oid, t.typtype, t.typbasetype FROM pg_type t WHERE t.oid = base_type.type
+		UNION ALL
+		SELECT t.oid, t.typtype, t.typbasetype FROM under u JOIN pg_type t ON t.oid = u.typbasetype WHERE u.typtype = 'd'
+	)
+	SELECT u.oid FROM under u WHERE u.typtype <> 'd'
+$$;
+COMMENT ON FUNCTION stepadv_internal.base_type(oid) IS 'the type under a domain, at whatever depth; any other type itself';
+
+-- NULL: there is no such column.
+CREATE FUNCTION stepadv_internal.column_type(relation oid, name text) RETURNS oid
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT a.atttypid FROM pg_attribute a
+	WHERE a.attrelid = column_type.relation AND a.attname = column_type.name AND a.attnum > 0 AND NOT a.attisdropped
+$$;
+COMMENT ON FUNCTION stepadv_internal.column_type(oid, text) IS 'declared type of a column; NULL when there is no such column';
+
+CREATE FUNCTION stepadv_internal.relation_name(relation oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation_name.relation
+$$;
+COMMENT ON FUNCTION stepadv_internal.relation_name(oid) IS 'qualified and quoted name of a relation; NULL when there is none';
+
+-- The expression that makes of a value of a type what a kind of column is; NULL: it cannot serve.
+CREATE FUNCTION stepadv_internal.role_expression(kind text, type oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT r.expression
+	FROM stepadv_internal.role_types r JOIN pg_type t ON t.oid = role_expression.type
+	WHERE r.kind = role_expression.kind
+		AND (r.accepts IN (format_type(t.oid, NULL), 'category ' || t.typcategory::text, 'any')
+			OR r.accepts = 'castable to real[]' AND EXISTS (SELECT FROM pg_cast c WHERE c.castsource = t.oid AND c.casttarget = 'real[]'::regtype))
+	ORDER BY array_position(ARRAY[format_type(t.oid, NULL), 'category ' || t.typcategory::text, 'castable to real[]', 'any'], r.accepts)
+	LIMIT 1
+$$;
+COMMENT ON FUNCTION stepadv_internal.role_expression(text, oid) IS 'the expression (of %s) that makes of a type''s value what a kind of column is; NULL where the type cannot serve';
+
+-- The bigint, or integer, by which an expression is known.
+CREATE FUNCTION stepadv_internal.identity(expression text, type oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format(stepadv_internal.role_expression('identity', b.type), CASE WHEN b.type <> identity.type THEN format('%s::%s', expression, format_type(b.type, NULL)) ELSE expression END)
+	FROM stepadv_internal.base_type(identity.type) b(type)
+$$;
+COMMENT ON FUNCTION stepadv_internal.identity(text, oid) IS 'the expression that makes a bigint identity of an expression of the given type: integers as they are, all else hashed';
+
+-- A column as what its role needs, over an alias; an error says why it cannot serve.
+CREATE FUNCTION stepadv_internal.role_column(role text, relation regclass, name text, alias text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	declared CONSTANT oid := stepadv_internal.column_type(relation, role_column.name);
+	type CONSTANT oid := stepadv_internal.base_type(declared);
+	r stepadv_internal.roles;
+	expression text;
+BEGIN
+	SELECT * INTO STRICT r FROM stepadv_internal.roles o WHERE o.role = role_column.role;
+	IF declared IS NULL AND r.role = 'state' AND role_column.name IN ('history', 'history_set', 'root', 'signature') THEN
+		RAISE EXCEPTION 'column "%" given as % does not exist in %', role_column.name, r.role, stepadv_internal.relation_name(relation)
+			USING ERRCODE = 'undefined_column', HINT = format('To have states made, write states => %L.', role_column.name);
+	ELSIF declared IS NULL AND r.role IN ('features', 'contribution', 'grounded') THEN
+		RAISE EXCEPTION 'column "%" given as % does not exist in %', role_column.name, r.role, stepadv_internal.relation_name(relation)
+			USING ERRCODE = 'undefined_column', HINT = 'What _spa reads are columns of the relation of the shown steps.';
+	ELSIF declared IS NULL THEN
+		RAISE EXCEPTION 'column "%" given as % does not exist in %', role_column.name, r.role, stepadv_internal.relation_name(relation)
+			USING ERRCODE = 'undefined_column';
+	END IF;
+	expression := stepadv_internal.role_expression(r.kind, type);
+	IF expression IS NULL THEN
+		RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', role_column.name, stepadv_internal.relation_name(relation), r.role, format_type(type, NULL)
+			USING ERRCODE = 'datatype_mismatch', HINT = r.must_be;
+	END IF;
+	RETURN format(expression, format('%s.%I', alias, role_column.name) || CASE WHEN type <> declared THEN '::' || format_type(type, NULL) ELSE '' END);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.role_column(text, regclass, text, text) IS 'a column, over an alias, as the expression that its role needs; error where it does not exist or its type cannot serve';

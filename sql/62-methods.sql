@@ -1,0 +1,214 @@
+-- Methods: functions of a rollout_group that attach makes views of.
+
+-- A table OF this type has a row per method: one is the extension's, others are
+-- made by register_method for whoever calls it, and found by their row type.
+CREATE TYPE stepadv.method AS (
+	method text,			-- suffix of its view, name of its column where methods stand side by side
+	function text,			-- with its argument types, as regprocedure writes it
+	requires text[],		-- roles without which there is no such view
+	uses text[],			-- what else it reads, of states and actions that must be made and of the full form of rollout_agg
+	options_of text,		-- whose options it takes where it has none of its own
+	shape text				-- what a row is, for people
+);
+COMMENT ON TYPE stepadv.method IS 'a method that attach makes a view of: suffix of the view, function of a rollout_group, roles that it requires and uses, whose options it borrows, what a row of it is';
+
+CREATE TABLE stepadv_internal.methods OF stepadv.method (PRIMARY KEY (method));
+COMMENT ON TABLE stepadv_internal.methods IS 'the methods of the extension, in the order in which _compare has them';
+GRANT SELECT ON stepadv_internal.methods TO PUBLIC;
+-- Functions by their qualified names.
+SET LOCAL search_path = pg_catalog, pg_temp;
+INSERT INTO stepadv_internal.methods
+SELECT v.method, p.oid::regprocedure::text, v.requires::text[], v.uses::text[], v.options_of, v.shape
+FROM (VALUES
+	('groups', 'group_summary', '{}', '{state}', NULL, 'a row per group'),
+	('rollouts', 'rollouts', '{}', '{}', NULL, 'a row per rollout'),
+	('returns', 'returns', '{reward}', '{}', NULL, 'a row per step'),
+	('grpo', 'grpo', '{reward}', '{}', NULL, 'a row per step'),
+	('rloo', 'rloo', '{reward}', '{}', NULL, 'a row per step'),
+	('mt_grpo', 'mt_grpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step'),
+	('mt_rloo', 'mt_rloo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step'),
+	('gae', 'gae', '{reward,value}', '{value}', NULL, 'a row per step'),
+	('gigpo', 'gigpo', '{reward,state}', '{}', NULL, 'a row per step'),
+	('graphgpo', 'graphgpo', '{reward,state}', '{next_state,cost}', NULL, 'a row per step'),
+	('graph_nodes', 'graph_nodes', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per state, with an example step'),
+	('graph_edges', 'graph_edges', '{reward,state,action}', '{next_state,cost}', 'graphgpo', 'a row per edge of the state graph, with an example step'),
+	('contribution', 'contribution', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per rollout'),
+	('contribution_summary', 'contribution_summary', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per group and success'),
+	('hgpo', 'hgpo', '{reward,state}', '{}', NULL, 'a row per step'),
+	('tempo', 'tempo', '{reward,action}', '{}', NULL, 'a row per step'),
+	('rtmc', 'rtmc', '{reward,state,action}', '{}', NULL, 'a row per step'),
+	('rtmc_tree', 'rtmc_tree', '{reward,state,action}', '{}', 'rtmc', 'a row per edge of the rollout tree, with an example step')
+) AS v(method, function, requires, uses, options_of, shape)
+JOIN pg_proc p ON p.pronamespace = 'stepadv'::regnamespace AND p.proname = v.function
+	AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype;
+SET LOCAL search_path = stepadv, pg_temp;
+
+-- What a function of a group says of itself, and what is known of it as a method.
+CREATE TYPE stepadv_internal.known_method AS (
+	method text, function regprocedure, requires text[], uses text[], options_of text, shape text,
+	ours boolean,			-- one of the extension's
+	results text[],			-- columns that it returns
+	parameters text[]		-- what can be said to it, by name
+);
+
+CREATE FUNCTION stepadv_internal.known_methods(methods regclass) RETURNS SETOF stepadv_internal.known_method
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	-- A table and nothing else: reading it runs nobody's code.
+	IF EXISTS (SELECT FROM pg_class c WHERE c.oid = known_methods.methods AND c.relkind = 'r' AND NOT c.relrowsecurity
+		AND c.reloftype = 'stepadv.method'::regtype)
+	THEN
+		RETURN QUERY EXECUTE format('SELECT m.method, p.oid::regprocedure, coalesce(m.requires, ''{}''), coalesce(m.uses, ''{}''), m.options_of, coalesce(m.shape, ''''), %L::boolean, r.names, coalesce(p.proargnames[2:p.pronargs], ''{}'')
+			FROM ONLY %s m JOIN pg_proc p ON p.oid = to_regprocedure(m.function)
+			CROSS JOIN LATERAL (SELECT array_agg(p.proargnames[i.i] ORDER BY i.i) AS names FROM generate_subscripts(p.proargmodes, 1) i(i) WHERE p.proargmodes[i.i] = ''t'') r
+			WHERE m.method IS NOT NULL AND r.names IS NOT NULL AND p.proargtypes[0] = ''stepadv.rollout_group''::regtype',
+			known_methods.methods = 'stepadv_internal.methods'::regclass, known_methods.methods);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.known_methods(regclass) IS 'the methods in a table OF stepadv.method whose functions exist, with what they return and take; nothing for any other relation';
+
+-- The methods for views over a source, by name: the extension's first, then those
+-- that the source's owner or a superuser registered, then those that the caller
+-- names ("schema.method").  A stranger's function gets into nobody's views.
+CREATE FUNCTION stepadv_internal.methods_for(source regclass, named text[]) RETURNS SETOF stepadv_internal.known_method
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT (k).method, (k).function, (k).requires, (k).uses, (k).options_of, (k).shape, (k).ours, (k).results, (k).parameters
+	FROM (
+		SELECT DISTINCT ON ((k.k).method) k.k, k.believed, k.i
+		FROM pg_class c
+		JOIN pg_roles o ON o.oid = c.relowner
+		JOIN pg_namespace n ON n.oid = c.relnamespace
+		CROSS JOIN LATERAL (SELECT CASE WHEN c.oid = 'stepadv_internal.methods'::regclass THEN 1
+			WHEN c.relowner = (SELECT s.relowner FROM pg_class s WHERE s.oid = methods_for.source) OR o.rolsuper THEN 2 ELSE 3 END AS believed) b
+		CROSS JOIN LATERAL (SELECT k, b.believed, row_number() OVER () AS i FROM stepadv_internal.known_methods(c.oid) k) k
+		WHERE c.reloftype = 'stepadv.method'::regtype
+			AND (b.believed < 3 OR format('%s.%s', n.nspname, (k.k).method) = ANY (methods_for.named))
+		ORDER BY (k.k).method, k.believed, k.i
+	) m
+	ORDER BY m.believed, CASE WHEN m.believed = 1 THEN m.i END, (k).method
+$$;
+COMMENT ON FUNCTION stepadv_internal.methods_for(regclass, text[]) IS 'the methods that attach makes views of over a source';
+
+CREATE FUNCTION stepadv.register_method(function regprocedure, requires text[] DEFAULT '{reward}', uses text[] DEFAULT '{}',
+	method text DEFAULT NULL, options_of text DEFAULT NULL, shape text DEFAULT 'a row per step', schema text DEFAULT NULL) RETURNS regclass
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	known CONSTANT text[] := ARRAY(SELECT r.role FROM stepadv_internal.roles r WHERE r.lives_in = 'source' ORDER BY r.place);
+	p pg_proc;
+	name text;
+	registry text;
+	role text;
+BEGIN
+	SELECT * INTO p FROM pg_proc f WHERE f.oid = register_method.function;
+	IF p.oid IS NULL THEN
+		RAISE EXCEPTION 'function must be given' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	name := coalesce(register_method.method, p.proname);
+	IF p.proargtypes[0] IS DISTINCT FROM 'stepadv.rollout_group'::regtype OR 't' <> ALL (coalesce(p.proargmodes, '{i}')) THEN
+		RAISE EXCEPTION 'function % is no method', register_method.function USING ERRCODE = 'wrong_object_type',
+			HINT = 'Its first argument must be a stepadv.rollout_group, and it must be declared with RETURNS TABLE.';
+	ELSIF NOT '{step_id,rollout_id,step_no,advantage}' <@ p.proargnames AND shape = 'a row per step' THEN
+		RAISE EXCEPTION 'function % does not return a row per step', register_method.function USING ERRCODE = 'wrong_object_type',
+			HINT = 'A method with an advantage per step returns the columns step_id, rollout_id, step_no and advantage; for another, say by shape what a row is.';
+	ELSIF name !~ '^[a-z_][a-z0-9_]*$' THEN
+		RAISE EXCEPTION 'method "%" cannot be the end of a view''s name', name USING ERRCODE = 'invalid_name', HINT = 'Use lower-case letters, digits and underscores.';
+	ELSIF EXISTS (SELECT FROM stepadv_internal.methods m WHERE m.method = name) OR name IN (SELECT v.suffix FROM stepadv_internal.combined_views v) THEN
+		RAISE EXCEPTION 'method "%" is one of stepadv''s own', name USING ERRCODE = 'duplicate_object', HINT = 'Give another name by method => ''…''.';
+	END IF;
+	SELECT r INTO role FROM unnest(requires || uses) r WHERE r IS NULL OR r <> ALL (known) LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'unknown role: %', coalesce(quote_literal(role), 'NULL') USING ERRCODE = 'invalid_parameter_value', HINT = format('Roles: %s.', array_to_string(known, ', '));
+	END IF;
+
+	registry := format('%I.stepadv_methods', coalesce(register_method.schema, (SELECT n.nspname FROM pg_namespace n WHERE n.oid = p.pronamespace)));
+	IF to_regclass(registry) IS NULL THEN
+		EXECUTE format('CREATE TABLE %s OF stepadv.method (PRIMARY KEY (method))', registry);
+		EXECUTE format('COMMENT ON TABLE %s IS %L', registry, 'methods of users, made by stepadv.register_method and read by stepadv.attach');
+	ELSIF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = registry::regclass AND c.relkind = 'r' AND c.reloftype = 'stepadv.method'::regtype
+		AND pg_has_role(c.relowner, 'USAGE'))
+	THEN
+		RAISE EXCEPTION 'relation % is no table of methods of yours', registry USING ERRCODE = 'wrong_object_type', HINT = 'Name another schema by schema => ''…''.';
+	END IF;
+	EXECUTE format('INSERT INTO %s VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (method) DO UPDATE SET function = $2, requires = $3, uses = $4, options_of = $5, shape = $6', registry)
+		USING name, register_method.function::text, requires, uses, options_of, shape;
+	RETURN registry::regclass;
+END
+$$;
+COMMENT ON FUNCTION stepadv.register_method(regprocedure, text[], text[], text, text, text, text) IS
+'lets a function of your own (rollout_group first, named parameters with defaults after it, RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, …, advantage float8), a row per step, in any language) take part in attach, _compare, _quadrants, _disagreements and the views over time; requires: roles without which there is no such view; uses: other roles that it reads; kept in the table stepadv_methods of the function''s schema (or of the one named), which is yours and is dumped with the database; attach takes methods that the source''s owner or a superuser registered, or that options => {"methods": ["schema.method"]} names; returns the table';
+
+-- Options of a method, from those of attach: for all methods that know the
+-- parameter and can take the value, then its own, or those of the one it follows.
+CREATE FUNCTION stepadv_internal.method_options(m stepadv_internal.known_method, options jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	settings jsonb := '{}';
+	own CONSTANT jsonb := CASE WHEN jsonb_typeof(options -> (m).method) = 'object' THEN options -> (m).method END;
+	option record;
+BEGIN
+	FOR option IN
+		SELECT e.key, e.value, e.value #>> '{}' AS word, t.type FROM jsonb_each(options) e
+		JOIN LATERAL (SELECT p.proargtypes[i.i] AS type FROM pg_proc p, generate_series(1, p.pronargs - 1) i(i)
+			WHERE p.oid = (m).function AND p.proargnames[i.i + 1] = e.key) t ON true
+		WHERE jsonb_typeof(e.value) NOT IN ('object', 'array')
+	LOOP
+		-- normalise is a choice for most, and yes or no for rtmc.
+		BEGIN
+			EXECUTE format('SELECT %L::%s', option.word, format_type(option.type, NULL));
+			settings := settings || jsonb_build_object(option.key, option.value);
+		EXCEPTION WHEN data_exception THEN
+			NULL;
+		END;
+	END LOOP;
+	IF own IS NOT NULL THEN
+		RETURN settings || own;
+	END IF;
+	RETURN settings || (SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}')
+		FROM jsonb_each(CASE WHEN jsonb_typeof(options -> (m).options_of) = 'object' THEN options -> (m).options_of END) e
+		WHERE e.key = ANY ((m).parameters));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.method_options(stepadv_internal.known_method, jsonb) IS 'what the options of attach say to one method';
+
+-- Arguments of an estimator as the options give them: ", gamma => '0.9'::double precision".
+CREATE FUNCTION stepadv_internal.arguments(estimator regprocedure, options jsonb) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	f pg_proc;
+	made text := '';
+	option record;
+	type oid;
+BEGIN
+	SELECT * INTO STRICT f FROM pg_proc p WHERE p.oid = estimator;
+	FOR option IN SELECT e.key, e.value, e.value #>> '{}' AS word FROM jsonb_each(arguments.options) e LOOP
+		SELECT f.proargtypes[a.i - 1] INTO type FROM generate_series(2, f.pronargs) a(i) WHERE f.proargnames[a.i] = option.key;
+		IF type IS NULL THEN
+			RAISE EXCEPTION 'function % has no parameter "%"', f.proname, option.key
+				USING ERRCODE = 'invalid_parameter_value',
+					HINT = format('Its parameters: %s.', coalesce(nullif(array_to_string(f.proargnames[2:f.pronargs], ', '), ''), 'none'));
+		ELSIF jsonb_typeof(option.value) IN ('object', 'array') THEN
+			RAISE EXCEPTION 'option "%" must be a single value, not an %', option.key, jsonb_typeof(option.value)
+				USING ERRCODE = 'invalid_parameter_value';
+		END IF;
+		made := made || format(', %I => %L::%s', option.key, option.word, format_type(type, NULL));
+	END LOOP;
+	-- The function itself knows which values it refuses: better now than in every
+	-- query on the view.  A group of one step costs nothing.
+	EXECUTE format('SELECT count(*) FROM %s((SELECT stepadv.rollout_agg(1::bigint, 1::bigint, 0, 1::bigint, 1::bigint, 1::float8,
+		true, 1::bigint, 0::float8, 0::float8, 1::float8))%s)',
+		(SELECT format('%I.%I', n.nspname, f.proname) FROM pg_namespace n WHERE n.oid = f.pronamespace), made);
+	RETURN made;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.arguments(regprocedure, jsonb) IS 'options as named arguments of a function of a group, checked against its parameters and by a call';

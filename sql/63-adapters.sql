@@ -1,0 +1,308 @@
+-- Adapters: views that give the user's columns the names and types that stepadv
+-- reads.  Columns are checked, hashed and cast here and nowhere else; and because
+-- a view knows its columns by number, what a column means follows every rename.
+--
+--	<prefix>_rows				what is folded: a row per step, or rollout, of the source
+--	<prefix>_rows_with_states	the same with states made of tool calls
+--	<prefix>_shown_steps		what is shown beside a step
+--	<prefix>_shown_rollouts		what is shown beside a rollout
+--	<prefix>_known_runs			of a table of rollouts: policy version and start
+--	<prefix>_begun_runs			of the source: policy version and start of each rollout
+--
+-- The columns of the group come first in all of them.  In _rows the others have
+-- the names of the roles; elsewhere, beside columns of the user's, stepadv_….
+
+-- What attach was told, and has checked.
+CREATE TYPE stepadv_internal.given AS (
+	source regclass, group_by text[],
+	roles jsonb,			-- role -> column
+	states text, options jsonb,
+	columns text[],			-- base columns to show, NULL for all
+	steps regclass, rollouts regclass
+);
+
+-- The group's columns as adapters call them: by their own names, unless a role's is the same.
+CREATE FUNCTION stepadv_internal.group_names(group_by text[]) RETURNS text[]
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT array_agg(CASE WHEN c.name IN ('raw_rollout_id', 'action_signature') OR EXISTS (SELECT FROM stepadv_internal.roles r WHERE r.place <= 11 AND r.role = c.name)
+		THEN 'base_' || c.name ELSE c.name END ORDER BY c.i)
+	FROM unnest(group_names.group_by) WITH ORDINALITY c(name, i)
+$$;
+COMMENT ON FUNCTION stepadv_internal.group_names(text[]) IS 'part of attach: names of the group''s columns in the adapters';
+
+CREATE FUNCTION stepadv_internal.group_items(g stepadv_internal.given) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT string_agg(format('s.%I AS %I', c.own, c.name), ', ' ORDER BY c.i)
+	FROM unnest((g).group_by, stepadv_internal.group_names((g).group_by)) WITH ORDINALITY c(own, name, i)
+$$;
+COMMENT ON FUNCTION stepadv_internal.group_items(stepadv_internal.given) IS 'part of attach: the group''s columns in the select list of an adapter';
+
+-- Rows of no group would otherwise make up one of their own.  A composite value
+-- with NULLs in it is a group like any other, which IS NOT NULL denies.
+CREATE FUNCTION stepadv_internal.group_filter(relation regclass, group_by text[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT ' WHERE ' || string_agg(format('s.%I IS DISTINCT FROM NULL', a.attname), ' AND ' ORDER BY array_position(group_filter.group_by, a.attname::text))
+	FROM pg_attribute a WHERE a.attrelid = group_filter.relation AND a.attname = ANY (group_filter.group_by) AND NOT a.attnotnull
+$$;
+COMMENT ON FUNCTION stepadv_internal.group_filter(regclass, text[]) IS 'part of attach: the condition that a row has a group; NULL where all have';
+
+-- How the rollout and the step of a row of s are known; raw: as the user knows
+-- them, where they are hashed.  Without an id of its own a step is known by its
+-- rollout and number.
+CREATE FUNCTION stepadv_internal.keys(g stepadv_internal.given, relation regclass, OUT rollout text, OUT raw_rollout text, OUT step text, OUT raw_step text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	rollout := stepadv_internal.role_column('rollout_id', relation, (g).roles ->> 'rollout_id', 's');
+	raw_rollout := format('s.%I', (g).roles ->> 'rollout_id');
+	IF (g).roles ? 'step_id' THEN
+		step := CASE WHEN stepadv_internal.column_type(relation, (g).roles ->> 'step_id') IS NOT NULL THEN
+			stepadv_internal.role_column('step_id', relation, (g).roles ->> 'step_id', 's') END;
+		raw_step := format('s.%I', (g).roles ->> 'step_id');
+	ELSE
+		step := format('stepadv.signature_hash(pg_catalog.int8send(%s::bigint) OPERATOR(pg_catalog.||) pg_catalog.int8send(s.%I::bigint))', rollout, (g).roles ->> 'step_no');
+	END IF;
+	raw_rollout := CASE WHEN rollout LIKE 'stepadv.%' THEN raw_rollout END;
+	raw_step := CASE WHEN step LIKE 'stepadv.%' THEN raw_step END;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.keys(stepadv_internal.given, regclass) IS 'part of attach: the expressions by which a row''s rollout and step are known';
+
+-- Options of signatures, checked: arguments of action_signature, and of state_hash.
+CREATE FUNCTION stepadv_internal.signature_options(options jsonb, OUT of_action text, OUT of_state text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	settings CONSTANT jsonb := CASE WHEN jsonb_typeof(options -> 'signature') = 'object' THEN options -> 'signature' ELSE '{}' END;
+	unknown text;
+	vocabulary CONSTANT text := stepadv.user_vocabulary(settings ->> 'vocabulary')::text;
+BEGIN
+	SELECT o INTO unknown FROM jsonb_object_keys(settings) o WHERE o NOT IN ('flags', 'views', 'content_hash', 'path', 'root', 'vocabulary');
+	IF FOUND THEN
+		RAISE EXCEPTION 'signature has no parameter "%"', unknown USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'Its parameters: content_hash, path, root and vocabulary of action_signature, flags and views of state_hash.';
+	ELSIF vocabulary = '[]' AND settings ->> 'vocabulary' IS NOT NULL THEN
+		RAISE EXCEPTION 'tool_vocabulary has no tools of scaffold %', quote_literal(settings ->> 'vocabulary') USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	SELECT coalesce(string_agg(format(', %I => %L::text', e.key, e.value), '' ORDER BY e.key), '') INTO of_action
+	FROM jsonb_each_text(settings) e WHERE e.key IN ('content_hash', 'path', 'root');
+	-- The user's tools become a literal, as all options do.
+	of_action := of_action || CASE WHEN vocabulary <> '[]' THEN format(', vocabulary => %L::jsonb', vocabulary) ELSE '' END;
+	of_state := CASE WHEN settings ?| '{flags,views}' THEN
+		format(', %L::text, %L::text', coalesce(settings ->> 'flags', 'count'), coalesce(settings ->> 'views', 'range')) ELSE '' END;
+	EXECUTE format('SELECT stepadv.state_hash(stepadv.action_signature(''bash'', NULL%s)%s)', of_action, of_state);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.signature_options(jsonb) IS 'part of attach: the options of signatures as arguments';
+
+-- The action signature of a row of s; NULL where there is no tool.
+CREATE FUNCTION stepadv_internal.signature_expression(g stepadv_internal.given) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	tool text;
+	args text := 'NULL';
+	ok text := 'NULL';
+BEGIN
+	IF NOT (g).roles ? 'tool' THEN
+		RETURN NULL;
+	END IF;
+	tool := stepadv_internal.role_column('tool', (g).source, (g).roles ->> 'tool', 's');
+	IF (g).roles ? 'args' THEN
+		args := stepadv_internal.role_column('args', (g).source, (g).roles ->> 'args', 's');
+	END IF;
+	IF (g).roles ? 'ok' THEN
+		ok := stepadv_internal.role_column('ok', (g).source, (g).roles ->> 'ok', 's');
+	END IF;
+	RETURN format('CASE WHEN s.%I IS NOT NULL THEN stepadv.action_signature(%s::text, %s::jsonb, %s::boolean%s) END', (g).roles ->> 'step_no', tool, args, ok,
+		(stepadv_internal.signature_options((g).options)).of_action);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.signature_expression(stepadv_internal.given) IS 'part of attach: the expression for the action signature of a row of the source';
+
+CREATE FUNCTION stepadv_internal.rows_query(g stepadv_internal.given) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	k record;
+	signature text;
+	items text;
+	role text;
+BEGIN
+	-- In the order in which a user would look for what is wrong.
+	items := stepadv_internal.group_items(g);
+	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place <= 11 AND (g).roles ? r.role ORDER BY r.place LOOP
+		PERFORM stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's');
+	END LOOP;
+	signature := stepadv_internal.signature_expression(g);
+	k := stepadv_internal.keys(g, (g).source);
+	items := concat_ws(', ', items, k.step || ' AS step_id', k.rollout || ' AS rollout_id', stepadv_internal.role_column('step_no', (g).source, (g).roles ->> 'step_no', 's') || ' AS step_no');
+	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place BETWEEN 4 AND 11 ORDER BY r.place LOOP
+		IF role = 'state' AND coalesce((g).states, 'observation') <> 'observation' THEN
+			CONTINUE;
+		ELSIF (g).roles ? role THEN
+			items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's'), role);
+		ELSIF role = 'action' AND signature IS NOT NULL THEN
+			items := items || format(', stepadv.signature_hash(%s) AS action', signature);
+		END IF;
+	END LOOP;
+	items := items || coalesce(', ' || k.raw_rollout || ' AS raw_rollout_id', '');
+	IF (g).states = 'signature' THEN
+		items := items || format(', %s AS action_signature', signature);
+	END IF;
+	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.lives_in = 'rollouts' AND (g).roles ->> r.role = ANY ((g).group_by) ORDER BY r.place LOOP
+		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's'), 'stepadv_' || role);
+	END LOOP;
+	RETURN format('SELECT %s FROM %s s%s', items, stepadv_internal.relation_name((g).source), stepadv_internal.group_filter((g).source, (g).group_by));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.rows_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_rows, a row per row of the source that has a group';
+
+-- The group's columns come first in the window, so that a condition on them goes
+-- below it.  The signature comes last in its order, not to order, but because
+-- what stands there is computed once, for the window and the action.
+CREATE FUNCTION stepadv_internal.states_query(g stepadv_internal.given, rows_view regclass) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('SELECT %1$s, stepadv.state_hash(x.action_signature%2$s) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS state%3$s'
+			' FROM %4$s x WINDOW w AS (PARTITION BY %5$s, x.rollout_id ORDER BY x.step_no, x.action_signature)',
+		string_agg(CASE
+			WHEN a.attname = 'action' AND NOT (g).roles ? 'action' THEN 'stepadv.signature_hash(x.action_signature) AS action'
+			ELSE format('x.%I', a.attname) END, ', ' ORDER BY a.attnum) FILTER (WHERE a.attname NOT IN ('next_state', 'action_signature')),
+		o.of_state,
+		CASE WHEN (g).roles ? 'next_state' THEN format(', CASE WHEN x.next_state IS NOT NULL THEN stepadv.state_hash(x.action_signature%s)'
+			' OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) END AS next_state', o.of_state) END,
+		stepadv_internal.relation_name(rows_view),
+		string_agg(format('x.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attnum <= cardinality((g).group_by)))
+	FROM pg_attribute a, stepadv_internal.signature_options((g).options) o
+	WHERE a.attrelid = rows_view AND a.attnum > 0
+	GROUP BY o.of_state
+$$;
+COMMENT ON FUNCTION stepadv_internal.states_query(stepadv_internal.given, regclass) IS 'part of attach: the query of <prefix>_rows_with_states, the rows with states made of their tool calls';
+
+-- The user's own columns of a relation that is shown, under their own names.
+CREATE FUNCTION stepadv_internal.shown_items(g stepadv_internal.given, relation regclass, but text[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT string_agg(format(', s.%I AS %I', a.attname, CASE WHEN a.attname LIKE 'stepadv\_%' THEN 'base_' ELSE '' END || a.attname), '' ORDER BY a.attnum)
+	FROM pg_attribute a
+	WHERE a.attrelid = shown_items.relation AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> ALL ((g).group_by || but)
+		AND ((g).columns IS NULL OR a.attname = ANY ((g).columns))
+$$;
+COMMENT ON FUNCTION stepadv_internal.shown_items(stepadv_internal.given, regclass, text[]) IS 'part of attach: the columns of the user''s to show, in the select list of an adapter';
+
+CREATE FUNCTION stepadv_internal.shown_query(g stepadv_internal.given) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	k CONSTANT record := stepadv_internal.keys(g, (g).steps);
+	items text := concat_ws(', ', stepadv_internal.group_items(g), k.rollout || ' AS stepadv_rollout', k.step || ' AS stepadv_step',
+		format('s.%I AS stepadv_no', (g).roles ->> 'step_no'), k.raw_rollout || ' AS stepadv_rollout_id', k.raw_step || ' AS stepadv_step_id');
+	role text;
+BEGIN
+	FOR role IN
+		SELECT r.role FROM stepadv_internal.roles r
+		WHERE (g).roles ? r.role AND (r.lives_in = 'steps' OR r.role = 'value' AND (g).roles ?| '{features,contribution}') ORDER BY r.place
+	LOOP
+		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).steps, (g).roles ->> role, 's'), 'stepadv_' || role);
+	END LOOP;
+	RETURN format('SELECT %s%s FROM %s s', items, stepadv_internal.shown_items(g, (g).steps, '{}'), stepadv_internal.relation_name((g).steps));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.shown_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_shown_steps, what is shown beside a step, with what is known of the step there';
+
+CREATE FUNCTION stepadv_internal.shown_rollouts_query(g stepadv_internal.given) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('SELECT %s%s FROM %s s', concat_ws(', ', stepadv_internal.group_items(g), k.rollout || ' AS stepadv_rollout', k.raw_rollout || ' AS stepadv_rollout_id'),
+		stepadv_internal.shown_items(g, (g).rollouts, ARRAY[(g).roles ->> 'rollout_id']), stepadv_internal.relation_name((g).rollouts))
+	FROM stepadv_internal.keys(ROW((g).source, (g).group_by, (g).roles - 'step_id', NULL, NULL, NULL, NULL, NULL)::stepadv_internal.given, (g).rollouts) k
+$$;
+COMMENT ON FUNCTION stepadv_internal.shown_rollouts_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_shown_rollouts, what is shown beside a rollout';
+
+-- Where policy_version and started_at are: in the group, in the table of rollouts, in the source.
+CREATE FUNCTION stepadv_internal.run_place(g stepadv_internal.given, role text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	name CONSTANT text := (g).roles ->> role;
+BEGIN
+	IF name = ANY ((g).group_by) THEN
+		RETURN 'group';
+	ELSIF stepadv_internal.column_type((g).rollouts, name) IS NOT NULL THEN
+		RETURN 'rollouts';
+	ELSIF stepadv_internal.column_type((g).source, name) IS NOT NULL THEN
+		RETURN 'source';
+	ELSIF name IS NOT NULL THEN
+		RAISE EXCEPTION 'column "%" given as % does not exist in %', name, role,
+			concat_ws(' or ', stepadv_internal.relation_name((g).rollouts), stepadv_internal.relation_name((g).source)) USING ERRCODE = 'undefined_column';
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.run_place(stepadv_internal.given, text) IS 'part of attach: where a column that says something of a rollout is found; error where it is not';
+
+CREATE FUNCTION stepadv_internal.runs_query(g stepadv_internal.given) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	k record;
+	items text := '';
+	role text;
+BEGIN
+	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.lives_in = 'rollouts' AND stepadv_internal.run_place(g, r.role) = 'rollouts' ORDER BY r.place LOOP
+		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).rollouts, (g).roles ->> role, 's'), 'stepadv_' || role);
+	END LOOP;
+	IF items = '' THEN
+		RETURN NULL;
+	END IF;
+	k := stepadv_internal.keys(ROW((g).source, (g).group_by, (g).roles - 'step_id', NULL, NULL, NULL, NULL, NULL)::stepadv_internal.given, (g).rollouts);
+	RETURN format('SELECT %s%s FROM %s s', concat_ws(', ', stepadv_internal.group_items(g), k.rollout || ' AS stepadv_rollout', k.raw_rollout || ' AS stepadv_rollout_id'),
+		items, stepadv_internal.relation_name((g).rollouts));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.runs_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_known_runs, what the table of rollouts knows of their runs; NULL where it says nothing';
+
+-- Rows of one rollout need not agree: it is of the policy that began it, and
+-- started with its earliest row.
+CREATE FUNCTION stepadv_internal.began_query(g stepadv_internal.given) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	k record;
+	items text := '';
+BEGIN
+	IF stepadv_internal.run_place(g, 'policy_version') = 'source' THEN
+		items := format(', (pg_catalog.array_agg(%1$s ORDER BY s.%2$I) FILTER (WHERE %1$s IS NOT NULL))[1] AS stepadv_policy_version',
+			stepadv_internal.role_column('policy_version', (g).source, (g).roles ->> 'policy_version', 's'), (g).roles ->> 'step_no');
+	END IF;
+	IF stepadv_internal.run_place(g, 'started_at') = 'source' THEN
+		items := items || format(', pg_catalog.min(%s) AS stepadv_started_at', stepadv_internal.role_column('started_at', (g).source, (g).roles ->> 'started_at', 's'));
+	END IF;
+	IF items = '' THEN
+		RETURN NULL;
+	END IF;
+	k := stepadv_internal.keys(g, (g).source);
+	RETURN format('SELECT %1$s, %2$s AS stepadv_rollout%3$s FROM %4$s s%5$s GROUP BY %6$s, %2$s', stepadv_internal.group_items(g), k.rollout, items,
+		stepadv_internal.relation_name((g).source), stepadv_internal.group_filter((g).source, (g).group_by),
+		(SELECT string_agg(format('s.%I', c.name), ', ' ORDER BY c.i) FROM unnest((g).group_by) WITH ORDINALITY c(name, i)));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.began_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_begun_runs, what the source''s rows say of the run that their rollout is of; NULL where they say nothing';

@@ -1,0 +1,183 @@
+-- Views over the adapters: what every one of them is made of.  All that these
+-- functions know is the attachment and the catalog, so that views can be made
+-- anew at any time: by maintain, by unmaintain, after an update of the extension.
+--
+-- Aliases: x a row of an adapter, g a group, a what an estimator says, b what is
+-- shown beside a step, r beside a rollout, w the run of a rollout.
+
+CREATE FUNCTION stepadv_internal.has_column(relation regclass, name text) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT stepadv_internal.column_type(relation, name) IS NOT NULL $$;
+COMMENT ON FUNCTION stepadv_internal.has_column(regclass, text) IS 'whether a relation has a column; false for no relation';
+
+-- The group's columns, as the adapters and what is kept call them.
+CREATE FUNCTION stepadv_internal.group_columns(relation regclass, number integer) RETURNS text[]
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum BETWEEN 1 AND number $$;
+COMMENT ON FUNCTION stepadv_internal.group_columns(regclass, integer) IS 'the first columns of a relation of an attachment: those of the group';
+
+CREATE FUNCTION stepadv_internal.list(names text[], template text, separator text DEFAULT ', ') RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT string_agg(format(list.template, u.name, u.i), list.separator ORDER BY u.i) FROM unnest(list.names) WITH ORDINALITY u(name, i) $$;
+COMMENT ON FUNCTION stepadv_internal.list(text[], text, text) IS 'names as SQL: each in the place of %1$I of the template, its number in that of %2$s';
+
+-- The condition that two aliases are of one group.
+CREATE FUNCTION stepadv_internal.same_group(one text, one_view regclass, other text, other_view regclass, number integer) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT string_agg(format('%s.%I %s %s.%I', one, o.attname, stepadv_internal.equality_operator(o.atttypid), other, t.attname), ' AND ' ORDER BY o.attnum)
+	FROM pg_attribute o JOIN pg_attribute t ON t.attrelid = other_view AND t.attnum = o.attnum
+	WHERE o.attrelid = one_view AND o.attnum BETWEEN 1 AND number
+$$;
+COMMENT ON FUNCTION stepadv_internal.same_group(text, regclass, text, regclass, integer) IS 'the condition that rows of two relations of an attachment are of one group, by the equality of the columns'' types';
+
+CREATE FUNCTION stepadv_internal.free_name(taken text[], name text, prefix text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	WHILE name = ANY (taken) LOOP
+		name := prefix || name;
+	END LOOP;
+	RETURN name;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.free_name(text[], text, text) IS 'a name that is not taken: what comes first keeps its name, the later takes a prefix';
+
+-- What feeds a column of an adapter, where that is one column as it is.
+CREATE FUNCTION stepadv_internal.feeds(view regclass, name text, OUT relation regclass, OUT number integer)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT c.relation, c.column_number FROM stepadv_internal.view_columns(feeds.view) c WHERE c.name = feeds.name AND c.plain
+$$;
+COMMENT ON FUNCTION stepadv_internal.feeds(regclass, text) IS 'the column that a column of an adapter is, under another name; NULL where it is computed';
+
+-- Whether an index leads to the rows of one group: its first columns are those
+-- of the group, in any order.
+CREATE FUNCTION stepadv_internal.by_group(view regclass, number integer) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH key AS (SELECT c.relation, c.column_number FROM stepadv_internal.view_columns(by_group.view) c WHERE c.number <= by_group.number AND c.plain)
+	SELECT EXISTS (
+		SELECT FROM pg_index i
+		WHERE i.indrelid = (SELECT min(k.relation::oid) FROM key k) AND i.indisvalid AND i.indpred IS NULL AND i.indnkeyatts >= by_group.number
+			AND (SELECT count(DISTINCT k.column_number) FROM key k JOIN generate_series(0, by_group.number - 1) p(p) ON i.indkey[p.p] = k.column_number) = by_group.number)
+$$;
+COMMENT ON FUNCTION stepadv_internal.by_group(regclass, integer) IS 'whether an index of what an adapter reads begins with the columns of the group';
+
+-- The row of a step is found again by an integer key that an index vouches for,
+-- or else by rollout and number, which rollout_agg has made sure are unique.
+CREATE FUNCTION stepadv_internal.step_is_key(shown regclass, number integer) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH key AS (
+		SELECT c.relation, c.column_number, c.name = 'stepadv_step' AS is_step FROM stepadv_internal.view_columns(step_is_key.shown) c
+		WHERE c.plain AND (c.number <= step_is_key.number OR c.name = 'stepadv_step')
+	)
+	SELECT EXISTS (
+		SELECT FROM pg_index i
+		WHERE i.indrelid = (SELECT k.relation FROM key k WHERE k.is_step) AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL
+			AND (SELECT bool_and(k.column_number IS NOT NULL) AND bool_or(k.is_step)
+				FROM generate_series(0, i.indnkeyatts - 1) p(p) LEFT JOIN key k ON k.column_number = i.indkey[p.p]))
+$$;
+COMMENT ON FUNCTION stepadv_internal.step_is_key(regclass, integer) IS 'whether an index vouches for the step''s key in what an adapter of steps reads';
+
+-- The relation g: a row per group, with its columns and the group as a value,
+-- fed with the roles that are read.  over: the rows to fold instead of the
+-- adapter's, with further columns that divide the groups.
+CREATE FUNCTION stepadv_internal.fold(a stepadv_internal.attached, reads text[], over text DEFAULT NULL, divided_by text[] DEFAULT '{}') RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	keys CONSTANT text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
+	reads_state CONSTANT boolean := 'state' = ANY (reads);
+	history CONSTANT text := CASE (a).states WHEN 'history' THEN 'sequence' WHEN 'history_set' THEN 'set' WHEN 'root' THEN 'root' END;
+	relation CONSTANT regclass := stepadv_internal.rows_for(a, reads);
+	-- In the order of rollout_agg's arguments: the shortest of its forms that will do.
+	roles text[] := '{step_id,rollout_id,step_no,state,action,reward,success,next_state,value,turn_reward,cost}';
+	types CONSTANT text[] := '{bigint,bigint,integer,bigint,bigint,float8,boolean,bigint,float8,float8,float8}';
+	value text;
+BEGIN
+	-- A value that is kept has every role that any function reads.
+	IF (a).folded IS NOT NULL AND over IS NULL THEN
+		RETURN format('(SELECT %s, c.rollouts AS %s FROM %s c) g', (SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
+			FROM unnest(stepadv_internal.group_columns((a).folded, (a).n_group_columns), keys) WITH ORDINALITY k(kept, name, i)),
+			stepadv_internal.value_name(a), stepadv_internal.relation_name((a).folded));
+	END IF;
+	roles := roles[1:CASE
+		WHEN EXISTS (SELECT FROM unnest(roles[8:]) r WHERE r = ANY (reads) AND stepadv_internal.has_column(relation, r)) THEN 11
+		WHEN stepadv_internal.has_column(relation, 'success') THEN 7
+		ELSE 6 END];
+	SELECT string_agg(CASE
+			WHEN stepadv_internal.has_column(relation, r.role) AND (r.i <= 3 OR r.role IN ('reward', 'success') OR r.role = ANY (reads)
+				-- A history of states is one of actions.
+				OR r.role = 'action' AND reads_state AND history IS NOT NULL) THEN format('x.%I::%s', r.role, types[r.i])
+			ELSE 'NULL::' || types[r.i] END, ', ' ORDER BY r.i)
+	INTO value FROM unnest(roles) WITH ORDINALITY r(role, i);
+	value := format('stepadv.rollout_agg(%s)', value);
+	IF reads_state AND history IS NOT NULL THEN
+		value := format('stepadv.history_states(%s, %L::text)', value, history);
+	END IF;
+	RETURN format('(SELECT %1$s, %2$s AS %3$s FROM %4$s x GROUP BY %1$s) g', stepadv_internal.list(keys || divided_by, 'x.%1$I'), value,
+		stepadv_internal.value_name(a), coalesce(over, stepadv_internal.relation_name(relation)));
+END
+$$;
+
+-- Rows with states made of tool calls where states are read, else without.
+CREATE FUNCTION stepadv_internal.rows_for(a stepadv_internal.attached, reads text[]) RETURNS regclass
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT CASE WHEN 'state' = ANY (reads) THEN coalesce((a).stated, (a).rows) ELSE (a).rows END $$;
+COMMENT ON FUNCTION stepadv_internal.rows_for(stepadv_internal.attached, text[]) IS 'part of attach: the adapter to fold for functions that read these roles';
+
+CREATE FUNCTION stepadv_internal.value_name(a stepadv_internal.attached) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT CASE WHEN 'rollouts' = ANY (stepadv_internal.group_columns((a).rows, (a).n_group_columns)) THEN 'rollouts_of_group' ELSE 'rollouts' END $$;
+COMMENT ON FUNCTION stepadv_internal.value_name(stepadv_internal.attached) IS 'part of attach: what the group as a value is called in g';
+COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[], text, text[]) IS 'part of attach: the relation g, a row per group with its columns and the group as a value, fed with the roles that are read';
+
+-- The join that brings an adapter's columns to rows that know the group g.
+--
+-- Flat, it lets the planner choose; but it does not know that a list of groups
+-- is a list of few, and would read the whole relation for them.  So where an
+-- index leads to a group's rows they are fetched group by group.  DISTINCT ON
+-- the keys (which are unique anyway) makes the planner see that the join adds
+-- no rows, so that it leaves it out when nobody asks for these columns.
+CREATE FUNCTION stepadv_internal.join_to(a stepadv_internal.attached, alias text, view regclass, keys text[], targets text[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN stepadv_internal.by_group(view, (a).n_group_columns) THEN
+		format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (%s) s.* FROM %s s WHERE %s) %s ON %s', stepadv_internal.list(keys, 's.%1$I'), stepadv_internal.relation_name(view),
+			stepadv_internal.same_group('s', view, 'g', (a).rows, (a).n_group_columns), alias, c.same_key)
+		ELSE format(' LEFT JOIN %s %s ON %s AND %s', stepadv_internal.relation_name(view), alias,
+			stepadv_internal.same_group(alias, view, 'g', (a).rows, (a).n_group_columns), c.same_key) END
+	FROM (SELECT string_agg(format('%s.%I OPERATOR(pg_catalog.=) %s', alias, k.key, k.target), ' AND ' ORDER BY k.i)
+		FROM unnest(keys, targets) WITH ORDINALITY k(key, target, i)) c(same_key)
+$$;
+COMMENT ON FUNCTION stepadv_internal.join_to(stepadv_internal.attached, text, regclass, text[], text[]) IS 'part of attach: the join that brings an adapter''s columns to rows of a group g';
+
+-- Columns of the user's to show, of an adapter: all that are not stepadv's, but
+-- for those that stand there already, under the very name.
+CREATE FUNCTION stepadv_internal.own_columns(a stepadv_internal.attached, view regclass, but text[]) RETURNS text[]
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT coalesce(array_agg(c.attname::text ORDER BY c.attnum), '{}')
+	FROM pg_attribute c
+	CROSS JOIN LATERAL (SELECT CASE c.attname WHEN 'rollout_id' THEN '{stepadv_rollout_id,stepadv_rollout}' WHEN 'step_id' THEN '{stepadv_step_id,stepadv_step}'
+		WHEN 'step_no' THEN '{stepadv_no}' ELSE ARRAY['stepadv_' || c.attname] END::text[] AS same) n
+	WHERE c.attrelid = own_columns.view AND c.attnum > (a).n_group_columns AND NOT c.attisdropped AND c.attname NOT LIKE 'stepadv\_%'
+		AND NOT (c.attname = ANY (own_columns.but) AND EXISTS (SELECT FROM unnest(n.same) s
+			WHERE stepadv_internal.feeds(own_columns.view, s) = stepadv_internal.feeds(own_columns.view, c.attname::text)))
+$$;
+COMMENT ON FUNCTION stepadv_internal.own_columns(stepadv_internal.attached, regclass, text[]) IS 'part of attach: the user''s columns of an adapter that a view shows beside the given ones';

@@ -1,0 +1,240 @@
+-- One view per method, and how a view is made.
+
+-- The condition that rows of two adapters are of one rollout: by the user's own
+-- id where it can be compared, so that an index serves and vouches for there
+-- being but one, else by what it is known by.
+CREATE FUNCTION stepadv_internal.same_rollout(one text, one_view regclass, other text, other_view regclass) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN t.type = u.type AND stepadv_internal.base_type(t.type) IN ('text'::regtype, 'varchar'::regtype, 'uuid'::regtype)
+		THEN format('%s.%I %s %s.%I', one, n.raw, stepadv_internal.equality_operator(t.type), other, m.raw)
+		ELSE format('%s.%I OPERATOR(pg_catalog.=) %s.%I', one, n.key, other, m.key) END
+	FROM (VALUES (one_view, other_view)) v(n, m)
+	CROSS JOIN LATERAL (SELECT CASE WHEN stepadv_internal.has_column(v.n, 'stepadv_rollout') THEN 'stepadv_rollout' ELSE 'rollout_id' END AS key,
+		CASE WHEN stepadv_internal.has_column(v.n, 'stepadv_rollout') THEN 'stepadv_rollout_id' ELSE 'raw_rollout_id' END AS raw) n
+	CROSS JOIN LATERAL (SELECT CASE WHEN stepadv_internal.has_column(v.m, 'stepadv_rollout') THEN 'stepadv_rollout' ELSE 'rollout_id' END AS key,
+		CASE WHEN stepadv_internal.has_column(v.m, 'stepadv_rollout') THEN 'stepadv_rollout_id' ELSE 'raw_rollout_id' END AS raw) m
+	CROSS JOIN LATERAL (SELECT stepadv_internal.column_type(v.n, n.raw) AS type) t
+	CROSS JOIN LATERAL (SELECT stepadv_internal.column_type(v.m, m.raw) AS type) u
+$$;
+COMMENT ON FUNCTION stepadv_internal.same_rollout(text, regclass, text, regclass) IS 'part of attach: the condition that rows of two adapters are of one rollout';
+
+-- The columns that a view shows of the user's, and of which relation: alias b of
+-- steps, r of rollouts; and what each is called, after what is called so already.
+CREATE FUNCTION stepadv_internal.shown_columns(a stepadv_internal.attached, kind text, taken text[])
+RETURNS TABLE (alias text, name text, called text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	results CONSTANT text[] := taken;
+	run CONSTANT record := stepadv_internal.feeds((a).runs, 'stepadv_policy_version');
+BEGIN
+	IF kind IN ('step', 'row', 'edge') THEN
+		alias := CASE kind WHEN 'row' THEN 'g' ELSE 'b' END;
+		FOR name IN SELECT unnest(stepadv_internal.own_columns(a, (a).shown, ARRAY(SELECT r FROM unnest(results) r WHERE r IN ('rollout_id', 'step_no', 'step_id')))) LOOP
+			called := stepadv_internal.free_name(taken, name, 'base_');
+			taken := taken || called;
+			RETURN NEXT;
+		END LOOP;
+	END IF;
+	IF kind IN ('step', 'row', 'rollout') AND (a).shown_rollouts IS NOT NULL THEN
+		alias := 'r';
+		FOR name IN SELECT unnest(stepadv_internal.own_columns(a, (a).shown_rollouts, '{}')) LOOP
+			CONTINUE WHEN name = 'policy_version' AND name = ANY (results) AND stepadv_internal.feeds((a).shown_rollouts, name) = run;
+			called := stepadv_internal.free_name(taken, name, CASE kind WHEN 'rollout' THEN 'base_' ELSE 'rollout_' END);
+			taken := taken || called;
+			RETURN NEXT;
+		END LOOP;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.shown_columns(stepadv_internal.attached, text, text[]) IS 'part of attach: the user''s columns beside a view''s own';
+
+-- The joins that bring what is shown.
+CREATE FUNCTION stepadv_internal.shown_joins(a stepadv_internal.attached, kind text, aliases text[]) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	joins text := '';
+	group_list CONSTANT text := stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 's.%1$I');
+BEGIN
+	IF 'b' = ANY (aliases) AND (kind = 'edge' OR kind = 'step' AND stepadv_internal.step_is_key((a).shown, (a).n_group_columns)) THEN
+		joins := stepadv_internal.join_to(a, 'b', (a).shown, '{stepadv_step}', '{a.step_id}');
+	ELSIF 'b' = ANY (aliases) AND kind = 'step' THEN
+		joins := stepadv_internal.join_to(a, 'b', (a).shown, '{stepadv_rollout,stepadv_no}', '{a.rollout_id,a.step_no}');
+	ELSIF 'b' = ANY (aliases) AND kind = 'rollout' THEN
+		-- One row per rollout must first be made.
+		joins := CASE WHEN stepadv_internal.by_group((a).shown, (a).n_group_columns) THEN
+			format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (s.rollout_id) s.rollout_id, s.raw_rollout_id FROM %s s WHERE %s) b ON b.rollout_id OPERATOR(pg_catalog.=) a.rollout_id',
+				stepadv_internal.relation_name((a).rows), stepadv_internal.same_group('s', (a).rows, 'g', (a).rows, (a).n_group_columns))
+			ELSE format(' LEFT JOIN (SELECT DISTINCT %s, s.rollout_id, s.raw_rollout_id FROM %s s) b ON %s AND b.rollout_id OPERATOR(pg_catalog.=) a.rollout_id',
+				group_list, stepadv_internal.relation_name((a).rows), stepadv_internal.same_group('b', (a).rows, 'g', (a).rows, (a).n_group_columns)) END;
+	END IF;
+	IF 'r' = ANY (aliases) AND kind = 'row' THEN
+		joins := format(' LEFT JOIN %s r ON %s AND %s', stepadv_internal.relation_name((a).shown_rollouts),
+			stepadv_internal.same_group('r', (a).shown_rollouts, 'g', (a).shown, (a).n_group_columns),
+			stepadv_internal.same_rollout('r', (a).shown_rollouts, 'g', (a).shown));
+	ELSIF 'r' = ANY (aliases) THEN
+		joins := joins || stepadv_internal.join_to(a, 'r', (a).shown_rollouts, '{stepadv_rollout}', '{a.rollout_id}');
+	END IF;
+	RETURN joins;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.shown_joins(stepadv_internal.attached, text, text[]) IS 'part of attach: the joins that bring what a view shows beside its own columns';
+
+-- The select list of a view, and the joins that it needs: the columns of the
+-- group, those of the function (results), ids as the user knows them first, then
+-- what is shown.  What comes first keeps its name, the later takes base_ or rollout_.
+--
+-- kind says what a row is: step, edge (with an example step), rollout, group,
+-- value (the group itself), or row (a step of the adapter, with no group folded).
+-- made: a column of the results -> its expression, where it is none of a's;
+-- aliases: of b and r those that these expressions read.
+CREATE FUNCTION stepadv_internal.beside(a stepadv_internal.attached, kind text, results text[], made jsonb DEFAULT '{}', aliases text[] DEFAULT '{}', OUT items text, OUT joins text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
+	steps CONSTANT text := CASE kind WHEN 'row' THEN 'g' ELSE 'b' END;
+	names text[] := results;
+	list text[] := '{}';
+	name text;
+	shown record;
+BEGIN
+	FOREACH name IN ARRAY stepadv_internal.group_columns((a).rows, (a).n_group_columns) LOOP
+		names := names || stepadv_internal.free_name(names, name, 'base_');
+		list := list || format('g.%I AS %I', name, names[cardinality(names)]);
+	END LOOP;
+	FOR name IN
+		SELECT n FROM unnest(results) WITH ORDINALITY e(n, i) ORDER BY CASE WHEN kind <> 'edge' THEN array_position('{rollout_id,step_no,step_id}', n) END, i
+	LOOP
+		IF kind = 'value' THEN
+			list := list || format('g.%I AS %I', stepadv_internal.value_name(a), name);
+		ELSIF name = 'rollout_id' AND kind = 'rollout' AND stepadv_internal.has_column((a).shown_rollouts, 'stepadv_rollout_id') THEN
+			list := list || 'r.stepadv_rollout_id AS rollout_id'::text;
+			aliases := aliases || 'r'::text;
+		ELSIF name = 'rollout_id' AND kind = 'rollout' AND stepadv_internal.has_column((a).rows, 'raw_rollout_id') THEN
+			list := list || 'b.raw_rollout_id AS rollout_id'::text;
+			aliases := aliases || 'b'::text;
+		ELSIF name = 'rollout_id' AND kind <> 'rollout' AND stepadv_internal.has_column((a).shown, 'stepadv_rollout_id') THEN
+			list := list || (steps || '.stepadv_rollout_id AS rollout_id');
+			aliases := aliases || steps;
+		ELSIF name = 'step_id' AND stepadv_internal.has_column((a).shown, 'stepadv_step_id') THEN
+			list := list || (steps || '.stepadv_step_id AS step_id');
+			aliases := aliases || steps;
+		ELSE
+			list := list || CASE WHEN made ? name THEN format('%s AS %I', made ->> name, name) ELSE format('a.%I', name) END;
+		END IF;
+	END LOOP;
+	FOR shown IN SELECT * FROM stepadv_internal.shown_columns(a, kind, names) LOOP
+		list := list || format('%s.%I AS %I', shown.alias, shown.name, shown.called);
+		names := names || shown.called;
+		aliases := aliases || shown.alias;
+	END LOOP;
+	SELECT n INTO name FROM unnest(names) n WHERE octet_length(n) > max_length;
+	IF FOUND THEN
+		RAISE EXCEPTION 'column "%" of a view over % would have a name longer than % bytes', name, stepadv_internal.relation_name((a).source), max_length
+			USING ERRCODE = 'name_too_long', HINT = 'Leave the column out with columns =>.';
+	END IF;
+	items := array_to_string(list, ', ');
+	joins := stepadv_internal.shown_joins(a, kind, aliases);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[]) IS 'part of attach: the select list of a view, what is shown beside a function''s results included, and the joins that bring it';
+
+-- What a row of a function is, by what it returns.
+CREATE FUNCTION stepadv_internal.row_kind(results text[]) RETURNS text
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN 'step_no' = ANY (results) THEN 'step' WHEN 'step_id' = ANY (results) THEN 'edge' WHEN 'rollout_id' = ANY (results) THEN 'rollout' ELSE 'group' END
+$$;
+COMMENT ON FUNCTION stepadv_internal.row_kind(text[]) IS 'part of attach: what a row of a function is, by the columns that it returns';
+
+-- The roles that there are: columns of the adapters, and what is made of others.
+CREATE FUNCTION stepadv_internal.available_roles(a stepadv_internal.attached) RETURNS text[]
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT array_agg(c.attname::text) || CASE WHEN (a).states IS NOT NULL THEN ARRAY['state'] ELSE '{}' END
+	FROM pg_attribute c WHERE c.attrelid = (a).rows AND c.attnum > (a).n_group_columns
+$$;
+COMMENT ON FUNCTION stepadv_internal.available_roles(stepadv_internal.attached) IS 'part of attach: the roles that functions can read';
+
+-- The methods that an attachment's columns allow: for each how it is called, the
+-- roles that it reads and its place.
+CREATE TYPE stepadv_internal.made_method AS (
+	number integer, method text, function regprocedure, ours boolean, settings jsonb, arguments text,
+	call text,				-- in its own view, where it refuses a group that it cannot be computed of
+	call_beside text,		-- beside others: a group without a critic's values has no rows then
+	reads text[], needs_value boolean, results text[], kind text, shape text
+);
+CREATE FUNCTION stepadv_internal.made_methods(a stepadv_internal.attached) RETURNS SETOF stepadv_internal.made_method
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT m.i::integer, m.method, m.function, m.ours, s.settings, c.arguments,
+		format('%I.%I(g.%s%s)', n.nspname, p.proname, stepadv_internal.value_name(a), c.arguments),
+		format(CASE WHEN 'value' = ANY (m.requires) THEN '%I.%I(stepadv_internal.with_values(g.%s)%s)' ELSE '%I.%I(g.%s%s)' END,
+			n.nspname, p.proname, stepadv_internal.value_name(a), c.arguments),
+		-- What is masked is told by the action, which tells steps from observations.
+		m.requires || m.uses || CASE WHEN (s.settings ->> 'masked')::boolean THEN ARRAY['action'] ELSE '{}' END,
+		'value' = ANY (m.requires), m.results, stepadv_internal.row_kind(m.results), m.shape
+	FROM stepadv_internal.methods_for((a).source, (a).methods) WITH ORDINALITY m(method, function, requires, uses, options_of, shape, ours, results, parameters, i)
+	JOIN pg_proc p ON p.oid = m.function JOIN pg_namespace n ON n.oid = p.pronamespace
+	CROSS JOIN LATERAL (SELECT stepadv_internal.method_options(ROW(m.method, m.function, m.requires, m.uses, m.options_of, m.shape, m.ours, m.results, m.parameters)::stepadv_internal.known_method,
+		coalesce((a).options, '{}')) AS settings) s
+	CROSS JOIN LATERAL (SELECT stepadv_internal.arguments(m.function, s.settings) AS arguments) c
+	WHERE m.requires <@ stepadv_internal.available_roles(a)
+	ORDER BY m.i
+$$;
+COMMENT ON FUNCTION stepadv_internal.made_methods(stepadv_internal.attached) IS 'part of attach: the methods that an attachment''s columns allow, in their order, with the call of each';
+
+CREATE FUNCTION stepadv_internal.method_query(a stepadv_internal.attached, m stepadv_internal.made_method) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL %s a%s', b.items, stepadv_internal.fold(a, (m).reads),
+		(m).call, b.joins)
+	FROM stepadv_internal.beside(a, (m).kind, (m).results) b
+$$;
+COMMENT ON FUNCTION stepadv_internal.method_query(stepadv_internal.attached, stepadv_internal.made_method) IS 'part of attach: the query of a method''s view';
+
+CREATE FUNCTION stepadv_internal.values_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('SELECT %s FROM %s', b.items, stepadv_internal.fold(a, '{state,action,next_state,value,turn_reward,cost}'))
+	FROM stepadv_internal.beside(a, 'value', '{rollouts}') b
+$$;
+COMMENT ON FUNCTION stepadv_internal.values_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _values: the group as a value, with every role that any function reads';
+
+-- Ratios are of each step alone; a mask that is NULL leaves out nothing.
+CREATE FUNCTION stepadv_internal.ratios_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('SELECT %1$s FROM %2$s g CROSS JOIN LATERAL (SELECT g.stepadv_rollout::bigint AS rollout_id, g.stepadv_no::integer AS step_no, g.stepadv_step::bigint AS step_id, %3$s AS n_tokens,'
+			' stepadv.step_ratio(%4$s) AS ratio, stepadv.sequence_ratio(%4$s) AS sequence_ratio, stepadv.approximate_kl(%4$s) AS approximate_kl) a%5$s WHERE %6$s AND g.stepadv_no IS NOT NULL',
+		b.items, stepadv_internal.relation_name((a).shown),
+		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_token_mask')
+			THEN 'coalesce(pg_catalog.cardinality(pg_catalog.array_positions(g.stepadv_token_mask, true)), pg_catalog.cardinality(g.stepadv_logp_old))'
+			ELSE 'pg_catalog.cardinality(g.stepadv_logp_old)' END,
+		stepadv_internal.logprobs(a), b.joins,
+		stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 'g.%1$I IS DISTINCT FROM NULL', ' AND '))
+	FROM stepadv_internal.beside(a, 'row', '{rollout_id,step_no,step_id,n_tokens,ratio,sequence_ratio,approximate_kl}') b
+	WHERE stepadv_internal.has_column((a).shown, 'stepadv_logp_new')
+$$;
+COMMENT ON FUNCTION stepadv_internal.ratios_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _ratios; NULL without log-probabilities';
+
+CREATE FUNCTION stepadv_internal.logprobs(a stepadv_internal.attached) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT 'g.stepadv_logp_new, g.stepadv_logp_old' || CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_token_mask') THEN ', g.stepadv_token_mask' ELSE '' END
+$$;
+COMMENT ON FUNCTION stepadv_internal.logprobs(stepadv_internal.attached) IS 'part of attach: what step_ratio and its like are given';

@@ -1,0 +1,292 @@
+-- Methods side by side: _compare, _quadrants, _disagreements; and the list of
+-- the views that are more than one function of the folded group.
+
+CREATE FUNCTION stepadv.outcomes(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)
+RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, success integer, return float8)
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400 ROWS 100 SUPPORT row_support
+AS 'MODULE_PATHNAME', 'stepadv_outcomes';
+COMMENT ON FUNCTION stepadv.outcomes(stepadv.rollout_group, float8) IS
+'what became of each step''s rollout: success as 1 or 0 (its own word, else whether its undiscounted return exceeds success_above) and the return; both NULL for rollouts not judged yet; error on success_above that is not finite';
+
+CREATE FUNCTION stepadv_internal.with_values(rollouts stepadv.rollout_group) RETURNS stepadv.rollout_group
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50
+AS 'MODULE_PATHNAME', 'stepadv_with_values';
+COMMENT ON FUNCTION stepadv_internal.with_values(stepadv.rollout_group) IS
+'the group, or NULL if none of its steps has a value of a critic: then a method that needs one has no rows, rather than an error, beside others';
+
+-- builder(attached, made_method[]) gives the query, of the methods that the columns allow, or NULL where what it needs is not there.
+CREATE TABLE stepadv_internal.combined_views (
+	place integer NOT NULL, suffix text PRIMARY KEY, builder regprocedure NOT NULL, options text[] NOT NULL, shape text NOT NULL
+);
+COMMENT ON TABLE stepadv_internal.combined_views IS 'the views of attach that are more than one function of the folded group: who writes their query, which options they have';
+GRANT SELECT ON stepadv_internal.combined_views TO PUBLIC;
+
+-- Options of such a view: an object under its name with only these in it.
+CREATE FUNCTION stepadv_internal.view_options(a stepadv_internal.attached, suffix text) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	known CONSTANT text[] := (SELECT v.options FROM stepadv_internal.combined_views v WHERE v.suffix = view_options.suffix);
+	settings CONSTANT jsonb := (a).options -> view_options.suffix;
+	option record;
+BEGIN
+	IF settings IS NULL OR jsonb_typeof(settings) <> 'object' THEN
+		RETURN '{}';	-- attach refuses it, as it does every single value that no function takes
+	END IF;
+	FOR option IN SELECT e.key, e.value FROM jsonb_each(settings) e LOOP
+		IF option.key <> ALL (known) THEN
+			RAISE EXCEPTION '% has no parameter "%"', view_options.suffix, option.key
+				USING ERRCODE = 'invalid_parameter_value', HINT = format('Its parameters: %s.', array_to_string(known, ', '));
+		ELSIF jsonb_typeof(option.value) IN ('object', 'array') THEN
+			RAISE EXCEPTION 'option "%" must be a single value, not an %', option.key, jsonb_typeof(option.value)
+				USING ERRCODE = 'invalid_parameter_value';
+		END IF;
+	END LOOP;
+	RETURN settings;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.view_options(stepadv_internal.attached, text) IS 'part of attach: the options of a view that a builder makes, checked against its parameters';
+
+-- The methods with an advantage per step, in the order of attach's list.
+CREATE FUNCTION stepadv_internal.advantage_methods(made stepadv_internal.made_method[]) RETURNS SETOF stepadv_internal.made_method
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT m.* FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results ORDER BY m.number $$;
+COMMENT ON FUNCTION stepadv_internal.advantage_methods(stepadv_internal.made_method[]) IS 'part of attach: the methods that give an advantage per step';
+
+-- Those that the option compare names, or all.
+CREATE FUNCTION stepadv_internal.compared_methods(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS SETOF stepadv_internal.made_method
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'compare');
+	methods CONSTANT text[] := ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(made) m ORDER BY m.number);
+	wanted CONSTANT text[] := coalesce(regexp_split_to_array(btrim(settings ->> 'methods'), '\s*,\s*'), methods);
+	unknown text;
+BEGIN
+	SELECT w INTO unknown FROM unnest(wanted) w WHERE w <> ALL (methods) LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'no method "%" to compare', unknown
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = format('Methods that the given columns allow: %s.', coalesce(nullif(array_to_string(methods, ', '), ''), 'none'));
+	END IF;
+	RETURN QUERY SELECT m.* FROM stepadv_internal.advantage_methods(made) m WHERE m.method = ANY (wanted) ORDER BY m.number;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.compared_methods(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the methods that stand side by side';
+
+-- What the three views have in common: which methods, over which fold, and the
+-- rows f of all of them.
+--
+-- Every function of ours that has a row per step returns its rows in one order,
+-- that of the value: by rollout_id and step_no.  So the n-th rows of all of them
+-- are about the same step, and ROWS FROM puts them side by side with neither a
+-- join nor a second look at the group.  A function without rows (gae, of a group
+-- without values) has NULLs there.  Users' functions may order their rows as they
+-- like, and are joined.
+CREATE FUNCTION stepadv_internal.compare_source(a stepadv_internal.attached, made stepadv_internal.made_method[], OUT methods text[], OUT fold text, OUT estimates text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'compare');
+	success_above CONSTANT text := stepadv_internal.arguments('stepadv.outcomes(stepadv.rollout_group, float8)', jsonb_strip_nulls(jsonb_build_object('success_above',
+		coalesce(settings -> 'success_above', CASE WHEN jsonb_typeof((a).options -> 'success_above') <> 'object' THEN (a).options -> 'success_above' END))));
+	reads text[];
+	joined text;
+BEGIN
+	SELECT array_agg(m.method ORDER BY m.number), array_agg(DISTINCT r.r) FILTER (WHERE r.r IS NOT NULL) INTO methods, reads
+	FROM stepadv_internal.compared_methods(a, made) m LEFT JOIN LATERAL unnest(m.reads) r(r) ON true;
+	IF methods IS NULL THEN
+		RETURN;
+	END IF;
+	methods := ARRAY(SELECT m.method FROM stepadv_internal.compared_methods(a, made) m ORDER BY m.number);
+	fold := stepadv_internal.fold(a, coalesce(reads, '{}'));
+	-- Those of the same argument next to each other: a stored group is unpacked once for them.
+	SELECT format('ROWS FROM (stepadv.outcomes(g.%1$I%2$s)%3$s) AS f(step_id, rollout_id, step_no, success, return%4$s)', stepadv_internal.value_name(a), success_above,
+		coalesce(string_agg(', ' || m.call_beside, '' ORDER BY m.needs_value, m.number), ''), coalesce(string_agg(', ' || c.list, '' ORDER BY m.needs_value, m.number), ''))
+	INTO estimates
+	FROM stepadv_internal.compared_methods(a, made) m CROSS JOIN LATERAL (
+		-- A method's advantage has its name; its other columns are not needed.
+		SELECT string_agg(format('%I', m.method || CASE WHEN n.n = 'advantage' THEN '' ELSE '_' || n.n END), ', ' ORDER BY n.i) AS list
+		FROM unnest(m.results) WITH ORDINALITY n(n, i)) c
+	WHERE m.ours;
+	SELECT string_agg(format(' LEFT JOIN %s u%s ON u%2$s.rollout_id OPERATOR(pg_catalog.=) f.rollout_id AND u%2$s.step_no OPERATOR(pg_catalog.=) f.step_no', m.call_beside, m.number), '' ORDER BY m.number)
+	INTO joined FROM stepadv_internal.compared_methods(a, made) m WHERE NOT m.ours;
+	IF joined IS NOT NULL THEN
+		estimates := format('(SELECT f.*%s FROM %s%s) f', (SELECT string_agg(format(', u%s.advantage AS %I', m.number, m.method), '' ORDER BY m.number)
+			FROM stepadv_internal.compared_methods(a, made) m WHERE NOT m.ours), estimates, joined);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.compare_source(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the methods to compare, the fold that feeds them all, and their rows side by side; no method: NULL';
+
+-- Pairs of methods, each once, the one that comes first in _compare first.
+CREATE FUNCTION stepadv_internal.method_pairs(methods text[], OUT i integer, OUT method_a text, OUT method_b text, OUT place_a integer, OUT place_b integer) RETURNS SETOF record
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT (row_number() OVER (ORDER BY a.i, b.i))::integer, a.m, b.m, a.i::integer - 1, b.i::integer - 1
+	FROM unnest(methods) WITH ORDINALITY a(m, i) JOIN unnest(methods) WITH ORDINALITY b(m, i) ON a.i < b.i
+	ORDER BY 1
+$$;
+COMMENT ON FUNCTION stepadv_internal.method_pairs(text[]) IS 'part of attach: all pairs of methods, with the places of both in the list';
+
+CREATE FUNCTION stepadv_internal.threshold(a stepadv_internal.attached, suffix text, otherwise float8) RETURNS float8
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	threshold CONSTANT float8 := coalesce((stepadv_internal.view_options(a, suffix) ->> 'threshold')::float8, otherwise);
+BEGIN
+	IF NOT (threshold >= 0 AND threshold < 'Infinity') THEN
+		RAISE EXCEPTION 'threshold must be a finite number of at least 0, not %', threshold USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	RETURN threshold;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.threshold(stepadv_internal.attached, text, float8) IS 'part of attach: the option threshold, checked';
+
+CREATE FUNCTION stepadv_internal.compare_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT f.rollout_id, f.step_no, f.step_id, f.success = 1 AS success, %s FROM %s) a%s',
+		b.items, s.fold, stepadv_internal.list(s.methods, 'f.%1$I'), s.estimates, b.joins)
+	FROM stepadv_internal.compare_source(a, made) s CROSS JOIN LATERAL stepadv_internal.beside(a, 'step', '{rollout_id,step_no,step_id,success}' || s.methods) b
+	WHERE s.fold IS NOT NULL
+$$;
+COMMENT ON FUNCTION stepadv_internal.compare_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _compare';
+
+-- The policy version of a rollout, where attach was told it and the group's own
+-- columns do not show it by that name.  The advantages stay those of the whole
+-- group, so it is found by the rollout: by a relation w of those of g where an
+-- index leads to them, else by one of all.
+--
+--	expression	over g and w
+--	inside		join of w to rows f below g, for which g must be joined with
+--	beside		what this needs
+CREATE FUNCTION stepadv_internal.version_of_run(a stepadv_internal.attached, OUT expression text, OUT inside text, OUT beside text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	view CONSTANT regclass := CASE WHEN stepadv_internal.has_column((a).runs, 'stepadv_policy_version') THEN (a).runs
+		WHEN stepadv_internal.has_column((a).began, 'stepadv_policy_version') THEN (a).began END;
+	n CONSTANT integer := (a).n_group_columns;
+	keys text[];
+BEGIN
+	inside := '';
+	beside := '';
+	IF stepadv_internal.has_column((a).rows, 'stepadv_policy_version') THEN
+		SELECT format('g.%I', c.name) INTO expression FROM stepadv_internal.view_columns((a).rows) c
+		WHERE c.number <= n AND c.plain AND c.name <> 'policy_version' AND c.column_number = (stepadv_internal.feeds((a).rows, 'stepadv_policy_version')).number;
+	ELSIF view IS NOT NULL AND stepadv_internal.by_group(view, n) THEN
+		expression := 'w.stepadv_policy_version';
+		inside := format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (s.stepadv_rollout) s.* FROM %s s WHERE %s) w ON w.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id',
+			stepadv_internal.relation_name(view), stepadv_internal.same_group('s', view, 'g', (a).rows, n));
+	ELSIF view IS NOT NULL THEN
+		keys := stepadv_internal.group_columns(view, n);
+		expression := 'w.stepadv_policy_version';
+		inside := ' LEFT JOIN ROWS FROM (pg_catalog.unnest(o.rollouts), pg_catalog.unnest(o.versions)) w(stepadv_rollout, stepadv_policy_version) ON w.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id';
+		beside := format(' LEFT JOIN (SELECT %1$s, pg_catalog.array_agg(s.stepadv_rollout) AS rollouts, pg_catalog.array_agg(s.stepadv_policy_version) AS versions FROM %2$s s GROUP BY %1$s) o ON %3$s',
+			stepadv_internal.list(keys, 's.%1$I'), stepadv_internal.relation_name(view), stepadv_internal.same_group('o', view, 'g', (a).rows, n));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.version_of_run(stepadv_internal.attached) IS 'part of attach: the policy version of a rollout of g, and the joins that bring it; NULL where attach was not told, or the key has it';
+
+-- A step falls into one of nine fields of a pair of methods, and of as many
+-- others of every other pair.  It is counted once for all of them: the signs that
+-- its advantages have are the digits (0 to 3 for -, 0, +, NULL) of a number to base
+-- 4, so steps are counted by that number (which has room for 15 methods), and every
+-- pair is given these counts.
+CREATE FUNCTION stepadv_internal.quadrants_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+DECLARE
+	threshold CONSTANT float8 := stepadv_internal.threshold(a, 'quadrants', 0);
+	source CONSTANT record := stepadv_internal.compare_source(a, made);
+	version CONSTANT record := stepadv_internal.version_of_run(a);
+	-- A group's steps are counted by version, unless all of it are of one.
+	divided CONSTANT boolean := version.inside <> '';
+	beside record;
+	signs text;
+	pairs text;
+BEGIN
+	IF source.fold IS NULL OR cardinality(source.methods) < 2 THEN
+		RETURN NULL;
+	END IF;
+	beside := stepadv_internal.beside(a, 'group', CASE WHEN version.expression IS NOT NULL THEN '{policy_version}' ELSE '{}' END::text[] || '{method_a,method_b,success,quadrant,n_steps,share}',
+		CASE WHEN divided OR version.expression IS NULL THEN '{}' ELSE jsonb_build_object('policy_version', version.expression) END);
+	SELECT string_agg(format('%1$s * CASE WHEN abs(f.%2$I) <= %3$L::float8 THEN 1 WHEN f.%2$I > 0 THEN 2 WHEN f.%2$I < 0 THEN 0 ELSE 3 END',
+		power(4, m.i - 1)::integer, m.m, threshold), ' + ' ORDER BY m.i)
+	INTO signs FROM unnest(source.methods) WITH ORDINALITY m(m, i);
+	SELECT string_agg(format('(%L::text, %L::text, %s, %s)', p.method_a, p.method_b, power(4, p.place_a)::integer, power(4, p.place_b)::integer), ', ' ORDER BY p.i)
+	INTO pairs FROM stepadv_internal.method_pairs(source.methods) p;
+	RETURN format($view$
+		SELECT %1$s FROM %2$s%3$s CROSS JOIN LATERAL (
+			SELECT %4$s q.method_a, q.method_b, q.success = 1 AS success, q.quadrant, q.n_steps,
+				CASE WHEN q.quadrant IS NOT NULL THEN q.n_steps / (sum(q.n_steps) FILTER (WHERE q.quadrant IS NOT NULL) OVER (PARTITION BY %4$s q.method_a, q.method_b, q.success))::float8 END AS share
+			FROM (
+				SELECT %5$s p.method_a, p.method_b, c.success, sum(c.n_steps)::bigint AS n_steps,
+					-- By the two digits; no quadrant where either method has no advantage.
+					('{--,-0,-+,NULL,0-,00,0+,NULL,+-,+0,++,NULL}'::text[])[c.signs / p.place_a %% 4 * 4 + c.signs / p.place_b %% 4 + 1] AS quadrant
+				FROM (SELECT %6$s f.success, %7$s AS signs, count(*) AS n_steps FROM %8$s%9$s GROUP BY %10$s f.success, signs) c
+				CROSS JOIN (VALUES %11$s) p(method_a, method_b, place_a, place_b)
+				GROUP BY %5$s p.method_a, p.method_b, c.success, quadrant) q) a$view$,
+		beside.items, source.fold, version.beside,
+		CASE WHEN divided THEN 'q.policy_version,' END, CASE WHEN divided THEN 'c.policy_version,' END, CASE WHEN divided THEN version.expression || ' AS policy_version,' END,
+		signs, source.estimates, version.inside, CASE WHEN divided THEN version.expression || ',' END, pairs);
+END
+$query$;
+COMMENT ON FUNCTION stepadv_internal.quadrants_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _quadrants';
+
+-- Advantages of different methods have different units, so they are compared in
+-- units of their own root mean square over the steps of the group.  One that is
+-- at or below the threshold is rounding error: such a method says nothing here.
+-- (Squares of less than 1e-300 would be an error, not 0.)
+CREATE FUNCTION stepadv_internal.disagreements_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+DECLARE
+	threshold CONSTANT float8 := stepadv_internal.threshold(a, 'disagreements', 1e-9);
+	source CONSTANT record := stepadv_internal.compare_source(a, made);
+	version CONSTANT record := stepadv_internal.version_of_run(a);
+	run CONSTANT regclass := CASE WHEN version.expression LIKE 'w.%' THEN CASE WHEN stepadv_internal.has_column((a).runs, 'stepadv_policy_version') THEN (a).runs ELSE (a).began END END;
+	beside record;
+	scaled text;
+	pairs text;
+BEGIN
+	IF source.fold IS NULL OR cardinality(source.methods) < 2 THEN
+		RETURN NULL;
+	END IF;
+	beside := stepadv_internal.beside(a, 'step', CASE WHEN version.expression IS NOT NULL THEN '{policy_version}' ELSE '{}' END::text[]
+			|| '{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,opposite_sign}',
+		CASE WHEN version.expression IS NOT NULL THEN jsonb_build_object('policy_version', version.expression) ELSE '{}' END);
+	SELECT string_agg(format('f.%1$I, sqrt(sum(CASE WHEN abs(f.%1$I) > 1e-150 THEN f.%1$I * f.%1$I END) OVER () / count(f.%1$I) OVER ()) AS %2$I', m.m, m.m || '_scale'), ', ' ORDER BY m.i)
+	INTO scaled FROM unnest(source.methods) WITH ORDINALITY m(m, i);
+	-- A branch per pair rather than VALUES: a condition on the methods then leaves
+	-- only the branches that it is true of.  No two steps have the same advantages by
+	-- all methods, yet the planner would like to remember what became of each; of a
+	-- column whose type has no equality it cannot.
+	SELECT string_agg(format('SELECT %L::text AS method_a, %L::text AS method_b, CASE WHEN c.never_equal IS NULL THEN c.%1$I END AS advantage_a, c.%2$I AS advantage_b,'
+			' CASE WHEN c.%3$I > %5$L::float8 THEN c.%1$I / c.%3$I ELSE 0 END AS scaled_a, CASE WHEN c.%4$I > %5$L::float8 THEN c.%2$I / c.%4$I ELSE 0 END AS scaled_b',
+			p.method_a, p.method_b, p.method_a || '_scale', p.method_b || '_scale', threshold), ' UNION ALL ' ORDER BY p.i)
+	INTO pairs FROM stepadv_internal.method_pairs(source.methods) p;
+	RETURN format($view$
+		SELECT %1$s FROM %2$s CROSS JOIN LATERAL (
+			SELECT c.rollout_id, c.step_no, c.step_id, c.success = 1 AS success, p.method_a, p.method_b, p.advantage_a, p.advantage_b, p.scaled_a, p.scaled_b,
+				p.scaled_a - p.scaled_b AS difference, p.scaled_a > 0 AND p.scaled_b < 0 OR p.scaled_a < 0 AND p.scaled_b > 0 AS opposite_sign
+			FROM (SELECT f.rollout_id, f.step_no, f.step_id, f.success, NULL::json AS never_equal, %3$s FROM %4$s) c CROSS JOIN LATERAL (%5$s) p
+			-- Of rollouts not judged yet, and where a method has nothing to say.
+			WHERE p.advantage_a IS NOT NULL AND p.advantage_b IS NOT NULL) a%6$s%7$s$view$,
+		beside.items, source.fold, scaled, source.estimates, pairs, beside.joins,
+		CASE WHEN run IS NOT NULL THEN stepadv_internal.join_to(a, 'w', run, '{stepadv_rollout}', '{a.rollout_id}') END);
+END
+$query$;
+COMMENT ON FUNCTION stepadv_internal.disagreements_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _disagreements';

@@ -1,0 +1,74 @@
+-- The view _spa of attach: contributions of steps as rewards (SPA).
+
+-- A step's contribution, whether it is grounded, and what both are fused to: over
+-- an alias of the adapter of shown steps.
+CREATE FUNCTION stepadv_internal.spa_expressions(a stepadv_internal.attached, alias text, OUT contribution text, OUT grounded text, OUT fused text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'spa');
+	has_features CONSTANT boolean := stepadv_internal.has_column((a).shown, 'stepadv_features');
+	arguments text;			-- of fused_reward
+BEGIN
+	IF NOT has_features AND NOT stepadv_internal.has_column((a).shown, 'stepadv_contribution') THEN
+		IF stepadv_internal.has_column((a).shown, 'stepadv_grounded') THEN
+			RAISE EXCEPTION 'grounded is given without features or contribution' USING ERRCODE = 'null_value_not_allowed';
+		END IF;
+		RETURN;
+	ELSIF has_features AND stepadv_internal.has_column((a).shown, 'stepadv_contribution') THEN
+		RAISE EXCEPTION 'features and contribution are both given' USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'Contributions are either stored, or predicted from features.';
+	ELSIF has_features <> (settings ->> 'model' IS NOT NULL) THEN
+		RAISE EXCEPTION '%', CASE WHEN has_features THEN 'features are given, but no model for them' ELSE 'a model is named, but no features for it' END
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'A model is named by the option {"spa": {"model": "…"}}, and is a row of progress_models.';
+	END IF;
+	IF has_features THEN
+		PERFORM stepadv.user_model(settings ->> 'model');
+		contribution := format('stepadv.progress_predict((SELECT stepadv.user_model(%L::text)), %s.stepadv_features)', settings ->> 'model', alias);
+	ELSE
+		contribution := alias || '.stepadv_contribution';
+	END IF;
+	grounded := CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_grounded') THEN alias || '.stepadv_grounded' ELSE 'NULL::boolean' END;
+	SELECT coalesce(string_agg(format(', %I => %L::float8', o.key, settings ->> o.key), '' ORDER BY o.key), '') INTO arguments
+	FROM unnest('{alpha,beta}'::text[]) o(key) WHERE settings ? o.key;
+	EXECUTE format('SELECT stepadv.fused_reward(0, true%s)', arguments);
+	-- What is not known to have been executed earns nothing for it.
+	fused := format('stepadv.fused_reward(%s, coalesce(%s, false)%s)', contribution, grounded, arguments);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.spa_expressions(stepadv_internal.attached, text) IS 'part of attach: contribution, grounding and fused reward of a step; NULL where there is neither a contribution nor features; error where they do not fit';
+
+CREATE FUNCTION stepadv_internal.spa_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+DECLARE
+	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'spa');
+	folded CONSTANT record := stepadv_internal.spa_expressions(a, 's');
+	shown CONSTANT record := stepadv_internal.spa_expressions(a, 'b');
+	keys CONSTANT text[] := stepadv_internal.group_columns((a).shown, (a).n_group_columns);
+	beside record;
+BEGIN
+	IF folded.contribution IS NULL THEN
+		RETURN NULL;
+	END IF;
+	beside := stepadv_internal.beside(a, 'step', '{rollout_id,step_no,step_id,contribution,grounded,fused_reward,return,advantage}',
+		jsonb_build_object('contribution', shown.contribution, 'grounded', shown.grounded, 'fused_reward', shown.fused), '{b}');
+	RETURN format($view$
+		SELECT %1$s FROM (
+			SELECT %2$s, stepadv.rollout_agg(s.stepadv_step::bigint, s.stepadv_rollout::bigint, s.stepadv_no::integer, NULL::bigint, NULL::bigint, %3$s, NULL::boolean,
+				NULL::bigint, %4$s::float8, NULL::float8, NULL::float8) AS %5$I
+			FROM %6$s s WHERE %7$s AND s.stepadv_no IS NOT NULL GROUP BY %2$s) g
+		CROSS JOIN LATERAL stepadv.gae(g.%5$I%8$s) a%9$s$view$,
+		beside.items, stepadv_internal.list(keys, 's.%1$I'), folded.fused,
+		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_value') THEN 's.stepadv_value' ELSE '0' END,
+		stepadv_internal.value_name(a), stepadv_internal.relation_name((a).shown), stepadv_internal.list(keys, 's.%1$I IS DISTINCT FROM NULL', ' AND '),
+		-- What is said of gae holds here too, unless SPA has settings of its own.
+		stepadv_internal.arguments('stepadv.gae(stepadv.rollout_group, float8, float8, boolean)', (
+			SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}')
+			FROM jsonb_each((a).options || coalesce(CASE WHEN jsonb_typeof((a).options -> 'gae') = 'object' THEN (a).options -> 'gae' END, '{}') || settings) e
+			WHERE e.key IN ('gamma', 'lambda'))), beside.joins);
+END
+$query$;
+COMMENT ON FUNCTION stepadv_internal.spa_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _spa: contributions, grounding, their fused reward, and gae of it';

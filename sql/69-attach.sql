@@ -1,0 +1,432 @@
+-- attach, detach: adapters over a relation that somebody has, and the views over them.
+
+-- In the order in which attach gives them; place 0 comes before the methods.
+INSERT INTO stepadv_internal.combined_views VALUES
+	(0, 'values', 'stepadv_internal.values_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'the group as a value, for any function of rollout_group'),
+	(1, 'ratios', 'stepadv_internal.ratios_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step'),
+	(2, 'spa', 'stepadv_internal.spa_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{model,alpha,beta,gamma,lambda}', 'a row per step'),
+	(3, 'compare', 'stepadv_internal.compare_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{methods,success_above}', 'a row per step, an advantage per method'),
+	(4, 'quadrants', 'stepadv_internal.quadrants_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{threshold}', 'a row per group, pair of methods, success and quadrant'),
+	(5, 'disagreements', 'stepadv_internal.disagreements_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{threshold}', 'a row per step and pair of methods'),
+	(6, 'groups_over_time', 'stepadv_internal.groups_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, policy version and time bucket, with counts and sums'),
+	(7, 'progress_over_time', 'stepadv_internal.progress_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{bucket}', 'a row per policy version and time bucket'),
+	(8, 'advantage_over_time', 'stepadv_internal.advantage_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket and method'),
+	(9, 'advantages', 'stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step and method, of groups divided by policy version and time bucket');
+
+-- ---- What attach was told
+
+-- Errors where what was given cannot be meant.
+CREATE FUNCTION stepadv_internal.check_given(g stepadv_internal.given) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	r CONSTANT jsonb := g.roles;
+	needs text;
+BEGIN
+	IF g.source IS NULL THEN
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
+	ELSIF jsonb_typeof(g.options) <> 'object' THEN
+		RAISE EXCEPTION 'options must be a JSON object, not %', g.options
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"rtmc": {"gamma": 0.9}}.';
+	ELSIF coalesce(cardinality(g.group_by), 0) = 0 THEN
+		RAISE EXCEPTION 'group_by must name at least one column' USING ERRCODE = 'invalid_parameter_value';
+	ELSIF cardinality(g.group_by) <> (SELECT count(DISTINCT c) FROM unnest(g.group_by) c) THEN
+		RAISE EXCEPTION 'group_by names a column twice, or NULL: %', g.group_by USING ERRCODE = 'invalid_parameter_value';
+	ELSIF NOT r ?& '{rollout_id,step_no}' THEN
+		RAISE EXCEPTION '% must be given', CASE WHEN r ? 'rollout_id' THEN 'step_no' ELSE 'rollout_id' END USING ERRCODE = 'null_value_not_allowed';
+	ELSIF NOT r ?| '{reward,success}' THEN
+		RAISE EXCEPTION 'reward or success must be given' USING ERRCODE = 'null_value_not_allowed', HINT = 'Without either no rollout is ever judged.';
+	ELSIF g.states NOT IN ('observation', 'history', 'history_set', 'root', 'signature') THEN
+		RAISE EXCEPTION 'unknown states: %', quote_literal(g.states) USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'states is ''observation'' (the column state), ''history'', ''history_set'', ''root'' or ''signature''.';
+	ELSIF r ?| '{args,ok}' AND NOT r ? 'tool' THEN
+		RAISE EXCEPTION '% is given without tool', CASE WHEN r ? 'args' THEN 'args' ELSE 'ok' END
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'A tool call is signed by tool, args and ok; they are columns.';
+	ELSIF (r ? 'logp_new') <> (r ? 'logp_old') OR r ? 'token_mask' AND NOT r ? 'logp_new' THEN
+		RAISE EXCEPTION '% must be given', CASE WHEN r ? 'logp_new' THEN 'logp_old' ELSE 'logp_new' END
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'A ratio needs both logp_new and logp_old; token_mask is for them.';
+	END IF;
+	needs := CASE WHEN g.states = 'observation' AND NOT r ? 'state' THEN 'a column given as state'
+		WHEN g.states = 'signature' AND NOT r ? 'tool' THEN 'a column given as tool'
+		WHEN g.states LIKE 'history%' AND NOT r ?| '{action,tool}' THEN 'a column given as action or as tool' END;
+	IF needs IS NOT NULL THEN
+		RAISE EXCEPTION 'states => % needs %', quote_literal(g.states), needs USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_given(stepadv_internal.given) IS 'part of attach: error where what was given cannot be meant';
+
+-- The relations are there, are tables or views, may be read, and have the columns
+-- of the group and those that they are joined by.
+CREATE FUNCTION stepadv_internal.check_relations(g stepadv_internal.given) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	c record;
+BEGIN
+	IF stepadv_internal.relation_name(g.source) IS NULL THEN
+		RAISE EXCEPTION 'relation % does not exist', g.source::oid USING ERRCODE = 'undefined_table';
+	END IF;
+	SELECT p.oid INTO c FROM pg_class p WHERE p.oid IN (g.source, g.steps, g.rollouts) AND p.relkind NOT IN ('r', 'p', 'v', 'm', 'f');
+	IF FOUND THEN
+		RAISE EXCEPTION '% is not a table or view', stepadv_internal.relation_name(c.oid) USING ERRCODE = 'wrong_object_type';
+	ELSIF NOT has_any_column_privilege(g.source, 'SELECT') THEN
+		RAISE EXCEPTION 'permission denied for %', stepadv_internal.relation_name(g.source) USING ERRCODE = 'insufficient_privilege';
+	END IF;
+	SELECT n.n INTO c FROM unnest(g.group_by) n(n) WHERE stepadv_internal.column_type(g.source, n.n) IS NULL LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'column "%" given as % does not exist in %', c.n, 'group_by', stepadv_internal.relation_name(g.source) USING ERRCODE = 'undefined_column';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_relations(stepadv_internal.given) IS 'part of attach: error where a relation cannot be read or has not the group''s columns';
+
+CREATE FUNCTION stepadv_internal.check_shown(g stepadv_internal.given) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	c record;
+BEGIN
+	SELECT n.relation, n.given_as, n.name INTO c
+	FROM (
+		SELECT g.steps AS relation, 'show_steps' AS given_as, s AS name FROM unnest(g.group_by || ARRAY[g.roles ->> 'rollout_id', g.roles ->> 'step_no', g.roles ->> 'step_id']) s
+		WHERE g.steps <> g.source
+		UNION ALL
+		SELECT g.rollouts, 'show_rollouts', s FROM unnest(g.group_by || (g.roles ->> 'rollout_id')) s WHERE g.rollouts IS NOT NULL
+	) n
+	WHERE n.name IS NOT NULL AND stepadv_internal.column_type(n.relation, n.name) IS NULL LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'column "%" does not exist in %, given as %', c.name, stepadv_internal.relation_name(c.relation), c.given_as
+			USING ERRCODE = 'undefined_column', HINT = 'Its rows are found by the columns of the group, the rollout and the step.';
+	END IF;
+	SELECT n.name INTO c FROM unnest(g.columns) n(name)
+	WHERE n.name IS NULL OR coalesce(stepadv_internal.column_type(g.steps, n.name), stepadv_internal.column_type(g.rollouts, n.name)) IS NULL LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'column "%" given in columns does not exist in %', c.name,
+			concat_ws(' or ', stepadv_internal.relation_name(g.steps), stepadv_internal.relation_name(g.rollouts)) USING ERRCODE = 'undefined_column';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_shown(stepadv_internal.given) IS 'part of attach: error where the relations to show rows from lack a column';
+
+-- An option that no view took is a mistake.
+CREATE FUNCTION stepadv_internal.check_options(a stepadv_internal.attached, has_tool boolean) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	methods CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.methods_for((a).source, (a).methods) m);
+	known text[];
+	option record;
+BEGIN
+	known := CASE WHEN has_tool THEN '{signature}' ELSE '{}' END::text[] || ARRAY(SELECT m.method FROM unnest(methods) m)
+		|| ARRAY(SELECT v.suffix FROM stepadv_internal.combined_views v WHERE v.place > 1 ORDER BY v.place);
+	SELECT e.key, e.value INTO option FROM jsonb_each((a).options) e
+	WHERE e.key <> 'methods' AND CASE WHEN jsonb_typeof(e.value) = 'object' THEN e.key <> ALL (known)
+		ELSE NOT EXISTS (SELECT FROM unnest(methods) m WHERE stepadv_internal.method_options(m, jsonb_build_object(e.key, e.value)) <> '{}') END
+	LIMIT 1;
+	IF NOT FOUND THEN
+		RETURN;
+	ELSIF jsonb_typeof(option.value) <> 'object' AND EXISTS (SELECT FROM unnest(methods) m WHERE option.key = ANY (m.parameters)) THEN
+		RAISE EXCEPTION 'option "%" cannot be % for any function', option.key, option.value USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	RAISE EXCEPTION 'option "%" is neither a function that attach makes a view of nor a parameter of one', option.key
+		USING ERRCODE = 'invalid_parameter_value', HINT = format('Functions: %s.', array_to_string(known, ', '));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_options(stepadv_internal.attached, boolean) IS 'part of attach: error on an option that no view takes';
+
+-- ---- Making views
+
+-- A view in its place, for people with a comment that says what it is: readers
+-- come with their own rights, where the server knows such views.
+CREATE FUNCTION stepadv_internal.create_view(schema text, name text, query text, shows text) RETURNS regclass
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
+BEGIN
+	IF octet_length(name) > max_length THEN
+		RAISE EXCEPTION 'the name of view "%" is longer than % bytes', name, max_length
+			USING ERRCODE = 'name_too_long', HINT = 'Give a shorter prefix.';
+	ELSIF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = schema AND c.relname = create_view.name) THEN
+		RAISE EXCEPTION 'relation "%" already exists in schema "%"', name, schema
+			USING ERRCODE = 'duplicate_table', HINT = 'Detach what was attached before, or give another prefix.';
+	END IF;
+	EXECUTE format('CREATE VIEW %I.%I %s AS %s', schema, name,
+		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END, query);
+	EXECUTE format('COMMENT ON VIEW %I.%I IS %L', schema, name, shows);
+	RETURN (SELECT c.oid::regclass FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = schema AND c.relname = create_view.name);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.create_view(text, text, text, text) IS 'part of attach: creates a view; error if its name is taken';
+
+-- Adapters are for whoever may read what they read, which is what decides.
+CREATE FUNCTION stepadv_internal.create_adapter(schema text, name text, query text, shows text) RETURNS regclass
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	view regclass;
+BEGIN
+	IF query IS NULL THEN
+		RETURN NULL;
+	END IF;
+	view := stepadv_internal.create_view(schema, name, query, shows);
+	IF current_setting('server_version_num')::integer >= 150000 THEN
+		EXECUTE format('GRANT SELECT ON %s TO PUBLIC', stepadv_internal.relation_name(view));
+	END IF;
+	RETURN view;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.create_adapter(text, text, text, text) IS 'part of attach: creates an adapter; NULL for no query';
+
+-- The views of an attachment, with what each shows and reads.
+CREATE FUNCTION stepadv_internal.view_queries(a stepadv_internal.attached) RETURNS TABLE (kind text, query text, shows text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	made CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT m FROM stepadv_internal.made_methods(a) m);
+	v record;
+BEGIN
+	FOR v IN
+		SELECT NULL::stepadv_internal.made_method AS m, c.* FROM stepadv_internal.combined_views c WHERE c.place = 0
+		UNION ALL (SELECT m, NULL, m.method, NULL, NULL, m.shape FROM unnest(made) m ORDER BY m.number)
+		UNION ALL (SELECT NULL, c.* FROM stepadv_internal.combined_views c WHERE c.place > 0 ORDER BY c.place)
+	LOOP
+		kind := v.suffix;
+		IF v.builder IS NULL THEN
+			query := stepadv_internal.method_query(a, v.m);
+			shows := format('%s(%s): %s', split_part((v.m).call, '(g.', 1), substr((v.m).arguments, 3), v.shape);
+			shows := regexp_replace(shows, '^stepadv\.', '');
+		ELSE
+			EXECUTE format('SELECT %s($1, $2)', v.builder::regproc) INTO query USING a, made;
+			shows := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios' THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, v.shape);
+		END IF;
+		CONTINUE WHEN query IS NULL;
+		RETURN NEXT;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.view_queries(stepadv_internal.attached) IS 'part of attach: the views that an attachment''s columns and options allow, with their queries';
+
+CREATE FUNCTION stepadv_internal.known(attachment regclass) RETURNS stepadv_internal.attached
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT k FROM stepadv_internal.attachments((SELECT c.relowner FROM pg_class c WHERE c.oid = known.attachment)) k WHERE k.attachment = known.attachment $$;
+COMMENT ON FUNCTION stepadv_internal.known(regclass) IS 'an attachment by its table; NULL if it is none to be believed';
+
+-- Makes the views of an attachment, or makes them anew: they read then what its
+-- row says is kept, or fold.  A view keeps the names that its columns have; one
+-- that was dropped stays away, unless add says to make what is not there.
+CREATE FUNCTION stepadv_internal.make_views(attachment regclass, add boolean DEFAULT false) RETURNS TABLE (view_name regclass, shows text)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	a stepadv_internal.attached := stepadv_internal.known(attachment);
+	schema CONSTANT text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = make_views.attachment);
+	views regclass[] := coalesce((a).views, '{}');
+	kinds text[] := coalesce((a).view_kinds, '{}');
+	v record;
+	i integer;
+BEGIN
+	FOR v IN SELECT * FROM stepadv_internal.view_queries(a) LOOP
+		i := array_position(kinds, v.kind);
+		shows := v.shows;
+		IF views[i] IS NOT NULL THEN
+			view_name := views[i];
+			EXECUTE format('CREATE OR REPLACE VIEW %s (%s) %s AS %s', stepadv_internal.relation_name(view_name),
+				(SELECT string_agg(quote_ident(c.attname), ', ' ORDER BY c.attnum) FROM pg_attribute c WHERE c.attrelid = view_name AND c.attnum > 0),
+				CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END, v.query);
+			RETURN NEXT;
+		ELSIF add AND i IS NULL THEN
+			view_name := stepadv_internal.create_view(schema, (a).prefix || '_' || v.kind, v.query, format('%s of %s', v.shows, stepadv_internal.relation_name((a).source)));
+			views := views || view_name;
+			kinds := kinds || v.kind;
+			RETURN NEXT;
+		END IF;
+	END LOOP;
+	EXECUTE format('UPDATE %s SET views = $1, view_kinds = $2', stepadv_internal.relation_name(attachment)) USING views, kinds;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.make_views(regclass, boolean) IS 'makes the views of an attachment anew by its row; with add also those that it has not; what was made';
+
+-- ---- attach
+
+-- The table of an attachment whose views are gone (they were dropped with their
+-- source) is in nobody's way.
+CREATE FUNCTION stepadv_internal.drop_orphan(schema text, name text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	orphan regclass;
+BEGIN
+	SELECT c.oid INTO orphan FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE n.nspname = schema AND c.relname = name AND c.reloftype = 'stepadv.attachment'::regtype AND pg_has_role(c.relowner, 'USAGE');
+	IF FOUND AND (stepadv_internal.known(orphan)).attachment IS NULL THEN
+		EXECUTE format('DROP TABLE %s', stepadv_internal.relation_name(orphan));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.drop_orphan(text, text) IS 'part of attach: drops the table of an attachment whose adapter is gone';
+
+-- Adapters, the attachment's table and its row, then the views.
+CREATE FUNCTION stepadv_internal.make_attachment(g stepadv_internal.given, schema text, prefix text) RETURNS regclass
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	source_name CONSTANT text := stepadv_internal.relation_name(g.source);
+	table_name CONSTANT text := format('%I.%I', schema, prefix || '_attachment');
+	a stepadv.attachment;
+	query text;
+BEGIN
+	IF octet_length(prefix || '_attachment') > current_setting('max_identifier_length')::integer THEN
+		RAISE EXCEPTION 'the name of table "%" is longer than % bytes', prefix || '_attachment', current_setting('max_identifier_length')
+			USING ERRCODE = 'name_too_long', HINT = 'Give a shorter prefix.';
+	END IF;
+	PERFORM stepadv_internal.drop_orphan(schema, prefix || '_attachment');
+	a.prefix := prefix;
+	a.n_group_columns := cardinality(g.group_by);
+	a.states := g.states;
+	a.options := g.options;
+	a.methods := ARRAY(SELECT jsonb_array_elements_text(CASE WHEN jsonb_typeof(g.options -> 'methods') = 'array' THEN g.options -> 'methods' ELSE '[]' END));
+	-- All that was given is looked at before anything is made.
+	query := stepadv_internal.rows_query(g);
+	PERFORM stepadv_internal.check_shown(g);
+	a.rows := stepadv_internal.create_adapter(schema, prefix || '_rows', query, 'what is folded of ' || source_name);
+	a.stated := stepadv_internal.create_adapter(schema, prefix || '_rows_with_states', CASE WHEN g.states = 'signature' THEN stepadv_internal.states_query(g, a.rows) END,
+		'what is folded of ' || source_name || ', with states made of tool calls');
+	a.shown := stepadv_internal.create_adapter(schema, prefix || '_shown_steps', stepadv_internal.shown_query(g), 'what is shown beside a step of ' || source_name);
+	a.shown_rollouts := stepadv_internal.create_adapter(schema, prefix || '_shown_rollouts',
+		CASE WHEN g.rollouts IS NOT NULL THEN stepadv_internal.shown_rollouts_query(g) END, 'what is shown beside a rollout of ' || source_name);
+	a.runs := stepadv_internal.create_adapter(schema, prefix || '_known_runs', stepadv_internal.runs_query(g), 'policy version and start of the rollouts of ' || source_name);
+	a.began := stepadv_internal.create_adapter(schema, prefix || '_begun_runs', stepadv_internal.began_query(g),
+		'policy version and start of the rollouts of ' || source_name || ', as its own rows say');
+	EXECUTE format('CREATE TABLE %s OF stepadv.attachment', table_name);
+	EXECUTE format('COMMENT ON TABLE %s IS %L', table_name, 'what stepadv.attach made over ' || source_name || '; dropped by stepadv.detach');
+	EXECUTE format('INSERT INTO %s SELECT ($1).*', table_name) USING a;
+	RETURN table_name::regclass;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.make_attachment(stepadv_internal.given, text, text) IS 'part of attach: makes the adapters and the attachment''s table, with its row';
+
+CREATE FUNCTION stepadv_internal.attach(
+	source regclass, group_by text[], rollout_id text, step_no text,
+	state text, action text, reward text, step_id text, success text, next_state text, value text, turn_reward text, cost text,
+	prefix text, schema text, options jsonb, columns text[], show_steps regclass, show_rollouts regclass,
+	logp_new text, logp_old text, token_mask text, states text, tool text, args text, ok text,
+	policy_version text, started_at text, features text, contribution text, grounded text)
+RETURNS TABLE (view_name regclass, shows text)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+DECLARE
+	g stepadv_internal.given;
+	attachment regclass;
+	a stepadv_internal.attached;
+BEGIN
+	g := ROW(source, group_by, jsonb_strip_nulls(jsonb_build_object('step_id', step_id, 'rollout_id', rollout_id, 'step_no', step_no, 'state', state, 'action', action,
+			'reward', reward, 'success', success, 'next_state', next_state, 'value', value, 'turn_reward', turn_reward, 'cost', cost, 'tool', tool, 'args', args, 'ok', ok,
+			'logp_new', logp_new, 'logp_old', logp_old, 'token_mask', token_mask, 'features', features, 'contribution', contribution, 'grounded', grounded,
+			'policy_version', policy_version, 'started_at', started_at)),
+		states, coalesce(options, '{}'), columns, coalesce(show_steps, source), show_rollouts);
+	PERFORM stepadv_internal.check_given(g);
+	PERFORM stepadv_internal.check_relations(g);
+	SELECT coalesce(attach.schema, n.nspname), coalesce(attach.prefix, c.relname) INTO schema, prefix
+	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = source;
+	IF NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = schema) THEN
+		RAISE EXCEPTION 'schema "%" does not exist', schema USING ERRCODE = 'invalid_schema_name';
+	END IF;
+	-- A primary key of one column identifies a step.
+	IF step_id IS NULL THEN
+		g.roles := g.roles || coalesce((SELECT jsonb_build_object('step_id', c.attname) FROM pg_index i JOIN pg_attribute c ON c.attrelid = i.indrelid AND c.attnum = i.indkey[0]
+			WHERE i.indrelid = source AND i.indisprimary AND i.indnkeyatts = 1), '{}');
+	END IF;
+	-- Whether the action could be executed is what ok says of a tool call.
+	IF grounded IS NULL AND g.roles ?| '{features,contribution}' AND stepadv_internal.column_type(g.steps, ok) IS NOT NULL THEN
+		g.roles := g.roles || jsonb_build_object('grounded', ok);
+	END IF;
+	attachment := stepadv_internal.make_attachment(g, schema, prefix);
+	a := stepadv_internal.known(attachment);
+	RETURN QUERY SELECT v.view, obj_description(v.view, 'pg_class') FROM unnest(ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began]) WITH ORDINALITY v(view, i)
+		WHERE v.view IS NOT NULL ORDER BY v.i;
+	RETURN QUERY SELECT m.view_name, m.shows FROM stepadv_internal.make_views(attachment, true) m;
+	PERFORM stepadv_internal.check_options(stepadv_internal.known(attachment), tool IS NOT NULL);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text) IS 'what attach does, as the owner of the source where the caller has his rights';
+
+CREATE FUNCTION stepadv.attach(
+	source regclass, group_by text[], rollout_id text, step_no text,
+	state text DEFAULT NULL, action text DEFAULT NULL, reward text DEFAULT NULL,
+	step_id text DEFAULT NULL, success text DEFAULT NULL, next_state text DEFAULT NULL,
+	value text DEFAULT NULL, turn_reward text DEFAULT NULL, cost text DEFAULT NULL,
+	prefix text DEFAULT NULL, schema text DEFAULT NULL, options jsonb DEFAULT '{}',
+	columns text[] DEFAULT NULL, show_steps regclass DEFAULT NULL, show_rollouts regclass DEFAULT NULL,
+	logp_new text DEFAULT NULL, logp_old text DEFAULT NULL, token_mask text DEFAULT NULL,
+	states text DEFAULT NULL, tool text DEFAULT NULL, args text DEFAULT NULL, ok text DEFAULT NULL,
+	policy_version text DEFAULT NULL, started_at text DEFAULT NULL,
+	features text DEFAULT NULL, contribution text DEFAULT NULL, grounded text DEFAULT NULL)
+RETURNS TABLE (view_name regclass, shows text)
+LANGUAGE c ROWS 30
+AS 'MODULE_PATHNAME', 'stepadv_as_owner';
+COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text) IS
+'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
+
+-- ---- detach, upgrade_attachments
+
+CREATE FUNCTION stepadv.detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET jit = off
+AS $$
+DECLARE
+	a stepadv_internal.attached;
+	views text[];
+	number integer := 0;
+BEGIN
+	FOR a IN
+		SELECT k.* FROM stepadv_internal.attachments() k
+		WHERE k.source = detach.source AND (detach.prefix IS NULL OR k.prefix = detach.prefix) AND pg_has_role(k.owner, 'USAGE')
+		ORDER BY k.attachment
+	LOOP
+		-- In one command: they read each other.
+		views := ARRAY(SELECT stepadv_internal.relation_name(v) FROM unnest(a.views) v WHERE v IS NOT NULL);
+		IF views <> '{}' THEN
+			EXECUTE 'DROP VIEW ' || array_to_string(views, ', ');
+		END IF;
+		number := number + cardinality(views);
+		IF a.kept IS NOT NULL THEN
+			PERFORM stepadv_internal.drop_kept(a.attachment);
+		END IF;
+		views := ARRAY(SELECT stepadv_internal.relation_name(v) FROM unnest(ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began]) v WHERE v IS NOT NULL);
+		EXECUTE 'DROP VIEW ' || array_to_string(views, ', ');
+		number := number + cardinality(views);
+		EXECUTE format('DROP TABLE %s', stepadv_internal.relation_name(a.attachment));
+	END LOOP;
+	RETURN number;
+END
+$$;
+COMMENT ON FUNCTION stepadv.detach(regclass, text) IS
+'drops the views that attach made over the source (with the prefix, if given) for the caller or a role whose rights he has, what maintain keeps for them, and nothing else; the number of views; error when something depends on one of them';
+
+CREATE FUNCTION stepadv.upgrade_attachments() RETURNS TABLE (attachment regclass, n_views bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET jit = off
+AS $$
+BEGIN
+	RETURN QUERY
+		SELECT k.attachment, (SELECT count(*) FROM stepadv_internal.make_views(k.attachment, true))
+		FROM stepadv_internal.attachments() k WHERE pg_has_role(k.owner, 'USAGE') ORDER BY k.attachment::text;
+END
+$$;
+COMMENT ON FUNCTION stepadv.upgrade_attachments() IS
+'makes the views of all attachments of the caller (and of roles whose rights he has) anew, with those that a later version of stepadv or register_method added; after ALTER EXTENSION stepadv UPDATE; a row per attachment';

@@ -1,0 +1,202 @@
+/*
+ * agg.c
+ *		rollout_agg, rollup: the aggregates that make rollout_group values.
+ *
+ * A thin adapter between rows of SQL and the GroupBuilder.  The
+ * state of rollout_agg travels between processes as the finished value itself:
+ * one format, one place that checks it.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/expandeddatum.h"
+#include "utils/memutils.h"
+
+#include "aggregate.h"
+#include "compat.h"
+#include "group/builder.h"
+#include "group/io.h"
+
+PG_FUNCTION_INFO_V1(stepadv_rollout_agg_trans);
+PG_FUNCTION_INFO_V1(stepadv_rollout_agg_combine);
+PG_FUNCTION_INFO_V1(stepadv_rollout_agg_serial);
+PG_FUNCTION_INFO_V1(stepadv_rollout_agg_deserial);
+PG_FUNCTION_INFO_V1(stepadv_rollout_agg_final);
+PG_FUNCTION_INFO_V1(stepadv_rollup_merge);
+
+/*
+ * rollout_agg(step_id, rollout_id, step_no, state, action, reward
+ *			   [, success [, next_state, value, turn_reward, cost]])
+ *
+ * One function for the three forms.
+ */
+Datum
+stepadv_rollout_agg_trans(PG_FUNCTION_ARGS)
+{
+	GroupBuilder *builder;
+	StepRow		row;
+
+	read_step_row(fcinfo->args + 1, PG_NARGS() - 1, &row);
+	/* Nobody but an aggregate can pass a state: it is of type internal. */
+	builder = PG_ARGISNULL(0) ? group_builder_create(aggregate_context(fcinfo))
+		: (GroupBuilder *) PG_GETARG_POINTER(0);
+	group_builder_add(builder, &row);
+	PG_RETURN_POINTER(builder);
+}
+
+/* Keeps no pointer into the right state, which may be freed at any time. */
+Datum
+stepadv_rollout_agg_combine(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	GroupBuilder *builder;
+
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_POINTER(PG_GETARG_POINTER(0));
+	}
+	builder = PG_ARGISNULL(0) ? group_builder_create(context) : (GroupBuilder *) PG_GETARG_POINTER(0);
+	group_builder_add_builder(builder, (GroupBuilder *) PG_GETARG_POINTER(1));
+	PG_RETURN_POINTER(builder);
+}
+
+/* A bytea and a rollout_group are both varlenas: the value is its own wire form. */
+Datum
+stepadv_rollout_agg_serial(PG_FUNCTION_ARGS)
+{
+	(void) aggregate_context(fcinfo);
+	PG_RETURN_BYTEA_P(group_builder_finish((GroupBuilder *) PG_GETARG_POINTER(0)));
+}
+
+Datum
+stepadv_rollout_agg_deserial(PG_FUNCTION_ARGS)
+{
+	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
+	GroupBuilder *builder;
+
+	(void) aggregate_context(fcinfo);
+	builder = group_builder_create(CurrentMemoryContext);
+	group_builder_add_group(builder, group_from_bytes(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)));
+	PG_RETURN_POINTER(builder);
+}
+
+/* NULL over no rows, like array_agg. */
+Datum
+stepadv_rollout_agg_final(PG_FUNCTION_ARGS)
+{
+	(void) aggregate_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(group_builder_finish((GroupBuilder *) PG_GETARG_POINTER(0)));
+}
+
+/* ----------
+ * rollup(rollout_group)
+ *
+ * Its state is of type rollout_group, not internal, so that whatever ships
+ * partial states by type can ship it (Citus does).  While it grows it is an
+ * expanded object around a GroupBuilder, so that merging stays linear.
+ * ----------
+ */
+
+#define ROLLUP_MAGIC 0x52474f31
+
+typedef struct ExpandedRollup
+{
+	ExpandedObjectHeader header;
+	int			magic;
+	GroupBuilder *builder;
+	RolloutGroup *flat;			/* what get_flat_size measured, or NULL */
+} ExpandedRollup;
+
+static Size
+rollup_flat_size(ExpandedObjectHeader *header)
+{
+	ExpandedRollup *rollup = (ExpandedRollup *) header;
+
+	if (rollup->flat == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(header->eoh_context);
+
+		rollup->flat = group_builder_finish(rollup->builder);
+		MemoryContextSwitchTo(old);
+	}
+	return VARSIZE(rollup->flat);
+}
+
+static void
+rollup_flatten_into(ExpandedObjectHeader *header, void *result, Size allocated_size)
+{
+	ExpandedRollup *rollup = (ExpandedRollup *) header;
+
+	Assert(rollup->flat != NULL && VARSIZE(rollup->flat) == allocated_size);
+	memcpy(result, rollup->flat, allocated_size);
+	pfree(rollup->flat);
+	rollup->flat = NULL;
+}
+
+static const ExpandedObjectMethods rollup_methods = {
+	rollup_flat_size,
+	rollup_flatten_into
+};
+
+static ExpandedRollup *
+rollup_create(MemoryContext parent)
+{
+	MemoryContext context = AllocSetContextCreate(parent, "stepadv rollup", ALLOCSET_START_SMALL_SIZES);
+	ExpandedRollup *rollup = MemoryContextAllocZero(context, sizeof(ExpandedRollup));
+
+	EOH_init_header(&rollup->header, &rollup_methods, context);
+	rollup->magic = ROLLUP_MAGIC;
+	rollup->builder = group_builder_create(context);
+	return rollup;
+}
+
+static ExpandedRollup *
+rollup_of_datum(Datum datum)
+{
+	ExpandedRollup *rollup = (ExpandedRollup *) DatumGetEOHP(datum);
+
+	if (rollup->header.eoh_methods != &rollup_methods || rollup->magic != ROLLUP_MAGIC)
+		elog(ERROR, "expanded object is not a rollup");
+	return rollup;
+}
+
+static void
+rollup_add_datum(ExpandedRollup *rollup, Datum datum)
+{
+	/* What was measured before, perhaps without being copied, is out of date. */
+	if (rollup->flat != NULL)
+	{
+		pfree(rollup->flat);
+		rollup->flat = NULL;
+	}
+	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
+		group_builder_add_builder(rollup->builder, rollup_of_datum(datum)->builder);
+	else
+		group_builder_add_group(rollup->builder, (RolloutGroup *) PG_DETOAST_DATUM(datum));
+}
+
+/* Transition and combine function in one: both add a group to a group. */
+Datum
+stepadv_rollup_merge(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	ExpandedRollup *rollup;
+
+	if (!PG_ARGISNULL(0) && VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(PG_GETARG_DATUM(0))))
+		rollup = rollup_of_datum(PG_GETARG_DATUM(0));
+	else
+	{
+		if (PG_ARGISNULL(0) && PG_ARGISNULL(1))
+			PG_RETURN_NULL();
+		rollup = rollup_create(context);
+		if (!PG_ARGISNULL(0))
+			rollup_add_datum(rollup, PG_GETARG_DATUM(0));
+	}
+	if (!PG_ARGISNULL(1))
+		rollup_add_datum(rollup, PG_GETARG_DATUM(1));
+	PG_RETURN_DATUM(EOHPGetRWDatum(&rollup->header));
+}

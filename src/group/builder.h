@@ -1,0 +1,23 @@
+/*
+ * builder.h
+ *		Folding rows, in whatever order they come, into a rollout_group.
+ */
+#ifndef STEPADV_GROUP_BUILDER_H
+#define STEPADV_GROUP_BUILDER_H
+
+#include "group/group.h"
+
+typedef struct GroupBuilder GroupBuilder;
+
+/* Building: everything lives in `context`, which is the caller's to free. */
+extern GroupBuilder *group_builder_create(MemoryContext context);
+extern void group_builder_add(GroupBuilder *builder, const StepRow *row);
+extern void group_builder_add_builder(GroupBuilder *builder, const GroupBuilder *other);
+extern void group_builder_add_group(GroupBuilder *builder, const RolloutGroup *value);
+
+extern bool group_builder_is_empty(const GroupBuilder *builder);
+
+/* The finished value, in the current context; leaves the builder as it was. */
+extern RolloutGroup *group_builder_finish(const GroupBuilder *builder);
+
+#endif							/* STEPADV_GROUP_BUILDER_H */

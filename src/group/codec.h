@@ -1,0 +1,125 @@
+/*
+ * codec.h
+ *		Rows of a group being built, in as few bytes as they need.
+ *
+ * An aggregate over a large table holds the rows of all groups at once, and
+ * what it costs is memory.  Rows mostly follow one another, in the same rollout
+ * with the next step_no and the next step_id, and few have a reward, so a row is
+ * a tag byte and what the tag cannot say of it relative to the row before:
+ * usually state and action.  Never stored, never sent: native byte order.
+ */
+#ifndef STEPADV_GROUP_CODEC_H
+#define STEPADV_GROUP_CODEC_H
+
+#include "group/row.h"
+
+#define TAG_SAME_ROLLOUT	0x01
+#define TAG_NEXT_STEP_ID	0x02
+#define TAG_NEXT_STEP_NO	0x04
+#define TAG_NO_REWARD		0x08
+#define TAG_ZERO_REWARD		0x10
+#define TAG_SUCCESS_SHIFT	5	/* two bits */
+#define TAG_MORE			0x80	/* a second byte follows */
+
+/* The second byte: the null bits, and */
+#define MORE_IS_ROLLOUT		0x10
+#define MORE_IS_WIDE		0x20
+
+/* No row takes more. */
+#define MAX_ENCODED_STEP	80
+
+#define PUT(bytes, x) (memcpy(bytes, &(x), sizeof(x)), (bytes) += sizeof(x))
+#define GET(bytes, x) (memcpy(&(x), bytes, sizeof(x)), (bytes) += sizeof(x))
+
+/* Write `row`, which follows `previous`; returns the end of what was written. */
+static inline char *
+encode_step(char *bytes, const StepRow *row, const StepRow *previous)
+{
+	uint8		tag = row->success << TAG_SUCCESS_SHIFT;
+	uint8		more = row->nulls |
+		(row->is_rollout ? MORE_IS_ROLLOUT : 0) | (row->is_wide ? MORE_IS_WIDE : 0);
+
+	if (row->rollout_id == previous->rollout_id)
+		tag |= TAG_SAME_ROLLOUT;
+	if (row->step_id == (int64) ((uint64) previous->step_id + 1))
+		tag |= TAG_NEXT_STEP_ID;
+	if (row->step_no == (int32) ((uint32) previous->step_no + 1))
+		tag |= TAG_NEXT_STEP_NO;
+	if (isnan(row->reward))
+		tag |= TAG_NO_REWARD;
+	else if (row->reward == 0 && !signbit(row->reward))
+		tag |= TAG_ZERO_REWARD;
+	/* That a narrow row has no next_state goes without saying. */
+	if (more != NULL_NEXT_STATE)
+		tag |= TAG_MORE;
+
+	*bytes++ = tag;
+	if (tag & TAG_MORE)
+		*bytes++ = more;
+	if (!(tag & TAG_SAME_ROLLOUT))
+		PUT(bytes, row->rollout_id);
+	if (!(tag & TAG_NEXT_STEP_ID))
+		PUT(bytes, row->step_id);
+	if (!(tag & TAG_NEXT_STEP_NO))
+		PUT(bytes, row->step_no);
+	if (!(tag & (TAG_NO_REWARD | TAG_ZERO_REWARD)))
+		PUT(bytes, row->reward);
+	if (!(row->nulls & NULL_STATE))
+		PUT(bytes, row->state);
+	if (!(row->nulls & NULL_ACTION))
+		PUT(bytes, row->action);
+	if (row->is_wide)
+	{
+		PUT(bytes, row->next_state);
+		PUT(bytes, row->value);
+		PUT(bytes, row->turn_reward);
+		PUT(bytes, row->cost);
+	}
+	return bytes;
+}
+
+/* Read the row that follows `previous`; returns the end of what was read. */
+static inline const char *
+decode_step(const char *bytes, StepRow *row, const StepRow *previous)
+{
+	uint8		tag = *bytes++;
+	uint8		more = NULL_NEXT_STATE;
+
+	if (tag & TAG_MORE)
+		more = *bytes++;
+	row->nulls = more & NULLS_ALL;
+	row->is_rollout = (more & MORE_IS_ROLLOUT) != 0;
+	row->is_wide = (more & MORE_IS_WIDE) != 0;
+	row->success = (tag >> TAG_SUCCESS_SHIFT) & 3;
+	row->rollout_id = previous->rollout_id;
+	row->step_id = (int64) ((uint64) previous->step_id + 1);
+	row->step_no = (int32) ((uint32) previous->step_no + 1);
+	row->reward = (tag & TAG_NO_REWARD) ? NAN : 0;
+	row->state = 0;
+	row->action = 0;
+	if (!(tag & TAG_SAME_ROLLOUT))
+		GET(bytes, row->rollout_id);
+	if (!(tag & TAG_NEXT_STEP_ID))
+		GET(bytes, row->step_id);
+	if (!(tag & TAG_NEXT_STEP_NO))
+		GET(bytes, row->step_no);
+	if (!(tag & (TAG_NO_REWARD | TAG_ZERO_REWARD)))
+		GET(bytes, row->reward);
+	if (!(row->nulls & NULL_STATE))
+		GET(bytes, row->state);
+	if (!(row->nulls & NULL_ACTION))
+		GET(bytes, row->action);
+	if (row->is_wide)
+	{
+		GET(bytes, row->next_state);
+		GET(bytes, row->value);
+		GET(bytes, row->turn_reward);
+		GET(bytes, row->cost);
+	}
+	return bytes;
+}
+
+#undef PUT
+#undef GET
+
+#endif							/* STEPADV_GROUP_CODEC_H */

@@ -1,0 +1,31 @@
+/*
+ * facts.h
+ *		What every method asks about the rollouts of a group.
+ */
+#ifndef STEPADV_GROUP_FACTS_H
+#define STEPADV_GROUP_FACTS_H
+
+#include "group/group.h"
+
+typedef struct RolloutFacts
+{
+	bool	   *judged;			/* has a reward or a success on any row */
+	double	   *total;			/* undiscounted return R_i, outcome included */
+	uint32		n_judged;
+} RolloutFacts;
+
+extern void find_rollout_facts(const GroupColumns *group, RolloutFacts *facts);
+
+/* Finite input can still overflow: say so rather than hand out infinity. */
+extern _Noreturn void refuse_overflow(const GroupColumns *group, uint32 rollout, uint32 step);
+
+/* A rollout's own word, else whether its return exceeds success_above. */
+static inline bool
+rollout_succeeded(const GroupColumns *group, const RolloutFacts *facts, uint32 rollout, double success_above)
+{
+	if (group->success[rollout] != SUCCESS_UNKNOWN)
+		return group->success[rollout] == SUCCESS_TRUE;
+	return facts->total[rollout] > success_above;
+}
+
+#endif							/* STEPADV_GROUP_FACTS_H */

@@ -1,0 +1,138 @@
+/*
+ * unpack.c
+ *		steps(g), rollouts(g): what a group holds, as rows again; and
+ *		with_values(g): whether it holds a critic's values at all.
+ */
+#include "postgres.h"
+
+#include "arrays.h"
+#include "group/facts.h"
+#include "parameters.h"
+#include "rows.h"
+
+PG_FUNCTION_INFO_V1(stepadv_steps);
+PG_FUNCTION_INFO_V1(stepadv_rollouts);
+PG_FUNCTION_INFO_V1(stepadv_with_values);
+
+static bool *
+null_column(const GroupColumns *group, uint8 bit)
+{
+	bool	   *nulls = ALLOCATE_ARRAY(bool, group->n_steps);
+
+	for (uint32 i = 0; i < group->n_steps; i++)
+		nulls[i] = step_has_null(group, i, bit);
+	return nulls;
+}
+
+static const double *
+number_column(const GroupColumns *group, const double *column)
+{
+	double	   *missing;
+
+	if (column != NULL)
+		return column;
+	missing = ALLOCATE_ARRAY(double, group->n_steps);
+	for (uint32 i = 0; i < group->n_steps; i++)
+		missing[i] = NAN;
+	return missing;
+}
+
+/* Every column of the full form; success is the rollout's. */
+Datum
+stepadv_steps(PG_FUNCTION_ARGS)
+{
+	GroupColumns group;
+	int64	   *rollout_id;
+	bool	   *success;
+	bool	   *success_null;
+	bool	   *next_state_null;
+
+	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
+	rollout_id = ALLOCATE_ARRAY(int64, group.n_steps);
+	success = ALLOCATE_ARRAY(bool, group.n_steps);
+	success_null = ALLOCATE_ARRAY(bool, group.n_steps);
+	for (uint32 r = 0; r < group.n_rollouts; r++)
+		for (uint32 i = group.first_step[r]; i < group.first_step[r + 1]; i++)
+		{
+			rollout_id[i] = group.rollout_id[r];
+			success[i] = group.success[r] == SUCCESS_TRUE;
+			success_null[i] = group.success[r] == SUCCESS_UNKNOWN;
+		}
+	next_state_null = null_column(&group, NULL_NEXT_STATE);
+	if (group.next_state == NULL)
+		memset(next_state_null, true, group.n_steps);
+
+	{
+		ResultColumn columns[] = {
+			{"step_id", COLUMN_INT8, group.step_id, NULL},
+			{"rollout_id", COLUMN_INT8, rollout_id, NULL},
+			{"step_no", COLUMN_INT4, group.step_no, NULL},
+			{"state", COLUMN_INT8, group.state, null_column(&group, NULL_STATE)},
+			{"action", COLUMN_INT8, group.action, null_column(&group, NULL_ACTION)},
+			{"reward", COLUMN_FLOAT8, group.reward, NULL},
+			{"success", COLUMN_BOOL, success, success_null},
+			{"next_state", COLUMN_INT8, group.next_state ? group.next_state : group.state, next_state_null},
+			{"value", COLUMN_FLOAT8, number_column(&group, group.value), NULL},
+			{"turn_reward", COLUMN_FLOAT8, number_column(&group, group.turn_reward), NULL},
+			{"cost", COLUMN_FLOAT8, number_column(&group, group.cost), NULL},
+		};
+
+		RETURN_COLUMNS(columns, group.n_steps);
+	}
+}
+
+static const Parameter rollouts_parameters[] = {SUCCESS_ABOVE_PARAMETER};
+
+/*
+ * One row per rollout, those without steps included.  return and success are
+ * NULL for a rollout that is not judged.
+ */
+Datum
+stepadv_rollouts(PG_FUNCTION_ARGS)
+{
+	ParameterValue parameters[lengthof(rollouts_parameters)];
+	RolloutFacts facts;
+	GroupColumns group;
+	double	   *outcome;
+	bool	   *success;
+	bool	   *unjudged;
+
+	read_parameters(fcinfo, 1, rollouts_parameters, lengthof(rollouts_parameters), parameters);
+	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
+	find_rollout_facts(&group, &facts);
+	success = ALLOCATE_ARRAY(bool, group.n_rollouts);
+	unjudged = ALLOCATE_ARRAY(bool, group.n_rollouts);
+	outcome = ALLOCATE_ARRAY(double, group.n_rollouts);
+	for (uint32 r = 0; r < group.n_rollouts; r++)
+	{
+		success[r] = rollout_succeeded(&group, &facts, r, parameters[0].number);
+		unjudged[r] = !facts.judged[r];
+		outcome[r] = group.outcome ? group.outcome[r] : NAN;
+	}
+
+	{
+		ResultColumn columns[] = {
+			{"rollout_id", COLUMN_INT8, group.rollout_id, NULL},
+			{"n_steps", COLUMN_INT4, group.n_rollout_steps, NULL},
+			{"outcome", COLUMN_FLOAT8, outcome, NULL},
+			{"return", COLUMN_FLOAT8, facts.total, unjudged},
+			{"success", COLUMN_BOOL, success, unjudged},
+			{"judged", COLUMN_BOOL, facts.judged, NULL},
+		};
+
+		RETURN_COLUMNS(columns, group.n_rollouts);
+	}
+}
+
+/* The group itself, or NULL where no step has a value. */
+Datum
+stepadv_with_values(PG_FUNCTION_ARGS)
+{
+	RolloutGroup *rollouts = (RolloutGroup *) PG_GETARG_VARLENA_P(0);
+	GroupColumns group;
+
+	group_open(rollouts, &group);
+	if (group.value == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(rollouts);
+}

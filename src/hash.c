@@ -1,0 +1,145 @@
+/*
+ * hash.c
+ *		signature_hash(text | bytea | jsonb | uuid) -> bigint
+ *
+ * The identity of a state, an action or an id of another type.  NULL gives
+ * NULL.  No errors but those of detoasting and of encoding conversion.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "port/pg_bswap.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/numeric.h"
+#include "utils/uuid.h"
+
+#include "compat.h"
+#include "hash.h"
+
+PG_FUNCTION_INFO_V1(stepadv_signature_hash_text);
+PG_FUNCTION_INFO_V1(stepadv_signature_hash_bytea);
+PG_FUNCTION_INFO_V1(stepadv_signature_hash_jsonb);
+PG_FUNCTION_INFO_V1(stepadv_signature_hash_uuid);
+
+/* A text is hashed as UTF-8, so that databases of any encoding agree. */
+Datum
+stepadv_signature_hash_text(PG_FUNCTION_ARGS)
+{
+	text	   *value = PG_GETARG_TEXT_PP(0);
+	char	   *bytes = VARDATA_ANY(value);
+	int			length = VARSIZE_ANY_EXHDR(value);
+
+	if (GetDatabaseEncoding() != PG_UTF8)
+	{
+		char	   *utf8 = pg_server_to_any(bytes, length, PG_UTF8);
+
+		if (utf8 != bytes)
+		{
+			bytes = utf8;
+			length = strlen(utf8);
+		}
+	}
+	PG_RETURN_INT64(hash_bytes_64(bytes, length));
+}
+
+Datum
+stepadv_signature_hash_bytea(PG_FUNCTION_ARGS)
+{
+	bytea	   *value = PG_GETARG_BYTEA_PP(0);
+
+	PG_RETURN_INT64(hash_bytes_64(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)));
+}
+
+Datum
+stepadv_signature_hash_uuid(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(hash_bytes_64(PG_GETARG_UUID_P(0)->data, UUID_LEN));
+}
+
+/* A length-prefixed string, so that no two token streams have equal bytes. */
+static void
+append_token(StringInfo canonical, char kind, const char *bytes, int length)
+{
+	uint32		le_length = (uint32) length;
+
+#ifdef WORDS_BIGENDIAN
+	le_length = pg_bswap32(le_length);
+#endif
+	appendStringInfoChar(canonical, kind);
+	appendBinaryStringInfo(canonical, (char *) &le_length, sizeof(le_length));
+	appendBinaryStringInfo(canonical, bytes, length);
+}
+
+static void
+append_string(StringInfo canonical, char kind, const char *bytes, int length)
+{
+	char	   *utf8 = pg_server_to_any(bytes, length, PG_UTF8);
+
+	append_token(canonical, kind, utf8, utf8 == bytes ? length : strlen(utf8));
+}
+
+/*
+ * jsonb is hashed through a canonical token stream rather than through its
+ * stored bytes: the storage format may change with the server, and keeps 1.0
+ * and 1 apart.  jsonb itself has already sorted keys and dropped duplicates.
+ */
+Datum
+stepadv_signature_hash_jsonb(PG_FUNCTION_ARGS)
+{
+	Jsonb	   *value = PG_GETARG_JSONB_P(0);
+	StringInfoData canonical;
+	JsonbIterator *it = JsonbIteratorInit(&value->root);
+	JsonbIteratorToken token;
+	JsonbValue	v;
+
+	initStringInfo(&canonical);
+	while ((token = JsonbIteratorNext(&it, &v, false)) != WJB_DONE)
+	{
+		switch (token)
+		{
+			case WJB_BEGIN_ARRAY:
+				/* A lone scalar is stored as an array of one. */
+				appendStringInfoChar(&canonical, v.val.array.rawScalar ? '$' : '[');
+				continue;
+			case WJB_BEGIN_OBJECT:
+				appendStringInfoChar(&canonical, '{');
+				continue;
+			case WJB_END_ARRAY:
+				appendStringInfoChar(&canonical, ']');
+				continue;
+			case WJB_END_OBJECT:
+				appendStringInfoChar(&canonical, '}');
+				continue;
+			case WJB_KEY:
+				append_string(&canonical, 'k', v.val.string.val, v.val.string.len);
+				continue;
+			default:
+				break;
+		}
+		switch (v.type)
+		{
+			case jbvNull:
+				appendStringInfoChar(&canonical, 'n');
+				break;
+			case jbvBool:
+				appendStringInfoChar(&canonical, v.val.boolean ? 't' : 'f');
+				break;
+			case jbvString:
+				append_string(&canonical, 's', v.val.string.val, v.val.string.len);
+				break;
+			case jbvNumeric:
+				{
+					char	   *digits = numeric_normalize(v.val.numeric);
+
+					append_token(&canonical, '#', digits, strlen(digits));
+					break;
+				}
+			default:
+				elog(ERROR, "unexpected jsonb value of type %d", (int) v.type);
+		}
+	}
+	PG_RETURN_INT64(hash_bytes_64(canonical.data, canonical.len));
+}

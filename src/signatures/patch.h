@@ -1,0 +1,12 @@
+/*
+ * patch.h
+ *		What a patch in the format of apply_patch, or a unified diff, does.
+ */
+#ifndef STEPADV_PATCH_H
+#define STEPADV_PATCH_H
+
+#include "signatures/action.h"
+
+extern void classify_patch(Span patch, Action *action);
+
+#endif							/* STEPADV_PATCH_H */

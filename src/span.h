@@ -1,0 +1,149 @@
+/*
+ * span.h
+ *		A piece of text that belongs to somebody else: pointer and length.
+ *
+ * What is read of agents' texts is never NUL-terminated for certain and may be
+ * a megabyte long, so pieces of it are passed around instead of copies.
+ */
+#ifndef STEPADV_SPAN_H
+#define STEPADV_SPAN_H
+
+typedef struct Span
+{
+	const char *data;			/* NULL = absent, which is not the same as empty */
+	int			length;
+} Span;
+
+static inline Span
+span_make(const char *data, int length)
+{
+	Span		span = {data, length};
+
+	return span;
+}
+
+static inline Span
+span_of(const char *text)
+{
+	return span_make(text, (int) strlen(text));
+}
+
+static inline Span
+span_none(void)
+{
+	return span_make(NULL, 0);
+}
+
+static inline bool
+span_is(Span span, const char *literal)
+{
+	return span.data != NULL && span.length == (int) strlen(literal) &&
+		memcmp(span.data, literal, span.length) == 0;
+}
+
+static inline bool
+span_equal(Span a, Span b)
+{
+	return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
+}
+
+static inline bool
+span_starts(Span span, const char *prefix)
+{
+	int			length = (int) strlen(prefix);
+
+	return span.length >= length && memcmp(span.data, prefix, length) == 0;
+}
+
+static inline char
+ascii_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c;
+}
+
+/* Without regard to the case of ASCII letters. */
+static inline bool
+span_is_caseless(Span span, const char *lower)
+{
+	int			i;
+
+	for (i = 0; i < span.length; i++)
+		if (lower[i] == '\0' || ascii_lower(span.data[i]) != ascii_lower(lower[i]))
+			return false;
+	return lower[i] == '\0';
+}
+
+static inline bool
+is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static inline Span
+span_trim(Span span)
+{
+	while (span.length > 0 && is_space(span.data[0]))
+	{
+		span.data++;
+		span.length--;
+	}
+	while (span.length > 0 && is_space(span.data[span.length - 1]))
+		span.length--;
+	return span;
+}
+
+/* Where a literal begins in the span, or -1. */
+static inline int
+span_find(Span span, const char *literal)
+{
+	int			length = (int) strlen(literal);
+	const char *at = span.data;
+	const char *end = span.data + span.length;
+
+	while (at != NULL && end - at >= length)
+	{
+		at = memchr(at, literal[0], end - at - length + 1);
+		if (at == NULL)
+			break;
+		if (memcmp(at, literal, length) == 0)
+			return (int) (at - span.data);
+		at++;
+	}
+	return -1;
+}
+
+/* The rest of the span from an offset on. */
+static inline Span
+span_from(Span span, int offset)
+{
+	return span_make(span.data + offset, span.length - offset);
+}
+
+/* A copy that outlives the buffer the span points into. */
+static inline Span
+span_keep(Span span)
+{
+	char	   *copy;
+
+	if (span.data == NULL)
+		return span;
+	copy = palloc(span.length + 1);
+	memcpy(copy, span.data, span.length);
+	copy[span.length] = '\0';
+	return span_make(copy, span.length);
+}
+
+/* An unsigned number at the start of the span; -1 if there is none. */
+static inline int64
+span_number(Span span)
+{
+	int64		number = 0;
+	int			i;
+
+	for (i = 0; i < span.length && span.data[i] >= '0' && span.data[i] <= '9'; i++)
+		if (number < INT64CONST(1000000000000))
+			number = number * 10 + (span.data[i] - '0');
+	return i == 0 ? -1 : number;
+}
+
+#endif							/* STEPADV_SPAN_H */

@@ -1,0 +1,410 @@
+-- What there is, by the catalog: attachments, columns of views, tables below views, equality, the owner's rights.
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+\set VERBOSITY terse
+
+CREATE ROLE catalog_owner;
+CREATE ROLE catalog_stranger;
+CREATE ROLE catalog_member IN ROLE catalog_owner;
+CREATE SCHEMA cat AUTHORIZATION catalog_owner;
+CREATE SCHEMA cat_stranger AUTHORIZATION catalog_stranger;
+GRANT USAGE ON SCHEMA cat TO catalog_stranger;
+
+-- ----------------------------------------------------------------------
+-- attachments: an honest one
+-- ----------------------------------------------------------------------
+SET ROLE catalog_owner;
+CREATE TABLE cat.steps (id integer PRIMARY KEY, task text, x integer);
+CREATE VIEW cat.s_rows AS SELECT task, id::bigint AS step_id FROM cat.steps;
+CREATE VIEW cat.s_shown AS SELECT * FROM cat.steps;
+CREATE VIEW cat.s_values AS SELECT * FROM cat.s_rows;
+CREATE VIEW cat.s_rtmc AS SELECT * FROM cat.s_rows;
+CREATE TABLE cat.s_folded (task text);
+CREATE TABLE cat.s_attachment OF stepadv.attachment;
+-- Not yet: there is no row.
+SELECT count(*) FROM stepadv_internal.attachments();
+INSERT INTO cat.s_attachment (prefix, rows, shown, n_group_columns, options, methods, views, kept, folded)
+VALUES ('s', 'cat.s_rows', 'cat.s_shown', 1, '{"gamma": 0.9}', '{mine}', '{cat.s_values,cat.s_rtmc}', 'triggers', 'cat.s_folded');
+RESET ROLE;
+SELECT attachment, owner::regrole, source, prefix, rows, shown, runs, n_group_columns, states, options, methods, views, kept, folded, changed
+FROM stepadv_internal.attachments();
+-- Everybody sees it, or asks for those of one role.
+SET ROLE catalog_stranger;
+SELECT attachment::oid = (SELECT oid FROM pg_class WHERE relname = 's_attachment') AS the_table FROM stepadv_internal.attachments();
+SELECT count(*) FROM stepadv_internal.attachments('catalog_owner'::regrole);
+SELECT count(*) FROM stepadv_internal.attachments('catalog_stranger'::regrole);
+RESET ROLE;
+-- It follows what is renamed, and a transaction sees its own changes.
+BEGIN;
+ALTER SCHEMA cat RENAME TO cat2;
+ALTER VIEW cat2.s_rows RENAME TO "S rows";
+UPDATE cat2.s_attachment SET prefix = 'S';
+SELECT attachment, source, prefix, rows, views FROM stepadv_internal.attachments();
+ROLLBACK;
+-- A view or table that is gone, or another's.
+BEGIN;
+DROP VIEW cat.s_shown;
+ALTER VIEW cat.s_values OWNER TO catalog_stranger;
+ALTER TABLE cat.s_folded OWNER TO catalog_stranger;
+SELECT prefix, rows, shown, views, folded FROM stepadv_internal.attachments();
+ALTER VIEW cat.s_rows OWNER TO catalog_stranger;
+SELECT count(*) FROM stepadv_internal.attachments();
+ROLLBACK;
+-- The source: through subqueries, windows and WITH; not queries within expressions; one.
+CREATE FUNCTION pg_temp.source_of(query text) RETURNS regclass LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE 'DROP VIEW IF EXISTS cat.s_rows CASCADE';
+	EXECUTE 'CREATE VIEW cat.s_rows AS ' || query;
+	EXECUTE 'ALTER VIEW cat.s_rows OWNER TO catalog_owner';
+	UPDATE cat.s_attachment SET rows = 'cat.s_rows'::text::regclass;
+	RETURN (SELECT source FROM stepadv_internal.attachments());
+END $$;
+BEGIN;
+SELECT pg_temp.source_of('SELECT task, row_number() OVER w AS n, (SELECT max(oid) FROM pg_class) AS m FROM (SELECT s.* FROM cat.steps s WHERE x > 1) s WINDOW w AS (PARTITION BY task)');
+SELECT pg_temp.source_of('WITH s AS (SELECT * FROM cat.steps) SELECT a.task FROM s a JOIN s b USING (task), LATERAL generate_series(1, 2)');
+SELECT pg_temp.source_of('SELECT * FROM cat.s_shown');
+SELECT pg_temp.source_of('SELECT s.task FROM cat.steps s, cat.s_folded f');
+SELECT pg_temp.source_of('SELECT task FROM cat.steps UNION ALL SELECT task FROM cat.s_folded');
+SELECT pg_temp.source_of('SELECT 1 AS task');
+ROLLBACK;
+
+-- ----------------------------------------------------------------------
+-- attachments: what a stranger can write
+-- ----------------------------------------------------------------------
+SET ROLE catalog_owner;
+GRANT SELECT ON cat.steps TO catalog_stranger;
+SET ROLE catalog_stranger;
+SET search_path = cat_stranger, pg_catalog;
+CREATE VIEW own_rows AS SELECT task FROM cat.steps;
+CREATE TABLE own_table (task text);
+-- Over somebody's table, naming his views and tables: it is the stranger's, and names only his own.
+CREATE TABLE f_attachment OF stepadv.attachment;
+INSERT INTO f_attachment (prefix, rows, shown, folded, changed, fresh, views) VALUES
+	('s', 'own_rows', 'cat.s_shown', 'cat.s_folded', 0, 4000000000, '{cat.s_values,own_table,NULL,4000000000,cat.steps}');
+SELECT attachment, owner::regrole, source, rows, shown, folded, changed, fresh, views
+FROM stepadv_internal.attachments() WHERE owner = 'catalog_stranger'::regrole;
+CREATE FUNCTION pg_temp.try(statements text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	n bigint;
+BEGIN
+	EXECUTE 'TRUNCATE cat_stranger.f_attachment';
+	EXECUTE statements;
+	RETURN (SELECT count(*) FROM stepadv_internal.attachments('catalog_stranger'::regrole));
+END $$;
+-- Nobody else's attachment is in the way of this, and it is none.
+SELECT pg_temp.try(s), s FROM (VALUES
+	('INSERT INTO cat_stranger.f_attachment DEFAULT VALUES'),
+	('INSERT INTO cat_stranger.f_attachment (rows) VALUES (''cat.s_rows'')'),
+	('INSERT INTO cat_stranger.f_attachment (rows) VALUES (''cat_stranger.own_table'')'),
+	('INSERT INTO cat_stranger.f_attachment (rows) VALUES (''pg_class''), (''pg_views'')'),
+	('INSERT INTO cat_stranger.f_attachment (rows) VALUES (4000000000)'),
+	('INSERT INTO cat_stranger.f_attachment (rows) VALUES (''cat_stranger.own_rows''), (''cat_stranger.own_rows'')'),
+	('INSERT INTO cat_stranger.f_attachment (rows, views) VALUES (''cat_stranger.own_rows'', array_fill(1259::regclass, ARRAY[100000]))'),
+	('INSERT INTO cat_stranger.f_attachment (rows, prefix) VALUES (''cat_stranger.own_rows'', repeat(''x'', 20000000))'),
+	('INSERT INTO cat_stranger.f_attachment (rows, states) VALUES (''cat_stranger.own_rows'', (SELECT string_agg(md5(i::text), '''') FROM generate_series(1, 50000) i))'))
+	v(s);
+-- These are attachments: strange, but his own business.
+SELECT pg_temp.try('INSERT INTO cat_stranger.f_attachment (rows, views, methods, options, n_group_columns, prefix) VALUES
+	(''cat_stranger.own_rows'', ''[3:4][-1:0]={{cat.steps,cat_stranger.own_table},{NULL,1259}}'', ''{{a,NULL}}'', ''"no object"'', -7, repeat(''x'', 500000))');
+SELECT views, length(prefix), methods, options FROM stepadv_internal.attachments('catalog_stranger'::regrole);
+SELECT pg_temp.try('INSERT INTO cat_stranger.f_attachment (rows, views, methods) VALUES (''cat_stranger.own_rows'', ''{}'', ''{}'')');
+SELECT views, methods FROM stepadv_internal.attachments('catalog_stranger'::regrole);
+
+-- No code of his runs: not by row security, a rule, a child, a check, an index.
+CREATE FUNCTION boom() RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE EXCEPTION 'as %', current_user; END $$;
+ALTER TABLE f_attachment ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY p ON f_attachment USING (boom());
+CREATE TABLE f_child () INHERITS (f_attachment);
+INSERT INTO f_child (rows) VALUES ('own_rows'), ('own_rows');
+ALTER TABLE f_attachment ADD CHECK (boom()) NOT VALID;
+SELECT count(*) FROM stepadv_internal.attachments('catalog_stranger'::regrole);
+-- A partitioned table is none, and neither is a view, where a table can become one.
+CREATE TABLE p_attachment OF stepadv.attachment PARTITION BY LIST (prefix);
+CREATE TABLE v_attachment OF stepadv.attachment;
+DO $$
+BEGIN
+	CREATE RULE "_RETURN" AS ON SELECT TO v_attachment DO INSTEAD
+		SELECT 'v'::text AS prefix, 'own_rows'::regclass AS rows, NULL::regclass AS shown, NULL::regclass AS runs, 0 AS n_group_columns, NULL::text AS states,
+			NULL::jsonb AS options, NULL::text[] AS methods, NULL::regclass[] AS views, NULL::text AS kept, NULL::regclass AS fresh,
+			NULL::regclass AS folded, NULL::regclass AS changed, NULL::regclass AS fresh_over_time, NULL::regclass AS folded_over_time
+		WHERE boom();
+EXCEPTION WHEN wrong_object_type THEN
+	NULL;						-- from 16 on
+END $$;
+-- Functions, columns and views of the type, domains over it.
+CREATE TABLE of_type (a stepadv.attachment, b stepadv.attachment[]);
+CREATE FUNCTION of_type(stepadv.attachment) RETURNS stepadv.attachment LANGUAGE sql AS 'SELECT $1';
+CREATE VIEW view_of_type AS SELECT * FROM f_attachment;
+SELECT count(*) FROM stepadv_internal.attachments('catalog_stranger'::regrole);
+-- Views that read each other.
+CREATE VIEW other_rows AS SELECT * FROM own_rows;
+CREATE OR REPLACE VIEW own_rows AS SELECT task FROM other_rows;
+SELECT source FROM stepadv_internal.attachments('catalog_stranger'::regrole);
+-- A view that is too deep to be read with a small stack: the others are there.
+DO $$
+BEGIN
+	EXECUTE format('CREATE OR REPLACE VIEW own_rows AS SELECT task FROM %scat.steps%s', repeat('(SELECT * FROM ', 500), repeat(') s', 500));
+END $$;
+RESET ROLE;
+SET max_stack_depth = '100kB';
+SELECT owner::regrole, source FROM stepadv_internal.attachments() ORDER BY owner;
+RESET max_stack_depth;
+SELECT owner::regrole, source FROM stepadv_internal.attachments() ORDER BY owner;
+-- A temporary one is its session's.
+RESET search_path;
+CREATE TEMP TABLE temp_steps (task text);
+CREATE TEMP VIEW temp_rows AS SELECT * FROM temp_steps;
+CREATE TEMP TABLE temp_attachment OF stepadv.attachment;
+INSERT INTO temp_attachment (rows) VALUES ('temp_rows');
+SELECT attachment, source FROM stepadv_internal.attachments() WHERE rows = 'temp_rows'::regclass;
+DROP TABLE temp_attachment;
+
+-- ----------------------------------------------------------------------
+-- view_columns
+-- ----------------------------------------------------------------------
+SET search_path = cat, pg_catalog;
+CREATE DOMAIN cat.words AS text;
+CREATE TABLE t (gone integer, g integer, k varchar(5), x text, y integer, w words, PRIMARY KEY (g));
+ALTER TABLE t DROP COLUMN gone;
+CREATE TABLE u (k integer, z float8, g integer);
+CREATE TABLE w (h bigint, c text);
+
+CREATE VIEW plain AS SELECT g AS "the group", k::text AS kk, w, w::text AS ww, t AS whole, ctid FROM t;
+CREATE VIEW computed AS
+SELECT stepadv.signature_hash(x) AS h, coalesce(y, 1) AS c, NULL::integer AS nothing, k || x AS kx,
+	row_number() OVER (PARTITION BY g ORDER BY y) AS n, sum(y) FILTER (WHERE x <> '') OVER named AS s,
+	(SELECT u.z FROM u WHERE u.g = t.g) AS sub
+FROM t WHERE k <> 'no' WINDOW named AS (PARTITION BY k);
+CREATE VIEW nested AS
+WITH one AS (SELECT g, sum(y) AS s FROM t GROUP BY g HAVING sum(y) > 0)
+SELECT one.g, s, z, l.m, l.m AS mm, q.a, v.column1 AS v
+FROM one JOIN u USING (g) LEFT JOIN LATERAL (SELECT x AS m FROM t WHERE t.g = one.g) l ON true,
+	jsonb_to_record(l.m::jsonb) AS q (a integer), LATERAL (VALUES (1), (z)) v;
+CREATE VIEW united AS SELECT g, x FROM t UNION ALL SELECT g, z::text FROM u UNION ALL SELECT "the group", kk FROM plain;
+CREATE VIEW filled AS SELECT g, t.k, z FROM t FULL JOIN u USING (g);
+CREATE VIEW recursive AS WITH RECURSIVE r (a, b) AS (SELECT g, y FROM t UNION ALL SELECT b, a FROM r WHERE a < 10) SELECT * FROM r;
+SELECT v.view, c.number AS no, c.name, c.relation, c.column_number AS column, c.column_name, c.plain
+FROM unnest('{plain,computed,nested,united,filled,recursive,t,4000000000}'::regclass[]) WITH ORDINALITY v (view, o), stepadv_internal.view_columns(v.view) c
+ORDER BY v.o, c.number, c.relation::text, c.column_number;
+-- Renamed, it is the same column.
+ALTER TABLE t RENAME COLUMN x TO "new x";
+ALTER TABLE t RENAME TO "new t";
+SELECT * FROM stepadv_internal.view_columns('united') WHERE column_number = 4;
+ALTER TABLE "new t" RENAME TO t;
+ALTER TABLE t RENAME COLUMN "new x" TO x;
+-- Sixty levels of a + a, and of joins with itself: no more work than sixty.
+DO $$
+BEGIN
+	EXECUTE format('CREATE VIEW cat.doubled AS SELECT a, g FROM %s(SELECT y AS a, g FROM cat.t) s%s',
+		repeat('(SELECT s.a + s.a AS a, s.g FROM ', 60), repeat(') s', 60));
+END $$;
+SELECT * FROM stepadv_internal.view_columns('doubled');
+DO $$
+BEGIN
+	CREATE VIEW cat.level0 AS SELECT g FROM cat.t;
+	FOR i IN 1 .. 60 LOOP
+		EXECUTE format('CREATE VIEW cat.level%s AS SELECT a.g FROM cat.level%s a JOIN cat.level%s b USING (g)', i, i - 1, i - 1);
+	END LOOP;
+END $$;
+SELECT * FROM stepadv_internal.tables_read('{level60}', 1);
+
+-- ----------------------------------------------------------------------
+-- equality_operator
+-- ----------------------------------------------------------------------
+CREATE TYPE cat.mood AS ENUM ('sad', 'happy');
+CREATE TYPE cat.pair AS (a integer, b text);
+CREATE TYPE cat.odd_pair AS (a integer, b json);
+-- A type of an extension: with a default operator class, in a schema of its own.
+CREATE SCHEMA ext;
+GRANT USAGE, CREATE ON SCHEMA ext TO catalog_stranger;
+CREATE TYPE ext.money;
+CREATE FUNCTION ext.money_in(cstring) RETURNS ext.money LANGUAGE internal IMMUTABLE STRICT AS 'int4in';
+CREATE FUNCTION ext.money_out(ext.money) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'int4out';
+CREATE TYPE ext.money (INPUT = ext.money_in, OUTPUT = ext.money_out, LIKE = integer);
+CREATE FUNCTION ext.money_eq(ext.money, ext.money) RETURNS boolean LANGUAGE internal IMMUTABLE STRICT AS 'int4eq';
+CREATE FUNCTION ext.money_cmp(ext.money, ext.money) RETURNS integer LANGUAGE internal IMMUTABLE STRICT AS 'btint4cmp';
+CREATE OPERATOR ext.= (LEFTARG = ext.money, RIGHTARG = ext.money, FUNCTION = ext.money_eq);
+SELECT stepadv_internal.equality_operator('ext.money'::regtype);
+CREATE OPERATOR CLASS ext.money_ops DEFAULT FOR TYPE ext.money USING btree AS OPERATOR 3 ext.=, FUNCTION 1 ext.money_cmp(ext.money, ext.money);
+CREATE DOMAIN ext.price AS ext.money;
+GRANT USAGE ON TYPE ext.money, ext.price TO PUBLIC;
+SELECT type, stepadv_internal.equality_operator(type)
+FROM unnest('{integer,text,varchar(3),char,name,date,jsonb,uuid,oid,regclass,words,mood,pair,integer[],varchar[],pair[],int4range,xid,ext.money,ext.price,ext.money[]}'::regtype[]) type;
+SELECT stepadv_internal.equality_operator('json'::regtype);
+SELECT stepadv_internal.equality_operator('point'::regtype);
+SELECT stepadv_internal.equality_operator('json[]'::regtype);
+SELECT stepadv_internal.equality_operator('odd_pair'::regtype);
+SELECT stepadv_internal.equality_operator(4000000000);
+SELECT stepadv_internal.equality_operator(NULL) IS NULL AS of_nothing;
+-- A stranger's operators: one called = for built-in types, and one that fits the domain better than its own.
+SET ROLE catalog_stranger;
+CREATE FUNCTION ext.evil(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+CREATE OPERATOR ext.= (LEFTARG = text, RIGHTARG = text, FUNCTION = ext.evil);
+CREATE FUNCTION ext.evil(ext.price, ext.price) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+CREATE OPERATOR ext.= (LEFTARG = ext.price, RIGHTARG = ext.price, FUNCTION = ext.evil);
+RESET ROLE;
+SET search_path = ext, cat, pg_catalog;
+SELECT stepadv_internal.equality_operator('text'::regtype), stepadv_internal.equality_operator('ext.money'::regtype);
+SELECT stepadv_internal.equality_operator('ext.price'::regtype);
+SET search_path = cat, pg_catalog;
+
+-- ----------------------------------------------------------------------
+-- tables_read
+-- ----------------------------------------------------------------------
+CREATE TABLE a (g integer, y integer, x integer);
+CREATE TABLE b (k integer, g integer, z integer);
+CREATE TABLE c (h bigint, z integer);
+CREATE TABLE p (id integer PRIMARY KEY, g integer);
+CREATE VIEW ab AS SELECT b.z, a.g, a.y FROM a JOIN b ON b.k = a.g;
+-- The first column of each is asked about.
+CREATE TABLE queries (no serial, query text);
+INSERT INTO queries (query) VALUES
+-- joins
+('SELECT g FROM a'),
+('SELECT g FROM a JOIN b USING (g)'),
+('SELECT a.g FROM a JOIN b ON a.g = b.k AND b.z > a.y'),
+('SELECT b.k FROM a, b, c WHERE a.g = b.k AND (a.g = c.h AND b.z IS NOT NULL)'),
+('SELECT c.h FROM a JOIN b USING (g) JOIN c ON c.h = g'),
+('SELECT j.g FROM (a JOIN b USING (g)) AS j JOIN c ON c.h = j.g'),
+('SELECT a.g, b.z FROM a LEFT JOIN b ON a.g = b.k'),
+('SELECT b.k, a.y FROM a LEFT JOIN b ON a.g = b.k'),
+('SELECT b.k, a.y FROM b RIGHT JOIN a ON a.g = b.k'),
+('SELECT g, y, z FROM b RIGHT JOIN a USING (g)'),
+('SELECT g, y, z FROM a FULL JOIN b USING (g)'),
+('SELECT c.h, a.y, b.z FROM c JOIN (a FULL JOIN b ON a.g = b.g) ON c.h = a.g'),
+('SELECT a.g, b.z, c.z AS cz FROM a LEFT JOIN (b JOIN c ON b.k = c.h) ON a.g = b.k'),
+('SELECT a.g, b.z, c.z AS cz FROM a LEFT JOIN (b LEFT JOIN c ON b.k = c.h) ON a.g = b.k'),
+('SELECT a.g, b.z, c.z AS cz FROM a LEFT JOIN b ON a.g = b.k LEFT JOIN c ON b.k = c.h'),
+('SELECT a.g, c.z FROM a LEFT JOIN b ON a.g = b.k AND a.y = a.g JOIN c ON c.h = a.y'),
+('SELECT a.y, c.z FROM a LEFT JOIN b ON a.g = b.k AND a.y = a.g JOIN c ON c.h = a.g'),
+('SELECT a.g, b.z FROM a LEFT JOIN b ON a.g = b.k WHERE a.y = b.g'),
+('SELECT c.h, a.y FROM a LEFT JOIN b ON a.g = b.k JOIN c ON c.h = b.k'),
+('SELECT a.g FROM a JOIN a a2 ON a.g = a2.y'),
+('SELECT a.g FROM a JOIN a a2 ON a.g = a2.g'),
+('SELECT a.g FROM a, b WHERE a.g::bigint = b.k'),
+('SELECT a.g FROM a, b WHERE a.g = b.k OR a.y = b.k'),
+('SELECT a.g + 0 FROM a, b WHERE a.g = b.k'),
+('SELECT a.g FROM a, b WHERE (a.g, a.y) = (b.k, b.z)'),
+-- subqueries, WITH, views of views
+('SELECT g, s FROM (SELECT g, sum(y) AS s FROM a GROUP BY g HAVING sum(y) > 1) q'),
+('SELECT k, s FROM (SELECT g, sum(y) AS s FROM a GROUP BY g) q JOIN b ON b.k = q.g'),
+('SELECT b.k, s FROM b LEFT JOIN (SELECT g, sum(y) AS s FROM a GROUP BY g) q ON b.k = q.g'),
+('WITH q AS (SELECT g, y FROM a) SELECT q.g, r.y FROM q JOIN q r ON q.g = r.g'),
+('WITH q AS (SELECT g, y FROM a) SELECT q.g, r.y FROM q JOIN q r ON q.g = r.y'),
+('WITH RECURSIVE q (g) AS (SELECT g FROM a UNION SELECT b.k FROM q JOIN b ON b.g = q.g) SELECT g FROM q'),
+('SELECT g, y, z FROM ab'),
+('SELECT h, ab.z FROM ab RIGHT JOIN c ON h = ab.g'),
+('SELECT y FROM ab'),
+('SELECT g FROM ab UNION ALL SELECT h FROM c'),
+-- sets
+('SELECT g FROM a UNION SELECT k FROM b'),
+('SELECT g, y FROM a EXCEPT SELECT k, z FROM b'),
+('SELECT g, y FROM a INTERSECT ALL SELECT k, z FROM b'),
+('SELECT g FROM a UNION ALL SELECT h FROM c UNION ALL SELECT k + 1 FROM b'),
+('SELECT g::numeric FROM a UNION ALL SELECT h FROM c'),
+('(SELECT g FROM a ORDER BY g, y, x LIMIT 2) UNION ALL SELECT k FROM b'),
+('SELECT q.g FROM (SELECT g FROM a UNION ALL SELECT k FROM b) q JOIN c ON c.h = q.g'),
+-- LATERAL and queries in expressions
+('SELECT a.g, m FROM a LEFT JOIN LATERAL (SELECT max(z) AS m FROM b WHERE b.k = a.g) l ON true'),
+('SELECT a.g, l.z FROM a LEFT JOIN LATERAL (SELECT DISTINCT ON (b.g) b.z FROM b WHERE b.k = a.g ORDER BY b.g, b.z LIMIT 1) l ON true'),
+('SELECT a.g, l.z FROM a, LATERAL (WITH q AS (SELECT z, k FROM b WHERE b.k = a.g) SELECT z FROM q ORDER BY z OFFSET 1) l'),
+('SELECT a.g, l.z FROM a, LATERAL (SELECT q.z FROM (SELECT z FROM b WHERE b.k = a.g ORDER BY z LIMIT 1) q) l'),
+('SELECT a.g, l.z FROM a, LATERAL (SELECT q.z FROM (SELECT z, k FROM b ORDER BY z, k LIMIT 2) q WHERE q.k = a.g) l'),
+('SELECT a.g, l.z FROM a, LATERAL (SELECT z FROM b WHERE b.k = a.g UNION SELECT z FROM c WHERE c.h = a.g) l'),
+('SELECT a.g, l.z FROM a, LATERAL (SELECT b.z FROM c LEFT JOIN b ON b.k = c.h WHERE c.h = a.g) l'),
+('SELECT a.g, l.z FROM a, LATERAL (SELECT b.z FROM c LEFT JOIN b ON b.k = a.g WHERE c.z = a.g) l'),
+('SELECT j.g, l.z FROM (a JOIN c ON a.g = c.h) j, LATERAL (SELECT b.z FROM b WHERE b.k = j.h) l'),
+('SELECT a.g, (SELECT max(z) FROM b WHERE b.k = a.g), EXISTS (SELECT FROM c WHERE c.h = a.y) FROM a'),
+('SELECT a.g FROM a WHERE NOT EXISTS (SELECT FROM b WHERE b.k = a.g AND b.z = a.y)'),
+('SELECT a.g FROM a WHERE a.g IN (SELECT b.k FROM b)'),
+('SELECT a.g FROM a WHERE (SELECT count(*) FROM b) > 5'),
+('SELECT a.g, b.z FROM a LEFT JOIN b ON a.g = b.k AND EXISTS (SELECT FROM c WHERE c.h = b.k)'),
+('SELECT a.g, n FROM a, generate_series(1, (SELECT count(*) FROM b WHERE b.k = a.g)) n'),
+('SELECT a.g, v FROM a JOIN (VALUES (1), (2)) v (v) ON v = a.g'),
+-- what makes rows depend on others
+('SELECT g FROM a ORDER BY g, y, x LIMIT 3'),
+('SELECT DISTINCT g, y FROM a'),
+('SELECT DISTINCT ON (g) g, y, x FROM a ORDER BY g, y, x'),
+('SELECT DISTINCT ON (y) g, y, x FROM a ORDER BY y, x, g'),
+('SELECT g, count(*) OVER (PARTITION BY g) FROM a'),
+('SELECT g, count(*) OVER (PARTITION BY g, y), sum(y) OVER () FROM a'),
+('SELECT g, count(*) OVER (PARTITION BY y) FROM a'),
+('SELECT g, count(*) FROM a GROUP BY GROUPING SETS ((g), ())'),
+('SELECT p.g, count(*) FROM p JOIN a ON a.g = p.g GROUP BY p.id'),
+('SELECT p.g, count(a.y) FROM p LEFT JOIN a ON a.g = p.g GROUP BY p.id'),
+('SELECT g, (SELECT array_agg(b.z ORDER BY b.z) FROM b WHERE b.k = a.g) FROM a GROUP BY g'),
+('SELECT count(*) FROM a');
+CREATE FUNCTION pg_temp.keys(query text) RETURNS TABLE (relation regclass, key text, reads smallint[]) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE 'CREATE OR REPLACE VIEW cat.probe AS ' || query;
+	RETURN QUERY SELECT r.relation, t.attname::text, r.reads
+		FROM stepadv_internal.tables_read(ARRAY['cat.probe'::text::regclass], 1) r
+			LEFT JOIN pg_attribute t ON t.attrelid = r.relation AND t.attnum = r.keys[1];
+	DROP VIEW cat.probe;
+END $$;
+SELECT q.no, string_agg(k.relation || '.' || coalesce(k.key, '?'), ' ' ORDER BY k.relation::text) AS keys, q.query
+FROM queries q, pg_temp.keys(q.query) k GROUP BY q.no, q.query ORDER BY q.no;
+
+-- They are true: change random rows of a table, and see which rows of the result become others.
+-- Keys of the changed rows, old and new, must be all first columns of these.
+CREATE FUNCTION pg_temp.random_row(tab regclass) RETURNS text LANGUAGE sql VOLATILE AS $$
+	SELECT string_agg(CASE WHEN attname = 'id' THEN (SELECT coalesce(max(id), 0) + 1 FROM cat.p)::text
+		WHEN random() < 0.15 THEN 'NULL' ELSE (1 + floor(3 * random()))::text END, ', ')
+	FROM pg_attribute WHERE attrelid = tab AND attnum > 0
+$$;
+CREATE FUNCTION pg_temp.result() RETURNS jsonb[] LANGUAGE plpgsql AS $$
+DECLARE
+	rows jsonb[];
+BEGIN
+	EXECUTE 'SELECT array_agg(jsonb_build_array(v.k, to_jsonb(v))) FROM cat.probe AS v (k)' INTO rows;
+	RETURN coalesce(rows, '{}');
+END $$;
+-- How often it was not so in so many changes of a table.
+CREATE FUNCTION pg_temp.misses(tab regclass, key text, n_changes integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+	misses integer := 0;
+	before jsonb[] := pg_temp.result();
+	after jsonb[];
+	old jsonb;
+	new jsonb;
+	n integer;
+BEGIN
+	FOR i IN 1 .. n_changes LOOP
+		EXECUTE format('SELECT count(*) FROM %s', tab) INTO n;
+		old := NULL;
+		new := NULL;
+		IF n > 3 AND random() < 0.6 OR n > 8 THEN
+			EXECUTE format('DELETE FROM %s WHERE ctid = (SELECT ctid FROM %1$s ORDER BY random() LIMIT 1) RETURNING to_jsonb(%1$s)', tab) INTO old;
+		END IF;
+		IF old IS NULL OR random() < 0.5 THEN
+			EXECUTE format('INSERT INTO %s VALUES (%s) RETURNING to_jsonb(%1$s)', tab, pg_temp.random_row(tab)) INTO new;
+		END IF;
+		after := pg_temp.result();
+		misses := misses + EXISTS (
+			SELECT FROM ((SELECT unnest(before) EXCEPT ALL SELECT unnest(after)) UNION ALL (SELECT unnest(after) EXCEPT ALL SELECT unnest(before))) d (r)
+			WHERE NOT (old IS NOT NULL AND old->>key IS NOT DISTINCT FROM r->>0 OR new IS NOT NULL AND new->>key IS NOT DISTINCT FROM r->>0))::integer;
+		before := after;
+	END LOOP;
+	RETURN misses;
+END $$;
+CREATE FUNCTION pg_temp.misses_of(query text, n_changes integer, OUT misses integer, OUT missing text) LANGUAGE plpgsql AS $$
+DECLARE
+	one record;
+BEGIN
+	misses := 0;
+	FOR one IN SELECT * FROM pg_temp.keys(query) LOOP
+		EXECUTE 'CREATE VIEW cat.probe AS ' || query;
+		IF one.key IS NOT NULL THEN
+			misses := misses + pg_temp.misses(one.relation, one.key, n_changes);
+		-- Those that are not told: is there really none?
+		ELSIF EXISTS (SELECT FROM pg_attribute WHERE attrelid = one.relation AND attnum > 0 AND attname <> 'id' AND pg_temp.misses(one.relation, attname, n_changes) = 0) THEN
+			missing := concat_ws(', ', missing, one.relation);
+		END IF;
+		DROP VIEW cat.probe;
+	END LOOP;
+END $$;
+INSERT INTO a SELECT i % 3 + 1, i % 2 + 1, i FROM generate_series(1, 6) i;
+INSERT INTO b SELECT i % 3 + 1, i % 2 + 1, i FROM generate_series(1, 6) i;
+INSERT INTO c SELECT i % 3 + 1, i FROM generate_series(1, 6) i;
+INSERT INTO p SELECT i, i % 3 + 1 FROM generate_series(1, 6) i;
+SELECT count(*) > 60 AS checked, sum(m.misses) AS misses FROM queries q, pg_temp.misses_of(q.query, 20) m;
