@@ -447,8 +447,8 @@ BEGIN
 	SELECT * INTO STRICT a FROM stepadv_internal.attachments() s WHERE s.attachment = make_kept.attachment;
 	SELECT n.nspname INTO STRICT schema FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = make_kept.attachment;
 	PERFORM stepadv_internal.refuse_names(schema, a.prefix);
-	SELECT c.oid INTO divided FROM unnest(a.views) v JOIN pg_class c ON c.oid = v WHERE make_kept.over_time AND c.relname = a.prefix || '_groups_over_time';
-	fresh := stepadv_internal.copy_view(a.views[1], schema, a.prefix || '_fresh', 'the groups of ' || a.source || ', folded when asked');
+	divided := CASE WHEN make_kept.over_time THEN a.views[array_position(a.view_kinds, 'groups_over_time')] END;
+	fresh := stepadv_internal.copy_view(a.views[array_position(a.view_kinds, 'values')], schema, a.prefix || '_fresh', 'the groups of ' || a.source || ', folded when asked');
 	IF divided IS NOT NULL THEN
 		fresh_over_time := stepadv_internal.copy_view(divided, schema, a.prefix || '_fresh_over_time',
 			'what the views over time add up of the groups of ' || a.source || ', folded when asked');
@@ -476,8 +476,10 @@ DECLARE
 	item text;
 BEGIN
 	SELECT * INTO STRICT a FROM stepadv_internal.attachments() s WHERE s.attachment = drop_kept.attachment;
-	PERFORM stepadv_internal.set_kept(a.attachment, NULL, NULL, NULL, NULL, NULL, NULL);
+	-- Otherwise the attachment is about to be dropped: nothing is written into
+	-- somebody's table, which may have triggers, with the rights of who detaches.
 	IF drop_kept.views_again THEN
+		PERFORM stepadv_internal.set_kept(a.attachment, NULL, NULL, NULL, NULL, NULL, NULL);
 		PERFORM stepadv_internal.make_views(a.attachment);
 	END IF;
 	PERFORM stepadv_internal.drop_triggers(a.attachment);
