@@ -24,7 +24,7 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_lossy_move() IS 'part of create_tables: up to PostgreSQL 14, refuses the UPDATE of a rollout that would delete its steps';
 
-CREATE FUNCTION create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 8, states text DEFAULT NULL)
+CREATE FUNCTION stepadv.create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 8, states text DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -198,5 +198,5 @@ BEGIN
 END
 $create_tables$;
 
-COMMENT ON FUNCTION create_tables(text, text, integer, text) IS
+COMMENT ON FUNCTION stepadv.create_tables(text, text, integer, text) IS
 'creates the tables rollouts and steps in the schema (made if it is not there), hash-partitioned by group_id, the view rollout_rows, which decides what counts as reward (''outcome'' of the rollout, ''steps'' their own, or the ''sum''), and on it the views of attach, named steps_…; states as in attach (the default is the column state; with ''signature'' actions are signatures too, of tool, args and ok); one row per view made; error when one of the names is taken';
