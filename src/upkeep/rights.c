@@ -18,6 +18,7 @@
 #include "utils/rls.h"
 #include "utils/syscache.h"
 
+#include "catalog/view_query.h"
 #include "compat.h"
 #include "upkeep/rights.h"
 
@@ -67,6 +68,18 @@ may_read(const TableRead *read, Oid role)
 	return true;
 }
 
+/* What a view reads may be views in their turn, which have grants of their own. */
+static void
+require_views(Oid view)
+{
+	while (OidIsValid(view = view_source(view)) && get_rel_relkind(view) == RELKIND_VIEW)
+	{
+		if (pg_class_aclcheck(view, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
+			pg_attribute_aclcheck_all(view, GetUserId(), ACL_SELECT, ACLMASK_ALL) != ACLCHECK_OK)
+			aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_VIEW, get_rel_name(view));
+	}
+}
+
 /*
  * may_read_kept(view regclass): true, or the error that reading the tables below
  * the view would be.
@@ -76,6 +89,7 @@ stepadv_may_read_kept(PG_FUNCTION_ARGS)
 {
 	ListCell   *cell;
 
+	require_views(PG_GETARG_OID(0));
 	foreach(cell, tables_read(list_make1_oid(PG_GETARG_OID(0)), 0))
 	{
 		const TableRead *read = lfirst(cell);
