@@ -398,7 +398,9 @@ BEGIN
 	END IF;
 	FOR a IN
 		SELECT k.* FROM stepadv_internal.attachments() k
+		-- Strangers' are theirs, and in nobody's way.
 		WHERE k.source = detach.source AND (detach.prefix IS NULL OR k.prefix = detach.prefix) AND pg_has_role(k.owner, 'USAGE')
+			AND (k.owner = current_user::regrole OR pg_has_role(k.owner, (SELECT c.relowner FROM pg_class c WHERE c.oid = detach.source), 'USAGE'))
 		ORDER BY k.attachment
 	LOOP
 		-- In one command: they read each other.
