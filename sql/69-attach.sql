@@ -118,7 +118,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	methods CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.methods_for((a).source, (a).methods) m);
+	methods CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.methods_for((a).owner, (a).methods) m);
 	known text[];
 	option record;
 BEGIN
@@ -186,12 +186,12 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.create_adapter(text, text, text, text) IS 'part of attach: creates an adapter; NULL for no query';
 
 -- The views of an attachment, with what each shows and reads.
-CREATE FUNCTION stepadv_internal.view_queries(a stepadv_internal.attached) RETURNS TABLE (kind text, query text, shows text)
+CREATE FUNCTION stepadv_internal.view_queries(a stepadv_internal.attached, methods text[] DEFAULT NULL) RETURNS TABLE (kind text, query text, shows text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	made CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT m FROM stepadv_internal.made_methods(a) m);
+	made CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT m FROM stepadv_internal.made_methods(a) m WHERE view_queries.methods IS NULL OR m.method = ANY (view_queries.methods));
 	v record;
 BEGIN
 	FOR v IN
@@ -213,7 +213,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.view_queries(stepadv_internal.attached) IS 'part of attach: the views that an attachment''s columns and options allow, with their queries';
+COMMENT ON FUNCTION stepadv_internal.view_queries(stepadv_internal.attached, text[]) IS 'part of attach: the views that an attachment''s columns and options allow, of these methods or all, with their queries';
 
 CREATE FUNCTION stepadv_internal.known(attachment regclass) RETURNS stepadv_internal.attached
 LANGUAGE sql STABLE
@@ -221,9 +221,45 @@ SET search_path = pg_catalog, pg_temp
 AS $$ SELECT k FROM stepadv_internal.attachments((SELECT c.relowner FROM pg_class c WHERE c.oid = known.attachment)) k WHERE k.attachment = known.attachment $$;
 COMMENT ON FUNCTION stepadv_internal.known(regclass) IS 'an attachment by its table; NULL if it is none to be believed';
 
+-- A view with another query.  Its columns keep the names that they have, which its
+-- owner may have changed, and their places: those of added methods, which stand
+-- between others in a view that is new, come last.
+CREATE FUNCTION stepadv_internal.replace_view(view regclass, query text, added text[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	names text[] := stepadv_internal.group_columns(view, 10000);
+	scratch CONSTANT text := (SELECT format('%I.%I', n.nspname, 'stepadv_new_' || c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = replace_view.view);
+	news CONSTANT text[] := ARRAY(SELECT c FROM unnest(added) m, LATERAL (SELECT m UNION ALL SELECT 'mean_abs_' || m UNION ALL SELECT m || '_' || s.name FROM stepadv_internal.method_sums() s) c(c));
+	c record;
+	items text;
+BEGIN
+	IF added <> '{}' THEN
+		EXECUTE format('CREATE VIEW %s AS %s', scratch, query);
+		SELECT array_agg(a.attname::text ORDER BY a.attnum) FILTER (WHERE a.attname = ANY (news)) AS added, count(*) FILTER (WHERE a.attname <> ALL (news)) AS n_old,
+			string_agg(format('q.%I', a.attname), ', ' ORDER BY a.attname = ANY (news), a.attnum) AS items
+		INTO c FROM pg_attribute a WHERE a.attrelid = scratch::regclass AND a.attnum > 0;
+		EXECUTE format('DROP VIEW %s', scratch);
+		IF c.n_old <> cardinality(names) THEN
+			RAISE EXCEPTION 'columns of view % are no longer those that attach made', view USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Detach, and attach again.';
+		ELSIF c.added IS NOT NULL THEN
+			query := format('SELECT %s FROM (%s) q', c.items, query);
+			FOREACH items IN ARRAY c.added LOOP
+				names := names || stepadv_internal.free_name(names, items, 'method_');
+			END LOOP;
+		END IF;
+	END IF;
+	EXECUTE format('CREATE OR REPLACE VIEW %s (%s) %s AS %s', stepadv_internal.relation_name(view), stepadv_internal.list(names, '%1$I'),
+		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END, query);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.replace_view(regclass, text, text[]) IS 'gives a view another query, with columns of added methods after those that it has';
+
 -- Makes the views of an attachment, or makes them anew: they read then what its
--- row says is kept, or fold.  A view keeps the names that its columns have; one
--- that was dropped stays away, unless add says to make what is not there.
+-- row says is kept, or fold.  A view that was dropped stays away.  Methods and
+-- views that are not there yet are made if add says so.
 CREATE FUNCTION stepadv_internal.make_views(attachment regclass, add boolean DEFAULT false) RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -233,17 +269,25 @@ DECLARE
 	schema CONSTANT text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = make_views.attachment);
 	views regclass[] := coalesce((a).views, '{}');
 	kinds text[] := coalesce((a).view_kinds, '{}');
+	had CONSTANT text[] := kinds;
+	added text[] := '{}';
 	v record;
 	i integer;
 BEGIN
-	FOR v IN SELECT * FROM stepadv_internal.view_queries(a) LOOP
+	IF add AND had <> '{}' THEN
+		added := ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m WHERE m.method <> ALL (had));
+		-- What is kept of time has columns for the methods that there were.
+		IF added <> '{}' AND (a).folded_over_time IS NOT NULL THEN
+			RAISE EXCEPTION 'method "%" has no columns in what is kept', added[1] USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Call unmaintain, upgrade_attachments and maintain.';
+		END IF;
+	END IF;
+	FOR v IN SELECT * FROM stepadv_internal.view_queries(a, CASE WHEN NOT add THEN had END) LOOP
 		i := array_position(kinds, v.kind);
 		shows := v.shows;
 		IF views[i] IS NOT NULL THEN
 			view_name := views[i];
-			EXECUTE format('CREATE OR REPLACE VIEW %s (%s) %s AS %s', stepadv_internal.relation_name(view_name),
-				(SELECT string_agg(quote_ident(c.attname), ', ' ORDER BY c.attnum) FROM pg_attribute c WHERE c.attrelid = view_name AND c.attnum > 0),
-				CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END, v.query);
+			PERFORM stepadv_internal.replace_view(view_name, v.query, added);
 			RETURN NEXT;
 		ELSIF add AND i IS NULL THEN
 			view_name := stepadv_internal.create_view(schema, (a).prefix || '_' || v.kind, v.query, format('%s of %s', v.shows, stepadv_internal.relation_name((a).source)));
@@ -382,6 +426,22 @@ AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text) IS
 'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
 
+-- ---- attachments, for people
+
+CREATE FUNCTION stepadv.attachments()
+RETURNS TABLE (source regclass, prefix text, schema name, owner regrole, group_columns text[], states text, kept text, views jsonb)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT k.source, k.prefix, n.nspname, k.owner::regrole, stepadv_internal.group_columns(k.rows, k.n_group_columns), coalesce(k.states, CASE WHEN stepadv_internal.has_column(k.rows, 'state') THEN 'observation' END), k.kept,
+		(SELECT jsonb_object_agg(v.kind, stepadv_internal.relation_name(v.view)) FROM unnest(k.view_kinds, k.views) v(kind, view) WHERE v.kind IS NOT NULL AND v.view IS NOT NULL)
+	FROM stepadv_internal.attachments() k JOIN pg_class t ON t.oid = k.attachment JOIN pg_namespace n ON n.oid = t.relnamespace
+	WHERE pg_has_role(k.owner, 'USAGE')
+	ORDER BY stepadv_internal.relation_name(k.source), n.nspname, k.prefix
+$$;
+COMMENT ON FUNCTION stepadv.attachments() IS
+'what attach made for the caller, or for roles whose rights he has, a row each: over which source, with which prefix, in which schema, whose, by which columns a group is known, where states come from (NULL: there are none), how groups are kept (triggers, commit, refresh; NULL: they are not), and its views by kind ("rtmc", "compare", …), whatever they are called by now';
+
 -- ---- detach, upgrade_attachments
 
 CREATE FUNCTION stepadv.detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
@@ -418,15 +478,37 @@ $$;
 COMMENT ON FUNCTION stepadv.detach(regclass, text) IS
 'drops the views that attach made over the source (with the prefix, if given) for the caller or a role whose rights he has, what maintain keeps for them, and nothing else; the number of views; error when something depends on one of them';
 
+CREATE FUNCTION stepadv_internal.upgrade_attachment(attachment regclass) RETURNS bigint
+LANGUAGE sql
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT count(*) FROM stepadv_internal.make_views(attachment, true) $$;
+COMMENT ON FUNCTION stepadv_internal.upgrade_attachment(regclass) IS 'what upgrade_attachment does, as the owner of the attachment where the caller has his rights';
+
+CREATE FUNCTION stepadv.upgrade_attachment(attachment regclass) RETURNS bigint
+LANGUAGE c
+AS 'MODULE_PATHNAME', 'stepadv_as_owner';
+COMMENT ON FUNCTION stepadv.upgrade_attachment(regclass) IS
+'makes the views of one attachment (named by its table <prefix>_attachment) anew, as upgrade_attachments does; the number of views';
+
+-- Each as its owner: what is made anew tries his methods and writes his table.
 CREATE FUNCTION stepadv.upgrade_attachments() RETURNS TABLE (attachment regclass, n_views bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 BEGIN
-	RETURN QUERY
-		SELECT k.attachment, (SELECT count(*) FROM stepadv_internal.make_views(k.attachment, true))
-		FROM stepadv_internal.attachments() k WHERE pg_has_role(k.owner, 'USAGE') ORDER BY k.attachment::text;
+	FOR attachment IN
+		SELECT k.attachment FROM stepadv_internal.attachments() k WHERE pg_has_role(k.owner, 'USAGE') ORDER BY k.attachment::text
+	LOOP
+		-- One that cannot be made anew keeps nobody from the others.
+		BEGIN
+			n_views := stepadv.upgrade_attachment(attachment);
+		EXCEPTION WHEN OTHERS THEN
+			RAISE WARNING '% stays as it is: %', attachment, SQLERRM USING ERRCODE = SQLSTATE;
+			n_views := NULL;
+		END;
+		RETURN NEXT;
+	END LOOP;
 END
 $$;
 COMMENT ON FUNCTION stepadv.upgrade_attachments() IS
-'makes the views of all attachments of the caller (and of roles whose rights he has) anew, with those that a later version of stepadv or register_method added; after ALTER EXTENSION stepadv UPDATE; a row per attachment';
+'makes the views of all attachments of the caller (and of roles whose rights he has) anew, with those that a later version of stepadv or register_method added; after ALTER EXTENSION stepadv UPDATE, and after register_method; a row per attachment, with a warning and NULL for one that could not be';
