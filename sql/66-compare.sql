@@ -227,9 +227,9 @@ BEGIN
 	beside := stepadv_internal.beside(a, 'group', CASE WHEN version.expression IS NOT NULL THEN '{policy_version}' ELSE '{}' END::text[] || '{method_a,method_b,success,quadrant,n_steps,share}',
 		CASE WHEN divided OR version.expression IS NULL THEN '{}' ELSE jsonb_build_object('policy_version', version.expression) END);
 	SELECT string_agg(format('%1$s * CASE WHEN abs(f.%2$I) <= %3$L::float8 THEN 1 WHEN f.%2$I > 0 THEN 2 WHEN f.%2$I < 0 THEN 0 ELSE 3 END',
-		power(4, m.i - 1)::numeric || '::' || digits, m.m, threshold), ' + ' ORDER BY m.i)
+		power(4::numeric, m.i - 1)::bigint || '::' || digits, m.m, threshold), ' + ' ORDER BY m.i)
 	INTO signs FROM unnest(source.methods) WITH ORDINALITY m(m, i);
-	SELECT string_agg(format('(%L::text, %L::text, %s, %s)', p.method_a, p.method_b, power(4, p.place_a)::numeric || '::' || digits, power(4, p.place_b)::numeric || '::' || digits), ', ' ORDER BY p.i)
+	SELECT string_agg(format('(%L::text, %L::text, %s, %s)', p.method_a, p.method_b, power(4::numeric, p.place_a)::bigint || '::' || digits, power(4::numeric, p.place_b)::bigint || '::' || digits), ', ' ORDER BY p.i)
 	INTO pairs FROM stepadv_internal.method_pairs(source.methods) p;
 	RETURN format($view$
 		SELECT %1$s FROM %2$s%3$s CROSS JOIN LATERAL (
