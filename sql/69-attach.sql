@@ -202,7 +202,8 @@ BEGIN
 		kind := v.suffix;
 		IF v.builder IS NULL THEN
 			query := stepadv_internal.method_query(a, v.m);
-			shows := format('%s(%s): %s', split_part((v.m).call, '(g.', 1), substr((v.m).arguments, 3), v.shape);
+			shows := format('%s(%s): %s', split_part((v.m).call, '(g.', 1), CASE WHEN (v.m).ours THEN substr((v.m).arguments, 3)
+				ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', ' ORDER BY e.key) FROM jsonb_each_text((v.m).settings) e) END, v.shape);
 			shows := regexp_replace(shows, '^stepadv\.', '');
 		ELSE
 			EXECUTE format('SELECT %s($1, $2)', v.builder::regproc) INTO query USING a, made;
@@ -222,40 +223,41 @@ AS $$ SELECT k FROM stepadv_internal.attachments((SELECT c.relowner FROM pg_clas
 COMMENT ON FUNCTION stepadv_internal.known(regclass) IS 'an attachment by its table; NULL if it is none to be believed';
 
 -- A view with another query.  Its columns keep the names that they have, which its
--- owner may have changed, and their places: those of added methods, which stand
--- between others in a view that is new, come last.
-CREATE FUNCTION stepadv_internal.replace_view(view regclass, query text, added text[]) RETURNS void
+-- owner may have changed, and their places: those of methods that are later than
+-- the view, which would stand between others if it were new, come last.
+CREATE FUNCTION stepadv_internal.replace_view(view regclass, query text, later text[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	names text[] := stepadv_internal.group_columns(view, 10000);
 	scratch CONSTANT text := (SELECT format('%I.%I', n.nspname, 'stepadv_new_' || c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = replace_view.view);
-	news CONSTANT text[] := ARRAY(SELECT c FROM unnest(added) m, LATERAL (SELECT m UNION ALL SELECT 'mean_abs_' || m UNION ALL SELECT m || '_' || s.name FROM stepadv_internal.method_sums() s) c(c));
-	c record;
-	items text;
+	columns text[];
+	n_before integer;		-- of those that are not of later methods
 BEGIN
-	IF added <> '{}' THEN
+	IF later <> '{}' THEN
 		EXECUTE format('CREATE VIEW %s AS %s', scratch, query);
-		SELECT array_agg(a.attname::text ORDER BY a.attnum) FILTER (WHERE a.attname = ANY (news)) AS added, count(*) FILTER (WHERE a.attname <> ALL (news)) AS n_old,
-			string_agg(format('q.%I', a.attname), ', ' ORDER BY a.attname = ANY (news), a.attnum) AS items
-		INTO c FROM pg_attribute a WHERE a.attrelid = scratch::regclass AND a.attnum > 0;
+		SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum), count(*) FILTER (WHERE l.i IS NULL) INTO columns, n_before
+		FROM pg_attribute c LEFT JOIN (
+			SELECT n.name, min(m.i) AS i FROM unnest(later) WITH ORDINALITY m(m, i)
+			CROSS JOIN LATERAL (SELECT m.m UNION ALL SELECT 'mean_abs_' || m.m UNION ALL SELECT m.m || '_' || s.name FROM stepadv_internal.method_sums() s) n(name)
+			GROUP BY 1) l ON l.name = c.attname
+		WHERE c.attrelid = scratch::regclass AND c.attnum > 0;
 		EXECUTE format('DROP VIEW %s', scratch);
-		IF c.n_old <> cardinality(names) THEN
+		IF cardinality(names) NOT BETWEEN n_before AND cardinality(columns) THEN
 			RAISE EXCEPTION 'columns of view % are no longer those that attach made', view USING ERRCODE = 'object_not_in_prerequisite_state',
 				HINT = 'Detach, and attach again.';
-		ELSIF c.added IS NOT NULL THEN
-			query := format('SELECT %s FROM (%s) q', c.items, query);
-			FOREACH items IN ARRAY c.added LOOP
-				names := names || stepadv_internal.free_name(names, items, 'method_');
-			END LOOP;
 		END IF;
+		query := format('SELECT %s FROM (%s) q', stepadv_internal.list(columns, 'q.%1$I'), query);
+		FOR i IN cardinality(names) + 1 .. cardinality(columns) LOOP
+			names := names || stepadv_internal.free_name(names, columns[i], 'method_');
+		END LOOP;
 	END IF;
 	EXECUTE format('CREATE OR REPLACE VIEW %s (%s) %s AS %s', stepadv_internal.relation_name(view), stepadv_internal.list(names, '%1$I'),
 		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END, query);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.replace_view(regclass, text, text[]) IS 'gives a view another query, with columns of added methods after those that it has';
+COMMENT ON FUNCTION stepadv_internal.replace_view(regclass, text, text[]) IS 'gives a view another query, with columns of later methods after those that it has';
 
 -- Makes the views of an attachment, or makes them anew: they read then what its
 -- row says is kept, or fold.  A view that was dropped stays away.  Methods and
@@ -270,24 +272,24 @@ DECLARE
 	views regclass[] := coalesce((a).views, '{}');
 	kinds text[] := coalesce((a).view_kinds, '{}');
 	had CONSTANT text[] := kinds;
-	added text[] := '{}';
+	made CONSTANT text[] := CASE WHEN had <> '{}' THEN ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m WHERE add OR m.method = ANY (had)) END;
 	v record;
 	i integer;
 BEGIN
-	IF add AND had <> '{}' THEN
-		added := ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m WHERE m.method <> ALL (had));
-		-- What is kept of time has columns for the methods that there were.
-		IF added <> '{}' AND (a).folded_over_time IS NOT NULL THEN
-			RAISE EXCEPTION 'method "%" has no columns in what is kept', added[1] USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = 'Call unmaintain, upgrade_attachments and maintain.';
-		END IF;
+	-- What is kept of time has columns for the methods that there were.
+	IF add AND (a).folded_over_time IS NOT NULL AND NOT made <@ had THEN
+		RAISE EXCEPTION 'a method was registered that has no columns in what is kept' USING ERRCODE = 'object_not_in_prerequisite_state',
+			HINT = 'Call unmaintain, upgrade_attachments and maintain.';
 	END IF;
-	FOR v IN SELECT * FROM stepadv_internal.view_queries(a, CASE WHEN NOT add THEN had END) LOOP
+	FOR v IN SELECT * FROM stepadv_internal.view_queries(a, made) LOOP
 		i := array_position(kinds, v.kind);
 		shows := v.shows;
 		IF views[i] IS NOT NULL THEN
 			view_name := views[i];
-			PERFORM stepadv_internal.replace_view(view_name, v.query, added);
+			-- Methods that were made after this view stand after it in the list of kinds.
+			PERFORM stepadv_internal.replace_view(view_name, v.query, ARRAY(
+				SELECT m.method FROM unnest(made) WITH ORDINALITY m(method, number) CROSS JOIN LATERAL array_position(had, m.method) p(place)
+				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number));
 			RETURN NEXT;
 		ELSIF add AND i IS NULL THEN
 			view_name := stepadv_internal.create_view(schema, (a).prefix || '_' || v.kind, v.query, format('%s of %s', v.shows, stepadv_internal.relation_name((a).source)));
