@@ -305,23 +305,39 @@ COMMENT ON FUNCTION stepadv_internal.make_views(regclass, boolean) IS 'makes the
 
 -- ---- attach
 
--- The table of an attachment whose views are gone (they were dropped with their
--- source) is in nobody's way.
+-- What is left of an attachment whose adapter is gone (it was dropped with its
+-- source) is in nobody's way: its table, and what its row names, was called so by
+-- attach and is still of the same owner.  Another role's row is not read.
 CREATE FUNCTION stepadv_internal.drop_orphan(schema text, name text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	orphan regclass;
+	orphan record;
+	a stepadv.attachment;
+	left_over record;
 BEGIN
-	SELECT c.oid INTO orphan FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE n.nspname = schema AND c.relname = name AND c.reloftype = 'stepadv.attachment'::regtype AND pg_has_role(c.relowner, 'USAGE');
-	IF FOUND AND (stepadv_internal.known(orphan)).attachment IS NULL THEN
-		EXECUTE format('DROP TABLE %s', stepadv_internal.relation_name(orphan));
+	SELECT c.oid, c.relowner INTO orphan FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE n.nspname = schema AND c.relname = name AND c.relkind = 'r' AND c.reloftype = 'stepadv.attachment'::regtype AND pg_has_role(c.relowner, 'USAGE');
+	IF NOT FOUND OR (stepadv_internal.known(orphan.oid)).attachment IS NOT NULL THEN
+		RETURN;
 	END IF;
+	IF pg_get_userbyid(orphan.relowner) = current_user THEN
+		EXECUTE format('SELECT * FROM ONLY %s LIMIT 1', stepadv_internal.relation_name(orphan.oid)) INTO a;
+	END IF;
+	SELECT string_agg(stepadv_internal.relation_name(c.oid), ', ') FILTER (WHERE c.relkind = 'v') AS views,
+		string_agg(stepadv_internal.relation_name(c.oid), ', ') FILTER (WHERE c.relkind = 'r') AS tables
+	INTO left_over
+	FROM pg_class c
+	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time])
+		AND c.relowner = orphan.relowner AND left(c.relname, length(a.prefix) + 1) = a.prefix || '_';
+	IF left_over.views IS NOT NULL THEN
+		EXECUTE 'DROP VIEW ' || left_over.views;
+	END IF;
+	EXECUTE 'DROP TABLE ' || concat_ws(', ', stepadv_internal.relation_name(orphan.oid), left_over.tables);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.drop_orphan(text, text) IS 'part of attach: drops the table of an attachment whose adapter is gone';
+COMMENT ON FUNCTION stepadv_internal.drop_orphan(text, text) IS 'part of attach: drops what is left of an attachment whose adapter is gone';
 
 -- Adapters, the attachment's table and its row, then the views.
 CREATE FUNCTION stepadv_internal.make_attachment(g stepadv_internal.given, schema text, prefix text) RETURNS regclass
@@ -436,7 +452,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT k.source, k.prefix, n.nspname, k.owner::regrole, stepadv_internal.group_columns(k.rows, k.n_group_columns), coalesce(k.states, CASE WHEN stepadv_internal.has_column(k.rows, 'state') THEN 'observation' END), k.kept,
-		(SELECT jsonb_object_agg(v.kind, stepadv_internal.relation_name(v.view)) FROM unnest(k.view_kinds, k.views) v(kind, view) WHERE v.kind IS NOT NULL AND v.view IS NOT NULL)
+		(SELECT coalesce(jsonb_object_agg(v.kind, stepadv_internal.relation_name(v.view)), '{}') FROM unnest(k.view_kinds, k.views) v(kind, view) WHERE v.kind IS NOT NULL AND v.view IS NOT NULL)
 	FROM stepadv_internal.attachments() k JOIN pg_class t ON t.oid = k.attachment JOIN pg_namespace n ON n.oid = t.relnamespace
 	WHERE pg_has_role(k.owner, 'USAGE')
 	ORDER BY stepadv_internal.relation_name(k.source), n.nspname, k.prefix

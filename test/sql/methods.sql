@@ -1,4 +1,5 @@
 -- Methods of users: register_method, and what attach makes of them.
+\set SHOW_CONTEXT never
 SET client_min_messages = warning;
 CREATE ROLE methods_owner;
 CREATE ROLE methods_stranger;
