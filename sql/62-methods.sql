@@ -48,6 +48,7 @@ CREATE TYPE stepadv_internal.known_method AS (
 	results text[],			-- columns that it returns
 	parameters text[]		-- what can be said to it, by name
 );
+COMMENT ON TYPE stepadv_internal.known_method IS 'part of attach: a method, with what its function returns and takes';
 
 CREATE FUNCTION stepadv_internal.known_methods(methods regclass) RETURNS SETOF stepadv_internal.known_method
 LANGUAGE plpgsql STABLE
