@@ -55,7 +55,7 @@ CREATE FUNCTION stepadv_internal.attachments(of_owner oid DEFAULT NULL) RETURNS 
 LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'stepadv_attachments';
 COMMENT ON FUNCTION stepadv_internal.attachments(oid) IS
-'attachments of all users, or of one role: the row of each table OF stepadv.attachment that has exactly one, if `rows` is a view of the table''s owner; other relations in it that are gone or another''s are NULL. source: the one relation that `rows` reads, whoever owns it; NULL if it is not one. Strangers'' tables that are locked are left out';
+'attachments of all users, or of one role: the row of each table OF stepadv.attachment that has exactly one, if `rows` is a view of the table''s owner; other relations in it that are gone or another''s are NULL. source: the one relation that `rows` reads, whoever owns it; NULL if it is not one. Unless one role''s are asked for, tables of roles that the caller is no member of are left out while they are locked';
 
 CREATE FUNCTION stepadv_internal.equality_operator(type oid) RETURNS text
 LANGUAGE c STABLE STRICT PARALLEL SAFE
