@@ -465,7 +465,7 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.curation_query(regclass, jsonb, text[], boolean) IS 'part of select_steps: writes the query that applies the rules in their order';
 
-CREATE FUNCTION select_steps(advantages regclass,
+CREATE FUNCTION stepadv.select_steps(advantages regclass,
 	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
 	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
@@ -488,10 +488,10 @@ BEGIN
 		FROM jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i)), made.reason, made.steps);
 END
 $$;
-COMMENT ON FUNCTION select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
+COMMENT ON FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
 'the steps of a relation of advantages (a step view of attach, or any with columns for the group, rollout_id, step_no, step_id and advantage) that pass the rules given, applied in this order to what is left: steps of rollouts not judged (advantage NULL) go; drop_uniform: groups whose rollouts all ended alike go, ''dapo'' (equal returns, unless there is one rollout), ''verl_agent'' (equal returns), ''rtmc'' (all successes or all failures); min_advantage: least |advantage|; min_t: least |advantage| / stderr (NULL: goes; 0: infinite); min_visits: least n_state; deduplicate: one step for each state and action of a group; per_state, per_rollout, per_group: so many of each; balance: as many positive as negative ones per ''group'' or of ''all'', zeros go, and per_group is halved by sign for ''group''; wherever some are kept they are those of largest |advantage|, then first by rollout_id (numbers as numbers, else by the bytes of the text) and step_no; NULL: no such rule; group_by, state, action: columns, known of attached views; outcome: a number or boolean by rollout (success: above 0), else what the view _groups says; group_key, rollout_id and step_id as jsonb and text; reason: why it was kept';
 
-CREATE FUNCTION explain_selection(advantages regclass,
+CREATE FUNCTION stepadv.explain_selection(advantages regclass,
 	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
 	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
@@ -539,10 +539,10 @@ BEGIN
 		$q$, grouped, made.steps) USING settings;
 END
 $$;
-COMMENT ON FUNCTION explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
+COMMENT ON FUNCTION stepadv.explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
 'what select_steps with the same arguments does: a row for all steps (rule_no 0) and one per rule in the order of their application, with the steps before it, removed by it and kept, and of what is kept the positive and negative ones, the rollouts and the groups';
 
-CREATE FUNCTION create_selection(advantages regclass, name text,
+CREATE FUNCTION stepadv.create_selection(advantages regclass, name text,
 	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
 	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
@@ -596,7 +596,7 @@ BEGIN
 	RETURN full_name::regclass;
 END
 $$;
-COMMENT ON FUNCTION create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text) IS
+COMMENT ON FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text) IS
 'creates an ordinary view of the steps that select_steps would return, with all columns of the relation of advantages and reason, in its schema unless another is given; a condition on the columns of the group is applied before anything else, unless balance is ''all''; DROP VIEW removes it; error when the name is taken';
 
 -- One advantage per token: where the mask is true, or without a mask on all; a
@@ -640,7 +640,7 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.token_advantages(regclass, jsonb, text, text, text) IS 'part of training_rows: the advantage on each token, as an item of the select list, and the condition that mask and tokens are of one length; NULLs where neither is known';
 
-CREATE FUNCTION training_rows(advantages regclass, columns text[] DEFAULT NULL, token_mask text DEFAULT NULL, tokens text DEFAULT NULL,
+CREATE FUNCTION stepadv.training_rows(advantages regclass, columns text[] DEFAULT NULL, token_mask text DEFAULT NULL, tokens text DEFAULT NULL,
 	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage')
 RETURNS SETOF jsonb
 LANGUAGE plpgsql STABLE ROWS 10000
@@ -693,5 +693,5 @@ BEGIN
 		FROM unnest(keys) WITH ORDINALITY k(name, i)));
 END
 $$;
-COMMENT ON FUNCTION training_rows(regclass, text[], text, text, text[], text) IS
+COMMENT ON FUNCTION stepadv.training_rows(regclass, text[], text, text, text[], text) IS
 'a JSON object per step of a relation of advantages, such as a view of create_selection or of attach, to be written as JSON Lines: the columns of the group, rollout_id, step_no, step_id, advantage; the columns named, or else those called observation, action, tool, args, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs and reason and those that attach was told as state, action, logp_old and token_mask; and advantages, the advantage on each token (see broadcast), where token_mask (default: attach''s, or response_mask) or the number of tokens is known (tokens: an array or a number, default response_token_ids or attach''s logp_old); ordered by group, rollout and step; steps without an advantage are left out; error when mask and tokens differ in length';

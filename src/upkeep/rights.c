@@ -21,6 +21,7 @@
 #include "utils/rls.h"
 #include "utils/syscache.h"
 
+#include "catalog/view_query.h"
 #include "compat.h"
 #include "upkeep/rights.h"
 
@@ -82,6 +83,7 @@ may_read(const TableRead *read, Oid role)
 typedef struct ReadView
 {
 	Oid			view;
+	List	   *between;		/* views that it reads, one after the other */
 	List	   *tables;			/* of TableRead, without keys */
 } ReadView;
 
@@ -111,10 +113,22 @@ begin_read_views(void)
 	}
 }
 
+/* What a view reads may be views in their turn, which have grants of their own. */
 static List *
-tables_below(Oid view)
+views_between(Oid view)
+{
+	List	   *views = NIL;
+
+	while (OidIsValid(view = view_source(view)) && get_rel_relkind(view) == RELKIND_VIEW && !list_member_oid(views, view))
+		views = lappend_oid(views, view);
+	return views;
+}
+
+static const ReadView *
+below(Oid view)
 {
 	ListCell   *cell;
+	List	   *between;
 	List	   *tables;
 	MemoryContext old;
 	ReadView   *known;
@@ -124,12 +138,14 @@ tables_below(Oid view)
 	{
 		known = lfirst(cell);
 		if (known->view == view)
-			return known->tables;
+			return known;
 	}
+	between = views_between(view);
 	tables = tables_read(list_make1_oid(view), 0);
 	old = MemoryContextSwitchTo(read_views_context);
 	known = palloc0(sizeof(ReadView));
 	known->view = view;
+	known->between = list_copy(between);
 	foreach(cell, tables)
 	{
 		TableRead  *read = palloc(sizeof(TableRead));
@@ -141,7 +157,7 @@ tables_below(Oid view)
 	}
 	read_views = lappend(read_views, known);
 	MemoryContextSwitchTo(old);
-	return known->tables;
+	return known;
 }
 
 /* ----------
@@ -150,7 +166,15 @@ tables_below(Oid view)
  */
 
 static void
-require_readable(const TableRead *read, Oid owner)
+require_view(Oid view)
+{
+	if (pg_class_aclcheck(view, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
+		pg_attribute_aclcheck_all(view, GetUserId(), ACL_SELECT, ACLMASK_ALL) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_VIEW, get_rel_name(view));
+}
+
+static void
+require_table(const TableRead *read, Oid owner)
 {
 	const char *name = get_rel_name(read->relation);
 
@@ -178,14 +202,18 @@ stepadv_may_read_kept(PG_FUNCTION_ARGS)
 {
 	Oid			view = PG_GETARG_OID(0);
 	Oid		   *asked = fcinfo->flinfo->fn_extra;
+	const ReadView *read;
 	Oid			owner;
 	ListCell   *cell;
 
 	if (asked != NULL && *asked == view)
 		PG_RETURN_BOOL(true);
 	owner = relation_owner(view);
-	foreach(cell, tables_below(view))
-		require_readable(lfirst(cell), owner);
+	read = below(view);
+	foreach(cell, read->tables)
+		require_table(lfirst(cell), owner);
+	foreach(cell, read->between)
+		require_view(lfirst_oid(cell));
 	if (asked == NULL)
 		asked = fcinfo->flinfo->fn_extra = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(Oid));
 	*asked = view;

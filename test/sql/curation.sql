@@ -113,7 +113,7 @@ SELECT count(*) FROM stepadv.attach('cur_clash', '{task}', 'traj', 'n', 'v', 'q'
 SELECT rollout_id, step_no FROM stepadv.select_steps('cur_clash_rtmc', 'rtmc', deduplicate => true) WHERE group_key = '{"task": "M"}' ORDER BY 1, 2;
 ALTER TABLE cur_clash ADD base_v text;
 SELECT stepadv.detach('cur_clash'), (SELECT count(*) FROM stepadv.attach('cur_clash', '{task}', 'traj', 'n', 'v', 'q', 'rew', prefix => 'cur_clash2')) AS attached;
-SELECT count(*) AS chosen, count(*) = (SELECT count(*) FROM stepadv.select_steps('cur_clash2_rtmc', per_state => 1, state => 'base_v') JOIN stepadv.select_steps('cur_clash2_rtmc', per_state => 1) USING (group_key, rollout_id, step_no)) AS by_the_state
+SELECT count(*) AS chosen, count(*) = (SELECT count(*) FROM stepadv.select_steps('cur_clash2_rtmc', per_state => 1, state => 'base_v') x JOIN stepadv.select_steps('cur_clash2_rtmc', per_state => 1) y USING (group_key, rollout_id, step_no)) AS by_the_state
 FROM stepadv.select_steps('cur_clash2_rtmc', per_state => 1);
 -- States that attach made are nobody's column.
 SELECT count(*) FROM stepadv.attach('cur_steps', '{task}', 'traj', 'n', 'obs', 'act', 'rew', states => 'history', prefix => 'cur_history');

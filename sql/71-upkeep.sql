@@ -575,9 +575,9 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.maintain(regclass, text, text, boolean) IS 'stepadv.maintain, as the owner of the source';
 
-CREATE FUNCTION maintain(source regclass, prefix text DEFAULT NULL, how text DEFAULT 'triggers', over_time boolean DEFAULT true) RETURNS regclass
+CREATE FUNCTION stepadv.maintain(source regclass, prefix text DEFAULT NULL, how text DEFAULT 'triggers', over_time boolean DEFAULT true) RETURNS regclass
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
-COMMENT ON FUNCTION maintain(regclass, text, text, boolean) IS
+COMMENT ON FUNCTION stepadv.maintain(regclass, text, text, boolean) IS
 'keeps the groups of an attached source in a table, <prefix>_folded (the group''s columns, rollouts, refreshed_at), where the views of attach then read them; how: ''triggers'' (each statement folds the groups that it changed), ''commit'' (each transaction does so at its end), ''refresh'' (the function refresh does, those changed since); over_time: also what the views over time add up, if there are such, in <prefix>_folded_over_time; for owners of the source and its tables; returns the table';
 
 -- unmaintain
@@ -605,9 +605,9 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.unmaintain(regclass, text) IS 'stepadv.unmaintain, as the owner of the source';
 
-CREATE FUNCTION unmaintain(source regclass, prefix text DEFAULT NULL) RETURNS integer
+CREATE FUNCTION stepadv.unmaintain(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
-COMMENT ON FUNCTION unmaintain(regclass, text) IS
+COMMENT ON FUNCTION stepadv.unmaintain(regclass, text) IS
 'ends what maintain began for the source (with the prefix, if given): the views of attach fold again, the table of groups and the triggers are dropped; how many sets of views; error when something else depends on the table';
 
 -- refresh
@@ -666,9 +666,9 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refresh(regclass, text, boolean) IS 'stepadv.refresh, as the owner of the source';
 
-CREATE FUNCTION refresh(source regclass, prefix text DEFAULT NULL, everything boolean DEFAULT false) RETURNS bigint
+CREATE FUNCTION stepadv.refresh(source regclass, prefix text DEFAULT NULL, everything boolean DEFAULT false) RETURNS bigint
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
-COMMENT ON FUNCTION refresh(regclass, text, boolean) IS
+COMMENT ON FUNCTION stepadv.refresh(regclass, text, boolean) IS
 'folds the groups of a maintained source that changed since the last refresh; everything: all of them, and triggers for partitions that have come since; how many groups; with how => ''triggers'' or ''commit'' only everything has something to do';
 
 -- check_maintained
@@ -793,8 +793,8 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_maintained(regclass, text) IS 'stepadv.check_maintained, as the owner of the source';
 
-CREATE FUNCTION check_maintained(source regclass, prefix text DEFAULT NULL)
+CREATE FUNCTION stepadv.check_maintained(source regclass, prefix text DEFAULT NULL)
 RETURNS TABLE ("group" jsonb, problem text)
 LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'stepadv_as_owner';
-COMMENT ON FUNCTION check_maintained(regclass, text) IS
+COMMENT ON FUNCTION stepadv.check_maintained(regclass, text) IS
 'compares the table of groups of a maintained source, and that of what the views over time add up, with a fresh fold: a row per group that differs, lacks or has no rows any more, and (group NULL) per table whose changes are not seen, or that has row-level security or another owner by now; none if all is right; reads everything';
