@@ -40,8 +40,12 @@ CREATE FUNCTION stepadv_internal.has_group_index(relation regclass, keys smallin
 LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_has_group_index';
 COMMENT ON FUNCTION stepadv_internal.has_group_index(regclass, smallint[]) IS 'whether an index of a table begins with these columns, in any order';
 
+CREATE FUNCTION stepadv_internal.may_read_kept_support(internal) RETURNS internal
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_may_read_kept_support';
+COMMENT ON FUNCTION stepadv_internal.may_read_kept_support(internal) IS 'tells the planner that may_read_kept leaves out no row';
+
 CREATE FUNCTION stepadv_internal.may_read_kept(view regclass) RETURNS boolean
-LANGUAGE c STABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'stepadv_may_read_kept';
+LANGUAGE c STABLE STRICT PARALLEL SAFE SUPPORT stepadv_internal.may_read_kept_support AS 'MODULE_PATHNAME', 'stepadv_may_read_kept';
 COMMENT ON FUNCTION stepadv_internal.may_read_kept(regclass) IS
 'policy of kept tables: true if the current user may read the columns of the tables below the view, and row security does not apply to him there; otherwise an error';
 
@@ -318,7 +322,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	EXECUTE format('ALTER TABLE %1$s ENABLE ROW LEVEL SECURITY; GRANT SELECT ON %1$s TO PUBLIC; '
-		'CREATE POLICY readers ON %1$s FOR SELECT TO PUBLIC USING ((SELECT stepadv_internal.may_read_kept(%2$L::regclass)) IS NOT NULL)', kept, fresh);
+		'CREATE POLICY readers ON %1$s FOR SELECT TO PUBLIC USING (stepadv_internal.may_read_kept(%2$L::regclass))', kept, fresh);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.let_readers(regclass, regclass) IS 'part of maintain: lets those read a kept table who may read what it is folded from';
