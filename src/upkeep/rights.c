@@ -206,28 +206,6 @@ stepadv_may_read_kept(PG_FUNCTION_ARGS)
 	Oid			owner;
 	ListCell   *cell;
 
-<<<<<<< HEAD
-	require_views(view);
-	foreach(cell, tables_read(list_make1_oid(view), 0))
-	{
-		const TableRead *read = lfirst(cell);
-		const char *name = get_rel_name(read->relation);
-
-		/* Whoever changes rows now cannot have the groups folded, see triggers.c. */
-		if (!OidIsValid(owner) || !may_read(read, owner))
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("groups of table %s are no longer kept", name),
-					 errdetail("Their owner may not read it.")));
-		if (!may_read(read, GetUserId()))
-			aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(read->relation)), name);
-		if (check_enable_rls(read->relation, InvalidOid, true) == RLS_ENABLED)
-			ereport(ERROR,
-					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-					 errmsg("permission denied for table %s", name),
-					 errdetail("It has row-level security, and kept groups are folded from all of its rows.")));
-	}
-=======
 	if (asked != NULL && *asked == view)
 		PG_RETURN_BOOL(true);
 	owner = relation_owner(view);
@@ -239,7 +217,6 @@ stepadv_may_read_kept(PG_FUNCTION_ARGS)
 	if (asked == NULL)
 		asked = fcinfo->flinfo->fn_extra = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(Oid));
 	*asked = view;
->>>>>>> e2207384712a3903eda018b528e11699821752bd
 	PG_RETURN_BOOL(true);
 }
 
