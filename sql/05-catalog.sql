@@ -1,7 +1,7 @@
 -- What there is, by the catalog: attachments, what views read, who owns what: src/catalog/
 
 -- An attachment is the one row of a table OF this type, which belongs to whoever made it.
-CREATE TYPE attachment AS (
+CREATE TYPE stepadv.attachment AS (
 	prefix text,
 	rows regclass,
 	stated regclass,
@@ -21,27 +21,27 @@ CREATE TYPE attachment AS (
 	changed regclass,
 	fresh_over_time regclass,
 	folded_over_time regclass);
-COMMENT ON TYPE attachment IS
+COMMENT ON TYPE stepadv.attachment IS
 'what attach made over a table: tables of this type, each with one row, belong to their makers';
-COMMENT ON COLUMN attachment.prefix IS 'with which the names of its views and tables begin';
-COMMENT ON COLUMN attachment.rows IS 'adapter view: what is folded';
-COMMENT ON COLUMN attachment.stated IS 'adapter view: the same with states made of tool calls; NULL: they are not';
-COMMENT ON COLUMN attachment.shown IS 'adapter view: what is shown beside a step';
-COMMENT ON COLUMN attachment.shown_rollouts IS 'adapter view: what is shown beside a rollout; NULL: nothing';
-COMMENT ON COLUMN attachment.runs IS 'adapter view: policy version and start of each rollout, from a table of rollouts; NULL: it says nothing';
-COMMENT ON COLUMN attachment.began IS 'adapter view: the same from the source''s own rows; NULL: they say nothing';
-COMMENT ON COLUMN attachment.n_group_columns IS 'the first columns of every view and kept table are the group''s: so many';
-COMMENT ON COLUMN attachment.states IS 'where states come from; NULL: the column';
-COMMENT ON COLUMN attachment.options IS 'options of attach';
-COMMENT ON COLUMN attachment.methods IS 'users'' methods that the caller named';
-COMMENT ON COLUMN attachment.views IS 'all other views, <prefix>_values first';
-COMMENT ON COLUMN attachment.view_kinds IS 'what each of them is: values, a method, compare, …; the end of its name when it was made';
-COMMENT ON COLUMN attachment.kept IS 'how folded groups are kept: triggers, commit, refresh; NULL: they are not';
-COMMENT ON COLUMN attachment.fresh IS 'kept table: which folded groups are fresh';
-COMMENT ON COLUMN attachment.folded IS 'kept table: folded groups';
-COMMENT ON COLUMN attachment.changed IS 'kept table: groups that changed since';
-COMMENT ON COLUMN attachment.fresh_over_time IS 'kept table: which groups over time are fresh';
-COMMENT ON COLUMN attachment.folded_over_time IS 'kept table: groups over time';
+COMMENT ON COLUMN stepadv.attachment.prefix IS 'with which the names of its views and tables begin';
+COMMENT ON COLUMN stepadv.attachment.rows IS 'adapter view: what is folded';
+COMMENT ON COLUMN stepadv.attachment.stated IS 'adapter view: the same with states made of tool calls; NULL: they are not';
+COMMENT ON COLUMN stepadv.attachment.shown IS 'adapter view: what is shown beside a step';
+COMMENT ON COLUMN stepadv.attachment.shown_rollouts IS 'adapter view: what is shown beside a rollout; NULL: nothing';
+COMMENT ON COLUMN stepadv.attachment.runs IS 'adapter view: policy version and start of each rollout, from a table of rollouts; NULL: it says nothing';
+COMMENT ON COLUMN stepadv.attachment.began IS 'adapter view: the same from the source''s own rows; NULL: they say nothing';
+COMMENT ON COLUMN stepadv.attachment.n_group_columns IS 'the first columns of every view and kept table are the group''s: so many';
+COMMENT ON COLUMN stepadv.attachment.states IS 'where states come from; NULL: the column';
+COMMENT ON COLUMN stepadv.attachment.options IS 'options of attach';
+COMMENT ON COLUMN stepadv.attachment.methods IS 'users'' methods that the caller named';
+COMMENT ON COLUMN stepadv.attachment.views IS 'all other views, <prefix>_values first';
+COMMENT ON COLUMN stepadv.attachment.view_kinds IS 'what each of them is: values, a method, compare, …; the end of its name when it was made';
+COMMENT ON COLUMN stepadv.attachment.kept IS 'how folded groups are kept: triggers, commit, refresh; NULL: they are not';
+COMMENT ON COLUMN stepadv.attachment.fresh IS 'kept table: which folded groups are fresh';
+COMMENT ON COLUMN stepadv.attachment.folded IS 'kept table: folded groups';
+COMMENT ON COLUMN stepadv.attachment.changed IS 'kept table: groups that changed since';
+COMMENT ON COLUMN stepadv.attachment.fresh_over_time IS 'kept table: which groups over time are fresh';
+COMMENT ON COLUMN stepadv.attachment.folded_over_time IS 'kept table: groups over time';
 
 -- The same as it is known to others: which table it is, whose, and over what.
 CREATE TYPE stepadv_internal.attached AS (
@@ -54,7 +54,7 @@ CREATE FUNCTION stepadv_internal.attachments(of_owner oid DEFAULT NULL) RETURNS 
 LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'stepadv_attachments';
 COMMENT ON FUNCTION stepadv_internal.attachments(oid) IS
-'attachments of all users, or of one role: the row of each table OF stepadv.attachment that has exactly one, if `rows` is a view of the table''s owner; other relations in it that are gone or another''s are NULL. source: the one relation that `rows` reads, whoever owns it; NULL if it is not one. Strangers'' tables that are locked are left out';
+'attachments of all users, or of one role: the row of each table OF stepadv.attachment that has exactly one, if `rows` is a view of the table''s owner; other relations in it that are gone or another''s are NULL. source: the one relation that `rows` reads, whoever owns it; NULL if it is not one. Unless one role''s are asked for, tables of roles that the caller is no member of are left out while they are locked';
 
 CREATE FUNCTION stepadv_internal.equality_operator(type oid) RETURNS text
 LANGUAGE c STABLE STRICT PARALLEL SAFE

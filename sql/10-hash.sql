@@ -1,27 +1,27 @@
 -- Identity: src/hash.c
 
-CREATE FUNCTION signature_hash(value text) RETURNS bigint
+CREATE FUNCTION stepadv.signature_hash(value text) RETURNS bigint
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_signature_hash_text';
 
-CREATE FUNCTION signature_hash(value bytea) RETURNS bigint
+CREATE FUNCTION stepadv.signature_hash(value bytea) RETURNS bigint
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_signature_hash_bytea';
 
-CREATE FUNCTION signature_hash(value jsonb) RETURNS bigint
+CREATE FUNCTION stepadv.signature_hash(value jsonb) RETURNS bigint
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'stepadv_signature_hash_jsonb';
 
-CREATE FUNCTION signature_hash(value uuid) RETURNS bigint
+CREATE FUNCTION stepadv.signature_hash(value uuid) RETURNS bigint
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_signature_hash_uuid';
 
-COMMENT ON FUNCTION signature_hash(text) IS
+COMMENT ON FUNCTION stepadv.signature_hash(text) IS
 '64-bit identity (XXH3-64, seed 0) of a text''s bytes in UTF-8; NULL for NULL; the same on every machine and in every version, so it can be stored';
-COMMENT ON FUNCTION signature_hash(bytea) IS
+COMMENT ON FUNCTION stepadv.signature_hash(bytea) IS
 '64-bit identity (XXH3-64, seed 0) of the bytes; equals signature_hash of a text with the same bytes in UTF-8; NULL for NULL';
-COMMENT ON FUNCTION signature_hash(jsonb) IS
+COMMENT ON FUNCTION stepadv.signature_hash(jsonb) IS
 '64-bit identity of a jsonb by content: key order, duplicate keys, white space and the scale of numbers (1.0 and 1) make no difference; NULL for NULL';
-COMMENT ON FUNCTION signature_hash(uuid) IS
+COMMENT ON FUNCTION stepadv.signature_hash(uuid) IS
 '64-bit identity (XXH3-64, seed 0) of the 16 bytes of a uuid; NULL for NULL';
 

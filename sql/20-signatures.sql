@@ -1,7 +1,7 @@
 
 -- What an agent did: src/signatures/{action_signature,call,patch,arguments,vocabulary,render}.c, src/signatures/shell/
 
-CREATE FUNCTION action_signature(
+CREATE FUNCTION stepadv.action_signature(
 	tool text,
 	args jsonb,
 	ok boolean DEFAULT NULL,
@@ -13,28 +13,28 @@ RETURNS text
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_action_signature';
 
-COMMENT ON FUNCTION action_signature(text, jsonb, boolean, text, text, text, jsonb) IS
+COMMENT ON FUNCTION stepadv.action_signature(text, jsonb, boolean, text, text, text, jsonb) IS
 'signature category[:scope][@target][:result] of a tool call (RTMC, section 4.1); args: an object, a JSON or XML text, or the bare command; ok NULL = result unknown; content_hash of edits: md5, xxh3 or none; path: relative (to root, a directory; NULL = no root) or basename; vocabulary: tools of one''s own, see user_vocabulary(). No tool and no args = think; never NULL, never an error because of a call';
 
-CREATE FUNCTION action_category(tool text, args jsonb, vocabulary jsonb DEFAULT NULL)
+CREATE FUNCTION stepadv.action_category(tool text, args jsonb, vocabulary jsonb DEFAULT NULL)
 RETURNS text
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 80
 AS 'MODULE_PATHNAME', 'stepadv_action_category';
 
-COMMENT ON FUNCTION action_category(text, jsonb, jsonb) IS
+COMMENT ON FUNCTION stepadv.action_category(text, jsonb, jsonb) IS
 'category of a tool call (RTMC, table 1): view, search, modify, create, execute, test, install, fileop, think, finish; other for a tool that nobody knows; never NULL';
 
-CREATE FUNCTION builtin_vocabulary(OUT scaffold text, OUT tool text, OUT subcommand text, OUT meaning text)
+CREATE FUNCTION stepadv.builtin_vocabulary(OUT scaffold text, OUT tool text, OUT subcommand text, OUT meaning text)
 RETURNS SETOF record
 LANGUAGE c IMMUTABLE PARALLEL SAFE ROWS 100
 AS 'MODULE_PATHNAME', 'stepadv_builtin_vocabulary';
 
-COMMENT ON FUNCTION builtin_vocabulary() IS
+COMMENT ON FUNCTION stepadv.builtin_vocabulary() IS
 'the tools that action_signature knows of itself, a row each; subcommand is '''' where the tool alone tells the meaning';
 
 -- Rows of the extension show what is built in; rows of users are configuration,
 -- so pg_dump carries them.
-CREATE TABLE tool_vocabulary (
+CREATE TABLE stepadv.tool_vocabulary (
 	builtin boolean NOT NULL DEFAULT false,
 	scaffold text NOT NULL DEFAULT '',
 	tool text NOT NULL CHECK (tool <> ''),
@@ -45,27 +45,27 @@ CREATE TABLE tool_vocabulary (
 	PRIMARY KEY (builtin, scaffold, tool, subcommand)
 );
 
-INSERT INTO tool_vocabulary (builtin, scaffold, tool, subcommand, meaning)
-SELECT true, scaffold, tool, subcommand, meaning FROM builtin_vocabulary();
+INSERT INTO stepadv.tool_vocabulary (builtin, scaffold, tool, subcommand, meaning)
+SELECT true, b.scaffold, b.tool, b.subcommand, b.meaning FROM stepadv.builtin_vocabulary() b;
 
-SELECT pg_catalog.pg_extension_config_dump('tool_vocabulary', 'WHERE NOT builtin');
+SELECT pg_catalog.pg_extension_config_dump('stepadv.tool_vocabulary', 'WHERE NOT builtin');
 
-GRANT SELECT ON tool_vocabulary TO PUBLIC;
+GRANT SELECT ON stepadv.tool_vocabulary TO PUBLIC;
 -- The extension is trusted: whoever creates it owns no object of it.
-GRANT SELECT, INSERT, UPDATE, DELETE ON tool_vocabulary TO @extowner@;
+GRANT SELECT, INSERT, UPDATE, DELETE ON stepadv.tool_vocabulary TO @extowner@;
 
-COMMENT ON TABLE tool_vocabulary IS
+COMMENT ON TABLE stepadv.tool_vocabulary IS
 'what tools mean: rows with builtin = true show the compiled-in vocabulary (changing them has no effect), the others are yours and are used through user_vocabulary()';
-COMMENT ON COLUMN tool_vocabulary.builtin IS 'compiled in; a row of yours goes before a built-in one with the same tool';
-COMMENT ON COLUMN tool_vocabulary.scaffold IS 'agent scaffold that the tool belongs to, to choose by in user_vocabulary(scaffold)';
-COMMENT ON COLUMN tool_vocabulary.tool IS 'the tool''s name; case makes no difference';
-COMMENT ON COLUMN tool_vocabulary.subcommand IS 'value of the argument that chooses what the tool does (command, action, operation or mode; see arguments); empty = any';
-COMMENT ON COLUMN tool_vocabulary.meaning IS
+COMMENT ON COLUMN stepadv.tool_vocabulary.builtin IS 'compiled in; a row of yours goes before a built-in one with the same tool';
+COMMENT ON COLUMN stepadv.tool_vocabulary.scaffold IS 'agent scaffold that the tool belongs to, to choose by in user_vocabulary(scaffold)';
+COMMENT ON COLUMN stepadv.tool_vocabulary.tool IS 'the tool''s name; case makes no difference';
+COMMENT ON COLUMN stepadv.tool_vocabulary.subcommand IS 'value of the argument that chooses what the tool does (command, action, operation or mode; see arguments); empty = any';
+COMMENT ON COLUMN stepadv.tool_vocabulary.meaning IS
 'shell (runs a command), line (a command that starts with the tool''s name), view, open (100 lines around one), scroll, search, replace, insert, create, patch, code, execute, test, install, fileop, think, finish, other';
-COMMENT ON COLUMN tool_vocabulary.arguments IS
+COMMENT ON COLUMN stepadv.tool_vocabulary.arguments IS
 'names of the tool''s arguments by role, where they are not the usual ones: command, path, old, new, range, first, last, count, subcommand';
 
-CREATE FUNCTION user_vocabulary(scaffold text DEFAULT NULL)
+CREATE FUNCTION stepadv.user_vocabulary(scaffold text DEFAULT NULL)
 RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE COST 1000
 SET search_path = pg_catalog, pg_temp
@@ -73,9 +73,9 @@ AS $$
 	SELECT coalesce(jsonb_agg(jsonb_build_object('scaffold', v.scaffold, 'tool', v.tool, 'subcommand', v.subcommand,
 												 'meaning', v.meaning, 'arguments', v.arguments)
 							  ORDER BY v.scaffold, v.tool, v.subcommand), '[]')
-	FROM @extschema@.tool_vocabulary v
+	FROM stepadv.tool_vocabulary v
 	WHERE NOT v.builtin AND (user_vocabulary.scaffold IS NULL OR v.scaffold = user_vocabulary.scaffold)
 $$;
 
-COMMENT ON FUNCTION user_vocabulary(text) IS
+COMMENT ON FUNCTION stepadv.user_vocabulary(text) IS
 'the users'' rows of tool_vocabulary (of one scaffold, or all) as the value that action_signature takes as vocabulary; [] if there are none. Pass it as (SELECT user_vocabulary()), so that it is read once per query';

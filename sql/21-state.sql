@@ -1,81 +1,81 @@
 
 -- What was done so far: src/signatures/{state,signature,bonus}.c
 
-CREATE FUNCTION state_accum(internal, text) RETURNS internal
+CREATE FUNCTION stepadv_internal.state_accum(internal, text) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'stepadv_state_accum';
 
-CREATE FUNCTION state_accum(internal, text, text) RETURNS internal
+CREATE FUNCTION stepadv_internal.state_accum(internal, text, text) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'stepadv_state_accum';
 
-CREATE FUNCTION state_accum(internal, text, text, text) RETURNS internal
+CREATE FUNCTION stepadv_internal.state_accum(internal, text, text, text) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'stepadv_state_accum';
 
-CREATE FUNCTION state_combine(internal, internal) RETURNS internal
+CREATE FUNCTION stepadv_internal.state_combine(internal, internal) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_state_combine';
 
-CREATE FUNCTION state_serialize(internal) RETURNS bytea
+CREATE FUNCTION stepadv_internal.state_serialize(internal) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_state_serialize';
 
-CREATE FUNCTION state_deserialize(bytea, internal) RETURNS internal
+CREATE FUNCTION stepadv_internal.state_deserialize(bytea, internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_state_deserialize';
 
-CREATE FUNCTION state_signature_final(internal) RETURNS text
+CREATE FUNCTION stepadv_internal.state_signature_final(internal) RETURNS text
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_state_signature';
 
-CREATE FUNCTION state_hash_final(internal) RETURNS bigint
+CREATE FUNCTION stepadv_internal.state_hash_final(internal) RETURNS bigint
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_state_hash';
 
-COMMENT ON FUNCTION state_accum(internal, text) IS 'transition function of state_signature and state_hash';
-COMMENT ON FUNCTION state_accum(internal, text, text) IS 'transition function of state_signature and state_hash';
-COMMENT ON FUNCTION state_accum(internal, text, text, text) IS 'transition function of state_signature and state_hash';
-COMMENT ON FUNCTION state_combine(internal, internal) IS 'combine function of state_signature and state_hash';
-COMMENT ON FUNCTION state_serialize(internal) IS 'serialization function of state_signature and state_hash';
-COMMENT ON FUNCTION state_deserialize(bytea, internal) IS 'deserialization function of state_signature and state_hash';
-COMMENT ON FUNCTION state_signature_final(internal) IS 'final function of state_signature';
-COMMENT ON FUNCTION state_hash_final(internal) IS 'final function of state_hash';
+COMMENT ON FUNCTION stepadv_internal.state_accum(internal, text) IS 'transition function of state_signature and state_hash';
+COMMENT ON FUNCTION stepadv_internal.state_accum(internal, text, text) IS 'transition function of state_signature and state_hash';
+COMMENT ON FUNCTION stepadv_internal.state_accum(internal, text, text, text) IS 'transition function of state_signature and state_hash';
+COMMENT ON FUNCTION stepadv_internal.state_combine(internal, internal) IS 'combine function of state_signature and state_hash';
+COMMENT ON FUNCTION stepadv_internal.state_serialize(internal) IS 'serialization function of state_signature and state_hash';
+COMMENT ON FUNCTION stepadv_internal.state_deserialize(bytea, internal) IS 'deserialization function of state_signature and state_hash';
+COMMENT ON FUNCTION stepadv_internal.state_signature_final(internal) IS 'final function of state_signature';
+COMMENT ON FUNCTION stepadv_internal.state_hash_final(internal) IS 'final function of state_hash';
 
-CREATE AGGREGATE state_signature(action_signature text) (
-	SFUNC = state_accum, STYPE = internal, FINALFUNC = state_signature_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = state_combine, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize, PARALLEL = SAFE);
-CREATE AGGREGATE state_signature(action_signature text, flags text) (
-	SFUNC = state_accum, STYPE = internal, FINALFUNC = state_signature_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = state_combine, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize, PARALLEL = SAFE);
-CREATE AGGREGATE state_signature(action_signature text, flags text, views text) (
-	SFUNC = state_accum, STYPE = internal, FINALFUNC = state_signature_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = state_combine, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE stepadv.state_signature(action_signature text) (
+	SFUNC = stepadv_internal.state_accum, STYPE = internal, FINALFUNC = stepadv_internal.state_signature_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.state_combine, SERIALFUNC = stepadv_internal.state_serialize, DESERIALFUNC = stepadv_internal.state_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE stepadv.state_signature(action_signature text, flags text) (
+	SFUNC = stepadv_internal.state_accum, STYPE = internal, FINALFUNC = stepadv_internal.state_signature_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.state_combine, SERIALFUNC = stepadv_internal.state_serialize, DESERIALFUNC = stepadv_internal.state_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE stepadv.state_signature(action_signature text, flags text, views text) (
+	SFUNC = stepadv_internal.state_accum, STYPE = internal, FINALFUNC = stepadv_internal.state_signature_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.state_combine, SERIALFUNC = stepadv_internal.state_serialize, DESERIALFUNC = stepadv_internal.state_deserialize, PARALLEL = SAFE);
 
-CREATE AGGREGATE state_hash(action_signature text) (
-	SFUNC = state_accum, STYPE = internal, FINALFUNC = state_hash_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = state_combine, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize, PARALLEL = SAFE);
-CREATE AGGREGATE state_hash(action_signature text, flags text) (
-	SFUNC = state_accum, STYPE = internal, FINALFUNC = state_hash_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = state_combine, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize, PARALLEL = SAFE);
-CREATE AGGREGATE state_hash(action_signature text, flags text, views text) (
-	SFUNC = state_accum, STYPE = internal, FINALFUNC = state_hash_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = state_combine, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE stepadv.state_hash(action_signature text) (
+	SFUNC = stepadv_internal.state_accum, STYPE = internal, FINALFUNC = stepadv_internal.state_hash_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.state_combine, SERIALFUNC = stepadv_internal.state_serialize, DESERIALFUNC = stepadv_internal.state_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE stepadv.state_hash(action_signature text, flags text) (
+	SFUNC = stepadv_internal.state_accum, STYPE = internal, FINALFUNC = stepadv_internal.state_hash_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.state_combine, SERIALFUNC = stepadv_internal.state_serialize, DESERIALFUNC = stepadv_internal.state_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE stepadv.state_hash(action_signature text, flags text, views text) (
+	SFUNC = stepadv_internal.state_accum, STYPE = internal, FINALFUNC = stepadv_internal.state_hash_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.state_combine, SERIALFUNC = stepadv_internal.state_serialize, DESERIALFUNC = stepadv_internal.state_deserialize, PARALLEL = SAFE);
 
-COMMENT ON AGGREGATE state_signature(text) IS
+COMMENT ON AGGREGATE stepadv.state_signature(text) IS
 'readable record of everything done by the given actions (RTMC, section 4.2): path:op+op|path:op||flag=count+flag=count, in any order of the rows; NULL actions do nothing, failed edits change nothing, no rows give ''||''. Over the rows BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING: the state in which each step was taken';
-COMMENT ON AGGREGATE state_signature(text, text) IS 'state_signature with flags => ''count'' (default) or ''set'' (names without counts)';
-COMMENT ON AGGREGATE state_signature(text, text, text) IS
+COMMENT ON AGGREGATE stepadv.state_signature(text, text) IS 'state_signature with flags => ''count'' (default) or ''set'' (names without counts)';
+COMMENT ON AGGREGATE stepadv.state_signature(text, text, text) IS
 'state_signature with flags, and views => ''range'' (default: each viewed range is an operation of its own) or ''bucket'' (each 100 lines are)';
-COMMENT ON AGGREGATE state_hash(text) IS
+COMMENT ON AGGREGATE stepadv.state_hash(text) IS
 '64-bit identity of state_signature of the same rows, in constant time per row; never NULL; no rows give signature_hash(''||'')';
-COMMENT ON AGGREGATE state_hash(text, text) IS 'state_hash with flags => ''count'' (default) or ''set''';
-COMMENT ON AGGREGATE state_hash(text, text, text) IS 'state_hash with flags, and views => ''range'' (default) or ''bucket''';
+COMMENT ON AGGREGATE stepadv.state_hash(text, text) IS 'state_hash with flags => ''count'' (default) or ''set''';
+COMMENT ON AGGREGATE stepadv.state_hash(text, text, text) IS 'state_hash with flags, and views => ''range'' (default) or ''bucket''';
 
-CREATE FUNCTION validation_bonus(action_signature text, bonus float8, executions boolean DEFAULT false)
+CREATE FUNCTION stepadv.validation_bonus(action_signature text, bonus float8, executions boolean DEFAULT false)
 RETURNS float8
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_validation_bonus';
 
-COMMENT ON FUNCTION validation_bonus(text, float8, boolean) IS
+COMMENT ON FUNCTION stepadv.validation_bonus(text, float8, boolean) IS
 'window function over a rollout''s steps in order (RTMC, equation 12): bonus for a test action (executions: for an execute action, too) if a modify or create that did not fail came earlier in the rollout, else 0; NULL for a NULL bonus; the frame makes no difference';

@@ -1,14 +1,15 @@
 -- Contribution of a whole group, plain SQL over contribution()
 
-CREATE FUNCTION contribution_summary(rollouts rollout_group, success_above float8 DEFAULT 0)
+CREATE FUNCTION stepadv.contribution_summary(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)
 RETURNS TABLE (success boolean, n_rollouts integer, n_steps integer, n_contributing integer, share float8)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 1500 ROWS 2
-AS $$
-	SELECT c.success, pg_catalog.count(*)::pg_catalog.int4, pg_catalog.sum(c.n_steps)::pg_catalog.int4,
-		pg_catalog.sum(c.n_contributing)::pg_catalog.int4,
-		pg_catalog.sum(c.n_contributing) OPERATOR(pg_catalog./) nullif(pg_catalog.sum(c.n_steps), 0)::pg_catalog.float8
-	FROM @extschema@.contribution(contribution_summary.rollouts, contribution_summary.success_above) c
-	GROUP BY c.success
-$$;
-COMMENT ON FUNCTION contribution_summary(rollout_group, float8) IS
+-- Bound now, whatever the search_path of who calls it; with one of its own it
+-- would not be merged into the query around it.
+BEGIN ATOMIC
+	SELECT c.success, count(*)::integer, sum(c.n_steps)::integer, sum(c.n_contributing)::integer,
+		sum(c.n_contributing) / nullif(sum(c.n_steps), 0)::float8
+	FROM stepadv.contribution(contribution_summary.rollouts, contribution_summary.success_above) c
+	GROUP BY c.success;
+END;
+COMMENT ON FUNCTION stepadv.contribution_summary(stepadv.rollout_group, float8) IS
 'contribution over a whole group: a row for its successful rollouts, one for the failed ones and one (success NULL) for those not judged yet, where there are any: n_rollouts, n_steps, n_contributing and share of steps that reduce the distance to the goal (GraphGPO, figure 1); n_contributing and share are NULL where no rollout of the group reached the goal and for rollouts not judged yet; share is NULL without steps';

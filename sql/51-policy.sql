@@ -1,124 +1,124 @@
 -- Policies: src/policy/whiten.c, logprobs.c, ratio.c, objective.c, averages.c, effective.c, broadcast.c
 
-CREATE FUNCTION whiten(x float8, epsilon float8 DEFAULT 1e-8, convention text DEFAULT 'std') RETURNS float8
+CREATE FUNCTION stepadv.whiten(x float8, epsilon float8 DEFAULT 1e-8, convention text DEFAULT 'std') RETURNS float8
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 20
 AS 'MODULE_PATHNAME', 'stepadv_whiten';
 
-CREATE FUNCTION whiten(x float8, mask boolean, epsilon float8 DEFAULT 1e-8, convention text DEFAULT 'std') RETURNS float8
+CREATE FUNCTION stepadv.whiten(x float8, mask boolean, epsilon float8 DEFAULT 1e-8, convention text DEFAULT 'std') RETURNS float8
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 30
 AS 'MODULE_PATHNAME', 'stepadv_whiten';
 
-COMMENT ON FUNCTION whiten(float8, float8, text) IS
+COMMENT ON FUNCTION stepadv.whiten(float8, float8, text) IS
 'window function: x whitened over the partition, whatever the frame: (x - mean) / (sd + epsilon), sd with ddof 1 (StepPO), or with convention ''verl'' (x - mean) / sqrt(variance + epsilon) and 1e-8 added to each count (REINFORCE++, PPO); 0 where all x are equal or there is but one; NULL for NULL, which is in no statistic; error on NaN or infinity; parameters are those of the partition''s first row';
-COMMENT ON FUNCTION whiten(float8, boolean, float8, text) IS
+COMMENT ON FUNCTION stepadv.whiten(float8, boolean, float8, text) IS
 'window function: whiten with the statistics of the rows whose mask is true (NULL is false); the other rows are transformed with them, a NaN or infinity among these is NULL';
 
-CREATE FUNCTION step_ratio(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[] DEFAULT NULL) RETURNS float8
+CREATE FUNCTION stepadv.step_ratio(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[] DEFAULT NULL) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_step_ratio';
 
-CREATE FUNCTION sequence_ratio(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[] DEFAULT NULL) RETURNS float8
+CREATE FUNCTION stepadv.sequence_ratio(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[] DEFAULT NULL) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_sequence_ratio';
 
-CREATE FUNCTION approximate_kl(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[] DEFAULT NULL,
+CREATE FUNCTION stepadv.approximate_kl(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[] DEFAULT NULL,
 	estimator text DEFAULT 'k3') RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500
 AS 'MODULE_PATHNAME', 'stepadv_approximate_kl';
 
-COMMENT ON FUNCTION step_ratio(anycompatiblearray, anycompatiblearray, boolean[]) IS
+COMMENT ON FUNCTION stepadv.step_ratio(anycompatiblearray, anycompatiblearray, boolean[]) IS
 'importance ratio of a step, exp of the mean over its tokens of logp_new - logp_old (StepPO eq. 7, GSPO); arrays are real[] or double precision[]; mask: tokens that count; 1 without any; NULL if an array is; infinity on overflow; error on unequal lengths, on NULL, NaN or infinite elements where the mask is true';
-COMMENT ON FUNCTION sequence_ratio(anycompatiblearray, anycompatiblearray, boolean[]) IS
+COMMENT ON FUNCTION stepadv.sequence_ratio(anycompatiblearray, anycompatiblearray, boolean[]) IS
 'importance ratio of a whole token sequence, exp of the sum of logp_new - logp_old; otherwise as step_ratio';
-COMMENT ON FUNCTION approximate_kl(anycompatiblearray, anycompatiblearray, boolean[], text) IS
+COMMENT ON FUNCTION stepadv.approximate_kl(anycompatiblearray, anycompatiblearray, boolean[], text) IS
 'estimate of KL(old || new), the mean over tokens of -d (''k1''), d^2/2 (''k2'') or exp(d) - 1 - d (''k3''), where d = logp_new - logp_old; 0 without tokens; otherwise as step_ratio';
 
-CREATE FUNCTION clipped_objective(ratio float8, advantage float8, clip_low float8 DEFAULT 0.2,
+CREATE FUNCTION stepadv.clipped_objective(ratio float8, advantage float8, clip_low float8 DEFAULT 0.2,
 	clip_high float8 DEFAULT NULL, dual_clip float8 DEFAULT NULL) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'stepadv_clipped_objective';
 
-CREATE FUNCTION is_clipped(ratio float8, advantage float8, clip_low float8 DEFAULT 0.2,
+CREATE FUNCTION stepadv.is_clipped(ratio float8, advantage float8, clip_low float8 DEFAULT 0.2,
 	clip_high float8 DEFAULT NULL, dual_clip float8 DEFAULT NULL) RETURNS boolean
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'stepadv_is_clipped';
 
-COMMENT ON FUNCTION clipped_objective(float8, float8, float8, float8, float8) IS
+COMMENT ON FUNCTION stepadv.clipped_objective(float8, float8, float8, float8, float8) IS
 'PPO''s objective of a step, to be maximised: min(w A, clip(w, 1 - clip_low, 1 + clip_high) A); clip_high NULL: clip_low; dual_clip c: where A < 0 at least c A; NULL for a NULL ratio or advantage, 0 for advantage 0; error on a negative or NaN ratio, NaN or infinite advantage';
-COMMENT ON FUNCTION is_clipped(float8, float8, float8, float8, float8) IS
+COMMENT ON FUNCTION stepadv.is_clipped(float8, float8, float8, float8, float8) IS
 'whether clipped_objective of these arguments has stopped to depend on the ratio: w > 1 + clip_high where A > 0, w < 1 - clip_low or w > dual_clip where A < 0; false for advantage 0, NULL for a NULL ratio or advantage; its mean is the clip fraction';
 
 -- Averages over a batch
 
-CREATE FUNCTION mean_of_steps_trans(float8[], float8) RETURNS float8[]
+CREATE FUNCTION stepadv_internal.mean_of_steps_trans(float8[], float8) RETURNS float8[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_mean_of_steps_trans';
 
-CREATE FUNCTION mean_of_steps_combine(float8[], float8[]) RETURNS float8[]
+CREATE FUNCTION stepadv_internal.mean_of_steps_combine(float8[], float8[]) RETURNS float8[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_mean_of_steps_combine';
 
-CREATE FUNCTION mean_of_steps_final(float8[]) RETURNS float8
+CREATE FUNCTION stepadv_internal.mean_of_steps_final(float8[]) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_mean_of_steps_final';
 
-CREATE AGGREGATE mean_of_steps(value float8) (
-	SFUNC = mean_of_steps_trans, STYPE = float8[], INITCOND = '{0,0,0}',
-	FINALFUNC = mean_of_steps_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = mean_of_steps_combine, PARALLEL = SAFE
+CREATE AGGREGATE stepadv.mean_of_steps(value float8) (
+	SFUNC = stepadv_internal.mean_of_steps_trans, STYPE = float8[], INITCOND = '{0,0,0}',
+	FINALFUNC = stepadv_internal.mean_of_steps_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.mean_of_steps_combine, PARALLEL = SAFE
 );
 
-CREATE FUNCTION mean_of_rollout_means_trans(internal, bigint, float8) RETURNS internal
+CREATE FUNCTION stepadv_internal.mean_of_rollout_means_trans(internal, bigint, float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_mean_of_rollout_means_trans';
 
-CREATE FUNCTION mean_of_rollout_means_combine(internal, internal) RETURNS internal
+CREATE FUNCTION stepadv_internal.mean_of_rollout_means_combine(internal, internal) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_mean_of_rollout_means_combine';
 
-CREATE FUNCTION mean_of_rollout_means_serial(internal) RETURNS bytea
+CREATE FUNCTION stepadv_internal.mean_of_rollout_means_serial(internal) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_mean_of_rollout_means_serial';
 
-CREATE FUNCTION mean_of_rollout_means_deserial(bytea, internal) RETURNS internal
+CREATE FUNCTION stepadv_internal.mean_of_rollout_means_deserial(bytea, internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_mean_of_rollout_means_deserial';
 
-CREATE FUNCTION mean_of_rollout_means_final(internal) RETURNS float8
+CREATE FUNCTION stepadv_internal.mean_of_rollout_means_final(internal) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_mean_of_rollout_means_final';
 
-CREATE AGGREGATE mean_of_rollout_means(rollout_id bigint, value float8) (
-	SFUNC = mean_of_rollout_means_trans, STYPE = internal, SSPACE = 4096,
-	FINALFUNC = mean_of_rollout_means_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = mean_of_rollout_means_combine,
-	SERIALFUNC = mean_of_rollout_means_serial, DESERIALFUNC = mean_of_rollout_means_deserial,
+CREATE AGGREGATE stepadv.mean_of_rollout_means(rollout_id bigint, value float8) (
+	SFUNC = stepadv_internal.mean_of_rollout_means_trans, STYPE = internal, SSPACE = 4096,
+	FINALFUNC = stepadv_internal.mean_of_rollout_means_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.mean_of_rollout_means_combine,
+	SERIALFUNC = stepadv_internal.mean_of_rollout_means_serial, DESERIALFUNC = stepadv_internal.mean_of_rollout_means_deserial,
 	PARALLEL = SAFE
 );
 
-CREATE FUNCTION effective_sample_size_trans(float8[], float8) RETURNS float8[]
+CREATE FUNCTION stepadv_internal.effective_sample_size_trans(float8[], float8) RETURNS float8[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_effective_sample_size_trans';
 
-CREATE FUNCTION effective_sample_size_combine(float8[], float8[]) RETURNS float8[]
+CREATE FUNCTION stepadv_internal.effective_sample_size_combine(float8[], float8[]) RETURNS float8[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_effective_sample_size_combine';
 
-CREATE FUNCTION effective_sample_size_final(float8[]) RETURNS float8
+CREATE FUNCTION stepadv_internal.effective_sample_size_final(float8[]) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_effective_sample_size_final';
 
-CREATE AGGREGATE effective_sample_size(weight float8) (
-	SFUNC = effective_sample_size_trans, STYPE = float8[], INITCOND = '{0,0,0,0,0,0}',
-	FINALFUNC = effective_sample_size_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = effective_sample_size_combine, PARALLEL = SAFE
+CREATE AGGREGATE stepadv.effective_sample_size(weight float8) (
+	SFUNC = stepadv_internal.effective_sample_size_trans, STYPE = float8[], INITCOND = '{0,0,0,0,0,0}',
+	FINALFUNC = stepadv_internal.effective_sample_size_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.effective_sample_size_combine, PARALLEL = SAFE
 );
 
-COMMENT ON AGGREGATE effective_sample_size(float8) IS
+COMMENT ON AGGREGATE stepadv.effective_sample_size(float8) IS
 'how many equally weighted samples the samples with these importance weights (ratios) are worth: (sum w)^2 / sum w^2 (Kish; Kong, Liu and Wong), between 1 and their number, 0 if all weights are 0; computed without overflow; NULLs are left out, NULL over none or where a weight is infinite; error on a negative weight or NaN';
-COMMENT ON AGGREGATE mean_of_steps(float8) IS
+COMMENT ON AGGREGATE stepadv.mean_of_steps(float8) IS
 'mean over the steps of a batch or of a rollout, sum compensated; long rollouts weigh more (StepPO''s code); NULLs are left out, NULL over none';
-COMMENT ON AGGREGATE mean_of_rollout_means(bigint, float8) IS
+COMMENT ON AGGREGATE stepadv.mean_of_rollout_means(bigint, float8) IS
 'mean over rollouts of the mean over their steps, sums compensated; every rollout weighs the same (StepPO eq. 8); rollout_id must tell the rollouts of the batch apart; NULL values are left out, NULL over none; error on a NULL rollout_id with a value';
 
 DO $$
@@ -126,7 +126,7 @@ DECLARE f regprocedure;
 BEGIN
 	FOR f IN
 		SELECT oid FROM pg_catalog.pg_proc
-		WHERE pronamespace = 'stepadv'::pg_catalog.regnamespace
+		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
 		  AND proname ~ '^(mean_of_(steps|rollout_means)|effective_sample_size)_'
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');
@@ -135,15 +135,15 @@ END $$;
 
 -- Advantages to tokens
 
-CREATE FUNCTION broadcast(advantage float8, mask boolean[]) RETURNS real[]
+CREATE FUNCTION stepadv.broadcast(advantage float8, mask boolean[]) RETURNS real[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'stepadv_broadcast_mask';
 
-CREATE FUNCTION broadcast(advantage float8, n integer) RETURNS real[]
+CREATE FUNCTION stepadv.broadcast(advantage float8, n integer) RETURNS real[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'stepadv_broadcast_n';
 
-COMMENT ON FUNCTION broadcast(float8, boolean[]) IS
+COMMENT ON FUNCTION stepadv.broadcast(float8, boolean[]) IS
 'a step''s advantage on its tokens: an array as long as the mask, the advantage where it is true, else 0; never divided by their number; NULL for NULL; error on a NULL in the mask or an advantage beyond real';
-COMMENT ON FUNCTION broadcast(float8, integer) IS
+COMMENT ON FUNCTION stepadv.broadcast(float8, integer) IS
 'a step''s advantage on each of its n tokens, never divided by their number; NULL for NULL; error on n < 0 or an advantage beyond real';

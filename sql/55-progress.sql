@@ -1,108 +1,110 @@
 -- Stepwise progress attribution (SPA): src/progress/
 
-CREATE FUNCTION hash_features(atoms text[], dim integer DEFAULT 256, ngrams integer DEFAULT 1) RETURNS real[]
+CREATE FUNCTION stepadv.hash_features(atoms text[], dim integer DEFAULT 256, ngrams integer DEFAULT 1) RETURNS real[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_hash_features';
-COMMENT ON FUNCTION hash_features(text[], integer, integer) IS
+COMMENT ON FUNCTION stepadv.hash_features(text[], integer, integer) IS
 'features of a step by signed feature hashing: each atom, and each run of up to ngrams atoms in a row, adds +1 or -1 to one of dim places by its XXH3 hash; no atoms: zeros; the same on every machine and in every version; NULL for NULL; error on a NULL atom';
 
 -- Types
 
-CREATE TYPE progress_statistics;
-CREATE FUNCTION progress_statistics_in(cstring) RETURNS progress_statistics
+CREATE TYPE stepadv.progress_statistics;
+CREATE FUNCTION stepadv_internal.progress_statistics_in(cstring) RETURNS stepadv.progress_statistics
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_statistics_in';
-CREATE FUNCTION progress_statistics_out(progress_statistics) RETURNS cstring
+CREATE FUNCTION stepadv_internal.progress_statistics_out(stepadv.progress_statistics) RETURNS cstring
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_statistics_out';
-CREATE FUNCTION progress_statistics_recv(internal) RETURNS progress_statistics
+CREATE FUNCTION stepadv_internal.progress_statistics_recv(internal) RETURNS stepadv.progress_statistics
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_statistics_recv';
-CREATE FUNCTION progress_statistics_send(progress_statistics) RETURNS bytea
+CREATE FUNCTION stepadv_internal.progress_statistics_send(stepadv.progress_statistics) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_value_send';
-CREATE TYPE progress_statistics (
-	INPUT = progress_statistics_in, OUTPUT = progress_statistics_out,
-	RECEIVE = progress_statistics_recv, SEND = progress_statistics_send,
+CREATE TYPE stepadv.progress_statistics (
+	INPUT = stepadv_internal.progress_statistics_in, OUTPUT = stepadv_internal.progress_statistics_out,
+	RECEIVE = stepadv_internal.progress_statistics_recv, SEND = stepadv_internal.progress_statistics_send,
 	INTERNALLENGTH = VARIABLE, ALIGNMENT = double, STORAGE = extended
 );
-COMMENT ON TYPE progress_statistics IS
+COMMENT ON TYPE stepadv.progress_statistics IS
 'all that a linear fit of progress needs to know of its rollouts (sums of products of features and outcomes): solved for any lambda by progress_solve, merged by rollup';
 
-CREATE TYPE progress_model;
-CREATE FUNCTION progress_model_in(cstring) RETURNS progress_model
+CREATE TYPE stepadv.progress_model;
+CREATE FUNCTION stepadv_internal.progress_model_in(cstring) RETURNS stepadv.progress_model
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_in';
-CREATE FUNCTION progress_model_out(progress_model) RETURNS cstring
+CREATE FUNCTION stepadv_internal.progress_model_out(stepadv.progress_model) RETURNS cstring
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_out';
-CREATE FUNCTION progress_model_recv(internal) RETURNS progress_model
+CREATE FUNCTION stepadv_internal.progress_model_recv(internal) RETURNS stepadv.progress_model
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_recv';
-CREATE FUNCTION progress_model_send(progress_model) RETURNS bytea
+CREATE FUNCTION stepadv_internal.progress_model_send(stepadv.progress_model) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_value_send';
 -- Weights do not compress: trying would cost time at every read.
-CREATE TYPE progress_model (
-	INPUT = progress_model_in, OUTPUT = progress_model_out,
-	RECEIVE = progress_model_recv, SEND = progress_model_send,
+CREATE TYPE stepadv.progress_model (
+	INPUT = stepadv_internal.progress_model_in, OUTPUT = stepadv_internal.progress_model_out,
+	RECEIVE = stepadv_internal.progress_model_recv, SEND = stepadv_internal.progress_model_send,
 	INTERNALLENGTH = VARIABLE, ALIGNMENT = double, STORAGE = external
 );
-COMMENT ON TYPE progress_model IS
+COMMENT ON TYPE stepadv.progress_model IS
 'an estimator of progress (SPA): kind, weights, intercept, lambda, the number of rollouts and steps it was fitted on; text form JSON, binary form little-endian, both lossless';
 
-CREATE FUNCTION progress_model_eq(progress_model, progress_model) RETURNS boolean
+CREATE FUNCTION stepadv_internal.progress_model_eq(stepadv.progress_model, stepadv.progress_model) RETURNS boolean
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_eq';
-CREATE FUNCTION progress_model_ne(progress_model, progress_model) RETURNS boolean
+CREATE FUNCTION stepadv_internal.progress_model_ne(stepadv.progress_model, stepadv.progress_model) RETURNS boolean
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_ne';
-CREATE OPERATOR = (
-	LEFTARG = progress_model, RIGHTARG = progress_model, FUNCTION = progress_model_eq,
-	COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel
+CREATE OPERATOR stepadv.= (
+	LEFTARG = stepadv.progress_model, RIGHTARG = stepadv.progress_model, FUNCTION = stepadv_internal.progress_model_eq,
+	COMMUTATOR = OPERATOR(stepadv.=), NEGATOR = OPERATOR(stepadv.<>),
+	RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel
 );
-CREATE OPERATOR <> (
-	LEFTARG = progress_model, RIGHTARG = progress_model, FUNCTION = progress_model_ne,
-	COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel
+CREATE OPERATOR stepadv.<> (
+	LEFTARG = stepadv.progress_model, RIGHTARG = stepadv.progress_model, FUNCTION = stepadv_internal.progress_model_ne,
+	COMMUTATOR = OPERATOR(stepadv.<>), NEGATOR = OPERATOR(stepadv.=),
+	RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel
 );
-COMMENT ON OPERATOR = (progress_model, progress_model) IS 'the same model, bit for bit';
-COMMENT ON OPERATOR <> (progress_model, progress_model) IS 'not the same model, bit for bit';
+COMMENT ON OPERATOR stepadv.= (stepadv.progress_model, stepadv.progress_model) IS 'the same model, bit for bit';
+COMMENT ON OPERATOR stepadv.<> (stepadv.progress_model, stepadv.progress_model) IS 'not the same model, bit for bit';
 
-CREATE TYPE progress_score AS (
+CREATE TYPE stepadv.progress_score AS (
 	rollouts bigint, steps bigint, mse float8, r2 float8, rank_correlation float8, calibration_error float8
 );
-CREATE TYPE progress_bin AS (bin integer, rollouts bigint, predicted float8, outcome float8);
-COMMENT ON TYPE progress_bin IS
+CREATE TYPE stepadv.progress_bin AS (bin integer, rollouts bigint, predicted float8, outcome float8);
+COMMENT ON TYPE stepadv.progress_bin IS
 'a tenth of the rollouts in the order of the sums of their contributions (bin 1: the smallest): their number, mean sum and mean outcome, which a calibrated estimator makes equal';
-CREATE TYPE progress_validation AS (lambda float8, fold integer, train progress_score, held_out progress_score);
-COMMENT ON TYPE progress_validation IS
+CREATE TYPE stepadv.progress_validation AS (lambda float8, fold integer, train stepadv.progress_score, held_out stepadv.progress_score);
+COMMENT ON TYPE stepadv.progress_validation IS
 'a linear fit with that lambda on the rollouts of all folds but one: its score on these and on the fold held out';
-COMMENT ON TYPE progress_score IS
+COMMENT ON TYPE stepadv.progress_score IS
 'how well contributions add up to outcomes, by rollout: mean squared error (SPA''s loss), R2 (NULL: all outcomes equal), Spearman''s rank correlation (NULL: one of the two does not vary), mean distance of mean outcome and mean sum over the tenths of the rollouts in the order of their sums';
 
 -- Fitting
 
-CREATE FUNCTION progress_trans(internal, bigint, real[], float8) RETURNS internal
+CREATE FUNCTION stepadv_internal.progress_trans(internal, bigint, real[], float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_trans';
-CREATE FUNCTION progress_trans(internal, bigint, real[], float8, float8) RETURNS internal
+CREATE FUNCTION stepadv_internal.progress_trans(internal, bigint, real[], float8, float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_trans';
-CREATE FUNCTION progress_trans(internal, bigint, real[], float8, float8, boolean) RETURNS internal
+CREATE FUNCTION stepadv_internal.progress_trans(internal, bigint, real[], float8, float8, boolean) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_trans';
-CREATE FUNCTION progress_combine(internal, internal) RETURNS internal
+CREATE FUNCTION stepadv_internal.progress_combine(internal, internal) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_combine';
-CREATE FUNCTION progress_serial(internal) RETURNS bytea
+CREATE FUNCTION stepadv_internal.progress_serial(internal) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_serial';
-CREATE FUNCTION progress_deserial(bytea, internal) RETURNS internal
+CREATE FUNCTION stepadv_internal.progress_deserial(bytea, internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_deserial';
-CREATE FUNCTION progress_statistics_final(internal) RETURNS progress_statistics
+CREATE FUNCTION stepadv_internal.progress_statistics_final(internal) RETURNS stepadv.progress_statistics
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'stepadv_progress_statistics_final';
-CREATE FUNCTION progress_fit_final(internal) RETURNS progress_model
+CREATE FUNCTION stepadv_internal.progress_fit_final(internal) RETURNS stepadv.progress_model
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_final';
-CREATE FUNCTION progress_quality_trans(internal, bigint, float8, float8) RETURNS internal
+CREATE FUNCTION stepadv_internal.progress_quality_trans(internal, bigint, float8, float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_quality_trans';
-CREATE FUNCTION progress_quality_trans(internal, progress_model, bigint, real[], float8) RETURNS internal
+CREATE FUNCTION stepadv_internal.progress_quality_trans(internal, stepadv.progress_model, bigint, real[], float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_quality_of_model_trans';
-CREATE FUNCTION progress_quality_final(internal) RETURNS progress_score
+CREATE FUNCTION stepadv_internal.progress_quality_final(internal) RETURNS stepadv.progress_score
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'stepadv_progress_quality_final';
-CREATE FUNCTION progress_calibration_final(internal) RETURNS progress_bin[]
+CREATE FUNCTION stepadv_internal.progress_calibration_final(internal) RETURNS stepadv.progress_bin[]
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'stepadv_progress_calibration_final';
-CREATE FUNCTION progress_cross_validate_trans(internal, bigint, real[], float8, bigint, float8[]) RETURNS internal
+CREATE FUNCTION stepadv_internal.progress_cross_validate_trans(internal, bigint, real[], float8, bigint, float8[]) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_cross_validate_trans';
-CREATE FUNCTION progress_cross_validate_trans(internal, bigint, real[], float8, bigint, float8[], integer, integer, boolean) RETURNS internal
+CREATE FUNCTION stepadv_internal.progress_cross_validate_trans(internal, bigint, real[], float8, bigint, float8[], integer, integer, boolean) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_cross_validate_trans';
-CREATE FUNCTION progress_cross_validate_final(internal) RETURNS progress_validation[]
+CREATE FUNCTION stepadv_internal.progress_cross_validate_final(internal) RETURNS stepadv.progress_validation[]
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000 AS 'MODULE_PATHNAME', 'stepadv_progress_cross_validate_final';
-CREATE FUNCTION progress_statistics_merge(progress_statistics, progress_statistics) RETURNS progress_statistics
+CREATE FUNCTION stepadv_internal.progress_statistics_merge(stepadv.progress_statistics, stepadv.progress_statistics) RETURNS stepadv.progress_statistics
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'stepadv_progress_statistics_merge';
 
 DO $$
@@ -110,181 +112,181 @@ DECLARE f regprocedure;
 BEGIN
 	FOR f IN
 		SELECT oid FROM pg_catalog.pg_proc
-		WHERE pronamespace = 'stepadv'::pg_catalog.regnamespace
+		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
 		  AND proname ~ '^progress_(trans|combine|serial|deserial|statistics_final|fit_final|quality_trans|quality_final|calibration_final|cross_validate_trans|cross_validate_final|statistics_merge)$'
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');
 	END LOOP;
 	FOR f IN
 		SELECT oid FROM pg_catalog.pg_proc
-		WHERE pronamespace = 'stepadv'::pg_catalog.regnamespace
+		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
 		  AND proname ~ '^progress_(statistics|model)_(in|out|recv|send|eq|ne)$'
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'type support');
 	END LOOP;
 END $$;
 
-CREATE AGGREGATE progress_statistics(rollout_id bigint, features real[], outcome float8) (
-	SFUNC = progress_trans, STYPE = internal, SSPACE = 65536,
-	FINALFUNC = progress_statistics_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+CREATE AGGREGATE stepadv.progress_statistics(rollout_id bigint, features real[], outcome float8) (
+	SFUNC = stepadv_internal.progress_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_statistics_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
 	PARALLEL = SAFE
 );
-CREATE AGGREGATE progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8) (
-	SFUNC = progress_trans, STYPE = internal, SSPACE = 65536,
-	FINALFUNC = progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8) (
+	SFUNC = stepadv_internal.progress_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
 	PARALLEL = SAFE
 );
-CREATE AGGREGATE progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8, intercept boolean) (
-	SFUNC = progress_trans, STYPE = internal, SSPACE = 65536,
-	FINALFUNC = progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8, intercept boolean) (
+	SFUNC = stepadv_internal.progress_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE progress_statistics(bigint, real[], float8) IS
+COMMENT ON AGGREGATE stepadv.progress_statistics(bigint, real[], float8) IS
 'a row per step, in any order: sufficient statistics of a linear fit (SPA); outcome is that of the whole rollout, on each of its rows or on some; rollouts without one are left out; NULL over none; error on NULL, NaN, infinite or unequally long features, on two outcomes of a rollout; needs 8 bytes per rollout and feature while it runs';
-COMMENT ON AGGREGATE progress_fit(bigint, real[], float8, float8) IS
+COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8) IS
 'progress_solve(progress_statistics(rollout_id, features, outcome), lambda)';
-COMMENT ON AGGREGATE progress_fit(bigint, real[], float8, float8, boolean) IS
+COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8, boolean) IS
 'progress_solve(progress_statistics(rollout_id, features, outcome), lambda, intercept)';
 
-CREATE AGGREGATE rollup(statistics progress_statistics) (
-	SFUNC = progress_statistics_merge, STYPE = progress_statistics,
-	COMBINEFUNC = progress_statistics_merge, PARALLEL = SAFE
+CREATE AGGREGATE stepadv.rollup(statistics stepadv.progress_statistics) (
+	SFUNC = stepadv_internal.progress_statistics_merge, STYPE = stepadv.progress_statistics,
+	COMBINEFUNC = stepadv_internal.progress_statistics_merge, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE rollup(progress_statistics) IS
+COMMENT ON AGGREGATE stepadv.rollup(stepadv.progress_statistics) IS
 'statistics of the rollouts of all, which must not share any; NULL are left out; error on statistics of another number of features';
 
-CREATE FUNCTION progress_solve(statistics progress_statistics, lambda float8, intercept boolean DEFAULT true) RETURNS progress_model
+CREATE FUNCTION stepadv.progress_solve(statistics stepadv.progress_statistics, lambda float8, intercept boolean DEFAULT true) RETURNS stepadv.progress_model
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000
 AS 'MODULE_PATHNAME', 'stepadv_progress_solve';
-COMMENT ON FUNCTION progress_solve(progress_statistics, float8, boolean) IS
+COMMENT ON FUNCTION stepadv.progress_solve(stepadv.progress_statistics, float8, boolean) IS
 'the linear estimator c(s,a) = w x + b that minimises the mean over rollouts of (sum of c over the steps - outcome)^2 (SPA) plus lambda |w|^2, exactly; intercept false: b = 0; NULL for NULL statistics; error where lambda is 0 or too small and the features of the rollouts are linearly dependent';
 
 -- One hidden layer: src/progress/mlp.c, mlp_fit.c
 
-CREATE FUNCTION progress_mlp_trans(internal, bigint, real[], float8) RETURNS internal
+CREATE FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_trans';
-CREATE FUNCTION progress_mlp_trans(internal, bigint, real[], float8, integer, integer, float8, integer, float8, integer) RETURNS internal
+CREATE FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8, integer, integer, float8, integer, float8, integer) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_trans';
-CREATE FUNCTION progress_mlp_final(internal) RETURNS progress_model
+CREATE FUNCTION stepadv_internal.progress_mlp_final(internal) RETURNS stepadv.progress_model
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000000 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_final';
-COMMENT ON FUNCTION progress_mlp_trans(internal, bigint, real[], float8) IS 'aggregate support';
-COMMENT ON FUNCTION progress_mlp_trans(internal, bigint, real[], float8, integer, integer, float8, integer, float8, integer) IS 'aggregate support';
-COMMENT ON FUNCTION progress_mlp_final(internal) IS 'aggregate support';
+COMMENT ON FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8) IS 'aggregate support';
+COMMENT ON FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8, integer, integer, float8, integer, float8, integer) IS 'aggregate support';
+COMMENT ON FUNCTION stepadv_internal.progress_mlp_final(internal) IS 'aggregate support';
 
-CREATE AGGREGATE progress_fit_mlp(rollout_id bigint, features real[], outcome float8) (
-	SFUNC = progress_mlp_trans, STYPE = internal, SSPACE = 65536,
-	FINALFUNC = progress_mlp_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+CREATE AGGREGATE stepadv.progress_fit_mlp(rollout_id bigint, features real[], outcome float8) (
+	SFUNC = stepadv_internal.progress_mlp_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_mlp_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-CREATE AGGREGATE progress_fit_mlp(rollout_id bigint, features real[], outcome float8,
+CREATE AGGREGATE stepadv.progress_fit_mlp(rollout_id bigint, features real[], outcome float8,
 	width integer, epochs integer, learning_rate float8, batch_size integer, lambda float8, seed integer) (
-	SFUNC = progress_mlp_trans, STYPE = internal, SSPACE = 65536,
-	FINALFUNC = progress_mlp_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+	SFUNC = stepadv_internal.progress_mlp_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_mlp_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE progress_fit_mlp(bigint, real[], float8) IS
+COMMENT ON AGGREGATE stepadv.progress_fit_mlp(bigint, real[], float8) IS
 'progress_fit_mlp with width 16, epochs 100, learning_rate 0.01, batch_size 64, lambda 0.0001, seed 0';
-COMMENT ON AGGREGATE progress_fit_mlp(bigint, real[], float8, integer, integer, float8, integer, float8, integer) IS
+COMMENT ON AGGREGATE stepadv.progress_fit_mlp(bigint, real[], float8, integer, integer, float8, integer, float8, integer) IS
 'an estimator of progress with one hidden layer of rectifiers (SPA), trained by mini-batch Adam on the mean over rollouts of (sum of c over the steps - outcome)^2 plus lambda |weights|^2; batch_size in rollouts; notices tell of the error; the same rollouts and seed give the same model in whatever order the rows come; epochs 0: the model before training; rows and errors as progress_statistics; error if training diverges; keeps all features in memory';
 
 -- Using a model
 
-CREATE FUNCTION progress_predict(model progress_model, features real[]) RETURNS float8
+CREATE FUNCTION stepadv.progress_predict(model stepadv.progress_model, features real[]) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
 AS 'MODULE_PATHNAME', 'stepadv_progress_predict';
-COMMENT ON FUNCTION progress_predict(progress_model, real[]) IS
+COMMENT ON FUNCTION stepadv.progress_predict(stepadv.progress_model, real[]) IS
 'a step''s contribution to the outcome as the model sees it (SPA''s c); NULL for NULL; error on features of another length, with NULL, NaN or infinity';
 
-CREATE FUNCTION progress_attribution(model progress_model, features real[], outcome float8, redistribute boolean DEFAULT false) RETURNS float8
+CREATE FUNCTION stepadv.progress_attribution(model stepadv.progress_model, features real[], outcome float8, redistribute boolean DEFAULT false) RETURNS float8
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_progress_attribution';
-COMMENT ON FUNCTION progress_attribution(progress_model, real[], float8, boolean) IS
+COMMENT ON FUNCTION stepadv.progress_attribution(stepadv.progress_model, real[], float8, boolean) IS
 'window function over a rollout (the partition, whatever the frame): a step''s contribution; redistribute adds equal shares of the residual, the last row takes what rounding leaves, so that contributions add up to the outcome, and is NULL without an outcome; NULL for a NULL model; error on NULL features or two outcomes';
 
-CREATE FUNCTION progress_residual(model progress_model, features real[], outcome float8) RETURNS float8
+CREATE FUNCTION stepadv.progress_residual(model stepadv.progress_model, features real[], outcome float8) RETURNS float8
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_progress_residual';
-COMMENT ON FUNCTION progress_residual(progress_model, real[], float8) IS
+COMMENT ON FUNCTION stepadv.progress_residual(stepadv.progress_model, real[], float8) IS
 'window function over a rollout (the partition, whatever the frame): outcome less the sum of the contributions, the same on every row; NULL without an outcome or for a NULL model; errors as progress_attribution';
 
-CREATE AGGREGATE progress_quality(rollout_id bigint, contribution float8, outcome float8) (
-	SFUNC = progress_quality_trans, STYPE = internal, SSPACE = 16384,
-	FINALFUNC = progress_quality_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+CREATE AGGREGATE stepadv.progress_quality(rollout_id bigint, contribution float8, outcome float8) (
+	SFUNC = stepadv_internal.progress_quality_trans, STYPE = internal, SSPACE = 16384,
+	FINALFUNC = stepadv_internal.progress_quality_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE progress_quality(bigint, float8, float8) IS
+COMMENT ON AGGREGATE stepadv.progress_quality(bigint, float8, float8) IS
 'a row per step, in any order: how well contributions, whoever made them, add up to the outcomes of their rollouts, see type progress_score; rollouts without an outcome are left out; NULL over none; error on a NULL, NaN or infinite contribution, on two outcomes of a rollout';
 
-CREATE AGGREGATE progress_quality(model progress_model, rollout_id bigint, features real[], outcome float8) (
-	SFUNC = progress_quality_trans, STYPE = internal, SSPACE = 16384,
-	FINALFUNC = progress_quality_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+CREATE AGGREGATE stepadv.progress_quality(model stepadv.progress_model, rollout_id bigint, features real[], outcome float8) (
+	SFUNC = stepadv_internal.progress_quality_trans, STYPE = internal, SSPACE = 16384,
+	FINALFUNC = stepadv_internal.progress_quality_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE progress_quality(progress_model, bigint, real[], float8) IS
+COMMENT ON AGGREGATE stepadv.progress_quality(stepadv.progress_model, bigint, real[], float8) IS
 'progress_quality(rollout_id, progress_predict(model, features), outcome); which rollouts it is given decides whether that is the error of training or held out; error on a NULL model and on the features that progress_predict refuses';
 
-CREATE AGGREGATE progress_calibration(rollout_id bigint, contribution float8, outcome float8) (
-	SFUNC = progress_quality_trans, STYPE = internal, SSPACE = 16384,
-	FINALFUNC = progress_calibration_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+CREATE AGGREGATE stepadv.progress_calibration(rollout_id bigint, contribution float8, outcome float8) (
+	SFUNC = stepadv_internal.progress_quality_trans, STYPE = internal, SSPACE = 16384,
+	FINALFUNC = stepadv_internal.progress_calibration_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE progress_calibration(bigint, float8, float8) IS
+COMMENT ON AGGREGATE stepadv.progress_calibration(bigint, float8, float8) IS
 'a row per step, as progress_quality: calibration by decile, an array of progress_bin in the order of their bins, to be read with unnest; tenths as ntile(10) cuts them, as many as there are judged rollouts if these are fewer than ten; NULL and errors as progress_quality';
 
-CREATE AGGREGATE progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint, lambdas float8[]) (
-	SFUNC = progress_cross_validate_trans, STYPE = internal, SSPACE = 65536,
-	FINALFUNC = progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint, lambdas float8[]) (
+	SFUNC = stepadv_internal.progress_cross_validate_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
 	PARALLEL = SAFE
 );
-CREATE AGGREGATE progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint, lambdas float8[],
+CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint, lambdas float8[],
 	folds integer, seed integer, intercept boolean) (
-	SFUNC = progress_cross_validate_trans, STYPE = internal, SSPACE = 65536,
-	FINALFUNC = progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = progress_combine, SERIALFUNC = progress_serial, DESERIALFUNC = progress_deserial,
+	SFUNC = stepadv_internal.progress_cross_validate_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE progress_cross_validate(bigint, real[], float8, bigint, float8[]) IS
+COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, bigint, float8[]) IS
 'progress_cross_validate with folds 5, seed 0, intercept true';
-COMMENT ON AGGREGATE progress_cross_validate(bigint, real[], float8, bigint, float8[], integer, integer, boolean) IS
+COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, bigint, float8[], integer, integer, boolean) IS
 'a row per step, in any order: cross-validation of the linear fit by group, never by step, in one pass: an array of progress_validation, to be read with unnest, one for each of up to 100 lambdas and each fold that has judged rollouts; a group''s fold is progress_fold(group_id, folds, seed); rows and errors as progress_statistics and progress_solve; error on a NULL group_id, on a rollout in two groups, and where all judged rollouts are in one fold; NULL over no judged rollout';
 
-CREATE FUNCTION progress_fold(group_id bigint, folds integer DEFAULT 5, seed bigint DEFAULT 0) RETURNS integer
+CREATE FUNCTION stepadv.progress_fold(group_id bigint, folds integer DEFAULT 5, seed bigint DEFAULT 0) RETURNS integer
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_progress_fold';
-COMMENT ON FUNCTION progress_fold(bigint, integer, bigint) IS
+COMMENT ON FUNCTION stepadv.progress_fold(bigint, integer, bigint) IS
 'the fold, 0 to folds - 1, that a group falls into by a hash of its id and the seed: for evaluation on groups that were held out, never on steps of groups that were not';
 
 -- Models by name
 
-CREATE TABLE progress_models (
+CREATE TABLE stepadv.progress_models (
 	name text PRIMARY KEY CHECK (name <> ''),
-	model progress_model NOT NULL,
+	model stepadv.progress_model NOT NULL,
 	fitted_at timestamptz NOT NULL DEFAULT pg_catalog.now()
 );
 -- They are data of users, so pg_dump carries them.
-SELECT pg_catalog.pg_extension_config_dump('progress_models', '');
-GRANT SELECT ON progress_models TO PUBLIC;
+SELECT pg_catalog.pg_extension_config_dump('stepadv.progress_models', '');
+GRANT SELECT ON stepadv.progress_models TO PUBLIC;
 -- The extension is trusted: whoever creates it owns no object of it.
-GRANT SELECT, INSERT, UPDATE, DELETE ON progress_models TO @extowner@;
-COMMENT ON TABLE progress_models IS
+GRANT SELECT, INSERT, UPDATE, DELETE ON stepadv.progress_models TO @extowner@;
+COMMENT ON TABLE stepadv.progress_models IS
 'estimators of progress by name, for the view _spa of attach and for user_model; all rows are yours, and everybody may read them';
-COMMENT ON COLUMN progress_models.name IS 'what the option {"spa": {"model": …}} of attach says';
-COMMENT ON COLUMN progress_models.model IS 'an estimator; views that use it follow when it is replaced';
-COMMENT ON COLUMN progress_models.fitted_at IS 'when it was put here';
+COMMENT ON COLUMN stepadv.progress_models.name IS 'what the option {"spa": {"model": …}} of attach says';
+COMMENT ON COLUMN stepadv.progress_models.model IS 'an estimator; views that use it follow when it is replaced';
+COMMENT ON COLUMN stepadv.progress_models.fitted_at IS 'when it was put here';
 
-CREATE FUNCTION user_model(name text) RETURNS progress_model
+CREATE FUNCTION stepadv.user_model(name text) RETURNS stepadv.progress_model
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	model @extschema@.progress_model;
+	model stepadv.progress_model;
 BEGIN
-	SELECT m.model INTO model FROM @extschema@.progress_models m WHERE m.name = user_model.name;
+	SELECT m.model INTO model FROM stepadv.progress_models m WHERE m.name = user_model.name;
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'there is no progress model %', quote_literal(user_model.name)
 			USING ERRCODE = 'undefined_object', HINT = 'Models are rows of the table progress_models.';
@@ -292,25 +294,25 @@ BEGIN
 	RETURN model;
 END
 $$;
-COMMENT ON FUNCTION user_model(text) IS
+COMMENT ON FUNCTION stepadv.user_model(text) IS
 'the model of that name in progress_models; error if there is none; NULL for NULL. Pass it as (SELECT user_model(…)), so that it is read once per query';
 
 -- Rewards
 
-CREATE FUNCTION fused_reward(contribution float8, grounded boolean, alpha float8 DEFAULT 1, beta float8 DEFAULT 0.5) RETURNS float8
+CREATE FUNCTION stepadv.fused_reward(contribution float8, grounded boolean, alpha float8 DEFAULT 1, beta float8 DEFAULT 0.5) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_fused_reward';
-COMMENT ON FUNCTION fused_reward(float8, boolean, float8, float8) IS
+COMMENT ON FUNCTION stepadv.fused_reward(float8, boolean, float8, float8) IS
 'alpha * contribution + beta if grounded, that is, if the action could be executed (SPA); NULL for NULL; error on NaN or infinity';
 
-CREATE FUNCTION progress_mean(outcome float8, n_steps bigint) RETURNS float8
+CREATE FUNCTION stepadv.progress_mean(outcome float8, n_steps bigint) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_progress_mean';
-COMMENT ON FUNCTION progress_mean(float8, bigint) IS
+COMMENT ON FUNCTION stepadv.progress_mean(float8, bigint) IS
 'SPA''s baseline ''mean'': the outcome in equal shares, outcome / n_steps; NULL for NULL; error below one step';
 
-CREATE FUNCTION progress_random(step_id bigint, seed bigint DEFAULT 0) RETURNS float8
+CREATE FUNCTION stepadv.progress_random(step_id bigint, seed bigint DEFAULT 0) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_progress_random';
-COMMENT ON FUNCTION progress_random(bigint, bigint) IS
+COMMENT ON FUNCTION stepadv.progress_random(bigint, bigint) IS
 'SPA''s baseline ''random'': uniform in [0, 1) by a hash of the step''s id and the seed, the same on every machine; NULL for NULL';

@@ -24,45 +24,12 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_lossy_move() IS 'part of create_tables: up to PostgreSQL 14, refuses the UPDATE of a rollout that would delete its steps';
 
-CREATE FUNCTION create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 8, states text DEFAULT NULL)
-RETURNS TABLE (view_name regclass, shows text)
-LANGUAGE plpgsql
+-- The tables themselves; %1$I: the schema, %2$L: the sequence.
+CREATE FUNCTION stepadv_internal.tables_ddl() RETURNS text
+LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
-AS $create_tables$
-DECLARE
-	names text[] := ARRAY['rollouts', 'steps', 'rollout_rows', 'steps_step_id_seq'];
-	taken text;
-	outcome_reward text;
-	step_reward text;
-BEGIN
-	IF create_tables.schema IS NULL OR create_tables.schema = '' THEN
-		RAISE EXCEPTION 'schema must be given' USING ERRCODE = 'null_value_not_allowed';
-	END IF;
-	IF create_tables.reward IS NULL OR create_tables.reward NOT IN ('outcome', 'steps', 'sum') THEN
-		RAISE EXCEPTION 'unknown kind of reward: %', coalesce(quote_literal(create_tables.reward), 'NULL')
-			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'reward is ''outcome'' (of the rollout), ''steps'' (their own rewards) or ''sum'' (both).';
-	END IF;
-	IF create_tables.partitions IS NULL OR create_tables.partitions NOT BETWEEN 1 AND 1000 THEN
-		RAISE EXCEPTION 'partitions must be between 1 and 1000, not %', coalesce(create_tables.partitions::text, 'NULL')
-			USING ERRCODE = 'invalid_parameter_value';
-	END IF;
-	IF NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = create_tables.schema) THEN
-		EXECUTE format('CREATE SCHEMA %I', create_tables.schema);
-	END IF;
-	FOR i IN 0 .. create_tables.partitions - 1 LOOP
-		names := names || ARRAY['rollouts_p' || i, 'steps_p' || i];
-	END LOOP;
-	SELECT c.relname INTO taken
-	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE n.nspname = create_tables.schema AND c.relname = ANY (names)
-	ORDER BY array_position(names, c.relname::text) LIMIT 1;
-	IF taken IS NOT NULL THEN
-		RAISE EXCEPTION 'relation "%" already exists in schema "%"', taken, create_tables.schema
-			USING ERRCODE = 'duplicate_table', HINT = 'Choose another schema for the tables.';
-	END IF;
-
-	EXECUTE format($$
+AS $ddl$
+	SELECT $$
 		CREATE TABLE %1$I.rollouts (
 			group_id text NOT NULL,
 			rollout_id text NOT NULL,
@@ -114,21 +81,15 @@ BEGIN
 		) PARTITION BY HASH (group_id);
 
 		ALTER SEQUENCE %1$I.steps_step_id_seq OWNED BY %1$I.steps.step_id;
-		$$, create_tables.schema, format('%I.steps_step_id_seq', create_tables.schema));
-	FOR i IN 0 .. create_tables.partitions - 1 LOOP
-		EXECUTE format($$
-			CREATE TABLE %1$I.%2$I PARTITION OF %1$I.rollouts FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);
-			CREATE TABLE %1$I.%3$I PARTITION OF %1$I.steps FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);
-			$$, create_tables.schema, 'rollouts_p' || i, 'steps_p' || i, create_tables.partitions, i);
-	END LOOP;
-	IF current_setting('server_version_num')::integer < 150000 THEN
-		EXECUTE format('CREATE TRIGGER refuse_lossy_move BEFORE UPDATE OF group_id ON %I.rollouts '
-			'FOR EACH ROW WHEN (OLD.group_id <> NEW.group_id) EXECUTE FUNCTION stepadv_internal.refuse_lossy_move()', create_tables.schema);
-	END IF;
-	EXECUTE format($$
-		CREATE INDEX ON %1$I.rollouts (policy_version, model);
-		CREATE INDEX ON %1$I.steps (step_id);
+		$$
+$ddl$;
+COMMENT ON FUNCTION stepadv_internal.tables_ddl() IS 'part of create_tables: the tables, as a template for format()';
 
+CREATE FUNCTION stepadv_internal.tables_comments() RETURNS text
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $ddl$
+	SELECT $$
 		COMMENT ON TABLE %1$I.rollouts IS 'rollouts: one row each; the group is the task (or the task within a policy version) whose rollouts are compared';
 		COMMENT ON COLUMN %1$I.rollouts.outcome IS 'score of the whole rollout; NULL: not judged yet';
 		COMMENT ON COLUMN %1$I.rollouts.success IS 'whether it reached its goal; NULL: not known';
@@ -154,14 +115,24 @@ BEGIN
 		COMMENT ON COLUMN %1$I.steps.response_mask IS 'which response tokens are trained on; as long as response_token_ids';
 		COMMENT ON COLUMN %1$I.steps.rollout_logprobs IS 'log-probabilities of the response tokens under the policy that acted; as long as response_token_ids';
 		COMMENT ON COLUMN %1$I.steps.policy_logprobs IS 'the same under the policy as it is now, for the view steps_ratios; as long as response_token_ids';
-		$$, create_tables.schema);
+		$$
+$ddl$;
+COMMENT ON FUNCTION stepadv_internal.tables_comments() IS 'part of create_tables: what the tables and columns are, as a template for format()';
 
-	-- What counts as reward is decided here, in the open, and nowhere else.
+-- What counts as reward is decided here, in the open, and nowhere else.
+CREATE FUNCTION stepadv_internal.make_rollout_rows(schema text, reward text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $rows$
+DECLARE
+	outcome_reward text;
+	step_reward text;
+BEGIN
 	outcome_reward := 'coalesce(r.outcome, r.success::integer::float8)';
 	step_reward := 's.reward';
-	IF create_tables.reward = 'steps' THEN
+	IF make_rollout_rows.reward = 'steps' THEN
 		outcome_reward := 'NULL::float8';
-	ELSIF create_tables.reward = 'outcome' THEN
+	ELSIF make_rollout_rows.reward = 'outcome' THEN
 		step_reward := 'NULL::float8';
 	END IF;
 	EXECUTE format($$
@@ -173,15 +144,77 @@ BEGIN
 		SELECT r.group_id, r.rollout_id, NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
 			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean
 		FROM %1$I.rollouts r
-		$$, create_tables.schema, step_reward, outcome_reward,
+		$$, make_rollout_rows.schema, step_reward, outcome_reward,
 		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END);
-	EXECUTE format('COMMENT ON VIEW %I.rollout_rows IS %L', create_tables.schema,
+	EXECUTE format('COMMENT ON VIEW %I.rollout_rows IS %L', make_rollout_rows.schema,
 		'what rollout_agg is fed: one row per step, and per rollout one with step_no NULL that carries its success; reward: '
-		|| CASE create_tables.reward
+		|| CASE make_rollout_rows.reward
 			WHEN 'outcome' THEN 'the outcome (or, where it is NULL, success as 1 or 0), as terminal reward; rewards of steps are left out'
 			WHEN 'steps' THEN 'that of the steps; the outcome is left out'
 			ELSE 'those of the steps and the outcome (or, where it is NULL, success as 1 or 0) as terminal reward' END);
+END
+$rows$;
+COMMENT ON FUNCTION stepadv_internal.make_rollout_rows(text, text) IS 'part of create_tables: the view rollout_rows, which rollout_agg is fed from';
 
+CREATE FUNCTION stepadv_internal.check_tables(schema text, reward text, partitions integer) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	names text[] := ARRAY['rollouts', 'steps', 'rollout_rows', 'steps_step_id_seq'];
+	taken text;
+BEGIN
+	IF check_tables.schema IS NULL OR check_tables.schema = '' THEN
+		RAISE EXCEPTION 'schema must be given' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	IF check_tables.reward IS NULL OR check_tables.reward NOT IN ('outcome', 'steps', 'sum') THEN
+		RAISE EXCEPTION 'unknown kind of reward: %', coalesce(quote_literal(check_tables.reward), 'NULL')
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'reward is ''outcome'' (of the rollout), ''steps'' (their own rewards) or ''sum'' (both).';
+	END IF;
+	IF check_tables.partitions IS NULL OR check_tables.partitions NOT BETWEEN 1 AND 1000 THEN
+		RAISE EXCEPTION 'partitions must be between 1 and 1000, not %', coalesce(check_tables.partitions::text, 'NULL')
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	FOR i IN 0 .. check_tables.partitions - 1 LOOP
+		names := names || ARRAY['rollouts_p' || i, 'steps_p' || i];
+	END LOOP;
+	SELECT c.relname INTO taken
+	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE n.nspname = check_tables.schema AND c.relname = ANY (names)
+	ORDER BY array_position(names, c.relname::text) LIMIT 1;
+	IF taken IS NOT NULL THEN
+		RAISE EXCEPTION 'relation "%" already exists in schema "%"', taken, check_tables.schema
+			USING ERRCODE = 'duplicate_table', HINT = 'Choose another schema for the tables.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_tables(text, text, integer) IS 'part of create_tables: error where what was given cannot be meant, or a name is taken';
+
+CREATE FUNCTION stepadv.create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 8, states text DEFAULT NULL)
+RETURNS TABLE (view_name regclass, shows text)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $create_tables$
+BEGIN
+	PERFORM stepadv_internal.check_tables(schema, reward, partitions);
+	IF NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = create_tables.schema) THEN
+		EXECUTE format('CREATE SCHEMA %I', create_tables.schema);
+	END IF;
+	EXECUTE format(stepadv_internal.tables_ddl(), create_tables.schema, format('%I.steps_step_id_seq', create_tables.schema));
+	FOR i IN 0 .. create_tables.partitions - 1 LOOP
+		EXECUTE format($$
+			CREATE TABLE %1$I.%2$I PARTITION OF %1$I.rollouts FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);
+			CREATE TABLE %1$I.%3$I PARTITION OF %1$I.steps FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);
+			$$, create_tables.schema, 'rollouts_p' || i, 'steps_p' || i, create_tables.partitions, i);
+	END LOOP;
+	IF current_setting('server_version_num')::integer < 150000 THEN
+		EXECUTE format('CREATE TRIGGER refuse_lossy_move BEFORE UPDATE OF group_id ON %I.rollouts '
+			'FOR EACH ROW WHEN (OLD.group_id <> NEW.group_id) EXECUTE FUNCTION stepadv_internal.refuse_lossy_move()', create_tables.schema);
+	END IF;
+	EXECUTE format('CREATE INDEX ON %1$I.rollouts (policy_version, model); CREATE INDEX ON %1$I.steps (step_id)', create_tables.schema);
+	EXECUTE format(stepadv_internal.tables_comments(), create_tables.schema);
+	PERFORM stepadv_internal.make_rollout_rows(schema, reward);
 	RETURN QUERY SELECT a.view_name, a.shows
 	FROM stepadv.attach(
 		source => format('%I.rollout_rows', create_tables.schema)::regclass,
@@ -198,5 +231,5 @@ BEGIN
 END
 $create_tables$;
 
-COMMENT ON FUNCTION create_tables(text, text, integer, text) IS
+COMMENT ON FUNCTION stepadv.create_tables(text, text, integer, text) IS
 'creates the tables rollouts and steps in the schema (made if it is not there), hash-partitioned by group_id, the view rollout_rows, which decides what counts as reward (''outcome'' of the rollout, ''steps'' their own, or the ''sum''), and on it the views of attach, named steps_…; states as in attach (the default is the column state; with ''signature'' actions are signatures too, of tool, args and ok); one row per view made; error when one of the names is taken';

@@ -15,8 +15,7 @@ COMMENT ON TYPE stepadv.method IS 'a method that attach makes a view of: suffix 
 CREATE TABLE stepadv_internal.methods OF stepadv.method (PRIMARY KEY (method));
 COMMENT ON TABLE stepadv_internal.methods IS 'the methods of the extension, in the order in which _compare has them';
 GRANT SELECT ON stepadv_internal.methods TO PUBLIC;
--- Functions by their qualified names.
-SET LOCAL search_path = pg_catalog, pg_temp;
+-- Functions by their qualified names, as the search_path has none of them.
 INSERT INTO stepadv_internal.methods
 SELECT v.method, p.oid::regprocedure::text, v.requires::text[], v.uses::text[], v.options_of, v.shape
 FROM (VALUES
@@ -41,7 +40,6 @@ FROM (VALUES
 ) AS v(method, function, requires, uses, options_of, shape)
 JOIN pg_proc p ON p.pronamespace = 'stepadv'::regnamespace AND p.proname = v.function
 	AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype;
-SET LOCAL search_path = stepadv, pg_temp;
 
 -- What a function of a group says of itself, and what is known of it as a method.
 CREATE TYPE stepadv_internal.known_method AS (

@@ -3,7 +3,7 @@
 
 CREATE FUNCTION stepadv.outcomes(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, success integer, return float8)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400 ROWS 100 SUPPORT row_support
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_outcomes';
 COMMENT ON FUNCTION stepadv.outcomes(stepadv.rollout_group, float8) IS
 'what became of each step''s rollout: success as 1 or 0 (its own word, else whether its undiscounted return exceeds success_above) and the return; both NULL for rollouts not judged yet; error on success_above that is not finite';

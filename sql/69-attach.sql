@@ -393,6 +393,9 @@ DECLARE
 	views text[];
 	number integer := 0;
 BEGIN
+	IF detach.source IS NULL THEN
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
 	FOR a IN
 		SELECT k.* FROM stepadv_internal.attachments() k
 		WHERE k.source = detach.source AND (detach.prefix IS NULL OR k.prefix = detach.prefix) AND pg_has_role(k.owner, 'USAGE')

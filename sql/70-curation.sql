@@ -267,6 +267,58 @@ $rules$;
 COMMENT ON FUNCTION stepadv_internal.curation_rules(jsonb) IS 'part of select_steps: the rules asked for, in their order, as SQL expressions';
 
 -- The steps as the rules see them: the columns of the group as g1, g2, …, those
+-- States and actions, where a rule compares them, as bigints over s.
+CREATE FUNCTION stepadv_internal.curation_identities(advantages regclass, settings jsonb, source jsonb) RETURNS TABLE (role text, expression text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	needed record;
+	type oid;
+BEGIN
+	FOR needed IN
+		SELECT r.role, coalesce(settings ->> r.role, source -> 'columns' ->> r.role) AS name,
+			CASE WHEN (settings ->> 'deduplicate')::boolean THEN 'deduplicate' ELSE 'per_state' END AS needed_by
+		FROM unnest('{state,action}'::text[]) r(role)
+		WHERE (settings ->> 'deduplicate')::boolean OR r.role = 'state' AND settings ->> 'per_state' IS NOT NULL
+	LOOP
+		type := stepadv_internal.curation_type(advantages, needed.name);
+		IF needed.name IS NULL THEN
+			RAISE EXCEPTION '% needs to know which column of % is the %', needed.needed_by, source ->> 'name', needed.role
+				USING ERRCODE = 'null_value_not_allowed',
+					HINT = format('Name it by %s => ''…''. What attach makes of tool calls or of histories is not shown by its views.', needed.role);
+		ELSIF type IS NULL THEN
+			RAISE EXCEPTION 'column "%" given as % does not exist in %', needed.name, needed.role, source ->> 'name'
+				USING ERRCODE = 'undefined_column';
+		END IF;
+		role := needed.role;
+		expression := stepadv_internal.identity(format('s.%I::%s', needed.name, format_type(type, NULL)), type);
+		RETURN NEXT;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.curation_identities(regclass, jsonb, jsonb) IS 'part of select_steps: the states and actions that rules compare';
+
+-- The join to the view that sums up the groups.
+CREATE FUNCTION stepadv_internal.curation_groups(source jsonb) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	groups CONSTANT oid := source ->> 'groups';
+BEGIN
+	IF groups IS NULL THEN
+		RAISE EXCEPTION 'drop_uniform needs to know the outcomes of the rollouts of %', source ->> 'name'
+			USING ERRCODE = 'null_value_not_allowed',
+				HINT = 'Name a column by outcome => ''…'', a number or boolean that is the same on all steps of a rollout.';
+	END IF;
+	RETURN (SELECT format(' LEFT JOIN %s u ON %s', stepadv_internal.relation_name(groups),
+			string_agg(format('u.%I %s s.%I', c.attname, stepadv_internal.equality_operator(c.atttypid), g.name), ' AND ' ORDER BY g.i))
+		FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i) JOIN pg_attribute c ON c.attrelid = groups AND c.attnum = g.i);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.curation_groups(jsonb) IS 'part of select_steps: the join to the view that sums up the groups; error where it is not known';
+
 -- asked for as c1, c2, …, so that no name can be taken, and what the rules read.
 CREATE FUNCTION stepadv_internal.curation_input(advantages regclass, settings jsonb, source jsonb, columns text[], OUT query text, OUT names text[])
 LANGUAGE plpgsql STABLE
@@ -277,8 +329,7 @@ DECLARE
 	items text[];
 	relation text := format('%s s', source ->> 'name');
 	expression text;
-	needed record;
-	type oid;
+	role text;
 BEGIN
 	SELECT array_agg(format('s.%I', u.name) ORDER BY u.alias, u.i), array_agg(u.alias || u.i ORDER BY u.alias, u.i)
 	INTO items, names
@@ -302,45 +353,17 @@ BEGIN
 		items := items || stepadv_internal.curation_number(curation_input.advantages, 'n_state', 'min_visits');
 		names := names || 'visits'::text;
 	END IF;
-	FOR needed IN
-		SELECT r.role, coalesce(settings ->> r.role, source -> 'columns' ->> r.role) AS name,
-			CASE WHEN (settings ->> 'deduplicate')::boolean THEN 'deduplicate' ELSE 'per_state' END AS needed_by
-		FROM unnest('{state,action}'::text[]) r(role)
-		WHERE (settings ->> 'deduplicate')::boolean OR r.role = 'state' AND settings ->> 'per_state' IS NOT NULL
-	LOOP
-		type := stepadv_internal.curation_type(curation_input.advantages, needed.name);
-		IF needed.name IS NULL THEN
-			RAISE EXCEPTION '% needs to know which column of % is the %', needed.needed_by, source ->> 'name', needed.role
-				USING ERRCODE = 'null_value_not_allowed',
-					HINT = format('Name it by %s => ''…''. What attach makes of tool calls or of histories is not shown by its views.', needed.role);
-		ELSIF type IS NULL THEN
-			RAISE EXCEPTION 'column "%" given as % does not exist in %', needed.name, needed.role, source ->> 'name'
-				USING ERRCODE = 'undefined_column';
-		END IF;
-		items := items || stepadv_internal.identity(format('s.%I::%s', needed.name, format_type(type, NULL)), type);
-		names := names || needed.role;
+	FOR role, expression IN SELECT i.role, i.expression FROM stepadv_internal.curation_identities(curation_input.advantages, settings, source) i LOOP
+		items := items || expression;
+		names := names || role;
 	END LOOP;
-
 	IF by_outcome THEN
 		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'outcome', 'outcome', true);
 		items := items || CASE settings ->> 'drop_uniform' WHEN 'rtmc' THEN format('(%s > 0)::integer', expression) ELSE expression END;
 		names := names || 'outcome'::text;
 	ELSIF settings ->> 'drop_uniform' IS NOT NULL THEN
 		-- What the group's own view says of it.
-		SELECT format('%s LEFT JOIN %I.%I u ON %s', relation, n.nspname, c.relname,
-			string_agg(format('u.%I %s s.%I', a.attname, stepadv_internal.equality_operator(a.atttypid), g.name), ' AND ' ORDER BY g.i))
-		INTO relation
-		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		CROSS JOIN jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i)
-		JOIN (SELECT a.*, row_number() OVER (ORDER BY a.attnum) AS i FROM pg_attribute a
-			WHERE a.attrelid = (source ->> 'groups')::oid AND a.attnum > 0 AND NOT a.attisdropped) a ON a.i = g.i
-		WHERE c.oid = (source ->> 'groups')::oid
-		GROUP BY n.nspname, c.relname;
-		IF NOT FOUND THEN
-			RAISE EXCEPTION 'drop_uniform needs to know the outcomes of the rollouts of %', source ->> 'name'
-				USING ERRCODE = 'null_value_not_allowed',
-					HINT = 'Name a column by outcome => ''…'', a number or boolean that is the same on all steps of a rollout.';
-		END IF;
+		relation := relation || stepadv_internal.curation_groups(source);
 		items := items || CASE settings ->> 'drop_uniform'
 			WHEN 'dapo' THEN 'NOT u.uniform OR u.n_judged = 1'
 			WHEN 'verl_agent' THEN 'NOT u.uniform'
@@ -442,7 +465,7 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.curation_query(regclass, jsonb, text[], boolean) IS 'part of select_steps: writes the query that applies the rules in their order';
 
-CREATE FUNCTION select_steps(advantages regclass,
+CREATE FUNCTION stepadv.select_steps(advantages regclass,
 	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
 	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
@@ -465,10 +488,10 @@ BEGIN
 		FROM jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i)), made.reason, made.steps);
 END
 $$;
-COMMENT ON FUNCTION select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
+COMMENT ON FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
 'the steps of a relation of advantages (a step view of attach, or any with columns for the group, rollout_id, step_no, step_id and advantage) that pass the rules given, applied in this order to what is left: steps of rollouts not judged (advantage NULL) go; drop_uniform: groups whose rollouts all ended alike go, ''dapo'' (equal returns, unless there is one rollout), ''verl_agent'' (equal returns), ''rtmc'' (all successes or all failures); min_advantage: least |advantage|; min_t: least |advantage| / stderr (NULL: goes; 0: infinite); min_visits: least n_state; deduplicate: one step for each state and action of a group; per_state, per_rollout, per_group: so many of each; balance: as many positive as negative ones per ''group'' or of ''all'', zeros go, and per_group is halved by sign for ''group''; wherever some are kept they are those of largest |advantage|, then first by rollout_id (numbers as numbers, else by the bytes of the text) and step_no; NULL: no such rule; group_by, state, action: columns, known of attached views; outcome: a number or boolean by rollout (success: above 0), else what the view _groups says; group_key, rollout_id and step_id as jsonb and text; reason: why it was kept';
 
-CREATE FUNCTION explain_selection(advantages regclass,
+CREATE FUNCTION stepadv.explain_selection(advantages regclass,
 	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
 	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
@@ -516,10 +539,10 @@ BEGIN
 		$q$, grouped, made.steps) USING settings;
 END
 $$;
-COMMENT ON FUNCTION explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
+COMMENT ON FUNCTION stepadv.explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
 'what select_steps with the same arguments does: a row for all steps (rule_no 0) and one per rule in the order of their application, with the steps before it, removed by it and kept, and of what is kept the positive and negative ones, the rollouts and the groups';
 
-CREATE FUNCTION create_selection(advantages regclass, name text,
+CREATE FUNCTION stepadv.create_selection(advantages regclass, name text,
 	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
 	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
@@ -573,10 +596,51 @@ BEGIN
 	RETURN full_name::regclass;
 END
 $$;
-COMMENT ON FUNCTION create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text) IS
+COMMENT ON FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text) IS
 'creates an ordinary view of the steps that select_steps would return, with all columns of the relation of advantages and reason, in its schema unless another is given; a condition on the columns of the group is applied before anything else, unless balance is ''all''; DROP VIEW removes it; error when the name is taken';
 
-CREATE FUNCTION training_rows(advantages regclass, columns text[] DEFAULT NULL, token_mask text DEFAULT NULL, tokens text DEFAULT NULL,
+-- One advantage per token: where the mask is true, or without a mask on all; a
+-- step whose mask is of another length than its tokens is an error.
+CREATE FUNCTION stepadv_internal.token_advantages(advantages regclass, source jsonb, advantage text, token_mask text, tokens text, OUT item text, OUT condition text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	type oid;
+	n_tokens text;			-- expressions over s
+	broadcasts text[];
+BEGIN
+	IF token_advantages.token_mask IS NOT NULL THEN
+		type := stepadv_internal.curation_type(token_advantages.advantages, token_advantages.token_mask);
+		IF type NOT IN ('bool[]'::regtype, 'int2[]'::regtype, 'int4[]'::regtype, 'int8[]'::regtype) THEN
+			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', token_advantages.token_mask, source ->> 'name', 'token_mask', format_type(type, NULL)
+				USING ERRCODE = 'datatype_mismatch', HINT = 'token_mask must be an array of booleans, or of 0 and 1.';
+		END IF;
+		broadcasts := ARRAY[format('stepadv.broadcast(%s, s.%I%s)', advantage, token_advantages.token_mask,
+			CASE type WHEN 'bool[]'::regtype THEN '::boolean[]' ELSE '::integer[]::boolean[]' END)];
+	END IF;
+	IF token_advantages.tokens IS NOT NULL THEN
+		type := stepadv_internal.curation_type(token_advantages.advantages, token_advantages.tokens);
+		n_tokens := CASE
+			WHEN type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN format('s.%I::integer', token_advantages.tokens)
+			WHEN (SELECT t.typcategory FROM pg_type t WHERE t.oid = type) = 'A' THEN format('cardinality(s.%I)', token_advantages.tokens) END;
+		IF n_tokens IS NULL THEN
+			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', token_advantages.tokens, source ->> 'name', 'tokens', format_type(type, NULL)
+				USING ERRCODE = 'datatype_mismatch', HINT = 'tokens must be an array with an element per token, or their number.';
+		END IF;
+		broadcasts := broadcasts || format('stepadv.broadcast(%s, %s)', advantage, n_tokens);
+		IF token_advantages.token_mask IS NOT NULL THEN
+			condition := format(' AND CASE WHEN cardinality(s.%I) <> %s THEN stepadv_internal.curation_refuse(format(%L, s.step_no, s.rollout_id)) = 0 ELSE true END',
+				token_advantages.token_mask, n_tokens,
+				replace(format('token_mask %I and tokens %I are not of one length', token_advantages.token_mask, token_advantages.tokens), '%', '%%') || ': step %s of rollout %s');
+		END IF;
+	END IF;
+	item := ', coalesce(' || array_to_string(broadcasts, ', ') || ') AS advantages';
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.token_advantages(regclass, jsonb, text, text, text) IS 'part of training_rows: the advantage on each token, as an item of the select list, and the condition that mask and tokens are of one length; NULLs where neither is known';
+
+CREATE FUNCTION stepadv.training_rows(advantages regclass, columns text[] DEFAULT NULL, token_mask text DEFAULT NULL, tokens text DEFAULT NULL,
 	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage')
 RETURNS SETOF jsonb
 LANGUAGE plpgsql STABLE ROWS 10000
@@ -588,10 +652,7 @@ DECLARE
 	keys text[] := ARRAY(SELECT jsonb_array_elements_text(source -> 'group_by')) || '{rollout_id,step_no,step_id}'::text[];
 	known text[];		-- columns of the relation
 	name text;
-	type oid;
-	n_tokens text;		-- expressions over s
-	broadcasts text[];
-	checked text := '';
+	per_token record;
 BEGIN
 	SELECT array_agg(a.attname) INTO known FROM pg_attribute a
 	WHERE a.attrelid = training_rows.advantages AND a.attnum > 0 AND NOT a.attisdropped;
@@ -621,42 +682,16 @@ BEGIN
 		END IF;
 	END LOOP;
 
-	-- One advantage per token: where the mask is true, or without a mask on all.
-	IF training_rows.token_mask IS NOT NULL THEN
-		type := stepadv_internal.curation_type(training_rows.advantages, training_rows.token_mask);
-		IF type NOT IN ('bool[]'::regtype, 'int2[]'::regtype, 'int4[]'::regtype, 'int8[]'::regtype) THEN
-			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', training_rows.token_mask, source ->> 'name', 'token_mask', format_type(type, NULL)
-				USING ERRCODE = 'datatype_mismatch', HINT = 'token_mask must be an array of booleans, or of 0 and 1.';
-		END IF;
-		broadcasts := ARRAY[format('stepadv.broadcast(%s, s.%I%s)', advantage, training_rows.token_mask,
-			CASE type WHEN 'bool[]'::regtype THEN '::boolean[]' ELSE '::integer[]::boolean[]' END)];
-	END IF;
-	IF training_rows.tokens IS NOT NULL THEN
-		type := stepadv_internal.curation_type(training_rows.advantages, training_rows.tokens);
-		n_tokens := CASE
-			WHEN type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN format('s.%I::integer', training_rows.tokens)
-			WHEN (SELECT t.typcategory FROM pg_type t WHERE t.oid = type) = 'A' THEN format('cardinality(s.%I)', training_rows.tokens) END;
-		IF n_tokens IS NULL THEN
-			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', training_rows.tokens, source ->> 'name', 'tokens', format_type(type, NULL)
-				USING ERRCODE = 'datatype_mismatch', HINT = 'tokens must be an array with an element per token, or their number.';
-		END IF;
-		broadcasts := broadcasts || format('stepadv.broadcast(%s, %s)', advantage, n_tokens);
-		IF training_rows.token_mask IS NOT NULL THEN
-			checked := format(' AND CASE WHEN cardinality(s.%I) <> %s THEN stepadv_internal.curation_refuse(format(%L, s.step_no, s.rollout_id)) = 0 ELSE true END',
-				training_rows.token_mask, n_tokens,
-				replace(format('token_mask %I and tokens %I are not of one length', training_rows.token_mask, training_rows.tokens), '%', '%%') || ': step %s of rollout %s');
-		END IF;
-	END IF;
+	per_token := stepadv_internal.token_advantages(training_rows.advantages, source, advantage, training_rows.token_mask, training_rows.tokens);
 	RETURN QUERY EXECUTE format('SELECT to_jsonb(t) FROM (SELECT %s, %s AS advantage%s%s FROM %s s WHERE %s IS NOT NULL%s ORDER BY %s) t',
 		(SELECT string_agg(format('s.%I', k), ', ') FROM unnest(keys) k), advantage,
 		(SELECT string_agg(format(', s.%I', c.name), '' ORDER BY c.i) FROM (
 			SELECT u.name, min(u.i) AS i FROM unnest(training_rows.columns) WITH ORDINALITY u(name, i)
 			WHERE u.name <> ALL (keys || 'advantage'::text) GROUP BY u.name) c),
-		CASE WHEN broadcasts IS NOT NULL THEN format(', coalesce(%s) AS advantages', array_to_string(broadcasts, ', ')) END,
-		source ->> 'name', advantage, checked,
+		per_token.item, source ->> 'name', advantage, per_token.condition,
 		(SELECT string_agg(stepadv_internal.curation_key(format('s.%I', k.name), stepadv_internal.curation_type(training_rows.advantages, k.name)), ', ' ORDER BY k.i)
 		FROM unnest(keys) WITH ORDINALITY k(name, i)));
 END
 $$;
-COMMENT ON FUNCTION training_rows(regclass, text[], text, text, text[], text) IS
+COMMENT ON FUNCTION stepadv.training_rows(regclass, text[], text, text, text[], text) IS
 'a JSON object per step of a relation of advantages, such as a view of create_selection or of attach, to be written as JSON Lines: the columns of the group, rollout_id, step_no, step_id, advantage; the columns named, or else those called observation, action, tool, args, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs and reason and those that attach was told as state, action, logp_old and token_mask; and advantages, the advantage on each token (see broadcast), where token_mask (default: attach''s, or response_mask) or the number of tokens is known (tokens: an array or a number, default response_token_ids or attach''s logp_old); ordered by group, rollout and step; steps without an advantage are left out; error when mask and tokens differ in length';

@@ -119,4 +119,11 @@
 #define columns_read(query, rte) ((rte)->selectedCols)
 #endif
 
+/* 19 wants to be told when a descriptor made by hand is complete. */
+#if PG_VERSION_NUM >= 190000
+#define finish_tuple_desc(desc) TupleDescFinalize(desc)
+#else
+#define finish_tuple_desc(desc) ((void) 0)
+#endif
+
 #endif							/* STEPADV_COMPAT_H */

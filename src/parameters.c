@@ -53,8 +53,8 @@ choice_of_text(const char *name, const char *const *choices, Datum word)
 	return find_choice(name, choices, span_make(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)));
 }
 
-void
-read_parameter(const NullableDatum *arg, const Parameter *parameter, ParameterValue *value)
+static inline void
+read_one(const NullableDatum *arg, const Parameter *parameter, ParameterValue *value)
 {
 	memset(value, 0, sizeof(*value));
 	value->isnull = arg->isnull;
@@ -86,6 +86,12 @@ read_parameter(const NullableDatum *arg, const Parameter *parameter, ParameterVa
 			value->choice = choice_of_text(parameter->name, parameter->choices, arg->value);
 			break;
 	}
+}
+
+void
+read_parameter(const NullableDatum *arg, const Parameter *parameter, ParameterValue *value)
+{
+	read_one(arg, parameter, value);
 }
 
 /* ----------
@@ -138,7 +144,7 @@ read_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
 	const int16 *arguments = find_parameters(fcinfo, first, parameters, n_parameters);
 
 	for (int i = 0; i < n_parameters; i++)
-		read_parameter(&fcinfo->args[arguments[i]], &parameters[i], &values[i]);
+		read_one(&fcinfo->args[arguments[i]], &parameters[i], &values[i]);
 }
 
 void
@@ -146,5 +152,5 @@ read_parameters_in_order(const NullableDatum *args, const Parameter *parameters,
 						 int n_parameters, ParameterValue *values)
 {
 	for (int i = 0; i < n_parameters; i++)
-		read_parameter(&args[i], &parameters[i], &values[i]);
+		read_one(&args[i], &parameters[i], &values[i]);
 }

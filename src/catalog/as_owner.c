@@ -147,42 +147,50 @@ is_strict_and_null(FunctionCallInfo fcinfo, const FmgrInfo *function)
 	return false;
 }
 
+/* Whether the caller takes a set, as all that call functions in FROM or in a target list do. */
+static ReturnSetInfo *
+set_of(FunctionCallInfo fcinfo)
+{
+	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	if (set == NULL || !IsA(set, ReturnSetInfo) || (set->allowedModes & SFRM_Materialize) == 0 ||
+		set->expectedDesc == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("set-valued function called in context that cannot accept a set")));
+	return set;
+}
+
 /*
  * Call the function with the arguments and for the result of the outer one.  Sets
- * must be complete when it returns: the rows of one that gives them one by one
- * would be made when the role is the caller's again.
+ * must be complete when it returns: rows that are given one by one would be made
+ * when the role is the caller's again.  Functions in SQL do so if asked.
  */
 static Datum
 call(FunctionCallInfo fcinfo, FmgrInfo *function)
 {
 	LOCAL_FCINFO(to, FUNC_MAX_ARGS);
-	ReturnSetInfo *set = function->fn_retset ? (ReturnSetInfo *) fcinfo->resultinfo : NULL;
-	int			modes = 0;
+	ReturnSetInfo *set = function->fn_retset ? set_of(fcinfo) : NULL;
+	int			modes = set != NULL ? set->allowedModes : 0;
 	Datum		result;
 
-	if (function->fn_retset)
+	if (is_strict_and_null(fcinfo, function))
 	{
-		if (set == NULL || !IsA(set, ReturnSetInfo) || (set->allowedModes & SFRM_Materialize) == 0 ||
-			set->expectedDesc == NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("set-valued function called in context that cannot accept a set")));
-		modes = set->allowedModes;
-		set->allowedModes &= ~SFRM_ValuePerCall;
+		if (set != NULL)
+			set->isDone = ExprEndResult;	/* no rows */
+		PG_RETURN_NULL();
 	}
 	InitFunctionCallInfoData(*to, function, PG_NARGS(), PG_GET_COLLATION(), NULL, fcinfo->resultinfo);
 	memcpy(to->args, fcinfo->args, PG_NARGS() * sizeof(NullableDatum));
-	if (is_strict_and_null(fcinfo, function))
-	{
-		to->isnull = true;
-		result = (Datum) 0;
-		if (set != NULL)
-			set->isDone = ExprEndResult;	/* no rows */
-	}
-	else
-		result = FunctionCallInvoke(to);
 	if (set != NULL)
+		set->allowedModes |= SFRM_Materialize_Preferred;
+	result = FunctionCallInvoke(to);
+	if (set != NULL)
+	{
 		set->allowedModes = modes;
+		if (set->returnMode == SFRM_ValuePerCall && set->isDone == ExprMultipleResult)
+			elog(ERROR, "function %u gives its rows one by one", function->fn_oid);
+	}
 	fcinfo->isnull = to->isnull;
 	return result;
 }

@@ -61,6 +61,9 @@ PG_FUNCTION_INFO_V1(stepadv_attachments);
 #define LARGEST_LIST 1000		/* relations in one array */
 #define LARGEST_TABLE 4096		/* blocks */
 
+/* How long, for all tables together, to try for locks that are not waited for. */
+#define PATIENCE 200			/* milliseconds */
+
 /* Columns of the result before those of the type: attachment, owner, source. */
 #define N_OWN 3
 
@@ -68,6 +71,7 @@ typedef struct Reader
 {
 	TupleDesc	type;			/* of stepadv.attachment, dropped attributes included */
 	Oid			of_owner;		/* whose are asked for; InvalidOid: everybody's */
+	int			patience;		/* what is left of it */
 	Tuplestorestate *rows;
 	TupleDesc	result;
 } Reader;
@@ -147,23 +151,36 @@ typed_tables(const Reader *reader, Oid type)
 	return tables;
 }
 
+static bool
+lock_soon(Oid table, Reader *reader)
+{
+	while (!ConditionalLockRelationOid(table, AccessShareLock))
+	{
+		if (reader->patience-- <= 0)
+			return false;
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(1000);
+	}
+	return true;
+}
+
 /*
  * Open a table of the list, which can have changed until the lock is there; NULL
- * if it is not to be read.  Members of its owner's role (being superuser is not
- * enough) wait for whoever is changing it.  Others must not: whoever owns a table
- * can lock it for as long as he likes.
+ * if it is not to be read.  Who asks for its owner's, or is a member of his role
+ * (being superuser is not enough), waits for whoever is changing it.  Others must
+ * not: whoever owns a table can lock it for as long as he likes.
  */
 static Relation
-open_table(Oid table, const Reader *reader, Oid type)
+open_table(Oid table, Reader *reader, Oid type)
 {
 	FormData_pg_class class;
 	Relation	opened;
 
 	if (!look_up(table, &class))
 		return NULL;
-	if (is_member_of_role_nosuper(GetUserId(), class.relowner))
+	if (OidIsValid(reader->of_owner) || is_member_of_role_nosuper(GetUserId(), class.relowner))
 		LockRelationOid(table, AccessShareLock);
-	else if (!ConditionalLockRelationOid(table, AccessShareLock))
+	else if (!lock_soon(table, reader))
 		return NULL;
 	opened = is_readable(table, reader, type) ? try_relation_open(table, NoLock) : NULL;
 	if (opened == NULL)
@@ -318,7 +335,7 @@ believe(const Reader *reader, Oid owner, Datum *values, bool *nulls, Oid *rows)
 }
 
 static void
-give_attachment(const Reader *reader, Oid table, Oid type)
+give_attachment(Reader *reader, Oid table, Oid type)
 {
 	Datum	   *values = palloc0(reader->result->natts * sizeof(Datum));
 	bool	   *nulls = palloc0(reader->result->natts * sizeof(bool));
@@ -359,7 +376,7 @@ stepadv_attachments(PG_FUNCTION_ARGS)
 {
 	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("attachment"),
 									   ObjectIdGetDatum(get_namespace_oid(PUBLIC_SCHEMA, false)));
-	Reader		reader = {.of_owner = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0)};
+	Reader		reader = {.of_owner = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0), .patience = PATIENCE};
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "stepadv attachment", ALLOCSET_DEFAULT_SIZES);
 	ListCell   *cell;
 

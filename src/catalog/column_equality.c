@@ -16,6 +16,53 @@
 #include "catalog/column_equality.h"
 #include "compat.h"
 
+/* Whether an item of FROM is on a side that an outer join below this node fills up. */
+static bool
+is_filled_up(Node *node, int entry, bool filled)
+{
+	ListCell   *cell;
+	JoinExpr   *join;
+
+	if (IsA(node, RangeTblRef))
+		return filled && ((RangeTblRef *) node)->rtindex == entry;
+	if (IsA(node, FromExpr))
+	{
+		foreach(cell, ((FromExpr *) node)->fromlist)
+			if (is_filled_up(lfirst(cell), entry, filled))
+				return true;
+		return false;
+	}
+	join = castNode(JoinExpr, node);
+	return is_filled_up(join->larg, entry, filled || join->jointype == JOIN_RIGHT || join->jointype == JOIN_FULL) ||
+		is_filled_up(join->rarg, entry, filled || join->jointype == JOIN_LEFT || join->jointype == JOIN_FULL);
+}
+
+/*
+ * A LATERAL subquery with no FROM and no WHERE gives columns beside it other
+ * names: what its column is beside it; NULL if it is something else.
+ */
+static Node *
+renamed_column(const Query *query, const Var *var)
+{
+	RangeTblEntry *entry = rt_fetch(var->varno, query->rtable);
+	Query	   *subquery = entry->subquery;
+	TargetEntry *target;
+	Var		   *outer;
+
+	if (entry->rtekind != RTE_SUBQUERY || !entry->lateral || subquery->jointree == NULL || subquery->jointree->fromlist != NIL ||
+		subquery->jointree->quals != NULL || subquery->havingQual != NULL || subquery->groupingSets != NIL ||
+		subquery->setOperations != NULL || subquery->limitCount != NULL || subquery->limitOffset != NULL ||
+		is_filled_up((Node *) query->jointree, var->varno, false))
+		return NULL;
+	target = get_tle_by_resno(subquery->targetList, var->varattno);
+	outer = target == NULL ? NULL : (Var *) without_relabel((Node *) target->expr);
+	if (outer == NULL || !IsA(outer, Var) || outer->varlevelsup == 0)
+		return NULL;
+	outer = copyObject(outer);
+	outer->varlevelsup--;
+	return (Node *) outer;
+}
+
 /* The Var that a column expression comes down to, and how many levels out it is; NULL if it is none. */
 static const Var *
 find_var(Node *expression, const Level *level, int *levels)
@@ -31,9 +78,14 @@ find_var(Node *expression, const Level *level, int *levels)
 		*levels += var->varlevelsup;
 		level = level_up(level, var->varlevelsup);
 		entry = rt_fetch(var->varno, level->query->rtable);
-		if (entry->rtekind != RTE_JOIN && group_expressions(entry) == NIL)
-			return var;
-		expression = entry_expression(entry, var->varattno);
+		if (entry->rtekind == RTE_JOIN || group_expressions(entry) != NIL)
+			expression = entry_expression(entry, var->varattno);
+		else
+		{
+			expression = renamed_column(level->query, var);
+			if (expression == NULL)
+				return var;
+		}
 	}
 }
 

@@ -11,11 +11,13 @@
  * about in the same way, and the outer query goes on from there.
  *
  * Which conditions hold depends on the joins.  Those of WHERE and of inner joins
- * hold in all rows (a strict one also says that what it compares was not filled up
- * with NULLs).  Those of an outer join hold only where it found a match: for
- * tables of the side that can be filled up, a change can matter only there; for
- * others they say nothing.  A column of the side that can be filled up says
- * nothing as a result: rows move to NULL and back.
+ * hold in all rows; those of an outer join only where it found a match, and so do
+ * those within the side that it fills up with NULLs elsewhere.  It found one where
+ * that side is not NULL: because a condition that holds compares something of it
+ * (all that are looked at are strict), or because it is a row of that side whose
+ * change is asked about.  That row can also let NULLs come and go beside the rows
+ * it matches, for which therefore the same holds; but not for those NULLs, so that
+ * a column that can be filled up says nothing as a result.
  */
 #include "postgres.h"
 
@@ -69,7 +71,7 @@ typedef struct Equality
 {
 	int			left;			/* numbers of columns of the scope */
 	int			right;
-	Bitmapset  *entries;		/* for tables in these it holds; NULL: for all */
+	Bitmapset  *sides[2];		/* it holds where none of these are NULLs; empty: need not be looked at */
 } Equality;
 
 /* A query that is being looked at. */
@@ -120,7 +122,7 @@ outer_column(const Child *child, int o)
 }
 
 static void
-add_conditions(Scope *scope, Node *condition, Bitmapset *entries)
+add_conditions(Scope *scope, Node *condition, Bitmapset *side, Bitmapset *other_side)
 {
 	ListCell   *cell;
 	Column		left;
@@ -131,56 +133,111 @@ add_conditions(Scope *scope, Node *condition, Bitmapset *entries)
 	check_stack_depth();
 	if (is_andclause(condition))
 		foreach(cell, ((BoolExpr *) condition)->args)
-			add_conditions(scope, lfirst(cell), entries);
+			add_conditions(scope, lfirst(cell), side, other_side);
 	else if (equated_columns(condition, scope->level, &left, &right))
 	{
 		Equality   *equality = palloc(sizeof(Equality));
 
 		equality->left = column_number(scope, &left);
 		equality->right = column_number(scope, &right);
-		equality->entries = entries;
+		equality->sides[0] = side;
+		equality->sides[1] = other_side;
 		scope->equalities = lappend(scope->equalities, equality);
 	}
 }
 
-/* Adds the conditions of a FROM item; returns the entries in it. */
-static Bitmapset *
-add_join(Scope *scope, Node *node)
+/* Adds the conditions of a FROM item, which is within a side that can be filled up, or in none (NULL). */
+static void
+add_join(Scope *scope, Node *node, Bitmapset *side)
 {
-	Bitmapset  *entries = NULL;
-	Bitmapset  *filled;
 	ListCell   *cell;
 	JoinExpr   *join;
+	Bitmapset  *left;
+	Bitmapset  *right;
 
 	check_stack_depth();
 	if (IsA(node, RangeTblRef))
-		return bms_make_singleton(((RangeTblRef *) node)->rtindex);
+		return;
 	if (IsA(node, FromExpr))
 	{
 		foreach(cell, ((FromExpr *) node)->fromlist)
-			entries = bms_join(entries, add_join(scope, lfirst(cell)));
-		add_conditions(scope, ((FromExpr *) node)->quals, NULL);
-		return entries;
+			add_join(scope, lfirst(cell), side);
+		add_conditions(scope, ((FromExpr *) node)->quals, side, NULL);
+		return;
 	}
 
 	join = castNode(JoinExpr, node);
-	entries = add_join(scope, join->larg);
-	filled = add_join(scope, join->rarg);
-	if (join->jointype == JOIN_RIGHT)
-	{
-		Bitmapset  *left = entries;
-
-		entries = filled;
-		filled = left;
-	}
-	entries = bms_union(entries, filled);
+	left = join->jointype == JOIN_RIGHT || join->jointype == JOIN_FULL ? item_entries(join->larg) : NULL;
+	right = join->jointype == JOIN_LEFT || join->jointype == JOIN_FULL ? item_entries(join->rarg) : NULL;
+	scope->nullable = bms_union(scope->nullable, bms_union(left, right));
+	add_join(scope, join->larg, left != NULL ? left : side);
+	add_join(scope, join->rarg, right != NULL ? right : side);
 	if (join->jointype == JOIN_INNER)
-		filled = NULL;
-	else if (join->jointype == JOIN_FULL)
-		filled = entries;
-	scope->nullable = bms_union(scope->nullable, filled);
-	add_conditions(scope, join->quals, filled);
-	return entries;
+		add_conditions(scope, join->quals, side, NULL);
+	else
+		add_conditions(scope, join->quals, left, right);
+}
+
+/* ----------
+ * What equals what
+ * ----------
+ */
+
+/* For all rows to which a change in an entry can matter, or with entry 0 all rows of the result. */
+typedef struct Facts
+{
+	int		   *classes;		/* for each column of the scope, one that stands for all that equal it */
+	Bitmapset  *present;		/* entries that are not NULLs */
+} Facts;
+
+static bool
+is_present(const Facts *facts, const Bitmapset *side)
+{
+	return bms_is_empty(side) || bms_overlap(side, facts->present);
+}
+
+static void
+equate(const Scope *scope, Facts *facts, const Equality *equality)
+{
+	const int	sides[2] = {equality->left, equality->right};
+	int			from = facts->classes[equality->left];
+	int			to = facts->classes[equality->right];
+
+	for (int c = 0; c < scope->n_columns; c++)
+		if (facts->classes[c] == from)
+			facts->classes[c] = to;
+	for (int s = 0; s < 2; s++)
+		if (scope->columns[sides[s]].levels == 0)
+			facts->present = bms_add_member(facts->present, scope->columns[sides[s]].entry);
+}
+
+static Facts
+facts_for(const Scope *scope, int entry)
+{
+	Facts		facts = {palloc(Max(scope->n_columns, 1) * sizeof(int)), NULL};
+	List	   *open = list_copy(scope->equalities);
+	bool		is_changed = true;
+	ListCell   *cell;
+
+	for (int c = 0; c < scope->n_columns; c++)
+		facts.classes[c] = c;
+	if (entry != 0)
+		facts.present = bms_make_singleton(entry);
+	while (is_changed)
+	{
+		is_changed = false;
+		foreach(cell, open)
+		{
+			const Equality *equality = lfirst(cell);
+
+			if (!is_present(&facts, equality->sides[0]) || !is_present(&facts, equality->sides[1]))
+				continue;
+			equate(scope, &facts, equality);
+			open = foreach_delete_current(open, cell);
+			is_changed = true;
+		}
+	}
+	return facts;
 }
 
 /* ----------
@@ -388,40 +445,17 @@ is_apart(const Query *query, const TargetEntry *target)
 
 /* The number of the column that a result column is; -1 if it is none to ask about. */
 static int
-output_column(Scope *scope, const TargetEntry *target)
+output_column(Scope *scope, const Facts *facts, const TargetEntry *target)
 {
 	Column		column;
 
 	if (!column_of((Node *) target->expr, scope->level, &column))
 		return -1;
 	if (column.levels == 0 &&
-		(bms_is_member(column.entry, scope->nullable) || !is_apart(scope->level->query, target)))
+		((bms_is_member(column.entry, scope->nullable) && !bms_is_member(column.entry, facts->present)) ||
+		 !is_apart(scope->level->query, target)))
 		return -1;
 	return column_number(scope, &column);
-}
-
-/* For each column of the scope, the number of one that stands for all that equal it for the tables of a child. */
-static int *
-classes_for(const Scope *scope, const Child *child)
-{
-	int		   *classes = palloc(Max(scope->n_columns, 1) * sizeof(int));
-	ListCell   *cell;
-
-	for (int c = 0; c < scope->n_columns; c++)
-		classes[c] = c;
-	foreach(cell, scope->equalities)
-	{
-		const Equality *equality = lfirst(cell);
-		int			from = classes[equality->left];
-		int			to = classes[equality->right];
-
-		if (equality->entries != NULL && !bms_is_member(child->entry, equality->entries))
-			continue;
-		for (int c = 0; c < scope->n_columns; c++)
-			if (classes[c] == from)
-				classes[c] = to;
-	}
-	return classes;
 }
 
 /* Where in a child a column of the scope is: numbers of its result columns, and after them of its outer ones, from 1. */
@@ -519,17 +553,17 @@ places_in_arm(const Scope *scope, const Child *child, int output)
 static void
 lift_tables(Scope *scope, const Child *child, Lineage *to, const int *outputs, const int *outer)
 {
-	int		   *classes = classes_for(scope, child);
+	Facts		facts = facts_for(scope, child->entry);
 	int			n_keys = to->n_outputs + to->n_outer;
 	List	  **places = palloc0(Max(n_keys, 1) * sizeof(List *));
 	ListCell   *cell;
 
 	for (int k = 0; k < to->n_outputs; k++)
 		places[k] = scope->level->query->setOperations == NULL ?
-			places_equal_to(scope, child, classes, outputs[k]) :
+			places_equal_to(scope, child, facts.classes, outputs[k]) :
 			child->entry != 0 ? places_in_arm(scope, child, k + 1) : NIL;
 	for (int k = 0; k < to->n_outer; k++)
-		places[to->n_outputs + k] = places_equal_to(scope, child, classes, outer[k]);
+		places[to->n_outputs + k] = places_equal_to(scope, child, facts.classes, outer[k]);
 	foreach(cell, child->lineage->tables)
 	{
 		TableRead	table = *(TableRead *) lfirst(cell);
@@ -549,6 +583,7 @@ lift(Scope *scope)
 	Lineage    *lineage = empty_lineage();
 	int		   *outputs = palloc(Max(list_length(query->targetList), 1) * sizeof(int));
 	int		   *outer;
+	Facts		facts = facts_for(scope, 0);
 	ListCell   *cell;
 
 	foreach(cell, query->targetList)
@@ -556,7 +591,7 @@ lift(Scope *scope)
 		TargetEntry *target = lfirst_node(TargetEntry, cell);
 
 		if (!target->resjunk)
-			outputs[lineage->n_outputs++] = query->setOperations != NULL ? -1 : output_column(scope, target);
+			outputs[lineage->n_outputs++] = query->setOperations != NULL ? -1 : output_column(scope, &facts, target);
 	}
 	outer = palloc(Max(scope->n_columns, 1) * sizeof(int));
 	lineage->outer = palloc(Max(scope->n_columns, 1) * sizeof(Column));
@@ -585,7 +620,7 @@ query_lineage(List **known, Query *query, const Level *outer)
 		add_entry(&scope, entry);
 	(void) query_tree_walker(query, add_sublinks, &scope,
 							 QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES | QTW_IGNORE_JOINALIASES);
-	(void) add_join(&scope, (Node *) query->jointree);
+	add_join(&scope, (Node *) query->jointree, NULL);
 	return lift(&scope);
 }
 

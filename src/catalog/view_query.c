@@ -146,6 +146,15 @@ with_query(const RangeTblEntry *entry, const Level *level, const Level **defined
 	return NULL;				/* keep compiler quiet */
 }
 
+Bitmapset *
+item_entries(Node *item)
+{
+	Bitmapset  *entries = NULL;
+
+	add_from(item, &entries);
+	return entries;
+}
+
 /* Adds what a query reads in FROM, down to the second relation. */
 static void
 add_relations(Query *query, List **relations)

@@ -56,6 +56,9 @@ extern Query *view_query(Oid view);
  */
 extern Bitmapset *from_entries(Query *query);
 
+/* Those of one item of FROM. */
+extern Bitmapset *item_entries(Node *item);
+
 /*
  * The one relation that a view reads in FROM, subqueries and WITH included;
  * InvalidOid if there are none or several, or if the definition is too large to

@@ -456,7 +456,7 @@ static void
 offer_group_fold(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *rel, void *extra)
 {
 	const Query *parse = root->parse;
-	Fold		fold = {NIL};
+	Fold		fold = {0};
 
 	if (previous_hook)
 		previous_hook(root, stage, input_rel, rel, extra);

@@ -46,6 +46,9 @@ PG_FUNCTION_INFO_V1(stepadv_progress_value_send);
 
 #define MAX_ARRAYS 3
 
+/* Up to where every integer is a double, as the numbers of a text are. */
+#define MAX_COUNT INT64CONST(9007199254740992)
+
 /* Names of the two first numbers and of the arrays after them. */
 typedef struct Shape
 {
@@ -113,6 +116,8 @@ check_value(const ProgressValue *value, int sqlstate)
 	}
 	if (value->n_rollouts < 1 || value->n_steps < value->n_rollouts)
 		problem = "It must be of at least one rollout, and of no fewer steps than rollouts.";
+	else if (value->n_steps > MAX_COUNT)
+		problem = "It counts more steps than a text of it could.";
 	else if (value->kind == PROGRESS_STATISTICS && value->numbers[STATISTICS_SQUARE] < 0)
 		problem = "A sum of squares in it is negative.";
 	else if (value->kind != PROGRESS_STATISTICS && value->numbers[MODEL_LAMBDA] < 0)
@@ -299,8 +304,7 @@ member_count(const Shape *shape, const char *name, const JsonbValue *json)
 {
 	double		number = member_number(shape, name, json);
 
-	/* Up to where every integer is a double. */
-	if (number < 0 || number > 9007199254740992.0 || number != floor(number))
+	if (number < 0 || number > (double) MAX_COUNT || number != floor(number))
 		TEXT_INVALID(shape, "\"%s\" must be a count.", name);
 	return (int64) number;
 }

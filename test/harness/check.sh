@@ -22,7 +22,8 @@ count()
 	local ok not_ok
 
 	ok=$(grep -cE '^(ok [0-9]+ |(test|    ) ?[^ ].* \.\.\. ok )' "$1" || true)
-	not_ok=$(grep -cE '^(not ok [0-9]+ |(test|    ) ?[^ ].* \.\.\. FAILED)' "$1" || true)
+	# What a TAP test says is still to do is not held against it.
+	not_ok=$(grep -E '^(not ok [0-9]+ |(test|    ) ?[^ ].* \.\.\. FAILED)' "$1" | grep -cv ' # TODO ' || true)
 	# A program that died without saying which test failed has failed all the same.
 	[ "$2" = 0 ] || [ "$not_ok" != 0 ] || not_ok=1
 	passed=$((passed + ok))

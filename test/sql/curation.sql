@@ -107,14 +107,14 @@ SELECT group_key ->> 'task' AS task, rollout_id, step_no, reason FROM stepadv.se
 SELECT count(*) FROM stepadv.select_steps('cur_steps_rtmc', min_visits => 3);
 SELECT * FROM stepadv.select_steps('cur_steps_grpo', min_visits => 2);
 SELECT * FROM stepadv.select_steps('cur_steps_rtmc', min_visits => 0);
--- A column of the user's whose name was taken by the estimator's is found; two that could be meant are not guessed at.
+-- A column of the user's whose name was taken by the estimator's is found, by what feeds it: also beside one that has its name.
 CREATE TABLE cur_clash AS SELECT task, traj, n, obs AS v, act AS q, rew FROM cur_steps;
 SELECT count(*) FROM stepadv.attach('cur_clash', '{task}', 'traj', 'n', 'v', 'q', 'rew', options => '{"rtmc": {"prior": 0, "gamma": 1}}');
 SELECT rollout_id, step_no FROM stepadv.select_steps('cur_clash_rtmc', 'rtmc', deduplicate => true) WHERE group_key = '{"task": "M"}' ORDER BY 1, 2;
 ALTER TABLE cur_clash ADD base_v text;
 SELECT stepadv.detach('cur_clash'), (SELECT count(*) FROM stepadv.attach('cur_clash', '{task}', 'traj', 'n', 'v', 'q', 'rew', prefix => 'cur_clash2')) AS attached;
-SELECT * FROM stepadv.select_steps('cur_clash2_rtmc', per_state => 1);
-SELECT count(*) FROM stepadv.select_steps('cur_clash2_rtmc', per_state => 1, state => 'base_v');
+SELECT count(*) AS chosen, count(*) = (SELECT count(*) FROM stepadv.select_steps('cur_clash2_rtmc', per_state => 1, state => 'base_v') x JOIN stepadv.select_steps('cur_clash2_rtmc', per_state => 1) y USING (group_key, rollout_id, step_no)) AS by_the_state
+FROM stepadv.select_steps('cur_clash2_rtmc', per_state => 1);
 -- States that attach made are nobody's column.
 SELECT count(*) FROM stepadv.attach('cur_steps', '{task}', 'traj', 'n', 'obs', 'act', 'rew', states => 'history', prefix => 'cur_history');
 SELECT * FROM stepadv.select_steps('cur_history_rtmc', deduplicate => true);

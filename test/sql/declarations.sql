@@ -24,7 +24,7 @@ BEGIN
 	EXECUTE format('CREATE FUNCTION dec_turned.%I(%s) RETURNS %s LANGUAGE c IMMUTABLE %s %s AS %L, %L',
 				   p.proname, parameters, coalesce('TABLE (' || columns || ')', format_type(p.prorettype, NULL)),
 				   CASE WHEN p.proisstrict THEN 'STRICT' END,
-				   CASE WHEN p.proretset THEN 'SUPPORT stepadv.row_support' END, p.probin, p.prosrc);
+				   CASE WHEN p.proretset THEN 'SUPPORT stepadv_internal.row_support' END, p.probin, p.prosrc);
 END $$;
 
 -- Both with arguments that all differ from each other: do they give the same rows?

@@ -517,7 +517,7 @@ RESET enable_partitionwise_aggregate;
 
 -- through text, through binary, through a table
 SELECT count(*) FILTER (WHERE rollouts::text <> rollouts::text::rollout_group::text) AS different FROM groups;
-SELECT count(*) FILTER (WHERE rollout_group_send(rollouts) <> rollout_group_send(rollouts::text::rollout_group)) AS different FROM groups;
+SELECT count(*) FILTER (WHERE stepadv_internal.rollout_group_send(rollouts) <> stepadv_internal.rollout_group_send(rollouts::text::rollout_group)) AS different FROM groups;
 
 -- And so is what follows from it: estimates of a group made in pieces.
 SELECT count(*) > 50000 AS steps, count(*) FILTER (WHERE a IS DISTINCT FROM b) AS different

@@ -10,7 +10,7 @@ INSERT INTO s VALUES
 	(20, -5, 0, 101, NULL, -0.5), (21, -5, 2147483647, 104, 9223372036854775807, 0);
 SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM s;
 -- the order of input makes no difference, bit for bit
-SELECT count(DISTINCT rollout_group_send(g)) FROM (
+SELECT count(DISTINCT stepadv_internal.rollout_group_send(g)) FROM (
 	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY step_id) FROM s UNION ALL
 	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY step_id DESC) FROM s UNION ALL
 	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY hashint8(step_id)) FROM s) x(g);

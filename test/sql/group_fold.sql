@@ -181,7 +181,7 @@ SELECT pg_temp.both('SELECT generate_series(1, 2), num, $ FROM fold_steps GROUP 
 SELECT pg_temp.both('SELECT GROUPING(num), num, $ FROM fold_steps GROUP BY num');
 
 -- an aggregate that ends otherwise
-CREATE AGGREGATE public.fold_bytes(bigint, bigint, int, bigint, bigint, float8) (SFUNC = rollout_agg_trans, STYPE = internal, FINALFUNC = rollout_agg_serial);
+CREATE AGGREGATE public.fold_bytes(bigint, bigint, int, bigint, bigint, float8) (SFUNC = stepadv_internal.rollout_agg_trans, STYPE = internal, FINALFUNC = stepadv_internal.rollout_agg_serial);
 SELECT pg_temp.both('SELECT num, fold_bytes(step_id, rollout, step_no, state, action, reward) FROM fold_steps GROUP BY num');
 DROP AGGREGATE public.fold_bytes(bigint, bigint, int, bigint, bigint, float8);
 
@@ -211,7 +211,7 @@ REVOKE SELECT ON fold_steps FROM regress_fold_nobody;
 DROP ROLE regress_fold_nobody;
 
 -- A prepared plan learns that the aggregate is gone.
-CREATE AGGREGATE public.my_agg(bigint, bigint, int, bigint, bigint, float8) (SFUNC = stepadv.rollout_agg_trans, STYPE = internal, FINALFUNC = stepadv.rollout_agg_final);
+CREATE AGGREGATE public.my_agg(bigint, bigint, int, bigint, bigint, float8) (SFUNC = stepadv_internal.rollout_agg_trans, STYPE = internal, FINALFUNC = stepadv_internal.rollout_agg_final);
 PREPARE fold_them AS SELECT count(g) FROM (SELECT num, public.my_agg(step_id, rollout, step_no, state, action, reward) AS g FROM fold_steps GROUP BY num) x;
 EXECUTE fold_them;
 DROP AGGREGATE public.my_agg(bigint, bigint, int, bigint, bigint, float8);

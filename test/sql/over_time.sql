@@ -14,13 +14,13 @@ FROM unnest('{1,0,1,3,NULL}'::float8[]) w, unnest('{1,1e-320,1e-200,1e200,5e307}
 SELECT count(DISTINCT ess) AS different, round(min(ess)::numeric, 9) AS ess FROM (
 	SELECT stepadv.effective_sample_size(w ORDER BY w) FROM unnest('{1e-5,7,1e200,3e200,2e199,0}'::float8[]) w
 	UNION ALL SELECT stepadv.effective_sample_size(w ORDER BY w DESC) FROM unnest('{1e-5,7,1e200,3e200,2e199,0}'::float8[]) w
-	UNION ALL SELECT stepadv.effective_sample_size_final(stepadv.effective_sample_size_combine(l.s, r.s))
-	FROM (SELECT stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans('{0,0,0,0,0,0}', 1e-5), 7) AS s) l,
-		(SELECT stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans(
+	UNION ALL SELECT stepadv_internal.effective_sample_size_final(stepadv_internal.effective_sample_size_combine(l.s, r.s))
+	FROM (SELECT stepadv_internal.effective_sample_size_trans(stepadv_internal.effective_sample_size_trans('{0,0,0,0,0,0}', 1e-5), 7) AS s) l,
+		(SELECT stepadv_internal.effective_sample_size_trans(stepadv_internal.effective_sample_size_trans(stepadv_internal.effective_sample_size_trans(stepadv_internal.effective_sample_size_trans(
 			'{0,0,0,0,0,0}', 3e200), 0), 1e200), 2e199) AS s) r
-	UNION ALL SELECT stepadv.effective_sample_size_final(stepadv.effective_sample_size_combine(r.s, l.s))
-	FROM (SELECT stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans('{0,0,0,0,0,0}', 1e-5), 7) AS s) l,
-		(SELECT stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans(stepadv.effective_sample_size_trans(
+	UNION ALL SELECT stepadv_internal.effective_sample_size_final(stepadv_internal.effective_sample_size_combine(r.s, l.s))
+	FROM (SELECT stepadv_internal.effective_sample_size_trans(stepadv_internal.effective_sample_size_trans('{0,0,0,0,0,0}', 1e-5), 7) AS s) l,
+		(SELECT stepadv_internal.effective_sample_size_trans(stepadv_internal.effective_sample_size_trans(stepadv_internal.effective_sample_size_trans(stepadv_internal.effective_sample_size_trans(
 			'{0,0,0,0,0,0}', 3e200), 0), 1e200), 2e199) AS s) r) x(ess);
 -- Against the plain formula, over weights that leave it room; in parallel too.
 CREATE TABLE weights AS SELECT exp(10 * sin(i)) AS w FROM generate_series(1, 100000) i;

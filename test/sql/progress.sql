@@ -91,7 +91,7 @@ SELECT rollup(s) IS NULL FROM (VALUES (NULL::progress_statistics)) n(s);
 -- Merging changes no stored value
 SELECT (SELECT count(*) FROM fitted, (SELECT rollup(f.s) AS r FROM fitted f, generate_series(1, 3)) m
 		WHERE (m.r::text::jsonb ->> 'rollouts')::int = 1200 AND (s::text::jsonb ->> 'rollouts')::int = 400) AS kept,
-	   progress_statistics_merge(s, s)::text <> s::text AND (s::text::jsonb ->> 'rollouts')::int = 400 AS not_in_place FROM fitted;
+	   stepadv_internal.progress_statistics_merge(s, s)::text <> s::text AND (s::text::jsonb ->> 'rollouts')::int = 400 AS not_in_place FROM fitted;
 
 -- In parallel, steps of a rollout in several workers
 CREATE TABLE many AS
@@ -223,12 +223,12 @@ BEGIN
 	RETURN 'read';
 EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE;
 END $$;
-SELECT received(progress_model_send(m)) AS whole, array_agg(DISTINCT received(substr(progress_model_send(m), 1, n))) AS prefixes
-FROM model, generate_series(0, octet_length(progress_model_send(m)) - 1) n GROUP BY 1;
+SELECT received(stepadv_internal.progress_model_send(m)) AS whole, array_agg(DISTINCT received(substr(stepadv_internal.progress_model_send(m), 1, n))) AS prefixes
+FROM model, generate_series(0, octet_length(stepadv_internal.progress_model_send(m)) - 1) n GROUP BY 1;
 SELECT bool_and(copied.m = model.m) AS lossless FROM copied, model;
-SELECT n, array_agg(DISTINCT received(set_byte(progress_model_send(m), n, (get_byte(progress_model_send(m), n) + 1) % 256)))
+SELECT n, array_agg(DISTINCT received(set_byte(stepadv_internal.progress_model_send(m), n, (get_byte(stepadv_internal.progress_model_send(m), n) + 1) % 256)))
 FROM model, generate_series(0, 11) n GROUP BY n ORDER BY n;
-SELECT received(set_byte(set_byte(progress_model_send(m), 34, 240), 35, 127)) AS infinite, received(progress_statistics_send(s)) AS other FROM model;
+SELECT received(set_byte(set_byte(stepadv_internal.progress_model_send(m), 34, 240), 35, 127)) AS infinite, received(stepadv_internal.progress_statistics_send(s)) AS other FROM model;
 
 -- Prediction
 SELECT bool_and(near(progress_predict(m, x), w[1] * x[1] + w[2] * x[2] + w[3] * x[3] + w[4] * x[4] + member(m, 'intercept'))) AS predicted

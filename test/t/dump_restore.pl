@@ -57,7 +57,7 @@ $node->safe_psql('source', q{
 # Everything that can be seen of it, as one hash per object.
 my $look = q{
 	SELECT 'groups', count(*), md5(string_agg(group_id || coalesce(rollouts::text, 'NULL'), ' ' ORDER BY group_id)) FROM rl.groups
-	UNION ALL SELECT 'binary', count(*), md5(string_agg(stepadv.rollout_group_send(rollouts), '' ORDER BY group_id)) FROM rl.groups
+	UNION ALL SELECT 'binary', count(*), md5(string_agg(stepadv_internal.rollout_group_send(rollouts), '' ORDER BY group_id)) FROM rl.groups
 	UNION ALL SELECT 'advantages', count(*), md5(string_agg(a::text, ' ' ORDER BY step_id)) FROM rl.advantages a
 	UNION ALL SELECT 'grpo', count(*), md5(string_agg(a::text, ' ' ORDER BY step_id)) FROM rl.grpo a
 	UNION ALL SELECT 'tree', count(*), md5(string_agg(t::text, ' ' ORDER BY t::text)) FROM rl.tree t
@@ -69,7 +69,7 @@ my $look = q{
 	UNION ALL SELECT 'merged', count(*), md5(string_agg(rollouts::text, ' ')) FROM rl.merged};
 my $before = $node->safe_psql('source', $look);
 like($before, qr/^groups\|54\|\w{32}\nbinary\|54\|\w{32}\nadvantages\|2000\|\w{32}\ngrpo\|2000\|\w{32}\ntree\|\d{3,}\|\w{32}\nattached\|2000\|\w{32}\nmodels\|5\|\w{32}\nnamed\|4\|\w{32}\nspa\|2000\|\w{32}\ndefinition\|\d\d\|\w{32}\nmerged\|1\|\w{32}$/, 'there is something to see');
-is($node->safe_psql('source', 'SELECT pg_column_size(rollouts) < 1000000, octet_length(stepadv.rollout_group_send(rollouts)) > 3000000 FROM rl.groups WHERE group_id = -1'),
+is($node->safe_psql('source', 'SELECT pg_column_size(rollouts) < 1000000, octet_length(stepadv_internal.rollout_group_send(rollouts)) > 3000000 FROM rl.groups WHERE group_id = -1'),
 	't|t', 'a large value is compressed');
 
 $node->restart;
@@ -104,14 +104,14 @@ for my $format ('binary', 'text', 'csv')
 		COPY rl.groups TO '$dir/copy' (FORMAT $format);
 		CREATE TEMP TABLE back (LIKE rl.groups);
 		COPY back FROM '$dir/copy' (FORMAT $format);
-		SELECT count(*), count(*) FILTER (WHERE stepadv.rollout_group_send(a.rollouts) IS DISTINCT FROM stepadv.rollout_group_send(b.rollouts))
+		SELECT count(*), count(*) FILTER (WHERE stepadv_internal.rollout_group_send(a.rollouts) IS DISTINCT FROM stepadv_internal.rollout_group_send(b.rollouts))
 		FROM rl.groups a FULL JOIN back b USING (group_id);
 	}), '54|0', "COPY, $format");
 	is($node->safe_psql('source', qq{
 		COPY rl.models TO '$dir/copy' (FORMAT $format);
 		CREATE TEMP TABLE back (LIKE rl.models);
 		COPY back FROM '$dir/copy' (FORMAT $format);
-		SELECT count(*), count(*) FILTER (WHERE stepadv.progress_model_send(a.model) IS DISTINCT FROM stepadv.progress_model_send(b.model)), count(*) FILTER (WHERE a.statistics::text IS DISTINCT FROM b.statistics::text)
+		SELECT count(*), count(*) FILTER (WHERE stepadv_internal.progress_model_send(a.model) IS DISTINCT FROM stepadv_internal.progress_model_send(b.model)), count(*) FILTER (WHERE a.statistics::text IS DISTINCT FROM b.statistics::text)
 		FROM rl.models a FULL JOIN back b USING (k);
 	}), '5|0|0', "COPY of models, $format");
 }

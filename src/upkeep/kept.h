@@ -1,0 +1,101 @@
+/*
+ * kept.h
+ *		Groups that maintain keeps: what a session knows of an attachment, and
+ *		the statements that keep its tables right.
+ */
+#ifndef STEPADV_KEPT_H
+#define STEPADV_KEPT_H
+
+#include "executor/spi.h"
+
+/* When the groups that a statement changed are folded. */
+typedef enum KeptHow
+{
+	KEPT_BY_STATEMENT,
+	KEPT_AT_COMMIT,
+	KEPT_BY_REFRESH
+} KeptHow;
+
+/*
+ * The statements, see their texts in kept.c.  ONE is given a group's columns as
+ * parameters; SET reads the groups in the relation GROUPS_NAME.
+ */
+typedef enum KeptStatement
+{
+	KEPT_LOOK,
+	KEPT_CLAIM,
+	KEPT_FOLD_ONE,
+	KEPT_FOLD_SET,
+	KEPT_FORGET_ONE,
+	KEPT_FORGET_SET,
+	KEPT_PARTS_ONE,
+	KEPT_PARTS_SET,
+	KEPT_CLEAR_PARTS_ONE,
+	KEPT_CLEAR_PARTS_SET,
+	KEPT_ADD_PARTS,
+	KEPT_MARK_PARTS,
+	KEPT_TAKE_WAITING,
+	KEPT_ANY_WAITING,
+	KEPT_ALL_WAIT,
+	KEPT_CLEAR_ALL,
+	KEPT_FOLD_ALL,
+	KEPT_CLEAR_ALL_PARTS,
+	KEPT_ALL_PARTS,
+	KEPT_ALL_KEYS,
+	N_KEPT_STATEMENTS
+} KeptStatement;
+
+#define GROUPS_NAME "groups"
+#define PARTS_NAME "parts"
+
+typedef struct Kept
+{
+	Oid			attachment;		/* hash key */
+	Oid			owner;
+	KeptHow		how;
+	int			n_keys;
+	Oid			fresh;			/* view: the groups folded when asked */
+	Oid			folded;			/* table: the groups kept */
+	Oid			changed;		/* table: groups that wait */
+	Oid			fresh_over_time;	/* the same of what the views over time add up, */
+	Oid			folded_over_time;	/* or both InvalidOid */
+	bool		by_index;		/* an index leads to the rows of a group */
+	Oid			unreadable;		/* a table below that the owner may not read, or InvalidOid */
+	TupleDesc	groups;			/* k1, k2, ...: the columns of the group */
+	uint64		generation;		/* a number of its own for each time it is looked up */
+	MemoryContext context;
+	SPIPlanPtr	watch;			/* never run; valid as long as all of this is */
+	SPIPlanPtr	plans[N_KEPT_STATEMENTS];	/* made when needed */
+} Kept;
+
+typedef void (*KeptWork) (Kept *kept, void *argument);
+
+/*
+ * Do the work with the rights of the attachment's owner and settings of our own,
+ * connected to SPI.  Nothing is done if the attachment keeps no groups.
+ */
+extern void with_kept(Oid attachment, KeptWork work, void *argument);
+
+/* The views that kept groups are folded by. */
+extern List *kept_views(const Kept *kept);
+
+/*
+ * Run a statement; the group's columns are its parameters where it has some.  How
+ * many rows it was about.  kept_query leaves what it found in SPI_tuptable.
+ */
+extern uint64 kept_execute(Kept *kept, KeptStatement statement, SPITupleTable *groups, uint64 group);
+extern uint64 kept_query(Kept *kept, KeptStatement statement, SPITupleTable *groups, uint64 group);
+
+/* Run one that is planned for the tables as they are now. */
+extern uint64 kept_execute_once(Kept *kept, KeptStatement statement);
+
+/* A statement about kept groups from a template; see kept.c. */
+extern char *kept_text(const Kept *kept, const char *template);
+
+/* A plan that stays, for such a text with this many parameters of the group's types. */
+extern SPIPlanPtr kept_prepare(const Kept *kept, const char *text, int n_parameters);
+
+/* Free such a plan, unless it may be running. */
+extern void kept_forget_plan(SPIPlanPtr plan);
+
+#endif							/* STEPADV_KEPT_H */

@@ -1,0 +1,374 @@
+/*
+ * triggers.c
+ *		The trigger functions that keep groups.
+ *
+ * A trigger's condition names its attachment as a constant of type regclass, which
+ * is always true: so it follows renames, goes through a dump by name, and is a
+ * dependency.  Which groups a statement changed, its transition tables tell.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_trigger.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "fmgr.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/primnodes.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/hsearch.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+
+#include "catalog/names.h"
+#include "compat.h"
+#include "upkeep/fold.h"
+#include "upkeep/rights.h"
+#include "upkeep/watched.h"
+
+PG_FUNCTION_INFO_V1(stepadv_keep_groups);
+PG_FUNCTION_INFO_V1(stepadv_fold_at_commit);
+PG_FUNCTION_INFO_V1(stepadv_drop_triggers);
+
+/* What a session knows of a trigger. */
+typedef struct WatchingTrigger
+{
+	Oid			trigger;		/* hash key */
+	Oid			relation;
+	Oid			attachment;
+	uint64		generation;		/* of the attachment, as of which the rest is */
+	bool		is_watched;		/* the attachment's groups depend on the table */
+	bool		is_known;		/* by its columns, which groups change */
+	SPIPlanPtr	plan;			/* finds the changed groups, or adds them to those that wait */
+} WatchingTrigger;
+
+static HTAB *triggers = NULL;
+
+/* ----------
+ * Whose trigger it is
+ * ----------
+ */
+
+static bool
+find_attachment(Node *node, Oid *attachment)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Const) && ((Const *) node)->consttype == REGCLASSOID && !((Const *) node)->constisnull)
+	{
+		*attachment = DatumGetObjectId(((Const *) node)->constvalue);
+		return true;
+	}
+	return expression_tree_walker(node, find_attachment, attachment);
+}
+
+static WatchingTrigger *
+find_trigger(const TriggerData *data)
+{
+	const Trigger *trigger = data->tg_trigger;
+	Oid			attachment = InvalidOid;
+	WatchingTrigger *watching;
+	bool		found;
+
+	if (triggers == NULL)
+	{
+		HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = sizeof(WatchingTrigger)};
+
+		triggers = hash_create("stepadv triggers", 64, &control, HASH_ELEM | HASH_BLOBS);
+	}
+	watching = hash_search(triggers, &trigger->tgoid, HASH_FIND, NULL);
+	if (watching != NULL && watching->relation == RelationGetRelid(data->tg_relation))
+		return watching;
+	if (trigger->tgqual == NULL || !find_attachment(stringToNode(trigger->tgqual), &attachment))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("trigger \"%s\" names no attachment in its condition", trigger->tgname),
+				 errhint("Triggers of this function are made by stepadv.maintain.")));
+	watching = hash_search(triggers, &trigger->tgoid, HASH_ENTER, &found);
+	watching->relation = RelationGetRelid(data->tg_relation);
+	watching->attachment = attachment;
+	watching->generation = 0;
+	watching->plan = NULL;
+	return watching;
+}
+
+static TriggerData *
+require_trigger(FunctionCallInfo fcinfo, const char *function, bool for_row)
+{
+	TriggerData *data = (TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_AFTER(data->tg_event) ||
+		for_row != (TRIGGER_FIRED_FOR_ROW(data->tg_event) != 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function %s must be called by a trigger AFTER, FOR EACH %s", function, for_row ? "ROW" : "STATEMENT")));
+	return data;
+}
+
+/* ----------
+ * Which groups a statement changed
+ * ----------
+ */
+
+/* The group's columns of a row t, k1, k2, ..., in the order that the kept groups have. */
+static void
+append_columns(StringInfo text, const Kept *kept, const WatchedTable *table)
+{
+	for (int i = 0; i < kept->n_keys; i++)
+	{
+		Oid			collation = TupleDescAttr(kept->groups, i)->attcollation;
+		Oid			type;
+		int32		typmod;
+		Oid			own_collation;
+
+		get_atttypetypmodcoll(table->relation, table->keys[i], &type, &typmod, &own_collation);
+		appendStringInfo(text, "%st.%s", i > 0 ? ", " : "", quote_identifier(get_attname(table->relation, table->keys[i], false)));
+		if (OidIsValid(collation) && collation != own_collation)
+			appendStringInfo(text, " COLLATE %s", generate_collation_name(collation));
+		appendStringInfo(text, " AS k%d", i + 1);
+	}
+}
+
+/*
+ * A row with no value in one of these is of no group.  (A composite value all of
+ * whose fields are NULL is a value: IS NOT NULL would not see it.)
+ */
+static void
+append_filter(StringInfo text, const Kept *kept, const WatchedTable *table)
+{
+	for (int i = 0; i < kept->n_keys; i++)
+		appendStringInfo(text, "%st.%s IS DISTINCT FROM NULL", i > 0 ? " AND " : "",
+						 quote_identifier(get_attname(table->relation, table->keys[i], false)));
+}
+
+static void
+append_rows(StringInfo text, const Kept *kept, const WatchedTable *table, const char *rows)
+{
+	appendStringInfoString(text, "SELECT DISTINCT ");
+	append_columns(text, kept, table);
+	appendStringInfo(text, " FROM %s t WHERE ", rows);
+	append_filter(text, kept, table);
+}
+
+/* One side of an update: its rows with the text of what the fold reads of them. */
+static void
+append_images(StringInfo text, const Kept *kept, const WatchedTable *table, const char *rows, int side)
+{
+	int			number = -1;
+	const char *separator = "";
+
+	appendStringInfoString(text, "SELECT ");
+	append_columns(text, kept, table);
+	appendStringInfo(text, ", %d AS side, ROW(", side);
+	if (table->whole_row)
+		appendStringInfoString(text, "t.*");
+	while (!table->whole_row && (number = bms_next_member(table->reads, number)) >= 0)
+	{
+		appendStringInfo(text, "%st.%s", separator, quote_identifier(get_attname(table->relation, number, false)));
+		separator = ", ";
+	}
+	appendStringInfo(text, ")::pg_catalog.text AS image FROM %s t WHERE ", rows);
+	append_filter(text, kept, table);
+}
+
+/* A group none of whose rows changed in what the fold reads is as it was. */
+static void
+append_changed(StringInfo text, const Kept *kept, const WatchedTable *table)
+{
+	char	   *keys = kept_text(kept, "{g*}");
+
+	appendStringInfo(text, "SELECT DISTINCT %s FROM (SELECT %s FROM (", keys, keys);
+	append_images(text, kept, table, "old_rows", 1);
+	appendStringInfoString(text, " UNION ALL ");
+	append_images(text, kept, table, "new_rows", -1);
+	appendStringInfo(text, ") u GROUP BY %s, image HAVING pg_catalog.sum(side) OPERATOR(pg_catalog.<>) 0) v", keys);
+}
+
+static char *
+statement_text(const Kept *kept, const WatchedTable *table, TriggerEvent event)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	if (kept->how != KEPT_BY_STATEMENT)
+		appendStringInfo(&text, "INSERT INTO %s (%s) SELECT d.* FROM (", kept_text(kept, "{W}"), kept_text(kept, "{w*}"));
+	if (TRIGGER_FIRED_BY_UPDATE(event))
+		append_changed(&text, kept, table);
+	else
+		append_rows(&text, kept, table, TRIGGER_FIRED_BY_INSERT(event) ? "new_rows" : "old_rows");
+	/* Nobody sees the rows of another transaction there: once is enough. */
+	if (kept->how == KEPT_AT_COMMIT)
+		appendStringInfo(&text, ") d WHERE NOT EXISTS (SELECT FROM %s)", kept_text(kept, "{W} w WHERE {w=d}"));
+	else if (kept->how == KEPT_BY_REFRESH)
+		appendStringInfoString(&text, ") d");
+	else
+		appendStringInfo(&text, " ORDER BY %s", kept_text(kept, "{g*}"));
+	return text.data;
+}
+
+/* What the trigger has to do, as of now. */
+static void
+look_up_trigger(WatchingTrigger *watching, const Kept *kept, const TriggerData *data)
+{
+	WatchedTable *table = watched_table(kept_views(kept), kept->n_keys, watching->relation);
+
+	kept_forget_plan(watching->plan);
+	watching->plan = NULL;
+	watching->is_watched = table != NULL;
+	watching->is_known = true;
+	for (int i = 0; table != NULL && i < kept->n_keys; i++)
+		watching->is_known &= table->keys[i] > 0;
+	if (table != NULL && watching->is_known && !TRIGGER_FIRED_BY_TRUNCATE(data->tg_event))
+		watching->plan = kept_prepare(kept, statement_text(kept, table, data->tg_event), 0);
+	watching->generation = kept->generation;
+}
+
+/* ----------
+ * The functions
+ * ----------
+ */
+
+static void
+keep_groups(Kept *kept, void *argument)
+{
+	TriggerData *data = argument;
+	WatchingTrigger *watching = find_trigger(data);
+	int			result;
+
+	if (OidIsValid(kept->unreadable))
+	{
+		ereport(WARNING,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("groups are no longer kept in %s: its owner may not read table %s",
+						kept_text(kept, "{C}"), get_rel_name(kept->unreadable)),
+				 errhint("Call stepadv.unmaintain, or stepadv.refresh with everything => true when he may again.")));
+		return;
+	}
+	result = SPI_register_trigger_data(data);
+	if (result < 0)
+		elog(ERROR, "SPI_register_trigger_data failed: %s", SPI_result_code_string(result));
+	if (watching->generation != kept->generation)
+		look_up_trigger(watching, kept, data);
+	if (!watching->is_watched)
+		return;
+	if (watching->plan == NULL)
+	{
+		if (kept->how == KEPT_BY_STATEMENT)
+			fold_all(kept);
+		else
+			kept_execute(kept, KEPT_ALL_WAIT, NULL, 0);
+		return;
+	}
+	result = SPI_execute_plan(watching->plan, NULL, NULL, false, 0);
+	if (result < 0)
+		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
+	if (kept->how == KEPT_BY_STATEMENT)
+		fold_these(kept, SPI_tuptable);
+}
+
+/* Statement trigger of the tables below an attachment's views. */
+Datum
+stepadv_keep_groups(PG_FUNCTION_ARGS)
+{
+	TriggerData *data = require_trigger(fcinfo, "keep_groups", false);
+
+	with_kept(find_trigger(data)->attachment, keep_groups, data);
+	return PointerGetDatum(NULL);
+}
+
+static void
+fold_at_commit(Kept *kept, void *argument)
+{
+	TriggerData *data = argument;
+
+	/* The first of a transaction's rows takes the others along. */
+	if (kept->changed == RelationGetRelid(data->tg_relation) && kept_execute(kept, KEPT_ANY_WAITING, NULL, 0) > 0)
+		fold_waiting(kept, false);
+}
+
+/* Deferred constraint trigger of the groups that wait for the end of the transaction. */
+Datum
+stepadv_fold_at_commit(PG_FUNCTION_ARGS)
+{
+	TriggerData *data = require_trigger(fcinfo, "fold_at_commit", true);
+
+	with_kept(find_trigger(data)->attachment, fold_at_commit, data);
+	return PointerGetDatum(NULL);
+}
+
+/* ----------
+ * Their end
+ * ----------
+ */
+
+/* Whether a trigger is one of ours, by its function. */
+static bool
+is_ours(Oid trigger)
+{
+	Relation	relation = table_open(TriggerRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		result = false;
+
+	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(trigger));
+	scan = systable_beginscan(relation, TriggerOidIndexId, true, NULL, 1, &key);
+	if (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Oid			function = ((Form_pg_trigger) GETSTRUCT(tuple))->tgfoid;
+
+		result = get_func_namespace(function) == get_namespace_oid(INTERNAL_SCHEMA, false);
+	}
+	systable_endscan(scan);
+	table_close(relation, AccessShareLock);
+	return result;
+}
+
+/*
+ * drop_triggers(attachment regclass): by its owner, also on a table that has
+ * another owner by now: they go as they would with DROP TABLE … CASCADE of the
+ * attachment, on which they depend.
+ */
+Datum
+stepadv_drop_triggers(PG_FUNCTION_ARGS)
+{
+	Oid			attachment = PG_GETARG_OID(0);
+	ObjectAddresses *doomed = new_object_addresses();
+	Relation	depend = table_open(DependRelationId, AccessShareLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	int			n = 0;
+
+	require_owner(attachment);
+	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(attachment));
+	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, keys);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_depend row = (Form_pg_depend) GETSTRUCT(tuple);
+		ObjectAddress trigger;
+
+		ObjectAddressSet(trigger, row->classid, row->objid);
+		if (row->classid == TriggerRelationId && is_ours(row->objid) && !object_address_present(&trigger, doomed))
+		{
+			add_exact_object_address(&trigger, doomed);
+			n++;
+		}
+	}
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+	performMultipleDeletions(doomed, DROP_RESTRICT, 0);
+	free_object_addresses(doomed);
+	PG_RETURN_INT32(n);
+}

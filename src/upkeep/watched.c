@@ -1,0 +1,238 @@
+/*
+ * watched.c
+ *		The tables whose changes kept groups depend on.
+ *
+ * What a column means is known by its number in the table that a view reads
+ * (catalog/lineage.h).  Between parents and children it has the same name, which
+ * the server keeps so, but not the same number.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "nodes/execnodes.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/tuplestore.h"
+
+#include "catalog/lineage.h"
+#include "compat.h"
+#include "rows.h"
+#include "upkeep/watched.h"
+
+PG_FUNCTION_INFO_V1(stepadv_watched_tables);
+PG_FUNCTION_INFO_V1(stepadv_has_group_index);
+
+/* The parents of a relation, theirs, and so on: appended to a list. */
+static List *
+append_ancestors(List *relations, Oid relation)
+{
+	Relation	inherits = table_open(InheritsRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&key, Anum_pg_inherits_inhrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
+	scan = systable_beginscan(inherits, InheritsRelidSeqnoIndexId, true, NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Oid			parent = ((Form_pg_inherits) GETSTRUCT(tuple))->inhparent;
+
+		if (!list_member_oid(relations, parent))
+			relations = append_ancestors(lappend_oid(relations, parent), parent);
+	}
+	systable_endscan(scan);
+	table_close(inherits, AccessShareLock);
+	return relations;
+}
+
+/* The column of another member of the family; 0 if it has none. */
+static AttrNumber
+same_column(Oid base, AttrNumber number, Oid relation)
+{
+	if (relation == base || number <= 0)
+		return number;
+	return get_attnum(relation, get_attname(base, number, false));
+}
+
+static WatchedTable *
+watched_member(const TableRead *read, int n_keys, Oid relation)
+{
+	WatchedTable *watched = palloc0(sizeof(WatchedTable));
+	int			number = -1;
+
+	watched->relation = relation;
+	watched->base = read->relation;
+	watched->whole_row = read->whole_row;
+	watched->keys = palloc0(sizeof(AttrNumber) * n_keys);
+	for (int i = 0; i < n_keys; i++)
+		watched->keys[i] = same_column(read->relation, read->keys[i], relation);
+	while ((number = bms_next_member(read->reads, number)) >= 0)
+	{
+		AttrNumber	column = same_column(read->relation, number, relation);
+
+		/* A parent lacks the columns that only its children have. */
+		if (column > 0)
+			watched->reads = bms_add_member(watched->reads, column);
+	}
+	return watched;
+}
+
+static List *
+family(Oid base)
+{
+	return append_ancestors(find_all_inheritors(base, NoLock, NULL), base);
+}
+
+List *
+watched_tables(List *views, int n_keys)
+{
+	List	   *watched = NIL;
+	ListCell   *table;
+	ListCell   *member;
+
+	foreach(table, tables_read(views, n_keys))
+	{
+		const TableRead *read = lfirst(table);
+
+		foreach(member, family(read->relation))
+			watched = lappend(watched, watched_member(read, n_keys, lfirst_oid(member)));
+	}
+	return watched;
+}
+
+WatchedTable *
+watched_table(List *views, int n_keys, Oid relation)
+{
+	WatchedTable *result = NULL;
+	ListCell   *table;
+
+	foreach(table, tables_read(views, n_keys))
+	{
+		const TableRead *read = lfirst(table);
+		WatchedTable *watched;
+
+		if (!list_member_oid(family(read->relation), relation))
+			continue;
+		watched = watched_member(read, n_keys, relation);
+		if (result == NULL)
+		{
+			result = watched;
+			continue;
+		}
+		result->whole_row |= watched->whole_row;
+		result->reads = bms_join(result->reads, watched->reads);
+		for (int i = 0; i < n_keys; i++)
+		{
+			if (result->keys[i] != watched->keys[i])
+				result->keys[i] = InvalidAttrNumber;
+		}
+	}
+	return result;
+}
+
+bool
+has_group_index(Oid relation, const AttrNumber *keys, int n_keys)
+{
+	Relation	rel = table_open(relation, AccessShareLock);
+	bool		found = false;
+	ListCell   *cell;
+
+	foreach(cell, RelationGetIndexList(rel))
+	{
+		Relation	index = index_open(lfirst_oid(cell), AccessShareLock);
+		Form_pg_index form = index->rd_index;
+		Bitmapset  *leading = NULL;
+		bool		leads = form->indisvalid && form->indnkeyatts >= n_keys &&
+			heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
+
+		for (int i = 0; leads && i < n_keys; i++)
+		{
+			if (form->indkey.values[i] > 0)
+				leading = bms_add_member(leading, form->indkey.values[i]);
+		}
+		for (int i = 0; leads && i < n_keys; i++)
+			leads = keys[i] > 0 && bms_is_member(keys[i], leading);
+		index_close(index, AccessShareLock);
+		found |= leads;
+	}
+	table_close(rel, AccessShareLock);
+	return found;
+}
+
+static Datum
+int2_array(const AttrNumber *numbers, int n)
+{
+	Datum	   *values = palloc(sizeof(Datum) * Max(n, 1));
+
+	for (int i = 0; i < n; i++)
+		values[i] = Int16GetDatum(numbers[i]);
+	return PointerGetDatum(construct_array(values, n, INT2OID, sizeof(int16), true, TYPALIGN_SHORT));
+}
+
+static Datum
+reads_array(const WatchedTable *watched)
+{
+	int			n = 0;
+	int			number = -1;
+	AttrNumber *numbers = palloc(sizeof(AttrNumber) * Max(bms_num_members(watched->reads), 1));
+
+	while ((number = bms_next_member(watched->reads, number)) >= 0)
+		numbers[n++] = number;
+	return int2_array(numbers, n);
+}
+
+/* watched_tables(views regclass[], n_keys integer): the same as rows. */
+Datum
+stepadv_watched_tables(PG_FUNCTION_ARGS)
+{
+	int			n_keys = PG_GETARG_INT32(1);
+	List	   *views = NIL;
+	ListCell   *cell;
+	Datum	   *oids;
+	bool	   *nulls;
+	int			n_views;
+	Tuplestorestate *rows;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), REGCLASSOID, sizeof(Oid), true, TYPALIGN_INT, &oids, &nulls, &n_views);
+	for (int i = 0; i < n_views; i++)
+	{
+		if (!nulls[i])
+			views = lappend_oid(views, DatumGetObjectId(oids[i]));
+	}
+	rows = begin_rows(fcinfo, 4);
+	foreach(cell, watched_tables(views, n_keys))
+	{
+		const WatchedTable *watched = lfirst(cell);
+		Datum		values[4] = {ObjectIdGetDatum(watched->relation), ObjectIdGetDatum(watched->base),
+		int2_array(watched->keys, n_keys), reads_array(watched)};
+		bool		isnull[4] = {false, false, false, watched->whole_row};
+
+		tuplestore_putvalues(rows, ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc, values, isnull);
+	}
+	return (Datum) 0;
+}
+
+/* has_group_index(relation regclass, keys smallint[]) */
+Datum
+stepadv_has_group_index(PG_FUNCTION_ARGS)
+{
+	Datum	   *numbers;
+	bool	   *nulls;
+	int			n_keys;
+	AttrNumber *keys;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), INT2OID, sizeof(int16), true, TYPALIGN_SHORT, &numbers, &nulls, &n_keys);
+	keys = palloc(sizeof(AttrNumber) * Max(n_keys, 1));
+	for (int i = 0; i < n_keys; i++)
+		keys[i] = nulls[i] ? InvalidAttrNumber : DatumGetInt16(numbers[i]);
+	PG_RETURN_BOOL(has_group_index(PG_GETARG_OID(0), keys, n_keys));
+}

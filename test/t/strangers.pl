@@ -1,0 +1,447 @@
+# What strangers try.  Nobody's code runs with another's rights, nobody's table
+# is lost, nobody's work is stopped by what somebody else says or makes.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('strangers');
+$node->init;
+$node->append_conf('postgresql.conf', "jit = off\n");
+$node->start;
+
+# alice has steps; mallory has no rights but those that a test gives her; erin
+# has nothing to do with it all; maker may create extensions in her databases.
+$node->safe_psql('postgres', 'CREATE ROLE alice LOGIN; CREATE ROLE mallory LOGIN; CREATE ROLE erin LOGIN; CREATE ROLE maker LOGIN');
+
+# Runs SQL as somebody; (exit status, stdout, stderr).
+sub as
+{
+	my ($role, $database, $sql) = @_;
+	return $node->psql($database, $sql, extra_params => [ '-U', $role ], on_error_stop => 1);
+}
+
+my @noise;	# what all commands below said on stderr
+sub works
+{
+	my ($role, $database, $sql, $expected, $name) = @_;
+	my ($status, $out, $err) = $role eq 'admin' ? $node->psql($database, $sql, on_error_stop => 1) : as($role, $database, $sql);
+	push @noise, $err;
+	if ($status != 0)
+	{
+		fail($name);
+		diag(substr($err, 0, 800));
+		return;
+	}
+	return is($out, $expected, $name) if defined $expected;
+	return pass($name);
+}
+
+sub refused
+{
+	my ($role, $database, $sql, $pattern, $name) = @_;
+	my ($status, $out, $err) = $role eq 'admin' ? $node->psql($database, $sql, on_error_stop => 1) : as($role, $database, $sql);
+	push @noise, $err;
+	isnt($status, 0, $name);
+	return like($err, $pattern, "$name: the reason");
+}
+
+# Nothing of mallory's ran but as mallory, and nobody has become what he was not.
+sub unharmed
+{
+	my ($name) = @_;
+	my @ran = map { /(evil ran as (?!mallory)\S+)/g } @noise;
+	@noise = ();
+	is("@ran", '', "$name: nobody's code ran with another's rights");
+	my $have = $node->safe_psql('postgres', q(SELECT string_agg(rolname, ' ' ORDER BY rolname) FROM pg_roles
+		WHERE rolname IN ('alice', 'mallory', 'erin', 'maker') AND (rolsuper OR rolcreaterole OR pg_has_role(oid, 'pg_execute_server_program', 'MEMBER'))));
+	$node->safe_psql('postgres', 'ALTER ROLE mallory NOSUPERUSER');
+	return is($have, '', "$name: nobody is superuser");
+}
+
+# A function of this text says as whom it runs, and takes what it can.
+my $evil = q($evil$
+	BEGIN
+		RAISE WARNING 'evil ran as %', current_user;
+		BEGIN
+			EXECUTE 'ALTER ROLE mallory SUPERUSER';
+		EXCEPTION WHEN OTHERS THEN NULL;
+		END;
+$evil$);
+$evil =~ s/\$evil\$//g;
+
+# A database with the extension and alice's tables: how they are kept is given
+# by name, and '' is attached only.
+my %kept = (triggers => 't', commit => 'c', refresh => 'r', '' => 'a');
+sub house
+{
+	my ($database) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql($database, 'CREATE EXTENSION stepadv; GRANT CREATE ON SCHEMA public TO alice, erin');
+	foreach my $how (sort keys %kept)
+	{
+		my $table = $kept{$how};
+		works('alice', $database, qq(
+			CREATE TABLE public.$table (id bigserial PRIMARY KEY, g integer NOT NULL, k text NOT NULL, r text, n integer, st text, act text, score float8, v text);
+			CREATE INDEX ON public.$table (g, k);
+			INSERT INTO public.$table (g, k, r, n, st, act, score, v) SELECT i % 5, 'k', 'r' || i / 20, i / 5 % 4, 's' || i % 3, 'a' || i % 2, i % 7, 'v' FROM generate_series(0, 99) i;
+			SELECT count(*) FROM stepadv.attach('public.$table'::regclass, '{g,k}'::text[], 'r', 'n', 'st', 'act', 'score', policy_version => 'v');)
+			. ($how ? qq(SELECT stepadv.maintain('public.$table'::regclass, how => '$how');) : ''), undef, "$database: house $table");
+	}
+	@noise = ();
+}
+
+# alice's house stands: she writes, what she reads is right, she can end it all
+# and begin again.
+sub stands
+{
+	my ($database, $name) = @_;
+	foreach my $how (sort keys %kept)
+	{
+		my $table = $kept{$how};
+		my $groups = qq((SELECT n_rollouts FROM public.${table}_groups WHERE g = 77));
+		works('alice', $database, qq(DELETE FROM public.$table WHERE g = 77; INSERT INTO public.$table (g, k, r, n, score) VALUES (77, 'k', 'r', 1, 1);),
+			undef, "$name: alice writes $table");
+		foreach my $who ('alice', 'admin')
+		{
+			works($who, $database, qq(SELECT stepadv.refresh('public.$table'::regclass) >= 0, stepadv.refresh('public.$table'::regclass, everything => true) > 5), 't|t', "$name: $who refreshes $table") if $how;
+			works($who, $database, qq(SELECT * FROM stepadv.check_maintained('public.$table'::regclass)), '', "$name: $who checks $table") if $how;
+			works($who, $database, qq(SELECT n_rollouts FROM public.${table}_groups WHERE g = 77; SELECT count(*) > 50 FROM public.${table}_rtmc), "1\nt", "$name: $who reads $table");
+		}
+		foreach my $who ('alice', 'admin')
+		{
+			# In a transaction of its own that is undone.
+			works($who, $database, qq(BEGIN; SELECT stepadv.unmaintain('public.$table'::regclass); ROLLBACK;), $how ? 1 : 0, "$name: $who ends upkeep of $table");
+			works($who, $database, qq(BEGIN; SELECT stepadv.detach('public.$table'::regclass) > 10; SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relname LIKE '${table}\\_%' AND relowner = 'alice'::regrole AND relkind IN ('v', 'r'); ROLLBACK;),
+				"t\n0", "$name: $who detaches $table");
+		}
+		works('alice', $database, qq(BEGIN; SELECT stepadv.unmaintain('public.$table'::regclass) = @{[ $how ? 1 : 0 ]};
+			SELECT stepadv.maintain('public.$table'::regclass, how => '@{[ $how || 'triggers' ]}');
+			SELECT * FROM stepadv.check_maintained('public.$table'::regclass); ROLLBACK;), "t\n${table}_folded", "$name: alice maintains $table anew");
+	}
+	return unharmed($name);
+}
+
+# A session of mallory's that stays, with what it has made in its pg_temp.
+my $mallory;
+my ($mallory_in, $mallory_out, $mallory_err);
+sub mallory_stays
+{
+	my ($database, $sql) = @_;
+	$mallory_in = "$sql\n\\echo made\n";
+	$mallory_out = $mallory_err = '';
+	$mallory = IPC::Run::start([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-U', 'mallory', '-d', $node->connstr($database) ], '<', \$mallory_in, '>', \$mallory_out, '2>', \$mallory_err,
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	$mallory->pump until $mallory_out =~ /made/ or $mallory_err =~ /ERROR|FATAL/;
+	return is($mallory_err, '', 'mallory has made what she wants to be believed');
+}
+sub mallory_leaves
+{
+	$mallory_in .= "\\q\n";
+	$mallory->finish;
+}
+
+# What mallory makes to look like a kept set over one of alice's tables, in a
+# schema where she may create.
+sub fake_set
+{
+	my ($schema, $source, $name, $how) = @_;
+	return qq(
+		CREATE FUNCTION $schema.evil(integer) RETURNS integer LANGUAGE plpgsql AS \$f\$ $evil RETURN \$1; END \$f\$;
+		CREATE VIEW $schema.${name}_fresh AS SELECT $schema.evil(o.g) AS g, o.k, NULL::stepadv.rollout_group AS rollouts FROM $source o;
+		CREATE TABLE $schema.${name}_folded (g integer, k text, rollouts stepadv.rollout_group, refreshed_at timestamptz);
+		CREATE TABLE $schema.${name}_changed (g integer, k text);
+		INSERT INTO $schema.${name}_changed VALUES (1, 'k');
+		CREATE FUNCTION $schema.${name}_fold($schema.${name}_fresh[]) RETURNS bigint LANGUAGE plpgsql AS \$f\$ $evil RETURN 1; END \$f\$;
+		CREATE FUNCTION $schema.evil_trigger() RETURNS trigger LANGUAGE plpgsql AS \$f\$ $evil RETURN NULL; END \$f\$;
+		CREATE TRIGGER evil AFTER DELETE ON $schema.${name}_changed FOR EACH STATEMENT EXECUTE FUNCTION $schema.evil_trigger();
+		CREATE VIEW $schema.${name}_values AS SELECT o.g, o.k, NULL::stepadv.rollout_group AS rollouts FROM $source o;
+		COMMENT ON VIEW $schema.${name}_fresh IS E'made by stepadv.maintain\\n{"how": "$how", "group_by": ["g", "k"], "over_time": false, "attached": {"group_by": ["g", "k"], "source": "$source", "prefix": "$name", "columns": {"rollout_id": "r", "step_no": "n", "reward": "score"}}}';
+		COMMENT ON VIEW $schema.${name}_values IS E'made by stepadv.attach\\n{"source": "$source", "prefix": "$name", "group_by": ["g", "k"], "columns": {"rollout_id": "r", "step_no": "n", "reward": "score"}}';
+	);
+}
+
+# The same for an extension that knows attachments as rows of typed tables.
+sub fake_row
+{
+	my ($schema, $source, $name, $how) = @_;
+	return qq(
+		CREATE TABLE $schema.${name}_attachment OF stepadv.attachment;
+		INSERT INTO $schema.${name}_attachment (prefix, rows, n_group_columns, options, views, kept, fresh, folded, changed)
+		VALUES ('$name', '$schema.${name}_values', 2, '{}', '{$schema.${name}_values}', '$how', '$schema.${name}_fresh', '$schema.${name}_folded', '$schema.${name}_changed');
+	);
+}
+
+# ---- 1. A kept set that a role with nothing but TEMP makes up
+house('fake');
+my $typed = $node->safe_psql('fake', q(SELECT to_regtype('stepadv.attachment') IS NOT NULL)) eq 't';
+mallory_stays('fake', join '', 'SET search_path = pg_temp, public; CREATE TEMP TABLE t_other (); ',
+	map { (my $sql = fake_set('pg_temp', "public.$kept{$_}", $kept{$_} . 'x', 'refresh') . ($typed ? fake_row('pg_temp', "public.$kept{$_}", $kept{$_} . 'x', 'refresh') : '')) =~
+		s/(pg_temp\.)(evil|evil_trigger)\(/$1$2_$kept{$_}(/g; $sql } sort keys %kept);
+stands('fake', 'a fake in pg_temp');
+# Of the very prefix, where she may create.
+mallory_leaves();
+$node->safe_psql('fake', 'CREATE SCHEMA m AUTHORIZATION mallory');
+foreach my $how (sort keys %kept)
+{
+	my $sql = fake_set('m', "public.$kept{$how}", $kept{$how}, $how || 'refresh') . ($typed ? fake_row('m', "public.$kept{$how}", $kept{$how}, $how || 'refresh') : '');
+	$sql =~ s/m\.(evil|evil_trigger)\(/m.$1_$kept{$how}(/g;
+	works('mallory', 'fake', $sql, undef, "mallory claims the prefix $kept{$how}");
+}
+stands('fake', 'a fake of the same prefix');
+
+# ---- 2. An operator
+house('operators');
+$node->safe_psql('operators', 'CREATE SCHEMA m AUTHORIZATION mallory; GRANT USAGE ON SCHEMA m TO PUBLIC');
+foreach my $type ('text', 'integer', 'bigint', 'varchar', 'anyenum', 'anyarray', 'record', 'public.pair', 'public.kind', 'public.pair[]')
+{
+	# alice's types
+	works('alice', 'operators', $type eq 'public.pair' ? 'CREATE TYPE public.pair AS (a integer, b text)' : q(CREATE TYPE public.kind AS ENUM ('one', 'two')), undef, "alice makes $type")
+		if $type =~ /^public\.\w+$/;
+	works('mallory', 'operators', ($type =~ /any|record/ ? '' : qq(CREATE FUNCTION m.eq($type, $type) RETURNS boolean LANGUAGE plpgsql AS \$f\$ $evil RETURN true; END \$f\$;
+		CREATE OPERATOR m.= (LEFTARG = $type, RIGHTARG = $type, FUNCTION = m.eq);)), undef, "mallory has an = for $type");
+}
+works('alice', 'operators', q(
+	CREATE TABLE public.o (id bigserial PRIMARY KEY, a text NOT NULL, b integer, c varchar, d public.pair, e public.kind, f public.pair[], r varchar, n integer, score float8, version text);
+	CREATE TABLE public.runs (a text, b integer, c varchar, d public.pair, e public.kind, f public.pair[], r varchar, started timestamptz);
+	SELECT count(*) > 10 FROM stepadv.attach('public.o'::regclass, '{a,b,c,d,e,f}'::text[], 'r', 'n', reward => 'score', policy_version => 'version', show_rollouts => 'public.runs'::regclass);
+	SELECT stepadv.maintain('public.o'::regclass);
+	INSERT INTO public.o (a, b, c, d, e, f, r, n, score, version) SELECT 'a' || i % 2, i % 2, 'c', ROW(i % 2, 'x')::public.pair, 'one', ARRAY[ROW(1, 'y')::public.pair], i / 4, i % 4, i, 'v' FROM generate_series(1, 40) i;
+	INSERT INTO public.runs SELECT DISTINCT a, b, c, d, e, f, r, now() FROM public.o;
+	UPDATE public.o SET score = 0 WHERE id = 3;
+	SELECT count(*), count(started) FROM public.o_grpo;
+	SELECT count(*) FROM public.o_groups; SELECT sum(n_steps) FROM public.o_quadrants), "t\no_folded\n40|40\n2\n40", 'groups by what mallory has operators for');
+works('alice', 'operators', q(CREATE TABLE public.plan (id bigint PRIMARY KEY, g text NOT NULL, r text, n integer, score float8); CREATE INDEX ON public.plan (g, r);
+	SELECT count(*) > 5 FROM stepadv.attach('public.plan'::regclass, '{g}'::text[], 'r', 'n', reward => 'score');
+	SELECT count(*) FROM public.plan_rloo WHERE g = 'x'), "t\n0", 'fetched by an index');
+works('alice', 'operators', q(SELECT count(*) > 0 FROM public.o_quadrants; CREATE VIEW public.picked AS SELECT * FROM public.o_rloo;
+	SELECT count(*) FROM stepadv.select_steps('public.o_rloo'::regclass, drop_uniform => 'dapo') s), undef, 'steps are selected');
+works('admin', 'operators', q(SELECT * FROM stepadv.check_maintained('public.o'::regclass); SELECT stepadv.refresh('public.o'::regclass, everything => true); SELECT count(*) FROM public.o_grpo), "2\n40", 'by an administrator, too');
+stands('operators', 'operators');
+works('admin', 'operators', 'SET client_min_messages = error; DROP SCHEMA m CASCADE', undef, 'mallory goes');
+works('alice', 'operators', q(SELECT count(*) FROM public.o_grpo; SELECT * FROM stepadv.check_maintained('public.o'::regclass)), 40, 'and nothing of alice went with her');
+refused('alice', 'operators', q(CREATE TABLE public.odd (g json, r integer, n integer, score float8); SELECT stepadv.attach('public.odd'::regclass, '{g}'::text[], 'r', 'n', reward => 'score')),
+	qr/equality operator/, 'a group by what has no equality');
+
+# ---- 4. A table that a stranger says belongs to a set
+house('lost');
+foreach my $how (sort keys %kept)
+{
+	my $table = $kept{$how};
+	# No table of alice's or erin's own is one of the kept, whatever its name.
+	works('erin', 'lost', qq(CREATE TABLE public.${table}_mine (g integer); INSERT INTO public.${table}_mine VALUES (1);
+		CREATE TABLE public.${table}z_changed (g integer); INSERT INTO public.${table}z_changed VALUES (1);
+		CREATE TABLE public.${table}z_folded (g integer); INSERT INTO public.${table}z_folded VALUES (1);), undef, "erin has tables beside $table");
+	$node->safe_psql('lost', 'GRANT CREATE ON SCHEMA public TO mallory');
+	works('mallory', 'lost', qq(CREATE VIEW public.${table}z_fresh AS SELECT o.g, o.k, NULL::stepadv.rollout_group AS rollouts FROM public.$table o;
+		COMMENT ON VIEW public.${table}z_fresh IS E'made by stepadv.maintain\\n{"how": "refresh", "group_by": ["g", "k"], "over_time": true, "attached": {"group_by": ["g", "k"], "columns": {}}}')
+		. ($typed ? qq(; CREATE TABLE public.${table}z_attachment OF stepadv.attachment;
+		INSERT INTO public.${table}z_attachment (prefix, rows, n_group_columns, options, views, kept, fresh, folded, changed)
+		VALUES ('${table}z', 'public.${table}z_fresh', 2, '{}', '{}', 'refresh', 'public.${table}z_fresh', 'public.${table}z_folded', 'public.${table}z_changed')) : ''), undef, "mallory says that they are of a set over $table");
+	if ($how eq 'triggers')
+	{
+		works('alice', 'lost', qq(CREATE TABLE public.${table}_changed (g integer); INSERT INTO public.${table}_changed VALUES (1)), undef, 'alice has a table of such a name herself');
+	}
+	works('admin', 'lost', qq(SELECT stepadv.unmaintain('public.$table'::regclass)), $how ? 1 : 0, "an administrator ends upkeep of $table");
+	works('admin', 'lost', qq(SELECT stepadv.detach('public.$table'::regclass) > 10), 't', "and detaches $table");
+	works('admin', 'lost', qq(SELECT * FROM public.${table}_mine, public.${table}z_changed, public.${table}z_folded), '1|1|1', 'what erin has is there');
+	works('admin', 'lost', qq(SELECT * FROM public.${table}_changed), 1, 'and what alice has') if $how eq 'triggers';
+}
+unharmed('lost');
+
+# ---- 5. Service denied by a comment, or by a row
+house('denied');
+$node->safe_psql('denied', 'CREATE SCHEMA m AUTHORIZATION mallory');
+my $number = 0;
+foreach my $maker ('attach', 'maintain', 'create_selection')
+{
+	foreach my $said ('{nonsense', '{}', '{"group_by": 7}', '{"group_by": ["g", null, {}], "columns": 7, "attached": []}', '{"group_by": ["g"], "columns": {"rollout_id": []}, "attached": {"columns": {}}, "over_time": "perhaps", "prefix": "t"}',
+		'{"how": 1, "prefix": {}, "group_by": [], "columns": {}, "attached": {"columns": {}}, "source": "no such"}', '{' . '[' x 20000, '{"a": "\\\\u0000", "group_by": ["g"]}', '{"group_by": ["g"], "columns": {}, "attached": {"columns": {}}, "over_time": 1e999}')
+	{
+		$number++;
+		works('mallory', 'denied', join('', map { my $name = ('fresh', 'values', 'groups', 'folded')[$_ % 4];
+			qq(CREATE SCHEMA IF NOT EXISTS m; CREATE VIEW m.t${number}_$name AS SELECT o.g, o.k FROM public.t o; COMMENT ON VIEW m.t${number}_$name IS E'made by stepadv.$maker\\n$said';) =~ s/CREATE SCHEMA IF NOT EXISTS m; //r } 0 .. 3),
+			undef, "mallory says nonsense ($number)");
+	}
+}
+if ($typed)
+{
+	works('mallory', 'denied', q(
+		CREATE TABLE m.a_attachment OF stepadv.attachment;
+		CREATE TABLE m.b_attachment OF stepadv.attachment;
+		INSERT INTO m.b_attachment (prefix) SELECT 't' FROM generate_series(1, 3);
+		CREATE TABLE m.c_attachment OF stepadv.attachment;
+		INSERT INTO m.c_attachment (prefix, rows, n_group_columns, views, kept, folded) VALUES ('t', 1, -5, '{1,2,NULL}', 'sometimes', 4294967295);
+		CREATE TABLE m.d_attachment OF stepadv.attachment;
+		INSERT INTO m.d_attachment (prefix, rows, n_group_columns, options, views, kept, fresh) VALUES (NULL, 'm.t1_values', 2147483647, '[[]]', '{{public.t_values,public.t_groups}}', 'triggers', 'public.t_values');
+		CREATE TABLE m.e_attachment OF stepadv.attachment;
+		INSERT INTO m.e_attachment (prefix, rows, n_group_columns, options, views) SELECT 't', 'public.t_values', 2, '{}', '{public.t_values}';
+		CREATE TABLE m.f_attachment OF stepadv.attachment PARTITION BY LIST (prefix);
+		CREATE TABLE m.g_attachment OF stepadv.attachment;
+		INSERT INTO m.g_attachment (prefix, rows) VALUES ('t', 'm.g_attachment'), ('t', 'm.t1_values')), undef, 'mallory has rows of nonsense');
+}
+stands('denied', 'nonsense');
+
+# A comment is the user's to write, and need not come along in a dump.
+works('alice', 'denied', q(
+	CREATE TABLE public.noted (id bigint PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8);
+	CREATE INDEX ON public.noted (g);
+	SELECT count(*) > 5 FROM stepadv.attach('public.noted'::regclass, '{g}'::text[], 'r', 'n', reward => 'score');
+	INSERT INTO public.noted VALUES (1, 1, 1, 1, 1)), "t", 'alice attaches a table');
+works('admin', 'denied', q(SELECT count(*) > 5 FROM (SELECT set_config('x.x', format('%s', c.oid), true) FROM pg_class c WHERE c.relname LIKE 'noted\_%' AND c.relkind = 'v') x;
+	DO $do$ DECLARE v regclass; BEGIN FOR v IN SELECT oid FROM pg_class WHERE relname LIKE 'noted\_%' AND relkind = 'v' LOOP EXECUTE format('COMMENT ON VIEW %s IS %L', v, 'alice: look at this'); END LOOP; END $do$), 't', 'and writes comments of her own');
+TODO: {
+	local $TODO = 'until attachments are known without comments';
+	works('alice', 'denied', q(SELECT stepadv.maintain('public.noted'::regclass); INSERT INTO public.noted VALUES (2, 2, 1, 1, 1); SELECT count(*) FROM public.noted_groups; SELECT * FROM stepadv.check_maintained('public.noted'::regclass)), "noted_folded\n2", 'it is maintained all the same');
+	works('alice', 'denied', q(COMMENT ON VIEW public.noted_fresh IS 'mine'; COMMENT ON TABLE public.noted_folded IS 'mine';
+		SELECT stepadv.refresh('public.noted'::regclass, everything => true)), 2, 'and refreshed');
+	works('alice', 'denied', q(SELECT stepadv.detach('public.noted'::regclass) > 5; SELECT count(*) FROM pg_class WHERE relname LIKE 'noted\_%' AND relkind IN ('v', 'r')), "t\n0", 'and detached, without a trace');
+}
+
+my $dir = abs_path(PostgreSQL::Test::Utils::tempdir());
+house('silent');
+command_ok([ 'pg_dump', '--no-comments', '-Fc', '-d', $node->connstr('silent'), '-f', "$dir/silent" ], 'pg_dump --no-comments');
+$node->safe_psql('postgres', 'CREATE DATABASE silent_restored');
+command_ok([ 'pg_restore', '-e', '-d', $node->connstr('silent_restored'), "$dir/silent" ], 'its restore');
+TODO: {
+	local $TODO = 'until attachments are known without comments';
+	stands('silent_restored', 'without comments');
+}
+
+# ---- 3. The schema of the extension
+sub schema_of
+{
+	my ($database, $before) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql('postgres', "GRANT CREATE ON DATABASE $database TO mallory, maker");
+	works(@$_[0], $database, @$_[1], undef, "$database is prepared") foreach @$before;
+}
+my $trap = 'CREATE FUNCTION stepadv.trap(oid, integer) RETURNS integer LANGUAGE sql RETURN 1';
+schema_of('owned', [ [ 'mallory', 'CREATE SCHEMA stepadv' ] ]);
+refused('admin', 'owned', 'CREATE EXTENSION stepadv', qr/schema/, 'a schema that mallory owns');
+refused('maker', 'owned', 'CREATE EXTENSION stepadv', qr/schema/, 'a schema that mallory owns, by another');
+schema_of('opened', [ [ 'admin', 'CREATE SCHEMA stepadv; GRANT CREATE ON SCHEMA stepadv TO mallory' ] ]);
+refused('admin', 'opened', 'CREATE EXTENSION stepadv', qr/schema/, 'a schema where mallory may create');
+schema_of('open', [ [ 'admin', 'CREATE SCHEMA stepadv; GRANT ALL ON SCHEMA stepadv TO PUBLIC' ] ]);
+refused('admin', 'open', 'CREATE EXTENSION stepadv', qr/schema/, 'a schema where all may create');
+schema_of('filled', [ [ 'admin', 'CREATE SCHEMA stepadv; GRANT CREATE ON SCHEMA stepadv TO mallory' ], [ 'mallory', $trap ], [ 'admin', 'REVOKE CREATE ON SCHEMA stepadv FROM mallory' ] ]);
+refused('admin', 'filled', 'CREATE EXTENSION stepadv', qr/schema/, 'a schema with a function in it');
+schema_of('filled_operator', [ [ 'admin', 'CREATE SCHEMA stepadv; GRANT CREATE ON SCHEMA stepadv TO mallory' ],
+	[ 'mallory', 'CREATE OPERATOR stepadv.= (LEFTARG = text, RIGHTARG = text, FUNCTION = pg_catalog.texteq)' ], [ 'admin', 'ALTER SCHEMA stepadv OWNER TO maker; REVOKE CREATE ON SCHEMA stepadv FROM mallory' ] ]);
+refused('maker', 'filled_operator', 'CREATE EXTENSION stepadv', qr/schema/, 'a schema with an operator in it');
+schema_of('inner_schema', [ [ 'mallory', 'CREATE SCHEMA stepadv_internal' ] ]);
+refused('admin', 'inner_schema', 'CREATE EXTENSION stepadv', qr/stepadv_internal/, 'an inner schema that mallory owns');
+schema_of('empty', [ [ 'admin', 'CREATE SCHEMA stepadv' ] ]);
+works('admin', 'empty', 'CREATE EXTENSION stepadv', undef, 'an empty schema of a superuser');
+schema_of('own', [ [ 'maker', 'CREATE SCHEMA stepadv' ] ]);
+works('maker', 'own', 'CREATE EXTENSION stepadv', undef, 'an empty schema of whoever makes the extension');
+schema_of('lasting', [ [ 'maker', 'CREATE EXTENSION stepadv; DROP EXTENSION stepadv; CREATE EXTENSION stepadv' ] ]);
+foreach my $database ('empty', 'own', 'lasting')
+{
+	# Calls of functions there are made with the rights of whoever administers.
+	refused($_, $database, $trap, qr/permission denied/, "$database: no room for overloads by $_") foreach 'maker', 'mallory', 'alice';
+	works('alice', $database, q(SELECT stepadv.signature_hash('x'::text) IS NOT NULL), 't', "$database: all may use it");
+}
+
+# Dump and restore: by a superuser, and by the owner of a database.
+$node->safe_psql('postgres', 'GRANT CREATE ON DATABASE lasting TO alice; CREATE DATABASE restored; CREATE DATABASE restored_own OWNER alice');
+works('alice', 'lasting', q(CREATE SCHEMA rl; CREATE TABLE rl.t (id bigint PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8); CREATE INDEX ON rl.t (g);
+	SELECT count(*) > 5 FROM stepadv.attach('rl.t'::regclass, '{g}'::text[], 'r', 'n', reward => 'score'); SELECT stepadv.maintain('rl.t'::regclass);
+	INSERT INTO rl.t VALUES (1, 1, 1, 1, 1)), "t\nrl.t_folded", 'alice uses what maker made');
+command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr('lasting'), '-f', "$dir/lasting" ], 'pg_dump');
+command_ok([ 'pg_restore', '-e', '-d', $node->connstr('restored'), "$dir/lasting" ], 'restored by a superuser');
+command_ok([ 'pg_restore', '-e', '--no-owner', '-U', 'alice', '-d', $node->connstr('restored_own'), "$dir/lasting" ], 'restored by the owner of a database');
+works('alice', $_, q(INSERT INTO rl.t VALUES (2, 2, 1, 1, 1); SELECT count(*) FROM rl.t_groups; SELECT * FROM stepadv.check_maintained('rl.t'::regclass)), 2, "$_: all works") foreach 'restored', 'restored_own';
+unharmed('schema');
+
+# Whatever is called by a name of the extension's is called to exact types: no
+# function that is nearly the same, not even one by a superuser, is taken for it.
+house('overloaded');
+works('admin', 'overloaded', q(
+	SET client_min_messages = warning;
+	DO $do$
+	DECLARE
+		f record;
+	BEGIN
+		FOR f IN
+			SELECT n.nspname, p.proname, p.prosrc, p.proretset, c.alternative, c.of, c.result,
+				ARRAY(SELECT CASE WHEN t.type = c.of THEN c.alternative::text ELSE format_type(t.type, NULL) END FROM unnest(p.proargtypes) WITH ORDINALITY t(type, i) ORDER BY i) AS arguments
+			FROM (SELECT p.*, p.prorettype = 'trigger'::regtype AS is_trigger FROM pg_proc p) p JOIN pg_namespace n ON n.oid = p.pronamespace
+			CROSS JOIN (VALUES ('regclass'::regtype, 'oid'::regtype, 'integer'), ('oid'::regtype, 'regclass'::regtype, 'integer'), ('integer'::regtype, 'smallint'::regtype, 'integer'),
+				('bigint'::regtype, 'integer'::regtype, 'integer'), ('text'::regtype, 'name'::regtype, 'integer'), ('text'::regtype, 'varchar'::regtype, 'integer'), ('text[]'::regtype, 'name[]'::regtype, 'integer'),
+				('float8'::regtype, 'numeric'::regtype, 'integer'), ('float8'::regtype, 'integer'::regtype, 'integer')) c(of, alternative, result)
+			WHERE n.nspname IN ('stepadv', 'stepadv_internal') AND p.prokind = 'f' AND c.of = ANY (p.proargtypes::oid[]) AND NOT p.is_trigger AND 'internal'::regtype <> ALL (p.proargtypes::oid[])
+		LOOP
+			BEGIN
+				EXECUTE format('CREATE FUNCTION %I.%I(%s) RETURNS integer LANGUAGE plpgsql AS $f$ BEGIN RAISE EXCEPTION ''trapped''; END $f$', f.nspname, f.proname, array_to_string(f.arguments, ', '));
+			EXCEPTION WHEN duplicate_function OR invalid_function_definition THEN NULL;
+			END;
+		END LOOP;
+	END $do$), undef, 'functions that are nearly the same');
+TODO: {
+	local $TODO = 'until every call is to exact types';
+	stands('overloaded', 'overloaded');
+	works('alice', 'overloaded', q(
+		CREATE TABLE public.all_of_it (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), g integer NOT NULL, k text NOT NULL, r uuid, n integer, st jsonb, act text, reward numeric, success boolean, next_st jsonb, v real, tr smallint, c integer,
+			ln real[], lo float8[], mask integer[], tool text, args jsonb, ok boolean, version text, at timestamptz, features float8[]);
+		CREATE TABLE public.all_runs (g integer, k text, r uuid, version integer, at timestamptz);
+		INSERT INTO public.all_of_it (g, k, r, n, st, act, reward, success, next_st, v, tr, c, ln, lo, mask, tool, args, ok, version, at, features)
+		SELECT i / 20, 'k', ('00000000-0000-0000-0000-00000000000' || i / 4 % 5)::uuid, i % 4, to_jsonb(i % 3), i % 2, i, i % 5 = 0, to_jsonb(i % 3), 0.5, 1, 1, '{-1}', '{-2}', '{1}', 'bash', '{"command": "ls"}', true, 'v', now(), '{1,2}' FROM generate_series(0, 39) i;
+		SELECT count(*) > 20 FROM stepadv.attach(source => 'public.all_of_it'::regclass, group_by => '{g,k}'::text[], rollout_id => 'r', step_no => 'n', state => 'st', action => 'act', reward => 'reward', success => 'success',
+			next_state => 'next_st', value => 'v', turn_reward => 'tr', cost => 'c', show_rollouts => 'public.all_runs'::regclass, logp_new => 'ln', logp_old => 'lo', token_mask => 'mask', policy_version => 'version', started_at => 'at',
+			prefix => 'al', options => '{"rtmc": {"gamma": 0.9}, "compare": {"success_above": 1}, "groups_over_time": {}, "progress_over_time": {"bucket": "1 day"}, "quadrants": {"threshold": 0.1}}'::jsonb);
+		SELECT count(*) > 10 FROM stepadv.attach(source => 'public.all_of_it'::regclass, group_by => '{g,k}'::text[], rollout_id => 'r', step_no => 'n', reward => 'reward',
+			states => 'signature', tool => 'tool', args => 'args', ok => 'ok', prefix => 'signed');
+		SELECT count(*) FROM public.al_compare; SELECT count(*) > 0 FROM public.al_quadrants; SELECT count(*) > 0 FROM public.al_progress_over_time; SELECT count(*) > 0 FROM public.al_advantages;
+		SELECT count(*) FROM public.al_ratios; SELECT count(*) FROM public.signed_rtmc;
+		SELECT count(*) > 0 FROM stepadv.select_steps('public.al_rtmc'::regclass, drop_uniform => 'dapo', per_rollout => 1) s), "t\nt\n40\nt\nt\nt\n40\n40\nt", 'overloaded: all that attach knows');
+}
+
+# ---- An administrator calls for mallory's own table: her code, not his rights
+$node->safe_psql('postgres', 'CREATE DATABASE helped');
+$node->safe_psql('helped', 'CREATE EXTENSION stepadv; CREATE SCHEMA m AUTHORIZATION mallory; GRANT USAGE ON SCHEMA m TO PUBLIC');
+works('mallory', 'helped', qq(
+	CREATE FUNCTION m.evil(integer) RETURNS integer LANGUAGE plpgsql AS \$f\$ $evil RETURN \$1; END \$f\$;
+	CREATE FUNCTION m.evil_trigger() RETURNS trigger LANGUAGE plpgsql AS \$f\$ $evil RETURN NULL; END \$f\$;
+	CREATE TABLE m.base (id bigint PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8);
+	CREATE INDEX ON m.base (g);
+	INSERT INTO m.base SELECT i, i % 3, i / 3, 1, i FROM generate_series(1, 30) i;
+	CREATE VIEW m.source AS SELECT id, g, m.evil(r) AS r, n, score FROM m.base;), undef, 'mallory has a view with a function of hers');
+foreach my $how ('refresh', 'commit', 'triggers')
+{
+	my @calls = (
+		attach => q(SELECT count(*) > 5 FROM stepadv.attach('m.source'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', step_id => 'id', prefix => 's'), 't'));
+	works('mallory', 'helped', q(SELECT count(*) > 5 FROM stepadv.attach('m.source'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', step_id => 'id', prefix => 's')), 't', "$how: mallory attaches");
+	my $call = sub {
+		my ($sql, $name) = @_;
+		my ($status, $out, $err) = $node->psql('helped', $sql, on_error_stop => 0);
+		push @noise, $err;
+	};
+	$call->(q(BEGIN; SELECT stepadv.detach('m.source'::regclass); SELECT count(*) FROM stepadv.attach('m.source'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', step_id => 'id', prefix => 's'); ROLLBACK));
+	$call->(qq(SELECT stepadv.maintain('m.source'::regclass, how => '$how')));
+	# She changes what is hers.
+	as('mallory', 'helped', $_) foreach
+		'CREATE TRIGGER evil AFTER DELETE ON m.s_changed FOR EACH STATEMENT EXECUTE FUNCTION m.evil_trigger()',
+		'CREATE TRIGGER evil AFTER INSERT OR UPDATE OR DELETE ON m.s_folded FOR EACH STATEMENT EXECUTE FUNCTION m.evil_trigger()',
+		'CREATE OR REPLACE VIEW m.s_fresh AS SELECT m.evil(f.g) AS g, f.rollouts FROM (SELECT g, stepadv.rollout_agg(id, r::bigint, n, 0::bigint, 0::bigint, score) AS rollouts FROM m.source GROUP BY g) f',
+		"DO \$do\$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'm'::regnamespace AND prosecdef LOOP EXECUTE format('ALTER FUNCTION %s SECURITY INVOKER', f); END LOOP; END \$do\$",
+		"UPDATE m.base SET score = score + 1 WHERE id = 1";
+	TODO: {
+		local $TODO = "until her code runs as her, always";
+		@noise = () if 0;
+		$call->(q(SELECT stepadv.refresh('m.source'::regclass)));
+		$call->(q(SELECT stepadv.refresh('m.source'::regclass, everything => true)));
+		$call->(q(SELECT * FROM stepadv.check_maintained('m.source'::regclass)));
+		$call->(q(SELECT stepadv.unmaintain('m.source'::regclass)));
+		$call->(q(SELECT stepadv.detach('m.source'::regclass)));
+		unharmed("$how, called by an administrator");
+	}
+	$node->safe_psql('postgres', 'ALTER ROLE mallory NOSUPERUSER');
+	works('mallory', 'helped', q(SELECT stepadv.unmaintain('m.source'::regclass) >= 0, stepadv.detach('m.source'::regclass) >= 0), 't|t', "$how: mallory ends it");
+}
+
+$node->stop;
+done_testing();
