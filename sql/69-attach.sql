@@ -205,7 +205,7 @@ BEGIN
 			shows := format('%s(%s): %s', split_part((v.m).call, '(g.', 1), substr((v.m).arguments, 3), v.shape);
 			shows := regexp_replace(shows, '^stepadv\.', '');
 		ELSE
-			EXECUTE format('SELECT %s($1, $2)', v.builder::regproc) INTO query USING a, made;
+			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, made;
 			shows := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios' THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, v.shape);
 		END IF;
 		CONTINUE WHEN query IS NULL;
