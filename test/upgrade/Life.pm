@@ -10,7 +10,7 @@ use JSON::PP;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(psql_file live catalog differences numbers frozen_versions own_extensions has_import);
+our @EXPORT = qw(psql_file live catalog differences numbers same_numbers frozen_versions own_extensions has_import);
 
 my $here = dirname(__FILE__);
 
@@ -54,6 +54,15 @@ sub differences
 		push @all, !defined $f ? "$object: missing" : !defined $w ? "$object: too many" : join("\n  ", "$object: differs in", parts_that_differ('', decode_json($f), decode_json($w)));
 	}
 	return @all;
+}
+
+# Whether two answers of numbers are the same, as a test that names what is not.
+sub same_numbers
+{
+	my ($found, $wanted, $name) = @_;
+	my ($f, $w) = map { my $all = $_; +{ map { /^(.*?)\|(.*)/ ? ($1 => $2) : () } split /\n/, $all } } $found, $wanted;
+	my @differ = grep { ($f->{$_} // 'missing') ne ($w->{$_} // 'too many') } sort keys %{ { %$f, %$w } };
+	return is(join(' ', @differ), '', $name);
 }
 
 sub parts_that_differ

@@ -8,6 +8,9 @@ DELETE FROM own.calls WHERE g = 1;
 SELECT to_regproc('stepadv.maintain') IS NOT NULL AS maintains \gset
 \if :maintains
 SELECT stepadv.refresh('own.calls');
+SELECT count(*) = 0 AS exact FROM stepadv.check_maintained('own.steps');
+SELECT count(*) = 0 AS exact FROM stepadv.check_maintained('own.calls');
+SELECT count(*) = 0 AS exact FROM stepadv.check_maintained('rl.rollout_rows');
 SELECT stepadv.unmaintain('rl.rollout_rows') > 0;
 \endif
 SELECT count(*) > 10 FROM stepadv.attach('own.steps', '{g,h}', 'r', 'n', 'st', 'act', 'score', prefix => 'again', value => 'worth', turn_reward => 'of_turn',
