@@ -18,7 +18,7 @@ $$;
 
 CREATE FUNCTION pg_temp.of_function(function oid) RETURNS jsonb LANGUAGE sql AS $$
 	SELECT jsonb_build_object('owner', p.proowner::regrole, 'acl', pg_temp.sorted(coalesce(p.proacl, acldefault('f', p.proowner))),
-		'definition', CASE WHEN p.prokind <> 'a' THEN pg_get_functiondef(p.oid) END,
+		'definition', CASE WHEN p.prokind <> 'a' THEN string_to_array(pg_get_functiondef(p.oid), E'\n') END,
 		'aggregate', (SELECT to_jsonb(a) - '{aggtranstype,aggmtranstype,aggsortop}'::text[] || jsonb_build_object('result', pg_get_function_result(p.oid),
 				'arguments', pg_get_function_arguments(p.oid), 'parallel', p.proparallel, 'volatile', p.provolatile, 'strict', p.proisstrict, 'cost', p.procost,
 				'transtype', a.aggtranstype::regtype, 'mtranstype', a.aggmtranstype::regtype, 'sortop', a.aggsortop::regoperator)
@@ -40,7 +40,7 @@ CREATE FUNCTION pg_temp.of_relation(relation oid) RETURNS jsonb LANGUAGE sql AS 
 		'acl', pg_temp.sorted(coalesce(c.relacl, acldefault((CASE c.relkind WHEN 'S' THEN 's' ELSE 'r' END)::"char", c.relowner))),
 		'row security', c.relrowsecurity, 'forced', c.relforcerowsecurity, 'columns', pg_temp.columns(c.oid),
 		'partition key', CASE c.relkind WHEN 'p' THEN pg_get_partkeydef(c.oid) END, 'partition', pg_get_expr(c.relpartbound, c.oid),
-		'query', CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) END,
+		'query', CASE WHEN c.relkind IN ('v', 'm') THEN string_to_array(pg_get_viewdef(c.oid), E'\n') END,
 		'constraints', (SELECT jsonb_object_agg(o.conname, pg_get_constraintdef(o.oid)) FROM pg_constraint o WHERE o.conrelid = c.oid),
 		'indexes', (SELECT jsonb_agg(pg_get_indexdef(i.indexrelid) ORDER BY pg_get_indexdef(i.indexrelid)) FROM pg_index i WHERE i.indrelid = c.oid),
 		'triggers', (SELECT jsonb_agg(t.tgenabled::text || ' ' || pg_get_triggerdef(t.oid) ORDER BY t.tgname) FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal),
