@@ -221,6 +221,53 @@ SET search_path = pg_catalog, pg_temp
 AS $$ SELECT k FROM stepadv_internal.attachments((SELECT c.relowner FROM pg_class c WHERE c.oid = known.attachment)) k WHERE k.attachment = known.attachment $$;
 COMMENT ON FUNCTION stepadv_internal.known(regclass) IS 'an attachment by its table; NULL if it is none to be believed';
 
+-- Whether a view can take a query in the place of its own: what is new comes
+-- behind its columns, or nothing differs but names, which it keeps, since columns
+-- of the user's may have other names by now.
+CREATE FUNCTION stepadv_internal.can_replace(view regclass, query text) RETURNS boolean
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	probe regclass;
+	same boolean;
+BEGIN
+	EXECUTE format('CREATE OR REPLACE VIEW %s AS %s', stepadv_internal.relation_name(view), query);
+	RETURN true;
+EXCEPTION WHEN invalid_table_definition THEN
+	probe := stepadv_internal.create_view((SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = can_replace.view),
+		'stepadv_view_to_be', query, NULL);
+	SELECT array_agg(c.atttypid::bigint ORDER BY c.attnum) FILTER (WHERE c.attrelid = view) = array_agg(c.atttypid::bigint ORDER BY c.attnum) FILTER (WHERE c.attrelid = probe)
+	INTO same FROM pg_attribute c WHERE c.attrelid IN (view, probe) AND c.attnum > 0;
+	EXECUTE format('DROP VIEW %s', stepadv_internal.relation_name(probe));
+	RETURN same;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.can_replace(regclass, text) IS 'part of upgrade_attachments: whether a view need not be dropped to take another query';
+
+-- With the grants and the comment that it had; an error where something reads it.
+CREATE FUNCTION stepadv_internal.recreate_view(view regclass, query text) RETURNS regclass
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	old record;
+	given record;
+	made regclass;
+BEGIN
+	SELECT n.nspname, c.relname, c.relowner, c.relacl, obj_description(c.oid, 'pg_class') AS comment INTO old
+	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = recreate_view.view;
+	EXECUTE format('DROP VIEW %I.%I', old.nspname, old.relname);
+	made := stepadv_internal.create_view(old.nspname, old.relname, query, old.comment);
+	FOR given IN SELECT a.privilege_type, a.is_grantable, a.grantee, r.rolname FROM aclexplode(old.relacl) a LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.grantee <> old.relowner LOOP
+		EXECUTE format('GRANT %s ON %I.%I TO %s%s', given.privilege_type, old.nspname, old.relname,
+			CASE WHEN given.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(given.rolname) END, CASE WHEN given.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
+	END LOOP;
+	RETURN made;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.recreate_view(regclass, text) IS 'part of upgrade_attachments: drops a view and creates it with another query';
+
 -- Makes the views of an attachment, or makes them anew: they read then what its
 -- row says is kept, or fold.  A view keeps the names that its columns have; one
 -- that was dropped stays away, unless add says to make what is not there.
@@ -239,7 +286,11 @@ BEGIN
 	FOR v IN SELECT * FROM stepadv_internal.view_queries(a) LOOP
 		i := array_position(kinds, v.kind);
 		shows := v.shows;
-		IF views[i] IS NOT NULL THEN
+		IF add AND views[i] IS NOT NULL AND NOT stepadv_internal.can_replace(views[i], v.query) THEN
+			views[i] := stepadv_internal.recreate_view(views[i], v.query);
+			view_name := views[i];
+			RETURN NEXT;
+		ELSIF views[i] IS NOT NULL THEN
 			view_name := views[i];
 			EXECUTE format('CREATE OR REPLACE VIEW %s (%s) %s AS %s', stepadv_internal.relation_name(view_name),
 				(SELECT string_agg(quote_ident(c.attname), ', ' ORDER BY c.attnum) FROM pg_attribute c WHERE c.attrelid = view_name AND c.attnum > 0),
@@ -421,15 +472,44 @@ $$;
 COMMENT ON FUNCTION stepadv.detach(regclass, text) IS
 'drops the views that attach made over the source (with the prefix, if given) for the caller or a role whose rights he has, what maintain keeps for them, and nothing else; the number of views; error when something depends on one of them';
 
-CREATE FUNCTION stepadv.upgrade_attachments() RETURNS TABLE (attachment regclass, n_views bigint)
+CREATE FUNCTION stepadv_internal.upgrade_attachment(attachment regclass) RETURNS bigint
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF (stepadv_internal.known(attachment)).attachment IS NULL THEN
+		RAISE EXCEPTION '% is not the table of an attachment', attachment USING ERRCODE = 'wrong_object_type';
+	END IF;
+	RETURN (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.upgrade_attachment(regclass) IS 'what upgrade_attachment does, as the owner of the attachment where the caller has his rights';
+
+CREATE FUNCTION stepadv.upgrade_attachment(attachment regclass) RETURNS bigint
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
+COMMENT ON FUNCTION stepadv.upgrade_attachment(regclass) IS
+'makes the views of one attachment, given by its table, anew, with those that a later version of stepadv or register_method added; a view whose columns are others now is dropped and created, with its grants; error when something reads such a view; the number of views';
+
+-- What is wrong with one keeps nobody from his.
+CREATE FUNCTION stepadv.upgrade_attachments() RETURNS TABLE (attachment regclass, n_views bigint, problem text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
+DECLARE
+	detail text;
 BEGIN
-	RETURN QUERY
-		SELECT k.attachment, (SELECT count(*) FROM stepadv_internal.make_views(k.attachment, true))
-		FROM stepadv_internal.attachments() k WHERE pg_has_role(k.owner, 'USAGE') ORDER BY k.attachment::text;
+	FOR attachment IN SELECT k.attachment FROM stepadv_internal.attachments() k WHERE pg_has_role(k.owner, 'USAGE') ORDER BY k.attachment::text LOOP
+		problem := NULL;
+		BEGIN
+			n_views := stepadv.upgrade_attachment(attachment);
+		EXCEPTION WHEN OTHERS THEN
+			GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+			problem := concat_ws('; ', problem, nullif(detail, ''));
+			n_views := NULL;
+		END;
+		RETURN NEXT;
+	END LOOP;
 END
 $$;
 COMMENT ON FUNCTION stepadv.upgrade_attachments() IS
-'makes the views of all attachments of the caller (and of roles whose rights he has) anew, with those that a later version of stepadv or register_method added; after ALTER EXTENSION stepadv UPDATE; a row per attachment';
+'upgrade_attachment for all attachments of the caller and of roles whose rights he has, each with the rights of its owner; after ALTER EXTENSION stepadv UPDATE; a row per attachment, with the number of views, or the problem for which its views are as they were';

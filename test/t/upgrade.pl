@@ -57,6 +57,13 @@ sub update
 	return;
 }
 
+# By that role, or a superuser.
+sub upgrade_attachments
+{
+	my ($database, $user) = @_;
+	return $node->safe_psql($database, 'SELECT attachment, n_views, problem FROM stepadv.upgrade_attachments()', extra_params => $user ? [ '-U', $user ] : []);
+}
+
 sub same_catalog
 {
 	my ($database, $wanted, $name, $owner) = @_;
@@ -106,6 +113,33 @@ SKIP:
 	$node->safe_psql('postgres', 'DROP DATABASE changed');
 }
 
+# A view that had other columns, which CREATE OR REPLACE cannot make of it.
+SKIP:
+{
+	skip 'this server reads extensions from one place only, which is not ours to write to', 4 if !$folder;
+	my $arguments = '(stepadv_internal.attached, stepadv_internal.made_method[])';
+	make_version('0.0.2', { stepadv => qq{
+		ALTER FUNCTION stepadv_internal.quadrants_query$arguments RENAME TO other_query;
+		CREATE FUNCTION stepadv_internal.quadrants_query$arguments RETURNS text LANGUAGE sql AS 'SELECT format(''SELECT 1 AS former, q.* FROM (%s) q'', stepadv_internal.other_query(\$1, \$2))';
+	} });
+	append_to_file("$folder/stepadv--0.0.2--$present.sql", "DROP FUNCTION stepadv_internal.quadrants_query$arguments; ALTER FUNCTION stepadv_internal.other_query$arguments RENAME TO quadrants_query;");
+	make_database('shaped', '0.0.2');
+	make_database('shape');
+	for my $database (qw(shaped shape))
+	{
+		live($node, $database);
+		$node->safe_psql($database, 'GRANT SELECT ON own.steps_quadrants TO PUBLIC; GRANT SELECT ON own.steps_quadrants TO pg_monitor WITH GRANT OPTION', extra_params => [ '-U', 'ann' ]);
+	}
+	like($node->safe_psql('shaped', 'SELECT former FROM own.steps_quadrants LIMIT 1', extra_params => [ '-U', 'ann' ]), qr/^1$/, 'a view with a former column');
+	update('shaped');
+	$node->safe_psql('shaped', 'CREATE VIEW own.reads_it AS SELECT former FROM own.steps_quadrants', extra_params => [ '-U', 'ann' ]);
+	like(upgrade_attachments('shaped'), qr/^own\."a""b c_attachment"\|\d\d\|\nown.steps_attachment\|\|cannot drop view own.steps_quadrants .*own.reads_it.*\nrl.steps_attachment\|\d\d\|$/s, 'a view that is read is not dropped, nor are others kept waiting');
+	$node->safe_psql('shaped', 'DROP VIEW own.reads_it', extra_params => [ '-U', 'ann' ]);
+	unlike(upgrade_attachments('shaped', 'ann'), qr/\|\|/, 'others are made anew');
+	same_catalog('shaped', catalog($node, 'shape', 'ann'), 'as they would have been made today, with their grants', 'ann');
+	$node->safe_psql('postgres', "DROP DATABASE $_") for qw(shaped shape);
+}
+
 # The last release, or where there was none yet, what would be one today.
 my @versions = @$frozen;
 if (!@versions && $folder)
@@ -137,9 +171,8 @@ SKIP:
 	update('old');
 	same_catalog('old', $fresh, "$versions[-1], updated, has the catalog of a fresh installation");
 	same_numbers(numbers($node, 'old'), $numbers, 'what users have answers as before');
-	my ($status, $upgraded, $err) = $node->psql('old', 'SELECT attachment, n_views FROM stepadv.upgrade_attachments()', extra_params => [ '-U', 'ann' ]);
-	is($status, 0, 'upgrade_attachments') or diag($err);
-	is(scalar(split /\n/, $upgraded), 3, 'of all attachments') or diag($upgraded);
+	like(upgrade_attachments('old', 'ann'), qr/^own\."a""b c_attachment"\|\d\d\|\nown.steps_attachment\|\d\d\|\nrl.steps_attachment\|\d\d\|$/, 'upgrade_attachments');
+	unlike(upgrade_attachments('old'), qr/administrator|\|\|/, 'called by an administrator it runs nobody\'s code with his rights');
 	same_catalog('old', $hers, 'what users have is what they would have made today', 'ann');
 	same_numbers(numbers($node, 'old'), $numbers, 'and gives the same numbers');
 

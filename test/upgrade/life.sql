@@ -5,7 +5,11 @@ CREATE SCHEMA own;
 CREATE FUNCTION own.fair(rollouts stepadv.rollout_group, scale float8 DEFAULT 2) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8)
 LANGUAGE sql IMMUTABLE AS 'SELECT a.step_id, a.rollout_id, a.step_no, a.advantage * scale FROM stepadv.grpo(rollouts) a';
 CREATE FUNCTION own.plain(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8)
-LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN QUERY SELECT a.step_id, a.rollout_id, a.step_no, 1::float8 FROM stepadv.returns(rollouts) a; END';
+LANGUAGE plpgsql IMMUTABLE AS 'BEGIN
+	IF (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN
+		RAISE EXCEPTION ''called with the rights of an administrator'';
+	END IF;
+	RETURN QUERY SELECT a.step_id, a.rollout_id, a.step_no, 1::float8 FROM stepadv.returns(rollouts) a; END';
 SELECT stepadv.register_method('own.fair(stepadv.rollout_group, float8)');
 SELECT stepadv.register_method('own.plain(stepadv.rollout_group)', method => 'simple');
 CREATE TABLE own.steps (id bigint PRIMARY KEY, g integer, h text, r text, n integer, st integer, act integer, score float8, worth float8, of_turn float8,
