@@ -515,9 +515,10 @@ BEGIN
 	END IF;
 	FOR a IN
 		SELECT k.* FROM stepadv_internal.attachments() k
-		-- Strangers' are theirs, and in nobody's way.
+		-- Strangers' are theirs, and in nobody's way; but for triggers on the source
+		-- that were made when it was theirs.
 		WHERE k.source = detach.source AND (detach.prefix IS NULL OR k.prefix = detach.prefix) AND pg_has_role(k.owner, 'USAGE')
-			AND (k.owner = current_user::regrole OR pg_has_role(k.owner, (SELECT c.relowner FROM pg_class c WHERE c.oid = detach.source), 'USAGE'))
+			AND (k.kept IS NOT NULL OR k.owner = quote_ident(current_user)::regrole OR pg_has_role(k.owner, (SELECT c.relowner FROM pg_class c WHERE c.oid = detach.source), 'USAGE'))
 		ORDER BY k.attachment
 	LOOP
 		-- In one command: they read each other.
