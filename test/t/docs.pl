@@ -97,6 +97,8 @@ my $objects = $node->safe_psql('docs_README_md', q{
 	LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
 	LEFT JOIN pg_type t ON d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typtype = 'b' AND t.typelem = 0
 	WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+		-- What is out of sight is not meant to be called.
+		AND coalesce(p.pronamespace, c.relnamespace, t.typnamespace) <> 'stepadv_internal'::regnamespace
 		AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('stepadv', 'stepadv_import'))
 		AND coalesce(obj_description(d.objid, d.classid::regclass::name), '')
 			!~ '^(aggregate support|type support|I/O|part of|transition|combine|serialization|deserialization|final function)'
