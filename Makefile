@@ -7,9 +7,9 @@ IMPORT = $(patsubst %.control,%,$(wildcard import/stepadv_import.control))
 EXTENSION = stepadv $(IMPORT)
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" stepadv.control)
 
-.PHONY: all deps check demo report bench fuzz dist
+.PHONY: all deps check demo report bench fuzz dist freeze begin
 
-OWN_GOALS = deps check demo report bench fuzz dist
+OWN_GOALS = deps check demo report bench fuzz dist freeze begin
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -32,6 +32,13 @@ bench:
 fuzz:
 	@bash test/fuzz/run.sh
 
+# How a release is made: docs/releasing.md.
+freeze:
+	@sh sql/release.sh freeze
+
+begin:
+	@sh sql/release.sh begin '$(VERSION)'
+
 # The archive PGXN wants: one folder, made from the last commit.
 dist:
 	git archive --format zip --prefix=stepadv-$(EXTVERSION)/ -o stepadv-$(EXTVERSION).zip HEAD
@@ -42,11 +49,13 @@ MODULE_big = stepadv
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 LOCAL_HEADERS = $(wildcard src/*.h src/*/*.h src/*/*/*.h)
 
-# Install scripts are the numbered parts in their order.
+# Install scripts are the numbered parts in their order.  Those of releases are
+# frozen: they are installed too, and the scripts that lead from one to the next.
 SQL_PARTS = $(sort $(wildcard sql/[0-9]*.sql))
 IMPORT_PARTS = $(sort $(wildcard import/[0-9]*.sql))
 DATA_built = sql/stepadv--$(EXTVERSION).sql $(IMPORT:=--$(EXTVERSION).sql)
-DATA = $(wildcard sql/stepadv--*--*.sql import/stepadv_import--*--*.sql)
+FROZEN = $(wildcard sql/releases/stepadv--$(EXTVERSION).sql $(if $(IMPORT),import/releases/stepadv_import--$(EXTVERSION).sql))
+DATA = $(filter-out $(FROZEN),$(sort $(wildcard sql/releases/stepadv--*.sql $(if $(IMPORT),import/releases/stepadv_import--*.sql))))
 
 CLIENTS = client/stepadv-import client/stepadv-report
 CLIENT_DATA = $(sort $(wildcard client/*.psql client/*.css))
@@ -74,11 +83,13 @@ include $(PGXS)
 
 $(OBJS): $(LOCAL_HEADERS)
 
-sql/stepadv--$(EXTVERSION).sql: $(SQL_PARTS) stepadv.control Makefile
+sql/stepadv--$(EXTVERSION).sql: $(SQL_PARTS) $(FROZEN) stepadv.control Makefile
 	cat $(SQL_PARTS) > $@
+	@sh sql/release.sh same $@
 
-import/stepadv_import--$(EXTVERSION).sql: $(IMPORT_PARTS) import/stepadv_import.control Makefile
+import/stepadv_import--$(EXTVERSION).sql: $(IMPORT_PARTS) $(FROZEN) import/stepadv_import.control Makefile
 	cat $(IMPORT_PARTS) > $@
+	@sh sql/release.sh same $@
 
 # By rules of our own: those of PGXS leave programs from a folder behind when
 # they uninstall, and nobody would know where they are.

@@ -15,8 +15,9 @@ COMMENT ON FUNCTION stepadv_internal.with_values(stepadv.rollout_group) IS
 'the group, or NULL if none of its steps has a value of a critic: then a method that needs one has no rows, rather than an error, beside others';
 
 -- builder(attached, made_method[]) gives the query, of the methods that the columns allow, or NULL where what it needs is not there.
+-- A regprocedure as text: pg_upgrade refuses databases that have one in a table.
 CREATE TABLE stepadv_internal.combined_views (
-	place integer NOT NULL, suffix text PRIMARY KEY, builder regprocedure NOT NULL, options text[] NOT NULL, shape text NOT NULL
+	place integer NOT NULL, suffix text PRIMARY KEY, builder text NOT NULL, options text[] NOT NULL, shape text NOT NULL
 );
 COMMENT ON TABLE stepadv_internal.combined_views IS 'the views of attach that are more than one function of the folded group: who writes their query, which options they have';
 GRANT SELECT ON stepadv_internal.combined_views TO PUBLIC;

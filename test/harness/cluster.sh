@@ -48,15 +48,16 @@ sync_tree()
 	local folders=(docs src sql import client test expected)
 
 	mkdir -p "${folders[@]/#/$tree/}"
-	# The folder import/ may have been cut off.
+	# The folder import/ may have been cut off.  Scripts of releases lie deeper
+	# than those that make joins.
 	(cd "$top" && find Makefile stepadv.control README.md $(ls -d "${folders[@]}" 2>/dev/null) -type f \
-		! -name '*.o' ! -name '*.bc' ! -name 'stepadv*--?.?.?.sql' -print0) |
+		! -name '*.o' ! -name '*.bc' ! -path 'sql/stepadv--*' ! -path 'import/stepadv_import--*' -print0) |
 		while IFS= read -r -d '' file; do
 			mkdir -p "$tree/$(dirname "$file")"
 			cmp -s "$top/$file" "$tree/$file" || cp -p "$top/$file" "$tree/$file"
 		done
 	# Forget what the tree no longer has.
-	rm -f "$tree"/sql/stepadv--?.?.?.sql "$tree"/import/stepadv_import--?.?.?.sql
+	rm -f "$tree"/sql/stepadv--*.sql "$tree"/import/stepadv_import--*.sql
 	(cd "$tree" && find "${folders[@]}" -type f ! -name '*.o' ! -name '*.bc' -print0) |
 		while IFS= read -r -d '' file; do
 			[ -e "$top/$file" ] || rm -f "$tree/$file" "$tree/${file%.c}.o" "$tree/${file%.c}.bc"

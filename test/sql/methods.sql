@@ -120,7 +120,7 @@ ALTER VIEW meth.s_grpo RENAME COLUMN advantage TO bonus_of_grpo;
 CREATE FUNCTION meth.newer(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
 	'SELECT s.step_id, s.rollout_id, s.step_no, s.step_id::float8 FROM stepadv.steps(rollouts) s';
 SELECT stepadv.register_method('meth.newer(stepadv.rollout_group)');
-SELECT attachment, n_views > 5 AS many FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 5 AS many, problem FROM stepadv.upgrade_attachments();
 SELECT attname FROM pg_attribute WHERE attrelid = 'meth.s_compare'::regclass AND attnum > 0 AND attname NOT IN (SELECT method FROM stepadv_internal.methods WHERE method <> 'grpo') ORDER BY attnum;
 SELECT count(*) AS n, bool_and(x.newer = x.step_id AND x.bonus = s.bonus AND x.obs = s.obs AND x."Grpo!" = g.bonus_of_grpo AND n.advantage = s.id) AS right
 FROM meth.s_compare x JOIN meth.s ON s.id = x.step_id JOIN meth.s_newer n ON n.step_id = s.id JOIN meth.s_grpo g ON g.step_id = s.id;
@@ -128,10 +128,10 @@ SELECT count(*), bool_and(newer_sum >= 0) FROM meth.s_groups_over_time;
 SELECT policy_version, mean_abs_newer = (SELECT avg(id) FROM meth.s WHERE version = policy_version) AS right FROM meth.s_progress_over_time ORDER BY 1;
 SELECT count(*) FROM meth.mine;
 -- And again, and one more, which comes before others in the order of methods.
-SELECT attachment, n_views > 5 AS many FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 5 AS many, problem FROM stepadv.upgrade_attachments();
 SELECT stepadv.register_method('meth.newer(stepadv.rollout_group)', method => 'an_other');
-SELECT attachment, n_views > 5 AS many FROM stepadv.upgrade_attachments();
-SELECT attachment, n_views > 5 AS many FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 5 AS many, problem FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 5 AS many, problem FROM stepadv.upgrade_attachments();
 SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'meth.s_compare'::regclass AND attnum > 0 AND attname NOT IN (SELECT method FROM stepadv_internal.methods WHERE method <> 'grpo');
 SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'meth.s_progress_over_time'::regclass AND attnum > 15 AND attname NOT IN (SELECT 'mean_abs_' || method FROM stepadv_internal.methods WHERE method <> 'grpo');
 SELECT count(*) AS n, bool_and(x.newer = x.step_id AND x.an_other = x.step_id AND x.bonus = s.bonus AND x.obs = s.obs AND x."Grpo!" = g.bonus_of_grpo) AS right
@@ -144,7 +144,7 @@ DELETE FROM meth.stepadv_methods WHERE method = 'an_other';
 SELECT stepadv.detach('meth.s') > 5 AS detached;
 SELECT count(*) > 10 AS attached FROM stepadv.attach('meth.s', '{task}', 'run', 'n', NULL, 'act', 'score', columns => '{bonus}');
 SELECT stepadv.register_method('meth.newer(stepadv.rollout_group)', method => 'bonus');
-SELECT attachment, n_views > 5 AS many FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 5 AS many, problem FROM stepadv.upgrade_attachments();
 SELECT attname FROM pg_attribute WHERE attrelid = 'meth.s_compare'::regclass AND attnum > 0 AND attname NOT IN (SELECT method FROM stepadv_internal.methods WHERE method <> 'grpo') ORDER BY attnum DESC LIMIT 4;
 SELECT stepadv.detach('meth.s') > 5 AS detached;
 DELETE FROM meth.stepadv_methods WHERE method IN ('bonus', 'newer', 'stated', 'valued');
@@ -234,14 +234,14 @@ CREATE TRIGGER t BEFORE UPDATE ON strange.s_attachment FOR EACH ROW EXECUTE FUNC
 RESET SESSION AUTHORIZATION;
 SELECT stepadv.upgrade_attachment('strange.s_attachment') > 5 AS many;
 SET SESSION AUTHORIZATION methods_admin;
-SELECT attachment, n_views > 5 AS many FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 5 AS many, problem FROM stepadv.upgrade_attachments();
 -- What cannot be made anew keeps nobody from the others.
 SET SESSION AUTHORIZATION methods_owner;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score');
 SET SESSION AUTHORIZATION methods_stranger;
 CREATE OR REPLACE FUNCTION strange.fires() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'never'; END $$;
 SET SESSION AUTHORIZATION methods_admin;
-SELECT attachment, n_views > 5 AS views FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 5 AS views, problem FROM stepadv.upgrade_attachments();
 SELECT stepadv.detach('meth.s') > 5 AS detached, stepadv.detach('strange.s') > 5 AS detached;
 
 -- What is refused.

@@ -1,0 +1,105 @@
+# pg_upgrade carries attachments along: tables of a type with columns that name
+# relations, views, triggers in C, values.  To a new data directory of this server
+# always, and from or to other versions of which the extension is installed.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use FindBin;
+use lib "$FindBin::Bin/../upgrade";
+use Life;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my @init = (extra => [ '--encoding=UTF8', '--locale=C' ]);
+my ($bindir) = run_command([ 'pg_config', '--bindir' ]);
+my $here = abs_path('.');
+
+sub new_node
+{
+	my ($name, $install_path) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name, $install_path ? (install_path => $install_path) : ());
+	$node->init(@init);
+	$node->append_conf('postgresql.conf', "jit = off\nfsync = off\n");
+	return $node;
+}
+
+# A life in a cluster, the move, and what is left of it.
+sub move
+{
+	my ($name, $from, $to) = @_;
+	my $node_name = $name =~ tr/ /_/r;
+	my ($old, $new) = (new_node("old_$node_name", $from->{path}), new_node("new_$node_name", $to->{path}));
+	$old->start;
+	$old->safe_psql('postgres', 'CREATE ROLE ann LOGIN');
+	$old->safe_psql('postgres', "CREATE DATABASE $_") for qw(moved stayed);
+	for my $database (qw(moved stayed))
+	{
+		$old->safe_psql($database, 'CREATE EXTENSION stepadv');
+		live($old, $database);
+	}
+	my ($members, $hers, $numbers) = (catalog($old, 'moved'), catalog($old, 'moved', 'ann'), numbers($old, 'moved'));
+	psql_file($old, 'stayed', 'later.sql', user => 'ann');
+	my $later = numbers($old, 'stayed');
+	my $hers_later = catalog($old, 'stayed', 'ann');
+	$old->stop;
+
+	# It leaves files where it runs.
+	my @data = map { abs_path($_->data_dir) } $old, $new;
+	my $dir = abs_path(PostgreSQL::Test::Utils::tempdir());
+	chdir $dir;
+	command_ok([ "$to->{bin}/pg_upgrade", '--no-sync', '-d', $data[0], '-D', $data[1],
+		'-b', $from->{bin}, '-B', $to->{bin}, '-s', $new->host, '-p', $old->port, '-P', $new->port ], "$name: pg_upgrade");
+	chdir $here;
+
+	$new->start;
+	same_numbers(numbers($new, 'moved'), $numbers, "$name: the same numbers");
+	# What a version of the server writes in another way is no difference.
+	if ($from->{bin} eq $to->{bin})
+	{
+		for my $who ([ 'moved', $members, undef, 'members of the extension' ], [ 'moved', $hers, 'ann', 'relations of a user' ])
+		{
+			my @differences = differences(catalog($new, $who->[0], $who->[2]), $who->[1]);
+			is(scalar @differences, 0, "$name: the same $who->[3]") or diag(join("\n", @differences));
+		}
+	}
+	my ($status, $upgraded, $err) = $new->psql('moved', 'SELECT attachment FROM stepadv.upgrade_attachments() WHERE problem IS NULL', extra_params => [ '-U', 'ann' ]);
+	is($status, 0, "$name: views are made anew") or diag($err);
+	is(scalar(split /\n/, $upgraded), 3, "$name: of all attachments") or diag($upgraded);
+	same_numbers(numbers($new, 'moved'), $numbers, "$name: and give the same numbers");
+	unlike(psql_file($new, 'moved', 'later.sql', user => 'ann'), qr/^f$/m, "$name: nothing is stale later");
+	same_numbers(numbers($new, 'moved'), $later, "$name: life goes on as if nothing had been");
+	if ($from->{bin} eq $to->{bin})
+	{
+		my @differences = differences(catalog($new, 'moved', 'ann'), $hers_later);
+		is(scalar @differences, 0, "$name: and leaves the same relations") or diag(join("\n", @differences));
+	}
+	$new->stop;
+	return;
+}
+
+my $tested = { bin => $bindir, number => (run_command([ "$bindir/postgres", '--version' ]))[0] =~ /(\d+)/ };
+move('same version', $tested, $tested);
+
+# Other versions where distributions put them, and where the tester says.
+SKIP:
+{
+	my @others;
+	for my $bin (glob('/usr/lib/postgresql/*/bin /usr/pgsql-*/bin'), $ENV{STEPADV_OTHER_BINDIR} // ())
+	{
+		next if !-x "$bin/pg_upgrade" || !-x "$bin/initdb" || !-x "$bin/pg_config" || abs_path($bin) eq abs_path($bindir);
+		my ($lib) = run_command([ "$bin/pg_config", '--pkglibdir' ]);
+		my ($share) = run_command([ "$bin/pg_config", '--sharedir' ]);
+		my ($number) = (run_command([ "$bin/postgres", '--version' ]))[0] =~ /(\d+)/;
+		next if $number == $tested->{number} || !-e "$lib/stepadv.so" || !-e "$share/extension/stepadv.control";
+		push @others, { bin => $bin, number => $number, path => $bin =~ s{/bin/?$}{}r };
+	}
+	skip 'no other version of PostgreSQL has stepadv installed (STEPADV_OTHER_BINDIR names its bin, too)', 1 if !@others;
+	for my $other (@others)
+	{
+		my $older = $other->{number} < $tested->{number};
+		move("$other->{number} " . ($older ? 'to' : 'from') . " $tested->{number}", $older ? ($other, $tested) : ($tested, $other));
+	}
+}
+
+done_testing();
