@@ -48,7 +48,8 @@ END $$;
 -- Integers of every width; a primary key that is found by itself.
 CREATE TABLE att_int AS SELECT id::integer AS id, id AS orig_id, run::smallint, task, traj, n::smallint, st::smallint, act::bigint, rew::real, won FROM att_steps;
 ALTER TABLE att_int ADD PRIMARY KEY (id);
-SELECT view_name, shows FROM stepadv.attach('att_int', ARRAY['run', 'task'], 'traj', 'n', 'st', 'act', 'rew', success => 'won');
+SELECT view_name, shows FROM stepadv.attach('att_int', ARRAY['run', 'task'], 'traj', 'n', 'st', 'act', 'rew', success => 'won')
+WHERE view_name::text ~ '_(rows|shown_steps|values|groups|rollouts|returns|grpo|rloo|gigpo|graphgpo|graph_nodes|graph_edges|contribution|contribution_summary|hgpo|tempo|rtmc|rtmc_tree|compare|quadrants|disagreements)$';
 SELECT * FROM pg_temp.agrees('public', 'att_int');
 -- What it looks like: ids are the user's, then the estimator's columns, then the user's.
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'att_int_rtmc'::regclass AND attnum > 0 ORDER BY attnum;
@@ -311,7 +312,8 @@ SELECT grp, rollout_id, n_steps, outcome, return FROM att_null_rollouts ORDER BY
 
 -- Options are literals in the view; a scalar is for all that know it, the tree follows rtmc.
 SELECT view_name, shows FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'att_opt',
-	options => '{"gamma": 0.9, "success_above": 0.25, "rtmc": {"prior": 1, "baseline": null, "visit": "every"}, "grpo": {"normalise": "none", "step_rewards": true}}');
+	options => '{"gamma": 0.9, "success_above": 0.25, "rtmc": {"prior": 1, "baseline": null, "visit": "every"}, "grpo": {"normalise": "none", "step_rewards": true}}')
+WHERE view_name::text ~ '_(rows|shown_steps|values|groups|rollouts|returns|grpo|rloo|gigpo|graphgpo|graph_nodes|graph_edges|contribution|contribution_summary|hgpo|tempo|rtmc|rtmc_tree|compare|quadrants|disagreements)$';
 SELECT pg_get_viewdef('att_opt_rtmc_tree'::regclass) ~ 'prior => ''?1''?::double precision' AS literal;
 SELECT bool_and(a.advantage = w.advantage) AS rtmc_as_asked, count(a.advantage) = (SELECT count(*) FROM att_want WHERE rtmc IS NOT NULL) AS all
 FROM att_opt_rtmc a JOIN (SELECT t.* FROM (SELECT run, task, stepadv.rollout_agg(id, traj, n, st, act, rew::float8) AS rollouts FROM att_int GROUP BY run, task) g,
@@ -345,7 +347,7 @@ END $$;
 SELECT pg_temp.indexed('SELECT * FROM ab_sig_rtmc WHERE run = 1 AND task = 2'), pg_temp.indexed('SELECT advantage FROM ab_next_graphgpo WHERE run = 1 AND task = ANY (''{1,2}'')'), pg_temp.indexed('SELECT * FROM ab_his_rtmc WHERE run = 1 AND task = 2');
 SELECT count(*) = (SELECT count(*) FROM att_steps WHERE run = 1 AND task = 2) AS all_steps, bool_and(a.advantage IS NOT DISTINCT FROM b.advantage) AS same
 FROM ab_sig_rtmc a JOIN (SELECT * FROM ab_sig_rtmc OFFSET 0) b USING (step_id) WHERE a.run = 1 AND a.task = 2;
-SELECT stepadv.detach('att_calls') AS dropped, count(*) FROM pg_class WHERE relname LIKE 'ab\_%' AND relkind = 'v';
+SELECT stepadv.detach('att_calls') = count(*) AS all_dropped FROM pg_class WHERE relname LIKE 'ab\_%' AND relkind = 'v';
 -- What is refused.
 SELECT pg_temp.call('histories', 'ab');
 SELECT pg_temp.call('observation', 'ab');

@@ -44,7 +44,7 @@ FROM generate_series(1, 6) grp, generate_series(1, 2) run, generate_series(1, 6)
 	generate_series(0, len) n, LATERAL (SELECT r || '-' || n AS k) y;
 SELECT count(*) > 200 AS steps, count(DISTINCT grp) AS groups, count(*) FILTER (WHERE st IS NULL) > 20 AS unknown_states, count(DISTINCT won) AS verdicts FROM cmp_steps;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', next_state => 'nxt',
-	value => 'val', turn_reward => 'tr', cost => 'cst', options => '{"gamma": 0.9, "success_above": 0.7, "rtmc": {"prior": 1}, "rloo": {"singleton": "raw"}, "mt_grpo": {"unequal": "zero_pad"}}');
+	value => 'val', turn_reward => 'tr', cost => 'cst', options => '{"gamma": 0.9, "success_above": 0.7, "rtmc": {"prior": 1}, "rloo": {"singleton": "raw"}, "mt_grpo": {"unequal": "zero_pad"}, "compare": {"methods": "grpo,rloo,mt_grpo,mt_rloo,gae,gigpo,graphgpo,hgpo,tempo,rtmc"}}');
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'cmp_steps_compare'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'cmp_steps_disagreements'::regclass AND attnum > 0;
 
@@ -138,7 +138,7 @@ RESET enable_seqscan;
 
 -- A threshold, other options, ids that are found by an index.
 SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', next_state => 'nxt', prefix => 'cmp_thr', columns => '{val}',
-	options => '{"grpo": {"normalise": "mean"}, "success_above": 0.7, "quadrants": {"threshold": "0.25"}, "disagreements": {"threshold": 0.3}}');
+	options => '{"grpo": {"normalise": "mean"}, "success_above": 0.7, "quadrants": {"threshold": "0.25"}, "disagreements": {"threshold": 0.3}, "compare": {"methods": "grpo,rloo,gigpo,graphgpo,hgpo,tempo,rtmc"}}');
 SELECT pg_temp.single_views('cmp_thr', '{grpo,rloo,gigpo,graphgpo,hgpo,tempo,rtmc}');
 SELECT count(*) > 500 AS rows, count(*) FILTER (WHERE w.n_steps IS DISTINCT FROM v.n_steps) AS different, count(DISTINCT v.quadrant) AS quadrants
 FROM pg_temp.quadrants(0.25) w FULL JOIN cmp_thr_quadrants v ON (w.grp, w.method_a, w.method_b, coalesce(w.success::text, '-'), coalesce(w.quadrant, '?')) = (v.grp, v.method_a, v.method_b, coalesce(v.success::text, '-'), coalesce(v.quadrant, '?'));
@@ -273,7 +273,7 @@ SELECT rollout_id, advantage_b, scaled_a, scaled_b, difference, opposite_sign FR
 
 -- Names made to break out, and those that the views' own text uses.
 CREATE TABLE "cmp 'x"";%s $1" AS SELECT grp AS rollouts, 1 AS "f", grp AS "g.'signs", traj AS "a", n AS "s.n", st AS "c ""st", act AS "%I", rew AS "p", won AS "success" FROM cmp_steps;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('"cmp ''x"";%s $1"', ARRAY['rollouts', 'f', 'g.''signs'], 'a', 's.n', 'c "st', '%I', 'p', success => 'success', prefix => 'cmp ''x";', options => '{"success_above": 0.7}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('"cmp ''x"";%s $1"', ARRAY['rollouts', 'f', 'g.''signs'], 'a', 's.n', 'c "st', '%I', 'p', success => 'success', prefix => 'cmp ''x";', options => '{"success_above": 0.7, "compare": {"methods": "grpo,rloo,gigpo,graphgpo,hgpo,tempo,rtmc"}}');
 SELECT count(*) = (SELECT count(*) FROM cmp_thr_compare) AS all_steps, bool_and(x.rtmc IS NOT DISTINCT FROM t.rtmc AND x.tempo IS NOT DISTINCT FROM t.tempo AND x.success IS NOT DISTINCT FROM t.success) AS equal
 FROM "cmp 'x"";_compare" x JOIN cmp_thr_compare t ON (x.rollouts, x.rollout_id, x.step_no) = (t.grp, t.rollout_id, t.step_no);
 SELECT (SELECT sum(n_steps) FROM "cmp 'x"";_quadrants") = 21 * (SELECT count(*) FROM cmp_steps) AS counted, (SELECT count(*) FROM "cmp 'x"";_disagreements") = (SELECT count(*) FROM cmp_thr_disagreements) AS differ;
@@ -312,7 +312,7 @@ BEGIN
 	RETURN 'attached';
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
-	RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || regexp_replace(nullif(hint, ''), '^Functions: .*', 'Functions: …'), '');
+	RETURN SQLSTATE || ' ' || SQLERRM || coalesce(' | ' || regexp_replace(nullif(hint, ''), '^(Functions|Methods that the given columns allow): .*', '\1: …'), '');
 END $$;
 SELECT o, pg_temp.try(o) FROM unnest(ARRAY[
 	'{"compare": {"methods": "grpo,gae"}}', '{"compare": {"methods": ""}}', '{"compare": {"methods": "grpo,\"; DROP TABLE cmp_steps"}}', '{"compare": {"methods": ["grpo"]}}',

@@ -59,7 +59,8 @@ INSERT INTO ot.steps (task, run, step, state, action, reward, success, new, old,
 SELECT view_name, shows FROM stepadv.attach('ot.steps', '{task}', 'run', 'step', 'state', 'action', 'reward', success => 'success',
 	show_rollouts => 'ot.rollouts', logp_new => 'new', logp_old => 'old', token_mask => 'counts', policy_version => 'version', started_at => 'started')
 WHERE view_name::text ~ 'over_time|advantages';
-SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'ot.steps_progress_over_time'::regclass ORDER BY attnum;
+SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'ot.steps_progress_over_time'::regclass
+	AND (attname NOT LIKE 'mean\_abs\_%' OR attname ~ '^mean_abs_(grpo|rloo|gigpo|graphgpo|hgpo|tempo|rtmc)$') ORDER BY attnum;
 SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'ot.steps_advantage_over_time'::regclass ORDER BY attnum;
 -- A row per version and day, of which each has its own rollouts: v1 on March 1 are a and b of t1 and the three of t2.
 -- Judged are 4 of the 5, 1 succeeded. t1 there is mixed, t2 is not, t3 is not judged. Steps in shared states: s0 of a and b
@@ -119,14 +120,15 @@ FROM ot.steps_progress_over_time v FULL JOIN ot.by_hand h ON coalesce(v.policy_v
 
 -- The long form and the steps themselves say the same as the wide one.
 SELECT count(*) AS rows, count(DISTINCT l.method) AS methods, bool_and(ot.same(l.mean_abs_advantage, (to_jsonb(w) ->> ('mean_abs_' || l.method))::float8)) AS same
-FROM ot.steps_advantage_over_time l JOIN ot.steps_progress_over_time w USING (policy_version, bucket);
+FROM ot.steps_advantage_over_time l JOIN ot.steps_progress_over_time w USING (policy_version, bucket) WHERE l.method IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc');
 SELECT bool_and((l.n_steps, l.n_positive, l.n_negative) = (s.n, s.positive, s.negative) AND ot.same(l.mean_abs_advantage, s.mean_abs) AND ot.same(l.mean_advantage, s.mean)
 	AND ot.same(l.sd_advantage, s.sd) AND ot.same(l.least_advantage, s.least) AND ot.same(l.greatest_advantage, s.greatest)) AS same, count(*)
 FROM ot.steps_advantage_over_time l FULL JOIN (
 	SELECT policy_version, bucket, method, count(advantage) AS n, avg(abs(advantage)) AS mean_abs, avg(advantage) AS mean, stddev_samp(advantage) AS sd, min(advantage) AS least,
 		max(advantage) AS greatest, count(*) FILTER (WHERE advantage > 0) AS positive, count(*) FILTER (WHERE advantage < 0) AS negative
 	FROM ot.steps_advantages GROUP BY 1, 2, 3) s
-ON l.policy_version IS NOT DISTINCT FROM s.policy_version AND l.bucket IS NOT DISTINCT FROM s.bucket AND l.method = s.method;
+ON l.policy_version IS NOT DISTINCT FROM s.policy_version AND l.bucket IS NOT DISTINCT FROM s.bucket AND l.method = s.method
+WHERE l.method IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc') OR l.method IS NULL;
 -- Each step of t1 beside its own columns. What each method says of a part is what it says of that part alone.
 SELECT task, rollout_id, step_no, step_id = (SELECT s.id FROM ot.steps s WHERE (s.task, s.run, s.step) = (v.task, v.rollout_id, v.step_no)) AS its_id,
 	policy_version, bucket, method, round(advantage::numeric, 6) AS advantage, state, version

@@ -99,6 +99,8 @@ my $objects = $node->safe_psql('docs_README_md', q{
 	LEFT JOIN pg_type t ON d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typtype IN ('b', 'c') AND t.typelem = 0
 		AND NOT EXISTS (SELECT FROM pg_class r WHERE r.oid = t.typrelid AND r.relkind <> 'c')
 	WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+		-- What is out of sight is not meant to be called.
+		AND coalesce(p.pronamespace, c.relnamespace, t.typnamespace) <> 'stepadv_internal'::regnamespace
 		AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname IN ('stepadv', 'stepadv_import'))
 		AND coalesce(p.pronamespace, c.relnamespace, t.typnamespace) = 'stepadv'::regnamespace
 	ORDER BY 1});
