@@ -78,19 +78,15 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.same_group(text, text, regclass, integer) IS 'the condition that two aliases with columns k1, k2, ... have the same group';
 
 -- The attachments over a relation that the caller may change.  What may run code of
--- their owners is done as these, for each.  A stranger's is his own business and in
--- nobody's way; that of somebody who owned the table before is known by triggers
--- on it, which only an owner makes.
+-- their owners is done as these, for each.
 CREATE FUNCTION stepadv_internal.own_attachments(source regclass, prefix text) RETURNS TABLE (attachment regclass, name text, is_kept boolean, owner oid)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT a.attachment, a.prefix, a.kept IS NOT NULL, a.owner
 	FROM stepadv_internal.attachments() a JOIN pg_class c ON c.oid = a.attachment JOIN pg_namespace n ON n.oid = c.relnamespace
-	JOIN pg_class s ON s.oid = a.source
 	WHERE a.source = own_attachments.source AND (own_attachments.prefix IS NULL OR a.prefix = own_attachments.prefix) AND pg_has_role(a.owner, 'USAGE')
-		AND (a.owner = current_user::regrole OR pg_has_role(a.owner, s.relowner, 'USAGE')
-			OR EXISTS (SELECT FROM stepadv_internal.kept_triggers(a.attachment) t JOIN pg_class r ON r.oid = t.relation WHERE r.relowner = s.relowner))
+		AND stepadv_internal.is_of_source(a.attachment, a.owner, a.source)
 	ORDER BY n.nspname, a.prefix
 $$;
 COMMENT ON FUNCTION stepadv_internal.own_attachments(regclass, text) IS 'the attachments over a source, with a prefix if given, of roles whose rights the current user has';
