@@ -49,48 +49,56 @@ CREATE TYPE stepadv_internal.known_method AS (
 	parameters text[]		-- what can be said to it, by name
 );
 
+-- What is written in a table of somebody's is no error for others: a function is
+-- found by comparing its name with what is written, which is never parsed.
 CREATE FUNCTION stepadv_internal.known_methods(methods regclass) RETURNS SETOF stepadv_internal.known_method
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	-- A table and nothing else: reading it runs nobody's code.
+	-- A table and nothing else, that may be read: reading it runs nobody's code.
 	IF EXISTS (SELECT FROM pg_class c WHERE c.oid = known_methods.methods AND c.relkind = 'r' AND NOT c.relrowsecurity
-		AND c.reloftype = 'stepadv.method'::regtype)
+		AND c.reloftype = 'stepadv.method'::regtype AND has_table_privilege(c.oid, 'SELECT') AND has_schema_privilege(c.relnamespace, 'USAGE'))
 	THEN
-		RETURN QUERY EXECUTE format('SELECT m.method, p.oid::regprocedure, coalesce(m.requires, ''{}''), coalesce(m.uses, ''{}''), m.options_of, coalesce(m.shape, ''''), %L::boolean, r.names, coalesce(p.proargnames[2:p.pronargs], ''{}'')
-			FROM ONLY %s m JOIN pg_proc p ON p.oid = to_regprocedure(m.function)
-			CROSS JOIN LATERAL (SELECT array_agg(p.proargnames[i.i] ORDER BY i.i) AS names FROM generate_subscripts(p.proargmodes, 1) i(i) WHERE p.proargmodes[i.i] = ''t'') r
-			WHERE m.method IS NOT NULL AND r.names IS NOT NULL AND p.proargtypes[0] = ''stepadv.rollout_group''::regtype',
-			known_methods.methods = 'stepadv_internal.methods'::regclass, known_methods.methods);
+		RETURN QUERY EXECUTE format($query$
+			SELECT m.method, p.oid::regprocedure, coalesce(m.requires, '{}'), coalesce(m.uses, '{}'), m.options_of, coalesce(m.shape, ''), o.ours, r.names,
+				coalesce(p.proargnames[2:p.pronargs], '{}')
+			FROM (SELECT %L::boolean AS ours) o CROSS JOIN ONLY %s m JOIN pg_proc p ON p.oid::regprocedure::text = m.function
+			CROSS JOIN LATERAL (SELECT array_agg(p.proargnames[i.i] ORDER BY i.i) AS names FROM generate_subscripts(p.proargmodes, 1) i(i) WHERE p.proargmodes[i.i] = 't') r
+			WHERE p.proargtypes[0] = 'stepadv.rollout_group'::regtype AND r.names IS NOT NULL
+				AND (o.ours OR m.method ~ '^[a-z_][a-z0-9_]*$' AND NOT EXISTS (SELECT FROM stepadv_internal.combined_views v WHERE v.suffix = m.method))
+			ORDER BY CASE WHEN o.ours THEN m.ctid END, m.method$query$,
+			known_methods.methods = 'stepadv_internal.methods'::regclass, stepadv_internal.relation_name(known_methods.methods));
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.known_methods(regclass) IS 'the methods in a table OF stepadv.method whose functions exist, with what they return and take; nothing for any other relation';
+COMMENT ON FUNCTION stepadv_internal.known_methods(regclass) IS 'the methods in a table OF stepadv.method whose functions exist, with what they return and take; nothing for any other relation, or one that may not be read';
 
--- The methods for views over a source, by name: the extension's first, then those
--- that the source's owner or a superuser registered, then those that the caller
--- names ("schema.method").  A stranger's function gets into nobody's views.
-CREATE FUNCTION stepadv_internal.methods_for(source regclass, named text[]) RETURNS SETOF stepadv_internal.known_method
+-- The methods for views of a role, by name: the extension's first, then those that
+-- the role itself or a superuser registered, then those that the caller of attach
+-- names ("schema.method").  A stranger's function gets into nobody's views; his
+-- table is not even looked at.
+CREATE FUNCTION stepadv_internal.methods_for(owner oid, named text[]) RETURNS SETOF stepadv_internal.known_method
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT (k).method, (k).function, (k).requires, (k).uses, (k).options_of, (k).shape, (k).ours, (k).results, (k).parameters
 	FROM (
-		SELECT DISTINCT ON ((k.k).method) k.k, k.believed, k.i
-		FROM pg_class c
-		JOIN pg_roles o ON o.oid = c.relowner
-		JOIN pg_namespace n ON n.oid = c.relnamespace
-		CROSS JOIN LATERAL (SELECT CASE WHEN c.oid = 'stepadv_internal.methods'::regclass THEN 1
-			WHEN c.relowner = (SELECT s.relowner FROM pg_class s WHERE s.oid = methods_for.source) OR o.rolsuper THEN 2 ELSE 3 END AS believed) b
-		CROSS JOIN LATERAL (SELECT k, b.believed, row_number() OVER () AS i FROM stepadv_internal.known_methods(c.oid) k) k
-		WHERE c.reloftype = 'stepadv.method'::regtype
-			AND (b.believed < 3 OR format('%s.%s', n.nspname, (k.k).method) = ANY (methods_for.named))
-		ORDER BY (k.k).method, k.believed, k.i
+		SELECT DISTINCT ON ((k.k).method) k.k, c.believed, k.i
+		FROM (
+			SELECT t.oid, n.nspname, b.believed,
+				b.believed < 4 OR t.relname = 'stepadv_methods' AND EXISTS (SELECT FROM unnest(methods_for.named) m(name) WHERE left(m.name, length(n.nspname) + 1) = n.nspname || '.') AS is_read
+			FROM pg_class t JOIN pg_roles o ON o.oid = t.relowner JOIN pg_namespace n ON n.oid = t.relnamespace
+			CROSS JOIN LATERAL (SELECT CASE WHEN t.oid = 'stepadv_internal.methods'::regclass THEN 1 WHEN t.relowner = methods_for.owner THEN 2 WHEN o.rolsuper THEN 3 ELSE 4 END AS believed) b
+			WHERE t.reloftype = 'stepadv.method'::regtype
+		) c
+		CROSS JOIN LATERAL (SELECT k, row_number() OVER () AS i FROM stepadv_internal.known_methods(CASE WHEN c.is_read THEN c.oid END) k) k
+		WHERE c.believed < 4 OR format('%s.%s', c.nspname, (k.k).method) = ANY (methods_for.named)
+		ORDER BY (k.k).method, c.believed, c.nspname, k.i
 	) m
-	ORDER BY m.believed, CASE WHEN m.believed = 1 THEN m.i END, (k).method
+	ORDER BY m.believed, m.i, (k).method
 $$;
-COMMENT ON FUNCTION stepadv_internal.methods_for(regclass, text[]) IS 'the methods that attach makes views of over a source';
+COMMENT ON FUNCTION stepadv_internal.methods_for(oid, text[]) IS 'the methods that attach makes views of, for views of a role';
 
 CREATE FUNCTION stepadv.register_method(function regprocedure, requires text[] DEFAULT '{reward}', uses text[] DEFAULT '{}',
 	method text DEFAULT NULL, options_of text DEFAULT NULL, shape text DEFAULT 'a row per step', schema text DEFAULT NULL) RETURNS regclass
@@ -112,11 +120,19 @@ BEGIN
 	IF p.proargtypes[0] IS DISTINCT FROM 'stepadv.rollout_group'::regtype OR 't' <> ALL (coalesce(p.proargmodes, '{i}')) THEN
 		RAISE EXCEPTION 'function % is no method', register_method.function USING ERRCODE = 'wrong_object_type',
 			HINT = 'Its first argument must be a stepadv.rollout_group, and it must be declared with RETURNS TABLE.';
-	ELSIF NOT '{step_id,rollout_id,step_no,advantage}' <@ p.proargnames AND shape = 'a row per step' THEN
+	ELSIF shape = 'a row per step' AND 4 <> (
+		SELECT count(*) FROM unnest(p.proargnames, p.proargmodes, p.proallargtypes) c(name, mode, type)
+		WHERE c.mode = 't' AND (c.name, c.type) IN (('step_id', 'bigint'::regtype), ('rollout_id', 'bigint'::regtype), ('step_no', 'integer'::regtype), ('advantage', 'float8'::regtype)))
+	THEN
 		RAISE EXCEPTION 'function % does not return a row per step', register_method.function USING ERRCODE = 'wrong_object_type',
-			HINT = 'A method with an advantage per step returns the columns step_id, rollout_id, step_no and advantage; for another, say by shape what a row is.';
-	ELSIF name !~ '^[a-z_][a-z0-9_]*$' THEN
-		RAISE EXCEPTION 'method "%" cannot be the end of a view''s name', name USING ERRCODE = 'invalid_name', HINT = 'Use lower-case letters, digits and underscores.';
+			HINT = 'A method with an advantage per step returns the columns step_id bigint, rollout_id bigint, step_no integer and advantage float8; for another, say by shape what a row is.';
+	ELSIF p.pronargdefaults < p.pronargs - 1 OR '' = ANY (p.proargnames[2:p.pronargs]) OR 'v' = ANY (p.proargmodes) THEN
+		RAISE EXCEPTION 'function % has a parameter without a name and a default', register_method.function USING ERRCODE = 'wrong_object_type',
+			HINT = 'Options name parameters; whoever gives none gets the defaults.';
+	ELSIF name !~ '^[a-z_][a-z0-9_]{0,47}$' THEN
+		RAISE EXCEPTION 'method "%" cannot be the end of a view''s name', name USING ERRCODE = 'invalid_name', HINT = 'Use at most 48 lower-case letters, digits and underscores.';
+	ELSIF name = ANY ('{rows,rows_with_states,shown_steps,shown_rollouts,known_runs,begun_runs,attachment,fresh,folded,changed,fresh_over_time,folded_over_time,step_id,rollout_id,step_no,success,return,policy_version,bucket,method}') THEN
+		RAISE EXCEPTION 'method "%" would be taken for something else', name USING ERRCODE = 'invalid_name', HINT = 'Give another name by method => ''…''.';
 	ELSIF EXISTS (SELECT FROM stepadv_internal.methods m WHERE m.method = name) OR name IN (SELECT v.suffix FROM stepadv_internal.combined_views v) THEN
 		RAISE EXCEPTION 'method "%" is one of stepadv''s own', name USING ERRCODE = 'duplicate_object', HINT = 'Give another name by method => ''…''.';
 	END IF;
@@ -129,6 +145,8 @@ BEGIN
 	IF to_regclass(registry) IS NULL THEN
 		EXECUTE format('CREATE TABLE %s OF stepadv.method (PRIMARY KEY (method))', registry);
 		EXECUTE format('COMMENT ON TABLE %s IS %L', registry, 'methods of users, made by stepadv.register_method and read by stepadv.attach');
+		-- It says no more than the catalog of functions, which everybody can read.
+		EXECUTE format('GRANT SELECT ON %s TO PUBLIC', registry);
 	ELSIF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = registry::regclass AND c.relkind = 'r' AND c.reloftype = 'stepadv.method'::regtype
 		AND pg_has_role(c.relowner, 'USAGE'))
 	THEN
@@ -140,7 +158,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.register_method(regprocedure, text[], text[], text, text, text, text) IS
-'lets a function of your own (rollout_group first, named parameters with defaults after it, RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, …, advantage float8), a row per step, in any language) take part in attach, _compare, _quadrants, _disagreements and the views over time; requires: roles without which there is no such view; uses: other roles that it reads; kept in the table stepadv_methods of the function''s schema (or of the one named), which is yours and is dumped with the database; attach takes methods that the source''s owner or a superuser registered, or that options => {"methods": ["schema.method"]} names; returns the table';
+'lets a function of your own (rollout_group first, named parameters with defaults after it, RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, …, advantage float8), a row per step, in any language) take part in attach, _compare, _quadrants, _disagreements and the views over time; requires: roles without which there is no such view; uses: other roles that it reads; kept in the table stepadv_methods of the function''s schema (or of the one named), which is yours and is dumped with the database; attach takes those that whoever the views will belong to or a superuser registered, or that options => {"methods": ["schema.method"]} names; returns the table';
 
 -- Options of a method, from those of attach: for all methods that know the
 -- parameter and can take the value, then its own, or those of the one it follows.
@@ -157,13 +175,13 @@ BEGIN
 		SELECT e.key, e.value, e.value #>> '{}' AS word, t.type FROM jsonb_each(options) e
 		JOIN LATERAL (SELECT p.proargtypes[i.i] AS type FROM pg_proc p, generate_series(1, p.pronargs - 1) i(i)
 			WHERE p.oid = (m).function AND p.proargnames[i.i + 1] = e.key) t ON true
-		WHERE jsonb_typeof(e.value) NOT IN ('object', 'array')
-	LOOP
 		-- normalise is a choice for most, and yes or no for rtmc.
+		WHERE jsonb_typeof(e.value) NOT IN ('object', 'array') AND NOT (jsonb_typeof(e.value) = 'boolean' AND t.type = 'text'::regtype)
+	LOOP
 		BEGIN
 			EXECUTE format('SELECT %L::%s', option.word, format_type(option.type, NULL));
 			settings := settings || jsonb_build_object(option.key, option.value);
-		EXCEPTION WHEN data_exception THEN
+		EXCEPTION WHEN data_exception OR check_violation OR not_null_violation THEN
 			NULL;
 		END;
 	END LOOP;
@@ -177,7 +195,10 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.method_options(stepadv_internal.known_method, jsonb) IS 'what the options of attach say to one method';
 
--- Arguments of an estimator as the options give them: ", gamma => '0.9'::double precision".
+-- Arguments of an estimator as the options give them: ", gamma => '0.9'::double
+-- precision".  Those of a user's function are all written, by place and with their
+-- types: no other function of the name, in a schema where others can make some, is
+-- what the call means then.
 CREATE FUNCTION stepadv_internal.arguments(estimator regprocedure, options jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -201,6 +222,11 @@ BEGIN
 		END IF;
 		made := made || format(', %I => %L::%s', option.key, option.word, format_type(type, NULL));
 	END LOOP;
+	IF f.pronamespace <> 'stepadv'::regnamespace THEN
+		SELECT coalesce(string_agg(format(', (%s)::%s', CASE WHEN arguments.options ? f.proargnames[p.i] THEN quote_nullable(arguments.options ->> f.proargnames[p.i])
+			ELSE pg_get_function_arg_default(f.oid, p.i) END, format_type(f.proargtypes[p.i - 1], NULL)), '' ORDER BY p.i), '')
+		INTO made FROM generate_series(2, f.pronargs) p(i);
+	END IF;
 	-- The function itself knows which values it refuses: better now than in every
 	-- query on the view.  A group of one step costs nothing.
 	EXECUTE format('SELECT count(*) FROM %s((SELECT stepadv.rollout_agg(1::bigint, 1::bigint, 0, 1::bigint, 1::bigint, 1::float8,

@@ -184,7 +184,7 @@ AS $$
 		-- What is masked is told by the action, which tells steps from observations.
 		m.requires || m.uses || CASE WHEN (s.settings ->> 'masked')::boolean THEN ARRAY['action'] ELSE '{}' END,
 		'value' = ANY (m.requires), m.results, stepadv_internal.row_kind(m.results), m.shape
-	FROM stepadv_internal.methods_for((a).source, (a).methods) WITH ORDINALITY m(method, function, requires, uses, options_of, shape, ours, results, parameters, i)
+	FROM stepadv_internal.methods_for((a).owner, (a).methods) WITH ORDINALITY m(method, function, requires, uses, options_of, shape, ours, results, parameters, i)
 	JOIN pg_proc p ON p.oid = m.function JOIN pg_namespace n ON n.oid = p.pronamespace
 	CROSS JOIN LATERAL (SELECT stepadv_internal.method_options(ROW(m.method, m.function, m.requires, m.uses, m.options_of, m.shape, m.ours, m.results, m.parameters)::stepadv_internal.known_method,
 		coalesce((a).options, '{}')) AS settings) s

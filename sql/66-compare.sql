@@ -110,8 +110,8 @@ BEGIN
 		coalesce(string_agg(', ' || m.call_beside, '' ORDER BY m.needs_value, m.number), ''), coalesce(string_agg(', ' || c.list, '' ORDER BY m.needs_value, m.number), ''))
 	INTO estimates
 	FROM stepadv_internal.compared_methods(a, made) m CROSS JOIN LATERAL (
-		-- A method's advantage has its name; its other columns are not needed.
-		SELECT string_agg(format('%I', m.method || CASE WHEN n.n = 'advantage' THEN '' ELSE '_' || n.n END), ', ' ORDER BY n.i) AS list
+		-- A method's advantage has its name; its other columns are not needed, and have none that a method could have.
+		SELECT string_agg(format('%I', m.method || CASE WHEN n.n = 'advantage' THEN '' ELSE ' ' || n.n END), ', ' ORDER BY n.i) AS list
 		FROM unnest(m.results) WITH ORDINALITY n(n, i)) c
 	WHERE m.ours;
 	SELECT string_agg(format(' LEFT JOIN %s u%s ON u%2$s.rollout_id OPERATOR(pg_catalog.=) f.rollout_id AND u%2$s.step_no OPERATOR(pg_catalog.=) f.step_no', m.call_beside, m.number), '' ORDER BY m.number)
@@ -202,7 +202,7 @@ COMMENT ON FUNCTION stepadv_internal.version_of_run(stepadv_internal.attached) I
 -- A step falls into one of nine fields of a pair of methods, and of as many
 -- others of every other pair.  It is counted once for all of them: the signs that
 -- its advantages have are the digits (0 to 3 for -, 0, +, NULL) of a number to base
--- 4, so steps are counted by that number (which has room for 15 methods), and every
+-- 4, so steps are counted by that number (which has room for 15 methods, or 31), and every
 -- pair is given these counts.
 CREATE FUNCTION stepadv_internal.quadrants_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -215,18 +215,22 @@ DECLARE
 	-- A group's steps are counted by version, unless all of it are of one.
 	divided CONSTANT boolean := version.inside <> '';
 	beside record;
+	digits CONSTANT text := CASE WHEN cardinality(source.methods) > 15 THEN 'bigint' ELSE 'integer' END;
 	signs text;
 	pairs text;
 BEGIN
 	IF source.fold IS NULL OR cardinality(source.methods) < 2 THEN
 		RETURN NULL;
+	ELSIF cardinality(source.methods) > 31 THEN
+		RAISE EXCEPTION 'cannot compare % methods', cardinality(source.methods) USING ERRCODE = 'program_limit_exceeded',
+			HINT = 'Choose up to 31 by the option {"compare": {"methods": "…, …"}}.';
 	END IF;
 	beside := stepadv_internal.beside(a, 'group', CASE WHEN version.expression IS NOT NULL THEN '{policy_version}' ELSE '{}' END::text[] || '{method_a,method_b,success,quadrant,n_steps,share}',
 		CASE WHEN divided OR version.expression IS NULL THEN '{}' ELSE jsonb_build_object('policy_version', version.expression) END);
 	SELECT string_agg(format('%1$s * CASE WHEN abs(f.%2$I) <= %3$L::float8 THEN 1 WHEN f.%2$I > 0 THEN 2 WHEN f.%2$I < 0 THEN 0 ELSE 3 END',
-		power(4, m.i - 1)::integer, m.m, threshold), ' + ' ORDER BY m.i)
+		power(4::numeric, m.i - 1)::bigint || '::' || digits, m.m, threshold), ' + ' ORDER BY m.i)
 	INTO signs FROM unnest(source.methods) WITH ORDINALITY m(m, i);
-	SELECT string_agg(format('(%L::text, %L::text, %s, %s)', p.method_a, p.method_b, power(4, p.place_a)::integer, power(4, p.place_b)::integer), ', ' ORDER BY p.i)
+	SELECT string_agg(format('(%L::text, %L::text, %s, %s)', p.method_a, p.method_b, power(4::numeric, p.place_a)::bigint || '::' || digits, power(4::numeric, p.place_b)::bigint || '::' || digits), ', ' ORDER BY p.i)
 	INTO pairs FROM stepadv_internal.method_pairs(source.methods) p;
 	RETURN format($view$
 		SELECT %1$s FROM %2$s%3$s CROSS JOIN LATERAL (
@@ -235,7 +239,7 @@ BEGIN
 			FROM (
 				SELECT %5$s p.method_a, p.method_b, c.success, sum(c.n_steps)::bigint AS n_steps,
 					-- By the two digits; no quadrant where either method has no advantage.
-					('{--,-0,-+,NULL,0-,00,0+,NULL,+-,+0,++,NULL}'::text[])[c.signs / p.place_a %% 4 * 4 + c.signs / p.place_b %% 4 + 1] AS quadrant
+					('{--,-0,-+,NULL,0-,00,0+,NULL,+-,+0,++,NULL}'::text[])[(c.signs / p.place_a %% 4 * 4 + c.signs / p.place_b %% 4 + 1)::integer] AS quadrant
 				FROM (SELECT %6$s f.success, %7$s AS signs, count(*) AS n_steps FROM %8$s%9$s GROUP BY %10$s f.success, signs) c
 				CROSS JOIN (VALUES %11$s) p(method_a, method_b, place_a, place_b)
 				GROUP BY %5$s p.method_a, p.method_b, c.success, quadrant) q) a$view$,

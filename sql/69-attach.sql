@@ -118,7 +118,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	methods CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.methods_for((a).source, (a).methods) m);
+	methods CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.methods_for((a).owner, (a).methods) m);
 	known text[];
 	option record;
 BEGIN
@@ -186,12 +186,12 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.create_adapter(text, text, text, text) IS 'part of attach: creates an adapter; NULL for no query';
 
 -- The views of an attachment, with what each shows and reads.
-CREATE FUNCTION stepadv_internal.view_queries(a stepadv_internal.attached) RETURNS TABLE (kind text, query text, shows text)
+CREATE FUNCTION stepadv_internal.view_queries(a stepadv_internal.attached, methods text[] DEFAULT NULL) RETURNS TABLE (kind text, query text, shows text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	made CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT m FROM stepadv_internal.made_methods(a) m);
+	made CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT m FROM stepadv_internal.made_methods(a) m WHERE view_queries.methods IS NULL OR m.method = ANY (view_queries.methods));
 	v record;
 BEGIN
 	FOR v IN
@@ -202,7 +202,8 @@ BEGIN
 		kind := v.suffix;
 		IF v.builder IS NULL THEN
 			query := stepadv_internal.method_query(a, v.m);
-			shows := format('%s(%s): %s', split_part((v.m).call, '(g.', 1), substr((v.m).arguments, 3), v.shape);
+			shows := format('%s(%s): %s', split_part((v.m).call, '(g.', 1), CASE WHEN (v.m).ours THEN substr((v.m).arguments, 3)
+				ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', ' ORDER BY e.key) FROM jsonb_each_text((v.m).settings) e) END, v.shape);
 			shows := regexp_replace(shows, '^stepadv\.', '');
 		ELSE
 			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, made;
@@ -213,13 +214,50 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.view_queries(stepadv_internal.attached) IS 'part of attach: the views that an attachment''s columns and options allow, with their queries';
+COMMENT ON FUNCTION stepadv_internal.view_queries(stepadv_internal.attached, text[]) IS 'part of attach: the views that an attachment''s columns and options allow, of these methods or all, with their queries';
 
 CREATE FUNCTION stepadv_internal.known(attachment regclass) RETURNS stepadv_internal.attached
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$ SELECT k FROM stepadv_internal.attachments((SELECT c.relowner FROM pg_class c WHERE c.oid = known.attachment)) k WHERE k.attachment = known.attachment $$;
 COMMENT ON FUNCTION stepadv_internal.known(regclass) IS 'an attachment by its table; NULL if it is none to be believed';
+
+-- A view with another query.  Its columns keep the names that they have, which its
+-- owner may have changed, and their places: those of methods that are later than
+-- the view, which would stand between others if it were new, come last.
+CREATE FUNCTION stepadv_internal.replace_view(view regclass, query text, later text[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	names text[] := stepadv_internal.group_columns(view, 10000);
+	scratch CONSTANT text := (SELECT format('%I.%I', n.nspname, 'stepadv_new_' || c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = replace_view.view);
+	columns text[];
+	n_before integer;		-- of those that are not of later methods
+BEGIN
+	IF later <> '{}' THEN
+		EXECUTE format('CREATE VIEW %s AS %s', scratch, query);
+		SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum), count(*) FILTER (WHERE l.i IS NULL) INTO columns, n_before
+		FROM pg_attribute c LEFT JOIN (
+			SELECT n.name, min(m.i) AS i FROM unnest(later) WITH ORDINALITY m(m, i)
+			CROSS JOIN LATERAL (SELECT m.m UNION ALL SELECT 'mean_abs_' || m.m UNION ALL SELECT m.m || '_' || s.name FROM stepadv_internal.method_sums() s) n(name)
+			GROUP BY 1) l ON l.name = c.attname
+		WHERE c.attrelid = scratch::regclass AND c.attnum > 0;
+		EXECUTE format('DROP VIEW %s', scratch);
+		IF cardinality(names) NOT BETWEEN n_before AND cardinality(columns) THEN
+			RAISE EXCEPTION 'columns of view % are no longer those that attach made', view USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Detach, and attach again.';
+		END IF;
+		query := format('SELECT %s FROM (%s) q', stepadv_internal.list(columns, 'q.%1$I'), query);
+		FOR i IN cardinality(names) + 1 .. cardinality(columns) LOOP
+			names := names || stepadv_internal.free_name(names, columns[i], 'method_');
+		END LOOP;
+	END IF;
+	EXECUTE format('CREATE OR REPLACE VIEW %s (%s) %s AS %s', stepadv_internal.relation_name(view), stepadv_internal.list(names, '%1$I'),
+		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END, query);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.replace_view(regclass, text, text[]) IS 'gives a view another query, with columns of later methods after those that it has';
 
 -- Whether a view can take a query in the place of its own: what is new comes
 -- behind its columns, or nothing differs but names, which it keeps, since columns
@@ -269,8 +307,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.recreate_view(regclass, text) IS 'part of upgrade_attachments: drops a view and creates it with another query';
 
 -- Makes the views of an attachment, or makes them anew: they read then what its
--- row says is kept, or fold.  A view keeps the names that its columns have; one
--- that was dropped stays away, unless add says to make what is not there.
+-- row says is kept, or fold.  A view that was dropped stays away.  Methods and
+-- views that are not there yet are made if add says so.
 CREATE FUNCTION stepadv_internal.make_views(attachment regclass, add boolean DEFAULT false) RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -280,21 +318,32 @@ DECLARE
 	schema CONSTANT text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = make_views.attachment);
 	views regclass[] := coalesce((a).views, '{}');
 	kinds text[] := coalesce((a).view_kinds, '{}');
+	had CONSTANT text[] := kinds;
+	made CONSTANT text[] := CASE WHEN had <> '{}' THEN ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m WHERE add OR m.method = ANY (had)) END;
+	later text[];
 	v record;
 	i integer;
 BEGIN
-	FOR v IN SELECT * FROM stepadv_internal.view_queries(a) LOOP
+	-- What is kept of time has columns for the methods that there were.
+	IF add AND (a).folded_over_time IS NOT NULL AND NOT made <@ had THEN
+		RAISE EXCEPTION 'a method was registered that has no columns in what is kept' USING ERRCODE = 'object_not_in_prerequisite_state',
+			HINT = 'Call unmaintain, upgrade_attachments and maintain.';
+	END IF;
+	FOR v IN SELECT * FROM stepadv_internal.view_queries(a, made) LOOP
 		i := array_position(kinds, v.kind);
 		shows := v.shows;
-		IF add AND views[i] IS NOT NULL AND NOT stepadv_internal.can_replace(views[i], v.query) THEN
-			views[i] := stepadv_internal.recreate_view(views[i], v.query);
+		IF views[i] IS NOT NULL THEN
+			-- Methods that were made after this view stand after it in the list of kinds.
+			later := ARRAY(
+				SELECT m.method FROM unnest(made) WITH ORDINALITY m(method, number) CROSS JOIN LATERAL array_position(had, m.method) p(place)
+				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number);
+			-- Another version of stepadv may give a view other columns.
+			IF add AND later = '{}' AND NOT stepadv_internal.can_replace(views[i], v.query) THEN
+				views[i] := stepadv_internal.recreate_view(views[i], v.query);
+			ELSE
+				PERFORM stepadv_internal.replace_view(views[i], v.query, later);
+			END IF;
 			view_name := views[i];
-			RETURN NEXT;
-		ELSIF views[i] IS NOT NULL THEN
-			view_name := views[i];
-			EXECUTE format('CREATE OR REPLACE VIEW %s (%s) %s AS %s', stepadv_internal.relation_name(view_name),
-				(SELECT string_agg(quote_ident(c.attname), ', ' ORDER BY c.attnum) FROM pg_attribute c WHERE c.attrelid = view_name AND c.attnum > 0),
-				CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END, v.query);
 			RETURN NEXT;
 		ELSIF add AND i IS NULL THEN
 			view_name := stepadv_internal.create_view(schema, (a).prefix || '_' || v.kind, v.query, format('%s of %s', v.shows, stepadv_internal.relation_name((a).source)));
@@ -310,23 +359,39 @@ COMMENT ON FUNCTION stepadv_internal.make_views(regclass, boolean) IS 'makes the
 
 -- ---- attach
 
--- The table of an attachment whose views are gone (they were dropped with their
--- source) is in nobody's way.
+-- What is left of an attachment whose adapter is gone (it was dropped with its
+-- source) is in nobody's way: its table, and what its row names, was called so by
+-- attach and is still of the same owner.  Another role's row is not read.
 CREATE FUNCTION stepadv_internal.drop_orphan(schema text, name text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	orphan regclass;
+	orphan record;
+	a stepadv.attachment;
+	left_over record;
 BEGIN
-	SELECT c.oid INTO orphan FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE n.nspname = schema AND c.relname = name AND c.reloftype = 'stepadv.attachment'::regtype AND pg_has_role(c.relowner, 'USAGE');
-	IF FOUND AND (stepadv_internal.known(orphan)).attachment IS NULL THEN
-		EXECUTE format('DROP TABLE %s', stepadv_internal.relation_name(orphan));
+	SELECT c.oid, c.relowner INTO orphan FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE n.nspname = schema AND c.relname = name AND c.relkind = 'r' AND c.reloftype = 'stepadv.attachment'::regtype AND pg_has_role(c.relowner, 'USAGE');
+	IF NOT FOUND OR (stepadv_internal.known(orphan.oid)).attachment IS NOT NULL THEN
+		RETURN;
 	END IF;
+	IF pg_get_userbyid(orphan.relowner) = current_user THEN
+		EXECUTE format('SELECT * FROM ONLY %s LIMIT 1', stepadv_internal.relation_name(orphan.oid)) INTO a;
+	END IF;
+	SELECT string_agg(stepadv_internal.relation_name(c.oid), ', ') FILTER (WHERE c.relkind = 'v') AS views,
+		string_agg(stepadv_internal.relation_name(c.oid), ', ') FILTER (WHERE c.relkind = 'r') AS tables
+	INTO left_over
+	FROM pg_class c
+	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time])
+		AND c.relowner = orphan.relowner AND left(c.relname, length(a.prefix) + 1) = a.prefix || '_';
+	IF left_over.views IS NOT NULL THEN
+		EXECUTE 'DROP VIEW ' || left_over.views;
+	END IF;
+	EXECUTE 'DROP TABLE ' || concat_ws(', ', stepadv_internal.relation_name(orphan.oid), left_over.tables);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.drop_orphan(text, text) IS 'part of attach: drops the table of an attachment whose adapter is gone';
+COMMENT ON FUNCTION stepadv_internal.drop_orphan(text, text) IS 'part of attach: drops what is left of an attachment whose adapter is gone';
 
 -- Adapters, the attachment's table and its row, then the views.
 CREATE FUNCTION stepadv_internal.make_attachment(g stepadv_internal.given, schema text, prefix text) RETURNS regclass
@@ -433,6 +498,22 @@ AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text) IS
 'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
 
+-- ---- attachments, for people
+
+CREATE FUNCTION stepadv.attachments()
+RETURNS TABLE (source regclass, prefix text, schema name, owner regrole, group_columns text[], states text, kept text, views jsonb)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT k.source, k.prefix, n.nspname, k.owner::regrole, stepadv_internal.group_columns(k.rows, k.n_group_columns), coalesce(k.states, CASE WHEN stepadv_internal.has_column(k.rows, 'state') THEN 'observation' END), k.kept,
+		(SELECT coalesce(jsonb_object_agg(v.kind, stepadv_internal.relation_name(v.view)), '{}') FROM unnest(k.view_kinds, k.views) v(kind, view) WHERE v.kind IS NOT NULL AND v.view IS NOT NULL)
+	FROM stepadv_internal.attachments() k JOIN pg_class t ON t.oid = k.attachment JOIN pg_namespace n ON n.oid = t.relnamespace
+	WHERE pg_has_role(k.owner, 'USAGE')
+	ORDER BY stepadv_internal.relation_name(k.source), n.nspname, k.prefix
+$$;
+COMMENT ON FUNCTION stepadv.attachments() IS
+'what attach made for the caller, or for roles whose rights he has, a row each: over which source, with which prefix, in which schema, whose, by which columns a group is known, where states come from (NULL: there are none), how groups are kept (triggers, commit, refresh; NULL: they are not), and its views by kind ("rtmc", "compare", …), whatever they are called by now';
+
 -- ---- detach, upgrade_attachments
 
 CREATE FUNCTION stepadv.detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
@@ -449,7 +530,9 @@ BEGIN
 	END IF;
 	FOR a IN
 		SELECT k.* FROM stepadv_internal.attachments() k
+		-- Strangers' are theirs, and in nobody's way.
 		WHERE k.source = detach.source AND (detach.prefix IS NULL OR k.prefix = detach.prefix) AND pg_has_role(k.owner, 'USAGE')
+			AND (k.owner = current_user::regrole OR pg_has_role(k.owner, (SELECT c.relowner FROM pg_class c WHERE c.oid = detach.source), 'USAGE'))
 		ORDER BY k.attachment
 	LOOP
 		-- In one command: they read each other.
@@ -473,38 +556,31 @@ COMMENT ON FUNCTION stepadv.detach(regclass, text) IS
 'drops the views that attach made over the source (with the prefix, if given) for the caller or a role whose rights he has, what maintain keeps for them, and nothing else; the number of views; error when something depends on one of them';
 
 CREATE FUNCTION stepadv_internal.upgrade_attachment(attachment regclass) RETURNS bigint
-LANGUAGE plpgsql
+LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF (stepadv_internal.known(attachment)).attachment IS NULL THEN
-		RAISE EXCEPTION '% is not the table of an attachment', attachment USING ERRCODE = 'wrong_object_type';
-	END IF;
-	RETURN (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
-END
-$$;
+AS $$ SELECT count(*) FROM stepadv_internal.make_views(attachment, true) $$;
 COMMENT ON FUNCTION stepadv_internal.upgrade_attachment(regclass) IS 'what upgrade_attachment does, as the owner of the attachment where the caller has his rights';
 
 CREATE FUNCTION stepadv.upgrade_attachment(attachment regclass) RETURNS bigint
-LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
+LANGUAGE c
+AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.upgrade_attachment(regclass) IS
-'makes the views of one attachment, given by its table, anew, with those that a later version of stepadv or register_method added; a view whose columns are others now is dropped and created, with its grants; error when something reads such a view; the number of views';
+'makes the views of one attachment (named by its table <prefix>_attachment) anew, as upgrade_attachments does; the number of views';
 
--- What is wrong with one keeps nobody from his.
-CREATE FUNCTION stepadv.upgrade_attachments() RETURNS TABLE (attachment regclass, n_views bigint, problem text)
+-- Each as its owner: what is made anew tries his methods and writes his table.
+CREATE FUNCTION stepadv.upgrade_attachments() RETURNS TABLE (attachment regclass, n_views bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
-DECLARE
-	detail text;
 BEGIN
-	FOR attachment IN SELECT k.attachment FROM stepadv_internal.attachments() k WHERE pg_has_role(k.owner, 'USAGE') ORDER BY k.attachment::text LOOP
-		problem := NULL;
+	FOR attachment IN
+		SELECT k.attachment FROM stepadv_internal.attachments() k WHERE pg_has_role(k.owner, 'USAGE') ORDER BY k.attachment::text
+	LOOP
+		-- One that cannot be made anew keeps nobody from the others.
 		BEGIN
 			n_views := stepadv.upgrade_attachment(attachment);
 		EXCEPTION WHEN OTHERS THEN
-			GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
-			problem := concat_ws('; ', problem, nullif(detail, ''));
+			RAISE WARNING '% stays as it is: %', attachment, SQLERRM USING ERRCODE = SQLSTATE;
 			n_views := NULL;
 		END;
 		RETURN NEXT;
@@ -512,4 +588,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.upgrade_attachments() IS
-'upgrade_attachment for all attachments of the caller and of roles whose rights he has, each with the rights of its owner; after ALTER EXTENSION stepadv UPDATE; a row per attachment, with the number of views, or the problem for which its views are as they were';
+'makes the views of all attachments of the caller (and of roles whose rights he has) anew, with those that a later version of stepadv or register_method added; after ALTER EXTENSION stepadv UPDATE, and after register_method; a row per attachment, with a warning and NULL for one that could not be';

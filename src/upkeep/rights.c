@@ -87,14 +87,22 @@ require_views(Oid view)
 Datum
 stepadv_may_read_kept(PG_FUNCTION_ARGS)
 {
+	Oid			view = PG_GETARG_OID(0);
+	Oid			owner = relation_owner(view);
 	ListCell   *cell;
 
-	require_views(PG_GETARG_OID(0));
-	foreach(cell, tables_read(list_make1_oid(PG_GETARG_OID(0)), 0))
+	require_views(view);
+	foreach(cell, tables_read(list_make1_oid(view), 0))
 	{
 		const TableRead *read = lfirst(cell);
 		const char *name = get_rel_name(read->relation);
 
+		/* Whoever changes rows now cannot have the groups folded, see triggers.c. */
+		if (!OidIsValid(owner) || !may_read(read, owner))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("groups of table %s are no longer kept", name),
+					 errdetail("Their owner may not read it.")));
 		if (!may_read(read, GetUserId()))
 			aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(read->relation)), name);
 		if (check_enable_rls(read->relation, InvalidOid, true) == RLS_ENABLED)

@@ -51,6 +51,11 @@ $node->safe_psql('source', q{
 	CREATE TABLE rl.judged AS SELECT s.*, f.x FROM rl.steps s JOIN rl.features f USING (step_id);
 	ALTER TABLE rl.judged ADD PRIMARY KEY (step_id);
 	SELECT count(*) FROM stepadv.attach('rl.judged', ARRAY['group_id'], 'rollout_id', 'step_no', reward => 'reward', features => 'x', options => '{"spa": {"model": "it''s 4"}}');
+	-- a method of the user's own
+	CREATE FUNCTION rl.late(rollouts stepadv.rollout_group, by float8 DEFAULT 1) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE sql IMMUTABLE STRICT AS
+		'SELECT s.step_id, s.rollout_id, s.step_no, s.step_no * by FROM stepadv.steps(rollouts) s';
+	SELECT stepadv.register_method('rl.late(stepadv.rollout_group, float8)');
+	SELECT count(*) FROM stepadv.attach('rl.judged', ARRAY['group_id'], 'rollout_id', 'step_no', reward => 'reward', prefix => 'own', options => '{"late": {"by": 2}}');
 	CREATE MATERIALIZED VIEW rl.merged AS SELECT stepadv.rollup(rollouts) AS rollouts FROM rl.groups WHERE group_id >= 0;
 });
 
@@ -64,11 +69,12 @@ my $look = q{
 	UNION ALL SELECT 'attached', count(*), md5(string_agg(a::text, ' ' ORDER BY step_id)) FROM rl."a""b c_rtmc" a
 	UNION ALL SELECT 'models', count(*), md5(string_agg(k || coalesce(model::text, 'NULL') || coalesce(statistics::text, 'NULL'), ' ' ORDER BY k)) FROM rl.models
 	UNION ALL SELECT 'named', count(*), md5(string_agg(name || model::text || fitted_at, ' ' ORDER BY name)) FROM stepadv.progress_models
+	UNION ALL SELECT 'own', count(*), md5(string_agg(o::text, ' ' ORDER BY step_id)) FROM rl.own_compare o WHERE late = 2 * step_no
 	UNION ALL SELECT 'spa', count(*), md5(string_agg(s::text, ' ' ORDER BY step_id)) FROM rl.judged_spa s
 	UNION ALL SELECT 'definition', count(*), md5(string_agg(pg_get_viewdef(oid), ' ' ORDER BY relname)) FROM pg_class WHERE relnamespace = 'rl'::regnamespace AND relkind = 'v'
 	UNION ALL SELECT 'merged', count(*), md5(string_agg(rollouts::text, ' ')) FROM rl.merged};
 my $before = $node->safe_psql('source', $look);
-like($before, qr/^groups\|54\|\w{32}\nbinary\|54\|\w{32}\nadvantages\|2000\|\w{32}\ngrpo\|2000\|\w{32}\ntree\|\d{3,}\|\w{32}\nattached\|2000\|\w{32}\nmodels\|5\|\w{32}\nnamed\|4\|\w{32}\nspa\|2000\|\w{32}\ndefinition\|\d\d\|\w{32}\nmerged\|1\|\w{32}$/, 'there is something to see');
+like($before, qr/^groups\|54\|\w{32}\nbinary\|54\|\w{32}\nadvantages\|2000\|\w{32}\ngrpo\|2000\|\w{32}\ntree\|\d{3,}\|\w{32}\nattached\|2000\|\w{32}\nmodels\|5\|\w{32}\nnamed\|4\|\w{32}\nown\|2000\|\w{32}\nspa\|2000\|\w{32}\ndefinition\|\d\d\|\w{32}\nmerged\|1\|\w{32}$/, 'there is something to see');
 is($node->safe_psql('source', 'SELECT pg_column_size(rollouts) < 1000000, octet_length(stepadv_internal.rollout_group_send(rollouts)) > 3000000 FROM rl.groups WHERE group_id = -1'),
 	't|t', 'a large value is compressed');
 
@@ -85,6 +91,8 @@ command_ok([ 'pg_dump', @to, '-Fc', '-f', "$dir/custom", 'source' ], 'pg_dump -F
 $node->safe_psql('postgres', 'CREATE DATABASE custom');
 command_ok([ 'pg_restore', @to, '-e', '-d', 'custom', "$dir/custom" ], 'pg_restore');
 is($node->safe_psql('custom', $look), $before, 'the same from a custom dump');
+is($node->safe_psql('custom', 'SELECT count(*), min(n_views) > 5 FROM stepadv.upgrade_attachments()'), '3|t', 'attachments are known and their views made anew');
+is($node->safe_psql('custom', $look), $before, 'the same from them');
 command_ok([ 'pg_dump', @to, '-f', "$dir/plain", 'source' ], 'pg_dump');
 $node->safe_psql('postgres', 'CREATE DATABASE plain');
 command_ok([ 'psql', @to, '-Xq', '-v', 'ON_ERROR_STOP=1', '-o', "$dir/out", '-f', "$dir/plain", 'plain' ], 'psql of a plain dump');

@@ -1,0 +1,235 @@
+-- What befalls kept groups: other names, other owners, rights that come and go,
+-- tables that change several times in one statement.  See upkeep.sql for the rest.
+SET client_min_messages = warning;
+SET jit = off;
+\set SHOW_CONTEXT never
+CREATE ROLE regress_stepadv_maker;
+CREATE ROLE regress_stepadv_heir;
+CREATE ROLE regress_stepadv_guest;
+CREATE SCHEMA more AUTHORIZATION regress_stepadv_maker;
+GRANT USAGE ON SCHEMA more TO PUBLIC;
+SET search_path = more;
+SET ROLE regress_stepadv_maker;
+
+-- Names: of columns (the group's, one that is folded), tables, the schema, and of
+-- what maintain made.  Each is written to, as are those that are made anew.
+CREATE TABLE steps (id integer PRIMARY KEY, task text NOT NULL, r integer, n integer, score float8, version text);
+CREATE INDEX ON steps (task);
+INSERT INTO steps SELECT i, 'task ' || i % 3, i / 6, i / 3 % 2, i % 5, 'v' || i % 2 FROM generate_series(0, 35) i;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('steps', '{task}', 'r', 'n', reward => 'score', policy_version => 'version');
+SELECT stepadv.maintain('steps');
+CREATE TEMP VIEW wrong AS SELECT * FROM stepadv.check_maintained('steps');
+INSERT INTO steps VALUES (100, 'task 1', 100, 1, 1, 'v1');
+ALTER TABLE steps RENAME COLUMN task TO problem;
+ALTER TABLE steps RENAME COLUMN score TO reward;
+INSERT INTO steps VALUES (101, 'task 1', 101, 1, 1, 'v1'), (102, 'task 7', 101, 1, 1, 'v1');
+UPDATE steps SET reward = 3 WHERE problem = 'task 2';
+UPDATE steps SET problem = 'task 8' WHERE id = 5;
+TABLE wrong;
+ALTER TABLE steps RENAME TO rows_of_mine;
+ALTER TABLE steps_folded RENAME TO groups_of_mine;
+ALTER VIEW steps_fresh RENAME TO fresh_of_mine;
+RESET ROLE;
+ALTER SCHEMA more RENAME TO "More; --";
+SET search_path = "More; --";
+SET ROLE regress_stepadv_maker;
+INSERT INTO rows_of_mine VALUES (103, 'task 1', 103, 1, 1, 'v1'), (104, 'task 9', 101, 1, 1, 'v1');
+UPDATE rows_of_mine SET reward = 4, problem = 'task 10' WHERE problem = 'task 0';
+DELETE FROM rows_of_mine WHERE problem = 'task 7';
+TABLE wrong;
+SELECT task, n_rollouts, mean_return FROM steps_groups ORDER BY 1;
+SELECT policy_version, n_rollouts FROM steps_progress_over_time ORDER BY 1;
+SELECT stepadv.refresh('rows_of_mine', everything => true);
+SELECT stepadv.unmaintain('rows_of_mine');
+SELECT task, n_rollouts, mean_return FROM steps_groups ORDER BY 1;
+SELECT stepadv.maintain('rows_of_mine', how => 'commit');
+UPDATE rows_of_mine SET reward = 5 WHERE problem = 'task 9';
+ALTER TABLE rows_of_mine RENAME COLUMN problem TO question;
+UPDATE rows_of_mine SET reward = 5 WHERE question = 'task 8';
+TABLE wrong;
+DROP VIEW wrong;
+SELECT stepadv.detach('rows_of_mine') > 5 AS dropped;
+SELECT relname FROM pg_class WHERE relnamespace = '"More; --"'::regnamespace ORDER BY 1;
+SELECT count(*) AS triggers FROM pg_trigger WHERE tgrelid = 'rows_of_mine'::regclass;
+
+-- A table of other columns in a partition and in a child: by name there, not by number.
+CREATE TABLE whole (junk integer, g integer NOT NULL, r integer, n integer, score float8, id integer) PARTITION BY LIST (g);
+ALTER TABLE whole DROP COLUMN junk;
+CREATE TABLE part (id integer, score float8, junk integer, n integer, r integer, g integer NOT NULL);
+ALTER TABLE part DROP COLUMN junk;
+ALTER TABLE whole ATTACH PARTITION part FOR VALUES IN (1, 2);
+CREATE INDEX ON whole (g);
+SELECT count(*) > 5 AS attached FROM stepadv.attach('whole', '{g}', 'r', 'n', reward => 'score');
+SELECT stepadv.maintain('whole');
+INSERT INTO part (id, score, n, r, g) VALUES (1, 1, 1, 1, 1), (2, 1, 1, 1, 2);
+INSERT INTO whole (id, score, n, r, g) VALUES (3, 1, 1, 2, 1);
+ALTER TABLE whole RENAME COLUMN g TO grp;
+UPDATE part SET grp = 1, r = 3 WHERE id = 2;
+UPDATE whole SET score = 7 WHERE id = 1;
+SELECT * FROM stepadv.check_maintained('whole');
+SELECT g, n_rollouts, mean_return FROM whole_groups;
+SELECT stepadv.detach('whole') > 5 AS dropped;
+
+-- The group is a composite value, of which fields may be NULL, or all.
+CREATE TYPE pair AS (a integer, b text);
+CREATE TABLE pairs (id integer PRIMARY KEY, p pair, r integer, n integer, score float8);
+CREATE INDEX ON pairs (p);
+SELECT count(*) > 5 AS attached FROM stepadv.attach('pairs', '{p}', 'r', 'n', reward => 'score');
+SELECT stepadv.maintain('pairs');
+INSERT INTO pairs VALUES (1, ROW(1, NULL), 1, 1, 1), (2, ROW(NULL, NULL), 1, 1, 1), (3, NULL, 1, 1, 1), (4, ROW(1, 'x'), 1, 1, 1);
+UPDATE pairs SET score = 2 WHERE id < 3;
+SELECT * FROM stepadv.check_maintained('pairs');
+SELECT p, mean_return FROM pairs_groups ORDER BY p;
+DELETE FROM pairs WHERE id = 1;
+UPDATE pairs SET p = ROW(1, NULL) WHERE id = 2;
+SELECT * FROM stepadv.check_maintained('pairs');
+SELECT p, mean_return FROM pairs_groups ORDER BY p;
+SELECT stepadv.unmaintain('pairs'), stepadv.maintain('pairs', how => 'refresh');
+INSERT INTO pairs VALUES (5, ROW(NULL, NULL), 1, 1, 1);
+SELECT stepadv.refresh('pairs');
+SELECT * FROM stepadv.check_maintained('pairs');
+SELECT p, mean_return FROM pairs_groups ORDER BY p;
+SELECT stepadv.detach('pairs') > 5 AS dropped;
+
+-- NULL is nobody's table.
+SELECT stepadv.unmaintain(NULL);
+SELECT stepadv.refresh(NULL);
+SELECT stepadv.check_maintained(NULL);
+
+-- Several changes in one statement: keys that refer to their own table and
+-- cascade, row triggers that write, statements within a statement.
+CREATE TABLE tree (g integer, id integer, parent integer, r integer, n integer, score float8, PRIMARY KEY (g, id),
+	FOREIGN KEY (g, parent) REFERENCES tree ON UPDATE CASCADE ON DELETE CASCADE);
+SELECT count(*) > 5 AS attached FROM stepadv.attach('tree', '{g}', 'r', 'n', reward => 'score', step_id => 'id');
+SELECT stepadv.maintain('tree');
+INSERT INTO tree SELECT g, i, nullif(i / 2, 0), i / 4, i % 4, i FROM generate_series(1, 3) g, generate_series(1, 15) i;
+UPDATE tree SET g = g + 10 WHERE id = 1 AND g < 3;
+SELECT * FROM stepadv.check_maintained('tree');
+SELECT g, n_steps FROM tree_groups ORDER BY g;
+DELETE FROM tree WHERE g = 11 AND id = 3;
+DELETE FROM tree WHERE g = 12;
+SELECT * FROM stepadv.check_maintained('tree');
+SELECT g, n_steps FROM tree_groups ORDER BY g;
+CREATE FUNCTION echo() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF TG_OP = 'DELETE' THEN
+		INSERT INTO tree VALUES (OLD.g + 20, OLD.id, NULL, OLD.r, OLD.n, OLD.score);
+	ELSIF pg_trigger_depth() < 4 THEN
+		UPDATE tree SET score = NEW.score + 1, parent = NULL, g = g + CASE WHEN id % 2 = 0 THEN 100 ELSE 0 END WHERE g = NEW.g AND id = NEW.id + 1;
+	END IF;
+	RETURN NULL;
+END $$;
+CREATE TRIGGER echo AFTER UPDATE OF score OR DELETE ON tree FOR EACH ROW EXECUTE FUNCTION echo();
+UPDATE tree SET score = -1 WHERE g = 3 AND id > 10;
+SELECT * FROM stepadv.check_maintained('tree');
+DELETE FROM tree WHERE g IN (3, 11) AND id > 12;
+SELECT * FROM stepadv.check_maintained('tree');
+SELECT g, n_steps FROM tree_groups ORDER BY g;
+WITH gone AS (DELETE FROM tree WHERE g = 11 AND id = 2 RETURNING *), changed AS (UPDATE tree SET n = n + 10 WHERE g = 3 RETURNING *)
+INSERT INTO tree SELECT 500 + count(*), 1, NULL, 1, 1, 1 FROM gone;
+-- From 15 on by MERGE.
+DO $$
+BEGIN
+	IF current_setting('server_version_num')::integer >= 150000 THEN
+		EXECUTE 'MERGE INTO tree t USING (VALUES (500, 1), (501, 1), (502, 1)) v(g, id) ON t.g = v.g AND t.id = v.id '
+			'WHEN MATCHED THEN UPDATE SET n = 2 WHEN NOT MATCHED THEN INSERT VALUES (v.g, v.id, NULL, 1, 1, 1)';
+	ELSE
+		INSERT INTO tree VALUES (500, 1, NULL, 1, 1, 1), (501, 1, NULL, 1, 1, 1), (502, 1, NULL, 1, 1, 1) ON CONFLICT (g, id) DO UPDATE SET n = 2;
+	END IF;
+END $$;
+SELECT * FROM stepadv.check_maintained('tree');
+SELECT g, n_steps FROM tree_groups ORDER BY g;
+-- A trigger on the kept table that writes to the source, while all that the session
+-- knows is out of date.
+CREATE FUNCTION rebound() RETURNS trigger LANGUAGE plpgsql SET search_path = "More; --" AS $$
+BEGIN
+	IF NEW.g = 1000 THEN
+		GRANT SELECT ON tree_folded TO regress_stepadv_heir;
+		INSERT INTO tree VALUES (1001, 1, NULL, 1, 1, 1);
+	END IF;
+	RETURN NULL;
+END $$;
+CREATE TRIGGER rebound AFTER INSERT ON tree_folded FOR EACH ROW EXECUTE FUNCTION rebound();
+INSERT INTO tree VALUES (999, 1, NULL, 1, 1, 1), (1000, 1, NULL, 1, 1, 1), (1002, 1, NULL, 1, 1, 1);
+SELECT * FROM stepadv.check_maintained('tree');
+SELECT g, n_steps FROM tree_groups WHERE g > 900 ORDER BY g;
+SELECT stepadv.detach('tree') > 5 AS dropped;
+
+-- Rights: what may be read of the tables below may be read of what is kept, as of now.
+CREATE TABLE plain (id integer PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8, secret text);
+CREATE INDEX ON plain (g);
+INSERT INTO plain SELECT i, i / 6, i / 3, i % 3, i, 's' FROM generate_series(0, 11) i;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('plain', '{g}', 'r', 'n', reward => 'score');
+SELECT stepadv.maintain('plain');
+SET ROLE regress_stepadv_guest;
+SELECT g FROM plain_folded;
+RESET ROLE;
+SET ROLE regress_stepadv_maker;
+-- The columns that are folded are enough.
+GRANT SELECT (id, g, r, n, score) ON plain TO regress_stepadv_guest;
+SET ROLE regress_stepadv_guest;
+SELECT g, s.n_rollouts FROM plain_folded, stepadv.group_summary(rollouts) s ORDER BY g;
+SELECT g FROM plain_folded WHERE g = 1;
+DELETE FROM plain_folded;
+UPDATE plain_folded SET g = 7;
+RESET ROLE;
+SET ROLE regress_stepadv_maker;
+REVOKE SELECT (score) ON plain FROM regress_stepadv_guest;
+SET ROLE regress_stepadv_guest;
+SELECT g, s.n_rollouts FROM plain_folded, stepadv.group_summary(rollouts) s ORDER BY g;
+RESET ROLE;
+SET ROLE regress_stepadv_maker;
+GRANT SELECT ON plain TO regress_stepadv_guest;
+ALTER TABLE plain ENABLE ROW LEVEL SECURITY;
+CREATE POLICY one_group ON plain TO PUBLIC USING (g = 1) WITH CHECK (true);
+SET ROLE regress_stepadv_guest;
+SELECT g FROM plain GROUP BY g;
+SELECT g FROM plain_folded;
+RESET ROLE;
+SET ROLE regress_stepadv_maker;
+-- Not for the owner: he sees all rows, and goes on writing.
+INSERT INTO plain VALUES (100, 1, 100, 1, 1, 's');
+SELECT g, n_rollouts FROM plain_groups ORDER BY g;
+SELECT * FROM stepadv.check_maintained('plain');
+-- Forced upon him: what is folded is all rows nevertheless.
+ALTER TABLE plain FORCE ROW LEVEL SECURITY;
+INSERT INTO plain VALUES (101, 0, 100, 1, 1, 's');
+RESET ROLE;
+ALTER TABLE plain DISABLE ROW LEVEL SECURITY;
+SET ROLE regress_stepadv_guest;
+SELECT g FROM plain_folded ORDER BY g;
+RESET ROLE;
+SET ROLE regress_stepadv_maker;
+SELECT * FROM stepadv.check_maintained('plain');
+
+-- Another owner of the table alone: who writes is not refused, who reads is, and
+-- whose the groups are can end it.
+RESET ROLE;
+ALTER TABLE plain OWNER TO regress_stepadv_heir;
+\set VERBOSITY terse
+SET ROLE regress_stepadv_heir;
+SET search_path = "More; --";
+INSERT INTO plain VALUES (102, 0, 102, 1, 1, 's');
+SELECT g FROM plain_folded;
+SELECT stepadv.unmaintain('plain');
+SELECT stepadv.refresh('plain');
+SET ROLE regress_stepadv_maker;
+SELECT stepadv.unmaintain('plain');
+SET ROLE regress_stepadv_heir;
+INSERT INTO plain VALUES (103, 0, 103, 1, 1, 's');
+SELECT count(*) AS triggers FROM pg_trigger WHERE tgrelid = 'plain'::regclass;
+RESET ROLE;
+ALTER TABLE plain OWNER TO regress_stepadv_maker;
+-- All that is his, together.
+SET ROLE regress_stepadv_maker;
+SELECT stepadv.maintain('plain');
+RESET ROLE;
+REASSIGN OWNED BY regress_stepadv_maker TO regress_stepadv_heir;
+SET ROLE regress_stepadv_heir;
+INSERT INTO plain VALUES (104, 0, 104, 1, 1, 's');
+SELECT * FROM stepadv.check_maintained('plain');
+SELECT stepadv.detach('plain') > 5 AS dropped;
+RESET ROLE;
+DROP OWNED BY regress_stepadv_maker, regress_stepadv_heir, regress_stepadv_guest CASCADE;
+DROP SCHEMA IF EXISTS "More; --" CASCADE;
+DROP ROLE regress_stepadv_maker, regress_stepadv_heir, regress_stepadv_guest;
