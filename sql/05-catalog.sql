@@ -49,6 +49,7 @@ CREATE TYPE stepadv_internal.attached AS (
 	prefix text, rows regclass, stated regclass, shown regclass, shown_rollouts regclass, runs regclass, began regclass,
 	n_group_columns integer, states text, options jsonb, methods text[], views regclass[], view_kinds text[],
 	kept text, fresh regclass, folded regclass, changed regclass, fresh_over_time regclass, folded_over_time regclass);
+COMMENT ON TYPE stepadv_internal.attached IS 'an attachment as it is known to others: its table, whose it is, over what, and its row';
 
 CREATE FUNCTION stepadv_internal.attachments(of_owner oid DEFAULT NULL) RETURNS SETOF stepadv_internal.attached
 LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 10

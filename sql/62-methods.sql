@@ -48,6 +48,7 @@ CREATE TYPE stepadv_internal.known_method AS (
 	results text[],			-- columns that it returns
 	parameters text[]		-- what can be said to it, by name
 );
+COMMENT ON TYPE stepadv_internal.known_method IS 'part of attach: a method, with what its function returns and takes';
 
 -- What is written in a table of somebody's is no error for others: a function is
 -- found by comparing its name with what is written, which is never parsed.

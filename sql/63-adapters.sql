@@ -20,6 +20,7 @@ CREATE TYPE stepadv_internal.given AS (
 	columns text[],			-- base columns to show, NULL for all
 	steps regclass, rollouts regclass
 );
+COMMENT ON TYPE stepadv_internal.given IS 'part of attach: what it was told, and has checked';
 
 -- The group's columns as adapters call them: by their own names, unless a role's is the same.
 CREATE FUNCTION stepadv_internal.group_names(group_by text[]) RETURNS text[]

@@ -173,6 +173,7 @@ CREATE TYPE stepadv_internal.made_method AS (
 	call_beside text,		-- beside others: a group without a critic's values has no rows then
 	reads text[], needs_value boolean, results text[], kind text, shape text
 );
+COMMENT ON TYPE stepadv_internal.made_method IS 'part of attach: a method that an attachment''s columns allow, and how it is called there';
 CREATE FUNCTION stepadv_internal.made_methods(a stepadv_internal.attached) RETURNS SETOF stepadv_internal.made_method
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -222,66 +222,51 @@ SET search_path = pg_catalog, pg_temp
 AS $$ SELECT k FROM stepadv_internal.attachments((SELECT c.relowner FROM pg_class c WHERE c.oid = known.attachment)) k WHERE k.attachment = known.attachment $$;
 COMMENT ON FUNCTION stepadv_internal.known(regclass) IS 'an attachment by its table; NULL if it is none to be believed';
 
--- A view with another query.  Its columns keep the names that they have, which its
--- owner may have changed, and their places: those of methods that are later than
--- the view, which would stand between others if it were new, come last.
-CREATE FUNCTION stepadv_internal.replace_view(view regclass, query text, later text[]) RETURNS void
+-- A view with another query; false if it cannot take it.  Its columns keep the
+-- names that they have, which its owner may have changed, and their places: those
+-- of methods that are later than the view, which would stand between others if it
+-- were new, come last.
+CREATE FUNCTION stepadv_internal.replace_view(view regclass, query text, later text[]) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	name CONSTANT text := stepadv_internal.relation_name(view);
+	scratch CONSTANT text := (SELECT format('%I.%I', n.nspname, 'stepadv_new_' || c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = view);
+	options CONSTANT text := CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END;
 	names text[] := stepadv_internal.group_columns(view, 10000);
-	scratch CONSTANT text := (SELECT format('%I.%I', n.nspname, 'stepadv_new_' || c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = replace_view.view);
 	columns text[];
-	n_before integer;		-- of those that are not of later methods
+	types oid[];
 BEGIN
-	IF later <> '{}' THEN
+	-- What differs in nothing, or has columns more at its end.
+	BEGIN
+		EXECUTE format('CREATE OR REPLACE VIEW %s %s AS %s', name, options, query);
+		RETURN true;
+	EXCEPTION WHEN invalid_table_definition THEN
 		EXECUTE format('CREATE VIEW %s AS %s', scratch, query);
-		SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum), count(*) FILTER (WHERE l.i IS NULL) INTO columns, n_before
-		FROM pg_attribute c LEFT JOIN (
-			SELECT n.name, min(m.i) AS i FROM unnest(later) WITH ORDINALITY m(m, i)
-			CROSS JOIN LATERAL (SELECT m.m UNION ALL SELECT 'mean_abs_' || m.m UNION ALL SELECT m.m || '_' || s.name FROM stepadv_internal.method_sums() s) n(name)
-			GROUP BY 1) l ON l.name = c.attname
-		WHERE c.attrelid = scratch::regclass AND c.attnum > 0;
-		EXECUTE format('DROP VIEW %s', scratch);
-		IF cardinality(names) NOT BETWEEN n_before AND cardinality(columns) THEN
-			RAISE EXCEPTION 'columns of view % are no longer those that attach made', view USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = 'Detach, and attach again.';
-		END IF;
-		query := format('SELECT %s FROM (%s) q', stepadv_internal.list(columns, 'q.%1$I'), query);
-		FOR i IN cardinality(names) + 1 .. cardinality(columns) LOOP
-			names := names || stepadv_internal.free_name(names, columns[i], 'method_');
-		END LOOP;
+	END;
+	SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum), array_agg(c.atttypid ORDER BY l.i NULLS FIRST, c.attnum) INTO columns, types
+	FROM pg_attribute c LEFT JOIN (
+		SELECT n.name, min(m.i) AS i FROM unnest(later) WITH ORDINALITY m(m, i)
+		CROSS JOIN LATERAL (SELECT m.m UNION ALL SELECT 'mean_abs_' || m.m UNION ALL SELECT m.m || '_' || s.name FROM stepadv_internal.method_sums() s) n(name)
+		GROUP BY 1) l ON l.name = c.attname
+	WHERE c.attrelid = scratch::regclass AND c.attnum > 0;
+	EXECUTE format('DROP VIEW %s', scratch);
+	-- Columns more, or less, that no later method explains, or of other types: which is which nobody can tell.
+	IF later = '{}' AND cardinality(columns) <> cardinality(names)
+		OR types[1:cardinality(names)] IS DISTINCT FROM (SELECT array_agg(c.atttypid ORDER BY c.attnum) FROM pg_attribute c WHERE c.attrelid = view AND c.attnum > 0)
+	THEN
+		RETURN false;
 	END IF;
-	EXECUTE format('CREATE OR REPLACE VIEW %s (%s) %s AS %s', stepadv_internal.relation_name(view), stepadv_internal.list(names, '%1$I'),
-		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END, query);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.replace_view(regclass, text, text[]) IS 'gives a view another query, with columns of later methods after those that it has';
-
--- Whether a view can take a query in the place of its own: what is new comes
--- behind its columns, or nothing differs but names, which it keeps, since columns
--- of the user's may have other names by now.
-CREATE FUNCTION stepadv_internal.can_replace(view regclass, query text) RETURNS boolean
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	probe regclass;
-	same boolean;
-BEGIN
-	EXECUTE format('CREATE OR REPLACE VIEW %s AS %s', stepadv_internal.relation_name(view), query);
+	query := format('SELECT %s FROM (%s) q', stepadv_internal.list(columns, 'q.%1$I'), query);
+	FOR i IN cardinality(names) + 1 .. cardinality(columns) LOOP
+		names := names || stepadv_internal.free_name(names, columns[i], 'method_');
+	END LOOP;
+	EXECUTE format('CREATE OR REPLACE VIEW %s (%s) %s AS %s', name, stepadv_internal.list(names, '%1$I'), options, query);
 	RETURN true;
-EXCEPTION WHEN invalid_table_definition THEN
-	probe := stepadv_internal.create_view((SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = can_replace.view),
-		'stepadv_view_to_be', query, NULL);
-	SELECT array_agg(c.atttypid::bigint ORDER BY c.attnum) FILTER (WHERE c.attrelid = view) = array_agg(c.atttypid::bigint ORDER BY c.attnum) FILTER (WHERE c.attrelid = probe)
-	INTO same FROM pg_attribute c WHERE c.attrelid IN (view, probe) AND c.attnum > 0;
-	EXECUTE format('DROP VIEW %s', stepadv_internal.relation_name(probe));
-	RETURN same;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.can_replace(regclass, text) IS 'part of upgrade_attachments: whether a view need not be dropped to take another query';
+COMMENT ON FUNCTION stepadv_internal.replace_view(regclass, text, text[]) IS 'gives a view another query, with columns of later methods after those that it has; false if its columns do not allow it';
 
 -- With the grants and the comment that it had; an error where something reads it.
 CREATE FUNCTION stepadv_internal.recreate_view(view regclass, query text) RETURNS regclass
@@ -320,7 +305,6 @@ DECLARE
 	kinds text[] := coalesce((a).view_kinds, '{}');
 	had CONSTANT text[] := kinds;
 	made CONSTANT text[] := CASE WHEN had <> '{}' THEN ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m WHERE add OR m.method = ANY (had)) END;
-	later text[];
 	v record;
 	i integer;
 BEGIN
@@ -334,14 +318,15 @@ BEGIN
 		shows := v.shows;
 		IF views[i] IS NOT NULL THEN
 			-- Methods that were made after this view stand after it in the list of kinds.
-			later := ARRAY(
+			IF NOT stepadv_internal.replace_view(views[i], v.query, ARRAY(
 				SELECT m.method FROM unnest(made) WITH ORDINALITY m(method, number) CROSS JOIN LATERAL array_position(had, m.method) p(place)
-				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number);
-			-- Another version of stepadv may give a view other columns.
-			IF add AND later = '{}' AND NOT stepadv_internal.can_replace(views[i], v.query) THEN
+				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number))
+			THEN
+				IF NOT add THEN
+					RAISE EXCEPTION 'columns of view % are no longer those that attach made', views[i] USING ERRCODE = 'object_not_in_prerequisite_state',
+						HINT = 'Call upgrade_attachments, or detach and attach again.';
+				END IF;
 				views[i] := stepadv_internal.recreate_view(views[i], v.query);
-			ELSE
-				PERFORM stepadv_internal.replace_view(views[i], v.query, later);
 			END IF;
 			view_name := views[i];
 			RETURN NEXT;
@@ -556,31 +541,39 @@ COMMENT ON FUNCTION stepadv.detach(regclass, text) IS
 'drops the views that attach made over the source (with the prefix, if given) for the caller or a role whose rights he has, what maintain keeps for them, and nothing else; the number of views; error when something depends on one of them';
 
 CREATE FUNCTION stepadv_internal.upgrade_attachment(attachment regclass) RETURNS bigint
-LANGUAGE sql
+LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT count(*) FROM stepadv_internal.make_views(attachment, true) $$;
+AS $$
+BEGIN
+	IF (stepadv_internal.known(attachment)).attachment IS NULL THEN
+		RAISE EXCEPTION '% is not the table of an attachment', attachment USING ERRCODE = 'wrong_object_type';
+	END IF;
+	RETURN (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.upgrade_attachment(regclass) IS 'what upgrade_attachment does, as the owner of the attachment where the caller has his rights';
 
 CREATE FUNCTION stepadv.upgrade_attachment(attachment regclass) RETURNS bigint
-LANGUAGE c
-AS 'MODULE_PATHNAME', 'stepadv_as_owner';
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.upgrade_attachment(regclass) IS
-'makes the views of one attachment (named by its table <prefix>_attachment) anew, as upgrade_attachments does; the number of views';
+'makes the views of one attachment, given by its table, anew, with those that a later version of stepadv or register_method added; a view whose columns are others now is dropped and created, with its grants; error when something reads such a view; the number of views';
 
 -- Each as its owner: what is made anew tries his methods and writes his table.
-CREATE FUNCTION stepadv.upgrade_attachments() RETURNS TABLE (attachment regclass, n_views bigint)
+-- What is wrong with one keeps nobody from his.
+CREATE FUNCTION stepadv.upgrade_attachments() RETURNS TABLE (attachment regclass, n_views bigint, problem text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
+DECLARE
+	detail text;
 BEGIN
-	FOR attachment IN
-		SELECT k.attachment FROM stepadv_internal.attachments() k WHERE pg_has_role(k.owner, 'USAGE') ORDER BY k.attachment::text
-	LOOP
-		-- One that cannot be made anew keeps nobody from the others.
+	FOR attachment IN SELECT k.attachment FROM stepadv_internal.attachments() k WHERE pg_has_role(k.owner, 'USAGE') ORDER BY k.attachment::text LOOP
+		problem := NULL;
 		BEGIN
 			n_views := stepadv.upgrade_attachment(attachment);
 		EXCEPTION WHEN OTHERS THEN
-			RAISE WARNING '% stays as it is: %', attachment, SQLERRM USING ERRCODE = SQLSTATE;
+			GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+			problem := concat_ws('; ', problem, nullif(detail, ''));
 			n_views := NULL;
 		END;
 		RETURN NEXT;
@@ -588,4 +581,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.upgrade_attachments() IS
-'makes the views of all attachments of the caller (and of roles whose rights he has) anew, with those that a later version of stepadv or register_method added; after ALTER EXTENSION stepadv UPDATE, and after register_method; a row per attachment, with a warning and NULL for one that could not be';
+'upgrade_attachment for all attachments of the caller and of roles whose rights he has, each with the rights of its owner; after ALTER EXTENSION stepadv UPDATE, and after register_method; a row per attachment, with the number of views, or the problem for which its views are as they were';

@@ -40,8 +40,12 @@ CREATE FUNCTION stepadv_internal.has_group_index(relation regclass, keys smallin
 LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_has_group_index';
 COMMENT ON FUNCTION stepadv_internal.has_group_index(regclass, smallint[]) IS 'whether an index of a table begins with these columns, in any order';
 
+CREATE FUNCTION stepadv_internal.may_read_kept_support(internal) RETURNS internal
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_may_read_kept_support';
+COMMENT ON FUNCTION stepadv_internal.may_read_kept_support(internal) IS 'tells the planner that may_read_kept leaves out no row';
+
 CREATE FUNCTION stepadv_internal.may_read_kept(view regclass) RETURNS boolean
-LANGUAGE c STABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'stepadv_may_read_kept';
+LANGUAGE c STABLE STRICT PARALLEL SAFE SUPPORT stepadv_internal.may_read_kept_support AS 'MODULE_PATHNAME', 'stepadv_may_read_kept';
 COMMENT ON FUNCTION stepadv_internal.may_read_kept(regclass) IS
 'policy of kept tables: true if the current user may read the columns of the tables below the view, and row security does not apply to him there; otherwise an error';
 
@@ -73,21 +77,21 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.same_group(text, text, regclass, integer) IS 'the condition that two aliases with columns k1, k2, ... have the same group';
 
--- The attachments that are the caller's: nobody else's views are asked with his rights.
-CREATE FUNCTION stepadv_internal.own_attachments(source regclass, prefix text) RETURNS TABLE (attachment regclass, name text, is_kept boolean)
+-- The attachments over a relation that the caller may change.  What may run code of
+-- their owners is done as these, for each.
+CREATE FUNCTION stepadv_internal.own_attachments(source regclass, prefix text) RETURNS TABLE (attachment regclass, name text, is_kept boolean, owner oid)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT a.attachment, a.prefix, a.kept IS NOT NULL
-	FROM stepadv_internal.attachments(quote_ident(current_user)::regrole) a
-	JOIN pg_class c ON c.oid = a.attachment JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE a.source = own_attachments.source AND (own_attachments.prefix IS NULL OR a.prefix = own_attachments.prefix)
+	SELECT a.attachment, a.prefix, a.kept IS NOT NULL, a.owner
+	FROM stepadv_internal.attachments() a JOIN pg_class c ON c.oid = a.attachment JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE a.source = own_attachments.source AND (own_attachments.prefix IS NULL OR a.prefix = own_attachments.prefix) AND pg_has_role(a.owner, 'USAGE')
 	ORDER BY n.nspname, a.prefix
 $$;
-COMMENT ON FUNCTION stepadv_internal.own_attachments(regclass, text) IS 'the attachments over a source, with a prefix if given, that belong to the current user';
+COMMENT ON FUNCTION stepadv_internal.own_attachments(regclass, text) IS 'the attachments over a source, with a prefix if given, of roles whose rights the current user has';
 
--- Those of them that are kept; an error if there are none.
-CREATE FUNCTION stepadv_internal.own_maintained(source regclass, prefix text) RETURNS regclass[]
+-- Those of them that are kept; an error if there are none, unless none will do.
+CREATE FUNCTION stepadv_internal.own_maintained(source regclass, prefix text, or_none boolean DEFAULT false) RETURNS regclass[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -97,17 +101,16 @@ BEGIN
 	IF own_maintained.source IS NULL THEN
 		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
 	END IF;
-	IF kept = '{}' THEN
-		IF NOT pg_has_role((SELECT c.relowner FROM pg_class c WHERE c.oid = own_maintained.source), 'USAGE') THEN
-			RAISE EXCEPTION 'must be owner of %', own_maintained.source USING ERRCODE = 'insufficient_privilege';
-		END IF;
+	IF kept = '{}' AND NOT pg_has_role((SELECT c.relowner FROM pg_class c WHERE c.oid = own_maintained.source), 'USAGE') THEN
+		RAISE EXCEPTION 'must be owner of %', own_maintained.source USING ERRCODE = 'insufficient_privilege';
+	ELSIF kept = '{}' AND NOT own_maintained.or_none THEN
 		RAISE EXCEPTION 'groups of % are not maintained', concat(own_maintained.source, ' with prefix ' || quote_ident(own_maintained.prefix))
 			USING ERRCODE = 'undefined_object', HINT = 'Call maintain first.';
 	END IF;
 	RETURN kept;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.own_maintained(regclass, text) IS 'the attachments over a source whose groups are kept and that belong to the current user; error if none';
+COMMENT ON FUNCTION stepadv_internal.own_maintained(regclass, text, boolean) IS 'the attachments over a source whose groups are kept, of roles whose rights the current user has; error if none';
 
 CREATE FUNCTION stepadv_internal.kept_triggers(attachment regclass) RETURNS TABLE (relation regclass, event text, is_disabled boolean)
 LANGUAGE sql STABLE
@@ -318,7 +321,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	EXECUTE format('ALTER TABLE %1$s ENABLE ROW LEVEL SECURITY; GRANT SELECT ON %1$s TO PUBLIC; '
-		'CREATE POLICY readers ON %1$s FOR SELECT TO PUBLIC USING ((SELECT stepadv_internal.may_read_kept(%2$L::regclass)) IS NOT NULL)', kept, fresh);
+		'CREATE POLICY readers ON %1$s FOR SELECT TO PUBLIC USING (stepadv_internal.may_read_kept(%2$L::regclass))', kept, fresh);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.let_readers(regclass, regclass) IS 'part of maintain: lets those read a kept table who may read what it is folded from';
@@ -509,7 +512,8 @@ BEGIN
 	SELECT array_agg(o.attachment) FILTER (WHERE NOT o.is_kept), string_agg(quote_ident(o.name), ', ') FILTER (WHERE NOT o.is_kept),
 		string_agg(quote_ident(o.name), ', ') FILTER (WHERE o.is_kept)
 	INTO meant, names, kept
-	FROM stepadv_internal.own_attachments(to_maintain.source, to_maintain.prefix) o;
+	FROM stepadv_internal.own_attachments(to_maintain.source, to_maintain.prefix) o
+	WHERE o.owner = (SELECT c.relowner FROM pg_class c WHERE c.oid = to_maintain.source);
 	IF cardinality(meant) > 1 THEN
 		RAISE EXCEPTION 'several sets of views are attached to %', to_maintain.source
 			USING ERRCODE = 'ambiguous_parameter', HINT = format('Name one by its prefix: %s.', names);
@@ -578,31 +582,30 @@ COMMENT ON FUNCTION stepadv.maintain(regclass, text, text, boolean) IS
 
 -- unmaintain
 
-CREATE FUNCTION stepadv_internal.unmaintain(source regclass, prefix text) RETURNS integer
+CREATE FUNCTION stepadv_internal.end_kept_as_owner(attachment regclass) RETURNS void
+LANGUAGE sql
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT stepadv_internal.drop_kept(end_kept_as_owner.attachment, views_again => true) $$;
+COMMENT ON FUNCTION stepadv_internal.end_kept_as_owner(regclass) IS 'part of unmaintain, as the owner of the attachment';
+
+CREATE FUNCTION stepadv_internal.end_kept(attachment regclass) RETURNS void
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
+COMMENT ON FUNCTION stepadv_internal.end_kept(regclass) IS 'part of unmaintain: becomes the owner of the attachment for it';
+
+CREATE FUNCTION stepadv.unmaintain(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
-	meant regclass;
-	number integer := 0;
+	kept CONSTANT regclass[] := stepadv_internal.own_maintained(unmaintain.source, unmaintain.prefix, or_none => true);
+	attachment regclass;
 BEGIN
-	IF unmaintain.source IS NULL THEN
-		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
-	END IF;
-	FOR meant IN SELECT o.attachment FROM stepadv_internal.own_attachments(unmaintain.source, unmaintain.prefix) o WHERE o.is_kept LOOP
-		PERFORM stepadv_internal.drop_kept(meant, views_again => true);
-		number := number + 1;
+	FOREACH attachment IN ARRAY kept LOOP
+		PERFORM stepadv_internal.end_kept(attachment);
 	END LOOP;
-	IF number = 0 AND NOT pg_has_role((SELECT c.relowner FROM pg_class c WHERE c.oid = unmaintain.source), 'USAGE') THEN
-		RAISE EXCEPTION 'must be owner of %', unmaintain.source USING ERRCODE = 'insufficient_privilege';
-	END IF;
-	RETURN number;
+	RETURN cardinality(kept);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.unmaintain(regclass, text) IS 'stepadv.unmaintain, as the owner of the source';
-
-CREATE FUNCTION stepadv.unmaintain(source regclass, prefix text DEFAULT NULL) RETURNS integer
-LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.unmaintain(regclass, text) IS
 'ends what maintain began for the source (with the prefix, if given): the views of attach fold again, the table of groups and the triggers are dropped; how many sets of views; error when something else depends on the table';
 
@@ -636,34 +639,42 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.blame_group(regclass) IS 'part of refresh: names the group that cannot be folded';
 
-CREATE FUNCTION stepadv_internal.refresh(source regclass, prefix text, everything boolean) RETURNS bigint
+CREATE FUNCTION stepadv_internal.refresh_kept_as_owner(attachment regclass, everything boolean) RETURNS bigint
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET jit = off
+AS $$
+BEGIN
+	IF refresh_kept_as_owner.everything THEN
+		PERFORM stepadv_internal.make_triggers(refresh_kept_as_owner.attachment);
+	END IF;
+	RETURN stepadv_internal.fold_groups(refresh_kept_as_owner.attachment, refresh_kept_as_owner.everything);
+EXCEPTION WHEN data_exception OR cardinality_violation THEN
+	IF EXISTS (SELECT FROM stepadv_internal.attachments() a WHERE a.attachment = refresh_kept_as_owner.attachment AND a.changed IS NOT NULL) THEN
+		PERFORM stepadv_internal.blame_group(refresh_kept_as_owner.attachment);
+	END IF;
+	RAISE;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.refresh_kept_as_owner(regclass, boolean) IS 'part of refresh, as the owner of the attachment';
+
+CREATE FUNCTION stepadv_internal.refresh_kept(attachment regclass, everything boolean) RETURNS bigint
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
+COMMENT ON FUNCTION stepadv_internal.refresh_kept(regclass, boolean) IS 'part of refresh: becomes the owner of the attachment for it';
+
+CREATE FUNCTION stepadv.refresh(source regclass, prefix text DEFAULT NULL, everything boolean DEFAULT false) RETURNS bigint
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
-	meant regclass;
+	attachment regclass;
 	total bigint := 0;
 BEGIN
-	FOREACH meant IN ARRAY stepadv_internal.own_maintained(refresh.source, refresh.prefix) LOOP
-		IF refresh.everything THEN
-			PERFORM stepadv_internal.make_triggers(meant);
-		END IF;
-		BEGIN
-			total := total + stepadv_internal.fold_groups(meant, coalesce(refresh.everything, false));
-		EXCEPTION WHEN data_exception OR cardinality_violation THEN
-			IF EXISTS (SELECT FROM stepadv_internal.attachments() a WHERE a.attachment = meant AND a.changed IS NOT NULL) THEN
-				PERFORM stepadv_internal.blame_group(meant);
-			END IF;
-			RAISE;
-		END;
+	FOREACH attachment IN ARRAY stepadv_internal.own_maintained(refresh.source, refresh.prefix) LOOP
+		total := total + stepadv_internal.refresh_kept(attachment, coalesce(refresh.everything, false));
 	END LOOP;
 	RETURN total;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.refresh(regclass, text, boolean) IS 'stepadv.refresh, as the owner of the source';
-
-CREATE FUNCTION stepadv.refresh(source regclass, prefix text DEFAULT NULL, everything boolean DEFAULT false) RETURNS bigint
-LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.refresh(regclass, text, boolean) IS
 'folds the groups of a maintained source that changed since the last refresh; everything: all of them, and triggers for partitions that have come since; how many groups; with how => ''triggers'' or ''commit'' only everything has something to do';
 
@@ -772,25 +783,36 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_over_time(regclass) IS 'part of check_maintained: groups whose sums over time are not those of a fresh fold';
 
-CREATE FUNCTION stepadv_internal.check_maintained(source regclass, prefix text)
-RETURNS TABLE ("group" jsonb, problem text)
+CREATE FUNCTION stepadv_internal.check_kept_as_owner(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp SET jit = off
+AS $$
+BEGIN
+	RETURN QUERY SELECT * FROM stepadv_internal.check_tables(check_kept_as_owner.attachment);
+	RETURN QUERY SELECT * FROM stepadv_internal.check_groups(check_kept_as_owner.attachment);
+	RETURN QUERY SELECT * FROM stepadv_internal.check_over_time(check_kept_as_owner.attachment);
+EXCEPTION WHEN insufficient_privilege THEN
+	RETURN QUERY SELECT * FROM stepadv_internal.check_tables(check_kept_as_owner.attachment);
+	RETURN QUERY SELECT NULL::jsonb, format('groups cannot be compared: %s', SQLERRM);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_kept_as_owner(regclass) IS 'part of check_maintained, as the owner of the attachment';
+
+CREATE FUNCTION stepadv_internal.check_kept(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
+LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'stepadv_as_owner';
+COMMENT ON FUNCTION stepadv_internal.check_kept(regclass) IS 'part of check_maintained: becomes the owner of the attachment for it';
+
+CREATE FUNCTION stepadv.check_maintained(source regclass, prefix text DEFAULT NULL) RETURNS TABLE ("group" jsonb, problem text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
-	meant regclass;
+	attachment regclass;
 BEGIN
-	FOREACH meant IN ARRAY stepadv_internal.own_maintained(check_maintained.source, check_maintained.prefix) LOOP
-		RETURN QUERY SELECT * FROM stepadv_internal.check_tables(meant);
-		RETURN QUERY SELECT * FROM stepadv_internal.check_groups(meant);
-		RETURN QUERY SELECT * FROM stepadv_internal.check_over_time(meant);
+	FOREACH attachment IN ARRAY stepadv_internal.own_maintained(check_maintained.source, check_maintained.prefix) LOOP
+		RETURN QUERY SELECT * FROM stepadv_internal.check_kept(attachment);
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.check_maintained(regclass, text) IS 'stepadv.check_maintained, as the owner of the source';
-
-CREATE FUNCTION stepadv.check_maintained(source regclass, prefix text DEFAULT NULL)
-RETURNS TABLE ("group" jsonb, problem text)
-LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.check_maintained(regclass, text) IS
 'compares the table of groups of a maintained source, and that of what the views over time add up, with a fresh fold: a row per group that differs, lacks or has no rows any more, and (group NULL) per table whose changes are not seen, or that has row-level security or another owner by now; none if all is right; reads everything';

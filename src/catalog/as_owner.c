@@ -22,6 +22,7 @@
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -76,19 +77,24 @@ is_counterpart(Oid inner, Oid outer, Form_pg_proc outer_proc)
 
 /*
  * The function to call for a public one, by its exact name and types: what
- * somebody may have put into the schema is never called.
+ * somebody may have put into the schema is never called.  For one that is in the
+ * internal schema itself it is the function of that name with _as_owner.
  */
 static Oid
 find_inner(Oid outer, bool *takes_relation)
 {
 	HeapTuple	tuple = procedure(outer);
 	Form_pg_proc proc = (Form_pg_proc) GETSTRUCT(tuple);
+	Oid			internal = get_namespace_oid(INTERNAL_SCHEMA, false);
+	NameData	name = proc->proname;
 	Oid			inner;
 
+	if (proc->pronamespace == internal)
+		namestrcpy(&name, psprintf("%s_as_owner", NameStr(proc->proname)));
 	*takes_relation = proc->pronargs > 0 && proc->proargtypes.values[0] == REGCLASSOID;
 	inner = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-							NameGetDatum(&proc->proname), PointerGetDatum(&proc->proargtypes),
-							ObjectIdGetDatum(get_namespace_oid(INTERNAL_SCHEMA, false)));
+							NameGetDatum(&name), PointerGetDatum(&proc->proargtypes),
+							ObjectIdGetDatum(internal));
 	if (!is_counterpart(inner, outer, proc))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),

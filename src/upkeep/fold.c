@@ -7,15 +7,15 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
-#include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
+#include "utils/queryenvironment.h"
 #include "utils/resowner.h"
 #include "utils/syscache.h"
 #include "utils/tuplestore.h"

@@ -161,6 +161,7 @@ CREATE INDEX ON plain (g);
 INSERT INTO plain SELECT i, i / 6, i / 3, i % 3, i, 's' FROM generate_series(0, 11) i;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('plain', '{g}', 'r', 'n', reward => 'score');
 SELECT stepadv.maintain('plain');
+GRANT SELECT ON plain_rows TO regress_stepadv_guest;
 SET ROLE regress_stepadv_guest;
 SELECT g FROM plain_folded;
 RESET ROLE;

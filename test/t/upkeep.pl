@@ -193,11 +193,13 @@ my $everything = q(
 	UNION ALL SELECT md5(string_agg(r::text, '' ORDER BY r::text)) FROM at_once_folded_over_time r);
 $node->safe_psql('postgres', q(INSERT INTO at_refresh (g, h, r, n, st, act, score) VALUES (1, 'x', 'waits', 1, 1, 1, 1)));
 my $before = $node->safe_psql('postgres', $everything);
-foreach my $format ('plain', 'custom')
+# Comments are for people: nothing is known by them.
+foreach my $with ([ 'plain' ], [ 'custom' ], [ 'plain', '--no-comments' ], [ 'custom', '--no-comments' ])
 {
-	my $database = "restored_$format";
+	my ($format, @options) = @$with;
+	my $database = "restored_$format" . scalar @options;
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
-	$node->command_ok([ 'pg_dump', "--format=$format", '-d', $node->connstr('postgres'), '-f', "$dir/dump.$format" ], "pg_dump, $format");
+	$node->command_ok([ 'pg_dump', "--format=$format", @options, '-d', $node->connstr('postgres'), '-f', "$dir/dump.$format" ], "pg_dump, @$with");
 	$node->command_ok($format eq 'plain'
 		? [ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($database), '-f', "$dir/dump.$format" ]
 		: [ 'pg_restore', '--exit-on-error', '-d', $node->connstr($database), "$dir/dump.$format" ], 'restore');
@@ -213,6 +215,11 @@ foreach my $format ('plain', 'custom')
 	is($node->safe_psql($database, q(SELECT stepadv.refresh('at_refresh'))), 1, 'what waited is refreshed');
 	is($node->safe_psql($database, q(SELECT stepadv.unmaintain('at_once'))), 1, 'and unmaintain knows it');
 	is($node->safe_psql($database, q(SELECT count(*) FROM pg_trigger WHERE tgrelid = 'at_once'::regclass)), 0, 'without a trace');
+	is($node->safe_psql($database, q(SELECT count(*) FROM at_once_values v FULL JOIN (SELECT g, h FROM at_once WHERE g IS NOT NULL AND h IS NOT NULL GROUP BY g, h) s USING (g, h) WHERE v.g IS NULL OR s.g IS NULL)),
+		0, 'its views fold again');
+	is($node->safe_psql($database, q(SELECT count(*) FROM pg_policies WHERE tablename IN ('at_commit_folded', 'at_commit_folded_over_time'))), 2, 'who may read is restored');
+	is($node->safe_psql($database, q(SELECT stepadv.detach('at_commit') > 20)), 't', 'and detach knows what is there');
+	is($node->safe_psql($database, q(SELECT count(*) FROM pg_class WHERE relname LIKE 'at\_commit\_%' AND relkind IN ('r', 'v'))), 0, 'all of it');
 }
 
 # Through a crash, after which unlogged tables are empty.
