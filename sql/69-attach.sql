@@ -252,8 +252,9 @@ BEGIN
 		GROUP BY 1) l ON l.name = c.attname
 	WHERE c.attrelid = scratch::regclass AND c.attnum > 0;
 	EXECUTE format('DROP VIEW %s', scratch);
-	-- Columns more, or less, that no later method explains, or of other types: which is which nobody can tell.
-	IF later = '{}' AND cardinality(columns) <> cardinality(names)
+	-- Columns more, or less, that no later method explains, of other types, or the
+	-- same in another order: which is which nobody can tell.
+	IF later = '{}' AND (cardinality(columns) <> cardinality(names) OR columns <> names AND columns <@ names)
 		OR types[1:cardinality(names)] IS DISTINCT FROM (SELECT array_agg(c.atttypid ORDER BY c.attnum) FROM pg_attribute c WHERE c.attrelid = view AND c.attnum > 0)
 	THEN
 		RETURN false;
