@@ -36,6 +36,10 @@ $node->safe_psql('source', q{
 	CREATE VIEW rl.advantages AS SELECT g.group_id, a.* FROM rl.grouped g, stepadv.rtmc(g.rollouts, gamma => 0.9, prior => 1) a;
 	CREATE VIEW rl.grpo AS SELECT g.group_id, a.* FROM rl.grouped g, stepadv.grpo(g.rollouts, normalise => 'mean') a;
 	CREATE VIEW rl.tree AS SELECT g.group_id, t.* FROM rl.grouped g, stepadv.rtmc_tree(stepadv.history_states(g.rollouts, 'set')) t;
+	-- a method of the user's own
+	CREATE FUNCTION rl.late(rollouts stepadv.rollout_group, by float8 DEFAULT 1) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE sql IMMUTABLE STRICT AS
+		'SELECT s.step_id, s.rollout_id, s.step_no, s.step_no * by FROM stepadv.steps(rollouts) s';
+	SELECT stepadv.register_method('rl.late(stepadv.rollout_group, float8)');
 	SELECT count(*) FROM stepadv.attach('rl.steps', ARRAY['group_id'], 'rollout_id', 'step_no', 'state', 'action', 'reward', 'step_id', 'success',
 		prefix => 'a"b c', options => '{"rtmc": {"gamma": 0.5, "normalise": true}}');
 	-- estimators of progress: linear with and without intercept, one out of line, one hidden layer, NULL; by name, for a view
@@ -51,10 +55,6 @@ $node->safe_psql('source', q{
 	CREATE TABLE rl.judged AS SELECT s.*, f.x FROM rl.steps s JOIN rl.features f USING (step_id);
 	ALTER TABLE rl.judged ADD PRIMARY KEY (step_id);
 	SELECT count(*) FROM stepadv.attach('rl.judged', ARRAY['group_id'], 'rollout_id', 'step_no', reward => 'reward', features => 'x', options => '{"spa": {"model": "it''s 4"}}');
-	-- a method of the user's own
-	CREATE FUNCTION rl.late(rollouts stepadv.rollout_group, by float8 DEFAULT 1) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE sql IMMUTABLE STRICT AS
-		'SELECT s.step_id, s.rollout_id, s.step_no, s.step_no * by FROM stepadv.steps(rollouts) s';
-	SELECT stepadv.register_method('rl.late(stepadv.rollout_group, float8)');
 	SELECT count(*) FROM stepadv.attach('rl.judged', ARRAY['group_id'], 'rollout_id', 'step_no', reward => 'reward', prefix => 'own', options => '{"late": {"by": 2}}');
 	CREATE MATERIALIZED VIEW rl.merged AS SELECT stepadv.rollup(rollouts) AS rollouts FROM rl.groups WHERE group_id >= 0;
 });
