@@ -140,7 +140,8 @@ SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid
 SELECT pg_get_viewdef('att_none_rtmc'::regclass) LIKE '%JOIN%att_none_shown_steps%' AS joins_base, pg_get_viewdef('att_few_rtmc'::regclass) LIKE '%JOIN%att_few_shown_steps%' AS joins_base;
 
 -- Only some columns: no state, no action, no RTMC.
-SELECT view_name FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', reward => 'rew', prefix => 'att_plain');
+SELECT view_name FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', reward => 'rew', prefix => 'att_plain')
+WHERE view_name::text ~ '_(rows|shown_steps|values|groups|rollouts|returns|grpo|rloo|gigpo|rtmc|compare|quadrants|disagreements)$';
 SELECT view_name FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', success => 'won', prefix => 'att_won');
 
 -- The columns of the full form reach the functions that read them, and only those.
@@ -216,7 +217,7 @@ ALTER TABLE att_logp ADD PRIMARY KEY (id);
 SELECT view_name FROM stepadv.attach('att_logp', '{run,task}', 'name', 'n', reward => 'rew', logp_new => 'new', logp_old => 'old', prefix => 'att_lp', columns => '{who,new,old}', show_rollouts => 'att_who') WHERE shows ~ 'ratio';
 SELECT count(*) = (SELECT count(*) FROM att_steps) AS all_steps, bool_and(r.step_id = s.id AND who = 'who ' || traj) AS joined, bool_and(n_tokens = 3 OR s.id = 9) AS n_tokens,
 	bool_and(s.id IN (7, 9) OR abs(r.ratio ^ 3 / r.sequence_ratio - 1) < 1e-9) AS ratios FROM att_lp_ratios r LEFT JOIN att_steps s ON s.id = r.step_id;
-SELECT stepadv.detach('att_who') AS wrong_one, stepadv.detach('att_logp', 'att_lp') AS views, stepadv.detach('att_logp') AS views, to_regclass('att_logp_ratios');
+SELECT stepadv.detach('att_who') AS wrong_one, stepadv.detach('att_logp', 'att_lp') > 10 AS one, stepadv.detach('att_logp') > 10 AS other, to_regclass('att_logp_ratios');
 \set VERBOSITY terse
 SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_new => 'new');
 SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_old => 'old');

@@ -241,7 +241,7 @@ DROP VIEW cmp_keyed, cmp_keyed_same;
 DROP TABLE cmp_hand_runs, cmp_versions, cmp_versions_flat, cmp_runs, cmp_runs_flat, cmp_by_hand;
 
 -- Little to compare.
-SELECT view_name FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', reward => 'rew', prefix => 'cmp_two', columns => '{}') WHERE view_name::text ~ '(compare|quadrants|disagreements)$';
+SELECT view_name FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', reward => 'rew', prefix => 'cmp_two', columns => '{}', options => '{"compare": {"methods": "grpo,rloo"}}') WHERE view_name::text ~ '(compare|quadrants|disagreements)$';
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'cmp_two_compare'::regclass AND attnum > 0;
 SELECT view_name FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', reward => 'rew', prefix => 'cmp_one', options => '{"compare": {"methods": "rloo"}}') WHERE view_name::text ~ '(compare|quadrants|disagreements)$';
 SELECT count(*) FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', success => 'won', prefix => 'cmp_none') WHERE view_name::text ~ '(compare|quadrants|disagreements)$';
@@ -259,7 +259,7 @@ SELECT rollout_id, success, grpo, rtmc FROM cmp_empty_compare ORDER BY 1;
 -- A group without any value of a critic has no GAE beside the others; where some
 -- are there and one is missing it is an error, as in _gae.
 CREATE TABLE cmp_values AS SELECT g AS grp, t AS traj, n, t % 2 AS rew, CASE WHEN g > 1 THEN n / 4.0 END AS val FROM generate_series(1, 2) g, generate_series(1, 3) t, generate_series(0, 2) n;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_values', '{grp}', 'traj', 'n', reward => 'rew', value => 'val');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_values', '{grp}', 'traj', 'n', reward => 'rew', value => 'val', options => '{"compare": {"methods": "grpo,rloo,gae"}}');
 SELECT grp, count(*), count(gae) AS gae, count(grpo) AS grpo FROM cmp_values_compare GROUP BY grp ORDER BY grp;
 SELECT grp, method_b, success, quadrant, sum(n_steps) AS n_steps, round(sum(share)::numeric, 3) AS share FROM cmp_values_quadrants WHERE method_a = 'grpo' AND success GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 4;
 SELECT grp, method_b, count(*), count(difference) AS differences FROM cmp_values_disagreements WHERE method_a = 'grpo' GROUP BY 1, 2 ORDER BY 1, 2;
@@ -268,7 +268,7 @@ SELECT count(gae) FROM cmp_values_compare;
 
 -- Advantages whose squares are too small for a number are no error, and count for nothing whatever the threshold.
 CREATE TABLE cmp_tiny AS SELECT 1 AS grp, t AS traj, 0 AS n, t * 1e-200::float8 AS rew FROM generate_series(1, 3) t;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_tiny', '{grp}', 'traj', 'n', reward => 'rew', options => '{"disagreements": {"threshold": 0}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_tiny', '{grp}', 'traj', 'n', reward => 'rew', options => '{"disagreements": {"threshold": 0}, "compare": {"methods": "grpo,rloo"}}');
 SELECT rollout_id, advantage_b, scaled_a, scaled_b, difference, opposite_sign FROM cmp_tiny_disagreements ORDER BY 1;
 
 -- Names made to break out, and those that the views' own text uses.

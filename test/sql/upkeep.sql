@@ -273,8 +273,9 @@ SELECT stepadv.detach('up_rl.steps') AS dropped;
 CREATE FUNCTION pg_temp.differ(prefix text) RETURNS TABLE (view text, n bigint, differ bigint) LANGUAGE plpgsql SET extra_float_digits = -1 AS $$
 BEGIN
 	FOREACH view IN ARRAY '{groups_over_time,progress_over_time,advantage_over_time}'::text[] LOOP
-		RETURN QUERY EXECUTE format('SELECT %L, count(*), count(*) FILTER (WHERE a.v IS NULL OR b.v IS NULL)
-			FROM (SELECT v::text FROM %I v) a FULL JOIN (SELECT v::text FROM %I v) b USING (v)', view, prefix || '_' || view, 'plain_' || prefix || '_' || view);
+		-- Compared are all methods, counted those that were there when this was written.
+		RETURN QUERY EXECUTE format('SELECT %1$L, count(*) FILTER (WHERE %1$L <> ''advantage_over_time'' OR v ~ '',(grpo|rloo|gae|gigpo|graphgpo|hgpo|tempo|rtmc),''), count(*) FILTER (WHERE a.v IS NULL OR b.v IS NULL)
+			FROM (SELECT v::text FROM %2$I v) a FULL JOIN (SELECT v::text FROM %3$I v) b USING (v)', view, prefix || '_' || view, 'plain_' || prefix || '_' || view);
 	END LOOP;
 END $$;
 CREATE TEMP TABLE folded_before (g text, at timestamptz);
@@ -354,8 +355,8 @@ SELECT count(*) AS rows, count(*) FILTER (WHERE a.v = b.v) AS same
 FROM (SELECT row(policy_version, bucket, n_groups, n_steps, success_rate, round(mean_abs_rtmc::numeric, 9))::text FROM ot_progress_over_time) a(v)
 FULL JOIN (SELECT row(policy_version, bucket, n_groups, n_steps, success_rate, round(mean_abs_rtmc::numeric, 9))::text FROM plain_ot_progress_over_time) b(v) USING (v);
 SELECT count(*) AS rows, count(*) FILTER (WHERE a.v = b.v) AS same
-FROM (SELECT row(policy_version, bucket, method, n_steps, round(mean_abs_advantage::numeric, 9))::text FROM ot_advantage_over_time WHERE method <> 'gae') a(v)
-FULL JOIN (SELECT row(policy_version, bucket, method, n_steps, round(mean_abs_advantage::numeric, 9))::text FROM plain_ot_advantage_over_time WHERE method <> 'gae') b(v) USING (v);
+FROM (SELECT row(policy_version, bucket, method, n_steps, round(mean_abs_advantage::numeric, 9))::text FROM ot_advantage_over_time WHERE method IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc')) a(v)
+FULL JOIN (SELECT row(policy_version, bucket, method, n_steps, round(mean_abs_advantage::numeric, 9))::text FROM plain_ot_advantage_over_time WHERE method IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc')) b(v) USING (v);
 -- All of them folded again, with these in between; check sees what else is wrong.
 SELECT stepadv.refresh('ot', 'ot', everything => true) = (SELECT count(*) FROM ot_folded) AS all_folded;
 SELECT base_bucket, n_rollouts FROM ot_folded_over_time WHERE n_rollouts IS NULL ORDER BY 1;
