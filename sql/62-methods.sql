@@ -8,7 +8,8 @@ CREATE TYPE stepadv.method AS (
 	requires text[],		-- roles without which there is no such view
 	uses text[],			-- what else it reads, of states and actions that must be made and of the full form of rollout_agg
 	options_of text,		-- whose options it takes where it has none of its own
-	shape text				-- what a row is, for people
+	shape text,				-- what a row is, for people
+	place integer			-- among the extension's
 );
 COMMENT ON TYPE stepadv.method IS 'a method that attach makes a view of: suffix of the view, function of a rollout_group, roles that it requires and uses, whose options it borrows, what a row of it is';
 
@@ -17,27 +18,27 @@ COMMENT ON TABLE stepadv_internal.methods IS 'the methods of the extension, in t
 GRANT SELECT ON stepadv_internal.methods TO PUBLIC;
 -- Functions by their qualified names, as the search_path has none of them.
 INSERT INTO stepadv_internal.methods
-SELECT v.method, p.oid::regprocedure::text, v.requires::text[], v.uses::text[], v.options_of, v.shape
+SELECT v.method, p.oid::regprocedure::text, v.requires::text[], v.uses::text[], v.options_of, v.shape, v.place
 FROM (VALUES
-	('groups', 'group_summary', '{}', '{state}', NULL, 'a row per group'),
-	('rollouts', 'rollouts', '{}', '{}', NULL, 'a row per rollout'),
-	('returns', 'returns', '{reward}', '{}', NULL, 'a row per step'),
-	('grpo', 'grpo', '{reward}', '{}', NULL, 'a row per step'),
-	('rloo', 'rloo', '{reward}', '{}', NULL, 'a row per step'),
-	('mt_grpo', 'mt_grpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step'),
-	('mt_rloo', 'mt_rloo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step'),
-	('gae', 'gae', '{reward,value}', '{value}', NULL, 'a row per step'),
-	('gigpo', 'gigpo', '{reward,state}', '{}', NULL, 'a row per step'),
-	('graphgpo', 'graphgpo', '{reward,state}', '{next_state,cost}', NULL, 'a row per step'),
-	('graph_nodes', 'graph_nodes', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per state, with an example step'),
-	('graph_edges', 'graph_edges', '{reward,state,action}', '{next_state,cost}', 'graphgpo', 'a row per edge of the state graph, with an example step'),
-	('contribution', 'contribution', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per rollout'),
-	('contribution_summary', 'contribution_summary', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per group and success'),
-	('hgpo', 'hgpo', '{reward,state}', '{}', NULL, 'a row per step'),
-	('tempo', 'tempo', '{reward,action}', '{}', NULL, 'a row per step'),
-	('rtmc', 'rtmc', '{reward,state,action}', '{}', NULL, 'a row per step'),
-	('rtmc_tree', 'rtmc_tree', '{reward,state,action}', '{}', 'rtmc', 'a row per edge of the rollout tree, with an example step')
-) AS v(method, function, requires, uses, options_of, shape)
+	('groups', 'group_summary', '{}', '{state}', NULL, 'a row per group', 10),
+	('rollouts', 'rollouts', '{}', '{}', NULL, 'a row per rollout', 20),
+	('returns', 'returns', '{reward}', '{}', NULL, 'a row per step', 30),
+	('grpo', 'grpo', '{reward}', '{}', NULL, 'a row per step', 40),
+	('rloo', 'rloo', '{reward}', '{}', NULL, 'a row per step', 50),
+	('mt_grpo', 'mt_grpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 60),
+	('mt_rloo', 'mt_rloo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 70),
+	('gae', 'gae', '{reward,value}', '{value}', NULL, 'a row per step', 80),
+	('gigpo', 'gigpo', '{reward,state}', '{}', NULL, 'a row per step', 90),
+	('graphgpo', 'graphgpo', '{reward,state}', '{next_state,cost}', NULL, 'a row per step', 100),
+	('graph_nodes', 'graph_nodes', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per state, with an example step', 110),
+	('graph_edges', 'graph_edges', '{reward,state,action}', '{next_state,cost}', 'graphgpo', 'a row per edge of the state graph, with an example step', 120),
+	('contribution', 'contribution', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per rollout', 130),
+	('contribution_summary', 'contribution_summary', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per group and success', 140),
+	('hgpo', 'hgpo', '{reward,state}', '{}', NULL, 'a row per step', 150),
+	('tempo', 'tempo', '{reward,action}', '{}', NULL, 'a row per step', 160),
+	('rtmc', 'rtmc', '{reward,state,action}', '{}', NULL, 'a row per step', 170),
+	('rtmc_tree', 'rtmc_tree', '{reward,state,action}', '{}', 'rtmc', 'a row per edge of the rollout tree, with an example step', 180)
+) AS v(method, function, requires, uses, options_of, shape, place)
 JOIN pg_proc p ON p.pronamespace = 'stepadv'::regnamespace AND p.proname = v.function
 	AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype;
 
@@ -68,7 +69,7 @@ BEGIN
 			CROSS JOIN LATERAL (SELECT array_agg(p.proargnames[i.i] ORDER BY i.i) AS names FROM generate_subscripts(p.proargmodes, 1) i(i) WHERE p.proargmodes[i.i] = 't') r
 			WHERE p.proargtypes[0] = 'stepadv.rollout_group'::regtype AND r.names IS NOT NULL
 				AND (o.ours OR m.method ~ '^[a-z_][a-z0-9_]*$' AND NOT EXISTS (SELECT FROM stepadv_internal.combined_views v WHERE v.suffix = m.method))
-			ORDER BY CASE WHEN o.ours THEN m.ctid END, m.method$query$,
+			ORDER BY CASE WHEN o.ours THEN m.place END, m.method$query$,
 			known_methods.methods = 'stepadv_internal.methods'::regclass, stepadv_internal.relation_name(known_methods.methods));
 	END IF;
 END
@@ -153,7 +154,7 @@ BEGIN
 	THEN
 		RAISE EXCEPTION 'relation % is no table of methods of yours', registry USING ERRCODE = 'wrong_object_type', HINT = 'Name another schema by schema => ''…''.';
 	END IF;
-	EXECUTE format('INSERT INTO %s VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (method) DO UPDATE SET function = $2, requires = $3, uses = $4, options_of = $5, shape = $6', registry)
+	EXECUTE format('INSERT INTO %s (method, function, requires, uses, options_of, shape) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (method) DO UPDATE SET function = $2, requires = $3, uses = $4, options_of = $5, shape = $6', registry)
 		USING name, register_method.function::text, requires, uses, options_of, shape;
 	RETURN registry::regclass;
 END
