@@ -252,8 +252,9 @@ BEGIN
 		GROUP BY 1) l ON l.name = c.attname
 	WHERE c.attrelid = scratch::regclass AND c.attnum > 0;
 	EXECUTE format('DROP VIEW %s', scratch);
-	-- Columns more, or less, that no later method explains, or of other types: which is which nobody can tell.
-	IF later = '{}' AND cardinality(columns) <> cardinality(names)
+	-- Columns more, or less, that no later method explains, of other types, or the
+	-- same in another order: which is which nobody can tell.
+	IF later = '{}' AND (cardinality(columns) <> cardinality(names) OR columns <> names AND columns <@ names)
 		OR types[1:cardinality(names)] IS DISTINCT FROM (SELECT array_agg(c.atttypid ORDER BY c.attnum) FROM pg_attribute c WHERE c.attrelid = view AND c.attnum > 0)
 	THEN
 		RETURN false;
@@ -501,6 +502,19 @@ COMMENT ON FUNCTION stepadv.attachments() IS
 
 -- ---- detach, upgrade_attachments
 
+-- A stranger's attachment is his own business, and in nobody's way.  That of
+-- somebody who owned the source before is known by triggers below it, which only
+-- an owner makes.
+CREATE FUNCTION stepadv_internal.is_of_source(attachment regclass, owner oid, source regclass) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT is_of_source.owner = quote_ident(current_user)::regrole OR pg_has_role(is_of_source.owner, s.relowner, 'USAGE')
+		OR EXISTS (SELECT FROM stepadv_internal.kept_triggers(is_of_source.attachment) t JOIN pg_class r ON r.oid = t.relation WHERE r.relowner = s.relowner)
+	FROM pg_class s WHERE s.oid = is_of_source.source
+$$;
+COMMENT ON FUNCTION stepadv_internal.is_of_source(regclass, oid, regclass) IS 'whether an attachment is the caller''s or of the source''s owner, or has triggers on his tables';
+
 CREATE FUNCTION stepadv.detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -515,9 +529,8 @@ BEGIN
 	END IF;
 	FOR a IN
 		SELECT k.* FROM stepadv_internal.attachments() k
-		-- Strangers' are theirs, and in nobody's way.
 		WHERE k.source = detach.source AND (detach.prefix IS NULL OR k.prefix = detach.prefix) AND pg_has_role(k.owner, 'USAGE')
-			AND (k.owner = current_user::regrole OR pg_has_role(k.owner, (SELECT c.relowner FROM pg_class c WHERE c.oid = detach.source), 'USAGE'))
+			AND stepadv_internal.is_of_source(k.attachment, k.owner, k.source)
 		ORDER BY k.attachment
 	LOOP
 		-- In one command: they read each other.

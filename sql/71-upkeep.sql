@@ -86,6 +86,7 @@ AS $$
 	SELECT a.attachment, a.prefix, a.kept IS NOT NULL, a.owner
 	FROM stepadv_internal.attachments() a JOIN pg_class c ON c.oid = a.attachment JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE a.source = own_attachments.source AND (own_attachments.prefix IS NULL OR a.prefix = own_attachments.prefix) AND pg_has_role(a.owner, 'USAGE')
+		AND stepadv_internal.is_of_source(a.attachment, a.owner, a.source)
 	ORDER BY n.nspname, a.prefix
 $$;
 COMMENT ON FUNCTION stepadv_internal.own_attachments(regclass, text) IS 'the attachments over a source, with a prefix if given, of roles whose rights the current user has';

@@ -11,6 +11,7 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
@@ -238,6 +239,30 @@ look_up_trigger(WatchingTrigger *watching, const Kept *kept, const TriggerData *
  * ----------
  */
 
+/*
+ * Whether groups can be folded.  Where a table below has another owner by now, who
+ * gave no rights to the owner of the groups, it is not for them to refuse what is
+ * written: it is said (once in a transaction), and readers are refused.
+ */
+static bool
+is_readable(const Kept *kept)
+{
+	static TransactionId said_in = InvalidTransactionId;
+	TransactionId now;
+
+	if (!OidIsValid(kept->unreadable))
+		return true;
+	now = GetTopTransactionId();
+	if (said_in != now)
+		ereport(WARNING,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("groups are no longer kept in %s: its owner may not read table %s",
+						kept_text(kept, "{C}"), get_rel_name(kept->unreadable)),
+				 errhint("Call stepadv.unmaintain, or stepadv.refresh with everything => true when he may again.")));
+	said_in = now;
+	return false;
+}
+
 static void
 keep_groups(Kept *kept, void *argument)
 {
@@ -245,15 +270,8 @@ keep_groups(Kept *kept, void *argument)
 	WatchingTrigger *watching = find_trigger(data);
 	int			result;
 
-	if (OidIsValid(kept->unreadable))
-	{
-		ereport(WARNING,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("groups are no longer kept in %s: its owner may not read table %s",
-						kept_text(kept, "{C}"), get_rel_name(kept->unreadable)),
-				 errhint("Call stepadv.unmaintain, or stepadv.refresh with everything => true when he may again.")));
+	if (kept->how == KEPT_BY_STATEMENT && !is_readable(kept))
 		return;
-	}
 	result = SPI_register_trigger_data(data);
 	if (result < 0)
 		elog(ERROR, "SPI_register_trigger_data failed: %s", SPI_result_code_string(result));
@@ -292,7 +310,7 @@ fold_at_commit(Kept *kept, void *argument)
 	TriggerData *data = argument;
 
 	/* The first of a transaction's rows takes the others along. */
-	if (kept->changed == RelationGetRelid(data->tg_relation) && kept_execute(kept, KEPT_ANY_WAITING, NULL, 0) > 0)
+	if (kept->changed == RelationGetRelid(data->tg_relation) && is_readable(kept) && kept_execute(kept, KEPT_ANY_WAITING, NULL, 0) > 0)
 		fold_waiting(kept, false);
 }
 

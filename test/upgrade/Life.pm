@@ -60,6 +60,7 @@ sub differences
 sub same_numbers
 {
 	my ($found, $wanted, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	my ($f, $w) = map { my $all = $_; +{ map { /^(.*?)\|(.*)/ ? ($1 => $2) : () } split /\n/, $all } } $found, $wanted;
 	my @differ = grep { ($f->{$_} // 'missing') ne ($w->{$_} // 'too many') } sort keys %{ { %$f, %$w } };
 	return is(join(' ', @differ), '', $name);
