@@ -226,6 +226,34 @@ ok($ok && $page !~ m{Group <bdi>8 / x}, 'the first columns alone choose a run') 
 ok($ok && $page =~ m{Group <bdi>8 / x</bdi>}, 'or a pattern') or diag($err);
 is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_class WHERE relname LIKE 'report%')), 0, 'nothing is left behind');
 
+# Methods of users, renamed views, and whose attachment is read --------------
+$node->safe_psql('postgres', q(
+	CREATE FUNCTION public.own(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE sql IMMUTABLE STRICT AS
+		'SELECT s.step_id, s.rollout_id, s.step_no, s.step_no - 1.5 FROM stepadv.steps(rollouts) s ORDER BY 3, 1';
+	SELECT stepadv.register_method('public.own(stepadv.rollout_group)');
+	SELECT stepadv.detach('plain');
+	ALTER TABLE plain ADD word text DEFAULT 'do it', ADD seen text DEFAULT 'a door';
+	SELECT stepadv.attach('plain', '{task}', 'run', 'n', 'seen', 'word', 'score');
+	ALTER VIEW plain_compare RENAME TO anything;
+	ALTER VIEW plain_groups SET SCHEMA rl;
+	ALTER TABLE plain RENAME COLUMN word TO deed;
+	COMMENT ON VIEW plain_rollouts IS 'made by stepadv.attach';
+	-- Of somebody who says that it is his.
+	CREATE ROLE report_stranger;
+	GRANT CREATE ON SCHEMA public TO report_stranger;
+	GRANT SELECT ON plain TO report_stranger;
+	SET ROLE report_stranger;
+	SELECT stepadv.attach('plain', '{task}', 'run', 'n', reward => 'score', prefix => 'a_fake');
+	UPDATE a_fake_attachment SET prefix = 'plain'));
+($ok, $err, $page) = report('own', '-s', 'public', '-p', 'plain', '-m', 'grpo,own');
+ok($ok && $err eq '' && cells($page) =~ m{^1\|1\|1\|[-\d.]+,-0\.5$}m, "a user's method") or diag($err);
+like($page, qr{largest advantage by own}, 'tells steps apart');
+like($page, qr{<bdi>a door</bdi></td><td class="text"><bdi>do it</bdi>}, 'columns under their names of then');
+($ok, $err, $page) = report('own', '-s', 'public', '-p', 'plain');
+like($page, qr{methods grpo, rtmc, gigpo, .*tempo, .*own, .*rloo}, 'all methods, in the order of their kinds') or diag($err);
+($ok, $err, $page) = report('own', '-s', 'public', '-p', 'a_fake');
+ok(!$ok && $err =~ /There are \(schema and prefix\): empty steps, my "schema" we <b>"', public plain, rl steps\./, 'a prefix is what the row says') or diag($err);
+
 # A browser ------------------------------------------------------------------
 my ($browser) = grep { -x } map { my $name = $_; map { "$_/$name" } split /:/, $ENV{PATH} } qw(chromium google-chrome);
 SKIP:
