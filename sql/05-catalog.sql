@@ -37,11 +37,11 @@ COMMENT ON COLUMN stepadv.attachment.methods IS 'users'' methods that the caller
 COMMENT ON COLUMN stepadv.attachment.views IS 'all other views, <prefix>_values first';
 COMMENT ON COLUMN stepadv.attachment.view_kinds IS 'what each of them is: values, a method, compare, …; the end of its name when it was made';
 COMMENT ON COLUMN stepadv.attachment.kept IS 'how folded groups are kept: triggers, commit, refresh; NULL: they are not';
-COMMENT ON COLUMN stepadv.attachment.fresh IS 'kept table: which folded groups are fresh';
-COMMENT ON COLUMN stepadv.attachment.folded IS 'kept table: folded groups';
-COMMENT ON COLUMN stepadv.attachment.changed IS 'kept table: groups that changed since';
-COMMENT ON COLUMN stepadv.attachment.fresh_over_time IS 'kept table: which groups over time are fresh';
-COMMENT ON COLUMN stepadv.attachment.folded_over_time IS 'kept table: groups over time';
+COMMENT ON COLUMN stepadv.attachment.fresh IS 'view: the groups folded when asked, which is what is kept; NULL where nothing is';
+COMMENT ON COLUMN stepadv.attachment.folded IS 'kept table: the groups, folded';
+COMMENT ON COLUMN stepadv.attachment.changed IS 'kept table: keys of groups that wait to be folded again; NULL where none ever wait';
+COMMENT ON COLUMN stepadv.attachment.fresh_over_time IS 'view: what the views over time add up, computed when asked';
+COMMENT ON COLUMN stepadv.attachment.folded_over_time IS 'kept table: the same, kept';
 
 -- The same as it is known to others: which table it is, whose, and over what.
 CREATE TYPE stepadv_internal.attached AS (
