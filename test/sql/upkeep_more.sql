@@ -234,3 +234,40 @@ RESET ROLE;
 DROP OWNED BY regress_stepadv_maker, regress_stepadv_heir, regress_stepadv_guest CASCADE;
 DROP SCHEMA IF EXISTS "More; --" CASCADE;
 DROP ROLE regress_stepadv_maker, regress_stepadv_heir, regress_stepadv_guest;
+
+-- A stranger's trigger that names somebody's attachment folds nothing of it, and
+-- runs nothing as its owner; what is inner asks who calls.
+CREATE ROLE regress_more_owner;
+CREATE ROLE regress_more_stranger;
+CREATE SCHEMA more_owner AUTHORIZATION regress_more_owner;
+CREATE SCHEMA more_stranger AUTHORIZATION regress_more_stranger;
+GRANT USAGE ON SCHEMA more_owner TO regress_more_stranger;
+SET ROLE regress_more_owner;
+CREATE TABLE more_owner.s (id integer PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8);
+INSERT INTO more_owner.s SELECT i, i / 10, i / 5, i % 5, i % 2 FROM generate_series(0, 99) i;
+CREATE INDEX ON more_owner.s (g);
+SELECT count(*) > 5 AS attached FROM stepadv.attach('more_owner.s', '{g}', 'r', 'n', reward => 'score');
+SELECT stepadv.maintain('more_owner.s');
+SET ROLE regress_more_stranger;
+CREATE TABLE more_stranger.t (id integer, g integer, r integer, n integer, score float8);
+CREATE FUNCTION more_stranger.seen() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'as %', current_user; RETURN NEW; END $$;
+CREATE TRIGGER a BEFORE INSERT ON more_stranger.t FOR EACH ROW EXECUTE FUNCTION more_stranger.seen();
+CREATE TRIGGER b AFTER INSERT ON more_stranger.t REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT
+	WHEN ('more_owner.s_attachment'::regclass IS NOT NULL) EXECUTE FUNCTION stepadv_internal.keep_groups();
+CREATE TRIGGER c AFTER INSERT ON more_stranger.t FOR EACH ROW WHEN ('more_owner.s_attachment'::regclass IS NOT NULL) EXECUTE FUNCTION stepadv_internal.fold_at_commit();
+INSERT INTO more_stranger.t VALUES (1, 1, 1, 1, 1), (2, 77, 1, 1, 1);
+\set VERBOSITY sqlstate
+SELECT stepadv_internal.fold_groups('more_owner.s_attachment', true);
+SELECT stepadv_internal.drop_triggers('more_owner.s_attachment');
+SELECT stepadv_internal.drop_kept('more_owner.s_attachment');
+SELECT stepadv_internal.make_views('more_owner.s_attachment');
+SELECT stepadv.upgrade_attachment('more_owner.s_attachment');
+SELECT stepadv.refresh('more_owner.s', everything => true);
+SELECT stepadv.unmaintain('more_owner.s');
+\set VERBOSITY default
+SELECT stepadv.detach('more_owner.s') AS nothing;
+RESET ROLE;
+SELECT count(*) AS groups, count(*) FILTER (WHERE g = 77) AS of_the_stranger FROM more_owner.s_folded;
+SELECT * FROM stepadv.check_maintained('more_owner.s');
+DROP SCHEMA more_owner, more_stranger CASCADE;
+DROP ROLE regress_more_owner, regress_more_stranger;
