@@ -341,7 +341,7 @@ BEGIN
 		kept_at := '_' || kept_at;
 	END LOOP;
 	EXECUTE format('CREATE %sTABLE %s WITH (toast_tuple_target = 8160) AS SELECT %s, f.rollouts, clock_timestamp() AS %I FROM %s f WITH NO DATA',
-		unlogged, folded, stepadv_internal.first_columns(fresh, n_keys, 'f.%1$I'), kept_at, fresh);
+		unlogged, folded, stepadv_internal.first_columns(fresh, n_keys, 'f.%1$I'::text), kept_at, fresh);
 	EXECUTE format('ALTER TABLE %s ADD CONSTRAINT %I PRIMARY KEY (%s), ALTER rollouts SET STORAGE EXTERNAL',
 		folded, make_folded.name || '_pkey', stepadv_internal.first_columns(fresh, n_keys));
 	EXECUTE format('COMMENT ON TABLE %s IS %L', folded, 'groups of ' || make_folded.source || ', kept by stepadv.maintain; nobody else should write to it');
@@ -376,7 +376,7 @@ AS $$
 DECLARE
 	changed CONSTANT text := format('%I.%I', make_changed.schema, make_changed.prefix || '_changed');
 BEGIN
-	EXECUTE format('CREATE %sTABLE %s AS SELECT %s FROM %s f WITH NO DATA', unlogged, changed, stepadv_internal.first_columns(fresh, n_keys, 'f.%1$I'), fresh);
+	EXECUTE format('CREATE %sTABLE %s AS SELECT %s FROM %s f WITH NO DATA', unlogged, changed, stepadv_internal.first_columns(fresh, n_keys, 'f.%1$I'::text), fresh);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', changed, 'groups of ' || make_changed.source || ' that wait to be folded again; NULL: all');
 	IF make_changed.how = 'commit' THEN
 		EXECUTE format('CREATE CONSTRAINT TRIGGER %I AFTER INSERT ON %s DEFERRABLE INITIALLY DEFERRED FOR EACH ROW '
@@ -483,7 +483,7 @@ BEGIN
 	-- Otherwise the attachment is about to be dropped: nothing is written into
 	-- somebody's table, which may have triggers, with the rights of who detaches.
 	IF drop_kept.views_again THEN
-		PERFORM stepadv_internal.set_kept(a.attachment, NULL, NULL, NULL, NULL, NULL, NULL);
+		PERFORM stepadv_internal.set_kept(a.attachment, NULL::text, NULL::regclass, NULL::regclass, NULL::regclass, NULL::regclass, NULL::regclass);
 		PERFORM stepadv_internal.make_views(a.attachment);
 	END IF;
 	PERFORM stepadv_internal.drop_triggers(a.attachment);
@@ -625,12 +625,12 @@ DECLARE
 BEGIN
 	SELECT * INTO STRICT a FROM stepadv_internal.attachments() s WHERE s.attachment = blame_group.attachment;
 	FOR waiting IN EXECUTE format('SELECT DISTINCT ROW(%s, NULL)::%s::text AS key, jsonb_build_object(%s) AS shown FROM %s g(%s)',
-		stepadv_internal.k_columns(a.n_group_columns, 'g.k%1$s'), a.fresh,
-		stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, g.k%2$s'), a.changed, stepadv_internal.k_columns(a.n_group_columns))
+		stepadv_internal.k_columns(a.n_group_columns, 'g.k%1$s'::text), a.fresh,
+		stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, g.k%2$s'::text), a.changed, stepadv_internal.k_columns(a.n_group_columns))
 	LOOP
 		BEGIN
 			EXECUTE format('SELECT count(f.value) FROM %1$s f(%2$s, value), (SELECT (%3$L::%1$s).*) g(%2$s) WHERE %4$s', a.fresh,
-				stepadv_internal.k_columns(a.n_group_columns), waiting.key, stepadv_internal.same_group('f', 'g', a.fresh, a.n_group_columns));
+				stepadv_internal.k_columns(a.n_group_columns), waiting.key, stepadv_internal.same_group('f'::text, 'g'::text, a.fresh, a.n_group_columns));
 		EXCEPTION WHEN OTHERS THEN
 			GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
 			RAISE EXCEPTION 'group %: %', waiting.shown, SQLERRM USING ERRCODE = SQLSTATE, HINT = hint;
@@ -712,7 +712,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('EXISTS (SELECT FROM %1$s w(%2$s) JOIN (SELECT %3$s) o(%2$s) ON w.k1 IS NOT DISTINCT FROM NULL OR %4$s)', waits.changed,
-		stepadv_internal.k_columns(waits.n_keys), waits.one_group, stepadv_internal.same_group('w', 'o', waits.changed, waits.n_keys))
+		stepadv_internal.k_columns(waits.n_keys), waits.one_group, stepadv_internal.same_group('w'::text, 'o'::text, waits.changed, waits.n_keys))
 	WHERE waits.changed IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.waits(regclass, integer, text) IS 'part of check_maintained: the condition that a group, given as a list, waits to be folded; NULL where none does';
@@ -735,9 +735,9 @@ BEGIN
 			CASE WHEN c.value IS NULL THEN ''is missing'' WHEN f.value IS NULL THEN ''has no rows'' ELSE ''differs from a fresh fold'' END
 		FROM %2$s f(%4$s, value) FULL JOIN %3$s c(%4$s, value) ON %5$s
 		WHERE record_image_ne(ROW(f.value), ROW(c.value)) AND f.value::text IS DISTINCT FROM c.value::text%6$s',
-		stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, coalesce(f.k%2$s, c.k%2$s)'), a.fresh, a.folded,
-		stepadv_internal.k_columns(a.n_group_columns), stepadv_internal.same_group('f', 'c', a.folded, a.n_group_columns),
-		' AND NOT ' || stepadv_internal.waits(a.changed, a.n_group_columns, stepadv_internal.k_columns(a.n_group_columns, 'coalesce(f.k%1$s, c.k%1$s)')));
+		stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, coalesce(f.k%2$s, c.k%2$s)'::text), a.fresh, a.folded,
+		stepadv_internal.k_columns(a.n_group_columns), stepadv_internal.same_group('f'::text, 'c'::text, a.folded, a.n_group_columns),
+		' AND NOT ' || stepadv_internal.waits(a.changed, a.n_group_columns, stepadv_internal.k_columns(a.n_group_columns, 'coalesce(f.k%1$s, c.k%1$s)'::text)));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_groups(regclass) IS 'part of check_maintained: groups that are not those of a fresh fold';
@@ -761,22 +761,22 @@ BEGIN
 		RETURN;
 	END IF;
 	keys := stepadv_internal.k_columns(a.n_group_columns);
-	waits := coalesce(stepadv_internal.waits(a.changed, a.n_group_columns, stepadv_internal.k_columns(a.n_group_columns, 'g.k%1$s')), 'false');
+	waits := coalesce(stepadv_internal.waits(a.changed, a.n_group_columns, stepadv_internal.k_columns(a.n_group_columns, 'g.k%1$s'::text)), 'false');
 	EXECUTE format('SELECT EXISTS (SELECT FROM %s c WHERE c.n_rollouts IS NULL)%s', a.folded_over_time,
 		' OR EXISTS (SELECT FROM ' || a.changed || ')') INTO by_group;
 	asked := a.fresh_over_time || ' f';
 	IF by_group THEN
 		asked := format('(SELECT %1$s FROM %2$s g(%1$s) WHERE NOT EXISTS (SELECT FROM %3$s c(%1$s) WHERE c.n_rollouts IS NULL AND %4$s) AND NOT %5$s OFFSET 0) g'
 			' CROSS JOIN LATERAL (SELECT f.* FROM %6$s f(%1$s) WHERE %7$s OFFSET 0) f',
-			keys, a.folded, a.folded_over_time, stepadv_internal.same_group('c', 'g', a.folded, a.n_group_columns), waits,
-			a.fresh_over_time, stepadv_internal.same_group('f', 'g', a.folded, a.n_group_columns));
+			keys, a.folded, a.folded_over_time, stepadv_internal.same_group('c'::text, 'g'::text, a.folded, a.n_group_columns), waits,
+			a.fresh_over_time, stepadv_internal.same_group('f'::text, 'g'::text, a.folded, a.n_group_columns));
 	END IF;
 	BEGIN
 		RETURN QUERY EXECUTE format(
 			'WITH f AS MATERIALIZED (SELECT f.* FROM %1$s), c AS MATERIALIZED (SELECT * FROM %2$s WHERE n_rollouts IS NOT NULL)
 			SELECT jsonb_build_object(%3$s), ''differs over time from a fresh fold''
 			FROM (SELECT DISTINCT %4$s FROM ((TABLE f EXCEPT ALL TABLE c) UNION ALL (TABLE c EXCEPT ALL TABLE f)) d(%4$s)) g WHERE NOT %5$s',
-			asked, a.folded_over_time, stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, g.k%2$s'), keys, waits);
+			asked, a.folded_over_time, stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, g.k%2$s'::text), keys, waits);
 	EXCEPTION WHEN data_exception THEN
 		RETURN QUERY SELECT NULL::jsonb, format('groups cannot be compared over time: %s', SQLERRM);
 	END;
