@@ -222,12 +222,13 @@ BEGIN
 		-- States of signatures go with actions that are.
 		state => 'state'::text, action => CASE WHEN create_tables.states = 'signature' THEN NULL ELSE 'action_hash' END, reward => 'reward'::text, step_id => 'step_id'::text, success => 'success'::text,
 		next_state => 'next_state'::text, value => 'value'::text, turn_reward => 'turn_reward'::text, cost => 'cost'::text,
-		prefix => 'steps'::text,
+		prefix => 'steps'::text, schema => NULL::text, options => '{}'::jsonb, columns => NULL::text[],
 		show_steps => format('%I.steps', create_tables.schema)::regclass,
 		show_rollouts => format('%I.rollouts', create_tables.schema)::regclass,
 		logp_new => 'policy_logprobs'::text, logp_old => 'rollout_logprobs'::text, token_mask => 'response_mask'::text,
 		states => create_tables.states, tool => 'tool'::text, args => 'args'::text, ok => 'ok'::text,
-		policy_version => 'policy_version'::text, started_at => 'started_at'::text) a;
+		policy_version => 'policy_version'::text, started_at => 'started_at'::text,
+		features => NULL::text, contribution => NULL::text, grounded => NULL::text) a;
 END
 $create_tables$;
 

@@ -59,7 +59,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	joins text := '';
-	group_list CONSTANT text := stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 's.%1$I'::text);
+	group_list CONSTANT text := stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 's.%1$I'::text, ', '::text);
 BEGIN
 	IF 'b' = ANY (aliases) AND (kind = 'edge' OR kind = 'step' AND stepadv_internal.step_is_key((a).shown, (a).n_group_columns)) THEN
 		joins := stepadv_internal.join_to(a, 'b'::text, (a).shown, '{stepadv_step}'::text[], '{a.step_id}'::text[]);
@@ -93,7 +93,7 @@ COMMENT ON FUNCTION stepadv_internal.shown_joins(stepadv_internal.attached, text
 -- value (the group itself), or row (a step of the adapter, with no group folded).
 -- made: a column of the results -> its expression, where it is none of a's;
 -- aliases: of b and r those that these expressions read.
-CREATE FUNCTION stepadv_internal.beside(a stepadv_internal.attached, kind text, results text[], made jsonb DEFAULT '{}', aliases text[] DEFAULT '{}', OUT items text, OUT joins text)
+CREATE FUNCTION stepadv_internal.beside(a stepadv_internal.attached, kind text, results text[], made jsonb, aliases text[], OUT items text, OUT joins text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -199,9 +199,9 @@ CREATE FUNCTION stepadv_internal.method_query(a stepadv_internal.attached, m ste
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL %s a%s', b.items, stepadv_internal.fold(a, (m).reads),
+	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL %s a%s', b.items, stepadv_internal.fold(a, (m).reads, NULL::text, '{}'::text[]),
 		(m).call, b.joins)
-	FROM stepadv_internal.beside(a, (m).kind, (m).results) b
+	FROM stepadv_internal.beside(a, (m).kind, (m).results, '{}'::jsonb, '{}'::text[]) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.method_query(stepadv_internal.attached, stepadv_internal.made_method) IS 'part of attach: the query of a method''s view';
 
@@ -209,8 +209,8 @@ CREATE FUNCTION stepadv_internal.values_query(a stepadv_internal.attached, made 
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s FROM %s', b.items, stepadv_internal.fold(a, '{state,action,next_state,value,turn_reward,cost}'::text[]))
-	FROM stepadv_internal.beside(a, 'value'::text, '{rollouts}'::text[]) b
+	SELECT format('SELECT %s FROM %s', b.items, stepadv_internal.fold(a, '{state,action,next_state,value,turn_reward,cost}'::text[], NULL::text, '{}'::text[]))
+	FROM stepadv_internal.beside(a, 'value'::text, '{rollouts}'::text[], '{}'::jsonb, '{}'::text[]) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.values_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _values: the group as a value, with every role that any function reads';
 
@@ -227,7 +227,7 @@ AS $$
 			ELSE 'pg_catalog.cardinality(g.stepadv_logp_old)' END,
 		stepadv_internal.logprobs(a), b.joins,
 		stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 'g.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text))
-	FROM stepadv_internal.beside(a, 'row'::text, '{rollout_id,step_no,step_id,n_tokens,ratio,sequence_ratio,approximate_kl}'::text[]) b
+	FROM stepadv_internal.beside(a, 'row'::text, '{rollout_id,step_no,step_id,n_tokens,ratio,sequence_ratio,approximate_kl}'::text[], '{}'::jsonb, '{}'::text[]) b
 	WHERE stepadv_internal.has_column((a).shown, 'stepadv_logp_new'::text)
 $$;
 COMMENT ON FUNCTION stepadv_internal.ratios_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _ratios; NULL without log-probabilities';

@@ -104,7 +104,7 @@ BEGIN
 		RETURN;
 	END IF;
 	methods := ARRAY(SELECT m.method FROM stepadv_internal.compared_methods(a, made) m ORDER BY m.number);
-	fold := stepadv_internal.fold(a, coalesce(reads, '{}'));
+	fold := stepadv_internal.fold(a, coalesce(reads, '{}'), NULL::text, '{}'::text[]);
 	-- Those of the same argument next to each other: a stored group is unpacked once for them.
 	SELECT format('ROWS FROM (stepadv.outcomes(g.%1$I%2$s)%3$s) AS f(step_id, rollout_id, step_no, success, return%4$s)', stepadv_internal.value_name(a), success_above,
 		coalesce(string_agg(', ' || m.call_beside, '' ORDER BY m.needs_value, m.number), ''), coalesce(string_agg(', ' || c.list, '' ORDER BY m.needs_value, m.number), ''))
@@ -155,8 +155,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT f.rollout_id, f.step_no, f.step_id, f.success = 1 AS success, %s FROM %s) a%s',
-		b.items, s.fold, stepadv_internal.list(s.methods, 'f.%1$I'::text), s.estimates, b.joins)
-	FROM stepadv_internal.compare_source(a, made) s CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id,success}' || s.methods) b
+		b.items, s.fold, stepadv_internal.list(s.methods, 'f.%1$I'::text, ', '::text), s.estimates, b.joins)
+	FROM stepadv_internal.compare_source(a, made) s CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id,success}' || s.methods, '{}'::jsonb, '{}'::text[]) b
 	WHERE s.fold IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.compare_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _compare';
@@ -193,7 +193,7 @@ BEGIN
 		expression := 'w.stepadv_policy_version';
 		inside := ' LEFT JOIN ROWS FROM (pg_catalog.unnest(o.rollouts), pg_catalog.unnest(o.versions)) w(stepadv_rollout, stepadv_policy_version) ON w.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id';
 		beside := format(' LEFT JOIN (SELECT %1$s, pg_catalog.array_agg(s.stepadv_rollout) AS rollouts, pg_catalog.array_agg(s.stepadv_policy_version) AS versions FROM %2$s s GROUP BY %1$s) o ON %3$s',
-			stepadv_internal.list(keys, 's.%1$I'::text), stepadv_internal.relation_name(view), stepadv_internal.same_group('o'::text, view, 'g'::text, (a).rows, n));
+			stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name(view), stepadv_internal.same_group('o'::text, view, 'g'::text, (a).rows, n));
 	END IF;
 END
 $$;
@@ -226,7 +226,7 @@ BEGIN
 			HINT = 'Choose up to 31 by the option {"compare": {"methods": "…, …"}}.';
 	END IF;
 	beside := stepadv_internal.beside(a, 'group'::text, CASE WHEN version.expression IS NOT NULL THEN '{policy_version}' ELSE '{}' END::text[] || '{method_a,method_b,success,quadrant,n_steps,share}',
-		CASE WHEN divided OR version.expression IS NULL THEN '{}' ELSE jsonb_build_object('policy_version', version.expression) END);
+		CASE WHEN divided OR version.expression IS NULL THEN '{}' ELSE jsonb_build_object('policy_version', version.expression) END, '{}'::text[]);
 	SELECT string_agg(format('%1$s * CASE WHEN abs(f.%2$I) <= %3$L::float8 THEN 1 WHEN f.%2$I > 0 THEN 2 WHEN f.%2$I < 0 THEN 0 ELSE 3 END',
 		power(4::numeric, m.i - 1)::bigint || '::' || digits, m.m, threshold), ' + ' ORDER BY m.i)
 	INTO signs FROM unnest(source.methods) WITH ORDINALITY m(m, i);
@@ -272,7 +272,7 @@ BEGIN
 	END IF;
 	beside := stepadv_internal.beside(a, 'step'::text, CASE WHEN version.expression IS NOT NULL THEN '{policy_version}' ELSE '{}' END::text[]
 			|| '{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,opposite_sign}',
-		CASE WHEN version.expression IS NOT NULL THEN jsonb_build_object('policy_version', version.expression) ELSE '{}' END);
+		CASE WHEN version.expression IS NOT NULL THEN jsonb_build_object('policy_version', version.expression) ELSE '{}' END, '{}'::text[]);
 	SELECT string_agg(format('f.%1$I, sqrt(sum(CASE WHEN abs(f.%1$I) > 1e-150 THEN f.%1$I * f.%1$I END) OVER () / count(f.%1$I) OVER ()) AS %2$I', m.m, m.m || '_scale'), ', ' ORDER BY m.i)
 	INTO scaled FROM unnest(source.methods) WITH ORDINALITY m(m, i);
 	-- A branch per pair rather than VALUES: a condition on the methods then leaves

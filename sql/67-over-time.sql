@@ -72,7 +72,7 @@ COMMENT ON FUNCTION stepadv_internal.has_runs(stepadv_internal.attached) IS 'par
 -- rollouts of another version are no part of the comparison.  With what maintain
 -- keeps, the groups that it has nothing but the key of (alias c): one by one, and
 -- so that conditions go below the fold.
-CREATE FUNCTION stepadv_internal.fold_over_time(a stepadv_internal.attached, reads text[], kept regclass DEFAULT NULL) RETURNS text
+CREATE FUNCTION stepadv_internal.fold_over_time(a stepadv_internal.attached, reads text[], kept regclass) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -90,7 +90,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.fold_over_time(stepadv_internal.attached, text[], regclass) IS 'part of attach: the relation g, a row per group, policy version (stepadv_version) and time bucket (stepadv_bucket)';
 
 -- The roles that the methods with an advantage read.
-CREATE FUNCTION stepadv_internal.roles_read(made stepadv_internal.made_method[], more text[] DEFAULT '{}') RETURNS text[]
+CREATE FUNCTION stepadv_internal.roles_read(made stepadv_internal.made_method[], more text[]) RETURNS text[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$ SELECT ARRAY(SELECT DISTINCT r FROM stepadv_internal.advantage_methods(made) m CROSS JOIN LATERAL unnest(m.reads) r UNION SELECT unnest(more)) $$;
@@ -103,10 +103,10 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT g.stepadv_version AS policy_version, g.stepadv_bucket AS bucket, e.* FROM (%s) e) a%s',
-		b.items, stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made)), m.branches, b.joins)
+		b.items, stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{}'::text[]), NULL::regclass), m.branches, b.joins)
 	FROM (SELECT string_agg(format('SELECT %L::text AS method, e.rollout_id, e.step_no, e.step_id, e.advantage FROM %s e', m.method, m.call_beside), ' UNION ALL ' ORDER BY m.number) AS branches
 		FROM stepadv_internal.advantage_methods(made) m) m
-	CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id,policy_version,bucket,method,advantage}'::text[]) b
+	CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id,policy_version,bucket,method,advantage}'::text[], '{}'::jsonb, '{}'::text[]) b
 	WHERE stepadv_internal.has_runs(a) AND m.branches IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _advantages';
@@ -148,7 +148,7 @@ BEGIN
 				max(e.n_steps) AS n_steps, max(e.mean_return) AS mean_return, bool_and(e.uniform) AS uniform, max(e.shared_step_share) AS shared_step_share
 			FROM %4$s e) u ON true
 		LEFT JOIN LATERAL (SELECT coalesce(sum(e.n_steps) FILTER (WHERE e.judged), 0)::integer AS n_steps FROM stepadv.rollouts(g.%5$I) e) j ON true%6$s$view$,
-		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text), methods.items,
+		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text, ', '::text), methods.items,
 		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{state}'::text[]), (a).folded_over_time),
 		(SELECT m.call FROM unnest(made) m WHERE m.method = 'groups'), stepadv_internal.value_name(a),
 		(SELECT string_agg(format(' LEFT JOIN LATERAL (SELECT %s FROM %s e) m%s ON true', s.sums, m.call_beside, m.number), '' ORDER BY m.number)
@@ -160,7 +160,7 @@ BEGIN
 	IF (a).folded_over_time IS NOT NULL THEN
 		relation := format('SELECT c.* FROM %s c WHERE c.n_rollouts IS NOT NULL UNION ALL %s', stepadv_internal.relation_name((a).folded_over_time), relation);
 	END IF;
-	relation := format('(%s) a(%s, %s)', relation, (SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i), stepadv_internal.list(columns, '%1$I'::text));
+	relation := format('(%s) a(%s, %s)', relation, (SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i), stepadv_internal.list(columns, '%1$I'::text, ', '::text));
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.groups_divided(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the relation a, a row per group, policy version and time bucket with what can be added up, and its columns after those of the group';
@@ -171,8 +171,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT %s) g(%s)', b.items, d.relation,
 		(SELECT string_agg('a.k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i),
-		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), '%1$I'::text))
-	FROM stepadv_internal.groups_divided(a, made) d CROSS JOIN LATERAL stepadv_internal.beside(a, 'group'::text, d.columns) b
+		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), '%1$I'::text, ', '::text))
+	FROM stepadv_internal.groups_divided(a, made) d CROSS JOIN LATERAL stepadv_internal.beside(a, 'group'::text, d.columns, '{}'::jsonb, '{}'::text[]) b
 	WHERE stepadv_internal.has_runs(a) AND stepadv_internal.view_options(a, 'groups_over_time'::text) IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.groups_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _groups_over_time';
@@ -198,7 +198,7 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	relation := format('SELECT g.stepadv_version AS policy_version, g.stepadv_bucket AS bucket, s.* FROM %s CROSS JOIN LATERAL (%s) s',
-		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made), (a).folded_over_time), methods.made);
+		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{}'::text[]), (a).folded_over_time), methods.made);
 	IF (a).folded_over_time IS NOT NULL THEN
 		relation := format('SELECT a.policy_version, a.bucket, s.* FROM %s a CROSS JOIN LATERAL (%s) s WHERE a.n_rollouts IS NOT NULL UNION ALL %s',
 			stepadv_internal.relation_name((a).folded_over_time), methods.kept, relation);

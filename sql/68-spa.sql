@@ -61,7 +61,7 @@ BEGIN
 				NULL::bigint, %4$s::float8, NULL::float8, NULL::float8) AS %5$I
 			FROM %6$s s WHERE %7$s AND s.stepadv_no IS NOT NULL GROUP BY %2$s) g
 		CROSS JOIN LATERAL stepadv.gae(g.%5$I%8$s) a%9$s$view$,
-		beside.items, stepadv_internal.list(keys, 's.%1$I'::text), folded.fused,
+		beside.items, stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), folded.fused,
 		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_value'::text) THEN 's.stepadv_value' ELSE '0' END,
 		stepadv_internal.value_name(a), stepadv_internal.relation_name((a).shown), stepadv_internal.list(keys, 's.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text),
 		-- What is said of gae holds here too, unless SPA has settings of its own.

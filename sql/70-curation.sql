@@ -72,7 +72,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.curation_refuse(text) IS 'part of select_steps: an error, raised from within a query';
 
 -- The SQL expression for a column of s as a finite number, NULL for NULL.
-CREATE FUNCTION stepadv_internal.curation_number(relation regclass, name text, role text, may_be_boolean boolean DEFAULT false) RETURNS text
+CREATE FUNCTION stepadv_internal.curation_number(relation regclass, name text, role text, may_be_boolean boolean) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -335,7 +335,7 @@ BEGIN
 	INTO items, names
 	FROM (SELECT 'g' AS alias, g.name, g.i FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i)
 		UNION ALL SELECT 'c', c.name, c.i FROM unnest(curation_input.columns) WITH ORDINALITY c(name, i)) u;
-	expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'advantage', 'advantage'::text);
+	expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'advantage', 'advantage'::text, false);
 	items := items || ARRAY[expression, stepadv_internal.curation_key('s.rollout_id'::text, stepadv_internal.curation_type(curation_input.advantages, 'rollout_id'::text)), 's.step_no::integer'];
 	names := names || '{advantage,rollout,no}'::text[];
 	IF NOT (source ->> 'by_attach')::boolean THEN
@@ -344,13 +344,13 @@ BEGIN
 		names := names || 'id'::text;
 	END IF;
 	IF settings ->> 'min_t' IS NOT NULL THEN
-		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'stderr', 'stderr'::text);
+		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'stderr', 'stderr'::text, false);
 		items := items || format('CASE WHEN %1$s < 0 THEN stepadv_internal.curation_refuse(format(''stderr of step %%s of rollout %%s is negative: %%s'', s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
 			expression);
 		names := names || 'stderr'::text;
 	END IF;
 	IF settings ->> 'min_visits' IS NOT NULL THEN
-		items := items || stepadv_internal.curation_number(curation_input.advantages, 'n_state'::text, 'min_visits'::text);
+		items := items || stepadv_internal.curation_number(curation_input.advantages, 'n_state'::text, 'min_visits'::text, false);
 		names := names || 'visits'::text;
 	END IF;
 	FOR role, expression IN SELECT i.role, i.expression FROM stepadv_internal.curation_identities(curation_input.advantages, settings, source) i LOOP
@@ -648,7 +648,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	source jsonb := stepadv_internal.curation_source(training_rows.advantages, training_rows.group_by);
-	advantage text := stepadv_internal.curation_number(training_rows.advantages, training_rows.advantage_column, 'advantage'::text);
+	advantage text := stepadv_internal.curation_number(training_rows.advantages, training_rows.advantage_column, 'advantage'::text, false);
 	keys text[] := ARRAY(SELECT jsonb_array_elements_text(source -> 'group_by')) || '{rollout_id,step_no,step_id}'::text[];
 	known text[];		-- columns of the relation
 	name text;

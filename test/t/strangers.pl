@@ -381,6 +381,10 @@ works('admin', 'overloaded', q(
 			END;
 		END LOOP;
 	END $do$), undef, 'functions that are nearly the same');
+# Arguments that a call leaves out, too, leave room for a function of just the others.
+# attachments has tests that call it without.
+is($node->safe_psql('overloaded', q(SELECT string_agg(p.proname, ' ') FROM pg_proc p
+	WHERE p.pronamespace = 'stepadv_internal'::regnamespace AND p.pronargdefaults > 0 AND p.proname <> 'attachments')), '', 'inner functions are called with all their arguments');
 stands('overloaded', 'overloaded');
 works('alice', 'overloaded', q(
 	CREATE TABLE public.all_of_it (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), g integer NOT NULL, k text NOT NULL, r uuid, n integer, st jsonb, act text, reward numeric, success boolean, next_st jsonb, v real, tr smallint, c integer,
