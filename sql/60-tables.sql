@@ -218,16 +218,17 @@ BEGIN
 	RETURN QUERY SELECT a.view_name, a.shows
 	FROM stepadv.attach(
 		source => format('%I.rollout_rows', create_tables.schema)::regclass,
-		group_by => ARRAY['group_id'], rollout_id => 'rollout_id', step_no => 'step_no',
+		group_by => ARRAY['group_id'], rollout_id => 'rollout_id'::text, step_no => 'step_no'::text,
 		-- States of signatures go with actions that are.
-		state => 'state', action => CASE WHEN create_tables.states = 'signature' THEN NULL ELSE 'action_hash' END, reward => 'reward', step_id => 'step_id', success => 'success',
-		next_state => 'next_state', value => 'value', turn_reward => 'turn_reward', cost => 'cost',
-		prefix => 'steps',
+		state => 'state'::text, action => CASE WHEN create_tables.states = 'signature' THEN NULL ELSE 'action_hash' END, reward => 'reward'::text, step_id => 'step_id'::text, success => 'success'::text,
+		next_state => 'next_state'::text, value => 'value'::text, turn_reward => 'turn_reward'::text, cost => 'cost'::text,
+		prefix => 'steps'::text, schema => NULL::text, options => '{}'::jsonb, columns => NULL::text[],
 		show_steps => format('%I.steps', create_tables.schema)::regclass,
 		show_rollouts => format('%I.rollouts', create_tables.schema)::regclass,
-		logp_new => 'policy_logprobs', logp_old => 'rollout_logprobs', token_mask => 'response_mask',
-		states => create_tables.states, tool => 'tool', args => 'args', ok => 'ok',
-		policy_version => 'policy_version', started_at => 'started_at') a;
+		logp_new => 'policy_logprobs'::text, logp_old => 'rollout_logprobs'::text, token_mask => 'response_mask'::text,
+		states => create_tables.states, tool => 'tool'::text, args => 'args'::text, ok => 'ok'::text,
+		policy_version => 'policy_version'::text, started_at => 'started_at'::text,
+		features => NULL::text, contribution => NULL::text, grounded => NULL::text) a;
 END
 $create_tables$;
 

@@ -77,22 +77,22 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.base_type(oid) IS 'the type under a domain, at whatever depth; any other type itself';
 
 -- NULL: there is no such column.
-CREATE FUNCTION stepadv_internal.column_type(relation oid, name text) RETURNS oid
+CREATE FUNCTION stepadv_internal.column_type(relation regclass, name text) RETURNS oid
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT a.atttypid FROM pg_attribute a
 	WHERE a.attrelid = column_type.relation AND a.attname = column_type.name AND a.attnum > 0 AND NOT a.attisdropped
 $$;
-COMMENT ON FUNCTION stepadv_internal.column_type(oid, text) IS 'declared type of a column; NULL when there is no such column';
+COMMENT ON FUNCTION stepadv_internal.column_type(regclass, text) IS 'declared type of a column; NULL when there is no such column';
 
-CREATE FUNCTION stepadv_internal.relation_name(relation oid) RETURNS text
+CREATE FUNCTION stepadv_internal.relation_name(relation regclass) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation_name.relation
 $$;
-COMMENT ON FUNCTION stepadv_internal.relation_name(oid) IS 'qualified and quoted name of a relation; NULL when there is none';
+COMMENT ON FUNCTION stepadv_internal.relation_name(regclass) IS 'qualified and quoted name of a relation; NULL when there is none';
 
 -- The expression that makes of a value of a type what a kind of column is; NULL: it cannot serve.
 CREATE FUNCTION stepadv_internal.role_expression(kind text, type oid) RETURNS text
@@ -114,7 +114,7 @@ CREATE FUNCTION stepadv_internal.identity(expression text, type oid) RETURNS tex
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format(stepadv_internal.role_expression('identity', b.type), CASE WHEN b.type <> identity.type THEN format('%s::%s', expression, format_type(b.type, NULL)) ELSE expression END)
+	SELECT format(stepadv_internal.role_expression('identity'::text, b.type), CASE WHEN b.type <> identity.type THEN format('%s::%s', expression, format_type(b.type, NULL)) ELSE expression END)
 	FROM stepadv_internal.base_type(identity.type) b(type)
 $$;
 COMMENT ON FUNCTION stepadv_internal.identity(text, oid) IS 'the expression that makes a bigint identity of an expression of the given type: integers as they are, all else hashed';

@@ -94,7 +94,7 @@ AS $$
 			CROSS JOIN LATERAL (SELECT CASE WHEN t.oid = 'stepadv_internal.methods'::regclass THEN 1 WHEN t.relowner = methods_for.owner THEN 2 WHEN o.rolsuper THEN 3 ELSE 4 END AS believed) b
 			WHERE t.reloftype = 'stepadv.method'::regtype
 		) c
-		CROSS JOIN LATERAL (SELECT k, row_number() OVER () AS i FROM stepadv_internal.known_methods(CASE WHEN c.is_read THEN c.oid END) k) k
+		CROSS JOIN LATERAL (SELECT k, row_number() OVER () AS i FROM stepadv_internal.known_methods(CASE WHEN c.is_read THEN c.oid::regclass END) k) k
 		WHERE c.believed < 4 OR format('%s.%s', c.nspname, (k.k).method) = ANY (methods_for.named)
 		ORDER BY (k.k).method, c.believed, c.nspname, k.i
 	) m

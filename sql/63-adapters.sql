@@ -61,11 +61,11 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	rollout := stepadv_internal.role_column('rollout_id', relation, (g).roles ->> 'rollout_id', 's');
+	rollout := stepadv_internal.role_column('rollout_id'::text, relation, (g).roles ->> 'rollout_id', 's'::text);
 	raw_rollout := format('s.%I', (g).roles ->> 'rollout_id');
 	IF (g).roles ? 'step_id' THEN
 		step := CASE WHEN stepadv_internal.column_type(relation, (g).roles ->> 'step_id') IS NOT NULL THEN
-			stepadv_internal.role_column('step_id', relation, (g).roles ->> 'step_id', 's') END;
+			stepadv_internal.role_column('step_id'::text, relation, (g).roles ->> 'step_id', 's'::text) END;
 		raw_step := format('s.%I', (g).roles ->> 'step_id');
 	ELSE
 		step := format('stepadv.signature_hash(pg_catalog.int8send(%s::bigint) OPERATOR(pg_catalog.||) pg_catalog.int8send(s.%I::bigint))', rollout, (g).roles ->> 'step_no');
@@ -99,7 +99,7 @@ BEGIN
 	of_action := of_action || CASE WHEN vocabulary <> '[]' THEN format(', vocabulary => %L::jsonb', vocabulary) ELSE '' END;
 	of_state := CASE WHEN settings ?| '{flags,views}' THEN
 		format(', %L::text, %L::text', coalesce(settings ->> 'flags', 'count'), coalesce(settings ->> 'views', 'range')) ELSE '' END;
-	EXECUTE format('SELECT stepadv.state_hash(stepadv.action_signature(''bash'', NULL%s)%s)', of_action, of_state);
+	EXECUTE format('SELECT stepadv.state_hash(stepadv.action_signature(''bash''::text, NULL::jsonb%s)%s)', of_action, of_state);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.signature_options(jsonb) IS 'part of attach: the options of signatures as arguments';
@@ -117,12 +117,12 @@ BEGIN
 	IF NOT (g).roles ? 'tool' THEN
 		RETURN NULL;
 	END IF;
-	tool := stepadv_internal.role_column('tool', (g).source, (g).roles ->> 'tool', 's');
+	tool := stepadv_internal.role_column('tool'::text, (g).source, (g).roles ->> 'tool', 's'::text);
 	IF (g).roles ? 'args' THEN
-		args := stepadv_internal.role_column('args', (g).source, (g).roles ->> 'args', 's');
+		args := stepadv_internal.role_column('args'::text, (g).source, (g).roles ->> 'args', 's'::text);
 	END IF;
 	IF (g).roles ? 'ok' THEN
-		ok := stepadv_internal.role_column('ok', (g).source, (g).roles ->> 'ok', 's');
+		ok := stepadv_internal.role_column('ok'::text, (g).source, (g).roles ->> 'ok', 's'::text);
 	END IF;
 	RETURN format('CASE WHEN s.%I IS NOT NULL THEN stepadv.action_signature(%s::text, %s::jsonb, %s::boolean%s) END', (g).roles ->> 'step_no', tool, args, ok,
 		(stepadv_internal.signature_options((g).options)).of_action);
@@ -143,16 +143,16 @@ BEGIN
 	-- In the order in which a user would look for what is wrong.
 	items := stepadv_internal.group_items(g);
 	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place <= 11 AND (g).roles ? r.role ORDER BY r.place LOOP
-		PERFORM stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's');
+		PERFORM stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's'::text);
 	END LOOP;
 	signature := stepadv_internal.signature_expression(g);
 	k := stepadv_internal.keys(g, (g).source);
-	items := concat_ws(', ', items, k.step || ' AS step_id', k.rollout || ' AS rollout_id', stepadv_internal.role_column('step_no', (g).source, (g).roles ->> 'step_no', 's') || ' AS step_no');
+	items := concat_ws(', ', items, k.step || ' AS step_id', k.rollout || ' AS rollout_id', stepadv_internal.role_column('step_no'::text, (g).source, (g).roles ->> 'step_no', 's'::text) || ' AS step_no');
 	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place BETWEEN 4 AND 11 ORDER BY r.place LOOP
 		IF role = 'state' AND coalesce((g).states, 'observation') <> 'observation' THEN
 			CONTINUE;
 		ELSIF (g).roles ? role THEN
-			items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's'), role);
+			items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's'::text), role);
 		ELSIF role = 'action' AND signature IS NOT NULL THEN
 			items := items || format(', stepadv.signature_hash(%s) AS action', signature);
 		END IF;
@@ -162,7 +162,7 @@ BEGIN
 		items := items || format(', %s AS action_signature', signature);
 	END IF;
 	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.lives_in = 'rollouts' AND (g).roles ->> r.role = ANY ((g).group_by) ORDER BY r.place LOOP
-		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's'), 'stepadv_' || role);
+		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's'::text), 'stepadv_' || role);
 	END LOOP;
 	RETURN format('SELECT %s FROM %s s%s', items, stepadv_internal.relation_name((g).source), stepadv_internal.group_filter((g).source, (g).group_by));
 END
@@ -218,9 +218,9 @@ BEGIN
 		SELECT r.role FROM stepadv_internal.roles r
 		WHERE (g).roles ? r.role AND (r.lives_in = 'steps' OR r.role = 'value' AND (g).roles ?| '{features,contribution}') ORDER BY r.place
 	LOOP
-		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).steps, (g).roles ->> role, 's'), 'stepadv_' || role);
+		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).steps, (g).roles ->> role, 's'::text), 'stepadv_' || role);
 	END LOOP;
-	RETURN format('SELECT %s%s FROM %s s', items, stepadv_internal.shown_items(g, (g).steps, '{}'), stepadv_internal.relation_name((g).steps));
+	RETURN format('SELECT %s%s FROM %s s', items, stepadv_internal.shown_items(g, (g).steps, '{}'::text[]), stepadv_internal.relation_name((g).steps));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_shown_steps, what is shown beside a step, with what is known of the step there';
@@ -268,7 +268,7 @@ DECLARE
 	role text;
 BEGIN
 	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.lives_in = 'rollouts' AND stepadv_internal.run_place(g, r.role) = 'rollouts' ORDER BY r.place LOOP
-		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).rollouts, (g).roles ->> role, 's'), 'stepadv_' || role);
+		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).rollouts, (g).roles ->> role, 's'::text), 'stepadv_' || role);
 	END LOOP;
 	IF items = '' THEN
 		RETURN NULL;
@@ -290,12 +290,12 @@ DECLARE
 	k record;
 	items text := '';
 BEGIN
-	IF stepadv_internal.run_place(g, 'policy_version') = 'source' THEN
+	IF stepadv_internal.run_place(g, 'policy_version'::text) = 'source' THEN
 		items := format(', (pg_catalog.array_agg(%1$s ORDER BY s.%2$I) FILTER (WHERE %1$s IS NOT NULL))[1] AS stepadv_policy_version',
-			stepadv_internal.role_column('policy_version', (g).source, (g).roles ->> 'policy_version', 's'), (g).roles ->> 'step_no');
+			stepadv_internal.role_column('policy_version'::text, (g).source, (g).roles ->> 'policy_version', 's'::text), (g).roles ->> 'step_no');
 	END IF;
-	IF stepadv_internal.run_place(g, 'started_at') = 'source' THEN
-		items := items || format(', pg_catalog.min(%s) AS stepadv_started_at', stepadv_internal.role_column('started_at', (g).source, (g).roles ->> 'started_at', 's'));
+	IF stepadv_internal.run_place(g, 'started_at'::text) = 'source' THEN
+		items := items || format(', pg_catalog.min(%s) AS stepadv_started_at', stepadv_internal.role_column('started_at'::text, (g).source, (g).roles ->> 'started_at', 's'::text));
 	END IF;
 	IF items = '' THEN
 		RETURN NULL;

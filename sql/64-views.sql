@@ -18,7 +18,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$ SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum BETWEEN 1 AND number $$;
 COMMENT ON FUNCTION stepadv_internal.group_columns(regclass, integer) IS 'the first columns of a relation of an attachment: those of the group';
 
-CREATE FUNCTION stepadv_internal.list(names text[], template text, separator text DEFAULT ', ') RETURNS text
+CREATE FUNCTION stepadv_internal.list(names text[], template text, separator text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$ SELECT string_agg(format(list.template, u.name, u.i), list.separator ORDER BY u.i) FROM unnest(list.names) WITH ORDINALITY u(name, i) $$;
@@ -92,7 +92,7 @@ COMMENT ON FUNCTION stepadv_internal.step_is_key(regclass, integer) IS 'whether 
 -- The relation g: a row per group, with its columns and the group as a value,
 -- fed with the roles that are read.  over: the rows to fold instead of the
 -- adapter's, with further columns that divide the groups.
-CREATE FUNCTION stepadv_internal.fold(a stepadv_internal.attached, reads text[], over text DEFAULT NULL, divided_by text[] DEFAULT '{}') RETURNS text
+CREATE FUNCTION stepadv_internal.fold(a stepadv_internal.attached, reads text[], over text, divided_by text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -114,7 +114,7 @@ BEGIN
 	END IF;
 	roles := roles[1:CASE
 		WHEN EXISTS (SELECT FROM unnest(roles[8:]) r WHERE r = ANY (reads) AND stepadv_internal.has_column(relation, r)) THEN 11
-		WHEN stepadv_internal.has_column(relation, 'success') THEN 7
+		WHEN stepadv_internal.has_column(relation, 'success'::text) THEN 7
 		ELSE 6 END];
 	SELECT string_agg(CASE
 			WHEN stepadv_internal.has_column(relation, r.role) AND (r.i <= 3 OR r.role IN ('reward', 'success') OR r.role = ANY (reads)
@@ -126,7 +126,7 @@ BEGIN
 	IF reads_state AND history IS NOT NULL THEN
 		value := format('stepadv.history_states(%s, %L::text)', value, history);
 	END IF;
-	RETURN format('(SELECT %1$s, %2$s AS %3$s FROM %4$s x GROUP BY %1$s) g', stepadv_internal.list(keys || divided_by, 'x.%1$I'), value,
+	RETURN format('(SELECT %1$s, %2$s AS %3$s FROM %4$s x GROUP BY %1$s) g', stepadv_internal.list(keys || divided_by, 'x.%1$I'::text, ', '::text), value,
 		stepadv_internal.value_name(a), coalesce(over, stepadv_internal.relation_name(relation)));
 END
 $$;
@@ -157,10 +157,10 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE WHEN stepadv_internal.by_group(view, (a).n_group_columns) THEN
-		format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (%s) s.* FROM %s s WHERE %s) %s ON %s', stepadv_internal.list(keys, 's.%1$I'), stepadv_internal.relation_name(view),
-			stepadv_internal.same_group('s', view, 'g', (a).rows, (a).n_group_columns), alias, c.same_key)
+		format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (%s) s.* FROM %s s WHERE %s) %s ON %s', stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name(view),
+			stepadv_internal.same_group('s'::text, view, 'g'::text, (a).rows, (a).n_group_columns), alias, c.same_key)
 		ELSE format(' LEFT JOIN %s %s ON %s AND %s', stepadv_internal.relation_name(view), alias,
-			stepadv_internal.same_group(alias, view, 'g', (a).rows, (a).n_group_columns), c.same_key) END
+			stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns), c.same_key) END
 	FROM (SELECT string_agg(format('%s.%I OPERATOR(pg_catalog.=) %s', alias, k.key, k.target), ' AND ' ORDER BY k.i)
 		FROM unnest(keys, targets) WITH ORDINALITY k(key, target, i)) c(same_key)
 $$;

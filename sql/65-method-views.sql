@@ -11,10 +11,10 @@ AS $$
 		THEN format('%s.%I %s %s.%I', one, n.raw, stepadv_internal.equality_operator(t.type), other, m.raw)
 		ELSE format('%s.%I OPERATOR(pg_catalog.=) %s.%I', one, n.key, other, m.key) END
 	FROM (VALUES (one_view, other_view)) v(n, m)
-	CROSS JOIN LATERAL (SELECT CASE WHEN stepadv_internal.has_column(v.n, 'stepadv_rollout') THEN 'stepadv_rollout' ELSE 'rollout_id' END AS key,
-		CASE WHEN stepadv_internal.has_column(v.n, 'stepadv_rollout') THEN 'stepadv_rollout_id' ELSE 'raw_rollout_id' END AS raw) n
-	CROSS JOIN LATERAL (SELECT CASE WHEN stepadv_internal.has_column(v.m, 'stepadv_rollout') THEN 'stepadv_rollout' ELSE 'rollout_id' END AS key,
-		CASE WHEN stepadv_internal.has_column(v.m, 'stepadv_rollout') THEN 'stepadv_rollout_id' ELSE 'raw_rollout_id' END AS raw) m
+	CROSS JOIN LATERAL (SELECT CASE WHEN stepadv_internal.has_column(v.n, 'stepadv_rollout'::text) THEN 'stepadv_rollout' ELSE 'rollout_id' END AS key,
+		CASE WHEN stepadv_internal.has_column(v.n, 'stepadv_rollout'::text) THEN 'stepadv_rollout_id' ELSE 'raw_rollout_id' END AS raw) n
+	CROSS JOIN LATERAL (SELECT CASE WHEN stepadv_internal.has_column(v.m, 'stepadv_rollout'::text) THEN 'stepadv_rollout' ELSE 'rollout_id' END AS key,
+		CASE WHEN stepadv_internal.has_column(v.m, 'stepadv_rollout'::text) THEN 'stepadv_rollout_id' ELSE 'raw_rollout_id' END AS raw) m
 	CROSS JOIN LATERAL (SELECT stepadv_internal.column_type(v.n, n.raw) AS type) t
 	CROSS JOIN LATERAL (SELECT stepadv_internal.column_type(v.m, m.raw) AS type) u
 $$;
@@ -29,19 +29,19 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	results CONSTANT text[] := taken;
-	run CONSTANT record := stepadv_internal.feeds((a).runs, 'stepadv_policy_version');
+	run CONSTANT record := stepadv_internal.feeds((a).runs, 'stepadv_policy_version'::text);
 BEGIN
 	IF kind IN ('step', 'row', 'edge') THEN
 		alias := CASE kind WHEN 'row' THEN 'g' ELSE 'b' END;
 		FOR name IN SELECT unnest(stepadv_internal.own_columns(a, (a).shown, ARRAY(SELECT r FROM unnest(results) r WHERE r IN ('rollout_id', 'step_no', 'step_id')))) LOOP
-			called := stepadv_internal.free_name(taken, name, 'base_');
+			called := stepadv_internal.free_name(taken, name, 'base_'::text);
 			taken := taken || called;
 			RETURN NEXT;
 		END LOOP;
 	END IF;
 	IF kind IN ('step', 'row', 'rollout') AND (a).shown_rollouts IS NOT NULL THEN
 		alias := 'r';
-		FOR name IN SELECT unnest(stepadv_internal.own_columns(a, (a).shown_rollouts, '{}')) LOOP
+		FOR name IN SELECT unnest(stepadv_internal.own_columns(a, (a).shown_rollouts, '{}'::text[])) LOOP
 			CONTINUE WHEN name = 'policy_version' AND name = ANY (results) AND stepadv_internal.feeds((a).shown_rollouts, name) = run;
 			called := stepadv_internal.free_name(taken, name, CASE kind WHEN 'rollout' THEN 'base_' ELSE 'rollout_' END);
 			taken := taken || called;
@@ -59,26 +59,26 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	joins text := '';
-	group_list CONSTANT text := stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 's.%1$I');
+	group_list CONSTANT text := stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 's.%1$I'::text, ', '::text);
 BEGIN
 	IF 'b' = ANY (aliases) AND (kind = 'edge' OR kind = 'step' AND stepadv_internal.step_is_key((a).shown, (a).n_group_columns)) THEN
-		joins := stepadv_internal.join_to(a, 'b', (a).shown, '{stepadv_step}', '{a.step_id}');
+		joins := stepadv_internal.join_to(a, 'b'::text, (a).shown, '{stepadv_step}'::text[], '{a.step_id}'::text[]);
 	ELSIF 'b' = ANY (aliases) AND kind = 'step' THEN
-		joins := stepadv_internal.join_to(a, 'b', (a).shown, '{stepadv_rollout,stepadv_no}', '{a.rollout_id,a.step_no}');
+		joins := stepadv_internal.join_to(a, 'b'::text, (a).shown, '{stepadv_rollout,stepadv_no}'::text[], '{a.rollout_id,a.step_no}'::text[]);
 	ELSIF 'b' = ANY (aliases) AND kind = 'rollout' THEN
 		-- One row per rollout must first be made.
 		joins := CASE WHEN stepadv_internal.by_group((a).shown, (a).n_group_columns) THEN
 			format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (s.rollout_id) s.rollout_id, s.raw_rollout_id FROM %s s WHERE %s) b ON b.rollout_id OPERATOR(pg_catalog.=) a.rollout_id',
-				stepadv_internal.relation_name((a).rows), stepadv_internal.same_group('s', (a).rows, 'g', (a).rows, (a).n_group_columns))
+				stepadv_internal.relation_name((a).rows), stepadv_internal.same_group('s'::text, (a).rows, 'g'::text, (a).rows, (a).n_group_columns))
 			ELSE format(' LEFT JOIN (SELECT DISTINCT %s, s.rollout_id, s.raw_rollout_id FROM %s s) b ON %s AND b.rollout_id OPERATOR(pg_catalog.=) a.rollout_id',
-				group_list, stepadv_internal.relation_name((a).rows), stepadv_internal.same_group('b', (a).rows, 'g', (a).rows, (a).n_group_columns)) END;
+				group_list, stepadv_internal.relation_name((a).rows), stepadv_internal.same_group('b'::text, (a).rows, 'g'::text, (a).rows, (a).n_group_columns)) END;
 	END IF;
 	IF 'r' = ANY (aliases) AND kind = 'row' THEN
 		joins := format(' LEFT JOIN %s r ON %s AND %s', stepadv_internal.relation_name((a).shown_rollouts),
-			stepadv_internal.same_group('r', (a).shown_rollouts, 'g', (a).shown, (a).n_group_columns),
-			stepadv_internal.same_rollout('r', (a).shown_rollouts, 'g', (a).shown));
+			stepadv_internal.same_group('r'::text, (a).shown_rollouts, 'g'::text, (a).shown, (a).n_group_columns),
+			stepadv_internal.same_rollout('r'::text, (a).shown_rollouts, 'g'::text, (a).shown));
 	ELSIF 'r' = ANY (aliases) THEN
-		joins := joins || stepadv_internal.join_to(a, 'r', (a).shown_rollouts, '{stepadv_rollout}', '{a.rollout_id}');
+		joins := joins || stepadv_internal.join_to(a, 'r'::text, (a).shown_rollouts, '{stepadv_rollout}'::text[], '{a.rollout_id}'::text[]);
 	END IF;
 	RETURN joins;
 END
@@ -93,7 +93,7 @@ COMMENT ON FUNCTION stepadv_internal.shown_joins(stepadv_internal.attached, text
 -- value (the group itself), or row (a step of the adapter, with no group folded).
 -- made: a column of the results -> its expression, where it is none of a's;
 -- aliases: of b and r those that these expressions read.
-CREATE FUNCTION stepadv_internal.beside(a stepadv_internal.attached, kind text, results text[], made jsonb DEFAULT '{}', aliases text[] DEFAULT '{}', OUT items text, OUT joins text)
+CREATE FUNCTION stepadv_internal.beside(a stepadv_internal.attached, kind text, results text[], made jsonb, aliases text[], OUT items text, OUT joins text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -106,7 +106,7 @@ DECLARE
 	shown record;
 BEGIN
 	FOREACH name IN ARRAY stepadv_internal.group_columns((a).rows, (a).n_group_columns) LOOP
-		names := names || stepadv_internal.free_name(names, name, 'base_');
+		names := names || stepadv_internal.free_name(names, name, 'base_'::text);
 		list := list || format('g.%I AS %I', name, names[cardinality(names)]);
 	END LOOP;
 	FOR name IN
@@ -114,16 +114,16 @@ BEGIN
 	LOOP
 		IF kind = 'value' THEN
 			list := list || format('g.%I AS %I', stepadv_internal.value_name(a), name);
-		ELSIF name = 'rollout_id' AND kind = 'rollout' AND stepadv_internal.has_column((a).shown_rollouts, 'stepadv_rollout_id') THEN
+		ELSIF name = 'rollout_id' AND kind = 'rollout' AND stepadv_internal.has_column((a).shown_rollouts, 'stepadv_rollout_id'::text) THEN
 			list := list || 'r.stepadv_rollout_id AS rollout_id'::text;
 			aliases := aliases || 'r'::text;
-		ELSIF name = 'rollout_id' AND kind = 'rollout' AND stepadv_internal.has_column((a).rows, 'raw_rollout_id') THEN
+		ELSIF name = 'rollout_id' AND kind = 'rollout' AND stepadv_internal.has_column((a).rows, 'raw_rollout_id'::text) THEN
 			list := list || 'b.raw_rollout_id AS rollout_id'::text;
 			aliases := aliases || 'b'::text;
-		ELSIF name = 'rollout_id' AND kind <> 'rollout' AND stepadv_internal.has_column((a).shown, 'stepadv_rollout_id') THEN
+		ELSIF name = 'rollout_id' AND kind <> 'rollout' AND stepadv_internal.has_column((a).shown, 'stepadv_rollout_id'::text) THEN
 			list := list || (steps || '.stepadv_rollout_id AS rollout_id');
 			aliases := aliases || steps;
-		ELSIF name = 'step_id' AND stepadv_internal.has_column((a).shown, 'stepadv_step_id') THEN
+		ELSIF name = 'step_id' AND stepadv_internal.has_column((a).shown, 'stepadv_step_id'::text) THEN
 			list := list || (steps || '.stepadv_step_id AS step_id');
 			aliases := aliases || steps;
 		ELSE
@@ -199,9 +199,9 @@ CREATE FUNCTION stepadv_internal.method_query(a stepadv_internal.attached, m ste
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL %s a%s', b.items, stepadv_internal.fold(a, (m).reads),
+	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL %s a%s', b.items, stepadv_internal.fold(a, (m).reads, NULL::text, '{}'::text[]),
 		(m).call, b.joins)
-	FROM stepadv_internal.beside(a, (m).kind, (m).results) b
+	FROM stepadv_internal.beside(a, (m).kind, (m).results, '{}'::jsonb, '{}'::text[]) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.method_query(stepadv_internal.attached, stepadv_internal.made_method) IS 'part of attach: the query of a method''s view';
 
@@ -209,8 +209,8 @@ CREATE FUNCTION stepadv_internal.values_query(a stepadv_internal.attached, made 
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s FROM %s', b.items, stepadv_internal.fold(a, '{state,action,next_state,value,turn_reward,cost}'))
-	FROM stepadv_internal.beside(a, 'value', '{rollouts}') b
+	SELECT format('SELECT %s FROM %s', b.items, stepadv_internal.fold(a, '{state,action,next_state,value,turn_reward,cost}'::text[], NULL::text, '{}'::text[]))
+	FROM stepadv_internal.beside(a, 'value'::text, '{rollouts}'::text[], '{}'::jsonb, '{}'::text[]) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.values_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _values: the group as a value, with every role that any function reads';
 
@@ -222,13 +222,13 @@ AS $$
 	SELECT format('SELECT %1$s FROM %2$s g CROSS JOIN LATERAL (SELECT g.stepadv_rollout::bigint AS rollout_id, g.stepadv_no::integer AS step_no, g.stepadv_step::bigint AS step_id, %3$s AS n_tokens,'
 			' stepadv.step_ratio(%4$s) AS ratio, stepadv.sequence_ratio(%4$s) AS sequence_ratio, stepadv.approximate_kl(%4$s) AS approximate_kl) a%5$s WHERE %6$s AND g.stepadv_no IS NOT NULL',
 		b.items, stepadv_internal.relation_name((a).shown),
-		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_token_mask')
+		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_token_mask'::text)
 			THEN 'coalesce(pg_catalog.cardinality(pg_catalog.array_positions(g.stepadv_token_mask, true)), pg_catalog.cardinality(g.stepadv_logp_old))'
 			ELSE 'pg_catalog.cardinality(g.stepadv_logp_old)' END,
 		stepadv_internal.logprobs(a), b.joins,
-		stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 'g.%1$I IS DISTINCT FROM NULL', ' AND '))
-	FROM stepadv_internal.beside(a, 'row', '{rollout_id,step_no,step_id,n_tokens,ratio,sequence_ratio,approximate_kl}') b
-	WHERE stepadv_internal.has_column((a).shown, 'stepadv_logp_new')
+		stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 'g.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text))
+	FROM stepadv_internal.beside(a, 'row'::text, '{rollout_id,step_no,step_id,n_tokens,ratio,sequence_ratio,approximate_kl}'::text[], '{}'::jsonb, '{}'::text[]) b
+	WHERE stepadv_internal.has_column((a).shown, 'stepadv_logp_new'::text)
 $$;
 COMMENT ON FUNCTION stepadv_internal.ratios_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _ratios; NULL without log-probabilities';
 
@@ -236,6 +236,6 @@ CREATE FUNCTION stepadv_internal.logprobs(a stepadv_internal.attached) RETURNS t
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT 'g.stepadv_logp_new, g.stepadv_logp_old' || CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_token_mask') THEN ', g.stepadv_token_mask' ELSE '' END
+	SELECT 'g.stepadv_logp_new, g.stepadv_logp_old' || CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_token_mask'::text) THEN ', g.stepadv_token_mask' ELSE '' END
 $$;
 COMMENT ON FUNCTION stepadv_internal.logprobs(stepadv_internal.attached) IS 'part of attach: what step_ratio and its like are given';

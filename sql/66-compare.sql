@@ -62,7 +62,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'compare');
+	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'compare'::text);
 	methods CONSTANT text[] := ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(made) m ORDER BY m.number);
 	wanted CONSTANT text[] := coalesce(regexp_split_to_array(btrim(settings ->> 'methods'), '\s*,\s*'), methods);
 	unknown text;
@@ -92,8 +92,8 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'compare');
-	success_above CONSTANT text := stepadv_internal.arguments('stepadv.outcomes(stepadv.rollout_group, float8)', jsonb_strip_nulls(jsonb_build_object('success_above',
+	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'compare'::text);
+	success_above CONSTANT text := stepadv_internal.arguments('stepadv.outcomes(stepadv.rollout_group, float8)'::regprocedure, jsonb_strip_nulls(jsonb_build_object('success_above',
 		coalesce(settings -> 'success_above', CASE WHEN jsonb_typeof((a).options -> 'success_above') <> 'object' THEN (a).options -> 'success_above' END))));
 	reads text[];
 	joined text;
@@ -104,7 +104,7 @@ BEGIN
 		RETURN;
 	END IF;
 	methods := ARRAY(SELECT m.method FROM stepadv_internal.compared_methods(a, made) m ORDER BY m.number);
-	fold := stepadv_internal.fold(a, coalesce(reads, '{}'));
+	fold := stepadv_internal.fold(a, coalesce(reads, '{}'), NULL::text, '{}'::text[]);
 	-- Those of the same argument next to each other: a stored group is unpacked once for them.
 	SELECT format('ROWS FROM (stepadv.outcomes(g.%1$I%2$s)%3$s) AS f(step_id, rollout_id, step_no, success, return%4$s)', stepadv_internal.value_name(a), success_above,
 		coalesce(string_agg(', ' || m.call_beside, '' ORDER BY m.needs_value, m.number), ''), coalesce(string_agg(', ' || c.list, '' ORDER BY m.needs_value, m.number), ''))
@@ -155,8 +155,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT f.rollout_id, f.step_no, f.step_id, f.success = 1 AS success, %s FROM %s) a%s',
-		b.items, s.fold, stepadv_internal.list(s.methods, 'f.%1$I'), s.estimates, b.joins)
-	FROM stepadv_internal.compare_source(a, made) s CROSS JOIN LATERAL stepadv_internal.beside(a, 'step', '{rollout_id,step_no,step_id,success}' || s.methods) b
+		b.items, s.fold, stepadv_internal.list(s.methods, 'f.%1$I'::text, ', '::text), s.estimates, b.joins)
+	FROM stepadv_internal.compare_source(a, made) s CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id,success}' || s.methods, '{}'::jsonb, '{}'::text[]) b
 	WHERE s.fold IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.compare_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _compare';
@@ -174,26 +174,26 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	view CONSTANT regclass := CASE WHEN stepadv_internal.has_column((a).runs, 'stepadv_policy_version') THEN (a).runs
-		WHEN stepadv_internal.has_column((a).began, 'stepadv_policy_version') THEN (a).began END;
+	view CONSTANT regclass := CASE WHEN stepadv_internal.has_column((a).runs, 'stepadv_policy_version'::text) THEN (a).runs
+		WHEN stepadv_internal.has_column((a).began, 'stepadv_policy_version'::text) THEN (a).began END;
 	n CONSTANT integer := (a).n_group_columns;
 	keys text[];
 BEGIN
 	inside := '';
 	beside := '';
-	IF stepadv_internal.has_column((a).rows, 'stepadv_policy_version') THEN
+	IF stepadv_internal.has_column((a).rows, 'stepadv_policy_version'::text) THEN
 		SELECT format('g.%I', c.name) INTO expression FROM stepadv_internal.view_columns((a).rows) c
-		WHERE c.number <= n AND c.plain AND c.name <> 'policy_version' AND c.column_number = (stepadv_internal.feeds((a).rows, 'stepadv_policy_version')).number;
+		WHERE c.number <= n AND c.plain AND c.name <> 'policy_version' AND c.column_number = (stepadv_internal.feeds((a).rows, 'stepadv_policy_version'::text)).number;
 	ELSIF view IS NOT NULL AND stepadv_internal.by_group(view, n) THEN
 		expression := 'w.stepadv_policy_version';
 		inside := format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (s.stepadv_rollout) s.* FROM %s s WHERE %s) w ON w.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id',
-			stepadv_internal.relation_name(view), stepadv_internal.same_group('s', view, 'g', (a).rows, n));
+			stepadv_internal.relation_name(view), stepadv_internal.same_group('s'::text, view, 'g'::text, (a).rows, n));
 	ELSIF view IS NOT NULL THEN
 		keys := stepadv_internal.group_columns(view, n);
 		expression := 'w.stepadv_policy_version';
 		inside := ' LEFT JOIN ROWS FROM (pg_catalog.unnest(o.rollouts), pg_catalog.unnest(o.versions)) w(stepadv_rollout, stepadv_policy_version) ON w.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id';
 		beside := format(' LEFT JOIN (SELECT %1$s, pg_catalog.array_agg(s.stepadv_rollout) AS rollouts, pg_catalog.array_agg(s.stepadv_policy_version) AS versions FROM %2$s s GROUP BY %1$s) o ON %3$s',
-			stepadv_internal.list(keys, 's.%1$I'), stepadv_internal.relation_name(view), stepadv_internal.same_group('o', view, 'g', (a).rows, n));
+			stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name(view), stepadv_internal.same_group('o'::text, view, 'g'::text, (a).rows, n));
 	END IF;
 END
 $$;
@@ -209,7 +209,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
 DECLARE
-	threshold CONSTANT float8 := stepadv_internal.threshold(a, 'quadrants', 0);
+	threshold CONSTANT float8 := stepadv_internal.threshold(a, 'quadrants'::text, 0::float8);
 	source CONSTANT record := stepadv_internal.compare_source(a, made);
 	version CONSTANT record := stepadv_internal.version_of_run(a);
 	-- A group's steps are counted by version, unless all of it are of one.
@@ -225,8 +225,8 @@ BEGIN
 		RAISE EXCEPTION 'cannot compare % methods', cardinality(source.methods) USING ERRCODE = 'program_limit_exceeded',
 			HINT = 'Choose up to 31 by the option {"compare": {"methods": "…, …"}}.';
 	END IF;
-	beside := stepadv_internal.beside(a, 'group', CASE WHEN version.expression IS NOT NULL THEN '{policy_version}' ELSE '{}' END::text[] || '{method_a,method_b,success,quadrant,n_steps,share}',
-		CASE WHEN divided OR version.expression IS NULL THEN '{}' ELSE jsonb_build_object('policy_version', version.expression) END);
+	beside := stepadv_internal.beside(a, 'group'::text, CASE WHEN version.expression IS NOT NULL THEN '{policy_version}' ELSE '{}' END::text[] || '{method_a,method_b,success,quadrant,n_steps,share}',
+		CASE WHEN divided OR version.expression IS NULL THEN '{}' ELSE jsonb_build_object('policy_version', version.expression) END, '{}'::text[]);
 	SELECT string_agg(format('%1$s * CASE WHEN abs(f.%2$I) <= %3$L::float8 THEN 1 WHEN f.%2$I > 0 THEN 2 WHEN f.%2$I < 0 THEN 0 ELSE 3 END',
 		power(4::numeric, m.i - 1)::bigint || '::' || digits, m.m, threshold), ' + ' ORDER BY m.i)
 	INTO signs FROM unnest(source.methods) WITH ORDINALITY m(m, i);
@@ -259,10 +259,10 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
 DECLARE
-	threshold CONSTANT float8 := stepadv_internal.threshold(a, 'disagreements', 1e-9);
+	threshold CONSTANT float8 := stepadv_internal.threshold(a, 'disagreements'::text, 1e-9::float8);
 	source CONSTANT record := stepadv_internal.compare_source(a, made);
 	version CONSTANT record := stepadv_internal.version_of_run(a);
-	run CONSTANT regclass := CASE WHEN version.expression LIKE 'w.%' THEN CASE WHEN stepadv_internal.has_column((a).runs, 'stepadv_policy_version') THEN (a).runs ELSE (a).began END END;
+	run CONSTANT regclass := CASE WHEN version.expression LIKE 'w.%' THEN CASE WHEN stepadv_internal.has_column((a).runs, 'stepadv_policy_version'::text) THEN (a).runs ELSE (a).began END END;
 	beside record;
 	scaled text;
 	pairs text;
@@ -270,9 +270,9 @@ BEGIN
 	IF source.fold IS NULL OR cardinality(source.methods) < 2 THEN
 		RETURN NULL;
 	END IF;
-	beside := stepadv_internal.beside(a, 'step', CASE WHEN version.expression IS NOT NULL THEN '{policy_version}' ELSE '{}' END::text[]
+	beside := stepadv_internal.beside(a, 'step'::text, CASE WHEN version.expression IS NOT NULL THEN '{policy_version}' ELSE '{}' END::text[]
 			|| '{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,opposite_sign}',
-		CASE WHEN version.expression IS NOT NULL THEN jsonb_build_object('policy_version', version.expression) ELSE '{}' END);
+		CASE WHEN version.expression IS NOT NULL THEN jsonb_build_object('policy_version', version.expression) ELSE '{}' END, '{}'::text[]);
 	SELECT string_agg(format('f.%1$I, sqrt(sum(CASE WHEN abs(f.%1$I) > 1e-150 THEN f.%1$I * f.%1$I END) OVER () / count(f.%1$I) OVER ()) AS %2$I', m.m, m.m || '_scale'), ', ' ORDER BY m.i)
 	INTO scaled FROM unnest(source.methods) WITH ORDINALITY m(m, i);
 	-- A branch per pair rather than VALUES: a condition on the methods then leaves
@@ -291,7 +291,7 @@ BEGIN
 			-- Of rollouts not judged yet, and where a method has nothing to say.
 			WHERE p.advantage_a IS NOT NULL AND p.advantage_b IS NOT NULL) a%6$s%7$s$view$,
 		beside.items, source.fold, scaled, source.estimates, pairs, beside.joins,
-		CASE WHEN run IS NOT NULL THEN stepadv_internal.join_to(a, 'w', run, '{stepadv_rollout}', '{a.rollout_id}') END);
+		CASE WHEN run IS NOT NULL THEN stepadv_internal.join_to(a, 'w'::text, run, '{stepadv_rollout}'::text[], '{a.rollout_id}'::text[]) END);
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.disagreements_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _disagreements';

@@ -36,7 +36,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	width CONSTANT text := coalesce(stepadv_internal.view_options(a, 'progress_over_time') ->> 'bucket', '1 day');
+	width CONSTANT text := coalesce(stepadv_internal.view_options(a, 'progress_over_time'::text) ->> 'bucket', '1 day');
 	other regclass;
 	other_alias text;
 BEGIN
@@ -44,10 +44,10 @@ BEGIN
 	policy_version := 'NULL::text';
 	bucket := 'NULL::timestamptz';
 	FOR other_alias, other IN SELECT v.alias, v.view FROM (VALUES (alias, (a).rows), ('r', (a).runs), ('q', (a).began)) v(alias, view) WHERE v.view IS NOT NULL LOOP
-		IF stepadv_internal.has_column(other, 'stepadv_policy_version') THEN
+		IF stepadv_internal.has_column(other, 'stepadv_policy_version'::text) THEN
 			policy_version := other_alias || '.stepadv_policy_version';
 		END IF;
-		IF stepadv_internal.has_column(other, 'stepadv_started_at') THEN
+		IF stepadv_internal.has_column(other, 'stepadv_started_at'::text) THEN
 			bucket := stepadv_internal.bucket(other_alias || '.stepadv_started_at', width);
 		END IF;
 		CONTINUE WHEN other = (a).rows;
@@ -64,7 +64,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT (a).runs IS NOT NULL OR (a).began IS NOT NULL
-		OR stepadv_internal.has_column((a).rows, 'stepadv_policy_version') OR stepadv_internal.has_column((a).rows, 'stepadv_started_at')
+		OR stepadv_internal.has_column((a).rows, 'stepadv_policy_version'::text) OR stepadv_internal.has_column((a).rows, 'stepadv_started_at'::text)
 $$;
 COMMENT ON FUNCTION stepadv_internal.has_runs(stepadv_internal.attached) IS 'part of attach: whether there are views over time';
 
@@ -72,16 +72,16 @@ COMMENT ON FUNCTION stepadv_internal.has_runs(stepadv_internal.attached) IS 'par
 -- rollouts of another version are no part of the comparison.  With what maintain
 -- keeps, the groups that it has nothing but the key of (alias c): one by one, and
 -- so that conditions go below the fold.
-CREATE FUNCTION stepadv_internal.fold_over_time(a stepadv_internal.attached, reads text[], kept regclass DEFAULT NULL) RETURNS text
+CREATE FUNCTION stepadv_internal.fold_over_time(a stepadv_internal.attached, reads text[], kept regclass) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	rows_view CONSTANT regclass := stepadv_internal.rows_for(a, reads);
-	run CONSTANT record := stepadv_internal.run_columns(a, 'x', rows_view);
+	run CONSTANT record := stepadv_internal.run_columns(a, 'x'::text, rows_view);
 	rows_of_runs CONSTANT text := format('(SELECT x.*, %s AS stepadv_version, %s AS stepadv_bucket FROM %s x%s%s)', run.policy_version, run.bucket,
-		stepadv_internal.relation_name(rows_view), run.joins, ' WHERE ' || stepadv_internal.same_group('x', rows_view, 'c', kept, (a).n_group_columns));
-	relation CONSTANT text := stepadv_internal.fold(a, reads, rows_of_runs, '{stepadv_version,stepadv_bucket}');
+		stepadv_internal.relation_name(rows_view), run.joins, ' WHERE ' || stepadv_internal.same_group('x'::text, rows_view, 'c'::text, kept, (a).n_group_columns));
+	relation CONSTANT text := stepadv_internal.fold(a, reads, rows_of_runs, '{stepadv_version,stepadv_bucket}'::text[]);
 BEGIN
 	RETURN CASE WHEN kept IS NULL THEN relation
 		ELSE format('(SELECT c.* FROM %s c WHERE c.n_rollouts IS NULL) c CROSS JOIN LATERAL %s', stepadv_internal.relation_name(kept), relation) END;
@@ -90,7 +90,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.fold_over_time(stepadv_internal.attached, text[], regclass) IS 'part of attach: the relation g, a row per group, policy version (stepadv_version) and time bucket (stepadv_bucket)';
 
 -- The roles that the methods with an advantage read.
-CREATE FUNCTION stepadv_internal.roles_read(made stepadv_internal.made_method[], more text[] DEFAULT '{}') RETURNS text[]
+CREATE FUNCTION stepadv_internal.roles_read(made stepadv_internal.made_method[], more text[]) RETURNS text[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$ SELECT ARRAY(SELECT DISTINCT r FROM stepadv_internal.advantage_methods(made) m CROSS JOIN LATERAL unnest(m.reads) r UNION SELECT unnest(more)) $$;
@@ -103,10 +103,10 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT g.stepadv_version AS policy_version, g.stepadv_bucket AS bucket, e.* FROM (%s) e) a%s',
-		b.items, stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made)), m.branches, b.joins)
+		b.items, stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{}'::text[]), NULL::regclass), m.branches, b.joins)
 	FROM (SELECT string_agg(format('SELECT %L::text AS method, e.rollout_id, e.step_no, e.step_id, e.advantage FROM %s e', m.method, m.call_beside), ' UNION ALL ' ORDER BY m.number) AS branches
 		FROM stepadv_internal.advantage_methods(made) m) m
-	CROSS JOIN LATERAL stepadv_internal.beside(a, 'step', '{rollout_id,step_no,step_id,policy_version,bucket,method,advantage}') b
+	CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id,policy_version,bucket,method,advantage}'::text[], '{}'::jsonb, '{}'::text[]) b
 	WHERE stepadv_internal.has_runs(a) AND m.branches IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _advantages';
@@ -148,8 +148,8 @@ BEGIN
 				max(e.n_steps) AS n_steps, max(e.mean_return) AS mean_return, bool_and(e.uniform) AS uniform, max(e.shared_step_share) AS shared_step_share
 			FROM %4$s e) u ON true
 		LEFT JOIN LATERAL (SELECT coalesce(sum(e.n_steps) FILTER (WHERE e.judged), 0)::integer AS n_steps FROM stepadv.rollouts(g.%5$I) e) j ON true%6$s$view$,
-		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'), methods.items,
-		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{state}'), (a).folded_over_time),
+		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text, ', '::text), methods.items,
+		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{state}'::text[]), (a).folded_over_time),
 		(SELECT m.call FROM unnest(made) m WHERE m.method = 'groups'), stepadv_internal.value_name(a),
 		(SELECT string_agg(format(' LEFT JOIN LATERAL (SELECT %s FROM %s e) m%s ON true', s.sums, m.call_beside, m.number), '' ORDER BY m.number)
 		 FROM stepadv_internal.advantage_methods(made) m,
@@ -160,7 +160,7 @@ BEGIN
 	IF (a).folded_over_time IS NOT NULL THEN
 		relation := format('SELECT c.* FROM %s c WHERE c.n_rollouts IS NOT NULL UNION ALL %s', stepadv_internal.relation_name((a).folded_over_time), relation);
 	END IF;
-	relation := format('(%s) a(%s, %s)', relation, (SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i), stepadv_internal.list(columns, '%1$I'));
+	relation := format('(%s) a(%s, %s)', relation, (SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i), stepadv_internal.list(columns, '%1$I'::text, ', '::text));
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.groups_divided(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the relation a, a row per group, policy version and time bucket with what can be added up, and its columns after those of the group';
@@ -171,9 +171,9 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT %s) g(%s)', b.items, d.relation,
 		(SELECT string_agg('a.k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i),
-		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), '%1$I'))
-	FROM stepadv_internal.groups_divided(a, made) d CROSS JOIN LATERAL stepadv_internal.beside(a, 'group', d.columns) b
-	WHERE stepadv_internal.has_runs(a) AND stepadv_internal.view_options(a, 'groups_over_time') IS NOT NULL
+		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), '%1$I'::text, ', '::text))
+	FROM stepadv_internal.groups_divided(a, made) d CROSS JOIN LATERAL stepadv_internal.beside(a, 'group'::text, d.columns, '{}'::jsonb, '{}'::text[]) b
+	WHERE stepadv_internal.has_runs(a) AND stepadv_internal.view_options(a, 'groups_over_time'::text) IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.groups_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _groups_over_time';
 
@@ -198,7 +198,7 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	relation := format('SELECT g.stepadv_version AS policy_version, g.stepadv_bucket AS bucket, s.* FROM %s CROSS JOIN LATERAL (%s) s',
-		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made), (a).folded_over_time), methods.made);
+		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{}'::text[]), (a).folded_over_time), methods.made);
 	IF (a).folded_over_time IS NOT NULL THEN
 		relation := format('SELECT a.policy_version, a.bucket, s.* FROM %s a CROSS JOIN LATERAL (%s) s WHERE a.n_rollouts IS NOT NULL UNION ALL %s',
 			stepadv_internal.relation_name((a).folded_over_time), methods.kept, relation);
@@ -226,9 +226,9 @@ AS $query$
 			FROM %4$s g%5$s WHERE %6$s AND g.stepadv_no IS NOT NULL AND g.stepadv_logp_new IS NOT NULL AND g.stepadv_logp_old IS NOT NULL GROUP BY 1) w
 		ON w.key = jsonb_build_array(v.policy_version, v.bucket)$view$,
 		r.policy_version, r.bucket, stepadv_internal.logprobs(a), stepadv_internal.relation_name((a).shown), r.joins,
-		stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 'g.%1$I IS DISTINCT FROM NULL', ' AND '))
-	FROM stepadv_internal.run_columns(a, 'g', (a).shown) r
-	WHERE stepadv_internal.has_column((a).shown, 'stepadv_logp_new')
+		stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 'g.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text))
+	FROM stepadv_internal.run_columns(a, 'g'::text, (a).shown) r
+	WHERE stepadv_internal.has_column((a).shown, 'stepadv_logp_new'::text)
 $query$;
 COMMENT ON FUNCTION stepadv_internal.ratios_over_time(stepadv_internal.attached) IS 'part of attach: the join that brings the effective sample size of a version and bucket; NULL without log-probabilities';
 
@@ -241,7 +241,7 @@ DECLARE
 	methods CONSTANT text[] := ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(made) m ORDER BY m.number);
 BEGIN
 	-- Also where there will be no view: a wrong option is an error all the same.
-	PERFORM stepadv_internal.view_options(a, 'progress_over_time');
+	PERFORM stepadv_internal.view_options(a, 'progress_over_time'::text);
 	IF NOT stepadv_internal.has_runs(a) THEN
 		RETURN NULL;
 	END IF;
@@ -257,10 +257,10 @@ BEGIN
 				(count(*) FILTER (WHERE NOT a.uniform))::float8 / nullif(count(*) FILTER (WHERE a.n_judged > 0), 0) AS informative_share,
 				sum(a.n_shared_steps)::float8 / nullif(sum(a.n_judged_steps), 0) AS shared_step_share%3$s
 			FROM %4$s GROUP BY 1, 2) v%5$s$view$,
-		coalesce(stepadv_internal.list(methods, ', v.mean_abs_%1$s', ''), ''),
+		coalesce(stepadv_internal.list(methods, ', v.mean_abs_%1$s'::text, ''::text), ''),
 		CASE WHEN ratios IS NULL THEN '0::bigint AS n_ratios, NULL::float8 AS ess_share, NULL::float8 AS sequence_ess_share'
 			ELSE 'coalesce(w.n_ratios, 0) AS n_ratios, w.ess_share, w.sequence_ess_share' END,
-		coalesce(stepadv_internal.list(methods, ', sum(a.%1$s_abs_sum) / nullif(sum(a.%1$s_n), 0) AS mean_abs_%1$s', ''), ''),
+		coalesce(stepadv_internal.list(methods, ', sum(a.%1$s_abs_sum) / nullif(sum(a.%1$s_n), 0) AS mean_abs_%1$s'::text, ''::text), ''),
 		(SELECT d.relation FROM stepadv_internal.groups_divided(a, made) d), ratios);
 END
 $query$;

@@ -7,16 +7,16 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'spa');
-	has_features CONSTANT boolean := stepadv_internal.has_column((a).shown, 'stepadv_features');
+	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'spa'::text);
+	has_features CONSTANT boolean := stepadv_internal.has_column((a).shown, 'stepadv_features'::text);
 	arguments text;			-- of fused_reward
 BEGIN
-	IF NOT has_features AND NOT stepadv_internal.has_column((a).shown, 'stepadv_contribution') THEN
-		IF stepadv_internal.has_column((a).shown, 'stepadv_grounded') THEN
+	IF NOT has_features AND NOT stepadv_internal.has_column((a).shown, 'stepadv_contribution'::text) THEN
+		IF stepadv_internal.has_column((a).shown, 'stepadv_grounded'::text) THEN
 			RAISE EXCEPTION 'grounded is given without features or contribution' USING ERRCODE = 'null_value_not_allowed';
 		END IF;
 		RETURN;
-	ELSIF has_features AND stepadv_internal.has_column((a).shown, 'stepadv_contribution') THEN
+	ELSIF has_features AND stepadv_internal.has_column((a).shown, 'stepadv_contribution'::text) THEN
 		RAISE EXCEPTION 'features and contribution are both given' USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'Contributions are either stored, or predicted from features.';
 	ELSIF has_features <> (settings ->> 'model' IS NOT NULL) THEN
@@ -29,10 +29,10 @@ BEGIN
 	ELSE
 		contribution := alias || '.stepadv_contribution';
 	END IF;
-	grounded := CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_grounded') THEN alias || '.stepadv_grounded' ELSE 'NULL::boolean' END;
+	grounded := CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_grounded'::text) THEN alias || '.stepadv_grounded' ELSE 'NULL::boolean' END;
 	SELECT coalesce(string_agg(format(', %I => %L::float8', o.key, settings ->> o.key), '' ORDER BY o.key), '') INTO arguments
 	FROM unnest('{alpha,beta}'::text[]) o(key) WHERE settings ? o.key;
-	EXECUTE format('SELECT stepadv.fused_reward(0, true%s)', arguments);
+	EXECUTE format('SELECT stepadv.fused_reward(0::float8, true%s)', arguments);
 	-- What is not known to have been executed earns nothing for it.
 	fused := format('stepadv.fused_reward(%s, coalesce(%s, false)%s)', contribution, grounded, arguments);
 END
@@ -44,28 +44,28 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
 DECLARE
-	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'spa');
-	folded CONSTANT record := stepadv_internal.spa_expressions(a, 's');
-	shown CONSTANT record := stepadv_internal.spa_expressions(a, 'b');
+	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'spa'::text);
+	folded CONSTANT record := stepadv_internal.spa_expressions(a, 's'::text);
+	shown CONSTANT record := stepadv_internal.spa_expressions(a, 'b'::text);
 	keys CONSTANT text[] := stepadv_internal.group_columns((a).shown, (a).n_group_columns);
 	beside record;
 BEGIN
 	IF folded.contribution IS NULL THEN
 		RETURN NULL;
 	END IF;
-	beside := stepadv_internal.beside(a, 'step', '{rollout_id,step_no,step_id,contribution,grounded,fused_reward,return,advantage}',
-		jsonb_build_object('contribution', shown.contribution, 'grounded', shown.grounded, 'fused_reward', shown.fused), '{b}');
+	beside := stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id,contribution,grounded,fused_reward,return,advantage}'::text[],
+		jsonb_build_object('contribution', shown.contribution, 'grounded', shown.grounded, 'fused_reward', shown.fused), '{b}'::text[]);
 	RETURN format($view$
 		SELECT %1$s FROM (
 			SELECT %2$s, stepadv.rollout_agg(s.stepadv_step::bigint, s.stepadv_rollout::bigint, s.stepadv_no::integer, NULL::bigint, NULL::bigint, %3$s, NULL::boolean,
 				NULL::bigint, %4$s::float8, NULL::float8, NULL::float8) AS %5$I
 			FROM %6$s s WHERE %7$s AND s.stepadv_no IS NOT NULL GROUP BY %2$s) g
 		CROSS JOIN LATERAL stepadv.gae(g.%5$I%8$s) a%9$s$view$,
-		beside.items, stepadv_internal.list(keys, 's.%1$I'), folded.fused,
-		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_value') THEN 's.stepadv_value' ELSE '0' END,
-		stepadv_internal.value_name(a), stepadv_internal.relation_name((a).shown), stepadv_internal.list(keys, 's.%1$I IS DISTINCT FROM NULL', ' AND '),
+		beside.items, stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), folded.fused,
+		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_value'::text) THEN 's.stepadv_value' ELSE '0' END,
+		stepadv_internal.value_name(a), stepadv_internal.relation_name((a).shown), stepadv_internal.list(keys, 's.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text),
 		-- What is said of gae holds here too, unless SPA has settings of its own.
-		stepadv_internal.arguments('stepadv.gae(stepadv.rollout_group, float8, float8, boolean)', (
+		stepadv_internal.arguments('stepadv.gae(stepadv.rollout_group, float8, float8, boolean)'::regprocedure, (
 			SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}')
 			FROM jsonb_each((a).options || coalesce(CASE WHEN jsonb_typeof((a).options -> 'gae') = 'object' THEN (a).options -> 'gae' END, '{}') || settings) e
 			WHERE e.key IN ('gamma', 'lambda'))), beside.joins);

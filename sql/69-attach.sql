@@ -71,7 +71,7 @@ BEGIN
 	END IF;
 	SELECT p.oid INTO c FROM pg_class p WHERE p.oid IN (g.source, g.steps, g.rollouts) AND p.relkind NOT IN ('r', 'p', 'v', 'm', 'f');
 	IF FOUND THEN
-		RAISE EXCEPTION '% is not a table or view', stepadv_internal.relation_name(c.oid) USING ERRCODE = 'wrong_object_type';
+		RAISE EXCEPTION '% is not a table or view', stepadv_internal.relation_name(c.oid::regclass) USING ERRCODE = 'wrong_object_type';
 	ELSIF NOT has_any_column_privilege(g.source, 'SELECT') THEN
 		RAISE EXCEPTION 'permission denied for %', stepadv_internal.relation_name(g.source) USING ERRCODE = 'insufficient_privilege';
 	END IF;
@@ -186,7 +186,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.create_adapter(text, text, text, text) IS 'part of attach: creates an adapter; NULL for no query';
 
 -- The views of an attachment, with what each shows and reads.
-CREATE FUNCTION stepadv_internal.view_queries(a stepadv_internal.attached, methods text[] DEFAULT NULL) RETURNS TABLE (kind text, query text, shows text)
+CREATE FUNCTION stepadv_internal.view_queries(a stepadv_internal.attached, methods text[]) RETURNS TABLE (kind text, query text, shows text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -259,11 +259,11 @@ BEGIN
 	THEN
 		RETURN false;
 	END IF;
-	query := format('SELECT %s FROM (%s) q', stepadv_internal.list(columns, 'q.%1$I'), query);
+	query := format('SELECT %s FROM (%s) q', stepadv_internal.list(columns, 'q.%1$I'::text, ', '::text), query);
 	FOR i IN cardinality(names) + 1 .. cardinality(columns) LOOP
-		names := names || stepadv_internal.free_name(names, columns[i], 'method_');
+		names := names || stepadv_internal.free_name(names, columns[i], 'method_'::text);
 	END LOOP;
-	EXECUTE format('CREATE OR REPLACE VIEW %s (%s) %s AS %s', name, stepadv_internal.list(names, '%1$I'), options, query);
+	EXECUTE format('CREATE OR REPLACE VIEW %s (%s) %s AS %s', name, stepadv_internal.list(names, '%1$I'::text, ', '::text), options, query);
 	RETURN true;
 END
 $$;
@@ -282,7 +282,7 @@ BEGIN
 	SELECT n.nspname, c.relname, c.relowner, c.relacl, obj_description(c.oid, 'pg_class') AS comment INTO old
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = recreate_view.view;
 	EXECUTE format('DROP VIEW %I.%I', old.nspname, old.relname);
-	made := stepadv_internal.create_view(old.nspname, old.relname, query, old.comment);
+	made := stepadv_internal.create_view(old.nspname::text, old.relname::text, query, old.comment);
 	FOR given IN SELECT a.privilege_type, a.is_grantable, a.grantee, r.rolname FROM aclexplode(old.relacl) a LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.grantee <> old.relowner LOOP
 		EXECUTE format('GRANT %s ON %I.%I TO %s%s', given.privilege_type, old.nspname, old.relname,
 			CASE WHEN given.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(given.rolname) END, CASE WHEN given.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
@@ -295,7 +295,7 @@ COMMENT ON FUNCTION stepadv_internal.recreate_view(regclass, text) IS 'part of u
 -- Makes the views of an attachment, or makes them anew: they read then what its
 -- row says is kept, or fold.  A view that was dropped stays away.  Methods and
 -- views that are not there yet are made if add says so.
-CREATE FUNCTION stepadv_internal.make_views(attachment regclass, add boolean DEFAULT false) RETURNS TABLE (view_name regclass, shows text)
+CREATE FUNCTION stepadv_internal.make_views(attachment regclass, add boolean) RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -359,14 +359,14 @@ DECLARE
 BEGIN
 	SELECT c.oid, c.relowner INTO orphan FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE n.nspname = schema AND c.relname = name AND c.relkind = 'r' AND c.reloftype = 'stepadv.attachment'::regtype AND pg_has_role(c.relowner, 'USAGE');
-	IF NOT FOUND OR (stepadv_internal.known(orphan.oid)).attachment IS NOT NULL THEN
+	IF NOT FOUND OR (stepadv_internal.known(orphan.oid::regclass)).attachment IS NOT NULL THEN
 		RETURN;
 	END IF;
 	IF pg_get_userbyid(orphan.relowner) = current_user THEN
-		EXECUTE format('SELECT * FROM ONLY %s LIMIT 1', stepadv_internal.relation_name(orphan.oid)) INTO a;
+		EXECUTE format('SELECT * FROM ONLY %s LIMIT 1', stepadv_internal.relation_name(orphan.oid::regclass)) INTO a;
 	END IF;
-	SELECT string_agg(stepadv_internal.relation_name(c.oid), ', ') FILTER (WHERE c.relkind = 'v') AS views,
-		string_agg(stepadv_internal.relation_name(c.oid), ', ') FILTER (WHERE c.relkind = 'r') AS tables
+	SELECT string_agg(stepadv_internal.relation_name(c.oid::regclass), ', ') FILTER (WHERE c.relkind = 'v') AS views,
+		string_agg(stepadv_internal.relation_name(c.oid::regclass), ', ') FILTER (WHERE c.relkind = 'r') AS tables
 	INTO left_over
 	FROM pg_class c
 	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time])
@@ -374,7 +374,7 @@ BEGIN
 	IF left_over.views IS NOT NULL THEN
 		EXECUTE 'DROP VIEW ' || left_over.views;
 	END IF;
-	EXECUTE 'DROP TABLE ' || concat_ws(', ', stepadv_internal.relation_name(orphan.oid), left_over.tables);
+	EXECUTE 'DROP TABLE ' || concat_ws(', ', stepadv_internal.relation_name(orphan.oid::regclass), left_over.tables);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.drop_orphan(text, text) IS 'part of attach: drops what is left of an attachment whose adapter is gone';
@@ -491,9 +491,9 @@ RETURNS TABLE (source regclass, prefix text, schema name, owner regrole, group_c
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT k.source, k.prefix, n.nspname, k.owner::regrole, stepadv_internal.group_columns(k.rows, k.n_group_columns), coalesce(k.states, CASE WHEN stepadv_internal.has_column(k.rows, 'state') THEN 'observation' END), k.kept,
+	SELECT k.source, k.prefix, n.nspname, k.owner::regrole, stepadv_internal.group_columns(k.rows, k.n_group_columns), coalesce(k.states, CASE WHEN stepadv_internal.has_column(k.rows, 'state'::text) THEN 'observation' END), k.kept,
 		(SELECT coalesce(jsonb_object_agg(v.kind, stepadv_internal.relation_name(v.view)), '{}') FROM unnest(k.view_kinds, k.views) v(kind, view) WHERE v.kind IS NOT NULL AND v.view IS NOT NULL)
-	FROM stepadv_internal.attachments() k JOIN pg_class t ON t.oid = k.attachment JOIN pg_namespace n ON n.oid = t.relnamespace
+	FROM stepadv_internal.attachments(NULL::oid) k JOIN pg_class t ON t.oid = k.attachment JOIN pg_namespace n ON n.oid = t.relnamespace
 	WHERE pg_has_role(k.owner, 'USAGE')
 	ORDER BY stepadv_internal.relation_name(k.source), n.nspname, k.prefix
 $$;
@@ -528,7 +528,7 @@ BEGIN
 		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
 	END IF;
 	FOR a IN
-		SELECT k.* FROM stepadv_internal.attachments() k
+		SELECT k.* FROM stepadv_internal.attachments(NULL::oid) k
 		WHERE k.source = detach.source AND (detach.prefix IS NULL OR k.prefix = detach.prefix) AND pg_has_role(k.owner, 'USAGE')
 			AND stepadv_internal.is_of_source(k.attachment, k.owner, k.source)
 		ORDER BY k.attachment
@@ -540,7 +540,7 @@ BEGIN
 		END IF;
 		number := number + cardinality(views);
 		IF a.kept IS NOT NULL THEN
-			PERFORM stepadv_internal.drop_kept(a.attachment);
+			PERFORM stepadv_internal.drop_kept(a.attachment, false);
 		END IF;
 		views := ARRAY(SELECT stepadv_internal.relation_name(v) FROM unnest(ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began]) v WHERE v IS NOT NULL);
 		EXECUTE 'DROP VIEW ' || array_to_string(views, ', ');
@@ -580,7 +580,7 @@ AS $$
 DECLARE
 	detail text;
 BEGIN
-	FOR attachment IN SELECT k.attachment FROM stepadv_internal.attachments() k WHERE pg_has_role(k.owner, 'USAGE') ORDER BY k.attachment::text LOOP
+	FOR attachment IN SELECT k.attachment FROM stepadv_internal.attachments(NULL::oid) k WHERE pg_has_role(k.owner, 'USAGE') ORDER BY k.attachment::text LOOP
 		problem := NULL;
 		BEGIN
 			n_views := stepadv.upgrade_attachment(attachment);

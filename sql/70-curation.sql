@@ -72,7 +72,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.curation_refuse(text) IS 'part of select_steps: an error, raised from within a query';
 
 -- The SQL expression for a column of s as a finite number, NULL for NULL.
-CREATE FUNCTION stepadv_internal.curation_number(relation regclass, name text, role text, may_be_boolean boolean DEFAULT false) RETURNS text
+CREATE FUNCTION stepadv_internal.curation_number(relation regclass, name text, role text, may_be_boolean boolean) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -305,7 +305,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	groups CONSTANT oid := source ->> 'groups';
+	groups CONSTANT regclass := (source ->> 'groups')::oid::regclass;
 BEGIN
 	IF groups IS NULL THEN
 		RAISE EXCEPTION 'drop_uniform needs to know the outcomes of the rollouts of %', source ->> 'name'
@@ -335,22 +335,22 @@ BEGIN
 	INTO items, names
 	FROM (SELECT 'g' AS alias, g.name, g.i FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i)
 		UNION ALL SELECT 'c', c.name, c.i FROM unnest(curation_input.columns) WITH ORDINALITY c(name, i)) u;
-	expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'advantage', 'advantage');
-	items := items || ARRAY[expression, stepadv_internal.curation_key('s.rollout_id', stepadv_internal.curation_type(curation_input.advantages, 'rollout_id')), 's.step_no::integer'];
+	expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'advantage', 'advantage'::text, false);
+	items := items || ARRAY[expression, stepadv_internal.curation_key('s.rollout_id'::text, stepadv_internal.curation_type(curation_input.advantages, 'rollout_id'::text)), 's.step_no::integer'];
 	names := names || '{advantage,rollout,no}'::text[];
 	IF NOT (source ->> 'by_attach')::boolean THEN
 		-- attach has made sure that no two steps of a rollout share a number.
-		items := items || stepadv_internal.curation_key('s.step_id', stepadv_internal.curation_type(curation_input.advantages, 'step_id'));
+		items := items || stepadv_internal.curation_key('s.step_id'::text, stepadv_internal.curation_type(curation_input.advantages, 'step_id'::text));
 		names := names || 'id'::text;
 	END IF;
 	IF settings ->> 'min_t' IS NOT NULL THEN
-		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'stderr', 'stderr');
+		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'stderr', 'stderr'::text, false);
 		items := items || format('CASE WHEN %1$s < 0 THEN stepadv_internal.curation_refuse(format(''stderr of step %%s of rollout %%s is negative: %%s'', s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
 			expression);
 		names := names || 'stderr'::text;
 	END IF;
 	IF settings ->> 'min_visits' IS NOT NULL THEN
-		items := items || stepadv_internal.curation_number(curation_input.advantages, 'n_state', 'min_visits');
+		items := items || stepadv_internal.curation_number(curation_input.advantages, 'n_state'::text, 'min_visits'::text, false);
 		names := names || 'visits'::text;
 	END IF;
 	FOR role, expression IN SELECT i.role, i.expression FROM stepadv_internal.curation_identities(curation_input.advantages, settings, source) i LOOP
@@ -358,7 +358,7 @@ BEGIN
 		names := names || role;
 	END LOOP;
 	IF by_outcome THEN
-		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'outcome', 'outcome', true);
+		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'outcome', 'outcome'::text, true);
 		items := items || CASE settings ->> 'drop_uniform' WHEN 'rtmc' THEN format('(%s > 0)::integer', expression) ELSE expression END;
 		names := names || 'outcome'::text;
 	ELSIF settings ->> 'drop_uniform' IS NOT NULL THEN
@@ -482,7 +482,7 @@ BEGIN
 		'deduplicate', select_steps.deduplicate, 'per_state', select_steps.per_state, 'per_rollout', select_steps.per_rollout,
 		'per_group', select_steps.per_group, 'balance', select_steps.balance, 'group_by', select_steps.group_by,
 		'advantage', select_steps.advantage_column, 'stderr', select_steps.stderr, 'outcome', select_steps.outcome,
-		'state', select_steps.state, 'action', select_steps.action), '{rollout_id,step_id}', false);
+		'state', select_steps.state, 'action', select_steps.action), '{rollout_id,step_id}'::text[], false);
 	RETURN QUERY EXECUTE format('SELECT jsonb_build_object(%s), s.c1::text, s.no, s.c2::text, s.advantage, %s FROM %s',
 		(SELECT string_agg(format('%L::text, s.g%s', g.name, g.i), ', ' ORDER BY g.i)
 		FROM jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i)), made.reason, made.steps);
@@ -512,7 +512,7 @@ BEGIN
 		'per_group', explain_selection.per_group, 'balance', explain_selection.balance, 'group_by', explain_selection.group_by,
 		'advantage', explain_selection.advantage_column, 'stderr', explain_selection.stderr, 'outcome', explain_selection.outcome,
 		'state', explain_selection.state, 'action', explain_selection.action);
-	SELECT * INTO made FROM stepadv_internal.curation_query(explain_selection.advantages, settings, '{}', true);
+	SELECT * INTO made FROM stepadv_internal.curation_query(explain_selection.advantages, settings, '{}'::text[], true);
 	SELECT string_agg('s.g' || i, ', ') INTO grouped FROM generate_series(1, jsonb_array_length(made.source -> 'group_by')) i;
 	-- A step that passed every rule fails none of a number that is reached.
 	RETURN QUERY EXECUTE format($q$
@@ -648,7 +648,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	source jsonb := stepadv_internal.curation_source(training_rows.advantages, training_rows.group_by);
-	advantage text := stepadv_internal.curation_number(training_rows.advantages, training_rows.advantage_column, 'advantage');
+	advantage text := stepadv_internal.curation_number(training_rows.advantages, training_rows.advantage_column, 'advantage'::text, false);
 	keys text[] := ARRAY(SELECT jsonb_array_elements_text(source -> 'group_by')) || '{rollout_id,step_no,step_id}'::text[];
 	known text[];		-- columns of the relation
 	name text;

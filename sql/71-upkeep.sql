@@ -50,7 +50,7 @@ COMMENT ON FUNCTION stepadv_internal.may_read_kept(regclass) IS
 'policy of kept tables: true if the current user may read the columns of the tables below the view, and row security does not apply to him there; otherwise an error';
 
 -- format(template, name, number) of the first columns of a relation.
-CREATE FUNCTION stepadv_internal.first_columns(relation regclass, number integer, template text DEFAULT '%1$I', separator text DEFAULT ', ') RETURNS text
+CREATE FUNCTION stepadv_internal.first_columns(relation regclass, number integer, template text, separator text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -60,7 +60,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.first_columns(regclass, integer, text, text) IS 'the first columns of a relation, which are those of the group, as SQL';
 
 -- The columns of the group as k1, k2, ...: an alias for whatever relation.
-CREATE FUNCTION stepadv_internal.k_columns(number integer, template text DEFAULT 'k%1$s') RETURNS text
+CREATE FUNCTION stepadv_internal.k_columns(number integer, template text) RETURNS text
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -84,7 +84,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT a.attachment, a.prefix, a.kept IS NOT NULL, a.owner
-	FROM stepadv_internal.attachments() a JOIN pg_class c ON c.oid = a.attachment JOIN pg_namespace n ON n.oid = c.relnamespace
+	FROM stepadv_internal.attachments(NULL::oid) a JOIN pg_class c ON c.oid = a.attachment JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE a.source = own_attachments.source AND (own_attachments.prefix IS NULL OR a.prefix = own_attachments.prefix) AND pg_has_role(a.owner, 'USAGE')
 		AND stepadv_internal.is_of_source(a.attachment, a.owner, a.source)
 	ORDER BY n.nspname, a.prefix
@@ -92,7 +92,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.own_attachments(regclass, text) IS 'the attachments over a source, with a prefix if given, of roles whose rights the current user has';
 
 -- Those of them that are kept; an error if there are none, unless none will do.
-CREATE FUNCTION stepadv_internal.own_maintained(source regclass, prefix text, or_none boolean DEFAULT false) RETURNS regclass[]
+CREATE FUNCTION stepadv_internal.own_maintained(source regclass, prefix text, or_none boolean) RETURNS regclass[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -141,7 +141,7 @@ DECLARE
 BEGIN
 	FOR source, role, type IN
 		SELECT a.source, c.name, t.atttypid
-		FROM stepadv_internal.attachments() a CROSS JOIN LATERAL stepadv_internal.view_columns(a.rows) c
+		FROM stepadv_internal.attachments(NULL::oid) a CROSS JOIN LATERAL stepadv_internal.view_columns(a.rows) c
 		JOIN pg_attribute t ON t.attrelid = c.relation AND t.attnum = c.column_number
 		WHERE a.attachment = refuse_texts.attachment AND c.number > a.n_group_columns AND c.name IN ('rollout_id', 'step_id', 'state', 'action', 'next_state')
 		ORDER BY c.number
@@ -235,7 +235,7 @@ BEGIN
 		CASE WHEN t.message IS NOT NULL THEN t.detail ELSE k.detail END AS detail, t.hint AS hint,
 		w.base NOT IN (SELECT b.base FROM stepadv_internal.watched_tables(ARRAY[a.fresh], a.n_group_columns) b) AS is_over_time
 	INTO r
-	FROM stepadv_internal.attachments() a
+	FROM stepadv_internal.attachments(NULL::oid) a
 	CROSS JOIN LATERAL stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_over_time], a.n_group_columns) w
 	CROSS JOIN LATERAL stepadv_internal.refusal_of_table(w.relation, a.owner) t
 	CROSS JOIN LATERAL stepadv_internal.refusal_of_columns(w.relation, w.keys, a.rows) k
@@ -284,7 +284,7 @@ BEGIN
 		SELECT format('CREATE TRIGGER %I AFTER %s ON %I.%I %s FOR EACH STATEMENT WHEN (%s) EXECUTE FUNCTION stepadv_internal.keep_groups()',
 			a.prefix || '_maintain_' || lower(e.event), e.event, n.nspname, c.relname, e.tables,
 			(SELECT string_agg(format('%L::regclass IS NOT NULL', k), ' AND ') FROM unnest(ARRAY[a.attachment, a.folded, a.changed]) k WHERE k IS NOT NULL))
-		FROM stepadv_internal.attachments() a
+		FROM stepadv_internal.attachments(NULL::oid) a
 		CROSS JOIN LATERAL (SELECT DISTINCT w.relation FROM stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_over_time], a.n_group_columns) w) w
 		JOIN pg_class c ON c.oid = w.relation JOIN pg_namespace n ON n.oid = c.relnamespace
 		CROSS JOIN (VALUES ('INSERT', 'REFERENCING NEW TABLE AS new_rows'), ('UPDATE', 'REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows'),
@@ -341,9 +341,9 @@ BEGIN
 		kept_at := '_' || kept_at;
 	END LOOP;
 	EXECUTE format('CREATE %sTABLE %s WITH (toast_tuple_target = 8160) AS SELECT %s, f.rollouts, clock_timestamp() AS %I FROM %s f WITH NO DATA',
-		unlogged, folded, stepadv_internal.first_columns(fresh, n_keys, 'f.%1$I'), kept_at, fresh);
+		unlogged, folded, stepadv_internal.first_columns(fresh, n_keys, 'f.%1$I'::text, ', '::text), kept_at, fresh);
 	EXECUTE format('ALTER TABLE %s ADD CONSTRAINT %I PRIMARY KEY (%s), ALTER rollouts SET STORAGE EXTERNAL',
-		folded, make_folded.name || '_pkey', stepadv_internal.first_columns(fresh, n_keys));
+		folded, make_folded.name || '_pkey', stepadv_internal.first_columns(fresh, n_keys, '%1$I'::text, ', '::text));
 	EXECUTE format('COMMENT ON TABLE %s IS %L', folded, 'groups of ' || make_folded.source || ', kept by stepadv.maintain; nobody else should write to it');
 	EXECUTE format('COMMENT ON COLUMN %s.%I IS %L', folded, kept_at, 'when the group was last folded');
 	PERFORM stepadv_internal.let_readers(folded::regclass, fresh);
@@ -360,7 +360,7 @@ DECLARE
 	folded CONSTANT text := format('%I.%I', make_folded_over_time.schema, make_folded_over_time.name);
 BEGIN
 	EXECUTE format('CREATE %sTABLE %s AS SELECT f.* FROM %s f WITH NO DATA', unlogged, folded, fresh);
-	EXECUTE format('CREATE INDEX ON %s (%s)', folded, stepadv_internal.first_columns(fresh, n_keys));
+	EXECUTE format('CREATE INDEX ON %s (%s)', folded, stepadv_internal.first_columns(fresh, n_keys, '%1$I'::text, ', '::text));
 	EXECUTE format('COMMENT ON TABLE %s IS %L', folded, 'what the views over time add up of the groups of ' || make_folded_over_time.source
 		|| ', kept by stepadv.maintain; nobody else should write to it. Nothing but a key: a group that one of the methods cannot be computed of');
 	PERFORM stepadv_internal.let_readers(folded::regclass, fresh);
@@ -376,7 +376,7 @@ AS $$
 DECLARE
 	changed CONSTANT text := format('%I.%I', make_changed.schema, make_changed.prefix || '_changed');
 BEGIN
-	EXECUTE format('CREATE %sTABLE %s AS SELECT %s FROM %s f WITH NO DATA', unlogged, changed, stepadv_internal.first_columns(fresh, n_keys, 'f.%1$I'), fresh);
+	EXECUTE format('CREATE %sTABLE %s AS SELECT %s FROM %s f WITH NO DATA', unlogged, changed, stepadv_internal.first_columns(fresh, n_keys, 'f.%1$I'::text, ', '::text), fresh);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', changed, 'groups of ' || make_changed.source || ' that wait to be folded again; NULL: all');
 	IF make_changed.how = 'commit' THEN
 		EXECUTE format('CREATE CONSTRAINT TRIGGER %I AFTER INSERT ON %s DEFERRABLE INITIALLY DEFERRED FOR EACH ROW '
@@ -448,7 +448,7 @@ DECLARE
 	fresh_over_time regclass;
 	folded_over_time regclass;
 BEGIN
-	SELECT * INTO STRICT a FROM stepadv_internal.attachments() s WHERE s.attachment = make_kept.attachment;
+	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = make_kept.attachment;
 	SELECT n.nspname INTO STRICT schema FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = make_kept.attachment;
 	PERFORM stepadv_internal.refuse_names(schema, a.prefix);
 	divided := CASE WHEN make_kept.over_time THEN a.views[array_position(a.view_kinds, 'groups_over_time')] END;
@@ -471,7 +471,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.make_kept(regclass, text, boolean) IS 'part of maintain: the views and tables of an attachment''s kept groups';
 
 -- All that maintain made goes, and what is there of it goes: a table may have been dropped before.
-CREATE FUNCTION stepadv_internal.drop_kept(attachment regclass, views_again boolean DEFAULT false) RETURNS void
+CREATE FUNCTION stepadv_internal.drop_kept(attachment regclass, views_again boolean) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
@@ -479,12 +479,12 @@ DECLARE
 	a record;
 	item text;
 BEGIN
-	SELECT * INTO STRICT a FROM stepadv_internal.attachments() s WHERE s.attachment = drop_kept.attachment;
+	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = drop_kept.attachment;
 	-- Otherwise the attachment is about to be dropped: nothing is written into
 	-- somebody's table, which may have triggers, with the rights of who detaches.
 	IF drop_kept.views_again THEN
-		PERFORM stepadv_internal.set_kept(a.attachment, NULL, NULL, NULL, NULL, NULL, NULL);
-		PERFORM stepadv_internal.make_views(a.attachment);
+		PERFORM stepadv_internal.set_kept(a.attachment, NULL::text, NULL::regclass, NULL::regclass, NULL::regclass, NULL::regclass, NULL::regclass);
+		PERFORM stepadv_internal.make_views(a.attachment, false);
 	END IF;
 	PERFORM stepadv_internal.drop_triggers(a.attachment);
 	FOR item IN
@@ -562,9 +562,9 @@ BEGIN
 	-- From here on no change is missed: making a trigger waits for writers.
 	PERFORM stepadv_internal.make_triggers(meant);
 	PERFORM stepadv_internal.fold_groups(meant, true);
-	SELECT * INTO STRICT a FROM stepadv_internal.attachments() s WHERE s.attachment = meant;
+	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = meant;
 	EXECUTE format('ANALYZE %s', concat_ws(', ', a.folded, a.folded_over_time));
-	PERFORM stepadv_internal.make_views(meant);
+	PERFORM stepadv_internal.make_views(meant, false);
 	IF EXISTS (SELECT FROM stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_over_time], a.n_group_columns) w
 		WHERE w.relation = w.base AND NOT stepadv_internal.has_group_index(w.base, w.keys))
 	THEN
@@ -623,14 +623,14 @@ DECLARE
 	waiting record;
 	hint text;
 BEGIN
-	SELECT * INTO STRICT a FROM stepadv_internal.attachments() s WHERE s.attachment = blame_group.attachment;
+	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = blame_group.attachment;
 	FOR waiting IN EXECUTE format('SELECT DISTINCT ROW(%s, NULL)::%s::text AS key, jsonb_build_object(%s) AS shown FROM %s g(%s)',
-		stepadv_internal.k_columns(a.n_group_columns, 'g.k%1$s'), a.fresh,
-		stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, g.k%2$s'), a.changed, stepadv_internal.k_columns(a.n_group_columns))
+		stepadv_internal.k_columns(a.n_group_columns, 'g.k%1$s'::text), a.fresh,
+		stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, g.k%2$s'::text, ', '::text), a.changed, stepadv_internal.k_columns(a.n_group_columns, 'k%1$s'::text))
 	LOOP
 		BEGIN
 			EXECUTE format('SELECT count(f.value) FROM %1$s f(%2$s, value), (SELECT (%3$L::%1$s).*) g(%2$s) WHERE %4$s', a.fresh,
-				stepadv_internal.k_columns(a.n_group_columns), waiting.key, stepadv_internal.same_group('f', 'g', a.fresh, a.n_group_columns));
+				stepadv_internal.k_columns(a.n_group_columns, 'k%1$s'::text), waiting.key, stepadv_internal.same_group('f'::text, 'g'::text, a.fresh, a.n_group_columns));
 		EXCEPTION WHEN OTHERS THEN
 			GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
 			RAISE EXCEPTION 'group %: %', waiting.shown, SQLERRM USING ERRCODE = SQLSTATE, HINT = hint;
@@ -650,7 +650,7 @@ BEGIN
 	END IF;
 	RETURN stepadv_internal.fold_groups(refresh_kept_as_owner.attachment, refresh_kept_as_owner.everything);
 EXCEPTION WHEN data_exception OR cardinality_violation THEN
-	IF EXISTS (SELECT FROM stepadv_internal.attachments() a WHERE a.attachment = refresh_kept_as_owner.attachment AND a.changed IS NOT NULL) THEN
+	IF EXISTS (SELECT FROM stepadv_internal.attachments(NULL::oid) a WHERE a.attachment = refresh_kept_as_owner.attachment AND a.changed IS NOT NULL) THEN
 		PERFORM stepadv_internal.blame_group(refresh_kept_as_owner.attachment);
 	END IF;
 	RAISE;
@@ -670,7 +670,7 @@ DECLARE
 	attachment regclass;
 	total bigint := 0;
 BEGIN
-	FOREACH attachment IN ARRAY stepadv_internal.own_maintained(refresh.source, refresh.prefix) LOOP
+	FOREACH attachment IN ARRAY stepadv_internal.own_maintained(refresh.source, refresh.prefix, false) LOOP
 		total := total + stepadv_internal.refresh_kept(attachment, coalesce(refresh.everything, false));
 	END LOOP;
 	RETURN total;
@@ -687,7 +687,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH kept AS (
-		SELECT * FROM stepadv_internal.attachments() a WHERE a.attachment = check_tables.attachment
+		SELECT * FROM stepadv_internal.attachments(NULL::oid) a WHERE a.attachment = check_tables.attachment
 	), watched AS (
 		SELECT w.relation, bool_or(w.relation = w.base) AS is_read
 		FROM kept a CROSS JOIN LATERAL stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_over_time], a.n_group_columns) w GROUP BY w.relation
@@ -712,7 +712,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('EXISTS (SELECT FROM %1$s w(%2$s) JOIN (SELECT %3$s) o(%2$s) ON w.k1 IS NOT DISTINCT FROM NULL OR %4$s)', waits.changed,
-		stepadv_internal.k_columns(waits.n_keys), waits.one_group, stepadv_internal.same_group('w', 'o', waits.changed, waits.n_keys))
+		stepadv_internal.k_columns(waits.n_keys, 'k%1$s'::text), waits.one_group, stepadv_internal.same_group('w'::text, 'o'::text, waits.changed, waits.n_keys))
 	WHERE waits.changed IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.waits(regclass, integer, text) IS 'part of check_maintained: the condition that a group, given as a list, waits to be folded; NULL where none does';
@@ -726,7 +726,7 @@ AS $$
 DECLARE
 	a record;
 BEGIN
-	SELECT * INTO STRICT a FROM stepadv_internal.attachments() s WHERE s.attachment = check_groups.attachment;
+	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = check_groups.attachment;
 	IF a.folded IS NULL OR a.fresh IS NULL THEN
 		RETURN;
 	END IF;
@@ -735,9 +735,9 @@ BEGIN
 			CASE WHEN c.value IS NULL THEN ''is missing'' WHEN f.value IS NULL THEN ''has no rows'' ELSE ''differs from a fresh fold'' END
 		FROM %2$s f(%4$s, value) FULL JOIN %3$s c(%4$s, value) ON %5$s
 		WHERE record_image_ne(ROW(f.value), ROW(c.value)) AND f.value::text IS DISTINCT FROM c.value::text%6$s',
-		stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, coalesce(f.k%2$s, c.k%2$s)'), a.fresh, a.folded,
-		stepadv_internal.k_columns(a.n_group_columns), stepadv_internal.same_group('f', 'c', a.folded, a.n_group_columns),
-		' AND NOT ' || stepadv_internal.waits(a.changed, a.n_group_columns, stepadv_internal.k_columns(a.n_group_columns, 'coalesce(f.k%1$s, c.k%1$s)')));
+		stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, coalesce(f.k%2$s, c.k%2$s)'::text, ', '::text), a.fresh, a.folded,
+		stepadv_internal.k_columns(a.n_group_columns, 'k%1$s'::text), stepadv_internal.same_group('f'::text, 'c'::text, a.folded, a.n_group_columns),
+		' AND NOT ' || stepadv_internal.waits(a.changed, a.n_group_columns, stepadv_internal.k_columns(a.n_group_columns, 'coalesce(f.k%1$s, c.k%1$s)'::text)));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_groups(regclass) IS 'part of check_maintained: groups that are not those of a fresh fold';
@@ -756,27 +756,27 @@ DECLARE
 	waits text;			-- whether the group g does
 	asked text;			-- the fresh rows that can be compared
 BEGIN
-	SELECT * INTO STRICT a FROM stepadv_internal.attachments() s WHERE s.attachment = check_over_time.attachment;
+	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = check_over_time.attachment;
 	IF a.folded IS NULL OR a.folded_over_time IS NULL OR a.fresh_over_time IS NULL THEN
 		RETURN;
 	END IF;
-	keys := stepadv_internal.k_columns(a.n_group_columns);
-	waits := coalesce(stepadv_internal.waits(a.changed, a.n_group_columns, stepadv_internal.k_columns(a.n_group_columns, 'g.k%1$s')), 'false');
+	keys := stepadv_internal.k_columns(a.n_group_columns, 'k%1$s'::text);
+	waits := coalesce(stepadv_internal.waits(a.changed, a.n_group_columns, stepadv_internal.k_columns(a.n_group_columns, 'g.k%1$s'::text)), 'false');
 	EXECUTE format('SELECT EXISTS (SELECT FROM %s c WHERE c.n_rollouts IS NULL)%s', a.folded_over_time,
 		' OR EXISTS (SELECT FROM ' || a.changed || ')') INTO by_group;
 	asked := a.fresh_over_time || ' f';
 	IF by_group THEN
 		asked := format('(SELECT %1$s FROM %2$s g(%1$s) WHERE NOT EXISTS (SELECT FROM %3$s c(%1$s) WHERE c.n_rollouts IS NULL AND %4$s) AND NOT %5$s OFFSET 0) g'
 			' CROSS JOIN LATERAL (SELECT f.* FROM %6$s f(%1$s) WHERE %7$s OFFSET 0) f',
-			keys, a.folded, a.folded_over_time, stepadv_internal.same_group('c', 'g', a.folded, a.n_group_columns), waits,
-			a.fresh_over_time, stepadv_internal.same_group('f', 'g', a.folded, a.n_group_columns));
+			keys, a.folded, a.folded_over_time, stepadv_internal.same_group('c'::text, 'g'::text, a.folded, a.n_group_columns), waits,
+			a.fresh_over_time, stepadv_internal.same_group('f'::text, 'g'::text, a.folded, a.n_group_columns));
 	END IF;
 	BEGIN
 		RETURN QUERY EXECUTE format(
 			'WITH f AS MATERIALIZED (SELECT f.* FROM %1$s), c AS MATERIALIZED (SELECT * FROM %2$s WHERE n_rollouts IS NOT NULL)
 			SELECT jsonb_build_object(%3$s), ''differs over time from a fresh fold''
 			FROM (SELECT DISTINCT %4$s FROM ((TABLE f EXCEPT ALL TABLE c) UNION ALL (TABLE c EXCEPT ALL TABLE f)) d(%4$s)) g WHERE NOT %5$s',
-			asked, a.folded_over_time, stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, g.k%2$s'), keys, waits);
+			asked, a.folded_over_time, stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, g.k%2$s'::text, ', '::text), keys, waits);
 	EXCEPTION WHEN data_exception THEN
 		RETURN QUERY SELECT NULL::jsonb, format('groups cannot be compared over time: %s', SQLERRM);
 	END;
@@ -810,7 +810,7 @@ AS $$
 DECLARE
 	attachment regclass;
 BEGIN
-	FOREACH attachment IN ARRAY stepadv_internal.own_maintained(check_maintained.source, check_maintained.prefix) LOOP
+	FOREACH attachment IN ARRAY stepadv_internal.own_maintained(check_maintained.source, check_maintained.prefix, false) LOOP
 		RETURN QUERY SELECT * FROM stepadv_internal.check_kept(attachment);
 	END LOOP;
 END
