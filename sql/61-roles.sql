@@ -35,12 +35,14 @@ INSERT INTO stepadv_internal.role_types VALUES
 	-- Such as that of pgvector.
 	('vector', 'castable to real[]', '%s::real[]'),
 	('share', 'double precision', '%s'), ('share', 'real', '%s::float8'), ('share', 'numeric', '%s::float8'), ('share', 'smallint', '%s::float8'),
-	('share', 'integer', '%s::float8'), ('share', 'bigint', '%s::float8');
+	('share', 'integer', '%s::float8'), ('share', 'bigint', '%s::float8'),
+	-- An element per token, or their number.
+	('length', 'smallint', '%s::integer'), ('length', 'integer', '%s'), ('length', 'bigint', '%s::integer'), ('length', 'category A', 'pg_catalog.cardinality(%s)');
 
 CREATE TABLE stepadv_internal.roles (
 	role text PRIMARY KEY,
 	place integer NOT NULL,	-- order of the roles of rollout_agg, which come first
-	lives_in text NOT NULL,	-- 'source', 'steps' (that are shown) or 'rollouts'
+	lives_in text NOT NULL,	-- 'source', 'steps' (that are shown), 'rollouts' or 'advantages' (of curation)
 	kind text NOT NULL,
 	must_be text			-- said where a type does not serve
 );
@@ -59,7 +61,10 @@ INSERT INTO stepadv_internal.roles VALUES
 	('features', 18, 'steps', 'vector', 'features must be an array of numbers, or of a type with a cast to real[].'),
 	('contribution', 19, 'steps', 'share', 'contribution must be a number.'), ('grounded', 20, 'steps', 'truth', 'grounded must be boolean.'),
 	('policy_version', 21, 'rollouts', 'version', 'A rollout is of one version.'),
-	('started_at', 22, 'rollouts', 'time', 'started_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().');
+	('started_at', 22, 'rollouts', 'time', 'started_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().'),
+	('advantage', 23, 'advantages', 'share', 'advantage must be a number.'), ('stderr', 24, 'advantages', 'share', 'stderr must be a number.'),
+	('min_visits', 25, 'advantages', 'share', 'min_visits must be a number.'), ('outcome', 26, 'advantages', 'number', 'outcome must be a number or boolean.'),
+	('tokens', 27, 'advantages', 'length', 'tokens must be an array with an element per token, or their number.');
 GRANT SELECT ON stepadv_internal.role_types, stepadv_internal.roles TO PUBLIC;
 
 -- What lies under a type's domains.

@@ -72,7 +72,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.curation_refuse(text) IS 'part of select_steps: an error, raised from within a query';
 
 -- The SQL expression for a column of s as a finite number, NULL for NULL.
-CREATE FUNCTION stepadv_internal.curation_number(relation regclass, name text, role text, may_be_boolean boolean) RETURNS text
+CREATE FUNCTION stepadv_internal.curation_number(relation regclass, name text, role text) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -91,15 +91,8 @@ BEGIN
 					WHEN 'min_visits' THEN 'The views of gigpo, graphgpo, hgpo and rtmc have it.'
 					WHEN 'stderr' THEN 'The t-value is advantage over standard error, which the views of rtmc have; another column is named by stderr => ''…''.'
 					ELSE format('Name a column by %s => ''…''.', curation_number.role) END;
-	ELSIF type = 'bool'::regtype AND curation_number.may_be_boolean THEN
-		RETURN format('s.%I::boolean::integer::float8', curation_number.name);
-	ELSIF type NOT IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'float4'::regtype, 'float8'::regtype, 'numeric'::regtype) THEN
-		RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', curation_number.name, curation_number.relation,
-				curation_number.role, format_type(type, NULL)
-			USING ERRCODE = 'datatype_mismatch',
-				HINT = format('%s must be a number%s.', curation_number.role, CASE WHEN curation_number.may_be_boolean THEN ' or boolean' END);
 	END IF;
-	number := format('s.%I::float8', curation_number.name);
+	number := stepadv_internal.role_column(curation_number.role, curation_number.relation, curation_number.name, 's'::text);
 	-- Integers are finite.
 	IF type IN ('float4'::regtype, 'float8'::regtype, 'numeric'::regtype) THEN
 		number := format('CASE WHEN abs(%1$s) = ''Infinity'' OR %1$s = ''NaN'' THEN stepadv_internal.curation_refuse(format(%2$L, s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
@@ -108,7 +101,7 @@ BEGIN
 	RETURN number;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.curation_number(regclass, text, text, boolean) IS 'part of select_steps: the SQL expression for a column as a finite number';
+COMMENT ON FUNCTION stepadv_internal.curation_number(regclass, text, text) IS 'part of select_steps: the SQL expression for a column as a finite number';
 
 -- What is known of a relation of advantages, as names of its own columns:
 -- group_by, columns by role, and the view that sums up its groups.
@@ -335,7 +328,7 @@ BEGIN
 	INTO items, names
 	FROM (SELECT 'g' AS alias, g.name, g.i FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i)
 		UNION ALL SELECT 'c', c.name, c.i FROM unnest(curation_input.columns) WITH ORDINALITY c(name, i)) u;
-	expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'advantage', 'advantage'::text, false);
+	expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'advantage', 'advantage'::text);
 	items := items || ARRAY[expression, stepadv_internal.curation_key('s.rollout_id'::text, stepadv_internal.curation_type(curation_input.advantages, 'rollout_id'::text)), 's.step_no::integer'];
 	names := names || '{advantage,rollout,no}'::text[];
 	IF NOT (source ->> 'by_attach')::boolean THEN
@@ -344,13 +337,13 @@ BEGIN
 		names := names || 'id'::text;
 	END IF;
 	IF settings ->> 'min_t' IS NOT NULL THEN
-		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'stderr', 'stderr'::text, false);
+		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'stderr', 'stderr'::text);
 		items := items || format('CASE WHEN %1$s < 0 THEN stepadv_internal.curation_refuse(format(''stderr of step %%s of rollout %%s is negative: %%s'', s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
 			expression);
 		names := names || 'stderr'::text;
 	END IF;
 	IF settings ->> 'min_visits' IS NOT NULL THEN
-		items := items || stepadv_internal.curation_number(curation_input.advantages, 'n_state'::text, 'min_visits'::text, false);
+		items := items || stepadv_internal.curation_number(curation_input.advantages, 'n_state'::text, 'min_visits'::text);
 		names := names || 'visits'::text;
 	END IF;
 	FOR role, expression IN SELECT i.role, i.expression FROM stepadv_internal.curation_identities(curation_input.advantages, settings, source) i LOOP
@@ -358,7 +351,7 @@ BEGIN
 		names := names || role;
 	END LOOP;
 	IF by_outcome THEN
-		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'outcome', 'outcome'::text, true);
+		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'outcome', 'outcome'::text);
 		items := items || CASE settings ->> 'drop_uniform' WHEN 'rtmc' THEN format('(%s > 0)::integer', expression) ELSE expression END;
 		names := names || 'outcome'::text;
 	ELSIF settings ->> 'drop_uniform' IS NOT NULL THEN
@@ -606,36 +599,22 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	type oid;
-	n_tokens text;			-- expressions over s
-	broadcasts text[];
+	-- Expressions over s.
+	mask CONSTANT text := CASE WHEN token_advantages.token_mask IS NOT NULL THEN
+		stepadv_internal.role_column('token_mask'::text, token_advantages.advantages, token_advantages.token_mask, 's'::text) END;
+	n_tokens CONSTANT text := CASE WHEN token_advantages.tokens IS NOT NULL THEN
+		stepadv_internal.role_column('tokens'::text, token_advantages.advantages, token_advantages.tokens, 's'::text) END;
+	-- Where both are known the mask says which token.
+	broadcasts CONSTANT text := concat_ws(', ', 'stepadv.broadcast(' || advantage || ', ' || mask || ')', 'stepadv.broadcast(' || advantage || ', ' || n_tokens || ')');
 BEGIN
-	IF token_advantages.token_mask IS NOT NULL THEN
-		type := stepadv_internal.curation_type(token_advantages.advantages, token_advantages.token_mask);
-		IF type NOT IN ('bool[]'::regtype, 'int2[]'::regtype, 'int4[]'::regtype, 'int8[]'::regtype) THEN
-			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', token_advantages.token_mask, source ->> 'name', 'token_mask', format_type(type, NULL)
-				USING ERRCODE = 'datatype_mismatch', HINT = 'token_mask must be an array of booleans, or of 0 and 1.';
-		END IF;
-		broadcasts := ARRAY[format('stepadv.broadcast(%s, s.%I%s)', advantage, token_advantages.token_mask,
-			CASE type WHEN 'bool[]'::regtype THEN '::boolean[]' ELSE '::integer[]::boolean[]' END)];
+	IF mask IS NULL AND n_tokens IS NULL THEN
+		RETURN;
+	ELSIF mask IS NOT NULL AND n_tokens IS NOT NULL THEN
+		condition := format(' AND CASE WHEN cardinality(s.%I) <> %s THEN stepadv_internal.curation_refuse(format(%L, s.step_no, s.rollout_id)) = 0 ELSE true END',
+			token_advantages.token_mask, n_tokens,
+			replace(format('token_mask %I and tokens %I are not of one length', token_advantages.token_mask, token_advantages.tokens), '%', '%%') || ': step %s of rollout %s');
 	END IF;
-	IF token_advantages.tokens IS NOT NULL THEN
-		type := stepadv_internal.curation_type(token_advantages.advantages, token_advantages.tokens);
-		n_tokens := CASE
-			WHEN type IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN format('s.%I::integer', token_advantages.tokens)
-			WHEN (SELECT t.typcategory FROM pg_type t WHERE t.oid = type) = 'A' THEN format('cardinality(s.%I)', token_advantages.tokens) END;
-		IF n_tokens IS NULL THEN
-			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', token_advantages.tokens, source ->> 'name', 'tokens', format_type(type, NULL)
-				USING ERRCODE = 'datatype_mismatch', HINT = 'tokens must be an array with an element per token, or their number.';
-		END IF;
-		broadcasts := broadcasts || format('stepadv.broadcast(%s, %s)', advantage, n_tokens);
-		IF token_advantages.token_mask IS NOT NULL THEN
-			condition := format(' AND CASE WHEN cardinality(s.%I) <> %s THEN stepadv_internal.curation_refuse(format(%L, s.step_no, s.rollout_id)) = 0 ELSE true END',
-				token_advantages.token_mask, n_tokens,
-				replace(format('token_mask %I and tokens %I are not of one length', token_advantages.token_mask, token_advantages.tokens), '%', '%%') || ': step %s of rollout %s');
-		END IF;
-	END IF;
-	item := ', coalesce(' || array_to_string(broadcasts, ', ') || ') AS advantages';
+	item := ', coalesce(' || broadcasts || ') AS advantages';
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.token_advantages(regclass, jsonb, text, text, text) IS 'part of training_rows: the advantage on each token, as an item of the select list, and the condition that mask and tokens are of one length; NULLs where neither is known';
@@ -648,7 +627,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	source jsonb := stepadv_internal.curation_source(training_rows.advantages, training_rows.group_by);
-	advantage text := stepadv_internal.curation_number(training_rows.advantages, training_rows.advantage_column, 'advantage'::text, false);
+	advantage text := stepadv_internal.curation_number(training_rows.advantages, training_rows.advantage_column, 'advantage'::text);
 	keys text[] := ARRAY(SELECT jsonb_array_elements_text(source -> 'group_by')) || '{rollout_id,step_no,step_id}'::text[];
 	known text[];		-- columns of the relation
 	name text;
