@@ -49,16 +49,6 @@ LANGUAGE c STABLE STRICT PARALLEL SAFE SUPPORT stepadv_internal.may_read_kept_su
 COMMENT ON FUNCTION stepadv_internal.may_read_kept(regclass) IS
 'policy of kept tables: true if the current user may read the columns of the tables below the view, and row security does not apply to him there; otherwise an error';
 
--- format(template, name, number) of the first columns of a relation.
-CREATE FUNCTION stepadv_internal.first_columns(relation regclass, number integer, template text, separator text) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT string_agg(format(first_columns.template, a.attname, a.attnum), first_columns.separator ORDER BY a.attnum)
-	FROM pg_attribute a WHERE a.attrelid = first_columns.relation AND a.attnum BETWEEN 1 AND first_columns.number
-$$;
-COMMENT ON FUNCTION stepadv_internal.first_columns(regclass, integer, text, text) IS 'the first columns of a relation, which are those of the group, as SQL';
-
 -- The columns of the group as k1, k2, ...: an alias for whatever relation.
 CREATE FUNCTION stepadv_internal.k_columns(number integer, template text) RETURNS text
 LANGUAGE sql IMMUTABLE
@@ -140,15 +130,12 @@ DECLARE
 	type oid;
 BEGIN
 	FOR source, role, type IN
-		SELECT a.source, c.name, t.atttypid
+		SELECT a.source, c.name, stepadv_internal.base_type(t.atttypid)
 		FROM stepadv_internal.attachments(NULL::oid) a CROSS JOIN LATERAL stepadv_internal.view_columns(a.rows) c
 		JOIN pg_attribute t ON t.attrelid = c.relation AND t.attnum = c.column_number
 		WHERE a.attachment = refuse_texts.attachment AND c.number > a.n_group_columns AND c.name IN ('rollout_id', 'step_id', 'state', 'action', 'next_state')
 		ORDER BY c.number
 	LOOP
-		WHILE (SELECT t.typtype FROM pg_type t WHERE t.oid = type) = 'd' LOOP
-			SELECT t.typbasetype INTO type FROM pg_type t WHERE t.oid = type;
-		END LOOP;
 		IF type <> ALL (plain::oid[]) AND NOT EXISTS (SELECT FROM pg_type t WHERE t.oid = type AND (t.typtype = 'e' OR t.typcategory = 'S')) THEN
 			RAISE EXCEPTION 'cannot maintain groups of %: its % is known by the text of a %, which depends on settings of the session',
 				source, role, format_type(type, NULL)
@@ -341,9 +328,9 @@ BEGIN
 		kept_at := '_' || kept_at;
 	END LOOP;
 	EXECUTE format('CREATE %sTABLE %s WITH (toast_tuple_target = 8160) AS SELECT %s, f.rollouts, clock_timestamp() AS %I FROM %s f WITH NO DATA',
-		unlogged, folded, stepadv_internal.first_columns(fresh, n_keys, 'f.%1$I'::text, ', '::text), kept_at, fresh);
+		unlogged, folded, stepadv_internal.list(stepadv_internal.group_columns(fresh, n_keys), 'f.%1$I'::text, ', '::text), kept_at, fresh);
 	EXECUTE format('ALTER TABLE %s ADD CONSTRAINT %I PRIMARY KEY (%s), ALTER rollouts SET STORAGE EXTERNAL',
-		folded, make_folded.name || '_pkey', stepadv_internal.first_columns(fresh, n_keys, '%1$I'::text, ', '::text));
+		folded, make_folded.name || '_pkey', stepadv_internal.list(stepadv_internal.group_columns(fresh, n_keys), '%1$I'::text, ', '::text));
 	EXECUTE format('COMMENT ON TABLE %s IS %L', folded, 'groups of ' || make_folded.source || ', kept by stepadv.maintain; nobody else should write to it');
 	EXECUTE format('COMMENT ON COLUMN %s.%I IS %L', folded, kept_at, 'when the group was last folded');
 	PERFORM stepadv_internal.let_readers(folded::regclass, fresh);
@@ -360,7 +347,7 @@ DECLARE
 	folded CONSTANT text := format('%I.%I', make_folded_over_time.schema, make_folded_over_time.name);
 BEGIN
 	EXECUTE format('CREATE %sTABLE %s AS SELECT f.* FROM %s f WITH NO DATA', unlogged, folded, fresh);
-	EXECUTE format('CREATE INDEX ON %s (%s)', folded, stepadv_internal.first_columns(fresh, n_keys, '%1$I'::text, ', '::text));
+	EXECUTE format('CREATE INDEX ON %s (%s)', folded, stepadv_internal.list(stepadv_internal.group_columns(fresh, n_keys), '%1$I'::text, ', '::text));
 	EXECUTE format('COMMENT ON TABLE %s IS %L', folded, 'what the views over time add up of the groups of ' || make_folded_over_time.source
 		|| ', kept by stepadv.maintain; nobody else should write to it. Nothing but a key: a group that one of the methods cannot be computed of');
 	PERFORM stepadv_internal.let_readers(folded::regclass, fresh);
@@ -376,7 +363,7 @@ AS $$
 DECLARE
 	changed CONSTANT text := format('%I.%I', make_changed.schema, make_changed.prefix || '_changed');
 BEGIN
-	EXECUTE format('CREATE %sTABLE %s AS SELECT %s FROM %s f WITH NO DATA', unlogged, changed, stepadv_internal.first_columns(fresh, n_keys, 'f.%1$I'::text, ', '::text), fresh);
+	EXECUTE format('CREATE %sTABLE %s AS SELECT %s FROM %s f WITH NO DATA', unlogged, changed, stepadv_internal.list(stepadv_internal.group_columns(fresh, n_keys), 'f.%1$I'::text, ', '::text), fresh);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', changed, 'groups of ' || make_changed.source || ' that wait to be folded again; NULL: all');
 	IF make_changed.how = 'commit' THEN
 		EXECUTE format('CREATE CONSTRAINT TRIGGER %I AFTER INSERT ON %s DEFERRABLE INITIALLY DEFERRED FOR EACH ROW '
@@ -626,7 +613,7 @@ BEGIN
 	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = blame_group.attachment;
 	FOR waiting IN EXECUTE format('SELECT DISTINCT ROW(%s, NULL)::%s::text AS key, jsonb_build_object(%s) AS shown FROM %s g(%s)',
 		stepadv_internal.k_columns(a.n_group_columns, 'g.k%1$s'::text), a.fresh,
-		stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, g.k%2$s'::text, ', '::text), a.changed, stepadv_internal.k_columns(a.n_group_columns, 'k%1$s'::text))
+		stepadv_internal.list(stepadv_internal.group_columns(a.fresh, a.n_group_columns), '%1$L, g.k%2$s'::text, ', '::text), a.changed, stepadv_internal.k_columns(a.n_group_columns, 'k%1$s'::text))
 	LOOP
 		BEGIN
 			EXECUTE format('SELECT count(f.value) FROM %1$s f(%2$s, value), (SELECT (%3$L::%1$s).*) g(%2$s) WHERE %4$s', a.fresh,
@@ -735,7 +722,7 @@ BEGIN
 			CASE WHEN c.value IS NULL THEN ''is missing'' WHEN f.value IS NULL THEN ''has no rows'' ELSE ''differs from a fresh fold'' END
 		FROM %2$s f(%4$s, value) FULL JOIN %3$s c(%4$s, value) ON %5$s
 		WHERE record_image_ne(ROW(f.value), ROW(c.value)) AND f.value::text IS DISTINCT FROM c.value::text%6$s',
-		stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, coalesce(f.k%2$s, c.k%2$s)'::text, ', '::text), a.fresh, a.folded,
+		stepadv_internal.list(stepadv_internal.group_columns(a.fresh, a.n_group_columns), '%1$L, coalesce(f.k%2$s, c.k%2$s)'::text, ', '::text), a.fresh, a.folded,
 		stepadv_internal.k_columns(a.n_group_columns, 'k%1$s'::text), stepadv_internal.same_group('f'::text, 'c'::text, a.folded, a.n_group_columns),
 		' AND NOT ' || stepadv_internal.waits(a.changed, a.n_group_columns, stepadv_internal.k_columns(a.n_group_columns, 'coalesce(f.k%1$s, c.k%1$s)'::text)));
 END
@@ -776,7 +763,7 @@ BEGIN
 			'WITH f AS MATERIALIZED (SELECT f.* FROM %1$s), c AS MATERIALIZED (SELECT * FROM %2$s WHERE n_rollouts IS NOT NULL)
 			SELECT jsonb_build_object(%3$s), ''differs over time from a fresh fold''
 			FROM (SELECT DISTINCT %4$s FROM ((TABLE f EXCEPT ALL TABLE c) UNION ALL (TABLE c EXCEPT ALL TABLE f)) d(%4$s)) g WHERE NOT %5$s',
-			asked, a.folded_over_time, stepadv_internal.first_columns(a.fresh, a.n_group_columns, '%1$L, g.k%2$s'::text, ', '::text), keys, waits);
+			asked, a.folded_over_time, stepadv_internal.list(stepadv_internal.group_columns(a.fresh, a.n_group_columns), '%1$L, g.k%2$s'::text, ', '::text), keys, waits);
 	EXCEPTION WHEN data_exception THEN
 		RETURN QUERY SELECT NULL::jsonb, format('groups cannot be compared over time: %s', SQLERRM);
 	END;

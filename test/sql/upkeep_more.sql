@@ -259,8 +259,8 @@ INSERT INTO more_stranger.t VALUES (1, 1, 1, 1, 1), (2, 77, 1, 1, 1);
 \set VERBOSITY sqlstate
 SELECT stepadv_internal.fold_groups('more_owner.s_attachment', true);
 SELECT stepadv_internal.drop_triggers('more_owner.s_attachment');
-SELECT stepadv_internal.drop_kept('more_owner.s_attachment');
-SELECT stepadv_internal.make_views('more_owner.s_attachment');
+SELECT stepadv_internal.drop_kept('more_owner.s_attachment', false);
+SELECT stepadv_internal.make_views('more_owner.s_attachment', true);
 SELECT stepadv.upgrade_attachment('more_owner.s_attachment');
 SELECT stepadv.refresh('more_owner.s', everything => true);
 SELECT stepadv.unmaintain('more_owner.s');
