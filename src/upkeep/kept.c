@@ -299,7 +299,7 @@ read_attachment(Kept *kept)
 	char	   *how;
 
 	if (SPI_execute_with_args("SELECT a.owner, a.n_group_columns, a.kept, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time"
-							  " FROM stepadv_internal.attachments() a WHERE a.attachment OPERATOR(pg_catalog.=) $1"
+							  " FROM stepadv_internal.attachments(NULL::pg_catalog.oid) a WHERE a.attachment OPERATOR(pg_catalog.=) $1"
 							  " AND a.kept IS NOT NULL AND a.fresh IS NOT NULL AND a.folded IS NOT NULL",
 							  1, &type, &value, NULL, false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "the attachment cannot be read");
