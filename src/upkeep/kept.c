@@ -288,7 +288,11 @@ oid_column(HeapTuple row, TupleDesc desc, int column)
 	return isnull ? InvalidOid : DatumGetObjectId(value);
 }
 
-/* The attachment's row; false if there is none, or nothing is kept. */
+/*
+ * The attachment's row; false if there is none, or nothing is kept.  It is asked
+ * for by its owner, so that whoever has it locked is waited for: to go on without
+ * it would leave the groups stale.
+ */
 static bool
 read_attachment(Kept *kept)
 {
@@ -299,7 +303,8 @@ read_attachment(Kept *kept)
 	char	   *how;
 
 	if (SPI_execute_with_args("SELECT a.owner, a.n_group_columns, a.kept, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time"
-							  " FROM stepadv_internal.attachments(NULL::pg_catalog.oid) a WHERE a.attachment OPERATOR(pg_catalog.=) $1"
+							  " FROM pg_catalog.pg_class c, stepadv_internal.attachments(c.relowner) a"
+							  " WHERE c.oid OPERATOR(pg_catalog.=) $1 AND a.attachment OPERATOR(pg_catalog.=) $1"
 							  " AND a.kept IS NOT NULL AND a.fresh IS NOT NULL AND a.folded IS NOT NULL",
 							  1, &type, &value, NULL, false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "the attachment cannot be read");
