@@ -42,7 +42,9 @@ run()
 		cat "$work/out.log"
 		find "$work" -name '*.diffs' -exec cat {} + || true
 		# Kept for the developer who has to look at them.
-		rm -rf "$top/build/results" && cp -r "$work/results" "$top/build/results" 2>/dev/null || true
+		rm -rf "$top/build/results" && cp -r "$work/results" "$top/build/results" 2>/dev/null || mkdir -p "$top/build/results"
+		# Servers up to 14 and later ones leave those of TAP tests in different places.
+		find "$work" -type f \( -name 'regress_log_*' -o -name 'loadable_libraries.txt' \) -exec cp {} "$top/build/results/" \; 2>/dev/null || true
 	else
 		grep -E '^(test |ok |not ok |All |# All|    ok|test/t/)' "$work/out.log" | grep -vE '^ok [0-9]+ - .* - ' | tail -n 60 || true
 	fi
@@ -86,6 +88,8 @@ if wants tap && [ -n "$(all_of t pl)" ]; then
 	export TEMP_CONFIG=$work/temp.conf TESTDATADIR=$work/tap TESTLOGDIR=$work/tap
 	export PG_REGRESS=$pgxs_dir/test/regress/pg_regress PERL5LIB=$pgxs_dir/test/perl:${PERL5LIB:-}
 	export PATH=$bindir:$PATH
+	copy_server
+	export STEPADV_COPIED_BINDIR=$copied_bindir
 	run tap prove -v $(for t in ${TAP:-$(all_of t pl)}; do echo "test/t/$t.pl"; done)
 fi
 

@@ -111,12 +111,25 @@ make_server_see_stage()
 		echo "dynamic_library_path = '$stage$pkglibdir:\$libdir'" >>"$conf"
 	else
 		: >"$conf"
-		mkdir -p "$stage$bindir" "$stage$sharedir" "$stage$pkglibdir"
-		cp -a "$bindir/." "$stage$bindir/"
-		cp -an "$sharedir/." "$stage$sharedir/"
-		cp -an "$pkglibdir/." "$stage$pkglibdir/"
-		bindir=$stage$bindir
+		copy_server
+		bindir=$copied_bindir
 	fi
+}
+
+# The copy, made once, with the extension in it: sets $copied_bindir.
+copy_server()
+{
+	local from sharedir pkglibdir
+
+	from=$("$pg_config" --bindir)
+	sharedir=$("$pg_config" --sharedir)
+	pkglibdir=$("$pg_config" --pkglibdir)
+	copied_bindir=$stage$from
+	[ ! -e "$copied_bindir/postgres" ] || return 0
+	mkdir -p "$copied_bindir" "$stage$sharedir" "$stage$pkglibdir"
+	cp -a "$from/." "$copied_bindir/"
+	cp -an "$sharedir/." "$stage$sharedir/"
+	cp -an "$pkglibdir/." "$stage$pkglibdir/"
 }
 
 start_cluster()

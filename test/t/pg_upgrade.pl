@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
+use File::Basename;
 use FindBin;
 use lib "$FindBin::Bin/../upgrade";
 use Life;
@@ -12,13 +13,17 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my @init = (extra => [ '--encoding=UTF8', '--locale=C' ]);
-my ($bindir) = run_command([ 'pg_config', '--bindir' ]);
+# Of a server to which a setting says where the extension is (extension_control_path),
+# a copy that has it where it looks anyway: LOAD '$libdir/stepadv', by which pg_upgrade
+# asks for a library, heeds no setting, and other versions do not know the settings.
+my $bindir = $ENV{STEPADV_COPIED_BINDIR} // (run_command([ 'pg_config', '--bindir' ]))[0];
+delete $ENV{TEMP_CONFIG} if defined $ENV{STEPADV_COPIED_BINDIR};
 my $here = abs_path('.');
 
 sub new_node
 {
 	my ($name, $install_path) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name, $install_path ? (install_path => $install_path) : ());
+	my $node = PostgreSQL::Test::Cluster->new($name, install_path => $install_path);
 	$node->init(@init);
 	$node->append_conf('postgresql.conf', "jit = off\nfsync = off\n");
 	return $node;
@@ -78,7 +83,7 @@ sub move
 	return;
 }
 
-my $tested = { bin => $bindir, number => (run_command([ "$bindir/postgres", '--version' ]))[0] =~ /(\d+)/ };
+my $tested = { bin => $bindir, path => dirname($bindir), number => (run_command([ "$bindir/postgres", '--version' ]))[0] =~ /(\d+)/ };
 move('same version', $tested, $tested);
 
 # Other versions where distributions put them, and where the tester says.

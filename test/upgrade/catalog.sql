@@ -92,6 +92,8 @@ SELECT o.type || ' ' || o.identity, pg_temp.of_object(d.classid, d.objid)
 FROM pg_extension e JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e',
 	LATERAL pg_identify_object(d.classid, d.objid, d.objsubid) o
 WHERE e.extname LIKE 'stepadv%'
+	-- Later servers have the row types of tables among the members: the table says it all.
+	AND NOT EXISTS (SELECT FROM pg_type t JOIN pg_class c ON c.oid = t.typrelid WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND c.relkind <> 'c')
 UNION ALL
 SELECT 'extension ' || e.extname, jsonb_build_object('version', e.extversion, 'relocatable', e.extrelocatable, 'owner', e.extowner::regrole,
 	'schema', e.extnamespace::regnamespace, 'schema is', pg_temp.of_object('pg_namespace', e.extnamespace), 'comment', obj_description(e.oid, 'pg_extension'),
