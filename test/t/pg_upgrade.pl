@@ -12,7 +12,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my @init = (extra => [ '--encoding=UTF8', '--locale=C' ]);
+# Both sides must have checksums or none; 18 has them unless told otherwise.
+my @init = (extra => [ '--encoding=UTF8', '--locale=C', '--data-checksums' ]);
 # Of a server to which a setting says where the extension is (extension_control_path),
 # a copy that has it where it looks anyway: LOAD '$libdir/stepadv', by which pg_upgrade
 # asks for a library, heeds no setting, and other versions do not know the settings.
