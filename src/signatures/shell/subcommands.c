@@ -6,13 +6,22 @@
 
 #include "signatures/shell/programs.h"
 
+/* What docker and its like do. */
+#define CONTAINER_ASKS \
+	" ps images image ls inspect logs info version --version stats top port diff " \
+	"history events search config container network volume get describe explain " \
+	"api-resources cluster-info help "
+#define CONTAINER_CHANGES \
+	" rm rmi cp rename tag delete "
+#define CONTAINER_RUNS \
+	" run exec start stop restart kill build up down create push apply attach "
+
 /*
  * Subcommands by program; " * " stands for any.  The first row that fits counts.
- * THINK is for what only changes the shell, EXECUTE for
- * what would be taken for something else by its name.  The verb tells actions of
- * one category apart: of a fileop the subcommand's own name unless another says
- * the same, of an install nothing where a package comes.  A subcommand's own
- * subcommands stand under both names: "git-stash".
+ * THINK is for what only changes the shell, EXECUTE for what would be taken for
+ * something else by its name.  The verb tells actions of one category apart: of
+ * a fileop the subcommand's own name unless another says the same, of an install
+ * nothing where a package comes.
  */
 static const Subcommand subcommands[] = {
 	{" pip pip3 pipx ", " install download wheel upgrade inject sync compile ", ACTION_INSTALL, NULL},
@@ -36,9 +45,6 @@ static const Subcommand subcommands[] = {
 	{" conda mamba micromamba ",
 		" install create update upgrade env init clean ", ACTION_INSTALL, NULL},
 	{" conda mamba micromamba ", " remove uninstall ", ACTION_INSTALL, "remove"},
-	{" conda-env mamba-env micromamba-env ", " list ", ACTION_SEARCH, NULL},
-	{" conda-env mamba-env micromamba-env ", " create update ", ACTION_INSTALL, NULL},
-	{" conda-env mamba-env micromamba-env ", " remove ", ACTION_INSTALL, "remove"},
 	{" conda mamba micromamba ", " list info search config --version ", ACTION_SEARCH, NULL},
 	{" conda mamba micromamba ", " activate deactivate ", ACTION_THINK, NULL},
 	{" poetry pdm rye uv pipenv ",
@@ -96,38 +102,50 @@ static const Subcommand subcommands[] = {
 		"cherry-pick pull fetch clone init switch worktree push tag submodule gc rerere "
 		"notes filter-branch update-index bundle archive format-patch prune lfs ", ACTION_FILEOP, NULL},
 	{" git hub ", " apply am ", ACTION_MODIFY, NULL},
+	{" docker docker-compose podman podman-compose kubectl ", CONTAINER_ASKS, ACTION_SEARCH, NULL},
+	{" docker docker-compose podman podman-compose ", " pull load import ", ACTION_INSTALL, NULL},
+	{" docker docker-compose podman podman-compose kubectl ", CONTAINER_CHANGES, ACTION_FILEOP, NULL},
+	{" docker docker-compose podman podman-compose kubectl ", CONTAINER_RUNS, ACTION_EXECUTE, NULL},
+};
+
+/* Those of subcommands, by both names: git stash pop. */
+static const Subcommand inner_subcommands[] = {
+	{" conda-env mamba-env micromamba-env ", " list ", ACTION_SEARCH, NULL},
+	{" conda-env mamba-env micromamba-env ", " create update ", ACTION_INSTALL, NULL},
+	{" conda-env mamba-env micromamba-env ", " remove ", ACTION_INSTALL, "remove"},
 	{" git-stash ", " list show ", ACTION_SEARCH, NULL},
 	{" git-stash ", " pop apply ", ACTION_FILEOP, "pop"},
 	{" git-stash ", " drop clear ", ACTION_FILEOP, "drop"},
 	{" git-worktree git-submodule git-bundle git-notes git-lfs ",
 		" list show status summary verify ls-files ", ACTION_SEARCH, NULL},
-	{" docker docker-compose podman podman-compose kubectl ",
-		" ps images image ls inspect logs info version --version stats top port diff "
-		"history events search config container network volume get describe explain "
-		"api-resources cluster-info help ", ACTION_SEARCH, NULL},
-	{" docker docker-compose podman podman-compose ", " pull load import ", ACTION_INSTALL, NULL},
-	{" docker docker-compose podman podman-compose kubectl ",
-		" rm rmi cp rename tag delete ", ACTION_FILEOP, NULL},
-	{" docker docker-compose podman podman-compose kubectl ",
-		" run exec start stop restart kill build up down create push apply attach ", ACTION_EXECUTE, NULL},
 	{" docker-image docker-container docker-network docker-volume podman-image podman-container ",
 		" rm prune create run exec start stop restart kill build connect disconnect ", ACTION_EXECUTE, NULL},
+	{" docker-compose podman-compose ", CONTAINER_ASKS, ACTION_SEARCH, NULL},
+	{" docker-compose podman-compose ", " pull load import ", ACTION_INSTALL, NULL},
+	{" docker-compose podman-compose ", CONTAINER_CHANGES, ACTION_FILEOP, NULL},
+	{" docker-compose podman-compose ", CONTAINER_RUNS, ACTION_EXECUTE, NULL},
 };
 
-/* What a program's subcommand does; NULL if it is not known. */
-const Subcommand *
-find_subcommand(const char *program, const char *name)
+static const Subcommand *
+find_in(const Subcommand *table, int n, const char *program, const char *name)
 {
 	int			i;
 
 	/* No subcommand is longer, and a long word must not be searched for often. */
 	if (strlen(name) > MAX_LISTED)
 		return NULL;
-	for (i = 0; i < (int) lengthof(subcommands); i++)
-		if (is_listed(subcommands[i].programs, ' ', program) &&
-			(strcmp(subcommands[i].names, " * ") == 0 || is_listed(subcommands[i].names, ' ', name)))
-			return &subcommands[i];
+	for (i = 0; i < n; i++)
+		if (is_listed(table[i].programs, ' ', program) &&
+			(strcmp(table[i].names, " * ") == 0 || is_listed(table[i].names, ' ', name)))
+			return &table[i];
 	return NULL;
+}
+
+/* What a program's subcommand does; NULL if it is not known. */
+const Subcommand *
+find_subcommand(const char *program, const char *name)
+{
+	return find_in(subcommands, lengthof(subcommands), program, name);
 }
 
 /* The same of a subcommand's own subcommand. */
@@ -139,7 +157,7 @@ find_inner_subcommand(const char *program, const char *name, const char *inner)
 	if (strlen(name) > MAX_LISTED || strlen(program) + strlen(name) + 2 > sizeof(both))
 		return NULL;
 	snprintf(both, sizeof(both), "%s-%s", program, name);
-	return find_subcommand(both, inner);
+	return find_in(inner_subcommands, lengthof(inner_subcommands), both, inner);
 }
 
 /* What tells it from others of its category; data NULL if nothing has to. */
