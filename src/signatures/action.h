@@ -40,7 +40,9 @@ typedef struct Action
 	bool		partial;		/* of a view: only the lines first..last */
 	int64		first;			/* 1-based */
 	int64		last;			/* 0 = to the end */
+	int64		tail;			/* or only that many lines at the end; 0 = not counted from there */
 	bool		window;			/* a view whose lines nobody knows: no scope at all */
+	Span		verb;			/* of a fileop or install: which one; data NULL = nothing to say */
 	Span		target;			/* of ACTION_OTHER: the tool's name */
 	bool		is_path;		/* the target names a file or directory */
 	Span		directory;		/* that a relative target starts from */

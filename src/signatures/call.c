@@ -253,6 +253,7 @@ classify_meaning(ToolMeaning meaning, const Arguments *arguments, const UserEntr
 			return;
 		case TOOL_FILEOP:
 			set_action(action, ACTION_FILEOP, path, true);
+			action->verb = tool_verb(tool);
 			return;
 		case TOOL_INSTALL:
 			set_action(action, ACTION_INSTALL, path, true);

@@ -50,6 +50,7 @@ classify_patch(Span patch, Action *action)
 		if (span_starts(line, "*** Delete File: "))
 		{
 			action_init(action, ACTION_FILEOP);
+			action->verb = span_of("rm");
 			action_set_target(action, file_name(line, "*** Delete File: "), true);
 			return;
 		}

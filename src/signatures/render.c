@@ -194,6 +194,37 @@ result_suffix(const Action *action, CallResult result)
 	}
 }
 
+/* Which lines a view shows, as its scope. */
+static void
+append_lines(StringInfo out, const Action *action)
+{
+	int64		first = action->first / LINES_PER_BUCKET;
+	int64		last = action->last / LINES_PER_BUCKET;
+
+	if (action->window)
+		return;
+	if (action->tail > 0)
+	{
+		append_literal(out, ":partial[-");
+		append_number(out, action->tail / LINES_PER_BUCKET);
+		appendStringInfoChar(out, ']');
+		return;
+	}
+	/* From the first line to the end is the whole file, however it was said. */
+	if (!action->partial || (action->first <= 1 && action->last == 0))
+	{
+		append_literal(out, ":full");
+		return;
+	}
+	append_literal(out, ":partial[");
+	append_number(out, first);
+	if (action->last == 0 || last > first)
+		appendStringInfoChar(out, '-');
+	if (last > first && action->last > 0)
+		append_number(out, last);
+	appendStringInfoChar(out, ']');
+}
+
 void
 render_action(StringInfo out, const Action *action, CallResult result, const SignatureOptions *options)
 {
@@ -211,23 +242,7 @@ render_action(StringInfo out, const Action *action, CallResult result, const Sig
 			}
 			return;
 		case ACTION_VIEW:
-			if (action->window)
-				break;
-			if (!action->partial)
-				append_literal(out, ":full");
-			else
-			{
-				int64		first = action->first / LINES_PER_BUCKET;
-				int64		last = action->last / LINES_PER_BUCKET;
-
-				append_literal(out, ":partial[");
-				append_number(out, first);
-				if (action->last == 0 || last > first)
-					appendStringInfoChar(out, '-');
-				if (last > first && action->last > 0)
-					append_number(out, last);
-				appendStringInfoChar(out, ']');
-			}
+			append_lines(out, action);
 			break;
 		case ACTION_MODIFY:
 			append_literal(out, action->insert ? ":insert" : ":replace");
@@ -238,6 +253,14 @@ render_action(StringInfo out, const Action *action, CallResult result, const Sig
 				edit_hash(action->old_text, action->new_text, options->content_hash, digits);
 				appendStringInfoChar(out, ':');
 				append_literal(out, digits);
+			}
+			break;
+		case ACTION_FILEOP:
+		case ACTION_INSTALL:
+			if (action->verb.length > 0)
+			{
+				appendStringInfoChar(out, ':');
+				append_encoded(out, action->verb.data, action->verb.length);
 			}
 			break;
 		default:

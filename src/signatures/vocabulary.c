@@ -213,6 +213,25 @@ role_names(ArgumentRole role)
 	return usual_names[role];
 }
 
+/* What built-in tools of the meaning fileop do to their file, where a program does the same. */
+Span
+tool_verb(Span tool)
+{
+	static const struct
+	{
+		const char *tool;		/* lower case */
+		const char *verb;
+	}			verbs[] = {
+		{"delete_file", "rm"},
+	};
+	int			i;
+
+	for (i = 0; i < (int) lengthof(verbs); i++)
+		if (span_is_caseless(tool, verbs[i].tool))
+			return span_of(verbs[i].verb);
+	return span_none();
+}
+
 ToolMeaning
 find_builtin_tool(Span tool, Span subcommand)
 {

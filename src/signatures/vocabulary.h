@@ -76,6 +76,7 @@ extern const char *meaning_name(ToolMeaning meaning);
 extern ToolMeaning meaning_of(Span name);	/* TOOL_UNKNOWN if there is no such */
 extern int	role_of(Span name);		/* -1 if there is no such */
 extern const char *const *role_names(ArgumentRole role);	/* the usual ones, NULL-terminated */
+extern Span tool_verb(Span tool);
 extern ToolMeaning find_builtin_tool(Span tool, Span subcommand);
 
 #endif							/* STEPADV_VOCABULARY_H */

@@ -39,7 +39,7 @@ kernels="arguments call observation patch render sequence_matcher signature voca
 	shell/command shell/command_build shell/command_file shell/command_git \
 	shell/command_run shell/command_search shell/command_swe shell/command_view \
 	shell/line_range shell/operands shell/programs shell/script shell/shell \
-	shell/shell_heredoc shell/shell_word shell/subcommands"
+	shell/shell_heredoc shell/shell_word shell/subcommands shell/variants"
 mkdir -p "$work"
 for fuzzer in ${FUZZERS:-shell call observation matcher}; do
 	sources="$top/test/fuzz/host/host.c $top/test/fuzz/fuzz_$fuzzer.c"

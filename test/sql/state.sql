@@ -6,7 +6,7 @@ SET search_path = stepadv, public;
 SELECT action, state_signature(action) = state || '||' AS ok
 FROM (VALUES ('view:full@core.py', 'core.py:Vf'), ('view:partial[2]@core.py', 'core.py:V[2]'), ('view:partial[1-2]@core.py', 'core.py:V[1-2]'),
              ('modify:replace:a3f2@core.py', 'core.py:M:a3f2'), ('modify:insert:b7c1@core.py', 'core.py:I:b7c1'), ('search@core.py', 'core.py:S'),
-             ('create@test.py', 'test.py:C'), ('modify:replace@core.py', 'core.py:M'), ('view:partial[3-]@a', 'a:V[3-]')) v(action, state)
+             ('create@test.py', 'test.py:C'), ('modify:replace@core.py', 'core.py:M'), ('view:partial[3-]@a', 'a:V[3-]'), ('view:partial[-5]@a', 'a:V[-5]')) v(action, state)
 GROUP BY action, state ORDER BY action;
 
 -- Flags, counted: the nine names, results that are not known, and what has no file.
@@ -14,6 +14,10 @@ SELECT action, state_signature(action) AS state
 FROM unnest(ARRAY['think', 'finish', 'search', 'install@x', 'fileop@x', 'test@t:ok', 'test@t:error', 'test@t', 'execute@x:ok', 'execute@x:error', 'execute@x',
 	'view', 'modify:replace:1234', 'other:Task', 'other', 'click@button']) action
 GROUP BY action ORDER BY action;
+
+-- Verbs tell actions apart, not states; the last lines are no bucket.
+SELECT state_signature(a), state_signature(a, 'set', 'bucket') AS views_by_bucket
+FROM unnest('{fileop:rm@x,fileop@x,fileop:stash,install:remove@x,install@x,view:partial[-5]@a,view:partial[1-2]@a,install:remove@x:error}'::text[]) a;
 
 -- Failures leave nothing behind; failed tests and runs are counted as such.
 SELECT state_signature(a) FROM unnest(ARRAY['modify:replace:a3f2@a:error', 'create@b:error', 'view:full@c:error', 'install@d:error', 'fileop@e:error', NULL]) a;

@@ -78,6 +78,14 @@ changes_things(const Action *action)
 	}
 }
 
+Effect
+set_fileop(Outcome *outcome, Span verb, Span target)
+{
+	set_outcome(outcome, ACTION_FILEOP, target, true);
+	outcome->action.verb = verb;
+	return EFFECT_ACT;
+}
+
 /* Nothing but the kind of program matters: date, submit. */
 static Effect
 act_alone(Invocation *run, Outcome *outcome)
@@ -85,7 +93,7 @@ act_alone(Invocation *run, Outcome *outcome)
 	return set_outcome(outcome, run->category, span_none(), false);
 }
 
-/* One operand matters: rm, mkdir, chmod. */
+/* One operand matters: create, vim. */
 static Effect
 act_operand(Invocation *run, Outcome *outcome)
 {
@@ -99,6 +107,25 @@ act_filter(Invocation *run, Outcome *outcome)
 	Span		file = invocation_operand(run, run->program->operands);
 
 	return set_outcome(outcome, run->category, file.data ? file : run->command->input, true);
+}
+
+/* The same of a program that begins in the current directory without one: ls. */
+static Effect
+act_list_here(Invocation *run, Outcome *outcome)
+{
+	Span		directory = invocation_operand(run, run->program->operands);
+
+	/* In a pipe xargs may have named some. */
+	if (directory.data == NULL && !run->reader->in_pipe)
+		directory = span_of(".");
+	return set_outcome(outcome, run->category, directory, true);
+}
+
+/* And of one that changes it: rm, mkdir, chmod. */
+static Effect
+act_fileop(Invocation *run, Outcome *outcome)
+{
+	return set_fileop(outcome, program_verb(run->program), invocation_operand(run, run->program->operands));
 }
 
 static Effect
@@ -122,11 +149,68 @@ act_source(Invocation *run, Outcome *outcome)
 	return EFFECT_NONE;
 }
 
+/* Take \\n and \\t of echo -e or printf for what they stand for, in place. */
+static Span
+unescaped(char *text, int length)
+{
+	int			to = 0;
+	int			i;
+
+	for (i = 0; i < length; i++)
+	{
+		char		c = text[i];
+
+		if (c == '\\' && i + 1 < length && strchr("nt\\", text[i + 1]) != NULL)
+		{
+			c = text[++i];
+			c = c == 'n' ? '\n' : c == 't' ? '\t' : c;
+		}
+		text[to++] = c;
+	}
+	text[to] = '\0';
+	return span_make(text, to);
+}
+
+/* What echo or printf prints, as far as it is plain. */
+static Span
+printed_text(const Invocation *run)
+{
+	const ShellCommand *command = run->command;
+	bool		is_printf = strcmp(run->program->name, "printf") == 0;
+	bool		escapes = is_printf && run->at + 1 == command->n_words;
+	bool		newline = !is_printf;
+	int			at = run->at;
+	Span		words;
+	char	   *text;
+
+	while (!is_printf && at < command->n_words)
+	{
+		const char *word = shell_word(command, at);
+
+		if (word[0] != '-' || word[1] == '\0' || strspn(word + 1, "neE") != strlen(word + 1))
+			break;
+		newline &= strchr(word, 'n') == NULL;
+		escapes |= strchr(word, 'e') != NULL;
+		at++;
+	}
+	words = words_joined(command, at);
+	if (!escapes && !newline)
+		return words;
+	text = palloc(words.length + 2);
+	memcpy(text, words.data, words.length);
+	if (escapes)
+		words = unescaped(text, words.length);
+	if (newline)
+		text[words.length++] = '\n';
+	text[words.length] = '\0';
+	return span_make(text, words.length);
+}
+
 /* echo: plumbing, unless it is how a scaffold is told that the task is done. */
 static Effect
 act_echo(Invocation *run, Outcome *outcome)
 {
-	Span		text = words_joined(run->command, run->at);
+	Span		text = printed_text(run);
 
 	if (span_find(text, "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT") >= 0 ||
 		span_find(text, "MINI_SWE_AGENT_FINAL_OUTPUT") >= 0)
@@ -166,7 +250,12 @@ act_xargs(Invocation *run, Outcome *outcome)
 {
 	Operands	operands = invocation_operands(run);
 	int			at = next_operand(&operands);
+	int			i;
 
+	/* Of the files that xargs -a FILE names, only FILE is known. */
+	for (i = run->at; i + 1 < at && run->command->input.data == NULL; i++)
+		if (strcmp(shell_word(run->command, i), "-a") == 0 || strcmp(shell_word(run->command, i), "--arg-file") == 0)
+			run->command->input = shell_word_span(run->command, i + 1);
 	/* xargs -i {} COMMAND is often written, if wrongly */
 	if (strcmp(shell_word(run->command, at), "{}") == 0)
 		at++;
@@ -188,7 +277,9 @@ static const struct
 	[PROGRAM_COVERAGE] = {.act = act_coverage},
 	[PROGRAM_ECHO] = {.act = act_echo},
 	[PROGRAM_EDITOR] = {.act = act_operand, .category = ACTION_MODIFY},
-	[PROGRAM_FILEOP] = {.act = act_operand, .category = ACTION_FILEOP},
+	[PROGRAM_FETCH] = {.act = act_fetch},
+	[PROGRAM_FETCH_TO] = {.act = act_fetch},
+	[PROGRAM_FILEOP] = {.act = act_fileop},
 	[PROGRAM_FILEOP_LAST] = {.act = act_destination},
 	[PROGRAM_FIND] = {.act = act_find},
 	[PROGRAM_GIT] = {.act = act_git},
@@ -196,12 +287,16 @@ static const struct
 	[PROGRAM_HEAD] = {.act = act_head_tail},
 	[PROGRAM_INTERPRETER] = {.act = act_interpreter},
 	[PROGRAM_LIST] = {.act = act_filter, .category = ACTION_SEARCH},
+	[PROGRAM_LIST_HERE] = {.act = act_list_here, .category = ACTION_SEARCH},
 	[PROGRAM_MAKE] = {.act = act_make},
 	[PROGRAM_NOTHING] = {.act = act_nothing},
+	[PROGRAM_OUTPUT] = {.act = act_output},
 	[PROGRAM_PACKAGE] = {.act = act_package},
 	[PROGRAM_PATCH] = {.act = act_patch},
 	[PROGRAM_PYTHON] = {.act = act_python},
+	[PROGRAM_RUN] = {.act = act_plain},
 	[PROGRAM_SEARCH] = {.act = act_operand, .category = ACTION_SEARCH},
+	[PROGRAM_SEARCH_HERE] = {.act = act_grep},
 	[PROGRAM_SED] = {.act = act_sed},
 	[PROGRAM_SHELL] = {.act = act_shell},
 	[PROGRAM_SOURCE] = {.act = act_source},
@@ -255,10 +350,11 @@ classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 		run.program = find_any_version(program_name(word));
 		if (run.program == NULL)
 			return run_program(command, i, outcome);
-		Assert(kinds[run.program->kind].act != NULL);
-		run.category = kinds[run.program->kind].category;
 		run.at = i + 1;
-		effect = kinds[run.program->kind].act(&run, outcome);
+		run.kind = kind_of_run(&run);
+		Assert(kinds[run.kind].act != NULL);
+		run.category = kinds[run.kind].category;
+		effect = kinds[run.kind].act(&run, outcome);
 		if (run.follows == 0)
 			return outcome->effect = effect;
 		i = run.follows;

@@ -45,6 +45,7 @@ typedef struct Reader
 	ShellLexer	lexer;
 	int			depth;
 	Span		piped;			/* literal text that the previous command of the pipe prints */
+	bool		in_pipe;		/* the command reads what the one before it prints */
 	bool		stop;			/* the rest of the script is an edit's text */
 } Reader;
 
@@ -59,6 +60,7 @@ await_body(Outcome *outcome, const ShellCommand *command, BodyUse use)
 /* command.c */
 extern Effect classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome);
 extern Effect set_outcome(Outcome *outcome, ActionCategory category, Span target, bool is_path);
+extern Effect set_fileop(Outcome *outcome, Span verb, Span target);
 extern bool changes_things(const Action *action);
 extern bool is_prefix_keyword(const char *word);
 extern bool is_assignment(const ShellCommand *command, int i);

@@ -93,16 +93,84 @@ run_script(Invocation *run, int at, Outcome *outcome)
 					   at < command->n_words ? shell_word_span(command, at) : span_of(name), false);
 }
 
-/* Where an option is the subcommand (pacman -S, pip --version): its category; -1 if there is none before `end`. */
-static int
+/* Where an option is the subcommand (pacman -S, pip --version); NULL if there is none before `end`. */
+static const Subcommand *
 find_option_subcommand(const Invocation *run, int end)
 {
-	int			category = -1;
+	const Subcommand *subcommand = NULL;
 	int			i;
 
-	for (i = run->at; i < end && category < 0; i++)
-		category = find_subcommand(run->program->name, shell_word(run->command, i));
-	return category;
+	for (i = run->at; i < end && subcommand == NULL; i++)
+		subcommand = find_subcommand(run->program->name, shell_word(run->command, i));
+	return subcommand;
+}
+
+/* Is what the operand at `at` installs a file or directory, and no package's name? */
+static bool
+is_package_file(const ShellCommand *command, int at)
+{
+	static const char *const file_options[] = {"--editable", "--file", "--requirement", "-e", "-f", "-r", NULL};
+	static const char *const suffixes[] = {".deb", ".gem", ".gz", ".rpm", ".tar", ".tgz", ".toml", ".txt",
+	".whl", ".yaml", ".yml", ".zip", NULL};
+	const char *word = shell_word(command, at);
+	size_t		length = strlen(word);
+	int			i;
+
+	if (strstr(word, "://") != NULL)
+		return false;
+	if (*word == '.' || *word == '/' || *word == '~' || *word == '$')
+		return true;
+	if (at > 0 && is_any_of(shell_word(command, at - 1), file_options))
+		return true;
+	for (i = 0; suffixes[i] != NULL; i++)
+	{
+		size_t		n = strlen(suffixes[i]);
+
+		if (length > n && strcmp(word + length - n, suffixes[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What a subcommand does to the operand at word `at`, or to nothing that is named. */
+static Effect
+set_subcommand(const Invocation *run, const Subcommand *subcommand, Span verb, int at, Outcome *outcome)
+{
+	Span		target = shell_word_span(run->command, at);
+
+	switch (subcommand->category)
+	{
+		case ACTION_THINK:
+			return EFFECT_NONE;
+		case ACTION_EXECUTE:
+			return set_outcome(outcome, ACTION_EXECUTE, span_of(run->program->name), false);
+		case ACTION_TEST:
+			return set_tests(outcome, target);
+		case ACTION_INSTALL:
+			set_outcome(outcome, ACTION_INSTALL, target, target.data != NULL && is_package_file(run->command, at));
+			break;
+		case ACTION_CREATE:
+			return set_outcome(outcome, ACTION_CREATE, target, true);
+		default:
+			set_outcome(outcome, subcommand->category, span_none(), false);
+			break;
+	}
+	outcome->action.verb = subcommand_verb(subcommand, verb);
+	return EFFECT_ACT;
+}
+
+/* pip --version, pacman -Syu: no operand at all. */
+static Effect
+set_without_operand(const Invocation *run, Outcome *outcome)
+{
+	const char *name = run->program->name;
+	const Subcommand *subcommand = find_option_subcommand(run, run->command->n_words);
+
+	if (subcommand != NULL)
+		return set_subcommand(run, subcommand, span_none(), run->command->n_words, outcome);
+	if (strcmp(name, "yarn") == 0)
+		return set_outcome(outcome, ACTION_INSTALL, span_none(), false);
+	return set_outcome(outcome, ACTION_EXECUTE, span_of(name), false);
 }
 
 /* pip install x, npm test, cargo build … */
@@ -111,51 +179,42 @@ act_package(Invocation *run, Outcome *outcome)
 {
 	static const char *const run_verbs[] = {"exec", "run", "run-script", NULL};
 	/* Not the program's own options: -e . and -r FILE name what is installed. */
-	static const ValueOptions options = {"iptmc", ",index-url,extra-index-url,prefix,target,platform,"};
+	static const ValueOptions usual = {"iptmc", ",index-url,extra-index-url,prefix,target,platform,"};
+	const ValueOptions *options = run->program->options.letters[0] ? &run->program->options : &usual;
 	const ShellCommand *command = run->command;
 	const char *name = run->program->name;
 	Operands	operands = invocation_operands(run);
 	int			at = next_operand(&operands);
 	const char *verb = shell_word(command, at);
-	int			category;
-	Span		target;
+	const Subcommand *subcommand = find_subcommand(name, verb);
+	const Subcommand *inner;
+	int			after;
 
 	if (at >= command->n_words)
-	{
-		category = find_option_subcommand(run, at);
-		if (category >= 0)
-			return set_outcome(outcome, category, span_none(), false);
-		if (strcmp(name, "yarn") == 0)
-			return set_outcome(outcome, ACTION_INSTALL, span_none(), false);
-		return set_outcome(outcome, ACTION_EXECUTE, span_of(name), false);
-	}
-	if (is_any_of(verb, run_verbs))
+		return set_without_operand(run, outcome);
+	if (subcommand == NULL && is_any_of(verb, run_verbs))
 		return run_script(run, at, outcome);
 	if (strcmp(name, "uv") == 0 && strcmp(verb, "pip") == 0)
 	{
 		run->follows = at;
 		return EFFECT_NONE;
 	}
-	category = find_subcommand(name, verb);
-	if (category < 0 && run->program->options.letters[0] == '\0')
+	operands = operands_of(command, at + 1, options);
+	after = next_operand(&operands);
+	inner = find_inner_subcommand(name, verb, shell_word(command, after));
+	if (inner != NULL)
+		return set_subcommand(run, inner, shell_word_span(command, after), next_operand(&operands), outcome);
+	if (subcommand == NULL && run->program->options.letters[0] == '\0')
 	{
 		/* dpkg -i x.deb: the operand is no subcommand but its target */
-		category = find_option_subcommand(run, at);
-		if (category >= 0)
-			at = run->at - 1;
+		subcommand = find_option_subcommand(run, at);
+		after = at;
 	}
-	if (category < 0)
+	if (subcommand == NULL)
 	{
 		Span		what = strcmp(name, "npx") == 0 ? shell_word_span(command, at) : span_of(name);
 
 		return set_outcome(outcome, ACTION_EXECUTE, what, false);
 	}
-	if (category == ACTION_THINK)
-		return EFFECT_NONE;
-	target = operand_span(command, at + 1, &options, 0);
-	if (category == ACTION_TEST)
-		return set_tests(outcome, target);
-	if (category == ACTION_INSTALL || category == ACTION_CREATE)
-		return set_outcome(outcome, category, target, true);
-	return set_outcome(outcome, category, span_none(), false);
+	return set_subcommand(run, subcommand, shell_word_span(command, at), after, outcome);
 }

@@ -11,13 +11,67 @@
 Effect
 act_destination(Invocation *run, Outcome *outcome)
 {
-	Operands	operands = invocation_operands(run);
-	Span		destination = span_none();
-	int			at;
+	Span		destination = last_operand(run->command, run->at, &run->program->options);
 
-	while ((at = next_operand(&operands)) < run->command->n_words)
-		destination = shell_word_span(run->command, at);
-	return set_outcome(outcome, ACTION_FILEOP, destination, true);
+	return set_fileop(outcome, program_verb(run->program), destination);
+}
+
+/* sort -o FILE: the file that the option names is written. */
+Effect
+act_output(Invocation *run, Outcome *outcome)
+{
+	return set_outcome(outcome, ACTION_MODIFY, run->value, true);
+}
+
+/* The last part of an address, without what is asked for there. */
+static Span
+name_in_address(Span address)
+{
+	int			start;
+	int			end = span_find(address, "://");
+	int			i;
+
+	start = end < 0 ? 0 : end + 3;
+	end = address.length;
+	for (i = start; i < end; i++)
+	{
+		if (address.data[i] == '?' || address.data[i] == '#')
+			end = i;
+		else if (address.data[i] == '/')
+			start = i + 1;
+	}
+	/* Of a host alone nobody knows the file. */
+	if (end <= start || (start > 0 && address.data[start - 1] == '/' && start > 1 && address.data[start - 2] == '/'))
+		return span_none();
+	return span_make(address.data + start, end - start);
+}
+
+/* curl -O ADDRESS, curl -o FILE, wget: the file that comes; on the screen it is a run. */
+Effect
+act_fetch(Invocation *run, Outcome *outcome)
+{
+	Span		file = run->value;
+
+	if (run->kind == PROGRAM_FETCH_TO)
+	{
+		if (span_is(file, "-") || span_starts(file, "/dev/"))
+			return act_plain(run, outcome);
+	}
+	else
+	{
+		const ShellCommand *command = run->command;
+		Operands	operands = invocation_operands(run);
+		Span		address = span_none();
+		int			at;
+
+		while ((at = next_operand(&operands)) < command->n_words)
+			if (address.data == NULL || strstr(shell_word(command, at), "://") != NULL)
+				address = shell_word_span(command, at);
+		file = address.data ? name_in_address(address) : file;
+		if (address.data == NULL)
+			file = span_none();
+	}
+	return set_fileop(outcome, program_verb(run->program), file);
 }
 
 /* tar with t lists; anything else packs or unpacks. */
@@ -46,7 +100,9 @@ act_tar(Invocation *run, Outcome *outcome)
 				target = shell_word_span(command, j + 1);
 		}
 	}
-	return set_outcome(outcome, lists ? ACTION_SEARCH : ACTION_FILEOP, target, true);
+	if (lists)
+		return set_outcome(outcome, ACTION_SEARCH, target, true);
+	return set_fileop(outcome, span_of("tar"), target);
 }
 
 Effect
@@ -65,7 +121,8 @@ act_tee(Invocation *run, Outcome *outcome)
 		outcome->action.insert = true;
 	}
 	else
-		set_outcome(outcome, command->heredoc > 0 ? ACTION_CREATE : ACTION_MODIFY, file, true);
+		set_outcome(outcome, command->heredoc > 0 || run->reader->piped.data != NULL ? ACTION_CREATE : ACTION_MODIFY,
+					file, true);
 	if (outcome->action.category == ACTION_MODIFY)
 	{
 		if (command->heredoc > 0)

@@ -11,6 +11,7 @@ typedef enum GitTarget
 {
 	GIT_FIRST,
 	GIT_SECOND,					/* after a pattern */
+	GIT_LAST,					/* the destination */
 	GIT_AFTER_REVISION			/* one of the first two, if it looks like a file */
 } GitTarget;
 
@@ -26,7 +27,7 @@ static const struct
 	{"diff", GIT_AFTER_REVISION},
 	{"grep", GIT_SECOND},
 	{"log", GIT_AFTER_REVISION},
-	{"mv", GIT_FIRST},
+	{"mv", GIT_LAST},
 	{"restore", GIT_FIRST},
 	{"rm", GIT_FIRST},
 	{"show", GIT_AFTER_REVISION},
@@ -57,6 +58,8 @@ git_target(const ShellCommand *command, int at, const char *subcommand)
 			break;
 	if (i == (int) lengthof(targets))
 		return span_none();
+	if (targets[i].target == GIT_LAST)
+		return last_operand(command, at + 1, &options);
 	target = operand_span(command, at + 1, &options, targets[i].target == GIT_SECOND ? 1 : 0);
 	if (targets[i].target != GIT_AFTER_REVISION)
 		return target;
@@ -75,15 +78,19 @@ act_git(Invocation *run, Outcome *outcome)
 	Operands	operands = operands_of(command, run->at, &options);
 	int			at = next_operand(&operands);
 	const char *name = shell_word(command, at);
-	int			category = find_subcommand("git", name);
+	const Subcommand *subcommand = find_subcommand("git", name);
+	const Subcommand *inner;
 	Span		target = span_none();
 	int			j;
 
 	if (at >= command->n_words)
 		return set_outcome(outcome, ACTION_SEARCH, span_none(), false);
-	if (category < 0)
+	if (subcommand == NULL)
 		return set_outcome(outcome, ACTION_EXECUTE, span_of("git"), false);
-	if (category == ACTION_MODIFY)
+	inner = find_inner_subcommand("git", name, shell_word(command, at + 1));
+	if (inner != NULL)
+		subcommand = inner;
+	if (subcommand->category == ACTION_MODIFY)
 	{
 		set_outcome(outcome, ACTION_MODIFY, span_none(), false);
 		if (command->heredoc > 0)
@@ -98,5 +105,7 @@ act_git(Invocation *run, Outcome *outcome)
 		}
 	if (target.data == NULL)
 		target = git_target(command, at, name);
-	return set_outcome(outcome, category, target, true);
+	set_outcome(outcome, subcommand->category, target, true);
+	outcome->action.verb = subcommand_verb(subcommand, shell_word_span(command, at));
+	return EFFECT_ACT;
 }

@@ -14,17 +14,24 @@ run_program(const ShellCommand *command, int i, Outcome *outcome)
 	Span		name = shell_word_span(command, i);
 	const char *base = program_name(shell_word(command, i));
 	const char *operand = operand_span(command, i + 1, &none, 0).data;
-	int			category = operand ? find_subcommand(base, operand) : -1;
+	const Subcommand *subcommand = operand ? find_subcommand(base, operand) : NULL;
 
-	if (category == ACTION_TEST)
+	if (subcommand != NULL && subcommand->category == ACTION_TEST)
 	{
 		Span		target = operand_span(command, i + 1, &none, 1);
 
 		return set_outcome(outcome, ACTION_TEST, target.data ? target : span_of("all"), target.data != NULL);
 	}
-	if (category >= 0)
-		return set_outcome(outcome, category, span_none(), false);
+	if (subcommand != NULL)
+		return set_outcome(outcome, subcommand->category, span_none(), false);
 	return set_outcome(outcome, ACTION_EXECUTE, name, memchr(name.data, '/', name.length) != NULL);
+}
+
+/* curl: as a program of which nothing is known. */
+Effect
+act_plain(Invocation *run, Outcome *outcome)
+{
+	return set_outcome(outcome, ACTION_EXECUTE, span_of(run->program->name), false);
 }
 
 /*

@@ -12,8 +12,10 @@
 Effect
 act_grep(Invocation *run, Outcome *outcome)
 {
+	static const char *const walk_options[] = {"--dereference-recursive", "--recursive", NULL};
 	const ShellCommand *command = run->command;
 	int			skip = run->program->operands;
+	bool		walks = run->program->kind == PROGRAM_SEARCH_HERE;
 	int			j;
 	Span		target;
 
@@ -24,10 +26,15 @@ act_grep(Invocation *run, Outcome *outcome)
 		/* The pattern is given by an option, or there is none. */
 		if (strcmp(word, "-e") == 0 || strncmp(word, "--regexp", 8) == 0 || strcmp(word, "--files") == 0)
 			skip = 0;
+		if (is_any_of(word, walk_options) || (word[0] == '-' && word[1] != '-' && strpbrk(word, "rR") != NULL))
+			walks = true;
 	}
 	target = invocation_operand(run, skip);
 	if (target.data == NULL)
 		target = command->input;
+	/* Neither a file nor anything to read: the current directory. */
+	if (target.data == NULL && walks && !run->reader->in_pipe)
+		target = span_of(".");
 	return set_outcome(outcome, ACTION_SEARCH, target, true);
 }
 
@@ -86,5 +93,7 @@ act_find(Invocation *run, Outcome *outcome)
 			i = stop;
 		}
 	}
-	return set_outcome(outcome, deletes ? ACTION_FILEOP : ACTION_SEARCH, root, true);
+	if (deletes)
+		return set_fileop(outcome, span_of("rm"), root);
+	return set_outcome(outcome, ACTION_SEARCH, root.data ? root : span_of("."), true);
 }

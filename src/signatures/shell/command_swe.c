@@ -58,8 +58,9 @@ act_swe_editor(Invocation *run, Outcome *outcome)
 }
 
 /*
- * SWE-agent's edit: "edit 6:7", the new lines, "end_of_edit"; or the later
- * form: edit SEARCH REPLACE [ALL]; insert TEXT [LINE].  The file is the open one.
+ * SWE-agent's edit: "edit 6:7" or, between its cursors, "edit", the new lines,
+ * "end_of_edit"; or the later form: edit SEARCH REPLACE [ALL]; insert TEXT
+ * [LINE].  The file is the open one.
  */
 Effect
 act_swe_edit(Invocation *run, Outcome *outcome)
@@ -69,18 +70,20 @@ act_swe_edit(Invocation *run, Outcome *outcome)
 	int			i = run->at;
 	const char *word = shell_word(command, i);
 	int64		line = span_number(span_of(word));
+	Span		rest = span_make(lexer->at, lexer->end - lexer->at);
+	bool		of_lines = line >= 0 && strchr(word, ':') != NULL && !command->words[i].quoted;
+	int			stop = of_lines || i >= command->n_words ? span_find(rest, "end_of_edit") : -1;
 
 	set_outcome(outcome, ACTION_MODIFY, span_none(), false);
-	if (line >= 0 && strchr(word, ':') != NULL && !command->words[i].quoted)
+	if (of_lines || stop >= 0)
 	{
-		Span		rest = span_make(lexer->at, lexer->end - lexer->at);
-		int			stop = span_find(rest, "end_of_edit");
-
 		if (stop >= 0)
 			rest.length = stop;
 		action_set_content(&outcome->action, span_none(), rest);
 		run->reader->stop = true;
 	}
+	else if (i >= command->n_words)
+		return EFFECT_ACT;
 	else if (strcmp(shell_word(command, i - 1), "edit") == 0)
 		action_set_content(&outcome->action, shell_word_span(command, i), shell_word_span(command, i + 1));
 	else

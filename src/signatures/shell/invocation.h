@@ -18,6 +18,8 @@ typedef struct Invocation
 	ShellCommand *command;
 	const Program *program;
 	ActionCategory category;	/* where the kind of program says no more */
+	ProgramKind kind;			/* of the program, as its options make it */
+	Span		value;			/* of the option that did; data NULL if there is none */
 	int			at;				/* the word after the program's name */
 	int			follows;		/* the word where another command begins; 0 = none */
 } Invocation;
@@ -35,6 +37,9 @@ invocation_operands(const Invocation *run)
 	return operands_of(run->command, run->at, &run->program->options);
 }
 
+/* variants.c */
+extern ProgramKind kind_of_run(Invocation *run);
+
 /* command_build.c */
 extern Effect act_make(Invocation *run, Outcome *outcome);
 extern Effect act_package(Invocation *run, Outcome *outcome);
@@ -43,6 +48,8 @@ extern Effect act_test(Invocation *run, Outcome *outcome);
 /* command_file.c */
 extern Effect act_apply_patch(Invocation *run, Outcome *outcome);
 extern Effect act_destination(Invocation *run, Outcome *outcome);
+extern Effect act_fetch(Invocation *run, Outcome *outcome);
+extern Effect act_output(Invocation *run, Outcome *outcome);
 extern Effect act_patch(Invocation *run, Outcome *outcome);
 extern Effect act_tar(Invocation *run, Outcome *outcome);
 extern Effect act_tee(Invocation *run, Outcome *outcome);
@@ -54,6 +61,7 @@ extern Effect act_git(Invocation *run, Outcome *outcome);
 extern Effect run_program(const ShellCommand *command, int i, Outcome *outcome);
 extern Effect act_coverage(Invocation *run, Outcome *outcome);
 extern Effect act_interpreter(Invocation *run, Outcome *outcome);
+extern Effect act_plain(Invocation *run, Outcome *outcome);
 extern Effect act_python(Invocation *run, Outcome *outcome);
 extern Effect act_shell(Invocation *run, Outcome *outcome);
 

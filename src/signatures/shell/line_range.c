@@ -6,68 +6,154 @@
 
 #include "signatures/shell/line_range.h"
 
-/* N, N,M  N,+M  N,$ at the start of a script of sed; then p, or !d. */
-bool
+/* What follows a pattern between slashes at the start of the text; data NULL if there is none. */
+static Span
+after_pattern(Span text)
+{
+	int			i;
+
+	if (text.length == 0 || text.data[0] != '/')
+		return span_none();
+	for (i = 1; i < text.length && text.data[i] != '/'; i++)
+		if (text.data[i] == '\\')
+			i++;
+	return i < text.length ? span_from(text, i + 1) : span_none();
+}
+
+/* A count or line number; *at moves behind it and the blanks after it. */
+static int64
+read_number(Span script, int *at)
+{
+	int64		number = span_number(span_from(script, *at));
+
+	while (*at < script.length && script.data[*at] >= '0' && script.data[*at] <= '9')
+		++*at;
+	while (*at < script.length && script.data[*at] == ' ')
+		++*at;
+	return number;
+}
+
+/* N, N,M  N,+M  N,$: false if the script of sed does not begin so; *at moves behind it. */
+static bool
+read_addresses(Span script, int *at, int64 *first, int64 *last)
+{
+	bool		relative = false;
+
+	*first = *last = read_number(script, at);
+	if (*first < 1)
+		return false;
+	if (*at >= script.length || script.data[*at] != ',')
+		return true;
+	do
+		++*at;
+	while (*at < script.length && script.data[*at] == ' ');
+	if (*at < script.length && script.data[*at] == '$')
+	{
+		*last = 0;
+		++*at;
+		return true;
+	}
+	if (*at < script.length && script.data[*at] == '+')
+	{
+		relative = true;
+		++*at;
+	}
+	*last = read_number(script, at);
+	if (*last < 0)
+		return false;
+	*last = Max(relative ? *first + *last : *last, *first);
+	return true;
+}
+
+/* /PATTERN/p, /PATTERN/!d, s/PATTERN/…/p under -n; or from a pattern on. */
+static void
+sed_pattern(Span script, bool quiet, LineRange *lines)
+{
+	Span		rest = after_pattern(script);
+
+	if (quiet && script.length > 1 && script.data[0] == 's' && script.data[1] == '/')
+		lines->choice = LINES_BY_PATTERN;
+	if (rest.length > 0 && (rest.data[0] == 'I' || rest.data[0] == 'M'))
+		rest = span_from(rest, 1);
+	rest = rest.data ? span_trim(rest) : rest;
+	if (rest.length == 0)
+		return;
+	if (quiet ? strchr("!p={", rest.data[0]) != NULL : span_starts(rest, "!d"))
+		lines->choice = LINES_BY_PATTERN;
+	else if (quiet ? rest.data[0] == ',' : rest.data[0] == 'q')
+		lines->choice = LINES_UNKNOWN;
+}
+
+/* The lines that a script of sed lets through, if its first command says so plainly. */
+void
 sed_range(Span script, bool quiet, LineRange *lines)
 {
-	int64		first;
-	int64		last;
+	int64		first = 0;
+	int64		last = 0;
 	int			i = 0;
+	Span		verb;
 
 	script = span_trim(script);
-	first = span_number(script);
-	if (first < 1)
-		return false;
-	while (i < script.length && script.data[i] >= '0' && script.data[i] <= '9')
-		i++;
-	last = first;
-	while (i < script.length && script.data[i] == ' ')
-		i++;
-	if (i < script.length && script.data[i] == ',')
+	if (quiet && span_is(script, "$p"))
+		lines->tail = 1;
+	/* The lines' numbers. */
+	if (quiet && (span_is(script, "=") || span_is(script, "$=")))
+		lines->choice = LINES_BY_PATTERN;
+	if (!read_addresses(script, &i, &first, &last))
 	{
-		bool		relative = false;
-
-		i++;
-		while (i < script.length && script.data[i] == ' ')
-			i++;
-		if (i < script.length && script.data[i] == '$')
-		{
-			last = 0;
-			i++;
-		}
+		/* N,/PATTERN/p */
+		if (quiet && first > 0)
+			lines->choice = LINES_UNKNOWN;
 		else
-		{
-			if (i < script.length && script.data[i] == '+')
-			{
-				relative = true;
-				i++;
-			}
-			last = span_number(span_from(script, i));
-			if (last < 0)
-				return false;
-			if (relative)
-				last += first;
-			if (last < first)
-				last = first;
-			while (i < script.length && script.data[i] >= '0' && script.data[i] <= '9')
-				i++;
-		}
-		while (i < script.length && script.data[i] == ' ')
-			i++;
+			sed_pattern(script, quiet, lines);
+		return;
 	}
-	if (i >= script.length)
+	verb = span_from(script, i);
+	if (verb.length == 0)
+		return;
+	if (quiet ? verb.data[0] == 'p' || verb.data[0] == '{' : span_starts(verb, "!d"))
+	{
+		lines->first = first;
+		lines->last = last;
+	}
+	else if (!quiet && verb.data[0] == 'q' && first == last)
+	{
+		/* Nq: up to it; Nq;d: nothing else */
+		lines->first = span_is(verb, "q;d") ? first : 1;
+		lines->last = last;
+	}
+	else if (!quiet && span_is(verb, "d") && first == 1 && last > 0)
+	{
+		lines->first = last + 1;
+		lines->last = 0;
+	}
+}
+
+/* /PATTERN/, /PATTERN/ {…} and the like of awk, with or without a ! before. */
+static bool
+awk_pattern(Span program, LineRange *lines)
+{
+	Span		rest;
+
+	program = span_trim(program);
+	if (program.length > 0 && program.data[0] == '!')
+		program = span_from(program, 1);
+	rest = after_pattern(program);
+	if (rest.data == NULL)
 		return false;
-	if (!(quiet && (script.data[i] == 'p' || script.data[i] == '{')) &&
-		!(!quiet && span_starts(span_from(script, i), "!d")))
-		return false;
-	lines->first = first;
-	lines->last = last;
+	rest = span_trim(rest);
+	/* Other rules, or a range, may print what does not fit. */
+	if (rest.length == 0 || rest.data[0] == '&' || rest.data[0] == '|' ||
+		(rest.data[0] == '{' && memchr(rest.data, '}', rest.length) == rest.data + rest.length - 1))
+		lines->choice = LINES_BY_PATTERN;
+	else
+		lines->choice = LINES_UNKNOWN;
 	return true;
 }
 
 /* The lines that a program of awk selects by NR, if it does so plainly. */
-void
-awk_range(Span program, LineRange *lines)
+static void
+awk_numbers(Span program, LineRange *lines)
 {
 	int64		first = 1;
 	int64		last = 0;
@@ -125,10 +211,24 @@ awk_range(Span program, LineRange *lines)
 	}
 }
 
-/* How many lines head and tail let through. */
+void
+awk_range(Span program, LineRange *lines)
+{
+	if (!awk_pattern(program, lines))
+		awk_numbers(program, lines);
+}
+
+/* How many lines head and tail let through: ten, if nobody says. */
 void
 head_tail_range(const ShellCommand *command, int i, bool is_tail, LineRange *lines)
 {
+	if (is_tail)
+		lines->tail = 10;
+	else
+	{
+		lines->first = 1;
+		lines->last = 10;
+	}
 	for (; i < command->n_words; i++)
 	{
 		const char *word = shell_word(command, i);
@@ -146,8 +246,14 @@ head_tail_range(const ShellCommand *command, int i, bool is_tail, LineRange *lin
 			value = word + 1;
 		else if (is_tail && word[0] == '+' && word[1] >= '0' && word[1] <= '9')
 			value = word;
+		else if (strncmp(word, "-c", 2) == 0 || strncmp(word, "--bytes", 7) == 0)
+		{
+			lines->choice = LINES_UNKNOWN;
+			return;
+		}
 		if (value == NULL)
 			continue;
+		lines->first = lines->last = lines->tail = 0;
 		if (*value == '+')
 		{
 			from_start = true;
@@ -176,7 +282,17 @@ apply_range(Action *action, const LineRange *lines)
 	int64		base = action->partial ? action->first : 1;
 	int64		end = action->partial ? action->last : 0;
 
-	if (lines->first > 0)
+	if (lines->choice == LINES_BY_PATTERN)
+	{
+		/* It looks for something. */
+		action->category = ACTION_SEARCH;
+		action->partial = false;
+	}
+	else if (lines->choice == LINES_UNKNOWN)
+		action->window = true;
+	else if (lines->first > 0 && action->tail > 0)
+		action->tail = Max(action->tail - lines->first + 1, 1);
+	else if (lines->first > 0)
 	{
 		int64		last = lines->last > 0 ? base + lines->last - 1 : end;
 
@@ -188,4 +304,6 @@ apply_range(Action *action, const LineRange *lines)
 	}
 	else if (lines->tail > 0 && end > 0)
 		action->first = Max(base, end - lines->tail + 1);
+	else if (lines->tail > 0 && (action->tail == 0 || lines->tail < action->tail))
+		action->tail = lines->tail;
 }

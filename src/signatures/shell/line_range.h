@@ -8,14 +8,23 @@
 #include "signatures/action.h"
 #include "signatures/shell/shell.h"
 
+/* How a filter chooses the lines it lets through. */
+typedef enum LineChoice
+{
+	LINES_BY_NUMBER,
+	LINES_BY_PATTERN,			/* each for itself, as grep does */
+	LINES_UNKNOWN				/* nobody knows which: from a pattern on, so many bytes */
+} LineChoice;
+
 typedef struct LineRange
 {
+	LineChoice	choice;
 	int64		first;			/* 1-based; 0 = not from a line on */
 	int64		last;			/* 0 = all from first on */
 	int64		tail;			/* or only that many at the end; 0 = no such limit */
 } LineRange;
 
-extern bool sed_range(Span script, bool quiet, LineRange *lines);
+extern void sed_range(Span script, bool quiet, LineRange *lines);
 extern void awk_range(Span program, LineRange *lines);
 extern void head_tail_range(const ShellCommand *command, int i, bool is_tail, LineRange *lines);
 extern void apply_range(Action *action, const LineRange *lines);

@@ -57,6 +57,19 @@ operand_span(const ShellCommand *command, int i, const ValueOptions *options, in
 	return shell_word_span(command, at);
 }
 
+/* The last operand of the words from `i` on. */
+Span
+last_operand(const ShellCommand *command, int i, const ValueOptions *options)
+{
+	Operands	operands = operands_of(command, i, options);
+	int			last = command->n_words;
+	int			at;
+
+	while ((at = next_operand(&operands)) < command->n_words)
+		last = at;
+	return shell_word_span(command, last);
+}
+
 /* The words from `i` on as one text. */
 Span
 words_joined(const ShellCommand *command, int i)

@@ -17,7 +17,9 @@
 #define LIST_NAMES \
 	",max-depth,exclude,format,ignore,sort,time-style,block-size,level,printf,"
 #define NO_OPTIONS {"", ""}
+#define APT_OPTIONS {"otca", ",option,target-release,config-file,host-architecture,"}
 #define AWK_OPTIONS {"Ffv", ",field-separator,file,assign,"}
+#define CONDA_OPTIONS {"npc", ",name,prefix,channel,solver,"}
 #define COPY_OPTIONS {"St", ",suffix,target-directory,"}
 #define DIFF_OPTIONS {"UICFxX", ",unified,exclude,label,ignore-matching-lines,"}
 #define FILTER_OPTIONS \
@@ -41,7 +43,7 @@
 	{"kmnpcoWrt", ",maxfail,tb,rootdir,cov,cov-report,durations,timeout,settings," \
 	"parallel,verbosity,deselect,ignore,color,capture,"}
 #define WRAPPER_OPTIONS {"fo", ""}
-#define XARGS_OPTIONS {"InLPdsEaj", ",replace,max-args,max-procs,delimiter,arg-file,max-lines,"}
+#define XARGS_OPTIONS {"IJnLPRSdsEaj", ",replace,max-args,max-procs,delimiter,arg-file,max-lines,"}
 
 /* Sorted by name (bytewise): looked up by bisection; the test checks the order. */
 static const Program programs[] = {
@@ -53,18 +55,18 @@ static const Program programs[] = {
 	{"Rscript", PROGRAM_INTERPRETER, 0, INTERPRETER_OPTIONS},
 	{"[", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"[[", PROGRAM_NOTHING, 0, NO_OPTIONS},
-	{"ack", PROGRAM_GREP, 1, RIPGREP_OPTIONS},
-	{"ack-grep", PROGRAM_GREP, 1, RIPGREP_OPTIONS},
-	{"ag", PROGRAM_GREP, 1, RIPGREP_OPTIONS},
+	{"ack", PROGRAM_SEARCH_HERE, 1, RIPGREP_OPTIONS},
+	{"ack-grep", PROGRAM_SEARCH_HERE, 1, RIPGREP_OPTIONS},
+	{"ag", PROGRAM_SEARCH_HERE, 1, RIPGREP_OPTIONS},
 	{"alias", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"apk", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
 	{"append", PROGRAM_SWE_EDIT, 0, NO_OPTIONS},
 	{"apply_patch", PROGRAM_APPLY_PATCH, 0, NO_OPTIONS},
 	{"applypatch", PROGRAM_APPLY_PATCH, 0, NO_OPTIONS},
 	{"apropos", PROGRAM_ASK, 0, NO_OPTIONS},
-	{"apt", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
-	{"apt-get", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
-	{"aptitude", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
+	{"apt", PROGRAM_PACKAGE, 0, APT_OPTIONS},
+	{"apt-get", PROGRAM_PACKAGE, 0, APT_OPTIONS},
+	{"aptitude", PROGRAM_PACKAGE, 0, APT_OPTIONS},
 	{"arch", PROGRAM_ASK, 0, NO_OPTIONS},
 	{"asdf", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
 	{"ash", PROGRAM_SHELL, 0, SHELL_OPTIONS},
@@ -121,7 +123,7 @@ static const Program programs[] = {
 	{"complete", PROGRAM_ASK, 0, NO_OPTIONS},
 	{"composer", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
 	{"compress", PROGRAM_FILEOP, 0, NO_OPTIONS},
-	{"conda", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
+	{"conda", PROGRAM_PACKAGE, 0, CONDA_OPTIONS},
 	{"continue", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"coproc", PROGRAM_WRAPPER, 0, WRAPPER_OPTIONS},
 	{"coverage", PROGRAM_COVERAGE, 0, NO_OPTIONS},
@@ -135,6 +137,7 @@ static const Program programs[] = {
 	{"csvlook", PROGRAM_VIEW, 0, FILTER_OPTIONS},
 	{"ctest", PROGRAM_TEST, 0, TEST_OPTIONS},
 	{"cucumber", PROGRAM_TEST, 0, TEST_OPTIONS},
+	{"curl", PROGRAM_RUN, 0, {"AbcCdDeEFHKmPQrtTuUwxXyYz", ",data,header,request,user,url,max-time,retry,"}},
 	{"cut", PROGRAM_VIEW, 0, {"bcdf", ",delimiter,fields,bytes,characters,output-delimiter,"}},
 	{"dash", PROGRAM_SHELL, 0, SHELL_OPTIONS},
 	{"date", PROGRAM_ASK, 0, NO_OPTIONS},
@@ -147,7 +150,7 @@ static const Program programs[] = {
 	{"diff", PROGRAM_VIEW, 0, DIFF_OPTIONS},
 	{"diff3", PROGRAM_VIEW, 0, FILTER_OPTIONS},
 	{"dig", PROGRAM_ASK, 0, NO_OPTIONS},
-	{"dir", PROGRAM_LIST, 0, LS_OPTIONS},
+	{"dir", PROGRAM_LIST_HERE, 0, LS_OPTIONS},
 	{"dirname", PROGRAM_LIST, 0, STAT_OPTIONS},
 	{"disown", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"django", PROGRAM_PACKAGE, 0, NO_OPTIONS},
@@ -155,11 +158,13 @@ static const Program programs[] = {
 	{"dmesg", PROGRAM_ASK, 0, NO_OPTIONS},
 	{"dnf", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
 	{"doas", PROGRAM_WRAPPER, 0, {"ugpCDhrtTU", ",user,group,"}},
+	{"docker", PROGRAM_PACKAGE, 0, {"fH", ",file,host,context,"}},
+	{"docker-compose", PROGRAM_PACKAGE, 0, {"fp", ",file,"}},
 	{"doctest", PROGRAM_TEST, 0, {"o", ""}},
 	{"dos2unix", PROGRAM_FILEOP, 0, NO_OPTIONS},
 	{"dotnet", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
 	{"dpkg", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
-	{"du", PROGRAM_LIST, 0, {"dtXB", LIST_NAMES}},
+	{"du", PROGRAM_LIST_HERE, 0, {"dtXB", LIST_NAMES}},
 	{"easy_install", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
 	{"echo", PROGRAM_ECHO, 0, NO_OPTIONS},
 	{"ed", PROGRAM_EDITOR, 0, NO_OPTIONS},
@@ -175,7 +180,7 @@ static const Program programs[] = {
 	{"escript", PROGRAM_INTERPRETER, 0, INTERPRETER_OPTIONS},
 	{"eval", PROGRAM_SHELL, 0, SHELL_OPTIONS},
 	{"ex", PROGRAM_EDITOR, 0, NO_OPTIONS},
-	{"exa", PROGRAM_LIST, 0, STAT_OPTIONS},
+	{"exa", PROGRAM_LIST_HERE, 0, STAT_OPTIONS},
 	{"exec", PROGRAM_WRAPPER, 0, WRAPPER_OPTIONS},
 	{"exit", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"exit_context", PROGRAM_SUBMIT, 0, NO_OPTIONS},
@@ -185,7 +190,7 @@ static const Program programs[] = {
 	{"expand", PROGRAM_VIEW, 0, FILTER_OPTIONS},
 	{"expect", PROGRAM_INTERPRETER, 0, INTERPRETER_OPTIONS},
 	{"export", PROGRAM_NOTHING, 0, NO_OPTIONS},
-	{"eza", PROGRAM_LIST, 0, STAT_OPTIONS},
+	{"eza", PROGRAM_LIST_HERE, 0, STAT_OPTIONS},
 	{"fallocate", PROGRAM_FILEOP, 0, NO_OPTIONS},
 	{"false", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"fd", PROGRAM_SEARCH, 1, {"eEtdxX", ""}},
@@ -265,14 +270,15 @@ static const Program programs[] = {
 	{"jython", PROGRAM_PYTHON, 0, PYTHON_OPTIONS},
 	{"karma", PROGRAM_TEST, 0, TEST_OPTIONS},
 	{"ksh", PROGRAM_SHELL, 0, SHELL_OPTIONS},
-	{"la", PROGRAM_LIST, 0, LS_OPTIONS},
+	{"kubectl", PROGRAM_PACKAGE, 0, {"n", ",namespace,context,kubeconfig,"}},
+	{"la", PROGRAM_LIST_HERE, 0, LS_OPTIONS},
 	{"last", PROGRAM_ASK, 0, NO_OPTIONS},
 	{"lastlog", PROGRAM_ASK, 0, NO_OPTIONS},
 	{"ldconfig", PROGRAM_ASK, 0, NO_OPTIONS},
 	{"less", PROGRAM_VIEW, 0, NO_OPTIONS},
 	{"let", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"lit", PROGRAM_TEST, 0, TEST_OPTIONS},
-	{"ll", PROGRAM_LIST, 0, LS_OPTIONS},
+	{"ll", PROGRAM_LIST_HERE, 0, LS_OPTIONS},
 	{"ln", PROGRAM_FILEOP_LAST, 0, COPY_OPTIONS},
 	{"local", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"locale", PROGRAM_ASK, 0, NO_OPTIONS},
@@ -280,7 +286,7 @@ static const Program programs[] = {
 	{"logname", PROGRAM_ASK, 0, NO_OPTIONS},
 	{"logout", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"losetup", PROGRAM_FILEOP, 0, NO_OPTIONS},
-	{"ls", PROGRAM_LIST, 0, LS_OPTIONS},
+	{"ls", PROGRAM_LIST_HERE, 0, LS_OPTIONS},
 	{"lsattr", PROGRAM_LIST, 0, STAT_OPTIONS},
 	{"lsblk", PROGRAM_ASK, 0, NO_OPTIONS},
 	{"lscpu", PROGRAM_ASK, 0, NO_OPTIONS},
@@ -291,14 +297,14 @@ static const Program programs[] = {
 	{"luajit", PROGRAM_INTERPRETER, 0, INTERPRETER_OPTIONS},
 	{"luarocks", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
 	{"make", PROGRAM_MAKE, 0, MAKE_OPTIONS},
-	{"mamba", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
+	{"mamba", PROGRAM_PACKAGE, 0, CONDA_OPTIONS},
 	{"man", PROGRAM_ASK, 0, NO_OPTIONS},
 	{"mapfile", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"mawk", PROGRAM_AWK, 1, AWK_OPTIONS},
 	{"md5sum", PROGRAM_LIST, 0, STAT_OPTIONS},
 	{"mdcat", PROGRAM_VIEW, 0, FILTER_OPTIONS},
 	{"microdnf", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
-	{"micromamba", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
+	{"micromamba", PROGRAM_PACKAGE, 0, CONDA_OPTIONS},
 	{"minitest", PROGRAM_TEST, 0, TEST_OPTIONS},
 	{"mix", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
 	{"mkdir", PROGRAM_FILEOP, 0, {"m", ",mode,"}},
@@ -361,6 +367,8 @@ static const Program programs[] = {
 	{"pipenv", PROGRAM_PACKAGE, 0, {"", ",python,"}},
 	{"pipx", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
 	{"pnpm", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
+	{"podman", PROGRAM_PACKAGE, 0, {"fH", ",file,host,context,"}},
+	{"podman-compose", PROGRAM_PACKAGE, 0, {"fp", ",file,"}},
 	{"poetry", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
 	{"popd", PROGRAM_CD, 0, NO_OPTIONS},
 	{"port", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
@@ -394,7 +402,7 @@ static const Program programs[] = {
 	{"reset", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"return", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"rev", PROGRAM_VIEW, 0, NO_OPTIONS},
-	{"rg", PROGRAM_GREP, 1, RIPGREP_OPTIONS},
+	{"rg", PROGRAM_SEARCH_HERE, 1, RIPGREP_OPTIONS},
 	{"rgrep", PROGRAM_GREP, 1, GREP_OPTIONS},
 	{"rm", PROGRAM_FILEOP, 0, NO_OPTIONS},
 	{"rmdir", PROGRAM_FILEOP, 0, NO_OPTIONS},
@@ -488,7 +496,7 @@ static const Program programs[] = {
 	{"trap", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"trash", PROGRAM_FILEOP, 0, NO_OPTIONS},
 	{"trash-put", PROGRAM_FILEOP, 0, NO_OPTIONS},
-	{"tree", PROGRAM_LIST, 0, {"LIP", LIST_NAMES}},
+	{"tree", PROGRAM_LIST_HERE, 0, {"LIP", LIST_NAMES}},
 	{"trial", PROGRAM_TEST, 0, TEST_OPTIONS},
 	{"true", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"truncate", PROGRAM_FILEOP, 0, {"sr", ",size,reference,"}},
@@ -515,7 +523,7 @@ static const Program programs[] = {
 	{"uptime", PROGRAM_ASK, 0, NO_OPTIONS},
 	{"users", PROGRAM_ASK, 0, NO_OPTIONS},
 	{"uv", PROGRAM_PACKAGE, 0, PACKAGE_OPTIONS},
-	{"vdir", PROGRAM_LIST, 0, LS_OPTIONS},
+	{"vdir", PROGRAM_LIST_HERE, 0, LS_OPTIONS},
 	{"venv", PROGRAM_PACKAGE, 0, NO_OPTIONS},
 	{"vi", PROGRAM_EDITOR, 0, NO_OPTIONS},
 	{"view", PROGRAM_VIEW, 0, FILTER_OPTIONS},
@@ -528,6 +536,7 @@ static const Program programs[] = {
 	{"wait", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"watch", PROGRAM_WRAPPER, 0, {"n", ",interval,"}},
 	{"wc", PROGRAM_LIST, 0, STAT_OPTIONS},
+	{"wget", PROGRAM_FETCH, 0, {"aeiBtTwQPlARDIXU", ",header,user,password,directory-prefix,timeout,tries,"}},
 	{"whatis", PROGRAM_ASK, 0, NO_OPTIONS},
 	{"whereis", PROGRAM_ASK, 0, NO_OPTIONS},
 	{"which", PROGRAM_ASK, 0, NO_OPTIONS},
@@ -591,6 +600,30 @@ is_listed(const char *list, char separator, const char *word)
 		at++;
 	}
 	return false;
+}
+
+/* Programs that do to a file what another does that is known better. */
+static const struct
+{
+	const char *programs;
+	const char *verb;
+}			verbs[] = {
+	{" curl wget ", "fetch"},
+	{" install rsync scp ", "cp"},
+	{" rename ", "mv"},
+	{" rmdir trash trash-put unlink ", "rm"},
+};
+
+/* What a program does to its file: its own name, if no other says the same. */
+Span
+program_verb(const Program *program)
+{
+	int			i;
+
+	for (i = 0; i < (int) lengthof(verbs); i++)
+		if (is_listed(verbs[i].programs, ' ', program->name))
+			return span_of(verbs[i].verb);
+	return span_of(program->name);
 }
 
 /* Without the version at its end: python3.11, pip3. */

@@ -18,18 +18,24 @@ typedef enum ProgramKind
 	PROGRAM_EDITOR,				/* an editor for people */
 	PROGRAM_FILEOP,				/* on one operand */
 	PROGRAM_FILEOP_LAST,		/* its last operand: the destination */
+	PROGRAM_FETCH,				/* loads a file, whose name is the last part of the address */
+	PROGRAM_FETCH_TO,			/* or the value of an option */
 	PROGRAM_FIND,
 	PROGRAM_GIT,
 	PROGRAM_GREP,
 	PROGRAM_HEAD,
 	PROGRAM_INTERPRETER,		/* runs a script of its own language */
 	PROGRAM_LIST,				/* asks about a file or directory */
+	PROGRAM_LIST_HERE,			/* about the current directory, if it names none */
 	PROGRAM_MAKE,
 	PROGRAM_NOTHING,			/* changes only the shell itself */
+	PROGRAM_OUTPUT,				/* writes the file that an option names */
 	PROGRAM_PACKAGE,			/* has subcommands: install, test … */
 	PROGRAM_PATCH,
 	PROGRAM_PYTHON,
+	PROGRAM_RUN,				/* is executed, as one that is not in the table */
 	PROGRAM_SEARCH,				/* pattern, then file or directory */
+	PROGRAM_SEARCH_HERE,		/* grep through directories: the current one, if it names none */
 	PROGRAM_SED,
 	PROGRAM_SHELL,				/* bash -c SCRIPT */
 	PROGRAM_SOURCE,
@@ -68,15 +74,27 @@ typedef struct Program
 	ValueOptions options;
 } Program;
 
+/* Subcommands that do the same. */
+typedef struct Subcommand
+{
+	const char *programs;		/* " a b " */
+	const char *names;
+	uint8		category;
+	const char *verb;			/* NULL = as subcommand_verb says */
+} Subcommand;
+
 #define MAX_LISTED 32			/* no name of an option or subcommand is longer */
 
 /* programs.c */
 extern const Program *find_program(const char *name);
 extern const Program *find_any_version(const char *name);
+extern Span program_verb(const Program *program);
 extern const char *program_name(const char *path);
 extern bool is_listed(const char *list, char separator, const char *word);
 
 /* subcommands.c */
-extern int	find_subcommand(const char *program, const char *name);
+extern const Subcommand *find_subcommand(const char *program, const char *name);
+extern const Subcommand *find_inner_subcommand(const char *program, const char *name, const char *inner);
+extern Span subcommand_verb(const Subcommand *subcommand, Span name);
 
 #endif							/* STEPADV_PROGRAMS_H */

@@ -19,6 +19,29 @@
 #include "signatures/shell/command.h"
 #include "signatures/shell/script.h"
 
+/* What a command prints goes into a file. */
+static Effect
+write_output(const Reader *reader, const ShellCommand *command, Effect effect, bool from_text, Outcome *outcome)
+{
+	Action	   *action = &outcome->action;
+	Span		text = effect == EFFECT_PRINT ? action->new_text : span_none();
+	bool		from_pipe = effect == EFFECT_ACT && action->category == ACTION_VIEW && action->target.data == NULL &&
+		reader->piped.data != NULL;
+
+	/* A text that was written out becomes the file. */
+	if ((from_text || from_pipe || effect == EFFECT_PRINT) && !command->append)
+		return set_outcome(outcome, ACTION_CREATE, command->output, true);
+	set_outcome(outcome, ACTION_MODIFY, command->output, true);
+	action->insert = command->append;
+	if (text.data != NULL)
+		action_set_content(action, span_none(), text);
+	else if (from_text && command->heredoc > 0)
+		await_body(outcome, command, BODY_CONTENT);
+	else if (from_pipe)
+		action_set_content(action, span_none(), reader->piped);
+	return EFFECT_ACT;
+}
+
 /* A simple command with its redirections. */
 static Effect
 classify_command(Reader *reader, ShellCommand *command, Outcome *outcome)
@@ -66,24 +89,7 @@ classify_command(Reader *reader, ShellCommand *command, Outcome *outcome)
 	}
 	if (effect == EFFECT_PRINT || (effect == EFFECT_NONE && command->n_words == 0) ||
 		(effect == EFFECT_ACT && (action->category == ACTION_VIEW || action->category == ACTION_SEARCH)))
-	{
-		Span		text = effect == EFFECT_PRINT ? action->new_text : span_none();
-
-		if (from_text && command->heredoc > 0 && !command->append)
-			set_outcome(outcome, ACTION_CREATE, command->output, true);
-		else
-		{
-			set_outcome(outcome, ACTION_MODIFY, command->output, true);
-			action->insert = command->append;
-			if (text.data != NULL)
-				action_set_content(action, span_none(), text);
-			else if (from_text && command->heredoc > 0)
-				await_body(outcome, command, BODY_CONTENT);
-			else if (effect == EFFECT_ACT && reader->piped.data != NULL)
-				action_set_content(action, span_none(), reader->piped);
-		}
-		return EFFECT_ACT;
-	}
+		return write_output(reader, command, effect, from_text, outcome);
 	return outcome->effect = effect;
 }
 
@@ -121,6 +127,7 @@ extend_pipeline(Outcome *sofar, const Outcome *next)
 static void
 keep_action(Action *action)
 {
+	action->verb = span_keep(action->verb);
 	action->target = span_keep(action->target);
 	action->old_text = span_keep(action->old_text);
 	action->new_text = span_keep(action->new_text);
@@ -171,6 +178,7 @@ read_pipeline(Reader *reader, ShellCommand *command, bool has_found, Outcome *ou
 	bool		is_first = true;
 
 	reader->piped = span_none();
+	reader->in_pipe = false;
 	for (;;)
 	{
 		Outcome		next;
@@ -189,6 +197,7 @@ read_pipeline(Reader *reader, ShellCommand *command, bool has_found, Outcome *ou
 		if (!has_found)
 			keep_action(&outcome->action);
 		reader->piped = text;
+		reader->in_pipe = true;
 		is_first = false;
 		if (!shell_next(&reader->lexer, command))
 			return;
@@ -277,7 +286,7 @@ classify_at(Span script, Action *action, int depth)
 
 	shell_start(&reader.lexer, script);
 	reader.depth = depth;
-	reader.stop = false;
+	reader.stop = reader.in_pipe = false;
 	shell_command_init(&command);
 	memset(&findings, 0, sizeof(findings));
 	/* A script of comments, or none at all: the agent only thought. */
