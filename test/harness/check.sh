@@ -44,7 +44,7 @@ run()
 		# Kept for the developer who has to look at them.
 		rm -rf "$top/build/results" && cp -r "$work/results" "$top/build/results" 2>/dev/null || mkdir -p "$top/build/results"
 		# Servers up to 14 and later ones leave those of TAP tests in different places.
-		find "$work" -type f \( -name 'regress_log_*' -o -name 'loadable_libraries.txt' \) -exec cp {} "$top/build/results/" \; 2>/dev/null || true
+		find "$work" -type f \( -name 'regress_log_*' -o -path '*/pg_upgrade_output.d/*' \) -exec cp {} "$top/build/results/" \; 2>/dev/null || true
 	else
 		grep -E '^(test |ok |not ok |All |# All|    ok|test/t/)' "$work/out.log" | grep -vE '^ok [0-9]+ - .* - ' | tail -n 60 || true
 	fi

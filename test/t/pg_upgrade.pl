@@ -32,6 +32,31 @@ sub new_node
 	return $node;
 }
 
+# The command that moves one into the other.  It leaves files where it runs.
+sub upgrade
+{
+	my ($old, $from, $new, $to) = @_;
+	my @data = map { abs_path($_->data_dir) } $old, $new;
+	chdir abs_path(PostgreSQL::Test::Utils::tempdir());
+	return [ "$to->{bin}/pg_upgrade", ($to->{number} >= 15 ? '--no-sync' : ()), '-d', $data[0], '-D', $data[1],
+		'-b', $from->{bin}, '-B', $to->{bin}, '-s', $new->host, '-p', $old->port, '-P', $new->port ];
+}
+
+# Whether the two take a table to each other that has nothing to do with us: a minor
+# release may write what the other version knows from a later minor release on.
+sub can_move
+{
+	my ($name, $from, $to) = @_;
+	my $node_name = $name =~ tr/ /_/r;
+	my ($old, $new) = (new_node("old_plain_$node_name", $from->{path}), new_node("new_plain_$node_name", $to->{path}));
+	$old->start;
+	$old->safe_psql('postgres', 'CREATE TABLE plain (i integer)');
+	$old->stop;
+	my $moved = run_log(upgrade($old, $from, $new, $to));
+	chdir $here;
+	return $moved;
+}
+
 # A life in a cluster, the move, and what is left of it.
 sub move
 {
@@ -52,12 +77,7 @@ sub move
 	my $hers_later = catalog($old, 'stayed', 'ann');
 	$old->stop;
 
-	# It leaves files where it runs.
-	my @data = map { abs_path($_->data_dir) } $old, $new;
-	my $dir = abs_path(PostgreSQL::Test::Utils::tempdir());
-	chdir $dir;
-	command_ok([ "$to->{bin}/pg_upgrade", ($to->{number} >= 15 ? '--no-sync' : ()), '-d', $data[0], '-D', $data[1],
-		'-b', $from->{bin}, '-B', $to->{bin}, '-s', $new->host, '-p', $old->port, '-P', $new->port ], "$name: pg_upgrade");
+	command_ok(upgrade($old, $from, $new, $to), "$name: pg_upgrade");
 	chdir $here;
 
 	$new->start;
@@ -106,7 +126,14 @@ SKIP:
 	for my $other (@others)
 	{
 		my $older = $other->{number} < $tested->{number};
-		move("$other->{number} " . ($older ? 'to' : 'from') . " $tested->{number}", $older ? ($other, $tested) : ($tested, $other));
+		my $name = "$other->{number} " . ($older ? 'to' : 'from') . " $tested->{number}";
+		my @way = $older ? ($other, $tested) : ($tested, $other);
+		if (can_move($name, @way))
+		{
+			move($name, @way);
+			next;
+		}
+	SKIP: { skip "$name: these releases cannot even move a plain table", 1; }
 	}
 }
 
