@@ -293,23 +293,17 @@ works('alice', 'denied', q(
 	INSERT INTO public.noted VALUES (1, 1, 1, 1, 1)), "t", 'alice attaches a table');
 works('admin', 'denied', q(SELECT count(*) > 5 FROM (SELECT set_config('x.x', format('%s', c.oid), true) FROM pg_class c WHERE c.relname LIKE 'noted\_%' AND c.relkind = 'v') x;
 	DO $do$ DECLARE v regclass; BEGIN FOR v IN SELECT oid FROM pg_class WHERE relname LIKE 'noted\_%' AND relkind = 'v' LOOP EXECUTE format('COMMENT ON VIEW %s IS %L', v, 'alice: look at this'); END LOOP; END $do$), 't', 'and writes comments of her own');
-TODO: {
-	local $TODO = 'until attachments are known without comments';
-	works('alice', 'denied', q(SELECT stepadv.maintain('public.noted'::regclass); INSERT INTO public.noted VALUES (2, 2, 1, 1, 1); SELECT count(*) FROM public.noted_groups; SELECT * FROM stepadv.check_maintained('public.noted'::regclass)), "noted_folded\n2", 'it is maintained all the same');
-	works('alice', 'denied', q(COMMENT ON VIEW public.noted_fresh IS 'mine'; COMMENT ON TABLE public.noted_folded IS 'mine';
-		SELECT stepadv.refresh('public.noted'::regclass, everything => true)), 2, 'and refreshed');
-	works('alice', 'denied', q(SELECT stepadv.detach('public.noted'::regclass) > 5; SELECT count(*) FROM pg_class WHERE relname LIKE 'noted\_%' AND relkind IN ('v', 'r')), "t\n0", 'and detached, without a trace');
-}
+works('alice', 'denied', q(SELECT stepadv.maintain('public.noted'::regclass); INSERT INTO public.noted VALUES (2, 2, 1, 1, 1); SELECT count(*) FROM public.noted_groups; SELECT * FROM stepadv.check_maintained('public.noted'::regclass)), "noted_folded\n2", 'it is maintained all the same');
+works('alice', 'denied', q(COMMENT ON VIEW public.noted_fresh IS 'mine'; COMMENT ON TABLE public.noted_folded IS 'mine';
+	SELECT stepadv.refresh('public.noted'::regclass, everything => true)), 2, 'and refreshed');
+works('alice', 'denied', q(SELECT stepadv.detach('public.noted'::regclass) > 5; SELECT count(*) FROM pg_class WHERE relname LIKE 'noted\_%' AND relkind IN ('v', 'r')), "t\n0", 'and detached, without a trace');
 
 my $dir = abs_path(PostgreSQL::Test::Utils::tempdir());
 house('silent');
 command_ok([ 'pg_dump', '--no-comments', '-Fc', '-d', $node->connstr('silent'), '-f', "$dir/silent" ], 'pg_dump --no-comments');
 $node->safe_psql('postgres', 'CREATE DATABASE silent_restored');
 command_ok([ 'pg_restore', '-e', '-d', $node->connstr('silent_restored'), "$dir/silent" ], 'its restore');
-TODO: {
-	local $TODO = 'until attachments are known without comments';
-	stands('silent_restored', 'without comments');
-}
+stands('silent_restored', 'without comments');
 
 # ---- 3. The schema of the extension
 sub schema_of
@@ -430,16 +424,12 @@ foreach my $how ('refresh', 'commit', 'triggers')
 		'CREATE OR REPLACE VIEW m.s_fresh AS SELECT m.evil(f.g) AS g, f.rollouts FROM (SELECT g, stepadv.rollout_agg(id, r::bigint, n, 0::bigint, 0::bigint, score) AS rollouts FROM m.source GROUP BY g) f',
 		"DO \$do\$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'm'::regnamespace AND prosecdef LOOP EXECUTE format('ALTER FUNCTION %s SECURITY INVOKER', f); END LOOP; END \$do\$",
 		"UPDATE m.base SET score = score + 1 WHERE id = 1";
-	TODO: {
-		local $TODO = "until her code runs as her, always";
-		@noise = () if 0;
-		$call->(q(SELECT stepadv.refresh('m.source'::regclass)));
-		$call->(q(SELECT stepadv.refresh('m.source'::regclass, everything => true)));
-		$call->(q(SELECT * FROM stepadv.check_maintained('m.source'::regclass)));
-		$call->(q(SELECT stepadv.unmaintain('m.source'::regclass)));
-		$call->(q(SELECT stepadv.detach('m.source'::regclass)));
-		unharmed("$how, called by an administrator");
-	}
+	$call->(q(SELECT stepadv.refresh('m.source'::regclass)));
+	$call->(q(SELECT stepadv.refresh('m.source'::regclass, everything => true)));
+	$call->(q(SELECT * FROM stepadv.check_maintained('m.source'::regclass)));
+	$call->(q(SELECT stepadv.unmaintain('m.source'::regclass)));
+	$call->(q(SELECT stepadv.detach('m.source'::regclass)));
+	unharmed("$how, called by an administrator");
 	$node->safe_psql('postgres', 'ALTER ROLE mallory NOSUPERUSER');
 	works('mallory', 'helped', q(SELECT stepadv.unmaintain('m.source'::regclass) >= 0, stepadv.detach('m.source'::regclass) >= 0), 't|t', "$how: mallory ends it");
 }
