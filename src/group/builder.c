@@ -39,9 +39,9 @@ struct GroupBuilder
 	Size		allocated;
 	bool		sorted;			/* rows have come in order so far */
 	uint8		parts;			/* PART_… that some row has */
-	bool		lacks_next_state;	/* some step does */
-	bool		lacks_turn;
-	uint16		has;			/* HAS_… of the value */
+	uint8		lacking;		/* NULL_…: what some step lacks, */
+	uint8		given;			/* and what some step has */
+	uint16		has;			/* HAS_… of the value, but for what these say */
 	uint8		n_rewards;		/* components, 0 as long as no row gave any */
 	GroupUnit	unit;
 	bool		forgiving;
@@ -155,17 +155,31 @@ note_extra(GroupBuilder *builder, const StepRow *row)
 		builder->has |= HAS_DEFECTS;
 	if (row->is_rollout && row->rewards != NULL)
 		builder->has |= HAS_OUTCOME_REWARDS;
-	if (!row->is_rollout && (row->nulls & NULL_TURN) == 0)
-		builder->has |= HAS_TURN;
+}
+
+static inline void
+note_wide(GroupBuilder *builder, const StepRow *row)
+{
+	if (!isnan(row->value))
+		builder->has |= HAS_VALUE;
+	if (!isnan(row->turn_reward))
+		builder->has |= HAS_TURN_REWARD;
+	if (!isnan(row->cost))
+		builder->has |= HAS_COST;
 }
 
 /* Which columns the value must have for this row. */
 static inline void
 note_columns(GroupBuilder *builder, const StepRow *row)
 {
-	builder->parts |= row->parts;
-	if (row->parts & PART_EXTRA)
-		note_extra(builder, row);
+	if (row->parts != 0)
+	{
+		builder->parts |= row->parts;
+		if (row->parts & PART_WIDE)
+			note_wide(builder, row);
+		if (row->parts & PART_EXTRA)
+			note_extra(builder, row);
+	}
 	if (row->is_rollout)
 	{
 		if (!isnan(row->reward))
@@ -173,23 +187,8 @@ note_columns(GroupBuilder *builder, const StepRow *row)
 		return;
 	}
 	builder->n_steps++;
-	if ((row->nulls & (NULL_STATE | NULL_ACTION)) != 0)
-		builder->has |= HAS_NULLS;
-	if ((row->nulls & NULL_NEXT_STATE) != 0)
-		builder->lacks_next_state = true;
-	else
-		builder->has |= HAS_NEXT_STATE;
-	if ((row->nulls & NULL_TURN) != 0)
-		builder->lacks_turn = true;
-	if (row->parts & PART_WIDE)
-	{
-		if (!isnan(row->value))
-			builder->has |= HAS_VALUE;
-		if (!isnan(row->turn_reward))
-			builder->has |= HAS_TURN_REWARD;
-		if (!isnan(row->cost))
-			builder->has |= HAS_COST;
-	}
+	builder->lacking |= row->nulls;
+	builder->given |= ~row->nulls;
 }
 
 void
@@ -530,7 +529,14 @@ fill_extra_step(const GroupColumns *group, uint32 step, const StepRow *row)
 				has_rewards ? row_reward(row, c) : NAN;
 }
 
-/* What rows leave out must be a bit in each step where the value has the column. */
+/* The NULL_… bits of a value with these columns: what all steps lack goes without saying. */
+static inline uint8
+known_nulls(uint16 has)
+{
+	return NULL_STATE | NULL_ACTION |
+		((has & HAS_NEXT_STATE) ? NULL_NEXT_STATE : 0) | ((has & HAS_TURN) ? NULL_TURN : 0);
+}
+
 static GroupShape
 finished_shape(const GroupBuilder *builder, uint64 n_rollouts)
 {
@@ -538,8 +544,9 @@ finished_shape(const GroupBuilder *builder, uint64 n_rollouts)
 		n_rollouts, builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->forgiving
 	};
 
-	if (((shape.has & HAS_NEXT_STATE) != 0 && builder->lacks_next_state) ||
-		((shape.has & HAS_TURN) != 0 && builder->lacks_turn))
+	shape.has |= (builder->given & NULL_NEXT_STATE) ? HAS_NEXT_STATE : 0;
+	shape.has |= (builder->given & NULL_TURN) ? HAS_TURN : 0;
+	if ((builder->lacking & known_nulls(shape.has)) != 0)
 		shape.has |= HAS_NULLS;
 	if (shape.n_rewards > 0)
 		shape.has |= HAS_REWARDS;
@@ -556,7 +563,7 @@ group_builder_finish(const GroupBuilder *builder)
 	RolloutGroup *datum;
 	bool		has_wide;
 	bool		has_extra;
-	uint8		known_nulls = NULL_STATE | NULL_ACTION;
+	uint8		nulls;
 	int64		rollout = -1;	/* position of the current one */
 	uint32		first = 0;		/* its first step */
 	uint32		step = 0;
@@ -566,7 +573,7 @@ group_builder_finish(const GroupBuilder *builder)
 	datum = group_allocate(&shape, &group);
 	has_wide = group.next_state || group.value || group.turn_reward || group.cost;
 	has_extra = group.turn || group.step_rewards;
-	known_nulls |= (group.next_state ? NULL_NEXT_STATE : 0) | (group.turn ? NULL_TURN : 0);
+	nulls = known_nulls(shape.has);
 	while ((row = next_ordered_row(&rows)) != NULL)
 	{
 		if (rollout < 0 || group.rollout_id[rollout] != row->rollout_id)
@@ -593,7 +600,7 @@ group_builder_finish(const GroupBuilder *builder)
 		WRITABLE(int64, group.action)[step] = row->action;
 		WRITABLE(double, group.reward)[step] = row->reward;
 		if (group.nulls)
-			WRITABLE(uint8, group.nulls)[step] = row->nulls & known_nulls;
+			WRITABLE(uint8, group.nulls)[step] = row->nulls & nulls;
 		if (has_wide)
 			fill_wide_step(&group, step, row);
 		if (has_extra)
