@@ -228,7 +228,8 @@ BEGIN
 		logp_new => 'policy_logprobs'::text, logp_old => 'rollout_logprobs'::text, token_mask => 'response_mask'::text,
 		states => create_tables.states, tool => 'tool'::text, args => 'args'::text, ok => 'ok'::text,
 		policy_version => 'policy_version'::text, started_at => 'started_at'::text,
-		features => NULL::text, contribution => NULL::text, grounded => NULL::text) a;
+		features => NULL::text, contribution => NULL::text, grounded => NULL::text,
+		unit => NULL::text, turn => NULL::text, task_id => NULL::text, run_id => NULL::text, policy_step => NULL::text, rewards => NULL::text[], dimensions => NULL::text[]) a;
 END
 $create_tables$;
 
