@@ -2,6 +2,8 @@
 -- columns are matched by name and type, so their order cannot change a number.
 
 SET client_min_messages = warning;
+-- Hundreds of small queries, each over functions that are said to be dear.
+SET jit = off;
 
 CREATE TABLE dec_group AS
 SELECT stepadv.rollout_agg(i, i % 6, (i / 6)::integer, i % 4, i % 3, (i % 5)::float8, NULL::boolean,
