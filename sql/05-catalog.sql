@@ -20,7 +20,10 @@ CREATE TYPE stepadv.attachment AS (
 	folded regclass,
 	changed regclass,
 	fresh_over_time regclass,
-	folded_over_time regclass);
+	folded_over_time regclass,
+	unit text,
+	rewards text[],
+	dimensions text[]);
 COMMENT ON TYPE stepadv.attachment IS
 'what attach made over a table: tables of this type, each with one row, belong to their makers';
 COMMENT ON COLUMN stepadv.attachment.prefix IS 'with which the names of its views and tables begin';
@@ -42,13 +45,17 @@ COMMENT ON COLUMN stepadv.attachment.folded IS 'kept table: the groups, folded';
 COMMENT ON COLUMN stepadv.attachment.changed IS 'kept table: keys of groups that wait to be folded again; NULL where none ever wait';
 COMMENT ON COLUMN stepadv.attachment.fresh_over_time IS 'view: what the views over time add up, computed when asked';
 COMMENT ON COLUMN stepadv.attachment.folded_over_time IS 'kept table: the same, kept';
+COMMENT ON COLUMN stepadv.attachment.unit IS 'what a step is to the methods: step, turn, turn_set; NULL: step';
+COMMENT ON COLUMN stepadv.attachment.rewards IS 'names of the reward components, in their order in `rows`; NULL: there are none';
+COMMENT ON COLUMN stepadv.attachment.dimensions IS 'names of the columns by which the views over time divide further; NULL: there are none';
 
 -- The same as it is known to others: which table it is, whose, and over what.
 CREATE TYPE stepadv_internal.attached AS (
 	attachment regclass, owner oid, source regclass,
 	prefix text, rows regclass, stated regclass, shown regclass, shown_rollouts regclass, runs regclass, began regclass,
 	n_group_columns integer, states text, options jsonb, methods text[], views regclass[], view_kinds text[],
-	kept text, fresh regclass, folded regclass, changed regclass, fresh_over_time regclass, folded_over_time regclass);
+	kept text, fresh regclass, folded regclass, changed regclass, fresh_over_time regclass, folded_over_time regclass,
+	unit text, rewards text[], dimensions text[]);
 COMMENT ON TYPE stepadv_internal.attached IS 'an attachment as it is known to others: its table, whose it is, over what, and its row';
 
 CREATE FUNCTION stepadv_internal.attachments(of_owner oid DEFAULT NULL) RETURNS SETOF stepadv_internal.attached

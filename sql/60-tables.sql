@@ -288,8 +288,8 @@ DECLARE
 		FROM unnest(make_tables.keys) WITH ORDINALITY k(name, i));
 	listed CONSTANT text := (SELECT string_agg(quote_ident(k.name), ', ' ORDER BY k.i) FROM unnest(make_tables.keys) WITH ORDINALITY k(name, i));
 	others CONSTANT text := (SELECT string_agg(quote_ident(c.name) || ' text, ', '') FROM stepadv_internal.table_columns() c WHERE c.can_be_key AND c.name <> ALL (make_tables.keys));
-	-- States that attach makes are not those of observations.
-	filled CONSTANT text[] := CASE WHEN coalesce(make_tables.states, 'observation') = 'observation' THEN '{observation,state}' ELSE '{}' END::text[]
+	-- Other states than those of observations are made by attach.
+	filled CONSTANT text[] := CASE WHEN coalesce(make_tables.states, 'observation') IN ('observation', 'observation_last') THEN '{observation,state}' ELSE '{}' END::text[]
 		|| '{next_observation,next_state,action,tool,args,ok,action_hash}'::text[];
 BEGIN
 	EXECUTE format(stepadv_internal.tables_ddl(), make_tables.schema, format('%I.steps_step_id_seq', make_tables.schema), definitions, listed, coalesce(others, ''));
@@ -345,8 +345,9 @@ BEGIN
 		logp_new => 'policy_logprobs'::text, logp_old => 'rollout_logprobs'::text, token_mask => 'response_mask'::text,
 		states => create_tables.states, tool => 'tool'::text, args => 'args'::text, ok => 'ok'::text,
 		policy_version => 'policy_version'::text, started_at => 'started_at'::text,
-		-- Here: unit => create_tables.unit, turn => 'turn'::text, task_id => 'task_id'::text, run_id => 'run_id'::text, policy_step => 'policy_step'::text
-		features => NULL::text, contribution => NULL::text, grounded => NULL::text) a;
+		features => NULL::text, contribution => NULL::text, grounded => NULL::text,
+		unit => create_tables.unit, turn => 'turn'::text, task_id => 'task_id'::text, run_id => 'run_id'::text, policy_step => 'policy_step'::text,
+		rewards => NULL::text[], dimensions => NULL::text[]) a;
 END
 $create_tables$;
 

@@ -18,7 +18,8 @@ CREATE TYPE stepadv_internal.given AS (
 	roles jsonb,			-- role -> column
 	states text, options jsonb,
 	columns text[],			-- base columns to show, NULL for all
-	steps regclass, rollouts regclass
+	steps regclass, rollouts regclass,
+	unit text, rewards text[], dimensions text[]
 );
 COMMENT ON TYPE stepadv_internal.given IS 'part of attach: what it was told, and has checked';
 
@@ -27,7 +28,7 @@ CREATE FUNCTION stepadv_internal.group_names(group_by text[]) RETURNS text[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT array_agg(CASE WHEN c.name IN ('raw_rollout_id', 'action_signature') OR EXISTS (SELECT FROM stepadv_internal.roles r WHERE r.place <= 11 AND r.role = c.name)
+	SELECT array_agg(CASE WHEN c.name IN ('raw_rollout_id', 'action_signature', 'rewards') OR EXISTS (SELECT FROM stepadv_internal.roles r WHERE r.place <= 12 AND r.role = c.name)
 		THEN 'base_' || c.name ELSE c.name END ORDER BY c.i)
 	FROM unnest(group_names.group_by) WITH ORDINALITY c(name, i)
 $$;
@@ -130,6 +131,27 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.signature_expression(stepadv_internal.given) IS 'part of attach: the expression for the action signature of a row of the source';
 
+-- Reward components of a row of s, each cast, one after the other.
+CREATE FUNCTION stepadv_internal.reward_list(g stepadv_internal.given, separator text, template text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format(template, string_agg(stepadv_internal.role_column('reward'::text, (g).source, c.name, 's'::text), separator ORDER BY c.i))
+	FROM unnest((g).rewards) WITH ORDINALITY c(name, i) HAVING count(*) > 0
+$$;
+COMMENT ON FUNCTION stepadv_internal.reward_list(stepadv_internal.given, text, text) IS 'part of attach: the columns of the reward components in a template; NULL where there are none';
+
+-- Their sum over those that are not NULL, where no column of reward is given.
+CREATE FUNCTION stepadv_internal.reward_sum(g stepadv_internal.given) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('CASE WHEN pg_catalog.num_nonnulls(%s) > 0 THEN %s END', stepadv_internal.reward_list(g, ', '::text, '%s'::text),
+		string_agg(format('coalesce(%s, 0)', stepadv_internal.role_column('reward'::text, (g).source, c.name, 's'::text)), ' + ' ORDER BY c.i))
+	FROM unnest((g).rewards) WITH ORDINALITY c(name, i)
+$$;
+COMMENT ON FUNCTION stepadv_internal.reward_sum(stepadv_internal.given) IS 'part of attach: the reward of a row as the sum of its components, NULL where all are';
+
 CREATE FUNCTION stepadv_internal.rows_query(g stepadv_internal.given) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -142,21 +164,24 @@ DECLARE
 BEGIN
 	-- In the order in which a user would look for what is wrong.
 	items := stepadv_internal.group_items(g);
-	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place <= 11 AND (g).roles ? r.role ORDER BY r.place LOOP
+	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place <= 12 AND (g).roles ? r.role ORDER BY r.place LOOP
 		PERFORM stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's'::text);
 	END LOOP;
 	signature := stepadv_internal.signature_expression(g);
 	k := stepadv_internal.keys(g, (g).source);
 	items := concat_ws(', ', items, k.step || ' AS step_id', k.rollout || ' AS rollout_id', stepadv_internal.role_column('step_no'::text, (g).source, (g).roles ->> 'step_no', 's'::text) || ' AS step_no');
-	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place BETWEEN 4 AND 11 ORDER BY r.place LOOP
-		IF role = 'state' AND coalesce((g).states, 'observation') <> 'observation' THEN
+	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place BETWEEN 4 AND 12 ORDER BY r.place LOOP
+		IF role = 'state' AND (g).states NOT IN ('observation', 'observation_last') THEN
 			CONTINUE;
 		ELSIF (g).roles ? role THEN
 			items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's'::text), role);
 		ELSIF role = 'action' AND signature IS NOT NULL THEN
 			items := items || format(', stepadv.signature_hash(%s) AS action', signature);
+		ELSIF role = 'reward' AND (g).rewards IS NOT NULL THEN
+			items := items || (', ' || stepadv_internal.reward_sum(g) || ' AS reward');
 		END IF;
 	END LOOP;
+	items := items || coalesce(', ' || stepadv_internal.reward_list(g, ', '::text, 'ARRAY[%s]::float8[]'::text) || ' AS rewards', '');
 	items := items || coalesce(', ' || k.raw_rollout || ' AS raw_rollout_id', '');
 	IF (g).states = 'signature' THEN
 		items := items || format(', %s AS action_signature', signature);
@@ -216,7 +241,8 @@ DECLARE
 BEGIN
 	FOR role IN
 		SELECT r.role FROM stepadv_internal.roles r
-		WHERE (g).roles ? r.role AND (r.lives_in = 'steps' OR r.role = 'value' AND (g).roles ?| '{features,contribution}') ORDER BY r.place
+		WHERE (g).roles ? r.role AND (r.lives_in = 'steps' OR r.role = 'value' AND (g).roles ?| '{features,contribution}'
+			OR r.lives_in = 'rollouts' AND (g).roles ->> r.role = ANY ((g).group_by)) ORDER BY r.place
 	LOOP
 		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).steps, (g).roles ->> role, 's'::text), 'stepadv_' || role);
 	END LOOP;
@@ -231,7 +257,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s%s FROM %s s', concat_ws(', ', stepadv_internal.group_items(g), k.rollout || ' AS stepadv_rollout', k.raw_rollout || ' AS stepadv_rollout_id'),
 		stepadv_internal.shown_items(g, (g).rollouts, ARRAY[(g).roles ->> 'rollout_id']), stepadv_internal.relation_name((g).rollouts))
-	FROM stepadv_internal.keys(ROW((g).source, (g).group_by, (g).roles - 'step_id', NULL, NULL, NULL, NULL, NULL)::stepadv_internal.given, (g).rollouts) k
+	FROM stepadv_internal.keys(ROW((g).source, (g).group_by, (g).roles - 'step_id', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::stepadv_internal.given, (g).rollouts) k
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_rollouts_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_shown_rollouts, what is shown beside a rollout';
 
@@ -273,7 +299,7 @@ BEGIN
 	IF items = '' THEN
 		RETURN NULL;
 	END IF;
-	k := stepadv_internal.keys(ROW((g).source, (g).group_by, (g).roles - 'step_id', NULL, NULL, NULL, NULL, NULL)::stepadv_internal.given, (g).rollouts);
+	k := stepadv_internal.keys(ROW((g).source, (g).group_by, (g).roles - 'step_id', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::stepadv_internal.given, (g).rollouts);
 	RETURN format('SELECT %s%s FROM %s s', concat_ws(', ', stepadv_internal.group_items(g), k.rollout || ' AS stepadv_rollout', k.raw_rollout || ' AS stepadv_rollout_id'),
 		items, stepadv_internal.relation_name((g).rollouts));
 END
