@@ -35,3 +35,8 @@ ALTER FUNCTION stepadv.rtmc_tree(stepadv.rollout_group, float8, float8, float8, 
 ALTER FUNCTION stepadv.rtmc_tree_before_0_3_0(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) SET SCHEMA stepadv_internal;
 ALTER FUNCTION stepadv.rtmc_tree_dot(stepadv.rollout_group, jsonb, bigint[], integer, integer, integer, float8, float8, float8, boolean, text, float8) RENAME TO rtmc_tree_dot_before_0_3_0;
 ALTER FUNCTION stepadv.rtmc_tree_dot_before_0_3_0(stepadv.rollout_group, jsonb, bigint[], integer, integer, integer, float8, float8, float8, boolean, text, float8) SET SCHEMA stepadv_internal;
+
+-- create_tables: the group's columns, the unit.  No view calls these.
+DROP FUNCTION stepadv.create_tables(text, text, integer, text);
+DROP FUNCTION stepadv_internal.make_rollout_rows(text, text);
+DROP FUNCTION stepadv_internal.check_tables(text, text, integer);
