@@ -61,7 +61,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.table_columns() IS 'part of create_tables: columns of its tables, and whether they can be the group''s';
 
 -- The tables themselves; %1$I: the schema, %2$L: the sequence, %3$s: the group's
--- columns with their types, %4$s: without, %5$s: those of the run that are no keys.
+-- columns with their types, %4$s: without, %5$s and %6$s: those of task, run
+-- and version that are not among them.
 CREATE FUNCTION stepadv_internal.tables_ddl() RETURNS text
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -70,8 +71,7 @@ AS $ddl$
 		CREATE TABLE %1$I.rollouts (
 			%3$s,
 			rollout_id text NOT NULL,
-			%5$spolicy_step bigint,
-			model text,
+			%5$smodel text,
 			outcome float8 CHECK (outcome > '-Infinity' AND outcome < 'Infinity'),
 			success boolean,
 			truncated boolean NOT NULL DEFAULT false,
@@ -79,8 +79,9 @@ AS $ddl$
 			curation text,
 			started_at timestamptz,
 			ended_at timestamptz,
-			tags jsonb,
 			metadata jsonb,
+			%6$spolicy_step bigint,
+			tags jsonb,
 			PRIMARY KEY (%4$s, rollout_id)
 		) PARTITION BY HASH (%4$s);
 
@@ -287,12 +288,14 @@ DECLARE
 		SELECT string_agg(format('%I text NOT NULL', k.name) || CASE WHEN k.name IN ('run_id', 'policy_version') THEN format(' DEFAULT %L', '') ELSE '' END, ', ' ORDER BY k.i)
 		FROM unnest(make_tables.keys) WITH ORDINALITY k(name, i));
 	listed CONSTANT text := (SELECT string_agg(quote_ident(k.name), ', ' ORDER BY k.i) FROM unnest(make_tables.keys) WITH ORDINALITY k(name, i));
-	others CONSTANT text := (SELECT string_agg(quote_ident(c.name) || ' text, ', '') FROM stepadv_internal.table_columns() c WHERE c.can_be_key AND c.name <> ALL (make_tables.keys));
+	others CONSTANT text[] := ARRAY(SELECT c.name FROM stepadv_internal.table_columns() c WHERE c.can_be_key AND c.name <> ALL (make_tables.keys));
 	-- Other states than those of observations are made by attach.
 	filled CONSTANT text[] := CASE WHEN coalesce(make_tables.states, 'observation') IN ('observation', 'observation_last') THEN '{observation,state}' ELSE '{}' END::text[]
 		|| '{next_observation,next_state,action,tool,args,ok,action_hash}'::text[];
 BEGIN
-	EXECUTE format(stepadv_internal.tables_ddl(), make_tables.schema, format('%I.steps_step_id_seq', make_tables.schema), definitions, listed, coalesce(others, ''));
+	EXECUTE format(stepadv_internal.tables_ddl(), make_tables.schema, format('%I.steps_step_id_seq', make_tables.schema), definitions, listed,
+		CASE WHEN 'policy_version' = ANY (others) THEN 'policy_version text, ' ELSE '' END,
+		(SELECT coalesce(string_agg(quote_ident(o.name) || ' text, ', '' ORDER BY o.i), '') FROM unnest(others) WITH ORDINALITY o(name, i) WHERE o.name <> 'policy_version'));
 	FOR i IN 0 .. make_tables.partitions - 1 LOOP
 		EXECUTE format($q$
 			CREATE TABLE %1$I.%2$I PARTITION OF %1$I.rollouts FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);

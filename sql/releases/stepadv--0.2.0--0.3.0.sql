@@ -40,3 +40,7 @@ ALTER FUNCTION stepadv.rtmc_tree_dot_before_0_3_0(stepadv.rollout_group, jsonb, 
 DROP FUNCTION stepadv.create_tables(text, text, integer, text);
 DROP FUNCTION stepadv_internal.make_rollout_rows(text, text);
 DROP FUNCTION stepadv_internal.check_tables(text, text, integer);
+
+-- group_summary has two more columns: views of users go on reading it as it was.
+ALTER FUNCTION stepadv.group_summary(stepadv.rollout_group, float8) RENAME TO group_summary_before_0_3_0;
+ALTER FUNCTION stepadv.group_summary_before_0_3_0(stepadv.rollout_group, float8) SET SCHEMA stepadv_internal;
