@@ -241,7 +241,8 @@ DECLARE
 BEGIN
 	FOR role IN
 		SELECT r.role FROM stepadv_internal.roles r
-		WHERE (g).roles ? r.role AND (r.lives_in = 'steps' OR r.role = 'value' AND (g).roles ?| '{features,contribution}') ORDER BY r.place
+		WHERE (g).roles ? r.role AND (r.lives_in = 'steps' OR r.role = 'value' AND (g).roles ?| '{features,contribution}'
+			OR r.lives_in = 'rollouts' AND (g).roles ->> r.role = ANY ((g).group_by)) ORDER BY r.place
 	LOOP
 		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).steps, (g).roles ->> role, 's'::text), 'stepadv_' || role);
 	END LOOP;

@@ -39,3 +39,11 @@ ALTER FUNCTION stepadv.rtmc_tree_dot_before_0_3_0(stepadv.rollout_group, jsonb, 
 -- history_states has one more parameter, likewise.
 ALTER FUNCTION stepadv.history_states(stepadv.rollout_group, text) RENAME TO history_states_before_0_3_0;
 ALTER FUNCTION stepadv.history_states_before_0_3_0(stepadv.rollout_group, text) SET SCHEMA stepadv_internal;
+-- create_tables: the group's columns, the unit.  No view calls these.
+DROP FUNCTION stepadv.create_tables(text, text, integer, text);
+DROP FUNCTION stepadv_internal.make_rollout_rows(text, text);
+DROP FUNCTION stepadv_internal.check_tables(text, text, integer);
+
+-- group_summary has two more columns: views of users go on reading it as it was.
+ALTER FUNCTION stepadv.group_summary(stepadv.rollout_group, float8) RENAME TO group_summary_before_0_3_0;
+ALTER FUNCTION stepadv.group_summary_before_0_3_0(stepadv.rollout_group, float8) SET SCHEMA stepadv_internal;
