@@ -125,11 +125,11 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	methods CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.methods_for((a).owner, (a).methods) m);
+	methods CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.methods_of(a) m);
 	known text[];
 	option record;
 BEGIN
-	known := CASE WHEN has_tool THEN '{signature}' ELSE '{}' END::text[] || CASE WHEN (a).states LIKE '%\_last' THEN '{states}' ELSE '{}' END::text[] || ARRAY(SELECT m.method FROM unnest(methods) m)
+	known := CASE WHEN has_tool THEN '{signature}' ELSE '{}' END::text[] || CASE WHEN (a).states LIKE '%\_last' THEN '{states}' ELSE '{}' END::text[] || ARRAY(SELECT m.method FROM unnest(methods) m WHERE m.instance IS NULL)
 		|| ARRAY(SELECT v.suffix FROM stepadv_internal.combined_views v WHERE v.place > 1 ORDER BY v.place);
 	SELECT e.key, e.value INTO option FROM jsonb_each((a).options) e
 	WHERE e.key <> 'methods' AND CASE WHEN jsonb_typeof(e.value) = 'object' THEN e.key <> ALL (known)
@@ -209,7 +209,7 @@ BEGIN
 		kind := v.suffix;
 		IF v.builder IS NULL THEN
 			query := stepadv_internal.method_query(a, v.m);
-			shows := format('%s(%s): %s', split_part((v.m).call, '(g.', 1), CASE WHEN (v.m).ours THEN substr((v.m).arguments, 3)
+			shows := format('%s(%s): %s', (SELECT format('%I.%I', n.nspname, p.proname) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.oid = (v.m).function), CASE WHEN (v.m).ours THEN substr((v.m).arguments, 3)
 				ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', ' ORDER BY e.key) FROM jsonb_each_text((v.m).settings) e) END, v.shape);
 			shows := regexp_replace(shows, '^stepadv\.', '');
 		ELSE
@@ -470,6 +470,7 @@ BEGIN
 	END IF;
 	attachment := stepadv_internal.make_attachment(g, schema, prefix);
 	a := stepadv_internal.known(attachment);
+	PERFORM stepadv_internal.check_instances(a);
 	RETURN QUERY SELECT v.view, obj_description(v.view, 'pg_class') FROM unnest(ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began]) WITH ORDINALITY v(view, i)
 		WHERE v.view IS NOT NULL ORDER BY v.i;
 	RETURN QUERY SELECT m.view_name, m.shows FROM stepadv_internal.make_views(attachment, true) m;

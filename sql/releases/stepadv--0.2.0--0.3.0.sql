@@ -21,3 +21,7 @@ INSERT INTO stepadv_internal.role_types VALUES
 	('ordinal', 'smallint', '%s::bigint'), ('ordinal', 'integer', '%s::bigint'), ('ordinal', 'bigint', '%s');
 DROP FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text);
 DROP FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text);
+
+-- Instances of methods.
+ALTER TYPE stepadv_internal.known_method ADD ATTRIBUTE instance jsonb;
+ALTER TYPE stepadv_internal.made_method ADD ATTRIBUTE argument text;
