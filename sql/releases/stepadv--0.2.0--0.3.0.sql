@@ -16,7 +16,8 @@ INSERT INTO stepadv_internal.roles VALUES
 	('turn', 12, 'source', 'order', 'turn must be an integer.'),
 	('task_id', 29, 'rollouts', 'version', 'A rollout is of one task.'), ('run_id', 30, 'rollouts', 'version', 'A rollout is of one run.'),
 	('policy_step', 31, 'rollouts', 'ordinal', 'policy_step must be an integer, such as the number of the training step.'),
-	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.');
+	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.'),
+	('embedding', 33, 'states', 'vector', 'An embedding is an array of numbers, or of a type with a cast to real[].');
 INSERT INTO stepadv_internal.role_types VALUES
 	('ordinal', 'smallint', '%s::bigint'), ('ordinal', 'integer', '%s::bigint'), ('ordinal', 'bigint', '%s');
 DROP FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text);
