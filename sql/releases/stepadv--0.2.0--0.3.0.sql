@@ -10,8 +10,7 @@ SET LOCAL search_path = pg_catalog, pg_temp;
 ALTER TYPE stepadv.attachment ADD ATTRIBUTE unit text CASCADE, ADD ATTRIBUTE rewards text[] CASCADE, ADD ATTRIBUTE dimensions text[] CASCADE;
 ALTER TYPE stepadv_internal.attached ADD ATTRIBUTE unit text, ADD ATTRIBUTE rewards text[], ADD ATTRIBUTE dimensions text[];
 ALTER TYPE stepadv_internal.given ADD ATTRIBUTE unit text, ADD ATTRIBUTE rewards text[], ADD ATTRIBUTE dimensions text[];
-UPDATE stepadv_internal.roles SET place = place + 1 WHERE place BETWEEN 12 AND 20;
-UPDATE stepadv_internal.roles SET place = place + 1 WHERE role IN ('advantage', 'stderr', 'min_visits', 'outcome', 'tokens');
+UPDATE stepadv_internal.roles SET place = place + 1 WHERE place >= 12;
 INSERT INTO stepadv_internal.roles VALUES
 	('turn', 12, 'source', 'order', 'turn must be an integer.'),
 	('task_id', 29, 'rollouts', 'version', 'A rollout is of one task.'), ('run_id', 30, 'rollouts', 'version', 'A rollout is of one run.'),
