@@ -10,17 +10,22 @@ SET LOCAL search_path = pg_catalog, pg_temp;
 ALTER TYPE stepadv.attachment ADD ATTRIBUTE unit text CASCADE, ADD ATTRIBUTE rewards text[] CASCADE, ADD ATTRIBUTE dimensions text[] CASCADE;
 ALTER TYPE stepadv_internal.attached ADD ATTRIBUTE unit text, ADD ATTRIBUTE rewards text[], ADD ATTRIBUTE dimensions text[];
 ALTER TYPE stepadv_internal.given ADD ATTRIBUTE unit text, ADD ATTRIBUTE rewards text[], ADD ATTRIBUTE dimensions text[];
-UPDATE stepadv_internal.roles SET place = place + 1 WHERE place BETWEEN 12 AND 20;
-UPDATE stepadv_internal.roles SET place = place + 1 WHERE role IN ('advantage', 'stderr', 'min_visits', 'outcome', 'tokens');
+UPDATE stepadv_internal.roles SET place = place + 1 WHERE place >= 12;
 INSERT INTO stepadv_internal.roles VALUES
 	('turn', 12, 'source', 'order', 'turn must be an integer.'),
 	('task_id', 29, 'rollouts', 'version', 'A rollout is of one task.'), ('run_id', 30, 'rollouts', 'version', 'A rollout is of one run.'),
 	('policy_step', 31, 'rollouts', 'ordinal', 'policy_step must be an integer, such as the number of the training step.'),
-	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.');
+	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.'),
+	('embedding', 33, 'states', 'vector', 'An embedding is an array of numbers, or of a type with a cast to real[].');
 INSERT INTO stepadv_internal.role_types VALUES
 	('ordinal', 'smallint', '%s::bigint'), ('ordinal', 'integer', '%s::bigint'), ('ordinal', 'bigint', '%s');
 DROP FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text);
 DROP FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text);
+
+-- Instances of methods.
+ALTER TYPE stepadv_internal.known_method ADD ATTRIBUTE instance jsonb;
+ALTER TYPE stepadv_internal.made_method ADD ATTRIBUTE argument text;
+
 -- steps has one more column: the views of users that read it go on reading the function as it was.
 ALTER FUNCTION stepadv.steps(stepadv.rollout_group) RENAME TO steps_before_0_3_0;
 ALTER FUNCTION stepadv.steps_before_0_3_0(stepadv.rollout_group) SET SCHEMA stepadv_internal;
