@@ -21,3 +21,9 @@ INSERT INTO stepadv_internal.role_types VALUES
 	('ordinal', 'smallint', '%s::bigint'), ('ordinal', 'integer', '%s::bigint'), ('ordinal', 'bigint', '%s');
 DROP FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text);
 DROP FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text);
+
+-- Views of runs: the same functions with other parameters or results.
+DROP FUNCTION stepadv_internal.run_place(stepadv_internal.given, text);
+DROP FUNCTION stepadv_internal.run_columns(stepadv_internal.attached, text, regclass);
+DROP FUNCTION stepadv_internal.version_of_run(stepadv_internal.attached);
+DROP FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[]);
