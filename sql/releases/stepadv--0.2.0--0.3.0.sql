@@ -26,6 +26,11 @@ DROP FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, 
 ALTER TYPE stepadv_internal.known_method ADD ATTRIBUTE instance jsonb;
 ALTER TYPE stepadv_internal.made_method ADD ATTRIBUTE argument text;
 
+-- Views of runs: the same functions with other parameters or results.
+DROP FUNCTION stepadv_internal.run_place(stepadv_internal.given, text);
+DROP FUNCTION stepadv_internal.run_columns(stepadv_internal.attached, text, regclass);
+DROP FUNCTION stepadv_internal.version_of_run(stepadv_internal.attached);
+DROP FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[]);
 -- steps has one more column: the views of users that read it go on reading the function as it was.
 ALTER FUNCTION stepadv.steps(stepadv.rollout_group) RENAME TO steps_before_0_3_0;
 ALTER FUNCTION stepadv.steps_before_0_3_0(stepadv.rollout_group) SET SCHEMA stepadv_internal;
