@@ -117,3 +117,34 @@ BEGIN
 			'as 0.2.0 declared it, for the views that call it until upgrade_attachments() makes them anew');
 	END LOOP;
 END $$;
+
+-- What rollout_agg takes a wrong argument for, to say so.
+CREATE TYPE stepadv_internal.unfit;
+CREATE FUNCTION stepadv_internal.unfit_in(cstring) RETURNS stepadv_internal.unfit LANGUAGE internal STABLE STRICT PARALLEL SAFE AS 'textin';
+CREATE FUNCTION stepadv_internal.unfit_out(stepadv_internal.unfit) RETURNS cstring LANGUAGE internal STABLE STRICT PARALLEL SAFE AS 'textout';
+CREATE TYPE stepadv_internal.unfit (INPUT = stepadv_internal.unfit_in, OUTPUT = stepadv_internal.unfit_out, LIKE = text, CATEGORY = 'N');
+CREATE CAST (text AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (varchar AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (bpchar AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (name AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (bytea AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (json AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (jsonb AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (uuid AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (boolean AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (smallint AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (integer AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (bigint AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (oid AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (numeric AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (real AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (float8 AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (date AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (timestamp AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (timestamptz AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (interval AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (text[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (integer[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (bigint[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (real[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (float8[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
