@@ -6,8 +6,8 @@
 --	<prefix>_rows_with_states	the same with states made of tool calls or of embeddings
 --	<prefix>_shown_steps		what is shown beside a step
 --	<prefix>_shown_rollouts		what is shown beside a rollout
---	<prefix>_known_runs			of a table of rollouts: policy version and start
---	<prefix>_begun_runs			of the source: policy version and start of each rollout
+--	<prefix>_known_runs			of a table of rollouts: task, run, policy version and step, start, dimensions
+--	<prefix>_begun_runs			of the source: the same of each rollout
 --
 -- The columns of the group come first in all of them.  In _rows the others have
 -- the names of the roles; elsewhere, beside columns of the user's, stepadv_….
@@ -188,9 +188,8 @@ BEGIN
 	ELSIF (g).states = 'embedding' THEN
 		items := items || format(', %s AS embedding', stepadv_internal.role_column('embedding'::text, (g).source, (g).roles ->> 'state', 's'::text));
 	END IF;
-	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.lives_in = 'rollouts' AND (g).roles ->> r.role = ANY ((g).group_by) ORDER BY r.place LOOP
-		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's'::text), 'stepadv_' || role);
-	END LOOP;
+	SELECT items || coalesce(string_agg(format(', %s AS %I', stepadv_internal.role_column(r.serves_as, (g).source, r.name, 's'::text), 'stepadv_' || r.role), '' ORDER BY r.i), '') INTO items
+	FROM stepadv_internal.run_roles(g) r WHERE r.place = 'group';
 	RETURN format('SELECT %s FROM %s s%s', items, stepadv_internal.relation_name((g).source), stepadv_internal.group_filter((g).source, (g).group_by));
 END
 $$;
@@ -287,7 +286,8 @@ DECLARE
 BEGIN
 	FOR role IN
 		SELECT r.role FROM stepadv_internal.roles r
-		WHERE (g).roles ? r.role AND (r.lives_in = 'steps' OR r.role = 'value' AND (g).roles ?| '{features,contribution}') ORDER BY r.place
+		WHERE (g).roles ? r.role AND (r.lives_in = 'steps' OR r.role = 'value' AND (g).roles ?| '{features,contribution}'
+			OR r.lives_in = 'rollouts' AND (g).roles ->> r.role = ANY ((g).group_by)) ORDER BY r.place
 	LOOP
 		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).steps, (g).roles ->> role, 's'::text), 'stepadv_' || role);
 	END LOOP;
@@ -306,13 +306,11 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_rollouts_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_shown_rollouts, what is shown beside a rollout';
 
--- Where policy_version and started_at are: in the group, in the table of rollouts, in the source.
-CREATE FUNCTION stepadv_internal.run_place(g stepadv_internal.given, role text) RETURNS text
+-- Where a column that says something of a rollout is: in the group, in the table of rollouts, in the source.
+CREATE FUNCTION stepadv_internal.run_place(g stepadv_internal.given, role text, name text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	name CONSTANT text := (g).roles ->> role;
 BEGIN
 	IF name = ANY ((g).group_by) THEN
 		RETURN 'group';
@@ -327,21 +325,34 @@ BEGIN
 	RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.run_place(stepadv_internal.given, text) IS 'part of attach: where a column that says something of a rollout is found; error where it is not';
+COMMENT ON FUNCTION stepadv_internal.run_place(stepadv_internal.given, text, text) IS 'part of attach: where a column that says something of a rollout is found; error where it is not';
+
+-- All that was given of the kind; the adapters call it stepadv_<role>.  Dimensions
+-- are known by their numbers: their names are the user's.
+CREATE FUNCTION stepadv_internal.run_roles(g stepadv_internal.given) RETURNS TABLE (i integer, role text, serves_as text, name text, place text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT r.i::integer, r.role, r.serves_as, r.name, stepadv_internal.run_place(g, r.serves_as, r.name)
+	FROM (
+		SELECT o.place AS i, o.role, o.role AS serves_as, (g).roles ->> o.role AS name FROM stepadv_internal.roles o WHERE o.lives_in = 'rollouts' AND (g).roles ? o.role
+		UNION ALL
+		SELECT 1000 + d.i, 'dimension_' || d.i, 'dimension', d.name FROM unnest((g).dimensions) WITH ORDINALITY d(name, i)
+	) r
+$$;
+COMMENT ON FUNCTION stepadv_internal.run_roles(stepadv_internal.given) IS 'part of attach: the columns given that say something of a rollout and the run that it is of, dimensions one by one, with the role whose types they may have and where each is found';
 
 CREATE FUNCTION stepadv_internal.runs_query(g stepadv_internal.given) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	items text;
 	k record;
-	items text := '';
-	role text;
 BEGIN
-	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.lives_in = 'rollouts' AND stepadv_internal.run_place(g, r.role) = 'rollouts' ORDER BY r.place LOOP
-		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).rollouts, (g).roles ->> role, 's'::text), 'stepadv_' || role);
-	END LOOP;
-	IF items = '' THEN
+	SELECT string_agg(format(', %s AS %I', stepadv_internal.role_column(r.serves_as, (g).rollouts, r.name, 's'::text), 'stepadv_' || r.role), '' ORDER BY r.i) INTO items
+	FROM stepadv_internal.run_roles(g) r WHERE r.place = 'rollouts';
+	IF items IS NULL THEN
 		RETURN NULL;
 	END IF;
 	k := stepadv_internal.keys(ROW((g).source, (g).group_by, (g).roles - 'step_id', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::stepadv_internal.given, (g).rollouts);
@@ -351,24 +362,20 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.runs_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_known_runs, what the table of rollouts knows of their runs; NULL where it says nothing';
 
--- Rows of one rollout need not agree: it is of the policy that began it, and
--- started with its earliest row.
+-- Rows of one rollout need not agree: it is of the policy (and the run, and all
+-- else) that began it, and started with its earliest row.
 CREATE FUNCTION stepadv_internal.began_query(g stepadv_internal.given) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	items text;
 	k record;
-	items text := '';
 BEGIN
-	IF stepadv_internal.run_place(g, 'policy_version'::text) = 'source' THEN
-		items := format(', (pg_catalog.array_agg(%1$s ORDER BY s.%2$I) FILTER (WHERE %1$s IS NOT NULL))[1] AS stepadv_policy_version',
-			stepadv_internal.role_column('policy_version'::text, (g).source, (g).roles ->> 'policy_version', 's'::text), (g).roles ->> 'step_no');
-	END IF;
-	IF stepadv_internal.run_place(g, 'started_at'::text) = 'source' THEN
-		items := items || format(', pg_catalog.min(%s) AS stepadv_started_at', stepadv_internal.role_column('started_at'::text, (g).source, (g).roles ->> 'started_at', 's'::text));
-	END IF;
-	IF items = '' THEN
+	SELECT string_agg(format(CASE WHEN r.role = 'started_at' THEN ', pg_catalog.min(%1$s) AS %3$I' ELSE ', (pg_catalog.array_agg(%1$s ORDER BY s.%2$I) FILTER (WHERE %1$s IS NOT NULL))[1] AS %3$I' END,
+			stepadv_internal.role_column(r.serves_as, (g).source, r.name, 's'::text), (g).roles ->> 'step_no', 'stepadv_' || r.role), '' ORDER BY r.i) INTO items
+	FROM stepadv_internal.run_roles(g) r WHERE r.place = 'source';
+	IF items IS NULL THEN
 		RETURN NULL;
 	END IF;
 	k := stepadv_internal.keys(g, (g).source);

@@ -42,7 +42,10 @@ BEGIN
 	IF kind IN ('step', 'row', 'rollout') AND (a).shown_rollouts IS NOT NULL THEN
 		alias := 'r';
 		FOR name IN SELECT unnest(stepadv_internal.own_columns(a, (a).shown_rollouts, '{}'::text[])) LOOP
-			CONTINUE WHEN name = 'policy_version' AND name = ANY (results) AND stepadv_internal.feeds((a).shown_rollouts, name) = run;
+			CONTINUE WHEN name = 'policy_version' AND name = ANY (results) AND stepadv_internal.feeds((a).shown_rollouts, name) = run
+				OR name <> 'policy_version' AND name = ANY (results) AND EXISTS (
+					SELECT FROM stepadv_internal.view_columns((a).runs) c, stepadv_internal.feeds((a).shown_rollouts, shown_columns.name) f
+					WHERE c.name IN ('stepadv_' || shown_columns.name, 'stepadv_dimension_' || array_position((a).dimensions, shown_columns.name)) AND c.relation = f.relation AND c.column_number = f.number);
 			called := stepadv_internal.free_name(taken, name, CASE kind WHEN 'rollout' THEN 'base_' ELSE 'rollout_' END);
 			taken := taken || called;
 			RETURN NEXT;
@@ -93,18 +96,18 @@ COMMENT ON FUNCTION stepadv_internal.shown_joins(stepadv_internal.attached, text
 -- value (the group itself), or row (a step of the adapter, with no group folded).
 -- made: a column of the results -> its expression, where it is none of a's;
 -- aliases: of b and r those that these expressions read.
-CREATE FUNCTION stepadv_internal.beside(a stepadv_internal.attached, kind text, results text[], made jsonb, aliases text[], OUT items text, OUT joins text)
+CREATE FUNCTION stepadv_internal.beside(a stepadv_internal.attached, kind text, results text[], made jsonb, aliases text[], OUT items text, OUT joins text, OUT names text[])
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
 	steps CONSTANT text := CASE kind WHEN 'row' THEN 'g' ELSE 'b' END;
-	names text[] := results;
 	list text[] := '{}';
 	name text;
 	shown record;
 BEGIN
+	names := results;
 	FOREACH name IN ARRAY stepadv_internal.group_columns((a).rows, (a).n_group_columns) LOOP
 		names := names || stepadv_internal.free_name(names, name, 'base_'::text);
 		list := list || format('g.%I AS %I', name, names[cardinality(names)]);
@@ -144,7 +147,7 @@ BEGIN
 	joins := stepadv_internal.shown_joins(a, kind, aliases);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[]) IS 'part of attach: the select list of a view, what is shown beside a function''s results included, and the joins that bring it';
+COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[]) IS 'part of attach: the select list of a view, what is shown beside a function''s results included, the joins that bring it, and the names of all';
 
 -- What a row of a function is, by what it returns.
 CREATE FUNCTION stepadv_internal.row_kind(results text[]) RETURNS text
@@ -201,9 +204,11 @@ CREATE FUNCTION stepadv_internal.method_query(a stepadv_internal.attached, m ste
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL %s a%s', b.items, stepadv_internal.fold(a, (m).reads, NULL::text, '{}'::text[]),
-		(m).call, b.joins)
+	SELECT format('SELECT %s%s FROM %s CROSS JOIN LATERAL %s a%s%s', b.items, r.items, stepadv_internal.fold(a, (m).reads, NULL::text, '{}'::text[]),
+		(m).call, b.joins, r.joins)
 	FROM stepadv_internal.beside(a, (m).kind, (m).results, '{}'::jsonb, '{}'::text[]) b
+	CROSS JOIN LATERAL stepadv_internal.run_items(a, (m).kind, b.names, CASE WHEN (m).method IN ('groups', 'rollouts') THEN '{task_id,run_id,policy_version,policy_step,staleness}'
+		WHEN '{step_no,advantage}' <@ (m).results THEN '{staleness}' ELSE '{}' END::text[]) r
 $$;
 COMMENT ON FUNCTION stepadv_internal.method_query(stepadv_internal.attached, stepadv_internal.made_method) IS 'part of attach: the query of a method''s view';
 

@@ -26,6 +26,11 @@ DROP FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, 
 ALTER TYPE stepadv_internal.known_method ADD ATTRIBUTE instance jsonb;
 ALTER TYPE stepadv_internal.made_method ADD ATTRIBUTE argument text;
 
+-- Views of runs: the same functions with other parameters or results.
+DROP FUNCTION stepadv_internal.run_place(stepadv_internal.given, text);
+DROP FUNCTION stepadv_internal.run_columns(stepadv_internal.attached, text, regclass);
+DROP FUNCTION stepadv_internal.version_of_run(stepadv_internal.attached);
+DROP FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[]);
 -- steps has one more column: the views of users that read it go on reading the function as it was.
 ALTER FUNCTION stepadv.steps(stepadv.rollout_group) RENAME TO steps_before_0_3_0;
 ALTER FUNCTION stepadv.steps_before_0_3_0(stepadv.rollout_group) SET SCHEMA stepadv_internal;
@@ -40,3 +45,15 @@ ALTER FUNCTION stepadv.rtmc_tree(stepadv.rollout_group, float8, float8, float8, 
 ALTER FUNCTION stepadv.rtmc_tree_before_0_3_0(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) SET SCHEMA stepadv_internal;
 ALTER FUNCTION stepadv.rtmc_tree_dot(stepadv.rollout_group, jsonb, bigint[], integer, integer, integer, float8, float8, float8, boolean, text, float8) RENAME TO rtmc_tree_dot_before_0_3_0;
 ALTER FUNCTION stepadv.rtmc_tree_dot_before_0_3_0(stepadv.rollout_group, jsonb, bigint[], integer, integer, integer, float8, float8, float8, boolean, text, float8) SET SCHEMA stepadv_internal;
+
+-- history_states has one more parameter, likewise.
+ALTER FUNCTION stepadv.history_states(stepadv.rollout_group, text) RENAME TO history_states_before_0_3_0;
+ALTER FUNCTION stepadv.history_states_before_0_3_0(stepadv.rollout_group, text) SET SCHEMA stepadv_internal;
+-- create_tables: the group's columns, the unit.  No view calls these.
+DROP FUNCTION stepadv.create_tables(text, text, integer, text);
+DROP FUNCTION stepadv_internal.make_rollout_rows(text, text);
+DROP FUNCTION stepadv_internal.check_tables(text, text, integer);
+
+-- group_summary has two more columns: views of users go on reading it as it was.
+ALTER FUNCTION stepadv.group_summary(stepadv.rollout_group, float8) RENAME TO group_summary_before_0_3_0;
+ALTER FUNCTION stepadv.group_summary_before_0_3_0(stepadv.rollout_group, float8) SET SCHEMA stepadv_internal;
