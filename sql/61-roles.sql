@@ -69,7 +69,8 @@ INSERT INTO stepadv_internal.roles VALUES
 	('tokens', 28, 'advantages', 'length', 'tokens must be an array with an element per token, or their number.'),
 	('task_id', 29, 'rollouts', 'version', 'A rollout is of one task.'), ('run_id', 30, 'rollouts', 'version', 'A rollout is of one run.'),
 	('policy_step', 31, 'rollouts', 'ordinal', 'policy_step must be an integer, such as the number of the training step.'),
-	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.');
+	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.'),
+	('max_staleness', 33, 'advantages', 'share', 'staleness must be a number of policy steps.');
 GRANT SELECT ON stepadv_internal.role_types, stepadv_internal.roles TO PUBLIC;
 
 -- What lies under a type's domains.
