@@ -174,7 +174,8 @@ CREATE TYPE stepadv_internal.made_method AS (
 	number integer, method text, function regprocedure, ours boolean, settings jsonb, arguments text,
 	call text,				-- in its own view, where it refuses a group that it cannot be computed of
 	call_beside text,		-- beside others: a group without a critic's values has no rows then
-	reads text[], needs_value boolean, results text[], kind text, shape text
+	reads text[], needs_value boolean, results text[], kind text, shape text,
+	argument text			-- what it is called with beside others
 );
 COMMENT ON TYPE stepadv_internal.made_method IS 'part of attach: a method that an attachment''s columns allow, and how it is called there';
 CREATE FUNCTION stepadv_internal.made_methods(a stepadv_internal.attached) RETURNS SETOF stepadv_internal.made_method
@@ -182,17 +183,18 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT m.i::integer, m.method, m.function, m.ours, s.settings, c.arguments,
-		format('%I.%I(g.%s%s)', n.nspname, p.proname, stepadv_internal.value_name(a), c.arguments),
-		format(CASE WHEN 'value' = ANY (m.requires) THEN '%I.%I(stepadv_internal.with_values(g.%s)%s)' ELSE '%I.%I(g.%s%s)' END,
-			n.nspname, p.proname, stepadv_internal.value_name(a), c.arguments),
+		format('%I.%I(%s%s)', n.nspname, p.proname, g.argument, c.arguments), format('%I.%I(%s%s)', n.nspname, p.proname, b.argument, c.arguments),
 		-- What is masked is told by the action, which tells steps from observations.
 		m.requires || m.uses || CASE WHEN (s.settings ->> 'masked')::boolean THEN ARRAY['action'] ELSE '{}' END,
-		'value' = ANY (m.requires), m.results, stepadv_internal.row_kind(m.results), m.shape
-	FROM stepadv_internal.methods_for((a).owner, (a).methods) WITH ORDINALITY m(method, function, requires, uses, options_of, shape, ours, results, parameters, i)
+		'value' = ANY (m.requires), m.results, stepadv_internal.row_kind(m.results),
+		m.shape || stepadv_internal.instance_words(a, m.instance), b.argument
+	FROM stepadv_internal.methods_of(a) WITH ORDINALITY m(method, function, requires, uses, options_of, shape, ours, results, parameters, instance, i)
 	JOIN pg_proc p ON p.oid = m.function JOIN pg_namespace n ON n.oid = p.pronamespace
-	CROSS JOIN LATERAL (SELECT stepadv_internal.method_options(ROW(m.method, m.function, m.requires, m.uses, m.options_of, m.shape, m.ours, m.results, m.parameters)::stepadv_internal.known_method,
+	CROSS JOIN LATERAL (SELECT stepadv_internal.method_options(ROW(m.method, m.function, m.requires, m.uses, m.options_of, m.shape, m.ours, m.results, m.parameters, m.instance)::stepadv_internal.known_method,
 		coalesce((a).options, '{}')) AS settings) s
 	CROSS JOIN LATERAL (SELECT stepadv_internal.arguments(m.function, s.settings) AS arguments) c
+	CROSS JOIN LATERAL (SELECT stepadv_internal.instance_argument(a, m.instance) AS argument) g
+	CROSS JOIN LATERAL (SELECT format(CASE WHEN 'value' = ANY (m.requires) THEN 'stepadv_internal.with_values(%s)' ELSE '%s' END, g.argument) AS argument) b
 	WHERE m.requires <@ stepadv_internal.available_roles(a)
 	ORDER BY m.i
 $$;

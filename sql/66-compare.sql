@@ -95,6 +95,7 @@ DECLARE
 	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'compare'::text);
 	success_above CONSTANT text := stepadv_internal.arguments('stepadv.outcomes(stepadv.rollout_group, float8)'::regprocedure, jsonb_strip_nulls(jsonb_build_object('success_above',
 		coalesce(settings -> 'success_above', CASE WHEN jsonb_typeof((a).options -> 'success_above') <> 'object' THEN (a).options -> 'success_above' END))));
+	plain CONSTANT text := format('g.%I', stepadv_internal.value_name(a));
 	reads text[];
 	joined text;
 BEGIN
@@ -105,9 +106,10 @@ BEGIN
 	END IF;
 	methods := ARRAY(SELECT m.method FROM stepadv_internal.compared_methods(a, made) m ORDER BY m.number);
 	fold := stepadv_internal.fold(a, coalesce(reads, '{}'), NULL::text, '{}'::text[]);
-	-- Those of the same argument next to each other: a stored group is unpacked once for them.
+	-- Those of the same argument next to each other: it is computed, and a stored group unpacked, once for them.
 	SELECT format('ROWS FROM (stepadv.outcomes(g.%1$I%2$s)%3$s) AS f(step_id, rollout_id, step_no, success, return%4$s)', stepadv_internal.value_name(a), success_above,
-		coalesce(string_agg(', ' || m.call_beside, '' ORDER BY m.needs_value, m.number), ''), coalesce(string_agg(', ' || c.list, '' ORDER BY m.needs_value, m.number), ''))
+		coalesce(string_agg(', ' || m.call_beside, '' ORDER BY m.argument <> plain, m.argument COLLATE "C", m.number), ''),
+		coalesce(string_agg(', ' || c.list, '' ORDER BY m.argument <> plain, m.argument COLLATE "C", m.number), ''))
 	INTO estimates
 	FROM stepadv_internal.compared_methods(a, made) m CROSS JOIN LATERAL (
 		-- A method's advantage has its name; its other columns are not needed, and have none that a method could have.
@@ -280,7 +282,7 @@ BEGIN
 	FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e WHERE NOT e.own;
 	beside := stepadv_internal.beside(a, 'step'::text, run.names || '{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,opposite_sign}'::text[],
 		run.expressions, '{}'::text[]);
-	SELECT string_agg(format('f.%1$I, sqrt(sum(CASE WHEN abs(f.%1$I) > 1e-150 THEN f.%1$I * f.%1$I END) OVER () / count(f.%1$I) OVER ()) AS %2$I', m.m, m.m || '_scale'), ', ' ORDER BY m.i)
+	SELECT string_agg(format('f.%1$I, sqrt(sum(CASE WHEN abs(f.%1$I) > 1e-150 THEN f.%1$I * f.%1$I END) OVER () / count(f.%1$I) OVER ()) AS %2$I', m.m, m.m || ' scale'), ', ' ORDER BY m.i)
 	INTO scaled FROM unnest(source.methods) WITH ORDINALITY m(m, i);
 	-- A branch per pair rather than VALUES: a condition on the methods then leaves
 	-- only the branches that it is true of.  No two steps have the same advantages by
@@ -288,7 +290,7 @@ BEGIN
 	-- column whose type has no equality it cannot.
 	SELECT string_agg(format('SELECT %L::text AS method_a, %L::text AS method_b, CASE WHEN c.never_equal IS NULL THEN c.%1$I END AS advantage_a, c.%2$I AS advantage_b,'
 			' CASE WHEN c.%3$I > %5$L::float8 THEN c.%1$I / c.%3$I ELSE 0 END AS scaled_a, CASE WHEN c.%4$I > %5$L::float8 THEN c.%2$I / c.%4$I ELSE 0 END AS scaled_b',
-			p.method_a, p.method_b, p.method_a || '_scale', p.method_b || '_scale', threshold), ' UNION ALL ' ORDER BY p.i)
+			p.method_a, p.method_b, p.method_a || ' scale', p.method_b || ' scale', threshold), ' UNION ALL ' ORDER BY p.i)
 	INTO pairs FROM stepadv_internal.method_pairs(source.methods) p;
 	RETURN format($view$
 		SELECT %1$s FROM %2$s CROSS JOIN LATERAL (

@@ -10,17 +10,21 @@ SET LOCAL search_path = pg_catalog, pg_temp;
 ALTER TYPE stepadv.attachment ADD ATTRIBUTE unit text CASCADE, ADD ATTRIBUTE rewards text[] CASCADE, ADD ATTRIBUTE dimensions text[] CASCADE;
 ALTER TYPE stepadv_internal.attached ADD ATTRIBUTE unit text, ADD ATTRIBUTE rewards text[], ADD ATTRIBUTE dimensions text[];
 ALTER TYPE stepadv_internal.given ADD ATTRIBUTE unit text, ADD ATTRIBUTE rewards text[], ADD ATTRIBUTE dimensions text[];
-UPDATE stepadv_internal.roles SET place = place + 1 WHERE place BETWEEN 12 AND 20;
-UPDATE stepadv_internal.roles SET place = place + 1 WHERE role IN ('advantage', 'stderr', 'min_visits', 'outcome', 'tokens');
+UPDATE stepadv_internal.roles SET place = place + 1 WHERE place >= 12;
 INSERT INTO stepadv_internal.roles VALUES
 	('turn', 12, 'source', 'order', 'turn must be an integer.'),
 	('task_id', 29, 'rollouts', 'version', 'A rollout is of one task.'), ('run_id', 30, 'rollouts', 'version', 'A rollout is of one run.'),
 	('policy_step', 31, 'rollouts', 'ordinal', 'policy_step must be an integer, such as the number of the training step.'),
-	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.');
+	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.'),
+	('embedding', 33, 'states', 'vector', 'An embedding is an array of numbers, or of a type with a cast to real[].');
 INSERT INTO stepadv_internal.role_types VALUES
 	('ordinal', 'smallint', '%s::bigint'), ('ordinal', 'integer', '%s::bigint'), ('ordinal', 'bigint', '%s');
 DROP FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text);
 DROP FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text);
+
+-- Instances of methods.
+ALTER TYPE stepadv_internal.known_method ADD ATTRIBUTE instance jsonb;
+ALTER TYPE stepadv_internal.made_method ADD ATTRIBUTE argument text;
 
 -- Views of runs: the same functions with other parameters or results.
 DROP FUNCTION stepadv_internal.run_place(stepadv_internal.given, text);
@@ -41,9 +45,22 @@ ALTER FUNCTION stepadv.rtmc_tree(stepadv.rollout_group, float8, float8, float8, 
 ALTER FUNCTION stepadv.rtmc_tree_before_0_3_0(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) SET SCHEMA stepadv_internal;
 ALTER FUNCTION stepadv.rtmc_tree_dot(stepadv.rollout_group, jsonb, bigint[], integer, integer, integer, float8, float8, float8, boolean, text, float8) RENAME TO rtmc_tree_dot_before_0_3_0;
 ALTER FUNCTION stepadv.rtmc_tree_dot_before_0_3_0(stepadv.rollout_group, jsonb, bigint[], integer, integer, integer, float8, float8, float8, boolean, text, float8) SET SCHEMA stepadv_internal;
+
+-- history_states has one more parameter, likewise.
+ALTER FUNCTION stepadv.history_states(stepadv.rollout_group, text) RENAME TO history_states_before_0_3_0;
+ALTER FUNCTION stepadv.history_states_before_0_3_0(stepadv.rollout_group, text) SET SCHEMA stepadv_internal;
+-- create_tables: the group's columns, the unit.  No view calls these.
+DROP FUNCTION stepadv.create_tables(text, text, integer, text);
+DROP FUNCTION stepadv_internal.make_rollout_rows(text, text);
+DROP FUNCTION stepadv_internal.check_tables(text, text, integer);
+
+-- group_summary has two more columns: views of users go on reading it as it was.
+ALTER FUNCTION stepadv.group_summary(stepadv.rollout_group, float8) RENAME TO group_summary_before_0_3_0;
+ALTER FUNCTION stepadv.group_summary_before_0_3_0(stepadv.rollout_group, float8) SET SCHEMA stepadv_internal;
+
 -- max_staleness. A view of a user's may call these; their bodies named their parameters by
 -- the function's name, so the ones of before call those of now.
-INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 33, 'advantages', 'share', 'staleness must be a number of policy steps.');
+INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.');
 ALTER FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) RENAME TO select_steps_before_0_3_0;
 ALTER FUNCTION stepadv.select_steps_before_0_3_0(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) SET SCHEMA stepadv_internal;
 CREATE OR REPLACE FUNCTION stepadv_internal.select_steps_before_0_3_0(advantages regclass,
