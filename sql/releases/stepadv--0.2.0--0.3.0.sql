@@ -148,3 +148,43 @@ CREATE CAST (integer[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 CREATE CAST (bigint[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 CREATE CAST (real[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 CREATE CAST (float8[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+
+-- max_staleness. A view of a user's may call these; their bodies named their parameters by
+-- the function's name, so the ones of before call those of now.
+INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.');
+ALTER FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) RENAME TO select_steps_before_0_3_0;
+ALTER FUNCTION stepadv.select_steps_before_0_3_0(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) SET SCHEMA stepadv_internal;
+CREATE OR REPLACE FUNCTION stepadv_internal.select_steps_before_0_3_0(advantages regclass,
+	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
+	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
+	state text DEFAULT NULL, action text DEFAULT NULL)
+RETURNS TABLE (group_key jsonb, rollout_id text, step_no integer, step_id text, advantage float8, reason text)
+LANGUAGE plpgsql STABLE ROWS 10000
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+BEGIN
+	RETURN QUERY SELECT s.* FROM stepadv.select_steps(advantages, drop_uniform, min_advantage, min_t, min_visits, deduplicate, per_state, per_rollout, per_group, balance,
+		group_by, advantage_column, stderr, outcome, state, action, NULL::integer) s;
+END
+$$;
+ALTER FUNCTION stepadv.explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) RENAME TO explain_selection_before_0_3_0;
+ALTER FUNCTION stepadv.explain_selection_before_0_3_0(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) SET SCHEMA stepadv_internal;
+CREATE OR REPLACE FUNCTION stepadv_internal.explain_selection_before_0_3_0(advantages regclass,
+	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
+	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
+	state text DEFAULT NULL, action text DEFAULT NULL)
+RETURNS TABLE (rule_no integer, rule text, setting text, before bigint, removed bigint, kept bigint,
+	positive bigint, negative bigint, rollouts bigint, groups bigint)
+LANGUAGE plpgsql STABLE ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+BEGIN
+	RETURN QUERY SELECT s.* FROM stepadv.explain_selection(advantages, drop_uniform, min_advantage, min_t, min_visits, deduplicate, per_state, per_rollout, per_group, balance,
+		group_by, advantage_column, stderr, outcome, state, action, NULL::integer) s;
+END
+$$;
+DROP FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text);
