@@ -51,11 +51,15 @@ LOCAL_HEADERS = $(wildcard src/*.h src/*/*.h src/*/*/*.h)
 
 # Install scripts are the numbered parts in their order.  Those of releases are
 # frozen: they are installed too, and the scripts that lead from one to the next.
+# That to the version under development is what was written by hand, and behind it
+# the functions of the parts.
 SQL_PARTS = $(sort $(wildcard sql/[0-9]*.sql))
 IMPORT_PARTS = $(sort $(wildcard import/[0-9]*.sql))
-DATA_built = sql/stepadv--$(EXTVERSION).sql $(IMPORT:=--$(EXTVERSION).sql)
 FROZEN = $(wildcard sql/releases/stepadv--$(EXTVERSION).sql $(if $(IMPORT),import/releases/stepadv_import--$(EXTVERSION).sql))
-DATA = $(filter-out $(FROZEN),$(sort $(wildcard sql/releases/stepadv--*.sql $(if $(IMPORT),import/releases/stepadv_import--*.sql))))
+BY_HAND = $(if $(FROZEN),,$(wildcard sql/releases/stepadv--*--$(EXTVERSION).sql $(if $(IMPORT),import/releases/stepadv_import--*--$(EXTVERSION).sql)))
+UPDATES = $(subst /releases/,/,$(BY_HAND))
+DATA_built = sql/stepadv--$(EXTVERSION).sql $(IMPORT:=--$(EXTVERSION).sql) $(UPDATES)
+DATA = $(filter-out $(FROZEN) $(BY_HAND),$(sort $(wildcard sql/releases/stepadv--*.sql $(if $(IMPORT),import/releases/stepadv_import--*.sql))))
 
 CLIENTS = client/stepadv-import client/stepadv-report
 CLIENT_DATA = $(sort $(wildcard client/*.psql client/*.css))
@@ -67,8 +71,9 @@ ISOLATION = $(sort $(patsubst test/specs/%.spec,%,$(wildcard test/specs/*.spec))
 ISOLATION_OPTS = --inputdir=test --outputdir=. --load-extension=stepadv
 
 # WERROR=1 and ASSERTS=1 are how `make check` builds; neither is for production.
+# A field that a table of parameters or columns does not name is 0, and is meant to be.
 # -ftree-vectorize would reorder no float sum, but -ffast-math would: never add it.
-PG_CFLAGS = -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
+PG_CFLAGS = -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(WERROR),-Werror) $(if $(ASSERTS),-DUSE_ASSERT_CHECKING)
 PG_CPPFLAGS = -I$(CURDIR)/src
 SHLIB_LINK = -lm
@@ -90,6 +95,12 @@ sql/stepadv--$(EXTVERSION).sql: $(SQL_PARTS) $(FROZEN) stepadv.control Makefile
 import/stepadv_import--$(EXTVERSION).sql: $(IMPORT_PARTS) $(FROZEN) import/stepadv_import.control Makefile
 	cat $(IMPORT_PARTS) > $@
 	@sh sql/release.sh same $@
+
+$(filter sql/%,$(UPDATES)): sql/%: sql/releases/% $(SQL_PARTS) sql/functions.awk
+	{ cat $< && awk -f sql/functions.awk $(SQL_PARTS); } > $@ || { rm -f $@; exit 1; }
+
+$(filter import/%,$(UPDATES)): import/%: import/releases/% $(IMPORT_PARTS) sql/functions.awk
+	{ cat $< && awk -f sql/functions.awk $(IMPORT_PARTS); } > $@ || { rm -f $@; exit 1; }
 
 # By rules of our own: those of PGXS leave programs from a folder behind when
 # they uninstall, and nobody would know where they are.

@@ -211,9 +211,10 @@ COMMENT ON FUNCTION stepadv.reward_components(stepadv.rollout_group) IS
 CREATE FUNCTION stepadv.group_summary(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)
 RETURNS TABLE (n_rollouts integer, n_judged integer, n_steps integer,
 			   mean_return float8, sd_return float8, success_rate float8, uniform boolean,
-			   n_states integer, n_shared_states integer, shared_step_share float8)
+			   n_states integer, n_shared_states integer, shared_step_share float8,
+			   all_shared_step_share float8, no_shared_state boolean)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_group_summary';
 COMMENT ON FUNCTION stepadv.group_summary(stepadv.rollout_group, float8) IS
-'one row about a group: rollouts, those judged, steps; over the judged ones mean and sd (ddof 1) of the return, success rate, whether all returns are equal, distinct states, states that two or more rollouts visited, and the share of steps in these';
+'one row about a group: rollouts, those judged, steps; over the judged ones mean and sd (ddof 1) of the return, success rate, whether all returns are equal, distinct states, states that two or more rollouts visited, and the share of steps in these; then over all rollouts, judged or not: that share (NULL where there are no steps), and whether no state is visited by two of at least two rollouts that have steps, so that comparisons of states say nothing';
 

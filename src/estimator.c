@@ -134,7 +134,8 @@ return_estimates(FunctionCallInfo fcinfo, const Estimator *estimator, const Grou
 	results[2] = (ResultColumn) {"step_no", COLUMN_INT4, calls->step_no, NULL};
 	for (int c = 0; c < estimator->n_columns; c++)
 		results[3 + c] = (ResultColumn) {
-			estimator->columns[c].name, estimator->columns[c].type, columns[c].number, nulls
+			estimator->columns[c].name, estimator->columns[c].type, columns[c].number, nulls,
+			estimator->columns[c].newer
 		};
 	return return_rows(fcinfo, 3 + estimator->n_columns, results, calls->n_steps);
 }

@@ -122,6 +122,22 @@ GRANT EXECUTE ON FUNCTION grpo TO PUBLIC;
 DROP OWNED BY stepadv_reader;
 DROP ROLE stepadv_reader;
 
+-- A group that is computed is computed once for calls that stand next to each
+-- other, unless it may be another each time; every call sees it whole.
+CREATE FUNCTION computed(rollouts rollout_group) RETURNS rollout_group LANGUAGE plpgsql IMMUTABLE STRICT AS $$ BEGIN RAISE NOTICE 'computed'; RETURN rollouts; END $$;
+CREATE FUNCTION drawn(rollouts rollout_group) RETURNS rollout_group LANGUAGE plpgsql VOLATILE STRICT AS $$ BEGIN RAISE NOTICE 'drawn'; RETURN rollouts; END $$;
+SELECT count(*), count(*) FILTER (WHERE (s.a1, s.a2, s.a3, s.a4) IS DISTINCT FROM (b.advantage, c.advantage, d.advantage, b.advantage)) AS differ
+FROM scan_groups g, LATERAL (SELECT * FROM ROWS FROM (rloo(g.rollouts), reinforce(computed(g.rollouts)), reinforce(computed(g.rollouts), to_go => true), rloo(computed(g.rollouts)))
+		s(step_id, rollout_id, step_no, return1, b1, a1, i2, r2, n2, return2, a2, i3, r3, n3, return3, a3, i4, r4, n4, return4, b4, a4)) s
+	JOIN LATERAL rloo(g.rollouts) b USING (step_id) JOIN LATERAL reinforce(g.rollouts) c USING (step_id) JOIN LATERAL reinforce(g.rollouts, to_go => true) d USING (step_id)
+WHERE g.g = 23;
+SELECT count(*) FROM scan_groups g, LATERAL (SELECT FROM ROWS FROM (rloo(drawn(g.rollouts)), rloo(drawn(g.rollouts))) s(step_id, rollout_id, step_no, return1, b1, a1, i2, r2, n2, return2, b2, a2)) s WHERE g.g = 23;
+-- NULL for one of them, by its own parameter or by the group, is for that one.
+SELECT count(*), count(a1) AS first, count(a2) AS second, count(a3) AS third
+FROM scan_groups g, LATERAL (SELECT * FROM ROWS FROM (rloo(computed(g.rollouts)), reinforce(computed(g.rollouts), gamma => NULL), rloo(computed(g.rollouts)))
+		s(step_id, rollout_id, step_no, return1, b1, a1, i2, r2, n2, return2, a2, i3, r3, n3, return3, b3, a3)) s WHERE g.g = 23;
+DROP FUNCTION computed(rollout_group), drawn(rollout_group);
+
 -- In parallel workers.
 BEGIN;
 SET LOCAL parallel_setup_cost = 0;

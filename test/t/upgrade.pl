@@ -73,6 +73,22 @@ sub same_catalog
 	return;
 }
 
+# The declarations of before that the scripts keep, by their names: no others may be left,
+# and each says what it is.
+sub same_of_before
+{
+	my ($database) = @_;
+	my %kept;
+	for my $script (glob("$from/stepadv--*--*.sql"))
+	{
+		my $text = slurp_file($script);
+		$kept{$1} = 1 while $text =~ /^ALTER (?:FUNCTION|AGGREGATE) .* RENAME TO (\w+_before_\w+);$/mg;
+	}
+	my $found = $node->safe_psql($database, q{SELECT DISTINCT p.proname COLLATE "C" FROM pg_proc p
+		WHERE p.pronamespace = 'stepadv_internal'::regnamespace AND p.proname ~ '_before_[0-9_]+$' ORDER BY 1});
+	return is($found, join("\n", sort keys %kept), "$database: declarations of before are those that the scripts keep");
+}
+
 make_database('fresh');
 my $fresh = catalog($node, 'fresh');
 cmp_ok(scalar(keys %$fresh), '>', 200, 'there is a catalog to compare');
@@ -164,6 +180,7 @@ for my $version (@versions[0 .. $#versions - 1])
 	my $database = 'from_' . $version =~ tr/./_/r;
 	make_database($database, $version);
 	update($database);
+	same_of_before($database);
 	same_catalog($database, $fresh, "$version, updated, has the catalog of a fresh installation");
 	$node->safe_psql('postgres', "DROP DATABASE $database");
 }
@@ -180,10 +197,16 @@ SKIP:
 	$fresh = catalog($node, 'fresh');
 
 	update('old');
+	same_of_before('old');
 	same_catalog('old', $fresh, "$versions[-1], updated, has the catalog of a fresh installation");
 	same_numbers(numbers($node, 'old'), $numbers, 'what users have answers as before');
 	like(upgrade_attachments('old', 'ann'), qr/^own\."a""b c_attachment"\|\d\d\|\nown.steps_attachment\|\d\d\|\nrl.steps_attachment\|\d\d\|$/, 'upgrade_attachments');
 	unlike(upgrade_attachments('old'), qr/administrator|\|\|/, 'called by an administrator it runs nobody\'s code with his rights');
+	# A view that she wrote herself is hers to make anew.
+	like($node->safe_psql('old', q{SELECT pg_get_viewdef('own.mine')}), qr/stepadv_internal\.rtmc_before_/, 'her own view calls what it called');
+	$node->safe_psql('old', 'CREATE OR REPLACE VIEW own.mine AS SELECT k.g, k.h, a.* FROM own.groups k, stepadv.rtmc(k.rollouts, gamma => 0.5) a', extra_params => [ '-U', 'ann' ]);
+	is($node->safe_psql('old', q{SELECT d.objid::regclass FROM pg_depend d WHERE d.refclassid = 'pg_proc'::regclass AND d.classid = 'pg_rewrite'::regclass AND d.refobjid IN (
+		SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'stepadv_internal'::regnamespace AND p.proname ~ '_before_[0-9_]+$')}), '', 'nothing else does');
 	same_catalog('old', $hers, 'what users have is what they would have made today', 'ann');
 	same_numbers(numbers($node, 'old'), $numbers, 'and gives the same numbers');
 
