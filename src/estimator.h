@@ -9,8 +9,9 @@
  *		STEPADV_ESTIMATOR(rtmc, rtmc_parameters, rtmc_columns, rtmc_estimate)
  *
  * which makes the C function stepadv_rtmc for SQL.  Everything around it is done
- * here, once: opening the value, reading and checking parameters, NULL for
- * rollouts that are not judged, errors on overflow, rows.
+ * here, once: opening the value, turns as steps where that is its unit, reading
+ * and checking parameters, NULL for rollouts that are not judged, errors on
+ * overflow (or NULL, of a value that is forgiving), rows.
  */
 #ifndef STEPADV_ESTIMATOR_H
 #define STEPADV_ESTIMATOR_H

@@ -122,7 +122,7 @@ known_distances(const StateGraph *graph)
 static void
 open_graph(FunctionCallInfo fcinfo, double success_above, GroupColumns *group, RolloutFacts *facts, StateGraph *graph)
 {
-	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), group);
+	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), group, NULL);
 	find_rollout_facts(group, facts);
 	state_graph_build(group, facts, success_above, graph);
 }

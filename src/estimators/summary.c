@@ -169,7 +169,7 @@ stepadv_group_summary(PG_FUNCTION_ARGS)
 	GroupColumns group;
 
 	read_parameters(fcinfo, 1, summary_parameters, lengthof(summary_parameters), parameters);
-	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
+	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
 	find_rollout_facts(&group, &facts);
 	summary->n_rollouts = group.n_rollouts;
 	summary->n_judged = facts.n_judged;

@@ -45,7 +45,8 @@ find_rollout_facts(const GroupColumns *group, RolloutFacts *facts)
 			sum_add(&total, group->outcome[r]);
 		}
 		/* Of what is broken nothing is believed. */
-		if (group->defects != NULL && group->defects[r] != 0)
+		if ((group->defects != NULL && group->defects[r] != 0) ||
+			(group->forgiving && !isfinite(sum_value(&total))))
 		{
 			judged = false;
 			total = (Sum) {0};

@@ -27,6 +27,9 @@ typedef enum Success
 #define PART_WIDE			0x01	/* next_state, value, turn_reward, cost */
 #define PART_EXTRA			0x02	/* turn, defects, rewards */
 
+/* Bits of a rollout's defects: why it is not judged, in a value that is forgiving. */
+#define DEFECT_OVERFLOW		0x80	/* a sum of its numbers is not finite */
+
 /* Components that a reward may have. */
 #define MAX_REWARDS			64
 
