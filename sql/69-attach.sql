@@ -47,6 +47,8 @@ BEGIN
 		RAISE EXCEPTION 'unit => % needs a column given as turn', quote_literal(g.unit) USING ERRCODE = 'null_value_not_allowed';
 	ELSIF array_position(g.rewards, NULL) IS NOT NULL OR cardinality(g.rewards) <> (SELECT count(DISTINCT c) FROM unnest(g.rewards) c) THEN
 		RAISE EXCEPTION 'rewards names a column twice, or NULL: %', g.rewards USING ERRCODE = 'invalid_parameter_value';
+	ELSIF array_position(g.dimensions, NULL) IS NOT NULL OR cardinality(g.dimensions) <> (SELECT count(DISTINCT c) FROM unnest(g.dimensions) c) THEN
+		RAISE EXCEPTION 'dimensions names a column twice, or NULL: %', g.dimensions USING ERRCODE = 'invalid_parameter_value';
 	ELSIF r ?| '{args,ok}' AND NOT r ? 'tool' THEN
 		RAISE EXCEPTION '% is given without tool', CASE WHEN r ? 'args' THEN 'args' ELSE 'ok' END
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'A tool call is signed by tool, args and ok; they are columns.';
