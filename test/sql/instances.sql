@@ -17,7 +17,7 @@ CREATE FUNCTION inst.r(seed text, n integer) RETURNS integer LANGUAGE sql IMMUTA
 CREATE TABLE inst.s (task integer, run text, n integer, turn integer, st integer, act integer, tool float8, answer float8, format numeric, val float8, tr float8, version text, at timestamptz,
 	PRIMARY KEY (task, run, n));
 INSERT INTO inst.s
-SELECT task, 'r' || run, n, CASE WHEN inst.r('no ' || k, 9) > 0 THEN n / (2 + run % 2) END, nullif(inst.r('s' || k, 4), 3), nullif(inst.r('a' || k, 7) % 3, 2),
+SELECT task, 'r' || run, n, CASE WHEN inst.r('no ' || k, 9) > 0 THEN n / (2 + run % 2) END, nullif(inst.r('s' || k, 7), 6) % 2, nullif(inst.r('a' || k, 9), 8) % 2,
 	CASE WHEN judged AND inst.r('t' || k, 4) > 0 THEN inst.r('tool' || k, 3) / 2.0 END,
 	CASE WHEN judged AND n = len THEN inst.r('w' || r, 2) END,
 	CASE WHEN judged AND inst.r('f' || k, 3) > 0 THEN inst.r('format' || k, 5) / 10.0 END,
