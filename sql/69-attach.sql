@@ -89,7 +89,7 @@ BEGIN
 	END IF;
 	SELECT n.n INTO c FROM unnest(g.group_by) n(n) WHERE stepadv_internal.column_type(g.source, n.n) IS NULL LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'column "%" given as % does not exist in %', c.n, 'group_by', stepadv_internal.relation_name(g.source) USING ERRCODE = 'undefined_column';
+		PERFORM stepadv_internal.refuse_column(format('column "%s" given as group_by does not exist in %s', c.n, stepadv_internal.relation_name(g.source)), c.n, ARRAY[g.source], NULL::text);
 	END IF;
 END
 $$;
@@ -117,8 +117,8 @@ BEGIN
 	SELECT n.name INTO c FROM unnest(g.columns) n(name)
 	WHERE n.name IS NULL OR coalesce(stepadv_internal.column_type(g.steps, n.name), stepadv_internal.column_type(g.rollouts, n.name)) IS NULL LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'column "%" given in columns does not exist in %', c.name,
-			concat_ws(' or ', stepadv_internal.relation_name(g.steps), stepadv_internal.relation_name(g.rollouts)) USING ERRCODE = 'undefined_column';
+		PERFORM stepadv_internal.refuse_column(format('column "%s" given in columns does not exist in %s', coalesce(c.name, '<NULL>'),
+			concat_ws(' or ', stepadv_internal.relation_name(g.steps), stepadv_internal.relation_name(g.rollouts))), c.name, ARRAY[g.steps, g.rollouts], NULL::text);
 	END IF;
 END
 $$;
