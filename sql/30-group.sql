@@ -35,7 +35,7 @@ COMMENT ON FUNCTION stepadv_internal.rollout_group_out(stepadv.rollout_group) IS
 COMMENT ON FUNCTION stepadv_internal.rollout_group_recv(internal) IS 'I/O: versioned little-endian columns; error 22P03 on anything else';
 COMMENT ON FUNCTION stepadv_internal.rollout_group_send(stepadv.rollout_group) IS 'I/O: versioned little-endian columns';
 
--- rollout_agg: three forms, one transition function
+-- rollout_agg: five forms, one transition function
 
 CREATE FUNCTION stepadv_internal.fold_support(internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -53,6 +53,14 @@ AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
 
 CREATE FUNCTION stepadv_internal.rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 SUPPORT stepadv_internal.fold_support
+AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
+
+CREATE FUNCTION stepadv_internal.rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 SUPPORT stepadv_internal.fold_support
+AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
+
+CREATE FUNCTION stepadv_internal.rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer, float8[]) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 6 SUPPORT stepadv_internal.fold_support
 AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
 
 CREATE FUNCTION stepadv_internal.rollout_agg_combine(internal, internal) RETURNS internal
@@ -100,12 +108,36 @@ CREATE AGGREGATE stepadv.rollout_agg(
 	PARALLEL = SAFE
 );
 
+CREATE AGGREGATE stepadv.rollout_agg(
+	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
+	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer
+) (
+	SFUNC = stepadv_internal.rollout_agg_trans, STYPE = internal, SSPACE = 6144,
+	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial, DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
+	PARALLEL = SAFE
+);
+
+CREATE AGGREGATE stepadv.rollout_agg(
+	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
+	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer, rewards float8[]
+) (
+	SFUNC = stepadv_internal.rollout_agg_trans, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial, DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
+	PARALLEL = SAFE
+);
+
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8) IS
 'folds the steps of one group into a rollout_group, whatever their order; a row whose step_no is NULL stands for the rollout itself; NULL reward: none received; NULL state or action: one that no other step shares; NULL over no rows; error on NULL rollout_id or step_id, NaN or infinite reward, two rows of one rollout and step_no';
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean) IS
 'rollout_agg with success: a rollout reached its goal if any of its rows says so';
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8) IS
 'rollout_agg in full: also next_state (where the last step of a rollout led), value (the critic''s V(s)), turn_reward, cost (of the edge, for graphs)';
+COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer) IS
+'rollout_agg with turn, the number of the response of the model that the call is part of, for by_turn; NULL turn: one of its own';
+COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer, float8[]) IS
+'rollout_agg with turn and reward components, for with_rewards: one array of 1 to 64 numbers a row, in each row of a group as many; NULL array or element: not received; of the row that stands for the rollout: its outcome''s; error on arrays of different length, NaN or infinite components';
 
 -- rollup: the union of groups; transition and combine function are one
 
@@ -119,7 +151,7 @@ CREATE AGGREGATE stepadv.rollup(stepadv.rollout_group) (
 );
 
 COMMENT ON AGGREGATE stepadv.rollup(stepadv.rollout_group) IS
-'the union of groups: steps and outcomes of one rollout may lie in several of them, but each only in one; NULLs are ignored, NULL over none; error when two groups have the same step of the same rollout';
+'the union of groups: steps and outcomes of one rollout may lie in several of them, but each only in one; NULLs are ignored, NULL over none; error when two groups have the same step of the same rollout, when one is of turns and the other not (by_turn), or when both have reward components and not as many';
 
 DO $$
 DECLARE f regprocedure;
@@ -138,7 +170,7 @@ END $$;
 
 CREATE FUNCTION stepadv.steps(rollouts stepadv.rollout_group)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
-			   success boolean, next_state bigint, value float8, turn_reward float8, cost float8)
+			   success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_steps';
 COMMENT ON FUNCTION stepadv.steps(stepadv.rollout_group) IS

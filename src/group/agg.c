@@ -26,17 +26,18 @@ PG_FUNCTION_INFO_V1(stepadv_rollup_merge);
 
 /*
  * rollout_agg(step_id, rollout_id, step_no, state, action, reward
- *			   [, success [, next_state, value, turn_reward, cost]])
+ *			   [, success [, next_state, value, turn_reward, cost [, turn [, rewards]]]])
  *
- * One function for the three forms.
+ * One function for all forms.
  */
 Datum
 stepadv_rollout_agg_trans(PG_FUNCTION_ARGS)
 {
 	GroupBuilder *builder;
 	StepRow		row;
+	double		rewards[MAX_REWARDS];
 
-	read_step_row(fcinfo->args + 1, PG_NARGS() - 1, &row);
+	read_step_row(fcinfo->args + 1, PG_NARGS() - 1, rewards, &row);
 	/* Nobody but an aggregate can pass a state: it is of type internal. */
 	builder = PG_ARGISNULL(0) ? group_builder_create(aggregate_context(fcinfo))
 		: (GroupBuilder *) PG_GETARG_POINTER(0);

@@ -44,6 +44,12 @@ find_rollout_facts(const GroupColumns *group, RolloutFacts *facts)
 			judged = true;
 			sum_add(&total, group->outcome[r]);
 		}
+		/* Of what is broken nothing is believed. */
+		if (group->defects != NULL && group->defects[r] != 0)
+		{
+			judged = false;
+			total = (Sum) {0};
+		}
 		facts->judged[r] = judged;
 		facts->total[r] = sum_value(&total);
 		if (!isfinite(facts->total[r]))

@@ -9,7 +9,7 @@
 
 typedef struct RolloutFacts
 {
-	bool	   *judged;			/* has a reward or a success on any row */
+	bool	   *judged;			/* has a reward or a success on any row, and no defect */
 	double	   *total;			/* undiscounted return R_i, outcome included */
 	uint32		n_judged;
 } RolloutFacts;

@@ -274,6 +274,7 @@ add_row(GroupFoldState *fold, const TupleTableSlot *row)
 {
 	const AttrNumber *positions = fold->positions + fold->n_keys;
 	NullableDatum args[MAX_ROW_ARGS];
+	double		rewards[MAX_REWARDS];
 	StepRow		step;
 
 	if (fold->has_filter &&
@@ -284,7 +285,7 @@ add_row(GroupFoldState *fold, const TupleTableSlot *row)
 		args[a].value = row->tts_values[positions[a] - 1];
 		args[a].isnull = row->tts_isnull[positions[a] - 1];
 	}
-	read_step_row(args, fold->n_args, &step);
+	read_step_row(args, fold->n_args, rewards, &step);
 	group_builder_add(fold->builder, &step);
 }
 
