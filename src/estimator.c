@@ -12,17 +12,27 @@
 StaticAssertDecl(3 + MAX_RESULT_COLUMNS <= MAX_ROW_COLUMNS, "an estimator's columns are more than a row takes");
 
 /* NULLs are fine, but the advantage (or return) of a judged step has a value. */
-static void
-refuse_infinite(const Estimator *estimator, const GroupColumns *group, const EstimateColumn *columns, uint32 rollout)
+static bool
+is_out_of_range(const Estimator *estimator, const EstimateColumn *columns, uint32 step)
+{
+	for (int c = 0; c < estimator->n_columns; c++)
+		if (estimator->columns[c].type == COLUMN_FLOAT8 && isinf(columns[c].number[step]))
+			return true;
+	return isnan(columns[estimator->n_columns - 1].number[step]);
+}
+
+/* Whether a rollout has estimates; where a group is not forgiving it is an error if not. */
+static bool
+has_estimates(const Estimator *estimator, const GroupColumns *group, const EstimateColumn *columns, uint32 rollout)
 {
 	for (uint32 i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
-	{
-		for (int c = 0; c < estimator->n_columns; c++)
-			if (estimator->columns[c].type == COLUMN_FLOAT8 && isinf(columns[c].number[i]))
+		if (is_out_of_range(estimator, columns, i))
+		{
+			if (!group->forgiving)
 				refuse_overflow(group, rollout, i);
-		if (isnan(columns[estimator->n_columns - 1].number[i]))
-			refuse_overflow(group, rollout, i);
-	}
+			return false;
+		}
+	return true;
 }
 
 /*
@@ -71,6 +81,7 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 		return return_no_rows(fcinfo);
 	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
 	find_rollout_facts(&group, &facts);
+	leave_out_defects(&group, estimator->defects, &facts);
 
 	for (int c = 0; c < estimator->n_columns; c++)
 	{
@@ -83,7 +94,7 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 
 	finite = all_finite(estimator, columns, group.n_steps);
 	rollout_id = ALLOCATE_ARRAY(int64, group.n_steps);
-	if (facts.n_judged < group.n_rollouts)
+	if (facts.n_judged < group.n_rollouts || !finite)
 		unjudged = ALLOCATE_ZEROED_ARRAY(bool, group.n_steps);
 	for (uint32 r = 0; r < group.n_rollouts; r++)
 	{
@@ -91,10 +102,8 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 
 		for (uint32 i = group.first_step[r]; i < end; i++)
 			rollout_id[i] = group.rollout_id[r];
-		if (!facts.judged[r])
+		if (!facts.judged[r] || (!finite && !has_estimates(estimator, &group, columns, r)))
 			memset(unjudged + group.first_step[r], true, end - group.first_step[r]);
-		else if (!finite)
-			refuse_infinite(estimator, &group, columns, r);
 	}
 
 	results[0] = (ResultColumn) {"step_id", COLUMN_INT8, group.step_id, NULL};

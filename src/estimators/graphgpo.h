@@ -27,9 +27,17 @@ typedef struct StepRewardOptions
 #define SUCCESS_REWARD_PARAMETER NUMBER_PARAMETER("success_reward", -INFINITY, INFINITY)
 #define CONVENTION_PARAMETER CHOICE_PARAMETER("convention", "paper", "recipe", "progress")
 
-/* By step of judged rollouts. */
-extern void graph_step_rewards(const GroupColumns *group, const StateGraph *graph,
+/* By step of judged rollouts; false, in a group that is forgiving: one is out of range. */
+extern bool graph_step_rewards(const GroupColumns *group, const StateGraph *graph,
 							   const StepRewardOptions *options, double *step_reward);
+
+static inline void
+fill_unknown(double *x, uint32 n)
+{
+	for (uint32 i = 0; i < n; i++)
+		x[i] = NAN;
+}
+
 extern void graph_advantages(const GroupColumns *group, const StateGraph *graph, double epsilon,
 							 const double *step_reward, double *advantage);
 
