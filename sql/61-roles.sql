@@ -23,7 +23,7 @@ INSERT INTO stepadv_internal.role_types VALUES
 	('order', 'bigint', 'CASE WHEN %1$s > 2147483647 THEN 2147483647 WHEN %1$s < -2147483648 THEN -2147483648 ELSE %1$s::integer END'),
 	('number', 'double precision', '%s'), ('number', 'real', '%s::float8'),
 	-- What is too large, or too near 0, for a float8 is no error of the cast.
-	('number', 'numeric', 'CASE WHEN abs(%1$s) > 1e200 THEN ''NaN''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END'), ('number', 'smallint', '%s::float8'),
+	('number', 'numeric', 'CASE WHEN abs(%1$s) > 1e200 AND abs(%1$s) < ''Infinity''::numeric THEN ''Infinity''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END'), ('number', 'smallint', '%s::float8'),
 	('number', 'integer', '%s::float8'), ('number', 'bigint', '%s::float8'), ('number', 'boolean', '%s::integer::float8'),
 	('truth', 'boolean', '%s'),
 	('word', 'category S', '%s::text'), ('word', 'category E', '%s::text'),
@@ -39,7 +39,7 @@ INSERT INTO stepadv_internal.role_types VALUES
 	('vector', 'integer[]', '%s::real[]'), ('vector', 'bigint[]', '%s::real[]'),
 	-- Such as that of pgvector.
 	('vector', 'castable to real[]', '%s::real[]'),
-	('share', 'double precision', '%s'), ('share', 'real', '%s::float8'), ('share', 'numeric', 'CASE WHEN abs(%1$s) > 1e200 THEN ''NaN''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END'), ('share', 'smallint', '%s::float8'),
+	('share', 'double precision', '%s'), ('share', 'real', '%s::float8'), ('share', 'numeric', 'CASE WHEN abs(%1$s) > 1e200 AND abs(%1$s) < ''Infinity''::numeric THEN ''Infinity''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END'), ('share', 'smallint', '%s::float8'),
 	('share', 'integer', '%s::float8'), ('share', 'bigint', '%s::float8'),
 	-- An element per token, or their number.
 	('length', 'smallint', '%s::integer'), ('length', 'integer', '%s'), ('length', 'bigint', '%s::integer'), ('length', 'category A', 'pg_catalog.cardinality(%s)');
