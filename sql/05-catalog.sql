@@ -28,10 +28,10 @@ COMMENT ON TYPE stepadv.attachment IS
 'what attach made over a table: tables of this type, each with one row, belong to their makers';
 COMMENT ON COLUMN stepadv.attachment.prefix IS 'with which the names of its views and tables begin';
 COMMENT ON COLUMN stepadv.attachment.rows IS 'adapter view: what is folded';
-COMMENT ON COLUMN stepadv.attachment.stated IS 'adapter view: the same with states made of tool calls; NULL: they are not';
+COMMENT ON COLUMN stepadv.attachment.stated IS 'adapter view: the same with states made of tool calls or embeddings; NULL: they are not';
 COMMENT ON COLUMN stepadv.attachment.shown IS 'adapter view: what is shown beside a step';
 COMMENT ON COLUMN stepadv.attachment.shown_rollouts IS 'adapter view: what is shown beside a rollout; NULL: nothing';
-COMMENT ON COLUMN stepadv.attachment.runs IS 'adapter view: policy version and start of each rollout, from a table of rollouts; NULL: it says nothing';
+COMMENT ON COLUMN stepadv.attachment.runs IS 'adapter view: task, run, policy version and step, start and dimensions of each rollout, from a table of rollouts; NULL: it says nothing';
 COMMENT ON COLUMN stepadv.attachment.began IS 'adapter view: the same from the source''s own rows; NULL: they say nothing';
 COMMENT ON COLUMN stepadv.attachment.n_group_columns IS 'the first columns of every view and kept table are the group''s: so many';
 COMMENT ON COLUMN stepadv.attachment.states IS 'where states come from; NULL: the column';

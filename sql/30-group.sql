@@ -266,18 +266,38 @@ AS 'MODULE_PATHNAME', 'stepadv_rollouts';
 COMMENT ON FUNCTION stepadv.rollouts(stepadv.rollout_group, float8) IS
 'the rollouts of a group, one row each, those without steps included: number of steps, outcome (reward of the rollout''s own row), undiscounted return, success (given, else return > success_above), judged; return and success are NULL where no row has a reward or a success';
 
-CREATE FUNCTION stepadv.history_states(rollouts stepadv.rollout_group, mode text DEFAULT 'sequence') RETURNS stepadv.rollout_group
+CREATE FUNCTION stepadv.history_states(rollouts stepadv.rollout_group, mode text DEFAULT 'sequence', k integer DEFAULT 2) RETURNS stepadv.rollout_group
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500
 AS 'MODULE_PATHNAME', 'stepadv_history_states';
-COMMENT ON FUNCTION stepadv.history_states(stepadv.rollout_group, text) IS
-'the group with each state replaced by a hash of the actions that the rollout took before it: ''sequence'' in their order (prefix tree), ''set'' the distinct ones in any order, ''root'' none (one state); next_state, where given, becomes the state after the step';
+COMMENT ON FUNCTION stepadv.history_states(stepadv.rollout_group, text, integer) IS
+'the group with each state replaced by a hash of the actions that the rollout took before it: ''sequence'' in their order (prefix tree), ''set'' the distinct ones in any order, ''root'' none (one state), ''last'' the last k in their order, fewer at the beginning; or, ''last_observations'', of the present state and the k - 1 before (NULL where one of them is); next_state, where given, becomes the state after the step; k, from 1 to 1000, is for the last two; in a group by turn actions and states are those of turns';
+
+CREATE FUNCTION stepadv.by_turn(rollouts stepadv.rollout_group, actions text DEFAULT 'sequence') RETURNS stepadv.rollout_group
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200
+AS 'MODULE_PATHNAME', 'stepadv_by_turn';
+COMMENT ON FUNCTION stepadv.by_turn(stepadv.rollout_group, text) IS
+'the group with turns for steps, for every function that takes a group: the calls of a rollout with the same turn are one step where the first of them stands, a call whose turn is NULL is one of its own; state and value of the first, next_state of the last, reward, turn_reward, cost and components summed (NULL where all are), as action a hash of the actions in their order, or, ''set'', of how often each was taken (NULL if one is; of a lone call its own); estimators give each call what its turn gets; the calls stay stored';
+
+CREATE FUNCTION stepadv.with_rewards(rollouts stepadv.rollout_group, weights float8[]) RETURNS stepadv.rollout_group
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 300
+AS 'MODULE_PATHNAME', 'stepadv_with_rewards';
+COMMENT ON FUNCTION stepadv.with_rewards(stepadv.rollout_group, float8[]) IS
+'the group with each reward, that of the outcome too, replaced by the weighted sum of its components: of those that are not NULL and whose weight is not 0, NULL where there is none; the components stay; one weight for each component, none of them NULL, NaN or infinite, else an error; in a group without components all are NULL';
+
+CREATE FUNCTION stepadv.reward_components(rollouts stepadv.rollout_group)
+RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, component integer, reward float8)
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 300 SUPPORT stepadv_internal.row_support
+AS 'MODULE_PATHNAME', 'stepadv_reward_components';
+COMMENT ON FUNCTION stepadv.reward_components(stepadv.rollout_group) IS
+'the reward components of a group that are not NULL, one row each, component counting from 1: those of the steps (turns, in a group by turn), then of the rollout''s outcome, whose step_id and step_no are NULL; no rows without components';
 
 CREATE FUNCTION stepadv.group_summary(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)
 RETURNS TABLE (n_rollouts integer, n_judged integer, n_steps integer,
 			   mean_return float8, sd_return float8, success_rate float8, uniform boolean,
-			   n_states integer, n_shared_states integer, shared_step_share float8)
+			   n_states integer, n_shared_states integer, shared_step_share float8,
+			   all_shared_step_share float8, no_shared_state boolean)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_group_summary';
 COMMENT ON FUNCTION stepadv.group_summary(stepadv.rollout_group, float8) IS
-'one row about a group: rollouts, those judged, steps; over the judged ones mean and sd (ddof 1) of the return, success rate, whether all returns are equal, distinct states, states that two or more rollouts visited, and the share of steps in these';
+'one row about a group: rollouts, those judged, steps; over the judged ones mean and sd (ddof 1) of the return, success rate, whether all returns are equal, distinct states, states that two or more rollouts visited, and the share of steps in these; then over all rollouts, judged or not: that share (NULL where there are no steps), and whether no state is visited by two of at least two rollouts that have steps, so that comparisons of states say nothing';
 

@@ -47,7 +47,7 @@ INSERT INTO stepadv_internal.role_types VALUES
 CREATE TABLE stepadv_internal.roles (
 	role text PRIMARY KEY,
 	place integer NOT NULL,	-- order of the roles of rollout_agg, which come first
-	lives_in text NOT NULL,	-- 'source', 'steps' (that are shown), 'rollouts' or 'advantages' (of curation)
+	lives_in text NOT NULL,	-- 'source', 'steps' (that are shown), 'rollouts', 'advantages' (of curation) or 'states' (what they are made of)
 	kind text NOT NULL,
 	must_be text			-- said where a type does not serve
 );
@@ -73,7 +73,8 @@ INSERT INTO stepadv_internal.roles VALUES
 	('tokens', 28, 'advantages', 'length', 'tokens must be an array with an element per token, or their number.'),
 	('task_id', 29, 'rollouts', 'version', 'A rollout is of one task.'), ('run_id', 30, 'rollouts', 'version', 'A rollout is of one run.'),
 	('policy_step', 31, 'rollouts', 'ordinal', 'policy_step must be an integer, such as the number of the training step.'),
-	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.');
+	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.'),
+	('embedding', 33, 'states', 'vector', 'An embedding is an array of numbers, or of a type with a cast to real[].');
 GRANT SELECT ON stepadv_internal.role_types, stepadv_internal.roles TO PUBLIC;
 
 -- What lies under a type's domains.

@@ -144,15 +144,12 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	settings CONSTANT jsonb := CASE WHEN jsonb_typeof((a).options -> 'states') = 'object' THEN (a).options -> 'states' ELSE '{}' END;
+	k CONSTANT float8 := stepadv_internal.states_option((a).options, 'k'::text, 1::float8, 1000::float8, 2::float8);
 BEGIN
-	IF settings - 'k' <> '{}' THEN
-		RAISE EXCEPTION 'states has no parameter "%"', (SELECT min(o) FROM jsonb_object_keys(settings - 'k') o)
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'Its parameter: k, the length of the history of ''history_last'' and ''observation_last''.';
-	ELSIF settings ? 'k' AND NOT coalesce(settings ->> 'k' ~ '^[0-9]{1,4}$' AND (settings ->> 'k')::integer BETWEEN 1 AND 1000, false) THEN
-		RAISE EXCEPTION 'k must be an integer between 1 and 1000, not %', settings -> 'k' USING ERRCODE = 'invalid_parameter_value';
+	IF k <> trunc(k) THEN
+		RAISE EXCEPTION 'k must be an integer, not %', k USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	RETURN coalesce((settings ->> 'k')::integer, 2);
+	RETURN k::integer;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.history_length(stepadv_internal.attached) IS 'part of attach: the option {"states": {"k": …}}, checked; 2 where it is not given';

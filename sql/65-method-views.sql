@@ -42,7 +42,10 @@ BEGIN
 	IF kind IN ('step', 'row', 'rollout') AND (a).shown_rollouts IS NOT NULL THEN
 		alias := 'r';
 		FOR name IN SELECT unnest(stepadv_internal.own_columns(a, (a).shown_rollouts, '{}'::text[])) LOOP
-			CONTINUE WHEN name = 'policy_version' AND name = ANY (results) AND stepadv_internal.feeds((a).shown_rollouts, name) = run;
+			CONTINUE WHEN name = 'policy_version' AND name = ANY (results) AND stepadv_internal.feeds((a).shown_rollouts, name) = run
+				OR name <> 'policy_version' AND name = ANY (results) AND EXISTS (
+					SELECT FROM stepadv_internal.view_columns((a).runs) c, stepadv_internal.feeds((a).shown_rollouts, shown_columns.name) f
+					WHERE c.name IN ('stepadv_' || shown_columns.name, 'stepadv_dimension_' || array_position((a).dimensions, shown_columns.name)) AND c.relation = f.relation AND c.column_number = f.number);
 			called := stepadv_internal.free_name(taken, name, CASE kind WHEN 'rollout' THEN 'base_' ELSE 'rollout_' END);
 			taken := taken || called;
 			RETURN NEXT;
@@ -93,18 +96,18 @@ COMMENT ON FUNCTION stepadv_internal.shown_joins(stepadv_internal.attached, text
 -- value (the group itself), or row (a step of the adapter, with no group folded).
 -- made: a column of the results -> its expression, where it is none of a's;
 -- aliases: of b and r those that these expressions read.
-CREATE FUNCTION stepadv_internal.beside(a stepadv_internal.attached, kind text, results text[], made jsonb, aliases text[], OUT items text, OUT joins text)
+CREATE FUNCTION stepadv_internal.beside(a stepadv_internal.attached, kind text, results text[], made jsonb, aliases text[], OUT items text, OUT joins text, OUT names text[])
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
 	steps CONSTANT text := CASE kind WHEN 'row' THEN 'g' ELSE 'b' END;
-	names text[] := results;
 	list text[] := '{}';
 	name text;
 	shown record;
 BEGIN
+	names := results;
 	FOREACH name IN ARRAY stepadv_internal.group_columns((a).rows, (a).n_group_columns) LOOP
 		names := names || stepadv_internal.free_name(names, name, 'base_'::text);
 		list := list || format('g.%I AS %I', name, names[cardinality(names)]);
@@ -144,7 +147,7 @@ BEGIN
 	joins := stepadv_internal.shown_joins(a, kind, aliases);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[]) IS 'part of attach: the select list of a view, what is shown beside a function''s results included, and the joins that bring it';
+COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[]) IS 'part of attach: the select list of a view, what is shown beside a function''s results included, the joins that bring it, and the names of all';
 
 -- What a row of a function is, by what it returns.
 CREATE FUNCTION stepadv_internal.row_kind(results text[]) RETURNS text
@@ -171,7 +174,8 @@ CREATE TYPE stepadv_internal.made_method AS (
 	number integer, method text, function regprocedure, ours boolean, settings jsonb, arguments text,
 	call text,				-- in its own view, where it refuses a group that it cannot be computed of
 	call_beside text,		-- beside others: a group without a critic's values has no rows then
-	reads text[], needs_value boolean, results text[], kind text, shape text
+	reads text[], needs_value boolean, results text[], kind text, shape text,
+	argument text			-- what it is called with beside others
 );
 COMMENT ON TYPE stepadv_internal.made_method IS 'part of attach: a method that an attachment''s columns allow, and how it is called there';
 CREATE FUNCTION stepadv_internal.made_methods(a stepadv_internal.attached) RETURNS SETOF stepadv_internal.made_method
@@ -179,17 +183,18 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT m.i::integer, m.method, m.function, m.ours, s.settings, c.arguments,
-		format('%I.%I(g.%s%s)', n.nspname, p.proname, stepadv_internal.value_name(a), c.arguments),
-		format(CASE WHEN 'value' = ANY (m.requires) THEN '%I.%I(stepadv_internal.with_values(g.%s)%s)' ELSE '%I.%I(g.%s%s)' END,
-			n.nspname, p.proname, stepadv_internal.value_name(a), c.arguments),
+		format('%I.%I(%s%s)', n.nspname, p.proname, g.argument, c.arguments), format('%I.%I(%s%s)', n.nspname, p.proname, b.argument, c.arguments),
 		-- What is masked is told by the action, which tells steps from observations.
 		m.requires || m.uses || CASE WHEN (s.settings ->> 'masked')::boolean THEN ARRAY['action'] ELSE '{}' END,
-		'value' = ANY (m.requires), m.results, stepadv_internal.row_kind(m.results), m.shape
-	FROM stepadv_internal.methods_for((a).owner, (a).methods) WITH ORDINALITY m(method, function, requires, uses, options_of, shape, ours, results, parameters, i)
+		'value' = ANY (m.requires), m.results, stepadv_internal.row_kind(m.results),
+		m.shape || stepadv_internal.instance_words(a, m.instance), b.argument
+	FROM stepadv_internal.methods_of(a) WITH ORDINALITY m(method, function, requires, uses, options_of, shape, ours, results, parameters, instance, i)
 	JOIN pg_proc p ON p.oid = m.function JOIN pg_namespace n ON n.oid = p.pronamespace
-	CROSS JOIN LATERAL (SELECT stepadv_internal.method_options(ROW(m.method, m.function, m.requires, m.uses, m.options_of, m.shape, m.ours, m.results, m.parameters)::stepadv_internal.known_method,
+	CROSS JOIN LATERAL (SELECT stepadv_internal.method_options(ROW(m.method, m.function, m.requires, m.uses, m.options_of, m.shape, m.ours, m.results, m.parameters, m.instance)::stepadv_internal.known_method,
 		coalesce((a).options, '{}')) AS settings) s
 	CROSS JOIN LATERAL (SELECT stepadv_internal.arguments(m.function, s.settings) AS arguments) c
+	CROSS JOIN LATERAL (SELECT stepadv_internal.instance_argument(a, m.instance) AS argument) g
+	CROSS JOIN LATERAL (SELECT format(CASE WHEN 'value' = ANY (m.requires) THEN 'stepadv_internal.with_values(%s)' ELSE '%s' END, g.argument) AS argument) b
 	WHERE m.requires <@ stepadv_internal.available_roles(a)
 	ORDER BY m.i
 $$;
@@ -199,9 +204,11 @@ CREATE FUNCTION stepadv_internal.method_query(a stepadv_internal.attached, m ste
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL %s a%s', b.items, stepadv_internal.fold(a, (m).reads, NULL::text, '{}'::text[]),
-		(m).call, b.joins)
+	SELECT format('SELECT %s%s FROM %s CROSS JOIN LATERAL %s a%s%s', b.items, r.items, stepadv_internal.fold(a, (m).reads, NULL::text, '{}'::text[]),
+		(m).call, b.joins, r.joins)
 	FROM stepadv_internal.beside(a, (m).kind, (m).results, '{}'::jsonb, '{}'::text[]) b
+	CROSS JOIN LATERAL stepadv_internal.run_items(a, (m).kind, b.names, CASE WHEN (m).method IN ('groups', 'rollouts') THEN '{task_id,run_id,policy_version,policy_step,staleness}'
+		WHEN '{step_no,advantage}' <@ (m).results THEN '{staleness}' ELSE '{}' END::text[]) r
 $$;
 COMMENT ON FUNCTION stepadv_internal.method_query(stepadv_internal.attached, stepadv_internal.made_method) IS 'part of attach: the query of a method''s view';
 

@@ -51,26 +51,28 @@ DECLARE
 	shown CONSTANT record := stepadv_internal.spa_expressions(a, 'b'::text);
 	keys CONSTANT text[] := stepadv_internal.group_columns((a).shown, (a).n_group_columns);
 	beside record;
+	runs record;
 BEGIN
 	IF folded.contribution IS NULL THEN
 		RETURN NULL;
 	END IF;
 	beside := stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id,contribution,grounded,fused_reward,return,advantage}'::text[],
 		jsonb_build_object('contribution', format('nullif(%s, ''NaN''::float8)', shown.contribution), 'grounded', shown.grounded, 'fused_reward', format('nullif(%s, ''NaN''::float8)', shown.fused)), '{b}'::text[]);
+	runs := stepadv_internal.run_items(a, 'step'::text, beside.names, '{staleness}'::text[]);
 	RETURN format($view$
 		SELECT %1$s FROM (
 			SELECT %2$s, stepadv_internal.forgiving_rollout_agg(s.stepadv_step::bigint, s.stepadv_rollout::bigint, %10$s, NULL::bigint, NULL::bigint, %3$s, NULL::boolean,
 				NULL::bigint, %4$s::float8, NULL::float8, NULL::float8) AS %5$I
 			FROM %6$s s WHERE %7$s AND s.stepadv_no IS NOT NULL GROUP BY %2$s) g
 		CROSS JOIN LATERAL stepadv.gae(g.%5$I%8$s) a%9$s$view$,
-		beside.items, stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), folded.fused,
+		beside.items || runs.items, stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), folded.fused,
 		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_value'::text) THEN 's.stepadv_value' ELSE '0' END,
 		stepadv_internal.value_name(a), stepadv_internal.relation_name((a).shown), stepadv_internal.list(keys, 's.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text),
 		-- What is said of gae holds here too, unless SPA has settings of its own.
 		stepadv_internal.arguments('stepadv.gae(stepadv.rollout_group, float8, float8, boolean)'::regprocedure, (
 			SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}')
 			FROM jsonb_each((a).options || coalesce(CASE WHEN jsonb_typeof((a).options -> 'gae') = 'object' THEN (a).options -> 'gae' END, '{}') || settings) e
-			WHERE e.key IN ('gamma', 'lambda'))), beside.joins, stepadv_internal.shown_number(a, 's'::text));
+			WHERE e.key IN ('gamma', 'lambda'))), beside.joins || runs.joins, stepadv_internal.shown_number(a, 's'::text));
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.spa_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _spa: contributions, grounding, their fused reward, and gae of it';

@@ -38,9 +38,9 @@ BEGIN
 		RAISE EXCEPTION '% must be given', CASE WHEN r ? 'rollout_id' THEN 'step_no' ELSE 'rollout_id' END USING ERRCODE = 'null_value_not_allowed';
 	ELSIF NOT r ?| '{reward,success}' AND g.rewards IS NULL THEN
 		RAISE EXCEPTION 'reward or success must be given' USING ERRCODE = 'null_value_not_allowed', HINT = 'Without either no rollout is ever judged.';
-	ELSIF g.states NOT IN ('observation', 'observation_last', 'history', 'history_set', 'history_last', 'root', 'signature') THEN
+	ELSIF g.states NOT IN ('observation', 'observation_last', 'history', 'history_set', 'history_last', 'root', 'signature', 'embedding') THEN
 		RAISE EXCEPTION 'unknown states: %', quote_literal(g.states) USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'states is ''observation'' (the column state), ''observation_last'', ''history'', ''history_set'', ''history_last'', ''root'' or ''signature''.';
+			HINT = 'states is ''observation'' (the column state), ''observation_last'', ''history'', ''history_set'', ''history_last'', ''root'', ''signature'' or ''embedding''.';
 	ELSIF g.unit NOT IN ('step', 'turn', 'turn_set') THEN
 		RAISE EXCEPTION 'unknown unit: %', quote_literal(g.unit) USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'unit is ''step'', ''turn'' (its calls in their order) or ''turn_set'' (in any order).';
@@ -55,11 +55,14 @@ BEGIN
 		RAISE EXCEPTION '% must be given', CASE WHEN r ? 'logp_new' THEN 'logp_old' ELSE 'logp_new' END
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'A ratio needs both logp_new and logp_old; token_mask is for them.';
 	END IF;
-	needs := CASE WHEN g.states LIKE 'observation%' AND NOT r ? 'state' THEN 'a column given as state'
+	needs := CASE WHEN (g.states LIKE 'observation%' OR g.states = 'embedding') AND NOT r ? 'state' THEN 'a column given as state'
 		WHEN g.states = 'signature' AND NOT r ? 'tool' THEN 'a column given as tool'
 		WHEN g.states LIKE 'history%' AND NOT r ?| '{action,tool}' THEN 'a column given as action or as tool' END;
 	IF needs IS NOT NULL THEN
 		RAISE EXCEPTION 'states => % needs %', quote_literal(g.states), needs USING ERRCODE = 'null_value_not_allowed';
+	ELSIF g.states = 'embedding' AND r ? 'next_state' THEN
+		RAISE EXCEPTION 'next_state cannot be given with states => ''embedding''' USING ERRCODE = 'feature_not_supported',
+			HINT = 'A step leads to the state of the rollout''s next step; only where the last one leads is not known then.';
 	END IF;
 END
 $$;
@@ -126,11 +129,11 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	methods CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.methods_for((a).owner, (a).methods) m);
+	methods CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.methods_of(a) m);
 	known text[];
 	option record;
 BEGIN
-	known := CASE WHEN has_tool THEN '{signature}' ELSE '{}' END::text[] || CASE WHEN (a).states LIKE '%\_last' THEN '{states}' ELSE '{}' END::text[] || ARRAY(SELECT m.method FROM unnest(methods) m)
+	known := CASE WHEN has_tool THEN '{signature}' ELSE '{}' END::text[] || CASE WHEN (a).states LIKE '%\_last' OR (a).states = 'embedding' THEN '{states}' ELSE '{}' END::text[] || ARRAY(SELECT m.method FROM unnest(methods) m WHERE m.instance IS NULL)
 		|| ARRAY(SELECT v.suffix FROM stepadv_internal.combined_views v WHERE v.place > 1 ORDER BY v.place);
 	SELECT e.key, e.value INTO option FROM jsonb_each((a).options) e
 	WHERE e.key <> 'methods' AND CASE WHEN jsonb_typeof(e.value) = 'object' THEN e.key <> ALL (known)
@@ -210,7 +213,7 @@ BEGIN
 		kind := v.suffix;
 		IF v.builder IS NULL THEN
 			query := stepadv_internal.method_query(a, v.m);
-			shows := format('%s(%s): %s', split_part((v.m).call, '(g.', 1), CASE WHEN (v.m).ours THEN substr((v.m).arguments, 3)
+			shows := format('%s(%s): %s', (SELECT format('%I.%I', n.nspname, p.proname) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.oid = (v.m).function), CASE WHEN (v.m).ours THEN substr((v.m).arguments, 3)
 				ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', ' ORDER BY e.key) FROM jsonb_each_text((v.m).settings) e) END, v.shape);
 			shows := regexp_replace(shows, '^stepadv\.', '');
 		ELSE
@@ -415,8 +418,8 @@ BEGIN
 	query := stepadv_internal.rows_query(g);
 	PERFORM stepadv_internal.check_shown(g);
 	a.rows := stepadv_internal.create_adapter(schema, prefix || '_rows', query, 'what is folded of ' || source_name);
-	a.stated := stepadv_internal.create_adapter(schema, prefix || '_rows_with_states', CASE WHEN g.states = 'signature' THEN stepadv_internal.states_query(g, a.rows) END,
-		'what is folded of ' || source_name || ', with states made of tool calls');
+	a.stated := stepadv_internal.create_adapter(schema, prefix || '_rows_with_states', CASE g.states WHEN 'signature' THEN stepadv_internal.states_query(g, a.rows) WHEN 'embedding' THEN stepadv_internal.clusters_query(g, a.rows) END,
+		format('what is folded of %s, with states made of %s', source_name, CASE g.states WHEN 'signature' THEN 'tool calls' ELSE 'embeddings' END));
 	a.shown := stepadv_internal.create_adapter(schema, prefix || '_shown_steps', stepadv_internal.shown_query(g), 'what is shown beside a step of ' || source_name);
 	a.shown_rollouts := stepadv_internal.create_adapter(schema, prefix || '_shown_rollouts',
 		CASE WHEN g.rollouts IS NOT NULL THEN stepadv_internal.shown_rollouts_query(g) END, 'what is shown beside a rollout of ' || source_name);
@@ -471,6 +474,7 @@ BEGIN
 	END IF;
 	attachment := stepadv_internal.make_attachment(g, schema, prefix);
 	a := stepadv_internal.known(attachment);
+	PERFORM stepadv_internal.check_instances(a);
 	RETURN QUERY SELECT v.view, obj_description(v.view, 'pg_class') FROM unnest(ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began]) WITH ORDINALITY v(view, i)
 		WHERE v.view IS NOT NULL ORDER BY v.i;
 	RETURN QUERY SELECT m.view_name, m.shows FROM stepadv_internal.make_views(attachment, true) m;
@@ -497,7 +501,7 @@ RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE c ROWS 30
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[]) IS
-'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''observation_last'' (it and those of the steps before, k of option {"states": {"k": 2}} in all), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''history_last'' (the last k of them), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; unit: what a step is to the methods, ''step'', ''turn'' (the rows that share a rollout and the column turn are one step, see by_turn, and get the same estimates) or ''turn_set'' (the same with its actions in any order); task_id, run_id, policy_step: columns as policy_version is; rewards: columns of reward components, whose sum is the reward where none is given; dimensions: further columns by which the views over time divide; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
+'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views, and {"methods": {"grpo_step": {"method": "grpo", "step_rewards": true}}} makes of one method another, with a name, parameters, and, where given, "unit" and "rewards" (components or their weights) of its own; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''observation_last'' (it and those of the steps before, k of option {"states": {"k": 2}} in all), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''history_last'' (the last k of them), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step), ''embedding'' (state_cluster within the group of the column state, an array of numbers or what has a cast to real[], with threshold of option {"states": {"threshold": 0.95}}); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; unit: what a step is to the methods, ''step'', ''turn'' (the rows that share a rollout and the column turn are one step, see by_turn, and get the same estimates) or ''turn_set'' (the same with its actions in any order); task_id, run_id, policy_step: columns as policy_version is; rewards: columns of reward components, whose sum is the reward where none is given; dimensions: further columns by which the views over time divide; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
 
 -- ---- attachments, for people
 

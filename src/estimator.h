@@ -9,9 +9,9 @@
  *		STEPADV_ESTIMATOR(rtmc, rtmc_parameters, rtmc_columns, rtmc_estimate)
  *
  * which makes the C function stepadv_rtmc for SQL.  Everything around it is done
- * here, once: opening the value, reading and checking parameters, NULL for
- * rollouts that are not judged, errors on overflow (of a group that is forgiving
- * NULL for the rollout, as for one that has NaN in its last column), rows.
+ * here, once: opening the value, turns as steps where that is its unit, reading
+ * and checking parameters, NULL for rollouts that are not judged, errors on
+ * overflow (or NULL, of a value that is forgiving), rows.
  */
 #ifndef STEPADV_ESTIMATOR_H
 #define STEPADV_ESTIMATOR_H
@@ -30,6 +30,7 @@ typedef struct EstimateColumnType
 {
 	const char *name;
 	ColumnType	type;
+	bool		newer;			/* as in ResultColumn */
 } EstimateColumnType;
 
 /*

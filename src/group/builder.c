@@ -278,7 +278,7 @@ merge_shape(GroupBuilder *builder, uint8 n_rewards, GroupUnit unit, bool forgivi
 	if (n_rewards > 0 && builder->n_rewards > 0 && n_rewards != builder->n_rewards)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a group with %d reward components and one with %d cannot be merged",
+				 errmsg("groups with %d and with %d reward components cannot be merged",
 						builder->n_rewards, n_rewards)));
 	builder->n_rewards = Max(builder->n_rewards, n_rewards);
 	builder->forgiving |= forgiving;

@@ -1,7 +1,10 @@
 /*
  * by_turn.c
- *		Turns as steps: the view of a group in which the calls of one response of
- *		the model are one step.
+ *		by_turn(g, actions): turns as steps, the view of a group in which the calls
+ *		of one response of the model are one step.
+ *
+ * by_turn itself sets the value's unit and no more, so that nothing is lost and
+ * groups can still be merged; whoever opens the value by its unit sees turns.
  *
  * All calls of a rollout with the same turn are one, wherever they stand, and
  * its place is that of its first call; a call without a turn is one of its own.
@@ -17,7 +20,10 @@
 #include "arrays.h"
 #include "group/group.h"
 #include "hash.h"
+#include "parameters.h"
 #include "sum.h"
+
+PG_FUNCTION_INFO_V1(stepadv_by_turn);
 
 /* ----------
  * Which calls are one turn
@@ -197,8 +203,30 @@ sum_column(const double *column, const uint32 *turn_of_call, uint32 n_calls, uin
 	CHECK_FOR_INTERRUPTS();
 }
 
+/*
+ * Finite numbers can add up to one that is not: an error, or a defect of the
+ * rollout.
+ */
+static void
+check_sums(const double *column, const char *name, GroupColumns *group)
+{
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		for (uint32 t = group->first_step[r]; t < group->first_step[r + 1]; t++)
+		{
+			if (likely(!isinf(column[t])))
+				continue;
+			if (!group->forgiving)
+				ereport(ERROR,
+						(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+						 errmsg("%s of the turn that begins with step %d of rollout " INT64_FORMAT " is out of range for type double precision",
+								name, group->step_no[t], group->rollout_id[r])));
+			group_add_defect(group, r, DEFECT_OVERFLOW);
+		}
+}
+
 static const double *
-sum_of_turns(const double *column, const uint32 *turn_of_call, const GroupColumns *calls, const GroupColumns *group)
+sum_of_turns(const double *column, const char *name, const uint32 *turn_of_call, const GroupColumns *calls,
+			 GroupColumns *group)
 {
 	double	   *result;
 
@@ -206,11 +234,12 @@ sum_of_turns(const double *column, const uint32 *turn_of_call, const GroupColumn
 		return NULL;
 	result = ALLOCATE_ARRAY(double, group->n_steps);
 	sum_column(column, turn_of_call, calls->n_steps, group->n_steps, result);
+	check_sums(result, name, group);
 	return result;
 }
 
 static const double *
-sum_components(const uint32 *turn_of_call, const GroupColumns *calls, const GroupColumns *group)
+sum_components(const uint32 *turn_of_call, const GroupColumns *calls, GroupColumns *group)
 {
 	double	   *result;
 
@@ -218,8 +247,13 @@ sum_components(const uint32 *turn_of_call, const GroupColumns *calls, const Grou
 		return NULL;
 	result = ALLOCATE_ARRAY(double, group->n_step_rewards);
 	for (uint32 c = 0; c < group->n_rewards; c++)
+	{
+		double	   *sums = result + (uint64) c * group->n_steps;
+
 		sum_column(calls->step_rewards + (uint64) c * calls->n_steps, turn_of_call, calls->n_steps, group->n_steps,
-				   result + (uint64) c * group->n_steps);
+				   sums);
+		check_sums(sums, "a reward component", group);
+	}
 	return result;
 }
 
@@ -284,9 +318,9 @@ fold_turns(const GroupColumns *calls, const uint32 *turn_of_call, GroupColumns *
 	group->next_state = PICK_COLUMN(int64, calls->next_state, turns.last);
 	group->action = hash_actions(calls, turn_of_call, &turns, group->n_steps);
 	group->nulls = turn_nulls(calls, turn_of_call, &turns, group->n_steps);
-	group->reward = sum_of_turns(calls->reward, turn_of_call, calls, group);
-	group->turn_reward = sum_of_turns(calls->turn_reward, turn_of_call, calls, group);
-	group->cost = sum_of_turns(calls->cost, turn_of_call, calls, group);
+	group->reward = sum_of_turns(calls->reward, "reward", turn_of_call, calls, group);
+	group->turn_reward = sum_of_turns(calls->turn_reward, "turn_reward", turn_of_call, calls, group);
+	group->cost = sum_of_turns(calls->cost, "cost", turn_of_call, calls, group);
 	group->n_step_rewards = (uint64) group->n_steps * group->n_rewards;
 	group->step_rewards = sum_components(turn_of_call, calls, group);
 }
@@ -308,4 +342,24 @@ group_open_by_unit(const RolloutGroup *datum, GroupColumns *group, GroupColumns 
 	turn_of_call = number_turns(&stored, group);
 	fold_turns(&stored, turn_of_call, group);
 	return turn_of_call;
+}
+
+/* In the order of GroupUnit from UNIT_TURN on. */
+static const Parameter by_turn_parameters[] = {CHOICE_PARAMETER("actions", "sequence", "set")};
+
+Datum
+stepadv_by_turn(PG_FUNCTION_ARGS)
+{
+	RolloutGroup *datum = (RolloutGroup *) PG_GETARG_VARLENA_P(0);
+	ParameterValue parameters[lengthof(by_turn_parameters)];
+	GroupColumns group;
+	GroupColumns copy;
+	RolloutGroup *result;
+
+	read_parameters(fcinfo, 1, by_turn_parameters, lengthof(by_turn_parameters), parameters);
+	group_open(datum, &group);
+	group.unit = UNIT_TURN + parameters[0].choice;
+	result = group_copy(&group, &copy);
+	group_seal(result);
+	PG_RETURN_POINTER(result);
 }

@@ -8,6 +8,7 @@
 #include "port/pg_bswap.h"
 #include "utils/memutils.h"
 
+#include "arrays.h"
 #include "compat.h"
 #include "group/group.h"
 
@@ -284,6 +285,17 @@ group_copy(const GroupColumns *group, GroupColumns *copy)
 	GROUP_COLUMN_LIST(COLUMN)
 #undef COLUMN
 	return datum;
+}
+
+void
+group_add_defect(GroupColumns *group, uint32 rollout, uint8 defect)
+{
+	uint8	   *defects = ALLOCATE_ZEROED_ARRAY(uint8, group->n_rollouts);
+
+	if (group->defects != NULL)
+		memcpy(defects, group->defects, group->n_rollouts);
+	defects[rollout] |= defect;
+	group->defects = defects;
 }
 
 /* The last touch after the columns are filled. */

@@ -150,6 +150,9 @@ extern uint8 group_version(const GroupColumns *group);
  */
 extern const uint32 *group_open_by_unit(const RolloutGroup *datum, GroupColumns *group, GroupColumns *calls);
 
+/* Mark a rollout of columns that are not a value, or not one to be believed. */
+extern void group_add_defect(GroupColumns *group, uint32 rollout, uint8 defect);
+
 /* 0-based step index -> which of its identities are NULL */
 static inline bool
 step_has_null(const GroupColumns *group, uint32 step, uint8 which)

@@ -83,7 +83,11 @@ stepadv_sequence_ratio_or_null(PG_FUNCTION_ARGS)
 	return ratio_of_tokens(fcinfo, true, false);
 }
 
-static const Parameter kl_parameters[] = {CHOICE_PARAMETER("estimator", "k1", "k2", "k3")};
+static const Parameter kl_parameters[] = {
+	CHOICE_PARAMETER("estimator", "k1", "k2", "k3"),
+	NEWER_NULLABLE_NUMBER_PARAMETER("clamp_log_ratio", 0, INFINITY),
+	NEWER_NULLABLE_NUMBER_PARAMETER("clamp_estimate", 0, INFINITY)
+};
 
 enum
 {
@@ -105,19 +109,26 @@ token_kl(int estimator, double d)
 	}
 }
 
+/* No further from 0 than the bound, if there is one. */
+static inline double
+clamp(double x, const ParameterValue *bound)
+{
+	return bound->isnull ? x : Min(Max(x, -bound->number), bound->number);
+}
+
 static Datum
 kl_of_tokens(FunctionCallInfo fcinfo, bool forgiving)
 {
-	ParameterValue parameter;
+	ParameterValue parameters[lengthof(kl_parameters)];
 	LogRatios	ratios;
 	Sum			sum = {0};
 
-	read_parameters(fcinfo, 3, kl_parameters, 1, &parameter);
+	read_parameters(fcinfo, 3, kl_parameters, lengthof(kl_parameters), parameters);
 	if (!log_ratios_open(fcinfo, forgiving, &ratios))
 		PG_RETURN_NULL();
 	while (log_ratios_next(&ratios))
 		for (int i = 0; i < ratios.n; i++)
-			sum_add(&sum, token_kl(parameter.choice, ratios.log_ratio[i]));
+			sum_add(&sum, clamp(token_kl(parameters[0].choice, clamp(ratios.log_ratio[i], &parameters[1])), &parameters[2]));
 	if (ratios.refused)
 		PG_RETURN_NULL();
 	PG_RETURN_FLOAT8(mean_of_tokens(sum_value(&sum), &ratios));

@@ -241,7 +241,7 @@ SELECT * FROM pg_temp.reads('SELECT step_id, advantage FROM cur_pushed WHERE gro
 SELECT * FROM pg_temp.reads('SELECT step_id, advantage FROM cur_not_pushed WHERE group_id = 7');
 
 -- Training rows: tokens by mask, by their number, or none; texts that would break a line.
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('cur_rl', partitions => 2);
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('cur_rl', partitions => 2, group_by => '{group_id}');
 INSERT INTO cur_rl.rollouts (group_id, rollout_id, outcome) VALUES ('g', 'a', 1), ('g', 'b', 0), ('g', 'c', NULL);
 INSERT INTO cur_rl.steps (group_id, rollout_id, step_no, observation, action, args, state, action_hash, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs) VALUES
 	('g', 'a', 0, E'two\nlines\r\n\ttab', 'a "quote", a back\slash, \n no line', '{"path": "C:\\new"}', 1, 1, '{1,2}', '{5,6,7}', '{t,f,t}', '{-0.5,-1,-2}'),

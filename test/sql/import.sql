@@ -3,7 +3,7 @@
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE EXTENSION stepadv_import;
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('imp', partitions => 2);
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('imp', partitions => 2, group_by => '{group_id}');
 CREATE TABLE docs (n bigint GENERATED ALWAYS AS IDENTITY, document text, source text);
 CREATE VIEW shown AS
 SELECT s.group_id, s.rollout_id, s.step_no, s.turn, left(replace(s.observation, E'\n', '|'), 30) AS observation,
@@ -223,7 +223,7 @@ SELECT group_id = 'Ä→🙂' AS group_id, metadata ->> 'source' = 'Ä/ß.json' 
 
 -- jsonb instead of text; hostile names; what is refused.
 CREATE SCHEMA "s'""; %s";
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('s''"; %s', partitions => 1);
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('s''"; %s', partitions => 1, group_by => '{group_id}');
 CREATE TEMP TABLE "d'""; DROP TABLE docs; --" (n bigint, document jsonb);
 INSERT INTO "d'""; DROP TABLE docs; --" VALUES (1, '{"task_id": "''; DROP TABLE docs; --", "trial": "%s %I", "success": true, "messages": [{"role": "assistant", "content": "$q$"}]}'), (2, NULL);
 SELECT documents_read, rollouts_added, steps_added FROM stepadv.import_rollouts('s''"; %s', '"d''""; DROP TABLE docs; --"', group_prefix => '$q$''"');

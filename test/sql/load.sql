@@ -4,7 +4,7 @@ SET client_min_messages = warning;
 -- Whoever may create in its schemas: none of what he makes there is ever called.
 CREATE FUNCTION stepadv.array_ndims(integer[]) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'a stranger''s function'; END $$;
 CREATE EXTENSION stepadv_import;
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('load_t', partitions => 2);
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('load_t', partitions => 2, group_by => '{group_id}');
 CREATE TABLE load_lines (n bigint GENERATED ALWAYS AS IDENTITY, line text);
 
 -- Two rollouts of one task, one that never took a step, one not judged.

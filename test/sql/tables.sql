@@ -3,10 +3,10 @@ SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 
 -- One small group by hand, under each of the three kinds of reward.
-SELECT view_name, shows FROM stepadv.create_tables('tab_outcome', partitions => 3)
+SELECT view_name, shows FROM stepadv.create_tables('tab_outcome', partitions => 3, group_by => '{group_id}')
 WHERE regexp_replace(view_name::text, '.*steps_', '') NOT IN (SELECT method FROM stepadv_internal.methods WHERE method NOT IN ('groups', 'rollouts', 'grpo', 'rtmc', 'rtmc_tree'));
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_steps', 'steps', 1);
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_sum', reward => 'sum');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_steps', 'steps', 1, group_by => '{group_id}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_sum', reward => 'sum', group_by => '{group_id}');
 CREATE FUNCTION pg_temp.fill(schema text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('SET LOCAL search_path = %I', schema);
@@ -123,9 +123,9 @@ SELECT sequential FROM pg_temp.scans($$SELECT step_no, advantage FROM tab_outcom
 SELECT count(*), count(DISTINCT group_id), count(advantage) FROM tab_outcome.steps_rtmc WHERE group_id = ANY ('{group 7,group 8}');
 
 -- States by name.
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_obs', partitions => 2);
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_his', partitions => 2, states => 'history');
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_sig', partitions => 2, states => 'signature');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_obs', partitions => 2, group_by => '{group_id}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_his', partitions => 2, states => 'history', group_by => '{group_id}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_sig', partitions => 2, states => 'signature', group_by => '{group_id}');
 CREATE FUNCTION pg_temp.fill_calls(schema text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('SET LOCAL search_path = %I', schema);
@@ -159,7 +159,7 @@ SELECT stepadv.create_tables('tab_taken');
 SELECT count(*) AS schemas FROM pg_namespace WHERE nspname = 'tab_new';
 SELECT string_agg(relname, ' ') AS relations FROM pg_class WHERE relnamespace = 'tab_taken'::regnamespace;
 -- A schema's name is only a name.
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('Tab "x"; DROP SCHEMA tab_sum CASCADE; --', partitions => 2);
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('Tab "x"; DROP SCHEMA tab_sum CASCADE; --', partitions => 2, group_by => '{group_id}');
 INSERT INTO "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --".rollouts (group_id, rollout_id, outcome) VALUES ('g', 'r', 1);
 SELECT group_id, n_rollouts FROM "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --".steps_groups;
 

@@ -240,7 +240,7 @@ SELECT g, s.n_steps FROM parent_folded, stepadv.group_summary(rollouts) s ORDER 
 SELECT count(*) AS wrong, (SELECT count(*) FROM parent_changed) AS waiting FROM stepadv.check_maintained('parent');
 
 -- The tables of create_tables: a foreign key that cascades, outcomes that come late.
-SELECT count(*) > 15 FROM stepadv.create_tables('up_rl', partitions => 3);
+SELECT count(*) > 15 FROM stepadv.create_tables('up_rl', partitions => 3, group_by => '{group_id}');
 SELECT stepadv.maintain('up_rl.rollout_rows');
 INSERT INTO up_rl.rollouts (group_id, rollout_id) SELECT 'g' || g, 'r' || r FROM generate_series(1, 5) g, generate_series(1, 4) r;
 INSERT INTO up_rl.steps (group_id, rollout_id, step_no, state, action_hash) SELECT 'g' || g, 'r' || r, n, (n + r) % 3, n % 2 FROM generate_series(1, 5) g, generate_series(1, 4) r, generate_series(1, 4) n;
