@@ -65,7 +65,7 @@ AS $$
 	SELECT stepadv_internal.available_roles(a)
 		|| ARRAY(SELECT c.attname::text FROM pg_attribute c WHERE c.attrelid = (a).shown AND c.attnum > (a).n_group_columns AND c.attname LIKE 'stepadv\_%')
 		|| ARRAY(SELECT n.name FROM (VALUES
-			('by_turn', (a).unit IN ('turn', 'turn_set')),
+			('by_turn', (a).unit IN ('turn', 'turn_set') OR EXISTS (SELECT FROM unnest(made) m WHERE 'turn' = ANY (m.reads))),
 			-- At an observation no value is asked for, unless somebody asks all the same.
 			('masked', stepadv_internal.has_column((a).rows, 'action'::text) AND (SELECT bool_and(coalesce((m.settings ->> 'masked')::boolean, false)) FROM unnest(made) m WHERE m.needs_value)),
 			('bigint_step_no', EXISTS (SELECT FROM stepadv_internal.view_columns((a).rows) c JOIN pg_attribute t ON t.attrelid = c.relation AND t.attnum = c.column_number

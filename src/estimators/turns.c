@@ -218,12 +218,12 @@ turns_estimate(const GroupColumns *group, const RolloutFacts *facts, const Param
 			decay *= discount;
 		}
 	}
-	for (uint32 i = 0; is_refused && i < group->n_steps; i++)
-		columns[2].number[i] = NAN;
 	CHECK_FOR_INTERRUPTS();
 	pfree(turn);
 	if (parameters[TURNS_WITHOUT_TURN_REWARD].choice == WITHOUT_MERGE)
 		merge_without_turn_reward(group, facts, &options, columns);
+	for (uint32 i = 0; is_refused && i < group->n_steps; i++)
+		columns[2].number[i] = NAN;
 }
 
 static const Parameter turns_parameters[] = {TURNS_PARAMETERS};
