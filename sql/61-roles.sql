@@ -74,7 +74,8 @@ INSERT INTO stepadv_internal.roles VALUES
 	('task_id', 29, 'rollouts', 'version', 'A rollout is of one task.'), ('run_id', 30, 'rollouts', 'version', 'A rollout is of one run.'),
 	('policy_step', 31, 'rollouts', 'ordinal', 'policy_step must be an integer, such as the number of the training step.'),
 	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.'),
-	('embedding', 33, 'states', 'vector', 'An embedding is an array of numbers, or of a type with a cast to real[].');
+	('embedding', 33, 'states', 'vector', 'An embedding is an array of numbers, or of a type with a cast to real[].'),
+	('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.');
 GRANT SELECT ON stepadv_internal.role_types, stepadv_internal.roles TO PUBLIC;
 
 -- What lies under a type's domains.

@@ -118,6 +118,7 @@ DECLARE
 	age text;
 	newest text;		-- the join that it needs
 	of_age regclass[];
+	of_step text;
 BEGIN
 	items := '';
 	FOR known IN SELECT * FROM stepadv_internal.run_expressions(a, roles) e WHERE NOT e.own AND NOT stepadv_internal.shows_run(a, kind, e.role, e.view) ORDER BY e.i LOOP
@@ -126,11 +127,15 @@ BEGIN
 		views := views || known.view;
 	END LOOP;
 	IF 'staleness' = ANY (roles) THEN
-		SELECT s.expression, s.joins, e.views INTO age, newest, of_age
+		SELECT s.expression, s.joins, e.views, e.step INTO age, newest, of_age, of_step
 		FROM (SELECT max(e.expression) FILTER (WHERE e.role = 'policy_step') AS step, max(e.expression) FILTER (WHERE e.role = 'run_id') AS run, array_agg(e.view) AS views
 			FROM stepadv_internal.run_expressions(a, '{policy_step,run_id}'::text[]) e) e
 		CROSS JOIN LATERAL stepadv_internal.staleness(a, e.step, e.run) s;
 		IF age IS NOT NULL THEN
+			-- Rollouts of a group that are of several runs, or of none that is known, have no age in common.
+			IF kind = 'group' AND newest <> '' THEN
+				age := format('(n.newest OPERATOR(pg_catalog.-) %s)', of_step);
+			END IF;
 			items := items || format(', %s AS %I', age, stepadv_internal.free_name(names, 'staleness'::text, 'run_'::text));
 			views := views || of_age;
 		END IF;

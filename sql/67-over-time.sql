@@ -312,7 +312,7 @@ BEGIN
 	END IF;
 	relation := format('SELECT %s, s.* FROM %s CROSS JOIN LATERAL (%s) s', stepadv_internal.division_list(a, '%1$s AS %2$I'::text, false),
 		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{}'::text[]), (a).folded_over_time), methods.made);
-	SELECT array_agg(d.name ORDER BY d.i) AS names, string_agg(format('a.%I', CASE WHEN d.stands THEN (stepadv_internal.group_columns((a).folded_over_time, (a).n_group_columns))[d.key] ELSE d.name END), ', ' ORDER BY d.i) AS kept
+	SELECT array_agg(d.name ORDER BY d.i) AS names, string_agg(format('a.%I', CASE WHEN d.stands THEN (stepadv_internal.group_columns(coalesce((a).folded_over_time, (a).rows), (a).n_group_columns))[d.key] ELSE d.name END), ', ' ORDER BY d.i) AS kept
 	INTO divided FROM stepadv_internal.divisions(a) d;
 	IF (a).folded_over_time IS NOT NULL THEN
 		relation := format('SELECT %s, s.* FROM %s a CROSS JOIN LATERAL (%s) s WHERE a.n_rollouts IS NOT NULL UNION ALL %s',

@@ -62,7 +62,7 @@ CREATE VIEW dec_functions AS
 SELECT p.oid::regprocedure AS f, p.proname AS name, p.proretset
 FROM pg_proc p
 WHERE p.pronamespace IN (SELECT oid FROM pg_namespace WHERE nspname LIKE 'stepadv%') AND p.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
-  AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype AND p.proargnames IS NOT NULL;
+  AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype AND p.proargnames IS NOT NULL AND p.pronargdefaults = p.pronargs - 1;
 
 DO 'BEGIN PERFORM dec_turn(f) FROM dec_functions; END';
 
