@@ -8,54 +8,57 @@
 -- A kind is a condition on rows, of which the view counts those that meet it and
 -- gives the least step_no.  Of several kinds of one name the first is taken whose
 -- columns are there.
-CREATE TABLE stepadv_internal.problem_kinds (
-	place integer PRIMARY KEY,
-	problem text NOT NULL,
-	level text NOT NULL,		-- of what the condition is: see problems_query
-	needs text[] NOT NULL,		-- columns of the adapter, and what else must be so
-	concerns text NOT NULL,		-- the condition of a row
-	only_if text,				-- and of all rows of its rollout, or of its group of states
-	touches text[],				-- roles: whatever method reads one of them; NULL: every method
-	views text[] NOT NULL,		-- what else it touches
-	effect text NOT NULL		-- %s: the names of what it touches
-);
-COMMENT ON TABLE stepadv_internal.problem_kinds IS 'kinds of problems that the view _problems of attach lists: which rows are concerned, which methods, what becomes of them';
-GRANT SELECT ON stepadv_internal.problem_kinds TO PUBLIC;
-INSERT INTO stepadv_internal.problem_kinds VALUES
-	(10, 'duplicate step', 'number', '{}', 'o.ahead = 0', NULL, NULL, '{}', 'no advantages for the rollout'),
-	(20, 'reward is not a finite number', 'row', '{reward}', 'NOT abs(x.reward) <= 1e100::float8', NULL, NULL, '{}', 'no advantages for the rollout'),
-	(30, 'two outcomes', 'row', '{reward}', 'x.step_no IS NULL AND x.reward IS NOT NULL', 'count(*) FILTER (WHERE x.step_no IS NULL AND x.reward IS NOT NULL) > 1', NULL, '{}', 'no advantages for the rollout'),
-	(40, 'step without step_id', 'row', '{}', 'x.step_no IS NOT NULL AND x.step_id IS NULL', NULL, NULL, '{}', 'no advantages for the rollout'),
-	(50, 'reward component is not a finite number', 'row', '{rewards}', '1e100::float8 < ANY (x.rewards) OR (-1e100)::float8 > ANY (x.rewards)', NULL, '{rewards}', '{}', '%s: without the rollout'),
-	(60, 'turn_reward is not a finite number', 'row', '{turn_reward}', 'x.step_no IS NOT NULL AND NOT abs(x.turn_reward) <= 1e100::float8', NULL, '{turn_reward}', '{}', '%s: without the rollout'),
-	(70, 'cost is not a finite number', 'row', '{cost}', 'x.step_no IS NOT NULL AND NOT abs(x.cost) <= 1e100::float8', NULL, '{cost}', '{}', '%s: without the rollout'),
-	(80, 'cost is not above 0', 'row', '{cost}', 'x.step_no IS NOT NULL AND x.cost <= 0 AND x.cost >= (-1e100)::float8', NULL, '{cost}', '{}', '%s: without the rollout'),
-	(90, 'value is not a finite number', 'row', '{value}', 'x.step_no IS NOT NULL AND NOT abs(x.value) <= 1e100::float8', NULL, '{value}', '{}', '%s: NULL for the rollout'),
-	(100, 'missing value beside others', 'row', '{value,masked}', 'x.step_no IS NOT NULL AND x.value IS NULL AND x.action IS NOT NULL', 'count(x.value) FILTER (WHERE x.step_no IS NOT NULL) > 0', '{value}', '{}', '%s: NULL for the rollout'),
-	(101, 'missing value beside others', 'row', '{value}', 'x.step_no IS NOT NULL AND x.value IS NULL', 'count(x.value) FILTER (WHERE x.step_no IS NOT NULL) > 0', '{value}', '{}', '%s: NULL for the rollout'),
-	(110, 'rollout without any value', 'row', '{value}', 'x.step_no IS NOT NULL', 'count(x.value) FILTER (WHERE x.step_no IS NOT NULL) = 0', '{value}', '{}', '%s: NULL for the rollout'),
-	(120, 'not judged', 'row', '{reward,success}', 'true', 'count(x.reward) = 0 AND count(x.success) = 0', NULL, '{}', 'no advantages for the rollout'),
-	(121, 'not judged', 'row', '{reward}', 'true', 'count(x.reward) = 0', NULL, '{}', 'no advantages for the rollout'),
-	(122, 'not judged', 'row', '{success}', 'true', 'count(x.success) = 0', NULL, '{}', 'no advantages for the rollout'),
-	(130, 'rollout without steps', 'row', '{}', 'true', 'count(x.step_no) = 0', '{}', '{}', 'counts in the group, has no steps'),
-	(140, 'turn missing beside others', 'row', '{turn,by_turn}', 'x.step_no IS NOT NULL AND x.turn IS NULL', 'count(x.turn) FILTER (WHERE x.step_no IS NOT NULL) > 0', '{}', '{}', 'nothing: the row is a turn of its own'),
-	(150, 'gap in step_no', 'number', '{}', 'o.ahead > 1', NULL, '{}', '{}', 'nothing: only the order counts'),
-	(160, 'step_no beyond integer', 'row', '{bigint_step_no}', 'x.step_no IN (2147483647, -2147483648)', NULL, '{}', '{}', 'nothing: only the order counts, though two such steps are one'),
-	(170, 'empty rollout_id', 'row', '{text_rollout_id}', 'x.raw_rollout_id::text = ''''::text', NULL, '{}', '{}', 'nothing: all such rows are one rollout'),
-	(180, 'row without rollout_id', 'lost', '{}', 'true', NULL, '{}', '{}', 'nothing: the row is in no rollout'),
-	(190, 'row without a group', 'groupless', '{nullable_group}', 'true', NULL, '{}', '{}', 'nothing: the row is in no group'),
-	(200, 'log-probabilities or mask of different length', 'shown', '{stepadv_logp_new,stepadv_token_mask}',
+--
+--	level		of what the condition is: see problem_branches
+--	needs		columns of the adapter, and what else must be so: see problem_needs
+--	concerns	the condition of a row
+--	only_if		and of all rows of its rollout, or of its group of states
+--	touches		roles: whatever method reads one of them; NULL: every method
+--	views		what else it touches
+--	effect		%s: the names of what it touches
+CREATE FUNCTION stepadv_internal.problem_kinds()
+RETURNS TABLE (place integer, problem text, level text, needs text[], concerns text, only_if text, touches text[], views text[], effect text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 30
+SET search_path = pg_catalog, pg_temp
+AS $kinds$
+	SELECT k.place, k.problem, k.level, k.needs::text[], k.concerns, k.only_if, k.touches::text[], k.views::text[], k.effect
+	FROM (VALUES
+		(10, 'duplicate step', 'number', '{}', 'o.ahead = 0', NULL, NULL, '{}', 'no advantages for the rollout'),
+		(20, 'reward is not a finite number', 'row', '{reward}', 'NOT abs(x.reward) <= 1e100::float8', NULL, NULL, '{}', 'no advantages for the rollout'),
+		(30, 'two outcomes', 'row', '{reward}', 'x.step_no IS NULL AND x.reward IS NOT NULL', 'count(*) FILTER (WHERE x.step_no IS NULL AND x.reward IS NOT NULL) > 1', NULL, '{}', 'no advantages for the rollout'),
+		(40, 'step without step_id', 'row', '{}', 'x.step_no IS NOT NULL AND x.step_id IS NULL', NULL, NULL, '{}', 'no advantages for the rollout'),
+		(50, 'reward component is not a finite number', 'row', '{rewards}', '1e100::float8 < ANY (x.rewards) OR (-1e100)::float8 > ANY (x.rewards)', NULL, '{rewards}', '{}', '%s: without the rollout'),
+		(60, 'turn_reward is not a finite number', 'row', '{turn_reward}', 'x.step_no IS NOT NULL AND NOT abs(x.turn_reward) <= 1e100::float8', NULL, '{turn_reward}', '{}', '%s: without the rollout'),
+		(70, 'cost is not a finite number', 'row', '{cost}', 'x.step_no IS NOT NULL AND NOT abs(x.cost) <= 1e100::float8', NULL, '{cost}', '{}', '%s: without the rollout'),
+		(80, 'cost is not above 0', 'row', '{cost}', 'x.step_no IS NOT NULL AND x.cost <= 0 AND x.cost >= (-1e100)::float8', NULL, '{cost}', '{}', '%s: without the rollout'),
+		(90, 'value is not a finite number', 'row', '{value}', 'x.step_no IS NOT NULL AND NOT abs(x.value) <= 1e100::float8', NULL, '{value}', '{}', '%s: NULL for the rollout'),
+		(100, 'missing value beside others', 'row', '{value,masked}', 'x.step_no IS NOT NULL AND x.value IS NULL AND x.action IS NOT NULL', 'count(x.value) FILTER (WHERE x.step_no IS NOT NULL) > 0', '{value}', '{}', '%s: NULL for the rollout'),
+		(101, 'missing value beside others', 'row', '{value}', 'x.step_no IS NOT NULL AND x.value IS NULL', 'count(x.value) FILTER (WHERE x.step_no IS NOT NULL) > 0', '{value}', '{}', '%s: NULL for the rollout'),
+		(110, 'rollout without any value', 'row', '{value}', 'x.step_no IS NOT NULL', 'count(x.value) FILTER (WHERE x.step_no IS NOT NULL) = 0', '{value}', '{}', '%s: NULL for the rollout'),
+		(120, 'not judged', 'row', '{reward,success}', 'true', 'count(x.reward) = 0 AND count(x.success) = 0', NULL, '{}', 'no advantages for the rollout'),
+		(121, 'not judged', 'row', '{reward}', 'true', 'count(x.reward) = 0', NULL, '{}', 'no advantages for the rollout'),
+		(122, 'not judged', 'row', '{success}', 'true', 'count(x.success) = 0', NULL, '{}', 'no advantages for the rollout'),
+		(130, 'rollout without steps', 'row', '{}', 'true', 'count(x.step_no) = 0', '{}', '{}', 'counts in the group, has no steps'),
+		(140, 'turn missing beside others', 'row', '{turn,by_turn}', 'x.step_no IS NOT NULL AND x.turn IS NULL', 'count(x.turn) FILTER (WHERE x.step_no IS NOT NULL) > 0', '{}', '{}', 'nothing: the row is a turn of its own'),
+		(150, 'gap in step_no', 'number', '{}', 'o.ahead > 1', NULL, '{}', '{}', 'nothing: only the order counts'),
+		(160, 'step_no beyond integer', 'row', '{bigint_step_no}', 'x.step_no IN (2147483647, -2147483648)', NULL, '{}', '{}', 'nothing: only the order counts, though two such steps are one'),
+		(170, 'empty rollout_id', 'row', '{text_rollout_id}', 'x.raw_rollout_id::text = ''''::text', NULL, '{}', '{}', 'nothing: all such rows are one rollout'),
+		(180, 'row without rollout_id', 'lost', '{}', 'true', NULL, '{}', '{}', 'nothing: the row is in no rollout'),
+		(190, 'row without a group', 'groupless', '{nullable_group}', 'true', NULL, '{}', '{}', 'nothing: the row is in no group'),
+		(200, 'log-probabilities or mask of different length', 'shown', '{stepadv_logp_new,stepadv_token_mask}',
 		'cardinality(g.stepadv_logp_new) <> cardinality(g.stepadv_logp_old) OR cardinality(g.stepadv_logp_new) <> cardinality(g.stepadv_token_mask)', NULL, '{}', '{ratios}', '%s: NULL for the step'),
-	(201, 'log-probabilities or mask of different length', 'shown', '{stepadv_logp_new}', 'cardinality(g.stepadv_logp_new) <> cardinality(g.stepadv_logp_old)', NULL, '{}', '{ratios}', '%s: NULL for the step'),
-	(210, 'log-probability missing or not finite', 'shown', '{stepadv_logp_new,stepadv_token_mask}',
+		(201, 'log-probabilities or mask of different length', 'shown', '{stepadv_logp_new}', 'cardinality(g.stepadv_logp_new) <> cardinality(g.stepadv_logp_old)', NULL, '{}', '{ratios}', '%s: NULL for the step'),
+		(210, 'log-probability missing or not finite', 'shown', '{stepadv_logp_new,stepadv_token_mask}',
 		'cardinality(g.stepadv_logp_new) = cardinality(g.stepadv_logp_old) AND coalesce(cardinality(g.stepadv_token_mask), cardinality(g.stepadv_logp_new)) = cardinality(g.stepadv_logp_new) AND stepadv_internal.step_ratio_or_null(%2$s) IS NULL',
 		NULL, '{}', '{ratios}', '%s: NULL for the step'),
-	(211, 'log-probability missing or not finite', 'shown', '{stepadv_logp_new}',
+		(211, 'log-probability missing or not finite', 'shown', '{stepadv_logp_new}',
 		'cardinality(g.stepadv_logp_new) = cardinality(g.stepadv_logp_old) AND stepadv_internal.step_ratio_or_null(%2$s) IS NULL', NULL, '{}', '{ratios}', '%s: NULL for the step'),
-	(220, 'features that the model cannot take', 'shown', '{stepadv_features}', 'g.stepadv_features IS NOT NULL AND %1$s = ''NaN''::float8', NULL, '{}', '{spa}', '%s: NULL for the rollout'),
-	(230, 'contribution is not a finite number', 'shown', '{stepadv_contribution}', 'NOT abs(g.stepadv_contribution) <= 1e100::float8', NULL, '{}', '{spa}', '%s: NULL for the rollout'),
-	(240, 'no state is shared', 'state', '{state}', 's.is_alone', 'bool_and(s.is_alone)', '{state}', '{}', '%s: no step is compared with another'),
-	(241, 'state that never meets another', 'state', '{state}', 's.is_alone', 'NOT bool_and(s.is_alone)', '{}', '{}', 'nothing: the step is compared with no other');
+		(220, 'features that the model cannot take', 'shown', '{stepadv_features}', 'g.stepadv_features IS NOT NULL AND %1$s = ''NaN''::float8', NULL, '{}', '{spa}', '%s: NULL for the rollout'),
+		(230, 'contribution is not a finite number', 'shown', '{stepadv_contribution}', 'NOT abs(g.stepadv_contribution) <= 1e100::float8', NULL, '{}', '{spa}', '%s: NULL for the rollout'),
+		(240, 'no state is shared', 'state', '{state}', 's.is_alone', 'bool_and(s.is_alone)', '{state}', '{}', '%s: no step is compared with another'),
+		(241, 'state that never meets another', 'state', '{state}', 's.is_alone', 'NOT bool_and(s.is_alone)', '{}', '{}', 'nothing: the step is compared with no other')) k(place, problem, level, needs, concerns, only_if, touches, views, effect)
+$kinds$;
+COMMENT ON FUNCTION stepadv_internal.problem_kinds() IS 'part of attach: the kinds of problems that the view _problems lists: which rows are concerned, which methods, what becomes of them';
 
 -- What is there to look at: columns of the adapters, and what else a kind may need.
 CREATE FUNCTION stepadv_internal.problem_needs(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text[]
@@ -93,7 +96,7 @@ BEGIN
 	SELECT k.place, k.problem, k.level,
 		CASE WHEN k.level = 'shown' THEN format(k.concerns, contribution, stepadv_internal.logprobs(a)) ELSE k.concerns END, k.only_if, t.methods,
 		CASE WHEN k.effect LIKE '\%s%' AND t.methods = '{}' THEN 'nothing: no method reads it' ELSE format(k.effect, array_to_string(t.methods, ', ')) END
-	FROM (SELECT DISTINCT ON (p.problem) p.* FROM stepadv_internal.problem_kinds p WHERE p.needs <@ present ORDER BY p.problem, p.place) k
+	FROM (SELECT DISTINCT ON (p.problem) p.* FROM stepadv_internal.problem_kinds() p WHERE p.needs <@ present ORDER BY p.problem, p.place) k
 	CROSS JOIN LATERAL (SELECT ARRAY(SELECT m.method FROM unnest(made) m WHERE k.touches IS NULL OR m.reads && k.touches ORDER BY m.number) || k.views AS methods) t
 	ORDER BY k.place;
 END
