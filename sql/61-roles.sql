@@ -18,8 +18,12 @@ INSERT INTO stepadv_internal.role_types VALUES
 	-- 1.0 and 1.00 are one number with two texts.
 	('identity', 'numeric', 'stepadv.signature_hash(pg_catalog.trim_scale(%s)::text)'), ('identity', 'any', 'stepadv.signature_hash(%s::text)'),
 	('ordinal', 'smallint', '%s::bigint'), ('ordinal', 'integer', '%s::bigint'), ('ordinal', 'bigint', '%s'),
-	('order', 'smallint', '%s::integer'), ('order', 'integer', '%s::integer'), ('order', 'bigint', '%s::integer'),
-	('number', 'double precision', '%s'), ('number', 'real', '%s::float8'), ('number', 'numeric', '%s::float8'), ('number', 'smallint', '%s::float8'),
+	('order', 'smallint', '%s::integer'), ('order', 'integer', '%s::integer'),
+	-- Only the order counts: what is beyond integer is the last, or the first.
+	('order', 'bigint', 'CASE WHEN %1$s > 2147483647 THEN 2147483647 WHEN %1$s < -2147483648 THEN -2147483648 ELSE %1$s::integer END'),
+	('number', 'double precision', '%s'), ('number', 'real', '%s::float8'),
+	-- What is too large, or too near 0, for a float8 is no error of the cast.
+	('number', 'numeric', 'CASE WHEN abs(%1$s) > 1e200 AND abs(%1$s) < ''Infinity''::numeric THEN ''Infinity''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END'), ('number', 'smallint', '%s::float8'),
 	('number', 'integer', '%s::float8'), ('number', 'bigint', '%s::float8'), ('number', 'boolean', '%s::integer::float8'),
 	('truth', 'boolean', '%s'),
 	('word', 'category S', '%s::text'), ('word', 'category E', '%s::text'),
@@ -35,7 +39,7 @@ INSERT INTO stepadv_internal.role_types VALUES
 	('vector', 'integer[]', '%s::real[]'), ('vector', 'bigint[]', '%s::real[]'),
 	-- Such as that of pgvector.
 	('vector', 'castable to real[]', '%s::real[]'),
-	('share', 'double precision', '%s'), ('share', 'real', '%s::float8'), ('share', 'numeric', '%s::float8'), ('share', 'smallint', '%s::float8'),
+	('share', 'double precision', '%s'), ('share', 'real', '%s::float8'), ('share', 'numeric', 'CASE WHEN abs(%1$s) > 1e200 AND abs(%1$s) < ''Infinity''::numeric THEN ''Infinity''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END'), ('share', 'smallint', '%s::float8'),
 	('share', 'integer', '%s::float8'), ('share', 'bigint', '%s::float8'),
 	-- An element per token, or their number.
 	('length', 'smallint', '%s::integer'), ('length', 'integer', '%s'), ('length', 'bigint', '%s::integer'), ('length', 'category A', 'pg_catalog.cardinality(%s)');

@@ -459,7 +459,7 @@ SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefi
 \set VERBOSITY default
 SELECT count(*) AS views_left FROM pg_class WHERE relkind = 'v' AND oid NOT IN (SELECT oid FROM views_before);
 
--- Errors in the data come when the view is read, and name the rollout.
+-- What is wrong in the data costs the advantages of its rollout, and is listed.
 CREATE TABLE att_bad AS SELECT 1 AS grp, 9 AS traj, i::bigint AS n, 1 AS st, 1 AS act, 1.0 AS rew FROM generate_series(1, 2) i;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('att_bad', '{grp}', 'traj', 'n', 'st', 'act', 'rew');
 INSERT INTO att_bad VALUES (1, 9, 2, 1, 1, 1);
