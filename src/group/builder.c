@@ -526,7 +526,7 @@ compare_bits(const void *a, const void *b)
  * ones any that the rows themselves decide, not the order in which they came.
  */
 static bool
-takes_place(const GroupColumns *group, uint32 step, const StepRow *row, uint8 known_nulls)
+takes_place(const GroupColumns *group, uint32 step, const StepRow *row, uint8 known)
 {
 	bool		is_wide = (row->parts & PART_WIDE) != 0;
 	uint8		nulls = group->nulls ? group->nulls[step] : 0;
@@ -534,8 +534,8 @@ takes_place(const GroupColumns *group, uint32 step, const StepRow *row, uint8 kn
 
 	if (group->step_id[step] != row->step_id)
 		return row->step_id < group->step_id[step];
-	if (nulls != (row->nulls & known_nulls))
-		return (row->nulls & known_nulls) < nulls;
+	if (nulls != (row->nulls & known))
+		return (row->nulls & known) < nulls;
 	if (group->state[step] != row->state)
 		return row->state < group->state[step];
 	if (group->action[step] != row->action)
@@ -703,7 +703,7 @@ group_builder_finish(const GroupBuilder *builder)
 			if (!group.forgiving)
 				refuse_duplicate(row);
 			WRITABLE(uint8, group.defects)[rollout] |= DEFECT_STEP;
-			if (!takes_place(&group, step - 1, row, known_nulls))
+			if (!takes_place(&group, step - 1, row, nulls))
 				continue;
 			step--;
 		}
