@@ -11,7 +11,8 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(6, 'groups_over_time', 'stepadv_internal.groups_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, policy version and time bucket, with counts and sums'),
 	(7, 'progress_over_time', 'stepadv_internal.progress_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{bucket}', 'a row per policy version and time bucket'),
 	(8, 'advantage_over_time', 'stepadv_internal.advantage_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket and method'),
-	(9, 'advantages', 'stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step and method, of groups divided by policy version and time bucket');
+	(9, 'advantages', 'stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step and method, of groups divided by policy version and time bucket'),
+	(10, 'problems', 'stepadv_internal.problems_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, or group, and kind of problem that its rows have');
 
 -- ---- What attach was told
 
@@ -47,6 +48,8 @@ BEGIN
 		RAISE EXCEPTION 'unit => % needs a column given as turn', quote_literal(g.unit) USING ERRCODE = 'null_value_not_allowed';
 	ELSIF array_position(g.rewards, NULL) IS NOT NULL OR cardinality(g.rewards) <> (SELECT count(DISTINCT c) FROM unnest(g.rewards) c) THEN
 		RAISE EXCEPTION 'rewards names a column twice, or NULL: %', g.rewards USING ERRCODE = 'invalid_parameter_value';
+	ELSIF array_position(g.dimensions, NULL) IS NOT NULL OR cardinality(g.dimensions) <> (SELECT count(DISTINCT c) FROM unnest(g.dimensions) c) THEN
+		RAISE EXCEPTION 'dimensions names a column twice, or NULL: %', g.dimensions USING ERRCODE = 'invalid_parameter_value';
 	ELSIF r ?| '{args,ok}' AND NOT r ? 'tool' THEN
 		RAISE EXCEPTION '% is given without tool', CASE WHEN r ? 'args' THEN 'args' ELSE 'ok' END
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'A tool call is signed by tool, args and ok; they are columns.';
@@ -87,7 +90,7 @@ BEGIN
 	END IF;
 	SELECT n.n INTO c FROM unnest(g.group_by) n(n) WHERE stepadv_internal.column_type(g.source, n.n) IS NULL LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'column "%" given as % does not exist in %', c.n, 'group_by', stepadv_internal.relation_name(g.source) USING ERRCODE = 'undefined_column';
+		PERFORM stepadv_internal.refuse_column(format('column "%s" given as group_by does not exist in %s', c.n, stepadv_internal.relation_name(g.source)), c.n, ARRAY[g.source], NULL::text);
 	END IF;
 END
 $$;
@@ -115,8 +118,8 @@ BEGIN
 	SELECT n.name INTO c FROM unnest(g.columns) n(name)
 	WHERE n.name IS NULL OR coalesce(stepadv_internal.column_type(g.steps, n.name), stepadv_internal.column_type(g.rollouts, n.name)) IS NULL LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'column "%" given in columns does not exist in %', c.name,
-			concat_ws(' or ', stepadv_internal.relation_name(g.steps), stepadv_internal.relation_name(g.rollouts)) USING ERRCODE = 'undefined_column';
+		PERFORM stepadv_internal.refuse_column(format('column "%s" given in columns does not exist in %s', coalesce(c.name, '<NULL>'),
+			concat_ws(' or ', stepadv_internal.relation_name(g.steps), stepadv_internal.relation_name(g.rollouts))), c.name, ARRAY[g.steps, g.rollouts], NULL::text);
 	END IF;
 END
 $$;

@@ -188,3 +188,12 @@ BEGIN
 END
 $$;
 DROP FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text);
+
+-- Bad data stays local: what a view of problems is made of, and casts that are no error.
+CREATE TYPE stepadv_internal.problem_kind AS (
+	place integer, problem text, level text, concerns text, only_if text, methods text[], effect text
+);
+INSERT INTO stepadv_internal.combined_views VALUES
+	(10, 'problems', 'stepadv_internal.problems_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, or group, and kind of problem that its rows have');
+UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN %1$s > 2147483647 THEN 2147483647 WHEN %1$s < -2147483648 THEN -2147483648 ELSE %1$s::integer END' WHERE (kind, accepts) = ('order', 'bigint');
+UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN abs(%1$s) > 1e200 AND abs(%1$s) < ''Infinity''::numeric THEN ''Infinity''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END' WHERE kind IN ('number', 'share') AND accepts = 'numeric';
