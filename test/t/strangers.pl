@@ -398,7 +398,7 @@ works('alice', 'overloaded', q(
 	SELECT sum(kept) > 0 FROM stepadv.explain_selection('public.runs_rtmc'::regclass, max_staleness => 3);
 	SELECT count(*) FROM public.al_compare; SELECT count(*) > 0 FROM public.al_quadrants; SELECT count(*) > 0 FROM public.al_progress_over_time; SELECT count(*) > 0 FROM public.al_advantages;
 	SELECT count(*) FROM public.al_ratios; SELECT count(*) FROM public.signed_rtmc;
-	SELECT count(*) > 0 FROM stepadv.select_steps('public.al_rtmc'::regclass, drop_uniform => 'dapo', per_rollout => 1) s), "t\nt\nt\nt\n2|t\n40\n40|40\n2|2\nt\nt\nt\n40\nt\nt\nt\n40\n40\nt", 'overloaded: all that attach knows');
+	SELECT count(*) > 0 FROM stepadv.select_steps('public.al_rtmc'::regclass, drop_uniform => 'dapo', per_rollout => 1) s), "t\nt\nt\nt\n10|t\n40\n40|40\n2|2\nt\nt\nt\n40\nt\nt\nt\n40\n40\nt", 'overloaded: all that attach knows');
 
 # ---- An administrator calls for mallory's own table: her code, not his rights
 $node->safe_psql('postgres', 'CREATE DATABASE helped');
