@@ -83,3 +83,9 @@ LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_tables_read';
 COMMENT ON FUNCTION stepadv_internal.tables_read(regclass[], integer) IS
 'the tables below views, at whatever depth. keys[i]: the column of the table that decides to which values of a view''s column i a row matters, because it is that column or a condition equates them; 0: none, or it cannot be told. reads: the columns that the views mention; NULL: the whole row. What functions read is not known; partitions and children are not named';
+
+CREATE FUNCTION stepadv_internal.nearest_column(relation regclass, name text) RETURNS text
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_nearest_column';
+COMMENT ON FUNCTION stepadv_internal.nearest_column(regclass, text) IS
+'the relation''s column whose name differs least from a name that it has not: in at most three letters and at most half of them; NULL: there is none';

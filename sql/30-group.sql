@@ -139,6 +139,89 @@ COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer, float8[]) IS
 'rollout_agg with turn and reward components, for with_rewards: one array of 1 to 64 numbers a row, in each row of a group as many; NULL array or element: not received; of the row that stands for the rollout: its outcome''s; error on arrays of different length, NaN or infinite components';
 
+-- The same for the views of attach, where a row that rollout_agg refuses costs the
+-- advantages of its rollout and nothing else.
+
+CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 4 SUPPORT stepadv_internal.fold_support
+AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
+
+CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 4 SUPPORT stepadv_internal.fold_support
+AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
+
+CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 SUPPORT stepadv_internal.fold_support
+AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
+
+CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 SUPPORT stepadv_internal.fold_support
+AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
+
+CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer, float8[]) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 6 SUPPORT stepadv_internal.fold_support
+AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
+
+CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
+	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8
+) (
+	SFUNC = stepadv_internal.forgiving_rollout_agg_trans, STYPE = internal, SSPACE = 4096,
+	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial, DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
+	PARALLEL = SAFE
+);
+
+CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
+	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
+	success boolean
+) (
+	SFUNC = stepadv_internal.forgiving_rollout_agg_trans, STYPE = internal, SSPACE = 4096,
+	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial, DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
+	PARALLEL = SAFE
+);
+
+CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
+	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
+	success boolean, next_state bigint, value float8, turn_reward float8, cost float8
+) (
+	SFUNC = stepadv_internal.forgiving_rollout_agg_trans, STYPE = internal, SSPACE = 6144,
+	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial, DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
+	PARALLEL = SAFE
+);
+
+CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
+	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
+	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer
+) (
+	SFUNC = stepadv_internal.forgiving_rollout_agg_trans, STYPE = internal, SSPACE = 6144,
+	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial, DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
+	PARALLEL = SAFE
+);
+
+CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
+	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
+	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer, rewards float8[]
+) (
+	SFUNC = stepadv_internal.forgiving_rollout_agg_trans, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial, DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
+	PARALLEL = SAFE
+);
+
+COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8) IS
+'rollout_agg for the views of attach: two rows of a step (that with the least step_id stays), a reward, turn_reward, cost or component that is not finite or beyond 1e100, a cost that is not above 0, two outcomes and a NULL step_id are defects of the rollout, which then counts as not judged, of a turn_reward, cost or component for those methods only that read it; a value that is not finite is missing; a row with a NULL rollout_id is left out. Of the group that it returns estimators give NULL where otherwise they raise an error: gae for rollouts with a missing value, all where a number is out of range';
+COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean) IS
+'the same with as many arguments as rollout_agg takes';
+COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8) IS
+'the same with as many arguments as rollout_agg takes';
+COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer) IS
+'the same with as many arguments as rollout_agg takes';
+COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer, float8[]) IS
+'the same with as many arguments as rollout_agg takes';
+
 -- rollup: the union of groups; transition and combine function are one
 
 CREATE FUNCTION stepadv_internal.rollup_merge(stepadv.rollout_group, stepadv.rollout_group) RETURNS stepadv.rollout_group
@@ -159,7 +242,7 @@ BEGIN
 	FOR f IN
 		SELECT oid FROM pg_catalog.pg_proc
 		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
-		  AND proname IN ('rollout_agg_trans', 'rollout_agg_combine', 'rollout_agg_serial',
+		  AND proname IN ('rollout_agg_trans', 'forgiving_rollout_agg_trans', 'rollout_agg_combine', 'rollout_agg_serial',
 						  'rollout_agg_deserial', 'rollout_agg_final', 'rollup_merge')
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');

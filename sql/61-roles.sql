@@ -18,8 +18,12 @@ INSERT INTO stepadv_internal.role_types VALUES
 	-- 1.0 and 1.00 are one number with two texts.
 	('identity', 'numeric', 'stepadv.signature_hash(pg_catalog.trim_scale(%s)::text)'), ('identity', 'any', 'stepadv.signature_hash(%s::text)'),
 	('ordinal', 'smallint', '%s::bigint'), ('ordinal', 'integer', '%s::bigint'), ('ordinal', 'bigint', '%s'),
-	('order', 'smallint', '%s::integer'), ('order', 'integer', '%s::integer'), ('order', 'bigint', '%s::integer'),
-	('number', 'double precision', '%s'), ('number', 'real', '%s::float8'), ('number', 'numeric', '%s::float8'), ('number', 'smallint', '%s::float8'),
+	('order', 'smallint', '%s::integer'), ('order', 'integer', '%s::integer'),
+	-- Only the order counts: what is beyond integer is the last, or the first.
+	('order', 'bigint', 'CASE WHEN %1$s > 2147483647 THEN 2147483647 WHEN %1$s < -2147483648 THEN -2147483648 ELSE %1$s::integer END'),
+	('number', 'double precision', '%s'), ('number', 'real', '%s::float8'),
+	-- What is too large, or too near 0, for a float8 is no error of the cast.
+	('number', 'numeric', 'CASE WHEN abs(%1$s) > 1e200 AND abs(%1$s) < ''Infinity''::numeric THEN ''Infinity''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END'), ('number', 'smallint', '%s::float8'),
 	('number', 'integer', '%s::float8'), ('number', 'bigint', '%s::float8'), ('number', 'boolean', '%s::integer::float8'),
 	('truth', 'boolean', '%s'),
 	('word', 'category S', '%s::text'), ('word', 'category E', '%s::text'),
@@ -35,7 +39,7 @@ INSERT INTO stepadv_internal.role_types VALUES
 	('vector', 'integer[]', '%s::real[]'), ('vector', 'bigint[]', '%s::real[]'),
 	-- Such as that of pgvector.
 	('vector', 'castable to real[]', '%s::real[]'),
-	('share', 'double precision', '%s'), ('share', 'real', '%s::float8'), ('share', 'numeric', '%s::float8'), ('share', 'smallint', '%s::float8'),
+	('share', 'double precision', '%s'), ('share', 'real', '%s::float8'), ('share', 'numeric', 'CASE WHEN abs(%1$s) > 1e200 AND abs(%1$s) < ''Infinity''::numeric THEN ''Infinity''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END'), ('share', 'smallint', '%s::float8'),
 	('share', 'integer', '%s::float8'), ('share', 'bigint', '%s::float8'),
 	-- An element per token, or their number.
 	('length', 'smallint', '%s::integer'), ('length', 'integer', '%s'), ('length', 'bigint', '%s::integer'), ('length', 'category A', 'pg_catalog.cardinality(%s)');
@@ -131,6 +135,24 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.identity(text, oid) IS 'the expression that makes a bigint identity of an expression of the given type: integers as they are, all else hashed';
 
+-- The error that a column is not there, with the name of one that may have been
+-- meant, else with another hint.
+CREATE FUNCTION stepadv_internal.refuse_column(message text, name text, relations regclass[], hint text) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	nearest CONSTANT text := (SELECT n.name FROM unnest(relations) WITH ORDINALITY r(relation, i) CROSS JOIN LATERAL stepadv_internal.nearest_column(r.relation, refuse_column.name) n(name)
+		WHERE n.name IS NOT NULL ORDER BY r.i LIMIT 1);
+BEGIN
+	IF nearest IS NULL AND refuse_column.hint IS NULL THEN
+		RAISE EXCEPTION '%', message USING ERRCODE = 'undefined_column';
+	END IF;
+	RAISE EXCEPTION '%', message USING ERRCODE = 'undefined_column', HINT = CASE WHEN nearest IS NOT NULL THEN format('Perhaps you meant the column "%s".', nearest) ELSE refuse_column.hint END;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.refuse_column(text, text, regclass[], text) IS 'part of attach: error that a column is not in relations; the hint names one that is nearly called so, or else is the one given';
+
 -- A column as what its role needs, over an alias; an error says why it cannot serve.
 CREATE FUNCTION stepadv_internal.role_column(role text, relation regclass, name text, alias text) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -146,12 +168,9 @@ BEGIN
 	IF declared IS NULL AND r.role = 'state' AND role_column.name IN ('history', 'history_set', 'history_last', 'observation_last', 'root', 'signature', 'embedding') THEN
 		RAISE EXCEPTION 'column "%" given as % does not exist in %', role_column.name, r.role, stepadv_internal.relation_name(relation)
 			USING ERRCODE = 'undefined_column', HINT = format('To have states made, write states => %L.', role_column.name);
-	ELSIF declared IS NULL AND r.role IN ('features', 'contribution', 'grounded') THEN
-		RAISE EXCEPTION 'column "%" given as % does not exist in %', role_column.name, r.role, stepadv_internal.relation_name(relation)
-			USING ERRCODE = 'undefined_column', HINT = 'What _spa reads are columns of the relation of the shown steps.';
 	ELSIF declared IS NULL THEN
-		RAISE EXCEPTION 'column "%" given as % does not exist in %', role_column.name, r.role, stepadv_internal.relation_name(relation)
-			USING ERRCODE = 'undefined_column';
+		PERFORM stepadv_internal.refuse_column(format('column "%s" given as %s does not exist in %s', role_column.name, r.role, stepadv_internal.relation_name(relation)),
+			role_column.name, ARRAY[relation], CASE WHEN r.role IN ('features', 'contribution', 'grounded') THEN 'What _spa reads are columns of the relation of the shown steps.' END);
 	END IF;
 	expression := stepadv_internal.role_expression(r.kind, type);
 	IF expression IS NULL THEN

@@ -89,6 +89,19 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.step_is_key(regclass, integer) IS 'whether an index vouches for the step''s key in what an adapter of steps reads';
 
+-- Rows that are in no rollout would otherwise make up a group without any.  By the
+-- column as it is stored: what is made of it costs.
+CREATE FUNCTION stepadv_internal.rollout_filter(a stepadv_internal.attached) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN t.attnotnull THEN '' ELSE format(' WHERE x.%I IS DISTINCT FROM NULL', n.name) END
+	FROM (SELECT CASE WHEN stepadv_internal.has_column((a).rows, 'raw_rollout_id'::text) THEN 'raw_rollout_id' ELSE 'rollout_id' END) n(name)
+	LEFT JOIN LATERAL stepadv_internal.feeds((a).rows, n.name) f ON true
+	LEFT JOIN pg_attribute t ON t.attrelid = f.relation AND t.attnum = f.number
+$$;
+COMMENT ON FUNCTION stepadv_internal.rollout_filter(stepadv_internal.attached) IS 'part of attach: the condition that a row of an adapter is of a rollout; empty where all are';
+
 -- The relation g: a row per group, with its columns and the group as a value,
 -- fed with the roles that are read.  over: the rows to fold instead of the
 -- adapter's, with further columns that divide the groups.
@@ -128,13 +141,13 @@ BEGIN
 				OR r.role = 'action' AND reads_state AND history IS NOT NULL) THEN format('x.%I::%s', r.role, types[r.i])
 			ELSE 'NULL::' || types[r.i] END, ', ' ORDER BY r.i)
 	INTO value FROM unnest(roles) WITH ORDINALITY r(role, i);
-	value := format('stepadv.rollout_agg(%s)', value);
+	value := format('stepadv_internal.forgiving_rollout_agg(%s)', value);
 	value := format(coalesce(by_turn, '%s'), value);
 	IF reads_state AND history IS NOT NULL THEN
 		value := format(history, value);
 	END IF;
-	RETURN format('(SELECT %1$s, %2$s AS %3$s FROM %4$s x GROUP BY %1$s) g', stepadv_internal.list(keys || divided_by, 'x.%1$I'::text, ', '::text), value,
-		stepadv_internal.value_name(a), coalesce(over, stepadv_internal.relation_name(relation)));
+	RETURN format('(SELECT %1$s, %2$s AS %3$s FROM %4$s x%5$s GROUP BY %1$s) g', stepadv_internal.list(keys || divided_by, 'x.%1$I'::text, ', '::text), value,
+		stepadv_internal.value_name(a), coalesce(over, stepadv_internal.relation_name(relation)), stepadv_internal.rollout_filter(a));
 END
 $$;
 
@@ -158,7 +171,7 @@ CREATE FUNCTION stepadv_internal.history(a stepadv_internal.attached, value text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('stepadv.history_states(%s, %L::text)', value, m.mode)
+	SELECT format('stepadv.history_states(%s, %L::text, %s)', value, m.mode, stepadv_internal.history_length(a))
 	FROM (VALUES ('history', 'sequence'), ('history_set', 'set'), ('root', 'root'), ('history_last', 'last'), ('observation_last', 'last_observations')) m(states, mode)
 	WHERE m.states = (a).states
 $$;

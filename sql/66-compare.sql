@@ -38,7 +38,7 @@ BEGIN
 	FOR option IN SELECT e.key, e.value FROM jsonb_each(settings) e LOOP
 		IF option.key <> ALL (known) THEN
 			RAISE EXCEPTION '% has no parameter "%"', view_options.suffix, option.key
-				USING ERRCODE = 'invalid_parameter_value', HINT = format('Its parameters: %s.', array_to_string(known, ', '));
+				USING ERRCODE = 'invalid_parameter_value', HINT = format('Its parameters: %s.', coalesce(nullif(array_to_string(known, ', '), ''), 'none'));
 		ELSIF jsonb_typeof(option.value) IN ('object', 'array') THEN
 			RAISE EXCEPTION 'option "%" must be a single value, not an %', option.key, jsonb_typeof(option.value)
 				USING ERRCODE = 'invalid_parameter_value';

@@ -336,8 +336,8 @@ SET search_path = pg_catalog, pg_temp
 AS $query$
 	SELECT format($view$
 		LEFT JOIN (SELECT jsonb_build_array(%1$s) AS key, count(*) AS n_ratios,
-			stepadv.effective_sample_size(stepadv.step_ratio(%3$s)) / count(*) AS ess_share,
-			stepadv.effective_sample_size(stepadv.sequence_ratio(%3$s)) / count(*) AS sequence_ess_share
+			stepadv.effective_sample_size(stepadv_internal.step_ratio_or_null(%3$s)) / count(*) AS ess_share,
+			stepadv.effective_sample_size(stepadv_internal.sequence_ratio_or_null(%3$s)) / count(*) AS sequence_ess_share
 			FROM %4$s g%5$s WHERE %6$s AND g.stepadv_no IS NOT NULL AND g.stepadv_logp_new IS NOT NULL AND g.stepadv_logp_old IS NOT NULL GROUP BY 1) w
 		ON w.key = jsonb_build_array(%2$s)$view$,
 		array_to_string(r.expressions, ', '), (SELECT string_agg(format('v.%I', d.name), ', ' ORDER BY d.i) FROM stepadv_internal.divisions(a) d), stepadv_internal.logprobs(a), stepadv_internal.relation_name((a).shown), r.joins,

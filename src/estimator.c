@@ -160,6 +160,7 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 		return return_no_rows(fcinfo);
 	turn_of_call = group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, &calls);
 	find_rollout_facts(&group, &facts);
+	leave_out_defects(&group, estimator->defects, &facts);
 
 	for (int c = 0; c < estimator->n_columns; c++)
 	{

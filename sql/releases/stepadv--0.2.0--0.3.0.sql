@@ -57,6 +57,97 @@ DROP FUNCTION stepadv_internal.check_tables(text, text, integer);
 -- group_summary has two more columns: views of users go on reading it as it was.
 ALTER FUNCTION stepadv.group_summary(stepadv.rollout_group, float8) RENAME TO group_summary_before_0_3_0;
 ALTER FUNCTION stepadv.group_summary_before_0_3_0(stepadv.rollout_group, float8) SET SCHEMA stepadv_internal;
+-- step_rewards, gamma, pool
+ALTER FUNCTION stepadv.rloo(stepadv.rollout_group, text) RENAME TO rloo_before_0_3_0;
+ALTER FUNCTION stepadv.rloo_before_0_3_0(stepadv.rollout_group, text) SET SCHEMA stepadv_internal;
+
+-- without_turn_reward
+ALTER FUNCTION stepadv.mt_grpo(stepadv.rollout_group, float8, float8, float8, float8, text) RENAME TO mt_grpo_before_0_3_0;
+ALTER FUNCTION stepadv.mt_grpo_before_0_3_0(stepadv.rollout_group, float8, float8, float8, float8, text) SET SCHEMA stepadv_internal;
+ALTER FUNCTION stepadv.mt_rloo(stepadv.rollout_group, float8, float8, float8, float8, text) RENAME TO mt_rloo_before_0_3_0;
+ALTER FUNCTION stepadv.mt_rloo_before_0_3_0(stepadv.rollout_group, float8, float8, float8, float8, text) SET SCHEMA stepadv_internal;
+
+-- singleton
+ALTER FUNCTION stepadv.gigpo(stepadv.rollout_group, float8, float8, text, float8, text, text) RENAME TO gigpo_before_0_3_0;
+ALTER FUNCTION stepadv.gigpo_before_0_3_0(stepadv.rollout_group, float8, float8, text, float8, text, text) SET SCHEMA stepadv_internal;
+
+-- normalise, epsilon_of
+ALTER FUNCTION stepadv.graphgpo(stepadv.rollout_group, float8, float8, float8, float8, float8, text, text, float8) RENAME TO graphgpo_before_0_3_0;
+ALTER FUNCTION stepadv.graphgpo_before_0_3_0(stepadv.rollout_group, float8, float8, float8, float8, float8, text, text, float8) SET SCHEMA stepadv_internal;
+ALTER FUNCTION stepadv.graph_edges(stepadv.rollout_group, float8, float8, float8, text, float8) RENAME TO graph_edges_before_0_3_0;
+ALTER FUNCTION stepadv.graph_edges_before_0_3_0(stepadv.rollout_group, float8, float8, float8, text, float8) SET SCHEMA stepadv_internal;
+ALTER FUNCTION stepadv.graph_dot(stepadv.rollout_group, jsonb, jsonb, integer, integer, integer, float8, float8, float8, text, float8) RENAME TO graph_dot_before_0_3_0;
+ALTER FUNCTION stepadv.graph_dot_before_0_3_0(stepadv.rollout_group, jsonb, jsonb, integer, integer, integer, float8, float8, float8, text, float8) SET SCHEMA stepadv_internal;
+
+-- clamp_log_ratio, clamp_estimate
+ALTER FUNCTION stepadv.approximate_kl(anycompatiblearray, anycompatiblearray, boolean[], text) RENAME TO approximate_kl_before_0_3_0;
+ALTER FUNCTION stepadv.approximate_kl_before_0_3_0(anycompatiblearray, anycompatiblearray, boolean[], text) SET SCHEMA stepadv_internal;
+
+-- convention
+ALTER FUNCTION stepadv.reward_xml_format(text[], text[], text, float8) RENAME TO reward_xml_format_before_0_3_0;
+ALTER FUNCTION stepadv.reward_xml_format_before_0_3_0(text[], text[], text, float8) SET SCHEMA stepadv_internal;
+ALTER FUNCTION stepadv.reward_xml_tags(text[], text[], float8) RENAME TO reward_xml_tags_before_0_3_0;
+ALTER FUNCTION stepadv.reward_xml_tags_before_0_3_0(text[], text[], float8) SET SCHEMA stepadv_internal;
+
+-- The methods by their declarations of today, as regprocedure writes them.
+UPDATE stepadv_internal.methods m SET function = v.function
+FROM (VALUES
+	('rtmc', 'stepadv.rtmc(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text)'),
+	('rtmc_tree', 'stepadv.rtmc_tree(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text)'),
+	('rloo', 'stepadv.rloo(stepadv.rollout_group,text,boolean,double precision,text)'),
+	('mt_grpo', 'stepadv.mt_grpo(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text)'),
+	('mt_rloo', 'stepadv.mt_rloo(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text)'),
+	('gigpo', 'stepadv.gigpo(stepadv.rollout_group,double precision,double precision,text,double precision,text,text,text)'),
+	('graphgpo', 'stepadv.graphgpo(stepadv.rollout_group,double precision,double precision,double precision,double precision,double precision,text,text,double precision,text,text)'),
+	('graph_edges', 'stepadv.graph_edges(stepadv.rollout_group,double precision,double precision,double precision,text,double precision,text,text)')
+) AS v(method, function) WHERE m.method OPERATOR(pg_catalog.=) v.method;
+
+-- What SWE-agent's cursors show; who installed 0.2.0 beside the library of today has it.
+INSERT INTO stepadv.tool_vocabulary (builtin, scaffold, tool, subcommand, meaning) VALUES (true, 'SWE-agent', 'set_cursors', '', 'scroll') ON CONFLICT DO NOTHING;
+
+-- What is kept says so.
+DO $$
+DECLARE f pg_catalog.regprocedure;
+BEGIN
+	FOR f IN
+		SELECT p.oid FROM pg_catalog.pg_proc p
+		WHERE p.pronamespace = 'stepadv_internal'::pg_catalog.regnamespace AND p.proname ~ '_before_0_3_0$'
+	LOOP
+		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f,
+			'as 0.2.0 declared it, for the views that call it until upgrade_attachments() makes them anew');
+	END LOOP;
+END $$;
+
+-- What rollout_agg takes a wrong argument for, to say so.
+CREATE TYPE stepadv_internal.unfit;
+CREATE FUNCTION stepadv_internal.unfit_in(cstring) RETURNS stepadv_internal.unfit LANGUAGE internal STABLE STRICT PARALLEL SAFE AS 'textin';
+CREATE FUNCTION stepadv_internal.unfit_out(stepadv_internal.unfit) RETURNS cstring LANGUAGE internal STABLE STRICT PARALLEL SAFE AS 'textout';
+CREATE TYPE stepadv_internal.unfit (INPUT = stepadv_internal.unfit_in, OUTPUT = stepadv_internal.unfit_out, LIKE = text, CATEGORY = 'N');
+CREATE CAST (text AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (varchar AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (bpchar AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (name AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (bytea AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (json AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (jsonb AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (uuid AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (boolean AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (smallint AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (integer AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (bigint AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (oid AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (numeric AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (real AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (float8 AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (date AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (timestamp AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (timestamptz AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (interval AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (text[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (integer[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (bigint[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (real[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (float8[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 
 -- max_staleness. A view of a user's may call these; their bodies named their parameters by
 -- the function's name, so the ones of before call those of now.
@@ -97,3 +188,12 @@ BEGIN
 END
 $$;
 DROP FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text);
+
+-- Bad data stays local: what a view of problems is made of, and casts that are no error.
+CREATE TYPE stepadv_internal.problem_kind AS (
+	place integer, problem text, level text, concerns text, only_if text, methods text[], effect text
+);
+INSERT INTO stepadv_internal.combined_views VALUES
+	(10, 'problems', 'stepadv_internal.problems_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, or group, and kind of problem that its rows have');
+UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN %1$s > 2147483647 THEN 2147483647 WHEN %1$s < -2147483648 THEN -2147483648 ELSE %1$s::integer END' WHERE (kind, accepts) = ('order', 'bigint');
+UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN abs(%1$s) > 1e200 AND abs(%1$s) < ''Infinity''::numeric THEN ''Infinity''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END' WHERE kind IN ('number', 'share') AND accepts = 'numeric';

@@ -39,12 +39,13 @@ struct GroupBuilder
 	Size		allocated;
 	bool		sorted;			/* rows have come in order so far */
 	uint8		parts;			/* PART_… that some row has */
-	bool		lacks_next_state;	/* some step does */
-	bool		lacks_turn;
-	uint16		has;			/* HAS_… of the value */
+	uint8		lacking;		/* NULL_…: what some step lacks, */
+	uint8		given;			/* and what some step has */
+	uint16		has;			/* HAS_… of the value, but for what these say */
 	uint8		n_rewards;		/* components, 0 as long as no row gave any */
 	GroupUnit	unit;
 	bool		forgiving;
+	uint64		n_ties;			/* rows of the same place as the one before, in order */
 	StepRow		last;			/* its narrow part, and the last turn that was given */
 };
 
@@ -82,6 +83,12 @@ group_builder_create(MemoryContext context)
 	builder->context = context;
 	builder->sorted = true;
 	return builder;
+}
+
+void
+group_builder_forgive(GroupBuilder *builder)
+{
+	builder->forgiving = true;
 }
 
 /* What the steps alone will come to, so that nobody collects gigabytes in vain. */
@@ -155,17 +162,31 @@ note_extra(GroupBuilder *builder, const StepRow *row)
 		builder->has |= HAS_DEFECTS;
 	if (row->is_rollout && row->rewards != NULL)
 		builder->has |= HAS_OUTCOME_REWARDS;
-	if (!row->is_rollout && (row->nulls & NULL_TURN) == 0)
-		builder->has |= HAS_TURN;
+}
+
+static inline void
+note_wide(GroupBuilder *builder, const StepRow *row)
+{
+	if (!isnan(row->value))
+		builder->has |= HAS_VALUE;
+	if (!isnan(row->turn_reward))
+		builder->has |= HAS_TURN_REWARD;
+	if (!isnan(row->cost))
+		builder->has |= HAS_COST;
 }
 
 /* Which columns the value must have for this row. */
 static inline void
 note_columns(GroupBuilder *builder, const StepRow *row)
 {
-	builder->parts |= row->parts;
-	if (row->parts & PART_EXTRA)
-		note_extra(builder, row);
+	if (row->parts != 0)
+	{
+		builder->parts |= row->parts;
+		if (row->parts & PART_WIDE)
+			note_wide(builder, row);
+		if (row->parts & PART_EXTRA)
+			note_extra(builder, row);
+	}
 	if (row->is_rollout)
 	{
 		if (!isnan(row->reward))
@@ -173,23 +194,8 @@ note_columns(GroupBuilder *builder, const StepRow *row)
 		return;
 	}
 	builder->n_steps++;
-	if ((row->nulls & (NULL_STATE | NULL_ACTION)) != 0)
-		builder->has |= HAS_NULLS;
-	if ((row->nulls & NULL_NEXT_STATE) != 0)
-		builder->lacks_next_state = true;
-	else
-		builder->has |= HAS_NEXT_STATE;
-	if ((row->nulls & NULL_TURN) != 0)
-		builder->lacks_turn = true;
-	if (row->parts & PART_WIDE)
-	{
-		if (!isnan(row->value))
-			builder->has |= HAS_VALUE;
-		if (!isnan(row->turn_reward))
-			builder->has |= HAS_TURN_REWARD;
-		if (!isnan(row->cost))
-			builder->has |= HAS_COST;
-	}
+	builder->lacking |= row->nulls;
+	builder->given |= ~row->nulls;
 }
 
 void
@@ -199,8 +205,15 @@ group_builder_add(GroupBuilder *builder, const StepRow *row)
 
 	if (builder->n_rows == 0 || builder->last.rollout_id != row->rollout_id)
 		builder->n_rollouts++;
-	if (builder->sorted && builder->n_rows > 0 && compare_rows(&builder->last, row) > 0)
-		builder->sorted = false;
+	if (builder->sorted && builder->n_rows > 0)
+	{
+		int			order = compare_rows(&builder->last, row);
+
+		if (order > 0)
+			builder->sorted = false;
+		else if (order == 0)
+			builder->n_ties++;
+	}
 	note_columns(builder, row);
 	if (builder->tail == NULL || builder->tail->limit - builder->tail->end < room)
 		add_chunk(builder, room);
@@ -462,6 +475,85 @@ count_rollouts(const GroupBuilder *builder, const OrderedRows *rows)
 /* Columns of a value being built, through which they may be written. */
 #define WRITABLE(type, column) ((type *) (column))
 
+/*
+ * Rows that a forgiving value holds against their rollout: of one step but the
+ * first, and further outcomes.
+ */
+typedef struct Repeated
+{
+	uint64		n_steps;
+	uint64		n_outcomes;
+} Repeated;
+
+static void
+find_repeated(const GroupBuilder *builder, const OrderedRows *rows, Repeated *repeated)
+{
+	OrderedRows walk = *rows;
+	const StepRow *row;
+	int64		rollout_id = 0;
+	int32		step_no = 0;
+	bool		has_outcome = false;
+	bool		has_step = false;
+
+	if (!builder->forgiving || (rows->sorted == NULL && builder->n_ties == 0))
+		return;
+	for (uint64 n = 0; (row = next_ordered_row(&walk)) != NULL; n++)
+	{
+		if (n == 0 || row->rollout_id != rollout_id)
+			has_outcome = has_step = false;
+		rollout_id = row->rollout_id;
+		if (row->is_rollout && !isnan(row->reward))
+		{
+			repeated->n_outcomes += has_outcome;
+			has_outcome = true;
+		}
+		if (row->is_rollout)
+			continue;
+		repeated->n_steps += has_step && row->step_no == step_no;
+		step_no = row->step_no;
+		has_step = true;
+	}
+}
+
+static inline int
+compare_bits(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(int64));
+}
+
+/*
+ * Of two rows of one step the one with the lesser step_id stays, and of equal
+ * ones any that the rows themselves decide, not the order in which they came.
+ */
+static bool
+takes_place(const GroupColumns *group, uint32 step, const StepRow *row, uint8 known)
+{
+	bool		is_wide = (row->parts & PART_WIDE) != 0;
+	uint8		nulls = group->nulls ? group->nulls[step] : 0;
+	int			order = 0;
+
+	if (group->step_id[step] != row->step_id)
+		return row->step_id < group->step_id[step];
+	if (nulls != (row->nulls & known))
+		return (row->nulls & known) < nulls;
+	if (group->state[step] != row->state)
+		return row->state < group->state[step];
+	if (group->action[step] != row->action)
+		return row->action < group->action[step];
+	order = compare_bits(&row->reward, &group->reward[step]);
+	if (order == 0 && group->next_state)
+		order = compare_bits(is_wide ? &row->next_state : &(int64) {0}, &group->next_state[step]);
+	if (order == 0 && group->value)
+		order = compare_bits(is_wide ? &row->value : &(double) {NAN}, &group->value[step]);
+	if (order == 0 && group->turn_reward)
+		order = compare_bits(is_wide ? &row->turn_reward : &(double) {NAN}, &group->turn_reward[step]);
+	if (order == 0 && group->cost)
+		order = compare_bits(is_wide ? &row->cost : &(double) {NAN}, &group->cost[step]);
+	if (order == 0 && group->turn && (row->nulls & NULL_TURN) == 0)
+		return row->turn < group->turn[step];
+	return order < 0;
+}
+
 static void
 begin_rollout(const GroupColumns *group, uint32 rollout, const StepRow *row)
 {
@@ -484,9 +576,17 @@ fill_outcome(const GroupColumns *group, uint32 rollout, const StepRow *row)
 {
 	if (!isnan(row->reward))
 	{
-		if (!isnan(group->outcome[rollout]))
+		double	   *outcome = WRITABLE(double, group->outcome) + rollout;
+
+		if (isnan(*outcome))
+			*outcome = row->reward;
+		else if (!group->forgiving)
 			refuse_duplicate(row);
-		WRITABLE(double, group->outcome)[rollout] = row->reward;
+		else
+		{
+			WRITABLE(uint8, group->defects)[rollout] |= DEFECT_OUTCOME;
+			*outcome = Min(*outcome, row->reward);
+		}
 	}
 	if ((row->parts & PART_EXTRA) == 0 || row->rewards == NULL)
 		return;
@@ -496,9 +596,9 @@ fill_outcome(const GroupColumns *group, uint32 rollout, const StepRow *row)
 
 		if (isnan(row_reward(row, c)))
 			continue;
-		if (!isnan(*reward))
+		if (!isnan(*reward) && !group->forgiving)
 			refuse_duplicate(row);
-		*reward = row_reward(row, c);
+		*reward = isnan(*reward) ? row_reward(row, c) : Min(*reward, row_reward(row, c));
 	}
 }
 
@@ -530,16 +630,30 @@ fill_extra_step(const GroupColumns *group, uint32 step, const StepRow *row)
 				has_rewards ? row_reward(row, c) : NAN;
 }
 
-/* What rows leave out must be a bit in each step where the value has the column. */
-static GroupShape
-finished_shape(const GroupBuilder *builder, uint64 n_rollouts)
+/* The NULL_… bits of a value with these columns: what all steps lack goes without saying. */
+static inline uint8
+known_nulls(uint16 has)
 {
+	return NULL_STATE | NULL_ACTION |
+		((has & HAS_NEXT_STATE) ? NULL_NEXT_STATE : 0) | ((has & HAS_TURN) ? NULL_TURN : 0);
+}
+
+static GroupShape
+finished_shape(const GroupBuilder *builder, const OrderedRows *rows)
+{
+	Repeated	repeated = {0};
 	GroupShape	shape = {
-		n_rollouts, builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->forgiving
+		count_rollouts(builder, rows), builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->forgiving
 	};
 
-	if (((shape.has & HAS_NEXT_STATE) != 0 && builder->lacks_next_state) ||
-		((shape.has & HAS_TURN) != 0 && builder->lacks_turn))
+	find_repeated(builder, rows, &repeated);
+	shape.n_steps -= repeated.n_steps;
+	if (repeated.n_steps > 0 || repeated.n_outcomes > 0)
+		shape.has |= HAS_DEFECTS;
+
+	shape.has |= (builder->given & NULL_NEXT_STATE) ? HAS_NEXT_STATE : 0;
+	shape.has |= (builder->given & NULL_TURN) ? HAS_TURN : 0;
+	if ((builder->lacking & known_nulls(shape.has)) != 0)
 		shape.has |= HAS_NULLS;
 	if (shape.n_rewards > 0)
 		shape.has |= HAS_REWARDS;
@@ -556,17 +670,17 @@ group_builder_finish(const GroupBuilder *builder)
 	RolloutGroup *datum;
 	bool		has_wide;
 	bool		has_extra;
-	uint8		known_nulls = NULL_STATE | NULL_ACTION;
+	uint8		nulls;
 	int64		rollout = -1;	/* position of the current one */
 	uint32		first = 0;		/* its first step */
 	uint32		step = 0;
 
 	begin_ordered_rows(&rows, builder);
-	shape = finished_shape(builder, count_rollouts(builder, &rows));
+	shape = finished_shape(builder, &rows);
 	datum = group_allocate(&shape, &group);
 	has_wide = group.next_state || group.value || group.turn_reward || group.cost;
 	has_extra = group.turn || group.step_rewards;
-	known_nulls |= (group.next_state ? NULL_NEXT_STATE : 0) | (group.turn ? NULL_TURN : 0);
+	nulls = known_nulls(shape.has);
 	while ((row = next_ordered_row(&rows)) != NULL)
 	{
 		if (rollout < 0 || group.rollout_id[rollout] != row->rollout_id)
@@ -585,7 +699,14 @@ group_builder_finish(const GroupBuilder *builder)
 			continue;
 		}
 		if (step > first && group.step_no[step - 1] == row->step_no)
-			refuse_duplicate(row);
+		{
+			if (!group.forgiving)
+				refuse_duplicate(row);
+			WRITABLE(uint8, group.defects)[rollout] |= DEFECT_STEP;
+			if (!takes_place(&group, step - 1, row, nulls))
+				continue;
+			step--;
+		}
 		WRITABLE(uint32, group.n_rollout_steps)[rollout] = step + 1 - first;
 		WRITABLE(int64, group.step_id)[step] = row->step_id;
 		WRITABLE(int32, group.step_no)[step] = row->step_no;
@@ -593,7 +714,7 @@ group_builder_finish(const GroupBuilder *builder)
 		WRITABLE(int64, group.action)[step] = row->action;
 		WRITABLE(double, group.reward)[step] = row->reward;
 		if (group.nulls)
-			WRITABLE(uint8, group.nulls)[step] = row->nulls & known_nulls;
+			WRITABLE(uint8, group.nulls)[step] = row->nulls & nulls;
 		if (has_wide)
 			fill_wide_step(&group, step, row);
 		if (has_extra)

@@ -105,6 +105,9 @@ weigh_rewards(GroupColumns *group, const double *weights)
 														group->n_rollouts, r));
 			any_outcome |= !isnan(outcome[r]);
 		}
+		/* Which of them it was is not known any more. */
+		if (group->defects && (group->defects[r] & DEFECT_COMPONENT) != 0)
+			group_add_defect(group, r, DEFECT_REWARD);
 		CHECK_FOR_INTERRUPTS();
 	}
 	group->reward = reward;

@@ -27,8 +27,19 @@ typedef enum Success
 #define PART_WIDE			0x01	/* next_state, value, turn_reward, cost */
 #define PART_EXTRA			0x02	/* turn, defects, rewards */
 
-/* Bits of a rollout's defects: why it is not judged, in a value that is forgiving. */
+/*
+ * Bits of a rollout's defects: why it is not judged, in a value that is forgiving,
+ * for which a row that cannot be is no error.  Those of the second kind matter only to who reads the column.
+ */
+#define DEFECT_STEP			0x01	/* two rows of one step */
+#define DEFECT_STEP_ID		0x02	/* a step without one */
+#define DEFECT_REWARD		0x04	/* a reward that is not finite */
+#define DEFECT_OUTCOME		0x08	/* two outcomes */
 #define DEFECT_OVERFLOW		0x80	/* a sum of its numbers is not finite */
+#define DEFECTS_FOR_ALL		0x8F
+#define DEFECT_TURN_REWARD	0x10	/* not finite */
+#define DEFECT_COST			0x20	/* not finite, or not above 0 */
+#define DEFECT_COMPONENT	0x40	/* of a reward: not finite */
 
 /* Components that a reward may have. */
 #define MAX_REWARDS			64
@@ -88,7 +99,12 @@ enum
  * every row.  Its reward components are put into `rewards`, and are there until
  * the next row is.  Errors: rollout_id NULL, step_id NULL in a step, a number
  * that is not finite, more than MAX_REWARDS components.
+ *
+ * `forgiving`: a number that is not finite, or beyond LARGEST_FORGIVEN, or a cost
+ * that is not above 0, is missing and a defect of the rollout (of a value it is
+ * only missing), as is a step_id; false: the row is of no rollout.
  */
-extern void read_step_row(const NullableDatum *args, int n_args, double rewards[MAX_REWARDS], StepRow *row);
+#define LARGEST_FORGIVEN 1e100
+extern bool read_step_row(const NullableDatum *args, int n_args, bool forgiving, double rewards[MAX_REWARDS], StepRow *row);
 
 #endif							/* STEPADV_GROUP_ROW_H */

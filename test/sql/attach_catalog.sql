@@ -23,7 +23,7 @@ DECLARE
 BEGIN
 	FOR v IN SELECT u.v FROM stepadv_internal.attachments() k, unnest(k.views) WITH ORDINALITY u(v, i) WHERE k.prefix = says.prefix AND k.attachment::text LIKE says.schema || '.%' ORDER BY u.i LOOP
 		EXECUTE format('SELECT md5(string_agg(regexp_replace(x::text, ''(\.\d{9})\d+'', ''\1'', ''g''), E''\n'' ORDER BY x::text)) FROM %s x', v) INTO hash;
-		line := line || hash;
+		line := line || coalesce(hash, 'no rows');
 		number := number + 1;
 	END LOOP;
 	RETURN number || ' views: ' || left(md5(line), 8);
