@@ -281,7 +281,7 @@ SELECT count(*) > 20 AS attached FROM stepadv.attach('bad.calls', '{g,sub}', 'r'
 	options => '{"methods": {"merged": {"method": "grpo", "rewards": {"tool": 1, "answer": 1}}}}');
 SELECT rollout_id, problem, methods, effect FROM bad.calls_problems WHERE problem ~ 'component';
 SELECT bool_and(grpo IS NOT NULL) AS grpo, count(merged) AS merged, count(*) AS steps FROM bad.calls_compare WHERE g = 1 AND rollout_id::text ~ '1$';
--- Broken: the rollout with the step without an id, and that with the component.
+-- Without advantages: the rollout with the step without an id.
 SELECT g, rollout_id, count(*) AS steps, count(advantage) AS advantages FROM bad.calls_grpo GROUP BY 1, 2 ORDER BY 1, 2;
 -- gae of masked tokens asks for no values at observations.
 DROP TABLE bad.stepadv_methods;
