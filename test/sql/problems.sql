@@ -303,6 +303,20 @@ CREATE TABLE bad.dear AS SELECT g, r, n, r % 2 AS rew, 's' || n AS st, CASE WHEN
 SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.dear', '{g}', 'r', 'n', state => 'st', action => 'r', reward => 'rew', cost => 'c', options => '{"graphgpo": {"convention": "progress"}}');
 SELECT a.g, count(*) AS steps, count(a.advantage) AS graphgpo, (SELECT count(e.step_reward) FROM bad.dear_graph_edges e WHERE e.g = a.g) AS edges FROM bad.dear_graphgpo a GROUP BY 1 ORDER BY 1;
 
+-- A tool call with characters that jsonb does not take is signed all the same; one that is text is as before.
+CREATE TABLE bad.signed (g integer, r integer, n integer, tool text, args json, rew float8);
+INSERT INTO bad.signed SELECT 1, r, n, 'bash', json_build_object('command', 'cat f' || n), r FROM generate_series(1, 2) r, generate_series(1, 5) n;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.signed', '{g}', 'r', 'n', reward => 'rew', tool => 'tool', args => 'args', states => 'signature');
+CREATE TEMP TABLE signed AS SELECT rollout_id, step_no, action_signature FROM bad.signed_rows;
+UPDATE bad.signed SET args = ('{"command": "cat ' || (ARRAY['\u0000', '\ud83d', '\ude00', '\ud83d\ude00', '\ude00\ud83d'])[n] || ' f"}')::json WHERE r = 2;
+SELECT n_failed, first_error FROM bad.read_all('signed');
+SELECT count(*) AS signed, count(action_signature) AS with_one FROM bad.signed_rows;
+SELECT count(*) FROM bad.signed_rows JOIN signed USING (rollout_id, step_no, action_signature) WHERE rollout_id = 1;
+-- Rewards next to nothing, whose squares are less than any number, are no error over time.
+CREATE TABLE bad.tiny AS SELECT g, r, 1 AS n, r * 1e-200::float8 AS rew, 'v' AS pv FROM generate_series(1, 2) g, generate_series(1, 3) r;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.tiny', '{g}', 'r', 'n', reward => 'rew', policy_version => 'pv');
+SELECT n_failed, first_error FROM bad.read_all('tiny');
+
 -- ---- By hand everything is strict.
 CREATE FUNCTION bad.error_of(query text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
