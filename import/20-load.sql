@@ -233,11 +233,11 @@ CREATE FUNCTION stepadv_internal.load_key_list(schema text, template text, separ
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT string_agg(replace(replace(load_key_list.template, '{i}', k.i::text), '{key}', quote_ident(k.name)), load_key_list.separator ORDER BY k.i)
+	SELECT string_agg(format(load_key_list.template, quote_ident(k.name), k.i, quote_literal(k.name)), load_key_list.separator ORDER BY k.i)
 	FROM stepadv_internal.load_shape(load_key_list.schema) s CROSS JOIN LATERAL unnest(s.keys) WITH ORDINALITY k(name, i)
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_key_list(text, text, text) IS
-'part of load_rollouts: a template once for each of the group''s columns, {key} its name, {i} the number of its column k1, k2, …';
+'part of load_rollouts: a template for format() once for each of the group''s columns: its name, quoted; the number of its column k1, k2, …; its name as a literal';
 
 -- What must be so before anything is read; and no temporary table of a load that
 -- was called before in the same transaction.
@@ -286,7 +286,7 @@ BEGIN
 		WITH gone AS (DELETE FROM pg_temp.stepadv_parsed p WHERE p.of_group IS NULL RETURNING p.*)
 		INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
 		SELECT p.place, CASE %s END || ' must be given', 'bad' FROM gone p
-		$q$, stepadv_internal.load_key_list(load_drop_groupless.schema, $t$WHEN p.k{i} IS NULL THEN '{key}'$t$::text, ' '::text));
+		$q$, stepadv_internal.load_key_list(load_drop_groupless.schema, $t$WHEN p.k%2$s IS NULL THEN %3$s$t$::text, ' '::text));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_drop_groupless(text) IS 'part of load_rollouts: takes lines that lack a column of the group out of pg_temp.stepadv_parsed and notes them';
@@ -343,7 +343,7 @@ BEGIN
 			FROM gone g WHERE NOT g.same ORDER BY g.item, g.step_no
 		)
 		SELECT count(*) FILTER (WHERE g.item_same) FROM gone g
-		$q$, load_drop_known.schema, stepadv_internal.load_key_list(load_drop_known.schema, 's.{key} = p.k{i}'::text, ' AND '::text)) INTO steps_repeated;
+		$q$, load_drop_known.schema, stepadv_internal.load_key_list(load_drop_known.schema, 's.%1$s = p.k%2$s'::text, ' AND '::text)) INTO steps_repeated;
 	IF load_drop_known.whole THEN
 		DELETE FROM pg_temp.stepadv_parsed p USING pg_temp.stepadv_problems e WHERE e.counted = 'contradiction' AND e.item = p.item;
 	END IF;
@@ -384,8 +384,8 @@ BEGIN
 			-- Sorted once for all of these.
 			FROM (SELECT * FROM pg_temp.stepadv_parsed s ORDER BY s.of_group, s.rollout_id, s.n DESC) p GROUP BY p.of_group, p.rollout_id) x
 		LEFT JOIN %1$I.rollouts r ON %3$s AND r.rollout_id = x.rollout_id
-		$q$, load_gather.schema, stepadv_internal.load_key_list(load_gather.schema, 'min(p.k{i}) AS k{i}'::text, ', '::text),
-			stepadv_internal.load_key_list(load_gather.schema, 'r.{key} = x.k{i}'::text, ' AND '::text))
+		$q$, load_gather.schema, stepadv_internal.load_key_list(load_gather.schema, 'min(p.k%2$s) AS k%2$s'::text, ', '::text),
+			stepadv_internal.load_key_list(load_gather.schema, 'r.%1$s = x.k%2$s'::text, ' AND '::text))
 		USING load_gather.run_id, load_gather.policy_version, load_gather.policy_step;
 	INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
 	SELECT r.n, format('rollout %s of group %s has more than one %s, of which the last counts', r.rollout_id, r.group_name,
@@ -456,7 +456,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	keys CONSTANT text := stepadv_internal.load_key_list(load_write_rollouts.schema, '{key}'::text, ', '::text);
+	keys CONSTANT text := stepadv_internal.load_key_list(load_write_rollouts.schema, '%1$s'::text, ', '::text);
 	shape CONSTANT record := stepadv_internal.load_shape(load_write_rollouts.schema);
 BEGIN
 	EXECUTE format($q$
@@ -476,7 +476,7 @@ BEGIN
 				OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL)),
 			count(DISTINCT p.of_group), count(*) FILTER (WHERE p.is_known)
 		FROM pg_temp.stepadv_rollouts p
-		$q$, load_write_rollouts.schema, keys, stepadv_internal.load_key_list(load_write_rollouts.schema, 'p.k{i}'::text, ', '::text),
+		$q$, load_write_rollouts.schema, keys, stepadv_internal.load_key_list(load_write_rollouts.schema, 'p.k%2$s'::text, ', '::text),
 		(SELECT coalesce(string_agg(format(', %I', o.name), '' ORDER BY o.i), '') FROM unnest(shape.others) WITH ORDINALITY o(name, i)),
 		(SELECT coalesce(string_agg(CASE WHEN o.name = 'task_id' AND 'group_id' = ANY (shape.lacking) THEN ', coalesce(p.task_id, p.group_id)' ELSE format(', p.%I', o.name) END, '' ORDER BY o.i), '')
 			FROM unnest(shape.others) WITH ORDINALITY o(name, i)),
@@ -512,9 +512,9 @@ BEGIN
 		FROM pg_temp.stepadv_parsed p
 		WHERE p.step_no IS NOT NULL
 		WINDOW w AS (PARTITION BY p.of_group, p.rollout_id ORDER BY p.step_no)
-		$q$, load_write_steps.schema, stepadv_internal.load_key_list(load_write_steps.schema, '{key}'::text, ', '::text),
-		stepadv_internal.load_key_list(load_write_steps.schema, 'p.k{i}'::text, ', '::text),
-		stepadv_internal.load_key_list(load_write_steps.schema, 's.{key} = p.k{i}'::text, ' AND '::text), stepadv_internal.load_metadata(load_write_steps.schema));
+		$q$, load_write_steps.schema, stepadv_internal.load_key_list(load_write_steps.schema, '%1$s'::text, ', '::text),
+		stepadv_internal.load_key_list(load_write_steps.schema, 'p.k%2$s'::text, ', '::text),
+		stepadv_internal.load_key_list(load_write_steps.schema, 's.%1$s = p.k%2$s'::text, ' AND '::text), stepadv_internal.load_metadata(load_write_steps.schema));
 	GET DIAGNOSTICS steps_added = ROW_COUNT;
 END
 $$;

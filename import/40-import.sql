@@ -203,7 +203,7 @@ BEGIN
 	WHERE r.v ?| '{group_id,task_id,problem}';
 	DROP TABLE pg_temp.stepadv_documents;
 	EXECUTE format($q$UPDATE pg_temp.stepadv_items i SET problem = CASE %s END || ' must be given' WHERE i.problem IS NULL AND i.of_group IS NULL$q$,
-		stepadv_internal.load_key_list(import_items.schema, $t$WHEN i.k{i} IS NULL THEN '{key}'$t$::text, ' '::text));
+		stepadv_internal.load_key_list(import_items.schema, $t$WHEN i.k%2$s IS NULL THEN %3$s$t$::text, ' '::text));
 
 	-- Two rollouts with one id: the same once more, or one too many.
 	WITH first AS (

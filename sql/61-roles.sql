@@ -137,6 +137,24 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.identity(text, oid) IS 'the expression that makes a bigint identity of an expression of the given type: integers as they are, all else hashed';
 
+-- The error that a column is not there, with the name of one that may have been
+-- meant, else with another hint.
+CREATE FUNCTION stepadv_internal.refuse_column(message text, name text, relations regclass[], hint text) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	nearest CONSTANT text := (SELECT n.name FROM unnest(relations) WITH ORDINALITY r(relation, i) CROSS JOIN LATERAL stepadv_internal.nearest_column(r.relation, refuse_column.name) n(name)
+		WHERE n.name IS NOT NULL ORDER BY r.i LIMIT 1);
+BEGIN
+	IF nearest IS NULL AND refuse_column.hint IS NULL THEN
+		RAISE EXCEPTION '%', message USING ERRCODE = 'undefined_column';
+	END IF;
+	RAISE EXCEPTION '%', message USING ERRCODE = 'undefined_column', HINT = CASE WHEN nearest IS NOT NULL THEN format('Perhaps you meant the column "%s".', nearest) ELSE refuse_column.hint END;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.refuse_column(text, text, regclass[], text) IS 'part of attach: error that a column is not in relations; the hint names one that is nearly called so, or else is the one given';
+
 -- A column as what its role needs, over an alias; an error says why it cannot serve.
 CREATE FUNCTION stepadv_internal.role_column(role text, relation regclass, name text, alias text) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -152,12 +170,9 @@ BEGIN
 	IF declared IS NULL AND r.role = 'state' AND role_column.name IN ('history', 'history_set', 'history_last', 'observation_last', 'root', 'signature', 'embedding') THEN
 		RAISE EXCEPTION 'column "%" given as % does not exist in %', role_column.name, r.role, stepadv_internal.relation_name(relation)
 			USING ERRCODE = 'undefined_column', HINT = format('To have states made, write states => %L.', role_column.name);
-	ELSIF declared IS NULL AND r.role IN ('features', 'contribution', 'grounded') THEN
-		RAISE EXCEPTION 'column "%" given as % does not exist in %', role_column.name, r.role, stepadv_internal.relation_name(relation)
-			USING ERRCODE = 'undefined_column', HINT = 'What _spa reads are columns of the relation of the shown steps.';
 	ELSIF declared IS NULL THEN
-		RAISE EXCEPTION 'column "%" given as % does not exist in %', role_column.name, r.role, stepadv_internal.relation_name(relation)
-			USING ERRCODE = 'undefined_column';
+		PERFORM stepadv_internal.refuse_column(format('column "%s" given as %s does not exist in %s', role_column.name, r.role, stepadv_internal.relation_name(relation)),
+			role_column.name, ARRAY[relation], CASE WHEN r.role IN ('features', 'contribution', 'grounded') THEN 'What _spa reads are columns of the relation of the shown steps.' END);
 	END IF;
 	expression := stepadv_internal.role_expression(r.kind, type);
 	IF expression IS NULL THEN

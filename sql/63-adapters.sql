@@ -319,8 +319,8 @@ BEGIN
 	ELSIF stepadv_internal.column_type((g).source, name) IS NOT NULL THEN
 		RETURN 'source';
 	ELSIF name IS NOT NULL THEN
-		RAISE EXCEPTION 'column "%" given as % does not exist in %', name, role,
-			concat_ws(' or ', stepadv_internal.relation_name((g).rollouts), stepadv_internal.relation_name((g).source)) USING ERRCODE = 'undefined_column';
+		PERFORM stepadv_internal.refuse_column(format('column "%s" given as %s does not exist in %s', name, role,
+			concat_ws(' or ', stepadv_internal.relation_name((g).rollouts), stepadv_internal.relation_name((g).source))), name, ARRAY[(g).rollouts, (g).source], NULL::text);
 	END IF;
 	RETURN NULL;
 END

@@ -171,7 +171,7 @@ CREATE FUNCTION stepadv_internal.history(a stepadv_internal.attached, value text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('stepadv.history_states(%s, %L::text)', value, m.mode)
+	SELECT format('stepadv.history_states(%s, %L::text, %s)', value, m.mode, stepadv_internal.history_length(a))
 	FROM (VALUES ('history', 'sequence'), ('history_set', 'set'), ('root', 'root'), ('history_last', 'last'), ('observation_last', 'last_observations')) m(states, mode)
 	WHERE m.states = (a).states
 $$;

@@ -48,6 +48,8 @@ BEGIN
 		RAISE EXCEPTION 'unit => % needs a column given as turn', quote_literal(g.unit) USING ERRCODE = 'null_value_not_allowed';
 	ELSIF array_position(g.rewards, NULL) IS NOT NULL OR cardinality(g.rewards) <> (SELECT count(DISTINCT c) FROM unnest(g.rewards) c) THEN
 		RAISE EXCEPTION 'rewards names a column twice, or NULL: %', g.rewards USING ERRCODE = 'invalid_parameter_value';
+	ELSIF array_position(g.dimensions, NULL) IS NOT NULL OR cardinality(g.dimensions) <> (SELECT count(DISTINCT c) FROM unnest(g.dimensions) c) THEN
+		RAISE EXCEPTION 'dimensions names a column twice, or NULL: %', g.dimensions USING ERRCODE = 'invalid_parameter_value';
 	ELSIF r ?| '{args,ok}' AND NOT r ? 'tool' THEN
 		RAISE EXCEPTION '% is given without tool', CASE WHEN r ? 'args' THEN 'args' ELSE 'ok' END
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'A tool call is signed by tool, args and ok; they are columns.';
@@ -88,7 +90,7 @@ BEGIN
 	END IF;
 	SELECT n.n INTO c FROM unnest(g.group_by) n(n) WHERE stepadv_internal.column_type(g.source, n.n) IS NULL LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'column "%" given as % does not exist in %', c.n, 'group_by', stepadv_internal.relation_name(g.source) USING ERRCODE = 'undefined_column';
+		PERFORM stepadv_internal.refuse_column(format('column "%s" given as group_by does not exist in %s', c.n, stepadv_internal.relation_name(g.source)), c.n, ARRAY[g.source], NULL::text);
 	END IF;
 END
 $$;
@@ -116,8 +118,8 @@ BEGIN
 	SELECT n.name INTO c FROM unnest(g.columns) n(name)
 	WHERE n.name IS NULL OR coalesce(stepadv_internal.column_type(g.steps, n.name), stepadv_internal.column_type(g.rollouts, n.name)) IS NULL LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'column "%" given in columns does not exist in %', c.name,
-			concat_ws(' or ', stepadv_internal.relation_name(g.steps), stepadv_internal.relation_name(g.rollouts)) USING ERRCODE = 'undefined_column';
+		PERFORM stepadv_internal.refuse_column(format('column "%s" given in columns does not exist in %s', coalesce(c.name, '<NULL>'),
+			concat_ws(' or ', stepadv_internal.relation_name(g.steps), stepadv_internal.relation_name(g.rollouts))), c.name, ARRAY[g.steps, g.rollouts], NULL::text);
 	END IF;
 END
 $$;

@@ -39,9 +39,9 @@ struct GroupBuilder
 	Size		allocated;
 	bool		sorted;			/* rows have come in order so far */
 	uint8		parts;			/* PART_… that some row has */
-	bool		lacks_next_state;	/* some step does */
-	bool		lacks_turn;
-	uint16		has;			/* HAS_… of the value */
+	uint8		lacking;		/* NULL_…: what some step lacks, */
+	uint8		given;			/* and what some step has */
+	uint16		has;			/* HAS_… of the value, but for what these say */
 	uint8		n_rewards;		/* components, 0 as long as no row gave any */
 	GroupUnit	unit;
 	bool		forgiving;
@@ -162,17 +162,31 @@ note_extra(GroupBuilder *builder, const StepRow *row)
 		builder->has |= HAS_DEFECTS;
 	if (row->is_rollout && row->rewards != NULL)
 		builder->has |= HAS_OUTCOME_REWARDS;
-	if (!row->is_rollout && (row->nulls & NULL_TURN) == 0)
-		builder->has |= HAS_TURN;
+}
+
+static inline void
+note_wide(GroupBuilder *builder, const StepRow *row)
+{
+	if (!isnan(row->value))
+		builder->has |= HAS_VALUE;
+	if (!isnan(row->turn_reward))
+		builder->has |= HAS_TURN_REWARD;
+	if (!isnan(row->cost))
+		builder->has |= HAS_COST;
 }
 
 /* Which columns the value must have for this row. */
 static inline void
 note_columns(GroupBuilder *builder, const StepRow *row)
 {
-	builder->parts |= row->parts;
-	if (row->parts & PART_EXTRA)
-		note_extra(builder, row);
+	if (row->parts != 0)
+	{
+		builder->parts |= row->parts;
+		if (row->parts & PART_WIDE)
+			note_wide(builder, row);
+		if (row->parts & PART_EXTRA)
+			note_extra(builder, row);
+	}
 	if (row->is_rollout)
 	{
 		if (!isnan(row->reward))
@@ -180,23 +194,8 @@ note_columns(GroupBuilder *builder, const StepRow *row)
 		return;
 	}
 	builder->n_steps++;
-	if ((row->nulls & (NULL_STATE | NULL_ACTION)) != 0)
-		builder->has |= HAS_NULLS;
-	if ((row->nulls & NULL_NEXT_STATE) != 0)
-		builder->lacks_next_state = true;
-	else
-		builder->has |= HAS_NEXT_STATE;
-	if ((row->nulls & NULL_TURN) != 0)
-		builder->lacks_turn = true;
-	if (row->parts & PART_WIDE)
-	{
-		if (!isnan(row->value))
-			builder->has |= HAS_VALUE;
-		if (!isnan(row->turn_reward))
-			builder->has |= HAS_TURN_REWARD;
-		if (!isnan(row->cost))
-			builder->has |= HAS_COST;
-	}
+	builder->lacking |= row->nulls;
+	builder->given |= ~row->nulls;
 }
 
 void
@@ -527,7 +526,7 @@ compare_bits(const void *a, const void *b)
  * ones any that the rows themselves decide, not the order in which they came.
  */
 static bool
-takes_place(const GroupColumns *group, uint32 step, const StepRow *row, uint8 known_nulls)
+takes_place(const GroupColumns *group, uint32 step, const StepRow *row, uint8 known)
 {
 	bool		is_wide = (row->parts & PART_WIDE) != 0;
 	uint8		nulls = group->nulls ? group->nulls[step] : 0;
@@ -535,8 +534,8 @@ takes_place(const GroupColumns *group, uint32 step, const StepRow *row, uint8 kn
 
 	if (group->step_id[step] != row->step_id)
 		return row->step_id < group->step_id[step];
-	if (nulls != (row->nulls & known_nulls))
-		return (row->nulls & known_nulls) < nulls;
+	if (nulls != (row->nulls & known))
+		return (row->nulls & known) < nulls;
 	if (group->state[step] != row->state)
 		return row->state < group->state[step];
 	if (group->action[step] != row->action)
@@ -631,7 +630,14 @@ fill_extra_step(const GroupColumns *group, uint32 step, const StepRow *row)
 				has_rewards ? row_reward(row, c) : NAN;
 }
 
-/* What rows leave out must be a bit in each step where the value has the column. */
+/* The NULL_… bits of a value with these columns: what all steps lack goes without saying. */
+static inline uint8
+known_nulls(uint16 has)
+{
+	return NULL_STATE | NULL_ACTION |
+		((has & HAS_NEXT_STATE) ? NULL_NEXT_STATE : 0) | ((has & HAS_TURN) ? NULL_TURN : 0);
+}
+
 static GroupShape
 finished_shape(const GroupBuilder *builder, const OrderedRows *rows)
 {
@@ -645,8 +651,9 @@ finished_shape(const GroupBuilder *builder, const OrderedRows *rows)
 	if (repeated.n_steps > 0 || repeated.n_outcomes > 0)
 		shape.has |= HAS_DEFECTS;
 
-	if (((shape.has & HAS_NEXT_STATE) != 0 && builder->lacks_next_state) ||
-		((shape.has & HAS_TURN) != 0 && builder->lacks_turn))
+	shape.has |= (builder->given & NULL_NEXT_STATE) ? HAS_NEXT_STATE : 0;
+	shape.has |= (builder->given & NULL_TURN) ? HAS_TURN : 0;
+	if ((builder->lacking & known_nulls(shape.has)) != 0)
 		shape.has |= HAS_NULLS;
 	if (shape.n_rewards > 0)
 		shape.has |= HAS_REWARDS;
@@ -663,7 +670,7 @@ group_builder_finish(const GroupBuilder *builder)
 	RolloutGroup *datum;
 	bool		has_wide;
 	bool		has_extra;
-	uint8		known_nulls = NULL_STATE | NULL_ACTION;
+	uint8		nulls;
 	int64		rollout = -1;	/* position of the current one */
 	uint32		first = 0;		/* its first step */
 	uint32		step = 0;
@@ -673,7 +680,7 @@ group_builder_finish(const GroupBuilder *builder)
 	datum = group_allocate(&shape, &group);
 	has_wide = group.next_state || group.value || group.turn_reward || group.cost;
 	has_extra = group.turn || group.step_rewards;
-	known_nulls |= (group.next_state ? NULL_NEXT_STATE : 0) | (group.turn ? NULL_TURN : 0);
+	nulls = known_nulls(shape.has);
 	while ((row = next_ordered_row(&rows)) != NULL)
 	{
 		if (rollout < 0 || group.rollout_id[rollout] != row->rollout_id)
@@ -696,7 +703,7 @@ group_builder_finish(const GroupBuilder *builder)
 			if (!group.forgiving)
 				refuse_duplicate(row);
 			WRITABLE(uint8, group.defects)[rollout] |= DEFECT_STEP;
-			if (!takes_place(&group, step - 1, row, known_nulls))
+			if (!takes_place(&group, step - 1, row, nulls))
 				continue;
 			step--;
 		}
@@ -707,7 +714,7 @@ group_builder_finish(const GroupBuilder *builder)
 		WRITABLE(int64, group.action)[step] = row->action;
 		WRITABLE(double, group.reward)[step] = row->reward;
 		if (group.nulls)
-			WRITABLE(uint8, group.nulls)[step] = row->nulls & known_nulls;
+			WRITABLE(uint8, group.nulls)[step] = row->nulls & nulls;
 		if (has_wide)
 			fill_wide_step(&group, step, row);
 		if (has_extra)

@@ -25,8 +25,7 @@
 
 /* The second byte: the null bits, and */
 #define MORE_IS_ROLLOUT		0x10
-#define MORE_IS_WIDE		0x20
-#define MORE_HAS_EXTRA		0x40	/* a third byte follows */
+#define MORE_PARTS_SHIFT	5	/* two bits; with PART_EXTRA a third byte follows */
 
 #define EXTRA_SAME_TURN		0x01	/* as the row before that had this byte */
 #define EXTRA_NEXT_TURN		0x02
@@ -36,15 +35,16 @@
 /* What goes without saying of the step of a group without next_states and turns. */
 #define PLAIN_NULLS			(NULL_NEXT_STATE | NULL_TURN)
 
-/* No row takes more. */
+/* No row takes more, but for its rewards. */
 #define MAX_ENCODED_STEP	80
-#define MAX_ENCODED_EXTRA	16	/* but for the rewards */
+#define MAX_ENCODED_EXTRA	16	/* of it, beyond that */
 
 static inline Size
 encoded_size_limit(const StepRow *row)
 {
-	return MAX_ENCODED_STEP +
-		((row->parts & PART_EXTRA) ? MAX_ENCODED_EXTRA + row->n_rewards * sizeof(double) : 0);
+	if (likely((row->parts & PART_EXTRA) == 0))
+		return MAX_ENCODED_STEP;
+	return MAX_ENCODED_STEP + MAX_ENCODED_EXTRA + row->n_rewards * sizeof(double);
 }
 
 #define PUT(bytes, x) (memcpy(bytes, &(x), sizeof(x)), (bytes) += sizeof(x))
@@ -111,8 +111,7 @@ encode_step(char *bytes, const StepRow *row, const StepRow *previous)
 {
 	uint8		tag = row->success << TAG_SUCCESS_SHIFT;
 	uint8		more = row->nulls |
-		(row->is_rollout ? MORE_IS_ROLLOUT : 0) |
-		((row->parts & PART_WIDE) ? MORE_IS_WIDE : 0) | ((row->parts & PART_EXTRA) ? MORE_HAS_EXTRA : 0);
+		(row->is_rollout ? MORE_IS_ROLLOUT : 0) | (row->parts << MORE_PARTS_SHIFT);
 
 	if (row->rollout_id == previous->rollout_id)
 		tag |= TAG_SAME_ROLLOUT;
@@ -165,7 +164,7 @@ decode_step(const char *bytes, StepRow *row, const StepRow *previous)
 		more = *bytes++;
 	row->nulls = more & NULLS_ALL;
 	row->is_rollout = (more & MORE_IS_ROLLOUT) != 0;
-	row->parts = ((more & MORE_IS_WIDE) ? PART_WIDE : 0) | ((more & MORE_HAS_EXTRA) ? PART_EXTRA : 0);
+	row->parts = more >> MORE_PARTS_SHIFT;
 	row->success = (tag >> TAG_SUCCESS_SHIFT) & 3;
 	row->rollout_id = previous->rollout_id;
 	row->step_id = (int64) ((uint64) previous->step_id + 1);

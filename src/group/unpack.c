@@ -79,7 +79,7 @@ stepadv_steps(PG_FUNCTION_ARGS)
 			{"value", COLUMN_FLOAT8, number_column(&group, group.value), NULL},
 			{"turn_reward", COLUMN_FLOAT8, number_column(&group, group.turn_reward), NULL},
 			{"cost", COLUMN_FLOAT8, number_column(&group, group.cost), NULL},
-			{"turn", COLUMN_INT4, group.turn ? group.turn : group.step_no, turn_null},
+			{"turn", COLUMN_INT4, group.turn ? group.turn : group.step_no, turn_null, .newer = true},
 		};
 
 		RETURN_COLUMNS(columns, group.n_steps);
