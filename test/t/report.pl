@@ -251,6 +251,15 @@ like($page, qr{largest advantage by own}, 'tells steps apart');
 like($page, qr{<bdi>a door</bdi></td><td class="text"><bdi>do it</bdi>}, 'columns under their names of then');
 ($ok, $err, $page) = report('own', '-s', 'public', '-p', 'plain');
 like($page, qr{methods grpo, rtmc, gigpo, .*tempo, .*own, .*rloo}, 'all methods, in the order of their kinds') or diag($err);
+# An instance of a method is one of them.
+$node->safe_psql('postgres', q(SELECT stepadv.attach('plain', '{task}', 'run', 'n', 'seen', 'deed', 'score', prefix => 'instances',
+	options => '{"methods": {"rtmc_prior8": {"method": "rtmc", "prior": 8}, "own_twice": {"method": "own"}}}')));
+($ok, $err, $page) = report('own', '-s', 'public', '-p', 'instances', '-m', 'grpo,rtmc_prior8');
+ok($ok && $err eq '', 'an instance of a method') or diag($err);
+like($page, qr{largest advantage by rtmc_prior8}, 'tells steps apart');
+($ok, $err, $page) = report('own', '-s', 'public', '-p', 'instances');
+like($page, qr{methods grpo, .*rtmc_prior8, .*own_twice, .*rloo}, 'in the order of their kinds') or diag($err);
+$node->safe_psql('postgres', q(SELECT stepadv.detach('plain', 'instances')));
 ($ok, $err, $page) = report('own', '-s', 'public', '-p', 'a_fake');
 ok(!$ok && $err =~ /There are \(schema and prefix\): empty steps, my "schema" we <b>"', public plain, rl steps\./, 'a prefix is what the row says') or diag($err);
 

@@ -400,6 +400,38 @@ works('alice', 'overloaded', q(
 	SELECT count(*) FROM public.al_ratios; SELECT count(*) FROM public.signed_rtmc;
 	SELECT count(*) > 0 FROM stepadv.select_steps('public.al_rtmc'::regclass, drop_uniform => 'dapo', per_rollout => 1) s), "t\nt\nt\nt\n10|t\n40\n40|40\n2|2\nt\nt\nt\n40\nt\nt\nt\n40\n40\nt", 'overloaded: all that attach knows');
 
+# The canonical tables, in a schema where mallory may create: making them, the trigger that fills
+# identities, who may insert and no more; with functions and operators of hers that fit better.
+works('admin', 'overloaded', 'GRANT CREATE ON SCHEMA public TO mallory; GRANT CREATE ON DATABASE overloaded TO alice', undef, 'mallory may create in public');
+works('mallory', 'overloaded', qq(
+	CREATE FUNCTION public.evil_hash(text) RETURNS bigint LANGUAGE plpgsql AS \$f\$ $evil RETURN 1; END \$f\$;
+	CREATE FUNCTION public.signature_hash(text) RETURNS bigint LANGUAGE plpgsql AS \$f\$ $evil RETURN 1; END \$f\$;
+	CREATE FUNCTION public.signature_hash(jsonb) RETURNS bigint LANGUAGE plpgsql AS \$f\$ $evil RETURN 1; END \$f\$;
+	CREATE FUNCTION public.action_signature(text, jsonb, boolean) RETURNS text LANGUAGE plpgsql AS \$f\$ $evil RETURN 'x'; END \$f\$;
+	CREATE FUNCTION public.unique_state() RETURNS bigint LANGUAGE plpgsql AS \$f\$ $evil RETURN 1; END \$f\$;
+	CREATE FUNCTION public.format(text, text, text) RETURNS text LANGUAGE plpgsql AS \$f\$ $evil RETURN 'x'; END \$f\$;
+	CREATE FUNCTION public.evil_eq(text, text) RETURNS boolean LANGUAGE plpgsql AS \$f\$ $evil RETURN true; END \$f\$;
+	CREATE OPERATOR public.= (LEFTARG = text, RIGHTARG = text, FUNCTION = public.evil_eq);
+	CREATE FUNCTION public.evil_ne(text, text) RETURNS boolean LANGUAGE plpgsql AS \$f\$ $evil RETURN true; END \$f\$;
+	CREATE OPERATOR public.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = public.evil_ne);), undef, 'mallory has functions and operators');
+works('alice', 'overloaded', q(SET search_path = public, pg_catalog;
+	SELECT pg_catalog.count(*) OPERATOR(pg_catalog.>) 20 FROM stepadv.create_tables('alices'::pg_catalog.text, group_by => '{kind,task_id}'::pg_catalog.text[], partitions => 2);
+	GRANT USAGE ON SCHEMA alices TO erin; GRANT INSERT ON alices.rollouts, alices.steps TO erin; GRANT USAGE ON SEQUENCE alices.steps_step_id_seq TO erin), 't', 'alice makes tables');
+foreach my $who ('alice', 'erin')
+{
+	works($who, 'overloaded', qq(SET search_path = public, pg_catalog;
+		INSERT INTO alices.rollouts (kind, task_id, rollout_id, outcome) VALUES ('k', 't', '$who', 1);
+		INSERT INTO alices.steps (kind, task_id, rollout_id, step_no, observation, next_observation, action, tool, args) VALUES ('k', 't', '$who', 1, 'o', 'p', 'a', NULL, NULL), ('k', 't', '$who', 2, 'p', NULL, NULL, 'bash', '{"command": "ls"}'), ('k', 't', '$who', 3, 'q', NULL, NULL, 'unknown', '[1]')), '', "$who inserts");
+}
+works('alice', 'overloaded', q(SET search_path = public, pg_catalog; UPDATE alices.steps SET observation = 'r', action = 'b' WHERE step_no OPERATOR(pg_catalog.=) 1;
+	UPDATE alices.rollouts SET kind = 'l'), '', 'alice updates');
+works('alice', 'overloaded', q(SELECT count(*), count(*) FILTER (WHERE state = stepadv.signature_hash(observation) AND action_hash = CASE tool WHEN 'bash' THEN stepadv.signature_hash(stepadv.action_signature(tool, args, ok)) WHEN 'unknown' THEN stepadv.signature_hash(jsonb_build_array(tool, args)) ELSE stepadv.signature_hash(action) END) FROM alices.steps;
+	SELECT n_rollouts, all_shared_step_share, no_shared_state FROM alices.steps_groups), "6|6\n2|1|f", 'and what was filled is right');
+# Who may not write the table gets nothing by the trigger's function, and none of his own is called by its name.
+refused('mallory', 'overloaded', q(INSERT INTO alices.steps (kind, task_id, rollout_id, step_no) VALUES ('l', 't', 'alice', 9)), qr/permission denied/, 'mallory inserts');
+refused('mallory', 'overloaded', q(CREATE TABLE public.hers (a text); CREATE TRIGGER t BEFORE INSERT ON public.hers FOR EACH ROW EXECUTE FUNCTION stepadv_internal.fill_identities('observation'); INSERT INTO public.hers VALUES ('x')), qr/arguments for 0 columns/, 'a table of hers');
+unharmed('canonical tables');
+
 # ---- An administrator calls for mallory's own table: her code, not his rights
 $node->safe_psql('postgres', 'CREATE DATABASE helped');
 $node->safe_psql('helped', 'CREATE EXTENSION stepadv; CREATE SCHEMA m AUTHORIZATION mallory; GRANT USAGE ON SCHEMA m TO PUBLIC');

@@ -14,7 +14,7 @@ SELECT count(*) = 0 AS exact FROM stepadv.check_maintained('rl.rollout_rows');
 SELECT stepadv.unmaintain('rl.rollout_rows') > 0;
 \endif
 SELECT count(*) > 10 FROM stepadv.attach('own.steps', '{g,h}', 'r', 'n', 'st', 'act', 'score', prefix => 'again', value => 'worth', turn_reward => 'of_turn',
-	policy_version => 'version', started_at => 'began');
+	policy_version => 'version', started_at => 'began', options => '{"methods": {"rtmc_prior8": {"method": "rtmc", "prior": 8}}}');
 SELECT count(*) > 10 FROM stepadv.create_tables('rl2', partitions => 1, states => 'signature');
 SELECT stepadv.detach('own.calls') > 10;
 SELECT count(*) > 10 FROM stepadv.attach('own.steps', '{h}', 'r', 'id', 'st', 'act', 'score', prefix => 'anew', started_at => 'began');
