@@ -331,6 +331,7 @@ DECLARE
 	relation text := format('%s s', source ->> 'name');
 	expression text;
 	role text;
+	age text := 'staleness';
 BEGIN
 	SELECT array_agg(format('s.%I', u.name) ORDER BY u.alias, u.i), array_agg(u.alias || u.i ORDER BY u.alias, u.i)
 	INTO items, names
@@ -345,7 +346,11 @@ BEGIN
 		names := names || 'id'::text;
 	END IF;
 	IF settings ->> 'max_staleness' IS NOT NULL THEN
-		items := items || stepadv_internal.curation_number(curation_input.advantages, 'staleness'::text, 'max_staleness'::text);
+		-- What attach calls its own where a column of the user's has the name.
+		WHILE stepadv_internal.has_column(curation_input.advantages, 'run_' || age) LOOP
+			age := 'run_' || age;
+		END LOOP;
+		items := items || stepadv_internal.curation_number(curation_input.advantages, age, 'max_staleness'::text);
 		names := names || 'staleness'::text;
 	END IF;
 	IF settings ->> 'min_t' IS NOT NULL THEN

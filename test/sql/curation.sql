@@ -414,6 +414,12 @@ SELECT r ->> 'staleness' AS staleness, r ->> 'rollout_id' AS rollout FROM stepad
 -- So can any relation with such a column.
 CREATE VIEW cur_anyone AS SELECT g, rollout_id, step_no, step_id, advantage, step_id % 5 AS staleness, 'old' AS s FROM cur;
 SELECT count(*) AS n, (SELECT count(*) FROM cur_anyone WHERE staleness <= 3 AND advantage IS NOT NULL) AS wanted FROM stepadv.select_steps('cur_anyone', max_staleness => 3, group_by => '{g}');
+-- Of two such columns it is that of attach, which has another name where the table has one that is called so.
+ALTER TABLE cur_moves ADD staleness integer DEFAULT 0;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_moves', '{task}', 'traj', 'n', reward => 'rew', step_id => 'id', show_rollouts => 'cur_rollouts', run_id => 'run', policy_step => 'at', prefix => 'cur_own');
+SELECT stepadv.create_selection('cur_own_rloo', 'cur_own_fresh', max_staleness => 1);
+SELECT task, rollout_id, staleness, run_staleness FROM cur_own_fresh WHERE step_no = 1 ORDER BY 1, 2;
+SELECT count(*) FROM stepadv.select_steps('cur_own_fresh', max_staleness => 0);
 CREATE VIEW cur_no_number AS SELECT g, rollout_id, step_no, step_id, advantage, 'old' AS staleness FROM cur;
 SELECT * FROM stepadv.select_steps('cur_no_number', max_staleness => 3, group_by => '{g}');
 SELECT * FROM stepadv.select_steps('cur_moves_rloo', max_staleness => -1);
