@@ -27,7 +27,9 @@ INSERT INTO stepadv_internal.role_types VALUES
 	('number', 'integer', '%s::float8'), ('number', 'bigint', '%s::float8'), ('number', 'boolean', '%s::integer::float8'),
 	('truth', 'boolean', '%s'),
 	('word', 'category S', '%s::text'), ('word', 'category E', '%s::text'),
-	('json', 'jsonb', '%s'), ('json', 'json', '%s::jsonb'), ('json', 'category S', 'pg_catalog.to_jsonb(%s::text)'),
+	('json', 'jsonb', '%s'), 
+	-- Characters that jsonb does not take are left to those who read texts.
+	('json', 'json', 'CASE WHEN %1$s::text ~ E''\\\\u(0000|[dD][89abAB]..(?!\\\\u[dD][c-fC-F])|(?<!\\\\u[dD][89abAB]..\\\\u)[dD][c-fC-F])'' THEN pg_catalog.to_jsonb(%1$s::text) ELSE %1$s::jsonb END'), ('json', 'category S', 'pg_catalog.to_jsonb(%s::text)'),
 	('version', 'category A', NULL), ('version', 'any', '%s'),
 	-- A time without a zone is taken as UTC, whatever the session's zone is.
 	('time', 'timestamp with time zone', '%s'), ('time', 'timestamp without time zone', '(%s AT TIME ZONE ''UTC'')'),

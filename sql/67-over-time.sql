@@ -195,7 +195,7 @@ CREATE FUNCTION stepadv_internal.method_sums() RETURNS TABLE (name text, express
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	VALUES ('n', 'count(e.advantage)::integer'), ('sum', 'sum(e.advantage)'), ('abs_sum', 'sum(abs(e.advantage))'), ('square_sum', 'sum(e.advantage * e.advantage)'),
+	VALUES ('n', 'count(e.advantage)::integer'), ('sum', 'sum(e.advantage)'), ('abs_sum', 'sum(abs(e.advantage))'), ('square_sum', 'sum(CASE WHEN abs(e.advantage) <= 1e-150::float8 THEN 0 ELSE e.advantage * e.advantage END)'),
 		('least', 'min(e.advantage)'), ('greatest', 'max(e.advantage)'),
 		('n_positive', '(count(*) FILTER (WHERE e.advantage > 0))::integer'), ('n_negative', '(count(*) FILTER (WHERE e.advantage < 0))::integer')
 $$;
@@ -321,7 +321,7 @@ BEGIN
 	RETURN format($view$
 		SELECT %2$s, s.method, sum(s.n) AS n_steps,
 			sum(s.abs_sum) / nullif(sum(s.n), 0)::float8 AS mean_abs_advantage, sum(s.sum) / nullif(sum(s.n), 0)::float8 AS mean_advantage,
-			CASE WHEN sum(s.n) > 1 THEN sqrt(greatest(sum(s.square_sum) - sum(s.sum) ^ 2 / sum(s.n)::float8, 0) / (sum(s.n) - 1)::float8) END AS sd_advantage,
+			CASE WHEN sum(s.n) > 1 THEN sqrt(greatest(sum(s.square_sum) - CASE WHEN abs(sum(s.sum)) <= 1e-150::float8 THEN 0 ELSE sum(s.sum) ^ 2 / sum(s.n)::float8 END, 0) / (sum(s.n) - 1)::float8) END AS sd_advantage,
 			min(s.least) AS least_advantage, max(s.greatest) AS greatest_advantage,
 			sum(s.n_positive) AS n_positive, sum(s.n_negative) AS n_negative
 		FROM (%1$s) s GROUP BY %2$s, s.method HAVING sum(s.n) > 0$view$, relation, stepadv_internal.list(divided.names, 's.%1$I'::text, ', '::text));

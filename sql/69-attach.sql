@@ -305,9 +305,9 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.recreate_view(regclass, text) IS 'part of upgrade_attachments: drops a view and creates it with another query';
 
--- What is kept of time is filled from a copy of _groups_over_time, made when nothing was
--- kept: as that is made anew, so is this, or it would call functions of before for ever.
-CREATE FUNCTION stepadv_internal.renew_fresh_over_time(a stepadv_internal.attached, methods text[], later text[]) RETURNS void
+-- What is kept is filled from copies of _values and _groups_over_time, made when nothing
+-- was kept: as those are made anew, so are these, or they would call functions of before for ever.
+CREATE FUNCTION stepadv_internal.renew_fresh(a stepadv_internal.attached, fresh regclass, kind text, methods text[], later text[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -321,14 +321,14 @@ BEGIN
 	not_kept.changed := NULL;
 	not_kept.fresh_over_time := NULL;
 	not_kept.folded_over_time := NULL;
-	SELECT v.query INTO view_query FROM stepadv_internal.view_queries(not_kept, methods) v WHERE v.kind = 'groups_over_time';
-	IF view_query IS NOT NULL AND NOT stepadv_internal.replace_view((a).fresh_over_time, view_query, later) THEN
-		RAISE EXCEPTION 'columns of view % are no longer those of what is kept', (a).fresh_over_time USING ERRCODE = 'object_not_in_prerequisite_state',
+	SELECT v.query INTO view_query FROM stepadv_internal.view_queries(not_kept, methods) v WHERE v.kind = renew_fresh.kind;
+	IF view_query IS NOT NULL AND NOT stepadv_internal.replace_view(renew_fresh.fresh, view_query, later) THEN
+		RAISE EXCEPTION 'columns of view % are no longer those of what is kept', renew_fresh.fresh USING ERRCODE = 'object_not_in_prerequisite_state',
 			HINT = 'Call unmaintain, upgrade_attachments and maintain.';
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.renew_fresh_over_time(stepadv_internal.attached, text[], text[]) IS 'part of upgrade_attachment: the view that computes what is kept of time, made anew';
+COMMENT ON FUNCTION stepadv_internal.renew_fresh(stepadv_internal.attached, regclass, text, text[], text[]) IS 'part of upgrade_attachment: a view that computes what is kept, made anew as that of a kind would be if nothing were kept';
 
 -- Makes the views of an attachment, or makes them anew: they read then what its
 -- row says is kept, or fold.  A view that was dropped stays away.  Methods and
@@ -345,6 +345,7 @@ DECLARE
 	had CONSTANT text[] := kinds;
 	made CONSTANT text[] := CASE WHEN had <> '{}' THEN ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m WHERE add OR m.method = ANY (had)) END;
 	later text[];
+	fresh regclass;
 	v record;
 	i integer;
 BEGIN
@@ -368,8 +369,9 @@ BEGIN
 				END IF;
 				views[i] := stepadv_internal.recreate_view(views[i], v.query);
 			END IF;
-			IF add AND v.kind = 'groups_over_time' AND (a).fresh_over_time IS NOT NULL THEN
-				PERFORM stepadv_internal.renew_fresh_over_time(a, made, later);
+			fresh := CASE WHEN v.kind = 'values' THEN (a).fresh WHEN v.kind = 'groups_over_time' THEN (a).fresh_over_time END;
+			IF add AND fresh IS NOT NULL THEN
+				PERFORM stepadv_internal.renew_fresh(a, fresh, v.kind, made, later);
 			END IF;
 			view_name := views[i];
 			RETURN NEXT;
@@ -532,7 +534,7 @@ RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE c ROWS 30
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[]) IS
-'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views, and {"methods": {"grpo_step": {"method": "grpo", "step_rewards": true}}} makes of one method another, with a name, parameters, and, where given, "unit" and "rewards" (components or their weights) of its own; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''observation_last'' (it and those of the steps before, k of option {"states": {"k": 2}} in all), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''history_last'' (the last k of them), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step), ''embedding'' (state_cluster within the group of the column state, an array of numbers or what has a cast to real[], with threshold of option {"states": {"threshold": 0.95}}); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; unit: what a step is to the methods, ''step'', ''turn'' (the rows that share a rollout and the column turn are one step, see by_turn, and get the same estimates) or ''turn_set'' (the same with its actions in any order); task_id, run_id, policy_step: columns as policy_version is; rewards: columns of reward components, whose sum is the reward where none is given; dimensions: further columns by which the views over time divide; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
+'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements, and _problems, what is wrong with the rows: a bad row costs the advantages of its rollout, never a view; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views, and {"methods": {"grpo_step": {"method": "grpo", "step_rewards": true}}} makes of one method another, with a name, parameters, and, where given, "unit" and "rewards" (components or their weights) of its own; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''observation_last'' (it and those of the steps before, k of option {"states": {"k": 2}} in all), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''history_last'' (the last k of them), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step), ''embedding'' (state_cluster within the group of the column state, an array of numbers or what has a cast to real[], with threshold of option {"states": {"threshold": 0.95}}); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; unit: what a step is to the methods, ''step'', ''turn'' (the rows that share a rollout and the column turn are one step, see by_turn, and get the same estimates) or ''turn_set'' (the same with its actions in any order); task_id, run_id, policy_step: columns as policy_version is; rewards: columns of reward components, whose sum is the reward where none is given; dimensions: further columns by which the views over time divide; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
 
 -- ---- attachments, for people
 
@@ -607,11 +609,20 @@ CREATE FUNCTION stepadv_internal.upgrade_attachment(attachment regclass) RETURNS
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
+	kept_before CONSTANT text[] := ARRAY[pg_get_viewdef((a).fresh), pg_get_viewdef((a).fresh_over_time)];
+	n_views bigint;
 BEGIN
-	IF (stepadv_internal.known(attachment)).attachment IS NULL THEN
+	IF (a).attachment IS NULL THEN
 		RAISE EXCEPTION '% is not the table of an attachment', attachment USING ERRCODE = 'wrong_object_type';
 	END IF;
-	RETURN (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
+	n_views := (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
+	-- Groups that were folded in another way would no longer be exact.
+	IF (a).folded IS NOT NULL AND kept_before <> ARRAY[pg_get_viewdef((a).fresh), pg_get_viewdef((a).fresh_over_time)] THEN
+		PERFORM stepadv_internal.fold_groups(attachment, true);
+	END IF;
+	RETURN n_views;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.upgrade_attachment(regclass) IS 'what upgrade_attachment does, as the owner of the attachment where the caller has his rights';
@@ -619,7 +630,7 @@ COMMENT ON FUNCTION stepadv_internal.upgrade_attachment(regclass) IS 'what upgra
 CREATE FUNCTION stepadv.upgrade_attachment(attachment regclass) RETURNS bigint
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.upgrade_attachment(regclass) IS
-'makes the views of one attachment, given by its table, anew, with those that a later version of stepadv or register_method added; a view whose columns are others now is dropped and created, with its grants; error when something reads such a view; the number of views';
+'makes the views of one attachment, given by its table, anew, with those that a later version of stepadv or register_method added, and folds what is kept again where it is folded in another way now; a view whose columns are others now is dropped and created, with its grants; error when something reads such a view; the number of views';
 
 -- Each as its owner: what is made anew tries his methods and writes his table.
 -- What is wrong with one keeps nobody from his.

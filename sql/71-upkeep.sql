@@ -620,6 +620,9 @@ BEGIN
 				stepadv_internal.k_columns(a.n_group_columns, 'k%1$s'::text), waiting.key, stepadv_internal.same_group('f'::text, 'g'::text, a.fresh, a.n_group_columns));
 		EXCEPTION WHEN OTHERS THEN
 			GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+			IF hint = '' THEN
+				RAISE EXCEPTION 'group %: %', waiting.shown, SQLERRM USING ERRCODE = SQLSTATE;
+			END IF;
 			RAISE EXCEPTION 'group %: %', waiting.shown, SQLERRM USING ERRCODE = SQLSTATE, HINT = hint;
 		END;
 	END LOOP;

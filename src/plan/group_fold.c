@@ -22,6 +22,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
 #include "utils/acl.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
@@ -70,6 +71,7 @@ typedef struct GroupFoldState
 	TupleTableSlot *keys;		/* of the row at hand */
 	TupleTableSlot *group_keys; /* of the current group: */
 	GroupBuilder *builder;		/* NULL: there is none */
+	ErrorContextCallback blame; /* says which group, where it is too large */
 	MemoryContext group_memory; /* of a group that is not in the table */
 	TupleTableSlot *pending;	/* first row of the next one; NULL: to be read */
 
@@ -93,6 +95,7 @@ static TupleTableSlot *execute_group_fold(CustomScanState *node);
 static void end_group_fold(CustomScanState *node);
 static void rescan_group_fold(CustomScanState *node);
 static void explain_group_fold(CustomScanState *node, List *ancestors, ExplainState *es);
+static void blame_group(void *argument);
 
 static const CustomExecMethods exec_methods = {
 	.CustomName = "GroupFold",
@@ -191,6 +194,8 @@ begin_group_fold(CustomScanState *node, EState *estate, int eflags)
 	fold->sorted_below = lsecond_int(counts) != 0;
 	fold->expected_groups = lthird_int(counts);
 	fold->forgiving = lfourth_int(counts) != 0;
+	fold->blame.callback = blame_group;
+	fold->blame.arg = fold;
 	fold->positions = attributes_of(inputs);
 	for (int i = 0; i < list_length(inputs); i++)
 		fold->last_position = Max(fold->last_position, fold->positions[i]);
@@ -280,6 +285,50 @@ begin_group(GroupFoldState *fold, const AttrNumber *positions, const TupleTableS
 	fold->builder = create_builder(fold, fold->group_memory);
 }
 
+/*
+ * A group that is too large is named as its keys are written.  Of other errors it
+ * is not known whether they have to do with it.
+ */
+static void
+blame_group(void *argument)
+{
+	GroupFoldState *fold = argument;
+	const CustomScan *plan = castNode(CustomScan, fold->css.ss.ps.plan);
+	StringInfoData words;
+
+	if (geterrcode() != ERRCODE_PROGRAM_LIMIT_EXCEEDED)
+		return;
+	initStringInfo(&words);
+	for (int k = 0; k < fold->n_keys; k++)
+	{
+		const Var  *key = (const Var *) list_nth_node(TargetEntry, plan->custom_scan_tlist, k)->expr;
+		Oid			output;
+		bool		is_varlena;
+
+		appendStringInfoString(&words, k > 0 ? ", " : "");
+		if (IsA(key, Var) && !IS_SPECIAL_VARNO(key->varno))
+			appendStringInfo(&words, "%s = ", get_rte_attribute_name(exec_rt_fetch(key->varno, fold->css.ss.ps.state), key->varattno));
+		getTypeOutputInfo(TupleDescAttr(fold->group_keys->tts_tupleDescriptor, k)->atttypid, &output, &is_varlena);
+		appendStringInfoString(&words, fold->group_keys->tts_isnull[k] ? "NULL" :
+							   OidOutputFunctionCall(output, fold->group_keys->tts_values[k]));
+	}
+	errcontext("group (%s)", words.data);
+}
+
+/* Between these two an error is about the current group. */
+static inline void
+begin_blame(GroupFoldState *fold)
+{
+	fold->blame.previous = error_context_stack;
+	error_context_stack = &fold->blame;
+}
+
+static inline void
+end_blame(GroupFoldState *fold)
+{
+	error_context_stack = fold->blame.previous;
+}
+
 /* A row into the current group. */
 static inline void
 add_row(GroupFoldState *fold, const TupleTableSlot *row)
@@ -297,8 +346,10 @@ add_row(GroupFoldState *fold, const TupleTableSlot *row)
 		args[a].value = row->tts_values[positions[a] - 1];
 		args[a].isnull = row->tts_isnull[positions[a] - 1];
 	}
+	begin_blame(fold);
 	if (read_step_row(args, fold->n_args, fold->forgiving, rewards, &step))
 		group_builder_add(fold->builder, &step);
+	end_blame(fold);
 }
 
 /* The row of the current group, which lives until the next one is asked for. */
@@ -328,7 +379,9 @@ give_group(GroupFoldState *fold)
 	if (group_builder_is_empty(fold->builder))
 		return give_value(fold, (Datum) 0, true);
 	old = MemoryContextSwitchTo(fold->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
+	begin_blame(fold);
 	value = PointerGetDatum(group_builder_finish(fold->builder));
+	end_blame(fold);
 	MemoryContextSwitchTo(old);
 	return give_value(fold, value, false);
 }

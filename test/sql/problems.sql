@@ -281,7 +281,7 @@ SELECT count(*) > 20 AS attached FROM stepadv.attach('bad.calls', '{g,sub}', 'r'
 	options => '{"methods": {"merged": {"method": "grpo", "rewards": {"tool": 1, "answer": 1}}}}');
 SELECT rollout_id, problem, methods, effect FROM bad.calls_problems WHERE problem ~ 'component';
 SELECT bool_and(grpo IS NOT NULL) AS grpo, count(merged) AS merged, count(*) AS steps FROM bad.calls_compare WHERE g = 1 AND rollout_id::text ~ '1$';
--- Broken: the rollout with the step without an id, and that with the component.
+-- Without advantages: the rollout with the step without an id.
 SELECT g, rollout_id, count(*) AS steps, count(advantage) AS advantages FROM bad.calls_grpo GROUP BY 1, 2 ORDER BY 1, 2;
 -- gae of masked tokens asks for no values at observations.
 DROP TABLE bad.stepadv_methods;
@@ -302,6 +302,20 @@ SELECT a.g, count(*) AS steps, count(a.advantage) AS mt_grpo, count(b.advantage)
 CREATE TABLE bad.dear AS SELECT g, r, n, r % 2 AS rew, 's' || n AS st, CASE WHEN g = 1 AND n = 2 THEN 1000 ELSE 1 END AS c FROM generate_series(1, 2) g, generate_series(1, 3) r, generate_series(1, 3) n;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.dear', '{g}', 'r', 'n', state => 'st', action => 'r', reward => 'rew', cost => 'c', options => '{"graphgpo": {"convention": "progress"}}');
 SELECT a.g, count(*) AS steps, count(a.advantage) AS graphgpo, (SELECT count(e.step_reward) FROM bad.dear_graph_edges e WHERE e.g = a.g) AS edges FROM bad.dear_graphgpo a GROUP BY 1 ORDER BY 1;
+
+-- A tool call with characters that jsonb does not take is signed all the same; one that is text is as before.
+CREATE TABLE bad.signed (g integer, r integer, n integer, tool text, args json, rew float8);
+INSERT INTO bad.signed SELECT 1, r, n, 'bash', json_build_object('command', 'cat f' || n), r FROM generate_series(1, 2) r, generate_series(1, 5) n;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.signed', '{g}', 'r', 'n', reward => 'rew', tool => 'tool', args => 'args', states => 'signature');
+CREATE TEMP TABLE signed AS SELECT rollout_id, step_no, action_signature FROM bad.signed_rows;
+UPDATE bad.signed SET args = ('{"command": "cat ' || (ARRAY['\u0000', '\ud83d', '\ude00', '\ud83d\ude00', '\ude00\ud83d'])[n] || ' f"}')::json WHERE r = 2;
+SELECT n_failed, first_error FROM bad.read_all('signed');
+SELECT count(*) AS signed, count(action_signature) AS with_one FROM bad.signed_rows;
+SELECT count(*) FROM bad.signed_rows JOIN signed USING (rollout_id, step_no, action_signature) WHERE rollout_id = 1;
+-- Rewards next to nothing, whose squares are less than any number, are no error over time.
+CREATE TABLE bad.tiny AS SELECT g, r, 1 AS n, r * 1e-200::float8 AS rew, 'v' AS pv FROM generate_series(1, 2) g, generate_series(1, 3) r;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.tiny', '{g}', 'r', 'n', reward => 'rew', policy_version => 'pv');
+SELECT n_failed, first_error FROM bad.read_all('tiny');
 
 -- ---- By hand everything is strict.
 CREATE FUNCTION bad.error_of(query text) RETURNS text LANGUAGE plpgsql AS $$

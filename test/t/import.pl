@@ -111,9 +111,9 @@ like($err, qr{^7/7 files, 11 steps$}m, 'progress') or diag($err);
 unlike($err, qr/error|warning/i, 'no complaint');
 ok(!-e 'owned' && !-e "$dir/owned", 'a file name is only a name');
 is(value(q(SELECT action FROM rl.steps WHERE rollout_id = 'a-t1')), "\xC3\xA4\xE2\x86\x92\xF0\x9F\x99\x82 \xEF\xBF\xBD", 'texts are those of the file');
-is(value(q(SELECT action FROM rl.steps WHERE group_id = 'p')), '\.', 'a backslash and a dot end nothing');
+is(value(q(SELECT action FROM rl.steps WHERE task_id = 'p')), '\.', 'a backslash and a dot end nothing');
 is(value(q(SELECT observation FROM rl.steps WHERE action = 'click[Buy Now]')), "\nShop\n\\.\n:\\.\n::\\.\n\n::x\\.\n:", 'nor does a line of them');
-is(value(qq(SELECT string_agg(group_id || ' ' || rollout_id, ',' ORDER BY group_id) FROM rl.rollouts WHERE metadata ->> 'environment' = 'e')),
+is(value(qq(SELECT string_agg(task_id || ' ' || rollout_id, ',' ORDER BY task_id) FROM rl.rollouts WHERE metadata ->> 'environment' = 'e')),
 	"-t 'z' it's \$(touch owned) \"x\";\n-- y---t 'z',latin\xC3\xA9 runs--latin\xC3\xA9", 'names of any bytes are ids');
 is(value(q(SELECT string_agg(rollout_id, ' ' ORDER BY rollout_id) FROM rl.rollouts WHERE policy_version = '7')), '7:1 7:2 7:3', 'lines of a gzip file');
 
@@ -175,7 +175,12 @@ write_file("opt/x.json", chat('o', 0, 'x') =~ s/"reward": 1/"reward": 0.5/r);
 my $schema = q(s"'; DROP SCHEMA rl; -- %I);
 ($status, $out, $err) = import_files($schema, '-g', q(g'"\\ $1 :x-), '-a', '0.5', "$dir/opt");
 is($status, 0, 'hostile schema and prefix') or diag($err);
-is($node->safe_psql('postgres', q(SELECT group_id || ' ' || success FROM "s""'; DROP SCHEMA rl; -- %I".rollouts)), q(g'"\\ $1 :x-o true), 'are only names');
+is($node->safe_psql('postgres', q(SELECT task_id || ' ' || success FROM "s""'; DROP SCHEMA rl; -- %I".rollouts)), q(g'"\\ $1 :x-o true), 'are only names');
+# Of which run and version, where the file does not say.
+($status, $out, $err) = import_files('runs', '-r', q(seed '1' \\), '-v', 'v "1"', '-n', '-12', "$dir/opt/x.json", "$dir/all/verl", "$dir/all/steps.jsonl");
+is($status, 0, 'a run, a version and a step') or diag($err);
+is(value(q(SELECT string_agg(concat_ws('|', run_id, policy_version, policy_step, rollout_id), E'\n' ORDER BY rollout_id) FROM runs.rollouts)),
+	join("\n", (map { "seed '1' \\|7|7|7:$_" } 1 .. 3), q(seed '1' \\|v "1"|-12|o-t0), q(seed '1' \\|v "1"|-12|r)), 'what the files do not say is what was given');
 write_file('opt/y.json', '{"e": [{"t": 1, "s": [{"a": "x"}, {"a": "y"}]}]}');
 ($status, $out, $err) = import_files('paths', '-j', '{"rollouts": "$.e[*]", "group_id": "$.t", "steps": "$.s[*]", "action": "$.a"}', "$dir/opt/y.json");
 is($status . ' ' . count_of($out, 'steps_added'), '0 2', 'paths') or diag($err);
@@ -189,6 +194,7 @@ like($out, qr/^3 files, 0 left out$/m, 'of a directory only what has the endings
 is((import_files('none'))[0], 2, 'no file: usage');
 is((import_files('none', '-f', 'csv', $dir))[0], 2, 'unknown format');
 is((import_files('none', '-a', '1; DROP', $dir))[0], 2, 'a score that is none');
+is((import_files('none', '-n', $_, $dir))[0], 2, "no step: $_") foreach '1.5', '1; DROP', '-', 'x';
 is((import_files('none', '-z', $dir))[0], 2, 'unknown option');
 like((import_files('none', '-?'))[1], qr/^Usage:/, 'help');
 is((import_files('none', "$dir/nowhere"))[0], 1, 'a missing file');

@@ -49,6 +49,9 @@ my @changes = (
 	{ name => 'the reward has another name', sql => 'ALTER TABLE s.t RENAME score TO points', score => 'points' },
 	{ name => 'the rollout has another name', sql => 'ALTER TABLE s.t RENAME r TO trajectory', r => 'trajectory' },
 	{ name => 'the version has another name', sql => 'ALTER TABLE s.t RENAME v TO policy', v => 'policy' },
+	{ name => 'the run and the policy step have other names', sql => 'ALTER TABLE s.t RENAME run TO experiment; ALTER TABLE s.t RENAME p TO train_step', run => 'experiment', p => 'train_step' },
+	{ name => 'a dimension has another name', sql => 'ALTER TABLE s.t RENAME cat TO kind', cat => 'kind' },
+	{ name => 'dimensions change names', sql => 'ALTER TABLE s.t RENAME cat TO c; ALTER TABLE s.t RENAME seed TO cat; ALTER TABLE s.t RENAME c TO seed', cat => 'seed', seed => 'cat' },
 	{ name => 'the table has another name', sql => 'ALTER TABLE s.t RENAME TO "t 2"', t => '"t 2"' },
 	{ name => 'the schema has another name', sql => 'ALTER SCHEMA s RENAME TO "s 2"', s => '"s 2"' },
 	{ name => 'the table moves', sql => 'CREATE SCHEMA away; ALTER TABLE s.t SET SCHEMA away', t_schema => 'away' },
@@ -64,9 +67,9 @@ my @changes = (
 sub expected
 {
 	my (%c) = @_;
-	my $rows = "SELECT id, $c{g} AS g, $c{h} AS h, $c{r} AS r, n, st, $c{score} AS score, $c{v} AS v FROM $c{table}";
+	my $rows = "SELECT id, $c{g} AS g, $c{h} AS h, $c{r} AS r, n, st, $c{score} AS score, $c{v} AS v, $c{run} AS run, $c{p} AS p, $c{cat} AS cat, $c{seed} AS seed FROM $c{table}";
 	$node->safe_psql('postgres', qq(SET client_min_messages = warning; DROP SCHEMA IF EXISTS copy CASCADE; CREATE SCHEMA copy; CREATE TABLE copy.t AS $rows;
-		SELECT count(*) FROM stepadv.attach('copy.t'::regclass, '{g,h}'::text[], 'r', 'n', 'st', reward => 'score', step_id => 'id', policy_version => 'v', columns => '{}'::text[]);));
+		SELECT count(*) FROM stepadv.attach('copy.t'::regclass, '{g,h}'::text[], 'r', 'n', 'st', reward => 'score', step_id => 'id', policy_version => 'v', run_id => 'run', policy_step => 'p', dimensions => '{cat,seed}'::text[], columns => '{}'::text[]);));
 	return $node->safe_psql('postgres', shown('copy.t_groups', 'copy.t'));
 }
 
@@ -75,13 +78,13 @@ sub shown
 {
 	my ($groups, $prefix) = @_;
 	return qq(SELECT x FROM (SELECT 'groups ' || g::text FROM $groups g UNION ALL SELECT 'steps ' || a::text FROM ${prefix}_gigpo a
-		UNION ALL SELECT concat_ws(' ', 'over time', p.policy_version, n_groups, n_rollouts, n_steps, round(mean_return::numeric, 6)) FROM ${prefix}_progress_over_time p) u(x) ORDER BY x);
+		UNION ALL SELECT concat_ws(' ', 'over time', p.policy_version, p.run_id, p.policy_step, p.cat, p.seed, n_groups, n_rollouts, n_steps, round(mean_return::numeric, 6)) FROM ${prefix}_progress_over_time p) u(x) ORDER BY x);
 }
 
 sub lives
 {
 	my ($change, $how) = @_;
-	my %c = (s => 's', t => 't', g => 'g', h => 'h', r => 'r', score => 'score', v => 'v', owner => 'alice', groups => 't_groups', by => 'alice', %$change);
+	my %c = (s => 's', t => 't', g => 'g', h => 'h', r => 'r', score => 'score', v => 'v', run => 'run', p => 'p', cat => 'cat', seed => 'seed', owner => 'alice', groups => 't_groups', by => 'alice', %$change);
 	$c{table} = ($c{t_schema} // $c{s}) . ".$c{t}";
 	$c{writer} //= $c{owner};
 	my $name = "$change->{name}, $how";
@@ -89,11 +92,11 @@ sub lives
 
 	$node->safe_psql('postgres', q(SET client_min_messages = warning; DROP SCHEMA IF EXISTS s, "s 2", away CASCADE));
 	works('alice', qq(CREATE SCHEMA s;
-		CREATE TABLE s.t (id integer PRIMARY KEY, g text NOT NULL, h text, r text, n integer, st text, score float8, v text, other text);
+		CREATE TABLE s.t (id integer PRIMARY KEY, g text NOT NULL, h text, r text, n integer, st text, score float8, v text, other text, run text, p integer, cat text, seed integer);
 		CREATE INDEX ON s.t (g, h);
 		CREATE TABLE s.runs (g text, h text, r text, began date);
-		INSERT INTO s.t SELECT i, 'g' || i % 3, 'h' || i % 2, 'r' || i / 12, i / 6 % 2, 's' || i % 2, i % 5, 'v' || i % 3, 'o' FROM generate_series(0, 59) i;
-		SELECT count(*) > 5 FROM stepadv.attach('s.t'::regclass, '{g,h}'::text[], 'r', 'n', 'st', reward => 'score', step_id => 'id', policy_version => 'v', columns => '{}'::text[], show_rollouts => @{[ $name =~ /rollouts' table/ ? "'s.runs'::regclass" : 'NULL' ]});
+		INSERT INTO s.t SELECT i, 'g' || i % 3, 'h' || i % 2, 'r' || i / 12, i / 6 % 2, 's' || i % 2, i % 5, 'v' || i % 3, 'o', 'x' || i / 12 % 2, i / 12, 'c' || i / 6 % 2, i / 12 % 3 FROM generate_series(0, 59) i;
+		SELECT count(*) > 5 FROM stepadv.attach('s.t'::regclass, '{g,h}'::text[], 'r', 'n', 'st', reward => 'score', step_id => 'id', policy_version => 'v', run_id => 'run', policy_step => 'p', dimensions => '{cat,seed}'::text[], columns => '{}'::text[], show_rollouts => @{[ $name =~ /rollouts' table/ ? "'s.runs'::regclass" : 'NULL' ]});
 		SELECT stepadv.maintain('s.t'::regclass, how => '$how') IS NOT NULL;
 		INSERT INTO s.t VALUES (100, 'g0', 'h0', 'r100', 1, 's', 3, 'v0')), "t\nt", "$name: is kept");
 	works('alice', "SELECT stepadv.refresh('s.t'::regclass)", undef, "$name: is refreshed") if $how eq 'refresh';
@@ -115,6 +118,7 @@ sub lives
 	works($c{writer}, "UPDATE $c{table} SET $c{score} = $c{score} + 1 WHERE id % 7 = 0", undef, "$name: UPDATE of the reward");
 	works($c{writer}, "UPDATE $c{table} SET $c{g} = 'moved' WHERE id IN (3, 9)", undef, "$name: UPDATE of the key");
 	works($c{writer}, "UPDATE $c{table} SET $c{v} = 'v9' WHERE id = 15", undef, "$name: UPDATE of the version");
+	works($c{writer}, "UPDATE $c{table} SET $c{cat} = 'c9' WHERE id % 12 < 6 AND id % 5 = 0; UPDATE $c{table} SET $c{run} = 'x9', $c{p} = 70 WHERE id BETWEEN 24 AND 35", undef, "$name: UPDATE of a dimension, the run and its step");
 	works($c{writer}, "DELETE FROM $c{table} WHERE id % 10 = 4 OR id = 200", undef, "$name: DELETE");
 	works($c{owner}, $refresh, 't', "$name: refresh") unless $c{may_say_so};
 	$seen->('what is written is shown', $c{may_say_so}) unless $c{name} =~ /column of the view|rollouts' table/;

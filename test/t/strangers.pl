@@ -382,18 +382,55 @@ is($node->safe_psql('overloaded', q(SELECT string_agg(p.proname, ' ') FROM pg_pr
 stands('overloaded', 'overloaded');
 works('alice', 'overloaded', q(
 	CREATE TABLE public.all_of_it (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), g integer NOT NULL, k text NOT NULL, r uuid, n integer, st jsonb, act text, reward numeric, success boolean, next_st jsonb, v real, tr smallint, c integer,
-		ln real[], lo float8[], mask integer[], tool text, args jsonb, ok boolean, version text, at timestamptz, features float8[]);
+		ln real[], lo float8[], mask integer[], tool text, args jsonb, ok boolean, version text, at timestamptz, features float8[], experiment varchar, train_step smallint, seed smallint, sub numeric);
 	CREATE TABLE public.all_runs (g integer, k text, r uuid, version integer, at timestamptz);
-	INSERT INTO public.all_of_it (g, k, r, n, st, act, reward, success, next_st, v, tr, c, ln, lo, mask, tool, args, ok, version, at, features)
-	SELECT i / 20, 'k', ('00000000-0000-0000-0000-00000000000' || i / 4 % 5)::uuid, i % 4, to_jsonb(i % 3), i % 2, i, i % 5 = 0, to_jsonb(i % 3), 0.5, 1, 1, '{-1}', '{-2}', '{1}', 'bash', '{"command": "ls"}', true, 'v', now(), '{1,2}' FROM generate_series(0, 39) i;
+	INSERT INTO public.all_of_it (g, k, r, n, st, act, reward, success, next_st, v, tr, c, ln, lo, mask, tool, args, ok, version, at, features, experiment, train_step, seed, sub)
+	SELECT i / 20, 'k', ('00000000-0000-0000-0000-00000000000' || i / 4 % 5)::uuid, i % 4, to_jsonb(i % 3), i % 2, i, i % 5 = 0, to_jsonb(i % 3), 0.5, 1, 1, '{-1}', '{-2}', '{1}', 'bash', '{"command": "ls"}', true, 'v', now(), '{1,2}', 'x', i / 4, i / 20, 0.5 FROM generate_series(0, 39) i;
 	SELECT count(*) > 20 FROM stepadv.attach(source => 'public.all_of_it'::regclass, group_by => '{g,k}'::text[], rollout_id => 'r', step_no => 'n', state => 'st', action => 'act', reward => 'reward', success => 'success',
 		next_state => 'next_st', value => 'v', turn_reward => 'tr', cost => 'c', show_rollouts => 'public.all_runs'::regclass, logp_new => 'ln', logp_old => 'lo', token_mask => 'mask', policy_version => 'version', started_at => 'at',
 		prefix => 'al', options => '{"rtmc": {"gamma": 0.9}, "compare": {"success_above": 1}, "groups_over_time": {}, "progress_over_time": {"bucket": "1 day"}, "quadrants": {"threshold": 0.1}}'::jsonb);
 	SELECT count(*) > 10 FROM stepadv.attach(source => 'public.all_of_it'::regclass, group_by => '{g,k}'::text[], rollout_id => 'r', step_no => 'n', reward => 'reward',
 		states => 'signature', tool => 'tool', args => 'args', ok => 'ok', prefix => 'signed');
+	SELECT count(*) > 20 FROM stepadv.attach(source => 'public.all_of_it'::regclass, group_by => '{g,k}'::text[], rollout_id => 'r', step_no => 'n', state => 'st', action => 'act', success => 'success',
+		show_rollouts => 'public.all_runs'::regclass, policy_version => 'version', task_id => 'k', run_id => 'experiment', policy_step => 'train_step', rewards => '{reward,sub}'::text[], dimensions => '{seed,at,g}'::text[], logp_new => 'ln', logp_old => 'lo', prefix => 'runs');
+	SELECT count(*) > 0 FROM public.runs_groups_over_time; SELECT count(*), sum(mean_reward_sub) > 0 FROM public.runs_progress_over_time; SELECT count(staleness) FROM public.runs_advantages WHERE method = 'rtmc';
+	SELECT count(staleness), count(run_id) FROM public.runs_compare; SELECT count(*), count(run_id) FROM public.runs_groups; SELECT count(*) > 0 FROM public.runs_quadrants; SELECT count(*) > 0 FROM public.runs_disagreements;
+	SELECT sum(kept) > 0 FROM stepadv.explain_selection('public.runs_rtmc'::regclass, max_staleness => 3);
 	SELECT count(*) FROM public.al_compare; SELECT count(*) > 0 FROM public.al_quadrants; SELECT count(*) > 0 FROM public.al_progress_over_time; SELECT count(*) > 0 FROM public.al_advantages;
 	SELECT count(*) FROM public.al_ratios; SELECT count(*) FROM public.signed_rtmc;
-	SELECT count(*) > 0 FROM stepadv.select_steps('public.al_rtmc'::regclass, drop_uniform => 'dapo', per_rollout => 1) s), "t\nt\n40\nt\nt\nt\n40\n40\nt", 'overloaded: all that attach knows');
+	SELECT count(*) > 0 FROM stepadv.select_steps('public.al_rtmc'::regclass, drop_uniform => 'dapo', per_rollout => 1) s), "t\nt\nt\nt\n10|t\n40\n40|40\n2|2\nt\nt\nt\n40\nt\nt\nt\n40\n40\nt", 'overloaded: all that attach knows');
+
+# The canonical tables, in a schema where mallory may create: making them, the trigger that fills
+# identities, who may insert and no more; with functions and operators of hers that fit better.
+works('admin', 'overloaded', 'GRANT CREATE ON SCHEMA public TO mallory; GRANT CREATE ON DATABASE overloaded TO alice', undef, 'mallory may create in public');
+works('mallory', 'overloaded', qq(
+	CREATE FUNCTION public.evil_hash(text) RETURNS bigint LANGUAGE plpgsql AS \$f\$ $evil RETURN 1; END \$f\$;
+	CREATE FUNCTION public.signature_hash(text) RETURNS bigint LANGUAGE plpgsql AS \$f\$ $evil RETURN 1; END \$f\$;
+	CREATE FUNCTION public.signature_hash(jsonb) RETURNS bigint LANGUAGE plpgsql AS \$f\$ $evil RETURN 1; END \$f\$;
+	CREATE FUNCTION public.action_signature(text, jsonb, boolean) RETURNS text LANGUAGE plpgsql AS \$f\$ $evil RETURN 'x'; END \$f\$;
+	CREATE FUNCTION public.unique_state() RETURNS bigint LANGUAGE plpgsql AS \$f\$ $evil RETURN 1; END \$f\$;
+	CREATE FUNCTION public.format(text, text, text) RETURNS text LANGUAGE plpgsql AS \$f\$ $evil RETURN 'x'; END \$f\$;
+	CREATE FUNCTION public.evil_eq(text, text) RETURNS boolean LANGUAGE plpgsql AS \$f\$ $evil RETURN true; END \$f\$;
+	CREATE OPERATOR public.= (LEFTARG = text, RIGHTARG = text, FUNCTION = public.evil_eq);
+	CREATE FUNCTION public.evil_ne(text, text) RETURNS boolean LANGUAGE plpgsql AS \$f\$ $evil RETURN true; END \$f\$;
+	CREATE OPERATOR public.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = public.evil_ne);), undef, 'mallory has functions and operators');
+works('alice', 'overloaded', q(SET search_path = public, pg_catalog;
+	SELECT pg_catalog.count(*) OPERATOR(pg_catalog.>) 20 FROM stepadv.create_tables('alices'::pg_catalog.text, group_by => '{kind,task_id}'::pg_catalog.text[], partitions => 2);
+	GRANT USAGE ON SCHEMA alices TO erin; GRANT INSERT ON alices.rollouts, alices.steps TO erin; GRANT USAGE ON SEQUENCE alices.steps_step_id_seq TO erin), 't', 'alice makes tables');
+foreach my $who ('alice', 'erin')
+{
+	works($who, 'overloaded', qq(SET search_path = public, pg_catalog;
+		INSERT INTO alices.rollouts (kind, task_id, rollout_id, outcome) VALUES ('k', 't', '$who', 1);
+		INSERT INTO alices.steps (kind, task_id, rollout_id, step_no, observation, next_observation, action, tool, args) VALUES ('k', 't', '$who', 1, 'o', 'p', 'a', NULL, NULL), ('k', 't', '$who', 2, 'p', NULL, NULL, 'bash', '{"command": "ls"}'), ('k', 't', '$who', 3, 'q', NULL, NULL, 'unknown', '[1]')), '', "$who inserts");
+}
+works('alice', 'overloaded', q(SET search_path = public, pg_catalog; UPDATE alices.steps SET observation = 'r', action = 'b' WHERE step_no OPERATOR(pg_catalog.=) 1;
+	UPDATE alices.rollouts SET kind = 'l'), '', 'alice updates');
+works('alice', 'overloaded', q(SELECT count(*), count(*) FILTER (WHERE state = stepadv.signature_hash(observation) AND action_hash = CASE tool WHEN 'bash' THEN stepadv.signature_hash(stepadv.action_signature(tool, args, ok)) WHEN 'unknown' THEN stepadv.signature_hash(jsonb_build_array(tool, args)) ELSE stepadv.signature_hash(action) END) FROM alices.steps;
+	SELECT n_rollouts, all_shared_step_share, no_shared_state FROM alices.steps_groups), "6|6\n2|1|f", 'and what was filled is right');
+# Who may not write the table gets nothing by the trigger's function, and none of his own is called by its name.
+refused('mallory', 'overloaded', q(INSERT INTO alices.steps (kind, task_id, rollout_id, step_no) VALUES ('l', 't', 'alice', 9)), qr/permission denied/, 'mallory inserts');
+refused('mallory', 'overloaded', q(CREATE TABLE public.hers (a text); CREATE TRIGGER t BEFORE INSERT ON public.hers FOR EACH ROW EXECUTE FUNCTION stepadv_internal.fill_identities('observation'); INSERT INTO public.hers VALUES ('x')), qr/arguments for 0 columns/, 'a table of hers');
+unharmed('canonical tables');
 
 # ---- An administrator calls for mallory's own table: her code, not his rights
 $node->safe_psql('postgres', 'CREATE DATABASE helped');

@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 use File::Find;
+use File::Spec;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -20,7 +21,7 @@ $script = "$ENV{PWD}/$script" if $script && $script !~ m{^/} && -e "$ENV{PWD}/$s
 
 my $node = PostgreSQL::Test::Cluster->new('tables');
 # Rollouts are UTF-8, whatever the tester's locale.
-$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ], allows_streaming => 'logical');
 $node->start;
 # Asked in this way since pg_available_extensions does not look into a stage.
 plan skip_all => 'the importers are not installed'
@@ -105,6 +106,10 @@ ok($ok && count_of($out, 'steps_added') == 6, 'gzip') or diag($err);
 ($ok, $out, $err) = load_file("$gz.gz", 'packed', '-v', 'on_error=skip');
 ok($ok && count_of($out, 'steps_added') == 0 && count_of($out, 'steps_repeated') == 6 && count_of($out, 'contradictions') == 0, 'a second load adds nothing') or diag($out . $err);
 
+# Of which run, version and step of the training, for the whole file.
+($ok, $out, $err) = load_file("$gz.gz", 'runs', '-v', 'on_error=skip', '-v', "run_id=seed '1'", '-v', 'policy_version=v1', '-v', 'policy_step=70');
+is($node->safe_psql('postgres', 'SELECT DISTINCT run_id, policy_version, policy_step, task_id FROM runs.rollouts'), "seed '1'|v1|70|g", 'a file of a run') or diag($err);
+
 # Stop is the default, and leaves nothing behind.
 ($ok, $out, $err) = load_file($gz, 'stopped');
 ok(!$ok, 'a bad line stops the load');
@@ -121,6 +126,41 @@ ok(!$ok && $err =~ /cannot read/, 'a missing file is an error');
 ($ok, $out, $err) = load_file($dir, 'missing');
 ok(!$ok && $err =~ /cannot read/, 'so is a directory');
 
+# Identities that were filled, by all ways into the table.
+$node->safe_psql('postgres', q(
+	SELECT stepadv.create_tables('filled', partitions => 3);
+	INSERT INTO filled.rollouts (task_id, rollout_id, outcome) SELECT 't' || i % 5, 'r' || i, i % 2 FROM generate_series(1, 40) i;
+	CREATE TABLE given AS SELECT task_id, rollout_id, s AS step_no, 'saw ' || s % 4 AS observation, 'did ' || s AS action, CASE s % 3 WHEN 1 THEN 'bash' WHEN 2 THEN 'unknown' END AS tool,
+		CASE WHEN s % 3 > 0 THEN jsonb_build_object('command', 'cat ' || s || '.py') END AS args FROM filled.rollouts, generate_series(1, 6) s;
+));
+my $columns = 'task_id, rollout_id, step_no, observation, action, tool, args';
+my $right = q(SELECT count(*), count(*) FILTER (WHERE state IS DISTINCT FROM stepadv.signature_hash(observation) OR action_hash IS DISTINCT FROM CASE tool WHEN 'bash' THEN stepadv.signature_hash(stepadv.action_signature(tool, args, ok))
+	WHEN 'unknown' THEN stepadv.signature_hash(jsonb_build_array(tool, args)) ELSE stepadv.signature_hash(action) END) FROM filled.steps);
+foreach my $format ('text', 'csv', 'binary')
+{
+	my $copy = File::Spec->rel2abs("$dir/given.$format");
+	$node->safe_psql('postgres', "TRUNCATE filled.steps; COPY given TO '$copy' (FORMAT $format); COPY filled.steps ($columns) FROM '$copy' (FORMAT $format)");
+	is($node->safe_psql('postgres', $right), '240|0', "COPY in format $format");
+}
+# A state of one's own, one like no other; and one that was filled by another version, say.
+$node->safe_psql('postgres', q(UPDATE filled.steps SET state = 5 WHERE step_no = 1; UPDATE filled.steps SET state = stepadv.unique_state() WHERE step_no = 2; UPDATE filled.steps SET action_hash = 6 WHERE step_no = 3));
+my $stored = q(SELECT md5(string_agg(s::text, E'\\n' ORDER BY s.step_id)) FROM filled.steps s);
+
+# A replica takes rows as they are, whoever made their identities, and makes none.
+$node->safe_psql('postgres', q(CREATE PUBLICATION filled FOR TABLE filled.rollouts, filled.steps WITH (publish_via_partition_root = true)));
+my $replica = PostgreSQL::Test::Cluster->new('replica');
+$replica->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$replica->start;
+my $publisher = $node->connstr . ' dbname=postgres';
+$replica->safe_psql('postgres', qq(CREATE EXTENSION stepadv; SELECT stepadv.create_tables('filled', partitions => 2); CREATE SUBSCRIPTION filled CONNECTION '$publisher' PUBLICATION filled));
+ok($replica->poll_query_until('postgres', q(SELECT (SELECT count(*) FROM filled.steps) = 240 AND (SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel))), 'a logical replica has the rows');
+$node->safe_psql('postgres', q(INSERT INTO filled.steps (task_id, rollout_id, step_no, observation) VALUES ('t1', 'r1', 7, 'new'); UPDATE filled.steps SET observation = 'changed' WHERE step_no = 4));
+ok($replica->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM filled.steps WHERE step_no = 7) AND NOT EXISTS (SELECT FROM filled.steps WHERE step_no = 4 AND observation <> 'changed'))), 'and what was written since');
+is($replica->safe_psql('postgres', $stored), $node->safe_psql('postgres', $stored), 'the same rows, with the same identities');
+$replica->safe_psql('postgres', 'DROP SUBSCRIPTION filled');
+$replica->stop;
+$node->safe_psql('postgres', 'DROP PUBLICATION filled');
+
 # Attached views: restart, dump, restore.
 $node->safe_psql('postgres', q(
 	CREATE TABLE "Rl steps" (id bigint PRIMARY KEY, "grp" text, traj uuid, n integer, st jsonb, act text, rew numeric);
@@ -133,9 +173,10 @@ my $everything = q(
 	UNION ALL SELECT md5(string_agg(r::text, '' ORDER BY r::text)) FROM "Rl steps_rtmc_tree" r
 	UNION ALL SELECT md5(string_agg(r::text, '' ORDER BY r::text)) FROM "Rl steps_rollouts" r
 	UNION ALL SELECT md5(string_agg(r::text, '' ORDER BY r::text)) FROM plain.steps_rtmc r
+	UNION ALL SELECT md5(string_agg(s::text, E'\\n' ORDER BY s.step_id)) FROM filled.steps s
 	UNION ALL SELECT md5(string_agg(a::text, '' ORDER BY a.step_id)) FROM kept k, stepadv.rtmc(k.rollouts, gamma => 0.9, prior => 1) a);
 my $before = $node->safe_psql('postgres', $everything);
-is(scalar(grep { length == 32 } split /\n/, $before), 5, 'views answer');
+is(scalar(grep { length == 32 } split /\n/, $before), 6, 'views answer');
 $node->restart;
 is($node->safe_psql('postgres', $everything), $before, 'the same after a restart');
 my $dump = "$dir/dump.sql";
@@ -143,6 +184,7 @@ $node->command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-f', $dump ], 
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', $dump ], 'restore');
 is($node->safe_psql('restored', $everything), $before, 'the same after a restore');
+is($node->safe_psql('restored', q(INSERT INTO filled.steps (task_id, rollout_id, step_no, observation) VALUES ('t1', 'r1', 8, 'new') RETURNING state = stepadv.signature_hash(observation))), 't', 'what is restored goes on filling');
 cmp_ok($node->safe_psql('restored', q(SELECT stepadv.detach('"Rl steps"'))), '>', 5, 'detach knows restored views');
 is($node->safe_psql('restored', q(SELECT count(*) FROM pg_class WHERE relkind = 'v' AND relname LIKE 'Rl steps%')), 0, 'and drops them all');
 cmp_ok($node->safe_psql('restored', q(SELECT stepadv.detach('plain.rollout_rows'))), '>', 5, 'those of create_tables too');

@@ -83,10 +83,18 @@ sub parts_that_differ
 	return "$path: found " . $json->encode($f) . "\n    wanted " . $json->encode($w);
 }
 
+# Of everything that ann has, or of what another database has, where it has less.
 sub numbers
 {
+	my ($node, $database, $of) = @_;
+	return psql_file($node, $database, 'numbers.sql', user => 'ann', set => { only => $of ? columns($node, $of) : '{}' });
+}
+
+sub columns
+{
 	my ($node, $database) = @_;
-	return psql_file($node, $database, 'numbers.sql', user => 'ann');
+	chomp(my $columns = psql_file($node, $database, 'columns.sql', user => 'ann'));
+	return $columns;
 }
 
 # The folder where the server of a node finds the control file, and the setting

@@ -21,7 +21,7 @@ SELECT count(*) > 10 FROM stepadv.attach('own.steps', '{g,h}', 'r', 'n', 'st', '
 	policy_version => 'version', started_at => 'began', options => '{"rtmc": {"gamma": 0.9}, "fair": {"scale": 3}, "spa": {"model": "of old"}}');
 
 -- States made of tool calls.
-CREATE TABLE own.calls (id bigint PRIMARY KEY, g integer, r integer, n integer, tool text, args jsonb, ok boolean, score numeric);
+CREATE TABLE own.calls (id bigint PRIMARY KEY, g integer, r integer, n integer, tool text, args jsonb, ok boolean, score float8);
 INSERT INTO own.calls SELECT i, i / 30, i / 5, i % 5, (ARRAY['bash', 'str_replace_editor'])[i % 2 + 1],
 	CASE i % 2 WHEN 0 THEN jsonb_build_object('command', (ARRAY['ls', 'cat a.py', 'pytest'])[i % 3 + 1]) ELSE '{"command": "view", "path": "/a.py"}' END, i % 4 > 0,
 	CASE WHEN i % 5 = 4 THEN i / 5 % 2 END FROM generate_series(0, 119) i;

@@ -1,9 +1,15 @@
 -- All rows of all views and tables of the caller, as one hash per relation; when
--- a group was folded is no number of its own.
+-- a group was folded is no number of its own, nor is whether a value forgives.
+-- only: relations and their columns, of those alone, and not what an attachment says
+-- of its views, which were fewer; {}: of all.
 \pset format unaligned
 \pset tuples_only on
 SET extra_float_digits = 1;
-SELECT format('SELECT %L, count(*), md5(string_agg(v.row, E''\n'' ORDER BY v.row COLLATE "C")) FROM (SELECT (to_jsonb(t) - ''refreshed_at'')::text AS row FROM %s t) v', c.oid::regclass, c.oid::regclass)
-FROM pg_class c WHERE c.relowner = current_user::regrole AND c.relkind IN ('v', 'm', 'r', 'p')
-	AND NOT c.relispartition
+SELECT format('SELECT %L, count(*), md5(string_agg(v.row, E''\n'' ORDER BY v.row COLLATE "C")) FROM ('
+	'SELECT regexp_replace((to_jsonb(t) - ''refreshed_at'')::text, ''"version.": [12], |, ."forgiving.": true'', '''', ''g'') AS row FROM (SELECT %s FROM %s) t) v', c.oid::regclass, l.list, c.oid::regclass)
+FROM pg_class c CROSS JOIN LATERAL (
+	SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) AS list FROM pg_attribute a
+	WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND (:'only'::jsonb = '{}' OR :'only'::jsonb -> c.oid::regclass::text ? a.attname)) l
+WHERE c.relowner = current_user::regrole AND c.relkind IN ('v', 'm', 'r', 'p')
+	AND NOT c.relispartition AND l.list IS NOT NULL AND (:'only'::jsonb = '{}' OR c.reloftype <> 'stepadv.attachment'::regtype)
 ORDER BY c.oid::regclass::text COLLATE "C" \gexec
