@@ -101,16 +101,18 @@ GROUP BY gamma ORDER BY gamma;
 CREATE TABLE exact AS
 SELECT t AS task, signature_hash(sim.state_text(v.state)) AS state, signature_hash(v.action) AS action, v.q - v.v AS advantage
 FROM generate_series(0, 7) t, sim.values(t) v;
+CREATE TABLE sims AS
+SELECT size, group_id, task, rollout_agg((rollout_id << 20) + step_no, rollout_id, step_no, state_hash, action_hash, reward, success) AS g
+FROM (VALUES (8), (32)) z(size), sim.simulate(80, z.size, 5) GROUP BY size, group_id, task;
+SET enable_nestloop = off;
 CREATE TABLE judged AS
-SELECT size, group_id, m.method, s.state, s.action, m.advantage, e.advantage AS truth
-FROM (VALUES (8), (32)) z(size), LATERAL (
-	SELECT group_id, task, rollout_agg((rollout_id << 20) + step_no, rollout_id, step_no, state_hash, action_hash, reward, success) AS g
-	FROM sim.simulate(160, z.size, 5) GROUP BY group_id, task) x,
-	LATERAL (SELECT 'batch_td' AS method, step_id, advantage FROM batch_td(g) UNION ALL
-		SELECT 'rtmc', step_id, advantage FROM rtmc(g) UNION ALL
-		SELECT 'every visit', step_id, advantage FROM batch_td(g, lambda => 1)) m
-	JOIN steps(g) s USING (step_id) JOIN exact e USING (state, action)
-WHERE e.task = x.task;
+SELECT m.size, m.group_id, m.method, m.advantage, e.advantage AS truth
+FROM (SELECT size, group_id, 'batch_td' AS method, a.step_id, a.advantage FROM sims, batch_td(g) a
+	UNION ALL SELECT size, group_id, 'rtmc', a.step_id, a.advantage FROM sims, rtmc(g) a
+	UNION ALL SELECT size, group_id, 'every visit', a.step_id, a.advantage FROM sims, batch_td(g, lambda => 1) a) m
+JOIN (SELECT size, group_id, task, s.step_id, s.state, s.action FROM sims, steps(g) s) s USING (size, group_id, step_id)
+JOIN exact e USING (task, state, action);
+RESET enable_nestloop;
 CREATE TABLE quality AS
 SELECT size, method, avg(rank) AS rank, avg(sign) AS sign FROM (
 	SELECT size, group_id, method, corr(a, t) AS rank, avg((sign(advantage) = sign(truth))::integer) FILTER (WHERE abs(truth) > 0.03) AS sign
