@@ -292,6 +292,31 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.recreate_view(regclass, text) IS 'part of upgrade_attachments: drops a view and creates it with another query';
 
+-- What is kept of time is filled from a copy of _groups_over_time, made when nothing was
+-- kept: as that is made anew, so is this, or it would call functions of before for ever.
+CREATE FUNCTION stepadv_internal.renew_fresh_over_time(a stepadv_internal.attached, methods text[], later text[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	not_kept stepadv_internal.attached := a;
+	view_query text;
+BEGIN
+	not_kept.kept := NULL;
+	not_kept.fresh := NULL;
+	not_kept.folded := NULL;
+	not_kept.changed := NULL;
+	not_kept.fresh_over_time := NULL;
+	not_kept.folded_over_time := NULL;
+	SELECT v.query INTO view_query FROM stepadv_internal.view_queries(not_kept, methods) v WHERE v.kind = 'groups_over_time';
+	IF view_query IS NOT NULL AND NOT stepadv_internal.replace_view((a).fresh_over_time, view_query, later) THEN
+		RAISE EXCEPTION 'columns of view % are no longer those of what is kept', (a).fresh_over_time USING ERRCODE = 'object_not_in_prerequisite_state',
+			HINT = 'Call unmaintain, upgrade_attachments and maintain.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.renew_fresh_over_time(stepadv_internal.attached, text[], text[]) IS 'part of upgrade_attachment: the view that computes what is kept of time, made anew';
+
 -- Makes the views of an attachment, or makes them anew: they read then what its
 -- row says is kept, or fold.  A view that was dropped stays away.  Methods and
 -- views that are not there yet are made if add says so.
@@ -306,6 +331,7 @@ DECLARE
 	kinds text[] := coalesce((a).view_kinds, '{}');
 	had CONSTANT text[] := kinds;
 	made CONSTANT text[] := CASE WHEN had <> '{}' THEN ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m WHERE add OR m.method = ANY (had)) END;
+	later text[];
 	v record;
 	i integer;
 BEGIN
@@ -319,15 +345,18 @@ BEGIN
 		shows := v.shows;
 		IF views[i] IS NOT NULL THEN
 			-- Methods that were made after this view stand after it in the list of kinds.
-			IF NOT stepadv_internal.replace_view(views[i], v.query, ARRAY(
+			later := ARRAY(
 				SELECT m.method FROM unnest(made) WITH ORDINALITY m(method, number) CROSS JOIN LATERAL array_position(had, m.method) p(place)
-				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number))
-			THEN
+				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number);
+			IF NOT stepadv_internal.replace_view(views[i], v.query, later) THEN
 				IF NOT add THEN
 					RAISE EXCEPTION 'columns of view % are no longer those that attach made', views[i] USING ERRCODE = 'object_not_in_prerequisite_state',
 						HINT = 'Call upgrade_attachments, or detach and attach again.';
 				END IF;
 				views[i] := stepadv_internal.recreate_view(views[i], v.query);
+			END IF;
+			IF add AND v.kind = 'groups_over_time' AND (a).fresh_over_time IS NOT NULL THEN
+				PERFORM stepadv_internal.renew_fresh_over_time(a, made, later);
 			END IF;
 			view_name := views[i];
 			RETURN NEXT;

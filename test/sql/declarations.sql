@@ -158,6 +158,15 @@ SET stepadv.enable_step_scan = off;
 SELECT name, part, dec_less(f, i) AS outcome FROM dec_parts WHERE outcome <> 'refused' AND dec_less(f, i) <> 'same' ORDER BY name, part;
 RESET stepadv.enable_step_scan;
 
+-- What is newer is not another thing by its name: another type is refused, and a name that C does not know.
+DO $do$
+BEGIN
+	EXECUTE (SELECT string_agg(format('CREATE FUNCTION dec_less.rloo(rollouts stepadv.rollout_group, singleton text, %s) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, baseline float8, advantage float8) LANGUAGE c AS %L, %L', p.parameter, f.probin, 'stepadv_rloo'), '; ')
+		FROM pg_proc f, (VALUES ('gamma integer'), ('pools text')) p(parameter) WHERE f.oid = 'stepadv.steps'::regproc);
+END $do$;
+SELECT count(*) FROM dec_group g, dec_less.rloo(g.rollouts, 'zero', 1) a;
+SELECT count(*) FROM dec_group g, dec_less.rloo(g.rollouts, 'zero', 'step') a;
+
 DROP SCHEMA dec_turned, dec_less CASCADE;
 DROP FUNCTION dec_refuse, dec_outcome, dec_turn;
 DROP FUNCTION dec_less;
