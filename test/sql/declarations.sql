@@ -7,7 +7,8 @@ SET jit = off;
 
 CREATE TABLE dec_group AS
 SELECT stepadv.rollout_agg(i, i % 6, (i / 6)::integer, i % 4, i % 3, (i % 5)::float8, NULL::boolean,
-						   (i + 1) % 4, (i % 7)::float8 / 10, (i % 3)::float8, 1 + (i % 2)::float8) AS rollouts
+						   (i + 1) % 4, (i % 7)::float8 / 10, (i % 3)::float8, 1 + (i % 2)::float8,
+						   i / 12, ARRAY[i % 5, i % 4]::float8[]) AS rollouts
 FROM generate_series(1, 40) AS i;
 
 -- A function once more, with everything after the group the other way round.
@@ -41,6 +42,7 @@ BEGIN
 	SELECT string_agg(format(', %I => %s', p.proargnames[i],
 							 CASE p.proargtypes[i - 1] WHEN 'float8'::regtype THEN (i * 0.05)::text
 							 WHEN 'boolean'::regtype THEN (i % 2 = 0)::text
+							 WHEN 'float8[]'::regtype THEN '''{0.3,0.7}'''
 							 ELSE pg_get_function_arg_default(f, i) END), '' ORDER BY i)
 	INTO arguments FROM generate_series(2, p.pronargs) AS i;
 	SELECT coalesce(string_agg(format('a.%I', p.proargnames[i]), ', ' ORDER BY i), 'a.*::text')
@@ -60,7 +62,7 @@ CREATE VIEW dec_functions AS
 SELECT p.oid::regprocedure AS f, p.proname AS name, p.proretset
 FROM pg_proc p
 WHERE p.pronamespace IN (SELECT oid FROM pg_namespace WHERE nspname LIKE 'stepadv%') AND p.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
-  AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype AND p.proargnames IS NOT NULL;
+  AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype AND p.proargnames IS NOT NULL AND p.pronargdefaults = p.pronargs - 1;
 
 DO 'BEGIN PERFORM dec_turn(f) FROM dec_functions; END';
 
