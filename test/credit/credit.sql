@@ -338,13 +338,15 @@ $$;
 -- ----------
 
 -- g is the group.  pool: the answers come from the union of so many groups.
--- gamma: the discount of q where the method has one.
+-- gamma: the discount of q where the method has one.  colour: of its line in the
+-- picture, if it is to have one.
 CREATE TABLE credit.methods (
 	n serial PRIMARY KEY,
 	method text UNIQUE NOT NULL,
 	expression text NOT NULL,
 	gamma float8,
-	pool integer NOT NULL DEFAULT 1
+	pool integer NOT NULL DEFAULT 1,
+	colour text
 );
 
 CREATE TABLE credit.results (

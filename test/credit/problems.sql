@@ -43,7 +43,7 @@ SELECT credit.add_map('ice', 'traps', 'a short way between holes in the ice, a l
 	'S...',
 	'.X..',
 	'...X',
-	'X..G'], slip => 0.1, skill => 4, hazard => 0.01);
+	'X..G'], slip => 0.06, skill => 7, hazard => 0.01);
 
 -- ---------- edit, test, submit: a repair, made as an agent makes it
 INSERT INTO credit.problems (problem, kind, start, hazard, about) VALUES
@@ -175,7 +175,7 @@ SELECT 'flaky tools', 'stage ' || i, a, w, jsonb_build_object(o1, p1) || jsonb_b
 FROM generate_series(1, 5) i, LATERAL (VALUES
 	('safe tool', 2, CASE i WHEN 5 THEN '!1' ELSE 'stage ' || i + 1 END, 0.5, 'stage ' || i, 0.48, '!0'),
 	('fast tool', 2, CASE WHEN i >= 4 THEN '!1' ELSE 'stage ' || i + 2 END, 0.5, CASE i WHEN 1 THEN 'stage 1' ELSE 'stage ' || i - 1 END, 0.42, '!0'),
-	('gamble', 0.4, CASE WHEN i >= 3 THEN '!1' ELSE 'stage ' || i + 4 END, 0.3, 'stage ' || i, 0.2, '!0'),
+	('gamble', 0.4, CASE WHEN i >= 2 THEN '!1' ELSE 'stage ' || i + 4 END, 0.3, 'stage ' || i, 0.2, '!0'),
 	('wait', 1, 'stage ' || i, 0.9, '!1', 0, '!0')) c(a, w, o1, p1, o2, p2, o3);
 INSERT INTO credit.looks
 SELECT DISTINCT problem, state, CASE WHEN state IN ('stage 1', 'stage 2') THEN 'early' WHEN state IN ('stage 3', 'stage 4') THEN 'half-way' ELSE 'late' END
