@@ -64,12 +64,12 @@ CREATE AGGREGATE stepadv.state_hash(action_signature text, flags text, views tex
 
 COMMENT ON AGGREGATE stepadv.state_signature(text) IS
 'readable record of everything done by the given actions (RTMC, section 4.2): path:op+op|path:op||flag=count+flag=count, in any order of the rows; NULL actions do nothing, failed edits change nothing, no rows give ''||''. Over the rows BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING: the state in which each step was taken';
-COMMENT ON AGGREGATE stepadv.state_signature(text, text) IS 'state_signature with flags => ''count'' (default) or ''set'' (names without counts)';
+COMMENT ON AGGREGATE stepadv.state_signature(text, text) IS 'state_signature with flags => ''count'' (default), ''set'' (names without counts) or ''paper'' (with counts, and only think, test_ok and test_err: the flags of RTMC''s eq. 13; public ports of it keep other kinds, too)';
 COMMENT ON AGGREGATE stepadv.state_signature(text, text, text) IS
 'state_signature with flags, and views => ''range'' (default: each viewed range is an operation of its own) or ''bucket'' (each 100 lines are)';
 COMMENT ON AGGREGATE stepadv.state_hash(text) IS
 '64-bit identity of state_signature of the same rows, in constant time per row; never NULL; no rows give signature_hash(''||'')';
-COMMENT ON AGGREGATE stepadv.state_hash(text, text) IS 'state_hash with flags => ''count'' (default) or ''set''';
+COMMENT ON AGGREGATE stepadv.state_hash(text, text) IS 'state_hash with flags => ''count'' (default), ''set'' or ''paper'', as state_signature has them';
 COMMENT ON AGGREGATE stepadv.state_hash(text, text, text) IS 'state_hash with flags, and views => ''range'' (default) or ''bucket''';
 
 CREATE FUNCTION stepadv.validation_bonus(action_signature text, bonus float8, executions boolean DEFAULT false)

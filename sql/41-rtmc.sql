@@ -3,32 +3,32 @@
 
 CREATE FUNCTION stepadv.rtmc(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.99, prior float8 DEFAULT 2,
 	baseline float8 DEFAULT NULL, normalise boolean DEFAULT false, visit text DEFAULT 'first',
-	success_above float8 DEFAULT 0)
+	success_above float8 DEFAULT 0, prior_mean text DEFAULT 'success_rate')
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, n_state integer, n_action integer,
 			   q float8, v float8, stderr float8, advantage float8)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1500 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_rtmc';
-COMMENT ON FUNCTION stepadv.rtmc(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) IS
-'RTMC (section 4, eq. 11): Q(s,a) is the mean return of the rollouts'' first (or every) visits, V(s) its mean over actions, v = (N V + prior p) / (N + prior) with p the success rate or baseline, advantage = q - v; n_state, n_action: visits; stderr: of q, NULL below two visits; normalise divides by the sd (ddof 0) of the group''s advantages; NULL for rollouts not judged yet';
+COMMENT ON FUNCTION stepadv.rtmc(stepadv.rollout_group, float8, float8, float8, boolean, text, float8, text) IS
+'RTMC (section 4, eq. 11): Q(s,a) is the mean return of the rollouts'' first (or every) visits, V(s) its mean over actions, v = (N V + prior p) / (N + prior) with p the success rate (prior_mean ''success_rate'', as the paper), the mean discounted return of the judged rollouts'' first steps (''start_value'', on the scale of what it is mixed with: better with gamma below 1 or step rewards) or baseline where given, advantage = q - v; n_state, n_action: visits; stderr: of q, NULL below two visits; normalise divides by the sd (ddof 0) of the group''s advantages; NULL for rollouts not judged yet';
 
 CREATE FUNCTION stepadv.rtmc_tree(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.99, prior float8 DEFAULT 2,
 	baseline float8 DEFAULT NULL, normalise boolean DEFAULT false, visit text DEFAULT 'first',
-	success_above float8 DEFAULT 0)
+	success_above float8 DEFAULT 0, prior_mean text DEFAULT 'success_rate')
 RETURNS TABLE (state bigint, action bigint, next_state bigint, visits integer, successes integer,
 			   q float8, v float8, advantage float8, step_id bigint)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2000 ROWS 50 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_rtmc_tree';
-COMMENT ON FUNCTION stepadv.rtmc_tree(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) IS
+COMMENT ON FUNCTION stepadv.rtmc_tree(stepadv.rollout_group, float8, float8, float8, boolean, text, float8, text) IS
 'the rollout tree of rtmc with the same parameters, a row per edge: action taken in state, next_state (NULL: rollouts end here), visits and successes in rollouts, q, v, advantage, and the step_id of one step on the edge; judged rollouts only';
 
 CREATE FUNCTION stepadv.rtmc_tree_dot(rollouts stepadv.rollout_group, labels jsonb DEFAULT NULL, cut_off bigint[] DEFAULT NULL,
 	min_visits integer DEFAULT 1, max_edges integer DEFAULT 100, label_length integer DEFAULT 40,
 	gamma float8 DEFAULT 0.99, prior float8 DEFAULT 2,
 	baseline float8 DEFAULT NULL, normalise boolean DEFAULT false, visit text DEFAULT 'first',
-	success_above float8 DEFAULT 0)
+	success_above float8 DEFAULT 0, prior_mean text DEFAULT 'success_rate')
 RETURNS text
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000
 AS 'MODULE_PATHNAME', 'stepadv_rtmc_tree_dot';
-COMMENT ON FUNCTION stepadv.rtmc_tree_dot(stepadv.rollout_group, jsonb, bigint[], integer, integer, integer, float8, float8, float8, boolean, text, float8) IS
+COMMENT ON FUNCTION stepadv.rtmc_tree_dot(stepadv.rollout_group, jsonb, bigint[], integer, integer, integer, float8, float8, float8, boolean, text, float8, text) IS
 'the rollout tree as Graphviz text: circles are states (V, visits), edges actions (label, visits, advantage), green where rollouts end in success, red in failure, grey for those whose rollout_id is in cut_off; labels: an object of texts by step_id, as jsonb_object_agg(step_id, text) makes it; only edges with min_visits, at most max_edges of them';
 

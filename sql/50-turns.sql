@@ -1,22 +1,24 @@
 -- Turns and values: src/estimators/turns.c, gae.c
 
 CREATE FUNCTION stepadv.mt_grpo(rollouts stepadv.rollout_group, lambda float8 DEFAULT 1.0, turn_coef float8 DEFAULT 1.0,
-	discount float8 DEFAULT 1.0, epsilon float8 DEFAULT 1e-4, unequal text DEFAULT 'zero_pad')
+	discount float8 DEFAULT 1.0, epsilon float8 DEFAULT 1e-4, unequal text DEFAULT 'zero_pad',
+	without_turn_reward text DEFAULT 'zero')
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer,
 			   turn_advantage float8, outcome_advantage float8, advantage float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 700 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_mt_grpo';
-COMMENT ON FUNCTION stepadv.mt_grpo(stepadv.rollout_group, float8, float8, float8, float8, text) IS
-'MT-GRPO (eq. 9 and 10, any number of turns K): turn_advantage is the discounted sum, from this turn to turn K - 1, of turn_reward normalised over the group at equal turn (NULL turn_reward: 0), outcome_advantage the rollout''s normalised return; advantage = turn_coef turn_advantage + (lambda, at the rollout''s last turn 1) discount^(turns left) outcome_advantage; the paper weighs with lambda, its code with turn_coef; unequal: turns that a shorter rollout did not take count as reward 0 (''zero_pad''), not at all (''skip''), or are an error (''error''); NULL for rollouts not judged yet';
+COMMENT ON FUNCTION stepadv.mt_grpo(stepadv.rollout_group, float8, float8, float8, float8, text, text) IS
+'MT-GRPO (eq. 9 and 10, any number of turns K): turn_advantage is the discounted sum, from this turn to turn K - 1, of turn_reward normalised over the group at equal turn (NULL turn_reward: 0), outcome_advantage the rollout''s normalised return; advantage = turn_coef turn_advantage + (lambda, at the rollout''s last turn 1) discount^(turns left) outcome_advantage; the paper weighs with lambda, its code with turn_coef; unequal: turns that a shorter rollout did not take count as reward 0 (''zero_pad''), not at all (''skip''), or are an error (''error''); without_turn_reward: a rollout whose turn_reward is NULL in every turn counts as one of 0 (''zero''), or all its turns get the return plus all turn rewards normalised over the group and turn_advantage is NULL (''merge'', as the paper''s code does where no result came back); NULL for rollouts not judged yet';
 
 CREATE FUNCTION stepadv.mt_rloo(rollouts stepadv.rollout_group, lambda float8 DEFAULT 1.0, turn_coef float8 DEFAULT 1.0,
-	discount float8 DEFAULT 1.0, epsilon float8 DEFAULT 1e-4, unequal text DEFAULT 'zero_pad')
+	discount float8 DEFAULT 1.0, epsilon float8 DEFAULT 1e-4, unequal text DEFAULT 'zero_pad',
+	without_turn_reward text DEFAULT 'zero')
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer,
 			   turn_advantage float8, outcome_advantage float8, advantage float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 700 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_mt_rloo';
-COMMENT ON FUNCTION stepadv.mt_rloo(stepadv.rollout_group, float8, float8, float8, float8, text) IS
-'MT-GRPO''s leave-one-out form (appendix C): as mt_grpo, with x less the mean of the others in place of (x - mean) / (sd + epsilon), so that epsilon changes nothing; alone in its turn or group: 0; NULL for rollouts not judged yet';
+COMMENT ON FUNCTION stepadv.mt_rloo(stepadv.rollout_group, float8, float8, float8, float8, text, text) IS
+'MT-GRPO''s leave-one-out form (appendix C): as mt_grpo, with x less the mean of the others in place of (x - mean) / (sd + epsilon), so that epsilon changes nothing; alone in its turn or group: 0; without_turn_reward as there; NULL for rollouts not judged yet';
 
 CREATE FUNCTION stepadv.gae(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.99, lambda float8 DEFAULT 1.0,
 	masked boolean DEFAULT false)

@@ -22,7 +22,7 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_sequence_ratio';
 
 CREATE FUNCTION stepadv.approximate_kl(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[] DEFAULT NULL,
-	estimator text DEFAULT 'k3') RETURNS float8
+	estimator text DEFAULT 'k3', clamp_log_ratio float8 DEFAULT NULL, clamp_estimate float8 DEFAULT NULL) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500
 AS 'MODULE_PATHNAME', 'stepadv_approximate_kl';
 
@@ -30,8 +30,8 @@ COMMENT ON FUNCTION stepadv.step_ratio(anycompatiblearray, anycompatiblearray, b
 'importance ratio of a step, exp of the mean over its tokens of logp_new - logp_old (StepPO eq. 7, GSPO); arrays are real[] or double precision[]; mask: tokens that count; 1 without any; NULL if an array is; infinity on overflow; error on unequal lengths, on NULL, NaN or infinite elements where the mask is true';
 COMMENT ON FUNCTION stepadv.sequence_ratio(anycompatiblearray, anycompatiblearray, boolean[]) IS
 'importance ratio of a whole token sequence, exp of the sum of logp_new - logp_old; otherwise as step_ratio';
-COMMENT ON FUNCTION stepadv.approximate_kl(anycompatiblearray, anycompatiblearray, boolean[], text) IS
-'estimate of KL(old || new), the mean over tokens of -d (''k1''), d^2/2 (''k2'') or exp(d) - 1 - d (''k3''), where d = logp_new - logp_old; 0 without tokens; otherwise as step_ratio';
+COMMENT ON FUNCTION stepadv.approximate_kl(anycompatiblearray, anycompatiblearray, boolean[], text, float8, float8) IS
+'estimate of KL(old || new), the mean over tokens of -d (''k1''), d^2/2 (''k2'') or exp(d) - 1 - d (''k3''), where d = logp_new - logp_old; clamp_log_ratio: d is held between it and its negative, clamp_estimate: so is each token''s estimate (NULL: not); verl''s kl_penalty(logprob, ref) takes the other order: it is approximate_kl(ref, logprob), and its k3 (low_var_kl) has clamp_log_ratio 20 and clamp_estimate 10; 0 without tokens; otherwise as step_ratio; error on a negative or NaN clamp';
 
 CREATE FUNCTION stepadv.clipped_objective(ratio float8, advantage float8, clip_low float8 DEFAULT 0.2,
 	clip_high float8 DEFAULT NULL, dual_clip float8 DEFAULT NULL) RETURNS float8

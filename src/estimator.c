@@ -102,7 +102,8 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 	results[2] = (ResultColumn) {"step_no", COLUMN_INT4, group.step_no, NULL};
 	for (int c = 0; c < estimator->n_columns; c++)
 		results[3 + c] = (ResultColumn) {
-			estimator->columns[c].name, estimator->columns[c].type, columns[c].number, unjudged
+			estimator->columns[c].name, estimator->columns[c].type, columns[c].number, unjudged,
+			estimator->columns[c].newer
 		};
 	return return_rows(fcinfo, 3 + estimator->n_columns, results, group.n_steps);
 }

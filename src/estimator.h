@@ -29,6 +29,7 @@ typedef struct EstimateColumnType
 {
 	const char *name;
 	ColumnType	type;
+	bool		newer;			/* as in ResultColumn */
 } EstimateColumnType;
 
 /*

@@ -53,6 +53,20 @@ choice_of_text(const char *name, const char *const *choices, Datum word)
 	return find_choice(name, choices, span_make(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)));
 }
 
+/* Of a function declared before the parameter came. */
+static void
+read_otherwise(const Parameter *parameter, ParameterValue *value)
+{
+	Assert(parameter->newer);
+	memset(value, 0, sizeof(*value));
+	value->isnull = isnan(parameter->otherwise);
+	if (value->isnull)
+		return;
+	value->number = parameter->otherwise;
+	value->flag = parameter->otherwise != 0;
+	value->choice = (int) parameter->otherwise;
+}
+
 static inline void
 read_one(const NullableDatum *arg, const Parameter *parameter, ParameterValue *value)
 {
@@ -91,7 +105,10 @@ read_one(const NullableDatum *arg, const Parameter *parameter, ParameterValue *v
 void
 read_parameter(const NullableDatum *arg, const Parameter *parameter, ParameterValue *value)
 {
-	read_one(arg, parameter, value);
+	if (arg == NULL)
+		read_otherwise(parameter, value);
+	else
+		read_one(arg, parameter, value);
 }
 
 /* ----------
@@ -122,7 +139,7 @@ match_parameters(FmgrInfo *function, int first, const Parameter *parameters, int
 	Expected   *expected = palloc(Max(n_parameters, 1) * sizeof(Expected));
 
 	for (int i = 0; i < n_parameters; i++)
-		expected[i] = (Expected) {parameters[i].name, type_of_parameter(parameters[i].type)};
+		expected[i] = (Expected) {parameters[i].name, type_of_parameter(parameters[i].type), parameters[i].newer};
 	match_arguments(function, first, expected, n_parameters);
 	pfree(expected);
 }
@@ -144,7 +161,7 @@ read_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
 	const int16 *arguments = find_parameters(fcinfo, first, parameters, n_parameters);
 
 	for (int i = 0; i < n_parameters; i++)
-		read_one(&fcinfo->args[arguments[i]], &parameters[i], &values[i]);
+		read_parameter(arguments[i] == NOT_DECLARED ? NULL : &fcinfo->args[arguments[i]], &parameters[i], &values[i]);
 }
 
 void

@@ -190,8 +190,8 @@ type_of_column(ColumnType type)
 	return InvalidOid;			/* keep compiler quiet */
 }
 
-/* The columns in the order in which SQL declares them. */
-static void
+/* The columns in the order in which SQL declares them; gives the number of those declared. */
+static int
 order_columns(FmgrInfo *function, int n_columns, const ResultColumn *columns, ResultColumn *ordered)
 {
 	Declaration *declaration = declaration_of(function);
@@ -201,11 +201,13 @@ order_columns(FmgrInfo *function, int n_columns, const ResultColumn *columns, Re
 		Expected	expected[MAX_ROW_COLUMNS];
 
 		for (int c = 0; c < n_columns; c++)
-			expected[c] = (Expected) {columns[c].name, type_of_column(columns[c].type)};
+			expected[c] = (Expected) {columns[c].name, type_of_column(columns[c].type), columns[c].newer};
 		match_columns(function, expected, n_columns);
 	}
 	for (int c = 0; c < n_columns; c++)
-		ordered[declaration->columns[c]] = columns[c];
+		if (declaration->columns[c] != NOT_DECLARED)
+			ordered[declaration->columns[c]] = columns[c];
+	return declaration->n_columns;
 }
 
 Datum
@@ -213,20 +215,16 @@ return_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns,
 {
 	ColumnSink *sink = column_sink_of(fcinfo);
 	ResultColumn ordered[MAX_ROW_COLUMNS];
+	int			n_declared;
 
 	Assert(n_columns <= MAX_ROW_COLUMNS);
-	if (sink != NULL)
-	{
-		if (sink->n_columns != n_columns)
-			elog(ERROR, "function returns %d columns, its caller expects %d", n_columns, sink->n_columns);
-		order_columns(fcinfo->flinfo, n_columns, columns, sink->columns);
-		sink->n_rows = n_rows;
-	}
+	n_declared = order_columns(fcinfo->flinfo, n_columns, columns, sink ? sink->columns : ordered);
+	if (sink == NULL)
+		store_rows(fcinfo, n_declared, ordered, n_rows);
+	else if (sink->n_columns != n_declared)
+		elog(ERROR, "function returns %d columns, its caller expects %d", n_declared, sink->n_columns);
 	else
-	{
-		order_columns(fcinfo->flinfo, n_columns, columns, ordered);
-		store_rows(fcinfo, n_columns, ordered, n_rows);
-	}
+		sink->n_rows = n_rows;
 	return (Datum) 0;
 }
 

@@ -8,7 +8,7 @@
  *	reinforce	R_i; to_go: the discounted return from the step on
  *	rloo		R_i - mean of the other rollouts' R
  *	grpo		(R_i - mean R) / (sd R + epsilon), sd with ddof 1
- *	grpo(step_rewards => true)
+ *	grpo, rloo (step_rewards => true)
  *				the same normaliser over the discounted returns of steps, pooled
  *				over the group or over the steps of equal rank
  */
@@ -66,23 +66,7 @@ static const EstimateColumnType baseline_columns[] = {
 	{"baseline", COLUMN_FLOAT8},
 	{"advantage", COLUMN_FLOAT8}
 };
-static const Parameter rloo_parameters[] = {SINGLETON_PARAMETER};
-
-static void
-rloo_estimate(const GroupColumns *group, const RolloutFacts *facts,
-			  const ParameterValue *parameters, EstimateColumn *columns)
-{
-	NormaliseOptions options = {NORMALISE_LEAVE_ONE_OUT, 0, parameters[0].choice};
-
-	rollout_advantages(group, facts, false, &options, columns);
-}
-
-STEPADV_ESTIMATOR(rloo, rloo_parameters, baseline_columns, rloo_estimate)
-
-static const Parameter grpo_parameters[] = {
-	NORMALISE_PARAMETER, EPSILON_PARAMETER, SINGLETON_PARAMETER, WEIGHTING_PARAMETER,
-	FLAG_PARAMETER("step_rewards"), GAMMA_PARAMETER, CHOICE_PARAMETER("pool", "group", "step")
-};
+#define POOL_STEP 1
 
 /* Returns of steps against those of the whole group, or of the same rank. */
 static void
@@ -104,6 +88,30 @@ normalise_steps(const GroupColumns *group, const RolloutFacts *facts, double gam
 			  columns[2].number, columns[1].number);
 }
 
+static const Parameter rloo_parameters[] = {
+	SINGLETON_PARAMETER, NEWER_FLAG_PARAMETER("step_rewards", false), NEWER_NUMBER_PARAMETER("gamma", 0, 1, 0.95),
+	NEWER_CHOICE_PARAMETER("pool", "group", "step")
+};
+
+static void
+rloo_estimate(const GroupColumns *group, const RolloutFacts *facts,
+			  const ParameterValue *parameters, EstimateColumn *columns)
+{
+	NormaliseOptions options = {NORMALISE_LEAVE_ONE_OUT, 0, parameters[0].choice};
+
+	if (parameters[1].flag)
+		normalise_steps(group, facts, parameters[2].number, parameters[3].choice == POOL_STEP, &options, columns);
+	else
+		rollout_advantages(group, facts, false, &options, columns);
+}
+
+STEPADV_ESTIMATOR(rloo, rloo_parameters, baseline_columns, rloo_estimate)
+
+static const Parameter grpo_parameters[] = {
+	NORMALISE_PARAMETER, EPSILON_PARAMETER, SINGLETON_PARAMETER, WEIGHTING_PARAMETER,
+	FLAG_PARAMETER("step_rewards"), GAMMA_PARAMETER, CHOICE_PARAMETER("pool", "group", "step")
+};
+
 static void
 grpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			  const ParameterValue *parameters, EstimateColumn *columns)
@@ -111,9 +119,9 @@ grpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	NormaliseOptions options = {parameters[0].choice, parameters[1].number, parameters[2].choice};
 
 	if (parameters[4].flag)
-		normalise_steps(group, facts, parameters[5].number, parameters[6].choice == 1, &options, columns);
+		normalise_steps(group, facts, parameters[5].number, parameters[6].choice == POOL_STEP, &options, columns);
 	else
-		rollout_advantages(group, facts, parameters[3].choice == 1, &options, columns);
+		rollout_advantages(group, facts, parameters[3].choice == WEIGHTING_STEP, &options, columns);
 }
 
 STEPADV_ESTIMATOR(grpo, grpo_parameters, baseline_columns, grpo_estimate)

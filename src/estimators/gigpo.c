@@ -7,6 +7,9 @@
  *		  of step t, G the discounted return; 0 for a state that was seen once
  *	A	= E_i + step_weight * S_t
  *
+ * A lone rollout has E = 0, or with singleton 'raw' R / (1 + epsilon), as if the
+ * mean were 0 and the sd 1 (verl's code).
+ *
  * With visit 'first' only a rollout's first step in a state enters the
  * statistics of that state; its later ones are measured against them.
  */
@@ -19,7 +22,7 @@
 
 enum
 {
-	P_GAMMA, P_STEP_WEIGHT, P_NORMALISE, P_EPSILON, P_WEIGHTING, P_VISIT
+	P_GAMMA, P_STEP_WEIGHT, P_NORMALISE, P_EPSILON, P_WEIGHTING, P_VISIT, P_SINGLETON
 };
 
 static const Parameter gigpo_parameters[] = {
@@ -28,7 +31,8 @@ static const Parameter gigpo_parameters[] = {
 	NORMALISE_PARAMETER,
 	EPSILON_PARAMETER,
 	WEIGHTING_PARAMETER,
-	VISIT_PARAMETER
+	VISIT_PARAMETER,
+	NEWER_CHOICE_PARAMETER("singleton", "zero", "raw")
 };
 
 static const EstimateColumnType gigpo_columns[] = {
@@ -44,6 +48,7 @@ gigpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			   const ParameterValue *parameters, EstimateColumn *columns)
 {
 	NormaliseOptions options = {parameters[P_NORMALISE].choice, parameters[P_EPSILON].number, SINGLETON_ZERO};
+	NormaliseOptions episode_options = {options.normalisation, options.epsilon, parameters[P_SINGLETON].choice};
 	double		step_weight = parameters[P_STEP_WEIGHT].number;
 	double	   *returns = columns[0].number;
 	int32	   *n_state = columns[1].count;
@@ -59,7 +64,7 @@ gigpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	visit = find_visits(group, &states, parameters[P_VISIT].choice);
 	visits = count_visits(group, &states, visit);
 	normalise(returns, visit, states.of_step, group->n_steps, states.n, &options, step, NULL);
-	episode_advantages(group, facts, parameters[P_WEIGHTING].choice == WEIGHTING_STEP, &options, episode, NULL);
+	episode_advantages(group, facts, parameters[P_WEIGHTING].choice == WEIGHTING_STEP, &episode_options, episode, NULL);
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
 		if (states.of_step[i] == NO_IDENTITY)

@@ -225,11 +225,14 @@ find_edge_rewards(const GroupColumns *group, const StateGraph *graph, const Para
 		parameters[GRAPH_DISCOUNT].number, parameters[GRAPH_SUCCESS_REWARD].number,
 		parameters[GRAPH_CONVENTION].choice
 	};
+	GraphAdvantageOptions advantage_options = {
+		parameters[GRAPH_NORMALISE].choice, parameters[GRAPH_EPSILON].number, parameters[GRAPH_EPSILON_OF].choice
+	};
 	double	   *step_reward = ALLOCATE_ARRAY(double, group->n_steps);
 	double	   *advantage = ALLOCATE_ARRAY(double, group->n_steps);
 
 	graph_step_rewards(group, graph, &options, step_reward);
-	graph_advantages(group, graph, parameters[GRAPH_EPSILON].number, step_reward, advantage);
+	graph_advantages(group, graph, &advantage_options, step_reward, advantage);
 	edges->step_reward = edge_means(group, edges, step_reward);
 	edges->advantage = edge_means(group, edges, advantage);
 	pfree(step_reward);

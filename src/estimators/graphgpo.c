@@ -16,12 +16,19 @@
  *	advantage		= graph_weight * graph_advantage
  *					  + episode_weight * (R - mean R) / (sd R + epsilon)
  *
+ * Rewards shrink by `discount` with every step from the goal, epsilon does not:
+ * with 0.1 and 1e-6 what is seven steps away differs by less than epsilon.  So
+ * epsilon_of makes it a share: of the sd of all step rewards of the group, which
+ * those next to the goal make, or of the largest step reward from the same
+ * state, which looks the same at any distance.  The episode's part keeps it.
+ *
  * (GraphGPO, equation 4; the recipe is its authors' code.)
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
 
+#include "arrays.h"
 #include "estimator.h"
 #include "estimators/episode.h"
 #include "estimators/graphgpo.h"
@@ -60,24 +67,71 @@ graph_step_rewards(const GroupColumns *group, const StateGraph *graph,
 	}
 }
 
+/* By state: what is added to its sd. */
+static double *
+find_epsilons(const GroupColumns *group, const StateGraph *graph, const GraphAdvantageOptions *options,
+			  const double *step_reward)
+{
+	double	   *epsilon = ALLOCATE_ZEROED_ARRAY(double, graph->n_nodes);
+	double		everywhere = options->epsilon;
+
+	if (options->epsilon_of == EPSILON_OF_STATE)
+	{
+		for (uint32 i = 0; i < group->n_steps; i++)
+		{
+			int32		state = graph->states.of_step[i];
+
+			if (state != NO_IDENTITY)
+				epsilon[state] = Max(epsilon[state], options->epsilon * fabs(step_reward[i]));
+		}
+		return epsilon;
+	}
+	if (options->epsilon_of == EPSILON_OF_SPREAD)
+	{
+		int32	   *set = ALLOCATE_ARRAY(int32, group->n_steps);
+		SetMoments *all;
+
+		for (uint32 i = 0; i < group->n_steps; i++)
+			set[i] = graph->states.of_step[i] == NO_IDENTITY ? NO_SET : 0;
+		all = measure_sets(step_reward, NULL, set, group->n_steps, 1);
+		everywhere *= all->count > 1 ? all->sd : 0;
+		pfree(all);
+		pfree(set);
+	}
+	for (uint32 v = 0; v < graph->n_nodes; v++)
+		epsilon[v] = everywhere;
+	return epsilon;
+}
+
 void
-graph_advantages(const GroupColumns *group, const StateGraph *graph, double epsilon,
+graph_advantages(const GroupColumns *group, const StateGraph *graph, const GraphAdvantageOptions *options,
 				 const double *step_reward, double *advantage)
 {
-	NormaliseOptions options = {NORMALISE_STD, epsilon, SINGLETON_ZERO};
+	double	   *epsilon = find_epsilons(group, graph, options, step_reward);
+	NormaliseOptions of_states = {options->normalisation, 0, SINGLETON_ZERO, epsilon};
+	uint32	   *visits;
 
 	/* Without a goal, rewards differ by costs only, which says nothing of steps. */
-	if (graph->has_goal)
-		normalise(step_reward, NULL, graph->states.of_step, group->n_steps, graph->n_nodes, &options,
-				  advantage, NULL);
-	else
+	if (!graph->has_goal)
 		memset(advantage, 0, group->n_steps * sizeof(double));
+	else
+		normalise(step_reward, NULL, graph->states.of_step, group->n_steps, graph->n_nodes, &of_states, advantage, NULL);
+	/* Also when nothing is subtracted: one step has no group to stand out of. */
+	if (options->normalisation == NORMALISE_NONE)
+	{
+		visits = count_visits(group, &graph->states, NULL);
+		for (uint32 i = 0; i < group->n_steps; i++)
+			if (graph->states.of_step[i] != NO_IDENTITY && visits[graph->states.of_step[i]] == 1)
+				advantage[i] = 0;
+		pfree(visits);
+	}
+	pfree(epsilon);
 }
 
 enum
 {
 	P_DISCOUNT, P_SUCCESS_REWARD, P_GRAPH_WEIGHT, P_EPISODE_WEIGHT, P_EPSILON, P_CONVENTION, P_WEIGHTING,
-	P_SUCCESS_ABOVE
+	P_SUCCESS_ABOVE, P_NORMALISE, P_EPSILON_OF
 };
 
 static const Parameter graphgpo_parameters[] = {
@@ -88,7 +142,9 @@ static const Parameter graphgpo_parameters[] = {
 	EPSILON_PARAMETER,
 	CONVENTION_PARAMETER,
 	WEIGHTING_PARAMETER,
-	SUCCESS_ABOVE_PARAMETER
+	SUCCESS_ABOVE_PARAMETER,
+	NEWER_NORMALISE_PARAMETER,
+	EPSILON_OF_PARAMETER
 };
 
 static const EstimateColumnType graphgpo_columns[] = {
@@ -105,7 +161,12 @@ static void
 graphgpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 				  const ParameterValue *parameters, EstimateColumn *columns)
 {
-	NormaliseOptions options = {NORMALISE_STD, parameters[P_EPSILON].number, SINGLETON_ZERO};
+	NormaliseOptions episode_options = {
+		parameters[P_NORMALISE].choice, parameters[P_EPSILON].number, SINGLETON_ZERO
+	};
+	GraphAdvantageOptions graph_options = {
+		parameters[P_NORMALISE].choice, parameters[P_EPSILON].number, parameters[P_EPSILON_OF].choice
+	};
 	StepRewardOptions reward_options = {
 		parameters[P_DISCOUNT].number, parameters[P_SUCCESS_REWARD].number, parameters[P_CONVENTION].choice
 	};
@@ -120,8 +181,8 @@ graphgpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	state_graph_build(group, facts, parameters[P_SUCCESS_ABOVE].number, &graph);
 	visits = count_visits(group, &graph.states, NULL);
 	graph_step_rewards(group, &graph, &reward_options, step_reward);
-	graph_advantages(group, &graph, parameters[P_EPSILON].number, step_reward, by_graph);
-	episode_advantages(group, facts, parameters[P_WEIGHTING].choice == WEIGHTING_STEP, &options, episode, NULL);
+	graph_advantages(group, &graph, &graph_options, step_reward, by_graph);
+	episode_advantages(group, facts, parameters[P_WEIGHTING].choice == WEIGHTING_STEP, &episode_options, episode, NULL);
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
 		int32		state = graph.states.of_step[i];

@@ -6,6 +6,7 @@
 #define STEPADV_GRAPHGPO_H
 
 #include "estimators/graph.h"
+#include "estimators/normalise.h"
 #include "parameters.h"
 
 /* In the order of CONVENTION_PARAMETER's choices. */
@@ -27,10 +28,28 @@ typedef struct StepRewardOptions
 #define SUCCESS_REWARD_PARAMETER NUMBER_PARAMETER("success_reward", -INFINITY, INFINITY)
 #define CONVENTION_PARAMETER CHOICE_PARAMETER("convention", "paper", "recipe", "progress")
 
+/* What epsilon is relative to, in the order of EPSILON_OF_PARAMETER's choices. */
+typedef enum EpsilonOf
+{
+	EPSILON_ABSOLUTE,
+	EPSILON_OF_SPREAD,			/* the sd of the group's step rewards */
+	EPSILON_OF_STATE			/* the largest step reward from the same state */
+} EpsilonOf;
+
+typedef struct GraphAdvantageOptions
+{
+	Normalisation normalisation;
+	double		epsilon;
+	EpsilonOf	epsilon_of;
+} GraphAdvantageOptions;
+
+#define NEWER_NORMALISE_PARAMETER NEWER_CHOICE_PARAMETER("normalise", "std", "mean", "none")
+#define EPSILON_OF_PARAMETER NEWER_CHOICE_PARAMETER("epsilon_of", "absolute", "spread", "state")
+
 /* By step of judged rollouts. */
 extern void graph_step_rewards(const GroupColumns *group, const StateGraph *graph,
 							   const StepRewardOptions *options, double *step_reward);
-extern void graph_advantages(const GroupColumns *group, const StateGraph *graph, double epsilon,
-							 const double *step_reward, double *advantage);
+extern void graph_advantages(const GroupColumns *group, const StateGraph *graph,
+							 const GraphAdvantageOptions *options, const double *step_reward, double *advantage);
 
 #endif							/* STEPADV_GRAPHGPO_H */

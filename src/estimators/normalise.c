@@ -113,7 +113,7 @@ masked_whiten(double x, const SetMoments *set, double epsilon, double *mean)
 }
 
 static double
-normalise_one(double x, const SetMoments *set, const NormaliseOptions *options, double *baseline)
+normalise_one(double x, const SetMoments *set, const NormaliseOptions *options, double epsilon, double *baseline)
 {
 	*baseline = 0;
 	if (options->normalisation == NORMALISE_NONE)
@@ -126,7 +126,7 @@ normalise_one(double x, const SetMoments *set, const NormaliseOptions *options, 
 			return 0;
 		}
 		return options->normalisation == NORMALISE_STD || options->normalisation == NORMALISE_POPULATION ?
-			x / (1 + options->epsilon) : x;
+			x / (1 + epsilon) : x;
 	}
 	if (set->least == set->most)
 	{
@@ -134,14 +134,14 @@ normalise_one(double x, const SetMoments *set, const NormaliseOptions *options, 
 		return 0;
 	}
 	if (options->normalisation == NORMALISE_MASKED_WHITEN)
-		return masked_whiten(x, set, options->epsilon, baseline);
+		return masked_whiten(x, set, epsilon, baseline);
 	*baseline = options->normalisation == NORMALISE_LEAVE_ONE_OUT ? leave_one_out_mean(x, set) : set->mean;
 	switch (options->normalisation)
 	{
 		case NORMALISE_STD:
-			return (x - *baseline) / (set->sd + options->epsilon);
+			return (x - *baseline) / (set->sd + epsilon);
 		case NORMALISE_POPULATION:
-			return (x - *baseline) / (population_sd(set) + options->epsilon);
+			return (x - *baseline) / (population_sd(set) + epsilon);
 		default:
 			return x - *baseline;
 	}
@@ -159,7 +159,9 @@ normalise(const double *x, const uint32 *weight, const int32 *set, uint32 n, uin
 
 		if (set_of(set, i) == NO_SET)
 			continue;
-		result[i] = normalise_one(x[i], &sets[set_of(set, i)], options, &subtracted);
+		result[i] = normalise_one(x[i], &sets[set_of(set, i)], options,
+								  options->epsilon_of_set ? options->epsilon_of_set[set_of(set, i)] : options->epsilon,
+								  &subtracted);
 		if (baseline)
 			baseline[i] = subtracted;
 	}

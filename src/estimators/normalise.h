@@ -30,6 +30,7 @@ typedef struct NormaliseOptions
 	Normalisation normalisation;
 	double		epsilon;
 	Singleton	singleton;
+	const double *epsilon_of_set;	/* in place of epsilon; NULL: the same for all sets */
 } NormaliseOptions;
 
 /* Members with this set number belong to none: left out, and not written. */

@@ -9,7 +9,8 @@
  *	V'(s)	= (N(s) V(s) + prior * p) / (N(s) + prior)
  *	A		= Q(s,a) - V'(s)
  *
- * where p is the group's success rate, or `baseline`.  With visit 'first' a
+ * where p is what `prior_mean` says, the group's success rate or the mean return
+ * of its rollouts' first steps, or `baseline`.  With visit 'first' a
  * rollout's later occurrences of the same (s,a) do not enter the table, but
  * receive its advantage.  The standard error of Q is sd(G) / sqrt(N), ddof 1.
  * (RTMC, section 4 and equation 11.)
@@ -34,6 +35,37 @@ success_rate(const GroupColumns *group, const RolloutFacts *facts, double succes
 		if (facts->judged[r] && rollout_succeeded(group, facts, r, success_above))
 			successes++;
 	return facts->n_judged > 0 ? (double) successes / facts->n_judged : 0;
+}
+
+/*
+ * The mean return of the judged rollouts from where they began: unlike a success
+ * rate it is discounted and rewarded as the returns are that it is mixed with.
+ */
+static double
+start_value(const GroupColumns *group, const RolloutFacts *facts, const double *returns)
+{
+	Sum			sum = {0};
+	uint32		n = 0;
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		if (facts->judged[r] && group->n_rollout_steps[r] > 0)
+		{
+			sum_add(&sum, returns[group->first_step[r]]);
+			n++;
+		}
+	return n > 0 ? sum_value(&sum) / n : 0;
+}
+
+/* What states with few visits are drawn to. */
+static double
+find_prior_mean(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
+				const double *returns)
+{
+	if (!parameters[RTMC_BASELINE].isnull)
+		return parameters[RTMC_BASELINE].number;
+	if (parameters[RTMC_PRIOR_MEAN].choice == PRIOR_MEAN_START_VALUE)
+		return start_value(group, facts, returns);
+	return success_rate(group, facts, parameters[RTMC_SUCCESS_ABOVE].number);
 }
 
 /* N, Q and the standard error of Q for every pair, in two passes. */
@@ -138,8 +170,6 @@ void
 rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 				 const ParameterValue *parameters, RtmcTable *table)
 {
-	double		p = parameters[RTMC_BASELINE].isnull ?
-		success_rate(group, facts, parameters[RTMC_SUCCESS_ABOVE].number) : parameters[RTMC_BASELINE].number;
 	uint32	   *visit;
 
 	table->returns = ALLOCATE_ARRAY(double, group->n_steps);
@@ -148,7 +178,7 @@ rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 	number_pairs(group, &table->states, &table->pairs);
 	visit = find_visits(group, &table->pairs, parameters[RTMC_VISIT].choice);
 	measure_pairs(group, visit, table);
-	measure_states(table, parameters[RTMC_PRIOR].number, p);
+	measure_states(table, parameters[RTMC_PRIOR].number, find_prior_mean(group, facts, parameters, table->returns));
 	measure_advantages(group, parameters[RTMC_NORMALISE].flag, table);
 	pfree(visit);
 }

@@ -19,6 +19,11 @@
  * with other numbers of terms the baselines subtracted depend on where a
  * rollout stopped, and stopping earns or costs something by itself.  'skip'
  * leaves it out of these turns; 'error' refuses it.
+ *
+ * A rollout that never had a turn reward is one whose turn rewards were 0; or,
+ * with without_turn_reward 'merge', as MT-GRPO's code has it, all its steps get
+ * the advantage of the merged rewards, R plus all turn rewards, normalised over
+ * the group.
  */
 #include "postgres.h"
 
@@ -34,15 +39,17 @@
 	NUMBER_PARAMETER("turn_coef", 0, INFINITY), \
 	NUMBER_PARAMETER("discount", 0, 1), \
 	EPSILON_PARAMETER, \
-	CHOICE_PARAMETER("unequal", "zero_pad", "error", "skip")
+	CHOICE_PARAMETER("unequal", "zero_pad", "error", "skip"), \
+	NEWER_CHOICE_PARAMETER("without_turn_reward", "zero", "merge")
 
 enum
 {
-	TURNS_LAMBDA, TURNS_TURN_COEF, TURNS_DISCOUNT, TURNS_EPSILON, TURNS_UNEQUAL
+	TURNS_LAMBDA, TURNS_TURN_COEF, TURNS_DISCOUNT, TURNS_EPSILON, TURNS_UNEQUAL, TURNS_WITHOUT_TURN_REWARD
 };
 
 #define UNEQUAL_ZERO_PAD	0
 #define UNEQUAL_ERROR		1
+#define WITHOUT_MERGE		1
 
 /* K, and with unequal => 'error' whether all judged rollouts have it. */
 static uint32
@@ -119,6 +126,51 @@ normalise_turns(const GroupColumns *group, const RolloutFacts *facts, uint32 n_t
 	return normalised;
 }
 
+/* The sum of a rollout's turn rewards, its return added to it; false if it has none. */
+static bool
+merge_rewards(const GroupColumns *group, const RolloutFacts *facts, uint32 rollout, double *merged)
+{
+	Sum			sum = {0};
+	bool		any = false;
+
+	for (uint32 i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
+		if (group->turn_reward != NULL && !isnan(group->turn_reward[i]))
+		{
+			sum_add(&sum, group->turn_reward[i]);
+			any = true;
+		}
+	sum_add(&sum, facts->total[rollout]);
+	*merged = sum_value(&sum);
+	return any;
+}
+
+/* Rollouts without turn rewards: their steps get the group's merged GRPO. */
+static void
+merge_without_turn_reward(const GroupColumns *group, const RolloutFacts *facts, const NormaliseOptions *options,
+						  EstimateColumn *columns)
+{
+	double	   *merged = ALLOCATE_ARRAY(double, group->n_rollouts);
+	uint32	   *weight = ALLOCATE_ARRAY(uint32, group->n_rollouts);
+	bool	   *without = ALLOCATE_ARRAY(bool, group->n_rollouts);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		weight[r] = facts->judged[r] ? 1 : 0;
+		without[r] = !merge_rewards(group, facts, r, &merged[r]);
+	}
+	normalise(merged, weight, NULL, group->n_rollouts, 1, options, merged, NULL);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		for (uint32 i = group->first_step[r]; without[r] && i < group->first_step[r + 1]; i++)
+		{
+			columns[0].number[i] = NAN;
+			columns[2].number[i] = merged[r];
+		}
+	CHECK_FOR_INTERRUPTS();
+	pfree(merged);
+	pfree(weight);
+	pfree(without);
+}
+
 static void
 turns_estimate(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
 			   Normalisation normalisation, EstimateColumn *columns)
@@ -158,6 +210,8 @@ turns_estimate(const GroupColumns *group, const RolloutFacts *facts, const Param
 	}
 	CHECK_FOR_INTERRUPTS();
 	pfree(turn);
+	if (parameters[TURNS_WITHOUT_TURN_REWARD].choice == WITHOUT_MERGE)
+		merge_without_turn_reward(group, facts, &options, columns);
 }
 
 static const Parameter turns_parameters[] = {TURNS_PARAMETERS};

@@ -63,7 +63,11 @@ stepadv_sequence_ratio(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(exp(sum_log_ratios(&ratios)));
 }
 
-static const Parameter kl_parameters[] = {CHOICE_PARAMETER("estimator", "k1", "k2", "k3")};
+static const Parameter kl_parameters[] = {
+	CHOICE_PARAMETER("estimator", "k1", "k2", "k3"),
+	NEWER_NULLABLE_NUMBER_PARAMETER("clamp_log_ratio", 0, INFINITY),
+	NEWER_NULLABLE_NUMBER_PARAMETER("clamp_estimate", 0, INFINITY)
+};
 
 enum
 {
@@ -85,18 +89,25 @@ token_kl(int estimator, double d)
 	}
 }
 
+/* No further from 0 than the bound, if there is one. */
+static inline double
+clamp(double x, const ParameterValue *bound)
+{
+	return bound->isnull ? x : Min(Max(x, -bound->number), bound->number);
+}
+
 Datum
 stepadv_approximate_kl(PG_FUNCTION_ARGS)
 {
-	ParameterValue parameter;
+	ParameterValue parameters[lengthof(kl_parameters)];
 	LogRatios	ratios;
 	Sum			sum = {0};
 
-	read_parameters(fcinfo, 3, kl_parameters, 1, &parameter);
+	read_parameters(fcinfo, 3, kl_parameters, lengthof(kl_parameters), parameters);
 	if (!log_ratios_open(fcinfo, &ratios))
 		PG_RETURN_NULL();
 	while (log_ratios_next(&ratios))
 		for (int i = 0; i < ratios.n; i++)
-			sum_add(&sum, token_kl(parameter.choice, ratios.log_ratio[i]));
+			sum_add(&sum, clamp(token_kl(parameters[0].choice, clamp(ratios.log_ratio[i], &parameters[1])), &parameters[2]));
 	PG_RETURN_FLOAT8(mean_of_tokens(sum_value(&sum), &ratios));
 }

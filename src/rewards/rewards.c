@@ -4,9 +4,8 @@
  *
  * `messages` are the assistant's, in order; `replies`, of the same length, are
  * what the environment answered to each (NULL: nothing followed).  A NULL
- * message is none.  Answers are compared without regard to case, as lower() has
- * it under the collation in force, and as plain text: no character of theirs is
- * special.
+ * message is none.  Answers are compared in lower case, as Python has it in any
+ * locale (lower_case.c), and as plain text: no character of theirs is special.
  */
 #include "postgres.h"
 
@@ -14,9 +13,9 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/formatting.h"
 
 #include "parameters.h"
+#include "rewards/lower_case.h"
 #include "rewards/markup.h"
 
 PG_FUNCTION_INFO_V1(stepadv_reward_tool_execution);
@@ -110,51 +109,55 @@ ends_with(Span span, const char *suffix)
  * ----------
  */
 
-/* NULLs among the accepted answers accept nothing. */
-static char **
+/*
+ * As they were written, to be lower-cased by who compares: what stands around a
+ * word matters to its last letter.  NULLs among the accepted answers accept nothing.
+ */
+static Span *
 read_answers(FunctionCallInfo fcinfo, int arg, int *n)
 {
 	int			n_texts;
 	text	  **texts = read_texts("answers", PG_GETARG_ARRAYTYPE_P(arg), &n_texts);
-	char	  **answers = palloc(Max(n_texts, 1) * sizeof(char *));
+	Span	   *answers = palloc(Max(n_texts, 1) * sizeof(Span));
 
 	*n = 0;
 	for (int i = 0; i < n_texts; i++)
 		if (texts[i] != NULL)
-			answers[(*n)++] = str_tolower(VARDATA_ANY(texts[i]), VARSIZE_ANY_EXHDR(texts[i]),
-										  PG_GET_COLLATION());
+			answers[(*n)++] = span_make(VARDATA_ANY(texts[i]), VARSIZE_ANY_EXHDR(texts[i]));
 	return answers;
 }
 
 static bool
-holds_answer(FunctionCallInfo fcinfo, Span span, char **answers, int n_answers)
+holds_answer(Span span, const Span *answers, int n_answers)
 {
-	char	   *folded;
+	char	   *given = n_answers > 0 ? lower_case(span) : NULL;
 	bool		found = false;
 
-	if (n_answers == 0)
-		return false;
-	folded = str_tolower(span.data, span.length, PG_GET_COLLATION());
 	for (int i = 0; i < n_answers && !found; i++)
-		found = strstr(folded, answers[i]) != NULL;
-	pfree(folded);
+	{
+		char	   *accepted = lower_case(answers[i]);
+
+		found = strstr(given, accepted) != NULL;
+		pfree(accepted);
+	}
 	return found;
 }
 
+/* White space around makes no difference to lower case, so it goes first. */
 static bool
-is_answer(FunctionCallInfo fcinfo, Span span, char **answers, int n_answers)
+is_answer(Span span, const Span *answers, int n_answers)
 {
-	char	   *folded = str_tolower(span.data, span.length, PG_GET_COLLATION());
-	Span		given = strip(span_of(folded));
+	char	   *given = lower_case(strip(span));
+	bool		found = false;
 
-	for (int i = 0; i < n_answers; i++)
+	for (int i = 0; i < n_answers && !found; i++)
 	{
-		Span		accepted = strip(span_of(answers[i]));
+		char	   *accepted = lower_case(strip(answers[i]));
 
-		if (span_equal(accepted, given))
-			return true;
+		found = strcmp(given, accepted) == 0;
+		pfree(accepted);
 	}
-	return false;
+	return found;
 }
 
 /* The answer of the last message that has one. */
@@ -228,7 +231,7 @@ stepadv_reward_answer_in_results(PG_FUNCTION_ARGS)
 	Tag			result = tag_argument(fcinfo, 4, "result_tag");
 	double		weight = read_weight(fcinfo);
 	int			n_answers;
-	char	  **answers = read_answers(fcinfo, 2, &n_answers);
+	Span	   *answers = read_answers(fcinfo, 2, &n_answers);
 
 	for (int i = 0; i < dialogue.n; i++)
 	{
@@ -240,7 +243,7 @@ stepadv_reward_answer_in_results(PG_FUNCTION_ARGS)
 			continue;
 		reply = text_to_cstring(dialogue.replies[i]);
 		if (find_field(reply, &result, &content))
-			PG_RETURN_FLOAT8(holds_answer(fcinfo, content, answers, n_answers) ? weight : 0);
+			PG_RETURN_FLOAT8(holds_answer(content, answers, n_answers) ? weight : 0);
 		pfree(reply);
 	}
 	PG_RETURN_FLOAT8(0);
@@ -259,11 +262,11 @@ stepadv_reward_answer_present(PG_FUNCTION_ARGS)
 	Tag			tag = tag_argument(fcinfo, 2, "answer_tag");
 	double		weight = read_weight(fcinfo);
 	int			n_answers;
-	char	  **answers = read_answers(fcinfo, 1, &n_answers);
+	Span	   *answers = read_answers(fcinfo, 1, &n_answers);
 	Span		answer;
 
 	PG_RETURN_FLOAT8(find_last_answer(&dialogue, &tag, &answer) &&
-					 holds_answer(fcinfo, answer, answers, n_answers) ? weight : 0);
+					 holds_answer(answer, answers, n_answers) ? weight : 0);
 }
 
 /* reward_exact_match(messages, answers, answer_tag, weight) */
@@ -274,18 +277,25 @@ stepadv_reward_exact_match(PG_FUNCTION_ARGS)
 	Tag			tag = tag_argument(fcinfo, 2, "answer_tag");
 	double		weight = read_weight(fcinfo);
 	int			n_answers;
-	char	  **answers = read_answers(fcinfo, 1, &n_answers);
+	Span	   *answers = read_answers(fcinfo, 1, &n_answers);
 	Span		answer;
 
 	PG_RETURN_FLOAT8(find_last_answer(&dialogue, &tag, &answer) &&
-					 is_answer(fcinfo, answer, answers, n_answers) ? weight : 0);
+					 is_answer(answer, answers, n_answers) ? weight : 0);
 }
 
 /* The mean of a score over the messages, 0 if there are none. */
-typedef double (*MessageScore) (const char *message, const Field *fields, int n_fields, bool lines);
+typedef enum MarkupRules
+{
+	RULES_OF_CODE,
+	RULES_OF_CODE_LINES,		/* with spacing by lines of its own */
+	RULES_OF_PAPER
+} MarkupRules;
+
+typedef double (*MessageScore) (const char *message, const Field *fields, int n_fields, MarkupRules rules);
 
 static double
-mean_message_score(const Dialogue *dialogue, MessageScore score, const Field *fields, int n_fields, bool lines)
+mean_message_score(const Dialogue *dialogue, MessageScore score, const Field *fields, int n_fields, MarkupRules rules)
 {
 	double		sum = 0;
 	int			n = 0;
@@ -298,7 +308,7 @@ mean_message_score(const Dialogue *dialogue, MessageScore score, const Field *fi
 		if (dialogue->messages[i] == NULL)
 			continue;
 		message = text_to_cstring(dialogue->messages[i]);
-		sum += score(message, fields, n_fields, lines);
+		sum += score(message, fields, n_fields, rules);
 		n++;
 		pfree(message);
 	}
@@ -337,15 +347,34 @@ ends_with_any(Span span, const Field *field)
 	return false;
 }
 
-static double
-format_score(const char *message, const Field *fields, int n_fields, bool lines)
+/* What format_score counts of the fields in a message. */
+typedef struct FieldsFound
 {
-	int			present = 0;
-	bool		any_parsed = false;
-	bool		all_on_lines = true;
-	Span		stripped = strip(span_of(message));
-	double		score = 0;
+	int			present;		/* of which any tag is there */
+	bool		any_parsed;
+	bool		all_on_lines;	/* the content of those parsed stands on lines of its own */
+	bool		all_tight;		/* and of none, however often, has white space at its ends */
+} FieldsFound;
 
+/* Has the content of none of these fields white space at its ends? */
+static bool
+is_tight(const char *message, const Tag *tag)
+{
+	Span		raw;
+
+	for (const char *at = message; find_raw_field(at, tag, &raw); at = raw.data + raw.length)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (strip(raw).length != raw.length)
+			return false;
+	}
+	return true;
+}
+
+static void
+find_fields(const char *message, const Field *fields, int n_fields, FieldsFound *found)
+{
+	*found = (FieldsFound) {.all_on_lines = true, .all_tight = true};
 	for (int f = 0; f < n_fields; f++)
 	{
 		bool		is_present = false;
@@ -357,17 +386,43 @@ format_score(const char *message, const Field *fields, int n_fields, bool lines)
 
 			if (find_raw_field(message, tag, &raw))
 			{
-				any_parsed = is_present = true;
-				all_on_lines = all_on_lines && is_on_lines(raw);
+				found->any_parsed = is_present = true;
+				found->all_on_lines = found->all_on_lines && is_on_lines(raw);
+				found->all_tight = found->all_tight && is_tight(message, tag);
 			}
 			else if (strstr(message, tag->open) || strstr(message, tag->close))
 				is_present = true;
 		}
-		present += is_present;
+		found->present += is_present;
 	}
-	if (any_parsed)
-		score += 0.4 * present / n_fields;
-	if (!lines || (any_parsed && all_on_lines))
+}
+
+static bool
+is_spaced(const FieldsFound *found, MarkupRules rules)
+{
+	switch (rules)
+	{
+		case RULES_OF_CODE:
+			return true;
+		case RULES_OF_CODE_LINES:
+			return found->any_parsed && found->all_on_lines;
+		case RULES_OF_PAPER:
+			return found->any_parsed && found->all_tight;
+	}
+	return false;				/* keep compiler quiet */
+}
+
+static double
+format_score(const char *message, const Field *fields, int n_fields, MarkupRules rules)
+{
+	FieldsFound found;
+	Span		stripped = strip(span_of(message));
+	double		score = 0;
+
+	find_fields(message, fields, n_fields, &found);
+	if (found.any_parsed)
+		score += rules == RULES_OF_PAPER ? 0.4 : 0.4 * found.present / n_fields;
+	if (is_spaced(&found, rules))
 		score += 0.2;
 	if (starts_with_any(stripped, &fields[0]))
 		score += 0.2;
@@ -376,15 +431,22 @@ format_score(const char *message, const Field *fields, int n_fields, bool lines)
 	return score;
 }
 
-static const Parameter format_parameters[] = {CHOICE_PARAMETER("spacing", "always", "lines"), WEIGHT_PARAMETER};
+#define MARKUP_CONVENTION_PARAMETER NEWER_CHOICE_PARAMETER("convention", "code", "paper")
+#define MARKUP_CONVENTION_PAPER 1
+
+static const Parameter format_parameters[] = {
+	CHOICE_PARAMETER("spacing", "always", "lines"), WEIGHT_PARAMETER, MARKUP_CONVENTION_PARAMETER
+};
 
 /*
- * reward_xml_format(messages, fields, spacing, weight)
+ * reward_xml_format(messages, fields, spacing, weight, convention)
  *
  * Per message 0.4 times the share of fields of which any tag is there, if one
  * at least can be parsed, 0.2 for spacing, 0.2 for beginning with a tag of the
  * first field and 0.2 for ending with one of the last.  The public code grants
  * the spacing always, because its two ways of parsing are one ('always').
+ * By the paper's words the 0.4 are earned by one field, and the spacing by there
+ * being no white space at the ends of any field.
  */
 Datum
 stepadv_reward_xml_format(PG_FUNCTION_ARGS)
@@ -394,17 +456,24 @@ stepadv_reward_xml_format(PG_FUNCTION_ARGS)
 	int			n_fields;
 	Field	   *fields = make_fields(PG_GETARG_ARRAYTYPE_P(1), &n_fields);
 
+	MarkupRules rules;
+
 	read_parameters(fcinfo, 2, format_parameters, lengthof(format_parameters), values);
-	PG_RETURN_FLOAT8(values[1].number *
-					 mean_message_score(&dialogue, format_score, fields, n_fields, values[0].choice == 1));
+	rules = values[2].choice == MARKUP_CONVENTION_PAPER ? RULES_OF_PAPER :
+		values[0].choice == 1 ? RULES_OF_CODE_LINES : RULES_OF_CODE;
+	PG_RETURN_FLOAT8(values[1].number * mean_message_score(&dialogue, format_score, fields, n_fields, rules));
 }
 
-/* 1 for a tag that opens, or closes, once; less by 1 for each time too many or few. */
+/*
+ * 1 for a tag that opens, or closes, once; less by 1 for each time too many or
+ * few.  By the paper's words: the share of the tags used that open and close once.
+ */
 static double
-tag_score(const char *message, const Field *fields, int n_fields, bool lines)
+tag_score(const char *message, const Field *fields, int n_fields, MarkupRules rules)
 {
 	int			score = 0;
-	int			checks = 0;
+	int			correct = 0;
+	int			used = 0;
 
 	for (int f = 0; f < n_fields; f++)
 		for (int t = 0; t < fields[f].n; t++)
@@ -415,13 +484,18 @@ tag_score(const char *message, const Field *fields, int n_fields, bool lines)
 			if (opened == 0 && closed == 0)
 				continue;
 			score += (1 - abs(opened - 1)) + (1 - abs(closed - 1));
-			checks += 2;
+			correct += opened == 1 && closed == 1;
+			used++;
 		}
-	return checks == 0 ? 0 : (double) score / checks;
+	if (used == 0)
+		return 0;
+	return rules == RULES_OF_PAPER ? (double) correct / used : (double) score / (2 * used);
 }
 
+static const Parameter tags_parameters[] = {WEIGHT_PARAMETER, MARKUP_CONVENTION_PARAMETER};
+
 /*
- * reward_xml_tags(messages, fields, weight)
+ * reward_xml_tags(messages, fields, weight, convention)
  *
  * weight times the mean over messages of the tags' scores; it can be negative
  * for a message, but not for the rollout.
@@ -429,11 +503,14 @@ tag_score(const char *message, const Field *fields, int n_fields, bool lines)
 Datum
 stepadv_reward_xml_tags(PG_FUNCTION_ARGS)
 {
+	ParameterValue values[lengthof(tags_parameters)];
 	Dialogue	dialogue = read_messages(fcinfo);
 	int			n_fields;
 	Field	   *fields = make_fields(PG_GETARG_ARRAYTYPE_P(1), &n_fields);
-	double		weight = read_weight(fcinfo);
-	double		mean = mean_message_score(&dialogue, tag_score, fields, n_fields, false);
+	double		mean;
 
-	PG_RETURN_FLOAT8(weight * Max(mean, 0));
+	read_parameters(fcinfo, 2, tags_parameters, lengthof(tags_parameters), values);
+	mean = mean_message_score(&dialogue, tag_score, fields, n_fields,
+							  values[1].choice == MARKUP_CONVENTION_PAPER ? RULES_OF_PAPER : RULES_OF_CODE);
+	PG_RETURN_FLOAT8(values[0].number * Max(mean, 0));
 }

@@ -64,13 +64,23 @@ hash_key(Span key)
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
+/* Which flags are kept, in the order of what is called so. */
+typedef enum FlagMode
+{
+	FLAGS_COUNT,				/* all, with their counts */
+	FLAGS_SET,					/* all, by name only */
+	FLAGS_PAPER					/* with counts, those of RTMC's equation 13 */
+} FlagMode;
+
+static const char *const flag_modes[] = {"count", "set", "paper", NULL};
+
 typedef struct Record
 {
 	MemoryContext context;
 	atoms_hash *atoms;
 	uint64		sum;			/* of the atoms' hashes */
 	bool		has_options;
-	bool		flags_as_set;
+	FlagMode	flags;
 	bool		views_by_bucket;
 	StringInfoData path;
 	StringInfoData op;
@@ -112,7 +122,7 @@ flag_hash(Record *record, const Atom *atom)
 	char		number[32];
 	int			length;
 
-	if (record->flags_as_set)
+	if (record->flags == FLAGS_SET)
 		return hash_of_text(atom->key.data, atom->key.length);
 	length = snprintf(number, sizeof(number), "=" INT64_FORMAT, atom->count);
 	resetStringInfo(&record->op);
@@ -185,21 +195,28 @@ add_buckets(Record *record)
 static void
 read_options(FunctionCallInfo fcinfo, Record *record)
 {
-	bool		flags_as_set = false;
+	FlagMode	flags = FLAGS_COUNT;
 	bool		views_by_bucket = false;
 
 	if (PG_NARGS() > 2 && !PG_ARGISNULL(2))
-		flags_as_set = choice_of_text("flags", CHOICE_LIST("count", "set"), PG_GETARG_DATUM(2)) == 1;
+		flags = choice_of_text("flags", flag_modes, PG_GETARG_DATUM(2));
 	if (PG_NARGS() > 3 && !PG_ARGISNULL(3))
 		views_by_bucket = choice_of_text("views", CHOICE_LIST("range", "bucket"), PG_GETARG_DATUM(3)) == 1;
 	if (record->has_options &&
-		(record->flags_as_set != flags_as_set || record->views_by_bucket != views_by_bucket))
+		(record->flags != flags || record->views_by_bucket != views_by_bucket))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("flags and views must be the same for all rows of a state")));
 	record->has_options = true;
-	record->flags_as_set = flags_as_set;
+	record->flags = flags;
 	record->views_by_bucket = views_by_bucket;
+}
+
+/* Thoughts, and tests by their result: what the paper counts beside files. */
+static bool
+is_flag_of_paper(Span name)
+{
+	return span_is(name, "think") || span_is(name, "test_ok") || span_is(name, "test_err");
 }
 
 /* state_accum(internal, action_signature text [, flags text [, views text]]) */
@@ -229,6 +246,8 @@ stepadv_state_accum(PG_FUNCTION_ARGS)
 				add_operation(record, record->op.data, record->op.len);
 			break;
 		case TRACE_FLAG:
+			if (record->flags == FLAGS_PAPER && !is_flag_of_paper(span_make(record->op.data, record->op.len)))
+				break;
 			resetStringInfo(&record->key);
 			appendStringInfoChar(&record->key, '|');
 			appendBinaryStringInfo(&record->key, record->op.data, record->op.len);
@@ -257,14 +276,14 @@ stepadv_state_combine(PG_FUNCTION_ARGS)
 	left = PG_ARGISNULL(0) ? record_make(context) : (Record *) PG_GETARG_POINTER(0);
 	right = (Record *) PG_GETARG_POINTER(1);
 	if (left->has_options && right->has_options &&
-		(left->flags_as_set != right->flags_as_set || left->views_by_bucket != right->views_by_bucket))
+		(left->flags != right->flags || left->views_by_bucket != right->views_by_bucket))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("flags and views must be the same for all rows of a state")));
 	if (right->has_options)
 	{
 		left->has_options = true;
-		left->flags_as_set = right->flags_as_set;
+		left->flags = right->flags;
 		left->views_by_bucket = right->views_by_bucket;
 	}
 	atoms_start_iterate(right->atoms, &iterator);
@@ -284,7 +303,7 @@ stepadv_state_serialize(PG_FUNCTION_ARGS)
 	(void) aggregate_context(fcinfo);
 	pq_begintypsend(&out);
 	pq_sendbyte(&out, record->has_options);
-	pq_sendbyte(&out, record->flags_as_set);
+	pq_sendbyte(&out, record->flags);
 	pq_sendbyte(&out, record->views_by_bucket);
 	pq_sendint32(&out, record->atoms->members);
 	atoms_start_iterate(record->atoms, &iterator);
@@ -312,7 +331,7 @@ stepadv_state_deserialize(PG_FUNCTION_ARGS)
 	appendBinaryStringInfo(&in, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
 	record = record_make(context);
 	record->has_options = pq_getmsgbyte(&in) != 0;
-	record->flags_as_set = pq_getmsgbyte(&in) != 0;
+	record->flags = pq_getmsgbyte(&in);
 	record->views_by_bucket = pq_getmsgbyte(&in) != 0;
 	for (n = pq_getmsgint(&in, 4); n > 0; n--)
 	{
@@ -393,7 +412,7 @@ stepadv_state_signature(PG_FUNCTION_ARGS)
 				appendStringInfoChar(&out, '+');
 			in_flags = true;
 			appendBinaryStringInfo(&out, atom->key.data + 1, atom->key.length - 1);
-			if (!record->flags_as_set)
+			if (record->flags != FLAGS_SET)
 				appendStringInfo(&out, "=" INT64_FORMAT, atom->count);
 			continue;
 		}

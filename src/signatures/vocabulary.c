@@ -33,6 +33,7 @@ const ToolEntry builtin_tools[] = {
 	{"SWE-agent", "goto", "", TOOL_OPEN},
 	{"SWE-agent", "scroll_up", "", TOOL_SCROLL},
 	{"SWE-agent", "scroll_down", "", TOOL_SCROLL},
+	{"SWE-agent", "set_cursors", "", TOOL_SCROLL},
 	{"SWE-agent", "edit", "", TOOL_REPLACE},
 	{"SWE-agent", "insert", "", TOOL_INSERT},
 	{"SWE-agent", "create", "", TOOL_CREATE},

@@ -27,6 +27,13 @@ SELECT a.* FROM x, grpo(g, step_rewards => true, gamma => 1, normalise => 'mean'
 SELECT a.* FROM x, grpo(g, step_rewards => true, gamma => 1, normalise => 'mean', pool => 'step') a;
 SELECT a.* FROM x, grpo(g, step_rewards => true, gamma => 1, normalise => 'mean', pool => 'step', singleton => 'raw') a;
 
+-- rloo over the same: less the mean of the other three, or of the others of the rank
+SELECT a.* FROM x, rloo(g, step_rewards => true, gamma => 1) a;
+SELECT a.* FROM x, rloo(g, step_rewards => true, gamma => 1, pool => 'step') a;
+SELECT a.* FROM x, rloo(g, 'raw', step_rewards => true, gamma => 1, pool => 'step') a;
+-- without step_rewards the others change nothing
+SELECT bool_and(a = b) AS same FROM x, rloo(g) a JOIN rloo(g, gamma => 0.5, pool => 'step') b USING (step_id);
+
 -- A lone rollout, and one among rollouts not judged
 \set n 1
 SELECT f, a.advantage FROM (SELECT rollout_agg(i, i, 0, 1, 1, CASE i WHEN 1 THEN 3 END) g FROM generate_series(1, :n) i) y,
@@ -58,6 +65,8 @@ SELECT a.* FROM x, grpo(g, singleton => 'one') a;
 SELECT a.* FROM x, grpo(g, weighting => 'token') a;
 SELECT a.* FROM x, grpo(g, pool => 'batch') a;
 SELECT a.* FROM x, rloo(g, 'Zero') a;
+SELECT a.* FROM x, rloo(g, pool => 'batch') a;
+SELECT a.* FROM x, rloo(g, gamma => 2) a;
 -- a NULL parameter of a STRICT function: no rows, as for any NULL argument
 SELECT count(*) FROM x, grpo(g, epsilon => NULL) a;
 -- finite rewards, infinite result

@@ -262,6 +262,20 @@ SELECT normalise, singleton, pool, epsilon, check_step_grpo(normalise, singleton
 FROM (SELECT normalise, singleton, CASE weighting WHEN 'step' THEN 'step' ELSE 'group' END AS pool, epsilon FROM grpo_options) o
 ORDER BY o;
 
+-- rloo over steps: the mean of the other steps of the set, by what their sum leaves.
+CREATE FUNCTION check_step_rloo(singleton text, pool text) RETURNS text LANGUAGE sql AS
+$$
+	SELECT verdict(count(*) FILTER (WHERE c.step_id = r.step_id), count(*), count(*) FILTER (WHERE
+		off(c.return, r.g) OR off(c.baseline, r.baseline) OR off(c.advantage, r.g - r.baseline)))
+	FROM (SELECT g.group_id, c.* FROM groups g, rloo(g.rollouts, singleton, true, 0.95, pool) c) c
+	FULL JOIN (
+		SELECT r.*, CASE WHEN n > 1 AND low = high THEN g WHEN n > 1 THEN (total - g) / (n - 1) WHEN singleton = 'zero' THEN g ELSE 0 * g END AS baseline
+		FROM (SELECT r.*, count(g) OVER w AS n, sum(g) OVER w AS total, min(g) OVER w AS low, max(g) OVER w AS high
+			FROM ranked r WINDOW w AS (PARTITION BY group_id, CASE pool WHEN 'step' THEN rank END)) r OFFSET 0) r
+	USING (group_id, rollout_id, step_no)
+$$;
+SELECT singleton, pool, check_step_rloo(singleton, pool) FROM (VALUES ('zero', 'group'), ('raw', 'group'), ('zero', 'step'), ('raw', 'step')) o(singleton, pool);
+
 -- rtmc and its tree, from the table of visits.
 CREATE FUNCTION rtmc_ref(gamma float8, prior float8, baseline float8, normalise boolean, visit text, success_above float8)
 RETURNS TABLE (group_id integer, rollout_id bigint, step_no integer, step_id bigint, g float8,
@@ -312,6 +326,20 @@ $$
 	USING (group_id, rollout_id, step_no)
 $$;
 SELECT o.*, check_rtmc(o) FROM rtmc_options o;
+
+-- prior_mean: by the words of the definition, and given as the baseline.
+CREATE TABLE start_values AS
+SELECT g.group_id, coalesce(p.p, 0) AS p
+FROM groups g LEFT JOIN (SELECT group_id, avg(x.g) AS p FROM return_ref(0.9) x JOIN step_ref s USING (group_id, rollout_id, step_no)
+	WHERE s.judged AND s.rank = 1 GROUP BY group_id) p USING (group_id);
+SELECT verdict(count(*) FILTER (WHERE c.step_id = r.step_id), count(*), count(*) FILTER (WHERE off(c.v, r.v) OR off(c.q, r.q) OR off(c.advantage, r.advantage))) AS start_value,
+	count(*) FILTER (WHERE off(c.v, d.v)) > 10000 AS otherwise_than_success_rate
+FROM (SELECT g.group_id, c.* FROM groups g, rtmc(g.rollouts, gamma => 0.9, prior_mean => 'start_value') c) c
+FULL JOIN (SELECT g.group_id, c.* FROM groups g JOIN start_values p USING (group_id), rtmc(g.rollouts, gamma => 0.9, baseline => p.p) c) r USING (group_id, rollout_id, step_no)
+JOIN (SELECT g.group_id, c.* FROM groups g, rtmc(g.rollouts, gamma => 0.9) c) d USING (group_id, rollout_id, step_no);
+SELECT count(*) > 10000 AS edges, count(*) FILTER (WHERE off(c.v, r.v) OR off(c.advantage, r.advantage)) AS off
+FROM groups g JOIN start_values p USING (group_id), rtmc_tree(g.rollouts, gamma => 0.9, prior_mean => 'start_value') c,
+	rtmc_tree(g.rollouts, gamma => 0.9, baseline => p.p) r WHERE c.step_id = r.step_id;
 
 -- An edge is a state, an action and the state of the next step, if there is one.
 CREATE FUNCTION edge_ref(gamma float8, prior float8, baseline float8, normalise boolean, visit text, success_above float8)

@@ -51,6 +51,27 @@ SELECT step_ratio(NULL::real[], '{}') IS NULL, step_ratio('{}'::real[], NULL) IS
 SELECT step_ratio('{-1,NULL,NaN,-Infinity,-1}'::float8[], '{-1,-1,-1,-1,-1}', '{t,f,f,f,t}');
 SELECT step_ratio('{-1}'::float8[], '{-1000}'), sequence_ratio('{-1000}'::float8[], '{-1}'), approximate_kl('{-1}'::float8[], '{-1000}');
 SELECT clipped_objective(step_ratio('{-1}'::float8[], '{-1000}'), a), is_clipped('Infinity', a) FROM (VALUES (1), (0), (-1)) v(a);
+-- Clamps, against plain SQL; with 20 and 10 they are those of verl's k3 (its kl_penalty(logprob, ref) has the arguments the other way
+-- round: d is ref - logprob), which for one token of d = 40 gives 10, of -40: e^-20 - 1 + 20, held at 10, of 2: e^2 - 3
+SELECT count(*), bool_and(near(approximate_kl(new, old, mask, estimator, clamp_log_ratio => 0.4), d) AND near(approximate_kl(new, old, mask, estimator, clamp_estimate => 0.3), e)
+	AND near(approximate_kl(new, old, mask, estimator, 0.4, 0.3), de)) AS clamped, bool_or(d <> e) AND bool_or(d <> de) AND bool_or(e <> de) AS all_different
+FROM action, (VALUES ('k1'), ('k2'), ('k3')) k(estimator), LATERAL (
+	SELECT coalesce(avg(kd), 0) AS d, coalesce(avg(greatest(least(k, 0.3), -0.3)), 0) AS e, coalesce(avg(greatest(least(kd, 0.3), -0.3)), 0) AS de
+	FROM unnest(new, old, mask) t(n, o, m), LATERAL (SELECT n - o AS x, greatest(least(n - o, 0.4), -0.4) AS c) d,
+		LATERAL (SELECT CASE estimator WHEN 'k1' THEN -x WHEN 'k2' THEN x * x / 2 ELSE exp(x) - 1 - x END AS k,
+			CASE estimator WHEN 'k1' THEN -c WHEN 'k2' THEN c * c / 2 ELSE exp(c) - 1 - c END AS kd) k
+	WHERE m) x;
+SELECT d, approximate_kl(ARRAY[d - 1], ARRAY[-1.0], clamp_log_ratio => 20, clamp_estimate => 10) AS verl, approximate_kl(ARRAY[d - 1], ARRAY[-1.0], clamp_log_ratio => 20) AS log_ratio
+FROM (VALUES (-1000.0), (-40), (-20), (0), (40), (1000)) v(d);
+SELECT near(approximate_kl(ARRAY[1.0], ARRAY[-1.0], clamp_log_ratio => 20, clamp_estimate => 10), exp(2::float8) - 3) AS within,
+	approximate_kl('{-1}'::float8[], '{-1000}', clamp_log_ratio => 20, clamp_estimate => 10) AS no_overflow, approximate_kl('{-1}'::float8[], '{-3}', clamp_log_ratio => 0) AS nothing_left;
+-- As 0.2.0 declared it
+DO $do$
+BEGIN
+	EXECUTE format('CREATE FUNCTION kl_of_before(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[], estimator text) RETURNS float8 LANGUAGE c AS %L, %L', probin, 'stepadv_approximate_kl')
+	FROM pg_proc WHERE oid = 'stepadv.steps'::regproc;
+END $do$;
+SELECT count(*), bool_and(kl_of_before(new, old, mask, estimator) = approximate_kl(new, old, mask, estimator)) AS same FROM action, (VALUES ('k1'), ('k2'), ('k3')) k(estimator);
 -- The smallest divergences are not lost
 SELECT round((approximate_kl(ARRAY[-1e-9], ARRAY[0.0]) * 1e18)::numeric, 5) AS small;
 
@@ -68,6 +89,8 @@ SELECT approximate_kl('{-Infinity,-2}'::real[], '{-Infinity,-2}');
 SELECT step_ratio('{-1.7e308}'::float8[], '{1.7e308}');
 SELECT step_ratio(ARRAY[-1, -2], ARRAY[-1, -2]);
 SELECT approximate_kl('{-1}'::real[], '{-1}', estimator => 'k4');
+SELECT approximate_kl('{-1}'::real[], '{-1}', clamp_log_ratio => -1);
+SELECT approximate_kl('{-1}'::real[], '{-1}', clamp_estimate => 'NaN');
 
 -- The objective against its definition; is_clipped against its slope
 WITH v AS (SELECT w, a, low, high, dual, CASE WHEN a < 0 THEN greatest(clipped, dual * a) ELSE clipped END AS expected

@@ -25,6 +25,29 @@ SELECT round(reward_xml_format(ARRAY['<think>a</think><code>b</code>'], fields =
 SELECT reward_xml_tags(ARRAY[three], weight => 1), reward_xml_tags(ARRAY[three, once], weight => 1), reward_xml_tags(ARRAY[three, once, once, once], weight => 1)
 FROM (VALUES ('<tool></tool><tool></tool><tool></tool><tool></tool>', '<tool></tool>')) v(three, once);
 
+-- By the paper's words: 0.4 for one field, 0.2 where no field has white space at its ends, 0.2, 0.2; the share of tags used that open and close once
+SELECT m, round(reward_xml_format(ARRAY[m], weight => 1, convention => 'paper')::numeric, 4) AS format,
+	   round(reward_xml_tags(ARRAY[m], weight => 1, convention => 'paper')::numeric, 4) AS tags, round(reward_xml_tags(ARRAY[m], weight => 1)::numeric, 4) AS tags_of_code
+FROM (VALUES ('<reasoning>a</reasoning><tool>b</tool>'), ('<reasoning>a</reasoning>'), ('<reasoning> a</reasoning><tool>b</tool>'), (E'<reasoning>a</reasoning><tool>b\n</tool>'),
+			 ('<reasoning>a</reasoning> <tool>b</tool>'), ('<reasoning>a</reasoning><tool>b</tool><tool> c</tool>'), ('<reasoning>a'), ('a</reasoning><tool>b</tool>'), ('</tool>'),
+			 (' <answer></answer> '), ('<tool>x</tool><tool>y</tool><tool>z</tool>'), ('<reasoning>a</reasoning><answer>b<answer>'), ('I do not know'), (U&'<answer>\00A0a</answer>'), ('')) v(m);
+-- spacing is the code's; a rollout of no message; the mean over messages
+SELECT reward_xml_format(ARRAY['<tool> x </tool>'], spacing => 'always', convention => 'paper') = reward_xml_format(ARRAY['<tool> x </tool>'], spacing => 'lines', convention => 'paper') AS spacing,
+	   reward_xml_format('{}', convention => 'paper') + reward_xml_tags('{}', convention => 'paper') AS nobody,
+	   round(reward_xml_tags(ARRAY['<tool>x</tool>', '<tool>'], convention => 'paper')::numeric, 4) AS mean;
+SELECT reward_xml_format('{}', convention => 'verl');
+SELECT reward_xml_tags('{}', convention => NULL) IS NULL AS null_is_null;
+-- As 0.2.0 declared them
+DO $do$
+BEGIN
+	EXECUTE format('CREATE FUNCTION format_of_before(messages text[], fields text[], spacing text, weight float8) RETURNS float8 LANGUAGE c STRICT AS %L, %L', probin, 'stepadv_reward_xml_format')
+	FROM pg_proc WHERE oid = 'stepadv.steps'::regproc;
+	EXECUTE format('CREATE FUNCTION tags_of_before(messages text[], fields text[], weight float8) RETURNS float8 LANGUAGE c STRICT AS %L, %L', probin, 'stepadv_reward_xml_tags')
+	FROM pg_proc WHERE oid = 'stepadv.steps'::regproc;
+END $do$;
+SELECT format_of_before(m, f, 'lines', 1) = reward_xml_format(m, f, 'lines', 1) AS format, tags_of_before(m, f, 0.5) = reward_xml_tags(m, f, 0.5) AS tags
+FROM (VALUES (ARRAY['<reasoning>a</reasoning><tool>b</tool><tool>c'], '{reasoning,tool|answer}'::text[])) v(m, f);
+
 -- Tool calls: attempts are messages with a tool field that something followed
 SELECT what, reward_tool_execution(messages, replies)
 FROM (VALUES
@@ -63,6 +86,18 @@ FROM (VALUES
 SELECT a, reward_answer_in_results(ARRAY['<tool>x</tool>'], ARRAY['<result>say ' || a || '!</result>'], ARRAY[a]) AS itself,
 	   reward_answer_present(ARRAY['<answer>some thing a1b2.txt 50 percent</answer>'], ARRAY[a]) AS other, reward_exact_match(ARRAY['<answer>' || a || '</answer>'], ARRAY[a]) AS exact
 FROM (VALUES ('50%'), ('a_b'), ('.*'), ('a.b'), ('[a-z]+'), ('\d'), ('C:\temp\'), ('$1'), ('^a|b$'), ('(?i)a'), ('O''Hara "x"'), ('{1,2}'), ('<b>'), ('&lt;')) v(a);
+-- Case is Python's lower(), in any locale, collation or provider: what it gives for each was asked of Python 3.11. A capital sigma ends a word
+-- where a cased letter comes before it and none after it, not counting what is case-ignorable (U+0301, U+00AD, full stop, apostrophe); İ keeps its dot.
+SELECT said, lower, reward_exact_match(ARRAY['<answer>' || said || '</answer>'], ARRAY[lower]) AS as_python,
+	   reward_exact_match(ARRAY['<answer>' || said || '</answer>'], ARRAY[lower] COLLATE "C") AS in_c,
+	   reward_exact_match(ARRAY['<answer>' || said || '</answer>'], ARRAY[other]) AS other
+FROM (VALUES ('ΟΔΟΣ', 'οδος', 'οδοσ'), ('Σ', 'σ', 'ς'), ('ΑΣ.', 'ας.', 'ασ.'), ('ΑΣ Β', 'ας β', 'ασ β'), ('ΑΣΒ', 'ασβ', 'αςβ'), ('ΑΣ.Β', 'ασ.β', 'ας.β'),
+			 ('Α.Σ', 'α.ς', 'α.σ'), ('.Σ', '.σ', '.ς'), ('1Σ', '1σ', '1ς'), ('Α1Σ', 'α1σ', 'α1ς'), ('ΑΣ1', 'ας1', 'ασ1'), ('aΣ', 'aς', 'aσ'), ('ΣΣΣ', 'σσς', 'σσσ'),
+			 ('字Σ', '字σ', '字ς'), (U&'Α\0301Σ\00AD', U&'α\0301ς\00AD', U&'α\0301σ\00AD'), (U&'ΑΣ\0301Β', U&'ασ\0301β', U&'ας\0301β'), ('Α''Σ', 'α''ς', 'α''σ'),
+			 ('İ', U&'i\0307', 'i'), ('I', 'i', 'ı'), ('ẞ', 'ß', 'ss'), ('ÀÉ', 'àé', 'ae'), ('Ǆ', 'ǆ', 'dž'), ('Ω', 'ω', 'o'), (U&'\+010400', U&'\+010428', U&'\+010429'), (U&'\1E9B', U&'\1E9B', U&'\1E61')) v(said, lower, other);
+-- What a word is depends on what stands around it: in the text, or alone
+SELECT reward_answer_present(ARRAY['<answer>η ΟΔΟΣ μου</answer>'], ARRAY['ΟΔΟΣ']) AS word, reward_answer_present(ARRAY['<answer>ΟΔΟΣΑ</answer>'], ARRAY['ΟΔΟΣ']) AS part_of_a_word,
+	   reward_answer_in_results(ARRAY['<tool>x</tool>'], ARRAY['<result>ΟΔΟΣ</result>'], ARRAY['δοσ']) AS medial, reward_exact_match(ARRAY['<answer>ΟΔΟΣ </answer>'], ARRAY[' ΟΔΟΣ']) AS stripped;
 -- White space is Unicode's; a tag name may be anything
 SELECT reward_exact_match(ARRAY[U&'<answer>\00A0\2003 Paris\3000\000A</answer>'], ARRAY['PARIS']) AS unicode,
 	   reward_exact_match(ARRAY[U&'<answer>\00E9t\00E9</answer>'], ARRAY[U&'\2028\00E9t\00E9\0085']) AS accents,
@@ -88,19 +123,25 @@ RETURN CASE WHEN strpos(message, '<' || tag || '>') > 0
 CREATE FUNCTION occurrences(message text, what text) RETURNS int LANGUAGE sql IMMUTABLE
 RETURN (length(message) - length(replace(message, what, ''))) / length(what);
 WITH tag AS (
-	SELECT rollout, i, tag, occurrences(message, '<' || tag || '>') AS opened, occurrences(message, '</' || tag || '>') AS closed, field(message, tag) AS content
+	SELECT rollout, i, tag, occurrences(message, '<' || tag || '>') AS opened, occurrences(message, '</' || tag || '>') AS closed, field(message, tag) AS content,
+		   (SELECT coalesce(bool_and(m[1] = btrim(m[1], E' \n')), true) FROM regexp_matches(message, '<' || tag || '>(.*?)</' || tag || '>', 'g') m) AS tight
 	FROM message, unnest(ARRAY['reasoning', 'tool', 'answer']) tag),
 scored AS (
 	SELECT rollout, i,
 		   CASE WHEN count(content) > 0 THEN 0.2 * (bool_or(opened + closed > 0) FILTER (WHERE tag = 'reasoning'))::int
 											 + 0.2 * (bool_or(opened + closed > 0) FILTER (WHERE tag <> 'reasoning'))::int ELSE 0 END
 		   + 0.2 AS fields,
+		   0.4 * (count(content) > 0)::int + 0.2 * (count(content) > 0 AND bool_and(tight))::int AS paper_fields,
+		   coalesce(count(*) FILTER (WHERE opened = 1 AND closed = 1)::float8 / nullif(count(*) FILTER (WHERE opened + closed > 0), 0), 0) AS paper_tags,
 		   coalesce(sum((1 - abs(opened - 1)) + (1 - abs(closed - 1))) FILTER (WHERE opened + closed > 0)::float8
 					/ nullif(2 * count(*) FILTER (WHERE opened + closed > 0), 0), 0) AS tags
 	FROM tag GROUP BY rollout, i),
 expected AS (
 	SELECT rollout, 0.2 * avg(fields + 0.2 * (ltrim(message, E' \n') LIKE '<reasoning>%')::int
 							  + 0.2 * (rtrim(message, E' \n') LIKE ANY ('{%</tool>,%</answer>}'))::int) AS format,
+		   0.2 * avg(paper_fields + 0.2 * (ltrim(message, E' \n') LIKE '<reasoning>%')::int
+							  + 0.2 * (rtrim(message, E' \n') LIKE ANY ('{%</tool>,%</answer>}'))::int) AS paper_format,
+		   0.2 * avg(paper_tags) AS paper_tags,
 		   0.2 * greatest(avg(tags), 0) AS tags,
 		   0.2 * coalesce(avg(CASE WHEN field(reply, 'result') NOT LIKE 'Error:%' THEN 1 ELSE 0 END)
 						  FILTER (WHERE field(message, 'tool') IS NOT NULL AND reply IS NOT NULL), 0) AS execution,
@@ -108,7 +149,8 @@ expected AS (
 					 LIKE '%Paris%' THEN 0.5 ELSE 0 END AS in_results,
 		   (array_agg(field(message, 'answer') ORDER BY i DESC) FILTER (WHERE field(message, 'answer') IS NOT NULL))[1] AS answer
 	FROM message JOIN scored USING (rollout, i) JOIN reply USING (i) GROUP BY rollout)
-SELECT count(*), bool_and(abs(reward_xml_format(messages) - format) < 1e-12) AS format, bool_and(abs(reward_xml_tags(messages) - tags) < 1e-12) AS tags,
+SELECT count(*), bool_and(abs(reward_xml_format(messages) - format) < 1e-12) AS format, bool_and(abs(reward_xml_format(messages, convention => 'paper') - paper_format) < 1e-12) AS paper_format,
+	   bool_and(abs(reward_xml_tags(messages, convention => 'paper') - paper_tags) < 1e-12) AS paper_tags, count(*) FILTER (WHERE paper_tags <> tags) > 20 AND count(*) FILTER (WHERE paper_format <> format) > 20 AS paper_differs, bool_and(abs(reward_xml_tags(messages) - tags) < 1e-12) AS tags,
 	   bool_and(abs(reward_tool_execution(messages, replies) - execution) < 1e-12) AS execution,
 	   bool_and(reward_answer_in_results(messages, replies, '{PARIS}') = in_results) AS in_results,
 	   bool_and(reward_answer_present(messages, '{PARIS}') = CASE WHEN answer LIKE '%Paris%' THEN 0.5 ELSE 0 END) AS present,

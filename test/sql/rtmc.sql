@@ -22,6 +22,17 @@ SELECT a.step_id, n_state, n_action, q FROM x, rtmc(g, gamma => 0.5, visit => 'e
 SELECT a.step_id, v, advantage FROM x, rtmc(g, gamma => 0.5, prior => 0) a WHERE rollout_id = 1;
 SELECT a.step_id, v, advantage FROM x, rtmc(g, gamma => 0.5, prior => 1, baseline => 5) a WHERE step_id = 12;
 SELECT a.step_id, v, advantage FROM x, rtmc(g, gamma => 0.5, success_above => 1) a WHERE step_id = 12;
+-- prior_mean: returns of the first steps 0.25, 0 and 0.5, their mean 0.25: V'(1) = (0.75 + 0.5) / 5, V'(2) = 1.5 / 3, V'(3) = 1.5 / 4;
+-- a baseline outweighs it
+SELECT a.step_id, v FROM x, rtmc(g, gamma => 0.5, prior_mean => 'start_value') a WHERE step_id IN (10, 12, 21);
+SELECT bool_and(a = b) AS baseline FROM x, rtmc(g, baseline => 5, prior_mean => 'start_value') a JOIN rtmc(g, baseline => 5) b USING (step_id);
+-- without discount, where rewards are 0 or 1 at the end, both are one
+SELECT bool_and(a = b) AS same FROM x, rtmc(g, gamma => 1, prior_mean => 'start_value') a JOIN rtmc(g, gamma => 1) b USING (step_id);
+-- a judged rollout without steps has no first step; a lone one is its own
+SELECT a.v, a.advantage FROM (SELECT rollout_agg(s, r, s, s, s, w) g FROM (VALUES (1, 1, 0.5::float8), (NULL, 2, 1)) v(s, r, w)) y, rtmc(g, prior_mean => 'start_value') a;
+-- the two pictures and tables of the tree follow
+SELECT bool_and(t.v = a.v AND t.advantage = a.advantage) AS tree FROM x, rtmc_tree(g, prior_mean => 'start_value') t JOIN rtmc(g, prior_mean => 'start_value') a USING (step_id);
+SELECT rtmc_tree_dot(g, prior_mean => 'start_value') <> rtmc_tree_dot(g) AS picture FROM x;
 -- normalise: the sd (ddof 0) of what comes out is 1, its mean is not moved to 0
 SELECT round(stddev_pop(advantage)::numeric, 12) AS sd, round(avg(advantage)::numeric, 6) <> 0 AS not_centred FROM x, rtmc(g, normalise => true) a;
 -- all the same: nothing to divide by
@@ -59,6 +70,7 @@ SELECT a.* FROM x, rtmc(g, baseline => 'NaN') a;
 SELECT a.* FROM x, rtmc(g, gamma => NULL) a;
 SELECT a.* FROM x, rtmc(g, visit => 'last') a;
 SELECT a.* FROM x, rtmc(g, success_above => 'Infinity') a;
+SELECT a.* FROM x, rtmc(g, prior_mean => 'median') a;
 SELECT rtmc_tree_dot(g, min_visits => 0) FROM x;
 SELECT rtmc_tree_dot(g, max_edges => NULL) FROM x;
 SELECT rtmc_tree_dot(g, label_length => 0) FROM x;

@@ -106,16 +106,23 @@ FROM rendered r JOIN (SELECT rollout, state_signature(action) s FROM steps GROUP
 CREATE TABLE state_steps AS SELECT * FROM steps;
 ALTER TABLE state_steps SET (parallel_workers = 2);
 ANALYZE state_steps;
-CREATE TEMP TABLE serial AS SELECT state_signature(action) s, state_hash(action) h, state_signature(action, 'set', 'bucket') b FROM state_steps;
+CREATE TEMP TABLE serial AS SELECT state_signature(action) s, state_hash(action) h, state_signature(action, 'set', 'bucket') b, state_signature(action, 'paper') p FROM state_steps;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SELECT s = (SELECT state_signature(action) FROM state_steps) AS signature, h = (SELECT state_hash(action) FROM state_steps) AS hash,
-       b = (SELECT state_signature(action, 'set', 'bucket') FROM state_steps) AS bucket FROM serial;
+       b = (SELECT state_signature(action, 'set', 'bucket') FROM state_steps) AS bucket,
+       p = (SELECT state_signature(action, 'paper') FROM state_steps) AS paper FROM serial;
 SELECT state_signature(action), state_hash(action) = signature_hash('||') AS root FROM state_steps WHERE rollout < 0;
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
 DROP TABLE state_steps;
 
 -- Texts that are no signatures count as flags and cannot be taken for parts of a state.
 SELECT state_signature(a) FROM unnest(ARRAY['', '@', ':', 'a|b', 'a+b', 'view:full@', 'view:full@x|y:Vf', 'view:partial[1|2]@z', 'modify:replace:a+b@z', 'think:ok', '||']) a;
+
+-- flags => 'paper': files as ever, of the flags those of equation 13, with their counts: thoughts and tests by result. The hash is of the same atoms.
+WITH a(a) AS (SELECT unnest('{think,think:ok,test@a.py:ok,test@b.py:ok,test@all:error,test@all,execute@x:ok,execute@x,install@p,fileop:rm@q,search,view,finish,other:t,view:full@a,create@b,NULL}'::text[]))
+SELECT state_signature(a), state_signature(a, 'paper') AS paper, state_signature(a, 'paper', 'bucket') = state_signature(a, 'paper') AS bucket,
+       state_hash(a, 'paper') = hash_of_atoms('{a:Vf,b:C,|think=2,|test_ok=2,|test_err=1}') AS hash FROM a;
+SELECT state_signature(a, 'paper') AS nothing, state_hash(a, 'paper') = signature_hash('||') AS root FROM unnest('{finish,install@p,execute@x:ok}'::text[]) a;
 
 -- Options.
 SELECT state_signature(a, 'counts') FROM unnest('{think}'::text[]) a;

@@ -38,6 +38,20 @@ FROM two_group,
 	 mt_grpo(two_group.g, turn_coef => 0.5) m JOIN two USING (rollout_id),
 	 grpo(merged_group.g, epsilon => 1e-4) c
 WHERE c.rollout_id = m.rollout_id;
+-- The same by the option: no intermediate result is no turn reward
+CREATE VIEW without_group AS
+SELECT rollout_agg(rollout_id * 10 + k, rollout_id, k, NULL, NULL, CASE k WHEN 2 THEN outcome END, NULL, NULL, NULL,
+				   CASE WHEN k = 1 AND has_result THEN turn_reward END, NULL) AS g
+FROM two, generate_series(1, 2) k;
+SELECT count(*), bool_and(near(advantage, CASE WHEN step_no = 1 OR NOT has_result THEN code1 ELSE a_o END)) AS merge,
+	   bool_and(near(outcome_advantage, a_o) AND (turn_advantage IS NULL) = NOT has_result) AS parts
+FROM without_group, mt_grpo(g, turn_coef => 0.5, without_turn_reward => 'merge') JOIN two USING (rollout_id);
+-- The default is a turn reward of 0, and where all have one there is nothing to merge
+SELECT count(*), bool_and(a = b) AS zero, bool_and(c = d) AS none_without
+FROM without_group w, two_group t, mt_grpo(w.g) a JOIN mt_grpo(t.g) b USING (step_id)
+	JOIN mt_grpo(t.g, without_turn_reward => 'merge') c USING (step_id) JOIN mt_grpo(t.g) d USING (step_id);
+-- mt_rloo: R of rollout 2 less the mean of the others' merged rewards, 1.8 - (2.6 + 0.6 + 0.6) / 3
+SELECT step_id, turn_advantage, round(advantage::numeric, 12) AS advantage FROM without_group, mt_rloo(g, without_turn_reward => 'merge') WHERE rollout_id = 2;
 SELECT bool_and(near(advantage, CASE step_no WHEN 1 THEN rloo1 ELSE rloo2 END)) AS mt_rloo
 FROM two_group, mt_rloo(g) JOIN two USING (rollout_id);
 
@@ -127,6 +141,27 @@ BEGIN
 		RAISE NOTICE '% rloo % skip %: all there %, different %', p.lambda, p.rloo, p.skip, n = (SELECT count(*) FROM turn), bad;
 	END LOOP;
 END $$;
+
+-- Rollouts without a turn reward, by the definition of merged GRPO; the others as ever
+WITH merged AS (
+	SELECT r.g, r.rollout_id, r.outcome + (SELECT coalesce(sum(coalesce(t.reward, 0) + coalesce(t.turn_reward, 0)), 0) FROM turn t WHERE t.rollout_id = r.rollout_id) AS x,
+		   NOT EXISTS (SELECT FROM turn t WHERE t.rollout_id = r.rollout_id AND t.turn_reward IS NOT NULL) AS without
+	FROM rollout r WHERE NOT r.unjudged),
+normal AS (
+	SELECT rollout_id, without, normalised(x, count(*) OVER w, avg(x) OVER w, stddev_samp(x) OVER w, min(x) OVER w, max(x) OVER w, rloo, 1e-4) AS a, rloo
+	FROM merged, (VALUES (false), (true)) v(rloo) WINDOW w AS (PARTITION BY g, rloo))
+SELECT rloo, count(*) AS steps, count(*) FILTER (WHERE without) AS without,
+	   count(*) FILTER (WHERE without AND NOT near(m.advantage, a) OR (m.turn_advantage IS NULL) <> without) AS off,
+	   count(*) FILTER (WHERE NOT without AND m IS DISTINCT FROM z) AS others_moved
+FROM (SELECT false AS rloo, e.* FROM grp, mt_grpo(rollouts, without_turn_reward => 'merge') e UNION ALL SELECT true, e.* FROM grp, mt_rloo(rollouts, without_turn_reward => 'merge') e) m
+JOIN (SELECT false AS rloo, e.* FROM grp, mt_grpo(rollouts) e UNION ALL SELECT true, e.* FROM grp, mt_rloo(rollouts) e) z USING (rloo, step_id)
+JOIN normal USING (rloo) WHERE normal.rollout_id = m.rollout_id GROUP BY rloo ORDER BY rloo;
+SELECT count(*) > 0 AS there, count(m.advantage) AS known FROM grp, mt_grpo(rollouts, without_turn_reward => 'merge') m JOIN rollout r USING (rollout_id) WHERE r.unjudged;
+-- No turn reward in the whole group: GRPO
+SELECT bool_and(m.advantage = o.advantage) AS grpo
+FROM (SELECT rollout_agg(r * 10 + k, r, k, NULL, NULL, r) AS g FROM generate_series(1, 4) r, generate_series(1, r) k) x,
+	 mt_grpo(g, without_turn_reward => 'merge') m JOIN grpo(g, epsilon => 1e-4) o USING (step_id);
+SELECT count(*) FROM two_group, mt_grpo(g, without_turn_reward => 'grpo');
 
 -- Equations 9 and 10: two turns each, paper's lambda
 CREATE TABLE eq AS SELECT g, rollout_id, pseudorandom('r_t', rollout_id::text) AS r_t, pseudorandom('r_o', rollout_id::text) AS r_o FROM rollout;

@@ -73,6 +73,22 @@ sub same_catalog
 	return;
 }
 
+# The declarations of before that the scripts keep, by their names: no others may be left,
+# and each says what it is.
+sub same_of_before
+{
+	my ($database) = @_;
+	my %kept;
+	for my $script (glob("$from/stepadv--*--*.sql"))
+	{
+		my $text = slurp_file($script);
+		$kept{$1} = 1 while $text =~ /^ALTER (?:FUNCTION|AGGREGATE) .* RENAME TO (\w+_before_\w+);$/mg;
+	}
+	my $found = $node->safe_psql($database, q{SELECT DISTINCT p.proname COLLATE "C" FROM pg_proc p
+		WHERE p.pronamespace = 'stepadv_internal'::regnamespace AND p.proname ~ '_before_[0-9_]+$' ORDER BY 1});
+	return is($found, join("\n", sort keys %kept), "$database: declarations of before are those that the scripts keep");
+}
+
 make_database('fresh');
 my $fresh = catalog($node, 'fresh');
 cmp_ok(scalar(keys %$fresh), '>', 200, 'there is a catalog to compare');
@@ -164,6 +180,7 @@ for my $version (@versions[0 .. $#versions - 1])
 	my $database = 'from_' . $version =~ tr/./_/r;
 	make_database($database, $version);
 	update($database);
+	same_of_before($database);
 	same_catalog($database, $fresh, "$version, updated, has the catalog of a fresh installation");
 	$node->safe_psql('postgres', "DROP DATABASE $database");
 }
@@ -180,6 +197,7 @@ SKIP:
 	$fresh = catalog($node, 'fresh');
 
 	update('old');
+	same_of_before('old');
 	same_catalog('old', $fresh, "$versions[-1], updated, has the catalog of a fresh installation");
 	same_numbers(numbers($node, 'old'), $numbers, 'what users have answers as before');
 	like(upgrade_attachments('old', 'ann'), qr/^own\."a""b c_attachment"\|\d\d\|\nown.steps_attachment\|\d\d\|\nrl.steps_attachment\|\d\d\|$/, 'upgrade_attachments');

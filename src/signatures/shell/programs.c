@@ -434,6 +434,7 @@ static const Program programs[] = {
 	{"sed", PROGRAM_SED, 1, {"efl", ",expression,file,line-length,"}},
 	{"seq", PROGRAM_ECHO, 0, NO_OPTIONS},
 	{"set", PROGRAM_NOTHING, 0, NO_OPTIONS},
+	{"set_cursors", PROGRAM_SWE_SCROLL, 0, NO_OPTIONS},
 	{"setfacl", PROGRAM_FILEOP, 1, OWNER_OPTIONS},
 	{"setopt", PROGRAM_NOTHING, 0, NO_OPTIONS},
 	{"setsid", PROGRAM_WRAPPER, 0, WRAPPER_OPTIONS},
