@@ -290,7 +290,7 @@ BEGIN
 	RETURN QUERY EXECUTE format($query$
 		WITH p AS MATERIALIZED (
 			-- Coarser than noise in the last digits, which must not break ties.
-			SELECT group_id, cell, round(truth * 1e9) / 1e9 AS truth, round(coalesce(answer, 0) * 1e12) / 1e12 AS answer
+			SELECT group_id, cell, round(truth::float8 * 1e9) / 1e9 AS truth, round(coalesce(answer, 0)::float8 * 1e12) / 1e12 AS answer
 			FROM (%s) pairs
 		), g AS (
 			SELECT CASE WHEN min(truth) < max(truth) THEN coalesce(corr(truth_rank, answer_rank), 0) END AS rank
@@ -326,7 +326,7 @@ BEGIN
 		SELECT CASE WHEN visits < 2 THEN '1' WHEN visits < 4 THEN '2-3' WHEN visits < 8 THEN '4-7' WHEN visits < 16 THEN '8-15' ELSE '16+' END,
 			count(*), count(stderr), count(*) FILTER (WHERE stderr = 0),
 			-- Sums have their own noise in the last digits.
-			count(*) FILTER (WHERE abs(q - truth) <= 1.96 * stderr + 1e-9), avg(q - truth), sqrt(avg((q - truth) ^ 2))
+			count(*) FILTER (WHERE abs(q - truth) <= 1.96 * stderr + 1e-9), avg(q - truth)::float8, sqrt(avg((q - truth) ^ 2))::float8
 		FROM (SELECT DISTINCT ON (group_id, state, action) * FROM (%s) pairs ORDER BY group_id, state, action) d
 		GROUP BY 1
 		$query$, pairs);
