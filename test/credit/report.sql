@@ -32,14 +32,24 @@ FROM (SELECT o.*, rank = max(rank) FILTER (WHERE m.pool = 1) OVER (PARTITION BY 
 	FROM credit.overall o JOIN credit.methods m USING (method) WHERE states = 'exact') o
 GROUP BY n, method;
 
+-- Problems of a kind side by side, and the mean over the kinds, however many problems they have.
 CREATE VIEW credit.by_problem AS
-SELECT 0 AS n, credit.table_line(VARIADIC ARRAY['method'] || array_agg(problem ORDER BY problem)) || E'\n'
-	|| credit.table_line(VARIADIC ARRAY['---'] || array_agg('---:'::text)) AS line
-FROM credit.problems
+WITH place AS (SELECT problem, kind, row_number() OVER (ORDER BY kind, problem) AS i FROM credit.problems),
+r AS (
+	SELECT r.method, m.n, m.pool, p.kind, p.i, r.rank, r.signs_right::float8 / nullif(r.signs, 0) AS sign
+	FROM credit.results r JOIN credit.methods m USING (method) JOIN place p USING (problem) WHERE r.states = 'exact' AND r.size = 8
+),
+kinds AS (
+	SELECT method, avg(rank) AS rank, avg(sign) AS sign
+	FROM (SELECT method, kind, avg(rank) AS rank, avg(sign) AS sign FROM r GROUP BY method, kind) k GROUP BY method
+)
+SELECT 0 AS n, credit.table_line(VARIADIC ARRAY['method'] || array_agg(kind || ': ' || problem ORDER BY i) || ARRAY['by kind']) || E'\n'
+	|| credit.table_line(VARIADIC ARRAY['---', '---:'] || array_agg('---:'::text)) AS line
+FROM place
 UNION ALL
-SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.bold(credit.short(rank), best) ORDER BY problem))
-FROM (SELECT r.*, m.n, rank = max(rank) FILTER (WHERE m.pool = 1) OVER (PARTITION BY r.problem) AS best
-	FROM credit.results r JOIN credit.methods m USING (method) WHERE states = 'exact' AND size = 8) r
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.bold(credit.short(rank), best) ORDER BY i) || ARRAY[min(credit.short(k_rank) || ' / ' || credit.short(k_sign))])
+FROM (SELECT r.*, rank = max(rank) FILTER (WHERE pool = 1) OVER (PARTITION BY i) AS best, k.k_rank, k.k_sign
+	FROM r JOIN (SELECT method, rank AS k_rank, sign AS k_sign FROM kinds) k USING (method)) r
 GROUP BY n, method;
 
 CREATE VIEW credit.by_states AS
@@ -69,14 +79,18 @@ FROM (SELECT m.n, m.method, array_position(ARRAY['1', '2-3', '4-7', '8-15', '16+
 GROUP BY n, method;
 
 CREATE VIEW credit.by_name AS
-SELECT 0 AS n, E'| problem | kind | states | success | steps | spread of A | |\n| --- | --- | ---: | ---: | ---: | ---: | --- |' AS line
+SELECT 0 AS n, E'| problem | kind | states | success | steps | spread of A | alone | |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |' AS line
 UNION ALL
 SELECT row_number() OVER (ORDER BY p.problem), credit.table_line(p.problem, p.kind, t.states::text, credit.short(s.v), credit.short(r.steps::float8 / r.rollouts, 1),
-	credit.short(t.spread, 3), p.about)
+	credit.short(t.spread, 3), credit.short(r.alone), p.about)
 FROM credit.problems p
 JOIN (SELECT problem, count(DISTINCT state) AS states, sqrt(sum(probability * advantage ^ 2) / count(DISTINCT state)) AS spread FROM credit.truth WHERE gamma = 1 GROUP BY problem) t USING (problem)
 JOIN LATERAL (SELECT v FROM credit.truth t WHERE t.problem = p.problem AND t.state = p.start AND gamma = 1 LIMIT 1) s ON true
-JOIN LATERAL (SELECT count(*) AS steps, count(DISTINCT rollout_id) AS rollouts FROM credit.simulate(p.problem, 1000)) r ON true;
+JOIN LATERAL (
+	-- alone: the share of the steps in whose state their group of 8 tried one action only
+	SELECT count(*) AS steps, count(DISTINCT rollout_id) AS rollouts, avg((least_action = most_action)::integer) AS alone
+	FROM (SELECT s.rollout_id, min(action_hash) OVER w AS least_action, max(action_hash) OVER w AS most_action
+		FROM credit.simulate(p.problem, 2400) s WINDOW w AS (PARTITION BY (s.rollout_id - 1) / 8, s.state_hash)) s) r ON true;
 
 -- The picture: rank correlation by group size, a line per method that is drawn.
 CREATE VIEW credit.plot AS

@@ -42,7 +42,7 @@ mistakes=$(query 'SELECT * FROM credit.mistakes')
 tasks()
 {
 	query "SELECT format('SELECT credit.run(%L, %L, %s, %s, %s)', problem, states, size, greatest($groups / part, 2), $seed)
-		FROM (VALUES ('exact', 64, 4), ('exact', 32, 2), ('exact', 16, 1), ('hidden', 16, 1), ('finer', 16, 1),
+		FROM (VALUES ('exact', 64, 4), ('exact', 32, 2), ('exact', 16, 1), ('hidden', 16, 2), ('finer', 16, 2),
 			('exact', 8, 1), ('hidden', 8, 1), ('finer', 8, 1), ('exact', 4, 1)) v(states, size, part), credit.problems
 		ORDER BY part DESC, size DESC, states, problem"
 }
