@@ -13,3 +13,8 @@ ALTER FUNCTION stepadv.rtmc_tree(stepadv.rollout_group, float8, float8, float8, 
 ALTER FUNCTION stepadv.rtmc_tree_before_0_3_0(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) SET SCHEMA stepadv_internal;
 ALTER FUNCTION stepadv.rtmc_tree_dot(stepadv.rollout_group, jsonb, bigint[], integer, integer, integer, float8, float8, float8, boolean, text, float8) RENAME TO rtmc_tree_dot_before_0_3_0;
 ALTER FUNCTION stepadv.rtmc_tree_dot_before_0_3_0(stepadv.rollout_group, jsonb, bigint[], integer, integer, integer, float8, float8, float8, boolean, text, float8) SET SCHEMA stepadv_internal;
+
+-- A method more. (Its function is among the parts'.)
+INSERT INTO stepadv_internal.methods VALUES
+	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,double precision)',
+		'{reward,state,action}', '{}', NULL, 'a row per step', 175);
