@@ -1,6 +1,6 @@
 /*
  * component_solver.c
- *		Elimination as far as it stays sparse, sweeps for what is left.
+ *		Elimination as far as it stays sparse, iteration for what is left.
  *
  * Unknowns are eliminated one by one, next always one with the least product of
  * edges in and out: its equation is put into those that it is a target of.  What
@@ -11,31 +11,20 @@
  *
  * Rows of long rollouts have few edges and stay so.  But a component may as well be
  * as good as random, and then the rows of what is left fill: elimination ends when
- * they hold more than MAX_ENTRIES (beyond twice what there was) or took MAX_WORK, and Gauss-Seidel
- * sweeps go on.  They converge for all such equations, as each unknown leads to a
- * leak, but slowly where leaks are rare, since a sweep hardly moves a value that all
- * unknowns have in common.  That one is found directly: the sum of all equations has the
- * weights inside the component cancel (aggregation to a single unknown).  A
- * component of up to 1000 unknowns is always eliminated.
+ * they hold MAX_ENTRIES more than twice what there was, or took MAX_WORK, and what is
+ * left is iterated.  A component of up to 1000 unknowns is always eliminated.
  */
 #include "postgres.h"
-
-#include <float.h>
-#include <math.h>
 
 #include "miscadmin.h"
 
 #include "arrays.h"
 #include "estimators/component_solver.h"
+#include "estimators/iterate.h"
 
 /* As many as 1024 unknowns can have. */
 #define MAX_ENTRIES		(1024 * 1024)
 #define MAX_WORK		UINT64CONST(2000000000)
-
-#define SWEEPS_AT_ONCE	8
-#define MAX_SWEEPS		10000000
-/* Of the values, in units of the last digit: a sweep that moves none by more has arrived. */
-#define ARRIVED			2
 
 #define NOBODY			(-1)
 
@@ -431,7 +420,7 @@ eliminate(ComponentSolver *solver)
 }
 
 /* ----------
- * Sweeps
+ * Values
  * ----------
  */
 
@@ -450,88 +439,54 @@ solve_row(const ComponentSolver *solver, int32 node)
 	return sum / weight;
 }
 
-/* One sweep over what is not gone; true if it moved nothing. */
-static bool
-sweep(ComponentSolver *solver)
-{
-	double		moved = 0;
-	double		most = 0;
-
-	for (uint32 i = 0; i < solver->n; i++)
-	{
-		double		found;
-
-		if (solver->gone[i])
-			continue;
-		found = solve_row(solver, (int32) i);
-		moved = Max(moved, fabs(found - solver->value[i]));
-		most = Max(most, fabs(found));
-		solver->value[i] = found;
-		if (i % 1024 == 0)
-			CHECK_FOR_INTERRUPTS();
-	}
-	/* Also where an overflow has made it infinite or not a number. */
-	return !(moved > ARRIVED * DBL_EPSILON * most) || !isfinite(most);
-}
-
-/*
- * Move all values by what makes the sum of the equations hold, unless that leaves
- * more of them open than before.
- */
+/* What is not gone, as equations of its own: node `left[i]` is their unknown i. */
 static void
-shift_all(ComponentSolver *solver)
+iterate_rest(ComponentSolver *solver)
 {
-	double		leaks = 0;
-	double		sum = 0;
-	double		open = 0;
-	double		open_after = 0;
-	double		shift;
-	double	   *residual = ALLOCATE_ARRAY(double, solver->n);
+	uint32		n = solver->n - solver->n_gone;
+	int32	   *left = ALLOCATE_ARRAY(int32, n);
+	double	   *value = ALLOCATE_ZEROED_ARRAY(double, n);
+	ValueEquations rest = {0};
+	uint32		end = 0;
 
-	for (uint32 i = 0; i < solver->n; i++)
-	{
-		const Entry *row = ROW(solver, i);
-
-		if (solver->gone[i])
-			continue;
-		residual[i] = solver->constant[i] - solver->leak[i] * solver->value[i];
-		for (uint32 e = 0; e < solver->row[i].length; e++)
-			residual[i] += row[e].weight * (solver->value[row[e].node] - solver->value[i]);
-		leaks += solver->leak[i];
-		sum += residual[i];
-		open += fabs(residual[i]);
-	}
-	shift = sum / leaks;
+	rest.first = ALLOCATE_ARRAY(uint32, (Size) n + 1);
+	rest.target = ALLOCATE_ARRAY(int32, solver->n_entries);
+	rest.weight = ALLOCATE_ARRAY(double, solver->n_entries);
+	rest.leak = ALLOCATE_ARRAY(double, n);
+	rest.constant = ALLOCATE_ARRAY(double, n);
 	for (uint32 i = 0; i < solver->n; i++)
 		if (!solver->gone[i])
-			open_after += fabs(residual[i] - shift * solver->leak[i]);
-	if (open_after < open)
-		for (uint32 i = 0; i < solver->n; i++)
-			if (!solver->gone[i])
-				solver->value[i] += shift;
-	pfree(residual);
-}
-
-static void
-sweep_until_still(ComponentSolver *solver)
-{
-	bool		was_still = false;
-
-	for (uint32 n = 1; n <= MAX_SWEEPS; n++)
+		{
+			left[rest.n] = (int32) i;
+			solver->place[i] = rest.n++;
+		}
+	for (uint32 i = 0; i < n; i++)
 	{
-		bool		still = sweep(solver);
+		const Entry *row = ROW(solver, left[i]);
 
-		/* What all have in common may be open yet, as it hardly moves. */
-		if (still && was_still)
-			return;
-		was_still |= still;
-		if (still || n % SWEEPS_AT_ONCE == 0)
-			shift_all(solver);
+		rest.first[i] = end;
+		rest.leak[i] = solver->leak[left[i]];
+		rest.constant[i] = solver->constant[left[i]];
+		for (uint32 e = 0; e < solver->row[left[i]].length; e++)
+		{
+			rest.target[end] = (int32) solver->place[row[e].node];
+			rest.weight[end++] = row[e].weight;
+		}
 	}
-	ereport(ERROR,
-			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("values of %u states that lead to one another did not converge", solver->n),
-			 errhint("A gamma below 1, or a prior, makes them converge sooner.")));
+	rest.first[n] = end;
+	iterate_value_equations(&rest, value);
+	for (uint32 i = 0; i < n; i++)
+	{
+		solver->value[left[i]] = value[i];
+		solver->place[left[i]] = 0;
+	}
+	pfree(left);
+	pfree(value);
+	pfree(rest.first);
+	pfree(rest.target);
+	pfree(rest.weight);
+	pfree(rest.leak);
+	pfree(rest.constant);
 }
 
 /* ----------
@@ -559,7 +514,7 @@ solve_component(ComponentSolver *solver, const ValueEquations *equations, const 
 	fill_columns(solver);
 	eliminate(solver);
 	if (solver->n_gone < solver->n)
-		sweep_until_still(solver);
+		iterate_rest(solver);
 	for (uint32 k = solver->n_gone; k-- > 0;)
 		solver->value[solver->order[k]] = solve_row(solver, solver->order[k]);
 
