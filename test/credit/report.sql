@@ -101,8 +101,9 @@ WITH drawn AS (
 	FROM credit.overall o JOIN credit.methods m USING (method) WHERE o.states = 'exact' AND m.colour IS NOT NULL
 ),
 legend AS (
-	-- In the order in which the lines end.
-	SELECT method, colour, y, 30 + 24 * (row_number() OVER (ORDER BY y, method) - 1) AS at FROM drawn WHERE last
+	-- Where the line ends, or as far below as those above it need.
+	SELECT method, colour, y, greatest(max(y - 20 * i) OVER (ORDER BY i) + 20 * i, 20) AS at
+	FROM (SELECT *, row_number() OVER (ORDER BY y, method) AS i FROM drawn WHERE last) l
 )
 SELECT E'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 430" font-family="sans-serif" font-size="13">\n'
 	|| E'<rect width="860" height="430" fill="white"/>\n'
@@ -114,5 +115,5 @@ SELECT E'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 430" font-fami
 		SELECT method, format(E'<polyline fill="none" stroke="%s" stroke-width="2" points="%s"/>\n', min(colour),
 			string_agg(format('%s,%s', round(x), round(y::numeric, 1)), ' ' ORDER BY size)) AS line FROM drawn GROUP BY method) l)
 	|| (SELECT string_agg(format(E'<path d="M552 %s L574 %s" stroke="%s" stroke-width="1" fill="none"/><text x="580" y="%s" fill="%s">%s</text>\n',
-		round(y::numeric, 1), at, colour, at + 4, colour, method), '' ORDER BY at) FROM legend)
+		round(y::numeric, 1), round(at::numeric, 1), colour, round(at::numeric + 4, 1), colour, method), '' ORDER BY at) FROM legend)
 	|| '</svg>' AS line;
