@@ -55,11 +55,15 @@ LOCAL_HEADERS = $(wildcard src/*.h src/*/*.h src/*/*/*.h)
 
 # Install scripts are the numbered parts in their order.  Those of releases are
 # frozen: they are installed too, and the scripts that lead from one to the next.
+# That to the version under development is what was written by hand, and behind it
+# the functions of the parts.
 SQL_PARTS = $(sort $(wildcard sql/[0-9]*.sql))
 IMPORT_PARTS = $(sort $(wildcard import/[0-9]*.sql))
-DATA_built = sql/stepadv--$(EXTVERSION).sql $(IMPORT:=--$(EXTVERSION).sql)
 FROZEN = $(wildcard sql/releases/stepadv--$(EXTVERSION).sql $(if $(IMPORT),import/releases/stepadv_import--$(EXTVERSION).sql))
-DATA = $(filter-out $(FROZEN),$(sort $(wildcard sql/releases/stepadv--*.sql $(if $(IMPORT),import/releases/stepadv_import--*.sql))))
+BY_HAND = $(if $(FROZEN),,$(wildcard sql/releases/stepadv--*--$(EXTVERSION).sql $(if $(IMPORT),import/releases/stepadv_import--*--$(EXTVERSION).sql)))
+UPDATES = $(subst /releases/,/,$(BY_HAND))
+DATA_built = sql/stepadv--$(EXTVERSION).sql $(IMPORT:=--$(EXTVERSION).sql) $(UPDATES)
+DATA = $(filter-out $(FROZEN) $(BY_HAND),$(sort $(wildcard sql/releases/stepadv--*.sql $(if $(IMPORT),import/releases/stepadv_import--*.sql))))
 
 CLIENTS = client/stepadv-import client/stepadv-report
 CLIENT_DATA = $(sort $(wildcard client/*.psql client/*.css))
@@ -95,6 +99,12 @@ sql/stepadv--$(EXTVERSION).sql: $(SQL_PARTS) $(FROZEN) stepadv.control Makefile
 import/stepadv_import--$(EXTVERSION).sql: $(IMPORT_PARTS) $(FROZEN) import/stepadv_import.control Makefile
 	cat $(IMPORT_PARTS) > $@
 	@sh sql/release.sh same $@
+
+$(filter sql/%,$(UPDATES)): sql/%: sql/releases/% $(SQL_PARTS) sql/functions.awk
+	{ cat $< && awk -f sql/functions.awk $(SQL_PARTS); } > $@ || { rm -f $@; exit 1; }
+
+$(filter import/%,$(UPDATES)): import/%: import/releases/% $(IMPORT_PARTS) sql/functions.awk
+	{ cat $< && awk -f sql/functions.awk $(IMPORT_PARTS); } > $@ || { rm -f $@; exit 1; }
 
 # By rules of our own: those of PGXS leave programs from a folder behind when
 # they uninstall, and nobody would know where they are.

@@ -18,6 +18,7 @@ CREATE TYPE @extschema@.parsed_step AS (
 	outcome float8, success boolean, truncated boolean,
 	policy_version text, model text, channel text, curation text,
 	started_at timestamptz, ended_at timestamptz,
-	content bigint);
+	content bigint,
+	task_id text, run_id text, policy_step bigint, tags jsonb);
 COMMENT ON TYPE @extschema@.parsed_step IS
 'a line of JSON Lines as parse_rollout_line gives it: the columns of rollouts and steps (docs/tables.md), content as a hash, and problem, NULL or why the line cannot be used';

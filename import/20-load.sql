@@ -48,15 +48,19 @@ BEGIN ATOMIC
 		x.policy_version #>> '{}', coalesce(x.model #>> '{}', x.meta ->> 'model'), x.channel #>> '{}', x.curation #>> '{}',
 		(x.started_at #>> '{}')::timestamptz, (x.ended_at #>> '{}')::timestamptz,
 		-- To tell a repeated line from a contradicting one.
-		@extschema@.signature_hash(j)
+		@extschema@.signature_hash(j),
+		x.task_id #>> '{}', x.run_id #>> '{}', x.policy_step::numeric, x.tags
 	FROM jsonb_to_record(j) x(group_id jsonb, rollout_id jsonb, step_no jsonb, turn jsonb, observation text, next_observation text,
 			action text, tool jsonb, args jsonb, ok jsonb, reward jsonb, turn_reward jsonb, value jsonb, cost jsonb,
 			prompt_token_ids integer[], response_token_ids integer[], response_mask boolean[], rollout_logprobs real[],
 			outcome jsonb, success jsonb, truncated jsonb, policy_version jsonb, model jsonb, channel jsonb, curation jsonb,
-			started_at jsonb, ended_at jsonb, meta jsonb),
-		LATERAL (SELECT j - '{group_id,rollout_id,step_no,turn,observation,next_observation,action,tool,args,ok,reward,turn_reward,value,cost,prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,outcome,success,terminal,truncated,policy_version,model,channel,curation,started_at,ended_at,meta}'::text[] AS rest OFFSET 0) y
-	WHERE jsonb_typeof(x.group_id) IN ('string', 'number') AND jsonb_typeof(x.rollout_id) IN ('string', 'number')
-		AND (jsonb_typeof(x.policy_version) IN ('string', 'number')) IS NOT FALSE
+			started_at jsonb, ended_at jsonb, meta jsonb, task_id jsonb, run_id jsonb, policy_step jsonb, tags jsonb),
+		LATERAL (SELECT j - '{group_id,rollout_id,step_no,turn,observation,next_observation,action,tool,args,ok,reward,turn_reward,value,cost,prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,outcome,success,terminal,truncated,policy_version,model,channel,curation,started_at,ended_at,meta,task_id,run_id,policy_step,tags}'::text[] AS rest OFFSET 0) y
+	WHERE jsonb_typeof(x.rollout_id) IN ('string', 'number')
+		-- Which of these must be given, the tables say.
+		AND ('{string,number}' @> ARRAY[coalesce(jsonb_typeof(x.group_id), 'string'), coalesce(jsonb_typeof(x.task_id), 'string'),
+			coalesce(jsonb_typeof(x.run_id), 'string'), coalesce(jsonb_typeof(x.policy_version), 'string')])
+		AND (x.policy_step::numeric % 1 = 0) IS NOT FALSE
 		AND ('string' = ALL (ARRAY[jsonb_typeof(x.tool), jsonb_typeof(x.model), jsonb_typeof(x.channel), jsonb_typeof(x.curation),
 			jsonb_typeof(x.started_at), jsonb_typeof(x.ended_at)])) IS NOT FALSE
 		AND coalesce(x.channel #>> '{}', 'train') IN ('train', 'validation')
@@ -82,7 +86,8 @@ BEGIN
 		(SELECT CASE WHEN t.kind IN ('null', 'missing') THEN format('%s must be given', f.name)
 			ELSE format('%s must be %s, not %s', f.name, CASE f.kinds[1] WHEN 'array' THEN 'an array' ELSE 'a ' || f.kinds[1] END, t.kind) END
 		FROM (VALUES
-			('group_id', '{string,number}'::text[], true), ('rollout_id', '{string,number}', true),
+			('group_id', '{string,number}'::text[], false), ('rollout_id', '{string,number}', true),
+			('task_id', '{string,number}', false), ('run_id', '{string,number}', false), ('policy_step', '{number}', false),
 			('step_no', '{number}', false), ('turn', '{number}', false),
 			('ok', '{boolean}', false), ('success', '{boolean}', false), ('truncated', '{boolean}', false),
 			('reward', '{number}', false), ('outcome', '{number}', false), ('turn_reward', '{number}', false),
@@ -98,6 +103,7 @@ BEGIN
 		error,
 		CASE WHEN (j ->> 'step_no')::numeric % 1 <> 0 OR (j ->> 'turn')::numeric % 1 <> 0
 				THEN format('step_no and turn must be whole numbers, not %s', coalesce(nullif(j ->> 'step_no', ''), 'null'))
+			WHEN (j ->> 'policy_step')::numeric % 1 <> 0 THEN format('policy_step must be a whole number, not %s', j ->> 'policy_step')
 			WHEN j ->> 'channel' NOT IN ('train', 'validation') THEN format('channel must be train or validation, not %s', j ->> 'channel')
 			WHEN (j ->> 'cost')::float8 <= 0 THEN format('cost must be above 0, not %s', (j ->> 'cost')::float8)
 			WHEN EXISTS (SELECT FROM unnest('{prompt_token_ids,response_token_ids,response_mask,rollout_logprobs}'::text[]) k, jsonb_array_elements(nullif(j -> k, 'null')) e
@@ -151,14 +157,97 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_name(regclass) IS 'part of load_rollouts: the name of a relation for a query''s text, with its schema';
 
+-- What the tables of a schema want to know: the columns of the group, which are the
+-- primary key's but rollout_id; which other columns say of which run a rollout is;
+-- and what has no column, as in tables that an earlier version made.
+CREATE FUNCTION stepadv_internal.load_shape(schema text, OUT keys text[], OUT others text[], OUT lacking text[])
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	rollouts CONSTANT regclass := to_regclass(format('%I.rollouts', load_shape.schema));
+	columns text[];
+BEGIN
+	SELECT array_agg(a.attname::text ORDER BY k.i) FILTER (WHERE a.attname <> 'rollout_id') INTO keys
+	FROM pg_index x CROSS JOIN LATERAL unnest(x.indkey::smallint[]) WITH ORDINALITY k(number, i)
+	JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.number
+	WHERE x.indrelid = rollouts AND x.indisprimary;
+	SELECT array_agg(a.attname::text) INTO columns FROM pg_attribute a WHERE a.attrelid = rollouts AND a.attnum > 0 AND NOT a.attisdropped;
+	IF keys IS NULL OR rollouts IS NULL OR to_regclass(format('%I.steps', load_shape.schema)) IS NULL THEN
+		RAISE EXCEPTION 'schema "%" has no tables rollouts and steps', load_shape.schema
+			USING ERRCODE = 'undefined_table', HINT = format('Make them with SELECT * FROM @extschema@.create_tables(%L).', load_shape.schema);
+	END IF;
+	SELECT array_agg(n.name ORDER BY n.i) FILTER (WHERE n.name = ANY (columns) AND n.name <> ALL (keys)),
+		array_agg(n.name ORDER BY n.i) FILTER (WHERE n.name <> ALL (columns))
+	INTO others, lacking
+	FROM unnest('{task_id,run_id,policy_version,policy_step,tags,group_id}'::text[]) WITH ORDINALITY n(name, i);
+	others := coalesce(others, '{}');
+	lacking := coalesce(lacking, '{}');
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_shape(text) IS
+'part of load_rollouts: the columns of the group in a schema''s tables of rollouts; which other columns they have for task, run and version; and which they have not; error where these are not tables of rollouts';
+
+-- Columns k1, k2, … for the values of the group's columns, made of what a line says
+-- (a task is what many call a group), of what the caller says of all, or of the
+-- column's default; of_group, all of them in one; and group_name, the same to be
+-- read.  NULL: nobody says.
+CREATE FUNCTION stepadv_internal.load_key_columns(schema text, run_id text, policy_version text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	keys CONSTANT text[] := (SELECT s.keys FROM stepadv_internal.load_shape(load_key_columns.schema) s);
+	expressions text[] := '{}';
+	key text;
+	default_expression text;
+	default_value text;
+BEGIN
+	FOREACH key IN ARRAY keys LOOP
+		default_value := NULL;
+		SELECT pg_get_expr(d.adbin, d.adrelid) INTO default_expression
+		FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+		WHERE d.adrelid = to_regclass(format('%I.rollouts', load_key_columns.schema)) AND a.attname = key;
+		IF FOUND THEN
+			EXECUTE format('SELECT (%s)::text', default_expression) INTO default_value;
+		END IF;
+		expressions := expressions || format('coalesce(%s, %L::text)',
+			CASE key WHEN 'task_id' THEN 'task_id, group_id' WHEN 'group_id' THEN 'group_id, task_id'
+				WHEN 'run_id' THEN format('run_id, %L::text', load_key_columns.run_id) WHEN 'policy_version' THEN format('policy_version, %L::text', load_key_columns.policy_version)
+				ELSE format('metadata ->> %L', key) END, default_value);
+	END LOOP;
+	RETURN (SELECT string_agg(format(', k%s text GENERATED ALWAYS AS (%s) STORED', e.i, e.e), '' ORDER BY e.i)
+			|| format(', of_group text GENERATED ALWAYS AS (%s) STORED',
+				CASE WHEN cardinality(keys) = 1 THEN max(e.e) ELSE string_agg(format('quote_literal(%s)', e.e), ' || '','' || ' ORDER BY e.i) END)
+			-- For people, without what all have in common.
+			|| format(', group_name text GENERATED ALWAYS AS (%s) STORED',
+				CASE WHEN cardinality(keys) = 1 THEN max(e.e)
+					ELSE format('substr(%s, 3)', string_agg(format('CASE WHEN %1$s <> %2$L THEN %3$L || %1$s ELSE %2$L END', e.e, '', ', '), ' || ' ORDER BY e.i)) END)
+		FROM unnest(expressions) WITH ORDINALITY e(e, i));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_key_columns(text, text, text) IS
+'part of load_rollouts: definitions of the columns k1, k2, …, of_group and group_name, which say of which group of the schema''s tables a row of the temporary tables is';
+
+CREATE FUNCTION stepadv_internal.load_key_list(schema text, template text, separator text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT string_agg(format(load_key_list.template, quote_ident(k.name), k.i, quote_literal(k.name)), load_key_list.separator ORDER BY k.i)
+	FROM stepadv_internal.load_shape(load_key_list.schema) s CROSS JOIN LATERAL unnest(s.keys) WITH ORDINALITY k(name, i)
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_key_list(text, text, text) IS
+'part of load_rollouts: a template for format() once for each of the group''s columns: its name, quoted; the number of its column k1, k2, …; its name as a literal';
+
 -- What must be so before anything is read; and no temporary table of a load that
 -- was called before in the same transaction.
-CREATE FUNCTION stepadv_internal.load_begin(schema text, on_error text) RETURNS void
+CREATE FUNCTION stepadv_internal.load_begin(schema text, on_error text, run_id text, policy_version text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	relic text;
+	keys text;
 BEGIN
 	IF load_begin.on_error IS NULL OR load_begin.on_error NOT IN ('stop', 'skip') THEN
 		RAISE EXCEPTION 'unknown on_error: %', coalesce(quote_literal(load_begin.on_error), 'NULL')
@@ -169,10 +258,7 @@ BEGIN
 		RAISE EXCEPTION 'rollouts cannot be loaded into a database with encoding %', getdatabaseencoding()
 			USING ERRCODE = 'feature_not_supported', HINT = 'Use a database with encoding UTF8.';
 	END IF;
-	IF to_regclass(format('%I.rollouts', load_begin.schema)) IS NULL OR to_regclass(format('%I.steps', load_begin.schema)) IS NULL THEN
-		RAISE EXCEPTION 'schema "%" has no tables rollouts and steps', load_begin.schema
-			USING ERRCODE = 'undefined_table', HINT = format('Make them with SELECT * FROM @extschema@.create_tables(%L).', load_begin.schema);
-	END IF;
+	keys := stepadv_internal.load_key_columns(load_begin.schema, load_begin.run_id, load_begin.policy_version);
 	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_documents', 'stepadv_items'] LOOP
 		IF to_regclass('pg_temp.' || relic) IS NOT NULL THEN
 			EXECUTE format('DROP TABLE pg_temp.%I', relic);
@@ -182,13 +268,28 @@ BEGIN
 	-- From here on lines and documents are the same: n (unique, the order), item
 	-- (what stays or goes together: a line, or the rollout of a document) and place
 	-- (where the user finds it).
-	CREATE TEMP TABLE stepadv_parsed (n bigint, item bigint, place bigint, LIKE @extschema@.parsed_step) ON COMMIT DROP;
+	EXECUTE format('CREATE TEMP TABLE stepadv_parsed (n bigint, item bigint, place bigint, LIKE @extschema@.parsed_step%s) ON COMMIT DROP', keys);
 	-- Read a few times and dropped: not worth compressing.
 	ALTER TABLE pg_temp.stepadv_parsed ALTER observation SET STORAGE EXTERNAL, ALTER next_observation SET STORAGE EXTERNAL, ALTER action SET STORAGE EXTERNAL,
 		ALTER args SET STORAGE EXTERNAL, ALTER metadata SET STORAGE EXTERNAL;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.load_begin(text, text) IS 'part of load_rollouts: checks what load_rollouts and import_rollouts need, and makes the tables of what was parsed and of problems';
+COMMENT ON FUNCTION stepadv_internal.load_begin(text, text, text, text) IS 'part of load_rollouts: checks what load_rollouts and import_rollouts need, and makes the tables of what was parsed and of problems';
+
+-- A line of which nobody says in which group it belongs.
+CREATE FUNCTION stepadv_internal.load_drop_groupless(schema text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE format($q$
+		WITH gone AS (DELETE FROM pg_temp.stepadv_parsed p WHERE p.of_group IS NULL RETURNING p.*)
+		INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
+		SELECT p.place, CASE %s END || ' must be given', 'bad' FROM gone p
+		$q$, stepadv_internal.load_key_list(load_drop_groupless.schema, $t$WHEN p.k%2$s IS NULL THEN %3$s$t$::text, ' '::text));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_drop_groupless(text) IS 'part of load_rollouts: takes lines that lack a column of the group out of pg_temp.stepadv_parsed and notes them';
 
 -- A step that comes twice: word for word the same, or contradicting.
 CREATE FUNCTION stepadv_internal.load_drop_repeated(OUT steps_repeated bigint)
@@ -197,16 +298,16 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	WITH repeated AS (
-		SELECT p.n, p.group_id, p.rollout_id, p.step_no, p.content, first_value(p.content) OVER w AS first_content,
+		SELECT p.n, p.group_name, p.rollout_id, p.step_no, p.content, first_value(p.content) OVER w AS first_content,
 			first_value(p.n) OVER w AS first_n
 		FROM pg_temp.stepadv_parsed p WHERE p.step_no IS NOT NULL
-		WINDOW w AS (PARTITION BY p.group_id, p.rollout_id, p.step_no ORDER BY p.n)
+		WINDOW w AS (PARTITION BY p.of_group, p.rollout_id, p.step_no ORDER BY p.n)
 	), gone AS (
 		DELETE FROM pg_temp.stepadv_parsed p USING repeated r WHERE p.n = r.n AND r.n <> r.first_n
-		RETURNING p.n, r.group_id, r.rollout_id, r.step_no, r.content = r.first_content AS same, r.first_n
+		RETURNING p.n, r.group_name, r.rollout_id, r.step_no, r.content = r.first_content AS same, r.first_n
 	), told AS (
 		INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
-		SELECT g.n, format('step %s of rollout %s of group %s is not what line %s says', g.step_no, g.rollout_id, g.group_id, g.first_n), 'contradiction'
+		SELECT g.n, format('step %s of rollout %s of group %s is not what line %s says', g.step_no, g.rollout_id, g.group_name, g.first_n), 'contradiction'
 		FROM gone g WHERE NOT g.same
 	)
 	SELECT count(*) FILTER (WHERE g.same) INTO steps_repeated FROM gone g;
@@ -224,11 +325,11 @@ AS $$
 BEGIN
 	EXECUTE format($q$
 		WITH known AS (
-			SELECT p.n, p.item, p.place, p.group_id, p.rollout_id, p.step_no,
+			SELECT p.n, p.item, p.place, p.group_name, p.rollout_id, p.step_no,
 				(p.turn, p.observation, p.action, p.tool, p.args, p.ok, p.reward) IS NOT DISTINCT FROM
 				(s.turn, s.observation, s.action, s.tool, s.args, s.ok, s.reward) AS same
 			FROM pg_temp.stepadv_parsed p
-			JOIN %I.steps s ON s.group_id = p.group_id AND s.rollout_id = p.rollout_id AND s.step_no = p.step_no
+			JOIN %I.steps s ON %s AND s.rollout_id = p.rollout_id AND s.step_no = p.step_no
 		), judged AS (
 			SELECT k.*, bool_and(k.same) OVER (PARTITION BY k.item) AS item_same FROM known k
 		), gone AS (
@@ -238,11 +339,11 @@ BEGIN
 		), told AS (
 			-- One contradiction for each item.
 			INSERT INTO pg_temp.stepadv_problems (n, reason, counted, item)
-			SELECT DISTINCT ON (g.item) g.place, format('step %%s of rollout %%s of group %%s is not what the table has', g.step_no, g.rollout_id, g.group_id), 'contradiction', g.item
+			SELECT DISTINCT ON (g.item) g.place, format('step %%s of rollout %%s of group %%s is not what the table has', g.step_no, g.rollout_id, g.group_name), 'contradiction', g.item
 			FROM gone g WHERE NOT g.same ORDER BY g.item, g.step_no
 		)
 		SELECT count(*) FILTER (WHERE g.item_same) FROM gone g
-		$q$, load_drop_known.schema) INTO steps_repeated;
+		$q$, load_drop_known.schema, stepadv_internal.load_key_list(load_drop_known.schema, 's.%1$s = p.k%2$s'::text, ' AND '::text)) INTO steps_repeated;
 	IF load_drop_known.whole THEN
 		DELETE FROM pg_temp.stepadv_parsed p USING pg_temp.stepadv_problems e WHERE e.counted = 'contradiction' AND e.item = p.item;
 	END IF;
@@ -252,23 +353,28 @@ COMMENT ON FUNCTION stepadv_internal.load_drop_known(text, boolean) IS
 'part of load_rollouts: takes steps that the schema''s table has out of pg_temp.stepadv_parsed, with whole all of an item that contradicts it; counts those that say the same';
 
 -- Rollouts: what any of their lines says; of two outcomes the later.
-CREATE FUNCTION stepadv_internal.load_gather(schema text) RETURNS void
+CREATE FUNCTION stepadv_internal.load_gather(schema text, run_id text, policy_version text, policy_step bigint) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	EXECUTE format($q$
 		CREATE TEMP TABLE stepadv_rollouts ON COMMIT DROP AS
-		SELECT x.*, r.group_id IS NOT NULL AS is_known, r.outcome AS known_outcome, r.success AS known_success
+		SELECT x.*, r.rollout_id IS NOT NULL AS is_known, r.outcome AS known_outcome, r.success AS known_success
 		FROM (
-			SELECT p.group_id, p.rollout_id,
+			SELECT p.of_group, p.rollout_id, min(p.group_name) AS group_name, %2$s,
+				coalesce((array_agg(p.run_id) FILTER (WHERE p.run_id IS NOT NULL))[1], $1) AS run_id,
+				coalesce((array_agg(p.policy_version) FILTER (WHERE p.policy_version IS NOT NULL))[1], $2) AS policy_version,
+				coalesce((array_agg(p.policy_step) FILTER (WHERE p.policy_step IS NOT NULL))[1], $3) AS policy_step,
+				(array_agg(p.task_id) FILTER (WHERE p.task_id IS NOT NULL))[1] AS task_id,
+				(array_agg(p.group_id) FILTER (WHERE p.group_id IS NOT NULL))[1] AS group_id,
+				(array_agg(p.tags) FILTER (WHERE p.tags IS NOT NULL))[1] AS tags,
 				(array_agg(p.outcome) FILTER (WHERE p.outcome IS NOT NULL))[1] AS outcome,
 				min(p.outcome) < max(p.outcome) AS outcomes_differ,
 				(array_agg(p.success) FILTER (WHERE p.success IS NOT NULL))[1] AS success,
 				bool_or(p.success) AND NOT bool_and(p.success) AS successes_differ,
 				(array_agg(p.place) FILTER (WHERE p.outcome IS NOT NULL OR p.success IS NOT NULL))[1] AS n,
 				bool_or(p.truncated) AS truncated,
-				(array_agg(p.policy_version) FILTER (WHERE p.policy_version IS NOT NULL))[1] AS policy_version,
 				(array_agg(p.model) FILTER (WHERE p.model IS NOT NULL))[1] AS model,
 				(array_agg(p.channel) FILTER (WHERE p.channel IS NOT NULL))[1] AS channel,
 				(array_agg(p.curation) FILTER (WHERE p.curation IS NOT NULL))[1] AS curation,
@@ -276,18 +382,20 @@ BEGIN
 				-- A line without a step has nowhere else to leave its remarks.
 				(array_agg(p.metadata) FILTER (WHERE p.step_no IS NULL AND p.metadata IS NOT NULL AND p.action IS NULL))[1] AS metadata
 			-- Sorted once for all of these.
-			FROM (SELECT * FROM pg_temp.stepadv_parsed s ORDER BY s.group_id, s.rollout_id, s.n DESC) p GROUP BY p.group_id, p.rollout_id) x
-		LEFT JOIN %I.rollouts r ON r.group_id = x.group_id AND r.rollout_id = x.rollout_id
-		$q$, load_gather.schema);
+			FROM (SELECT * FROM pg_temp.stepadv_parsed s ORDER BY s.of_group, s.rollout_id, s.n DESC) p GROUP BY p.of_group, p.rollout_id) x
+		LEFT JOIN %1$I.rollouts r ON %3$s AND r.rollout_id = x.rollout_id
+		$q$, load_gather.schema, stepadv_internal.load_key_list(load_gather.schema, 'min(p.k%2$s) AS k%2$s'::text, ', '::text),
+			stepadv_internal.load_key_list(load_gather.schema, 'r.%1$s = x.k%2$s'::text, ' AND '::text))
+		USING load_gather.run_id, load_gather.policy_version, load_gather.policy_step;
 	INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
-	SELECT r.n, format('rollout %s of group %s has more than one %s, of which the last counts', r.rollout_id, r.group_id,
+	SELECT r.n, format('rollout %s of group %s has more than one %s, of which the last counts', r.rollout_id, r.group_name,
 			concat_ws(' and ', CASE WHEN r.outcomes_differ OR r.outcome <> r.known_outcome THEN 'outcome' END,
 				CASE WHEN r.successes_differ OR r.success <> r.known_success THEN 'success' END)), 'contradiction'
 	FROM pg_temp.stepadv_rollouts r
 	WHERE r.outcomes_differ OR r.successes_differ OR r.outcome <> r.known_outcome OR r.success <> r.known_success;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.load_gather(text) IS
+COMMENT ON FUNCTION stepadv_internal.load_gather(text, text, text, bigint) IS
 'part of load_rollouts: makes pg_temp.stepadv_rollouts of pg_temp.stepadv_parsed, beside what the schema''s table says of them, and notes contradictions';
 
 CREATE FUNCTION stepadv_internal.load_report(on_error text, noun text, whole boolean, OUT bad_items bigint, OUT contradictions bigint, OUT problems jsonb)
@@ -321,29 +429,58 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.load_report(text, text, boolean) IS
 'part of load_rollouts: counts what is noted in pg_temp.stepadv_problems, and stops or warns of it';
 
+-- What has no column of its own in the tables is kept all the same.  (Of a group
+-- and a task that are one thing, one is enough.)
+CREATE FUNCTION stepadv_internal.load_metadata(schema text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	lacking CONSTANT text[] := (SELECT s.lacking FROM stepadv_internal.load_shape(load_metadata.schema) s);
+	kept text;
+BEGIN
+	SELECT string_agg(format('%L, %s', n.name, CASE n.name
+		WHEN 'group_id' THEN 'CASE WHEN p.group_id <> p.task_id THEN p.group_id END'
+		WHEN 'task_id' THEN 'CASE WHEN p.task_id = p.group_id OR p.group_id IS NULL THEN NULL ELSE p.task_id END'
+		ELSE format('p.%I', n.name) END), ', ' ORDER BY n.i) INTO kept
+	FROM unnest(lacking) WITH ORDINALITY n(name, i);
+	RETURN CASE WHEN kept IS NULL THEN 'p.metadata'
+		ELSE format($e$CASE WHEN x.kept = '{}' THEN p.metadata WHEN p.metadata IS NULL THEN x.kept WHEN jsonb_typeof(p.metadata) = 'object' THEN p.metadata || x.kept
+			ELSE jsonb_build_object('meta', p.metadata) || x.kept END FROM (SELECT jsonb_strip_nulls(jsonb_build_object(%s)) AS kept OFFSET 0) x$e$, kept) END;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_metadata(text) IS 'part of load_rollouts: the expression for the metadata of a row, with what has no column in the schema''s tables; for a scalar subquery';
+
 CREATE FUNCTION stepadv_internal.load_write_rollouts(schema text, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint, OUT rollouts_repeated bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	keys CONSTANT text := stepadv_internal.load_key_list(load_write_rollouts.schema, '%1$s'::text, ', '::text);
+	shape CONSTANT record := stepadv_internal.load_shape(load_write_rollouts.schema);
 BEGIN
 	EXECUTE format($q$
 		WITH written AS (
-			INSERT INTO %I.rollouts AS r (group_id, rollout_id, policy_version, model, outcome, success, truncated, channel, curation, started_at, ended_at, metadata)
-			SELECT p.group_id, p.rollout_id, p.policy_version, p.model, p.outcome, p.success, coalesce(p.truncated, false),
-				coalesce(p.channel, 'train'), p.curation, p.started_at, p.ended_at, p.metadata
+			INSERT INTO %1$I.rollouts AS r (%2$s, rollout_id%4$s, model, outcome, success, truncated, channel, curation, started_at, ended_at, metadata)
+			SELECT %3$s, p.rollout_id%5$s, p.model, p.outcome, p.success, coalesce(p.truncated, false),
+				coalesce(p.channel, 'train'), p.curation, p.started_at, p.ended_at, (SELECT %6$s)
 			FROM pg_temp.stepadv_rollouts p
 			-- A reload that says nothing new must not write.
 			WHERE NOT p.is_known OR p.outcome IS DISTINCT FROM p.known_outcome AND p.outcome IS NOT NULL
 				OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL
-			ON CONFLICT (group_id, rollout_id) DO UPDATE SET
+			ON CONFLICT (%2$s, rollout_id) DO UPDATE SET
 				outcome = coalesce(excluded.outcome, r.outcome), success = coalesce(excluded.success, r.success)
 		)
 		SELECT count(*) FILTER (WHERE NOT p.is_known),
 			count(*) FILTER (WHERE p.is_known AND (p.outcome IS DISTINCT FROM p.known_outcome AND p.outcome IS NOT NULL
 				OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL)),
-			count(DISTINCT p.group_id), count(*) FILTER (WHERE p.is_known)
+			count(DISTINCT p.of_group), count(*) FILTER (WHERE p.is_known)
 		FROM pg_temp.stepadv_rollouts p
-		$q$, load_write_rollouts.schema) INTO rollouts_added, rollouts_updated, load_write_rollouts.groups, rollouts_repeated;
+		$q$, load_write_rollouts.schema, keys, stepadv_internal.load_key_list(load_write_rollouts.schema, 'p.k%2$s'::text, ', '::text),
+		(SELECT coalesce(string_agg(format(', %I', o.name), '' ORDER BY o.i), '') FROM unnest(shape.others) WITH ORDINALITY o(name, i)),
+		(SELECT coalesce(string_agg(CASE WHEN o.name = 'task_id' AND 'group_id' = ANY (shape.lacking) THEN ', coalesce(p.task_id, p.group_id)' ELSE format(', p.%I', o.name) END, '' ORDER BY o.i), '')
+			FROM unnest(shape.others) WITH ORDINALITY o(name, i)),
+		stepadv_internal.load_metadata(load_write_rollouts.schema)) INTO rollouts_added, rollouts_updated, load_write_rollouts.groups, rollouts_repeated;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_write_rollouts(text) IS
@@ -355,34 +492,36 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	EXECUTE format($q$
-		INSERT INTO %1$I.steps (group_id, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation,
+		INSERT INTO %1$I.steps (%2$s, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation,
 			state, action_hash, next_state, reward, turn_reward, value, cost,
 			prompt_token_ids, response_token_ids, response_mask, rollout_logprobs, metadata)
-		SELECT p.group_id, p.rollout_id, p.step_no, p.turn, p.observation, p.action, p.tool, p.args, p.ok,
+		SELECT %3$s, p.rollout_id, p.step_no, p.turn, p.observation, p.action, p.tool, p.args, p.ok,
 			CASE WHEN p.next_observation IS DISTINCT FROM lead(p.observation) OVER w THEN p.next_observation END,
 			-- Rollouts that begin without an observation begin in one state, which
 			-- no text can have: its bytes are those of U+0000.
 			CASE WHEN p.observation IS NOT NULL THEN @extschema@.signature_hash(p.observation)
 				WHEN row_number() OVER w > 1 THEN NULL
-				WHEN EXISTS (SELECT FROM %1$I.steps s WHERE s.group_id = p.group_id AND s.rollout_id = p.rollout_id AND s.step_no < p.step_no) THEN NULL
+				WHEN EXISTS (SELECT FROM %1$I.steps s WHERE %4$s AND s.rollout_id = p.rollout_id AND s.step_no < p.step_no) THEN NULL
 				ELSE @extschema@.signature_hash('\x00'::bytea) END,
 			CASE WHEN p.tool IS NOT NULL AND (p.args IS NOT NULL OR p.action IS NULL)
 				THEN @extschema@.signature_hash(jsonb_build_array(p.tool, p.args))
 				ELSE @extschema@.signature_hash(p.action) END,
 			@extschema@.signature_hash(p.next_observation),
 			p.reward, p.turn_reward, p.value, p.cost,
-			p.prompt_token_ids, p.response_token_ids, p.response_mask, p.rollout_logprobs, p.metadata
+			p.prompt_token_ids, p.response_token_ids, p.response_mask, p.rollout_logprobs, (SELECT %5$s)
 		FROM pg_temp.stepadv_parsed p
 		WHERE p.step_no IS NOT NULL
-		WINDOW w AS (PARTITION BY p.group_id, p.rollout_id ORDER BY p.step_no)
-		$q$, load_write_steps.schema);
+		WINDOW w AS (PARTITION BY p.of_group, p.rollout_id ORDER BY p.step_no)
+		$q$, load_write_steps.schema, stepadv_internal.load_key_list(load_write_steps.schema, '%1$s'::text, ', '::text),
+		stepadv_internal.load_key_list(load_write_steps.schema, 'p.k%2$s'::text, ', '::text),
+		stepadv_internal.load_key_list(load_write_steps.schema, 's.%1$s = p.k%2$s'::text, ' AND '::text), stepadv_internal.load_metadata(load_write_steps.schema));
 	GET DIAGNOSTICS steps_added = ROW_COUNT;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_write_steps(text) IS
 'part of load_rollouts: writes the steps of pg_temp.stepadv_parsed to the schema''s table, with their hashes, and counts';
 
-CREATE FUNCTION stepadv_internal.load_parsed(schema text, on_error text, noun text, whole boolean,
+CREATE FUNCTION stepadv_internal.load_parsed(schema text, on_error text, noun text, whole boolean, run_id text, policy_version text, policy_step bigint,
 	OUT bad_items bigint, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
 	OUT rollouts_repeated bigint, OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT problems jsonb)
 LANGUAGE plpgsql
@@ -395,11 +534,12 @@ SET work_mem = '256MB'
 SET jit = off
 AS $$
 BEGIN
-	CREATE INDEX ON pg_temp.stepadv_parsed (group_id, rollout_id, step_no, n);
+	PERFORM stepadv_internal.load_drop_groupless(load_parsed.schema);
+	CREATE INDEX ON pg_temp.stepadv_parsed (of_group, rollout_id, step_no, n);
 	-- For plans that take many rows for one.
 	CREATE UNIQUE INDEX ON pg_temp.stepadv_parsed (n);
 	-- The others are long texts that no condition looks at.
-	ANALYZE pg_temp.stepadv_parsed (n, item, group_id, rollout_id, step_no);
+	ANALYZE pg_temp.stepadv_parsed (n, item, of_group, rollout_id, step_no);
 
 	-- Whole items are told apart before.
 	steps_repeated := 0;
@@ -407,7 +547,7 @@ BEGIN
 		steps_repeated := stepadv_internal.load_drop_repeated();
 	END IF;
 	steps_repeated := steps_repeated + stepadv_internal.load_drop_known(load_parsed.schema, load_parsed.whole);
-	PERFORM stepadv_internal.load_gather(load_parsed.schema);
+	PERFORM stepadv_internal.load_gather(load_parsed.schema, load_parsed.run_id, load_parsed.policy_version, load_parsed.policy_step);
 	SELECT r.* INTO bad_items, contradictions, problems
 	FROM stepadv_internal.load_report(load_parsed.on_error, load_parsed.noun, load_parsed.whole) r;
 	SELECT r.* INTO load_parsed.groups, rollouts_added, rollouts_updated, rollouts_repeated FROM stepadv_internal.load_write_rollouts(load_parsed.schema) r;
@@ -415,7 +555,7 @@ BEGIN
 	DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_rollouts, pg_temp.stepadv_problems;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.load_parsed(text, text, text, boolean) IS
+COMMENT ON FUNCTION stepadv_internal.load_parsed(text, text, text, boolean, text, text, bigint) IS
 'part of load_rollouts: writes what was parsed into pg_temp.stepadv_parsed to the schema''s tables, after looking for what is there already, and counts; noun is what problems are counted by; with whole, an item that contradicts the tables in one step is left out with all its steps';
 
 -- All lines at once; where one of them is bad or holds U+0000, one by one.
@@ -458,6 +598,7 @@ COMMENT ON FUNCTION stepadv_internal.parse_rollout_lines(bigint[], text[], boole
 'part of load_rollouts: lines and their numbers into pg_temp.stepadv_parsed, or with what is wrong with them into pg_temp.stepadv_problems; how many U+0000 were made U+FFFD';
 
 CREATE FUNCTION @extschema@.load_rollouts(schema text, lines regclass, on_error text DEFAULT 'stop', is_latin1 boolean DEFAULT false,
+	run_id text DEFAULT NULL, policy_version text DEFAULT NULL, policy_step bigint DEFAULT NULL,
 	OUT lines_read bigint, OUT empty_lines bigint, OUT bad_lines bigint,
 	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
 	OUT steps_added bigint, OUT steps_repeated bigint,
@@ -471,7 +612,7 @@ AS $$
 DECLARE
 	batch record;
 BEGIN
-	PERFORM stepadv_internal.load_begin(load_rollouts.schema, load_rollouts.on_error);
+	PERFORM stepadv_internal.load_begin(load_rollouts.schema, load_rollouts.on_error, load_rollouts.run_id, load_rollouts.policy_version);
 	IF (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = load_rollouts.lines AND NOT a.attisdropped
 		AND (a.attname, a.atttypid) IN (('n', 'bigint'::regtype), ('line', 'text'::regtype))) <> 2
 	THEN
@@ -503,8 +644,8 @@ BEGIN
 	END LOOP;
 	SELECT p.bad_items, p.groups, p.rollouts_added, p.rollouts_updated, p.steps_added, p.steps_repeated, p.contradictions, p.problems
 	INTO bad_lines, load_rollouts.groups, rollouts_added, rollouts_updated, steps_added, steps_repeated, contradictions, load_rollouts.problems
-	FROM stepadv_internal.load_parsed(load_rollouts.schema, load_rollouts.on_error, 'line'::text, false) p;
+	FROM stepadv_internal.load_parsed(load_rollouts.schema, load_rollouts.on_error, 'line'::text, false, load_rollouts.run_id, load_rollouts.policy_version, load_rollouts.policy_step) p;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.load_rollouts(text, regclass, text, boolean) IS
-'loads lines of JSON, one step each, from a table (n bigint, line text) into the schema''s tables rollouts and steps and returns counts; on_error ''stop'': a line that cannot be used, or contradicts another or the tables, is an error and nothing is loaded; ''skip'': such lines are left out (of contradicting outcomes the later holds), warned about and listed in problems (the first 1000); lines loaded before are recognised and not loaded again; is_latin1 as in parse_rollout_line';
+COMMENT ON FUNCTION @extschema@.load_rollouts(text, regclass, text, boolean, text, text, bigint) IS
+'loads lines of JSON, one step each, from a table (n bigint, line text) into the schema''s tables rollouts and steps and returns counts; on_error ''stop'': a line that cannot be used, or contradicts another or the tables, is an error and nothing is loaded; ''skip'': such lines are left out (of contradicting outcomes the later holds), warned about and listed in problems (the first 1000); lines loaded before are recognised and not loaded again; is_latin1 as in parse_rollout_line; run_id, policy_version, policy_step: of the rollouts whose lines do not say; a line without the columns of the group that have no default cannot be used, but task_id and group_id stand for each other where the tables have only one of them in their key';

@@ -126,11 +126,13 @@ BEGIN
 			'success', CASE WHEN jsonb_typeof(r -> 'success') = 'boolean' THEN r -> 'success' WHEN jsonb_typeof(r -> 'resolved') = 'boolean' THEN r -> 'resolved' END,
 			'truncated', CASE WHEN jsonb_typeof(r -> 'truncated') = 'boolean' THEN r -> 'truncated' END,
 			'model', CASE WHEN jsonb_typeof(r -> 'model') = 'string' AND r ->> 'model' <> '' THEN r -> 'model' END,
-			'policy_version', CASE WHEN jsonb_typeof(r -> 'policy_version') IN ('string', 'number') THEN r -> 'policy_version' END))
+			'policy_version', CASE WHEN jsonb_typeof(r -> 'policy_version') IN ('string', 'number') THEN r -> 'policy_version' END,
+			'run_id', CASE WHEN jsonb_typeof(r -> 'run_id') IN ('string', 'number') THEN r -> 'run_id' END,
+			'policy_step', CASE WHEN jsonb_typeof(r -> 'policy_step') = 'number' THEN r -> 'policy_step' END))
 		FROM (SELECT CASE WHEN jsonb_typeof(import_about.record) = 'object' THEN import_about.record ELSE '{}' END AS r) x);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.import_about(jsonb) IS 'part of import_rollouts: outcome, success, truncated, model and policy_version of a record, by the names that scaffolds use';
+COMMENT ON FUNCTION stepadv_internal.import_about(jsonb) IS 'part of import_rollouts: outcome, success, truncated, model, policy_version, run_id and policy_step of a record, by the names that scaffolds use';
 
 -- The number of a rollout among those of its task.
 CREATE FUNCTION stepadv_internal.import_trial(record jsonb) RETURNS text
@@ -267,7 +269,7 @@ BEGIN
 			'rollout_id', coalesce(g.id || '-t' || stepadv_internal.import_trial(r.v), r.v ->> 'rollout_id', r.v ->> 'uuid', r.v ->> 'session_id',
 				CASE WHEN g.own IS NOT NULL THEN r.v ->> 'id' END, stepadv_internal.import_digest(m.messages)),
 			'meta', nullif(jsonb_strip_nulls(jsonb_build_object('source', parse_openai_chat.source)) ||
-				CASE WHEN jsonb_typeof(r.v) = 'object' THEN r.v - '{traj,messages,reward,outcome,score,success,truncated,model,policy_version}'::text[] ELSE '{}' END, '{}'),
+				CASE WHEN jsonb_typeof(r.v) = 'object' THEN r.v - '{traj,messages,reward,outcome,score,success,truncated,model,policy_version,run_id,policy_step}'::text[] ELSE '{}' END, '{}'),
 			'steps', s.steps, 'dropped', s.dropped, 'repaired', s.repaired) END
 	FROM jsonb_array_elements(CASE
 		WHEN jsonb_typeof(document) = 'array' AND document #> '{0,role}' IS NOT NULL THEN jsonb_build_array(jsonb_build_object('messages', document))
@@ -476,9 +478,10 @@ BEGIN
 	SELECT CASE WHEN jsonb_typeof(document -> 'input') IS DISTINCT FROM 'string' OR jsonb_typeof(document -> 'output') IS DISTINCT FROM 'string'
 		THEN jsonb_build_object('problem', 'input and output must be given')
 		ELSE stepadv_internal.import_about(document - 'reward' || jsonb_build_object('score', coalesce(document -> 'score', document -> 'reward'))) || jsonb_strip_nulls(jsonb_build_object(
-				'policy_version', document -> 'step',
+				'policy_version', document -> 'step', 'policy_step', CASE WHEN jsonb_typeof(document -> 'step') = 'number' THEN document -> 'step' END,
 				'success', CASE WHEN jsonb_typeof(document -> 'acc') = 'boolean' THEN document -> 'acc' END)) || jsonb_build_object(
 			-- Prompts come again in later steps of the training, under another policy.
+			'task_id', stepadv_internal.import_digest(document -> 'input'),
 			'group_id', concat_ws('/', 'step' || (document ->> 'step'), coalesce(document ->> 'uid', stepadv_internal.import_digest(document -> 'input'))),
 			'rollout_id', coalesce(document ->> 'request_id', concat_ws(':', f.base, parse_verl.n), stepadv_internal.import_digest(document)),
 			'meta', nullif(jsonb_strip_nulls(jsonb_build_object('source', parse_verl.source)) || (document - '{input,output,score,reward,step,request_id,success,model}'::text[]), '{}'),
@@ -488,7 +491,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_verl(jsonb, text, bigint) IS
-'the rollout of a line of verl''s rollout dumps (input, output, score, step): one step; its group is the prompt within the training step; n is the number of the line in source; one jsonb as in docs/import.md';
+'the rollout of a line of verl''s rollout dumps (input, output, score, step): one step; its task is the prompt, its group the prompt within the training step; n is the number of the line in source; one jsonb as in docs/import.md';
 
 CREATE FUNCTION @extschema@.parse_intercode(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 100
@@ -652,7 +655,7 @@ LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	of_rollout CONSTANT text[] := '{group_id,rollout_id,outcome,success,truncated,policy_version,model,channel,curation,started_at,ended_at,meta}';
+	of_rollout CONSTANT text[] := '{group_id,task_id,run_id,rollout_id,outcome,success,truncated,policy_version,policy_step,model,channel,curation,started_at,ended_at,tags,meta}';
 	of_step CONSTANT text[] := '{step_no,turn,observation,next_observation,action,tool,args,ok,reward,turn_reward,value,cost,step_meta}';
 	given record;
 	vars jsonb;
@@ -664,9 +667,9 @@ DECLARE
 	arguments record;
 	repaired jsonb;
 BEGIN
-	IF jsonb_typeof(paths) IS DISTINCT FROM 'object' OR NOT paths ? 'group_id' THEN
-		RAISE EXCEPTION 'paths must be an object with at least the key group_id'
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"rollouts": "$.episodes[*]", "group_id": "$.task", "steps": "$.turns[*]", "action": "$.act"}.';
+	IF jsonb_typeof(paths) IS DISTINCT FROM 'object' OR NOT paths ?| '{task_id,group_id}' THEN
+		RAISE EXCEPTION 'paths must be an object with at least the key task_id or group_id'
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"rollouts": "$.episodes[*]", "task_id": "$.task", "steps": "$.turns[*]", "action": "$.act"}.';
 	END IF;
 	FOR given IN SELECT e.key, jsonb_typeof(e.value) AS type FROM jsonb_each(paths) e LOOP
 		IF given.key <> ALL (of_rollout || of_step || '{rollouts,steps}'::text[]) THEN
@@ -704,9 +707,9 @@ BEGIN
 			END IF;
 			steps := steps || found;
 		END LOOP;
-		RETURN NEXT CASE WHEN rollout ? 'group_id' THEN jsonb_build_object('rollout_id', stepadv_internal.import_digest(item)) || rollout
+		RETURN NEXT CASE WHEN rollout ?| '{task_id,group_id}' THEN jsonb_build_object('rollout_id', stepadv_internal.import_digest(item)) || rollout
 				|| jsonb_build_object('steps', to_jsonb(steps), 'repaired', repaired)
-			ELSE jsonb_build_object('problem', 'nothing is where paths says the group_id is') END;
+			ELSE jsonb_build_object('problem', format('nothing is where paths says the %s is', CASE WHEN paths ? 'group_id' THEN 'group_id' ELSE 'task_id' END)) END;
 	END LOOP;
 END
 $$;
@@ -729,7 +732,7 @@ BEGIN
 			WHEN jsonb_typeof(x.v -> 'input') = 'string' AND jsonb_typeof(x.v -> 'output') = 'string' THEN 'verl'
 			WHEN jsonb_typeof(x.v -> 'turn_history') = 'object'
 				OR jsonb_typeof(x.v) = 'object' AND jsonb_path_exists(x.v, '$.*.turn_history') THEN 'intercode'
-			WHEN x.v ? 'group_id' AND x.v ? 'rollout_id' THEN 'steps'
+			WHEN x.v ?| '{group_id,task_id}' AND x.v ? 'rollout_id' THEN 'steps'
 		END
 		FROM (SELECT CASE WHEN jsonb_typeof(rollout_format.document) = 'array' THEN rollout_format.document -> 0 ELSE rollout_format.document END AS v) x);
 END

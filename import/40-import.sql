@@ -61,8 +61,15 @@ AS $import_problem$
 BEGIN
 	IF rollout ? 'problem' THEN
 		RETURN rollout ->> 'problem';
-	ELSIF coalesce(jsonb_typeof(rollout -> 'group_id'), 'missing') NOT IN ('string', 'number') OR coalesce(jsonb_typeof(rollout -> 'rollout_id'), 'missing') NOT IN ('string', 'number') THEN
+	ELSIF coalesce(jsonb_typeof(coalesce(rollout -> 'group_id', rollout -> 'task_id')), 'missing') NOT IN ('string', 'number')
+		OR coalesce(jsonb_typeof(rollout -> 'rollout_id'), 'missing') NOT IN ('string', 'number') THEN
 		RETURN 'group_id and rollout_id must be strings or numbers';
+	ELSIF jsonb_path_exists(rollout, $path$$ ? (@.task_id.type() == "object" || @.task_id.type() == "array" || @.task_id.type() == "boolean"
+		|| @.run_id.type() == "object" || @.run_id.type() == "array" || @.run_id.type() == "boolean")$path$)
+	THEN
+		RETURN 'task_id and run_id must be strings or numbers';
+	ELSIF jsonb_path_exists(rollout, $path$$.policy_step ? (@.type() != "null" && (@.type() != "number" || @ > 9223372036854775807 || @ < -9223372036854775808 || @ % 1 != 0))$path$) THEN
+		RETURN 'policy_step must be a whole number';
 	ELSIF jsonb_path_exists(rollout, $path$$ ? (@.outcome.type() != "number" && @.outcome.type() != "null" || @.success.type() != "boolean" && @.success.type() != "null"
 		|| @.truncated.type() != "boolean" && @.truncated.type() != "null" || @.outcome > 1e300 || @.outcome < -1e300
 		|| @.channel.type() != "null" && @.channel != "train" && @.channel != "validation"
@@ -171,33 +178,42 @@ COMMENT ON FUNCTION stepadv_internal.import_check(regclass, text, jsonb) IS
 'part of import_rollouts: errors for wrong arguments; the type of the column document, and whether there is a column source';
 
 -- Documents to rollouts.
-CREATE FUNCTION stepadv_internal.import_items(group_prefix text, OUT rollouts_read bigint, OUT bad_rollouts bigint, OUT stepless_rollouts bigint, OUT unjudged_rollouts bigint,
+CREATE FUNCTION stepadv_internal.import_items(schema text, group_prefix text, run_id text, policy_version text, OUT rollouts_read bigint, OUT bad_rollouts bigint, OUT stepless_rollouts bigint, OUT unjudged_rollouts bigint,
 	OUT rollouts_repeated bigint, OUT steps_repeated bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	shape CONSTANT record := stepadv_internal.load_shape(import_items.schema);
 BEGIN
 	-- What is long is fetched for its steps alone.
-	CREATE TEMP TABLE stepadv_items (item bigint, n bigint, problem text, group_id text, rollout_id text, content bigint, n_steps integer, about jsonb, steps jsonb) ON COMMIT DROP;
+	EXECUTE format('CREATE TEMP TABLE stepadv_items (item bigint, n bigint, problem text, group_id text, task_id text, run_id text, policy_version text, rollout_id text,
+		content bigint, n_steps integer, metadata jsonb, about jsonb, steps jsonb%s) ON COMMIT DROP',
+		stepadv_internal.load_key_columns(import_items.schema, import_items.run_id, import_items.policy_version));
 	ALTER TABLE pg_temp.stepadv_items ALTER steps SET STORAGE EXTERNAL;
 	INSERT INTO pg_temp.stepadv_items
-	SELECT row_number() OVER (ORDER BY d.n, r.i), d.n, stepadv_internal.import_problem(r.v), import_items.group_prefix || (r.v ->> 'group_id'),
+	SELECT row_number() OVER (ORDER BY d.n, r.i), d.n, stepadv_internal.import_problem(r.v),
+		-- Where a source tells tasks from groups, tables take what they are grouped by.
+		CASE WHEN 'group_id' = ANY (shape.keys) OR NOT r.v ? 'task_id' THEN import_items.group_prefix || (r.v ->> 'group_id') END,
+		import_items.group_prefix || (r.v ->> 'task_id'), r.v ->> 'run_id', r.v ->> 'policy_version',
 		-- An id that begins with that of its group goes with it.
-		CASE WHEN starts_with(r.v ->> 'rollout_id', r.v ->> 'group_id') THEN import_items.group_prefix ELSE '' END || (r.v ->> 'rollout_id'),
-		@extschema@.signature_hash(r.v - '{meta,dropped,repaired}'::text[]), coalesce(jsonb_array_length(r.v -> 'steps'), 0), r.v - 'steps', r.v -> 'steps'
+		CASE WHEN starts_with(r.v ->> 'rollout_id', coalesce(r.v ->> 'group_id', r.v ->> 'task_id')) THEN import_items.group_prefix ELSE '' END || (r.v ->> 'rollout_id'),
+		@extschema@.signature_hash(r.v - '{meta,dropped,repaired}'::text[]), coalesce(jsonb_array_length(r.v -> 'steps'), 0), nullif(r.v -> 'meta', 'null'), r.v - 'steps', r.v -> 'steps'
 	FROM pg_temp.stepadv_documents d CROSS JOIN LATERAL unnest(d.rollouts) WITH ORDINALITY r(v, i)
-	WHERE r.v ?| '{group_id,problem}';
+	WHERE r.v ?| '{group_id,task_id,problem}';
 	DROP TABLE pg_temp.stepadv_documents;
+	EXECUTE format($q$UPDATE pg_temp.stepadv_items i SET problem = CASE %s END || ' must be given' WHERE i.problem IS NULL AND i.of_group IS NULL$q$,
+		stepadv_internal.load_key_list(import_items.schema, $t$WHEN i.k%2$s IS NULL THEN %3$s$t$::text, ' '::text));
 
 	-- Two rollouts with one id: the same once more, or one too many.
 	WITH first AS (
 		SELECT i.item, i.content, first_value(i.content) OVER w AS first_content, first_value(i.n) OVER w AS first_n, row_number() OVER w AS position
 		FROM pg_temp.stepadv_items i WHERE i.problem IS NULL
-		WINDOW w AS (PARTITION BY i.group_id, i.rollout_id ORDER BY i.item)
+		WINDOW w AS (PARTITION BY i.of_group, i.rollout_id ORDER BY i.item)
 	)
 	UPDATE pg_temp.stepadv_items i
 	SET problem = CASE WHEN f.content = f.first_content THEN ''
-		ELSE format('rollout %s of group %s is another than the one of that name in document %s', i.rollout_id, i.group_id, f.first_n) END
+		ELSE format('rollout %s of group %s is another than the one of that name in document %s', i.rollout_id, i.group_name, f.first_n) END
 	FROM first f WHERE f.item = i.item AND f.position > 1;
 	SELECT count(*), count(*) FILTER (WHERE i.problem <> ''), count(*) FILTER (WHERE i.problem = ''),
 		coalesce(sum(i.n_steps) FILTER (WHERE i.problem = ''), 0)
@@ -210,7 +226,7 @@ BEGIN
 	INTO stepless_rollouts, unjudged_rollouts FROM pg_temp.stepadv_items i;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.import_items(text) IS
+COMMENT ON FUNCTION stepadv_internal.import_items(text, text, text, text) IS
 'part of import_rollouts: makes pg_temp.stepadv_items, a rollout each, of pg_temp.stepadv_documents, and counts; what cannot be loaded is noted and left out';
 
 -- Rollouts to lines: one for the rollout itself, one for each step.
@@ -220,17 +236,17 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	INSERT INTO pg_temp.stepadv_parsed (n, item, place, group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok,
-		reward, turn_reward, value, cost, metadata, content)
+		reward, turn_reward, value, cost, metadata, content, task_id, run_id, policy_version)
 	SELECT i.item * 2147483648 + s.i, i.item, i.n, i.group_id, i.rollout_id, coalesce((s.v ->> 'step_no')::numeric, s.i - 1), (s.v ->> 'turn')::numeric,
 		s.v ->> 'observation', s.v ->> 'next_observation', s.v ->> 'action', s.v ->> 'tool', nullif(s.v -> 'args', 'null'), (s.v ->> 'ok')::boolean,
-		(s.v ->> 'reward')::float8, (s.v ->> 'turn_reward')::float8, (s.v ->> 'value')::float8, (s.v ->> 'cost')::float8, nullif(s.v -> 'meta', 'null'), i.content
+		(s.v ->> 'reward')::float8, (s.v ->> 'turn_reward')::float8, (s.v ->> 'value')::float8, (s.v ->> 'cost')::float8, nullif(s.v -> 'meta', 'null'), i.content, i.task_id, i.run_id, i.policy_version
 	FROM pg_temp.stepadv_items i CROSS JOIN LATERAL jsonb_array_elements(i.steps) WITH ORDINALITY s(v, i);
-	INSERT INTO pg_temp.stepadv_parsed (n, item, place, group_id, rollout_id, outcome, success, truncated, policy_version, model, channel, curation, started_at, ended_at, metadata, content)
+	INSERT INTO pg_temp.stepadv_parsed (n, item, place, group_id, rollout_id, outcome, success, truncated, policy_version, model, channel, curation, started_at, ended_at, metadata, content, task_id, run_id, policy_step, tags)
 	SELECT i.item * 2147483648, i.item, i.n, i.group_id, i.rollout_id, (i.about ->> 'outcome')::float8,
 		-- Sums of scores miss 1 by the last digit.
 		coalesce((i.about ->> 'success')::boolean, (i.about ->> 'outcome')::float8 >= import_lines.success_at - 1e-9),
-		(i.about ->> 'truncated')::boolean, i.about ->> 'policy_version', i.about ->> 'model', i.about ->> 'channel', i.about ->> 'curation',
-		(i.about ->> 'started_at')::timestamptz, (i.about ->> 'ended_at')::timestamptz, nullif(i.about -> 'meta', 'null'), i.content
+		(i.about ->> 'truncated')::boolean, i.policy_version, i.about ->> 'model', i.about ->> 'channel', i.about ->> 'curation',
+		(i.about ->> 'started_at')::timestamptz, (i.about ->> 'ended_at')::timestamptz, i.metadata, i.content, i.task_id, i.run_id, (i.about ->> 'policy_step')::numeric, nullif(i.about -> 'tags', 'null')
 	FROM pg_temp.stepadv_items i;
 	DROP TABLE pg_temp.stepadv_items;
 END
@@ -240,6 +256,7 @@ COMMENT ON FUNCTION stepadv_internal.import_lines(float8) IS
 
 CREATE FUNCTION @extschema@.import_rollouts(schema text, documents regclass, format text DEFAULT NULL, on_error text DEFAULT 'stop',
 	paths jsonb DEFAULT NULL, group_prefix text DEFAULT '', success_at float8 DEFAULT 1, is_latin1 boolean DEFAULT false,
+	run_id text DEFAULT NULL, policy_version text DEFAULT NULL, policy_step bigint DEFAULT NULL,
 	OUT documents_read bigint, OUT bad_documents bigint, OUT rollouts_read bigint, OUT bad_rollouts bigint, OUT stepless_rollouts bigint, OUT unjudged_rollouts bigint,
 	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint, OUT rollouts_repeated bigint,
 	OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT nul_replaced bigint,
@@ -256,7 +273,7 @@ DECLARE
 	has_source boolean;
 	bad bigint;
 BEGIN
-	PERFORM stepadv_internal.load_begin(import_rollouts.schema, import_rollouts.on_error);
+	PERFORM stepadv_internal.load_begin(import_rollouts.schema, import_rollouts.on_error, import_rollouts.run_id, import_rollouts.policy_version);
 	SELECT c.kind, c.has_source INTO kind, has_source FROM stepadv_internal.import_check(import_rollouts.documents, import_rollouts.format, import_rollouts.paths) c;
 
 	-- What the documents say of their rollouts.
@@ -278,20 +295,21 @@ BEGIN
 	INTO dropped, repaired
 	FROM pg_temp.stepadv_documents d CROSS JOIN LATERAL unnest(d.rollouts) r(v) WHERE NOT r.v ? 'problem';
 	SELECT i.* INTO rollouts_read, bad_rollouts, stepless_rollouts, unjudged_rollouts, import_rollouts.rollouts_repeated, import_rollouts.steps_repeated
-	FROM stepadv_internal.import_items(import_rollouts.group_prefix) i;
+	FROM stepadv_internal.import_items(import_rollouts.schema, import_rollouts.group_prefix, import_rollouts.run_id, import_rollouts.policy_version) i;
 	PERFORM stepadv_internal.import_lines(import_rollouts.success_at);
 	SELECT p.bad_items, p.groups, p.rollouts_added, p.rollouts_updated, p.steps_added, p.steps_repeated + import_rollouts.steps_repeated, p.contradictions, p.problems, import_rollouts.rollouts_repeated + p.rollouts_repeated
 	INTO bad, import_rollouts.groups, rollouts_added, rollouts_updated, steps_added, import_rollouts.steps_repeated, contradictions, import_rollouts.problems, import_rollouts.rollouts_repeated
-	FROM stepadv_internal.load_parsed(import_rollouts.schema, import_rollouts.on_error, 'document'::text, true) p;
+	FROM stepadv_internal.load_parsed(import_rollouts.schema, import_rollouts.on_error, 'document'::text, true, import_rollouts.run_id, import_rollouts.policy_version, import_rollouts.policy_step) p;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.import_rollouts(text, regclass, text, text, jsonb, text, float8, boolean) IS
-'loads documents of a scaffold''s format from a table (n bigint, document text or jsonb, and if there is one source text, the file) into the schema''s tables rollouts and steps and returns counts, of what was dropped and repaired by kind; format NULL: guessed for each document; paths as in parse_by_paths; group_prefix is put before the source''s group ids; a rollout of which the source does not say so is a success if its outcome is at least success_at; on_error ''stop'': what cannot be used is an error and nothing is loaded; ''skip'': such documents and rollouts are left out whole, warned about and listed in problems (the first 1000); rollouts loaded before are recognised; is_latin1 as in parse_rollout_line';
+COMMENT ON FUNCTION @extschema@.import_rollouts(text, regclass, text, text, jsonb, text, float8, boolean, text, text, bigint) IS
+'loads documents of a scaffold''s format from a table (n bigint, document text or jsonb, and if there is one source text, the file) into the schema''s tables rollouts and steps and returns counts, of what was dropped and repaired by kind; format NULL: guessed for each document; paths as in parse_by_paths; group_prefix is put before the source''s ids of groups and tasks; run_id, policy_version, policy_step: of rollouts of which the source does not say; a rollout of which the source does not say so is a success if its outcome is at least success_at; on_error ''stop'': what cannot be used is an error and nothing is loaded; ''skip'': such documents and rollouts are left out whole, warned about and listed in problems (the first 1000); rollouts loaded before are recognised; is_latin1 as in parse_rollout_line';
 
 -- The lines of one file: a document on each, or all of them one document, or the
 -- steps of load_rollouts.
 CREATE FUNCTION stepadv_internal.import_file(schema text, lines regclass, source text DEFAULT NULL, format text DEFAULT NULL, on_error text DEFAULT 'stop',
-	paths jsonb DEFAULT NULL, group_prefix text DEFAULT '', success_at float8 DEFAULT 1, is_latin1 boolean DEFAULT false) RETURNS jsonb
+	paths jsonb DEFAULT NULL, group_prefix text DEFAULT '', success_at float8 DEFAULT 1, is_latin1 boolean DEFAULT false,
+	run_id text DEFAULT NULL, policy_version text DEFAULT NULL, policy_step bigint DEFAULT NULL) RETURNS jsonb
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -314,7 +332,7 @@ BEGIN
 	IF import_file.format = 'steps' OR import_file.format IS NULL AND import_file.paths IS NULL AND guessed = 'steps' THEN
 		SELECT to_jsonb(l) - '{lines_read,empty_lines,bad_lines}'::text[] || jsonb_build_object('format', 'steps', 'documents_read', l.lines_read - l.empty_lines, 'bad_documents', l.bad_lines,
 			'bad_rollouts', 0, 'dropped', '{}'::jsonb, 'repaired', '{}'::jsonb) INTO result
-		FROM @extschema@.load_rollouts(import_file.schema, import_file.lines, import_file.on_error, import_file.is_latin1) l;
+		FROM @extschema@.load_rollouts(import_file.schema, import_file.lines, import_file.on_error, import_file.is_latin1, import_file.run_id, import_file.policy_version, import_file.policy_step) l;
 		RETURN result;
 	END IF;
 	EXECUTE format($q$SELECT l.n, l.line FROM %s l WHERE l.n > $1 AND (ascii(l.line) > 32 OR btrim(l.line, E' \t\r\n') <> '') ORDER BY l.n LIMIT 1$q$, relation) INTO second USING first.n;
@@ -333,10 +351,10 @@ BEGIN
 	END IF;
 	SELECT to_jsonb(i) || jsonb_build_object('format', coalesce(import_file.format, CASE WHEN import_file.paths IS NOT NULL THEN 'paths' END, guessed)) INTO result
 	FROM @extschema@.import_rollouts(import_file.schema, 'pg_temp.stepadv_file'::regclass, import_file.format, import_file.on_error, import_file.paths, import_file.group_prefix,
-		import_file.success_at, import_file.is_latin1) i;
+		import_file.success_at, import_file.is_latin1, import_file.run_id, import_file.policy_version, import_file.policy_step) i;
 	DROP TABLE pg_temp.stepadv_file;
 	RETURN result;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.import_file(text, regclass, text, text, text, jsonb, text, float8, boolean) IS
+COMMENT ON FUNCTION stepadv_internal.import_file(text, regclass, text, text, text, jsonb, text, float8, boolean, text, text, bigint) IS
 'part of import_rollouts: the lines of one file (n bigint, line text), which are a document each or one document together, to import_rollouts; lines of steps to load_rollouts; the counts as one object';

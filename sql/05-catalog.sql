@@ -20,15 +20,18 @@ CREATE TYPE stepadv.attachment AS (
 	folded regclass,
 	changed regclass,
 	fresh_over_time regclass,
-	folded_over_time regclass);
+	folded_over_time regclass,
+	unit text,
+	rewards text[],
+	dimensions text[]);
 COMMENT ON TYPE stepadv.attachment IS
 'what attach made over a table: tables of this type, each with one row, belong to their makers';
 COMMENT ON COLUMN stepadv.attachment.prefix IS 'with which the names of its views and tables begin';
 COMMENT ON COLUMN stepadv.attachment.rows IS 'adapter view: what is folded';
-COMMENT ON COLUMN stepadv.attachment.stated IS 'adapter view: the same with states made of tool calls; NULL: they are not';
+COMMENT ON COLUMN stepadv.attachment.stated IS 'adapter view: the same with states made of tool calls or embeddings; NULL: they are not';
 COMMENT ON COLUMN stepadv.attachment.shown IS 'adapter view: what is shown beside a step';
 COMMENT ON COLUMN stepadv.attachment.shown_rollouts IS 'adapter view: what is shown beside a rollout; NULL: nothing';
-COMMENT ON COLUMN stepadv.attachment.runs IS 'adapter view: policy version and start of each rollout, from a table of rollouts; NULL: it says nothing';
+COMMENT ON COLUMN stepadv.attachment.runs IS 'adapter view: task, run, policy version and step, start and dimensions of each rollout, from a table of rollouts; NULL: it says nothing';
 COMMENT ON COLUMN stepadv.attachment.began IS 'adapter view: the same from the source''s own rows; NULL: they say nothing';
 COMMENT ON COLUMN stepadv.attachment.n_group_columns IS 'the first columns of every view and kept table are the group''s: so many';
 COMMENT ON COLUMN stepadv.attachment.states IS 'where states come from; NULL: the column';
@@ -42,13 +45,17 @@ COMMENT ON COLUMN stepadv.attachment.folded IS 'kept table: the groups, folded';
 COMMENT ON COLUMN stepadv.attachment.changed IS 'kept table: keys of groups that wait to be folded again; NULL where none ever wait';
 COMMENT ON COLUMN stepadv.attachment.fresh_over_time IS 'view: what the views over time add up, computed when asked';
 COMMENT ON COLUMN stepadv.attachment.folded_over_time IS 'kept table: the same, kept';
+COMMENT ON COLUMN stepadv.attachment.unit IS 'what a step is to the methods: step, turn, turn_set; NULL: step';
+COMMENT ON COLUMN stepadv.attachment.rewards IS 'names of the reward components, in their order in `rows`; NULL: there are none';
+COMMENT ON COLUMN stepadv.attachment.dimensions IS 'names of the columns by which the views over time divide further; NULL: there are none';
 
 -- The same as it is known to others: which table it is, whose, and over what.
 CREATE TYPE stepadv_internal.attached AS (
 	attachment regclass, owner oid, source regclass,
 	prefix text, rows regclass, stated regclass, shown regclass, shown_rollouts regclass, runs regclass, began regclass,
 	n_group_columns integer, states text, options jsonb, methods text[], views regclass[], view_kinds text[],
-	kept text, fresh regclass, folded regclass, changed regclass, fresh_over_time regclass, folded_over_time regclass);
+	kept text, fresh regclass, folded regclass, changed regclass, fresh_over_time regclass, folded_over_time regclass,
+	unit text, rewards text[], dimensions text[]);
 COMMENT ON TYPE stepadv_internal.attached IS 'an attachment as it is known to others: its table, whose it is, over what, and its row';
 
 CREATE FUNCTION stepadv_internal.attachments(of_owner oid DEFAULT NULL) RETURNS SETOF stepadv_internal.attached
@@ -76,3 +83,9 @@ LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_tables_read';
 COMMENT ON FUNCTION stepadv_internal.tables_read(regclass[], integer) IS
 'the tables below views, at whatever depth. keys[i]: the column of the table that decides to which values of a view''s column i a row matters, because it is that column or a condition equates them; 0: none, or it cannot be told. reads: the columns that the views mention; NULL: the whole row. What functions read is not known; partitions and children are not named';
+
+CREATE FUNCTION stepadv_internal.nearest_column(relation regclass, name text) RETURNS text
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_nearest_column';
+COMMENT ON FUNCTION stepadv_internal.nearest_column(regclass, text) IS
+'the relation''s column whose name differs least from a name that it has not: in at most three letters and at most half of them; NULL: there is none';

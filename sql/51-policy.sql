@@ -33,6 +33,22 @@ COMMENT ON FUNCTION stepadv.sequence_ratio(anycompatiblearray, anycompatiblearra
 COMMENT ON FUNCTION stepadv.approximate_kl(anycompatiblearray, anycompatiblearray, boolean[], text, float8, float8) IS
 'estimate of KL(old || new), the mean over tokens of -d (''k1''), d^2/2 (''k2'') or exp(d) - 1 - d (''k3''), where d = logp_new - logp_old; clamp_log_ratio: d is held between it and its negative, clamp_estimate: so is each token''s estimate (NULL: not); verl''s kl_penalty(logprob, ref) takes the other order: it is approximate_kl(ref, logprob), and its k3 (low_var_kl) has clamp_log_ratio 20 and clamp_estimate 10; 0 without tokens; otherwise as step_ratio; error on a negative or NaN clamp';
 
+-- The same for rows that nobody vouches for.
+CREATE FUNCTION stepadv_internal.step_ratio_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[]) RETURNS float8
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50
+AS 'MODULE_PATHNAME', 'stepadv_step_ratio_or_null';
+COMMENT ON FUNCTION stepadv_internal.step_ratio_or_null(anycompatiblearray, anycompatiblearray, boolean[]) IS 'step_ratio for the views of attach: NULL where that is an error';
+
+CREATE FUNCTION stepadv_internal.sequence_ratio_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[]) RETURNS float8
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50
+AS 'MODULE_PATHNAME', 'stepadv_sequence_ratio_or_null';
+COMMENT ON FUNCTION stepadv_internal.sequence_ratio_or_null(anycompatiblearray, anycompatiblearray, boolean[]) IS 'sequence_ratio for the views of attach: NULL where that is an error';
+
+CREATE FUNCTION stepadv_internal.approximate_kl_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[], estimator text) RETURNS float8
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500
+AS 'MODULE_PATHNAME', 'stepadv_approximate_kl_or_null';
+COMMENT ON FUNCTION stepadv_internal.approximate_kl_or_null(anycompatiblearray, anycompatiblearray, boolean[], text) IS 'approximate_kl for the views of attach: NULL where that is an error, but for an unknown estimator';
+
 CREATE FUNCTION stepadv.clipped_objective(ratio float8, advantage float8, clip_low float8 DEFAULT 0.2,
 	clip_high float8 DEFAULT NULL, dual_clip float8 DEFAULT NULL) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10

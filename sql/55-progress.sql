@@ -198,6 +198,11 @@ AS 'MODULE_PATHNAME', 'stepadv_progress_predict';
 COMMENT ON FUNCTION stepadv.progress_predict(stepadv.progress_model, real[]) IS
 'a step''s contribution to the outcome as the model sees it (SPA''s c); NULL for NULL; error on features of another length, with NULL, NaN or infinity';
 
+CREATE FUNCTION stepadv_internal.progress_predict_or_nan(model stepadv.progress_model, features real[]) RETURNS float8
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
+AS 'MODULE_PATHNAME', 'stepadv_progress_predict_or_nan';
+COMMENT ON FUNCTION stepadv_internal.progress_predict_or_nan(stepadv.progress_model, real[]) IS 'progress_predict for the views of attach: NaN where that is an error';
+
 CREATE FUNCTION stepadv.progress_attribution(model stepadv.progress_model, features real[], outcome float8, redistribute boolean DEFAULT false) RETURNS float8
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_progress_attribution';
@@ -304,6 +309,11 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_fused_reward';
 COMMENT ON FUNCTION stepadv.fused_reward(float8, boolean, float8, float8) IS
 'alpha * contribution + beta if grounded, that is, if the action could be executed (SPA); NULL for NULL; error on NaN or infinity';
+
+CREATE FUNCTION stepadv_internal.fused_reward_or_nan(contribution float8, grounded boolean, alpha float8, beta float8) RETURNS float8
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_fused_reward_or_nan';
+COMMENT ON FUNCTION stepadv_internal.fused_reward_or_nan(float8, boolean, float8, float8) IS 'fused_reward for the views of attach: NaN where the contribution is not finite';
 
 CREATE FUNCTION stepadv.progress_mean(outcome float8, n_steps bigint) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1

@@ -8,15 +8,23 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	keys text[];
 	stays boolean;
 BEGIN
 	IF current_setting('server_version_num')::integer < 150000 THEN
-		EXECUTE format('SELECT %s FROM (SELECT $1 AS group_id) moved', pg_get_partition_constraintdef(TG_RELID)) INTO stays USING NEW.group_id;
+		EXECUTE format('SELECT %s FROM (SELECT ($1).*) moved', pg_get_partition_constraintdef(TG_RELID)) INTO stays USING NEW;
 		IF NOT stays THEN
-			RAISE EXCEPTION 'rollout "%" of group "%" cannot be moved to group "%" by an UPDATE', OLD.rollout_id, OLD.group_id, NEW.group_id
+			-- The group's columns are what the table is partitioned by.
+			SELECT array_agg(a.attname::text ORDER BY k.i) INTO keys
+			FROM pg_partitioned_table p CROSS JOIN LATERAL unnest(p.partattrs::smallint[]) WITH ORDINALITY k(number, i)
+			JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = k.number
+			WHERE p.partrelid = pg_partition_root(TG_RELID::regclass)::oid;
+			RAISE EXCEPTION 'rollout "%" of group "%" cannot be moved to group "%" by an UPDATE', OLD.rollout_id,
+					(SELECT string_agg(to_jsonb(OLD) ->> k.name, ', ' ORDER BY k.i) FROM unnest(keys) WITH ORDINALITY k(name, i)),
+					(SELECT string_agg(to_jsonb(NEW) ->> k.name, ', ' ORDER BY k.i) FROM unnest(keys) WITH ORDINALITY k(name, i))
 				USING ERRCODE = 'feature_not_supported',
 					DETAIL = 'The groups are in different partitions: up to PostgreSQL 14 the rollout''s steps would be deleted.',
-					HINT = 'Insert the rollout under its new group, update group_id of its steps, then delete the old rollout.';
+					HINT = format('Insert the rollout under its new group, update %s of its steps, then delete the old rollout.', array_to_string(keys, ', '));
 		END IF;
 	END IF;
 	RETURN NEW;
@@ -24,17 +32,46 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_lossy_move() IS 'part of create_tables: up to PostgreSQL 14, refuses the UPDATE of a rollout that would delete its steps';
 
--- The tables themselves; %1$I: the schema, %2$L: the sequence.
+-- Who inserts without saying state, next_state or action_hash gets them made.
+-- A trigger rather than generated columns: what is stored stays as it is in a dump
+-- and in a replica, whatever later versions make of the same text.
+CREATE FUNCTION stepadv_internal.fill_identities() RETURNS trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_fill_identities';
+COMMENT ON FUNCTION stepadv_internal.fill_identities() IS
+'part of create_tables, a trigger BEFORE INSERT OR UPDATE OF columns, FOR EACH ROW, whose arguments say what these columns are: NULL state := signature_hash(observation), NULL next_state := signature_hash(next_observation), NULL action_hash := signature_hash(action_signature(tool, args, ok)) where tool is given (signature_hash([tool, args]) where that is other:…, which says nothing of the arguments), else signature_hash(action); what was given stays; what equals what would have been filled follows its text when an UPDATE changes that';
+
+CREATE FUNCTION stepadv.unique_state() RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_unique_state';
+COMMENT ON FUNCTION stepadv.unique_state() IS
+'a random identity, another one by each call: for a state (or action_hash) like no other, where NULL would be filled';
+
+-- Columns that the tables have in any case, and those of any table.
+CREATE FUNCTION stepadv_internal.table_columns() RETURNS TABLE (name text, can_be_key boolean)
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT k, true FROM unnest('{task_id,run_id,policy_version}'::text[]) k
+	UNION ALL
+	SELECT c, false FROM unnest('{rollout_id,policy_step,model,outcome,success,truncated,channel,curation,started_at,ended_at,tags,metadata,
+		step_id,step_no,turn,observation,action,tool,args,ok,next_observation,state,action_hash,next_state,reward,turn_reward,value,cost,
+		prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,policy_logprobs,
+		tableoid,ctid,xmin,xmax,cmin,cmax}'::text[]) c
+$$;
+COMMENT ON FUNCTION stepadv_internal.table_columns() IS 'part of create_tables: columns of its tables, and whether they can be the group''s';
+
+-- The tables themselves; %1$I: the schema, %2$L: the sequence, %3$s: the group's
+-- columns with their types, %4$s: without, %5$s and %6$s: those of task, run
+-- and version that are not among them.
 CREATE FUNCTION stepadv_internal.tables_ddl() RETURNS text
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $ddl$
 	SELECT $$
 		CREATE TABLE %1$I.rollouts (
-			group_id text NOT NULL,
+			%3$s,
 			rollout_id text NOT NULL,
-			policy_version text,
-			model text,
+			%5$smodel text,
 			outcome float8 CHECK (outcome > '-Infinity' AND outcome < 'Infinity'),
 			success boolean,
 			truncated boolean NOT NULL DEFAULT false,
@@ -43,8 +80,10 @@ AS $ddl$
 			started_at timestamptz,
 			ended_at timestamptz,
 			metadata jsonb,
-			PRIMARY KEY (group_id, rollout_id)
-		) PARTITION BY HASH (group_id);
+			%6$spolicy_step bigint,
+			tags jsonb,
+			PRIMARY KEY (%4$s, rollout_id)
+		) PARTITION BY HASH (%4$s);
 
 		-- A sequence of its own rather than an identity column, which partitions
 		-- inherit only from PostgreSQL 17 on.
@@ -52,7 +91,7 @@ AS $ddl$
 
 		CREATE TABLE %1$I.steps (
 			step_id bigint NOT NULL DEFAULT nextval(%2$L::regclass),
-			group_id text NOT NULL,
+			%3$s,
 			rollout_id text NOT NULL,
 			step_no integer NOT NULL,
 			turn integer,
@@ -75,10 +114,10 @@ AS $ddl$
 			rollout_logprobs real[] CHECK (cardinality(rollout_logprobs) = cardinality(response_token_ids)),
 			policy_logprobs real[] CHECK (cardinality(policy_logprobs) = cardinality(response_token_ids)),
 			metadata jsonb,
-			PRIMARY KEY (group_id, rollout_id, step_no),
-			UNIQUE (group_id, step_id),
-			FOREIGN KEY (group_id, rollout_id) REFERENCES %1$I.rollouts ON UPDATE CASCADE ON DELETE CASCADE
-		) PARTITION BY HASH (group_id);
+			PRIMARY KEY (%4$s, rollout_id, step_no),
+			UNIQUE (%4$s, step_id),
+			FOREIGN KEY (%4$s, rollout_id) REFERENCES %1$I.rollouts ON UPDATE CASCADE ON DELETE CASCADE
+		) PARTITION BY HASH (%4$s);
 
 		ALTER SEQUENCE %1$I.steps_step_id_seq OWNED BY %1$I.steps.step_id;
 		$$
@@ -90,7 +129,12 @@ LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $ddl$
 	SELECT $$
-		COMMENT ON TABLE %1$I.rollouts IS 'rollouts: one row each; the group is the task (or the task within a policy version) whose rollouts are compared';
+		COMMENT ON TABLE %1$I.rollouts IS 'rollouts: one row each; those of a group are compared with each other';
+		COMMENT ON COLUMN %1$I.rollouts.task_id IS 'what was to be done';
+		COMMENT ON COLUMN %1$I.rollouts.run_id IS 'the experiment, or its seed';
+		COMMENT ON COLUMN %1$I.rollouts.policy_version IS 'the policy that acted, by name';
+		COMMENT ON COLUMN %1$I.rollouts.policy_step IS 'the same as a number, later ones being larger';
+		COMMENT ON COLUMN %1$I.rollouts.tags IS 'what else to tell rollouts by';
 		COMMENT ON COLUMN %1$I.rollouts.outcome IS 'score of the whole rollout; NULL: not judged yet';
 		COMMENT ON COLUMN %1$I.rollouts.success IS 'whether it reached its goal; NULL: not known';
 		COMMENT ON COLUMN %1$I.rollouts.truncated IS 'cut off before it ended by itself';
@@ -103,9 +147,9 @@ AS $ddl$
 		COMMENT ON COLUMN %1$I.steps.observation IS 'what the agent saw before it acted';
 		COMMENT ON COLUMN %1$I.steps.ok IS 'whether the tool call succeeded; NULL: not known';
 		COMMENT ON COLUMN %1$I.steps.next_observation IS 'what it saw after the action, where that is not the observation of the next step';
-		COMMENT ON COLUMN %1$I.steps.state IS 'identity of the state before the action; steps with equal state are compared; NULL: like no other';
-		COMMENT ON COLUMN %1$I.steps.action_hash IS 'identity of the action; NULL: like no other';
-		COMMENT ON COLUMN %1$I.steps.next_state IS 'identity of the state after the action';
+		COMMENT ON COLUMN %1$I.steps.state IS 'identity of the state before the action; steps with equal state are compared; where it is not given, that of the observation; NULL: like no other';
+		COMMENT ON COLUMN %1$I.steps.action_hash IS 'identity of the action; where it is not given, that of the tool call, or of the text; NULL: like no other';
+		COMMENT ON COLUMN %1$I.steps.next_state IS 'identity of the state after the action; where it is not given, that of next_observation';
 		COMMENT ON COLUMN %1$I.steps.reward IS 'reward of the step alone; see the view rollout_rows for whether it counts';
 		COMMENT ON COLUMN %1$I.steps.turn_reward IS 'turn-level reward, for mt_grpo and mt_rloo';
 		COMMENT ON COLUMN %1$I.steps.value IS 'the critic''s V(state), for gae';
@@ -120,7 +164,7 @@ $ddl$;
 COMMENT ON FUNCTION stepadv_internal.tables_comments() IS 'part of create_tables: what the tables and columns are, as a template for format()';
 
 -- What counts as reward is decided here, in the open, and nowhere else.
-CREATE FUNCTION stepadv_internal.make_rollout_rows(schema text, reward text) RETURNS void
+CREATE FUNCTION stepadv_internal.make_rollout_rows(schema text, reward text, keys text[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $rows$
@@ -137,15 +181,17 @@ BEGIN
 	END IF;
 	EXECUTE format($$
 		CREATE VIEW %1$I.rollout_rows %4$s AS
-		SELECT s.group_id, s.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,
-			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok
+		SELECT %5$s, s.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,
+			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn
 		FROM %1$I.steps s
 		UNION ALL
-		SELECT r.group_id, r.rollout_id, NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
-			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean
+		SELECT %6$s, r.rollout_id, NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
+			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean, NULL::integer
 		FROM %1$I.rollouts r
 		$$, make_rollout_rows.schema, step_reward, outcome_reward,
-		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END);
+		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END,
+		(SELECT string_agg(format('s.%I', k.name), ', ' ORDER BY k.i) FROM unnest(make_rollout_rows.keys) WITH ORDINALITY k(name, i)),
+		(SELECT string_agg(format('r.%I', k.name), ', ' ORDER BY k.i) FROM unnest(make_rollout_rows.keys) WITH ORDINALITY k(name, i)));
 	EXECUTE format('COMMENT ON VIEW %I.rollout_rows IS %L', make_rollout_rows.schema,
 		'what rollout_agg is fed: one row per step, and per rollout one with step_no NULL that carries its success; reward: '
 		|| CASE make_rollout_rows.reward
@@ -154,9 +200,45 @@ BEGIN
 			ELSE 'those of the steps and the outcome (or, where it is NULL, success as 1 or 0) as terminal reward' END);
 END
 $rows$;
-COMMENT ON FUNCTION stepadv_internal.make_rollout_rows(text, text) IS 'part of create_tables: the view rollout_rows, which rollout_agg is fed from';
+COMMENT ON FUNCTION stepadv_internal.make_rollout_rows(text, text, text[]) IS 'part of create_tables: the view rollout_rows, which rollout_agg is fed from';
 
-CREATE FUNCTION stepadv_internal.check_tables(schema text, reward text, partitions integer) RETURNS void
+CREATE FUNCTION stepadv_internal.check_group_by(group_by text[]) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
+	-- Keys of an index, less rollout_id and step_no.
+	most CONSTANT integer := current_setting('max_index_keys')::integer - 2;
+	wrong text;
+BEGIN
+	IF coalesce(cardinality(check_group_by.group_by), 0) = 0 THEN
+		RAISE EXCEPTION 'group_by must name at least one column' USING ERRCODE = 'invalid_parameter_value';
+	ELSIF cardinality(check_group_by.group_by) > most THEN
+		RAISE EXCEPTION 'group_by names % columns, more than %', cardinality(check_group_by.group_by), most USING ERRCODE = 'too_many_columns';
+	ELSIF array_ndims(check_group_by.group_by) > 1 OR array_position(check_group_by.group_by, NULL) IS NOT NULL OR '' = ANY (check_group_by.group_by) THEN
+		RAISE EXCEPTION 'group_by must be a list of names, not %', check_group_by.group_by USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	SELECT n.n INTO wrong FROM unnest(check_group_by.group_by) n(n) WHERE octet_length(n.n) > max_length LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'the name of column "%" given in group_by is longer than % bytes', wrong, max_length USING ERRCODE = 'name_too_long';
+	END IF;
+	SELECT n.n INTO wrong FROM unnest(check_group_by.group_by) n(n) GROUP BY n.n HAVING count(*) > 1 ORDER BY n.n LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'group_by names column "%" twice', wrong USING ERRCODE = 'duplicate_column';
+	END IF;
+	SELECT c.name INTO wrong FROM stepadv_internal.table_columns() c WHERE NOT c.can_be_key AND c.name = ANY (check_group_by.group_by) LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'rollouts cannot be grouped by column "%" of the tables', wrong
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = format('Of the tables'' own columns group_by may name %s; any other name becomes a text column of both tables.',
+					(SELECT string_agg(c.name, ', ') FROM stepadv_internal.table_columns() c WHERE c.can_be_key));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_group_by(text[]) IS 'part of create_tables: error where these cannot be the columns of the group';
+
+CREATE FUNCTION stepadv_internal.check_tables(schema text, reward text, partitions integer, unit text) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -176,6 +258,10 @@ BEGIN
 		RAISE EXCEPTION 'partitions must be between 1 and 1000, not %', coalesce(check_tables.partitions::text, 'NULL')
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
+	IF check_tables.unit NOT IN ('step', 'turn', 'turn_set') THEN
+		RAISE EXCEPTION 'unknown unit: %', quote_literal(check_tables.unit)
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'unit is ''step'', ''turn'' (its calls in their order) or ''turn_set'' (in any order).';
+	END IF;
 	FOR i IN 0 .. check_tables.partitions - 1 LOOP
 		names := names || ARRAY['rollouts_p' || i, 'steps_p' || i];
 	END LOOP;
@@ -189,36 +275,70 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.check_tables(text, text, integer) IS 'part of create_tables: error where what was given cannot be meant, or a name is taken';
+COMMENT ON FUNCTION stepadv_internal.check_tables(text, text, integer, text) IS 'part of create_tables: error where what was given cannot be meant, or a name is taken';
 
-CREATE FUNCTION stepadv.create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 8, states text DEFAULT NULL)
+-- Tables, partitions, triggers, indexes and the view of rows.
+CREATE FUNCTION stepadv_internal.make_tables(schema text, reward text, partitions integer, states text, keys text[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	-- Without a run or a version all rollouts are of the same one.
+	definitions CONSTANT text := (
+		SELECT string_agg(format('%I text NOT NULL', k.name) || CASE WHEN k.name IN ('run_id', 'policy_version') THEN format(' DEFAULT %L', '') ELSE '' END, ', ' ORDER BY k.i)
+		FROM unnest(make_tables.keys) WITH ORDINALITY k(name, i));
+	listed CONSTANT text := (SELECT string_agg(quote_ident(k.name), ', ' ORDER BY k.i) FROM unnest(make_tables.keys) WITH ORDINALITY k(name, i));
+	others CONSTANT text[] := ARRAY(SELECT c.name FROM stepadv_internal.table_columns() c WHERE c.can_be_key AND c.name <> ALL (make_tables.keys));
+	-- Other states than those of observations are made by attach.
+	filled CONSTANT text[] := CASE WHEN coalesce(make_tables.states, 'observation') IN ('observation', 'observation_last') THEN '{observation,state}' ELSE '{}' END::text[]
+		|| '{next_observation,next_state,action,tool,args,ok,action_hash}'::text[];
+BEGIN
+	EXECUTE format(stepadv_internal.tables_ddl(), make_tables.schema, format('%I.steps_step_id_seq', make_tables.schema), definitions, listed,
+		CASE WHEN 'policy_version' = ANY (others) THEN 'policy_version text, ' ELSE '' END,
+		(SELECT coalesce(string_agg(quote_ident(o.name) || ' text, ', '' ORDER BY o.i), '') FROM unnest(others) WITH ORDINALITY o(name, i) WHERE o.name <> 'policy_version'));
+	FOR i IN 0 .. make_tables.partitions - 1 LOOP
+		EXECUTE format($q$
+			CREATE TABLE %1$I.%2$I PARTITION OF %1$I.rollouts FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);
+			CREATE TABLE %1$I.%3$I PARTITION OF %1$I.steps FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);
+			$q$, make_tables.schema, 'rollouts_p' || i, 'steps_p' || i, make_tables.partitions, i);
+	END LOOP;
+	IF current_setting('server_version_num')::integer < 150000 THEN
+		EXECUTE format('CREATE TRIGGER refuse_lossy_move BEFORE UPDATE OF %2$s ON %1$I.rollouts '
+			'FOR EACH ROW WHEN (%3$s) EXECUTE FUNCTION stepadv_internal.refuse_lossy_move()', make_tables.schema, listed,
+			(SELECT string_agg(format('OLD.%1$I <> NEW.%1$I', k.name), ' OR ' ORDER BY k.i) FROM unnest(make_tables.keys) WITH ORDINALITY k(name, i)));
+	END IF;
+	-- Triggers fire by name: after most of the user's, who may have something to say.
+	EXECUTE format('CREATE TRIGGER stepadv_fill_identities BEFORE INSERT OR UPDATE OF %2$s ON %1$I.steps '
+		'FOR EACH ROW EXECUTE FUNCTION stepadv_internal.fill_identities(%3$s)', make_tables.schema, array_to_string(filled, ', '),
+		(SELECT string_agg(quote_literal(f.name), ', ' ORDER BY f.i) FROM unnest(filled) WITH ORDINALITY f(name, i)));
+	EXECUTE format('CREATE INDEX ON %1$I.rollouts (policy_version, model); CREATE INDEX ON %1$I.steps (step_id)', make_tables.schema);
+	-- A task over runs and versions.
+	IF make_tables.keys[1] <> 'task_id' THEN
+		EXECUTE format('CREATE INDEX ON %I.rollouts (task_id)', make_tables.schema);
+	END IF;
+	EXECUTE format(stepadv_internal.tables_comments(), make_tables.schema);
+	PERFORM stepadv_internal.make_rollout_rows(make_tables.schema, make_tables.reward, make_tables.keys);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.make_tables(text, text, integer, text, text[]) IS 'part of create_tables: all but the views of attach';
+
+CREATE FUNCTION stepadv.create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 8, states text DEFAULT NULL,
+	group_by text[] DEFAULT '{run_id,policy_version,task_id}', unit text DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $create_tables$
 BEGIN
-	PERFORM stepadv_internal.check_tables(schema, reward, partitions);
+	PERFORM stepadv_internal.check_tables(schema, reward, partitions, unit);
+	PERFORM stepadv_internal.check_group_by(group_by);
 	IF NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = create_tables.schema) THEN
 		EXECUTE format('CREATE SCHEMA %I', create_tables.schema);
 	END IF;
-	EXECUTE format(stepadv_internal.tables_ddl(), create_tables.schema, format('%I.steps_step_id_seq', create_tables.schema));
-	FOR i IN 0 .. create_tables.partitions - 1 LOOP
-		EXECUTE format($$
-			CREATE TABLE %1$I.%2$I PARTITION OF %1$I.rollouts FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);
-			CREATE TABLE %1$I.%3$I PARTITION OF %1$I.steps FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);
-			$$, create_tables.schema, 'rollouts_p' || i, 'steps_p' || i, create_tables.partitions, i);
-	END LOOP;
-	IF current_setting('server_version_num')::integer < 150000 THEN
-		EXECUTE format('CREATE TRIGGER refuse_lossy_move BEFORE UPDATE OF group_id ON %I.rollouts '
-			'FOR EACH ROW WHEN (OLD.group_id <> NEW.group_id) EXECUTE FUNCTION stepadv_internal.refuse_lossy_move()', create_tables.schema);
-	END IF;
-	EXECUTE format('CREATE INDEX ON %1$I.rollouts (policy_version, model); CREATE INDEX ON %1$I.steps (step_id)', create_tables.schema);
-	EXECUTE format(stepadv_internal.tables_comments(), create_tables.schema);
-	PERFORM stepadv_internal.make_rollout_rows(schema, reward);
+	PERFORM stepadv_internal.make_tables(schema, reward, partitions, states, group_by);
 	RETURN QUERY SELECT a.view_name, a.shows
 	FROM stepadv.attach(
 		source => format('%I.rollout_rows', create_tables.schema)::regclass,
-		group_by => ARRAY['group_id'], rollout_id => 'rollout_id'::text, step_no => 'step_no'::text,
+		group_by => create_tables.group_by, rollout_id => 'rollout_id'::text, step_no => 'step_no'::text,
 		-- States of signatures go with actions that are.
 		state => 'state'::text, action => CASE WHEN create_tables.states = 'signature' THEN NULL ELSE 'action_hash' END, reward => 'reward'::text, step_id => 'step_id'::text, success => 'success'::text,
 		next_state => 'next_state'::text, value => 'value'::text, turn_reward => 'turn_reward'::text, cost => 'cost'::text,
@@ -228,9 +348,11 @@ BEGIN
 		logp_new => 'policy_logprobs'::text, logp_old => 'rollout_logprobs'::text, token_mask => 'response_mask'::text,
 		states => create_tables.states, tool => 'tool'::text, args => 'args'::text, ok => 'ok'::text,
 		policy_version => 'policy_version'::text, started_at => 'started_at'::text,
-		features => NULL::text, contribution => NULL::text, grounded => NULL::text) a;
+		features => NULL::text, contribution => NULL::text, grounded => NULL::text,
+		unit => create_tables.unit, turn => 'turn'::text, task_id => 'task_id'::text, run_id => 'run_id'::text, policy_step => 'policy_step'::text,
+		rewards => NULL::text[], dimensions => NULL::text[]) a;
 END
 $create_tables$;
 
-COMMENT ON FUNCTION stepadv.create_tables(text, text, integer, text) IS
-'creates the tables rollouts and steps in the schema (made if it is not there), hash-partitioned by group_id, the view rollout_rows, which decides what counts as reward (''outcome'' of the rollout, ''steps'' their own, or the ''sum''), and on it the views of attach, named steps_…; states as in attach (the default is the column state; with ''signature'' actions are signatures too, of tool, args and ok); one row per view made; error when one of the names is taken';
+COMMENT ON FUNCTION stepadv.create_tables(text, text, integer, text, text[], text) IS
+'creates the tables rollouts and steps in the schema (made if it is not there), hash-partitioned by the columns of the group (group_by: by default the task within the policy version within the run; of the tables'' own columns task_id, run_id and policy_version, any other name is a text column of both tables), the view rollout_rows, which decides what counts as reward (''outcome'' of the rollout, ''steps'' their own, or the ''sum''), and on it the views of attach, named steps_…; states as in attach (the default is the column state; with ''signature'' actions are signatures too, of tool, args and ok); NULL state, next_state and action_hash are filled from observation, next_observation and the tool call or action; unit: what estimators take as a step, ''step'' (default), ''turn'' or ''turn_set'' (all calls of a response, in their order or in any); one row per view made; error when one of the names is taken, or cannot be a column of the group';

@@ -17,8 +17,13 @@ INSERT INTO stepadv_internal.role_types VALUES
 	('identity', 'jsonb', 'stepadv.signature_hash(%s)'), ('identity', 'uuid', 'stepadv.signature_hash(%s)'),
 	-- 1.0 and 1.00 are one number with two texts.
 	('identity', 'numeric', 'stepadv.signature_hash(pg_catalog.trim_scale(%s)::text)'), ('identity', 'any', 'stepadv.signature_hash(%s::text)'),
-	('order', 'smallint', '%s::integer'), ('order', 'integer', '%s::integer'), ('order', 'bigint', '%s::integer'),
-	('number', 'double precision', '%s'), ('number', 'real', '%s::float8'), ('number', 'numeric', '%s::float8'), ('number', 'smallint', '%s::float8'),
+	('ordinal', 'smallint', '%s::bigint'), ('ordinal', 'integer', '%s::bigint'), ('ordinal', 'bigint', '%s'),
+	('order', 'smallint', '%s::integer'), ('order', 'integer', '%s::integer'),
+	-- Only the order counts: what is beyond integer is the last, or the first.
+	('order', 'bigint', 'CASE WHEN %1$s > 2147483647 THEN 2147483647 WHEN %1$s < -2147483648 THEN -2147483648 ELSE %1$s::integer END'),
+	('number', 'double precision', '%s'), ('number', 'real', '%s::float8'),
+	-- What is too large, or too near 0, for a float8 is no error of the cast.
+	('number', 'numeric', 'CASE WHEN abs(%1$s) > 1e200 AND abs(%1$s) < ''Infinity''::numeric THEN ''Infinity''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END'), ('number', 'smallint', '%s::float8'),
 	('number', 'integer', '%s::float8'), ('number', 'bigint', '%s::float8'), ('number', 'boolean', '%s::integer::float8'),
 	('truth', 'boolean', '%s'),
 	('word', 'category S', '%s::text'), ('word', 'category E', '%s::text'),
@@ -34,7 +39,7 @@ INSERT INTO stepadv_internal.role_types VALUES
 	('vector', 'integer[]', '%s::real[]'), ('vector', 'bigint[]', '%s::real[]'),
 	-- Such as that of pgvector.
 	('vector', 'castable to real[]', '%s::real[]'),
-	('share', 'double precision', '%s'), ('share', 'real', '%s::float8'), ('share', 'numeric', '%s::float8'), ('share', 'smallint', '%s::float8'),
+	('share', 'double precision', '%s'), ('share', 'real', '%s::float8'), ('share', 'numeric', 'CASE WHEN abs(%1$s) > 1e200 AND abs(%1$s) < ''Infinity''::numeric THEN ''Infinity''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END'), ('share', 'smallint', '%s::float8'),
 	('share', 'integer', '%s::float8'), ('share', 'bigint', '%s::float8'),
 	-- An element per token, or their number.
 	('length', 'smallint', '%s::integer'), ('length', 'integer', '%s'), ('length', 'bigint', '%s::integer'), ('length', 'category A', 'pg_catalog.cardinality(%s)');
@@ -42,7 +47,7 @@ INSERT INTO stepadv_internal.role_types VALUES
 CREATE TABLE stepadv_internal.roles (
 	role text PRIMARY KEY,
 	place integer NOT NULL,	-- order of the roles of rollout_agg, which come first
-	lives_in text NOT NULL,	-- 'source', 'steps' (that are shown), 'rollouts' or 'advantages' (of curation)
+	lives_in text NOT NULL,	-- 'source', 'steps' (that are shown), 'rollouts', 'advantages' (of curation) or 'states' (what they are made of)
 	kind text NOT NULL,
 	must_be text			-- said where a type does not serve
 );
@@ -54,17 +59,23 @@ INSERT INTO stepadv_internal.roles VALUES
 	('success', 7, 'source', 'truth', 'success must be boolean; attach a view that says when a value means success.'),
 	('next_state', 8, 'source', 'identity', NULL), ('value', 9, 'source', 'number', 'value must be a number or boolean.'),
 	('turn_reward', 10, 'source', 'number', 'turn_reward must be a number or boolean.'), ('cost', 11, 'source', 'number', 'cost must be a number or boolean.'),
-	('tool', 12, 'source', 'word', 'tool must be text.'), ('args', 13, 'source', 'json', 'args must be jsonb, json or text.'), ('ok', 14, 'source', 'truth', 'ok must be boolean.'),
-	('logp_new', 15, 'steps', 'numbers', 'logp_new must be an array of real or double precision.'),
-	('logp_old', 16, 'steps', 'numbers', 'logp_old must be an array of real or double precision.'),
-	('token_mask', 17, 'steps', 'mask', 'token_mask must be an array of booleans, or of 0 and 1.'),
-	('features', 18, 'steps', 'vector', 'features must be an array of numbers, or of a type with a cast to real[].'),
-	('contribution', 19, 'steps', 'share', 'contribution must be a number.'), ('grounded', 20, 'steps', 'truth', 'grounded must be boolean.'),
-	('policy_version', 21, 'rollouts', 'version', 'A rollout is of one version.'),
-	('started_at', 22, 'rollouts', 'time', 'started_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().'),
-	('advantage', 23, 'advantages', 'share', 'advantage must be a number.'), ('stderr', 24, 'advantages', 'share', 'stderr must be a number.'),
-	('min_visits', 25, 'advantages', 'share', 'min_visits must be a number.'), ('outcome', 26, 'advantages', 'number', 'outcome must be a number or boolean.'),
-	('tokens', 27, 'advantages', 'length', 'tokens must be an array with an element per token, or their number.');
+	('turn', 12, 'source', 'order', 'turn must be an integer.'),
+	('tool', 13, 'source', 'word', 'tool must be text.'), ('args', 14, 'source', 'json', 'args must be jsonb, json or text.'), ('ok', 15, 'source', 'truth', 'ok must be boolean.'),
+	('logp_new', 16, 'steps', 'numbers', 'logp_new must be an array of real or double precision.'),
+	('logp_old', 17, 'steps', 'numbers', 'logp_old must be an array of real or double precision.'),
+	('token_mask', 18, 'steps', 'mask', 'token_mask must be an array of booleans, or of 0 and 1.'),
+	('features', 19, 'steps', 'vector', 'features must be an array of numbers, or of a type with a cast to real[].'),
+	('contribution', 20, 'steps', 'share', 'contribution must be a number.'), ('grounded', 21, 'steps', 'truth', 'grounded must be boolean.'),
+	('policy_version', 22, 'rollouts', 'version', 'A rollout is of one version.'),
+	('started_at', 23, 'rollouts', 'time', 'started_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().'),
+	('advantage', 24, 'advantages', 'share', 'advantage must be a number.'), ('stderr', 25, 'advantages', 'share', 'stderr must be a number.'),
+	('min_visits', 26, 'advantages', 'share', 'min_visits must be a number.'), ('outcome', 27, 'advantages', 'number', 'outcome must be a number or boolean.'),
+	('tokens', 28, 'advantages', 'length', 'tokens must be an array with an element per token, or their number.'),
+	('task_id', 29, 'rollouts', 'version', 'A rollout is of one task.'), ('run_id', 30, 'rollouts', 'version', 'A rollout is of one run.'),
+	('policy_step', 31, 'rollouts', 'ordinal', 'policy_step must be an integer, such as the number of the training step.'),
+	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.'),
+	('embedding', 33, 'states', 'vector', 'An embedding is an array of numbers, or of a type with a cast to real[].'),
+	('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.');
 GRANT SELECT ON stepadv_internal.role_types, stepadv_internal.roles TO PUBLIC;
 
 -- What lies under a type's domains.
@@ -124,6 +135,24 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.identity(text, oid) IS 'the expression that makes a bigint identity of an expression of the given type: integers as they are, all else hashed';
 
+-- The error that a column is not there, with the name of one that may have been
+-- meant, else with another hint.
+CREATE FUNCTION stepadv_internal.refuse_column(message text, name text, relations regclass[], hint text) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	nearest CONSTANT text := (SELECT n.name FROM unnest(relations) WITH ORDINALITY r(relation, i) CROSS JOIN LATERAL stepadv_internal.nearest_column(r.relation, refuse_column.name) n(name)
+		WHERE n.name IS NOT NULL ORDER BY r.i LIMIT 1);
+BEGIN
+	IF nearest IS NULL AND refuse_column.hint IS NULL THEN
+		RAISE EXCEPTION '%', message USING ERRCODE = 'undefined_column';
+	END IF;
+	RAISE EXCEPTION '%', message USING ERRCODE = 'undefined_column', HINT = CASE WHEN nearest IS NOT NULL THEN format('Perhaps you meant the column "%s".', nearest) ELSE refuse_column.hint END;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.refuse_column(text, text, regclass[], text) IS 'part of attach: error that a column is not in relations; the hint names one that is nearly called so, or else is the one given';
+
 -- A column as what its role needs, over an alias; an error says why it cannot serve.
 CREATE FUNCTION stepadv_internal.role_column(role text, relation regclass, name text, alias text) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -136,15 +165,12 @@ DECLARE
 	expression text;
 BEGIN
 	SELECT * INTO STRICT r FROM stepadv_internal.roles o WHERE o.role = role_column.role;
-	IF declared IS NULL AND r.role = 'state' AND role_column.name IN ('history', 'history_set', 'root', 'signature') THEN
+	IF declared IS NULL AND r.role = 'state' AND role_column.name IN ('history', 'history_set', 'history_last', 'observation_last', 'root', 'signature', 'embedding') THEN
 		RAISE EXCEPTION 'column "%" given as % does not exist in %', role_column.name, r.role, stepadv_internal.relation_name(relation)
 			USING ERRCODE = 'undefined_column', HINT = format('To have states made, write states => %L.', role_column.name);
-	ELSIF declared IS NULL AND r.role IN ('features', 'contribution', 'grounded') THEN
-		RAISE EXCEPTION 'column "%" given as % does not exist in %', role_column.name, r.role, stepadv_internal.relation_name(relation)
-			USING ERRCODE = 'undefined_column', HINT = 'What _spa reads are columns of the relation of the shown steps.';
 	ELSIF declared IS NULL THEN
-		RAISE EXCEPTION 'column "%" given as % does not exist in %', role_column.name, r.role, stepadv_internal.relation_name(relation)
-			USING ERRCODE = 'undefined_column';
+		PERFORM stepadv_internal.refuse_column(format('column "%s" given as %s does not exist in %s', role_column.name, r.role, stepadv_internal.relation_name(relation)),
+			role_column.name, ARRAY[relation], CASE WHEN r.role IN ('features', 'contribution', 'grounded') THEN 'What _spa reads are columns of the relation of the shown steps.' END);
 	END IF;
 	expression := stepadv_internal.role_expression(r.kind, type);
 	IF expression IS NULL THEN

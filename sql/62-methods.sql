@@ -48,7 +48,8 @@ CREATE TYPE stepadv_internal.known_method AS (
 	method text, function regprocedure, requires text[], uses text[], options_of text, shape text,
 	ours boolean,			-- one of the extension's
 	results text[],			-- columns that it returns
-	parameters text[]		-- what can be said to it, by name
+	parameters text[],		-- what can be said to it, by name
+	instance jsonb			-- what it was told under a name of its own; NULL: it is the method itself
 );
 COMMENT ON TYPE stepadv_internal.known_method IS 'part of attach: a method, with what its function returns and takes';
 
@@ -65,7 +66,7 @@ BEGIN
 	THEN
 		RETURN QUERY EXECUTE format($query$
 			SELECT m.method, p.oid::regprocedure, coalesce(m.requires, '{}'), coalesce(m.uses, '{}'), m.options_of, coalesce(m.shape, ''), o.ours, r.names,
-				coalesce(p.proargnames[2:p.pronargs], '{}')
+				coalesce(p.proargnames[2:p.pronargs], '{}'), NULL::jsonb
 			FROM (SELECT %L::boolean AS ours) o CROSS JOIN ONLY %s m JOIN pg_proc p ON p.oid::regprocedure::text = m.function
 			CROSS JOIN LATERAL (SELECT array_agg(p.proargnames[i.i] ORDER BY i.i) AS names FROM generate_subscripts(p.proargmodes, 1) i(i) WHERE p.proargmodes[i.i] = 't') r
 			WHERE p.proargtypes[0] = 'stepadv.rollout_group'::regtype AND r.names IS NOT NULL
@@ -77,31 +78,57 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.known_methods(regclass) IS 'the methods in a table OF stepadv.method whose functions exist, with what they return and take; nothing for any other relation, or one that may not be read';
 
--- The methods for views of a role, by name: the extension's first, then those that
--- the role itself or a superuser registered, then those that the caller of attach
--- names ("schema.method").  A stranger's function gets into nobody's views; his
--- table is not even looked at.
+-- The methods for views of a role: the extension's first, then those that the role
+-- itself or a superuser registered, then those that the caller of attach names
+-- ("schema.method").  A stranger's function gets into nobody's views; his table is
+-- not even looked at.
+CREATE FUNCTION stepadv_internal.believed_methods(owner oid, named text[], OUT schema name, OUT believed integer, OUT number bigint, OUT known stepadv_internal.known_method) RETURNS SETOF record
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT c.nspname, c.believed, k.i, k.k
+	FROM (
+		SELECT t.oid, n.nspname, b.believed,
+			b.believed < 4 OR t.relname = 'stepadv_methods' AND EXISTS (SELECT FROM unnest(believed_methods.named) m(name) WHERE left(m.name, length(n.nspname) + 1) = n.nspname || '.') AS is_read
+		FROM pg_class t JOIN pg_roles o ON o.oid = t.relowner JOIN pg_namespace n ON n.oid = t.relnamespace
+		CROSS JOIN LATERAL (SELECT CASE WHEN t.oid = 'stepadv_internal.methods'::regclass THEN 1 WHEN t.relowner = believed_methods.owner THEN 2 WHEN o.rolsuper THEN 3 ELSE 4 END AS believed) b
+		WHERE t.reloftype = 'stepadv.method'::regtype
+	) c
+	CROSS JOIN LATERAL (SELECT k, row_number() OVER () AS i FROM stepadv_internal.known_methods(CASE WHEN c.is_read THEN c.oid::regclass END) k) k
+	WHERE c.believed < 4 OR format('%s.%s', c.nspname, (k.k).method) = ANY (believed_methods.named)
+$$;
+COMMENT ON FUNCTION stepadv_internal.believed_methods(oid, text[]) IS 'the methods that may get into views of a role: in which schema''s table each stands, how far it is believed (1: the extension''s, 2: the role''s, 3: a superuser''s, 4: named) and its place there';
+
 CREATE FUNCTION stepadv_internal.methods_for(owner oid, named text[]) RETURNS SETOF stepadv_internal.known_method
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT (k).method, (k).function, (k).requires, (k).uses, (k).options_of, (k).shape, (k).ours, (k).results, (k).parameters
+	SELECT (m.known).*
 	FROM (
-		SELECT DISTINCT ON ((k.k).method) k.k, c.believed, k.i
-		FROM (
-			SELECT t.oid, n.nspname, b.believed,
-				b.believed < 4 OR t.relname = 'stepadv_methods' AND EXISTS (SELECT FROM unnest(methods_for.named) m(name) WHERE left(m.name, length(n.nspname) + 1) = n.nspname || '.') AS is_read
-			FROM pg_class t JOIN pg_roles o ON o.oid = t.relowner JOIN pg_namespace n ON n.oid = t.relnamespace
-			CROSS JOIN LATERAL (SELECT CASE WHEN t.oid = 'stepadv_internal.methods'::regclass THEN 1 WHEN t.relowner = methods_for.owner THEN 2 WHEN o.rolsuper THEN 3 ELSE 4 END AS believed) b
-			WHERE t.reloftype = 'stepadv.method'::regtype
-		) c
-		CROSS JOIN LATERAL (SELECT k, row_number() OVER () AS i FROM stepadv_internal.known_methods(CASE WHEN c.is_read THEN c.oid::regclass END) k) k
-		WHERE c.believed < 4 OR format('%s.%s', c.nspname, (k.k).method) = ANY (methods_for.named)
-		ORDER BY (k.k).method, c.believed, c.nspname, k.i
+		SELECT DISTINCT ON ((b.known).method) b.known, b.believed, b.number
+		FROM stepadv_internal.believed_methods(methods_for.owner, methods_for.named) b
+		ORDER BY (b.known).method, b.believed, b.schema, b.number
 	) m
-	ORDER BY m.believed, m.i, (k).method
+	ORDER BY m.believed, m.number, (m.known).method
 $$;
-COMMENT ON FUNCTION stepadv_internal.methods_for(oid, text[]) IS 'the methods that attach makes views of, for views of a role';
+COMMENT ON FUNCTION stepadv_internal.methods_for(oid, text[]) IS 'the methods that attach makes views of, for views of a role, of each name the one that is believed most';
+
+-- A name that a view may end in and a column have, where methods stand side by side.
+CREATE FUNCTION stepadv_internal.check_method_name(name text, hint text) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF name !~ '^[a-z_][a-z0-9_]{0,47}$' THEN
+		RAISE EXCEPTION 'method "%" cannot be the end of a view''s name', name USING ERRCODE = 'invalid_name', HINT = 'Use at most 48 lower-case letters, digits and underscores.';
+	ELSIF name = ANY ('{rows,rows_with_states,shown_steps,shown_rollouts,known_runs,begun_runs,attachment,fresh,folded,changed,fresh_over_time,folded_over_time,step_id,rollout_id,step_no,success,return,policy_version,bucket,method,task_id,run_id,policy_step}') THEN
+		RAISE EXCEPTION 'method "%" would be taken for something else', name USING ERRCODE = 'invalid_name', HINT = check_method_name.hint;
+	ELSIF EXISTS (SELECT FROM stepadv_internal.methods m WHERE m.method = name) OR name IN (SELECT v.suffix FROM stepadv_internal.combined_views v) THEN
+		RAISE EXCEPTION 'method "%" is one of stepadv''s own', name USING ERRCODE = 'duplicate_object', HINT = check_method_name.hint;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_method_name(text, text) IS 'part of register_method and attach: error where a method cannot be called so';
 
 CREATE FUNCTION stepadv.register_method(function regprocedure, requires text[] DEFAULT '{reward}', uses text[] DEFAULT '{}',
 	method text DEFAULT NULL, options_of text DEFAULT NULL, shape text DEFAULT 'a row per step', schema text DEFAULT NULL) RETURNS regclass
@@ -132,13 +159,8 @@ BEGIN
 	ELSIF p.pronargdefaults < p.pronargs - 1 OR '' = ANY (p.proargnames[2:p.pronargs]) OR 'v' = ANY (p.proargmodes) THEN
 		RAISE EXCEPTION 'function % has a parameter without a name and a default', register_method.function USING ERRCODE = 'wrong_object_type',
 			HINT = 'Options name parameters; whoever gives none gets the defaults.';
-	ELSIF name !~ '^[a-z_][a-z0-9_]{0,47}$' THEN
-		RAISE EXCEPTION 'method "%" cannot be the end of a view''s name', name USING ERRCODE = 'invalid_name', HINT = 'Use at most 48 lower-case letters, digits and underscores.';
-	ELSIF name = ANY ('{rows,rows_with_states,shown_steps,shown_rollouts,known_runs,begun_runs,attachment,fresh,folded,changed,fresh_over_time,folded_over_time,step_id,rollout_id,step_no,success,return,policy_version,bucket,method}') THEN
-		RAISE EXCEPTION 'method "%" would be taken for something else', name USING ERRCODE = 'invalid_name', HINT = 'Give another name by method => ''…''.';
-	ELSIF EXISTS (SELECT FROM stepadv_internal.methods m WHERE m.method = name) OR name IN (SELECT v.suffix FROM stepadv_internal.combined_views v) THEN
-		RAISE EXCEPTION 'method "%" is one of stepadv''s own', name USING ERRCODE = 'duplicate_object', HINT = 'Give another name by method => ''…''.';
 	END IF;
+	PERFORM stepadv_internal.check_method_name(name, 'Give another name by method => ''…''.'::text);
 	SELECT r INTO role FROM unnest(requires || uses) r WHERE r IS NULL OR r <> ALL (known) LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'unknown role: %', coalesce(quote_literal(role), 'NULL') USING ERRCODE = 'invalid_parameter_value', HINT = format('Roles: %s.', array_to_string(known, ', '));
@@ -165,13 +187,15 @@ COMMENT ON FUNCTION stepadv.register_method(regprocedure, text[], text[], text, 
 
 -- Options of a method, from those of attach: for all methods that know the
 -- parameter and can take the value, then its own, or those of the one it follows.
+-- An instance has its own; what the method itself was told is not meant for it.
 CREATE FUNCTION stepadv_internal.method_options(m stepadv_internal.known_method, options jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	settings jsonb := '{}';
-	own CONSTANT jsonb := CASE WHEN jsonb_typeof(options -> (m).method) = 'object' THEN options -> (m).method END;
+	own CONSTANT jsonb := CASE WHEN (m).instance IS NOT NULL THEN (m).instance - '{method,unit,rewards}'::text[]
+		WHEN jsonb_typeof(options -> (m).method) = 'object' THEN options -> (m).method END;
 	option record;
 BEGIN
 	FOR option IN

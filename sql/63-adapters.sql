@@ -3,11 +3,11 @@
 -- a view knows its columns by number, what a column means follows every rename.
 --
 --	<prefix>_rows				what is folded: a row per step, or rollout, of the source
---	<prefix>_rows_with_states	the same with states made of tool calls
+--	<prefix>_rows_with_states	the same with states made of tool calls or of embeddings
 --	<prefix>_shown_steps		what is shown beside a step
 --	<prefix>_shown_rollouts		what is shown beside a rollout
---	<prefix>_known_runs			of a table of rollouts: policy version and start
---	<prefix>_begun_runs			of the source: policy version and start of each rollout
+--	<prefix>_known_runs			of a table of rollouts: task, run, policy version and step, start, dimensions
+--	<prefix>_begun_runs			of the source: the same of each rollout
 --
 -- The columns of the group come first in all of them.  In _rows the others have
 -- the names of the roles; elsewhere, beside columns of the user's, stepadv_….
@@ -18,7 +18,8 @@ CREATE TYPE stepadv_internal.given AS (
 	roles jsonb,			-- role -> column
 	states text, options jsonb,
 	columns text[],			-- base columns to show, NULL for all
-	steps regclass, rollouts regclass
+	steps regclass, rollouts regclass,
+	unit text, rewards text[], dimensions text[]
 );
 COMMENT ON TYPE stepadv_internal.given IS 'part of attach: what it was told, and has checked';
 
@@ -27,7 +28,7 @@ CREATE FUNCTION stepadv_internal.group_names(group_by text[]) RETURNS text[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT array_agg(CASE WHEN c.name IN ('raw_rollout_id', 'action_signature') OR EXISTS (SELECT FROM stepadv_internal.roles r WHERE r.place <= 11 AND r.role = c.name)
+	SELECT array_agg(CASE WHEN c.name IN ('raw_rollout_id', 'action_signature', 'rewards', 'embedding') OR EXISTS (SELECT FROM stepadv_internal.roles r WHERE r.place <= 12 AND r.role = c.name)
 		THEN 'base_' || c.name ELSE c.name END ORDER BY c.i)
 	FROM unnest(group_names.group_by) WITH ORDINALITY c(name, i)
 $$;
@@ -130,6 +131,27 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.signature_expression(stepadv_internal.given) IS 'part of attach: the expression for the action signature of a row of the source';
 
+-- Reward components of a row of s, each cast, one after the other.
+CREATE FUNCTION stepadv_internal.reward_list(g stepadv_internal.given, separator text, template text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format(template, string_agg(stepadv_internal.role_column('reward'::text, (g).source, c.name, 's'::text), separator ORDER BY c.i))
+	FROM unnest((g).rewards) WITH ORDINALITY c(name, i) HAVING count(*) > 0
+$$;
+COMMENT ON FUNCTION stepadv_internal.reward_list(stepadv_internal.given, text, text) IS 'part of attach: the columns of the reward components in a template; NULL where there are none';
+
+-- Their sum over those that are not NULL, where no column of reward is given.
+CREATE FUNCTION stepadv_internal.reward_sum(g stepadv_internal.given) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('CASE WHEN pg_catalog.num_nonnulls(%s) > 0 THEN %s END', stepadv_internal.reward_list(g, ', '::text, '%s'::text),
+		string_agg(format('coalesce(%s, 0)', stepadv_internal.role_column('reward'::text, (g).source, c.name, 's'::text)), ' + ' ORDER BY c.i))
+	FROM unnest((g).rewards) WITH ORDINALITY c(name, i)
+$$;
+COMMENT ON FUNCTION stepadv_internal.reward_sum(stepadv_internal.given) IS 'part of attach: the reward of a row as the sum of its components, NULL where all are';
+
 CREATE FUNCTION stepadv_internal.rows_query(g stepadv_internal.given) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -142,32 +164,56 @@ DECLARE
 BEGIN
 	-- In the order in which a user would look for what is wrong.
 	items := stepadv_internal.group_items(g);
-	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place <= 11 AND (g).roles ? r.role ORDER BY r.place LOOP
+	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place <= 12 AND (g).roles ? r.role ORDER BY r.place LOOP
 		PERFORM stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's'::text);
 	END LOOP;
 	signature := stepadv_internal.signature_expression(g);
 	k := stepadv_internal.keys(g, (g).source);
 	items := concat_ws(', ', items, k.step || ' AS step_id', k.rollout || ' AS rollout_id', stepadv_internal.role_column('step_no'::text, (g).source, (g).roles ->> 'step_no', 's'::text) || ' AS step_no');
-	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place BETWEEN 4 AND 11 ORDER BY r.place LOOP
-		IF role = 'state' AND coalesce((g).states, 'observation') <> 'observation' THEN
+	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place BETWEEN 4 AND 12 ORDER BY r.place LOOP
+		IF role = 'state' AND (g).states NOT IN ('observation', 'observation_last') THEN
 			CONTINUE;
 		ELSIF (g).roles ? role THEN
 			items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's'::text), role);
 		ELSIF role = 'action' AND signature IS NOT NULL THEN
 			items := items || format(', stepadv.signature_hash(%s) AS action', signature);
+		ELSIF role = 'reward' AND (g).rewards IS NOT NULL THEN
+			items := items || (', ' || stepadv_internal.reward_sum(g) || ' AS reward');
 		END IF;
 	END LOOP;
+	items := items || coalesce(', ' || stepadv_internal.reward_list(g, ', '::text, 'ARRAY[%s]::float8[]'::text) || ' AS rewards', '');
 	items := items || coalesce(', ' || k.raw_rollout || ' AS raw_rollout_id', '');
 	IF (g).states = 'signature' THEN
 		items := items || format(', %s AS action_signature', signature);
+	ELSIF (g).states = 'embedding' THEN
+		items := items || format(', %s AS embedding', stepadv_internal.role_column('embedding'::text, (g).source, (g).roles ->> 'state', 's'::text));
 	END IF;
-	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.lives_in = 'rollouts' AND (g).roles ->> r.role = ANY ((g).group_by) ORDER BY r.place LOOP
-		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).source, (g).roles ->> role, 's'::text), 'stepadv_' || role);
-	END LOOP;
+	SELECT items || coalesce(string_agg(format(', %s AS %I', stepadv_internal.role_column(r.serves_as, (g).source, r.name, 's'::text), 'stepadv_' || r.role), '' ORDER BY r.i), '') INTO items
+	FROM stepadv_internal.run_roles(g) r WHERE r.place = 'group';
 	RETURN format('SELECT %s FROM %s s%s', items, stepadv_internal.relation_name((g).source), stepadv_internal.group_filter((g).source, (g).group_by));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.rows_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_rows, a row per row of the source that has a group';
+
+-- Options of states, checked: a number between two others, or what there is without.
+CREATE FUNCTION stepadv_internal.states_option(options jsonb, name text, lowest float8, highest float8, otherwise float8) RETURNS float8
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	settings CONSTANT jsonb := CASE WHEN jsonb_typeof(options -> 'states') = 'object' THEN options -> 'states' ELSE '{}' END;
+BEGIN
+	IF settings - states_option.name <> '{}' THEN
+		RAISE EXCEPTION 'states has no parameter "%"', (SELECT min(o) FROM jsonb_object_keys(settings - states_option.name) o)
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Its parameters: k, the length of the history of ''history_last'' and ''observation_last''; threshold, the likeness of an ''embedding'' to that of its cluster.';
+	ELSIF settings ? states_option.name AND (jsonb_typeof(settings -> states_option.name) = 'number' AND (settings ->> states_option.name)::numeric BETWEEN lowest::numeric AND highest::numeric) IS NOT TRUE THEN
+		RAISE EXCEPTION '% must be a number between % and %, not %', states_option.name, lowest, highest, settings -> states_option.name USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	RETURN coalesce((settings ->> states_option.name)::float8, otherwise);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.states_option(jsonb, text, float8, float8, float8) IS 'part of attach: one of the options of states, checked';
 
 -- The group's columns come first in the window, so that a condition on them goes
 -- below it.  The signature comes last in its order, not to order, but because
@@ -191,6 +237,30 @@ AS $$
 	GROUP BY o.of_state
 $$;
 COMMENT ON FUNCTION stepadv_internal.states_query(stepadv_internal.given, regclass) IS 'part of attach: the query of <prefix>_rows_with_states, the rows with states made of their tool calls';
+
+-- Clusters of the embeddings of a group.  Which are found first decides, so the
+-- window has an order that no order of the rows changes: by rollout and step, and
+-- of what ought not to be there twice, by what is in it.  What no cosine can be
+-- taken of has no state, and embeddings of other lengths, as those of another
+-- model are, meet none of these: neither is an error for the whole group.
+CREATE FUNCTION stepadv_internal.clusters_query(g stepadv_internal.given, rows_view regclass) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('SELECT %1$s, ((pg_catalog.cardinality(x.embedding)::bigint OPERATOR(pg_catalog.-) 1) OPERATOR(pg_catalog.<<) 40)'
+			' OPERATOR(pg_catalog.+) stepadv.state_cluster(x.embedding::real[], %2$L::float8) OVER (PARTITION BY %3$s, pg_catalog.cardinality(x.embedding)'
+			' ORDER BY x.rollout_id, x.step_no, x.step_id, x.embedding) AS state'
+			' FROM (SELECT %4$s, CASE WHEN y.step_no IS NOT NULL AND pg_catalog.array_ndims(y.embedding) = 1 AND pg_catalog.array_position(y.embedding, NULL) IS NULL'
+			' AND ''{NaN,Infinity,-Infinity}''::real[] OPERATOR(pg_catalog.&&) y.embedding IS FALSE THEN y.embedding END AS embedding FROM %5$s y) x',
+		string_agg(format('x.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attname <> 'embedding'),
+		stepadv_internal.states_option((g).options, 'threshold'::text, -1::float8, 1::float8, 0.95::float8),
+		string_agg(format('x.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attnum <= cardinality((g).group_by)),
+		string_agg(format('y.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attname <> 'embedding'),
+		stepadv_internal.relation_name(rows_view))
+	FROM pg_attribute a
+	WHERE a.attrelid = rows_view AND a.attnum > 0
+$$;
+COMMENT ON FUNCTION stepadv_internal.clusters_query(stepadv_internal.given, regclass) IS 'part of attach: the query of <prefix>_rows_with_states, the rows with clusters of their embeddings as states';
 
 -- The user's own columns of a relation that is shown, under their own names.
 CREATE FUNCTION stepadv_internal.shown_items(g stepadv_internal.given, relation regclass, but text[]) RETURNS text
@@ -216,7 +286,8 @@ DECLARE
 BEGIN
 	FOR role IN
 		SELECT r.role FROM stepadv_internal.roles r
-		WHERE (g).roles ? r.role AND (r.lives_in = 'steps' OR r.role = 'value' AND (g).roles ?| '{features,contribution}') ORDER BY r.place
+		WHERE (g).roles ? r.role AND (r.lives_in = 'steps' OR r.role = 'value' AND (g).roles ?| '{features,contribution}'
+			OR r.lives_in = 'rollouts' AND (g).roles ->> r.role = ANY ((g).group_by)) ORDER BY r.place
 	LOOP
 		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).steps, (g).roles ->> role, 's'::text), 'stepadv_' || role);
 	END LOOP;
@@ -231,17 +302,15 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s%s FROM %s s', concat_ws(', ', stepadv_internal.group_items(g), k.rollout || ' AS stepadv_rollout', k.raw_rollout || ' AS stepadv_rollout_id'),
 		stepadv_internal.shown_items(g, (g).rollouts, ARRAY[(g).roles ->> 'rollout_id']), stepadv_internal.relation_name((g).rollouts))
-	FROM stepadv_internal.keys(ROW((g).source, (g).group_by, (g).roles - 'step_id', NULL, NULL, NULL, NULL, NULL)::stepadv_internal.given, (g).rollouts) k
+	FROM stepadv_internal.keys(ROW((g).source, (g).group_by, (g).roles - 'step_id', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::stepadv_internal.given, (g).rollouts) k
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_rollouts_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_shown_rollouts, what is shown beside a rollout';
 
--- Where policy_version and started_at are: in the group, in the table of rollouts, in the source.
-CREATE FUNCTION stepadv_internal.run_place(g stepadv_internal.given, role text) RETURNS text
+-- Where a column that says something of a rollout is: in the group, in the table of rollouts, in the source.
+CREATE FUNCTION stepadv_internal.run_place(g stepadv_internal.given, role text, name text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	name CONSTANT text := (g).roles ->> role;
 BEGIN
 	IF name = ANY ((g).group_by) THEN
 		RETURN 'group';
@@ -250,54 +319,63 @@ BEGIN
 	ELSIF stepadv_internal.column_type((g).source, name) IS NOT NULL THEN
 		RETURN 'source';
 	ELSIF name IS NOT NULL THEN
-		RAISE EXCEPTION 'column "%" given as % does not exist in %', name, role,
-			concat_ws(' or ', stepadv_internal.relation_name((g).rollouts), stepadv_internal.relation_name((g).source)) USING ERRCODE = 'undefined_column';
+		PERFORM stepadv_internal.refuse_column(format('column "%s" given as %s does not exist in %s', name, role,
+			concat_ws(' or ', stepadv_internal.relation_name((g).rollouts), stepadv_internal.relation_name((g).source))), name, ARRAY[(g).rollouts, (g).source], NULL::text);
 	END IF;
 	RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.run_place(stepadv_internal.given, text) IS 'part of attach: where a column that says something of a rollout is found; error where it is not';
+COMMENT ON FUNCTION stepadv_internal.run_place(stepadv_internal.given, text, text) IS 'part of attach: where a column that says something of a rollout is found; error where it is not';
+
+-- All that was given of the kind; the adapters call it stepadv_<role>.  Dimensions
+-- are known by their numbers: their names are the user's.
+CREATE FUNCTION stepadv_internal.run_roles(g stepadv_internal.given) RETURNS TABLE (i integer, role text, serves_as text, name text, place text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT r.i::integer, r.role, r.serves_as, r.name, stepadv_internal.run_place(g, r.serves_as, r.name)
+	FROM (
+		SELECT o.place AS i, o.role, o.role AS serves_as, (g).roles ->> o.role AS name FROM stepadv_internal.roles o WHERE o.lives_in = 'rollouts' AND (g).roles ? o.role
+		UNION ALL
+		SELECT 1000 + d.i, 'dimension_' || d.i, 'dimension', d.name FROM unnest((g).dimensions) WITH ORDINALITY d(name, i)
+	) r
+$$;
+COMMENT ON FUNCTION stepadv_internal.run_roles(stepadv_internal.given) IS 'part of attach: the columns given that say something of a rollout and the run that it is of, dimensions one by one, with the role whose types they may have and where each is found';
 
 CREATE FUNCTION stepadv_internal.runs_query(g stepadv_internal.given) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	items text;
 	k record;
-	items text := '';
-	role text;
 BEGIN
-	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.lives_in = 'rollouts' AND stepadv_internal.run_place(g, r.role) = 'rollouts' ORDER BY r.place LOOP
-		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).rollouts, (g).roles ->> role, 's'::text), 'stepadv_' || role);
-	END LOOP;
-	IF items = '' THEN
+	SELECT string_agg(format(', %s AS %I', stepadv_internal.role_column(r.serves_as, (g).rollouts, r.name, 's'::text), 'stepadv_' || r.role), '' ORDER BY r.i) INTO items
+	FROM stepadv_internal.run_roles(g) r WHERE r.place = 'rollouts';
+	IF items IS NULL THEN
 		RETURN NULL;
 	END IF;
-	k := stepadv_internal.keys(ROW((g).source, (g).group_by, (g).roles - 'step_id', NULL, NULL, NULL, NULL, NULL)::stepadv_internal.given, (g).rollouts);
+	k := stepadv_internal.keys(ROW((g).source, (g).group_by, (g).roles - 'step_id', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::stepadv_internal.given, (g).rollouts);
 	RETURN format('SELECT %s%s FROM %s s', concat_ws(', ', stepadv_internal.group_items(g), k.rollout || ' AS stepadv_rollout', k.raw_rollout || ' AS stepadv_rollout_id'),
 		items, stepadv_internal.relation_name((g).rollouts));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.runs_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_known_runs, what the table of rollouts knows of their runs; NULL where it says nothing';
 
--- Rows of one rollout need not agree: it is of the policy that began it, and
--- started with its earliest row.
+-- Rows of one rollout need not agree: it is of the policy (and the run, and all
+-- else) that began it, and started with its earliest row.
 CREATE FUNCTION stepadv_internal.began_query(g stepadv_internal.given) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	items text;
 	k record;
-	items text := '';
 BEGIN
-	IF stepadv_internal.run_place(g, 'policy_version'::text) = 'source' THEN
-		items := format(', (pg_catalog.array_agg(%1$s ORDER BY s.%2$I) FILTER (WHERE %1$s IS NOT NULL))[1] AS stepadv_policy_version',
-			stepadv_internal.role_column('policy_version'::text, (g).source, (g).roles ->> 'policy_version', 's'::text), (g).roles ->> 'step_no');
-	END IF;
-	IF stepadv_internal.run_place(g, 'started_at'::text) = 'source' THEN
-		items := items || format(', pg_catalog.min(%s) AS stepadv_started_at', stepadv_internal.role_column('started_at'::text, (g).source, (g).roles ->> 'started_at', 's'::text));
-	END IF;
-	IF items = '' THEN
+	SELECT string_agg(format(CASE WHEN r.role = 'started_at' THEN ', pg_catalog.min(%1$s) AS %3$I' ELSE ', (pg_catalog.array_agg(%1$s ORDER BY s.%2$I) FILTER (WHERE %1$s IS NOT NULL))[1] AS %3$I' END,
+			stepadv_internal.role_column(r.serves_as, (g).source, r.name, 's'::text), (g).roles ->> 'step_no', 'stepadv_' || r.role), '' ORDER BY r.i) INTO items
+	FROM stepadv_internal.run_roles(g) r WHERE r.place = 'source';
+	IF items IS NULL THEN
 		RETURN NULL;
 	END IF;
 	k := stepadv_internal.keys(g, (g).source);

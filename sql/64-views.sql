@@ -89,6 +89,19 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.step_is_key(regclass, integer) IS 'whether an index vouches for the step''s key in what an adapter of steps reads';
 
+-- Rows that are in no rollout would otherwise make up a group without any.  By the
+-- column as it is stored: what is made of it costs.
+CREATE FUNCTION stepadv_internal.rollout_filter(a stepadv_internal.attached) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN t.attnotnull THEN '' ELSE format(' WHERE x.%I IS DISTINCT FROM NULL', n.name) END
+	FROM (SELECT CASE WHEN stepadv_internal.has_column((a).rows, 'raw_rollout_id'::text) THEN 'raw_rollout_id' ELSE 'rollout_id' END) n(name)
+	LEFT JOIN LATERAL stepadv_internal.feeds((a).rows, n.name) f ON true
+	LEFT JOIN pg_attribute t ON t.attrelid = f.relation AND t.attnum = f.number
+$$;
+COMMENT ON FUNCTION stepadv_internal.rollout_filter(stepadv_internal.attached) IS 'part of attach: the condition that a row of an adapter is of a rollout; empty where all are';
+
 -- The relation g: a row per group, with its columns and the group as a value,
 -- fed with the roles that are read.  over: the rows to fold instead of the
 -- adapter's, with further columns that divide the groups.
@@ -99,11 +112,12 @@ AS $$
 DECLARE
 	keys CONSTANT text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
 	reads_state CONSTANT boolean := 'state' = ANY (reads);
-	history CONSTANT text := CASE (a).states WHEN 'history' THEN 'sequence' WHEN 'history_set' THEN 'set' WHEN 'root' THEN 'root' END;
+	history CONSTANT text := stepadv_internal.history(a, '%s'::text);
+	by_turn CONSTANT text := CASE (a).unit WHEN 'turn' THEN 'stepadv.by_turn(%s, ''sequence''::text)' WHEN 'turn_set' THEN 'stepadv.by_turn(%s, ''set''::text)' END;
 	relation CONSTANT regclass := stepadv_internal.rows_for(a, reads);
 	-- In the order of rollout_agg's arguments: the shortest of its forms that will do.
-	roles text[] := '{step_id,rollout_id,step_no,state,action,reward,success,next_state,value,turn_reward,cost}';
-	types CONSTANT text[] := '{bigint,bigint,integer,bigint,bigint,float8,boolean,bigint,float8,float8,float8}';
+	roles text[] := '{step_id,rollout_id,step_no,state,action,reward,success,next_state,value,turn_reward,cost,turn,rewards}';
+	types CONSTANT text[] := '{bigint,bigint,integer,bigint,bigint,float8,boolean,bigint,float8,float8,float8,integer,float8[]}';
 	value text;
 BEGIN
 	-- A value that is kept has every role that any function reads.
@@ -112,8 +126,13 @@ BEGIN
 			FROM unnest(stepadv_internal.group_columns((a).folded, (a).n_group_columns), keys) WITH ORDINALITY k(kept, name, i)),
 			stepadv_internal.value_name(a), stepadv_internal.relation_name((a).folded));
 	END IF;
+	IF by_turn IS NOT NULL THEN
+		reads := reads || 'turn'::text;
+	END IF;
 	roles := roles[1:CASE
-		WHEN EXISTS (SELECT FROM unnest(roles[8:]) r WHERE r = ANY (reads) AND stepadv_internal.has_column(relation, r)) THEN 11
+		WHEN 'rewards' = ANY (reads) AND stepadv_internal.has_column(relation, 'rewards'::text) THEN 13
+		WHEN 'turn' = ANY (reads) AND stepadv_internal.has_column(relation, 'turn'::text) THEN 12
+		WHEN EXISTS (SELECT FROM unnest(roles[8:11]) r WHERE r = ANY (reads) AND stepadv_internal.has_column(relation, r)) THEN 11
 		WHEN stepadv_internal.has_column(relation, 'success'::text) THEN 7
 		ELSE 6 END];
 	SELECT string_agg(CASE
@@ -122,14 +141,41 @@ BEGIN
 				OR r.role = 'action' AND reads_state AND history IS NOT NULL) THEN format('x.%I::%s', r.role, types[r.i])
 			ELSE 'NULL::' || types[r.i] END, ', ' ORDER BY r.i)
 	INTO value FROM unnest(roles) WITH ORDINALITY r(role, i);
-	value := format('stepadv.rollout_agg(%s)', value);
+	value := format('stepadv_internal.forgiving_rollout_agg(%s)', value);
+	value := format(coalesce(by_turn, '%s'), value);
 	IF reads_state AND history IS NOT NULL THEN
-		value := format('stepadv.history_states(%s, %L::text)', value, history);
+		value := format(history, value);
 	END IF;
-	RETURN format('(SELECT %1$s, %2$s AS %3$s FROM %4$s x GROUP BY %1$s) g', stepadv_internal.list(keys || divided_by, 'x.%1$I'::text, ', '::text), value,
-		stepadv_internal.value_name(a), coalesce(over, stepadv_internal.relation_name(relation)));
+	RETURN format('(SELECT %1$s, %2$s AS %3$s FROM %4$s x%5$s GROUP BY %1$s) g', stepadv_internal.list(keys || divided_by, 'x.%1$I'::text, ', '::text), value,
+		stepadv_internal.value_name(a), coalesce(over, stepadv_internal.relation_name(relation)), stepadv_internal.rollout_filter(a));
 END
 $$;
+
+-- How many steps of a history states are made of; that of others ends nowhere.
+CREATE FUNCTION stepadv_internal.history_length(a stepadv_internal.attached) RETURNS integer
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	k CONSTANT float8 := stepadv_internal.states_option((a).options, 'k'::text, 1::float8, 1000::float8, 2::float8);
+BEGIN
+	IF k <> trunc(k) THEN
+		RAISE EXCEPTION 'k must be an integer, not %', k USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	RETURN k::integer;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.history_length(stepadv_internal.attached) IS 'part of attach: the option {"states": {"k": …}}, checked; 2 where it is not given';
+
+CREATE FUNCTION stepadv_internal.history(a stepadv_internal.attached, value text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('stepadv.history_states(%s, %L::text, %s)', value, m.mode, stepadv_internal.history_length(a))
+	FROM (VALUES ('history', 'sequence'), ('history_set', 'set'), ('root', 'root'), ('history_last', 'last'), ('observation_last', 'last_observations')) m(states, mode)
+	WHERE m.states = (a).states
+$$;
+COMMENT ON FUNCTION stepadv_internal.history(stepadv_internal.attached, text) IS 'part of attach: a group as a value with states made of histories; NULL where they come from elsewhere';
 
 -- Rows with states made of tool calls where states are read, else without.
 CREATE FUNCTION stepadv_internal.rows_for(a stepadv_internal.attached, reads text[]) RETURNS regclass

@@ -42,7 +42,10 @@ BEGIN
 	IF kind IN ('step', 'row', 'rollout') AND (a).shown_rollouts IS NOT NULL THEN
 		alias := 'r';
 		FOR name IN SELECT unnest(stepadv_internal.own_columns(a, (a).shown_rollouts, '{}'::text[])) LOOP
-			CONTINUE WHEN name = 'policy_version' AND name = ANY (results) AND stepadv_internal.feeds((a).shown_rollouts, name) = run;
+			CONTINUE WHEN name = 'policy_version' AND name = ANY (results) AND stepadv_internal.feeds((a).shown_rollouts, name) = run
+				OR name <> 'policy_version' AND name = ANY (results) AND EXISTS (
+					SELECT FROM stepadv_internal.view_columns((a).runs) c, stepadv_internal.feeds((a).shown_rollouts, shown_columns.name) f
+					WHERE c.name IN ('stepadv_' || shown_columns.name, 'stepadv_dimension_' || array_position((a).dimensions, shown_columns.name)) AND c.relation = f.relation AND c.column_number = f.number);
 			called := stepadv_internal.free_name(taken, name, CASE kind WHEN 'rollout' THEN 'base_' ELSE 'rollout_' END);
 			taken := taken || called;
 			RETURN NEXT;
@@ -93,18 +96,18 @@ COMMENT ON FUNCTION stepadv_internal.shown_joins(stepadv_internal.attached, text
 -- value (the group itself), or row (a step of the adapter, with no group folded).
 -- made: a column of the results -> its expression, where it is none of a's;
 -- aliases: of b and r those that these expressions read.
-CREATE FUNCTION stepadv_internal.beside(a stepadv_internal.attached, kind text, results text[], made jsonb, aliases text[], OUT items text, OUT joins text)
+CREATE FUNCTION stepadv_internal.beside(a stepadv_internal.attached, kind text, results text[], made jsonb, aliases text[], OUT items text, OUT joins text, OUT names text[])
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
 	steps CONSTANT text := CASE kind WHEN 'row' THEN 'g' ELSE 'b' END;
-	names text[] := results;
 	list text[] := '{}';
 	name text;
 	shown record;
 BEGIN
+	names := results;
 	FOREACH name IN ARRAY stepadv_internal.group_columns((a).rows, (a).n_group_columns) LOOP
 		names := names || stepadv_internal.free_name(names, name, 'base_'::text);
 		list := list || format('g.%I AS %I', name, names[cardinality(names)]);
@@ -144,7 +147,7 @@ BEGIN
 	joins := stepadv_internal.shown_joins(a, kind, aliases);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[]) IS 'part of attach: the select list of a view, what is shown beside a function''s results included, and the joins that bring it';
+COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[]) IS 'part of attach: the select list of a view, what is shown beside a function''s results included, the joins that bring it, and the names of all';
 
 -- What a row of a function is, by what it returns.
 CREATE FUNCTION stepadv_internal.row_kind(results text[]) RETURNS text
@@ -171,7 +174,8 @@ CREATE TYPE stepadv_internal.made_method AS (
 	number integer, method text, function regprocedure, ours boolean, settings jsonb, arguments text,
 	call text,				-- in its own view, where it refuses a group that it cannot be computed of
 	call_beside text,		-- beside others: a group without a critic's values has no rows then
-	reads text[], needs_value boolean, results text[], kind text, shape text
+	reads text[], needs_value boolean, results text[], kind text, shape text,
+	argument text			-- what it is called with beside others
 );
 COMMENT ON TYPE stepadv_internal.made_method IS 'part of attach: a method that an attachment''s columns allow, and how it is called there';
 CREATE FUNCTION stepadv_internal.made_methods(a stepadv_internal.attached) RETURNS SETOF stepadv_internal.made_method
@@ -179,17 +183,18 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT m.i::integer, m.method, m.function, m.ours, s.settings, c.arguments,
-		format('%I.%I(g.%s%s)', n.nspname, p.proname, stepadv_internal.value_name(a), c.arguments),
-		format(CASE WHEN 'value' = ANY (m.requires) THEN '%I.%I(stepadv_internal.with_values(g.%s)%s)' ELSE '%I.%I(g.%s%s)' END,
-			n.nspname, p.proname, stepadv_internal.value_name(a), c.arguments),
+		format('%I.%I(%s%s)', n.nspname, p.proname, g.argument, c.arguments), format('%I.%I(%s%s)', n.nspname, p.proname, b.argument, c.arguments),
 		-- What is masked is told by the action, which tells steps from observations.
 		m.requires || m.uses || CASE WHEN (s.settings ->> 'masked')::boolean THEN ARRAY['action'] ELSE '{}' END,
-		'value' = ANY (m.requires), m.results, stepadv_internal.row_kind(m.results), m.shape
-	FROM stepadv_internal.methods_for((a).owner, (a).methods) WITH ORDINALITY m(method, function, requires, uses, options_of, shape, ours, results, parameters, i)
+		'value' = ANY (m.requires), m.results, stepadv_internal.row_kind(m.results),
+		m.shape || stepadv_internal.instance_words(a, m.instance), b.argument
+	FROM stepadv_internal.methods_of(a) WITH ORDINALITY m(method, function, requires, uses, options_of, shape, ours, results, parameters, instance, i)
 	JOIN pg_proc p ON p.oid = m.function JOIN pg_namespace n ON n.oid = p.pronamespace
-	CROSS JOIN LATERAL (SELECT stepadv_internal.method_options(ROW(m.method, m.function, m.requires, m.uses, m.options_of, m.shape, m.ours, m.results, m.parameters)::stepadv_internal.known_method,
+	CROSS JOIN LATERAL (SELECT stepadv_internal.method_options(ROW(m.method, m.function, m.requires, m.uses, m.options_of, m.shape, m.ours, m.results, m.parameters, m.instance)::stepadv_internal.known_method,
 		coalesce((a).options, '{}')) AS settings) s
 	CROSS JOIN LATERAL (SELECT stepadv_internal.arguments(m.function, s.settings) AS arguments) c
+	CROSS JOIN LATERAL (SELECT stepadv_internal.instance_argument(a, m.instance) AS argument) g
+	CROSS JOIN LATERAL (SELECT format(CASE WHEN 'value' = ANY (m.requires) THEN 'stepadv_internal.with_values(%s)' ELSE '%s' END, g.argument) AS argument) b
 	WHERE m.requires <@ stepadv_internal.available_roles(a)
 	ORDER BY m.i
 $$;
@@ -199,9 +204,11 @@ CREATE FUNCTION stepadv_internal.method_query(a stepadv_internal.attached, m ste
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL %s a%s', b.items, stepadv_internal.fold(a, (m).reads, NULL::text, '{}'::text[]),
-		(m).call, b.joins)
+	SELECT format('SELECT %s%s FROM %s CROSS JOIN LATERAL %s a%s%s', b.items, r.items, stepadv_internal.fold(a, (m).reads, NULL::text, '{}'::text[]),
+		(m).call, b.joins, r.joins)
 	FROM stepadv_internal.beside(a, (m).kind, (m).results, '{}'::jsonb, '{}'::text[]) b
+	CROSS JOIN LATERAL stepadv_internal.run_items(a, (m).kind, b.names, CASE WHEN (m).method IN ('groups', 'rollouts') THEN '{task_id,run_id,policy_version,policy_step,staleness}'
+		WHEN '{step_no,advantage}' <@ (m).results THEN '{staleness}' ELSE '{}' END::text[]) r
 $$;
 COMMENT ON FUNCTION stepadv_internal.method_query(stepadv_internal.attached, stepadv_internal.made_method) IS 'part of attach: the query of a method''s view';
 
@@ -209,7 +216,7 @@ CREATE FUNCTION stepadv_internal.values_query(a stepadv_internal.attached, made 
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s FROM %s', b.items, stepadv_internal.fold(a, '{state,action,next_state,value,turn_reward,cost}'::text[], NULL::text, '{}'::text[]))
+	SELECT format('SELECT %s FROM %s', b.items, stepadv_internal.fold(a, '{state,action,next_state,value,turn_reward,cost,turn,rewards}'::text[], NULL::text, '{}'::text[]))
 	FROM stepadv_internal.beside(a, 'value'::text, '{rollouts}'::text[], '{}'::jsonb, '{}'::text[]) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.values_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _values: the group as a value, with every role that any function reads';
@@ -219,23 +226,32 @@ CREATE FUNCTION stepadv_internal.ratios_query(a stepadv_internal.attached, made 
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %1$s FROM %2$s g CROSS JOIN LATERAL (SELECT g.stepadv_rollout::bigint AS rollout_id, g.stepadv_no::integer AS step_no, g.stepadv_step::bigint AS step_id, %3$s AS n_tokens,'
-			' stepadv.step_ratio(%4$s) AS ratio, stepadv.sequence_ratio(%4$s) AS sequence_ratio, stepadv.approximate_kl(%4$s) AS approximate_kl) a%5$s WHERE %6$s AND g.stepadv_no IS NOT NULL',
+	SELECT format('SELECT %1$s FROM %2$s g CROSS JOIN LATERAL (SELECT g.stepadv_rollout::bigint AS rollout_id, %7$s AS step_no, g.stepadv_step::bigint AS step_id, %3$s AS n_tokens,'
+			' stepadv_internal.step_ratio_or_null(%4$s) AS ratio, stepadv_internal.sequence_ratio_or_null(%4$s) AS sequence_ratio, stepadv_internal.approximate_kl_or_null(%4$s, ''k3''::text) AS approximate_kl) a%5$s WHERE %6$s AND g.stepadv_no IS NOT NULL',
 		b.items, stepadv_internal.relation_name((a).shown),
 		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_token_mask'::text)
 			THEN 'coalesce(pg_catalog.cardinality(pg_catalog.array_positions(g.stepadv_token_mask, true)), pg_catalog.cardinality(g.stepadv_logp_old))'
 			ELSE 'pg_catalog.cardinality(g.stepadv_logp_old)' END,
 		stepadv_internal.logprobs(a), b.joins,
-		stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 'g.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text))
+		stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 'g.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text), stepadv_internal.shown_number(a, 'g'::text))
 	FROM stepadv_internal.beside(a, 'row'::text, '{rollout_id,step_no,step_id,n_tokens,ratio,sequence_ratio,approximate_kl}'::text[], '{}'::jsonb, '{}'::text[]) b
 	WHERE stepadv_internal.has_column((a).shown, 'stepadv_logp_new'::text)
 $$;
 COMMENT ON FUNCTION stepadv_internal.ratios_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _ratios; NULL without log-probabilities';
 
+-- The number of a step of the adapter of shown steps, which has it as it is stored.
+CREATE FUNCTION stepadv_internal.shown_number(a stepadv_internal.attached, alias text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format(stepadv_internal.role_expression('order'::text, stepadv_internal.base_type(stepadv_internal.column_type((a).shown, 'stepadv_no'::text))), alias || '.stepadv_no')
+$$;
+COMMENT ON FUNCTION stepadv_internal.shown_number(stepadv_internal.attached, text) IS 'part of attach: the step_no of a row of the adapter of shown steps, as an integer';
+
 CREATE FUNCTION stepadv_internal.logprobs(a stepadv_internal.attached) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT 'g.stepadv_logp_new, g.stepadv_logp_old' || CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_token_mask'::text) THEN ', g.stepadv_token_mask' ELSE '' END
+	SELECT 'g.stepadv_logp_new, g.stepadv_logp_old' || CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_token_mask'::text) THEN ', g.stepadv_token_mask' ELSE ', NULL::boolean[]' END
 $$;
 COMMENT ON FUNCTION stepadv_internal.logprobs(stepadv_internal.attached) IS 'part of attach: what step_ratio and its like are given';

@@ -38,7 +38,7 @@ BEGIN
 	FOR option IN SELECT e.key, e.value FROM jsonb_each(settings) e LOOP
 		IF option.key <> ALL (known) THEN
 			RAISE EXCEPTION '% has no parameter "%"', view_options.suffix, option.key
-				USING ERRCODE = 'invalid_parameter_value', HINT = format('Its parameters: %s.', array_to_string(known, ', '));
+				USING ERRCODE = 'invalid_parameter_value', HINT = format('Its parameters: %s.', coalesce(nullif(array_to_string(known, ', '), ''), 'none'));
 		ELSIF jsonb_typeof(option.value) IN ('object', 'array') THEN
 			RAISE EXCEPTION 'option "%" must be a single value, not an %', option.key, jsonb_typeof(option.value)
 				USING ERRCODE = 'invalid_parameter_value';
@@ -95,6 +95,7 @@ DECLARE
 	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'compare'::text);
 	success_above CONSTANT text := stepadv_internal.arguments('stepadv.outcomes(stepadv.rollout_group, float8)'::regprocedure, jsonb_strip_nulls(jsonb_build_object('success_above',
 		coalesce(settings -> 'success_above', CASE WHEN jsonb_typeof((a).options -> 'success_above') <> 'object' THEN (a).options -> 'success_above' END))));
+	plain CONSTANT text := format('g.%I', stepadv_internal.value_name(a));
 	reads text[];
 	joined text;
 BEGIN
@@ -105,9 +106,10 @@ BEGIN
 	END IF;
 	methods := ARRAY(SELECT m.method FROM stepadv_internal.compared_methods(a, made) m ORDER BY m.number);
 	fold := stepadv_internal.fold(a, coalesce(reads, '{}'), NULL::text, '{}'::text[]);
-	-- Those of the same argument next to each other: a stored group is unpacked once for them.
+	-- Those of the same argument next to each other: it is computed, and a stored group unpacked, once for them.
 	SELECT format('ROWS FROM (stepadv.outcomes(g.%1$I%2$s)%3$s) AS f(step_id, rollout_id, step_no, success, return%4$s)', stepadv_internal.value_name(a), success_above,
-		coalesce(string_agg(', ' || m.call_beside, '' ORDER BY m.needs_value, m.number), ''), coalesce(string_agg(', ' || c.list, '' ORDER BY m.needs_value, m.number), ''))
+		coalesce(string_agg(', ' || m.call_beside, '' ORDER BY m.argument <> plain, m.argument COLLATE "C", m.number), ''),
+		coalesce(string_agg(', ' || c.list, '' ORDER BY m.argument <> plain, m.argument COLLATE "C", m.number), ''))
 	INTO estimates
 	FROM stepadv_internal.compared_methods(a, made) m CROSS JOIN LATERAL (
 		-- A method's advantage has its name; its other columns are not needed, and have none that a method could have.
@@ -154,50 +156,55 @@ CREATE FUNCTION stepadv_internal.compare_query(a stepadv_internal.attached, made
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT f.rollout_id, f.step_no, f.step_id, f.success = 1 AS success, %s FROM %s) a%s',
-		b.items, s.fold, stepadv_internal.list(s.methods, 'f.%1$I'::text, ', '::text), s.estimates, b.joins)
+	SELECT format('SELECT %s%s FROM %s CROSS JOIN LATERAL (SELECT f.rollout_id, f.step_no, f.step_id, f.success = 1 AS success, %s FROM %s) a%s%s',
+		b.items, r.items, s.fold, stepadv_internal.list(s.methods, 'f.%1$I'::text, ', '::text), s.estimates, b.joins, r.joins)
 	FROM stepadv_internal.compare_source(a, made) s CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id,success}' || s.methods, '{}'::jsonb, '{}'::text[]) b
+	CROSS JOIN LATERAL stepadv_internal.run_items(a, 'step'::text, b.names, '{task_id,run_id,policy_version,policy_step,staleness}'::text[]) r
 	WHERE s.fold IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.compare_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _compare';
 
--- The policy version of a rollout, where attach was told it and the group's own
--- columns do not show it by that name.  The advantages stay those of the whole
--- group, so it is found by the rollout: by a relation w of those of g where an
--- index leads to them, else by one of all.
+-- What is known of the run of a rollout, where the group's own columns do not show
+-- it by that name.  The advantages stay those of the whole group, so it is found by
+-- the rollout: by a relation of those of g where an index leads to them, else by one
+-- of all.
 --
---	expression	over g and w
---	inside		join of w to rows f below g, for which g must be joined with
---	beside		what this needs
-CREATE FUNCTION stepadv_internal.version_of_run(a stepadv_internal.attached, OUT expression text, OUT inside text, OUT beside text)
+--	names, expressions	over g, w and o; of_group: which of them are the group's
+--	inside		joins of w and o to rows f below g, for which g must be joined with
+--	beside		what these need
+CREATE FUNCTION stepadv_internal.run_of_rollout(a stepadv_internal.attached, OUT names text[], OUT expressions text[], OUT of_group boolean[], OUT inside text, OUT beside text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	view CONSTANT regclass := CASE WHEN stepadv_internal.has_column((a).runs, 'stepadv_policy_version'::text) THEN (a).runs
-		WHEN stepadv_internal.has_column((a).began, 'stepadv_policy_version'::text) THEN (a).began END;
 	n CONSTANT integer := (a).n_group_columns;
 	keys text[];
+	known record;
 BEGIN
 	inside := '';
 	beside := '';
-	IF stepadv_internal.has_column((a).rows, 'stepadv_policy_version'::text) THEN
-		SELECT format('g.%I', c.name) INTO expression FROM stepadv_internal.view_columns((a).rows) c
-		WHERE c.number <= n AND c.plain AND c.name <> 'policy_version' AND c.column_number = (stepadv_internal.feeds((a).rows, 'stepadv_policy_version'::text)).number;
-	ELSIF view IS NOT NULL AND stepadv_internal.by_group(view, n) THEN
-		expression := 'w.stepadv_policy_version';
-		inside := format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (s.stepadv_rollout) s.* FROM %s s WHERE %s) w ON w.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id',
-			stepadv_internal.relation_name(view), stepadv_internal.same_group('s'::text, view, 'g'::text, (a).rows, n));
-	ELSIF view IS NOT NULL THEN
-		keys := stepadv_internal.group_columns(view, n);
-		expression := 'w.stepadv_policy_version';
-		inside := ' LEFT JOIN ROWS FROM (pg_catalog.unnest(o.rollouts), pg_catalog.unnest(o.versions)) w(stepadv_rollout, stepadv_policy_version) ON w.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id';
-		beside := format(' LEFT JOIN (SELECT %1$s, pg_catalog.array_agg(s.stepadv_rollout) AS rollouts, pg_catalog.array_agg(s.stepadv_policy_version) AS versions FROM %2$s s GROUP BY %1$s) o ON %3$s',
-			stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name(view), stepadv_internal.same_group('o'::text, view, 'g'::text, (a).rows, n));
-	END IF;
+	SELECT coalesce(array_agg(e.role ORDER BY e.i), '{}'), array_agg(e.expression ORDER BY e.i), coalesce(array_agg(e.view = (a).rows ORDER BY e.i), '{}') INTO names, expressions, of_group
+	FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e WHERE NOT e.own;
+	FOR known IN
+		SELECT v.view, v.alias, array_agg('stepadv_' || e.role ORDER BY e.i) AS columns
+		FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e JOIN (VALUES ('w', (a).runs), ('o', (a).began)) v(alias, view) ON v.view = e.view
+		GROUP BY v.view, v.alias ORDER BY v.alias DESC
+	LOOP
+		keys := stepadv_internal.group_columns(known.view, n);
+		IF stepadv_internal.by_group(known.view, n) THEN
+			inside := inside || format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (s.stepadv_rollout) s.* FROM %1$s s WHERE %2$s) %3$s ON %3$s.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id',
+				stepadv_internal.relation_name(known.view), stepadv_internal.same_group('s'::text, known.view, 'g'::text, (a).rows, n), known.alias);
+		ELSE
+			inside := inside || format(' LEFT JOIN ROWS FROM (pg_catalog.unnest(%1$s_all.stepadv_rollout), %2$s) %1$s(stepadv_rollout, %3$s) ON %1$s.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id', known.alias,
+				stepadv_internal.list(known.columns, format('pg_catalog.unnest(%s_all.%%1$I)', known.alias), ', '::text), stepadv_internal.list(known.columns, '%1$I'::text, ', '::text));
+			beside := beside || format(' LEFT JOIN (SELECT %1$s, %2$s FROM %3$s s GROUP BY %1$s) %4$s_all ON %5$s', stepadv_internal.list(keys, 's.%1$I'::text, ', '::text),
+				stepadv_internal.list('stepadv_rollout'::text || known.columns, 'pg_catalog.array_agg(s.%1$I) AS %1$I'::text, ', '::text), stepadv_internal.relation_name(known.view), known.alias,
+				stepadv_internal.same_group(known.alias || '_all', known.view, 'g'::text, (a).rows, n));
+		END IF;
+	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.version_of_run(stepadv_internal.attached) IS 'part of attach: the policy version of a rollout of g, and the joins that bring it; NULL where attach was not told, or the key has it';
+COMMENT ON FUNCTION stepadv_internal.run_of_rollout(stepadv_internal.attached) IS 'part of attach: task, run, policy version and step of a rollout of g, and the joins that bring them; none where attach was not told, or the key has it';
 
 -- A step falls into one of nine fields of a pair of methods, and of as many
 -- others of every other pair.  It is counted once for all of them: the signs that
@@ -211,9 +218,9 @@ AS $query$
 DECLARE
 	threshold CONSTANT float8 := stepadv_internal.threshold(a, 'quadrants'::text, 0::float8);
 	source CONSTANT record := stepadv_internal.compare_source(a, made);
-	version CONSTANT record := stepadv_internal.version_of_run(a);
-	-- A group's steps are counted by version, unless all of it are of one.
-	divided CONSTANT boolean := version.inside <> '';
+	run CONSTANT record := stepadv_internal.run_of_rollout(a);
+	-- A group's steps are counted by run and version, unless all of it are of one.
+	divided CONSTANT text[] := ARRAY(SELECT r.name FROM unnest(run.names, run.of_group) WITH ORDINALITY r(name, of_group, i) WHERE NOT r.of_group ORDER BY r.i);
 	beside record;
 	digits CONSTANT text := CASE WHEN cardinality(source.methods) > 15 THEN 'bigint' ELSE 'integer' END;
 	signs text;
@@ -225,8 +232,8 @@ BEGIN
 		RAISE EXCEPTION 'cannot compare % methods', cardinality(source.methods) USING ERRCODE = 'program_limit_exceeded',
 			HINT = 'Choose up to 31 by the option {"compare": {"methods": "…, …"}}.';
 	END IF;
-	beside := stepadv_internal.beside(a, 'group'::text, CASE WHEN version.expression IS NOT NULL THEN '{policy_version}' ELSE '{}' END::text[] || '{method_a,method_b,success,quadrant,n_steps,share}',
-		CASE WHEN divided OR version.expression IS NULL THEN '{}' ELSE jsonb_build_object('policy_version', version.expression) END, '{}'::text[]);
+	beside := stepadv_internal.beside(a, 'group'::text, run.names || '{method_a,method_b,success,quadrant,n_steps,share}'::text[],
+		(SELECT coalesce(jsonb_object_agg(r.name, r.expression), '{}') FROM unnest(run.names, run.expressions, run.of_group) r(name, expression, of_group) WHERE r.of_group), '{}'::text[]);
 	SELECT string_agg(format('%1$s * CASE WHEN abs(f.%2$I) <= %3$L::float8 THEN 1 WHEN f.%2$I > 0 THEN 2 WHEN f.%2$I < 0 THEN 0 ELSE 3 END',
 		power(4::numeric, m.i - 1)::bigint || '::' || digits, m.m, threshold), ' + ' ORDER BY m.i)
 	INTO signs FROM unnest(source.methods) WITH ORDINALITY m(m, i);
@@ -243,9 +250,11 @@ BEGIN
 				FROM (SELECT %6$s f.success, %7$s AS signs, count(*) AS n_steps FROM %8$s%9$s GROUP BY %10$s f.success, signs) c
 				CROSS JOIN (VALUES %11$s) p(method_a, method_b, place_a, place_b)
 				GROUP BY %5$s p.method_a, p.method_b, c.success, quadrant) q) a$view$,
-		beside.items, source.fold, version.beside,
-		CASE WHEN divided THEN 'q.policy_version,' END, CASE WHEN divided THEN 'c.policy_version,' END, CASE WHEN divided THEN version.expression || ' AS policy_version,' END,
-		signs, source.estimates, version.inside, CASE WHEN divided THEN version.expression || ',' END, pairs);
+		beside.items, source.fold, run.beside,
+		stepadv_internal.list(divided, 'q.%1$I,'::text, ' '::text), stepadv_internal.list(divided, 'c.%1$I,'::text, ' '::text),
+		(SELECT string_agg(format('%s AS %I,', r.expression, r.name), ' ' ORDER BY r.i) FROM unnest(run.names, run.expressions) WITH ORDINALITY r(name, expression, i) WHERE r.name = ANY (divided)),
+		signs, source.estimates, run.inside,
+		(SELECT string_agg(r.expression || ',', ' ' ORDER BY r.i) FROM unnest(run.names, run.expressions) WITH ORDINALITY r(name, expression, i) WHERE r.name = ANY (divided)), pairs);
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.quadrants_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _quadrants';
@@ -261,8 +270,7 @@ AS $query$
 DECLARE
 	threshold CONSTANT float8 := stepadv_internal.threshold(a, 'disagreements'::text, 1e-9::float8);
 	source CONSTANT record := stepadv_internal.compare_source(a, made);
-	version CONSTANT record := stepadv_internal.version_of_run(a);
-	run CONSTANT regclass := CASE WHEN version.expression LIKE 'w.%' THEN CASE WHEN stepadv_internal.has_column((a).runs, 'stepadv_policy_version'::text) THEN (a).runs ELSE (a).began END END;
+	run record;		-- what is known of it
 	beside record;
 	scaled text;
 	pairs text;
@@ -270,10 +278,11 @@ BEGIN
 	IF source.fold IS NULL OR cardinality(source.methods) < 2 THEN
 		RETURN NULL;
 	END IF;
-	beside := stepadv_internal.beside(a, 'step'::text, CASE WHEN version.expression IS NOT NULL THEN '{policy_version}' ELSE '{}' END::text[]
-			|| '{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,opposite_sign}',
-		CASE WHEN version.expression IS NOT NULL THEN jsonb_build_object('policy_version', version.expression) ELSE '{}' END, '{}'::text[]);
-	SELECT string_agg(format('f.%1$I, sqrt(sum(CASE WHEN abs(f.%1$I) > 1e-150 THEN f.%1$I * f.%1$I END) OVER () / count(f.%1$I) OVER ()) AS %2$I', m.m, m.m || '_scale'), ', ' ORDER BY m.i)
+	SELECT coalesce(array_agg(e.role ORDER BY e.i), '{}') AS names, coalesce(jsonb_object_agg(e.role, e.expression), '{}') AS expressions, array_agg(e.view) AS views INTO run
+	FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e WHERE NOT e.own;
+	beside := stepadv_internal.beside(a, 'step'::text, run.names || '{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,opposite_sign}'::text[],
+		run.expressions, '{}'::text[]);
+	SELECT string_agg(format('f.%1$I, sqrt(sum(CASE WHEN abs(f.%1$I) > 1e-150 THEN f.%1$I * f.%1$I END) OVER () / count(f.%1$I) OVER ()) AS %2$I', m.m, m.m || ' scale'), ', ' ORDER BY m.i)
 	INTO scaled FROM unnest(source.methods) WITH ORDINALITY m(m, i);
 	-- A branch per pair rather than VALUES: a condition on the methods then leaves
 	-- only the branches that it is true of.  No two steps have the same advantages by
@@ -281,7 +290,7 @@ BEGIN
 	-- column whose type has no equality it cannot.
 	SELECT string_agg(format('SELECT %L::text AS method_a, %L::text AS method_b, CASE WHEN c.never_equal IS NULL THEN c.%1$I END AS advantage_a, c.%2$I AS advantage_b,'
 			' CASE WHEN c.%3$I > %5$L::float8 THEN c.%1$I / c.%3$I ELSE 0 END AS scaled_a, CASE WHEN c.%4$I > %5$L::float8 THEN c.%2$I / c.%4$I ELSE 0 END AS scaled_b',
-			p.method_a, p.method_b, p.method_a || '_scale', p.method_b || '_scale', threshold), ' UNION ALL ' ORDER BY p.i)
+			p.method_a, p.method_b, p.method_a || ' scale', p.method_b || ' scale', threshold), ' UNION ALL ' ORDER BY p.i)
 	INTO pairs FROM stepadv_internal.method_pairs(source.methods) p;
 	RETURN format($view$
 		SELECT %1$s FROM %2$s CROSS JOIN LATERAL (
@@ -291,7 +300,7 @@ BEGIN
 			-- Of rollouts not judged yet, and where a method has nothing to say.
 			WHERE p.advantage_a IS NOT NULL AND p.advantage_b IS NOT NULL) a%6$s%7$s$view$,
 		beside.items, source.fold, scaled, source.estimates, pairs, beside.joins,
-		CASE WHEN run IS NOT NULL THEN stepadv_internal.join_to(a, 'w'::text, run, '{stepadv_rollout}'::text[], '{a.rollout_id}'::text[]) END);
+		stepadv_internal.run_joins(a, 'step'::text, run.views));
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.disagreements_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _disagreements';

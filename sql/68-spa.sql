@@ -25,7 +25,7 @@ BEGIN
 	END IF;
 	IF has_features THEN
 		PERFORM stepadv.user_model(settings ->> 'model');
-		contribution := format('stepadv.progress_predict((SELECT stepadv.user_model(%L::text)), %s.stepadv_features)', settings ->> 'model', alias);
+		contribution := format('stepadv_internal.progress_predict_or_nan((SELECT stepadv.user_model(%L::text)), %s.stepadv_features)', settings ->> 'model', alias);
 	ELSE
 		contribution := alias || '.stepadv_contribution';
 	END IF;
@@ -34,7 +34,9 @@ BEGIN
 	FROM unnest('{alpha,beta}'::text[]) o(key) WHERE settings ? o.key;
 	EXECUTE format('SELECT stepadv.fused_reward(0::float8, true%s)', arguments);
 	-- What is not known to have been executed earns nothing for it.
-	fused := format('stepadv.fused_reward(%s, coalesce(%s, false)%s)', contribution, grounded, arguments);
+	SELECT string_agg(format(', %s::float8', coalesce(quote_literal(settings ->> p.name), pg_get_function_arg_default(f.oid, p.i::integer))), '' ORDER BY p.i) INTO arguments
+	FROM pg_proc f CROSS JOIN unnest(f.proargnames) WITH ORDINALITY p(name, i) WHERE f.oid = 'stepadv.fused_reward(float8, boolean, float8, float8)'::regprocedure AND p.i > 2;
+	fused := format('stepadv_internal.fused_reward_or_nan(%s, coalesce(%s, false)%s)', contribution, grounded, arguments);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.spa_expressions(stepadv_internal.attached, text) IS 'part of attach: contribution, grounding and fused reward of a step; NULL where there is neither a contribution nor features; error where they do not fit';
@@ -49,26 +51,28 @@ DECLARE
 	shown CONSTANT record := stepadv_internal.spa_expressions(a, 'b'::text);
 	keys CONSTANT text[] := stepadv_internal.group_columns((a).shown, (a).n_group_columns);
 	beside record;
+	runs record;
 BEGIN
 	IF folded.contribution IS NULL THEN
 		RETURN NULL;
 	END IF;
 	beside := stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id,contribution,grounded,fused_reward,return,advantage}'::text[],
-		jsonb_build_object('contribution', shown.contribution, 'grounded', shown.grounded, 'fused_reward', shown.fused), '{b}'::text[]);
+		jsonb_build_object('contribution', format('nullif(%s, ''NaN''::float8)', shown.contribution), 'grounded', shown.grounded, 'fused_reward', format('nullif(%s, ''NaN''::float8)', shown.fused)), '{b}'::text[]);
+	runs := stepadv_internal.run_items(a, 'step'::text, beside.names, '{staleness}'::text[]);
 	RETURN format($view$
 		SELECT %1$s FROM (
-			SELECT %2$s, stepadv.rollout_agg(s.stepadv_step::bigint, s.stepadv_rollout::bigint, s.stepadv_no::integer, NULL::bigint, NULL::bigint, %3$s, NULL::boolean,
+			SELECT %2$s, stepadv_internal.forgiving_rollout_agg(s.stepadv_step::bigint, s.stepadv_rollout::bigint, %10$s, NULL::bigint, NULL::bigint, %3$s, NULL::boolean,
 				NULL::bigint, %4$s::float8, NULL::float8, NULL::float8) AS %5$I
 			FROM %6$s s WHERE %7$s AND s.stepadv_no IS NOT NULL GROUP BY %2$s) g
 		CROSS JOIN LATERAL stepadv.gae(g.%5$I%8$s) a%9$s$view$,
-		beside.items, stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), folded.fused,
+		beside.items || runs.items, stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), folded.fused,
 		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_value'::text) THEN 's.stepadv_value' ELSE '0' END,
 		stepadv_internal.value_name(a), stepadv_internal.relation_name((a).shown), stepadv_internal.list(keys, 's.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text),
 		-- What is said of gae holds here too, unless SPA has settings of its own.
 		stepadv_internal.arguments('stepadv.gae(stepadv.rollout_group, float8, float8, boolean)'::regprocedure, (
 			SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}')
 			FROM jsonb_each((a).options || coalesce(CASE WHEN jsonb_typeof((a).options -> 'gae') = 'object' THEN (a).options -> 'gae' END, '{}') || settings) e
-			WHERE e.key IN ('gamma', 'lambda'))), beside.joins);
+			WHERE e.key IN ('gamma', 'lambda'))), beside.joins || runs.joins, stepadv_internal.shown_number(a, 's'::text));
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.spa_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _spa: contributions, grounding, their fused reward, and gae of it';

@@ -11,7 +11,8 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(6, 'groups_over_time', 'stepadv_internal.groups_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, policy version and time bucket, with counts and sums'),
 	(7, 'progress_over_time', 'stepadv_internal.progress_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{bucket}', 'a row per policy version and time bucket'),
 	(8, 'advantage_over_time', 'stepadv_internal.advantage_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket and method'),
-	(9, 'advantages', 'stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step and method, of groups divided by policy version and time bucket');
+	(9, 'advantages', 'stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step and method, of groups divided by policy version and time bucket'),
+	(10, 'problems', 'stepadv_internal.problems_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, or group, and kind of problem that its rows have');
 
 -- ---- What attach was told
 
@@ -35,11 +36,20 @@ BEGIN
 		RAISE EXCEPTION 'group_by names a column twice, or NULL: %', g.group_by USING ERRCODE = 'invalid_parameter_value';
 	ELSIF NOT r ?& '{rollout_id,step_no}' THEN
 		RAISE EXCEPTION '% must be given', CASE WHEN r ? 'rollout_id' THEN 'step_no' ELSE 'rollout_id' END USING ERRCODE = 'null_value_not_allowed';
-	ELSIF NOT r ?| '{reward,success}' THEN
+	ELSIF NOT r ?| '{reward,success}' AND g.rewards IS NULL THEN
 		RAISE EXCEPTION 'reward or success must be given' USING ERRCODE = 'null_value_not_allowed', HINT = 'Without either no rollout is ever judged.';
-	ELSIF g.states NOT IN ('observation', 'history', 'history_set', 'root', 'signature') THEN
+	ELSIF g.states NOT IN ('observation', 'observation_last', 'history', 'history_set', 'history_last', 'root', 'signature', 'embedding') THEN
 		RAISE EXCEPTION 'unknown states: %', quote_literal(g.states) USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'states is ''observation'' (the column state), ''history'', ''history_set'', ''root'' or ''signature''.';
+			HINT = 'states is ''observation'' (the column state), ''observation_last'', ''history'', ''history_set'', ''history_last'', ''root'', ''signature'' or ''embedding''.';
+	ELSIF g.unit NOT IN ('step', 'turn', 'turn_set') THEN
+		RAISE EXCEPTION 'unknown unit: %', quote_literal(g.unit) USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'unit is ''step'', ''turn'' (its calls in their order) or ''turn_set'' (in any order).';
+	ELSIF g.unit <> 'step' AND NOT r ? 'turn' THEN
+		RAISE EXCEPTION 'unit => % needs a column given as turn', quote_literal(g.unit) USING ERRCODE = 'null_value_not_allowed';
+	ELSIF array_position(g.rewards, NULL) IS NOT NULL OR cardinality(g.rewards) <> (SELECT count(DISTINCT c) FROM unnest(g.rewards) c) THEN
+		RAISE EXCEPTION 'rewards names a column twice, or NULL: %', g.rewards USING ERRCODE = 'invalid_parameter_value';
+	ELSIF array_position(g.dimensions, NULL) IS NOT NULL OR cardinality(g.dimensions) <> (SELECT count(DISTINCT c) FROM unnest(g.dimensions) c) THEN
+		RAISE EXCEPTION 'dimensions names a column twice, or NULL: %', g.dimensions USING ERRCODE = 'invalid_parameter_value';
 	ELSIF r ?| '{args,ok}' AND NOT r ? 'tool' THEN
 		RAISE EXCEPTION '% is given without tool', CASE WHEN r ? 'args' THEN 'args' ELSE 'ok' END
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'A tool call is signed by tool, args and ok; they are columns.';
@@ -47,11 +57,14 @@ BEGIN
 		RAISE EXCEPTION '% must be given', CASE WHEN r ? 'logp_new' THEN 'logp_old' ELSE 'logp_new' END
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'A ratio needs both logp_new and logp_old; token_mask is for them.';
 	END IF;
-	needs := CASE WHEN g.states = 'observation' AND NOT r ? 'state' THEN 'a column given as state'
+	needs := CASE WHEN (g.states LIKE 'observation%' OR g.states = 'embedding') AND NOT r ? 'state' THEN 'a column given as state'
 		WHEN g.states = 'signature' AND NOT r ? 'tool' THEN 'a column given as tool'
 		WHEN g.states LIKE 'history%' AND NOT r ?| '{action,tool}' THEN 'a column given as action or as tool' END;
 	IF needs IS NOT NULL THEN
 		RAISE EXCEPTION 'states => % needs %', quote_literal(g.states), needs USING ERRCODE = 'null_value_not_allowed';
+	ELSIF g.states = 'embedding' AND r ? 'next_state' THEN
+		RAISE EXCEPTION 'next_state cannot be given with states => ''embedding''' USING ERRCODE = 'feature_not_supported',
+			HINT = 'A step leads to the state of the rollout''s next step; only where the last one leads is not known then.';
 	END IF;
 END
 $$;
@@ -77,7 +90,7 @@ BEGIN
 	END IF;
 	SELECT n.n INTO c FROM unnest(g.group_by) n(n) WHERE stepadv_internal.column_type(g.source, n.n) IS NULL LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'column "%" given as % does not exist in %', c.n, 'group_by', stepadv_internal.relation_name(g.source) USING ERRCODE = 'undefined_column';
+		PERFORM stepadv_internal.refuse_column(format('column "%s" given as group_by does not exist in %s', c.n, stepadv_internal.relation_name(g.source)), c.n, ARRAY[g.source], NULL::text);
 	END IF;
 END
 $$;
@@ -105,8 +118,8 @@ BEGIN
 	SELECT n.name INTO c FROM unnest(g.columns) n(name)
 	WHERE n.name IS NULL OR coalesce(stepadv_internal.column_type(g.steps, n.name), stepadv_internal.column_type(g.rollouts, n.name)) IS NULL LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'column "%" given in columns does not exist in %', c.name,
-			concat_ws(' or ', stepadv_internal.relation_name(g.steps), stepadv_internal.relation_name(g.rollouts)) USING ERRCODE = 'undefined_column';
+		PERFORM stepadv_internal.refuse_column(format('column "%s" given in columns does not exist in %s', coalesce(c.name, '<NULL>'),
+			concat_ws(' or ', stepadv_internal.relation_name(g.steps), stepadv_internal.relation_name(g.rollouts))), c.name, ARRAY[g.steps, g.rollouts], NULL::text);
 	END IF;
 END
 $$;
@@ -118,11 +131,11 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	methods CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.methods_for((a).owner, (a).methods) m);
+	methods CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.methods_of(a) m);
 	known text[];
 	option record;
 BEGIN
-	known := CASE WHEN has_tool THEN '{signature}' ELSE '{}' END::text[] || ARRAY(SELECT m.method FROM unnest(methods) m)
+	known := CASE WHEN has_tool THEN '{signature}' ELSE '{}' END::text[] || CASE WHEN (a).states LIKE '%\_last' OR (a).states = 'embedding' THEN '{states}' ELSE '{}' END::text[] || ARRAY(SELECT m.method FROM unnest(methods) m WHERE m.instance IS NULL)
 		|| ARRAY(SELECT v.suffix FROM stepadv_internal.combined_views v WHERE v.place > 1 ORDER BY v.place);
 	SELECT e.key, e.value INTO option FROM jsonb_each((a).options) e
 	WHERE e.key <> 'methods' AND CASE WHEN jsonb_typeof(e.value) = 'object' THEN e.key <> ALL (known)
@@ -202,7 +215,7 @@ BEGIN
 		kind := v.suffix;
 		IF v.builder IS NULL THEN
 			query := stepadv_internal.method_query(a, v.m);
-			shows := format('%s(%s): %s', split_part((v.m).call, '(g.', 1), CASE WHEN (v.m).ours THEN substr((v.m).arguments, 3)
+			shows := format('%s(%s): %s', (SELECT format('%I.%I', n.nspname, p.proname) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.oid = (v.m).function), CASE WHEN (v.m).ours THEN substr((v.m).arguments, 3)
 				ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', ' ORDER BY e.key) FROM jsonb_each_text((v.m).settings) e) END, v.shape);
 			shows := regexp_replace(shows, '^stepadv\.', '');
 		ELSE
@@ -292,6 +305,31 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.recreate_view(regclass, text) IS 'part of upgrade_attachments: drops a view and creates it with another query';
 
+-- What is kept of time is filled from a copy of _groups_over_time, made when nothing was
+-- kept: as that is made anew, so is this, or it would call functions of before for ever.
+CREATE FUNCTION stepadv_internal.renew_fresh_over_time(a stepadv_internal.attached, methods text[], later text[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	not_kept stepadv_internal.attached := a;
+	view_query text;
+BEGIN
+	not_kept.kept := NULL;
+	not_kept.fresh := NULL;
+	not_kept.folded := NULL;
+	not_kept.changed := NULL;
+	not_kept.fresh_over_time := NULL;
+	not_kept.folded_over_time := NULL;
+	SELECT v.query INTO view_query FROM stepadv_internal.view_queries(not_kept, methods) v WHERE v.kind = 'groups_over_time';
+	IF view_query IS NOT NULL AND NOT stepadv_internal.replace_view((a).fresh_over_time, view_query, later) THEN
+		RAISE EXCEPTION 'columns of view % are no longer those of what is kept', (a).fresh_over_time USING ERRCODE = 'object_not_in_prerequisite_state',
+			HINT = 'Call unmaintain, upgrade_attachments and maintain.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.renew_fresh_over_time(stepadv_internal.attached, text[], text[]) IS 'part of upgrade_attachment: the view that computes what is kept of time, made anew';
+
 -- Makes the views of an attachment, or makes them anew: they read then what its
 -- row says is kept, or fold.  A view that was dropped stays away.  Methods and
 -- views that are not there yet are made if add says so.
@@ -306,6 +344,7 @@ DECLARE
 	kinds text[] := coalesce((a).view_kinds, '{}');
 	had CONSTANT text[] := kinds;
 	made CONSTANT text[] := CASE WHEN had <> '{}' THEN ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m WHERE add OR m.method = ANY (had)) END;
+	later text[];
 	v record;
 	i integer;
 BEGIN
@@ -319,15 +358,18 @@ BEGIN
 		shows := v.shows;
 		IF views[i] IS NOT NULL THEN
 			-- Methods that were made after this view stand after it in the list of kinds.
-			IF NOT stepadv_internal.replace_view(views[i], v.query, ARRAY(
+			later := ARRAY(
 				SELECT m.method FROM unnest(made) WITH ORDINALITY m(method, number) CROSS JOIN LATERAL array_position(had, m.method) p(place)
-				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number))
-			THEN
+				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number);
+			IF NOT stepadv_internal.replace_view(views[i], v.query, later) THEN
 				IF NOT add THEN
 					RAISE EXCEPTION 'columns of view % are no longer those that attach made', views[i] USING ERRCODE = 'object_not_in_prerequisite_state',
 						HINT = 'Call upgrade_attachments, or detach and attach again.';
 				END IF;
 				views[i] := stepadv_internal.recreate_view(views[i], v.query);
+			END IF;
+			IF add AND v.kind = 'groups_over_time' AND (a).fresh_over_time IS NOT NULL THEN
+				PERFORM stepadv_internal.renew_fresh_over_time(a, made, later);
 			END IF;
 			view_name := views[i];
 			RETURN NEXT;
@@ -399,13 +441,16 @@ BEGIN
 	a.n_group_columns := cardinality(g.group_by);
 	a.states := g.states;
 	a.options := g.options;
+	a.unit := g.unit;
+	a.rewards := g.rewards;
+	a.dimensions := g.dimensions;
 	a.methods := ARRAY(SELECT jsonb_array_elements_text(CASE WHEN jsonb_typeof(g.options -> 'methods') = 'array' THEN g.options -> 'methods' ELSE '[]' END));
 	-- All that was given is looked at before anything is made.
 	query := stepadv_internal.rows_query(g);
 	PERFORM stepadv_internal.check_shown(g);
 	a.rows := stepadv_internal.create_adapter(schema, prefix || '_rows', query, 'what is folded of ' || source_name);
-	a.stated := stepadv_internal.create_adapter(schema, prefix || '_rows_with_states', CASE WHEN g.states = 'signature' THEN stepadv_internal.states_query(g, a.rows) END,
-		'what is folded of ' || source_name || ', with states made of tool calls');
+	a.stated := stepadv_internal.create_adapter(schema, prefix || '_rows_with_states', CASE g.states WHEN 'signature' THEN stepadv_internal.states_query(g, a.rows) WHEN 'embedding' THEN stepadv_internal.clusters_query(g, a.rows) END,
+		format('what is folded of %s, with states made of %s', source_name, CASE g.states WHEN 'signature' THEN 'tool calls' ELSE 'embeddings' END));
 	a.shown := stepadv_internal.create_adapter(schema, prefix || '_shown_steps', stepadv_internal.shown_query(g), 'what is shown beside a step of ' || source_name);
 	a.shown_rollouts := stepadv_internal.create_adapter(schema, prefix || '_shown_rollouts',
 		CASE WHEN g.rollouts IS NOT NULL THEN stepadv_internal.shown_rollouts_query(g) END, 'what is shown beside a rollout of ' || source_name);
@@ -425,7 +470,8 @@ CREATE FUNCTION stepadv_internal.attach(
 	state text, action text, reward text, step_id text, success text, next_state text, value text, turn_reward text, cost text,
 	prefix text, schema text, options jsonb, columns text[], show_steps regclass, show_rollouts regclass,
 	logp_new text, logp_old text, token_mask text, states text, tool text, args text, ok text,
-	policy_version text, started_at text, features text, contribution text, grounded text)
+	policy_version text, started_at text, features text, contribution text, grounded text,
+	unit text, turn text, task_id text, run_id text, policy_step text, rewards text[], dimensions text[])
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -439,8 +485,8 @@ BEGIN
 	g := ROW(source, group_by, jsonb_strip_nulls(jsonb_build_object('step_id', step_id, 'rollout_id', rollout_id, 'step_no', step_no, 'state', state, 'action', action,
 			'reward', reward, 'success', success, 'next_state', next_state, 'value', value, 'turn_reward', turn_reward, 'cost', cost, 'tool', tool, 'args', args, 'ok', ok,
 			'logp_new', logp_new, 'logp_old', logp_old, 'token_mask', token_mask, 'features', features, 'contribution', contribution, 'grounded', grounded,
-			'policy_version', policy_version, 'started_at', started_at)),
-		states, coalesce(options, '{}'), columns, coalesce(show_steps, source), show_rollouts);
+			'policy_version', policy_version, 'started_at', started_at, 'turn', turn, 'task_id', task_id, 'run_id', run_id, 'policy_step', policy_step)),
+		states, coalesce(options, '{}'), columns, coalesce(show_steps, source), show_rollouts, unit, nullif(rewards, '{}'), nullif(dimensions, '{}'));
 	PERFORM stepadv_internal.check_given(g);
 	PERFORM stepadv_internal.check_relations(g);
 	SELECT coalesce(attach.schema, n.nspname), coalesce(attach.prefix, c.relname) INTO schema, prefix
@@ -459,13 +505,14 @@ BEGIN
 	END IF;
 	attachment := stepadv_internal.make_attachment(g, schema, prefix);
 	a := stepadv_internal.known(attachment);
+	PERFORM stepadv_internal.check_instances(a);
 	RETURN QUERY SELECT v.view, obj_description(v.view, 'pg_class') FROM unnest(ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began]) WITH ORDINALITY v(view, i)
 		WHERE v.view IS NOT NULL ORDER BY v.i;
 	RETURN QUERY SELECT m.view_name, m.shows FROM stepadv_internal.make_views(attachment, true) m;
 	PERFORM stepadv_internal.check_options(stepadv_internal.known(attachment), tool IS NOT NULL);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text) IS 'what attach does, as the owner of the source where the caller has his rights';
+COMMENT ON FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[]) IS 'what attach does, as the owner of the source where the caller has his rights';
 
 CREATE FUNCTION stepadv.attach(
 	source regclass, group_by text[], rollout_id text, step_no text,
@@ -477,12 +524,15 @@ CREATE FUNCTION stepadv.attach(
 	logp_new text DEFAULT NULL, logp_old text DEFAULT NULL, token_mask text DEFAULT NULL,
 	states text DEFAULT NULL, tool text DEFAULT NULL, args text DEFAULT NULL, ok text DEFAULT NULL,
 	policy_version text DEFAULT NULL, started_at text DEFAULT NULL,
-	features text DEFAULT NULL, contribution text DEFAULT NULL, grounded text DEFAULT NULL)
+	features text DEFAULT NULL, contribution text DEFAULT NULL, grounded text DEFAULT NULL,
+	unit text DEFAULT NULL, turn text DEFAULT NULL,
+	task_id text DEFAULT NULL, run_id text DEFAULT NULL, policy_step text DEFAULT NULL,
+	rewards text[] DEFAULT NULL, dimensions text[] DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE c ROWS 30
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
-COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text) IS
-'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
+COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[]) IS
+'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views, and {"methods": {"grpo_step": {"method": "grpo", "step_rewards": true}}} makes of one method another, with a name, parameters, and, where given, "unit" and "rewards" (components or their weights) of its own; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''observation_last'' (it and those of the steps before, k of option {"states": {"k": 2}} in all), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''history_last'' (the last k of them), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step), ''embedding'' (state_cluster within the group of the column state, an array of numbers or what has a cast to real[], with threshold of option {"states": {"threshold": 0.95}}); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; unit: what a step is to the methods, ''step'', ''turn'' (the rows that share a rollout and the column turn are one step, see by_turn, and get the same estimates) or ''turn_set'' (the same with its actions in any order); task_id, run_id, policy_step: columns as policy_version is; rewards: columns of reward components, whose sum is the reward where none is given; dimensions: further columns by which the views over time divide; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
 
 -- ---- attachments, for people
 

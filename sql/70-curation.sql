@@ -88,6 +88,7 @@ BEGIN
 			USING ERRCODE = 'undefined_column',
 				HINT = CASE curation_number.role
 					WHEN 'advantage' THEN 'A relation of advantages is needed, such as a view made by attach; another column is named by advantage_column => ''…''.'
+					WHEN 'max_staleness' THEN 'The views of attach have it where attach was told which column is the policy_step of a rollout.'
 					WHEN 'min_visits' THEN 'The views of gigpo, graphgpo, hgpo and rtmc have it.'
 					WHEN 'stderr' THEN 'The t-value is advantage over standard error, which the views of rtmc have; another column is named by stderr => ''…''.'
 					ELSE format('Name a column by %s => ''…''.', curation_number.role) END;
@@ -188,6 +189,10 @@ BEGIN
 			RAISE EXCEPTION '% must be a finite number of at least 0, not %', name, threshold USING ERRCODE = 'invalid_parameter_value';
 		END IF;
 	END LOOP;
+	IF (settings ->> 'max_staleness')::integer < 0 THEN
+		RAISE EXCEPTION 'max_staleness must be at least 0, not %', settings ->> 'max_staleness'
+			USING ERRCODE = 'invalid_parameter_value', HINT = '0 keeps the rollouts of the newest policy step; NULL, the default, sets no limit.';
+	END IF;
 	FOREACH name IN ARRAY '{min_visits,per_state,per_rollout,per_group}'::text[] LOOP
 		most := (settings ->> name)::integer;
 		IF most < 1 THEN
@@ -221,7 +226,10 @@ AS $rules$
 	SELECT r.i, r.rule, r.setting, r.keep, r.compared, r.reason
 	FROM (SELECT settings ->> 'balance' = 'group' AS by_group, (settings ->> 'per_group')::integer AS per_group) b,
 	LATERAL (VALUES
-		(1, 'judged', '', 's.advantage IS NOT NULL', NULL::text[], NULL),
+		(0, 'max_staleness', settings ->> 'max_staleness',
+			format('s.staleness <= %s', settings ->> 'max_staleness'), NULL::text[],
+			$$CASE s.staleness WHEN 0 THEN 'of the newest policy step' WHEN 1 THEN '1 policy step old' ELSE format('%s policy steps old', s.staleness) END$$),
+		(1, 'judged', '', 's.advantage IS NOT NULL', NULL, NULL),
 		(2, 'drop_uniform', settings ->> 'drop_uniform', 's.mixed', NULL,
 			CASE settings ->> 'drop_uniform' WHEN 'dapo' THEN $$'group is mixed or of one rollout'$$ ELSE $$'group is mixed'$$ END),
 		(3, 'min_advantage', settings ->> 'min_advantage',
@@ -335,6 +343,10 @@ BEGIN
 		-- attach has made sure that no two steps of a rollout share a number.
 		items := items || stepadv_internal.curation_key('s.step_id'::text, stepadv_internal.curation_type(curation_input.advantages, 'step_id'::text));
 		names := names || 'id'::text;
+	END IF;
+	IF settings ->> 'max_staleness' IS NOT NULL THEN
+		items := items || stepadv_internal.curation_number(curation_input.advantages, 'staleness'::text, 'max_staleness'::text);
+		names := names || 'staleness'::text;
 	END IF;
 	IF settings ->> 'min_t' IS NOT NULL THEN
 		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'stderr', 'stderr'::text);
@@ -462,7 +474,7 @@ CREATE FUNCTION stepadv.select_steps(advantages regclass,
 	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
 	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
-	state text DEFAULT NULL, action text DEFAULT NULL)
+	state text DEFAULT NULL, action text DEFAULT NULL, max_staleness integer DEFAULT NULL)
 RETURNS TABLE (group_key jsonb, rollout_id text, step_no integer, step_id text, advantage float8, reason text)
 LANGUAGE plpgsql STABLE ROWS 10000
 SET search_path = pg_catalog, pg_temp
@@ -475,20 +487,20 @@ BEGIN
 		'deduplicate', select_steps.deduplicate, 'per_state', select_steps.per_state, 'per_rollout', select_steps.per_rollout,
 		'per_group', select_steps.per_group, 'balance', select_steps.balance, 'group_by', select_steps.group_by,
 		'advantage', select_steps.advantage_column, 'stderr', select_steps.stderr, 'outcome', select_steps.outcome,
-		'state', select_steps.state, 'action', select_steps.action), '{rollout_id,step_id}'::text[], false);
+		'state', select_steps.state, 'action', select_steps.action, 'max_staleness', select_steps.max_staleness), '{rollout_id,step_id}'::text[], false);
 	RETURN QUERY EXECUTE format('SELECT jsonb_build_object(%s), s.c1::text, s.no, s.c2::text, s.advantage, %s FROM %s',
 		(SELECT string_agg(format('%L::text, s.g%s', g.name, g.i), ', ' ORDER BY g.i)
 		FROM jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i)), made.reason, made.steps);
 END
 $$;
-COMMENT ON FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
-'the steps of a relation of advantages (a step view of attach, or any with columns for the group, rollout_id, step_no, step_id and advantage) that pass the rules given, applied in this order to what is left: steps of rollouts not judged (advantage NULL) go; drop_uniform: groups whose rollouts all ended alike go, ''dapo'' (equal returns, unless there is one rollout), ''verl_agent'' (equal returns), ''rtmc'' (all successes or all failures); min_advantage: least |advantage|; min_t: least |advantage| / stderr (NULL: goes; 0: infinite); min_visits: least n_state; deduplicate: one step for each state and action of a group; per_state, per_rollout, per_group: so many of each; balance: as many positive as negative ones per ''group'' or of ''all'', zeros go, and per_group is halved by sign for ''group''; wherever some are kept they are those of largest |advantage|, then first by rollout_id (numbers as numbers, else by the bytes of the text) and step_no; NULL: no such rule; group_by, state, action: columns, known of attached views; outcome: a number or boolean by rollout (success: above 0), else what the view _groups says; group_key, rollout_id and step_id as jsonb and text; reason: why it was kept';
+COMMENT ON FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, integer) IS
+'the steps of a relation of advantages (a step view of attach, or any with columns for the group, rollout_id, step_no, step_id and advantage) that pass the rules given, applied in this order to what is left: max_staleness: most policy steps between a rollout''s and the newest of its run (column staleness of views of attach that was told policy_step; NULL: goes); steps of rollouts not judged (advantage NULL) go; drop_uniform: groups whose rollouts all ended alike go, ''dapo'' (equal returns, unless there is one rollout), ''verl_agent'' (equal returns), ''rtmc'' (all successes or all failures); min_advantage: least |advantage|; min_t: least |advantage| / stderr (NULL: goes; 0: infinite); min_visits: least n_state; deduplicate: one step for each state and action of a group; per_state, per_rollout, per_group: so many of each; balance: as many positive as negative ones per ''group'' or of ''all'', zeros go, and per_group is halved by sign for ''group''; wherever some are kept they are those of largest |advantage|, then first by rollout_id (numbers as numbers, else by the bytes of the text) and step_no; NULL: no such rule; group_by, state, action: columns, known of attached views; outcome: a number or boolean by rollout (success: above 0), else what the view _groups says; group_key, rollout_id and step_id as jsonb and text; reason: why it was kept';
 
 CREATE FUNCTION stepadv.explain_selection(advantages regclass,
 	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
 	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
-	state text DEFAULT NULL, action text DEFAULT NULL)
+	state text DEFAULT NULL, action text DEFAULT NULL, max_staleness integer DEFAULT NULL)
 RETURNS TABLE (rule_no integer, rule text, setting text, before bigint, removed bigint, kept bigint,
 	positive bigint, negative bigint, rollouts bigint, groups bigint)
 LANGUAGE plpgsql STABLE ROWS 10
@@ -504,7 +516,7 @@ BEGIN
 		'deduplicate', explain_selection.deduplicate, 'per_state', explain_selection.per_state, 'per_rollout', explain_selection.per_rollout,
 		'per_group', explain_selection.per_group, 'balance', explain_selection.balance, 'group_by', explain_selection.group_by,
 		'advantage', explain_selection.advantage_column, 'stderr', explain_selection.stderr, 'outcome', explain_selection.outcome,
-		'state', explain_selection.state, 'action', explain_selection.action);
+		'state', explain_selection.state, 'action', explain_selection.action, 'max_staleness', explain_selection.max_staleness);
 	SELECT * INTO made FROM stepadv_internal.curation_query(explain_selection.advantages, settings, '{}'::text[], true);
 	SELECT string_agg('s.g' || i, ', ') INTO grouped FROM generate_series(1, jsonb_array_length(made.source -> 'group_by')) i;
 	-- A step that passed every rule fails none of a number that is reached.
@@ -532,14 +544,14 @@ BEGIN
 		$q$, grouped, made.steps) USING settings;
 END
 $$;
-COMMENT ON FUNCTION stepadv.explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) IS
+COMMENT ON FUNCTION stepadv.explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, integer) IS
 'what select_steps with the same arguments does: a row for all steps (rule_no 0) and one per rule in the order of their application, with the steps before it, removed by it and kept, and of what is kept the positive and negative ones, the rollouts and the groups';
 
 CREATE FUNCTION stepadv.create_selection(advantages regclass, name text,
 	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
 	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
-	state text DEFAULT NULL, action text DEFAULT NULL, schema text DEFAULT NULL)
+	state text DEFAULT NULL, action text DEFAULT NULL, schema text DEFAULT NULL, max_staleness integer DEFAULT NULL)
 RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -557,7 +569,7 @@ BEGIN
 		'deduplicate', create_selection.deduplicate, 'per_state', create_selection.per_state, 'per_rollout', create_selection.per_rollout,
 		'per_group', create_selection.per_group, 'balance', create_selection.balance, 'group_by', create_selection.group_by,
 		'advantage', create_selection.advantage_column, 'stderr', create_selection.stderr, 'outcome', create_selection.outcome,
-		'state', create_selection.state, 'action', create_selection.action);
+		'state', create_selection.state, 'action', create_selection.action, 'max_staleness', create_selection.max_staleness);
 	SELECT array_agg(a.attname ORDER BY a.attnum) INTO columns FROM pg_attribute a
 	WHERE a.attrelid = create_selection.advantages AND a.attnum > 0 AND NOT a.attisdropped;
 	SELECT * INTO made FROM stepadv_internal.curation_query(create_selection.advantages, settings, columns, false);
@@ -589,7 +601,7 @@ BEGIN
 	RETURN full_name::regclass;
 END
 $$;
-COMMENT ON FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text) IS
+COMMENT ON FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text, integer) IS
 'creates an ordinary view of the steps that select_steps would return, with all columns of the relation of advantages and reason, in its schema unless another is given; a condition on the columns of the group is applied before anything else, unless balance is ''all''; DROP VIEW removes it; error when the name is taken';
 
 -- One advantage per token: where the mask is true, or without a mask on all; a

@@ -50,6 +50,10 @@ freeze()
 		mkdir -p "$folder/releases"
 		cat "$folder"/[0-9]*.sql >"$folder/releases/$name--$version.sql"
 		echo "$folder/releases/$name--$version.sql"
+		# What make joined until now stands from now on.
+		for update in "$folder/releases/$name"--*--"$version.sql"; do
+			[ ! -e "$update" ] || awk -f sql/functions.awk "$folder"/[0-9]*.sql >>"$update"
+		done
 	done
 }
 
@@ -74,6 +78,10 @@ begin()
 			-- Makes of an installed $name $version what the parts of $next make.
 			-- complain if script is sourced in psql, rather than via ALTER EXTENSION
 			\\echo Use "ALTER EXTENSION $name UPDATE TO '$next'" to load this file. \\quit
+
+			-- Written by hand: what is no function, and functions whose parameters or
+			-- results are others now.  All functions and comments of the parts follow.
+			SET LOCAL search_path = pg_catalog, pg_temp;
 		SQL
 		echo "$folder/releases/$name--$version--$next.sql"
 	done

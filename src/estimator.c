@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "arrays.h"
 #include "compat.h"
 #include "declaration.h"
@@ -11,18 +13,25 @@
 
 StaticAssertDecl(3 + MAX_RESULT_COLUMNS <= MAX_ROW_COLUMNS, "an estimator's columns are more than a row takes");
 
-/* NULLs are fine, but the advantage (or return) of a judged step has a value. */
-static void
-refuse_infinite(const Estimator *estimator, const GroupColumns *group, const EstimateColumn *columns, uint32 rollout)
+/*
+ * The first step of a rollout whose estimate is out of range, or the step after
+ * its last.  NULLs are fine, but the advantage (or return) of a judged step has a
+ * value.
+ */
+static uint32
+find_infinite(const Estimator *estimator, const GroupColumns *group, const EstimateColumn *columns, uint32 rollout)
 {
-	for (uint32 i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
+	uint32		i;
+
+	for (i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
 	{
 		for (int c = 0; c < estimator->n_columns; c++)
 			if (estimator->columns[c].type == COLUMN_FLOAT8 && isinf(columns[c].number[i]))
-				refuse_overflow(group, rollout, i);
+				return i;
 		if (isnan(columns[estimator->n_columns - 1].number[i]))
-			refuse_overflow(group, rollout, i);
+			return i;
 	}
+	return i;
 }
 
 /*
@@ -50,17 +59,97 @@ all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 n_s
 	return finite;
 }
 
+/* By rollout: whether its steps get NULL. */
+static bool *
+find_unknown(const Estimator *estimator, const GroupColumns *group, const RolloutFacts *facts,
+			 const EstimateColumn *columns)
+{
+	bool		finite = all_finite(estimator, columns, group->n_steps);
+	bool	   *unknown;
+
+	if (finite && facts->n_judged == group->n_rollouts)
+		return NULL;
+	unknown = ALLOCATE_ARRAY(bool, group->n_rollouts);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		unknown[r] = !facts->judged[r];
+		if (!unknown[r] && !finite)
+		{
+			uint32		step = find_infinite(estimator, group, columns, r);
+
+			unknown[r] = step < group->first_step[r + 1];
+			if (unknown[r] && !group->forgiving)
+				refuse_overflow(group, r, step);
+		}
+	}
+	return unknown;
+}
+
+/* Every call gets what was estimated for the turn that it is part of. */
+static void
+spread_to_calls(const Estimator *estimator, const uint32 *turn_of_call, uint32 n_calls, EstimateColumn *columns)
+{
+	for (int c = 0; c < estimator->n_columns; c++)
+	{
+		EstimateColumn of_turns = columns[c];
+
+		if (estimator->columns[c].type == COLUMN_FLOAT8)
+		{
+			columns[c].number = ALLOCATE_ARRAY(double, n_calls);
+			for (uint32 i = 0; i < n_calls; i++)
+				columns[c].number[i] = of_turns.number[turn_of_call[i]];
+			pfree(of_turns.number);
+		}
+		else
+		{
+			columns[c].count = ALLOCATE_ARRAY(int32, n_calls);
+			for (uint32 i = 0; i < n_calls; i++)
+				columns[c].count[i] = of_turns.count[turn_of_call[i]];
+			pfree(of_turns.count);
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* A row per call: ids and ranks are those of the calls, whatever the unit is. */
+static Datum
+return_estimates(FunctionCallInfo fcinfo, const Estimator *estimator, const GroupColumns *calls,
+				 const EstimateColumn *columns, const bool *unknown)
+{
+	ResultColumn results[3 + MAX_RESULT_COLUMNS];
+	int64	   *rollout_id = ALLOCATE_ARRAY(int64, calls->n_steps);
+	bool	   *nulls = unknown ? ALLOCATE_ZEROED_ARRAY(bool, calls->n_steps) : NULL;
+
+	for (uint32 r = 0; r < calls->n_rollouts; r++)
+	{
+		uint32		end = calls->first_step[r + 1];
+
+		for (uint32 i = calls->first_step[r]; i < end; i++)
+			rollout_id[i] = calls->rollout_id[r];
+		if (unknown && unknown[r])
+			memset(nulls + calls->first_step[r], true, end - calls->first_step[r]);
+	}
+	results[0] = (ResultColumn) {"step_id", COLUMN_INT8, calls->step_id, NULL};
+	results[1] = (ResultColumn) {"rollout_id", COLUMN_INT8, rollout_id, NULL};
+	results[2] = (ResultColumn) {"step_no", COLUMN_INT4, calls->step_no, NULL};
+	for (int c = 0; c < estimator->n_columns; c++)
+		results[3 + c] = (ResultColumn) {
+			estimator->columns[c].name, estimator->columns[c].type, columns[c].number, nulls,
+			estimator->columns[c].newer
+		};
+	return return_rows(fcinfo, 3 + estimator->n_columns, results, calls->n_steps);
+}
+
 Datum
 estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 {
 	ParameterValue parameters[MAX_PARAMETERS];
 	EstimateColumn columns[MAX_RESULT_COLUMNS];
-	ResultColumn results[3 + MAX_RESULT_COLUMNS];
 	RolloutFacts facts;
 	GroupColumns group;
-	int64	   *rollout_id;
-	bool	   *unjudged = NULL;
-	bool		finite;
+	GroupColumns calls;
+	const uint32 *turn_of_call;
+	const bool *unknown;
 
 	Assert(estimator->columns[estimator->n_columns - 1].type == COLUMN_FLOAT8);
 
@@ -69,8 +158,9 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 	read_parameters(fcinfo, 1, estimator->parameters, estimator->n_parameters, parameters);
 	if (PG_ARGISNULL(0))
 		return return_no_rows(fcinfo);
-	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
+	turn_of_call = group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, &calls);
 	find_rollout_facts(&group, &facts);
+	leave_out_defects(&group, estimator->defects, &facts);
 
 	for (int c = 0; c < estimator->n_columns; c++)
 	{
@@ -80,30 +170,8 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 			columns[c].count = ALLOCATE_ARRAY(int32, group.n_steps);
 	}
 	estimator->estimate(&group, &facts, parameters, columns);
-
-	finite = all_finite(estimator, columns, group.n_steps);
-	rollout_id = ALLOCATE_ARRAY(int64, group.n_steps);
-	if (facts.n_judged < group.n_rollouts)
-		unjudged = ALLOCATE_ZEROED_ARRAY(bool, group.n_steps);
-	for (uint32 r = 0; r < group.n_rollouts; r++)
-	{
-		uint32		end = group.first_step[r + 1];
-
-		for (uint32 i = group.first_step[r]; i < end; i++)
-			rollout_id[i] = group.rollout_id[r];
-		if (!facts.judged[r])
-			memset(unjudged + group.first_step[r], true, end - group.first_step[r]);
-		else if (!finite)
-			refuse_infinite(estimator, &group, columns, r);
-	}
-
-	results[0] = (ResultColumn) {"step_id", COLUMN_INT8, group.step_id, NULL};
-	results[1] = (ResultColumn) {"rollout_id", COLUMN_INT8, rollout_id, NULL};
-	results[2] = (ResultColumn) {"step_no", COLUMN_INT4, group.step_no, NULL};
-	for (int c = 0; c < estimator->n_columns; c++)
-		results[3 + c] = (ResultColumn) {
-			estimator->columns[c].name, estimator->columns[c].type, columns[c].number, unjudged,
-			estimator->columns[c].newer
-		};
-	return return_rows(fcinfo, 3 + estimator->n_columns, results, group.n_steps);
+	unknown = find_unknown(estimator, &group, &facts, columns);
+	if (turn_of_call != NULL)
+		spread_to_calls(estimator, turn_of_call, calls.n_steps, columns);
+	return return_estimates(fcinfo, estimator, &calls, columns, unknown);
 }

@@ -9,8 +9,9 @@
  *		STEPADV_ESTIMATOR(rtmc, rtmc_parameters, rtmc_columns, rtmc_estimate)
  *
  * which makes the C function stepadv_rtmc for SQL.  Everything around it is done
- * here, once: opening the value, reading and checking parameters, NULL for
- * rollouts that are not judged, errors on overflow, rows.
+ * here, once: opening the value, turns as steps where that is its unit, reading
+ * and checking parameters, NULL for rollouts that are not judged, errors on
+ * overflow (or NULL, of a value that is forgiving), rows.
  */
 #ifndef STEPADV_ESTIMATOR_H
 #define STEPADV_ESTIMATOR_H
@@ -53,11 +54,15 @@ typedef struct Estimator
 	const EstimateColumnType *columns;
 	int			n_columns;
 	EstimateFunction estimate;
+	uint8		defects;		/* DEFECT_… of the columns that it reads; it sees such rollouts as not judged */
 } Estimator;
 
 extern Datum estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator);
 
 #define STEPADV_ESTIMATOR(name, parameters, columns, estimate) \
+	STEPADV_ESTIMATOR_READING(name, parameters, columns, estimate, 0)
+
+#define STEPADV_ESTIMATOR_READING(name, parameters, columns, estimate, defects) \
 	StaticAssertDecl(lengthof(parameters) <= MAX_PARAMETERS, "too many parameters of " #name); \
 	StaticAssertDecl(lengthof(columns) <= MAX_RESULT_COLUMNS, "too many result columns of " #name); \
 	PG_FUNCTION_INFO_V1(stepadv_##name); \
@@ -65,7 +70,7 @@ extern Datum estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 	stepadv_##name(PG_FUNCTION_ARGS) \
 	{ \
 		static const Estimator estimator = { \
-			parameters, lengthof(parameters), columns, lengthof(columns), estimate \
+			parameters, lengthof(parameters), columns, lengthof(columns), estimate, defects \
 		}; \
 		return estimator_rows(fcinfo, &estimator); \
 	}

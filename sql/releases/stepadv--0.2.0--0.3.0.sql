@@ -2,6 +2,38 @@
 -- complain if script is sourced in psql, rather than via ALTER EXTENSION
 \echo Use "ALTER EXTENSION stepadv UPDATE TO '0.3.0'" to load this file. \quit
 
+-- Written by hand: what is no function, and functions whose parameters or
+-- results are others now.  All functions and comments of the parts follow.
+SET LOCAL search_path = pg_catalog, pg_temp;
+
+-- attach: units of turns, runs, reward components, dimensions.
+ALTER TYPE stepadv.attachment ADD ATTRIBUTE unit text CASCADE, ADD ATTRIBUTE rewards text[] CASCADE, ADD ATTRIBUTE dimensions text[] CASCADE;
+ALTER TYPE stepadv_internal.attached ADD ATTRIBUTE unit text, ADD ATTRIBUTE rewards text[], ADD ATTRIBUTE dimensions text[];
+ALTER TYPE stepadv_internal.given ADD ATTRIBUTE unit text, ADD ATTRIBUTE rewards text[], ADD ATTRIBUTE dimensions text[];
+UPDATE stepadv_internal.roles SET place = place + 1 WHERE place >= 12;
+INSERT INTO stepadv_internal.roles VALUES
+	('turn', 12, 'source', 'order', 'turn must be an integer.'),
+	('task_id', 29, 'rollouts', 'version', 'A rollout is of one task.'), ('run_id', 30, 'rollouts', 'version', 'A rollout is of one run.'),
+	('policy_step', 31, 'rollouts', 'ordinal', 'policy_step must be an integer, such as the number of the training step.'),
+	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.'),
+	('embedding', 33, 'states', 'vector', 'An embedding is an array of numbers, or of a type with a cast to real[].');
+INSERT INTO stepadv_internal.role_types VALUES
+	('ordinal', 'smallint', '%s::bigint'), ('ordinal', 'integer', '%s::bigint'), ('ordinal', 'bigint', '%s');
+DROP FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text);
+DROP FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text);
+
+-- Instances of methods.
+ALTER TYPE stepadv_internal.known_method ADD ATTRIBUTE instance jsonb;
+ALTER TYPE stepadv_internal.made_method ADD ATTRIBUTE argument text;
+
+-- Views of runs: the same functions with other parameters or results.
+DROP FUNCTION stepadv_internal.run_place(stepadv_internal.given, text);
+DROP FUNCTION stepadv_internal.run_columns(stepadv_internal.attached, text, regclass);
+DROP FUNCTION stepadv_internal.version_of_run(stepadv_internal.attached);
+DROP FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], jsonb, text[]);
+-- steps has one more column: the views of users that read it go on reading the function as it was.
+ALTER FUNCTION stepadv.steps(stepadv.rollout_group) RENAME TO steps_before_0_3_0;
+ALTER FUNCTION stepadv.steps_before_0_3_0(stepadv.rollout_group) SET SCHEMA stepadv_internal;
 -- Functions with more parameters than before. Views of users call the declarations of
 -- 0.2.0 (the same C functions, which do without what is newer) until upgrade_attachments()
 -- makes them anew; a later release drops them.
@@ -13,6 +45,158 @@ ALTER FUNCTION stepadv.rtmc_tree(stepadv.rollout_group, float8, float8, float8, 
 ALTER FUNCTION stepadv.rtmc_tree_before_0_3_0(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) SET SCHEMA stepadv_internal;
 ALTER FUNCTION stepadv.rtmc_tree_dot(stepadv.rollout_group, jsonb, bigint[], integer, integer, integer, float8, float8, float8, boolean, text, float8) RENAME TO rtmc_tree_dot_before_0_3_0;
 ALTER FUNCTION stepadv.rtmc_tree_dot_before_0_3_0(stepadv.rollout_group, jsonb, bigint[], integer, integer, integer, float8, float8, float8, boolean, text, float8) SET SCHEMA stepadv_internal;
+
+-- history_states has one more parameter, likewise.
+ALTER FUNCTION stepadv.history_states(stepadv.rollout_group, text) RENAME TO history_states_before_0_3_0;
+ALTER FUNCTION stepadv.history_states_before_0_3_0(stepadv.rollout_group, text) SET SCHEMA stepadv_internal;
+-- create_tables: the group's columns, the unit.  No view calls these.
+DROP FUNCTION stepadv.create_tables(text, text, integer, text);
+DROP FUNCTION stepadv_internal.make_rollout_rows(text, text);
+DROP FUNCTION stepadv_internal.check_tables(text, text, integer);
+
+-- group_summary has two more columns: views of users go on reading it as it was.
+ALTER FUNCTION stepadv.group_summary(stepadv.rollout_group, float8) RENAME TO group_summary_before_0_3_0;
+ALTER FUNCTION stepadv.group_summary_before_0_3_0(stepadv.rollout_group, float8) SET SCHEMA stepadv_internal;
+-- step_rewards, gamma, pool
+ALTER FUNCTION stepadv.rloo(stepadv.rollout_group, text) RENAME TO rloo_before_0_3_0;
+ALTER FUNCTION stepadv.rloo_before_0_3_0(stepadv.rollout_group, text) SET SCHEMA stepadv_internal;
+
+-- without_turn_reward
+ALTER FUNCTION stepadv.mt_grpo(stepadv.rollout_group, float8, float8, float8, float8, text) RENAME TO mt_grpo_before_0_3_0;
+ALTER FUNCTION stepadv.mt_grpo_before_0_3_0(stepadv.rollout_group, float8, float8, float8, float8, text) SET SCHEMA stepadv_internal;
+ALTER FUNCTION stepadv.mt_rloo(stepadv.rollout_group, float8, float8, float8, float8, text) RENAME TO mt_rloo_before_0_3_0;
+ALTER FUNCTION stepadv.mt_rloo_before_0_3_0(stepadv.rollout_group, float8, float8, float8, float8, text) SET SCHEMA stepadv_internal;
+
+-- singleton
+ALTER FUNCTION stepadv.gigpo(stepadv.rollout_group, float8, float8, text, float8, text, text) RENAME TO gigpo_before_0_3_0;
+ALTER FUNCTION stepadv.gigpo_before_0_3_0(stepadv.rollout_group, float8, float8, text, float8, text, text) SET SCHEMA stepadv_internal;
+
+-- normalise, epsilon_of
+ALTER FUNCTION stepadv.graphgpo(stepadv.rollout_group, float8, float8, float8, float8, float8, text, text, float8) RENAME TO graphgpo_before_0_3_0;
+ALTER FUNCTION stepadv.graphgpo_before_0_3_0(stepadv.rollout_group, float8, float8, float8, float8, float8, text, text, float8) SET SCHEMA stepadv_internal;
+ALTER FUNCTION stepadv.graph_edges(stepadv.rollout_group, float8, float8, float8, text, float8) RENAME TO graph_edges_before_0_3_0;
+ALTER FUNCTION stepadv.graph_edges_before_0_3_0(stepadv.rollout_group, float8, float8, float8, text, float8) SET SCHEMA stepadv_internal;
+ALTER FUNCTION stepadv.graph_dot(stepadv.rollout_group, jsonb, jsonb, integer, integer, integer, float8, float8, float8, text, float8) RENAME TO graph_dot_before_0_3_0;
+ALTER FUNCTION stepadv.graph_dot_before_0_3_0(stepadv.rollout_group, jsonb, jsonb, integer, integer, integer, float8, float8, float8, text, float8) SET SCHEMA stepadv_internal;
+
+-- clamp_log_ratio, clamp_estimate
+ALTER FUNCTION stepadv.approximate_kl(anycompatiblearray, anycompatiblearray, boolean[], text) RENAME TO approximate_kl_before_0_3_0;
+ALTER FUNCTION stepadv.approximate_kl_before_0_3_0(anycompatiblearray, anycompatiblearray, boolean[], text) SET SCHEMA stepadv_internal;
+
+-- convention
+ALTER FUNCTION stepadv.reward_xml_format(text[], text[], text, float8) RENAME TO reward_xml_format_before_0_3_0;
+ALTER FUNCTION stepadv.reward_xml_format_before_0_3_0(text[], text[], text, float8) SET SCHEMA stepadv_internal;
+ALTER FUNCTION stepadv.reward_xml_tags(text[], text[], float8) RENAME TO reward_xml_tags_before_0_3_0;
+ALTER FUNCTION stepadv.reward_xml_tags_before_0_3_0(text[], text[], float8) SET SCHEMA stepadv_internal;
+
+-- The methods by their declarations of today, as regprocedure writes them.
+UPDATE stepadv_internal.methods m SET function = v.function
+FROM (VALUES
+	('rtmc', 'stepadv.rtmc(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text)'),
+	('rtmc_tree', 'stepadv.rtmc_tree(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text)'),
+	('rloo', 'stepadv.rloo(stepadv.rollout_group,text,boolean,double precision,text)'),
+	('mt_grpo', 'stepadv.mt_grpo(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text)'),
+	('mt_rloo', 'stepadv.mt_rloo(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text)'),
+	('gigpo', 'stepadv.gigpo(stepadv.rollout_group,double precision,double precision,text,double precision,text,text,text)'),
+	('graphgpo', 'stepadv.graphgpo(stepadv.rollout_group,double precision,double precision,double precision,double precision,double precision,text,text,double precision,text,text)'),
+	('graph_edges', 'stepadv.graph_edges(stepadv.rollout_group,double precision,double precision,double precision,text,double precision,text,text)')
+) AS v(method, function) WHERE m.method OPERATOR(pg_catalog.=) v.method;
+
+-- What SWE-agent's cursors show; who installed 0.2.0 beside the library of today has it.
+INSERT INTO stepadv.tool_vocabulary (builtin, scaffold, tool, subcommand, meaning) VALUES (true, 'SWE-agent', 'set_cursors', '', 'scroll') ON CONFLICT DO NOTHING;
+
+-- What is kept says so.
+DO $$
+DECLARE f pg_catalog.regprocedure;
+BEGIN
+	FOR f IN
+		SELECT p.oid FROM pg_catalog.pg_proc p
+		WHERE p.pronamespace = 'stepadv_internal'::pg_catalog.regnamespace AND p.proname ~ '_before_0_3_0$'
+	LOOP
+		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f,
+			'as 0.2.0 declared it, for the views that call it until upgrade_attachments() makes them anew');
+	END LOOP;
+END $$;
+
+-- What rollout_agg takes a wrong argument for, to say so.
+CREATE TYPE stepadv_internal.unfit;
+CREATE FUNCTION stepadv_internal.unfit_in(cstring) RETURNS stepadv_internal.unfit LANGUAGE internal STABLE STRICT PARALLEL SAFE AS 'textin';
+CREATE FUNCTION stepadv_internal.unfit_out(stepadv_internal.unfit) RETURNS cstring LANGUAGE internal STABLE STRICT PARALLEL SAFE AS 'textout';
+CREATE TYPE stepadv_internal.unfit (INPUT = stepadv_internal.unfit_in, OUTPUT = stepadv_internal.unfit_out, LIKE = text, CATEGORY = 'N');
+CREATE CAST (text AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (varchar AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (bpchar AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (name AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (bytea AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (json AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (jsonb AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (uuid AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (boolean AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (smallint AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (integer AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (bigint AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (oid AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (numeric AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (real AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (float8 AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (date AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (timestamp AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (timestamptz AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (interval AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (text[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (integer[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (bigint[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (real[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+CREATE CAST (float8[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+
+-- max_staleness. A view of a user's may call these; their bodies named their parameters by
+-- the function's name, so the ones of before call those of now.
+INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.');
+ALTER FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) RENAME TO select_steps_before_0_3_0;
+ALTER FUNCTION stepadv.select_steps_before_0_3_0(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) SET SCHEMA stepadv_internal;
+CREATE OR REPLACE FUNCTION stepadv_internal.select_steps_before_0_3_0(advantages regclass,
+	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
+	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
+	state text DEFAULT NULL, action text DEFAULT NULL)
+RETURNS TABLE (group_key jsonb, rollout_id text, step_no integer, step_id text, advantage float8, reason text)
+LANGUAGE plpgsql STABLE ROWS 10000
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+BEGIN
+	RETURN QUERY SELECT s.* FROM stepadv.select_steps(advantages, drop_uniform, min_advantage, min_t, min_visits, deduplicate, per_state, per_rollout, per_group, balance,
+		group_by, advantage_column, stderr, outcome, state, action, NULL::integer) s;
+END
+$$;
+ALTER FUNCTION stepadv.explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) RENAME TO explain_selection_before_0_3_0;
+ALTER FUNCTION stepadv.explain_selection_before_0_3_0(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) SET SCHEMA stepadv_internal;
+CREATE OR REPLACE FUNCTION stepadv_internal.explain_selection_before_0_3_0(advantages regclass,
+	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
+	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
+	state text DEFAULT NULL, action text DEFAULT NULL)
+RETURNS TABLE (rule_no integer, rule text, setting text, before bigint, removed bigint, kept bigint,
+	positive bigint, negative bigint, rollouts bigint, groups bigint)
+LANGUAGE plpgsql STABLE ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+BEGIN
+	RETURN QUERY SELECT s.* FROM stepadv.explain_selection(advantages, drop_uniform, min_advantage, min_t, min_visits, deduplicate, per_state, per_rollout, per_group, balance,
+		group_by, advantage_column, stderr, outcome, state, action, NULL::integer) s;
+END
+$$;
+DROP FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text);
+
+-- Bad data stays local: what a view of problems is made of, and casts that are no error.
+CREATE TYPE stepadv_internal.problem_kind AS (
+	place integer, problem text, level text, concerns text, only_if text, methods text[], effect text
+);
+INSERT INTO stepadv_internal.combined_views VALUES
+	(10, 'problems', 'stepadv_internal.problems_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, or group, and kind of problem that its rows have');
+UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN %1$s > 2147483647 THEN 2147483647 WHEN %1$s < -2147483648 THEN -2147483648 ELSE %1$s::integer END' WHERE (kind, accepts) = ('order', 'bigint');
+UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN abs(%1$s) > 1e200 AND abs(%1$s) < ''Infinity''::numeric THEN ''Infinity''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END' WHERE kind IN ('number', 'share') AND accepts = 'numeric';
 
 -- A method more. (Its function is among the parts'.)
 INSERT INTO stepadv_internal.methods VALUES

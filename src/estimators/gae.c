@@ -12,6 +12,8 @@
  * tool).  It takes no time: V and A pass it unchanged and undiscounted, and the
  * advantage given for it is that of the action after it.  What it is rewarded
  * with goes to the action before it; its own value is not used.
+ *
+ * A group that is forgiving has NaN at and before a step whose value is missing.
  */
 #include "postgres.h"
 
@@ -54,7 +56,7 @@ gae_rollout(const GroupColumns *group, uint32 rollout, const ParameterValue *par
 			observed += step_reward(group, rollout, i);
 		else
 		{
-			if (isnan(value))
+			if (isnan(value) && !group->forgiving)
 				refuse_missing_value(group, rollout, i);
 			td_error = step_reward(group, rollout, i) + observed + gamma * next_value - value;
 			next_advantage = td_error + gamma * lambda * next_advantage;

@@ -122,8 +122,9 @@ known_distances(const StateGraph *graph)
 static void
 open_graph(FunctionCallInfo fcinfo, double success_above, GroupColumns *group, RolloutFacts *facts, StateGraph *graph)
 {
-	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), group);
+	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), group, NULL);
 	find_rollout_facts(group, facts);
+	leave_out_defects(group, DEFECT_COST, facts);
 	state_graph_build(group, facts, success_above, graph);
 }
 
@@ -231,10 +232,19 @@ find_edge_rewards(const GroupColumns *group, const StateGraph *graph, const Para
 	double	   *step_reward = ALLOCATE_ARRAY(double, group->n_steps);
 	double	   *advantage = ALLOCATE_ARRAY(double, group->n_steps);
 
-	graph_step_rewards(group, graph, &options, step_reward);
-	graph_advantages(group, graph, &advantage_options, step_reward, advantage);
-	edges->step_reward = edge_means(group, edges, step_reward);
-	edges->advantage = edge_means(group, edges, advantage);
+	if (graph_step_rewards(group, graph, &options, step_reward))
+	{
+		graph_advantages(group, graph, &advantage_options, step_reward, advantage);
+		edges->step_reward = edge_means(group, edges, step_reward);
+		edges->advantage = edge_means(group, edges, advantage);
+	}
+	else
+	{
+		edges->step_reward = ALLOCATE_ARRAY(double, edges->edges.n);
+		edges->advantage = ALLOCATE_ARRAY(double, edges->edges.n);
+		fill_unknown(edges->step_reward, edges->edges.n);
+		fill_unknown(edges->advantage, edges->edges.n);
+	}
 	pfree(step_reward);
 	pfree(advantage);
 }

@@ -42,7 +42,7 @@ refuse_reward(const GroupColumns *group, uint32 step)
 					group->step_id[step])));
 }
 
-void
+bool
 graph_step_rewards(const GroupColumns *group, const StateGraph *graph,
 				   const StepRewardOptions *options, double *step_reward)
 {
@@ -61,10 +61,15 @@ graph_step_rewards(const GroupColumns *group, const StateGraph *graph,
 		step_reward[i] = options->success_reward * pow(options->discount, exponent);
 		/* By `progress`, where a step costs so much that the exponent is far below 0. */
 		if (!isfinite(step_reward[i]))
-			refuse_reward(group, i);
+		{
+			if (!group->forgiving)
+				refuse_reward(group, i);
+			return false;
+		}
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
+	return true;
 }
 
 /* By state: what is added to its sd. */
@@ -180,8 +185,10 @@ graphgpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 
 	state_graph_build(group, facts, parameters[P_SUCCESS_ABOVE].number, &graph);
 	visits = count_visits(group, &graph.states, NULL);
-	graph_step_rewards(group, &graph, &reward_options, step_reward);
-	graph_advantages(group, &graph, &graph_options, step_reward, by_graph);
+	if (graph_step_rewards(group, &graph, &reward_options, step_reward))
+		graph_advantages(group, &graph, &graph_options, step_reward, by_graph);
+	else
+		fill_unknown(by_graph, group->n_steps);
 	episode_advantages(group, facts, parameters[P_WEIGHTING].choice == WEIGHTING_STEP, &episode_options, episode, NULL);
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
@@ -196,4 +203,4 @@ graphgpo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	}
 }
 
-STEPADV_ESTIMATOR(graphgpo, graphgpo_parameters, graphgpo_columns, graphgpo_estimate)
+STEPADV_ESTIMATOR_READING(graphgpo, graphgpo_parameters, graphgpo_columns, graphgpo_estimate, DEFECT_COST)

@@ -46,10 +46,17 @@ typedef struct GraphAdvantageOptions
 #define NEWER_NORMALISE_PARAMETER NEWER_CHOICE_PARAMETER("normalise", "std", "mean", "none")
 #define EPSILON_OF_PARAMETER NEWER_CHOICE_PARAMETER("epsilon_of", "absolute", "spread", "state")
 
-/* By step of judged rollouts. */
-extern void graph_step_rewards(const GroupColumns *group, const StateGraph *graph,
+/* By step of judged rollouts; false, in a group that is forgiving: one is out of range. */
+extern bool graph_step_rewards(const GroupColumns *group, const StateGraph *graph,
 							   const StepRewardOptions *options, double *step_reward);
 extern void graph_advantages(const GroupColumns *group, const StateGraph *graph,
 							 const GraphAdvantageOptions *options, const double *step_reward, double *advantage);
+
+static inline void
+fill_unknown(double *x, uint32 n)
+{
+	for (uint32 i = 0; i < n; i++)
+		x[i] = NAN;
+}
 
 #endif							/* STEPADV_GRAPHGPO_H */

@@ -6,7 +6,8 @@
  * deviation (ddof 1) of the undiscounted return, success rate, whether every
  * return is the same (such a group teaches group-relative methods nothing), and
  * how far its rollouts meet: distinct states, states visited by two or more
- * rollouts, and the share of steps in such states.
+ * rollouts, and the share of steps in such states.  That share also over all
+ * rollouts, for whoever looks before anything is judged.
  */
 #include "postgres.h"
 
@@ -35,7 +36,18 @@ typedef struct Summary
 	int32		n_states;
 	int32		n_shared_states;
 	double		shared_step_share;
+	double		all_shared_step_share;
+	bool		no_shared_state;
 } Summary;
+
+/* How rollouts meet. */
+typedef struct Meeting
+{
+	int32		n_states;
+	int32		n_shared_states;
+	uint32		n_rollouts;		/* with steps */
+	double		shared_step_share;
+} Meeting;
 
 static void
 summarise_returns(const GroupColumns *group, const RolloutFacts *facts, double success_above, Summary *summary)
@@ -95,20 +107,21 @@ visit_state(visits_hash *visits, int64 state, uint32 rollout)
 	entry->n_steps++;
 }
 
-/* One pass and one table: dashboards ask this of every group. */
-static void
-summarise_states(const GroupColumns *group, const RolloutFacts *facts, Summary *summary)
+/* One pass and one table: dashboards ask this of every group.  counts: which rollouts; NULL: all. */
+static Meeting
+count_meetings(const GroupColumns *group, const bool *counts)
 {
 	visits_hash *visits = visits_create(CurrentMemoryContext, 64, NULL);
 	visits_iterator iterator;
 	StateVisits *entry;
+	Meeting		meeting = {0};
 	uint32		lonely = 0;		/* steps in states that no other step shares */
 	uint32		steps = 0;
 	uint32		shared_steps = 0;
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
-		if (!facts->judged[r])
+		if (counts != NULL && !counts[r])
 			continue;
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
 		{
@@ -118,18 +131,33 @@ summarise_states(const GroupColumns *group, const RolloutFacts *facts, Summary *
 				visit_state(visits, group->state[i], r);
 		}
 		steps += group->n_rollout_steps[r];
+		meeting.n_rollouts += group->n_rollout_steps[r] > 0;
 		CHECK_FOR_INTERRUPTS();
 	}
 	visits_start_iterate(visits, &iterator);
 	while ((entry = visits_iterate(visits, &iterator)) != NULL)
 		if (entry->shared)
 		{
-			summary->n_shared_states++;
+			meeting.n_shared_states++;
 			shared_steps += entry->n_steps;
 		}
-	summary->n_states = visits->members + lonely;
-	summary->shared_step_share = steps > 0 ? (double) shared_steps / steps : NAN;
+	meeting.n_states = visits->members + lonely;
+	meeting.shared_step_share = steps > 0 ? (double) shared_steps / steps : NAN;
 	visits_destroy(visits);
+	return meeting;
+}
+
+static void
+summarise_states(const GroupColumns *group, const RolloutFacts *facts, Summary *summary)
+{
+	Meeting		judged = count_meetings(group, facts->judged);
+	Meeting		all = facts->n_judged == group->n_rollouts ? judged : count_meetings(group, NULL);
+
+	summary->n_states = judged.n_states;
+	summary->n_shared_states = judged.n_shared_states;
+	summary->shared_step_share = judged.shared_step_share;
+	summary->all_shared_step_share = all.shared_step_share;
+	summary->no_shared_state = all.n_rollouts >= 2 && all.n_shared_states == 0;
 }
 
 Datum
@@ -141,7 +169,7 @@ stepadv_group_summary(PG_FUNCTION_ARGS)
 	GroupColumns group;
 
 	read_parameters(fcinfo, 1, summary_parameters, lengthof(summary_parameters), parameters);
-	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
+	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
 	find_rollout_facts(&group, &facts);
 	summary->n_rollouts = group.n_rollouts;
 	summary->n_judged = facts.n_judged;
@@ -161,6 +189,8 @@ stepadv_group_summary(PG_FUNCTION_ARGS)
 			{"n_states", COLUMN_INT4, &summary->n_states, NULL},
 			{"n_shared_states", COLUMN_INT4, &summary->n_shared_states, NULL},
 			{"shared_step_share", COLUMN_FLOAT8, &summary->shared_step_share, NULL},
+			{"all_shared_step_share", COLUMN_FLOAT8, &summary->all_shared_step_share, NULL, true},
+			{"no_shared_state", COLUMN_BOOL, &summary->no_shared_state, NULL, true},
 		};
 		static const bool yes = true;
 

@@ -95,7 +95,7 @@ stepadv_rtmc_tree(PG_FUNCTION_ARGS)
 	read_parameters(fcinfo, 1, tree_parameters, lengthof(tree_parameters), parameters);
 	if (PG_ARGISNULL(0))
 		return return_no_rows(fcinfo);
-	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
+	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
 	find_rollout_facts(&group, &facts);
 	rollout_tree_build(&group, &facts, parameters, NULL, &tree);
 	next = edge_next_states(&group, &tree);

@@ -51,12 +51,16 @@ enum
 #define UNEQUAL_ERROR		1
 #define WITHOUT_MERGE		1
 
-/* K, and with unequal => 'error' whether all judged rollouts have it. */
+/*
+ * K.  Where not all judged rollouts have it and shall be refused, that is an
+ * error, or *unequal in a group that is forgiving.
+ */
 static uint32
-count_turns(const GroupColumns *group, const RolloutFacts *facts, bool refuse_unequal)
+count_turns(const GroupColumns *group, const RolloutFacts *facts, bool refuse_unequal, bool *unequal)
 {
 	int64		longest = -1;
 
+	*unequal = false;
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 		if (facts->judged[r] &&
 			(longest < 0 || group->n_rollout_steps[r] > group->n_rollout_steps[longest]))
@@ -65,12 +69,17 @@ count_turns(const GroupColumns *group, const RolloutFacts *facts, bool refuse_un
 		return 0;
 	for (uint32 r = 0; refuse_unequal && r < group->n_rollouts; r++)
 		if (facts->judged[r] && group->n_rollout_steps[r] != group->n_rollout_steps[longest])
+		{
+			*unequal = true;
+			if (group->forgiving)
+				break;
 			ereport(ERROR,
 					(errcode(ERRCODE_DATA_EXCEPTION),
 					 errmsg("rollout " INT64_FORMAT " has %u turns, rollout " INT64_FORMAT " of the same group has %u",
 							group->rollout_id[r], group->n_rollout_steps[r],
 							group->rollout_id[longest], group->n_rollout_steps[longest]),
 					 errhint("With unequal => 'zero_pad' a turn not taken counts as a turn reward of 0, with 'skip' it does not count.")));
+		}
 	return group->n_rollout_steps[longest];
 }
 
@@ -178,7 +187,8 @@ turns_estimate(const GroupColumns *group, const RolloutFacts *facts, const Param
 	NormaliseOptions options = {normalisation, parameters[TURNS_EPSILON].number, SINGLETON_ZERO};
 	int			unequal = parameters[TURNS_UNEQUAL].choice;
 	double		discount = parameters[TURNS_DISCOUNT].number;
-	uint32		n_turns = count_turns(group, facts, unequal == UNEQUAL_ERROR);
+	bool		is_refused;
+	uint32		n_turns = count_turns(group, facts, unequal == UNEQUAL_ERROR, &is_refused);
 	double	   *turn = normalise_turns(group, facts, n_turns, unequal == UNEQUAL_ZERO_PAD, &options);
 	double	   *not_taken = turn + group->n_steps;
 	double	   *outcome = columns[1].number;
@@ -212,6 +222,8 @@ turns_estimate(const GroupColumns *group, const RolloutFacts *facts, const Param
 	pfree(turn);
 	if (parameters[TURNS_WITHOUT_TURN_REWARD].choice == WITHOUT_MERGE)
 		merge_without_turn_reward(group, facts, &options, columns);
+	for (uint32 i = 0; is_refused && i < group->n_steps; i++)
+		columns[2].number[i] = NAN;
 }
 
 static const Parameter turns_parameters[] = {TURNS_PARAMETERS};
@@ -235,5 +247,5 @@ mt_rloo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	turns_estimate(group, facts, parameters, NORMALISE_LEAVE_ONE_OUT, columns);
 }
 
-STEPADV_ESTIMATOR(mt_grpo, turns_parameters, turns_columns, mt_grpo_estimate)
-STEPADV_ESTIMATOR(mt_rloo, turns_parameters, turns_columns, mt_rloo_estimate)
+STEPADV_ESTIMATOR_READING(mt_grpo, turns_parameters, turns_columns, mt_grpo_estimate, DEFECT_TURN_REWARD)
+STEPADV_ESTIMATOR_READING(mt_rloo, turns_parameters, turns_columns, mt_rloo_estimate, DEFECT_TURN_REWARD)

@@ -18,6 +18,7 @@
 #include "group/io.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_trans);
+PG_FUNCTION_INFO_V1(stepadv_forgiving_rollout_agg_trans);
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_combine);
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_serial);
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_deserial);
@@ -26,22 +27,45 @@ PG_FUNCTION_INFO_V1(stepadv_rollup_merge);
 
 /*
  * rollout_agg(step_id, rollout_id, step_no, state, action, reward
- *			   [, success [, next_state, value, turn_reward, cost]])
+ *			   [, success [, next_state, value, turn_reward, cost [, turn [, rewards]]]])
  *
- * One function for the three forms.
+ * One function for all forms.
  */
-Datum
-stepadv_rollout_agg_trans(PG_FUNCTION_ARGS)
+static inline Datum
+add_row(FunctionCallInfo fcinfo, bool forgiving)
 {
 	GroupBuilder *builder;
 	StepRow		row;
+	double		rewards[MAX_REWARDS];
 
-	read_step_row(fcinfo->args + 1, PG_NARGS() - 1, &row);
 	/* Nobody but an aggregate can pass a state: it is of type internal. */
-	builder = PG_ARGISNULL(0) ? group_builder_create(aggregate_context(fcinfo))
-		: (GroupBuilder *) PG_GETARG_POINTER(0);
-	group_builder_add(builder, &row);
+	builder = PG_ARGISNULL(0) ? NULL : (GroupBuilder *) PG_GETARG_POINTER(0);
+	if (likely(read_step_row(fcinfo->args + 1, PG_NARGS() - 1, forgiving, rewards, &row)))
+	{
+		if (builder == NULL)
+		{
+			builder = group_builder_create(aggregate_context(fcinfo));
+			if (forgiving)
+				group_builder_forgive(builder);
+		}
+		group_builder_add(builder, &row);
+	}
+	if (builder == NULL)
+		PG_RETURN_NULL();
 	PG_RETURN_POINTER(builder);
+}
+
+Datum
+stepadv_rollout_agg_trans(PG_FUNCTION_ARGS)
+{
+	return add_row(fcinfo, false);
+}
+
+/* What rollout_agg refuses is a defect of its rollout. */
+Datum
+stepadv_forgiving_rollout_agg_trans(PG_FUNCTION_ARGS)
+{
+	return add_row(fcinfo, true);
 }
 
 /* Keeps no pointer into the right state, which may be freed at any time. */

@@ -11,6 +11,10 @@ typedef struct GroupBuilder GroupBuilder;
 
 /* Building: everything lives in `context`, which is the caller's to free. */
 extern GroupBuilder *group_builder_create(MemoryContext context);
+
+/* What it is given wrong becomes a defect of the rollout: see read_step_row. */
+extern void group_builder_forgive(GroupBuilder *builder);
+
 extern void group_builder_add(GroupBuilder *builder, const StepRow *row);
 extern void group_builder_add_builder(GroupBuilder *builder, const GroupBuilder *other);
 extern void group_builder_add_group(GroupBuilder *builder, const RolloutGroup *value);

@@ -6,7 +6,9 @@
  * what it costs is memory.  Rows mostly follow one another, in the same rollout
  * with the next step_no and the next step_id, and few have a reward, so a row is
  * a tag byte and what the tag cannot say of it relative to the row before:
- * usually state and action.  Never stored, never sent: native byte order.
+ * usually state and action.  Turns, defects and rewards, which few groups have,
+ * take a byte more and what that says.  Never stored, never sent: native byte
+ * order.
  */
 #ifndef STEPADV_GROUP_CODEC_H
 #define STEPADV_GROUP_CODEC_H
@@ -23,13 +25,85 @@
 
 /* The second byte: the null bits, and */
 #define MORE_IS_ROLLOUT		0x10
-#define MORE_IS_WIDE		0x20
+#define MORE_PARTS_SHIFT	5	/* two bits; with PART_EXTRA a third byte follows */
 
-/* No row takes more. */
+#define EXTRA_SAME_TURN		0x01	/* as the row before that had this byte */
+#define EXTRA_NEXT_TURN		0x02
+#define EXTRA_HAS_DEFECTS	0x04
+#define EXTRA_HAS_REWARDS	0x08
+
+/* What goes without saying of the step of a group without next_states and turns. */
+#define PLAIN_NULLS			(NULL_NEXT_STATE | NULL_TURN)
+
+/* No row takes more, but for its rewards. */
 #define MAX_ENCODED_STEP	80
+#define MAX_ENCODED_EXTRA	16	/* of it, beyond that */
+
+static inline Size
+encoded_size_limit(const StepRow *row)
+{
+	if (likely((row->parts & PART_EXTRA) == 0))
+		return MAX_ENCODED_STEP;
+	return MAX_ENCODED_STEP + MAX_ENCODED_EXTRA + row->n_rewards * sizeof(double);
+}
 
 #define PUT(bytes, x) (memcpy(bytes, &(x), sizeof(x)), (bytes) += sizeof(x))
 #define GET(bytes, x) (memcpy(&(x), bytes, sizeof(x)), (bytes) += sizeof(x))
+
+/* Turn, defects and rewards; the rows between may have none. */
+static inline char *
+encode_extra(char *bytes, const StepRow *row, const StepRow *previous)
+{
+	uint8		extra = 0;
+
+	if ((row->nulls & NULL_TURN) == 0)
+	{
+		if (row->turn == previous->turn)
+			extra |= EXTRA_SAME_TURN;
+		else if (row->turn == (int32) ((uint32) previous->turn + 1))
+			extra |= EXTRA_NEXT_TURN;
+	}
+	if (row->defects != 0)
+		extra |= EXTRA_HAS_DEFECTS;
+	if (row->rewards != NULL)
+		extra |= EXTRA_HAS_REWARDS;
+	*bytes++ = extra;
+	if ((row->nulls & NULL_TURN) == 0 && (extra & (EXTRA_SAME_TURN | EXTRA_NEXT_TURN)) == 0)
+		PUT(bytes, row->turn);
+	if (extra & EXTRA_HAS_DEFECTS)
+		PUT(bytes, row->defects);
+	if (extra & EXTRA_HAS_REWARDS)
+	{
+		PUT(bytes, row->n_rewards);
+		memcpy(bytes, row->rewards, row->n_rewards * sizeof(double));
+		bytes += row->n_rewards * sizeof(double);
+	}
+	return bytes;
+}
+
+static inline const char *
+decode_extra(const char *bytes, StepRow *row, const StepRow *previous)
+{
+	uint8		extra = *bytes++;
+
+	row->turn = previous->turn;
+	row->defects = 0;
+	row->n_rewards = 0;
+	row->rewards = NULL;
+	if (extra & EXTRA_NEXT_TURN)
+		row->turn = (int32) ((uint32) row->turn + 1);
+	else if ((row->nulls & NULL_TURN) == 0 && (extra & EXTRA_SAME_TURN) == 0)
+		GET(bytes, row->turn);
+	if (extra & EXTRA_HAS_DEFECTS)
+		GET(bytes, row->defects);
+	if (extra & EXTRA_HAS_REWARDS)
+	{
+		GET(bytes, row->n_rewards);
+		row->rewards = bytes;
+		bytes += row->n_rewards * sizeof(double);
+	}
+	return bytes;
+}
 
 /* Write `row`, which follows `previous`; returns the end of what was written. */
 static inline char *
@@ -37,7 +111,7 @@ encode_step(char *bytes, const StepRow *row, const StepRow *previous)
 {
 	uint8		tag = row->success << TAG_SUCCESS_SHIFT;
 	uint8		more = row->nulls |
-		(row->is_rollout ? MORE_IS_ROLLOUT : 0) | (row->is_wide ? MORE_IS_WIDE : 0);
+		(row->is_rollout ? MORE_IS_ROLLOUT : 0) | (row->parts << MORE_PARTS_SHIFT);
 
 	if (row->rollout_id == previous->rollout_id)
 		tag |= TAG_SAME_ROLLOUT;
@@ -49,8 +123,7 @@ encode_step(char *bytes, const StepRow *row, const StepRow *previous)
 		tag |= TAG_NO_REWARD;
 	else if (row->reward == 0 && !signbit(row->reward))
 		tag |= TAG_ZERO_REWARD;
-	/* That a narrow row has no next_state goes without saying. */
-	if (more != NULL_NEXT_STATE)
+	if (more != PLAIN_NULLS)
 		tag |= TAG_MORE;
 
 	*bytes++ = tag;
@@ -68,13 +141,15 @@ encode_step(char *bytes, const StepRow *row, const StepRow *previous)
 		PUT(bytes, row->state);
 	if (!(row->nulls & NULL_ACTION))
 		PUT(bytes, row->action);
-	if (row->is_wide)
+	if (row->parts & PART_WIDE)
 	{
 		PUT(bytes, row->next_state);
 		PUT(bytes, row->value);
 		PUT(bytes, row->turn_reward);
 		PUT(bytes, row->cost);
 	}
+	if (row->parts & PART_EXTRA)
+		bytes = encode_extra(bytes, row, previous);
 	return bytes;
 }
 
@@ -83,13 +158,13 @@ static inline const char *
 decode_step(const char *bytes, StepRow *row, const StepRow *previous)
 {
 	uint8		tag = *bytes++;
-	uint8		more = NULL_NEXT_STATE;
+	uint8		more = PLAIN_NULLS;
 
 	if (tag & TAG_MORE)
 		more = *bytes++;
 	row->nulls = more & NULLS_ALL;
 	row->is_rollout = (more & MORE_IS_ROLLOUT) != 0;
-	row->is_wide = (more & MORE_IS_WIDE) != 0;
+	row->parts = more >> MORE_PARTS_SHIFT;
 	row->success = (tag >> TAG_SUCCESS_SHIFT) & 3;
 	row->rollout_id = previous->rollout_id;
 	row->step_id = (int64) ((uint64) previous->step_id + 1);
@@ -109,13 +184,15 @@ decode_step(const char *bytes, StepRow *row, const StepRow *previous)
 		GET(bytes, row->state);
 	if (!(row->nulls & NULL_ACTION))
 		GET(bytes, row->action);
-	if (row->is_wide)
+	if (row->parts & PART_WIDE)
 	{
 		GET(bytes, row->next_state);
 		GET(bytes, row->value);
 		GET(bytes, row->turn_reward);
 		GET(bytes, row->cost);
 	}
+	if (row->parts & PART_EXTRA)
+		bytes = decode_extra(bytes, row, previous);
 	return bytes;
 }
 

@@ -44,6 +44,13 @@ find_rollout_facts(const GroupColumns *group, RolloutFacts *facts)
 			judged = true;
 			sum_add(&total, group->outcome[r]);
 		}
+		/* Of what is broken nothing is believed. */
+		if ((group->defects != NULL && (group->defects[r] & DEFECTS_FOR_ALL) != 0) ||
+			(group->forgiving && !isfinite(sum_value(&total))))
+		{
+			judged = false;
+			total = (Sum) {0};
+		}
 		facts->judged[r] = judged;
 		facts->total[r] = sum_value(&total);
 		if (!isfinite(facts->total[r]))
@@ -54,4 +61,16 @@ find_rollout_facts(const GroupColumns *group, RolloutFacts *facts)
 		if (judged)
 			facts->n_judged++;
 	}
+}
+
+void
+leave_out_defects(const GroupColumns *group, uint8 defects, RolloutFacts *facts)
+{
+	for (uint32 r = 0; group->defects != NULL && r < group->n_rollouts; r++)
+		if ((group->defects[r] & defects) != 0 && facts->judged[r])
+		{
+			facts->judged[r] = false;
+			facts->total[r] = 0;
+			facts->n_judged--;
+		}
 }

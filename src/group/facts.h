@@ -9,12 +9,15 @@
 
 typedef struct RolloutFacts
 {
-	bool	   *judged;			/* has a reward or a success on any row */
+	bool	   *judged;			/* has a reward or a success on any row, and no defect that matters to all */
 	double	   *total;			/* undiscounted return R_i, outcome included */
 	uint32		n_judged;
 } RolloutFacts;
 
 extern void find_rollout_facts(const GroupColumns *group, RolloutFacts *facts);
+
+/* For a method that reads columns where rollouts may have these defects: they are not judged. */
+extern void leave_out_defects(const GroupColumns *group, uint8 defects, RolloutFacts *facts);
 
 /* Finite input can still overflow: say so rather than hand out infinity. */
 extern _Noreturn void refuse_overflow(const GroupColumns *group, uint32 rollout, uint32 step);

@@ -8,6 +8,7 @@
 #include "port/pg_bswap.h"
 #include "utils/memutils.h"
 
+#include "arrays.h"
 #include "compat.h"
 #include "group/group.h"
 
@@ -32,53 +33,80 @@
 	COLUMN(value, double, n_steps, HAS_VALUE) \
 	COLUMN(turn_reward, double, n_steps, HAS_TURN_REWARD) \
 	COLUMN(cost, double, n_steps, HAS_COST) \
+	COLUMN(step_rewards, double, n_step_rewards, HAS_REWARDS) \
+	COLUMN(outcome_rewards, double, n_outcome_rewards, HAS_OUTCOME_REWARDS) \
 	COLUMN(n_rollout_steps, uint32, n_rollouts, 0) \
 	COLUMN(step_no, int32, n_steps, 0) \
+	COLUMN(turn, int32, n_steps, HAS_TURN) \
 	COLUMN(success, uint8, n_rollouts, 0) \
-	COLUMN(nulls, uint8, n_steps, HAS_NULLS)
+	COLUMN(nulls, uint8, n_steps, HAS_NULLS) \
+	COLUMN(defects, uint8, n_rollouts, HAS_DEFECTS)
 
 StaticAssertDecl(sizeof(RolloutGroup) == 16, "the columns start on an 8-byte boundary");
 
 #define COLUMN_PRESENT(has, bit) ((bit) == 0 || ((has) & (bit)) != 0)
 
-/* Bytes of a value with these counts. */
+/* Bytes of a value of this shape. */
 Size
-group_size(uint64 n_rollouts, uint64 n_steps, uint8 has)
+group_size(const GroupShape *shape)
 {
+	uint64		n_rollouts = shape->n_rollouts;
+	uint64		n_steps = shape->n_steps;
+	uint64		n_step_rewards = n_steps * shape->n_rewards;
+	uint64		n_outcome_rewards = n_rollouts * shape->n_rewards;
 	uint64		size = sizeof(RolloutGroup);
 
 #define COLUMN(name, type, count, bit) \
-	if (COLUMN_PRESENT(has, bit)) \
+	if (COLUMN_PRESENT(shape->has, bit)) \
 		size += count * sizeof(type);
 	GROUP_COLUMN_LIST(COLUMN)
 #undef COLUMN
 	return size;
 }
 
-/* Point the columns of `group` into `columns`. */
+/* Columns of this shape, which begin at `columns`. */
 static void
-point_columns(GroupColumns *group, char *columns, uint8 has)
+point_columns(GroupColumns *group, const GroupShape *shape, char *columns)
 {
-	uint32		n_rollouts = group->n_rollouts;
-	uint32		n_steps = group->n_steps;
+	memset(group, 0, sizeof(*group));
+	group->n_rollouts = shape->n_rollouts;
+	group->n_steps = shape->n_steps;
+	group->n_rewards = shape->n_rewards;
+	group->unit = shape->unit;
+	group->forgiving = shape->forgiving;
+	group->n_step_rewards = (uint64) group->n_steps * shape->n_rewards;
+	group->n_outcome_rewards = (uint64) group->n_rollouts * shape->n_rewards;
 
 #define COLUMN(name, type, count, bit) \
-	if (COLUMN_PRESENT(has, bit)) \
+	if (COLUMN_PRESENT(shape->has, bit)) \
 	{ \
 		group->name = (const type *) columns; \
-		columns += count * sizeof(type); \
-	} \
-	else \
-		group->name = NULL;
+		columns += group->count * sizeof(type); \
+	}
 	GROUP_COLUMN_LIST(COLUMN)
 #undef COLUMN
 }
 
+static GroupShape
+shape_of_columns(const GroupColumns *group)
+{
+	GroupShape	shape = {
+		group->n_rollouts, group->n_steps, 0, group->n_rewards, group->unit, group->forgiving
+	};
+
+#define COLUMN(name, type, count, bit) \
+	if (group->name != NULL) \
+		shape.has |= bit;
+	GROUP_COLUMN_LIST(COLUMN)
+#undef COLUMN
+	return shape;
+}
+
 #ifdef WORDS_BIGENDIAN
 static void
-swap_column(char *column, uint32 count, size_t width)
+swap_column(char *column, uint64 count, size_t width)
 {
-	for (uint32 i = 0; i < count; i++, column += width)
+	for (uint64 i = 0; i < count; i++, column += width)
 	{
 		if (width == 8)
 			*(uint64 *) column = pg_bswap64(*(uint64 *) column);
@@ -89,22 +117,17 @@ swap_column(char *column, uint32 count, size_t width)
 
 /* Turn all columns over, from native to little-endian or back. */
 static void
-swap_columns(char *columns, uint32 n_rollouts, uint32 n_steps, uint8 has)
+swap_columns(const GroupColumns *group)
 {
 #define COLUMN(name, type, count, bit) \
-	if (COLUMN_PRESENT(has, bit)) \
-	{ \
-		swap_column(columns, count, sizeof(type)); \
-		columns += count * sizeof(type); \
-	}
+	if (group->name != NULL) \
+		swap_column((char *) group->name, group->count, sizeof(type));
 	GROUP_COLUMN_LIST(COLUMN)
 #undef COLUMN
 }
 
-#define LITTLE_ENDIAN_16(x) pg_bswap16(x)
 #define LITTLE_ENDIAN_32(x) pg_bswap32(x)
 #else
-#define LITTLE_ENDIAN_16(x) (x)
 #define LITTLE_ENDIAN_32(x) (x)
 #endif
 
@@ -131,44 +154,67 @@ set_first_steps(GroupColumns *group, int sqlerrcode)
 	group->first_step = first_step;
 }
 
+/* What a header says; of nothing but its own bytes can be known whether it is right. */
+static GroupShape
+shape_of_header(const RolloutGroup *datum)
+{
+	GroupShape	shape = {
+		LITTLE_ENDIAN_32(datum->n_rollouts), LITTLE_ENDIAN_32(datum->n_steps), datum->has, datum->n_rewards,
+		(GroupUnit) (datum->flags & FLAG_UNIT), (datum->flags & FLAG_FORGIVING) != 0
+	};
+
+	if (datum->n_rewards > 0)
+		shape.has |= HAS_REWARDS;
+	if ((datum->flags & FLAG_OUTCOME_REWARDS) != 0)
+		shape.has |= HAS_OUTCOME_REWARDS;
+	return shape;
+}
+
+static bool
+header_is_sound(const RolloutGroup *datum)
+{
+	if (datum->version == 1)
+		return (datum->has & ~HAS_VERSION_1) == 0 && datum->flags == 0 && datum->n_rewards == 0;
+	return (datum->flags & ~FLAGS_ALL) == 0 && (datum->flags & FLAG_UNIT) <= UNIT_TURN_SET &&
+		datum->n_rewards <= MAX_REWARDS &&
+		((datum->flags & FLAG_OUTCOME_REWARDS) == 0 || datum->n_rewards > 0);
+}
+
 void
 group_open_input(const RolloutGroup *datum, GroupColumns *group, int sqlerrcode)
 {
 	Size		size = VARSIZE(datum);
-	uint8		has;
+	GroupShape	shape;
 
 	if (size < sizeof(RolloutGroup))
 		ereport(ERROR,
 				(errcode(sqlerrcode),
 				 errmsg("invalid rollout_group: %zu bytes are too few for a header", size)));
-	if (datum->version != GROUP_VERSION)
+	if (datum->version < 1 || datum->version > GROUP_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("rollout_group has version %d, this stepadv reads version %d",
+				 errmsg("rollout_group has version %d, this stepadv reads versions 1 to %d",
 						datum->version, GROUP_VERSION),
 				 errhint("A value written by a newer stepadv needs that stepadv or a later one.")));
 
-	memset(group, 0, sizeof(*group));
-	group->n_rollouts = LITTLE_ENDIAN_32(datum->n_rollouts);
-	group->n_steps = LITTLE_ENDIAN_32(datum->n_steps);
-	has = datum->has;
-	if ((has & ~HAS_ALL) != 0 || datum->reserved != 0 ||
-		size != group_size(group->n_rollouts, group->n_steps, has))
+	shape = shape_of_header(datum);
+	if (!header_is_sound(datum) || size != group_size(&shape))
 		ereport(ERROR,
 				(errcode(sqlerrcode),
 				 errmsg("invalid rollout_group: %zu bytes do not hold %u rollouts and %u steps",
-						size, group->n_rollouts, group->n_steps)));
+						size, (uint32) shape.n_rollouts, (uint32) shape.n_steps)));
 
 #ifdef WORDS_BIGENDIAN
 	{
 		char	   *copy = palloc(size);
 
 		memcpy(copy, datum, size);
-		datum = (RolloutGroup *) copy;
-		swap_columns(copy + sizeof(RolloutGroup), group->n_rollouts, group->n_steps, has);
+		point_columns(group, &shape, copy + sizeof(RolloutGroup));
+		swap_columns(group);
 	}
+#else
+	point_columns(group, &shape, (char *) datum + sizeof(RolloutGroup));
 #endif
-	point_columns(group, (char *) datum + sizeof(RolloutGroup), has);
 	set_first_steps(group, sqlerrcode);
 }
 
@@ -178,45 +224,61 @@ group_open(const RolloutGroup *datum, GroupColumns *group)
 	group_open_input(datum, group, ERRCODE_DATA_CORRUPTED);
 }
 
-RolloutGroup *
-group_allocate(uint64 n_rollouts, uint64 n_steps, uint8 has, GroupColumns *group)
+/* The oldest version that can say it. */
+static uint8
+version_of_shape(const GroupShape *shape)
 {
-	Size		size = group_size(n_rollouts, n_steps, has);
+	bool		is_old = (shape->has & ~HAS_VERSION_1) == 0 && shape->n_rewards == 0 &&
+		shape->unit == UNIT_STEP && !shape->forgiving;
+
+	return is_old ? 1 : GROUP_VERSION;
+}
+
+uint8
+group_version(const GroupColumns *group)
+{
+	GroupShape	shape = shape_of_columns(group);
+
+	return version_of_shape(&shape);
+}
+
+static void
+write_header(RolloutGroup *datum, const GroupShape *shape)
+{
+	datum->version = version_of_shape(shape);
+	datum->has = shape->has & HAS_STORED;
+	datum->flags = shape->unit | (shape->forgiving ? FLAG_FORGIVING : 0) |
+		((shape->has & HAS_OUTCOME_REWARDS) != 0 ? FLAG_OUTCOME_REWARDS : 0);
+	datum->n_rewards = shape->n_rewards;
+	datum->n_rollouts = LITTLE_ENDIAN_32((uint32) shape->n_rollouts);
+	datum->n_steps = LITTLE_ENDIAN_32((uint32) shape->n_steps);
+}
+
+RolloutGroup *
+group_allocate(const GroupShape *shape, GroupColumns *group)
+{
+	Size		size = group_size(shape);
 	RolloutGroup *datum;
 
 	if (!AllocSizeIsValid(size))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("rollout group of " UINT64_FORMAT " rollouts and " UINT64_FORMAT " steps would need %zu bytes, the limit is %zu",
-						n_rollouts, n_steps, size, (Size) MaxAllocSize),
+						shape->n_rollouts, shape->n_steps, size, (Size) MaxAllocSize),
 				 errhint("Fold fewer rollouts into one group, for example by grouping by policy version too.")));
 	datum = palloc(size);
 	SET_VARSIZE(datum, size);
-	datum->version = GROUP_VERSION;
-	datum->has = has;
-	datum->reserved = 0;
-	datum->n_rollouts = LITTLE_ENDIAN_32(n_rollouts);
-	datum->n_steps = LITTLE_ENDIAN_32(n_steps);
-
-	memset(group, 0, sizeof(*group));
-	group->n_rollouts = n_rollouts;
-	group->n_steps = n_steps;
-	point_columns(group, (char *) datum + sizeof(RolloutGroup), has);
+	write_header(datum, shape);
+	point_columns(group, shape, (char *) datum + sizeof(RolloutGroup));
 	return datum;
 }
 
 RolloutGroup *
 group_copy(const GroupColumns *group, GroupColumns *copy)
 {
-	uint8		has = 0;
-	RolloutGroup *datum;
+	GroupShape	shape = shape_of_columns(group);
+	RolloutGroup *datum = group_allocate(&shape, copy);
 
-#define COLUMN(name, type, count, bit) \
-	if (group->name != NULL) \
-		has |= bit;
-	GROUP_COLUMN_LIST(COLUMN)
-#undef COLUMN
-	datum = group_allocate(group->n_rollouts, group->n_steps, has, copy);
 #define COLUMN(name, type, count, bit) \
 	if (group->name != NULL) \
 		memcpy((type *) copy->name, group->name, group->count * sizeof(type));
@@ -225,13 +287,27 @@ group_copy(const GroupColumns *group, GroupColumns *copy)
 	return datum;
 }
 
+void
+group_add_defect(GroupColumns *group, uint32 rollout, uint8 defect)
+{
+	uint8	   *defects = ALLOCATE_ZEROED_ARRAY(uint8, group->n_rollouts);
+
+	if (group->defects != NULL)
+		memcpy(defects, group->defects, group->n_rollouts);
+	defects[rollout] |= defect;
+	group->defects = defects;
+}
+
 /* The last touch after the columns are filled. */
 void
 group_seal(RolloutGroup *datum)
 {
 #ifdef WORDS_BIGENDIAN
-	swap_columns((char *) datum + sizeof(RolloutGroup),
-				 LITTLE_ENDIAN_32(datum->n_rollouts), LITTLE_ENDIAN_32(datum->n_steps), datum->has);
+	GroupShape	shape = shape_of_header(datum);
+	GroupColumns group;
+
+	point_columns(&group, &shape, (char *) datum + sizeof(RolloutGroup));
+	swap_columns(&group);
 #else
 	(void) datum;
 #endif
@@ -246,13 +322,17 @@ group_seal(RolloutGroup *datum)
 	ereport(ERROR, (errcode(sqlerrcode), errmsg("invalid rollout_group"), errdetail(__VA_ARGS__)))
 
 static void
-check_finite(const double *column, uint32 count, const char *name, int sqlerrcode)
+check_finite(const double *column, uint64 count, const char *name, int sqlerrcode)
 {
 	if (column == NULL)
 		return;
-	for (uint32 i = 0; i < count; i++)
+	for (uint64 i = 0; i < count; i++)
+	{
 		if (isinf(column[i]))
-			GROUP_INVALID(sqlerrcode, "The %s at position %u is infinite.", name, i + 1);
+			GROUP_INVALID(sqlerrcode, "The %s at position " UINT64_FORMAT " is infinite.", name, i + 1);
+		if (i % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
 }
 
 /*
@@ -261,6 +341,8 @@ check_finite(const double *column, uint32 count, const char *name, int sqlerrcod
 void
 group_check(const GroupColumns *group, int sqlerrcode)
 {
+	uint8		known_nulls = NULLS_IDENTITIES | (group->turn ? NULL_TURN : 0);
+
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		if (r > 0 && group->rollout_id[r] <= group->rollout_id[r - 1])
@@ -277,11 +359,13 @@ group_check(const GroupColumns *group, int sqlerrcode)
 	}
 	if (group->nulls != NULL)
 		for (uint32 i = 0; i < group->n_steps; i++)
-			if ((group->nulls[i] & ~NULLS_ALL) != 0)
+			if ((group->nulls[i] & ~known_nulls) != 0)
 				GROUP_INVALID(sqlerrcode, "The null bits of the step at position %u are unknown.", i + 1);
 	check_finite(group->outcome, group->n_rollouts, "outcome", sqlerrcode);
 	check_finite(group->reward, group->n_steps, "reward", sqlerrcode);
 	check_finite(group->value, group->n_steps, "value", sqlerrcode);
 	check_finite(group->turn_reward, group->n_steps, "turn_reward", sqlerrcode);
 	check_finite(group->cost, group->n_steps, "cost", sqlerrcode);
+	check_finite(group->step_rewards, group->n_step_rewards, "reward component", sqlerrcode);
+	check_finite(group->outcome_rewards, group->n_outcome_rewards, "outcome's reward component", sqlerrcode);
 }

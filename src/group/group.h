@@ -6,9 +6,12 @@
  * rollout_id and the steps of each by step_no, so whatever is computed from it
  * does not depend on how the rows arrived.
  *
- * NULLs inside: a missing reward, value, turn_reward, cost or outcome is NaN
- * (NaN itself is refused as input); a missing state, action or next_state is a
- * bit in `nulls`.
+ * NULLs inside: a missing reward, value, turn_reward, cost, outcome or reward
+ * component is NaN (NaN itself is refused as input); a missing state, action,
+ * next_state or turn is a bit in `nulls`.
+ *
+ * What is stored are calls, one a row.  What an estimator calls a step is a call
+ * or a turn of several, as the value's unit says: see group_open_by_unit.
  */
 #ifndef STEPADV_GROUP_GROUP_H
 #define STEPADV_GROUP_GROUP_H
@@ -24,10 +27,32 @@
 #define HAS_VALUE			0x08
 #define HAS_TURN_REWARD		0x10
 #define HAS_COST			0x20
-#define HAS_ALL				0x3F
+#define HAS_VERSION_1		0x3F	/* what version 1 can have */
+#define HAS_TURN			0x40
+#define HAS_DEFECTS			0x80
+#define HAS_STORED			0xFF	/* the others go without saying, or are a flag */
+#define HAS_REWARDS			0x100
+#define HAS_OUTCOME_REWARDS	0x200
 
-/* Binary format; read_group() must go on reading every version ever written. */
-#define GROUP_VERSION		1
+/*
+ * Binary format; group_open() must go on reading every version ever written.  A
+ * value with nothing that version 1 cannot say is written as version 1.
+ */
+#define GROUP_VERSION		2
+
+/* What a step is to the estimators. */
+typedef enum GroupUnit
+{
+	UNIT_STEP,					/* a call */
+	UNIT_TURN,					/* the calls of a turn, in their order */
+	UNIT_TURN_SET				/* the calls of a turn, in whatever order */
+} GroupUnit;
+
+/* Bits of RolloutGroup.flags: the unit, and */
+#define FLAG_UNIT			0x03
+#define FLAG_FORGIVING		0x04
+#define FLAG_OUTCOME_REWARDS 0x08
+#define FLAGS_ALL			0x0F
 
 /*
  * The varlena.  Header, then the columns, widest first, each exactly as long as
@@ -38,16 +63,31 @@ typedef struct RolloutGroup
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	uint8		version;
 	uint8		has;			/* HAS_… */
-	uint16		reserved;		/* 0 */
+	uint8		flags;			/* FLAG_…; 0 in version 1 */
+	uint8		n_rewards;		/* reward components; 0 in version 1 */
 	uint32		n_rollouts;
 	uint32		n_steps;
 } RolloutGroup;
+
+/* What decides how long a value is, and its flags. */
+typedef struct GroupShape
+{
+	uint64		n_rollouts;
+	uint64		n_steps;
+	uint16		has;			/* HAS_… */
+	uint8		n_rewards;
+	GroupUnit	unit;
+	bool		forgiving;
+} GroupShape;
 
 /* A value opened for reading: its columns in native byte order. */
 typedef struct GroupColumns
 {
 	uint32		n_rollouts;
 	uint32		n_steps;
+	uint32		n_rewards;		/* reward components */
+	GroupUnit	unit;
+	bool		forgiving;		/* estimators give NULL where they would raise an error */
 
 	/* by rollout */
 	const int64 *rollout_id;
@@ -55,6 +95,7 @@ typedef struct GroupColumns
 	const uint32 *n_rollout_steps;
 	const uint8 *success;		/* Success */
 	const uint32 *first_step;	/* n_rollouts + 1 offsets, made on opening */
+	const uint8 *defects;		/* what made it not worth judging; or NULL: none */
 
 	/* by step */
 	const int64 *step_id;
@@ -69,6 +110,13 @@ typedef struct GroupColumns
 	const double *value;
 	const double *turn_reward;
 	const double *cost;
+	const int32 *turn;
+
+	/* n_rewards columns one after the other, by step and by rollout; or NULL */
+	const double *step_rewards;
+	const double *outcome_rewards;
+	uint64		n_step_rewards; /* entries */
+	uint64		n_outcome_rewards;
 } GroupColumns;
 
 /*
@@ -85,11 +133,25 @@ extern void group_open_input(const RolloutGroup *datum, GroupColumns *group, int
  * open one, whose columns the caller fills or changes through the pointers of
  * GroupColumns (they are const only for readers) and then seals.
  */
-extern RolloutGroup *group_allocate(uint64 n_rollouts, uint64 n_steps, uint8 has, GroupColumns *group);
+extern RolloutGroup *group_allocate(const GroupShape *shape, GroupColumns *group);
 extern RolloutGroup *group_copy(const GroupColumns *group, GroupColumns *copy);
 extern void group_seal(RolloutGroup *datum);
 extern void group_check(const GroupColumns *group, int sqlerrcode);
-extern Size group_size(uint64 n_rollouts, uint64 n_steps, uint8 has);
+extern Size group_size(const GroupShape *shape);
+
+/* The version that a value with these columns is written as. */
+extern uint8 group_version(const GroupColumns *group);
+
+/*
+ * A value as the estimators see it: of unit step its columns as they are, of
+ * unit turn the calls of each turn made one step, whose step_id and step_no are
+ * those of its first call.  The result is NULL, or by call the number of the step
+ * that it is part of; `calls`, if not NULL, are the columns as stored.
+ */
+extern const uint32 *group_open_by_unit(const RolloutGroup *datum, GroupColumns *group, GroupColumns *calls);
+
+/* Mark a rollout of columns that are not a value, or not one to be believed. */
+extern void group_add_defect(GroupColumns *group, uint32 rollout, uint8 defect);
 
 /* 0-based step index -> which of its identities are NULL */
 static inline bool

@@ -1,6 +1,6 @@
 /*
  * history.c
- *		history_states(g, mode): states made from what the rollout did before.
+ *		history_states(g, mode, k): states made from what the rollout did before.
  *
  * Where observations never repeat, or repeat without meaning the same, the
  * actions taken so far can stand for the state:
@@ -8,10 +8,15 @@
  *	sequence	the actions before, in order: the group becomes a prefix tree
  *	set			the distinct actions before, in any order
  *	root		nothing: one state, the tree collapses to GRPO's comparison
+ *	last		the last k actions before, in order
+ *	last_observations
+ *				the present state and the k - 1 before, in order
  *
  * Everything else of the group stays as it is; a next_state that is given
  * becomes the state after the step's own action.  A NULL action equals no other,
- * so neither does a history that contains it.
+ * so neither does a history that contains it; likewise a NULL state.
+ *
+ * In a group by turn a step is a turn, and all its calls get its state.
  */
 #include "postgres.h"
 
@@ -28,10 +33,24 @@ PG_FUNCTION_INFO_V1(stepadv_history_states);
 
 enum
 {
-	MODE_SEQUENCE, MODE_SET, MODE_ROOT
+	MODE_SEQUENCE, MODE_SET, MODE_ROOT, MODE_LAST, MODE_LAST_OBSERVATIONS
 };
 
-static const Parameter history_parameters[] = {CHOICE_PARAMETER("mode", "sequence", "set", "root")};
+#define MAX_HISTORY 1000
+
+static const Parameter history_parameters[] = {
+	CHOICE_PARAMETER("mode", "sequence", "set", "root", "last", "last_observations"),
+	NEWER_INTEGER_PARAMETER("k", 1, MAX_HISTORY, 2)
+};
+
+/* What a history of each step is: new states, by step of the group's unit. */
+typedef struct Histories
+{
+	int64	   *state;
+	int64	   *next_state;		/* NULL: the group has none */
+	bool	   *state_null;		/* NULL: none is */
+	bool	   *next_null;		/* NULL: as it was */
+} Histories;
 
 /* The state before anything was done; stored data depend on it. */
 #define ROOT_STATE INT64CONST(0)
@@ -62,7 +81,7 @@ extend_history(int mode, int64 history, int64 action, bool is_new)
 }
 
 static void
-write_history(const GroupColumns *group, int mode, int64 *state, int64 *next_state)
+write_history(const GroupColumns *group, int mode, Histories *histories)
 {
 	Identities	actions;
 	uint32	   *last_rollout;
@@ -78,12 +97,100 @@ write_history(const GroupColumns *group, int mode, int64 *state, int64 *next_sta
 			bool		is_new = last_rollout[actions.of_step[i]] != r + 1;
 
 			last_rollout[actions.of_step[i]] = r + 1;
-			state[i] = history;
+			histories->state[i] = history;
 			history = extend_history(mode, history, action_identity(group, r, i), is_new);
-			if (next_state)
-				next_state[i] = history;
+			if (histories->next_state)
+				histories->next_state[i] = history;
 		}
 		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* The last k of what comes before `end`, of the rollout that begins with `first`. */
+static int64
+hash_last(const int64 *identity, uint32 first, uint32 end, uint32 k)
+{
+	int64		history = ROOT_STATE;
+
+	CHECK_FOR_INTERRUPTS();
+	for (uint32 i = end - first > k ? end - k : first; i < end; i++)
+		history = hash_int64_onto(identity[i], history);
+	return history;
+}
+
+static void
+write_last_actions(const GroupColumns *group, uint32 k, Histories *histories)
+{
+	int64	   *action = ALLOCATE_ARRAY(int64, group->n_steps);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		uint32		first = group->first_step[r];
+
+		for (uint32 i = first; i < group->first_step[r + 1]; i++)
+		{
+			action[i] = action_identity(group, r, i);
+			histories->state[i] = hash_last(action, first, i, k);
+			if (histories->next_state)
+				histories->next_state[i] = hash_last(action, first, i + 1, k);
+		}
+	}
+}
+
+static bool
+lacks_state(const GroupColumns *group, uint32 first, uint32 end, uint32 k)
+{
+	for (uint32 i = end - first > k ? end - k : first; i < end; i++)
+		if (step_has_null(group, i, NULL_STATE))
+			return true;
+	return false;
+}
+
+static void
+write_last_observations(const GroupColumns *group, uint32 k, Histories *histories)
+{
+	histories->state_null = ALLOCATE_ZEROED_ARRAY(bool, group->n_steps);
+	histories->next_null = ALLOCATE_ZEROED_ARRAY(bool, group->n_steps);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		uint32		first = group->first_step[r];
+
+		for (uint32 i = first; i < group->first_step[r + 1]; i++)
+		{
+			histories->state[i] = hash_last(group->state, first, i + 1, k);
+			histories->state_null[i] = lacks_state(group, first, i + 1, k);
+			if (!histories->next_state)
+				continue;
+			histories->next_state[i] = hash_int64_onto(group->next_state[i],
+													   hash_last(group->state, first, i + 1, k - 1));
+			histories->next_null[i] = step_has_null(group, i, NULL_NEXT_STATE) ||
+				lacks_state(group, first, i + 1, k - 1);
+		}
+	}
+}
+
+/* Every call gets the state of the step that it is part of. */
+static void
+set_states(GroupColumns *calls, const uint32 *turn_of_call, const Histories *histories)
+{
+	int64	   *state = (int64 *) calls->state;
+	int64	   *next_state = (int64 *) calls->next_state;
+	uint8	   *nulls = (uint8 *) calls->nulls;
+
+	for (uint32 i = 0; i < calls->n_steps; i++)
+	{
+		uint32		step = turn_of_call ? turn_of_call[i] : i;
+
+		state[i] = histories->state[step];
+		if (next_state)
+			next_state[i] = histories->next_state[step];
+		if (nulls == NULL)
+			continue;
+		nulls[i] &= ~NULL_STATE;
+		if (histories->state_null && histories->state_null[step])
+			nulls[i] |= NULL_STATE;
+		if (next_state && histories->next_null)
+			nulls[i] = (nulls[i] & ~NULL_NEXT_STATE) | (histories->next_null[step] ? NULL_NEXT_STATE : 0);
 	}
 }
 
@@ -93,16 +200,25 @@ stepadv_history_states(PG_FUNCTION_ARGS)
 	RolloutGroup *datum = (RolloutGroup *) PG_GETARG_VARLENA_P(0);
 	ParameterValue parameters[lengthof(history_parameters)];
 	GroupColumns group;
+	GroupColumns calls;
 	GroupColumns copy;
+	const uint32 *turn_of_call;
+	Histories	histories = {0};
 	RolloutGroup *result;
 
 	read_parameters(fcinfo, 1, history_parameters, lengthof(history_parameters), parameters);
-	group_open(datum, &group);
-	result = group_copy(&group, &copy);
-	write_history(&group, parameters[0].choice, (int64 *) copy.state, (int64 *) copy.next_state);
-	if (copy.nulls)
-		for (uint32 i = 0; i < copy.n_steps; i++)
-			((uint8 *) copy.nulls)[i] &= ~NULL_STATE;
+	turn_of_call = group_open_by_unit(datum, &group, &calls);
+	result = group_copy(&calls, &copy);
+	histories.state = ALLOCATE_ARRAY(int64, group.n_steps);
+	if (group.next_state)
+		histories.next_state = ALLOCATE_ARRAY(int64, group.n_steps);
+	if (parameters[0].choice == MODE_LAST)
+		write_last_actions(&group, parameters[1].number, &histories);
+	else if (parameters[0].choice == MODE_LAST_OBSERVATIONS)
+		write_last_observations(&group, parameters[1].number, &histories);
+	else
+		write_history(&group, parameters[0].choice, &histories);
+	set_states(&copy, turn_of_call, &histories);
 	group_seal(result);
 	PG_RETURN_POINTER(result);
 }

@@ -4,6 +4,11 @@
  */
 #include "postgres.h"
 
+#include <float.h>
+
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+
 #include "group/row.h"
 
 static void
@@ -20,74 +25,202 @@ refuse_number(const StepRow *row, const char *name, double number)
 					name, row->rollout_id, row->step_no, isnan(number) ? "NaN" : "infinite")));
 }
 
+/* How a row is read. */
+typedef struct Reading
+{
+	double		largest;		/* number that is taken */
+	bool		forgiving;
+	uint8		defects;		/* found so far */
+} Reading;
+
+static pg_noinline double
+bad_number(Reading *reading, const StepRow *row, const char *name, double number, uint8 defect)
+{
+	if (!reading->forgiving)
+		refuse_number(row, name, number);
+	reading->defects |= defect;
+	return NAN;
+}
+
 /* A float8 argument: NaN inside for NULL, so NaN itself is refused. */
 static inline double
-number_argument(const NullableDatum *arg, const StepRow *row, const char *name)
+number_argument(const NullableDatum *arg, Reading *reading, const StepRow *row, const char *name, uint8 defect)
 {
 	double		number;
 
 	if (arg->isnull)
 		return NAN;
 	number = DatumGetFloat8(arg->value);
-	if (unlikely(!isfinite(number)))
-		refuse_number(row, name, number);
+	if (unlikely(!(fabs(number) <= reading->largest)))
+		return bad_number(reading, row, name, number, defect);
 	return number;
 }
 
-static inline void
-read_identity(const NullableDatum *args, StepRow *row)
+static pg_noinline void
+refuse_rollout_id(const NullableDatum *args)
+{
+	if (args[ROW_STEP_ID].isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("rollout_id must not be null")));
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("rollout_id of the step with step_id " INT64_FORMAT " must not be null",
+					DatumGetInt64(args[ROW_STEP_ID].value))));
+}
+
+static pg_noinline void
+refuse_step_id(const StepRow *row)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("step_id of rollout " INT64_FORMAT ", step %d must not be null",
+					row->rollout_id, row->step_no),
+			 errhint("Only a row without a step_no, which stands for the rollout itself, needs no step_id.")));
+}
+
+static inline bool
+read_identity(const NullableDatum *args, Reading *reading, StepRow *row)
 {
 	if (unlikely(args[ROW_ROLLOUT_ID].isnull))
 	{
-		if (args[ROW_STEP_ID].isnull)
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("rollout_id must not be null")));
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("rollout_id of the step with step_id " INT64_FORMAT " must not be null",
-						DatumGetInt64(args[ROW_STEP_ID].value))));
+		if (!reading->forgiving)
+			refuse_rollout_id(args);
+		return false;
 	}
 	row->rollout_id = DatumGetInt64(args[ROW_ROLLOUT_ID].value);
 	row->is_rollout = args[ROW_STEP_NO].isnull;
+	row->step_no = 0;
+	row->step_id = 0;
 	if (row->is_rollout)
-	{
-		row->step_no = 0;
-		row->step_id = 0;
-		return;
-	}
+		return true;
 	row->step_no = DatumGetInt32(args[ROW_STEP_NO].value);
-	if (unlikely(args[ROW_STEP_ID].isnull))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("step_id of rollout " INT64_FORMAT ", step %d must not be null",
-						row->rollout_id, row->step_no),
-				 errhint("Only a row without a step_no, which stands for the rollout itself, needs no step_id.")));
-	row->step_id = DatumGetInt64(args[ROW_STEP_ID].value);
+	if (likely(!args[ROW_STEP_ID].isnull))
+		row->step_id = DatumGetInt64(args[ROW_STEP_ID].value);
+	else if (reading->forgiving)
+		reading->defects |= DEFECT_STEP_ID;
+	else
+		refuse_step_id(row);
+	return true;
 }
 
-void
-read_step_row(const NullableDatum *args, int n_args, StepRow *row)
+static void
+read_wide_part(const NullableDatum *args, Reading *reading, StepRow *row)
 {
-	read_identity(args, row);
+	if (args[ROW_NEXT_STATE].isnull && args[ROW_VALUE].isnull && args[ROW_TURN_REWARD].isnull && args[ROW_COST].isnull)
+		return;
+	row->parts |= PART_WIDE;
+	row->next_state = args[ROW_NEXT_STATE].isnull ? 0 : DatumGetInt64(args[ROW_NEXT_STATE].value);
+	if (!args[ROW_NEXT_STATE].isnull)
+		row->nulls &= ~NULL_NEXT_STATE;
+	row->value = number_argument(&args[ROW_VALUE], reading, row, "value", 0);
+	row->turn_reward = number_argument(&args[ROW_TURN_REWARD], reading, row, "turn_reward", DEFECT_TURN_REWARD);
+	row->cost = number_argument(&args[ROW_COST], reading, row, "cost", DEFECT_COST);
+	/* What a cost must be is otherwise for those to say who ask for distances. */
+	if (reading->forgiving && row->cost <= 0)
+		row->cost = bad_number(reading, row, "cost", row->cost, DEFECT_COST);
+}
+
+static void
+check_rewards(const ArrayType *array, const StepRow *row)
+{
+	int			n = ARR_NDIM(array) == 1 ? ARR_DIMS(array)[0] : 0;
+	bool		fits = ARR_NDIM(array) <= 1 && n <= MAX_REWARDS;
+
+	if (fits)
+		return;
+	ereport(ERROR,
+			(errcode(ARR_NDIM(array) > 1 ? ERRCODE_ARRAY_SUBSCRIPT_ERROR : ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 ARR_NDIM(array) > 1 ?
+			 errmsg("rewards of rollout " INT64_FORMAT " are an array of %d dimensions, not of one",
+					row->rollout_id, ARR_NDIM(array)) :
+			 errmsg("rewards of rollout " INT64_FORMAT " are %d components, the limit is %d",
+					row->rollout_id, n, MAX_REWARDS)));
+}
+
+/* The array may be toasted, or in a tuple with a short header: then it is a copy. */
+static void
+read_rewards(Datum datum, Reading *reading, double rewards[MAX_REWARDS], StepRow *row)
+{
+	ArrayType  *array = DatumGetArrayTypeP(datum);
+	const bits8 *present;
+	const double *element;
+	bool		any = false;
+
+	check_rewards(array, row);
+	row->n_rewards = ARR_NDIM(array) == 1 ? ARR_DIMS(array)[0] : 0;
+	present = ARR_NULLBITMAP(array);
+	element = (const double *) ARR_DATA_PTR(array);
+	for (int c = 0; c < row->n_rewards; c++)
+	{
+		rewards[c] = NAN;
+		if (present != NULL && (present[c / 8] & (1 << (c % 8))) == 0)
+			continue;
+		rewards[c] = *element++;
+		if (unlikely(!(fabs(rewards[c]) <= reading->largest)))
+			rewards[c] = bad_number(reading, row, psprintf("rewards[%d]", c + 1), rewards[c], DEFECT_COMPONENT);
+		any |= !isnan(rewards[c]);
+	}
+	row->rewards = any ? rewards : NULL;
+	if ((Pointer) array != DatumGetPointer(datum))
+		pfree(array);
+}
+
+static void
+begin_extra_part(StepRow *row)
+{
+	row->parts |= PART_EXTRA;
+	row->defects = 0;
+	row->n_rewards = 0;
+	row->rewards = NULL;
+	row->turn = 0;
+}
+
+static void
+read_extra_part(const NullableDatum *args, int n_args, Reading *reading, double rewards[MAX_REWARDS], StepRow *row)
+{
+	bool		has_turn = !args[ROW_TURN].isnull && !row->is_rollout;
+	bool		has_rewards = n_args > ROW_REWARDS && !args[ROW_REWARDS].isnull;
+
+	if (!has_turn && !has_rewards)
+		return;
+	begin_extra_part(row);
+	if (has_turn)
+	{
+		row->turn = DatumGetInt32(args[ROW_TURN].value);
+		row->nulls &= ~NULL_TURN;
+	}
+	if (has_rewards)
+		read_rewards(args[ROW_REWARDS].value, reading, rewards, row);
+}
+
+bool
+read_step_row(const NullableDatum *args, int n_args, bool forgiving, double rewards[MAX_REWARDS], StepRow *row)
+{
+	Reading		reading = {forgiving ? LARGEST_FORGIVEN : DBL_MAX, forgiving, 0};
+
+	if (!read_identity(args, &reading, row))
+		return false;
 	row->state = args[ROW_STATE].isnull ? 0 : DatumGetInt64(args[ROW_STATE].value);
 	row->action = args[ROW_ACTION].isnull ? 0 : DatumGetInt64(args[ROW_ACTION].value);
-	row->nulls = NULL_NEXT_STATE |
+	row->parts = 0;
+	row->nulls = NULL_NEXT_STATE | NULL_TURN |
 		(args[ROW_STATE].isnull ? NULL_STATE : 0) |
 		(args[ROW_ACTION].isnull ? NULL_ACTION : 0);
-	row->reward = number_argument(&args[ROW_REWARD], row, "reward");
+	row->reward = number_argument(&args[ROW_REWARD], &reading, row, "reward", DEFECT_REWARD);
 	row->success = SUCCESS_UNKNOWN;
 	if (n_args > ROW_SUCCESS && !args[ROW_SUCCESS].isnull)
 		row->success = DatumGetBool(args[ROW_SUCCESS].value) ? SUCCESS_TRUE : SUCCESS_FALSE;
 
-	row->is_wide = n_args > ROW_COST && !row->is_rollout;
-	if (row->is_wide)
+	if (n_args > ROW_COST && !row->is_rollout)
+		read_wide_part(args, &reading, row);
+	if (n_args > ROW_TURN)
+		read_extra_part(args, n_args, &reading, rewards, row);
+	if (unlikely(reading.defects != 0))
 	{
-		row->next_state = args[ROW_NEXT_STATE].isnull ? 0 : DatumGetInt64(args[ROW_NEXT_STATE].value);
-		if (!args[ROW_NEXT_STATE].isnull)
-			row->nulls &= ~NULL_NEXT_STATE;
-		row->value = number_argument(&args[ROW_VALUE], row, "value");
-		row->turn_reward = number_argument(&args[ROW_TURN_REWARD], row, "turn_reward");
-		row->cost = number_argument(&args[ROW_COST], row, "cost");
+		if ((row->parts & PART_EXTRA) == 0)
+			begin_extra_part(row);
+		row->defects = reading.defects;
 	}
+	return true;
 }

@@ -19,7 +19,30 @@ typedef enum Success
 #define NULL_STATE			0x01
 #define NULL_ACTION			0x02
 #define NULL_NEXT_STATE		0x04
-#define NULLS_ALL			0x07
+#define NULL_TURN			0x08	/* in a group without turns it is not set */
+#define NULLS_IDENTITIES	0x07
+#define NULLS_ALL			0x0F
+
+/* Bits of StepRow.parts: what else a row has, else it is not set. */
+#define PART_WIDE			0x01	/* next_state, value, turn_reward, cost */
+#define PART_EXTRA			0x02	/* turn, defects, rewards */
+
+/*
+ * Bits of a rollout's defects: why it is not judged, in a value that is forgiving,
+ * for which a row that cannot be is no error.  Those of the second kind matter only to who reads the column.
+ */
+#define DEFECT_STEP			0x01	/* two rows of one step */
+#define DEFECT_STEP_ID		0x02	/* a step without one */
+#define DEFECT_REWARD		0x04	/* a reward that is not finite */
+#define DEFECT_OUTCOME		0x08	/* two outcomes */
+#define DEFECT_OVERFLOW		0x80	/* a sum of its numbers is not finite */
+#define DEFECTS_FOR_ALL		0x8F
+#define DEFECT_TURN_REWARD	0x10	/* not finite */
+#define DEFECT_COST			0x20	/* not finite, or not above 0 */
+#define DEFECT_COMPONENT	0x40	/* of a reward: not finite */
+
+/* Components that a reward may have. */
+#define MAX_REWARDS			64
 
 typedef struct StepRow
 {
@@ -32,12 +55,25 @@ typedef struct StepRow
 	uint8		nulls;			/* NULL_… */
 	uint8		success;		/* Success */
 	bool		is_rollout;		/* stands for the rollout, is no step */
-	bool		is_wide;		/* has the following, else they are not set */
+	uint8		parts;			/* PART_…; with neither, a row ends here */
 	int64		next_state;
 	double		value;
 	double		turn_reward;
 	double		cost;
+	int32		turn;			/* not NULL if the bit in nulls is not set */
+	uint8		defects;		/* of its rollout; 0: none known from this row */
+	uint8		n_rewards;		/* components given; 0: none */
+	const void *rewards;		/* n_rewards doubles, not aligned; NULL: all are missing */
 } StepRow;
+
+static inline double
+row_reward(const StepRow *row, int component)
+{
+	double		reward;
+
+	memcpy(&reward, (const char *) row->rewards + component * sizeof(double), sizeof(double));
+	return reward;
+}
 
 /* The arguments of rollout_agg; its shorter forms stop earlier. */
 enum
@@ -53,14 +89,22 @@ enum
 	ROW_VALUE,
 	ROW_TURN_REWARD,
 	ROW_COST,
+	ROW_TURN,
+	ROW_REWARDS,
 	MAX_ROW_ARGS
 };
 
 /*
  * Read a row from arguments.  What an argument list does not have is NULL in
- * every row.  Errors: rollout_id NULL, step_id NULL in a step, a number that is
- * not finite.
+ * every row.  Its reward components are put into `rewards`, and are there until
+ * the next row is.  Errors: rollout_id NULL, step_id NULL in a step, a number
+ * that is not finite, more than MAX_REWARDS components.
+ *
+ * `forgiving`: a number that is not finite, or beyond LARGEST_FORGIVEN, or a cost
+ * that is not above 0, is missing and a defect of the rollout (of a value it is
+ * only missing), as is a step_id; false: the row is of no rollout.
  */
-extern void read_step_row(const NullableDatum *args, int n_args, StepRow *row);
+#define LARGEST_FORGIVEN 1e100
+extern bool read_step_row(const NullableDatum *args, int n_args, bool forgiving, double rewards[MAX_REWARDS], StepRow *row);
 
 #endif							/* STEPADV_GROUP_ROW_H */

@@ -37,7 +37,7 @@ number_column(const GroupColumns *group, const double *column)
 	return missing;
 }
 
-/* Every column of the full form; success is the rollout's. */
+/* Every column of the full form but the rewards; success is the rollout's. */
 Datum
 stepadv_steps(PG_FUNCTION_ARGS)
 {
@@ -46,8 +46,9 @@ stepadv_steps(PG_FUNCTION_ARGS)
 	bool	   *success;
 	bool	   *success_null;
 	bool	   *next_state_null;
+	bool	   *turn_null;
 
-	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
+	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
 	rollout_id = ALLOCATE_ARRAY(int64, group.n_steps);
 	success = ALLOCATE_ARRAY(bool, group.n_steps);
 	success_null = ALLOCATE_ARRAY(bool, group.n_steps);
@@ -61,6 +62,9 @@ stepadv_steps(PG_FUNCTION_ARGS)
 	next_state_null = null_column(&group, NULL_NEXT_STATE);
 	if (group.next_state == NULL)
 		memset(next_state_null, true, group.n_steps);
+	turn_null = null_column(&group, NULL_TURN);
+	if (group.turn == NULL)
+		memset(turn_null, true, group.n_steps);
 
 	{
 		ResultColumn columns[] = {
@@ -75,6 +79,7 @@ stepadv_steps(PG_FUNCTION_ARGS)
 			{"value", COLUMN_FLOAT8, number_column(&group, group.value), NULL},
 			{"turn_reward", COLUMN_FLOAT8, number_column(&group, group.turn_reward), NULL},
 			{"cost", COLUMN_FLOAT8, number_column(&group, group.cost), NULL},
+			{"turn", COLUMN_INT4, group.turn ? group.turn : group.step_no, turn_null, .newer = true},
 		};
 
 		RETURN_COLUMNS(columns, group.n_steps);
@@ -98,7 +103,7 @@ stepadv_rollouts(PG_FUNCTION_ARGS)
 	bool	   *unjudged;
 
 	read_parameters(fcinfo, 1, rollouts_parameters, lengthof(rollouts_parameters), parameters);
-	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
+	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
 	find_rollout_facts(&group, &facts);
 	success = ALLOCATE_ARRAY(bool, group.n_rollouts);
 	unjudged = ALLOCATE_ARRAY(bool, group.n_rollouts);

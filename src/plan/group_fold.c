@@ -51,6 +51,7 @@ typedef struct GroupFoldState
 	int			n_keys;
 	int			n_args;
 	bool		has_filter;
+	bool		forgiving;		/* the aggregate is */
 	AttrNumber *positions;		/* where */
 	AttrNumber	last_position;	/* the greatest of them */
 	AttrNumber *key_positions;	/* in rows with the keys first: 1, 2, … */
@@ -189,6 +190,7 @@ begin_group_fold(CustomScanState *node, EState *estate, int eflags)
 	fold->n_args = linitial_int(counts);
 	fold->sorted_below = lsecond_int(counts) != 0;
 	fold->expected_groups = lthird_int(counts);
+	fold->forgiving = lfourth_int(counts) != 0;
 	fold->positions = attributes_of(inputs);
 	for (int i = 0; i < list_length(inputs); i++)
 		fold->last_position = Max(fold->last_position, fold->positions[i]);
@@ -252,6 +254,16 @@ is_of_group(GroupFoldState *fold, const AttrNumber *positions, const TupleTableS
 	return ExecQualAndReset(fold->same_group, fold->comparing);
 }
 
+static GroupBuilder *
+create_builder(const GroupFoldState *fold, MemoryContext context)
+{
+	GroupBuilder *builder = group_builder_create(context);
+
+	if (fold->forgiving)
+		group_builder_forgive(builder);
+	return builder;
+}
+
 /* A group that is not in the table, of the keys of a row. */
 static void
 begin_group(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
@@ -265,7 +277,7 @@ begin_group(GroupFoldState *fold, const AttrNumber *positions, const TupleTableS
 	ExecStoreMinimalTuple(ExecCopySlotMinimalTuple(fold->keys), fold->group_keys, false);
 	MemoryContextSwitchTo(old);
 	slot_getallattrs(fold->group_keys);
-	fold->builder = group_builder_create(fold->group_memory);
+	fold->builder = create_builder(fold, fold->group_memory);
 }
 
 /* A row into the current group. */
@@ -274,6 +286,7 @@ add_row(GroupFoldState *fold, const TupleTableSlot *row)
 {
 	const AttrNumber *positions = fold->positions + fold->n_keys;
 	NullableDatum args[MAX_ROW_ARGS];
+	double		rewards[MAX_REWARDS];
 	StepRow		step;
 
 	if (fold->has_filter &&
@@ -284,8 +297,8 @@ add_row(GroupFoldState *fold, const TupleTableSlot *row)
 		args[a].value = row->tts_values[positions[a] - 1];
 		args[a].isnull = row->tts_isnull[positions[a] - 1];
 	}
-	read_step_row(args, fold->n_args, &step);
-	group_builder_add(fold->builder, &step);
+	if (read_step_row(args, fold->n_args, fold->forgiving, rewards, &step))
+		group_builder_add(fold->builder, &step);
 }
 
 /* The row of the current group, which lives until the next one is asked for. */
@@ -405,7 +418,7 @@ find_group(GroupFoldState *fold, const TupleTableSlot *row)
 	entry = LookupTupleHashEntry(fold->table, fold->keys, &is_new, NULL);
 	ResetExprContext(fold->comparing);
 	if (is_new)
-		*tuple_hash_place(fold->table, entry) = group_builder_create(fold->table_memory);
+		*tuple_hash_place(fold->table, entry) = create_builder(fold, fold->table_memory);
 	enter_group(fold, entry);
 }
 

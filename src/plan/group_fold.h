@@ -23,7 +23,7 @@ enum
 	FOLD_LESS,					/* oids: by key, the operator < or > of its order */
 	FOLD_COLLATIONS,			/* oids: by key */
 	FOLD_NULLS_FIRST,			/* ints: by key */
-	FOLD_COUNTS,				/* ints: arguments, sorted by the keys or not, groups expected */
+	FOLD_COUNTS,				/* ints: arguments, sorted by the keys or not, groups expected, forgiving or not */
 	N_FOLD_LISTS
 };
 

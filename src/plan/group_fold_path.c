@@ -77,6 +77,7 @@ typedef struct Fold
 	List	   *clauses;		/* their SortGroupClauses */
 	Aggref	   *aggref;
 	int			n_args;
+	bool		forgiving;		/* the aggregate is */
 	List	   *inputs;			/* keys, arguments, the filter if there is one */
 	PathTarget *alone;			/* the inputs as what a path gives */
 	double		n_groups;
@@ -109,7 +110,7 @@ is_own_function(Oid function, const char *name, PGFunction address)
 }
 
 static bool
-is_rollout_agg(Oid aggregate)
+is_rollout_agg(Oid aggregate, bool *forgiving)
 {
 	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
 	Form_pg_aggregate form;
@@ -118,7 +119,8 @@ is_rollout_agg(Oid aggregate)
 	if (!HeapTupleIsValid(tuple))
 		return false;
 	form = (Form_pg_aggregate) GETSTRUCT(tuple);
-	is_ours = is_own_function(form->aggtransfn, "stepadv_rollout_agg_trans", stepadv_rollout_agg_trans) &&
+	*forgiving = is_own_function(form->aggtransfn, "stepadv_forgiving_rollout_agg_trans", stepadv_forgiving_rollout_agg_trans);
+	is_ours = (*forgiving || is_own_function(form->aggtransfn, "stepadv_rollout_agg_trans", stepadv_rollout_agg_trans)) &&
 		is_own_function(form->aggfinalfn, "stepadv_rollout_agg_final", stepadv_rollout_agg_final);
 	ReleaseSysCache(tuple);
 	return is_ours;
@@ -198,7 +200,7 @@ can_fold(PlannerInfo *root, const PathTarget *target, Fold *fold)
 		fold->aggref->aggsplit == AGGSPLIT_SIMPLE &&
 		fold->aggref->aggdistinct == NIL && fold->aggref->aggorder == NIL &&
 		!filter_guards_arguments(fold->aggref) &&
-		is_rollout_agg(fold->aggref->aggfnoid);
+		is_rollout_agg(fold->aggref->aggfnoid, &fold->forgiving);
 }
 
 /* By the marks of GROUP BY alone a sort finds a key that is volatile. */
@@ -418,7 +420,8 @@ add_fold(PlannerInfo *root, RelOptInfo *rel, const Fold *fold, Path *input, AggS
 	}
 	tlist = lappend(tlist, makeTargetEntry((Expr *) fold->aggref, list_length(tlist) + 1, NULL, false));
 	lists[FOLD_INPUTS] = positions;
-	lists[FOLD_COUNTS] = list_make3_int(fold->n_args, strategy == AGG_SORTED, (int) Min(fold->n_groups, (double) INT_MAX));
+	lists[FOLD_COUNTS] = list_make4_int(fold->n_args, strategy == AGG_SORTED, (int) Min(fold->n_groups, (double) INT_MAX),
+										fold->forgiving);
 
 	path->custom_private = list_make1(tlist);
 	for (int l = 0; l < N_FOLD_LISTS; l++)

@@ -262,6 +262,7 @@ typedef struct StepScanState
 	CustomScanState css;
 	int			n_functions;
 	SetExprState **calls;
+	bool	   *same_group;	/* by call: its group is that of the call before */
 	ColumnSink *results;
 	int			n_columns;		/* of the scan: those asked for */
 	AskedColumn *columns;
@@ -295,6 +296,15 @@ create_step_scan_state(CustomScan *plan)
 	return (Node *) scan;
 }
 
+/* Two calls of one group, which may be computed: by_turn(g.rollouts). */
+static bool
+calls_same_group(const FuncExpr *call, const FuncExpr *before)
+{
+	Node	   *group = linitial(call->args);
+
+	return equal(group, linitial(before->args)) && !contain_volatile_functions(group);
+}
+
 static void
 begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 {
@@ -305,12 +315,14 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 
 	scan->n_functions = list_length(plan->custom_exprs);
 	scan->calls = palloc(scan->n_functions * sizeof(SetExprState *));
+	scan->same_group = palloc0(scan->n_functions * sizeof(bool));
 	scan->results = palloc0(scan->n_functions * sizeof(ColumnSink));
 	for (int f = 0; f < scan->n_functions; f++)
 	{
 		/* Looks the function up and checks that it may be executed. */
 		scan->calls[f] = ExecInitTableFunctionResult((Expr *) list_nth(plan->custom_exprs, f),
 													 node->ss.ps.ps_ExprContext, &node->ss.ps);
+		scan->same_group[f] = f > 0 && calls_same_group(list_nth(plan->custom_exprs, f), list_nth(plan->custom_exprs, f - 1));
 		column_sink_init(&scan->results[f], list_nth_int(column_counts, f));
 	}
 	scan->n_columns = list_length(plan->custom_scan_tlist);
@@ -325,10 +337,11 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 
 /*
  * Arguments into the call.  A group that is toasted, or still growing, is
- * brought into one piece once, though several functions ask about it.
+ * brought into one piece once, though several functions ask about it; one that
+ * the call before has too is not computed again.
  */
 static bool
-evaluate_arguments(SetExprState *call, ExprContext *econtext, Datum *last_group, Datum *last_flat)
+evaluate_arguments(SetExprState *call, const SetExprState *same_group, ExprContext *econtext, Datum *last_group, Datum *last_flat)
 {
 	FunctionCallInfo fcinfo = call->fcinfo;
 	ListCell   *lc;
@@ -338,7 +351,10 @@ evaluate_arguments(SetExprState *call, ExprContext *econtext, Datum *last_group,
 	{
 		NullableDatum *arg = &fcinfo->args[i++];
 
-		arg->value = ExecEvalExpr((ExprState *) lfirst(lc), econtext, &arg->isnull);
+		if (i == 1 && same_group != NULL)
+			*arg = same_group->fcinfo->args[0];
+		else
+			arg->value = ExecEvalExpr((ExprState *) lfirst(lc), econtext, &arg->isnull);
 		if (arg->isnull && call->func.fn_strict)
 			return false;
 	}
@@ -372,7 +388,7 @@ evaluate_functions(StepScanState *scan)
 		PgStat_FunctionCallUsage usage;
 
 		result->n_rows = 0;
-		if (!evaluate_arguments(call, econtext, &group, &flat))
+		if (!evaluate_arguments(call, scan->same_group[f] ? scan->calls[f - 1] : NULL, econtext, &group, &flat))
 			continue;
 		call->fcinfo->resultinfo = (fmNodePtr) result;
 		call->fcinfo->isnull = false;

@@ -91,10 +91,36 @@ refuse_length(const char *name, int n, const LogProbs *other)
 				 errmsg("%s has %d elements, %s has %d", name, n, other->name, other->n)));
 }
 
-bool
-log_ratios_open(FunctionCallInfo fcinfo, LogRatios *ratios)
+/* Whether the arrays are such that the tokens of all of them can be told apart. */
+static bool
+arrays_match(FunctionCallInfo fcinfo)
 {
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+	int			n = -1;
+
+	for (int i = 0; i < 3; i++)
+	{
+		ArrayType  *array;
+		int			length;
+
+		if (PG_ARGISNULL(i))
+			continue;
+		array = PG_GETARG_ARRAYTYPE_P(i);
+		if (ARR_NDIM(array) > 1 || (i == 2 && array_contains_nulls(array)))
+			return false;
+		length = ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0];
+		if (n >= 0 && length != n)
+			return false;
+		n = length;
+	}
+	return true;
+}
+
+bool
+log_ratios_open(FunctionCallInfo fcinfo, bool forgiving, LogRatios *ratios)
+{
+	ratios->forgiving = forgiving;
+	ratios->refused = false;
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || (forgiving && !arrays_match(fcinfo)))
 		return false;
 	open_log_probs(PG_GETARG_ARRAYTYPE_P(0), "logp_new", &ratios->new_policy);
 	open_log_probs(PG_GETARG_ARRAYTYPE_P(1), "logp_old", &ratios->old_policy);
@@ -120,9 +146,13 @@ log_prob(const LogProbs *logp, int token)
 
 /* A NULL among the tokens that count. */
 static void
-refuse_null(const LogProbs *logp, int token)
+refuse_null(LogRatios *ratios, const LogProbs *logp, int token)
 {
-	if (logp->nulls != NULL && logp->nulls[token])
+	if (logp->nulls == NULL || !logp->nulls[token])
+		return;
+	if (ratios->forgiving)
+		ratios->refused = true;
+	else
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("element %d of %s must not be null", token + 1, logp->name),
@@ -199,8 +229,8 @@ log_ratios_next(LogRatios *ratios)
 		{
 			if (mask != NULL && !mask[i])
 				continue;
-			refuse_null(a, i);
-			refuse_null(b, i);
+			refuse_null(ratios, a, i);
+			refuse_null(ratios, b, i);
 			*to++ = log_prob(a, i) - log_prob(b, i);
 		}
 	ratios->n = to - ratios->log_ratio;
@@ -208,7 +238,11 @@ log_ratios_next(LogRatios *ratios)
 	ratios->next = end;
 	ratios->sum = block_sum(ratios->log_ratio, ratios->n);
 	if (!isfinite(ratios->sum))
-		refuse_block(ratios, first, end);
+	{
+		if (!ratios->forgiving)
+			refuse_block(ratios, first, end);
+		ratios->refused = true;
+	}
 	CHECK_FOR_INTERRUPTS();
-	return true;
+	return !ratios->refused;
 }

@@ -29,6 +29,8 @@ typedef struct LogRatios
 	const bool *mask;			/* NULL: every token counts */
 	int			next;			/* token to go on with */
 	int64		n_tokens;		/* in the blocks so far */
+	bool		forgiving;		/* what would be an error is told by */
+	bool		refused;
 
 	/* The present block: logp_new - logp_old of tokens where mask is true. */
 	int			n;
@@ -37,12 +39,12 @@ typedef struct LogRatios
 } LogRatios;
 
 /*
- * Open arguments 0 to 2: logp_new, logp_old, mask.  False: an array is NULL.
- * The mask may be NULL.
+ * Open arguments 0 to 2: logp_new, logp_old, mask.  False: an array is NULL, or,
+ * where that is to be no error, they do not match.  The mask may be NULL.
  */
-extern bool log_ratios_open(FunctionCallInfo fcinfo, LogRatios *ratios);
+extern bool log_ratios_open(FunctionCallInfo fcinfo, bool forgiving, LogRatios *ratios);
 
-/* The next block, maybe an empty one; false after the last. */
+/* The next block, maybe an empty one; false after the last, and where it is refused. */
 extern bool log_ratios_next(LogRatios *ratios);
 
 #endif							/* STEPADV_LOGPROBS_H */

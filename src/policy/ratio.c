@@ -24,6 +24,9 @@
 PG_FUNCTION_INFO_V1(stepadv_step_ratio);
 PG_FUNCTION_INFO_V1(stepadv_sequence_ratio);
 PG_FUNCTION_INFO_V1(stepadv_approximate_kl);
+PG_FUNCTION_INFO_V1(stepadv_step_ratio_or_null);
+PG_FUNCTION_INFO_V1(stepadv_sequence_ratio_or_null);
+PG_FUNCTION_INFO_V1(stepadv_approximate_kl_or_null);
 
 static double
 sum_log_ratios(LogRatios *ratios)
@@ -41,26 +44,43 @@ mean_of_tokens(double sum, const LogRatios *ratios)
 	return ratios->n_tokens == 0 ? 0 : sum / ratios->n_tokens;
 }
 
-Datum
-stepadv_step_ratio(PG_FUNCTION_ARGS)
+/* exp of the mean, or the sum, of the log-ratios; forgiving: NULL for what is an error. */
+static Datum
+ratio_of_tokens(FunctionCallInfo fcinfo, bool forgiving, bool of_mean)
 {
 	LogRatios	ratios;
 	double		sum;
 
-	if (!log_ratios_open(fcinfo, &ratios))
+	if (!log_ratios_open(fcinfo, forgiving, &ratios))
 		PG_RETURN_NULL();
 	sum = sum_log_ratios(&ratios);
-	PG_RETURN_FLOAT8(exp(mean_of_tokens(sum, &ratios)));
+	if (ratios.refused)
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(exp(of_mean ? mean_of_tokens(sum, &ratios) : sum));
+}
+
+Datum
+stepadv_step_ratio(PG_FUNCTION_ARGS)
+{
+	return ratio_of_tokens(fcinfo, false, true);
+}
+
+Datum
+stepadv_step_ratio_or_null(PG_FUNCTION_ARGS)
+{
+	return ratio_of_tokens(fcinfo, true, true);
 }
 
 Datum
 stepadv_sequence_ratio(PG_FUNCTION_ARGS)
 {
-	LogRatios	ratios;
+	return ratio_of_tokens(fcinfo, false, false);
+}
 
-	if (!log_ratios_open(fcinfo, &ratios))
-		PG_RETURN_NULL();
-	PG_RETURN_FLOAT8(exp(sum_log_ratios(&ratios)));
+Datum
+stepadv_sequence_ratio_or_null(PG_FUNCTION_ARGS)
+{
+	return ratio_of_tokens(fcinfo, true, false);
 }
 
 static const Parameter kl_parameters[] = {
@@ -96,18 +116,32 @@ clamp(double x, const ParameterValue *bound)
 	return bound->isnull ? x : Min(Max(x, -bound->number), bound->number);
 }
 
-Datum
-stepadv_approximate_kl(PG_FUNCTION_ARGS)
+static Datum
+kl_of_tokens(FunctionCallInfo fcinfo, bool forgiving)
 {
 	ParameterValue parameters[lengthof(kl_parameters)];
 	LogRatios	ratios;
 	Sum			sum = {0};
 
 	read_parameters(fcinfo, 3, kl_parameters, lengthof(kl_parameters), parameters);
-	if (!log_ratios_open(fcinfo, &ratios))
+	if (!log_ratios_open(fcinfo, forgiving, &ratios))
 		PG_RETURN_NULL();
 	while (log_ratios_next(&ratios))
 		for (int i = 0; i < ratios.n; i++)
 			sum_add(&sum, clamp(token_kl(parameters[0].choice, clamp(ratios.log_ratio[i], &parameters[1])), &parameters[2]));
+	if (ratios.refused)
+		PG_RETURN_NULL();
 	PG_RETURN_FLOAT8(mean_of_tokens(sum_value(&sum), &ratios));
+}
+
+Datum
+stepadv_approximate_kl(PG_FUNCTION_ARGS)
+{
+	return kl_of_tokens(fcinfo, false);
+}
+
+Datum
+stepadv_approximate_kl_or_null(PG_FUNCTION_ARGS)
+{
+	return kl_of_tokens(fcinfo, true);
 }

@@ -22,8 +22,20 @@
 #include "sum.h"
 
 PG_FUNCTION_INFO_V1(stepadv_progress_predict);
+PG_FUNCTION_INFO_V1(stepadv_progress_predict_or_nan);
 PG_FUNCTION_INFO_V1(stepadv_progress_attribution);
 PG_FUNCTION_INFO_V1(stepadv_progress_residual);
+
+/* Of as many features as the model has; NaN or infinity where not all of them are finite. */
+static double
+contribution_of(const ProgressValue *model, const Features *features)
+{
+	if (model->kind == PROGRESS_LINEAR)
+		return model->numbers[MODEL_INTERCEPT] +
+			features_dot(model->numbers + LINEAR_WEIGHTS, features->x, features->n);
+	/* A unit that is off would hide a NaN; in a sum a weight of 0 does not. */
+	return features_finite(features->x, features->n) ? mlp_forward(model, features->x, NULL) : NAN;
+}
 
 double
 progress_contribution(const ProgressValue *model, ArrayType *array, const int64 *rollout_id)
@@ -35,16 +47,7 @@ progress_contribution(const ProgressValue *model, ArrayType *array, const int64 
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("features have %d elements, the model expects %u", features.n, model->dimension)));
-	if (model->kind == PROGRESS_LINEAR)
-		contribution = model->numbers[MODEL_INTERCEPT] +
-			features_dot(model->numbers + LINEAR_WEIGHTS, features.x, features.n);
-	else
-	{
-		/* A unit that is off would hide a NaN; in a sum a weight of 0 does not. */
-		if (!features_finite(features.x, features.n))
-			features_refuse(&features, rollout_id);
-		contribution = mlp_forward(model, features.x, NULL);
-	}
+	contribution = contribution_of(model, &features);
 	if (unlikely(!isfinite(contribution)))
 	{
 		if (!features_finite(features.x, features.n))
@@ -63,6 +66,22 @@ stepadv_progress_predict(PG_FUNCTION_ARGS)
 	const ProgressValue *model = progress_model_argument(fcinfo->flinfo, PG_GETARG_DATUM(0));
 
 	PG_RETURN_FLOAT8(progress_contribution(model, PG_GETARG_ARRAYTYPE_P(1), NULL));
+}
+
+/* The same for rows that nobody vouches for: NaN where that is an error.  Strict. */
+Datum
+stepadv_progress_predict_or_nan(PG_FUNCTION_ARGS)
+{
+	const ProgressValue *model = progress_model_argument(fcinfo->flinfo, PG_GETARG_DATUM(0));
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
+	Features	features;
+	double		contribution;
+
+	if (ARR_NDIM(array) != 1 || array_contains_nulls(array) || ARR_DIMS(array)[0] != (int) model->dimension)
+		PG_RETURN_FLOAT8(NAN);
+	features = features_open(array, NULL);
+	contribution = contribution_of(model, &features);
+	PG_RETURN_FLOAT8(isfinite(contribution) ? contribution : NAN);
 }
 
 /* ----------

@@ -14,13 +14,14 @@
 #include "progress/fold.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fused_reward);
+PG_FUNCTION_INFO_V1(stepadv_fused_reward_or_nan);
 PG_FUNCTION_INFO_V1(stepadv_progress_mean);
 PG_FUNCTION_INFO_V1(stepadv_progress_random);
 PG_FUNCTION_INFO_V1(stepadv_progress_fold);
 
-/* alpha * contribution + beta * grounded; strict. */
-Datum
-stepadv_fused_reward(PG_FUNCTION_ARGS)
+/* alpha * contribution + beta * grounded; strict.  forgiving: NaN for what is an error. */
+static Datum
+fuse(FunctionCallInfo fcinfo, bool forgiving)
 {
 	static const Parameter declared[] = {
 		NUMBER_PARAMETER("alpha", -INFINITY, INFINITY), NUMBER_PARAMETER("beta", -INFINITY, INFINITY)
@@ -29,11 +30,25 @@ stepadv_fused_reward(PG_FUNCTION_ARGS)
 	double		contribution = PG_GETARG_FLOAT8(0);
 
 	read_parameters(fcinfo, 2, declared, lengthof(declared), parameters);
+	if (!isfinite(contribution) && forgiving)
+		PG_RETURN_FLOAT8(NAN);
 	if (!isfinite(contribution))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("contribution is %s, not a finite number", isnan(contribution) ? "NaN" : "infinite")));
 	PG_RETURN_FLOAT8(parameters[0].number * contribution + (PG_GETARG_BOOL(1) ? parameters[1].number : 0));
+}
+
+Datum
+stepadv_fused_reward(PG_FUNCTION_ARGS)
+{
+	return fuse(fcinfo, false);
+}
+
+Datum
+stepadv_fused_reward_or_nan(PG_FUNCTION_ARGS)
+{
+	return fuse(fcinfo, true);
 }
 
 /* outcome / n_steps; strict. */

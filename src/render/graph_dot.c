@@ -241,8 +241,9 @@ stepadv_graph_dot(PG_FUNCTION_ARGS)
 	drawing.labels = PG_ARGISNULL(ARG_LABELS) ? NULL : PG_GETARG_JSONB_P(ARG_LABELS);
 	drawing.state_labels = PG_ARGISNULL(ARG_STATE_LABELS) ? NULL : PG_GETARG_JSONB_P(ARG_STATE_LABELS);
 
-	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(ARG_GROUP), &group);
+	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(ARG_GROUP), &group, NULL);
 	find_rollout_facts(&group, &facts);
+	leave_out_defects(&group, DEFECT_COST, &facts);
 	state_graph_build(&group, &facts, parameters[GRAPH_SUCCESS_ABOVE].number, &graph);
 	graph_nodes_find(&group, &facts, &graph, &nodes);
 	graph_edges_find(&group, &facts, &graph, parameters, &edges);

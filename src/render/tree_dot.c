@@ -278,7 +278,7 @@ stepadv_rtmc_tree_dot(PG_FUNCTION_ARGS)
 	drawing.label_length = dot_limit_argument(fcinfo, ARG_LABEL_LENGTH, "label_length", 1);
 	drawing.labels = PG_ARGISNULL(ARG_LABELS) ? NULL : PG_GETARG_JSONB_P(ARG_LABELS);
 
-	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(ARG_GROUP), &group);
+	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(ARG_GROUP), &group, NULL);
 	find_rollout_facts(&group, &facts);
 	rollout_tree_build(&group, &facts, parameters, read_cut_off(fcinfo, &group), &tree);
 	drawing.group = &group;

@@ -11,23 +11,27 @@ CREATE FUNCTION pg_temp.short(words text, length integer) RETURNS text LANGUAGE 
 	SELECT CASE WHEN length(w) > length THEN left(w, length - 1) || '…' ELSE w END
 	FROM (SELECT btrim(regexp_replace(left(words, 4 * length), '[[:space:][:cntrl:]]+', ' ', 'g')) AS w) x
 $$;
+-- A group is a task, within a policy version within a run where these have names.
+CREATE FUNCTION pg_temp.called(run_id text, policy_version text, task_id text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+	SELECT concat_ws(' ', nullif(run_id, ''), nullif(policy_version, ''), task_id)
+$$;
 \echo What there is
-SELECT (SELECT count(DISTINCT group_id) FROM rl.rollouts) AS groups, (SELECT count(*) FROM rl.rollouts) AS rollouts,
+SELECT (SELECT count(DISTINCT (run_id, policy_version, task_id)) FROM rl.rollouts) AS groups, (SELECT count(*) FROM rl.rollouts) AS rollouts,
 	(SELECT count(*) FROM rl.rollouts WHERE outcome IS NOT NULL OR success IS NOT NULL) AS judged,
 	(SELECT count(*) FROM rl.rollouts WHERE success) AS successes, (SELECT count(*) FROM rl.steps) AS steps,
-	(SELECT count(DISTINCT (group_id, state)) FROM rl.steps) AS "states within groups";
+	(SELECT count(DISTINCT (run_id, policy_version, task_id, state)) FROM rl.steps) AS "states within groups";
 \echo Groups that teach most: some rollouts succeed, others fail, and they pass through the same states
-SELECT pg_temp.short(group_id, 32) AS "group", n_rollouts AS rollouts, n_steps AS steps, round(success_rate::numeric, 2) AS "success rate",
+SELECT pg_temp.short(pg_temp.called(run_id, policy_version, task_id), 32) AS "group", n_rollouts AS rollouts, n_steps AS steps, round(success_rate::numeric, 2) AS "success rate",
 	round(mean_return::numeric, 2) AS "mean return", n_states AS states, n_shared_states AS "shared states",
 	round(shared_step_share::numeric, 2) AS "steps in them"
 FROM rl.steps_groups
-ORDER BY success_rate * (1 - success_rate) * n_shared_states DESC NULLS LAST, n_steps DESC, group_id LIMIT 6;
+ORDER BY success_rate * (1 - success_rate) * n_shared_states DESC NULLS LAST, n_steps DESC, run_id, policy_version, task_id LIMIT 6;
 
 CREATE TEMP TABLE advantages AS
-SELECT r.group_id, r.rollout_id, r.step_no, r.step_id, r.advantage AS rtmc, g.advantage AS grpo, r.n_state, r.n_action, r.q, r.v, r.state, r.action_hash
+SELECT r.run_id, r.policy_version, r.task_id, r.rollout_id, r.step_no, r.step_id, r.advantage AS rtmc, g.advantage AS grpo, r.n_state, r.n_action, r.q, r.v, r.state, r.action_hash
 FROM rl.steps_rtmc r
-JOIN rl.steps_grpo g ON g.group_id = r.group_id AND g.step_id = r.step_id
-JOIN rl.steps_groups u ON u.group_id = r.group_id AND NOT u.uniform
+JOIN rl.steps_grpo g ON g.run_id = r.run_id AND g.policy_version = r.policy_version AND g.task_id = r.task_id AND g.step_id = r.step_id
+JOIN rl.steps_groups u ON u.run_id = r.run_id AND u.policy_version = r.policy_version AND u.task_id = r.task_id AND NOT u.uniform
 WHERE r.advantage IS NOT NULL;
 SELECT EXISTS (SELECT FROM advantages) AS compared \gset
 \if :compared
@@ -35,8 +39,8 @@ SELECT EXISTS (SELECT FROM advantages) AS compared \gset
 -- its advantage.  In states that one rollout alone visited it is all prior, so
 -- they come last.
 CREATE TEMP TABLE edges AS
-SELECT DISTINCT ON (group_id, state, action_hash, CASE WHEN state IS NULL OR action_hash IS NULL THEN step_id END) * FROM advantages
-ORDER BY group_id, state, action_hash, CASE WHEN state IS NULL OR action_hash IS NULL THEN step_id END, rollout_id, step_no;
+SELECT DISTINCT ON (run_id, policy_version, task_id, state, action_hash, CASE WHEN state IS NULL OR action_hash IS NULL THEN step_id END) * FROM advantages
+ORDER BY run_id, policy_version, task_id, state, action_hash, CASE WHEN state IS NULL OR action_hash IS NULL THEN step_id END, rollout_id, step_no;
 CREATE FUNCTION pg_temp.lines(of_step bigint, OUT observation text, OUT action text) LANGUAGE sql STABLE AS $$
 	SELECT coalesce(nullif(pg_temp.short(s.observation, 40), ''), '(nothing)'),
 		coalesce(nullif(pg_temp.short(coalesce(s.action, concat_ws(' ', s.tool, s.args)), 44), ''), '(nothing)')
@@ -45,14 +49,14 @@ $$;
 \echo 'Best steps by RTMC. took: so many of the visits to the state took the action; q: their mean return;'
 \echo 'v: that of all visits, drawn to the success rate while they are few; rtmc = q - v'
 SELECT round(rtmc::numeric, 3) AS rtmc, round(grpo::numeric, 3) AS grpo, round(q::numeric, 2) AS q, round(v::numeric, 2) AS v, n_action || '/' || n_state AS took,
-	pg_temp.short(group_id, 20) AS "group", step_no AS step, l.observation AS observed, l.action
-FROM (SELECT * FROM edges ORDER BY n_state > 1 DESC, rtmc DESC, n_state DESC, group_id, step_no LIMIT 8) e, LATERAL pg_temp.lines(e.step_id) l
-ORDER BY e.n_state > 1 DESC, e.rtmc DESC, e.n_state DESC, e.group_id, e.step_no;
+	pg_temp.short(pg_temp.called(run_id, policy_version, task_id), 20) AS "group", step_no AS step, l.observation AS observed, l.action
+FROM (SELECT * FROM edges ORDER BY n_state > 1 DESC, rtmc DESC, n_state DESC, run_id, policy_version, task_id, step_no LIMIT 8) e, LATERAL pg_temp.lines(e.step_id) l
+ORDER BY e.n_state > 1 DESC, e.rtmc DESC, e.n_state DESC, e.run_id, e.policy_version, e.task_id, e.step_no;
 \echo 'Worst steps by RTMC. GRPO gives every step of a rollout the same'
 SELECT round(rtmc::numeric, 3) AS rtmc, round(grpo::numeric, 3) AS grpo, round(q::numeric, 2) AS q, round(v::numeric, 2) AS v, n_action || '/' || n_state AS took,
-	pg_temp.short(group_id, 20) AS "group", step_no AS step, l.observation AS observed, l.action
-FROM (SELECT * FROM edges ORDER BY n_state > 1 DESC, rtmc, n_state DESC, group_id, step_no LIMIT 8) e, LATERAL pg_temp.lines(e.step_id) l
-ORDER BY e.n_state > 1 DESC, e.rtmc, e.n_state DESC, e.group_id, e.step_no;
+	pg_temp.short(pg_temp.called(run_id, policy_version, task_id), 20) AS "group", step_no AS step, l.observation AS observed, l.action
+FROM (SELECT * FROM edges ORDER BY n_state > 1 DESC, rtmc, n_state DESC, run_id, policy_version, task_id, step_no LIMIT 8) e, LATERAL pg_temp.lines(e.step_id) l
+ORDER BY e.n_state > 1 DESC, e.rtmc, e.n_state DESC, e.run_id, e.policy_version, e.task_id, e.step_no;
 SELECT count(*) AS "steps compared", count(*) FILTER (WHERE rtmc < 0 AND grpo > 0) AS "bad steps of good rollouts",
 	count(*) FILTER (WHERE rtmc > 0 AND grpo < 0) AS "good steps of bad rollouts"
 FROM advantages;
@@ -61,17 +65,21 @@ FROM advantages;
 \endif
 SQL
 
-group=$(sql -At -c "SELECT group_id FROM rl.steps_groups
-	ORDER BY success_rate * (1 - success_rate) * n_shared_states DESC NULLS LAST, n_steps DESC, group_id LIMIT 1")
 # The edges that most rollouts took, as many as a page can show.
-sql -At -v group="$group" >"$out/tree.dot" <<'SQL'
-SELECT stepadv.rtmc_tree_dot(v.rollouts,
+sql -At >"$out/tree.txt" <<'SQL'
+WITH chosen AS (
+	SELECT run_id, policy_version, task_id FROM rl.steps_groups
+	ORDER BY success_rate * (1 - success_rate) * n_shared_states DESC NULLS LAST, n_steps DESC, run_id, policy_version, task_id LIMIT 1)
+SELECT translate(concat_ws(' ', nullif(c.run_id, ''), nullif(c.policy_version, ''), c.task_id), E'\n\r', '  ') || E'\n' || stepadv.rtmc_tree_dot(v.rollouts,
 	labels => (SELECT jsonb_object_agg(s.step_id, coalesce(nullif(btrim(regexp_replace(left(coalesce(s.action, s.tool || ' ' || s.args), 200), '[[:space:][:cntrl:]]+', ' ', 'g')), ''), '(none)'))
-		FROM rl.steps s WHERE s.group_id = :'group'),
-	cut_off => (SELECT array_agg(stepadv.signature_hash(r.rollout_id)) FROM rl.rollouts r WHERE r.group_id = :'group' AND r.truncated),
+		FROM rl.steps s WHERE (s.run_id, s.policy_version, s.task_id) = (c.run_id, c.policy_version, c.task_id)),
+	cut_off => (SELECT array_agg(stepadv.signature_hash(r.rollout_id)) FROM rl.rollouts r WHERE (r.run_id, r.policy_version, r.task_id) = (c.run_id, c.policy_version, c.task_id) AND r.truncated),
 	max_edges => 48)
-FROM rl.steps_values v WHERE v.group_id = :'group';
+FROM chosen c JOIN rl.steps_values v USING (run_id, policy_version, task_id);
 SQL
+group=$(head -n 1 "$out/tree.txt")
+tail -n +2 "$out/tree.txt" >"$out/tree.dot"
+rm -f "$out/tree.txt"
 if grep -q -e '->' "$out/tree.dot"; then
 	dot -Tsvg "$out/tree.dot" -o "$out/tree.svg"
 	dot -Tpng "$out/tree.dot" -o "$out/tree.png"

@@ -29,11 +29,11 @@ else
 	sql -o /dev/null <<-'SQL'
 		SELECT * FROM stepadv.create_tables('rl');
 		CREATE TEMP TABLE s AS
-		SELECT 'rooms ' || group_id AS g, 'rollout ' || rollout_id AS r, s.* FROM sim.simulate(40, 8, 2026, max_steps => 40) s;
-		INSERT INTO rl.rollouts (group_id, rollout_id, model, outcome, success, truncated)
-		SELECT g, r, 'simulated policy', max(reward), bool_or(success), bool_or(truncated) FROM s GROUP BY g, r;
-		INSERT INTO rl.steps (group_id, rollout_id, step_no, observation, action, state, action_hash, next_state, reward)
-		SELECT g, r, step_no, state, action, state_hash, action_hash, next_state_hash, reward FROM s ORDER BY rollout_id, step_no;
+		SELECT 'rooms ' || group_id AS task, 'rollout ' || rollout_id AS r, s.* FROM sim.simulate(40, 8, 2026, max_steps => 40) s;
+		INSERT INTO rl.rollouts (task_id, rollout_id, model, outcome, success, truncated)
+		SELECT task, r, 'simulated policy', max(reward), bool_or(success), bool_or(truncated) FROM s GROUP BY task, r;
+		INSERT INTO rl.steps (task_id, rollout_id, step_no, observation, action, state, action_hash, next_state, reward)
+		SELECT task, r, step_no, state, action, state_hash, action_hash, next_state_hash, reward FROM s ORDER BY rollout_id, step_no;
 	SQL
 fi
 sql -c 'ANALYZE rl.rollouts, rl.steps'

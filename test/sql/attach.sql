@@ -240,11 +240,13 @@ CREATE INDEX ON att_calls (run, task);
 CREATE TABLE att_made AS SELECT s.*, stepadv.action_signature(s.tool, s.args::jsonb, s.ok) AS signature,
 	(SELECT string_agg(p.act, ' ' ORDER BY p.n) FROM att_calls p WHERE p.traj = s.traj AND p.n < s.n) AS history,
 	(SELECT string_agg(DISTINCT p.act, ' ' ORDER BY p.act) FROM att_calls p WHERE p.traj = s.traj AND p.n < s.n) AS history_set,
+	string_agg(s.act, ' ') OVER (w ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING) AS last_1, string_agg(s.act, ' ') OVER (w ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING) AS last_2,
+	string_agg(s.act, ' ') OVER (w ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING) AS last_3, string_agg(s.st::text, ' ') OVER (w ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS last_observed,
 	(SELECT stepadv.state_signature(stepadv.action_signature(p.tool, p.args::jsonb, p.ok)) FROM att_calls p WHERE p.traj = s.traj AND p.n < s.n) AS state_signature,
 	(SELECT stepadv.state_signature(stepadv.action_signature(p.tool, p.args::jsonb, p.ok), 'set') FROM att_calls p WHERE p.traj = s.traj AND p.n < s.n) AS state_set,
 	(SELECT stepadv.state_signature(stepadv.action_signature(p.tool, p.args::jsonb, p.ok)) FROM att_calls p WHERE p.traj = s.traj AND p.n <= s.n) AS next_signature,
 	(SELECT string_agg(stepadv.action_signature(p.tool, p.args::jsonb, p.ok), ' ' ORDER BY p.n) FROM att_calls p WHERE p.traj = s.traj AND p.n < s.n) AS signatures
-FROM att_calls s WHERE s.n IS NOT NULL;
+FROM att_calls s WHERE s.n IS NOT NULL WINDOW w AS (PARTITION BY s.traj ORDER BY s.n);
 CREATE FUNCTION pg_temp.made(prefix text, state text, action text, OUT rtmc boolean, OUT graphgpo boolean, OUT hgpo boolean, OUT shared boolean, OUT advantages integer, OUT sharings integer)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -264,10 +266,16 @@ $$;
 SELECT pg_temp.call('observation', 'ab_obs', state => 'st'), pg_temp.call('history', 'ab_his', state => 'st'), pg_temp.call('history_set', 'ab_set'), pg_temp.call('root', 'ab_root'),
 	pg_temp.call('signature', 'ab_sig', NULL, 'tool', 'args', 'ok'), pg_temp.call('signature', 'ab_both', 'act', 'tool', 'args', 'ok', state => 'st'),
 	pg_temp.call('history', 'ab_hsig', NULL, 'tool', 'args', 'ok'), pg_temp.call(NULL, 'ab_act', NULL, 'tool', 'args', 'ok', state => 'st'),
-	pg_temp.call('signature', 'ab_opt', NULL, 'tool', 'args', 'ok', '{"signature": {"flags": "set", "content_hash": "none"}}');
+	pg_temp.call('signature', 'ab_opt', NULL, 'tool', 'args', 'ok', '{"signature": {"flags": "set", "content_hash": "none"}}'),
+	pg_temp.call('history_last', 'ab_last'), pg_temp.call('history_last', 'ab_last1', options => '{"states": {"k": 1}}'), pg_temp.call('history_last', 'ab_last3', options => '{"states": {"k": 3}}'),
+	pg_temp.call('observation_last', 'ab_seen', state => 'st');
 SELECT 'observation' AS states, * FROM pg_temp.made('ab_obs', 'st::text', 'act')
 UNION ALL SELECT 'history', * FROM pg_temp.made('ab_his', 'history', 'act')
 UNION ALL SELECT 'history_set', * FROM pg_temp.made('ab_set', 'history_set', 'act')
+UNION ALL SELECT 'history_last', * FROM pg_temp.made('ab_last', 'last_2', 'act')
+UNION ALL SELECT 'history_last, 1', * FROM pg_temp.made('ab_last1', 'last_1', 'act')
+UNION ALL SELECT 'history_last, 3', * FROM pg_temp.made('ab_last3', 'last_3', 'act')
+UNION ALL SELECT 'observation_last', * FROM pg_temp.made('ab_seen', 'last_observed', 'act')
 UNION ALL SELECT 'signature', * FROM pg_temp.made('ab_sig', 'state_signature', 'signature')
 UNION ALL SELECT 'signature, own actions', * FROM pg_temp.made('ab_both', 'state_signature', 'act')
 UNION ALL SELECT 'history of signatures', * FROM pg_temp.made('ab_hsig', 'signatures', 'signature')
@@ -451,7 +459,7 @@ SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefi
 \set VERBOSITY default
 SELECT count(*) AS views_left FROM pg_class WHERE relkind = 'v' AND oid NOT IN (SELECT oid FROM views_before);
 
--- Errors in the data come when the view is read, and name the rollout.
+-- What is wrong in the data costs the advantages of its rollout, and is listed.
 CREATE TABLE att_bad AS SELECT 1 AS grp, 9 AS traj, i::bigint AS n, 1 AS st, 1 AS act, 1.0 AS rew FROM generate_series(1, 2) i;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('att_bad', '{grp}', 'traj', 'n', 'st', 'act', 'rew');
 INSERT INTO att_bad VALUES (1, 9, 2, 1, 1, 1);

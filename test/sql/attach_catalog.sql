@@ -23,7 +23,7 @@ DECLARE
 BEGIN
 	FOR v IN SELECT u.v FROM stepadv_internal.attachments() k, unnest(k.views) WITH ORDINALITY u(v, i) WHERE k.prefix = says.prefix AND k.attachment::text LIKE says.schema || '.%' ORDER BY u.i LOOP
 		EXECUTE format('SELECT md5(string_agg(regexp_replace(x::text, ''(\.\d{9})\d+'', ''\1'', ''g''), E''\n'' ORDER BY x::text)) FROM %s x', v) INTO hash;
-		line := line || hash;
+		line := line || coalesce(hash, 'no rows');
 		number := number + 1;
 	END LOOP;
 	RETURN number || ' views: ' || left(md5(line), 8);
@@ -171,7 +171,7 @@ SET ROLE catalog_first;
 SELECT pg_temp.attach('a');
 SET ROLE catalog_second;
 CREATE TABLE acat_second.fake_attachment OF stepadv.attachment;
-INSERT INTO acat_second.fake_attachment SELECT * FROM (SELECT (a).* FROM (SELECT ROW('a', 'acat.a_rows', NULL, 'acat.a_shown_steps', NULL, NULL, NULL, 1, NULL, '{}', '{}', '{acat.a_values}', '{values}', NULL, NULL, NULL, NULL, NULL, NULL)::stepadv.attachment AS a) x) y;
+INSERT INTO acat_second.fake_attachment SELECT * FROM (SELECT (a).* FROM (SELECT ROW('a', 'acat.a_rows', NULL, 'acat.a_shown_steps', NULL, NULL, NULL, 1, NULL, '{}', '{}', '{acat.a_values}', '{values}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::stepadv.attachment AS a) x) y;
 CREATE VIEW acat_second.fake AS SELECT 1 AS task;
 CREATE TABLE acat_second.fake2 OF stepadv.attachment;
 INSERT INTO acat_second.fake2 (prefix, rows, n_group_columns, views, view_kinds) VALUES ('a', 'acat_second.fake', 99, '{acat.a_values,acat.a_compare,acat_second.fake}', '{NULL,values}');

@@ -127,7 +127,8 @@ BEGIN
 		SELECT 'v'::text AS prefix, 'own_rows'::regclass AS rows, NULL::regclass AS stated, NULL::regclass AS shown, NULL::regclass AS shown_rollouts,
 			NULL::regclass AS runs, NULL::regclass AS began, 0 AS n_group_columns, NULL::text AS states,
 			NULL::jsonb AS options, NULL::text[] AS methods, NULL::regclass[] AS views, NULL::text[] AS view_kinds, NULL::text AS kept, NULL::regclass AS fresh,
-			NULL::regclass AS folded, NULL::regclass AS changed, NULL::regclass AS fresh_over_time, NULL::regclass AS folded_over_time
+			NULL::regclass AS folded, NULL::regclass AS changed, NULL::regclass AS fresh_over_time, NULL::regclass AS folded_over_time,
+			NULL::text AS unit, NULL::text[] AS rewards, NULL::text[] AS dimensions
 		WHERE boom();
 EXCEPTION WHEN wrong_object_type THEN
 	NULL;						-- from 16 on

@@ -241,7 +241,7 @@ SELECT * FROM pg_temp.reads('SELECT step_id, advantage FROM cur_pushed WHERE gro
 SELECT * FROM pg_temp.reads('SELECT step_id, advantage FROM cur_not_pushed WHERE group_id = 7');
 
 -- Training rows: tokens by mask, by their number, or none; texts that would break a line.
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('cur_rl', partitions => 2);
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('cur_rl', partitions => 2, group_by => '{group_id}');
 INSERT INTO cur_rl.rollouts (group_id, rollout_id, outcome) VALUES ('g', 'a', 1), ('g', 'b', 0), ('g', 'c', NULL);
 INSERT INTO cur_rl.steps (group_id, rollout_id, step_no, observation, action, args, state, action_hash, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs) VALUES
 	('g', 'a', 0, E'two\nlines\r\n\ttab', 'a "quote", a back\slash, \n no line', '{"path": "C:\\new"}', 1, 1, '{1,2}', '{5,6,7}', '{t,f,t}', '{-0.5,-1,-2}'),
@@ -378,3 +378,45 @@ SELECT * FROM stepadv.select_steps('cur_shared.cur_steps_rtmc', 'dapo');
 DROP VIEW cur_shared.forged;
 REVOKE ALL ON SCHEMA cur_shared FROM regress_curation;
 DROP ROLE regress_curation;
+
+-- max_staleness: how many policy steps a rollout may be behind the newest of its run. By hand: the newest of x is 8, of y
+-- 7; what is of no known run is measured by the newest of all, 8; what is of no known step is too old for any limit, and one
+-- rollout is not judged.
+CREATE TABLE cur_rollouts (task text, traj text, run text, at integer, PRIMARY KEY (task, traj));
+INSERT INTO cur_rollouts VALUES ('A', 'a', 'x', 8), ('A', 'b', 'x', 6), ('A', 'c', 'y', 7), ('A', 'd', 'y', 3), ('B', 'a', NULL, 7), ('B', 'b', 'x', NULL), ('B', 'c', 'y', 6), ('B', 'd', 'x', 5), ('C', 'a', 'x', 8), ('C', 'b', 'x', 7);
+CREATE TABLE cur_moves (id integer PRIMARY KEY, task text, traj text, n integer, rew float8);
+INSERT INTO cur_moves SELECT row_number() OVER (ORDER BY task, traj, n), task, traj, n, CASE WHEN traj <> 'c' OR task <> 'B' THEN ascii(traj) % 2 END FROM cur_rollouts, generate_series(1, 2) n;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_moves', '{task}', 'traj', 'n', reward => 'rew', step_id => 'id', show_rollouts => 'cur_rollouts', run_id => 'run', policy_step => 'at', columns => '{}');
+SELECT task, rollout_id, staleness FROM cur_moves_rloo WHERE step_no = 1 ORDER BY 1, 2;
+SELECT k AS max_staleness, string_agg((group_key ->> 'task') || rollout_id, ' ' ORDER BY group_key ->> 'task', rollout_id) AS kept, array_agg(DISTINCT reason ORDER BY reason) AS why
+FROM unnest('{0,1,2,5,NULL}'::integer[]) k, stepadv.select_steps('cur_moves_rloo', max_staleness => k) WHERE step_no = 1 GROUP BY k ORDER BY k;
+-- It comes first: what is too old is gone before the others choose, and is counted once.
+SELECT * FROM stepadv.explain_selection('cur_moves_rloo', max_staleness => 2, min_advantage => 0.1, per_group => 2);
+SELECT group_key ->> 'task' AS task, rollout_id, step_no, reason FROM stepadv.select_steps('cur_moves_rloo', max_staleness => 2, min_advantage => 0.1, per_group => 2) ORDER BY 1, 2, 3;
+-- The same of random data, by plain SQL over the tables.
+CREATE TABLE cur_many_runs AS SELECT g, r, 'run ' || r % 3 AS run, (r * 7 + g) % 13 AS at FROM generate_series(1, 20) g, generate_series(1, 24) r;
+CREATE TABLE cur_many AS SELECT g, r, 1 AS n, (r * g) % 5 AS rew FROM cur_many_runs;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_many', '{g}', 'r', 'n', reward => 'rew', show_rollouts => 'cur_many_runs', run_id => 'run', policy_step => 'at');
+SELECT k AS max_staleness, count(*) > 20 AS many, count(*) FILTER (WHERE x.chosen IS NULL OR x.wanted IS NULL) AS wrong
+FROM generate_series(0, 9, 3) k CROSS JOIN LATERAL (
+	SELECT s.g AS chosen, w.g AS wanted
+	FROM (SELECT (group_key ->> 'g')::integer AS g, rollout_id::integer AS r FROM stepadv.select_steps('cur_many_grpo', max_staleness => k)) s
+	FULL JOIN (SELECT c.g, c.r FROM cur_many_runs c JOIN (SELECT run, max(at) AS newest FROM cur_many_runs GROUP BY run) m USING (run) WHERE newest - at <= k) w ON (s.g, s.r) = (w.g, w.r)) x
+GROUP BY k ORDER BY k;
+-- A selection says how old its steps are, and is measured anew when a newer step comes; it can be selected from by it.
+SELECT stepadv.create_selection('cur_moves_rloo', 'cur_fresh', max_staleness => 1);
+SELECT obj_description('cur_fresh'::regclass);
+SELECT task, rollout_id, staleness, reason FROM cur_fresh WHERE step_no = 1 ORDER BY 1, 2;
+INSERT INTO cur_rollouts VALUES ('C', 'c', 'x', 9);
+SELECT task, rollout_id, staleness, reason FROM cur_fresh WHERE step_no = 1 ORDER BY 1, 2;
+SELECT string_agg(rollout_id, ' ') FROM stepadv.select_steps('cur_fresh', max_staleness => 0);
+SELECT r ->> 'staleness' AS staleness, r ->> 'rollout_id' AS rollout FROM stepadv.training_rows('cur_fresh', '{staleness}') r WHERE r ->> 'step_no' = '1' ORDER BY 2, 1;
+-- So can any relation with such a column.
+CREATE VIEW cur_anyone AS SELECT g, rollout_id, step_no, step_id, advantage, step_id % 5 AS staleness, 'old' AS s FROM cur;
+SELECT count(*) AS n, (SELECT count(*) FROM cur_anyone WHERE staleness <= 3 AND advantage IS NOT NULL) AS wanted FROM stepadv.select_steps('cur_anyone', max_staleness => 3, group_by => '{g}');
+CREATE VIEW cur_no_number AS SELECT g, rollout_id, step_no, step_id, advantage, 'old' AS staleness FROM cur;
+SELECT * FROM stepadv.select_steps('cur_no_number', max_staleness => 3, group_by => '{g}');
+SELECT * FROM stepadv.select_steps('cur_moves_rloo', max_staleness => -1);
+SELECT * FROM stepadv.select_steps('cur_steps_rtmc', max_staleness => 3);
+SELECT * FROM stepadv.explain_selection('cur_steps_rtmc', max_staleness => 3);
+SELECT stepadv.create_selection('cur_steps_rtmc', 'cur_never', max_staleness => 3);

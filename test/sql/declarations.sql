@@ -7,7 +7,8 @@ SET jit = off;
 
 CREATE TABLE dec_group AS
 SELECT stepadv.rollout_agg(i, i % 6, (i / 6)::integer, i % 4, i % 3, (i % 5)::float8, NULL::boolean,
-						   (i + 1) % 4, (i % 7)::float8 / 10, (i % 3)::float8, 1 + (i % 2)::float8) AS rollouts
+						   (i + 1) % 4, (i % 7)::float8 / 10, (i % 3)::float8, 1 + (i % 2)::float8,
+						   i / 12, ARRAY[i % 5, i % 4]::float8[]) AS rollouts
 FROM generate_series(1, 40) AS i;
 
 -- A function once more, with everything after the group the other way round.
@@ -41,6 +42,7 @@ BEGIN
 	SELECT string_agg(format(', %I => %s', p.proargnames[i],
 							 CASE p.proargtypes[i - 1] WHEN 'float8'::regtype THEN (i * 0.05)::text
 							 WHEN 'boolean'::regtype THEN (i % 2 = 0)::text
+							 WHEN 'float8[]'::regtype THEN '''{0.3,0.7}'''
 							 ELSE pg_get_function_arg_default(f, i) END), '' ORDER BY i)
 	INTO arguments FROM generate_series(2, p.pronargs) AS i;
 	SELECT coalesce(string_agg(format('a.%I', p.proargnames[i]), ', ' ORDER BY i), 'a.*::text')
@@ -60,7 +62,7 @@ CREATE VIEW dec_functions AS
 SELECT p.oid::regprocedure AS f, p.proname AS name, p.proretset
 FROM pg_proc p
 WHERE p.pronamespace IN (SELECT oid FROM pg_namespace WHERE nspname LIKE 'stepadv%') AND p.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
-  AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype AND p.proargnames IS NOT NULL;
+  AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype AND p.proargnames IS NOT NULL AND p.pronargdefaults = p.pronargs - 1;
 
 DO 'BEGIN PERFORM dec_turn(f) FROM dec_functions; END';
 
@@ -157,6 +159,15 @@ SELECT name, string_agg(part, ', ' ORDER BY i) AS newer, outcome FROM dec_parts 
 SET stepadv.enable_step_scan = off;
 SELECT name, part, dec_less(f, i) AS outcome FROM dec_parts WHERE outcome <> 'refused' AND dec_less(f, i) <> 'same' ORDER BY name, part;
 RESET stepadv.enable_step_scan;
+
+-- What is newer is not another thing by its name: another type is refused, and a name that C does not know.
+DO $do$
+BEGIN
+	EXECUTE (SELECT string_agg(format('CREATE FUNCTION dec_less.rloo(rollouts stepadv.rollout_group, singleton text, %s) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, baseline float8, advantage float8) LANGUAGE c AS %L, %L', p.parameter, f.probin, 'stepadv_rloo'), '; ')
+		FROM pg_proc f, (VALUES ('gamma integer'), ('pools text')) p(parameter) WHERE f.oid = 'stepadv.steps'::regproc);
+END $do$;
+SELECT count(*) FROM dec_group g, dec_less.rloo(g.rollouts, 'zero', 1) a;
+SELECT count(*) FROM dec_group g, dec_less.rloo(g.rollouts, 'zero', 'step') a;
 
 DROP SCHEMA dec_turned, dec_less CASCADE;
 DROP FUNCTION dec_refuse, dec_outcome, dec_turn;

@@ -48,9 +48,11 @@ BEGIN
 		coalesce(lower(substring(plan from 'Strategy: (\w+)')), 'aggregated'));
 END
 $$;
--- $ stands for the arguments of the short form, ' $ + ' for those of the long one.
+-- $ stands for the arguments of the short form, ' $ + ' for those of the long one,
+-- ' $ % ' for those with turn and rewards.
 CREATE FUNCTION pg_temp.both(query text) RETURNS text LANGUAGE sql AS $$
-	SELECT pg_temp.by_both(replace(replace(query,
+	SELECT pg_temp.by_both(replace(replace(replace(query,
+		'$%', 'rollout_agg(step_id, rollout, step_no, state, action, reward, success, state + 1, reward, NULL, NULL, step_no / 2, CASE WHEN kind % 3 > 0 THEN ARRAY[reward, NULL, kind] END)'),
 		'$+', 'rollout_agg(step_id, rollout, step_no, state, action, reward, success, state + 1, reward, reward * 2, 1 + abs(reward))'),
 		'$', 'rollout_agg(step_id, rollout, step_no, state, action, reward)'))
 $$;
@@ -58,11 +60,20 @@ $$;
 SET enable_sort = off;
 SELECT pg_temp.both('SELECT num, $ FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT num, $+ FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT num, $% FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL, NULL, NULL, NULL, step_no / 2) FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT $ FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT task, $ FROM fold_steps GROUP BY task');
 SELECT pg_temp.both('SELECT task, num, $, num + 1 FROM fold_steps GROUP BY num, task');
 -- keys that are equal and yet not the same: 1 and 1.000
 SELECT pg_temp.both('SELECT level::int, $ FROM fold_steps GROUP BY level');
+-- arrays as they are stored: with a short header, compressed, out of line
+CREATE TABLE fold_arrays AS SELECT num, step_id, rollout, step_no, state, action, reward, success, step_no AS turn,
+	array_fill(reward, ARRAY[CASE WHEN num % 2 = 0 THEN 3 ELSE 64 END]) AS rewards FROM fold_steps;
+ALTER TABLE fold_arrays ALTER rewards SET STORAGE external;
+INSERT INTO fold_arrays SELECT num + 40, step_id, rollout, step_no, state, action, reward, success, turn, rewards FROM fold_arrays;
+ANALYZE fold_arrays;
+SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL::bigint, reward, reward, reward, turn, rewards) FROM fold_arrays GROUP BY num');
 -- expressions as keys, as arguments, around the aggregate
 SELECT pg_temp.both('SELECT num % 7, $+ FROM fold_steps GROUP BY num % 7');
 SELECT pg_temp.both('SELECT upper(task), length($::text) FROM fold_steps GROUP BY upper(task)');
@@ -99,6 +110,7 @@ RESET enable_sort;
 SET enable_hashagg = off;
 SELECT pg_temp.both('SELECT num, $ FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT level::int, $+ FROM fold_steps GROUP BY level');
+SELECT pg_temp.both('SELECT level::int, $% FROM fold_steps GROUP BY level');
 SELECT pg_temp.both('SELECT task, level::int, $ FROM fold_steps GROUP BY level, task');
 SELECT pg_temp.both('SELECT task, $ FILTER (WHERE kind > 14) FROM fold_steps GROUP BY task');
 SELECT pg_temp.both('SELECT (random() * 0)::int, $ FROM fold_steps GROUP BY 1');
@@ -146,6 +158,7 @@ $$;
 SELECT pg_temp.spilled('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT task, $ FROM fold_many GROUP BY task');
+SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL, NULL, NULL, NULL, step_no / 2, CASE WHEN num % 3 > 0 THEN ARRAY[reward, NULL] END) FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FILTER (WHERE success) FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT v, count(*), sum(length(g::text)) FROM generate_series(1, 2) v, LATERAL (SELECT num, $ AS g FROM fold_many WHERE num % 2 < v GROUP BY num) x GROUP BY v');
 RESET enable_sort; RESET work_mem; RESET random_page_cost;

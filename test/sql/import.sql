@@ -3,7 +3,7 @@
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE EXTENSION stepadv_import;
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('imp', partitions => 2);
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('imp', partitions => 2, group_by => '{group_id}');
 CREATE TABLE docs (n bigint GENERATED ALWAYS AS IDENTITY, document text, source text);
 CREATE VIEW shown AS
 SELECT s.group_id, s.rollout_id, s.step_no, s.turn, left(replace(s.observation, E'\n', '|'), 30) AS observation,
@@ -223,7 +223,7 @@ SELECT group_id = 'Ä→🙂' AS group_id, metadata ->> 'source' = 'Ä/ß.json' 
 
 -- jsonb instead of text; hostile names; what is refused.
 CREATE SCHEMA "s'""; %s";
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('s''"; %s', partitions => 1);
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('s''"; %s', partitions => 1, group_by => '{group_id}');
 CREATE TEMP TABLE "d'""; DROP TABLE docs; --" (n bigint, document jsonb);
 INSERT INTO "d'""; DROP TABLE docs; --" VALUES (1, '{"task_id": "''; DROP TABLE docs; --", "trial": "%s %I", "success": true, "messages": [{"role": "assistant", "content": "$q$"}]}'), (2, NULL);
 SELECT documents_read, rollouts_added, steps_added FROM stepadv.import_rollouts('s''"; %s', '"d''""; DROP TABLE docs; --"', group_prefix => '$q$''"');
@@ -249,6 +249,36 @@ SELECT f ->> 'format' AS format, f ->> 'documents_read' AS documents, f ->> 'ste
 -- Each shape is known by its own marks.
 SELECT stepadv.rollout_format(d) FROM unnest(ARRAY['[{"traj": []}]', '{"trajectory": []}', '{"messages": [], "info": {"mini_version": "2"}}', '{"messages": []}', '[{"role": "user"}]', '{"response": {"output": []}}',
 	'{"input": "", "output": ""}', '{"0": {"turn_history": {}}}', '{"group_id": 1, "rollout_id": 2}', '{"simulations": []}', '{}', '[]', '5', 'null']::jsonb[]) WITH ORDINALITY d(d, i) ORDER BY i;
+
+-- Into tables grouped by default: the task, the version and the run as the source says, else as the call says of all.
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('imp_run', partitions => 1);
+TRUNCATE docs RESTART IDENTITY;
+INSERT INTO docs (document, source) VALUES
+	('{"input": "Fix it", "output": "done", "score": 1, "step": 7, "uid": "u1"}', 'dump/7.jsonl'), ('{"input": "Fix it", "output": "no", "score": 0, "step": 8, "uid": "u2"}', 'dump/8.jsonl'),
+	('{"task_id": "t", "trial": 0, "reward": 1, "run_id": "own", "policy_step": 12, "traj": [{"role": "user", "content": "go"}, {"role": "assistant", "content": "ok"}]}', 'chat.json'),
+	('{"task_id": "t", "trial": 0, "reward": 0, "policy_version": "v2", "traj": [{"role": "user", "content": "go"}, {"role": "assistant", "content": "no"}]}', 'chat.json');
+SELECT groups, rollouts_added, steps_added, rollouts_repeated FROM stepadv.import_rollouts('imp_run', 'docs', group_prefix => 'x-', run_id => 'seed 1', policy_version => 'v1', policy_step => 3);
+SELECT run_id, policy_version, policy_step, regexp_replace(task_id, '[0-9a-f]{10,}', '(hash)') AS task, dense_rank() OVER (ORDER BY task_id) AS task_no, regexp_replace(rollout_id, '[0-9a-f]{10,}', '(hash)') AS rollout, outcome
+FROM imp_run.rollouts ORDER BY 1, 2;
+-- One prompt under two policies is one task; its group is still that of the training step where tables are grouped by group_id.
+SELECT r ->> 'task_id' = lag(r ->> 'task_id') OVER (ORDER BY n) AS same_task, regexp_replace(r ->> 'group_id', '/.*', '') AS "group" FROM docs, stepadv.parse_verl(document::jsonb, source, n) r WHERE n <= 2;
+-- Again: known; as another run: new.
+SELECT rollouts_added, rollouts_repeated FROM stepadv.import_rollouts('imp_run', 'docs', group_prefix => 'x-', run_id => 'seed 1', policy_version => 'v1');
+SELECT rollouts_added, rollouts_repeated FROM stepadv.import_rollouts('imp_run', 'docs', group_prefix => 'x-', run_id => 'seed 2', policy_version => 'v1');
+-- By paths; what is of the wrong type; what tables of other columns lack.
+TRUNCATE docs RESTART IDENTITY;
+INSERT INTO docs (document) VALUES ('{"run": 5, "at": 30, "e": [{"t": "door", "m": {"k": 1}, "s": [{"a": "x"}]}, {"t": "hall", "at": "late"}, {"t": ["x"]}]}');
+SET client_min_messages = error;
+SELECT rollouts_added, problems FROM stepadv.import_rollouts('imp_run', 'docs', on_error => 'skip', paths => '{"rollouts": "$.e[*]", "task_id": "$.t", "run_id": "$document.run", "policy_step": "$.at", "tags": "$.m", "steps": "$.s[*]", "action": "$.a"}');
+SELECT run_id, policy_version, task_id, policy_step, tags FROM imp_run.rollouts WHERE task_id = 'door';
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('imp_by', partitions => 1, group_by => '{kind}');
+SELECT rollouts_added, problems FROM stepadv.import_rollouts('imp_by', 'docs', on_error => 'skip', paths => '{"rollouts": "$.e[0]", "group_id": "$.t"}');
+SELECT rollouts_added, problems FROM stepadv.import_rollouts('imp_by', 'docs', on_error => 'skip', paths => '{"rollouts": "$.e[0]", "group_id": "$.t", "meta": "$document.kinds"}');
+UPDATE docs SET document = replace(document, '"run": 5', '"kinds": {"kind": "easy"}');
+SELECT rollouts_added, problems FROM stepadv.import_rollouts('imp_by', 'docs', on_error => 'skip', paths => '{"rollouts": "$.e[0]", "group_id": "$.t", "meta": "$document.kinds"}');
+SET client_min_messages = warning;
+SELECT kind, task_id FROM imp_by.rollouts;
+DROP SCHEMA imp_run, imp_by CASCADE;
 
 DROP VIEW shown;
 DROP TABLE docs, lines;

@@ -4,7 +4,7 @@ SET client_min_messages = warning;
 -- Whoever may create in its schemas: none of what he makes there is ever called.
 CREATE FUNCTION stepadv.array_ndims(integer[]) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'a stranger''s function'; END $$;
 CREATE EXTENSION stepadv_import;
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('load_t', partitions => 2);
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('load_t', partitions => 2, group_by => '{group_id}');
 CREATE TABLE load_lines (n bigint GENERATED ALWAYS AS IDENTITY, line text);
 
 -- Two rollouts of one task, one that never took a step, one not judged.
@@ -153,6 +153,65 @@ CREATE TEMP TABLE "lines""; DROP TABLE load_lines; --" (n bigint, line text);
 INSERT INTO "lines""; DROP TABLE load_lines; --" VALUES (1, '{"group_id": "''; DROP TABLE load_lines; --", "rollout_id": "%s %I", "step_no": 0, "action": "$q$", "outcome": 1}');
 SELECT rollouts_added, steps_added FROM stepadv.load_rollouts('load_t', '"lines""; DROP TABLE load_lines; --"');
 SELECT count(*) FROM load_lines;
+
+-- Into tables grouped by default: a task within a version within a run. A group is the task where no task is named; what
+-- nobody says is what the call says of all, else the column's default.
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('load_run', partitions => 2);
+TRUNCATE load_lines RESTART IDENTITY;
+INSERT INTO load_lines (line) VALUES
+	('{"group_id": "g", "rollout_id": "a", "step_no": 0, "action": "x", "outcome": 1}'),
+	('{"task_id": 7, "group_id": "v1/g", "rollout_id": "a", "step_no": 0, "action": "x", "run_id": 3, "policy_version": "v1", "policy_step": 100, "tags": {"level": 2}, "outcome": 0}'),
+	('{"task_id": 7, "rollout_id": "a", "step_no": 0, "action": "y", "run_id": 3, "policy_version": "v2", "policy_step": 200, "tags": ["t"]}'),
+	('{"task_id": 7, "rollout_id": "a", "step_no": 1, "action": "z", "run_id": 3, "policy_version": "v2"}'),
+	('{"rollout_id": "a", "step_no": 0}'), ('{"task_id": ["x"], "rollout_id": "a"}'), ('{"task_id": "x", "rollout_id": "a", "policy_step": 1.5}'), ('{"task_id": "x", "rollout_id": "a", "policy_step": "1"}'), ('{"task_id": "x", "rollout_id": "a", "run_id": true}');
+SET client_min_messages = error;
+SELECT groups, rollouts_added, steps_added, bad_lines, contradictions, problems FROM stepadv.load_rollouts('load_run', 'load_lines', 'skip', run_id => 'all', policy_step => 50);
+SET client_min_messages = warning;
+SELECT run_id, policy_version, task_id, rollout_id, policy_step, outcome, tags FROM load_run.rollouts ORDER BY 1, 2, 3;
+SELECT run_id, policy_version, task_id, rollout_id, step_no, action, metadata FROM load_run.steps ORDER BY 1, 2, 3, 5;
+-- The same again is known; the same under another run is another rollout; contradictions name the group as it is written.
+DELETE FROM load_lines WHERE n > 4;
+SELECT rollouts_added, steps_added, steps_repeated, contradictions FROM stepadv.load_rollouts('load_run', 'load_lines', run_id => 'all');
+SELECT rollouts_added, steps_added, steps_repeated FROM stepadv.load_rollouts('load_run', 'load_lines', run_id => 'another', policy_version => 'v9');
+SELECT run_id, policy_version, task_id FROM load_run.rollouts WHERE policy_version = 'v9';
+UPDATE load_lines SET line = replace(line, '"y"', '"other"');
+SELECT stepadv.load_rollouts('load_run', 'load_lines', run_id => 'all');
+-- Into tables grouped by group_id the task is the group where none is named; a run is a column of the rollout.
+TRUNCATE load_lines RESTART IDENTITY;
+INSERT INTO load_lines (line) VALUES
+	('{"task_id": "t", "rollout_id": "of task", "step_no": 0, "run_id": "s", "policy_step": 1, "tags": 5}'),
+	('{"task_id": "t", "group_id": "own", "rollout_id": "of both", "step_no": 0}'), ('{"rollout_id": "of none"}');
+SET client_min_messages = error;
+SELECT rollouts_added, problems FROM stepadv.load_rollouts('load_t', 'load_lines', 'skip', policy_version => 'v3');
+SET client_min_messages = warning;
+SELECT group_id, rollout_id, task_id, run_id, policy_version, policy_step, tags FROM load_t.rollouts WHERE rollout_id ~ '^of' ORDER BY 1;
+-- Into tables of other columns: by any key of the line.
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('load_by', partitions => 1, group_by => ARRAY['"Kind''s" {i} %s', 'task_id']);
+TRUNCATE load_lines RESTART IDENTITY;
+INSERT INTO load_lines (line) VALUES ('{"task_id": "t", "rollout_id": "a", "step_no": 0, "\"Kind''s\" {i} %s": "easy", "run_id": "s"}'), ('{"task_id": "t", "rollout_id": "a", "step_no": 0, "\"Kind''s\" {i} %s": 2}'), ('{"task_id": "t", "rollout_id": "a"}');
+SET client_min_messages = error;
+SELECT rollouts_added, steps_added, problems FROM stepadv.load_rollouts('load_by', 'load_lines', 'skip');
+SET client_min_messages = warning;
+SELECT """Kind's"" {i} %s" AS kind, task_id, rollout_id, run_id FROM load_by.rollouts ORDER BY 1;
+-- Tables as 0.2.0 made them: what they have no column for is in metadata, as it was.
+CREATE SCHEMA load_old;
+CREATE TABLE load_old.rollouts (group_id text NOT NULL, rollout_id text NOT NULL, policy_version text, model text, outcome float8, success boolean, truncated boolean NOT NULL DEFAULT false,
+	channel text NOT NULL DEFAULT 'train', curation text, started_at timestamptz, ended_at timestamptz, metadata jsonb, PRIMARY KEY (group_id, rollout_id)) PARTITION BY HASH (group_id);
+CREATE TABLE load_old.rollouts_p0 PARTITION OF load_old.rollouts FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+CREATE TABLE load_old.steps (step_id bigint NOT NULL GENERATED BY DEFAULT AS IDENTITY, group_id text NOT NULL, rollout_id text NOT NULL, step_no integer NOT NULL, turn integer, observation text, action text, tool text, args jsonb, ok boolean,
+	next_observation text, state bigint, action_hash bigint, next_state bigint, reward float8, turn_reward float8, value float8, cost float8, prompt_token_ids integer[], response_token_ids integer[],
+	response_mask boolean[], rollout_logprobs real[], policy_logprobs real[], metadata jsonb, PRIMARY KEY (group_id, rollout_id, step_no));
+TRUNCATE load_lines RESTART IDENTITY;
+INSERT INTO load_lines (line) VALUES
+	('{"group_id": "g", "rollout_id": "a", "step_no": 0, "observation": "o", "action": "x", "outcome": 1}'),
+	('{"group_id": "g", "rollout_id": "a", "step_no": 1, "task_id": "t", "run_id": 5, "meta": {"k": 1}}'),
+	('{"group_id": "g", "rollout_id": "a", "step_no": 2, "tags": [1], "meta": "m"}'),
+	('{"task_id": "h", "rollout_id": "b", "policy_step": 7, "policy_version": "v"}');
+SELECT groups, rollouts_added, steps_added FROM stepadv.load_rollouts('load_old', 'load_lines');
+SELECT group_id, rollout_id, step_no, state IS NOT NULL AS state, metadata FROM load_old.steps ORDER BY 1, 2, 3;
+SELECT group_id, rollout_id, policy_version, outcome, metadata FROM load_old.rollouts ORDER BY 1, 2;
+SELECT steps_added, steps_repeated FROM stepadv.load_rollouts('load_old', 'load_lines');
+DROP SCHEMA load_run, load_by, load_old CASCADE;
 
 DROP TABLE load_lines;
 DROP SCHEMA load_t CASCADE;

@@ -1,4 +1,5 @@
--- Views over time: _progress_over_time, _advantage_over_time, _advantages; effective_sample_size.
+-- Views over time: _progress_over_time, _advantage_over_time, _advantages; what else they divide by than version and
+-- time (run, policy step, dimensions), reward components, task, run, version and staleness in other views; effective_sample_size.
 SET client_min_messages = warning;
 SET jit = off;
 SET timezone = 'UTC';
@@ -147,7 +148,7 @@ DECLARE
 	found text[] := '{}';
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS off) ' || query LOOP
-		found := found || ARRAY(SELECT m[1] FROM regexp_matches(line, 'stepadv\.(grpo|rloo|gigpo|graphgpo|hgpo|tempo|rtmc|group_summary|rollouts|step_ratio|sequence_ratio)\(', 'g') m);
+		found := found || ARRAY(SELECT m[1] FROM regexp_matches(line, 'stepadv(?:_internal)?\.(grpo|rloo|gigpo|graphgpo|hgpo|tempo|rtmc|group_summary|rollouts|step_ratio_or_null|sequence_ratio_or_null)\(', 'g') m);
 	END LOOP;
 	RETURN (SELECT string_agg(DISTINCT f, ' ' ORDER BY f) FROM unnest(found) f);
 END $$;
@@ -205,13 +206,13 @@ SELECT stepadv.detach('ot.times') > 0 AS dropped;
 -- and no error either.
 CREATE FUNCTION ot.canonical(states text) RETURNS TABLE (version text, groups bigint, steps bigint, gae float8, rtmc numeric, by_hand numeric) LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM stepadv.create_tables('ot_canonical', partitions => 2, states => canonical.states);
+	PERFORM stepadv.create_tables('ot_canonical', partitions => 2, states => canonical.states, group_by => '{group_id}');
 	INSERT INTO ot_canonical.rollouts (group_id, rollout_id, policy_version, outcome, started_at)
 	SELECT 'g' || g, 'r' || r, 'v' || r % 2, (r = 1)::integer, '2026-03-01 00:00+00' FROM generate_series(1, 2) g, generate_series(1, 4) r;
 	INSERT INTO ot_canonical.steps (group_id, rollout_id, step_no, state, action_hash, tool, args, ok)
 	SELECT 'g' || g, 'r' || r, s, s % 2, r % 3, 'bash', jsonb_build_object('command', 'cat ' || r % 3 || '.py'), true FROM generate_series(1, 2) g, generate_series(1, 4) r, generate_series(1, 3) s;
 	-- The groups by versions, as tables of their own.
-	PERFORM stepadv.create_tables('ot_divided', partitions => 2, states => canonical.states);
+	PERFORM stepadv.create_tables('ot_divided', partitions => 2, states => canonical.states, group_by => '{group_id}');
 	INSERT INTO ot_divided.rollouts SELECT group_id || policy_version, rollout_id, policy_version, model, outcome FROM ot_canonical.rollouts;
 	INSERT INTO ot_divided.steps (group_id, rollout_id, step_no, state, action_hash, tool, args, ok)
 	SELECT s.group_id || policy_version, rollout_id, step_no, state, action_hash, tool, args, ok FROM ot_canonical.steps s JOIN ot_canonical.rollouts r USING (group_id, rollout_id);
@@ -233,6 +234,158 @@ SELECT count(*) > 5 AS attached FROM stepadv.attach('ot."St''e""p%s"', '{bucket,
 SELECT policy_version, bucket, n_groups, n_rollouts, round(mean_abs_rloo::numeric, 6) AS rloo FROM ot."%I $1_progress_over_time";
 SELECT base_bucket, base_policy_version, policy_version, bucket, method, count(*), sum(advantage) FROM ot."St'e""p%s_advantages" WHERE method = 'rloo' GROUP BY 1, 2, 3, 4, 5 ORDER BY 2;
 
+-- Runs, policy steps, dimensions and reward components. Of the trials some are of no known run, some of no known
+-- policy step or category, and of one of each task nothing is known; one in seven is not judged. The seed is in the
+-- source, the task in the group.
+CREATE TABLE ot.trials (task text, trial integer, experiment text, version text, train_step integer, began timestamptz, category text, "en'v %s" uuid, PRIMARY KEY (task, trial));
+INSERT INTO ot.trials SELECT 't' || t, r, CASE WHEN r % 11 > 0 THEN 'run ' || r % 2 END, 'v' || r % 4 / 2, CASE WHEN r % 9 > 0 THEN r % 4 * 5 + t % 2 END, '2026-05-01 00:00+00'::timestamptz + r % 3 * interval '20 hours',
+	CASE WHEN r % 8 > 0 THEN 'c' || t % 3 END, md5((r % 2)::text)::uuid FROM generate_series(1, 6) t, generate_series(1, 31) r;
+CREATE TABLE ot.moves (id integer PRIMARY KEY, task text, trial integer, n integer, state integer, action integer, tool float8, answer float8, "for'm %s" numeric, ok boolean, seed integer, new real[], old real[]);
+INSERT INTO ot.moves SELECT t * 1000 + r * 10 + n, 't' || t, r, n, (n + r) % 3, r % 2, CASE WHEN (t + r + n) % 4 > 0 THEN (r + n) % 5 / 4.0 END, CASE WHEN n = 3 AND r % 7 > 0 THEN (r + t) % 2 END, r % 3,
+	CASE WHEN n = 3 AND r % 7 > 0 THEN (r + t) % 2 = 1 END, CASE WHEN n > 1 THEN r % 2 END, ARRAY[-1 - r % 3]::real[], '{-1}' FROM generate_series(1, 6) t, generate_series(1, 32) r, generate_series(1, 3) n;
+CREATE INDEX ON ot.moves (task);
+SELECT view_name FROM stepadv.attach('ot.moves', '{task}', 'trial', 'n', 'state', 'action', 'answer', success => 'ok', show_rollouts => 'ot.trials', columns => '{}', logp_new => 'new', logp_old => 'old',
+	policy_version => 'version', started_at => 'began', run_id => 'experiment', policy_step => 'train_step', rewards => '{tool,answer,"for''m %s"}', dimensions => '{category,seed,task,"en''v %s"}')
+WHERE view_name::text ~ 'over_time|advantages|runs';
+CREATE FUNCTION ot.columns(view text) RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(a.attname, ', ' ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = view::regclass AND a.attnum > 0 AND a.attname !~ '^(mean_abs_)?(grpo|rloo|gigpo|graphgpo|hgpo|tempo|rtmc|mt_|reinforce)' $$;
+SELECT v, ot.columns('ot.moves_' || v) FROM unnest('{groups_over_time,progress_over_time,advantage_over_time,advantages,groups,rollouts,compare,quadrants,disagreements,rtmc}'::text[]) v;
+
+-- All of it by plain SQL. A rollout's seed is that of its first step that has one.
+CREATE VIEW ot.trials_by_hand AS
+WITH rollout AS (
+	SELECT m.task, m.trial, t.version, date_trunc('day', t.began AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' AS day, t.experiment, t.train_step, t.category, (array_agg(m.seed ORDER BY m.n) FILTER (WHERE m.seed IS NOT NULL))[1] AS seed, t."en'v %s" AS env,
+		count(*) AS steps, sum(m.answer) AS return, bool_or(m.ok) AS success, sum(m.tool) AS tool, sum(m.answer) AS answer, sum(m."for'm %s") AS form
+	FROM ot.moves m LEFT JOIN ot.trials t USING (task, trial) GROUP BY m.task, m.trial, t.version, t.began, t.experiment, t.train_step, t.category, t."en'v %s"
+), advantage AS (
+	SELECT r.*, CASE WHEN return IS NOT NULL THEN CASE WHEN count(return) OVER w > 1 THEN return - (sum(return) OVER w - return) / (count(return) OVER w - 1) ELSE 0 END END AS rloo
+	FROM rollout r WINDOW w AS (PARTITION BY task, version, day, experiment, train_step, category, seed, env)
+)
+SELECT jsonb_build_array(version, day, experiment, train_step, category, seed, task, env) AS key, task, count(*) AS rollouts, count(return) AS judged, count(*) FILTER (WHERE success) AS successes, sum(steps) AS steps, avg(return) AS mean_return,
+	coalesce(sum(tool) FILTER (WHERE return IS NOT NULL), CASE WHEN count(return) > 0 THEN 0 END) / nullif(count(return), 0) AS tool, sum(answer) / nullif(count(return), 0) AS answer, sum(form) FILTER (WHERE return IS NOT NULL) / nullif(count(return), 0) AS form,
+	count(rloo) * 3 AS rloo_steps, avg(abs(rloo)) AS rloo, sum(rloo) * 3 AS rloo_sum
+FROM advantage GROUP BY version, day, experiment, train_step, category, seed, task, env;
+CREATE VIEW ot.trials_wrong AS
+SELECT (SELECT count(*) FROM ot.trials_by_hand) AS by_hand, count(*) FILTER (WHERE ((v.n_groups, v.n_rollouts, v.n_judged, v.n_successes, v.n_steps) = (1, h.rollouts, h.judged, h.successes, h.steps)
+		AND ot.same(v.mean_return, h.mean_return) AND ot.same(v.mean_reward_tool, h.tool) AND ot.same(v.mean_reward_answer, h.answer) AND ot.same(v."mean_reward_for'm %s", h.form::float8) AND ot.same(v.mean_abs_rloo, h.rloo)
+		AND v.n_ratios = h.steps) IS NOT TRUE) AS progress,
+	(SELECT count(*) FILTER (WHERE (g.task = h.task AND (g.n_rollouts, g.n_judged, g.n_successes, g.n_steps) = (h.rollouts, h.judged, h.successes, h.steps) AND ot.same(g.return_sum, h.mean_return * h.judged)
+			AND ot.same(g.reward_tool_sum, h.tool * h.judged) AND ot.same(g."reward_for'm %s_sum", h.form::float8 * h.judged) AND g.rloo_n = h.rloo_steps AND ot.same(g.rloo_sum, h.rloo_sum)) IS NOT TRUE)
+		FROM ot.moves_groups_over_time g FULL JOIN ot.trials_by_hand h ON h.key = jsonb_build_array(policy_version, bucket, run_id, policy_step, category, seed, g.task, "en'v %s")) AS groups,
+	(SELECT count(*) FILTER (WHERE (a.n_steps = h.rloo_steps AND ot.same(a.mean_abs_advantage, h.rloo)) IS NOT TRUE)
+		FROM (SELECT * FROM ot.moves_advantage_over_time WHERE method = 'rloo') a FULL JOIN (SELECT * FROM ot.trials_by_hand WHERE rloo_steps > 0) h
+			ON h.key = jsonb_build_array(policy_version, bucket, run_id, policy_step, category, seed, a.task, "en'v %s")) AS advantage,
+	(SELECT count(*) FILTER (WHERE (s.n = h.rloo_steps AND ot.same(s.rloo, h.rloo)) IS NOT TRUE)
+		FROM (SELECT jsonb_build_array(policy_version, bucket, run_id, policy_step, category, seed, task, "en'v %s") AS key, count(advantage) AS n, avg(abs(advantage)) AS rloo FROM ot.moves_advantages WHERE method = 'rloo' GROUP BY 1) s
+		FULL JOIN ot.trials_by_hand h USING (key)) AS advantages
+FROM ot.moves_progress_over_time v FULL JOIN ot.trials_by_hand h ON h.key = jsonb_build_array(policy_version, bucket, run_id, policy_step, category, seed, v.task, "en'v %s");
+SELECT * FROM ot.trials_wrong;
+
+-- The newest policy step of a rollout's run, or where that is not known of all; what is not known is of no age.
+CREATE VIEW ot.ages AS SELECT t.task, t.trial, t.experiment, t.version, t.train_step,
+	CASE WHEN experiment IS NULL THEN (SELECT max(train_step) FROM ot.trials) ELSE max(train_step) OVER (PARTITION BY experiment) END - train_step AS age FROM ot.trials t;
+CREATE FUNCTION ot.ages_wrong(OUT ages bigint, OUT known bigint, OUT rollouts bigint, OUT compared bigint, OUT rtmc bigint, OUT advantages bigint) LANGUAGE sql AS $$
+	SELECT count(DISTINCT age), count(*) FILTER (WHERE age IS NOT NULL),
+		(SELECT count(*) FROM ot.moves_rollouts v LEFT JOIN ot.ages a ON a.task = v.task AND a.trial = v.rollout_id WHERE (v.run_id, v.policy_version, v.policy_step, v.staleness) IS DISTINCT FROM (a.experiment, a.version, a.train_step, a.age)),
+		(SELECT count(*) FROM ot.moves_compare v LEFT JOIN ot.ages a ON a.task = v.task AND a.trial = v.rollout_id WHERE (v.run_id, v.policy_version, v.policy_step, v.staleness) IS DISTINCT FROM (a.experiment, a.version, a.train_step, a.age)),
+		(SELECT count(*) FROM ot.moves_rtmc v LEFT JOIN ot.ages a ON a.task = v.task AND a.trial = v.rollout_id WHERE v.staleness IS DISTINCT FROM a.age),
+		(SELECT count(*) FROM ot.moves_advantages v LEFT JOIN ot.ages a ON a.task = v.task AND a.trial = v.rollout_id WHERE v.staleness IS DISTINCT FROM a.age)
+	FROM ot.ages $$;
+SELECT * FROM ot.ages_wrong();
+-- The quadrants count what _compare shows, by run, version and step.
+SELECT count(*) > 60 AS many, count(*) FILTER (WHERE q.n_steps IS DISTINCT FROM c.n_steps) AS wrong
+FROM (SELECT * FROM ot.moves_quadrants WHERE method_a = 'rloo' AND method_b = 'rtmc') q FULL JOIN (
+	SELECT task, run_id, policy_version, policy_step, success, CASE sign(rloo) WHEN 1 THEN '+' WHEN -1 THEN '-' WHEN 0 THEN '0' END || CASE sign(rtmc) WHEN 1 THEN '+' WHEN -1 THEN '-' WHEN 0 THEN '0' END AS quadrant, count(*) AS n_steps
+	FROM ot.moves_compare GROUP BY 1, 2, 3, 4, 5, 6) c
+ON (q.task, coalesce(q.run_id, '?'), coalesce(q.policy_version, '?'), coalesce(q.policy_step, -1), coalesce(q.success::text, '?'), coalesce(q.quadrant, '?')) = (c.task, coalesce(c.run_id, '?'), coalesce(c.policy_version, '?'), coalesce(c.policy_step, -1), coalesce(c.success::text, '?'), coalesce(c.quadrant, '?'));
+SELECT count(*) > 500 AS many, count(*) FILTER (WHERE (d.run_id, d.policy_version, d.policy_step) IS DISTINCT FROM (c.run_id, c.policy_version, c.policy_step)) AS wrong
+FROM ot.moves_disagreements d JOIN ot.moves_compare c USING (step_id);
+
+-- Kept in all ways, while the tables change: what a rollout is of, what it got, that it is there.
+CREATE TABLE ot.was (i integer GENERATED ALWAYS AS IDENTITY, how text, what text, folded boolean, by_hand bigint, progress bigint, groups bigint, advantage bigint, advantages bigint, problems bigint);
+CREATE PROCEDURE ot.keep(how text, round integer) LANGUAGE plpgsql AS $$
+DECLARE
+	change text;
+BEGIN
+	PERFORM stepadv.maintain('ot.moves', how => keep.how);
+	FOREACH change IN ARRAY ARRAY['SELECT 1', 'UPDATE ot.trials SET category = ''c9%s'' WHERE trial = 5', 'UPDATE ot.trials SET train_step = 4%s, experiment = ''run 2'' WHERE trial IN (3, 9)',
+		'UPDATE ot.moves SET tool = 3 + %s WHERE trial = 4', 'UPDATE ot.moves SET seed = 7 + %s WHERE trial = 6', 'DELETE FROM ot.trials WHERE trial = 8', 'DELETE FROM ot.moves WHERE trial = 10 + %s',
+		'INSERT INTO ot.trials SELECT task, 8, ''run 0'', ''v1'', 5, began, ''c1'', "en''v %%s" FROM ot.trials WHERE trial = 1']
+	LOOP
+		EXECUTE format(change, round);
+		COMMIT;
+		IF keep.how = 'refresh' THEN
+			PERFORM stepadv.refresh('ot.moves');
+		END IF;
+		INSERT INTO ot.was (how, what, folded, by_hand, progress, groups, advantage, advantages, problems)
+		SELECT keep.how, left(change, 26), (SELECT count(*) = count(n_rollouts) AND count(*) > 50 FROM ot.moves_folded_over_time), w.*, (SELECT count(*) FROM stepadv.check_maintained('ot.moves')) FROM ot.trials_wrong w;
+	END LOOP;
+	PERFORM stepadv.unmaintain('ot.moves');
+END $$;
+CALL ot.keep('triggers', 1);
+CALL ot.keep('commit', 2);
+CALL ot.keep('refresh', 3);
+SELECT how, what, folded, by_hand, progress, groups, advantage, advantages, problems FROM ot.was ORDER BY i;
+SELECT * FROM ot.trials_wrong;
+SELECT * FROM ot.ages_wrong();
+
+-- What is the same for all rollouts of a group is said of the group: by tables where an index leads to the group, and
+-- where none does. t1 is of one run, version and step; t2 of one version, but two runs; one rollout of t3 is of no known run.
+CREATE TABLE ot.few (task text, trial text, run text, version text, at bigint);
+INSERT INTO ot.few VALUES ('t1', 'a', 'x', 'v1', 3), ('t1', 'b', 'x', 'v1', 3), ('t2', 'a', 'x', 'v1', 5), ('t2', 'b', 'y', 'v1', 5), ('t3', 'a', 'x', 'v2', 8), ('t3', 'b', NULL, 'v2', 8), ('t4', 'a', 'y', 'v2', 6), ('t4', 'b', 'y', 'v2', 7);
+CREATE TABLE ot.few_steps AS SELECT task, trial, 1 AS n, ascii(trial) % 2 AS reward, run, version, at FROM ot.few;
+CREATE TABLE ot.few_indexed AS TABLE ot.few;
+CREATE UNIQUE INDEX ON ot.few_indexed (task, trial);
+SELECT p, (SELECT count(*) > 5 FROM stepadv.attach('ot.few_steps', '{task}', 'trial', 'n', reward => 'reward', prefix => p, columns => '{}', task_id => 'task', run_id => 'run', policy_version => 'version', policy_step => 'at',
+	show_rollouts => CASE p WHEN 'few_source' THEN NULL ELSE 'ot.' || p END::regclass)) FROM unnest('{few,few_indexed,few_source}'::text[]) p;
+SELECT g.task, task_id, run_id, policy_version, policy_step, staleness, uniform FROM ot.few_groups g ORDER BY 1;
+SELECT count(*) AS same FROM (SELECT * FROM ot.few_groups INTERSECT SELECT * FROM ot.few_indexed_groups INTERSECT SELECT * FROM ot.few_source_groups) x;
+-- Newest of x is 8, of y 7; of what is known of no run, 8.
+SELECT g.task, rollout_id, run_id, policy_step, staleness FROM ot.few_rollouts g ORDER BY 1, 2;
+SELECT count(*) AS same FROM (SELECT * FROM ot.few_rollouts INTERSECT SELECT * FROM ot.few_indexed_rollouts INTERSECT SELECT * FROM ot.few_source_rollouts) x;
+-- Without a run, the newest of all.
+SELECT count(*) > 5 AS attached FROM stepadv.attach('ot.few_steps', '{task}', 'trial', 'n', reward => 'reward', prefix => 'no_run', columns => '{}', policy_step => 'at');
+SELECT task, rollout_id, policy_step, staleness FROM ot.no_run_rollouts ORDER BY 1, 2;
+-- In the columns of the group, under the name of the role, under another, and with another type: there a view that has
+-- the group's columns shows each once.
+ALTER TABLE ot.few_steps ADD run_id text, ADD policy_step smallint, ADD logp real[] DEFAULT '{-1}';
+UPDATE ot.few_steps SET run_id = coalesce(run, ''), policy_step = at;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('ot.few_steps', '{version,run_id,policy_step,task}', 'trial', 'n', reward => 'reward', prefix => 'keyed', columns => '{}', logp_new => 'logp', logp_old => 'logp', policy_version => 'version', run_id => 'run_id', policy_step => 'policy_step', dimensions => '{task}');
+SELECT v, ot.columns('ot.keyed_' || v) FROM unnest('{groups_over_time,progress_over_time,advantage_over_time,advantages,groups,rollouts,compare,quadrants,disagreements}'::text[]) v;
+CREATE FUNCTION ot.keyed() RETURNS TABLE (key text, n_groups bigint, n_rollouts numeric, mean_return float8, n_steps numeric, n_ratios bigint) LANGUAGE sql AS $$
+	SELECT concat_ws(' ', p.policy_version, p.run_id, p.policy_step, p.task), p.n_groups, p.n_rollouts, p.mean_return, a.n_steps, p.n_ratios FROM ot.keyed_progress_over_time p JOIN ot.keyed_advantage_over_time a
+	USING (policy_version, run_id, policy_step, task) WHERE method = 'rloo' ORDER BY 1 $$;
+SELECT * FROM ot.keyed();
+SELECT version, run_id, policy_step, task, rollout_id, staleness FROM ot.keyed_advantages WHERE method = 'rloo' ORDER BY 4, 5;
+SELECT stepadv.maintain('ot.few_steps', 'keyed');
+UPDATE ot.few_steps SET reward = 5 WHERE trial = 'b' AND task = 't4';
+SELECT * FROM ot.keyed();
+SELECT * FROM stepadv.check_maintained('ot.few_steps', 'keyed');
+SELECT stepadv.detach('ot.few_steps') > 50 AS detached;
+
+-- A joined run, a policy step and a newest one are read only by who asks for them; so are components.
+CREATE FUNCTION ot.reads(query text) RETURNS text LANGUAGE plpgsql SET stepadv.enable_step_scan = off AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json, VERBOSE, COSTS off) ' || query INTO plan;
+	RETURN concat_ws(', ', CASE WHEN plan::text ~ '"Relation Name": "trials"' THEN 'trials' END, CASE WHEN plan::text ~ 'max\(\w+\.train_step' THEN 'newest' END, CASE WHEN plan::text ~ 'with_rewards' THEN 'components' END, 'steps');
+END $$;
+SELECT ot.reads('SELECT advantage FROM ot.moves_rtmc') AS advantage, ot.reads('SELECT rollout_id, advantage, staleness FROM ot.moves_rtmc') AS staleness, ot.reads('SELECT uniform FROM ot.moves_groups') AS groups,
+	ot.reads('SELECT policy_version FROM ot.moves_groups') AS version, ot.reads('SELECT rtmc, success FROM ot.moves_compare') AS compared, ot.reads('SELECT run_id, rtmc FROM ot.moves_compare') AS run;
+SELECT ot.reads('SELECT mean_return FROM ot.moves_progress_over_time') AS progress, ot.reads('SELECT mean_reward_tool FROM ot.moves_progress_over_time') AS component, ot.reads('SELECT advantage FROM ot.moves_advantages') AS advantages;
+
+-- Names that the views have themselves, or that name another column of theirs; a name twice; a task alone makes no views.
+CREATE TABLE ot.named AS SELECT 1 AS g, i AS r, 1 AS n, i % 2 AS reward, 'x' AS bucket, 'y' AS n_steps, 'z' AS mean_abs_rloo, 'w' AS run_id, 'v' AS tag, 'u' AS rloo_n, 't' AS staleness, 5 AS policy_step FROM generate_series(1, 4) i;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('ot.named', '{g,tag}', 'r', 'n', reward => 'reward', dimensions => '{bucket,n_steps,mean_abs_rloo,run_id,rloo_n}', run_id => 'tag', task_id => 'bucket', policy_step => 'policy_step');
+SELECT v, ot.columns('ot.named_' || v) FROM unnest('{groups_over_time,progress_over_time,advantage_over_time,advantages,groups,rollouts,compare}'::text[]) v;
+SELECT run_id, base_run_id, bucket, base_bucket, base_n_steps, base_mean_abs_rloo, base_rloo_n, n_steps, mean_abs_rloo FROM ot.named_progress_over_time;
+SELECT run_id, bucket, staleness, run_staleness FROM ot.named_compare LIMIT 1;
+SELECT stepadv.maintain('ot.named') IS NOT NULL AS kept, (SELECT n_rollouts FROM ot.named_progress_over_time) AS rollouts, stepadv.detach('ot.named') > 5 AS detached;
+SELECT view_name FROM stepadv.attach('ot.named', '{g}', 'r', 'n', reward => 'reward', task_id => 'tag') WHERE view_name::text ~ 'over_time|advantages|runs';
+SELECT stepadv.detach('ot.named') > 5 AS detached;
+ALTER TABLE ot.times ADD j json, ADD xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx integer;
+
 -- What is refused, with nothing made.
 CREATE FUNCTION ot.refused(VARIADIC arguments text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -249,6 +402,8 @@ SELECT ot.refused($$started_at => 'nowhere'$$);
 SELECT ot.refused($$started_at => 'reward'$$);
 ALTER TABLE ot.times ADD COLUMN versions text[];
 SELECT ot.refused($$policy_version => 'versions'$$);
+SELECT ot.refused(a) FROM unnest(ARRAY[$$run_id => 'nowhere'$$, $$task_id => 'nowhere'$$, $$policy_step => 'nowhere'$$, $$dimensions => '{at,nowhere}'$$, $$dimensions => '{at,at}'$$, $$dimensions => '{at,NULL}'$$,
+	$$policy_step => 'at'$$, $$dimensions => '{versions}'$$, $$run_id => 'versions'$$, $$dimensions => '{j}'$$, format('rewards => ARRAY[%L], policy_version => ''r''', repeat('x', 60))]) a;
 SELECT ot.refused($$started_at => 'at'$$, format('options => %L', jsonb_build_object('progress_over_time', jsonb_build_object('bucket', b))))
 FROM unnest('{0,-1 day,2 months,1 month 1 day,1 day -24 hours,soon,1 day) OR (true,999999999999999999 years}'::text[]) b;
 SELECT ot.refused($$started_at => 'at'$$, $$options => '{"progress_over_time": {"width": "1 day"}}'$$);

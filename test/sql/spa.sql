@@ -44,7 +44,8 @@ DELETE FROM progress_models;
 SELECT count(contribution) FROM step_spa;
 ROLLBACK;
 UPDATE progress_models SET model = '{"version": 1, "kind": "linear", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": [0, 1]}';
-SELECT count(contribution) FROM step_spa;
+SELECT count(contribution), count(advantage), count(*) = (SELECT count(*) FROM step) AS all_shown FROM step_spa;
+SELECT problem, sum(n_rows) = (SELECT count(x) FROM step) AS all_of_them, min(effect) AS effect FROM step_problems WHERE problem ~ 'features' GROUP BY 1;
 SELECT detach('step') > 4 AS detached, to_regclass('step_spa') IS NULL AS gone;
 
 -- A column with contributions, of any type of number, where the settings of gae serve; no critic; ok of tool calls is what grounds

@@ -8,7 +8,7 @@ SET search_path = stepadv, public;
 CREATE TABLE scan_groups AS
 SELECT g, rollout_agg(s, r, s % 12, CASE WHEN h % 11 > 0 THEN h % 5 END, CASE WHEN h % 13 > 0 THEN h % 3 END,
 	CASE WHEN (g * 7 + r) % 5 > 0 THEN (h % 4)::float8 END, CASE WHEN (g * 7 + r) % 5 > 1 THEN h % 2 = 0 END,
-	h % 5, (h % 9)::float8, (h % 3)::float8, 1 + (h % 2)::float8) AS rollouts
+	h % 5, (h % 9)::float8, (h % 3)::float8, 1 + (h % 2)::float8, (s % 12) / 2, ARRAY[h % 2, NULL]::float8[]) AS rollouts
 FROM (SELECT g, r, r * 12 + i AS s, abs(signature_hash(format('%s %s %s', g, r, i)) % 1000) AS h
 	FROM generate_series(1, 60) g, generate_series(1, 1 + g % 6) r, generate_series(0, (g * r) % 12) i) x
 GROUP BY g;
@@ -121,6 +121,22 @@ RESET ROLE;
 GRANT EXECUTE ON FUNCTION grpo TO PUBLIC;
 DROP OWNED BY stepadv_reader;
 DROP ROLE stepadv_reader;
+
+-- A group that is computed is computed once for calls that stand next to each
+-- other, unless it may be another each time; every call sees it whole.
+CREATE FUNCTION computed(rollouts rollout_group) RETURNS rollout_group LANGUAGE plpgsql IMMUTABLE STRICT AS $$ BEGIN RAISE NOTICE 'computed'; RETURN rollouts; END $$;
+CREATE FUNCTION drawn(rollouts rollout_group) RETURNS rollout_group LANGUAGE plpgsql VOLATILE STRICT AS $$ BEGIN RAISE NOTICE 'drawn'; RETURN rollouts; END $$;
+SELECT count(*), count(*) FILTER (WHERE (s.a1, s.a2, s.a3, s.a4) IS DISTINCT FROM (b.advantage, c.advantage, d.advantage, b.advantage)) AS differ
+FROM scan_groups g, LATERAL (SELECT * FROM ROWS FROM (rloo(g.rollouts), reinforce(computed(g.rollouts)), reinforce(computed(g.rollouts), to_go => true), rloo(computed(g.rollouts)))
+		s(step_id, rollout_id, step_no, return1, b1, a1, i2, r2, n2, return2, a2, i3, r3, n3, return3, a3, i4, r4, n4, return4, b4, a4)) s
+	JOIN LATERAL rloo(g.rollouts) b USING (step_id) JOIN LATERAL reinforce(g.rollouts) c USING (step_id) JOIN LATERAL reinforce(g.rollouts, to_go => true) d USING (step_id)
+WHERE g.g = 23;
+SELECT count(*) FROM scan_groups g, LATERAL (SELECT FROM ROWS FROM (rloo(drawn(g.rollouts)), rloo(drawn(g.rollouts))) s(step_id, rollout_id, step_no, return1, b1, a1, i2, r2, n2, return2, b2, a2)) s WHERE g.g = 23;
+-- NULL for one of them, by its own parameter or by the group, is for that one.
+SELECT count(*), count(a1) AS first, count(a2) AS second, count(a3) AS third
+FROM scan_groups g, LATERAL (SELECT * FROM ROWS FROM (rloo(computed(g.rollouts)), reinforce(computed(g.rollouts), gamma => NULL), rloo(computed(g.rollouts)))
+		s(step_id, rollout_id, step_no, return1, b1, a1, i2, r2, n2, return2, a2, i3, r3, n3, return3, b3, a3)) s WHERE g.g = 23;
+DROP FUNCTION computed(rollout_group), drawn(rollout_group);
 
 -- In parallel workers.
 BEGIN;

@@ -3,10 +3,10 @@ SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 
 -- One small group by hand, under each of the three kinds of reward.
-SELECT view_name, shows FROM stepadv.create_tables('tab_outcome', partitions => 3)
+SELECT view_name, shows FROM stepadv.create_tables('tab_outcome', partitions => 3, group_by => '{group_id}')
 WHERE regexp_replace(view_name::text, '.*steps_', '') NOT IN (SELECT method FROM stepadv_internal.methods WHERE method NOT IN ('groups', 'rollouts', 'grpo', 'rtmc', 'rtmc_tree'));
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_steps', 'steps', 1);
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_sum', reward => 'sum');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_steps', 'steps', 1, group_by => '{group_id}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_sum', reward => 'sum', group_by => '{group_id}');
 CREATE FUNCTION pg_temp.fill(schema text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('SET LOCAL search_path = %I', schema);
@@ -123,9 +123,9 @@ SELECT sequential FROM pg_temp.scans($$SELECT step_no, advantage FROM tab_outcom
 SELECT count(*), count(DISTINCT group_id), count(advantage) FROM tab_outcome.steps_rtmc WHERE group_id = ANY ('{group 7,group 8}');
 
 -- States by name.
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_obs', partitions => 2);
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_his', partitions => 2, states => 'history');
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_sig', partitions => 2, states => 'signature');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_obs', partitions => 2, group_by => '{group_id}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_his', partitions => 2, states => 'history', group_by => '{group_id}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_sig', partitions => 2, states => 'signature', group_by => '{group_id}');
 CREATE FUNCTION pg_temp.fill_calls(schema text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('SET LOCAL search_path = %I', schema);
@@ -159,9 +159,100 @@ SELECT stepadv.create_tables('tab_taken');
 SELECT count(*) AS schemas FROM pg_namespace WHERE nspname = 'tab_new';
 SELECT string_agg(relname, ' ') AS relations FROM pg_class WHERE relnamespace = 'tab_taken'::regnamespace;
 -- A schema's name is only a name.
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('Tab "x"; DROP SCHEMA tab_sum CASCADE; --', partitions => 2);
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('Tab "x"; DROP SCHEMA tab_sum CASCADE; --', partitions => 2, group_by => '{group_id}');
 INSERT INTO "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --".rollouts (group_id, rollout_id, outcome) VALUES ('g', 'r', 1);
 SELECT group_id, n_rollouts FROM "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --".steps_groups;
 
 SELECT stepadv.detach('tab_outcome.rollout_rows') > 5 AS dropped, to_regclass('tab_outcome.steps_ratios') AS ratios;
 DROP SCHEMA tab_outcome, tab_steps, tab_sum, tab_taken, "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --" CASCADE;
+
+-- The group as it is by default: the task within the policy version within the run.
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_run', partitions => 3);
+SELECT c.relname, a.attname, a.attnotnull, pg_get_expr(d.adbin, d.adrelid) AS default_value
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+WHERE c.oid IN ('tab_run.rollouts'::regclass, 'tab_run.steps'::regclass) AND a.attname IN ('run_id', 'policy_version', 'task_id', 'policy_step', 'tags', 'rollout_id', 'group_id') ORDER BY 1, a.attnum;
+SELECT conrelid::regclass, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid IN ('tab_run.rollouts'::regclass, 'tab_run.steps'::regclass) AND contype IN ('p', 'u', 'f') AND conparentid = 0 ORDER BY 1::text, contype::text;
+SELECT c.relname, pg_get_partkeydef(c.oid) FROM pg_class c WHERE c.relnamespace = 'tab_run'::regnamespace AND c.relkind = 'p' ORDER BY 1;
+SELECT regexp_replace(indexdef, ' ON .*USING', '') AS index FROM pg_indexes WHERE schemaname = 'tab_run' AND tablename IN ('rollouts', 'steps') ORDER BY indexname COLLATE "C";
+-- One task in two runs and two versions: four groups, each compared within itself. Returns 1 and 0 in each of them but the
+-- last, where both are 1; GRPO: (1 - 1/2) / (sqrt(1/2) + 1e-6) = 0.707106, and 0 where all are alike.
+INSERT INTO tab_run.rollouts (run_id, policy_version, policy_step, task_id, rollout_id, outcome, tags, started_at)
+SELECT 'seed ' || s, 'v' || v, v * 100, 'door', 'r' || r, CASE WHEN s = 2 AND v = 2 THEN 1 ELSE r END, '{"level": 1}', '2026-03-01'::timestamptz + v * interval '1 day' FROM generate_series(1, 2) s, generate_series(1, 2) v, generate_series(0, 1) r;
+INSERT INTO tab_run.steps (run_id, policy_version, task_id, rollout_id, step_no, observation, action)
+SELECT run_id, policy_version, task_id, rollout_id, s, 'o' || s, 'a' || s FROM tab_run.rollouts, generate_series(1, 2) s;
+-- Without a run or a version.
+INSERT INTO tab_run.rollouts (task_id, rollout_id, outcome) VALUES ('lone', 'r', 1);
+INSERT INTO tab_run.steps (task_id, rollout_id, step_no) VALUES ('lone', 'r', 1);
+SELECT run_id, policy_version, task_id, n_rollouts, n_judged, n_steps, success_rate, uniform FROM tab_run.steps_groups ORDER BY 1, 2, 3;
+SELECT run_id, policy_version, task_id, rollout_id, count(*) AS steps, round(min(advantage)::numeric, 6) AS least, round(max(advantage)::numeric, 6) AS most FROM tab_run.steps_grpo GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4;
+SELECT policy_version, bucket AT TIME ZONE 'UTC' AS bucket, n_groups, n_rollouts, success_rate FROM tab_run.steps_progress_over_time ORDER BY 1;
+SELECT run_id, policy_version, task_id, rollout_id, policy_step, tags FROM tab_run.steps_rollouts WHERE task_id = 'door' AND run_id = 'seed 1' ORDER BY 1, 2, 4;
+SELECT stepadv.maintain('tab_run.rollout_rows');
+INSERT INTO tab_run.rollouts (task_id, rollout_id, outcome) VALUES ('lone', 's', 0);
+SELECT run_id = '' AS no_run, n_rollouts FROM tab_run.steps_groups WHERE task_id = 'lone';
+SELECT count(*) AS off FROM stepadv.check_maintained('tab_run.rollout_rows');
+SELECT stepadv.unmaintain('tab_run.rollout_rows');
+-- All of the group's columns go to an index, in one partition.
+SELECT sequential, relations FROM pg_temp.scans($$SELECT step_no, advantage FROM tab_run.steps_rtmc WHERE run_id = 'seed 1' AND policy_version = 'v1' AND task_id = 'door'$$);
+-- Deleted with its steps, renamed with them, in any column of the group; up to 14 only within the partition.
+DELETE FROM tab_run.rollouts WHERE task_id = 'lone';
+SELECT count(*) AS left_over FROM tab_run.steps WHERE task_id = 'lone';
+TRUNCATE refusal;
+DO $$
+DECLARE
+	r refusal;
+	setting text;
+BEGIN
+	FOREACH setting IN ARRAY ARRAY['run_id = ''other''', 'policy_version = ''w'' || policy_version', 'task_id = ''gate''', 'rollout_id = ''q'' || rollout_id'] LOOP
+		BEGIN
+			EXECUTE 'UPDATE tab_run.rollouts SET ' || setting || ' WHERE run_id = ''seed 2''';
+		EXCEPTION WHEN feature_not_supported THEN
+			GET STACKED DIAGNOSTICS r.message = MESSAGE_TEXT, r.detail = PG_EXCEPTION_DETAIL, r.hint = PG_EXCEPTION_HINT;
+			INSERT INTO refusal VALUES (r.*);
+		END;
+	END LOOP;
+END $$;
+SELECT count(*) AS steps, count(DISTINCT s.*) FILTER (WHERE r.rollout_id IS NULL) AS without_rollout FROM tab_run.steps s LEFT JOIN tab_run.rollouts r USING (run_id, policy_version, task_id, rollout_id);
+SELECT ((SELECT count(*) FROM refusal) > 0) = (current_setting('server_version_num')::integer < 150000) AS only_where_needed,
+	coalesce((SELECT bool_and(message ~ '^rollout "r\d" of group "seed 2, v\d, door" cannot be moved to group "[^"]+, [^"]+, [^"]+" by an UPDATE$' AND hint ~ 'update run_id, policy_version, task_id of its steps') FROM refusal), true) AS says_why;
+-- What 14 asks: whether the row is one of its partition, by all columns of the group. It is of the one that it is in, and of no other.
+INSERT INTO tab_run.rollouts (run_id, policy_version, task_id, rollout_id) SELECT 'seed ' || i % 3, 'v' || i % 4, 'task ' || i, 'r' FROM generate_series(1, 60) i;
+CREATE FUNCTION pg_temp.belongs(rollout anyelement, partition regclass) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	stays boolean;
+BEGIN
+	EXECUTE format('SELECT %s FROM (SELECT ($1).*) moved', pg_get_partition_constraintdef(partition)) INTO stays USING rollout;
+	RETURN stays;
+END $$;
+SELECT right(r.tableoid::regclass::text, 2) AS lies_in, right(p.inhrelid::regclass::text, 2) AS of, bool_and(pg_temp.belongs(r, p.inhrelid)) AS "all", bool_or(pg_temp.belongs(r, p.inhrelid)) AS any
+FROM tab_run.rollouts r, pg_inherits p WHERE p.inhparent = 'tab_run.rollouts'::regclass GROUP BY 1, 2 ORDER BY 1, 2;
+
+-- Other columns: texts that everybody must give; those of the tables' own that are no keys stay columns of rollouts.
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_by', partitions => 2, group_by => ARRAY['Category "x"', 'policy_version']);
+INSERT INTO tab_by.rollouts ("Category ""x""", policy_version, rollout_id, task_id, run_id, outcome) VALUES ('c', 'v', 'r', 't', 's', 1);
+INSERT INTO tab_by.steps ("Category ""x""", policy_version, rollout_id, step_no) VALUES ('c', 'v', 'r', 1);
+SELECT "Category ""x""", policy_version, rollout_id, task_id, run_id, advantage FROM tab_by.steps_grpo;
+\set VERBOSITY sqlstate
+INSERT INTO tab_by.rollouts (policy_version, rollout_id) VALUES ('v', 'r');
+INSERT INTO tab_run.rollouts (run_id, task_id, rollout_id) VALUES (NULL, 't', 'r');
+INSERT INTO tab_run.rollouts (run_id, rollout_id) VALUES ('s', 'r');
+\set VERBOSITY default
+-- What cannot be the columns of a group.
+SELECT stepadv.create_tables('tab_new', group_by => '{}');
+SELECT stepadv.create_tables('tab_new', group_by => NULL);
+SELECT stepadv.create_tables('tab_new', group_by => '{task_id,NULL}');
+SELECT stepadv.create_tables('tab_new', group_by => '{task_id,""}');
+SELECT stepadv.create_tables('tab_new', group_by => '{{task_id},{run_id}}');
+SELECT stepadv.create_tables('tab_new', group_by => '{task_id,run_id,task_id}');
+SELECT stepadv.create_tables('tab_new', group_by => '{task_id,rollout_id}');
+SELECT stepadv.create_tables('tab_new', group_by => '{policy_step}');
+SELECT stepadv.create_tables('tab_new', group_by => '{state}');
+SELECT stepadv.create_tables('tab_new', group_by => '{ctid}');
+SELECT stepadv.create_tables('tab_new', group_by => ARRAY[repeat('x', 64)]);
+SELECT stepadv.create_tables('tab_new', group_by => ARRAY(SELECT 'c' || i FROM generate_series(1, 31) i));
+SELECT stepadv.create_tables('tab_new', unit => 'episode');
+SELECT count(*) AS schemas FROM pg_namespace WHERE nspname = 'tab_new';
+-- The list of the tables' columns is that of the tables.
+SELECT array_agg(a.attname ORDER BY 1) AS unknown FROM pg_attribute a
+WHERE a.attrelid IN ('tab_run.rollouts'::regclass, 'tab_run.steps'::regclass) AND a.attname NOT IN (SELECT c.name FROM stepadv_internal.table_columns() c);
+DROP SCHEMA tab_run, tab_by CASCADE;

@@ -240,7 +240,7 @@ SELECT g, s.n_steps FROM parent_folded, stepadv.group_summary(rollouts) s ORDER 
 SELECT count(*) AS wrong, (SELECT count(*) FROM parent_changed) AS waiting FROM stepadv.check_maintained('parent');
 
 -- The tables of create_tables: a foreign key that cascades, outcomes that come late.
-SELECT count(*) > 15 FROM stepadv.create_tables('up_rl', partitions => 3);
+SELECT count(*) > 15 FROM stepadv.create_tables('up_rl', partitions => 3, group_by => '{group_id}');
 SELECT stepadv.maintain('up_rl.rollout_rows');
 INSERT INTO up_rl.rollouts (group_id, rollout_id) SELECT 'g' || g, 'r' || r FROM generate_series(1, 5) g, generate_series(1, 4) r;
 INSERT INTO up_rl.steps (group_id, rollout_id, step_no, state, action_hash) SELECT 'g' || g, 'r' || r, n, (n + r) % 3, n % 2 FROM generate_series(1, 5) g, generate_series(1, 4) r, generate_series(1, 4) n;
@@ -334,18 +334,14 @@ UPDATE ot SET lp_new = lp_old;
 UPDATE ot_runs SET version = version, began = began;
 SELECT count(*) AS folded_again FROM ot_folded f JOIN folded_before b ON b.g = f.bucket WHERE f.refreshed_at <> b.at;
 SELECT * FROM pg_temp.differ('ot');
--- gae of a group where only some steps have a value is an error: of whoever asks for
--- it, as without maintain, not of the writer, and not of who asks for something else.
+-- gae of a rollout where only some steps have a value is NULL, with maintain as
+-- without, and nobody's error.  (What is one: problems.sql.)
 UPDATE ot SET v = 0.5 WHERE bucket = 'g3' AND n = 1 OR bucket = 'g1';
 INSERT INTO ot SELECT 2000 + i, 'many ' || i, 1, 1, 's', 'a', 1, CASE WHEN i <> 3 THEN 0.5 END FROM generate_series(1, 9) i UNION ALL SELECT 2100, 'many 3', 2, 1, 's', 'a', 1, 1;
 SELECT base_bucket, n_rollouts FROM ot_folded_over_time WHERE n_rollouts IS NULL ORDER BY 1;
 TABLE wrong;
-\set VERBOSITY sqlstate
-SELECT mean_abs_gae FROM plain_ot_progress_over_time;
-SELECT mean_abs_gae FROM ot_progress_over_time;
-SELECT gae_n FROM ot_groups_over_time WHERE base_bucket = 'g3';
-SELECT count(*) FROM ot_advantage_over_time WHERE method = 'gae';
-\set VERBOSITY default
+SELECT array_agg(round(mean_abs_gae::numeric, 9) ORDER BY policy_version, bucket) = (SELECT array_agg(round(mean_abs_gae::numeric, 9) ORDER BY policy_version, bucket) FROM plain_ot_progress_over_time) AS same, count(mean_abs_gae) FROM ot_progress_over_time;
+SELECT sum(gae_n) = (SELECT count(gae) FROM ot_compare WHERE bucket = 'g3') AS counted, sum(gae_n) FROM ot_groups_over_time WHERE base_bucket = 'g3';
 SELECT base_bucket, gae_n, gae_sum FROM ot_groups_over_time WHERE base_bucket = 'many 4';
 -- Version v9 has no rollout of these groups.
 SELECT DISTINCT policy_version, bucket AT TIME ZONE 'UTC' AS bucket FROM ot_groups_over_time WHERE base_bucket IN ('g3', 'many 3') ORDER BY 1, 2;
@@ -466,13 +462,14 @@ SELECT stepadv.detach('flat') > 30 AS dropped;
 
 -- With refresh nobody refuses the writer; the refresh says which group is broken,
 -- and until it is mended the groups are those of before.
-CREATE TABLE late (id serial, g integer NOT NULL, "h'" text NOT NULL, r integer, n integer, score float8, PRIMARY KEY (g, "h'", id));
+CREATE TABLE late_steps (id serial, g integer NOT NULL, "h'" text NOT NULL, r integer, n integer, score integer, PRIMARY KEY (g, "h'", id));
+CREATE VIEW late AS SELECT id, g, "h'", r, n, 1 / score AS score FROM late_steps;
 SELECT count(*) > 5 AS attached FROM stepadv.attach('late', ARRAY['g', 'h'''], 'r', 'n', reward => 'score', step_id => 'id');
 SELECT stepadv.maintain('late', how => 'refresh');
-INSERT INTO late (g, "h'", r, n, score) VALUES (1, 'a', 1, 1, 1), (2, 'it''s', 7, 1, 1), (2, 'it''s', 7, 1, 1), (3, 'a', 1, 1, 1);
+INSERT INTO late_steps (g, "h'", r, n, score) VALUES (1, 'a', 1, 1, 1), (2, 'it''s', 7, 1, 1), (2, 'it''s', 7, 2, 0), (3, 'a', 1, 1, 1);
 SELECT stepadv.refresh('late');
 SELECT count(*) AS groups, (SELECT count(*) FROM late_changed) AS waiting FROM late_folded;
-DELETE FROM late WHERE id = 3;
+DELETE FROM late_steps WHERE id = 3;
 SELECT stepadv.refresh('late');
 SELECT count(*) AS groups, (SELECT count(*) FROM late_changed) AS waiting FROM late_folded;
 

@@ -37,6 +37,10 @@ $node->safe_psql('postgres',
 	"CREATE TABLE big AS "
 	  . "SELECT rollout_agg(a * 700 + b, 1, a * 700 + b, a * b % 1000, b % 7, 1) AS rollouts "
 	  . "FROM generate_series(1, 700) a, generate_series(0, 699) b");
+# A cycle of a hundred thousand states, each of which leads to ten, more or less at random.
+$node->safe_psql('postgres',
+	"CREATE TABLE dense AS SELECT rollout_agg(i, i % 40, i / 40, i::bigint * i % 999983 * 7919 % 99991, i % 3, (i / 40 = 24999 AND i % 2 = 0)::integer) AS rollouts "
+	  . "FROM generate_series(0, 999999) i");
 # Features of steps, and statistics of so many that to solve them takes a while.
 $node->safe_psql('postgres', q{
 	CREATE TABLE features AS SELECT r AS rollout_id, hash_features(ARRAY[(r * 7 % 1000)::text, t::text], 400) AS x, (r % 2)::float8 AS outcome, r / 8 AS group_id
@@ -58,6 +62,8 @@ my %long = (
 	'a fold' => sprintf("SELECT pg_column_size(x) FROM ($fold) y(x)", 'a'),
 	'a fold of shuffled rows' => sprintf("SELECT pg_column_size(x) FROM ($fold) y(x)", '(a * 7919 + b * 104729) % 2000'),
 	'text output' => 'SELECT sum(length(rollouts::text)) FROM big, generate_series(1, 20)',
+	'batch_td' => 'SELECT sum(advantage) FROM big, generate_series(1, 20) n, batch_td(rollouts, gamma => 1.0 / n)',
+	'batch_td of one dense cycle' => 'SELECT sum(advantage) FROM dense, generate_series(0, 9) n, batch_td(rollouts, gamma => 1, lambda => n / 10.0)',
 	'rtmc' => 'SELECT sum(advantage) FROM big, generate_series(1, 20) n, rtmc(rollouts, gamma => 1.0 / n)',
 	'grpo' => 'SELECT sum(advantage) FROM big, generate_series(1, 20) n, grpo(rollouts, step_rewards => true, gamma => 1.0 / n)',
 	'rtmc_tree_dot' => 'SELECT sum(length(rtmc_tree_dot(rollouts))) FROM big, generate_series(1, 20)',
@@ -80,6 +86,19 @@ for (1 .. 3)
 	($code, $seconds) = ($c, $s) if $s < $seconds;
 }
 is($code, '57014', 'a single call is cancelled');
+cmp_ok($seconds, '<', 0.7 * $full, 'in the middle');
+
+# The values of one cycle of 100,000 states, in which no elimination stays sparse: cancelled in the middle too, and it ends.
+(undef, $full, my $values) = attempt('SELECT count(*), count(*) FILTER (WHERE v BETWEEN 0 AND 1) FROM dense, batch_td(rollouts, gamma => 1)');
+is($values, '1000000|1000000', 'values of a dense cycle');
+$tenth = int($full * 100) + 1;
+($code, $seconds) = ('', $full);
+for (1 .. 3)
+{
+	my ($c, $s) = attempt('SELECT count(*) FROM dense, batch_td(rollouts, gamma => 1)', statement_timeout => "${tenth}ms");
+	($code, $seconds) = ($c, $s) if $s < $seconds;
+}
+is($code, '57014', 'a single batch_td is cancelled');
 cmp_ok($seconds, '<', 0.7 * $full, 'in the middle');
 
 # So it is with a single solution, and with a training that has no end.
@@ -148,6 +167,12 @@ $node->safe_psql('postgres', q{
 	SELECT rollout_agg(1, 1, 1, 1, 1, 1);
 	CREATE TABLE whole AS SELECT rollup(rollouts) AS rollouts
 	FROM (SELECT rollouts FROM value LIMIT 1) v;
+	-- and what version 2 is for: turns, components, defects, another unit
+	CREATE TABLE whole_2 AS SELECT replace(by_turn(rollup(g))::text, '"unit"', '"defects": [0, 3, 0], "unit"')::rollout_group AS rollouts
+	FROM (SELECT rollout_agg(i, i / 4, CASE WHEN i < 12 THEN i % 4 END, CASE WHEN i % 5 > 0 THEN i % 3 END, i % 2, i, NULL, i, i, NULL, 1,
+			CASE WHEN i % 4 < 3 THEN i % 4 / 2 END, CASE WHEN i % 4 > 0 THEN ARRAY[i, NULL, i * 0.5] END) AS g
+		FROM generate_series(0, 11) i
+		UNION ALL SELECT rollout_agg(NULL, 1, NULL, NULL, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL, '{1,NULL,2}')) x;
 	CREATE TABLE got (rollouts rollout_group);
 	CREATE TABLE seen (kind text, n integer, code text);
 	-- Whether a value does what values do: everything can be asked of it, and
@@ -166,6 +191,9 @@ $node->safe_psql('postgres', q{
 		SELECT count(*) INTO n FROM grpo(g, step_rewards => true, pool => 'step');
 		SELECT count(*) INTO n FROM rtmc(g, visit => 'every', normalise => true);
 		SELECT length(rtmc_tree_dot(history_states(g))) INTO n;
+		SELECT count(*) INTO n FROM rtmc(by_turn(g));
+		SELECT count(*) INTO n FROM steps(history_states(by_turn(g, 'set'), 'last_observations', 2));
+		SELECT count(*) INTO n FROM reward_components(by_turn(g));
 		IF g::text::rollout_group::text <> g::text OR rollup(x)::text <> g::text FROM (VALUES (g)) v(x) THEN
 			RETURN 'changed';
 		END IF;
@@ -217,45 +245,52 @@ sub load
 		"SELECT string_agg(DISTINCT code, ' ' ORDER BY code) FROM seen WHERE kind = '$kind'");
 }
 
-my $value = copy_out('whole');
-cmp_ok(length($value), '>', 800, 'a value with every column');
-is(load('whole', $value), 'fine', 'loads from binary');
-is($node->safe_psql('postgres', 'COPY whole TO STDOUT'),
-	do { copy_file('again', $value); $node->safe_psql('postgres', "COPY got FROM '$dir/again' (FORMAT binary); COPY got TO STDOUT; TRUNCATE got") },
-	'and is the same');
-is(load('truncated', map { substr($value, 0, $_) } 0 .. length($value) - 1), '22P03', 'every truncation is refused');
-is(load('longer', map { $value . "\0" x $_ } 1 .. 16), '22P03', 'so are bytes too many');
-
-# Flip every bit of the header and of the first bytes, then random ones, a few at a time.
-my @flipped;
-for my $byte (0 .. 11)
-{
-	for my $bit (0 .. 7)
-	{
-		my $copy = $value;
-		substr($copy, $byte, 1) = chr(ord(substr($copy, $byte, 1)) ^ (1 << $bit));
-		push @flipped, $copy;
-	}
-}
-is(load('header', @flipped), '0A000 22P03', 'another version is not supported, any other change of the header refused');
 my $seed = 20261121;
 sub dice { $seed = ($seed * 1103515245 + 12345) % 2147483648; return int($seed / 65536) % $_[0]; }
-@flipped = ();
-for (1 .. 1500)
+
+# In the header of version 2 are flags that say something else when they are flipped.
+for (['whole', '0A000 22P03'], ['whole_2', '0A000 22P03 fine'])
 {
-	my $copy = $value;
-	for (0 .. dice(3))
+	my ($table, $of_header) = @$_;
+	my $value = copy_out($table);
+	cmp_ok(length($value), '>', 800, "a value with every column: $table");
+	$node->safe_psql('postgres', 'TRUNCATE seen');
+	is(load('whole', $value), 'fine', 'loads from binary');
+	is($node->safe_psql('postgres', "COPY $table TO STDOUT"),
+		do { copy_file('again', $value); $node->safe_psql('postgres', "COPY got FROM '$dir/again' (FORMAT binary); COPY got TO STDOUT; TRUNCATE got") },
+		'and is the same');
+	is(load('truncated', map { substr($value, 0, $_) } 0 .. length($value) - 1), '22P03', 'every truncation is refused');
+	is(load('longer', map { $value . "\0" x $_ } 1 .. 16), '22P03', 'so are bytes too many');
+
+	# Flip every bit of the header and of the first bytes, then random ones, a few at a time.
+	my @flipped;
+	for my $byte (0 .. 11)
 	{
-		my $at = 12 + dice(length($value) - 12);
-		substr($copy, $at, 1) = chr(dice(4) == 0 ? (0, 255, 127, 128)[ dice(4) ] : ord(substr($copy, $at, 1)) ^ (1 << dice(8)));
+		for my $bit (0 .. 7)
+		{
+			my $copy = $value;
+			substr($copy, $byte, 1) = chr(ord(substr($copy, $byte, 1)) ^ (1 << $bit));
+			push @flipped, $copy;
+		}
 	}
-	push @flipped, $copy;
+	is(load('header', @flipped), $of_header, 'another version is not supported, any other change of counts and columns refused');
+	@flipped = ();
+	for (1 .. 1500)
+	{
+		my $copy = $value;
+		for (0 .. dice(3))
+		{
+			my $at = 12 + dice(length($value) - 12);
+			substr($copy, $at, 1) = chr(dice(4) == 0 ? (0, 255, 127, 128)[ dice(4) ] : ord(substr($copy, $at, 1)) ^ (1 << dice(8)));
+		}
+		push @flipped, $copy;
+	}
+	is(load('flipped', @flipped), '22P03 fine', 'flipped bits are refused or make another value');
+	my ($ok, $refused) = split /\|/, $node->safe_psql('postgres',
+		q{SELECT count(*) FILTER (WHERE code = 'fine'), count(*) FILTER (WHERE code = '22P03') FROM seen WHERE kind = 'flipped'});
+	cmp_ok($ok, '>', 300, 'many of one');
+	cmp_ok($refused, '>', 100, 'many of the other');
 }
-is(load('flipped', @flipped), '22P03 fine', 'flipped bits are refused or make another value');
-my ($ok, $refused) = split /\|/, $node->safe_psql('postgres',
-	q{SELECT count(*) FILTER (WHERE code = 'fine'), count(*) FILTER (WHERE code = '22P03') FROM seen WHERE kind = 'flipped'});
-cmp_ok($ok, '>', 300, 'many of one');
-cmp_ok($refused, '>', 100, 'many of the other');
 
 # ---- malformed: text
 
@@ -264,7 +299,9 @@ my @texts = (
 	[ "{\"version\": 1, $columns}", '' ],
 	[ '', '22P02' ], [ 'x', '22P02' ], [ '{}', '22P02' ], [ 'null', '22P02' ], [ '1', '22P02' ], [ '[]', '22P02' ],
 	[ "{$columns}", '22P02' ],
-	[ "{\"version\": 2, $columns}", '22P02' ],
+	[ "{\"version\": 2, $columns}", '' ],
+	[ "{\"version\": 3, $columns}", '22P02' ],
+	[ "{\"version\": 0, $columns}", '22P02' ],
 	[ "{\"version\": \"1\", $columns}", '22P02' ],
 	[ "{\"version\": [1], $columns}", '22P02' ],
 	[ "{\"version\": 1, \"version\": 1, $columns}", '22P02' ],

@@ -107,8 +107,8 @@ my $fill = q{
 	UPDATE %1$s.rollouts SET outcome = NULL, success = NULL WHERE rollout_id = 'r2';
 };
 $node->safe_psql('postgres', q{
-	SELECT count(*) FROM stepadv.create_tables('rl');
-	SELECT count(*) FROM stepadv.create_tables('it''s my Rl%');
+	SELECT count(*) FROM stepadv.create_tables('rl', group_by => '{group_id}');
+	SELECT count(*) FROM stepadv.create_tables('it''s my Rl%', group_by => '{group_id}');
 	CREATE TABLE s AS SELECT format('task %s of v%s', (group_id - 1) % 8, (group_id - 1) / 8 + 1) AS g, 'v' || (group_id - 1) / 8 + 1 AS version, 'r' || rollout_id AS r,
 		timestamptz '2026-03-01 12:00+00' + (group_id - 1) / 8 * interval '1 day' AS started, s.* FROM sim.simulate(24, 6, 5, max_steps => 30) s;
 	DELETE FROM s WHERE r = 'r1' AND step_no > 3;

@@ -84,7 +84,7 @@ sub cells
 # A run of the simulator -----------------------------------------------------
 $node->safe_psql('postgres', slurp_file('test/sim/simulator.sql') . q(
 	SET jit = off;
-	SELECT stepadv.create_tables('rl');
+	SELECT stepadv.create_tables('rl', group_by => '{group_id}');
 	CREATE TEMP TABLE s AS
 	SELECT 'rooms ' || group_id AS g, 'rollout ' || rollout_id AS r, s.* FROM sim.simulate(6, 6, 7, max_steps => 20) s;
 	INSERT INTO rl.rollouts (group_id, rollout_id, outcome, success, truncated)

@@ -202,6 +202,11 @@ SKIP:
 	same_numbers(numbers($node, 'old'), $numbers, 'what users have answers as before');
 	like(upgrade_attachments('old', 'ann'), qr/^own\."a""b c_attachment"\|\d\d\|\nown.steps_attachment\|\d\d\|\nrl.steps_attachment\|\d\d\|$/, 'upgrade_attachments');
 	unlike(upgrade_attachments('old'), qr/administrator|\|\|/, 'called by an administrator it runs nobody\'s code with his rights');
+	# A view that she wrote herself is hers to make anew.
+	like($node->safe_psql('old', q{SELECT pg_get_viewdef('own.mine')}), qr/stepadv_internal\.rtmc_before_/, 'her own view calls what it called');
+	$node->safe_psql('old', 'CREATE OR REPLACE VIEW own.mine AS SELECT k.g, k.h, a.* FROM own.groups k, stepadv.rtmc(k.rollouts, gamma => 0.5) a', extra_params => [ '-U', 'ann' ]);
+	is($node->safe_psql('old', q{SELECT d.objid::regclass FROM pg_depend d WHERE d.refclassid = 'pg_proc'::regclass AND d.classid = 'pg_rewrite'::regclass AND d.refobjid IN (
+		SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'stepadv_internal'::regnamespace AND p.proname ~ '_before_[0-9_]+$')}), '', 'nothing else does');
 	same_catalog('old', $hers, 'what users have is what they would have made today', 'ann');
 	same_numbers(numbers($node, 'old'), $numbers, 'and gives the same numbers');
 

@@ -31,7 +31,7 @@ $node->safe_psql('postgres', q(
 	SELECT stepadv.maintain('at_once');
 	SELECT stepadv.maintain('at_commit', how => 'commit');
 	SELECT stepadv.maintain('at_refresh', how => 'refresh');
-	SELECT stepadv.create_tables('rl', reward => 'sum', partitions => 3, states => 'signature');
+	SELECT stepadv.create_tables('rl', reward => 'sum', partitions => 3, states => 'signature', group_by => '{group_id}');
 	SELECT stepadv.maintain('rl.rollout_rows');
 ));
 my %source = (at_once => 'at_once', at_commit => 'at_commit', at_refresh => 'at_refresh', canonical => 'rl.rollout_rows');

@@ -28,7 +28,12 @@ INSERT INTO own.calls SELECT i, i / 30, i / 5, i % 5, (ARRAY['bash', 'str_replac
 SELECT count(*) > 10 FROM stepadv.attach('own.calls', '{g}', 'r', 'n', reward => 'score', states => 'signature', tool => 'tool', args => 'args', ok => 'ok', prefix => 'a"b c');
 
 -- The canonical tables.
+SELECT to_regprocedure('stepadv.create_tables(text,text,integer,text)') IS NOT NULL AS makes_them \gset
+\if :makes_them
 SELECT count(*) > 10 FROM stepadv.create_tables('rl', reward => 'sum', partitions => 2);
+\else
+\ir tables_0_2_0.sql
+\endif
 INSERT INTO rl.rollouts (group_id, rollout_id, outcome, success, policy_version, started_at)
 SELECT 'g' || i / 4, 'r' || i, i % 3 / 2.0, i % 3 = 2, 'v' || i % 2, '2026-01-01'::timestamptz + i * interval '1 day' FROM generate_series(0, 15) i;
 INSERT INTO rl.steps (group_id, rollout_id, step_no, observation, tool, args, ok, state, action_hash, reward, value, turn_reward)

@@ -1,0 +1,214 @@
+-- The view _problems: what is wrong with the rows of an attachment, and what it did.
+--
+-- A bad row costs the advantages of its rollout, never a view: what rollout_agg
+-- refuses, forgiving_rollout_agg makes a defect of its rollout.  Here they are
+-- counted, by plain SQL over the adapters: once per rollout, then a row for each
+-- kind of problem that it has.
+
+-- A kind is a condition on rows, of which the view counts those that meet it and
+-- gives the least step_no.  Of several kinds of one name the first is taken whose
+-- columns are there.
+--
+--	level		of what the condition is: see problem_branches
+--	needs		columns of the adapter, and what else must be so: see problem_needs
+--	concerns	the condition of a row
+--	only_if		and of all rows of its rollout, or of its group of states
+--	touches		roles: whatever method reads one of them; NULL: every method
+--	views		what else it touches
+--	effect		%s: the names of what it touches
+CREATE FUNCTION stepadv_internal.problem_kinds()
+RETURNS TABLE (place integer, problem text, level text, needs text[], concerns text, only_if text, touches text[], views text[], effect text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 30
+SET search_path = pg_catalog, pg_temp
+AS $kinds$
+	SELECT k.place, k.problem, k.level, k.needs::text[], k.concerns, k.only_if, k.touches::text[], k.views::text[], k.effect
+	FROM (VALUES
+		(10, 'duplicate step', 'number', '{}', 'o.ahead = 0', NULL, NULL, '{}', 'no advantages for the rollout'),
+		(20, 'reward is not a finite number', 'row', '{reward}', 'NOT abs(x.reward) <= 1e100::float8', NULL, NULL, '{}', 'no advantages for the rollout'),
+		(30, 'two outcomes', 'row', '{reward}', 'x.step_no IS NULL AND x.reward IS NOT NULL', 'count(*) FILTER (WHERE x.step_no IS NULL AND x.reward IS NOT NULL) > 1', NULL, '{}', 'no advantages for the rollout'),
+		(40, 'step without step_id', 'row', '{}', 'x.step_no IS NOT NULL AND x.step_id IS NULL', NULL, NULL, '{}', 'no advantages for the rollout'),
+		(50, 'reward component is not a finite number', 'row', '{rewards}', '1e100::float8 < ANY (x.rewards) OR (-1e100)::float8 > ANY (x.rewards)', NULL, '{rewards}', '{}', '%s: without the rollout'),
+		(60, 'turn_reward is not a finite number', 'row', '{turn_reward}', 'x.step_no IS NOT NULL AND NOT abs(x.turn_reward) <= 1e100::float8', NULL, '{turn_reward}', '{}', '%s: without the rollout'),
+		(70, 'cost is not a finite number', 'row', '{cost}', 'x.step_no IS NOT NULL AND NOT abs(x.cost) <= 1e100::float8', NULL, '{cost}', '{}', '%s: without the rollout'),
+		(80, 'cost is not above 0', 'row', '{cost}', 'x.step_no IS NOT NULL AND x.cost <= 0 AND x.cost >= (-1e100)::float8', NULL, '{cost}', '{}', '%s: without the rollout'),
+		(90, 'value is not a finite number', 'row', '{value}', 'x.step_no IS NOT NULL AND NOT abs(x.value) <= 1e100::float8', NULL, '{value}', '{}', '%s: NULL for the rollout'),
+		(100, 'missing value beside others', 'row', '{value,masked}', 'x.step_no IS NOT NULL AND x.value IS NULL AND x.action IS NOT NULL', 'count(x.value) FILTER (WHERE x.step_no IS NOT NULL) > 0', '{value}', '{}', '%s: NULL for the rollout'),
+		(101, 'missing value beside others', 'row', '{value}', 'x.step_no IS NOT NULL AND x.value IS NULL', 'count(x.value) FILTER (WHERE x.step_no IS NOT NULL) > 0', '{value}', '{}', '%s: NULL for the rollout'),
+		(110, 'rollout without any value', 'row', '{value}', 'x.step_no IS NOT NULL', 'count(x.value) FILTER (WHERE x.step_no IS NOT NULL) = 0', '{value}', '{}', '%s: NULL for the rollout'),
+		(120, 'not judged', 'row', '{reward,success}', 'true', 'count(x.reward) = 0 AND count(x.success) = 0', NULL, '{}', 'no advantages for the rollout'),
+		(121, 'not judged', 'row', '{reward}', 'true', 'count(x.reward) = 0', NULL, '{}', 'no advantages for the rollout'),
+		(122, 'not judged', 'row', '{success}', 'true', 'count(x.success) = 0', NULL, '{}', 'no advantages for the rollout'),
+		(130, 'rollout without steps', 'row', '{}', 'true', 'count(x.step_no) = 0', '{}', '{}', 'counts in the group, has no steps'),
+		(140, 'turn missing beside others', 'row', '{turn,by_turn}', 'x.step_no IS NOT NULL AND x.turn IS NULL', 'count(x.turn) FILTER (WHERE x.step_no IS NOT NULL) > 0', '{}', '{}', 'nothing: the row is a turn of its own'),
+		(150, 'gap in step_no', 'number', '{}', 'o.ahead > 1', NULL, '{}', '{}', 'nothing: only the order counts'),
+		(160, 'step_no beyond integer', 'row', '{bigint_step_no}', 'x.step_no IN (2147483647, -2147483648)', NULL, '{}', '{}', 'nothing: only the order counts, though two such steps are one'),
+		(170, 'empty rollout_id', 'row', '{text_rollout_id}', 'x.raw_rollout_id::text = ''''::text', NULL, '{}', '{}', 'nothing: all such rows are one rollout'),
+		(180, 'row without rollout_id', 'lost', '{}', 'true', NULL, '{}', '{}', 'nothing: the row is in no rollout'),
+		(190, 'row without a group', 'groupless', '{nullable_group}', 'true', NULL, '{}', '{}', 'nothing: the row is in no group'),
+		(200, 'log-probabilities or mask of different length', 'shown', '{stepadv_logp_new,stepadv_token_mask}',
+		'cardinality(g.stepadv_logp_new) <> cardinality(g.stepadv_logp_old) OR cardinality(g.stepadv_logp_new) <> cardinality(g.stepadv_token_mask)', NULL, '{}', '{ratios}', '%s: NULL for the step'),
+		(201, 'log-probabilities or mask of different length', 'shown', '{stepadv_logp_new}', 'cardinality(g.stepadv_logp_new) <> cardinality(g.stepadv_logp_old)', NULL, '{}', '{ratios}', '%s: NULL for the step'),
+		(210, 'log-probability missing or not finite', 'shown', '{stepadv_logp_new,stepadv_token_mask}',
+		'cardinality(g.stepadv_logp_new) = cardinality(g.stepadv_logp_old) AND coalesce(cardinality(g.stepadv_token_mask), cardinality(g.stepadv_logp_new)) = cardinality(g.stepadv_logp_new) AND stepadv_internal.step_ratio_or_null(%2$s) IS NULL',
+		NULL, '{}', '{ratios}', '%s: NULL for the step'),
+		(211, 'log-probability missing or not finite', 'shown', '{stepadv_logp_new}',
+		'cardinality(g.stepadv_logp_new) = cardinality(g.stepadv_logp_old) AND stepadv_internal.step_ratio_or_null(%2$s) IS NULL', NULL, '{}', '{ratios}', '%s: NULL for the step'),
+		(220, 'features that the model cannot take', 'shown', '{stepadv_features}', 'g.stepadv_features IS NOT NULL AND %1$s = ''NaN''::float8', NULL, '{}', '{spa}', '%s: NULL for the rollout'),
+		(230, 'contribution is not a finite number', 'shown', '{stepadv_contribution}', 'NOT abs(g.stepadv_contribution) <= 1e100::float8', NULL, '{}', '{spa}', '%s: NULL for the rollout'),
+		(240, 'no state is shared', 'state', '{state}', 's.is_alone', 'bool_and(s.is_alone)', '{state}', '{}', '%s: no step is compared with another'),
+		(241, 'state that never meets another', 'state', '{state}', 's.is_alone', 'NOT bool_and(s.is_alone)', '{}', '{}', 'nothing: the step is compared with no other')) k(place, problem, level, needs, concerns, only_if, touches, views, effect)
+$kinds$;
+COMMENT ON FUNCTION stepadv_internal.problem_kinds() IS 'part of attach: the kinds of problems that the view _problems lists: which rows are concerned, which methods, what becomes of them';
+
+-- What is there to look at: columns of the adapters, and what else a kind may need.
+CREATE FUNCTION stepadv_internal.problem_needs(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text[]
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT stepadv_internal.available_roles(a)
+		|| ARRAY(SELECT c.attname::text FROM pg_attribute c WHERE c.attrelid = (a).shown AND c.attnum > (a).n_group_columns AND c.attname LIKE 'stepadv\_%')
+		|| ARRAY(SELECT n.name FROM (VALUES
+			('by_turn', (a).unit IN ('turn', 'turn_set') OR EXISTS (SELECT FROM unnest(made) m WHERE 'turn' = ANY (m.reads))),
+			-- At an observation no value is asked for, unless somebody asks all the same.
+			('masked', stepadv_internal.has_column((a).rows, 'action'::text) AND (SELECT bool_and(coalesce((m.settings ->> 'masked')::boolean, false)) FROM unnest(made) m WHERE m.needs_value)),
+			('bigint_step_no', EXISTS (SELECT FROM stepadv_internal.view_columns((a).rows) c JOIN pg_attribute t ON t.attrelid = c.relation AND t.attnum = c.column_number
+				WHERE c.name = 'step_no' AND stepadv_internal.base_type(t.atttypid) = 'bigint'::regtype)),
+			('text_rollout_id', EXISTS (SELECT FROM pg_type t WHERE t.oid = stepadv_internal.base_type(stepadv_internal.column_type((a).rows, 'raw_rollout_id'::text)) AND t.typcategory = 'S')),
+			('nullable_group', EXISTS (SELECT FROM stepadv_internal.view_columns((a).shown) c LEFT JOIN pg_attribute t ON t.attrelid = c.relation AND t.attnum = c.column_number
+				WHERE c.number <= (a).n_group_columns AND NOT coalesce(t.attnotnull, false)))) n(name, is_so) WHERE n.is_so)
+$$;
+COMMENT ON FUNCTION stepadv_internal.problem_needs(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: what kinds of problems may need and an attachment has';
+
+-- The kinds that an attachment can have, with what they touch.
+CREATE TYPE stepadv_internal.problem_kind AS (
+	place integer, problem text, level text, concerns text, only_if text, methods text[], effect text
+);
+COMMENT ON TYPE stepadv_internal.problem_kind IS 'part of attach: a kind of problem that an attachment can have, and what it touches there';
+CREATE FUNCTION stepadv_internal.problems_for(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS SETOF stepadv_internal.problem_kind
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	present CONSTANT text[] := stepadv_internal.problem_needs(a, made);
+	contribution CONSTANT text := (stepadv_internal.spa_expressions(a, 'g'::text)).contribution;
+BEGIN
+	RETURN QUERY
+	SELECT k.place, k.problem, k.level,
+		CASE WHEN k.level = 'shown' THEN format(k.concerns, contribution, stepadv_internal.logprobs(a)) ELSE k.concerns END, k.only_if, t.methods,
+		CASE WHEN k.effect LIKE '\%s%' AND t.methods = '{}' THEN 'nothing: no method reads it' ELSE format(k.effect, array_to_string(t.methods, ', ')) END
+	FROM (SELECT DISTINCT ON (p.problem) p.* FROM stepadv_internal.problem_kinds() p WHERE p.needs <@ present ORDER BY p.problem, p.place) k
+	CROSS JOIN LATERAL (SELECT ARRAY(SELECT m.method FROM unnest(made) m WHERE k.touches IS NULL OR m.reads && k.touches ORDER BY m.number) || k.views AS methods) t
+	ORDER BY k.place;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.problems_for(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the kinds of problems that an attachment can have, their conditions, and the methods and views that they touch';
+
+-- The aggregates that count the rows of each kind of a level, as n_<place>, with
+-- the least step_no of them, as s_<place>.
+CREATE FUNCTION stepadv_internal.problem_counts(kinds stepadv_internal.problem_kind[], level text, step_no text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT coalesce(string_agg(format(', %1$s AS n_%2$s, min(%3$s) FILTER (WHERE %4$s) AS s_%2$s',
+		CASE WHEN k.only_if IS NULL THEN format('count(*) FILTER (WHERE %s)', k.concerns)
+			ELSE format('CASE WHEN %s THEN count(*) FILTER (WHERE %s) END', k.only_if, k.concerns) END, k.place, problem_counts.step_no, k.concerns), '' ORDER BY k.place), '')
+	FROM unnest(kinds) k WHERE k.level = problem_counts.level
+$$;
+COMMENT ON FUNCTION stepadv_internal.problem_counts(stepadv_internal.problem_kind[], text, text) IS 'part of attach: the aggregates that count the rows that problems of a level concern';
+
+-- A row of each kind that was counted, of relation c, or o for the order of numbers.
+CREATE FUNCTION stepadv_internal.problem_rows(n_keys integer, rollout_id text, counted text, kinds stepadv_internal.problem_kind[], levels text[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('SELECT %s, %s, p.step_no::integer, p.problem, p.n_rows, p.methods, p.effect FROM %s CROSS JOIN LATERAL (VALUES %s) p(problem, n_rows, step_no, methods, effect) WHERE p.n_rows > 0',
+		(SELECT string_agg('c.k' || i, ', ' ORDER BY i) FROM generate_series(1, problem_rows.n_keys) i), problem_rows.rollout_id, problem_rows.counted,
+		string_agg(format('(%1$L::text, %2$s.n_%3$s, %2$s.s_%3$s, %4$L::text[], %5$L::text)', k.problem, CASE k.level WHEN 'number' THEN 'o' ELSE 'c' END, k.place, k.methods, k.effect), ', ' ORDER BY k.place))
+	FROM unnest(kinds) k WHERE k.level = ANY (levels) HAVING count(*) > 0
+$$;
+COMMENT ON FUNCTION stepadv_internal.problem_rows(integer, text, text, stepadv_internal.problem_kind[], text[]) IS 'part of attach: the query that makes a row of each problem that was counted; NULL for none';
+
+-- What the branches of the view have in common: how a rollout is shown, by rows
+-- of the source and by those that are shown, and as which type.
+CREATE FUNCTION stepadv_internal.problem_ids(a stepadv_internal.attached, OUT of_rows text, OUT of_shown text, OUT type text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	-- Equal ids have equal texts: one of them is all of them.
+	SELECT format(CASE WHEN stepadv_internal.has_column((a).rows, r.name) AND r.name LIKE 'raw%' THEN 'max(x.%I::text)::%s' ELSE 'x.%I::%s' END, r.name, t.name),
+		format(CASE WHEN s.name LIKE '%id' THEN 'max(g.%I::text)::%s' ELSE 'g.%I::%s' END, s.name, t.name), t.name
+	FROM (SELECT CASE WHEN stepadv_internal.has_column((a).rows, 'raw_rollout_id'::text) THEN 'raw_rollout_id' ELSE 'rollout_id' END) r(name),
+		(SELECT CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_rollout_id'::text) THEN 'stepadv_rollout_id' ELSE 'stepadv_rollout' END) s(name),
+		LATERAL (SELECT CASE WHEN stepadv_internal.column_type((a).rows, r.name) = stepadv_internal.column_type((a).shown, s.name)
+			THEN format_type(stepadv_internal.column_type((a).rows, r.name), NULL) ELSE 'text' END) t(name)
+$$;
+COMMENT ON FUNCTION stepadv_internal.problem_ids(stepadv_internal.attached) IS 'part of attach: how the view _problems shows a rollout, as the user knows it';
+
+-- What each level counts: c, with the group as k1, k2, …, and the rollout.
+--
+--	row, number		rows of a rollout, and the order of their step_no
+--	lost, groupless	rows that are in no rollout, or in no group
+--	shown			what is shown beside the steps of a rollout
+--	state			steps of a group, by their states
+CREATE FUNCTION stepadv_internal.problem_branches(a stepadv_internal.attached, kinds stepadv_internal.problem_kind[]) RETURNS SETOF text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+DECLARE
+	n CONSTANT integer := (a).n_group_columns;
+	id CONSTANT record := stepadv_internal.problem_ids(a);
+	no_id CONSTANT text := 'NULL::' || id.type;
+	rows_name CONSTANT text := stepadv_internal.relation_name((a).rows);
+	shown_name CONSTANT text := stepadv_internal.relation_name((a).shown);
+	keys CONSTANT text := stepadv_internal.list(stepadv_internal.group_columns((a).rows, n), 'x.%1$I AS k%2$s'::text, ', '::text);
+	by_keys CONSTANT text := stepadv_internal.list(stepadv_internal.group_columns((a).rows, n), 'x.%1$I'::text, ', '::text);
+	shown_keys CONSTANT text := stepadv_internal.list(stepadv_internal.group_columns((a).shown, n), 'g.%1$I AS k%2$s'::text, ', '::text);
+	by_shown_keys CONSTANT text := stepadv_internal.list(stepadv_internal.group_columns((a).shown, n), 'g.%1$I'::text, ', '::text);
+	in_group CONSTANT text := stepadv_internal.list(stepadv_internal.group_columns((a).shown, n), 'g.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text);
+	number CONSTANT text := stepadv_internal.shown_number(a, 'g'::text);
+BEGIN
+	RETURN NEXT stepadv_internal.problem_rows(n, 'c.rollout_id'::text, format($view$
+		(SELECT %1$s, %2$s AS rollout_id, array_agg(x.step_no) AS numbers%3$s FROM %4$s x WHERE x.rollout_id IS NOT NULL GROUP BY %5$s, x.rollout_id) c
+		CROSS JOIN LATERAL (SELECT%6$s FROM (SELECT u.no, u.no::bigint - lag(u.no::bigint) OVER (ORDER BY u.no) AS ahead FROM unnest(c.numbers) u(no)) o) o$view$,
+		keys, id.of_rows, stepadv_internal.problem_counts(kinds, 'row'::text, 'x.step_no'::text), rows_name, by_keys,
+		substr(stepadv_internal.problem_counts(kinds, 'number'::text, 'o.no'::text), 2)), kinds, '{row,number}'::text[]);
+	RETURN NEXT stepadv_internal.problem_rows(n, no_id, format('(SELECT %s%s FROM %s x WHERE x.rollout_id IS NULL GROUP BY %s) c',
+		keys, stepadv_internal.problem_counts(kinds, 'lost'::text, 'x.step_no'::text), rows_name, by_keys), kinds, '{lost}'::text[]);
+	RETURN NEXT stepadv_internal.problem_rows(n, no_id, format('(SELECT %s%s FROM %s g WHERE NOT (%s) GROUP BY %s) c',
+		shown_keys, stepadv_internal.problem_counts(kinds, 'groupless'::text, number), shown_name, in_group, by_shown_keys), kinds, '{groupless}'::text[]);
+	RETURN NEXT stepadv_internal.problem_rows(n, 'c.rollout_id'::text, format('(SELECT %s, %s AS rollout_id%s FROM %s g WHERE %s AND g.stepadv_no IS NOT NULL GROUP BY %s, g.stepadv_rollout) c',
+		shown_keys, id.of_shown, stepadv_internal.problem_counts(kinds, 'shown'::text, number), shown_name, in_group, by_shown_keys), kinds, '{shown}'::text[]);
+	-- Where there are others to meet.
+	RETURN NEXT stepadv_internal.problem_rows(n, no_id, format($view$
+		(SELECT %1$s, s.* FROM %2$s CROSS JOIN LATERAL (SELECT%3$s FROM (
+			SELECT v.step_no, v.state IS NULL OR min(v.rollout_id) OVER (PARTITION BY v.state) = max(v.rollout_id) OVER (PARTITION BY v.state) AS is_alone,
+				min(v.rollout_id) OVER () < max(v.rollout_id) OVER () AS has_others
+			FROM stepadv.steps(g.%4$I) v) s WHERE s.has_others) s) c$view$,
+		stepadv_internal.list(stepadv_internal.group_columns((a).rows, n), 'g.%1$I AS k%2$s'::text, ', '::text), stepadv_internal.fold(a, '{state}'::text[], NULL::text, '{}'::text[]),
+		substr(stepadv_internal.problem_counts(kinds, 'state'::text, 's.step_no'::text), 2), stepadv_internal.value_name(a)), kinds, '{state}'::text[]);
+END
+$query$;
+COMMENT ON FUNCTION stepadv_internal.problem_branches(stepadv_internal.attached, stepadv_internal.problem_kind[]) IS 'part of attach: queries that together are the view _problems; NULL where there is nothing to look at';
+
+CREATE FUNCTION stepadv_internal.problems_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	taken text[] := '{rollout_id,step_no,problem,n_rows,methods,effect}';
+	branches text;
+	items text;
+	name text;
+BEGIN
+	PERFORM stepadv_internal.view_options(a, 'problems'::text);
+	FOREACH name IN ARRAY stepadv_internal.group_columns((a).rows, (a).n_group_columns) LOOP
+		taken := taken || stepadv_internal.free_name(taken, name, 'base_'::text);
+		items := concat_ws(', ', items, format('p.k%s AS %I', cardinality(taken) - 6, taken[cardinality(taken)]));
+	END LOOP;
+	SELECT string_agg(b, ' UNION ALL ') INTO branches
+	FROM stepadv_internal.problem_branches(a, ARRAY(SELECT k FROM stepadv_internal.problems_for(a, made) k)) b WHERE b IS NOT NULL;
+	RETURN format('SELECT %s, p.rollout_id, p.step_no, p.problem, p.n_rows, p.methods, p.effect FROM (%s) p(%s, rollout_id, step_no, problem, n_rows, methods, effect)', items, branches,
+		(SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.problems_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _problems';

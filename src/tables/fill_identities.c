@@ -1,0 +1,339 @@
+/*
+ * fill_identities.c
+ *		The row trigger of the canonical tables that gives a step the identities
+ *		that it came without.
+ *
+ * state := signature_hash(observation), next_state := signature_hash(next_observation);
+ * action_hash := signature_hash(action_signature(tool, args, ok)) where there is a
+ * tool, or signature_hash([tool, args]) where nobody knows the tool (its signature
+ * says nothing of the arguments); else signature_hash(action).
+ *
+ * What was given stays.  Nothing is stored to tell what was filled from what was
+ * given: an identity that is what would have been filled follows its text when an
+ * UPDATE changes that.
+ *
+ * The trigger's arguments are what the columns of its UPDATE OF are, in their
+ * order: so columns are known by number, and may be renamed.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/jsonb.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "hash.h"
+
+PG_FUNCTION_INFO_V1(stepadv_fill_identities);
+PG_FUNCTION_INFO_V1(stepadv_unique_state);
+
+extern Datum stepadv_action_signature(PG_FUNCTION_ARGS);
+extern Datum stepadv_signature_hash_text(PG_FUNCTION_ARGS);
+extern Datum stepadv_signature_hash_jsonb(PG_FUNCTION_ARGS);
+
+typedef enum Role
+{
+	OBSERVATION,
+	NEXT_OBSERVATION,
+	ACTION,
+	TOOL,
+	ARGS,
+	OK,
+	STATE,
+	NEXT_STATE,
+	ACTION_HASH,
+	N_ROLES
+} Role;
+
+static const struct
+{
+	const char *name;
+	Oid			type;
+}			roles[] = {
+	{"observation", TEXTOID}, {"next_observation", TEXTOID}, {"action", TEXTOID}, {"tool", TEXTOID}, {"args", JSONBOID}, {"ok", BOOLOID},
+	{"state", INT8OID}, {"next_state", INT8OID}, {"action_hash", INT8OID}
+};
+
+/* What a trigger is to do, looked up once in a query and table. */
+typedef struct Filling
+{
+	int			place[N_ROLES]; /* in the row; -1: the table has none */
+	Datum		options[3];		/* of action_signature: its defaults */
+} Filling;
+
+/* A row before the trigger or after it. */
+typedef struct Row
+{
+	const Filling *filling;
+	HeapTuple	tuple;
+	Datum	   *values;
+	bool	   *nulls;
+} Row;
+
+/* ----------
+ * What the trigger is to do
+ * ----------
+ */
+
+static _Noreturn pg_noinline void
+refuse_trigger(const TriggerData *data, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+			 errmsg("trigger \"%s\" of table \"%s\" is not as stepadv.create_tables makes it",
+					data->tg_trigger->tgname, RelationGetRelationName(data->tg_relation)),
+			 errdetail_internal("%s", detail),
+			 errhint("Its arguments must say what the columns of its UPDATE OF are: observation, next_observation, action, tool, args, ok, state, next_state, action_hash.")));
+}
+
+static Role
+role_of_argument(const TriggerData *data, const char *argument)
+{
+	for (int r = 0; r < N_ROLES; r++)
+		if (strcmp(roles[r].name, argument) == 0)
+			return r;
+	refuse_trigger(data, psprintf("No column is known as \"%s\".", argument));
+}
+
+static Filling *
+make_filling(const TriggerData *data, MemoryContext context)
+{
+	const Trigger *trigger = data->tg_trigger;
+	Filling    *filling = MemoryContextAlloc(context, sizeof(Filling));
+	MemoryContext caller = MemoryContextSwitchTo(context);
+
+	memset(filling->place, -1, sizeof(filling->place));
+	if (trigger->tgnattr == 0 || trigger->tgnattr != trigger->tgnargs)
+		refuse_trigger(data, psprintf("It has %d arguments for %d columns.", trigger->tgnargs, trigger->tgnattr));
+	for (int i = 0; i < trigger->tgnargs; i++)
+	{
+		Role		role = role_of_argument(data, trigger->tgargs[i]);
+		Form_pg_attribute column = TupleDescAttr(RelationGetDescr(data->tg_relation), trigger->tgattr[i] - 1);
+
+		if (column->atttypid != roles[role].type)
+			refuse_trigger(data, psprintf("Column \"%s\" is of type %s, but %s must be of type %s.", NameStr(column->attname),
+										  format_type_be(column->atttypid), roles[role].name, format_type_be(roles[role].type)));
+		filling->place[role] = trigger->tgattr[i] - 1;
+	}
+	filling->options[0] = CStringGetTextDatum("md5");
+	filling->options[1] = CStringGetTextDatum("relative");
+	filling->options[2] = CStringGetTextDatum("/testbed");
+	MemoryContextSwitchTo(caller);
+	return filling;
+}
+
+/* ----------
+ * Identities of a row
+ * ----------
+ */
+
+static Row
+read_row(const Filling *filling, HeapTuple tuple, TupleDesc desc)
+{
+	Row			row = {filling, tuple, palloc(desc->natts * sizeof(Datum)), palloc(desc->natts * sizeof(bool))};
+
+	heap_deform_tuple(tuple, desc, row.values, row.nulls);
+	return row;
+}
+
+static inline bool
+has(const Row *row, Role role)
+{
+	int			place = row->filling->place[role];
+
+	return place >= 0 && !row->nulls[place];
+}
+
+static inline Datum
+get(const Row *row, Role role)
+{
+	return row->values[row->filling->place[role]];
+}
+
+/* signature_hash([tool, args]), as load_rollouts has it. */
+static Datum
+hash_of_unknown_call(const Row *row)
+{
+	JsonbParseState *state = NULL;
+	JsonbValue	element;
+	JsonbValue *array;
+	text	   *tool = DatumGetTextPP(get(row, TOOL));
+
+	pushJsonbValue(&state, WJB_BEGIN_ARRAY, NULL);
+	element.type = jbvString;
+	element.val.string.val = VARDATA_ANY(tool);
+	element.val.string.len = VARSIZE_ANY_EXHDR(tool);
+	pushJsonbValue(&state, WJB_ELEM, &element);
+	if (has(row, ARGS))
+	{
+		Jsonb	   *args = DatumGetJsonbP(get(row, ARGS));
+
+		if (!JB_ROOT_IS_SCALAR(args) || !JsonbExtractScalar(&args->root, &element))
+		{
+			element.type = jbvBinary;
+			element.val.binary.data = &args->root;
+			element.val.binary.len = VARSIZE(args) - VARHDRSZ;
+		}
+	}
+	else
+		element.type = jbvNull;
+	pushJsonbValue(&state, WJB_ELEM, &element);
+	array = pushJsonbValue(&state, WJB_END_ARRAY, NULL);
+	return DirectFunctionCall1(stepadv_signature_hash_jsonb, JsonbPGetDatum(JsonbValueToJsonb(array)));
+}
+
+static Datum
+hash_of_call(const Row *row)
+{
+	LOCAL_FCINFO(call, 7);
+	text	   *signature;
+
+	InitFunctionCallInfoData(*call, NULL, 7, InvalidOid, NULL, NULL);
+	for (int i = 0; i < 3; i++)
+	{
+		Role		role = TOOL + i;
+
+		call->args[i].isnull = !has(row, role);
+		call->args[i].value = call->args[i].isnull ? (Datum) 0 : get(row, role);
+		call->args[3 + i].isnull = false;
+		call->args[3 + i].value = row->filling->options[i];
+	}
+	call->args[6].isnull = true;
+	call->args[6].value = (Datum) 0;
+	signature = DatumGetTextPP(stepadv_action_signature(call));
+	if (VARSIZE_ANY_EXHDR(signature) >= 6 && memcmp(VARDATA_ANY(signature), "other:", 6) == 0)
+		return hash_of_unknown_call(row);
+	return DirectFunctionCall1(stepadv_signature_hash_text, PointerGetDatum(signature));
+}
+
+static bool
+hash_of_text(const Row *row, Role role, Datum *hash)
+{
+	if (has(row, role))
+		*hash = DirectFunctionCall1(stepadv_signature_hash_text, get(row, role));
+	return has(row, role);
+}
+
+/* What an identity would be filled with; false if there is nothing to make it of. */
+static bool
+identity(const Row *row, Role role, Datum *hash)
+{
+	if (role == STATE)
+		return hash_of_text(row, OBSERVATION, hash);
+	if (role == NEXT_STATE)
+		return hash_of_text(row, NEXT_OBSERVATION, hash);
+	if (!has(row, TOOL))
+		return hash_of_text(row, ACTION, hash);
+	*hash = hash_of_call(row);
+	return true;
+}
+
+/* ----------
+ * Which to fill
+ * ----------
+ */
+
+/* Byte by byte: what is stored in another way may count as changed. */
+static bool
+is_same(const Row *old, const Row *new, Role role)
+{
+	if (has(old, role) != has(new, role))
+		return false;
+	return !has(old, role) || datumIsEqual(get(old, role), get(new, role), roles[role].type == BOOLOID, roles[role].type == BOOLOID ? 1 : -1);
+}
+
+static bool
+is_made_of_the_same(const Row *old, const Row *new, Role role)
+{
+	if (role == STATE)
+		return is_same(old, new, OBSERVATION);
+	if (role == NEXT_STATE)
+		return is_same(old, new, NEXT_OBSERVATION);
+	return is_same(old, new, ACTION) && is_same(old, new, TOOL) && is_same(old, new, ARGS) && is_same(old, new, OK);
+}
+
+/* Whether an identity that the row has was made of a text that is another now. */
+static bool
+is_stale(const Row *old, const Row *new, Role role)
+{
+	Datum		hash;
+
+	return old != NULL && has(old, role) && DatumGetInt64(get(old, role)) == DatumGetInt64(get(new, role)) &&
+		!is_made_of_the_same(old, new, role) &&
+		identity(old, role, &hash) && DatumGetInt64(hash) == DatumGetInt64(get(old, role));
+}
+
+/* The row with what was lacking. */
+static HeapTuple
+filled(const Row *old, Row *new, TupleDesc desc)
+{
+	bool		changed = false;
+	HeapTuple	tuple;
+
+	for (Role role = STATE; role < N_ROLES; role++)
+	{
+		int			place = new->filling->place[role];
+		Datum		hash = (Datum) 0;
+		bool		is_known;
+
+		if (place < 0 || (has(new, role) && !is_stale(old, new, role)))
+			continue;
+		is_known = identity(new, role, &hash);
+		changed |= is_known || has(new, role);
+		new->values[place] = hash;
+		new->nulls[place] = !is_known;
+	}
+	if (!changed)
+		return new->tuple;
+	tuple = heap_form_tuple(desc, new->values, new->nulls);
+	tuple->t_data->t_ctid = new->tuple->t_data->t_ctid;
+	tuple->t_self = new->tuple->t_self;
+	tuple->t_tableOid = new->tuple->t_tableOid;
+	return tuple;
+}
+
+Datum
+stepadv_fill_identities(PG_FUNCTION_ARGS)
+{
+	TriggerData *data = (TriggerData *) fcinfo->context;
+	TupleDesc	desc;
+	Filling    *filling;
+	Row			old;
+	Row			new;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BEFORE(data->tg_event) || !TRIGGER_FIRED_FOR_ROW(data->tg_event) ||
+		TRIGGER_FIRED_BY_DELETE(data->tg_event))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function %s must be called by a trigger BEFORE INSERT OR UPDATE, FOR EACH ROW", "fill_identities")));
+	if (fcinfo->flinfo->fn_extra == NULL)
+		fcinfo->flinfo->fn_extra = make_filling(data, fcinfo->flinfo->fn_mcxt);
+	filling = fcinfo->flinfo->fn_extra;
+	desc = RelationGetDescr(data->tg_relation);
+	if (!TRIGGER_FIRED_BY_UPDATE(data->tg_event))
+	{
+		new = read_row(filling, data->tg_trigtuple, desc);
+		return PointerGetDatum(filled(NULL, &new, desc));
+	}
+	old = read_row(filling, data->tg_trigtuple, desc);
+	new = read_row(filling, data->tg_newtuple, desc);
+	return PointerGetDatum(filled(&old, &new, desc));
+}
+
+/* unique_state(): an identity that nothing else will ever have. */
+Datum
+stepadv_unique_state(PG_FUNCTION_ARGS)
+{
+	int64		state;
+
+	if (!pg_strong_random(&state, sizeof(state)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not generate random values")));
+	PG_RETURN_INT64(state);
+}

@@ -1,0 +1,207 @@
+-- rollout_group, version 2: turns, reward components, defects, unit.  Bytes are
+-- as they were and will be; version 1 is written where nothing new is said; text
+-- and binary form are lossless and refuse what no aggregate makes; merging and
+-- folding in parallel give the same; a defect costs its rollout alone.
+CREATE SCHEMA group_version;
+SET search_path = group_version, stepadv;
+SET extra_float_digits = 0;
+\set VERBOSITY terse
+
+-- The bytes of both versions, which must be read for ever.  Version 1 is what
+-- stepadv 0.2.0 wrote: header (version, columns, 0, rollouts, steps); rollout_id;
+-- step_id; state; action; reward; n_steps; step_no; success.
+CREATE TABLE old AS SELECT rollout_agg(1, 7, 0, 2, 3, 0.5) AS g;
+SELECT stepadv_internal.rollout_group_send(g) FROM old;
+SELECT '{"version": 1, "rollout_id": [7], "n_steps": [1], "success": [null], "step_id": [1], "step_no": [0], "state": [2], "action": [3], "reward": [0.5]}'::rollout_group::text = g::text FROM old;
+-- Version 2: flags and number of components in the header, where 0 was; components
+-- after cost, turn after step_no, defects at the end.
+CREATE TABLE new AS SELECT g::rollout_group FROM (VALUES ('{"version": 2, "rollout_id": [7], "n_steps": [1], "success": [null], "outcome": [1], "step_id": [1], "step_no": [0], "state": [2], "action": [3], "reward": [0.5], "turn": [258], "rewards": [[0.5], [null]], "outcome_rewards": [[null], [1]], "defects": [5], "unit": "turn_set", "forgiving": true}')) v(g);
+SELECT stepadv_internal.rollout_group_send(g) FROM new;
+SELECT g FROM new;
+
+-- Nothing new is said: byte for byte version 1, whatever the form.
+SELECT count(DISTINCT stepadv_internal.rollout_group_send(g)) AS different, min(get_byte(stepadv_internal.rollout_group_send(g), 0)) AS version FROM (
+	SELECT rollout_agg(i, 1, i, i, i, i) AS g FROM generate_series(1, 3) i UNION ALL
+	SELECT rollout_agg(i, 1, i, i, i, i, NULL) FROM generate_series(1, 3) i UNION ALL
+	SELECT rollout_agg(i, 1, i, i, i, i, NULL, NULL, NULL, NULL, NULL) FROM generate_series(1, 3) i UNION ALL
+	SELECT rollout_agg(i, 1, i, i, i, i, NULL, NULL, NULL, NULL, NULL, NULL) FROM generate_series(1, 3) i UNION ALL
+	SELECT rollout_agg(i, 1, i, i, i, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL) FROM generate_series(1, 3) i UNION ALL
+	SELECT rollout_agg(i, 1, i, i, i, i, NULL, NULL, NULL, NULL, NULL, NULL, '{}') FROM generate_series(1, 3) i) x;
+SELECT count(DISTINCT stepadv_internal.rollout_group_send(g)) AS different, min(get_byte(stepadv_internal.rollout_group_send(g), 0)) AS version FROM (
+	SELECT rollout_agg(i, 1, i, i, i, i, true, NULLIF(i, 2), NULLIF(i, 1), i, NULLIF(i, 3)) AS g FROM generate_series(1, 3) i UNION ALL
+	SELECT rollout_agg(i, 1, i, i, i, i, true, NULLIF(i, 2), NULLIF(i, 1), i, NULLIF(i, 3), NULL, NULL) FROM generate_series(1, 3) i) x;
+
+-- Rows with everything, some of it, or nothing of it; what went in comes out.
+CREATE TABLE given AS
+SELECT g, g * 10000 + r * 100 + i AS step_id, r AS rollout_id, CASE WHEN i > 0 THEN i * 3 END AS step_no, i % 3 AS state,
+	   NULLIF(i % 4, 0) AS action, NULLIF(h % 5, 0) / 4.0::float8 AS reward, CASE WHEN i = 9 THEN h % 2 = 0 END AS success,
+	   CASE WHEN g % 2 = 0 THEN NULLIF(h % 7, 0) END AS next_state, NULLIF(h % 6, 0)::float8 AS value,
+	   CASE WHEN g % 3 > 0 THEN CASE h % 11 WHEN 0 THEN -2147483648 WHEN 1 THEN NULL WHEN 2 THEN 2147483647 ELSE i / 3 END END AS turn,
+	   CASE WHEN g % 4 > 0 AND h % 3 > 0 THEN ARRAY[NULLIF(h % 8, 0) * 0.1, NULL, CASE WHEN h % 13 > 3 THEN 1e-300 END, h]::float8[] END AS rewards
+FROM (SELECT g, r, i, get_byte(decode(md5(g || ' ' || r || ' ' || i), 'hex'), 0) AS h
+	  FROM generate_series(1, 30) g, generate_series(1, g % 6) r, generate_series(0, r * 4) i) x;
+CREATE TABLE folded AS
+SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, NULL, NULL, turn, rewards) AS rollouts FROM given GROUP BY g;
+SELECT count(*) AS values, count(*) FILTER (WHERE get_byte(stepadv_internal.rollout_group_send(rollouts), 0) = 2) AS version_2 FROM folded;
+SELECT count(*) FROM (
+	(SELECT step_id, rollout_id, step_no, state, action, reward, next_state, value, turn FROM given WHERE step_no IS NOT NULL EXCEPT ALL
+	 SELECT step_id, rollout_id, step_no, state, action, reward, next_state, value, turn FROM folded, steps(rollouts))
+	UNION ALL
+	(SELECT step_id, rollout_id, step_no, state, action, reward, next_state, value, turn FROM folded, steps(rollouts) EXCEPT ALL
+	 SELECT step_id, rollout_id, step_no, state, action, reward, next_state, value, turn FROM given WHERE step_no IS NOT NULL)) d;
+SELECT count(*) FROM (
+	(SELECT g, CASE WHEN step_no > 0 THEN step_id END, rollout_id, step_no, i::int, r FROM given, unnest(rewards) WITH ORDINALITY u(r, i) WHERE r IS NOT NULL EXCEPT ALL
+	 SELECT g, r.* FROM folded, reward_components(rollouts) r)
+	UNION ALL
+	(SELECT g, r.* FROM folded, reward_components(rollouts) r EXCEPT ALL
+	 SELECT g, CASE WHEN step_no > 0 THEN step_id END, rollout_id, step_no, i::int, r FROM given, unnest(rewards) WITH ORDINALITY u(r, i) WHERE r IS NOT NULL)) d;
+-- in every order, through text, binary and rollup: the same bytes
+CREATE FUNCTION bytes(rollout_group) RETURNS bytea LANGUAGE sql RETURN stepadv_internal.rollout_group_send($1);
+CREATE TABLE again (g int, rollouts rollout_group);
+SELECT current_setting('data_directory') || '/group_version.bin' AS file \gset
+COPY folded TO :'file' (FORMAT binary);
+COPY again FROM :'file' (FORMAT binary);
+SELECT bool_and(bytes(f.rollouts) = bytes(f.rollouts::text::rollout_group)) AS text_form, bool_and(bytes(f.rollouts) = bytes(a.rollouts)) AS binary_form,
+	   bool_and(bytes(f.rollouts) = bytes(o.rollouts)) AS any_order, bool_and(bytes(f.rollouts) = bytes(m.rollouts)) AS merged
+FROM folded f JOIN again a USING (g) JOIN (
+	SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, NULL, NULL, turn, rewards ORDER BY md5(step_id::text)) AS rollouts
+	FROM given GROUP BY g) o USING (g) JOIN (
+	SELECT g, rollup(part) AS rollouts FROM (
+		SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, NULL, NULL, turn, rewards) AS part
+		FROM given GROUP BY g, step_id % 3) p GROUP BY g) m USING (g);
+-- in parallel
+ANALYZE given;
+SET stepadv.enable_group_fold = off; SET enable_sort = off;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 1; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
+ALTER TABLE given SET (parallel_workers = 2);
+SET cpu_tuple_cost = 1; SET cpu_operator_cost = 0.0001;
+CREATE VIEW in_parallel AS SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, NULL, NULL, turn, rewards) AS rollouts FROM given GROUP BY g;
+CREATE FUNCTION plan_has(query text, what text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	plan text := '';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (costs off) ' || query LOOP
+		plan := plan || ' ' || line;
+	END LOOP;
+	RETURN plan ~ what;
+END $$;
+SELECT plan_has('SELECT * FROM in_parallel', 'Finalize.*Gather.*Partial');
+SELECT count(*), bool_and(bytes(p.rollouts) = bytes(f.rollouts)) FROM in_parallel p JOIN folded f USING (g);
+RESET stepadv.enable_group_fold; RESET enable_sort; RESET cpu_tuple_cost; RESET cpu_operator_cost;
+RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
+
+-- Arrays that cannot be: of another length than others, not finite, of two
+-- dimensions, too long; of a rollout, two outcomes of one component.
+SELECT rollout_agg(i, 1, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, array_fill(0::float8, ARRAY[1 + i / 2])) FROM generate_series(0, 2) i;
+SELECT rollout_agg(NULL, i, NULL, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, array_fill(0::float8, ARRAY[i])) FROM generate_series(1, 2) i;
+SELECT rollout_agg(1, 1, 4, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, '{1,NaN}');
+SELECT rollout_agg(1, 1, NULL, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, '{NULL,-Infinity}');
+SELECT rollout_agg(1, 1, 4, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, '{{1,2}}');
+SELECT rollout_agg(1, 1, 4, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, array_fill(1::float8, ARRAY[65]));
+SELECT rollout_agg(NULL, 1, NULL, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, r) FROM (VALUES ('{1,NULL}'::float8[]), ('{2,NULL}')) v(r);
+SELECT reward_components(rollout_agg(NULL, 1, NULL, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, r)) FROM (VALUES ('{1,NULL}'::float8[]), ('{NULL,2}'), (NULL)) v(r);
+SELECT count(*) FROM reward_components((SELECT rollout_agg(1, 1, 1, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, array_fill(1::float8, ARRAY[64]))));
+-- a lower bound does not count; an array that another row does not have
+SELECT rollout_agg(i, 1, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, CASE i WHEN 1 THEN '[5:6]={1,2}' WHEN 2 THEN '{3,4}' END::float8[]) FROM generate_series(0, 2) i;
+
+-- Merging: without components with some; not as many; flags and defects add up.
+CREATE TABLE part AS SELECT i, rollout_agg(i, i, 1, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, array_fill(i::float8, ARRAY[i - 1])) AS g FROM generate_series(1, 3) i GROUP BY i;
+SELECT rollup(g) FROM part WHERE i < 3;
+SELECT rollup(g ORDER BY i DESC)::text = rollup(g)::text FROM part WHERE i < 3;
+SELECT rollup(g ORDER BY i) FROM part;
+CREATE TABLE text_part (i int, g rollout_group);
+INSERT INTO text_part VALUES
+	(1, '{"version": 2, "rollout_id": [1, 2], "n_steps": [1, 0], "step_id": [1], "step_no": [1], "reward": [1], "defects": [1, 0]}'),
+	(2, '{"version": 2, "rollout_id": [1, 2], "n_steps": [0, 1], "step_id": [2], "step_no": [1], "reward": [1], "defects": [2, 4], "forgiving": true}'),
+	(3, '{"version": 1, "rollout_id": [3], "n_steps": [1], "step_id": [3], "step_no": [1], "reward": [2]}'),
+	(4, '{"version": 2, "rollout_id": [], "n_steps": [], "step_id": [], "step_no": [], "unit": "turn"}');
+SELECT rollup(g) FROM text_part WHERE i < 4;
+SELECT rollup(g ORDER BY i DESC)::text = rollup(g)::text FROM text_part WHERE i < 4;
+-- nothing has no unit but its own
+SELECT rollup(g ORDER BY i)::text = (SELECT rollup(g)::text FROM text_part WHERE i < 4) FROM text_part;
+SELECT rollup(g ORDER BY i DESC)::text = (SELECT rollup(g)::text FROM text_part WHERE i < 4) FROM text_part;
+SELECT rollup(g) FROM text_part WHERE i = 4;
+SELECT rollup(CASE i WHEN 3 THEN by_turn(g) ELSE g END ORDER BY i) FROM text_part WHERE i < 4;
+
+-- A rollout with a defect is not judged, whatever its rewards.
+CREATE TABLE defect AS SELECT rollup(g) AS g FROM text_part WHERE i < 4;
+SELECT r.* FROM defect, rollouts(g) r;
+SELECT e.* FROM defect, grpo(g, normalise => 'mean') e;
+SELECT n_rollouts, n_judged, mean_return FROM defect, group_summary(g);
+-- Out of range: an error, or, in a value that is forgiving, NULL for the rollout.
+CREATE TABLE huge AS SELECT rollout_agg(i, i / 2, i % 2, 1, 1, CASE WHEN i < 2 THEN 1e308 ELSE i END) AS g FROM generate_series(0, 5) i;
+SELECT count(*) FROM huge, rloo(g);
+SELECT rollout_id, step_no, advantage FROM huge, rloo((regexp_replace(replace(g::text, '"version": 1', '"version": 2'), '}$', ', "forgiving": true}'))::rollout_group);
+SELECT rollout_id, n_steps, judged FROM huge, rollouts((regexp_replace(replace(g::text, '"version": 1', '"version": 2'), '}$', ', "forgiving": true}'))::rollout_group);
+SELECT rollout_id, step_no, advantage FROM huge, rloo(by_turn((regexp_replace(replace(g::text, '"version": 1', '"version": 2'), '}$', ', "turn": [0, 0, 0, 0, 0, 0], "forgiving": true}'))::rollout_group));
+SELECT rollout_id, outcome, judged FROM rollouts(with_rewards('{"version": 2, "rollout_id": [1, 2], "n_steps": [0, 0], "step_id": [], "step_no": [], "rewards": [[], []], "outcome_rewards": [[1, 1e308], [1, 1e308]], "forgiving": true}', '{1,1}'));
+-- the advantage of a step alone (the discounted return is finite where the return is; the baseline is not)
+SELECT count(*) FROM gae('{"version": 1, "rollout_id": [1], "n_steps": [1], "step_id": [1], "step_no": [1], "reward": [-1e308], "value": [1.7e308]}');
+SELECT rollout_id, advantage FROM gae('{"version": 2, "rollout_id": [1, 2], "n_steps": [1, 1], "step_id": [1, 2], "step_no": [1, 1], "reward": [-1e308, 1], "value": [1.7e308, 0], "forgiving": true}');
+
+-- Bad text
+CREATE FUNCTION refusal(t text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	state text; message text; detail text;
+BEGIN
+	RETURN 'accepted: ' || t::rollout_group::text;
+EXCEPTION WHEN others THEN
+	GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+	RETURN state || ' ' || message || '. ' || detail;
+END $$;
+\t on
+\pset format unaligned
+SELECT refusal(format('{"version": 2, "rollout_id": [1], "n_steps": [1], "step_id": [1], "step_no": [0], %s}', more)) FROM (VALUES
+	('"turn": [2147483648]'), ('"turn": [1, 2]'), ('"turn": [[1]]'), ('"turn": 1'), ('"turn": ["1"]'), ('"turn": [null]'),
+	('"rewards": [1]'), ('"rewards": [[1], 2]'), ('"rewards": [[1, 2]]'), ('"rewards": [[1], []]'), ('"rewards": [[[1]]]'), ('"rewards": [[true]]'),
+	('"rewards": [[1], null]'), ('"rewards": null'), ('"rewards": [{}]'), ('"rewards": [["NaN"]]'), ('"rewards": [[1e999]]'),
+	('"rewards": [' || repeat('[1],', 64) || '[1]]'), ('"rewards": []'), ('"rewards": [[]]'), ('"rewards": [[1], [2]], "rewards": [[1]]'),
+	('"outcome_rewards": [[1]]'), ('"rewards": [[1]], "outcome_rewards": [[1], [2]]'), ('"rewards": [[1]], "outcome_rewards": [[1, 2]]'),
+	('"rewards": [[1], [2]], "outcome_rewards": [[1]]'), ('"rewards": [[null], [null]], "outcome_rewards": [[null], [null]]'),
+	('"defects": [256]'), ('"defects": [-1]'), ('"defects": [null]'), ('"defects": [1, 2]'), ('"defects": [255]'),
+	('"unit": "call"'), ('"unit": 1'), ('"unit": null'), ('"unit": ["turn"]'), ('"unit": {}'), ('"unit": "step"'), ('"unit": "turn", "unit": "turn"'),
+	('"forgiving": 1'), ('"forgiving": "true"'), ('"forgiving": [true]'), ('"forgiving": false'), ('"version": 2')) v(more);
+-- what version 1 does not have
+SELECT refusal(format('{"version": 1, "rollout_id": [1], "n_steps": [1], "step_id": [1], "step_no": [0], %s}', more)) FROM (VALUES
+	('"turn": [1]'), ('"rewards": [[1]]'), ('"outcome_rewards": [[1]]'), ('"defects": [0]'), ('"unit": "turn"'), ('"forgiving": false')) v(more);
+SELECT refusal('{"version": 3, "rollout_id": [], "n_steps": [], "step_id": [], "step_no": []}');
+SELECT refusal('{"rollout_id": [1], "n_steps": [1], "step_id": [1], "step_no": [0], "turn": [1], "version": 2}');
+SELECT refusal('{"version": 2, "rollout_id": [1], "n_steps": [0], "step_id": [], "step_no": [], "rewards": [[], []], "outcome_rewards": [[1], [null]]}');
+\pset format aligned
+\t off
+
+-- Bad bytes: every byte of the new value changed to several others is refused, or
+-- makes another value that text and binary form agree about.
+CREATE TABLE came (g rollout_group);
+CREATE FUNCTION comes(bytes bytea) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	file CONSTANT text := current_setting('data_directory') || '/group_version.bin';
+	came rollout_group;
+BEGIN
+	DELETE FROM came;
+	BEGIN
+		EXECUTE format('COPY (SELECT %L::bytea) TO %L (FORMAT binary)', bytes, file);
+		EXECUTE format('COPY came FROM %L (FORMAT binary)', file);
+	EXCEPTION WHEN invalid_binary_representation THEN
+		RETURN 'refused';
+	WHEN feature_not_supported THEN
+		RETURN 'another version';
+	END;
+	SELECT g INTO came FROM came;
+	RETURN CASE WHEN came::text::rollout_group::text = came::text THEN 'read' ELSE 'read, but not as text: ' || came::text END;
+EXCEPTION WHEN others THEN
+	RETURN 'read, but ' || SQLERRM;
+END $$;
+CREATE TABLE attempt AS SELECT n, v, comes(set_byte(bytes(g), n, v)) AS outcome
+FROM new, generate_series(0, octet_length(bytes(g)) - 1) n, unnest('{0,1,2,3,4,8,16,64,127,128,255}'::integer[]) v;
+SELECT outcome, count(*) > 10 AS several FROM attempt GROUP BY 1 ORDER BY 1;
+-- flags and components: of the header, what makes the length another, or no sense, is refused
+SELECT n, string_agg(v || ' ' || outcome, ', ' ORDER BY v) FROM attempt WHERE n < 4 GROUP BY n ORDER BY n;
+-- version 1 with what only version 2 has
+SELECT comes(set_byte(bytes(g), 0, 1)) FROM new;
+SELECT n, string_agg(DISTINCT comes(set_byte(bytes(g), n, v)), ', ') FROM old, generate_series(1, 3) n, unnest('{1,2,4,8,16,64,128,255}'::integer[]) v GROUP BY n ORDER BY n;
+SELECT comes(set_byte(bytes(g), 0, 2)) FROM old;
+
+SET client_min_messages = warning;
+DROP SCHEMA group_version CASCADE;
