@@ -1,0 +1,401 @@
+-- credit.sql: decision problems as rows of tables, their exact advantages, rollouts
+-- drawn from them, and how well an answer goes with the truth.  Test tool, not
+-- part of the extension; plain SQL, needs simulator.sql (its random numbers).
+--
+--   credit.problems, choices, looks	a problem: what there is to do, what comes of it
+--   credit.prepare()					after rows were put in: outcomes, exact values
+--   credit.simulate(problem, …)		rollouts, one row per step
+--   credit.judge(pairs)				how well answers go with the truth
+--   credit.coverage(pairs)				how often stated errors hold the true Q
+--   credit.run(problem, …)				all methods on one problem, into credit.results
+--
+-- The truth is that of the behaviour policy's own objective: the expected sum of
+-- rewards until the end, not discounted.  A rollout ends at an end of the problem
+-- or, with probability `hazard` at every step, since its budget is used up: so
+-- there is no horizon that a state would have to know of.
+
+SET client_min_messages = warning;
+DROP SCHEMA IF EXISTS credit CASCADE;
+RESET client_min_messages;
+CREATE SCHEMA credit;
+
+CREATE TABLE credit.problems (
+	problem text PRIMARY KEY,
+	kind text NOT NULL,
+	start text NOT NULL,						-- the state in which all rollouts begin
+	hazard float8 NOT NULL DEFAULT 0,			-- probability that a step is the last one, in failure
+	habits float8 NOT NULL DEFAULT 0.5,			-- weights of the policy are multiplied by 1 ± habits, fixed by a hash
+	about text NOT NULL
+);
+
+-- What can be done in a state, how often the policy does it, and what comes of
+-- it: {"next state": probability}.  "!r" is the end with reward r.
+CREATE TABLE credit.choices (
+	problem text REFERENCES credit.problems,
+	state text,
+	action text,
+	weight float8 NOT NULL CHECK (weight > 0),
+	outcomes jsonb NOT NULL,
+	reward float8 NOT NULL DEFAULT 0,			-- for doing it, whatever comes of it
+	PRIMARY KEY (problem, state, action)
+);
+
+-- What is left of a state where part of the truth is hidden; itself if not here.
+CREATE TABLE credit.looks (
+	problem text REFERENCES credit.problems,
+	state text,
+	look text NOT NULL,
+	PRIMARY KEY (problem, state)
+);
+
+CREATE FUNCTION credit.place(r integer, c integer, keys integer) RETURNS text
+LANGUAGE sql IMMUTABLE AS
+$$ SELECT format('row %s, column %s%s', r, c, (ARRAY['', ', with k', ', with l', ', with k and l'])[keys + 1]) $$;
+
+-- A map as a problem: # wall, S start, G goal, X trap (the end, in failure), k and
+-- l keys taken by stepping on them, K and L the doors that they open, else free.
+-- Moves slip to either side, each with half of slip; who runs into a wall stays
+-- where he is.  A move that leads nearer to the goal has weight `skill` in the
+-- policy, any other 1.  With part of the truth hidden, hands with and without keys
+-- look alike; on a map without keys, neighbours in a row do.
+CREATE FUNCTION credit.add_map(problem text, kind text, about text, map text[],
+	slip float8, skill float8, hazard float8) RETURNS void
+LANGUAGE plpgsql AS
+$$
+DECLARE
+	drawn text := array_to_string(map, '');
+BEGIN
+	INSERT INTO credit.problems (problem, kind, start, hazard, about)
+	SELECT add_map.problem, add_map.kind, credit.place(r, strpos(map[r], 'S'), 0), add_map.hazard, add_map.about
+	FROM generate_subscripts(map, 1) r WHERE strpos(map[r], 'S') > 0;
+
+	WITH RECURSIVE cell AS (
+		SELECT r, c, substr(map[r], c, 1) AS what
+		FROM generate_subscripts(map, 1) r, generate_series(1, length(map[1])) c
+		WHERE substr(map[r], c, 1) <> '#'
+	),
+	state AS (
+		SELECT r, c, keys FROM cell, generate_series(0, 3) keys
+		WHERE what NOT IN ('G', 'X')
+			-- Nobody stands on a key that he has not, nor in a door that he cannot open.
+			AND (what NOT IN ('k', 'K') OR keys & 1 > 0) AND (what NOT IN ('l', 'L') OR keys & 2 > 0)
+			AND (keys & 1 = 0 OR drawn LIKE '%k%') AND (keys & 2 = 0 OR drawn LIKE '%l%')
+	),
+	direction(n, action, dr, dc) AS (VALUES (0, 'right', 0, 1), (1, 'down', 1, 0), (2, 'left', 0, -1), (3, 'up', -1, 0)),
+	-- A turn to the left or right of where one wanted to go is a slip.
+	moved AS MATERIALIZED (
+		SELECT credit.place(s.r, s.c, s.keys) AS state, d.action, p.turn, p.probability,
+			CASE WHEN w.what IS NULL OR w.what = 'K' AND s.keys & 1 = 0 OR w.what = 'L' AND s.keys & 2 = 0
+				THEN credit.place(s.r, s.c, s.keys)
+				WHEN w.what = 'G' THEN '!1'
+				WHEN w.what = 'X' THEN '!0'
+				ELSE credit.place(w.r, w.c, s.keys | CASE w.what WHEN 'k' THEN 1 WHEN 'l' THEN 2 ELSE 0 END) END AS next
+		FROM state s CROSS JOIN direction d CROSS JOIN (VALUES (0, 1 - slip), (1, slip / 2), (3, slip / 2)) p(turn, probability)
+			JOIN direction went ON went.n = (d.n + p.turn) % 4
+			LEFT JOIN cell w ON w.r = s.r + went.dr AND w.c = s.c + went.dc
+		WHERE p.turn = 0 OR p.probability > 0
+	),
+	-- Moves to the goal if none slips.
+	far(state, moves) AS (
+		SELECT '!1', 0
+		UNION
+		SELECT m.state, f.moves + 1 FROM far f JOIN moved m ON m.next = f.state AND m.turn = 0 AND m.state <> m.next WHERE f.moves < 60
+	),
+	distance AS MATERIALIZED (SELECT f.state, min(f.moves) AS moves FROM far f GROUP BY f.state)
+	INSERT INTO credit.choices (problem, state, action, weight, outcomes)
+	SELECT add_map.problem, m.state, m.action,
+		CASE WHEN bool_or(m.turn = 0 AND there.moves < here.moves) THEN skill ELSE 1 END,
+		(SELECT jsonb_object_agg(o.next, o.probability) FROM (
+			SELECT x.next, sum(x.probability) AS probability FROM moved x
+			WHERE x.state = m.state AND x.action = m.action AND x.probability > 0 GROUP BY x.next) o)
+	FROM moved m LEFT JOIN distance here ON here.state = m.state LEFT JOIN distance there ON there.state = m.next
+	GROUP BY m.state, m.action;
+
+	INSERT INTO credit.looks
+	SELECT DISTINCT add_map.problem, s.state, CASE WHEN drawn ~ '[kl]' THEN format('row %s, column %s', x[1], x[2])
+		ELSE format('row %s, columns %s', x[1], (x[2]::integer + 1) / 2) END
+	FROM credit.choices s, regexp_match(s.state, '^row (\d+), column (\d+)') x WHERE s.problem = add_map.problem;
+END
+$$;
+
+-- ----------
+-- What a problem comes to
+-- ----------
+
+-- A row per thing that can happen; the outcome of a step in a state is number
+-- first + (how many entries of cum are <= u), as in the simulator.  next_ are those
+-- of the state that the outcome leads to.
+CREATE TABLE credit.outcomes (
+	outcome integer PRIMARY KEY,
+	problem text, state text, action text, next_state text,
+	mass float8, reward float8, ends boolean,
+	cell integer,								-- the state and action
+	state_hash bigint, look_hash bigint, action_hash bigint,
+	next_first integer, next_cum float8[]
+);
+
+CREATE TABLE credit.starts (problem text PRIMARY KEY, first integer, cum float8[]);
+
+-- Exact values by cell; q and v with their own discount, the advantage without.
+CREATE TABLE credit.truth (
+	problem text, gamma float8, cell integer, state text, action text,
+	probability float8, q float8, v float8, advantage float8,
+	PRIMARY KEY (problem, gamma, cell)
+);
+
+CREATE FUNCTION credit.name_key(name text) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT stepadv.signature_hash(name) $$;
+
+CREATE VIEW credit.policy AS
+SELECT problem, state, action, weight / sum(weight) OVER (PARTITION BY problem, state) AS probability
+FROM (SELECT c.problem, c.state, c.action,
+		c.weight * (1 - p.habits + 2 * p.habits * sim.uniform(credit.name_key(c.action), sim.stream(credit.name_key(c.state), credit.name_key(c.problem)))) AS weight
+	FROM credit.choices c JOIN credit.problems p USING (problem)) w;
+
+CREATE VIEW credit.transitions AS
+SELECT c.problem, c.state, c.action, CASE WHEN o.key LIKE '!%' THEN NULL ELSE o.key END AS next_state,
+	(1 - CASE WHEN o.key LIKE '!%' THEN 0 ELSE p.hazard END) * o.value::float8 AS probability,
+	c.reward + CASE WHEN o.key LIKE '!%' THEN substr(o.key, 2)::float8 ELSE 0 END AS reward
+FROM credit.choices c JOIN credit.problems p USING (problem), jsonb_each_text(c.outcomes) o
+UNION ALL
+-- The budget is used up on the way to another state.
+SELECT c.problem, c.state, c.action, NULL, sum(p.hazard * o.value::float8), c.reward
+FROM credit.choices c JOIN credit.problems p USING (problem), jsonb_each_text(c.outcomes) o
+WHERE p.hazard > 0 AND o.key NOT LIKE '!%'
+GROUP BY c.problem, c.state, c.action, c.reward;
+
+-- v = r + gamma P v, iterated until it stands still (to 1e-15 of the scale of the
+-- rewards, which leaves less than 1e-12 as long as a rollout ends with a
+-- probability above .001 a step).
+CREATE FUNCTION credit.solve(problem text, gamma float8) RETURNS void
+LANGUAGE plpgsql AS
+$$
+DECLARE
+	v float8[];
+	w float8[];
+BEGIN
+	CREATE TEMP TABLE edge AS
+	WITH s AS (SELECT o.state, dense_rank() OVER (ORDER BY o.state COLLATE "C") AS i FROM (SELECT DISTINCT state FROM credit.outcomes o WHERE o.problem = solve.problem) o)
+	SELECT s.i, n.i AS j, sum(o.mass) AS mass, sum(o.mass * o.reward) AS gain
+	FROM credit.outcomes o JOIN s USING (state) LEFT JOIN s n ON n.state = o.next_state
+	WHERE o.problem = solve.problem GROUP BY s.i, n.i ORDER BY s.i, n.i;
+
+	SELECT array_agg(0) INTO v FROM (SELECT DISTINCT i FROM edge) e;
+	LOOP
+		SELECT array_agg(x.v ORDER BY x.i) INTO w
+		FROM (SELECT e.i, sum(e.gain + gamma * e.mass * coalesce(v[e.j], 0)) AS v FROM edge e GROUP BY e.i) x;
+		EXIT WHEN (SELECT max(abs(a - b)) FROM unnest(v, w) u(a, b)) <= 1e-15;
+		v := w;
+	END LOOP;
+	DROP TABLE edge;
+
+	INSERT INTO credit.truth
+	SELECT solve.problem, gamma, min(o.cell), o.state, o.action, min(p.probability),
+		sum(o.mass / p.probability * (o.reward + gamma * coalesce(n.v, 0))), min(s.v), NULL
+	FROM credit.outcomes o JOIN credit.policy p USING (problem, state, action)
+	JOIN (SELECT x.state, v[dense_rank() OVER (ORDER BY x.state COLLATE "C")] AS v
+		FROM (SELECT DISTINCT x.state FROM credit.outcomes x WHERE x.problem = solve.problem) x) s USING (state)
+	LEFT JOIN (SELECT x.state, v[dense_rank() OVER (ORDER BY x.state COLLATE "C")] AS v
+		FROM (SELECT DISTINCT x.state FROM credit.outcomes x WHERE x.problem = solve.problem) x) n ON n.state = o.next_state
+	WHERE o.problem = solve.problem
+	GROUP BY o.state, o.action;
+END
+$$;
+
+CREATE FUNCTION credit.prepare(gammas float8[] DEFAULT '{1}') RETURNS void
+LANGUAGE plpgsql SET jit = off AS
+$$
+BEGIN
+	TRUNCATE credit.outcomes, credit.starts, credit.truth;
+
+	INSERT INTO credit.outcomes
+	SELECT row_number() OVER ordered, t.problem, t.state, t.action, t.next_state,
+		t.probability * p.probability, t.reward, t.next_state IS NULL,
+		dense_rank() OVER (ORDER BY t.problem COLLATE "C", t.state COLLATE "C", t.action COLLATE "C"),
+		credit.name_key(t.state), credit.name_key(coalesce(l.look, t.state)), credit.name_key(t.action)
+	FROM credit.transitions t JOIN credit.policy p USING (problem, state, action) LEFT JOIN credit.looks l USING (problem, state)
+	WHERE t.probability > 0
+	WINDOW ordered AS (ORDER BY t.problem COLLATE "C", t.state COLLATE "C", t.action COLLATE "C", t.next_state COLLATE "C", t.reward);
+
+	CREATE TEMP TABLE by_state AS
+	SELECT r.problem, r.state, min(r.outcome) AS first,
+		-- The last bound is left out: it is 1 but for rounding.
+		coalesce(array_agg(r.upto ORDER BY r.outcome) FILTER (WHERE NOT r.last), '{}') AS cum
+	FROM (SELECT o.problem, o.state, o.outcome, sum(o.mass) OVER w AS upto, lead(o.outcome) OVER w IS NULL AS last
+		FROM credit.outcomes o WINDOW w AS (PARTITION BY o.problem, o.state ORDER BY o.outcome)) r
+	GROUP BY r.problem, r.state;
+	UPDATE credit.outcomes o SET next_first = b.first, next_cum = b.cum
+	FROM by_state b WHERE b.problem = o.problem AND b.state = o.next_state;
+	INSERT INTO credit.starts SELECT p.problem, b.first, b.cum FROM credit.problems p JOIN by_state b ON b.problem = p.problem AND b.state = p.start;
+	DROP TABLE by_state;
+
+	PERFORM credit.solve(p.problem, gamma) FROM credit.problems p, unnest(gammas) gamma;
+	-- What an action is worth is always asked without a discount.
+	UPDATE credit.truth t SET advantage = u.q - u.v FROM credit.truth u
+	WHERE u.problem = t.problem AND u.cell = t.cell AND u.gamma = 1;
+END
+$$;
+
+-- What would be an endless rollout is a mistake in the rows: see after prepare().
+CREATE VIEW credit.mistakes AS
+SELECT c.problem, c.state, c.action, 'probabilities add up to ' || sum(o.value::float8) AS mistake
+FROM credit.choices c, jsonb_each_text(c.outcomes) o GROUP BY 1, 2, 3 HAVING abs(sum(o.value::float8) - 1) > 1e-12
+UNION ALL
+SELECT o.problem, o.state, o.action, 'leads to a state without choices: ' || o.next_state
+FROM credit.outcomes o WHERE o.next_first IS NULL AND NOT o.ends
+UNION ALL
+SELECT p.problem, p.start, NULL, 'start without choices' FROM credit.problems p WHERE p.problem NOT IN (SELECT problem FROM credit.starts);
+
+-- ----------
+-- Rollouts
+-- ----------
+
+-- One step of all rollouts at a time.  Rollout i is the same however many there
+-- are.  fine is the state beside a detail of three kinds that has no meaning.
+CREATE FUNCTION credit.simulate(problem text, rollouts integer, seed bigint DEFAULT 1)
+RETURNS TABLE (rollout_id bigint, step_no integer, cell integer, outcome integer,
+	state_hash bigint, look_hash bigint, fine_hash bigint, action_hash bigint, reward float8)
+LANGUAGE sql STABLE ROWS 30000 AS
+$$
+	WITH RECURSIVE walk(rollout_id, stream, step_no, outcome) AS (
+		SELECT r.rollout_id, r.stream, 0, s.first + width_bucket(sim.uniform(0, r.stream), s.cum)
+		FROM credit.starts s, generate_series(1, simulate.rollouts::bigint) g(n),
+			LATERAL (SELECT g.n AS rollout_id, sim.stream(g.n, simulate.seed # credit.name_key(simulate.problem)) AS stream) r
+		WHERE s.problem = simulate.problem
+		UNION ALL
+		SELECT w.rollout_id, w.stream, w.step_no + 1, o.next_first + width_bucket(sim.uniform(w.step_no + 1, w.stream), o.next_cum)
+		FROM walk w JOIN credit.outcomes o ON o.outcome = w.outcome WHERE NOT o.ends
+	)
+	SELECT w.rollout_id, w.step_no, o.cell, o.outcome, o.state_hash, o.look_hash,
+		sim.stream(o.state_hash, floor(3 * sim.uniform(-1 - w.step_no, w.stream))::bigint), o.action_hash, o.reward
+	FROM walk w JOIN credit.outcomes o ON o.outcome = w.outcome
+$$;
+
+-- ----------
+-- How good an answer is
+-- ----------
+
+-- pairs is a query of (group_id, cell, truth, answer), a row per step.  Ranks
+-- within a group, ties by their mean rank; a group whose truth has no spread
+-- says nothing, one whose answers have none is no correlation.  No answer is 0,
+-- and 0 is a wrong sign.  slope: by what the answers must be multiplied to be
+-- least wrong.  Bias and variance are those of the answers on the truth's own
+-- scale (as many units of root mean square), as shares of the truth's square.
+CREATE FUNCTION credit.judge(pairs text)
+RETURNS TABLE (groups bigint, steps bigint, rank float8, rank_error float8, signs bigint, signs_right bigint,
+	slope float8, bias float8, variance float8)
+LANGUAGE plpgsql AS
+$$
+BEGIN
+	RETURN QUERY EXECUTE format($query$
+		WITH p AS MATERIALIZED (
+			-- Coarser than noise in the last digits, which must not break ties.
+			SELECT group_id, cell, round(truth::float8 * 1e9) / 1e9 AS truth, round(coalesce(answer, 0)::float8 * 1e12) / 1e12 AS answer
+			FROM (%s) pairs
+		), g AS (
+			SELECT CASE WHEN min(truth) < max(truth) THEN coalesce(corr(truth_rank, answer_rank), 0) END AS rank
+			FROM (SELECT group_id, truth,
+					rank() OVER t + count(*) OVER t AS truth_rank, rank() OVER a + count(*) OVER a AS answer_rank
+				FROM p WINDOW t AS (PARTITION BY group_id ORDER BY truth), a AS (PARTITION BY group_id ORDER BY answer)) r
+			GROUP BY group_id
+		), s AS (
+			SELECT count(*) AS steps, count(*) FILTER (WHERE abs(truth) > 0.03) AS signs,
+				count(*) FILTER (WHERE abs(truth) > 0.03 AND sign(truth) = sign(answer)) AS signs_right,
+				sum(truth * answer) / nullif(sum(answer * answer), 0) AS slope,
+				sum(truth * truth) AS power, sqrt(sum(truth * truth) / nullif(sum(answer * answer), 0)) AS scale
+			FROM p
+		), c AS (
+			SELECT cell, count(*) AS n, min(truth) AS truth, avg(answer) AS mean, var_pop(answer) AS variance FROM p GROUP BY cell
+		)
+		SELECT g.*, s.steps, g2.rank, g2.rank_error, s.signs, s.signs_right, s.slope, b.bias, b.variance
+		FROM (SELECT count(rank) FROM g) g, (SELECT avg(rank) AS rank, stddev_samp(rank) / sqrt(count(rank)) AS rank_error FROM g) g2, s,
+			LATERAL (SELECT sum(n * (scale * mean - truth) ^ 2) / s.power AS bias, sum(n * scale ^ 2 * c.variance) / s.power AS variance FROM c) b
+		$query$, pairs);
+END
+$$;
+
+-- pairs is a query of (group_id, state, action, visits, q, stderr, truth), any
+-- number of rows for each (group_id, state, action).  By number of visits: how
+-- often q ± 1.96 stderr holds the truth; pairs without error are not in it.
+CREATE FUNCTION credit.coverage(pairs text)
+RETURNS TABLE (visits text, cases bigint, with_error bigint, error_0 bigint, covered bigint, q_bias float8, q_rms float8)
+LANGUAGE plpgsql AS
+$$
+BEGIN
+	RETURN QUERY EXECUTE format($query$
+		SELECT CASE WHEN visits < 2 THEN '1' WHEN visits < 4 THEN '2-3' WHEN visits < 8 THEN '4-7' WHEN visits < 16 THEN '8-15' ELSE '16+' END,
+			count(*), count(stderr), count(*) FILTER (WHERE stderr = 0),
+			-- Sums have their own noise in the last digits.
+			count(*) FILTER (WHERE abs(q - truth) <= 1.96 * stderr + 1e-9), avg(q - truth)::float8, sqrt(avg((q - truth) ^ 2))::float8
+		FROM (SELECT DISTINCT ON (group_id, state, action) * FROM (%s) pairs ORDER BY group_id, state, action) d
+		GROUP BY 1
+		$query$, pairs);
+END
+$$;
+
+-- ----------
+-- All methods on a problem
+-- ----------
+
+-- g is the group.  pool: the answers come from the union of so many groups.
+-- gamma: the discount of q where the method has one.  colour: of its line in the
+-- picture, if it is to have one.
+CREATE TABLE credit.methods (
+	n serial PRIMARY KEY,
+	method text UNIQUE NOT NULL,
+	expression text NOT NULL,
+	gamma float8,
+	pool integer NOT NULL DEFAULT 1,
+	colour text
+);
+
+CREATE TABLE credit.results (
+	problem text, states text, size integer, method text,
+	groups bigint, steps bigint, rank float8, rank_error float8, signs bigint, signs_right bigint,
+	slope float8, bias float8, variance float8,
+	PRIMARY KEY (problem, states, size, method)
+);
+
+CREATE TABLE credit.coverages (
+	problem text, size integer, method text, visits text,
+	cases bigint, with_error bigint, error_0 bigint, covered bigint, q_bias float8, q_rms float8,
+	PRIMARY KEY (problem, size, method, visits)
+);
+
+-- Groups are cut from the same rollouts, so sizes and methods share their luck.
+CREATE FUNCTION credit.run(problem text, states text, size integer, groups integer, seed bigint DEFAULT 1) RETURNS void
+LANGUAGE plpgsql SET jit = off SET work_mem = '256MB' SET client_min_messages = warning AS
+$$
+DECLARE
+	m credit.methods;
+BEGIN
+	DROP TABLE IF EXISTS sample, folded;
+	CREATE TEMP TABLE sample AS
+	SELECT (s.rollout_id << 20) + s.step_no AS step_id, (s.rollout_id - 1) / run.size AS group_id, s.rollout_id, s.step_no, s.cell,
+		CASE run.states WHEN 'exact' THEN s.state_hash WHEN 'hidden' THEN s.look_hash WHEN 'finer' THEN s.fine_hash END AS state,
+		s.action_hash AS action, s.reward, t.advantage AS truth
+	FROM credit.simulate(run.problem, run.groups * run.size, run.seed) s
+	JOIN credit.truth t ON t.problem = run.problem AND t.cell = s.cell AND t.gamma = 1;
+	CREATE TEMP TABLE folded AS
+	SELECT s.group_id, stepadv.rollout_agg(s.step_id, s.rollout_id, s.step_no, s.state, s.action, s.reward) AS g FROM sample s GROUP BY s.group_id;
+	ANALYZE sample;
+
+	FOR m IN SELECT * FROM credit.methods ORDER BY n LOOP
+		DROP TABLE IF EXISTS answer;
+		-- The groups that are left over when pools are cut take no part.
+		EXECUTE format('CREATE TEMP TABLE answer AS SELECT a.* FROM %s f, LATERAL %s a',
+			CASE WHEN m.pool = 1 THEN 'folded' ELSE
+				format('(SELECT stepadv.rollup(g) AS g FROM folded GROUP BY group_id / %1$s HAVING count(*) = %1$s)', least(m.pool, run.groups)) END,
+			m.expression);
+		INSERT INTO credit.results
+		SELECT run.problem, run.states, run.size, m.method, j.*
+		FROM credit.judge('SELECT s.group_id, s.cell, s.truth, a.advantage AS answer FROM answer a JOIN sample s USING (step_id)') j;
+		IF run.states = 'exact' AND m.gamma IS NOT NULL AND m.pool = 1 THEN
+			INSERT INTO credit.coverages
+			SELECT run.problem, run.size, m.method, c.* FROM credit.coverage(format(
+				'SELECT s.group_id, s.state, s.action, a.n_action AS visits, a.q, a.stderr, t.q AS truth FROM answer a JOIN sample s USING (step_id)
+				JOIN credit.truth t ON t.problem = %L AND t.cell = s.cell AND t.gamma = %L', run.problem, m.gamma)) c;
+		END IF;
+	END LOOP;
+END
+$$;

@@ -1,0 +1,119 @@
+-- report.sql: what credit.run() left, as the tables of docs/credit.md.  A view
+-- for each: line, in the order of n.
+
+-- One number per kind of data and method: the mean over the problems, each of
+-- which counts alike, and the standard error that comes of the sampling of groups.
+CREATE VIEW credit.overall AS
+SELECT m.n, r.method, r.states, r.size, avg(r.rank) AS rank, sqrt(sum(r.rank_error ^ 2)) / count(*) AS rank_error,
+	avg(r.signs_right::float8 / nullif(r.signs, 0)) AS sign, avg(r.slope) AS slope, avg(r.bias) AS bias, avg(r.variance) AS variance,
+	sum(r.groups) AS groups, sum(r.steps) AS steps
+FROM credit.results r JOIN credit.methods m USING (method)
+GROUP BY m.n, r.method, r.states, r.size;
+
+-- .78, -.05, 1.00
+CREATE FUNCTION credit.short(x float8, digits integer DEFAULT 2) RETURNS text
+LANGUAGE sql IMMUTABLE AS
+$$ SELECT CASE WHEN x IS NULL THEN '–' ELSE regexp_replace(round(x::numeric, digits)::text, '^(-?)0\.', '\1.') END $$;
+
+CREATE FUNCTION credit.table_line(VARIADIC cells text[]) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$ SELECT '| ' || array_to_string(cells, ' | ', '–') || ' |' $$;
+
+-- The best of a column in bold.
+CREATE FUNCTION credit.bold(cell text, best boolean) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN best THEN '**' || cell || '**' ELSE cell END $$;
+
+CREATE VIEW credit.by_size AS
+SELECT 0 AS n, credit.table_line(VARIADIC ARRAY['method'] || array_agg(size::text ORDER BY size)) || E'\n'
+	|| credit.table_line(VARIADIC ARRAY['---'] || array_agg('---:'::text)) AS line
+FROM (SELECT DISTINCT size FROM credit.overall WHERE states = 'exact') s
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.bold(credit.short(rank), best) || ' / ' || credit.short(sign) ORDER BY size))
+FROM (SELECT o.*, rank = max(rank) FILTER (WHERE m.pool = 1) OVER (PARTITION BY o.size) AS best
+	FROM credit.overall o JOIN credit.methods m USING (method) WHERE states = 'exact') o
+GROUP BY n, method;
+
+-- Problems of a kind side by side, and the mean over the kinds, however many problems they have.
+CREATE VIEW credit.by_problem AS
+WITH place AS (SELECT problem, kind, row_number() OVER (ORDER BY kind, problem) AS i FROM credit.problems),
+r AS (
+	SELECT r.method, m.n, m.pool, p.kind, p.i, r.rank, r.signs_right::float8 / nullif(r.signs, 0) AS sign
+	FROM credit.results r JOIN credit.methods m USING (method) JOIN place p USING (problem) WHERE r.states = 'exact' AND r.size = 8
+),
+kinds AS (
+	SELECT method, avg(rank) AS rank, avg(sign) AS sign
+	FROM (SELECT method, kind, avg(rank) AS rank, avg(sign) AS sign FROM r GROUP BY method, kind) k GROUP BY method
+)
+SELECT 0 AS n, credit.table_line(VARIADIC ARRAY['method'] || array_agg(kind || ': ' || problem ORDER BY i) || ARRAY['by kind']) || E'\n'
+	|| credit.table_line(VARIADIC ARRAY['---', '---:'] || array_agg('---:'::text)) AS line
+FROM place
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.bold(credit.short(rank), best) ORDER BY i) || ARRAY[min(credit.short(k_rank) || ' / ' || credit.short(k_sign))])
+FROM (SELECT r.*, rank = max(rank) FILTER (WHERE pool = 1) OVER (PARTITION BY i) AS best, k.k_rank, k.k_sign
+	FROM r JOIN (SELECT method, rank AS k_rank, sign AS k_sign FROM kinds) k USING (method)) r
+GROUP BY n, method;
+
+CREATE VIEW credit.by_states AS
+SELECT 0 AS n, E'| method | exact, 8 | hidden, 8 | finer, 8 | exact, 16 | hidden, 16 | finer, 16 |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.bold(credit.short(rank), best) || ' / ' || credit.short(sign)
+	ORDER BY size, array_position(ARRAY['exact', 'hidden', 'finer'], states)))
+FROM (SELECT o.*, rank = max(rank) FILTER (WHERE m.pool = 1) OVER (PARTITION BY o.states, o.size) AS best
+	FROM credit.overall o JOIN credit.methods m USING (method) WHERE size IN (8, 16)) o
+GROUP BY n, method;
+
+-- Two pools are too few to tell what varies from one to the next.
+CREATE VIEW credit.by_error AS
+SELECT 0 AS n, E'| method | rank, 8 | slope, 8 | bias, 8 | variance, 8 | rank, 64 | slope, 64 | bias, 64 | variance, 64 |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || string_to_array(string_agg(concat_ws('|', credit.short(rank) || ' ± ' || credit.short(rank_error, 3), credit.short(slope),
+	credit.short(CASE WHEN pool = 1 THEN bias END), credit.short(CASE WHEN pool = 1 THEN variance END)), '|' ORDER BY size), '|'))
+FROM credit.overall JOIN credit.methods USING (n, method) WHERE states = 'exact' AND size IN (8, 64)
+GROUP BY n, method;
+
+CREATE VIEW credit.by_visits AS
+SELECT 0 AS n, E'| method | visits: 1 | 2–3 | 4–7 | 8–15 | 16 and more |\n| --- | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(CASE WHEN with_error > 0 THEN format('%s (%s)', credit.short(covered), credit.short(error_0)) END ORDER BY v))
+FROM (SELECT m.n, m.method, array_position(ARRAY['1', '2-3', '4-7', '8-15', '16+'], visits) AS v, sum(with_error) AS with_error,
+		sum(covered)::float8 / nullif(sum(with_error), 0) AS covered, sum(error_0)::float8 / nullif(sum(with_error), 0) AS error_0
+	FROM credit.coverages c JOIN credit.methods m USING (method) WHERE size IN (8, 64) GROUP BY 1, 2, 3) c
+GROUP BY n, method;
+
+CREATE VIEW credit.by_name AS
+SELECT 0 AS n, E'| problem | kind | states | success | steps | spread of A | alone | |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |' AS line
+UNION ALL
+SELECT row_number() OVER (ORDER BY p.problem), credit.table_line(p.problem, p.kind, t.states::text, credit.short(s.v), credit.short(r.steps::float8 / r.rollouts, 1),
+	credit.short(t.spread, 3), credit.short(r.alone), p.about)
+FROM credit.problems p
+JOIN (SELECT problem, count(DISTINCT state) AS states, sqrt(sum(probability * advantage ^ 2) / count(DISTINCT state)) AS spread FROM credit.truth WHERE gamma = 1 GROUP BY problem) t USING (problem)
+JOIN LATERAL (SELECT v FROM credit.truth t WHERE t.problem = p.problem AND t.state = p.start AND gamma = 1 LIMIT 1) s ON true
+JOIN LATERAL (
+	-- alone: the share of the steps in whose state their group of 8 tried one action only
+	SELECT count(*) AS steps, count(DISTINCT rollout_id) AS rollouts, avg((least_action = most_action)::integer) AS alone
+	FROM (SELECT s.rollout_id, min(action_hash) OVER w AS least_action, max(action_hash) OVER w AS most_action
+		FROM credit.simulate(p.problem, 2400) s WINDOW w AS (PARTITION BY (s.rollout_id - 1) / 8, s.state_hash)) s) r ON true;
+
+-- The picture: rank correlation by group size, a line per method that is drawn.
+CREATE VIEW credit.plot AS
+WITH drawn AS (
+	SELECT o.method, o.size, o.rank, 70 + 120 * log(2, o.size / 4.0)::float8 AS x, 20 + 360 * (1 - greatest(o.rank, 0)) AS y,
+		m.colour, o.size = max(o.size) OVER () AS last
+	FROM credit.overall o JOIN credit.methods m USING (method) WHERE o.states = 'exact' AND m.colour IS NOT NULL
+),
+legend AS (
+	-- Where the line ends, or as far below as those above it need.
+	SELECT method, colour, y, greatest(max(y - 20 * i) OVER (ORDER BY i) + 20 * i, 20) AS at
+	FROM (SELECT *, row_number() OVER (ORDER BY y, method) AS i FROM drawn WHERE last) l
+)
+SELECT E'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 430" font-family="sans-serif" font-size="13">\n'
+	|| E'<rect width="860" height="430" fill="white"/>\n'
+	|| (SELECT string_agg(format(E'<path d="M70 %1$s H550" stroke="#ddd"/><text x="60" y="%2$s" text-anchor="end">%3$s</text>\n', 20 + 72 * i, 24 + 72 * i, credit.short(1 - i * 0.2, 1)), '' ORDER BY i)
+		FROM generate_series(0, 5) i)
+	|| (SELECT string_agg(format(E'<text x="%s" y="398" text-anchor="middle">%s</text>\n', round(x), size), '' ORDER BY size) FROM (SELECT DISTINCT x, size FROM drawn) s)
+	|| E'<text x="310" y="420" text-anchor="middle">rollouts in a group</text>\n'
+	|| (SELECT string_agg(line, '' ORDER BY method) FROM (
+		SELECT method, format(E'<polyline fill="none" stroke="%s" stroke-width="2" points="%s"/>\n', min(colour),
+			string_agg(format('%s,%s', round(x), round(y::numeric, 1)), ' ' ORDER BY size)) AS line FROM drawn GROUP BY method) l)
+	|| (SELECT string_agg(format(E'<path d="M552 %s L574 %s" stroke="%s" stroke-width="1" fill="none"/><text x="580" y="%s" fill="%s">%s</text>\n',
+		round(y::numeric, 1), round(at::numeric, 1), colour, round(at::numeric + 4, 1), colour, method), '' ORDER BY at) FROM legend)
+	|| '</svg>' AS line;

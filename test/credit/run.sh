@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# How well methods give credit where the truth is known, on a server of its own,
+# without root rights:
+#
+#	make credit					all of it, some minutes; docs/credit.md and its picture anew
+#	CREDIT_GROUPS=20 make credit	a quick one, nothing written unless CREDIT_WRITE=1
+#	CREDIT_SEED=2 CREDIT_JOBS=1		other rollouts; problems one after the other
+#
+# Problems are rows in problems.sql, methods rows in methods.sql.  The numbers are
+# the same on every machine.
+
+here=$(cd "$(dirname "$0")" && pwd)
+sh "$here/../harness/deps.sh" build
+. "$here/../harness/cluster.sh"
+. "$here/../bench/lib.sh"
+
+groups=${CREDIT_GROUPS:-300}
+seed=${CREDIT_SEED:-1}
+jobs=${CREDIT_JOBS:-$(nproc)}
+# What is in the repository is that of the settings that nobody touched.
+write=${CREDIT_WRITE:-$([ "$groups $seed" != '300 1' ] || echo 1)}
+
+prepare credit
+start_cluster 'shared_buffers = 512MB' 'autovacuum = off' 'synchronous_commit = off'
+started=$SECONDS
+(cd "$tree" && psql -qX -v ON_ERROR_STOP=1 >/dev/null) <<-'SQL' || exit 2
+	SET jit = off;
+	SET client_min_messages = warning;
+	CREATE EXTENSION stepadv;
+	\i test/sim/simulator.sql
+	\i test/credit/credit.sql
+	\i test/credit/problems.sql
+	\i test/credit/methods.sql
+	\i test/credit/report.sql
+	-- The truth for every discount that some method has.
+	SELECT credit.prepare((SELECT array_agg(DISTINCT gamma) FROM (SELECT gamma FROM credit.methods WHERE gamma IS NOT NULL UNION SELECT 1) g));
+SQL
+mistakes=$(query 'SELECT * FROM credit.mistakes')
+[ -z "$mistakes" ] || { echo "problems.sql: $mistakes" >&2; exit 1; }
+
+# Problem by problem, as many at a time as there are processors.
+tasks()
+{
+	query "SELECT format('SELECT credit.run(%L, %L, %s, %s, %s)', problem, states, size, greatest($groups / part, 2), $seed)
+		FROM (VALUES ('exact', 64, 4), ('exact', 32, 2), ('exact', 16, 1), ('hidden', 16, 2), ('finer', 16, 2),
+			('exact', 8, 1), ('hidden', 8, 1), ('finer', 8, 1), ('exact', 4, 1)) v(states, size, part), credit.problems
+		ORDER BY part DESC, size DESC, states, problem"
+}
+echo "== $(query 'SELECT count(*) FROM credit.problems') problems, $(query 'SELECT count(*) FROM credit.methods') methods, $groups groups"
+tasks | tr '\n' '\0' | xargs -0 -n 1 -P "$jobs" psql -qXAt -v ON_ERROR_STOP=1 -c >/dev/null || exit 2
+echo "== $((SECONDS - started)) seconds"
+
+report=$top/docs/credit.md
+[ "$write" = 1 ] || { report=$work/credit.md; : >"$report"; }
+for part in by_name by_size by_problem by_states by_error by_visits; do
+	begin_section
+	query "SELECT line FROM credit.$part ORDER BY n" >"$region"
+	write_region "credit_$part"
+done
+[ "$write" != 1 ] || { query 'SELECT line FROM credit.plot' >"$top/docs/credit.svg"; echo 'written to docs/credit.md and docs/credit.svg'; }
