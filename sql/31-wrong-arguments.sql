@@ -50,6 +50,31 @@ CREATE CAST (integer[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 CREATE CAST (bigint[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 CREATE CAST (real[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 CREATE CAST (float8[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
+COMMENT ON CAST (text AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (varchar AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (bpchar AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (name AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (bytea AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (json AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (jsonb AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (uuid AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (boolean AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (smallint AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (integer AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (bigint AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (oid AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (numeric AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (real AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (float8 AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (date AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (timestamp AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (timestamptz AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (interval AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (text[] AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (integer[] AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (bigint[] AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (real[] AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
+COMMENT ON CAST (float8[] AS stepadv_internal.unfit) IS 'what rollout_agg takes a wrong argument for, to say so';
 
 -- The error comes when the query is planned, over no rows, too.
 CREATE FUNCTION stepadv_internal.wrong_arguments_support(internal) RETURNS internal

@@ -37,6 +37,7 @@ FROM (VALUES
 	('hgpo', 'hgpo', '{reward,state}', '{}', NULL, 'a row per step', 150),
 	('tempo', 'tempo', '{reward,action}', '{}', NULL, 'a row per step', 160),
 	('rtmc', 'rtmc', '{reward,state,action}', '{}', NULL, 'a row per step', 170),
+	('batch_td', 'batch_td', '{reward,state,action}', '{}', NULL, 'a row per step', 175),
 	('rtmc_tree', 'rtmc_tree', '{reward,state,action}', '{}', 'rtmc', 'a row per edge of the rollout tree, with an example step', 180)
 ) AS v(method, function, requires, uses, options_of, shape, place)
 JOIN pg_proc p ON p.pronamespace = 'stepadv'::regnamespace AND p.proname = v.function

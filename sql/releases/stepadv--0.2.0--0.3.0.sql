@@ -198,3 +198,8 @@ INSERT INTO stepadv_internal.combined_views VALUES
 UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN %1$s > 2147483647 THEN 2147483647 WHEN %1$s < -2147483648 THEN -2147483648 ELSE %1$s::integer END' WHERE (kind, accepts) = ('order', 'bigint');
 UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN %1$s::text ~ E''\\\\u(0000|[dD][89abAB]..(?!\\\\u[dD][c-fC-F])|(?<!\\\\u[dD][89abAB]..\\\\u)[dD][c-fC-F])'' THEN pg_catalog.to_jsonb(%1$s::text) ELSE %1$s::jsonb END' WHERE (kind, accepts) = ('json', 'json');
 UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN abs(%1$s) > 1e200 AND abs(%1$s) < ''Infinity''::numeric THEN ''Infinity''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END' WHERE kind IN ('number', 'share') AND accepts = 'numeric';
+
+-- A method more. (Its function is among the parts'.)
+INSERT INTO stepadv_internal.methods VALUES
+	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,double precision)',
+		'{reward,state,action}', '{}', NULL, 'a row per step', 175);

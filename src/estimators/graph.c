@@ -11,79 +11,10 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
+#include "estimators/components.h"
 #include "estimators/graph.h"
+#include "estimators/neighbours.h"
 #include "group/facts.h"
-
-/* ----------
- * Neighbours
- * ----------
- */
-
-typedef struct PricedNeighbour
-{
-	double		cost;
-	int32		node;
-} PricedNeighbour;
-
-/*
- * The neighbours of node v are those at first[v] up to first[v + 1], in one of
- * two arrays: with the cost beside the node, as both are wanted together, or
- * without.
- */
-typedef struct Adjacency
-{
-	uint32	   *first;
-	int32	   *neighbour;
-	PricedNeighbour *priced;
-} Adjacency;
-
-/*
- * Every step with both a `from` and a `to` makes its `to` a neighbour of its
- * `from`, by a counting sort on `from`.
- */
-static void
-find_neighbours(const GroupColumns *group, uint32 n_nodes, const int32 *from, const int32 *to,
-				bool with_cost, Adjacency *adjacency)
-{
-	uint32	   *first = ALLOCATE_ZEROED_ARRAY(uint32, (Size) n_nodes + 2);
-	uint32	   *fill = first + 1;
-
-	/*
-	 * Counts go two places on; their running sum then stands one place on, and
-	 * is where it belongs once filling has moved each entry to its node's end.
-	 */
-	for (uint32 i = 0; i < group->n_steps; i++)
-		if (from[i] != NO_IDENTITY && to[i] != NO_IDENTITY)
-			first[from[i] + 2]++;
-	for (uint32 v = 2; v < n_nodes + 2; v++)
-		first[v] += first[v - 1];
-	CHECK_FOR_INTERRUPTS();
-
-	adjacency->first = first;
-	adjacency->neighbour = with_cost ? NULL : ALLOCATE_ARRAY(int32, first[n_nodes + 1]);
-	adjacency->priced = with_cost ? ALLOCATE_ARRAY(PricedNeighbour, first[n_nodes + 1]) : NULL;
-	for (uint32 i = 0; i < group->n_steps; i++)
-		if (from[i] != NO_IDENTITY && to[i] != NO_IDENTITY)
-		{
-			uint32		place = fill[from[i]]++;
-
-			if (with_cost)
-				adjacency->priced[place] = (PricedNeighbour) {step_cost(group, i), to[i]};
-			else
-				adjacency->neighbour[place] = to[i];
-		}
-	CHECK_FOR_INTERRUPTS();
-}
-
-static void
-free_neighbours(Adjacency *adjacency)
-{
-	pfree(adjacency->first);
-	if (adjacency->neighbour)
-		pfree(adjacency->neighbour);
-	if (adjacency->priced)
-		pfree(adjacency->priced);
-}
 
 /* ----------
  * Distances
@@ -274,30 +205,19 @@ void
 state_graph_build(const GroupColumns *group, const RolloutFacts *facts, double success_above, StateGraph *graph)
 {
 	bool	   *at_goal = ALLOCATE_ARRAY(bool, group->n_rollouts);
-	const int32 *of_step;
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 		at_goal[r] = facts->judged[r] && rollout_succeeded(group, facts, r, success_above);
 	graph->end = number_states_and_ends(group, facts, at_goal, &graph->states);
 	graph->n_nodes = graph->states.n + 1;
-	graph->next = ALLOCATE_ARRAY(int32, group->n_steps);
 	graph->has_goal = false;
-	of_step = graph->states.of_step;
 	for (uint32 r = 0; r < group->n_rollouts; r++)
-	{
-		uint32		last = group->first_step[r + 1] - 1;
-
-		if (group->n_rollout_steps[r] == 0)
-			continue;
-		for (uint32 i = group->first_step[r]; i < last; i++)
-			graph->next[i] = of_step[i + 1];
-		if (at_goal[r])
+		if (at_goal[r] && group->n_rollout_steps[r] > 0)
 		{
 			graph->end[r] = graph_goal(graph);
 			graph->has_goal = true;
 		}
-		graph->next[last] = graph->end[r];
-	}
+	graph->next = find_next_states(group, &graph->states, graph->end);
 	pfree(at_goal);
 	CHECK_FOR_INTERRUPTS();
 	measure_distances(group, graph);
@@ -308,103 +228,27 @@ state_graph_build(const GroupColumns *group, const RolloutFacts *facts, double s
  * ----------
  */
 
-#define NOT_SEEN	0
-#define FINISHED	UINT32_MAX
-
 /*
  * A node is on a cycle when its strongly connected component has a second node,
- * or when a step leads from it to itself.  Tarjan's algorithm, the walk kept in
- * arrays: parent[v] is where the walk came from, at[v] the next edge to look at.
+ * or when a step leads from it to itself.
  */
-typedef struct CycleSearch
-{
-	Adjacency	targets;
-	uint32	   *order;			/* 1 + when a node was seen; NOT_SEEN, FINISHED */
-	uint32	   *low;			/* least order reached from it */
-	uint32	   *at;
-	int32	   *parent;
-	int32	   *open;			/* stack of nodes seen and not finished */
-	uint32		n_open;
-	uint32		n_seen;
-	bool	   *on_cycle;
-} CycleSearch;
-
-static void
-enter_node(CycleSearch *search, int32 node, int32 parent)
-{
-	search->order[node] = search->low[node] = ++search->n_seen;
-	search->at[node] = search->targets.first[node];
-	search->parent[node] = parent;
-	search->open[search->n_open++] = node;
-}
-
-/* All nodes reached from this one are known: close its component if it is the root. */
-static void
-leave_node(CycleSearch *search, int32 node)
-{
-	bool		is_alone = search->open[search->n_open - 1] == node;
-	int32		member;
-
-	if (search->low[node] != search->order[node])
-		return;
-	do
-	{
-		member = search->open[--search->n_open];
-		search->order[member] = FINISHED;
-		if (!is_alone)
-			search->on_cycle[member] = true;
-	} while (member != node);
-}
-
-static void
-search_from(CycleSearch *search, int32 root)
-{
-	int32		node = root;
-
-	enter_node(search, root, NO_IDENTITY);
-	while (node != NO_IDENTITY)
-	{
-		int32		target;
-
-		CHECK_FOR_INTERRUPTS();
-		if (search->at[node] == search->targets.first[node + 1])
-		{
-			int32		parent = search->parent[node];
-
-			if (parent != NO_IDENTITY)
-				search->low[parent] = Min(search->low[parent], search->low[node]);
-			leave_node(search, node);
-			node = parent;
-			continue;
-		}
-		target = search->targets.neighbour[search->at[node]++];
-		if (target == node)
-			search->on_cycle[node] = true;
-		else if (search->order[target] == NOT_SEEN)
-		{
-			enter_node(search, target, node);
-			node = target;
-		}
-		else if (search->order[target] != FINISHED)
-			search->low[node] = Min(search->low[node], search->order[target]);
-	}
-}
-
 bool *
 find_cycles(const GroupColumns *group, const StateGraph *graph)
 {
-	CycleSearch search = {0};
-	uint32		n = graph->n_nodes;
+	bool	   *on_cycle = ALLOCATE_ZEROED_ARRAY(bool, graph->n_nodes);
+	Adjacency	targets;
+	Components	components;
 
-	find_neighbours(group, n, graph->states.of_step, graph->next, false, &search.targets);
-	search.order = ALLOCATE_ZEROED_ARRAY(uint32, n);
-	search.low = ALLOCATE_ARRAY(uint32, n);
-	search.at = ALLOCATE_ARRAY(uint32, n);
-	search.parent = ALLOCATE_ARRAY(int32, n);
-	search.open = ALLOCATE_ARRAY(int32, n);
-	search.on_cycle = ALLOCATE_ZEROED_ARRAY(bool, n);
-	for (uint32 v = 0; v < n; v++)
-		if (search.order[v] == NOT_SEEN)
-			search_from(&search, (int32) v);
-	return search.on_cycle;
+	find_neighbours(group, graph->n_nodes, graph->states.of_step, graph->next, false, &targets);
+	find_components(graph->n_nodes, targets.first, targets.neighbour, &components);
+	for (uint32 c = 0; c < components.n; c++)
+		if (components.first[c + 1] - components.first[c] > 1)
+			for (uint32 m = components.first[c]; m < components.first[c + 1]; m++)
+				on_cycle[components.member[m]] = true;
+	for (uint32 i = 0; i < group->n_steps; i++)
+		if (graph->next[i] != NO_IDENTITY && graph->next[i] == graph->states.of_step[i])
+			on_cycle[graph->next[i]] = true;
+	free_neighbours(&targets);
+	free_components(&components);
+	return on_cycle;
 }

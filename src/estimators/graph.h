@@ -12,6 +12,7 @@
 #define STEPADV_GRAPH_H
 
 #include "estimators/identity.h"
+#include "estimators/neighbours.h"
 #include "group/facts.h"
 
 typedef struct StateGraph
@@ -35,13 +36,6 @@ static inline int32
 graph_goal(const StateGraph *graph)
 {
 	return (int32) graph->states.n;
-}
-
-/* What the step cost: 1 unless given. */
-static inline double
-step_cost(const GroupColumns *group, uint32 step)
-{
-	return group->cost == NULL || isnan(group->cost[step]) ? 1 : group->cost[step];
 }
 
 /* For showing: NaN, that is NULL, where no walk leads to GOAL. */

@@ -176,6 +176,21 @@ number_pairs(const GroupColumns *group, const Identities *states, Identities *pa
 	identity_destroy(table);
 }
 
+int32 *
+find_next_states(const GroupColumns *group, const Identities *states, const int32 *end)
+{
+	int32	   *next = ALLOCATE_ARRAY(int32, group->n_steps);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		for (uint32 i = group->first_step[r]; i + 1 < group->first_step[r + 1]; i++)
+			next[i] = states->of_step[i + 1];
+		if (group->n_rollout_steps[r] > 0)
+			next[group->first_step[r + 1] - 1] = end != NULL ? end[r] : NO_IDENTITY;
+	}
+	return next;
+}
+
 void
 number_transitions(const GroupColumns *group, const Identities *pairs, const int32 *next, Identities *edges)
 {
@@ -196,11 +211,8 @@ number_transitions(const GroupColumns *group, const Identities *pairs, const int
 void
 number_edges(const GroupColumns *group, const Identities *states, const Identities *pairs, Identities *edges)
 {
-	int32	   *next = ALLOCATE_ARRAY(int32, group->n_steps);
+	int32	   *next = find_next_states(group, states, NULL);
 
-	for (uint32 r = 0; r < group->n_rollouts; r++)
-		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
-			next[i] = i + 1 == group->first_step[r + 1] ? NO_IDENTITY : states->of_step[i + 1];
 	number_transitions(group, pairs, next, edges);
 	pfree(next);
 }

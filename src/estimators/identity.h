@@ -32,6 +32,12 @@ extern void number_states(const GroupColumns *group, const RolloutFacts *facts, 
 extern int32 *number_states_and_ends(const GroupColumns *group, const RolloutFacts *facts, const bool *at_goal,
 									 Identities *states);
 
+/*
+ * By step: the state that the rollout's next step is in.  The last step of a
+ * rollout leads to what `end` says of the rollout, or, if that is NULL, to none.
+ */
+extern int32 *find_next_states(const GroupColumns *group, const Identities *states, const int32 *end);
+
 /* Pairs of such a state and the action taken in it. */
 extern void number_pairs(const GroupColumns *group, const Identities *states, Identities *pairs);
 

@@ -56,21 +56,20 @@ start_value(const GroupColumns *group, const RolloutFacts *facts, const double *
 	return n > 0 ? sum_value(&sum) / n : 0;
 }
 
-/* What states with few visits are drawn to. */
-static double
-find_prior_mean(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
-				const double *returns)
+double
+find_prior_mean(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *baseline,
+				const ParameterValue *prior_mean, const ParameterValue *success_above, const double *returns)
 {
-	if (!parameters[RTMC_BASELINE].isnull)
-		return parameters[RTMC_BASELINE].number;
-	if (parameters[RTMC_PRIOR_MEAN].choice == PRIOR_MEAN_START_VALUE)
+	if (!baseline->isnull)
+		return baseline->number;
+	if (prior_mean->choice == PRIOR_MEAN_START_VALUE)
 		return start_value(group, facts, returns);
-	return success_rate(group, facts, parameters[RTMC_SUCCESS_ABOVE].number);
+	return success_rate(group, facts, success_above->number);
 }
 
 /* N, Q and the standard error of Q for every pair, in two passes. */
 static void
-measure_pairs(const GroupColumns *group, const uint32 *visit, RtmcTable *table)
+measure_pairs(const GroupColumns *group, const uint32 *visit, const double *target, RtmcTable *table)
 {
 	uint32		n_pairs = table->pairs.n;
 	const int32 *pair_of = table->pairs.of_step;
@@ -82,7 +81,7 @@ measure_pairs(const GroupColumns *group, const uint32 *visit, RtmcTable *table)
 	for (uint32 i = 0; i < group->n_steps; i++)
 		if (visit[i])
 		{
-			sum_add(&sum[pair_of[i]], table->returns[i]);
+			sum_add(&sum[pair_of[i]], target[i]);
 			table->pair_visits[pair_of[i]]++;
 		}
 	CHECK_FOR_INTERRUPTS();
@@ -94,7 +93,7 @@ measure_pairs(const GroupColumns *group, const uint32 *visit, RtmcTable *table)
 	for (uint32 i = 0; i < group->n_steps; i++)
 		if (visit[i])
 		{
-			double		deviation = table->returns[i] - table->pair_q[pair_of[i]];
+			double		deviation = target[i] - table->pair_q[pair_of[i]];
 
 			sum_add(&sum[pair_of[i]], deviation * deviation);
 		}
@@ -149,7 +148,16 @@ advantage_sd(const GroupColumns *group, const Identities *pairs, const double *p
 }
 
 static void
-measure_advantages(const GroupColumns *group, bool normalise, RtmcTable *table)
+normalise_advantages(const GroupColumns *group, RtmcTable *table)
+{
+	double		sd = advantage_sd(group, &table->pairs, table->pair_advantage);
+
+	for (uint32 p = 0; p < table->pairs.n; p++)
+		table->pair_advantage[p] /= sd;
+}
+
+static void
+measure_advantages(RtmcTable *table)
 {
 	const Identities *pairs = &table->pairs;
 
@@ -157,42 +165,57 @@ measure_advantages(const GroupColumns *group, bool normalise, RtmcTable *table)
 	for (uint32 p = 0; p < pairs->n; p++)
 		table->pair_advantage[p] = table->pair_q[p] -
 			table->state_v[table->states.of_step[pairs->first_step[p]]];
-	if (normalise)
-	{
-		double		sd = advantage_sd(group, pairs, table->pair_advantage);
+}
 
-		for (uint32 p = 0; p < pairs->n; p++)
-			table->pair_advantage[p] /= sd;
-	}
+void
+rtmc_table_measure(const GroupColumns *group, const double *target, Visit which, double prior, double prior_mean,
+				   RtmcTable *table)
+{
+	uint32	   *visit = find_visits(group, &table->pairs, which);
+
+	measure_pairs(group, visit, target, table);
+	measure_states(table, prior, prior_mean);
+	measure_advantages(table);
+	pfree(visit);
 }
 
 void
 rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 				 const ParameterValue *parameters, RtmcTable *table)
 {
-	uint32	   *visit;
-
 	table->returns = ALLOCATE_ARRAY(double, group->n_steps);
 	discounted_returns(group, parameters[RTMC_GAMMA].number, table->returns);
 	number_states(group, facts, &table->states);
 	number_pairs(group, &table->states, &table->pairs);
-	visit = find_visits(group, &table->pairs, parameters[RTMC_VISIT].choice);
-	measure_pairs(group, visit, table);
-	measure_states(table, parameters[RTMC_PRIOR].number, find_prior_mean(group, facts, parameters, table->returns));
-	measure_advantages(group, parameters[RTMC_NORMALISE].flag, table);
-	pfree(visit);
+	rtmc_table_measure(group, table->returns, parameters[RTMC_VISIT].choice, parameters[RTMC_PRIOR].number,
+					   find_prior_mean(group, facts, &parameters[RTMC_BASELINE], &parameters[RTMC_PRIOR_MEAN],
+									   &parameters[RTMC_SUCCESS_ABOVE], table->returns), table);
+	if (parameters[RTMC_NORMALISE].flag)
+		normalise_advantages(group, table);
+}
+
+void
+rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateColumn *columns)
+{
+	for (uint32 i = 0; i < group->n_steps; i++)
+	{
+		int32		state = table->states.of_step[i];
+		int32		pair = table->pairs.of_step[i];
+
+		if (state == NO_IDENTITY)
+			continue;
+		columns[0].number[i] = table->returns[i];
+		columns[1].count[i] = table->state_visits[state];
+		columns[2].count[i] = table->pair_visits[pair];
+		columns[3].number[i] = table->pair_q[pair];
+		columns[4].number[i] = table->state_v[state];
+		columns[5].number[i] = table->pair_stderr[pair];
+		columns[6].number[i] = table->pair_advantage[pair];
+	}
 }
 
 static const Parameter rtmc_parameters[] = {RTMC_PARAMETERS};
-static const EstimateColumnType rtmc_columns[] = {
-	{"return", COLUMN_FLOAT8},
-	{"n_state", COLUMN_INT4},
-	{"n_action", COLUMN_INT4},
-	{"q", COLUMN_FLOAT8},
-	{"v", COLUMN_FLOAT8},
-	{"stderr", COLUMN_FLOAT8},
-	{"advantage", COLUMN_FLOAT8}
-};
+static const EstimateColumnType rtmc_columns[] = {RTMC_COLUMNS};
 
 static void
 rtmc_estimate(const GroupColumns *group, const RolloutFacts *facts,
@@ -201,21 +224,7 @@ rtmc_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	RtmcTable	table;
 
 	rtmc_table_build(group, facts, parameters, &table);
-	for (uint32 i = 0; i < group->n_steps; i++)
-	{
-		int32		state = table.states.of_step[i];
-		int32		pair = table.pairs.of_step[i];
-
-		if (state == NO_IDENTITY)
-			continue;
-		columns[0].number[i] = table.returns[i];
-		columns[1].count[i] = table.state_visits[state];
-		columns[2].count[i] = table.pair_visits[pair];
-		columns[3].number[i] = table.pair_q[pair];
-		columns[4].number[i] = table.state_v[state];
-		columns[5].number[i] = table.pair_stderr[pair];
-		columns[6].number[i] = table.pair_advantage[pair];
-	}
+	rtmc_table_columns(group, &table, columns);
 }
 
 STEPADV_ESTIMATOR(rtmc, rtmc_parameters, rtmc_columns, rtmc_estimate)

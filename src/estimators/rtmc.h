@@ -5,9 +5,14 @@
 #ifndef STEPADV_RTMC_H
 #define STEPADV_RTMC_H
 
+#include "estimator.h"
 #include "estimators/identity.h"
 #include "group/facts.h"
 #include "parameters.h"
+
+#define PRIOR_MEAN_CHOICES "success_rate", "start_value"
+/* The second of them. */
+#define PRIOR_MEAN_START_VALUE 1
 
 /* Shared by rtmc, rtmc_tree and rtmc_tree_dot, in this order. */
 #define RTMC_PARAMETERS \
@@ -17,7 +22,7 @@
 	FLAG_PARAMETER("normalise"), \
 	VISIT_PARAMETER, \
 	SUCCESS_ABOVE_PARAMETER, \
-	NEWER_CHOICE_PARAMETER("prior_mean", "success_rate", "start_value")
+	NEWER_CHOICE_PARAMETER("prior_mean", PRIOR_MEAN_CHOICES)
 
 enum
 {
@@ -25,8 +30,15 @@ enum
 	N_RTMC_PARAMETERS
 };
 
-/* The second choice of prior_mean. */
-#define PRIOR_MEAN_START_VALUE 1
+/* Of every estimator that has such a table, in this order. */
+#define RTMC_COLUMNS \
+	{"return", COLUMN_FLOAT8}, \
+	{"n_state", COLUMN_INT4}, \
+	{"n_action", COLUMN_INT4}, \
+	{"q", COLUMN_FLOAT8}, \
+	{"v", COLUMN_FLOAT8}, \
+	{"stderr", COLUMN_FLOAT8}, \
+	{"advantage", COLUMN_FLOAT8}
 
 typedef struct RtmcTable
 {
@@ -43,5 +55,16 @@ typedef struct RtmcTable
 
 extern void rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 							 const ParameterValue *parameters, RtmcTable *table);
+
+/* What states with few visits are drawn to. */
+extern double find_prior_mean(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *baseline,
+							  const ParameterValue *prior_mean, const ParameterValue *success_above,
+							  const double *returns);
+
+/* All but returns, states and pairs, with `target` by step as what the visits' means are of. */
+extern void rtmc_table_measure(const GroupColumns *group, const double *target, Visit which, double prior,
+							   double prior_mean, RtmcTable *table);
+
+extern void rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateColumn *columns);
 
 #endif							/* STEPADV_RTMC_H */

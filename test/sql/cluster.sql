@@ -145,8 +145,10 @@ SELECT attach('emb_steps', '{task}', 'run', 'n', 'embedding', 'act', 'score', pr
 SELECT attach('emb_steps', '{task}', 'run', 'n', 'e', 'act', 'score', states => 'embedding', prefix => 'x', options => '{"states": {"threshold": 1.5}}');
 SELECT attach('emb_steps', '{task}', 'run', 'n', 'e', 'act', 'score', states => 'embedding', prefix => 'x', options => '{"states": {"threshold": "much"}}');
 SELECT attach('emb_steps', '{task}', 'run', 'n', 'e', 'act', 'score', states => 'embedding', prefix => 'x', options => '{"states": {"k": 2}}');
+\set VERBOSITY terse
 SELECT attach('emb_steps', '{task}', 'run', 'n', 'e', 'act', 'score', states => 'embedding', prefix => 'x', options => '{"states": 0.9}');
 SELECT attach('emb_steps', '{task}', 'run', 'n', 'act', 'act', 'score', prefix => 'x', options => '{"states": {"threshold": 0.9}}');
+\set VERBOSITY default
 SELECT attach('emb_steps', '{task}', 'run', 'n', 'act', 'act', 'score', states => 'history_last', prefix => 'x', options => '{"states": {"k": 0}}');
 SELECT attach('emb_steps', '{task}', 'run', 'n', 'act', 'act', 'score', states => 'history_last', prefix => 'x', options => '{"states": {"k": 1.5}}');
 SELECT attach('emb_steps', '{task}', 'run', 'n', 'act', 'act', 'score', states => 'observation_last', prefix => 'x', options => '{"states": {"threshold": 0.9}}');

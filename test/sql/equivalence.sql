@@ -340,6 +340,76 @@ JOIN (SELECT g.group_id, c.* FROM groups g, rtmc(g.rollouts, gamma => 0.9) c) d 
 SELECT count(*) > 10000 AS edges, count(*) FILTER (WHERE off(c.v, r.v) OR off(c.advantage, r.advantage)) AS off
 FROM groups g JOIN start_values p USING (group_id), rtmc_tree(g.rollouts, gamma => 0.9, prior_mean => 'start_value') c,
 	rtmc_tree(g.rollouts, gamma => 0.9, baseline => p.p) r WHERE c.step_id = r.step_id;
+-- batch_td by iteration: V <- c + M V, in which the targets of a visit t are spread out as what is
+-- rewarded at u >= t, and 1 - lambda of the value after it, by (gamma lambda)^(u - t). Each round squares
+-- M, so 20 of them are a million sweeps, enough for gamma 1 too.
+CREATE FUNCTION batch_td_ref(gamma float8, lambda float8, prior float8, baseline float8, prior_mean text)
+RETURNS TABLE (group_id integer, rollout_id bigint, step_no integer, step_id bigint, n_state bigint, n_action bigint,
+	q float8, v float8, se float8, advantage float8) LANGUAGE plpgsql AS
+$$
+#variable_conflict use_column
+BEGIN
+	CREATE TEMP TABLE step ON COMMIT DROP AS
+		SELECT s.*, lead(skey) OVER w AS nkey, count(*) OVER (PARTITION BY group_id, skey) AS n_s
+		FROM step_ref s WHERE judged AND group_id <= 300 WINDOW w AS (PARTITION BY group_id, rollout_id ORDER BY rank);
+	CREATE TEMP TABLE mean ON COMMIT DROP AS
+		SELECT group_id, CASE WHEN batch_td_ref.baseline IS NOT NULL THEN batch_td_ref.baseline
+			WHEN batch_td_ref.prior_mean = 'start_value' THEN
+				(SELECT avg(g) FROM return_start s WHERE s.group_id = r.group_id AND s.gamma = batch_td_ref.gamma)
+			ELSE avg(success::integer) END AS m
+		FROM rollout_ref r WHERE judged AND group_id <= 300 GROUP BY group_id;
+	-- What a visit expects, by the step that it comes from.
+	CREATE TEMP TABLE spread ON COMMIT DROP AS
+		SELECT a.group_id, a.step_id, a.skey, a.n_s, b.nkey,
+			power(batch_td_ref.gamma * batch_td_ref.lambda, b.rank - a.rank) * b.r AS c,
+			power(batch_td_ref.gamma * batch_td_ref.lambda, b.rank - a.rank) * batch_td_ref.gamma * (1 - batch_td_ref.lambda) AS w
+		FROM step a JOIN step b USING (group_id, rollout_id) WHERE b.rank >= a.rank;
+	CREATE TEMP TABLE m0 ON COMMIT DROP AS
+		SELECT group_id, skey AS i, nkey AS j, sum(w / (n_s + batch_td_ref.prior)) AS w FROM spread WHERE nkey IS NOT NULL AND w > 0 GROUP BY 1, 2, 3;
+	CREATE TEMP TABLE c0 ON COMMIT DROP AS
+		SELECT group_id, skey AS i, (sum(c) + batch_td_ref.prior * min(m)) / (min(n_s) + batch_td_ref.prior) AS c FROM spread JOIN mean USING (group_id) GROUP BY 1, 2;
+	FOR round IN 1 .. 20 LOOP
+		CREATE TEMP TABLE c1 ON COMMIT DROP AS
+			SELECT c0.group_id, c0.i, c0.c + coalesce(d.c, 0) AS c FROM c0 LEFT JOIN (
+				SELECT m0.group_id, m0.i, sum(m0.w * c0.c) AS c FROM m0 JOIN c0 ON c0.group_id = m0.group_id AND c0.i = m0.j GROUP BY 1, 2) d USING (group_id, i);
+		CREATE TEMP TABLE m1 ON COMMIT DROP AS
+			SELECT a.group_id, a.i, b.j, sum(a.w * b.w) AS w FROM m0 a JOIN m0 b ON b.group_id = a.group_id AND b.i = a.j
+			WHERE a.w * b.w > 1e-30 GROUP BY 1, 2, 3;
+		DROP TABLE c0, m0;
+		ALTER TABLE c1 RENAME TO c0;
+		ALTER TABLE m1 RENAME TO m0;
+	END LOOP;
+	RETURN QUERY
+		WITH target AS (
+			SELECT s.group_id, s.step_id, sum(s.c + coalesce(s.w * c0.c, 0)) AS t
+			FROM spread s LEFT JOIN c0 ON c0.group_id = s.group_id AND c0.i = s.nkey GROUP BY 1, 2
+		), x AS (
+			SELECT step.*, c0.c AS v, count(*) OVER w AS n_a, avg(t) OVER w AS q, stddev_samp(t) OVER w / sqrt(count(*) OVER w) AS se
+			FROM step JOIN target USING (group_id, step_id) JOIN c0 ON c0.group_id = step.group_id AND c0.i = step.skey
+			WINDOW w AS (PARTITION BY step.group_id, step.skey, step.akey)
+		)
+		SELECT group_id, rollout_id, step_no, step_id, n_s, n_a, q, v, se, q - v FROM x;
+	DROP TABLE step, mean, spread, c0, m0;
+END
+$$;
+CREATE TABLE return_start AS
+SELECT DISTINCT ON (gamma, group_id, rollout_id) gamma, g.* FROM (VALUES (0.9::float8), (0.7)) x(gamma), return_ref(gamma) g JOIN rollout_ref r USING (group_id, rollout_id)
+WHERE r.judged ORDER BY gamma, group_id, rollout_id, step_no;
+CREATE TABLE td_options (gamma float8, lambda float8, prior float8, baseline float8, prior_mean text);
+INSERT INTO td_options VALUES
+	(0.9, 0, 0, NULL, 'success_rate'), (1, 0, 0, NULL, 'success_rate'), (0.9, 0, 2, NULL, 'success_rate'), (0.7, 0.3, 1.5, NULL, 'start_value'),
+	(0.9, 0.6, 0, NULL, 'success_rate'), (1, 0.5, 0, NULL, 'success_rate'), (0.9, 1, 0.5, -3, 'start_value'), (0, 0.5, 0, NULL, 'success_rate');
+CREATE FUNCTION check_batch_td(o td_options) RETURNS text LANGUAGE sql AS
+$$
+	SELECT verdict(count(*) FILTER (WHERE c.step_id = r.step_id), count(*), count(*) FILTER (WHERE
+		c.n_state IS DISTINCT FROM r.n_state OR c.n_action IS DISTINCT FROM r.n_action OR
+		off(c.q, r.q) OR off(c.v, r.v) OR off(c.stderr, r.se) OR off(c.advantage, r.advantage)))
+	FROM (SELECT g.group_id, c.*
+		FROM groups g, batch_td(g.rollouts, o.gamma, o.lambda, o.prior, o.baseline, o.prior_mean) c WHERE g.group_id <= 300 AND c.advantage IS NOT NULL) c
+	FULL JOIN batch_td_ref(o.gamma, o.lambda, o.prior, o.baseline, o.prior_mean) r
+	USING (group_id, rollout_id, step_no)
+$$;
+SELECT o.*, check_batch_td(o) FROM td_options o;
 
 -- An edge is a state, an action and the state of the next step, if there is one.
 CREATE FUNCTION edge_ref(gamma float8, prior float8, baseline float8, normalise boolean, visit text, success_above float8)

@@ -275,6 +275,8 @@ UPDATE bad.calls SET sub = NULL WHERE n = 35;
 SELECT g, sub, rollout_id, step_no, problem, n_rows, effect FROM bad.calls_problems ORDER BY g, rollout_id, problem;
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'bad.calls_problems'::regclass AND attnum BETWEEN 1 AND 3 ORDER BY attnum;
 SELECT n_views > 20 AS all_views, n_failed, first_error FROM bad.read_all('calls');
+-- By turns and with states made of histories the defects stay: the rollout with the step without an id, and that with the reward.
+SELECT g, rollout_id, count(*) AS steps, count(grpo) AS grpo, count(gigpo) AS gigpo FROM bad.calls_compare GROUP BY 1, 2 ORDER BY 1, 2;
 -- An instance of a method that reads the components; the others do not mind them.
 SELECT stepadv.detach('bad.calls') > 20 AS detached;
 SELECT count(*) > 20 AS attached FROM stepadv.attach('bad.calls', '{g,sub}', 'r', 'n', action => 'act', step_id => 'id', reward => 'tool', rewards => '{tool,answer}',

@@ -185,7 +185,7 @@ INSERT INTO tab_run.rollouts (task_id, rollout_id, outcome) VALUES ('lone', 'r',
 INSERT INTO tab_run.steps (task_id, rollout_id, step_no) VALUES ('lone', 'r', 1);
 SELECT run_id, policy_version, task_id, n_rollouts, n_judged, n_steps, success_rate, uniform FROM tab_run.steps_groups ORDER BY 1, 2, 3;
 SELECT run_id, policy_version, task_id, rollout_id, count(*) AS steps, round(min(advantage)::numeric, 6) AS least, round(max(advantage)::numeric, 6) AS most FROM tab_run.steps_grpo GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4;
-SELECT run_id, policy_version, policy_step, bucket AT TIME ZONE 'UTC' AS bucket, n_groups, n_rollouts, success_rate FROM tab_run.steps_progress_over_time ORDER BY 1, 2;
+SELECT run_id, policy_step, policy_version, bucket AT TIME ZONE 'UTC' AS bucket, n_groups, n_rollouts, success_rate FROM tab_run.steps_progress_over_time ORDER BY 1, 2;
 SELECT run_id, policy_version, task_id, rollout_id, policy_step, tags FROM tab_run.steps_rollouts WHERE task_id = 'door' AND run_id = 'seed 1' ORDER BY 1, 2, 4;
 SELECT stepadv.maintain('tab_run.rollout_rows');
 INSERT INTO tab_run.rollouts (task_id, rollout_id, outcome) VALUES ('lone', 's', 0);

@@ -167,5 +167,56 @@ FROM (VALUES (1, 0.6666666666666666), (2, 0.5), (4, 0.3333333333333333), (8, 0.2
 	rtmc(x.g, prior => 2, baseline => 1) a
 WHERE a.rollout_id = 1 ORDER BY n;
 
+-- batch TD: three sets of rollouts, the expected numbers by state and action; the cases are
+-- the same group with other options. batch_td_stitch: rollout 3 fails, yet its step of s led to n,
+-- from which another succeeded half the time.
+CREATE TABLE td_step (data text, rollout_id bigint, step_no integer, state text, action text, reward float8);
+INSERT INTO td_step VALUES
+	('stitch', 1, 0, 's', 'left', 0.0), ('stitch', 1, 1, 'm', 'go', 1.0), ('stitch', 2, 0, 's', 'right', 0.0),
+	('stitch', 2, 1, 'm', 'wait', 0.0), ('stitch', 3, 0, 's', 'left', 0.0), ('stitch', 3, 1, 'n', 'go', 0.0),
+	('stitch', 4, 0, 'n', 'go', 1.0), ('cycle', 1, 0, 'a', 'x', 0.0), ('cycle', 1, 1, 'b', 'y', 0.0),
+	('cycle', 1, 2, 'a', 'x', 0.0), ('cycle', 1, 3, 'b', 'z', 1.0), ('cycle', 2, 0, 'a', 'w', 0.0),
+	('cycle', 2, 1, 'a', 'x', 0.0), ('cycle', 2, 2, 'b', 'y', 0.0), ('cycle', 3, 0, 'b', 'z', 1.0),
+	('values', 1, 0, 's', 'p', 0.0), ('values', 1, 1, 't', 'u', 0.0), ('values', 1, 2, 'g', 'end', 1.0),
+	('values', 2, 0, 's', 'q', 0.0), ('values', 2, 1, 't', 'u', 0.0), ('values', 3, 0, 's', 'q', 0.5),
+	('values', 3, 1, 'g', 'end', 0.0), ('values', 4, 0, 's', 'p', 0.0), ('values', 4, 1, 'd', 'stop', -1.0);
+CREATE TABLE td_case (case_id text, data text, gamma float8, lambda float8, prior float8, baseline float8);
+INSERT INTO td_case VALUES
+	('batch_td_stitch', 'stitch', 1.0, 0.0, 0.0, 0.0), ('batch_td_stitch_discount', 'stitch', 0.9, 0.0, 0.0, 0.0),
+	('batch_td_cycle', 'cycle', 0.9, 0.0, 0.0, 0.0), ('batch_td_cycle_undiscounted', 'cycle', 1.0, 0.0, 0.0, 0.0),
+	('batch_td_lambda_half', 'cycle', 0.9, 0.5, 0.0, 0.0), ('batch_td_lambda_one', 'cycle', 0.9, 1.0, 0.0, 0.0),
+	('batch_td_prior', 'values', 0.95, 0.0, 2.0, 0.25), ('batch_td_negative', 'values', 0.95, 0.0, 0.0, 0.0);
+CREATE TABLE td_expected (case_id text, state text, action text, n_state integer, n_action integer, q float8, v float8, advantage float8);
+INSERT INTO td_expected VALUES
+	('batch_td_stitch', 's', 'left', 3, 2, 0.5, 0.5, 0.0), ('batch_td_stitch', 'm', 'go', 2, 1, 1.0, 0.5, 0.5),
+	('batch_td_stitch', 's', 'right', 3, 1, 0.5, 0.5, 0.0), ('batch_td_stitch', 'm', 'wait', 2, 1, 0.0, 0.5, -0.5),
+	('batch_td_stitch', 'n', 'go', 2, 2, 0.5, 0.5, 0.0), ('batch_td_stitch_discount', 's', 'left', 3, 2, 0.45, 0.45, 0.0),
+	('batch_td_stitch_discount', 'm', 'go', 2, 1, 1.0, 0.5, 0.5), ('batch_td_stitch_discount', 's', 'right', 3, 1, 0.45, 0.45, 0.0),
+	('batch_td_stitch_discount', 'm', 'wait', 2, 1, 0.0, 0.5, -0.5), ('batch_td_stitch_discount', 'n', 'go', 2, 2, 0.5, 0.5, 0.0),
+	('batch_td_cycle', 'a', 'x', 4, 3, 0.559679037111334, 0.5416248746238717, 0.01805416248746239), ('batch_td_cycle', 'b', 'y', 4, 2, 0.24373119358074224, 0.6218655967903711, -0.3781344032096289),
+	('batch_td_cycle', 'b', 'z', 4, 2, 1.0, 0.6218655967903711, 0.3781344032096289), ('batch_td_cycle', 'a', 'w', 4, 1, 0.4874623871614845, 0.5416248746238717, -0.054162487462387165),
+	('batch_td_cycle_undiscounted', 'a', 'x', 4, 3, 0.6666666666666666, 0.6666666666666666, 0.0), ('batch_td_cycle_undiscounted', 'b', 'y', 4, 2, 0.3333333333333333, 0.6666666666666666, -0.3333333333333333),
+	('batch_td_cycle_undiscounted', 'b', 'z', 4, 2, 1.0, 0.6666666666666666, 0.33333333333333337), ('batch_td_cycle_undiscounted', 'a', 'w', 4, 1, 0.6666666666666666, 0.6666666666666666, 0.0),
+	('batch_td_lambda_half', 'a', 'x', 4, 3, 0.5179635623303404, 0.4740034453956985, 0.04396011693464186), ('batch_td_lambda_half', 'b', 'y', 4, 2, 0.2723115472958864, 0.6361557736479432, -0.36384422635205677),
+	('batch_td_lambda_half', 'b', 'z', 4, 2, 1.0, 0.6361557736479432, 0.3638442263520568), ('batch_td_lambda_half', 'a', 'w', 4, 1, 0.34212309459177287, 0.4740034453956985, -0.13188035080392563),
+	('batch_td_lambda_one', 'a', 'x', 4, 3, 0.5429999999999999, 0.40725, 0.13574999999999993), ('batch_td_lambda_one', 'b', 'y', 4, 2, 0.40499999999999997, 0.7025, -0.29750000000000004),
+	('batch_td_lambda_one', 'b', 'z', 4, 2, 1.0, 0.7025, 0.2975), ('batch_td_lambda_one', 'a', 'w', 4, 1, 0.0, 0.40725, -0.40725),
+	('batch_td_prior', 's', 'p', 4, 2, 0.022513020833333328, 0.2674392361111111, -0.24492621527777775), ('batch_td_prior', 't', 'u', 2, 2, 0.17812499999999998, 0.2140625, -0.03593750000000001),
+	('batch_td_prior', 'g', 'end', 2, 2, 0.5, 0.375, 0.125), ('batch_td_prior', 's', 'q', 4, 2, 0.5298046875, 0.2674392361111111, 0.2623654513888889),
+	('batch_td_prior', 'd', 'stop', 1, 1, -1.0, -0.16666666666666666, -0.8333333333333334), ('batch_td_negative', 's', 'p', 4, 2, -0.36218750000000005, 0.1190625, -0.48125000000000007),
+	('batch_td_negative', 't', 'u', 2, 2, 0.2375, 0.2375, 0.0), ('batch_td_negative', 'g', 'end', 2, 2, 0.5, 0.5, 0.0),
+	('batch_td_negative', 's', 'q', 4, 2, 0.6003125, 0.1190625, 0.48125), ('batch_td_negative', 'd', 'stop', 1, 1, -1.0, -1.0, 0.0);
+SELECT c.case_id, count(*), count(*) FILTER (WHERE a.n_state <> e.n_state OR a.n_action <> e.n_action) AS n_off,
+	count(*) FILTER (WHERE off(a.q, e.q)) AS q_off, count(*) FILTER (WHERE off(a.v, e.v)) AS v_off,
+	count(*) FILTER (WHERE off(a.advantage, e.advantage)) AS off,
+	count(*) FILTER (WHERE e.advantage = 0 AND a.advantage <> 0) AS ties_broken
+FROM td_case c JOIN (
+	SELECT data, rollout_agg(rollout_id * 10 + step_no, rollout_id, step_no, signature_hash(state), signature_hash(action), reward) AS g
+	FROM td_step GROUP BY data) x USING (data),
+	batch_td(g, gamma => c.gamma, lambda => c.lambda, prior => c.prior, baseline => c.baseline) a, td_step s, td_expected e
+WHERE s.data = c.data AND s.rollout_id = a.rollout_id AND s.step_no = a.step_no
+	AND e.case_id = c.case_id AND e.state = s.state AND e.action = s.action
+GROUP BY c.case_id ORDER BY c.case_id;
+
 SET client_min_messages = warning;
 DROP SCHEMA vectors CASCADE;

@@ -37,6 +37,10 @@ $node->safe_psql('postgres',
 	"CREATE TABLE big AS "
 	  . "SELECT rollout_agg(a * 700 + b, 1, a * 700 + b, a * b % 1000, b % 7, 1) AS rollouts "
 	  . "FROM generate_series(1, 700) a, generate_series(0, 699) b");
+# A cycle of a hundred thousand states, each of which leads to ten, more or less at random.
+$node->safe_psql('postgres',
+	"CREATE TABLE dense AS SELECT rollout_agg(i, i % 40, i / 40, i::bigint * i % 999983 * 7919 % 99991, i % 3, (i / 40 = 24999 AND i % 2 = 0)::integer) AS rollouts "
+	  . "FROM generate_series(0, 999999) i");
 # Features of steps, and statistics of so many that to solve them takes a while.
 $node->safe_psql('postgres', q{
 	CREATE TABLE features AS SELECT r AS rollout_id, hash_features(ARRAY[(r * 7 % 1000)::text, t::text], 400) AS x, (r % 2)::float8 AS outcome, r / 8 AS group_id
@@ -58,6 +62,8 @@ my %long = (
 	'a fold' => sprintf("SELECT pg_column_size(x) FROM ($fold) y(x)", 'a'),
 	'a fold of shuffled rows' => sprintf("SELECT pg_column_size(x) FROM ($fold) y(x)", '(a * 7919 + b * 104729) % 2000'),
 	'text output' => 'SELECT sum(length(rollouts::text)) FROM big, generate_series(1, 20)',
+	'batch_td' => 'SELECT sum(advantage) FROM big, generate_series(1, 20) n, batch_td(rollouts, gamma => 1.0 / n)',
+	'batch_td of one dense cycle' => 'SELECT sum(advantage) FROM dense, generate_series(0, 9) n, batch_td(rollouts, gamma => 1, lambda => n / 10.0)',
 	'rtmc' => 'SELECT sum(advantage) FROM big, generate_series(1, 20) n, rtmc(rollouts, gamma => 1.0 / n)',
 	'grpo' => 'SELECT sum(advantage) FROM big, generate_series(1, 20) n, grpo(rollouts, step_rewards => true, gamma => 1.0 / n)',
 	'rtmc_tree_dot' => 'SELECT sum(length(rtmc_tree_dot(rollouts))) FROM big, generate_series(1, 20)',
@@ -80,6 +86,19 @@ for (1 .. 3)
 	($code, $seconds) = ($c, $s) if $s < $seconds;
 }
 is($code, '57014', 'a single call is cancelled');
+cmp_ok($seconds, '<', 0.7 * $full, 'in the middle');
+
+# The values of one cycle of 100,000 states, in which no elimination stays sparse: cancelled in the middle too, and it ends.
+(undef, $full, my $values) = attempt('SELECT count(*), count(*) FILTER (WHERE v BETWEEN 0 AND 1) FROM dense, batch_td(rollouts, gamma => 1)');
+is($values, '1000000|1000000', 'values of a dense cycle');
+$tenth = int($full * 100) + 1;
+($code, $seconds) = ('', $full);
+for (1 .. 3)
+{
+	my ($c, $s) = attempt('SELECT count(*) FROM dense, batch_td(rollouts, gamma => 1)', statement_timeout => "${tenth}ms");
+	($code, $seconds) = ($c, $s) if $s < $seconds;
+}
+is($code, '57014', 'a single batch_td is cancelled');
 cmp_ok($seconds, '<', 0.7 * $full, 'in the middle');
 
 # So it is with a single solution, and with a training that has no end.

@@ -1,0 +1,82 @@
+/*
+ * batch_td.c
+ *		batch_td: the certainty-equivalence estimate of the group's own record.
+ *
+ * Each step of a judged rollout leads from its state to that of the next step, the
+ * last one to the end with all that the rollout still gets.  Batch TD(lambda),
+ * repeated over these steps until nothing changes, gives
+ *
+ *	V(s)	= mean of the targets of the visits of s, and of `prior` more of the prior's mean
+ *	Q(s,a)	= mean of the targets of the visits of (s,a)
+ *	A		= Q(s,a) - V(s)
+ *
+ * where a target is r_t + gamma V(s_(t+1)) for lambda 0, the return for lambda 1 (every-visit
+ * Monte Carlo), and in general the lambda-return; it is found by solving the equations, not by
+ * repeating.  (Sutton 1988; Sutton and Barto, 2nd edition, section 6.3; for lambda
+ * above 0 it is LSTD(lambda), Boyan 1999.)
+ */
+#include "postgres.h"
+
+#include "arrays.h"
+#include "estimator.h"
+#include "estimators/bellman.h"
+#include "estimators/returns.h"
+#include "estimators/rtmc.h"
+
+/* Of the scale of the returns: what two roundings of the same number differ by at most. */
+#define TIE 1e-12
+
+enum
+{
+	GAMMA, LAMBDA, PRIOR, BASELINE, PRIOR_MEAN, SUCCESS_ABOVE
+};
+
+static const Parameter batch_td_parameters[] = {
+	GAMMA_PARAMETER,
+	NUMBER_PARAMETER("lambda", 0, 1),
+	NUMBER_PARAMETER("prior", 0, INFINITY),
+	NULLABLE_NUMBER_PARAMETER("baseline", -INFINITY, INFINITY),
+	CHOICE_PARAMETER("prior_mean", PRIOR_MEAN_CHOICES),
+	SUCCESS_ABOVE_PARAMETER
+};
+static const EstimateColumnType batch_td_columns[] = {RTMC_COLUMNS};
+
+/* An action that is worth what its state is has no advantage, whatever rounding says. */
+static void
+flatten_ties(const GroupColumns *group, const BellmanOptions *options, RtmcTable *table)
+{
+	double		scale = options->prior > 0 ? fabs(options->prior_mean) : 0;
+
+	for (uint32 i = 0; i < group->n_steps; i++)
+		if (table->states.of_step[i] != NO_IDENTITY)
+			scale = Max(scale, fabs(table->returns[i]));
+	if (!isfinite(scale))
+		return;
+	for (uint32 p = 0; p < table->pairs.n; p++)
+		if (fabs(table->pair_advantage[p]) <= TIE * scale)
+			table->pair_advantage[p] = 0;
+}
+
+static void
+batch_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
+				  const ParameterValue *parameters, EstimateColumn *columns)
+{
+	BellmanOptions options = {
+		parameters[GAMMA].number, parameters[LAMBDA].number, parameters[PRIOR].number
+	};
+	RtmcTable	table;
+	double	   *target;
+
+	table.returns = ALLOCATE_ARRAY(double, group->n_steps);
+	discounted_returns(group, options.gamma, table.returns);
+	options.prior_mean = find_prior_mean(group, facts, &parameters[BASELINE], &parameters[PRIOR_MEAN],
+										 &parameters[SUCCESS_ABOVE], table.returns);
+	number_states(group, facts, &table.states);
+	number_pairs(group, &table.states, &table.pairs);
+	target = bellman_targets(group, &table.states, find_next_states(group, &table.states, NULL), &options);
+	rtmc_table_measure(group, target, VISIT_EVERY, options.prior, options.prior_mean, &table);
+	flatten_ties(group, &options, &table);
+	rtmc_table_columns(group, &table, columns);
+}
+
+STEPADV_ESTIMATOR(batch_td, batch_td_parameters, batch_td_columns, batch_td_estimate)

@@ -1,0 +1,227 @@
+/*
+ * bellman.c
+ *		Bellman's equations of a group, for lambda 0 and above.
+ *
+ * With lambda 0 the unknowns are the states:
+ *
+ *	(N(s) + prior) V(s) = sum of [r_t + gamma V(s_(t+1))] over visits t of s + prior * prior_mean
+ *
+ * With lambda between 0 and 1 the targets of the steps are unknowns beside them,
+ *
+ *	(N(s) + prior) V(s) = sum of G_t over visits t of s + prior * prior_mean
+ *	G_t = r_t + gamma (1 - lambda) V(s_(t+1)) + gamma lambda G_(t+1)
+ *
+ * which has the solution of LSTD(lambda) (the sum of the TD errors that follow a visit, weighted by
+ * (gamma lambda)^k, is G_t - V(s_t)) without its dense matrix, and as every G_t leads
+ * to the end of its rollout it is regular for every gamma and lambda.  With lambda 1 the
+ * targets are the returns and nothing needs solving.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+
+#include "arrays.h"
+#include "estimators/bellman.h"
+#include "estimators/neighbours.h"
+#include "estimators/returns.h"
+#include "estimators/value_equations.h"
+#include "sum.h"
+
+static void
+allocate_equations(uint32 n, Size n_edges, ValueEquations *equations)
+{
+	equations->n = n;
+	equations->first = ALLOCATE_ARRAY(uint32, (Size) n + 1);
+	equations->target = ALLOCATE_ARRAY(int32, n_edges);
+	equations->weight = ALLOCATE_ARRAY(double, n_edges);
+	equations->leak = ALLOCATE_ARRAY(double, n);
+	equations->constant = ALLOCATE_ARRAY(double, n);
+}
+
+static void
+free_equations(ValueEquations *equations)
+{
+	pfree(equations->first);
+	pfree(equations->target);
+	pfree(equations->weight);
+	pfree(equations->leak);
+	pfree(equations->constant);
+}
+
+/* The sum of the rewards of each state's visits. */
+static Sum *
+sum_rewards(const GroupColumns *group, const Identities *states)
+{
+	Sum		   *sum = ALLOCATE_ZEROED_ARRAY(Sum, states->n);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
+			double		reward = step_reward(group, r, i);
+
+			if (states->of_step[i] != NO_IDENTITY && reward != 0)
+				sum_add(&sum[states->of_step[i]], reward);
+		}
+	return sum;
+}
+
+/* The edges of a state: those of its visits to the same state are one. */
+static uint32
+merge_edges(const Adjacency *next, int32 state, double weight, uint32 *place, ValueEquations *equations)
+{
+	uint32		begin = equations->first[state];
+	uint32		end = begin;
+
+	for (uint32 e = next->first[state]; e < next->first[state + 1]; e++)
+	{
+		int32		target = next->neighbour[e];
+
+		/* Places of states before this one are before its own. */
+		if (place[target] > begin)
+			equations->weight[place[target] - 1] += weight;
+		else
+		{
+			equations->target[end] = target;
+			equations->weight[end] = weight;
+			place[target] = ++end;
+		}
+	}
+	return end;
+}
+
+/* Lambda 0. */
+static void
+state_equations(const GroupColumns *group, const Identities *states, const int32 *next,
+				const BellmanOptions *options, ValueEquations *equations)
+{
+	uint32	   *visits = count_visits(group, states, NULL);
+	uint32	   *place = ALLOCATE_ZEROED_ARRAY(uint32, states->n);
+	Sum		   *rewards = sum_rewards(group, states);
+	Adjacency	targets;
+
+	find_neighbours(group, states->n, states->of_step, next, false, &targets);
+	allocate_equations(states->n, targets.first[states->n], equations);
+	equations->first[0] = 0;
+	for (uint32 s = 0; s < states->n; s++)
+	{
+		uint32		continued = targets.first[s + 1] - targets.first[s];
+
+		equations->leak[s] = options->prior + visits[s] * (1 - options->gamma) +
+			options->gamma * (visits[s] - continued);
+		sum_add(&rewards[s], options->prior * options->prior_mean);
+		equations->constant[s] = sum_value(&rewards[s]);
+		equations->first[s + 1] = options->gamma == 0 ? 0 :
+			merge_edges(&targets, (int32) s, options->gamma, place, equations);
+		if (s % 4096 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	free_neighbours(&targets);
+	pfree(visits);
+	pfree(place);
+	pfree(rewards);
+}
+
+/* Lambda between 0 and 1: unknown states->n + i is the target of step i. */
+static void
+step_equations(const GroupColumns *group, const Identities *states, const int32 *next,
+			   const BellmanOptions *options, ValueEquations *equations)
+{
+	uint32		n_states = states->n;
+	int32	   *step = ALLOCATE_ARRAY(int32, group->n_steps);
+	double		to_state = options->gamma * (1 - options->lambda);
+	double		to_step = options->gamma * options->lambda;
+	Adjacency	visits;
+	uint32		end;
+
+	for (uint32 i = 0; i < group->n_steps; i++)
+		step[i] = (int32) (n_states + i);
+	find_neighbours(group, n_states, states->of_step, step, false, &visits);
+	end = visits.first[n_states];
+	allocate_equations(n_states + group->n_steps, (Size) end + 2 * (Size) group->n_steps, equations);
+	memcpy(equations->first, visits.first, n_states * sizeof(uint32));
+	memcpy(equations->target, visits.neighbour, end * sizeof(int32));
+	for (uint32 e = 0; e < end; e++)
+		equations->weight[e] = 1;
+	for (uint32 s = 0; s < n_states; s++)
+	{
+		equations->leak[s] = options->prior;
+		equations->constant[s] = options->prior * options->prior_mean;
+	}
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
+			uint32		unknown = n_states + i;
+
+			equations->first[unknown] = end;
+			equations->leak[unknown] = 1 - options->gamma;
+			equations->constant[unknown] = step_reward(group, r, i);
+			if (next[i] != NO_IDENTITY)
+			{
+				equations->target[end] = next[i];
+				equations->weight[end++] = to_state;
+			}
+			else
+				equations->leak[unknown] += to_state;
+			if (i + 1 < group->first_step[r + 1])
+			{
+				equations->target[end] = (int32) unknown + 1;
+				equations->weight[end++] = to_step;
+			}
+			else
+				equations->leak[unknown] += to_step;
+			if (i % 4096 == 0)
+				CHECK_FOR_INTERRUPTS();
+		}
+	equations->first[equations->n] = end;
+	free_neighbours(&visits);
+	pfree(step);
+}
+
+/* The values of the states; NULL where no target asks for them. */
+static double *
+state_values(const GroupColumns *group, const Identities *states, const int32 *next, const BellmanOptions *options)
+{
+	ValueEquations equations;
+	double	   *value;
+
+	if (options->gamma == 0 || options->lambda == 1)
+		return NULL;
+	if (options->lambda == 0)
+		state_equations(group, states, next, options, &equations);
+	else
+		step_equations(group, states, next, options, &equations);
+	value = ALLOCATE_ARRAY(double, equations.n);
+	solve_value_equations(&equations, value);
+	free_equations(&equations);
+	return value;
+}
+
+double *
+bellman_targets(const GroupColumns *group, const Identities *states, const int32 *next, const BellmanOptions *options)
+{
+	double	   *target = ALLOCATE_ARRAY(double, group->n_steps);
+	double	   *value = state_values(group, states, next, options);
+	double		lambda = options->lambda;
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		double		after = 0;	/* target of the next step */
+
+		for (uint32 i = group->first_step[r + 1]; i-- > group->first_step[r];)
+		{
+			double		next_value = value == NULL || next[i] == NO_IDENTITY ? 0 : value[next[i]];
+
+			if (states->of_step[i] == NO_IDENTITY)
+				continue;
+			target[i] = step_reward(group, r, i) +
+				options->gamma * (lambda == 1 ? after : (1 - lambda) * next_value + lambda * after);
+			after = target[i];
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (value != NULL)
+		pfree(value);
+	return target;
+}

@@ -1,0 +1,28 @@
+/*
+ * bellman.h
+ *		What the steps of a group are worth by Bellman's equation on the group's
+ *		own record.
+ */
+#ifndef STEPADV_BELLMAN_H
+#define STEPADV_BELLMAN_H
+
+#include "estimators/identity.h"
+
+typedef struct BellmanOptions
+{
+	double		gamma;
+	double		lambda;
+	double		prior;			/* visits that every state has beside its own */
+	double		prior_mean;		/* what those returned */
+} BellmanOptions;
+
+/*
+ * By step of a state, the target of batch TD(lambda): what the step was rewarded with and,
+ * discounted, 1 - lambda of the value of the state `next` that it led to and lambda
+ * of the target of the rollout's next step.  A state's value is the mean of the targets
+ * of all its visits, the prior among them.
+ */
+extern double *bellman_targets(const GroupColumns *group, const Identities *states, const int32 *next,
+							   const BellmanOptions *options);
+
+#endif							/* STEPADV_BELLMAN_H */
