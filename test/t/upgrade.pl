@@ -229,6 +229,9 @@ SKIP:
 	# A view that she wrote herself is hers to make anew.
 	like($node->safe_psql('old', q{SELECT pg_get_viewdef('own.mine')}), qr/stepadv_internal\.rtmc_before_/, 'her own view calls what it called');
 	$node->safe_psql('old', 'CREATE OR REPLACE VIEW own.mine AS SELECT k.g, k.h, a.* FROM own.groups k, stepadv.rtmc(k.rollouts, gamma => 0.5) a', extra_params => [ '-U', 'ann' ]);
+	like($node->safe_psql('old', q{SELECT pg_get_viewdef('own.picked') || pg_get_viewdef('own.explained')}), qr/stepadv_internal\.select_steps_before_.*stepadv_internal\.explain_selection_before_/s, 'and so do her selections');
+	$node->safe_psql('old', q{CREATE OR REPLACE VIEW own.picked AS SELECT s.* FROM stepadv.select_steps('own.steps_grpo', min_advantage => 0.1, per_rollout => 2) s;
+		CREATE OR REPLACE VIEW own.explained AS SELECT s.* FROM stepadv.explain_selection('own.steps_grpo', min_advantage => 0.1, per_rollout => 2) s}, extra_params => [ '-U', 'ann' ]);
 	is($node->safe_psql('old', q{SELECT d.objid::regclass FROM pg_depend d WHERE d.refclassid = 'pg_proc'::regclass AND d.classid = 'pg_rewrite'::regclass AND d.refobjid IN (
 		SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'stepadv_internal'::regnamespace AND p.proname ~ '_before_[0-9_]+$')}), '', 'nothing else does');
 	same_catalog('old', $hers, 'what users have is what they would have made today', 'ann');
