@@ -616,6 +616,12 @@ DECLARE
 BEGIN
 	IF (a).attachment IS NULL THEN
 		RAISE EXCEPTION '% is not the table of an attachment', attachment USING ERRCODE = 'wrong_object_type';
+	-- What is kept of time has columns for the methods that there were: for more it is made anew.
+	ELSIF (a).folded_over_time IS NOT NULL AND NOT ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m) <@ (a).view_kinds THEN
+		PERFORM stepadv_internal.drop_kept(attachment, true);
+		n_views := (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
+		PERFORM stepadv_internal.maintain((a).source, (a).prefix, (a).kept, true);
+		RETURN n_views;
 	END IF;
 	n_views := (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
 	-- Groups that were folded in another way would no longer be exact.
