@@ -247,8 +247,10 @@ CREATE INDEX ON ot.moves (task);
 SELECT view_name FROM stepadv.attach('ot.moves', '{task}', 'trial', 'n', 'state', 'action', 'answer', success => 'ok', show_rollouts => 'ot.trials', columns => '{}', logp_new => 'new', logp_old => 'old',
 	policy_version => 'version', started_at => 'began', run_id => 'experiment', policy_step => 'train_step', rewards => '{tool,answer,"for''m %s"}', dimensions => '{category,seed,task,"en''v %s"}')
 WHERE view_name::text ~ 'over_time|advantages|runs';
+-- But for those of methods, which may come.
 CREATE FUNCTION ot.columns(view text) RETURNS text LANGUAGE sql AS $$
-	SELECT string_agg(a.attname, ', ' ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = view::regclass AND a.attnum > 0 AND a.attname !~ '^(mean_abs_)?(grpo|rloo|gigpo|graphgpo|hgpo|tempo|rtmc|mt_|reinforce)' $$;
+	SELECT string_agg(a.attname, ', ' ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = view::regclass AND a.attnum > 0
+		AND a.attname !~ ('^(mean_abs_)?(' || (SELECT string_agg(m.method, '|') FROM stepadv_internal.methods m) || ')(_(n|sum|abs_sum|square_sum|least|greatest|n_positive|n_negative))?$') $$;
 SELECT v, ot.columns('ot.moves_' || v) FROM unnest('{groups_over_time,progress_over_time,advantage_over_time,advantages,groups,rollouts,compare,quadrants,disagreements,rtmc}'::text[]) v;
 
 -- All of it by plain SQL. A rollout's seed is that of its first step that has one.
