@@ -34,7 +34,7 @@ AS $kinds$
 		(90, 'value is not a finite number', 'row', '{value}', 'x.step_no IS NOT NULL AND NOT abs(x.value) <= 1e100::float8', NULL, '{value}', '{}', '%s: NULL for the rollout'),
 		(100, 'missing value beside others', 'row', '{value,masked}', 'x.step_no IS NOT NULL AND x.value IS NULL AND x.action IS NOT NULL', 'count(x.value) FILTER (WHERE x.step_no IS NOT NULL) > 0', '{value}', '{}', '%s: NULL for the rollout'),
 		(101, 'missing value beside others', 'row', '{value}', 'x.step_no IS NOT NULL AND x.value IS NULL', 'count(x.value) FILTER (WHERE x.step_no IS NOT NULL) > 0', '{value}', '{}', '%s: NULL for the rollout'),
-		(110, 'rollout without any value', 'row', '{value}', 'x.step_no IS NOT NULL', 'count(x.value) FILTER (WHERE x.step_no IS NOT NULL) = 0', '{value}', '{}', '%s: NULL for the rollout'),
+		(110, 'rollout without any value', 'row', '{value}', 'x.step_no IS NOT NULL', 'count(x.value) FILTER (WHERE x.step_no IS NOT NULL) = 0 AND sum(count(x.value)) OVER of_group > 0', '{value}', '{}', '%s: NULL for the rollout'),
 		(120, 'not judged', 'row', '{reward,success}', 'true', 'count(x.reward) = 0 AND count(x.success) = 0', NULL, '{}', 'no advantages for the rollout'),
 		(121, 'not judged', 'row', '{reward}', 'true', 'count(x.reward) = 0', NULL, '{}', 'no advantages for the rollout'),
 		(122, 'not judged', 'row', '{success}', 'true', 'count(x.success) = 0', NULL, '{}', 'no advantages for the rollout'),
@@ -168,7 +168,7 @@ DECLARE
 	number CONSTANT text := stepadv_internal.shown_number(a, 'g'::text);
 BEGIN
 	RETURN NEXT stepadv_internal.problem_rows(n, 'c.rollout_id'::text, format($view$
-		(SELECT %1$s, %2$s AS rollout_id, array_agg(x.step_no) AS numbers%3$s FROM %4$s x WHERE x.rollout_id IS NOT NULL GROUP BY %5$s, x.rollout_id) c
+		(SELECT %1$s, %2$s AS rollout_id, array_agg(x.step_no) AS numbers%3$s FROM %4$s x WHERE x.rollout_id IS NOT NULL GROUP BY %5$s, x.rollout_id WINDOW of_group AS (PARTITION BY %5$s)) c
 		CROSS JOIN LATERAL (SELECT%6$s FROM (SELECT u.no, u.no::bigint - lag(u.no::bigint) OVER (ORDER BY u.no) AS ahead FROM unnest(c.numbers) u(no)) o) o$view$,
 		keys, id.of_rows, stepadv_internal.problem_counts(kinds, 'row'::text, 'x.step_no'::text), rows_name, by_keys,
 		substr(stepadv_internal.problem_counts(kinds, 'number'::text, 'o.no'::text), 2)), kinds, '{row,number}'::text[]);

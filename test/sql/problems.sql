@@ -336,5 +336,11 @@ SELECT bad.error_of('SELECT stepadv.rollout_agg(NULL::bigint, 1, 1, 1, 1, 1)') A
 	bad.error_of($$SELECT count(*) FROM stepadv.graphgpo((SELECT stepadv.rollout_agg(id, 1, n::integer, 1, 1, 1, NULL, NULL, v, 0, c) FROM bad.steps WHERE task = 'task 9' AND run = 'run 2'))$$) AS graphgpo,
 	bad.error_of($$SELECT stepadv.step_ratio('{1,2}'::real[], '{1}'::real[])$$) AS ratio, bad.error_of($$SELECT stepadv.fused_reward('NaN', true)$$) AS fused,
 	bad.error_of($$SELECT count(*) FROM stepadv.mt_grpo((SELECT stepadv.rollout_agg(1, r, n, 1, 1, rew, NULL, NULL, 0, tr, 1) FROM bad.unequal WHERE g = 1), unequal => 'error')$$) AS mt_grpo;
+-- Where nobody has a value of a critic none is missing: only in group 2 a rollout lacks what another has.
+CREATE TABLE bad.critic (g integer, r integer, n integer, rew float8, v float8);
+INSERT INTO bad.critic SELECT g, r, n, r - 1, CASE WHEN g = 2 AND r = 1 THEN 0.5 END FROM generate_series(1, 2) g, generate_series(1, 2) r, generate_series(1, 3) n;
+SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.critic', '{g}', 'r', 'n', reward => 'rew', value => 'v');
+SELECT g, rollout_id, problem, n_rows FROM bad.critic_problems;
+SELECT count(*) AS of_group_1 FROM bad.critic_problems WHERE g = 1;
 SET client_min_messages = warning;
 DROP SCHEMA bad CASCADE;
