@@ -59,9 +59,11 @@ foreach my $query (@queries)
 	my $sql = $query->{sql};
 	my @constants = grep { $variable{$_}{type} eq 'constant' } keys %variable;
 	$sql =~ s/\$\{(\w+):sqlstring\}/$variable{$1} ? '' : "no variable $1"/ge;
+	# A list, whose names have their quotes themselves.
+	$sql =~ s/\$\{group_columns:raw\}//g if $variable{group_columns}{type} eq 'constant';
 	$sql =~ s/"[^"\n]*"/my $name = $&; $name =~ s{\$\{(\w+):raw\}}{(grep { $_ eq $1 } @constants) ? '' : "no constant $1"}ge; $name/ge;
 	$sql =~ s/\$__time(?:From|To)\(\)//g;
-	unlike($sql, qr/\$|no (?:variable|constant)/, "$query->{name}: variables are literals, or constants within quotes");
+	unlike($sql, qr/\$|no (?:variable|constant)/, "$query->{name}: variables are literals, or constants within quotes or between commas");
 }
 is(join(' ', grep { !$variable{$_}{skipUrlSync} || $variable{$_}{hide} != 2 } grep { $variable{$_}{type} eq 'constant' } keys %variable), '', 'constants are not in the address');
 
@@ -108,7 +110,7 @@ my $fill = q{
 };
 $node->safe_psql('postgres', q{
 	SELECT count(*) FROM stepadv.create_tables('rl', group_by => '{group_id}');
-	SELECT count(*) FROM stepadv.create_tables('it''s my Rl%', group_by => '{group_id}');
+	SELECT count(*) FROM stepadv.create_tables('it''s my Rl%');
 	CREATE TABLE s AS SELECT format('task %s of v%s', (group_id - 1) % 8, (group_id - 1) / 8 + 1) AS g, 'v' || (group_id - 1) / 8 + 1 AS version, 'r' || rollout_id AS r,
 		timestamptz '2026-03-01 12:00+00' + (group_id - 1) / 8 * interval '1 day' AS started, s.* FROM sim.simulate(24, 6, 5, max_steps => 30) s;
 	DELETE FROM s WHERE r = 'r1' AND step_no > 3;
@@ -118,16 +120,27 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE other.t AS SELECT row_number() OVER ()::int AS id, s.group_id AS episode, s.rollout_id AS try, s.step_no AS n, s.state AS "What, seen", s.action AS did, s.reward, s.started::date AS day FROM s;
 	ALTER TABLE other.t ADD PRIMARY KEY (id);
 	SELECT count(*) FROM stepadv.attach('other.t', '{episode}', 'try', 'n', 'What, seen', 'did', 'reward', prefix => 'My steps', started_at => 'day');
+	CREATE TABLE other.three AS SELECT *, (episode - 1) / 8 + 1.0 AS "Vers"", ion", (episode - 1) % 8 AS task FROM other.t;
+	ALTER TABLE other.three ADD PRIMARY KEY (id);
+	SELECT count(*) FROM stepadv.attach('other.three', '{"Vers\", ion",task,day}', 'try', 'n', 'What, seen', 'did', 'reward', prefix => 'of three', started_at => 'day');
 	ANALYZE;
 	});
-$node->safe_psql('postgres', sprintf($fill, q{"it's my Rl%"}));
+# The same in groups of three columns, and of no known version where one was unknown above.
+my $fill_three = ($fill =~ s/group_id/run_id, policy_version, task_id/gr) =~ s/rollout_id, policy_version, outcome/rollout_id, outcome/r
+	=~ s/SELECT g, r, version,/SELECT 'run 1', version, split_part(g, ' of ', 1), r,/r =~ s/SELECT g, r, step_no/SELECT 'run 1', version, split_part(g, ' of ', 1), r, step_no/r
+	=~ s/SET policy_version = NULL, /SET /r;
+$node->safe_psql('postgres', sprintf($fill_three, q{"it's my Rl%"}));
 
 my %canonical = (
-	schema => 'rl', prefix => 'steps', group_column => 'group_id', observation_column => 'observation', action_column => 'action',
-	policy_version => [ 'v1', 'v2', 'v3', '(none)' ], method => 'rtmc', other_method => 'grpo', group => 'task 1 of v2');
+	schema => 'rl', prefix => 'steps', group_columns => 'group_id', observation_column => 'observation', action_column => 'action',
+	policy_version => [ 'v1', 'v2', 'v3', '(none)' ], method => 'rtmc', other_method => 'grpo', group => '{"group_id":"task 1 of v2"}');
+my %three = (
+	%canonical, schema => q(it's my Rl%), group_columns => $input{VAR_GROUP_COLUMNS}{value}, policy_version => [ 'v1', 'v2', 'v3' ],
+	group => '{"run_id":"run 1","policy_version":"v2","task_id":"task 1"}');
 my %other = (
-	%canonical, schema => 'other', prefix => 'My steps', group_column => 'episode', observation_column => 'What, seen', action_column => 'did',
-	policy_version => undef, group => '3');
+	%canonical, schema => 'other', prefix => 'My steps', group_columns => 'episode', observation_column => 'What, seen', action_column => 'did',
+	policy_version => undef, group => '{"episode":3}');
+my %other_three = (%other, prefix => 'of three', group_columns => '"Vers"", ion", task, "day"', group => '{"Vers\", ion":1.0,"task":2,"day":"2026-03-01"}');
 
 # Names and types of a query's columns, and its rows.
 sub answer
@@ -189,7 +202,7 @@ sub run_all
 		my $answer = $answers{ $query->{name} } = answer($query, $value);
 		is($answer->{error} // '', '', "$name: $query->{name} runs") or next;
 		my @complaints = $query->{panel} ? complaints($query->{panel}, $query->{target}, $answer)
-			: @{ $answer->{columns} } == 1 && $answer->{type}{ $answer->{columns}[0] } eq 'text' && @{ $answer->{rows} } ? () : 'not one column of texts';
+			: @{ $answer->{rows} } && "@{ $answer->{columns} }" =~ /^(?:\S+|__text __value)$/ && !grep({ $_ ne 'text' } values %{ $answer->{type} }) ? () : 'not one column of texts, or two with names for them';
 		is("@complaints", '', "$name: $query->{name} has what it needs");
 	}
 	foreach my $panel (grep { $_->{type} eq 'nodeGraph' } @panels)
@@ -210,8 +223,10 @@ sub run_all
 }
 
 my $answers = run_all('canonical', \%canonical);
-run_all('quoted', { %canonical, schema => q(it's my Rl%), policy_version => undef });
+my $three_answers = run_all('three columns', \%three);
+run_all('three columns, all versions', { %three, policy_version => undef });
 run_all('other', \%other);
+run_all('other, three columns', \%other_three);
 
 # ---- The same from maintained groups, to nine digits: sums over groups have no order
 
@@ -319,13 +334,73 @@ my ($by_time) = grep { $_->{panel} && $_->{panel}{title} eq 'Mean return' } @que
 is(scalar(@{ answer($by_time, { %canonical, from => '2026-03-02T00:00:00Z', to => '2026-03-02T23:59:59Z' })->{rows} }), 1, 'time filters');
 my $tables = q{SELECT count(*) FROM pg_class WHERE relnamespace = 'rl'::regnamespace};
 my $before = direct($tables);
+# An address can be written by hand; then what is no group is said to be none.
+my $no_value = qr/ERROR:  invalid input syntax for type json(?:(?!ERROR)[\s\S])*/;
 foreach my $hostile (q{'; DROP SCHEMA rl CASCADE; --}, q{\\'; DROP SCHEMA rl CASCADE; --}, q{x') OR true; DROP SCHEMA rl CASCADE; --}, q{"; DROP SCHEMA rl CASCADE; --}, '${group}', '')
 {
-	my %value = (%canonical, map { $_ => $hostile } qw(method other_method group));
-	$value{policy_version} = [$hostile];
-	is(join(' ', grep { $_ } map { answer($_, \%value)->{error} } @queries), '', "$hostile is but a value");
+	my @errors;
+	# As a value of the group's column, and of no form that the list of groups has.
+	foreach my $group (JSON::PP->new->encode({ group_id => $hostile }), $hostile)
+	{
+		my %value = (%canonical, (map { $_ => $hostile } qw(method other_method)), group => $group, policy_version => [$hostile]);
+		foreach my $query (@queries)
+		{
+			my $error = answer($query, \%value)->{error} // '';
+			$error = $error =~ s/^.*$no_value$//r if $group eq $hostile && $query->{sql} =~ /\$\{group:/;
+			push @errors, "$query->{name}: $error" if $error ne '';
+		}
+	}
+	is("@errors", '', "$hostile is but a value");
 }
 is(direct($tables), $before, 'and nothing was dropped');
+
+# ---- Groups of several columns
+
+# What is shown of them is what is shown of groups of one, where these are the same:
+# a rollout of no known version had another one's group there.
+sub three { my ($title, $ref) = @_; return $three_answers->{"panel $by_title{$title} " . ($ref // 'A')}{rows}; }
+is(shown(three($_)), shown(rows_of($_)), "three columns: $_") for 'The group', 'Steps of the group', 'Mean return';
+is(shown(three('Rollout tree of the group', $_)), shown(rows_of('Rollout tree of the group', $_)), "three columns: $_ of the tree") for 'nodes', 'edges';
+my $direct_three = q{SELECT string_agg(concat_ws('|', x."group", rollout_id, step_no, x.success, round(advantage::numeric, 6)), E'\n' ORDER BY place) FROM (
+	SELECT concat_ws(' / ', r.run_id, r.policy_version, r.task_id) AS "group", r.rollout_id, r.step_no, s.success, r.advantage, row_number() OVER (ORDER BY r.advantage %1$s, concat_ws(' / ', r.run_id, r.policy_version, r.task_id), r.rollout_id, r.step_no) AS place
+	FROM (SELECT * FROM "it's my Rl%%".steps_advantages WHERE method = 'rtmc' AND advantage IS NOT NULL ORDER BY advantage %1$s, run_id, policy_version, task_id, step_id LIMIT 25) r
+	JOIN "it's my Rl%%".rollouts s USING (run_id, policy_version, task_id, rollout_id)) x};
+foreach my $order ([ 'Best steps', 'DESC' ], [ 'Worst steps', '' ])
+{
+	is(join("\n", map { sprintf '%s|%s|%d|%s%.6f', @{$_}{qw(group rollout step)}, defined $_->{success} ? ($_->{success} ? 't|' : 'f|') : '', $_->{advantage} } @{ three($order->[0]) }),
+		direct(sprintf $direct_three, $order->[1]), "three columns: \l$order->[0]");
+}
+my ($groups) = grep { $_->{name} eq 'variable group' } @queries;
+is(shown([ @{ $three_answers->{'variable group'}{rows} }[ 0, 1, 23 ] ]),
+	shown([ map { { __text => "run 1 / v$_->[0] / task $_->[1]", __value => qq({"run_id":"run 1","policy_version":"v$_->[0]","task_id":"task $_->[1]"}) } } [ 1, 0 ], [ 1, 1 ], [ 3, 7 ] ]), 'groups, by their columns');
+# No name has to be taken apart: of each value the panel about the group shows that group.
+my ($of_group) = grep { $_->{panel} && $_->{panel}{title} eq 'The group' } @queries;
+$node->safe_psql('postgres', q{
+	CREATE SCHEMA odd;
+	SELECT count(*) FROM stepadv.create_tables('odd');
+	INSERT INTO odd.rollouts (run_id, policy_version, task_id, rollout_id, outcome)
+	SELECT a, b, c, 'r' || r, 1 FROM (VALUES (1, 'a / b', 'c', 'd'), (2, 'a', 'b / c', 'd'), (3, '', '', 'it''s'), (4, '', '\"', '{}'), (5, 'a', '', 'c'), (6, '', 'a', '$__timeTo ${group}')) v(n, a, b, c), generate_series(1, n) r;
+	INSERT INTO odd.steps (run_id, policy_version, task_id, rollout_id, step_no, observation, action) SELECT run_id, policy_version, task_id, rollout_id, 0, 'door', 'open it' FROM odd.rollouts});
+my %odd = (%three, schema => 'odd', policy_version => undef);
+my @odd = @{ answer($groups, \%odd)->{rows} };
+is(join("\n", map { my $of = answer($of_group, { %odd, group => $_->{__value} }); "$_->{__text}: " . ($of->{error} // join ' ', map { $_->{rollouts} } @{ $of->{rows} }) } @odd),
+	join("\n", '\\" / {}: 4', 'a /  / c: 5', 'a / $__timeTo ${group}: 6', '{"run_id":"a / b","policy_version":"c","task_id":"d"}: 1', '{"run_id":"a","policy_version":"b / c","task_id":"d"}: 2', q(it's: 3)), 'groups of odd names');
+is(answer((grep { $_->{name} eq 'variable policy_version' } @queries), \%odd)->{error} // '', '', 'versions of odd names');
+is(join(' ', map { $_->{'policy version'} } @{ answer($by_version, \%odd)->{rows} }), '(none) \\" a b / c c', 'a version that nobody named is none');
+# The group is looked up: below the fold by an index, as by literals.
+my $found = qr/(?:\$|\(InitPlan)/;
+foreach my $query ($of_group, grep { $_->{panel} && $_->{panel}{title} =~ /^(?:Steps of the group|Rollout tree of the group|Best steps)$/ } @queries)
+{
+	my $plan = $node->safe_psql('postgres', 'SET enable_seqscan = off; SET enable_bitmapscan = off; EXPLAIN ' . interpolate($query->{sql}, \%three));
+	like($plan, qr/Index Cond: [^\n]*run_id = $found[^\n]*policy_version = $found[^\n]*task_id = $found/, "$query->{name}: by index");
+}
+
+# ---- Problems
+
+is(join("\n", map { join '|', @{$_}{qw(problem effect groups rollouts rows)} } @{ rows_of('Problems') }),
+	direct(q{SELECT concat_ws('|', problem, effect, count(DISTINCT group_id), count(DISTINCT group_id || '/' || rollout_id), sum(n_rows)) FROM rl.steps_problems GROUP BY problem, effect
+		ORDER BY effect LIKE 'nothing%', sum(n_rows) DESC, problem}), 'problems');
+like(join("\n", map { "$_->{problem} $_->{groups} $_->{rollouts}" } @{ rows_of('Problems') }), qr/^not judged 1 1$/m, 'r2 is not judged');
 
 $node->stop;
 done_testing();
