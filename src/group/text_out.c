@@ -52,10 +52,25 @@ append_int64(StringInfo out, int64 number)
 	appendBinaryStringInfo(out, digits, pg_lltoa(number, digits));
 }
 
+/* Of a column of numbers so wide.  A count is never so large that it were negative. */
+static inline int64
+integer_at(const void *column, Size width, uint32 i)
+{
+	switch (width)
+	{
+		case sizeof(uint8):
+			return ((const uint8 *) column)[i];
+		case sizeof(int32):
+			return ((const int32 *) column)[i];
+		default:
+			return ((const int64 *) column)[i];
+	}
+}
+
 /* nulls with bit NULL: which numbers are to be printed as null. */
 static void
-append_int64_column(StringInfo out, const char *name, const int64 *column, uint32 count,
-					const uint8 *nulls, uint8 bit)
+append_integer_column(StringInfo out, const char *name, const void *column, Size width, uint32 count,
+					  const uint8 *nulls, uint8 bit)
 {
 	if (column == NULL)
 		return;
@@ -66,10 +81,13 @@ append_int64_column(StringInfo out, const char *name, const int64 *column, uint3
 		if (nulls != NULL && (nulls[i] & bit) != 0)
 			appendStringInfoString(out, "null");
 		else
-			append_int64(out, column[i]);
+			append_int64(out, integer_at(column, width, i));
 	}
 	appendStringInfoChar(out, ']');
 }
+
+#define APPEND_INTEGERS(out, name, column, count, nulls, bit) \
+	append_integer_column(out, name, column, sizeof(*(column)), count, nulls, bit)
 
 static void
 append_doubles(StringInfo out, const double *column, uint32 count)
@@ -112,41 +130,15 @@ append_components(StringInfo out, const char *name, const double *columns, uint3
 	appendStringInfoChar(out, ']');
 }
 
-static void
-append_uint8_column(StringInfo out, const char *name, const uint8 *column, uint32 count)
-{
-	if (column == NULL)
-		return;
-	begin_column(out, name);
-	for (uint32 i = 0; i < count; i++)
-	{
-		separate(out, i);
-		append_int64(out, column[i]);
-	}
-	appendStringInfoChar(out, ']');
-}
-
 const char *const group_unit_words[] = {"step", "turn", "turn_set", NULL};
 
 static void
 append_version_2(StringInfo out, const GroupColumns *group)
 {
-	if (group->turn != NULL)
-	{
-		begin_column(out, "turn");
-		for (uint32 i = 0; i < group->n_steps; i++)
-		{
-			separate(out, i);
-			if (step_has_null(group, i, NULL_TURN))
-				appendStringInfoString(out, "null");
-			else
-				append_int64(out, group->turn[i]);
-		}
-		appendStringInfoChar(out, ']');
-	}
+	APPEND_INTEGERS(out, "turn", group->turn, group->n_steps, group->nulls, NULL_TURN);
 	append_components(out, "rewards", group->step_rewards, group->n_rewards, group->n_steps);
 	append_components(out, "outcome_rewards", group->outcome_rewards, group->n_rewards, group->n_rollouts);
-	append_uint8_column(out, "defects", group->defects, group->n_rollouts);
+	APPEND_INTEGERS(out, "defects", group->defects, group->n_rollouts, NULL, 0);
 	if (group->unit != UNIT_STEP)
 		appendStringInfo(out, ", \"unit\": \"%s\"", group_unit_words[group->unit]);
 	if (group->forgiving)
@@ -163,14 +155,8 @@ stepadv_rollout_group_out(PG_FUNCTION_ARGS)
 	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
 	initStringInfo(&out);
 	appendStringInfo(&out, "{\"version\": %d", group_version(&group));
-	append_int64_column(&out, "rollout_id", group.rollout_id, group.n_rollouts, NULL, 0);
-	begin_column(&out, "n_steps");
-	for (uint32 r = 0; r < group.n_rollouts; r++)
-	{
-		separate(&out, r);
-		append_int64(&out, group.n_rollout_steps[r]);
-	}
-	appendStringInfoChar(&out, ']');
+	APPEND_INTEGERS(&out, "rollout_id", group.rollout_id, group.n_rollouts, NULL, 0);
+	APPEND_INTEGERS(&out, "n_steps", group.n_rollout_steps, group.n_rollouts, NULL, 0);
 	begin_column(&out, "success");
 	for (uint32 r = 0; r < group.n_rollouts; r++)
 	{
@@ -179,18 +165,12 @@ stepadv_rollout_group_out(PG_FUNCTION_ARGS)
 	}
 	appendStringInfoChar(&out, ']');
 	append_double_column(&out, "outcome", group.outcome, group.n_rollouts);
-	append_int64_column(&out, "step_id", group.step_id, group.n_steps, NULL, 0);
-	begin_column(&out, "step_no");
-	for (uint32 i = 0; i < group.n_steps; i++)
-	{
-		separate(&out, i);
-		append_int64(&out, group.step_no[i]);
-	}
-	appendStringInfoChar(&out, ']');
-	append_int64_column(&out, "state", group.state, group.n_steps, group.nulls, NULL_STATE);
-	append_int64_column(&out, "action", group.action, group.n_steps, group.nulls, NULL_ACTION);
+	APPEND_INTEGERS(&out, "step_id", group.step_id, group.n_steps, NULL, 0);
+	APPEND_INTEGERS(&out, "step_no", group.step_no, group.n_steps, NULL, 0);
+	APPEND_INTEGERS(&out, "state", group.state, group.n_steps, group.nulls, NULL_STATE);
+	APPEND_INTEGERS(&out, "action", group.action, group.n_steps, group.nulls, NULL_ACTION);
 	append_double_column(&out, "reward", group.reward, group.n_steps);
-	append_int64_column(&out, "next_state", group.next_state, group.n_steps, group.nulls, NULL_NEXT_STATE);
+	APPEND_INTEGERS(&out, "next_state", group.next_state, group.n_steps, group.nulls, NULL_NEXT_STATE);
 	append_double_column(&out, "value", group.value, group.n_steps);
 	append_double_column(&out, "turn_reward", group.turn_reward, group.n_steps);
 	append_double_column(&out, "cost", group.cost, group.n_steps);
