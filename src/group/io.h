@@ -1,6 +1,9 @@
 /*
  * io.h
- *		rollout_group from bytes that come from outside.
+ *		What the forms of rollout_group share that go out and come in.
+ *
+ * All are lossless.  Whatever does not describe a value that the aggregates could
+ * have made is refused: 22P02 for text, 22P03 for binary.
  */
 #ifndef STEPADV_GROUP_IO_H
 #define STEPADV_GROUP_IO_H
@@ -9,5 +12,8 @@
 
 /* A checked value from its binary form (all after the varlena length). */
 extern RolloutGroup *group_from_bytes(const char *bytes, Size length);
+
+/* How a unit is written, in the order of GroupUnit, and NULL. */
+extern const char *const group_unit_words[];
 
 #endif							/* STEPADV_GROUP_IO_H */

@@ -1,0 +1,94 @@
+/*
+ * collected_rows.h
+ *		The rows that a GroupBuilder has collected, encoded, in the order they came.
+ */
+#ifndef STEPADV_GROUP_COLLECTED_ROWS_H
+#define STEPADV_GROUP_COLLECTED_ROWS_H
+
+#include "miscadmin.h"
+
+#include "group/builder.h"
+#include "group/codec.h"
+
+/*
+ * Encoded rows collect in a list of chunks that are never moved; no row spans
+ * two.  A chunk is a quarter to half as large as all before it together, and a
+ * power of two, which an allocator can hand out without waste.
+ */
+typedef struct RowChunk
+{
+	struct RowChunk *next;
+	char	   *end;			/* of the rows */
+	char	   *limit;			/* of the chunk */
+	char		rows[FLEXIBLE_ARRAY_MEMBER];
+} RowChunk;
+
+struct GroupBuilder
+{
+	MemoryContext context;
+	RowChunk   *head;
+	RowChunk   *tail;
+	uint64		n_rows;
+	uint64		n_steps;		/* of them */
+	uint64		n_rollouts;		/* as long as rows come in order */
+	Size		allocated;
+	bool		sorted;			/* rows have come in order so far */
+	uint8		parts;			/* PART_… that some row has */
+	uint8		lacking;		/* NULL_…: what some step lacks, */
+	uint8		given;			/* and what some step has */
+	uint16		has;			/* HAS_… of the value, but for what these say */
+	uint8		n_rewards;		/* components, 0 as long as no row gave any */
+	GroupUnit	unit;
+	bool		forgiving;
+	uint64		n_ties;			/* rows of the same place as the one before, in order */
+	StepRow		last;			/* its narrow part, and the last turn that was given */
+};
+
+/* What the first row is encoded against. */
+static const StepRow row_before_first = {0};
+
+/* Rollout rows sort before the steps of their rollout. */
+static inline int
+compare_rows(const StepRow *a, const StepRow *b)
+{
+	if (a->rollout_id != b->rollout_id)
+		return a->rollout_id < b->rollout_id ? -1 : 1;
+	if (a->is_rollout != b->is_rollout)
+		return a->is_rollout ? -1 : 1;
+	if (a->step_no != b->step_no)
+		return a->step_no < b->step_no ? -1 : 1;
+	return 0;
+}
+
+/* Walk the rows in the order they came: for (…; next_row(&walk, &row);) */
+typedef struct RowWalk
+{
+	const RowChunk *chunk;
+	const char *position;
+} RowWalk;
+
+static inline RowWalk
+begin_walk(const GroupBuilder *builder)
+{
+	RowWalk		walk = {builder->head, builder->head ? builder->head->rows : NULL};
+
+	return walk;
+}
+
+/* `row` must still hold the row before. */
+static inline bool
+next_row(RowWalk *walk, StepRow *row)
+{
+	while (walk->chunk != NULL && walk->position == walk->chunk->end)
+	{
+		walk->chunk = walk->chunk->next;
+		walk->position = walk->chunk ? walk->chunk->rows : NULL;
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (walk->chunk == NULL)
+		return false;
+	walk->position = decode_step(walk->position, row, row);
+	return true;
+}
+
+#endif							/* STEPADV_GROUP_COLLECTED_ROWS_H */

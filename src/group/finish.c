@@ -1,0 +1,182 @@
+/*
+ * finish.c
+ *		Collected rows to a finished rollout_group.
+ */
+#include "postgres.h"
+
+#include "group/repeated_rows.h"
+
+/* Columns of a value being built, through which they may be written. */
+#define WRITABLE(type, column) ((type *) (column))
+
+static void
+begin_rollout(const GroupColumns *group, uint32 rollout, const StepRow *row)
+{
+	WRITABLE(int64, group->rollout_id)[rollout] = row->rollout_id;
+	WRITABLE(uint32, group->n_rollout_steps)[rollout] = 0;
+	WRITABLE(uint8, group->success)[rollout] = SUCCESS_UNKNOWN;
+	if (group->outcome)
+		WRITABLE(double, group->outcome)[rollout] = NAN;
+	if (group->defects)
+		WRITABLE(uint8, group->defects)[rollout] = 0;
+	if (group->outcome_rewards)
+		for (uint32 c = 0; c < group->n_rewards; c++)
+			WRITABLE(double, group->outcome_rewards)[(uint64) c * group->n_rollouts + rollout] = NAN;
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* Each component may come from another row, as the outcome itself may. */
+static void
+fill_outcome(const GroupColumns *group, uint32 rollout, const StepRow *row)
+{
+	if (!isnan(row->reward))
+	{
+		double	   *outcome = WRITABLE(double, group->outcome) + rollout;
+
+		if (isnan(*outcome))
+			*outcome = row->reward;
+		else if (!group->forgiving)
+			refuse_duplicate(row);
+		else
+		{
+			WRITABLE(uint8, group->defects)[rollout] |= DEFECT_OUTCOME;
+			*outcome = Min(*outcome, row->reward);
+		}
+	}
+	if ((row->parts & PART_EXTRA) == 0 || row->rewards == NULL)
+		return;
+	for (uint32 c = 0; c < group->n_rewards; c++)
+	{
+		double	   *reward = WRITABLE(double, group->outcome_rewards) + (uint64) c * group->n_rollouts + rollout;
+
+		if (isnan(row_reward(row, c)))
+			continue;
+		if (!isnan(*reward) && !group->forgiving)
+			refuse_duplicate(row);
+		*reward = isnan(*reward) ? row_reward(row, c) : Min(*reward, row_reward(row, c));
+	}
+}
+
+static void
+fill_wide_step(const GroupColumns *group, uint32 step, const StepRow *row)
+{
+	bool		is_wide = (row->parts & PART_WIDE) != 0;
+
+	if (group->next_state)
+		WRITABLE(int64, group->next_state)[step] = is_wide ? row->next_state : 0;
+	if (group->value)
+		WRITABLE(double, group->value)[step] = is_wide ? row->value : NAN;
+	if (group->turn_reward)
+		WRITABLE(double, group->turn_reward)[step] = is_wide ? row->turn_reward : NAN;
+	if (group->cost)
+		WRITABLE(double, group->cost)[step] = is_wide ? row->cost : NAN;
+}
+
+static void
+fill_extra_step(const GroupColumns *group, uint32 step, const StepRow *row)
+{
+	bool		has_rewards = (row->parts & PART_EXTRA) != 0 && row->rewards != NULL;
+
+	if (group->turn)
+		WRITABLE(int32, group->turn)[step] = (row->nulls & NULL_TURN) ? 0 : row->turn;
+	if (group->step_rewards)
+		for (uint32 c = 0; c < group->n_rewards; c++)
+			WRITABLE(double, group->step_rewards)[(uint64) c * group->n_steps + step] =
+				has_rewards ? row_reward(row, c) : NAN;
+}
+
+/* The NULL_… bits of a value with these columns: what all steps lack goes without saying. */
+static inline uint8
+known_nulls(uint16 has)
+{
+	return NULL_STATE | NULL_ACTION |
+		((has & HAS_NEXT_STATE) ? NULL_NEXT_STATE : 0) | ((has & HAS_TURN) ? NULL_TURN : 0);
+}
+
+static GroupShape
+finished_shape(const GroupBuilder *builder, const OrderedRows *rows)
+{
+	Repeated	repeated = {0};
+	GroupShape	shape = {
+		count_rollouts(builder, rows), builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->forgiving
+	};
+
+	find_repeated(builder, rows, &repeated);
+	shape.n_steps -= repeated.n_steps;
+	if (repeated.n_steps > 0 || repeated.n_outcomes > 0)
+		shape.has |= HAS_DEFECTS;
+
+	shape.has |= (builder->given & NULL_NEXT_STATE) ? HAS_NEXT_STATE : 0;
+	shape.has |= (builder->given & NULL_TURN) ? HAS_TURN : 0;
+	if ((builder->lacking & known_nulls(shape.has)) != 0)
+		shape.has |= HAS_NULLS;
+	if (shape.n_rewards > 0)
+		shape.has |= HAS_REWARDS;
+	return shape;
+}
+
+RolloutGroup *
+group_builder_finish(const GroupBuilder *builder)
+{
+	OrderedRows rows;
+	const StepRow *row;
+	GroupShape	shape;
+	GroupColumns group;
+	RolloutGroup *datum;
+	bool		has_wide;
+	bool		has_extra;
+	uint8		nulls;
+	int64		rollout = -1;	/* position of the current one */
+	uint32		first = 0;		/* its first step */
+	uint32		step = 0;
+
+	begin_ordered_rows(&rows, builder);
+	shape = finished_shape(builder, &rows);
+	datum = group_allocate(&shape, &group);
+	has_wide = group.next_state || group.value || group.turn_reward || group.cost;
+	has_extra = group.turn || group.step_rewards;
+	nulls = known_nulls(shape.has);
+	while ((row = next_ordered_row(&rows)) != NULL)
+	{
+		if (rollout < 0 || group.rollout_id[rollout] != row->rollout_id)
+		{
+			begin_rollout(&group, ++rollout, row);
+			first = step;
+		}
+		/* The enum's order makes one row's true outweigh another's false. */
+		if (row->success > group.success[rollout])
+			WRITABLE(uint8, group.success)[rollout] = row->success;
+		if (group.defects && (row->parts & PART_EXTRA))
+			WRITABLE(uint8, group.defects)[rollout] |= row->defects;
+		if (row->is_rollout)
+		{
+			fill_outcome(&group, rollout, row);
+			continue;
+		}
+		if (step > first && group.step_no[step - 1] == row->step_no)
+		{
+			if (!group.forgiving)
+				refuse_duplicate(row);
+			WRITABLE(uint8, group.defects)[rollout] |= DEFECT_STEP;
+			if (!takes_place(&group, step - 1, row, nulls))
+				continue;
+			step--;
+		}
+		WRITABLE(uint32, group.n_rollout_steps)[rollout] = step + 1 - first;
+		WRITABLE(int64, group.step_id)[step] = row->step_id;
+		WRITABLE(int32, group.step_no)[step] = row->step_no;
+		WRITABLE(int64, group.state)[step] = row->state;
+		WRITABLE(int64, group.action)[step] = row->action;
+		WRITABLE(double, group.reward)[step] = row->reward;
+		if (group.nulls)
+			WRITABLE(uint8, group.nulls)[step] = row->nulls & nulls;
+		if (has_wide)
+			fill_wide_step(&group, step, row);
+		if (has_extra)
+			fill_extra_step(&group, step, row);
+		step++;
+	}
+	end_ordered_rows(&rows);
+	group_seal(datum);
+	return datum;
+}

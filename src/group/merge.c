@@ -1,0 +1,139 @@
+/*
+ * merge.c
+ *		Rows of other groups, collected or finished, into one being built.
+ */
+#include "postgres.h"
+
+#include "group/collected_rows.h"
+
+/* What is said of another group as a whole becomes true of this one. */
+static void
+merge_shape(GroupBuilder *builder, uint8 n_rewards, GroupUnit unit, bool forgiving)
+{
+	static const char *const units[] = {"steps", "turns", "turns whose actions are sets"};
+
+	if (builder->n_rows == 0)
+		builder->unit = unit;
+	else if (builder->unit != unit)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("groups of %s and groups of %s cannot be merged", units[builder->unit], units[unit]),
+				 errhint("Merge the groups of steps, and call by_turn on the result.")));
+	if (n_rewards > 0 && builder->n_rewards > 0 && n_rewards != builder->n_rewards)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("groups with %d and with %d reward components cannot be merged",
+						builder->n_rewards, n_rewards)));
+	builder->n_rewards = Max(builder->n_rewards, n_rewards);
+	builder->forgiving |= forgiving;
+}
+
+void
+group_builder_add_builder(GroupBuilder *builder, const GroupBuilder *other)
+{
+	RowWalk		walk = begin_walk(other);
+	StepRow		row = row_before_first;
+
+	if (other->n_rows > 0)
+		merge_shape(builder, other->n_rewards, other->unit, other->forgiving);
+	while (next_row(&walk, &row))
+		group_builder_add(builder, &row);
+}
+
+/* The components of one step or rollout, that lie apart in a value. */
+static const double *
+gather_rewards(const double *columns, uint32 n_columns, uint32 length, uint32 position, double *rewards)
+{
+	bool		any = false;
+
+	if (columns == NULL)
+		return NULL;
+	for (uint32 c = 0; c < n_columns; c++)
+	{
+		rewards[c] = columns[(uint64) c * length + position];
+		any |= !isnan(rewards[c]);
+	}
+	return any ? rewards : NULL;
+}
+
+/*
+ * What is known of a rollout as a whole travels in a row of its own; one without
+ * steps needs that row to exist at all.
+ */
+static void
+add_rollout_row(GroupBuilder *builder, const GroupColumns *group, uint32 rollout, StepRow *row)
+{
+	double		rewards[MAX_REWARDS];
+
+	row->reward = group->outcome ? group->outcome[rollout] : NAN;
+	row->success = group->success[rollout];
+	row->defects = group->defects ? group->defects[rollout] : 0;
+	row->rewards = gather_rewards(group->outcome_rewards, group->n_rewards, group->n_rollouts, rollout, rewards);
+	if (isnan(row->reward) && row->success == SUCCESS_UNKNOWN && row->defects == 0 && row->rewards == NULL &&
+		group->n_rollout_steps[rollout] > 0)
+		return;
+	row->is_rollout = true;
+	row->nulls = NULLS_ALL;
+	row->parts = row->defects != 0 || row->rewards != NULL ? PART_EXTRA : 0;
+	group_builder_add(builder, row);
+}
+
+static inline void
+take_wide_step(const GroupColumns *group, uint32 step, StepRow *row)
+{
+	row->next_state = group->next_state ? group->next_state[step] : 0;
+	row->value = group->value ? group->value[step] : NAN;
+	row->turn_reward = group->turn_reward ? group->turn_reward[step] : NAN;
+	row->cost = group->cost ? group->cost[step] : NAN;
+}
+
+/* Unpack a value into rows again: what combining and rollup do. */
+void
+group_builder_add_group(GroupBuilder *builder, const RolloutGroup *value)
+{
+	GroupColumns opened;
+	const GroupColumns *group = &opened;
+	bool		is_wide;
+	bool		has_extra;
+	uint8		always_null;
+	double		rewards[MAX_REWARDS];
+
+	group_open(value, &opened);
+	is_wide = group->next_state || group->value || group->turn_reward || group->cost;
+	has_extra = group->turn || group->step_rewards;
+	always_null = (group->next_state ? 0 : NULL_NEXT_STATE) | (group->turn ? 0 : NULL_TURN);
+	if (group->n_rollouts > 0 || builder->n_rows == 0)
+		merge_shape(builder, group->n_rewards, group->unit, group->forgiving);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		StepRow		row_space = {0};
+		StepRow    *row = &row_space;
+
+		row->rollout_id = group->rollout_id[r];
+		row->n_rewards = group->n_rewards;
+		add_rollout_row(builder, group, r, row);
+		row->is_rollout = false;
+		row->success = SUCCESS_UNKNOWN;
+		row->defects = 0;
+		row->parts = (is_wide ? PART_WIDE : 0) | (has_extra ? PART_EXTRA : 0);
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
+			row->step_id = group->step_id[i];
+			row->step_no = group->step_no[i];
+			row->state = group->state[i];
+			row->action = group->action[i];
+			row->reward = group->reward[i];
+			row->nulls = (group->nulls ? group->nulls[i] : 0) | always_null;
+			if (is_wide)
+				take_wide_step(group, i, row);
+			if (has_extra)
+			{
+				row->turn = group->turn ? group->turn[i] : 0;
+				row->rewards = gather_rewards(group->step_rewards, group->n_rewards, group->n_steps, i, rewards);
+			}
+			group_builder_add(builder, row);
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+}

@@ -1,0 +1,91 @@
+/*
+ * repeated_rows.c
+ *		Rows that say again what can be said once: steps, and outcomes of a rollout.
+ */
+#include "postgres.h"
+
+#include "group/repeated_rows.h"
+
+void
+refuse_duplicate(const StepRow *row)
+{
+	if (row->is_rollout)
+		ereport(ERROR,
+				(errcode(ERRCODE_CARDINALITY_VIOLATION),
+				 errmsg("rollout " INT64_FORMAT " has two rows without a step_no that both carry a reward",
+						row->rollout_id),
+				 errhint("A row without a step_no stands for the rollout itself, whose outcome can be given once.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_CARDINALITY_VIOLATION),
+			 errmsg("rollout " INT64_FORMAT " has two rows for step %d", row->rollout_id, row->step_no),
+			 errhint("Look for a join that multiplies rows, or for two rollouts that share a rollout_id.")));
+}
+
+void
+find_repeated(const GroupBuilder *builder, const OrderedRows *rows, Repeated *repeated)
+{
+	OrderedRows walk = *rows;
+	const StepRow *row;
+	int64		rollout_id = 0;
+	int32		step_no = 0;
+	bool		has_outcome = false;
+	bool		has_step = false;
+
+	if (!builder->forgiving || (rows->sorted == NULL && builder->n_ties == 0))
+		return;
+	for (uint64 n = 0; (row = next_ordered_row(&walk)) != NULL; n++)
+	{
+		if (n == 0 || row->rollout_id != rollout_id)
+			has_outcome = has_step = false;
+		rollout_id = row->rollout_id;
+		if (row->is_rollout && !isnan(row->reward))
+		{
+			repeated->n_outcomes += has_outcome;
+			has_outcome = true;
+		}
+		if (row->is_rollout)
+			continue;
+		repeated->n_steps += has_step && row->step_no == step_no;
+		step_no = row->step_no;
+		has_step = true;
+	}
+}
+
+static inline int
+compare_bits(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(int64));
+}
+
+/*
+ * Of two rows of one step the one with the lesser step_id stays, and of equal
+ * ones any that the rows themselves decide, not the order in which they came.
+ */
+bool
+takes_place(const GroupColumns *group, uint32 step, const StepRow *row, uint8 known)
+{
+	bool		is_wide = (row->parts & PART_WIDE) != 0;
+	uint8		nulls = group->nulls ? group->nulls[step] : 0;
+	int			order = 0;
+
+	if (group->step_id[step] != row->step_id)
+		return row->step_id < group->step_id[step];
+	if (nulls != (row->nulls & known))
+		return (row->nulls & known) < nulls;
+	if (group->state[step] != row->state)
+		return row->state < group->state[step];
+	if (group->action[step] != row->action)
+		return row->action < group->action[step];
+	order = compare_bits(&row->reward, &group->reward[step]);
+	if (order == 0 && group->next_state)
+		order = compare_bits(is_wide ? &row->next_state : &(int64) {0}, &group->next_state[step]);
+	if (order == 0 && group->value)
+		order = compare_bits(is_wide ? &row->value : &(double) {NAN}, &group->value[step]);
+	if (order == 0 && group->turn_reward)
+		order = compare_bits(is_wide ? &row->turn_reward : &(double) {NAN}, &group->turn_reward[step]);
+	if (order == 0 && group->cost)
+		order = compare_bits(is_wide ? &row->cost : &(double) {NAN}, &group->cost[step]);
+	if (order == 0 && group->turn && (row->nulls & NULL_TURN) == 0)
+		return row->turn < group->turn[step];
+	return order < 0;
+}

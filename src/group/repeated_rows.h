@@ -1,0 +1,29 @@
+/*
+ * repeated_rows.h
+ *		Rows that say again what can be said once: steps, and outcomes of a rollout.
+ */
+#ifndef STEPADV_GROUP_REPEATED_ROWS_H
+#define STEPADV_GROUP_REPEATED_ROWS_H
+
+#include "group/ordered_rows.h"
+
+/*
+ * Rows that a forgiving value holds against their rollout: of one step but the
+ * first, and further outcomes.
+ */
+typedef struct Repeated
+{
+	uint64		n_steps;
+	uint64		n_outcomes;
+} Repeated;
+
+/* Counts them, of a value that is not forgiving none.  `rows` stay where they are. */
+extern void find_repeated(const GroupBuilder *builder, const OrderedRows *rows, Repeated *repeated);
+
+/* In a value that is not forgiving they are an error. */
+extern void refuse_duplicate(const StepRow *row);
+
+/* Is `row` to replace the row of its step that was put there?  `known`: the NULL_… bits that the value has. */
+extern bool takes_place(const GroupColumns *group, uint32 step, const StepRow *row, uint8 known);
+
+#endif							/* STEPADV_GROUP_REPEATED_ROWS_H */

@@ -1,0 +1,81 @@
+/*
+ * group_fold_group.h
+ *		The group that a GroupFold is at: its keys, its rows, its value.
+ *
+ * `positions` say where in a row the keys are.
+ */
+#ifndef STEPADV_GROUP_FOLD_GROUP_H
+#define STEPADV_GROUP_FOLD_GROUP_H
+
+#include "executor/tuptable.h"
+#include "utils/datum.h"
+
+#include "plan/group_fold_blame.h"
+
+/* Put the keys of a row into fold->keys. */
+extern void show_keys(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row);
+
+/* Are the keys of a row those of the current group, or equal to them? */
+extern bool is_of_group(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row);
+
+/* The builder of a new group. */
+extern GroupBuilder *create_builder(const GroupFoldState *fold, MemoryContext context);
+
+/* A group that is not in the table, of the keys of a row. */
+extern void begin_group(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row);
+
+/*
+ * The row of the current group, which lives until the next one is asked for: with
+ * this value, or with what has been folded.
+ */
+extern TupleTableSlot *give_value(GroupFoldState *fold, Datum value, bool isnull);
+extern TupleTableSlot *give_group(GroupFoldState *fold);
+
+/* Has a row the very keys of the current group?  Others may be equal all the same. */
+static inline bool
+has_same_keys(const GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+{
+	const TupleTableSlot *keys = fold->group_keys;
+
+	for (int k = 0; k < fold->n_keys; k++)
+	{
+		Datum		value = row->tts_values[positions[k] - 1];
+		bool		isnull = row->tts_isnull[positions[k] - 1];
+
+		if (isnull != keys->tts_isnull[k])
+			return false;
+		if (!isnull && value != keys->tts_values[k])
+		{
+			Form_pg_attribute key = TupleDescAttr(keys->tts_tupleDescriptor, k);
+
+			if (key->attbyval || !datum_image_eq(value, keys->tts_values[k], false, key->attlen))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* A row into the current group. */
+static inline void
+add_row(GroupFoldState *fold, const TupleTableSlot *row)
+{
+	const AttrNumber *positions = fold->positions + fold->n_keys;
+	NullableDatum args[MAX_ROW_ARGS];
+	double		rewards[MAX_REWARDS];
+	StepRow		step;
+
+	if (fold->has_filter &&
+		(row->tts_isnull[positions[fold->n_args] - 1] || !DatumGetBool(row->tts_values[positions[fold->n_args] - 1])))
+		return;
+	for (int a = 0; a < fold->n_args; a++)
+	{
+		args[a].value = row->tts_values[positions[a] - 1];
+		args[a].isnull = row->tts_isnull[positions[a] - 1];
+	}
+	begin_blame(fold);
+	if (read_step_row(args, fold->n_args, fold->forgiving, rewards, &step))
+		group_builder_add(fold->builder, &step);
+	end_blame(fold);
+}
+
+#endif							/* STEPADV_GROUP_FOLD_GROUP_H */
