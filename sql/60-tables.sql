@@ -190,8 +190,8 @@ BEGIN
 		FROM %1$I.rollouts r
 		$$, make_rollout_rows.schema, step_reward, outcome_reward,
 		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END,
-		(SELECT string_agg(format('s.%I', k.name), ', ' ORDER BY k.i) FROM unnest(make_rollout_rows.keys) WITH ORDINALITY k(name, i)),
-		(SELECT string_agg(format('r.%I', k.name), ', ' ORDER BY k.i) FROM unnest(make_rollout_rows.keys) WITH ORDINALITY k(name, i)));
+		stepadv_internal.list(make_rollout_rows.keys, 's.%1$I'::text, ', '::text),
+		stepadv_internal.list(make_rollout_rows.keys, 'r.%1$I'::text, ', '::text));
 	EXECUTE format('COMMENT ON VIEW %I.rollout_rows IS %L', make_rollout_rows.schema,
 		'what rollout_agg is fed: one row per step, and per rollout one with step_no NULL that carries its success; reward: '
 		|| CASE make_rollout_rows.reward
@@ -287,7 +287,7 @@ DECLARE
 	definitions CONSTANT text := (
 		SELECT string_agg(format('%I text NOT NULL', k.name) || CASE WHEN k.name IN ('run_id', 'policy_version') THEN format(' DEFAULT %L', '') ELSE '' END, ', ' ORDER BY k.i)
 		FROM unnest(make_tables.keys) WITH ORDINALITY k(name, i));
-	listed CONSTANT text := (SELECT string_agg(quote_ident(k.name), ', ' ORDER BY k.i) FROM unnest(make_tables.keys) WITH ORDINALITY k(name, i));
+	listed CONSTANT text := stepadv_internal.list(make_tables.keys, '%1$I'::text, ', '::text);
 	others CONSTANT text[] := ARRAY(SELECT c.name FROM stepadv_internal.table_columns() c WHERE c.can_be_key AND c.name <> ALL (make_tables.keys));
 	-- Other states than those of observations are made by attach.
 	filled CONSTANT text[] := CASE WHEN coalesce(make_tables.states, 'observation') IN ('observation', 'observation_last') THEN '{observation,state}' ELSE '{}' END::text[]
@@ -305,7 +305,7 @@ BEGIN
 	IF current_setting('server_version_num')::integer < 150000 THEN
 		EXECUTE format('CREATE TRIGGER refuse_lossy_move BEFORE UPDATE OF %2$s ON %1$I.rollouts '
 			'FOR EACH ROW WHEN (%3$s) EXECUTE FUNCTION stepadv_internal.refuse_lossy_move()', make_tables.schema, listed,
-			(SELECT string_agg(format('OLD.%1$I <> NEW.%1$I', k.name), ' OR ' ORDER BY k.i) FROM unnest(make_tables.keys) WITH ORDINALITY k(name, i)));
+			stepadv_internal.list(make_tables.keys, 'OLD.%1$I <> NEW.%1$I'::text, ' OR '::text));
 	END IF;
 	-- Triggers fire by name: after most of the user's, who may have something to say.
 	EXECUTE format('CREATE TRIGGER stepadv_fill_identities BEFORE INSERT OR UPDATE OF %2$s ON %1$I.steps '

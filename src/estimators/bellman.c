@@ -29,27 +29,6 @@
 #include "estimators/value_equations.h"
 #include "sum.h"
 
-static void
-allocate_equations(uint32 n, Size n_edges, ValueEquations *equations)
-{
-	equations->n = n;
-	equations->first = ALLOCATE_ARRAY(uint32, (Size) n + 1);
-	equations->target = ALLOCATE_ARRAY(int32, n_edges);
-	equations->weight = ALLOCATE_ARRAY(double, n_edges);
-	equations->leak = ALLOCATE_ARRAY(double, n);
-	equations->constant = ALLOCATE_ARRAY(double, n);
-}
-
-static void
-free_equations(ValueEquations *equations)
-{
-	pfree(equations->first);
-	pfree(equations->target);
-	pfree(equations->weight);
-	pfree(equations->leak);
-	pfree(equations->constant);
-}
-
 /* The sum of the rewards of each state's visits. */
 static Sum *
 sum_rewards(const GroupColumns *group, const Identities *states)
@@ -102,7 +81,7 @@ state_equations(const GroupColumns *group, const Identities *states, const int32
 	Adjacency	targets;
 
 	find_neighbours(group, states->n, states->of_step, next, false, &targets);
-	allocate_equations(states->n, targets.first[states->n], equations);
+	allocate_value_equations(states->n, targets.first[states->n], equations);
 	equations->first[0] = 0;
 	for (uint32 s = 0; s < states->n; s++)
 	{
@@ -139,7 +118,7 @@ step_equations(const GroupColumns *group, const Identities *states, const int32 
 		step[i] = (int32) (n_states + i);
 	find_neighbours(group, n_states, states->of_step, step, false, &visits);
 	end = visits.first[n_states];
-	allocate_equations(n_states + group->n_steps, (Size) end + 2 * (Size) group->n_steps, equations);
+	allocate_value_equations(n_states + group->n_steps, (Size) end + 2 * (Size) group->n_steps, equations);
 	memcpy(equations->first, visits.first, n_states * sizeof(uint32));
 	memcpy(equations->target, visits.neighbour, end * sizeof(int32));
 	for (uint32 e = 0; e < end; e++)
@@ -194,7 +173,7 @@ state_values(const GroupColumns *group, const Identities *states, const int32 *n
 		step_equations(group, states, next, options, &equations);
 	value = ALLOCATE_ARRAY(double, equations.n);
 	solve_value_equations(&equations, value);
-	free_equations(&equations);
+	free_value_equations(&equations);
 	return value;
 }
 

@@ -168,19 +168,16 @@ iterate_rest(ComponentSolver *solver)
 	uint32		n = solver->n - solver->n_gone;
 	int32	   *left = ALLOCATE_ARRAY(int32, n);
 	double	   *value = ALLOCATE_ZEROED_ARRAY(double, n);
-	ValueEquations rest = {0};
+	ValueEquations rest;
+	uint32		n_left = 0;
 	uint32		end = 0;
 
-	rest.first = ALLOCATE_ARRAY(uint32, (Size) n + 1);
-	rest.target = ALLOCATE_ARRAY(int32, solver->n_entries);
-	rest.weight = ALLOCATE_ARRAY(double, solver->n_entries);
-	rest.leak = ALLOCATE_ARRAY(double, n);
-	rest.constant = ALLOCATE_ARRAY(double, n);
+	allocate_value_equations(n, solver->n_entries, &rest);
 	for (uint32 i = 0; i < solver->n; i++)
 		if (!solver->gone[i])
 		{
-			left[rest.n] = (int32) i;
-			solver->place[i] = rest.n++;
+			left[n_left] = (int32) i;
+			solver->place[i] = n_left++;
 		}
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -204,11 +201,7 @@ iterate_rest(ComponentSolver *solver)
 	}
 	pfree(left);
 	pfree(value);
-	pfree(rest.first);
-	pfree(rest.target);
-	pfree(rest.weight);
-	pfree(rest.leak);
-	pfree(rest.constant);
+	free_value_equations(&rest);
 }
 
 /* ----------

@@ -24,6 +24,10 @@ typedef struct ValueEquations
 	double	   *constant;
 } ValueEquations;
 
+/* Room for so many unknowns and edges, which the caller fills. */
+extern void allocate_value_equations(uint32 n, Size n_edges, ValueEquations *equations);
+extern void free_value_equations(ValueEquations *equations);
+
 /* value[i], by unknown. */
 extern void solve_value_equations(const ValueEquations *equations, double *value);
 

@@ -290,12 +290,17 @@ group_copy(const GroupColumns *group, GroupColumns *copy)
 void
 group_add_defect(GroupColumns *group, uint32 rollout, uint8 defect)
 {
-	uint8	   *defects = ALLOCATE_ZEROED_ARRAY(uint8, group->n_rollouts);
+	/* One copy, however many rollouts there are to mark. */
+	if (!group->owns_defects)
+	{
+		uint8	   *defects = ALLOCATE_ZEROED_ARRAY(uint8, group->n_rollouts);
 
-	if (group->defects != NULL)
-		memcpy(defects, group->defects, group->n_rollouts);
-	defects[rollout] |= defect;
-	group->defects = defects;
+		if (group->defects != NULL)
+			memcpy(defects, group->defects, group->n_rollouts);
+		group->defects = defects;
+		group->owns_defects = true;
+	}
+	((uint8 *) group->defects)[rollout] |= defect;
 }
 
 /* The last touch after the columns are filled. */

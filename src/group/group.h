@@ -96,6 +96,7 @@ typedef struct GroupColumns
 	const uint8 *success;		/* Success */
 	const uint32 *first_step;	/* n_rollouts + 1 offsets, made on opening */
 	const uint8 *defects;		/* what made it not worth judging; or NULL: none */
+	bool		owns_defects;	/* they are not the value's own: group_add_defect made them */
 
 	/* by step */
 	const int64 *step_id;
