@@ -80,7 +80,11 @@ BEGIN
 	IF run IS NOT NULL THEN
 		known_as := CASE WHEN of_run.key IS NOT NULL THEN format('z.%I', (stepadv_internal.group_columns(of_step.view, n))[of_run.key])
 			WHEN of_run.view = of_step.view THEN 'z.stepadv_run_id' ELSE 'y.stepadv_run_id' END;
-		joins := format(' LEFT JOIN (SELECT %1$s AS run_id, pg_catalog.max(z.stepadv_policy_step) AS newest FROM %2$s z%3$s GROUP BY %1$s) n ON n.run_id %4$s %5$s', known_as, steps,
+		-- Where a query names the run, the planner gives that to both sides instead of the join: from 16 on no
+		-- condition is left then that says that n has one row, and n is computed for those who never asked for an age.
+		-- The same condition in other words stays.
+		joins := format(' LEFT JOIN (SELECT %1$s AS run_id, pg_catalog.max(z.stepadv_policy_step) AS newest FROM %2$s z%3$s GROUP BY %1$s) n ON n.run_id %4$s %5$s'
+			' AND n.run_id %4$s CASE WHEN %5$s IS NOT DISTINCT FROM NULL THEN NULL ELSE %5$s END', known_as, steps,
 			CASE WHEN known_as LIKE 'y.%' THEN format(' LEFT JOIN %s y ON %s AND %s', stepadv_internal.relation_name(of_run.view),
 				stepadv_internal.same_group('y'::text, of_run.view, 'z'::text, of_step.view, n), stepadv_internal.same_rollout('y'::text, of_run.view, 'z'::text, of_step.view)) END,
 			stepadv_internal.equality_operator(stepadv_internal.base_type(stepadv_internal.column_type(of_run.view, 'stepadv_run_id'::text))), run);

@@ -53,7 +53,15 @@ SELECT state, next_state = of_next AS next_state FROM identities WHERE task_id =
 -- What else is written changes nothing; nor does a move to another partition.
 CREATE TEMP TABLE before AS SELECT step_id, state, next_state, action_hash FROM idn.steps;
 UPDATE idn.steps SET metadata = '{}', turn = step_no, reward = 1;
-UPDATE idn.rollouts SET policy_version = 'v' || rollout_id;
+-- Up to 14 that is done by hand, as the refusal's hint says.
+DO $$
+BEGIN
+	UPDATE idn.rollouts SET policy_version = 'v' || rollout_id;
+EXCEPTION WHEN feature_not_supported THEN
+	INSERT INTO idn.rollouts (policy_version, task_id, rollout_id, outcome) SELECT 'v' || rollout_id, task_id, rollout_id, outcome FROM idn.rollouts;
+	UPDATE idn.steps SET policy_version = 'v' || rollout_id;
+	DELETE FROM idn.rollouts WHERE policy_version = '';
+END $$;
 SELECT count(*) AS changed FROM idn.steps s JOIN before b USING (step_id) WHERE (s.state, s.next_state, s.action_hash) IS DISTINCT FROM (b.state, b.next_state, b.action_hash);
 SELECT count(*) AS moved FROM idn.steps WHERE policy_version <> '';
 ROLLBACK;
