@@ -424,7 +424,15 @@ foreach my $who ('alice', 'erin')
 		INSERT INTO alices.steps (kind, task_id, rollout_id, step_no, observation, next_observation, action, tool, args) VALUES ('k', 't', '$who', 1, 'o', 'p', 'a', NULL, NULL), ('k', 't', '$who', 2, 'p', NULL, NULL, 'bash', '{"command": "ls"}'), ('k', 't', '$who', 3, 'q', NULL, NULL, 'unknown', '[1]')), '', "$who inserts");
 }
 works('alice', 'overloaded', q(SET search_path = public, pg_catalog; UPDATE alices.steps SET observation = 'r', action = 'b' WHERE step_no OPERATOR(pg_catalog.=) 1;
-	UPDATE alices.rollouts SET kind = 'l'), '', 'alice updates');
+	-- Up to 14 a move to another partition is refused, and done by hand.
+	DO $$
+	BEGIN
+		UPDATE alices.rollouts SET kind = 'l';
+	EXCEPTION WHEN feature_not_supported THEN
+		INSERT INTO alices.rollouts (kind, task_id, rollout_id, outcome) SELECT 'l', task_id, rollout_id, outcome FROM alices.rollouts;
+		UPDATE alices.steps SET kind = 'l';
+		DELETE FROM alices.rollouts WHERE kind OPERATOR(pg_catalog.=) 'k';
+	END $$), '', 'alice updates');
 works('alice', 'overloaded', q(SELECT count(*), count(*) FILTER (WHERE state = stepadv.signature_hash(observation) AND action_hash = CASE tool WHEN 'bash' THEN stepadv.signature_hash(stepadv.action_signature(tool, args, ok)) WHEN 'unknown' THEN stepadv.signature_hash(jsonb_build_array(tool, args)) ELSE stepadv.signature_hash(action) END) FROM alices.steps;
 	SELECT n_rollouts, all_shared_step_share, no_shared_state FROM alices.steps_groups), "6|6\n2|1|f", 'and what was filled is right');
 # Who may not write the table gets nothing by the trigger's function, and none of his own is called by its name.
