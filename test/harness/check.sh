@@ -23,10 +23,9 @@ long_tests='equivalence instances over_time attach compare methods upkeep ddl gr
 wants() { case " $only " in *" $1 "*) true ;; *) false ;; esac; }
 
 # Both wordings of pg_regress: "test x ... ok" (14, 15), "ok 1 - x" (16 and later).
+# Sets $ok and $not_ok, and adds them up.
 count()
 {
-	local ok not_ok
-
 	ok=$(grep -cE '^(ok [0-9]+ |(test|    ) ?[^ ].* \.\.\. ok )' "$1" || true)
 	# What a TAP test says is still to do is not held against it.
 	not_ok=$(grep -E '^(not ok [0-9]+ |(test|    ) ?[^ ].* \.\.\. FAILED)' "$1" | grep -cv ' # TODO ' || true)
@@ -36,20 +35,21 @@ count()
 	failed=$((failed + not_ok))
 }
 
-# What a job said: all of it where it failed, else a line per test, or file of tests.
+# What a job said: all of it where it failed, else a line per test of pg_regress.
 job_ended()
 {
-	local name=$1 status=$2 seconds=$3 out=$4
+	local name=$1 status=$2 seconds=$3 out=$4 ok not_ok
 
-	echo "== $name ($seconds s)"
+	count "$out" "$status"
+	echo "== $name: $ok passed, $not_ok failed ($seconds s)"
 	cat "$out" >>"$log"
 	if [ "$status" != 0 ]; then
 		cat "$out"
 		keep_results "$name"
 	else
-		grep -E '^(test |ok [0-9]+ +- |# All|    ok|test/t/)' "$out" | grep -vE '^ok [0-9]+ - ' || true
+		# No line per assertion of a TAP test.
+		grep -E '^(test |ok [0-9]+ +- |    ok|test/t/.* skipped)' "$out" | grep -vE '^(ok [0-9]+ - |test/t/.*\.pl \.\. $)' || true
 	fi
-	count "$out" "$status"
 }
 
 # For the developer who has to look at them.
@@ -57,10 +57,10 @@ keep_results()
 {
 	local dir=$work/$1 results=$top/build/results
 
-	find "$dir" -maxdepth 1 -name '*.diffs' -exec cat {} + 2>/dev/null || true
+	cat "$dir/regression.diffs" 2>/dev/null || true
 	mkdir -p "$results"
 	cp -r "$dir"/results/. "$results/" 2>/dev/null || true
-	find "$dir" -maxdepth 1 -name 'regression.*' -exec cp {} "$results/" \; 2>/dev/null || true
+	cat "$dir/regression.diffs" >>"$results/regression.diffs" 2>/dev/null || true
 	# Servers up to 14 and later ones leave those of TAP tests in different places.
 	find "$work" -type f \( -name "regress_log_$1" -o -path "*_$1_*/pg_upgrade_output.d/*" \) -exec cp {} "$results/" \; 2>/dev/null || true
 }
@@ -87,6 +87,22 @@ cat >>"$work/temp.conf" <<'CONF'
 fsync = off
 max_parallel_workers_per_gather = 2
 CONF
+
+# A data directory like that of every TAP test is made once and copied: by the tests
+# themselves from 17 on, before that by a program that is found before initdb.
+copy_initdb()
+{
+	export INITDB_TEMPLATE=$work/template
+	as_user "$bindir/initdb" -D "$INITDB_TEMPLATE" -A trust -N >"$work/initdb.log" 2>&1 || { cat "$work/initdb.log" >&2; exit 2; }
+	mkdir "$work/copying"
+	cat >"$work/copying/initdb" <<-SH
+		#!/bin/sh
+		[ "\$*" != "-D \$2 -A trust -N" ] || exec cp -a "$INITDB_TEMPLATE" "\$2"
+		exec "$bindir/initdb" "\$@"
+	SH
+	chmod 755 "$work/copying" "$work/copying/initdb"
+	PATH=$work/copying:$PATH
+}
 
 # A folder to run a kind of test in, which looks like that with all tests.
 folder()
@@ -121,6 +137,8 @@ if wants tap && [ -n "$(all_of t pl)" ]; then
 	copy_server
 	export STEPADV_COPIED_BINDIR=$copied_bindir
 	export PATH=$bindir:$PATH
+	[ "$(id -u)" != 0 ] || chown -R "$test_user" "$work"
+	copy_initdb
 	for t in ${TAP:-$(all_of t pl)}; do
 		add_job "$t" "$t" "$work" prove -v "test/t/$t.pl"
 	done
