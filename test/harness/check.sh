@@ -111,18 +111,18 @@ folder()
 	ln -s ../test ../expected ../docs ../README.md "$work/$1/"
 }
 
-# pg_regress runs its tests one after the other: so there are several, each with a
-# server, where no test meets another's roles or settings.
+# pg_regress runs its tests one after the other: so there are several of it, each with
+# a server, where no test meets another's roles or settings.
 parts=0
 if wants regress; then
-	tests=$(long_first "$long_tests" ${TESTS:-$(regress_tests)})
+	tests=${TESTS:-$(regress_tests)}
 	parts=$(($(wc -w <<<"$tests") < slots ? $(wc -w <<<"$tests") : slots))
 	[ "$parts" -le 4 ] || parts=4
 	for part in $(seq "$parts"); do
 		folder "regress-$part"
 		add_job "regress-$part" regress "$work/regress-$part" "$pgxs_dir/test/regress/pg_regress" --bindir="$bindir" --inputdir=test --outputdir=. \
 			--temp-instance=instance --temp-config="$work/temp.conf" --no-locale --encoding=UTF8 \
-			--load-extension=stepadv --dbname=contrib_regression $(dealt "$part" "$parts" $tests)
+			--load-extension=stepadv --dbname=contrib_regression $(dealt "$part" "$parts" "$long_tests" $tests)
 	done
 fi
 if wants isolation && [ -n "$(all_of specs spec)" ]; then

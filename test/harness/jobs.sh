@@ -29,15 +29,19 @@ long_first()
 	done
 }
 
-# Every n-th word, of n parts of which none has only the longer ones: 1 2 2 1 1 2 …
+# One of n parts of some words, in their order; those of a list of long ones are dealt
+# out 1 2 2 1 1 2 …, the others after them.
 dealt()
 {
-	local part=$1 n=$2 i=0
-	shift 2
+	local part=$1 n=$2 long=$3 i=0 word mine=
+	shift 3
 
-	for word in "$@"; do
-		[ $((i % (2 * n) < n ? i % (2 * n) : 2 * n - 1 - i % (2 * n))) != $((part - 1)) ] || echo "$word"
+	for word in $(long_first "$long" "$@"); do
+		[ $((i % (2 * n) < n ? i % (2 * n) : 2 * n - 1 - i % (2 * n))) != $((part - 1)) ] || mine="$mine $word"
 		i=$((i + 1))
+	done
+	for word in "$@"; do
+		case " $mine " in *" $word "*) echo "$word" ;; esac
 	done
 }
 
