@@ -82,20 +82,27 @@ COMMENT ON FUNCTION stepadv_internal.divisions(stepadv_internal.attached) IS 'pa
 -- A list made of divisions: %1$s the column of alias g, where groups are divided,
 -- %2$I its name; shown: only those that the group's columns do not stand for.
 CREATE FUNCTION stepadv_internal.division_list(a stepadv_internal.attached, template text, shown boolean) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT string_agg(format(template, d.of_g, d.name), ', ' ORDER BY d.i)
-	FROM stepadv_internal.divisions(a) d
-	WHERE NOT (shown AND d.stands)
+BEGIN
+	RETURN (
+		SELECT string_agg(format(template, d.of_g, d.name), ', ' ORDER BY d.i)
+		FROM stepadv_internal.divisions(a) d
+		WHERE NOT (shown AND d.stands));
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.division_list(stepadv_internal.attached, text, boolean) IS 'part of attach: the divisions of g as SQL';
 
 -- Their columns in views that have those of the group.
 CREATE FUNCTION stepadv_internal.division_names(a stepadv_internal.attached) RETURNS text[]
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT array_agg(d.name ORDER BY d.i) FROM stepadv_internal.divisions(a) d WHERE NOT d.stands $$;
+AS $$
+BEGIN
+	RETURN (SELECT array_agg(d.name ORDER BY d.i) FROM stepadv_internal.divisions(a) d WHERE NOT d.stands);
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.division_names(stepadv_internal.attached) IS 'part of attach: the divisions that views show beside the columns of the group';
 
 -- For rows of an adapter: the joins that lead to what is known of their rollout,
@@ -134,9 +141,13 @@ COMMENT ON FUNCTION stepadv_internal.run_columns(stepadv_internal.attached, text
 
 -- Whether anything is known by which rollouts were made at different times.
 CREATE FUNCTION stepadv_internal.has_runs(a stepadv_internal.attached) RETURNS boolean
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT EXISTS (SELECT FROM stepadv_internal.divisions(a) d WHERE d.view IS NOT NULL) $$;
+AS $$
+BEGIN
+	RETURN EXISTS (SELECT FROM stepadv_internal.divisions(a) d WHERE d.view IS NOT NULL);
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.has_runs(stepadv_internal.attached) IS 'part of attach: whether there are views over time';
 
 -- The relation g of fold, with a row per group and divisions: rollouts of another
