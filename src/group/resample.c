@@ -174,6 +174,19 @@ fold_drawn(const GroupColumns *group, const Drawn *drawn, uint32 k)
 	return group_builder_finish(builder);
 }
 
+/* k of the shortest: so nobody draws for minutes what cannot be a value. */
+static void
+refuse_oversize(const GroupColumns *group, uint32 k)
+{
+	GroupShape	shape = {.n_rollouts = k};
+	uint32		least = PG_UINT32_MAX;
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		least = Min(least, group->n_rollout_steps[r]);
+	shape.n_steps = k > 0 ? (uint64) k * least : 0;
+	(void) checked_group_size(&shape);
+}
+
 static uint32
 check_sample_size(int32 k, const GroupColumns *group, bool replace)
 {
@@ -191,6 +204,7 @@ check_sample_size(int32 k, const GroupColumns *group, bool replace)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k is %d, and the group has %u rollouts", k, group->n_rollouts),
 				 errhint("Only with replace => true can more be drawn than there are.")));
+	refuse_oversize(group, k);
 	return (uint32) k;
 }
 
