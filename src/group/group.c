@@ -262,11 +262,10 @@ write_header(RolloutGroup *datum, const GroupShape *shape)
 	datum->n_steps = LITTLE_ENDIAN_32((uint32) shape->n_steps);
 }
 
-RolloutGroup *
-group_allocate(const GroupShape *shape, GroupColumns *group)
+Size
+checked_group_size(const GroupShape *shape)
 {
 	Size		size = group_size(shape);
-	RolloutGroup *datum;
 
 	if (!AllocSizeIsValid(size))
 		ereport(ERROR,
@@ -274,6 +273,15 @@ group_allocate(const GroupShape *shape, GroupColumns *group)
 				 errmsg("rollout group of " UINT64_FORMAT " rollouts and " UINT64_FORMAT " steps would need %zu bytes, the limit is %zu",
 						shape->n_rollouts, shape->n_steps, size, (Size) MaxAllocSize),
 				 errhint("Fold fewer rollouts into one group, for example by grouping by policy version too.")));
+	return size;
+}
+
+RolloutGroup *
+group_allocate(const GroupShape *shape, GroupColumns *group)
+{
+	Size		size = checked_group_size(shape);
+	RolloutGroup *datum;
+
 	datum = palloc(size);
 	SET_VARSIZE(datum, size);
 	write_header(datum, shape);

@@ -146,6 +146,9 @@ extern void group_seal(RolloutGroup *datum);
 extern void group_check(const GroupColumns *group, int sqlerrcode);
 extern Size group_size(const GroupShape *shape);
 
+/* The same, or an error if that is more than a value may be. */
+extern Size checked_group_size(const GroupShape *shape);
+
 /* The version that a value with these columns is written as. */
 extern uint8 group_version(const GroupColumns *group);
 
