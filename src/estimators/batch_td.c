@@ -37,7 +37,8 @@ static const Parameter batch_td_parameters[] = {
 	NUMBER_PARAMETER("prior", 0, INFINITY),
 	NULLABLE_NUMBER_PARAMETER("baseline", -INFINITY, INFINITY),
 	CHOICE_PARAMETER("prior_mean", PRIOR_MEAN_CHOICES),
-	SUCCESS_ABOVE_PARAMETER
+	SUCCESS_ABOVE_PARAMETER,
+	HISTORY_PARAMETERS
 };
 static const EstimateColumnType batch_td_columns[] = {RTMC_COLUMNS};
 
@@ -65,6 +66,7 @@ batch_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 		parameters[GAMMA].number, parameters[LAMBDA].number, parameters[PRIOR].number
 	};
 	RtmcTable	table;
+	double	   *weight;
 	double	   *target;
 
 	table.returns = ALLOCATE_ARRAY(double, group->n_steps);
@@ -73,8 +75,10 @@ batch_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 										 &parameters[SUCCESS_ABOVE], table.returns);
 	number_states(group, facts, &table.states);
 	number_pairs(group, &table.states, &table.pairs);
+	weight = weigh_visits(group, facts, &table.states, VISIT_EVERY);
+	options.weight = facts->weight ? weight : NULL;
 	target = bellman_targets(group, &table.states, find_next_states(group, &table.states, NULL), &options);
-	rtmc_table_measure(group, target, VISIT_EVERY, options.prior, options.prior_mean, &table);
+	rtmc_table_measure(group, target, weight, options.prior, options.prior_mean, &table);
 	flatten_ties(group, &options, &table);
 	rtmc_table_columns(group, &table, columns);
 }

@@ -14,13 +14,14 @@ typedef struct BellmanOptions
 	double		lambda;
 	double		prior;			/* visits that every state has beside its own */
 	double		prior_mean;		/* what those returned */
+	const double *weight;		/* by step, what a visit counts, above 0; NULL: 1 each */
 } BellmanOptions;
 
 /*
  * By step of a state, the target of batch TD(lambda): what the step was rewarded with and,
  * discounted, 1 - lambda of the value of the state `next` that it led to and lambda
- * of the target of the rollout's next step.  A state's value is the mean of the targets
- * of all its visits, the prior among them.
+ * of the target of the rollout's next step.  A state's value is the weighted mean of the
+ * targets of all its visits, the prior among them.
  */
 extern double *bellman_targets(const GroupColumns *group, const Identities *states, const int32 *next,
 							   const BellmanOptions *options);
