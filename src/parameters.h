@@ -17,7 +17,8 @@ typedef enum ParameterType
 	PARAMETER_NUMBER,			/* float8 between least and most */
 	PARAMETER_INTEGER,			/* integer between least and most */
 	PARAMETER_FLAG,				/* boolean */
-	PARAMETER_CHOICE			/* text, one of choices */
+	PARAMETER_CHOICE,			/* text, one of choices */
+	PARAMETER_GROUP				/* of the first argument's type, a rollout_group */
 } ParameterType;
 
 typedef struct Parameter
@@ -38,6 +39,7 @@ typedef struct ParameterValue
 	double		number;
 	bool		flag;
 	int			choice;			/* index into choices */
+	const struct RolloutGroup *group;	/* detoasted */
 } ParameterValue;
 
 /* For tables outside functions: a list of choices there lives for ever. */
@@ -59,6 +61,7 @@ typedef struct ParameterValue
 #define NEWER_INTEGER_PARAMETER(name, least, most, otherwise) \
 	{name, PARAMETER_INTEGER, least, most, NULL, false, true, otherwise}
 #define NEWER_FLAG_PARAMETER(name, otherwise) {name, PARAMETER_FLAG, 0, 0, NULL, false, true, otherwise}
+#define NEWER_NULLABLE_GROUP_PARAMETER(name) {name, PARAMETER_GROUP, 0, 0, NULL, true, true, NAN}
 #define NEWER_CHOICE_PARAMETER(name, ...) {name, PARAMETER_CHOICE, 0, 0, CHOICE_LIST(__VA_ARGS__), false, true, 0}
 
 /* Parameters that several estimators have. */

@@ -45,10 +45,11 @@ typedef struct RtmcTable
 	double	   *returns;		/* G_t by step */
 	Identities	states;
 	Identities	pairs;
-	uint32	   *pair_visits;	/* N(s,a) */
+	uint32	   *pair_visits;	/* how many, whatever each counts */
+	double	   *pair_weight;	/* N(s,a): what they count together */
 	double	   *pair_q;			/* Q(s,a) */
 	double	   *pair_stderr;	/* of Q; NaN below two visits */
-	uint32	   *state_visits;	/* N(s) */
+	uint32	   *state_visits;
 	double	   *state_v;		/* V'(s) */
 	double	   *pair_advantage; /* Q - V', divided by their sd if asked for */
 } RtmcTable;
@@ -61,8 +62,11 @@ extern double find_prior_mean(const GroupColumns *group, const RolloutFacts *fac
 							  const ParameterValue *prior_mean, const ParameterValue *success_above,
 							  const double *returns);
 
-/* All but returns, states and pairs, with `target` by step as what the visits' means are of. */
-extern void rtmc_table_measure(const GroupColumns *group, const double *target, Visit which, double prior,
+/*
+ * All but returns, states and pairs, with `target` by step as what the visits' means are of;
+ * `weight` by step is what a visit counts, 0 for a step that is none.
+ */
+extern void rtmc_table_measure(const GroupColumns *group, const double *target, const double *weight, double prior,
 							   double prior_mean, RtmcTable *table);
 
 extern void rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateColumn *columns);

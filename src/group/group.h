@@ -50,6 +50,9 @@ typedef enum GroupUnit
 	UNIT_TURN_SET				/* the calls of a turn, in whatever order */
 } GroupUnit;
 
+/* What a group of each is made of, in words. */
+extern const char *const group_unit_plurals[];
+
 /* Bits of RolloutGroup.flags: the unit, and */
 #define FLAG_UNIT			0x03
 #define FLAG_FORGIVING		0x04

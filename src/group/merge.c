@@ -6,18 +6,18 @@
 
 #include "group/collected_rows.h"
 
+const char *const group_unit_plurals[] = {"steps", "turns", "turns whose actions are sets"};
+
 /* What is said of another group as a whole becomes true of this one. */
 static void
 merge_shape(GroupBuilder *builder, uint8 n_rewards, GroupUnit unit, bool forgiving)
 {
-	static const char *const units[] = {"steps", "turns", "turns whose actions are sets"};
-
 	if (builder->n_rows == 0)
 		builder->unit = unit;
 	else if (builder->unit != unit)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("groups of %s and groups of %s cannot be merged", units[builder->unit], units[unit]),
+				 errmsg("groups of %s and groups of %s cannot be merged", group_unit_plurals[builder->unit], group_unit_plurals[unit]),
 				 errhint("Merge the groups of steps, and call by_turn on the result.")));
 	if (n_rewards > 0 && builder->n_rewards > 0 && n_rewards != builder->n_rewards)
 		ereport(ERROR,
