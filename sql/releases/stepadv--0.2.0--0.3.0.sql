@@ -34,6 +34,9 @@ DROP FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], j
 -- steps has one more column: the views of users that read it go on reading the function as it was.
 ALTER FUNCTION stepadv.steps(stepadv.rollout_group) RENAME TO steps_before_0_3_0;
 ALTER FUNCTION stepadv.steps_before_0_3_0(stepadv.rollout_group) SET SCHEMA stepadv_internal;
+-- rollouts has two more, likewise.
+ALTER FUNCTION stepadv.rollouts(stepadv.rollout_group, float8) RENAME TO rollouts_before_0_3_0;
+ALTER FUNCTION stepadv.rollouts_before_0_3_0(stepadv.rollout_group, float8) SET SCHEMA stepadv_internal;
 -- Functions with more parameters than before. Views of users call the declarations of
 -- 0.2.0 (the same C functions, which do without what is newer) until upgrade_attachments()
 -- makes them anew; a later release drops them.

@@ -27,7 +27,8 @@ PG_FUNCTION_INFO_V1(stepadv_rollup_merge);
 
 /*
  * rollout_agg(step_id, rollout_id, step_no, state, action, reward
- *			   [, success [, next_state, value, turn_reward, cost [, turn [, rewards]]]])
+ *			   [, success [, next_state, value, turn_reward, cost [, turn [, rewards
+ *			   [, truncated, policy_step]]]]])
  *
  * One function for all forms.
  */

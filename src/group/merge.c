@@ -64,17 +64,22 @@ static void
 add_rollout_row(GroupBuilder *builder, const GroupColumns *group, uint32 rollout, StepRow *row)
 {
 	double		rewards[MAX_REWARDS];
+	bool		has_extra;
 
 	row->reward = group->outcome ? group->outcome[rollout] : NAN;
 	row->success = group->success[rollout];
 	row->defects = group->defects ? group->defects[rollout] : 0;
 	row->rewards = gather_rewards(group->outcome_rewards, group->n_rewards, group->n_rollouts, rollout, rewards);
-	if (isnan(row->reward) && row->success == SUCCESS_UNKNOWN && row->defects == 0 && row->rewards == NULL &&
-		group->n_rollout_steps[rollout] > 0)
+	row->truncated = group->truncated ? group->truncated[rollout] : TRUNCATION_UNKNOWN;
+	row->policy_step = group->policy_step ? group->policy_step[rollout] : NO_POLICY_STEP;
+	row->has_policy_step = row->policy_step != NO_POLICY_STEP;
+	has_extra = row->defects != 0 || row->rewards != NULL || row->truncated != TRUNCATION_UNKNOWN ||
+		row->has_policy_step;
+	if (isnan(row->reward) && row->success == SUCCESS_UNKNOWN && !has_extra && group->n_rollout_steps[rollout] > 0)
 		return;
 	row->is_rollout = true;
 	row->nulls = NULLS_ALL;
-	row->parts = row->defects != 0 || row->rewards != NULL ? PART_EXTRA : 0;
+	row->parts = has_extra ? PART_EXTRA : 0;
 	group_builder_add(builder, row);
 }
 
@@ -111,6 +116,8 @@ group_builder_add_rollout(GroupBuilder *builder, const GroupColumns *group, uint
 	row->is_rollout = false;
 	row->success = SUCCESS_UNKNOWN;
 	row->defects = 0;
+	row->truncated = TRUNCATION_UNKNOWN;
+	row->has_policy_step = false;
 	row->parts = (is_wide ? PART_WIDE : 0) | (has_extra ? PART_EXTRA : 0);
 	for (uint32 i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
 	{

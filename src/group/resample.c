@@ -21,15 +21,24 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "port/pg_bswap.h"
 
 #include "arrays.h"
+#include "declaration.h"
 #include "group/builder.h"
 #include "hash.h"
 
 PG_FUNCTION_INFO_V1(stepadv_resample);
+
+enum
+{
+	K, SEED, REPLACE, N_ARGUMENTS
+};
+
+static const Expected arguments[] = {{"k", INT4OID}, {"seed", INT8OID}, {"replace", BOOLOID}};
 
 /* A rollout in the sample, or before that in the draw. */
 typedef struct Drawn
@@ -208,26 +217,37 @@ check_sample_size(int32 k, const GroupColumns *group, bool replace)
 	return (uint32) k;
 }
 
+/* An argument that must be there. */
+static Datum
+argument_of(FunctionCallInfo fcinfo, int which, const int16 *place)
+{
+	if (PG_ARGISNULL(place[which]))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", arguments[which].name)));
+	return PG_GETARG_DATUM(place[which]);
+}
+
 /* resample(rollouts, k, seed, replace) */
 Datum
 stepadv_resample(PG_FUNCTION_ARGS)
 {
+	Declaration *declaration = declaration_of(fcinfo->flinfo);
 	GroupColumns group;
 	uint32	   *times;
 	uint32		k;
 	int64		seed;
 	bool		replace;
 
+	if (declaration->arguments == NULL)
+		match_arguments(fcinfo->flinfo, 1, arguments, N_ARGUMENTS);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	if (PG_ARGISNULL(2) || PG_ARGISNULL(3))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", PG_ARGISNULL(2) ? "seed" : "replace")));
-	seed = PG_GETARG_INT64(2);
-	replace = PG_GETARG_BOOL(3);
+	seed = DatumGetInt64(argument_of(fcinfo, SEED, declaration->arguments));
+	replace = DatumGetBool(argument_of(fcinfo, REPLACE, declaration->arguments));
 	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
-	k = PG_ARGISNULL(1) ? group.n_rollouts : check_sample_size(PG_GETARG_INT32(1), &group, replace);
+	k = PG_ARGISNULL(declaration->arguments[K]) ? group.n_rollouts :
+		check_sample_size(PG_GETARG_INT32(declaration->arguments[K]), &group, replace);
 	times = ALLOCATE_ZEROED_ARRAY(uint32, group.n_rollouts);
 	if (replace)
 		draw_with_replacement(&group, k, seed, times);
