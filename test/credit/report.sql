@@ -117,3 +117,34 @@ SELECT E'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 430" font-fami
 	|| (SELECT string_agg(format(E'<path d="M552 %s L574 %s" stroke="%s" stroke-width="1" fill="none"/><text x="580" y="%s" fill="%s">%s</text>\n',
 		round(y::numeric, 1), round(at::numeric, 1), colour, round(at::numeric + 4, 1), colour, method), '' ORDER BY at) FROM legend)
 	|| '</svg>' AS line;
+
+-- ----------
+-- What credit.run_resampling() left, as the tables of docs/resampling.md
+-- ----------
+CREATE VIEW credit.by_drawn_size AS
+SELECT 0 AS n, credit.table_line(VARIADIC ARRAY['method'] || array_agg(size::text ORDER BY size)) || E'\n'
+	|| credit.table_line(VARIADIC ARRAY['---'] || array_agg('---:'::text)) AS line
+FROM (SELECT DISTINCT size FROM credit.agreements) s
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.short(agreement) || ' / ' || credit.short(rank) ORDER BY size))
+FROM (SELECT m.n, m.method, a.size, avg(a.agreement) AS agreement, avg(a.rank) AS rank FROM credit.agreements a JOIN credit.methods m USING (method) GROUP BY 1, 2, 3) a
+GROUP BY n, method;
+
+CREATE VIEW credit.by_feedback AS
+SELECT 0 AS n, credit.table_line(VARIADIC ARRAY['method'] || array_agg(size::text ORDER BY size)) || E'\n'
+	|| credit.table_line(VARIADIC ARRAY['---'] || array_agg('---:'::text)) AS line
+FROM (SELECT DISTINCT size FROM credit.feedbacks) s
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.short(within) ORDER BY size))
+FROM (SELECT m.n, m.method, f.size, avg(f.within) AS within FROM credit.feedbacks f JOIN credit.methods m USING (method) GROUP BY 1, 2, 3) f
+GROUP BY n, method;
+
+CREATE VIEW credit.by_stability AS
+SELECT 0 AS n, E'| method | below .7 | .7 to .9 | .9 to 1 | all | interval holds the truth |\n| --- | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(format('%s (%s)', credit.short(signs_right::float8 / nullif(signs, 0)), credit.short(steps::float8 / all_steps)) ORDER BY bin)
+	|| ARRAY[credit.short(min(all_covered)::float8 / min(all_steps))])
+FROM (SELECT m.n, m.method, greatest(s.stability, 1) AS bin, sum(s.steps) AS steps, sum(s.signs) AS signs, sum(s.signs_right) AS signs_right,
+		sum(sum(s.steps)) OVER w AS all_steps, sum(sum(s.covered)) OVER w AS all_covered
+	FROM credit.stabilities s JOIN credit.methods m USING (method) GROUP BY 1, 2, 3 WINDOW w AS (PARTITION BY m.n)) s
+GROUP BY n, method;
