@@ -94,22 +94,14 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.base_type(oid) IS 'the type under a domain, at whatever depth; any other type itself';
 
--- NULL: there is no such column.
 CREATE FUNCTION stepadv_internal.column_type(relation regclass, name text) RETURNS oid
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT a.atttypid FROM pg_attribute a
-	WHERE a.attrelid = column_type.relation AND a.attname = column_type.name AND a.attnum > 0 AND NOT a.attisdropped
-$$;
+LANGUAGE c STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_column_type';
 COMMENT ON FUNCTION stepadv_internal.column_type(regclass, text) IS 'declared type of a column; NULL when there is no such column';
 
 CREATE FUNCTION stepadv_internal.relation_name(relation regclass) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation_name.relation
-$$;
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_relation_name';
 COMMENT ON FUNCTION stepadv_internal.relation_name(regclass) IS 'qualified and quoted name of a relation; NULL when there is none';
 
 -- The expression that makes of a value of a type what a kind of column is; NULL: it cannot serve.
