@@ -47,6 +47,7 @@ typedef struct ParameterValue
 #define NULLABLE_NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, NULL, true}
 #define INTEGER_PARAMETER(name, least, most) {name, PARAMETER_INTEGER, least, most, NULL, false}
 #define FLAG_PARAMETER(name) {name, PARAMETER_FLAG, 0, 0, NULL, false}
+#define GROUP_PARAMETER(name) {name, PARAMETER_GROUP, 0, 0, NULL, false}
 #define CHOICE_LIST(...) ((const char *const []) {__VA_ARGS__, NULL})
 #define CHOICE_PARAMETER(name, ...) {name, PARAMETER_CHOICE, 0, 0, CHOICE_LIST(__VA_ARGS__), false}
 
