@@ -5,7 +5,7 @@ CREATE FUNCTION stepadv.rtmc(rollouts stepadv.rollout_group, gamma float8 DEFAUL
 	baseline float8 DEFAULT NULL, normalise boolean DEFAULT false, visit text DEFAULT 'first',
 	success_above float8 DEFAULT 0, prior_mean text DEFAULT 'success_rate', history stepadv.rollout_group DEFAULT NULL, decay float8 DEFAULT 1)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, n_state integer, n_action integer,
-			   q float8, v float8, stderr float8, advantage float8)
+			   q float8, v float8, stderr float8, advantage float8, q_error float8, confidence float8)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1500 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_rtmc';
 COMMENT ON FUNCTION stepadv.rtmc(stepadv.rollout_group, float8, float8, float8, boolean, text, float8, text, stepadv.rollout_group, float8) IS

@@ -22,6 +22,7 @@
 #include "estimator.h"
 #include "estimators/bellman.h"
 #include "estimators/cuts.h"
+#include "estimators/q_error.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
 
@@ -106,6 +107,7 @@ batch_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	target = bellman_targets(group, &table.states, next, &options);
 	rtmc_table_measure(group, target, weight, options.prior, options.prior_mean, &table);
 	flatten_ties(group, &options, target, &table);
+	bellman_errors(group, weight, target, next, &options, &table);
 	rtmc_table_columns(group, &table, columns);
 }
 
