@@ -17,6 +17,7 @@ typedef enum ParameterType
 	PARAMETER_NUMBER,			/* float8 between least and most */
 	PARAMETER_INTEGER,			/* integer between least and most */
 	PARAMETER_FLAG,				/* boolean */
+	PARAMETER_JSONB,			/* jsonb */
 	PARAMETER_CHOICE			/* text, one of choices */
 } ParameterType;
 
@@ -36,6 +37,7 @@ typedef struct ParameterValue
 {
 	bool		isnull;
 	double		number;
+	Datum		jsonb;			/* as it came */
 	bool		flag;
 	int			choice;			/* index into choices */
 } ParameterValue;
@@ -59,6 +61,7 @@ typedef struct ParameterValue
 #define NEWER_INTEGER_PARAMETER(name, least, most, otherwise) \
 	{name, PARAMETER_INTEGER, least, most, NULL, false, true, otherwise}
 #define NEWER_FLAG_PARAMETER(name, otherwise) {name, PARAMETER_FLAG, 0, 0, NULL, false, true, otherwise}
+#define NEWER_NULLABLE_JSONB_PARAMETER(name) {name, PARAMETER_JSONB, 0, 0, NULL, true, true, NAN}
 #define NEWER_CHOICE_PARAMETER(name, ...) {name, PARAMETER_CHOICE, 0, 0, CHOICE_LIST(__VA_ARGS__), false, true, 0}
 
 /* Parameters that several estimators have. */
