@@ -175,3 +175,30 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.role_column(text, regclass, text, text) IS 'a column, over an alias, as the expression that its role needs; error where it does not exist or its type cannot serve';
+
+-- ---- What several functions are told, and refuse in the same words
+
+CREATE FUNCTION stepadv_internal.check_names(given_as text, names text[]) RETURNS void
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF cardinality(check_names.names) <> (SELECT count(DISTINCT n) FROM unnest(check_names.names) n) THEN
+		RAISE EXCEPTION '% names a column twice, or NULL: %', check_names.given_as, check_names.names USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_names(text, text[]) IS 'error where a list of columns names one twice, or NULL; not for NULL';
+
+CREATE FUNCTION stepadv_internal.check_unit(unit text, whose text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF (check_unit.unit IN ('step', 'turn', 'turn_set')) IS NOT TRUE THEN
+		RAISE EXCEPTION 'unknown unit%: %', check_unit.whose, coalesce(quote_literal(check_unit.unit), 'NULL') USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'unit is ''step'', ''turn'' (its calls in their order) or ''turn_set'' (in any order).';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_unit(text, text) IS 'error where a unit is none, NULL included; whose: said after the word, or empty';

@@ -179,26 +179,37 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.history_length(stepadv_internal.attached) IS 'part of attach: the option {"states": {"k": …}}, checked; 2 where it is not given';
 
 CREATE FUNCTION stepadv_internal.history(a stepadv_internal.attached, value text) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('stepadv.history_states(%s, %L::text, %s)', value, m.mode, stepadv_internal.history_length(a))
-	FROM (VALUES ('history', 'sequence'), ('history_set', 'set'), ('root', 'root'), ('history_last', 'last'), ('observation_last', 'last_observations')) m(states, mode)
-	WHERE m.states = (a).states
+BEGIN
+	RETURN (
+		SELECT format('stepadv.history_states(%s, %L::text, %s)', value, m.mode, stepadv_internal.history_length(a))
+		FROM (VALUES ('history', 'sequence'), ('history_set', 'set'), ('root', 'root'), ('history_last', 'last'), ('observation_last', 'last_observations')) m(states, mode)
+		WHERE m.states = (a).states);
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.history(stepadv_internal.attached, text) IS 'part of attach: a group as a value with states made of histories; NULL where they come from elsewhere';
 
 -- Rows with states made of tool calls where states are read, else without.
 CREATE FUNCTION stepadv_internal.rows_for(a stepadv_internal.attached, reads text[]) RETURNS regclass
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT CASE WHEN 'state' = ANY (reads) THEN coalesce((a).stated, (a).rows) ELSE (a).rows END $$;
+AS $$
+BEGIN
+	RETURN CASE WHEN 'state' = ANY (reads) THEN coalesce((a).stated, (a).rows) ELSE (a).rows END;
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.rows_for(stepadv_internal.attached, text[]) IS 'part of attach: the adapter to fold for functions that read these roles';
 
 CREATE FUNCTION stepadv_internal.value_name(a stepadv_internal.attached) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT CASE WHEN 'rollouts' = ANY (stepadv_internal.group_columns((a).rows, (a).n_group_columns)) THEN 'rollouts_of_group' ELSE 'rollouts' END $$;
+AS $$
+BEGIN
+	RETURN CASE WHEN 'rollouts' = ANY (stepadv_internal.group_columns((a).rows, (a).n_group_columns)) THEN 'rollouts_of_group' ELSE 'rollouts' END;
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.value_name(stepadv_internal.attached) IS 'part of attach: what the group as a value is called in g';
 COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[], text, text[]) IS 'part of attach: the relation g, a row per group with its columns and the group as a value, fed with the roles that are read';
 

@@ -151,20 +151,25 @@ COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, tex
 
 -- What a row of a function is, by what it returns.
 CREATE FUNCTION stepadv_internal.row_kind(results text[]) RETURNS text
-LANGUAGE sql IMMUTABLE
+LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT CASE WHEN 'step_no' = ANY (results) THEN 'step' WHEN 'step_id' = ANY (results) THEN 'edge' WHEN 'rollout_id' = ANY (results) THEN 'rollout' ELSE 'group' END
+BEGIN
+	RETURN CASE WHEN 'step_no' = ANY (results) THEN 'step' WHEN 'step_id' = ANY (results) THEN 'edge' WHEN 'rollout_id' = ANY (results) THEN 'rollout' ELSE 'group' END;
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.row_kind(text[]) IS 'part of attach: what a row of a function is, by the columns that it returns';
 
 -- The roles that there are: columns of the adapters, and what is made of others.
 CREATE FUNCTION stepadv_internal.available_roles(a stepadv_internal.attached) RETURNS text[]
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT array_agg(c.attname::text) || CASE WHEN (a).states IS NOT NULL THEN ARRAY['state'] ELSE '{}' END
-	FROM pg_attribute c WHERE c.attrelid = (a).rows AND c.attnum > (a).n_group_columns
+BEGIN
+	RETURN (
+		SELECT array_agg(c.attname::text) || CASE WHEN (a).states IS NOT NULL THEN ARRAY['state'] ELSE '{}' END
+		FROM pg_attribute c WHERE c.attrelid = (a).rows AND c.attnum > (a).n_group_columns);
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.available_roles(stepadv_internal.attached) IS 'part of attach: the roles that functions can read';
 

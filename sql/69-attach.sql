@@ -35,25 +35,23 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"rtmc": {"gamma": 0.9}}.';
 	ELSIF coalesce(cardinality(g.group_by), 0) = 0 THEN
 		RAISE EXCEPTION 'group_by must name at least one column' USING ERRCODE = 'invalid_parameter_value';
-	ELSIF cardinality(g.group_by) <> (SELECT count(DISTINCT c) FROM unnest(g.group_by) c) THEN
-		RAISE EXCEPTION 'group_by names a column twice, or NULL: %', g.group_by USING ERRCODE = 'invalid_parameter_value';
-	ELSIF NOT r ?& '{rollout_id,step_no}' THEN
+	END IF;
+	PERFORM stepadv_internal.check_names('group_by'::text, g.group_by);
+	IF NOT r ?& '{rollout_id,step_no}' THEN
 		RAISE EXCEPTION '% must be given', CASE WHEN r ? 'rollout_id' THEN 'step_no' ELSE 'rollout_id' END USING ERRCODE = 'null_value_not_allowed';
 	ELSIF NOT r ?| '{reward,success}' AND g.rewards IS NULL THEN
 		RAISE EXCEPTION 'reward or success must be given' USING ERRCODE = 'null_value_not_allowed', HINT = 'Without either no rollout is ever judged.';
 	ELSIF g.states NOT IN ('observation', 'observation_last', 'history', 'history_set', 'history_last', 'root', 'signature', 'embedding') THEN
 		RAISE EXCEPTION 'unknown states: %', quote_literal(g.states) USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'states is ''observation'' (the column state), ''observation_last'', ''history'', ''history_set'', ''history_last'', ''root'', ''signature'' or ''embedding''.';
-	ELSIF g.unit NOT IN ('step', 'turn', 'turn_set') THEN
-		RAISE EXCEPTION 'unknown unit: %', quote_literal(g.unit) USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'unit is ''step'', ''turn'' (its calls in their order) or ''turn_set'' (in any order).';
-	ELSIF g.unit <> 'step' AND NOT r ? 'turn' THEN
+	END IF;
+	PERFORM stepadv_internal.check_unit(coalesce(g.unit, 'step'), ''::text);
+	IF g.unit <> 'step' AND NOT r ? 'turn' THEN
 		RAISE EXCEPTION 'unit => % needs a column given as turn', quote_literal(g.unit) USING ERRCODE = 'null_value_not_allowed';
-	ELSIF array_position(g.rewards, NULL) IS NOT NULL OR cardinality(g.rewards) <> (SELECT count(DISTINCT c) FROM unnest(g.rewards) c) THEN
-		RAISE EXCEPTION 'rewards names a column twice, or NULL: %', g.rewards USING ERRCODE = 'invalid_parameter_value';
-	ELSIF array_position(g.dimensions, NULL) IS NOT NULL OR cardinality(g.dimensions) <> (SELECT count(DISTINCT c) FROM unnest(g.dimensions) c) THEN
-		RAISE EXCEPTION 'dimensions names a column twice, or NULL: %', g.dimensions USING ERRCODE = 'invalid_parameter_value';
-	ELSIF r ?| '{args,ok}' AND NOT r ? 'tool' THEN
+	END IF;
+	PERFORM stepadv_internal.check_names('rewards'::text, g.rewards);
+	PERFORM stepadv_internal.check_names('dimensions'::text, g.dimensions);
+	IF r ?| '{args,ok}' AND NOT r ? 'tool' THEN
 		RAISE EXCEPTION '% is given without tool', CASE WHEN r ? 'args' THEN 'args' ELSE 'ok' END
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'A tool call is signed by tool, args and ok; they are columns.';
 	ELSIF (r ? 'logp_new') <> (r ? 'logp_old') OR r ? 'token_mask' AND NOT r ? 'logp_new' THEN
