@@ -244,7 +244,7 @@ CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
 );
 
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8) IS
-'rollout_agg for the views of attach: two rows of a step (that with the least step_id stays), a reward, turn_reward, cost or component that is not finite or beyond 1e100, a cost that is not above 0, two outcomes, two policy steps and a NULL step_id are defects of the rollout, which then counts as not judged, of a turn_reward, cost or component for those methods only that read it; a value that is not finite is missing; a row with a NULL rollout_id is left out. Of the group that it returns estimators give NULL where otherwise they raise an error: gae for rollouts with a missing value, all where a number is out of range';
+'rollout_agg for the views of attach: two rows of a step (that with the least step_id stays), a reward, turn_reward, cost or component that is not finite or beyond 1e100, a cost that is not above 0, two outcomes, two policy steps and a NULL step_id are defects of the rollout, which then counts as not judged, of a turn_reward, cost, component or policy step for those methods only that read it; a value that is not finite is missing; a row with a NULL rollout_id is left out. Of the group that it returns estimators give NULL where otherwise they raise an error: gae for rollouts with a missing value, all where a number is out of range';
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean) IS
 'the same with as many arguments as rollout_agg takes';
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8) IS

@@ -168,6 +168,7 @@ AS $$
 BEGIN
 	RETURN (
 		SELECT array_agg(c.attname::text) || CASE WHEN (a).states IS NOT NULL THEN ARRAY['state'] ELSE '{}' END
+			|| CASE WHEN stepadv_internal.policy_step_column(a) IS NOT NULL THEN ARRAY['policy_step'] ELSE '{}' END
 		FROM pg_attribute c WHERE c.attrelid = (a).rows AND c.attnum > (a).n_group_columns);
 END
 $$;
@@ -190,8 +191,11 @@ AS $$
 	SELECT m.i::integer, m.method, m.function, m.ours, s.settings, c.arguments,
 		format('%I.%I(%s%s)', n.nspname, p.proname, g.argument, c.arguments), format('%I.%I(%s%s)', n.nspname, p.proname, b.argument, c.arguments),
 		-- What is masked is told by the action, which tells steps from observations.
-		m.requires || m.uses || CASE WHEN (s.settings ->> 'masked')::boolean THEN ARRAY['action'] ELSE '{}' END,
-		'value' = ANY (m.requires), m.results, stepadv_internal.row_kind(m.results),
+		m.requires || m.uses || CASE WHEN (s.settings ->> 'masked')::boolean THEN ARRAY['action'] ELSE '{}' END
+			-- Rollouts that were cut off go on where they led.
+			|| CASE WHEN m.ours AND s.settings ->> 'truncated' = 'bootstrap' THEN ARRAY['truncated', 'next_state'] ELSE '{}' END,
+		-- Of a rollout, these are columns of the user's, which are shown beside the others.
+		'value' = ANY (m.requires), CASE WHEN m.ours THEN array_remove(array_remove(m.results, 'truncated'::text), 'policy_step'::text) ELSE m.results END, stepadv_internal.row_kind(m.results),
 		m.shape || stepadv_internal.instance_words(a, m.instance), b.argument
 	FROM stepadv_internal.methods_of(a) WITH ORDINALITY m(method, function, requires, uses, options_of, shape, ours, results, parameters, instance, i)
 	JOIN pg_proc p ON p.oid = m.function JOIN pg_namespace n ON n.oid = p.pronamespace
@@ -221,7 +225,8 @@ CREATE FUNCTION stepadv_internal.values_query(a stepadv_internal.attached, made 
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s FROM %s', b.items, stepadv_internal.fold(a, '{state,action,next_state,value,turn_reward,cost,turn,rewards}'::text[], NULL::text, '{}'::text[]))
+	SELECT format('SELECT %s FROM %s', b.items, stepadv_internal.fold(a, '{state,action,next_state,value,turn_reward,cost,turn,rewards,truncated}'::text[]
+		|| ARRAY(SELECT 'policy_step'::text FROM unnest(made) m WHERE 'policy_step' = ANY (m.reads) LIMIT 1), NULL::text, '{}'::text[]))
 	FROM stepadv_internal.beside(a, 'value'::text, '{rollouts}'::text[], '{}'::jsonb, '{}'::text[]) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.values_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _values: the group as a value, with every role that any function reads';

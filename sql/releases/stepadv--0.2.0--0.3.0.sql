@@ -154,7 +154,8 @@ CREATE CAST (float8[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 
 -- max_staleness. A view of a user's may call these; their bodies named their parameters by
 -- the function's name, so the ones of before call those of now.
-INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.');
+INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.'),
+	('truncated', 35, 'source', 'truth', 'truncated must be boolean; attach a view that says when a rollout was cut off.');
 ALTER FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) RENAME TO select_steps_before_0_3_0;
 ALTER FUNCTION stepadv.select_steps_before_0_3_0(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) SET SCHEMA stepadv_internal;
 CREATE OR REPLACE FUNCTION stepadv_internal.select_steps_before_0_3_0(advantages regclass,
