@@ -16,6 +16,9 @@
  * to the end of its rollout it is regular for every gamma and lambda.  With lambda 1 the
  * targets are the returns and nothing needs solving.  N(s) is the sum of the visits'
  * weights w_t, of which each is 1 unless the rollouts differ in weight.
+ *
+ * A rollout that was cut off where its last step led has no G_(t+1) there: V(s_(t+1))
+ * stands for it, for every lambda.
  */
 #include "postgres.h"
 
@@ -127,7 +130,7 @@ state_equations(const GroupColumns *group, const Identities *states, const int32
 	pfree(rewards);
 }
 
-/* Lambda between 0 and 1: unknown states->n + i is the target of step i. */
+/* Lambda above 0: unknown states->n + i is the target of step i. */
 static void
 step_equations(const GroupColumns *group, const Identities *states, const int32 *next,
 			   const BellmanOptions *options, ValueEquations *equations)
@@ -157,30 +160,46 @@ step_equations(const GroupColumns *group, const Identities *states, const int32 
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
 		{
 			uint32		unknown = n_states + i;
+			bool		is_last = i + 1 == group->first_step[r + 1];
+			double		weight = is_last ? options->gamma : to_state;
 
 			equations->first[unknown] = end;
 			equations->leak[unknown] = 1 - options->gamma;
 			equations->constant[unknown] = step_reward(group, r, i);
-			if (next[i] != NO_IDENTITY)
+			if (next[i] == NO_IDENTITY)
+				equations->leak[unknown] += weight;
+			else if (weight > 0)
 			{
 				equations->target[end] = next[i];
-				equations->weight[end++] = to_state;
+				equations->weight[end++] = weight;
 			}
-			else
-				equations->leak[unknown] += to_state;
-			if (i + 1 < group->first_step[r + 1])
+			if (!is_last)
 			{
 				equations->target[end] = (int32) unknown + 1;
 				equations->weight[end++] = to_step;
 			}
-			else
-				equations->leak[unknown] += to_step;
 			if (i % 4096 == 0)
 				CHECK_FOR_INTERRUPTS();
 		}
 	equations->first[equations->n] = end;
 	free_neighbours(&visits);
 	pfree(step);
+}
+
+/* The state in which a rollout was cut off; NO_IDENTITY: it ended. */
+static inline int32
+cut_state(const GroupColumns *group, const int32 *next, uint32 rollout)
+{
+	return group->n_rollout_steps[rollout] > 0 ? next[group->first_step[rollout + 1] - 1] : NO_IDENTITY;
+}
+
+static bool
+has_cuts(const GroupColumns *group, const int32 *next)
+{
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		if (cut_state(group, next, r) != NO_IDENTITY)
+			return true;
+	return false;
 }
 
 /* The values of the states; NULL where no target asks for them. */
@@ -190,7 +209,7 @@ state_values(const GroupColumns *group, const Identities *states, const int32 *n
 	ValueEquations equations;
 	double	   *value;
 
-	if (options->gamma == 0 || options->lambda == 1)
+	if (options->gamma == 0 || (options->lambda == 1 && !has_cuts(group, next)))
 		return NULL;
 	if (options->lambda == 0)
 		state_equations(group, states, next, options, &equations);
@@ -211,7 +230,8 @@ bellman_targets(const GroupColumns *group, const Identities *states, const int32
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
-		double		after = 0;	/* target of the next step */
+		int32		cut = cut_state(group, next, r);
+		double		after = value == NULL || cut == NO_IDENTITY ? 0 : value[cut];	/* target of the next step */
 
 		for (uint32 i = group->first_step[r + 1]; i-- > group->first_step[r];)
 		{

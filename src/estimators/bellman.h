@@ -20,8 +20,10 @@ typedef struct BellmanOptions
 /*
  * By step of a state, the target of batch TD(lambda): what the step was rewarded with and,
  * discounted, 1 - lambda of the value of the state `next` that it led to and lambda
- * of the target of the rollout's next step.  A state's value is the weighted mean of the
- * targets of all its visits, the prior among them.
+ * of the target of the rollout's next step; for the last step of a rollout that was cut
+ * off, which has a `next` too, all of that state's value.  A state's value is the weighted mean
+ * of the targets of all its visits, the prior among them.  From every state an end must be
+ * reached, or gamma be below 1 or the prior above 0: see drop_endless_cuts.
  */
 extern double *bellman_targets(const GroupColumns *group, const Identities *states, const int32 *next,
 							   const BellmanOptions *options);
