@@ -96,14 +96,20 @@ take_wide_step(const GroupColumns *group, uint32 step, StepRow *row)
 void
 group_builder_add_group(GroupBuilder *builder, const RolloutGroup *value)
 {
-	GroupColumns opened;
-	const GroupColumns *group = &opened;
+	GroupColumns group;
+
+	group_open(value, &group);
+	group_builder_add_columns(builder, &group);
+}
+
+void
+group_builder_add_columns(GroupBuilder *builder, const GroupColumns *group)
+{
 	bool		is_wide;
 	bool		has_extra;
 	uint8		always_null;
 	double		rewards[MAX_REWARDS];
 
-	group_open(value, &opened);
 	is_wide = group->next_state || group->value || group->turn_reward || group->cost;
 	has_extra = group->turn || group->step_rewards;
 	always_null = (group->next_state ? 0 : NULL_NEXT_STATE) | (group->turn ? 0 : NULL_TURN);
