@@ -3,7 +3,8 @@
 
 CREATE FUNCTION stepadv.batch_td(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.9, lambda float8 DEFAULT 0,
 	prior float8 DEFAULT 0, baseline float8 DEFAULT NULL, prior_mean text DEFAULT 'success_rate',
-	truncated text DEFAULT 'fail', success_above float8 DEFAULT 0, history stepadv.rollout_group DEFAULT NULL, decay float8 DEFAULT 1)
+	truncated text DEFAULT 'fail', success_above float8 DEFAULT 0,
+	history stepadv.rollout_group DEFAULT NULL, decay float8 DEFAULT 1)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, n_state integer, n_action integer,
 			   q float8, v float8, stderr float8, advantage float8, q_error float8, confidence float8)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2500 ROWS 100 SUPPORT stepadv_internal.row_support

@@ -226,7 +226,9 @@ BEGIN
 				ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', ' ORDER BY e.key) FROM jsonb_each_text((v.m).settings) e) END, v.shape);
 			shows := regexp_replace(shows, '^stepadv\.', '');
 		ELSE
-			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, made;
+			-- Sums over time are kept by group, and a history makes of a group's advantages what others say.
+			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, CASE WHEN kind IN ('groups_over_time', 'progress_over_time', 'advantage_over_time')
+				THEN ARRAY(SELECT m FROM unnest(made) m WHERE NOT (stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL) ORDER BY m.number) ELSE made END;
 			shows := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios' THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, v.shape);
 		END IF;
 		CONTINUE WHEN query IS NULL;

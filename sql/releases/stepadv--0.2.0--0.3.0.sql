@@ -205,6 +205,5 @@ UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN abs(%1$s) > 1e200
 
 -- A method more. (Its function is among the parts'.)
 INSERT INTO stepadv_internal.methods VALUES
-	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text,double precision)',
-	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,double precision,stepadv.rollout_group,double precision)',
+	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text,double precision,stepadv.rollout_group,double precision)',
 		'{reward,state,action}', '{}', NULL, 'a row per step', 175);
