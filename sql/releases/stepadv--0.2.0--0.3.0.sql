@@ -152,10 +152,12 @@ CREATE CAST (bigint[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 CREATE CAST (real[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 CREATE CAST (float8[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 
--- max_staleness. A view of a user's may call these; their bodies named their parameters by
+-- max_staleness, min_confidence. A view of a user's may call these; their bodies named their parameters by
 -- the function's name, so the ones of before call those of now.
 INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.'),
 	('truncated', 35, 'source', 'truth', 'truncated must be boolean; attach a view that says when a rollout was cut off.');
+INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.');
+INSERT INTO stepadv_internal.roles VALUES ('min_confidence', 36, 'advantages', 'share', 'confidence must be a number.');
 ALTER FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) RENAME TO select_steps_before_0_3_0;
 ALTER FUNCTION stepadv.select_steps_before_0_3_0(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) SET SCHEMA stepadv_internal;
 CREATE OR REPLACE FUNCTION stepadv_internal.select_steps_before_0_3_0(advantages regclass,
@@ -170,7 +172,7 @@ AS $$
 #variable_conflict use_variable
 BEGIN
 	RETURN QUERY SELECT s.* FROM stepadv.select_steps(advantages, drop_uniform, min_advantage, min_t, min_visits, deduplicate, per_state, per_rollout, per_group, balance,
-		group_by, advantage_column, stderr, outcome, state, action, NULL::integer) s;
+		group_by, advantage_column, stderr, outcome, state, action, NULL::integer, NULL::float8) s;
 END
 $$;
 ALTER FUNCTION stepadv.explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) RENAME TO explain_selection_before_0_3_0;
@@ -188,7 +190,7 @@ AS $$
 #variable_conflict use_variable
 BEGIN
 	RETURN QUERY SELECT s.* FROM stepadv.explain_selection(advantages, drop_uniform, min_advantage, min_t, min_visits, deduplicate, per_state, per_rollout, per_group, balance,
-		group_by, advantage_column, stderr, outcome, state, action, NULL::integer) s;
+		group_by, advantage_column, stderr, outcome, state, action, NULL::integer, NULL::float8) s;
 END
 $$;
 DROP FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text);

@@ -70,13 +70,35 @@ SELECT n, credit.table_line(VARIADIC ARRAY[method] || string_to_array(string_agg
 FROM credit.overall JOIN credit.methods USING (n, method) WHERE states = 'exact' AND size IN (8, 64)
 GROUP BY n, method;
 
+-- Over all problems; beside it, of the pairs that have one, the same by stderr.
 CREATE VIEW credit.by_visits AS
 SELECT 0 AS n, E'| method | visits: 1 | 2–3 | 4–7 | 8–15 | 16 and more |\n| --- | ---: | ---: | ---: | ---: | ---: |' AS line
 UNION ALL
-SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(CASE WHEN with_error > 0 THEN format('%s (%s)', credit.short(covered), credit.short(error_0)) END ORDER BY v))
-FROM (SELECT m.n, m.method, array_position(ARRAY['1', '2-3', '4-7', '8-15', '16+'], visits) AS v, sum(with_error) AS with_error,
-		sum(covered)::float8 / nullif(sum(with_error), 0) AS covered, sum(error_0)::float8 / nullif(sum(with_error), 0) AS error_0
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.short(covered) || coalesce(' (' || credit.short(stderr_covered) || ')', '') ORDER BY v))
+FROM (SELECT m.n, m.method, array_position(ARRAY['1', '2-3', '4-7', '8-15', '16+'], visits) AS v,
+		sum(covered)::float8 / sum(cases) AS covered, sum(stderr_covered)::float8 / nullif(sum(with_stderr), 0) AS stderr_covered
 	FROM credit.coverages c JOIN credit.methods m USING (method) WHERE size IN (8, 64) GROUP BY 1, 2, 3) c
+GROUP BY n, method;
+
+-- The problem and size that is covered least, and most; of those with too few pairs to say so, none.
+CREATE VIEW credit.by_visits_range AS
+SELECT 0 AS n, E'| method | visits: 1 | 2–3 | 4–7 | 8–15 | 16 and more |\n| --- | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.short(least) || '–' || credit.short(most) ORDER BY v))
+FROM (SELECT m.n, m.method, array_position(ARRAY['1', '2-3', '4-7', '8-15', '16+'], visits) AS v,
+		min(covered::float8 / cases) FILTER (WHERE cases >= 100) AS least, max(covered::float8 / cases) FILTER (WHERE cases >= 100) AS most
+	FROM credit.coverages c JOIN credit.methods m USING (method) WHERE size IN (8, 64) GROUP BY 1, 2, 3) c
+GROUP BY n, method;
+
+-- How often the sign is right; in brackets the share of steps that are said to be so sure.
+CREATE VIEW credit.by_confidence AS
+SELECT 0 AS n, E'| method | below .6 | .6–.7 | .7–.8 | .8–.9 | .9–.95 | .95–.99 | above .99 |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(CASE WHEN steps > 0 THEN format('%s (%s)', credit.short(steps_right / steps), credit.short(steps / all_steps)) END ORDER BY confidence))
+FROM (SELECT m.n, m.method, b.confidence, sum(c.steps)::float8 AS steps, sum(c.steps_right)::float8 AS steps_right, sum(sum(c.steps)) OVER (PARTITION BY m.n) AS all_steps
+	FROM credit.methods m CROSS JOIN unnest('{0.5,0.6,0.7,0.8,0.9,0.95,0.99}'::float8[]) b(confidence)
+	LEFT JOIN credit.calibrations c ON c.method = m.method AND c.confidence = b.confidence AND c.size IN (8, 64)
+	WHERE m.gamma IS NOT NULL AND m.pool = 1 GROUP BY 1, 2, 3) c
 GROUP BY n, method;
 
 CREATE VIEW credit.by_name AS
