@@ -53,8 +53,8 @@ CREATE FUNCTION stepadv_internal.credit_sample(a stepadv_internal.attached, fold
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('(SELECT row_number() OVER () AS stepadv_number, s.* FROM (SELECT g.* FROM %s ORDER BY stepadv.signature_hash(%L::text || ROW(%s)::text) LIMIT %s) s) g',
-		credit_sample.fold, o.seed, stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text, ', '::text), o.max_groups)
+	SELECT format('(SELECT g.*, stepadv.signature_hash(%L::text || ROW(%s)::text) AS stepadv_hash FROM %s ORDER BY stepadv_hash LIMIT %s) g',
+		o.seed, stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text, ', '::text), credit_sample.fold, o.max_groups)
 	FROM stepadv_internal.credit_options(a) o
 $$;
 COMMENT ON FUNCTION stepadv_internal.credit_sample(stepadv_internal.attached, text) IS 'part of attach: the fold with as many of the groups as the option max_groups of _credit_check says';
@@ -94,9 +94,9 @@ AS $query$
 				* count(*) / (count(*) - 1)) / sum(d.n) END AS return_error
 		FROM (
 			SELECT q.decile, count(*)::float8 AS n, sum(q.v) AS v, sum(q.return) AS return
-			FROM (SELECT g.stepadv_number, l.v, l.return, ntile(10) OVER (ORDER BY l.v) AS decile
+			FROM (SELECT g.stepadv_hash, l.v, l.return, ntile(10) OVER (ORDER BY l.v, g.stepadv_hash, l.rollout_id, l.step_no) AS decile
 				FROM %1$s CROSS JOIN LATERAL stepadv.left_out_values(g.%2$I, %3$L::float8, %4$s, %5$s) l) q
-			GROUP BY q.decile, q.stepadv_number) d
+			GROUP BY q.decile, q.stepadv_hash) d
 		GROUP BY d.decile ORDER BY d.decile$view$,
 		stepadv_internal.credit_sample(a, s.fold), stepadv_internal.value_name(a), o.gamma, o.max_rollouts, o.seed)
 	FROM stepadv_internal.credit_source(a, made) s CROSS JOIN LATERAL stepadv_internal.credit_options(a) o WHERE s.sums IS NOT NULL

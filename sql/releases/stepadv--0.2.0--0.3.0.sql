@@ -209,3 +209,15 @@ UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN abs(%1$s) > 1e200
 INSERT INTO stepadv_internal.methods VALUES
 	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text,double precision,stepadv.rollout_group,double precision)',
 		'{reward,state,action}', '{}', NULL, 'a row per step', 175);
+
+-- What rollouts that were left out say of methods.
+CREATE TYPE stepadv.credit AS (
+	groups bigint, rollouts bigint, steps bigint, covered bigint, coverage float8, coverage_error float8,
+	correlation float8, correlation_error float8, rank_correlation float8, rank_correlation_error float8,
+	sign_agreement float8, sign_agreement_error float8, slope float8, slope_error float8
+);
+COMMENT ON TYPE stepadv.credit IS 'how well what a method says by some rollouts predicts what happens to others, with standard errors over groups';
+INSERT INTO stepadv_internal.combined_views VALUES
+	(11, 'credit_groups', 'stepadv_internal.credit_groups_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group and method: what it says of steps by some rollouts against what happened to others'),
+	(12, 'credit_check', 'stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{methods,gamma,max_rollouts,max_groups,seed}', 'a row per method: the same over groups, with errors'),
+	(13, 'credit_calibration', 'stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per tenth of the steps by the value of their state: that by other rollouts, and what the rollout received');

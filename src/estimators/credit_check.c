@@ -5,8 +5,6 @@
  */
 #include "postgres.h"
 
-#include <limits.h>
-
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -25,8 +23,8 @@ PG_FUNCTION_INFO_V1(stepadv_left_out_values);
 PG_FUNCTION_INFO_V1(stepadv_credit_trans);
 PG_FUNCTION_INFO_V1(stepadv_credit_final);
 
-#define MAX_ROLLOUTS_PARAMETER INTEGER_PARAMETER("max_rollouts", 1, INT_MAX)
-#define SEED_PARAMETER INTEGER_PARAMETER("seed", INT_MIN, INT_MAX)
+#define MAX_ROLLOUTS_PARAMETER INTEGER_PARAMETER("max_rollouts", 1, INFINITY)
+#define SEED_PARAMETER INTEGER_PARAMETER("seed", -INFINITY, INFINITY)
 
 /* The number of a rollout, or -1. */
 static int64
