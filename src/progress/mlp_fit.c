@@ -228,7 +228,7 @@ stepadv_progress_mlp_final(PG_FUNCTION_ARGS)
 	training.learning_rate = state->parameters[P_LEARNING_RATE];
 	training.seed = (int64) state->parameters[P_SEED];
 
-	model = progress_allocate(PROGRESS_MLP, state->dimension, (uint64) state->parameters[P_WIDTH]);
+	model = progress_allocate(PROGRESS_MLP, PROGRESS_VERSION_1, state->dimension, (uint64) state->parameters[P_WIDTH]);
 	model->flags |= PROGRESS_HAS_INTERCEPT;
 	model->n_rollouts = (int64) training.n_rollouts;
 	model->n_steps = (int64) n_steps;
