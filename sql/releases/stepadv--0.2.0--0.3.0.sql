@@ -92,6 +92,17 @@ ALTER FUNCTION stepadv.reward_xml_format_before_0_3_0(text[], text[], text, floa
 ALTER FUNCTION stepadv.reward_xml_tags(text[], text[], float8) RENAME TO reward_xml_tags_before_0_3_0;
 ALTER FUNCTION stepadv.reward_xml_tags_before_0_3_0(text[], text[], float8) SET SCHEMA stepadv_internal;
 
+-- Fits of progress have an intercept of the rollout unless told otherwise, a hidden layer is
+-- put on top of a linear fit: what views of users call goes on as it was.
+ALTER FUNCTION stepadv.progress_solve(stepadv.progress_statistics, float8, boolean) RENAME TO progress_solve_before_0_3_0;
+ALTER FUNCTION stepadv.progress_solve_before_0_3_0(stepadv.progress_statistics, float8, boolean) SET SCHEMA stepadv_internal;
+ALTER AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8) RENAME TO progress_fit_before_0_3_0;
+ALTER AGGREGATE stepadv.progress_fit_before_0_3_0(bigint, real[], float8, float8) SET SCHEMA stepadv_internal;
+ALTER AGGREGATE stepadv.progress_fit_mlp(bigint, real[], float8) RENAME TO progress_fit_mlp_before_0_3_0;
+ALTER AGGREGATE stepadv.progress_fit_mlp_before_0_3_0(bigint, real[], float8) SET SCHEMA stepadv_internal;
+ALTER AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, bigint, float8[]) RENAME TO progress_cross_validate_before_0_3_0;
+ALTER AGGREGATE stepadv.progress_cross_validate_before_0_3_0(bigint, real[], float8, bigint, float8[]) SET SCHEMA stepadv_internal;
+
 -- The methods by their declarations of today, as regprocedure writes them.
 UPDATE stepadv_internal.methods m SET function = v.function
 FROM (VALUES
