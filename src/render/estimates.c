@@ -49,13 +49,16 @@ end_means(Means *means, uint32 n)
 	return means->value;
 }
 
+#define ESTIMATES_HINT \
+	"Give an object by step_id: (SELECT jsonb_object_agg(step_id, to_jsonb(e)) FROM stepadv.batch_td(g) e)."
+
 static _Noreturn void
 refuse_estimate(int64 step_id, const char *what)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("estimates of step " INT64_FORMAT " have %s that is not a number", step_id, what),
-			 errhint("Give an object by step_id: (SELECT jsonb_object_agg(step_id, to_jsonb(e)) FROM stepadv.batch_td(g) e).")));
+			 errhint(ESTIMATES_HINT)));
 }
 
 /* NaN where there is none. */
@@ -105,7 +108,8 @@ dot_read_estimates(const ParameterValue *estimates, const GroupColumns *group, c
 	if (!JB_ROOT_IS_OBJECT(object))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("estimates must be an object by step_id")));
+				 errmsg("estimates must be an object by step_id"),
+				 errhint(ESTIMATES_HINT)));
 	advantages = begin_means(edges->n);
 	values = begin_means(states->n);
 	for (uint32 i = 0; i < group->n_steps; i++)
