@@ -77,7 +77,9 @@ INSERT INTO stepadv_internal.roles VALUES
 	('policy_step', 31, 'rollouts', 'ordinal', 'policy_step must be an integer, such as the number of the training step.'),
 	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.'),
 	('embedding', 33, 'states', 'vector', 'An embedding is an array of numbers, or of a type with a cast to real[].'),
-	('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.');
+	('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.'),
+	('truncated', 35, 'source', 'truth', 'truncated must be boolean; attach a view that says when a rollout was cut off.'),
+	('min_confidence', 36, 'advantages', 'share', 'confidence must be a number.');
 GRANT SELECT ON stepadv_internal.role_types, stepadv_internal.roles TO PUBLIC;
 
 -- What lies under a type's domains.

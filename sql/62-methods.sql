@@ -136,7 +136,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	known CONSTANT text[] := ARRAY(SELECT r.role FROM stepadv_internal.roles r WHERE r.lives_in = 'source' ORDER BY r.place);
+	known CONSTANT text[] := ARRAY(SELECT r.role FROM stepadv_internal.roles r WHERE r.lives_in = 'source' OR r.role = 'policy_step' ORDER BY r.place);
 	p pg_proc;
 	name text;
 	registry text;

@@ -61,13 +61,13 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.advantage_methods(stepadv_internal.made_method[]) IS 'part of attach: the methods that give an advantage per step';
 
--- Those that the option compare names, or all.
-CREATE FUNCTION stepadv_internal.compared_methods(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS SETOF stepadv_internal.made_method
+-- Those that the option "methods" of a view names, or all.
+CREATE FUNCTION stepadv_internal.chosen_methods(a stepadv_internal.attached, made stepadv_internal.made_method[], suffix text) RETURNS SETOF stepadv_internal.made_method
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'compare'::text);
+	settings CONSTANT jsonb := stepadv_internal.view_options(a, suffix);
 	methods CONSTANT text[] := ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(made) m ORDER BY m.number);
 	wanted CONSTANT text[] := coalesce(regexp_split_to_array(btrim(settings ->> 'methods'), '\s*,\s*'), methods);
 	unknown text;
@@ -81,6 +81,12 @@ BEGIN
 	RETURN QUERY SELECT m.* FROM stepadv_internal.advantage_methods(made) m WHERE m.method = ANY (wanted) ORDER BY m.number;
 END
 $$;
+COMMENT ON FUNCTION stepadv_internal.chosen_methods(stepadv_internal.attached, stepadv_internal.made_method[], text) IS 'part of attach: the methods with an advantage per step that a view''s option "methods" names, or all; error on others';
+
+CREATE FUNCTION stepadv_internal.compared_methods(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS SETOF stepadv_internal.made_method
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT m.* FROM stepadv_internal.chosen_methods(a, made, 'compare'::text) m ORDER BY m.number $$;
 COMMENT ON FUNCTION stepadv_internal.compared_methods(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the methods that stand side by side';
 
 -- What the three views have in common: which methods, over which fold, and the

@@ -221,7 +221,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
-	results CONSTANT text[] := (SELECT m.results FROM unnest(made) m WHERE m.method = 'rollouts');
+	-- All of its columns, in their order, those that no view shows too.
+	results CONSTANT text[] := (SELECT m.results FROM stepadv_internal.known_methods('stepadv_internal.methods'::regclass) m WHERE m.method = 'rollouts');
 	component text;
 BEGIN
 	FOR i, component IN SELECT c.i, c.name FROM unnest((a).rewards) WITH ORDINALITY c(name, i) LOOP

@@ -71,6 +71,16 @@ measure ours_scattered "$runs" "$(rtmc_over scattered)" "$one_process"
 require_equal "${results[ours]}" "${results[ours_scattered]}" "scattered order"
 row '`rollout_agg` + `rtmc`, the rows in order of time, rollouts of all groups interleaved' ours_scattered "$(ratio ours_scattered scan_scattered) x its bare scan"
 
+# ---------- two processes that share the rows of a table
+shared='SET max_parallel_workers_per_gather = 1; SET min_parallel_table_scan_size = 0;'
+measure shared "$runs" "$(rtmc_over steps)" "$tuned $shared"
+require_equal "${results[ours]}" "${results[shared]}" "two processes"
+measure shared_scattered "$runs" "$(rtmc_over scattered)" "$tuned $shared"
+require_equal "${results[ours]}" "${results[shared_scattered]}" "two processes, scattered order"
+heading '**Two processes**, leader and one worker, the same tables:'
+row '`rollout_agg` + `rtmc`' shared "$(ratio shared ours) of one process $(verdict "$(ratio shared ours)" '<=' 0.6)"
+row 'the rows in order of time, rollouts of all groups interleaved' shared_scattered "$(ratio shared_scattered ours_scattered) of one process"
+
 # ---------- two workers
 query "CREATE UNLOGGED TABLE parted (LIKE steps) PARTITION BY HASH (group_id);
 	DO \$\$ BEGIN FOR i IN 0..7 LOOP EXECUTE format(
