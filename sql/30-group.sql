@@ -270,6 +270,18 @@ CREATE AGGREGATE stepadv.rollup(stepadv.rollout_group) (
 COMMENT ON AGGREGATE stepadv.rollup(stepadv.rollout_group) IS
 'the union of groups: steps and outcomes of one rollout may lie in several of them, but each only in one; NULLs are ignored, NULL over none; error when two groups have the same step of the same rollout, when one is of turns and the other not (by_turn), when both have reward components and not as many, or when a rollout has another policy_step in one than in the other';
 
+-- history_agg: the union of groups whose rollouts are all others, whatever their ids
+
+CREATE FUNCTION stepadv_internal.history_merge(stepadv.rollout_group, stepadv.rollout_group, bigint, bigint) RETURNS stepadv.rollout_group
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 200
+AS 'MODULE_PATHNAME', 'stepadv_history_merge';
+
+CREATE AGGREGATE stepadv_internal.history_agg(stepadv.rollout_group, bigint, bigint) (
+	SFUNC = stepadv_internal.history_merge, STYPE = stepadv.rollout_group, SSPACE = 4096, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE stepadv_internal.history_agg(stepadv.rollout_group, bigint, bigint) IS
+'rollup of groups in which the same rollout_id may be another rollout: ids are hashed onto the second argument, which says which group it is, and all rollouts of a group are of the policy_step that is the third; NULL in either: as the group has them';
+
 DO $$
 DECLARE f regprocedure;
 BEGIN
@@ -277,7 +289,7 @@ BEGIN
 		SELECT oid FROM pg_catalog.pg_proc
 		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
 		  AND proname IN ('rollout_agg_trans', 'forgiving_rollout_agg_trans', 'rollout_agg_combine', 'rollout_agg_serial',
-						  'rollout_agg_deserial', 'rollout_agg_final', 'rollup_merge')
+						  'rollout_agg_deserial', 'rollout_agg_final', 'rollup_merge', 'history_merge')
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');
 	END LOOP;
@@ -312,6 +324,13 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200
 AS 'MODULE_PATHNAME', 'stepadv_by_turn';
 COMMENT ON FUNCTION stepadv.by_turn(stepadv.rollout_group, text) IS
 'the group with turns for steps, for every function that takes a group: the calls of a rollout with the same turn are one step where the first of them stands, a call whose turn is NULL is one of its own; state and value of the first, next_state of the last, reward, turn_reward, cost and components summed (NULL where all are), as action a hash of the actions in their order, or, ''set'', of how often each was taken (NULL if one is; of a lone call its own); estimators give each call what its turn gets; the calls stay stored';
+
+CREATE FUNCTION stepadv.resample(rollouts stepadv.rollout_group, k integer DEFAULT NULL, seed bigint DEFAULT 0, replace boolean DEFAULT true)
+RETURNS stepadv.rollout_group
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000
+AS 'MODULE_PATHNAME', 'stepadv_resample';
+COMMENT ON FUNCTION stepadv.resample(stepadv.rollout_group, integer, bigint, boolean) IS
+'k rollouts of the group (k NULL: as many as it has, judged or not), drawn with replacement (the bootstrap) or, replace => false, without (a smaller group, part of every larger one of that seed); a rollout drawn again has a rollout_id made of its own and the number of the copy, and steps with the same step_id; the same draw on every machine for a seed and the same rollout_ids; groups whose ids differ are drawn from independently; NULL for NULL; error on a NULL seed or replace, k below 0, k above the number of rollouts without replacement';
 
 CREATE FUNCTION stepadv.with_rewards(rollouts stepadv.rollout_group, weights float8[]) RETURNS stepadv.rollout_group
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 300

@@ -258,10 +258,7 @@ BEGIN
 		RAISE EXCEPTION 'partitions must be between 1 and 1000, not %', coalesce(check_tables.partitions::text, 'NULL')
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	IF check_tables.unit NOT IN ('step', 'turn', 'turn_set') THEN
-		RAISE EXCEPTION 'unknown unit: %', quote_literal(check_tables.unit)
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'unit is ''step'', ''turn'' (its calls in their order) or ''turn_set'' (in any order).';
-	END IF;
+	PERFORM stepadv_internal.check_unit(coalesce(check_tables.unit, 'step'), ''::text);
 	FOR i IN 0 .. check_tables.partitions - 1 LOOP
 		names := names || ARRAY['rollouts_p' || i, 'steps_p' || i];
 	END LOOP;

@@ -12,7 +12,10 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(7, 'progress_over_time', 'stepadv_internal.progress_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{bucket}', 'a row per policy version and time bucket'),
 	(8, 'advantage_over_time', 'stepadv_internal.advantage_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket and method'),
 	(9, 'advantages', 'stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step and method, of groups divided by policy version and time bucket'),
-	(10, 'problems', 'stepadv_internal.problems_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, or group, and kind of problem that its rows have');
+	(10, 'problems', 'stepadv_internal.problems_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, or group, and kind of problem that its rows have'),
+	(11, 'credit_groups', 'stepadv_internal.credit_groups_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group and method: what it says of steps by some rollouts against what happened to others'),
+	(12, 'credit_check', 'stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{methods,gamma,max_rollouts,max_groups,seed}', 'a row per method: the same over groups, with errors'),
+	(13, 'credit_calibration', 'stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per tenth of the steps by the value of their state: that by other rollouts, and what the rollout received');
 
 -- ---- What attach was told
 
@@ -32,25 +35,23 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"rtmc": {"gamma": 0.9}}.';
 	ELSIF coalesce(cardinality(g.group_by), 0) = 0 THEN
 		RAISE EXCEPTION 'group_by must name at least one column' USING ERRCODE = 'invalid_parameter_value';
-	ELSIF cardinality(g.group_by) <> (SELECT count(DISTINCT c) FROM unnest(g.group_by) c) THEN
-		RAISE EXCEPTION 'group_by names a column twice, or NULL: %', g.group_by USING ERRCODE = 'invalid_parameter_value';
-	ELSIF NOT r ?& '{rollout_id,step_no}' THEN
+	END IF;
+	PERFORM stepadv_internal.check_names('group_by'::text, g.group_by);
+	IF NOT r ?& '{rollout_id,step_no}' THEN
 		RAISE EXCEPTION '% must be given', CASE WHEN r ? 'rollout_id' THEN 'step_no' ELSE 'rollout_id' END USING ERRCODE = 'null_value_not_allowed';
 	ELSIF NOT r ?| '{reward,success}' AND g.rewards IS NULL THEN
 		RAISE EXCEPTION 'reward or success must be given' USING ERRCODE = 'null_value_not_allowed', HINT = 'Without either no rollout is ever judged.';
 	ELSIF g.states NOT IN ('observation', 'observation_last', 'history', 'history_set', 'history_last', 'root', 'signature', 'embedding') THEN
 		RAISE EXCEPTION 'unknown states: %', quote_literal(g.states) USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'states is ''observation'' (the column state), ''observation_last'', ''history'', ''history_set'', ''history_last'', ''root'', ''signature'' or ''embedding''.';
-	ELSIF g.unit NOT IN ('step', 'turn', 'turn_set') THEN
-		RAISE EXCEPTION 'unknown unit: %', quote_literal(g.unit) USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'unit is ''step'', ''turn'' (its calls in their order) or ''turn_set'' (in any order).';
-	ELSIF g.unit <> 'step' AND NOT r ? 'turn' THEN
+	END IF;
+	PERFORM stepadv_internal.check_unit(coalesce(g.unit, 'step'), ''::text);
+	IF g.unit <> 'step' AND NOT r ? 'turn' THEN
 		RAISE EXCEPTION 'unit => % needs a column given as turn', quote_literal(g.unit) USING ERRCODE = 'null_value_not_allowed';
-	ELSIF array_position(g.rewards, NULL) IS NOT NULL OR cardinality(g.rewards) <> (SELECT count(DISTINCT c) FROM unnest(g.rewards) c) THEN
-		RAISE EXCEPTION 'rewards names a column twice, or NULL: %', g.rewards USING ERRCODE = 'invalid_parameter_value';
-	ELSIF array_position(g.dimensions, NULL) IS NOT NULL OR cardinality(g.dimensions) <> (SELECT count(DISTINCT c) FROM unnest(g.dimensions) c) THEN
-		RAISE EXCEPTION 'dimensions names a column twice, or NULL: %', g.dimensions USING ERRCODE = 'invalid_parameter_value';
-	ELSIF r ?| '{args,ok}' AND NOT r ? 'tool' THEN
+	END IF;
+	PERFORM stepadv_internal.check_names('rewards'::text, g.rewards);
+	PERFORM stepadv_internal.check_names('dimensions'::text, g.dimensions);
+	IF r ?| '{args,ok}' AND NOT r ? 'tool' THEN
 		RAISE EXCEPTION '% is given without tool', CASE WHEN r ? 'args' THEN 'args' ELSE 'ok' END
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'A tool call is signed by tool, args and ok; they are columns.';
 	ELSIF (r ? 'logp_new') <> (r ? 'logp_old') OR r ? 'token_mask' AND NOT r ? 'logp_new' THEN
@@ -225,7 +226,9 @@ BEGIN
 				ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', ' ORDER BY e.key) FROM jsonb_each_text((v.m).settings) e) END, v.shape);
 			shows := regexp_replace(shows, '^stepadv\.', '');
 		ELSE
-			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, made;
+			-- Sums over time are kept by group, and a history makes of a group's advantages what others say.
+			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, CASE WHEN kind IN ('groups_over_time', 'progress_over_time', 'advantage_over_time')
+				THEN ARRAY(SELECT m FROM unnest(made) m WHERE NOT (stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL) ORDER BY m.number) ELSE made END;
 			shows := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios' THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, v.shape);
 		END IF;
 		CONTINUE WHEN query IS NULL;

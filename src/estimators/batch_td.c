@@ -22,6 +22,7 @@
 #include "estimator.h"
 #include "estimators/bellman.h"
 #include "estimators/cuts.h"
+#include "estimators/q_error.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
 
@@ -46,7 +47,8 @@ static const Parameter batch_td_parameters[] = {
 	NULLABLE_NUMBER_PARAMETER("baseline", -INFINITY, INFINITY),
 	CHOICE_PARAMETER("prior_mean", PRIOR_MEAN_CHOICES),
 	CHOICE_PARAMETER("truncated", "fail", "bootstrap"),
-	SUCCESS_ABOVE_PARAMETER
+	SUCCESS_ABOVE_PARAMETER,
+	HISTORY_PARAMETERS
 };
 static const EstimateColumnType batch_td_columns[] = {RTMC_COLUMNS};
 
@@ -91,6 +93,7 @@ batch_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	};
 	RtmcTable	table;
 	const int32 *next;
+	double	   *weight;
 	double	   *target;
 
 	table.returns = ALLOCATE_ARRAY(double, group->n_steps);
@@ -99,9 +102,12 @@ batch_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 										 &parameters[SUCCESS_ABOVE], table.returns);
 	next = find_transitions(group, facts, &options, parameters[TRUNCATED].choice == TRUNCATED_BOOTSTRAP, &table.states);
 	number_pairs(group, &table.states, &table.pairs);
+	weight = weigh_visits(group, facts, &table.states, VISIT_EVERY);
+	options.weight = facts->weight ? weight : NULL;
 	target = bellman_targets(group, &table.states, next, &options);
-	rtmc_table_measure(group, target, VISIT_EVERY, options.prior, options.prior_mean, &table);
+	rtmc_table_measure(group, target, weight, options.prior, options.prior_mean, &table);
 	flatten_ties(group, &options, target, &table);
+	bellman_errors(group, weight, target, next, &options, &table);
 	rtmc_table_columns(group, &table, columns);
 }
 

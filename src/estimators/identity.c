@@ -332,6 +332,19 @@ find_visits(const GroupColumns *group, const Identities *identities, Visit which
 	return visit;
 }
 
+double *
+weigh_visits(const GroupColumns *group, const RolloutFacts *facts, const Identities *identities, Visit which)
+{
+	uint32	   *visit = find_visits(group, identities, which);
+	double	   *weight = ALLOCATE_ARRAY(double, group->n_steps);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+			weight[i] = facts->weight == NULL || !visit[i] ? visit[i] : facts->weight[r];
+	pfree(visit);
+	return weight;
+}
+
 uint32 *
 count_visits(const GroupColumns *group, const Identities *identities, const uint32 *visit)
 {

@@ -89,6 +89,10 @@ typedef enum Visit
  */
 extern uint32 *find_visits(const GroupColumns *group, const Identities *identities, Visit which);
 
+/* The same by what each counts: the weight of its rollout. */
+extern double *weigh_visits(const GroupColumns *group, const RolloutFacts *facts, const Identities *identities,
+							Visit which);
+
 /* Visits by identity; visit NULL: every step is one. */
 extern uint32 *count_visits(const GroupColumns *group, const Identities *identities, const uint32 *visit);
 

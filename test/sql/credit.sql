@@ -8,6 +8,7 @@ SET client_min_messages = warning;
 \i test/sim/simulator.sql
 \i test/credit/credit.sql
 \i test/credit/problems.sql
+\i test/credit/resampling.sql
 \set ECHO all
 
 -- Two states.  By hand, without hazard: V(a) = 3/4 V(b) and V(b) = 1/2 (1/2 + 1/2 V(a)),
@@ -135,6 +136,20 @@ FROM credit.results WHERE method <> 'rtmc' ORDER BY states, method COLLATE "C";
 SELECT sum(cases) AS pairs, sum(cases) = (SELECT count(*) FROM (SELECT DISTINCT (rollout_id - 1) / 4, cell FROM credit.simulate('shop', 20)) x) AS all_pairs,
 	sum(with_error) = sum(cases) FILTER (WHERE visits <> '1') AS errors_from_two_on, bool_and(abs(q_bias) <= q_rms) AS bias_within_rms
 FROM credit.coverages;
+-- Smaller groups and other draws: who knows the truth, or its opposite, says the same in every sample.  Rollouts' returns, too,
+-- are in a smaller group what they are in a larger, but differ within equal state and action: by the same share as here by hand.
+UPDATE credit.methods SET colour = 'black', gamma = nullif(method <> 'rtmc', false)::integer WHERE method IN ('truth', 'opposite', 'rtmc');
+INSERT INTO credit.methods (method, expression, colour) VALUES ('reinforce', 'stepadv.reinforce(g)', 'black');
+SELECT credit.run_resampling('shop', 2, 1, 5);
+SELECT a.method, count(*) AS sizes, bool_and(round(a.agreement::numeric, 9) = 1) AS agrees, bool_and(round(a.rank::numeric, 9) = CASE a.method WHEN 'truth' THEN 1 ELSE -1 END) AS rank,
+	bool_and(round(f.within::numeric, 9) = 0) AS none_within
+FROM credit.agreements a JOIN credit.feedbacks f USING (problem, method, size) GROUP BY a.method ORDER BY a.method COLLATE "C";
+SELECT method, stability, signs > 0 AS signs, signs_right::float8 / signs AS right, covered::float8 / steps AS covered, steps > signs AS small_ones FROM credit.stabilities ORDER BY method COLLATE "C";
+WITH r AS (SELECT rollout_id, sum(reward) AS total FROM sample GROUP BY rollout_id)
+SELECT abs(f.within - (SELECT sum(x.n * x.v) / (SELECT sum(y.n * y.v) FROM
+		(SELECT count(*) AS n, var_pop(r.total) AS v FROM sample s JOIN r USING (rollout_id) GROUP BY s.group_id) y)
+	FROM (SELECT count(*) AS n, var_pop(r.total) AS v FROM sample s JOIN r USING (rollout_id) GROUP BY s.group_id, s.cell) x)) < 1e-9 AS within
+FROM credit.feedbacks f WHERE f.method = 'reinforce' AND f.size = 64;
 SET client_min_messages = warning;
 DROP SCHEMA credit CASCADE;
 DROP SCHEMA sim CASCADE;

@@ -573,7 +573,11 @@ BEGIN
 		THEN 'debug_parallel_query' ELSE 'force_parallel_mode' END, 'on', false);
 END
 $$;
+SET stepadv.enable_group_fold = off;
 SELECT plan_has(query, 'Finalize .*Gather.*Partial .*Parallel Seq Scan') AS in_parallel, c.*
+FROM (SELECT format('SELECT group_id, %s::text AS said FROM eq.steps_in GROUP BY group_id', fold('')) AS query) q, compare(query) c;
+RESET stepadv.enable_group_fold;
+SELECT plan_has(query, 'Gather.*Parallel Custom Scan .GroupFold..*Parallel Seq Scan') AS in_parallel, c.*
 FROM (SELECT format('SELECT group_id, %s::text AS said FROM eq.steps_in GROUP BY group_id', fold('')) AS query) q, compare(query) c;
 -- through rollup of random splits of the rows
 CREATE TABLE parts AS
