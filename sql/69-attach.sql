@@ -521,6 +521,7 @@ BEGIN
 		WHERE v.view IS NOT NULL ORDER BY v.i;
 	RETURN QUERY SELECT m.view_name, m.shows FROM stepadv_internal.make_views(attachment, true) m;
 	PERFORM stepadv_internal.check_options(stepadv_internal.known(attachment), tool IS NOT NULL);
+	PERFORM stepadv_internal.warn_of_history(stepadv_internal.known(attachment));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[], text) IS 'what attach does, as the owner of the source where the caller has his rights';
