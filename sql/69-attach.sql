@@ -259,6 +259,7 @@ DECLARE
 	names text[] := stepadv_internal.group_columns(view, 10000);
 	columns text[];
 	types oid[];
+	n_later integer;
 BEGIN
 	-- What differs in nothing, or has columns more at its end.
 	BEGIN
@@ -267,7 +268,7 @@ BEGIN
 	EXCEPTION WHEN invalid_table_definition THEN
 		EXECUTE format('CREATE VIEW %s AS %s', scratch, query);
 	END;
-	SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum), array_agg(c.atttypid ORDER BY l.i NULLS FIRST, c.attnum) INTO columns, types
+	SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum), array_agg(c.atttypid ORDER BY l.i NULLS FIRST, c.attnum), count(l.i) INTO columns, types, n_later
 	FROM pg_attribute c LEFT JOIN (
 		SELECT n.name, min(m.i) AS i FROM unnest(later) WITH ORDINALITY m(m, i)
 		CROSS JOIN LATERAL (SELECT m.m UNION ALL SELECT 'mean_abs_' || m.m UNION ALL SELECT m.m || '_' || s.name FROM stepadv_internal.method_sums() s) n(name)
@@ -276,7 +277,8 @@ BEGIN
 	EXECUTE format('DROP VIEW %s', scratch);
 	-- Columns more, or less, that no later method explains, of other types, or the
 	-- same in another order: which is which nobody can tell.
-	IF later = '{}' AND (cardinality(columns) <> cardinality(names) OR columns <> names AND columns <@ names)
+	IF cardinality(columns) - cardinality(names) NOT BETWEEN 0 AND n_later
+		OR columns[1:cardinality(names)] <> names AND columns[1:cardinality(names)] <@ names
 		OR types[1:cardinality(names)] IS DISTINCT FROM (SELECT array_agg(c.atttypid ORDER BY c.attnum) FROM pg_attribute c WHERE c.attrelid = view AND c.attnum > 0)
 	THEN
 		RETURN false;
@@ -370,7 +372,9 @@ BEGIN
 			-- Methods that were made after this view stand after it in the list of kinds.
 			later := ARRAY(
 				SELECT m.method FROM unnest(made) WITH ORDINALITY m(method, number) CROSS JOIN LATERAL array_position(had, m.method) p(place)
-				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number);
+				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number)
+				-- Nor are columns that a method of stepadv has since 0.3.0 where a new view has them.
+				|| CASE WHEN v.kind = ANY (made) THEN '{q_error,confidence}' ELSE '{}' END::text[];
 			IF NOT stepadv_internal.replace_view(views[i], v.query, later) THEN
 				IF NOT add THEN
 					RAISE EXCEPTION 'columns of view % are no longer those that attach made', views[i] USING ERRCODE = 'object_not_in_prerequisite_state',
