@@ -38,7 +38,7 @@ ALTER FUNCTION stepadv.steps_before_0_3_0(stepadv.rollout_group) SET SCHEMA step
 -- 0.2.0 (the same C functions, which do without what is newer) until upgrade_attachments()
 -- makes them anew; a later release drops them.
 
--- prior_mean
+-- prior_mean, shrink
 ALTER FUNCTION stepadv.rtmc(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) RENAME TO rtmc_before_0_3_0;
 ALTER FUNCTION stepadv.rtmc_before_0_3_0(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) SET SCHEMA stepadv_internal;
 ALTER FUNCTION stepadv.rtmc_tree(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) RENAME TO rtmc_tree_before_0_3_0;
@@ -92,7 +92,7 @@ ALTER FUNCTION stepadv.reward_xml_tags_before_0_3_0(text[], text[], float8) SET 
 -- The methods by their declarations of today, as regprocedure writes them.
 UPDATE stepadv_internal.methods m SET function = v.function
 FROM (VALUES
-	('rtmc', 'stepadv.rtmc(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text)'),
+	('rtmc', 'stepadv.rtmc(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text,text)'),
 	('rtmc_tree', 'stepadv.rtmc_tree(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text)'),
 	('rloo', 'stepadv.rloo(stepadv.rollout_group,text,boolean,double precision,text)'),
 	('mt_grpo', 'stepadv.mt_grpo(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text)'),
@@ -201,7 +201,7 @@ UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN abs(%1$s) > 1e200
 
 -- A method more. (Its function is among the parts'.)
 INSERT INTO stepadv_internal.methods VALUES
-	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,double precision)',
+	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,double precision,text)',
 		'{reward,state,action}', '{}', NULL, 'a row per step', 175);
 
 -- What rollouts that were left out say of methods.

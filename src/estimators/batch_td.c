@@ -22,13 +22,14 @@
 #include "estimators/bellman.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
+#include "estimators/shrink.h"
 
 /* Of the scale of the returns: what two roundings of the same number differ by at most. */
 #define TIE 1e-12
 
 enum
 {
-	GAMMA, LAMBDA, PRIOR, BASELINE, PRIOR_MEAN, SUCCESS_ABOVE
+	GAMMA, LAMBDA, PRIOR, BASELINE, PRIOR_MEAN, SUCCESS_ABOVE, SHRINK
 };
 
 static const Parameter batch_td_parameters[] = {
@@ -37,7 +38,8 @@ static const Parameter batch_td_parameters[] = {
 	NUMBER_PARAMETER("prior", 0, INFINITY),
 	NULLABLE_NUMBER_PARAMETER("baseline", -INFINITY, INFINITY),
 	CHOICE_PARAMETER("prior_mean", PRIOR_MEAN_CHOICES),
-	SUCCESS_ABOVE_PARAMETER
+	SUCCESS_ABOVE_PARAMETER,
+	CHOICE_PARAMETER("shrink", SHRINK_CHOICES)
 };
 static const EstimateColumnType batch_td_columns[] = {RTMC_COLUMNS};
 
@@ -77,6 +79,9 @@ batch_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	rtmc_table_measure(group, target, VISIT_EVERY, options.prior, options.prior_mean, &table);
 	flatten_ties(group, &options, &table);
 	rtmc_table_columns(group, &table, columns);
+	if (parameters[SHRINK].choice == SHRINK_CHECK)
+		shrink_advantages(group, facts, batch_td_estimate, batch_td_columns, lengthof(batch_td_columns),
+						  parameters, lengthof(batch_td_parameters), SHRINK, columns);
 }
 
 STEPADV_ESTIMATOR(batch_td, batch_td_parameters, batch_td_columns, batch_td_estimate)

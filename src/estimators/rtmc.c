@@ -24,6 +24,7 @@
 #include "estimators/normalise.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
+#include "estimators/shrink.h"
 #include "sum.h"
 
 static double
@@ -214,7 +215,7 @@ rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateCo
 	}
 }
 
-static const Parameter rtmc_parameters[] = {RTMC_PARAMETERS};
+static const Parameter rtmc_parameters[] = {RTMC_PARAMETERS, NEWER_CHOICE_PARAMETER("shrink", SHRINK_CHOICES)};
 static const EstimateColumnType rtmc_columns[] = {RTMC_COLUMNS};
 
 static void
@@ -225,6 +226,9 @@ rtmc_estimate(const GroupColumns *group, const RolloutFacts *facts,
 
 	rtmc_table_build(group, facts, parameters, &table);
 	rtmc_table_columns(group, &table, columns);
+	if (parameters[N_RTMC_PARAMETERS].choice == SHRINK_CHECK)
+		shrink_advantages(group, facts, rtmc_estimate, rtmc_columns, lengthof(rtmc_columns),
+						  parameters, lengthof(rtmc_parameters), N_RTMC_PARAMETERS, columns);
 }
 
 STEPADV_ESTIMATOR(rtmc, rtmc_parameters, rtmc_columns, rtmc_estimate)
