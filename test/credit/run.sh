@@ -38,13 +38,16 @@ SQL
 mistakes=$(query 'SELECT * FROM credit.mistakes')
 [ -z "$mistakes" ] || { echo "problems.sql: $mistakes" >&2; exit 1; }
 
-# Problem by problem, as many at a time as there are processors.
+# Problem by problem, as many at a time as there are processors; then, with a third of
+# the groups, the methods checked without the truth.
 tasks()
 {
 	query "SELECT format('SELECT credit.run(%L, %L, %s, %s, %s)', problem, states, size, greatest($groups / part, 2), $seed)
 		FROM (VALUES ('exact', 64, 4), ('exact', 32, 2), ('exact', 16, 1), ('hidden', 16, 2), ('finer', 16, 2),
 			('exact', 8, 1), ('hidden', 8, 1), ('finer', 8, 1), ('exact', 4, 1)) v(states, size, part), credit.problems
 		ORDER BY part DESC, size DESC, states, problem"
+	query "SELECT format('SELECT credit.check(%L, %L, 8, %s, %s)', problem, states, greatest($groups / 3, 2), $seed)
+		FROM (VALUES ('exact'), ('hidden'), ('finer')) v(states), credit.problems ORDER BY states, problem"
 }
 echo "== $(query 'SELECT count(*) FROM credit.problems') problems, $(query 'SELECT count(*) FROM credit.methods') methods, $groups groups"
 tasks | tr '\n' '\0' | xargs -0 -n 1 -P "$jobs" psql -qXAt -v ON_ERROR_STOP=1 -c >/dev/null || exit 2
@@ -52,7 +55,7 @@ echo "== $((SECONDS - started)) seconds"
 
 report=$top/docs/credit.md
 [ "$write" = 1 ] || { report=$work/credit.md; : >"$report"; }
-for part in by_name by_size by_problem by_states by_error by_visits; do
+for part in by_name by_size by_problem by_states by_error by_visits by_check check_order; do
 	begin_section
 	query "SELECT line FROM credit.$part ORDER BY n" >"$region"
 	write_region "credit_$part"
