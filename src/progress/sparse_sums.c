@@ -23,7 +23,8 @@
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-#define FIRST_CAPACITY 32
+#define FIRST_CAPACITY 16
+#define ENTRY_BYTES (sizeof(double) + sizeof(int32))
 #define WORD_BITS 64
 
 void
@@ -34,7 +35,7 @@ sparse_sum_reserve(SparseSum *sum, uint64 n, MemoryContext context)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("a rollout has too many features")));
 	*sum = (SparseSum) {.capacity = (uint32) Max(n, 1)};
-	sum->weight = MemoryContextAllocHuge(context, (Size) sum->capacity * (sizeof(double) + sizeof(int32)));
+	sum->weight = MemoryContextAllocHuge(context, (Size) sum->capacity * ENTRY_BYTES);
 	sum->place = (int32 *) (sum->weight + sum->capacity);
 }
 
@@ -43,7 +44,8 @@ grow(SparseSum *sum, uint64 n, MemoryContext context)
 {
 	SparseSum	old = *sum;
 
-	sparse_sum_reserve(sum, Max(n, FIRST_CAPACITY), context);
+	/* Allocation rounds up to a power of two of bytes: all of it is used. */
+	sparse_sum_reserve(sum, pg_nextpower2_64(Max(n, FIRST_CAPACITY) * ENTRY_BYTES) / ENTRY_BYTES, context);
 	if (old.capacity == 0)
 		return;
 	memcpy(sum->place, old.place, old.n * sizeof(int32));
@@ -144,9 +146,9 @@ require_room(SparseSum *sum, uint64 n, SparseScratch *scratch)
 		return;
 	if (sum->capacity > 0)
 		sparse_sum_compact(sum, scratch);
-	/* Half of it must be free again, or it would be compacted over and over. */
-	if (2 * (sum->n + n) > sum->capacity)
-		grow(sum, 2 * (sum->n + n), scratch->context);
+	/* A quarter of it must be free again, or it would be compacted over and over. */
+	if (4 * (sum->n + n) > 3 * (uint64) sum->capacity)
+		grow(sum, 4 * (sum->n + n) / 3, scratch->context);
 }
 
 void

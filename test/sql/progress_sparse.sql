@@ -80,9 +80,9 @@ RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 
--- More places than products have time for: conjugate gradients against the dense fit, 1,700 places; long rollouts, whose sums are compacted on the way
+-- More places than products have time for: conjugate gradients against the dense fit, 1,600 places; long rollouts, whose sums are compacted on the way
 CREATE TABLE wide AS
-SELECT r AS rollout_id, t AS step_no, hash_features(ARRAY(SELECT 'w' || floor(sim.uniform(i, sim.stream(t, r)) ^ 2 * 3000) FROM generate_series(1, 12) i), 1700) AS x, sim.uniform(0, r) AS outcome
+SELECT r AS rollout_id, t AS step_no, hash_features(ARRAY(SELECT 'w' || floor(sim.uniform(i, sim.stream(t, r)) * 6000) FROM generate_series(1, 12) i), 1600) AS x, sim.uniform(0, r) AS outcome
 FROM generate_series(1, 250) r, LATERAL generate_series(1, 1 + r % 40) t;
 ALTER TABLE wide ADD places int[], ADD weights real[];
 UPDATE wide SET places = places(x), weights = weights(x);
