@@ -23,7 +23,8 @@
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-#define FIRST_CAPACITY 16
+#define FIRST_CAPACITY 40
+#define FIRST_COMPACTED 64
 #define ENTRY_BYTES (sizeof(double) + sizeof(int32))
 #define WORD_BITS 64
 
@@ -138,17 +139,19 @@ sparse_sum_compact(SparseSum *sum, SparseScratch *scratch)
 	sum->n = sum->n_compact = n;
 }
 
-/* Room for n more entries. */
+/*
+ * Room for n more entries.  Adding up what is there waits until it may halve it, so
+ * that all of the additions together stay linear.
+ */
 static void
 require_room(SparseSum *sum, uint64 n, SparseScratch *scratch)
 {
 	if (sum->n + n <= sum->capacity)
 		return;
-	if (sum->capacity > 0)
+	if (sum->n + n > Max(2 * (uint64) sum->n_compact, FIRST_COMPACTED))
 		sparse_sum_compact(sum, scratch);
-	/* A quarter of it must be free again, or it would be compacted over and over. */
 	if (4 * (sum->n + n) > 3 * (uint64) sum->capacity)
-		grow(sum, 4 * (sum->n + n) / 3, scratch->context);
+		grow(sum, sum->n + n, scratch->context);
 }
 
 void
