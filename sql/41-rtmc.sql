@@ -3,13 +3,13 @@
 
 CREATE FUNCTION stepadv.rtmc(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.99, prior float8 DEFAULT 2,
 	baseline float8 DEFAULT NULL, normalise boolean DEFAULT false, visit text DEFAULT 'first',
-	success_above float8 DEFAULT 0, prior_mean text DEFAULT 'success_rate')
+	success_above float8 DEFAULT 0, prior_mean text DEFAULT 'success_rate', history stepadv.rollout_group DEFAULT NULL, decay float8 DEFAULT 1)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, n_state integer, n_action integer,
-			   q float8, v float8, stderr float8, advantage float8)
+			   q float8, v float8, stderr float8, advantage float8, q_error float8, confidence float8)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1500 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_rtmc';
-COMMENT ON FUNCTION stepadv.rtmc(stepadv.rollout_group, float8, float8, float8, boolean, text, float8, text) IS
-'RTMC (section 4, eq. 11): Q(s,a) is the mean return of the rollouts'' first (or every) visits, V(s) its mean over actions, v = (N V + prior p) / (N + prior) with p the success rate (prior_mean ''success_rate'', as the paper), the mean discounted return of the judged rollouts'' first steps (''start_value'', on the scale of what it is mixed with: better with gamma below 1 or step rewards) or baseline where given, advantage = q - v; n_state, n_action: visits; stderr: of q, NULL below two visits; normalise divides by the sd (ddof 0) of the group''s advantages; NULL for rollouts not judged yet';
+COMMENT ON FUNCTION stepadv.rtmc(stepadv.rollout_group, float8, float8, float8, boolean, text, float8, text, stepadv.rollout_group, float8) IS
+'RTMC (section 4, eq. 11): Q(s,a) is the mean return of the rollouts'' first (or every) visits, V(s) its mean over actions, v = (N V + prior p) / (N + prior) with p the success rate (prior_mean ''success_rate'', as the paper), the mean discounted return of the judged rollouts'' first steps (''start_value'', on the scale of what it is mixed with: better with gamma below 1 or step rewards) or baseline where given, advantage = q - v; n_state, n_action: visits; stderr: of q, NULL below two visits; normalise divides by the sd (ddof 0) of the group''s advantages; NULL for rollouts not judged yet; history: a group of earlier rollouts of the same task, of the same unit: counts, q, v and what prior_mean says are those of both, a rollout that is in both as the first has it, rows only those of the first; decay: a visit by a rollout of the history counts decay^age in all means (n_state, n_action say how many there are), its age in policy steps before the newest of the first group; with weights w the stderr is that of (sum w)^2 / sum w^2 visits; error where decay below 1 meets a judged rollout without policy_step (of a forgiving group: left out of the history, NULL where the group itself has none)';
 
 CREATE FUNCTION stepadv.rtmc_tree(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.99, prior float8 DEFAULT 2,
 	baseline float8 DEFAULT NULL, normalise boolean DEFAULT false, visit text DEFAULT 'first',

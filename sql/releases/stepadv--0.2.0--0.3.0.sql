@@ -41,7 +41,7 @@ ALTER FUNCTION stepadv.rollouts_before_0_3_0(stepadv.rollout_group, float8) SET 
 -- 0.2.0 (the same C functions, which do without what is newer) until upgrade_attachments()
 -- makes them anew; a later release drops them.
 
--- prior_mean
+-- prior_mean; rtmc also history, decay
 ALTER FUNCTION stepadv.rtmc(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) RENAME TO rtmc_before_0_3_0;
 ALTER FUNCTION stepadv.rtmc_before_0_3_0(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) SET SCHEMA stepadv_internal;
 ALTER FUNCTION stepadv.rtmc_tree(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) RENAME TO rtmc_tree_before_0_3_0;
@@ -95,7 +95,7 @@ ALTER FUNCTION stepadv.reward_xml_tags_before_0_3_0(text[], text[], float8) SET 
 -- The methods by their declarations of today, as regprocedure writes them.
 UPDATE stepadv_internal.methods m SET function = v.function
 FROM (VALUES
-	('rtmc', 'stepadv.rtmc(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text)'),
+	('rtmc', 'stepadv.rtmc(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text,stepadv.rollout_group,double precision)'),
 	('rtmc_tree', 'stepadv.rtmc_tree(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text)'),
 	('rloo', 'stepadv.rloo(stepadv.rollout_group,text,boolean,double precision,text)'),
 	('mt_grpo', 'stepadv.mt_grpo(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text)'),
@@ -154,7 +154,8 @@ CREATE CAST (float8[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 
 -- max_staleness. A view of a user's may call these; their bodies named their parameters by
 -- the function's name, so the ones of before call those of now.
-INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.');
+INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.'),
+	('truncated', 35, 'source', 'truth', 'truncated must be boolean; attach a view that says when a rollout was cut off.');
 ALTER FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) RENAME TO select_steps_before_0_3_0;
 ALTER FUNCTION stepadv.select_steps_before_0_3_0(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) SET SCHEMA stepadv_internal;
 CREATE OR REPLACE FUNCTION stepadv_internal.select_steps_before_0_3_0(advantages regclass,
@@ -204,5 +205,5 @@ UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN abs(%1$s) > 1e200
 
 -- A method more. (Its function is among the parts'.)
 INSERT INTO stepadv_internal.methods VALUES
-	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,double precision)',
+	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text,double precision,stepadv.rollout_group,double precision)',
 		'{reward,state,action}', '{}', NULL, 'a row per step', 175);

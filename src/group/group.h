@@ -50,6 +50,9 @@ typedef enum GroupUnit
 	UNIT_TURN_SET				/* the calls of a turn, in whatever order */
 } GroupUnit;
 
+/* What a group of each is made of, in words. */
+extern const char *const group_unit_plurals[];
+
 /* Bits of RolloutGroup.flags: the unit, and */
 #define FLAG_UNIT			0x03
 #define FLAG_FORGIVING		0x04
@@ -142,6 +145,7 @@ extern void group_open_input(const RolloutGroup *datum, GroupColumns *group, int
  */
 extern RolloutGroup *group_allocate(const GroupShape *shape, GroupColumns *group);
 extern RolloutGroup *group_copy(const GroupColumns *group, GroupColumns *copy);
+extern RolloutGroup *group_copy_without(const GroupColumns *group, uint32 rollout);	/* sealed */
 extern void group_seal(RolloutGroup *datum);
 extern void group_check(const GroupColumns *group, int sqlerrcode);
 extern Size group_size(const GroupShape *shape);

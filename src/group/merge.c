@@ -6,18 +6,18 @@
 
 #include "group/collected_rows.h"
 
+const char *const group_unit_plurals[] = {"steps", "turns", "turns whose actions are sets"};
+
 /* What is said of another group as a whole becomes true of this one. */
 static void
 merge_shape(GroupBuilder *builder, uint8 n_rewards, GroupUnit unit, bool forgiving)
 {
-	static const char *const units[] = {"steps", "turns", "turns whose actions are sets"};
-
 	if (builder->n_rows == 0)
 		builder->unit = unit;
 	else if (builder->unit != unit)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("groups of %s and groups of %s cannot be merged", units[builder->unit], units[unit]),
+				 errmsg("groups of %s and groups of %s cannot be merged", group_unit_plurals[builder->unit], group_unit_plurals[unit]),
 				 errhint("Merge the groups of steps, and call by_turn on the result.")));
 	if (n_rewards > 0 && builder->n_rewards > 0 && n_rewards != builder->n_rewards)
 		ereport(ERROR,
@@ -146,7 +146,13 @@ group_builder_add_group(GroupBuilder *builder, const RolloutGroup *value)
 	GroupColumns group;
 
 	group_open(value, &group);
-	group_builder_take_shape(builder, &group);
-	for (uint32 r = 0; r < group.n_rollouts; r++)
-		group_builder_add_rollout(builder, &group, r, group.rollout_id[r]);
+	group_builder_add_columns(builder, &group);
+}
+
+void
+group_builder_add_columns(GroupBuilder *builder, const GroupColumns *group)
+{
+	group_builder_take_shape(builder, group);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		group_builder_add_rollout(builder, group, r, group->rollout_id[r]);
 }

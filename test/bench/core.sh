@@ -18,6 +18,7 @@ measure ours "$runs" "$(rtmc_over steps)" "$one_process"
 measure fold "$runs" "SELECT count(g.rollouts) FROM $(folded steps)" "$one_process"
 measure returns "$runs" "SELECT sum(a.return) FROM $(folded steps) CROSS JOIN LATERAL stepadv.returns(g.rollouts) a" "$one_process"
 measure grpo "$runs" "SELECT sum(a.advantage) FROM $(folded steps) CROSS JOIN LATERAL stepadv.grpo(g.rollouts) a" "$one_process"
+measure batch_td "$runs" "SELECT sum(a.advantage) FROM $(folded steps) CROSS JOIN LATERAL stepadv.batch_td(g.rollouts) a" "$one_process"
 
 # The best that plain SQL can do, on the table as it is, and with the index that
 # it wants.  Without the nested loops that a misled planner takes.
@@ -59,6 +60,7 @@ sql_row 'group by group (`LATERAL`), with that index' sql_lateral "$best_index" 
 row '`rollout_agg` alone' fold "$(ratio fold scan) x the bare scan"
 row '`rollout_agg` + `returns`' returns "$(ratio returns scan) x"
 row '`rollout_agg` + `grpo`' grpo "$(ratio grpo scan) x"
+row '`rollout_agg` + `batch_td` of every step' batch_td "$(ratio batch_td ours) x \`rtmc\` $(verdict "$(ratio batch_td ours)" '<=' 3)"
 
 # ---------- scattered: the rollouts of all groups interleaved, as time goes
 query "SET work_mem = '1GB'; CREATE UNLOGGED TABLE scattered AS SELECT * FROM steps

@@ -24,11 +24,15 @@ else
 	as_user() { "$@"; }
 fi
 
+# What runs beside the script: jobs.sh has some.
+stop_jobs() { :; }
+
 clean_up()
 {
 	local status=$?
 
 	trap - EXIT INT TERM HUP
+	stop_jobs
 	[ -z "$cluster_started" ] || stop_cluster || true
 	[ -z "$work" ] || rm -rf "$work"
 	exit "$status"
