@@ -13,9 +13,9 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(8, 'advantage_over_time', 'stepadv_internal.advantage_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket and method'),
 	(9, 'advantages', 'stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step and method, of groups divided by policy version and time bucket'),
 	(10, 'problems', 'stepadv_internal.problems_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, or group, and kind of problem that its rows have'),
-	(11, 'credit_groups', 'stepadv_internal.credit_groups_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group and method: what it says of steps by some rollouts against what happened to others'),
-	(12, 'credit_check', 'stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{methods,gamma,max_rollouts,max_groups,seed}', 'a row per method: the same over groups, with errors'),
-	(13, 'credit_calibration', 'stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per tenth of the steps by the value of their state: that by other rollouts, and what the rollout received');
+	(11, 'credit_groups', 'stepadv_internal.credit_groups_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group and method, to pool'),
+	(12, 'credit_check', 'stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{methods,gamma,max_rollouts,max_groups,seed}', 'a row per method: does what it says come true?'),
+	(13, 'credit_calibration', 'stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per tenth of the steps, by value of their state');
 
 -- ---- What attach was told
 
@@ -259,6 +259,7 @@ DECLARE
 	names text[] := stepadv_internal.group_columns(view, 10000);
 	columns text[];
 	types oid[];
+	n_later integer;
 BEGIN
 	-- What differs in nothing, or has columns more at its end.
 	BEGIN
@@ -267,7 +268,7 @@ BEGIN
 	EXCEPTION WHEN invalid_table_definition THEN
 		EXECUTE format('CREATE VIEW %s AS %s', scratch, query);
 	END;
-	SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum), array_agg(c.atttypid ORDER BY l.i NULLS FIRST, c.attnum) INTO columns, types
+	SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum), array_agg(c.atttypid ORDER BY l.i NULLS FIRST, c.attnum), count(l.i) INTO columns, types, n_later
 	FROM pg_attribute c LEFT JOIN (
 		SELECT n.name, min(m.i) AS i FROM unnest(later) WITH ORDINALITY m(m, i)
 		CROSS JOIN LATERAL (SELECT m.m UNION ALL SELECT 'mean_abs_' || m.m UNION ALL SELECT m.m || '_' || s.name FROM stepadv_internal.method_sums() s) n(name)
@@ -276,7 +277,8 @@ BEGIN
 	EXECUTE format('DROP VIEW %s', scratch);
 	-- Columns more, or less, that no later method explains, of other types, or the
 	-- same in another order: which is which nobody can tell.
-	IF later = '{}' AND (cardinality(columns) <> cardinality(names) OR columns <> names AND columns <@ names)
+	IF cardinality(columns) - cardinality(names) NOT BETWEEN 0 AND n_later
+		OR columns[1:cardinality(names)] <> names AND columns[1:cardinality(names)] <@ names
 		OR types[1:cardinality(names)] IS DISTINCT FROM (SELECT array_agg(c.atttypid ORDER BY c.attnum) FROM pg_attribute c WHERE c.attrelid = view AND c.attnum > 0)
 	THEN
 		RETURN false;
@@ -370,7 +372,9 @@ BEGIN
 			-- Methods that were made after this view stand after it in the list of kinds.
 			later := ARRAY(
 				SELECT m.method FROM unnest(made) WITH ORDINALITY m(method, number) CROSS JOIN LATERAL array_position(had, m.method) p(place)
-				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number);
+				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number)
+				-- Nor are columns that a method of stepadv has since 0.3.0 where a new view has them.
+				|| CASE WHEN v.kind = ANY (made) THEN '{q_error,confidence}' ELSE '{}' END::text[];
 			IF NOT stepadv_internal.replace_view(views[i], v.query, later) THEN
 				IF NOT add THEN
 					RAISE EXCEPTION 'columns of view % are no longer those that attach made', views[i] USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -521,6 +525,7 @@ BEGIN
 		WHERE v.view IS NOT NULL ORDER BY v.i;
 	RETURN QUERY SELECT m.view_name, m.shows FROM stepadv_internal.make_views(attachment, true) m;
 	PERFORM stepadv_internal.check_options(stepadv_internal.known(attachment), tool IS NOT NULL);
+	PERFORM stepadv_internal.warn_of_history(stepadv_internal.known(attachment));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[], text) IS 'what attach does, as the owner of the source where the caller has his rights';

@@ -140,6 +140,19 @@ SELECT count(*) AS steps, bool_and(abs(l.return - r.return) < 1e-12) AS returns,
 FROM groups, left_out_values(g, gamma => 0.8) l JOIN returns(g, gamma => 0.8) r USING (step_id) JOIN steps(g) s USING (step_id),
 	LATERAL (SELECT DISTINCT v FROM batch_td(without_rollout(g, l.rollout_id), gamma => 0.8, prior => 0.5, prior_mean => 'start_value') b JOIN steps(g) o USING (step_id) WHERE o.state = s.state AND v IS NOT NULL) b;
 
+-- Advantages of the right size: times the slope that credit_check finds, 16 rollouts of slope 0.3 mixed in, between 0 and 1; all else stays.
+SELECT 'rtmc' AS method, count(*) AS steps, count(DISTINCT groups.n) AS groups, bool_and(abs(b.advantage - a.advantage * f.slope) < 1e-12) AS shrunk, bool_and((a.q, a.v, a.n_action) = (b.q, b.v, b.n_action)) AS rest
+FROM groups, credit_check(g, 'rtmc') c, LATERAL (SELECT least(1, greatest(0, (c.n_rollouts * coalesce(c.slope, 0.3) + 16 * 0.3) / (c.n_rollouts + 16))) AS slope) f, rtmc(g) a JOIN rtmc(g, shrink => 'check') b USING (step_id) WHERE a.advantage IS NOT NULL
+UNION ALL
+SELECT 'batch_td', count(*), count(DISTINCT groups.n), bool_and(abs(b.advantage - a.advantage * f.slope) < 1e-12), bool_and((a.q, a.v, a.n_action) = (b.q, b.v, b.n_action))
+FROM groups, credit_check(g, 'batch_td', '{"prior": 0.5, "gamma": 0.7}') c, LATERAL (SELECT least(1, greatest(0, (c.n_rollouts * coalesce(c.slope, 0.3) + 16 * 0.3) / (c.n_rollouts + 16))) AS slope) f,
+	batch_td(g, prior => 0.5, gamma => 0.7) a JOIN batch_td(g, prior => 0.5, gamma => 0.7, shrink => 'check') b USING (step_id) WHERE a.advantage IS NOT NULL;
+SELECT a.advantage::numeric(6, 3) AS alone, b.advantage::numeric(6, 3) AS shrunk FROM (SELECT rollout_agg(1, 1, 0, 1, 1, 4) AS g) x, rtmc(g) a, rtmc(g, shrink => 'check') b;
+SELECT count(*) AS steps, count(b.advantage) AS of_none_judged FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) AS g FROM generate_series(1, 3) i) x, batch_td(g, shrink => 'check') b;
+SELECT count(sums) AS checked FROM groups, credit_check(g, 'rtmc', '{"shrink": "check"}');
+SELECT rtmc(g, shrink => 'half') FROM full_group;
+SELECT batch_td(g, shrink => NULL) FROM full_group;
+
 -- Nobody judged, one rollout, no group, no steps; what is refused.
 SELECT n_rollouts, n_steps, coverage, slope, sums FROM (VALUES (1, (SELECT rollout_agg(i, i, 0, 1, 1, NULL) FROM generate_series(1, 3) i)), (2, (SELECT rollout_agg(1, 1, 0, 1, 1, 1))), (3, (SELECT rollout_agg(NULL, i, NULL, 1, 1, 1) FROM generate_series(1, 3) i))) v(i, g), credit_check(g) ORDER BY i;
 SELECT count(*) AS of_none FROM credit_check(NULL);

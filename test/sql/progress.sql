@@ -50,7 +50,7 @@ UPDATE step s SET outcome = o.outcome FROM (
 WHERE o.rollout_id = s.rollout_id;
 SELECT all_near(weights(m), '{0.5,-0.25,0,2}') AS weights, near(member(m, 'intercept'), 0.125) AS intercept,
 	   member(m, 'rollouts') = 400 AS rollouts, member(m, 'steps') = (SELECT count(*) FROM step) AS steps
-FROM (SELECT progress_fit(rollout_id, x, outcome, 0, intercept => 'step') AS m FROM step) f;
+FROM (SELECT progress_fit(rollout_id, x, outcome, 0, 'step') AS m FROM step) f;
 
 -- Any lambda, with noise, against the normal equations in plain SQL
 UPDATE step SET outcome = outcome + sim.uniform(0, sim.stream(rollout_id, 5)) - 0.5;
