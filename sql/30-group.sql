@@ -244,7 +244,7 @@ CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
 );
 
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8) IS
-'rollout_agg for the views of attach: two rows of a step (that with the least step_id stays), a reward, turn_reward, cost or component that is not finite or beyond 1e100, a cost that is not above 0, two outcomes, two policy steps and a NULL step_id are defects of the rollout, which then counts as not judged, of a turn_reward, cost or component for those methods only that read it; a value that is not finite is missing; a row with a NULL rollout_id is left out. Of the group that it returns estimators give NULL where otherwise they raise an error: gae for rollouts with a missing value, all where a number is out of range';
+'rollout_agg for the views of attach: two rows of a step (that with the least step_id stays), a reward, turn_reward, cost or component that is not finite or beyond 1e100, a cost that is not above 0, two outcomes, two policy steps and a NULL step_id are defects of the rollout, which then counts as not judged, of a turn_reward, cost, component or policy step for those methods only that read it; a value that is not finite is missing; a row with a NULL rollout_id is left out. Of the group that it returns estimators give NULL where otherwise they raise an error: gae for rollouts with a missing value, all where a number is out of range';
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean) IS
 'the same with as many arguments as rollout_agg takes';
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8) IS
@@ -324,6 +324,13 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200
 AS 'MODULE_PATHNAME', 'stepadv_by_turn';
 COMMENT ON FUNCTION stepadv.by_turn(stepadv.rollout_group, text) IS
 'the group with turns for steps, for every function that takes a group: the calls of a rollout with the same turn are one step where the first of them stands, a call whose turn is NULL is one of its own; state and value of the first, next_state of the last, reward, turn_reward, cost and components summed (NULL where all are), as action a hash of the actions in their order, or, ''set'', of how often each was taken (NULL if one is; of a lone call its own); estimators give each call what its turn gets; the calls stay stored';
+
+CREATE FUNCTION stepadv.resample(rollouts stepadv.rollout_group, k integer DEFAULT NULL, seed bigint DEFAULT 0, replace boolean DEFAULT true)
+RETURNS stepadv.rollout_group
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000
+AS 'MODULE_PATHNAME', 'stepadv_resample';
+COMMENT ON FUNCTION stepadv.resample(stepadv.rollout_group, integer, bigint, boolean) IS
+'k rollouts of the group (k NULL: as many as it has, judged or not), drawn with replacement (the bootstrap) or, replace => false, without (a smaller group, part of every larger one of that seed); a rollout drawn again has a rollout_id made of its own and the number of the copy, and steps with the same step_id; the same draw on every machine for a seed and the same rollout_ids; groups whose ids differ are drawn from independently; NULL for NULL; error on a NULL seed or replace, k below 0, k above the number of rollouts without replacement';
 
 CREATE FUNCTION stepadv.with_rewards(rollouts stepadv.rollout_group, weights float8[]) RETURNS stepadv.rollout_group
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 300

@@ -14,6 +14,17 @@
 
 StaticAssertDecl(3 + MAX_RESULT_COLUMNS <= MAX_ROW_COLUMNS, "an estimator's columns are more than a row takes");
 
+/* The column that has a value for every judged step: the advantage, or the last where there is none. */
+static int
+certain_column(const Estimator *estimator)
+{
+	int			c = estimator->n_columns - 1;
+
+	while (c > 0 && strcmp(estimator->columns[c].name, "advantage") != 0)
+		c--;
+	return strcmp(estimator->columns[c].name, "advantage") == 0 ? c : estimator->n_columns - 1;
+}
+
 /*
  * The first step of a rollout whose estimate is out of range, or the step after
  * its last.  NULLs are fine, but the advantage (or return) of a judged step has a
@@ -22,6 +33,7 @@ StaticAssertDecl(3 + MAX_RESULT_COLUMNS <= MAX_ROW_COLUMNS, "an estimator's colu
 static uint32
 find_infinite(const Estimator *estimator, const GroupColumns *group, const EstimateColumn *columns, uint32 rollout)
 {
+	int			certain = certain_column(estimator);
 	uint32		i;
 
 	for (i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
@@ -29,7 +41,7 @@ find_infinite(const Estimator *estimator, const GroupColumns *group, const Estim
 		for (int c = 0; c < estimator->n_columns; c++)
 			if (estimator->columns[c].type == COLUMN_FLOAT8 && isinf(columns[c].number[i]))
 				return i;
-		if (isnan(columns[estimator->n_columns - 1].number[i]))
+		if (isnan(columns[certain].number[i]))
 			return i;
 	}
 	return i;
@@ -42,6 +54,7 @@ find_infinite(const Estimator *estimator, const GroupColumns *group, const Estim
 static bool
 all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 n_steps)
 {
+	int			certain = certain_column(estimator);
 	bool		finite = true;
 
 	for (int c = 0; c < estimator->n_columns; c++)
@@ -50,7 +63,7 @@ all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 n_s
 
 		if (estimator->columns[c].type != COLUMN_FLOAT8)
 			continue;
-		if (c == estimator->n_columns - 1)
+		if (c == certain)
 			for (uint32 i = 0; i < n_steps; i++)
 				finite &= isfinite(number[i]) != 0;
 		else
@@ -204,7 +217,7 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 	const uint32 *turn_of_call;
 	const bool *unknown;
 
-	Assert(estimator->columns[estimator->n_columns - 1].type == COLUMN_FLOAT8);
+	Assert(estimator->columns[certain_column(estimator)].type == COLUMN_FLOAT8);
 
 	if (fcinfo->flinfo->fn_extra == NULL)
 		require_group_argument(fcinfo->flinfo);

@@ -76,9 +76,8 @@ sum_leaks(const GroupColumns *group, const Identities *states, const int32 *next
 	return all;
 }
 
-/* The edges of a state: those of its visits to the same state are one. */
-static uint32
-merge_edges(const Adjacency *next, int32 state, double gamma, uint32 *place, ValueEquations *equations)
+uint32
+merge_edges(const Adjacency *next, int32 state, double factor, uint32 *place, ValueEquations *equations)
 {
 	uint32		begin = equations->first[state];
 	uint32		end = begin;
@@ -86,7 +85,7 @@ merge_edges(const Adjacency *next, int32 state, double gamma, uint32 *place, Val
 	for (uint32 e = next->first[state]; e < next->first[state + 1]; e++)
 	{
 		int32		target = next->priced ? next->priced[e].node : next->neighbour[e];
-		double		weight = next->priced ? gamma * next->priced[e].cost : gamma;
+		double		weight = next->priced ? factor * next->priced[e].cost : factor;
 
 		/* Places of states before this one are before its own. */
 		if (place[target] > begin)

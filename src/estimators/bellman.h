@@ -7,6 +7,8 @@
 #define STEPADV_BELLMAN_H
 
 #include "estimators/identity.h"
+#include "estimators/neighbours.h"
+#include "estimators/value_equations.h"
 
 typedef struct BellmanOptions
 {
@@ -27,5 +29,12 @@ typedef struct BellmanOptions
  */
 extern double *bellman_targets(const GroupColumns *group, const Identities *states, const int32 *next,
 							   const BellmanOptions *options);
+
+/*
+ * The edges of the equation of a state, to where its visits led: those to the same state are
+ * one, of `factor` times as many as they count.  place: 0 by state to begin with.  Where the
+ * edges of the next state begin.
+ */
+extern uint32 merge_edges(const Adjacency *next, int32 state, double factor, uint32 *place, ValueEquations *equations);
 
 #endif							/* STEPADV_BELLMAN_H */

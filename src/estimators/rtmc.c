@@ -14,7 +14,8 @@
  * rollout's later occurrences of the same (s,a) do not enter the table, but
  * receive its advantage.  The standard error of Q is sd(G) / sqrt(N), ddof 1.
  * Where rollouts differ in weight, N is the sum of the weights of the visits,
- * and means are weighted.  (RTMC, section 4 and equation 11.)
+ * and means are weighted.  (RTMC, section 4 and equation 11.)  Errors that hold for
+ * few visits too: q_error.c.
  */
 #include "postgres.h"
 
@@ -23,8 +24,10 @@
 
 #include "arrays.h"
 #include "estimator.h"
+#include "estimators/q_error.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
+#include "estimators/shrink.h"
 #include "sum.h"
 
 static inline double
@@ -244,7 +247,7 @@ rtmc_table_measure(const GroupColumns *group, const double *target, const double
 	measure_advantages(table);
 }
 
-void
+double *
 rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 				 const ParameterValue *parameters, RtmcTable *table)
 {
@@ -258,9 +261,9 @@ rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 	rtmc_table_measure(group, table->returns, weight, parameters[RTMC_PRIOR].number,
 					   find_prior_mean(group, facts, &parameters[RTMC_BASELINE], &parameters[RTMC_PRIOR_MEAN],
 									   &parameters[RTMC_SUCCESS_ABOVE], table->returns), table);
-	pfree(weight);
 	if (parameters[RTMC_NORMALISE].flag)
 		normalise_advantages(group, facts, table);
+	return weight;
 }
 
 void
@@ -280,10 +283,22 @@ rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateCo
 		columns[4].number[i] = table->state_v[state];
 		columns[5].number[i] = table->pair_stderr[pair];
 		columns[6].number[i] = table->pair_advantage[pair];
+		columns[7].number[i] = table->pair_error[pair];
+		columns[8].number[i] = table->pair_confidence[pair];
 	}
 }
 
-static const Parameter rtmc_parameters[] = {RTMC_PARAMETERS, HISTORY_PARAMETERS};
+/* Behind those that rtmc_tree has, too. */
+enum
+{
+	HISTORY = N_RTMC_PARAMETERS, DECAY, SHRINK
+};
+
+static const Parameter rtmc_parameters[] = {
+	RTMC_PARAMETERS,
+	HISTORY_PARAMETERS,
+	NEWER_CHOICE_PARAMETER("shrink", SHRINK_CHOICES)
+};
 static const EstimateColumnType rtmc_columns[] = {RTMC_COLUMNS};
 
 static void
@@ -292,8 +307,11 @@ rtmc_estimate(const GroupColumns *group, const RolloutFacts *facts,
 {
 	RtmcTable	table;
 
-	rtmc_table_build(group, facts, parameters, &table);
+	monte_carlo_errors(group, rtmc_table_build(group, facts, parameters, &table), parameters[RTMC_PRIOR].number, &table);
 	rtmc_table_columns(group, &table, columns);
+	if (parameters[SHRINK].choice == SHRINK_CHECK)
+		shrink_advantages(group, facts, rtmc_estimate, rtmc_columns, lengthof(rtmc_columns),
+						  parameters, lengthof(rtmc_parameters), SHRINK, columns);
 }
 
 STEPADV_ESTIMATOR(rtmc, rtmc_parameters, rtmc_columns, rtmc_estimate)

@@ -38,7 +38,9 @@ enum
 	{"q", COLUMN_FLOAT8}, \
 	{"v", COLUMN_FLOAT8}, \
 	{"stderr", COLUMN_FLOAT8}, \
-	{"advantage", COLUMN_FLOAT8}
+	{"advantage", COLUMN_FLOAT8}, \
+	{"q_error", COLUMN_FLOAT8, true}, \
+	{"confidence", COLUMN_FLOAT8, true}
 
 typedef struct RtmcTable
 {
@@ -52,10 +54,13 @@ typedef struct RtmcTable
 	uint32	   *state_visits;
 	double	   *state_v;		/* V'(s) */
 	double	   *pair_advantage; /* Q - V', divided by their sd if asked for */
+	double	   *pair_error;		/* q_error.h fills this and the next */
+	double	   *pair_confidence;
 } RtmcTable;
 
-extern void rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
-							 const ParameterValue *parameters, RtmcTable *table);
+/* All but errors; by step, what each counts as a visit. */
+extern double *rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
+								const ParameterValue *parameters, RtmcTable *table);
 
 /* What states with few visits are drawn to. */
 extern double find_prior_mean(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *baseline,
@@ -63,7 +68,7 @@ extern double find_prior_mean(const GroupColumns *group, const RolloutFacts *fac
 							  const double *returns);
 
 /*
- * All but returns, states and pairs, with `target` by step as what the visits' means are of;
+ * All but returns, states, pairs and errors, with `target` by step as what the visits' means are of;
  * `weight` by step is what a visit counts, 0 for a step that is none.
  */
 extern void rtmc_table_measure(const GroupColumns *group, const double *target, const double *weight, double prior,

@@ -262,11 +262,10 @@ write_header(RolloutGroup *datum, const GroupShape *shape)
 	datum->n_steps = LITTLE_ENDIAN_32((uint32) shape->n_steps);
 }
 
-RolloutGroup *
-group_allocate(const GroupShape *shape, GroupColumns *group)
+Size
+checked_group_size(const GroupShape *shape)
 {
 	Size		size = group_size(shape);
-	RolloutGroup *datum;
 
 	if (!AllocSizeIsValid(size))
 		ereport(ERROR,
@@ -274,6 +273,15 @@ group_allocate(const GroupShape *shape, GroupColumns *group)
 				 errmsg("rollout group of " UINT64_FORMAT " rollouts and " UINT64_FORMAT " steps would need %zu bytes, the limit is %zu",
 						shape->n_rollouts, shape->n_steps, size, (Size) MaxAllocSize),
 				 errhint("Fold fewer rollouts into one group, for example by grouping by policy version too.")));
+	return size;
+}
+
+RolloutGroup *
+group_allocate(const GroupShape *shape, GroupColumns *group)
+{
+	Size		size = checked_group_size(shape);
+	RolloutGroup *datum;
+
 	datum = palloc(size);
 	SET_VARSIZE(datum, size);
 	write_header(datum, shape);
@@ -292,6 +300,61 @@ group_copy(const GroupColumns *group, GroupColumns *copy)
 		memcpy((type *) copy->name, group->name, group->count * sizeof(type));
 	GROUP_COLUMN_LIST(COLUMN)
 #undef COLUMN
+	return datum;
+}
+
+/* What is left out of a column: `begin` up to `end` of each of the columns of this length that it consists of. */
+typedef struct Gap
+{
+	uint64		n_columns;
+	uint64		length;
+	uint64		begin;
+	uint64		end;
+} Gap;
+
+static void
+copy_around(const Gap *gap, char *to, const char *from, Size width)
+{
+	for (uint64 c = 0; c < gap->n_columns; c++)
+	{
+		memcpy(to, from, gap->begin * width);
+		to += gap->begin * width;
+		memcpy(to, from + gap->end * width, (gap->length - gap->end) * width);
+		to += (gap->length - gap->end) * width;
+		from += gap->length * width;
+	}
+}
+
+RolloutGroup *
+group_copy_without(const GroupColumns *group, uint32 rollout)
+{
+	GroupShape	shape = shape_of_columns(group);
+	uint32		begin = group->first_step[rollout];
+	uint32		end = group->first_step[rollout + 1];
+	struct
+	{
+		Gap			n_rollouts,
+					n_steps,
+					n_step_rewards,
+					n_outcome_rewards;
+	}			gaps = {
+		{1, group->n_rollouts, rollout, rollout + 1},
+		{1, group->n_steps, begin, end},
+		{group->n_rewards, group->n_steps, begin, end},
+		{group->n_rewards, group->n_rollouts, rollout, rollout + 1}
+	};
+	GroupColumns copy;
+	RolloutGroup *datum;
+
+	shape.n_rollouts--;
+	shape.n_steps -= end - begin;
+	datum = group_allocate(&shape, &copy);
+#define COLUMN(name, type, count, bit) \
+	if (group->name != NULL) \
+		copy_around(&gaps.count, (char *) copy.name, (const char *) group->name, sizeof(type));
+	GROUP_COLUMN_LIST(COLUMN)
+#undef COLUMN
+	group_seal(datum);
 	return datum;
 }
 

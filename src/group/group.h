@@ -145,9 +145,13 @@ extern void group_open_input(const RolloutGroup *datum, GroupColumns *group, int
  */
 extern RolloutGroup *group_allocate(const GroupShape *shape, GroupColumns *group);
 extern RolloutGroup *group_copy(const GroupColumns *group, GroupColumns *copy);
+extern RolloutGroup *group_copy_without(const GroupColumns *group, uint32 rollout);	/* sealed */
 extern void group_seal(RolloutGroup *datum);
 extern void group_check(const GroupColumns *group, int sqlerrcode);
 extern Size group_size(const GroupShape *shape);
+
+/* The same, or an error if that is more than a value may be. */
+extern Size checked_group_size(const GroupShape *shape);
 
 /* The version that a value with these columns is written as. */
 extern uint8 group_version(const GroupColumns *group);

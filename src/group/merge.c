@@ -92,7 +92,54 @@ take_wide_step(const GroupColumns *group, uint32 step, StepRow *row)
 	row->cost = group->cost ? group->cost[step] : NAN;
 }
 
-/* Unpack a value into rows again: what combining and rollup do. */
+void
+group_builder_take_shape(GroupBuilder *builder, const GroupColumns *group)
+{
+	if (group->n_rollouts > 0 || builder->n_rows == 0)
+		merge_shape(builder, group->n_rewards, group->unit, group->forgiving);
+}
+
+/* A rollout of a value as rows again. */
+void
+group_builder_add_rollout(GroupBuilder *builder, const GroupColumns *group, uint32 rollout, int64 rollout_id)
+{
+	bool		is_wide = group->next_state || group->value || group->turn_reward || group->cost;
+	bool		has_extra = group->turn || group->step_rewards;
+	uint8		always_null = (group->next_state ? 0 : NULL_NEXT_STATE) | (group->turn ? 0 : NULL_TURN);
+	double		rewards[MAX_REWARDS];
+	StepRow		row_space = {0};
+	StepRow    *row = &row_space;
+
+	row->rollout_id = rollout_id;
+	row->n_rewards = group->n_rewards;
+	add_rollout_row(builder, group, rollout, row);
+	row->is_rollout = false;
+	row->success = SUCCESS_UNKNOWN;
+	row->defects = 0;
+	row->truncated = TRUNCATION_UNKNOWN;
+	row->has_policy_step = false;
+	row->parts = (is_wide ? PART_WIDE : 0) | (has_extra ? PART_EXTRA : 0);
+	for (uint32 i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
+	{
+		row->step_id = group->step_id[i];
+		row->step_no = group->step_no[i];
+		row->state = group->state[i];
+		row->action = group->action[i];
+		row->reward = group->reward[i];
+		row->nulls = (group->nulls ? group->nulls[i] : 0) | always_null;
+		if (is_wide)
+			take_wide_step(group, i, row);
+		if (has_extra)
+		{
+			row->turn = group->turn ? group->turn[i] : 0;
+			row->rewards = gather_rewards(group->step_rewards, group->n_rewards, group->n_steps, i, rewards);
+		}
+		group_builder_add(builder, row);
+	}
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* What combining and rollup do. */
 void
 group_builder_add_group(GroupBuilder *builder, const RolloutGroup *value)
 {
@@ -105,48 +152,7 @@ group_builder_add_group(GroupBuilder *builder, const RolloutGroup *value)
 void
 group_builder_add_columns(GroupBuilder *builder, const GroupColumns *group)
 {
-	bool		is_wide;
-	bool		has_extra;
-	uint8		always_null;
-	double		rewards[MAX_REWARDS];
-
-	is_wide = group->next_state || group->value || group->turn_reward || group->cost;
-	has_extra = group->turn || group->step_rewards;
-	always_null = (group->next_state ? 0 : NULL_NEXT_STATE) | (group->turn ? 0 : NULL_TURN);
-	if (group->n_rollouts > 0 || builder->n_rows == 0)
-		merge_shape(builder, group->n_rewards, group->unit, group->forgiving);
-
+	group_builder_take_shape(builder, group);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
-	{
-		StepRow		row_space = {0};
-		StepRow    *row = &row_space;
-
-		row->rollout_id = group->rollout_id[r];
-		row->n_rewards = group->n_rewards;
-		add_rollout_row(builder, group, r, row);
-		row->is_rollout = false;
-		row->success = SUCCESS_UNKNOWN;
-		row->defects = 0;
-		row->truncated = TRUNCATION_UNKNOWN;
-		row->has_policy_step = false;
-		row->parts = (is_wide ? PART_WIDE : 0) | (has_extra ? PART_EXTRA : 0);
-		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
-		{
-			row->step_id = group->step_id[i];
-			row->step_no = group->step_no[i];
-			row->state = group->state[i];
-			row->action = group->action[i];
-			row->reward = group->reward[i];
-			row->nulls = (group->nulls ? group->nulls[i] : 0) | always_null;
-			if (is_wide)
-				take_wide_step(group, i, row);
-			if (has_extra)
-			{
-				row->turn = group->turn ? group->turn[i] : 0;
-				row->rewards = gather_rewards(group->step_rewards, group->n_rewards, group->n_steps, i, rewards);
-			}
-			group_builder_add(builder, row);
-		}
-		CHECK_FOR_INTERRUPTS();
-	}
+		group_builder_add_rollout(builder, group, r, group->rollout_id[r]);
 }

@@ -70,13 +70,35 @@ SELECT n, credit.table_line(VARIADIC ARRAY[method] || string_to_array(string_agg
 FROM credit.overall JOIN credit.methods USING (n, method) WHERE states = 'exact' AND size IN (8, 64)
 GROUP BY n, method;
 
+-- Over all problems; beside it, of the pairs that have one, the same by stderr.
 CREATE VIEW credit.by_visits AS
 SELECT 0 AS n, E'| method | visits: 1 | 2–3 | 4–7 | 8–15 | 16 and more |\n| --- | ---: | ---: | ---: | ---: | ---: |' AS line
 UNION ALL
-SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(CASE WHEN with_error > 0 THEN format('%s (%s)', credit.short(covered), credit.short(error_0)) END ORDER BY v))
-FROM (SELECT m.n, m.method, array_position(ARRAY['1', '2-3', '4-7', '8-15', '16+'], visits) AS v, sum(with_error) AS with_error,
-		sum(covered)::float8 / nullif(sum(with_error), 0) AS covered, sum(error_0)::float8 / nullif(sum(with_error), 0) AS error_0
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.short(covered) || coalesce(' (' || credit.short(stderr_covered) || ')', '') ORDER BY v))
+FROM (SELECT m.n, m.method, array_position(ARRAY['1', '2-3', '4-7', '8-15', '16+'], visits) AS v,
+		sum(covered)::float8 / sum(cases) AS covered, sum(stderr_covered)::float8 / nullif(sum(with_stderr), 0) AS stderr_covered
 	FROM credit.coverages c JOIN credit.methods m USING (method) WHERE size IN (8, 64) GROUP BY 1, 2, 3) c
+GROUP BY n, method;
+
+-- The problem and size that is covered least, and most; of those with too few pairs to say so, none.
+CREATE VIEW credit.by_visits_range AS
+SELECT 0 AS n, E'| method | visits: 1 | 2–3 | 4–7 | 8–15 | 16 and more |\n| --- | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.short(least) || '–' || credit.short(most) ORDER BY v))
+FROM (SELECT m.n, m.method, array_position(ARRAY['1', '2-3', '4-7', '8-15', '16+'], visits) AS v,
+		min(covered::float8 / cases) FILTER (WHERE cases >= 100) AS least, max(covered::float8 / cases) FILTER (WHERE cases >= 100) AS most
+	FROM credit.coverages c JOIN credit.methods m USING (method) WHERE size IN (8, 64) GROUP BY 1, 2, 3) c
+GROUP BY n, method;
+
+-- How often the sign is right; in brackets the share of steps that are said to be so sure.
+CREATE VIEW credit.by_confidence AS
+SELECT 0 AS n, E'| method | below .6 | .6–.7 | .7–.8 | .8–.9 | .9–.95 | .95–.99 | above .99 |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(CASE WHEN steps > 0 THEN format('%s (%s)', credit.short(steps_right / steps), credit.short(steps / all_steps)) END ORDER BY confidence))
+FROM (SELECT m.n, m.method, b.confidence, sum(c.steps)::float8 AS steps, sum(c.steps_right)::float8 AS steps_right, sum(sum(c.steps)) OVER (PARTITION BY m.n) AS all_steps
+	FROM credit.methods m CROSS JOIN unnest('{0.5,0.6,0.7,0.8,0.9,0.95,0.99}'::float8[]) b(confidence)
+	LEFT JOIN credit.calibrations c ON c.method = m.method AND c.confidence = b.confidence AND c.size IN (8, 64)
+	WHERE m.gamma IS NOT NULL AND m.pool = 1 GROUP BY 1, 2, 3) c
 GROUP BY n, method;
 
 CREATE VIEW credit.by_name AS
@@ -117,3 +139,76 @@ SELECT E'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 430" font-fami
 	|| (SELECT string_agg(format(E'<path d="M552 %s L574 %s" stroke="%s" stroke-width="1" fill="none"/><text x="580" y="%s" fill="%s">%s</text>\n',
 		round(y::numeric, 1), round(at::numeric, 1), colour, round(at::numeric + 4, 1), colour, method), '' ORDER BY at) FROM legend)
 	|| '</svg>' AS line;
+
+-- ----------
+-- What credit.run_resampling() left, as the tables of docs/resampling.md
+-- ----------
+CREATE VIEW credit.by_drawn_size AS
+SELECT 0 AS n, credit.table_line(VARIADIC ARRAY['method'] || array_agg(size::text ORDER BY size)) || E'\n'
+	|| credit.table_line(VARIADIC ARRAY['---'] || array_agg('---:'::text)) AS line
+FROM (SELECT DISTINCT size FROM credit.agreements) s
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.short(agreement) || ' / ' || credit.short(rank) ORDER BY size))
+FROM (SELECT m.n, m.method, a.size, avg(a.agreement) AS agreement, avg(a.rank) AS rank FROM credit.agreements a JOIN credit.methods m USING (method) GROUP BY 1, 2, 3) a
+GROUP BY n, method;
+
+CREATE VIEW credit.by_feedback AS
+SELECT 0 AS n, credit.table_line(VARIADIC ARRAY['method'] || array_agg(size::text ORDER BY size)) || E'\n'
+	|| credit.table_line(VARIADIC ARRAY['---'] || array_agg('---:'::text)) AS line
+FROM (SELECT DISTINCT size FROM credit.feedbacks) s
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.short(within) ORDER BY size))
+FROM (SELECT m.n, m.method, f.size, avg(f.within) AS within FROM credit.feedbacks f JOIN credit.methods m USING (method) GROUP BY 1, 2, 3) f
+GROUP BY n, method;
+
+CREATE VIEW credit.by_stability AS
+SELECT 0 AS n, E'| method | below .7 | .7 to .9 | .9 to 1 | all | interval holds the truth |\n| --- | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(format('%s (%s)', credit.short(signs_right::float8 / nullif(signs, 0)), credit.short(steps::float8 / all_steps)) ORDER BY bin)
+	|| ARRAY[credit.short(min(all_covered)::float8 / min(all_steps))])
+FROM (SELECT m.n, m.method, greatest(s.stability, 1) AS bin, sum(s.steps) AS steps, sum(s.signs) AS signs, sum(s.signs_right) AS signs_right,
+		sum(sum(s.steps)) OVER w AS all_steps, sum(sum(s.covered)) OVER w AS all_covered
+	FROM credit.stabilities s JOIN credit.methods m USING (method) GROUP BY 1, 2, 3 WINDOW w AS (PARTITION BY m.n)) s
+GROUP BY n, method;
+
+-- What rollouts left out say, beside the truth: means over the problems, each of
+-- which counts alike, with the errors that come of the sampling of groups.
+CREATE VIEW credit.checked AS
+SELECT m.n, c.method, c.states, c.size, count(*) AS problems, avg((c.c).coverage) AS coverage,
+	avg((c.c).rank_correlation) AS rank, sqrt(sum((c.c).rank_correlation_error ^ 2)) / count(*) AS rank_error,
+	avg((c.c).correlation) AS correlation, sqrt(sum((c.c).correlation_error ^ 2)) / count(*) AS correlation_error,
+	avg((c.c).sign_agreement) AS sign, sqrt(sum((c.c).sign_agreement_error ^ 2)) / count(*) AS sign_error,
+	avg((c.c).slope) AS slope, sqrt(sum((c.c).slope_error ^ 2)) / count(*) AS slope_error
+FROM (SELECT problem, method, states, size, stepadv.credit_pool(sums) AS c FROM credit.checks GROUP BY problem, method, states, size) c
+JOIN credit.methods m USING (method)
+GROUP BY m.n, c.method, c.states, c.size;
+
+CREATE FUNCTION credit.with_error(x float8, error float8) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$ SELECT credit.short(x, 3) || ' ± ' || credit.short(error, 3) $$;
+
+CREATE VIEW credit.by_check AS
+SELECT 0 AS n, E'| method | true rank | rank | correlation | true sign | sign | true slope | slope |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT c.n, credit.table_line(c.method, credit.short(o.rank), credit.with_error(c.rank, c.rank_error), credit.with_error(c.correlation, c.correlation_error),
+	credit.short(o.sign), credit.with_error(c.sign, c.sign_error), credit.short(o.slope), credit.with_error(c.slope, c.slope_error))
+FROM credit.checked c JOIN credit.overall o USING (method, states, size) WHERE states = 'exact' AND size = 8;
+
+-- Whether the orders of the methods are the same: Spearman's correlation of what
+-- was left out with the truth, of kinds of states; of all kinds together, methods on
+-- their states.
+CREATE VIEW credit.check_order AS
+WITH beside AS (
+	SELECT coalesce(k.kind, c.states) AS kind, c.states, c.method, o.rank AS truth, c.rank, c.correlation, c.sign, o.sign AS true_sign, c.slope, o.slope AS true_slope
+	FROM credit.checked c JOIN credit.overall o USING (method, states, size) CROSS JOIN (VALUES (NULL::text), ('all three')) k(kind) WHERE size = 8
+),
+ranks AS (
+	SELECT kind, rank() OVER (PARTITION BY kind ORDER BY truth) AS truth, rank() OVER (PARTITION BY kind ORDER BY rank) AS rank,
+		rank() OVER (PARTITION BY kind ORDER BY correlation) AS correlation,
+		rank() OVER (PARTITION BY kind ORDER BY sign) AS sign, rank() OVER (PARTITION BY kind ORDER BY true_sign) AS true_sign,
+		rank() OVER (PARTITION BY kind ORDER BY slope) AS slope, rank() OVER (PARTITION BY kind ORDER BY true_slope) AS true_slope
+	FROM beside
+)
+SELECT 0 AS n, E'| states | methods | rank with true rank | correlation with true rank | sign with true sign | slope with true slope |\n| --- | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT array_position('{exact,hidden,finer,all three}', kind), credit.table_line(kind, count(*)::text, credit.short(corr(truth, rank)), credit.short(corr(truth, correlation)), credit.short(corr(true_sign, sign)), credit.short(corr(true_slope, slope)))
+FROM ranks GROUP BY kind;
