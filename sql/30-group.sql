@@ -244,7 +244,7 @@ CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
 );
 
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8) IS
-'rollout_agg for the views of attach: two rows of a step (that with the least step_id stays), a reward, turn_reward, cost or component that is not finite or beyond 1e100, a cost that is not above 0, two outcomes, two policy steps and a NULL step_id are defects of the rollout, which then counts as not judged, of a turn_reward, cost or component for those methods only that read it; a value that is not finite is missing; a row with a NULL rollout_id is left out. Of the group that it returns estimators give NULL where otherwise they raise an error: gae for rollouts with a missing value, all where a number is out of range';
+'rollout_agg for the views of attach: two rows of a step (that with the least step_id stays), a reward, turn_reward, cost or component that is not finite or beyond 1e100, a cost that is not above 0, two outcomes, two policy steps and a NULL step_id are defects of the rollout, which then counts as not judged, of a turn_reward, cost, component or policy step for those methods only that read it; a value that is not finite is missing; a row with a NULL rollout_id is left out. Of the group that it returns estimators give NULL where otherwise they raise an error: gae for rollouts with a missing value, all where a number is out of range';
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean) IS
 'the same with as many arguments as rollout_agg takes';
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8) IS
@@ -270,6 +270,18 @@ CREATE AGGREGATE stepadv.rollup(stepadv.rollout_group) (
 COMMENT ON AGGREGATE stepadv.rollup(stepadv.rollout_group) IS
 'the union of groups: steps and outcomes of one rollout may lie in several of them, but each only in one; NULLs are ignored, NULL over none; error when two groups have the same step of the same rollout, when one is of turns and the other not (by_turn), when both have reward components and not as many, or when a rollout has another policy_step in one than in the other';
 
+-- history_agg: the union of groups whose rollouts are all others, whatever their ids
+
+CREATE FUNCTION stepadv_internal.history_merge(stepadv.rollout_group, stepadv.rollout_group, bigint, bigint) RETURNS stepadv.rollout_group
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 200
+AS 'MODULE_PATHNAME', 'stepadv_history_merge';
+
+CREATE AGGREGATE stepadv_internal.history_agg(stepadv.rollout_group, bigint, bigint) (
+	SFUNC = stepadv_internal.history_merge, STYPE = stepadv.rollout_group, SSPACE = 4096, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE stepadv_internal.history_agg(stepadv.rollout_group, bigint, bigint) IS
+'rollup of groups in which the same rollout_id may be another rollout: ids are hashed onto the second argument, which says which group it is, and all rollouts of a group are of the policy_step that is the third; NULL in either: as the group has them';
+
 DO $$
 DECLARE f regprocedure;
 BEGIN
@@ -277,7 +289,7 @@ BEGIN
 		SELECT oid FROM pg_catalog.pg_proc
 		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
 		  AND proname IN ('rollout_agg_trans', 'forgiving_rollout_agg_trans', 'rollout_agg_combine', 'rollout_agg_serial',
-						  'rollout_agg_deserial', 'rollout_agg_final', 'rollup_merge')
+						  'rollout_agg_deserial', 'rollout_agg_final', 'rollup_merge', 'history_merge')
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');
 	END LOOP;

@@ -113,6 +113,16 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.rollout_filter(stepadv_internal.attached) IS 'part of attach: the condition that a row of an adapter is of a rollout; empty where all are';
 
+-- The column of the adapters that says by which policy a rollout was made: of the
+-- rows, or of the group.
+CREATE FUNCTION stepadv_internal.policy_step_column(a stepadv_internal.attached) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT c.attname::text FROM pg_attribute c WHERE c.attrelid = (a).rows AND c.attname IN ('rollout_policy_step', 'stepadv_policy_step') AND c.attnum > (a).n_group_columns
+$$;
+COMMENT ON FUNCTION stepadv_internal.policy_step_column(stepadv_internal.attached) IS 'part of attach: the column of the rows to fold that is the policy_step of the rollout; NULL where there is none';
+
 -- The relation g: a row per group, with its columns and the group as a value,
 -- fed with the roles that are read.  over: the rows to fold instead of the
 -- adapter's, with further columns that divide the groups.
@@ -127,8 +137,9 @@ DECLARE
 	by_turn CONSTANT text := CASE (a).unit WHEN 'turn' THEN 'stepadv.by_turn(%s, ''sequence''::text)' WHEN 'turn_set' THEN 'stepadv.by_turn(%s, ''set''::text)' END;
 	relation CONSTANT regclass := stepadv_internal.rows_for(a, reads);
 	-- In the order of rollout_agg's arguments: the shortest of its forms that will do.
-	roles text[] := '{step_id,rollout_id,step_no,state,action,reward,success,next_state,value,turn_reward,cost,turn,rewards}';
-	types CONSTANT text[] := '{bigint,bigint,integer,bigint,bigint,float8,boolean,bigint,float8,float8,float8,integer,float8[]}';
+	roles text[] := '{step_id,rollout_id,step_no,state,action,reward,success,next_state,value,turn_reward,cost,turn,rewards,truncated,policy_step}';
+	types CONSTANT text[] := '{bigint,bigint,integer,bigint,bigint,float8,boolean,bigint,float8,float8,float8,integer,float8[],boolean,bigint}';
+	policy_step CONSTANT text := stepadv_internal.policy_step_column(a);
 	value text;
 BEGIN
 	-- A value that is kept has every role that any function reads.
@@ -141,13 +152,15 @@ BEGIN
 		reads := reads || 'turn'::text;
 	END IF;
 	roles := roles[1:CASE
+		WHEN 'truncated' = ANY (reads) AND stepadv_internal.has_column(relation, 'truncated'::text) OR 'policy_step' = ANY (reads) AND policy_step IS NOT NULL THEN 15
 		WHEN 'rewards' = ANY (reads) AND stepadv_internal.has_column(relation, 'rewards'::text) THEN 13
 		WHEN 'turn' = ANY (reads) AND stepadv_internal.has_column(relation, 'turn'::text) THEN 12
 		WHEN EXISTS (SELECT FROM unnest(roles[8:11]) r WHERE r = ANY (reads) AND stepadv_internal.has_column(relation, r)) THEN 11
 		WHEN stepadv_internal.has_column(relation, 'success'::text) THEN 7
 		ELSE 6 END];
 	SELECT string_agg(CASE
-			WHEN stepadv_internal.has_column(relation, r.role) AND (r.i <= 3 OR r.role IN ('reward', 'success') OR r.role = ANY (reads)
+			WHEN r.role = 'policy_step' AND r.role = ANY (reads) AND policy_step IS NOT NULL THEN format('x.%I::bigint', policy_step)
+			WHEN stepadv_internal.has_column(relation, r.role) AND r.role <> 'policy_step' AND (r.i <= 3 OR r.role IN ('reward', 'success') OR r.role = ANY (reads)
 				-- A history of states is one of actions.
 				OR r.role = 'action' AND reads_state AND history IS NOT NULL) THEN format('x.%I::%s', r.role, types[r.i])
 			ELSE 'NULL::' || types[r.i] END, ', ' ORDER BY r.i)
@@ -179,26 +192,37 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.history_length(stepadv_internal.attached) IS 'part of attach: the option {"states": {"k": …}}, checked; 2 where it is not given';
 
 CREATE FUNCTION stepadv_internal.history(a stepadv_internal.attached, value text) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('stepadv.history_states(%s, %L::text, %s)', value, m.mode, stepadv_internal.history_length(a))
-	FROM (VALUES ('history', 'sequence'), ('history_set', 'set'), ('root', 'root'), ('history_last', 'last'), ('observation_last', 'last_observations')) m(states, mode)
-	WHERE m.states = (a).states
+BEGIN
+	RETURN (
+		SELECT format('stepadv.history_states(%s, %L::text, %s)', value, m.mode, stepadv_internal.history_length(a))
+		FROM (VALUES ('history', 'sequence'), ('history_set', 'set'), ('root', 'root'), ('history_last', 'last'), ('observation_last', 'last_observations')) m(states, mode)
+		WHERE m.states = (a).states);
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.history(stepadv_internal.attached, text) IS 'part of attach: a group as a value with states made of histories; NULL where they come from elsewhere';
 
 -- Rows with states made of tool calls where states are read, else without.
 CREATE FUNCTION stepadv_internal.rows_for(a stepadv_internal.attached, reads text[]) RETURNS regclass
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT CASE WHEN 'state' = ANY (reads) THEN coalesce((a).stated, (a).rows) ELSE (a).rows END $$;
+AS $$
+BEGIN
+	RETURN CASE WHEN 'state' = ANY (reads) THEN coalesce((a).stated, (a).rows) ELSE (a).rows END;
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.rows_for(stepadv_internal.attached, text[]) IS 'part of attach: the adapter to fold for functions that read these roles';
 
 CREATE FUNCTION stepadv_internal.value_name(a stepadv_internal.attached) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT CASE WHEN 'rollouts' = ANY (stepadv_internal.group_columns((a).rows, (a).n_group_columns)) THEN 'rollouts_of_group' ELSE 'rollouts' END $$;
+AS $$
+BEGIN
+	RETURN CASE WHEN 'rollouts' = ANY (stepadv_internal.group_columns((a).rows, (a).n_group_columns)) THEN 'rollouts_of_group' ELSE 'rollouts' END;
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.value_name(stepadv_internal.attached) IS 'part of attach: what the group as a value is called in g';
 COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[], text, text[]) IS 'part of attach: the relation g, a row per group with its columns and the group as a value, fed with the roles that are read';
 

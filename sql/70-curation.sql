@@ -154,9 +154,7 @@ BEGIN
 		-- A group of one's own choice is not that of the view beside it.
 		groups := NULL;
 		made := to_jsonb(curation_source.group_by);
-		IF jsonb_array_length(made) <> (SELECT count(DISTINCT g) FROM unnest(curation_source.group_by) g) THEN
-			RAISE EXCEPTION 'group_by names a column twice, or NULL: %', curation_source.group_by USING ERRCODE = 'invalid_parameter_value';
-		END IF;
+		PERFORM stepadv_internal.check_names('group_by'::text, curation_source.group_by);
 	END IF;
 	FOR name IN SELECT jsonb_array_elements_text(made) UNION ALL SELECT unnest('{rollout_id,step_no,step_id}'::text[]) LOOP
 		type := stepadv_internal.curation_type(curation_source.advantages, name);

@@ -41,7 +41,8 @@ ALTER FUNCTION stepadv.rollouts_before_0_3_0(stepadv.rollout_group, float8) SET 
 -- 0.2.0 (the same C functions, which do without what is newer) until upgrade_attachments()
 -- makes them anew; a later release drops them.
 
--- prior_mean
+-- prior_mean; rtmc also history, decay
+-- prior_mean, shrink
 ALTER FUNCTION stepadv.rtmc(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) RENAME TO rtmc_before_0_3_0;
 ALTER FUNCTION stepadv.rtmc_before_0_3_0(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) SET SCHEMA stepadv_internal;
 ALTER FUNCTION stepadv.rtmc_tree(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) RENAME TO rtmc_tree_before_0_3_0;
@@ -92,10 +93,21 @@ ALTER FUNCTION stepadv.reward_xml_format_before_0_3_0(text[], text[], text, floa
 ALTER FUNCTION stepadv.reward_xml_tags(text[], text[], float8) RENAME TO reward_xml_tags_before_0_3_0;
 ALTER FUNCTION stepadv.reward_xml_tags_before_0_3_0(text[], text[], float8) SET SCHEMA stepadv_internal;
 
+-- Fits of progress have an intercept of the rollout unless told otherwise, a hidden layer is
+-- put on top of a linear fit: what views of users call goes on as it was.
+ALTER FUNCTION stepadv.progress_solve(stepadv.progress_statistics, float8, boolean) RENAME TO progress_solve_before_0_3_0;
+ALTER FUNCTION stepadv.progress_solve_before_0_3_0(stepadv.progress_statistics, float8, boolean) SET SCHEMA stepadv_internal;
+ALTER AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8) RENAME TO progress_fit_before_0_3_0;
+ALTER AGGREGATE stepadv.progress_fit_before_0_3_0(bigint, real[], float8, float8) SET SCHEMA stepadv_internal;
+ALTER AGGREGATE stepadv.progress_fit_mlp(bigint, real[], float8) RENAME TO progress_fit_mlp_before_0_3_0;
+ALTER AGGREGATE stepadv.progress_fit_mlp_before_0_3_0(bigint, real[], float8) SET SCHEMA stepadv_internal;
+ALTER AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, bigint, float8[]) RENAME TO progress_cross_validate_before_0_3_0;
+ALTER AGGREGATE stepadv.progress_cross_validate_before_0_3_0(bigint, real[], float8, bigint, float8[]) SET SCHEMA stepadv_internal;
+
 -- The methods by their declarations of today, as regprocedure writes them.
 UPDATE stepadv_internal.methods m SET function = v.function
 FROM (VALUES
-	('rtmc', 'stepadv.rtmc(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text)'),
+	('rtmc', 'stepadv.rtmc(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text,stepadv.rollout_group,double precision,text)'),
 	('rtmc_tree', 'stepadv.rtmc_tree(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text)'),
 	('rloo', 'stepadv.rloo(stepadv.rollout_group,text,boolean,double precision,text)'),
 	('mt_grpo', 'stepadv.mt_grpo(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text)'),
@@ -154,8 +166,9 @@ CREATE CAST (float8[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 
 -- max_staleness, min_confidence. A view of a user's may call these; their bodies named their parameters by
 -- the function's name, so the ones of before call those of now.
-INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.');
-INSERT INTO stepadv_internal.roles VALUES ('min_confidence', 35, 'advantages', 'share', 'confidence must be a number.');
+INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.'),
+	('truncated', 35, 'source', 'truth', 'truncated must be boolean; attach a view that says when a rollout was cut off.'),
+	('min_confidence', 36, 'advantages', 'share', 'confidence must be a number.');
 ALTER FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) RENAME TO select_steps_before_0_3_0;
 ALTER FUNCTION stepadv.select_steps_before_0_3_0(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) SET SCHEMA stepadv_internal;
 CREATE OR REPLACE FUNCTION stepadv_internal.select_steps_before_0_3_0(advantages regclass,
@@ -205,5 +218,17 @@ UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN abs(%1$s) > 1e200
 
 -- A method more. (Its function is among the parts'.)
 INSERT INTO stepadv_internal.methods VALUES
-	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text,double precision)',
+	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text,double precision,stepadv.rollout_group,double precision,text)',
 		'{reward,state,action}', '{}', NULL, 'a row per step', 175);
+
+-- What rollouts that were left out say of methods.
+CREATE TYPE stepadv.credit AS (
+	groups bigint, rollouts bigint, steps bigint, covered bigint, coverage float8, coverage_error float8,
+	correlation float8, correlation_error float8, rank_correlation float8, rank_correlation_error float8,
+	sign_agreement float8, sign_agreement_error float8, slope float8, slope_error float8
+);
+COMMENT ON TYPE stepadv.credit IS 'how well what a method says by some rollouts predicts what happens to others, with standard errors over groups';
+INSERT INTO stepadv_internal.combined_views VALUES
+	(11, 'credit_groups', 'stepadv_internal.credit_groups_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group and method, to pool'),
+	(12, 'credit_check', 'stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{methods,gamma,max_rollouts,max_groups,seed}', 'a row per method: does what it says come true?'),
+	(13, 'credit_calibration', 'stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per tenth of the steps, by value of their state');

@@ -27,6 +27,7 @@
 #include "estimators/q_error.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
+#include "estimators/shrink.h"
 #include "sum.h"
 
 static inline double
@@ -287,7 +288,17 @@ rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateCo
 	}
 }
 
-static const Parameter rtmc_parameters[] = {RTMC_PARAMETERS, HISTORY_PARAMETERS};
+/* Behind those that rtmc_tree has, too. */
+enum
+{
+	HISTORY = N_RTMC_PARAMETERS, DECAY, SHRINK
+};
+
+static const Parameter rtmc_parameters[] = {
+	RTMC_PARAMETERS,
+	HISTORY_PARAMETERS,
+	NEWER_CHOICE_PARAMETER("shrink", SHRINK_CHOICES)
+};
 static const EstimateColumnType rtmc_columns[] = {RTMC_COLUMNS};
 
 static void
@@ -298,6 +309,9 @@ rtmc_estimate(const GroupColumns *group, const RolloutFacts *facts,
 
 	monte_carlo_errors(group, rtmc_table_build(group, facts, parameters, &table), parameters[RTMC_PRIOR].number, &table);
 	rtmc_table_columns(group, &table, columns);
+	if (parameters[SHRINK].choice == SHRINK_CHECK)
+		shrink_advantages(group, facts, rtmc_estimate, rtmc_columns, lengthof(rtmc_columns),
+						  parameters, lengthof(rtmc_parameters), SHRINK, columns);
 }
 
 STEPADV_ESTIMATOR(rtmc, rtmc_parameters, rtmc_columns, rtmc_estimate)

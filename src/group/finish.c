@@ -83,7 +83,7 @@ fill_rollout(const GroupColumns *group, uint32 rollout, const StepRow *row)
 		refuse_policy_steps(row, *policy_step);
 	else
 	{
-		WRITABLE(uint8, group->defects)[rollout] |= DEFECT_OUTCOME;
+		WRITABLE(uint8, group->defects)[rollout] |= DEFECT_POLICY_STEP;
 		*policy_step = Min(*policy_step, row->policy_step);
 	}
 }

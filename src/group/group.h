@@ -145,6 +145,7 @@ extern void group_open_input(const RolloutGroup *datum, GroupColumns *group, int
  */
 extern RolloutGroup *group_allocate(const GroupShape *shape, GroupColumns *group);
 extern RolloutGroup *group_copy(const GroupColumns *group, GroupColumns *copy);
+extern RolloutGroup *group_copy_without(const GroupColumns *group, uint32 rollout);	/* sealed */
 extern void group_seal(RolloutGroup *datum);
 extern void group_check(const GroupColumns *group, int sqlerrcode);
 extern Size group_size(const GroupShape *shape);

@@ -146,7 +146,13 @@ group_builder_add_group(GroupBuilder *builder, const RolloutGroup *value)
 	GroupColumns group;
 
 	group_open(value, &group);
-	group_builder_take_shape(builder, &group);
-	for (uint32 r = 0; r < group.n_rollouts; r++)
-		group_builder_add_rollout(builder, &group, r, group.rollout_id[r]);
+	group_builder_add_columns(builder, &group);
+}
+
+void
+group_builder_add_columns(GroupBuilder *builder, const GroupColumns *group)
+{
+	group_builder_take_shape(builder, group);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		group_builder_add_rollout(builder, group, r, group->rollout_id[r]);
 }

@@ -98,7 +98,7 @@ read_identity(const NullableDatum *args, Reading *reading, StepRow *row)
 	if (likely(!args[ROW_STEP_ID].isnull))
 		row->step_id = DatumGetInt64(args[ROW_STEP_ID].value);
 	else if (reading->forgiving)
-		reading->defects |= DEFECT_STEP_ID;
+		reading->defects |= DEFECT_STEP;
 	else
 		refuse_step_id(row);
 	return true;

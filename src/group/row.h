@@ -42,12 +42,12 @@ typedef enum Truncation
  * Bits of a rollout's defects: why it is not judged, in a value that is forgiving,
  * for which a row that cannot be is no error.  Those of the second kind matter only to who reads the column.
  */
-#define DEFECT_STEP			0x01	/* two rows of one step */
-#define DEFECT_STEP_ID		0x02	/* a step without one */
+#define DEFECT_STEP			0x01	/* two rows of one step, or one without a step_id */
 #define DEFECT_REWARD		0x04	/* a reward that is not finite */
-#define DEFECT_OUTCOME		0x08	/* two outcomes, or two policy steps */
+#define DEFECT_OUTCOME		0x08	/* two outcomes */
 #define DEFECT_OVERFLOW		0x80	/* a sum of its numbers is not finite */
-#define DEFECTS_FOR_ALL		0x8F
+#define DEFECTS_FOR_ALL		0x8D
+#define DEFECT_POLICY_STEP	0x02	/* two of them */
 #define DEFECT_TURN_REWARD	0x10	/* not finite */
 #define DEFECT_COST			0x20	/* not finite, or not above 0 */
 #define DEFECT_COMPONENT	0x40	/* of a reward: not finite */

@@ -9,6 +9,7 @@
 --   credit.coverage(pairs)				how often stated errors hold the true Q
 --   credit.calibration(pairs)			how often a sign is right, by how sure it was said to be
 --   credit.run(problem, …)				all methods on one problem, into credit.results
+--   credit.check(problem, …)			the same without the truth, into credit.checks
 --
 -- The truth is that of the behaviour policy's own objective: the expected sum of
 -- rewards until the end, not discounted.  A rollout ends at an end of the problem
@@ -387,24 +388,38 @@ CREATE TABLE credit.calibrations (
 	PRIMARY KEY (problem, size, method, confidence)
 );
 
--- Groups are cut from the same rollouts, so sizes and methods share their luck.
+-- What rollouts left out say of methods, by group.
+CREATE TABLE credit.checks (
+	problem text, states text, size integer, method text, group_id bigint, sums float8[],
+	PRIMARY KEY (problem, states, size, method, group_id)
+);
+
+-- Into the tables sample and folded.  Groups are cut from the same rollouts, so
+-- sizes and methods share their luck.
+CREATE FUNCTION credit.draw(problem text, states text, size integer, groups integer, seed bigint DEFAULT 1) RETURNS void
+LANGUAGE plpgsql SET jit = off SET client_min_messages = warning AS
+$$
+BEGIN
+	DROP TABLE IF EXISTS sample, folded;
+	CREATE TEMP TABLE sample AS
+	SELECT (s.rollout_id << 20) + s.step_no AS step_id, (s.rollout_id - 1) / draw.size AS group_id, s.rollout_id, s.step_no, s.cell,
+		CASE draw.states WHEN 'exact' THEN s.state_hash WHEN 'hidden' THEN s.look_hash WHEN 'finer' THEN s.fine_hash END AS state,
+		s.action_hash AS action, s.reward, t.advantage AS truth
+	FROM credit.simulate(draw.problem, draw.groups * draw.size, draw.seed) s
+	JOIN credit.truth t ON t.problem = draw.problem AND t.cell = s.cell AND t.gamma = 1;
+	CREATE TEMP TABLE folded AS
+	SELECT s.group_id, stepadv.rollout_agg(s.step_id, s.rollout_id, s.step_no, s.state, s.action, s.reward) AS g FROM sample s GROUP BY s.group_id;
+	ANALYZE sample;
+END
+$$;
+
 CREATE FUNCTION credit.run(problem text, states text, size integer, groups integer, seed bigint DEFAULT 1) RETURNS void
 LANGUAGE plpgsql SET jit = off SET work_mem = '256MB' SET client_min_messages = warning AS
 $$
 DECLARE
 	m credit.methods;
 BEGIN
-	DROP TABLE IF EXISTS sample, folded;
-	CREATE TEMP TABLE sample AS
-	SELECT (s.rollout_id << 20) + s.step_no AS step_id, (s.rollout_id - 1) / run.size AS group_id, s.rollout_id, s.step_no, s.cell,
-		CASE run.states WHEN 'exact' THEN s.state_hash WHEN 'hidden' THEN s.look_hash WHEN 'finer' THEN s.fine_hash END AS state,
-		s.action_hash AS action, s.reward, t.advantage AS truth
-	FROM credit.simulate(run.problem, run.groups * run.size, run.seed) s
-	JOIN credit.truth t ON t.problem = run.problem AND t.cell = s.cell AND t.gamma = 1;
-	CREATE TEMP TABLE folded AS
-	SELECT s.group_id, stepadv.rollout_agg(s.step_id, s.rollout_id, s.step_no, s.state, s.action, s.reward) AS g FROM sample s GROUP BY s.group_id;
-	ANALYZE sample;
-
+	PERFORM credit.draw(problem, states, size, groups, seed);
 	FOR m IN SELECT * FROM credit.methods ORDER BY n LOOP
 		DROP TABLE IF EXISTS answer;
 		-- The groups that are left over when pools are cut take no part.
@@ -424,6 +439,23 @@ BEGIN
 			SELECT run.problem, run.size, m.method, c.*
 			FROM credit.calibration('SELECT s.truth, a.advantage AS answer, a.confidence FROM answer a JOIN sample s USING (step_id)') c;
 		END IF;
+	END LOOP;
+END
+$$;
+
+-- What the rollouts of a group that were left out say of the methods: without the truth.
+CREATE FUNCTION credit.check(problem text, states text, size integer, groups integer, seed bigint DEFAULT 1) RETURNS void
+LANGUAGE plpgsql SET jit = off SET work_mem = '256MB' SET client_min_messages = warning AS
+$$
+DECLARE
+	m credit.methods;
+BEGIN
+	PERFORM credit.draw(problem, states, size, groups, seed);
+	FOR m IN SELECT * FROM credit.methods WHERE pool = 1 ORDER BY n LOOP
+		EXECUTE format('INSERT INTO credit.checks SELECT $1, $2, $3, $4, f.group_id, stepadv_internal.credit_agg(f.whole, l.rollout_id, a.rollout_id, a.step_no, a.advantage, 1)
+			FROM (SELECT group_id, g AS whole FROM folded) f, LATERAL stepadv.left_out(f.whole) l,
+				LATERAL (SELECT stepadv.without_rollout(f.whole, l.rollout_id) AS g) o, LATERAL %s a GROUP BY f.group_id', m.expression)
+		USING problem, states, size, m.method;
 	END LOOP;
 END
 $$;

@@ -170,3 +170,45 @@ FROM (SELECT m.n, m.method, greatest(s.stability, 1) AS bin, sum(s.steps) AS ste
 		sum(sum(s.steps)) OVER w AS all_steps, sum(sum(s.covered)) OVER w AS all_covered
 	FROM credit.stabilities s JOIN credit.methods m USING (method) GROUP BY 1, 2, 3 WINDOW w AS (PARTITION BY m.n)) s
 GROUP BY n, method;
+
+-- What rollouts left out say, beside the truth: means over the problems, each of
+-- which counts alike, with the errors that come of the sampling of groups.
+CREATE VIEW credit.checked AS
+SELECT m.n, c.method, c.states, c.size, count(*) AS problems, avg((c.c).coverage) AS coverage,
+	avg((c.c).rank_correlation) AS rank, sqrt(sum((c.c).rank_correlation_error ^ 2)) / count(*) AS rank_error,
+	avg((c.c).correlation) AS correlation, sqrt(sum((c.c).correlation_error ^ 2)) / count(*) AS correlation_error,
+	avg((c.c).sign_agreement) AS sign, sqrt(sum((c.c).sign_agreement_error ^ 2)) / count(*) AS sign_error,
+	avg((c.c).slope) AS slope, sqrt(sum((c.c).slope_error ^ 2)) / count(*) AS slope_error
+FROM (SELECT problem, method, states, size, stepadv.credit_pool(sums) AS c FROM credit.checks GROUP BY problem, method, states, size) c
+JOIN credit.methods m USING (method)
+GROUP BY m.n, c.method, c.states, c.size;
+
+CREATE FUNCTION credit.with_error(x float8, error float8) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$ SELECT credit.short(x, 3) || ' ± ' || credit.short(error, 3) $$;
+
+CREATE VIEW credit.by_check AS
+SELECT 0 AS n, E'| method | true rank | rank | correlation | true sign | sign | true slope | slope |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT c.n, credit.table_line(c.method, credit.short(o.rank), credit.with_error(c.rank, c.rank_error), credit.with_error(c.correlation, c.correlation_error),
+	credit.short(o.sign), credit.with_error(c.sign, c.sign_error), credit.short(o.slope), credit.with_error(c.slope, c.slope_error))
+FROM credit.checked c JOIN credit.overall o USING (method, states, size) WHERE states = 'exact' AND size = 8;
+
+-- Whether the orders of the methods are the same: Spearman's correlation of what
+-- was left out with the truth, of kinds of states; of all kinds together, methods on
+-- their states.
+CREATE VIEW credit.check_order AS
+WITH beside AS (
+	SELECT coalesce(k.kind, c.states) AS kind, c.states, c.method, o.rank AS truth, c.rank, c.correlation, c.sign, o.sign AS true_sign, c.slope, o.slope AS true_slope
+	FROM credit.checked c JOIN credit.overall o USING (method, states, size) CROSS JOIN (VALUES (NULL::text), ('all three')) k(kind) WHERE size = 8
+),
+ranks AS (
+	SELECT kind, rank() OVER (PARTITION BY kind ORDER BY truth) AS truth, rank() OVER (PARTITION BY kind ORDER BY rank) AS rank,
+		rank() OVER (PARTITION BY kind ORDER BY correlation) AS correlation,
+		rank() OVER (PARTITION BY kind ORDER BY sign) AS sign, rank() OVER (PARTITION BY kind ORDER BY true_sign) AS true_sign,
+		rank() OVER (PARTITION BY kind ORDER BY slope) AS slope, rank() OVER (PARTITION BY kind ORDER BY true_slope) AS true_slope
+	FROM beside
+)
+SELECT 0 AS n, E'| states | methods | rank with true rank | correlation with true rank | sign with true sign | slope with true slope |\n| --- | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT array_position('{exact,hidden,finer,all three}', kind), credit.table_line(kind, count(*)::text, credit.short(corr(truth, rank)), credit.short(corr(truth, correlation)), credit.short(corr(true_sign, sign)), credit.short(corr(true_slope, slope)))
+FROM ranks GROUP BY kind;

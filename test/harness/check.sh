@@ -52,17 +52,20 @@ job_ended()
 	fi
 }
 
-# For the developer who has to look at them.
+# For the developer who has to look at them: what came out, and what the servers
+# said, of which a process that died is shown.
 keep_results()
 {
-	local dir=$work/$1 results=$top/build/results
+	local dir=$work/$1 results=$top/build/results file
 
 	cat "$dir/regression.diffs" 2>/dev/null || true
 	mkdir -p "$results"
 	cp -r "$dir"/results/. "$results/" 2>/dev/null || true
 	cat "$dir/regression.diffs" >>"$results/regression.diffs" 2>/dev/null || true
+	cp "$dir/log/postmaster.log" "$results/$1.log" 2>/dev/null || true
 	# Servers up to 14 and later ones leave those of TAP tests in different places.
-	find "$work" -type f \( -name "regress_log_$1" -o -path "*_$1_*/pg_upgrade_output.d/*" \) -exec cp {} "$results/" \; 2>/dev/null || true
+	find "$work" -type f \( -name "regress_log_$1" -o -path "*/log/$1_*.log" -o -path "*_$1_*/pg_upgrade_output.d/*" \) -exec cp {} "$results/" \; 2>/dev/null || true
+	grep -hE 'was terminated by signal|TRAP: |PANIC: ' "$results/$1.log" "$results/$1"_*.log 2>/dev/null || true
 }
 
 prepare check WERROR=1 ASSERTS=1

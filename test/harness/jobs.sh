@@ -114,8 +114,7 @@ wait_for_job()
 }
 
 # By the shell's own list of jobs, which has no number that another process may have
-# by now; and servers, which may have left their group, by their own files, if the
-# process of that number is this server.
+# by now; and servers, which may have left their group.
 stop_jobs()
 {
 	local pid file
@@ -125,9 +124,6 @@ stop_jobs()
 	done
 	wait 2>/dev/null || true
 	find "$work" -name postmaster.pid 2>/dev/null | while read -r file; do
-		pid=$(head -n 1 "$file" 2>/dev/null) || continue
-		case $(ps -o args= -p "$pid" 2>/dev/null) in
-			*"$(dirname "$file")"*) as_user "$bindir/pg_ctl" -D "$(dirname "$file")" -m immediate -w stop >/dev/null 2>&1 || true ;;
-		esac
+		stop_server "$(dirname "$file")"
 	done
 }

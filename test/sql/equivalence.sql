@@ -144,7 +144,7 @@ SELECT count(*) = (SELECT count(*) FROM rollout_ref) AS every_rollout, count(*) 
 FROM (SELECT g.group_id, c.* FROM groups g, rollouts(g.rollouts) c) c
 FULL JOIN (
 	SELECT group_id, rollout_id, n_steps::integer, outcome, CASE WHEN judged THEN total END,
-		CASE WHEN judged THEN success END, judged
+		CASE WHEN judged THEN success END, judged, NULL::boolean, NULL::bigint
 	FROM rollout_ref) r USING (group_id, rollout_id);
 -- The same with another threshold.
 SELECT count(*) FILTER (WHERE c.success IS DISTINCT FROM CASE WHEN r.judged THEN coalesce(r.said, r.total > 0.5) END) AS off

@@ -82,25 +82,26 @@ LEFT JOIN (SELECT h(1, c) AS hash, format('H(1, %s)', c) AS id FROM generate_ser
 	ON n.hash = r.rollout_id ORDER BY of, id;
 
 -- Everything that a value holds: rollouts without steps, not judged, outcomes, success, the critic's
--- columns, turns, reward components, the unit, and defects of a forgiving one
+-- columns, turns, reward components, what is known of the rollout as a whole, the unit, and defects of a forgiving one
 CREATE TABLE wide AS
 SELECT CASE WHEN s > 0 THEN r * 100 + s END AS step_id, r AS rollout_id, nullif(s, 0) AS step_no, nullif(s % 3, 0)::bigint AS state, s::bigint AS action,
 	CASE WHEN r % 4 > 0 AND (s = 0) = (r % 2 = 0) THEN s + r + 0.5 END AS reward, CASE WHEN r = 5 AND s = 1 THEN true END AS success,
 	CASE WHEN s = 3 THEN r + 50 END AS next_state, CASE WHEN s > 0 THEN s * 0.1::float8 END AS value,
 	CASE WHEN s = 1 THEN 0.2::float8 END AS turn_reward, CASE WHEN s = 2 THEN 2::float8 END AS cost,
-	CASE WHEN s > 0 THEN (s + 1) / 2 END AS turn, CASE WHEN r % 4 > 0 THEN ARRAY[s, NULL, 1]::float8[] END AS rewards
+	CASE WHEN s > 0 THEN (s + 1) / 2 END AS turn, CASE WHEN r % 4 > 0 THEN ARRAY[s, NULL, 1]::float8[] END AS rewards,
+	nullif(r % 3, 0) = 1 AS truncated, nullif(r, 6) * 7 AS policy_step
 FROM generate_series(1::bigint, 8) r, generate_series(0, 3) s WHERE s <= r;
 CREATE TABLE kinds AS
-SELECT 'full' AS kind, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn, rewards) AS g FROM wide
-UNION ALL SELECT 'turns', by_turn(rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn, rewards), 'set') FROM wide
+SELECT 'full' AS kind, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn, rewards, truncated, policy_step) AS g FROM wide
+UNION ALL SELECT 'turns', by_turn(rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn, rewards, truncated, policy_step), 'set') FROM wide
 UNION ALL SELECT 'forgiving', stepadv_internal.forgiving_rollout_agg(step_id, rollout_id, step_no, state, action,
-	CASE WHEN rollout_id % 3 = 0 THEN 'NaN' ELSE reward END, success, next_state, value, turn_reward, cost, turn, rewards) FROM wide;
+	CASE WHEN rollout_id % 3 = 0 THEN 'NaN' ELSE reward END, success, next_state, value, turn_reward, cost, turn, rewards, truncated, policy_step) FROM wide;
 SELECT kind, bool_and(resample(g, NULL, seed, false)::text = g::text) AS itself,
 	bool_and((SELECT array_agg((s.step_id, s.step_no, s.state, s.action, s.reward, s.success, s.next_state, s.value, s.turn_reward, s.cost, s.turn) ORDER BY s.step_id) FROM steps(r) s) =
 		(SELECT array_agg((s.step_id, s.step_no, s.state, s.action, s.reward, s.success, s.next_state, s.value, s.turn_reward, s.cost, s.turn) ORDER BY s.step_id)
 		FROM drawn(g, 8, seed) d JOIN steps(g) s ON s.rollout_id = d.of)) AS steps,
-	bool_and((SELECT array_agg((o.rollout_id, o.n_steps, o.outcome, o.return, o.success, o.judged)) FROM rollouts(r) o) =
-		(SELECT array_agg((d.rollout_id, o.n_steps, o.outcome, o.return, o.success, o.judged) ORDER BY d.rollout_id)
+	bool_and((SELECT array_agg((o.rollout_id, o.n_steps, o.outcome, o.return, o.success, o.judged, o.truncated, o.policy_step)) FROM rollouts(r) o) =
+		(SELECT array_agg((d.rollout_id, o.n_steps, o.outcome, o.return, o.success, o.judged, o.truncated, o.policy_step) ORDER BY d.rollout_id)
 		FROM drawn(g, 8, seed) d JOIN rollouts(g) o ON o.rollout_id = d.of)) AS rollouts,
 	bool_and((SELECT array_agg((c.rollout_id, c.step_id, c.component, c.reward) ORDER BY c.rollout_id, c.step_id, c.component) FROM reward_components(r) c) =
 		(SELECT array_agg((d.rollout_id, c.step_id, c.component, c.reward) ORDER BY d.rollout_id, c.step_id, c.component)

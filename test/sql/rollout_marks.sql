@@ -37,8 +37,8 @@ FROM rollouts((SELECT rollout_agg(step_no, rollout_id, step_no, 1, 1, NULL, NULL
 SELECT rollout_agg(step_no, rollout_id, step_no, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, truncated, NULL) FROM said WHERE rollout_id < 4;
 SELECT rollout_agg(step_no, rollout_id, step_no, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, policy_step) FROM said WHERE rollout_id < 4;
 
--- Two policy steps of one rollout: an error; where that is forgiven, a defect of this rollout, and
--- the lesser one stays, whatever the order.
+-- Two policy steps of one rollout: an error; where that is forgiven, a defect of this rollout, for methods that read
+-- them alone, and the lesser one stays, whatever the order.
 SELECT rollout_agg(i, 4, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 8 - i) FROM generate_series(1, 2) i;
 SELECT rollup(g) FROM (SELECT rollout_agg(i, 4, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, i) AS g FROM generate_series(1, 2) i GROUP BY i) x;
 SELECT stepadv_internal.forgiving_rollout_agg(i, r, i, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN r = 1 THEN 7 WHEN i = 1 THEN 9 WHEN i = 3 THEN 4 END ORDER BY i DESC, r) AS forgiven

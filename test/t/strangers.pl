@@ -3,9 +3,12 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
+use FindBin;
 use IPC::Run;
+use lib $FindBin::Bin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Session;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('strangers');
@@ -17,6 +20,8 @@ $node->start;
 # has nothing to do with it all; maker may create extensions in her databases.
 $node->safe_psql('postgres', 'CREATE ROLE alice LOGIN; CREATE ROLE mallory LOGIN; CREATE ROLE erin LOGIN; CREATE ROLE maker LOGIN');
 
+my $admin = $node->safe_psql('postgres', 'SELECT current_user');
+
 # Runs SQL as somebody; (exit status, stdout, stderr).
 sub as
 {
@@ -25,10 +30,12 @@ sub as
 }
 
 my @noise;	# what all commands below said on stderr
+my %sessions;	# of alice and the administrator, while they try everything in one database
 sub works
 {
 	my ($role, $database, $sql, $expected, $name) = @_;
-	my ($status, $out, $err) = $role eq 'admin' ? $node->psql($database, $sql, on_error_stop => 1) : as($role, $database, $sql);
+	my ($status, $out, $err) = $sessions{$role} ? $sessions{$role}->psql($sql)
+		: $role eq 'admin' ? $node->psql($database, $sql, on_error_stop => 1) : as($role, $database, $sql);
 	push @noise, $err;
 	if ($status != 0)
 	{
@@ -76,7 +83,7 @@ $evil =~ s/\$evil\$//g;
 # A database with the extension and alice's tables: how they are kept is given
 # by name, and '' is attached only.
 my %kept = (triggers => 't', commit => 'c', refresh => 'r', '' => 'a');
-sub house
+sub build
 {
 	my ($database) = @_;
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
@@ -89,9 +96,20 @@ sub house
 			CREATE INDEX ON public.$table (g, k);
 			INSERT INTO public.$table (g, k, r, n, st, act, score, v) SELECT i % 5, 'k', 'r' || i / 20, i / 5 % 4, 's' || i % 3, 'a' || i % 2, i % 7, 'v' FROM generate_series(0, 99) i;
 			SELECT count(*) FROM stepadv.attach('public.$table'::regclass, '{g,k}'::text[], 'r', 'n', 'st', 'act', 'score', policy_version => 'v');)
-			. ($how ? qq(SELECT stepadv.maintain('public.$table'::regclass, how => '$how');) : ''), undef, "$database: house $table");
+			. ($how ? qq(SELECT stepadv.maintain('public.$table'::regclass, how => '$how');) : ''), undef, "$database: $table is built");
 	}
 	@noise = ();
+}
+
+# Houses are copies of one.
+sub house
+{
+	my ($database) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $database TEMPLATE house");
+	foreach my $how (sort keys %kept)
+	{
+		works('alice', $database, qq(SELECT coalesce(kept, '') FROM stepadv.attachments() WHERE source = 'public.$kept{$how}'::regclass AND owner = 'alice'::regrole), $how, "$database: house $kept{$how}");
+	}
 }
 
 # alice's house stands: she writes, what she reads is right, she can end it all
@@ -99,6 +117,7 @@ sub house
 sub stands
 {
 	my ($database, $name) = @_;
+	%sessions = (alice => Session->new($node, $database, 'alice'), admin => Session->new($node, $database, $admin));
 	foreach my $how (sort keys %kept)
 	{
 		my $table = $kept{$how};
@@ -122,8 +141,12 @@ sub stands
 			SELECT stepadv.maintain('public.$table'::regclass, how => '@{[ $how || 'triggers' ]}');
 			SELECT * FROM stepadv.check_maintained('public.$table'::regclass); ROLLBACK;), "t\n${table}_folded", "$name: alice maintains $table anew");
 	}
+	$_->end foreach values %sessions;
+	%sessions = ();
 	return unharmed($name);
 }
+
+build('house');
 
 # A session of mallory's that stays, with what it has made in its pg_temp.
 my $mallory;
@@ -439,6 +462,41 @@ works('alice', 'overloaded', q(SELECT count(*), count(*) FILTER (WHERE state = s
 refused('mallory', 'overloaded', q(INSERT INTO alices.steps (kind, task_id, rollout_id, step_no) VALUES ('l', 't', 'alice', 9)), qr/permission denied/, 'mallory inserts');
 refused('mallory', 'overloaded', q(CREATE TABLE public.hers (a text); CREATE TRIGGER t BEFORE INSERT ON public.hers FOR EACH ROW EXECUTE FUNCTION stepadv_internal.fill_identities('observation'); INSERT INTO public.hers VALUES ('x')), qr/arguments for 0 columns/, 'a table of hers');
 unharmed('canonical tables');
+
+# ---- 6. Methods of a stranger's, and functions called as ours are, where methods are checked
+house('checked');
+$node->safe_psql('checked', 'CREATE SCHEMA m AUTHORIZATION mallory; GRANT USAGE ON SCHEMA m TO PUBLIC');
+my $evil_rows = qq(RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql AS \$f\$ $evil RETURN QUERY SELECT s.step_id, s.rollout_id, s.step_no, 1::float8 FROM stepadv.steps(rollouts) s; END \$f\$);
+works('mallory', 'checked', qq(
+	CREATE FUNCTION m.evil_method(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.9) $evil_rows;
+	CREATE FUNCTION m.batch_td(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.9) $evil_rows;
+	CREATE FUNCTION m.rtmc(rollouts stepadv.rollout_group) $evil_rows;
+	CREATE FUNCTION m.left_out(rollouts stepadv.rollout_group, max_rollouts integer, seed integer) RETURNS TABLE (rollout_id bigint) LANGUAGE plpgsql AS \$f\$ $evil RETURN NEXT; END \$f\$;
+	CREATE FUNCTION m.without_rollout(rollouts stepadv.rollout_group, id bigint) RETURNS stepadv.rollout_group LANGUAGE plpgsql AS \$f\$ $evil RETURN rollouts; END \$f\$;
+	CREATE FUNCTION m.signature_hash(text) RETURNS bigint LANGUAGE plpgsql AS \$f\$ $evil RETURN 1; END \$f\$;
+	CREATE FUNCTION m.pooled(integer, float8[]) RETURNS integer LANGUAGE plpgsql AS \$f\$ $evil RETURN 1; END \$f\$;
+	CREATE AGGREGATE m.credit_pool(float8[]) (SFUNC = m.pooled, STYPE = integer);
+	CREATE FUNCTION m.joined(text, text) RETURNS text LANGUAGE plpgsql AS \$f\$ $evil RETURN ''; END \$f\$;
+	CREATE OPERATOR m.|| (LEFTARG = text, RIGHTARG = text, FUNCTION = m.joined);
+	SELECT stepadv.register_method('m.evil_method(stepadv.rollout_group, float8)'::regprocedure, requires => '{reward,state,action}');
+	-- As register_method would not write it.
+	INSERT INTO m.stepadv_methods SELECT n, 'm.batch_td(stepadv.rollout_group,double precision)', '{reward}', '{}', NULL, 'a row per step' FROM unnest('{batch_td,rtmc,grpo}'::text[]) n;
+	SELECT count(*) FROM stepadv.credit_check((SELECT stepadv.rollout_agg(i, i, 0, 1, i, i) FROM generate_series(1, 4) i), 'evil_method');),
+	"m.stepadv_methods\n1", 'mallory has methods, and checks them herself');
+foreach my $who ('alice', 'admin')
+{
+	my $group = '(SELECT stepadv.rollout_agg(i, i, 0, 1, i % 2, i) FROM generate_series(1, 4) i)';
+	works($who, 'checked', "SET search_path = m, stepadv, public; SELECT n_steps, n_covered FROM stepadv.credit_check($group); SELECT n_steps FROM stepadv.credit_check($group, 'rtmc') ; SELECT n_steps FROM stepadv.credit_check($group, 'grpo')",
+		"4|4\n4\n4", "$who checks stepadv's methods");
+	refused($who, 'checked', "SET search_path = m, stepadv, public; SELECT * FROM stepadv.credit_check($group, 'evil_method')", qr/unknown method: 'evil_method'/, "$who does not know mallory's");
+	foreach my $table (sort values %kept)
+	{
+		works($who, 'checked', qq(SET search_path = m, stepadv, public; SELECT count(*) > 5, sum(steps) > 0 FROM public.${table}_credit_check; SELECT count(*) > 20 FROM public.${table}_credit_groups; SELECT count(*) FROM public.${table}_credit_calibration;
+			SELECT count(*) FROM public.${table}_credit_check WHERE method = 'evil_method'), "t|t\nt\n10\n0", "$who reads what was checked of $table");
+	}
+	works($who, 'checked', q(SET search_path = m, stepadv, public; SELECT count(*) >= 0 FROM stepadv.upgrade_attachments(); SELECT count(*) > 5 FROM public.a_credit_check), "t\nt", "$who upgrades");
+}
+unharmed('methods that are checked');
 
 # ---- An administrator calls for mallory's own table: her code, not his rights
 $node->safe_psql('postgres', 'CREATE DATABASE helped');

@@ -1,0 +1,104 @@
+-- What rollouts that were left out say of methods, over an attachment: _credit_groups,
+-- _credit_check, _credit_calibration.
+
+-- The options of _credit_check hold for all three.
+CREATE FUNCTION stepadv_internal.credit_options(a stepadv_internal.attached, OUT gamma float8, OUT max_rollouts integer, OUT max_groups integer, OUT seed integer)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'credit_check'::text);
+	number record;
+BEGIN
+	FOR number IN
+		SELECT d.name, d.least, d.most, coalesce((settings ->> d.name)::float8, d.otherwise) AS value
+		FROM (VALUES ('gamma', 0::float8, 1::float8, 1::float8), ('max_rollouts', 1, 2147483647, 16), ('max_groups', 1, 2147483647, 1000), ('seed', -2147483648, 2147483647, 1)) d(name, least, most, otherwise)
+	LOOP
+		IF NOT (number.value BETWEEN number.least AND number.most) OR number.name <> 'gamma' AND number.value <> trunc(number.value) THEN
+			RAISE EXCEPTION '% must be %between % and %, not %', number.name, CASE WHEN number.name = 'gamma' THEN '' ELSE 'an integer ' END, number.least::numeric, number.most::numeric, number.value
+				USING ERRCODE = 'invalid_parameter_value';
+		END IF;
+		CASE number.name
+			WHEN 'gamma' THEN gamma := number.value;
+			WHEN 'max_rollouts' THEN max_rollouts := number.value;
+			WHEN 'max_groups' THEN max_groups := number.value;
+			ELSE seed := number.value;
+		END CASE;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.credit_options(stepadv_internal.attached) IS 'part of attach: the options of _credit_check, checked';
+
+-- Where states and actions are: the fold, and for a group g of it the sums of every method.
+CREATE FUNCTION stepadv_internal.credit_source(a stepadv_internal.attached, made stepadv_internal.made_method[], OUT fold text, OUT sums text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT stepadv_internal.fold(a, '{state,action}'::text[] || m.reads, NULL::text, '{}'::text[]), m.sums
+	FROM stepadv_internal.credit_options(a) o CROSS JOIN LATERAL (
+		SELECT array_agg(DISTINCT r.r) FILTER (WHERE r.r IS NOT NULL) AS reads
+		FROM stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c LEFT JOIN LATERAL unnest(c.reads) r(r) ON true
+	) r CROSS JOIN LATERAL (
+		SELECT coalesce(r.reads, '{}') AS reads, string_agg(format('SELECT %s AS number, %L::text AS method, stepadv_internal.credit_agg(%s, l.rollout_id, u.rollout_id, u.step_no, u.advantage, %L::float8) AS sums'
+				' FROM stepadv.left_out(%s, %s, %s) l LEFT JOIN LATERAL %I.%I(stepadv.without_rollout(%s, l.rollout_id)%s) u ON true',
+				c.number, c.method, c.argument, o.gamma, c.argument, o.max_rollouts, o.seed, n.nspname, p.proname, c.argument, c.arguments), ' UNION ALL ' ORDER BY c.number) AS sums
+		FROM stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c JOIN pg_proc p ON p.oid = c.function JOIN pg_namespace n ON n.oid = p.pronamespace
+	) m
+	WHERE '{state,action}' <@ stepadv_internal.available_roles(a) AND m.sums IS NOT NULL
+$$;
+COMMENT ON FUNCTION stepadv_internal.credit_source(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the fold that feeds all methods with an advantage per step, and the sums of each over the rollouts left out; NULL without states and actions';
+
+-- So many groups, by a hash of what they are called.
+CREATE FUNCTION stepadv_internal.credit_sample(a stepadv_internal.attached, fold text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('(SELECT g.*, stepadv.signature_hash(%L::text || ROW(%s)::text) AS stepadv_hash FROM %s ORDER BY stepadv_hash LIMIT %s) g',
+		o.seed, stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text, ', '::text), credit_sample.fold, o.max_groups)
+	FROM stepadv_internal.credit_options(a) o
+$$;
+COMMENT ON FUNCTION stepadv_internal.credit_sample(stepadv_internal.attached, text) IS 'part of attach: the fold with as many of the groups as the option max_groups of _credit_check says';
+
+CREATE FUNCTION stepadv_internal.credit_groups_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+	SELECT format($view$
+		SELECT %1$s FROM %2$s CROSS JOIN LATERAL (
+			SELECT c.method, p.rollouts AS n_rollouts, p.steps AS n_steps, p.covered AS n_covered, p.coverage, p.correlation, p.rank_correlation, p.sign_agreement, p.slope, c.sums
+			FROM (%3$s) c CROSS JOIN LATERAL (SELECT (stepadv.credit_pool(v.sums)).* FROM (VALUES (c.sums)) v(sums)) p) a%4$s$view$, b.items, s.fold, s.sums, b.joins)
+	FROM stepadv_internal.credit_source(a, made) s
+	CROSS JOIN LATERAL stepadv_internal.beside(a, 'group'::text, '{method,n_rollouts,n_steps,n_covered,coverage,correlation,rank_correlation,sign_agreement,slope,sums}'::text[], '{}'::jsonb, '{}'::text[]) b
+	WHERE s.sums IS NOT NULL
+$query$;
+COMMENT ON FUNCTION stepadv_internal.credit_groups_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _credit_groups';
+
+CREATE FUNCTION stepadv_internal.credit_check_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('SELECT c.method, (stepadv.credit_pool(c.sums)).* FROM %s CROSS JOIN LATERAL (%s) c GROUP BY c.number, c.method ORDER BY c.number',
+		stepadv_internal.credit_sample(a, s.fold), s.sums)
+	FROM stepadv_internal.credit_source(a, made) s WHERE s.sums IS NOT NULL
+$$;
+COMMENT ON FUNCTION stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _credit_check';
+
+CREATE FUNCTION stepadv_internal.credit_calibration_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+	SELECT format($view$
+		SELECT d.decile, count(*) AS groups, sum(d.n)::bigint AS steps, sum(d.v) / sum(d.n) AS v, sum(d.return) / sum(d.n) AS return,
+			-- Over groups, as credit_pool has it.
+			CASE WHEN count(*) > 1 THEN sqrt(greatest(sum(d.return * d.return) - 2 * sum(d.return) / sum(d.n) * sum(d.return * d.n) + (sum(d.return) / sum(d.n)) ^ 2 * sum(d.n * d.n), 0)
+				* count(*) / (count(*) - 1)) / sum(d.n) END AS return_error
+		FROM (
+			SELECT q.decile, count(*)::float8 AS n, sum(q.v) AS v, sum(q.return) AS return
+			FROM (SELECT g.stepadv_hash, l.v, l.return, ntile(10) OVER (ORDER BY l.v, g.stepadv_hash, l.rollout_id, l.step_no) AS decile
+				FROM %1$s CROSS JOIN LATERAL stepadv.left_out_values(g.%2$I, %3$L::float8, %4$s, %5$s) l) q
+			GROUP BY q.decile, q.stepadv_hash) d
+		GROUP BY d.decile ORDER BY d.decile$view$,
+		stepadv_internal.credit_sample(a, s.fold), stepadv_internal.value_name(a), o.gamma, o.max_rollouts, o.seed)
+	FROM stepadv_internal.credit_source(a, made) s CROSS JOIN LATERAL stepadv_internal.credit_options(a) o WHERE s.sums IS NOT NULL
+$query$;
+COMMENT ON FUNCTION stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _credit_calibration';
