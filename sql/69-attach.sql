@@ -281,8 +281,8 @@ BEGIN
 	EXECUTE format('DROP VIEW %s', scratch);
 	-- Columns more, or less, that no later method explains, of other types, or the
 	-- same in another order: which is which nobody can tell.
-	IF cardinality(columns) - cardinality(names) NOT BETWEEN 0 AND n_later
-		OR columns[1:cardinality(names)] <> names AND columns[1:cardinality(names)] <@ names
+	IF later = '{}' AND (cardinality(columns) <> cardinality(names) OR columns <> names AND columns <@ names)
+		OR cardinality(columns) - cardinality(names) > n_later
 		OR types[1:cardinality(names)] IS DISTINCT FROM (SELECT array_agg(c.atttypid ORDER BY c.attnum) FROM pg_attribute c WHERE c.attrelid = view AND c.attnum > 0)
 	THEN
 		RETURN false;
@@ -319,6 +319,33 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.recreate_view(regclass, text) IS 'part of upgrade_attachments: drops a view and creates it with another query';
+
+-- A view whose columns are not those of its query: dropped and created anew, if that may be. Where
+-- something reads the view of a method, the columns that methods of stepadv have since 0.3.0 come last.
+CREATE FUNCTION stepadv_internal.reshape_view(view regclass, query text, of_method boolean, may_drop boolean) RETURNS regclass
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	newer CONSTANT text[] := '{q_error,confidence}';
+BEGIN
+	IF may_drop THEN
+		BEGIN
+			RETURN stepadv_internal.recreate_view(reshape_view.view, query);
+		EXCEPTION WHEN dependent_objects_still_exist THEN
+			IF of_method AND stepadv_internal.replace_view(reshape_view.view, query, newer) THEN
+				RETURN reshape_view.view;
+			END IF;
+			RAISE;
+		END;
+	ELSIF NOT of_method OR NOT stepadv_internal.replace_view(reshape_view.view, query, newer) THEN
+		RAISE EXCEPTION 'columns of view % are no longer those that attach made', reshape_view.view USING ERRCODE = 'object_not_in_prerequisite_state',
+			HINT = 'Call upgrade_attachments, or detach and attach again.';
+	END IF;
+	RETURN reshape_view.view;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.reshape_view(regclass, text, boolean, boolean) IS 'part of attach: gives a view another query, though its columns are not those of the query; the view that then has its name; error where that cannot be done';
 
 -- What is kept is filled from copies of _values and _groups_over_time, made when nothing
 -- was kept: as those are made anew, so are these, or they would call functions of before for ever.
@@ -376,15 +403,9 @@ BEGIN
 			-- Methods that were made after this view stand after it in the list of kinds.
 			later := ARRAY(
 				SELECT m.method FROM unnest(made) WITH ORDINALITY m(method, number) CROSS JOIN LATERAL array_position(had, m.method) p(place)
-				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number)
-				-- Nor are columns that a method of stepadv has since 0.3.0 where a new view has them.
-				|| CASE WHEN v.kind = ANY (made) THEN '{q_error,confidence}' ELSE '{}' END::text[];
+				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number);
 			IF NOT stepadv_internal.replace_view(views[i], v.query, later) THEN
-				IF NOT add THEN
-					RAISE EXCEPTION 'columns of view % are no longer those that attach made', views[i] USING ERRCODE = 'object_not_in_prerequisite_state',
-						HINT = 'Call upgrade_attachments, or detach and attach again.';
-				END IF;
-				views[i] := stepadv_internal.recreate_view(views[i], v.query);
+				views[i] := stepadv_internal.reshape_view(views[i], v.query, v.kind = ANY (made), add);
 			END IF;
 			fresh := CASE WHEN v.kind = 'values' THEN (a).fresh WHEN v.kind = 'groups_over_time' THEN (a).fresh_over_time END;
 			IF add AND fresh IS NOT NULL THEN

@@ -204,7 +204,7 @@ bellman_errors(const GroupColumns *group, const double *weight, const double *ta
 	table->pair_error = ALLOCATE_ARRAY(double, table->pairs.n);
 	for (uint32 p = 0; p < table->pairs.n; p++)
 		table->pair_error[p] = outcomes.alike ? error_of_failures(outcomes.rollouts) :
-			outcomes.unit * t * sqrt(variance[p] / (spread[p].visits - FITTED_VISITS) + later * later * mean[p]);
+			error_in_range(outcomes.unit * t * sqrt(variance[p] / (spread[p].visits - FITTED_VISITS) + later * later * mean[p]));
 	pfree(mean);
 	pfree(u);
 	pfree(visits);

@@ -222,7 +222,7 @@ monte_carlo_errors(const GroupColumns *group, const double *weight, double prior
 	table->pair_error = ALLOCATE_ARRAY(double, table->pairs.n);
 	for (uint32 p = 0; p < table->pairs.n; p++)
 		table->pair_error[p] = outcomes.alike ? error_of_failures(spread[p].visits) :
-			outcomes.unit * t * sqrt(variance[p] / (spread[p].visits + BOUNDED_VISITS));
+			error_in_range(outcomes.unit * t * sqrt(variance[p] / (spread[p].visits + BOUNDED_VISITS)));
 	pfree(variance);
 	variance = pool_variances(table, spread, outcomes.variance, &sign_pooling);
 	measure_confidence(spread, variance, outcomes.unit, prior, table);

@@ -27,6 +27,13 @@ extern void measure_outcomes(const GroupColumns *group, const Identities *states
 /* What the mean of n outcomes of 0, of which 1 would have been the other, may be wrong by. */
 extern double error_of_failures(double n);
 
+/* A q that has a value should not be refused since its error has none. */
+static inline double
+error_in_range(double error)
+{
+	return isfinite(error) ? error : NAN;
+}
+
 /* How the targets of a pair's visits spread, in units. */
 typedef struct PairSpread
 {
