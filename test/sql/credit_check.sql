@@ -171,8 +171,9 @@ SELECT credit_check(g, 'gae') FROM (SELECT rollout_agg(i, i, 0, 1, 1, 1) AS g FR
 CREATE TABLE rows AS SELECT * FROM steps;
 SELECT v.view_name, v.shows FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', step_id => 'id', turn => 'turn', options => '{"gamma": 0.9, "methods": {"td_1": {"method": "batch_td", "gamma": 1}, "td_turn": {"method": "batch_td", "unit": "turn"}, "mine": {"method": "credit_check.opposite"}}}') v WHERE v.view_name::text ~ 'credit';
 SELECT method, groups, rollouts, steps, covered FROM rows_credit_check;
-SELECT c.method, to_jsonb(c) - 'method' = to_jsonb((SELECT credit_pool(k.sums) FROM rows_values v, LATERAL credit_check(CASE c.method WHEN 'td_turn' THEN by_turn(v.rollouts) ELSE v.rollouts END,
-	CASE WHEN c.method ~ '^td' THEN 'batch_td' WHEN c.method = 'mine' THEN 'opposite' ELSE c.method END, CASE WHEN c.method = 'td_1' THEN '{"gamma": 1}' WHEN c.method ~ 'td|mine|opposite|rtmc|gigpo|hgpo' AND c.method <> 'graphgpo' THEN '{"gamma": 0.9}' END::jsonb) k)) AS same
+SELECT c.method, (SELECT count(*) || ' numbers, ' || bool_and(a.value = b.value OR abs(a.value::float8 - b.value::float8) < 1e-12) FROM jsonb_each(to_jsonb(c)) a JOIN jsonb_each(to_jsonb((
+	SELECT credit_pool(k.sums) FROM rows_values v, LATERAL credit_check(CASE c.method WHEN 'td_turn' THEN by_turn(v.rollouts) ELSE v.rollouts END,
+		CASE WHEN c.method ~ '^td' THEN 'batch_td' WHEN c.method = 'mine' THEN 'opposite' ELSE c.method END, CASE WHEN c.method = 'td_1' THEN '{"gamma": 1}' WHEN c.method ~ 'td|mine|opposite|rtmc|gigpo|hgpo' AND c.method <> 'graphgpo' THEN '{"gamma": 0.9}' END::jsonb) k))) b USING (key)) AS same
 FROM rows_credit_check c WHERE method NOT IN ('grpo', 'rloo');
 SELECT count(*) AS rows, count(DISTINCT n) AS groups, count(DISTINCT method) AS methods FROM rows_credit_groups;
 SELECT n, g.method, g.sums = c.sums AS same, g.slope = c.slope AS slope, g.n_covered FROM rows_credit_groups g JOIN rows_values v USING (n), credit_check(v.rollouts, 'rtmc', '{"gamma": 0.9}') c WHERE g.method = 'rtmc' AND n IN (5, 7) ORDER BY n;
