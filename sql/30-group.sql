@@ -35,7 +35,7 @@ COMMENT ON FUNCTION stepadv_internal.rollout_group_out(stepadv.rollout_group) IS
 COMMENT ON FUNCTION stepadv_internal.rollout_group_recv(internal) IS 'I/O: versioned little-endian columns; error 22P03 on anything else';
 COMMENT ON FUNCTION stepadv_internal.rollout_group_send(stepadv.rollout_group) IS 'I/O: versioned little-endian columns';
 
--- rollout_agg: five forms, one transition function
+-- rollout_agg: six forms, one transition function
 
 CREATE FUNCTION stepadv_internal.fold_support(internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -60,6 +60,10 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 SUPPORT stepadv_internal.fold_support
 AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
 
 CREATE FUNCTION stepadv_internal.rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer, float8[]) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 6 SUPPORT stepadv_internal.fold_support
+AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
+
+CREATE FUNCTION stepadv_internal.rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer, float8[], boolean, bigint) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 6 SUPPORT stepadv_internal.fold_support
 AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
 
@@ -128,6 +132,17 @@ CREATE AGGREGATE stepadv.rollout_agg(
 	PARALLEL = SAFE
 );
 
+CREATE AGGREGATE stepadv.rollout_agg(
+	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
+	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer, rewards float8[],
+	truncated boolean, policy_step bigint
+) (
+	SFUNC = stepadv_internal.rollout_agg_trans, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial, DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
+	PARALLEL = SAFE
+);
+
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8) IS
 'folds the steps of one group into a rollout_group, whatever their order; a row whose step_no is NULL stands for the rollout itself; NULL reward: none received; NULL state or action: one that no other step shares; NULL over no rows; error on NULL rollout_id or step_id, NaN or infinite reward, two rows of one rollout and step_no';
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean) IS
@@ -138,6 +153,8 @@ COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint
 'rollout_agg with turn, the number of the response of the model that the call is part of, for by_turn; NULL turn: one of its own';
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer, float8[]) IS
 'rollout_agg with turn and reward components, for with_rewards: one array of 1 to 64 numbers a row, in each row of a group as many; NULL array or element: not received; of the row that stands for the rollout: its outcome''s; error on arrays of different length, NaN or infinite components';
+COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer, float8[], boolean, bigint) IS
+'rollout_agg with what is known of the rollout as a whole, given by any of its rows: truncated, whether it was cut off before it ended (if any of its rows says so; for batch_td), and policy_step, the number of the update of the policy that made it (for history; the least bigint is as good as NULL); NULL: not known; error on two policy steps of one rollout';
 
 -- The same for the views of attach, where a row that rollout_agg refuses costs the
 -- advantages of its rollout and nothing else.
@@ -159,6 +176,10 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 SUPPORT stepadv_internal.fold_support
 AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
 
 CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer, float8[]) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 6 SUPPORT stepadv_internal.fold_support
+AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
+
+CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer, float8[], boolean, bigint) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 6 SUPPORT stepadv_internal.fold_support
 AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
 
@@ -211,8 +232,19 @@ CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
 	PARALLEL = SAFE
 );
 
+CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
+	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
+	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer, rewards float8[],
+	truncated boolean, policy_step bigint
+) (
+	SFUNC = stepadv_internal.forgiving_rollout_agg_trans, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial, DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
+	PARALLEL = SAFE
+);
+
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8) IS
-'rollout_agg for the views of attach: two rows of a step (that with the least step_id stays), a reward, turn_reward, cost or component that is not finite or beyond 1e100, a cost that is not above 0, two outcomes and a NULL step_id are defects of the rollout, which then counts as not judged, of a turn_reward, cost or component for those methods only that read it; a value that is not finite is missing; a row with a NULL rollout_id is left out. Of the group that it returns estimators give NULL where otherwise they raise an error: gae for rollouts with a missing value, all where a number is out of range';
+'rollout_agg for the views of attach: two rows of a step (that with the least step_id stays), a reward, turn_reward, cost or component that is not finite or beyond 1e100, a cost that is not above 0, two outcomes, two policy steps and a NULL step_id are defects of the rollout, which then counts as not judged, of a turn_reward, cost, component or policy step for those methods only that read it; a value that is not finite is missing; a row with a NULL rollout_id is left out. Of the group that it returns estimators give NULL where otherwise they raise an error: gae for rollouts with a missing value, all where a number is out of range';
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean) IS
 'the same with as many arguments as rollout_agg takes';
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8) IS
@@ -220,6 +252,8 @@ COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, inte
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer) IS
 'the same with as many arguments as rollout_agg takes';
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer, float8[]) IS
+'the same with as many arguments as rollout_agg takes';
+COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8, float8, float8, integer, float8[], boolean, bigint) IS
 'the same with as many arguments as rollout_agg takes';
 
 -- rollup: the union of groups; transition and combine function are one
@@ -234,7 +268,19 @@ CREATE AGGREGATE stepadv.rollup(stepadv.rollout_group) (
 );
 
 COMMENT ON AGGREGATE stepadv.rollup(stepadv.rollout_group) IS
-'the union of groups: steps and outcomes of one rollout may lie in several of them, but each only in one; NULLs are ignored, NULL over none; error when two groups have the same step of the same rollout, when one is of turns and the other not (by_turn), or when both have reward components and not as many';
+'the union of groups: steps and outcomes of one rollout may lie in several of them, but each only in one; NULLs are ignored, NULL over none; error when two groups have the same step of the same rollout, when one is of turns and the other not (by_turn), when both have reward components and not as many, or when a rollout has another policy_step in one than in the other';
+
+-- history_agg: the union of groups whose rollouts are all others, whatever their ids
+
+CREATE FUNCTION stepadv_internal.history_merge(stepadv.rollout_group, stepadv.rollout_group, bigint, bigint) RETURNS stepadv.rollout_group
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 200
+AS 'MODULE_PATHNAME', 'stepadv_history_merge';
+
+CREATE AGGREGATE stepadv_internal.history_agg(stepadv.rollout_group, bigint, bigint) (
+	SFUNC = stepadv_internal.history_merge, STYPE = stepadv.rollout_group, SSPACE = 4096, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE stepadv_internal.history_agg(stepadv.rollout_group, bigint, bigint) IS
+'rollup of groups in which the same rollout_id may be another rollout: ids are hashed onto the second argument, which says which group it is, and all rollouts of a group are of the policy_step that is the third; NULL in either: as the group has them';
 
 DO $$
 DECLARE f regprocedure;
@@ -243,7 +289,7 @@ BEGIN
 		SELECT oid FROM pg_catalog.pg_proc
 		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
 		  AND proname IN ('rollout_agg_trans', 'forgiving_rollout_agg_trans', 'rollout_agg_combine', 'rollout_agg_serial',
-						  'rollout_agg_deserial', 'rollout_agg_final', 'rollup_merge')
+						  'rollout_agg_deserial', 'rollout_agg_final', 'rollup_merge', 'history_merge')
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');
 	END LOOP;
@@ -260,11 +306,12 @@ COMMENT ON FUNCTION stepadv.steps(stepadv.rollout_group) IS
 'the steps of a group, one row each, by rollout_id and step_no; success is the rollout''s; columns never given are NULL';
 
 CREATE FUNCTION stepadv.rollouts(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)
-RETURNS TABLE (rollout_id bigint, n_steps integer, outcome float8, return float8, success boolean, judged boolean)
+RETURNS TABLE (rollout_id bigint, n_steps integer, outcome float8, return float8, success boolean, judged boolean,
+			   truncated boolean, policy_step bigint)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 300 ROWS 8 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_rollouts';
 COMMENT ON FUNCTION stepadv.rollouts(stepadv.rollout_group, float8) IS
-'the rollouts of a group, one row each, those without steps included: number of steps, outcome (reward of the rollout''s own row), undiscounted return, success (given, else return > success_above), judged; return and success are NULL where no row has a reward or a success';
+'the rollouts of a group, one row each, those without steps included: number of steps, outcome (reward of the rollout''s own row), undiscounted return, success (given, else return > success_above), judged; return and success are NULL where no row has a reward or a success; truncated and policy_step as given, NULL where no row says anything';
 
 CREATE FUNCTION stepadv.history_states(rollouts stepadv.rollout_group, mode text DEFAULT 'sequence', k integer DEFAULT 2) RETURNS stepadv.rollout_group
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500
@@ -277,6 +324,13 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200
 AS 'MODULE_PATHNAME', 'stepadv_by_turn';
 COMMENT ON FUNCTION stepadv.by_turn(stepadv.rollout_group, text) IS
 'the group with turns for steps, for every function that takes a group: the calls of a rollout with the same turn are one step where the first of them stands, a call whose turn is NULL is one of its own; state and value of the first, next_state of the last, reward, turn_reward, cost and components summed (NULL where all are), as action a hash of the actions in their order, or, ''set'', of how often each was taken (NULL if one is; of a lone call its own); estimators give each call what its turn gets; the calls stay stored';
+
+CREATE FUNCTION stepadv.resample(rollouts stepadv.rollout_group, k integer DEFAULT NULL, seed bigint DEFAULT 0, replace boolean DEFAULT true)
+RETURNS stepadv.rollout_group
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000
+AS 'MODULE_PATHNAME', 'stepadv_resample';
+COMMENT ON FUNCTION stepadv.resample(stepadv.rollout_group, integer, bigint, boolean) IS
+'k rollouts of the group (k NULL: as many as it has, judged or not), drawn with replacement (the bootstrap) or, replace => false, without (a smaller group, part of every larger one of that seed); a rollout drawn again has a rollout_id made of its own and the number of the copy, and steps with the same step_id; the same draw on every machine for a seed and the same rollout_ids; groups whose ids differ are drawn from independently; NULL for NULL; error on a NULL seed or replace, k below 0, k above the number of rollouts without replacement';
 
 CREATE FUNCTION stepadv.with_rewards(rollouts stepadv.rollout_group, weights float8[]) RETURNS stepadv.rollout_group
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 300

@@ -139,6 +139,17 @@ CREATE AGGREGATE stepadv.rollout_agg(step_id stepadv_internal.unfit, rollout_id 
 COMMENT ON AGGREGATE stepadv.rollout_agg(stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, boolean, stepadv_internal.unfit, float8, float8, float8, integer, float8[]) IS
 'error: says which arguments are of types that rollout_agg does not take, and what to do';
 
+CREATE FUNCTION stepadv_internal.wrong_arguments(stepadv.rollout_group, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, boolean, stepadv_internal.unfit, float8, float8, float8, integer, float8[], boolean, stepadv_internal.unfit) RETURNS stepadv.rollout_group
+LANGUAGE c STABLE PARALLEL SAFE SUPPORT stepadv_internal.wrong_arguments_support
+AS 'MODULE_PATHNAME', 'stepadv_wrong_arguments';
+COMMENT ON FUNCTION stepadv_internal.wrong_arguments(stepadv.rollout_group, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, boolean, stepadv_internal.unfit, float8, float8, float8, integer, float8[], boolean, stepadv_internal.unfit) IS 'part of rollout_agg: error that says which arguments are of a wrong type, or how many there must be';
+
+CREATE AGGREGATE stepadv.rollout_agg(step_id stepadv_internal.unfit, rollout_id stepadv_internal.unfit, step_no stepadv_internal.unfit, state stepadv_internal.unfit, action stepadv_internal.unfit, reward stepadv_internal.unfit, success boolean, next_state stepadv_internal.unfit, value float8, turn_reward float8, cost float8, turn integer, rewards float8[], truncated boolean, policy_step stepadv_internal.unfit) (
+	SFUNC = stepadv_internal.wrong_arguments, STYPE = stepadv.rollout_group
+);
+COMMENT ON AGGREGATE stepadv.rollout_agg(stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, boolean, stepadv_internal.unfit, float8, float8, float8, integer, float8[], boolean, stepadv_internal.unfit) IS
+'error: says which arguments are of types that rollout_agg does not take, and what to do';
+
 -- One more, or less.
 
 CREATE FUNCTION stepadv_internal.wrong_arguments(stepadv.rollout_group, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit) RETURNS stepadv.rollout_group
@@ -183,4 +194,15 @@ CREATE AGGREGATE stepadv.rollout_agg(stepadv_internal.unfit, stepadv_internal.un
 	SFUNC = stepadv_internal.wrong_arguments, STYPE = stepadv.rollout_group
 );
 COMMENT ON AGGREGATE stepadv.rollout_agg(stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit) IS
+'error: rollout_agg takes another number of arguments';
+
+CREATE FUNCTION stepadv_internal.wrong_arguments(stepadv.rollout_group, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit) RETURNS stepadv.rollout_group
+LANGUAGE c STABLE PARALLEL SAFE SUPPORT stepadv_internal.wrong_arguments_support
+AS 'MODULE_PATHNAME', 'stepadv_wrong_arguments';
+COMMENT ON FUNCTION stepadv_internal.wrong_arguments(stepadv.rollout_group, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit) IS 'part of rollout_agg: error that says which arguments are of a wrong type, or how many there must be';
+
+CREATE AGGREGATE stepadv.rollout_agg(stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit) (
+	SFUNC = stepadv_internal.wrong_arguments, STYPE = stepadv.rollout_group
+);
+COMMENT ON AGGREGATE stepadv.rollout_agg(stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit, stepadv_internal.unfit) IS
 'error: rollout_agg takes another number of arguments';

@@ -78,10 +78,10 @@ CREATE FUNCTION stepadv.graph_dot(rollouts stepadv.rollout_group, labels jsonb D
 	min_visits integer DEFAULT 1, max_edges integer DEFAULT 100, label_length integer DEFAULT 40,
 	discount float8 DEFAULT 0.1, success_reward float8 DEFAULT 10, epsilon float8 DEFAULT 1e-6,
 	convention text DEFAULT 'paper', success_above float8 DEFAULT 0,
-	normalise text DEFAULT 'std', epsilon_of text DEFAULT 'absolute')
+	normalise text DEFAULT 'std', epsilon_of text DEFAULT 'absolute', estimates jsonb DEFAULT NULL)
 RETURNS text
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000
 AS 'MODULE_PATHNAME', 'stepadv_graph_dot';
-COMMENT ON FUNCTION stepadv.graph_dot(stepadv.rollout_group, jsonb, jsonb, integer, integer, integer, float8, float8, float8, text, float8, text, text) IS
-'the state graph as Graphviz text: boxes are states (distance to the goal, visits), green near the goal to orange far from it, dead ends red, where rollouts began with a thick rim; edges are actions (label, visits, graph advantage), as wide as they are travelled, green if they come nearer to the goal, red if they lead to a dead end; labels, state_labels: objects of texts by step_id, as jsonb_object_agg(step_id, text) makes them, for actions and for the states they were taken in; only edges with min_visits, at most max_edges of them';
+COMMENT ON FUNCTION stepadv.graph_dot(stepadv.rollout_group, jsonb, jsonb, integer, integer, integer, float8, float8, float8, text, float8, text, text, jsonb) IS
+'the state graph as Graphviz text: boxes are states (distance to the goal, visits), green near the goal to orange far from it, dead ends red, where rollouts began with a thick rim; edges are actions (label, visits, graph advantage), as wide as they are travelled, green if they come nearer to the goal, red if they lead to a dead end; labels, state_labels: objects of texts by step_id, as jsonb_object_agg(step_id, text) makes them, for actions and for the states they were taken in; estimates: what any method says in the place of graphgpo, an object by step_id of advantages or of objects with advantage and maybe v, as jsonb_object_agg(step_id, to_jsonb(e)) makes it of stepadv.batch_td(g) e (an edge, a state: the mean of its steps''; NULL: not shown; error on what is no number); only edges with min_visits, at most max_edges of them';
 

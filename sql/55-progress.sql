@@ -6,6 +6,12 @@ AS 'MODULE_PATHNAME', 'stepadv_hash_features';
 COMMENT ON FUNCTION stepadv.hash_features(text[], integer, integer) IS
 'features of a step by signed feature hashing: each atom, and each run of up to ngrams atoms in a row, adds +1 or -1 to one of dim places by its XXH3 hash; no atoms: zeros; the same on every machine and in every version; NULL for NULL; error on a NULL atom';
 
+CREATE FUNCTION stepadv.hash_features_sparse(atoms text[], dim integer DEFAULT 262144, ngrams integer DEFAULT 1, OUT places integer[], OUT weights real[])
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
+AS 'MODULE_PATHNAME', 'stepadv_hash_features_sparse';
+COMMENT ON FUNCTION stepadv.hash_features_sparse(text[], integer, integer) IS
+'hash_features without its zeros: the places, counted from 1 and ascending, and what stands there; so dim can be large, and atoms seldom share a place; no atoms: empty arrays; NULL for NULL; error on a NULL atom';
+
 -- Types
 
 CREATE TYPE stepadv.progress_statistics;
@@ -80,6 +86,16 @@ CREATE FUNCTION stepadv_internal.progress_trans(internal, bigint, real[], float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_trans';
 CREATE FUNCTION stepadv_internal.progress_trans(internal, bigint, real[], float8, float8, boolean) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_trans';
+CREATE FUNCTION stepadv_internal.progress_fit_trans(internal, bigint, real[], float8, float8) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_trans';
+CREATE FUNCTION stepadv_internal.progress_fit_trans(internal, bigint, real[], float8, float8, text) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_trans';
+CREATE FUNCTION stepadv_internal.progress_fit_trans(internal, bigint, real[], float8, float8, text, text) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_trans';
+CREATE FUNCTION stepadv_internal.progress_fit_trans(internal, bigint, integer[], real[], float8, float8) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_sparse_trans';
+CREATE FUNCTION stepadv_internal.progress_fit_trans(internal, bigint, integer[], real[], float8, float8, text, text) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_sparse_trans';
 CREATE FUNCTION stepadv_internal.progress_combine(internal, internal) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_combine';
 CREATE FUNCTION stepadv_internal.progress_serial(internal) RETURNS bytea
@@ -94,6 +110,8 @@ CREATE FUNCTION stepadv_internal.progress_quality_trans(internal, bigint, float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_quality_trans';
 CREATE FUNCTION stepadv_internal.progress_quality_trans(internal, stepadv.progress_model, bigint, real[], float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_quality_of_model_trans';
+CREATE FUNCTION stepadv_internal.progress_quality_trans(internal, stepadv.progress_model, bigint, integer[], real[], float8) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_quality_of_sparse_trans';
 CREATE FUNCTION stepadv_internal.progress_quality_final(internal) RETURNS stepadv.progress_score
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'stepadv_progress_quality_final';
 CREATE FUNCTION stepadv_internal.progress_calibration_final(internal) RETURNS stepadv.progress_bin[]
@@ -102,6 +120,14 @@ CREATE FUNCTION stepadv_internal.progress_cross_validate_trans(internal, bigint,
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_cross_validate_trans';
 CREATE FUNCTION stepadv_internal.progress_cross_validate_trans(internal, bigint, real[], float8, bigint, float8[], integer, integer, boolean) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_cross_validate_trans';
+CREATE FUNCTION stepadv_internal.progress_validate_trans(internal, bigint, real[], float8, bigint, float8[]) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_validate_trans';
+CREATE FUNCTION stepadv_internal.progress_validate_trans(internal, bigint, real[], float8, bigint, float8[], integer, integer, text) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_validate_trans';
+CREATE FUNCTION stepadv_internal.progress_validate_trans(internal, bigint, integer[], real[], float8, bigint, float8[]) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_validate_sparse_trans';
+CREATE FUNCTION stepadv_internal.progress_validate_trans(internal, bigint, integer[], real[], float8, bigint, float8[], integer, integer, text) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_validate_sparse_trans';
 CREATE FUNCTION stepadv_internal.progress_cross_validate_final(internal) RETURNS stepadv.progress_validation[]
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000 AS 'MODULE_PATHNAME', 'stepadv_progress_cross_validate_final';
 CREATE FUNCTION stepadv_internal.progress_statistics_merge(stepadv.progress_statistics, stepadv.progress_statistics) RETURNS stepadv.progress_statistics
@@ -113,7 +139,7 @@ BEGIN
 	FOR f IN
 		SELECT oid FROM pg_catalog.pg_proc
 		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
-		  AND proname ~ '^progress_(trans|combine|serial|deserial|statistics_final|fit_final|quality_trans|quality_final|calibration_final|cross_validate_trans|cross_validate_final|statistics_merge)$'
+		  AND proname ~ '^progress_(trans|fit_trans|validate_trans|combine|serial|deserial|statistics_final|fit_final|quality_trans|quality_final|calibration_final|cross_validate_trans|cross_validate_final|statistics_merge)$'
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');
 	END LOOP;
@@ -133,7 +159,7 @@ CREATE AGGREGATE stepadv.progress_statistics(rollout_id bigint, features real[],
 	PARALLEL = SAFE
 );
 CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8) (
-	SFUNC = stepadv_internal.progress_trans, STYPE = internal, SSPACE = 65536,
+	SFUNC = stepadv_internal.progress_fit_trans, STYPE = internal, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
 	PARALLEL = SAFE
@@ -144,12 +170,44 @@ CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcom
 	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
 	PARALLEL = SAFE
 );
+CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8, intercept text) (
+	SFUNC = stepadv_internal.progress_fit_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
+	PARALLEL = SAFE
+);
+CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8, intercept text, loss text) (
+	SFUNC = stepadv_internal.progress_fit_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
+	PARALLEL = SAFE
+);
+CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, places integer[], weights real[], outcome float8, lambda float8) (
+	SFUNC = stepadv_internal.progress_fit_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
+	PARALLEL = SAFE
+);
+CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, places integer[], weights real[], outcome float8, lambda float8, intercept text, loss text) (
+	SFUNC = stepadv_internal.progress_fit_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
+	PARALLEL = SAFE
+);
 COMMENT ON AGGREGATE stepadv.progress_statistics(bigint, real[], float8) IS
 'a row per step, in any order: sufficient statistics of a linear fit (SPA); outcome is that of the whole rollout, on each of its rows or on some; rollouts without one are left out; NULL over none; error on NULL, NaN, infinite or unequally long features, on two outcomes of a rollout; needs 8 bytes per rollout and feature while it runs';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8) IS
 'progress_solve(progress_statistics(rollout_id, features, outcome), lambda)';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8, boolean) IS
+'progress_solve(progress_statistics(rollout_id, features, outcome), lambda, intercept), as 0.2.0 had it: true is ''step'', false ''none''';
+COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8, text) IS
 'progress_solve(progress_statistics(rollout_id, features, outcome), lambda, intercept)';
+COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8, text, text) IS
+'the same with another loss: ''squared''; ''balanced'', the squared error with both of two outcomes weighed the same; ''logistic'', the mean cross-entropy of outcomes from 0 to 1 plus lambda |w|^2, where contributions and intercept add up to log-odds; error on other outcomes, and where a logistic fit has no finite solution; keeps the sums by rollout in memory';
+COMMENT ON AGGREGATE stepadv.progress_fit(bigint, integer[], real[], float8, float8) IS
+'progress_fit over sparse features with intercept ''rollout'' and loss ''squared''';
+COMMENT ON AGGREGATE stepadv.progress_fit(bigint, integer[], real[], float8, float8, text, text) IS
+'progress_fit over sparse features: the places of what is not 0, counted from 1, ascending and at most 2^24, and the weight of each; exact for up to 1,500 places that occur, to 1e-10 of the residual by conjugate gradients for more, which needs a lambda above 0; the model knows the places that occur, all others weigh nothing; error on NULL, on places out of range, out of order or given twice, on NaN or infinite weights, on arrays of different lengths; memory is linear in the places of each rollout';
 
 CREATE AGGREGATE stepadv.rollup(statistics stepadv.progress_statistics) (
 	SFUNC = stepadv_internal.progress_statistics_merge, STYPE = stepadv.progress_statistics,
@@ -158,11 +216,16 @@ CREATE AGGREGATE stepadv.rollup(statistics stepadv.progress_statistics) (
 COMMENT ON AGGREGATE stepadv.rollup(stepadv.progress_statistics) IS
 'statistics of the rollouts of all, which must not share any; NULL are left out; error on statistics of another number of features';
 
-CREATE FUNCTION stepadv.progress_solve(statistics stepadv.progress_statistics, lambda float8, intercept boolean DEFAULT true) RETURNS stepadv.progress_model
+CREATE FUNCTION stepadv.progress_solve(statistics stepadv.progress_statistics, lambda float8, intercept text DEFAULT 'rollout') RETURNS stepadv.progress_model
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000
+AS 'MODULE_PATHNAME', 'stepadv_progress_solve_of';
+COMMENT ON FUNCTION stepadv.progress_solve(stepadv.progress_statistics, float8, text) IS
+'the linear estimator c(s,a) = w x that minimises the mean over rollouts of (b + sum of c over the steps - outcome)^2 (SPA) plus lambda |w|^2, exactly; b, the part of the outcome that no step explains, is kept out of the contributions (intercept ''rollout''), or added to each step''s (''step'': c = w x + b, as in 0.2.0), or 0 (''none''); NULL for NULL statistics; error where lambda is 0 or too small and the features of the rollouts are linearly dependent; statistics made by 0.2.0 do not know ''rollout''';
+CREATE FUNCTION stepadv.progress_solve(statistics stepadv.progress_statistics, lambda float8, intercept boolean) RETURNS stepadv.progress_model
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000
 AS 'MODULE_PATHNAME', 'stepadv_progress_solve';
 COMMENT ON FUNCTION stepadv.progress_solve(stepadv.progress_statistics, float8, boolean) IS
-'the linear estimator c(s,a) = w x + b that minimises the mean over rollouts of (sum of c over the steps - outcome)^2 (SPA) plus lambda |w|^2, exactly; intercept false: b = 0; NULL for NULL statistics; error where lambda is 0 or too small and the features of the rollouts are linearly dependent';
+'the same as 0.2.0 had it: intercept true is ''step'', false ''none''';
 
 -- One hidden layer: src/progress/mlp.c, mlp_fit.c
 
@@ -172,12 +235,22 @@ CREATE FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], fl
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_trans';
 CREATE FUNCTION stepadv_internal.progress_mlp_final(internal) RETURNS stepadv.progress_model
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000000 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_final';
+CREATE FUNCTION stepadv_internal.progress_mlp_residual_trans(internal, bigint, real[], float8) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_residual_trans';
+CREATE FUNCTION stepadv_internal.progress_mlp_residual_trans(internal, bigint, real[], float8, bigint) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_residual_trans';
+COMMENT ON FUNCTION stepadv_internal.progress_mlp_residual_trans(internal, bigint, real[], float8) IS 'aggregate support';
+COMMENT ON FUNCTION stepadv_internal.progress_mlp_residual_trans(internal, bigint, real[], float8, bigint) IS 'aggregate support';
 COMMENT ON FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8) IS 'aggregate support';
 COMMENT ON FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8, integer, integer, float8, integer, float8, integer) IS 'aggregate support';
 COMMENT ON FUNCTION stepadv_internal.progress_mlp_final(internal) IS 'aggregate support';
 
 CREATE AGGREGATE stepadv.progress_fit_mlp(rollout_id bigint, features real[], outcome float8) (
-	SFUNC = stepadv_internal.progress_mlp_trans, STYPE = internal, SSPACE = 65536,
+	SFUNC = stepadv_internal.progress_mlp_residual_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_mlp_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+CREATE AGGREGATE stepadv.progress_fit_mlp(rollout_id bigint, features real[], outcome float8, group_id bigint) (
+	SFUNC = stepadv_internal.progress_mlp_residual_trans, STYPE = internal, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_mlp_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 CREATE AGGREGATE stepadv.progress_fit_mlp(rollout_id bigint, features real[], outcome float8,
@@ -186,7 +259,9 @@ CREATE AGGREGATE stepadv.progress_fit_mlp(rollout_id bigint, features real[], ou
 	FINALFUNC = stepadv_internal.progress_mlp_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.progress_fit_mlp(bigint, real[], float8) IS
-'progress_fit_mlp with width 16, epochs 100, learning_rate 0.01, batch_size 64, lambda 0.0001, seed 0';
+'progress_fit_mlp(rollout_id, features, outcome, group_id) where each rollout is a group of its own';
+COMMENT ON AGGREGATE stepadv.progress_fit_mlp(bigint, real[], float8, bigint) IS
+'progress_fit(rollout_id, features, outcome, 0.01), and on top of it a hidden layer of 16 rectifiers where that is better on groups held out: trained (Adam, learning rate 0.01, batches of 64 rollouts, lambda 0.0001, up to 100 epochs) without the fifth of the groups that progress_fold(group_id) puts into fold 0, for as long as the error on these falls; kept, and made anew of all rollouts, if that error is below the linear fit''s by more than twice the standard error over at least 4 groups; else the model is the linear fit; a notice says which; deterministic, whatever the order of rows; error on a NULL group_id and on a rollout in two groups; others as progress_statistics; keeps all features in memory';
 COMMENT ON AGGREGATE stepadv.progress_fit_mlp(bigint, real[], float8, integer, integer, float8, integer, float8, integer) IS
 'an estimator of progress with one hidden layer of rectifiers (SPA), trained by mini-batch Adam on the mean over rollouts of (sum of c over the steps - outcome)^2 plus lambda |weights|^2; batch_size in rollouts; notices tell of the error; the same rollouts and seed give the same model in whatever order the rows come; epochs 0: the model before training; rows and errors as progress_statistics; error if training diverges; keeps all features in memory';
 
@@ -196,7 +271,13 @@ CREATE FUNCTION stepadv.progress_predict(model stepadv.progress_model, features 
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
 AS 'MODULE_PATHNAME', 'stepadv_progress_predict';
 COMMENT ON FUNCTION stepadv.progress_predict(stepadv.progress_model, real[]) IS
-'a step''s contribution to the outcome as the model sees it (SPA''s c); NULL for NULL; error on features of another length, with NULL, NaN or infinity';
+'a step''s contribution to the outcome as the model sees it (SPA''s c), without the intercept of a rollout; of a logistic model it is in log-odds; NULL for NULL; error on features of another length, with NULL, NaN or infinity, and on a model of sparse features';
+
+CREATE FUNCTION stepadv.progress_predict(model stepadv.progress_model, places integer[], weights real[]) RETURNS float8
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
+AS 'MODULE_PATHNAME', 'stepadv_progress_predict_sparse';
+COMMENT ON FUNCTION stepadv.progress_predict(stepadv.progress_model, integer[], real[]) IS
+'the same of sparse features, by any model: places that a model of sparse features has not seen weigh nothing; NULL for NULL; errors as progress_fit over sparse features, and on a place beyond the features of a model of dense ones';
 
 CREATE FUNCTION stepadv_internal.progress_predict_or_nan(model stepadv.progress_model, features real[]) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
@@ -207,13 +288,13 @@ CREATE FUNCTION stepadv.progress_attribution(model stepadv.progress_model, featu
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_progress_attribution';
 COMMENT ON FUNCTION stepadv.progress_attribution(stepadv.progress_model, real[], float8, boolean) IS
-'window function over a rollout (the partition, whatever the frame): a step''s contribution; redistribute adds equal shares of the residual, the last row takes what rounding leaves, so that contributions add up to the outcome, and is NULL without an outcome; NULL for a NULL model; error on NULL features or two outcomes';
+'window function over a rollout (the partition, whatever the frame): a step''s contribution; redistribute adds equal shares of the outcome less their sum, the last row takes what rounding leaves, so that contributions add up to the outcome, and is NULL without an outcome; NULL for a NULL model; error on NULL features or two outcomes, and to redistribute those of a logistic model';
 
 CREATE FUNCTION stepadv.progress_residual(model stepadv.progress_model, features real[], outcome float8) RETURNS float8
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_progress_residual';
 COMMENT ON FUNCTION stepadv.progress_residual(stepadv.progress_model, real[], float8) IS
-'window function over a rollout (the partition, whatever the frame): outcome less the sum of the contributions, the same on every row; NULL without an outcome or for a NULL model; errors as progress_attribution';
+'window function over a rollout (the partition, whatever the frame): outcome less what the model makes of the rollout (the sum of the contributions and, if it has one, the rollout''s intercept; of a logistic model the probability), the same on every row; NULL without an outcome or for a NULL model; errors as progress_attribution';
 
 CREATE AGGREGATE stepadv.progress_quality(rollout_id bigint, contribution float8, outcome float8) (
 	SFUNC = stepadv_internal.progress_quality_trans, STYPE = internal, SSPACE = 16384,
@@ -231,7 +312,16 @@ CREATE AGGREGATE stepadv.progress_quality(model stepadv.progress_model, rollout_
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.progress_quality(stepadv.progress_model, bigint, real[], float8) IS
-'progress_quality(rollout_id, progress_predict(model, features), outcome); which rollouts it is given decides whether that is the error of training or held out; error on a NULL model and on the features that progress_predict refuses';
+'progress_quality of what the model makes of each rollout: the sum of progress_predict(model, features), with the rollout''s intercept if it has one, and of a logistic model the probability; which rollouts it is given decides whether that is the error of training or held out; error on a NULL model and on the features that progress_predict refuses';
+
+CREATE AGGREGATE stepadv.progress_quality(model stepadv.progress_model, rollout_id bigint, places integer[], weights real[], outcome float8) (
+	SFUNC = stepadv_internal.progress_quality_trans, STYPE = internal, SSPACE = 16384,
+	FINALFUNC = stepadv_internal.progress_quality_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE stepadv.progress_quality(stepadv.progress_model, bigint, integer[], real[], float8) IS
+'the same over sparse features';
 
 CREATE AGGREGATE stepadv.progress_calibration(rollout_id bigint, contribution float8, outcome float8) (
 	SFUNC = stepadv_internal.progress_quality_trans, STYPE = internal, SSPACE = 16384,
@@ -243,7 +333,7 @@ COMMENT ON AGGREGATE stepadv.progress_calibration(bigint, float8, float8) IS
 'a row per step, as progress_quality: calibration by decile, an array of progress_bin in the order of their bins, to be read with unnest; tenths as ntile(10) cuts them, as many as there are judged rollouts if these are fewer than ten; NULL and errors as progress_quality';
 
 CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint, lambdas float8[]) (
-	SFUNC = stepadv_internal.progress_cross_validate_trans, STYPE = internal, SSPACE = 65536,
+	SFUNC = stepadv_internal.progress_validate_trans, STYPE = internal, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
 	PARALLEL = SAFE
@@ -255,10 +345,36 @@ CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, features rea
 	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
 	PARALLEL = SAFE
 );
+CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint, lambdas float8[],
+	folds integer, seed integer, intercept text) (
+	SFUNC = stepadv_internal.progress_validate_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
+	PARALLEL = SAFE
+);
+CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, places integer[], weights real[], outcome float8, group_id bigint, lambdas float8[]) (
+	SFUNC = stepadv_internal.progress_validate_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
+	PARALLEL = SAFE
+);
+CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, places integer[], weights real[], outcome float8, group_id bigint, lambdas float8[],
+	folds integer, seed integer, intercept text) (
+	SFUNC = stepadv_internal.progress_validate_trans, STYPE = internal, SSPACE = 65536,
+	FINALFUNC = stepadv_internal.progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.progress_combine, SERIALFUNC = stepadv_internal.progress_serial, DESERIALFUNC = stepadv_internal.progress_deserial,
+	PARALLEL = SAFE
+);
 COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, bigint, float8[]) IS
-'progress_cross_validate with folds 5, seed 0, intercept true';
-COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, bigint, float8[], integer, integer, boolean) IS
+'progress_cross_validate with folds 5, seed 0, intercept ''rollout''';
+COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, bigint, float8[], integer, integer, text) IS
 'a row per step, in any order: cross-validation of the linear fit by group, never by step, in one pass: an array of progress_validation, to be read with unnest, one for each of up to 100 lambdas and each fold that has judged rollouts; a group''s fold is progress_fold(group_id, folds, seed); rows and errors as progress_statistics and progress_solve; error on a NULL group_id, on a rollout in two groups, and where all judged rollouts are in one fold; NULL over no judged rollout';
+COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, bigint, float8[], integer, integer, boolean) IS
+'the same as 0.2.0 had it: intercept true is ''step'', false ''none''';
+COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, integer[], real[], float8, bigint, float8[]) IS
+'progress_cross_validate over sparse features with folds 5, seed 0, intercept ''rollout''';
+COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, integer[], real[], float8, bigint, float8[], integer, integer, text) IS
+'progress_cross_validate over sparse features: errors as progress_fit over them';
 
 CREATE FUNCTION stepadv.progress_fold(group_id bigint, folds integer DEFAULT 5, seed bigint DEFAULT 0) RETURNS integer
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1

@@ -182,11 +182,11 @@ BEGIN
 	EXECUTE format($$
 		CREATE VIEW %1$I.rollout_rows %4$s AS
 		SELECT %5$s, s.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,
-			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn
+			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn, NULL::boolean AS truncated, NULL::bigint AS policy_step
 		FROM %1$I.steps s
 		UNION ALL
 		SELECT %6$s, r.rollout_id, NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
-			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean, NULL::integer
+			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean, NULL::integer, r.truncated, r.policy_step
 		FROM %1$I.rollouts r
 		$$, make_rollout_rows.schema, step_reward, outcome_reward,
 		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END,
@@ -258,10 +258,7 @@ BEGIN
 		RAISE EXCEPTION 'partitions must be between 1 and 1000, not %', coalesce(check_tables.partitions::text, 'NULL')
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	IF check_tables.unit NOT IN ('step', 'turn', 'turn_set') THEN
-		RAISE EXCEPTION 'unknown unit: %', quote_literal(check_tables.unit)
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'unit is ''step'', ''turn'' (its calls in their order) or ''turn_set'' (in any order).';
-	END IF;
+	PERFORM stepadv_internal.check_unit(coalesce(check_tables.unit, 'step'), ''::text);
 	FOR i IN 0 .. check_tables.partitions - 1 LOOP
 		names := names || ARRAY['rollouts_p' || i, 'steps_p' || i];
 	END LOOP;
@@ -350,7 +347,7 @@ BEGIN
 		policy_version => 'policy_version'::text, started_at => 'started_at'::text,
 		features => NULL::text, contribution => NULL::text, grounded => NULL::text,
 		unit => create_tables.unit, turn => 'turn'::text, task_id => 'task_id'::text, run_id => 'run_id'::text, policy_step => 'policy_step'::text,
-		rewards => NULL::text[], dimensions => NULL::text[]) a;
+		rewards => NULL::text[], dimensions => NULL::text[], truncated => 'truncated'::text) a;
 END
 $create_tables$;
 

@@ -77,7 +77,9 @@ INSERT INTO stepadv_internal.roles VALUES
 	('policy_step', 31, 'rollouts', 'ordinal', 'policy_step must be an integer, such as the number of the training step.'),
 	('dimension', 32, 'rollouts', 'version', 'A rollout has one value of a dimension.'),
 	('embedding', 33, 'states', 'vector', 'An embedding is an array of numbers, or of a type with a cast to real[].'),
-	('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.');
+	('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.'),
+	('truncated', 35, 'source', 'truth', 'truncated must be boolean; attach a view that says when a rollout was cut off.'),
+	('min_confidence', 36, 'advantages', 'share', 'confidence must be a number.');
 GRANT SELECT ON stepadv_internal.role_types, stepadv_internal.roles TO PUBLIC;
 
 -- What lies under a type's domains.
@@ -94,22 +96,14 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.base_type(oid) IS 'the type under a domain, at whatever depth; any other type itself';
 
--- NULL: there is no such column.
 CREATE FUNCTION stepadv_internal.column_type(relation regclass, name text) RETURNS oid
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT a.atttypid FROM pg_attribute a
-	WHERE a.attrelid = column_type.relation AND a.attname = column_type.name AND a.attnum > 0 AND NOT a.attisdropped
-$$;
+LANGUAGE c STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_column_type';
 COMMENT ON FUNCTION stepadv_internal.column_type(regclass, text) IS 'declared type of a column; NULL when there is no such column';
 
 CREATE FUNCTION stepadv_internal.relation_name(relation regclass) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation_name.relation
-$$;
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_relation_name';
 COMMENT ON FUNCTION stepadv_internal.relation_name(regclass) IS 'qualified and quoted name of a relation; NULL when there is none';
 
 -- The expression that makes of a value of a type what a kind of column is; NULL: it cannot serve.
@@ -183,3 +177,30 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.role_column(text, regclass, text, text) IS 'a column, over an alias, as the expression that its role needs; error where it does not exist or its type cannot serve';
+
+-- ---- What several functions are told, and refuse in the same words
+
+CREATE FUNCTION stepadv_internal.check_names(given_as text, names text[]) RETURNS void
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF cardinality(check_names.names) <> (SELECT count(DISTINCT n) FROM unnest(check_names.names) n) THEN
+		RAISE EXCEPTION '% names a column twice, or NULL: %', check_names.given_as, check_names.names USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_names(text, text[]) IS 'error where a list of columns names one twice, or NULL; not for NULL';
+
+CREATE FUNCTION stepadv_internal.check_unit(unit text, whose text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF (check_unit.unit IN ('step', 'turn', 'turn_set')) IS NOT TRUE THEN
+		RAISE EXCEPTION 'unknown unit%: %', check_unit.whose, coalesce(quote_literal(check_unit.unit), 'NULL') USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'unit is ''step'', ''turn'' (its calls in their order) or ''turn_set'' (in any order).';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_unit(text, text) IS 'error where a unit is none, NULL included; whose: said after the word, or empty';

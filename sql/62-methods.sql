@@ -136,7 +136,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	known CONSTANT text[] := ARRAY(SELECT r.role FROM stepadv_internal.roles r WHERE r.lives_in = 'source' ORDER BY r.place);
+	known CONSTANT text[] := ARRAY(SELECT r.role FROM stepadv_internal.roles r WHERE r.lives_in = 'source' OR r.role = 'policy_step' ORDER BY r.place);
 	p pg_proc;
 	name text;
 	registry text;
@@ -198,6 +198,9 @@ DECLARE
 		WHEN jsonb_typeof(options -> (m).method) = 'object' THEN options -> (m).method END;
 	option record;
 BEGIN
+	IF options = '{}' THEN
+		RETURN '{}';
+	END IF;
 	FOR option IN
 		SELECT e.key, e.value, e.value #>> '{}' AS word, t.type FROM jsonb_each(options) e
 		JOIN LATERAL (SELECT p.proargtypes[i.i] AS type FROM pg_proc p, generate_series(1, p.pronargs - 1) i(i)
@@ -253,6 +256,9 @@ BEGIN
 		SELECT coalesce(string_agg(format(', (%s)::%s', CASE WHEN arguments.options ? f.proargnames[p.i] THEN quote_nullable(arguments.options ->> f.proargnames[p.i])
 			ELSE pg_get_function_arg_default(f.oid, p.i) END, format_type(f.proargtypes[p.i - 1], NULL)), '' ORDER BY p.i), '')
 		INTO made FROM generate_series(2, f.pronargs) p(i);
+	END IF;
+	IF made = '' AND f.pronamespace = 'stepadv'::regnamespace THEN
+		RETURN made;
 	END IF;
 	-- The function itself knows which values it refuses: better now than in every
 	-- query on the view.  A group of one step costs nothing.

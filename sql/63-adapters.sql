@@ -28,7 +28,7 @@ CREATE FUNCTION stepadv_internal.group_names(group_by text[]) RETURNS text[]
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT array_agg(CASE WHEN c.name IN ('raw_rollout_id', 'action_signature', 'rewards', 'embedding') OR EXISTS (SELECT FROM stepadv_internal.roles r WHERE r.place <= 12 AND r.role = c.name)
+	SELECT array_agg(CASE WHEN c.name IN ('raw_rollout_id', 'action_signature', 'rewards', 'embedding', 'truncated', 'rollout_policy_step') OR EXISTS (SELECT FROM stepadv_internal.roles r WHERE r.place <= 12 AND r.role = c.name)
 		THEN 'base_' || c.name ELSE c.name END ORDER BY c.i)
 	FROM unnest(group_names.group_by) WITH ORDINALITY c(name, i)
 $$;
@@ -170,7 +170,7 @@ BEGIN
 	signature := stepadv_internal.signature_expression(g);
 	k := stepadv_internal.keys(g, (g).source);
 	items := concat_ws(', ', items, k.step || ' AS step_id', k.rollout || ' AS rollout_id', stepadv_internal.role_column('step_no'::text, (g).source, (g).roles ->> 'step_no', 's'::text) || ' AS step_no');
-	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place BETWEEN 4 AND 12 ORDER BY r.place LOOP
+	FOR role IN SELECT r.role FROM stepadv_internal.roles r WHERE r.place BETWEEN 4 AND 12 OR r.role = 'truncated' ORDER BY r.place LOOP
 		IF role = 'state' AND (g).states NOT IN ('observation', 'observation_last') THEN
 			CONTINUE;
 		ELSIF (g).roles ? role THEN
@@ -182,6 +182,12 @@ BEGIN
 		END IF;
 	END LOOP;
 	items := items || coalesce(', ' || stepadv_internal.reward_list(g, ', '::text, 'ARRAY[%s]::float8[]'::text) || ' AS rewards', '');
+	-- That of the source, for those that fold it; others are told by the table of rollouts.
+	IF (g).roles ->> 'policy_step' <> ALL ((g).group_by)
+		AND stepadv_internal.role_expression('ordinal'::text, stepadv_internal.base_type(stepadv_internal.column_type((g).source, (g).roles ->> 'policy_step'))) IS NOT NULL
+	THEN
+		items := items || format(', %s AS rollout_policy_step', stepadv_internal.role_column('policy_step'::text, (g).source, (g).roles ->> 'policy_step', 's'::text));
+	END IF;
 	items := items || coalesce(', ' || k.raw_rollout || ' AS raw_rollout_id', '');
 	IF (g).states = 'signature' THEN
 		items := items || format(', %s AS action_signature', signature);

@@ -6,32 +6,37 @@
 -- shown beside a step, r beside a rollout, w the run of a rollout.
 
 CREATE FUNCTION stepadv_internal.has_column(relation regclass, name text) RETURNS boolean
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$ SELECT stepadv_internal.column_type(relation, name) IS NOT NULL $$;
+LANGUAGE c STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_has_column';
 COMMENT ON FUNCTION stepadv_internal.has_column(regclass, text) IS 'whether a relation has a column; false for no relation';
 
 -- The group's columns, as the adapters and what is kept call them.
 CREATE FUNCTION stepadv_internal.group_columns(relation regclass, number integer) RETURNS text[]
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$ SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum BETWEEN 1 AND number $$;
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_group_columns';
 COMMENT ON FUNCTION stepadv_internal.group_columns(regclass, integer) IS 'the first columns of a relation of an attachment: those of the group';
 
 CREATE FUNCTION stepadv_internal.list(names text[], template text, separator text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT string_agg(format(list.template, u.name, u.i), list.separator ORDER BY u.i) FROM unnest(list.names) WITH ORDINALITY u(name, i) $$;
+AS $$
+BEGIN
+	RETURN (SELECT string_agg(format(list.template, u.name, u.i), list.separator ORDER BY u.i) FROM unnest(list.names) WITH ORDINALITY u(name, i));
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.list(text[], text, text) IS 'names as SQL: each in the place of %1$I of the template, its number in that of %2$s';
 
 -- The condition that two aliases are of one group.
 CREATE FUNCTION stepadv_internal.same_group(one text, one_view regclass, other text, other_view regclass, number integer) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT string_agg(format('%s.%I %s %s.%I', one, o.attname, stepadv_internal.equality_operator(o.atttypid), other, t.attname), ' AND ' ORDER BY o.attnum)
-	FROM pg_attribute o JOIN pg_attribute t ON t.attrelid = other_view AND t.attnum = o.attnum
-	WHERE o.attrelid = one_view AND o.attnum BETWEEN 1 AND number
+BEGIN
+	RETURN (
+		SELECT string_agg(format('%s.%I %s %s.%I', one, o.attname, stepadv_internal.equality_operator(o.atttypid), other, t.attname), ' AND ' ORDER BY o.attnum)
+		FROM pg_attribute o JOIN pg_attribute t ON t.attrelid = other_view AND t.attnum = o.attnum
+		WHERE o.attrelid = one_view AND o.attnum BETWEEN 1 AND number);
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.same_group(text, regclass, text, regclass, integer) IS 'the condition that rows of two relations of an attachment are of one group, by the equality of the columns'' types';
 
@@ -60,14 +65,17 @@ COMMENT ON FUNCTION stepadv_internal.feeds(regclass, text) IS 'the column that a
 -- Whether an index leads to the rows of one group: its first columns are those
 -- of the group, in any order.
 CREATE FUNCTION stepadv_internal.by_group(view regclass, number integer) RETURNS boolean
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH key AS (SELECT c.relation, c.column_number FROM stepadv_internal.view_columns(by_group.view) c WHERE c.number <= by_group.number AND c.plain)
-	SELECT EXISTS (
-		SELECT FROM pg_index i
-		WHERE i.indrelid = (SELECT min(k.relation::oid) FROM key k) AND i.indisvalid AND i.indpred IS NULL AND i.indnkeyatts >= by_group.number
-			AND (SELECT count(DISTINCT k.column_number) FROM key k JOIN generate_series(0, by_group.number - 1) p(p) ON i.indkey[p.p] = k.column_number) = by_group.number)
+BEGIN
+	RETURN (
+		WITH key AS (SELECT c.relation, c.column_number FROM stepadv_internal.view_columns(by_group.view) c WHERE c.number <= by_group.number AND c.plain)
+		SELECT EXISTS (
+			SELECT FROM pg_index i
+			WHERE i.indrelid = (SELECT min(k.relation::oid) FROM key k) AND i.indisvalid AND i.indpred IS NULL AND i.indnkeyatts >= by_group.number
+				AND (SELECT count(DISTINCT k.column_number) FROM key k JOIN generate_series(0, by_group.number - 1) p(p) ON i.indkey[p.p] = k.column_number) = by_group.number));
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.by_group(regclass, integer) IS 'whether an index of what an adapter reads begins with the columns of the group';
 
@@ -92,15 +100,28 @@ COMMENT ON FUNCTION stepadv_internal.step_is_key(regclass, integer) IS 'whether 
 -- Rows that are in no rollout would otherwise make up a group without any.  By the
 -- column as it is stored: what is made of it costs.
 CREATE FUNCTION stepadv_internal.rollout_filter(a stepadv_internal.attached) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		SELECT CASE WHEN t.attnotnull THEN '' ELSE format(' WHERE x.%I IS DISTINCT FROM NULL', n.name) END
+		FROM (SELECT CASE WHEN stepadv_internal.has_column((a).rows, 'raw_rollout_id'::text) THEN 'raw_rollout_id' ELSE 'rollout_id' END) n(name)
+		LEFT JOIN LATERAL stepadv_internal.feeds((a).rows, n.name) f ON true
+		LEFT JOIN pg_attribute t ON t.attrelid = f.relation AND t.attnum = f.number);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.rollout_filter(stepadv_internal.attached) IS 'part of attach: the condition that a row of an adapter is of a rollout; empty where all are';
+
+-- The column of the adapters that says by which policy a rollout was made: of the
+-- rows, or of the group.
+CREATE FUNCTION stepadv_internal.policy_step_column(a stepadv_internal.attached) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT CASE WHEN t.attnotnull THEN '' ELSE format(' WHERE x.%I IS DISTINCT FROM NULL', n.name) END
-	FROM (SELECT CASE WHEN stepadv_internal.has_column((a).rows, 'raw_rollout_id'::text) THEN 'raw_rollout_id' ELSE 'rollout_id' END) n(name)
-	LEFT JOIN LATERAL stepadv_internal.feeds((a).rows, n.name) f ON true
-	LEFT JOIN pg_attribute t ON t.attrelid = f.relation AND t.attnum = f.number
+	SELECT c.attname::text FROM pg_attribute c WHERE c.attrelid = (a).rows AND c.attname IN ('rollout_policy_step', 'stepadv_policy_step') AND c.attnum > (a).n_group_columns
 $$;
-COMMENT ON FUNCTION stepadv_internal.rollout_filter(stepadv_internal.attached) IS 'part of attach: the condition that a row of an adapter is of a rollout; empty where all are';
+COMMENT ON FUNCTION stepadv_internal.policy_step_column(stepadv_internal.attached) IS 'part of attach: the column of the rows to fold that is the policy_step of the rollout; NULL where there is none';
 
 -- The relation g: a row per group, with its columns and the group as a value,
 -- fed with the roles that are read.  over: the rows to fold instead of the
@@ -116,8 +137,9 @@ DECLARE
 	by_turn CONSTANT text := CASE (a).unit WHEN 'turn' THEN 'stepadv.by_turn(%s, ''sequence''::text)' WHEN 'turn_set' THEN 'stepadv.by_turn(%s, ''set''::text)' END;
 	relation CONSTANT regclass := stepadv_internal.rows_for(a, reads);
 	-- In the order of rollout_agg's arguments: the shortest of its forms that will do.
-	roles text[] := '{step_id,rollout_id,step_no,state,action,reward,success,next_state,value,turn_reward,cost,turn,rewards}';
-	types CONSTANT text[] := '{bigint,bigint,integer,bigint,bigint,float8,boolean,bigint,float8,float8,float8,integer,float8[]}';
+	roles text[] := '{step_id,rollout_id,step_no,state,action,reward,success,next_state,value,turn_reward,cost,turn,rewards,truncated,policy_step}';
+	types CONSTANT text[] := '{bigint,bigint,integer,bigint,bigint,float8,boolean,bigint,float8,float8,float8,integer,float8[],boolean,bigint}';
+	policy_step CONSTANT text := stepadv_internal.policy_step_column(a);
 	value text;
 BEGIN
 	-- A value that is kept has every role that any function reads.
@@ -130,13 +152,15 @@ BEGIN
 		reads := reads || 'turn'::text;
 	END IF;
 	roles := roles[1:CASE
+		WHEN 'truncated' = ANY (reads) AND stepadv_internal.has_column(relation, 'truncated'::text) OR 'policy_step' = ANY (reads) AND policy_step IS NOT NULL THEN 15
 		WHEN 'rewards' = ANY (reads) AND stepadv_internal.has_column(relation, 'rewards'::text) THEN 13
 		WHEN 'turn' = ANY (reads) AND stepadv_internal.has_column(relation, 'turn'::text) THEN 12
 		WHEN EXISTS (SELECT FROM unnest(roles[8:11]) r WHERE r = ANY (reads) AND stepadv_internal.has_column(relation, r)) THEN 11
 		WHEN stepadv_internal.has_column(relation, 'success'::text) THEN 7
 		ELSE 6 END];
 	SELECT string_agg(CASE
-			WHEN stepadv_internal.has_column(relation, r.role) AND (r.i <= 3 OR r.role IN ('reward', 'success') OR r.role = ANY (reads)
+			WHEN r.role = 'policy_step' AND r.role = ANY (reads) AND policy_step IS NOT NULL THEN format('x.%I::bigint', policy_step)
+			WHEN stepadv_internal.has_column(relation, r.role) AND r.role <> 'policy_step' AND (r.i <= 3 OR r.role IN ('reward', 'success') OR r.role = ANY (reads)
 				-- A history of states is one of actions.
 				OR r.role = 'action' AND reads_state AND history IS NOT NULL) THEN format('x.%I::%s', r.role, types[r.i])
 			ELSE 'NULL::' || types[r.i] END, ', ' ORDER BY r.i)
@@ -168,26 +192,37 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.history_length(stepadv_internal.attached) IS 'part of attach: the option {"states": {"k": …}}, checked; 2 where it is not given';
 
 CREATE FUNCTION stepadv_internal.history(a stepadv_internal.attached, value text) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('stepadv.history_states(%s, %L::text, %s)', value, m.mode, stepadv_internal.history_length(a))
-	FROM (VALUES ('history', 'sequence'), ('history_set', 'set'), ('root', 'root'), ('history_last', 'last'), ('observation_last', 'last_observations')) m(states, mode)
-	WHERE m.states = (a).states
+BEGIN
+	RETURN (
+		SELECT format('stepadv.history_states(%s, %L::text, %s)', value, m.mode, stepadv_internal.history_length(a))
+		FROM (VALUES ('history', 'sequence'), ('history_set', 'set'), ('root', 'root'), ('history_last', 'last'), ('observation_last', 'last_observations')) m(states, mode)
+		WHERE m.states = (a).states);
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.history(stepadv_internal.attached, text) IS 'part of attach: a group as a value with states made of histories; NULL where they come from elsewhere';
 
 -- Rows with states made of tool calls where states are read, else without.
 CREATE FUNCTION stepadv_internal.rows_for(a stepadv_internal.attached, reads text[]) RETURNS regclass
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT CASE WHEN 'state' = ANY (reads) THEN coalesce((a).stated, (a).rows) ELSE (a).rows END $$;
+AS $$
+BEGIN
+	RETURN CASE WHEN 'state' = ANY (reads) THEN coalesce((a).stated, (a).rows) ELSE (a).rows END;
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.rows_for(stepadv_internal.attached, text[]) IS 'part of attach: the adapter to fold for functions that read these roles';
 
 CREATE FUNCTION stepadv_internal.value_name(a stepadv_internal.attached) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT CASE WHEN 'rollouts' = ANY (stepadv_internal.group_columns((a).rows, (a).n_group_columns)) THEN 'rollouts_of_group' ELSE 'rollouts' END $$;
+AS $$
+BEGIN
+	RETURN CASE WHEN 'rollouts' = ANY (stepadv_internal.group_columns((a).rows, (a).n_group_columns)) THEN 'rollouts_of_group' ELSE 'rollouts' END;
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.value_name(stepadv_internal.attached) IS 'part of attach: what the group as a value is called in g';
 COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[], text, text[]) IS 'part of attach: the relation g, a row per group with its columns and the group as a value, fed with the roles that are read';
 
@@ -199,31 +234,37 @@ COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[], tex
 -- the keys (which are unique anyway) makes the planner see that the join adds
 -- no rows, so that it leaves it out when nobody asks for these columns.
 CREATE FUNCTION stepadv_internal.join_to(a stepadv_internal.attached, alias text, view regclass, keys text[], targets text[]) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT CASE WHEN stepadv_internal.by_group(view, (a).n_group_columns) THEN
-		format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (%s) s.* FROM %s s WHERE %s) %s ON %s', stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name(view),
-			stepadv_internal.same_group('s'::text, view, 'g'::text, (a).rows, (a).n_group_columns), alias, c.same_key)
-		ELSE format(' LEFT JOIN %s %s ON %s AND %s', stepadv_internal.relation_name(view), alias,
-			stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns), c.same_key) END
-	FROM (SELECT string_agg(format('%s.%I OPERATOR(pg_catalog.=) %s', alias, k.key, k.target), ' AND ' ORDER BY k.i)
-		FROM unnest(keys, targets) WITH ORDINALITY k(key, target, i)) c(same_key)
+BEGIN
+	RETURN (
+		SELECT CASE WHEN stepadv_internal.by_group(view, (a).n_group_columns) THEN
+			format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (%s) s.* FROM %s s WHERE %s) %s ON %s', stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name(view),
+				stepadv_internal.same_group('s'::text, view, 'g'::text, (a).rows, (a).n_group_columns), alias, c.same_key)
+			ELSE format(' LEFT JOIN %s %s ON %s AND %s', stepadv_internal.relation_name(view), alias,
+				stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns), c.same_key) END
+		FROM (SELECT string_agg(format('%s.%I OPERATOR(pg_catalog.=) %s', alias, k.key, k.target), ' AND ' ORDER BY k.i)
+			FROM unnest(keys, targets) WITH ORDINALITY k(key, target, i)) c(same_key));
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.join_to(stepadv_internal.attached, text, regclass, text[], text[]) IS 'part of attach: the join that brings an adapter''s columns to rows of a group g';
 
 -- Columns of the user's to show, of an adapter: all that are not stepadv's, but
 -- for those that stand there already, under the very name.
 CREATE FUNCTION stepadv_internal.own_columns(a stepadv_internal.attached, view regclass, but text[]) RETURNS text[]
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT coalesce(array_agg(c.attname::text ORDER BY c.attnum), '{}')
-	FROM pg_attribute c
-	CROSS JOIN LATERAL (SELECT CASE c.attname WHEN 'rollout_id' THEN '{stepadv_rollout_id,stepadv_rollout}' WHEN 'step_id' THEN '{stepadv_step_id,stepadv_step}'
-		WHEN 'step_no' THEN '{stepadv_no}' ELSE ARRAY['stepadv_' || c.attname] END::text[] AS same) n
-	WHERE c.attrelid = own_columns.view AND c.attnum > (a).n_group_columns AND NOT c.attisdropped AND c.attname NOT LIKE 'stepadv\_%'
-		AND NOT (c.attname = ANY (own_columns.but) AND EXISTS (SELECT FROM unnest(n.same) s
-			WHERE stepadv_internal.feeds(own_columns.view, s) = stepadv_internal.feeds(own_columns.view, c.attname::text)))
+BEGIN
+	RETURN (
+		SELECT coalesce(array_agg(c.attname::text ORDER BY c.attnum), '{}')
+		FROM pg_attribute c
+		CROSS JOIN LATERAL (SELECT CASE c.attname WHEN 'rollout_id' THEN '{stepadv_rollout_id,stepadv_rollout}' WHEN 'step_id' THEN '{stepadv_step_id,stepadv_step}'
+			WHEN 'step_no' THEN '{stepadv_no}' ELSE ARRAY['stepadv_' || c.attname] END::text[] AS same) n
+		WHERE c.attrelid = own_columns.view AND c.attnum > (a).n_group_columns AND NOT c.attisdropped AND c.attname NOT LIKE 'stepadv\_%'
+			AND NOT (c.attname = ANY (own_columns.but) AND EXISTS (SELECT FROM unnest(n.same) s
+				WHERE stepadv_internal.feeds(own_columns.view, s) = stepadv_internal.feeds(own_columns.view, c.attname::text))));
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.own_columns(stepadv_internal.attached, regclass, text[]) IS 'part of attach: the user''s columns of an adapter that a view shows beside the given ones';

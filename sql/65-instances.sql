@@ -129,10 +129,10 @@ BEGIN
 	ELSIF instance ? 'rewards' THEN
 		PERFORM stepadv_internal.reward_weights(a, instance -> 'rewards');
 	END IF;
-	IF instance ? 'unit' AND (unit IN ('step', 'turn', 'turn_set')) IS NOT TRUE THEN
-		RAISE EXCEPTION 'unknown unit of method "%": %', (m).method, coalesce(quote_literal(unit), 'NULL') USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'unit is ''step'', ''turn'' (its calls in their order) or ''turn_set'' (in any order).';
-	ELSIF unit <> coalesce((a).unit, 'step') AND (a).unit <> 'step' THEN
+	IF instance ? 'unit' THEN
+		PERFORM stepadv_internal.check_unit(unit, format(' of method "%s"', (m).method));
+	END IF;
+	IF unit <> coalesce((a).unit, 'step') AND (a).unit <> 'step' THEN
 		RAISE EXCEPTION 'the unit of method "%" is % where that of all is %', (m).method, quote_literal(unit), quote_literal((a).unit)
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'Attach with unit => ''step'', and name the units of the methods.';
 	ELSIF unit <> 'step' AND NOT stepadv_internal.has_column((a).rows, 'turn'::text) THEN

@@ -25,37 +25,43 @@ COMMENT ON FUNCTION stepadv_internal.run_column(stepadv_internal.attached, text)
 -- Those of the roles that are known, over g, w and o.  own: the group has the
 -- column under that very name.
 CREATE FUNCTION stepadv_internal.run_expressions(a stepadv_internal.attached, roles text[]) RETURNS TABLE (i integer, role text, view regclass, expression text, own boolean)
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+BEGIN
+	RETURN QUERY
 	SELECT r.i::integer, r.role, c.view,
 		CASE c.view WHEN (a).rows THEN format('g.%I', k.keys[c.key]) ELSE format('%s.%I', CASE c.view WHEN (a).runs THEN 'w' ELSE 'o' END, 'stepadv_' || r.role) END,
 		coalesce(k.keys[c.key] = r.role, false)
 	FROM unnest(roles) WITH ORDINALITY r(role, i) CROSS JOIN LATERAL stepadv_internal.run_column(a, r.role) c
 	CROSS JOIN stepadv_internal.group_columns((a).rows, (a).n_group_columns) k(keys)
-	WHERE c.view IS NOT NULL
+	WHERE c.view IS NOT NULL;
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_expressions(stepadv_internal.attached, text[]) IS 'part of attach: what is known of a rollout''s run, as expressions over a group g and what run_joins brings';
 
 -- The joins that bring w and o, as far as they are among the views: to rows a of a
 -- step or rollout of g, or, where a row is a group, what all its rollouts agree on.
 CREATE FUNCTION stepadv_internal.run_joins(a stepadv_internal.attached, kind text, views regclass[]) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT coalesce(string_agg(CASE
-		WHEN kind <> 'group' THEN stepadv_internal.join_to(a, v.alias, v.view, '{stepadv_rollout}'::text[], '{a.rollout_id}'::text[])
-		WHEN stepadv_internal.by_group(v.view, (a).n_group_columns) THEN format(' LEFT JOIN LATERAL (SELECT %s FROM %s s WHERE %s) %s ON true',
-			c.items, stepadv_internal.relation_name(v.view), stepadv_internal.same_group('s'::text, v.view, 'g'::text, (a).rows, (a).n_group_columns), v.alias)
-		ELSE format(' LEFT JOIN (SELECT %1$s, %2$s FROM %3$s s GROUP BY %1$s) %4$s ON %5$s', stepadv_internal.list(stepadv_internal.group_columns(v.view, (a).n_group_columns), 's.%1$I'::text, ', '::text),
-			c.items, stepadv_internal.relation_name(v.view), v.alias, stepadv_internal.same_group(v.alias, v.view, 'g'::text, (a).rows, (a).n_group_columns))
-		END, '' ORDER BY v.alias DESC), '')
-	FROM (VALUES ('w', (a).runs), ('o', (a).began)) v(alias, view)
-	CROSS JOIN LATERAL (
-		SELECT string_agg(format('CASE WHEN pg_catalog.count(DISTINCT s.%1$I) OPERATOR(pg_catalog.=) 1 AND pg_catalog.count(s.%1$I) OPERATOR(pg_catalog.=) pg_catalog.count(*)'
-			' THEN (pg_catalog.array_agg(s.%1$I))[1] END AS %1$I', t.attname), ', ' ORDER BY t.attnum) AS items
-		FROM pg_attribute t WHERE t.attrelid = v.view AND t.attnum > 0 AND t.attname IN ('stepadv_task_id', 'stepadv_run_id', 'stepadv_policy_version', 'stepadv_policy_step')) c
-	WHERE v.view = ANY (views)
+BEGIN
+	RETURN (
+		SELECT coalesce(string_agg(CASE
+			WHEN kind <> 'group' THEN stepadv_internal.join_to(a, v.alias, v.view, '{stepadv_rollout}'::text[], '{a.rollout_id}'::text[])
+			WHEN stepadv_internal.by_group(v.view, (a).n_group_columns) THEN format(' LEFT JOIN LATERAL (SELECT %s FROM %s s WHERE %s) %s ON true',
+				c.items, stepadv_internal.relation_name(v.view), stepadv_internal.same_group('s'::text, v.view, 'g'::text, (a).rows, (a).n_group_columns), v.alias)
+			ELSE format(' LEFT JOIN (SELECT %1$s, %2$s FROM %3$s s GROUP BY %1$s) %4$s ON %5$s', stepadv_internal.list(stepadv_internal.group_columns(v.view, (a).n_group_columns), 's.%1$I'::text, ', '::text),
+				c.items, stepadv_internal.relation_name(v.view), v.alias, stepadv_internal.same_group(v.alias, v.view, 'g'::text, (a).rows, (a).n_group_columns))
+			END, '' ORDER BY v.alias DESC), '')
+		FROM (VALUES ('w', (a).runs), ('o', (a).began)) v(alias, view)
+		CROSS JOIN LATERAL (
+			SELECT string_agg(format('CASE WHEN pg_catalog.count(DISTINCT s.%1$I) OPERATOR(pg_catalog.=) 1 AND pg_catalog.count(s.%1$I) OPERATOR(pg_catalog.=) pg_catalog.count(*)'
+				' THEN (pg_catalog.array_agg(s.%1$I))[1] END AS %1$I', t.attname), ', ' ORDER BY t.attnum) AS items
+			FROM pg_attribute t WHERE t.attrelid = v.view AND t.attnum > 0 AND t.attname IN ('stepadv_task_id', 'stepadv_run_id', 'stepadv_policy_version', 'stepadv_policy_step')) c
+		WHERE v.view = ANY (views));
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.run_joins(stepadv_internal.attached, text, regclass[]) IS 'part of attach: the joins that bring what is known of the run of a row''s rollout; of a group, what is the same for all of its rollouts';
 

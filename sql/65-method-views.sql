@@ -151,20 +151,26 @@ COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, tex
 
 -- What a row of a function is, by what it returns.
 CREATE FUNCTION stepadv_internal.row_kind(results text[]) RETURNS text
-LANGUAGE sql IMMUTABLE
+LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT CASE WHEN 'step_no' = ANY (results) THEN 'step' WHEN 'step_id' = ANY (results) THEN 'edge' WHEN 'rollout_id' = ANY (results) THEN 'rollout' ELSE 'group' END
+BEGIN
+	RETURN CASE WHEN 'step_no' = ANY (results) THEN 'step' WHEN 'step_id' = ANY (results) THEN 'edge' WHEN 'rollout_id' = ANY (results) THEN 'rollout' ELSE 'group' END;
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.row_kind(text[]) IS 'part of attach: what a row of a function is, by the columns that it returns';
 
 -- The roles that there are: columns of the adapters, and what is made of others.
 CREATE FUNCTION stepadv_internal.available_roles(a stepadv_internal.attached) RETURNS text[]
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT array_agg(c.attname::text) || CASE WHEN (a).states IS NOT NULL THEN ARRAY['state'] ELSE '{}' END
-	FROM pg_attribute c WHERE c.attrelid = (a).rows AND c.attnum > (a).n_group_columns
+BEGIN
+	RETURN (
+		SELECT array_agg(c.attname::text) || CASE WHEN (a).states IS NOT NULL THEN ARRAY['state'] ELSE '{}' END
+			|| CASE WHEN stepadv_internal.policy_step_column(a) IS NOT NULL THEN ARRAY['policy_step'] ELSE '{}' END
+		FROM pg_attribute c WHERE c.attrelid = (a).rows AND c.attnum > (a).n_group_columns);
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.available_roles(stepadv_internal.attached) IS 'part of attach: the roles that functions can read';
 
@@ -182,21 +188,26 @@ CREATE FUNCTION stepadv_internal.made_methods(a stepadv_internal.attached) RETUR
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT m.i::integer, m.method, m.function, m.ours, s.settings, c.arguments,
-		format('%I.%I(%s%s)', n.nspname, p.proname, g.argument, c.arguments), format('%I.%I(%s%s)', n.nspname, p.proname, b.argument, c.arguments),
-		-- What is masked is told by the action, which tells steps from observations.
-		m.requires || m.uses || CASE WHEN (s.settings ->> 'masked')::boolean THEN ARRAY['action'] ELSE '{}' END,
-		'value' = ANY (m.requires), m.results, stepadv_internal.row_kind(m.results),
-		m.shape || stepadv_internal.instance_words(a, m.instance), b.argument
-	FROM stepadv_internal.methods_of(a) WITH ORDINALITY m(method, function, requires, uses, options_of, shape, ours, results, parameters, instance, i)
-	JOIN pg_proc p ON p.oid = m.function JOIN pg_namespace n ON n.oid = p.pronamespace
-	CROSS JOIN LATERAL (SELECT stepadv_internal.method_options(ROW(m.method, m.function, m.requires, m.uses, m.options_of, m.shape, m.ours, m.results, m.parameters, m.instance)::stepadv_internal.known_method,
-		coalesce((a).options, '{}')) AS settings) s
-	CROSS JOIN LATERAL (SELECT stepadv_internal.arguments(m.function, s.settings) AS arguments) c
-	CROSS JOIN LATERAL (SELECT stepadv_internal.instance_argument(a, m.instance) AS argument) g
-	CROSS JOIN LATERAL (SELECT format(CASE WHEN 'value' = ANY (m.requires) THEN 'stepadv_internal.with_values(%s)' ELSE '%s' END, g.argument) AS argument) b
-	WHERE m.requires <@ stepadv_internal.available_roles(a)
-	ORDER BY m.i
+	SELECT k.i::integer, (k.m).method, (k.m).function, (k.m).ours, s.settings, c.arguments,
+		format('%I.%I(%s%s%s)', n.nspname, p.proname, h.argument_with, c.arguments, h.history),
+		format('%I.%I(%s%s%s)', n.nspname, p.proname, b.argument, c.arguments, h.history), r.reads,
+		-- Of a rollout, these are columns of the user's, which are shown beside the others.
+		'value' = ANY ((k.m).requires), CASE WHEN (k.m).ours THEN array_remove(array_remove((k.m).results, 'truncated'::text), 'policy_step'::text) ELSE (k.m).results END, stepadv_internal.row_kind((k.m).results),
+		(k.m).shape || stepadv_internal.instance_words(a, (k.m).instance) || CASE WHEN t.takes_history THEN stepadv_internal.history_words((k.m).method, s.settings) ELSE '' END, b.argument
+	FROM (SELECT m, row_number() OVER () AS i FROM stepadv_internal.methods_of(a) m) k
+	JOIN pg_proc p ON p.oid = (k.m).function JOIN pg_namespace n ON n.oid = p.pronamespace
+	CROSS JOIN LATERAL (SELECT stepadv_internal.method_options(k.m, coalesce((a).options, '{}')) AS settings) s
+	CROSS JOIN LATERAL (SELECT stepadv_internal.takes_history((k.m).function) AS takes_history) t
+	CROSS JOIN LATERAL (SELECT stepadv_internal.arguments((k.m).function, CASE WHEN t.takes_history THEN s.settings - 'history' ELSE s.settings END) AS arguments) c
+	CROSS JOIN LATERAL (SELECT stepadv_internal.instance_argument(a, (k.m).instance) AS argument) g
+	-- What is masked is told by the action, which tells steps from observations.
+	CROSS JOIN LATERAL (SELECT (k.m).requires || (k.m).uses || CASE WHEN (s.settings ->> 'masked')::boolean THEN ARRAY['action'] ELSE '{}' END
+		-- Rollouts that were cut off go on where they led.
+		|| CASE WHEN (k.m).ours AND s.settings ->> 'truncated' = 'bootstrap' THEN ARRAY['truncated', 'next_state'] ELSE '{}' END AS reads) r
+	CROSS JOIN LATERAL stepadv_internal.with_history(a, k.m, g.argument, r.reads, s.settings) h
+	CROSS JOIN LATERAL (SELECT format(CASE WHEN 'value' = ANY ((k.m).requires) THEN 'stepadv_internal.with_values(%s)' ELSE '%s' END, h.argument_with) AS argument) b
+	WHERE (k.m).requires <@ stepadv_internal.available_roles(a)
+	ORDER BY k.i
 $$;
 COMMENT ON FUNCTION stepadv_internal.made_methods(stepadv_internal.attached) IS 'part of attach: the methods that an attachment''s columns allow, in their order, with the call of each';
 
@@ -216,7 +227,8 @@ CREATE FUNCTION stepadv_internal.values_query(a stepadv_internal.attached, made 
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s FROM %s', b.items, stepadv_internal.fold(a, '{state,action,next_state,value,turn_reward,cost,turn,rewards}'::text[], NULL::text, '{}'::text[]))
+	SELECT format('SELECT %s FROM %s', b.items, stepadv_internal.fold(a, '{state,action,next_state,value,turn_reward,cost,turn,rewards,truncated}'::text[]
+		|| ARRAY(SELECT 'policy_step'::text FROM unnest(made) m WHERE 'policy_step' = ANY (m.reads) LIMIT 1), NULL::text, '{}'::text[]))
 	FROM stepadv_internal.beside(a, 'value'::text, '{rollouts}'::text[], '{}'::jsonb, '{}'::text[]) b
 $$;
 COMMENT ON FUNCTION stepadv_internal.values_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _values: the group as a value, with every role that any function reads';

@@ -51,9 +51,14 @@ COMMENT ON FUNCTION stepadv_internal.view_options(stepadv_internal.attached, tex
 
 -- The methods with an advantage per step, in the order of attach's list.
 CREATE FUNCTION stepadv_internal.advantage_methods(made stepadv_internal.made_method[]) RETURNS SETOF stepadv_internal.made_method
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT m.* FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results ORDER BY m.number $$;
+AS $$
+BEGIN
+	RETURN QUERY
+	SELECT m.* FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results ORDER BY m.number;
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.advantage_methods(stepadv_internal.made_method[]) IS 'part of attach: the methods that give an advantage per step';
 
 -- Those that the option "methods" of a view names, or all.
@@ -171,7 +176,17 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.compare_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _compare';
 
 -- What is known of the run of a rollout, where the group's own columns do not show
--- it by that name.  The advantages stay those of the whole group, so it is found by
+-- it by that name.
+CREATE FUNCTION stepadv_internal.runs_beside(a stepadv_internal.attached, OUT names text[], OUT expressions text[], OUT views regclass[])
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT coalesce(array_agg(e.role ORDER BY e.i), '{}'), coalesce(array_agg(e.expression ORDER BY e.i), '{}'), coalesce(array_agg(e.view ORDER BY e.i), '{}')
+	FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e WHERE NOT e.own
+$$;
+COMMENT ON FUNCTION stepadv_internal.runs_beside(stepadv_internal.attached) IS 'part of attach: task, run, policy version and step of a rollout, as far as the group''s columns do not show them, over g, w and o, and the adapters that they are from';
+
+-- The same for rows below g.  The advantages stay those of the whole group, so it is found by
 -- the rollout: by a relation of those of g where an index leads to them, else by one
 -- of all.
 --
@@ -189,8 +204,8 @@ DECLARE
 BEGIN
 	inside := '';
 	beside := '';
-	SELECT coalesce(array_agg(e.role ORDER BY e.i), '{}'), array_agg(e.expression ORDER BY e.i), coalesce(array_agg(e.view = (a).rows ORDER BY e.i), '{}') INTO names, expressions, of_group
-	FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e WHERE NOT e.own;
+	SELECT r.names, r.expressions, ARRAY(SELECT v.view = (a).rows FROM unnest(r.views) WITH ORDINALITY v(view, i) ORDER BY v.i) INTO names, expressions, of_group
+	FROM stepadv_internal.runs_beside(a) r;
 	FOR known IN
 		SELECT v.view, v.alias, array_agg('stepadv_' || e.role ORDER BY e.i) AS columns
 		FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e JOIN (VALUES ('w', (a).runs), ('o', (a).began)) v(alias, view) ON v.view = e.view
@@ -276,7 +291,7 @@ AS $query$
 DECLARE
 	threshold CONSTANT float8 := stepadv_internal.threshold(a, 'disagreements'::text, 1e-9::float8);
 	source CONSTANT record := stepadv_internal.compare_source(a, made);
-	run record;		-- what is known of it
+	run CONSTANT record := stepadv_internal.runs_beside(a);
 	beside record;
 	scaled text;
 	pairs text;
@@ -284,10 +299,8 @@ BEGIN
 	IF source.fold IS NULL OR cardinality(source.methods) < 2 THEN
 		RETURN NULL;
 	END IF;
-	SELECT coalesce(array_agg(e.role ORDER BY e.i), '{}') AS names, coalesce(jsonb_object_agg(e.role, e.expression), '{}') AS expressions, array_agg(e.view) AS views INTO run
-	FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e WHERE NOT e.own;
 	beside := stepadv_internal.beside(a, 'step'::text, run.names || '{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,opposite_sign}'::text[],
-		run.expressions, '{}'::text[]);
+		(SELECT coalesce(jsonb_object_agg(r.name, r.expression), '{}') FROM unnest(run.names, run.expressions) r(name, expression)), '{}'::text[]);
 	SELECT string_agg(format('f.%1$I, sqrt(sum(CASE WHEN abs(f.%1$I) > 1e-150 THEN f.%1$I * f.%1$I END) OVER () / count(f.%1$I) OVER ()) AS %2$I', m.m, m.m || ' scale'), ', ' ORDER BY m.i)
 	INTO scaled FROM unnest(source.methods) WITH ORDINALITY m(m, i);
 	-- A branch per pair rather than VALUES: a condition on the methods then leaves

@@ -35,12 +35,13 @@ COMMENT ON FUNCTION stepadv_internal.bucket(text, text) IS 'part of attach: the 
 --
 --	name		column of the views
 --	fed_by		column of the adapters; divider: of g, where groups are divided
+--	of_g		the column of g that says it: the divider, or the group's own
 --	view, key	as run_column says
 --	stands		it is the group's column of that very name, which views with the
 --				group's columns do not show twice.  (Those of before there was more than
 --				two have it twice, and what is kept of them does.)
 CREATE FUNCTION stepadv_internal.divisions(a stepadv_internal.attached)
-RETURNS TABLE (i integer, name text, role text, serves_as text, fed_by text, divider text, view regclass, key integer, stands boolean)
+RETURNS TABLE (i integer, name text, role text, serves_as text, fed_by text, divider text, of_g text, view regclass, key integer, stands boolean)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -70,6 +71,7 @@ BEGIN
 		stands := is_new AND role <> 'started_at' AND key IS NOT NULL AND keys[key] = name;
 		name := stepadv_internal.free_name(taken, CASE WHEN name ~ own THEN 'base_' ELSE '' END || name, 'base_'::text);
 		stands := stands AND keys[key] = name;
+		of_g := CASE WHEN stands THEN format('g.%I', name) ELSE 'g.' || divider END;
 		taken := taken || name;
 		RETURN NEXT;
 	END LOOP;
@@ -80,20 +82,27 @@ COMMENT ON FUNCTION stepadv_internal.divisions(stepadv_internal.attached) IS 'pa
 -- A list made of divisions: %1$s the column of alias g, where groups are divided,
 -- %2$I its name; shown: only those that the group's columns do not stand for.
 CREATE FUNCTION stepadv_internal.division_list(a stepadv_internal.attached, template text, shown boolean) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT string_agg(format(template, CASE WHEN d.stands THEN format('g.%I', k.keys[d.key]) ELSE 'g.' || d.divider END, d.name), ', ' ORDER BY d.i)
-	FROM stepadv_internal.divisions(a) d CROSS JOIN stepadv_internal.group_columns((a).rows, (a).n_group_columns) k(keys)
-	WHERE NOT (shown AND d.stands)
+BEGIN
+	RETURN (
+		SELECT string_agg(format(template, d.of_g, d.name), ', ' ORDER BY d.i)
+		FROM stepadv_internal.divisions(a) d
+		WHERE NOT (shown AND d.stands));
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.division_list(stepadv_internal.attached, text, boolean) IS 'part of attach: the divisions of g as SQL';
 
 -- Their columns in views that have those of the group.
 CREATE FUNCTION stepadv_internal.division_names(a stepadv_internal.attached) RETURNS text[]
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT array_agg(d.name ORDER BY d.i) FROM stepadv_internal.divisions(a) d WHERE NOT d.stands $$;
+AS $$
+BEGIN
+	RETURN (SELECT array_agg(d.name ORDER BY d.i) FROM stepadv_internal.divisions(a) d WHERE NOT d.stands);
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.division_names(stepadv_internal.attached) IS 'part of attach: the divisions that views show beside the columns of the group';
 
 -- For rows of an adapter: the joins that lead to what is known of their rollout,
@@ -132,9 +141,13 @@ COMMENT ON FUNCTION stepadv_internal.run_columns(stepadv_internal.attached, text
 
 -- Whether anything is known by which rollouts were made at different times.
 CREATE FUNCTION stepadv_internal.has_runs(a stepadv_internal.attached) RETURNS boolean
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT EXISTS (SELECT FROM stepadv_internal.divisions(a) d WHERE d.view IS NOT NULL) $$;
+AS $$
+BEGIN
+	RETURN EXISTS (SELECT FROM stepadv_internal.divisions(a) d WHERE d.view IS NOT NULL);
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.has_runs(stepadv_internal.attached) IS 'part of attach: whether there are views over time';
 
 -- The relation g of fold, with a row per group and divisions: rollouts of another
@@ -178,9 +191,8 @@ AS $$
 		b.items, stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{}'::text[]), NULL::regclass), stepadv_internal.division_list(a, '%1$s AS %2$I'::text, true), m.branches, b.joins, n.joins)
 	FROM (SELECT string_agg(format('SELECT %L::text AS method, e.rollout_id, e.step_no, e.step_id, e.advantage FROM %s e', m.method, m.call_beside), ' UNION ALL ' ORDER BY m.number) AS branches
 		FROM stepadv_internal.advantage_methods(made) m) m
-	CROSS JOIN LATERAL (SELECT max(v.g) FILTER (WHERE v.role = 'policy_step') AS step, max(v.g) FILTER (WHERE v.role = 'run_id') AS run
-		FROM (SELECT d.role, CASE WHEN d.stands THEN format('g.%I', (stepadv_internal.group_columns((a).rows, (a).n_group_columns))[d.key]) ELSE 'g.' || d.divider END AS g
-			FROM stepadv_internal.divisions(a) d) v) d
+	CROSS JOIN LATERAL (SELECT max(v.of_g) FILTER (WHERE v.role = 'policy_step') AS step, max(v.of_g) FILTER (WHERE v.role = 'run_id') AS run
+		FROM stepadv_internal.divisions(a) v) d
 	CROSS JOIN LATERAL stepadv_internal.staleness(a, d.step, d.run) n
 	CROSS JOIN LATERAL stepadv_internal.beside(a, 'step'::text, '{rollout_id,step_no,step_id}' || stepadv_internal.division_names(a) || '{method,advantage}'
 			|| CASE WHEN n.expression IS NOT NULL THEN '{staleness}' ELSE '{}' END::text[],
@@ -209,7 +221,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
-	results CONSTANT text[] := (SELECT m.results FROM unnest(made) m WHERE m.method = 'rollouts');
+	-- All of its columns, in their order, those that no view shows too.
+	results CONSTANT text[] := (SELECT m.results FROM stepadv_internal.known_methods('stepadv_internal.methods'::regclass) m WHERE m.method = 'rollouts');
 	component text;
 BEGIN
 	FOR i, component IN SELECT c.i, c.name FROM unnest((a).rewards) WITH ORDINALITY c(name, i) LOOP

@@ -31,6 +31,7 @@ AS $kinds$
 		(60, 'turn_reward is not a finite number', 'row', '{turn_reward}', 'x.step_no IS NOT NULL AND NOT abs(x.turn_reward) <= 1e100::float8', NULL, '{turn_reward}', '{}', '%s: without the rollout'),
 		(70, 'cost is not a finite number', 'row', '{cost}', 'x.step_no IS NOT NULL AND NOT abs(x.cost) <= 1e100::float8', NULL, '{cost}', '{}', '%s: without the rollout'),
 		(80, 'cost is not above 0', 'row', '{cost}', 'x.step_no IS NOT NULL AND x.cost <= 0 AND x.cost >= (-1e100)::float8', NULL, '{cost}', '{}', '%s: without the rollout'),
+		(85, 'two policy steps', 'row', '{rollout_policy_step,by_policy_step}', 'x.rollout_policy_step IS NOT NULL', 'min(x.rollout_policy_step) < max(x.rollout_policy_step)', '{policy_step}', '{}', '%s: without the rollout'),
 		(90, 'value is not a finite number', 'row', '{value}', 'x.step_no IS NOT NULL AND NOT abs(x.value) <= 1e100::float8', NULL, '{value}', '{}', '%s: NULL for the rollout'),
 		(100, 'missing value beside others', 'row', '{value,masked}', 'x.step_no IS NOT NULL AND x.value IS NULL AND x.action IS NOT NULL', 'count(x.value) FILTER (WHERE x.step_no IS NOT NULL) > 0', '{value}', '{}', '%s: NULL for the rollout'),
 		(101, 'missing value beside others', 'row', '{value}', 'x.step_no IS NOT NULL AND x.value IS NULL', 'count(x.value) FILTER (WHERE x.step_no IS NOT NULL) > 0', '{value}', '{}', '%s: NULL for the rollout'),
@@ -69,6 +70,7 @@ AS $$
 		|| ARRAY(SELECT c.attname::text FROM pg_attribute c WHERE c.attrelid = (a).shown AND c.attnum > (a).n_group_columns AND c.attname LIKE 'stepadv\_%')
 		|| ARRAY(SELECT n.name FROM (VALUES
 			('by_turn', (a).unit IN ('turn', 'turn_set') OR EXISTS (SELECT FROM unnest(made) m WHERE 'turn' = ANY (m.reads))),
+			('by_policy_step', EXISTS (SELECT FROM unnest(made) m WHERE 'policy_step' = ANY (m.reads))),
 			-- At an observation no value is asked for, unless somebody asks all the same.
 			('masked', stepadv_internal.has_column((a).rows, 'action'::text) AND (SELECT bool_and(coalesce((m.settings ->> 'masked')::boolean, false)) FROM unnest(made) m WHERE m.needs_value)),
 			('bigint_step_no', EXISTS (SELECT FROM stepadv_internal.view_columns((a).rows) c JOIN pg_attribute t ON t.attrelid = c.relation AND t.attnum = c.column_number

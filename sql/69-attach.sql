@@ -35,25 +35,23 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"rtmc": {"gamma": 0.9}}.';
 	ELSIF coalesce(cardinality(g.group_by), 0) = 0 THEN
 		RAISE EXCEPTION 'group_by must name at least one column' USING ERRCODE = 'invalid_parameter_value';
-	ELSIF cardinality(g.group_by) <> (SELECT count(DISTINCT c) FROM unnest(g.group_by) c) THEN
-		RAISE EXCEPTION 'group_by names a column twice, or NULL: %', g.group_by USING ERRCODE = 'invalid_parameter_value';
-	ELSIF NOT r ?& '{rollout_id,step_no}' THEN
+	END IF;
+	PERFORM stepadv_internal.check_names('group_by'::text, g.group_by);
+	IF NOT r ?& '{rollout_id,step_no}' THEN
 		RAISE EXCEPTION '% must be given', CASE WHEN r ? 'rollout_id' THEN 'step_no' ELSE 'rollout_id' END USING ERRCODE = 'null_value_not_allowed';
 	ELSIF NOT r ?| '{reward,success}' AND g.rewards IS NULL THEN
 		RAISE EXCEPTION 'reward or success must be given' USING ERRCODE = 'null_value_not_allowed', HINT = 'Without either no rollout is ever judged.';
 	ELSIF g.states NOT IN ('observation', 'observation_last', 'history', 'history_set', 'history_last', 'root', 'signature', 'embedding') THEN
 		RAISE EXCEPTION 'unknown states: %', quote_literal(g.states) USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'states is ''observation'' (the column state), ''observation_last'', ''history'', ''history_set'', ''history_last'', ''root'', ''signature'' or ''embedding''.';
-	ELSIF g.unit NOT IN ('step', 'turn', 'turn_set') THEN
-		RAISE EXCEPTION 'unknown unit: %', quote_literal(g.unit) USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'unit is ''step'', ''turn'' (its calls in their order) or ''turn_set'' (in any order).';
-	ELSIF g.unit <> 'step' AND NOT r ? 'turn' THEN
+	END IF;
+	PERFORM stepadv_internal.check_unit(coalesce(g.unit, 'step'), ''::text);
+	IF g.unit <> 'step' AND NOT r ? 'turn' THEN
 		RAISE EXCEPTION 'unit => % needs a column given as turn', quote_literal(g.unit) USING ERRCODE = 'null_value_not_allowed';
-	ELSIF array_position(g.rewards, NULL) IS NOT NULL OR cardinality(g.rewards) <> (SELECT count(DISTINCT c) FROM unnest(g.rewards) c) THEN
-		RAISE EXCEPTION 'rewards names a column twice, or NULL: %', g.rewards USING ERRCODE = 'invalid_parameter_value';
-	ELSIF array_position(g.dimensions, NULL) IS NOT NULL OR cardinality(g.dimensions) <> (SELECT count(DISTINCT c) FROM unnest(g.dimensions) c) THEN
-		RAISE EXCEPTION 'dimensions names a column twice, or NULL: %', g.dimensions USING ERRCODE = 'invalid_parameter_value';
-	ELSIF r ?| '{args,ok}' AND NOT r ? 'tool' THEN
+	END IF;
+	PERFORM stepadv_internal.check_names('rewards'::text, g.rewards);
+	PERFORM stepadv_internal.check_names('dimensions'::text, g.dimensions);
+	IF r ?| '{args,ok}' AND NOT r ? 'tool' THEN
 		RAISE EXCEPTION '% is given without tool', CASE WHEN r ? 'args' THEN 'args' ELSE 'ok' END
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'A tool call is signed by tool, args and ok; they are columns.';
 	ELSIF (r ? 'logp_new') <> (r ? 'logp_old') OR r ? 'token_mask' AND NOT r ? 'logp_new' THEN
@@ -138,6 +136,12 @@ DECLARE
 	known text[];
 	option record;
 BEGIN
+	IF NOT '{truncated,next_state}' <@ stepadv_internal.available_roles(a)
+		AND EXISTS (SELECT FROM stepadv_internal.made_methods(a) m WHERE m.ours AND m.settings ->> 'truncated' = 'bootstrap')
+	THEN
+		RAISE EXCEPTION 'truncated => ''bootstrap'' needs columns given as truncated and as next_state' USING ERRCODE = 'null_value_not_allowed',
+			HINT = 'They say which rollouts were cut off, and where their last step led.';
+	END IF;
 	known := CASE WHEN has_tool THEN '{signature}' ELSE '{}' END::text[] || CASE WHEN (a).states LIKE '%\_last' OR (a).states = 'embedding' THEN '{states}' ELSE '{}' END::text[] || ARRAY(SELECT m.method FROM unnest(methods) m WHERE m.instance IS NULL)
 		|| ARRAY(SELECT v.suffix FROM stepadv_internal.combined_views v WHERE v.place > 1 ORDER BY v.place);
 	SELECT e.key, e.value INTO option FROM jsonb_each((a).options) e
@@ -222,7 +226,9 @@ BEGIN
 				ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', ' ORDER BY e.key) FROM jsonb_each_text((v.m).settings) e) END, v.shape);
 			shows := regexp_replace(shows, '^stepadv\.', '');
 		ELSE
-			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, made;
+			-- Sums over time are kept by group, and a history makes of a group's advantages what others say.
+			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, CASE WHEN kind IN ('groups_over_time', 'progress_over_time', 'advantage_over_time')
+				THEN ARRAY(SELECT m FROM unnest(made) m WHERE NOT (stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL) ORDER BY m.number) ELSE made END;
 			shows := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios' THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, v.shape);
 		END IF;
 		CONTINUE WHEN query IS NULL;
@@ -253,6 +259,7 @@ DECLARE
 	names text[] := stepadv_internal.group_columns(view, 10000);
 	columns text[];
 	types oid[];
+	n_later integer;
 BEGIN
 	-- What differs in nothing, or has columns more at its end.
 	BEGIN
@@ -261,7 +268,7 @@ BEGIN
 	EXCEPTION WHEN invalid_table_definition THEN
 		EXECUTE format('CREATE VIEW %s AS %s', scratch, query);
 	END;
-	SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum), array_agg(c.atttypid ORDER BY l.i NULLS FIRST, c.attnum) INTO columns, types
+	SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum), array_agg(c.atttypid ORDER BY l.i NULLS FIRST, c.attnum), count(l.i) INTO columns, types, n_later
 	FROM pg_attribute c LEFT JOIN (
 		SELECT n.name, min(m.i) AS i FROM unnest(later) WITH ORDINALITY m(m, i)
 		CROSS JOIN LATERAL (SELECT m.m UNION ALL SELECT 'mean_abs_' || m.m UNION ALL SELECT m.m || '_' || s.name FROM stepadv_internal.method_sums() s) n(name)
@@ -270,7 +277,8 @@ BEGIN
 	EXECUTE format('DROP VIEW %s', scratch);
 	-- Columns more, or less, that no later method explains, of other types, or the
 	-- same in another order: which is which nobody can tell.
-	IF later = '{}' AND (cardinality(columns) <> cardinality(names) OR columns <> names AND columns <@ names)
+	IF cardinality(columns) - cardinality(names) NOT BETWEEN 0 AND n_later
+		OR columns[1:cardinality(names)] <> names AND columns[1:cardinality(names)] <@ names
 		OR types[1:cardinality(names)] IS DISTINCT FROM (SELECT array_agg(c.atttypid ORDER BY c.attnum) FROM pg_attribute c WHERE c.attrelid = view AND c.attnum > 0)
 	THEN
 		RETURN false;
@@ -364,7 +372,9 @@ BEGIN
 			-- Methods that were made after this view stand after it in the list of kinds.
 			later := ARRAY(
 				SELECT m.method FROM unnest(made) WITH ORDINALITY m(method, number) CROSS JOIN LATERAL array_position(had, m.method) p(place)
-				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number);
+				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number)
+				-- Nor are columns that a method of stepadv has since 0.3.0 where a new view has them.
+				|| CASE WHEN v.kind = ANY (made) THEN '{q_error,confidence}' ELSE '{}' END::text[];
 			IF NOT stepadv_internal.replace_view(views[i], v.query, later) THEN
 				IF NOT add THEN
 					RAISE EXCEPTION 'columns of view % are no longer those that attach made', views[i] USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -476,7 +486,7 @@ CREATE FUNCTION stepadv_internal.attach(
 	prefix text, schema text, options jsonb, columns text[], show_steps regclass, show_rollouts regclass,
 	logp_new text, logp_old text, token_mask text, states text, tool text, args text, ok text,
 	policy_version text, started_at text, features text, contribution text, grounded text,
-	unit text, turn text, task_id text, run_id text, policy_step text, rewards text[], dimensions text[])
+	unit text, turn text, task_id text, run_id text, policy_step text, rewards text[], dimensions text[], truncated text)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -490,7 +500,7 @@ BEGIN
 	g := ROW(source, group_by, jsonb_strip_nulls(jsonb_build_object('step_id', step_id, 'rollout_id', rollout_id, 'step_no', step_no, 'state', state, 'action', action,
 			'reward', reward, 'success', success, 'next_state', next_state, 'value', value, 'turn_reward', turn_reward, 'cost', cost, 'tool', tool, 'args', args, 'ok', ok,
 			'logp_new', logp_new, 'logp_old', logp_old, 'token_mask', token_mask, 'features', features, 'contribution', contribution, 'grounded', grounded,
-			'policy_version', policy_version, 'started_at', started_at, 'turn', turn, 'task_id', task_id, 'run_id', run_id, 'policy_step', policy_step)),
+			'policy_version', policy_version, 'started_at', started_at, 'turn', turn, 'task_id', task_id, 'run_id', run_id, 'policy_step', policy_step, 'truncated', truncated)),
 		states, coalesce(options, '{}'), columns, coalesce(show_steps, source), show_rollouts, unit, nullif(rewards, '{}'), nullif(dimensions, '{}'));
 	PERFORM stepadv_internal.check_given(g);
 	PERFORM stepadv_internal.check_relations(g);
@@ -515,9 +525,10 @@ BEGIN
 		WHERE v.view IS NOT NULL ORDER BY v.i;
 	RETURN QUERY SELECT m.view_name, m.shows FROM stepadv_internal.make_views(attachment, true) m;
 	PERFORM stepadv_internal.check_options(stepadv_internal.known(attachment), tool IS NOT NULL);
+	PERFORM stepadv_internal.warn_of_history(stepadv_internal.known(attachment));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[]) IS 'what attach does, as the owner of the source where the caller has his rights';
+COMMENT ON FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[], text) IS 'what attach does, as the owner of the source where the caller has his rights';
 
 CREATE FUNCTION stepadv.attach(
 	source regclass, group_by text[], rollout_id text, step_no text,
@@ -532,12 +543,12 @@ CREATE FUNCTION stepadv.attach(
 	features text DEFAULT NULL, contribution text DEFAULT NULL, grounded text DEFAULT NULL,
 	unit text DEFAULT NULL, turn text DEFAULT NULL,
 	task_id text DEFAULT NULL, run_id text DEFAULT NULL, policy_step text DEFAULT NULL,
-	rewards text[] DEFAULT NULL, dimensions text[] DEFAULT NULL)
+	rewards text[] DEFAULT NULL, dimensions text[] DEFAULT NULL, truncated text DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE c ROWS 30
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
-COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[]) IS
-'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements, and _problems, what is wrong with the rows: a bad row costs the advantages of its rollout, never a view; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views, and {"methods": {"grpo_step": {"method": "grpo", "step_rewards": true}}} makes of one method another, with a name, parameters, and, where given, "unit" and "rewards" (components or their weights) of its own; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''observation_last'' (it and those of the steps before, k of option {"states": {"k": 2}} in all), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''history_last'' (the last k of them), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step), ''embedding'' (state_cluster within the group of the column state, an array of numbers or what has a cast to real[], with threshold of option {"states": {"threshold": 0.95}}); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; unit: what a step is to the methods, ''step'', ''turn'' (the rows that share a rollout and the column turn are one step, see by_turn, and get the same estimates) or ''turn_set'' (the same with its actions in any order); task_id, run_id, policy_step: columns as policy_version is, which _groups, _rollouts and _compare show, too, with staleness, the steps of the policy since (as all views with an advantage); rewards: columns of reward components, whose sum is the reward where none is given; dimensions: further columns by which the views over time divide; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
+COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[], text) IS
+'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements, and _problems, what is wrong with the rows: a bad row costs the advantages of its rollout, never a view; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views, and {"methods": {"grpo_step": {"method": "grpo", "step_rewards": true}}} makes of one method another, with a name, parameters, and, where given, "unit" and "rewards" (components or their weights) of its own; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''observation_last'' (it and those of the steps before, k of option {"states": {"k": 2}} in all), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''history_last'' (the last k of them), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step), ''embedding'' (state_cluster within the group of the column state, an array of numbers or what has a cast to real[], with threshold of option {"states": {"threshold": 0.95}}); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; unit: what a step is to the methods, ''step'', ''turn'' (the rows that share a rollout and the column turn are one step, see by_turn, and get the same estimates) or ''turn_set'' (the same with its actions in any order); task_id, run_id, policy_step: columns as policy_version is, which _groups, _rollouts and _compare show, too, with staleness, the steps of the policy since (as all views with an advantage); rewards: columns of reward components, whose sum is the reward where none is given; dimensions: further columns by which the views over time divide; truncated: a boolean column that says, in any row of a rollout, that it was cut off, for option {"batch_td": {"truncated": "bootstrap"}}, with next_state, where the last step led; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
 
 -- ---- attachments, for people
 

@@ -90,7 +90,8 @@ BEGIN
 					WHEN 'advantage' THEN 'A relation of advantages is needed, such as a view made by attach; another column is named by advantage_column => ''…''.'
 					WHEN 'max_staleness' THEN 'The views of attach have it where attach was told which column is the policy_step of a rollout.'
 					WHEN 'min_visits' THEN 'The views of gigpo, graphgpo, hgpo and rtmc have it.'
-					WHEN 'stderr' THEN 'The t-value is advantage over standard error, which the views of rtmc have; another column is named by stderr => ''…''.'
+					WHEN 'stderr' THEN 'The t-value is advantage over its error, q_error in the views of rtmc and batch_td; another column is named by stderr => ''…''.'
+					WHEN 'min_confidence' THEN 'The views of rtmc and batch_td have it.'
 					ELSE format('Name a column by %s => ''…''.', curation_number.role) END;
 	END IF;
 	number := stepadv_internal.role_column(curation_number.role, curation_number.relation, curation_number.name, 's'::text);
@@ -153,9 +154,7 @@ BEGIN
 		-- A group of one's own choice is not that of the view beside it.
 		groups := NULL;
 		made := to_jsonb(curation_source.group_by);
-		IF jsonb_array_length(made) <> (SELECT count(DISTINCT g) FROM unnest(curation_source.group_by) g) THEN
-			RAISE EXCEPTION 'group_by names a column twice, or NULL: %', curation_source.group_by USING ERRCODE = 'invalid_parameter_value';
-		END IF;
+		PERFORM stepadv_internal.check_names('group_by'::text, curation_source.group_by);
 	END IF;
 	FOR name IN SELECT jsonb_array_elements_text(made) UNION ALL SELECT unnest('{rollout_id,step_no,step_id}'::text[]) LOOP
 		type := stepadv_internal.curation_type(curation_source.advantages, name);
@@ -192,6 +191,10 @@ BEGIN
 	IF (settings ->> 'max_staleness')::integer < 0 THEN
 		RAISE EXCEPTION 'max_staleness must be at least 0, not %', settings ->> 'max_staleness'
 			USING ERRCODE = 'invalid_parameter_value', HINT = '0 keeps the rollouts of the newest policy step; NULL, the default, sets no limit.';
+	END IF;
+	IF NOT ((settings ->> 'min_confidence')::float8 BETWEEN 0 AND 1) THEN
+		RAISE EXCEPTION 'min_confidence must be between 0 and 1, not %', settings ->> 'min_confidence'
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'It is a probability: 0.5 is a coin''s.';
 	END IF;
 	FOREACH name IN ARRAY '{min_visits,per_state,per_rollout,per_group}'::text[] LOOP
 		most := (settings ->> name)::integer;
@@ -239,27 +242,30 @@ AS $rules$
 			-- Where no return differs from another, a difference is beyond doubt.
 			format('CASE WHEN s.stderr > 0 THEN abs(s.advantage) / s.stderr >= %L::float8 ELSE s.stderr = 0 AND s.advantage <> 0 END', settings ->> 'min_t'), NULL,
 			format($$CASE WHEN s.stderr > 0 THEN format('t = %%s >= %%s', round((abs(s.advantage) / s.stderr)::numeric, 2), %L) ELSE 'stderr is 0' END$$, settings ->> 'min_t')),
-		(5, 'min_visits', settings ->> 'min_visits',
+		(5, 'min_confidence', settings ->> 'min_confidence',
+			format('s.confidence >= %L::float8', settings ->> 'min_confidence'), NULL,
+			$$format('sign right with probability %s', round(s.confidence::numeric, 2))$$),
+		(6, 'min_visits', settings ->> 'min_visits',
 			format('s.visits >= %s', settings ->> 'min_visits'), NULL,
 			$$format('%s visits to its state', s.visits)$$),
-		(6, 'deduplicate', CASE WHEN (settings ->> 'deduplicate')::boolean THEN 'state, action' END,
-			's.rank6 = 1 OR s.state IS NULL OR s.action IS NULL', '{s.state,s.action}',
-			$$CASE WHEN s.state IS NULL OR s.action IS NULL THEN 'state or action like no other' ELSE format('1 of %s with its state and action', s.number6) END$$),
-		(7, 'per_state', settings ->> 'per_state',
-			format('s.rank7 <= %s OR s.state IS NULL', settings ->> 'per_state'), '{s.state}',
-			$$CASE WHEN s.state IS NULL THEN 'state like no other' ELSE format('rank %s of %s in its state', s.rank7, s.number7) END$$),
-		(8, 'per_rollout', settings ->> 'per_rollout',
-			format('s.rank8 <= %s', settings ->> 'per_rollout'), '{s.rollout}',
-			$$format('rank %s of %s in its rollout', s.rank8, s.number8)$$),
-		(9, 'per_group', settings ->> 'per_group',
-			format('s.rank9 <= %s', CASE WHEN b.by_group THEN b.per_group / 2 ELSE b.per_group END),
+		(7, 'deduplicate', CASE WHEN (settings ->> 'deduplicate')::boolean THEN 'state, action' END,
+			's.rank7 = 1 OR s.state IS NULL OR s.action IS NULL', '{s.state,s.action}',
+			$$CASE WHEN s.state IS NULL OR s.action IS NULL THEN 'state or action like no other' ELSE format('1 of %s with its state and action', s.number7) END$$),
+		(8, 'per_state', settings ->> 'per_state',
+			format('s.rank8 <= %s OR s.state IS NULL', settings ->> 'per_state'), '{s.state}',
+			$$CASE WHEN s.state IS NULL THEN 'state like no other' ELSE format('rank %s of %s in its state', s.rank8, s.number8) END$$),
+		(9, 'per_rollout', settings ->> 'per_rollout',
+			format('s.rank9 <= %s', settings ->> 'per_rollout'), '{s.rollout}',
+			$$format('rank %s of %s in its rollout', s.rank9, s.number9)$$),
+		(10, 'per_group', settings ->> 'per_group',
+			format('s.rank10 <= %s', CASE WHEN b.by_group THEN b.per_group / 2 ELSE b.per_group END),
 			CASE WHEN b.by_group THEN '{sign(s.advantage)}' ELSE '{}' END::text[],
-			CASE WHEN b.by_group THEN $$format('rank %s of %s %s in its group', s.rank9, s.number9, CASE WHEN s.advantage > 0 THEN 'positive' ELSE 'negative' END)$$
-				ELSE $$format('rank %s of %s in its group', s.rank9, s.number9)$$ END),
-		(10, 'balance', settings ->> 'balance',
-			's.advantage <> 0 AND s.rank10 <= least(s.positive, s.negative)', '{sign(s.advantage)}',
-			format($$CASE WHEN s.advantage > 0 THEN format('rank %%s of %%s positive against %%s negative %1$s', s.rank10, s.positive, s.negative)
-				ELSE format('rank %%s of %%s negative against %%s positive %1$s', s.rank10, s.negative, s.positive) END$$,
+			CASE WHEN b.by_group THEN $$format('rank %s of %s %s in its group', s.rank10, s.number10, CASE WHEN s.advantage > 0 THEN 'positive' ELSE 'negative' END)$$
+				ELSE $$format('rank %s of %s in its group', s.rank10, s.number10)$$ END),
+		(11, 'balance', settings ->> 'balance',
+			's.advantage <> 0 AND s.rank11 <= least(s.positive, s.negative)', '{sign(s.advantage)}',
+			format($$CASE WHEN s.advantage > 0 THEN format('rank %%s of %%s positive against %%s negative %1$s', s.rank11, s.positive, s.negative)
+				ELSE format('rank %%s of %%s negative against %%s positive %1$s', s.rank11, s.negative, s.positive) END$$,
 				CASE WHEN b.by_group THEN 'in its group' ELSE 'of all' END))
 	) r(i, rule, setting, keep, compared, reason)
 	WHERE r.setting IS NOT NULL
@@ -354,10 +360,15 @@ BEGIN
 		names := names || 'staleness'::text;
 	END IF;
 	IF settings ->> 'min_t' IS NOT NULL THEN
-		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'stderr', 'stderr'::text);
+		expression := stepadv_internal.curation_number(curation_input.advantages, coalesce(settings ->> 'stderr',
+			CASE WHEN stepadv_internal.has_column(curation_input.advantages, 'q_error'::text) THEN 'q_error' ELSE 'stderr' END), 'stderr'::text);
 		items := items || format('CASE WHEN %1$s < 0 THEN stepadv_internal.curation_refuse(format(''stderr of step %%s of rollout %%s is negative: %%s'', s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
 			expression);
 		names := names || 'stderr'::text;
+	END IF;
+	IF settings ->> 'min_confidence' IS NOT NULL THEN
+		items := items || stepadv_internal.curation_number(curation_input.advantages, 'confidence'::text, 'min_confidence'::text);
+		names := names || 'confidence'::text;
 	END IF;
 	IF settings ->> 'min_visits' IS NOT NULL THEN
 		items := items || stepadv_internal.curation_number(curation_input.advantages, 'n_state'::text, 'min_visits'::text);
@@ -478,8 +489,8 @@ COMMENT ON FUNCTION stepadv_internal.curation_query(regclass, jsonb, text[], boo
 CREATE FUNCTION stepadv.select_steps(advantages regclass,
 	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
-	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
-	state text DEFAULT NULL, action text DEFAULT NULL, max_staleness integer DEFAULT NULL)
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT NULL, outcome text DEFAULT NULL,
+	state text DEFAULT NULL, action text DEFAULT NULL, max_staleness integer DEFAULT NULL, min_confidence float8 DEFAULT NULL)
 RETURNS TABLE (group_key jsonb, rollout_id text, step_no integer, step_id text, advantage float8, reason text)
 LANGUAGE plpgsql STABLE ROWS 10000
 SET search_path = pg_catalog, pg_temp
@@ -492,20 +503,20 @@ BEGIN
 		'deduplicate', select_steps.deduplicate, 'per_state', select_steps.per_state, 'per_rollout', select_steps.per_rollout,
 		'per_group', select_steps.per_group, 'balance', select_steps.balance, 'group_by', select_steps.group_by,
 		'advantage', select_steps.advantage_column, 'stderr', select_steps.stderr, 'outcome', select_steps.outcome,
-		'state', select_steps.state, 'action', select_steps.action, 'max_staleness', select_steps.max_staleness), '{rollout_id,step_id}'::text[], false);
+		'state', select_steps.state, 'action', select_steps.action, 'max_staleness', select_steps.max_staleness, 'min_confidence', select_steps.min_confidence), '{rollout_id,step_id}'::text[], false);
 	RETURN QUERY EXECUTE format('SELECT jsonb_build_object(%s), s.c1::text, s.no, s.c2::text, s.advantage, %s FROM %s',
 		(SELECT string_agg(format('%L::text, s.g%s', g.name, g.i), ', ' ORDER BY g.i)
 		FROM jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i)), made.reason, made.steps);
 END
 $$;
-COMMENT ON FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, integer) IS
-'the steps of a relation of advantages (a step view of attach, or any with columns for the group, rollout_id, step_no, step_id and advantage) that pass the rules given, applied in this order to what is left: max_staleness: most policy steps between a rollout''s and the newest of its run (column staleness of views of attach that was told policy_step; NULL: goes); steps of rollouts not judged (advantage NULL) go; drop_uniform: groups whose rollouts all ended alike go, ''dapo'' (equal returns, unless there is one rollout), ''verl_agent'' (equal returns), ''rtmc'' (all successes or all failures); min_advantage: least |advantage|; min_t: least |advantage| / stderr (NULL: goes; 0: infinite); min_visits: least n_state; deduplicate: one step for each state and action of a group; per_state, per_rollout, per_group: so many of each; balance: as many positive as negative ones per ''group'' or of ''all'', zeros go, and per_group is halved by sign for ''group''; wherever some are kept they are those of largest |advantage|, then first by rollout_id (numbers as numbers, else by the bytes of the text) and step_no; NULL: no such rule; group_by, state, action: columns, known of attached views; outcome: a number or boolean by rollout (success: above 0), else what the view _groups says; group_key, rollout_id and step_id as jsonb and text; reason: why it was kept';
+COMMENT ON FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, integer, float8) IS
+'the steps of a relation of advantages (a step view of attach, or any with columns for the group, rollout_id, step_no, step_id and advantage) that pass the rules given, applied in this order to what is left: max_staleness: most policy steps between a rollout''s and the newest of its run (column staleness of views of attach that was told policy_step; NULL: goes); steps of rollouts not judged (advantage NULL) go; drop_uniform: groups whose rollouts all ended alike go, ''dapo'' (equal returns, unless there is one rollout), ''verl_agent'' (equal returns), ''rtmc'' (all successes or all failures); min_advantage: least |advantage|; min_t: least |advantage| / error, which is the column that stderr names, or else q_error, or else stderr (NULL: goes; 0: infinite); min_confidence: least confidence; min_visits: least n_state; deduplicate: one step for each state and action of a group; per_state, per_rollout, per_group: so many of each; balance: as many positive as negative ones per ''group'' or of ''all'', zeros go, and per_group is halved by sign for ''group''; wherever some are kept they are those of largest |advantage|, then first by rollout_id (numbers as numbers, else by the bytes of the text) and step_no; NULL: no such rule; group_by, state, action: columns, known of attached views; outcome: a number or boolean by rollout (success: above 0), else what the view _groups says; group_key, rollout_id and step_id as jsonb and text; reason: why it was kept';
 
 CREATE FUNCTION stepadv.explain_selection(advantages regclass,
 	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
-	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
-	state text DEFAULT NULL, action text DEFAULT NULL, max_staleness integer DEFAULT NULL)
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT NULL, outcome text DEFAULT NULL,
+	state text DEFAULT NULL, action text DEFAULT NULL, max_staleness integer DEFAULT NULL, min_confidence float8 DEFAULT NULL)
 RETURNS TABLE (rule_no integer, rule text, setting text, before bigint, removed bigint, kept bigint,
 	positive bigint, negative bigint, rollouts bigint, groups bigint)
 LANGUAGE plpgsql STABLE ROWS 10
@@ -521,7 +532,7 @@ BEGIN
 		'deduplicate', explain_selection.deduplicate, 'per_state', explain_selection.per_state, 'per_rollout', explain_selection.per_rollout,
 		'per_group', explain_selection.per_group, 'balance', explain_selection.balance, 'group_by', explain_selection.group_by,
 		'advantage', explain_selection.advantage_column, 'stderr', explain_selection.stderr, 'outcome', explain_selection.outcome,
-		'state', explain_selection.state, 'action', explain_selection.action, 'max_staleness', explain_selection.max_staleness);
+		'state', explain_selection.state, 'action', explain_selection.action, 'max_staleness', explain_selection.max_staleness, 'min_confidence', explain_selection.min_confidence);
 	SELECT * INTO made FROM stepadv_internal.curation_query(explain_selection.advantages, settings, '{}'::text[], true);
 	SELECT string_agg('s.g' || i, ', ') INTO grouped FROM generate_series(1, jsonb_array_length(made.source -> 'group_by')) i;
 	-- A step that passed every rule fails none of a number that is reached.
@@ -549,14 +560,14 @@ BEGIN
 		$q$, grouped, made.steps) USING settings;
 END
 $$;
-COMMENT ON FUNCTION stepadv.explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, integer) IS
+COMMENT ON FUNCTION stepadv.explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, integer, float8) IS
 'what select_steps with the same arguments does: a row for all steps (rule_no 0) and one per rule in the order of their application, with the steps before it, removed by it and kept, and of what is kept the positive and negative ones, the rollouts and the groups';
 
 CREATE FUNCTION stepadv.create_selection(advantages regclass, name text,
 	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
 	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
-	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT 'stderr', outcome text DEFAULT NULL,
-	state text DEFAULT NULL, action text DEFAULT NULL, schema text DEFAULT NULL, max_staleness integer DEFAULT NULL)
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT NULL, outcome text DEFAULT NULL,
+	state text DEFAULT NULL, action text DEFAULT NULL, schema text DEFAULT NULL, max_staleness integer DEFAULT NULL, min_confidence float8 DEFAULT NULL)
 RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -574,7 +585,7 @@ BEGIN
 		'deduplicate', create_selection.deduplicate, 'per_state', create_selection.per_state, 'per_rollout', create_selection.per_rollout,
 		'per_group', create_selection.per_group, 'balance', create_selection.balance, 'group_by', create_selection.group_by,
 		'advantage', create_selection.advantage_column, 'stderr', create_selection.stderr, 'outcome', create_selection.outcome,
-		'state', create_selection.state, 'action', create_selection.action, 'max_staleness', create_selection.max_staleness);
+		'state', create_selection.state, 'action', create_selection.action, 'max_staleness', create_selection.max_staleness, 'min_confidence', create_selection.min_confidence);
 	SELECT array_agg(a.attname ORDER BY a.attnum) INTO columns FROM pg_attribute a
 	WHERE a.attrelid = create_selection.advantages AND a.attnum > 0 AND NOT a.attisdropped;
 	SELECT * INTO made FROM stepadv_internal.curation_query(create_selection.advantages, settings, columns, false);
@@ -606,7 +617,7 @@ BEGIN
 	RETURN full_name::regclass;
 END
 $$;
-COMMENT ON FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text, integer) IS
+COMMENT ON FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text, integer, float8) IS
 'creates an ordinary view of the steps that select_steps would return, with all columns of the relation of advantages and reason, in its schema unless another is given; a condition on the columns of the group is applied before anything else, unless balance is ''all''; DROP VIEW removes it; error when the name is taken';
 
 -- One advantage per token: where the mask is true, or without a mask on all; a

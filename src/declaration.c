@@ -65,12 +65,12 @@ read_declared(Oid function, bool columns)
 }
 
 static _Noreturn pg_noinline void
-refuse_declaration(Oid function, const char *lacks, const Expected *expected)
+refuse_declaration(Oid function, const char *lacks, const char *name, Oid type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_FUNCTION_DEFINITION),
 			 errmsg("function %s is not declared as its C code expects", format_procedure(function)),
-			 errdetail("It has no %s \"%s\" of type %s.", lacks, expected->name, format_type_be(expected->type))));
+			 errdetail("It has no %s \"%s\" of type %s.", lacks, name, format_type_be(type))));
 }
 
 /*
@@ -87,11 +87,12 @@ match(FmgrInfo *function, bool columns, int first, const Expected *expected, int
 	for (int e = 0; e < n; e++)
 	{
 		int			place = first;
+		Oid			type = expected[e].type == TYPE_OF_FIRST_ARGUMENT ? declared.types[0] : expected[e].type;
 
 		while (place < declared.n && strcmp(declared.names[place], expected[e].name) != 0)
 			place++;
-		if (place < declared.n ? declared.types[place] != expected[e].type : !expected[e].newer)
-			refuse_declaration(function->fn_oid, columns ? "result column" : "parameter", &expected[e]);
+		if (place < declared.n ? declared.types[place] != type : !expected[e].newer)
+			refuse_declaration(function->fn_oid, columns ? "result column" : "parameter", expected[e].name, type);
 		places[e] = place < declared.n ? place : NOT_DECLARED;
 		n_found += place < declared.n;
 	}

@@ -19,9 +19,12 @@
 typedef struct Expected
 {
 	const char *name;
-	Oid			type;
+	Oid			type;			/* or TYPE_OF_FIRST_ARGUMENT */
 	bool		newer;			/* a declaration of before does without */
 } Expected;
+
+/* Extensions' types have no numbers that C code could know. */
+#define TYPE_OF_FIRST_ARGUMENT InvalidOid
 
 /* The place of what is newer than the declaration. */
 #define NOT_DECLARED (-1)

@@ -10,8 +10,20 @@
 #include "compat.h"
 #include "declaration.h"
 #include "estimator.h"
+#include "group/pool.h"
 
 StaticAssertDecl(3 + MAX_RESULT_COLUMNS <= MAX_ROW_COLUMNS, "an estimator's columns are more than a row takes");
+
+/* The column that has a value for every judged step: the advantage, or the last where there is none. */
+static int
+certain_column(const Estimator *estimator)
+{
+	int			c = estimator->n_columns - 1;
+
+	while (c > 0 && strcmp(estimator->columns[c].name, "advantage") != 0)
+		c--;
+	return strcmp(estimator->columns[c].name, "advantage") == 0 ? c : estimator->n_columns - 1;
+}
 
 /*
  * The first step of a rollout whose estimate is out of range, or the step after
@@ -21,6 +33,7 @@ StaticAssertDecl(3 + MAX_RESULT_COLUMNS <= MAX_ROW_COLUMNS, "an estimator's colu
 static uint32
 find_infinite(const Estimator *estimator, const GroupColumns *group, const EstimateColumn *columns, uint32 rollout)
 {
+	int			certain = certain_column(estimator);
 	uint32		i;
 
 	for (i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
@@ -28,7 +41,7 @@ find_infinite(const Estimator *estimator, const GroupColumns *group, const Estim
 		for (int c = 0; c < estimator->n_columns; c++)
 			if (estimator->columns[c].type == COLUMN_FLOAT8 && isinf(columns[c].number[i]))
 				return i;
-		if (isnan(columns[estimator->n_columns - 1].number[i]))
+		if (isnan(columns[certain].number[i]))
 			return i;
 	}
 	return i;
@@ -41,6 +54,7 @@ find_infinite(const Estimator *estimator, const GroupColumns *group, const Estim
 static bool
 all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 n_steps)
 {
+	int			certain = certain_column(estimator);
 	bool		finite = true;
 
 	for (int c = 0; c < estimator->n_columns; c++)
@@ -49,7 +63,7 @@ all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 n_s
 
 		if (estimator->columns[c].type != COLUMN_FLOAT8)
 			continue;
-		if (c == estimator->n_columns - 1)
+		if (c == certain)
 			for (uint32 i = 0; i < n_steps; i++)
 				finite &= isfinite(number[i]) != 0;
 		else
@@ -57,6 +71,15 @@ all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 n_s
 				finite &= !isinf(number[i]);
 	}
 	return finite;
+}
+
+static bool
+all_judged(const GroupColumns *group, const RolloutFacts *facts)
+{
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		if (!facts->judged[r])
+			return false;
+	return true;
 }
 
 /* By rollout: whether its steps get NULL. */
@@ -67,7 +90,7 @@ find_unknown(const Estimator *estimator, const GroupColumns *group, const Rollou
 	bool		finite = all_finite(estimator, columns, group->n_steps);
 	bool	   *unknown;
 
-	if (finite && facts->n_judged == group->n_rollouts)
+	if (finite && all_judged(group, facts))
 		return NULL;
 	unknown = ALLOCATE_ARRAY(bool, group->n_rollouts);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
@@ -140,6 +163,48 @@ return_estimates(FunctionCallInfo fcinfo, const Estimator *estimator, const Grou
 	return return_rows(fcinfo, 3 + estimator->n_columns, results, calls->n_steps);
 }
 
+/* The number of the method's parameter `history`, which `decay` follows, or -1. */
+static int
+history_of(const Estimator *estimator)
+{
+	for (int p = 0; p < estimator->n_parameters; p++)
+		if (estimator->parameters[p].type == PARAMETER_GROUP)
+			return p;
+	return -1;
+}
+
+/*
+ * What the method is to learn from: the group's own rollouts, and those of its history
+ * after them.
+ */
+static void
+find_subject(const Estimator *estimator, const ParameterValue *parameters, const GroupColumns *group,
+			 const GroupColumns *calls, GroupColumns *subject, RolloutFacts *facts)
+{
+	int			history = history_of(estimator);
+	GroupColumns opened;
+	GroupColumns history_calls;
+
+	if (history >= 0 && parameters[history + 1].number == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("decay must be greater than 0 and at most 1, not 0")));
+	*subject = *group;
+	if (history >= 0 && !parameters[history].isnull)
+	{
+		group_open_by_unit(parameters[history].group, &opened, &history_calls);
+		require_same_unit(calls, &history_calls);
+		if (opened.n_rollouts > 0)
+			pool_groups(group, &opened, subject);
+		else
+			history = -1;
+	}
+	find_rollout_facts(subject, facts);
+	leave_out_defects(subject, estimator->defects, facts);
+	if (history >= 0 && !parameters[history].isnull)
+		facts->weight = weigh_by_age(subject, group->n_rollouts, parameters[history + 1].number, facts);
+}
+
 Datum
 estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 {
@@ -148,10 +213,11 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 	RolloutFacts facts;
 	GroupColumns group;
 	GroupColumns calls;
+	GroupColumns subject;
 	const uint32 *turn_of_call;
 	const bool *unknown;
 
-	Assert(estimator->columns[estimator->n_columns - 1].type == COLUMN_FLOAT8);
+	Assert(estimator->columns[certain_column(estimator)].type == COLUMN_FLOAT8);
 
 	if (fcinfo->flinfo->fn_extra == NULL)
 		require_group_argument(fcinfo->flinfo);
@@ -159,17 +225,16 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 	if (PG_ARGISNULL(0))
 		return return_no_rows(fcinfo);
 	turn_of_call = group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, &calls);
-	find_rollout_facts(&group, &facts);
-	leave_out_defects(&group, estimator->defects, &facts);
+	find_subject(estimator, parameters, &group, &calls, &subject, &facts);
 
 	for (int c = 0; c < estimator->n_columns; c++)
 	{
 		if (estimator->columns[c].type == COLUMN_FLOAT8)
-			columns[c].number = ALLOCATE_ARRAY(double, group.n_steps);
+			columns[c].number = ALLOCATE_ARRAY(double, subject.n_steps);
 		else
-			columns[c].count = ALLOCATE_ARRAY(int32, group.n_steps);
+			columns[c].count = ALLOCATE_ARRAY(int32, subject.n_steps);
 	}
-	estimator->estimate(&group, &facts, parameters, columns);
+	estimator->estimate(&subject, &facts, parameters, columns);
 	unknown = find_unknown(estimator, &group, &facts, columns);
 	if (turn_of_call != NULL)
 		spread_to_calls(estimator, turn_of_call, calls.n_steps, columns);

@@ -9,7 +9,7 @@
  *		STEPADV_ESTIMATOR(rtmc, rtmc_parameters, rtmc_columns, rtmc_estimate)
  *
  * which makes the C function stepadv_rtmc for SQL.  Everything around it is done
- * here, once: opening the value, turns as steps where that is its unit, reading
+ * here, once: opening the value, its history, turns as steps where that is its unit, reading
  * and checking parameters, NULL for rollouts that are not judged, errors on
  * overflow (or NULL, of a value that is forgiving), rows.
  */
@@ -23,6 +23,16 @@
 #include "rows.h"
 
 #define MAX_PARAMETERS 12
+
+/*
+ * Of a method that may learn from more rollouts than it answers for, one after the
+ * other.  It sees them behind the group's own, with the weights in its RolloutFacts,
+ * and fills its columns for them too, which nobody reads.
+ */
+#define HISTORY_PARAMETERS \
+	NEWER_NULLABLE_GROUP_PARAMETER("history"), \
+	NEWER_NUMBER_PARAMETER("decay", 0, 1, 1)
+
 #define MAX_RESULT_COLUMNS 10
 
 /* What a column is called, and what is in it. */

@@ -9,6 +9,7 @@
 
 #include "compat.h"
 #include "declaration.h"
+#include "group/group.h"
 #include "parameters.h"
 
 static void
@@ -96,8 +97,14 @@ read_one(const NullableDatum *arg, const Parameter *parameter, ParameterValue *v
 		case PARAMETER_FLAG:
 			value->flag = DatumGetBool(arg->value);
 			break;
+		case PARAMETER_JSONB:
+			value->jsonb = arg->value;
+			break;
 		case PARAMETER_CHOICE:
 			value->choice = choice_of_text(parameter->name, parameter->choices, arg->value);
+			break;
+		case PARAMETER_GROUP:
+			value->group = (const RolloutGroup *) PG_DETOAST_DATUM(arg->value);
 			break;
 	}
 }
@@ -127,8 +134,12 @@ type_of_parameter(ParameterType type)
 			return INT4OID;
 		case PARAMETER_FLAG:
 			return BOOLOID;
+		case PARAMETER_JSONB:
+			return JSONBOID;
 		case PARAMETER_CHOICE:
 			return TEXTOID;
+		case PARAMETER_GROUP:
+			return TYPE_OF_FIRST_ARGUMENT;
 	}
 	return InvalidOid;			/* keep compiler quiet */
 }

@@ -17,7 +17,9 @@ typedef enum ParameterType
 	PARAMETER_NUMBER,			/* float8 between least and most */
 	PARAMETER_INTEGER,			/* integer between least and most */
 	PARAMETER_FLAG,				/* boolean */
-	PARAMETER_CHOICE			/* text, one of choices */
+	PARAMETER_CHOICE,			/* text, one of choices */
+	PARAMETER_JSONB,			/* jsonb */
+	PARAMETER_GROUP				/* of the first argument's type, a rollout_group */
 } ParameterType;
 
 typedef struct Parameter
@@ -36,8 +38,10 @@ typedef struct ParameterValue
 {
 	bool		isnull;
 	double		number;
+	Datum		jsonb;			/* as it came */
 	bool		flag;
 	int			choice;			/* index into choices */
+	const struct RolloutGroup *group;	/* detoasted */
 } ParameterValue;
 
 /* For tables outside functions: a list of choices there lives for ever. */
@@ -45,6 +49,7 @@ typedef struct ParameterValue
 #define NULLABLE_NUMBER_PARAMETER(name, least, most) {name, PARAMETER_NUMBER, least, most, NULL, true}
 #define INTEGER_PARAMETER(name, least, most) {name, PARAMETER_INTEGER, least, most, NULL, false}
 #define FLAG_PARAMETER(name) {name, PARAMETER_FLAG, 0, 0, NULL, false}
+#define GROUP_PARAMETER(name) {name, PARAMETER_GROUP, 0, 0, NULL, false}
 #define CHOICE_LIST(...) ((const char *const []) {__VA_ARGS__, NULL})
 #define CHOICE_PARAMETER(name, ...) {name, PARAMETER_CHOICE, 0, 0, CHOICE_LIST(__VA_ARGS__), false}
 
@@ -59,6 +64,8 @@ typedef struct ParameterValue
 #define NEWER_INTEGER_PARAMETER(name, least, most, otherwise) \
 	{name, PARAMETER_INTEGER, least, most, NULL, false, true, otherwise}
 #define NEWER_FLAG_PARAMETER(name, otherwise) {name, PARAMETER_FLAG, 0, 0, NULL, false, true, otherwise}
+#define NEWER_NULLABLE_GROUP_PARAMETER(name) {name, PARAMETER_GROUP, 0, 0, NULL, true, true, NAN}
+#define NEWER_NULLABLE_JSONB_PARAMETER(name) {name, PARAMETER_JSONB, 0, 0, NULL, true, true, NAN}
 #define NEWER_CHOICE_PARAMETER(name, ...) {name, PARAMETER_CHOICE, 0, 0, CHOICE_LIST(__VA_ARGS__), false, true, 0}
 
 /* Parameters that several estimators have. */

@@ -34,10 +34,14 @@ DROP FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, text[], j
 -- steps has one more column: the views of users that read it go on reading the function as it was.
 ALTER FUNCTION stepadv.steps(stepadv.rollout_group) RENAME TO steps_before_0_3_0;
 ALTER FUNCTION stepadv.steps_before_0_3_0(stepadv.rollout_group) SET SCHEMA stepadv_internal;
+-- rollouts has two more, likewise.
+ALTER FUNCTION stepadv.rollouts(stepadv.rollout_group, float8) RENAME TO rollouts_before_0_3_0;
+ALTER FUNCTION stepadv.rollouts_before_0_3_0(stepadv.rollout_group, float8) SET SCHEMA stepadv_internal;
 -- Functions with more parameters than before. Views of users call the declarations of
 -- 0.2.0 (the same C functions, which do without what is newer) until upgrade_attachments()
 -- makes them anew; a later release drops them.
 
+-- prior_mean; rtmc also history, decay
 -- prior_mean, shrink
 ALTER FUNCTION stepadv.rtmc(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) RENAME TO rtmc_before_0_3_0;
 ALTER FUNCTION stepadv.rtmc_before_0_3_0(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) SET SCHEMA stepadv_internal;
@@ -89,10 +93,21 @@ ALTER FUNCTION stepadv.reward_xml_format_before_0_3_0(text[], text[], text, floa
 ALTER FUNCTION stepadv.reward_xml_tags(text[], text[], float8) RENAME TO reward_xml_tags_before_0_3_0;
 ALTER FUNCTION stepadv.reward_xml_tags_before_0_3_0(text[], text[], float8) SET SCHEMA stepadv_internal;
 
+-- Fits of progress have an intercept of the rollout unless told otherwise, a hidden layer is
+-- put on top of a linear fit: what views of users call goes on as it was.
+ALTER FUNCTION stepadv.progress_solve(stepadv.progress_statistics, float8, boolean) RENAME TO progress_solve_before_0_3_0;
+ALTER FUNCTION stepadv.progress_solve_before_0_3_0(stepadv.progress_statistics, float8, boolean) SET SCHEMA stepadv_internal;
+ALTER AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8) RENAME TO progress_fit_before_0_3_0;
+ALTER AGGREGATE stepadv.progress_fit_before_0_3_0(bigint, real[], float8, float8) SET SCHEMA stepadv_internal;
+ALTER AGGREGATE stepadv.progress_fit_mlp(bigint, real[], float8) RENAME TO progress_fit_mlp_before_0_3_0;
+ALTER AGGREGATE stepadv.progress_fit_mlp_before_0_3_0(bigint, real[], float8) SET SCHEMA stepadv_internal;
+ALTER AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, bigint, float8[]) RENAME TO progress_cross_validate_before_0_3_0;
+ALTER AGGREGATE stepadv.progress_cross_validate_before_0_3_0(bigint, real[], float8, bigint, float8[]) SET SCHEMA stepadv_internal;
+
 -- The methods by their declarations of today, as regprocedure writes them.
 UPDATE stepadv_internal.methods m SET function = v.function
 FROM (VALUES
-	('rtmc', 'stepadv.rtmc(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text,text)'),
+	('rtmc', 'stepadv.rtmc(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text,stepadv.rollout_group,double precision,text)'),
 	('rtmc_tree', 'stepadv.rtmc_tree(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text)'),
 	('rloo', 'stepadv.rloo(stepadv.rollout_group,text,boolean,double precision,text)'),
 	('mt_grpo', 'stepadv.mt_grpo(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text)'),
@@ -149,9 +164,11 @@ CREATE CAST (bigint[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 CREATE CAST (real[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 CREATE CAST (float8[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 
--- max_staleness. A view of a user's may call these; their bodies named their parameters by
+-- max_staleness, min_confidence. A view of a user's may call these; their bodies named their parameters by
 -- the function's name, so the ones of before call those of now.
-INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.');
+INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.'),
+	('truncated', 35, 'source', 'truth', 'truncated must be boolean; attach a view that says when a rollout was cut off.'),
+	('min_confidence', 36, 'advantages', 'share', 'confidence must be a number.');
 ALTER FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) RENAME TO select_steps_before_0_3_0;
 ALTER FUNCTION stepadv.select_steps_before_0_3_0(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) SET SCHEMA stepadv_internal;
 CREATE OR REPLACE FUNCTION stepadv_internal.select_steps_before_0_3_0(advantages regclass,
@@ -166,7 +183,7 @@ AS $$
 #variable_conflict use_variable
 BEGIN
 	RETURN QUERY SELECT s.* FROM stepadv.select_steps(advantages, drop_uniform, min_advantage, min_t, min_visits, deduplicate, per_state, per_rollout, per_group, balance,
-		group_by, advantage_column, stderr, outcome, state, action, NULL::integer) s;
+		group_by, advantage_column, stderr, outcome, state, action, NULL::integer, NULL::float8) s;
 END
 $$;
 ALTER FUNCTION stepadv.explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) RENAME TO explain_selection_before_0_3_0;
@@ -184,7 +201,7 @@ AS $$
 #variable_conflict use_variable
 BEGIN
 	RETURN QUERY SELECT s.* FROM stepadv.explain_selection(advantages, drop_uniform, min_advantage, min_t, min_visits, deduplicate, per_state, per_rollout, per_group, balance,
-		group_by, advantage_column, stderr, outcome, state, action, NULL::integer) s;
+		group_by, advantage_column, stderr, outcome, state, action, NULL::integer, NULL::float8) s;
 END
 $$;
 DROP FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text);
@@ -201,7 +218,7 @@ UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN abs(%1$s) > 1e200
 
 -- A method more. (Its function is among the parts'.)
 INSERT INTO stepadv_internal.methods VALUES
-	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,double precision,text)',
+	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text,double precision,stepadv.rollout_group,double precision,text)',
 		'{reward,state,action}', '{}', NULL, 'a row per step', 175);
 
 -- What rollouts that were left out say of methods.

@@ -12,7 +12,8 @@
  *
  * where a target is r_t + gamma V(s_(t+1)) for lambda 0, the return for lambda 1 (every-visit
  * Monte Carlo), and in general the lambda-return; it is found by solving the equations, not by
- * repeating.  (Sutton 1988; Sutton and Barto, 2nd edition, section 6.3; for lambda
+ * repeating.  A rollout that was cut off can count as ended there, or lead on to the
+ * state that it was cut off in.  (Sutton 1988; Sutton and Barto, 2nd edition, section 6.3; for lambda
  * above 0 it is LSTD(lambda), Boyan 1999.)
  */
 #include "postgres.h"
@@ -20,6 +21,8 @@
 #include "arrays.h"
 #include "estimator.h"
 #include "estimators/bellman.h"
+#include "estimators/cuts.h"
+#include "estimators/q_error.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
 #include "estimators/shrink.h"
@@ -29,7 +32,13 @@
 
 enum
 {
-	GAMMA, LAMBDA, PRIOR, BASELINE, PRIOR_MEAN, SUCCESS_ABOVE, SHRINK
+	GAMMA, LAMBDA, PRIOR, BASELINE, PRIOR_MEAN, TRUNCATED, SUCCESS_ABOVE, HISTORY, DECAY, SHRINK
+};
+
+/* What becomes of a rollout that was cut off, in the order of the parameter's choices. */
+enum
+{
+	TRUNCATED_FAIL, TRUNCATED_BOOTSTRAP
 };
 
 static const Parameter batch_td_parameters[] = {
@@ -38,25 +47,43 @@ static const Parameter batch_td_parameters[] = {
 	NUMBER_PARAMETER("prior", 0, INFINITY),
 	NULLABLE_NUMBER_PARAMETER("baseline", -INFINITY, INFINITY),
 	CHOICE_PARAMETER("prior_mean", PRIOR_MEAN_CHOICES),
+	CHOICE_PARAMETER("truncated", "fail", "bootstrap"),
 	SUCCESS_ABOVE_PARAMETER,
+	HISTORY_PARAMETERS,
 	CHOICE_PARAMETER("shrink", SHRINK_CHOICES)
 };
 static const EstimateColumnType batch_td_columns[] = {RTMC_COLUMNS};
 
 /* An action that is worth what its state is has no advantage, whatever rounding says. */
 static void
-flatten_ties(const GroupColumns *group, const BellmanOptions *options, RtmcTable *table)
+flatten_ties(const GroupColumns *group, const BellmanOptions *options, const double *target, RtmcTable *table)
 {
 	double		scale = options->prior > 0 ? fabs(options->prior_mean) : 0;
 
 	for (uint32 i = 0; i < group->n_steps; i++)
 		if (table->states.of_step[i] != NO_IDENTITY)
-			scale = Max(scale, fabs(table->returns[i]));
+			scale = Max(scale, Max(fabs(table->returns[i]), fabs(target[i])));
 	if (!isfinite(scale))
 		return;
 	for (uint32 p = 0; p < table->pairs.n; p++)
 		if (fabs(table->pair_advantage[p]) <= TIE * scale)
 			table->pair_advantage[p] = 0;
+}
+
+/* Numbers the states, and says where each step leads. */
+static const int32 *
+find_transitions(const GroupColumns *group, const RolloutFacts *facts, const BellmanOptions *options,
+				 bool bootstrap, Identities *states)
+{
+	int32	   *cut = NULL;
+
+	if (bootstrap && group->truncated != NULL)
+		cut = number_states_and_cuts(group, facts, states);
+	else
+		number_states(group, facts, states);
+	if (cut != NULL && options->gamma == 1 && options->prior == 0)
+		drop_endless_cuts(group, states, options->lambda == 1, cut);
+	return find_next_states(group, states, cut);
 }
 
 static void
@@ -67,17 +94,22 @@ batch_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 		parameters[GAMMA].number, parameters[LAMBDA].number, parameters[PRIOR].number
 	};
 	RtmcTable	table;
+	const int32 *next;
+	double	   *weight;
 	double	   *target;
 
 	table.returns = ALLOCATE_ARRAY(double, group->n_steps);
 	discounted_returns(group, options.gamma, table.returns);
 	options.prior_mean = find_prior_mean(group, facts, &parameters[BASELINE], &parameters[PRIOR_MEAN],
 										 &parameters[SUCCESS_ABOVE], table.returns);
-	number_states(group, facts, &table.states);
+	next = find_transitions(group, facts, &options, parameters[TRUNCATED].choice == TRUNCATED_BOOTSTRAP, &table.states);
 	number_pairs(group, &table.states, &table.pairs);
-	target = bellman_targets(group, &table.states, find_next_states(group, &table.states, NULL), &options);
-	rtmc_table_measure(group, target, VISIT_EVERY, options.prior, options.prior_mean, &table);
-	flatten_ties(group, &options, &table);
+	weight = weigh_visits(group, facts, &table.states, VISIT_EVERY);
+	options.weight = facts->weight ? weight : NULL;
+	target = bellman_targets(group, &table.states, next, &options);
+	rtmc_table_measure(group, target, weight, options.prior, options.prior_mean, &table);
+	flatten_ties(group, &options, target, &table);
+	bellman_errors(group, weight, target, next, &options, &table);
 	rtmc_table_columns(group, &table, columns);
 	if (parameters[SHRINK].choice == SHRINK_CHECK)
 		shrink_advantages(group, facts, batch_td_estimate, batch_td_columns, lengthof(batch_td_columns),

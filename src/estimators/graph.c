@@ -186,7 +186,7 @@ measure_distances(const GroupColumns *group, StateGraph *graph)
 	{
 		Adjacency	sources;
 
-		find_neighbours(group, graph->n_nodes, graph->next, graph->states.of_step, !equal, &sources);
+		find_neighbours(group, graph->n_nodes, graph->next, graph->states.of_step, equal ? NULL : group->cost, &sources);
 		if (equal)
 			measure_equal_costs(&sources, graph->n_nodes, graph_goal(graph), cost, graph->distance);
 		else
@@ -239,7 +239,7 @@ find_cycles(const GroupColumns *group, const StateGraph *graph)
 	Adjacency	targets;
 	Components	components;
 
-	find_neighbours(group, graph->n_nodes, graph->states.of_step, graph->next, false, &targets);
+	find_neighbours(group, graph->n_nodes, graph->states.of_step, graph->next, NULL, &targets);
 	find_components(graph->n_nodes, targets.first, targets.neighbour, &components);
 	for (uint32 c = 0; c < components.n; c++)
 		if (components.first[c + 1] - components.first[c] > 1)

@@ -135,6 +135,14 @@ number_states(const GroupColumns *group, const RolloutFacts *facts, Identities *
 	single_destroy(table);
 }
 
+/* Is it known where the last step of a rollout led? */
+static inline bool
+leads_on(const GroupColumns *group, uint32 rollout)
+{
+	return group->n_rollout_steps[rollout] > 0 && group->next_state != NULL &&
+		!step_has_null(group, group->first_step[rollout + 1] - 1, NULL_NEXT_STATE);
+}
+
 int32 *
 number_states_and_ends(const GroupColumns *group, const RolloutFacts *facts, const bool *at_goal,
 					   Identities *states)
@@ -149,12 +157,31 @@ number_states_and_ends(const GroupColumns *group, const RolloutFacts *facts, con
 		uint32		last = group->first_step[r + 1] - 1;
 
 		end[r] = NO_IDENTITY;
-		if (facts->judged[r] && !at_goal[r] && group->n_rollout_steps[r] > 0 &&
-			group->next_state != NULL && !step_has_null(group, last, NULL_NEXT_STATE))
+		if (facts->judged[r] && !at_goal[r] && leads_on(group, r))
 			end[r] = find_single(table, group->next_state[last], states, last);
 	}
 	single_destroy(table);
 	return end;
+}
+
+int32 *
+number_states_and_cuts(const GroupColumns *group, const RolloutFacts *facts, Identities *states)
+{
+	single_hash *table = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
+	int32	   *cut = ALLOCATE_ARRAY(int32, group->n_rollouts);
+
+	allocate_identities(group, group->n_steps, states);
+	add_states(group, facts, table, states);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		SingleEntry *entry = NULL;
+
+		if (facts->judged[r] && rollout_is_truncated(group, r) && group->success[r] != SUCCESS_TRUE && leads_on(group, r))
+			entry = single_lookup(table, group->next_state[group->first_step[r + 1] - 1]);
+		cut[r] = entry != NULL ? (int32) entry->number : NO_IDENTITY;
+	}
+	single_destroy(table);
+	return cut;
 }
 
 void
@@ -303,6 +330,19 @@ find_visits(const GroupColumns *group, const Identities *identities, Visit which
 		}
 	pfree(last_rollout);
 	return visit;
+}
+
+double *
+weigh_visits(const GroupColumns *group, const RolloutFacts *facts, const Identities *identities, Visit which)
+{
+	uint32	   *visit = find_visits(group, identities, which);
+	double	   *weight = ALLOCATE_ARRAY(double, group->n_steps);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+			weight[i] = facts->weight == NULL || !visit[i] ? visit[i] : facts->weight[r];
+	pfree(visit);
+	return weight;
 }
 
 uint32 *

@@ -33,6 +33,14 @@ extern int32 *number_states_and_ends(const GroupColumns *group, const RolloutFac
 									 Identities *states);
 
 /*
+ * The same of the states in which rollouts were cut off: a judged rollout that is
+ * truncated, and of which no row says that it succeeded, which is to have ended,
+ * has as its entry the state that its last step's next_state names, if any judged
+ * rollout took a step there; every other has NO_IDENTITY.
+ */
+extern int32 *number_states_and_cuts(const GroupColumns *group, const RolloutFacts *facts, Identities *states);
+
+/*
  * By step: the state that the rollout's next step is in.  The last step of a
  * rollout leads to what `end` says of the rollout, or, if that is NULL, to none.
  */
@@ -80,6 +88,10 @@ typedef enum Visit
  * first in each rollout.
  */
 extern uint32 *find_visits(const GroupColumns *group, const Identities *identities, Visit which);
+
+/* The same by what each counts: the weight of its rollout. */
+extern double *weigh_visits(const GroupColumns *group, const RolloutFacts *facts, const Identities *identities,
+							Visit which);
 
 /* Visits by identity; visit NULL: every step is one. */
 extern uint32 *count_visits(const GroupColumns *group, const Identities *identities, const uint32 *visit);

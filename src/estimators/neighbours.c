@@ -12,7 +12,7 @@
 
 void
 find_neighbours(const GroupColumns *group, uint32 n_nodes, const int32 *from, const int32 *to,
-				bool with_cost, Adjacency *adjacency)
+				const double *cost, Adjacency *adjacency)
 {
 	uint32	   *first = ALLOCATE_ZEROED_ARRAY(uint32, (Size) n_nodes + 2);
 	uint32	   *fill = first + 1;
@@ -29,15 +29,15 @@ find_neighbours(const GroupColumns *group, uint32 n_nodes, const int32 *from, co
 	CHECK_FOR_INTERRUPTS();
 
 	adjacency->first = first;
-	adjacency->neighbour = with_cost ? NULL : ALLOCATE_ARRAY(int32, first[n_nodes + 1]);
-	adjacency->priced = with_cost ? ALLOCATE_ARRAY(PricedNeighbour, first[n_nodes + 1]) : NULL;
+	adjacency->neighbour = cost ? NULL : ALLOCATE_ARRAY(int32, first[n_nodes + 1]);
+	adjacency->priced = cost ? ALLOCATE_ARRAY(PricedNeighbour, first[n_nodes + 1]) : NULL;
 	for (uint32 i = 0; i < group->n_steps; i++)
 		if (from[i] != NO_IDENTITY && to[i] != NO_IDENTITY)
 		{
 			uint32		place = fill[from[i]]++;
 
-			if (with_cost)
-				adjacency->priced[place] = (PricedNeighbour) {step_cost(group, i), to[i]};
+			if (cost)
+				adjacency->priced[place] = (PricedNeighbour) {known_cost(cost[i]), to[i]};
 			else
 				adjacency->neighbour[place] = to[i];
 		}

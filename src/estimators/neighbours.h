@@ -27,17 +27,23 @@ typedef struct Adjacency
 
 /*
  * Every step with both a `from` and a `to` makes its `to` a neighbour of its
- * `from`, by a counting sort on `from`.
+ * `from`, by a counting sort on `from`; with the step's cost, if `cost` is not NULL.
  */
 extern void find_neighbours(const GroupColumns *group, uint32 n_nodes, const int32 *from, const int32 *to,
-							bool with_cost, Adjacency *adjacency);
+							const double *cost, Adjacency *adjacency);
 extern void free_neighbours(Adjacency *adjacency);
 
 /* What a step cost: 1 unless given. */
 static inline double
+known_cost(double cost)
+{
+	return isnan(cost) ? 1 : cost;
+}
+
+static inline double
 step_cost(const GroupColumns *group, uint32 step)
 {
-	return group->cost == NULL || isnan(group->cost[step]) ? 1 : group->cost[step];
+	return group->cost == NULL ? 1 : known_cost(group->cost[step]);
 }
 
 #endif							/* STEPADV_NEIGHBOURS_H */

@@ -13,29 +13,43 @@
  * of its rollouts' first steps, or `baseline`.  With visit 'first' a
  * rollout's later occurrences of the same (s,a) do not enter the table, but
  * receive its advantage.  The standard error of Q is sd(G) / sqrt(N), ddof 1.
- * (RTMC, section 4 and equation 11.)
+ * Where rollouts differ in weight, N is the sum of the weights of the visits,
+ * and means are weighted.  (RTMC, section 4 and equation 11.)  Errors that hold for
+ * few visits too: q_error.c.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "utils/float.h"
 
 #include "arrays.h"
 #include "estimator.h"
-#include "estimators/normalise.h"
+#include "estimators/q_error.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
 #include "estimators/shrink.h"
 #include "sum.h"
 
+static inline double
+rollout_weight(const RolloutFacts *facts, uint32 rollout)
+{
+	return facts->weight ? facts->weight[rollout] : 1;
+}
+
 static double
 success_rate(const GroupColumns *group, const RolloutFacts *facts, double success_above)
 {
-	uint32		successes = 0;
+	double		successes = 0;
+	double		all = 0;
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
-		if (facts->judged[r] && rollout_succeeded(group, facts, r, success_above))
-			successes++;
-	return facts->n_judged > 0 ? (double) successes / facts->n_judged : 0;
+		if (facts->judged[r])
+		{
+			all += rollout_weight(facts, r);
+			if (rollout_succeeded(group, facts, r, success_above))
+				successes += rollout_weight(facts, r);
+		}
+	return all > 0 ? successes / all : 0;
 }
 
 /*
@@ -46,15 +60,15 @@ static double
 start_value(const GroupColumns *group, const RolloutFacts *facts, const double *returns)
 {
 	Sum			sum = {0};
-	uint32		n = 0;
+	double		all = 0;
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 		if (facts->judged[r] && group->n_rollout_steps[r] > 0)
 		{
-			sum_add(&sum, returns[group->first_step[r]]);
-			n++;
+			sum_add(&sum, rollout_weight(facts, r) * returns[group->first_step[r]]);
+			all += rollout_weight(facts, r);
 		}
-	return n > 0 ? sum_value(&sum) / n : 0;
+	return all > 0 ? sum_value(&sum) / all : 0;
 }
 
 double
@@ -68,44 +82,71 @@ find_prior_mean(const GroupColumns *group, const RolloutFacts *facts, const Para
 	return success_rate(group, facts, success_above->number);
 }
 
+/* Of a pair, the weights of its visits, and how far their targets lie apart. */
+typedef struct PairSums
+{
+	Sum			sum;			/* of weighted targets, then of weighted squares of deviations */
+	double		weight;			/* so far */
+	double		products;		/* of the weights of any two visits */
+	double		squares;		/* of the weights */
+} PairSums;
+
+/*
+ * The variance of a mean of n targets with weights w, n >= 2: that of the targets,
+ *
+ *	sum of w (x - mean)^2 / (W - W2 / W),	W = sum of w, W2 = sum of w^2,
+ *
+ * by W^2 / W2, as many visits as these are worth.  W^2 - W2 is twice the sum of all products of
+ * two weights, which loses no digits however unequal they are.  With weights of 1 it
+ * is the variance with ddof 1, by n.
+ */
+static double
+variance_of_mean(const PairSums *pair)
+{
+	return sum_value(&pair->sum) / (2 * pair->products / pair->weight) * (pair->squares / pair->weight / pair->weight);
+}
+
 /* N, Q and the standard error of Q for every pair, in two passes. */
 static void
-measure_pairs(const GroupColumns *group, const uint32 *visit, const double *target, RtmcTable *table)
+measure_pairs(const GroupColumns *group, const double *weight, const double *target, RtmcTable *table)
 {
 	uint32		n_pairs = table->pairs.n;
 	const int32 *pair_of = table->pairs.of_step;
-	Sum		   *sum = ALLOCATE_ZEROED_ARRAY(Sum, n_pairs);
+	PairSums   *sums = ALLOCATE_ZEROED_ARRAY(PairSums, n_pairs);
 
 	table->pair_visits = ALLOCATE_ZEROED_ARRAY(uint32, n_pairs);
+	table->pair_weight = ALLOCATE_ARRAY(double, n_pairs);
 	table->pair_q = ALLOCATE_ARRAY(double, n_pairs);
 	table->pair_stderr = ALLOCATE_ARRAY(double, n_pairs);
 	for (uint32 i = 0; i < group->n_steps; i++)
-		if (visit[i])
+		if (weight[i] > 0)
 		{
-			sum_add(&sum[pair_of[i]], target[i]);
+			PairSums   *pair = &sums[pair_of[i]];
+
+			sum_add(&pair->sum, weight[i] * target[i]);
+			pair->products += weight[i] * pair->weight;
+			pair->weight += weight[i];
+			pair->squares += weight[i] * weight[i];
 			table->pair_visits[pair_of[i]]++;
 		}
 	CHECK_FOR_INTERRUPTS();
 	for (uint32 p = 0; p < n_pairs; p++)
 	{
-		table->pair_q[p] = sum_value(&sum[p]) / table->pair_visits[p];
-		sum[p] = (Sum) {0};
+		table->pair_weight[p] = sums[p].weight;
+		table->pair_q[p] = sum_value(&sums[p].sum) / sums[p].weight;
+		sums[p].sum = (Sum) {0};
 	}
 	for (uint32 i = 0; i < group->n_steps; i++)
-		if (visit[i])
+		if (weight[i] > 0)
 		{
 			double		deviation = target[i] - table->pair_q[pair_of[i]];
 
-			sum_add(&sum[pair_of[i]], deviation * deviation);
+			sum_add(&sums[pair_of[i]].sum, weight[i] * deviation * deviation);
 		}
 	CHECK_FOR_INTERRUPTS();
 	for (uint32 p = 0; p < n_pairs; p++)
-	{
-		double		n = table->pair_visits[p];
-
-		table->pair_stderr[p] = n < 2 ? NAN : sqrt(sum_value(&sum[p]) / (n - 1) / n);
-	}
-	pfree(sum);
+		table->pair_stderr[p] = table->pair_visits[p] < 2 ? NAN : sqrt(variance_of_mean(&sums[p]));
+	pfree(sums);
 }
 
 static void
@@ -113,6 +154,7 @@ measure_states(RtmcTable *table, double prior, double p)
 {
 	uint32		n_states = table->states.n;
 	Sum		   *sum = ALLOCATE_ZEROED_ARRAY(Sum, n_states);
+	double	   *weight = ALLOCATE_ZEROED_ARRAY(double, n_states);
 
 	table->state_visits = ALLOCATE_ZEROED_ARRAY(uint32, n_states);
 	table->state_v = ALLOCATE_ARRAY(double, n_states);
@@ -121,37 +163,65 @@ measure_states(RtmcTable *table, double prior, double p)
 		int32		state = table->states.of_step[table->pairs.first_step[i]];
 
 		table->state_visits[state] += table->pair_visits[i];
-		sum_add(&sum[state], table->pair_visits[i] * table->pair_q[i]);
+		weight[state] += table->pair_weight[i];
+		sum_add(&sum[state], table->pair_weight[i] * table->pair_q[i]);
 	}
 	CHECK_FOR_INTERRUPTS();
 	for (uint32 s = 0; s < n_states; s++)
-		table->state_v[s] = (sum_value(&sum[s]) + prior * p) / (table->state_visits[s] + prior);
+		table->state_v[s] = (sum_value(&sum[s]) + prior * p) / (weight[s] + prior);
 	pfree(sum);
+	pfree(weight);
 }
 
 /*
  * What normalise divides advantages by: their standard deviation (ddof 0) over
- * the steps of the group, unless it is next to nothing.
+ * the steps of the group, each with its rollout's weight, unless it is next to nothing.
  */
 static double
-advantage_sd(const GroupColumns *group, const Identities *pairs, const double *pair_advantage)
+advantage_sd(const GroupColumns *group, const RolloutFacts *facts, const Identities *pairs, const double *pair_advantage)
 {
-	uint32	   *steps = ALLOCATE_ZEROED_ARRAY(uint32, pairs->n);
-	SetMoments *all;
+	double	   *weight = weigh_visits(group, facts, pairs, VISIT_EVERY);
+	double	   *pair_weight = ALLOCATE_ZEROED_ARRAY(double, pairs->n);
+	double		all = 0;
+	double		least = INFINITY;
+	double		most = -INFINITY;
+	Sum			sum = {0};
+	Sum			squares = {0};
+	double		mean;
+	double		scale;
 	double		sd;
 
 	for (uint32 i = 0; i < group->n_steps; i++)
-		if (pairs->of_step[i] != NO_IDENTITY)
-			steps[pairs->of_step[i]]++;
-	all = measure_sets(pair_advantage, steps, NULL, pairs->n, 1);
-	sd = all->count < 2 ? 0 : all->sd * sqrt((all->count - 1.0) / all->count);
+		if (weight[i] > 0)
+			pair_weight[pairs->of_step[i]] += weight[i];
+	for (uint32 p = 0; p < pairs->n; p++)
+	{
+		all += pair_weight[p];
+		least = Min(least, pair_advantage[p]);
+		most = Max(most, pair_advantage[p]);
+		sum_add(&sum, pair_weight[p] * pair_advantage[p]);
+	}
+	/* Of equal ones it is 0, not what rounding left. */
+	if (!(least < most))
+		return 1;
+	/* Deviations are squared relative to the largest, lest the square overflow. */
+	mean = sum_value(&sum) / all;
+	scale = Max(most - mean, mean - least);
+	for (uint32 p = 0; p < pairs->n; p++)
+		sum_add(&squares, pair_weight[p] * (pair_advantage[p] - mean) / scale * ((pair_advantage[p] - mean) / scale));
+	sd = scale * sqrt(sum_value(&squares) / all);
+	/* Dividing by an infinite sd would give a 0 that nobody questions. */
+	if (!isfinite(sd))
+		float_overflow_error();
+	pfree(weight);
+	pfree(pair_weight);
 	return sd > 1e-8 ? sd : 1;
 }
 
 static void
-normalise_advantages(const GroupColumns *group, RtmcTable *table)
+normalise_advantages(const GroupColumns *group, const RolloutFacts *facts, RtmcTable *table)
 {
-	double		sd = advantage_sd(group, &table->pairs, table->pair_advantage);
+	double		sd = advantage_sd(group, facts, &table->pairs, table->pair_advantage);
 
 	for (uint32 p = 0; p < table->pairs.n; p++)
 		table->pair_advantage[p] /= sd;
@@ -169,30 +239,31 @@ measure_advantages(RtmcTable *table)
 }
 
 void
-rtmc_table_measure(const GroupColumns *group, const double *target, Visit which, double prior, double prior_mean,
-				   RtmcTable *table)
+rtmc_table_measure(const GroupColumns *group, const double *target, const double *weight, double prior,
+				   double prior_mean, RtmcTable *table)
 {
-	uint32	   *visit = find_visits(group, &table->pairs, which);
-
-	measure_pairs(group, visit, target, table);
+	measure_pairs(group, weight, target, table);
 	measure_states(table, prior, prior_mean);
 	measure_advantages(table);
-	pfree(visit);
 }
 
-void
+double *
 rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 				 const ParameterValue *parameters, RtmcTable *table)
 {
+	double	   *weight;
+
 	table->returns = ALLOCATE_ARRAY(double, group->n_steps);
 	discounted_returns(group, parameters[RTMC_GAMMA].number, table->returns);
 	number_states(group, facts, &table->states);
 	number_pairs(group, &table->states, &table->pairs);
-	rtmc_table_measure(group, table->returns, parameters[RTMC_VISIT].choice, parameters[RTMC_PRIOR].number,
+	weight = weigh_visits(group, facts, &table->pairs, parameters[RTMC_VISIT].choice);
+	rtmc_table_measure(group, table->returns, weight, parameters[RTMC_PRIOR].number,
 					   find_prior_mean(group, facts, &parameters[RTMC_BASELINE], &parameters[RTMC_PRIOR_MEAN],
 									   &parameters[RTMC_SUCCESS_ABOVE], table->returns), table);
 	if (parameters[RTMC_NORMALISE].flag)
-		normalise_advantages(group, table);
+		normalise_advantages(group, facts, table);
+	return weight;
 }
 
 void
@@ -212,10 +283,22 @@ rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateCo
 		columns[4].number[i] = table->state_v[state];
 		columns[5].number[i] = table->pair_stderr[pair];
 		columns[6].number[i] = table->pair_advantage[pair];
+		columns[7].number[i] = table->pair_error[pair];
+		columns[8].number[i] = table->pair_confidence[pair];
 	}
 }
 
-static const Parameter rtmc_parameters[] = {RTMC_PARAMETERS, NEWER_CHOICE_PARAMETER("shrink", SHRINK_CHOICES)};
+/* Behind those that rtmc_tree has, too. */
+enum
+{
+	HISTORY = N_RTMC_PARAMETERS, DECAY, SHRINK
+};
+
+static const Parameter rtmc_parameters[] = {
+	RTMC_PARAMETERS,
+	HISTORY_PARAMETERS,
+	NEWER_CHOICE_PARAMETER("shrink", SHRINK_CHOICES)
+};
 static const EstimateColumnType rtmc_columns[] = {RTMC_COLUMNS};
 
 static void
@@ -224,11 +307,11 @@ rtmc_estimate(const GroupColumns *group, const RolloutFacts *facts,
 {
 	RtmcTable	table;
 
-	rtmc_table_build(group, facts, parameters, &table);
+	monte_carlo_errors(group, rtmc_table_build(group, facts, parameters, &table), parameters[RTMC_PRIOR].number, &table);
 	rtmc_table_columns(group, &table, columns);
-	if (parameters[N_RTMC_PARAMETERS].choice == SHRINK_CHECK)
+	if (parameters[SHRINK].choice == SHRINK_CHECK)
 		shrink_advantages(group, facts, rtmc_estimate, rtmc_columns, lengthof(rtmc_columns),
-						  parameters, lengthof(rtmc_parameters), N_RTMC_PARAMETERS, columns);
+						  parameters, lengthof(rtmc_parameters), SHRINK, columns);
 }
 
 STEPADV_ESTIMATOR(rtmc, rtmc_parameters, rtmc_columns, rtmc_estimate)

@@ -38,31 +38,40 @@ enum
 	{"q", COLUMN_FLOAT8}, \
 	{"v", COLUMN_FLOAT8}, \
 	{"stderr", COLUMN_FLOAT8}, \
-	{"advantage", COLUMN_FLOAT8}
+	{"advantage", COLUMN_FLOAT8}, \
+	{"q_error", COLUMN_FLOAT8, true}, \
+	{"confidence", COLUMN_FLOAT8, true}
 
 typedef struct RtmcTable
 {
 	double	   *returns;		/* G_t by step */
 	Identities	states;
 	Identities	pairs;
-	uint32	   *pair_visits;	/* N(s,a) */
+	uint32	   *pair_visits;	/* how many, whatever each counts */
+	double	   *pair_weight;	/* N(s,a): what they count together */
 	double	   *pair_q;			/* Q(s,a) */
 	double	   *pair_stderr;	/* of Q; NaN below two visits */
-	uint32	   *state_visits;	/* N(s) */
+	uint32	   *state_visits;
 	double	   *state_v;		/* V'(s) */
 	double	   *pair_advantage; /* Q - V', divided by their sd if asked for */
+	double	   *pair_error;		/* q_error.h fills this and the next */
+	double	   *pair_confidence;
 } RtmcTable;
 
-extern void rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
-							 const ParameterValue *parameters, RtmcTable *table);
+/* All but errors; by step, what each counts as a visit. */
+extern double *rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
+								const ParameterValue *parameters, RtmcTable *table);
 
 /* What states with few visits are drawn to. */
 extern double find_prior_mean(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *baseline,
 							  const ParameterValue *prior_mean, const ParameterValue *success_above,
 							  const double *returns);
 
-/* All but returns, states and pairs, with `target` by step as what the visits' means are of. */
-extern void rtmc_table_measure(const GroupColumns *group, const double *target, Visit which, double prior,
+/*
+ * All but returns, states, pairs and errors, with `target` by step as what the visits' means are of;
+ * `weight` by step is what a visit counts, 0 for a step that is none.
+ */
+extern void rtmc_table_measure(const GroupColumns *group, const double *target, const double *weight, double prior,
 							   double prior_mean, RtmcTable *table);
 
 extern void rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateColumn *columns);

@@ -13,9 +13,11 @@
 #include "utils/memutils.h"
 
 #include "aggregate.h"
+#include "arrays.h"
 #include "compat.h"
 #include "group/builder.h"
 #include "group/io.h"
+#include "hash.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_trans);
 PG_FUNCTION_INFO_V1(stepadv_forgiving_rollout_agg_trans);
@@ -24,10 +26,12 @@ PG_FUNCTION_INFO_V1(stepadv_rollout_agg_serial);
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_deserial);
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_final);
 PG_FUNCTION_INFO_V1(stepadv_rollup_merge);
+PG_FUNCTION_INFO_V1(stepadv_history_merge);
 
 /*
  * rollout_agg(step_id, rollout_id, step_no, state, action, reward
- *			   [, success [, next_state, value, turn_reward, cost [, turn [, rewards]]]])
+ *			   [, success [, next_state, value, turn_reward, cost [, turn [, rewards
+ *			   [, truncated, policy_step]]]]])
  *
  * One function for all forms.
  */
@@ -203,24 +207,70 @@ rollup_add_datum(ExpandedRollup *rollup, Datum datum)
 		group_builder_add_group(rollup->builder, (RolloutGroup *) PG_DETOAST_DATUM(datum));
 }
 
-/* Transition and combine function in one: both add a group to a group. */
-Datum
-stepadv_rollup_merge(PG_FUNCTION_ARGS)
+/* The state of a call of rollup or history_agg: that of the calls before, or a new one with theirs. */
+static ExpandedRollup *
+rollup_state(FunctionCallInfo fcinfo)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	ExpandedRollup *rollup;
 
 	if (!PG_ARGISNULL(0) && VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(PG_GETARG_DATUM(0))))
-		rollup = rollup_of_datum(PG_GETARG_DATUM(0));
-	else
-	{
-		if (PG_ARGISNULL(0) && PG_ARGISNULL(1))
-			PG_RETURN_NULL();
-		rollup = rollup_create(context);
-		if (!PG_ARGISNULL(0))
-			rollup_add_datum(rollup, PG_GETARG_DATUM(0));
-	}
+		return rollup_of_datum(PG_GETARG_DATUM(0));
+	if (PG_ARGISNULL(0) && PG_ARGISNULL(1))
+		return NULL;
+	rollup = rollup_create(context);
+	if (!PG_ARGISNULL(0))
+		rollup_add_datum(rollup, PG_GETARG_DATUM(0));
+	return rollup;
+}
+
+/* Transition and combine function in one: both add a group to a group. */
+Datum
+stepadv_rollup_merge(PG_FUNCTION_ARGS)
+{
+	ExpandedRollup *rollup = rollup_state(fcinfo);
+
+	if (rollup == NULL)
+		PG_RETURN_NULL();
 	if (!PG_ARGISNULL(1))
 		rollup_add_datum(rollup, PG_GETARG_DATUM(1));
+	PG_RETURN_DATUM(EOHPGetRWDatum(&rollup->header));
+}
+
+/* ----------
+ * history_agg(rollout_group, key, policy_step)
+ *
+ * rollup of groups in which the same rollout_id is another rollout: ids are hashed onto the
+ * group's key.  All rollouts of a group are of its policy_step.  Where either is NULL they
+ * are as the group has them.
+ * ----------
+ */
+Datum
+stepadv_history_merge(PG_FUNCTION_ARGS)
+{
+	ExpandedRollup *rollup = rollup_state(fcinfo);
+	GroupColumns group;
+	int64	   *ids = NULL;
+	int64	   *steps = NULL;
+
+	if (rollup == NULL)
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(1))
+		PG_RETURN_DATUM(EOHPGetRWDatum(&rollup->header));
+	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(1), &group);
+	if (!PG_ARGISNULL(2))
+		ids = ALLOCATE_ARRAY(int64, group.n_rollouts);
+	if (!PG_ARGISNULL(3))
+		steps = ALLOCATE_ARRAY(int64, group.n_rollouts);
+	for (uint32 r = 0; r < group.n_rollouts; r++)
+	{
+		if (ids != NULL)
+			ids[r] = hash_int64_onto(group.rollout_id[r], PG_GETARG_INT64(2));
+		if (steps != NULL)
+			steps[r] = PG_GETARG_INT64(3);
+	}
+	group.rollout_id = ids ? ids : group.rollout_id;
+	group.policy_step = steps ? steps : group.policy_step;
+	group_builder_add_columns(rollup->builder, &group);
 	PG_RETURN_DATUM(EOHPGetRWDatum(&rollup->header));
 }

@@ -98,6 +98,20 @@ note_extra(GroupBuilder *builder, const StepRow *row)
 		builder->has |= HAS_DEFECTS;
 	if (row->is_rollout && row->rewards != NULL)
 		builder->has |= HAS_OUTCOME_REWARDS;
+	if (row->truncated != TRUNCATION_UNKNOWN)
+		builder->has |= HAS_TRUNCATED;
+	if (row->has_policy_step)
+		builder->has |= HAS_POLICY_STEP;
+}
+
+/* What rows after this one are encoded against, of those that have this part. */
+static inline void
+remember_extra(GroupBuilder *builder, const StepRow *row)
+{
+	if ((row->nulls & NULL_TURN) == 0)
+		builder->last.turn = row->turn;
+	if (row->has_policy_step)
+		builder->last.policy_step = row->policy_step;
 }
 
 static inline void
@@ -155,8 +169,8 @@ group_builder_add(GroupBuilder *builder, const StepRow *row)
 		add_chunk(builder, room);
 	builder->tail->end = encode_step(builder->tail->end, row, &builder->last);
 	memcpy(&builder->last, row, offsetof(StepRow, next_state));
-	if ((row->parts & PART_EXTRA) && (row->nulls & NULL_TURN) == 0)
-		builder->last.turn = row->turn;
+	if (row->parts & PART_EXTRA)
+		remember_extra(builder, row);
 	builder->n_rows++;
 }
 

@@ -18,6 +18,15 @@ extern void group_builder_forgive(GroupBuilder *builder);
 extern void group_builder_add(GroupBuilder *builder, const StepRow *row);
 extern void group_builder_add_builder(GroupBuilder *builder, const GroupBuilder *other);
 extern void group_builder_add_group(GroupBuilder *builder, const RolloutGroup *value);
+extern void group_builder_add_columns(GroupBuilder *builder, const GroupColumns *group);
+
+/*
+ * Single rollouts of an open group, under an id that may be another; what is said of the
+ * group as a whole is taken over first.
+ */
+extern void group_builder_take_shape(GroupBuilder *builder, const GroupColumns *group);
+extern void group_builder_add_rollout(GroupBuilder *builder, const GroupColumns *group, uint32 rollout,
+									  int64 rollout_id);
 
 extern bool group_builder_is_empty(const GroupBuilder *builder);
 

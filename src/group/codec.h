@@ -6,8 +6,8 @@
  * what it costs is memory.  Rows mostly follow one another, in the same rollout
  * with the next step_no and the next step_id, and few have a reward, so a row is
  * a tag byte and what the tag cannot say of it relative to the row before:
- * usually state and action.  Turns, defects and rewards, which few groups have,
- * take a byte more and what that says.  Never stored, never sent: native byte
+ * usually state and action.  Turns, defects, rewards, and what a row says of its
+ * rollout, which few groups have, take a byte more and what that says.  Never stored, never sent: native byte
  * order.
  */
 #ifndef STEPADV_GROUP_CODEC_H
@@ -31,6 +31,9 @@
 #define EXTRA_NEXT_TURN		0x02
 #define EXTRA_HAS_DEFECTS	0x04
 #define EXTRA_HAS_REWARDS	0x08
+#define EXTRA_TRUNCATED_SHIFT 4	/* two bits */
+#define EXTRA_SAME_POLICY_STEP 0x40	/* as the row before that had one */
+#define EXTRA_HAS_POLICY_STEP 0x80	/* another */
 
 /* What goes without saying of the step of a group without next_states and turns. */
 #define PLAIN_NULLS			(NULL_NEXT_STATE | NULL_TURN)
@@ -50,11 +53,11 @@ encoded_size_limit(const StepRow *row)
 #define PUT(bytes, x) (memcpy(bytes, &(x), sizeof(x)), (bytes) += sizeof(x))
 #define GET(bytes, x) (memcpy(&(x), bytes, sizeof(x)), (bytes) += sizeof(x))
 
-/* Turn, defects and rewards; the rows between may have none. */
+/* Turn, defects, rewards, and what is said of the rollout; the rows between may have none. */
 static inline char *
 encode_extra(char *bytes, const StepRow *row, const StepRow *previous)
 {
-	uint8		extra = 0;
+	uint8		extra = row->truncated << EXTRA_TRUNCATED_SHIFT;
 
 	if ((row->nulls & NULL_TURN) == 0)
 	{
@@ -67,6 +70,8 @@ encode_extra(char *bytes, const StepRow *row, const StepRow *previous)
 		extra |= EXTRA_HAS_DEFECTS;
 	if (row->rewards != NULL)
 		extra |= EXTRA_HAS_REWARDS;
+	if (row->has_policy_step)
+		extra |= row->policy_step == previous->policy_step ? EXTRA_SAME_POLICY_STEP : EXTRA_HAS_POLICY_STEP;
 	*bytes++ = extra;
 	if ((row->nulls & NULL_TURN) == 0 && (extra & (EXTRA_SAME_TURN | EXTRA_NEXT_TURN)) == 0)
 		PUT(bytes, row->turn);
@@ -78,6 +83,8 @@ encode_extra(char *bytes, const StepRow *row, const StepRow *previous)
 		memcpy(bytes, row->rewards, row->n_rewards * sizeof(double));
 		bytes += row->n_rewards * sizeof(double);
 	}
+	if (extra & EXTRA_HAS_POLICY_STEP)
+		PUT(bytes, row->policy_step);
 	return bytes;
 }
 
@@ -90,6 +97,9 @@ decode_extra(const char *bytes, StepRow *row, const StepRow *previous)
 	row->defects = 0;
 	row->n_rewards = 0;
 	row->rewards = NULL;
+	row->truncated = (extra >> EXTRA_TRUNCATED_SHIFT) & 3;
+	row->has_policy_step = (extra & (EXTRA_SAME_POLICY_STEP | EXTRA_HAS_POLICY_STEP)) != 0;
+	row->policy_step = previous->policy_step;
 	if (extra & EXTRA_NEXT_TURN)
 		row->turn = (int32) ((uint32) row->turn + 1);
 	else if ((row->nulls & NULL_TURN) == 0 && (extra & EXTRA_SAME_TURN) == 0)
@@ -102,6 +112,8 @@ decode_extra(const char *bytes, StepRow *row, const StepRow *previous)
 		row->rewards = bytes;
 		bytes += row->n_rewards * sizeof(double);
 	}
+	if (extra & EXTRA_HAS_POLICY_STEP)
+		GET(bytes, row->policy_step);
 	return bytes;
 }
 

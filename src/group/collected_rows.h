@@ -41,7 +41,7 @@ struct GroupBuilder
 	GroupUnit	unit;
 	bool		forgiving;
 	uint64		n_ties;			/* rows of the same place as the one before, in order */
-	StepRow		last;			/* its narrow part, and the last turn that was given */
+	StepRow		last;			/* its narrow part, and the last turn and policy_step that were given */
 };
 
 /* What the first row is encoded against. */

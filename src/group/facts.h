@@ -12,6 +12,7 @@ typedef struct RolloutFacts
 	bool	   *judged;			/* has a reward or a success on any row, and no defect that matters to all */
 	double	   *total;			/* undiscounted return R_i, outcome included */
 	uint32		n_judged;
+	const double *weight;		/* what a visit by it counts; NULL: 1, whosesoever it is */
 } RolloutFacts;
 
 extern void find_rollout_facts(const GroupColumns *group, RolloutFacts *facts);

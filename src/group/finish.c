@@ -19,6 +19,10 @@ begin_rollout(const GroupColumns *group, uint32 rollout, const StepRow *row)
 		WRITABLE(double, group->outcome)[rollout] = NAN;
 	if (group->defects)
 		WRITABLE(uint8, group->defects)[rollout] = 0;
+	if (group->truncated)
+		WRITABLE(uint8, group->truncated)[rollout] = TRUNCATION_UNKNOWN;
+	if (group->policy_step)
+		WRITABLE(int64, group->policy_step)[rollout] = NO_POLICY_STEP;
 	if (group->outcome_rewards)
 		for (uint32 c = 0; c < group->n_rewards; c++)
 			WRITABLE(double, group->outcome_rewards)[(uint64) c * group->n_rollouts + rollout] = NAN;
@@ -54,6 +58,33 @@ fill_outcome(const GroupColumns *group, uint32 rollout, const StepRow *row)
 		if (!isnan(*reward) && !group->forgiving)
 			refuse_duplicate(row);
 		*reward = isnan(*reward) ? row_reward(row, c) : Min(*reward, row_reward(row, c));
+	}
+}
+
+/* What any row may say of its rollout. */
+static void
+fill_rollout(const GroupColumns *group, uint32 rollout, const StepRow *row)
+{
+	int64	   *policy_step;
+
+	if (group->defects)
+		WRITABLE(uint8, group->defects)[rollout] |= row->defects;
+	/* As with success, the enum's order decides. */
+	if (row->truncated > TRUNCATION_UNKNOWN && row->truncated > group->truncated[rollout])
+		WRITABLE(uint8, group->truncated)[rollout] = row->truncated;
+	if (!row->has_policy_step)
+		return;
+	policy_step = WRITABLE(int64, group->policy_step) + rollout;
+	if (*policy_step == row->policy_step)
+		return;
+	if (*policy_step == NO_POLICY_STEP)
+		*policy_step = row->policy_step;
+	else if (!group->forgiving)
+		refuse_policy_steps(row, *policy_step);
+	else
+	{
+		WRITABLE(uint8, group->defects)[rollout] |= DEFECT_POLICY_STEP;
+		*policy_step = Min(*policy_step, row->policy_step);
 	}
 }
 
@@ -103,7 +134,7 @@ finished_shape(const GroupBuilder *builder, const OrderedRows *rows)
 
 	find_repeated(builder, rows, &repeated);
 	shape.n_steps -= repeated.n_steps;
-	if (repeated.n_steps > 0 || repeated.n_outcomes > 0)
+	if (repeated.n_steps > 0 || repeated.n_outcomes > 0 || repeated.n_policy_steps > 0)
 		shape.has |= HAS_DEFECTS;
 
 	shape.has |= (builder->given & NULL_NEXT_STATE) ? HAS_NEXT_STATE : 0;
@@ -146,8 +177,8 @@ group_builder_finish(const GroupBuilder *builder)
 		/* The enum's order makes one row's true outweigh another's false. */
 		if (row->success > group.success[rollout])
 			WRITABLE(uint8, group.success)[rollout] = row->success;
-		if (group.defects && (row->parts & PART_EXTRA))
-			WRITABLE(uint8, group.defects)[rollout] |= row->defects;
+		if (row->parts & PART_EXTRA)
+			fill_rollout(&group, rollout, row);
 		if (row->is_rollout)
 		{
 			fill_outcome(&group, rollout, row);

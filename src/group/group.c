@@ -25,6 +25,7 @@
 #define GROUP_COLUMN_LIST(COLUMN) \
 	COLUMN(rollout_id, int64, n_rollouts, 0) \
 	COLUMN(outcome, double, n_rollouts, HAS_OUTCOME) \
+	COLUMN(policy_step, int64, n_rollouts, HAS_POLICY_STEP) \
 	COLUMN(step_id, int64, n_steps, 0) \
 	COLUMN(state, int64, n_steps, 0) \
 	COLUMN(action, int64, n_steps, 0) \
@@ -40,7 +41,8 @@
 	COLUMN(turn, int32, n_steps, HAS_TURN) \
 	COLUMN(success, uint8, n_rollouts, 0) \
 	COLUMN(nulls, uint8, n_steps, HAS_NULLS) \
-	COLUMN(defects, uint8, n_rollouts, HAS_DEFECTS)
+	COLUMN(defects, uint8, n_rollouts, HAS_DEFECTS) \
+	COLUMN(truncated, uint8, n_rollouts, HAS_TRUNCATED)
 
 StaticAssertDecl(sizeof(RolloutGroup) == 16, "the columns start on an 8-byte boundary");
 
@@ -167,6 +169,10 @@ shape_of_header(const RolloutGroup *datum)
 		shape.has |= HAS_REWARDS;
 	if ((datum->flags & FLAG_OUTCOME_REWARDS) != 0)
 		shape.has |= HAS_OUTCOME_REWARDS;
+	if ((datum->flags & FLAG_TRUNCATED) != 0)
+		shape.has |= HAS_TRUNCATED;
+	if ((datum->flags & FLAG_POLICY_STEP) != 0)
+		shape.has |= HAS_POLICY_STEP;
 	return shape;
 }
 
@@ -248,17 +254,18 @@ write_header(RolloutGroup *datum, const GroupShape *shape)
 	datum->version = version_of_shape(shape);
 	datum->has = shape->has & HAS_STORED;
 	datum->flags = shape->unit | (shape->forgiving ? FLAG_FORGIVING : 0) |
-		((shape->has & HAS_OUTCOME_REWARDS) != 0 ? FLAG_OUTCOME_REWARDS : 0);
+		((shape->has & HAS_OUTCOME_REWARDS) != 0 ? FLAG_OUTCOME_REWARDS : 0) |
+		((shape->has & HAS_TRUNCATED) != 0 ? FLAG_TRUNCATED : 0) |
+		((shape->has & HAS_POLICY_STEP) != 0 ? FLAG_POLICY_STEP : 0);
 	datum->n_rewards = shape->n_rewards;
 	datum->n_rollouts = LITTLE_ENDIAN_32((uint32) shape->n_rollouts);
 	datum->n_steps = LITTLE_ENDIAN_32((uint32) shape->n_steps);
 }
 
-RolloutGroup *
-group_allocate(const GroupShape *shape, GroupColumns *group)
+Size
+checked_group_size(const GroupShape *shape)
 {
 	Size		size = group_size(shape);
-	RolloutGroup *datum;
 
 	if (!AllocSizeIsValid(size))
 		ereport(ERROR,
@@ -266,6 +273,15 @@ group_allocate(const GroupShape *shape, GroupColumns *group)
 				 errmsg("rollout group of " UINT64_FORMAT " rollouts and " UINT64_FORMAT " steps would need %zu bytes, the limit is %zu",
 						shape->n_rollouts, shape->n_steps, size, (Size) MaxAllocSize),
 				 errhint("Fold fewer rollouts into one group, for example by grouping by policy version too.")));
+	return size;
+}
+
+RolloutGroup *
+group_allocate(const GroupShape *shape, GroupColumns *group)
+{
+	Size		size = checked_group_size(shape);
+	RolloutGroup *datum;
+
 	datum = palloc(size);
 	SET_VARSIZE(datum, size);
 	write_header(datum, shape);
@@ -410,6 +426,9 @@ group_check(const GroupColumns *group, int sqlerrcode)
 						  group->rollout_id[r], group->rollout_id[r - 1]);
 		if (group->success[r] > SUCCESS_TRUE)
 			GROUP_INVALID(sqlerrcode, "The success of rollout " INT64_FORMAT " is neither true nor false nor null.",
+						  group->rollout_id[r]);
+		if (group->truncated != NULL && group->truncated[r] > TRUNCATION_TRUE)
+			GROUP_INVALID(sqlerrcode, "Whether rollout " INT64_FORMAT " is truncated is neither true nor false nor null.",
 						  group->rollout_id[r]);
 		for (uint32 i = group->first_step[r] + 1; i < group->first_step[r + 1]; i++)
 			if (group->step_no[i] <= group->step_no[i - 1])

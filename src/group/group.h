@@ -8,7 +8,7 @@
  *
  * NULLs inside: a missing reward, value, turn_reward, cost, outcome or reward
  * component is NaN (NaN itself is refused as input); a missing state, action,
- * next_state or turn is a bit in `nulls`.
+ * next_state or turn is a bit in `nulls`; a missing policy_step is NO_POLICY_STEP.
  *
  * What is stored are calls, one a row.  What an estimator calls a step is a call
  * or a turn of several, as the value's unit says: see group_open_by_unit.
@@ -33,6 +33,8 @@
 #define HAS_STORED			0xFF	/* the others go without saying, or are a flag */
 #define HAS_REWARDS			0x100
 #define HAS_OUTCOME_REWARDS	0x200
+#define HAS_TRUNCATED		0x400
+#define HAS_POLICY_STEP		0x800
 
 /*
  * Binary format; group_open() must go on reading every version ever written.  A
@@ -48,11 +50,16 @@ typedef enum GroupUnit
 	UNIT_TURN_SET				/* the calls of a turn, in whatever order */
 } GroupUnit;
 
+/* What a group of each is made of, in words. */
+extern const char *const group_unit_plurals[];
+
 /* Bits of RolloutGroup.flags: the unit, and */
 #define FLAG_UNIT			0x03
 #define FLAG_FORGIVING		0x04
 #define FLAG_OUTCOME_REWARDS 0x08
-#define FLAGS_ALL			0x0F
+#define FLAG_TRUNCATED		0x10
+#define FLAG_POLICY_STEP	0x20
+#define FLAGS_ALL			0x3F
 
 /*
  * The varlena.  Header, then the columns, widest first, each exactly as long as
@@ -94,6 +101,8 @@ typedef struct GroupColumns
 	const double *outcome;		/* reward of the rollout's own row; or NULL */
 	const uint32 *n_rollout_steps;
 	const uint8 *success;		/* Success */
+	const uint8 *truncated;		/* Truncation; or NULL: nothing is known of any */
+	const int64 *policy_step;	/* of the policy that made it, or NO_POLICY_STEP; or NULL: none is known */
 	const uint32 *first_step;	/* n_rollouts + 1 offsets, made on opening */
 	const uint8 *defects;		/* what made it not worth judging; or NULL: none */
 	bool		owns_defects;	/* they are not the value's own: group_add_defect made them */
@@ -141,6 +150,9 @@ extern void group_seal(RolloutGroup *datum);
 extern void group_check(const GroupColumns *group, int sqlerrcode);
 extern Size group_size(const GroupShape *shape);
 
+/* The same, or an error if that is more than a value may be. */
+extern Size checked_group_size(const GroupShape *shape);
+
 /* The version that a value with these columns is written as. */
 extern uint8 group_version(const GroupColumns *group);
 
@@ -154,6 +166,13 @@ extern const uint32 *group_open_by_unit(const RolloutGroup *datum, GroupColumns 
 
 /* Mark a rollout of columns that are not a value, or not one to be believed. */
 extern void group_add_defect(GroupColumns *group, uint32 rollout, uint8 defect);
+
+/* Was the rollout cut off, so far as is known? */
+static inline bool
+rollout_is_truncated(const GroupColumns *group, uint32 rollout)
+{
+	return group->truncated != NULL && group->truncated[rollout] == TRUNCATION_TRUE;
+}
 
 /* 0-based step index -> which of its identities are NULL */
 static inline bool

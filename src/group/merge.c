@@ -6,18 +6,18 @@
 
 #include "group/collected_rows.h"
 
+const char *const group_unit_plurals[] = {"steps", "turns", "turns whose actions are sets"};
+
 /* What is said of another group as a whole becomes true of this one. */
 static void
 merge_shape(GroupBuilder *builder, uint8 n_rewards, GroupUnit unit, bool forgiving)
 {
-	static const char *const units[] = {"steps", "turns", "turns whose actions are sets"};
-
 	if (builder->n_rows == 0)
 		builder->unit = unit;
 	else if (builder->unit != unit)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("groups of %s and groups of %s cannot be merged", units[builder->unit], units[unit]),
+				 errmsg("groups of %s and groups of %s cannot be merged", group_unit_plurals[builder->unit], group_unit_plurals[unit]),
 				 errhint("Merge the groups of steps, and call by_turn on the result.")));
 	if (n_rewards > 0 && builder->n_rewards > 0 && n_rewards != builder->n_rewards)
 		ereport(ERROR,
@@ -64,17 +64,22 @@ static void
 add_rollout_row(GroupBuilder *builder, const GroupColumns *group, uint32 rollout, StepRow *row)
 {
 	double		rewards[MAX_REWARDS];
+	bool		has_extra;
 
 	row->reward = group->outcome ? group->outcome[rollout] : NAN;
 	row->success = group->success[rollout];
 	row->defects = group->defects ? group->defects[rollout] : 0;
 	row->rewards = gather_rewards(group->outcome_rewards, group->n_rewards, group->n_rollouts, rollout, rewards);
-	if (isnan(row->reward) && row->success == SUCCESS_UNKNOWN && row->defects == 0 && row->rewards == NULL &&
-		group->n_rollout_steps[rollout] > 0)
+	row->truncated = group->truncated ? group->truncated[rollout] : TRUNCATION_UNKNOWN;
+	row->policy_step = group->policy_step ? group->policy_step[rollout] : NO_POLICY_STEP;
+	row->has_policy_step = row->policy_step != NO_POLICY_STEP;
+	has_extra = row->defects != 0 || row->rewards != NULL || row->truncated != TRUNCATION_UNKNOWN ||
+		row->has_policy_step;
+	if (isnan(row->reward) && row->success == SUCCESS_UNKNOWN && !has_extra && group->n_rollout_steps[rollout] > 0)
 		return;
 	row->is_rollout = true;
 	row->nulls = NULLS_ALL;
-	row->parts = row->defects != 0 || row->rewards != NULL ? PART_EXTRA : 0;
+	row->parts = has_extra ? PART_EXTRA : 0;
 	group_builder_add(builder, row);
 }
 
@@ -87,53 +92,67 @@ take_wide_step(const GroupColumns *group, uint32 step, StepRow *row)
 	row->cost = group->cost ? group->cost[step] : NAN;
 }
 
-/* Unpack a value into rows again: what combining and rollup do. */
+void
+group_builder_take_shape(GroupBuilder *builder, const GroupColumns *group)
+{
+	if (group->n_rollouts > 0 || builder->n_rows == 0)
+		merge_shape(builder, group->n_rewards, group->unit, group->forgiving);
+}
+
+/* A rollout of a value as rows again. */
+void
+group_builder_add_rollout(GroupBuilder *builder, const GroupColumns *group, uint32 rollout, int64 rollout_id)
+{
+	bool		is_wide = group->next_state || group->value || group->turn_reward || group->cost;
+	bool		has_extra = group->turn || group->step_rewards;
+	uint8		always_null = (group->next_state ? 0 : NULL_NEXT_STATE) | (group->turn ? 0 : NULL_TURN);
+	double		rewards[MAX_REWARDS];
+	StepRow		row_space = {0};
+	StepRow    *row = &row_space;
+
+	row->rollout_id = rollout_id;
+	row->n_rewards = group->n_rewards;
+	add_rollout_row(builder, group, rollout, row);
+	row->is_rollout = false;
+	row->success = SUCCESS_UNKNOWN;
+	row->defects = 0;
+	row->truncated = TRUNCATION_UNKNOWN;
+	row->has_policy_step = false;
+	row->parts = (is_wide ? PART_WIDE : 0) | (has_extra ? PART_EXTRA : 0);
+	for (uint32 i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
+	{
+		row->step_id = group->step_id[i];
+		row->step_no = group->step_no[i];
+		row->state = group->state[i];
+		row->action = group->action[i];
+		row->reward = group->reward[i];
+		row->nulls = (group->nulls ? group->nulls[i] : 0) | always_null;
+		if (is_wide)
+			take_wide_step(group, i, row);
+		if (has_extra)
+		{
+			row->turn = group->turn ? group->turn[i] : 0;
+			row->rewards = gather_rewards(group->step_rewards, group->n_rewards, group->n_steps, i, rewards);
+		}
+		group_builder_add(builder, row);
+	}
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* What combining and rollup do. */
 void
 group_builder_add_group(GroupBuilder *builder, const RolloutGroup *value)
 {
-	GroupColumns opened;
-	const GroupColumns *group = &opened;
-	bool		is_wide;
-	bool		has_extra;
-	uint8		always_null;
-	double		rewards[MAX_REWARDS];
+	GroupColumns group;
 
-	group_open(value, &opened);
-	is_wide = group->next_state || group->value || group->turn_reward || group->cost;
-	has_extra = group->turn || group->step_rewards;
-	always_null = (group->next_state ? 0 : NULL_NEXT_STATE) | (group->turn ? 0 : NULL_TURN);
-	if (group->n_rollouts > 0 || builder->n_rows == 0)
-		merge_shape(builder, group->n_rewards, group->unit, group->forgiving);
+	group_open(value, &group);
+	group_builder_add_columns(builder, &group);
+}
 
+void
+group_builder_add_columns(GroupBuilder *builder, const GroupColumns *group)
+{
+	group_builder_take_shape(builder, group);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
-	{
-		StepRow		row_space = {0};
-		StepRow    *row = &row_space;
-
-		row->rollout_id = group->rollout_id[r];
-		row->n_rewards = group->n_rewards;
-		add_rollout_row(builder, group, r, row);
-		row->is_rollout = false;
-		row->success = SUCCESS_UNKNOWN;
-		row->defects = 0;
-		row->parts = (is_wide ? PART_WIDE : 0) | (has_extra ? PART_EXTRA : 0);
-		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
-		{
-			row->step_id = group->step_id[i];
-			row->step_no = group->step_no[i];
-			row->state = group->state[i];
-			row->action = group->action[i];
-			row->reward = group->reward[i];
-			row->nulls = (group->nulls ? group->nulls[i] : 0) | always_null;
-			if (is_wide)
-				take_wide_step(group, i, row);
-			if (has_extra)
-			{
-				row->turn = group->turn ? group->turn[i] : 0;
-				row->rewards = gather_rewards(group->step_rewards, group->n_rewards, group->n_steps, i, rewards);
-			}
-			group_builder_add(builder, row);
-		}
-		CHECK_FOR_INTERRUPTS();
-	}
+		group_builder_add_rollout(builder, group, r, group->rollout_id[r]);
 }

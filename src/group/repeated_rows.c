@@ -1,6 +1,7 @@
 /*
  * repeated_rows.c
- *		Rows that say again what can be said once: steps, and outcomes of a rollout.
+ *		Rows that say again what can be said once: steps, and of a rollout its outcome
+ *		and its policy_step.
  */
 #include "postgres.h"
 
@@ -21,6 +22,17 @@ refuse_duplicate(const StepRow *row)
 			 errhint("Look for a join that multiplies rows, or for two rollouts that share a rollout_id.")));
 }
 
+/* The lesser first, whichever came first. */
+void
+refuse_policy_steps(const StepRow *row, int64 other)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_CARDINALITY_VIOLATION),
+			 errmsg("rollout " INT64_FORMAT " has two policy steps, " INT64_FORMAT " and " INT64_FORMAT,
+					row->rollout_id, Min(row->policy_step, other), Max(row->policy_step, other)),
+			 errhint("Rows of a rollout that give its policy_step must give the same; where the policy changed on the way, give that of its beginning.")));
+}
+
 void
 find_repeated(const GroupBuilder *builder, const OrderedRows *rows, Repeated *repeated)
 {
@@ -28,16 +40,26 @@ find_repeated(const GroupBuilder *builder, const OrderedRows *rows, Repeated *re
 	const StepRow *row;
 	int64		rollout_id = 0;
 	int32		step_no = 0;
+	int64		policy_step = NO_POLICY_STEP;
 	bool		has_outcome = false;
 	bool		has_step = false;
 
-	if (!builder->forgiving || (rows->sorted == NULL && builder->n_ties == 0))
+	if (!builder->forgiving ||
+		(rows->sorted == NULL && builder->n_ties == 0 && (builder->has & HAS_POLICY_STEP) == 0))
 		return;
 	for (uint64 n = 0; (row = next_ordered_row(&walk)) != NULL; n++)
 	{
 		if (n == 0 || row->rollout_id != rollout_id)
+		{
 			has_outcome = has_step = false;
+			policy_step = NO_POLICY_STEP;
+		}
 		rollout_id = row->rollout_id;
+		if ((row->parts & PART_EXTRA) && row->has_policy_step)
+		{
+			repeated->n_policy_steps += policy_step != NO_POLICY_STEP && policy_step != row->policy_step;
+			policy_step = row->policy_step;
+		}
 		if (row->is_rollout && !isnan(row->reward))
 		{
 			repeated->n_outcomes += has_outcome;

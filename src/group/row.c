@@ -98,7 +98,7 @@ read_identity(const NullableDatum *args, Reading *reading, StepRow *row)
 	if (likely(!args[ROW_STEP_ID].isnull))
 		row->step_id = DatumGetInt64(args[ROW_STEP_ID].value);
 	else if (reading->forgiving)
-		reading->defects |= DEFECT_STEP_ID;
+		reading->defects |= DEFECT_STEP;
 	else
 		refuse_step_id(row);
 	return true;
@@ -174,6 +174,24 @@ begin_extra_part(StepRow *row)
 	row->n_rewards = 0;
 	row->rewards = NULL;
 	row->turn = 0;
+	row->truncated = TRUNCATION_UNKNOWN;
+	row->has_policy_step = false;
+	row->policy_step = NO_POLICY_STEP;
+}
+
+/* What a row, that of the rollout or of any of its steps, says of the rollout. */
+static void
+read_rollout_part(const NullableDatum *args, StepRow *row)
+{
+	if (args[ROW_TRUNCATED].isnull && args[ROW_POLICY_STEP].isnull)
+		return;
+	if ((row->parts & PART_EXTRA) == 0)
+		begin_extra_part(row);
+	if (!args[ROW_TRUNCATED].isnull)
+		row->truncated = DatumGetBool(args[ROW_TRUNCATED].value) ? TRUNCATION_TRUE : TRUNCATION_FALSE;
+	if (!args[ROW_POLICY_STEP].isnull)
+		row->policy_step = DatumGetInt64(args[ROW_POLICY_STEP].value);
+	row->has_policy_step = row->policy_step != NO_POLICY_STEP;
 }
 
 static void
@@ -216,6 +234,8 @@ read_step_row(const NullableDatum *args, int n_args, bool forgiving, double rewa
 		read_wide_part(args, &reading, row);
 	if (n_args > ROW_TURN)
 		read_extra_part(args, n_args, &reading, rewards, row);
+	if (n_args > ROW_POLICY_STEP)
+		read_rollout_part(args, row);
 	if (unlikely(reading.defects != 0))
 	{
 		if ((row->parts & PART_EXTRA) == 0)

@@ -15,6 +15,17 @@ typedef enum Success
 	SUCCESS_TRUE = 2
 } Success;
 
+/* Whether a rollout was cut off before it ended: any row's word, if any row has one. */
+typedef enum Truncation
+{
+	TRUNCATION_UNKNOWN = 0,
+	TRUNCATION_FALSE = 1,
+	TRUNCATION_TRUE = 2
+} Truncation;
+
+/* The policy_step of a rollout of which none is known; whoever gives the least bigint says as much. */
+#define NO_POLICY_STEP		PG_INT64_MIN
+
 /* Bits of StepRow.nulls and of a group's nulls column. */
 #define NULL_STATE			0x01
 #define NULL_ACTION			0x02
@@ -25,18 +36,18 @@ typedef enum Success
 
 /* Bits of StepRow.parts: what else a row has, else it is not set. */
 #define PART_WIDE			0x01	/* next_state, value, turn_reward, cost */
-#define PART_EXTRA			0x02	/* turn, defects, rewards */
+#define PART_EXTRA			0x02	/* turn, defects, rewards, truncated, policy_step */
 
 /*
  * Bits of a rollout's defects: why it is not judged, in a value that is forgiving,
  * for which a row that cannot be is no error.  Those of the second kind matter only to who reads the column.
  */
-#define DEFECT_STEP			0x01	/* two rows of one step */
-#define DEFECT_STEP_ID		0x02	/* a step without one */
+#define DEFECT_STEP			0x01	/* two rows of one step, or one without a step_id */
 #define DEFECT_REWARD		0x04	/* a reward that is not finite */
 #define DEFECT_OUTCOME		0x08	/* two outcomes */
 #define DEFECT_OVERFLOW		0x80	/* a sum of its numbers is not finite */
-#define DEFECTS_FOR_ALL		0x8F
+#define DEFECTS_FOR_ALL		0x8D
+#define DEFECT_POLICY_STEP	0x02	/* two of them */
 #define DEFECT_TURN_REWARD	0x10	/* not finite */
 #define DEFECT_COST			0x20	/* not finite, or not above 0 */
 #define DEFECT_COMPONENT	0x40	/* of a reward: not finite */
@@ -64,6 +75,9 @@ typedef struct StepRow
 	uint8		defects;		/* of its rollout; 0: none known from this row */
 	uint8		n_rewards;		/* components given; 0: none */
 	const void *rewards;		/* n_rewards doubles, not aligned; NULL: all are missing */
+	uint8		truncated;		/* Truncation, of its rollout */
+	bool		has_policy_step;
+	int64		policy_step;	/* of its rollout, if the row has it */
 } StepRow;
 
 static inline double
@@ -91,6 +105,8 @@ enum
 	ROW_COST,
 	ROW_TURN,
 	ROW_REWARDS,
+	ROW_TRUNCATED,
+	ROW_POLICY_STEP,
 	MAX_ROW_ARGS
 };
 

@@ -102,6 +102,21 @@ lacks_entry(const Member *member)
 	return !member->seen || has_entry(member, true);
 }
 
+static int64
+policy_step_at(const Member *member, uint64 i)
+{
+	return member->nulls[i] ? NO_POLICY_STEP : member->numbers[i];
+}
+
+static bool
+has_policy_step(const Member *member)
+{
+	for (uint64 i = 0; i < member->count; i++)
+		if (policy_step_at(member, i) != NO_POLICY_STEP)
+			return true;
+	return false;
+}
+
 static GroupShape
 read_shape(const TextReader *reader)
 {
@@ -120,6 +135,8 @@ read_shape(const TextReader *reader)
 	shape.has |= m[M_REWARDS].n_arrays > 0 ? HAS_REWARDS : 0;
 	shape.has |= has_entry(&m[M_OUTCOME_REWARDS], false) ? HAS_OUTCOME_REWARDS : 0;
 	shape.has |= m[M_DEFECTS].seen ? HAS_DEFECTS : 0;
+	shape.has |= has_entry(&m[M_TRUNCATED], false) ? HAS_TRUNCATED : 0;
+	shape.has |= has_policy_step(&m[M_POLICY_STEP]) ? HAS_POLICY_STEP : 0;
 	if (shape.n_steps > 0 &&
 		(lacks_entry(&m[M_STATE]) || lacks_entry(&m[M_ACTION]) ||
 		 ((shape.has & HAS_NEXT_STATE) && has_entry(&m[M_NEXT_STATE], true)) ||
@@ -135,6 +152,11 @@ fill_version_2(const GroupColumns *group, const Member *m)
 		((int32 *) group->turn)[i] = (int32) m[M_TURN].numbers[i];
 	for (uint32 r = 0; group->defects && r < group->n_rollouts; r++)
 		((uint8 *) group->defects)[r] = (uint8) m[M_DEFECTS].numbers[r];
+	for (uint32 r = 0; group->truncated && r < group->n_rollouts; r++)
+		if (!m[M_TRUNCATED].nulls[r])
+			((uint8 *) group->truncated)[r] = m[M_TRUNCATED].numbers[r] ? TRUNCATION_TRUE : TRUNCATION_FALSE;
+	for (uint32 r = 0; group->policy_step && r < group->n_rollouts; r++)
+		((int64 *) group->policy_step)[r] = policy_step_at(&m[M_POLICY_STEP], r);
 	fill_double(group->step_rewards, &m[M_REWARDS], group->n_step_rewards);
 	fill_double(group->outcome_rewards, &m[M_OUTCOME_REWARDS], group->n_outcome_rewards);
 }

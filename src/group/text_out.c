@@ -11,11 +11,12 @@
  *	 "action": [5, 6], "reward": [null, 1]}
  *
  * Reward components are arrays in an array, one by component.  Turns, components,
- * defects, the unit and whether a value is forgiving are version 2:
+ * defects, whether rollouts were cut off and by which policy they were made, the
+ * unit and whether a value is forgiving are version 2:
  *
  *	{"version": 2, …, "turn": [0, 0], "rewards": [[null, 1], [0.5, null]],
- *	 "outcome_rewards": [[null], [1]], "defects": [0], "unit": "turn",
- *	 "forgiving": true}
+ *	 "outcome_rewards": [[null], [1]], "defects": [0], "truncated": [false],
+ *	 "policy_step": [12], "unit": "turn", "forgiving": true}
  */
 #include "postgres.h"
 
@@ -86,6 +87,40 @@ append_integer_column(StringInfo out, const char *name, const void *column, Size
 	appendStringInfoChar(out, ']');
 }
 
+/* Of a column whose numbers are those of unknown, false and true. */
+static void
+append_words(StringInfo out, const char *name, const uint8 *column, uint32 count)
+{
+	static const char *const words[] = {"null", "false", "true"};
+
+	if (column == NULL)
+		return;
+	begin_column(out, name);
+	for (uint32 i = 0; i < count; i++)
+	{
+		separate(out, i);
+		appendStringInfoString(out, words[column[i]]);
+	}
+	appendStringInfoChar(out, ']');
+}
+
+static void
+append_policy_steps(StringInfo out, const GroupColumns *group)
+{
+	if (group->policy_step == NULL)
+		return;
+	begin_column(out, "policy_step");
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		separate(out, r);
+		if (group->policy_step[r] == NO_POLICY_STEP)
+			appendStringInfoString(out, "null");
+		else
+			append_int64(out, group->policy_step[r]);
+	}
+	appendStringInfoChar(out, ']');
+}
+
 #define APPEND_INTEGERS(out, name, column, count, nulls, bit) \
 	append_integer_column(out, name, column, sizeof(*(column)), count, nulls, bit)
 
@@ -139,6 +174,8 @@ append_version_2(StringInfo out, const GroupColumns *group)
 	append_components(out, "rewards", group->step_rewards, group->n_rewards, group->n_steps);
 	append_components(out, "outcome_rewards", group->outcome_rewards, group->n_rewards, group->n_rollouts);
 	APPEND_INTEGERS(out, "defects", group->defects, group->n_rollouts, NULL, 0);
+	append_words(out, "truncated", group->truncated, group->n_rollouts);
+	append_policy_steps(out, group);
 	if (group->unit != UNIT_STEP)
 		appendStringInfo(out, ", \"unit\": \"%s\"", group_unit_words[group->unit]);
 	if (group->forgiving)
@@ -148,7 +185,6 @@ append_version_2(StringInfo out, const GroupColumns *group)
 Datum
 stepadv_rollout_group_out(PG_FUNCTION_ARGS)
 {
-	static const char *const success_words[] = {"null", "false", "true"};
 	GroupColumns group;
 	StringInfoData out;
 
@@ -157,13 +193,7 @@ stepadv_rollout_group_out(PG_FUNCTION_ARGS)
 	appendStringInfo(&out, "{\"version\": %d", group_version(&group));
 	APPEND_INTEGERS(&out, "rollout_id", group.rollout_id, group.n_rollouts, NULL, 0);
 	APPEND_INTEGERS(&out, "n_steps", group.n_rollout_steps, group.n_rollouts, NULL, 0);
-	begin_column(&out, "success");
-	for (uint32 r = 0; r < group.n_rollouts; r++)
-	{
-		separate(&out, r);
-		appendStringInfoString(&out, success_words[group.success[r]]);
-	}
-	appendStringInfoChar(&out, ']');
+	append_words(&out, "success", group.success, group.n_rollouts);
 	append_double_column(&out, "outcome", group.outcome, group.n_rollouts);
 	APPEND_INTEGERS(&out, "step_id", group.step_id, group.n_steps, NULL, 0);
 	APPEND_INTEGERS(&out, "step_no", group.step_no, group.n_steps, NULL, 0);

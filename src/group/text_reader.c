@@ -32,6 +32,8 @@ const MemberForm member_forms[N_MEMBERS] = {
 	{"rewards", MEMBER_DOUBLE, true, true, true},
 	{"outcome_rewards", MEMBER_DOUBLE, false, true, true},
 	{"defects", MEMBER_BITS, false, false, false},
+	{"truncated", MEMBER_BOOL, false, true, false},
+	{"policy_step", MEMBER_INT64, false, true, false},
 };
 
 const char *const setting_names[N_SETTINGS] = {"version", "unit", "forgiving"};

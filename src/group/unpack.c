@@ -86,6 +86,33 @@ stepadv_steps(PG_FUNCTION_ARGS)
 	}
 }
 
+/* By rollout: was it cut off, and which policy made it. */
+typedef struct RolloutMarks
+{
+	bool	   *truncated;
+	bool	   *truncated_null;
+	int64	   *policy_step;
+	bool	   *policy_step_null;
+} RolloutMarks;
+
+static RolloutMarks
+find_marks(const GroupColumns *group)
+{
+	RolloutMarks marks = {
+		ALLOCATE_ARRAY(bool, group->n_rollouts), ALLOCATE_ARRAY(bool, group->n_rollouts),
+		ALLOCATE_ARRAY(int64, group->n_rollouts), ALLOCATE_ARRAY(bool, group->n_rollouts)
+	};
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		marks.truncated[r] = rollout_is_truncated(group, r);
+		marks.truncated_null[r] = group->truncated == NULL || group->truncated[r] == TRUNCATION_UNKNOWN;
+		marks.policy_step[r] = group->policy_step ? group->policy_step[r] : NO_POLICY_STEP;
+		marks.policy_step_null[r] = marks.policy_step[r] == NO_POLICY_STEP;
+	}
+	return marks;
+}
+
 static const Parameter rollouts_parameters[] = {SUCCESS_ABOVE_PARAMETER};
 
 /*
@@ -101,6 +128,7 @@ stepadv_rollouts(PG_FUNCTION_ARGS)
 	double	   *outcome;
 	bool	   *success;
 	bool	   *unjudged;
+	RolloutMarks marks;
 
 	read_parameters(fcinfo, 1, rollouts_parameters, lengthof(rollouts_parameters), parameters);
 	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
@@ -114,6 +142,7 @@ stepadv_rollouts(PG_FUNCTION_ARGS)
 		unjudged[r] = !facts.judged[r];
 		outcome[r] = group.outcome ? group.outcome[r] : NAN;
 	}
+	marks = find_marks(&group);
 
 	{
 		ResultColumn columns[] = {
@@ -123,6 +152,8 @@ stepadv_rollouts(PG_FUNCTION_ARGS)
 			{"return", COLUMN_FLOAT8, facts.total, unjudged},
 			{"success", COLUMN_BOOL, success, unjudged},
 			{"judged", COLUMN_BOOL, facts.judged, NULL},
+			{"truncated", COLUMN_BOOL, marks.truncated, marks.truncated_null, .newer = true},
+			{"policy_step", COLUMN_INT8, marks.policy_step, marks.policy_step_null, .newer = true},
 		};
 
 		RETURN_COLUMNS(columns, group.n_rollouts);

@@ -22,6 +22,7 @@
 #include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "group/row.h"
 
 PG_FUNCTION_INFO_V1(stepadv_wrong_arguments);
 PG_FUNCTION_INFO_V1(stepadv_wrong_arguments_support);
@@ -33,8 +34,9 @@ static const struct
 }			roles[] = {
 	{"step_id", INT8OID}, {"rollout_id", INT8OID}, {"step_no", INT4OID}, {"state", INT8OID}, {"action", INT8OID}, {"reward", FLOAT8OID},
 	{"success", BOOLOID}, {"next_state", INT8OID}, {"value", FLOAT8OID}, {"turn_reward", FLOAT8OID}, {"cost", FLOAT8OID},
-	{"turn", INT4OID}, {"rewards", FLOAT8ARRAYOID}
+	{"turn", INT4OID}, {"rewards", FLOAT8ARRAYOID}, {"truncated", BOOLOID}, {"policy_step", INT8OID}
 };
+
 
 /*
  * What the user wrote: without the cast to what serves for nothing.  InvalidOid for a
@@ -68,7 +70,10 @@ advice(int role, Oid type)
 
 	get_type_category_preferred(getBaseType(type), &category, &preferred);
 	if (roles[role].type == BOOLOID)
-		return "success is whether the rollout reached its goal: a boolean, such as score > 0.5.";
+		return role == ROW_SUCCESS ? "success is whether the rollout reached its goal: a boolean, such as score > 0.5." :
+			"truncated is whether the rollout was cut off before it ended: a boolean, such as stop_reason = 'max_steps'.";
+	if (role == ROW_POLICY_STEP)
+		return "policy_step is the number of the policy's update, the greater the later: cast it, policy_step::bigint.";
 	if (roles[role].type == INT4OID)
 		return psprintf(category == TYPCATEGORY_NUMERIC ? "Cast it: %s::integer."
 						: "%s must be a number; where there is none, row_number() OVER (PARTITION BY group, rollout ORDER BY time) makes one.",
@@ -99,7 +104,7 @@ refuse_number(int n)
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_FUNCTION),
 			 errmsg("rollout_agg does not take %d arguments", n),
-			 errhint("It takes step_id, rollout_id, step_no, state, action, reward; then success; then next_state, value, turn_reward, cost; then turn; then rewards. NULL stands for what there is not.")));
+			 errhint("It takes step_id, rollout_id, step_no, state, action, reward; then success; then next_state, value, turn_reward, cost; then turn; then rewards; then truncated, policy_step. NULL stands for what there is not.")));
 }
 
 /* args: of TargetEntry */
@@ -112,7 +117,7 @@ refuse_arguments(List *args)
 	int			n = list_length(args);
 	ListCell   *cell;
 
-	if (n != 6 && n != 7 && n != 11 && n != 12 && n != 13)
+	if (n != 6 && n != 7 && n != 11 && n != 12 && n != 13 && n != 15)
 		refuse_number(n);
 	initStringInfo(&wrong);
 	foreach(cell, args)

@@ -36,6 +36,12 @@ static void end_group_fold(CustomScanState *node);
 static void rescan_group_fold(CustomScanState *node);
 static void explain_group_fold(CustomScanState *node, List *ancestors, ExplainState *es);
 
+static Size estimate_exchange(CustomScanState *node, ParallelContext *context);
+static void begin_exchange(CustomScanState *node, ParallelContext *context, void *shared);
+static void rescan_exchange(CustomScanState *node, ParallelContext *context, void *shared);
+static void begin_exchange_in_worker(CustomScanState *node, shm_toc *toc, void *shared);
+static void end_exchange(CustomScanState *node);
+
 static const CustomExecMethods exec_methods = {
 	.CustomName = "GroupFold",
 	.BeginCustomScan = begin_group_fold,
@@ -43,6 +49,11 @@ static const CustomExecMethods exec_methods = {
 	.EndCustomScan = end_group_fold,
 	.ReScanCustomScan = rescan_group_fold,
 	.ExplainCustomScan = explain_group_fold,
+	.EstimateDSMCustomScan = estimate_exchange,
+	.InitializeDSMCustomScan = begin_exchange,
+	.ReInitializeDSMCustomScan = rescan_exchange,
+	.InitializeWorkerCustomScan = begin_exchange_in_worker,
+	.ShutdownCustomScan = end_exchange,
 };
 
 Node *
@@ -195,24 +206,29 @@ next_group(GroupFoldState *fold)
 	{
 		if (fold->sorted_below)
 			fold->phase = FROM_SORTED;
+		else if (fold->exchange != NULL)
+			fold_with_others(fold);
 		else
-			hash_rows(fold);
+			fold_unsorted(fold);
 	}
-	switch (fold->phase)
-	{
-		case FROM_TABLE:
-			slot = next_of_table(fold);
-			break;
-		case FROM_SPILLED:
-			slot = merge_spilled(fold);
-			break;
-		case FROM_SORTED:
-			slot = fold_sorted(fold);
-			break;
-		case BEFORE_ROWS:
-		case FINISHED:
-			break;
-	}
+	do
+		switch (fold->phase)
+		{
+			case FROM_TABLE:
+				slot = next_of_table(fold);
+				break;
+			case FROM_SPILLED:
+				slot = merge_spilled(fold);
+				break;
+			case FROM_SORTED:
+				slot = fold_sorted(fold);
+				break;
+			case BEFORE_ROWS:
+			case FROM_PARTS:
+			case FINISHED:
+				break;
+		}
+	while (slot == NULL && fold->exchange != NULL && take_merged_part(fold));
 	return slot ? slot : ExecClearTuple(fold->css.ss.ss_ScanTupleSlot);
 }
 
@@ -240,16 +256,11 @@ static void
 forget_groups(GroupFoldState *fold)
 {
 	fold->phase = BEFORE_ROWS;
-	fold->pending = NULL;
 	fold->builder = NULL;
 	fold->table = NULL;
 	ExecClearTuple(fold->keys);
 	ExecClearTuple(fold->group_keys);
-	for (int i = 0; i < 2; i++)
-		ExecClearTuple(fold->spilled_rows[i]);
-	if (fold->spilled != NULL)
-		tuplesort_end(fold->spilled);
-	fold->spilled = NULL;
+	forget_spilled(fold);
 	MemoryContextReset(fold->table_memory);
 	MemoryContextReset(fold->group_memory);
 }
@@ -262,7 +273,7 @@ rescan_group_fold(CustomScanState *node)
 
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
 	/* A table that is complete can be given out once more. */
-	if (fold->phase == FROM_TABLE && below->chgParam == NULL)
+	if (fold->phase == FROM_TABLE && fold->exchange == NULL && below->chgParam == NULL)
 	{
 		begin_giving_table(fold);
 		return;
@@ -283,6 +294,113 @@ end_group_fold(CustomScanState *node)
 	ExecEndNode(outerPlanState(node));
 }
 
+/* ----------
+ * With others: all this is called only of a plan whose processes share the rows.
+ * ----------
+ */
+
+static Size
+estimate_exchange(CustomScanState *node, ParallelContext *context)
+{
+	return exchange_size(context->nworkers + 1, ((GroupFoldState *) node)->expected_groups);
+}
+
+static void
+begin_exchange(CustomScanState *node, ParallelContext *context, void *shared)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+	MemoryContext old;
+
+	/* Memory that is not shared: there will be no workers. */
+	if (context->seg == NULL)
+		return;
+	old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+	fold->exchange = create_exchange(shared, context->nworkers + 1, fold->expected_groups, context->seg);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+rescan_exchange(CustomScanState *node, ParallelContext *context, void *shared)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+	MemoryContext old;
+
+	if (fold->exchange == NULL)
+		return;
+	old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+	renew_exchange(fold->exchange);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+begin_exchange_in_worker(CustomScanState *node, shm_toc *toc, void *shared)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+	MemoryContext old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+
+	fold->exchange = find_exchange(shared);
+	MemoryContextSwitchTo(old);
+}
+
+/* The shared memory is about to go: what EXPLAIN wants to know of it is kept. */
+static void
+end_exchange(CustomScanState *node)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+	MemoryContext old;
+
+	if (fold->exchange == NULL)
+		return;
+	leave_exchange(fold->exchange);
+	if (IsParallelWorker())
+		return;
+	old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+	fold->usage_of_all = usage_of_processes(fold->exchange, &fold->n_processes);
+	MemoryContextSwitchTo(old);
+	fold->exchange = NULL;
+}
+
+/* ----------
+ * EXPLAIN
+ * ----------
+ */
+
+static void
+explain_usage(const FoldUsage *usage, ExplainState *es)
+{
+	ExplainPropertyUInteger("Memory Usage", "kB", (usage->peak_memory + 1023) / 1024, es);
+	if (usage->disk_kb > 0)
+		ExplainPropertyInteger("Disk Usage", "kB", usage->disk_kb, es);
+	ExplainPropertyUInteger("Spilled Groups", NULL, usage->n_spilled, es);
+}
+
+/* In text a line for each process that took part. */
+static void
+explain_processes(const GroupFoldState *fold, ExplainState *es)
+{
+	ExplainOpenGroup("Processes", "Processes", false, es);
+	for (int p = 0; p < fold->n_processes; p++)
+	{
+		const FoldUsage *usage = &fold->usage_of_all[p];
+		const char *name = p == 0 ? "Leader" : psprintf("Worker %d", p - 1);
+
+		if (!usage->took_part)
+			continue;
+		if (es->format == EXPLAIN_FORMAT_TEXT)
+		{
+			ExplainPropertyText(name, psprintf("Memory Usage: %zukB  Disk Usage: " INT64_FORMAT "kB  Exchanged Groups: " UINT64_FORMAT,
+											   (usage->peak_memory + 1023) / 1024, usage->disk_kb, usage->n_exchanged), es);
+			continue;
+		}
+		ExplainOpenGroup("Process", NULL, true, es);
+		ExplainPropertyText("Name", name, es);
+		explain_usage(usage, es);
+		ExplainPropertyUInteger("Exchanged Groups", NULL, usage->n_exchanged, es);
+		ExplainCloseGroup("Process", NULL, true, es);
+	}
+	ExplainCloseGroup("Processes", "Processes", false, es);
+}
+
 /*
  * Keys are named as below, as for an Agg: a subquery that they come from may be
  * gone from the plan.
@@ -301,12 +419,10 @@ explain_group_fold(CustomScanState *node, List *ancestors, ExplainState *es)
 												context, explain_n_tables(es) > 1 || es->verbose, true));
 	ExplainPropertyList("Group Key", keys, es);
 	ExplainPropertyText("Strategy", fold->sorted_below ? "Sorted" : "Hashed", es);
-	/* What workers did is not known here. */
-	if (es->analyze && fold->peak_memory > 0)
-	{
-		ExplainPropertyUInteger("Memory Usage", "kB", (fold->peak_memory + 1023) / 1024, es);
-		if (fold->disk_kb > 0)
-			ExplainPropertyInteger("Disk Usage", "kB", fold->disk_kb, es);
-		ExplainPropertyUInteger("Spilled Groups", NULL, fold->n_spilled, es);
-	}
+	if (!es->analyze)
+		return;
+	if (fold->usage_of_all != NULL)
+		explain_processes(fold, es);
+	else if (fold->usage.peak_memory > 0)
+		explain_usage(&fold->usage, es);
 }

@@ -360,6 +360,27 @@ cost_spill(PlannerInfo *root, const Path *input, const Fold *fold, Size transiti
 	return 2 * seq_page_cost * bytes / BLCKSZ + 2 * cpu_operator_cost * n_values * log2(n_values);
 }
 
+/* The processes that share the rows of a path, as the planner counts them: the leader has other work, too. */
+static double
+n_processes(const Path *path)
+{
+	double		leader = parallel_leader_participation ? 1.0 - 0.3 * path->parallel_workers : 0;
+
+	return path->parallel_workers + Max(leader, 0);
+}
+
+/*
+ * What processes that share the rows write and read of each other's groups: of
+ * those that lie together the few in which one's share of the blocks ends.
+ */
+static Cost
+cost_exchange(PlannerInfo *root, const Path *input, const Fold *fold)
+{
+	double		exchanged = Max(1 - togetherness(root, fold), 0.1);
+
+	return exchanged * (seq_page_cost * input->rows * fold->alone->width / BLCKSZ + 2 * cpu_operator_cost * input->rows);
+}
+
 /*
  * As cost_agg has it for an Agg, but that a row costs half: there is no
  * expression to interpret, and most rows follow one of their group.  (What the
@@ -378,18 +399,21 @@ cost_group_fold(PlannerInfo *root, Path *path, const Path *input, const Fold *fo
 	cost_qual_eval_node(&arguments, (Node *) list_make2(fold->aggref->args, fold->aggref->aggfilter), root);
 	rows = (costs.transCost.per_tuple - arguments.per_tuple + cpu_operator_cost * list_length(fold->keys)) / 2 * input->rows;
 	spill = strategy == AGG_HASHED ? cost_spill(root, input, fold, costs.transitionSpace) : 0;
+	if (path->parallel_aware)
+		spill += cost_exchange(root, input, fold);
 
-	path->rows = fold->n_groups;
+	path->rows = path->parallel_aware ? clamp_row_est(fold->n_groups / n_processes(input)) : fold->n_groups;
 	copy_disabled_nodes(path, input);
 	path->startup_cost = costs.transCost.startup + costs.finalCost.startup + path->pathtarget->cost.startup +
 		(strategy == AGG_HASHED ? input->total_cost + rows + spill : input->startup_cost);
 	path->total_cost = path->startup_cost +
 		(strategy == AGG_HASHED ? 0 : input->total_cost - input->startup_cost + rows) +
-		(costs.finalCost.per_tuple + cpu_tuple_cost + path->pathtarget->cost.per_tuple) * fold->n_groups;
+		(costs.finalCost.per_tuple + cpu_tuple_cost + path->pathtarget->cost.per_tuple) * path->rows;
 }
 
-static void
-add_fold(PlannerInfo *root, RelOptInfo *rel, const Fold *fold, Path *input, AggStrategy strategy, List *positions)
+/* Shared: for the processes that share the rows of the input, which is partial. */
+static CustomPath *
+make_fold(PlannerInfo *root, RelOptInfo *rel, const Fold *fold, Path *input, AggStrategy strategy, bool shared, List *positions)
 {
 	CustomPath *path = makeNode(CustomPath);
 	List	   *lists[N_FOLD_LISTS] = {NIL};
@@ -400,6 +424,7 @@ add_fold(PlannerInfo *root, RelOptInfo *rel, const Fold *fold, Path *input, AggS
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = rel;
 	path->path.pathtarget = rel->reltarget;
+	path->path.parallel_aware = shared;
 	path->path.parallel_safe = rel->consider_parallel && input->parallel_safe;
 	path->path.parallel_workers = input->parallel_workers;
 	path->path.pathkeys = strategy == AGG_SORTED ? root->group_pathkeys : NIL;
@@ -426,7 +451,7 @@ add_fold(PlannerInfo *root, RelOptInfo *rel, const Fold *fold, Path *input, AggS
 	path->custom_private = list_make1(tlist);
 	for (int l = 0; l < N_FOLD_LISTS; l++)
 		path->custom_private = lappend(path->custom_private, lists[l]);
-	add_path(rel, &path->path);
+	return path;
 }
 
 static void
@@ -446,13 +471,32 @@ offer_folds(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, const Fol
 		input = path_of_inputs(root, path, fold, !sorted, &positions);
 		if (!sorted)
 			input = (Path *) create_sort_path(root, input->parent, input, root->group_pathkeys, -1.0);
-		add_fold(root, rel, fold, input, AGG_SORTED, positions);
+		add_path(rel, &make_fold(root, rel, fold, input, AGG_SORTED, false, positions)->path);
 	}
 	if (enable_hashagg)
 	{
 		input = path_of_inputs(root, input_rel->cheapest_total_path, fold, false, &positions);
-		add_fold(root, rel, fold, input, AGG_HASHED, positions);
+		add_path(rel, &make_fold(root, rel, fold, input, AGG_HASHED, false, positions)->path);
 	}
+}
+
+/*
+ * Every process gives whole groups, so what is above can be done by all of them, too.
+ * A query's own groups can be gathered right here; those of a subquery, where the
+ * query above sees to it, as late as can be.
+ */
+static void
+offer_shared_fold(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, const Fold *fold)
+{
+	List	   *positions;
+	Path	   *input;
+
+	if (!enable_hashagg || !rel->consider_parallel || input_rel->partial_pathlist == NIL)
+		return;
+	input = path_of_inputs(root, linitial(input_rel->partial_pathlist), fold, false, &positions);
+	add_partial_path(rel, &make_fold(root, rel, fold, input, AGG_HASHED, true, positions)->path);
+	if (rel->reloptkind == RELOPT_UPPER_REL)
+		generate_gather_paths(root, rel, true);
 }
 
 static void
@@ -473,6 +517,7 @@ offer_group_fold(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_r
 	collect_inputs(root, &fold);
 	fold.n_groups = ((Path *) linitial(rel->pathlist))->rows;
 	offer_folds(root, input_rel, rel, &fold);
+	offer_shared_fold(root, input_rel, rel, &fold);
 }
 
 static Plan *

@@ -16,7 +16,7 @@ spill_value(GroupFoldState *fold, TupleTableSlot *row)
 		fold->spilled = tuplesort_begin_heap(fold->css.ss.ss_ScanTupleSlot->tts_tupleDescriptor, fold->n_keys, fold->key_positions,
 											 fold->less, fold->collations, fold->nulls_first, work_mem, NULL, 0);
 	tuplesort_puttupleslot(fold->spilled, row);
-	fold->n_spilled++;
+	fold->usage.n_spilled++;
 }
 
 void
@@ -27,7 +27,18 @@ sort_spilled(GroupFoldState *fold)
 	tuplesort_performsort(fold->spilled);
 	tuplesort_get_stats(fold->spilled, &sort);
 	if (sort.spaceType == SORT_SPACE_TYPE_DISK)
-		fold->disk_kb = Max(fold->disk_kb, sort.spaceUsed);
+		fold->usage.disk_kb = Max(fold->usage.disk_kb, sort.spaceUsed);
+}
+
+void
+forget_spilled(GroupFoldState *fold)
+{
+	if (fold->spilled != NULL)
+		tuplesort_end(fold->spilled);
+	fold->spilled = NULL;
+	fold->pending = NULL;
+	for (int i = 0; i < 2; i++)
+		ExecClearTuple(fold->spilled_rows[i]);
 }
 
 /* Into one slot and the other in turn: the row before stays. */

@@ -13,6 +13,9 @@ extern void spill_value(GroupFoldState *fold, TupleTableSlot *row);
 /* When all have. */
 extern void sort_spilled(GroupFoldState *fold);
 
+/* All of it. */
+extern void forget_spilled(GroupFoldState *fold);
+
 /* FROM_SPILLED: the next group of them, NULL after the last. */
 extern TupleTableSlot *merge_spilled(GroupFoldState *fold);
 

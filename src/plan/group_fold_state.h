@@ -9,13 +9,15 @@
 #include "utils/tuplesort.h"
 
 #include "group/builder.h"
+#include "plan/group_fold_exchange.h"
 
 typedef enum Phase
 {
 	BEFORE_ROWS,
 	FROM_TABLE,					/* giving out what was hashed, */
 	FROM_SPILLED,				/* what was spilled, */
-	FROM_SORTED,				/* or what comes sorted from below */
+	FROM_SORTED,				/* or what comes sorted from below; */
+	FROM_PARTS,					/* merging what processes sent each other */
 	FINISHED
 } Phase;
 
@@ -59,10 +61,13 @@ typedef struct GroupFoldState
 	TupleTableSlot *spilled_rows[2];
 	int			turn;			/* which of them takes the next row */
 
-	/* for EXPLAIN ANALYZE */
-	Size		peak_memory;
-	uint64		n_spilled;
-	int64		disk_kb;
+	/* with others, at other rows; NULL: alone */
+	ExchangeAccess *exchange;
+	bool		sends;			/* what finds no room goes to the exchange */
+
+	FoldUsage	usage;			/* for EXPLAIN ANALYZE */
+	FoldUsage  *usage_of_all;	/* by process; NULL: there are no others */
+	int			n_processes;
 } GroupFoldState;
 
 #endif							/* STEPADV_GROUP_FOLD_STATE_H */

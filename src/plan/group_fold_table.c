@@ -54,28 +54,54 @@ begin_giving_table(GroupFoldState *fold)
 	InitTupleHashIterator(fold->table, &fold->iterator);
 }
 
+/* The next one that has not been sent; NULL after the last. */
+static TupleHashEntry
+next_entry(GroupFoldState *fold)
+{
+	TupleHashEntry entry;
+
+	CHECK_FOR_INTERRUPTS();
+	do
+		entry = ScanTupleHashTable(fold->table, &fold->iterator);
+	while (entry != NULL && *tuple_hash_place(fold->table, entry) == NULL);
+	return entry;
+}
+
 TupleTableSlot *
 next_of_table(GroupFoldState *fold)
 {
-	TupleHashEntry entry = ScanTupleHashTable(fold->table, &fold->iterator);
+	TupleHashEntry entry = next_entry(fold);
 
-	CHECK_FOR_INTERRUPTS();
 	if (entry == NULL)
 		return NULL;
 	enter_group(fold, entry);
 	return give_group(fold);
 }
 
+static void
+send_current_group(GroupFoldState *fold, uint32 hash)
+{
+	send_group(fold->exchange, hash, give_group(fold));
+	fold->usage.n_exchanged++;
+}
+
 /* All groups of the table go out as values. */
 static void
 spill_table(GroupFoldState *fold)
 {
-	TupleTableSlot *row;
+	TupleHashEntry entry;
 
 	begin_giving_table(fold);
-	while ((row = next_of_table(fold)) != NULL)
+	while ((entry = next_entry(fold)) != NULL)
 	{
-		spill_value(fold, row);
+		enter_group(fold, entry);
+		if (fold->sends)
+		{
+			mark_group(fold->exchange, entry->hash, true);
+			send_current_group(fold, entry->hash);
+		}
+		else
+			spill_value(fold, give_group(fold));
 		ResetExprContext(fold->css.ss.ps.ps_ExprContext);
 	}
 	ExecClearTuple(fold->css.ss.ss_ScanTupleSlot);
@@ -92,7 +118,7 @@ find_group(GroupFoldState *fold, const TupleTableSlot *row)
 	TupleHashEntry entry;
 	bool		is_new;
 
-	fold->peak_memory = Max(fold->peak_memory, used);
+	fold->usage.peak_memory = Max(fold->usage.peak_memory, used);
 	if (used > fold->limit)
 		spill_table(fold);
 	show_keys(fold, fold->positions, row);
@@ -103,7 +129,7 @@ find_group(GroupFoldState *fold, const TupleTableSlot *row)
 	enter_group(fold, entry);
 }
 
-void
+static void
 hash_rows(GroupFoldState *fold)
 {
 	PlanState  *below = outerPlanState(&fold->css);
@@ -120,7 +146,13 @@ hash_rows(GroupFoldState *fold)
 			find_group(fold, row);
 		add_row(fold, row);
 	}
-	fold->peak_memory = Max(fold->peak_memory, MemoryContextMemAllocated(fold->table_memory, false));
+	fold->usage.peak_memory = Max(fold->usage.peak_memory, MemoryContextMemAllocated(fold->table_memory, false));
+}
+
+void
+fold_unsorted(GroupFoldState *fold)
+{
+	hash_rows(fold);
 	if (fold->spilled == NULL)
 	{
 		begin_giving_table(fold);
@@ -132,4 +164,73 @@ hash_rows(GroupFoldState *fold)
 		sort_spilled(fold);
 		fold->phase = FROM_SPILLED;
 	}
+}
+
+/* ----------
+ * With others
+ * ----------
+ */
+
+/* What is left in the table is of no other process. */
+static void
+send_shared_groups(GroupFoldState *fold)
+{
+	TupleHashEntry entry;
+
+	begin_giving_table(fold);
+	while ((entry = next_entry(fold)) != NULL)
+		mark_group(fold->exchange, entry->hash, false);
+	await_marks(fold->exchange);
+	begin_giving_table(fold);
+	while ((entry = next_entry(fold)) != NULL)
+		if (others_have_group(fold->exchange, entry->hash))
+		{
+			enter_group(fold, entry);
+			send_current_group(fold, entry->hash);
+			*tuple_hash_place(fold->table, entry) = NULL;
+			ResetExprContext(fold->css.ss.ps.ps_ExprContext);
+		}
+	ExecClearTuple(fold->css.ss.ss_ScanTupleSlot);
+	ExecClearTuple(fold->group_keys);
+	fold->builder = NULL;
+}
+
+void
+fold_with_others(GroupFoldState *fold)
+{
+	fold->phase = FROM_PARTS;
+	fold->usage.took_part = true;
+	if (!join_exchange(fold->exchange))
+		return;
+	fold->sends = true;
+	hash_rows(fold);
+	fold->sends = false;
+	send_shared_groups(fold);
+	await_values(fold->exchange);
+	tell_usage(fold->exchange, &fold->usage);
+	begin_giving_table(fold);
+	fold->phase = FROM_TABLE;
+}
+
+bool
+take_merged_part(GroupFoldState *fold)
+{
+	MinimalTuple tuple;
+
+	forget_spilled(fold);
+	do
+	{
+		if (!take_part(fold->exchange))
+		{
+			fold->phase = FINISHED;
+			return false;
+		}
+		while ((tuple = receive_value(fold->exchange)) != NULL)
+			spill_value(fold, ExecStoreMinimalTuple(tuple, fold->spilled_rows[0], false));
+	} while (fold->spilled == NULL);
+	ExecClearTuple(fold->spilled_rows[0]);
+	sort_spilled(fold);
+	tell_usage(fold->exchange, &fold->usage);
+	fold->phase = FROM_SPILLED;
+	return true;
 }

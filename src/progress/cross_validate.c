@@ -4,7 +4,8 @@
  *		linear fit on the other folds, judged on these and on the one held out.
  *
  * The features are read once.  What a fit needs of a fold are its statistics,
- * which add up; what a judgement needs of a rollout are its sums.
+ * which add up; what a judgement needs of a rollout are its sums.  Where there are
+ * so many sparse features that statistics have no room, each fit reads the sums.
  */
 #include "postgres.h"
 
@@ -26,17 +27,19 @@
 #include "progress/step_arguments.h"
 
 PG_FUNCTION_INFO_V1(stepadv_progress_cross_validate_trans);
+PG_FUNCTION_INFO_V1(stepadv_progress_validate_trans);
+PG_FUNCTION_INFO_V1(stepadv_progress_validate_sparse_trans);
 PG_FUNCTION_INFO_V1(stepadv_progress_cross_validate_final);
 
 #define MOST_LAMBDAS 100
 #define DEFAULT_FOLDS 5
 
-/* Arguments of the transition function; the shorter form stops at the lambdas. */
+/* Arguments from ARG_PARAMETERS on, or ARG_SPARSE_PARAMETERS; the shorter form stops at the lambdas. */
 enum
 {
-	ARG_GROUP_ID = ARG_PARAMETERS,
-	ARG_LAMBDAS,
-	ARG_FOLDS					/* and what read_split reads */
+	GROUP_ID,
+	LAMBDAS,
+	FOLDS						/* and what read_split reads */
 };
 
 /* Kept in the state, as far as there are lambdas; no padding. */
@@ -44,21 +47,21 @@ typedef struct SplitParameters
 {
 	int64		seed;
 	int32		folds;
-	int32		intercept;
+	int32		intercept;		/* Intercept */
 	int64		n_lambdas;
 	double		lambda[MOST_LAMBDAS];
 } SplitParameters;
 
 static void
-read_lambdas(FunctionCallInfo fcinfo, SplitParameters *parameters)
+read_lambdas(FunctionCallInfo fcinfo, int arg, SplitParameters *parameters)
 {
 	ArrayType  *array;
 
-	if (PG_ARGISNULL(ARG_LAMBDAS))
+	if (PG_ARGISNULL(arg))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("lambdas must not be null")));
-	array = PG_GETARG_ARRAYTYPE_P(ARG_LAMBDAS);
+	array = PG_GETARG_ARRAYTYPE_P(arg);
 	if (array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -76,37 +79,74 @@ read_lambdas(FunctionCallInfo fcinfo, SplitParameters *parameters)
 					 errmsg("lambda must be a finite number of at least 0, not %g", parameters->lambda[i])));
 }
 
-static void
-read_split(FunctionCallInfo fcinfo, SplitParameters *parameters)
-{
-	static const Parameter declared[] = {
-		INTEGER_PARAMETER("folds", 2, 1000), INTEGER_PARAMETER("seed", -2147483648.0, 2147483647.0), FLAG_PARAMETER("intercept")
-	};
-	ParameterValue values[lengthof(declared)] = {{.number = DEFAULT_FOLDS}, {.number = 0}, {.flag = true}};
+static const Parameter split_parameters[] = {
+	INTEGER_PARAMETER("folds", 2, 1000), INTEGER_PARAMETER("seed", -2147483648.0, 2147483647.0), INTERCEPT_PARAMETER
+};
 
-	if (PG_NARGS() > ARG_FOLDS)
-		read_parameters_in_order(fcinfo->args + ARG_FOLDS, declared, lengthof(declared), values);
+/* As 0.2.0 had them. */
+static const Parameter split_parameters_before[] = {
+	INTEGER_PARAMETER("folds", 2, 1000), INTEGER_PARAMETER("seed", -2147483648.0, 2147483647.0), FLAG_PARAMETER("intercept")
+};
+
+/* with_words: the intercept is a word, and has been since 0.3.0; else true or false. */
+static void
+read_split(FunctionCallInfo fcinfo, int first, bool with_words, SplitParameters *parameters)
+{
+	ParameterValue values[lengthof(split_parameters)] = {
+		{.number = DEFAULT_FOLDS}, {.number = 0}, {.flag = true, .choice = INTERCEPT_ROLLOUT}
+	};
+
+	if (PG_NARGS() > first)
+		read_parameters_in_order(fcinfo->args + first, with_words ? split_parameters : split_parameters_before,
+								 lengthof(split_parameters), values);
 	parameters->folds = (int32) values[0].number;
 	parameters->seed = (int64) values[1].number;
-	parameters->intercept = values[2].flag;
+	parameters->intercept = with_words ? values[2].choice : values[2].flag ? INTERCEPT_STEP : INTERCEPT_NONE;
 }
 
-/* progress_cross_validate(rollout_id, features, outcome, group_id, lambdas [, folds, seed, intercept]) */
-Datum
-stepadv_progress_cross_validate_trans(PG_FUNCTION_ARGS)
+/* What follows the outcome, from the group on; the state. */
+static FitState *
+state_of_split(FunctionCallInfo fcinfo, int first, bool with_words)
 {
 	SplitParameters parameters;
-	FitState   *state;
 
-	if (PG_ARGISNULL(ARG_GROUP_ID))
+	if (PG_ARGISNULL(first + GROUP_ID))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("group_id of rollout " INT64_FORMAT " must not be null", rollout_id_argument(fcinfo))));
-	read_split(fcinfo, &parameters);
-	read_lambdas(fcinfo, &parameters);
-	state = fit_state_of_row(fcinfo, &parameters,
-							 offsetof(SplitParameters, lambda) + parameters.n_lambdas * sizeof(double));
-	fit_state_add_features(state, fcinfo, PG_GETARG_INT64(ARG_GROUP_ID));
+	read_split(fcinfo, first + FOLDS, with_words, &parameters);
+	read_lambdas(fcinfo, first + LAMBDAS, &parameters);
+	return fit_state_of_row(fcinfo, &parameters,
+							offsetof(SplitParameters, lambda) + parameters.n_lambdas * sizeof(double));
+}
+
+/* progress_cross_validate(rollout_id, features, outcome, group_id, lambdas [, folds, seed, intercept]) as 0.2.0 had it */
+Datum
+stepadv_progress_cross_validate_trans(PG_FUNCTION_ARGS)
+{
+	FitState   *state = state_of_split(fcinfo, ARG_PARAMETERS, false);
+
+	fit_state_add_features(state, fcinfo, PG_GETARG_INT64(ARG_PARAMETERS + GROUP_ID));
+	PG_RETURN_POINTER(state);
+}
+
+/* The same with the intercept as a word. */
+Datum
+stepadv_progress_validate_trans(PG_FUNCTION_ARGS)
+{
+	FitState   *state = state_of_split(fcinfo, ARG_PARAMETERS, true);
+
+	fit_state_add_features(state, fcinfo, PG_GETARG_INT64(ARG_PARAMETERS + GROUP_ID));
+	PG_RETURN_POINTER(state);
+}
+
+/* progress_cross_validate(rollout_id, places, weights, outcome, group_id, lambdas [, folds, seed, intercept]) */
+Datum
+stepadv_progress_validate_sparse_trans(PG_FUNCTION_ARGS)
+{
+	FitState   *state = state_of_split(fcinfo, ARG_SPARSE_PARAMETERS, true);
+
+	fit_state_add_sparse_features(state, fcinfo, PG_GETARG_INT64(ARG_SPARSE_PARAMETERS + GROUP_ID));
 	PG_RETURN_POINTER(state);
 }
 
@@ -141,24 +181,24 @@ rollouts_by_fold(RolloutSums *sums, const SplitParameters *parameters, uint64 *f
 	return sorted;
 }
 
-/* The sum of the model's contributions over a rollout. */
+/* What the model makes of a rollout. */
 static double
-predict_rollout(const ProgressValue *model, const RolloutSum *rollout)
+predict_rollout(const ProgressValue *model, const FitRow *row)
 {
-	return numbers_dot(model->numbers + LINEAR_WEIGHTS, rollout->sum, model->dimension) +
-		model->numbers[MODEL_INTERCEPT] * rollout->n_steps;
+	return fit_row_dot(row, model->numbers + LINEAR_WEIGHTS) +
+		model->numbers[MODEL_INTERCEPT] * ((model->flags & PROGRESS_OF_ROLLOUT) != 0 ? 1 : row->n_steps);
 }
 
-/* The model's score on n rollouts, as a row. */
+/* The model's score on rollouts, as a row. */
 static Datum
-score(const ProgressValue *model, RolloutSum *const *rollouts, uint64 n, TupleDesc desc)
+score(const ProgressValue *model, const FitRows *rows, RolloutSum *const *rollouts, TupleDesc desc)
 {
-	double	   *predicted = ALLOCATE_ARRAY(double, n);
-	Predictions predictions = {n, rollouts, predicted};
+	double	   *predicted = ALLOCATE_ARRAY(double, rows->n);
+	Predictions predictions = {rows->n, rollouts, predicted};
 
-	for (uint64 i = 0; i < n; i++)
+	for (uint64 i = 0; i < rows->n; i++)
 	{
-		predicted[i] = predict_rollout(model, rollouts[i]);
+		predicted[i] = predict_rollout(model, &rows->row[i]);
 		if (i % 256 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
@@ -170,9 +210,10 @@ typedef struct Validation
 {
 	SplitParameters parameters;
 	RolloutSum **rollouts;
+	FitRows		rows;			/* the same */
 	uint64	   *first;			/* by fold, and the end */
 	uint64		n;
-	int			dimension;
+	bool		add_up;			/* statistics of folds are made, and summed for each fit */
 	ProgressValue **statistics; /* by fold; NULL: it has no rollouts */
 	int			n_used;			/* folds that have */
 	TupleDesc	row_type;
@@ -198,9 +239,13 @@ measure_folds(Validation *validation)
 					 errhint("Cross-validation needs several groups; with few, choose more folds or another seed.")));
 		if (n_held_out == 0)
 			continue;
-		validation->statistics[f] = statistics_of_rollouts(validation->rollouts + first[f], n_held_out,
-														   validation->dimension);
 		validation->n_used++;
+		if (validation->add_up)
+		{
+			FitRows		rows = fit_rows_part(&validation->rows, first[f], first[f + 1]);
+
+			validation->statistics[f] = statistics_of_rows(&(LeastSquares) {.rows = &rows});
+		}
 	}
 }
 
@@ -208,7 +253,7 @@ measure_folds(Validation *validation)
 static ProgressValue *
 statistics_without(const Validation *validation, int fold)
 {
-	ProgressValue *others = progress_allocate(PROGRESS_STATISTICS, validation->dimension, 0);
+	ProgressValue *others = progress_allocate(PROGRESS_STATISTICS, PROGRESS_VERSION_2, validation->rows.dimension, 0);
 
 	for (int g = 0; g < validation->parameters.folds; g++)
 		if (g != fold && validation->statistics[g] != NULL)
@@ -231,13 +276,49 @@ tell_place(void *arg)
 	errcontext("fit without fold %d, lambda %g", place->fold, place->lambda);
 }
 
+/* Rollouts and rows of all folds but one. */
+typedef struct Training
+{
+	FitRows		rows;
+	RolloutSum **rollouts;
+	ProgressValue *statistics;	/* NULL: read the rows */
+} Training;
+
+static Training
+training_without(const Validation *validation, int fold)
+{
+	const uint64 *first = validation->first + fold;
+	uint64		n = validation->n - (first[1] - first[0]);
+	Training	training = {validation->rows, ALLOCATE_ARRAY(RolloutSum *, n), NULL};
+
+	memcpy(training.rollouts, validation->rollouts, first[0] * sizeof(RolloutSum *));
+	memcpy(training.rollouts + first[0], validation->rollouts + first[1], (validation->n - first[1]) * sizeof(RolloutSum *));
+	training.rows.n = n;
+	training.rows.row = ALLOCATE_ARRAY(FitRow, n);
+	memcpy(training.rows.row, validation->rows.row, first[0] * sizeof(FitRow));
+	memcpy(training.rows.row + first[0], validation->rows.row + first[1], (validation->n - first[1]) * sizeof(FitRow));
+	training.rows.n_steps = validation->rows.n_steps - fit_rows_part(&validation->rows, first[0], first[1]).n_steps;
+	if (validation->add_up)
+		training.statistics = statistics_without(validation, fold);
+	return training;
+}
+
+static void
+free_training(Training *training)
+{
+	pfree(training->rollouts);
+	pfree(training->rows.row);
+	if (training->statistics != NULL)
+		pfree(training->statistics);
+}
+
 /* A fit without a fold, and its scores, as a row; what else it makes is in `scratch`. */
 static Datum
-validate_fit(const Validation *validation, Place place, const ProgressValue *training,
-			 RolloutSum *const *others, MemoryContext scratch)
+validate_fit(const Validation *validation, Place place, const Training *training, MemoryContext scratch)
 {
 	const uint64 *first = validation->first + place.fold;
-	uint64		n_held_out = first[1] - first[0];
+	FitRows		held_out = fit_rows_part(&validation->rows, first[0], first[1]);
+	LinearFit	fit = {place.lambda, validation->parameters.intercept, LOSS_SQUARED};
 	ErrorContextCallback callback = {error_context_stack, tell_place, &place};
 	MemoryContext old = MemoryContextSwitchTo(scratch);
 	ProgressValue *model;
@@ -246,11 +327,12 @@ validate_fit(const Validation *validation, Place place, const ProgressValue *tra
 	Datum		row;
 
 	error_context_stack = &callback;
-	model = solve_statistics(training, place.lambda, validation->parameters.intercept != 0);
+	model = training->statistics != NULL ? solve_statistics(training->statistics, &training->rows, &fit)
+		: fit_linear(&training->rows, &fit);
 	values[0] = Float8GetDatum(place.lambda);
 	values[1] = Int32GetDatum(place.fold);
-	values[2] = score(model, others, validation->n - n_held_out, validation->score_type);
-	values[3] = score(model, validation->rollouts + first[0], n_held_out, validation->score_type);
+	values[2] = score(model, &training->rows, training->rollouts, validation->score_type);
+	values[3] = score(model, &held_out, validation->rollouts + first[0], validation->score_type);
 	error_context_stack = callback.previous;
 	MemoryContextSwitchTo(old);
 	row = composite_value(validation->row_type, values, nulls);
@@ -264,7 +346,6 @@ stepadv_progress_cross_validate_final(PG_FUNCTION_ARGS)
 	FitState   *state = fit_state_of_rows(fcinfo);
 	Validation	validation;
 	const SplitParameters *parameters = &validation.parameters;
-	RolloutSum **others;
 	Datum	   *rows;
 	MemoryContext scratch;
 
@@ -278,26 +359,23 @@ stepadv_progress_cross_validate_final(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	validation.row_type = composite_result(fcinfo);
 	validation.score_type = composite_column(validation.row_type, 2);
-	validation.dimension = rollout_sums_dimension(state->sums);
+	validation.rows = fit_rows_of(state->sums, validation.rollouts, validation.n);
+	validation.add_up = fit_is_exact(&validation.rows);
 	measure_folds(&validation);
 
 	rows = ALLOCATE_ARRAY(Datum, validation.n_used * parameters->n_lambdas);
-	others = ALLOCATE_ARRAY(RolloutSum *, validation.n);
 	scratch = AllocSetContextCreate(CurrentMemoryContext, "stepadv cross-validation", ALLOCSET_DEFAULT_SIZES);
 	for (int f = 0, used = 0; f < parameters->folds; f++)
 	{
-		const uint64 *first = validation.first + f;
-		ProgressValue *training;
+		Training	training;
 
-		if (validation.statistics[f] == NULL)
+		if (validation.first[f] == validation.first[f + 1])
 			continue;
-		training = statistics_without(&validation, f);
-		memcpy(others, validation.rollouts, first[0] * sizeof(RolloutSum *));
-		memcpy(others + first[0], validation.rollouts + first[1], (validation.n - first[1]) * sizeof(RolloutSum *));
+		training = training_without(&validation, f);
 		for (int l = 0; l < parameters->n_lambdas; l++)
 			rows[l * validation.n_used + used] =
-				validate_fit(&validation, (Place) {f, parameters->lambda[l]}, training, others, scratch);
-		pfree(training);
+				validate_fit(&validation, (Place) {f, parameters->lambda[l]}, &training, scratch);
+		free_training(&training);
 		used++;
 	}
 	return composite_array(validation.row_type, rows, (int) (validation.n_used * parameters->n_lambdas));

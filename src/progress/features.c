@@ -10,6 +10,8 @@
 
 #include "compat.h"
 #include "progress/features.h"
+#include "progress/kernels.h"
+#include "progress/value.h"
 
 static const char *
 of_rollout(const int64 *rollout_id)
@@ -50,4 +52,96 @@ features_refuse(const Features *features, const int64 *rollout_id)
 					 errmsg("element %d of the features%s is %s, not a finite number", i + 1,
 							of_rollout(rollout_id), isnan(features->x[i]) ? "NaN" : "infinite")));
 	elog(ERROR, "features are finite");
+}
+
+/* ----------
+ * Sparse
+ * ----------
+ */
+
+SparseProblem
+sparse_features_read(ArrayType *places, ArrayType *weights, SparseFeatures *features, int *at)
+{
+	int			n = ArrayGetNItems(ARR_NDIM(places), ARR_DIMS(places));
+	int32		before = 0;
+
+	*at = 0;
+	if (ARR_NDIM(places) > 1 || ARR_NDIM(weights) > 1)
+		return SPARSE_DIMENSIONS;
+	if (ArrayGetNItems(ARR_NDIM(weights), ARR_DIMS(weights)) != n)
+		return SPARSE_LENGTHS;
+	if (array_contains_nulls(places) || array_contains_nulls(weights))
+		return SPARSE_NULL;
+	*features = (SparseFeatures) {(const int32 *) ARR_DATA_PTR(places), (const float *) ARR_DATA_PTR(weights), n};
+	for (*at = 0; *at < n; (*at)++)
+	{
+		int32		place = features->place[*at];
+
+		if (place < 1 || place > MOST_PLACES)
+			return SPARSE_PLACE;
+		if (place <= before)
+			return SPARSE_ORDER;
+		before = place;
+	}
+	if (!features_finite(features->weight, n))
+	{
+		for (*at = 0; isfinite(features->weight[*at]);)
+			(*at)++;
+		return SPARSE_NOT_FINITE;
+	}
+	return SPARSE_FINE;
+}
+
+SparseFeatures
+sparse_features_open(ArrayType *places, ArrayType *weights, const int64 *rollout_id)
+{
+	SparseFeatures features = {0};
+	int			at;
+	SparseProblem problem = sparse_features_read(places, weights, &features, &at);
+
+	switch (problem)
+	{
+		case SPARSE_FINE:
+			break;
+		case SPARSE_DIMENSIONS:
+			ereport(ERROR,
+					(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+					 errmsg("places and weights of the features%s must have one dimension", of_rollout(rollout_id))));
+			break;
+		case SPARSE_LENGTHS:
+			ereport(ERROR,
+					(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+					 errmsg("features%s have %d places and %d weights", of_rollout(rollout_id),
+							ArrayGetNItems(ARR_NDIM(places), ARR_DIMS(places)),
+							ArrayGetNItems(ARR_NDIM(weights), ARR_DIMS(weights)))));
+			break;
+		case SPARSE_NULL:
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("places and weights of the features%s must not contain nulls", of_rollout(rollout_id))));
+			break;
+		case SPARSE_PLACE:
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("place %d of the features%s is not between 1 and %d", features.place[at],
+							of_rollout(rollout_id), MOST_PLACES),
+					 errhint("Places count from 1, as the elements of an array do.")));
+			break;
+		case SPARSE_ORDER:
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 features.place[at] == features.place[at - 1]
+					 ? errmsg("place %d of the features%s is given twice", features.place[at], of_rollout(rollout_id))
+					 : errmsg("places of the features%s do not ascend: %d comes after %d", of_rollout(rollout_id),
+							  features.place[at], features.place[at - 1]),
+					 errhint("Give each place once, with its weight, in ascending order.")));
+			break;
+		case SPARSE_NOT_FINITE:
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("the weight of place %d of the features%s is %s, not a finite number", features.place[at],
+							of_rollout(rollout_id), isnan(features.weight[at]) ? "NaN" : "infinite")));
+			break;
+	}
+	return features;
 }

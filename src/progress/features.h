@@ -1,6 +1,8 @@
 /*
  * features.h
- *		The feature vector of a step: real[], one dimension, finite.
+ *		The feature vector of a step: real[], one dimension, finite; or, where most
+ *		of it is zeros, integer[] of the places of the others, counted from 1, and
+ *		real[] of what stands there.
  */
 #ifndef STEPADV_FEATURES_H
 #define STEPADV_FEATURES_H
@@ -20,5 +22,30 @@ typedef struct Features
  */
 extern Features features_open(ArrayType *array, const int64 *rollout_id);
 extern _Noreturn void features_refuse(const Features *features, const int64 *rollout_id);
+
+typedef struct SparseFeatures
+{
+	const int32 *place;			/* ascending */
+	const float *weight;
+	int			n;
+} SparseFeatures;
+
+/* What is wrong with them; all of it is looked for at once. */
+typedef enum SparseProblem
+{
+	SPARSE_FINE,
+	SPARSE_DIMENSIONS,
+	SPARSE_NULL,
+	SPARSE_LENGTHS,
+	SPARSE_PLACE,
+	SPARSE_ORDER,
+	SPARSE_NOT_FINITE
+} SparseProblem;
+
+/* Reads both arrays and checks everything; `at` is the element that is wrong. */
+extern SparseProblem sparse_features_read(ArrayType *places, ArrayType *weights, SparseFeatures *features, int *at);
+
+/* The same; an error where something is wrong. */
+extern SparseFeatures sparse_features_open(ArrayType *places, ArrayType *weights, const int64 *rollout_id);
 
 #endif							/* STEPADV_FEATURES_H */

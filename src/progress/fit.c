@@ -12,41 +12,79 @@
 #include "parameters.h"
 #include "progress/composite.h"
 #include "progress/fit_state.h"
+#include "progress/linear_fit.h"
 #include "progress/predict.h"
 #include "progress/quality.h"
 #include "progress/statistics.h"
 #include "progress/step_arguments.h"
 
 PG_FUNCTION_INFO_V1(stepadv_progress_trans);
+PG_FUNCTION_INFO_V1(stepadv_progress_fit_trans);
+PG_FUNCTION_INFO_V1(stepadv_progress_fit_sparse_trans);
 PG_FUNCTION_INFO_V1(stepadv_progress_statistics_final);
 PG_FUNCTION_INFO_V1(stepadv_progress_fit_final);
 PG_FUNCTION_INFO_V1(stepadv_progress_quality_trans);
 PG_FUNCTION_INFO_V1(stepadv_progress_quality_of_model_trans);
+PG_FUNCTION_INFO_V1(stepadv_progress_quality_of_sparse_trans);
 PG_FUNCTION_INFO_V1(stepadv_progress_quality_final);
 PG_FUNCTION_INFO_V1(stepadv_progress_calibration_final);
 
-static const Parameter fit_parameters[] = {NUMBER_PARAMETER("lambda", 0, INFINITY), FLAG_PARAMETER("intercept")};
-
-/* Kept in the state; no padding. */
-typedef struct FitParameters
+/* What is summed over the steps of a rollout of which a model predicts. */
+enum
 {
-	double		lambda;
-	int64		intercept;
-} FitParameters;
+	PREDICTED_STEPS,			/* contributions */
+	PREDICTED_INTERCEPT,		/* the rollout's, as often as it has steps */
+	PREDICTED_LOGISTIC,
+	N_PREDICTED
+};
 
-/* progress_statistics(rollout_id, features, outcome), progress_fit(… [, lambda [, intercept]]) */
+/* progress_statistics(rollout_id, features, outcome), and progress_fit with lambda and intercept as 0.2.0 had them */
 Datum
 stepadv_progress_trans(PG_FUNCTION_ARGS)
 {
-	int			n_parameters = PG_NARGS() - ARG_PARAMETERS;
-	ParameterValue values[lengthof(fit_parameters)] = {{.number = 0}, {.flag = true}};
-	FitParameters parameters;
+	static const Parameter declared[] = {NUMBER_PARAMETER("lambda", 0, INFINITY), FLAG_PARAMETER("intercept")};
+	ParameterValue values[lengthof(declared)] = {{.number = 0}, {.flag = true}};
+	LinearFit	fit;
 	FitState   *state;
 
-	read_parameters_in_order(fcinfo->args + ARG_PARAMETERS, fit_parameters, n_parameters, values);
-	parameters = (FitParameters) {values[0].number, values[1].flag};
-	state = fit_state_of_row(fcinfo, &parameters, sizeof(parameters));
+	read_parameters_in_order(fcinfo->args + ARG_PARAMETERS, declared, PG_NARGS() - ARG_PARAMETERS, values);
+	fit = (LinearFit) {values[0].number, values[1].flag ? INTERCEPT_STEP : INTERCEPT_NONE, LOSS_SQUARED};
+	state = fit_state_of_row(fcinfo, &fit, sizeof(fit));
 	fit_state_add_features(state, fcinfo, 0);
+	PG_RETURN_POINTER(state);
+}
+
+static const Parameter fit_parameters[] = {NUMBER_PARAMETER("lambda", 0, INFINITY), INTERCEPT_PARAMETER, LOSS_PARAMETER};
+
+/* lambda [, intercept [, loss]] */
+static LinearFit
+read_fit(FunctionCallInfo fcinfo, int first)
+{
+	ParameterValue values[lengthof(fit_parameters)] = {{.number = 0}, {.choice = INTERCEPT_ROLLOUT}, {.choice = LOSS_SQUARED}};
+
+	read_parameters_in_order(fcinfo->args + first, fit_parameters, PG_NARGS() - first, values);
+	return (LinearFit) {values[0].number, values[1].choice, values[2].choice};
+}
+
+/* progress_fit(rollout_id, features, outcome, lambda [, intercept [, loss]]) */
+Datum
+stepadv_progress_fit_trans(PG_FUNCTION_ARGS)
+{
+	LinearFit	fit = read_fit(fcinfo, ARG_PARAMETERS);
+	FitState   *state = fit_state_of_row(fcinfo, &fit, sizeof(fit));
+
+	fit_state_add_features(state, fcinfo, 0);
+	PG_RETURN_POINTER(state);
+}
+
+/* progress_fit(rollout_id, places, weights, outcome, lambda [, intercept, loss]) */
+Datum
+stepadv_progress_fit_sparse_trans(PG_FUNCTION_ARGS)
+{
+	LinearFit	fit = read_fit(fcinfo, ARG_SPARSE_PARAMETERS);
+	FitState   *state = fit_state_of_row(fcinfo, &fit, sizeof(fit));
+
+	fit_state_add_sparse_features(state, fcinfo, 0);
 	PG_RETURN_POINTER(state);
 }
 
@@ -66,16 +104,19 @@ Datum
 stepadv_progress_fit_final(PG_FUNCTION_ARGS)
 {
 	FitState   *state = fit_state_of_rows(fcinfo);
-	ProgressValue *statistics = state == NULL ? NULL : statistics_of_sums(state->sums);
-	FitParameters parameters;
-	ProgressValue *model;
+	RolloutSum **rollouts;
+	uint64		n;
+	FitRows		rows;
+	LinearFit	fit;
 
-	if (statistics == NULL)
+	if (state == NULL)
 		PG_RETURN_NULL();
-	memcpy(&parameters, state->parameters, sizeof(parameters));
-	model = solve_statistics(statistics, parameters.lambda, parameters.intercept != 0);
-	pfree(statistics);
-	PG_RETURN_POINTER(progress_seal(model));
+	rollouts = rollout_sums_judged(state->sums, &n);
+	if (n == 0)
+		PG_RETURN_NULL();
+	memcpy(&fit, state->parameters, sizeof(fit));
+	rows = fit_rows_of(state->sums, rollouts, n);
+	PG_RETURN_POINTER(progress_seal(fit_linear(&rows, &fit)));
 }
 
 /* progress_quality and progress_calibration(rollout_id, contribution, outcome) */
@@ -89,33 +130,76 @@ stepadv_progress_quality_trans(PG_FUNCTION_ARGS)
 }
 
 /*
- * progress_quality(model, rollout_id, features, outcome): of what the model
- * predicts, the arguments after it being those of the others.
+ * The same of what a model predicts.  Each row may have a model of its own, so
+ * what belongs to a rollout as a whole is kept with it.
  */
-Datum
-stepadv_progress_quality_of_model_trans(PG_FUNCTION_ARGS)
+static Datum
+add_prediction(FunctionCallInfo row, const ProgressValue *model, int64 rollout_id, double contribution, double outcome)
 {
-	LOCAL_FCINFO(row, ARG_PARAMETERS);
-	int64		rollout_id;
-	double		contribution;
+	FitState   *state = fit_state_of_row(row, NULL, 0);
+	RolloutSum *rollout = rollout_sums_step(state->sums, rollout_id, 0, N_PREDICTED);
 
+	rollout->sum[PREDICTED_STEPS] += contribution;
+	rollout->sum[PREDICTED_INTERCEPT] += progress_rollout_intercept(model);
+	rollout->sum[PREDICTED_LOGISTIC] += (model->flags & PROGRESS_LOGISTIC) != 0;
+	rollout_sum_judge(rollout, outcome);
+	return PointerGetDatum(state);
+}
+
+/* The arguments but for the model, in the places of a function without; the model. */
+static const ProgressValue *
+without_model(FunctionCallInfo fcinfo, FunctionCallInfo row, int n)
+{
 	if (PG_ARGISNULL(1))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("model must not be null")));
-	InitFunctionCallInfoData(*row, fcinfo->flinfo, ARG_PARAMETERS, InvalidOid, fcinfo->context, NULL);
+	InitFunctionCallInfoData(*row, fcinfo->flinfo, n, InvalidOid, fcinfo->context, NULL);
 	row->args[ARG_STATE] = fcinfo->args[0];
-	for (int arg = ARG_ROLLOUT_ID; arg < ARG_PARAMETERS; arg++)
+	for (int arg = ARG_ROLLOUT_ID; arg < n; arg++)
 		row->args[arg] = fcinfo->args[arg + 1];
-	rollout_id = rollout_id_argument(row);
-	(void) features_argument(row, rollout_id);
-	contribution = progress_contribution(progress_model_argument(fcinfo->flinfo, PG_GETARG_DATUM(1)),
-										 DatumGetArrayTypeP(row->args[ARG_FEATURES].value), &rollout_id);
-	row->args[ARG_FEATURES].value = Float8GetDatum(contribution);
-	return stepadv_progress_quality_trans(row);
+	return progress_model_argument(fcinfo->flinfo, PG_GETARG_DATUM(1));
 }
 
-/* Rollouts that are judged, and the sums of their contributions; none: false. */
+/* progress_quality(model, rollout_id, features, outcome) */
+Datum
+stepadv_progress_quality_of_model_trans(PG_FUNCTION_ARGS)
+{
+	LOCAL_FCINFO(row, ARG_PARAMETERS);
+	const ProgressValue *model = without_model(fcinfo, row, ARG_PARAMETERS);
+	int64		rollout_id = rollout_id_argument(row);
+
+	(void) features_argument(row, rollout_id);
+	return add_prediction(row, model, rollout_id,
+						  progress_contribution(model, DatumGetArrayTypeP(row->args[ARG_FEATURES].value), &rollout_id),
+						  outcome_argument(row, rollout_id));
+}
+
+/* progress_quality(model, rollout_id, places, weights, outcome) */
+Datum
+stepadv_progress_quality_of_sparse_trans(PG_FUNCTION_ARGS)
+{
+	LOCAL_FCINFO(row, ARG_SPARSE_PARAMETERS);
+	const ProgressValue *model = without_model(fcinfo, row, ARG_SPARSE_PARAMETERS);
+	int64		rollout_id = rollout_id_argument(row);
+	SparseFeatures features = sparse_features_argument(row, rollout_id);
+
+	return add_prediction(row, model, rollout_id, progress_sparse_contribution(model, &features),
+						  sparse_outcome_argument(row, rollout_id));
+}
+
+/* Of a rollout, of contributions alone or of what a model predicted. */
+static double
+predicted_outcome(const RolloutSum *rollout, int dimension)
+{
+	const double *sum = rollout->sum;
+
+	if (dimension != N_PREDICTED)
+		return sum[PREDICTED_STEPS];
+	return progress_outcome(sum[PREDICTED_STEPS] + sum[PREDICTED_INTERCEPT] / rollout->n_steps, sum[PREDICTED_LOGISTIC] > 0);
+}
+
+/* Rollouts that are judged, and what is predicted of them; none: false. */
 static bool
 judged_predictions(const FitState *state, Predictions *predictions)
 {
@@ -127,7 +211,7 @@ judged_predictions(const FitState *state, Predictions *predictions)
 	rollouts = rollout_sums_judged(state->sums, &predictions->n);
 	predicted = ALLOCATE_ARRAY(double, predictions->n);
 	for (uint64 i = 0; i < predictions->n; i++)
-		predicted[i] = rollouts[i]->sum[0];
+		predicted[i] = predicted_outcome(rollouts[i], rollout_sums_dimension(state->sums));
 	predictions->rollouts = rollouts;
 	predictions->predicted = predicted;
 	return predictions->n > 0;

@@ -77,6 +77,15 @@ fit_state_add_features(FitState *state, FunctionCallInfo fcinfo, int64 group_id)
 }
 
 void
+fit_state_add_sparse_features(FitState *state, FunctionCallInfo fcinfo, int64 group_id)
+{
+	int64		rollout_id = rollout_id_argument(fcinfo);
+	SparseFeatures features = sparse_features_argument(fcinfo, rollout_id);
+
+	rollout_sums_sparse_step(state->sums, rollout_id, group_id, &features, sparse_outcome_argument(fcinfo, rollout_id));
+}
+
+void
 fit_state_add_contribution(FitState *state, FunctionCallInfo fcinfo)
 {
 	int64		rollout_id = rollout_id_argument(fcinfo);

@@ -29,6 +29,9 @@ extern FitState *fit_state_of_rows(FunctionCallInfo fcinfo);
 /* The features of a row to the sums of its rollout, and its outcome. */
 extern void fit_state_add_features(FitState *state, FunctionCallInfo fcinfo, int64 group_id);
 
+/* The same of sparse features. */
+extern void fit_state_add_sparse_features(FitState *state, FunctionCallInfo fcinfo, int64 group_id);
+
 /* The same of a contribution, which is its own only feature. */
 extern void fit_state_add_contribution(FitState *state, FunctionCallInfo fcinfo);
 

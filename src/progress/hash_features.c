@@ -1,6 +1,7 @@
 /*
  * hash_features.c
- *		hash_features(atoms, dim, ngrams): signed feature hashing.
+ *		hash_features(atoms, dim, ngrams): signed feature hashing; and
+ *		hash_features_sparse, the same without the zeros.
  *
  * Every atom, and every run of up to `ngrams` atoms in a row, adds +1 or -1 to
  * one of dim places.  An atom's hash h is signature_hash(atom); a run's hash is
@@ -15,6 +16,7 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "funcapi.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -23,8 +25,17 @@
 #include "compat.h"
 #include "hash.h"
 #include "parameters.h"
+#include "progress/composite.h"
 
 PG_FUNCTION_INFO_V1(stepadv_hash_features);
+PG_FUNCTION_INFO_V1(stepadv_hash_features_sparse);
+
+#define ST_SORT sort_hashes
+#define ST_ELEMENT_TYPE int64
+#define ST_COMPARE(a, b) (*(a) < *(b) ? -1 : *(a) > *(b))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 #define MOST_FEATURES 1000000
 
@@ -45,54 +56,48 @@ atom_hash(Datum atom)
 	return hash_bytes_64(utf8, utf8 == bytes ? length : strlen(utf8));
 }
 
-static void
-count_hash(float *features, int dim, int64 hash)
+static int32
+place_of_hash(int64 hash, int dim)
 {
-	uint64		place = (((uint64) hash >> 32) * (uint64) dim) >> 32;
-
-	features[place] += (hash & 1) != 0 ? -1 : 1;
+	return (int32) ((((uint64) hash >> 32) * (uint64) dim) >> 32);
 }
 
-Datum
-stepadv_hash_features(PG_FUNCTION_ARGS)
+static int
+sign_of_hash(int64 hash)
+{
+	return (hash & 1) != 0 ? -1 : 1;
+}
+
+typedef struct Hashes
+{
+	int64	   *hash;
+	int64		n;
+	int			dim;
+} Hashes;
+
+/* Of the atoms, and of their runs: the first three arguments. */
+static Hashes
+hashes_argument(FunctionCallInfo fcinfo)
 {
 	ParameterValue parameters[lengthof(hash_parameters)];
-	ArrayType  *atoms = PG_GETARG_ARRAYTYPE_P(0);
-	ArrayType  *result;
+	Hashes		hashes = {0};
 	Datum	   *elements;
 	bool	   *nulls;
-	int64	   *hashes;
-	float	   *features;
-	Size		size;
 	int			n;
-	int			dim;
 	int			ngrams;
 
 	read_parameters(fcinfo, 1, hash_parameters, lengthof(hash_parameters), parameters);
-	dim = (int) parameters[0].number;
+	hashes.dim = (int) parameters[0].number;
 	ngrams = (int) parameters[1].number;
-	deconstruct_array(atoms, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &n);
-
-	size = ARR_OVERHEAD_NONULLS(1) + dim * sizeof(float);
-	result = palloc0(size);
-	SET_VARSIZE(result, size);
-	result->ndim = 1;
-	result->elemtype = FLOAT4OID;
-	ARR_DIMS(result)[0] = dim;
-	ARR_LBOUND(result)[0] = 1;
-	features = (float *) ARR_DATA_PTR(result);
-
-	hashes = ALLOCATE_ARRAY(int64, n);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &n);
+	hashes.hash = ALLOCATE_ARRAY(int64, (Size) n * ngrams);
 	for (int i = 0; i < n; i++)
 	{
-		int64		hash;
-
 		if (nulls[i])
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("element %d of the atoms must not be null", i + 1)));
-		hash = hashes[i] = atom_hash(elements[i]);
-		count_hash(features, dim, hash);
+		hashes.hash[hashes.n++] = atom_hash(elements[i]);
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
@@ -100,15 +105,79 @@ stepadv_hash_features(PG_FUNCTION_ARGS)
 	if (ngrams > 1)
 		for (int i = 0; i < n; i++)
 		{
-			int64		hash = hashes[i];
+			int64		hash = hashes.hash[i];
 
 			for (int k = 1; k < ngrams && i + k < n; k++)
-			{
-				hash = hash_int64_onto(hashes[i + k], hash);
-				count_hash(features, dim, hash);
-			}
+				hashes.hash[hashes.n++] = hash = hash_int64_onto(hashes.hash[i + k], hash);
 			if (i % 4096 == 0)
 				CHECK_FOR_INTERRUPTS();
 		}
+	return hashes;
+}
+
+/* A vector of n elements that take `width` bytes each, zeros. */
+static ArrayType *
+new_vector(Oid type, int n, Size width)
+{
+	Size		size = ARR_OVERHEAD_NONULLS(1) + n * width;
+	ArrayType  *result;
+
+	if (n == 0)
+		return construct_empty_array(type);
+	result = palloc0(size);
+	SET_VARSIZE(result, size);
+	result->ndim = 1;
+	result->elemtype = type;
+	ARR_DIMS(result)[0] = n;
+	ARR_LBOUND(result)[0] = 1;
+	return result;
+}
+
+Datum
+stepadv_hash_features(PG_FUNCTION_ARGS)
+{
+	Hashes		hashes = hashes_argument(fcinfo);
+	ArrayType  *result = new_vector(FLOAT4OID, hashes.dim, sizeof(float));
+	float	   *features = (float *) ARR_DATA_PTR(result);
+
+	for (int64 i = 0; i < hashes.n; i++)
+		features[place_of_hash(hashes.hash[i], hashes.dim)] += sign_of_hash(hashes.hash[i]);
 	PG_RETURN_ARRAYTYPE_P(result);
+}
+
+/* The same as places, from 1 on, and weights: what is not 0. */
+Datum
+stepadv_hash_features_sparse(PG_FUNCTION_ARGS)
+{
+	Hashes		hashes = hashes_argument(fcinfo);
+	int64	   *signed_places = hashes.hash;
+	int32	   *place = ALLOCATE_ARRAY(int32, hashes.n);
+	float	   *weight = ALLOCATE_ARRAY(float, hashes.n);
+	int			n = 0;
+	TupleDesc	row_type;
+	Datum		values[2];
+	bool		nulls[2] = {false};
+
+	/* Sorted by place, whatever the sign: which stands in the lowest bit. */
+	for (int64 i = 0; i < hashes.n; i++)
+		signed_places[i] = ((int64) place_of_hash(hashes.hash[i], hashes.dim) << 1) | (sign_of_hash(hashes.hash[i]) > 0 ? 1 : 0);
+	sort_hashes(signed_places, hashes.n);
+	for (int64 first = 0, end; first < hashes.n; first = end)
+	{
+		float		sum = 0;
+
+		for (end = first; end < hashes.n && signed_places[end] >> 1 == signed_places[first] >> 1; end++)
+			sum += (signed_places[end] & 1) != 0 ? 1 : -1;
+		if (sum == 0)
+			continue;
+		place[n] = (int32) (signed_places[first] >> 1) + 1;
+		weight[n++] = sum;
+	}
+	values[0] = PointerGetDatum(new_vector(INT4OID, n, sizeof(int32)));
+	values[1] = PointerGetDatum(new_vector(FLOAT4OID, n, sizeof(float)));
+	memcpy(ARR_DATA_PTR(DatumGetArrayTypeP(values[0])), place, n * sizeof(int32));
+	memcpy(ARR_DATA_PTR(DatumGetArrayTypeP(values[1])), weight, n * sizeof(float));
+	if (get_call_result_type(fcinfo, NULL, &row_type) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "hash_features_sparse does not return a row");
+	return composite_value(BlessTupleDesc(row_type), values, nulls);
 }

@@ -77,6 +77,47 @@ numbers_dot(const double *restrict a, const double *restrict b, size_t n)
 	return (lane[0] + lane[1]) + (lane[2] + lane[3]);
 }
 
+double
+numbers_dot_at(const double *restrict weights, const int *restrict column, const double *restrict x, size_t n)
+{
+	double		lane[4] = {0};
+	size_t		i = 0;
+
+	for (; i + 4 <= n; i += 4)
+		for (int k = 0; k < 4; k++)
+			lane[k] += weights[column[i + k]] * x[i + k];
+	for (; i < n; i++)
+		lane[0] += weights[column[i]] * x[i];
+	return (lane[0] + lane[1]) + (lane[2] + lane[3]);
+}
+
+void
+numbers_add_scaled(double *restrict sum, const double *restrict x, double weight, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sum[i] += weight * x[i];
+}
+
+void
+numbers_add_scaled_at(double *restrict sum, const int *restrict column, const double *restrict x, double weight, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sum[column[i]] += weight * x[i];
+}
+
+void
+gram_add_at(double *restrict gram, const int *restrict column, const double *restrict x, double weight, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+	{
+		double		a = weight * x[i];
+		double	   *restrict row = gram + PACKED_ROW(column[i]);
+
+		for (size_t j = 0; j <= i; j++)
+			row[column[j]] += a * x[j];
+	}
+}
+
 /*
  * Eight vectors at a time, so that the triangle, which is larger than the
  * vectors, is read and written once for eight products.  A row where all eight

@@ -29,6 +29,16 @@ extern void features_add_scaled(double *sum, const float *x, double weight, int 
 /* The inner product of two columns of numbers. */
 extern double numbers_dot(const double *a, const double *b, size_t n);
 
+/* The same at columns of weights. */
+extern double numbers_dot_at(const double *weights, const int *column, const double *x, size_t n);
+
+/* sum += weight * x, and the same at columns of sum */
+extern void numbers_add_scaled(double *sum, const double *x, double weight, size_t n);
+extern void numbers_add_scaled_at(double *sum, const int *column, const double *x, double weight, size_t n);
+
+/* Add weight * x x' to a packed lower triangle, x being sparse with ascending columns. */
+extern void gram_add_at(double *gram, const int *column, const double *x, double weight, size_t n);
+
 /* Add the sum of x x' over GRAM_ROWS vectors of n to a packed lower triangle, and of y x to xy. */
 extern void gram_add(double *gram, double *xy, double *const x[GRAM_ROWS], const double y[GRAM_ROWS], int n);
 

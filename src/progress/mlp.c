@@ -6,6 +6,9 @@
  *			mean over rollouts of (sum_t c(s_t, a_t) - R)^2 + lambda |W|^2
  *			c = sum_k w_k max(0, W_k x + b_k) + b
  *
+ * On top of a linear model (version 2) c is v x + sum_k w_k max(0, W_k x + b_k), where
+ * v is given, and b stands once per rollout; w starts at 0, so at that model.
+ *
  * The units are rectifiers because their numbers, unlike those of tanh, are the
  * same with every C library.  All that is random is a hash of seed and counter.
  */
@@ -42,12 +45,19 @@ typedef struct Adam
 	double		power_2;
 } Adam;
 
+static bool
+is_on_top(const ProgressValue *model)
+{
+	return model->version == PROGRESS_VERSION_2;
+}
+
 double
 mlp_forward(const ProgressValue *model, const float *x, double *active)
 {
 	const double *weights = model->numbers + MLP_WEIGHTS(model);
 	const double *bias = model->numbers + MLP_HIDDEN_BIAS(model);
-	double		contribution = model->numbers[MODEL_INTERCEPT];
+	double		contribution = is_on_top(model)
+		? features_dot(model->numbers + MLP_LINEAR(model), x, model->dimension) : model->numbers[MODEL_INTERCEPT];
 
 	for (uint32 k = 0; k < model->width; k++)
 	{
@@ -100,17 +110,17 @@ add_gradient(const ProgressValue *model, const MlpTraining *training, const MlpR
 	double	   *d_weights = gradient + MLP_WEIGHTS(model);
 	double	   *d_bias = gradient + MLP_HIDDEN_BIAS(model);
 	double	   *d_hidden = gradient + MLP_HIDDEN_WEIGHTS;
-	double		error = -rollout->outcome;
+	double		error = (is_on_top(model) ? model->numbers[MODEL_INTERCEPT] : 0) - rollout->outcome;
 	double		slope;
 
 	for (uint64 t = rollout->first; t < rollout->end; t++)
 		error += mlp_forward(model, training->x[t], active + (t - rollout->first) * model->width);
 	slope = 2 * weight * error;
+	gradient[MODEL_INTERCEPT] += slope * (is_on_top(model) ? 1 : (double) (rollout->end - rollout->first));
 	for (uint64 t = rollout->first; t < rollout->end; t++)
 	{
 		const double *h = active + (t - rollout->first) * model->width;
 
-		gradient[MODEL_INTERCEPT] += slope;
 		for (uint32 k = 0; k < model->width; k++)
 			if (h[k] > 0)
 			{
@@ -148,6 +158,16 @@ refuse_divergence(int epoch, const MlpTraining *training, double error, double u
 			 errhint("Use a smaller learning_rate, or scale the features.")));
 }
 
+double
+mlp_squared_error(const ProgressValue *model, const MlpTraining *training, const MlpRollout *rollout)
+{
+	double		error = (is_on_top(model) ? model->numbers[MODEL_INTERCEPT] : 0) - rollout->outcome;
+
+	for (uint64 t = rollout->first; t < rollout->end; t++)
+		error += mlp_forward(model, training->x[t], NULL);
+	return error * error;
+}
+
 /* Mean squared error of the model as it is. */
 static double
 mean_squared_error(const ProgressValue *model, const MlpTraining *training)
@@ -156,11 +176,7 @@ mean_squared_error(const ProgressValue *model, const MlpTraining *training)
 
 	for (uint64 r = 0; r < training->n_rollouts; r++)
 	{
-		double		error = -training->rollouts[r].outcome;
-
-		for (uint64 t = training->rollouts[r].first; t < training->rollouts[r].end; t++)
-			error += mlp_forward(model, training->x[t], NULL);
-		sum_add(&sum, error * error);
+		sum_add(&sum, mlp_squared_error(model, training, &training->rollouts[r]));
 		CHECK_FOR_INTERRUPTS();
 	}
 	return sum_value(&sum) / training->n_rollouts;
@@ -179,12 +195,48 @@ shuffle(uint64 *order, uint64 n, int64 seed, int64 *counter)
 	}
 }
 
+static void
+set_up_adam(Adam *adam, Size n)
+{
+	adam->n = n;
+	adam->gradient = ALLOCATE_ARRAY(double, FIRST_PARAMETER + n);
+	adam->first = ALLOCATE_ZEROED_ARRAY(double, n);
+	adam->second = ALLOCATE_ZEROED_ARRAY(double, n);
+	adam->power_1 = adam->power_2 = 1;
+}
+
+/* Once over all rollouts in that order, batch by batch; the mean squared error on the way. */
+static double
+train_epoch(ProgressValue *model, const MlpTraining *training, const uint64 *order, double *active, Adam *adam)
+{
+	Size		n_hidden = (Size) model->width * model->dimension;
+	double		lambda = model->numbers[MODEL_LAMBDA];
+	Sum			loss = {0};
+
+	for (uint64 first = 0; first < training->n_rollouts; first += training->batch_size)
+	{
+		uint64		end = Min(training->n_rollouts, first + training->batch_size);
+
+		memset(adam->gradient, 0, (FIRST_PARAMETER + adam->n) * sizeof(double));
+		for (uint64 i = first; i < end; i++)
+		{
+			sum_add(&loss, add_gradient(model, training, &training->rollouts[order[i]], 1.0 / (end - first),
+										active, adam->gradient));
+			CHECK_FOR_INTERRUPTS();
+		}
+		add_penalty(model->numbers + MLP_HIDDEN_WEIGHTS,
+					adam->gradient + MLP_HIDDEN_WEIGHTS, n_hidden, lambda);
+		add_penalty(model->numbers + MLP_WEIGHTS(model),
+					adam->gradient + MLP_WEIGHTS(model), model->width, lambda);
+		adam_step(adam, model->numbers + FIRST_PARAMETER, training->learning_rate);
+	}
+	return sum_value(&loss) / training->n_rollouts;
+}
+
 void
 mlp_train(ProgressValue *model, const MlpTraining *training)
 {
 	Size		n_hidden = (Size) model->width * model->dimension;
-	double		lambda = model->numbers[MODEL_LAMBDA];
-	double	   *parameters = model->numbers + FIRST_PARAMETER;
 	uint64	   *order = ALLOCATE_ARRAY(uint64, training->n_rollouts);
 	double	   *active = ALLOCATE_ARRAY(double, (Size) training->most_steps * model->width);
 	int64		counter = 0;
@@ -193,53 +245,34 @@ mlp_train(ProgressValue *model, const MlpTraining *training)
 	Adam		adam;
 
 	set_weights(model->numbers + MLP_HIDDEN_WEIGHTS, n_hidden, model->dimension, training->seed, &counter);
-	set_weights(model->numbers + MLP_WEIGHTS(model), model->width, model->width, training->seed, &counter);
-	adam.n = 1 + n_hidden + 2 * (Size) model->width;
-	adam.gradient = ALLOCATE_ARRAY(double, FIRST_PARAMETER + adam.n);
-	adam.first = ALLOCATE_ZEROED_ARRAY(double, adam.n);
-	adam.second = ALLOCATE_ZEROED_ARRAY(double, adam.n);
-	adam.power_1 = adam.power_2 = 1;
+	if (!is_on_top(model))
+		set_weights(model->numbers + MLP_WEIGHTS(model), model->width, model->width, training->seed, &counter);
+	set_up_adam(&adam, 1 + n_hidden + 2 * (Size) model->width);
 	for (uint64 i = 0; i < training->n_rollouts; i++)
 		order[i] = i;
 
 	untrained = mean_squared_error(model, training);
 	for (int epoch = 1; epoch <= training->epochs; epoch++)
 	{
-		Sum			loss = {0};
 		double		error;
 
 		shuffle(order, training->n_rollouts, training->seed, &counter);
-		for (uint64 first = 0; first < training->n_rollouts; first += training->batch_size)
-		{
-			uint64		end = Min(training->n_rollouts, first + training->batch_size);
-
-			memset(adam.gradient, 0, (FIRST_PARAMETER + adam.n) * sizeof(double));
-			for (uint64 i = first; i < end; i++)
-			{
-				sum_add(&loss, add_gradient(model, training, &training->rollouts[order[i]], 1.0 / (end - first),
-											active, adam.gradient));
-				CHECK_FOR_INTERRUPTS();
-			}
-			add_penalty(model->numbers + MLP_HIDDEN_WEIGHTS,
-						adam.gradient + MLP_HIDDEN_WEIGHTS, n_hidden, lambda);
-			add_penalty(model->numbers + MLP_WEIGHTS(model),
-						adam.gradient + MLP_WEIGHTS(model), model->width, lambda);
-			adam_step(&adam, parameters, training->learning_rate);
-		}
-		error = sum_value(&loss) / training->n_rollouts;
+		error = train_epoch(model, training, order, active, &adam);
 		/* Adam's steps are bounded, so numbers seldom overflow: they only lead nowhere. */
 		if (!isfinite(error) || error > DIVERGED * untrained)
 			refuse_divergence(epoch, training, error, untrained);
 		/* Ten times over the training. */
-		if ((int64) epoch * 10 / training->epochs > told)
+		if (training->tells && (int64) epoch * 10 / training->epochs > told)
 		{
 			told = (int) ((int64) epoch * 10 / training->epochs);
 			ereport(NOTICE,
 					(errmsg("epoch %d of %d: mean squared error %.6g", epoch, training->epochs, error)));
 		}
+		if (training->after_epoch != NULL && !training->after_epoch(model, epoch, training->after_epoch_arg))
+			break;
 	}
 	for (Size i = 0; i < adam.n; i++)
-		if (!isfinite(parameters[i]))
+		if (!isfinite(model->numbers[FIRST_PARAMETER + i]))
 			refuse_divergence(training->epochs, training, mean_squared_error(model, training), untrained);
 	pfree(order);
 	pfree(active);

@@ -13,6 +13,8 @@ typedef struct MlpRollout
 	double		outcome;
 	uint64		first;			/* of its steps */
 	uint64		end;
+	int64		rollout_id;
+	int64		group_id;
 } MlpRollout;
 
 typedef struct MlpTraining
@@ -26,6 +28,11 @@ typedef struct MlpTraining
 	int			batch_size;		/* rollouts */
 	double		learning_rate;
 	int64		seed;
+	bool		tells;			/* of the error, ten times */
+
+	/* After each epoch, unless NULL: whether to go on. */
+	bool		(*after_epoch) (const ProgressValue *model, int epoch, void *arg);
+	void	   *after_epoch_arg;
 } MlpTraining;
 
 /*
@@ -33,6 +40,9 @@ typedef struct MlpTraining
  * unit.
  */
 extern double mlp_forward(const ProgressValue *model, const float *x, double *active);
+
+/* Of the model's prediction for a rollout. */
+extern double mlp_squared_error(const ProgressValue *model, const MlpTraining *training, const MlpRollout *rollout);
 
 /* Weights of a model in native form from the seed, then trained; its lambda is the penalty. */
 extern void mlp_train(ProgressValue *model, const MlpTraining *training);

@@ -18,10 +18,11 @@
 #include "compat.h"
 #include "parameters.h"
 #include "progress/kernels.h"
-#include "progress/mlp.h"
+#include "progress/mlp_residual.h"
 #include "progress/step_arguments.h"
 
 PG_FUNCTION_INFO_V1(stepadv_progress_mlp_trans);
+PG_FUNCTION_INFO_V1(stepadv_progress_mlp_residual_trans);
 PG_FUNCTION_INFO_V1(stepadv_progress_mlp_final);
 
 enum
@@ -44,12 +45,13 @@ static const Parameter training_parameters[] = {
 	INTEGER_PARAMETER("seed", -2147483648.0, 2147483647.0)
 };
 
-/* Of the form without parameters. */
+/* Of the forms without parameters, epochs being the most of them where a hidden layer is put on top. */
 static const double default_parameters[N_PARAMETERS] = {16, 100, 0.01, 64, 1e-4, 0};
 
 typedef struct Step
 {
 	int64		rollout_id;
+	int64		group_id;
 	double		outcome;		/* NaN: not in this row */
 	const float *x;
 } Step;
@@ -79,6 +81,7 @@ typedef struct MlpState
 {
 	MemoryContext context;
 	double		parameters[N_PARAMETERS];
+	bool		on_top;			/* of a linear fit, where it helps */
 	int			dimension;
 	int64		first_rollout;	/* that set it */
 	Step	   *steps;
@@ -106,7 +109,7 @@ read_training_parameters(FunctionCallInfo fcinfo, double *values)
 }
 
 static void
-add_step(MlpState *state, int64 rollout_id, const Features *features, double outcome)
+add_step(MlpState *state, int64 rollout_id, int64 group_id, const Features *features, double outcome)
 {
 	float	   *x;
 
@@ -126,34 +129,33 @@ add_step(MlpState *state, int64 rollout_id, const Features *features, double out
 	state->free_vectors += features->n;
 	state->n_free--;
 	memcpy(x, features->x, features->n * sizeof(float));
-	state->steps[state->n_steps++] = (Step) {rollout_id, outcome, x};
+	state->steps[state->n_steps++] = (Step) {rollout_id, group_id, outcome, x};
 }
 
-Datum
-stepadv_progress_mlp_trans(PG_FUNCTION_ARGS)
+/* A row to the state. */
+static MlpState *
+add_row(FunctionCallInfo fcinfo, const double *parameters, bool on_top, int64 group_id)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MlpState   *state;
-	double		parameters[N_PARAMETERS];
 	int64		rollout_id = rollout_id_argument(fcinfo);
 	Features	features = features_argument(fcinfo, rollout_id);
 	double		outcome = outcome_argument(fcinfo, rollout_id);
 
 	if (!features_finite(features.x, features.n))
 		features_refuse(&features, &rollout_id);
-	read_training_parameters(fcinfo, parameters);
-
 	if (PG_ARGISNULL(ARG_STATE))
 	{
 		state = MemoryContextAllocZero(context, sizeof(MlpState));
 		state->context = context;
 		state->dimension = features.n;
 		state->first_rollout = rollout_id;
-		memcpy(state->parameters, parameters, sizeof(parameters));
+		state->on_top = on_top;
+		memcpy(state->parameters, parameters, sizeof(state->parameters));
 	}
 	else
 		state = (MlpState *) PG_GETARG_POINTER(ARG_STATE);
-	if (memcmp(state->parameters, parameters, sizeof(parameters)) != 0)
+	if (memcmp(state->parameters, parameters, sizeof(state->parameters)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("parameters must be the same in all rows of a fit")));
@@ -162,8 +164,35 @@ stepadv_progress_mlp_trans(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("features of rollout " INT64_FORMAT " have %d elements, those of rollout " INT64_FORMAT " have %d",
 						rollout_id, features.n, state->first_rollout, state->dimension)));
-	add_step(state, rollout_id, &features, outcome);
-	PG_RETURN_POINTER(state);
+	add_step(state, rollout_id, group_id, &features, outcome);
+	return state;
+}
+
+/* progress_fit_mlp(rollout_id, features, outcome, width, …); without parameters as 0.2.0 had it */
+Datum
+stepadv_progress_mlp_trans(PG_FUNCTION_ARGS)
+{
+	double		parameters[N_PARAMETERS];
+
+	read_training_parameters(fcinfo, parameters);
+	PG_RETURN_POINTER(add_row(fcinfo, parameters, false, 0));
+}
+
+/* progress_fit_mlp(rollout_id, features, outcome [, group_id]): a rollout is its own group where none is given */
+Datum
+stepadv_progress_mlp_residual_trans(PG_FUNCTION_ARGS)
+{
+	int64		group_id = rollout_id_argument(fcinfo);
+
+	if (PG_NARGS() > ARG_PARAMETERS)
+	{
+		if (PG_ARGISNULL(ARG_PARAMETERS))
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("group_id of rollout " INT64_FORMAT " must not be null", group_id)));
+		group_id = PG_GETARG_INT64(ARG_PARAMETERS);
+	}
+	PG_RETURN_POINTER(add_row(fcinfo, default_parameters, true, group_id));
 }
 
 /* Rollouts that are judged, of sorted steps; their vectors come to x one after another. */
@@ -183,7 +212,14 @@ find_rollouts(const MlpState *state, const float **x, uint64 *n_rollouts, uint64
 		for (end = first; end < state->n_steps && state->steps[end].rollout_id == state->steps[first].rollout_id; end++)
 		{
 			double		other = state->steps[end].outcome;
+			int64		group_id = state->steps[first].group_id;
 
+			if (state->steps[end].group_id != group_id)
+				ereport(ERROR,
+						(errcode(ERRCODE_DATA_EXCEPTION),
+						 errmsg("rollout " INT64_FORMAT " is in two groups, " INT64_FORMAT " and " INT64_FORMAT,
+								state->steps[first].rollout_id, Min(group_id, state->steps[end].group_id),
+								Max(group_id, state->steps[end].group_id))));
 			if (isnan(other))
 				continue;
 			if (!isnan(outcome) && other != outcome)
@@ -195,7 +231,8 @@ find_rollouts(const MlpState *state, const float **x, uint64 *n_rollouts, uint64
 		}
 		if (isnan(outcome))
 			continue;
-		rollouts[*n_rollouts] = (MlpRollout) {outcome, *n_steps, *n_steps + (end - first)};
+		rollouts[*n_rollouts] = (MlpRollout) {outcome, *n_steps, *n_steps + (end - first),
+			state->steps[first].rollout_id, state->steps[first].group_id};
 		(*n_rollouts)++;
 		*most_steps = Max(*most_steps, end - first);
 		for (uint64 i = first; i < end; i++)
@@ -227,8 +264,13 @@ stepadv_progress_mlp_final(PG_FUNCTION_ARGS)
 	training.batch_size = (int) state->parameters[P_BATCH_SIZE];
 	training.learning_rate = state->parameters[P_LEARNING_RATE];
 	training.seed = (int64) state->parameters[P_SEED];
+	training.tells = !state->on_top;
+	training.after_epoch = NULL;
+	if (state->on_top)
+		PG_RETURN_POINTER(progress_seal(fit_residual(&training, state->dimension, (int) state->parameters[P_WIDTH],
+													 state->parameters[P_LAMBDA])));
 
-	model = progress_allocate(PROGRESS_MLP, state->dimension, (uint64) state->parameters[P_WIDTH]);
+	model = progress_allocate(PROGRESS_MLP, PROGRESS_VERSION_1, state->dimension, (uint64) state->parameters[P_WIDTH]);
 	model->flags |= PROGRESS_HAS_INTERCEPT;
 	model->n_rollouts = (int64) training.n_rollouts;
 	model->n_steps = (int64) n_steps;

@@ -1,6 +1,7 @@
 /*
  * predict.c
- *		progress_predict(model, features): a step's contribution.
+ *		progress_predict(model, features), progress_predict(model, places,
+ *		weights): a step's contribution.
  *		progress_attribution, progress_residual: window functions over a
  *		rollout's steps, which compare contributions with the outcome.
  */
@@ -22,6 +23,7 @@
 #include "sum.h"
 
 PG_FUNCTION_INFO_V1(stepadv_progress_predict);
+PG_FUNCTION_INFO_V1(stepadv_progress_predict_sparse);
 PG_FUNCTION_INFO_V1(stepadv_progress_predict_or_nan);
 PG_FUNCTION_INFO_V1(stepadv_progress_attribution);
 PG_FUNCTION_INFO_V1(stepadv_progress_residual);
@@ -31,10 +33,38 @@ static double
 contribution_of(const ProgressValue *model, const Features *features)
 {
 	if (model->kind == PROGRESS_LINEAR)
-		return model->numbers[MODEL_INTERCEPT] +
+		return progress_step_intercept(model) +
 			features_dot(model->numbers + LINEAR_WEIGHTS, features->x, features->n);
 	/* A unit that is off would hide a NaN; in a sum a weight of 0 does not. */
 	return features_finite(features->x, features->n) ? mlp_forward(model, features->x, NULL) : NAN;
+}
+
+double
+progress_step_intercept(const ProgressValue *model)
+{
+	return (model->flags & PROGRESS_OF_ROLLOUT) != 0 ? 0 : model->numbers[MODEL_INTERCEPT];
+}
+
+double
+progress_rollout_intercept(const ProgressValue *model)
+{
+	return (model->flags & PROGRESS_OF_ROLLOUT) != 0 ? model->numbers[MODEL_INTERCEPT] : 0;
+}
+
+double
+progress_outcome(double sum, bool logistic)
+{
+	if (!logistic)
+		return sum;
+	return sum >= 0 ? 1 / (1 + exp(-sum)) : exp(sum) / (1 + exp(sum));
+}
+
+static void
+refuse_overflow(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("contribution is out of range for type double precision")));
 }
 
 double
@@ -43,6 +73,11 @@ progress_contribution(const ProgressValue *model, ArrayType *array, const int64 
 	Features	features = features_open(array, rollout_id);
 	double		contribution;
 
+	if (model->kind == PROGRESS_SPARSE)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("the model is of sparse features, these are dense"),
+				 errhint("Give their places and weights.")));
 	if (features.n != (int) model->dimension)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
@@ -52,11 +87,76 @@ progress_contribution(const ProgressValue *model, ArrayType *array, const int64 
 	{
 		if (!features_finite(features.x, features.n))
 			features_refuse(&features, rollout_id);
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("contribution is out of range for type double precision")));
+		refuse_overflow();
 	}
 	return contribution;
+}
+
+/* Places and those of the model both ascend, the model's being many more. */
+static double
+sparse_dot(const ProgressValue *model, const SparseFeatures *features)
+{
+	const double *weight = model->numbers + LINEAR_WEIGHTS;
+	const double *place = model->numbers + SPARSE_PLACES(model);
+	uint32		low = 0;
+	double		sum = 0;
+
+	for (int i = 0; i < features->n; i++)
+	{
+		uint32		high = model->dimension;
+
+		while (low < high)
+		{
+			uint32		middle = low + (high - low) / 2;
+
+			if (place[middle] < features->place[i])
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		/* A feature that no rollout of the fit had weighs nothing. */
+		if (low < model->dimension && place[low] == features->place[i])
+			sum += weight[low] * features->weight[i];
+	}
+	return sum;
+}
+
+double
+progress_sparse_contribution(const ProgressValue *model, const SparseFeatures *features)
+{
+	double		contribution;
+
+	if (model->kind == PROGRESS_SPARSE)
+		contribution = progress_step_intercept(model) + sparse_dot(model, features);
+	else
+	{
+		float	   *x = palloc0(model->dimension * sizeof(float));
+		Features	dense = {x, (int) model->dimension};
+
+		for (int i = 0; i < features->n; i++)
+		{
+			if (features->place[i] > (int64) model->dimension)
+				ereport(ERROR,
+						(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+						 errmsg("features have place %d, the model expects %u elements", features->place[i], model->dimension)));
+			x[features->place[i] - 1] = features->weight[i];
+		}
+		contribution = contribution_of(model, &dense);
+		pfree(x);
+	}
+	if (unlikely(!isfinite(contribution)))
+		refuse_overflow();
+	return contribution;
+}
+
+/* Strict. */
+Datum
+stepadv_progress_predict_sparse(PG_FUNCTION_ARGS)
+{
+	const ProgressValue *model = progress_model_argument(fcinfo->flinfo, PG_GETARG_DATUM(0));
+	SparseFeatures features = sparse_features_open(PG_GETARG_ARRAYTYPE_P(1), PG_GETARG_ARRAYTYPE_P(2), NULL);
+
+	PG_RETURN_FLOAT8(progress_sparse_contribution(model, &features));
 }
 
 /* Strict. */
@@ -77,7 +177,8 @@ stepadv_progress_predict_or_nan(PG_FUNCTION_ARGS)
 	Features	features;
 	double		contribution;
 
-	if (ARR_NDIM(array) != 1 || array_contains_nulls(array) || ARR_DIMS(array)[0] != (int) model->dimension)
+	if (model->kind == PROGRESS_SPARSE || ARR_NDIM(array) != 1 || array_contains_nulls(array) ||
+		ARR_DIMS(array)[0] != (int) model->dimension)
 		PG_RETURN_FLOAT8(NAN);
 	features = features_open(array, NULL);
 	contribution = contribution_of(model, &features);
@@ -235,22 +336,32 @@ attribution_of_partition(FunctionCallInfo fcinfo)
 	else
 	{
 		/* An inline model lives in the slot of the row just read: going on would free it. */
-		struct varlena *model = (struct varlena *) DatumGetPointer(datum);
+		struct varlena *stored = (struct varlena *) DatumGetPointer(datum);
+		const ProgressValue *model;
+		bool		logistic;
 
-		if (!VARATT_IS_EXTERNAL(model))
+		if (!VARATT_IS_EXTERNAL(stored))
 			datum = PointerGetDatum(PG_DETOAST_DATUM_COPY(datum));
-		predict_partition(window, progress_model_argument(fcinfo->flinfo, datum), n, contribution);
+		model = progress_model_argument(fcinfo->flinfo, datum);
+		logistic = (model->flags & PROGRESS_LOGISTIC) != 0;
+		if (spread && logistic)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("contributions of a logistic model cannot be redistributed"),
+					 errdetail("They are log-odds, which do not add up to an outcome.")));
+		predict_partition(window, model, n, contribution);
 		outcome = outcome_of_partition(window, n);
 		for (int64 i = 0; i < n; i++)
 			sum_add(&sum, contribution[i]);
-		attribution->residual = outcome - sum_value(&sum);
+		attribution->residual = outcome - progress_outcome(progress_rollout_intercept(model) + sum_value(&sum), logistic);
 		if (spread)
 		{
 			if (isnan(outcome))
 				for (int64 i = 0; i < n; i++)
 					contribution[i] = NAN;
 			else
-				redistribute(contribution, n, attribution->residual, outcome, ALLOCATE_ARRAY(double, n));
+				/* With the rollout's intercept, if there is one: they are to add up to all of the outcome. */
+				redistribute(contribution, n, outcome - sum_value(&sum), outcome, ALLOCATE_ARRAY(double, n));
 		}
 	}
 	attribution->contribution = contribution;

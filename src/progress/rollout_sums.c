@@ -52,6 +52,7 @@ struct RolloutSums
 	/* Vectors are cut from chunks: a power of two of bytes each would waste up to half. */
 	double	   *free_vectors;
 	uint32		n_free;
+	SparseScratch scratch;
 };
 
 RolloutSums *
@@ -60,6 +61,7 @@ rollout_sums_create(MemoryContext context)
 	RolloutSums *sums = MemoryContextAllocZero(context, sizeof(RolloutSums));
 
 	sums->context = context;
+	sums->scratch.context = context;
 	sums->table = rollout_sum_create(context, FIRST_TABLE_SIZE, NULL);
 	return sums;
 }
@@ -113,7 +115,8 @@ find_rollout(RolloutSums *sums, int64 rollout_id, int64 group_id, int dimension)
 		rollout->group_id = group_id;
 		rollout->n_steps = 0;
 		rollout->outcome = NAN;
-		rollout->sum = new_vector(sums);
+		rollout->sum = dimension == SPARSE_DIMENSION ? NULL : new_vector(sums);
+		rollout->sparse = (SparseSum) {0};
 	}
 	else if (unlikely(rollout->group_id != group_id))
 		ereport(ERROR,
@@ -131,6 +134,15 @@ rollout_sums_step(RolloutSums *sums, int64 rollout_id, int64 group_id, int dimen
 
 	rollout->n_steps++;
 	return rollout;
+}
+
+void
+rollout_sums_sparse_step(RolloutSums *sums, int64 rollout_id, int64 group_id, const SparseFeatures *features, double outcome)
+{
+	RolloutSum *rollout = rollout_sums_step(sums, rollout_id, group_id, SPARSE_DIMENSION);
+
+	sparse_sum_add(&rollout->sparse, features, &sums->scratch);
+	rollout_sum_judge(rollout, outcome);
 }
 
 void
@@ -153,6 +165,8 @@ add_sum(RolloutSums *sums, const RolloutSum *other, int dimension)
 	RolloutSum *rollout = find_rollout(sums, other->rollout_id, other->group_id, dimension);
 
 	rollout->n_steps += other->n_steps;
+	if (dimension == SPARSE_DIMENSION)
+		sparse_sum_merge(&rollout->sparse, &other->sparse, &sums->scratch);
 	for (int i = 0; i < dimension; i++)
 		rollout->sum[i] += other->sum[i];
 	rollout_sum_judge(rollout, other->outcome);
@@ -186,7 +200,12 @@ rollout_sums_judged(RolloutSums *sums, uint64 *n)
 	rollout_sum_start_iterate(sums->table, &i);
 	while ((rollout = rollout_sum_iterate(sums->table, &i)) != NULL)
 		if (!isnan(rollout->outcome))
+		{
+			if (sums->dimension == SPARSE_DIMENSION)
+				sparse_sum_compact(&rollout->sparse, &sums->scratch);
 			judged[(*n)++] = rollout;
+			CHECK_FOR_INTERRUPTS();
+		}
 	sort_rollout_sums(judged, *n);
 	return judged;
 }
@@ -199,16 +218,29 @@ rollout_sums_judged(RolloutSums *sums, uint64 *n)
 void
 rollout_sums_write(RolloutSums *sums, StringInfo bytes)
 {
-	Size		vector = sums->dimension * sizeof(double);
-	Size		size = (Size) sums->table->members * (vector + 4 * sizeof(int64));
+	bool		sparse = sums->dimension == SPARSE_DIMENSION;
+	Size		vector = sparse ? 0 : sums->dimension * sizeof(double);
+	Size		size = (Size) sums->table->members * (vector + 5 * sizeof(int64));
 	rollout_sum_iterator i;
 	RolloutSum *rollout;
 
+	if (sparse)
+	{
+		rollout_sum_start_iterate(sums->table, &i);
+		while ((rollout = rollout_sum_iterate(sums->table, &i)) != NULL)
+		{
+			sparse_sum_compact(&rollout->sparse, &sums->scratch);
+			size += rollout->sparse.n * (sizeof(int32) + sizeof(double));
+			CHECK_FOR_INTERRUPTS();
+		}
+	}
 	if (size > MaxAllocSize - 1024)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("sums of " INT64_FORMAT " rollouts of %d features are too large to pass to another process",
-						(int64) sums->table->members, sums->dimension),
+				 sparse ? errmsg("sums of " INT64_FORMAT " rollouts of sparse features are too large to pass to another process",
+								 (int64) sums->table->members)
+				 : errmsg("sums of " INT64_FORMAT " rollouts of %d features are too large to pass to another process",
+						  (int64) sums->table->members, sums->dimension),
 				 errhint("Set max_parallel_workers_per_gather to 0, or fit fewer rollouts at once and merge with rollup.")));
 	pq_sendint32(bytes, sums->dimension);
 	pq_sendint64(bytes, sums->first_rollout);
@@ -221,16 +253,35 @@ rollout_sums_write(RolloutSums *sums, StringInfo bytes)
 		appendBinaryStringInfo(bytes, (char *) &rollout->group_id, sizeof(int64));
 		appendBinaryStringInfo(bytes, (char *) &rollout->n_steps, sizeof(int64));
 		appendBinaryStringInfo(bytes, (char *) &rollout->outcome, sizeof(double));
-		appendBinaryStringInfo(bytes, (char *) rollout->sum, (int) vector);
+		if (sparse)
+		{
+			appendBinaryStringInfo(bytes, (char *) &rollout->sparse.n, sizeof(uint32));
+			appendBinaryStringInfo(bytes, (char *) rollout->sparse.place, (int) (rollout->sparse.n * sizeof(int32)));
+			appendBinaryStringInfo(bytes, (char *) rollout->sparse.weight, (int) (rollout->sparse.n * sizeof(double)));
+		}
+		else
+			appendBinaryStringInfo(bytes, (char *) rollout->sum, (int) vector);
 		CHECK_FOR_INTERRUPTS();
 	}
+}
+
+static void
+read_sparse(RolloutSums *sums, RolloutSum *rollout, StringInfo bytes)
+{
+	uint32		n;
+
+	pq_copymsgbytes(bytes, (char *) &n, sizeof(uint32));
+	sparse_sum_reserve(&rollout->sparse, n, sums->context);
+	rollout->sparse.n = rollout->sparse.n_compact = n;
+	pq_copymsgbytes(bytes, (char *) rollout->sparse.place, (int) (n * sizeof(int32)));
+	pq_copymsgbytes(bytes, (char *) rollout->sparse.weight, (int) (n * sizeof(double)));
 }
 
 RolloutSums *
 rollout_sums_read(MemoryContext context, StringInfo bytes)
 {
 	RolloutSums *sums = rollout_sums_create(context);
-	int			dimension = pq_getmsgint(bytes, 4);
+	int			dimension = (int32) pq_getmsgint(bytes, 4);
 	int64		first_rollout = pq_getmsgint64(bytes);
 	int64		n = pq_getmsgint64(bytes);
 
@@ -246,7 +297,10 @@ rollout_sums_read(MemoryContext context, StringInfo bytes)
 		rollout = find_rollout(sums, head.rollout_id, head.group_id, dimension);
 		rollout->n_steps = head.n_steps;
 		rollout->outcome = head.outcome;
-		pq_copymsgbytes(bytes, (char *) rollout->sum, dimension * (int) sizeof(double));
+		if (dimension == SPARSE_DIMENSION)
+			read_sparse(sums, rollout, bytes);
+		else
+			pq_copymsgbytes(bytes, (char *) rollout->sum, dimension * (int) sizeof(double));
 		CHECK_FOR_INTERRUPTS();
 	}
 	sums->first_rollout = first_rollout;

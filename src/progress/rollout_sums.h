@@ -10,6 +10,8 @@
 
 #include "lib/stringinfo.h"
 
+#include "progress/sparse_sums.h"
+
 typedef struct RolloutSum
 {
 	int64		rollout_id;
@@ -17,6 +19,7 @@ typedef struct RolloutSum
 	int64		n_steps;
 	double		outcome;		/* NaN: not known yet */
 	double	   *sum;			/* dimension entries */
+	SparseSum	sparse;			/* where the features are; sum is then NULL */
 	char		status;			/* of the hash table's slot */
 } RolloutSum;
 
@@ -31,13 +34,21 @@ extern RolloutSums *rollout_sums_create(MemoryContext context);
  */
 extern RolloutSum *rollout_sums_step(RolloutSums *sums, int64 rollout_id, int64 group_id, int dimension);
 
+/* The same with sparse features; those of all rollouts must be. */
+extern void rollout_sums_sparse_step(RolloutSums *sums, int64 rollout_id, int64 group_id,
+									 const SparseFeatures *features, double outcome);
+
 /* The rollout's outcome, if it is not NaN; error if it has another already. */
 extern void rollout_sum_judge(RolloutSum *rollout, double outcome);
 
 extern void rollout_sums_merge(RolloutSums *sums, RolloutSums *other);
+
+/* SPARSE_DIMENSION: its features are sparse. */
 extern int	rollout_sums_dimension(const RolloutSums *sums);
 
-/* The judged rollouts in the order of their ids, so that nothing depends on that of the rows. */
+#define SPARSE_DIMENSION (-1)
+
+/* The judged rollouts in the order of their ids, so that nothing depends on that of the rows; sparse sums are compact. */
 extern RolloutSum **rollout_sums_judged(RolloutSums *sums, uint64 *n);
 
 extern void rollout_sums_write(RolloutSums *sums, StringInfo bytes);

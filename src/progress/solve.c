@@ -6,8 +6,9 @@
  *			1/n sum over rollouts of (sum_t c(s_t, a_t) - R)^2 + lambda |w|^2,
  *			c = w x + b
  *
- * (SPA's loss with a linear head and ridge; b is not penalised.)  With Z the
- * features summed over a rollout and its number of steps, that is
+ * (SPA's loss with a linear head and ridge; b is not penalised.)  b may also stand
+ * once per rollout, outside of its contributions.  With Z the features summed over
+ * a rollout and its number of steps, or a 1, that is
  *
  *			(sum Z Z' / n + lambda I) (w, b) = sum R Z / n
  *
@@ -34,6 +35,7 @@
 #include "progress/statistics.h"
 
 PG_FUNCTION_INFO_V1(stepadv_progress_solve);
+PG_FUNCTION_INFO_V1(stepadv_progress_solve_of);
 
 /* A = L L' for A with rows and columns in the order of the pivots. */
 typedef struct Decomposition
@@ -159,16 +161,25 @@ substitute_backwards(const Decomposition *d, double *x)
 
 #define MOST_TERMS 4
 
-/* The last of the sums is the number of steps. */
-static char *
-sum_name(int i, int dimension)
+/* What messages about sums need to know. */
+typedef struct Names
 {
-	return i < dimension ? psprintf("feature %d", i + 1) : pstrdup("the number of steps");
+	int			dimension;
+	const int32 *place;			/* of sparse features */
+	Intercept	intercept;		/* what the last of the sums is */
+} Names;
+
+static char *
+sum_name(int i, const Names *names)
+{
+	if (i < names->dimension)
+		return psprintf("feature %d", names->place == NULL ? i + 1 : names->place[i]);
+	return pstrdup(names->intercept == INTERCEPT_ROLLOUT ? "the intercept" : "the number of steps");
 }
 
 /* "1 * feature 1 - 2 * feature 2": the row at `place` of A as a combination of those that L has. */
 static char *
-combination(const Decomposition *d, int place, int dimension)
+combination(const Decomposition *d, int place, const Names *names)
 {
 	double	   *weight = ALLOCATE_ARRAY(double, d->rank);
 	double	   *by_sum = ALLOCATE_ZEROED_ARRAY(double, d->n);
@@ -185,16 +196,15 @@ combination(const Decomposition *d, int place, int dimension)
 	for (int i = 0; i < d->n; i++)
 		if (by_sum[i] != 0 && n_terms++ < MOST_TERMS)
 			appendStringInfo(&terms, "%s%.4g * %s", terms.len == 0 ? (by_sum[i] < 0 ? "-" : "") : (by_sum[i] < 0 ? " - " : " + "),
-							 fabs(by_sum[i]), sum_name(i, dimension));
+							 fabs(by_sum[i]), sum_name(i, names));
 	if (n_terms > MOST_TERMS)
 		appendStringInfo(&terms, " and %d more", n_terms - MOST_TERMS);
 	return terms.len == 0 ? pstrdup("always 0") : terms.data;
 }
 
 static void
-refuse_dependent(const Decomposition *d, const ProgressValue *statistics, double lambda)
+refuse_dependent(const Decomposition *d, const ProgressValue *statistics, double lambda, const Names *names)
 {
-	int			dimension = (int) statistics->dimension;
 	int			place = d->rank;
 	double		largest = 0;
 
@@ -207,9 +217,9 @@ refuse_dependent(const Decomposition *d, const ProgressValue *statistics, double
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("the fit has no unique solution with lambda %g", lambda),
 			 errdetail("Over " INT64_FORMAT " rollouts, %d of the %d sums to be weighted are linearly independent; %s%s is %s.",
-					   statistics->n_rollouts, d->rank, d->n, d->order[place] < dimension ? "that of " : "",
-					   sum_name(d->order[place], dimension),
-					   combination(d, place, dimension)),
+					   statistics->n_rollouts, d->rank, d->n, d->order[place] < names->dimension ? "that of " : "",
+					   sum_name(d->order[place], names),
+					   combination(d, place, names)),
 			 errhint("A larger lambda (ridge), such as %g, gives an answer.",
 					 pow(10, ceil(log10(100 * noise(d->n) * Max(largest, 1e-300)))))));
 }
@@ -219,23 +229,43 @@ refuse_dependent(const Decomposition *d, const ProgressValue *statistics, double
  * ----------
  */
 
-ProgressValue *
-solve_statistics(const ProgressValue *statistics, double lambda, bool intercept)
+/* The matrix of the normal equations, but for lambda: packed, of dimension rows and that of the intercept. */
+static double *
+normal_matrix(const ProgressValue *statistics, double total, Intercept intercept)
 {
 	int			dimension = (int) statistics->dimension;
-	int			n = dimension + (intercept ? 1 : 0);
-	double		n_rollouts = (double) statistics->n_rollouts;
+	int			n = dimension + (intercept == INTERCEPT_NONE ? 0 : 1);
 	const double *gram = statistics->numbers + STATISTICS_GRAM(dimension);
-	double	   *x = ALLOCATE_ARRAY(double, n);
-	Decomposition d = {
-		.l = ALLOCATE_ARRAY(double, PACKED_ROW(n)), .n = n,
-		.order = ALLOCATE_ARRAY(int, n), .square = ALLOCATE_ARRAY(double, n)
-	};
-	double	   *weight = ALLOCATE_ARRAY(double, n);
-	ProgressValue *model = progress_allocate(PROGRESS_LINEAR, dimension, 0);
+	double	   *matrix = ALLOCATE_ARRAY(double, PACKED_ROW(n));
 
 	for (Size i = 0; i < PACKED_ROW(n); i++)
-		d.l[i] = gram[i] / n_rollouts;
+		matrix[i] = gram[i] / total;
+	if (intercept == INTERCEPT_ROLLOUT)
+	{
+		const double *sums = statistics->numbers + STATISTICS_SUMS(dimension);
+		double	   *last = matrix + PACKED_ROW(dimension);
+
+		for (int i = 0; i < dimension; i++)
+			last[i] = sums[i] / total;
+	}
+	return matrix;
+}
+
+static void
+solve_named(const ProgressValue *statistics, double total, double weight_sum, double lambda, const Names *names,
+			double *weight)
+{
+	int			dimension = (int) statistics->dimension;
+	Intercept	intercept = names->intercept;
+	int			n = dimension + (intercept == INTERCEPT_NONE ? 0 : 1);
+	double	   *x = ALLOCATE_ARRAY(double, n);
+	Decomposition d = {
+		.l = normal_matrix(statistics, total, intercept), .n = n,
+		.order = ALLOCATE_ARRAY(int, n), .square = ALLOCATE_ARRAY(double, n)
+	};
+
+	if (intercept == INTERCEPT_ROLLOUT)
+		d.l[PACKED_ROW(dimension) + dimension] = weight_sum / total;
 	for (int i = 0; i < dimension; i++)
 	{
 		double	   *square = d.l + PACKED_ROW(i) + i;
@@ -248,11 +278,13 @@ solve_statistics(const ProgressValue *statistics, double lambda, bool intercept)
 	}
 	decompose(&d);
 	if (d.rank < n)
-		refuse_dependent(&d, statistics, lambda);
+		refuse_dependent(&d, statistics, lambda, names);
 	for (int i = 0; i < n; i++)
-		x[i] = statistics->numbers[STATISTICS_PRODUCTS + d.order[i]] / n_rollouts;
+		x[i] = statistics->numbers[d.order[i] == dimension && intercept == INTERCEPT_ROLLOUT
+								   ? STATISTICS_OUTCOME : STATISTICS_PRODUCTS + d.order[i]] / total;
 	substitute_forwards(&d, x);
 	substitute_backwards(&d, x);
+	weight[dimension] = 0;
 	for (int i = 0; i < n; i++)
 	{
 		if (!isfinite(x[i]))
@@ -261,23 +293,57 @@ solve_statistics(const ProgressValue *statistics, double lambda, bool intercept)
 					 errmsg("a weight of the fit is out of range for type double precision")));
 		weight[d.order[i]] = x[i];
 	}
-	model->n_rollouts = statistics->n_rollouts;
-	model->n_steps = statistics->n_steps;
-	model->numbers[MODEL_LAMBDA] = lambda;
-	if (intercept)
-	{
-		model->flags |= PROGRESS_HAS_INTERCEPT;
-		model->numbers[MODEL_INTERCEPT] = weight[dimension];
-	}
-	memcpy(model->numbers + LINEAR_WEIGHTS, weight, dimension * sizeof(double));
 	pfree(d.l);
 	pfree(d.order);
 	pfree(d.square);
 	pfree(x);
+}
+
+void
+solve_exactly(const LeastSquares *problem, double *weight)
+{
+	ProgressValue *statistics = statistics_of_rows(problem);
+	double		weight_sum = 0;
+	Names		names = {problem->rows->dimension, problem->rows->place, problem->intercept};
+
+	for (uint64 i = 0; i < problem->rows->n; i++)
+		weight_sum += problem->weight == NULL ? 1 : problem->weight[i];
+	solve_named(statistics, problem->total, weight_sum, problem->lambda, &names, weight);
+	pfree(statistics);
+}
+
+ProgressValue *
+solve_statistics(const ProgressValue *statistics, const FitRows *rows, const LinearFit *fit)
+{
+	int			dimension = (int) statistics->dimension;
+	double	   *weight = ALLOCATE_ARRAY(double, dimension + 1);
+	Names		names = {dimension, rows == NULL ? NULL : rows->place, fit->intercept};
+	ProgressValue *model;
+
+	if (fit->intercept == INTERCEPT_ROLLOUT && statistics->version == PROGRESS_VERSION_1)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("statistics that stepadv 0.2.0 made do not tell an intercept of rollouts"),
+				 errhint("Make them anew from the steps, or solve them with intercept => 'step'.")));
+	solve_named(statistics, statistics->n_rollouts, statistics->n_rollouts, fit->lambda, &names, weight);
+	model = linear_model(rows, dimension, fit, weight);
+	model->n_rollouts = statistics->n_rollouts;
+	model->n_steps = statistics->n_steps;
 	pfree(weight);
 	return model;
 }
 
+static Datum
+solve(FunctionCallInfo fcinfo, double lambda, Intercept intercept)
+{
+	LinearFit	fit = {lambda, intercept, LOSS_SQUARED};
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(progress_seal(solve_statistics(progress_open(PG_GETARG_VARLENA_P(0), TYPE_STATISTICS), NULL, &fit)));
+}
+
+/* progress_solve(statistics, lambda, intercept), the intercept true or false as 0.2.0 had it. */
 Datum
 stepadv_progress_solve(PG_FUNCTION_ARGS)
 {
@@ -285,8 +351,17 @@ stepadv_progress_solve(PG_FUNCTION_ARGS)
 	ParameterValue parameters[lengthof(declared)];
 
 	read_parameters(fcinfo, 1, declared, lengthof(declared), parameters);
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	PG_RETURN_POINTER(progress_seal(solve_statistics(progress_open(PG_GETARG_VARLENA_P(0), TYPE_STATISTICS),
-													 parameters[0].number, parameters[1].flag)));
+	return solve(fcinfo, parameters[0].number, parameters[1].flag ? INTERCEPT_STEP : INTERCEPT_NONE);
+}
+
+static const Parameter solve_parameters[] = {NUMBER_PARAMETER("lambda", 0, INFINITY), INTERCEPT_PARAMETER};
+
+/* The same, the intercept a word. */
+Datum
+stepadv_progress_solve_of(PG_FUNCTION_ARGS)
+{
+	ParameterValue parameters[lengthof(solve_parameters)];
+
+	read_parameters(fcinfo, 1, solve_parameters, lengthof(solve_parameters), parameters);
+	return solve(fcinfo, parameters[0].number, (Intercept) parameters[1].choice);
 }

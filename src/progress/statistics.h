@@ -5,20 +5,20 @@
 #ifndef STEPADV_PROGRESS_STATISTICS_H
 #define STEPADV_PROGRESS_STATISTICS_H
 
-#include "progress/rollout_sums.h"
-#include "progress/value.h"
+#include "progress/linear_fit.h"
 
 /* All values in native form. */
 
 /* Of the judged rollouts; NULL without any. */
 extern ProgressValue *statistics_of_sums(RolloutSums *sums);
 
-/* Of n rollouts, at least one. */
-extern ProgressValue *statistics_of_rollouts(RolloutSum *const *rollouts, uint64 n, int dimension);
+/* Of the rows of a problem, with its weights and targets; those of all rows are of one version. */
+extern ProgressValue *statistics_of_rows(const LeastSquares *problem);
 
-/* Add those of other rollouts with as many features. */
+/* Add those of other rollouts with as many features, of the same version. */
 extern void statistics_add(ProgressValue *statistics, const ProgressValue *other);
 
-extern ProgressValue *solve_statistics(const ProgressValue *statistics, double lambda, bool intercept);
+/* The model of a squared loss; rows say what the features' places are, NULL: they are dense. */
+extern ProgressValue *solve_statistics(const ProgressValue *statistics, const FitRows *rows, const LinearFit *fit);
 
 #endif							/* STEPADV_PROGRESS_STATISTICS_H */

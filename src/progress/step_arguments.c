@@ -45,6 +45,16 @@ features_argument(FunctionCallInfo fcinfo, int64 rollout_id)
 	return features_open(PG_GETARG_ARRAYTYPE_P(ARG_FEATURES), &rollout_id);
 }
 
+SparseFeatures
+sparse_features_argument(FunctionCallInfo fcinfo, int64 rollout_id)
+{
+	if (PG_ARGISNULL(ARG_PLACES))
+		refuse_null("places of the features", rollout_id);
+	if (PG_ARGISNULL(ARG_WEIGHTS))
+		refuse_null("weights of the features", rollout_id);
+	return sparse_features_open(PG_GETARG_ARRAYTYPE_P(ARG_PLACES), PG_GETARG_ARRAYTYPE_P(ARG_WEIGHTS), &rollout_id);
+}
+
 double
 contribution_argument(FunctionCallInfo fcinfo, int64 rollout_id)
 {
@@ -53,10 +63,22 @@ contribution_argument(FunctionCallInfo fcinfo, int64 rollout_id)
 	return require_finite(PG_GETARG_FLOAT8(ARG_FEATURES), "contribution", rollout_id);
 }
 
+static double
+outcome_at(FunctionCallInfo fcinfo, int arg, int64 rollout_id)
+{
+	if (PG_ARGISNULL(arg))
+		return NAN;
+	return require_finite(PG_GETARG_FLOAT8(arg), "outcome", rollout_id);
+}
+
 double
 outcome_argument(FunctionCallInfo fcinfo, int64 rollout_id)
 {
-	if (PG_ARGISNULL(ARG_OUTCOME))
-		return NAN;
-	return require_finite(PG_GETARG_FLOAT8(ARG_OUTCOME), "outcome", rollout_id);
+	return outcome_at(fcinfo, ARG_OUTCOME, rollout_id);
+}
+
+double
+sparse_outcome_argument(FunctionCallInfo fcinfo, int64 rollout_id)
+{
+	return outcome_at(fcinfo, ARG_SPARSE_OUTCOME, rollout_id);
 }

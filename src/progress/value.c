@@ -15,32 +15,32 @@
 
 /* How many numbers a value has after its header. */
 static uint64
-count_numbers(ProgressKind kind, uint64 dimension, uint64 width)
+count_numbers(ProgressKind kind, int version, uint64 dimension, uint64 width)
 {
 	if (kind == PROGRESS_STATISTICS)
-		return STATISTICS_GRAM(dimension) + PACKED_ROW(dimension + 1);
+		return STATISTICS_SUMS(dimension) + (version == PROGRESS_VERSION_1 ? 0 : dimension + 1);
 	if (kind == PROGRESS_MLP)
-		return MLP_HIDDEN_WEIGHTS + width * (dimension + 2);
-	return LINEAR_WEIGHTS + dimension;
+		return MLP_HIDDEN_WEIGHTS + width * (dimension + 2) + (version == PROGRESS_VERSION_1 ? 0 : dimension);
+	return LINEAR_WEIGHTS + (kind == PROGRESS_SPARSE ? 2 : 1) * dimension;
 }
 
 /* 0: it would be larger than a value can be. */
 Size
-progress_size(ProgressKind kind, uint64 dimension, uint64 width)
+progress_size(ProgressKind kind, int version, uint64 dimension, uint64 width)
 {
 	uint64		size;
 
 	/* The product of larger ones might overflow. */
 	if (dimension > MaxAllocSize || width > MaxAllocSize || (width != 0) != (kind == PROGRESS_MLP))
 		return 0;
-	size = offsetof(ProgressValue, numbers) + count_numbers(kind, dimension, width) * sizeof(double);
+	size = offsetof(ProgressValue, numbers) + count_numbers(kind, version, dimension, width) * sizeof(double);
 	return AllocSizeIsValid(size) ? size : 0;
 }
 
 ProgressValue *
-progress_allocate(ProgressKind kind, uint64 dimension, uint64 width)
+progress_allocate(ProgressKind kind, int version, uint64 dimension, uint64 width)
 {
-	Size		size = progress_size(kind, dimension, width);
+	Size		size = progress_size(kind, version, dimension, width);
 	ProgressValue *value;
 
 	if (size == 0 && kind == PROGRESS_MLP)
@@ -58,7 +58,7 @@ progress_allocate(ProgressKind kind, uint64 dimension, uint64 width)
 				 errhint("Use fewer, for example by a smaller dim of hash_features.")));
 	value = palloc0(size);
 	SET_VARSIZE(value, size);
-	value->version = PROGRESS_VERSION;
+	value->version = (uint8) version;
 	value->kind = kind;
 	value->dimension = (uint32) dimension;
 	value->width = (uint32) width;
@@ -96,6 +96,28 @@ progress_seal(ProgressValue *value)
 	return value;
 }
 
+/* What the header of a value of that type must not be; NULL: fine. */
+static const char *
+header_problem(const ProgressValue *value, ProgressType type)
+{
+	bool		old = value->version == PROGRESS_VERSION_1;
+
+	if (!old && value->version != PROGRESS_VERSION_2)
+		return "It is of another version.";
+	if (type == TYPE_STATISTICS ? value->kind != PROGRESS_STATISTICS :
+		value->kind != PROGRESS_LINEAR && value->kind != PROGRESS_MLP && (value->kind != PROGRESS_SPARSE || old))
+		return "It is of another kind.";
+	if ((value->flags & ~(type == TYPE_STATISTICS ? 0 : old ? PROGRESS_FLAGS_1 : PROGRESS_FLAGS_2)) != 0)
+		return "It has bits set that mean nothing.";
+	/* What version 1 can say is said in it: one model, one form. */
+	if (!old && value->kind == PROGRESS_LINEAR && (value->flags & ~PROGRESS_FLAGS_1) == 0)
+		return "It is of another version.";
+	if (value->dimension == 0 ||
+		progress_size(value->kind, value->version, value->dimension, value->width) != VARSIZE(value))
+		return "Its length does not fit its dimension.";
+	return NULL;
+}
+
 ProgressValue *
 progress_open_input(struct varlena *bytes, ProgressType type, int sqlstate)
 {
@@ -111,15 +133,7 @@ progress_open_input(struct varlena *bytes, ProgressType type, int sqlstate)
 		memcpy(value, bytes, VARSIZE(bytes));
 		swap_header(value);
 #endif
-		if (value->version != PROGRESS_VERSION)
-			problem = "It is of another version.";
-		else if (type == TYPE_STATISTICS ? value->kind != PROGRESS_STATISTICS :
-				 value->kind != PROGRESS_LINEAR && value->kind != PROGRESS_MLP)
-			problem = "It is of another kind.";
-		else if ((value->flags & ~(type == TYPE_MODEL ? PROGRESS_HAS_INTERCEPT : 0)) != 0)
-			problem = "It has bits set that mean nothing.";
-		else if (value->dimension == 0 || progress_size(value->kind, value->dimension, value->width) != VARSIZE(bytes))
-			problem = "Its length does not fit its dimension.";
+		problem = header_problem(value, type);
 	}
 	if (problem != NULL)
 		ereport(ERROR,

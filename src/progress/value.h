@@ -11,25 +11,39 @@
 
 #include "fmgr.h"
 
-/* Old versions must be read forever. */
-#define PROGRESS_VERSION 1
+/*
+ * Old versions must be read forever.  Version 1 is all that 0.2.0 knew, and what
+ * it could say is still said in it; version 2 is
+ * - statistics that know the sums of the features over rollouts;
+ * - linear models with an intercept of the rollout, or of another loss;
+ * - all sparse models;
+ * - hidden layers on top of a linear model.
+ */
+#define PROGRESS_VERSION_1 1
+#define PROGRESS_VERSION_2 2
 
 typedef enum ProgressKind
 {
 	PROGRESS_STATISTICS = 1,
 	PROGRESS_LINEAR = 2,
-	PROGRESS_MLP = 3
+	PROGRESS_MLP = 3,
+	PROGRESS_SPARSE = 4
 } ProgressKind;
 
-/* The SQL types, of which one holds two kinds. */
+/* The SQL types, of which one holds several kinds. */
 typedef enum ProgressType
 {
 	TYPE_STATISTICS,
 	TYPE_MODEL
 } ProgressType;
 
-/* Bits of flags. */
+/* Bits of flags, of models; all but the first are of version 2. */
 #define PROGRESS_HAS_INTERCEPT 0x0001
+#define PROGRESS_OF_ROLLOUT 0x0002	/* the intercept: once per rollout, not in each step */
+#define PROGRESS_LOGISTIC 0x0004	/* contributions add up to log-odds */
+#define PROGRESS_BALANCED 0x0008	/* both outcomes weighed the same in the fit */
+#define PROGRESS_FLAGS_1 PROGRESS_HAS_INTERCEPT
+#define PROGRESS_FLAGS_2 (PROGRESS_HAS_INTERCEPT | PROGRESS_OF_ROLLOUT | PROGRESS_LOGISTIC | PROGRESS_BALANCED)
 
 typedef struct ProgressValue
 {
@@ -52,6 +66,8 @@ typedef struct ProgressValue
 #define STATISTICS_SQUARE 1		/* sum of R R */
 #define STATISTICS_PRODUCTS 2	/* sum of R Z: dimension + 1 entries */
 #define STATISTICS_GRAM(dimension) (STATISTICS_PRODUCTS + (Size) (dimension) + 1)	/* sum of Z Z', packed lower triangle */
+#define STATISTICS_SUMS(dimension) \
+	(STATISTICS_GRAM(dimension) + ((Size) (dimension) + 1) * ((Size) (dimension) + 2) / 2)	/* version 2: sum of Z */
 
 /* Numbers of a model. */
 #define MODEL_LAMBDA 0
@@ -60,9 +76,14 @@ typedef struct ProgressValue
 #define MLP_HIDDEN_WEIGHTS 2	/* width rows of dimension entries */
 #define MLP_HIDDEN_BIAS(value) (MLP_HIDDEN_WEIGHTS + (Size) (value)->width * (value)->dimension)
 #define MLP_WEIGHTS(value) (MLP_HIDDEN_BIAS(value) + (value)->width)
+#define MLP_LINEAR(value) (MLP_WEIGHTS(value) + (value)->width)	/* version 2: dimension entries, of what it is on top of */
+#define SPARSE_PLACES(value) (LINEAR_WEIGHTS + (Size) (value)->dimension)	/* of each weight, ascending */
+
+/* Places of sparse features count from 1; so many are a table of 128 MB at most. */
+#define MOST_PLACES 16777216
 
 /* A zeroed value; error if it would be too large. */
-extern ProgressValue *progress_allocate(ProgressKind kind, uint64 dimension, uint64 width);
+extern ProgressValue *progress_allocate(ProgressKind kind, int version, uint64 dimension, uint64 width);
 
 /* A finished value to its stored form, in place. */
 extern ProgressValue *progress_seal(ProgressValue *value);

@@ -11,6 +11,11 @@
  *	{"version": 1, "kind": "statistics", "rollouts": 2, "steps": 5,
  *	 "outcome_sum": 1, "outcome_square_sum": 1, "products": [..], "gram": [..]}
  *
+ * Of version 2 statistics have "sums" as well, a hidden layer "linear_weights"; a
+ * sparse model is {.., "kind": "sparse", .., "weights": [..], "places": [..]}; and all
+ * models say "intercept_of": "rollout", "step" or null, and "loss": "squared",
+ * "balanced" or "logistic".
+ *
  * Binary: the bytes of the value after its length word, little-endian.  Both are
  * lossless; whatever the functions could not have made is refused: 22P02 for
  * text, 22P03 for binary.
@@ -44,7 +49,7 @@ PG_FUNCTION_INFO_V1(stepadv_progress_statistics_out);
 PG_FUNCTION_INFO_V1(stepadv_progress_statistics_recv);
 PG_FUNCTION_INFO_V1(stepadv_progress_value_send);
 
-#define MAX_ARRAYS 3
+#define MAX_ARRAYS 4
 
 /* Up to where every integer is a double, as the numbers of a text are. */
 #define MAX_COUNT INT64CONST(9007199254740992)
@@ -54,22 +59,45 @@ typedef struct Shape
 {
 	const char *type_name;
 	ProgressKind kind;
+	int			version;
 	const char *kind_word;
 	const char *scalars[2];
 	const char *arrays[MAX_ARRAYS]; /* as many as it has */
 } Shape;
 
 static const Shape shapes[] = {
-	{"progress_statistics", PROGRESS_STATISTICS, "statistics", {"outcome_sum", "outcome_square_sum"}, {"products", "gram"}},
-	{"progress_model", PROGRESS_LINEAR, "linear", {"lambda", "intercept"}, {"weights"}},
-	{"progress_model", PROGRESS_MLP, "mlp", {"lambda", "intercept"}, {"hidden_weights", "hidden_bias", "weights"}}
+	{"progress_statistics", PROGRESS_STATISTICS, 1, "statistics", {"outcome_sum", "outcome_square_sum"}, {"products", "gram"}},
+	{"progress_statistics", PROGRESS_STATISTICS, 2, "statistics", {"outcome_sum", "outcome_square_sum"}, {"products", "gram", "sums"}},
+	{"progress_model", PROGRESS_LINEAR, 1, "linear", {"lambda", "intercept"}, {"weights"}},
+	{"progress_model", PROGRESS_LINEAR, 2, "linear", {"lambda", "intercept"}, {"weights"}},
+	{"progress_model", PROGRESS_MLP, 1, "mlp", {"lambda", "intercept"}, {"hidden_weights", "hidden_bias", "weights"}},
+	{"progress_model", PROGRESS_MLP, 2, "mlp", {"lambda", "intercept"}, {"hidden_weights", "hidden_bias", "weights", "linear_weights"}},
+	{"progress_model", PROGRESS_SPARSE, 2, "sparse", {"lambda", "intercept"}, {"weights", "places"}}
 };
 
-/* Kinds count from 1. */
-static const Shape *
-shape_of(ProgressKind kind)
+/* Words for flags of version 2. */
+#define INTERCEPT_OF "intercept_of"
+#define LOSS "loss"
+
+static const char *
+loss_word(uint16 flags)
 {
-	return &shapes[kind - 1];
+	return (flags & PROGRESS_LOGISTIC) != 0 ? "logistic" : (flags & PROGRESS_BALANCED) != 0 ? "balanced" : "squared";
+}
+
+static const Shape *
+shape_of(const ProgressValue *value)
+{
+	for (int i = 0; i < lengthof(shapes); i++)
+		if (shapes[i].kind == value->kind && shapes[i].version == value->version)
+			return &shapes[i];
+	elog(ERROR, "no shape of kind %d", value->kind);
+}
+
+static bool
+is_model_of_version_2(const Shape *shape)
+{
+	return shape->kind != PROGRESS_STATISTICS && shape->version == PROGRESS_VERSION_2;
 }
 
 const char *
@@ -84,12 +112,13 @@ count_entries(const ProgressValue *value, int array)
 	switch ((ProgressKind) value->kind)
 	{
 		case PROGRESS_STATISTICS:
-			return array == 0 ? (Size) value->dimension + 1
+			return array != 1 ? (Size) value->dimension + 1
 				: ((Size) value->dimension + 1) * ((Size) value->dimension + 2) / 2;
 		case PROGRESS_LINEAR:
+		case PROGRESS_SPARSE:
 			return value->dimension;
 		case PROGRESS_MLP:
-			return array == 0 ? (Size) value->width * value->dimension : value->width;
+			return array == 0 ? (Size) value->width * value->dimension : array == 3 ? value->dimension : value->width;
 	}
 	return 0;
 }
@@ -98,6 +127,34 @@ static Size
 n_numbers(const ProgressValue *value)
 {
 	return (VARSIZE(value) - offsetof(ProgressValue, numbers)) / sizeof(double);
+}
+
+/* Of flags and intercept of a model; NULL: none. */
+static const char *
+model_problem(const ProgressValue *value)
+{
+	bool		has_intercept = (value->flags & PROGRESS_HAS_INTERCEPT) != 0;
+
+	if (value->numbers[MODEL_LAMBDA] < 0)
+		return "Its lambda is negative.";
+	if (!has_intercept && (value->kind == PROGRESS_MLP || value->numbers[MODEL_INTERCEPT] != 0))
+		return "It has an intercept and says that it has none, or needs one.";
+	if ((value->flags & PROGRESS_OF_ROLLOUT) != 0 && !has_intercept)
+		return "Its intercept is of a rollout, and it has none.";
+	if ((value->flags & PROGRESS_LOGISTIC) != 0 && (value->flags & PROGRESS_BALANCED) != 0)
+		return "It is of two losses.";
+	if (value->kind == PROGRESS_MLP && value->version == PROGRESS_VERSION_2 &&
+		value->flags != (PROGRESS_HAS_INTERCEPT | PROGRESS_OF_ROLLOUT))
+		return "What a hidden layer is on top of has an intercept of the rollout and a squared loss.";
+	if (value->kind == PROGRESS_SPARSE)
+	{
+		const double *place = value->numbers + SPARSE_PLACES(value);
+
+		for (uint32 i = 0; i < value->dimension; i++)
+			if (!(place[i] > (i == 0 ? 0 : place[i - 1])) || place[i] > MOST_PLACES || place[i] != floor(place[i]))
+				return "Its places do not ascend from 1.";
+	}
+	return NULL;
 }
 
 /* What no function of ours would have made. */
@@ -120,11 +177,8 @@ check_value(const ProgressValue *value, int sqlstate)
 		problem = "It counts more steps than a text of it could.";
 	else if (value->kind == PROGRESS_STATISTICS && value->numbers[STATISTICS_SQUARE] < 0)
 		problem = "A sum of squares in it is negative.";
-	else if (value->kind != PROGRESS_STATISTICS && value->numbers[MODEL_LAMBDA] < 0)
-		problem = "Its lambda is negative.";
-	else if (value->kind != PROGRESS_STATISTICS && (value->flags & PROGRESS_HAS_INTERCEPT) == 0 &&
-			 (value->kind == PROGRESS_MLP || value->numbers[MODEL_INTERCEPT] != 0))
-		problem = "It has an intercept and says that it has none, or needs one.";
+	else if (problem == NULL && value->kind != PROGRESS_STATISTICS)
+		problem = model_problem(value);
 	if (value->kind == PROGRESS_STATISTICS)
 	{
 		const double *diagonal = value->numbers + STATISTICS_GRAM(value->dimension);
@@ -139,7 +193,7 @@ check_value(const ProgressValue *value, int sqlstate)
 	if (problem != NULL)
 		ereport(ERROR,
 				(errcode(sqlstate),
-				 errmsg("invalid %s", shape_of(value->kind)->type_name),
+				 errmsg("invalid %s", shape_of(value)->type_name),
 				 errdetail_internal("%s", problem)));
 }
 
@@ -240,7 +294,7 @@ static Datum
 print(FunctionCallInfo fcinfo, ProgressType type)
 {
 	const ProgressValue *value = progress_open(PG_GETARG_VARLENA_P(0), type);
-	const Shape *shape = shape_of(value->kind);
+	const Shape *shape = shape_of(value);
 	const double *numbers = value->numbers + 2;
 	StringInfoData out;
 
@@ -255,6 +309,11 @@ print(FunctionCallInfo fcinfo, ProgressType type)
 		else
 			append_double(&out, value->numbers[i]);
 	}
+	if (is_model_of_version_2(shape))
+		appendStringInfo(&out, ", \"%s\": %s, \"%s\": \"%s\"", INTERCEPT_OF,
+						 (value->flags & PROGRESS_HAS_INTERCEPT) == 0 ? "null" :
+						 (value->flags & PROGRESS_OF_ROLLOUT) != 0 ? "\"rollout\"" : "\"step\"",
+						 LOSS, loss_word(value->flags));
 	for (int i = 0; i < MAX_ARRAYS && shape->arrays[i] != NULL; i++)
 	{
 		append_array(&out, shape->arrays[i], numbers, count_entries(value, i));
@@ -283,7 +342,8 @@ stepadv_progress_statistics_out(PG_FUNCTION_ARGS)
 
 typedef enum MemberIndex
 {
-	M_VERSION, M_KIND, M_ROLLOUTS, M_STEPS, M_SCALAR_0, M_SCALAR_1, M_ARRAY_0, M_ARRAY_1, M_ARRAY_2, N_MEMBERS
+	M_VERSION, M_KIND, M_ROLLOUTS, M_STEPS, M_SCALAR_0, M_SCALAR_1, M_INTERCEPT_OF, M_LOSS,
+	M_ARRAY_0, M_ARRAY_1, M_ARRAY_2, M_ARRAY_3, N_MEMBERS
 } MemberIndex;
 
 #define TEXT_INVALID(shape, ...) \
@@ -421,17 +481,49 @@ find_members(const Shape *shape, Jsonb *json, const char *const *names, JsonbVal
 static const Shape *
 find_shape(Jsonb *json, ProgressType type)
 {
-	const Shape *first = shape_of(type == TYPE_STATISTICS ? PROGRESS_STATISTICS : PROGRESS_LINEAR);
+	const Shape *first = &shapes[type == TYPE_STATISTICS ? 0 : 2];
+	const Shape *found = NULL;
 	JsonbValue	kind;
+	JsonbValue	version;
+	bool		is_version_2;
 
 	if (!JB_ROOT_IS_OBJECT(json))
 		TEXT_INVALID(first, "It must be a JSON object.");
 	if (getKeyJsonValueFromContainer(&json->root, "kind", 4, &kind) == NULL)
 		TEXT_INVALID(first, "Member \"kind\" is missing.");
+	/* What is wrong with a version is said once the members are known. */
+	is_version_2 = getKeyJsonValueFromContainer(&json->root, "version", 7, &version) != NULL &&
+		version.type == jbvNumeric && member_number(first, "version", &version) == PROGRESS_VERSION_2;
 	for (int i = 0; i < lengthof(shapes); i++)
-		if (strcmp(shapes[i].type_name, first->type_name) == 0 && is_word(&kind, shapes[i].kind_word))
-			return &shapes[i];
-	TEXT_INVALID(first, "There is no such \"kind\" of it.");
+		if (strcmp(shapes[i].type_name, first->type_name) == 0 && is_word(&kind, shapes[i].kind_word) &&
+			(found == NULL || is_version_2))
+			found = &shapes[i];
+	if (found == NULL)
+		TEXT_INVALID(first, "There is no such \"kind\" of it.");
+	return found;
+}
+
+/* Of version 2: what is said of the intercept and of the loss, as flags. */
+static uint16
+member_flags(const Shape *shape, const JsonbValue *members)
+{
+	uint16		flags = 0;
+
+	if (is_word(&members[M_INTERCEPT_OF], "rollout"))
+		flags |= PROGRESS_OF_ROLLOUT;
+	else if (!is_word(&members[M_INTERCEPT_OF], "step") && members[M_INTERCEPT_OF].type != jbvNull)
+		TEXT_INVALID(shape, "\"%s\" must be \"rollout\", \"step\" or null.", INTERCEPT_OF);
+	if ((members[M_INTERCEPT_OF].type == jbvNull) != (members[M_SCALAR_0 + MODEL_INTERCEPT].type == jbvNull))
+		TEXT_INVALID(shape, "\"%s\" does not fit the intercept.", INTERCEPT_OF);
+	if (is_word(&members[M_LOSS], "logistic"))
+		flags |= PROGRESS_LOGISTIC;
+	else if (is_word(&members[M_LOSS], "balanced"))
+		flags |= PROGRESS_BALANCED;
+	else if (!is_word(&members[M_LOSS], "squared"))
+		TEXT_INVALID(shape, "\"%s\" must be \"squared\", \"balanced\" or \"logistic\".", LOSS);
+	if (shape->kind == PROGRESS_LINEAR && flags == 0)
+		TEXT_INVALID(shape, "Such a model is of version 1.");
+	return flags;
 }
 
 static Datum
@@ -441,7 +533,9 @@ parse(FunctionCallInfo fcinfo, ProgressType type)
 	const Shape *shape = find_shape(json, type);
 	const char *const names[N_MEMBERS] = {
 		"version", "kind", "rollouts", "steps",
-		shape->scalars[0], shape->scalars[1], shape->arrays[0], shape->arrays[1], shape->arrays[2]
+		shape->scalars[0], shape->scalars[1], is_model_of_version_2(shape) ? INTERCEPT_OF : NULL,
+		is_model_of_version_2(shape) ? LOSS : NULL,
+		shape->arrays[0], shape->arrays[1], shape->arrays[2], shape->arrays[3]
 	};
 	JsonbValue	members[N_MEMBERS];
 	ProgressValue *value;
@@ -454,8 +548,8 @@ parse(FunctionCallInfo fcinfo, ProgressType type)
 	memset(members, 0, sizeof(members));
 	find_members(shape, json, names, members);
 	refuse_duplicates(shape, names, PG_GETARG_CSTRING(0));
-	if (member_number(shape, "version", &members[M_VERSION]) != PROGRESS_VERSION)
-		TEXT_INVALID(shape, "This stepadv reads version %d.", PROGRESS_VERSION);
+	if (member_number(shape, "version", &members[M_VERSION]) != shape->version)
+		TEXT_INVALID(shape, "This stepadv reads versions %d and %d.", PROGRESS_VERSION_1, PROGRESS_VERSION_2);
 	for (int i = 0; i < MAX_ARRAYS && shape->arrays[i] != NULL; i++)
 		arrays[i] = member_array(shape, shape->arrays[i], &members[M_ARRAY_0 + i], &lengths[i]);
 
@@ -467,9 +561,11 @@ parse(FunctionCallInfo fcinfo, ProgressType type)
 		width = lengths[1];
 		dimension = width > 0 ? lengths[0] / width : 0;
 	}
-	if (dimension == 0 || progress_size(shape->kind, dimension, width) == 0)
+	if (dimension == 0 || progress_size(shape->kind, shape->version, dimension, width) == 0)
 		TEXT_INVALID(shape, "The lengths of its arrays do not fit.");
-	value = progress_allocate(shape->kind, dimension, width);
+	value = progress_allocate(shape->kind, shape->version, dimension, width);
+	if (is_model_of_version_2(shape))
+		value->flags |= member_flags(shape, members);
 	value->n_rollouts = member_count(shape, "rollouts", &members[M_ROLLOUTS]);
 	value->n_steps = member_count(shape, "steps", &members[M_STEPS]);
 	for (int i = 0; i < 2; i++)

@@ -80,6 +80,14 @@ dot_append_action(StringInfo dot, Jsonb *labels, const GroupColumns *group, uint
 		appendStringInfo(dot, "%016" PRIx64, (uint64) group->action[step]);
 }
 
+void
+dot_append_advantage(StringInfo dot, uint32 visits, double advantage)
+{
+	appendStringInfo(dot, "\\nn %u", visits);
+	if (!isnan(advantage))
+		appendStringInfo(dot, "  A %+.3f", advantage);
+}
+
 /* Hue 0 is red, a third green; dark enough to be read on white. */
 void
 dot_append_outcome_colour(StringInfo dot, double success_share)

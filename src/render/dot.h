@@ -32,6 +32,9 @@ extern bool dot_append_label(StringInfo dot, Jsonb *labels, int64 step_id, int m
 /* The same for the action of a step, its hash (NULL: ?) where labels say nothing. */
 extern void dot_append_action(StringInfo dot, Jsonb *labels, const GroupColumns *group, uint32 step, int max_chars);
 
+/* Behind it, how many took it and, unless it is NaN, its advantage. */
+extern void dot_append_advantage(StringInfo dot, uint32 visits, double advantage);
+
 /* Append a colour for an outcome: red at share 0 over to green at share 1. */
 extern void dot_append_outcome_colour(StringInfo dot, double success_share);
 

@@ -5,8 +5,8 @@
  * Rounded boxes are states (distance to the goal, visits), filled from green next
  * to the goal over yellow to orange far from it; dead ends are red with sharp
  * corners, the goal is a double circle, and where rollouts began has a thick rim.
- * Edges are actions (label, visits, graph advantage), as wide as they are
- * travelled: green where they come nearer to the goal, red where they lead to a
+ * Edges are actions (label, visits, graph advantage or that of any other method,
+ * whose values of the states are shown, too), as wide as they are travelled: green where they come nearer to the goal, red where they lead to a
  * dead end or to an end that nothing is known of (a point), grey otherwise.
  * Pruning is that of dot_choose_edges.
  */
@@ -22,6 +22,7 @@
 #include "group/facts.h"
 #include "parameters.h"
 #include "render/dot.h"
+#include "render/estimates.h"
 
 PG_FUNCTION_INFO_V1(stepadv_graph_dot);
 
@@ -40,6 +41,7 @@ typedef struct Drawing
 	const StateGraph *graph;
 	const GraphNodes *nodes;
 	const GraphEdges *edges;
+	DotEstimates shown;			/* in the place of graphgpo's */
 	int32	   *source;			/* by edge: the nodes it leads from and to */
 	int32	   *target;
 	bool	   *drawn;			/* by edge */
@@ -84,11 +86,17 @@ draw_node(Drawing *drawing, int32 node)
 						 drawing->label_length))
 		appendStringInfoString(dot, "\\n");
 	if (is_dead_end(drawing, node))
-		appendStringInfo(dot, "dead end\\nn %u\", style=filled, color=\"%s\", fillcolor=\"%s\"",
-						 drawing->nodes->visits[node], DOT_FAILURE_COLOUR, DEAD_END_FILL);
+		appendStringInfoString(dot, "dead end");
+	else
+		appendStringInfo(dot, "d %g", graph->distance[node]);
+	if (drawing->shown.given && !isnan(drawing->shown.v[node]))
+		appendStringInfo(dot, "\\nV %.2f", drawing->shown.v[node]);
+	appendStringInfo(dot, "\\nn %u\", ", drawing->nodes->visits[node]);
+	if (is_dead_end(drawing, node))
+		appendStringInfo(dot, "style=filled, color=\"%s\", fillcolor=\"%s\"", DOT_FAILURE_COLOUR, DEAD_END_FILL);
 	else
 	{
-		appendStringInfo(dot, "d %g\\nn %u\", fillcolor=\"", graph->distance[node], drawing->nodes->visits[node]);
+		appendStringInfoString(dot, "fillcolor=\"");
 		append_distance_colour(drawing, node);
 		appendStringInfoChar(dot, '"');
 	}
@@ -131,8 +139,8 @@ append_action(Drawing *drawing, uint32 edge)
 {
 	dot_append_action(&drawing->dot, drawing->labels, drawing->group, drawing->edges->edges.first_step[edge],
 					  drawing->label_length);
-	appendStringInfo(&drawing->dot, "\\nn %u  A %+.3f", drawing->edges->visits[edge],
-					 drawing->edges->advantage[edge]);
+	dot_append_advantage(&drawing->dot, drawing->edges->visits[edge],
+						 drawing->shown.given ? drawing->shown.advantage[edge] : drawing->edges->advantage[edge]);
 }
 
 static void
@@ -216,12 +224,17 @@ draw_edges(Drawing *drawing)
 	draw_loops(drawing, first_loop, next_loop);
 }
 
-static const Parameter graph_dot_parameters[] = {GRAPH_PARAMETERS};
+static const Parameter graph_dot_parameters[] = {GRAPH_PARAMETERS, ESTIMATES_PARAMETER};
+
+enum
+{
+	GRAPH_ESTIMATES = N_GRAPH_PARAMETERS
+};
 
 Datum
 stepadv_graph_dot(PG_FUNCTION_ARGS)
 {
-	ParameterValue parameters[N_GRAPH_PARAMETERS];
+	ParameterValue parameters[lengthof(graph_dot_parameters)];
 	RolloutFacts facts;
 	StateGraph	graph;
 	GraphNodes	nodes;
@@ -247,6 +260,7 @@ stepadv_graph_dot(PG_FUNCTION_ARGS)
 	state_graph_build(&group, &facts, parameters[GRAPH_SUCCESS_ABOVE].number, &graph);
 	graph_nodes_find(&group, &facts, &graph, &nodes);
 	graph_edges_find(&group, &facts, &graph, parameters, &edges);
+	dot_read_estimates(&parameters[GRAPH_ESTIMATES], &group, &edges.edges, &graph.states, &drawing.shown);
 	drawing.group = &group;
 	drawing.graph = &graph;
 	drawing.nodes = &nodes;

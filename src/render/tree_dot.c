@@ -4,7 +4,8 @@
  *		RTMC paper's figure.
  *
  * Circles are states (V' and visits), edges are actions (label, visits,
- * advantage), as wide as they are travelled.  Colour is outcome: green where
+ * advantage), as wide as they are travelled; V' and advantage are rtmc's, or what
+ * the caller says that another method makes of them.  Colour is outcome: green where
  * rollouts end in success, red in failure, grey where they were cut off, in
  * between where a state or an edge leads to both.  Pruning keeps the most
  * travelled edges; of edges as travelled, those that come first, so that what is
@@ -24,6 +25,7 @@
 #include "group/facts.h"
 #include "parameters.h"
 #include "render/dot.h"
+#include "render/estimates.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rtmc_tree_dot);
 
@@ -33,12 +35,18 @@ enum
 	ARG_FIRST_PARAMETER
 };
 
-static const Parameter tree_dot_parameters[] = {RTMC_PARAMETERS};
+static const Parameter tree_dot_parameters[] = {RTMC_PARAMETERS, ESTIMATES_PARAMETER};
+
+enum
+{
+	TREE_ESTIMATES = N_RTMC_PARAMETERS
+};
 
 typedef struct Drawing
 {
 	const GroupColumns *group;
 	const RolloutTree *tree;
+	DotEstimates shown;			/* in the place of rtmc's */
 	const int32 *next_state;	/* by edge */
 	bool	   *drawn;			/* by edge */
 	uint32		n_drawn;
@@ -98,6 +106,19 @@ append_outcome_colour(StringInfo dot, uint32 visits, uint32 successes, uint32 cu
 		dot_append_outcome_colour(dot, (double) successes / visits);
 }
 
+static double
+shown_v(const Drawing *drawing, uint32 state)
+{
+	return drawing->shown.given ? drawing->shown.v[state] : drawing->tree->table.state_v[state];
+}
+
+static double
+shown_advantage(const Drawing *drawing, uint32 edge)
+{
+	return drawing->shown.given ? drawing->shown.advantage[edge] :
+		drawing->tree->table.pair_advantage[edge_pair(drawing->tree, edge)];
+}
+
 /* States that an edge drawn touches, each with the outcomes of its edges. */
 static void
 draw_states(Drawing *drawing)
@@ -134,8 +155,10 @@ draw_states(Drawing *drawing)
 	{
 		if (!touched[s])
 			continue;
-		appendStringInfo(&drawing->dot, "  s%u [label=\"V %.2f\\nn %u\", color=\"", s,
-						 tree->table.state_v[s], tree->table.state_visits[s]);
+		appendStringInfo(&drawing->dot, "  s%u [label=\"", s);
+		if (!isnan(shown_v(drawing, s)))
+			appendStringInfo(&drawing->dot, "V %.2f\\n", shown_v(drawing, s));
+		appendStringInfo(&drawing->dot, "n %u\", color=\"", tree->table.state_visits[s]);
 		append_outcome_colour(&drawing->dot, visits[s], successes[s], cut_off[s]);
 		appendStringInfo(&drawing->dot, "\"%s];\n", starts[s] ? ", penwidth=3" : "");
 		CHECK_FOR_INTERRUPTS();
@@ -158,7 +181,7 @@ append_action(Drawing *drawing, uint32 edge, uint32 visits)
 
 	dot_append_action(&drawing->dot, drawing->labels, drawing->group, tree->edges.first_step[edge],
 					  drawing->label_length);
-	appendStringInfo(&drawing->dot, "\\nn %u  A %+.3f", visits, tree->table.pair_advantage[edge_pair(tree, edge)]);
+	dot_append_advantage(&drawing->dot, visits, shown_advantage(drawing, edge));
 }
 
 static void
@@ -262,7 +285,7 @@ draw_edges(Drawing *drawing)
 Datum
 stepadv_rtmc_tree_dot(PG_FUNCTION_ARGS)
 {
-	ParameterValue parameters[N_RTMC_PARAMETERS];
+	ParameterValue parameters[lengthof(tree_dot_parameters)];
 	RolloutFacts facts;
 	RolloutTree tree;
 	GroupColumns group;
@@ -281,6 +304,7 @@ stepadv_rtmc_tree_dot(PG_FUNCTION_ARGS)
 	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(ARG_GROUP), &group, NULL);
 	find_rollout_facts(&group, &facts);
 	rollout_tree_build(&group, &facts, parameters, read_cut_off(fcinfo, &group), &tree);
+	dot_read_estimates(&parameters[TREE_ESTIMATES], &group, &tree.edges, &tree.table.states, &drawing.shown);
 	drawing.group = &group;
 	drawing.tree = &tree;
 	drawing.n_rollouts = facts.n_judged;

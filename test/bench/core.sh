@@ -18,6 +18,7 @@ measure ours "$runs" "$(rtmc_over steps)" "$one_process"
 measure fold "$runs" "SELECT count(g.rollouts) FROM $(folded steps)" "$one_process"
 measure returns "$runs" "SELECT sum(a.return) FROM $(folded steps) CROSS JOIN LATERAL stepadv.returns(g.rollouts) a" "$one_process"
 measure grpo "$runs" "SELECT sum(a.advantage) FROM $(folded steps) CROSS JOIN LATERAL stepadv.grpo(g.rollouts) a" "$one_process"
+measure batch_td "$runs" "SELECT sum(a.advantage) FROM $(folded steps) CROSS JOIN LATERAL stepadv.batch_td(g.rollouts) a" "$one_process"
 
 # The best that plain SQL can do, on the table as it is, and with the index that
 # it wants.  Without the nested loops that a misled planner takes.
@@ -59,6 +60,7 @@ sql_row 'group by group (`LATERAL`), with that index' sql_lateral "$best_index" 
 row '`rollout_agg` alone' fold "$(ratio fold scan) x the bare scan"
 row '`rollout_agg` + `returns`' returns "$(ratio returns scan) x"
 row '`rollout_agg` + `grpo`' grpo "$(ratio grpo scan) x"
+row '`rollout_agg` + `batch_td` of every step' batch_td "$(ratio batch_td ours) x \`rtmc\` $(verdict "$(ratio batch_td ours)" '<=' 3)"
 
 # ---------- scattered: the rollouts of all groups interleaved, as time goes
 query "SET work_mem = '1GB'; CREATE UNLOGGED TABLE scattered AS SELECT * FROM steps
@@ -68,6 +70,16 @@ measure scan_scattered "$runs" "SELECT count(*), sum(reward) FROM scattered" "$o
 measure ours_scattered "$runs" "$(rtmc_over scattered)" "$one_process"
 require_equal "${results[ours]}" "${results[ours_scattered]}" "scattered order"
 row '`rollout_agg` + `rtmc`, the rows in order of time, rollouts of all groups interleaved' ours_scattered "$(ratio ours_scattered scan_scattered) x its bare scan"
+
+# ---------- two processes that share the rows of a table
+shared='SET max_parallel_workers_per_gather = 1; SET min_parallel_table_scan_size = 0;'
+measure shared "$runs" "$(rtmc_over steps)" "$tuned $shared"
+require_equal "${results[ours]}" "${results[shared]}" "two processes"
+measure shared_scattered "$runs" "$(rtmc_over scattered)" "$tuned $shared"
+require_equal "${results[ours]}" "${results[shared_scattered]}" "two processes, scattered order"
+heading '**Two processes**, leader and one worker, the same tables:'
+row '`rollout_agg` + `rtmc`' shared "$(ratio shared ours) of one process $(verdict "$(ratio shared ours)" '<=' 0.6)"
+row 'the rows in order of time, rollouts of all groups interleaved' shared_scattered "$(ratio shared_scattered ours_scattered) of one process"
 
 # ---------- two workers
 query "CREATE UNLOGGED TABLE parted (LIKE steps) PARTITION BY HASH (group_id);

@@ -76,7 +76,7 @@ measure scan "$runs" 'SELECT count(*), sum(reward) FROM steps' "$one_process"
 measure fold 3 "SELECT count(g.rollouts) FROM $(folded steps)" "$one_process"
 measure rtmc 3 "$(over rtmc steps)" "$one_process"
 measure graphgpo 3 "$(over graphgpo steps)" "$one_process"
-for estimator in gigpo hgpo tempo batch_td; do
+for estimator in gigpo hgpo tempo; do
 	measure $estimator 2 "$(over $estimator steps)" "$one_process"
 done
 heading "**Many groups**, $n_steps steps in $groups groups:"
@@ -87,7 +87,6 @@ row '`rollout_agg` + `graphgpo`' graphgpo "$(ratio graphgpo rtmc) x \`rtmc\` $(v
 for estimator in gigpo hgpo tempo; do
 	row "\`rollout_agg\` + \`$estimator\`" $estimator "$(ratio $estimator rtmc) x \`rtmc\`"
 done
-row '`rollout_agg` + `batch_td`' batch_td "$(ratio batch_td rtmc) x \`rtmc\` $(verdict "$(ratio batch_td rtmc)" '<=' 3)"
 
 # ---------- (d) growth: tables of 1/500, 1/50, 1/5 and twice the groups
 heading '**Growth** of `rollout_agg` + `graphgpo` with the table, groups of one size:'

@@ -7,6 +7,7 @@
 --   credit.simulate(problem, …)		rollouts, one row per step
 --   credit.judge(pairs)				how well answers go with the truth
 --   credit.coverage(pairs)				how often stated errors hold the true Q
+--   credit.calibration(pairs)			how often a sign is right, by how sure it was said to be
 --   credit.run(problem, …)				all methods on one problem, into credit.results
 --   credit.check(problem, …)			the same without the truth, into credit.checks
 --
@@ -315,20 +316,39 @@ BEGIN
 END
 $$;
 
--- pairs is a query of (group_id, state, action, visits, q, stderr, truth), any
+-- pairs is a query of (group_id, state, action, visits, q, stderr, q_error, truth), any
 -- number of rows for each (group_id, state, action).  By number of visits: how
--- often q ± 1.96 stderr holds the truth; pairs without error are not in it.
+-- often q ± 1.96 q_error holds the truth; and q ± 1.96 stderr, of those that have one.
 CREATE FUNCTION credit.coverage(pairs text)
-RETURNS TABLE (visits text, cases bigint, with_error bigint, error_0 bigint, covered bigint, q_bias float8, q_rms float8)
+RETURNS TABLE (visits text, cases bigint, covered bigint, with_stderr bigint, stderr_0 bigint, stderr_covered bigint,
+	q_bias float8, q_rms float8)
 LANGUAGE plpgsql AS
 $$
 BEGIN
 	RETURN QUERY EXECUTE format($query$
 		SELECT CASE WHEN visits < 2 THEN '1' WHEN visits < 4 THEN '2-3' WHEN visits < 8 THEN '4-7' WHEN visits < 16 THEN '8-15' ELSE '16+' END,
-			count(*), count(stderr), count(*) FILTER (WHERE stderr = 0),
 			-- Sums have their own noise in the last digits.
-			count(*) FILTER (WHERE abs(q - truth) <= 1.96 * stderr + 1e-9), avg(q - truth)::float8, sqrt(avg((q - truth) ^ 2))::float8
+			count(*), count(*) FILTER (WHERE abs(q - truth) <= 1.96 * q_error + 1e-9),
+			count(stderr), count(*) FILTER (WHERE stderr = 0), count(*) FILTER (WHERE abs(q - truth) <= 1.96 * stderr + 1e-9),
+			avg(q - truth)::float8, sqrt(avg((q - truth) ^ 2))::float8
 		FROM (SELECT DISTINCT ON (group_id, state, action) * FROM (%s) pairs ORDER BY group_id, state, action) d
+		GROUP BY 1
+		$query$, pairs);
+END
+$$;
+
+-- pairs is a query of (truth, answer, confidence), a row per step.  By confidence, of which
+-- the lower bound of its bin is given: how often the sign is right where |truth| > .03.  An
+-- answer of 0 has no sign.
+CREATE FUNCTION credit.calibration(pairs text)
+RETURNS TABLE (confidence float8, steps bigint, steps_right bigint)
+LANGUAGE plpgsql AS
+$$
+BEGIN
+	RETURN QUERY EXECUTE format($query$
+		SELECT bins[width_bucket(confidence, bins)], count(*), count(*) FILTER (WHERE sign(truth) = sign(answer))
+		FROM (%s) pairs, (SELECT '{0.5,0.6,0.7,0.8,0.9,0.95,0.99}'::float8[] AS bins) b
+		WHERE abs(truth) > 0.03 AND abs(answer) > 1e-12
 		GROUP BY 1
 		$query$, pairs);
 END
@@ -359,8 +379,13 @@ CREATE TABLE credit.results (
 
 CREATE TABLE credit.coverages (
 	problem text, size integer, method text, visits text,
-	cases bigint, with_error bigint, error_0 bigint, covered bigint, q_bias float8, q_rms float8,
+	cases bigint, covered bigint, with_stderr bigint, stderr_0 bigint, stderr_covered bigint, q_bias float8, q_rms float8,
 	PRIMARY KEY (problem, size, method, visits)
+);
+
+CREATE TABLE credit.calibrations (
+	problem text, size integer, method text, confidence float8, steps bigint, steps_right bigint,
+	PRIMARY KEY (problem, size, method, confidence)
 );
 
 -- What rollouts left out say of methods, by group.
@@ -408,8 +433,11 @@ BEGIN
 		IF run.states = 'exact' AND m.gamma IS NOT NULL AND m.pool = 1 THEN
 			INSERT INTO credit.coverages
 			SELECT run.problem, run.size, m.method, c.* FROM credit.coverage(format(
-				'SELECT s.group_id, s.state, s.action, a.n_action AS visits, a.q, a.stderr, t.q AS truth FROM answer a JOIN sample s USING (step_id)
+				'SELECT s.group_id, s.state, s.action, a.n_action AS visits, a.q, a.stderr, a.q_error, t.q AS truth FROM answer a JOIN sample s USING (step_id)
 				JOIN credit.truth t ON t.problem = %L AND t.cell = s.cell AND t.gamma = %L', run.problem, m.gamma)) c;
+			INSERT INTO credit.calibrations
+			SELECT run.problem, run.size, m.method, c.*
+			FROM credit.calibration('SELECT s.truth, a.advantage AS answer, a.confidence FROM answer a JOIN sample s USING (step_id)') c;
 		END IF;
 	END LOOP;
 END

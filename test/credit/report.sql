@@ -70,13 +70,35 @@ SELECT n, credit.table_line(VARIADIC ARRAY[method] || string_to_array(string_agg
 FROM credit.overall JOIN credit.methods USING (n, method) WHERE states = 'exact' AND size IN (8, 64)
 GROUP BY n, method;
 
+-- Over all problems; beside it, of the pairs that have one, the same by stderr.
 CREATE VIEW credit.by_visits AS
 SELECT 0 AS n, E'| method | visits: 1 | 2–3 | 4–7 | 8–15 | 16 and more |\n| --- | ---: | ---: | ---: | ---: | ---: |' AS line
 UNION ALL
-SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(CASE WHEN with_error > 0 THEN format('%s (%s)', credit.short(covered), credit.short(error_0)) END ORDER BY v))
-FROM (SELECT m.n, m.method, array_position(ARRAY['1', '2-3', '4-7', '8-15', '16+'], visits) AS v, sum(with_error) AS with_error,
-		sum(covered)::float8 / nullif(sum(with_error), 0) AS covered, sum(error_0)::float8 / nullif(sum(with_error), 0) AS error_0
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.short(covered) || coalesce(' (' || credit.short(stderr_covered) || ')', '') ORDER BY v))
+FROM (SELECT m.n, m.method, array_position(ARRAY['1', '2-3', '4-7', '8-15', '16+'], visits) AS v,
+		sum(covered)::float8 / sum(cases) AS covered, sum(stderr_covered)::float8 / nullif(sum(with_stderr), 0) AS stderr_covered
 	FROM credit.coverages c JOIN credit.methods m USING (method) WHERE size IN (8, 64) GROUP BY 1, 2, 3) c
+GROUP BY n, method;
+
+-- The problem and size that is covered least, and most; of those with too few pairs to say so, none.
+CREATE VIEW credit.by_visits_range AS
+SELECT 0 AS n, E'| method | visits: 1 | 2–3 | 4–7 | 8–15 | 16 and more |\n| --- | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.short(least) || '–' || credit.short(most) ORDER BY v))
+FROM (SELECT m.n, m.method, array_position(ARRAY['1', '2-3', '4-7', '8-15', '16+'], visits) AS v,
+		min(covered::float8 / cases) FILTER (WHERE cases >= 100) AS least, max(covered::float8 / cases) FILTER (WHERE cases >= 100) AS most
+	FROM credit.coverages c JOIN credit.methods m USING (method) WHERE size IN (8, 64) GROUP BY 1, 2, 3) c
+GROUP BY n, method;
+
+-- How often the sign is right; in brackets the share of steps that are said to be so sure.
+CREATE VIEW credit.by_confidence AS
+SELECT 0 AS n, E'| method | below .6 | .6–.7 | .7–.8 | .8–.9 | .9–.95 | .95–.99 | above .99 |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(CASE WHEN steps > 0 THEN format('%s (%s)', credit.short(steps_right / steps), credit.short(steps / all_steps)) END ORDER BY confidence))
+FROM (SELECT m.n, m.method, b.confidence, sum(c.steps)::float8 AS steps, sum(c.steps_right)::float8 AS steps_right, sum(sum(c.steps)) OVER (PARTITION BY m.n) AS all_steps
+	FROM credit.methods m CROSS JOIN unnest('{0.5,0.6,0.7,0.8,0.9,0.95,0.99}'::float8[]) b(confidence)
+	LEFT JOIN credit.calibrations c ON c.method = m.method AND c.confidence = b.confidence AND c.size IN (8, 64)
+	WHERE m.gamma IS NOT NULL AND m.pool = 1 GROUP BY 1, 2, 3) c
 GROUP BY n, method;
 
 CREATE VIEW credit.by_name AS
@@ -117,6 +139,37 @@ SELECT E'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 430" font-fami
 	|| (SELECT string_agg(format(E'<path d="M552 %s L574 %s" stroke="%s" stroke-width="1" fill="none"/><text x="580" y="%s" fill="%s">%s</text>\n',
 		round(y::numeric, 1), round(at::numeric, 1), colour, round(at::numeric + 4, 1), colour, method), '' ORDER BY at) FROM legend)
 	|| '</svg>' AS line;
+
+-- ----------
+-- What credit.run_resampling() left, as the tables of docs/resampling.md
+-- ----------
+CREATE VIEW credit.by_drawn_size AS
+SELECT 0 AS n, credit.table_line(VARIADIC ARRAY['method'] || array_agg(size::text ORDER BY size)) || E'\n'
+	|| credit.table_line(VARIADIC ARRAY['---'] || array_agg('---:'::text)) AS line
+FROM (SELECT DISTINCT size FROM credit.agreements) s
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.short(agreement) || ' / ' || credit.short(rank) ORDER BY size))
+FROM (SELECT m.n, m.method, a.size, avg(a.agreement) AS agreement, avg(a.rank) AS rank FROM credit.agreements a JOIN credit.methods m USING (method) GROUP BY 1, 2, 3) a
+GROUP BY n, method;
+
+CREATE VIEW credit.by_feedback AS
+SELECT 0 AS n, credit.table_line(VARIADIC ARRAY['method'] || array_agg(size::text ORDER BY size)) || E'\n'
+	|| credit.table_line(VARIADIC ARRAY['---'] || array_agg('---:'::text)) AS line
+FROM (SELECT DISTINCT size FROM credit.feedbacks) s
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(credit.short(within) ORDER BY size))
+FROM (SELECT m.n, m.method, f.size, avg(f.within) AS within FROM credit.feedbacks f JOIN credit.methods m USING (method) GROUP BY 1, 2, 3) f
+GROUP BY n, method;
+
+CREATE VIEW credit.by_stability AS
+SELECT 0 AS n, E'| method | below .7 | .7 to .9 | .9 to 1 | all | interval holds the truth |\n| --- | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || array_agg(format('%s (%s)', credit.short(signs_right::float8 / nullif(signs, 0)), credit.short(steps::float8 / all_steps)) ORDER BY bin)
+	|| ARRAY[credit.short(min(all_covered)::float8 / min(all_steps))])
+FROM (SELECT m.n, m.method, greatest(s.stability, 1) AS bin, sum(s.steps) AS steps, sum(s.signs) AS signs, sum(s.signs_right) AS signs_right,
+		sum(sum(s.steps)) OVER w AS all_steps, sum(sum(s.covered)) OVER w AS all_covered
+	FROM credit.stabilities s JOIN credit.methods m USING (method) GROUP BY 1, 2, 3 WINDOW w AS (PARTITION BY m.n)) s
+GROUP BY n, method;
 
 -- What rollouts left out say, beside the truth: means over the problems, each of
 -- which counts alike, with the errors that come of the sampling of groups.

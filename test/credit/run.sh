@@ -6,6 +6,8 @@
 #	CREDIT_GROUPS=20 make credit	a quick one, nothing written unless CREDIT_WRITE=1
 #	CREDIT_SEED=2 CREDIT_JOBS=1		other rollouts; problems one after the other
 #
+# docs/resampling.md has what smaller groups and other draws make of the same methods.
+#
 # Problems are rows in problems.sql, methods rows in methods.sql.  The numbers are
 # the same on every machine.
 
@@ -31,6 +33,7 @@ started=$SECONDS
 	\i test/credit/credit.sql
 	\i test/credit/problems.sql
 	\i test/credit/methods.sql
+	\i test/credit/resampling.sql
 	\i test/credit/report.sql
 	-- The truth for every discount that some method has.
 	SELECT credit.prepare((SELECT array_agg(DISTINCT gamma) FROM (SELECT gamma FROM credit.methods WHERE gamma IS NOT NULL UNION SELECT 1) g));
@@ -42,6 +45,7 @@ mistakes=$(query 'SELECT * FROM credit.mistakes')
 # the groups, the methods checked without the truth.
 tasks()
 {
+	query "SELECT format('SELECT credit.run_resampling(%L, %s, %s)', problem, greatest($groups / 15, 2), $seed) FROM credit.problems ORDER BY problem"
 	query "SELECT format('SELECT credit.run(%L, %L, %s, %s, %s)', problem, states, size, greatest($groups / part, 2), $seed)
 		FROM (VALUES ('exact', 64, 4), ('exact', 32, 2), ('exact', 16, 1), ('hidden', 16, 2), ('finer', 16, 2),
 			('exact', 8, 1), ('hidden', 8, 1), ('finer', 8, 1), ('exact', 4, 1)) v(states, size, part), credit.problems
@@ -53,11 +57,20 @@ echo "== $(query 'SELECT count(*) FROM credit.problems') problems, $(query 'SELE
 tasks | tr '\n' '\0' | xargs -0 -n 1 -P "$jobs" psql -qXAt -v ON_ERROR_STOP=1 -c >/dev/null || exit 2
 echo "== $((SECONDS - started)) seconds"
 
-report=$top/docs/credit.md
-[ "$write" = 1 ] || { report=$work/credit.md; : >"$report"; }
-for part in by_name by_size by_problem by_states by_error by_visits by_check check_order; do
-	begin_section
-	query "SELECT line FROM credit.$part ORDER BY n" >"$region"
-	write_region "credit_$part"
-done
-[ "$write" != 1 ] || { query 'SELECT line FROM credit.plot' >"$top/docs/credit.svg"; echo 'written to docs/credit.md and docs/credit.svg'; }
+# PAGE PART…: its tables anew, or to the terminal.
+write_parts()
+{
+	local page=$1 part
+
+	report=$top/docs/$page
+	[ "$write" = 1 ] || { report=$work/$page; : >"$report"; }
+	shift
+	for part; do
+		begin_section
+		query "SELECT line FROM credit.$part ORDER BY n" >"$region"
+		write_region "credit_$part"
+	done
+}
+write_parts credit.md by_name by_size by_problem by_states by_error by_visits by_visits_range by_confidence by_check check_order
+write_parts resampling.md by_drawn_size by_feedback by_stability
+[ "$write" != 1 ] || { query 'SELECT line FROM credit.plot' >"$top/docs/credit.svg"; echo 'written to docs/credit.md, docs/credit.svg and docs/resampling.md'; }

@@ -1,26 +1,31 @@
 #!/usr/bin/env bash
-# Every test, against a server of its own, without root rights:
-# regress, isolation and TAP, on a build with assertions and -Werror.
+# Every test, against servers of its own, without root rights: regress, isolation
+# and TAP, on a build with assertions and -Werror.
 # Last line: N passed, N failed.  Exit status 0 only when nothing failed.
 # ONLY='regress isolation tap' (any of them) narrows it; TESTS='a b' picks
-# regress tests by name, TAP='a b' TAP tests.
+# regress tests by name, TAP='a b' TAP tests; JOBS=1 runs one after the other.
 
 here=$(dirname "$0")
 sh "$here/deps.sh" test
 . "$here/cluster.sh"
+. "$here/jobs.sh"
 
 only=${ONLY:-regress isolation tap}
 log=$top/build/check.log
 passed=0
 failed=0
+# What takes longest, in this order: it is begun first, so that nothing long is left
+# over at the end, and long regress tests are dealt out evenly.  A test that is not
+# here may come at any time.
+long_jobs='regress renamed strangers pg_upgrade upgrade isolation dashboard cancel_crash import upkeep report'
+long_tests='equivalence instances over_time attach compare methods upkeep ddl group_fold by_turn problems tables curation attach_catalog cluster simulator'
 
 wants() { case " $only " in *" $1 "*) true ;; *) false ;; esac; }
 
 # Both wordings of pg_regress: "test x ... ok" (14, 15), "ok 1 - x" (16 and later).
+# Sets $ok and $not_ok, and adds them up.
 count()
 {
-	local ok not_ok
-
 	ok=$(grep -cE '^(ok [0-9]+ |(test|    ) ?[^ ].* \.\.\. ok )' "$1" || true)
 	# What a TAP test says is still to do is not held against it.
 	not_ok=$(grep -E '^(not ok [0-9]+ |(test|    ) ?[^ ].* \.\.\. FAILED)' "$1" | grep -cv ' # TODO ' || true)
@@ -30,33 +35,45 @@ count()
 	failed=$((failed + not_ok))
 }
 
-run()
+# What a job said: all of it where it failed, else a line per test of pg_regress.
+job_ended()
 {
-	local status=0
+	local name=$1 status=$2 seconds=$3 out=$4 ok not_ok
 
-	echo "== $1"
-	shift
-	as_user "$@" >"$work/out.log" 2>&1 || status=$?
-	cat "$work/out.log" >>"$log"
+	count "$out" "$status"
+	echo "== $name: $ok passed, $not_ok failed ($seconds s)"
+	cat "$out" >>"$log"
 	if [ "$status" != 0 ]; then
-		cat "$work/out.log"
-		find "$work" -name '*.diffs' -exec cat {} + || true
-		# Kept for the developer who has to look at them.
-		rm -rf "$top/build/results" && cp -r "$work/results" "$top/build/results" 2>/dev/null || mkdir -p "$top/build/results"
-		# Servers up to 14 and later ones leave those of TAP tests in different places.
-		find "$work" -type f \( -name 'regress_log_*' -o -path '*/pg_upgrade_output.d/*' \) -exec cp {} "$top/build/results/" \; 2>/dev/null || true
+		cat "$out"
+		keep_results "$name"
 	else
-		grep -E '^(test |ok |not ok |All |# All|    ok|test/t/)' "$work/out.log" | grep -vE '^ok [0-9]+ - .* - ' | tail -n 60 || true
+		# No line per assertion of a TAP test.
+		grep -E '^(test |ok [0-9]+ +- |    ok|test/t/.* skipped)' "$out" | grep -vE '^(ok [0-9]+ - |test/t/.*\.pl \.\. $)' || true
 	fi
-	count "$work/out.log" "$status"
+}
+
+# For the developer who has to look at them: what came out, and what the servers
+# said, of which a process that died is shown.
+keep_results()
+{
+	local dir=$work/$1 results=$top/build/results file
+
+	cat "$dir/regression.diffs" 2>/dev/null || true
+	mkdir -p "$results"
+	cp -r "$dir"/results/. "$results/" 2>/dev/null || true
+	cat "$dir/regression.diffs" >>"$results/regression.diffs" 2>/dev/null || true
+	cp "$dir/log/postmaster.log" "$results/$1.log" 2>/dev/null || true
+	# Servers up to 14 and later ones leave those of TAP tests in different places.
+	find "$work" -type f \( -name "regress_log_$1" -o -path "*/log/$1_*.log" -o -path "*_$1_*/pg_upgrade_output.d/*" \) -exec cp {} "$results/" \; 2>/dev/null || true
+	grep -hE 'was terminated by signal|TRAP: |PANIC: ' "$results/$1.log" "$results/$1"_*.log 2>/dev/null || true
 }
 
 prepare check WERROR=1 ASSERTS=1
 : >"$log"
+rm -rf "$top/build/results"
 
 # The server's user cannot read a checkout under /root: give it a copy.
 cp -r "$tree/test" "$tree/expected" "$tree/docs" "$tree/README.md" "$work/"
-[ "$(id -u)" != 0 ] || chown -R "$test_user" "$work"
 pgxs_dir=$(dirname "$(dirname "$("$pg_config" --pgxs)")")
 all_of() { (cd "$work/test" && find "$1" -name "*.$2" -exec basename {} ".$2" \; 2>/dev/null | LC_ALL=C sort); }
 # Without the folder import/ also without the tests that say they need it.
@@ -74,24 +91,63 @@ fsync = off
 max_parallel_workers_per_gather = 2
 CONF
 
+# A data directory like that of every TAP test is made once and copied: by the tests
+# themselves from 17 on, before that by a program that is found before initdb.
+copy_initdb()
+{
+	export INITDB_TEMPLATE=$work/template
+	as_user "$bindir/initdb" -D "$INITDB_TEMPLATE" -A trust -N >"$work/initdb.log" 2>&1 || { cat "$work/initdb.log" >&2; exit 2; }
+	mkdir "$work/copying"
+	cat >"$work/copying/initdb" <<-SH
+		#!/bin/sh
+		[ "\$*" != "-D \$2 -A trust -N" ] || exec cp -a "$INITDB_TEMPLATE" "\$2"
+		exec "$bindir/initdb" "\$@"
+	SH
+	chmod 755 "$work/copying" "$work/copying/initdb"
+	PATH=$work/copying:$PATH
+}
+
+# A folder to run a kind of test in, which looks like that with all tests.
+folder()
+{
+	mkdir "$work/$1"
+	ln -s ../test ../expected ../docs ../README.md "$work/$1/"
+}
+
+# pg_regress runs its tests one after the other: so there are several of it, each with
+# a server, where no test meets another's roles or settings.
+parts=0
 if wants regress; then
-	run regress "$pgxs_dir/test/regress/pg_regress" --bindir="$bindir" --inputdir=test --outputdir=. \
-		--temp-instance=tmp_regress --temp-config=temp.conf --no-locale --encoding=UTF8 \
-		--load-extension=stepadv --dbname=contrib_regression ${TESTS:-$(regress_tests)}
+	tests=${TESTS:-$(regress_tests)}
+	parts=$(($(wc -w <<<"$tests") < slots ? $(wc -w <<<"$tests") : slots))
+	[ "$parts" -le 4 ] || parts=4
+	for part in $(seq "$parts"); do
+		folder "regress-$part"
+		add_job "regress-$part" regress "$work/regress-$part" "$pgxs_dir/test/regress/pg_regress" --bindir="$bindir" --inputdir=test --outputdir=. \
+			--temp-instance=instance --temp-config="$work/temp.conf" --no-locale --encoding=UTF8 \
+			--load-extension=stepadv --dbname=contrib_regression $(dealt "$part" "$parts" "$long_tests" $tests)
+	done
 fi
 if wants isolation && [ -n "$(all_of specs spec)" ]; then
-	run isolation "$pgxs_dir/test/isolation/pg_isolation_regress" --bindir="$bindir" --inputdir=test --outputdir=. \
-		--temp-instance=tmp_isolation --temp-config=temp.conf --no-locale --encoding=UTF8 \
+	folder isolation
+	add_job isolation isolation "$work/isolation" "$pgxs_dir/test/isolation/pg_isolation_regress" --bindir="$bindir" --inputdir=test --outputdir=. \
+		--temp-instance=instance --temp-config="$work/temp.conf" --no-locale --encoding=UTF8 \
 		--load-extension=stepadv --dbname=isolation_regression $(all_of specs spec)
 fi
 if wants tap && [ -n "$(all_of t pl)" ]; then
-	export TEMP_CONFIG=$work/temp.conf TESTDATADIR=$work/tap TESTLOGDIR=$work/tap
+	export TEMP_CONFIG=$work/temp.conf TESTDATADIR=$work/tap TESTLOGDIR=$work/tap PG_TEST_PORT_DIR=$work/ports
 	export PG_REGRESS=$pgxs_dir/test/regress/pg_regress PERL5LIB=$pgxs_dir/test/perl:${PERL5LIB:-}
-	export PATH=$bindir:$PATH
 	copy_server
 	export STEPADV_COPIED_BINDIR=$copied_bindir
-	run tap prove -v $(for t in ${TAP:-$(all_of t pl)}; do echo "test/t/$t.pl"; done)
+	export PATH=$bindir:$PATH
+	[ "$(id -u)" != 0 ] || chown -R "$test_user" "$work"
+	copy_initdb
+	for t in ${TAP:-$(all_of t pl)}; do
+		add_job "$t" "$t" "$work" prove -v "test/t/$t.pl"
+	done
 fi
+[ "$(id -u)" != 0 ] || chown -R "$test_user" "$work"
+run_jobs "$long_jobs"
 
 echo "full log: build/check.log"
 echo "$passed passed, $failed failed"

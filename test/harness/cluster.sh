@@ -6,8 +6,8 @@
 #   start_cluster [conf lines]      initdb and start, socket in $work; exports PGHOST …
 #   as_user CMD …                   run without root rights (the server insists)
 #
-# Nothing outlives the script: the exit trap stops the server by its own pid
-# file and removes $work, also after Ctrl-C.
+# Nothing outlives the script: the exit trap stops the server and removes $work,
+# also after Ctrl-C.
 
 set -euo pipefail
 
@@ -24,19 +24,35 @@ else
 	as_user() { "$@"; }
 fi
 
+# What runs beside the script: jobs.sh has some.
+stop_jobs() { :; }
+
 clean_up()
 {
 	local status=$?
 
 	trap - EXIT INT TERM HUP
+	stop_jobs
 	[ -z "$cluster_started" ] || stop_cluster || true
 	[ -z "$work" ] || rm -rf "$work"
 	exit "$status"
 }
 
+# By its pid file, which outlives a server that was killed: the process that has the
+# number then is another's.  A server names its data directory when it is started.
+stop_server()
+{
+	local pid
+
+	pid=$(head -n 1 "$1/postmaster.pid" 2>/dev/null) || return 0
+	case "$(ps -o args= -p "$pid" 2>/dev/null) " in
+		*" $1 "*) as_user "$bindir/pg_ctl" -D "$1" -m immediate -w stop >/dev/null 2>&1 || true ;;
+	esac
+}
+
 stop_cluster()
 {
-	as_user "$bindir/pg_ctl" -D "$work/data" -m immediate -w stop >/dev/null 2>&1
+	stop_server "$work/data"
 	cluster_started=
 }
 

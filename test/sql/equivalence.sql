@@ -144,7 +144,7 @@ SELECT count(*) = (SELECT count(*) FROM rollout_ref) AS every_rollout, count(*) 
 FROM (SELECT g.group_id, c.* FROM groups g, rollouts(g.rollouts) c) c
 FULL JOIN (
 	SELECT group_id, rollout_id, n_steps::integer, outcome, CASE WHEN judged THEN total END,
-		CASE WHEN judged THEN success END, judged
+		CASE WHEN judged THEN success END, judged, NULL::boolean, NULL::bigint
 	FROM rollout_ref) r USING (group_id, rollout_id);
 -- The same with another threshold.
 SELECT count(*) FILTER (WHERE c.success IS DISTINCT FROM CASE WHEN r.judged THEN coalesce(r.said, r.total > 0.5) END) AS off
@@ -573,7 +573,11 @@ BEGIN
 		THEN 'debug_parallel_query' ELSE 'force_parallel_mode' END, 'on', false);
 END
 $$;
+SET stepadv.enable_group_fold = off;
 SELECT plan_has(query, 'Finalize .*Gather.*Partial .*Parallel Seq Scan') AS in_parallel, c.*
+FROM (SELECT format('SELECT group_id, %s::text AS said FROM eq.steps_in GROUP BY group_id', fold('')) AS query) q, compare(query) c;
+RESET stepadv.enable_group_fold;
+SELECT plan_has(query, 'Gather.*Parallel Custom Scan .GroupFold..*Parallel Seq Scan') AS in_parallel, c.*
 FROM (SELECT format('SELECT group_id, %s::text AS said FROM eq.steps_in GROUP BY group_id', fold('')) AS query) q, compare(query) c;
 -- through rollup of random splits of the rows
 CREATE TABLE parts AS

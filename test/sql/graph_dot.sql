@@ -14,6 +14,9 @@ SELECT graph_dot(g) FROM x;
 SELECT graph_dot(g, labels => jsonb_build_object('1', E'say "hi"\\ \n more than fits', '4', 4), state_labels => '{"1": "start", "2": "<b>é</b>"}', label_length => 12, min_visits => 2) FROM x;
 -- the most travelled edges, of equal ones the first; by another convention
 SELECT graph_dot(g, max_edges => 2, convention => 'recipe', discount => 0.5, epsilon => 0) FROM x;
+-- of another method, with the values of states; graphgpo's own make the same picture; of an edge's steps the mean, of those that have one
+SELECT graph_dot(g, estimates => '{"1": 1, "5": 2.5, "2": {"v": 7}, "3": {"advantage": -1, "v": 8}, "4": null, "6": {"advantage": null, "v": null}, "99": 1}') FROM x;
+SELECT graph_dot(g, estimates => (SELECT jsonb_object_agg(step_id, graph_advantage) FROM graphgpo(g))) = graph_dot(g) FROM x;
 -- no goal; nobody judged; NULL
 SELECT graph_dot(rollout_agg(i, i, 0, 1, i, 0)) FROM generate_series(1, 1) i;
 SELECT graph_dot(rollout_agg(i, i, 0, 1, i, NULL)) FROM generate_series(1, 1) i;
@@ -22,4 +25,6 @@ SELECT graph_dot(NULL) IS NULL;
 SELECT graph_dot(g, min_visits => 0) FROM x;
 SELECT graph_dot(g, max_edges => NULL) FROM x;
 SELECT graph_dot(g, label_length => 0) FROM x;
+SELECT graph_dot(g, estimates => '1') FROM x;
+SELECT graph_dot(g, estimates => '{"8": {"advantage": "1"}}') FROM x;
 SELECT graph_dot(g, discount => 7) FROM x;

@@ -141,8 +141,8 @@ SELECT (g * 7919) % 20011 AS num, 'group ' || (g * 7919) % 20011 AS task, g * 8:
 FROM generate_series(1, 20000) g, generate_series(1, 2) r, generate_series(0, 3) i ORDER BY i, r, g;
 ALTER TABLE fold_many ALTER task TYPE text COLLATE "C";
 ANALYZE fold_many;
--- (scattered rows, of which the planner would rather have an Agg)
-SET enable_sort = off; SET work_mem = '1MB'; SET random_page_cost = 1000;
+-- (scattered rows, of which the planner would rather have an Agg; several processes: parallel_fold.sql)
+SET enable_sort = off; SET work_mem = '1MB'; SET random_page_cost = 1000; SET max_parallel_workers_per_gather = 0;
 CREATE FUNCTION pg_temp.spilled(query text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -161,7 +161,7 @@ SELECT pg_temp.both('SELECT task, $ FROM fold_many GROUP BY task');
 SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL, NULL, NULL, NULL, step_no / 2, CASE WHEN num % 3 > 0 THEN ARRAY[reward, NULL] END) FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FILTER (WHERE success) FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT v, count(*), sum(length(g::text)) FROM generate_series(1, 2) v, LATERAL (SELECT num, $ AS g FROM fold_many WHERE num % 2 < v GROUP BY num) x GROUP BY v');
-RESET enable_sort; RESET work_mem; RESET random_page_cost;
+RESET enable_sort; RESET work_mem; RESET random_page_cost; RESET max_parallel_workers_per_gather;
 
 -- Each partition by itself.
 CREATE TABLE fold_parts (LIKE fold_steps) PARTITION BY HASH (num);

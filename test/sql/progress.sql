@@ -50,7 +50,7 @@ UPDATE step s SET outcome = o.outcome FROM (
 WHERE o.rollout_id = s.rollout_id;
 SELECT all_near(weights(m), '{0.5,-0.25,0,2}') AS weights, near(member(m, 'intercept'), 0.125) AS intercept,
 	   member(m, 'rollouts') = 400 AS rollouts, member(m, 'steps') = (SELECT count(*) FROM step) AS steps
-FROM (SELECT progress_fit(rollout_id, x, outcome, 0) AS m FROM step) f;
+FROM (SELECT progress_fit(rollout_id, x, outcome, 0, 'step') AS m FROM step) f;
 
 -- Any lambda, with noise, against the normal equations in plain SQL
 UPDATE step SET outcome = outcome + sim.uniform(0, sim.stream(rollout_id, 5)) - 0.5;
@@ -68,7 +68,7 @@ CREATE TABLE fitted AS SELECT progress_statistics(rollout_id, x, outcome) AS s F
 SELECT lambda, all_near(weights(m) || member(m, 'intercept'), normal_equations(lambda, 5), 1e-8) AS equal,
 	   all_near(weights(progress_solve(s, lambda, intercept => false)), normal_equations(lambda, 4), 1e-8) AS equal_without,
 	   member(m, 'lambda') = lambda AS lambda_kept
-FROM fitted, (VALUES (0::float8), (0.001), (1), (1000)) l(lambda), LATERAL (SELECT progress_solve(s, lambda) AS m) p;
+FROM fitted, (VALUES (0::float8), (0.001), (1), (1000)) l(lambda), LATERAL (SELECT progress_solve(s, lambda, 'step') AS m) p;
 SELECT progress_solve(s, 0.3) = (SELECT progress_fit(rollout_id, x, outcome, 0.3) FROM step) AS fit,
 	   progress_solve(s, 0.3, false) = (SELECT progress_fit(rollout_id, x, outcome, 0.3, false) FROM step) AS without,
 	   progress_solve(s, 0.3) <> progress_solve(s, 0.4) AS differs,
@@ -125,15 +125,15 @@ RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 
 -- More features than rollouts: only with ridge.  Features nobody has, constant outcomes
-SELECT progress_solve(progress_statistics(rollout_id, x, outcome), 0) FROM step WHERE rollout_id IN (6, 13, 20);
+SELECT progress_solve(progress_statistics(rollout_id, x, outcome), 0, 'step') FROM step WHERE rollout_id IN (6, 13, 20);
 SELECT bool_and(near(z[3], 1.269 * z[1] - 0.2801 * z[2] + 0.1181 * z[5], 1e-3)) AS depends FROM rollout_sum WHERE rollout_id IN (6, 13, 20);
 SELECT member(progress_fit(rollout_id, x, outcome, 0.01), 'rollouts') FROM step WHERE rollout_id IN (6, 13, 20);
-SELECT progress_fit(rollout_id, x || 0::real, outcome, 0) FROM step;
+SELECT progress_fit(rollout_id, x || 0::real, outcome, 0, 'step') FROM step;
 SELECT all_near(weights(progress_fit(rollout_id, x || 0::real, outcome, 0.01)), weights(progress_fit(rollout_id, x, outcome, 0.01)) || 0::float8) AS unused FROM step;
-SELECT progress_fit(rollout_id, ARRAY[x[1], x[2], -2 * x[1]]::real[], outcome, 0) FROM step;
-SELECT progress_fit(rollout_id, '{1}'::real[], outcome, 0) FROM step;
+SELECT progress_fit(rollout_id, ARRAY[x[1], x[2], -2 * x[1]]::real[], outcome, 0, 'step') FROM step;
+SELECT progress_fit(rollout_id, '{1}'::real[], outcome, 0, 'step') FROM step;
 SELECT all_near(weights(m), '{0,0,0,0}'), near(member(m, 'intercept'), 1.5) FROM (
-	SELECT progress_fit(rollout_id, x, 3, 0) AS m FROM step s WHERE step_no < 3 AND rollout_id % 7 > 0) f;
+	SELECT progress_fit(rollout_id, x, 3, 0, 'step') AS m FROM step s WHERE step_no < 3 AND rollout_id % 7 > 0) f;
 SELECT bool_and(abs(w) < 1e-12), near(member(m, 'intercept'), 0) FROM (SELECT progress_fit(rollout_id, x, 0, 0) AS m FROM step) f, unnest(weights(m)) w GROUP BY member(m, 'intercept');
 
 -- Bad input
@@ -161,7 +161,7 @@ SELECT rollup(s) FROM (SELECT progress_statistics(1, f, 1) AS s FROM (VALUES ('{
 SELECT progress_statistics(1, array_fill(1::real, ARRAY[20000]), 1);
 
 -- Text and binary forms
-CREATE TABLE model AS SELECT progress_solve(s, 0.3) AS m, s FROM fitted;
+CREATE TABLE model AS SELECT progress_solve(s, 0.3, 'step') AS m, s FROM fitted;
 SELECT m::text::progress_model = m AS text, s::text::progress_statistics::text = s::text AS statistics FROM model;
 SELECT progress_fit(1, '{1,2}', 0, 1, false);
 SELECT progress_statistics(r, ARRAY[r, -1], r) FROM generate_series(1, 2) r;

@@ -71,7 +71,6 @@ SELECT m = (SELECT progress_fit_mlp(rollout_id, x, outcome, 4, 20, 0.01, 5, 0.00
 	   m = (SELECT progress_fit_mlp(rollout_id, x, CASE WHEN step_no = 1 THEN outcome END, 4, 20, 0.01, 5, 0.001, 1) FROM step) AS outcome_once,
 	   m <> (SELECT progress_fit_mlp(rollout_id, x, outcome, 4, 20, 0.01, 5, 0.001, 2) FROM step) AS seeded,
 	   m::text::progress_model = m AS text FROM trained;
-SELECT progress_fit_mlp(rollout_id, x, outcome) = progress_fit_mlp(rollout_id, x, outcome, 16, 100, 0.01, 64, 0.0001, 0) AS defaults FROM step;
 -- Rollouts that are not judged are left out
 SELECT (SELECT progress_fit_mlp(rollout_id, x, CASE WHEN rollout_id > 4 THEN outcome END, 4, 5, 0.01, 5, 0.001, 1) FROM step)
 	 = (SELECT progress_fit_mlp(rollout_id, x, outcome, 4, 5, 0.01, 5, 0.001, 1) FROM step WHERE rollout_id > 4) AS judged_only;
@@ -94,6 +93,38 @@ SELECT bool_and(shared = outcome) AS redistributed FROM (
 	SELECT outcome, sum(a ORDER BY n) AS shared FROM (
 		SELECT rollout_id, outcome, row_number() OVER w AS n, progress_attribution(mlp, x, outcome, true) OVER w AS a
 		FROM curved, curved_model WINDOW w AS (PARTITION BY rollout_id ORDER BY x)) t GROUP BY rollout_id, outcome) s;
+
+-- Without parameters: on top of the linear fit, where that is better on groups held out
+CREATE TABLE on_top AS SELECT progress_fit_mlp(rollout_id, x, outcome) AS m FROM curved;
+SELECT (progress_quality(m, rollout_id, x, outcome)).r2 > 0.99 AS better, max(abs(progress_predict(m, x) - progress_predict(m, ARRAY[x[2], x[1]]))) < 0.1 AS symmetric FROM curved, on_top;
+SELECT m::text::progress_model = m AS text, m::text::jsonb - '{hidden_weights,hidden_bias,weights,linear_weights,intercept}'::text[] AS said,
+	m = (SELECT progress_fit_mlp(rollout_id, x, outcome ORDER BY sim.uniform(1, rollout_id)) FROM curved) AS order_free,
+	m = (SELECT progress_fit_mlp(rollout_id, x, outcome, rollout_id) FROM curved) AS own_groups FROM on_top;
+-- The contribution by hand: linear, and rectifiers on top; the intercept is the rollout's
+SELECT progress_predict('{"version": 2, "kind": "mlp", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0.5, "intercept_of": "rollout", "loss": "squared", "hidden_weights": [1, 2, -1, -2], "hidden_bias": [0, 1], "weights": [3, 5], "linear_weights": [10, 100]}', '{1,1}') AS c,
+	(progress_quality('{"version": 2, "kind": "mlp", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0.5, "intercept_of": "rollout", "loss": "squared", "hidden_weights": [1, 2, -1, -2], "hidden_bias": [0, 1], "weights": [3, 5], "linear_weights": [10, 100]}', 1, '{1,1}', 120)).mse AS squared;
+SELECT '{"version": 2, "kind": "mlp", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0.5, "intercept_of": "step", "loss": "squared", "hidden_weights": [1], "hidden_bias": [0], "weights": [3], "linear_weights": [10]}'::progress_model;
+-- With few groups, and where all is noise, it is the linear fit, to the byte
+SELECT kind, bool_and(m = l) AS linear, count(*) FROM (
+	SELECT kind, seed, progress_fit_mlp(r, x, outcome, g) AS m, progress_fit(r, x, outcome, 0.01) AS l FROM (
+		SELECT kind, seed, r, g, x, sum(CASE kind WHEN 'noise' THEN (t = 1)::int * sim.uniform(9, sim.stream(r, seed)) ELSE x[1] - x[2] * x[3] END) OVER (PARTITION BY kind, seed, r) AS outcome
+		FROM (VALUES ('few', 3, 8), ('noise', 30, 8)) k(kind, groups, size), generate_series(1, 5) seed, LATERAL generate_series(1, groups) g, LATERAL generate_series(g * 100, g * 100 + size - 1) r,
+			generate_series(1, 3) t, LATERAL (SELECT ARRAY(SELECT (sim.uniform(i, sim.stream(t, sim.stream(r, seed))) * 2 - 1)::real FROM generate_series(1, 3) i) AS x) f) s
+	GROUP BY kind, seed) f GROUP BY kind ORDER BY kind;
+-- On groups that neither saw it is never worse than the linear fit
+SELECT count(*), bool_and(mlp <= linear * (1 + 1e-9)) AS never_worse, count(*) FILTER (WHERE mlp < linear) AS better FROM (
+	SELECT seed, curve, (progress_quality(m, r, x, outcome)).mse AS mlp, (progress_quality(l, r, x, outcome)).mse AS linear FROM (
+		SELECT seed, curve, progress_fit_mlp(r, x, outcome, g) FILTER (WHERE g <= 30) OVER w AS m, progress_fit(r, x, outcome, 0.01) FILTER (WHERE g <= 30) OVER w AS l, r, g, x, outcome FROM (
+			SELECT seed, curve, r, g, x, sum(x[1] + curve * x[2] * x[3]) OVER (PARTITION BY seed, curve, r) + sim.uniform(5, sim.stream(r, seed)) * 0.3 AS outcome
+			FROM generate_series(1, 4) seed, unnest('{0, 2}'::float8[]) curve, generate_series(1, 45) g, LATERAL generate_series(g * 100, g * 100 + 7) r, generate_series(1, 3) t,
+				LATERAL (SELECT ARRAY(SELECT (sim.uniform(i, sim.stream(t, sim.stream(r, seed))) * 2 - 1)::real FROM generate_series(1, 3) i) AS x) f) s
+		WINDOW w AS (PARTITION BY seed, curve)) f
+	WHERE g > 30 GROUP BY seed, curve) q;
+SELECT progress_fit_mlp(7, '{1}', 1, NULL::bigint);
+SELECT progress_fit_mlp(7, '{1}', 1, g) FROM generate_series(1, 2) g;
+SET client_min_messages = notice;
+SELECT progress_fit_mlp(rollout_id, x, outcome) IS NOT NULL AS told FROM step;
+SET client_min_messages = warning;
 
 -- It says how far it is
 SET client_min_messages = notice;

@@ -111,5 +111,5 @@ SELECT detail IS NULL AS fine FROM (SELECT progress_statistics(rollout_id, x[1:2
 -- Too little ridge for features so large, and the one that is named
 SELECT detail IS NOT NULL AS refused, lambda_named, weights(progress_solve(s, lambda_named)) IS NOT NULL AS answered
 FROM (SELECT progress_statistics(rollout_id, ARRAY[1e6 * x[1], 1e6 * x[1]]::real[], outcome) AS s FROM step) f, told(s, 1e-9, true);
-SELECT progress_solve(s, 1.7e308) FROM (SELECT progress_statistics(1, '{1e18}', 1) AS s) f;
-SELECT progress_solve(statistics_of('{1.7e308}', '{1}'), 1e308);
+SELECT progress_solve(s, 1.7e308, 'step') FROM (SELECT progress_statistics(1, '{1e18}', 1) AS s) f;
+SELECT progress_solve(statistics_of('{1.7e308}', '{1}'), 1e308, 'step');

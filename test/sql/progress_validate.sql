@@ -35,7 +35,7 @@ CREATE FUNCTION score_near(a progress_score, b progress_score) RETURNS boolean L
 RETURN a.rollouts = b.rollouts AND a.steps = b.steps AND near(a.mse, b.mse) AND near(a.r2, b.r2, 1e-8)
 	AND near(a.rank_correlation, b.rank_correlation) AND near(a.calibration_error, b.calibration_error);
 CREATE TABLE validated AS
-SELECT v.* FROM (SELECT progress_cross_validate(rollout_id, x, outcome, group_id, '{0, 0.01, 10}') AS a FROM step) t, unnest(a) v;
+SELECT v.* FROM (SELECT progress_cross_validate(rollout_id, x, outcome, group_id, '{0, 0.01, 10}', 5, 0, 'step') AS a FROM step) t, unnest(a) v;
 CREATE FUNCTION expected(lambdas float8[], folds integer, seed integer, intercept boolean) RETURNS SETOF progress_validation LANGUAGE sql AS $$
 	SELECT l, f, q.train, q.held_out
 	FROM unnest(lambdas) l, generate_series(0, folds - 1) f, LATERAL (
@@ -104,4 +104,4 @@ SELECT progress_cross_validate(7, '{1}', 1, 1, '{1}', NULL, 0, true);
 SELECT progress_cross_validate(7, '{1}', 1, 1, '{1}', 5, NULL, true);
 SELECT progress_cross_validate(7, '{1}', 1, 1, '{1}', 5, 0, NULL);
 SELECT progress_cross_validate(r, '{1}', 1, r, ARRAY[r]) FROM generate_series(1, 2) r;
-SELECT progress_cross_validate(rollout_id, x || x, outcome, group_id, '{1,0}') FROM step;
+SELECT progress_cross_validate(rollout_id, x || x, outcome, group_id, '{1,0}', 5, 0, 'step') FROM step;

@@ -59,6 +59,11 @@ SELECT rtmc_tree_dot(g, labels => jsonb_build_object('10', E'say "hi" \\ \n\t an
 	label_length => 20) FROM x;
 SELECT rtmc_tree_dot(g, min_visits => 2) FROM x;
 SELECT rtmc_tree_dot(g, max_edges => 1, labels => '[1]') FROM x;
+-- of another method: V(2) = 1, V(3) = 1/2, V(1) = (0.9 V(1) + 0.9 (1 + 1/2 + 1/2)) / 4 = 1.8 / 3.1; each state has one action
+SELECT rtmc_tree_dot(g, estimates => (SELECT jsonb_object_agg(step_id, to_jsonb(e)) FROM batch_td(g) e)) FROM x;
+-- rtmc's own make the same picture; of an edge's steps the mean, of those that have one
+SELECT rtmc_tree_dot(g, estimates => (SELECT jsonb_object_agg(step_id, to_jsonb(e)) FROM rtmc(g) e)) = rtmc_tree_dot(g) FROM x;
+SELECT rtmc_tree_dot(g, estimates => '{"10": 1, "20": 2.5, "30": {"advantage": -2, "v": 7}, "31": {"advantage": null, "v": 8}, "12": null, "99": 1}') FROM x;
 \t off
 \pset format aligned
 
@@ -74,6 +79,12 @@ SELECT a.* FROM x, rtmc(g, prior_mean => 'median') a;
 SELECT rtmc_tree_dot(g, min_visits => 0) FROM x;
 SELECT rtmc_tree_dot(g, max_edges => NULL) FROM x;
 SELECT rtmc_tree_dot(g, label_length => 0) FROM x;
+\set VERBOSITY default
+SELECT rtmc_tree_dot(g, estimates => '[1]') FROM x;
+SELECT rtmc_tree_dot(g, estimates => '{"10": "NaN"}') FROM x;
+\set VERBOSITY terse
+SELECT rtmc_tree_dot(g, estimates => '{"10": [1]}') FROM x;
+SELECT rtmc_tree_dot(g, estimates => '{"10": {"v": true}}') FROM x;
 
 SET client_min_messages = warning;
 DROP SCHEMA rtmc CASCADE;

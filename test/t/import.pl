@@ -12,7 +12,7 @@ use Test::More;
 our $script;
 my ($bindir) = run_command([ 'pg_config', '--bindir' ]);
 find(
-	{   wanted => sub { $script = $File::Find::name if $_ eq 'stepadv-import' && -f $_ },
+	{   wanted => sub { $script //= $File::Find::name if $_ eq 'stepadv-import' && -f $_ },
 		no_chdir => 0
 	},
 	grep { -d } 'stage', $bindir);

@@ -53,11 +53,16 @@ my %queries = (
 	'rollup by group' => 'SELECT group_id, md5(rollup(rollouts)::text) FROM parts GROUP BY group_id ORDER BY group_id',
 	'with other aggregates' => "SELECT group_id, md5($agg\::text), count(*), avg(reward) FROM steps GROUP BY group_id ORDER BY group_id",
 	'with FILTER' => "SELECT group_id, md5(($agg FILTER (WHERE state < 7))::text) FROM steps GROUP BY group_id ORDER BY group_id");
+my $partial = qr/Finalize .*Gather.*Partial .*Parallel (?:Index(?: Only)? |Seq )Scan/s;
+my $unfolded = "${eager}SET stepadv.enable_group_fold = off;";
 for my $what (sort keys %queries)
 {
-	like(plan_of($eager, $queries{$what}), qr/Finalize .*Gather.*Partial .*Parallel (?:Index(?: Only)? |Seq )Scan/s, "$what: partial aggregation in workers");
+	like(plan_of($unfolded, $queries{$what}), $partial, "$what: partial aggregation in workers");
+	like(plan_of($eager, $queries{$what}), $what =~ /of all|rollup|other/ ? $partial : qr/Gather.*Parallel Custom Scan \(GroupFold\).*Parallel (?:Index(?: Only)? |Seq )Scan/s,
+		"$what: or they share the rows");
 	unlike(plan_of($serial, $queries{$what}), qr/Gather/, "$what: a plan without");
 	is(result($eager, $queries{$what}), result($serial, $queries{$what}), "$what: the same");
+	is(result($unfolded, $queries{$what}), result($serial, $queries{$what}), "$what: the same of partial aggregation");
 }
 unlike(plan_of($eager, "SELECT group_id, rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY step_id) FROM steps GROUP BY group_id"),
 	qr/Partial/, 'ORDER BY inside forbids it');

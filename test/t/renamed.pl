@@ -2,8 +2,11 @@
 # get other names.  Writes go on, what is read is exact, and it can be ended.
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::Bin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Session;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('renamed');
@@ -17,7 +20,14 @@ $node->safe_psql('postgres', q(
 	GRANT CREATE ON DATABASE postgres TO alice, bob;
 ));
 
+# Who writes was there before the names changed; who reads comes after it.
+my %sessions;
 sub run_as
+{
+	my ($role, $sql) = @_;
+	return ($sessions{$role} //= Session->new($node, 'postgres', $role))->psql($sql);
+}
+sub run_anew
 {
 	my ($role, $sql) = @_;
 	return $node->psql('postgres', $sql, on_error_stop => 1, extra_params => [ '-U', $role ]);
@@ -72,8 +82,9 @@ sub expected
 {
 	my (%c) = @_;
 	my $rows = "SELECT id, $c{g} AS g, $c{h} AS h, $c{r} AS r, n, st, $c{score} AS score, $c{v} AS v, $c{run} AS run, $c{p} AS p, $c{cat} AS cat, $c{seed} AS seed FROM $c{table}";
-	$node->safe_psql('postgres', "TRUNCATE copy.t; INSERT INTO copy.t $rows");
-	return $node->safe_psql('postgres', shown('copy.t_groups', 'copy.t'));
+	my ($status, $out, $err) = run_as($admin, "TRUNCATE copy.t; INSERT INTO copy.t $rows; " . shown('copy.t_groups', 'copy.t'));
+	die $err if $status;
+	return $out;
 }
 
 # Without names: views may show columns by the names of old or by those of now.
@@ -93,7 +104,7 @@ sub lives
 	my $name = "$change->{name}, $how";
 	my $refresh = $how eq 'refresh' ? "SELECT stepadv.refresh('$c{table}'::regclass) > 0;" : 'SELECT true;';
 
-	$node->safe_psql('postgres', q(SET client_min_messages = warning; DROP SCHEMA IF EXISTS s, "s 2", away CASCADE));
+	works($admin, q(DROP SCHEMA IF EXISTS s, "s 2", away CASCADE), '', "$name: from the beginning");
 	works('alice', qq(CREATE SCHEMA s;
 		CREATE TABLE s.t (id integer PRIMARY KEY, g text NOT NULL, h text, r text, n integer, st text, score float8, v text, other text, run text, p integer, cat text, seed integer);
 		CREATE INDEX ON s.t (g, h);
@@ -110,7 +121,7 @@ sub lives
 	my $seen = sub {
 		my ($what, $may_say_so) = @_;
 		my $is = expected(%c);
-		my ($status, $out, $err) = run_as($c{owner}, $see);
+		my ($status, $out, $err) = run_anew($c{owner}, $see);
 		return is($status ? $err : $out, $is, "$name: $what") unless $may_say_so;
 		my ($checked, $said) = run_as($c{owner}, "SELECT * FROM stepadv.check_maintained('$c{table}'::regclass)");
 		return ok($out eq $is || $said ne '', "$name: $what, or it is said");
@@ -152,5 +163,6 @@ foreach my $how ('triggers', 'commit', 'refresh')
 	lives($_, $how) foreach @changes;
 }
 
+$_->end foreach values %sessions;
 $node->stop;
 done_testing();

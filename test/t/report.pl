@@ -7,6 +7,7 @@ use Cwd qw(abs_path);
 use Encode;
 use File::Find;
 use File::Temp qw(tempdir);
+use List::Util qw(uniq);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -15,7 +16,7 @@ use Test::More;
 my $program;
 my ($bindir) = run_command([ 'pg_config', '--bindir' ]);
 find(
-	{   wanted => sub { $program = $File::Find::name if $_ eq 'stepadv-report' },
+	{   wanted => sub { $program //= $File::Find::name if $_ eq 'stepadv-report' },
 		no_chdir => 0
 	},
 	grep { -d } 'stage', $bindir);
@@ -149,6 +150,48 @@ my ($differ) = $group =~ m{differ most.*?<table.*?<tr><td>(.*?)</tr>}s;
 is(($differ =~ m{<td class="n">([\d.]+)</td>})[0] + 0, $node->safe_psql('postgres', qq(SELECT round(max(abs(difference))::numeric, 2) FROM rl.steps_disagreements
 	WHERE group_id = '$first' AND method_a = 'grpo' AND method_b = 'rtmc')) + 0, 'the largest disagreement');
 is(() = $page =~ m{<svg }g, 4, 'a tree and a graph of each');
+
+# A number by a method in the first row of a table, or the headings of a table.
+sub headings { return join ' ', map { s/<wbr\/>//r } $_[0] =~ m{<th class="n">([^<]*(?:<wbr/>[^<]*)*)</th>}g }
+sub numbers_in { return join ' ', map { s/−/-/r } $_[0] =~ m{<td class="n(?: m \w+)?">([^<]*)</td>}g }
+# Of a picture, by its heading: what its edges and what its nodes say after a letter, in order.
+sub drawn_numbers
+{
+	my ($of, $heading, $letter) = @_;
+	my ($svg) = $of =~ m{<h3>$heading.*?(<svg.*?</svg>)}s;
+	return join ' ', sort { $a <=> $b } map { s/&#45;/-/r + 0 } $svg =~ m{$letter ((?:[+]|&\#45;)?\d[\d.]*)<}g;
+}
+is(headings($group =~ m{largest advantage by rtmc.*?(<table.*?</table>)}s), 'step grpo rtmc q v took', 'those asked for stand side by side');
+like($group, qr{q: their mean return;.*rtmc = q − v\.}, 'and it says what q and v are');
+like($group, qr{\(visits, rtmc advantage\).*\(visits, graphgpo advantage\)}s, 'pictures of rtmc and graphgpo');
+is(drawn_numbers($group, 'The state graph', 'V'), '', 'a graph of graphgpo has no values');
+
+($ok, $err, $page) = report('all', '-g', $first);
+is(headings($page =~ m{largest advantage by rtmc.*?(<table.*?</table>)}s), 'step grpo rtmc batch_td q v took', 'if all are, batch_td beside rtmc') or diag($err);
+
+# The first method with a q and a v is told in full, and is what the pictures show.
+($ok, $err, $page) = report('batch_td', '-g', $first, '-m', 'grpo,batch_td,rtmc');
+ok($ok && $err eq '', 'a page of batch_td') or diag($err);
+is_well_formed('batch_td', 'batch_td');
+is(headings($page =~ m{largest advantage by batch_td.*?(<table.*?</table>)}s), 'step grpo batch_td rtmc q v took', 'rtmc stands beside it');
+like($page, qr{discounted value of the state that came next;.*batch_td = q − v\.}, 'what q and v are');
+($decisive) = $page =~ m{largest advantage by batch_td.*?<table.*?<tr>(<td>.*?)</tr>}s;
+is(numbers_in($decisive =~ s{<td class="n"><a.*?</td>}{}r =~ s{[+]}{}gr), $node->safe_psql('postgres', qq(
+	SELECT concat_ws(' ', trim_scale(round(c.grpo::numeric, 3)), trim_scale(round(b.advantage::numeric, 3)), trim_scale(round(c.rtmc::numeric, 3)), trim_scale(round(b.q::numeric, 2)), trim_scale(round(b.v::numeric, 2)), b.n_action || '/' || b.n_state)
+	FROM rl.steps_batch_td b JOIN rl.steps_compare c USING (group_id, rollout_id, step_no) WHERE group_id = '$first' ORDER BY b.n_state > 1 DESC, abs(b.advantage) DESC LIMIT 1)), 'its numbers');
+like($page, qr{title="step \d+\n[^"]*batch_td: q }, 'and those of the hints');
+like($page, qr{\(visits, batch_td advantage\).*\(d: steps to the goal, v, visits\).*\(visits, batch_td advantage\)}s, 'pictures of batch_td');
+my $edges = qq(SELECT string_agg(a::text, ' ' ORDER BY a) FROM (SELECT trim_scale(round(b.advantage::numeric, 3)) AS a
+	FROM rl.steps_%s e JOIN rl.steps_batch_td b USING (group_id, step_id) WHERE group_id = '$first') x);
+is(drawn_numbers($page, 'The state graph', 'A'), $node->safe_psql('postgres', sprintf($edges, 'graph_edges')), 'the graph has its advantages');
+is(drawn_numbers($page, 'The state graph', 'V'), $node->safe_psql('postgres', qq(SELECT string_agg(v::text, ' ' ORDER BY v) FROM (SELECT DISTINCT ON (b.state) trim_scale(round(b.v::numeric, 2)) AS v
+	FROM rl.steps_batch_td b WHERE group_id = '$first' ORDER BY b.state) x)), 'and its values');
+is(drawn_numbers($page, 'The rollout tree', 'V'), drawn_numbers($page, 'The state graph', 'V'), 'the tree has the same values');
+# Where rollouts end, an edge is drawn for each outcome.
+is(join(' ', uniq(split / /, drawn_numbers($page, 'The rollout tree', 'A'))), join(' ', uniq(split / /, $node->safe_psql('postgres', sprintf($edges, 'rtmc_tree')))), 'and its advantages');
+# Where none of those asked for has them, rtmc's are told.
+($ok, $err, $page) = report('others', '-g', $first, '-m', 'grpo,gigpo');
+ok($ok && headings($page =~ m{largest advantage by gigpo.*?(<table.*?</table>)}s) eq 'step grpo gigpo q v took' && $page =~ /rtmc: q / && $page =~ /visits, rtmc advantage/, 'without it: rtmc') or diag($err);
 
 # One group, and those with little to show.
 ($ok, $err, $page) = report('group', '-g', 'rooms 1');

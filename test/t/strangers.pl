@@ -3,9 +3,12 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
+use FindBin;
 use IPC::Run;
+use lib $FindBin::Bin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Session;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('strangers');
@@ -17,6 +20,8 @@ $node->start;
 # has nothing to do with it all; maker may create extensions in her databases.
 $node->safe_psql('postgres', 'CREATE ROLE alice LOGIN; CREATE ROLE mallory LOGIN; CREATE ROLE erin LOGIN; CREATE ROLE maker LOGIN');
 
+my $admin = $node->safe_psql('postgres', 'SELECT current_user');
+
 # Runs SQL as somebody; (exit status, stdout, stderr).
 sub as
 {
@@ -25,10 +30,12 @@ sub as
 }
 
 my @noise;	# what all commands below said on stderr
+my %sessions;	# of alice and the administrator, while they try everything in one database
 sub works
 {
 	my ($role, $database, $sql, $expected, $name) = @_;
-	my ($status, $out, $err) = $role eq 'admin' ? $node->psql($database, $sql, on_error_stop => 1) : as($role, $database, $sql);
+	my ($status, $out, $err) = $sessions{$role} ? $sessions{$role}->psql($sql)
+		: $role eq 'admin' ? $node->psql($database, $sql, on_error_stop => 1) : as($role, $database, $sql);
 	push @noise, $err;
 	if ($status != 0)
 	{
@@ -76,7 +83,7 @@ $evil =~ s/\$evil\$//g;
 # A database with the extension and alice's tables: how they are kept is given
 # by name, and '' is attached only.
 my %kept = (triggers => 't', commit => 'c', refresh => 'r', '' => 'a');
-sub house
+sub build
 {
 	my ($database) = @_;
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
@@ -89,9 +96,20 @@ sub house
 			CREATE INDEX ON public.$table (g, k);
 			INSERT INTO public.$table (g, k, r, n, st, act, score, v) SELECT i % 5, 'k', 'r' || i / 20, i / 5 % 4, 's' || i % 3, 'a' || i % 2, i % 7, 'v' FROM generate_series(0, 99) i;
 			SELECT count(*) FROM stepadv.attach('public.$table'::regclass, '{g,k}'::text[], 'r', 'n', 'st', 'act', 'score', policy_version => 'v');)
-			. ($how ? qq(SELECT stepadv.maintain('public.$table'::regclass, how => '$how');) : ''), undef, "$database: house $table");
+			. ($how ? qq(SELECT stepadv.maintain('public.$table'::regclass, how => '$how');) : ''), undef, "$database: $table is built");
 	}
 	@noise = ();
+}
+
+# Houses are copies of one.
+sub house
+{
+	my ($database) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $database TEMPLATE house");
+	foreach my $how (sort keys %kept)
+	{
+		works('alice', $database, qq(SELECT coalesce(kept, '') FROM stepadv.attachments() WHERE source = 'public.$kept{$how}'::regclass AND owner = 'alice'::regrole), $how, "$database: house $kept{$how}");
+	}
 }
 
 # alice's house stands: she writes, what she reads is right, she can end it all
@@ -99,6 +117,7 @@ sub house
 sub stands
 {
 	my ($database, $name) = @_;
+	%sessions = (alice => Session->new($node, $database, 'alice'), admin => Session->new($node, $database, $admin));
 	foreach my $how (sort keys %kept)
 	{
 		my $table = $kept{$how};
@@ -122,8 +141,12 @@ sub stands
 			SELECT stepadv.maintain('public.$table'::regclass, how => '@{[ $how || 'triggers' ]}');
 			SELECT * FROM stepadv.check_maintained('public.$table'::regclass); ROLLBACK;), "t\n${table}_folded", "$name: alice maintains $table anew");
 	}
+	$_->end foreach values %sessions;
+	%sessions = ();
 	return unharmed($name);
 }
+
+build('house');
 
 # A session of mallory's that stays, with what it has made in its pg_temp.
 my $mallory;

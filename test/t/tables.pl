@@ -12,7 +12,7 @@ use Test::More;
 my $script;
 my ($sharedir) = run_command([ 'pg_config', '--sharedir' ]);
 find(
-	{   wanted => sub { $script = $File::Find::name if $_ eq 'stepadv-load.psql' },
+	{   wanted => sub { $script //= $File::Find::name if $_ eq 'stepadv-load.psql' },
 		no_chdir => 0
 	},
 	grep { -d } 'stage', "$sharedir/extension");

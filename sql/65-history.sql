@@ -1,0 +1,228 @@
+-- Methods that learn from earlier groups of the same task: option {"batch_td":
+-- {"history": 20, "decay": 0.9}} of attach, of a method or an instance of one.
+--
+-- The history of a group g are the groups of its task, run and dimensions whose policy
+-- step lies before its own, so what later groups say never changes what was said of
+-- it.  It is made where the method is called, by a subquery that finds those groups by the
+-- task and then each by its key: views read what is kept, or the rows, when they
+-- are asked, and are never out of date.
+--
+-- Aliases: s a row of what knows the runs, o what is known of g, p a group before it.
+
+CREATE FUNCTION stepadv_internal.takes_history(function regprocedure) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT EXISTS (SELECT FROM pg_proc p CROSS JOIN LATERAL generate_series(2, p.pronargs) i(i)
+		WHERE p.oid = takes_history.function AND p.pronamespace = 'stepadv'::regnamespace AND p.proargnames[i.i] = 'history' AND p.proargtypes[i.i - 1] = 'stepadv.rollout_group'::regtype)
+$$;
+COMMENT ON FUNCTION stepadv_internal.takes_history(regprocedure) IS 'part of attach: whether a method of stepadv''s learns from a history, which is a group';
+
+-- How many policy steps back the history goes: infinity for all, NULL for none.
+CREATE FUNCTION stepadv_internal.history_reach(method text, settings jsonb) RETURNS float8
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	told CONSTANT jsonb := coalesce(settings -> 'history', 'null');
+BEGIN
+	IF jsonb_typeof(told) = 'null' OR told = 'false' THEN
+		RETURN NULL;
+	ELSIF told = 'true' THEN
+		RETURN 'Infinity';
+	ELSIF jsonb_typeof(told) <> 'number' OR told::text::numeric NOT BETWEEN 1 AND 1e15 OR told::text::numeric % 1 <> 0 THEN
+		RAISE EXCEPTION 'history of method "%" must be a number of policy steps or true, not %', method, told USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'For example {"batch_td": {"history": 20, "decay": 0.9}}: the groups of the same task up to 20 steps of the policy before; true: all before.';
+	END IF;
+	RETURN told::text::float8;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.history_reach(text, jsonb) IS 'part of attach: the option "history" of a method, checked: a number of policy steps, infinity for true, NULL for none';
+
+-- What is known of a rollout's run and is of its history: each with the adapter and,
+-- where it is the group's, the number of its column; i 1 is the task, 2 the step.
+CREATE FUNCTION stepadv_internal.history_roles(a stepadv_internal.attached) RETURNS TABLE (i integer, role text, view regclass, key integer)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT r.i::integer, r.role, c.view, c.key
+	FROM unnest('{task_id,policy_step,run_id}'::text[] || ARRAY(SELECT 'dimension_' || d.i FROM unnest((a).dimensions) WITH ORDINALITY d(name, i) ORDER BY d.i)) WITH ORDINALITY r(role, i)
+	CROSS JOIN LATERAL stepadv_internal.run_column(a, r.role) c
+	WHERE c.view IS NOT NULL
+$$;
+COMMENT ON FUNCTION stepadv_internal.history_roles(stepadv_internal.attached) IS 'part of attach: what groups must share, and the policy step that orders them, with where each is known';
+
+CREATE FUNCTION stepadv_internal.check_history(a stepadv_internal.attached, method text) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	missing CONSTANT text := (SELECT r FROM unnest('{task_id,policy_step}'::text[]) WITH ORDINALITY r(r, i) WHERE r NOT IN (SELECT h.role FROM stepadv_internal.history_roles(a) h) ORDER BY i LIMIT 1);
+BEGIN
+	IF missing IS NOT NULL THEN
+		RAISE EXCEPTION 'the history of method "%" needs a column given as %', method, missing USING ERRCODE = 'null_value_not_allowed',
+			HINT = 'It is made of the groups of the same task_id with an earlier policy_step: name both columns when calling attach.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_history(stepadv_internal.attached, text) IS 'part of attach: error where nobody has said which groups are of one task, and which was first';
+
+-- The relation s, with the group's columns and those of the roles: what is kept or the
+-- adapter of rows where all are columns of the group, else whatever knows them.
+CREATE FUNCTION stepadv_internal.history_source(a stepadv_internal.attached, OUT relation text, OUT shaped_as regclass)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	views CONSTANT regclass[] := ARRAY(SELECT DISTINCT h.view FROM stepadv_internal.history_roles(a) h WHERE h.key IS NULL);
+BEGIN
+	shaped_as := CASE WHEN views = '{}' THEN coalesce((a).folded, (a).rows) WHEN (a).runs = ANY (views) THEN (a).runs ELSE (a).began END;
+	relation := stepadv_internal.relation_name(shaped_as) || ' s';
+	IF cardinality(views) > 1 THEN
+		relation := format('(SELECT s.*, %s FROM %s s LEFT JOIN LATERAL (SELECT o.* FROM %s o WHERE %s) o ON %s) s',
+			(SELECT string_agg(format('o.%I', 'stepadv_' || h.role), ', ' ORDER BY h.i) FROM stepadv_internal.history_roles(a) h WHERE h.key IS NULL AND h.view = (a).began),
+			stepadv_internal.relation_name((a).runs), stepadv_internal.relation_name((a).began),
+			stepadv_internal.same_group('o'::text, (a).began, 's'::text, (a).runs, (a).n_group_columns), stepadv_internal.same_rollout('o'::text, (a).began, 's'::text, (a).runs));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.history_source(stepadv_internal.attached) IS 'part of attach: the relation that says of which task and policy step groups are, and the one whose columns the group''s are in it';
+
+-- What the rollouts s of a group have in common: of several policies the newest
+-- counts, other things are known where all that are known agree.
+CREATE FUNCTION stepadv_internal.in_common(role text) RETURNS text
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format(CASE WHEN role = 'policy_step' THEN 'pg_catalog.max(s.%1$I)'
+		ELSE 'CASE WHEN pg_catalog.count(DISTINCT s.%1$I) OPERATOR(pg_catalog.=) 1 THEN (pg_catalog.array_agg(s.%1$I) FILTER (WHERE s.%1$I IS DISTINCT FROM NULL))[1] END' END, 'stepadv_' || role)
+$$;
+COMMENT ON FUNCTION stepadv_internal.in_common(text) IS 'part of attach: what is known of the run of a group, as an aggregate over its rollouts';
+
+-- The relation o: a row with what is known of the group g, its columns by number.
+CREATE FUNCTION stepadv_internal.own_run(a stepadv_internal.attached) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('(SELECT %s%s) o', string_agg(format('%s AS c%s', CASE
+			WHEN h.key IS NOT NULL THEN format('g.%I', k.keys[h.key]) ELSE stepadv_internal.in_common(h.role) END, h.i), ', ' ORDER BY h.i),
+		CASE WHEN bool_or(h.key IS NULL) THEN format(' FROM %s WHERE %s', min(s.relation), stepadv_internal.same_group('s'::text, s.shaped_as, 'g'::text, (a).rows, (a).n_group_columns)) END)
+	FROM stepadv_internal.history_roles(a) h CROSS JOIN stepadv_internal.history_source(a) s CROSS JOIN stepadv_internal.group_columns((a).rows, (a).n_group_columns) k(keys)
+	GROUP BY s.shaped_as
+$$;
+COMMENT ON FUNCTION stepadv_internal.own_run(stepadv_internal.attached) IS 'part of attach: the relation o, what is known of the run of a group g';
+
+-- The relation p: a row per group of the task of o, with its key and what is known of it,
+-- by the numbers that o has.  By the task an index serves; one that is not known has no groups.
+CREATE FUNCTION stepadv_internal.groups_of_task(a stepadv_internal.attached) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('(SELECT %s, %s FROM %s WHERE %s GROUP BY %s) p',
+		(SELECT string_agg(format('s.%I AS %I', n.name, k.keys[n.i]), ', ' ORDER BY n.i) FROM unnest(g.names) WITH ORDINALITY n(name, i)),
+		string_agg(format('%s AS c%s', CASE WHEN h.key IS NOT NULL THEN e.e ELSE stepadv_internal.in_common(h.role) END, h.i), ', ' ORDER BY h.i), min(s.relation),
+		min(format('%s %s o.c1', e.e, stepadv_internal.history_equality(a, h.role))) FILTER (WHERE h.role = 'task_id'),
+		stepadv_internal.list(g.names, 's.%1$I'::text, ', '::text))
+	FROM stepadv_internal.history_roles(a) h CROSS JOIN stepadv_internal.history_source(a) s
+	CROSS JOIN LATERAL (SELECT stepadv_internal.group_columns(s.shaped_as, (a).n_group_columns) AS names) g
+	CROSS JOIN stepadv_internal.group_columns((a).rows, (a).n_group_columns) k(keys)
+	CROSS JOIN LATERAL (SELECT format('s.%I', CASE WHEN h.key IS NOT NULL THEN g.names[h.key] ELSE 'stepadv_' || h.role END) AS e) e
+	GROUP BY g.names, k.keys
+$$;
+COMMENT ON FUNCTION stepadv_internal.groups_of_task(stepadv_internal.attached) IS 'part of attach: the relation p, a row per group of the task of o, with what is known of its run';
+
+CREATE FUNCTION stepadv_internal.history_equality(a stepadv_internal.attached, role text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT stepadv_internal.equality_operator(stepadv_internal.base_type(stepadv_internal.column_type(h.view, coalesce((stepadv_internal.group_columns(h.view, (a).n_group_columns))[h.key], 'stepadv_' || h.role))))
+	FROM stepadv_internal.history_roles(a) h WHERE h.role = history_equality.role
+$$;
+COMMENT ON FUNCTION stepadv_internal.history_equality(stepadv_internal.attached, text) IS 'part of attach: the equality of what is known of a run';
+
+-- Whether a group p of the task comes before o and shares all else with it; what is not known
+-- is shared with whom it is not known of either.
+CREATE FUNCTION stepadv_internal.comes_before(a stepadv_internal.attached, reach float8) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT concat('p.c2 OPERATOR(pg_catalog.<) o.c2',
+		CASE WHEN reach < 'Infinity' THEN format(' AND p.c2 OPERATOR(pg_catalog.>=) (GREATEST(o.c2::bigint, %s::bigint) OPERATOR(pg_catalog.-) %s::bigint)', reach::bigint - 9223372036854775807, reach::bigint) END,
+		string_agg(format(' AND (p.c%1$s %2$s o.c%1$s OR p.c%1$s IS NOT DISTINCT FROM NULL AND o.c%1$s IS NOT DISTINCT FROM NULL)', h.i, stepadv_internal.history_equality(a, h.role)), '' ORDER BY h.i) FILTER (WHERE h.i > 2))
+	FROM stepadv_internal.history_roles(a) h
+$$;
+COMMENT ON FUNCTION stepadv_internal.comes_before(stepadv_internal.attached, float8) IS 'part of attach: the condition that a group p of the task of o is of its history';
+
+-- The group p as g, with its value.
+CREATE FUNCTION stepadv_internal.fold_one(a stepadv_internal.attached, reads text[]) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	rows_view CONSTANT regclass := stepadv_internal.rows_for(a, reads);
+BEGIN
+	IF (a).folded IS NOT NULL THEN
+		RETURN format('(SELECT c.rollouts AS %s FROM %s c WHERE %s) g', stepadv_internal.value_name(a), stepadv_internal.relation_name((a).folded),
+			stepadv_internal.same_group('c'::text, (a).folded, 'p'::text, (a).rows, (a).n_group_columns));
+	END IF;
+	RETURN stepadv_internal.fold(a, reads, format('(SELECT x.* FROM %s x WHERE %s)', stepadv_internal.relation_name(rows_view),
+		stepadv_internal.same_group('x'::text, rows_view, 'p'::text, (a).rows, (a).n_group_columns)), '{}'::text[]);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.fold_one(stepadv_internal.attached, text[]) IS 'part of attach: the relation g with the value of the group p alone';
+
+-- The arguments of a method that has a history: the group itself, of its policy step
+-- where that is asked for, and ", history => …".  Rollouts of two groups may have one id.
+CREATE FUNCTION stepadv_internal.with_history(a stepadv_internal.attached, m stepadv_internal.known_method, argument text, reads text[], settings jsonb, OUT argument_with text, OUT history text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	reach CONSTANT float8 := CASE WHEN stepadv_internal.takes_history((m).function) THEN stepadv_internal.history_reach((m).method, settings) END;
+	keys CONSTANT text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
+	own text;
+BEGIN
+	argument_with := argument;
+	history := '';
+	IF reach IS NULL THEN
+		RETURN;
+	END IF;
+	PERFORM stepadv_internal.check_history(a, (m).method);
+	own := stepadv_internal.own_run(a);
+	history := format(', history => (SELECT stepadv_internal.history_agg((SELECT %s FROM %s), stepadv.signature_hash(ROW(%s)::text), p.c2::bigint) FROM %s CROSS JOIN LATERAL %s WHERE %s)',
+		argument, stepadv_internal.fold_one(a, reads), stepadv_internal.list(keys, 'p.%1$I'::text, ', '::text), own, stepadv_internal.groups_of_task(a), stepadv_internal.comes_before(a, reach));
+	IF settings ? 'decay' THEN
+		argument_with := format('(SELECT stepadv_internal.history_agg(v.v, NULL::bigint, (SELECT o.c2::bigint FROM %s)) FROM (VALUES (%s)) v(v))', own, argument);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.with_history(stepadv_internal.attached, stepadv_internal.known_method, text, text[], jsonb) IS 'part of attach: the group that a method is called with, and its history as a further argument; empty where it has none';
+
+-- A history is found by its task, and each of its groups by its key.
+CREATE FUNCTION stepadv_internal.warn_of_history(a stepadv_internal.attached) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF NOT EXISTS (SELECT FROM stepadv_internal.made_methods(a) m WHERE stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL) THEN
+		RETURN;
+	ELSIF NOT stepadv_internal.by_group((a).rows, (a).n_group_columns) THEN
+		RAISE WARNING 'no index of % begins with the columns of the group', stepadv_internal.relation_name((a).source)
+			USING DETAIL = 'For each group of the history of a group, all rows are read.', HINT = 'Make the index, or call maintain.';
+	END IF;
+	IF EXISTS (SELECT FROM stepadv_internal.history_roles(a) h WHERE h.role = 'task_id' AND h.key IS NULL AND h.view = (a).began) THEN
+		RAISE WARNING 'task_id is neither a column of the group nor one of the relation given as show_rollouts'
+			USING DETAIL = 'To find the history of a group, all rows are read.', HINT = 'Name the task''s column in group_by, too.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.warn_of_history(stepadv_internal.attached) IS 'part of attach: warnings where a history cannot be found by an index';
+
+CREATE FUNCTION stepadv_internal.history_words(method text, settings jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN r.reach = 'Infinity' THEN ', with the history of all earlier policy steps' WHEN r.reach IS NOT NULL THEN format(', with the history of %s policy steps', r.reach) ELSE '' END
+	FROM stepadv_internal.history_reach(history_words.method, history_words.settings) r(reach)
+$$;
+COMMENT ON FUNCTION stepadv_internal.history_words(text, jsonb) IS 'part of attach: the history of a method, for people';

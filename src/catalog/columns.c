@@ -1,0 +1,90 @@
+/*
+ * columns.c
+ *		column_type(relation, name), has_column(relation, name),
+ *		group_columns(relation, number), relation_name(relation): what the queries
+ *		of attach ask of the catalog, each more than a thousand times.
+ *
+ * From the server's caches, as its own parser has them; as queries these were a
+ * third of the time that attach took.
+ */
+#include "postgres.h"
+
+#include "access/attnum.h"
+#include "access/htup_details.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+PG_FUNCTION_INFO_V1(stepadv_column_type);
+PG_FUNCTION_INFO_V1(stepadv_has_column);
+PG_FUNCTION_INFO_V1(stepadv_group_columns);
+PG_FUNCTION_INFO_V1(stepadv_relation_name);
+
+/* The declared type of the column that two arguments name; InvalidOid where there is none. */
+static Oid
+type_of_column(FunctionCallInfo fcinfo)
+{
+	AttrNumber	number;
+	char	   *name;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return InvalidOid;
+	name = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	/* What is longer than a name is none; the cache would look for its beginning. */
+	if (strlen(name) >= NAMEDATALEN)
+		return InvalidOid;
+	/* Columns of the system's have numbers below 0, and no role. */
+	number = get_attnum(PG_GETARG_OID(0), name);
+	return AttributeNumberIsValid(number) && AttrNumberIsForUserDefinedAttr(number) ?
+		get_atttype(PG_GETARG_OID(0), number) : InvalidOid;
+}
+
+Datum
+stepadv_column_type(PG_FUNCTION_ARGS)
+{
+	Oid			type = type_of_column(fcinfo);
+
+	if (!OidIsValid(type))
+		PG_RETURN_NULL();
+	PG_RETURN_OID(type);
+}
+
+Datum
+stepadv_has_column(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(OidIsValid(type_of_column(fcinfo)));
+}
+
+Datum
+stepadv_group_columns(PG_FUNCTION_ARGS)
+{
+	ArrayBuildState *names = NULL;
+
+	for (int i = 1; i <= PG_GETARG_INT32(1) && i <= MaxAttrNumber; i++)
+	{
+		char	   *name = get_attname(PG_GETARG_OID(0), i, true);
+
+		if (name == NULL)
+			break;
+		names = accumArrayResult(names, CStringGetTextDatum(name), false, TEXTOID, CurrentMemoryContext);
+	}
+	if (names == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(makeArrayResult(names, CurrentMemoryContext));
+}
+
+Datum
+stepadv_relation_name(PG_FUNCTION_ARGS)
+{
+	Oid			relation = PG_GETARG_OID(0);
+	char	   *name = get_rel_name(relation);
+	char	   *schema = name == NULL ? NULL : get_namespace_name(get_rel_namespace(relation));
+
+	if (schema == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(quote_qualified_identifier(schema, name)));
+}

@@ -1,0 +1,65 @@
+/*
+ * q_error.h
+ *		How far a Q may be from the truth, and how sure the sign of an advantage is.
+ *
+ * Pure functions of an RtmcTable that is measured otherwise; they fill its
+ * pair_error and pair_confidence.  Of visits with weights w a mean is as good as one of
+ * (sum of w)^2 / sum of w^2 visits that count 1; that many there are in what follows.
+ */
+#ifndef STEPADV_Q_ERROR_H
+#define STEPADV_Q_ERROR_H
+
+#include "estimators/bellman.h"
+#include "estimators/rtmc.h"
+
+/* What there is to know of how the group's rollouts came out.  Lengths are in units. */
+typedef struct Outcomes
+{
+	bool		alike;			/* all returns are 0 */
+	double		unit;			/* from the least to the most of them and 0; 1 if they are alike */
+	double		variance;		/* of rollouts' returns, with half a rollout more at either end of the unit */
+	double		rollouts;		/* as many as they count */
+} Outcomes;
+
+extern void measure_outcomes(const GroupColumns *group, const Identities *states, const double *weight,
+							 const double *returns, Outcomes *outcomes);
+
+/* What the mean of n outcomes of 0, of which 1 would have been the other, may be wrong by. */
+extern double error_of_failures(double n);
+
+/* How the targets of a pair's visits spread, in units. */
+typedef struct PairSpread
+{
+	double		visits;
+	double		squares;		/* of deviations from q, of all visits together */
+} PairSpread;
+
+extern PairSpread *measure_spreads(const GroupColumns *group, const double *weight, const double *target,
+								   double unit, const RtmcTable *table);
+
+/* How many visits each of these is worth where variances are pooled. */
+typedef struct Pooling
+{
+	double		outcomes;		/* in the variance of the group */
+	double		group;			/* in that of a state */
+	double		state;			/* in that of a pair */
+} Pooling;
+
+/* Where an interval is asked for, what is rare matters more than where a sign is. */
+extern const Pooling interval_pooling;
+extern const Pooling sign_pooling;
+
+/* By pair: the variance of a target, pooled; outcome_variance is what is known before any visit. */
+extern double *pool_variances(const RtmcTable *table, const PairSpread *spread, double outcome_variance,
+							  const Pooling *pooling);
+
+/* pair_confidence, with the variance of a target by pair. */
+extern void measure_confidence(const PairSpread *spread, const double *variance, double unit, double prior,
+							   RtmcTable *table);
+
+/* Both, where targets are returns; and where they are r + gamma V(next state), or in between. */
+extern void monte_carlo_errors(const GroupColumns *group, const double *weight, double prior, RtmcTable *table);
+extern void bellman_errors(const GroupColumns *group, const double *weight, const double *target, const int32 *next,
+						   const BellmanOptions *options, RtmcTable *table);
+
+#endif							/* STEPADV_Q_ERROR_H */

@@ -1,0 +1,257 @@
+/*
+ * resample.c
+ *		resample(g, k, seed, replace): k rollouts of a group, drawn at random.
+ *
+ * With replacement it is the bootstrap's draw: over many seeds, whatever is computed from
+ * the group gets a distribution.  Without, the k rollouts of a smaller group.
+ *
+ * What is drawn depends on the seed and the rollouts' ids and on nothing else, so it is
+ * the same on every machine, and anyone can find it again in SQL, where H(a, b) is
+ * signature_hash(int8send(a) || int8send(b)):
+ *
+ *	without replacement		the k rollouts with the least H(seed, rollout_id), so that of one
+ *							seed a smaller sample is part of a larger
+ *	with replacement		for d from 0 to k - 1 the rollout at position
+ *							(H(stream, d) >> 32 & 0xFFFFFFFF) * n >> 32 in the order of ids, where
+ *							stream is the hash of the seed and all ids, one after the other,
+ *							so that groups are drawn from independently with one seed
+ *
+ * A rollout drawn again is a rollout of its own: the c-th of them has the id
+ * H(rollout_id, c), and if that is taken the next c's.  Its steps keep their step_id.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "port/pg_bswap.h"
+
+#include "arrays.h"
+#include "declaration.h"
+#include "group/builder.h"
+#include "hash.h"
+
+PG_FUNCTION_INFO_V1(stepadv_resample);
+
+enum
+{
+	K, SEED, REPLACE, N_ARGUMENTS
+};
+
+static const Expected arguments[] = {{"k", INT4OID}, {"seed", INT8OID}, {"replace", BOOLOID}};
+
+/* A rollout in the sample, or before that in the draw. */
+typedef struct Drawn
+{
+	int64		id;				/* that it gets; in the draw, by what it is ordered */
+	uint32		rollout;
+} Drawn;
+
+#define ST_SORT sort_drawn
+#define ST_ELEMENT_TYPE Drawn
+#define ST_COMPARE(a, b) ((a)->id != (b)->id ? ((a)->id < (b)->id ? -1 : 1) : \
+						  ((a)->rollout > (b)->rollout) - ((a)->rollout < (b)->rollout))
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+typedef struct TakenId
+{
+	int64		id;
+	char		status;
+} TakenId;
+
+#define SH_PREFIX taken
+#define SH_ELEMENT_TYPE TakenId
+#define SH_KEY_TYPE int64
+#define SH_KEY id
+#define SH_HASH_KEY(table, key) ((uint32) hash_bytes_64(&(key), sizeof(key)))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+static int64
+hash_pair(int64 a, int64 b)
+{
+	uint64		bytes[] = {pg_hton64((uint64) a), pg_hton64((uint64) b)};
+
+	return hash_bytes_64(bytes, sizeof(bytes));
+}
+
+/* ----------
+ * The draw: by rollout, how often it is in the sample
+ * ----------
+ */
+
+static int64
+stream_of_group(const GroupColumns *group, int64 seed)
+{
+	uint64	   *bytes = ALLOCATE_ARRAY(uint64, (Size) group->n_rollouts + 1);
+	int64		stream;
+
+	bytes[0] = pg_hton64((uint64) seed);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		bytes[r + 1] = pg_hton64((uint64) group->rollout_id[r]);
+	stream = hash_bytes_64(bytes, ((Size) group->n_rollouts + 1) * sizeof(uint64));
+	pfree(bytes);
+	return stream;
+}
+
+static void
+draw_with_replacement(const GroupColumns *group, uint32 k, int64 seed, uint32 *times)
+{
+	int64		stream = stream_of_group(group, seed);
+
+	for (uint32 d = 0; d < k; d++)
+	{
+		uint64		bits = (uint64) hash_pair(stream, d) >> 32;
+
+		times[bits * group->n_rollouts >> 32]++;
+		if (d % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static void
+draw_without_replacement(const GroupColumns *group, uint32 k, int64 seed, uint32 *times)
+{
+	Drawn	   *order = ALLOCATE_ARRAY(Drawn, group->n_rollouts);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		order[r] = (Drawn) {hash_pair(seed, group->rollout_id[r]), r};
+	sort_drawn(order, group->n_rollouts);
+	for (uint32 i = 0; i < k; i++)
+		times[order[i].rollout] = 1;
+	pfree(order);
+}
+
+/* ----------
+ * The sample
+ * ----------
+ */
+
+/* The id of the copy after *c of a rollout; a copy in a sample of a sample may have the first. */
+static int64
+next_copy_id(taken_hash *taken, int64 rollout_id, uint32 *c)
+{
+	bool		found;
+	int64		id;
+
+	do
+	{
+		id = hash_pair(rollout_id, ++(*c));
+		taken_insert(taken, id, &found);
+	} while (found);
+	return id;
+}
+
+/* k entries, in the order of the ids that they get. */
+static Drawn *
+name_drawn(const GroupColumns *group, const uint32 *times, uint32 k)
+{
+	Drawn	   *drawn = ALLOCATE_ARRAY(Drawn, k);
+	taken_hash *taken = taken_create(CurrentMemoryContext, group->n_rollouts, NULL);
+	bool		found;
+	uint32		n = 0;
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		taken_insert(taken, group->rollout_id[r], &found);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		uint32		c = 1;
+
+		for (uint32 t = 0; t < times[r]; t++)
+			drawn[n++] = (Drawn) {t == 0 ? group->rollout_id[r] : next_copy_id(taken, group->rollout_id[r], &c), r};
+		CHECK_FOR_INTERRUPTS();
+	}
+	taken_destroy(taken);
+	sort_drawn(drawn, n);
+	return drawn;
+}
+
+static RolloutGroup *
+fold_drawn(const GroupColumns *group, const Drawn *drawn, uint32 k)
+{
+	GroupBuilder *builder = group_builder_create(CurrentMemoryContext);
+
+	group_builder_take_shape(builder, group);
+	for (uint32 i = 0; i < k; i++)
+		group_builder_add_rollout(builder, group, drawn[i].rollout, drawn[i].id);
+	return group_builder_finish(builder);
+}
+
+/* k of the shortest: so nobody draws for minutes what cannot be a value. */
+static void
+refuse_oversize(const GroupColumns *group, uint32 k)
+{
+	GroupShape	shape = {.n_rollouts = k};
+	uint32		least = PG_UINT32_MAX;
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		least = Min(least, group->n_rollout_steps[r]);
+	shape.n_steps = k > 0 ? (uint64) k * least : 0;
+	(void) checked_group_size(&shape);
+}
+
+static uint32
+check_sample_size(int32 k, const GroupColumns *group, bool replace)
+{
+	if (k < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("k is %d, not a number of rollouts", k),
+				 errhint("NULL, the default, draws as many as the group has.")));
+	if (k > 0 && group->n_rollouts == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k is %d, and the group has no rollouts to draw from", k)));
+	if (!replace && k > group->n_rollouts)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k is %d, and the group has %u rollouts", k, group->n_rollouts),
+				 errhint("Only with replace => true can more be drawn than there are.")));
+	refuse_oversize(group, k);
+	return (uint32) k;
+}
+
+/* An argument that must be there. */
+static Datum
+argument_of(FunctionCallInfo fcinfo, int which, const int16 *place)
+{
+	if (PG_ARGISNULL(place[which]))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", arguments[which].name)));
+	return PG_GETARG_DATUM(place[which]);
+}
+
+/* resample(rollouts, k, seed, replace) */
+Datum
+stepadv_resample(PG_FUNCTION_ARGS)
+{
+	Declaration *declaration = declaration_of(fcinfo->flinfo);
+	GroupColumns group;
+	uint32	   *times;
+	uint32		k;
+	int64		seed;
+	bool		replace;
+
+	if (declaration->arguments == NULL)
+		match_arguments(fcinfo->flinfo, 1, arguments, N_ARGUMENTS);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	seed = DatumGetInt64(argument_of(fcinfo, SEED, declaration->arguments));
+	replace = DatumGetBool(argument_of(fcinfo, REPLACE, declaration->arguments));
+	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group);
+	k = PG_ARGISNULL(declaration->arguments[K]) ? group.n_rollouts :
+		check_sample_size(PG_GETARG_INT32(declaration->arguments[K]), &group, replace);
+	times = ALLOCATE_ZEROED_ARRAY(uint32, group.n_rollouts);
+	if (replace)
+		draw_with_replacement(&group, k, seed, times);
+	else
+		draw_without_replacement(&group, k, seed, times);
+	PG_RETURN_POINTER(fold_drawn(&group, name_drawn(&group, times, k), k));
+}

@@ -1,0 +1,64 @@
+/*
+ * group_fold_exchange.h
+ *		What the processes that fold the rows of one query together give each other.
+ *
+ * Every process folds its share of the rows into a table of its own and marks
+ * what groups it has.  When all have, each writes out the values of those that
+ * another has as well (and of those that it had no room for), by parts of the
+ * keys' hashes.  When all have, each gives the groups that only it has and then
+ * takes parts, whoever is free the next, and merges them.  Nobody waits for another
+ * after it has given a row: who reads the rows may be one of those it would wait for.
+ */
+#ifndef STEPADV_GROUP_FOLD_EXCHANGE_H
+#define STEPADV_GROUP_FOLD_EXCHANGE_H
+
+#include "access/parallel.h"
+#include "nodes/execnodes.h"
+
+typedef struct FoldExchange FoldExchange;	/* in shared memory */
+typedef struct ExchangeAccess ExchangeAccess;	/* one process's way to it */
+
+/* What a process did, for EXPLAIN ANALYZE. */
+typedef struct FoldUsage
+{
+	bool		took_part;
+	Size		peak_memory;
+	uint64		n_spilled;
+	uint64		n_exchanged;
+	int64		disk_kb;
+} FoldUsage;
+
+/* Shared memory: how much, made by the leader, made anew by him when no worker runs, found by a worker. */
+extern Size exchange_size(int n_processes, int expected_groups);
+extern ExchangeAccess *create_exchange(FoldExchange *exchange, int n_processes, int expected_groups, dsm_segment *segment);
+extern void renew_exchange(ExchangeAccess *access);
+extern ExchangeAccess *find_exchange(FoldExchange *exchange);
+
+/* Begin.  False: all rows are folded already, there is only merging left to do. */
+extern bool join_exchange(ExchangeAccess *access);
+
+/* Between joining and await_marks: this process has a group with this hash; for_sure: as if another had it, too. */
+extern void mark_group(ExchangeAccess *access, uint32 hash, bool for_sure);
+
+/* Between joining and await_values: a group goes out, of which others may have more. */
+extern void send_group(ExchangeAccess *access, uint32 hash, TupleTableSlot *row);
+
+/* All have marked theirs, */
+extern void await_marks(ExchangeAccess *access);
+extern bool others_have_group(const ExchangeAccess *access, uint32 hash);
+
+/* have sent what others have, too. */
+extern void await_values(ExchangeAccess *access);
+
+/* Take the next part; then the values of it, until NULL. */
+extern bool take_part(ExchangeAccess *access);
+extern MinimalTuple receive_value(ExchangeAccess *access);
+
+/* Before the shared memory goes away. */
+extern void leave_exchange(ExchangeAccess *access);
+
+/* What this process did so far; a copy of what each did, 0 being the leader. */
+extern void tell_usage(ExchangeAccess *access, const FoldUsage *usage);
+extern FoldUsage *usage_of_processes(const ExchangeAccess *access, int *n_processes);
+
+#endif							/* STEPADV_GROUP_FOLD_EXCHANGE_H */

@@ -1,0 +1,212 @@
+/*
+ * conjugate_gradients.c
+ *		Ridge regression on more columns than their products have room or time
+ *		for: the normal equations
+ *
+ *			(Z' W Z / n + lambda I) w = Z' W y / n
+ *
+ * by conjugate gradients (Hestenes and Stiefel 1952), preconditioned by the
+ * diagonal, with nothing of Z but its rows.  An intercept, which is not penalised,
+ * is eliminated: all is projected on what is orthogonal to its column u.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+
+#include "arrays.h"
+#include "progress/kernels.h"
+#include "progress/linear_fit.h"
+
+#define MOST_ITERATIONS 20000
+
+/* Of the residual's norm, squared. */
+#define TOLERANCE 1e-20
+
+typedef struct Operator
+{
+	const LeastSquares *problem;
+	double	   *product;		/* by row */
+	double		square;			/* u' W u; 0: no intercept */
+} Operator;
+
+static double
+weight_of(const LeastSquares *problem, uint64 i)
+{
+	return problem->weight == NULL ? 1 : problem->weight[i];
+}
+
+/* An entry of u. */
+static double
+unit(const LeastSquares *problem, uint64 i)
+{
+	return problem->intercept == INTERCEPT_ROLLOUT ? 1 : problem->rows->row[i].n_steps;
+}
+
+/* x becomes W times what is left of it without u; returns how much of u there was. */
+static double
+project(const Operator *operator, double *x)
+{
+	const LeastSquares *problem = operator->problem;
+	uint64		n = problem->rows->n;
+	double		share = 0;
+
+	if (operator->square > 0)
+	{
+		for (uint64 i = 0; i < n; i++)
+			share += weight_of(problem, i) * unit(problem, i) * x[i];
+		share /= operator->square;
+		for (uint64 i = 0; i < n; i++)
+			x[i] -= share * unit(problem, i);
+	}
+	if (problem->weight != NULL)
+		for (uint64 i = 0; i < n; i++)
+			x[i] *= problem->weight[i];
+	return share;
+}
+
+/* result = (sum of rows, times x) / total */
+static void
+add_rows(const LeastSquares *problem, const double *x, double *result)
+{
+	memset(result, 0, problem->rows->dimension * sizeof(double));
+	for (uint64 i = 0; i < problem->rows->n; i++)
+	{
+		fit_row_add(&problem->rows->row[i], x[i] / problem->total, result);
+		if (i % 4096 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* result = A p */
+static void
+apply(const Operator *operator, const double *p, double *result)
+{
+	const LeastSquares *problem = operator->problem;
+
+	for (uint64 i = 0; i < problem->rows->n; i++)
+	{
+		operator->product[i] = fit_row_dot(&problem->rows->row[i], p);
+		if (i % 4096 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	(void) project(operator, operator->product);
+	add_rows(problem, operator->product, result);
+	for (int j = 0; j < problem->rows->dimension; j++)
+		result[j] += problem->lambda * p[j];
+}
+
+/* The diagonal of A. */
+static double *
+diagonal(const Operator *operator)
+{
+	const LeastSquares *problem = operator->problem;
+	int			dimension = problem->rows->dimension;
+	double	   *result = ALLOCATE_ZEROED_ARRAY(double, dimension);
+	double	   *with_unit = ALLOCATE_ZEROED_ARRAY(double, dimension);
+
+	for (uint64 i = 0; i < problem->rows->n; i++)
+	{
+		const FitRow *row = &problem->rows->row[i];
+		double		weight = weight_of(problem, i);
+
+		for (uint32 k = 0; k < row->n; k++)
+		{
+			int			j = row->column == NULL ? (int) k : row->column[k];
+
+			result[j] += weight * row->x[k] * row->x[k];
+		}
+		if (operator->square > 0)
+			fit_row_add(row, weight * unit(problem, i), with_unit);
+		if (i % 4096 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	for (int j = 0; j < dimension; j++)
+	{
+		if (operator->square > 0)
+			result[j] = Max(0, result[j] - with_unit[j] * with_unit[j] / operator->square);
+		result[j] = result[j] / problem->total + problem->lambda;
+	}
+	pfree(with_unit);
+	return result;
+}
+
+static void
+refuse_slow(const LeastSquares *problem)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("the fit of %d features with lambda %g does not converge", problem->rows->dimension, problem->lambda),
+			 errhint("Use a larger lambda (ridge), or features of more equal scale.")));
+}
+
+/* w from 0 on; r is the right side at first. */
+static void
+iterate(const Operator *operator, double *w, double *r)
+{
+	int			dimension = operator->problem->rows->dimension;
+	double	   *scale = diagonal(operator);
+	double	   *p = ALLOCATE_ZEROED_ARRAY(double, dimension);
+	double	   *ap = ALLOCATE_ARRAY(double, dimension);
+	double		rz = 0;
+	double		first = -1;
+
+	for (int iteration = 0;; iteration++)
+	{
+		double		before = rz;
+		double		step;
+
+		rz = 0;
+		for (int j = 0; j < dimension; j++)
+			rz += r[j] * r[j] / scale[j];
+		if (first < 0)
+			first = rz;
+		if (rz <= TOLERANCE * first)
+			break;
+		if (!isfinite(rz) || iteration == MOST_ITERATIONS)
+			refuse_slow(operator->problem);
+		for (int j = 0; j < dimension; j++)
+			p[j] = r[j] / scale[j] + (iteration == 0 ? 0 : rz / before * p[j]);
+		apply(operator, p, ap);
+		step = rz / numbers_dot(p, ap, dimension);
+		numbers_add_scaled(w, p, step, dimension);
+		numbers_add_scaled(r, ap, -step, dimension);
+	}
+	pfree(scale);
+	pfree(p);
+	pfree(ap);
+}
+
+void
+solve_by_gradients(const LeastSquares *problem, double *weight)
+{
+	const FitRows *rows = problem->rows;
+	Operator	operator = {problem, ALLOCATE_ARRAY(double, rows->n), 0};
+	double	   *target = ALLOCATE_ARRAY(double, rows->n);
+	double	   *r = ALLOCATE_ARRAY(double, rows->dimension);
+
+	if (problem->lambda <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("a fit of %d sparse features needs a lambda above 0", rows->dimension)));
+	for (uint64 i = 0; i < rows->n; i++)
+	{
+		target[i] = problem->target == NULL ? rows->row[i].outcome : problem->target[i];
+		if (problem->intercept != INTERCEPT_NONE)
+			operator.square += weight_of(problem, i) * unit(problem, i) * unit(problem, i);
+	}
+	memcpy(operator.product, target, rows->n * sizeof(double));
+	(void) project(&operator, operator.product);
+	add_rows(problem, operator.product, r);
+	memset(weight, 0, (rows->dimension + 1) * sizeof(double));
+	iterate(&operator, weight, r);
+
+	/* What is left of the targets is the intercept's. */
+	for (uint64 i = 0; i < rows->n; i++)
+		operator.product[i] = target[i] - fit_row_dot(&rows->row[i], weight);
+	weight[rows->dimension] = project(&operator, operator.product);
+	pfree(operator.product);
+	pfree(target);
+	pfree(r);
+}

@@ -1,0 +1,112 @@
+/*
+ * fit_rows.c
+ *		What a linear fit reads: a row per rollout, dense or sparse.
+ *
+ * Sparse features get a column for each place that occurs, in the order of the
+ * places, so that neither a solution nor a model has room for the others.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "arrays.h"
+#include "progress/fit_rows.h"
+#include "progress/kernels.h"
+#include "progress/value.h"
+
+/* Numbers the places that occur; *table has the column of each. */
+static int32 *
+number_places(RolloutSum *const *rollouts, uint64 n, int32 **table, int *dimension)
+{
+	int32		most = 0;
+	int32	   *place;
+
+	for (uint64 r = 0; r < n; r++)
+		if (rollouts[r]->sparse.n > 0)
+			most = Max(most, rollouts[r]->sparse.place[rollouts[r]->sparse.n - 1]);
+	*table = ALLOCATE_ZEROED_ARRAY(int32, most + 1);
+	for (uint64 r = 0; r < n; r++)
+	{
+		for (uint32 i = 0; i < rollouts[r]->sparse.n; i++)
+			(*table)[rollouts[r]->sparse.place[i]] = 1;
+		CHECK_FOR_INTERRUPTS();
+	}
+	*dimension = 0;
+	for (int32 p = 1; p <= most; p++)
+		*dimension += (*table)[p];
+	place = ALLOCATE_ARRAY(int32, *dimension);
+	for (int32 p = 1, column = 0; p <= most; p++)
+		if ((*table)[p] != 0)
+		{
+			place[column] = p;
+			(*table)[p] = column++;
+		}
+	return place;
+}
+
+FitRows
+fit_rows_of(RolloutSums *sums, RolloutSum *const *rollouts, uint64 n)
+{
+	FitRows		rows = {ALLOCATE_ARRAY(FitRow, n), n, 0, rollout_sums_dimension(sums), NULL};
+	bool		sparse = rows.dimension == SPARSE_DIMENSION;
+	int32	   *table = NULL;
+	int32	   *columns = NULL;
+	uint64		n_entries = 0;
+
+	if (sparse)
+	{
+		rows.place = number_places(rollouts, n, &table, &rows.dimension);
+		if (rows.dimension == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("none of the " UINT64_FORMAT " judged rollouts has a feature", n)));
+		for (uint64 r = 0; r < n; r++)
+			n_entries += rollouts[r]->sparse.n;
+		columns = ALLOCATE_ARRAY(int32, n_entries);
+	}
+	for (uint64 r = 0; r < n; r++)
+	{
+		const SparseSum *sum = &rollouts[r]->sparse;
+
+		rows.n_steps += rollouts[r]->n_steps;
+		rows.row[r] = (FitRow) {rollouts[r]->sum, NULL, rows.dimension, rollouts[r]->n_steps,
+			rollouts[r]->outcome, rollouts[r]->rollout_id};
+		if (!sparse)
+			continue;
+		rows.row[r].x = sum->weight;
+		rows.row[r].column = columns;
+		rows.row[r].n = sum->n;
+		for (uint32 i = 0; i < sum->n; i++)
+			*columns++ = table[sum->place[i]];
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (sparse)
+		pfree(table);
+	return rows;
+}
+
+FitRows
+fit_rows_part(const FitRows *rows, uint64 first, uint64 end)
+{
+	FitRows		part = {rows->row + first, end - first, 0, rows->dimension, rows->place};
+
+	for (uint64 i = first; i < end; i++)
+		part.n_steps += (int64) rows->row[i].n_steps;
+	return part;
+}
+
+double
+fit_row_dot(const FitRow *row, const double *weight)
+{
+	return row->column == NULL ? numbers_dot(weight, row->x, row->n)
+		: numbers_dot_at(weight, row->column, row->x, row->n);
+}
+
+void
+fit_row_add(const FitRow *row, double weight, double *sum)
+{
+	if (row->column == NULL)
+		numbers_add_scaled(sum, row->x, weight, row->n);
+	else
+		numbers_add_scaled_at(sum, row->column, row->x, weight, row->n);
+}

@@ -1,0 +1,260 @@
+/*
+ * linear_fit.c
+ *		Linear estimators of progress: the losses, and the model.
+ *
+ * All are least squares with ridge.  balanced weighs the rollouts so that those of
+ * either outcome weigh the same; logistic is Newton's method, each step of which is
+ * a least-squares problem (iteratively reweighted least squares).
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+
+#include "arrays.h"
+#include "progress/linear_fit.h"
+#include "progress/predict.h"
+#include "sum.h"
+
+/* Up to here the sums of products are quicker than conjugate gradients, and exact. */
+#define MOST_EXACT_COLUMNS 1500
+
+#define MOST_NEWTON_STEPS 100
+
+/* A weight of a Newton step; what is smaller would lose the digits of its target. */
+#define LEAST_WEIGHT 1e-10
+
+bool
+fit_is_exact(const FitRows *rows)
+{
+	return rows->place == NULL || rows->dimension <= MOST_EXACT_COLUMNS;
+}
+
+void
+solve_least_squares(const LeastSquares *problem, double *weight)
+{
+	if (fit_is_exact(problem->rows))
+		solve_exactly(problem, weight);
+	else
+		solve_by_gradients(problem, weight);
+	for (int i = 0; i <= problem->rows->dimension; i++)
+		if (!isfinite(weight[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("a weight of the fit is out of range for type double precision")));
+}
+
+ProgressValue *
+linear_model(const FitRows *rows, int dimension, const LinearFit *fit, const double *weight)
+{
+	const int32 *place = rows == NULL ? NULL : rows->place;
+	uint16		flags = (fit->intercept == INTERCEPT_NONE ? 0 : PROGRESS_HAS_INTERCEPT) |
+		(fit->intercept == INTERCEPT_ROLLOUT ? PROGRESS_OF_ROLLOUT : 0) |
+		(fit->loss == LOSS_BALANCED ? PROGRESS_BALANCED : fit->loss == LOSS_LOGISTIC ? PROGRESS_LOGISTIC : 0);
+	ProgressValue *model;
+
+	model = progress_allocate(place == NULL ? PROGRESS_LINEAR : PROGRESS_SPARSE,
+							  place == NULL && (flags & ~PROGRESS_FLAGS_1) == 0 ? PROGRESS_VERSION_1 : PROGRESS_VERSION_2,
+							  dimension, 0);
+	model->flags = flags;
+	if (rows != NULL)
+	{
+		model->n_rollouts = (int64) rows->n;
+		model->n_steps = rows->n_steps;
+	}
+	model->numbers[MODEL_LAMBDA] = fit->lambda;
+	if (fit->intercept != INTERCEPT_NONE)
+		model->numbers[MODEL_INTERCEPT] = weight[dimension];
+	memcpy(model->numbers + LINEAR_WEIGHTS, weight, dimension * sizeof(double));
+	if (place != NULL)
+		for (int i = 0; i < dimension; i++)
+			model->numbers[SPARSE_PLACES(model) + i] = place[i];
+	return model;
+}
+
+/* ----------
+ * Balanced
+ * ----------
+ */
+
+static double *
+balanced_weights(const FitRows *rows)
+{
+	double	   *weight = ALLOCATE_ARRAY(double, rows->n);
+	double		least = INFINITY;
+	double		most = -INFINITY;
+	uint64		n_most = 0;
+
+	for (uint64 i = 0; i < rows->n; i++)
+	{
+		least = Min(least, rows->row[i].outcome);
+		most = Max(most, rows->row[i].outcome);
+	}
+	for (uint64 i = 0; i < rows->n; i++)
+	{
+		double		outcome = rows->row[i].outcome;
+
+		if (outcome != least && outcome != most)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("outcomes to be balanced are more than two: %g, %g and %g", least, outcome, most),
+					 errhint("Fit to whether the outcome is above some bound, or use another loss.")));
+		n_most += outcome == most;
+	}
+	for (uint64 i = 0; i < rows->n; i++)
+		weight[i] = n_most == rows->n ? 1 :
+			rows->n / (2.0 * (rows->row[i].outcome == most ? n_most : rows->n - n_most));
+	return weight;
+}
+
+/* ----------
+ * Logistic
+ * ----------
+ */
+
+static void
+check_logistic(const FitRows *rows, Intercept intercept)
+{
+	bool		constant = true;
+
+	for (uint64 i = 0; i < rows->n; i++)
+	{
+		double		outcome = rows->row[i].outcome;
+
+		if (outcome < 0 || outcome > 1)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("outcome %g of rollout " INT64_FORMAT " is not between 0 and 1, as a logistic fit needs it",
+							outcome, rows->row[i].rollout_id)));
+		constant = constant && outcome == rows->row[0].outcome;
+	}
+	if (constant && intercept != INTERCEPT_NONE && (rows->row[0].outcome == 0 || rows->row[0].outcome == 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("all outcomes of a logistic fit are %g", rows->row[0].outcome),
+				 errhint("Its intercept would be infinite; give it rollouts of both outcomes, or use another loss.")));
+}
+
+/* Log-odds of each row. */
+static void
+predict_rows(const LeastSquares *problem, const double *weight, double *log_odds)
+{
+	const FitRows *rows = problem->rows;
+	double		intercept = weight[rows->dimension];
+
+	for (uint64 i = 0; i < rows->n; i++)
+	{
+		log_odds[i] = fit_row_dot(&rows->row[i], weight);
+		if (problem->intercept != INTERCEPT_NONE)
+			log_odds[i] += intercept * (problem->intercept == INTERCEPT_STEP ? rows->row[i].n_steps : 1);
+		if (i % 4096 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* Mean cross-entropy plus the penalty, half of problem->lambda. */
+static double
+objective(const LeastSquares *problem, const double *weight, const double *log_odds)
+{
+	Sum			loss = {0};
+	Sum			penalty = {0};
+
+	for (uint64 i = 0; i < problem->rows->n; i++)
+	{
+		double		x = log_odds[i];
+
+		sum_add(&loss, Max(x, 0) - x * problem->rows->row[i].outcome + log1p(exp(-fabs(x))));
+	}
+	for (int j = 0; j < problem->rows->dimension; j++)
+		sum_add(&penalty, weight[j] * weight[j]);
+	return sum_value(&loss) / problem->total + problem->lambda / 2 * sum_value(&penalty);
+}
+
+static void
+reweigh(const FitRows *rows, const double *log_odds, double *weight, double *target)
+{
+	for (uint64 i = 0; i < rows->n; i++)
+	{
+		double		p = progress_outcome(log_odds[i], true);
+
+		weight[i] = Max(p * (1 - p), LEAST_WEIGHT);
+		target[i] = log_odds[i] + (rows->row[i].outcome - p) / weight[i];
+	}
+}
+
+static void
+solve_logistic(const FitRows *rows, const LinearFit *fit, double *weight)
+{
+	int			n = rows->dimension + 1;
+	double	   *row_weight = ALLOCATE_ARRAY(double, rows->n);
+	double	   *target = ALLOCATE_ARRAY(double, rows->n);
+	double	   *log_odds = ALLOCATE_ZEROED_ARRAY(double, rows->n);
+	double	   *next = ALLOCATE_ZEROED_ARRAY(double, n);
+	/* The derivative of lambda |w|^2 is twice what that of half a squared error is. */
+	LeastSquares problem = {rows, row_weight, target, rows->n, 2 * fit->lambda, fit->intercept};
+	double		now;
+	bool		done = false;
+
+	check_logistic(rows, fit->intercept);
+	memset(weight, 0, n * sizeof(double));
+	now = objective(&problem, weight, log_odds);
+	for (int step = 0; !done; step++)
+	{
+		double		change = 0;
+		double		size = 1;
+		double		then;
+
+		if (step == MOST_NEWTON_STEPS)
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("the logistic fit with lambda %g does not converge", fit->lambda),
+					 errhint("The features tell the outcomes apart without error: use a larger lambda (ridge).")));
+		reweigh(rows, log_odds, row_weight, target);
+		solve_least_squares(&problem, next);
+		for (int j = 0; j < n; j++)
+		{
+			change = Max(change, fabs(next[j] - weight[j]));
+			size = Max(size, fabs(next[j]));
+		}
+		done = change <= 1e-11 * size;
+		predict_rows(&problem, next, log_odds);
+		then = objective(&problem, next, log_odds);
+		/* A step too far is halved until it leads down. */
+		for (int halves = 0; !done && !(then <= now) && halves < 40; halves++)
+		{
+			for (int j = 0; j < n; j++)
+				next[j] = (next[j] + weight[j]) / 2;
+			predict_rows(&problem, next, log_odds);
+			then = objective(&problem, next, log_odds);
+		}
+		/* Nothing leads down any more: rounding. */
+		done = done || !(then < now);
+		memcpy(weight, next, n * sizeof(double));
+		now = then;
+	}
+	pfree(row_weight);
+	pfree(target);
+	pfree(log_odds);
+	pfree(next);
+}
+
+ProgressValue *
+fit_linear(const FitRows *rows, const LinearFit *fit)
+{
+	double	   *weight = ALLOCATE_ZEROED_ARRAY(double, rows->dimension + 1);
+	LeastSquares problem = {rows, NULL, NULL, rows->n, fit->lambda, fit->intercept};
+	ProgressValue *model;
+
+	if (fit->loss == LOSS_LOGISTIC)
+		solve_logistic(rows, fit, weight);
+	else
+	{
+		if (fit->loss == LOSS_BALANCED)
+			problem.weight = balanced_weights(rows);
+		solve_least_squares(&problem, weight);
+	}
+	model = linear_model(rows, rows->dimension, fit, weight);
+	pfree(weight);
+	return model;
+}

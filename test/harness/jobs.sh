@@ -1,0 +1,129 @@
+# Shell functions for jobs that run side by side, each in a group of processes of
+# its own.  Sourced by check.sh after cluster.sh; needs bash.
+#
+#   add_job NAME KIND FOLDER CMD …   something to run there, without root rights
+#   run_jobs 'KIND …'                run all, those of these kinds first, $slots at a
+#                                    time; calls job_ended NAME STATUS SECONDS LOG
+#
+# stop_jobs, which the exit trap of cluster.sh calls, ends what is left of them.
+
+slots=${JOBS:-$(nproc 2>/dev/null || echo 2)}
+job_names=()
+job_kinds=()
+job_folders=()
+job_commands=()
+job_pids=()
+job_starts=()
+
+# Words, those of a list first and in its order.
+long_first()
+{
+	local first=$1 word
+	shift
+
+	for word in $first; do
+		case " $* " in *" $word "*) echo "$word" ;; esac
+	done
+	for word in "$@"; do
+		case " $first " in *" $word "*) ;; *) echo "$word" ;; esac
+	done
+}
+
+# One of n parts of some words, in their order; those of a list of long ones are dealt
+# out 1 2 2 1 1 2 …, the others after them.
+dealt()
+{
+	local part=$1 n=$2 long=$3 i=0 word mine=
+	shift 3
+
+	for word in $(long_first "$long" "$@"); do
+		[ $((i % (2 * n) < n ? i % (2 * n) : 2 * n - 1 - i % (2 * n))) != $((part - 1)) ] || mine="$mine $word"
+		i=$((i + 1))
+	done
+	for word in "$@"; do
+		case " $mine " in *" $word "*) echo "$word" ;; esac
+	done
+}
+
+add_job()
+{
+	job_names+=("$1")
+	job_kinds+=("$2")
+	job_folders+=("$3")
+	shift 3
+	job_commands+=("$(printf '%q ' "$@")")
+}
+
+start_job()
+{
+	local i=$1
+
+	job_starts[$i]=$SECONDS
+	# A group of its own, which a signal from the keyboard does not reach.
+	set -m
+	(
+		status=0
+		cd "${job_folders[$i]}"
+		eval "as_user ${job_commands[$i]}" </dev/null >"$work/${job_names[$i]}.log" 2>&1 || status=$?
+		echo "$status" >"$work/${job_names[$i]}.status"
+	) &
+	job_pids[$i]=$!
+	set +m
+}
+
+# Those that have ended are told of, and forgotten.
+reap_jobs()
+{
+	local i status name
+
+	for i in "${!job_pids[@]}"; do
+		! kill -0 "${job_pids[$i]}" 2>/dev/null || continue
+		name=${job_names[$i]}
+		# Whatever was killed has said nothing.
+		status=$(cat "$work/$name.status" 2>/dev/null || echo 1)
+		unset "job_pids[$i]"
+		job_ended "$name" "$status" $((SECONDS - job_starts[$i])) "$work/$name.log"
+	done
+}
+
+run_jobs()
+{
+	local kind i order=()
+
+	for kind in $(long_first "$1" "${job_kinds[@]}"); do
+		for i in "${!job_kinds[@]}"; do
+			case " ${order[*]-} " in *" $i "*) continue ;; esac
+			[ "${job_kinds[$i]}" != "$kind" ] || order+=("$i")
+		done
+	done
+	for i in "${order[@]}"; do
+		while [ "${#job_pids[@]}" -ge "$slots" ]; do
+			wait_for_job
+		done
+		start_job "$i"
+	done
+	while [ "${#job_pids[@]}" -gt 0 ]; do
+		wait_for_job
+	done
+}
+
+wait_for_job()
+{
+	wait -n 2>/dev/null || sleep 0.1
+	reap_jobs
+}
+
+# By the shell's own list of jobs, which has no number that another process may have
+# by now; and servers, which may have left their group.
+stop_jobs()
+{
+	local pid file
+
+	for pid in $(jobs -pr); do
+		kill -TERM -- "-$pid" 2>/dev/null || true
+	done
+	wait 2>/dev/null || true
+	find "$work" -name postmaster.pid 2>/dev/null | while read -r file; do
+		stop_server "$(dirname "$file")"
+	done
+}
