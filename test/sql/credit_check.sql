@@ -185,6 +185,19 @@ FROM rows_credit_calibration c WHERE decile = 10;
 SELECT maintain('rows'::regclass, how => 'refresh');
 SELECT method, groups, rollouts, steps, covered FROM rows_credit_check WHERE method = 'batch_td';
 SELECT detach('rows'::regclass) > 10 AS detached;
+-- A method with a history has it when it is checked, too; and only the group's own rollouts are left out.
+ALTER TABLE rows ADD task integer;
+UPDATE rows SET task = n % 3;
+SELECT count(*) > 10 AS attached FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', step_id => 'id', task_id => 'task', policy_step => 'n', options => '{"batch_td": {"history": true}}');
+SELECT n, g.sums[1:3] AS counts, (SELECT max(abs(one - other)) < 1e-9 FROM unnest(g.sums, x.sums) u(one, other)) AS same, (SELECT max(abs(one - other)) > 1e-6 FROM unnest(g.sums, c.sums) u(one, other)) AS other_without
+FROM rows_credit_groups g JOIN rows_values v USING (n), LATERAL (SELECT rollout_agg(id, o.n * 1000 + r, t, s, a, reward) AS h FROM rows o WHERE o.n % 3 = g.n % 3 AND o.n < g.n) h,
+	LATERAL (SELECT stepadv_internal.credit_agg(v.rollouts, l.rollout_id, u.rollout_id, u.step_no, u.advantage, 1) AS sums FROM left_out(v.rollouts) l, batch_td(without_rollout(v.rollouts, l.rollout_id), history => h.h) u) x, credit_check(v.rollouts) c
+WHERE g.method = 'batch_td' AND n IN (8, 11) ORDER BY n;
+SELECT a.n, count(*) AS steps, count(DISTINCT round((b.advantage / a.advantage)::numeric, 9)) AS slopes, bool_and(b.advantage / a.advantage BETWEEN 0 AND 1) AS shrunk
+FROM (SELECT v.n, x.* FROM rows_values v, LATERAL (SELECT rollout_agg(id, o.n * 1000 + r, t, s, a, reward) AS h FROM rows o WHERE o.n % 3 = v.n % 3 AND o.n < v.n) h, batch_td(v.rollouts, history => h.h) x WHERE v.n IN (8, 11)) a
+JOIN (SELECT v.n, x.* FROM rows_values v, LATERAL (SELECT rollout_agg(id, o.n * 1000 + r, t, s, a, reward) AS h FROM rows o WHERE o.n % 3 = v.n % 3 AND o.n < v.n) h, batch_td(v.rollouts, history => h.h, shrink => 'check') x) b USING (n, step_id)
+WHERE a.advantage <> 0 GROUP BY a.n ORDER BY a.n;
+SELECT detach('rows'::regclass) > 10 AS detached;
 -- Options: which methods, groups, rollouts. Without states there is nothing to check by.
 SELECT count(*) FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', options => '{"credit_check": {"methods": "rtmc, batch_td", "max_groups": 4, "max_rollouts": 2, "seed": 7, "gamma": 0.5}}') v WHERE v.view_name::text ~ 'credit';
 SELECT method, groups, rollouts, steps < 40 AS fewer FROM rows_credit_check;
