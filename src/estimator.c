@@ -210,6 +210,7 @@ find_subject(const Estimator *estimator, const ParameterValue *parameters, const
 	}
 	find_rollout_facts(subject, facts);
 	leave_out_defects(subject, estimator->defects, facts);
+	facts->n_own = group->n_rollouts;
 	if (history >= 0 && !parameters[history].isnull)
 		facts->weight = weigh_by_age(subject, group->n_rollouts, parameters[history + 1].number, facts);
 }
