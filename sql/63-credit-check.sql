@@ -59,8 +59,8 @@ CREATE AGGREGATE stepadv.credit_pool(sums float8[]) (
 COMMENT ON AGGREGATE stepadv.credit_pool(float8[]) IS
 'the sums of credit_check over groups: groups (with something to leave out), rollouts and steps left out, those covered (the other rollouts took the action in the state) and their share; correlation, of what was said with what happened, over all steps, those not covered with 0; rank_correlation, the same of the ranks of what was said; sign_agreement, the share of what happened, by its size, that had the sign it was said to have (.5: none); slope, by what to multiply what was said to predict what happens; each with its standard error over groups (cluster-robust, NULL below two groups); NULL where nothing was said; error unless sums are as many numbers as credit_check gives';
 
--- The methods that somebody may check, of those that he may have views of: a name or, of
--- others'' methods, schema.name.
+-- The methods that somebody may check: those that he may have views of, by name or, of
+-- others' methods, by schema.name.
 CREATE FUNCTION stepadv_internal.checked_method(name text) RETURNS stepadv_internal.known_method
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -82,7 +82,7 @@ BEGIN
 	shaped_as := CASE WHEN views = '{}' THEN coalesce((a).folded, (a).rows) WHEN (a).runs = ANY (views) THEN (a).runs ELSE (a).began END;
 	relation := stepadv_internal.relation_name(shaped_as) || ' s';
 	IF cardinality(views) > 1 THEN
-		relation := format('(SELECT s.*, %s FROM %s s LEFT JOIN %s o ON %s AND %s) s',
+		relation := format('(SELECT s.*, %s FROM %s s LEFT JOIN LATERAL (SELECT o.* FROM %s o WHERE %s) o ON %s) s',
 			(SELECT string_agg(format('o.%I', 'stepadv_' || h.role), ', ' ORDER BY h.i) FROM stepadv_internal.history_roles(a) h WHERE h.key IS NULL AND h.view = (a).began),
 			stepadv_internal.relation_name((a).runs), stepadv_internal.relation_name((a).began),
 			stepadv_internal.same_group('o'::text, (a).began, 's'::text, (a).runs, (a).n_group_columns), stepadv_internal.same_rollout('o'::text, (a).began, 's'::text, (a).runs));
@@ -91,42 +91,70 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.history_source(stepadv_internal.attached) IS 'part of attach: the relation that says of which task and policy step groups are, and the one whose columns the group''s are in it';
 
--- The relation o: a row with what is known of the group g, its columns by number.  Of
--- rollouts of several policies the newest counts; other things are known where all agree.
+-- What the rollouts s of a group have in common: of several policies the newest
+-- counts, other things are known where all that are known agree.
+CREATE FUNCTION stepadv_internal.in_common(role text) RETURNS text
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format(CASE WHEN role = 'policy_step' THEN 'pg_catalog.max(s.%1$I)'
+		ELSE 'CASE WHEN pg_catalog.count(DISTINCT s.%1$I) OPERATOR(pg_catalog.=) 1 THEN (pg_catalog.array_agg(s.%1$I) FILTER (WHERE s.%1$I IS DISTINCT FROM NULL))[1] END' END, 'stepadv_' || role)
+$$;
+COMMENT ON FUNCTION stepadv_internal.in_common(text) IS 'part of attach: what is known of the run of a group, as an aggregate over its rollouts';
+
+-- The relation o: a row with what is known of the group g, its columns by number.
 CREATE FUNCTION stepadv_internal.own_run(a stepadv_internal.attached) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('(SELECT %s%s) o', string_agg(format('%s AS c%s', CASE
-			WHEN h.key IS NOT NULL THEN format('g.%I', k.keys[h.key])
-			WHEN h.role = 'policy_step' THEN 'pg_catalog.max(s.stepadv_policy_step)'
-			ELSE format('CASE WHEN pg_catalog.count(DISTINCT s.%1$I) OPERATOR(pg_catalog.=) 1 THEN (pg_catalog.array_agg(s.%1$I) FILTER (WHERE s.%1$I IS DISTINCT FROM NULL))[1] END', 'stepadv_' || h.role) END, h.i), ', ' ORDER BY h.i),
+			WHEN h.key IS NOT NULL THEN format('g.%I', k.keys[h.key]) ELSE stepadv_internal.in_common(h.role) END, h.i), ', ' ORDER BY h.i),
 		CASE WHEN bool_or(h.key IS NULL) THEN format(' FROM %s WHERE %s', min(s.relation), stepadv_internal.same_group('s'::text, s.shaped_as, 'g'::text, (a).rows, (a).n_group_columns)) END)
 	FROM stepadv_internal.history_roles(a) h CROSS JOIN stepadv_internal.history_source(a) s CROSS JOIN stepadv_internal.group_columns((a).rows, (a).n_group_columns) k(keys)
 	GROUP BY s.shaped_as
 $$;
 COMMENT ON FUNCTION stepadv_internal.own_run(stepadv_internal.attached) IS 'part of attach: the relation o, what is known of the run of a group g';
 
--- The relation p: the groups that share with o all but the policy step, which is c2.  A
--- task that is not known is shared with nobody.
-CREATE FUNCTION stepadv_internal.earlier_groups(a stepadv_internal.attached) RETURNS text
+-- The relation p: a row per group of the task of o, with its key and what is known of it,
+-- by the numbers that o has.  By the task an index serves; one that is not known has no groups.
+CREATE FUNCTION stepadv_internal.groups_of_task(a stepadv_internal.attached) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('(SELECT %s, %s AS c2 FROM %s WHERE %s GROUP BY %s) p',
+	SELECT format('(SELECT %s, %s FROM %s WHERE %s GROUP BY %s) p',
 		(SELECT string_agg(format('s.%I AS %I', n.name, k.keys[n.i]), ', ' ORDER BY n.i) FROM unnest(g.names) WITH ORDINALITY n(name, i)),
-		min(CASE WHEN h.role = 'policy_step' THEN format(CASE WHEN h.key IS NULL THEN 'pg_catalog.max(%s)' ELSE '%s' END, e.e) END), min(s.relation),
-		string_agg(format(CASE WHEN h.role = 'task_id' THEN '%1$s %2$s o.c%3$s' ELSE '(%1$s %2$s o.c%3$s OR %1$s IS NOT DISTINCT FROM NULL AND o.c%3$s IS NOT DISTINCT FROM NULL)' END,
-			e.e, stepadv_internal.equality_operator(e.type), h.i), ' AND ' ORDER BY h.i) FILTER (WHERE h.role <> 'policy_step'),
+		string_agg(format('%s AS c%s', CASE WHEN h.key IS NOT NULL THEN e.e ELSE stepadv_internal.in_common(h.role) END, h.i), ', ' ORDER BY h.i), min(s.relation),
+		min(format('%s %s o.c1', e.e, stepadv_internal.history_equality(a, h.role))) FILTER (WHERE h.role = 'task_id'),
 		stepadv_internal.list(g.names, 's.%1$I'::text, ', '::text))
 	FROM stepadv_internal.history_roles(a) h CROSS JOIN stepadv_internal.history_source(a) s
 	CROSS JOIN LATERAL (SELECT stepadv_internal.group_columns(s.shaped_as, (a).n_group_columns) AS names) g
 	CROSS JOIN stepadv_internal.group_columns((a).rows, (a).n_group_columns) k(keys)
-	CROSS JOIN LATERAL (SELECT format('s.%I', CASE WHEN h.key IS NOT NULL THEN g.names[h.key] ELSE 'stepadv_' || h.role END) AS e,
-		stepadv_internal.base_type(CASE WHEN h.key IS NOT NULL THEN stepadv_internal.column_type(s.shaped_as, g.names[h.key]) ELSE stepadv_internal.column_type(h.view, 'stepadv_' || h.role) END) AS type) e
+	CROSS JOIN LATERAL (SELECT format('s.%I', CASE WHEN h.key IS NOT NULL THEN g.names[h.key] ELSE 'stepadv_' || h.role END) AS e) e
 	GROUP BY g.names, k.keys
 $$;
-COMMENT ON FUNCTION stepadv_internal.earlier_groups(stepadv_internal.attached) IS 'part of attach: the relation p, a row per group that shares the task and all else with what is known in o, and its policy step';
+COMMENT ON FUNCTION stepadv_internal.groups_of_task(stepadv_internal.attached) IS 'part of attach: the relation p, a row per group of the task of o, with what is known of its run';
+
+CREATE FUNCTION stepadv_internal.history_equality(a stepadv_internal.attached, role text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT stepadv_internal.equality_operator(stepadv_internal.base_type(stepadv_internal.column_type(h.view, coalesce((stepadv_internal.group_columns(h.view, (a).n_group_columns))[h.key], 'stepadv_' || h.role))))
+	FROM stepadv_internal.history_roles(a) h WHERE h.role = history_equality.role
+$$;
+COMMENT ON FUNCTION stepadv_internal.history_equality(stepadv_internal.attached, text) IS 'part of attach: the equality of what is known of a run';
+
+-- Whether a group p of the task comes before o and shares all else with it; what is not known
+-- is shared with whom it is not known of either.
+CREATE FUNCTION stepadv_internal.comes_before(a stepadv_internal.attached, reach float8) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT concat('p.c2 OPERATOR(pg_catalog.<) o.c2',
+		CASE WHEN reach < 'Infinity' THEN format(' AND p.c2 OPERATOR(pg_catalog.>=) (GREATEST(o.c2::bigint, %s::bigint) OPERATOR(pg_catalog.-) %s::bigint)', reach::bigint - 9223372036854775807, reach::bigint) END,
+		string_agg(format(' AND (p.c%1$s %2$s o.c%1$s OR p.c%1$s IS NOT DISTINCT FROM NULL AND o.c%1$s IS NOT DISTINCT FROM NULL)', h.i, stepadv_internal.history_equality(a, h.role)), '' ORDER BY h.i) FILTER (WHERE h.i > 2))
+	FROM stepadv_internal.history_roles(a) h
+$$;
+COMMENT ON FUNCTION stepadv_internal.comes_before(stepadv_internal.attached, float8) IS 'part of attach: the condition that a group p of the task of o is of its history';
 
 -- The group p as g, with its value.
 CREATE FUNCTION stepadv_internal.fold_one(a stepadv_internal.attached, reads text[]) RETURNS text
@@ -164,15 +192,35 @@ BEGIN
 	END IF;
 	PERFORM stepadv_internal.check_history(a, (m).method);
 	own := stepadv_internal.own_run(a);
-	history := format(', history => (SELECT stepadv_internal.history_agg((SELECT %s FROM %s), stepadv.signature_hash(ROW(%s)::text), p.c2::bigint) FROM %s CROSS JOIN LATERAL %s WHERE p.c2 OPERATOR(pg_catalog.<) o.c2%s)',
-		argument, stepadv_internal.fold_one(a, reads), stepadv_internal.list(keys, 'p.%1$I'::text, ', '::text), own, stepadv_internal.earlier_groups(a),
-		CASE WHEN reach < 'Infinity' THEN format(' AND p.c2 OPERATOR(pg_catalog.>=) (GREATEST(o.c2::bigint, %s::bigint) OPERATOR(pg_catalog.-) %s::bigint)', reach::bigint - 9223372036854775807, reach::bigint) END);
+	history := format(', history => (SELECT stepadv_internal.history_agg((SELECT %s FROM %s), stepadv.signature_hash(ROW(%s)::text), p.c2::bigint) FROM %s CROSS JOIN LATERAL %s WHERE %s)',
+		argument, stepadv_internal.fold_one(a, reads), stepadv_internal.list(keys, 'p.%1$I'::text, ', '::text), own, stepadv_internal.groups_of_task(a), stepadv_internal.comes_before(a, reach));
 	IF settings ? 'decay' THEN
 		argument_with := format('(SELECT stepadv_internal.history_agg(v.v, NULL::bigint, (SELECT o.c2::bigint FROM %s)) FROM (VALUES (%s)) v(v))', own, argument);
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.with_history(stepadv_internal.attached, stepadv_internal.known_method, text, text[], jsonb) IS 'part of attach: the group that a method is called with, and its history as a further argument; empty where it has none';
+
+-- A history is found by its task, and each of its groups by its key.
+CREATE FUNCTION stepadv_internal.warn_of_history(a stepadv_internal.attached) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	-- To ask the methods is to try them: not where no option has the word.
+	IF strpos((a).options::text, '"history"') = 0 OR NOT EXISTS (SELECT FROM stepadv_internal.made_methods(a) m WHERE stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL) THEN
+		RETURN;
+	ELSIF NOT stepadv_internal.by_group((a).rows, (a).n_group_columns) THEN
+		RAISE WARNING 'no index of % begins with the columns of the group', stepadv_internal.relation_name((a).source)
+			USING DETAIL = 'For each group of the history of a group, all rows are read.', HINT = 'Make the index, or call maintain.';
+	END IF;
+	IF EXISTS (SELECT FROM stepadv_internal.history_roles(a) h WHERE h.role = 'task_id' AND h.key IS NULL AND h.view = (a).began) THEN
+		RAISE WARNING 'task_id is neither a column of the group nor one of the relation given as show_rollouts'
+			USING DETAIL = 'To find the history of a group, all rows are read.', HINT = 'Name the task''s column in group_by, too.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.warn_of_history(stepadv_internal.attached) IS 'part of attach: warnings where a history cannot be found by an index';
 
 CREATE FUNCTION stepadv_internal.history_words(method text, settings jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE

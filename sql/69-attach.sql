@@ -13,9 +13,9 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(8, 'advantage_over_time', 'stepadv_internal.advantage_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket and method'),
 	(9, 'advantages', 'stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step and method, of groups divided by policy version and time bucket'),
 	(10, 'problems', 'stepadv_internal.problems_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, or group, and kind of problem that its rows have'),
-	(11, 'credit_groups', 'stepadv_internal.credit_groups_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group and method: what it says of steps by some rollouts against what happened to others'),
-	(12, 'credit_check', 'stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{methods,gamma,max_rollouts,max_groups,seed}', 'a row per method: the same over groups, with errors'),
-	(13, 'credit_calibration', 'stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per tenth of the steps by the value of their state: that by other rollouts, and what the rollout received');
+	(11, 'credit_groups', 'stepadv_internal.credit_groups_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group and method, to pool'),
+	(12, 'credit_check', 'stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{methods,gamma,max_rollouts,max_groups,seed}', 'a row per method: does what it says come true?'),
+	(13, 'credit_calibration', 'stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per tenth of the steps, by value of their state');
 
 -- ---- What attach was told
 
@@ -263,6 +263,7 @@ DECLARE
 	names text[] := stepadv_internal.group_columns(view, 10000);
 	columns text[];
 	types oid[];
+	n_later integer;
 BEGIN
 	-- What differs in nothing, or has columns more at its end.
 	BEGIN
@@ -271,7 +272,7 @@ BEGIN
 	EXCEPTION WHEN invalid_table_definition THEN
 		EXECUTE format('CREATE VIEW %s AS %s', scratch, query);
 	END;
-	SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum), array_agg(c.atttypid ORDER BY l.i NULLS FIRST, c.attnum) INTO columns, types
+	SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum), array_agg(c.atttypid ORDER BY l.i NULLS FIRST, c.attnum), count(l.i) INTO columns, types, n_later
 	FROM pg_attribute c LEFT JOIN (
 		SELECT n.name, min(m.i) AS i FROM unnest(later) WITH ORDINALITY m(m, i)
 		CROSS JOIN LATERAL (SELECT m.m UNION ALL SELECT 'mean_abs_' || m.m UNION ALL SELECT m.m || '_' || s.name FROM stepadv_internal.method_sums() s) n(name)
@@ -281,6 +282,7 @@ BEGIN
 	-- Columns more, or less, that no later method explains, of other types, or the
 	-- same in another order: which is which nobody can tell.
 	IF later = '{}' AND (cardinality(columns) <> cardinality(names) OR columns <> names AND columns <@ names)
+		OR cardinality(columns) - cardinality(names) > n_later
 		OR types[1:cardinality(names)] IS DISTINCT FROM (SELECT array_agg(c.atttypid ORDER BY c.attnum) FROM pg_attribute c WHERE c.attrelid = view AND c.attnum > 0)
 	THEN
 		RETURN false;
@@ -317,6 +319,33 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.recreate_view(regclass, text) IS 'part of upgrade_attachments: drops a view and creates it with another query';
+
+-- A view whose columns are not those of its query: dropped and created anew, if that may be. Where
+-- something reads the view of a method, the columns that methods of stepadv have since 0.3.0 come last.
+CREATE FUNCTION stepadv_internal.reshape_view(view regclass, query text, of_method boolean, may_drop boolean) RETURNS regclass
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	newer CONSTANT text[] := '{q_error,confidence}';
+BEGIN
+	IF may_drop THEN
+		BEGIN
+			RETURN stepadv_internal.recreate_view(reshape_view.view, query);
+		EXCEPTION WHEN dependent_objects_still_exist THEN
+			IF of_method AND stepadv_internal.replace_view(reshape_view.view, query, newer) THEN
+				RETURN reshape_view.view;
+			END IF;
+			RAISE;
+		END;
+	ELSIF NOT of_method OR NOT stepadv_internal.replace_view(reshape_view.view, query, newer) THEN
+		RAISE EXCEPTION 'columns of view % are no longer those that attach made', reshape_view.view USING ERRCODE = 'object_not_in_prerequisite_state',
+			HINT = 'Call upgrade_attachments, or detach and attach again.';
+	END IF;
+	RETURN reshape_view.view;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.reshape_view(regclass, text, boolean, boolean) IS 'part of attach: gives a view another query, though its columns are not those of the query; the view that then has its name; error where that cannot be done';
 
 -- What is kept is filled from copies of _values and _groups_over_time, made when nothing
 -- was kept: as those are made anew, so are these, or they would call functions of before for ever.
@@ -376,11 +405,7 @@ BEGIN
 				SELECT m.method FROM unnest(made) WITH ORDINALITY m(method, number) CROSS JOIN LATERAL array_position(had, m.method) p(place)
 				WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (made) AND v.kind <> 'values' ORDER BY p.place, m.number);
 			IF NOT stepadv_internal.replace_view(views[i], v.query, later) THEN
-				IF NOT add THEN
-					RAISE EXCEPTION 'columns of view % are no longer those that attach made', views[i] USING ERRCODE = 'object_not_in_prerequisite_state',
-						HINT = 'Call upgrade_attachments, or detach and attach again.';
-				END IF;
-				views[i] := stepadv_internal.recreate_view(views[i], v.query);
+				views[i] := stepadv_internal.reshape_view(views[i], v.query, v.kind = ANY (made), add);
 			END IF;
 			fresh := CASE WHEN v.kind = 'values' THEN (a).fresh WHEN v.kind = 'groups_over_time' THEN (a).fresh_over_time END;
 			IF add AND fresh IS NOT NULL THEN
@@ -525,6 +550,7 @@ BEGIN
 		WHERE v.view IS NOT NULL ORDER BY v.i;
 	RETURN QUERY SELECT m.view_name, m.shows FROM stepadv_internal.make_views(attachment, true) m;
 	PERFORM stepadv_internal.check_options(stepadv_internal.known(attachment), tool IS NOT NULL);
+	PERFORM stepadv_internal.warn_of_history(stepadv_internal.known(attachment));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[], text) IS 'what attach does, as the owner of the source where the caller has his rights';

@@ -42,6 +42,7 @@ ALTER FUNCTION stepadv.rollouts_before_0_3_0(stepadv.rollout_group, float8) SET 
 -- makes them anew; a later release drops them.
 
 -- prior_mean; rtmc also history, decay
+-- prior_mean, shrink
 ALTER FUNCTION stepadv.rtmc(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) RENAME TO rtmc_before_0_3_0;
 ALTER FUNCTION stepadv.rtmc_before_0_3_0(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) SET SCHEMA stepadv_internal;
 ALTER FUNCTION stepadv.rtmc_tree(stepadv.rollout_group, float8, float8, float8, boolean, text, float8) RENAME TO rtmc_tree_before_0_3_0;
@@ -106,7 +107,7 @@ ALTER AGGREGATE stepadv.progress_cross_validate_before_0_3_0(bigint, real[], flo
 -- The methods by their declarations of today, as regprocedure writes them.
 UPDATE stepadv_internal.methods m SET function = v.function
 FROM (VALUES
-	('rtmc', 'stepadv.rtmc(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text,stepadv.rollout_group,double precision)'),
+	('rtmc', 'stepadv.rtmc(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text,stepadv.rollout_group,double precision,text)'),
 	('rtmc_tree', 'stepadv.rtmc_tree(stepadv.rollout_group,double precision,double precision,double precision,boolean,text,double precision,text)'),
 	('rloo', 'stepadv.rloo(stepadv.rollout_group,text,boolean,double precision,text)'),
 	('mt_grpo', 'stepadv.mt_grpo(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text)'),
@@ -166,9 +167,8 @@ CREATE CAST (float8[] AS stepadv_internal.unfit) WITH INOUT AS IMPLICIT;
 -- max_staleness, min_confidence. A view of a user's may call these; their bodies named their parameters by
 -- the function's name, so the ones of before call those of now.
 INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.'),
-	('truncated', 35, 'source', 'truth', 'truncated must be boolean; attach a view that says when a rollout was cut off.');
-INSERT INTO stepadv_internal.roles VALUES ('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.');
-INSERT INTO stepadv_internal.roles VALUES ('min_confidence', 36, 'advantages', 'share', 'confidence must be a number.');
+	('truncated', 35, 'source', 'truth', 'truncated must be boolean; attach a view that says when a rollout was cut off.'),
+	('min_confidence', 36, 'advantages', 'share', 'confidence must be a number.');
 ALTER FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) RENAME TO select_steps_before_0_3_0;
 ALTER FUNCTION stepadv.select_steps_before_0_3_0(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text) SET SCHEMA stepadv_internal;
 CREATE OR REPLACE FUNCTION stepadv_internal.select_steps_before_0_3_0(advantages regclass,
@@ -218,7 +218,7 @@ UPDATE stepadv_internal.role_types SET expression = 'CASE WHEN abs(%1$s) > 1e200
 
 -- A method more. (Its function is among the parts'.)
 INSERT INTO stepadv_internal.methods VALUES
-	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text,double precision,stepadv.rollout_group,double precision)',
+	('batch_td', 'stepadv.batch_td(stepadv.rollout_group,double precision,double precision,double precision,double precision,text,text,double precision,stepadv.rollout_group,double precision,text)',
 		'{reward,state,action}', '{}', NULL, 'a row per step', 175);
 
 -- What rollouts that were left out say of methods.
@@ -229,6 +229,6 @@ CREATE TYPE stepadv.credit AS (
 );
 COMMENT ON TYPE stepadv.credit IS 'how well what a method says by some rollouts predicts what happens to others, with standard errors over groups';
 INSERT INTO stepadv_internal.combined_views VALUES
-	(11, 'credit_groups', 'stepadv_internal.credit_groups_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group and method: what it says of steps by some rollouts against what happened to others'),
-	(12, 'credit_check', 'stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{methods,gamma,max_rollouts,max_groups,seed}', 'a row per method: the same over groups, with errors'),
-	(13, 'credit_calibration', 'stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per tenth of the steps by the value of their state: that by other rollouts, and what the rollout received');
+	(11, 'credit_groups', 'stepadv_internal.credit_groups_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group and method, to pool'),
+	(12, 'credit_check', 'stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{methods,gamma,max_rollouts,max_groups,seed}', 'a row per method: does what it says come true?'),
+	(13, 'credit_calibration', 'stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per tenth of the steps, by value of their state');

@@ -25,13 +25,14 @@
 #include "estimators/q_error.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
+#include "estimators/shrink.h"
 
 /* Of the scale of the returns: what two roundings of the same number differ by at most. */
 #define TIE 1e-12
 
 enum
 {
-	GAMMA, LAMBDA, PRIOR, BASELINE, PRIOR_MEAN, TRUNCATED, SUCCESS_ABOVE
+	GAMMA, LAMBDA, PRIOR, BASELINE, PRIOR_MEAN, TRUNCATED, SUCCESS_ABOVE, HISTORY, DECAY, SHRINK
 };
 
 /* What becomes of a rollout that was cut off, in the order of the parameter's choices. */
@@ -48,7 +49,8 @@ static const Parameter batch_td_parameters[] = {
 	CHOICE_PARAMETER("prior_mean", PRIOR_MEAN_CHOICES),
 	CHOICE_PARAMETER("truncated", "fail", "bootstrap"),
 	SUCCESS_ABOVE_PARAMETER,
-	HISTORY_PARAMETERS
+	HISTORY_PARAMETERS,
+	CHOICE_PARAMETER("shrink", SHRINK_CHOICES)
 };
 static const EstimateColumnType batch_td_columns[] = {RTMC_COLUMNS};
 
@@ -107,8 +109,12 @@ batch_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	target = bellman_targets(group, &table.states, next, &options);
 	rtmc_table_measure(group, target, weight, options.prior, options.prior_mean, &table);
 	flatten_ties(group, &options, target, &table);
-	bellman_errors(group, weight, target, next, &options, &table);
+	if (errors_are_asked(columns))
+		bellman_errors(group, weight, target, next, &options, &table);
 	rtmc_table_columns(group, &table, columns);
+	if (parameters[SHRINK].choice == SHRINK_CHECK)
+		shrink_advantages(group, facts, batch_td_estimate, batch_td_columns, lengthof(batch_td_columns),
+						  parameters, lengthof(batch_td_parameters), SHRINK, columns);
 }
 
 STEPADV_ESTIMATOR(batch_td, batch_td_parameters, batch_td_columns, batch_td_estimate)

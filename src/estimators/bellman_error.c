@@ -19,7 +19,8 @@
  * their mean.  g = gamma (1 - lambda) / (1 - gamma lambda) is what a lambda-return has of later values, taken
  * for those of the next state.  The prior is a state of its own: b is half the mean square of
  * V - prior_mean.  t = 1 + 2 / rollouts, and a quarter of a visit is taken off, as values were fitted to the
- * same visits.
+ * same visits.  Where all returns are 0, q_error is what as many failures as there are rollouts
+ * leave open.
  */
 #include "postgres.h"
 
@@ -202,8 +203,8 @@ bellman_errors(const GroupColumns *group, const double *weight, const double *ta
 	t = 1 + FEW_ROLLOUTS / outcomes.rollouts;
 	table->pair_error = ALLOCATE_ARRAY(double, table->pairs.n);
 	for (uint32 p = 0; p < table->pairs.n; p++)
-		table->pair_error[p] = outcomes.unit * t *
-			sqrt(variance[p] / (spread[p].visits - FITTED_VISITS) + later * later * mean[p]);
+		table->pair_error[p] = outcomes.alike ? error_of_failures(outcomes.rollouts) :
+			error_in_range(outcomes.unit * t * sqrt(variance[p] / (spread[p].visits - FITTED_VISITS) + later * later * mean[p]));
 	pfree(mean);
 	pfree(u);
 	pfree(visits);

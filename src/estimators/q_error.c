@@ -22,7 +22,9 @@
  * t is the quotient of the .975 quantiles of Student's distribution and the normal one, to
  * first order (1 + (z^2 + 1) / 4 df): all variances come from so many rollouts.  The quarter of a
  * visit is for returns that lie between bounds: of one outcome of 0 or 1 the error
- * is less often large than the standard deviation says.
+ * is less often large than the standard deviation says.  Where all returns
+ * are 0 nothing shows how much they vary, and q_error is what n failures leave open: with m and s
+ * the mean and standard deviation of Beta(1/2, n + 1/2), sqrt(s^2 + m^2).
  *
  * The confidence is that of A = Q(s,a) - V(s), in which Q(s,a) itself has a share:
  *
@@ -64,7 +66,8 @@ measure_outcomes(const GroupColumns *group, const Identities *states, const doub
 			least = Min(least, returns[i]);
 			most = Max(most, returns[i]);
 		}
-	outcomes->unit = most > least ? most - least : 1;
+	outcomes->alike = !(most > least);
+	outcomes->unit = outcomes->alike ? 1 : most - least;
 	CHECK_FOR_INTERRUPTS();
 	/* The first step of a rollout is a visit in any case. */
 	for (uint32 r = 0; r < group->n_rollouts; r++)
@@ -90,6 +93,14 @@ measure_outcomes(const GroupColumns *group, const Identities *states, const doub
 	}
 	outcomes->variance = (sum_value(&deviations) + (mean * mean + (1 - mean) * (1 - mean)) / 2) / (all + 1);
 	outcomes->rollouts = all > 0 ? all * all / squares : 1;
+}
+
+double
+error_of_failures(double n)
+{
+	double		m = 0.5 / (n + 1);
+
+	return sqrt(m * (1 - m) / (n + 2) + m * m);
 }
 
 PairSpread *
@@ -210,7 +221,8 @@ monte_carlo_errors(const GroupColumns *group, const double *weight, double prior
 	t = 1 + FEW_ROLLOUTS / outcomes.rollouts;
 	table->pair_error = ALLOCATE_ARRAY(double, table->pairs.n);
 	for (uint32 p = 0; p < table->pairs.n; p++)
-		table->pair_error[p] = outcomes.unit * t * sqrt(variance[p] / (spread[p].visits + BOUNDED_VISITS));
+		table->pair_error[p] = outcomes.alike ? error_of_failures(spread[p].visits) :
+			error_in_range(outcomes.unit * t * sqrt(variance[p] / (spread[p].visits + BOUNDED_VISITS)));
 	pfree(variance);
 	variance = pool_variances(table, spread, outcomes.variance, &sign_pooling);
 	measure_confidence(spread, variance, outcomes.unit, prior, table);

@@ -15,13 +15,24 @@
 /* What there is to know of how the group's rollouts came out.  Lengths are in units. */
 typedef struct Outcomes
 {
-	double		unit;			/* from the least to the most of all returns and 0; 1 if all are 0 */
+	bool		alike;			/* all returns are 0 */
+	double		unit;			/* from the least to the most of them and 0; 1 if they are alike */
 	double		variance;		/* of rollouts' returns, with half a rollout more at either end of the unit */
 	double		rollouts;		/* as many as they count */
 } Outcomes;
 
 extern void measure_outcomes(const GroupColumns *group, const Identities *states, const double *weight,
 							 const double *returns, Outcomes *outcomes);
+
+/* What the mean of n outcomes of 0, of which 1 would have been the other, may be wrong by. */
+extern double error_of_failures(double n);
+
+/* A q that has a value should not be refused since its error has none. */
+static inline double
+error_in_range(double error)
+{
+	return isfinite(error) ? error : NAN;
+}
 
 /* How the targets of a pair's visits spread, in units. */
 typedef struct PairSpread

@@ -23,7 +23,9 @@
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-#define FIRST_CAPACITY 32
+#define FIRST_CAPACITY 40
+#define FIRST_COMPACTED 64
+#define ENTRY_BYTES (sizeof(double) + sizeof(int32))
 #define WORD_BITS 64
 
 void
@@ -34,7 +36,7 @@ sparse_sum_reserve(SparseSum *sum, uint64 n, MemoryContext context)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("a rollout has too many features")));
 	*sum = (SparseSum) {.capacity = (uint32) Max(n, 1)};
-	sum->weight = MemoryContextAllocHuge(context, (Size) sum->capacity * (sizeof(double) + sizeof(int32)));
+	sum->weight = MemoryContextAllocHuge(context, (Size) sum->capacity * ENTRY_BYTES);
 	sum->place = (int32 *) (sum->weight + sum->capacity);
 }
 
@@ -43,7 +45,8 @@ grow(SparseSum *sum, uint64 n, MemoryContext context)
 {
 	SparseSum	old = *sum;
 
-	sparse_sum_reserve(sum, Max(n, FIRST_CAPACITY), context);
+	/* Allocation rounds up to a power of two of bytes: all of it is used. */
+	sparse_sum_reserve(sum, pg_nextpower2_64(Max(n, FIRST_CAPACITY) * ENTRY_BYTES) / ENTRY_BYTES, context);
 	if (old.capacity == 0)
 		return;
 	memcpy(sum->place, old.place, old.n * sizeof(int32));
@@ -136,17 +139,19 @@ sparse_sum_compact(SparseSum *sum, SparseScratch *scratch)
 	sum->n = sum->n_compact = n;
 }
 
-/* Room for n more entries. */
+/*
+ * Room for n more entries.  Adding up what is there waits until it may halve it, so
+ * that all of the additions together stay linear.
+ */
 static void
 require_room(SparseSum *sum, uint64 n, SparseScratch *scratch)
 {
 	if (sum->n + n <= sum->capacity)
 		return;
-	if (sum->capacity > 0)
+	if (sum->n + n > Max(2 * (uint64) sum->n_compact, FIRST_COMPACTED))
 		sparse_sum_compact(sum, scratch);
-	/* Half of it must be free again, or it would be compacted over and over. */
-	if (2 * (sum->n + n) > sum->capacity)
-		grow(sum, 2 * (sum->n + n), scratch->context);
+	if (4 * (sum->n + n) > 3 * (uint64) sum->capacity)
+		grow(sum, sum->n + n, scratch->context);
 }
 
 void

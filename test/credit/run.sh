@@ -41,7 +41,8 @@ SQL
 mistakes=$(query 'SELECT * FROM credit.mistakes')
 [ -z "$mistakes" ] || { echo "problems.sql: $mistakes" >&2; exit 1; }
 
-# Problem by problem, as many at a time as there are processors.
+# Problem by problem, as many at a time as there are processors; then, with a third of
+# the groups, the methods checked without the truth.
 tasks()
 {
 	query "SELECT format('SELECT credit.run_resampling(%L, %s, %s)', problem, greatest($groups / 15, 2), $seed) FROM credit.problems ORDER BY problem"
@@ -49,6 +50,8 @@ tasks()
 		FROM (VALUES ('exact', 64, 4), ('exact', 32, 2), ('exact', 16, 1), ('hidden', 16, 2), ('finer', 16, 2),
 			('exact', 8, 1), ('hidden', 8, 1), ('finer', 8, 1), ('exact', 4, 1)) v(states, size, part), credit.problems
 		ORDER BY part DESC, size DESC, states, problem"
+	query "SELECT format('SELECT credit.check(%L, %L, 8, %s, %s)', problem, states, greatest($groups / 3, 2), $seed)
+		FROM (VALUES ('exact'), ('hidden'), ('finer')) v(states), credit.problems ORDER BY states, problem"
 }
 echo "== $(query 'SELECT count(*) FROM credit.problems') problems, $(query 'SELECT count(*) FROM credit.methods') methods, $groups groups"
 tasks | tr '\n' '\0' | xargs -0 -n 1 -P "$jobs" psql -qXAt -v ON_ERROR_STOP=1 -c >/dev/null || exit 2
@@ -68,6 +71,6 @@ write_parts()
 		write_region "credit_$part"
 	done
 }
-write_parts credit.md by_name by_size by_problem by_states by_error by_visits by_visits_range by_confidence
+write_parts credit.md by_name by_size by_problem by_states by_error by_visits by_visits_range by_confidence by_check check_order
 write_parts resampling.md by_drawn_size by_feedback by_stability
 [ "$write" != 1 ] || { query 'SELECT line FROM credit.plot' >"$top/docs/credit.svg"; echo 'written to docs/credit.md, docs/credit.svg and docs/resampling.md'; }

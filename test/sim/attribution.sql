@@ -15,33 +15,42 @@ WINDOW r AS (PARTITION BY s.rollout_id);
 
 CREATE TABLE sim.attributed AS
 WITH vectors AS MATERIALIZED (
-	SELECT DISTINCT atoms, stepadv.hash_features(atoms[1:2], 256, ngrams => 2) AS x, stepadv.hash_features(atoms, 1024) AS with_next FROM sim.attribution_steps
+	SELECT a.*, h.places, h.weights FROM (
+		SELECT DISTINCT atoms, stepadv.hash_features(atoms[1:2], 256, ngrams => 2) AS x, stepadv.hash_features(atoms, 1024) AS with_next FROM sim.attribution_steps) a,
+		stepadv.hash_features_sparse(atoms[1:2], ngrams => 2) h
 ), model AS MATERIALIZED (
-	SELECT stepadv.progress_fit(rollout_id, x, outcome, 0.01) AS linear,
+	SELECT stepadv.progress_fit(rollout_id, places, weights, outcome, 0.01) AS sparse,
+		stepadv.progress_fit(rollout_id, x, outcome, 0.01) AS linear, stepadv.progress_fit(rollout_id, x, outcome, 0.01, 'step') AS step,
 		stepadv.progress_fit(rollout_id, with_next, outcome, 0.01) AS next, stepadv.progress_fit(rollout_id, with_next, outcome, 0.0001) AS next_small,
-		stepadv.progress_fit_mlp(rollout_id, x, outcome, 16, 10, 0.003, 64, 0.01, 0) AS mlp
+		stepadv.progress_fit_mlp(rollout_id, x, outcome, group_id) AS mlp
 	FROM sim.attribution_steps JOIN vectors USING (atoms) WHERE NOT held_out
 ), predicted AS MATERIALIZED (
-	SELECT atoms, stepadv.progress_predict(linear, x) AS linear, stepadv.progress_predict(next, with_next) AS next,
+	SELECT atoms, stepadv.progress_predict(sparse, places, weights) AS sparse, stepadv.progress_predict(linear, x) AS linear, stepadv.progress_predict(step, x) AS step, stepadv.progress_predict(next, with_next) AS next,
 		stepadv.progress_predict(next_small, with_next) AS next_small, stepadv.progress_predict(mlp, x) AS mlp
 	FROM vectors, model
+), intercepts AS (
+	-- What a model adds to a rollout once, which is in none of its contributions
+	SELECT (sparse::text::jsonb ->> 'intercept')::float8 AS sparse_rollout, (linear::text::jsonb ->> 'intercept')::float8 AS linear_rollout, (next::text::jsonb ->> 'intercept')::float8 AS next_rollout,
+		(next_small::text::jsonb ->> 'intercept')::float8 AS next_small_rollout, (mlp::text::jsonb ->> 'intercept')::float8 AS mlp_rollout FROM model
 ), monte_carlo AS (
 	SELECT a.step_id, a.v FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state_hash, action_hash, reward) AS g
 		FROM sim.attribution_steps WHERE held_out GROUP BY group_id) t, stepadv.rtmc(g, prior => 0, gamma => 1) a
 )
-SELECT s.rollout_id, s.outcome, s.progress, p.linear, p.next, p.next_small, p.mlp,
+SELECT s.rollout_id, s.outcome, s.progress, p.sparse, p.linear, p.step, p.next, p.next_small, p.mlp, i.sparse_rollout, i.linear_rollout, i.next_rollout, i.next_small_rollout, i.mlp_rollout,
 	stepadv.progress_mean(s.outcome, s.n_steps) AS mean, m.v AS monte_carlo, stepadv.progress_random(s.step_id) AS random
-FROM sim.attribution_steps s JOIN predicted p USING (atoms) JOIN monte_carlo m USING (step_id) WHERE s.held_out;
+FROM sim.attribution_steps s JOIN predicted p USING (atoms) JOIN monte_carlo m USING (step_id), intercepts i WHERE s.held_out;
 
 CREATE TABLE sim.attribution AS
-SELECT c.n, c.name, c.label, count(*) AS steps, corr(c.contribution, a.progress) AS correlation, CASE WHEN c.predicts THEN
-	(stepadv.progress_quality(a.rollout_id, c.contribution, a.outcome)).r2 END AS r2
-FROM sim.attributed a, LATERAL (VALUES
-	(1, 'linear', a.linear, true, 'linear, state and action with their pair hashed to 256 places, lambda 0.01'),
-	(2, 'next', a.next, true, 'linear, state, action and next state, 1024 places, lambda 0.01'),
-	(3, 'next_small', a.next_small, true, 'the same, lambda 0.0001'),
-	(4, 'mlp', a.mlp, true, '16 rectifiers, features of the first, 10 epochs, learning rate 0.003, lambda 0.01'),
-	(5, 'mean', a.mean, true, 'mean, R/T'),
-	(6, 'monte_carlo', a.monte_carlo, false, 'Monte-Carlo, `v` of `rtmc` without prior and discount'),
-	(7, 'random', a.random, false, 'random')) c(n, name, contribution, predicts, label)
-GROUP BY c.n, c.name, c.label, c.predicts;
+SELECT c.n, c.name, c.label, count(*) AS steps, corr(c.contribution, a.progress) AS correlation, CASE WHEN c.intercept IS NOT NULL THEN
+	(stepadv.progress_quality(a.rollout_id, c.contribution + coalesce(c.intercept, 0) / a.n_steps, a.outcome)).r2 END AS r2
+FROM (SELECT *, count(*) OVER (PARTITION BY rollout_id) AS n_steps FROM sim.attributed) a, LATERAL (VALUES
+	(1, 'sparse', a.sparse, a.sparse_rollout, 'linear, state and action with their pair as sparse features, lambda 0.01: the recommended call'),
+	(2, 'linear', a.linear, a.linear_rollout, 'the same hashed to 256 places'),
+	(3, 'step', a.step, 0, 'the same with the intercept in each step, as in 0.2.0'),
+	(4, 'mlp', a.mlp, a.mlp_rollout, '`progress_fit_mlp` of the 256 places, without parameters'),
+	(5, 'next', a.next, a.next_rollout, 'linear, state, action and next state, 1024 places, lambda 0.01'),
+	(6, 'next_small', a.next_small, a.next_small_rollout, 'the same, lambda 0.0001'),
+	(7, 'mean', a.mean, 0, 'mean, R/T'),
+	(8, 'monte_carlo', a.monte_carlo, NULL, 'Monte-Carlo, `v` of `rtmc` without prior and discount'),
+	(9, 'random', a.random, NULL, 'random')) c(n, name, contribution, intercept, label)
+GROUP BY c.n, c.name, c.label, c.intercept IS NOT NULL;

@@ -101,7 +101,28 @@ SELECT rule, setting, before, removed, kept, rollouts, groups FROM stepadv.expla
 SELECT rollout_id, step_no, advantage, reason FROM stepadv.select_steps('cur_steps_rtmc', 'rtmc', deduplicate => true) WHERE group_key = '{"task": "M"}' ORDER BY 1, 2;
 SELECT rollout_id, step_no, advantage, reason FROM stepadv.select_steps('cur_steps_rtmc', 'rtmc', per_state => 1) WHERE group_key = '{"task": "M"}' ORDER BY 1, 2;
 -- stderr is NULL where there was one visit, so only (x, go) of a and b is left: returns 1 and 0, stderr 1/2, t = 1/3.
-SELECT rollout_id, step_no, reason FROM stepadv.select_steps('cur_steps_rtmc', min_t => 0.25) WHERE group_key = '{"task": "M"}' ORDER BY 1, 2;
+SELECT rollout_id, step_no, reason FROM stepadv.select_steps('cur_steps_rtmc', min_t => 0.25, stderr => 'stderr') WHERE group_key = '{"task": "M"}' ORDER BY 1, 2;
+-- Where nothing is said of it the error is q_error, which one visit has too: the columns of the view divided by one another.
+SELECT s.rollout_id, s.step_no, s.reason, s.reason = format('t = %s >= 0.25', round((abs(v.advantage) / v.q_error)::numeric, 2)) AS as_in_view
+FROM stepadv.select_steps('cur_steps_rtmc', min_t => 0.25) s JOIN cur_steps_rtmc v ON v.task = s.group_key ->> 'task' AND v.rollout_id = s.rollout_id AND v.step_no = s.step_no
+WHERE v.task = 'M' ORDER BY 1, 2;
+SELECT count(*) = (SELECT count(*) FROM cur_steps_rtmc WHERE abs(advantage) >= 0.5 * q_error) AS as_in_view, count(*) > 1 AS several FROM stepadv.select_steps('cur_steps_rtmc', min_t => 0.5);
+-- How sure the sign is: 0.5 where the advantage is 0, and such steps stay if no more is asked for.
+SELECT s.rollout_id, s.step_no, s.advantage, s.reason, v.confidence >= 0.8 AS sure
+FROM stepadv.select_steps('cur_steps_rtmc', min_confidence => 0.8, min_visits => 2) s JOIN cur_steps_rtmc v ON v.task = s.group_key ->> 'task' AND v.rollout_id = s.rollout_id AND v.step_no = s.step_no
+WHERE v.task = 'M' ORDER BY 1, 2;
+SELECT p, count(s) = (SELECT count(*) FROM cur_steps_rtmc WHERE confidence >= p) AS as_in_view, count(s) FILTER (WHERE advantage = 0) > 0 AS zeros
+FROM unnest('{0,0.5,0.51,0.9,1}'::float8[]) p LEFT JOIN LATERAL stepadv.select_steps('cur_steps_rtmc', min_confidence => p) s ON true GROUP BY p ORDER BY p;
+SELECT * FROM stepadv.explain_selection('cur_steps_rtmc', min_advantage => 0.2, min_confidence => 0.8, min_visits => 2, per_state => 1);
+SELECT stepadv.create_selection('cur_steps_rtmc', 'cur_sure', min_confidence => 0.8);
+SELECT count(*) > 0 AS some, count(*) FILTER (WHERE confidence < 0.8) AS unsure FROM cur_sure;
+SELECT obj_description('cur_sure'::regclass);
+-- A table of one's own, of whatever type a number has; NULL: nothing is known, so it goes.
+CREATE TABLE cur_own_sure AS SELECT g, rollout_id, step_no, step_id, advantage, CASE WHEN step_id % 3 > 0 THEN step_id % 3 / 3.0 END AS confidence FROM cur;
+SELECT count(*) = (SELECT count(*) FROM cur_own_sure WHERE confidence >= 0.5 AND advantage IS NOT NULL) AS same FROM stepadv.select_steps('cur_own_sure', min_confidence => 0.5, group_by => '{g}');
+SELECT * FROM stepadv.select_steps('cur_steps_grpo', min_confidence => 0.9);
+SELECT * FROM stepadv.select_steps('cur_steps_rtmc', min_confidence => 1.5);
+SELECT * FROM stepadv.select_steps('cur_steps_rtmc', min_confidence => 'NaN');
 -- Two judged visits to y, three to x, one to each state elsewhere but in U and E.
 SELECT group_key ->> 'task' AS task, rollout_id, step_no, reason FROM stepadv.select_steps('cur_steps_rtmc', min_visits => 2) ORDER BY 1, 2, 3;
 SELECT count(*) FROM stepadv.select_steps('cur_steps_rtmc', min_visits => 3);
@@ -153,7 +174,7 @@ mixed AS (
 	SELECT j.* FROM judged j JOIN (
 		SELECT r.group_id FROM cur_sim_rollouts r WHERE r.judged GROUP BY r.group_id HAVING min(r.return) < max(r.return) OR count(*) = 1) m USING (group_id)),
 large AS (SELECT * FROM mixed WHERE abs(advantage) >= 0.02),
-sure AS (SELECT * FROM large WHERE stderr = 0 AND advantage <> 0 OR abs(advantage) / nullif(stderr, 0) >= 0.25),
+sure AS (SELECT * FROM large WHERE abs(advantage) / q_error >= 0.25),
 distinct_ones AS (
 	SELECT * FROM sure x WHERE NOT EXISTS (SELECT FROM sure y
 		WHERE y.group_id = x.group_id AND y.state = x.state AND y.action = x.action
@@ -308,7 +329,7 @@ SELECT * FROM stepadv.select_steps('cur', min_advantage => -1, group_by => '{g}'
 SELECT * FROM stepadv.select_steps('cur', min_advantage => 'NaN', group_by => '{g}');
 SELECT * FROM stepadv.select_steps('cur', min_t => 'Infinity', group_by => '{g}');
 SELECT * FROM stepadv.select_steps('cur_steps_grpo', min_t => 1);
-SELECT * FROM stepadv.select_steps('cur', min_t => 1, stderr => NULL, group_by => '{g}');
+SELECT count(*) FROM stepadv.select_steps('cur', min_t => 1, stderr => NULL, group_by => '{g}');
 SELECT * FROM stepadv.select_steps('cur', per_state => 1, group_by => '{g}');
 SELECT * FROM stepadv.select_steps('cur', deduplicate => true, group_by => '{g}', state => 's');
 SELECT * FROM stepadv.select_steps('cur', deduplicate => true, group_by => '{g}', state => 's', action => 'nix');

@@ -50,4 +50,114 @@ FROM s_rtmc_all a JOIN (
 SELECT count(*), count(*) FILTER (WHERE c.td_history IS DISTINCT FROM h.advantage OR c.batch_td IS DISTINCT FROM b.advantage OR c.rtmc_all IS DISTINCT FROM r.advantage OR c.rtmc IS DISTINCT FROM m.advantage) AS off
 FROM s_compare c JOIN s_td_history h USING (step_id) JOIN s_batch_td b USING (step_id) JOIN s_rtmc_all r USING (step_id) JOIN s_rtmc m USING (step_id);
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 's_progress_over_time'::regclass AND attname ~ 'td|rtmc';
-SELECT method, count(*) FROM s_disagreements WHERE false GROUP BY 1;
+SELECT count(DISTINCT method_a) AS methods, bool_or('td_history' IN (method_a, method_b)) AS has_history FROM s_disagreements;
+SELECT count(*), count(*) FILTER (WHERE a.advantage IS DISTINCT FROM h.advantage) AS off FROM s_advantages a JOIN s_td_history h USING (step_id) WHERE method = 'td_history';
+
+-- One group reads the rows of its task's groups within reach, by the index: 4 groups of at most 20 steps, of 37.
+CREATE FUNCTION rows_read(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+	RETURN (SELECT sum(((n ->> 'Actual Rows')::numeric + coalesce((n ->> 'Rows Removed by Filter')::numeric, 0)) * (n ->> 'Actual Loops')::numeric)
+		FROM jsonb_path_query(plan, 'strict $.**') n WHERE jsonb_typeof(n) = 'object' AND n ? 'Relation Name');
+END $$;
+ANALYZE s;
+SET enable_seqscan = off;
+SELECT rows_read('SELECT advantage FROM s_td_history WHERE task = ''a'' AND policy = 9') AS rows_read,
+	(SELECT 2 * count(*) + (SELECT count(*) FROM s WHERE task = 'a' AND policy = 9) FROM s WHERE task = 'a' AND policy BETWEEN 6 AND 8) AS expected;
+RESET enable_seqscan;
+
+-- What is kept gives the same, whatever happens to whichever group, and older groups never change.
+CREATE TABLE before AS SELECT step_id, policy, task, run, q, v FROM s_td_history;
+SELECT count(*) FROM maintain('s');
+SELECT * FROM compare('s_td_history', 3, 0.8, 0.95);
+SELECT count(*), count(*) FILTER (WHERE a.q IS DISTINCT FROM b.q OR a.v IS DISTINCT FROM b.v) AS off FROM s_td_history a JOIN before b USING (step_id);
+ANALYZE s_folded;
+SET enable_seqscan = off;
+SELECT rows_read('SELECT advantage FROM s_td_history WHERE task = ''a'' AND policy = 9') AS groups_read;
+RESET enable_seqscan;
+INSERT INTO s SELECT 100000 + id, task, 5, run, r + 50, no, state, action, reward FROM s WHERE task = 'a' AND policy = 2;
+UPDATE s SET reward = 1 - reward WHERE task = 'b' AND policy = 7;
+DELETE FROM s WHERE task = 'c' AND policy = 6 AND run = 'y';
+DELETE FROM s WHERE task = 'c' AND policy = 9 AND r = 2;
+SELECT * FROM compare('s_td_history', 3, 0.8, 0.95);
+SELECT * FROM compare('s_batch_td', 2, 1, 0.9);
+SELECT string_agg(DISTINCT concat_ws(' ', task, policy, run), ', ') AS changed FROM s_td_history a JOIN before b USING (step_id, task, policy, run) WHERE a.q IS DISTINCT FROM b.q OR a.v IS DISTINCT FROM b.v;
+SELECT count(*) FROM s_compare c JOIN s_td_history h USING (step_id) WHERE c.td_history IS DISTINCT FROM h.advantage;
+SELECT count(*) > 0 AS made_anew FROM upgrade_attachments() WHERE problem IS NULL;
+SELECT unmaintain('s') IS NOT NULL AS given_up;
+SELECT * FROM compare('s_td_history', 3, 0.8, 0.95);
+SELECT detach('s') > 20 AS detached;
+
+-- Known by a table of rollouts: groups are known by a number, and of one some rollouts are of a newer policy, which counts; also
+-- by the rows themselves, the run by these and all else by the table, and with a dimension.
+CREATE TABLE numbered AS SELECT *, (dense_rank() OVER (ORDER BY run, task, policy))::integer AS g, dense_rank() OVER (ORDER BY run, task, policy) * 100 + r AS rollout FROM s;
+CREATE INDEX ON numbered (g);
+CREATE TABLE rollouts AS SELECT DISTINCT g, rollout, task, CASE WHEN task = 'a' AND policy = 5 AND r % 2 = 0 THEN 4 ELSE policy END AS policy, run FROM numbered;
+CREATE INDEX ON rollouts (g);
+CREATE INDEX ON rollouts (task);
+CREATE FUNCTION same_as_expected(view regclass, OUT n bigint, OUT off bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('SELECT count(*), count(*) FILTER (WHERE e.step_id IS NULL OR a.step_id IS NULL OR a.n_state <> e.n_state OR abs(a.advantage - e.advantage) > 1e-9) FROM %s a FULL JOIN expected(3, 0.8, 0.9) e USING (step_id)', view) INTO n, off;
+END $$;
+SELECT count(*) > 10 AS made FROM attach('numbered', '{g}', 'rollout', 'no', 'state', 'action', 'reward', step_id => 'id', task_id => 'task', policy_step => 'policy', run_id => 'run', show_rollouts => 'rollouts', prefix => 'by_table', options => '{"batch_td": {"history": 3, "decay": 0.8}}', columns => '{}');
+SELECT * FROM same_as_expected('by_table_batch_td');
+CREATE INDEX ON numbered (task, g);
+SELECT count(*) > 10 AS made FROM attach('numbered', '{task,g}', 'rollout', 'no', 'state', 'action', 'reward', step_id => 'id', task_id => 'task', policy_step => 'policy', run_id => 'run', prefix => 'by_rows', options => '{"batch_td": {"history": 3, "decay": 0.8}}', columns => '{}');
+SELECT * FROM same_as_expected('by_rows_batch_td');
+SELECT count(*) FROM maintain('numbered', prefix => 'by_rows');
+SELECT * FROM same_as_expected('by_rows_batch_td');
+CREATE TABLE less AS SELECT g, rollout, task, policy, r % 2 AS kind FROM rollouts JOIN (SELECT DISTINCT rollout, r FROM numbered) n USING (rollout);
+CREATE INDEX ON less (g);
+CREATE INDEX ON less (task);
+SELECT count(*) > 10 AS made FROM attach('numbered', '{g}', 'rollout', 'no', 'state', 'action', 'reward', step_id => 'id', task_id => 'task', policy_step => 'policy', run_id => 'run', show_rollouts => 'less', prefix => 'by_both', columns => '{}',
+	-- Turns of one call each; a dimension that no group is of one value of, and that so divides nothing.
+	unit => 'step', turn => 'no', dimensions => '{kind}', options => '{"batch_td": {"history": 3, "decay": 0.8}, "methods": {"by_turns": {"method": "batch_td", "history": 3, "decay": 0.8, "unit": "turn"}}}');
+SELECT * FROM same_as_expected('by_both_batch_td');
+SELECT * FROM same_as_expected('by_both_by_turns');
+-- A dimension that divides the groups: by the parity of the policy, half of the history is left. (Group a 5 has both, and is in that of none.)
+UPDATE less SET kind = policy % 2;
+SELECT count(*), count(*) FILTER (WHERE a.n_state > own.n_state) > 100 AS has_history, count(*) FILTER (WHERE a.n_state <> e.n_state) AS off
+FROM by_both_batch_td a JOIN expected(0, 1, 0.9) own USING (step_id) JOIN (
+	SELECT a.id AS step_id, count(*) AS n_state FROM s a JOIN (SELECT DISTINCT task, policy, run, r FROM s WHERE reward IS NOT NULL) j USING (task, policy, run, r)
+	JOIN (SELECT s.* FROM s JOIN (SELECT DISTINCT task, policy, run, r FROM s WHERE reward IS NOT NULL) j USING (task, policy, run, r)) b ON b.task = a.task AND b.run = a.run AND b.state = a.state AND b.policy IN (a.policy, a.policy - 2) WHERE NOT (a.task = 'a' AND a.policy IN (5, 7)) GROUP BY 1) e USING (step_id);
+SELECT sum(detach('numbered', p)) > 50 AS detached FROM unnest('{by_table,by_rows,by_both}'::text[]) p;
+
+-- Histories of states are made of each group's rollouts before they meet. A group without a task, or a policy step, has no history.
+DELETE FROM numbered WHERE task = 'c';
+SET client_min_messages = notice;
+\set VERBOSITY default
+SELECT count(*) > 10 AS made FROM attach('numbered', '{g}', 'rollout', 'no', NULL, 'action', 'reward', step_id => 'id', task_id => 'task', policy_step => 'policy', run_id => 'run', columns => '{}', states => 'history', options => '{"batch_td": {"history": true}, "rtmc": {"history": false}}');
+SET client_min_messages = warning;
+SELECT count(*), count(*) FILTER (WHERE a.n_state <> e.n_state OR abs(a.q - e.q) > 1e-9) AS off FROM numbered_batch_td a JOIN (
+	SELECT r.step_id, r.n_state, r.q FROM (
+		SELECT g.g, rollout_agg(id, rollout, no, 0, signature_hash(action), reward) FILTER (WHERE s.policy = g.policy) AS own,
+			rollout_agg(id, rollout, no, 0, signature_hash(action), reward) FILTER (WHERE s.policy < g.policy) AS h
+		FROM (SELECT DISTINCT g, task, policy, run FROM numbered) g JOIN numbered s ON s.task = g.task AND s.run = g.run AND s.policy <= g.policy GROUP BY 1) x, batch_td(history_states(own), history => history_states(h)) r) e USING (step_id);
+UPDATE numbered SET task = NULL WHERE task = 'a' AND policy IN (3, 8);
+UPDATE numbered SET policy = NULL WHERE task = 'b' AND policy IN (3, 8);
+SELECT count(*), count(*) FILTER (WHERE a.n_state > own.n_state) AS more FROM numbered_batch_td a JOIN (
+	SELECT r.step_id, r.n_state FROM (SELECT g, rollout_agg(id, rollout, no, 0, signature_hash(action), reward) AS own FROM numbered WHERE task IS NULL OR policy IS NULL GROUP BY 1) x, rtmc(history_states(own), visit => 'every') r) own USING (step_id);
+SELECT detach('numbered') > 10 AS detached;
+
+-- Refusals
+\set VERBOSITY default
+\set SHOW_CONTEXT never
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', policy_step => 'policy', options => '{"batch_td": {"history": 3}}');
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', options => '{"methods": {"x": {"method": "rtmc", "history": true}}}');
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', policy_step => 'policy', options => '{"batch_td": {"history": 0}}');
+\set VERBOSITY terse
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', policy_step => 'policy', options => '{"batch_td": {"history": 1.5}}');
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', policy_step => 'policy', options => '{"batch_td": {"history": "all"}}');
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', policy_step => 'policy', options => '{"batch_td": {"history": 2, "decay": 0}}');
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', policy_step => 'policy', options => '{"grpo": {"history": 2}}');
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', policy_step => 'policy', options => '{"history": 2}');
+-- Without an index each group's history is found among all rows: it works, and says what it costs.
+SET client_min_messages = notice;
+\set VERBOSITY default
+DROP INDEX s_task_policy_run_idx;
+SELECT count(*) > 10 AS made FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', policy_step => 'policy', run_id => 'run', step_id => 'id', options => '{"batch_td": {"history": 2}}');
+SELECT * FROM compare('s_batch_td', 2, 1, 0.9);
+SET client_min_messages = warning;
+DROP SCHEMA history_views CASCADE;

@@ -50,7 +50,7 @@ UPDATE step s SET outcome = o.outcome FROM (
 WHERE o.rollout_id = s.rollout_id;
 SELECT all_near(weights(m), '{0.5,-0.25,0,2}') AS weights, near(member(m, 'intercept'), 0.125) AS intercept,
 	   member(m, 'rollouts') = 400 AS rollouts, member(m, 'steps') = (SELECT count(*) FROM step) AS steps
-FROM (SELECT progress_fit(rollout_id, x, outcome, 0, intercept => 'step') AS m FROM step) f;
+FROM (SELECT progress_fit(rollout_id, x, outcome, 0, 'step') AS m FROM step) f;
 
 -- Any lambda, with noise, against the normal equations in plain SQL
 UPDATE step SET outcome = outcome + sim.uniform(0, sim.stream(rollout_id, 5)) - 0.5;
@@ -306,8 +306,9 @@ SELECT progress_quality(r, 0, 1) FROM generate_series(1, 3) r;
 SELECT progress_quality(1, 0.5, NULL), progress_quality(1, 0.5, 0.25);
 -- Of a model: of what it predicts, step by step.
 SELECT (a.q).rollouts = (b.q).rollouts AND abs((a.q).mse - (b.q).mse) < 1e-9 AND abs((a.q).r2 - (b.q).r2) < 1e-9 AND (a.q).r2 > 0 AS same
-FROM (SELECT progress_quality(m, rollout_id, x, outcome) AS q FROM many, serial) a,
-	(SELECT progress_quality(rollout_id, progress_predict(m, x), outcome) AS q FROM many, serial) b;
+FROM (SELECT progress_fit(rollout_id, x, outcome, 0.01, 'step') AS m FROM many) f,
+	LATERAL (SELECT progress_quality(m, rollout_id, x, outcome) AS q FROM many) a,
+	LATERAL (SELECT progress_quality(rollout_id, progress_predict(m, x), outcome) AS q FROM many) b;
 SELECT progress_quality(NULL, 1, '{1}', 1);
 SELECT progress_quality(m, 1, '{1}', 1) FROM serial;
 SELECT progress_quality(m, 1, NULL, 1) FROM serial;

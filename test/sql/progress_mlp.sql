@@ -96,7 +96,7 @@ SELECT bool_and(shared = outcome) AS redistributed FROM (
 
 -- Without parameters: on top of the linear fit, where that is better on groups held out
 CREATE TABLE on_top AS SELECT progress_fit_mlp(rollout_id, x, outcome) AS m FROM curved;
-SELECT (progress_quality(m, rollout_id, x, outcome)).r2 > 0.99 AS better, max(abs(progress_predict(m, x) - progress_predict(m, ARRAY[x[2], x[1]]))) < 0.1 AS symmetric FROM curved, on_top GROUP BY m;
+SELECT (progress_quality(m, rollout_id, x, outcome)).r2 > 0.99 AS better, max(abs(progress_predict(m, x) - progress_predict(m, ARRAY[x[2], x[1]]))) < 0.1 AS symmetric FROM curved, on_top;
 SELECT m::text::progress_model = m AS text, m::text::jsonb - '{hidden_weights,hidden_bias,weights,linear_weights,intercept}'::text[] AS said,
 	m = (SELECT progress_fit_mlp(rollout_id, x, outcome ORDER BY sim.uniform(1, rollout_id)) FROM curved) AS order_free,
 	m = (SELECT progress_fit_mlp(rollout_id, x, outcome, rollout_id) FROM curved) AS own_groups FROM on_top;
@@ -104,11 +104,11 @@ SELECT m::text::progress_model = m AS text, m::text::jsonb - '{hidden_weights,hi
 SELECT progress_predict('{"version": 2, "kind": "mlp", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0.5, "intercept_of": "rollout", "loss": "squared", "hidden_weights": [1, 2, -1, -2], "hidden_bias": [0, 1], "weights": [3, 5], "linear_weights": [10, 100]}', '{1,1}') AS c,
 	(progress_quality('{"version": 2, "kind": "mlp", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0.5, "intercept_of": "rollout", "loss": "squared", "hidden_weights": [1, 2, -1, -2], "hidden_bias": [0, 1], "weights": [3, 5], "linear_weights": [10, 100]}', 1, '{1,1}', 120)).mse AS squared;
 SELECT '{"version": 2, "kind": "mlp", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0.5, "intercept_of": "step", "loss": "squared", "hidden_weights": [1], "hidden_bias": [0], "weights": [3], "linear_weights": [10]}'::progress_model;
--- Where nothing is to be gained it is the linear fit, to the byte: few groups, linear progress, noise
+-- With few groups, and where all is noise, it is the linear fit, to the byte
 SELECT kind, bool_and(m = l) AS linear, count(*) FROM (
 	SELECT kind, seed, progress_fit_mlp(r, x, outcome, g) AS m, progress_fit(r, x, outcome, 0.01) AS l FROM (
-		SELECT kind, seed, r, g, x, sum(CASE kind WHEN 'noise' THEN (t = 1)::int * sim.uniform(9, sim.stream(r, seed)) ELSE x[1] - x[2] END) OVER (PARTITION BY kind, seed, r) AS outcome
-		FROM (VALUES ('few', 3, 8), ('linear', 30, 8), ('noise', 30, 8)) k(kind, groups, size), generate_series(1, 5) seed, LATERAL generate_series(1, groups) g, LATERAL generate_series(g * 100, g * 100 + size - 1) r,
+		SELECT kind, seed, r, g, x, sum(CASE kind WHEN 'noise' THEN (t = 1)::int * sim.uniform(9, sim.stream(r, seed)) ELSE x[1] - x[2] * x[3] END) OVER (PARTITION BY kind, seed, r) AS outcome
+		FROM (VALUES ('few', 3, 8), ('noise', 30, 8)) k(kind, groups, size), generate_series(1, 5) seed, LATERAL generate_series(1, groups) g, LATERAL generate_series(g * 100, g * 100 + size - 1) r,
 			generate_series(1, 3) t, LATERAL (SELECT ARRAY(SELECT (sim.uniform(i, sim.stream(t, sim.stream(r, seed))) * 2 - 1)::real FROM generate_series(1, 3) i) AS x) f) s
 	GROUP BY kind, seed) f GROUP BY kind ORDER BY kind;
 -- On groups that neither saw it is never worse than the linear fit

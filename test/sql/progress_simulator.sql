@@ -4,17 +4,20 @@
 \i test/sim/simulator.sql
 SET jit = off;
 SET client_min_messages = warning;
-\set groups 120
+\set groups 100
 \i test/sim/attribution.sql
 \set ECHO all
 SELECT count(*) AS contributions, min(steps) = max(steps) AND min(steps) = (SELECT count(*) FROM sim.attribution_steps WHERE held_out) AS every_step FROM sim.attribution;
 CREATE VIEW c AS SELECT name, correlation AS r, r2 FROM sim.attribution;
-SELECT linear.r BETWEEN 0.55 AND 0.9 AS linear, next.r BETWEEN 0.45 AND 0.9 AS next, mlp.r BETWEEN 0.35 AND 0.9 AS mlp,
+SELECT sparse.r BETWEEN 0.9 AND 0.98 AS sparse, linear.r BETWEEN 0.7 AND 0.9 AS linear, step.r BETWEEN 0.55 AND 0.75 AS step, next.r BETWEEN 0.85 AND 0.98 AS next,
 	mean.r BETWEEN 0.1 AND 0.35 AS mean, monte_carlo.r BETWEEN 0 AND 0.25 AS monte_carlo, abs(random.r) < 0.08 AS random
-FROM c linear, c next, c mlp, c mean, c monte_carlo, c random
-WHERE (linear.name, next.name, mlp.name, mean.name, monte_carlo.name, random.name) = ('linear', 'next', 'mlp', 'mean', 'monte_carlo', 'random');
+FROM c sparse, c linear, c step, c next, c mean, c monte_carlo, c random
+WHERE (sparse.name, linear.name, step.name, next.name, mean.name, monte_carlo.name, random.name) = ('sparse', 'linear', 'step', 'next', 'mean', 'monte_carlo', 'random');
+-- The recommended call predicts outcomes of groups that it did not see
+SELECT r > 0.75 AS goal, r2 > 0.95 AS predicts FROM c WHERE name = 'sparse';
+-- A hidden layer is never worse than what it is on top of
+SELECT mlp.r >= linear.r AS split, mlp.r2 >= linear.r2 AS sum FROM c mlp, c linear WHERE (mlp.name, linear.name) = ('mlp', 'linear');
 -- What predicts the outcome best splits it worst: the next state gives it away
-SELECT s.r2 > 0.99 AND s.r2 > n.r2 AND n.r2 > l.r2 AS better_sum, s.r < n.r AND n.r < l.r AS worse_split
-FROM c l, c n, c s WHERE (l.name, n.name, s.name) = ('linear', 'next', 'next_small');
-SELECT min(r2) > 0.4 AS predict FROM c WHERE name IN ('linear', 'mlp');
+SELECT s.r2 > 0.999 AND s.r2 > n.r2 AND n.r2 > l.r2 AS better_sum, s.r < n.r AND n.r < l.r AS worse_split
+FROM c l, c n, c s WHERE (l.name, n.name, s.name) = ('sparse', 'next', 'next_small');
 DROP VIEW c;

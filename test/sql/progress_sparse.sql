@@ -80,18 +80,27 @@ RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 
--- More places than products have time for: conjugate gradients against the dense fit, 1,700 places; long rollouts, whose sums are compacted on the way
+-- More places than products have time for: conjugate gradients.  Long rollouts, whose sums are compacted on the way
 CREATE TABLE wide AS
-SELECT r AS rollout_id, t AS step_no, hash_features(ARRAY(SELECT 'w' || floor(sim.uniform(i, sim.stream(t, r)) ^ 2 * 3000) FROM generate_series(1, 12) i), 1700) AS x, sim.uniform(0, r) AS outcome
-FROM generate_series(1, 250) r, LATERAL generate_series(1, 1 + r % 40) t;
-ALTER TABLE wide ADD places int[], ADD weights real[];
-UPDATE wide SET places = places(x), weights = weights(x);
+SELECT r AS rollout_id, t AS step_no, h.places, h.weights, sim.uniform(0, r) AS outcome
+FROM generate_series(1, 250) r, LATERAL generate_series(1, 1 + r % 40) t,
+	hash_features_sparse(ARRAY(SELECT 'w' || floor(sim.uniform(i, sim.stream(t, r)) * 6000) FROM generate_series(1, 12) i), 1600) h;
 SELECT count(DISTINCT p) > 1500 AS by_gradients FROM wide, unnest(places) p;
-SELECT intercept, loss, same_model(s, d, 1e-8) AS equal
-FROM (VALUES ('rollout', 'squared'), ('step', 'squared'), ('none', 'squared'), ('rollout', 'logistic')) i(intercept, loss),
-	LATERAL (SELECT progress_fit(rollout_id, places, weights, outcome, 0.05, intercept, loss) AS s, progress_fit(rollout_id, x, outcome, 0.05, intercept, loss) AS d FROM wide) f ORDER BY 1, 2;
-SELECT bool_and(near((v.held_out).mse, (w.held_out).mse, 1e-7)) AS validated
-FROM (SELECT progress_cross_validate(rollout_id, places, weights, outcome, rollout_id, '{0.1}', 2, 0, 'rollout') AS a, progress_cross_validate(rollout_id, x, outcome, rollout_id, '{0.1}', 2, 0, 'rollout') AS b FROM wide) t, unnest(a) v, unnest(b) w WHERE v.fold = w.fold;
+CREATE TABLE z AS SELECT rollout_id, place, sum(w) AS z FROM wide, unnest(places, weights) AS t(place, w) GROUP BY 1, 2;
+CREATE TABLE y AS SELECT rollout_id, count(*) AS steps, max(outcome) AS y FROM wide GROUP BY 1;
+-- There is one minimum, where the derivatives by all weights and by the intercept are 0
+SELECT kind, loss, max(abs(d)) < 1e-8 AS at_the_minimum, count(*) > 1500 AS weights
+FROM (VALUES ('rollout', 'squared'), ('step', 'squared'), ('none', 'squared'), ('rollout', 'logistic')) k(kind, loss),
+	LATERAL (SELECT progress_fit(rollout_id, places, weights, outcome, 0.05, kind, loss) AS m FROM wide) f, LATERAL (
+	WITH w AS MATERIALIZED (SELECT * FROM by_place(m)),
+	p AS (SELECT rollout_id, steps, y, sum(z * w) + (SELECT coalesce(w, 0) FROM w WHERE place = 0) * CASE kind WHEN 'step' THEN steps ELSE 1 END AS p FROM y JOIN z USING (rollout_id) JOIN w USING (place) GROUP BY rollout_id, steps, y),
+	e AS MATERIALIZED (SELECT rollout_id, steps, CASE loss WHEN 'squared' THEN p - y ELSE 1 / (1 + exp(-p)) - y END AS e FROM p)
+	SELECT sum(e * z) / 250 + min(w) * 0.05 * CASE loss WHEN 'squared' THEN 1 ELSE 2 END AS d FROM e JOIN z USING (rollout_id) JOIN w USING (place) GROUP BY place
+	UNION ALL SELECT CASE kind WHEN 'none' THEN 0 WHEN 'step' THEN avg(e * steps) ELSE avg(e) END FROM e) d GROUP BY kind, loss ORDER BY 1, 2;
+SELECT bool_and(near((v.held_out).mse, (q).mse, 1e-8) AND (q).rollouts = (v.held_out).rollouts) AS validated
+FROM (SELECT v.* FROM (SELECT progress_cross_validate(rollout_id, places, weights, outcome, rollout_id, '{0.1}', 2, 0, 'rollout') AS a FROM wide) t, unnest(a) v) v,
+	LATERAL (SELECT progress_fit(rollout_id, places, weights, outcome, v.lambda) AS m FROM wide WHERE progress_fold(rollout_id, 2) <> v.fold) m,
+	LATERAL (SELECT progress_quality(m, rollout_id, places, weights, outcome) AS q FROM wide WHERE progress_fold(rollout_id, 2) = v.fold) q;
 SELECT progress_fit(rollout_id, places, weights, outcome, 0) FROM wide;
 
 -- Bad input

@@ -463,6 +463,41 @@ refused('mallory', 'overloaded', q(INSERT INTO alices.steps (kind, task_id, roll
 refused('mallory', 'overloaded', q(CREATE TABLE public.hers (a text); CREATE TRIGGER t BEFORE INSERT ON public.hers FOR EACH ROW EXECUTE FUNCTION stepadv_internal.fill_identities('observation'); INSERT INTO public.hers VALUES ('x')), qr/arguments for 0 columns/, 'a table of hers');
 unharmed('canonical tables');
 
+# ---- 6. Methods of a stranger's, and functions called as ours are, where methods are checked
+house('checked');
+$node->safe_psql('checked', 'CREATE SCHEMA m AUTHORIZATION mallory; GRANT USAGE ON SCHEMA m TO PUBLIC');
+my $evil_rows = qq(RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql AS \$f\$ $evil RETURN QUERY SELECT s.step_id, s.rollout_id, s.step_no, 1::float8 FROM stepadv.steps(rollouts) s; END \$f\$);
+works('mallory', 'checked', qq(
+	CREATE FUNCTION m.evil_method(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.9) $evil_rows;
+	CREATE FUNCTION m.batch_td(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.9) $evil_rows;
+	CREATE FUNCTION m.rtmc(rollouts stepadv.rollout_group) $evil_rows;
+	CREATE FUNCTION m.left_out(rollouts stepadv.rollout_group, max_rollouts integer, seed integer) RETURNS TABLE (rollout_id bigint) LANGUAGE plpgsql AS \$f\$ $evil RETURN NEXT; END \$f\$;
+	CREATE FUNCTION m.without_rollout(rollouts stepadv.rollout_group, id bigint) RETURNS stepadv.rollout_group LANGUAGE plpgsql AS \$f\$ $evil RETURN rollouts; END \$f\$;
+	CREATE FUNCTION m.signature_hash(text) RETURNS bigint LANGUAGE plpgsql AS \$f\$ $evil RETURN 1; END \$f\$;
+	CREATE FUNCTION m.pooled(integer, float8[]) RETURNS integer LANGUAGE plpgsql AS \$f\$ $evil RETURN 1; END \$f\$;
+	CREATE AGGREGATE m.credit_pool(float8[]) (SFUNC = m.pooled, STYPE = integer);
+	CREATE FUNCTION m.joined(text, text) RETURNS text LANGUAGE plpgsql AS \$f\$ $evil RETURN ''; END \$f\$;
+	CREATE OPERATOR m.|| (LEFTARG = text, RIGHTARG = text, FUNCTION = m.joined);
+	SELECT stepadv.register_method('m.evil_method(stepadv.rollout_group, float8)'::regprocedure, requires => '{reward,state,action}');
+	-- As register_method would not write it.
+	INSERT INTO m.stepadv_methods SELECT n, 'm.batch_td(stepadv.rollout_group,double precision)', '{reward}', '{}', NULL, 'a row per step' FROM unnest('{batch_td,rtmc,grpo}'::text[]) n;
+	SELECT count(*) FROM stepadv.credit_check((SELECT stepadv.rollout_agg(i, i, 0, 1, i, i) FROM generate_series(1, 4) i), 'evil_method');),
+	"m.stepadv_methods\n1", 'mallory has methods, and checks them herself');
+foreach my $who ('alice', 'admin')
+{
+	my $group = '(SELECT stepadv.rollout_agg(i, i, 0, 1, i % 2, i) FROM generate_series(1, 4) i)';
+	works($who, 'checked', "SET search_path = m, stepadv, public; SELECT n_steps, n_covered FROM stepadv.credit_check($group); SELECT n_steps FROM stepadv.credit_check($group, 'rtmc') ; SELECT n_steps FROM stepadv.credit_check($group, 'grpo')",
+		"4|4\n4\n4", "$who checks stepadv's methods");
+	refused($who, 'checked', "SET search_path = m, stepadv, public; SELECT * FROM stepadv.credit_check($group, 'evil_method')", qr/unknown method: 'evil_method'/, "$who does not know mallory's");
+	foreach my $table (sort values %kept)
+	{
+		works($who, 'checked', qq(SET search_path = m, stepadv, public; SELECT count(*) > 5, sum(steps) > 0 FROM public.${table}_credit_check; SELECT count(*) > 20 FROM public.${table}_credit_groups; SELECT count(*) FROM public.${table}_credit_calibration;
+			SELECT count(*) FROM public.${table}_credit_check WHERE method = 'evil_method'), "t|t\nt\n10\n0", "$who reads what was checked of $table");
+	}
+	works($who, 'checked', q(SET search_path = m, stepadv, public; SELECT count(*) >= 0 FROM stepadv.upgrade_attachments(); SELECT count(*) > 5 FROM public.a_credit_check), "t\nt", "$who upgrades");
+}
+unharmed('methods that are checked');
+
 # ---- An administrator calls for mallory's own table: her code, not his rights
 $node->safe_psql('postgres', 'CREATE DATABASE helped');
 $node->safe_psql('helped', 'CREATE EXTENSION stepadv; CREATE SCHEMA m AUTHORIZATION mallory; GRANT USAGE ON SCHEMA m TO PUBLIC');

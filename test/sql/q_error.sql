@@ -1,0 +1,158 @@
+-- q_error and confidence of rtmc and batch_td: src/estimators/q_error.c, bellman_error.c.
+SET extra_float_digits = 0;
+
+-- By hand. Four rollouts of one step in one state, action 1 three times with returns 1, 1, 0, action 2 once with 0. No prior, gamma 1.
+-- Outcomes: 4 of them and half at 0, half at 1: mean 2.5 / 5 = 1/2, variance 1/4. Sums of squares: 2/3 of action 1, 0 of action 2.
+-- For q_error, group (2/3 + 8/4) / 10 = 4/15, state (16 * 4/15 + 2/3) / 18 = 37/135, action 1 (16 * 37/135 + 2/3) / 18 = 341/1215, action 2 37/135;
+-- t = 1.3. For confidence, group (2/3 + 2/4) / 4 = 7/24, state (4 * 7/24 + 2/3) / 6 = 11/36, action 1 (4 * 11/36 + 2/3) / 6 = 17/54, action 2 11/36;
+-- A is 1/6 and -1/2, with variances (1/4)^2 (17/162 + 11/36) and (3/4)^2 of the same: which of two is better is one question.
+CREATE TABLE qe_hand (i integer, a integer, reward float8, ps bigint);
+INSERT INTO qe_hand VALUES (1, 1, 1), (2, 1, 1), (3, 1, 0), (4, 2, 0);
+SELECT a.step_id, a.q, a.q_error, abs(a.q_error - h.q_error) < 1e-12 AS same, a.confidence, abs(a.confidence - erfc) < 1e-12 AS as_sure
+FROM stepadv.rtmc((SELECT stepadv.rollout_agg(i, i, 1, 7, a, reward) FROM qe_hand), gamma => 1, prior => 0) a,
+	LATERAL (SELECT 1.3 * CASE WHEN a.step_id < 4 THEN sqrt(341.0 / 1215 / 3.25) ELSE sqrt(37.0 / 135 / 1.25) END AS q_error) h,
+	-- Phi(1/6 / sqrt(...)), by Abramowitz and Stegun 7.1.6, a series for erf.
+	LATERAL (SELECT 0.5 + (1.0 / 6 / sqrt((17.0 / 162 + 11.0 / 36) / 16))::float8 AS z) z,
+	LATERAL (SELECT 0.5 + exp(-x * x / 2) / sqrt(2 * pi()) * sum(term) AS erfc
+		FROM (SELECT z.z - 0.5 AS x) x, LATERAL (
+			SELECT exp((2 * k + 1) * ln(x) - (SELECT coalesce(sum(ln(2 * j + 1)), 0) FROM generate_series(1, k) j)) AS term FROM generate_series(0, 60) k) s GROUP BY x) e
+ORDER BY 1;
+
+-- Bellman: twice state 1, then state 2, then the end, once with 1 and once with 0, gamma 1. V is 1/2 in both. Outcomes: mean 1/2, variance
+-- 1/4, half of it per step. Sums of squares 0 and 1/2. Group (1/2 + 8/8) / 10 = 3/20; pair 1 (16/17)^2 3/20; state 2 (16 * 3/20 + 1/2) / 17 = 2.9/17,
+-- pair 2 (16 * 2.9/17 + 1/2) / 17. u(2) = pair 2 / 2 * 2/1.75, t = 2.
+SELECT a.step_no, a.q, a.stderr, a.q_error, abs(a.q_error - h.q_error) < 1e-12 AS same, a.confidence
+FROM stepadv.batch_td((SELECT stepadv.rollout_agg(2 * r + t, r, t, t, 1, CASE WHEN t = 2 THEN r END) FROM generate_series(0, 1) r, generate_series(1, 2) t), gamma => 1) a,
+	(SELECT (16.0 / 17) ^ 2 * 0.15 AS one, (16 * 2.9 / 17 + 0.5) / 17 AS two) pair,
+	LATERAL (SELECT CASE a.step_no WHEN 1 THEN 2 * sqrt(one / 1.75 + two / 1.75) ELSE 2 * sqrt(two / 1.75) END AS q_error) h
+WHERE a.rollout_id = 1 ORDER BY 1;
+
+-- Weights. A rollout with return 1 and one of the history with 0 that counts half: q 2/3, 1.8 visits and rollouts. Outcomes: mean 1.5 / 2.5, variance
+-- (0.16 + 0.36 / 2 + (0.36 + 0.16) / 2) / 2.5 = 0.24; squares 1.8 * (1/9 + 4/9/2) / 1.5 = 0.4; group (0.4 + 8 * 0.24) / 8.8, state (16 group + 0.4) / 16.8,
+-- pair (16 state + 0.4) / 16.8; t = 1 + 1.2 / 1.8.
+SELECT q, abs(q_error - (1 + 1.2 / 1.8) * sqrt((16 * (16 * (2.32 / 8.8) + 0.4) / 16.8 + 0.4) / 16.8 / 2.05)) < 1e-12 AS same
+FROM stepadv.rtmc((SELECT stepadv.rollout_agg(1, 1, 1, 7, 1, 1.0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1)),
+	history => (SELECT stepadv.rollout_agg(2, 2, 1, 7, 1, 0.0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0)), decay => 0.5);
+
+-- In plain SQL, on groups at random: loops, states where nothing else was tried, rewards of either sign on the way.
+SELECT setseed(0.25);
+CREATE TABLE qe AS
+SELECT (g * 10 + r) * 100 + t AS step_id, g, r, t, (random() * 4)::integer AS s, (random() * 2)::integer AS a,
+	CASE WHEN t = n THEN (random() * 3)::integer - 1 WHEN random() < 0.3 THEN 0.5 - random() END AS reward
+FROM generate_series(1, 30) g, LATERAL (SELECT r, 1 + (random() * 9)::integer AS n FROM generate_series(1, 1 + g % 9) r) r, generate_series(1, n) t;
+CREATE TABLE qe_folded AS SELECT g, stepadv.rollout_agg(step_id, r, t, s, a, reward) AS rollouts FROM qe GROUP BY g;
+
+-- What rtmc and batch_td answer otherwise (q, v, return) is tested elsewhere, and taken as known here.
+CREATE FUNCTION qe_check(td boolean, gamma float8, lambda float8, prior float8, first_visits boolean)
+RETURNS TABLE (steps bigint, wrong_error bigint, wrong_confidence bigint, unsure bigint)
+LANGUAGE plpgsql SET client_min_messages = warning AS
+$$
+DECLARE
+	later float8 := CASE WHEN td AND lambda < 1 THEN gamma * (1 - lambda) / (1 - gamma * lambda) ELSE 0 END;
+	offset_ float8 := CASE WHEN td THEN -0.25 ELSE 0.25 END;
+BEGIN
+	DROP TABLE IF EXISTS answer, step, pair, state;
+	IF td THEN
+		CREATE TEMP TABLE answer AS SELECT f.g, a.* FROM qe_folded f, stepadv.batch_td(f.rollouts, gamma => gamma, lambda => lambda, prior => prior, baseline => 0.3) a;
+	ELSE
+		CREATE TEMP TABLE answer AS SELECT f.g, a.* FROM qe_folded f, stepadv.rtmc(f.rollouts, gamma => gamma, prior => prior, baseline => 0.3,
+			visit => CASE WHEN first_visits THEN 'first' ELSE 'every' END) a;
+	END IF;
+	CREATE TEMP TABLE step AS
+	WITH RECURSIVE known AS (
+		SELECT q.*, a.q, a.v, a.advantage, a."return" AS earned, a.q_error, a.confidence, lead(q.s) OVER w AS next, lead(a.v) OVER w AS next_v,
+			NOT first_visits OR row_number() OVER (PARTITION BY q.g, q.r, q.s, q.a ORDER BY q.t) = 1 AS visit, q.t = 1 AS starts, count(*) OVER (PARTITION BY q.g, q.r) AS n
+		FROM qe q JOIN answer a USING (g, step_id) WINDOW w AS (PARTITION BY q.g, q.r ORDER BY q.t)
+	), targets AS (
+		SELECT k.step_id, k.g, k.r, k.t, coalesce(k.reward, 0) AS target FROM known k WHERE k.next IS NULL
+		UNION ALL
+		SELECT k.step_id, k.g, k.r, k.t, coalesce(k.reward, 0) + gamma * ((1 - lambda) * k.next_v + lambda * t.target)
+		FROM targets t JOIN known k ON k.g = t.g AND k.r = t.r AND k.t = t.t - 1
+	)
+	SELECT k.*, CASE WHEN td THEN t.target ELSE k.earned END AS target FROM known k JOIN targets t USING (step_id);
+	-- Lengths are in the scale of the data here, not in units.
+	CREATE TEMP TABLE pair AS
+	WITH bounds AS (SELECT g, least(min(earned), 0) AS low, greatest(max(earned), 0) AS high FROM step GROUP BY g),
+	start AS (
+		SELECT s.g, b.low, CASE WHEN b.high > b.low THEN b.high ELSE b.low + 1 END AS high, count(*) AS n, sum(s.earned) AS total, array_agg(s.earned) AS all_earned,
+			-- An innovation's share of a return's variance.
+			sum((SELECT sum((gamma * lambda) ^ (2 * i)) FROM generate_series(0, s.n - 1) i)) / sum((SELECT sum(gamma ^ (2 * i)) FROM generate_series(0, s.n - 1) i)) AS share
+		FROM step s JOIN bounds b USING (g) WHERE s.starts GROUP BY s.g, b.low, b.high
+	),
+	outcomes AS (
+		SELECT g, n, CASE WHEN td THEN share ELSE 1 END AS share,
+			((SELECT sum((e - mean) ^ 2) FROM unnest(all_earned) e) + (low - mean) ^ 2 / 2 + (high - mean) ^ 2 / 2) / (n + 1) AS variance
+		FROM start, LATERAL (SELECT (total + (low + high) / 2) / (n + 1) AS mean) m
+	),
+	spread AS (SELECT g, s, a, count(*) AS n, sum((target - q) ^ 2) AS squares, min(q) AS q, min(v) AS v FROM step WHERE visit GROUP BY g, s, a),
+	pooled AS (
+		SELECT p.*, o.n AS rollouts, o.variance AS outcome_variance, k.k0, k.k1,
+			(k.k1 * (sum(squares) OVER in_group + k.k0 * o.variance * o.share) / (sum(p.n - 1) OVER in_group + k.k0) + sum(squares) OVER in_state) / (k.k1 + sum(p.n - 1) OVER in_state) AS of_state
+		FROM spread p JOIN outcomes o USING (g), (VALUES (8, 16), (2, 4)) k(k0, k1) WINDOW in_group AS (PARTITION BY g, k.k0), in_state AS (PARTITION BY g, k.k0, s)
+	)
+	SELECT g, s, a, n, q, v, rollouts, outcome_variance, k0, (k1 * of_state + squares) / (k1 + n - 1) AS variance FROM pooled;
+	CREATE TEMP TABLE state AS
+	SELECT s.g, s.s, s.n, s.n + prior - later * s.staying AS less, later * (s.n - s.staying) / (s.n + prior - later * s.staying) AS w, s.n - s.staying AS leaving,
+		p.innovation / (s.n + prior - later * s.staying) ^ 2 * s.n / (s.n - 0.25)
+			+ prior / (s.n + prior - later * s.staying) * 0.5 * greatest(b.square, p.outcome_variance / 4) AS new, 0::float8 AS u
+	FROM (SELECT g, s, count(*) AS n, count(*) FILTER (WHERE next = s) AS staying FROM step GROUP BY g, s) s
+	JOIN (SELECT g, s, sum(n * (variance + (q - v) ^ 2)) AS innovation, min(outcome_variance) AS outcome_variance FROM pair WHERE k0 = 8 GROUP BY g, s) p USING (g, s)
+	JOIN (SELECT g, avg((v - 0.3) ^ 2) AS square FROM step GROUP BY g) b USING (g);
+	FOR i IN 1..CASE WHEN later > 0 THEN 250 ELSE 0 END LOOP
+		UPDATE state x SET u = x.new + coalesce(x.w ^ 2 * y.u / x.leaving, 0)
+		FROM state z LEFT JOIN (SELECT s.g, s.s, sum(n.u) AS u FROM step s JOIN state n ON n.g = s.g AND n.s = s.next WHERE s.next <> s.s GROUP BY s.g, s.s) y USING (g, s)
+		WHERE z.g = x.g AND z.s = x.s;
+	END LOOP;
+	RETURN QUERY
+	SELECT count(*), count(*) FILTER (WHERE abs(a.q_error / e.q_error - 1) > 1e-9),
+		-- Of the normal distribution, what numbers on both sides of it say: the density's integral by Simpson's rule.
+		count(*) FILTER (WHERE abs(a.confidence - CASE WHEN a.advantage = 0 THEN 0.5 ELSE 0.5 + e.integral END) > 1e-9), count(*) FILTER (WHERE a.confidence = 0.5)
+	FROM step a JOIN (
+		SELECT i.g, i.s, i.a, i.q_error,
+			(SELECT sum(CASE k WHEN 0 THEN 1 WHEN 200 THEN 1 ELSE 2 + 2 * (k % 2) END * exp(-0.5 * (z * k / 200) ^ 2)) FROM generate_series(0, 200) k) * z / 600 / sqrt(2 * pi()) AS integral
+		FROM (SELECT p.g, p.s, p.a,
+				(1 + CASE WHEN td THEN 2 ELSE 1.2 END / p.rollouts) * sqrt(p.variance / (p.n + offset_) + later ^ 2 * coalesce(n.u, 0) / p.n) AS q_error,
+				least(abs(p.q - p.v) / sqrt(c.variance / c.n * (1 - c.n / (t.all_visits + prior)) ^ 2 + (t.shares - c.variance * c.n) / (t.all_visits + prior) ^ 2), 8) AS z
+			FROM pair p JOIN pair c USING (g, s, a)
+			JOIN (SELECT g, s, sum(n) AS all_visits, sum(variance * n) AS shares FROM pair WHERE k0 = 2 GROUP BY g, s) t USING (g, s)
+			LEFT JOIN (SELECT s.g, s.s, s.a, sum(x.u) AS u FROM step s JOIN state x ON x.g = s.g AND x.s = s.next GROUP BY s.g, s.s, s.a) n USING (g, s, a)
+			WHERE p.k0 = 8 AND c.k0 = 2) i) e USING (g, s, a);
+END
+$$;
+SELECT m.method, c.steps > 500 AS many, c.wrong_error, c.wrong_confidence, c.unsure > 0 AS some_unsure
+FROM (VALUES (1, 'rtmc', false, 0.99, 0, 2, true), (2, 'every visit', false, 0.8, 0, 0, false), (3, 'batch_td', true, 0.9, 0, 0, false), (4, 'prior', true, 0.95, 0, 0.5, false),
+	(5, 'lambda', true, 0.9, 0.6, 1, false), (6, 'returns', true, 1, 1, 0, false), (7, 'no discount', true, 0, 0, 0, false)) m(n, method, td, gamma, lambda, prior, first_visits),
+	qe_check(m.td, m.gamma, m.lambda, m.prior, m.first_visits) c ORDER BY m.n;
+
+-- The order of rows makes no difference, which of two rollouts comes first none beyond rounding; nor does normalise, and a scale is a scale.
+CREATE FUNCTION qe_compare(a stepadv.rollout_group, b stepadv.rollout_group, factor float8 DEFAULT 1) RETURNS TABLE (method text, steps bigint, differ bigint)
+LANGUAGE sql AS $$
+	SELECT m.method, count(*), count(*) FILTER (WHERE coalesce(abs(m.e2 / m.e1 / factor - 1) > 1e-9 OR abs(m.c2 - m.c1) > 1e-9, m.e1 IS NOT NULL OR m.e2 IS NOT NULL))
+	FROM (
+		SELECT 'rtmc' AS method, x.q_error AS e1, y.q_error AS e2, x.confidence AS c1, y.confidence AS c2 FROM stepadv.rtmc(a, prior_mean => 'start_value') x FULL JOIN stepadv.rtmc(b, prior_mean => 'start_value', normalise => true) y USING (step_id)
+		UNION ALL SELECT 'batch_td', x.q_error, y.q_error, x.confidence, y.confidence FROM stepadv.batch_td(a, prior => 0.5, prior_mean => 'start_value') x FULL JOIN stepadv.batch_td(b, prior => 0.5, prior_mean => 'start_value') y USING (step_id)) m
+	GROUP BY 1 ORDER BY 1
+$$;
+SELECT c.method, sum(c.steps) > 500 AS many, sum(c.differ) AS differ FROM qe_folded f, LATERAL (SELECT stepadv.rollout_agg(step_id, -r, t, s, a, reward ORDER BY random()) AS g FROM qe WHERE g = f.g) o, qe_compare(f.rollouts, o.g) c GROUP BY 1 ORDER BY 1;
+SELECT c.method, sum(c.differ) AS differ FROM qe_folded f, LATERAL (SELECT stepadv.rollout_agg(step_id, r, t, s, a, 1e6 * reward) AS g FROM qe WHERE g = f.g) o, qe_compare(f.rollouts, o.g, 1e6) c GROUP BY 1 ORDER BY 1;
+-- Turns of one call are steps; the history of both is that of their union.
+SELECT c.method, sum(c.differ) AS differ FROM qe_folded f, LATERAL (SELECT stepadv.by_turn(stepadv.rollout_agg(step_id, r, t, s, a, reward, NULL, NULL, NULL, NULL, NULL, t)) AS g FROM qe WHERE g = f.g) o, qe_compare(f.rollouts, o.g) c GROUP BY 1 ORDER BY 1;
+SELECT count(*) > 10 AS several, count(*) FILTER (WHERE abs(x.q_error - y.q_error) > 1e-9 OR abs(x.confidence - y.confidence) > 1e-9) AS differ
+FROM (SELECT stepadv.rollout_agg(step_id, r, t, s, a, reward) FILTER (WHERE r < 4) AS young, stepadv.rollout_agg(step_id, r, t, s, a, reward) FILTER (WHERE r >= 4) AS old FROM qe WHERE g = 7) f,
+	stepadv.batch_td(f.young, history => f.old) x JOIN qe_folded u ON u.g = 7, stepadv.batch_td(u.rollouts) y WHERE y.step_id = x.step_id;
+
+-- Nothing but failures: eight of eight are not certain. Beta(1/2, 17/2) has mean 1/18 and variance 17/18^2/10, so the error is sqrt(27/3240). Of batch_td it is that
+-- of the rollouts, however often a state was visited; of a rollout that failed: mean 1/4, variance 1/16.
+SELECT step_id, q, stderr, abs(q_error - CASE step_id WHEN 9 THEN sqrt(1.0 / 8) ELSE sqrt(27.0 / 3240) END) < 1e-12 AS same, advantage, confidence
+FROM stepadv.rtmc((SELECT stepadv.rollout_agg(i, i - i / 9, 1 + i / 9, i / 9, 1, 0) FROM generate_series(1, 9) i)) WHERE step_id > 7;
+SELECT step_id, q, stderr, abs(q_error - sqrt(27.0 / 3240)) < 1e-12 AS same, advantage, confidence
+FROM stepadv.batch_td((SELECT stepadv.rollout_agg(i, i - i / 9, 1 + i / 9, i / 9, 1, 0) FROM generate_series(1, 9) i)) WHERE step_id > 7;
+-- Nothing judged: NULL. One step in all. Nothing in it.
+SELECT q_error, confidence FROM stepadv.rtmc((SELECT stepadv.rollout_agg(i, i, 1, 1, 1, NULL) FROM generate_series(1, 2) i));
+SELECT round(q_error::numeric, 4) AS q_error, confidence FROM stepadv.batch_td((SELECT stepadv.rollout_agg(1, 1, 1, 1, 1, 1)));
+SELECT q_error, confidence FROM stepadv.batch_td((SELECT stepadv.rollout_agg(i, i, 1, 1, 1, 1) FROM generate_series(1, 0) i));
+-- NULL states and actions are like no other; rollouts that are not judged take no part.
+SELECT step_id, n_action, round(q_error::numeric, 4) AS q_error, round(confidence::numeric, 4) AS confidence
+FROM stepadv.rtmc((SELECT stepadv.rollout_agg(i, i, 1, nullif(i % 3, 0), nullif(i % 2, 0), CASE WHEN i < 6 THEN i % 2 END) FROM generate_series(1, 7) i)) ORDER BY 1;
+-- Returns too large to be squared are not too large here.
+SELECT q_error FROM stepadv.rtmc((SELECT stepadv.rollout_agg(i, i, 1, i, i, 1e200 * i) FROM generate_series(1, 2) i)) a;
