@@ -209,7 +209,8 @@ find_subject(const Estimator *estimator, const ParameterValue *parameters, const
 			history = -1;
 	}
 	find_rollout_facts(subject, facts);
-	leave_out_defects(subject, estimator->defects, facts);
+	leave_out_defects(subject, estimator->defects |
+					  (history >= 0 && parameters[history + 1].number < 1 ? DEFECT_POLICY_STEP : 0), facts);
 	facts->n_own = group->n_rollouts;
 	if (history >= 0 && !parameters[history].isnull)
 		facts->weight = weigh_by_age(subject, group->n_rollouts, parameters[history + 1].number, facts);
