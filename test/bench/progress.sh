@@ -29,7 +29,7 @@ psql -qX -v ON_ERROR_STOP=1 -v rollouts="$rollouts" -v dimension="$dimension" >/
 	VACUUM ANALYZE sparse;
 	CREATE UNLOGGED TABLE dense (rollout_id bigint, outcome float8, x real[]);
 	ALTER TABLE dense ALTER x SET STORAGE EXTERNAL;
-	INSERT INTO dense SELECT r, (r % 3 = 0)::int, stepadv.hash_features(atoms, 1024) FROM generate_series(1, :rollouts / 10) r, generate_series(1, 16) t
+	INSERT INTO dense SELECT r, (r % 3 = 0)::int, stepadv.hash_features(atoms, 1024) FROM generate_series(1, :rollouts / 10) r CROSS JOIN generate_series(1, 16) t
 		JOIN words ON k = floor(stepadv.progress_random(r, t) * 1000)::int;
 	VACUUM ANALYZE dense;
 SQL
