@@ -7,9 +7,9 @@ IMPORT = $(patsubst %.control,%,$(wildcard import/stepadv_import.control))
 EXTENSION = stepadv $(IMPORT)
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" stepadv.control)
 
-.PHONY: all deps check demo report bench credit fuzz dist freeze begin
+.PHONY: all deps check demo report bench credit credit-history fuzz dist freeze begin
 
-OWN_GOALS = deps check demo report bench credit fuzz dist freeze begin
+OWN_GOALS = deps check demo report bench credit credit-history fuzz dist freeze begin
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -32,6 +32,10 @@ bench:
 # How well methods give credit where the truth is known: docs/credit.md.
 credit:
 	@bash test/credit/run.sh
+
+# And when the policy has moved since a history was made.
+credit-history:
+	@bash test/credit/history.sh
 
 fuzz:
 	@bash test/fuzz/run.sh

@@ -116,10 +116,12 @@ COMMENT ON FUNCTION stepadv_internal.rollout_filter(stepadv_internal.attached) I
 -- The column of the adapters that says by which policy a rollout was made: of the
 -- rows, or of the group.
 CREATE FUNCTION stepadv_internal.policy_step_column(a stepadv_internal.attached) RETURNS text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT c.attname::text FROM pg_attribute c WHERE c.attrelid = (a).rows AND c.attname IN ('rollout_policy_step', 'stepadv_policy_step') AND c.attnum > (a).n_group_columns
+BEGIN
+	RETURN (SELECT c.attname::text FROM pg_attribute c WHERE c.attrelid = (a).rows AND c.attname IN ('rollout_policy_step', 'stepadv_policy_step') AND c.attnum > (a).n_group_columns);
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.policy_step_column(stepadv_internal.attached) IS 'part of attach: the column of the rows to fold that is the policy_step of the rollout; NULL where there is none';
 

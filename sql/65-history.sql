@@ -10,11 +10,14 @@
 -- Aliases: s a row of what knows the runs, o what is known of g, p a group before it.
 
 CREATE FUNCTION stepadv_internal.takes_history(function regprocedure) RETURNS boolean
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT EXISTS (SELECT FROM pg_proc p CROSS JOIN LATERAL generate_series(2, p.pronargs) i(i)
-		WHERE p.oid = takes_history.function AND p.pronamespace = 'stepadv'::regnamespace AND p.proargnames[i.i] = 'history' AND p.proargtypes[i.i - 1] = 'stepadv.rollout_group'::regtype)
+BEGIN
+	RETURN (
+		SELECT EXISTS (SELECT FROM pg_proc p CROSS JOIN LATERAL generate_series(2, p.pronargs) i(i)
+			WHERE p.oid = takes_history.function AND p.pronamespace = 'stepadv'::regnamespace AND p.proargnames[i.i] = 'history' AND p.proargtypes[i.i - 1] = 'stepadv.rollout_group'::regtype));
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.takes_history(regprocedure) IS 'part of attach: whether a method of stepadv''s learns from a history, which is a group';
 
@@ -204,7 +207,8 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	IF NOT EXISTS (SELECT FROM stepadv_internal.made_methods(a) m WHERE stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL) THEN
+	-- To ask the methods is to try them: not where no option has the word.
+	IF strpos((a).options::text, '"history"') = 0 OR NOT EXISTS (SELECT FROM stepadv_internal.made_methods(a) m WHERE stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL) THEN
 		RETURN;
 	ELSIF NOT stepadv_internal.by_group((a).rows, (a).n_group_columns) THEN
 		RAISE WARNING 'no index of % begins with the columns of the group', stepadv_internal.relation_name((a).source)

@@ -7,12 +7,17 @@
 -- method is not there, or not any more, is left out, as methods themselves are;
 -- attach has refused it.
 CREATE FUNCTION stepadv_internal.instances(owner oid, options jsonb) RETURNS SETOF stepadv_internal.known_method
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+BEGIN
+	IF jsonb_typeof(instances.options -> 'methods') IS DISTINCT FROM 'object' THEN
+		RETURN;
+	END IF;
+	RETURN QUERY
 	WITH told AS (
 		SELECT e.key AS name, e.value, e.value ->> 'method' AS method
-		FROM jsonb_each(CASE WHEN jsonb_typeof(instances.options -> 'methods') = 'object' THEN instances.options -> 'methods' ELSE '{}' END) e
+		FROM jsonb_each(instances.options -> 'methods') e
 		WHERE jsonb_typeof(e.value) = 'object' AND e.key ~ '^[a-z_][a-z0-9_]*$' AND NOT EXISTS (SELECT FROM stepadv_internal.combined_views v WHERE v.suffix = e.key)
 	), believed AS (
 		SELECT b.schema, b.believed, b.number, b.known
@@ -25,7 +30,8 @@ AS $$
 		SELECT c.* FROM believed c
 		WHERE CASE WHEN t.method LIKE '%.%' THEN format('%s.%s', c.schema, (c.known).method) = t.method ELSE (c.known).method = t.method AND c.believed < 4 END
 		ORDER BY c.believed, c.schema, c.number LIMIT 1) b
-	ORDER BY b.believed, b.number, (b.known).method, t.name COLLATE "C"
+	ORDER BY b.believed, b.number, (b.known).method, t.name COLLATE "C";
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.instances(oid, jsonb) IS 'part of attach: the instances of methods that the options name, for views of a role: each a method with a name of its own';
 
@@ -156,12 +162,18 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	told CONSTANT jsonb := (a).options -> 'methods';
-	known CONSTANT text[] := ARRAY(SELECT m.method FROM stepadv_internal.methods_for((a).owner, '{}'::text[]) m);
-	instances CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.instances((a).owner, (a).options) m);
-	names CONSTANT text[] := known || ARRAY(SELECT m.method FROM unnest(instances) m);
+	known text[];
+	instances stepadv_internal.known_method[];
+	names text[];
 	option record;
 	m stepadv_internal.known_method;
 BEGIN
+	IF told IS NULL THEN
+		RETURN;
+	END IF;
+	known := ARRAY(SELECT k.method FROM stepadv_internal.methods_for((a).owner, '{}'::text[]) k);
+	instances := ARRAY(SELECT k FROM stepadv_internal.instances((a).owner, (a).options) k);
+	names := known || ARRAY(SELECT k.method FROM unnest(instances) k);
 	IF jsonb_typeof(told) NOT IN ('array', 'object') THEN
 		RAISE EXCEPTION 'option "methods" must be a list or an object, not %', told USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'For example {"methods": {"grpo_step": {"method": "grpo", "step_rewards": true}}}; a list names methods of other users'': ["schema.method"].';

@@ -196,9 +196,10 @@ AS $$
 		(k.m).shape || stepadv_internal.instance_words(a, (k.m).instance) || CASE WHEN t.takes_history THEN stepadv_internal.history_words((k.m).method, s.settings) ELSE '' END, b.argument
 	FROM (SELECT m, row_number() OVER () AS i FROM stepadv_internal.methods_of(a) m) k
 	JOIN pg_proc p ON p.oid = (k.m).function JOIN pg_namespace n ON n.oid = p.pronamespace
-	CROSS JOIN LATERAL (SELECT stepadv_internal.method_options(k.m, coalesce((a).options, '{}')) AS settings) s
+	-- OFFSET 0: what costs, and tries the method, is done once, however often it is used.
+	CROSS JOIN LATERAL (SELECT stepadv_internal.method_options(k.m, coalesce((a).options, '{}')) AS settings OFFSET 0) s
 	CROSS JOIN LATERAL (SELECT stepadv_internal.takes_history((k.m).function) AS takes_history) t
-	CROSS JOIN LATERAL (SELECT stepadv_internal.arguments((k.m).function, CASE WHEN t.takes_history THEN s.settings - 'history' ELSE s.settings END) AS arguments) c
+	CROSS JOIN LATERAL (SELECT stepadv_internal.arguments((k.m).function, CASE WHEN t.takes_history THEN s.settings - 'history' ELSE s.settings END) AS arguments OFFSET 0) c
 	CROSS JOIN LATERAL (SELECT stepadv_internal.instance_argument(a, (k.m).instance) AS argument) g
 	-- What is masked is told by the action, which tells steps from observations.
 	CROSS JOIN LATERAL (SELECT (k.m).requires || (k.m).uses || CASE WHEN (s.settings ->> 'masked')::boolean THEN ARRAY['action'] ELSE '{}' END

@@ -40,9 +40,12 @@ AS $$
 		FROM stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c LEFT JOIN LATERAL unnest(c.reads) r(r) ON true
 	) r CROSS JOIN LATERAL (
 		SELECT coalesce(r.reads, '{}') AS reads, string_agg(format('SELECT %s AS number, %L::text AS method, stepadv_internal.credit_agg(%s, l.rollout_id, u.rollout_id, u.step_no, u.advantage, %L::float8) AS sums'
-				' FROM stepadv.left_out(%s, %s, %s) l LEFT JOIN LATERAL %I.%I(stepadv.without_rollout(%s, l.rollout_id)%s) u ON true',
-				c.number, c.method, c.argument, o.gamma, c.argument, o.max_rollouts, o.seed, n.nspname, p.proname, c.argument, c.arguments), ' UNION ALL ' ORDER BY c.number) AS sums
+				' FROM stepadv.left_out(%s, %s, %s) l LEFT JOIN LATERAL %s(stepadv.without_rollout(%s, l.rollout_id)%s u ON true',
+				c.number, c.method, c.argument, o.gamma, c.argument, o.max_rollouts, o.seed, f.name, c.argument,
+				-- The call beside others, without the group that it begins with: a history comes after it.
+				substr(c.call_beside, length(f.name || '(' || c.argument) + 1)), ' UNION ALL ' ORDER BY c.number) AS sums
 		FROM stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c JOIN pg_proc p ON p.oid = c.function JOIN pg_namespace n ON n.oid = p.pronamespace
+		CROSS JOIN LATERAL format('%I.%I', n.nspname, p.proname) f(name)
 	) m
 	WHERE '{state,action}' <@ stepadv_internal.available_roles(a) AND m.sums IS NOT NULL
 $$;

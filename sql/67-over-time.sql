@@ -222,7 +222,7 @@ AS $$
 DECLARE
 	max_length CONSTANT integer := current_setting('max_identifier_length')::integer;
 	-- All of its columns, in their order, those that no view shows too.
-	results CONSTANT text[] := (SELECT m.results FROM stepadv_internal.known_methods('stepadv_internal.methods'::regclass) m WHERE m.method = 'rollouts');
+	results CONSTANT text[] := CASE WHEN (a).rewards IS NOT NULL THEN (SELECT m.results FROM stepadv_internal.known_methods('stepadv_internal.methods'::regclass) m WHERE m.method = 'rollouts') END;
 	component text;
 BEGIN
 	FOR i, component IN SELECT c.i, c.name FROM unnest((a).rewards) WITH ORDINALITY c(name, i) LOOP

@@ -132,10 +132,14 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	methods CONSTANT stepadv_internal.known_method[] := ARRAY(SELECT m FROM stepadv_internal.methods_of(a) m);
+	methods stepadv_internal.known_method[];
 	known text[];
 	option record;
 BEGIN
+	IF (a).options = '{}' THEN
+		RETURN;
+	END IF;
+	methods := ARRAY(SELECT m FROM stepadv_internal.methods_of(a) m);
 	IF NOT '{truncated,next_state}' <@ stepadv_internal.available_roles(a)
 		AND EXISTS (SELECT FROM stepadv_internal.made_methods(a) m WHERE m.ours AND m.settings ->> 'truncated' = 'bootstrap')
 	THEN

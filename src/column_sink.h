@@ -19,6 +19,7 @@ typedef struct ColumnSink
 {
 	ExtensibleNode node;
 	int			n_columns;		/* expected */
+	bool		asked[MAX_ROW_COLUMNS]; /* which of them are read */
 	ResultColumn columns[MAX_ROW_COLUMNS];
 	uint64		n_rows;
 } ColumnSink;

@@ -25,6 +25,13 @@ certain_column(const Estimator *estimator)
 	return strcmp(estimator->columns[c].name, "advantage") == 0 ? c : estimator->n_columns - 1;
 }
 
+/* Has it entries that can be out of range? */
+static inline bool
+is_number(const Estimator *estimator, const EstimateColumn *columns, int c)
+{
+	return estimator->columns[c].type == COLUMN_FLOAT8 && columns[c].number != NULL;
+}
+
 /*
  * The first step of a rollout whose estimate is out of range, or the step after
  * its last.  NULLs are fine, but the advantage (or return) of a judged step has a
@@ -39,7 +46,7 @@ find_infinite(const Estimator *estimator, const GroupColumns *group, const Estim
 	for (i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
 	{
 		for (int c = 0; c < estimator->n_columns; c++)
-			if (estimator->columns[c].type == COLUMN_FLOAT8 && isinf(columns[c].number[i]))
+			if (is_number(estimator, columns, c) && isinf(columns[c].number[i]))
 				return i;
 		if (isnan(columns[certain].number[i]))
 			return i;
@@ -61,7 +68,7 @@ all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 n_s
 	{
 		const double *number = columns[c].number;
 
-		if (estimator->columns[c].type != COLUMN_FLOAT8)
+		if (!is_number(estimator, columns, c))
 			continue;
 		if (c == certain)
 			for (uint32 i = 0; i < n_steps; i++)
@@ -116,6 +123,8 @@ spread_to_calls(const Estimator *estimator, const uint32 *turn_of_call, uint32 n
 	{
 		EstimateColumn of_turns = columns[c];
 
+		if (of_turns.number == NULL)
+			continue;
 		if (estimator->columns[c].type == COLUMN_FLOAT8)
 		{
 			columns[c].number = ALLOCATE_ARRAY(double, n_calls);
@@ -201,6 +210,7 @@ find_subject(const Estimator *estimator, const ParameterValue *parameters, const
 	}
 	find_rollout_facts(subject, facts);
 	leave_out_defects(subject, estimator->defects, facts);
+	facts->n_own = group->n_rollouts;
 	if (history >= 0 && !parameters[history].isnull)
 		facts->weight = weigh_by_age(subject, group->n_rollouts, parameters[history + 1].number, facts);
 }
@@ -229,7 +239,9 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 
 	for (int c = 0; c < estimator->n_columns; c++)
 	{
-		if (estimator->columns[c].type == COLUMN_FLOAT8)
+		if (estimator->columns[c].dear && !column_is_asked(fcinfo, 3 + c))
+			columns[c].number = NULL;
+		else if (estimator->columns[c].type == COLUMN_FLOAT8)
 			columns[c].number = ALLOCATE_ARRAY(double, subject.n_steps);
 		else
 			columns[c].count = ALLOCATE_ARRAY(int32, subject.n_steps);

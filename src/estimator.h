@@ -41,11 +41,12 @@ typedef struct EstimateColumnType
 	const char *name;
 	ColumnType	type;
 	bool		newer;			/* as in ResultColumn */
+	bool		dear;			/* left out where nobody reads it: then there is no room for its entries */
 } EstimateColumnType;
 
 /*
  * `columns` are the result columns after step_id, rollout_id, step_no, each with
- * room for an entry per step.  Entries of rollouts that are not judged need not
+ * room for an entry per step (NULL: see dear).  Entries of rollouts that are not judged need not
  * be filled.
  */
 typedef union EstimateColumn

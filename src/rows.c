@@ -228,6 +228,17 @@ return_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns,
 	return (Datum) 0;
 }
 
+bool
+column_is_asked(FunctionCallInfo fcinfo, int column)
+{
+	const ColumnSink *sink = column_sink_of(fcinfo);
+	const int16 *places = declaration_of(fcinfo->flinfo)->columns;
+
+	if (places == NULL)
+		return true;
+	return places[column] != NOT_DECLARED && (sink == NULL || sink->asked[places[column]]);
+}
+
 Datum
 return_no_rows(FunctionCallInfo fcinfo)
 {

@@ -38,6 +38,12 @@ extern Datum return_rows(FunctionCallInfo fcinfo, int n_columns,
 						 const ResultColumn *columns, uint64 n_rows);
 
 /*
+ * Does anybody read the column with this number, of those that return_rows gets?
+ * As long as it has given no rows, yes.
+ */
+extern bool column_is_asked(FunctionCallInfo fcinfo, int column);
+
+/*
  * For rows that are not columns of numbers: where a function with so many result
  * columns puts them, described by its ReturnSetInfo's expectedDesc.
  */

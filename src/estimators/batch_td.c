@@ -109,7 +109,8 @@ batch_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	target = bellman_targets(group, &table.states, next, &options);
 	rtmc_table_measure(group, target, weight, options.prior, options.prior_mean, &table);
 	flatten_ties(group, &options, target, &table);
-	bellman_errors(group, weight, target, next, &options, &table);
+	if (errors_are_asked(columns))
+		bellman_errors(group, weight, target, next, &options, &table);
 	rtmc_table_columns(group, &table, columns);
 	if (parameters[SHRINK].choice == SHRINK_CHECK)
 		shrink_advantages(group, facts, batch_td_estimate, batch_td_columns, lengthof(batch_td_columns),

@@ -78,13 +78,19 @@ choose_left_out(const GroupColumns *group, const RolloutFacts *facts, uint32 mos
 {
 	Candidate  *candidates = ALLOCATE_ARRAY(Candidate, group->n_rollouts);
 	uint32		n = 0;
+	uint32		n_all = 0;		/* with those of its history */
 
 	memset(chosen, false, group->n_rollouts * sizeof(bool));
 	for (uint32 r = 0; r < group->n_rollouts; r++)
-		if (facts->judged[r] && group->n_rollout_steps[r] > 0)
+	{
+		if (!facts->judged[r] || group->n_rollout_steps[r] == 0)
+			continue;
+		n_all++;
+		if (r < facts->n_own)
 			candidates[n++] = (Candidate) {(uint64) hash_int64_onto(group->rollout_id[r], seed), r};
+	}
 	/* By oneself there is nobody to ask. */
-	if (n < 2)
+	if (n_all < 2)
 		n = 0;
 	if (n > most)
 	{

@@ -25,7 +25,7 @@ extern void prepare_leave_one_out(const GroupColumns *group, const RolloutFacts 
 								  LeaveOneOut *out);
 
 /*
- * The rollouts to leave out, marked in `chosen`: those that are judged and have steps,
+ * The rollouts to leave out, marked in `chosen`: the group's own that are judged and have steps,
  * if there are two, and of more than `most` so many, by a hash of their ids.
  */
 extern void choose_left_out(const GroupColumns *group, const RolloutFacts *facts, uint32 most, int64 seed,

@@ -283,8 +283,10 @@ rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateCo
 		columns[4].number[i] = table->state_v[state];
 		columns[5].number[i] = table->pair_stderr[pair];
 		columns[6].number[i] = table->pair_advantage[pair];
-		columns[7].number[i] = table->pair_error[pair];
-		columns[8].number[i] = table->pair_confidence[pair];
+		if (columns[7].number != NULL)
+			columns[7].number[i] = table->pair_error[pair];
+		if (columns[8].number != NULL)
+			columns[8].number[i] = table->pair_confidence[pair];
 	}
 }
 
@@ -306,8 +308,10 @@ rtmc_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			  const ParameterValue *parameters, EstimateColumn *columns)
 {
 	RtmcTable	table;
+	const double *weight = rtmc_table_build(group, facts, parameters, &table);
 
-	monte_carlo_errors(group, rtmc_table_build(group, facts, parameters, &table), parameters[RTMC_PRIOR].number, &table);
+	if (errors_are_asked(columns))
+		monte_carlo_errors(group, weight, parameters[RTMC_PRIOR].number, &table);
 	rtmc_table_columns(group, &table, columns);
 	if (parameters[SHRINK].choice == SHRINK_CHECK)
 		shrink_advantages(group, facts, rtmc_estimate, rtmc_columns, lengthof(rtmc_columns),

@@ -39,8 +39,15 @@ enum
 	{"v", COLUMN_FLOAT8}, \
 	{"stderr", COLUMN_FLOAT8}, \
 	{"advantage", COLUMN_FLOAT8}, \
-	{"q_error", COLUMN_FLOAT8, true}, \
-	{"confidence", COLUMN_FLOAT8, true}
+	{"q_error", COLUMN_FLOAT8, true, true}, \
+	{"confidence", COLUMN_FLOAT8, true, true}
+
+/* Does anybody read these two? */
+static inline bool
+errors_are_asked(const EstimateColumn *columns)
+{
+	return columns[7].number != NULL || columns[8].number != NULL;
+}
 
 typedef struct RtmcTable
 {

@@ -52,7 +52,9 @@ advantages_without(const GroupColumns *group, const RolloutFacts *facts, uint32 
 	others.n_judged--;
 	for (int c = 0; c < n_columns; c++)
 	{
-		if (types[c].type == COLUMN_FLOAT8)
+		if (types[c].dear)
+			columns[c].number = NULL;
+		else if (types[c].type == COLUMN_FLOAT8)
 			columns[c].number = ALLOCATE_ARRAY(double, group->n_steps);
 		else
 			columns[c].count = ALLOCATE_ARRAY(int32, group->n_steps);

@@ -9,6 +9,7 @@
 #include "libpq/pqformat.h"
 #include "utils/memutils.h"
 
+#include "compat.h"
 #include "group/io.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rollout_group_recv);

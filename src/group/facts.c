@@ -23,6 +23,7 @@ find_rollout_facts(const GroupColumns *group, RolloutFacts *facts)
 	facts->judged = ALLOCATE_ARRAY(bool, group->n_rollouts);
 	facts->total = ALLOCATE_ARRAY(double, group->n_rollouts);
 	facts->n_judged = 0;
+	facts->n_own = group->n_rollouts;
 	facts->weight = NULL;
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{

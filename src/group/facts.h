@@ -12,6 +12,7 @@ typedef struct RolloutFacts
 	bool	   *judged;			/* has a reward or a success on any row, and no defect that matters to all */
 	double	   *total;			/* undiscounted return R_i, outcome included */
 	uint32		n_judged;
+	uint32		n_own;			/* rollouts of the group itself, the first ones; the others are of its history */
 	const double *weight;		/* what a visit by it counts; NULL: 1, whosesoever it is */
 } RolloutFacts;
 

@@ -159,7 +159,7 @@ pool_groups(const GroupColumns *group, const GroupColumns *history, GroupColumns
 {
 	Pool		pool = {group, history};
 
-	/* Neither has more than 2^24 steps, or it were no value of less than 1 GB. */
+	/* A value of less than 1 GB has fewer than 2^25 steps. */
 	take_rollouts(&pool);
 	*pooled = (GroupColumns) {0};
 	pooled->n_rollouts = pool.n_rollouts;

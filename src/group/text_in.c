@@ -6,6 +6,7 @@
 
 #include "fmgr.h"
 
+#include "compat.h"
 #include "group/io.h"
 #include "group/text_reader.h"
 

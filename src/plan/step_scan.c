@@ -331,6 +331,7 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 	{
 		scan->columns[c].function = list_nth_int(origins, 2 * c);
 		scan->columns[c].column = list_nth_int(origins, 2 * c + 1);
+		scan->results[scan->columns[c].function].asked[scan->columns[c].column] = true;
 	}
 	scan->memory = AllocSetContextCreate(estate->es_query_cxt, "step scan", ALLOCSET_DEFAULT_SIZES);
 }

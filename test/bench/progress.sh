@@ -1,6 +1,7 @@
 # Progress attribution: the linear fit against what it cannot do without, reading
 # the arrays and the multiply-adds of the products; prediction against reading.
-# PROGRESS_ROLLOUTS makes it smaller (16 steps each, 256 features).  And, into
+# PROGRESS_ROLLOUTS makes it smaller (16 steps each, 256 features).  The same of
+# sparse features: 12 words a step, in 1,024 places and in many more.  And, into
 # docs/progress.md, contributions against true progress on the simulator, on
 # PROGRESS_GROUPS groups of 8 rollouts: no times, so the same on every machine.
 
@@ -17,6 +18,20 @@ psql -qX -v ON_ERROR_STOP=1 -v rollouts="$rollouts" -v dimension="$dimension" >/
 	FROM generate_series(1, :rollouts) r, generate_series(1, 16) t
 		JOIN LATERAL (SELECT floor(stepadv.progress_random(r, t) * 1000)::int AS k) p ON true JOIN vectors USING (k);
 	VACUUM ANALYZE features;
+	CREATE UNLOGGED TABLE words AS
+	SELECT k, ARRAY(SELECT 'w' || floor(stepadv.progress_random(i, k) ^ 2 * 3000)::int FROM generate_series(1, 12) i) AS atoms FROM generate_series(0, 999) k;
+	CREATE UNLOGGED TABLE sparse AS
+	SELECT f.rollout_id, f.step_no, f.outcome, n.places, n.weights, m.places AS many_places, m.weights AS many_weights
+	FROM (SELECT r AS rollout_id, t AS step_no, (r % 3 = 0)::int::float8 AS outcome, floor(stepadv.progress_random(r, t) * 1000)::int AS k
+		FROM generate_series(1, :rollouts) r, generate_series(1, 16) t) f
+		JOIN (SELECT k, h.* FROM words, stepadv.hash_features_sparse(atoms, 1024) h) n USING (k)
+		JOIN (SELECT k, h.* FROM words, stepadv.hash_features_sparse(atoms, ngrams => 2) h) m USING (k);
+	VACUUM ANALYZE sparse;
+	CREATE UNLOGGED TABLE dense (rollout_id bigint, outcome float8, x real[]);
+	ALTER TABLE dense ALTER x SET STORAGE EXTERNAL;
+	INSERT INTO dense SELECT r, (r % 3 = 0)::int, stepadv.hash_features(atoms, 1024) FROM generate_series(1, :rollouts / 10) r, generate_series(1, 16) t
+		JOIN words ON k = floor(stepadv.progress_random(r, t) * 1000)::int;
+	VACUUM ANALYZE dense;
 SQL
 
 # The same multiply-adds as a bare loop, compiled as the extension is: sums of
@@ -70,7 +85,17 @@ row "\`progress_fit\`" progress_fit "$(awk -v f="${times_median[progress_fit]}" 
 row "\`progress_predict\` of every step" progress_predict "$(ratio progress_predict progress_scan) times reading"
 row "\`progress_fit_mlp\`, width 16, one epoch over a tenth of the rollouts, with reading and the first forward pass" progress_epochs \
 	"$(awk -v t="${times_median[progress_epochs]}" -v n="$rollouts" -v d="$dimension" 'BEGIN { printf "%.2f", t / (n / 10 * 16 * d * 16 * 3 / 1e6) }') ms per million multiply-adds"
-query "DROP TABLE features, vectors, progress_models" >/dev/null
+measure progress_sparse_scan "$runs" "SELECT sum(weights[1]) FROM sparse" "$one_process"
+measure progress_sparse_fit 3 "SELECT length(stepadv.progress_fit(rollout_id, places, weights, outcome, 0.01)::text) > 0 FROM sparse" "$one_process"
+measure progress_sparse_dense 3 "SELECT length(stepadv.progress_fit(rollout_id, x, outcome, 0.01)::text) > 0 FROM dense" "$one_process"
+measure progress_sparse_tenth 3 "SELECT length(stepadv.progress_fit(rollout_id, places, weights, outcome, 0.01)::text) > 0 FROM sparse WHERE rollout_id <= $rollouts / 10" "$one_process"
+measure progress_sparse_many 3 "SELECT length(stepadv.progress_fit(rollout_id, many_places, many_weights, outcome, 0.01)::text) > 0 FROM sparse WHERE rollout_id <= $rollouts / 10" "$one_process"
+row "reading sparse features, 12 a step (\`sum(weights[1])\`)" progress_sparse_scan
+row "\`progress_fit\` of sparse features, 1,024 places" progress_sparse_fit "$(ratio progress_sparse_fit progress_sparse_scan) times reading"
+row "the same, a tenth of the rollouts" progress_sparse_tenth
+row "that tenth as dense features" progress_sparse_dense "$(ratio progress_sparse_dense progress_sparse_tenth) times sparse"
+row "that tenth with pairs and 262,144 places, by conjugate gradients" progress_sparse_many
+query "DROP TABLE features, vectors, progress_models, sparse, words, dense" >/dev/null
 
 # In a subshell: a region of another page.
 (

@@ -64,7 +64,7 @@ keep_results()
 	cat "$dir/regression.diffs" >>"$results/regression.diffs" 2>/dev/null || true
 	cp "$dir/log/postmaster.log" "$results/$1.log" 2>/dev/null || true
 	# Servers up to 14 and later ones leave those of TAP tests in different places.
-	find "$work" -type f \( -name "regress_log_$1" -o -path "*/log/$1_*.log" -o -path "*_$1_*/pg_upgrade_output.d/*" \) -exec cp {} "$results/" \; 2>/dev/null || true
+	find "$work" -type f \( -name "regress_log_$1" -o -name "$1_*.log" -o -path "*_$1_*/pg_upgrade_output.d/*" \) -exec cp {} "$results/" \; 2>/dev/null || true
 	grep -hE 'was terminated by signal|TRAP: |PANIC: ' "$results/$1.log" "$results/$1"_*.log 2>/dev/null || true
 }
 

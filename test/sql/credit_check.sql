@@ -171,8 +171,9 @@ SELECT credit_check(g, 'gae') FROM (SELECT rollout_agg(i, i, 0, 1, 1, 1) AS g FR
 CREATE TABLE rows AS SELECT * FROM steps;
 SELECT v.view_name, v.shows FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', step_id => 'id', turn => 'turn', options => '{"gamma": 0.9, "methods": {"td_1": {"method": "batch_td", "gamma": 1}, "td_turn": {"method": "batch_td", "unit": "turn"}, "mine": {"method": "credit_check.opposite"}}}') v WHERE v.view_name::text ~ 'credit';
 SELECT method, groups, rollouts, steps, covered FROM rows_credit_check;
-SELECT c.method, to_jsonb(c) - 'method' = to_jsonb((SELECT credit_pool(k.sums) FROM rows_values v, LATERAL credit_check(CASE c.method WHEN 'td_turn' THEN by_turn(v.rollouts) ELSE v.rollouts END,
-	CASE WHEN c.method ~ '^td' THEN 'batch_td' WHEN c.method = 'mine' THEN 'opposite' ELSE c.method END, CASE WHEN c.method = 'td_1' THEN '{"gamma": 1}' WHEN c.method ~ 'td|mine|opposite|rtmc|gigpo|hgpo' AND c.method <> 'graphgpo' THEN '{"gamma": 0.9}' END::jsonb) k)) AS same
+SELECT c.method, (SELECT count(*) || ' numbers, ' || bool_and(a.value = b.value OR abs(a.value::float8 - b.value::float8) < 1e-12) FROM jsonb_each(to_jsonb(c)) a JOIN jsonb_each(to_jsonb((
+	SELECT credit_pool(k.sums) FROM rows_values v, LATERAL credit_check(CASE c.method WHEN 'td_turn' THEN by_turn(v.rollouts) ELSE v.rollouts END,
+		CASE WHEN c.method ~ '^td' THEN 'batch_td' WHEN c.method = 'mine' THEN 'opposite' ELSE c.method END, CASE WHEN c.method = 'td_1' THEN '{"gamma": 1}' WHEN c.method ~ 'td|mine|opposite|rtmc|gigpo|hgpo' AND c.method <> 'graphgpo' THEN '{"gamma": 0.9}' END::jsonb) k))) b USING (key)) AS same
 FROM rows_credit_check c WHERE method NOT IN ('grpo', 'rloo');
 SELECT count(*) AS rows, count(DISTINCT n) AS groups, count(DISTINCT method) AS methods FROM rows_credit_groups;
 SELECT n, g.method, g.sums = c.sums AS same, g.slope = c.slope AS slope, g.n_covered FROM rows_credit_groups g JOIN rows_values v USING (n), credit_check(v.rollouts, 'rtmc', '{"gamma": 0.9}') c WHERE g.method = 'rtmc' AND n IN (5, 7) ORDER BY n;
@@ -183,6 +184,19 @@ SELECT abs(return_error - (SELECT sqrt(sum((d.r - d.n * c.return) ^ 2) * count(*
 FROM rows_credit_calibration c WHERE decile = 10;
 SELECT maintain('rows'::regclass, how => 'refresh');
 SELECT method, groups, rollouts, steps, covered FROM rows_credit_check WHERE method = 'batch_td';
+SELECT detach('rows'::regclass) > 10 AS detached;
+-- A method with a history has it when it is checked, too; and only the group's own rollouts are left out.
+ALTER TABLE rows ADD task integer;
+UPDATE rows SET task = n % 3;
+SELECT count(*) > 10 AS attached FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', step_id => 'id', task_id => 'task', policy_step => 'n', options => '{"batch_td": {"history": true}}');
+SELECT n, g.sums[1:3] AS counts, (SELECT max(abs(one - other)) < 1e-9 FROM unnest(g.sums, x.sums) u(one, other)) AS same, (SELECT max(abs(one - other)) > 1e-6 FROM unnest(g.sums, c.sums) u(one, other)) AS other_without
+FROM rows_credit_groups g JOIN rows_values v USING (n), LATERAL (SELECT rollout_agg(id, o.n * 1000 + r, t, s, a, reward) AS h FROM rows o WHERE o.n % 3 = g.n % 3 AND o.n < g.n) h,
+	LATERAL (SELECT stepadv_internal.credit_agg(v.rollouts, l.rollout_id, u.rollout_id, u.step_no, u.advantage, 1) AS sums FROM left_out(v.rollouts) l, batch_td(without_rollout(v.rollouts, l.rollout_id), history => h.h) u) x, credit_check(v.rollouts) c
+WHERE g.method = 'batch_td' AND n IN (8, 11) ORDER BY n;
+SELECT a.n, count(*) AS steps, count(DISTINCT round((b.advantage / a.advantage)::numeric, 9)) AS slopes, bool_and(b.advantage / a.advantage BETWEEN 0 AND 1) AS shrunk
+FROM (SELECT v.n, x.* FROM rows_values v, LATERAL (SELECT rollout_agg(id, o.n * 1000 + r, t, s, a, reward) AS h FROM rows o WHERE o.n % 3 = v.n % 3 AND o.n < v.n) h, batch_td(v.rollouts, history => h.h) x WHERE v.n IN (8, 11)) a
+JOIN (SELECT v.n, x.* FROM rows_values v, LATERAL (SELECT rollout_agg(id, o.n * 1000 + r, t, s, a, reward) AS h FROM rows o WHERE o.n % 3 = v.n % 3 AND o.n < v.n) h, batch_td(v.rollouts, history => h.h, shrink => 'check') x) b USING (n, step_id)
+WHERE a.advantage <> 0 GROUP BY a.n ORDER BY a.n;
 SELECT detach('rows'::regclass) > 10 AS detached;
 -- Options: which methods, groups, rollouts. Without states there is nothing to check by.
 SELECT count(*) FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', options => '{"credit_check": {"methods": "rtmc, batch_td", "max_groups": 4, "max_rollouts": 2, "seed": 7, "gamma": 0.5}}') v WHERE v.view_name::text ~ 'credit';

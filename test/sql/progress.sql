@@ -306,8 +306,9 @@ SELECT progress_quality(r, 0, 1) FROM generate_series(1, 3) r;
 SELECT progress_quality(1, 0.5, NULL), progress_quality(1, 0.5, 0.25);
 -- Of a model: of what it predicts, step by step.
 SELECT (a.q).rollouts = (b.q).rollouts AND abs((a.q).mse - (b.q).mse) < 1e-9 AND abs((a.q).r2 - (b.q).r2) < 1e-9 AND (a.q).r2 > 0 AS same
-FROM (SELECT progress_quality(m, rollout_id, x, outcome) AS q FROM many, serial) a,
-	(SELECT progress_quality(rollout_id, progress_predict(m, x), outcome) AS q FROM many, serial) b;
+FROM (SELECT progress_fit(rollout_id, x, outcome, 0.01, 'step') AS m FROM many) f,
+	LATERAL (SELECT progress_quality(m, rollout_id, x, outcome) AS q FROM many) a,
+	LATERAL (SELECT progress_quality(rollout_id, progress_predict(m, x), outcome) AS q FROM many) b;
 SELECT progress_quality(NULL, 1, '{1}', 1);
 SELECT progress_quality(m, 1, '{1}', 1) FROM serial;
 SELECT progress_quality(m, 1, NULL, 1) FROM serial;

@@ -134,6 +134,14 @@ SELECT gamma, count(*), count(*) FILTER (WHERE abs(a.v - b.v) > 1e-9 * greatest(
 FROM random JOIN (SELECT n, rollout_agg(id, 1000 - r * 7 % 13, t * 3, s, a, reward, success, next_state, NULL, NULL, NULL, NULL, NULL, truncated, NULL ORDER BY md5(id::text)) AS turned FROM step GROUP BY n) t USING (n),
 	unnest('{0.9,1}'::float8[]) gamma, batch_td(g, gamma => gamma, truncated => 'bootstrap') a JOIN batch_td(turned, gamma => gamma, truncated => 'bootstrap') b USING (step_id) GROUP BY gamma ORDER BY gamma;
 
+-- with a history: what it is over both, for rollouts of one's own, in a group that knows of no cut as well
+SELECT gamma, count(*) AS compared, count(*) FILTER (WHERE abs(a.v - b.v) > 1e-9 * greatest(1, abs(b.v)) OR abs(a.advantage - b.advantage) > 1e-9 * greatest(1, abs(b.v))) AS off, count(*) FILTER (WHERE abs(a.v - c.v) > 0.01) > 100 AS learned
+FROM (SELECT n, rollout_agg(id, r, t, s, a, reward, success, next_state, NULL, NULL, NULL, NULL, NULL, CASE WHEN n % 3 > 0 THEN truncated END, NULL) FILTER (WHERE r % 2 = 0) AS own,
+		rollout_agg(id, r, t, s, a, reward, success, next_state, NULL, NULL, NULL, NULL, NULL, truncated, NULL) FILTER (WHERE r % 2 = 1) AS before FROM step GROUP BY n HAVING count(*) FILTER (WHERE r % 2 = 0) > 0) h,
+	unnest('{0.9,1}'::float8[]) gamma, LATERAL (SELECT rollup(x) AS pooled FROM unnest(ARRAY[own, before]) x) p,
+	batch_td(own, gamma => gamma, truncated => 'bootstrap', history => before) a JOIN batch_td(pooled, gamma => gamma, truncated => 'bootstrap') b USING (step_id) JOIN batch_td(own, gamma => gamma, truncated => 'bootstrap') c USING (step_id)
+GROUP BY gamma ORDER BY gamma;
+
 -- Large: a ring of 20000 states, each rollout once around and cut off in its first state, but for one that ends and is rewarded: 1 everywhere.
 -- Without it nothing ends: 0 everywhere, and discounted, with a reward of 1 by step, 10.
 SELECT rewarded, gamma, count(*), round(min(v)::numeric, 6) AS least, round(max(v)::numeric, 6) AS most
@@ -168,8 +176,8 @@ FROM measured GROUP BY gamma ORDER BY gamma;
 CREATE TABLE runs (task text, run integer, n integer, seen text, did text, score float8, led_to text, stopped boolean, policy bigint, PRIMARY KEY (task, run, n));
 INSERT INTO runs VALUES ('a', 1, 1, 's1', 'x', 0, NULL, NULL, 7), ('a', 1, 2, 's2', 'x', 0, 's3', true, NULL), ('a', 2, 1, 's3', 'x', 0, NULL, NULL, 7), ('a', 2, 2, 's4', 'x', 1, NULL, false, 8),
 	('b', 1, 1, 's1', 'x', 0, 's1', true, 1), ('b', 2, 1, 's1', 'y', 1, NULL, NULL, 1);
-SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', next_state => 'led_to', truncated => 'stopped', policy_step => 'policy', prefix => 'plain');
-SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', next_state => 'led_to', truncated => 'stopped', policy_step => 'policy',
+SELECT count(*) > 0 AS attached FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', next_state => 'led_to', truncated => 'stopped', policy_step => 'policy', prefix => 'plain');
+SELECT count(*) > 0 AS attached FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', next_state => 'led_to', truncated => 'stopped', policy_step => 'policy',
 	options => '{"methods": {"cut_off": {"method": "batch_td", "truncated": "bootstrap"}}}');
 SELECT attname, format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = 'runs_rows'::regclass AND attnum > 8 ORDER BY attnum;
 SELECT substring(pg_get_viewdef(v) from 'forgiving_rollout_agg(\(.*\)) AS rollouts\n') AS fed FROM unnest('{plain_batch_td,runs_batch_td,runs_cut_off,runs_values}'::regclass[]) v;
@@ -189,13 +197,13 @@ SELECT count(*) FROM check_maintained('runs', prefix => 'runs');
 -- A method of one's own that reads the policies: then they are folded, and two of them cost the rollout its place there alone.
 CREATE FUNCTION by_policy(rollouts rollout_group) RETURNS TABLE (rollout_id bigint, policy_step bigint) LANGUAGE sql IMMUTABLE AS 'SELECT r.rollout_id, r.policy_step FROM stepadv.rollouts(rollouts) r';
 SELECT register_method('by_policy(rollout_group)', uses => '{policy_step}', shape => 'a row per rollout');
-SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', policy_step => 'policy', prefix => 'own');
+SELECT count(*) > 0 AS attached FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', policy_step => 'policy', prefix => 'own');
 SELECT task, rollout_id, policy_step FROM own_by_policy ORDER BY 1, 2;
 SELECT rollout_id, step_no, problem, n_rows, methods, effect FROM own_problems WHERE rollout_id IS NOT NULL;
 SELECT task, rollout_id, judged FROM own_rollouts ORDER BY 1, 2;
 SELECT task, r.rollout_id, r.judged, r.policy_step FROM own_values, rollouts(rollouts) r ORDER BY 1, 2;
 -- of the group's columns
-SELECT count(*) FROM attach('runs', '{task,policy}', 'run', 'n', 'seen', 'did', 'score', policy_step => 'policy', prefix => 'divided');
+SELECT count(*) > 0 AS attached FROM attach('runs', '{task,policy}', 'run', 'n', 'seen', 'did', 'score', policy_step => 'policy', prefix => 'divided');
 SELECT task, policy, rollout_id, policy_step FROM divided_by_policy ORDER BY 1, 2, 3;
 -- The tables of create_tables say it by themselves; the rollout's policy step too.
 SELECT count(*) > 0 AS made FROM create_tables('rl');

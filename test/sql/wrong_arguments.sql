@@ -17,6 +17,8 @@ SELECT rollout_agg(i, i, i, a, i, f, t) FROM wrong;
 SELECT rollout_agg(i, i, i, i, i, f, t, a, f, f, f) FROM wrong;
 SELECT rollout_agg(i, a, i, i, i, f, t, i, f, f, f, i) FROM wrong;
 SELECT rollout_agg(i, i, i, i, a, f, t, i, f, f, f, i, '{1}') FROM wrong;
+SELECT rollout_agg(i, i, i, i, i, f, t, i, f, f, f, i, '{1}', t, a) FROM wrong;
+SELECT rollout_agg(i, i, a, i, i, f, t, i, f, f, f, i, '{1}', t, n) FROM wrong;
 -- Literals among them are none of the matter; of constants nothing is known.
 SELECT rollout_agg(1, a, 1, 'x', NULL, 1) FROM wrong;
 SELECT rollout_agg(1, 'x'::text, 1, 1, 1, 1);
@@ -25,6 +27,7 @@ SELECT rollout_agg(i, i, i, i, i) FROM wrong;
 SELECT rollout_agg(i, i, i, i, i, f, t, i) FROM wrong;
 SELECT rollout_agg(i, i, i, i, i, f, t, i, f) FROM wrong;
 SELECT rollout_agg(i, i, i, i, i, f, t, i, f, f) FROM wrong;
+SELECT rollout_agg(i, i, i, i, i, f, t, i, f, f, f, i, '{1}', t) FROM wrong;
 -- Within a query, under a function, with a filter, as a window function (when there is a row), in a view.
 SELECT count(*) FROM (SELECT rtmc(rollout_agg(i, i, i, a, a, f)) FROM wrong GROUP BY big) x;
 SELECT rollout_agg(i, i, i, a, i, f) FILTER (WHERE t) FROM wrong;
@@ -60,12 +63,12 @@ INSERT INTO calls (call)
 SELECT format('rollout_agg(%s%s%s)%s', CASE WHEN x.extra = 1 THEN 'DISTINCT ' ELSE '' END, x.arguments, CASE x.extra WHEN 2 THEN ' ORDER BY big' ELSE '' END, CASE x.extra WHEN 3 THEN ' FILTER (WHERE t)' ELSE '' END)
 FROM (
 	SELECT c.i, n, (c.i % 6) AS extra, string_agg(k.kinds[1 + floor(random() * cardinality(k.kinds))::integer], ', ' ORDER BY k.i) AS arguments
-	FROM generate_series(1, 300) c(i), unnest('{6,7,11,12,13}'::integer[]) n,
+	FROM generate_series(1, 300) c(i), unnest('{6,7,11,12,13,15}'::integer[]) n,
 		(VALUES (1, '{i,s,big,"NULL",''1''}'::text[]), (2, '{i,s,big,"NULL",''1''}'), (3, '{i,s,"NULL",''1''}'), (4, '{i,s,big,"NULL",''1''}'), (5, '{i,s,big,"NULL",''1''}'), (6, '{i,s,big,n,r,f,"NULL",''1''}'),
-			(7, '{t,"NULL",''t''}'), (8, '{i,s,big,"NULL",''1''}'), (9, '{s,n,r,f,"NULL",''1''}'), (10, '{s,n,r,f,"NULL",''1''}'), (11, '{s,n,r,f,"NULL",''1''}'), (12, '{i,s,"NULL",''1''}'), (13, ARRAY['NULL', '''{1}''', 'ARRAY[f]'])) k(i, kinds)
+			(7, '{t,"NULL",''t''}'), (8, '{i,s,big,"NULL",''1''}'), (9, '{s,n,r,f,"NULL",''1''}'), (10, '{s,n,r,f,"NULL",''1''}'), (11, '{s,n,r,f,"NULL",''1''}'), (12, '{i,s,"NULL",''1''}'), (13, ARRAY['NULL', '''{1}''', 'ARRAY[f]']), (14, '{t,"NULL",''t''}'), (15, '{i,s,big,"NULL",''1''}')) k(i, kinds)
 	WHERE k.i <= n GROUP BY c.i, n) x
 ON CONFLICT DO NOTHING;
-INSERT INTO calls (call) SELECT format('rollout_agg(%s)', array_to_string(array_fill(k, ARRAY[n]), ', ')) FROM unnest('{"NULL",s}'::text[]) k, unnest('{6,7,11,12,13}'::integer[]) n ON CONFLICT DO NOTHING;
+INSERT INTO calls (call) SELECT format('rollout_agg(%s)', array_to_string(array_fill(k, ARRAY[n]), ', ')) FROM unnest('{"NULL",s}'::text[]) k, unnest('{6,7,11,12,13,15}'::integer[]) n ON CONFLICT DO NOTHING;
 DO $$
 DECLARE
 	aside record;
