@@ -96,10 +96,12 @@ AS $query$
 			CASE WHEN count(*) > 1 THEN sqrt(greatest(sum(d.return * d.return) - 2 * sum(d.return) / sum(d.n) * sum(d.return * d.n) + (sum(d.return) / sum(d.n)) ^ 2 * sum(d.n * d.n), 0)
 				* count(*) / (count(*) - 1)) / sum(d.n) END AS return_error
 		FROM (
-			SELECT q.decile, count(*)::float8 AS n, sum(q.v) AS v, sum(q.return) AS return
+			-- In one order, or rounding would tell how the rows came.
+			SELECT q.decile, count(*)::float8 AS n, sum(q.v ORDER BY q.v) AS v, sum(q.return ORDER BY q.return) AS return
 			FROM (SELECT g.stepadv_hash, l.v, l.return, ntile(10) OVER (ORDER BY l.v, g.stepadv_hash, l.rollout_id, l.step_no) AS decile
 				FROM %1$s CROSS JOIN LATERAL stepadv.left_out_values(g.%2$I, %3$L::float8, %4$s, %5$s) l) q
-			GROUP BY q.decile, q.stepadv_hash) d
+			GROUP BY q.decile, q.stepadv_hash
+			ORDER BY q.decile, q.stepadv_hash) d
 		GROUP BY d.decile ORDER BY d.decile$view$,
 		stepadv_internal.credit_sample(a, s.fold), stepadv_internal.value_name(a), o.gamma, o.max_rollouts, o.seed)
 	FROM stepadv_internal.credit_source(a, made) s CROSS JOIN LATERAL stepadv_internal.credit_options(a) o WHERE s.sums IS NOT NULL

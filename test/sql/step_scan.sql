@@ -44,7 +44,7 @@ BEGIN
 END
 $$;
 SELECT f.function, b.outcome AS does_not
-FROM scan_functions f, pg_temp.by_both_scans(format('SELECT g, a.* FROM scan_groups, %s(rollouts%s) a', f.function, CASE f.function WHEN 'history_overlap' THEN ', rollouts' END)) b (outcome)
+FROM scan_functions f, pg_temp.by_both_scans(format('SELECT g, a.* FROM scan_groups, %s(rollouts%s) a', f.function, CASE f.function::text WHEN 'history_overlap' THEN ', rollouts' END)) b (outcome)
 WHERE b.outcome !~ '^[1-9][0-9]* rows, from columns$';
 
 -- Some columns, in another order, twice, in expressions, in conditions only.
