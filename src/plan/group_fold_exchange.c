@@ -13,6 +13,7 @@
 #include "storage/barrier.h"
 #include "utils/sharedtuplestore.h"
 
+#include "compat.h"
 #include "plan/group_fold_exchange.h"
 
 /* Bits for every group that is expected: how rarely two fall on one. */
@@ -60,12 +61,16 @@ struct ExchangeAccess
  * ----------
  */
 
+/* With too few of them groups are exchanged that nobody shares; they take at most a quarter of a hash table's memory. */
 static uint32
 bits_for(int expected_groups)
 {
 	uint64		bits = (uint64) Max(expected_groups, 1) * BITS_A_GROUP;
+	uint64		most = Min(hash_memory_limit(), MAX_BITS);
 
-	return bits <= MIN_BITS ? MIN_BITS : bits >= MAX_BITS ? MAX_BITS : pg_nextpower2_32((uint32) bits);
+	if (Min(bits, most) <= MIN_BITS)
+		return MIN_BITS;
+	return bits < most ? pg_nextpower2_32((uint32) bits) : pg_prevpower2_32((uint32) most);
 }
 
 /* Where everything is; the result is how long it is. */
