@@ -146,7 +146,10 @@ SELECT * FROM stepadv.select_steps('cur_history_rtmc', 'dapo');
 
 -- A selection is an ordinary view, with the columns of the other and why.
 SELECT stepadv.create_selection('cur_steps_rtmc', 'cur_chosen', 'rtmc', 0.2, per_rollout => 1);
+-- (erfc's last digit is the C library's)
+SET extra_float_digits = -2;
 SELECT * FROM cur_chosen ORDER BY task, rollout_id;
+RESET extra_float_digits;
 SELECT obj_description('cur_chosen'::regclass);
 SELECT attname, format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = 'cur_chosen'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT reloptions @> '{security_invoker=true}' OR current_setting('server_version_num')::integer < 150000 AS runs_as_the_reader
