@@ -138,6 +138,8 @@ empty_exchange(ExchangeAccess *access)
 	{
 		char		name[32];
 
+		/* Not every server forgets how much was written before. */
+		memset(part_of(exchange, p), 0, exchange->part_size);
 		snprintf(name, sizeof(name), "part%d", p);
 		access->part[p] = sts_initialize(part_of(exchange, p), exchange->n_processes, 0, 0, SHARED_TUPLESTORE_SINGLE_PASS,
 										 &exchange->files, name);

@@ -481,6 +481,29 @@ offer_folds(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, const Fol
 }
 
 /*
+ * As add_partial_path, for a path without order, but that what it beats is not
+ * freed: the planner may have gathered it already.  True if it is the cheapest now.
+ */
+static bool
+add_shared_path(RelOptInfo *rel, Path *path)
+{
+	List	   *kept = list_make1(path);
+	ListCell   *lc;
+
+	foreach(lc, rel->partial_pathlist)
+	{
+		Path	   *other = lfirst(lc);
+
+		if (other->total_cost <= path->total_cost || (other->pathkeys != NIL && other->total_cost <= path->total_cost * 1.01))
+			return false;
+		if (other->pathkeys != NIL)
+			kept = lappend(kept, other);
+	}
+	rel->partial_pathlist = kept;
+	return true;
+}
+
+/*
  * Every process gives whole groups, so what is above can be done by all of them, too.
  * A query's own groups can be gathered right here; those of a subquery, where the
  * query above sees to it, as late as can be.
@@ -494,8 +517,8 @@ offer_shared_fold(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, con
 	if (!enable_hashagg || !rel->consider_parallel || input_rel->partial_pathlist == NIL)
 		return;
 	input = path_of_inputs(root, linitial(input_rel->partial_pathlist), fold, false, &positions);
-	add_partial_path(rel, &make_fold(root, rel, fold, input, AGG_HASHED, true, positions)->path);
-	if (rel->reloptkind == RELOPT_UPPER_REL)
+	if (add_shared_path(rel, &make_fold(root, rel, fold, input, AGG_HASHED, true, positions)->path) &&
+		rel->reloptkind == RELOPT_UPPER_REL)
 		generate_gather_paths(root, rel, true);
 }
 
