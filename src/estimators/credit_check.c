@@ -81,6 +81,22 @@ stepadv_without_rollout(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(group_copy_without(&group, (uint32) rollout));
 }
 
+/*
+ * The first argument opened, and which of its rollouts to leave out, by the parameters
+ * max_rollouts and seed, one after the other.
+ */
+static bool *
+open_left_out(FunctionCallInfo fcinfo, const ParameterValue *most_and_seed, GroupColumns *group, RolloutFacts *facts)
+{
+	bool	   *chosen;
+
+	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), group, NULL);
+	find_rollout_facts(group, facts);
+	chosen = ALLOCATE_ARRAY(bool, group->n_rollouts);
+	choose_left_out(group, facts, (uint32) most_and_seed[0].number, (int64) most_and_seed[1].number, chosen);
+	return chosen;
+}
+
 /* A row per rollout to leave out. */
 Datum
 stepadv_left_out(PG_FUNCTION_ARGS)
@@ -94,10 +110,7 @@ stepadv_left_out(PG_FUNCTION_ARGS)
 	uint64		n = 0;
 
 	read_parameters(fcinfo, 1, parameters, lengthof(parameters), values);
-	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
-	find_rollout_facts(&group, &facts);
-	chosen = ALLOCATE_ARRAY(bool, group.n_rollouts);
-	choose_left_out(&group, &facts, (uint32) values[0].number, (int64) values[1].number, chosen);
+	chosen = open_left_out(fcinfo, &values[0], &group, &facts);
 	rollout_id = ALLOCATE_ARRAY(int64, group.n_rollouts);
 	for (uint32 r = 0; r < group.n_rollouts; r++)
 		if (chosen[r])
@@ -129,10 +142,7 @@ stepadv_left_out_values(PG_FUNCTION_ARGS)
 	uint64		n = 0;
 
 	read_parameters(fcinfo, 1, parameters, lengthof(parameters), values);
-	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
-	find_rollout_facts(&group, &facts);
-	chosen = ALLOCATE_ARRAY(bool, group.n_rollouts);
-	choose_left_out(&group, &facts, (uint32) values[1].number, (int64) values[2].number, chosen);
+	chosen = open_left_out(fcinfo, &values[1], &group, &facts);
 	prepare_leave_one_out(&group, &facts, values[0].number, &out);
 	known = ALLOCATE_ARRAY(bool, group.n_steps);
 	value = ALLOCATE_ARRAY(double, group.n_steps);
