@@ -15,29 +15,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 sh "$here/../harness/deps.sh" build
 . "$here/../harness/cluster.sh"
 . "$here/../bench/lib.sh"
+. "$here/lib.sh"
 
-groups=${CREDIT_GROUPS:-300}
-seed=${CREDIT_SEED:-1}
-jobs=${CREDIT_JOBS:-$(nproc)}
-# What is in the repository is that of the settings that nobody touched.
-write=${CREDIT_WRITE:-$([ "$groups $seed" != '300 1' ] || echo 1)}
-
-prepare credit
-start_cluster 'shared_buffers = 512MB' 'autovacuum = off' 'synchronous_commit = off'
-started=$SECONDS
-(cd "$tree" && psql -qX -v ON_ERROR_STOP=1 >/dev/null) <<-'SQL' || exit 2
-	SET jit = off;
-	SET client_min_messages = warning;
-	CREATE EXTENSION stepadv;
-	\i test/sim/simulator.sql
-	\i test/credit/credit.sql
-	\i test/credit/problems.sql
-	\i test/credit/methods.sql
-	\i test/credit/resampling.sql
-	\i test/credit/report.sql
-	-- The truth for every discount that some method has.
-	SELECT credit.prepare((SELECT array_agg(DISTINCT gamma) FROM (SELECT gamma FROM credit.methods WHERE gamma IS NOT NULL UNION SELECT 1) g));
-SQL
+settings 300
+start_credit
+# The truth for every discount that some method has.
+query 'SELECT credit.prepare((SELECT array_agg(DISTINCT gamma) FROM (SELECT gamma FROM credit.methods WHERE gamma IS NOT NULL UNION SELECT 1) g))' >/dev/null
 mistakes=$(query 'SELECT * FROM credit.mistakes')
 [ -z "$mistakes" ] || { echo "problems.sql: $mistakes" >&2; exit 1; }
 
@@ -54,8 +37,7 @@ tasks()
 		FROM (VALUES ('exact'), ('hidden'), ('finer')) v(states), credit.problems ORDER BY states, problem"
 }
 echo "== $(query 'SELECT count(*) FROM credit.problems') problems, $(query 'SELECT count(*) FROM credit.methods') methods, $groups groups"
-tasks | tr '\n' '\0' | xargs -0 -n 1 -P "$jobs" psql -qXAt -v ON_ERROR_STOP=1 -c >/dev/null || exit 2
-echo "== $((SECONDS - started)) seconds"
+tasks | in_parallel
 
 # PAGE PART…: its tables anew, or to the terminal.
 write_parts()

@@ -1,0 +1,39 @@
+# Shell functions of run.sh and history.sh; needs those of test/harness/cluster.sh
+# and test/bench/lib.sh.
+#
+#   settings GROUPS		$groups, $seed, $jobs, and whether to $write what is in the repository
+#   start_credit		a server with problems, methods and reports
+#   in_parallel			statements from standard input, as many at a time as there are processors
+
+settings()
+{
+	groups=${CREDIT_GROUPS:-$1}
+	seed=${CREDIT_SEED:-1}
+	jobs=${CREDIT_JOBS:-$(nproc)}
+	# What is in the repository is that of the settings that nobody touched.
+	write=${CREDIT_WRITE:-$([ "$groups $seed" != "$1 1" ] || echo 1)}
+}
+
+start_credit()
+{
+	prepare credit
+	start_cluster 'shared_buffers = 512MB' 'autovacuum = off' 'synchronous_commit = off'
+	started=$SECONDS
+	(cd "$tree" && psql -qX -v ON_ERROR_STOP=1 >/dev/null) <<-'SQL' || exit 2
+		SET jit = off;
+		SET client_min_messages = warning;
+		CREATE EXTENSION stepadv;
+		\i test/sim/simulator.sql
+		\i test/credit/credit.sql
+		\i test/credit/problems.sql
+		\i test/credit/methods.sql
+		\i test/credit/resampling.sql
+		\i test/credit/report.sql
+	SQL
+}
+
+in_parallel()
+{
+	tr '\n' '\0' | xargs -0 -n 1 -P "$jobs" psql -qXAt -v ON_ERROR_STOP=1 -c >/dev/null || exit 2
+	echo "== $((SECONDS - started)) seconds"
+}
