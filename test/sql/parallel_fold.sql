@@ -154,7 +154,8 @@ SELECT count(*) BETWEEN 1 AND 4 AS processes, bool_and(p -> 'Exchanged Groups' I
 FROM (SELECT plan_of(spelled('SELECT num, $ FROM scattered GROUP BY num'), 'analyze, costs off, timing off, summary off, format json')::jsonb AS plan) e,
 	jsonb_path_query(e.plan, 'strict $.**.Processes[*]') p;
 
--- Random queries: what is asked, over what, by how many, with how much memory.
+-- Random queries: what is asked, over what, by how many, with how much memory.  More of
+-- them: psql -v random_queries=20000 -v random_seed=0.1 -f test/sql/parallel_fold.sql
 CREATE FUNCTION any_of(VARIADIC words text[]) RETURNS text LANGUAGE sql VOLATILE AS $$ SELECT words[1 + floor(random() * cardinality(words))::int] $$;
 CREATE FUNCTION random_query() RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -191,7 +192,11 @@ $$;
 \else
 \set random_queries 60
 \endif
-SELECT setseed(0.5);
+\if :{?random_seed}
+\else
+\set random_seed 0.5
+\endif
+SELECT setseed(:random_seed);
 SELECT (random_check(:random_queries)).*;
 
 DROP SCHEMA pf CASCADE;
