@@ -1,5 +1,5 @@
 # Growth: RTMC over tables of 10^5 to 10^7 steps (BENCH_GROWTH=8: to 10^8, which takes
-# 20 GB of disk for some minutes), and one group that is as large as the table was.
+# 12 GB of disk for some minutes), and one group that is as large as the table was.
 
 largest=${BENCH_GROWTH:-7}
 two_processes="$tuned SET max_parallel_workers_per_gather = 1; SET min_parallel_table_scan_size = 0;"

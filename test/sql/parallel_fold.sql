@@ -154,8 +154,7 @@ SELECT count(*) BETWEEN 1 AND 4 AS processes, bool_and(p -> 'Exchanged Groups' I
 FROM (SELECT plan_of(spelled('SELECT num, $ FROM scattered GROUP BY num'), 'analyze, costs off, timing off, summary off, format json')::jsonb AS plan) e,
 	jsonb_path_query(e.plan, 'strict $.**.Processes[*]') p;
 
--- Random queries: what is asked, over what, by how many, with how much memory.  More of
--- them: psql -v random_queries=20000 -v random_seed=0.1 -f test/sql/parallel_fold.sql
+-- Random queries: what is asked, over what, by how many, with how much memory.
 CREATE FUNCTION any_of(VARIADIC words text[]) RETURNS text LANGUAGE sql VOLATILE AS $$ SELECT words[1 + floor(random() * cardinality(words))::int] $$;
 CREATE FUNCTION random_query() RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -188,6 +187,7 @@ BEGIN
 	RETURN QUERY SELECT count(*), avg((s LIKE '%, shared;%')::int) > 0.5, count(*) FILTER (WHERE s LIKE '%DIFFER%'), min(s) FILTER (WHERE s LIKE '%DIFFER%') FROM unnest(said) s;
 END
 $$;
+-- More of them: psql -v random_queries=20000 -v random_seed=0.1 -f test/sql/parallel_fold.sql
 \if :{?random_queries}
 \else
 \set random_queries 60
