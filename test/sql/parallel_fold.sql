@@ -187,11 +187,16 @@ BEGIN
 	RETURN QUERY SELECT count(*), avg((s LIKE '%, shared;%')::int) > 0.5, count(*) FILTER (WHERE s LIKE '%DIFFER%'), min(s) FILTER (WHERE s LIKE '%DIFFER%') FROM unnest(said) s;
 END
 $$;
+-- More of them: psql -v random_queries=20000 -v random_seed=0.1 -f test/sql/parallel_fold.sql
 \if :{?random_queries}
 \else
 \set random_queries 60
 \endif
-SELECT setseed(0.5);
+\if :{?random_seed}
+\else
+\set random_seed 0.5
+\endif
+SELECT setseed(:random_seed);
 SELECT (random_check(:random_queries)).*;
 
 DROP SCHEMA pf CASCADE;
