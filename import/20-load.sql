@@ -511,40 +511,67 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_metadata(text) IS 'part of load_rollouts: the expression for the metadata of a row, with what has no column in the schema''s tables';
 
-CREATE FUNCTION stepadv_internal.load_write_rollouts(schema text, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint, OUT rollouts_repeated bigint)
+-- In one order, so that two loads with the same rollouts wait for each other, and
+-- never both.
+CREATE FUNCTION stepadv_internal.load_insert_rollouts(schema text, condition text, on_conflict text, OUT n_written bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	keys CONSTANT text := stepadv_internal.load_key_list(load_write_rollouts.schema, '%1$s'::text, ', '::text);
-	shape CONSTANT record := stepadv_internal.load_shape(load_write_rollouts.schema);
+	keys CONSTANT text := stepadv_internal.load_key_list(load_insert_rollouts.schema, '%1$s'::text, ', '::text);
+	shape CONSTANT record := stepadv_internal.load_shape(load_insert_rollouts.schema);
 BEGIN
 	EXECUTE format($q$
-		WITH written AS (
-			INSERT INTO %1$I.rollouts AS r (%2$s, rollout_id%4$s, model, outcome, success, truncated, channel, curation, started_at, ended_at, metadata)
-			SELECT %3$s, p.rollout_id%5$s, p.model, p.outcome, p.success, coalesce(p.truncated, false),
-				coalesce(p.channel, 'train'), p.curation, p.started_at, p.ended_at, %6$s
-			FROM pg_temp.stepadv_rollouts p
-			-- A reload that says nothing new must not write.
-			WHERE NOT p.is_known OR p.outcome IS DISTINCT FROM p.known_outcome AND p.outcome IS NOT NULL
-				OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL
-			ON CONFLICT (%2$s, rollout_id) DO UPDATE SET
-				outcome = coalesce(excluded.outcome, r.outcome), success = coalesce(excluded.success, r.success)
-		)
-		SELECT count(*) FILTER (WHERE NOT p.is_known),
-			count(*) FILTER (WHERE p.is_known AND (p.outcome IS DISTINCT FROM p.known_outcome AND p.outcome IS NOT NULL
-				OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL)),
-			count(DISTINCT p.of_group), count(*) FILTER (WHERE p.is_known)
+		INSERT INTO %1$I.rollouts AS r (%2$s, rollout_id%4$s, model, outcome, success, truncated, channel, curation, started_at, ended_at, metadata)
+		SELECT %3$s, p.rollout_id%5$s, p.model, p.outcome, p.success, coalesce(p.truncated, false),
+			coalesce(p.channel, 'train'), p.curation, p.started_at, p.ended_at, %6$s
 		FROM pg_temp.stepadv_rollouts p
-		$q$, load_write_rollouts.schema, keys, stepadv_internal.load_key_list(load_write_rollouts.schema, 'p.k%2$s'::text, ', '::text),
+		WHERE %7$s
+		ORDER BY p.of_group COLLATE "C", p.rollout_id COLLATE "C"
+		ON CONFLICT (%2$s, rollout_id) %8$s
+		$q$, load_insert_rollouts.schema, keys, stepadv_internal.load_key_list(load_insert_rollouts.schema, 'p.k%2$s'::text, ', '::text),
 		(SELECT coalesce(string_agg(format(', %I', o.name), '' ORDER BY o.i), '') FROM unnest(shape.others) WITH ORDINALITY o(name, i)),
 		(SELECT coalesce(string_agg(CASE WHEN o.name = 'task_id' AND 'group_id' = ANY (shape.lacking) THEN ', coalesce(p.task_id, p.group_id)' ELSE format(', p.%I', o.name) END, '' ORDER BY o.i), '')
 			FROM unnest(shape.others) WITH ORDINALITY o(name, i)),
-		stepadv_internal.load_metadata(load_write_rollouts.schema)) INTO rollouts_added, rollouts_updated, load_write_rollouts.groups, rollouts_repeated;
+		stepadv_internal.load_metadata(load_insert_rollouts.schema), load_insert_rollouts.condition, load_insert_rollouts.on_conflict);
+	GET DIAGNOSTICS n_written = ROW_COUNT;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_insert_rollouts(text, text, text) IS
+'part of load_rollouts: inserts what meets the condition of pg_temp.stepadv_rollouts into the schema''s table';
+
+CREATE FUNCTION stepadv_internal.load_write_rollouts(schema text, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint, OUT rollouts_repeated bigint,
+	OUT overtaken boolean)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	-- A reload that says nothing new must not write.
+	says_more CONSTANT text := $c$p.is_known AND (p.outcome IS DISTINCT FROM p.known_outcome AND p.outcome IS NOT NULL
+		OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL)$c$;
+	n_inserted bigint := 0;
+BEGIN
+	EXECUTE format($q$
+		SELECT count(*) FILTER (WHERE NOT p.is_known), count(*) FILTER (WHERE %s), count(DISTINCT p.of_group COLLATE "C"), count(*) FILTER (WHERE p.is_known)
+		FROM pg_temp.stepadv_rollouts p
+		$q$, says_more) INTO rollouts_added, rollouts_updated, load_write_rollouts.groups, rollouts_repeated;
+	overtaken := false;
+	IF rollouts_added > 0 THEN
+		n_inserted := stepadv_internal.load_insert_rollouts(load_write_rollouts.schema, 'NOT p.is_known'::text, 'DO NOTHING'::text);
+	END IF;
+	IF n_inserted < rollouts_added THEN
+		-- There already, or refused by a trigger?
+		EXECUTE format('SELECT count(*) > $1 FROM pg_temp.stepadv_rollouts p JOIN %I.rollouts r ON %s AND r.rollout_id = p.rollout_id WHERE NOT p.is_known',
+			load_write_rollouts.schema, stepadv_internal.load_key_list(load_write_rollouts.schema, 'r.%1$s = p.k%2$s'::text, ' AND '::text)) INTO overtaken USING n_inserted;
+	END IF;
+	IF rollouts_updated > 0 THEN
+		PERFORM stepadv_internal.load_insert_rollouts(load_write_rollouts.schema, says_more,
+			'DO UPDATE SET outcome = coalesce(excluded.outcome, r.outcome), success = coalesce(excluded.success, r.success)'::text);
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_write_rollouts(text) IS
-'part of load_rollouts: writes pg_temp.stepadv_rollouts to the schema''s table, and counts';
+'part of load_rollouts: writes pg_temp.stepadv_rollouts to the schema''s table, and counts; overtaken: the table has got some of them meanwhile, from another load';
 
 CREATE FUNCTION stepadv_internal.load_write_steps(schema text, whole boolean, OUT steps_added bigint)
 LANGUAGE plpgsql
@@ -582,6 +609,34 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.load_write_steps(text, boolean) IS
 'part of load_rollouts: writes the steps of pg_temp.stepadv_parsed to the schema''s table, with their hashes, and counts';
 
+-- What the table has already, and the rollouts.  Where another load has given it
+-- some of them since it was asked, nothing of this has happened: now that the other
+-- is done it must be asked again.
+CREATE FUNCTION stepadv_internal.load_known(schema text, on_error text, noun text, whole boolean, run_id text, policy_version text, policy_step bigint,
+	OUT steps_repeated bigint, OUT bad_items bigint, OUT contradictions bigint, OUT problems jsonb,
+	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint, OUT rollouts_repeated bigint, OUT overtaken boolean)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	steps_repeated := 0;
+	overtaken := false;
+	IF NOT load_known.whole OR stepadv_internal.load_is_known(load_known.schema) THEN
+		steps_repeated := stepadv_internal.load_drop_known(load_known.schema, load_known.whole);
+	END IF;
+	PERFORM stepadv_internal.load_gather(load_known.schema, load_known.whole, load_known.run_id, load_known.policy_version, load_known.policy_step);
+	SELECT r.* INTO bad_items, contradictions, problems FROM stepadv_internal.load_report(load_known.on_error, load_known.noun, load_known.whole) r;
+	SELECT r.* INTO load_known.groups, rollouts_added, rollouts_updated, rollouts_repeated, overtaken FROM stepadv_internal.load_write_rollouts(load_known.schema) r;
+	IF overtaken THEN
+		RAISE EXCEPTION 'another load has written some of the same rollouts' USING ERRCODE = 'SA001';
+	END IF;
+EXCEPTION WHEN SQLSTATE 'SA001' THEN
+	-- The variable keeps its value.
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_known(text, text, text, boolean, text, text, bigint) IS
+'part of load_rollouts: looks for what the schema''s tables have of pg_temp.stepadv_parsed, reports problems and writes rollouts; overtaken: nothing has been done, as another load has written some of the same rollouts meanwhile';
+
 CREATE FUNCTION stepadv_internal.load_parsed(schema text, on_error text, noun text, whole boolean, run_id text, policy_version text, policy_step bigint,
 	OUT bad_items bigint, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
 	OUT rollouts_repeated bigint, OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT problems jsonb)
@@ -594,6 +649,9 @@ SET plan_cache_mode = force_generic_plan
 SET work_mem = '256MB'
 SET jit = off
 AS $$
+DECLARE
+	known_repeated bigint;
+	overtaken boolean;
 BEGIN
 	steps_repeated := 0;
 	-- Whole items are told apart before.
@@ -606,13 +664,12 @@ BEGIN
 		ANALYZE pg_temp.stepadv_parsed (n, item, of_group, rollout_id, step_no);
 		steps_repeated := stepadv_internal.load_drop_repeated();
 	END IF;
-	IF NOT load_parsed.whole OR stepadv_internal.load_is_known(load_parsed.schema) THEN
-		steps_repeated := steps_repeated + stepadv_internal.load_drop_known(load_parsed.schema, load_parsed.whole);
-	END IF;
-	PERFORM stepadv_internal.load_gather(load_parsed.schema, load_parsed.whole, load_parsed.run_id, load_parsed.policy_version, load_parsed.policy_step);
-	SELECT r.* INTO bad_items, contradictions, problems
-	FROM stepadv_internal.load_report(load_parsed.on_error, load_parsed.noun, load_parsed.whole) r;
-	SELECT r.* INTO load_parsed.groups, rollouts_added, rollouts_updated, rollouts_repeated FROM stepadv_internal.load_write_rollouts(load_parsed.schema) r;
+	LOOP
+		SELECT k.* INTO known_repeated, bad_items, contradictions, problems, load_parsed.groups, rollouts_added, rollouts_updated, rollouts_repeated, overtaken
+		FROM stepadv_internal.load_known(load_parsed.schema, load_parsed.on_error, load_parsed.noun, load_parsed.whole, load_parsed.run_id, load_parsed.policy_version, load_parsed.policy_step) k;
+		EXIT WHEN NOT overtaken;
+	END LOOP;
+	steps_repeated := steps_repeated + known_repeated;
 	steps_added := stepadv_internal.load_write_steps(load_parsed.schema, load_parsed.whole);
 	DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_rollouts, pg_temp.stepadv_problems;
 	IF load_parsed.whole THEN
