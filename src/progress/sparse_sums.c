@@ -3,8 +3,8 @@
  *		Sums of sparse feature vectors by owner: only the places that occur.
  *
  * What is added is only written down, one addend after the other, so that a row
- * touches no memory but the end of this log.  When the log is twice as long as the
- * sums, all of it is added up: addends are put in the order of their owners, and
+ * touches no memory but the end of this log.  When the log is some times as long as
+ * the sums, all of it is added up: addends are put in the order of their owners, and
  * each owner's go by way of a vector of all places.  So the work is linear in the
  * entries, and the memory in the places of each owner.
  */
@@ -28,7 +28,9 @@
 
 #define FIRST_ENTRIES 64
 #define FIRST_ADDENDS 8
-#define LEAST_LOG (64 * 1024)
+/* In entries of the sums; however short they are. */
+#define LONGEST_LOG 4
+#define LEAST_LOG (256 * 1024)
 #define WORD_BITS 64
 
 /* Addends that are asked for ahead of their turn: they lie all over the log. */
@@ -101,7 +103,7 @@ sparse_sums_add(SparseSums *sums, const SparseFeatures *features)
 bool
 sparse_sums_are_due(const SparseSums *sums)
 {
-	return sums->log.n + sums->n_addends > Max(2 * sums->sums.n, LEAST_LOG);
+	return sums->log.n + sums->n_addends > Max(LONGEST_LOG * sums->sums.n, LEAST_LOG);
 }
 
 SparseSum
