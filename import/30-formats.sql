@@ -62,18 +62,8 @@ COMMENT ON FUNCTION stepadv_internal.import_ok(text) IS
 -- name.  A directory with one file of its name (SWE-agent, mini-swe-agent) says
 -- nothing, the one above does.
 CREATE FUNCTION stepadv_internal.import_names(source text, OUT base text, OUT rollout text)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	SELECT n.base, concat_ws('--', CASE WHEN n.parts[cardinality(n.parts) - 1] = n.base THEN n.parts[cardinality(n.parts) - 2]
-		ELSE n.parts[cardinality(n.parts) - 1] END, n.base)
-	INTO base, rollout
-	FROM (SELECT p.parts, regexp_replace(p.parts[cardinality(p.parts)], '(\.(gz|traj|json|jsonl|ndjson|txt|log))+$', '', 'i') AS base
-		FROM (SELECT string_to_array(ltrim(import_names.source, '/'), '/') AS parts) p) n
-	WHERE import_names.source IS NOT NULL;
-END
-$$;
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_names';
 COMMENT ON FUNCTION stepadv_internal.import_names(text) IS 'part of import_rollouts: from a path, the name of the file without endings, and directory--name for an id of the rollout in it';
 
 CREATE FUNCTION stepadv_internal.import_digest(content jsonb) RETURNS text
@@ -89,22 +79,8 @@ COMMENT ON FUNCTION stepadv_internal.import_digest(jsonb) IS 'part of import_rol
 
 -- What records of all formats say of a rollout, by the names in use.
 CREATE FUNCTION stepadv_internal.import_about(record jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN (
-		SELECT jsonb_strip_nulls(jsonb_build_object(
-			'outcome', coalesce(nullif(r -> 'reward', 'null'), nullif(r -> 'score', 'null'), nullif(r -> 'outcome', 'null'), nullif(r #> '{reward_info,reward}', 'null')),
-			'success', CASE WHEN jsonb_typeof(r -> 'success') = 'boolean' THEN r -> 'success' WHEN jsonb_typeof(r -> 'resolved') = 'boolean' THEN r -> 'resolved' END,
-			'truncated', CASE WHEN jsonb_typeof(r -> 'truncated') = 'boolean' THEN r -> 'truncated' END,
-			'model', CASE WHEN jsonb_typeof(r -> 'model') = 'string' AND r ->> 'model' <> '' THEN r -> 'model' END,
-			'policy_version', CASE WHEN jsonb_typeof(r -> 'policy_version') IN ('string', 'number') THEN r -> 'policy_version' END,
-			'run_id', CASE WHEN jsonb_typeof(r -> 'run_id') IN ('string', 'number') THEN r -> 'run_id' END,
-			'policy_step', CASE WHEN jsonb_typeof(r -> 'policy_step') = 'number' THEN r -> 'policy_step' END))
-		FROM (SELECT CASE WHEN jsonb_typeof(import_about.record) = 'object' THEN import_about.record ELSE '{}' END AS r) x);
-END
-$$;
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_about';
 COMMENT ON FUNCTION stepadv_internal.import_about(jsonb) IS 'part of import_rollouts: outcome, success, truncated, model, policy_version, run_id and policy_step of a record, by the names that scaffolds use';
 
 -- The number of a rollout among those of its task.
@@ -357,58 +333,33 @@ $$;
 COMMENT ON FUNCTION @extschema@.parse_responses(jsonb, text, bigint) IS
 'the rollout of an object with a response of the OpenAI Responses interface (a line of NeMo Gym''s rollouts); one jsonb as in docs/import.md';
 
+CREATE FUNCTION stepadv_internal.import_verl(document jsonb, source text, n bigint) RETURNS jsonb
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_verl';
+COMMENT ON FUNCTION stepadv_internal.import_verl(jsonb, text, bigint) IS 'part of import_rollouts: what parse_verl gives';
+
 CREATE FUNCTION @extschema@.parse_verl(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN QUERY
-	SELECT CASE WHEN jsonb_typeof(document -> 'input') IS DISTINCT FROM 'string' OR jsonb_typeof(document -> 'output') IS DISTINCT FROM 'string'
-		THEN jsonb_build_object('problem', 'input and output must be given')
-		ELSE stepadv_internal.import_about(document - 'reward' || jsonb_build_object('score', coalesce(document -> 'score', document -> 'reward'))) || jsonb_strip_nulls(jsonb_build_object(
-				'policy_version', document -> 'step', 'policy_step', CASE WHEN jsonb_typeof(document -> 'step') = 'number' THEN document -> 'step' END,
-				'success', CASE WHEN jsonb_typeof(document -> 'acc') = 'boolean' THEN document -> 'acc' END)) || jsonb_build_object(
-			-- Prompts come again in later steps of the training, under another policy.
-			'task_id', stepadv_internal.import_digest(document -> 'input'),
-			'group_id', concat_ws('/', 'step' || (document ->> 'step'), coalesce(document ->> 'uid', stepadv_internal.import_digest(document -> 'input'))),
-			'rollout_id', coalesce(document ->> 'request_id', concat_ws(':', f.base, parse_verl.n), stepadv_internal.import_digest(document)),
-			'meta', nullif(jsonb_strip_nulls(jsonb_build_object('source', parse_verl.source)) || (document - '{input,output,score,reward,step,request_id,success,model}'::text[]), '{}'),
-			'steps', jsonb_build_array(jsonb_build_object('turn', 0, 'observation', document -> 'input', 'action', document -> 'output',
-				'reward', coalesce(document -> 'score', document -> 'reward')))) END
-	FROM (SELECT 1) one LEFT JOIN LATERAL stepadv_internal.import_names(parse_verl.source) f ON true;
+	RETURN NEXT stepadv_internal.import_verl(document, source, n);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_verl(jsonb, text, bigint) IS
 'the rollout of a line of verl''s rollout dumps (input, output, score, step): one step; its task is the prompt, its group the prompt within the training step; n is the number of the line in source; one jsonb as in docs/import.md';
+
+CREATE FUNCTION stepadv_internal.import_intercode(document jsonb, source text) RETURNS jsonb[]
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_intercode';
+COMMENT ON FUNCTION stepadv_internal.import_intercode(jsonb, text) IS 'part of import_rollouts: what parse_intercode gives';
 
 CREATE FUNCTION @extschema@.parse_intercode(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN QUERY
-	SELECT CASE WHEN jsonb_typeof(e.v #> '{turn_history,actions}') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', format('episode %s has no list turn_history.actions', e.k))
-		ELSE jsonb_build_object(
-			-- Task ids are those of one file of the data set: the question tells tasks apart.
-			'group_id', x.environment || '-' || left(md5(coalesce(e.v ->> 'query', e.k)), 10),
-			'rollout_id', coalesce(f.base, stepadv_internal.import_digest(e.v -> 'turn_history')) || '-' || e.k,
-			'outcome', e.v #> '{summary,max_reward}',
-			'truncated', coalesce(e.v #>> '{summary,turns_taken}' = e.v #>> '{summary,turns_max}' AND e.v #>> '{summary,max_reward}' NOT LIKE '1%', false),
-			'meta', jsonb_strip_nulls(jsonb_build_object('source', parse_intercode.source, 'environment', e.v -> 'environment', 'dataset', e.v -> 'dataset',
-				'task_id', e.v -> 'task_id', 'query', e.v -> 'query', 'hardness', e.v -> 'hardness')),
-			'steps', coalesce((SELECT jsonb_agg(jsonb_build_object('turn', a.i - 1,
-					'observation', CASE a.i WHEN 1 THEN e.v -> 'query' ELSE h.seen -> (a.i::integer - 2) END,
-					'next_observation', h.seen -> (a.i::integer - 1), 'action', a.v, 'tool', x.environment, 'args', jsonb_build_object('command', a.v),
-					'ok', CASE WHEN jsonb_typeof(h.valid -> (a.i::integer - 1)) = 'boolean' THEN h.valid -> (a.i::integer - 1) END,
-					'reward', h.rewards -> (a.i::integer - 1)) ORDER BY a.i)
-				FROM jsonb_array_elements(e.v #> '{turn_history,actions}') WITH ORDINALITY a(v, i)), '[]'),
-			'repaired', jsonb_strip_nulls(jsonb_build_object('actions without an observation', nullif(greatest(jsonb_array_length(e.v #> '{turn_history,actions}')
-				- CASE WHEN jsonb_typeof(h.seen) = 'array' THEN jsonb_array_length(h.seen) ELSE 0 END, 0), 0)))) END
-	FROM jsonb_each(CASE WHEN document ? 'turn_history' THEN jsonb_build_object(coalesce(document ->> 'task_id', '0'), document)
-		WHEN jsonb_typeof(document) = 'object' THEN document ELSE '{}' END) e(k, v)
-	CROSS JOIN LATERAL (SELECT coalesce(regexp_replace(e.v ->> 'environment', '^ic_', ''), 'intercode') AS environment) x
-	CROSS JOIN LATERAL (SELECT e.v #> '{turn_history,observations}' AS seen, e.v #> '{turn_history,rewards}' AS rewards, e.v #> '{turn_history,valid_action}' AS valid OFFSET 0) h
-	LEFT JOIN LATERAL stepadv_internal.import_names(parse_intercode.source) f ON true;
+	RETURN QUERY SELECT r.v FROM unnest(stepadv_internal.import_intercode(document, source)) r(v);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_intercode(jsonb, text, bigint) IS
