@@ -179,7 +179,8 @@ DECLARE
 BEGIN
 	FOR i IN 1..n LOOP
 		PERFORM set_config('work_mem', any_of('64kB', '256kB', '4MB'), true), set_config('parallel_leader_participation', any_of('on', 'on', 'off'), true),
-			set_config('max_parallel_workers', any_of('8', '8', '2', '1', '0'), true), set_config('enable_partitionwise_aggregate', any_of('on', 'off'), true);
+			set_config('max_parallel_workers', any_of('8', '8', '2', '1', '0'), true),
+			set_config('max_parallel_workers_per_gather', any_of('3', '3', '3', '0'), true), set_config('enable_partitionwise_aggregate', any_of('on', 'off'), true);
 		query := random_query();
 		outcome := shared(query);
 		said := said || (outcome || '; ' || query);
