@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 
 #include "compat.h"
+#include "long_work.h"
 #include "plan/group_fold_group.h"
 #include "plan/group_fold_spilled.h"
 #include "plan/group_fold_table.h"
@@ -141,6 +142,7 @@ hash_rows(GroupFoldState *fold)
 
 		if (TupIsNull(row))
 			break;
+		note_row_read();
 		slot_getsomeattrs(row, fold->last_position);
 		if (fold->builder == NULL || !has_same_keys(fold, fold->positions, row))
 			find_group(fold, row);
