@@ -35,9 +35,6 @@ PG_FUNCTION_INFO_V1(stepadv_fold_groups);
 #define MANY_GROUPS 100
 #define LARGE_PART 0.5
 
-/* The other half is what the views over time add up. */
-#define HALF_A_GROUP 0.5
-
 /* ----------
  * Sets of groups as relations
  * ----------
@@ -114,11 +111,12 @@ take_rows(Tuplestorestate *rows, TupleDesc *desc, MemoryContext context)
 	SPI_freetuptable(SPI_tuptable);
 }
 
+/* Half of the work with a group is what the views over time add up, if there are any. */
 static void
-half_done(LongWork *work)
+part_done(const Kept *kept, LongWork *work)
 {
 	if (work != NULL)
-		advance_long_work(work, HALF_A_GROUP, 0);
+		advance_long_work(work, OidIsValid(kept->folded_over_time) ? 0.5 : 1, 0);
 }
 
 /*
@@ -153,7 +151,7 @@ attempt_parts(Attempt *attempt)
 		CHECK_FOR_INTERRUPTS();
 		kept_query(attempt->kept, KEPT_PARTS_ONE, attempt->groups, i);
 		take_rows(attempt->rows, &attempt->desc, attempt->context);
-		half_done(attempt->work);
+		part_done(attempt->kept, attempt->work);
 	}
 }
 
@@ -260,9 +258,7 @@ fold_these(Kept *kept, SPITupleTable *groups, LongWork *work)
 		SPI_freetuptable(SPI_tuptable);
 		if (is_empty)
 			kept_execute(kept, KEPT_FORGET_ONE, groups, i);
-		half_done(work);
-		if (!OidIsValid(kept->folded_over_time))
-			half_done(work);
+		part_done(kept, work);
 	}
 	/* The groups' rows are ours: so are those of the same groups over time. */
 	if (OidIsValid(kept->folded_over_time))

@@ -49,7 +49,7 @@ is(told("INSERT INTO steps SELECT id + 10000, g, r + 1000, n, st, act, score, ve
 # ---------- refresh
 is(told("SELECT stepadv.refresh('steps', 'steps')", "$at_once UPDATE steps SET score = score + 1 WHERE g IN (1, 3, 6)"),
 	lines("folded 1 of 4 groups of $source, about T left", "folded 2 of 4 groups of $source, about T left", "folded 3 of 4 groups of $source, about T left", "folded 4 of 4 groups of $source"),
-	'refresh of some groups') or diag(told("SELECT 1"));
+	'refresh of some groups');
 is(told("SELECT stepadv.refresh('steps', 'steps', everything => true)", "$at_once ANALYZE steps"),
 	lines("read 1024 of about 2304 rows of $source, about T left", "read 2048 of about 2304 rows of $source, about T left"), 'refresh of everything');
 is(told("SET stepadv.progress = off; SELECT stepadv.refresh('steps', 'steps', everything => true)", $at_once), '', 'silenced');
@@ -83,7 +83,7 @@ SKIP:
 	my $told = told($load, "$lines $at_once");
 	like($told, qr/^(read \d+ of 2048 lines, about T left\n)+read 2048 of 2048 lines\nwrote 1024 of 2048 steps, about T left\nwrote 2048 of 2048 steps$/, 'load_rollouts');
 	is(told($load, "SET stepadv.progress = off; DROP SCHEMA rl CASCADE; DROP TABLE lines; $lines $at_once"), '', 'silenced');
-	is(told("INSERT INTO rl.steps (task_id, group_id, rollout_id, step_no, action) SELECT 't0', 't0', 'r0', i, 'a' FROM generate_series(100, 3000) i", $at_once), '',
+	is(told("INSERT INTO rl.steps (task_id, rollout_id, step_no, action) SELECT 't0', 'r0', i, 'a' FROM generate_series(100, 3000) i", $at_once), '',
 		'who writes to the tables himself is told nothing');
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM rl.steps'), 2048 + 2901, 'and all is there');
 }
