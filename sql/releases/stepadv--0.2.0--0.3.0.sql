@@ -232,3 +232,7 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(11, 'credit_groups', 'stepadv_internal.credit_groups_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group and method, to pool'),
 	(12, 'credit_check', 'stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{methods,gamma,max_rollouts,max_groups,seed}', 'a row per method: does what it says come true?'),
 	(13, 'credit_calibration', 'stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per tenth of the steps, by value of their state');
+
+-- The views over time add up a method's advantages in one pass.
+CREATE TYPE stepadv_internal.advantage_sums AS (n integer, sum float8, abs_sum float8, square_sum float8, least float8, greatest float8, n_positive integer, n_negative integer);
+COMMENT ON TYPE stepadv_internal.advantage_sums IS 'what is added up of the advantages of a method in a group, see method_sums';

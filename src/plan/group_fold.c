@@ -24,6 +24,7 @@
 #include "utils/ruleutils.h"
 
 #include "compat.h"
+#include "long_work.h"
 #include EXPLAIN_PROPERTIES_HEADER
 #include "plan/group_fold.h"
 #include "plan/group_fold_group.h"
@@ -132,6 +133,7 @@ begin_group_fold(CustomScanState *node, EState *estate, int eflags)
 	const List *counts = list_nth(plan->custom_private, FOLD_COUNTS);
 
 	check_permission(plan);
+	expect_rows(outerPlan(plan)->plan_rows);
 	outerPlanState(node) = ExecInitNode(outerPlan(plan), estate, eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK));
 	fold->equal = oids_of(list_nth(plan->custom_private, FOLD_EQUAL));
 	fold->less = oids_of(list_nth(plan->custom_private, FOLD_LESS));

@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 
 #include "compat.h"
+#include "long_work.h"
 #include "plan/group_fold_group.h"
 #include "plan/group_fold_spilled.h"
 #include "plan/group_fold_table.h"

@@ -273,6 +273,16 @@ kept_execute_once(Kept *kept, KeptStatement statement)
  * ----------
  */
 
+char *
+kept_source(const Kept *kept)
+{
+	char	   *name = get_rel_name(kept->source);
+
+	if (name == NULL)
+		return "";
+	return psprintf("\"%s.%s\"", get_namespace_name(get_rel_namespace(kept->source)), name);
+}
+
 List *
 kept_views(const Kept *kept)
 {
@@ -302,7 +312,7 @@ read_attachment(Kept *kept)
 	TupleDesc	desc;
 	char	   *how;
 
-	if (SPI_execute_with_args("SELECT a.owner, a.n_group_columns, a.kept, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time"
+	if (SPI_execute_with_args("SELECT a.owner, a.n_group_columns, a.kept, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.source"
 							  " FROM pg_catalog.pg_class c, stepadv_internal.attachments(c.relowner) a"
 							  " WHERE c.oid OPERATOR(pg_catalog.=) $1 AND a.attachment OPERATOR(pg_catalog.=) $1"
 							  " AND a.kept IS NOT NULL AND a.fresh IS NOT NULL AND a.folded IS NOT NULL",
@@ -321,6 +331,7 @@ read_attachment(Kept *kept)
 	kept->changed = oid_column(row, desc, 6);
 	kept->fresh_over_time = oid_column(row, desc, 7);
 	kept->folded_over_time = OidIsValid(kept->fresh_over_time) ? oid_column(row, desc, 8) : InvalidOid;
+	kept->source = oid_column(row, desc, 9);
 	SPI_freetuptable(SPI_tuptable);
 	/* A list of groups that is gone can have nothing added to it. */
 	return kept->n_keys > 0 && (kept->how == KEPT_BY_STATEMENT || OidIsValid(kept->changed));

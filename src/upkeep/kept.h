@@ -52,6 +52,7 @@ typedef struct Kept
 {
 	Oid			attachment;		/* hash key */
 	Oid			owner;
+	Oid			source;
 	KeptHow		how;
 	int			n_keys;
 	Oid			fresh;			/* view: the groups folded when asked */
@@ -88,6 +89,9 @@ extern uint64 kept_query(Kept *kept, KeptStatement statement, SPITupleTable *gro
 
 /* Run one that is planned for the tables as they are now. */
 extern uint64 kept_execute_once(Kept *kept, KeptStatement statement);
+
+/* The source as messages show it. */
+extern char *kept_source(const Kept *kept);
 
 /* A statement about kept groups from a template; see kept.c. */
 extern char *kept_text(const Kept *kept, const char *template);

@@ -413,3 +413,17 @@ SELECT ot.refused($$options => '{"progress_over_time": {"width": "1 day"}}'$$);
 SELECT ot.refused($$started_at => 'at'$$, $$options => '{"progress_over_time": {"bucket": ["1 day"]}}'$$);
 SELECT count(*) FROM pg_class WHERE relname LIKE 'times\_%';
 DROP SCHEMA ot CASCADE;
+
+-- What is added up of advantages is, to the last bit, what the server's own aggregates say.
+WITH given AS (
+	SELECT s.series, x FROM (VALUES ('none', '{}'::float8[]), ('no value', '{NULL}'), ('negative zero', '{-0}'), ('zeros', '{0,-0,0}'), ('least', '{1e-150,-1e-151,1.0000000000000002e-150,4e-320}'),
+		('mixed', '{NULL,0.1,-0.7,1e16,NULL,3,-1e16,2.5e-9}'), ('great', '{9e153,-9e153,3}')) s(series, x)
+	UNION ALL SELECT 'many', (SELECT array_agg(CASE WHEN i % 7 > 0 THEN exp(30 * sin(i)) * cos(i) END ORDER BY i) FROM generate_series(1, 1000) i)
+)
+SELECT g.series, o.sums::text = o.apart::text AS equal, CASE WHEN g.series <> 'many' THEN o.apart END AS apart FROM given g CROSS JOIN LATERAL (
+	SELECT stepadv_internal.sum_advantages(x) AS sums, ROW(count(x)::integer, sum(x), sum(abs(x)), sum(CASE WHEN abs(x) <= 1e-150 THEN 0 ELSE x * x END), min(x), max(x),
+		(count(*) FILTER (WHERE x > 0))::integer, (count(*) FILTER (WHERE x < 0))::integer) AS apart
+	FROM unnest(g.x) x) o ORDER BY g.series;
+-- Too great a number is an error, as it is for them: such a group is not kept.
+SELECT stepadv_internal.sum_advantages(x) FROM unnest('{1e200,1}'::float8[]) x;
+SELECT stepadv_internal.sum_advantages(x) FROM unnest('{1.7e308,1.7e308}'::float8[]) x;
