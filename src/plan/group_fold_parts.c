@@ -13,7 +13,7 @@
 #include "plan/group_fold_parts.h"
 
 /* A part is to fit a processor's own cache, with what becomes of it. */
-#define PART_SIZE		(512 * 1024)
+#define PART_SIZE		(1024 * 1024)
 #define MIN_PARTS		16
 #define MAX_PARTS		512
 
@@ -179,8 +179,12 @@ close_block(RecordParts *parts, int p)
 		write_block(parts, part, block);
 	else
 	{
-		block->next = part->full;
-		part->full = block;
+		block->next = NULL;
+		if (part->full == NULL)
+			part->full = block;
+		else
+			part->last_full->next = block;
+		part->last_full = block;
 		return NULL;
 	}
 	block->size = offsetof(RecordBlock, records);

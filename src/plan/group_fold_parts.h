@@ -31,7 +31,8 @@ typedef struct RecordBlock
 typedef struct RecordPart
 {
 	RecordBlock *open;			/* takes records; NULL: none yet */
-	RecordBlock *full;
+	RecordBlock *full;			/* in the order in which they were filled: rollouts have steps in theirs */
+	RecordBlock *last_full;
 	bool		on_disk;		/* what is full goes there */
 	int			file;			/* the last block there; -1: none */
 	off_t		offset;
