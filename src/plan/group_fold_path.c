@@ -398,6 +398,9 @@ cost_group_fold(PlannerInfo *root, Path *path, const Path *input, const Fold *fo
 	cost_qual_eval_node(&arguments, (Node *) list_make2(fold->aggref->args, fold->aggref->aggfilter), root);
 	rows = (costs.transCost.per_tuple - arguments.per_tuple + cpu_operator_cost * list_length(fold->keys)) / 2 * input->rows;
 	parts = strategy == AGG_HASHED ? cost_parts(root, path, input, fold, costs.transitionSpace) : 0;
+	/* Few groups of many rows: an Agg holds all of these rows, too, and is charged for nothing of the kind. */
+	if (fold->n_groups * costs.transitionSpace <= hash_memory_limit())
+		parts = Min(parts, rows / 2);
 
 	path->rows = path->parallel_aware ? clamp_row_est(fold->n_groups / n_processes(input)) : fold->n_groups;
 	copy_disabled_nodes(path, input);
