@@ -23,6 +23,7 @@
 #include "compat.h"
 #include "upkeep/fold.h"
 #include "upkeep/rights.h"
+#include "upkeep/signs.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fold_groups);
 
@@ -128,10 +129,6 @@ read_parts(Kept *kept, SPITupleTable *groups, uint64 from, uint64 to, Tuplestore
 	}
 }
 
-/*
- * Do what may fail because of the data in a subtransaction; false if it failed.
- * Where it only reads, to undo it costs nothing.
- */
 typedef struct Attempt
 {
 	Kept	   *kept;
@@ -144,19 +141,21 @@ typedef struct Attempt
 } Attempt;
 
 static void
-attempt_parts(Attempt *attempt)
+attempt_parts(void *argument)
 {
+	Attempt    *attempt = argument;
+
 	read_parts(attempt->kept, attempt->groups, attempt->from, attempt->to, attempt->rows, &attempt->desc, attempt->context);
 }
 
 static void
-attempt_all_parts(Attempt *attempt)
+attempt_all_parts(void *argument)
 {
-	kept_execute_once(attempt->kept, KEPT_ALL_PARTS);
+	kept_execute_once(argument, KEPT_ALL_PARTS);
 }
 
-static bool
-succeeds(void (*work) (Attempt *attempt), Attempt *attempt)
+bool
+succeeds(void (*work) (void *argument), void *argument)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -166,7 +165,7 @@ succeeds(void (*work) (Attempt *attempt), Attempt *attempt)
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
-		work(attempt);
+		work(argument);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -255,9 +254,10 @@ fold_these(Kept *kept, SPITupleTable *groups)
 	/* The groups' rows are ours: so are those of the same groups over time. */
 	if (OidIsValid(kept->folded_over_time))
 		fold_parts(kept, groups, 0, n);
+	let_signs_wait(kept, groups);
 }
 
-static void
+void
 allow_sequential_scans(Kept *kept, bool allow)
 {
 	(void) set_config_option("enable_seqscan", allow || !kept->by_index ? "on" : "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
@@ -266,7 +266,6 @@ allow_sequential_scans(Kept *kept, bool allow)
 uint64
 fold_all(Kept *kept)
 {
-	Attempt		attempt = {.kept = kept};
 	uint64		n;
 
 	if (IsolationUsesXactSnapshot())
@@ -282,7 +281,7 @@ fold_all(Kept *kept)
 	if (OidIsValid(kept->folded_over_time))
 	{
 		kept_execute_once(kept, KEPT_CLEAR_ALL_PARTS);
-		if (!succeeds(attempt_all_parts, &attempt))
+		if (!succeeds(attempt_all_parts, kept))
 		{
 			SPITupleTable *groups;
 
@@ -292,6 +291,7 @@ fold_all(Kept *kept)
 			fold_parts(kept, groups, 0, groups->numvals);
 		}
 	}
+	sign_all(kept);
 	allow_sequential_scans(kept, false);
 	return n;
 }
@@ -311,6 +311,12 @@ number_of_groups(const Kept *kept)
 	return n;
 }
 
+bool
+are_most(const Kept *kept, uint64 n)
+{
+	return n >= MANY_GROUPS && number_of_groups(kept) >= 0 && n >= LARGE_PART * number_of_groups(kept);
+}
+
 uint64
 fold_waiting(Kept *kept, bool is_alone)
 {
@@ -325,8 +331,7 @@ fold_waiting(Kept *kept, bool is_alone)
 	(void) heap_getattr(groups->vals[n - 1], 1, groups->tupdesc, &is_all);
 	if (is_all)
 		return fold_all(kept);
-	if (is_alone && !IsolationUsesXactSnapshot() && n >= MANY_GROUPS && number_of_groups(kept) >= 0 &&
-		n >= LARGE_PART * number_of_groups(kept))
+	if (is_alone && !IsolationUsesXactSnapshot() && are_most(kept, n))
 		fold_all(kept);
 	else
 		fold_these(kept, groups);
@@ -348,6 +353,7 @@ static void
 fold_as_asked(Kept *kept, void *argument)
 {
 	Request    *request = argument;
+	uint64		n_signed;
 
 	/* One at a time; readers go on. */
 	LockRelationOid(kept->folded, ShareRowExclusiveLock);
@@ -357,6 +363,8 @@ fold_as_asked(Kept *kept, void *argument)
 		request->n = fold_all(kept);
 	else if (OidIsValid(kept->changed))
 		request->n = fold_waiting(kept, true);
+	n_signed = sign_waiting(kept);
+	request->n = Max(request->n, n_signed);
 }
 
 /*
