@@ -784,11 +784,17 @@ CREATE FUNCTION stepadv_internal.check_kept_as_owner(attachment regclass) RETURN
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
+DECLARE
+	others jsonb[] := '{}';
 BEGIN
 	RETURN QUERY SELECT * FROM stepadv_internal.check_tables(check_kept_as_owner.attachment);
-	RETURN QUERY SELECT * FROM stepadv_internal.check_groups(check_kept_as_owner.attachment);
+	FOR "group", problem IN SELECT * FROM stepadv_internal.check_groups(check_kept_as_owner.attachment) LOOP
+		others := others || "group";
+		RETURN NEXT;
+	END LOOP;
 	RETURN QUERY SELECT * FROM stepadv_internal.check_over_time(check_kept_as_owner.attachment);
-	RETURN QUERY SELECT * FROM stepadv_internal.check_signs(check_kept_as_owner.attachment);
+	-- Of another group than is kept, everything differs.
+	RETURN QUERY SELECT c.* FROM stepadv_internal.check_signs(check_kept_as_owner.attachment) c WHERE (c."group" = ANY (others)) IS NOT TRUE;
 EXCEPTION WHEN insufficient_privilege THEN
 	RETURN QUERY SELECT * FROM stepadv_internal.check_tables(check_kept_as_owner.attachment);
 	RETURN QUERY SELECT NULL::jsonb, format('groups cannot be compared: %s', SQLERRM);
