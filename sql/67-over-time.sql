@@ -152,7 +152,7 @@ COMMENT ON FUNCTION stepadv_internal.has_runs(stepadv_internal.attached) IS 'par
 
 -- The relation g of fold, with a row per group and divisions: rollouts of another
 -- version are no part of the comparison.  With what maintain keeps, the groups
--- that it has nothing but the key of (alias c): one by one, and so that conditions
+-- that it has nothing but the key of, or that wait (alias c): one by one, and so that conditions
 -- go below the fold.
 CREATE FUNCTION stepadv_internal.fold_over_time(a stepadv_internal.attached, reads text[], kept regclass) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -169,6 +169,7 @@ BEGIN
 	relation := stepadv_internal.fold(a, reads, format('(SELECT x.*, %s FROM %s x%s%s)', divided.items,
 		stepadv_internal.relation_name(rows_view), run.joins, ' WHERE ' || stepadv_internal.same_group('x'::text, rows_view, 'c'::text, kept, (a).n_group_columns)), divided.names);
 	RETURN CASE WHEN kept IS NULL THEN relation
+		WHEN kept = (a).waiting THEN format('(SELECT DISTINCT c.* FROM %s c) c CROSS JOIN LATERAL %s', stepadv_internal.relation_name(kept), relation)
 		ELSE format('(SELECT c.* FROM %s c WHERE c.n_rollouts IS NULL) c CROSS JOIN LATERAL %s', stepadv_internal.relation_name(kept), relation) END;
 END
 $$;

@@ -23,6 +23,7 @@
 #include "compat.h"
 #include "upkeep/fold.h"
 #include "upkeep/rights.h"
+#include "upkeep/signs.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fold_groups);
 
@@ -119,10 +120,6 @@ part_done(const Kept *kept, LongWork *work)
 		advance_long_work(work, OidIsValid(kept->folded_over_time) ? 0.5 : 1, 0);
 }
 
-/*
- * Do what may fail because of the data in a subtransaction; false if it failed.
- * Where it only reads, to undo it costs nothing.
- */
 typedef struct Attempt
 {
 	Kept	   *kept;
@@ -138,8 +135,10 @@ typedef struct Attempt
 } Attempt;
 
 static void
-attempt_parts(Attempt *attempt)
+attempt_parts(void *argument)
 {
+	Attempt    *attempt = argument;
+
 	if (!attempt->kept->by_index)
 	{
 		execute_set(attempt->kept, KEPT_PARTS_SET, attempt->groups, attempt->from, attempt->to);
@@ -156,13 +155,13 @@ attempt_parts(Attempt *attempt)
 }
 
 static void
-add_all_parts(Attempt *attempt)
+add_all_parts(void *argument)
 {
-	kept_execute_once(attempt->kept, KEPT_ALL_PARTS);
+	kept_execute_once(argument, KEPT_ALL_PARTS);
 }
 
-static bool
-succeeds(void (*work) (Attempt *attempt), Attempt *attempt)
+bool
+succeeds(void (*work) (void *argument), void *argument)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -172,7 +171,7 @@ succeeds(void (*work) (Attempt *attempt), Attempt *attempt)
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
-		work(attempt);
+		work(argument);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -263,9 +262,10 @@ fold_these(Kept *kept, SPITupleTable *groups, LongWork *work)
 	/* The groups' rows are ours: so are those of the same groups over time. */
 	if (OidIsValid(kept->folded_over_time))
 		fold_parts(kept, groups, 0, n, work);
+	let_signs_wait(kept, groups);
 }
 
-static void
+void
 allow_sequential_scans(Kept *kept, bool allow)
 {
 	(void) set_config_option("enable_seqscan", allow || !kept->by_index ? "on" : "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
@@ -304,7 +304,7 @@ attempt_all(Attempt *attempt)
 static void
 attempt_all_parts(Attempt *attempt)
 {
-	attempt->done = succeeds(add_all_parts, attempt);
+	attempt->done = succeeds(add_all_parts, attempt->kept);
 }
 
 uint64
@@ -336,6 +336,7 @@ fold_all(Kept *kept, bool is_asked)
 			fold_parts(kept, groups, 0, groups->numvals, NULL);
 		}
 	}
+	sign_all(kept);
 	allow_sequential_scans(kept, false);
 	return attempt.n;
 }
@@ -355,6 +356,12 @@ number_of_groups(const Kept *kept)
 	return n;
 }
 
+bool
+are_most(const Kept *kept, uint64 n)
+{
+	return n >= MANY_GROUPS && number_of_groups(kept) >= 0 && n >= LARGE_PART * number_of_groups(kept);
+}
+
 uint64
 fold_waiting(Kept *kept, bool is_asked)
 {
@@ -369,8 +376,7 @@ fold_waiting(Kept *kept, bool is_asked)
 	(void) heap_getattr(groups->vals[n - 1], 1, groups->tupdesc, &is_all);
 	if (is_all)
 		return fold_all(kept, is_asked);
-	if (is_asked && !IsolationUsesXactSnapshot() && n >= MANY_GROUPS && number_of_groups(kept) >= 0 &&
-		n >= LARGE_PART * number_of_groups(kept))
+	if (is_asked && !IsolationUsesXactSnapshot() && are_most(kept, n))
 		fold_all(kept, is_asked);
 	else
 	{
@@ -397,6 +403,7 @@ static void
 fold_as_asked(Kept *kept, void *argument)
 {
 	Request    *request = argument;
+	uint64		n_signed;
 
 	/* One at a time; readers go on. */
 	LockRelationOid(kept->folded, ShareRowExclusiveLock);
@@ -406,6 +413,8 @@ fold_as_asked(Kept *kept, void *argument)
 		request->n = fold_all(kept, true);
 	else if (OidIsValid(kept->changed))
 		request->n = fold_waiting(kept, true);
+	n_signed = sign_waiting(kept);
+	request->n = Max(request->n, n_signed);
 }
 
 /*

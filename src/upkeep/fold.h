@@ -21,4 +21,16 @@ extern uint64 fold_all(Kept *kept, bool is_asked);
  */
 extern uint64 fold_waiting(Kept *kept, bool is_asked);
 
+/*
+ * Do what may fail because of the data in a subtransaction; false if it failed.
+ * Where it only reads, to undo it costs nothing.
+ */
+extern bool succeeds(void (*work) (void *argument), void *argument);
+
+/* Whether tables may be read as a whole where an index leads to groups. */
+extern void allow_sequential_scans(Kept *kept, bool allow);
+
+/* Whether to fold all groups is cheaper than so many of them one by one. */
+extern bool are_most(const Kept *kept, uint64 n);
+
 #endif							/* STEPADV_FOLD_H */

@@ -130,6 +130,14 @@ FROM ot.steps_advantage_over_time l FULL JOIN (
 	FROM ot.steps_advantages GROUP BY 1, 2, 3) s
 ON l.policy_version IS NOT DISTINCT FROM s.policy_version AND l.bucket IS NOT DISTINCT FROM s.bucket AND l.method = s.method
 WHERE l.method IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc') OR l.method IS NULL;
+-- The same of each group.
+SELECT count(*), count(*) FILTER (WHERE ((l.n_steps, l.n_positive, l.n_negative, l.least_advantage, l.greatest_advantage) = (s.n, s.positive, s.negative, s.least, s.greatest)
+	AND ot.same(l.mean_abs_advantage, s.mean_abs) AND ot.same(l.mean_advantage, s.mean)) IS NOT TRUE) AS wrong
+FROM ot.steps_advantage_by_group l FULL JOIN (
+	SELECT task, policy_version, bucket, method, count(advantage) AS n, avg(abs(advantage)) AS mean_abs, avg(advantage) AS mean, min(advantage) AS least, max(advantage) AS greatest,
+		count(*) FILTER (WHERE advantage > 0) AS positive, count(*) FILTER (WHERE advantage < 0) AS negative
+	FROM ot.steps_advantages GROUP BY 1, 2, 3, 4 HAVING count(advantage) > 0) s
+ON (l.task, l.method, coalesce(l.policy_version, '?'), coalesce(l.bucket, '-infinity')) = (s.task, s.method, coalesce(s.policy_version, '?'), coalesce(s.bucket, '-infinity'));
 -- Each step of t1 beside its own columns. What each method says of a part is what it says of that part alone.
 SELECT task, rollout_id, step_no, step_id = (SELECT s.id FROM ot.steps s WHERE (s.task, s.run, s.step) = (v.task, v.rollout_id, v.step_no)) AS its_id,
 	policy_version, bucket, method, round(advantage::numeric, 6) AS advantage, state, version
@@ -158,6 +166,7 @@ SELECT ot.functions('SELECT bucket, mean_abs_rtmc, mean_abs_grpo FROM ot.steps_p
 SELECT ot.functions('SELECT bucket, ess_share FROM ot.steps_progress_over_time') AS ratios;
 SELECT ot.functions($$SELECT bucket, mean_abs_advantage FROM ot.steps_advantage_over_time WHERE method = 'tempo'$$) AS one_method;
 SELECT ot.functions($$SELECT step_id, advantage FROM ot.steps_advantages WHERE method = 'rtmc' AND task = 't1'$$) AS one_method;
+SELECT ot.functions($$SELECT task, greatest_advantage FROM ot.steps_advantage_by_group WHERE method = 'rtmc'$$) AS one_method;
 
 -- Wherever the two columns are, the views say the same: in the source (where rows of a rollout need not
 -- agree: the policy that began it counts, and the earliest time), in the columns of the group.
