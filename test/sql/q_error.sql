@@ -170,3 +170,8 @@ SELECT step_id, n_action, round(q_error::numeric, 4) AS q_error, round(confidenc
 FROM stepadv.rtmc((SELECT stepadv.rollout_agg(i, i, 1, nullif(i % 3, 0), nullif(i % 2, 0), CASE WHEN i < 6 THEN i % 2 END) FROM generate_series(1, 7) i)) ORDER BY 1;
 -- Returns too large to be squared are not too large here.
 SELECT q_error FROM stepadv.rtmc((SELECT stepadv.rollout_agg(i, i, 1, i, i, 1e200 * i) FROM generate_series(1, 2) i)) a;
+-- Cut off where no end is ever reached, without a discount: only with its prior, 0.5, has such a state a value. V is 0.5 in 1 and 2, and 0.75 in 3. Outcomes: 1/2, variance 1/4,
+-- 2/3 of it per step, and all pairs have that. u(1) = 1/6 / 4 + u(2) / 4 = 1/18; t = 1.9. Of 3 the mean is 5/8, 3/8 below q, of which three visits make 3/4.
+SELECT step_id, q, abs(q_error - CASE step_id WHEN 3 THEN 1.9 * sqrt(1.0 / 6 / 1.75 + (9.0 / 32) ^ 2) ELSE 1.9 * sqrt(1.0 / 6 / 1.75 + 1.0 / 18) END) < 1e-12 AS same
+FROM stepadv.batch_td((SELECT stepadv.rollout_agg(v.i, v.i / 3, v.i, v.i, 1, CASE WHEN i = 1 THEN NULL ELSE (i - 2)::float8 END, NULL, CASE i WHEN 2 THEN 1 END, NULL, NULL, NULL, NULL, NULL, i = 2, NULL)
+	FROM generate_series(1, 3) v(i)), gamma => 1, prior => 1, baseline => 0.5, truncated => 'bootstrap') ORDER BY 1;
