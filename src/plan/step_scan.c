@@ -307,6 +307,9 @@ calls_same_group(const FuncExpr *call, const FuncExpr *before)
 	return equal(group, linitial(before->args)) && !contain_volatile_functions(group);
 }
 
+/* What a group of some hundred steps takes: kept from one to the next, where smaller blocks would be freed and be had again. */
+#define USUAL_SIZE ((Size) 64 * 1024)
+
 static bool
 is_number_scan(const CustomScan *plan)
 {
@@ -342,7 +345,7 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 		scan->columns[c].column = list_nth_int(origins, 2 * c + 1);
 		scan->results[scan->columns[c].function].asked[scan->columns[c].column] = true;
 	}
-	scan->memory = AllocSetContextCreate(estate->es_query_cxt, "step scan", ALLOCSET_DEFAULT_SIZES);
+	scan->memory = AllocSetContextCreate(estate->es_query_cxt, "step scan", USUAL_SIZE, USUAL_SIZE, ALLOCSET_DEFAULT_MAXSIZE);
 	if (node->ss.ps.qual == NULL && node->ss.ps.ps_ProjInfo == NULL)
 		node->ss.ps.ExecProcNode = is_number_scan(plan) ? execute_number_scan : execute_bare_scan;
 }
