@@ -346,6 +346,9 @@ depends_on_group_alone(const List *calls)
 	return true;
 }
 
+/* What a group of some hundred steps takes: kept from one to the next, where smaller blocks would be freed and be had again. */
+#define USUAL_SIZE ((Size) 64 * 1024)
+
 static bool
 is_number_scan(const CustomScan *plan)
 {
@@ -382,7 +385,7 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 		scan->columns[c].column = list_nth_int(origins, 2 * c + 1);
 		scan->results[scan->columns[c].function].asked[scan->columns[c].column] = true;
 	}
-	scan->memory = AllocSetContextCreate(estate->es_query_cxt, "step scan", ALLOCSET_DEFAULT_SIZES);
+	scan->memory = AllocSetContextCreate(estate->es_query_cxt, "step scan", USUAL_SIZE, USUAL_SIZE, ALLOCSET_DEFAULT_MAXSIZE);
 	if (node->ss.ps.qual == NULL && node->ss.ps.ps_ProjInfo == NULL)
 		node->ss.ps.ExecProcNode = is_number_scan(plan) ? execute_number_scan : execute_bare_scan;
 }
