@@ -253,13 +253,13 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 
 	if (!find_estimates(fcinfo, estimator, &estimates))
 		return return_no_rows(fcinfo);
-	rollout_id = ALLOCATE_ARRAY(int64, calls->n_steps);
+	rollout_id = column_is_asked(fcinfo, 1) ? ALLOCATE_ARRAY(int64, calls->n_steps) : NULL;
 	nulls = estimates.unknown ? ALLOCATE_ZEROED_ARRAY(bool, calls->n_steps) : NULL;
 	for (uint32 r = 0; r < calls->n_rollouts; r++)
 	{
 		uint32		end = calls->first_step[r + 1];
 
-		for (uint32 i = calls->first_step[r]; i < end; i++)
+		for (uint32 i = calls->first_step[r]; rollout_id && i < end; i++)
 			rollout_id[i] = calls->rollout_id[r];
 		if (nulls && estimates.unknown[r])
 			memset(nulls + calls->first_step[r], true, end - calls->first_step[r]);

@@ -55,25 +55,29 @@ has_same_keys(const GroupFoldState *fold, const AttrNumber *positions, const Tup
 	return true;
 }
 
-/* A row into the current group. */
+/* What the row at hand says of a step.  False: nothing that counts. */
+static inline bool
+read_row(const GroupFoldState *fold, const TupleTableSlot *row, double rewards[MAX_REWARDS], StepRow *step)
+{
+	if (fold->has_filter)
+	{
+		AttrNumber	filter = fold->positions[fold->n_keys + fold->n_args];
+
+		if (row->tts_isnull[filter - 1] || !DatumGetBool(row->tts_values[filter - 1]))
+			return false;
+	}
+	return read_step_row(fold->input.args, fold->n_args, fold->forgiving, rewards, step);
+}
+
+/* The row at hand into the current group. */
 static inline void
 add_row(GroupFoldState *fold, const TupleTableSlot *row)
 {
-	const AttrNumber *positions = fold->positions + fold->n_keys;
-	NullableDatum args[MAX_ROW_ARGS];
 	double		rewards[MAX_REWARDS];
 	StepRow		step;
 
-	if (fold->has_filter &&
-		(row->tts_isnull[positions[fold->n_args] - 1] || !DatumGetBool(row->tts_values[positions[fold->n_args] - 1])))
-		return;
-	for (int a = 0; a < fold->n_args; a++)
-	{
-		args[a].value = row->tts_values[positions[a] - 1];
-		args[a].isnull = row->tts_isnull[positions[a] - 1];
-	}
 	begin_blame(fold);
-	if (read_step_row(args, fold->n_args, fold->forgiving, rewards, &step))
+	if (read_row(fold, row, rewards, &step))
 		group_builder_add(fold->builder, &step);
 	end_blame(fold);
 }

@@ -9,6 +9,7 @@
 #include "utils/tuplesort.h"
 
 #include "group/builder.h"
+#include "plan/fold_input.h"
 #include "plan/group_fold_exchange.h"
 
 typedef enum Phase
@@ -31,7 +32,7 @@ typedef struct GroupFoldState
 	bool		has_filter;
 	bool		forgiving;		/* the aggregate is */
 	AttrNumber *positions;		/* where */
-	AttrNumber	last_position;	/* the greatest of them */
+	FoldInput	input;
 	AttrNumber *key_positions;	/* in rows with the keys first: 1, 2, … */
 
 	/* how keys compare */

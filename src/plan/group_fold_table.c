@@ -132,16 +132,11 @@ find_group(GroupFoldState *fold, const TupleTableSlot *row)
 static void
 hash_rows(GroupFoldState *fold)
 {
-	PlanState  *below = outerPlanState(&fold->css);
+	TupleTableSlot *row;
 
 	begin_table(fold);
-	for (;;)
+	while ((row = next_input(&fold->input)) != NULL)
 	{
-		TupleTableSlot *row = ExecProcNode(below);
-
-		if (TupIsNull(row))
-			break;
-		slot_getsomeattrs(row, fold->last_position);
 		if (fold->builder == NULL || !has_same_keys(fold, fold->positions, row))
 			find_group(fold, row);
 		add_row(fold, row);

@@ -288,6 +288,8 @@ typedef struct StepScanState
 
 static void begin_step_scan(CustomScanState *node, EState *estate, int eflags);
 static TupleTableSlot *execute_step_scan(CustomScanState *node);
+static TupleTableSlot *execute_bare_scan(PlanState *node);
+static TupleTableSlot *execute_number_scan(PlanState *node);
 static void end_step_scan(CustomScanState *node);
 static void rescan_step_scan(CustomScanState *node);
 static void explain_step_scan(CustomScanState *node, List *ancestors, ExplainState *es);
@@ -344,6 +346,16 @@ depends_on_group_alone(const List *calls)
 	return true;
 }
 
+/* What a group of some hundred steps takes: kept from one to the next, where smaller blocks would be freed and be had again. */
+#define USUAL_SIZE ((Size) 64 * 1024)
+
+static bool
+is_number_scan(const CustomScan *plan)
+{
+	return list_length(plan->custom_scan_tlist) == 1 &&
+		exprType((Node *) linitial_node(TargetEntry, plan->custom_scan_tlist)->expr) == FLOAT8OID;
+}
+
 static void
 begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 {
@@ -373,7 +385,9 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 		scan->columns[c].column = list_nth_int(origins, 2 * c + 1);
 		scan->results[scan->columns[c].function].asked[scan->columns[c].column] = true;
 	}
-	scan->memory = AllocSetContextCreate(estate->es_query_cxt, "step scan", ALLOCSET_DEFAULT_SIZES);
+	scan->memory = AllocSetContextCreate(estate->es_query_cxt, "step scan", USUAL_SIZE, USUAL_SIZE, ALLOCSET_DEFAULT_MAXSIZE);
+	if (node->ss.ps.qual == NULL && node->ss.ps.ps_ProjInfo == NULL)
+		node->ss.ps.ExecProcNode = is_number_scan(plan) ? execute_number_scan : execute_bare_scan;
 }
 
 /*
@@ -492,8 +506,8 @@ evaluate_functions(StepScanState *scan)
 }
 
 /*
- * Values are written over those of the row before: all are passed by value, so
- * the slot has nothing to free.
+ * Values are written over those of the row before: the slot has nothing to free, as all
+ * are passed by value, or arrays that stay where they are until the functions are called again.
  */
 static TupleTableSlot *
 next_row(ScanState *node)
@@ -521,6 +535,32 @@ next_row(ScanState *node)
 	return TTS_EMPTY(slot) ? ExecStoreVirtualTuple(slot) : slot;
 }
 
+/* The commonest: where nothing is left to filter or to project, the executor calls this. */
+static TupleTableSlot *
+execute_bare_scan(PlanState *node)
+{
+	CHECK_FOR_INTERRUPTS();
+	return next_row((ScanState *) node);
+}
+
+/* Of them the commonest: one column, of numbers none of which is NULL but for NaN. */
+static TupleTableSlot *
+execute_number_scan(PlanState *node)
+{
+	StepScanState *scan = (StepScanState *) node;
+	TupleTableSlot *slot = scan->css.ss.ss_ScanTupleSlot;
+	const AskedColumn *asked = scan->columns;
+	double		number;
+
+	CHECK_FOR_INTERRUPTS();
+	if (unlikely(!scan->evaluated || scan->row >= asked->n_rows || TTS_EMPTY(slot) || asked->result.nulls != NULL))
+		return next_row(&scan->css.ss);
+	number = ((const double *) asked->result.values)[scan->row++];
+	slot->tts_values[0] = Float8GetDatum(number);
+	slot->tts_isnull[0] = isnan(number);
+	return slot;
+}
+
 /*
  * Not by ExecScan: in the recheck of a row that another session has changed,
  * older minor releases take a scan that is of no table for a join whose row is
@@ -535,8 +575,6 @@ execute_step_scan(CustomScanState *node)
 	ExprContext *context = node->ss.ps.ps_ExprContext;
 
 	CHECK_FOR_INTERRUPTS();
-	if (qual == NULL && projection == NULL)
-		return next_row(&node->ss);
 	for (;;)
 	{
 		TupleTableSlot *slot;
