@@ -578,6 +578,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+	PERFORM stepadv_internal.begin_work('wrote'::text, 'steps'::text, ''::text, (SELECT count(*) FROM pg_temp.stepadv_parsed p WHERE p.step_no IS NOT NULL));
 	EXECUTE format($q$
 		INSERT INTO %1$I.steps (%2$s, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation,
 			state, action_hash, next_state, reward, turn_reward, value, cost,
@@ -604,6 +605,7 @@ BEGIN
 		stepadv_internal.load_key_list(load_write_steps.schema, 's.%1$s = p.k%2$s'::text, ' AND '::text), stepadv_internal.load_metadata(load_write_steps.schema),
 		CASE WHEN load_write_steps.whole THEN 'p.item' ELSE 'p.of_group, p.rollout_id' END);
 	GET DIAGNOSTICS steps_added = ROW_COUNT;
+	PERFORM stepadv_internal.end_work();
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_write_steps(text, boolean) IS
@@ -733,6 +735,7 @@ SET jit = off
 AS $$
 DECLARE
 	batch record;
+	n_lines bigint := 0;
 BEGIN
 	PERFORM stepadv_internal.load_begin(load_rollouts.schema, load_rollouts.on_error, load_rollouts.run_id, load_rollouts.policy_version, false);
 	IF (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = load_rollouts.lines AND NOT a.attisdropped
@@ -745,6 +748,11 @@ BEGIN
 	lines_read := 0;
 	empty_lines := 0;
 	load_rollouts.nul_replaced := 0;
+	-- Of what may be read only once it is not known how much there is.
+	IF (SELECT c.relkind IN ('r', 'p', 'm') FROM pg_class c WHERE c.oid = load_rollouts.lines) THEN
+		EXECUTE format('SELECT count(*) FROM %s', stepadv_internal.load_name(load_rollouts.lines)) INTO n_lines;
+	END IF;
+	PERFORM stepadv_internal.begin_work('read'::text, 'lines'::text, ''::text, n_lines);
 	-- Each line is parsed once, whatever follows, together with its neighbours.
 	FOR batch IN EXECUTE format($q$
 		SELECT count(*) AS lines_read, array_agg(b.n) FILTER (WHERE NOT b.is_empty) AS n, array_agg(b.line) FILTER (WHERE NOT b.is_empty) AS lines
@@ -763,6 +771,7 @@ BEGIN
 		lines_read := lines_read + batch.lines_read;
 		empty_lines := empty_lines + batch.lines_read - coalesce(cardinality(batch.n), 0);
 		load_rollouts.nul_replaced := load_rollouts.nul_replaced + stepadv_internal.parse_rollout_lines(batch.n, batch.lines, load_rollouts.is_latin1);
+		PERFORM stepadv_internal.work_done(batch.lines_read);
 	END LOOP;
 	SELECT p.bad_items, p.groups, p.rollouts_added, p.rollouts_updated, p.steps_added, p.steps_repeated, p.contradictions, p.problems
 	INTO bad_lines, load_rollouts.groups, rollouts_added, rollouts_updated, steps_added, steps_repeated, contradictions, load_rollouts.problems

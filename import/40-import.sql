@@ -32,8 +32,8 @@ BEGIN
 			WHEN 'swe_agent' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_swe_agent(content, source, n) r;
 			WHEN 'mini_swe_agent' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_mini_swe_agent(content, source, n) r;
 			WHEN 'responses' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_responses(content, source, n) r;
-			WHEN 'verl' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_verl(content, source, n) r;
-			WHEN 'intercode' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_intercode(content, source, n) r;
+			WHEN 'verl' THEN rollouts := ARRAY[stepadv_internal.import_verl(content, source, n)];
+			WHEN 'intercode' THEN rollouts := nullif(stepadv_internal.import_intercode(content, source), '{}');
 			WHEN 'react' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_react(content #>> '{}', source, n) r;
 			WHEN 'paths' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_by_paths(content, paths, source, n) r;
 			ELSE problem := CASE WHEN format = 'steps' THEN 'this is a line for load_rollouts' ELSE 'the document has no known format' END;
@@ -51,6 +51,11 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_document(text, jsonb, text, text, bigint, jsonb, boolean) IS
 'part of import_rollouts: a document, as text or as jsonb, as rollouts in our words; problem is NULL or says why it cannot be used';
+
+CREATE FUNCTION stepadv_internal.import_is_plain(rollout jsonb) RETURNS boolean
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_is_plain';
+COMMENT ON FUNCTION stepadv_internal.import_is_plain(jsonb) IS 'part of import_rollouts: true where import_problem has nothing to say, false where it must be asked';
 
 -- Why a rollout cannot be loaded; NULL: it can.  The types of values are looked
 -- at all at once, and again one by one only where something is wrong.
@@ -145,6 +150,43 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_counts(jsonb[]) IS 'part of import_rollouts: the sum of objects of counts by kind';
 
+-- Lines of verl's dumps are short and many: all at once.
+CREATE FUNCTION stepadv_internal.import_verl_lines(documents regclass, has_source boolean, format text, paths jsonb, is_latin1 boolean) RETURNS boolean
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	relation CONSTANT text := stepadv_internal.load_name(import_verl_lines.documents);
+	first text;
+BEGIN
+	IF import_verl_lines.paths IS NOT NULL OR import_verl_lines.format <> 'verl' THEN
+		RETURN false;
+	ELSIF import_verl_lines.format IS NULL THEN
+		EXECUTE format($q$SELECT d.document FROM %s d WHERE d.document IS NOT NULL LIMIT 1$q$, relation) INTO first;
+		IF stepadv_internal.import_guess(first, import_verl_lines.is_latin1) IS DISTINCT FROM 'verl' THEN
+			RETURN false;
+		END IF;
+	END IF;
+	EXECUTE format($q$
+		INSERT INTO pg_temp.stepadv_documents
+		SELECT d.n, 0, NULL, ARRAY[stepadv_internal.import_verl(j.content, %s, d.n)]
+		FROM %s d CROSS JOIN LATERAL (SELECT %s::jsonb AS content OFFSET 0) j
+		WHERE ascii(d.document) > 32 OR btrim(d.document, E' \t\r\n') <> ''
+		$q$, CASE WHEN import_verl_lines.has_source THEN 'd.source' ELSE 'NULL::text' END, relation,
+		CASE WHEN import_verl_lines.is_latin1 THEN $q$convert_from(convert_to(d.document, 'LATIN1'), 'UTF8')$q$ ELSE 'd.document' END);
+	-- Something else among them?
+	IF EXISTS (SELECT FROM pg_temp.stepadv_documents d WHERE d.rollouts[1] ? 'problem') THEN
+		RAISE data_exception;
+	END IF;
+	RETURN true;
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+	-- One by one, then.
+	RETURN false;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_verl_lines(regclass, boolean, text, jsonb, boolean) IS
+'part of import_rollouts: makes pg_temp.stepadv_documents at once if all documents are good lines of verl; false: nothing was made, they must be looked at one by one';
+
 CREATE FUNCTION stepadv_internal.import_check(documents regclass, format text, paths jsonb, OUT kind text, OUT has_source boolean)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -236,7 +278,7 @@ BEGIN
 		SELECT x.*, x.about ->> 'group_id' AS group_id, x.about ->> 'task_id' AS task_id, x.about ->> 'rollout_id' AS rollout_id,
 			CASE WHEN x.problem IS NULL THEN (x.about ->> 'outcome')::float8 END AS outcome
 		FROM (
-			SELECT d.n, r.v - 'steps' AS about, r.v -> 'steps' AS steps, stepadv_internal.import_problem(r.v) AS problem
+			SELECT d.n, r.v - 'steps' AS about, r.v -> 'steps' AS steps, CASE WHEN NOT stepadv_internal.import_is_plain(r.v) THEN stepadv_internal.import_problem(r.v) END AS problem
 			FROM pg_temp.stepadv_documents d CROSS JOIN LATERAL unnest(d.rollouts) WITH ORDINALITY r(v, i)
 			ORDER BY d.n, r.i) x
 		OFFSET 0) r;
@@ -310,15 +352,17 @@ BEGIN
 	CREATE TEMP TABLE stepadv_documents (n bigint, nul_replaced integer, problem text, rollouts jsonb[]) ON COMMIT DROP;
 	-- Read once: not worth compressing.
 	ALTER TABLE pg_temp.stepadv_documents ALTER rollouts SET STORAGE EXTERNAL;
-	EXECUTE format($q$
-		INSERT INTO pg_temp.stepadv_documents
-		SELECT d.n, p.nul_replaced, p.problem, p.rollouts
-		FROM %s d CROSS JOIN LATERAL stepadv_internal.import_document(%s, $1, %s, d.n, $2, $3) p
-		WHERE %s
-		$q$, stepadv_internal.load_name(import_rollouts.documents), CASE kind WHEN 'text' THEN 'd.document, NULL::jsonb' ELSE 'NULL::text, d.document' END,
-		CASE WHEN has_source THEN 'd.source' ELSE 'NULL::text' END,
-		CASE kind WHEN 'text' THEN $q$ascii(d.document) > 32 OR btrim(d.document, E' \t\r\n') <> ''$q$ ELSE 'd.document IS NOT NULL' END)
-		USING import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1;
+	IF kind <> 'text' OR NOT stepadv_internal.import_verl_lines(import_rollouts.documents, has_source, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1) THEN
+		EXECUTE format($q$
+			INSERT INTO pg_temp.stepadv_documents
+			SELECT d.n, p.nul_replaced, p.problem, p.rollouts
+			FROM %s d CROSS JOIN LATERAL stepadv_internal.import_document(%s, $1, %s, d.n, $2, $3) p
+			WHERE %s
+			$q$, stepadv_internal.load_name(import_rollouts.documents), CASE kind WHEN 'text' THEN 'd.document, NULL::jsonb' ELSE 'NULL::text, d.document' END,
+			CASE WHEN has_source THEN 'd.source' ELSE 'NULL::text' END,
+			CASE kind WHEN 'text' THEN $q$ascii(d.document) > 32 OR btrim(d.document, E' \t\r\n') <> ''$q$ ELSE 'd.document IS NOT NULL' END)
+			USING import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1;
+	END IF;
 	SELECT count(*), count(d.problem), coalesce(sum(d.nul_replaced), 0) INTO documents_read, bad_documents, import_rollouts.nul_replaced FROM pg_temp.stepadv_documents d;
 	INSERT INTO pg_temp.stepadv_problems (n, reason, counted) SELECT d.n, d.problem, 'document' FROM pg_temp.stepadv_documents d WHERE d.problem IS NOT NULL;
 	SELECT i.* INTO rollouts_read, bad_rollouts, stepless_rollouts, unjudged_rollouts, import_rollouts.rollouts_repeated, import_rollouts.steps_repeated, import_rollouts.dropped, import_rollouts.repaired

@@ -15,7 +15,11 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(10, 'problems', 'stepadv_internal.problems_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, or group, and kind of problem that its rows have'),
 	(11, 'credit_groups', 'stepadv_internal.credit_groups_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group and method, to pool'),
 	(12, 'credit_check', 'stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{methods,gamma,max_rollouts,max_groups,seed}', 'a row per method: does what it says come true?'),
-	(13, 'credit_calibration', 'stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per tenth of the steps, by value of their state');
+	(13, 'credit_calibration', 'stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per tenth of the steps, by value of their state'),
+	(14, 'advantage_by_group', 'stepadv_internal.advantage_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, policy version, time bucket and method, with counts, means and extremes'),
+	(15, 'signs', 'stepadv_internal.signs_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, pair of methods, success and quadrant, of all groups'),
+	(16, 'disagreement_by_group', 'stepadv_internal.disagreement_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, policy version and pair of methods that disagree, with the greatest difference'),
+	(17, 'advantage_histogram', 'stepadv_internal.advantage_histogram_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket, method and bin of advantages, with the number of steps');
 
 -- ---- What attach was told
 
@@ -231,7 +235,7 @@ BEGIN
 			shows := regexp_replace(shows, '^stepadv\.', '');
 		ELSE
 			-- Sums over time are kept by group, and a history makes of a group's advantages what others say.
-			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, CASE WHEN kind IN ('groups_over_time', 'progress_over_time', 'advantage_over_time')
+			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, CASE WHEN kind IN ('groups_over_time', 'progress_over_time', 'advantage_over_time', 'advantage_by_group', 'signs', 'disagreement_by_group', 'advantage_histogram')
 				THEN ARRAY(SELECT m FROM unnest(made) m WHERE NOT (stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL) ORDER BY m.number) ELSE made END;
 			shows := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios' THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, v.shape);
 		END IF;
@@ -363,6 +367,8 @@ BEGIN
 	not_kept.changed := NULL;
 	not_kept.fresh_over_time := NULL;
 	not_kept.folded_over_time := NULL;
+	not_kept.folded_signs := NULL;
+	not_kept.folded_bins := NULL;
 	SELECT v.query INTO view_query FROM stepadv_internal.view_queries(not_kept, methods) v WHERE v.kind = renew_fresh.kind;
 	IF view_query IS NOT NULL AND NOT stepadv_internal.replace_view(renew_fresh.fresh, view_query, later) THEN
 		RAISE EXCEPTION 'columns of view % are no longer those of what is kept', renew_fresh.fresh USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -451,7 +457,7 @@ BEGIN
 		string_agg(stepadv_internal.relation_name(c.oid::regclass), ', ') FILTER (WHERE c.relkind = 'r') AS tables
 	INTO left_over
 	FROM pg_class c
-	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time])
+	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.fresh_signs, a.folded_signs, a.waiting, a.fresh_bins, a.folded_bins])
 		AND c.relowner = orphan.relowner AND left(c.relname, length(a.prefix) + 1) = a.prefix || '_';
 	IF left_over.views IS NOT NULL THEN
 		EXECUTE 'DROP VIEW ' || left_over.views;
@@ -656,7 +662,7 @@ BEGIN
 	IF (a).attachment IS NULL THEN
 		RAISE EXCEPTION '% is not the table of an attachment', attachment USING ERRCODE = 'wrong_object_type';
 	-- What is kept of time has columns for the methods that there were: for more it is made anew.
-	ELSIF (a).folded_over_time IS NOT NULL AND NOT ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m) <@ (a).view_kinds THEN
+	ELSIF ((a).folded_over_time IS NOT NULL OR (a).folded_signs IS NOT NULL) AND NOT ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m) <@ (a).view_kinds THEN
 		PERFORM stepadv_internal.drop_kept(attachment, true);
 		n_views := (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
 		PERFORM stepadv_internal.maintain((a).source, (a).prefix, (a).kept, true);
@@ -664,7 +670,7 @@ BEGIN
 	END IF;
 	n_views := (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
 	-- Groups that were folded in another way would no longer be exact.
-	IF (a).folded IS NOT NULL AND kept_before <> ARRAY[pg_get_viewdef((a).fresh), pg_get_viewdef((a).fresh_over_time)] THEN
+	IF stepadv_internal.renew_fresh_signs(a) OR (a).folded IS NOT NULL AND kept_before <> ARRAY[pg_get_viewdef((a).fresh), pg_get_viewdef((a).fresh_over_time)] THEN
 		PERFORM stepadv_internal.fold_groups(attachment, true);
 	END IF;
 	RETURN n_views;

@@ -346,9 +346,6 @@ depends_on_group_alone(const List *calls)
 	return true;
 }
 
-/* What a group of some hundred steps takes: kept from one to the next, where smaller blocks would be freed and be had again. */
-#define USUAL_SIZE ((Size) 64 * 1024)
-
 static bool
 is_number_scan(const CustomScan *plan)
 {

@@ -202,8 +202,8 @@ is($status . ' ' . count_of($out, 'rollouts_added') . ' ' . count_of($out, 'step
 # What the line of progress says last, and what before.
 ($status, $out, $err) = import_files('line', '-J', '2', '--progress', "$dir/many", "$dir/all");
 my @line = split /\r/, $err =~ s/\s+$//r;
-like($line[-1], qr{^20/20 files, 0\.0 of 0\.0 MB, 24 steps(, \d+ steps/s)?, 0:\d\d$}, 'the last state of the line') or diag($err);
-like($line[1], qr{^0/20 files, 0\.0 of 0\.0 MB, 0 steps\s*$}, 'the first');
+like($line[-1], qr{^21/21 files, 0\.0 of 0\.0 MB, 24 steps(, \d+ steps/s)?, 0:\d\d$}, 'the last state of the line') or diag($err);
+like($line[1], qr{^0/21 files, 0\.0 of 0\.0 MB, 0 steps\s*$}, 'the first');
 is(length($line[1]), 78, 'padded, so that nothing of a longer one is left');
 is((import_files('line', '-q', '--progress', "$dir/first"))[2] =~ /files/, 1, 'the later of two options holds');
 
