@@ -27,13 +27,15 @@
 PG_FUNCTION_INFO_V1(stepadv_fold_groups);
 
 /*
- * Of so many changed groups, and if they are this part of all, a refresh folds
- * everything: one scan of the tables instead of so many.  To fold a group through
- * the index was measured to take between once and twice as long as its part of
- * a fold of all of them, more where rows came scattered.
+ * Of so many changed groups, and if they are this part of all, or of what is kept of
+ * all by its size, a refresh folds everything: one scan of the tables instead of so
+ * many.  To fold a group through the index was measured to take between once and
+ * twice as long as its part of a fold of all of them.  The sizes are looked at only
+ * where that is little work beside folding the groups.
  */
 #define MANY_GROUPS 100
-#define LARGE_PART 0.5
+#define LARGE_PART 0.45
+#define PART_TO_LOOK_AT 0.05
 
 /* ----------
  * Sets of groups as relations
@@ -355,6 +357,31 @@ number_of_groups(const Kept *kept)
 	return n;
 }
 
+/* What part these are of the kept values, by size; as far as they have been kept. */
+static double
+share_of_values(Kept *kept, SPITupleTable *groups)
+{
+	bool		isnull;
+	Datum		share;
+
+	allow_sequential_scans(kept, true);
+	execute_set(kept, KEPT_SHARE, groups, 0, groups->numvals);
+	allow_sequential_scans(kept, false);
+	share = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	return isnull ? 0 : DatumGetFloat8(share);
+}
+
+static bool
+is_large_part(Kept *kept, SPITupleTable *groups)
+{
+	double		n = groups->numvals;
+	double		all = number_of_groups(kept);
+
+	if (n < MANY_GROUPS || all < 0)
+		return false;
+	return n >= LARGE_PART * all || (n >= PART_TO_LOOK_AT * all && share_of_values(kept, groups) >= LARGE_PART);
+}
+
 uint64
 fold_waiting(Kept *kept, bool is_asked)
 {
@@ -369,8 +396,7 @@ fold_waiting(Kept *kept, bool is_asked)
 	(void) heap_getattr(groups->vals[n - 1], 1, groups->tupdesc, &is_all);
 	if (is_all)
 		return fold_all(kept, is_asked);
-	if (is_asked && !IsolationUsesXactSnapshot() && n >= MANY_GROUPS && number_of_groups(kept) >= 0 &&
-		n >= LARGE_PART * number_of_groups(kept))
+	if (is_asked && !IsolationUsesXactSnapshot() && is_large_part(kept, groups))
 		fold_all(kept, is_asked);
 	else
 	{
