@@ -28,13 +28,15 @@
 PG_FUNCTION_INFO_V1(stepadv_fold_groups);
 
 /*
- * Of so many changed groups, and if they are this part of all, a refresh folds
- * everything: one scan of the tables instead of so many.  To fold a group through
- * the index was measured to take between once and twice as long as its part of
- * a fold of all of them, more where rows came scattered.
+ * Of so many changed groups, and if they are this part of all, or of what is kept of
+ * all by its size, a refresh folds everything: one scan of the tables instead of so
+ * many.  To fold a group through the index was measured to take between once and
+ * twice as long as its part of a fold of all of them.  The sizes are looked at only
+ * where that is little work beside folding the groups.
  */
 #define MANY_GROUPS 100
-#define LARGE_PART 0.5
+#define LARGE_PART 0.45
+#define PART_TO_LOOK_AT 0.05
 
 /* ----------
  * Sets of groups as relations
@@ -362,6 +364,31 @@ are_most(const Kept *kept, uint64 n)
 	return n >= MANY_GROUPS && number_of_groups(kept) >= 0 && n >= LARGE_PART * number_of_groups(kept);
 }
 
+/* What part these are of the kept values, by size; as far as they have been kept. */
+static double
+share_of_values(Kept *kept, SPITupleTable *groups)
+{
+	bool		isnull;
+	Datum		share;
+
+	allow_sequential_scans(kept, true);
+	execute_set(kept, KEPT_SHARE, groups, 0, groups->numvals);
+	allow_sequential_scans(kept, false);
+	share = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	return isnull ? 0 : DatumGetFloat8(share);
+}
+
+static bool
+is_large_part(Kept *kept, SPITupleTable *groups)
+{
+	double		all = number_of_groups(kept);
+
+	if (are_most(kept, groups->numvals))
+		return true;
+	return groups->numvals >= MANY_GROUPS && all >= 0 && groups->numvals >= PART_TO_LOOK_AT * all &&
+		share_of_values(kept, groups) >= LARGE_PART;
+}
+
 uint64
 fold_waiting(Kept *kept, bool is_asked)
 {
@@ -376,7 +403,7 @@ fold_waiting(Kept *kept, bool is_asked)
 	(void) heap_getattr(groups->vals[n - 1], 1, groups->tupdesc, &is_all);
 	if (is_all)
 		return fold_all(kept, is_asked);
-	if (is_asked && !IsolationUsesXactSnapshot() && are_most(kept, n))
+	if (is_asked && !IsolationUsesXactSnapshot() && is_large_part(kept, groups))
 		fold_all(kept, is_asked);
 	else
 	{

@@ -64,6 +64,9 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	[KEPT_MARK_PARTS] = "INSERT INTO {O} ({o*}) VALUES ({$*})",
 	[KEPT_TAKE_WAITING] = "WITH gone ({g*}) AS (DELETE FROM {W} w RETURNING {w.*}) SELECT DISTINCT {g*} FROM gone ORDER BY {g*}",
 	[KEPT_ANY_WAITING] = "SELECT FROM {W} w LIMIT 1",
+	[KEPT_SHARE] = "WITH kept AS (SELECT pg_catalog.pg_column_size(c.{value})::pg_catalog.float8 AS size, g.k1 IS DISTINCT FROM NULL AS waits "
+	"FROM {C} c LEFT JOIN " GROUPS_NAME " g ON {c=g}) "
+	"SELECT pg_catalog.sum(size) FILTER (WHERE waits) OPERATOR(pg_catalog./) pg_catalog.sum(size) FROM kept",
 	[KEPT_ALL_WAIT] = "INSERT INTO {W} DEFAULT VALUES",
 	[KEPT_CLEAR_ALL] = "DELETE FROM {C}",
 	[KEPT_FOLD_ALL] = "INSERT INTO {C} ({c*}, {value}, {at}) SELECT {f.*}, f.{fresh}, pg_catalog.clock_timestamp() FROM {F} f",
