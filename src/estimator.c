@@ -11,6 +11,7 @@
 #include "declaration.h"
 #include "estimator.h"
 #include "group/pool.h"
+#include "rollout_arrays.h"
 
 StaticAssertDecl(3 + MAX_RESULT_COLUMNS <= MAX_ROW_COLUMNS, "an estimator's columns are more than a row takes");
 
@@ -143,35 +144,6 @@ spread_to_calls(const Estimator *estimator, const uint32 *turn_of_call, uint32 n
 	}
 }
 
-/* A row per call: ids and ranks are those of the calls, whatever the unit is. */
-static Datum
-return_estimates(FunctionCallInfo fcinfo, const Estimator *estimator, const GroupColumns *calls,
-				 const EstimateColumn *columns, const bool *unknown)
-{
-	ResultColumn results[3 + MAX_RESULT_COLUMNS];
-	int64	   *rollout_id = ALLOCATE_ARRAY(int64, calls->n_steps);
-	bool	   *nulls = unknown ? ALLOCATE_ZEROED_ARRAY(bool, calls->n_steps) : NULL;
-
-	for (uint32 r = 0; r < calls->n_rollouts; r++)
-	{
-		uint32		end = calls->first_step[r + 1];
-
-		for (uint32 i = calls->first_step[r]; i < end; i++)
-			rollout_id[i] = calls->rollout_id[r];
-		if (unknown && unknown[r])
-			memset(nulls + calls->first_step[r], true, end - calls->first_step[r]);
-	}
-	results[0] = (ResultColumn) {"step_id", COLUMN_INT8, calls->step_id, NULL};
-	results[1] = (ResultColumn) {"rollout_id", COLUMN_INT8, rollout_id, NULL};
-	results[2] = (ResultColumn) {"step_no", COLUMN_INT4, calls->step_no, NULL};
-	for (int c = 0; c < estimator->n_columns; c++)
-		results[3 + c] = (ResultColumn) {
-			estimator->columns[c].name, estimator->columns[c].type, columns[c].number, nulls,
-			estimator->columns[c].newer
-		};
-	return return_rows(fcinfo, 3 + estimator->n_columns, results, calls->n_steps);
-}
-
 /* The number of the method's parameter `history`, which `decay` follows, or -1. */
 static int
 history_of(const Estimator *estimator)
@@ -216,17 +188,27 @@ find_subject(const Estimator *estimator, const ParameterValue *parameters, const
 		facts->weight = weigh_by_age(subject, group->n_rollouts, parameters[history + 1].number, facts);
 }
 
-Datum
-estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
+/* What a method says of a group, before it is rows or arrays. */
+typedef struct Estimates
 {
+	GroupColumns calls;			/* as stored, whatever the unit is */
+	EstimateColumn columns[MAX_RESULT_COLUMNS];	/* by call */
+	const bool *unknown;		/* by rollout: has it none?  NULL: each has */
+} Estimates;
+
+/* The columns of every result: three, and from here those of the method. */
+#define FIRST_ESTIMATE 3
+
+/* False: there is no group. */
+static bool
+find_estimates(FunctionCallInfo fcinfo, const Estimator *estimator, Estimates *estimates)
+{
+	EstimateColumn *columns = estimates->columns;
 	ParameterValue parameters[MAX_PARAMETERS];
-	EstimateColumn columns[MAX_RESULT_COLUMNS];
 	RolloutFacts facts;
 	GroupColumns group;
-	GroupColumns calls;
 	GroupColumns subject;
 	const uint32 *turn_of_call;
-	const bool *unknown;
 
 	Assert(estimator->columns[certain_column(estimator)].type == COLUMN_FLOAT8);
 
@@ -234,13 +216,13 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 		require_group_argument(fcinfo->flinfo);
 	read_parameters(fcinfo, 1, estimator->parameters, estimator->n_parameters, parameters);
 	if (PG_ARGISNULL(0))
-		return return_no_rows(fcinfo);
-	turn_of_call = group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, &calls);
-	find_subject(estimator, parameters, &group, &calls, &subject, &facts);
+		return false;
+	turn_of_call = group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, &estimates->calls);
+	find_subject(estimator, parameters, &group, &estimates->calls, &subject, &facts);
 
 	for (int c = 0; c < estimator->n_columns; c++)
 	{
-		if (estimator->columns[c].dear && !column_is_asked(fcinfo, 3 + c))
+		if (estimator->columns[c].dear && !column_is_asked(fcinfo, FIRST_ESTIMATE + c))
 			columns[c].number = NULL;
 		else if (estimator->columns[c].type == COLUMN_FLOAT8)
 			columns[c].number = ALLOCATE_ARRAY(double, subject.n_steps);
@@ -248,8 +230,72 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 			columns[c].count = ALLOCATE_ARRAY(int32, subject.n_steps);
 	}
 	estimator->estimate(&subject, &facts, parameters, columns);
-	unknown = find_unknown(estimator, &group, &facts, columns);
+	estimates->unknown = find_unknown(estimator, &group, &facts, columns);
 	if (turn_of_call != NULL)
-		spread_to_calls(estimator, turn_of_call, calls.n_steps, columns);
-	return return_estimates(fcinfo, estimator, &calls, columns, unknown);
+		spread_to_calls(estimator, turn_of_call, estimates->calls.n_steps, columns);
+	return true;
+}
+
+/* ----------
+ * To SQL: ids and ranks are those of the calls, whatever the unit is
+ * ----------
+ */
+
+/* A row per call. */
+Datum
+estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
+{
+	ResultColumn results[FIRST_ESTIMATE + MAX_RESULT_COLUMNS];
+	Estimates	estimates;
+	const GroupColumns *calls = &estimates.calls;
+	int64	   *rollout_id;
+	bool	   *nulls;
+
+	if (!find_estimates(fcinfo, estimator, &estimates))
+		return return_no_rows(fcinfo);
+	rollout_id = column_is_asked(fcinfo, 1) ? ALLOCATE_ARRAY(int64, calls->n_steps) : NULL;
+	nulls = estimates.unknown ? ALLOCATE_ZEROED_ARRAY(bool, calls->n_steps) : NULL;
+	for (uint32 r = 0; r < calls->n_rollouts; r++)
+	{
+		uint32		end = calls->first_step[r + 1];
+
+		for (uint32 i = calls->first_step[r]; rollout_id && i < end; i++)
+			rollout_id[i] = calls->rollout_id[r];
+		if (nulls && estimates.unknown[r])
+			memset(nulls + calls->first_step[r], true, end - calls->first_step[r]);
+	}
+	results[0] = (ResultColumn) {"step_id", COLUMN_INT8, calls->step_id, NULL};
+	results[1] = (ResultColumn) {"rollout_id", COLUMN_INT8, rollout_id, NULL};
+	results[2] = (ResultColumn) {"step_no", COLUMN_INT4, calls->step_no, NULL};
+	for (int c = 0; c < estimator->n_columns; c++)
+		results[FIRST_ESTIMATE + c] = (ResultColumn) {
+			estimator->columns[c].name, estimator->columns[c].type, estimates.columns[c].number, nulls,
+			estimator->columns[c].newer
+		};
+	return return_rows(fcinfo, FIRST_ESTIMATE + estimator->n_columns, results, calls->n_steps);
+}
+
+/* A row per rollout: the same columns under the same names, as arrays of its calls. */
+Datum
+estimator_arrays(FunctionCallInfo fcinfo, const Estimator *estimator)
+{
+	ResultColumn results[FIRST_ESTIMATE + MAX_RESULT_COLUMNS];
+	Estimates	estimates;
+	const GroupColumns *calls = &estimates.calls;
+
+	if (!find_estimates(fcinfo, estimator, &estimates))
+		return return_no_rows(fcinfo);
+	results[0] = (ResultColumn) {"rollout_id", COLUMN_INT8, calls->rollout_id, NULL};
+	results[1] = (ResultColumn) {"step_id", COLUMN_INT8, calls->step_id, NULL};
+	results[2] = (ResultColumn) {"step_no", COLUMN_INT4, calls->step_no, NULL};
+	for (int c = 0; c < estimator->n_columns; c++)
+		results[FIRST_ESTIMATE + c] = (ResultColumn) {
+			estimator->columns[c].name, estimator->columns[c].type, estimates.columns[c].number, NULL,
+			estimator->columns[c].newer
+		};
+	for (int c = 1; c < FIRST_ESTIMATE + estimator->n_columns; c++)
+		results[c] = column_is_asked(fcinfo, c) ?
+			arrays_by_rollout(calls, &results[c], c < FIRST_ESTIMATE ? NULL : estimates.unknown) :
+			column_of_arrays(&results[c]);
+	return return_rows(fcinfo, FIRST_ESTIMATE + estimator->n_columns, results, calls->n_rollouts);
 }

@@ -8,7 +8,8 @@
  *
  *		STEPADV_ESTIMATOR(rtmc, rtmc_parameters, rtmc_columns, rtmc_estimate)
  *
- * which makes the C function stepadv_rtmc for SQL.  Everything around it is done
+ * which makes the C functions stepadv_rtmc, with a row per step, and stepadv_rtmc_arrays,
+ * with a row per rollout, for SQL.  Everything around it is done
  * here, once: opening the value, its history, turns as steps where that is its unit, reading
  * and checking parameters, NULL for rollouts that are not judged, errors on
  * overflow (or NULL, of a value that is forgiving), rows.
@@ -69,6 +70,7 @@ typedef struct Estimator
 } Estimator;
 
 extern Datum estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator);
+extern Datum estimator_arrays(FunctionCallInfo fcinfo, const Estimator *estimator);
 
 #define STEPADV_ESTIMATOR(name, parameters, columns, estimate) \
 	STEPADV_ESTIMATOR_READING(name, parameters, columns, estimate, 0)
@@ -76,14 +78,20 @@ extern Datum estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 #define STEPADV_ESTIMATOR_READING(name, parameters, columns, estimate, defects) \
 	StaticAssertDecl(lengthof(parameters) <= MAX_PARAMETERS, "too many parameters of " #name); \
 	StaticAssertDecl(lengthof(columns) <= MAX_RESULT_COLUMNS, "too many result columns of " #name); \
+	static const Estimator name##_estimator = { \
+		parameters, lengthof(parameters), columns, lengthof(columns), estimate, defects \
+	}; \
 	PG_FUNCTION_INFO_V1(stepadv_##name); \
+	PG_FUNCTION_INFO_V1(stepadv_##name##_arrays); \
 	Datum \
 	stepadv_##name(PG_FUNCTION_ARGS) \
 	{ \
-		static const Estimator estimator = { \
-			parameters, lengthof(parameters), columns, lengthof(columns), estimate, defects \
-		}; \
-		return estimator_rows(fcinfo, &estimator); \
+		return estimator_rows(fcinfo, &name##_estimator); \
+	} \
+	Datum \
+	stepadv_##name##_arrays(PG_FUNCTION_ARGS) \
+	{ \
+		return estimator_arrays(fcinfo, &name##_estimator); \
 	}
 
 #endif							/* STEPADV_ESTIMATOR_H */

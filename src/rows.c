@@ -49,7 +49,7 @@ begin_rows(FunctionCallInfo fcinfo, int n_columns)
 /* ----------
  * Forming tuples
  *
- * All columns are of fixed width, so rows with the same NULLs have the same
+ * Most columns are of fixed width. Of those alone rows with the same NULLs have the same
  * layout: heap_form_minimal_tuple lays out the first of them, the values of the
  * others are written over it.  That is several times faster than forming each.
  * ----------
@@ -120,6 +120,8 @@ write_value(char *place, const ResultColumn *column, uint64 row)
 		case COLUMN_BOOL:
 			memcpy(place, (const bool *) column->values + row, sizeof(bool));
 			break;
+		default:
+			Assert(false);
 	}
 }
 
@@ -151,10 +153,8 @@ form_row(Template *templates, TupleDesc desc, const ResultColumn *columns, uint6
 }
 
 static void
-store_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns, uint64 n_rows)
+store_fixed_rows(Tuplestorestate *rows, TupleDesc desc, const ResultColumn *columns, uint64 n_rows)
 {
-	Tuplestorestate *rows = begin_rows(fcinfo, n_columns);
-	TupleDesc	desc = ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc;
 	Template	templates[N_TEMPLATES] = {{0}};
 
 	for (uint64 i = 0; i < n_rows; i++)
@@ -166,6 +166,37 @@ store_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns, 
 	for (int t = 0; t < N_TEMPLATES; t++)
 		if (templates[t].slot != NULL)
 			ExecDropSingleTupleTableSlot(templates[t].slot);
+}
+
+/* There are few rows of arrays. */
+static void
+store_rows_of_arrays(Tuplestorestate *rows, TupleDesc desc, const ResultColumn *columns, uint64 n_rows)
+{
+	for (uint64 i = 0; i < n_rows; i++)
+	{
+		Datum		values[MAX_ROW_COLUMNS];
+		bool		nulls[MAX_ROW_COLUMNS];
+
+		for (int c = 0; c < desc->natts; c++)
+			values[c] = column_datum(&columns[c], i, &nulls[c]);
+		tuplestore_putvalues(rows, desc, values, nulls);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static void
+store_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns, uint64 n_rows)
+{
+	Tuplestorestate *rows = begin_rows(fcinfo, n_columns);
+	TupleDesc	desc = ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc;
+	bool		fixed = true;
+
+	for (int c = 0; c < n_columns; c++)
+		fixed &= columns[c].type < COLUMN_INT8_ARRAY;
+	if (fixed)
+		store_fixed_rows(rows, desc, columns, n_rows);
+	else
+		store_rows_of_arrays(rows, desc, columns, n_rows);
 }
 
 /* ----------
@@ -186,6 +217,12 @@ type_of_column(ColumnType type)
 			return FLOAT8OID;
 		case COLUMN_BOOL:
 			return BOOLOID;
+		case COLUMN_INT8_ARRAY:
+			return INT8ARRAYOID;
+		case COLUMN_INT4_ARRAY:
+			return INT4ARRAYOID;
+		case COLUMN_FLOAT8_ARRAY:
+			return FLOAT8ARRAYOID;
 	}
 	return InvalidOid;			/* keep compiler quiet */
 }

@@ -14,7 +14,10 @@ typedef enum ColumnType
 	COLUMN_INT8,				/* int64 */
 	COLUMN_INT4,				/* int32 */
 	COLUMN_FLOAT8,				/* double; NaN is NULL */
-	COLUMN_BOOL					/* bool */
+	COLUMN_BOOL,				/* bool */
+	COLUMN_INT8_ARRAY,			/* pointers to arrays of these */
+	COLUMN_INT4_ARRAY,
+	COLUMN_FLOAT8_ARRAY
 } ColumnType;
 
 typedef struct ResultColumn
@@ -77,6 +80,10 @@ column_datum(const ResultColumn *column, uint64 row, bool *isnull)
 			if (isnan(((const double *) column->values)[row]))
 				*isnull = true;
 			return Float8GetDatum(((const double *) column->values)[row]);
+		case COLUMN_INT8_ARRAY:
+		case COLUMN_INT4_ARRAY:
+		case COLUMN_FLOAT8_ARRAY:
+			return PointerGetDatum(((void *const *) column->values)[row]);
 	}
 	return (Datum) 0;			/* keep compiler quiet */
 }

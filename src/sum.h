@@ -1,6 +1,6 @@
 /*
  * sum.h
- *		Compensated summation (Neumaier's variant of Kahan's).
+ *		Compensated summation (Neumaier's variant of Kahan's, by Knuth's two-sum).
  *
  * The error of the sum is that of one rounding, however many terms there are
  * and however they cancel.
@@ -16,15 +16,14 @@ typedef struct Sum
 	double		low;			/* what rounding took from high */
 } Sum;
 
+/* What rounding takes is exactly that (Knuth, volume 2, theorem 4.2.2 B), whichever of the two is larger: no branch to guess. */
 static inline void
 sum_add(Sum *sum, double x)
 {
 	double		high = sum->high + x;
+	double		added = high - sum->high;
 
-	if (fabs(sum->high) >= fabs(x))
-		sum->low += (sum->high - high) + x;
-	else
-		sum->low += (x - high) + sum->high;
+	sum->low += (sum->high - (high - added)) + (x - added);
 	sum->high = high;
 }
 

@@ -58,6 +58,43 @@ typedef struct SingleEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
+/*
+ * What was met last, by a few bits of a hash that is quick rather than good: most
+ * steps of a group are in few states, and need not ask the table.
+ */
+#define RECENT_BITS 7
+
+typedef struct RecentSingle
+{
+	int64		key;
+	int32		number;			/* from 1; 0: none */
+} RecentSingle;
+
+typedef struct RecentIdentity
+{
+	IdentityKey key;
+	int32		number;
+} RecentIdentity;
+
+typedef struct SingleTable
+{
+	single_hash *hash;
+	RecentSingle recent[1 << RECENT_BITS];
+} SingleTable;
+
+typedef struct IdentityTable
+{
+	identity_hash *hash;
+	RecentIdentity recent[1 << RECENT_BITS];
+} IdentityTable;
+
+/* The upper bits of the product depend on all bits of the key. */
+static inline uint32
+recent_place(int64 key)
+{
+	return (uint32) (((uint64) key * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - RECENT_BITS));
+}
+
 /* Most groups are small; a large one grows its table as it goes. */
 #define INITIAL_TABLE_SIZE 64
 
@@ -70,11 +107,19 @@ allocate_identities(const GroupColumns *group, Size most, Identities *identities
 	identities->first_step = ALLOCATE_ARRAY(uint32, most);
 }
 
-static identity_hash *
-begin_identities(const GroupColumns *group, Identities *identities)
+static void
+begin_singles(SingleTable *table)
+{
+	table->hash = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
+	memset(table->recent, 0, sizeof(table->recent));
+}
+
+static void
+begin_identities(const GroupColumns *group, IdentityTable *table, Identities *identities)
 {
 	allocate_identities(group, group->n_steps, identities);
-	return identity_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
+	table->hash = identity_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
+	memset(table->recent, 0, sizeof(table->recent));
 }
 
 static inline int32
@@ -84,19 +129,32 @@ new_identity(Identities *identities, uint32 step)
 	return (int32) identities->n++;
 }
 
-static inline void
-find_identity(identity_hash *table, int64 major, int64 minor, Identities *identities, uint32 step)
+static pg_noinline int32
+look_identity_up(identity_hash *table, const IdentityKey *key, Identities *identities, uint32 step)
 {
 	bool		found;
-	IdentityEntry *entry = identity_insert(table, (IdentityKey) {major, minor}, &found);
+	IdentityEntry *entry = identity_insert(table, *key, &found);
 
 	if (!found)
 		entry->number = (uint32) new_identity(identities, step);
-	identities->of_step[step] = (int32) entry->number;
+	return (int32) entry->number;
 }
 
-static inline int32
-find_single(single_hash *table, int64 key, Identities *identities, uint32 step)
+static inline void
+find_identity(IdentityTable *table, int64 major, int64 minor, Identities *identities, uint32 step)
+{
+	RecentIdentity *recent = &table->recent[recent_place((int64) ((uint64) minor + ((uint64) major << 32) + (uint64) major))];
+
+	if (recent->number == 0 || recent->key.major != major || recent->key.minor != minor)
+	{
+		recent->key = (IdentityKey) {major, minor};
+		recent->number = look_identity_up(table->hash, &recent->key, identities, step) + 1;
+	}
+	identities->of_step[step] = recent->number - 1;
+}
+
+static pg_noinline int32
+look_single_up(single_hash *table, int64 key, Identities *identities, uint32 step)
 {
 	bool		found;
 	SingleEntry *entry = single_insert(table, key, &found);
@@ -106,8 +164,21 @@ find_single(single_hash *table, int64 key, Identities *identities, uint32 step)
 	return (int32) entry->number;
 }
 
+static inline int32
+find_single(SingleTable *table, int64 key, Identities *identities, uint32 step)
+{
+	RecentSingle *recent = &table->recent[recent_place(key)];
+
+	if (recent->number == 0 || recent->key != key)
+	{
+		recent->key = key;
+		recent->number = look_single_up(table->hash, key, identities, step) + 1;
+	}
+	return recent->number - 1;
+}
+
 static void
-add_states(const GroupColumns *group, const RolloutFacts *facts, single_hash *table, Identities *states)
+add_states(const GroupColumns *group, const RolloutFacts *facts, SingleTable *table, Identities *states)
 {
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
@@ -128,11 +199,12 @@ add_states(const GroupColumns *group, const RolloutFacts *facts, single_hash *ta
 void
 number_states(const GroupColumns *group, const RolloutFacts *facts, Identities *states)
 {
-	single_hash *table = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
+	SingleTable table;
 
+	begin_singles(&table);
 	allocate_identities(group, group->n_steps, states);
-	add_states(group, facts, table, states);
-	single_destroy(table);
+	add_states(group, facts, &table, states);
+	single_destroy(table.hash);
 }
 
 /* Is it known where the last step of a rollout led? */
@@ -147,48 +219,51 @@ int32 *
 number_states_and_ends(const GroupColumns *group, const RolloutFacts *facts, const bool *at_goal,
 					   Identities *states)
 {
-	single_hash *table = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
+	SingleTable table;
 	int32	   *end = ALLOCATE_ARRAY(int32, group->n_rollouts);
 
+	begin_singles(&table);
 	allocate_identities(group, (Size) group->n_steps + group->n_rollouts, states);
-	add_states(group, facts, table, states);
+	add_states(group, facts, &table, states);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		uint32		last = group->first_step[r + 1] - 1;
 
 		end[r] = NO_IDENTITY;
 		if (facts->judged[r] && !at_goal[r] && leads_on(group, r))
-			end[r] = find_single(table, group->next_state[last], states, last);
+			end[r] = find_single(&table, group->next_state[last], states, last);
 	}
-	single_destroy(table);
+	single_destroy(table.hash);
 	return end;
 }
 
 int32 *
 number_states_and_cuts(const GroupColumns *group, const RolloutFacts *facts, Identities *states)
 {
-	single_hash *table = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
+	SingleTable table;
 	int32	   *cut = ALLOCATE_ARRAY(int32, group->n_rollouts);
 
+	begin_singles(&table);
 	allocate_identities(group, group->n_steps, states);
-	add_states(group, facts, table, states);
+	add_states(group, facts, &table, states);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		SingleEntry *entry = NULL;
 
 		if (facts->judged[r] && rollout_is_truncated(group, r) && group->success[r] != SUCCESS_TRUE && leads_on(group, r))
-			entry = single_lookup(table, group->next_state[group->first_step[r + 1] - 1]);
+			entry = single_lookup(table.hash, group->next_state[group->first_step[r + 1] - 1]);
 		cut[r] = entry != NULL ? (int32) entry->number : NO_IDENTITY;
 	}
-	single_destroy(table);
+	single_destroy(table.hash);
 	return cut;
 }
 
 void
 number_pairs(const GroupColumns *group, const Identities *states, Identities *pairs)
 {
-	identity_hash *table = begin_identities(group, pairs);
+	IdentityTable table;
 
+	begin_identities(group, &table, pairs);
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
 		if (states->of_step[i] == NO_IDENTITY)
@@ -196,11 +271,11 @@ number_pairs(const GroupColumns *group, const Identities *states, Identities *pa
 		else if (step_has_null(group, i, NULL_ACTION))
 			pairs->of_step[i] = new_identity(pairs, i);
 		else
-			find_identity(table, states->of_step[i], group->action[i], pairs, i);
+			find_identity(&table, states->of_step[i], group->action[i], pairs, i);
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
-	identity_destroy(table);
+	identity_destroy(table.hash);
 }
 
 int32 *
@@ -221,18 +296,19 @@ find_next_states(const GroupColumns *group, const Identities *states, const int3
 void
 number_transitions(const GroupColumns *group, const Identities *pairs, const int32 *next, Identities *edges)
 {
-	identity_hash *table = begin_identities(group, edges);
+	IdentityTable table;
 
+	begin_identities(group, &table, edges);
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
 		if (pairs->of_step[i] == NO_IDENTITY)
 			edges->of_step[i] = NO_IDENTITY;
 		else
-			find_identity(table, pairs->of_step[i], next[i], edges, i);
+			find_identity(&table, pairs->of_step[i], next[i], edges, i);
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
-	identity_destroy(table);
+	identity_destroy(table.hash);
 }
 
 void
@@ -247,26 +323,28 @@ number_edges(const GroupColumns *group, const Identities *states, const Identiti
 void
 number_actions(const GroupColumns *group, Identities *actions)
 {
-	single_hash *table = single_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
+	SingleTable table;
 
+	begin_singles(&table);
 	allocate_identities(group, group->n_steps, actions);
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
 		if (step_has_null(group, i, NULL_ACTION))
 			actions->of_step[i] = new_identity(actions, i);
 		else
-			actions->of_step[i] = find_single(table, group->action[i], actions, i);
+			actions->of_step[i] = find_single(&table, group->action[i], actions, i);
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
-	single_destroy(table);
+	single_destroy(table.hash);
 }
 
 void
 number_prefixes(const GroupColumns *group, const RolloutFacts *facts, Identities *prefixes)
 {
-	identity_hash *table = begin_identities(group, prefixes);
+	IdentityTable table;
 
+	begin_identities(group, &table, prefixes);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		int32		before = NO_IDENTITY;
@@ -278,20 +356,21 @@ number_prefixes(const GroupColumns *group, const RolloutFacts *facts, Identities
 			else if (step_has_null(group, i, NULL_ACTION))
 				prefixes->of_step[i] = new_identity(prefixes, i);
 			else
-				find_identity(table, before, group->action[i], prefixes, i);
+				find_identity(&table, before, group->action[i], prefixes, i);
 			before = prefixes->of_step[i];
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
-	identity_destroy(table);
+	identity_destroy(table.hash);
 }
 
 void
 number_extensions(const GroupColumns *group, const Identities *shorter, const Identities *states,
 				  Identities *longer)
 {
-	identity_hash *table = begin_identities(group, longer);
+	IdentityTable table;
 
+	begin_identities(group, &table, longer);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
 		int32		before = NO_IDENTITY;
@@ -301,12 +380,12 @@ number_extensions(const GroupColumns *group, const Identities *shorter, const Id
 			if (before == NO_IDENTITY || states->of_step[i] == NO_IDENTITY)
 				longer->of_step[i] = NO_IDENTITY;
 			else
-				find_identity(table, before, states->of_step[i], longer, i);
+				find_identity(&table, before, states->of_step[i], longer, i);
 			before = shorter->of_step[i];
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
-	identity_destroy(table);
+	identity_destroy(table.hash);
 }
 
 /*

@@ -266,28 +266,51 @@ rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 	return weight;
 }
 
+/* Is anything out of range that an advantage in range may hide? */
+static bool
+hides_infinity(const GroupColumns *group, const RtmcTable *table)
+{
+	bool		found = false;
+
+	for (uint32 i = 0; i < group->n_steps; i++)
+		found |= isinf(table->returns[i]) != 0;
+	for (uint32 p = 0; p < table->pairs.n; p++)
+		found |= isinf(table->pair_stderr[p]) != 0;
+	return found;
+}
+
+/* By step the entry of its state or pair, if anybody wants it. */
+#define SPREAD(column, entries, of_step) \
+	if ((column) != NULL) \
+		for (uint32 i = 0; i < group->n_steps; i++) \
+			if ((of_step)[i] != NO_IDENTITY) \
+				(column)[i] = (entries)[(of_step)[i]]
+
+/*
+ * What nobody reads is left out, but not that it is out of range: whether a query
+ * fails shall not depend on which columns it asks for.
+ */
 void
 rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateColumn *columns)
 {
-	for (uint32 i = 0; i < group->n_steps; i++)
-	{
-		int32		state = table->states.of_step[i];
-		int32		pair = table->pairs.of_step[i];
+	const int32 *state = table->states.of_step;
+	const int32 *pair = table->pairs.of_step;
 
-		if (state == NO_IDENTITY)
-			continue;
-		columns[0].number[i] = table->returns[i];
-		columns[1].count[i] = table->state_visits[state];
-		columns[2].count[i] = table->pair_visits[pair];
-		columns[3].number[i] = table->pair_q[pair];
-		columns[4].number[i] = table->state_v[state];
-		columns[5].number[i] = table->pair_stderr[pair];
-		columns[6].number[i] = table->pair_advantage[pair];
-		if (columns[7].number != NULL)
-			columns[7].number[i] = table->pair_error[pair];
-		if (columns[8].number != NULL)
-			columns[8].number[i] = table->pair_confidence[pair];
+	if ((columns[0].number == NULL || columns[5].number == NULL) && hides_infinity(group, table))
+	{
+		columns[0].number = ALLOCATE_ARRAY(double, group->n_steps);
+		columns[5].number = ALLOCATE_ARRAY(double, group->n_steps);
 	}
+	if (columns[0].number != NULL)
+		memcpy(columns[0].number, table->returns, group->n_steps * sizeof(double));
+	SPREAD(columns[1].count, table->state_visits, state);
+	SPREAD(columns[2].count, table->pair_visits, pair);
+	SPREAD(columns[3].number, table->pair_q, pair);
+	SPREAD(columns[4].number, table->state_v, state);
+	SPREAD(columns[5].number, table->pair_stderr, pair);
+	SPREAD(columns[6].number, table->pair_advantage, pair);
+	SPREAD(columns[7].number, table->pair_error, pair);
+	SPREAD(columns[8].number, table->pair_confidence, pair);
 }
 
 /* Behind those that rtmc_tree has, too. */

@@ -32,12 +32,12 @@ enum
 
 /* Of every estimator that has such a table, in this order. */
 #define RTMC_COLUMNS \
-	{"return", COLUMN_FLOAT8}, \
-	{"n_state", COLUMN_INT4}, \
-	{"n_action", COLUMN_INT4}, \
-	{"q", COLUMN_FLOAT8}, \
-	{"v", COLUMN_FLOAT8}, \
-	{"stderr", COLUMN_FLOAT8}, \
+	{"return", COLUMN_FLOAT8, false, true}, \
+	{"n_state", COLUMN_INT4, false, true}, \
+	{"n_action", COLUMN_INT4, false, true}, \
+	{"q", COLUMN_FLOAT8, false, true}, \
+	{"v", COLUMN_FLOAT8, false, true}, \
+	{"stderr", COLUMN_FLOAT8, false, true}, \
 	{"advantage", COLUMN_FLOAT8}, \
 	{"q_error", COLUMN_FLOAT8, true, true}, \
 	{"confidence", COLUMN_FLOAT8, true, true}

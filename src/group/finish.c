@@ -10,9 +10,9 @@
 #define WRITABLE(type, column) ((type *) (column))
 
 static void
-begin_rollout(const GroupColumns *group, uint32 rollout, const StepRow *row)
+begin_rollout(const GroupColumns *group, uint32 rollout, int64 rollout_id)
 {
-	WRITABLE(int64, group->rollout_id)[rollout] = row->rollout_id;
+	WRITABLE(int64, group->rollout_id)[rollout] = rollout_id;
 	WRITABLE(uint32, group->n_rollout_steps)[rollout] = 0;
 	WRITABLE(uint8, group->success)[rollout] = SUCCESS_UNKNOWN;
 	if (group->outcome)
@@ -146,67 +146,120 @@ finished_shape(const GroupBuilder *builder, const OrderedRows *rows)
 	return shape;
 }
 
-RolloutGroup *
-group_builder_finish(const GroupBuilder *builder)
+/* Are the rows in order, all of them steps that have the six columns of every value and no other, each step once? */
+static bool
+is_plain(const GroupBuilder *builder, const GroupShape *shape)
 {
-	OrderedRows rows;
+	return builder->sorted && builder->n_ties == 0 && builder->parts == 0 &&
+		builder->n_steps == builder->n_rows && (shape->has & HAS_NULLS) == 0;
+}
+
+/* As most groups are: no column but these, no row that is like another. */
+static void
+fill_plain_group(const GroupBuilder *builder, const GroupColumns *group)
+{
+	int64	   *step_id = WRITABLE(int64, group->step_id);
+	int32	   *step_no = WRITABLE(int32, group->step_no);
+	int64	   *state = WRITABLE(int64, group->state);
+	int64	   *action = WRITABLE(int64, group->action);
+	double	   *reward = WRITABLE(double, group->reward);
+	uint8	   *success = WRITABLE(uint8, group->success);
+	uint32	   *n_rollout_steps = WRITABLE(uint32, group->n_rollout_steps);
+	RowWalk		walk = begin_walk(builder);
+	StepRow		row = row_before_first;
+	int64		rollout_id = 0;
+	int64		rollout = -1;
+	uint32		first = 0;
+
+	for (uint32 step = 0; next_row(&walk, &row); step++)
+	{
+		if (rollout < 0 || row.rollout_id != rollout_id)
+		{
+			if (rollout >= 0)
+				n_rollout_steps[rollout] = step - first;
+			rollout_id = row.rollout_id;
+			begin_rollout(group, ++rollout, rollout_id);
+			first = step;
+		}
+		if (row.success > success[rollout])
+			success[rollout] = row.success;
+		step_id[step] = row.step_id;
+		step_no[step] = row.step_no;
+		state[step] = row.state;
+		action[step] = row.action;
+		reward[step] = row.reward;
+	}
+	if (rollout >= 0)
+		n_rollout_steps[rollout] = (uint32) builder->n_steps - first;
+}
+
+static void
+fill_group(OrderedRows *rows, const GroupColumns *group, uint8 nulls)
+{
+	bool		has_wide = group->next_state || group->value || group->turn_reward || group->cost;
+	bool		has_extra = group->turn || group->step_rewards;
 	const StepRow *row;
-	GroupShape	shape;
-	GroupColumns group;
-	RolloutGroup *datum;
-	bool		has_wide;
-	bool		has_extra;
-	uint8		nulls;
 	int64		rollout = -1;	/* position of the current one */
 	uint32		first = 0;		/* its first step */
 	uint32		step = 0;
 
-	begin_ordered_rows(&rows, builder);
-	shape = finished_shape(builder, &rows);
-	datum = group_allocate(&shape, &group);
-	has_wide = group.next_state || group.value || group.turn_reward || group.cost;
-	has_extra = group.turn || group.step_rewards;
-	nulls = known_nulls(shape.has);
-	while ((row = next_ordered_row(&rows)) != NULL)
+	while ((row = next_ordered_row(rows)) != NULL)
 	{
-		if (rollout < 0 || group.rollout_id[rollout] != row->rollout_id)
+		if (rollout < 0 || group->rollout_id[rollout] != row->rollout_id)
 		{
-			begin_rollout(&group, ++rollout, row);
+			begin_rollout(group, ++rollout, row->rollout_id);
 			first = step;
 		}
 		/* The enum's order makes one row's true outweigh another's false. */
-		if (row->success > group.success[rollout])
-			WRITABLE(uint8, group.success)[rollout] = row->success;
+		if (row->success > group->success[rollout])
+			WRITABLE(uint8, group->success)[rollout] = row->success;
 		if (row->parts & PART_EXTRA)
-			fill_rollout(&group, rollout, row);
+			fill_rollout(group, rollout, row);
 		if (row->is_rollout)
 		{
-			fill_outcome(&group, rollout, row);
+			fill_outcome(group, rollout, row);
 			continue;
 		}
-		if (step > first && group.step_no[step - 1] == row->step_no)
+		if (step > first && group->step_no[step - 1] == row->step_no)
 		{
-			if (!group.forgiving)
+			if (!group->forgiving)
 				refuse_duplicate(row);
-			WRITABLE(uint8, group.defects)[rollout] |= DEFECT_STEP;
-			if (!takes_place(&group, step - 1, row, nulls))
+			WRITABLE(uint8, group->defects)[rollout] |= DEFECT_STEP;
+			if (!takes_place(group, step - 1, row, nulls))
 				continue;
 			step--;
 		}
-		WRITABLE(uint32, group.n_rollout_steps)[rollout] = step + 1 - first;
-		WRITABLE(int64, group.step_id)[step] = row->step_id;
-		WRITABLE(int32, group.step_no)[step] = row->step_no;
-		WRITABLE(int64, group.state)[step] = row->state;
-		WRITABLE(int64, group.action)[step] = row->action;
-		WRITABLE(double, group.reward)[step] = row->reward;
-		if (group.nulls)
-			WRITABLE(uint8, group.nulls)[step] = row->nulls & nulls;
+		WRITABLE(uint32, group->n_rollout_steps)[rollout] = step + 1 - first;
+		WRITABLE(int64, group->step_id)[step] = row->step_id;
+		WRITABLE(int32, group->step_no)[step] = row->step_no;
+		WRITABLE(int64, group->state)[step] = row->state;
+		WRITABLE(int64, group->action)[step] = row->action;
+		WRITABLE(double, group->reward)[step] = row->reward;
+		if (group->nulls)
+			WRITABLE(uint8, group->nulls)[step] = row->nulls & nulls;
 		if (has_wide)
-			fill_wide_step(&group, step, row);
+			fill_wide_step(group, step, row);
 		if (has_extra)
-			fill_extra_step(&group, step, row);
+			fill_extra_step(group, step, row);
 		step++;
 	}
+}
+
+RolloutGroup *
+group_builder_finish(const GroupBuilder *builder)
+{
+	OrderedRows rows;
+	GroupShape	shape;
+	GroupColumns group;
+	RolloutGroup *datum;
+
+	begin_ordered_rows(&rows, builder);
+	shape = finished_shape(builder, &rows);
+	datum = group_allocate(&shape, &group);
+	if (is_plain(builder, &shape))
+		fill_plain_group(builder, &group);
+	else
+		fill_group(&rows, &group, known_nulls(shape.has));
 	end_ordered_rows(&rows);
 	group_seal(datum);
 	return datum;

@@ -24,6 +24,7 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
+#include "long_work.h"
 #include "plan/group_fold.h"
 #include "plan/group_fold_group.h"
 #include "plan/group_fold_methods.h"
@@ -126,6 +127,7 @@ begin_group_fold(CustomScanState *node, EState *estate, int eflags)
 	const List *counts = list_nth(plan->custom_private, FOLD_COUNTS);
 
 	check_permission(plan);
+	expect_rows(outerPlan(plan)->plan_rows);
 	outerPlanState(node) = ExecInitNode(outerPlan(plan), estate, eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK));
 	fold->equal = oids_of(list_nth(plan->custom_private, FOLD_EQUAL));
 	fold->less = oids_of(list_nth(plan->custom_private, FOLD_LESS));
@@ -139,8 +141,7 @@ begin_group_fold(CustomScanState *node, EState *estate, int eflags)
 	fold->expected_groups = lthird_int(counts);
 	fold->forgiving = lfourth_int(counts) != 0;
 	fold->positions = attributes_of(inputs);
-	for (int i = 0; i < list_length(inputs); i++)
-		fold->last_position = Max(fold->last_position, fold->positions[i]);
+	prepare_input(&fold->input, outerPlanState(node), fold->positions, list_length(inputs), fold->n_keys, fold->n_args);
 	fold->has_filter = list_length(inputs) > fold->n_keys + fold->n_args;
 	describe_keys(fold, estate);
 	fold->table_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: table", ALLOCSET_DEFAULT_SIZES);
@@ -154,20 +155,9 @@ begin_group_fold(CustomScanState *node, EState *estate, int eflags)
  */
 
 static TupleTableSlot *
-next_sorted(GroupFoldState *fold)
-{
-	TupleTableSlot *row = ExecProcNode(outerPlanState(&fold->css));
-
-	if (TupIsNull(row))
-		return NULL;
-	slot_getsomeattrs(row, fold->last_position);
-	return row;
-}
-
-static TupleTableSlot *
 fold_sorted(GroupFoldState *fold)
 {
-	TupleTableSlot *row = fold->pending ? fold->pending : next_sorted(fold);
+	TupleTableSlot *row = fold->pending ? fold->pending : next_input(&fold->input);
 
 	if (row == NULL)
 	{
@@ -178,7 +168,7 @@ fold_sorted(GroupFoldState *fold)
 	do
 	{
 		add_row(fold, row);
-		row = next_sorted(fold);
+		row = next_input(&fold->input);
 	} while (row != NULL && is_of_group(fold, fold->positions, row));
 	fold->pending = row;
 	if (row == NULL)
@@ -242,6 +232,7 @@ static void
 forget_groups(GroupFoldState *fold)
 {
 	fold->phase = BEFORE_ROWS;
+	begin_input(&fold->input);
 	fold->builder = NULL;
 	fold->table = NULL;
 	ExecClearTuple(fold->keys);

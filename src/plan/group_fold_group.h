@@ -55,25 +55,21 @@ has_same_keys(const GroupFoldState *fold, const AttrNumber *positions, const Tup
 	return true;
 }
 
-/* What a row says of a step.  False: nothing that counts. */
+/* What the row at hand says of a step.  False: nothing that counts. */
 static inline bool
 read_row(const GroupFoldState *fold, const TupleTableSlot *row, double rewards[MAX_REWARDS], StepRow *step)
 {
-	const AttrNumber *positions = fold->positions + fold->n_keys;
-	NullableDatum args[MAX_ROW_ARGS];
-
-	if (fold->has_filter &&
-		(row->tts_isnull[positions[fold->n_args] - 1] || !DatumGetBool(row->tts_values[positions[fold->n_args] - 1])))
-		return false;
-	for (int a = 0; a < fold->n_args; a++)
+	if (fold->has_filter)
 	{
-		args[a].value = row->tts_values[positions[a] - 1];
-		args[a].isnull = row->tts_isnull[positions[a] - 1];
+		AttrNumber	filter = fold->positions[fold->n_keys + fold->n_args];
+
+		if (row->tts_isnull[filter - 1] || !DatumGetBool(row->tts_values[filter - 1]))
+			return false;
 	}
-	return read_step_row(args, fold->n_args, fold->forgiving, rewards, step);
+	return read_step_row(fold->input.args, fold->n_args, fold->forgiving, rewards, step);
 }
 
-/* A row into the current group. */
+/* The row at hand into the current group. */
 static inline void
 add_row(GroupFoldState *fold, const TupleTableSlot *row)
 {

@@ -8,6 +8,7 @@
 #include "nodes/execnodes.h"
 
 #include "group/builder.h"
+#include "plan/fold_input.h"
 #include "plan/group_fold_exchange.h"
 #include "plan/group_fold_parts.h"
 
@@ -30,7 +31,7 @@ typedef struct GroupFoldState
 	bool		has_filter;
 	bool		forgiving;		/* the aggregate is */
 	AttrNumber *positions;		/* where */
-	AttrNumber	last_position;	/* the greatest of them */
+	FoldInput	input;
 	AttrNumber *key_positions;	/* in rows with the keys first: 1, 2, … */
 
 	/* how keys compare */

@@ -183,17 +183,12 @@ find_group(GroupFoldState *fold, const TupleTableSlot *row)
 static void
 hash_rows(GroupFoldState *fold)
 {
-	PlanState  *below = outerPlanState(&fold->css);
+	TupleTableSlot *row;
 
 	fold->n_rows = fold->n_turns = fold->rows_before = 0;
 	begin_table(fold, fold->expected_groups);
-	for (;;)
+	while ((row = next_input(&fold->input)) != NULL)
 	{
-		TupleTableSlot *row = ExecProcNode(below);
-
-		if (TupIsNull(row))
-			break;
-		slot_getsomeattrs(row, fold->last_position);
 		fold->n_rows++;
 		if (!fold->scattered && ((fold->builder != NULL && has_same_keys(fold, fold->positions, row)) || find_group(fold, row)))
 			add_row(fold, row);

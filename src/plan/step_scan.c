@@ -21,9 +21,14 @@
  * only when they depend on what has changed), a strict function of NULL gives no
  * rows, shorter functions of a ROWS FROM are filled up with NULLs.  WITH
  * ORDINALITY and references to whole rows are left to it.
+ *
+ * But a group that comes again, scan after scan, is not computed again.  That is
+ * what a nested loop over steps does, and the planner makes one where it takes
+ * the steps for a single row: a batch that came after the table's statistics.
  */
 #include "postgres.h"
 
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -43,10 +48,14 @@
 
 #include "column_sink.h"
 #include "compat.h"
+#include "hash.h"
 #include EXPLAIN_PROPERTIES_HEADER
 #include "plan/step_scan.h"
 
 PG_FUNCTION_INFO_V1(stepadv_row_support);
+
+/* Of a group: its sizes and its first identities. */
+#define FINGERPRINT_BYTES 256
 
 static bool enable_step_scan = true;
 static set_rel_pathlist_hook_type previous_hook = NULL;
@@ -268,12 +277,19 @@ typedef struct StepScanState
 	AskedColumn *columns;
 	MemoryContext memory;		/* of one evaluation: arguments and columns */
 	bool		evaluated;
+	bool		group_decides;	/* what the functions give depends on the group alone */
+	bool		groups_repeat;	/* one came twice: from now on each is kept */
+	uint64		fingerprint;	/* of the group that was evaluated, */
+	struct varlena *kept;		/* and itself, in memory, or NULL */
+	uint64		n_repeated;		/* scans that were spared */
 	uint64		n_rows;
 	uint64		row;
 } StepScanState;
 
 static void begin_step_scan(CustomScanState *node, EState *estate, int eflags);
 static TupleTableSlot *execute_step_scan(CustomScanState *node);
+static TupleTableSlot *execute_bare_scan(PlanState *node);
+static TupleTableSlot *execute_number_scan(PlanState *node);
 static void end_step_scan(CustomScanState *node);
 static void rescan_step_scan(CustomScanState *node);
 static void explain_step_scan(CustomScanState *node, List *ancestors, ExplainState *es);
@@ -305,6 +321,41 @@ calls_same_group(const FuncExpr *call, const FuncExpr *before)
 	return equal(group, linitial(before->args)) && !contain_volatile_functions(group);
 }
 
+/* All calls are of one group as it stands in a row, all else is fixed. */
+static bool
+depends_on_group_alone(const List *calls)
+{
+	const Node *group = linitial(linitial_node(FuncExpr, calls)->args);
+	ListCell   *lc;
+
+	if (!IsA(group, Param))
+		return false;
+	foreach(lc, calls)
+	{
+		const FuncExpr *call = lfirst_node(FuncExpr, lc);
+		ListCell   *arg;
+
+		if (!equal(linitial(call->args), group) || func_volatile(call->funcid) != PROVOLATILE_IMMUTABLE)
+			return false;
+		for_each_from(arg, call->args, 1)
+		{
+			if (!IsA(lfirst(arg), Const))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* What a group of some hundred steps takes: kept from one to the next, where smaller blocks would be freed and be had again. */
+#define USUAL_SIZE ((Size) 64 * 1024)
+
+static bool
+is_number_scan(const CustomScan *plan)
+{
+	return list_length(plan->custom_scan_tlist) == 1 &&
+		exprType((Node *) linitial_node(TargetEntry, plan->custom_scan_tlist)->expr) == FLOAT8OID;
+}
+
 static void
 begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 {
@@ -325,6 +376,7 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 		scan->same_group[f] = f > 0 && calls_same_group(list_nth(plan->custom_exprs, f), list_nth(plan->custom_exprs, f - 1));
 		column_sink_init(&scan->results[f], list_nth_int(column_counts, f));
 	}
+	scan->group_decides = depends_on_group_alone(plan->custom_exprs);
 	scan->n_columns = list_length(plan->custom_scan_tlist);
 	scan->columns = palloc0(scan->n_columns * sizeof(AskedColumn));
 	for (int c = 0; c < scan->n_columns; c++)
@@ -333,7 +385,9 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 		scan->columns[c].column = list_nth_int(origins, 2 * c + 1);
 		scan->results[scan->columns[c].function].asked[scan->columns[c].column] = true;
 	}
-	scan->memory = AllocSetContextCreate(estate->es_query_cxt, "step scan", ALLOCSET_DEFAULT_SIZES);
+	scan->memory = AllocSetContextCreate(estate->es_query_cxt, "step scan", USUAL_SIZE, USUAL_SIZE, ALLOCSET_DEFAULT_MAXSIZE);
+	if (node->ss.ps.qual == NULL && node->ss.ps.ps_ProjInfo == NULL)
+		node->ss.ps.ExecProcNode = is_number_scan(plan) ? execute_number_scan : execute_bare_scan;
 }
 
 /*
@@ -371,6 +425,40 @@ evaluate_arguments(SetExprState *call, const SetExprState *same_group, ExprConte
 	return true;
 }
 
+/*
+ * Is this the group whose columns are still there?  Bytes that are equal are of
+ * equal groups, also those that point to TOAST; what is still growing has none.
+ * Keeping a group costs a copy of it, so that none is kept before a beginning has
+ * come twice.
+ */
+static bool
+group_came_again(StepScanState *scan, ExprContext *econtext)
+{
+	bool		isnull;
+	Datum		value = ExecEvalExpr((ExprState *) linitial(scan->calls[0]->args), econtext, &isnull);
+	struct varlena *group = (struct varlena *) DatumGetPointer(value);
+	uint64		fingerprint;
+	Size		size;
+
+	if (isnull || (VARATT_IS_EXTERNAL(group) && !VARATT_IS_EXTERNAL_ONDISK(group)))
+	{
+		scan->kept = NULL;
+		MemoryContextReset(scan->memory);
+		return false;
+	}
+	size = VARSIZE_ANY(group);
+	if (scan->kept != NULL && size == VARSIZE_ANY(scan->kept) && memcmp(group, scan->kept, size) == 0)
+		return true;
+	fingerprint = (uint64) hash_bytes_64(group, Min(size, FINGERPRINT_BYTES));
+	scan->groups_repeat |= fingerprint == scan->fingerprint;
+	scan->fingerprint = fingerprint;
+	MemoryContextReset(scan->memory);
+	scan->kept = NULL;
+	if (scan->groups_repeat)
+		scan->kept = memcpy(MemoryContextAllocHuge(scan->memory, size), group, size);
+	return false;
+}
+
 /* Not inlined: next_row, which runs for every row, shall not save registers for it. */
 static pg_noinline void
 evaluate_functions(StepScanState *scan)
@@ -380,7 +468,16 @@ evaluate_functions(StepScanState *scan)
 	Datum		group = (Datum) 0;
 	Datum		flat = (Datum) 0;
 
-	MemoryContextReset(scan->memory);
+	scan->row = 0;
+	scan->evaluated = true;
+	if (!scan->group_decides)
+		MemoryContextReset(scan->memory);
+	else if (group_came_again(scan, econtext))
+	{
+		MemoryContextSwitchTo(old);
+		scan->n_repeated++;
+		return;
+	}
 	scan->n_rows = 0;
 	for (int f = 0; f < scan->n_functions; f++)
 	{
@@ -406,13 +503,11 @@ evaluate_functions(StepScanState *scan)
 		asked->result = scan->results[asked->function].columns[asked->column];
 		asked->n_rows = scan->results[asked->function].n_rows;
 	}
-	scan->evaluated = true;
-	scan->row = 0;
 }
 
 /*
- * Values are written over those of the row before: all are passed by value, so
- * the slot has nothing to free.
+ * Values are written over those of the row before: the slot has nothing to free, as all
+ * are passed by value, or arrays that stay where they are until the functions are called again.
  */
 static TupleTableSlot *
 next_row(ScanState *node)
@@ -440,6 +535,32 @@ next_row(ScanState *node)
 	return TTS_EMPTY(slot) ? ExecStoreVirtualTuple(slot) : slot;
 }
 
+/* The commonest: where nothing is left to filter or to project, the executor calls this. */
+static TupleTableSlot *
+execute_bare_scan(PlanState *node)
+{
+	CHECK_FOR_INTERRUPTS();
+	return next_row((ScanState *) node);
+}
+
+/* Of them the commonest: one column, of numbers none of which is NULL but for NaN. */
+static TupleTableSlot *
+execute_number_scan(PlanState *node)
+{
+	StepScanState *scan = (StepScanState *) node;
+	TupleTableSlot *slot = scan->css.ss.ss_ScanTupleSlot;
+	const AskedColumn *asked = scan->columns;
+	double		number;
+
+	CHECK_FOR_INTERRUPTS();
+	if (unlikely(!scan->evaluated || scan->row >= asked->n_rows || TTS_EMPTY(slot) || asked->result.nulls != NULL))
+		return next_row(&scan->css.ss);
+	number = ((const double *) asked->result.values)[scan->row++];
+	slot->tts_values[0] = Float8GetDatum(number);
+	slot->tts_isnull[0] = isnan(number);
+	return slot;
+}
+
 /*
  * Not by ExecScan: in the recheck of a row that another session has changed,
  * older minor releases take a scan that is of no table for a join whose row is
@@ -454,8 +575,6 @@ execute_step_scan(CustomScanState *node)
 	ExprContext *context = node->ss.ps.ps_ExprContext;
 
 	CHECK_FOR_INTERRUPTS();
-	if (qual == NULL && projection == NULL)
-		return next_row(&node->ss);
 	for (;;)
 	{
 		TupleTableSlot *slot;
@@ -499,6 +618,8 @@ explain_step_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 	foreach(lc, plan->custom_exprs)
 		names = lappend(names, get_func_name(lfirst_node(FuncExpr, lc)->funcid));
 	ExplainPropertyList("Functions", names, es);
+	if (es->analyze && ((StepScanState *) node)->n_repeated > 0)
+		ExplainPropertyInteger("Groups Asked Again", NULL, ((StepScanState *) node)->n_repeated, es);
 }
 
 void

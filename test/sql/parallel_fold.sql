@@ -196,7 +196,8 @@ DECLARE
 BEGIN
 	FOR i IN 1..n LOOP
 		PERFORM set_config('work_mem', any_of('64kB', '256kB', '1MB', '4MB'), true), set_config('parallel_leader_participation', any_of('on', 'on', 'off'), true),
-			set_config('max_parallel_workers', any_of('8', '8', '2', '1', '0'), true), set_config('enable_partitionwise_aggregate', any_of('on', 'off'), true);
+			set_config('max_parallel_workers', any_of('8', '8', '2', '1', '0'), true),
+			set_config('max_parallel_workers_per_gather', any_of('3', '3', '3', '0'), true), set_config('enable_partitionwise_aggregate', any_of('on', 'off'), true);
 		query := random_query();
 		outcome := shared(query);
 		said := said || (outcome || '; ' || query);
@@ -204,11 +205,16 @@ BEGIN
 	RETURN QUERY SELECT count(*), avg((s LIKE '%, shared;%')::int) > 0.5, count(*) FILTER (WHERE s LIKE '%DIFFER%'), min(s) FILTER (WHERE s LIKE '%DIFFER%') FROM unnest(said) s;
 END
 $$;
+-- More of them: psql -v random_queries=20000 -v random_seed=0.1 -f test/sql/parallel_fold.sql
 \if :{?random_queries}
 \else
 \set random_queries 60
 \endif
-SELECT setseed(0.5);
+\if :{?random_seed}
+\else
+\set random_seed 0.5
+\endif
+SELECT setseed(:random_seed);
 SELECT (random_check(:random_queries)).*;
 
 DROP SCHEMA pf CASCADE;

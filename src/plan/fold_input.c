@@ -1,0 +1,180 @@
+/*
+ * fold_input.c
+ *		The rows that a GroupFold reads from below, with as little work as they allow.
+ *
+ * Most are rows of a table as they are stored, out of a scan that neither filters
+ * nor computes.  Two things are then spared: the way through the nodes of the
+ * executor for each of them, and taking columns apart that nobody reads.  As long as
+ * the columns up to the last that is read have fixed lengths, they are in the same
+ * place in every row in which none of them is NULL.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relscan.h"
+#include "access/tableam.h"
+#include "access/tupmacs.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+
+#include "long_work.h"
+#include "plan/fold_input.h"
+
+/* Offsets of the columns up to the last that is read; NULL where they differ from row to row. */
+static uint32 *
+offsets_of(TupleDesc desc, AttrNumber last)
+{
+	uint32	   *offsets = palloc((last + 1) * sizeof(uint32));
+	uint32		offset = 0;
+
+	for (int a = 0; a < last; a++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(desc, a);
+
+		if (attribute->attlen <= 0)
+			return NULL;
+		offset = att_align_nominal(offset, attribute->attalign);
+		offsets[a] = offset;
+		offset += attribute->attlen;
+	}
+	return offsets;
+}
+
+static void
+place_columns(FoldInput *input, TupleTableSlot *slot, int n)
+{
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+	const uint32 *offsets = offsets_of(desc, input->last_position);
+
+	if (offsets == NULL)
+		return;
+	input->n_words = input->n_others = 0;
+	input->words = palloc(n * sizeof(StoredColumn));
+	input->others = palloc(n * sizeof(StoredColumn));
+	for (int i = 0; i < n; i++)
+	{
+		int			position = input->positions[i] - 1;
+		Form_pg_attribute attribute = TupleDescAttr(desc, position);
+		int			arg = i - input->first_arg;
+		bool		is_arg = arg >= 0 && arg < input->n_args;
+		StoredColumn column = {
+			is_arg ? &input->args[arg].value : &slot->tts_values[position],
+			is_arg ? &input->args[arg].isnull : &slot->tts_isnull[position],
+			offsets[position], attribute->attlen, attribute->attbyval
+		};
+
+		if (attribute->attbyval && attribute->attlen == sizeof(Datum))
+			input->words[input->n_words++] = column;
+		else
+			input->others[input->n_others++] = column;
+	}
+	input->is_placed = true;
+}
+
+void
+prepare_input(FoldInput *input, PlanState *below, const AttrNumber *positions, int n, int first_arg, int n_args)
+{
+	bool		of_table = IsA(below, SeqScanState) || IsA(below, IndexScanState) || IsA(below, BitmapHeapScanState);
+	TupleTableSlot *slot = of_table && below->ps_ProjInfo == NULL ? ((ScanState *) below)->ss_ScanTupleSlot : NULL;
+
+	input->below = below;
+	input->positions = positions;
+	input->first_arg = first_arg;
+	input->n_args = n_args;
+	input->last_position = 0;
+	for (int i = 0; i < n; i++)
+		input->last_position = Max(input->last_position, positions[i]);
+	input->scan = NULL;
+	/* What is instrumented counts its rows. */
+	input->plain_scan = IsA(below, SeqScanState) && slot != NULL && below->qual == NULL &&
+		below->instrument == NULL && below->state->es_epq_active == NULL;
+	input->is_placed = false;
+	if (slot != NULL && slot->tts_ops == &TTSOpsBufferHeapTuple)
+		place_columns(input, slot, n);
+}
+
+/* Has a row all columns up to the last that is read, none of them NULL? */
+static inline bool
+has_all(const HeapTupleHeader tuple, AttrNumber last)
+{
+	const bits8 *present = tuple->t_bits;
+
+	if (HeapTupleHeaderGetNatts(tuple) < last)
+		return false;
+	if ((tuple->t_infomask & HEAP_HASNULL) == 0)
+		return true;
+	for (; last >= 8; last -= 8)
+		if (*present++ != 0xFF)
+			return false;
+	return (~*present & ((1 << last) - 1)) == 0;
+}
+
+/* False: the row is to be taken apart as usual. */
+static inline bool
+read_stored(const FoldInput *input, const TupleTableSlot *row)
+{
+	const HeapTupleHeader tuple = ((const HeapTupleTableSlot *) row)->tuple->t_data;
+	const char *data = (const char *) tuple + tuple->t_hoff;
+	const StoredColumn *end_of_words = input->words + input->n_words;
+	const StoredColumn *end_of_others = input->others + input->n_others;
+
+	if (unlikely(!has_all(tuple, input->last_position)))
+		return false;
+	for (const StoredColumn *column = input->words; column < end_of_words; column++)
+	{
+		*column->value = *(const Datum *) (data + column->offset);
+		*column->isnull = false;
+	}
+	for (const StoredColumn *column = input->others; column < end_of_others; column++)
+	{
+		*column->value = fetch_att(data + column->offset, column->by_value, column->length);
+		*column->isnull = false;
+	}
+	return true;
+}
+
+static pg_noinline void
+take_apart(FoldInput *input, TupleTableSlot *row)
+{
+	const AttrNumber *positions = input->positions + input->first_arg;
+
+	slot_getsomeattrs(row, input->last_position);
+	for (int a = 0; a < input->n_args; a++)
+	{
+		input->args[a].value = row->tts_values[positions[a] - 1];
+		input->args[a].isnull = row->tts_isnull[positions[a] - 1];
+	}
+}
+
+/* The first row comes by the executor, which begins the scan. */
+static TupleTableSlot *
+next_row(FoldInput *input)
+{
+	TupleTableSlot *row;
+
+	if (input->scan != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		row = ((ScanState *) input->below)->ss_ScanTupleSlot;
+		return table_scan_getnextslot(input->scan, ForwardScanDirection, row) ? row : NULL;
+	}
+	row = ExecProcNode(input->below);
+	if (TupIsNull(row))
+		return NULL;
+	if (input->plain_scan)
+		input->scan = ((ScanState *) input->below)->ss_currentScanDesc;
+	return row;
+}
+
+TupleTableSlot *
+next_input(FoldInput *input)
+{
+	TupleTableSlot *row = next_row(input);
+
+	if (row == NULL)
+		return NULL;
+	note_row_read();
+	if (!input->is_placed || !read_stored(input, row))
+		take_apart(input, row);
+	return row;
+}

@@ -1,0 +1,55 @@
+/*
+ * fold_input.h
+ *		The rows that a GroupFold reads from below, with as little work as they allow.
+ */
+#ifndef STEPADV_FOLD_INPUT_H
+#define STEPADV_FOLD_INPUT_H
+
+#include "nodes/execnodes.h"
+
+#include "group/row.h"
+
+/* A column that is read, of rows that are as a table has stored them. */
+typedef struct StoredColumn
+{
+	Datum	   *value;			/* where it goes */
+	bool	   *isnull;
+	uint32		offset;			/* from where a row's data begin, as long as nothing before it is NULL */
+	int16		length;
+	bool		by_value;
+} StoredColumn;
+
+typedef struct FoldInput
+{
+	PlanState  *below;
+	const AttrNumber *positions;	/* what is read, from 1: */
+	int			first_arg;		/* of these the arguments of the aggregate */
+	int			n_args;
+	AttrNumber	last_position;	/* the greatest */
+	bool		is_placed;		/* columns are where they are in every row: */
+	int			n_words;		/* those passed by value that fill a Datum, */
+	StoredColumn *words;
+	int			n_others;		/* and the others */
+	StoredColumn *others;
+	bool		plain_scan;		/* below is a scan of a table that does nothing to its rows */
+	struct TableScanDescData *scan; /* it, once it has begun; NULL: ask below */
+	NullableDatum args[MAX_ROW_ARGS];	/* of the row at hand */
+} FoldInput;
+
+/*
+ * Of each row `positions` are read, `n` of them, numbered from 1.  From `first_arg` on
+ * `n_args` are arguments, the others stand in the row's tts_values and tts_isnull.
+ */
+extern void prepare_input(FoldInput *input, PlanState *below, const AttrNumber *positions, int n, int first_arg, int n_args);
+
+/* Before the first row, also of a rescan. */
+static inline void
+begin_input(FoldInput *input)
+{
+	input->scan = NULL;
+}
+
+/* The next row, of which no more may be there than what is read; NULL after the last. */
+extern TupleTableSlot *next_input(FoldInput *input);
+
+#endif							/* STEPADV_FOLD_INPUT_H */

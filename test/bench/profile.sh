@@ -1,0 +1,68 @@
+# Where the time of the main job goes, and what it costs to hand the answers out.
+
+folded() { printf "(SELECT group_id, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS rollouts FROM %s GROUP BY group_id) g" "$1"; }
+
+say "$(machine_line)"
+
+# Instructions of the server alone in one process, counted by valgrind: machines differ in how
+# fast they are, hardly in these.  Of a statement run twice those of one run are taken off.
+count_instructions()
+{
+	local times file
+
+	for times in 1 2; do
+		{ printf '%s\n' "SET jit = off" "SET work_mem = '1GB'" "SET max_parallel_workers_per_gather = 0"
+		  for ((file = 0; file < times; file++)); do printf '%s\n' "$1"; done; } >"$work/profile.sql"
+		as_user valgrind --tool=callgrind --callgrind-out-file="$work/profile.$times" \
+			"$bindir/postgres" --single -D "$work/data" "$PGDATABASE" <"$work/profile.sql" >/dev/null 2>"$work/profile.err" ||
+			{ cat "$work/profile.err" >&2; exit 2; }
+		callgrind_annotate --auto=no --tree=none --show-percs=no --threshold=100 "$work/profile.$times" >"$work/profile.$times.txt" 2>/dev/null
+	done
+	awk -v steps="$2" -f "$here/profile/stages.awk" "$work/profile.1.txt" "$work/profile.2.txt"
+}
+
+if command -v valgrind >/dev/null && command -v callgrind_annotate >/dev/null; then
+	query "CREATE UNLOGGED TABLE some_steps AS SELECT * FROM steps WHERE group_id <= 2000 ORDER BY group_id, rollout_id, step_no" >/dev/null
+	query "VACUUM ANALYZE some_steps" >/dev/null
+	n_some=$(query "SELECT count(*) FROM some_steps")
+	as_user "$bindir/pg_ctl" -D "$work/data" -m fast -w stop >/dev/null
+	scan=$(count_instructions "SELECT count(*), sum(reward) FROM some_steps" "$n_some" | sed -nE 's/^\| all \| ([0-9]+) \|/\1/p')
+	stages=$(count_instructions "SELECT sum(a.advantage) FROM $(folded some_steps) CROSS JOIN LATERAL stepadv.rtmc(g.rollouts) a" "$n_some")
+	all=$(sed -nE 's/^\| all \| ([0-9]+) \|/\1/p' <<<"$stages")
+	as_user "$bindir/pg_ctl" -D "$work/data" -l "$work/server.log" -w start >/dev/null
+	query 'DROP TABLE some_steps' >/dev/null
+	say "**Instructions** of \`rollout_agg\` + \`rtmc\` for each of $n_some steps stored in order, one process; the bare scan, \`SELECT count(*), sum(reward)\`, has $scan, this $(awk -v a="$all" -v b="$scan" 'BEGIN { printf "%.1f", a / b }') times as many:"
+	printf '| stage | instructions a step |\n| --- | ---: |\n%s\n\n' "$stages" >>"$region"
+else
+	say "Instructions were not counted: there is no valgrind on this machine."
+fi
+
+# Into a table and out of the server: rows of steps, and of rollouts with their steps in arrays.
+answers="FROM $(folded steps) CROSS JOIN LATERAL"
+measure rtmc "$runs" "SELECT sum(a.advantage) $answers stepadv.rtmc(g.rollouts) a" "$one_process"
+measure copy_rows "$runs" "COPY (SELECT a.rollout_id, a.step_id, a.advantage $answers stepadv.rtmc(g.rollouts) a) TO '/dev/null' (FORMAT binary)" "$one_process"
+measure copy_arrays "$runs" "COPY (SELECT a.rollout_id, a.step_id, a.advantage $answers stepadv.rtmc_arrays(g.rollouts) a) TO '/dev/null' (FORMAT binary)" "$one_process"
+into() { printf 'CREATE UNLOGGED TABLE answers AS SELECT a.rollout_id, a.step_id, a.advantage %s stepadv.%s(g.rollouts) a; DROP TABLE answers' "$answers" "$1"; }
+# psql tells the time of both statements: those of DROP TABLE are left out.
+measure_into()
+{
+	local i
+
+	{
+		printf '%s\n' "$3" '\timing on'
+		for ((i = 0; i <= runs; i++)); do printf '%s;\n' "$(into "$2")"; done
+	} >"$work/measure.sql"
+	psql -qXAt -v ON_ERROR_STOP=1 -f "$work/measure.sql" >"$work/measure.out" || { cat "$work/measure.out" >&2; exit 2; }
+	store "$1" "$(sed -nE 's/^Time: ([0-9.]+) ms.*/\1/p' "$work/measure.out" | awk 'NR % 2 && NR > 2' | min_median)"
+}
+measure_into into_rows rtmc "$one_process"
+measure_into into_arrays rtmc_arrays "$one_process"
+shared="$tuned SET max_parallel_workers_per_gather = 1; SET min_parallel_table_scan_size = 0;"
+measure_into into_arrays_shared rtmc_arrays "$shared"
+heading '**Handing out** `rollout_id`, `step_id`, `advantage` of every step:'
+row 'only summed, for comparison' rtmc
+row '`COPY … TO` binary, a row per step (`rtmc`)' copy_rows
+row '`COPY … TO` binary, a row per rollout (`rtmc_arrays`)' copy_arrays "$(ratio copy_arrays copy_rows) of rows of steps"
+row '`CREATE TABLE AS`, a row per step' into_rows
+row '`CREATE TABLE AS`, a row per rollout' into_arrays "$(ratio into_arrays into_rows) of rows of steps"
+row 'the same, two processes that share the rows' into_arrays_shared "$(ratio into_arrays_shared into_arrays) of one process"

@@ -1,0 +1,103 @@
+-- Rows that GroupFold takes from a table as they are stored (src/plan/fold_input.c), against an Agg;
+-- and what is made of the answers where they stay in the server.
+
+SET jit = off;
+SET max_parallel_workers_per_gather = 0;
+
+-- NULL in any column and in none, columns before, between and behind, of several lengths.
+CREATE TABLE sr_steps (note "char", run uuid, step_id bigint, flag boolean, rollout_id bigint, small smallint, step_no integer, state bigint, action bigint,
+	reward float8, success boolean, words text);
+INSERT INTO sr_steps SELECT CASE WHEN i % 3 = 0 THEN 'x' END::"char", CASE WHEN i % 11 > 0 THEN ('00000000-0000-0000-0000-00000000000' || i % 4)::uuid END, i, nullif(i % 5 = 0, true),
+	i % 40, nullif(i % 9, 0), i / 40, nullif(i % 7, 3), nullif(i % 6, 5), nullif(i % 13, 1)::float8 / 4, CASE i % 17 WHEN 1 THEN true WHEN 2 THEN false END,
+	CASE WHEN i % 2 = 0 THEN repeat('w', i % 50) END
+FROM generate_series(1, 2000) i;
+-- Rows that are all there: every 20th.
+INSERT INTO sr_steps SELECT 'y', ('00000000-0000-0000-0000-00000000000' || i % 4)::uuid, 10000 + i, true, 100 + i % 5, 1, i, i % 7, i % 6, i, true, 'w' FROM generate_series(1, 100) i;
+ANALYZE sr_steps;
+
+CREATE FUNCTION sr_compare(query text, OUT groups bigint, OUT folded boolean, OUT differences bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	SET LOCAL stepadv.enable_group_fold = on;
+	folded := false;
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		folded := folded OR line ~ 'GroupFold';
+	END LOOP;
+	EXECUTE format('CREATE TEMPORARY TABLE sr_folded AS SELECT q::text FROM (%s) q', query);
+	SET LOCAL stepadv.enable_group_fold = off;
+	EXECUTE format('CREATE TEMPORARY TABLE sr_aggregated AS SELECT q::text FROM (%s) q', query);
+	SELECT count(*) INTO groups FROM sr_folded;
+	SELECT count(*) INTO differences FROM ((TABLE sr_folded EXCEPT ALL TABLE sr_aggregated) UNION ALL (TABLE sr_aggregated EXCEPT ALL TABLE sr_folded)) d;
+	DROP TABLE sr_folded, sr_aggregated;
+END $$;
+-- A key that is a reference, short columns that are not read, NULLs before what is read.
+SELECT * FROM sr_compare('SELECT run, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM sr_steps GROUP BY run');
+SELECT * FROM sr_compare('SELECT run, flag, small, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, success) FROM sr_steps GROUP BY run, flag, small');
+SELECT * FROM sr_compare('SELECT note, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) FILTER (WHERE success) FROM sr_steps GROUP BY note');
+SELECT * FROM sr_compare('SELECT rollout_id, stepadv.rollout_agg(step_id, rollout_id, step_no, state, rollout_id, reward) FROM sr_steps WHERE state > 2 GROUP BY rollout_id');
+-- The text stands before what is read: columns are nowhere in particular.
+SELECT * FROM sr_compare('SELECT words, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM sr_steps GROUP BY words');
+-- Rows of before a column came, with a default and without, and a column that is gone.
+ALTER TABLE sr_steps DROP COLUMN words;
+SELECT * FROM sr_compare('SELECT run, stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM sr_steps GROUP BY run');
+CREATE TABLE sr_later (g bigint, rollout_id bigint, step_no integer);
+INSERT INTO sr_later SELECT i % 3, i % 6, i FROM generate_series(1, 60) i;
+ALTER TABLE sr_later ADD state bigint, ADD reward float8 DEFAULT 0.5, ADD step_id bigint DEFAULT 7;
+INSERT INTO sr_later SELECT i % 3, i % 6, i, i % 4, i, i FROM generate_series(61, 120) i;
+SELECT * FROM sr_compare('SELECT g, stepadv.rollout_agg(step_id, rollout_id, step_no, state, state, reward) FROM sr_later GROUP BY g');
+-- Sorted, by an index too; again and again; counted, and so asked of the scan, row by row.
+CREATE INDEX ON sr_later (g);
+SET enable_hashagg = off;
+SELECT * FROM sr_compare('SELECT g, stepadv.rollout_agg(step_id, rollout_id, step_no, state, state, reward) FROM sr_later GROUP BY g');
+SET enable_seqscan = off;
+SELECT * FROM sr_compare('SELECT g, stepadv.rollout_agg(step_id, rollout_id, step_no, state, state, reward) FROM sr_later GROUP BY g');
+RESET enable_seqscan;
+RESET enable_hashagg;
+SELECT * FROM sr_compare('SELECT x, (SELECT count(s) FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, state, reward + x) AS r FROM sr_later GROUP BY g) f, stepadv.steps(f.r) s) FROM generate_series(1, 3) x');
+CREATE FUNCTION sr_counted(query text, pattern text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	found boolean := false;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		found := found OR line ~ pattern;
+	END LOOP;
+	RETURN found;
+END $$;
+SELECT sr_counted('SELECT count(f.r) FROM (SELECT g, stepadv.rollout_agg(step_id, rollout_id, step_no, state, state, reward) AS r FROM sr_later GROUP BY g) f', p) AS counted
+FROM unnest(ARRAY['GroupFold.*rows=3', 'Seq Scan on sr_later .*rows=120']) p;
+-- The table changes under a cursor that has read a part of it in order.
+BEGIN;
+DECLARE sr_cursor CURSOR FOR SELECT g, count(*) FROM (SELECT g, stepadv.rollout_agg(step_id, rollout_id, step_no, state, state, reward) AS r FROM sr_later GROUP BY g ORDER BY g) f, stepadv.steps(f.r) s GROUP BY g ORDER BY g;
+FETCH 1 FROM sr_cursor;
+DELETE FROM sr_later;
+FETCH ALL FROM sr_cursor;
+ROLLBACK;
+
+-- Into a table and out of the server: processes share the rows, as for a query.
+SET max_parallel_workers_per_gather = 2;
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+CREATE TABLE sr_many AS SELECT i AS step_id, i / 100 AS g, i / 10 AS rollout_id, i % 10 AS step_no, i % 7 AS state, i % 3 AS action, (i % 5)::float8 AS reward
+FROM generate_series(0::bigint, 19999) i;
+ANALYZE sr_many;
+EXPLAIN (COSTS OFF) CREATE TABLE sr_answers AS
+SELECT f.g, a.* FROM (SELECT g, stepadv.rollout_agg(step_id, rollout_id, step_no::integer, state, action, reward) AS r FROM sr_many GROUP BY g) f, stepadv.rtmc_arrays(f.r) a;
+CREATE TABLE sr_answers AS
+SELECT f.g, a.* FROM (SELECT g, stepadv.rollout_agg(step_id, rollout_id, step_no::integer, state, action, reward) AS r FROM sr_many GROUP BY g) f, stepadv.rtmc_arrays(f.r) a;
+EXPLAIN (COSTS OFF) CREATE TABLE sr_rows AS
+SELECT f.g, a.step_id, a.advantage FROM (SELECT g, stepadv.rollout_agg(step_id, rollout_id, step_no::integer, state, action, reward) AS r FROM sr_many GROUP BY g) f, stepadv.rtmc(f.r) a;
+CREATE TABLE sr_rows AS
+SELECT f.g, a.step_id, a.advantage FROM (SELECT g, stepadv.rollout_agg(step_id, rollout_id, step_no::integer, state, action, reward) AS r FROM sr_many GROUP BY g) f, stepadv.rtmc(f.r) a;
+COPY (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no::integer, state, action, reward) IS NOT NULL FROM sr_many GROUP BY g LIMIT 2) TO STDOUT;
+-- The same as one process gives, and as each other.
+SET max_parallel_workers_per_gather = 0;
+SELECT count(*) AS steps, count(a.advantage) AS estimates, count(*) FILTER (WHERE r.advantage IS DISTINCT FROM a.advantage OR r.advantage IS DISTINCT FROM o.advantage) AS differences
+FROM sr_rows r
+FULL JOIN (SELECT s.step_id, s.advantage FROM sr_answers, unnest(step_id, advantage) s(step_id, advantage)) a USING (step_id)
+FULL JOIN (SELECT o.step_id, o.advantage FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no::integer, state, action, reward) AS r FROM sr_many GROUP BY g) f, stepadv.rtmc(f.r) o) o USING (step_id);
+
+DROP TABLE sr_steps, sr_later, sr_many, sr_answers, sr_rows;
+DROP FUNCTION sr_compare, sr_counted;
