@@ -174,7 +174,10 @@ close_block(RecordParts *parts, int p)
 	if (block == NULL)
 		return NULL;
 	if (parts->exchange != NULL && p < parts->n_parts)
+	{
 		send_block(parts->exchange, p, (MinimalTuple) block);
+		parts->disk_size += block->size;
+	}
 	else if (part->on_disk)
 		write_block(parts, part, block);
 	else

@@ -46,7 +46,7 @@ typedef struct RecordParts
 	int			end_file;		/* where it ends, while it is read */
 	off_t		end_offset;
 	bool		is_read;
-	int64		disk_size;
+	int64		disk_size;		/* of what was written, and sent */
 	Size		used;			/* memory of blocks, */
 	Size		peak;			/* the most there was, */
 	Size		limit;			/* and may be */

@@ -348,6 +348,8 @@ next_of_parts(GroupFoldState *fold)
 			return NULL;
 		}
 		fold_part(fold);
+		if (fold->exchange != NULL)
+			tell_usage(fold->exchange, &fold->usage);
 	}
 }
 

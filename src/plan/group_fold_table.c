@@ -255,6 +255,7 @@ fold_with_others(GroupFoldState *fold)
 	send_shared_groups(fold);
 	end_records(fold->parts);
 	await_values(fold->exchange);
+	note_memory(fold);
 	tell_usage(fold->exchange, &fold->usage);
 	begin_giving_table(fold);
 	fold->phase = FROM_TABLE;

@@ -198,6 +198,12 @@ FROM (VALUES ('k_bool', 'k_bool'), ('k_int2, k_bool', 'k_bool, k_int2'), ('k_flo
 	('k_array', 'k_array'), ('k_time', 'k_time'), ('task', 'task'), ('task, k_numeric::int, k_int2', 'k_int2, k_numeric, task'), ('k_array || num', 'k_array || num'), ('task::bpchar(8)', 'task::bpchar(8)'),
 	('k_uuid, k_name, num, k_array', 'k_uuid, k_name, num, k_array')) v(shown, key);
 RESET enable_sort; RESET work_mem; RESET random_page_cost; RESET max_parallel_workers_per_gather; RESET hash_mem_multiplier;
+-- an index over scattered rows, a page of the table for each of them: with settings that nobody touched it is not walked
+CREATE INDEX ON fold_many (num, rollout, step_no);
+VACUUM ANALYZE fold_many;
+SELECT pg_temp.plan_of('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many GROUP BY num') ~ 'Index Scan' AS walks_index;
+SET max_parallel_workers_per_gather = 0;
+SELECT pg_temp.plan_of('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many GROUP BY num') ~ 'Index Scan' AS walks_index;
 -- an error of a group that is folded in a part
 \set VERBOSITY default
 SET enable_sort = off; SET enable_hashagg = on; SET work_mem = '1MB'; SET max_parallel_workers_per_gather = 0;
