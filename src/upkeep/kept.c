@@ -337,8 +337,12 @@ read_attachment(Kept *kept)
 	TupleDesc	desc;
 	char	   *how;
 
-	if (SPI_execute_with_args("SELECT a.owner, a.n_group_columns, a.kept, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.waiting, a.fresh_signs, a.folded_signs, a.fresh_bins, a.folded_bins, a.source"
-							  " FROM pg_catalog.pg_class c, stepadv_internal.attachments(c.relowner) a"
+	if (SPI_execute_with_args("SELECT a.owner, a.n_group_columns, a.kept, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time,"
+							  /* 0.2.0 has no such columns, and may not be updated yet. */
+							  " (j.j OPERATOR(pg_catalog.->>) 'waiting')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'fresh_signs')::pg_catalog.regclass,"
+							  " (j.j OPERATOR(pg_catalog.->>) 'folded_signs')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'fresh_bins')::pg_catalog.regclass,"
+							  " (j.j OPERATOR(pg_catalog.->>) 'folded_bins')::pg_catalog.regclass, a.source"
+							  " FROM pg_catalog.pg_class c, stepadv_internal.attachments(c.relowner) a, pg_catalog.to_jsonb(a) j(j)"
 							  " WHERE c.oid OPERATOR(pg_catalog.=) $1 AND a.attachment OPERATOR(pg_catalog.=) $1"
 							  " AND a.kept IS NOT NULL AND a.fresh IS NOT NULL AND a.folded IS NOT NULL",
 							  1, &type, &value, NULL, false, 0) != SPI_OK_SELECT)
