@@ -217,7 +217,7 @@ BEGIN
 				ELSE format('metadata ->> %L', key) END, default_value);
 	END LOOP;
 	RETURN (SELECT string_agg(format(', k%s text GENERATED ALWAYS AS (%s) STORED', e.i, e.e), '' ORDER BY e.i)
-			|| format(', of_group text GENERATED ALWAYS AS (%s) STORED',
+			|| format(', of_group text COLLATE "C" GENERATED ALWAYS AS (%s) STORED',
 				CASE WHEN cardinality(keys) = 1 THEN max(e.e) ELSE string_agg(format('quote_literal(%s)', e.e), ' || '','' || ' ORDER BY e.i) END)
 			-- For people, without what all have in common.
 			|| format(', group_name text GENERATED ALWAYS AS (%s) STORED',

@@ -25,6 +25,7 @@
 #include "utils/json.h"
 #include "utils/jsonfuncs.h"
 
+#include "arrays.h"
 #include "compat.h"
 #include "import/json_read.h"
 #include "import/messages.h"
@@ -124,7 +125,7 @@ read_items(Conversation *talk, Jsonb *items)
 	JsonbValue *list = json_elements(&root, &n);
 	int			turn = 0;
 
-	talk->items = palloc_extended(Max(n, 1) * sizeof(TalkItem), MCXT_ALLOC_HUGE);
+	talk->items = ALLOCATE_ARRAY(TalkItem, n);
 	for (int i = 0; i < n; i++)
 	{
 		TalkItem	   *item = &talk->items[talk->n];

@@ -8,6 +8,7 @@
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 
+#include "arrays.h"
 #include "compat.h"
 #include "import/json_read.h"
 
@@ -101,7 +102,7 @@ json_elements(const JsonbValue *array, int *n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 json_is_object(array) ? errmsg("cannot extract elements from an object") : errmsg("cannot extract elements from a scalar")));
-	elements = palloc_extended(Max(JsonContainerSize(array->val.binary.data), 1) * sizeof(JsonbValue), MCXT_ALLOC_HUGE);
+	elements = ALLOCATE_ARRAY(JsonbValue, JsonContainerSize(array->val.binary.data));
 	*n = 0;
 	it = JsonbIteratorInit(array->val.binary.data);
 	while ((token = JsonbIteratorNext(&it, &element, true)) != WJB_DONE)
