@@ -241,7 +241,7 @@ COMMENT ON FUNCTION stepadv_internal.load_key_list(text, text, text) IS
 
 -- What must be so before anything is read; and no temporary table of a load that
 -- was called before in the same transaction.
-CREATE FUNCTION stepadv_internal.load_begin(schema text, on_error text, run_id text, policy_version text) RETURNS void
+CREATE FUNCTION stepadv_internal.load_begin(schema text, on_error text, run_id text, policy_version text, whole boolean) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -258,7 +258,9 @@ BEGIN
 		RAISE EXCEPTION 'rollouts cannot be loaded into a database with encoding %', getdatabaseencoding()
 			USING ERRCODE = 'feature_not_supported', HINT = 'Use a database with encoding UTF8.';
 	END IF;
-	keys := stepadv_internal.load_key_columns(load_begin.schema, load_begin.run_id, load_begin.policy_version);
+	-- Of steps that come in whole rollouts the rollout says it.
+	keys := CASE WHEN load_begin.whole THEN stepadv_internal.load_key_list(load_begin.schema, ', k%2$s text'::text, ''::text) || ', group_name text'
+		ELSE stepadv_internal.load_key_columns(load_begin.schema, load_begin.run_id, load_begin.policy_version) END;
 	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_documents', 'stepadv_items'] LOOP
 		IF to_regclass('pg_temp.' || relic) IS NOT NULL THEN
 			EXECUTE format('DROP TABLE pg_temp.%I', relic);
@@ -274,7 +276,7 @@ BEGIN
 		ALTER args SET STORAGE EXTERNAL, ALTER metadata SET STORAGE EXTERNAL;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.load_begin(text, text, text, text) IS 'part of load_rollouts: checks what load_rollouts and import_rollouts need, and makes the tables of what was parsed and of problems';
+COMMENT ON FUNCTION stepadv_internal.load_begin(text, text, text, text, boolean) IS 'part of load_rollouts: checks what load_rollouts and import_rollouts need, and makes the tables of what was parsed and of problems';
 
 -- A line of which nobody says in which group it belongs.
 CREATE FUNCTION stepadv_internal.load_drop_groupless(schema text) RETURNS void
@@ -346,14 +348,90 @@ BEGIN
 		$q$, load_drop_known.schema, stepadv_internal.load_key_list(load_drop_known.schema, 's.%1$s = p.k%2$s'::text, ' AND '::text)) INTO steps_repeated;
 	IF load_drop_known.whole THEN
 		DELETE FROM pg_temp.stepadv_parsed p USING pg_temp.stepadv_problems e WHERE e.counted = 'contradiction' AND e.item = p.item;
+		DELETE FROM pg_temp.stepadv_items i USING pg_temp.stepadv_problems e WHERE e.counted = 'contradiction' AND e.item = i.item;
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_drop_known(text, boolean) IS
 'part of load_rollouts: takes steps that the schema''s table has out of pg_temp.stepadv_parsed, with whole all of an item that contradicts it; counts those that say the same';
 
+-- Whether the table has any of the rollouts that came whole: mostly it has none,
+-- and then no step of them either.
+CREATE FUNCTION stepadv_internal.load_is_known(schema text) RETURNS boolean
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	is_known boolean;
+BEGIN
+	EXECUTE format('SELECT EXISTS (SELECT FROM pg_temp.stepadv_items i JOIN %I.rollouts r ON %s AND r.rollout_id = i.rollout_id)', load_is_known.schema,
+		stepadv_internal.load_key_list(load_is_known.schema, 'r.%1$s = i.k%2$s'::text, ' AND '::text)) INTO is_known;
+	IF is_known THEN
+		-- To be looked up by rollout, and taken out one by one.
+		EXECUTE format('CREATE INDEX ON pg_temp.stepadv_parsed (%s, rollout_id, step_no)', stepadv_internal.load_key_list(load_is_known.schema, 'k%2$s'::text, ', '::text));
+		CREATE UNIQUE INDEX ON pg_temp.stepadv_parsed (n);
+		EXECUTE format('ANALYZE pg_temp.stepadv_parsed (n, item, %s, rollout_id, step_no)', stepadv_internal.load_key_list(load_is_known.schema, 'k%2$s'::text, ', '::text));
+	END IF;
+	RETURN is_known;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_is_known(text) IS
+'part of import_rollouts: whether the schema''s table has any rollout of pg_temp.stepadv_items; if so pg_temp.stepadv_parsed gets the indexes that load_drop_known wants';
+
 -- Rollouts: what any of their lines says; of two outcomes the later.
-CREATE FUNCTION stepadv_internal.load_gather(schema text, run_id text, policy_version text, policy_step bigint) RETURNS void
+CREATE FUNCTION stepadv_internal.load_gather_lines(schema text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN format($q$
+		SELECT p.of_group, p.rollout_id, min(p.group_name) AS group_name, %s,
+			coalesce((array_agg(p.run_id) FILTER (WHERE p.run_id IS NOT NULL))[1], $1) AS run_id,
+			coalesce((array_agg(p.policy_version) FILTER (WHERE p.policy_version IS NOT NULL))[1], $2) AS policy_version,
+			coalesce((array_agg(p.policy_step) FILTER (WHERE p.policy_step IS NOT NULL))[1], $3) AS policy_step,
+			(array_agg(p.task_id) FILTER (WHERE p.task_id IS NOT NULL))[1] AS task_id,
+			(array_agg(p.group_id) FILTER (WHERE p.group_id IS NOT NULL))[1] AS group_id,
+			(array_agg(p.tags) FILTER (WHERE p.tags IS NOT NULL))[1] AS tags,
+			(array_agg(p.outcome) FILTER (WHERE p.outcome IS NOT NULL))[1] AS outcome,
+			min(p.outcome) < max(p.outcome) AS outcomes_differ,
+			(array_agg(p.success) FILTER (WHERE p.success IS NOT NULL))[1] AS success,
+			bool_or(p.success) AND NOT bool_and(p.success) AS successes_differ,
+			(array_agg(p.place) FILTER (WHERE p.outcome IS NOT NULL OR p.success IS NOT NULL))[1] AS n,
+			bool_or(p.truncated) AS truncated,
+			(array_agg(p.model) FILTER (WHERE p.model IS NOT NULL))[1] AS model,
+			(array_agg(p.channel) FILTER (WHERE p.channel IS NOT NULL))[1] AS channel,
+			(array_agg(p.curation) FILTER (WHERE p.curation IS NOT NULL))[1] AS curation,
+			min(p.started_at) AS started_at, max(p.ended_at) AS ended_at,
+			-- A line without a step has nowhere else to leave its remarks.
+			(array_agg(p.metadata) FILTER (WHERE p.step_no IS NULL AND p.metadata IS NOT NULL AND p.action IS NULL))[1] AS metadata
+		-- Sorted once for all of these.
+		FROM (SELECT * FROM pg_temp.stepadv_parsed s ORDER BY s.of_group, s.rollout_id, s.n DESC) p GROUP BY p.of_group, p.rollout_id
+		$q$, stepadv_internal.load_key_list(load_gather_lines.schema, 'min(p.k%2$s) AS k%2$s'::text, ', '::text));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_gather_lines(text) IS
+'part of load_rollouts: the query for the rollouts that the lines in pg_temp.stepadv_parsed are of';
+
+-- Rollouts that came whole: what they say themselves.
+CREATE FUNCTION stepadv_internal.load_gather_items(schema text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN format($q$
+		SELECT i.of_group, i.rollout_id, i.group_name, %s, coalesce(i.run_id, $1) AS run_id, coalesce(i.policy_version, $2) AS policy_version,
+			coalesce((i.about ->> 'policy_step')::numeric::bigint, $3) AS policy_step, i.task_id, i.group_id, nullif(i.about -> 'tags', 'null') AS tags,
+			i.outcome, false AS outcomes_differ, i.success, false AS successes_differ, i.n,
+			(i.about ->> 'truncated')::boolean AS truncated, i.about ->> 'model' AS model, i.about ->> 'channel' AS channel, i.about ->> 'curation' AS curation,
+			(i.about ->> 'started_at')::timestamptz AS started_at, (i.about ->> 'ended_at')::timestamptz AS ended_at, i.metadata
+		FROM pg_temp.stepadv_items i
+		$q$, stepadv_internal.load_key_list(load_gather_items.schema, 'i.k%2$s'::text, ', '::text));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_gather_items(text) IS
+'part of import_rollouts: the query for the rollouts in pg_temp.stepadv_items';
+
+CREATE FUNCTION stepadv_internal.load_gather(schema text, whole boolean, run_id text, policy_version text, policy_step bigint) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -361,30 +439,9 @@ BEGIN
 	EXECUTE format($q$
 		CREATE TEMP TABLE stepadv_rollouts ON COMMIT DROP AS
 		SELECT x.*, r.rollout_id IS NOT NULL AS is_known, r.outcome AS known_outcome, r.success AS known_success
-		FROM (
-			SELECT p.of_group, p.rollout_id, min(p.group_name) AS group_name, %2$s,
-				coalesce((array_agg(p.run_id) FILTER (WHERE p.run_id IS NOT NULL))[1], $1) AS run_id,
-				coalesce((array_agg(p.policy_version) FILTER (WHERE p.policy_version IS NOT NULL))[1], $2) AS policy_version,
-				coalesce((array_agg(p.policy_step) FILTER (WHERE p.policy_step IS NOT NULL))[1], $3) AS policy_step,
-				(array_agg(p.task_id) FILTER (WHERE p.task_id IS NOT NULL))[1] AS task_id,
-				(array_agg(p.group_id) FILTER (WHERE p.group_id IS NOT NULL))[1] AS group_id,
-				(array_agg(p.tags) FILTER (WHERE p.tags IS NOT NULL))[1] AS tags,
-				(array_agg(p.outcome) FILTER (WHERE p.outcome IS NOT NULL))[1] AS outcome,
-				min(p.outcome) < max(p.outcome) AS outcomes_differ,
-				(array_agg(p.success) FILTER (WHERE p.success IS NOT NULL))[1] AS success,
-				bool_or(p.success) AND NOT bool_and(p.success) AS successes_differ,
-				(array_agg(p.place) FILTER (WHERE p.outcome IS NOT NULL OR p.success IS NOT NULL))[1] AS n,
-				bool_or(p.truncated) AS truncated,
-				(array_agg(p.model) FILTER (WHERE p.model IS NOT NULL))[1] AS model,
-				(array_agg(p.channel) FILTER (WHERE p.channel IS NOT NULL))[1] AS channel,
-				(array_agg(p.curation) FILTER (WHERE p.curation IS NOT NULL))[1] AS curation,
-				min(p.started_at) AS started_at, max(p.ended_at) AS ended_at,
-				-- A line without a step has nowhere else to leave its remarks.
-				(array_agg(p.metadata) FILTER (WHERE p.step_no IS NULL AND p.metadata IS NOT NULL AND p.action IS NULL))[1] AS metadata
-			-- Sorted once for all of these.
-			FROM (SELECT * FROM pg_temp.stepadv_parsed s ORDER BY s.of_group, s.rollout_id, s.n DESC) p GROUP BY p.of_group, p.rollout_id) x
+		FROM (%2$s) x
 		LEFT JOIN %1$I.rollouts r ON %3$s AND r.rollout_id = x.rollout_id
-		$q$, load_gather.schema, stepadv_internal.load_key_list(load_gather.schema, 'min(p.k%2$s) AS k%2$s'::text, ', '::text),
+		$q$, load_gather.schema, CASE WHEN load_gather.whole THEN stepadv_internal.load_gather_items(load_gather.schema) ELSE stepadv_internal.load_gather_lines(load_gather.schema) END,
 			stepadv_internal.load_key_list(load_gather.schema, 'r.%1$s = x.k%2$s'::text, ' AND '::text))
 		USING load_gather.run_id, load_gather.policy_version, load_gather.policy_step;
 	INSERT INTO pg_temp.stepadv_problems (n, reason, counted)
@@ -395,8 +452,8 @@ BEGIN
 	WHERE r.outcomes_differ OR r.successes_differ OR r.outcome <> r.known_outcome OR r.success <> r.known_success;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.load_gather(text, text, text, bigint) IS
-'part of load_rollouts: makes pg_temp.stepadv_rollouts of pg_temp.stepadv_parsed, beside what the schema''s table says of them, and notes contradictions';
+COMMENT ON FUNCTION stepadv_internal.load_gather(text, boolean, text, text, bigint) IS
+'part of load_rollouts: makes pg_temp.stepadv_rollouts of pg_temp.stepadv_parsed, or with whole of pg_temp.stepadv_items, beside what the schema''s table says of them, and notes contradictions';
 
 CREATE FUNCTION stepadv_internal.load_report(on_error text, noun text, whole boolean, OUT bad_items bigint, OUT contradictions bigint, OUT problems jsonb)
 LANGUAGE plpgsql
@@ -438,59 +495,90 @@ AS $$
 DECLARE
 	lacking CONSTANT text[] := (SELECT s.lacking FROM stepadv_internal.load_shape(load_metadata.schema) s);
 	kept text;
+	named text;
 BEGIN
-	SELECT string_agg(format('%L, %s', n.name, CASE n.name
-		WHEN 'group_id' THEN 'CASE WHEN p.group_id <> p.task_id THEN p.group_id END'
-		WHEN 'task_id' THEN 'CASE WHEN p.task_id = p.group_id OR p.group_id IS NULL THEN NULL ELSE p.task_id END'
-		ELSE format('p.%I', n.name) END), ', ' ORDER BY n.i) INTO kept
-	FROM unnest(lacking) WITH ORDINALITY n(name, i);
+	SELECT string_agg(format('%L, %s', k.name, k.value), ', ' ORDER BY k.i), string_agg(k.value, ', ' ORDER BY k.i) INTO named, kept
+	FROM (SELECT n.name, n.i, CASE n.name
+			WHEN 'group_id' THEN 'CASE WHEN p.group_id <> p.task_id THEN p.group_id END'
+			WHEN 'task_id' THEN 'CASE WHEN p.task_id = p.group_id OR p.group_id IS NULL THEN NULL ELSE p.task_id END'
+			ELSE format('p.%I', n.name) END AS value
+		FROM unnest(lacking) WITH ORDINALITY n(name, i)) k;
 	RETURN CASE WHEN kept IS NULL THEN 'p.metadata'
-		ELSE format($e$CASE WHEN x.kept = '{}' THEN p.metadata WHEN p.metadata IS NULL THEN x.kept WHEN jsonb_typeof(p.metadata) = 'object' THEN p.metadata || x.kept
-			ELSE jsonb_build_object('meta', p.metadata) || x.kept END FROM (SELECT jsonb_strip_nulls(jsonb_build_object(%s)) AS kept OFFSET 0) x$e$, kept) END;
+		-- Mostly there is nothing to keep, and nothing to be made.
+		ELSE format($e$CASE WHEN num_nonnulls(%s) = 0 THEN p.metadata ELSE (SELECT CASE WHEN p.metadata IS NULL THEN x.kept WHEN jsonb_typeof(p.metadata) = 'object' THEN p.metadata || x.kept
+			ELSE jsonb_build_object('meta', p.metadata) || x.kept END FROM (SELECT jsonb_strip_nulls(jsonb_build_object(%s)) AS kept OFFSET 0) x) END$e$, kept, named) END;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.load_metadata(text) IS 'part of load_rollouts: the expression for the metadata of a row, with what has no column in the schema''s tables; for a scalar subquery';
+COMMENT ON FUNCTION stepadv_internal.load_metadata(text) IS 'part of load_rollouts: the expression for the metadata of a row, with what has no column in the schema''s tables';
 
-CREATE FUNCTION stepadv_internal.load_write_rollouts(schema text, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint, OUT rollouts_repeated bigint)
+-- In one order, so that two loads with the same rollouts wait for each other, and
+-- never both.
+CREATE FUNCTION stepadv_internal.load_insert_rollouts(schema text, condition text, on_conflict text, OUT n_written bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	keys CONSTANT text := stepadv_internal.load_key_list(load_write_rollouts.schema, '%1$s'::text, ', '::text);
-	shape CONSTANT record := stepadv_internal.load_shape(load_write_rollouts.schema);
+	keys CONSTANT text := stepadv_internal.load_key_list(load_insert_rollouts.schema, '%1$s'::text, ', '::text);
+	shape CONSTANT record := stepadv_internal.load_shape(load_insert_rollouts.schema);
 BEGIN
 	EXECUTE format($q$
-		WITH written AS (
-			INSERT INTO %1$I.rollouts AS r (%2$s, rollout_id%4$s, model, outcome, success, truncated, channel, curation, started_at, ended_at, metadata)
-			SELECT %3$s, p.rollout_id%5$s, p.model, p.outcome, p.success, coalesce(p.truncated, false),
-				coalesce(p.channel, 'train'), p.curation, p.started_at, p.ended_at, (SELECT %6$s)
-			FROM pg_temp.stepadv_rollouts p
-			-- A reload that says nothing new must not write.
-			WHERE NOT p.is_known OR p.outcome IS DISTINCT FROM p.known_outcome AND p.outcome IS NOT NULL
-				OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL
-			ON CONFLICT (%2$s, rollout_id) DO UPDATE SET
-				outcome = coalesce(excluded.outcome, r.outcome), success = coalesce(excluded.success, r.success)
-		)
-		SELECT count(*) FILTER (WHERE NOT p.is_known),
-			count(*) FILTER (WHERE p.is_known AND (p.outcome IS DISTINCT FROM p.known_outcome AND p.outcome IS NOT NULL
-				OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL)),
-			count(DISTINCT p.of_group), count(*) FILTER (WHERE p.is_known)
+		INSERT INTO %1$I.rollouts AS r (%2$s, rollout_id%4$s, model, outcome, success, truncated, channel, curation, started_at, ended_at, metadata)
+		SELECT %3$s, p.rollout_id%5$s, p.model, p.outcome, p.success, coalesce(p.truncated, false),
+			coalesce(p.channel, 'train'), p.curation, p.started_at, p.ended_at, %6$s
 		FROM pg_temp.stepadv_rollouts p
-		$q$, load_write_rollouts.schema, keys, stepadv_internal.load_key_list(load_write_rollouts.schema, 'p.k%2$s'::text, ', '::text),
+		WHERE %7$s
+		ORDER BY p.of_group COLLATE "C", p.rollout_id COLLATE "C"
+		ON CONFLICT (%2$s, rollout_id) %8$s
+		$q$, load_insert_rollouts.schema, keys, stepadv_internal.load_key_list(load_insert_rollouts.schema, 'p.k%2$s'::text, ', '::text),
 		(SELECT coalesce(string_agg(format(', %I', o.name), '' ORDER BY o.i), '') FROM unnest(shape.others) WITH ORDINALITY o(name, i)),
 		(SELECT coalesce(string_agg(CASE WHEN o.name = 'task_id' AND 'group_id' = ANY (shape.lacking) THEN ', coalesce(p.task_id, p.group_id)' ELSE format(', p.%I', o.name) END, '' ORDER BY o.i), '')
 			FROM unnest(shape.others) WITH ORDINALITY o(name, i)),
-		stepadv_internal.load_metadata(load_write_rollouts.schema)) INTO rollouts_added, rollouts_updated, load_write_rollouts.groups, rollouts_repeated;
+		stepadv_internal.load_metadata(load_insert_rollouts.schema), load_insert_rollouts.condition, load_insert_rollouts.on_conflict);
+	GET DIAGNOSTICS n_written = ROW_COUNT;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_insert_rollouts(text, text, text) IS
+'part of load_rollouts: inserts what meets the condition of pg_temp.stepadv_rollouts into the schema''s table';
+
+CREATE FUNCTION stepadv_internal.load_write_rollouts(schema text, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint, OUT rollouts_repeated bigint,
+	OUT overtaken boolean)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	-- A reload that says nothing new must not write.
+	says_more CONSTANT text := $c$p.is_known AND (p.outcome IS DISTINCT FROM p.known_outcome AND p.outcome IS NOT NULL
+		OR p.success IS DISTINCT FROM p.known_success AND p.success IS NOT NULL)$c$;
+	n_inserted bigint := 0;
+BEGIN
+	EXECUTE format($q$
+		SELECT count(*) FILTER (WHERE NOT p.is_known), count(*) FILTER (WHERE %s), count(DISTINCT p.of_group COLLATE "C"), count(*) FILTER (WHERE p.is_known)
+		FROM pg_temp.stepadv_rollouts p
+		$q$, says_more) INTO rollouts_added, rollouts_updated, load_write_rollouts.groups, rollouts_repeated;
+	overtaken := false;
+	IF rollouts_added > 0 THEN
+		n_inserted := stepadv_internal.load_insert_rollouts(load_write_rollouts.schema, 'NOT p.is_known'::text, 'DO NOTHING'::text);
+	END IF;
+	IF n_inserted < rollouts_added THEN
+		-- There already, or refused by a trigger?
+		EXECUTE format('SELECT count(*) > $1 FROM pg_temp.stepadv_rollouts p JOIN %I.rollouts r ON %s AND r.rollout_id = p.rollout_id WHERE NOT p.is_known',
+			load_write_rollouts.schema, stepadv_internal.load_key_list(load_write_rollouts.schema, 'r.%1$s = p.k%2$s'::text, ' AND '::text)) INTO overtaken USING n_inserted;
+	END IF;
+	IF rollouts_updated > 0 THEN
+		PERFORM stepadv_internal.load_insert_rollouts(load_write_rollouts.schema, says_more,
+			'DO UPDATE SET outcome = coalesce(excluded.outcome, r.outcome), success = coalesce(excluded.success, r.success)'::text);
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_write_rollouts(text) IS
-'part of load_rollouts: writes pg_temp.stepadv_rollouts to the schema''s table, and counts';
+'part of load_rollouts: writes pg_temp.stepadv_rollouts to the schema''s table, and counts; overtaken: the table has got some of them meanwhile, from another load';
 
-CREATE FUNCTION stepadv_internal.load_write_steps(schema text, OUT steps_added bigint)
+CREATE FUNCTION stepadv_internal.load_write_steps(schema text, whole boolean, OUT steps_added bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+	PERFORM stepadv_internal.begin_work('wrote'::text, 'steps'::text, ''::text, (SELECT count(*) FROM pg_temp.stepadv_parsed p WHERE p.step_no IS NOT NULL));
 	EXECUTE format($q$
 		INSERT INTO %1$I.steps (%2$s, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation,
 			state, action_hash, next_state, reward, turn_reward, value, cost,
@@ -508,18 +596,48 @@ BEGIN
 				ELSE @extschema@.signature_hash(p.action) END,
 			@extschema@.signature_hash(p.next_observation),
 			p.reward, p.turn_reward, p.value, p.cost,
-			p.prompt_token_ids, p.response_token_ids, p.response_mask, p.rollout_logprobs, (SELECT %5$s)
+			p.prompt_token_ids, p.response_token_ids, p.response_mask, p.rollout_logprobs, %5$s
 		FROM pg_temp.stepadv_parsed p
 		WHERE p.step_no IS NOT NULL
-		WINDOW w AS (PARTITION BY p.of_group, p.rollout_id ORDER BY p.step_no)
+		WINDOW w AS (PARTITION BY %6$s ORDER BY p.step_no)
 		$q$, load_write_steps.schema, stepadv_internal.load_key_list(load_write_steps.schema, '%1$s'::text, ', '::text),
 		stepadv_internal.load_key_list(load_write_steps.schema, 'p.k%2$s'::text, ', '::text),
-		stepadv_internal.load_key_list(load_write_steps.schema, 's.%1$s = p.k%2$s'::text, ' AND '::text), stepadv_internal.load_metadata(load_write_steps.schema));
+		stepadv_internal.load_key_list(load_write_steps.schema, 's.%1$s = p.k%2$s'::text, ' AND '::text), stepadv_internal.load_metadata(load_write_steps.schema),
+		CASE WHEN load_write_steps.whole THEN 'p.item' ELSE 'p.of_group, p.rollout_id' END);
 	GET DIAGNOSTICS steps_added = ROW_COUNT;
+	PERFORM stepadv_internal.end_work();
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.load_write_steps(text) IS
+COMMENT ON FUNCTION stepadv_internal.load_write_steps(text, boolean) IS
 'part of load_rollouts: writes the steps of pg_temp.stepadv_parsed to the schema''s table, with their hashes, and counts';
+
+-- What the table has already, and the rollouts.  Where another load has given it
+-- some of them since it was asked, nothing of this has happened: now that the other
+-- is done it must be asked again.
+CREATE FUNCTION stepadv_internal.load_known(schema text, on_error text, noun text, whole boolean, run_id text, policy_version text, policy_step bigint,
+	OUT steps_repeated bigint, OUT bad_items bigint, OUT contradictions bigint, OUT problems jsonb,
+	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint, OUT rollouts_repeated bigint, OUT overtaken boolean)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	steps_repeated := 0;
+	overtaken := false;
+	IF NOT load_known.whole OR stepadv_internal.load_is_known(load_known.schema) THEN
+		steps_repeated := stepadv_internal.load_drop_known(load_known.schema, load_known.whole);
+	END IF;
+	PERFORM stepadv_internal.load_gather(load_known.schema, load_known.whole, load_known.run_id, load_known.policy_version, load_known.policy_step);
+	SELECT r.* INTO bad_items, contradictions, problems FROM stepadv_internal.load_report(load_known.on_error, load_known.noun, load_known.whole) r;
+	SELECT r.* INTO load_known.groups, rollouts_added, rollouts_updated, rollouts_repeated, overtaken FROM stepadv_internal.load_write_rollouts(load_known.schema) r;
+	IF overtaken THEN
+		RAISE EXCEPTION 'another load has written some of the same rollouts' USING ERRCODE = 'SA001';
+	END IF;
+EXCEPTION WHEN SQLSTATE 'SA001' THEN
+	-- The variable keeps its value.
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_known(text, text, text, boolean, text, text, bigint) IS
+'part of load_rollouts: looks for what the schema''s tables have of pg_temp.stepadv_parsed, reports problems and writes rollouts; overtaken: nothing has been done, as another load has written some of the same rollouts meanwhile';
 
 CREATE FUNCTION stepadv_internal.load_parsed(schema text, on_error text, noun text, whole boolean, run_id text, policy_version text, policy_step bigint,
 	OUT bad_items bigint, OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
@@ -533,26 +651,32 @@ SET plan_cache_mode = force_generic_plan
 SET work_mem = '256MB'
 SET jit = off
 AS $$
+DECLARE
+	known_repeated bigint;
+	overtaken boolean;
 BEGIN
-	PERFORM stepadv_internal.load_drop_groupless(load_parsed.schema);
-	CREATE INDEX ON pg_temp.stepadv_parsed (of_group, rollout_id, step_no, n);
-	-- For plans that take many rows for one.
-	CREATE UNIQUE INDEX ON pg_temp.stepadv_parsed (n);
-	-- The others are long texts that no condition looks at.
-	ANALYZE pg_temp.stepadv_parsed (n, item, of_group, rollout_id, step_no);
-
-	-- Whole items are told apart before.
 	steps_repeated := 0;
+	-- Whole items are told apart before.
 	IF NOT load_parsed.whole THEN
+		PERFORM stepadv_internal.load_drop_groupless(load_parsed.schema);
+		CREATE INDEX ON pg_temp.stepadv_parsed (of_group, rollout_id, step_no, n);
+		-- For plans that take many rows for one.
+		CREATE UNIQUE INDEX ON pg_temp.stepadv_parsed (n);
+		-- The others are long texts that no condition looks at.
+		ANALYZE pg_temp.stepadv_parsed (n, item, of_group, rollout_id, step_no);
 		steps_repeated := stepadv_internal.load_drop_repeated();
 	END IF;
-	steps_repeated := steps_repeated + stepadv_internal.load_drop_known(load_parsed.schema, load_parsed.whole);
-	PERFORM stepadv_internal.load_gather(load_parsed.schema, load_parsed.run_id, load_parsed.policy_version, load_parsed.policy_step);
-	SELECT r.* INTO bad_items, contradictions, problems
-	FROM stepadv_internal.load_report(load_parsed.on_error, load_parsed.noun, load_parsed.whole) r;
-	SELECT r.* INTO load_parsed.groups, rollouts_added, rollouts_updated, rollouts_repeated FROM stepadv_internal.load_write_rollouts(load_parsed.schema) r;
-	steps_added := stepadv_internal.load_write_steps(load_parsed.schema);
+	LOOP
+		SELECT k.* INTO known_repeated, bad_items, contradictions, problems, load_parsed.groups, rollouts_added, rollouts_updated, rollouts_repeated, overtaken
+		FROM stepadv_internal.load_known(load_parsed.schema, load_parsed.on_error, load_parsed.noun, load_parsed.whole, load_parsed.run_id, load_parsed.policy_version, load_parsed.policy_step) k;
+		EXIT WHEN NOT overtaken;
+	END LOOP;
+	steps_repeated := steps_repeated + known_repeated;
+	steps_added := stepadv_internal.load_write_steps(load_parsed.schema, load_parsed.whole);
 	DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_rollouts, pg_temp.stepadv_problems;
+	IF load_parsed.whole THEN
+		DROP TABLE pg_temp.stepadv_items;
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_parsed(text, text, text, boolean, text, text, bigint) IS
@@ -611,8 +735,9 @@ SET jit = off
 AS $$
 DECLARE
 	batch record;
+	n_lines bigint := 0;
 BEGIN
-	PERFORM stepadv_internal.load_begin(load_rollouts.schema, load_rollouts.on_error, load_rollouts.run_id, load_rollouts.policy_version);
+	PERFORM stepadv_internal.load_begin(load_rollouts.schema, load_rollouts.on_error, load_rollouts.run_id, load_rollouts.policy_version, false);
 	IF (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = load_rollouts.lines AND NOT a.attisdropped
 		AND (a.attname, a.atttypid) IN (('n', 'bigint'::regtype), ('line', 'text'::regtype))) <> 2
 	THEN
@@ -623,6 +748,11 @@ BEGIN
 	lines_read := 0;
 	empty_lines := 0;
 	load_rollouts.nul_replaced := 0;
+	-- Of what may be read only once it is not known how much there is.
+	IF (SELECT c.relkind IN ('r', 'p', 'm') FROM pg_class c WHERE c.oid = load_rollouts.lines) THEN
+		EXECUTE format('SELECT count(*) FROM %s', stepadv_internal.load_name(load_rollouts.lines)) INTO n_lines;
+	END IF;
+	PERFORM stepadv_internal.begin_work('read'::text, 'lines'::text, ''::text, n_lines);
 	-- Each line is parsed once, whatever follows, together with its neighbours.
 	FOR batch IN EXECUTE format($q$
 		SELECT count(*) AS lines_read, array_agg(b.n) FILTER (WHERE NOT b.is_empty) AS n, array_agg(b.line) FILTER (WHERE NOT b.is_empty) AS lines
@@ -641,6 +771,7 @@ BEGIN
 		lines_read := lines_read + batch.lines_read;
 		empty_lines := empty_lines + batch.lines_read - coalesce(cardinality(batch.n), 0);
 		load_rollouts.nul_replaced := load_rollouts.nul_replaced + stepadv_internal.parse_rollout_lines(batch.n, batch.lines, load_rollouts.is_latin1);
+		PERFORM stepadv_internal.work_done(batch.lines_read);
 	END LOOP;
 	SELECT p.bad_items, p.groups, p.rollouts_added, p.rollouts_updated, p.steps_added, p.steps_repeated, p.contradictions, p.problems
 	INTO bad_lines, load_rollouts.groups, rollouts_added, rollouts_updated, steps_added, steps_repeated, contradictions, load_rollouts.problems

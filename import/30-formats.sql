@@ -10,23 +10,8 @@
 
 -- Text of a message: a string, a list of parts, or nothing.
 CREATE FUNCTION stepadv_internal.import_text(content jsonb) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	-- The common case without a query.
-	IF content IS NULL OR jsonb_typeof(content) IN ('string', 'null') THEN
-		RETURN content #>> '{}';
-	END IF;
-	IF jsonb_typeof(content) <> 'array' THEN
-		RETURN coalesce(content ->> 'text', content::text);
-	END IF;
-	RETURN (
-		SELECT string_agg(CASE jsonb_typeof(p.part) WHEN 'string' THEN p.part #>> '{}'
-			ELSE coalesce(p.part ->> 'text', p.part ->> 'refusal', p.part ->> 'content') END, E'\n' ORDER BY p.i)
-		FROM jsonb_array_elements(content) WITH ORDINALITY p(part, i));
-END
-$$;
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_text';
 COMMENT ON FUNCTION stepadv_internal.import_text(jsonb) IS 'part of import_rollouts: the text of a message''s content: a string, or the texts of a list of parts, joined by line feeds';
 
 -- Arguments of a call: models write them as a string of JSON.
@@ -68,20 +53,8 @@ COMMENT ON FUNCTION stepadv_internal.import_arguments(jsonb) IS
 
 -- Whether what came back reads like a failure.
 CREATE FUNCTION stepadv_internal.import_ok(result text) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	head CONSTANT text := left(result, 200);
-BEGIN
-	IF head ~ '^\s*<returncode>' THEN
-		RETURN head ~ '^\s*<returncode>0</returncode>';
-	ELSIF head ~ '^\s*\{' AND result ~ '"(exit_code|returncode)": *-?[0-9]' THEN
-		RETURN result ~ '"(exit_code|returncode)": *0\M';
-	END IF;
-	RETURN head !~* '^[[:space:][({"''<]*(error\M|\w*(error|exception):|traceback \(most recent call last\)|tool_use_error|command failed|fatal:|invalid action|could not find|no results\M|the last page searched was not found)';
-END
-$$;
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_ok';
 COMMENT ON FUNCTION stepadv_internal.import_ok(text) IS
 'part of import_rollouts: false where a tool''s result begins like an error or has an exit status other than 0, else true; NULL without a result';
 
@@ -89,18 +62,8 @@ COMMENT ON FUNCTION stepadv_internal.import_ok(text) IS
 -- name.  A directory with one file of its name (SWE-agent, mini-swe-agent) says
 -- nothing, the one above does.
 CREATE FUNCTION stepadv_internal.import_names(source text, OUT base text, OUT rollout text)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	SELECT n.base, concat_ws('--', CASE WHEN n.parts[cardinality(n.parts) - 1] = n.base THEN n.parts[cardinality(n.parts) - 2]
-		ELSE n.parts[cardinality(n.parts) - 1] END, n.base)
-	INTO base, rollout
-	FROM (SELECT p.parts, regexp_replace(p.parts[cardinality(p.parts)], '(\.(gz|traj|json|jsonl|ndjson|txt|log))+$', '', 'i') AS base
-		FROM (SELECT string_to_array(ltrim(import_names.source, '/'), '/') AS parts) p) n
-	WHERE import_names.source IS NOT NULL;
-END
-$$;
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_names';
 COMMENT ON FUNCTION stepadv_internal.import_names(text) IS 'part of import_rollouts: from a path, the name of the file without endings, and directory--name for an id of the rollout in it';
 
 CREATE FUNCTION stepadv_internal.import_digest(content jsonb) RETURNS text
@@ -116,22 +79,8 @@ COMMENT ON FUNCTION stepadv_internal.import_digest(jsonb) IS 'part of import_rol
 
 -- What records of all formats say of a rollout, by the names in use.
 CREATE FUNCTION stepadv_internal.import_about(record jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN (
-		SELECT jsonb_strip_nulls(jsonb_build_object(
-			'outcome', coalesce(nullif(r -> 'reward', 'null'), nullif(r -> 'score', 'null'), nullif(r -> 'outcome', 'null'), nullif(r #> '{reward_info,reward}', 'null')),
-			'success', CASE WHEN jsonb_typeof(r -> 'success') = 'boolean' THEN r -> 'success' WHEN jsonb_typeof(r -> 'resolved') = 'boolean' THEN r -> 'resolved' END,
-			'truncated', CASE WHEN jsonb_typeof(r -> 'truncated') = 'boolean' THEN r -> 'truncated' END,
-			'model', CASE WHEN jsonb_typeof(r -> 'model') = 'string' AND r ->> 'model' <> '' THEN r -> 'model' END,
-			'policy_version', CASE WHEN jsonb_typeof(r -> 'policy_version') IN ('string', 'number') THEN r -> 'policy_version' END,
-			'run_id', CASE WHEN jsonb_typeof(r -> 'run_id') IN ('string', 'number') THEN r -> 'run_id' END,
-			'policy_step', CASE WHEN jsonb_typeof(r -> 'policy_step') = 'number' THEN r -> 'policy_step' END))
-		FROM (SELECT CASE WHEN jsonb_typeof(import_about.record) = 'object' THEN import_about.record ELSE '{}' END AS r) x);
-END
-$$;
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_about';
 COMMENT ON FUNCTION stepadv_internal.import_about(jsonb) IS 'part of import_rollouts: outcome, success, truncated, model, policy_version, run_id and policy_step of a record, by the names that scaffolds use';
 
 -- The number of a rollout among those of its task.
@@ -157,100 +106,15 @@ COMMENT ON FUNCTION stepadv_internal.import_trial(jsonb) IS 'part of import_roll
 -- until something comes back.  Each call of a turn is a step; a turn without
 -- calls is one.
 CREATE FUNCTION stepadv_internal.import_steps(items jsonb, OUT steps jsonb, OUT dropped jsonb, OUT repaired jsonb)
-LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	WITH item AS (
-		SELECT i.o, i.v, i.v ->> 'kind' AS kind, i.v ->> 'text' AS text, i.v ->> 'kind' IN ('say', 'think', 'call') AS acts,
-			lag(i.v ->> 'kind' IN ('say', 'think', 'call')) OVER (ORDER BY i.o) AS acted
-		FROM jsonb_array_elements(import_steps.items) WITH ORDINALITY i(v, o)
-		WHERE i.v ->> 'kind' <> 'dropped'
-	), turned AS MATERIALIZED (
-		SELECT i.*, count(*) FILTER (WHERE i.acts AND (NOT coalesce(i.acted, false) OR i.v ? 'new')) OVER (ORDER BY i.o) AS turn
-		FROM item i
-	), numbered AS MATERIALIZED (
-		SELECT t.*, row_number() OVER (PARTITION BY t.turn, t.kind ORDER BY t.o) AS position
-		FROM turned t
-	), seen AS MATERIALIZED (
-		SELECT t.turn, string_agg(t.text, E'\n' ORDER BY t.o) AS text
-		FROM turned t WHERE NOT t.acts GROUP BY t.turn
-	), turns AS MATERIALIZED (
-		SELECT t.turn, min(t.o) AS o, count(*) FILTER (WHERE t.kind = 'call') AS calls, bool_or(t.kind = 'say') AS says,
-			string_agg(t.text, E'\n' ORDER BY t.o) FILTER (WHERE t.kind = 'say') AS said,
-			string_agg(t.text, E'\n' ORDER BY t.o) FILTER (WHERE t.kind = 'think') AS thought
-		FROM turned t WHERE t.acts GROUP BY t.turn
-	), step AS (
-		SELECT c.o, c.turn, c.position, c.v ->> 'tool' AS tool, a.args, a.repaired,
-			format('{"name": %s, "arguments": %s}', coalesce((c.v -> 'tool')::text, 'null'), coalesce(a.words, 'null')) AS action,
-			r.text AS next_observation, stepadv_internal.import_ok(r.text) AS ok, t.said, t.thought, true AS is_call
-		FROM numbered c
-		JOIN turns t ON t.turn = c.turn
-		CROSS JOIN LATERAL stepadv_internal.import_arguments(c.v -> 'args') a
-		-- By its id, which some scaffolds use anew in every turn, else in order.
-		LEFT JOIN numbered r ON r.turn = c.turn AND r.kind = 'result'
-			AND CASE WHEN c.v ->> 'id' IS NOT NULL AND r.v ->> 'id' IS NOT NULL THEN r.v ->> 'id' = c.v ->> 'id' ELSE r.position = c.position END
-		WHERE c.kind = 'call'
-		UNION ALL
-		SELECT t.o, t.turn, 1, NULL, NULL, NULL, t.said, s.text, NULL, NULL, t.thought, false
-		FROM turns t LEFT JOIN seen s ON s.turn = t.turn
-		WHERE t.calls = 0 AND t.says
-	), once AS (
-		-- Two results of one call: the first.
-		SELECT DISTINCT ON (s.o) s.* FROM step s ORDER BY s.o
-	)
-	SELECT coalesce((
-			SELECT jsonb_agg(jsonb_build_object('turn', s.turn - 1, 'observation', o.text, 'next_observation', s.next_observation,
-				'action', s.action, 'tool', s.tool, 'args', s.args, 'ok', s.ok,
-				'meta', nullif(jsonb_strip_nulls(jsonb_build_object('text', CASE WHEN s.position = 1 THEN s.said END,
-					'thought', CASE WHEN s.position = 1 THEN s.thought END)), '{}')) ORDER BY s.o)
-			FROM once s LEFT JOIN seen o ON o.turn = s.turn - 1), '[]'),
-		(SELECT coalesce(jsonb_object_agg(d.what, d.n), '{}') FROM (
-			SELECT i.v ->> 'text' AS what, count(*) AS n
-			FROM jsonb_array_elements(import_steps.items) i(v) WHERE i.v ->> 'kind' = 'dropped' GROUP BY 1
-			UNION ALL
-			SELECT 'reasoning without an action', count(*) FROM turns t WHERE t.calls = 0 AND NOT t.says HAVING count(*) > 0) d),
-		(SELECT coalesce(jsonb_object_agg(p.what, p.n), '{}') FROM (
-			SELECT s.repaired AS what, count(*) AS n FROM once s WHERE s.repaired IS NOT NULL GROUP BY 1
-			UNION ALL
-			SELECT 'calls without a name', count(*) FROM once s WHERE s.is_call AND s.tool IS NULL HAVING count(*) > 0
-			UNION ALL
-			SELECT 'calls without a result', count(*) FROM once s WHERE s.is_call AND s.next_observation IS NULL HAVING count(*) > 0) p)
-	INTO steps, dropped, repaired;
-END
-$$;
+LANGUAGE c IMMUTABLE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_steps';
 COMMENT ON FUNCTION stepadv_internal.import_steps(jsonb) IS
 'part of import_rollouts: a conversation (what was seen, said, called, returned) as steps: each call of a turn is one, a turn without calls is one; counts by kind of what was left out or repaired';
 
 -- Messages of the chat interface as items.
 CREATE FUNCTION stepadv_internal.import_messages(messages jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN (
-		SELECT coalesce(jsonb_agg(e.item ORDER BY m.o, e.k, e.i), '[]')
-		FROM jsonb_array_elements(import_messages.messages) WITH ORDINALITY m(v, o)
-		CROSS JOIN LATERAL (SELECT m.v ->> 'role' AS role, stepadv_internal.import_text(m.v -> 'content') AS text,
-			CASE WHEN jsonb_typeof(m.v -> 'tool_calls') = 'array' THEN m.v -> 'tool_calls'
-				WHEN jsonb_typeof(m.v -> 'function_call') = 'object' THEN jsonb_build_array(m.v -> 'function_call') ELSE '[]' END AS calls) x
-		CROSS JOIN LATERAL (
-			SELECT 0 AS k, 0::bigint AS i, CASE
-				WHEN x.role IN ('system', 'developer') THEN jsonb_build_object('kind', 'dropped', 'text', 'system messages')
-				WHEN x.role IN ('user', 'human', 'environment', 'exit') THEN jsonb_build_object('kind', 'see', 'text', x.text)
-				WHEN x.role IN ('tool', 'function') THEN jsonb_build_object('kind', 'result', 'text', x.text, 'id', coalesce(m.v ->> 'tool_call_id', m.v ->> 'id'))
-				WHEN x.role IN ('assistant', 'ai', 'gpt', 'model') THEN jsonb_build_object('kind', 'think', 'new', true, 'text', stepadv_internal.import_text(coalesce(nullif(m.v -> 'reasoning_content', 'null'), m.v -> 'reasoning')))
-				ELSE jsonb_build_object('kind', 'dropped', 'text', 'messages of an unknown role') END AS item
-			UNION ALL
-			SELECT 1, 0, jsonb_build_object('kind', 'say', 'text', x.text)
-			WHERE x.role IN ('assistant', 'ai', 'gpt', 'model') AND (nullif(x.text, '') IS NOT NULL OR jsonb_array_length(x.calls) = 0)
-			UNION ALL
-			SELECT 2, c.i, jsonb_build_object('kind', 'call', 'id', c.v -> 'id', 'tool', coalesce(c.v #>> '{function,name}', c.v ->> 'name'),
-				'args', coalesce(c.v #> '{function,arguments}', c.v -> 'arguments'))
-			FROM jsonb_array_elements(x.calls) WITH ORDINALITY c(v, i)
-			WHERE x.role IN ('assistant', 'ai', 'gpt', 'model')) e);
-END
-$$;
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_messages';
 COMMENT ON FUNCTION stepadv_internal.import_messages(jsonb) IS 'part of import_rollouts: messages of the OpenAI chat interface as the items of import_steps';
 
 -- ----------
@@ -469,58 +333,33 @@ $$;
 COMMENT ON FUNCTION @extschema@.parse_responses(jsonb, text, bigint) IS
 'the rollout of an object with a response of the OpenAI Responses interface (a line of NeMo Gym''s rollouts); one jsonb as in docs/import.md';
 
+CREATE FUNCTION stepadv_internal.import_verl(document jsonb, source text, n bigint) RETURNS jsonb
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_verl';
+COMMENT ON FUNCTION stepadv_internal.import_verl(jsonb, text, bigint) IS 'part of import_rollouts: what parse_verl gives';
+
 CREATE FUNCTION @extschema@.parse_verl(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN QUERY
-	SELECT CASE WHEN jsonb_typeof(document -> 'input') IS DISTINCT FROM 'string' OR jsonb_typeof(document -> 'output') IS DISTINCT FROM 'string'
-		THEN jsonb_build_object('problem', 'input and output must be given')
-		ELSE stepadv_internal.import_about(document - 'reward' || jsonb_build_object('score', coalesce(document -> 'score', document -> 'reward'))) || jsonb_strip_nulls(jsonb_build_object(
-				'policy_version', document -> 'step', 'policy_step', CASE WHEN jsonb_typeof(document -> 'step') = 'number' THEN document -> 'step' END,
-				'success', CASE WHEN jsonb_typeof(document -> 'acc') = 'boolean' THEN document -> 'acc' END)) || jsonb_build_object(
-			-- Prompts come again in later steps of the training, under another policy.
-			'task_id', stepadv_internal.import_digest(document -> 'input'),
-			'group_id', concat_ws('/', 'step' || (document ->> 'step'), coalesce(document ->> 'uid', stepadv_internal.import_digest(document -> 'input'))),
-			'rollout_id', coalesce(document ->> 'request_id', concat_ws(':', f.base, parse_verl.n), stepadv_internal.import_digest(document)),
-			'meta', nullif(jsonb_strip_nulls(jsonb_build_object('source', parse_verl.source)) || (document - '{input,output,score,reward,step,request_id,success,model}'::text[]), '{}'),
-			'steps', jsonb_build_array(jsonb_build_object('turn', 0, 'observation', document -> 'input', 'action', document -> 'output',
-				'reward', coalesce(document -> 'score', document -> 'reward')))) END
-	FROM (SELECT 1) one LEFT JOIN LATERAL stepadv_internal.import_names(parse_verl.source) f ON true;
+	RETURN NEXT stepadv_internal.import_verl(document, source, n);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_verl(jsonb, text, bigint) IS
 'the rollout of a line of verl''s rollout dumps (input, output, score, step): one step; its task is the prompt, its group the prompt within the training step; n is the number of the line in source; one jsonb as in docs/import.md';
+
+CREATE FUNCTION stepadv_internal.import_intercode(document jsonb, source text) RETURNS jsonb[]
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_intercode';
+COMMENT ON FUNCTION stepadv_internal.import_intercode(jsonb, text) IS 'part of import_rollouts: what parse_intercode gives';
 
 CREATE FUNCTION @extschema@.parse_intercode(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN QUERY
-	SELECT CASE WHEN jsonb_typeof(e.v #> '{turn_history,actions}') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', format('episode %s has no list turn_history.actions', e.k))
-		ELSE jsonb_build_object(
-			-- Task ids are those of one file of the data set: the question tells tasks apart.
-			'group_id', x.environment || '-' || left(md5(coalesce(e.v ->> 'query', e.k)), 10),
-			'rollout_id', coalesce(f.base, stepadv_internal.import_digest(e.v -> 'turn_history')) || '-' || e.k,
-			'outcome', e.v #> '{summary,max_reward}',
-			'truncated', coalesce(e.v #>> '{summary,turns_taken}' = e.v #>> '{summary,turns_max}' AND e.v #>> '{summary,max_reward}' NOT LIKE '1%', false),
-			'meta', jsonb_strip_nulls(jsonb_build_object('source', parse_intercode.source, 'environment', e.v -> 'environment', 'dataset', e.v -> 'dataset',
-				'task_id', e.v -> 'task_id', 'query', e.v -> 'query', 'hardness', e.v -> 'hardness')),
-			'steps', coalesce((SELECT jsonb_agg(jsonb_build_object('turn', a.i - 1,
-					'observation', CASE a.i WHEN 1 THEN e.v -> 'query' ELSE h.seen -> (a.i::integer - 2) END,
-					'next_observation', h.seen -> (a.i::integer - 1), 'action', a.v, 'tool', x.environment, 'args', jsonb_build_object('command', a.v),
-					'ok', CASE WHEN jsonb_typeof(h.valid -> (a.i::integer - 1)) = 'boolean' THEN h.valid -> (a.i::integer - 1) END,
-					'reward', h.rewards -> (a.i::integer - 1)) ORDER BY a.i)
-				FROM jsonb_array_elements(e.v #> '{turn_history,actions}') WITH ORDINALITY a(v, i)), '[]'),
-			'repaired', jsonb_strip_nulls(jsonb_build_object('actions without an observation', nullif(greatest(jsonb_array_length(e.v #> '{turn_history,actions}')
-				- CASE WHEN jsonb_typeof(h.seen) = 'array' THEN jsonb_array_length(h.seen) ELSE 0 END, 0), 0)))) END
-	FROM jsonb_each(CASE WHEN document ? 'turn_history' THEN jsonb_build_object(coalesce(document ->> 'task_id', '0'), document)
-		WHEN jsonb_typeof(document) = 'object' THEN document ELSE '{}' END) e(k, v)
-	CROSS JOIN LATERAL (SELECT coalesce(regexp_replace(e.v ->> 'environment', '^ic_', ''), 'intercode') AS environment) x
-	CROSS JOIN LATERAL (SELECT e.v #> '{turn_history,observations}' AS seen, e.v #> '{turn_history,rewards}' AS rewards, e.v #> '{turn_history,valid_action}' AS valid OFFSET 0) h
-	LEFT JOIN LATERAL stepadv_internal.import_names(parse_intercode.source) f ON true;
+	RETURN QUERY SELECT r.v FROM unnest(stepadv_internal.import_intercode(document, source)) r(v);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_intercode(jsonb, text, bigint) IS

@@ -32,8 +32,8 @@ BEGIN
 			WHEN 'swe_agent' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_swe_agent(content, source, n) r;
 			WHEN 'mini_swe_agent' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_mini_swe_agent(content, source, n) r;
 			WHEN 'responses' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_responses(content, source, n) r;
-			WHEN 'verl' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_verl(content, source, n) r;
-			WHEN 'intercode' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_intercode(content, source, n) r;
+			WHEN 'verl' THEN rollouts := ARRAY[stepadv_internal.import_verl(content, source, n)];
+			WHEN 'intercode' THEN rollouts := nullif(stepadv_internal.import_intercode(content, source), '{}');
 			WHEN 'react' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_react(content #>> '{}', source, n) r;
 			WHEN 'paths' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_by_paths(content, paths, source, n) r;
 			ELSE problem := CASE WHEN format = 'steps' THEN 'this is a line for load_rollouts' ELSE 'the document has no known format' END;
@@ -51,6 +51,11 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_document(text, jsonb, text, text, bigint, jsonb, boolean) IS
 'part of import_rollouts: a document, as text or as jsonb, as rollouts in our words; problem is NULL or says why it cannot be used';
+
+CREATE FUNCTION stepadv_internal.import_is_plain(rollout jsonb) RETURNS boolean
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_is_plain';
+COMMENT ON FUNCTION stepadv_internal.import_is_plain(jsonb) IS 'part of import_rollouts: true where import_problem has nothing to say, false where it must be asked';
 
 -- Why a rollout cannot be loaded; NULL: it can.  The types of values are looked
 -- at all at once, and again one by one only where something is wrong.
@@ -145,6 +150,43 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_counts(jsonb[]) IS 'part of import_rollouts: the sum of objects of counts by kind';
 
+-- Lines of verl's dumps are short and many: all at once.
+CREATE FUNCTION stepadv_internal.import_verl_lines(documents regclass, has_source boolean, format text, paths jsonb, is_latin1 boolean) RETURNS boolean
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	relation CONSTANT text := stepadv_internal.load_name(import_verl_lines.documents);
+	first text;
+BEGIN
+	IF import_verl_lines.paths IS NOT NULL OR import_verl_lines.format <> 'verl' THEN
+		RETURN false;
+	ELSIF import_verl_lines.format IS NULL THEN
+		EXECUTE format($q$SELECT d.document FROM %s d WHERE d.document IS NOT NULL LIMIT 1$q$, relation) INTO first;
+		IF stepadv_internal.import_guess(first, import_verl_lines.is_latin1) IS DISTINCT FROM 'verl' THEN
+			RETURN false;
+		END IF;
+	END IF;
+	EXECUTE format($q$
+		INSERT INTO pg_temp.stepadv_documents
+		SELECT d.n, 0, NULL, ARRAY[stepadv_internal.import_verl(j.content, %s, d.n)]
+		FROM %s d CROSS JOIN LATERAL (SELECT %s::jsonb AS content OFFSET 0) j
+		WHERE ascii(d.document) > 32 OR btrim(d.document, E' \t\r\n') <> ''
+		$q$, CASE WHEN import_verl_lines.has_source THEN 'd.source' ELSE 'NULL::text' END, relation,
+		CASE WHEN import_verl_lines.is_latin1 THEN $q$convert_from(convert_to(d.document, 'LATIN1'), 'UTF8')$q$ ELSE 'd.document' END);
+	-- Something else among them?
+	IF EXISTS (SELECT FROM pg_temp.stepadv_documents d WHERE d.rollouts[1] ? 'problem') THEN
+		RAISE data_exception;
+	END IF;
+	RETURN true;
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+	-- One by one, then.
+	RETURN false;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_verl_lines(regclass, boolean, text, jsonb, boolean) IS
+'part of import_rollouts: makes pg_temp.stepadv_documents at once if all documents are good lines of verl; false: nothing was made, they must be looked at one by one';
+
 CREATE FUNCTION stepadv_internal.import_check(documents regclass, format text, paths jsonb, OUT kind text, OUT has_source boolean)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -177,9 +219,39 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.import_check(regclass, text, jsonb) IS
 'part of import_rollouts: errors for wrong arguments; the type of the column document, and whether there is a column source';
 
+-- Two rollouts with one id: the same once more (the problem is empty), or one too many.
+CREATE FUNCTION stepadv_internal.import_twins() RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	WITH named AS MATERIALIZED (
+		SELECT i.item, first_value(i.item) OVER w AS first_item
+		FROM pg_temp.stepadv_items i WHERE i.problem IS NULL
+		WINDOW w AS (PARTITION BY i.of_group, i.rollout_id ORDER BY i.item)
+	)
+	UPDATE pg_temp.stepadv_items i
+	SET problem = CASE WHEN stepadv_internal.import_content(i.about, i.steps) = stepadv_internal.import_content(f.about, f.steps) THEN ''
+		ELSE format('rollout %s of group %s is another than the one of that name in document %s', i.rollout_id, i.group_name, f.n) END
+	FROM named t JOIN pg_temp.stepadv_items f ON f.item = t.first_item
+	WHERE i.item = t.item AND t.first_item <> t.item;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_twins() IS 'part of import_rollouts: notes what rollouts of pg_temp.stepadv_items have the id of one before them';
+
+CREATE FUNCTION stepadv_internal.import_content(about jsonb, steps jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN @extschema@.signature_hash(about - '{meta,dropped,repaired}'::text[]) || ' ' || coalesce(@extschema@.signature_hash(steps)::text, '');
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_content(jsonb, jsonb) IS 'part of import_rollouts: what two rollouts have in common that say the same';
+
 -- Documents to rollouts.
-CREATE FUNCTION stepadv_internal.import_items(schema text, group_prefix text, run_id text, policy_version text, OUT rollouts_read bigint, OUT bad_rollouts bigint, OUT stepless_rollouts bigint, OUT unjudged_rollouts bigint,
-	OUT rollouts_repeated bigint, OUT steps_repeated bigint)
+CREATE FUNCTION stepadv_internal.import_items(schema text, group_prefix text, success_at float8, run_id text, policy_version text, OUT rollouts_read bigint, OUT bad_rollouts bigint, OUT stepless_rollouts bigint, OUT unjudged_rollouts bigint,
+	OUT rollouts_repeated bigint, OUT steps_repeated bigint, OUT dropped jsonb, OUT repaired jsonb)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -188,33 +260,38 @@ DECLARE
 BEGIN
 	-- What is long is fetched for its steps alone.
 	EXECUTE format('CREATE TEMP TABLE stepadv_items (item bigint, n bigint, problem text, group_id text, task_id text, run_id text, policy_version text, rollout_id text,
-		content bigint, n_steps integer, metadata jsonb, about jsonb, steps jsonb%s) ON COMMIT DROP',
+		outcome float8, success boolean, n_steps integer, metadata jsonb, about jsonb, steps jsonb%s) ON COMMIT DROP',
 		stepadv_internal.load_key_columns(import_items.schema, import_items.run_id, import_items.policy_version));
-	ALTER TABLE pg_temp.stepadv_items ALTER steps SET STORAGE EXTERNAL;
+	ALTER TABLE pg_temp.stepadv_items ALTER steps SET STORAGE EXTERNAL, ALTER about SET STORAGE EXTERNAL;
 	INSERT INTO pg_temp.stepadv_items
-	SELECT row_number() OVER (ORDER BY d.n, r.i), d.n, stepadv_internal.import_problem(r.v),
+	SELECT row_number() OVER (), r.n, r.problem,
 		-- Where a source tells tasks from groups, tables take what they are grouped by.
-		CASE WHEN 'group_id' = ANY (shape.keys) OR NOT r.v ? 'task_id' THEN import_items.group_prefix || (r.v ->> 'group_id') END,
-		import_items.group_prefix || (r.v ->> 'task_id'), r.v ->> 'run_id', r.v ->> 'policy_version',
+		CASE WHEN 'group_id' = ANY (shape.keys) OR r.task_id IS NULL THEN import_items.group_prefix || r.group_id END,
+		import_items.group_prefix || r.task_id, r.about ->> 'run_id', r.about ->> 'policy_version',
 		-- An id that begins with that of its group goes with it.
-		CASE WHEN starts_with(r.v ->> 'rollout_id', coalesce(r.v ->> 'group_id', r.v ->> 'task_id')) THEN import_items.group_prefix ELSE '' END || (r.v ->> 'rollout_id'),
-		@extschema@.signature_hash(r.v - '{meta,dropped,repaired}'::text[]), coalesce(jsonb_array_length(r.v -> 'steps'), 0), nullif(r.v -> 'meta', 'null'), r.v - 'steps', r.v -> 'steps'
-	FROM pg_temp.stepadv_documents d CROSS JOIN LATERAL unnest(d.rollouts) WITH ORDINALITY r(v, i)
-	WHERE r.v ?| '{group_id,task_id,problem}';
+		CASE WHEN starts_with(r.rollout_id, coalesce(r.group_id, r.task_id)) THEN import_items.group_prefix ELSE '' END || r.rollout_id,
+		r.outcome,
+		-- Sums of scores miss 1 by the last digit.
+		CASE WHEN r.problem IS NULL THEN coalesce((r.about ->> 'success')::boolean, r.outcome >= import_items.success_at - 1e-9) END,
+		coalesce(jsonb_array_length(r.steps), 0), nullif(r.about -> 'meta', 'null'), r.about, r.steps
+	FROM (
+		SELECT x.*, x.about ->> 'group_id' AS group_id, x.about ->> 'task_id' AS task_id, x.about ->> 'rollout_id' AS rollout_id,
+			CASE WHEN x.problem IS NULL THEN (x.about ->> 'outcome')::float8 END AS outcome
+		FROM (
+			SELECT d.n, r.v - 'steps' AS about, r.v -> 'steps' AS steps, CASE WHEN NOT stepadv_internal.import_is_plain(r.v) THEN stepadv_internal.import_problem(r.v) END AS problem
+			FROM pg_temp.stepadv_documents d CROSS JOIN LATERAL unnest(d.rollouts) WITH ORDINALITY r(v, i)
+			ORDER BY d.n, r.i) x
+		OFFSET 0) r;
 	DROP TABLE pg_temp.stepadv_documents;
+	SELECT stepadv_internal.import_counts(array_agg(i.about -> 'dropped') FILTER (WHERE i.about -> 'dropped' <> '{}')),
+		stepadv_internal.import_counts(array_agg(i.about -> 'repaired') FILTER (WHERE i.about -> 'repaired' <> '{}'))
+	INTO import_items.dropped, import_items.repaired
+	FROM pg_temp.stepadv_items i WHERE NOT i.about ? 'problem';
+	-- What only says what was dropped is no rollout.
+	DELETE FROM pg_temp.stepadv_items i WHERE NOT i.about ?| '{group_id,task_id,problem}';
 	EXECUTE format($q$UPDATE pg_temp.stepadv_items i SET problem = CASE %s END || ' must be given' WHERE i.problem IS NULL AND i.of_group IS NULL$q$,
 		stepadv_internal.load_key_list(import_items.schema, $t$WHEN i.k%2$s IS NULL THEN %3$s$t$::text, ' '::text));
-
-	-- Two rollouts with one id: the same once more, or one too many.
-	WITH first AS (
-		SELECT i.item, i.content, first_value(i.content) OVER w AS first_content, first_value(i.n) OVER w AS first_n, row_number() OVER w AS position
-		FROM pg_temp.stepadv_items i WHERE i.problem IS NULL
-		WINDOW w AS (PARTITION BY i.of_group, i.rollout_id ORDER BY i.item)
-	)
-	UPDATE pg_temp.stepadv_items i
-	SET problem = CASE WHEN f.content = f.first_content THEN ''
-		ELSE format('rollout %s of group %s is another than the one of that name in document %s', i.rollout_id, i.group_name, f.first_n) END
-	FROM first f WHERE f.item = i.item AND f.position > 1;
+	PERFORM stepadv_internal.import_twins();
 	SELECT count(*), count(*) FILTER (WHERE i.problem <> ''), count(*) FILTER (WHERE i.problem = ''),
 		coalesce(sum(i.n_steps) FILTER (WHERE i.problem = ''), 0)
 	INTO rollouts_read, bad_rollouts, rollouts_repeated, steps_repeated
@@ -222,37 +299,32 @@ BEGIN
 	INSERT INTO pg_temp.stepadv_problems (n, reason, counted, item) SELECT i.n, i.problem, 'bad', i.item FROM pg_temp.stepadv_items i WHERE i.problem <> '';
 	DELETE FROM pg_temp.stepadv_items i WHERE i.problem IS NOT NULL;
 	SELECT count(*) FILTER (WHERE i.n_steps = 0),
-		count(*) FILTER (WHERE coalesce(jsonb_typeof(i.about -> 'outcome'), 'null') = 'null' AND coalesce(jsonb_typeof(i.about -> 'success'), 'null') = 'null')
+		count(*) FILTER (WHERE i.outcome IS NULL AND coalesce(jsonb_typeof(i.about -> 'success'), 'null') = 'null')
 	INTO stepless_rollouts, unjudged_rollouts FROM pg_temp.stepadv_items i;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.import_items(text, text, text, text) IS
+COMMENT ON FUNCTION stepadv_internal.import_items(text, text, float8, text, text) IS
 'part of import_rollouts: makes pg_temp.stepadv_items, a rollout each, of pg_temp.stepadv_documents, and counts; what cannot be loaded is noted and left out';
 
--- Rollouts to lines: one for the rollout itself, one for each step.
-CREATE FUNCTION stepadv_internal.import_lines(success_at float8) RETURNS void
+-- Rollouts to their steps.  The types of values are those that import_problem asks for.
+CREATE FUNCTION stepadv_internal.import_lines(schema text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	INSERT INTO pg_temp.stepadv_parsed (n, item, place, group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok,
-		reward, turn_reward, value, cost, metadata, content, task_id, run_id, policy_version)
-	SELECT i.item * 2147483648 + s.i, i.item, i.n, i.group_id, i.rollout_id, coalesce((s.v ->> 'step_no')::numeric, s.i - 1), (s.v ->> 'turn')::numeric,
-		s.v ->> 'observation', s.v ->> 'next_observation', s.v ->> 'action', s.v ->> 'tool', nullif(s.v -> 'args', 'null'), (s.v ->> 'ok')::boolean,
-		(s.v ->> 'reward')::float8, (s.v ->> 'turn_reward')::float8, (s.v ->> 'value')::float8, (s.v ->> 'cost')::float8, nullif(s.v -> 'meta', 'null'), i.content, i.task_id, i.run_id, i.policy_version
-	FROM pg_temp.stepadv_items i CROSS JOIN LATERAL jsonb_array_elements(i.steps) WITH ORDINALITY s(v, i);
-	INSERT INTO pg_temp.stepadv_parsed (n, item, place, group_id, rollout_id, outcome, success, truncated, policy_version, model, channel, curation, started_at, ended_at, metadata, content, task_id, run_id, policy_step, tags)
-	SELECT i.item * 2147483648, i.item, i.n, i.group_id, i.rollout_id, (i.about ->> 'outcome')::float8,
-		-- Sums of scores miss 1 by the last digit.
-		coalesce((i.about ->> 'success')::boolean, (i.about ->> 'outcome')::float8 >= import_lines.success_at - 1e-9),
-		(i.about ->> 'truncated')::boolean, i.policy_version, i.about ->> 'model', i.about ->> 'channel', i.about ->> 'curation',
-		(i.about ->> 'started_at')::timestamptz, (i.about ->> 'ended_at')::timestamptz, i.metadata, i.content, i.task_id, i.run_id, (i.about ->> 'policy_step')::numeric, nullif(i.about -> 'tags', 'null')
-	FROM pg_temp.stepadv_items i;
-	DROP TABLE pg_temp.stepadv_items;
+	EXECUTE format($q$
+		INSERT INTO pg_temp.stepadv_parsed (n, item, place, group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok,
+			reward, turn_reward, value, cost, metadata, task_id, run_id, policy_version, group_name, %1$s)
+		SELECT i.item * 2147483648 + s.i, i.item, i.n, i.group_id, i.rollout_id, coalesce(s.step_no, s.i - 1), s.turn,
+			s.observation, s.next_observation, s.action, s.tool, s.args, s.ok, s.reward, s.turn_reward, s.value, s.cost, s.meta, i.task_id, i.run_id, i.policy_version, i.group_name, %2$s
+		FROM pg_temp.stepadv_items i CROSS JOIN LATERAL ROWS FROM (jsonb_to_recordset(i.steps) AS (step_no numeric, turn numeric, observation text, next_observation text,
+			action text, tool text, args jsonb, ok boolean, reward float8, turn_reward float8, value float8, cost float8, meta jsonb)) WITH ORDINALITY
+			s(step_no, turn, observation, next_observation, action, tool, args, ok, reward, turn_reward, value, cost, meta, i)
+		$q$, stepadv_internal.load_key_list(import_lines.schema, 'k%2$s'::text, ', '::text), stepadv_internal.load_key_list(import_lines.schema, 'i.k%2$s'::text, ', '::text));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.import_lines(float8) IS
-'part of import_rollouts: makes lines in pg_temp.stepadv_parsed of pg_temp.stepadv_items';
+COMMENT ON FUNCTION stepadv_internal.import_lines(text) IS
+'part of import_rollouts: makes lines in pg_temp.stepadv_parsed of the steps in pg_temp.stepadv_items';
 
 CREATE FUNCTION @extschema@.import_rollouts(schema text, documents regclass, format text DEFAULT NULL, on_error text DEFAULT 'stop',
 	paths jsonb DEFAULT NULL, group_prefix text DEFAULT '', success_at float8 DEFAULT 1, is_latin1 boolean DEFAULT false,
@@ -273,30 +345,29 @@ DECLARE
 	has_source boolean;
 	bad bigint;
 BEGIN
-	PERFORM stepadv_internal.load_begin(import_rollouts.schema, import_rollouts.on_error, import_rollouts.run_id, import_rollouts.policy_version);
+	PERFORM stepadv_internal.load_begin(import_rollouts.schema, import_rollouts.on_error, import_rollouts.run_id, import_rollouts.policy_version, true);
 	SELECT c.kind, c.has_source INTO kind, has_source FROM stepadv_internal.import_check(import_rollouts.documents, import_rollouts.format, import_rollouts.paths) c;
 
 	-- What the documents say of their rollouts.
 	CREATE TEMP TABLE stepadv_documents (n bigint, nul_replaced integer, problem text, rollouts jsonb[]) ON COMMIT DROP;
 	-- Read once: not worth compressing.
 	ALTER TABLE pg_temp.stepadv_documents ALTER rollouts SET STORAGE EXTERNAL;
-	EXECUTE format($q$
-		INSERT INTO pg_temp.stepadv_documents
-		SELECT d.n, p.nul_replaced, p.problem, p.rollouts
-		FROM %s d CROSS JOIN LATERAL stepadv_internal.import_document(%s, $1, %s, d.n, $2, $3) p
-		WHERE %s
-		$q$, stepadv_internal.load_name(import_rollouts.documents), CASE kind WHEN 'text' THEN 'd.document, NULL::jsonb' ELSE 'NULL::text, d.document' END,
-		CASE WHEN has_source THEN 'd.source' ELSE 'NULL::text' END,
-		CASE kind WHEN 'text' THEN $q$ascii(d.document) > 32 OR btrim(d.document, E' \t\r\n') <> ''$q$ ELSE 'd.document IS NOT NULL' END)
-		USING import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1;
+	IF kind <> 'text' OR NOT stepadv_internal.import_verl_lines(import_rollouts.documents, has_source, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1) THEN
+		EXECUTE format($q$
+			INSERT INTO pg_temp.stepadv_documents
+			SELECT d.n, p.nul_replaced, p.problem, p.rollouts
+			FROM %s d CROSS JOIN LATERAL stepadv_internal.import_document(%s, $1, %s, d.n, $2, $3) p
+			WHERE %s
+			$q$, stepadv_internal.load_name(import_rollouts.documents), CASE kind WHEN 'text' THEN 'd.document, NULL::jsonb' ELSE 'NULL::text, d.document' END,
+			CASE WHEN has_source THEN 'd.source' ELSE 'NULL::text' END,
+			CASE kind WHEN 'text' THEN $q$ascii(d.document) > 32 OR btrim(d.document, E' \t\r\n') <> ''$q$ ELSE 'd.document IS NOT NULL' END)
+			USING import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1;
+	END IF;
 	SELECT count(*), count(d.problem), coalesce(sum(d.nul_replaced), 0) INTO documents_read, bad_documents, import_rollouts.nul_replaced FROM pg_temp.stepadv_documents d;
 	INSERT INTO pg_temp.stepadv_problems (n, reason, counted) SELECT d.n, d.problem, 'document' FROM pg_temp.stepadv_documents d WHERE d.problem IS NOT NULL;
-	SELECT stepadv_internal.import_counts(array_agg(r.v -> 'dropped')), stepadv_internal.import_counts(array_agg(r.v -> 'repaired'))
-	INTO dropped, repaired
-	FROM pg_temp.stepadv_documents d CROSS JOIN LATERAL unnest(d.rollouts) r(v) WHERE NOT r.v ? 'problem';
-	SELECT i.* INTO rollouts_read, bad_rollouts, stepless_rollouts, unjudged_rollouts, import_rollouts.rollouts_repeated, import_rollouts.steps_repeated
-	FROM stepadv_internal.import_items(import_rollouts.schema, import_rollouts.group_prefix, import_rollouts.run_id, import_rollouts.policy_version) i;
-	PERFORM stepadv_internal.import_lines(import_rollouts.success_at);
+	SELECT i.* INTO rollouts_read, bad_rollouts, stepless_rollouts, unjudged_rollouts, import_rollouts.rollouts_repeated, import_rollouts.steps_repeated, import_rollouts.dropped, import_rollouts.repaired
+	FROM stepadv_internal.import_items(import_rollouts.schema, import_rollouts.group_prefix, import_rollouts.success_at, import_rollouts.run_id, import_rollouts.policy_version) i;
+	PERFORM stepadv_internal.import_lines(import_rollouts.schema);
 	SELECT p.bad_items, p.groups, p.rollouts_added, p.rollouts_updated, p.steps_added, p.steps_repeated + import_rollouts.steps_repeated, p.contradictions, p.problems, import_rollouts.rollouts_repeated + p.rollouts_repeated
 	INTO bad, import_rollouts.groups, rollouts_added, rollouts_updated, steps_added, import_rollouts.steps_repeated, contradictions, import_rollouts.problems, import_rollouts.rollouts_repeated
 	FROM stepadv_internal.load_parsed(import_rollouts.schema, import_rollouts.on_error, 'document'::text, true, import_rollouts.run_id, import_rollouts.policy_version, import_rollouts.policy_step) p;

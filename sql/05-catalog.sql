@@ -23,7 +23,14 @@ CREATE TYPE stepadv.attachment AS (
 	folded_over_time regclass,
 	unit text,
 	rewards text[],
-	dimensions text[]);
+	dimensions text[],
+	fresh_signs regclass,
+	folded_signs regclass,
+	waiting regclass,
+	signed_methods text[],
+	fresh_bins regclass,
+	folded_bins regclass,
+	binned_methods text[]);
 COMMENT ON TYPE stepadv.attachment IS
 'what attach made over a table: tables of this type, each with one row, belong to their makers';
 COMMENT ON COLUMN stepadv.attachment.prefix IS 'with which the names of its views and tables begin';
@@ -48,6 +55,13 @@ COMMENT ON COLUMN stepadv.attachment.folded_over_time IS 'kept table: the same, 
 COMMENT ON COLUMN stepadv.attachment.unit IS 'what a step is to the methods: step, turn, turn_set; NULL: step';
 COMMENT ON COLUMN stepadv.attachment.rewards IS 'names of the reward components, in their order in `rows`; NULL: there are none';
 COMMENT ON COLUMN stepadv.attachment.dimensions IS 'names of the columns by which the views over time divide further; NULL: there are none';
+COMMENT ON COLUMN stepadv.attachment.fresh_signs IS 'view: the signs of the steps of each group by all methods, computed when asked';
+COMMENT ON COLUMN stepadv.attachment.folded_signs IS 'kept table: the same, kept';
+COMMENT ON COLUMN stepadv.attachment.waiting IS 'kept table: groups that changed since';
+COMMENT ON COLUMN stepadv.attachment.signed_methods IS 'of which methods the kept signs are';
+COMMENT ON COLUMN stepadv.attachment.fresh_bins IS 'view: the distribution of the advantages of each group, computed when asked';
+COMMENT ON COLUMN stepadv.attachment.folded_bins IS 'kept table: the same, kept';
+COMMENT ON COLUMN stepadv.attachment.binned_methods IS 'of which methods the kept distributions are';
 
 -- The same as it is known to others: which table it is, whose, and over what.
 CREATE TYPE stepadv_internal.attached AS (
@@ -55,7 +69,8 @@ CREATE TYPE stepadv_internal.attached AS (
 	prefix text, rows regclass, stated regclass, shown regclass, shown_rollouts regclass, runs regclass, began regclass,
 	n_group_columns integer, states text, options jsonb, methods text[], views regclass[], view_kinds text[],
 	kept text, fresh regclass, folded regclass, changed regclass, fresh_over_time regclass, folded_over_time regclass,
-	unit text, rewards text[], dimensions text[]);
+	unit text, rewards text[], dimensions text[], fresh_signs regclass, folded_signs regclass, waiting regclass, signed_methods text[],
+	fresh_bins regclass, folded_bins regclass, binned_methods text[]);
 COMMENT ON TYPE stepadv_internal.attached IS 'an attachment as it is known to others: its table, whose it is, over what, and its row';
 
 CREATE FUNCTION stepadv_internal.attachments(of_owner oid DEFAULT NULL) RETURNS SETOF stepadv_internal.attached

@@ -152,7 +152,7 @@ COMMENT ON FUNCTION stepadv_internal.has_runs(stepadv_internal.attached) IS 'par
 
 -- The relation g of fold, with a row per group and divisions: rollouts of another
 -- version are no part of the comparison.  With what maintain keeps, the groups
--- that it has nothing but the key of (alias c): one by one, and so that conditions
+-- that it has nothing but the key of, or that wait (alias c): one by one, and so that conditions
 -- go below the fold.
 CREATE FUNCTION stepadv_internal.fold_over_time(a stepadv_internal.attached, reads text[], kept regclass) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -169,6 +169,7 @@ BEGIN
 	relation := stepadv_internal.fold(a, reads, format('(SELECT x.*, %s FROM %s x%s%s)', divided.items,
 		stepadv_internal.relation_name(rows_view), run.joins, ' WHERE ' || stepadv_internal.same_group('x'::text, rows_view, 'c'::text, kept, (a).n_group_columns)), divided.names);
 	RETURN CASE WHEN kept IS NULL THEN relation
+		WHEN kept = (a).waiting THEN format('(SELECT DISTINCT c.* FROM %s c) c CROSS JOIN LATERAL %s', stepadv_internal.relation_name(kept), relation)
 		ELSE format('(SELECT c.* FROM %s c WHERE c.n_rollouts IS NULL) c CROSS JOIN LATERAL %s', stepadv_internal.relation_name(kept), relation) END;
 END
 $$;
@@ -201,15 +202,34 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _advantages';
 
--- What the advantages of a method add up to within a group: columns of e, and
--- what is made of them.  Sums of sums are sums, so parts can be kept.
+-- What the advantages of a method add up to within a group.  Sums of sums are
+-- sums, so parts can be kept.
+CREATE TYPE stepadv_internal.advantage_sums AS (n integer, sum float8, abs_sum float8, square_sum float8, least float8, greatest float8, n_positive integer, n_negative integer);
+COMMENT ON TYPE stepadv_internal.advantage_sums IS 'what is added up of the advantages of a method in a group, see method_sums';
+
+CREATE FUNCTION stepadv_internal.sum_advantages_trans(state internal, advantage float8) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_sum_advantages_trans';
+COMMENT ON FUNCTION stepadv_internal.sum_advantages_trans(internal, float8) IS 'part of sum_advantages';
+
+CREATE FUNCTION stepadv_internal.sum_advantages_final(state internal) RETURNS stepadv_internal.advantage_sums
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_sum_advantages_final';
+COMMENT ON FUNCTION stepadv_internal.sum_advantages_final(internal) IS 'part of sum_advantages';
+
+CREATE AGGREGATE stepadv_internal.sum_advantages(advantage float8) (
+	SFUNC = stepadv_internal.sum_advantages_trans, STYPE = internal, SSPACE = 64,
+	FINALFUNC = stepadv_internal.sum_advantages_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE stepadv_internal.sum_advantages(float8) IS
+'of advantages that are not NULL: n = count(x), sum(x), abs_sum = sum(abs(x)), square_sum = sum(x * x) with 0 for those up to 1e-150, least = min(x), greatest = max(x), n_positive and n_negative as count(*) FILTER; the same as the server''s aggregates to the last bit, in one pass';
+
+-- Columns of e, and what is made of them: the server computes equal aggregates of
+-- a query once.
 CREATE FUNCTION stepadv_internal.method_sums() RETURNS TABLE (name text, expression text)
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	VALUES ('n', 'count(e.advantage)::integer'), ('sum', 'sum(e.advantage)'), ('abs_sum', 'sum(abs(e.advantage))'), ('square_sum', 'sum(CASE WHEN abs(e.advantage) <= 1e-150::float8 THEN 0 ELSE e.advantage * e.advantage END)'),
-		('least', 'min(e.advantage)'), ('greatest', 'max(e.advantage)'),
-		('n_positive', '(count(*) FILTER (WHERE e.advantage > 0))::integer'), ('n_negative', '(count(*) FILTER (WHERE e.advantage < 0))::integer')
+	SELECT s.name, format('(stepadv_internal.sum_advantages(e.advantage)).%I', s.name)
+	FROM unnest('{n,sum,abs_sum,square_sum,least,greatest,n_positive,n_negative}'::text[]) WITH ORDINALITY s(name, i) ORDER BY s.i
 $$;
 COMMENT ON FUNCTION stepadv_internal.method_sums() IS 'part of attach: what is added up of the advantages of a method, by name';
 

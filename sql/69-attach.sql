@@ -15,7 +15,11 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(10, 'problems', 'stepadv_internal.problems_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, or group, and kind of problem that its rows have'),
 	(11, 'credit_groups', 'stepadv_internal.credit_groups_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group and method, to pool'),
 	(12, 'credit_check', 'stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{methods,gamma,max_rollouts,max_groups,seed}', 'a row per method: does what it says come true?'),
-	(13, 'credit_calibration', 'stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per tenth of the steps, by value of their state');
+	(13, 'credit_calibration', 'stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per tenth of the steps, by value of their state'),
+	(14, 'advantage_by_group', 'stepadv_internal.advantage_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, policy version, time bucket and method, with counts, means and extremes'),
+	(15, 'signs', 'stepadv_internal.signs_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, pair of methods, success and quadrant, of all groups'),
+	(16, 'disagreement_by_group', 'stepadv_internal.disagreement_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, policy version and pair of methods that disagree, with the greatest difference'),
+	(17, 'advantage_histogram', 'stepadv_internal.advantage_histogram_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket, method and bin of advantages, with the number of steps');
 
 -- ---- What attach was told
 
@@ -231,7 +235,7 @@ BEGIN
 			shows := regexp_replace(shows, '^stepadv\.', '');
 		ELSE
 			-- Sums over time are kept by group, and a history makes of a group's advantages what others say.
-			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, CASE WHEN kind IN ('groups_over_time', 'progress_over_time', 'advantage_over_time')
+			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, CASE WHEN kind IN ('groups_over_time', 'progress_over_time', 'advantage_over_time', 'advantage_by_group', 'signs', 'disagreement_by_group', 'advantage_histogram')
 				THEN ARRAY(SELECT m FROM unnest(made) m WHERE NOT (stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL) ORDER BY m.number) ELSE made END;
 			shows := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios' THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, v.shape);
 		END IF;
@@ -363,6 +367,8 @@ BEGIN
 	not_kept.changed := NULL;
 	not_kept.fresh_over_time := NULL;
 	not_kept.folded_over_time := NULL;
+	not_kept.folded_signs := NULL;
+	not_kept.folded_bins := NULL;
 	SELECT v.query INTO view_query FROM stepadv_internal.view_queries(not_kept, methods) v WHERE v.kind = renew_fresh.kind;
 	IF view_query IS NOT NULL AND NOT stepadv_internal.replace_view(renew_fresh.fresh, view_query, later) THEN
 		RAISE EXCEPTION 'columns of view % are no longer those of what is kept', renew_fresh.fresh USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -451,7 +457,7 @@ BEGIN
 		string_agg(stepadv_internal.relation_name(c.oid::regclass), ', ') FILTER (WHERE c.relkind = 'r') AS tables
 	INTO left_over
 	FROM pg_class c
-	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time])
+	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.fresh_signs, a.folded_signs, a.waiting, a.fresh_bins, a.folded_bins])
 		AND c.relowner = orphan.relowner AND left(c.relname, length(a.prefix) + 1) = a.prefix || '_';
 	IF left_over.views IS NOT NULL THEN
 		EXECUTE 'DROP VIEW ' || left_over.views;
@@ -573,7 +579,7 @@ RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE c ROWS 30
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[], text) IS
-'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements, and _problems, what is wrong with the rows: a bad row costs the advantages of its rollout, never a view; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views, and {"methods": {"grpo_step": {"method": "grpo", "step_rewards": true}}} makes of one method another, with a name, parameters, and, where given, "unit" and "rewards" (components or their weights) of its own; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''observation_last'' (it and those of the steps before, k of option {"states": {"k": 2}} in all), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''history_last'' (the last k of them), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step), ''embedding'' (state_cluster within the group of the column state, an array of numbers or what has a cast to real[], with threshold of option {"states": {"threshold": 0.95}}); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; unit: what a step is to the methods, ''step'', ''turn'' (the rows that share a rollout and the column turn are one step, see by_turn, and get the same estimates) or ''turn_set'' (the same with its actions in any order); task_id, run_id, policy_step: columns as policy_version is, which _groups, _rollouts and _compare show, too, with staleness, the steps of the policy since (as all views with an advantage); rewards: columns of reward components, whose sum is the reward where none is given; dimensions: further columns by which the views over time divide; truncated: a boolean column that says, in any row of a rollout, that it was cut off, for option {"batch_td": {"truncated": "bootstrap"}}, with next_state, where the last step led; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
+'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements, and _problems, what is wrong with the rows: a bad row costs the advantages of its rollout, never a view; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views, and {"methods": {"grpo_step": {"method": "grpo", "step_rewards": true}}} makes of one method another, with a name, parameters, and, where given, "unit" and "rewards" (components or their weights) of its own; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''observation_last'' (it and those of the steps before, k of option {"states": {"k": 2}} in all), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''history_last'' (the last k of them), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step), ''embedding'' (state_cluster within the group of the column state, an array of numbers or what has a cast to real[], with threshold of option {"states": {"threshold": 0.95}}); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; unit: what a step is to the methods, ''step'', ''turn'' (the rows that share a rollout and the column turn are one step, see by_turn, and get the same estimates) or ''turn_set'' (the same with its actions in any order); task_id, run_id, policy_step: columns as policy_version is, which _groups, _rollouts and _compare show, too, with staleness, the steps of the policy since (as all views with an advantage); rewards: columns of reward components, whose sum is the reward where none is given; dimensions: further columns by which the views over time divide; truncated: a boolean column that says, in any row of a rollout, that it was cut off, for option {"batch_td": {"truncated": "bootstrap"}}, with next_state, where the last step led; with task_id and policy_step the option {"batch_td": {"history": 20, "decay": 0.9}} (rtmc, too) takes values from the task''s groups of so many policy steps before (true: all), each step weighing decay times the next; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
 
 -- ---- attachments, for people
 
@@ -656,7 +662,7 @@ BEGIN
 	IF (a).attachment IS NULL THEN
 		RAISE EXCEPTION '% is not the table of an attachment', attachment USING ERRCODE = 'wrong_object_type';
 	-- What is kept of time has columns for the methods that there were: for more it is made anew.
-	ELSIF (a).folded_over_time IS NOT NULL AND NOT ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m) <@ (a).view_kinds THEN
+	ELSIF ((a).folded_over_time IS NOT NULL OR (a).folded_signs IS NOT NULL) AND NOT ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m) <@ (a).view_kinds THEN
 		PERFORM stepadv_internal.drop_kept(attachment, true);
 		n_views := (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
 		PERFORM stepadv_internal.maintain((a).source, (a).prefix, (a).kept, true);
@@ -664,7 +670,7 @@ BEGIN
 	END IF;
 	n_views := (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
 	-- Groups that were folded in another way would no longer be exact.
-	IF (a).folded IS NOT NULL AND kept_before <> ARRAY[pg_get_viewdef((a).fresh), pg_get_viewdef((a).fresh_over_time)] THEN
+	IF stepadv_internal.renew_fresh_signs(a) OR (a).folded IS NOT NULL AND kept_before <> ARRAY[pg_get_viewdef((a).fresh), pg_get_viewdef((a).fresh_over_time)] THEN
 		PERFORM stepadv_internal.fold_groups(attachment, true);
 	END IF;
 	RETURN n_views;

@@ -348,6 +348,8 @@ DECLARE
 BEGIN
 	EXECUTE format('CREATE %sTABLE %s AS SELECT f.* FROM %s f WITH NO DATA', unlogged, folded, fresh);
 	EXECUTE format('CREATE INDEX ON %s (%s)', folded, stepadv_internal.list(stepadv_internal.group_columns(fresh, n_keys), '%1$I'::text, ', '::text));
+	-- Groups that are folded when they are read are few, and looked for by every reader.
+	EXECUTE format('CREATE INDEX ON %s (n_rollouts) WHERE n_rollouts IS NULL', folded);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', folded, 'what the views over time add up of the groups of ' || make_folded_over_time.source
 		|| ', kept by stepadv.maintain; nobody else should write to it. Nothing but a key: a group that one of the methods cannot be computed of');
 	PERFORM stepadv_internal.let_readers(folded::regclass, fresh);
@@ -408,7 +410,7 @@ BEGIN
 			USING ERRCODE = 'name_too_long', HINT = 'Attach with a shorter prefix.';
 	END IF;
 	SELECT c.relname INTO item
-	FROM unnest('{_fresh,_folded,_changed,_folded_pkey,_fresh_over_time,_folded_over_time}'::text[]) s
+	FROM unnest('{_fresh,_folded,_changed,_folded_pkey,_fresh_over_time,_folded_over_time,_fresh_signs,_folded_signs,_fresh_bins,_folded_bins,_waiting}'::text[]) s
 	JOIN pg_class c ON c.relname = refuse_names.prefix || s JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = refuse_names.schema
 	LIMIT 1;
 	IF FOUND THEN
@@ -453,6 +455,9 @@ BEGIN
 		changed := stepadv_internal.make_changed(make_kept.attachment, fresh, a.n_group_columns, schema, a.prefix, unlogged, make_kept.how, folded, a.source);
 	END IF;
 	PERFORM stepadv_internal.set_kept(make_kept.attachment, make_kept.how, fresh, folded, changed, fresh_over_time, folded_over_time);
+	IF make_kept.over_time THEN
+		PERFORM stepadv_internal.make_kept_signs(make_kept.attachment);
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_kept(regclass, text, boolean) IS 'part of maintain: the views and tables of an attachment''s kept groups';
@@ -471,12 +476,13 @@ BEGIN
 	-- somebody's table, which may have triggers, with the rights of who detaches.
 	IF drop_kept.views_again THEN
 		PERFORM stepadv_internal.set_kept(a.attachment, NULL::text, NULL::regclass, NULL::regclass, NULL::regclass, NULL::regclass, NULL::regclass);
+		PERFORM stepadv_internal.set_kept_signs(a.attachment, NULL::regclass, NULL::regclass, NULL::regclass, NULL::text[], NULL::regclass, NULL::regclass, NULL::text[]);
 		PERFORM stepadv_internal.make_views(a.attachment, false);
 	END IF;
 	PERFORM stepadv_internal.drop_triggers(a.attachment);
 	FOR item IN
 		SELECT format('DROP %s %s', k.kind, string_agg(k.relation::text, ', '))
-		FROM (VALUES (1, 'TABLE', a.folded), (1, 'TABLE', a.changed), (1, 'TABLE', a.folded_over_time), (2, 'VIEW', a.fresh), (2, 'VIEW', a.fresh_over_time)) k(i, kind, relation)
+		FROM (VALUES (1, 'TABLE', a.folded), (1, 'TABLE', a.changed), (1, 'TABLE', a.folded_over_time), (1, 'TABLE', a.folded_signs), (1, 'TABLE', a.folded_bins), (1, 'TABLE', a.waiting), (2, 'VIEW', a.fresh), (2, 'VIEW', a.fresh_over_time), (2, 'VIEW', a.fresh_signs), (2, 'VIEW', a.fresh_bins)) k(i, kind, relation)
 		WHERE k.relation IS NOT NULL GROUP BY k.i, k.kind ORDER BY k.i
 	LOOP
 		EXECUTE item;
@@ -550,7 +556,7 @@ BEGIN
 	PERFORM stepadv_internal.make_triggers(meant);
 	PERFORM stepadv_internal.fold_groups(meant, true);
 	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = meant;
-	EXECUTE format('ANALYZE %s', concat_ws(', ', a.folded, a.folded_over_time));
+	EXECUTE format('ANALYZE %s', concat_ws(', ', a.folded, a.folded_over_time, a.folded_signs, a.folded_bins));
 	PERFORM stepadv_internal.make_views(meant, false);
 	IF EXISTS (SELECT FROM stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_over_time], a.n_group_columns) w
 		WHERE w.relation = w.base AND NOT stepadv_internal.has_group_index(w.base, w.keys))
@@ -778,10 +784,17 @@ CREATE FUNCTION stepadv_internal.check_kept_as_owner(attachment regclass) RETURN
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
+DECLARE
+	others jsonb[] := '{}';
 BEGIN
 	RETURN QUERY SELECT * FROM stepadv_internal.check_tables(check_kept_as_owner.attachment);
-	RETURN QUERY SELECT * FROM stepadv_internal.check_groups(check_kept_as_owner.attachment);
+	FOR "group", problem IN SELECT * FROM stepadv_internal.check_groups(check_kept_as_owner.attachment) LOOP
+		others := others || "group";
+		RETURN NEXT;
+	END LOOP;
 	RETURN QUERY SELECT * FROM stepadv_internal.check_over_time(check_kept_as_owner.attachment);
+	-- Of another group than is kept, everything differs.
+	RETURN QUERY SELECT c.* FROM stepadv_internal.check_signs(check_kept_as_owner.attachment) c WHERE (c."group" = ANY (others)) IS NOT TRUE;
 EXCEPTION WHEN insufficient_privilege THEN
 	RETURN QUERY SELECT * FROM stepadv_internal.check_tables(check_kept_as_owner.attachment);
 	RETURN QUERY SELECT NULL::jsonb, format('groups cannot be compared: %s', SQLERRM);

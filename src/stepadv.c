@@ -11,6 +11,7 @@
 #include "utils/guc.h"
 
 #include "compat.h"
+#include "long_work.h"
 #include "plan/group_fold.h"
 #include "plan/step_scan.h"
 
@@ -23,5 +24,6 @@ _PG_init(void)
 {
 	install_group_fold();
 	install_step_scan();
+	define_long_work_settings();
 	reserve_guc_prefix("stepadv");
 }

@@ -13,5 +13,8 @@ DROP FUNCTION @extschema@.import_rollouts(text, regclass, text, text, jsonb, tex
 DROP FUNCTION stepadv_internal.load_begin(text, text);
 DROP FUNCTION stepadv_internal.load_gather(text);
 DROP FUNCTION stepadv_internal.load_parsed(text, text, text, boolean);
+DROP FUNCTION stepadv_internal.load_write_rollouts(text);
+DROP FUNCTION stepadv_internal.load_write_steps(text);
+DROP FUNCTION stepadv_internal.import_lines(float8);
 DROP FUNCTION stepadv_internal.import_items(text);
 DROP FUNCTION stepadv_internal.import_file(text, regclass, text, text, text, jsonb, text, float8, boolean);

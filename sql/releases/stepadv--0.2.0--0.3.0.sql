@@ -232,3 +232,19 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(11, 'credit_groups', 'stepadv_internal.credit_groups_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group and method, to pool'),
 	(12, 'credit_check', 'stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{methods,gamma,max_rollouts,max_groups,seed}', 'a row per method: does what it says come true?'),
 	(13, 'credit_calibration', 'stepadv_internal.credit_calibration_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per tenth of the steps, by value of their state');
+
+-- The views over time add up a method's advantages in one pass.
+CREATE TYPE stepadv_internal.advantage_sums AS (n integer, sum float8, abs_sum float8, square_sum float8, least float8, greatest float8, n_positive integer, n_negative integer);
+COMMENT ON TYPE stepadv_internal.advantage_sums IS 'what is added up of the advantages of a method in a group, see method_sums';
+-- Panels about all steps.
+INSERT INTO stepadv_internal.combined_views VALUES
+	(14, 'advantage_by_group', 'stepadv_internal.advantage_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, policy version, time bucket and method, with counts, means and extremes'),
+	(15, 'signs', 'stepadv_internal.signs_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, pair of methods, success and quadrant, of all groups'),
+	(16, 'disagreement_by_group', 'stepadv_internal.disagreement_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, policy version and pair of methods that disagree, with the greatest difference'),
+	(17, 'advantage_histogram', 'stepadv_internal.advantage_histogram_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket, method and bin of advantages, with the number of steps');
+ALTER TYPE stepadv.attachment ADD ATTRIBUTE fresh_signs regclass CASCADE, ADD ATTRIBUTE folded_signs regclass CASCADE, ADD ATTRIBUTE waiting regclass CASCADE, ADD ATTRIBUTE signed_methods text[] CASCADE,
+	ADD ATTRIBUTE fresh_bins regclass CASCADE, ADD ATTRIBUTE folded_bins regclass CASCADE, ADD ATTRIBUTE binned_methods text[] CASCADE;
+ALTER TYPE stepadv_internal.attached ADD ATTRIBUTE fresh_signs regclass, ADD ATTRIBUTE folded_signs regclass, ADD ATTRIBUTE waiting regclass, ADD ATTRIBUTE signed_methods text[],
+	ADD ATTRIBUTE fresh_bins regclass, ADD ATTRIBUTE folded_bins regclass, ADD ATTRIBUTE binned_methods text[];
+CREATE TYPE stepadv_internal.counted_bins AS (bins float8[], counts bigint[]);
+CREATE TYPE stepadv_internal.signed_steps AS (patterns bigint[], counts bigint[], apart float8[]);

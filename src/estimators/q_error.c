@@ -3,9 +3,9 @@
  *		q_error and confidence: errors of Q and A that hold for few visits too.
  *
  * The standard error of a mean of two or three outcomes that happened to be alike is 0, and
- * of one there is none.  So the variance of a pair's targets is drawn to that of its state's,
- * and that to the group's, as with a scaled inverse chi-square prior of so many visits
- * (Gelman et al., Bayesian Data Analysis, 3rd edition, section 2.6):
+ * of one there is none.  So what the visits of a pair say is mixed with what others say, as with
+ * scaled inverse chi-square priors of so many visits (Gelman et al., Bayesian Data Analysis,
+ * 3rd edition, section 2.6):
  *
  *	group	= (SS of all pairs + k0 * outcomes) / (sum of (n - 1) over all pairs + k0)
  *	state	= (k1 * group + SS of its pairs) / (k1 + sum of (n - 1) over its pairs)
@@ -15,23 +15,33 @@
  * the rollouts' returns with half a rollout added at the least and half at the most return
  * that there was or could be, 0 among them: for returns of 0 and 1 that is the Beta(1/2, 1/2)
  * prior of Jeffreys, by which eight failures in eight are not certain to fail the ninth time.
- * With monte_carlo_errors
  *
- *	q_error	= t * sqrt(pair / (n + 1/4)),	t = 1 + 1.2 / rollouts
+ * Returns lie between bounds, and vary least next to them: so with monte_carlo_errors what is pooled
+ * is not the variance but its quotient by
  *
- * t is the quotient of the .975 quantiles of Student's distribution and the normal one, to
- * first order (1 + (z^2 + 1) / 4 df): all variances come from so many rollouts.  The quarter of a
- * visit is for returns that lie between bounds: of one outcome of 0 or 1 the error
- * is less often large than the standard deviation says.  Where all returns
+ *	f(s,a)	= 2/3 m (1 - m) + 1/3 m0 (1 - m0)
+ *
+ * as in a quasi-binomial model (McCullagh and Nelder, Generalized Linear Models, 2nd edition, section
+ * 4.5): m0 is the mean of the outcomes as a part of the way from the least to the most, and m that of the
+ * pair with one visit more of its state, to which one of the outcomes was added.  Nor
+ * is q the mean of what may be true: that is shrunken towards mean(s), the state's with one visit of the
+ * outcomes.  The interval is around q, so the error holds the second moment around q:
+ *
+ *	q_error^2	= t^2 * (pair * f / (n + 1) + (c / (n + c) * (q - mean(s)))^2),	t = 1 + 2 / rollouts, c = 9
+ *
+ * t is about the quotient of the .975 quantiles of Student's distribution and the normal one
+ * (1 + (z^2 + 1) / 4 df): all variances come from so many rollouts.  Where all returns
  * are 0 nothing shows how much they vary, and q_error is what n failures leave open: with m and s
  * the mean and standard deviation of Beta(1/2, n + 1/2), sqrt(s^2 + m^2).
  *
  * The confidence is that of A = Q(s,a) - V(s), in which Q(s,a) itself has a share:
  *
  *	variance	= (1 - N(s,a) / N')^2 * var Q(s,a) + sum over other actions b of (N(s,b) / N')^2 * var Q(s,b)
- *	confidence	= Phi(|A| / sqrt(variance)),	N' = N(s) + prior, var Q = pair / n
+ *	confidence	= P(|A| / sqrt(variance)),	N' = N(s) + prior, var Q = pair / n
  *
- * and 0.5 where A is 0.  How far later values are wrong is not in it: they are common to both.
+ * and 0.5 where A is 0; f is 1 here, and P the distribution function of Student with as many degrees of
+ * freedom as there are rollouts, by its approximation 26.7.8 in Abramowitz and Stegun.  How far later
+ * values are wrong is not in it: they are common to both.
  * Constants were chosen on the decision problems of `make credit`, which also says how well they do.
  */
 #include "postgres.h"
@@ -42,11 +52,18 @@
 #include "estimators/q_error.h"
 #include "sum.h"
 
-const Pooling interval_pooling = {8, 16, 16};
+const Pooling interval_pooling = {1, 5, 128};
 const Pooling sign_pooling = {2, 4, 4};
 
-#define FEW_ROLLOUTS 1.2
-#define BOUNDED_VISITS 0.25
+#define FEW_ROLLOUTS 2.0
+#define BOUNDED_VISITS 1.0
+/* Visits that the mean of its state counts in what a pair's may be. */
+#define STATE_VISITS 9.0
+/* And in what it varies by; and what of it does not go by the mean. */
+#define VARYING_VISITS 1.0
+#define STEADY_SHARE (1.0 / 3)
+/* Visits that the outcomes count in the mean of a state. */
+#define OUTCOME_VISITS 1.0
 
 void
 measure_outcomes(const GroupColumns *group, const Identities *states, const double *weight, const double *returns,
@@ -67,6 +84,7 @@ measure_outcomes(const GroupColumns *group, const Identities *states, const doub
 			most = Max(most, returns[i]);
 		}
 	outcomes->alike = !(most > least);
+	outcomes->least = least;
 	outcomes->unit = outcomes->alike ? 1 : most - least;
 	CHECK_FOR_INTERRUPTS();
 	/* The first step of a rollout is a visit in any case. */
@@ -91,6 +109,7 @@ measure_outcomes(const GroupColumns *group, const Identities *states, const doub
 		deviation = (returns[first] - least) / outcomes->unit - mean;
 		sum_add(&deviations, weight[first] * deviation * deviation);
 	}
+	outcomes->mean = mean;
 	outcomes->variance = (sum_value(&deviations) + (mean * mean + (1 - mean) * (1 - mean)) / 2) / (all + 1);
 	outcomes->rollouts = all > 0 ? all * all / squares : 1;
 }
@@ -142,7 +161,8 @@ state_of_pair(const RtmcTable *table, uint32 pair)
 }
 
 double *
-pool_variances(const RtmcTable *table, const PairSpread *spread, double outcome_variance, const Pooling *pooling)
+pool_variances(const RtmcTable *table, const PairSpread *spread, const double *scale, double outcome_variance,
+			   const Pooling *pooling)
 {
 	double	   *variance = ALLOCATE_ARRAY(double, table->pairs.n);
 	Sum		   *squares = ALLOCATE_ZEROED_ARRAY(Sum, table->states.n);
@@ -154,10 +174,11 @@ pool_variances(const RtmcTable *table, const PairSpread *spread, double outcome_
 	for (uint32 p = 0; p < table->pairs.n; p++)
 	{
 		int32		state = state_of_pair(table, p);
+		double		of_pair = spread[p].squares / (scale ? scale[p] : 1);
 
-		sum_add(&squares[state], spread[p].squares);
+		sum_add(&squares[state], of_pair);
 		freedom[state] += spread[p].visits - 1;
-		sum_add(&all_squares, spread[p].squares);
+		sum_add(&all_squares, of_pair);
 		all_freedom += spread[p].visits - 1;
 	}
 	CHECK_FOR_INTERRUPTS();
@@ -167,15 +188,68 @@ pool_variances(const RtmcTable *table, const PairSpread *spread, double outcome_
 		int32		state = state_of_pair(table, p);
 		double		of_state = (pooling->group * of_group + sum_value(&squares[state])) / (pooling->group + freedom[state]);
 
-		variance[p] = (pooling->state * of_state + spread[p].squares) / (pooling->state + spread[p].visits - 1);
+		variance[p] = (pooling->state * of_state * (scale ? scale[p] : 1) + spread[p].squares) /
+			(pooling->state + spread[p].visits - 1);
 	}
 	pfree(squares);
 	pfree(freedom);
 	return variance;
 }
 
+double *
+measure_distances(const RtmcTable *table, const PairSpread *spread, const Outcomes *outcomes)
+{
+	double	   *distance = ALLOCATE_ARRAY(double, table->pairs.n);
+	double	   *visits = ALLOCATE_ZEROED_ARRAY(double, table->states.n);
+
+	for (uint32 p = 0; p < table->pairs.n; p++)
+		visits[state_of_pair(table, p)] += spread[p].visits;
+	CHECK_FOR_INTERRUPTS();
+	for (uint32 p = 0; p < table->pairs.n; p++)
+	{
+		int32		state = state_of_pair(table, p);
+		/* Priors may lie outside of all returns. */
+		double		v = Min(Max((table->state_v[state] - outcomes->least) / outcomes->unit, 0), 1);
+		double		mean = (visits[state] * v + OUTCOME_VISITS * outcomes->mean) / (visits[state] + OUTCOME_VISITS);
+
+		distance[p] = mean - (table->pair_q[p] - outcomes->least) / outcomes->unit;
+	}
+	pfree(visits);
+	return distance;
+}
+
+/* By pair: what a return that lies between bounds, and has this mean, may vary by. */
+static double *
+measure_scales(const RtmcTable *table, const PairSpread *spread, const double *distance, const Outcomes *outcomes)
+{
+	double	   *scale = ALLOCATE_ARRAY(double, table->pairs.n);
+	double		steady = outcomes->mean * (1 - outcomes->mean);
+
+	for (uint32 p = 0; p < table->pairs.n; p++)
+	{
+		double		mean = (table->pair_q[p] - outcomes->least) / outcomes->unit +
+			distance[p] * (VARYING_VISITS / (spread[p].visits + VARYING_VISITS));
+
+		scale[p] = (1 - STEADY_SHARE) * Max(mean * (1 - mean), 0) + STEADY_SHARE * steady;
+	}
+	return scale;
+}
+
+/*
+ * Student's distribution function, x at least 0, by a normal deviate that has nearly the same
+ * (Abramowitz and Stegun, 26.7.8).
+ */
+static double
+student(double x, double freedom)
+{
+	double		z = x * (1 - 0.25 / freedom) / sqrt(1 + x * x / (2 * freedom));
+
+	return 0.5 * erfc(-z / sqrt(2));
+}
+
 void
-measure_confidence(const PairSpread *spread, const double *variance, double unit, double prior, RtmcTable *table)
+measure_confidence(const PairSpread *spread, const double *variance, const Outcomes *outcomes, double prior,
+				   RtmcTable *table)
 {
 	uint32		n_states = table->states.n;
 	double	   *weight = ALLOCATE_ZEROED_ARRAY(double, n_states);
@@ -199,9 +273,9 @@ measure_confidence(const PairSpread *spread, const double *variance, double unit
 		double		of_q = variance[p] / spread[p].visits;
 		double		others = sum_value(&shares[state]) - n * n * of_q;
 		double		of_a = ((all - n) * (all - n) * of_q + Max(others, 0)) / all / all;
-		double		a = fabs(table->pair_q[p] - table->state_v[state]) / unit;
+		double		a = fabs(table->pair_q[p] - table->state_v[state]) / outcomes->unit;
 
-		table->pair_confidence[p] = table->pair_advantage[p] == 0 ? 0.5 : 0.5 * erfc(-a / sqrt(2 * of_a));
+		table->pair_confidence[p] = table->pair_advantage[p] == 0 ? 0.5 : student(a / sqrt(of_a), outcomes->rollouts);
 	}
 	pfree(weight);
 	pfree(shares);
@@ -212,20 +286,28 @@ monte_carlo_errors(const GroupColumns *group, const double *weight, double prior
 {
 	Outcomes	outcomes;
 	PairSpread *spread;
+	double	   *distance;
+	double	   *scale;
 	double	   *variance;
 	double		t;
 
 	measure_outcomes(group, &table->states, weight, table->returns, &outcomes);
 	spread = measure_spreads(group, weight, table->returns, outcomes.unit, table);
-	variance = pool_variances(table, spread, outcomes.variance, &interval_pooling);
+	distance = measure_distances(table, spread, &outcomes);
+	scale = measure_scales(table, spread, distance, &outcomes);
+	variance = pool_variances(table, spread, scale, outcomes.variance / (outcomes.mean * (1 - outcomes.mean)),
+							  &interval_pooling);
 	t = 1 + FEW_ROLLOUTS / outcomes.rollouts;
 	table->pair_error = ALLOCATE_ARRAY(double, table->pairs.n);
 	for (uint32 p = 0; p < table->pairs.n; p++)
 		table->pair_error[p] = outcomes.alike ? error_of_failures(spread[p].visits) :
-			error_in_range(outcomes.unit * t * sqrt(variance[p] / (spread[p].visits + BOUNDED_VISITS)));
+			error_in_range(outcomes.unit * t * sqrt(variance[p] / (spread[p].visits + BOUNDED_VISITS) +
+													shrinkage_square(distance[p], spread[p].visits, STATE_VISITS)));
 	pfree(variance);
-	variance = pool_variances(table, spread, outcomes.variance, &sign_pooling);
-	measure_confidence(spread, variance, outcomes.unit, prior, table);
+	pfree(scale);
+	pfree(distance);
+	variance = pool_variances(table, spread, NULL, outcomes.variance, &sign_pooling);
+	measure_confidence(spread, variance, &outcomes, prior, table);
 	pfree(variance);
 	pfree(spread);
 }

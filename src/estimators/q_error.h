@@ -16,8 +16,10 @@
 typedef struct Outcomes
 {
 	bool		alike;			/* all returns are 0 */
-	double		unit;			/* from the least to the most of them and 0; 1 if they are alike */
-	double		variance;		/* of rollouts' returns, with half a rollout more at either end of the unit */
+	double		least;			/* of them and 0, not in units */
+	double		unit;			/* from the least to the most; 1 if they are alike */
+	double		mean;			/* of rollouts' returns, above the least, with half a rollout more at either end of the unit */
+	double		variance;		/* of the same */
 	double		rollouts;		/* as many as they count */
 } Outcomes;
 
@@ -56,12 +58,30 @@ typedef struct Pooling
 extern const Pooling interval_pooling;
 extern const Pooling sign_pooling;
 
-/* By pair: the variance of a target, pooled; outcome_variance is what is known before any visit. */
-extern double *pool_variances(const RtmcTable *table, const PairSpread *spread, double outcome_variance,
-							  const Pooling *pooling);
+/*
+ * By pair: the variance of a target, pooled as a multiple of `scale`, by pair, if that is not NULL;
+ * outcome_variance, a multiple too, is what is known before any visit.
+ */
+extern double *pool_variances(const RtmcTable *table, const PairSpread *spread, const double *scale,
+							  double outcome_variance, const Pooling *pooling);
+
+/*
+ * By pair, in units: how far the mean of its state, shrunken towards the outcomes', is from q: what q
+ * would move by if it were shrunken to nothing of its own.
+ */
+extern double *measure_distances(const RtmcTable *table, const PairSpread *spread, const Outcomes *outcomes);
+
+/* Of that, what q moves by if the state's mean counts `prior` visits, squared. */
+static inline double
+shrinkage_square(double distance, double visits, double prior)
+{
+	double		move = distance * (prior / (visits + prior));
+
+	return move * move;
+}
 
 /* pair_confidence, with the variance of a target by pair. */
-extern void measure_confidence(const PairSpread *spread, const double *variance, double unit, double prior,
+extern void measure_confidence(const PairSpread *spread, const double *variance, const Outcomes *outcomes, double prior,
 							   RtmcTable *table);
 
 /* Both, where targets are returns; and where they are r + gamma V(next state), or in between. */

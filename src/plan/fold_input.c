@@ -17,6 +17,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 
+#include "long_work.h"
 #include "plan/fold_input.h"
 
 /* Offsets of the columns up to the last that is read; NULL where they differ from row to row. */
@@ -170,7 +171,10 @@ next_input(FoldInput *input)
 {
 	TupleTableSlot *row = next_row(input);
 
-	if (row != NULL && (!input->is_placed || !read_stored(input, row)))
+	if (row == NULL)
+		return NULL;
+	note_row_read();
+	if (!input->is_placed || !read_stored(input, row))
 		take_apart(input, row);
 	return row;
 }

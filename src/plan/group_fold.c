@@ -10,7 +10,8 @@
  * rollout are mostly stored together.
  *
  * Rows that come sorted by the keys are folded group by group.  Others go into a
- * hash table: group_fold_table.c.  The planner's half is in group_fold_path.c.
+ * hash table: group_fold_table.c.  What EXPLAIN says of it is in group_fold_explain.c,
+ * what several processes need in group_fold_shared.c.  The planner's half is in group_fold_path.c.
  */
 #include "postgres.h"
 
@@ -21,26 +22,20 @@
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/ruleutils.h"
 
 #include "compat.h"
-#include EXPLAIN_PROPERTIES_HEADER
+#include "long_work.h"
 #include "plan/group_fold.h"
 #include "plan/group_fold_group.h"
-#include "plan/group_fold_spilled.h"
+#include "plan/group_fold_methods.h"
+#include "plan/group_fold_records.h"
+#include "plan/group_fold_scattered.h"
 #include "plan/group_fold_table.h"
 
 static void begin_group_fold(CustomScanState *node, EState *estate, int eflags);
 static TupleTableSlot *execute_group_fold(CustomScanState *node);
 static void end_group_fold(CustomScanState *node);
 static void rescan_group_fold(CustomScanState *node);
-static void explain_group_fold(CustomScanState *node, List *ancestors, ExplainState *es);
-
-static Size estimate_exchange(CustomScanState *node, ParallelContext *context);
-static void begin_exchange(CustomScanState *node, ParallelContext *context, void *shared);
-static void rescan_exchange(CustomScanState *node, ParallelContext *context, void *shared);
-static void begin_exchange_in_worker(CustomScanState *node, shm_toc *toc, void *shared);
-static void end_exchange(CustomScanState *node);
 
 static const CustomExecMethods exec_methods = {
 	.CustomName = "GroupFold",
@@ -118,8 +113,8 @@ describe_keys(GroupFoldState *fold, EState *estate)
 	fold->same_group = execTuplesMatchPrepare(desc, fold->n_keys, fold->key_positions, fold->equal, fold->collations,
 											  &fold->css.ss.ps);
 	fold->comparing = CreateExprContext(estate);
-	for (int i = 0; i < 2; i++)
-		fold->spilled_rows[i] = ExecInitExtraTupleSlot(estate, row->tts_tupleDescriptor, &TTSOpsMinimalTuple);
+	prepare_records(fold);
+	prepare_blame(fold);
 }
 
 static void
@@ -132,6 +127,7 @@ begin_group_fold(CustomScanState *node, EState *estate, int eflags)
 	const List *counts = list_nth(plan->custom_private, FOLD_COUNTS);
 
 	check_permission(plan);
+	expect_rows(outerPlan(plan)->plan_rows);
 	outerPlanState(node) = ExecInitNode(outerPlan(plan), estate, eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK));
 	fold->equal = oids_of(list_nth(plan->custom_private, FOLD_EQUAL));
 	fold->less = oids_of(list_nth(plan->custom_private, FOLD_LESS));
@@ -144,12 +140,12 @@ begin_group_fold(CustomScanState *node, EState *estate, int eflags)
 	fold->sorted_below = lsecond_int(counts) != 0;
 	fold->expected_groups = lthird_int(counts);
 	fold->forgiving = lfourth_int(counts) != 0;
-	prepare_blame(fold);
 	fold->positions = attributes_of(inputs);
 	prepare_input(&fold->input, outerPlanState(node), fold->positions, list_length(inputs), fold->n_keys, fold->n_args);
 	fold->has_filter = list_length(inputs) > fold->n_keys + fold->n_args;
 	describe_keys(fold, estate);
 	fold->table_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: table", ALLOCSET_DEFAULT_SIZES);
+	fold->parts_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: parts", ALLOCSET_DEFAULT_SIZES);
 	fold->group_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: group", ALLOCSET_DEFAULT_SIZES);
 }
 
@@ -199,24 +195,16 @@ next_group(GroupFoldState *fold)
 		else
 			fold_unsorted(fold);
 	}
-	do
-		switch (fold->phase)
-		{
-			case FROM_TABLE:
-				slot = next_of_table(fold);
-				break;
-			case FROM_SPILLED:
-				slot = merge_spilled(fold);
-				break;
-			case FROM_SORTED:
-				slot = fold_sorted(fold);
-				break;
-			case BEFORE_ROWS:
-			case FROM_PARTS:
-			case FINISHED:
-				break;
-		}
-	while (slot == NULL && fold->exchange != NULL && take_merged_part(fold));
+	if (fold->phase == FROM_TABLE)
+	{
+		slot = next_of_table(fold);
+		if (slot == NULL && fold->exchange != NULL)
+			begin_giving_parts(fold);
+	}
+	if (fold->phase == FROM_PARTS)
+		slot = next_of_parts(fold);
+	else if (fold->phase == FROM_SORTED)
+		slot = fold_sorted(fold);
 	return slot ? slot : ExecClearTuple(fold->css.ss.ss_ScanTupleSlot);
 }
 
@@ -249,7 +237,8 @@ forget_groups(GroupFoldState *fold)
 	fold->table = NULL;
 	ExecClearTuple(fold->keys);
 	ExecClearTuple(fold->group_keys);
-	forget_spilled(fold);
+	fold->pending = NULL;
+	forget_parts(fold);
 	MemoryContextReset(fold->table_memory);
 	MemoryContextReset(fold->group_memory);
 }
@@ -279,139 +268,7 @@ end_group_fold(CustomScanState *node)
 
 	forget_groups(fold);
 	MemoryContextDelete(fold->table_memory);
+	MemoryContextDelete(fold->parts_memory);
 	MemoryContextDelete(fold->group_memory);
 	ExecEndNode(outerPlanState(node));
-}
-
-/* ----------
- * With others: all this is called only of a plan whose processes share the rows.
- * ----------
- */
-
-static Size
-estimate_exchange(CustomScanState *node, ParallelContext *context)
-{
-	return exchange_size(context->nworkers + 1, ((GroupFoldState *) node)->expected_groups);
-}
-
-static void
-begin_exchange(CustomScanState *node, ParallelContext *context, void *shared)
-{
-	GroupFoldState *fold = (GroupFoldState *) node;
-	MemoryContext old;
-
-	/* Memory that is not shared: there will be no workers. */
-	if (context->seg == NULL)
-		return;
-	old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
-	fold->exchange = create_exchange(shared, context->nworkers + 1, fold->expected_groups, context->seg);
-	MemoryContextSwitchTo(old);
-}
-
-static void
-rescan_exchange(CustomScanState *node, ParallelContext *context, void *shared)
-{
-	GroupFoldState *fold = (GroupFoldState *) node;
-	MemoryContext old;
-
-	if (fold->exchange == NULL)
-		return;
-	old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
-	renew_exchange(fold->exchange);
-	MemoryContextSwitchTo(old);
-}
-
-static void
-begin_exchange_in_worker(CustomScanState *node, shm_toc *toc, void *shared)
-{
-	GroupFoldState *fold = (GroupFoldState *) node;
-	MemoryContext old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
-
-	fold->exchange = find_exchange(shared);
-	MemoryContextSwitchTo(old);
-}
-
-/* The shared memory is about to go: what EXPLAIN wants to know of it is kept. */
-static void
-end_exchange(CustomScanState *node)
-{
-	GroupFoldState *fold = (GroupFoldState *) node;
-	MemoryContext old;
-
-	if (fold->exchange == NULL)
-		return;
-	leave_exchange(fold->exchange);
-	if (IsParallelWorker())
-		return;
-	old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
-	fold->usage_of_all = usage_of_processes(fold->exchange, &fold->n_processes);
-	MemoryContextSwitchTo(old);
-	fold->exchange = NULL;
-}
-
-/* ----------
- * EXPLAIN
- * ----------
- */
-
-static void
-explain_usage(const FoldUsage *usage, ExplainState *es)
-{
-	ExplainPropertyUInteger("Memory Usage", "kB", (usage->peak_memory + 1023) / 1024, es);
-	if (usage->disk_kb > 0)
-		ExplainPropertyInteger("Disk Usage", "kB", usage->disk_kb, es);
-	ExplainPropertyUInteger("Spilled Groups", NULL, usage->n_spilled, es);
-}
-
-/* In text a line for each process that took part. */
-static void
-explain_processes(const GroupFoldState *fold, ExplainState *es)
-{
-	ExplainOpenGroup("Processes", "Processes", false, es);
-	for (int p = 0; p < fold->n_processes; p++)
-	{
-		const FoldUsage *usage = &fold->usage_of_all[p];
-		const char *name = p == 0 ? "Leader" : psprintf("Worker %d", p - 1);
-
-		if (!usage->took_part)
-			continue;
-		if (es->format == EXPLAIN_FORMAT_TEXT)
-		{
-			ExplainPropertyText(name, psprintf("Memory Usage: %zukB  Disk Usage: " INT64_FORMAT "kB  Exchanged Groups: " UINT64_FORMAT,
-											   (usage->peak_memory + 1023) / 1024, usage->disk_kb, usage->n_exchanged), es);
-			continue;
-		}
-		ExplainOpenGroup("Process", NULL, true, es);
-		ExplainPropertyText("Name", name, es);
-		explain_usage(usage, es);
-		ExplainPropertyUInteger("Exchanged Groups", NULL, usage->n_exchanged, es);
-		ExplainCloseGroup("Process", NULL, true, es);
-	}
-	ExplainCloseGroup("Processes", "Processes", false, es);
-}
-
-/*
- * Keys are named as below, as for an Agg: a subquery that they come from may be
- * gone from the plan.
- */
-static void
-explain_group_fold(CustomScanState *node, List *ancestors, ExplainState *es)
-{
-	GroupFoldState *fold = (GroupFoldState *) node;
-	Plan	   *plan = node->ss.ps.plan;
-	Plan	   *below = outerPlan(plan);
-	List	   *context = set_deparse_context_plan(es->deparse_cxt, below, lcons(plan, ancestors));
-	List	   *keys = NIL;
-
-	for (int k = 0; k < fold->n_keys; k++)
-		keys = lappend(keys, deparse_expression((Node *) list_nth_node(TargetEntry, below->targetlist, fold->positions[k] - 1)->expr,
-												context, explain_n_tables(es) > 1 || es->verbose, true));
-	ExplainPropertyList("Group Key", keys, es);
-	ExplainPropertyText("Strategy", fold->sorted_below ? "Sorted" : "Hashed", es);
-	if (!es->analyze)
-		return;
-	if (fold->usage_of_all != NULL)
-		explain_processes(fold, es);
-	else if (fold->usage.peak_memory > 0)
-		explain_usage(&fold->usage, es);
 }

@@ -23,6 +23,11 @@ blame_group(void *argument)
 
 	if (geterrcode() != ERRCODE_PROGRAM_LIMIT_EXCEEDED)
 		return;
+	if (fold->blamed_keys != NULL)
+	{
+		ExecStoreMinimalTuple(fold->blamed_keys, fold->blamed, false);
+		slot_getallattrs(fold->blamed);
+	}
 	initStringInfo(&words);
 	for (int k = 0; k < fold->n_keys; k++)
 	{
@@ -33,9 +38,9 @@ blame_group(void *argument)
 		appendStringInfoString(&words, k > 0 ? ", " : "");
 		if (IsA(key, Var) && !IS_SPECIAL_VARNO(key->varno))
 			appendStringInfo(&words, "%s = ", get_rte_attribute_name(exec_rt_fetch(key->varno, fold->css.ss.ps.state), key->varattno));
-		getTypeOutputInfo(TupleDescAttr(fold->group_keys->tts_tupleDescriptor, k)->atttypid, &output, &is_varlena);
-		appendStringInfoString(&words, fold->group_keys->tts_isnull[k] ? "NULL" :
-							   OidOutputFunctionCall(output, fold->group_keys->tts_values[k]));
+		getTypeOutputInfo(TupleDescAttr(fold->blamed->tts_tupleDescriptor, k)->atttypid, &output, &is_varlena);
+		appendStringInfoString(&words, fold->blamed->tts_isnull[k] ? "NULL" :
+							   OidOutputFunctionCall(output, fold->blamed->tts_values[k]));
 	}
 	errcontext("group (%s)", words.data);
 }
@@ -45,4 +50,5 @@ prepare_blame(GroupFoldState *fold)
 {
 	fold->blame.callback = blame_group;
 	fold->blame.arg = fold;
+	fold->blamed = fold->group_keys;
 }

@@ -21,8 +21,14 @@
 #define MIN_BITS ((uint32) 1 << 16)
 #define MAX_BITS ((uint32) 1 << 29)
 
-/* Values are written in so many parts for every process: the last ones to be merged shall not be much. */
+/*
+ * Records are written in so many parts for every process, so that the last ones to
+ * be merged are not much, and in so many for all, that a part fits a cache, if there
+ * is memory for their buffers.
+ */
 #define PARTS_A_PROCESS 8
+#define PARTS			64
+#define PART_MEMORY		((Size) 128 * 1024)
 
 /* Phases of the barrier. */
 enum
@@ -41,6 +47,7 @@ struct FoldExchange
 	int			n_parts;
 	uint32		n_bits;			/* a power of 2 */
 	pg_atomic_uint32 next_part;
+	pg_atomic_uint32 everything;	/* 1: all groups are as if marked for sure */
 	Size		marks;			/* offsets from here: n_bits whether a process has a group, and n_bits whether two */
 	Size		parts;			/* shared tuplestores, of part_size bytes each */
 	Size		part_size;
@@ -80,7 +87,7 @@ lay_out(int n_processes, int expected_groups, FoldExchange *exchange)
 	Size		size = MAXALIGN(offsetof(FoldExchange, usage) + n_processes * sizeof(FoldUsage));
 
 	exchange->n_processes = n_processes;
-	exchange->n_parts = n_processes * PARTS_A_PROCESS;
+	exchange->n_parts = Max(n_processes * PARTS_A_PROCESS, Min(PARTS, hash_memory_limit() / PART_MEMORY));
 	exchange->n_bits = bits_for(expected_groups);
 	exchange->part_size = MAXALIGN(sts_estimate(n_processes));
 	exchange->marks = size;
@@ -128,6 +135,7 @@ empty_exchange(ExchangeAccess *access)
 
 	BarrierInit(&exchange->barrier, 0);
 	pg_atomic_init_u32(&exchange->next_part, 0);
+	pg_atomic_init_u32(&exchange->everything, 0);
 	for (uint32 bit = 0; bit < exchange->n_bits; bit += 32)
 	{
 		pg_atomic_init_u32(marks_of(exchange, false, bit), 0);
@@ -217,23 +225,31 @@ mark_group(ExchangeAccess *access, uint32 hash, bool for_sure)
 		pg_atomic_fetch_or_u32(marks_of(exchange, true, bit), mask);
 }
 
+void
+mark_everything(ExchangeAccess *access)
+{
+	pg_atomic_write_u32(&access->exchange->everything, 1);
+}
+
 bool
 others_have_group(const ExchangeAccess *access, uint32 hash)
 {
 	uint32		bit = bit_of(access->exchange, hash);
 
-	return (pg_atomic_read_u32(marks_of(access->exchange, true, bit)) & ((uint32) 1 << (bit % 32))) != 0;
+	return pg_atomic_read_u32(&access->exchange->everything) != 0 ||
+		(pg_atomic_read_u32(marks_of(access->exchange, true, bit)) & ((uint32) 1 << (bit % 32))) != 0;
+}
+
+int
+n_exchange_parts(const ExchangeAccess *access)
+{
+	return access->exchange->n_parts;
 }
 
 void
-send_group(ExchangeAccess *access, uint32 hash, TupleTableSlot *row)
+send_block(ExchangeAccess *access, int part, MinimalTuple block)
 {
-	bool		should_free;
-	MinimalTuple tuple = ExecFetchSlotMinimalTuple(row, &should_free);
-
-	sts_puttuple(access->part[hash_combine(hash, 1) % access->exchange->n_parts], NULL, tuple);
-	if (should_free)
-		pfree(tuple);
+	sts_puttuple(access->part[part], NULL, block);
 }
 
 /* ----------
@@ -290,7 +306,7 @@ take_part(ExchangeAccess *access)
 }
 
 MinimalTuple
-receive_value(ExchangeAccess *access)
+receive_block(ExchangeAccess *access)
 {
 	CHECK_FOR_INTERRUPTS();
 	return sts_parallel_scan_next(access->taken, NULL);

@@ -23,8 +23,11 @@ typedef struct FoldUsage
 {
 	bool		took_part;
 	Size		peak_memory;
-	uint64		n_spilled;
-	uint64		n_exchanged;
+	uint64		n_spilled;		/* groups that went out of the table, */
+	uint64		n_exchanged;	/* of them to others */
+	uint64		n_scattered;	/* rows that went into a part at once */
+	int			n_parts;		/* 0: none but those of the exchange */
+	int			n_on_disk;		/* of them */
 	int64		disk_kb;
 } FoldUsage;
 
@@ -40,8 +43,15 @@ extern bool join_exchange(ExchangeAccess *access);
 /* Between joining and await_marks: this process has a group with this hash; for_sure: as if another had it, too. */
 extern void mark_group(ExchangeAccess *access, uint32 hash, bool for_sure);
 
-/* Between joining and await_values: a group goes out, of which others may have more. */
-extern void send_group(ExchangeAccess *access, uint32 hash, TupleTableSlot *row);
+/* Between joining and await_marks: as if every group of every process were marked for sure. */
+extern void mark_everything(ExchangeAccess *access);
+
+/*
+ * Between joining and await_values: records of a part of all hashes go out, of
+ * whose groups others may have more (group_fold_parts.h).
+ */
+extern int	n_exchange_parts(const ExchangeAccess *access);
+extern void send_block(ExchangeAccess *access, int part, MinimalTuple block);
 
 /* All have marked theirs, */
 extern void await_marks(ExchangeAccess *access);
@@ -50,9 +60,9 @@ extern bool others_have_group(const ExchangeAccess *access, uint32 hash);
 /* have sent what others have, too. */
 extern void await_values(ExchangeAccess *access);
 
-/* Take the next part; then the values of it, until NULL. */
+/* Take the next part; then what was sent of it, until NULL. */
 extern bool take_part(ExchangeAccess *access);
-extern MinimalTuple receive_value(ExchangeAccess *access);
+extern MinimalTuple receive_block(ExchangeAccess *access);
 
 /* Before the shared memory goes away. */
 extern void leave_exchange(ExchangeAccess *access);

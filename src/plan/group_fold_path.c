@@ -13,8 +13,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_language.h"
@@ -69,6 +67,10 @@ static const CustomScanMethods scan_methods = {
 	.CustomName = "GroupFold",
 	.CreateCustomScanState = create_group_fold_state,
 };
+
+/* What it takes to write a row into a part and to read it, in operators; what is so small stays in a processor's cache. */
+#define SCATTERED_OPERATIONS	4
+#define MIN_SCATTERED_BYTES		(1024 * 1024)
 
 /* What a query asks for, when it can be had by a fold. */
 typedef struct Fold
@@ -342,22 +344,31 @@ togetherness(PlannerInfo *root, const Fold *fold)
 }
 
 /*
- * What it costs to empty a full hash table again and again.  Of groups that lie
- * together each is written and read once; scattered rows make so many small
- * values that to sort the rows would be no dearer.
+ * What it costs to fold rows of groups that do not lie together: every row is
+ * written into a part and read again, in memory or, when that ends, on disk.
+ * Processes that share the rows exchange all of them so, but of groups that lie
+ * together the few in which one's share of the blocks ends.
+ *
+ * Groups that do lie together go out as values when the table is full, which are
+ * written and read once.
  */
 static Cost
-cost_spill(PlannerInfo *root, const Path *input, const Fold *fold, Size transition_space)
+cost_parts(PlannerInfo *root, const Path *path, const Path *input, const Fold *fold, Size transition_space)
 {
 	double		bytes = input->rows * fold->alone->width;
-	double		together;
-	double		n_values;
+	bool		fits = Max(bytes / 2, fold->n_groups * transition_space) <= hash_memory_limit();
+	double		scattered = 1 - togetherness(root, fold);
+	Cost		cost = 0;
 
-	if (Max(bytes / 2, fold->n_groups * transition_space) <= hash_memory_limit())
-		return 0;
-	together = togetherness(root, fold);
-	n_values = Max(2, together * fold->n_groups + (1 - together) * input->rows);
-	return 2 * seq_page_cost * bytes / BLCKSZ + 2 * cpu_operator_cost * n_values * log2(n_values);
+	if (path->parallel_aware)
+		scattered = Max(scattered, 0.1);
+	if (scattered * bytes > MIN_SCATTERED_BYTES)
+		cost += scattered * SCATTERED_OPERATIONS * cpu_operator_cost * input->rows;
+	if (path->parallel_aware || !fits)
+		cost += scattered * 2 * seq_page_cost * bytes / BLCKSZ;
+	if (!fits)
+		cost += (1 - scattered) * (2 * seq_page_cost * bytes / BLCKSZ + SCATTERED_OPERATIONS * cpu_operator_cost * fold->n_groups);
+	return cost;
 }
 
 /* The processes that share the rows of a path, as the planner counts them: the leader has other work, too. */
@@ -367,18 +378,6 @@ n_processes(const Path *path)
 	double		leader = parallel_leader_participation ? 1.0 - 0.3 * path->parallel_workers : 0;
 
 	return path->parallel_workers + Max(leader, 0);
-}
-
-/*
- * What processes that share the rows write and read of each other's groups: of
- * those that lie together the few in which one's share of the blocks ends.
- */
-static Cost
-cost_exchange(PlannerInfo *root, const Path *input, const Fold *fold)
-{
-	double		exchanged = Max(1 - togetherness(root, fold), 0.1);
-
-	return exchanged * (seq_page_cost * input->rows * fold->alone->width / BLCKSZ + 2 * cpu_operator_cost * input->rows);
 }
 
 /*
@@ -392,20 +391,21 @@ cost_group_fold(PlannerInfo *root, Path *path, const Path *input, const Fold *fo
 	AggClauseCosts costs;
 	QualCost	arguments;
 	Cost		rows;
-	Cost		spill;
+	Cost		parts;
 
 	MemSet(&costs, 0, sizeof(costs));
 	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
 	cost_qual_eval_node(&arguments, (Node *) list_make2(fold->aggref->args, fold->aggref->aggfilter), root);
 	rows = (costs.transCost.per_tuple - arguments.per_tuple + cpu_operator_cost * list_length(fold->keys)) / 2 * input->rows;
-	spill = strategy == AGG_HASHED ? cost_spill(root, input, fold, costs.transitionSpace) : 0;
-	if (path->parallel_aware)
-		spill += cost_exchange(root, input, fold);
+	parts = strategy == AGG_HASHED ? cost_parts(root, path, input, fold, costs.transitionSpace) : 0;
+	/* Few groups of many rows: an Agg holds all of these rows, too, and is charged for nothing of the kind. */
+	if (fold->n_groups * costs.transitionSpace <= hash_memory_limit())
+		parts = Min(parts, rows / 2);
 
 	path->rows = path->parallel_aware ? clamp_row_est(fold->n_groups / n_processes(input)) : fold->n_groups;
 	copy_disabled_nodes(path, input);
 	path->startup_cost = costs.transCost.startup + costs.finalCost.startup + path->pathtarget->cost.startup +
-		(strategy == AGG_HASHED ? input->total_cost + rows + spill : input->startup_cost);
+		(strategy == AGG_HASHED ? input->total_cost + rows + parts : input->startup_cost);
 	path->total_cost = path->startup_cost +
 		(strategy == AGG_HASHED ? 0 : input->total_cost - input->startup_cost + rows) +
 		(costs.finalCost.per_tuple + cpu_tuple_cost + path->pathtarget->cost.per_tuple) * path->rows;

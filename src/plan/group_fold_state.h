@@ -6,19 +6,18 @@
 #define STEPADV_GROUP_FOLD_STATE_H
 
 #include "nodes/execnodes.h"
-#include "utils/tuplesort.h"
 
 #include "group/builder.h"
 #include "plan/fold_input.h"
 #include "plan/group_fold_exchange.h"
+#include "plan/group_fold_parts.h"
 
 typedef enum Phase
 {
 	BEFORE_ROWS,
 	FROM_TABLE,					/* giving out what was hashed, */
-	FROM_SPILLED,				/* what was spilled, */
-	FROM_SORTED,				/* or what comes sorted from below; */
-	FROM_PARTS,					/* merging what processes sent each other */
+	FROM_SORTED,				/* what comes sorted from below, */
+	FROM_PARTS,					/* or part after part of what is in parts, or was sent by processes */
 	FINISHED
 } Phase;
 
@@ -49,7 +48,9 @@ typedef struct GroupFoldState
 	TupleTableSlot *keys;		/* of the row at hand */
 	TupleTableSlot *group_keys; /* of the current group: */
 	GroupBuilder *builder;		/* NULL: there is none */
-	ErrorContextCallback blame; /* says which group, where it is too large */
+	ErrorContextCallback blame; /* says which group, where it is too large: */
+	TupleTableSlot *blamed;		/* one with its keys, */
+	MinimalTuple blamed_keys;	/* into which these are to be put, unless NULL */
 	MemoryContext group_memory; /* of a group that is not in the table */
 	TupleTableSlot *pending;	/* first row of the next one; NULL: to be read */
 
@@ -58,13 +59,23 @@ typedef struct GroupFoldState
 	Size		limit;			/* of it */
 	TupleHashTable table;
 	TupleHashIterator iterator;
-	Tuplesortstate *spilled;	/* rows as we give them; NULL: none */
-	TupleTableSlot *spilled_rows[2];
-	int			turn;			/* which of them takes the next row */
+	uint64		n_rows;			/* so far, */
+	uint64		n_turns;		/* how often another group's followed, */
+	uint64		rows_before;	/* and n_rows when that was last looked at */
+
+	/* groups in parts */
+	MemoryContext parts_memory;
+	RecordParts *parts;			/* NULL: none */
+	bool		scattered;		/* every row goes there at once */
+	Size		image_size;		/* of keys that all have a fixed length; 0: they have not */
+	int			part;			/* that is folded, -1 before the first */
+	bool		receives;		/* it has records yet in the exchange */
+	uint64		n_table_groups;	/* of it */
+	struct PartGroup **images;	/* a power of 2 of them: groups by the image of their keys */
+	int			image_bits;
 
 	/* with others, at other rows; NULL: alone */
 	ExchangeAccess *exchange;
-	bool		sends;			/* what finds no room goes to the exchange */
 
 	FoldUsage	usage;			/* for EXPLAIN ANALYZE */
 	FoldUsage  *usage_of_all;	/* by process; NULL: there are no others */

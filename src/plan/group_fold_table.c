@@ -3,9 +3,10 @@
  *		The hash table of a GroupFold whose rows come in no order.
  *
  * When it has grown to what work_mem and hash_mem_multiplier allow, the groups in it
- * go out as values, to be sorted and merged at the end, and an empty table takes the
- * rows that follow: values are smaller than rows, and where groups are stored
- * together hardly one is met a second time.
+ * go out as values, into parts of all groups, to be merged at the end, and an empty
+ * table takes the rows that follow: values are smaller than rows, and where groups are
+ * stored together hardly one is met a second time.  Where they take turns, and the
+ * table is too large for a processor's cache, the rows themselves go into parts.
  */
 #include "postgres.h"
 
@@ -14,14 +15,34 @@
 
 #include "compat.h"
 #include "plan/group_fold_group.h"
-#include "plan/group_fold_spilled.h"
+#include "plan/group_fold_scattered.h"
 #include "plan/group_fold_table.h"
 
-static void
-begin_table(GroupFoldState *fold)
+/* A table that a processor's cache does not hold, and so many rows from one group to another, at most: then rows are scattered. */
+#define CACHE_SIZE		((Size) 1024 * 1024)
+#define SCATTERED_RUN	4
+#define TURNS_LOOKED_AT	1024
+
+void
+note_memory(GroupFoldState *fold)
+{
+	Size		used = MemoryContextMemAllocated(fold->table_memory, false);
+
+	if (fold->parts != NULL)
+	{
+		fold->usage.n_on_disk = fold->parts->n_on_disk;
+		fold->usage.disk_kb = fold->parts->disk_size / 1024;
+		fold->usage.peak_memory = Max(fold->usage.peak_memory, fold->parts->peak);
+		used += fold->parts->used;
+	}
+	fold->usage.peak_memory = Max(fold->usage.peak_memory, used);
+}
+
+void
+begin_table(GroupFoldState *fold, long n_groups)
 {
 	/* Without groups the table shall take but a part of the memory. */
-	long		n_buckets = Min(fold->expected_groups, hash_memory_limit() / (8 * sizeof(TupleHashEntryData)));
+	long		n_buckets = Min(n_groups, hash_memory_limit() / (8 * sizeof(TupleHashEntryData)));
 	Oid		   *functions;
 	FmgrInfo   *hash;
 	MemoryContext old;
@@ -54,8 +75,7 @@ begin_giving_table(GroupFoldState *fold)
 	InitTupleHashIterator(fold->table, &fold->iterator);
 }
 
-/* The next one that has not been sent; NULL after the last. */
-static TupleHashEntry
+TupleHashEntry
 next_entry(GroupFoldState *fold)
 {
 	TupleHashEntry entry;
@@ -79,10 +99,19 @@ next_of_table(GroupFoldState *fold)
 }
 
 static void
-send_current_group(GroupFoldState *fold, uint32 hash)
+scatter_current_group(GroupFoldState *fold, uint32 hash)
 {
-	send_group(fold->exchange, hash, give_group(fold));
-	fold->usage.n_exchanged++;
+	scatter_group(fold, hash);
+	ResetExprContext(fold->css.ss.ps.ps_ExprContext);
+	ResetExprContext(fold->comparing);
+}
+
+static void
+leave_group(GroupFoldState *fold)
+{
+	ExecClearTuple(fold->css.ss.ss_ScanTupleSlot);
+	ExecClearTuple(fold->group_keys);
+	fold->builder = NULL;
 }
 
 /* All groups of the table go out as values. */
@@ -91,34 +120,55 @@ spill_table(GroupFoldState *fold)
 {
 	TupleHashEntry entry;
 
+	if (fold->parts == NULL)
+		begin_parts(fold, NULL);
 	begin_giving_table(fold);
 	while ((entry = next_entry(fold)) != NULL)
 	{
 		enter_group(fold, entry);
-		if (fold->sends)
-		{
+		if (fold->exchange != NULL)
 			mark_group(fold->exchange, entry->hash, true);
-			send_current_group(fold, entry->hash);
-		}
-		else
-			spill_value(fold, give_group(fold));
-		ResetExprContext(fold->css.ss.ps.ps_ExprContext);
+		scatter_current_group(fold, entry->hash);
 	}
-	ExecClearTuple(fold->css.ss.ss_ScanTupleSlot);
-	ExecClearTuple(fold->group_keys);
-	fold->builder = NULL;
-	begin_table(fold);
+	leave_group(fold);
+	begin_table(fold, fold->scattered ? 1 : fold->expected_groups);
 }
 
-/* Make the group of a row the current one. */
-static pg_noinline void
+/* Rows are scattered: from now on every one goes into its part. */
+static void
+begin_scattering(GroupFoldState *fold)
+{
+	fold->scattered = true;
+	if (fold->exchange != NULL)
+		mark_everything(fold->exchange);
+	spill_table(fold);
+	fold->blamed = fold->keys;
+}
+
+/* Does it go on like that?  Every now and then it is asked. */
+static bool
+rows_are_scattered(GroupFoldState *fold)
+{
+	uint64		n_rows = fold->n_rows - fold->rows_before;
+
+	fold->rows_before = fold->n_rows;
+	return n_rows < TURNS_LOOKED_AT * SCATTERED_RUN;
+}
+
+/* Make the group of a row the current one.  False: it shall go into its part instead. */
+static pg_noinline bool
 find_group(GroupFoldState *fold, const TupleTableSlot *row)
 {
 	Size		used = MemoryContextMemAllocated(fold->table_memory, false);
 	TupleHashEntry entry;
 	bool		is_new;
 
-	fold->usage.peak_memory = Max(fold->usage.peak_memory, used);
+	note_memory(fold);
+	if (++fold->n_turns % TURNS_LOOKED_AT == 0 && rows_are_scattered(fold) && used > Min(CACHE_SIZE, fold->limit / 8))
+	{
+		begin_scattering(fold);
+		return false;
+	}
 	if (used > fold->limit)
 		spill_table(fold);
 	show_keys(fold, fold->positions, row);
@@ -127,6 +177,7 @@ find_group(GroupFoldState *fold, const TupleTableSlot *row)
 	if (is_new)
 		*tuple_hash_place(fold->table, entry) = create_builder(fold, fold->table_memory);
 	enter_group(fold, entry);
+	return true;
 }
 
 static void
@@ -134,21 +185,25 @@ hash_rows(GroupFoldState *fold)
 {
 	TupleTableSlot *row;
 
-	begin_table(fold);
+	fold->n_rows = fold->n_turns = fold->rows_before = 0;
+	begin_table(fold, fold->expected_groups);
 	while ((row = next_input(&fold->input)) != NULL)
 	{
-		if (fold->builder == NULL || !has_same_keys(fold, fold->positions, row))
-			find_group(fold, row);
-		add_row(fold, row);
+		fold->n_rows++;
+		if (!fold->scattered && ((fold->builder != NULL && has_same_keys(fold, fold->positions, row)) || find_group(fold, row)))
+			add_row(fold, row);
+		else
+			scatter_row(fold, row);
 	}
-	fold->usage.peak_memory = Max(fold->usage.peak_memory, MemoryContextMemAllocated(fold->table_memory, false));
+	fold->blamed = fold->group_keys;
+	note_memory(fold);
 }
 
 void
 fold_unsorted(GroupFoldState *fold)
 {
 	hash_rows(fold);
-	if (fold->spilled == NULL)
+	if (fold->parts == NULL)
 	{
 		begin_giving_table(fold);
 		fold->phase = FROM_TABLE;
@@ -156,8 +211,7 @@ fold_unsorted(GroupFoldState *fold)
 	else
 	{
 		spill_table(fold);
-		sort_spilled(fold);
-		fold->phase = FROM_SPILLED;
+		begin_giving_parts(fold);
 	}
 }
 
@@ -181,51 +235,27 @@ send_shared_groups(GroupFoldState *fold)
 		if (others_have_group(fold->exchange, entry->hash))
 		{
 			enter_group(fold, entry);
-			send_current_group(fold, entry->hash);
+			scatter_current_group(fold, entry->hash);
 			*tuple_hash_place(fold->table, entry) = NULL;
-			ResetExprContext(fold->css.ss.ps.ps_ExprContext);
 		}
-	ExecClearTuple(fold->css.ss.ss_ScanTupleSlot);
-	ExecClearTuple(fold->group_keys);
-	fold->builder = NULL;
+	leave_group(fold);
 }
 
 void
 fold_with_others(GroupFoldState *fold)
 {
-	fold->phase = FROM_PARTS;
 	fold->usage.took_part = true;
+	begin_parts(fold, fold->exchange);
 	if (!join_exchange(fold->exchange))
+	{
+		begin_giving_parts(fold);
 		return;
-	fold->sends = true;
+	}
 	hash_rows(fold);
-	fold->sends = false;
 	send_shared_groups(fold);
+	end_records(fold->parts);
 	await_values(fold->exchange);
 	tell_usage(fold->exchange, &fold->usage);
 	begin_giving_table(fold);
 	fold->phase = FROM_TABLE;
-}
-
-bool
-take_merged_part(GroupFoldState *fold)
-{
-	MinimalTuple tuple;
-
-	forget_spilled(fold);
-	do
-	{
-		if (!take_part(fold->exchange))
-		{
-			fold->phase = FINISHED;
-			return false;
-		}
-		while ((tuple = receive_value(fold->exchange)) != NULL)
-			spill_value(fold, ExecStoreMinimalTuple(tuple, fold->spilled_rows[0], false));
-	} while (fold->spilled == NULL);
-	ExecClearTuple(fold->spilled_rows[0]);
-	sort_spilled(fold);
-	tell_usage(fold->exchange, &fold->usage);
-	fold->phase = FROM_SPILLED;
-	return true;
 }

@@ -21,9 +21,14 @@
  * only when they depend on what has changed), a strict function of NULL gives no
  * rows, shorter functions of a ROWS FROM are filled up with NULLs.  WITH
  * ORDINALITY and references to whole rows are left to it.
+ *
+ * But a group that comes again, scan after scan, is not computed again.  That is
+ * what a nested loop over steps does, and the planner makes one where it takes
+ * the steps for a single row: a batch that came after the table's statistics.
  */
 #include "postgres.h"
 
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -43,10 +48,14 @@
 
 #include "column_sink.h"
 #include "compat.h"
+#include "hash.h"
 #include EXPLAIN_PROPERTIES_HEADER
 #include "plan/step_scan.h"
 
 PG_FUNCTION_INFO_V1(stepadv_row_support);
+
+/* Of a group: its sizes and its first identities. */
+#define FINGERPRINT_BYTES 256
 
 static bool enable_step_scan = true;
 static set_rel_pathlist_hook_type previous_hook = NULL;
@@ -268,6 +277,11 @@ typedef struct StepScanState
 	AskedColumn *columns;
 	MemoryContext memory;		/* of one evaluation: arguments and columns */
 	bool		evaluated;
+	bool		group_decides;	/* what the functions give depends on the group alone */
+	bool		groups_repeat;	/* one came twice: from now on each is kept */
+	uint64		fingerprint;	/* of the group that was evaluated, */
+	struct varlena *kept;		/* and itself, in memory, or NULL */
+	uint64		n_repeated;		/* scans that were spared */
 	uint64		n_rows;
 	uint64		row;
 } StepScanState;
@@ -310,6 +324,31 @@ calls_same_group(const FuncExpr *call, const FuncExpr *before)
 /* What a group of some hundred steps takes: kept from one to the next, where smaller blocks would be freed and be had again. */
 #define USUAL_SIZE ((Size) 64 * 1024)
 
+/* All calls are of one group as it stands in a row, all else is fixed. */
+static bool
+depends_on_group_alone(const List *calls)
+{
+	const Node *group = linitial(linitial_node(FuncExpr, calls)->args);
+	ListCell   *lc;
+
+	if (!IsA(group, Param))
+		return false;
+	foreach(lc, calls)
+	{
+		const FuncExpr *call = lfirst_node(FuncExpr, lc);
+		ListCell   *arg;
+
+		if (!equal(linitial(call->args), group) || func_volatile(call->funcid) != PROVOLATILE_IMMUTABLE)
+			return false;
+		for_each_from(arg, call->args, 1)
+		{
+			if (!IsA(lfirst(arg), Const))
+				return false;
+		}
+	}
+	return true;
+}
+
 static bool
 is_number_scan(const CustomScan *plan)
 {
@@ -337,6 +376,7 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 		scan->same_group[f] = f > 0 && calls_same_group(list_nth(plan->custom_exprs, f), list_nth(plan->custom_exprs, f - 1));
 		column_sink_init(&scan->results[f], list_nth_int(column_counts, f));
 	}
+	scan->group_decides = depends_on_group_alone(plan->custom_exprs);
 	scan->n_columns = list_length(plan->custom_scan_tlist);
 	scan->columns = palloc0(scan->n_columns * sizeof(AskedColumn));
 	for (int c = 0; c < scan->n_columns; c++)
@@ -385,6 +425,40 @@ evaluate_arguments(SetExprState *call, const SetExprState *same_group, ExprConte
 	return true;
 }
 
+/*
+ * Is this the group whose columns are still there?  Bytes that are equal are of
+ * equal groups, also those that point to TOAST; what is still growing has none.
+ * Keeping a group costs a copy of it, so that none is kept before a beginning has
+ * come twice.
+ */
+static bool
+group_came_again(StepScanState *scan, ExprContext *econtext)
+{
+	bool		isnull;
+	Datum		value = ExecEvalExpr((ExprState *) linitial(scan->calls[0]->args), econtext, &isnull);
+	struct varlena *group = (struct varlena *) DatumGetPointer(value);
+	uint64		fingerprint;
+	Size		size;
+
+	if (isnull || (VARATT_IS_EXTERNAL(group) && !VARATT_IS_EXTERNAL_ONDISK(group)))
+	{
+		scan->kept = NULL;
+		MemoryContextReset(scan->memory);
+		return false;
+	}
+	size = VARSIZE_ANY(group);
+	if (scan->kept != NULL && size == VARSIZE_ANY(scan->kept) && memcmp(group, scan->kept, size) == 0)
+		return true;
+	fingerprint = (uint64) hash_bytes_64(group, Min(size, FINGERPRINT_BYTES));
+	scan->groups_repeat |= fingerprint == scan->fingerprint;
+	scan->fingerprint = fingerprint;
+	MemoryContextReset(scan->memory);
+	scan->kept = NULL;
+	if (scan->groups_repeat)
+		scan->kept = memcpy(MemoryContextAllocHuge(scan->memory, size), group, size);
+	return false;
+}
+
 /* Not inlined: next_row, which runs for every row, shall not save registers for it. */
 static pg_noinline void
 evaluate_functions(StepScanState *scan)
@@ -394,7 +468,16 @@ evaluate_functions(StepScanState *scan)
 	Datum		group = (Datum) 0;
 	Datum		flat = (Datum) 0;
 
-	MemoryContextReset(scan->memory);
+	scan->row = 0;
+	scan->evaluated = true;
+	if (!scan->group_decides)
+		MemoryContextReset(scan->memory);
+	else if (group_came_again(scan, econtext))
+	{
+		MemoryContextSwitchTo(old);
+		scan->n_repeated++;
+		return;
+	}
 	scan->n_rows = 0;
 	for (int f = 0; f < scan->n_functions; f++)
 	{
@@ -420,8 +503,6 @@ evaluate_functions(StepScanState *scan)
 		asked->result = scan->results[asked->function].columns[asked->column];
 		asked->n_rows = scan->results[asked->function].n_rows;
 	}
-	scan->evaluated = true;
-	scan->row = 0;
 }
 
 /*
@@ -537,6 +618,8 @@ explain_step_scan(CustomScanState *node, List *ancestors, ExplainState *es)
 	foreach(lc, plan->custom_exprs)
 		names = lappend(names, get_func_name(lfirst_node(FuncExpr, lc)->funcid));
 	ExplainPropertyList("Functions", names, es);
+	if (es->analyze && ((StepScanState *) node)->n_repeated > 0)
+		ExplainPropertyInteger("Groups Asked Again", NULL, ((StepScanState *) node)->n_repeated, es);
 }
 
 void

@@ -16,19 +16,25 @@
 
 /* Numbers the places that occur; *table has the column of each. */
 static int32 *
-number_places(RolloutSum *const *rollouts, uint64 n, int32 **table, int *dimension)
+number_places(const RolloutSums *sums, RolloutSum *const *rollouts, uint64 n, int32 **table, int *dimension)
 {
 	int32		most = 0;
 	int32	   *place;
 
 	for (uint64 r = 0; r < n; r++)
-		if (rollouts[r]->sparse.n > 0)
-			most = Max(most, rollouts[r]->sparse.place[rollouts[r]->sparse.n - 1]);
+	{
+		SparseSum	sum = rollout_sums_sparse(sums, rollouts[r]);
+
+		if (sum.n > 0)
+			most = Max(most, sum.place[sum.n - 1]);
+	}
 	*table = ALLOCATE_ZEROED_ARRAY(int32, most + 1);
 	for (uint64 r = 0; r < n; r++)
 	{
-		for (uint32 i = 0; i < rollouts[r]->sparse.n; i++)
-			(*table)[rollouts[r]->sparse.place[i]] = 1;
+		SparseSum	sum = rollout_sums_sparse(sums, rollouts[r]);
+
+		for (uint32 i = 0; i < sum.n; i++)
+			(*table)[sum.place[i]] = 1;
 		CHECK_FOR_INTERRUPTS();
 	}
 	*dimension = 0;
@@ -55,29 +61,30 @@ fit_rows_of(RolloutSums *sums, RolloutSum *const *rollouts, uint64 n)
 
 	if (sparse)
 	{
-		rows.place = number_places(rollouts, n, &table, &rows.dimension);
+		rows.place = number_places(sums, rollouts, n, &table, &rows.dimension);
 		if (rows.dimension == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATA_EXCEPTION),
 					 errmsg("none of the " UINT64_FORMAT " judged rollouts has a feature", n)));
 		for (uint64 r = 0; r < n; r++)
-			n_entries += rollouts[r]->sparse.n;
+			n_entries += rollout_sums_sparse(sums, rollouts[r]).n;
 		columns = ALLOCATE_ARRAY(int32, n_entries);
 	}
 	for (uint64 r = 0; r < n; r++)
 	{
-		const SparseSum *sum = &rollouts[r]->sparse;
+		SparseSum	sum;
 
 		rows.n_steps += rollouts[r]->n_steps;
 		rows.row[r] = (FitRow) {rollouts[r]->sum, NULL, rows.dimension, rollouts[r]->n_steps,
 			rollouts[r]->outcome, rollouts[r]->rollout_id};
 		if (!sparse)
 			continue;
-		rows.row[r].x = sum->weight;
+		sum = rollout_sums_sparse(sums, rollouts[r]);
+		rows.row[r].x = sum.weight;
 		rows.row[r].column = columns;
-		rows.row[r].n = sum->n;
-		for (uint32 i = 0; i < sum->n; i++)
-			*columns++ = table[sum->place[i]];
+		rows.row[r].n = sum.n;
+		for (uint32 i = 0; i < sum.n; i++)
+			*columns++ = table[sum.place[i]];
 		CHECK_FOR_INTERRUPTS();
 	}
 	if (sparse)

@@ -105,17 +105,49 @@ numbers_add_scaled_at(double *restrict sum, const int *restrict column, const do
 		sum[column[i]] += weight * x[i];
 }
 
+/* One row of the triangle. */
+static void
+gram_row_add_at(double *restrict row, const int *restrict column, const double *restrict x, double a, size_t from, size_t end)
+{
+	for (size_t j = from; j < end; j++)
+		row[column[j]] += a * x[j];
+}
+
+/*
+ * Four rows of the triangle at a time: an entry of x is read once for four
+ * products, which do not wait for each other.
+ */
 void
 gram_add_at(double *restrict gram, const int *restrict column, const double *restrict x, double weight, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	size_t		i = 0;
+
+	for (; i + 4 <= n; i += 4)
 	{
-		double		a = weight * x[i];
-		double	   *restrict row = gram + PACKED_ROW(column[i]);
+		double	   *restrict row0 = gram + PACKED_ROW(column[i]);
+		double	   *restrict row1 = gram + PACKED_ROW(column[i + 1]);
+		double	   *restrict row2 = gram + PACKED_ROW(column[i + 2]);
+		double	   *restrict row3 = gram + PACKED_ROW(column[i + 3]);
+		double		a0 = weight * x[i];
+		double		a1 = weight * x[i + 1];
+		double		a2 = weight * x[i + 2];
+		double		a3 = weight * x[i + 3];
 
 		for (size_t j = 0; j <= i; j++)
-			row[column[j]] += a * x[j];
+		{
+			int			at = column[j];
+
+			row0[at] += a0 * x[j];
+			row1[at] += a1 * x[j];
+			row2[at] += a2 * x[j];
+			row3[at] += a3 * x[j];
+		}
+		gram_row_add_at(row1, column, x, a1, i + 1, i + 2);
+		gram_row_add_at(row2, column, x, a2, i + 1, i + 3);
+		gram_row_add_at(row3, column, x, a3, i + 1, i + 4);
 	}
+	for (; i < n; i++)
+		gram_row_add_at(gram + PACKED_ROW(column[i]), column, x, weight * x[i], 0, i + 1);
 }
 
 /*

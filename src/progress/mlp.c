@@ -20,6 +20,7 @@
 
 #include "arrays.h"
 #include "hash.h"
+#include "long_work.h"
 #include "progress/kernels.h"
 #include "progress/mlp.h"
 #include "sum.h"
@@ -207,7 +208,7 @@ set_up_adam(Adam *adam, Size n)
 
 /* Once over all rollouts in that order, batch by batch; the mean squared error on the way. */
 static double
-train_epoch(ProgressValue *model, const MlpTraining *training, const uint64 *order, double *active, Adam *adam)
+train_epoch(ProgressValue *model, const MlpTraining *training, const uint64 *order, double *active, Adam *adam, LongWork *work)
 {
 	Size		n_hidden = (Size) model->width * model->dimension;
 	double		lambda = model->numbers[MODEL_LAMBDA];
@@ -229,6 +230,7 @@ train_epoch(ProgressValue *model, const MlpTraining *training, const uint64 *ord
 		add_penalty(model->numbers + MLP_WEIGHTS(model),
 					adam->gradient + MLP_WEIGHTS(model), model->width, lambda);
 		adam_step(adam, model->numbers + FIRST_PARAMETER, training->learning_rate);
+		advance_long_work(work, (double) (end - first) / training->n_rollouts, 0);
 	}
 	return sum_value(&loss) / training->n_rollouts;
 }
@@ -241,6 +243,7 @@ mlp_train(ProgressValue *model, const MlpTraining *training)
 	double	   *active = ALLOCATE_ARRAY(double, (Size) training->most_steps * model->width);
 	int64		counter = 0;
 	int			told = 0;
+	LongWork	work;
 	double		untrained;
 	Adam		adam;
 
@@ -252,12 +255,14 @@ mlp_train(ProgressValue *model, const MlpTraining *training)
 		order[i] = i;
 
 	untrained = mean_squared_error(model, training);
+	begin_long_work(&work, "trained", "epochs", "", training->after_epoch != NULL ? "at most " : "", training->epochs);
 	for (int epoch = 1; epoch <= training->epochs; epoch++)
 	{
 		double		error;
 
 		shuffle(order, training->n_rollouts, training->seed, &counter);
-		error = train_epoch(model, training, order, active, &adam);
+		error = train_epoch(model, training, order, active, &adam, &work);
+		work.done = epoch;
 		/* Adam's steps are bounded, so numbers seldom overflow: they only lead nowhere. */
 		if (!isfinite(error) || error > DIVERGED * untrained)
 			refuse_divergence(epoch, training, error, untrained);

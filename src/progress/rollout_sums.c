@@ -22,7 +22,8 @@
 #define SH_ELEMENT_TYPE RolloutSum
 #define SH_KEY_TYPE int64
 #define SH_KEY rollout_id
-#define SH_HASH_KEY(table, key) hash_bytes((const unsigned char *) &(key), sizeof(int64))
+#define HASH_ROLLOUT(key) hash_bytes((const unsigned char *) &(key), sizeof(int64))
+#define SH_HASH_KEY(table, key) HASH_ROLLOUT(key)
 #define SH_EQUAL(table, a, b) ((a) == (b))
 #define SH_SCOPE static inline
 #define SH_DEFINE
@@ -42,6 +43,16 @@ typedef RolloutSum *RolloutSumPointer;
 #define FIRST_TABLE_SIZE 16
 #define MOST_VECTORS_PER_CHUNK_BYTES ((Size) 1024 * 1024)
 
+/* A step whose rollout is looked up together with others': its slot has been asked for meanwhile. */
+typedef struct WaitingStep
+{
+	int64		rollout_id;
+	int64		group_id;
+	double		outcome;
+} WaitingStep;
+
+#define MOST_WAITING 32
+
 struct RolloutSums
 {
 	MemoryContext context;
@@ -52,7 +63,11 @@ struct RolloutSums
 	/* Vectors are cut from chunks: a power of two of bytes each would waste up to half. */
 	double	   *free_vectors;
 	uint32		n_free;
-	SparseScratch scratch;
+
+	/* Sparse features, of which the last n_waiting do not know their rollout yet. */
+	SparseSums	sparse;
+	int			n_waiting;
+	WaitingStep *waiting;		/* room for MOST_WAITING; NULL: no sparse step yet */
 };
 
 RolloutSums *
@@ -61,7 +76,7 @@ rollout_sums_create(MemoryContext context)
 	RolloutSums *sums = MemoryContextAllocZero(context, sizeof(RolloutSums));
 
 	sums->context = context;
-	sums->scratch.context = context;
+	sparse_sums_init(&sums->sparse, context);
 	sums->table = rollout_sum_create(context, FIRST_TABLE_SIZE, NULL);
 	return sums;
 }
@@ -116,7 +131,7 @@ find_rollout(RolloutSums *sums, int64 rollout_id, int64 group_id, int dimension)
 		rollout->n_steps = 0;
 		rollout->outcome = NAN;
 		rollout->sum = dimension == SPARSE_DIMENSION ? NULL : new_vector(sums);
-		rollout->sparse = (SparseSum) {0};
+		rollout->number = sums->table->members - 1;
 	}
 	else if (unlikely(rollout->group_id != group_id))
 		ereport(ERROR,
@@ -137,15 +152,6 @@ rollout_sums_step(RolloutSums *sums, int64 rollout_id, int64 group_id, int dimen
 }
 
 void
-rollout_sums_sparse_step(RolloutSums *sums, int64 rollout_id, int64 group_id, const SparseFeatures *features, double outcome)
-{
-	RolloutSum *rollout = rollout_sums_step(sums, rollout_id, group_id, SPARSE_DIMENSION);
-
-	sparse_sum_add(&rollout->sparse, features, &sums->scratch);
-	rollout_sum_judge(rollout, outcome);
-}
-
-void
 rollout_sum_judge(RolloutSum *rollout, double outcome)
 {
 	if (isnan(outcome))
@@ -159,15 +165,78 @@ rollout_sum_judge(RolloutSum *rollout, double outcome)
 	rollout->outcome = outcome;
 }
 
+/* ----------
+ * Sparse
+ * ----------
+ */
+
+/* Steps that wait find their rollouts. */
 static void
-add_sum(RolloutSums *sums, const RolloutSum *other, int dimension)
+settle(RolloutSums *sums)
 {
-	RolloutSum *rollout = find_rollout(sums, other->rollout_id, other->group_id, dimension);
+	SparseAddend *addend;
+
+	if (sums->n_waiting == 0)
+		return;
+	addend = sums->sparse.addend + sums->sparse.n_addends - sums->n_waiting;
+	for (int i = 0; i < sums->n_waiting; i++)
+	{
+		const WaitingStep *step = &sums->waiting[i];
+		RolloutSum *rollout = rollout_sums_step(sums, step->rollout_id, step->group_id, SPARSE_DIMENSION);
+
+		addend[i].owner = rollout->number;
+		rollout_sum_judge(rollout, step->outcome);
+	}
+	sums->n_waiting = 0;
+}
+
+static void
+compact(RolloutSums *sums)
+{
+	settle(sums);
+	if (sums->dimension == SPARSE_DIMENSION)
+		sparse_sums_compact(&sums->sparse, sums->table->members);
+}
+
+void
+rollout_sums_sparse_step(RolloutSums *sums, int64 rollout_id, int64 group_id, const SparseFeatures *features, double outcome)
+{
+	sparse_sums_add(&sums->sparse, features);
+	__builtin_prefetch(&sums->table->data[HASH_ROLLOUT(rollout_id) & sums->table->sizemask]);
+	if (sums->waiting == NULL)
+		sums->waiting = MemoryContextAlloc(sums->context, MOST_WAITING * sizeof(WaitingStep));
+	sums->waiting[sums->n_waiting++] = (WaitingStep) {rollout_id, group_id, outcome};
+	if (sums->n_waiting < MOST_WAITING)
+		return;
+	settle(sums);
+	if (sparse_sums_are_due(&sums->sparse))
+		compact(sums);
+}
+
+SparseSum
+rollout_sums_sparse(const RolloutSums *sums, const RolloutSum *rollout)
+{
+	return sparse_sums_of(&sums->sparse, rollout->number);
+}
+
+static void
+add_sum(RolloutSums *sums, const RolloutSums *others, const RolloutSum *other)
+{
+	RolloutSum *rollout = find_rollout(sums, other->rollout_id, other->group_id, others->dimension);
 
 	rollout->n_steps += other->n_steps;
-	if (dimension == SPARSE_DIMENSION)
-		sparse_sum_merge(&rollout->sparse, &other->sparse, &sums->scratch);
-	for (int i = 0; i < dimension; i++)
+	if (others->dimension == SPARSE_DIMENSION)
+	{
+		SparseSum	sum = rollout_sums_sparse(others, other);
+		int32	   *place;
+		double	   *weight;
+
+		sparse_sums_make_room(&sums->sparse, sum.n, &place, &weight);
+		memcpy(place, sum.place, sum.n * sizeof(int32));
+		memcpy(weight, sum.weight, sum.n * sizeof(double));
+		sparse_sums_added(&sums->sparse, rollout->number, sum.n);
+	}
+	for (int i = 0; i < others->dimension; i++)
 		rollout->sum[i] += other->sum[i];
 	rollout_sum_judge(rollout, other->outcome);
 }
@@ -178,13 +247,17 @@ rollout_sums_merge(RolloutSums *sums, RolloutSums *other)
 	rollout_sum_iterator i;
 	RolloutSum *rollout;
 
+	settle(sums);
+	compact(other);
 	/* Known to be needed: growing step by step would visit all again and again. */
 	if (sums->table->members == 0 && other->table->members > FIRST_TABLE_SIZE)
 		rollout_sum_grow(sums->table, other->table->size);
 	rollout_sum_start_iterate(other->table, &i);
 	while ((rollout = rollout_sum_iterate(other->table, &i)) != NULL)
 	{
-		add_sum(sums, rollout, other->dimension);
+		add_sum(sums, other, rollout);
+		if (sparse_sums_are_due(&sums->sparse))
+			compact(sums);
 		CHECK_FOR_INTERRUPTS();
 	}
 }
@@ -192,17 +265,17 @@ rollout_sums_merge(RolloutSums *sums, RolloutSums *other)
 RolloutSum **
 rollout_sums_judged(RolloutSums *sums, uint64 *n)
 {
-	RolloutSum **judged = ALLOCATE_ARRAY(RolloutSumPointer, sums->table->members);
+	RolloutSum **judged;
 	rollout_sum_iterator i;
 	RolloutSum *rollout;
 
+	compact(sums);
+	judged = ALLOCATE_ARRAY(RolloutSumPointer, sums->table->members);
 	*n = 0;
 	rollout_sum_start_iterate(sums->table, &i);
 	while ((rollout = rollout_sum_iterate(sums->table, &i)) != NULL)
 		if (!isnan(rollout->outcome))
 		{
-			if (sums->dimension == SPARSE_DIMENSION)
-				sparse_sum_compact(&rollout->sparse, &sums->scratch);
 			judged[(*n)++] = rollout;
 			CHECK_FOR_INTERRUPTS();
 		}
@@ -218,22 +291,16 @@ rollout_sums_judged(RolloutSums *sums, uint64 *n)
 void
 rollout_sums_write(RolloutSums *sums, StringInfo bytes)
 {
-	bool		sparse = sums->dimension == SPARSE_DIMENSION;
-	Size		vector = sparse ? 0 : sums->dimension * sizeof(double);
-	Size		size = (Size) sums->table->members * (vector + 5 * sizeof(int64));
+	bool		sparse;
+	Size		vector;
+	Size		size;
 	rollout_sum_iterator i;
 	RolloutSum *rollout;
 
-	if (sparse)
-	{
-		rollout_sum_start_iterate(sums->table, &i);
-		while ((rollout = rollout_sum_iterate(sums->table, &i)) != NULL)
-		{
-			sparse_sum_compact(&rollout->sparse, &sums->scratch);
-			size += rollout->sparse.n * (sizeof(int32) + sizeof(double));
-			CHECK_FOR_INTERRUPTS();
-		}
-	}
+	compact(sums);
+	sparse = sums->dimension == SPARSE_DIMENSION;
+	vector = sparse ? 0 : sums->dimension * sizeof(double);
+	size = (Size) sums->table->members * (vector + 5 * sizeof(int64)) + sums->sparse.sums.n * (sizeof(int32) + sizeof(double));
 	if (size > MaxAllocSize - 1024)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -255,9 +322,11 @@ rollout_sums_write(RolloutSums *sums, StringInfo bytes)
 		appendBinaryStringInfo(bytes, (char *) &rollout->outcome, sizeof(double));
 		if (sparse)
 		{
-			appendBinaryStringInfo(bytes, (char *) &rollout->sparse.n, sizeof(uint32));
-			appendBinaryStringInfo(bytes, (char *) rollout->sparse.place, (int) (rollout->sparse.n * sizeof(int32)));
-			appendBinaryStringInfo(bytes, (char *) rollout->sparse.weight, (int) (rollout->sparse.n * sizeof(double)));
+			SparseSum	sum = rollout_sums_sparse(sums, rollout);
+
+			appendBinaryStringInfo(bytes, (char *) &sum.n, sizeof(uint32));
+			appendBinaryStringInfo(bytes, (const char *) sum.place, (int) (sum.n * sizeof(int32)));
+			appendBinaryStringInfo(bytes, (const char *) sum.weight, (int) (sum.n * sizeof(double)));
 		}
 		else
 			appendBinaryStringInfo(bytes, (char *) rollout->sum, (int) vector);
@@ -266,15 +335,17 @@ rollout_sums_write(RolloutSums *sums, StringInfo bytes)
 }
 
 static void
-read_sparse(RolloutSums *sums, RolloutSum *rollout, StringInfo bytes)
+read_sparse(RolloutSums *sums, const RolloutSum *rollout, StringInfo bytes)
 {
 	uint32		n;
+	int32	   *place;
+	double	   *weight;
 
 	pq_copymsgbytes(bytes, (char *) &n, sizeof(uint32));
-	sparse_sum_reserve(&rollout->sparse, n, sums->context);
-	rollout->sparse.n = rollout->sparse.n_compact = n;
-	pq_copymsgbytes(bytes, (char *) rollout->sparse.place, (int) (n * sizeof(int32)));
-	pq_copymsgbytes(bytes, (char *) rollout->sparse.weight, (int) (n * sizeof(double)));
+	sparse_sums_make_room(&sums->sparse, n, &place, &weight);
+	pq_copymsgbytes(bytes, (char *) place, (int) (n * sizeof(int32)));
+	pq_copymsgbytes(bytes, (char *) weight, (int) (n * sizeof(double)));
+	sparse_sums_added(&sums->sparse, rollout->number, n);
 }
 
 RolloutSums *

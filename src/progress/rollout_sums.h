@@ -18,8 +18,8 @@ typedef struct RolloutSum
 	int64		group_id;		/* 0 where nobody asks */
 	int64		n_steps;
 	double		outcome;		/* NaN: not known yet */
-	double	   *sum;			/* dimension entries */
-	SparseSum	sparse;			/* where the features are; sum is then NULL */
+	double	   *sum;			/* dimension entries; NULL: the features are sparse */
+	uint32		number;			/* from 0 on, in the order in which rollouts came */
 	char		status;			/* of the hash table's slot */
 } RolloutSum;
 
@@ -48,8 +48,11 @@ extern int	rollout_sums_dimension(const RolloutSums *sums);
 
 #define SPARSE_DIMENSION (-1)
 
-/* The judged rollouts in the order of their ids, so that nothing depends on that of the rows; sparse sums are compact. */
+/* The judged rollouts in the order of their ids, so that nothing depends on that of the rows. */
 extern RolloutSum **rollout_sums_judged(RolloutSums *sums, uint64 *n);
+
+/* The sparse sum of one of them, valid until the next step. */
+extern SparseSum rollout_sums_sparse(const RolloutSums *sums, const RolloutSum *rollout);
 
 extern void rollout_sums_write(RolloutSums *sums, StringInfo bytes);
 extern RolloutSums *rollout_sums_read(MemoryContext context, StringInfo bytes);

@@ -1,10 +1,12 @@
 /*
  * sparse_sums.c
- *		Sums of sparse feature vectors: only the places that occur.
+ *		Sums of sparse feature vectors by owner: only the places that occur.
  *
- * Steps are appended.  When a sum's room is used up its places are added up, one
- * entry each, by way of a vector of all places that the sums share: so the work is
- * linear in the entries, and the memory in the places of each rollout.
+ * What is added is only written down, one addend after the other, so that a row
+ * touches no memory but the end of this log.  When the log is some times as long as
+ * the sums, all of it is added up: addends are put in the order of their owners, and
+ * each owner's go by way of a vector of all places.  So the work is linear in the
+ * entries, and the memory in the places of each owner.
  */
 #include "postgres.h"
 
@@ -12,6 +14,7 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
+#include "arrays.h"
 #include "progress/sparse_sums.h"
 #include "progress/value.h"
 
@@ -23,156 +26,287 @@
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-#define FIRST_CAPACITY 40
-#define FIRST_COMPACTED 64
-#define ENTRY_BYTES (sizeof(double) + sizeof(int32))
+#define FIRST_ENTRIES 64
+#define FIRST_ADDENDS 8
+/* In entries of the sums; however short they are. */
+#define LONGEST_LOG 4
+#define LEAST_LOG (256 * 1024)
 #define WORD_BITS 64
 
+/* Addends that are asked for ahead of their turn: they lie all over the log. */
+#define AHEAD 8
+
+/* An addend in its place in the log. */
+typedef struct Run
+{
+	uint64		first;
+	uint32		n;
+} Run;
+
 void
-sparse_sum_reserve(SparseSum *sum, uint64 n, MemoryContext context)
+sparse_sums_init(SparseSums *sums, MemoryContext context)
 {
-	if (n > PG_INT32_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("a rollout has too many features")));
-	*sum = (SparseSum) {.capacity = (uint32) Max(n, 1)};
-	sum->weight = MemoryContextAllocHuge(context, (Size) sum->capacity * ENTRY_BYTES);
-	sum->place = (int32 *) (sum->weight + sum->capacity);
+	*sums = (SparseSums) {.context = context};
+}
+
+static void *
+resize(MemoryContext context, void *array, Size size)
+{
+	return array == NULL ? MemoryContextAllocHuge(context, size) : repalloc_huge(array, size);
 }
 
 static void
-grow(SparseSum *sum, uint64 n, MemoryContext context)
+require_entries(SparseEntries *entries, uint64 n, MemoryContext context)
 {
-	SparseSum	old = *sum;
-
-	/* Allocation rounds up to a power of two of bytes: all of it is used. */
-	sparse_sum_reserve(sum, pg_nextpower2_64(Max(n, FIRST_CAPACITY) * ENTRY_BYTES) / ENTRY_BYTES, context);
-	if (old.capacity == 0)
+	if (entries->place != NULL && entries->n + n <= entries->capacity)
 		return;
-	memcpy(sum->place, old.place, old.n * sizeof(int32));
-	memcpy(sum->weight, old.weight, old.n * sizeof(double));
-	sum->n = old.n;
-	sum->n_compact = old.n_compact;
-	pfree(old.weight);
+	entries->capacity = Max(Max(2 * entries->capacity, entries->n + n), FIRST_ENTRIES);
+	entries->place = resize(context, entries->place, entries->capacity * sizeof(int32));
+	entries->weight = resize(context, entries->weight, entries->capacity * sizeof(double));
 }
 
-static void
-require_scratch(SparseScratch *scratch, const SparseSum *sum)
+void
+sparse_sums_make_room(SparseSums *sums, uint32 n, int32 **place, double **weight)
 {
-	int32		most = 0;
-
-	for (uint32 i = 0; i < sum->n; i++)
-		most = Max(most, sum->place[i]);
-	if (most >= scratch->most_places)
+	require_entries(&sums->log, n, sums->context);
+	if (sums->n_addends == sums->addends_capacity)
 	{
-		if (scratch->most_places > 0)
-		{
-			pfree(scratch->sum);
-			pfree(scratch->seen);
-		}
-		scratch->most_places = Min(Max(2 * most, 1024), MOST_PLACES) + 1;
-		scratch->sum = MemoryContextAllocZero(scratch->context, scratch->most_places * sizeof(double));
-		scratch->seen = MemoryContextAllocZero(scratch->context, (scratch->most_places / WORD_BITS + 1) * sizeof(uint64));
+		sums->addends_capacity = Max(2 * sums->addends_capacity, FIRST_ADDENDS);
+		sums->addend = resize(sums->context, sums->addend, sums->addends_capacity * sizeof(SparseAddend));
 	}
-	if (sum->n > scratch->most_touched)
+	*place = sums->log.place + sums->log.n;
+	*weight = sums->log.weight + sums->log.n;
+}
+
+void
+sparse_sums_added(SparseSums *sums, uint32 owner, uint32 n)
+{
+	sums->addend[sums->n_addends++] = (SparseAddend) {owner, n};
+	sums->log.n += n;
+	if (n > 0)
+		sums->most_place = Max(sums->most_place, sums->log.place[sums->log.n - 1]);
+}
+
+void
+sparse_sums_add(SparseSums *sums, const SparseFeatures *features)
+{
+	int32	   *place;
+	double	   *weight;
+
+	sparse_sums_make_room(sums, features->n, &place, &weight);
+	memcpy(place, features->place, features->n * sizeof(int32));
+	for (int i = 0; i < features->n; i++)
+		weight[i] = features->weight[i];
+	sparse_sums_added(sums, 0, features->n);
+}
+
+bool
+sparse_sums_are_due(const SparseSums *sums)
+{
+	return sums->log.n + sums->n_addends > Max(LONGEST_LOG * sums->sums.n, LEAST_LOG);
+}
+
+SparseSum
+sparse_sums_of(const SparseSums *sums, uint32 owner)
+{
+	uint64		first;
+
+	if (owner >= sums->n_owners)
+		return (SparseSum) {0};
+	first = owner == 0 ? 0 : sums->end[owner - 1];
+	return (SparseSum) {sums->sums.place + first, sums->sums.weight + first, (uint32) (sums->end[owner] - first)};
+}
+
+/* ----------
+ * Adding up
+ * ----------
+ */
+
+static void
+require_room(SparseSums *sums)
+{
+	if (sums->most_place < sums->room)
+		return;
+	if (sums->room > 0)
 	{
-		if (scratch->most_touched > 0)
-			pfree(scratch->touched);
-		scratch->most_touched = sum->capacity;
-		scratch->touched = MemoryContextAllocHuge(scratch->context, (Size) scratch->most_touched * sizeof(int32));
+		pfree(sums->sum);
+		pfree(sums->seen);
+	}
+	sums->room = Min(Max(2 * sums->most_place, 1024), MOST_PLACES) + 1;
+	sums->sum = MemoryContextAllocZero(sums->context, sums->room * sizeof(double));
+	sums->seen = MemoryContextAllocZero(sums->context, (sums->room / WORD_BITS + 1) * sizeof(uint64));
+}
+
+/* The log by owner, each owner's in the order in which they came: owner i's from (*first)[i] to (*first)[i + 1]. */
+static Run *
+order_addends(const SparseSums *sums, uint32 n_owners, uint64 **first)
+{
+	uint64	   *next = ALLOCATE_ZEROED_ARRAY(uint64, (Size) n_owners + 2);
+	Run		   *runs = ALLOCATE_ARRAY(Run, sums->n_addends);
+	uint64		at = 0;
+
+	for (uint64 i = 0; i < sums->n_addends; i++)
+		next[sums->addend[i].owner + 2]++;
+	for (uint32 i = 2; i < n_owners + 2; i++)
+		next[i] += next[i - 1];
+	for (uint64 i = 0; i < sums->n_addends; i++)
+	{
+		runs[next[sums->addend[i].owner + 1]++] = (Run) {at, sums->addend[i].n};
+		at += sums->addend[i].n;
+		if (i % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	*first = next;
+	return runs;
+}
+
+static void
+add_up(SparseSums *sums, const SparseSum *addend)
+{
+	double	   *sum = sums->sum;
+	uint64	   *seen = sums->seen;
+
+	for (uint32 i = 0; i < addend->n; i++)
+	{
+		uint32		place = (uint32) addend->place[i];
+
+		sum[place] += addend->weight[i];
+		seen[place / WORD_BITS] |= UINT64CONST(1) << (place % WORD_BITS);
 	}
 }
 
-/* The places that were seen, ascending: read off the bits where they are dense, else sorted. */
+/* What was added up becomes the end of entries; places are from least to most. */
 static void
-order_touched(SparseScratch *scratch, uint32 n)
+take_dense(SparseSums *sums, SparseEntries *entries, int32 least, int32 most)
+{
+	uint64		n = entries->n;
+
+	for (int32 w = least / WORD_BITS; w <= most / WORD_BITS; w++)
+	{
+		for (uint64 bits = sums->seen[w]; bits != 0; bits &= bits - 1)
+		{
+			int32		place = w * WORD_BITS + pg_rightmost_one_pos64(bits);
+
+			entries->place[n] = place;
+			entries->weight[n++] = sums->sum[place];
+			sums->sum[place] = 0;
+		}
+		sums->seen[w] = 0;
+	}
+	entries->n = n;
+}
+
+/* The same where places are few and far between: all of the addends' stand at the end of entries. */
+static void
+take_scattered(SparseSums *sums, SparseEntries *entries, uint64 n)
+{
+	int32	   *place = entries->place + entries->n;
+	uint64		kept = 0;
+
+	for (uint64 i = 0; i < n; i++)
+	{
+		uint64	   *seen = &sums->seen[place[i] / WORD_BITS];
+		uint64		bit = UINT64CONST(1) << (place[i] % WORD_BITS);
+
+		if ((*seen & bit) != 0)
+		{
+			*seen &= ~bit;
+			place[kept++] = place[i];
+		}
+	}
+	sort_places(place, kept);
+	for (uint64 i = 0; i < kept; i++)
+	{
+		entries->weight[entries->n + i] = sums->sum[place[i]];
+		sums->sum[place[i]] = 0;
+	}
+	entries->n += kept;
+}
+
+/* The sum of an owner's addends at the end of entries, which has room for all of them. */
+static void
+sum_owner(SparseSums *sums, SparseEntries *entries, const SparseSum *before, const Run *runs, uint64 n_runs, const Run *last)
 {
 	int32		least = PG_INT32_MAX;
 	int32		most = 0;
-	uint32		next = 0;
+	uint64		n = 0;
 
-	for (uint32 i = 0; i < n; i++)
+	for (int64 r = -1; r < (int64) n_runs; r++)
 	{
-		least = Min(least, scratch->touched[i]);
-		most = Max(most, scratch->touched[i]);
-	}
-	if (n == 0 || (uint32) (most - least) / WORD_BITS > 4 * n)
-	{
-		sort_places(scratch->touched, n);
-		return;
-	}
-	for (int32 w = least / WORD_BITS; w <= most / WORD_BITS; w++)
-		for (uint64 bits = scratch->seen[w]; bits != 0; bits &= bits - 1)
-			scratch->touched[next++] = w * WORD_BITS + pg_rightmost_one_pos64(bits);
-}
+		SparseSum	addend = *before;
 
-void
-sparse_sum_compact(SparseSum *sum, SparseScratch *scratch)
-{
-	uint32		n = 0;
-
-	if (sum->n_compact == sum->n)
-		return;
-	require_scratch(scratch, sum);
-	for (uint32 i = 0; i < sum->n; i++)
-	{
-		int32		place = sum->place[i];
-		uint64		bit = UINT64CONST(1) << (place % WORD_BITS);
-
-		if ((scratch->seen[place / WORD_BITS] & bit) == 0)
+		if (r >= 0)
 		{
-			scratch->seen[place / WORD_BITS] |= bit;
-			scratch->touched[n++] = place;
+			if (runs + r + AHEAD < last)
+			{
+				__builtin_prefetch(sums->log.place + runs[r + AHEAD].first);
+				__builtin_prefetch(sums->log.weight + runs[r + AHEAD].first);
+				__builtin_prefetch(sums->log.weight + runs[r + AHEAD].first + 8);
+			}
+			addend = (SparseSum) {sums->log.place + runs[r].first, sums->log.weight + runs[r].first, runs[r].n};
 		}
-		scratch->sum[place] += sum->weight[i];
+		if (addend.n == 0)
+			continue;
+		least = Min(least, addend.place[0]);
+		most = Max(most, addend.place[addend.n - 1]);
+		n += addend.n;
+		add_up(sums, &addend);
+		CHECK_FOR_INTERRUPTS();
 	}
-	order_touched(scratch, n);
-	for (uint32 i = 0; i < n; i++)
-	{
-		int32		place = scratch->touched[i];
-
-		sum->place[i] = place;
-		sum->weight[i] = scratch->sum[place];
-		scratch->sum[place] = 0;
-		scratch->seen[place / WORD_BITS] = 0;
-	}
-	sum->n = sum->n_compact = n;
-}
-
-/*
- * Room for n more entries.  Adding up what is there waits until it may halve it, so
- * that all of the additions together stay linear.
- */
-static void
-require_room(SparseSum *sum, uint64 n, SparseScratch *scratch)
-{
-	if (sum->n + n <= sum->capacity)
+	if (n == 0)
 		return;
-	if (sum->n + n > Max(2 * (uint64) sum->n_compact, FIRST_COMPACTED))
-		sparse_sum_compact(sum, scratch);
-	if (4 * (sum->n + n) > 3 * (uint64) sum->capacity)
-		grow(sum, sum->n + n, scratch->context);
+	if ((uint64) (most - least) / WORD_BITS <= 4 * n)
+	{
+		take_dense(sums, entries, least, most);
+		return;
+	}
+	n = 0;
+	memcpy(entries->place + entries->n, before->place, before->n * sizeof(int32));
+	n += before->n;
+	for (uint64 r = 0; r < n_runs; r++)
+	{
+		memcpy(entries->place + entries->n + n, sums->log.place + runs[r].first, runs[r].n * sizeof(int32));
+		n += runs[r].n;
+	}
+	take_scattered(sums, entries, n);
 }
 
 void
-sparse_sum_add(SparseSum *sum, const SparseFeatures *features, SparseScratch *scratch)
+sparse_sums_compact(SparseSums *sums, uint32 n_owners)
 {
-	require_room(sum, features->n, scratch);
-	memcpy(sum->place + sum->n, features->place, features->n * sizeof(int32));
-	for (int i = 0; i < features->n; i++)
-		sum->weight[sum->n + i] = features->weight[i];
-	if (sum->n == 0)
-		sum->n_compact = features->n;
-	sum->n += features->n;
-}
+	SparseEntries entries = {0};
+	uint64	   *end;
+	uint64	   *first;
+	Run		   *runs;
 
-void
-sparse_sum_merge(SparseSum *sum, const SparseSum *other, SparseScratch *scratch)
-{
-	require_room(sum, other->n, scratch);
-	memcpy(sum->place + sum->n, other->place, other->n * sizeof(int32));
-	memcpy(sum->weight + sum->n, other->weight, other->n * sizeof(double));
-	if (sum->n == 0)
-		sum->n_compact = other->n_compact;
-	sum->n += other->n;
+	if (sums->n_addends == 0 && sums->n_owners == n_owners)
+		return;
+	require_room(sums);
+	require_entries(&entries, sums->sums.n + sums->log.n, sums->context);
+	end = MemoryContextAllocHuge(sums->context, Max(n_owners, 1) * sizeof(uint64));
+	runs = order_addends(sums, n_owners, &first);
+	for (uint32 owner = 0; owner < n_owners; owner++)
+	{
+		SparseSum	before = sparse_sums_of(sums, owner);
+
+		sum_owner(sums, &entries, &before, runs + first[owner], first[owner + 1] - first[owner], runs + sums->n_addends);
+		end[owner] = entries.n;
+	}
+	pfree(runs);
+	pfree(first);
+	if (sums->sums.place != NULL)
+	{
+		pfree(sums->sums.place);
+		pfree(sums->sums.weight);
+	}
+	if (sums->end != NULL)
+		pfree(sums->end);
+	entries.capacity = Max(entries.n, 1);
+	entries.place = repalloc_huge(entries.place, entries.capacity * sizeof(int32));
+	entries.weight = repalloc_huge(entries.weight, entries.capacity * sizeof(double));
+	sums->sums = entries;
+	sums->end = end;
+	sums->n_owners = n_owners;
+	sums->log.n = 0;
+	sums->n_addends = 0;
 }

@@ -28,6 +28,7 @@
 
 #include "compat.h"
 #include "hash.h"
+#include "long_work.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fill_identities);
 PG_FUNCTION_INFO_V1(stepadv_unique_state);
@@ -314,6 +315,7 @@ stepadv_fill_identities(PG_FUNCTION_ARGS)
 	if (fcinfo->flinfo->fn_extra == NULL)
 		fcinfo->flinfo->fn_extra = make_filling(data, fcinfo->flinfo->fn_mcxt);
 	filling = fcinfo->flinfo->fn_extra;
+	note_row_written();
 	desc = RelationGetDescr(data->tg_relation);
 	if (!TRIGGER_FIRED_BY_UPDATE(data->tg_event))
 	{

@@ -23,6 +23,7 @@
 #include "compat.h"
 #include "upkeep/fold.h"
 #include "upkeep/rights.h"
+#include "upkeep/signs.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fold_groups);
 
@@ -111,52 +112,56 @@ take_rows(Tuplestorestate *rows, TupleDesc *desc, MemoryContext context)
 	SPI_freetuptable(SPI_tuptable);
 }
 
+/* Half of the work with a group is what the views over time add up, if there are any. */
 static void
-read_parts(Kept *kept, SPITupleTable *groups, uint64 from, uint64 to, Tuplestorestate *rows, TupleDesc *desc, MemoryContext context)
+part_done(const Kept *kept, LongWork *work)
 {
-	if (!kept->by_index)
-	{
-		execute_set(kept, KEPT_PARTS_SET, groups, from, to);
-		take_rows(rows, desc, context);
-		return;
-	}
-	for (uint64 i = from; i < to; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		kept_query(kept, KEPT_PARTS_ONE, groups, i);
-		take_rows(rows, desc, context);
-	}
+	if (work != NULL)
+		advance_long_work(work, OidIsValid(kept->folded_over_time) ? 0.5 : 1, 0);
 }
 
-/*
- * Do what may fail because of the data in a subtransaction; false if it failed.
- * Where it only reads, to undo it costs nothing.
- */
 typedef struct Attempt
 {
 	Kept	   *kept;
 	SPITupleTable *groups;
 	uint64		from;
 	uint64		to;
+	uint64		n;				/* groups folded */
+	bool		done;
 	Tuplestorestate *rows;
 	TupleDesc	desc;
 	MemoryContext context;
+	LongWork   *work;
 } Attempt;
 
 static void
-attempt_parts(Attempt *attempt)
+attempt_parts(void *argument)
 {
-	read_parts(attempt->kept, attempt->groups, attempt->from, attempt->to, attempt->rows, &attempt->desc, attempt->context);
+	Attempt    *attempt = argument;
+
+	if (!attempt->kept->by_index)
+	{
+		execute_set(attempt->kept, KEPT_PARTS_SET, attempt->groups, attempt->from, attempt->to);
+		take_rows(attempt->rows, &attempt->desc, attempt->context);
+		return;
+	}
+	for (uint64 i = attempt->from; i < attempt->to; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		kept_query(attempt->kept, KEPT_PARTS_ONE, attempt->groups, i);
+		take_rows(attempt->rows, &attempt->desc, attempt->context);
+		part_done(attempt->kept, attempt->work);
+	}
 }
 
 static void
-attempt_all_parts(Attempt *attempt)
+add_all_parts(void *argument)
 {
-	kept_execute_once(attempt->kept, KEPT_ALL_PARTS);
+	kept_execute_once(argument, KEPT_ALL_PARTS);
 }
 
-static bool
-succeeds(void (*work) (Attempt *attempt), Attempt *attempt)
+bool
+succeeds(void (*work) (void *argument), void *argument)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -166,7 +171,7 @@ succeeds(void (*work) (Attempt *attempt), Attempt *attempt)
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
-		work(attempt);
+		work(argument);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -191,9 +196,9 @@ succeeds(void (*work) (Attempt *attempt), Attempt *attempt)
 }
 
 static void
-fold_parts(Kept *kept, SPITupleTable *groups, uint64 from, uint64 to)
+fold_parts(Kept *kept, SPITupleTable *groups, uint64 from, uint64 to, LongWork *work)
 {
-	Attempt		attempt = {.kept = kept, .groups = groups, .from = from, .to = to, .context = CurrentMemoryContext};
+	Attempt		attempt = {.kept = kept, .groups = groups, .from = from, .to = to, .context = CurrentMemoryContext, .work = work};
 	bool		is_known;
 
 	if (from == to)
@@ -205,8 +210,9 @@ fold_parts(Kept *kept, SPITupleTable *groups, uint64 from, uint64 to)
 		uint64		middle = from + (to - from) / 2;
 
 		tuplestore_end(attempt.rows);
-		fold_parts(kept, groups, from, middle);
-		fold_parts(kept, groups, middle, to);
+		/* They have been counted. */
+		fold_parts(kept, groups, from, middle, NULL);
+		fold_parts(kept, groups, middle, to, NULL);
 		return;
 	}
 	execute_each(kept, KEPT_CLEAR_PARTS_ONE, KEPT_CLEAR_PARTS_SET, groups, from, to);
@@ -223,7 +229,7 @@ fold_parts(Kept *kept, SPITupleTable *groups, uint64 from, uint64 to)
  */
 
 void
-fold_these(Kept *kept, SPITupleTable *groups)
+fold_these(Kept *kept, SPITupleTable *groups, LongWork *work)
 {
 	uint64		n = groups->numvals;
 
@@ -251,23 +257,60 @@ fold_these(Kept *kept, SPITupleTable *groups)
 		SPI_freetuptable(SPI_tuptable);
 		if (is_empty)
 			kept_execute(kept, KEPT_FORGET_ONE, groups, i);
+		part_done(kept, work);
 	}
 	/* The groups' rows are ours: so are those of the same groups over time. */
 	if (OidIsValid(kept->folded_over_time))
-		fold_parts(kept, groups, 0, n);
+		fold_parts(kept, groups, 0, n, work);
+	let_signs_wait(kept, groups);
 }
 
-static void
+void
 allow_sequential_scans(Kept *kept, bool allow)
 {
 	(void) set_config_option("enable_seqscan", allow || !kept->by_index ? "on" : "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 }
 
+/* A statement that folds all rows; what of them is read is told, if somebody waits for that. */
+static void
+fold_telling(void (*fold) (Attempt *attempt), Attempt *attempt, const char *units, bool is_asked)
+{
+	LongWork	work;
+
+	if (!is_asked)
+	{
+		fold(attempt);
+		return;
+	}
+	begin_long_work(&work, "read", units, kept_source(attempt->kept), "about ", 0);
+	rows_read_for = &work;
+	PG_TRY();
+	{
+		fold(attempt);
+	}
+	PG_FINALLY();
+	{
+		rows_read_for = NULL;
+	}
+	PG_END_TRY();
+}
+
+static void
+attempt_all(Attempt *attempt)
+{
+	attempt->n = kept_execute_once(attempt->kept, KEPT_FOLD_ALL);
+}
+
+static void
+attempt_all_parts(Attempt *attempt)
+{
+	attempt->done = succeeds(add_all_parts, attempt->kept);
+}
+
 uint64
-fold_all(Kept *kept)
+fold_all(Kept *kept, bool is_asked)
 {
 	Attempt		attempt = {.kept = kept};
-	uint64		n;
 
 	if (IsolationUsesXactSnapshot())
 		ereport(ERROR,
@@ -278,22 +321,24 @@ fold_all(Kept *kept)
 	LockRelationOid(kept->folded, ShareRowExclusiveLock);
 	allow_sequential_scans(kept, true);
 	kept_execute_once(kept, KEPT_CLEAR_ALL);
-	n = kept_execute_once(kept, KEPT_FOLD_ALL);
+	fold_telling(attempt_all, &attempt, "rows", is_asked);
 	if (OidIsValid(kept->folded_over_time))
 	{
 		kept_execute_once(kept, KEPT_CLEAR_ALL_PARTS);
-		if (!succeeds(attempt_all_parts, &attempt))
+		fold_telling(attempt_all_parts, &attempt, "rows for the views over time", is_asked);
+		if (!attempt.done)
 		{
 			SPITupleTable *groups;
 
 			kept_execute_once(kept, KEPT_ALL_KEYS);
 			groups = SPI_tuptable;
 			allow_sequential_scans(kept, false);
-			fold_parts(kept, groups, 0, groups->numvals);
+			fold_parts(kept, groups, 0, groups->numvals, NULL);
 		}
 	}
+	sign_all(kept);
 	allow_sequential_scans(kept, false);
-	return n;
+	return attempt.n;
 }
 
 /* How many groups are kept, as far as statistics say. */
@@ -311,8 +356,14 @@ number_of_groups(const Kept *kept)
 	return n;
 }
 
+bool
+are_most(const Kept *kept, uint64 n)
+{
+	return n >= MANY_GROUPS && number_of_groups(kept) >= 0 && n >= LARGE_PART * number_of_groups(kept);
+}
+
 uint64
-fold_waiting(Kept *kept, bool is_alone)
+fold_waiting(Kept *kept, bool is_asked)
 {
 	/* Changes are committed together with their row there, and to fold takes a later snapshot. */
 	uint64		n = kept_query(kept, KEPT_TAKE_WAITING, NULL, 0);
@@ -324,12 +375,16 @@ fold_waiting(Kept *kept, bool is_alone)
 	/* NULL, which is the last: all of them. */
 	(void) heap_getattr(groups->vals[n - 1], 1, groups->tupdesc, &is_all);
 	if (is_all)
-		return fold_all(kept);
-	if (is_alone && !IsolationUsesXactSnapshot() && n >= MANY_GROUPS && number_of_groups(kept) >= 0 &&
-		n >= LARGE_PART * number_of_groups(kept))
-		fold_all(kept);
+		return fold_all(kept, is_asked);
+	if (is_asked && !IsolationUsesXactSnapshot() && are_most(kept, n))
+		fold_all(kept, is_asked);
 	else
-		fold_these(kept, groups);
+	{
+		LongWork	work;
+
+		begin_long_work(&work, "folded", "groups", kept_source(kept), "", n);
+		fold_these(kept, groups, is_asked ? &work : NULL);
+	}
 	return n;
 }
 
@@ -348,15 +403,18 @@ static void
 fold_as_asked(Kept *kept, void *argument)
 {
 	Request    *request = argument;
+	uint64		n_signed;
 
 	/* One at a time; readers go on. */
 	LockRelationOid(kept->folded, ShareRowExclusiveLock);
 	if (request->everything && OidIsValid(kept->changed))
 		kept_execute(kept, KEPT_TAKE_WAITING, NULL, 0);
 	if (request->everything)
-		request->n = fold_all(kept);
+		request->n = fold_all(kept, true);
 	else if (OidIsValid(kept->changed))
 		request->n = fold_waiting(kept, true);
+	n_signed = sign_waiting(kept);
+	request->n = Max(request->n, n_signed);
 }
 
 /*

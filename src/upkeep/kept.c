@@ -37,7 +37,8 @@
  *	{value}, {at}, {fresh}	the columns rollouts and refreshed_at of c, rollouts of f
  *
  * Aliases: c the kept groups, f the same folded when asked, o and p these two over
- * time, w groups that wait, g groups of a statement (columns k1, k2, ...),
+ * time, s and n the signs of their steps, b and e
+ * their distributions, w groups that wait, u those whose signs wait, g groups of a statement (columns k1, k2, ...),
  * $ parameters.
  */
 static const char *const texts[N_KEPT_STATEMENTS] = {
@@ -69,6 +70,17 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	[KEPT_CLEAR_ALL_PARTS] = "DELETE FROM {O}",
 	[KEPT_ALL_PARTS] = "INSERT INTO {O} SELECT p.* FROM {P} p",
 	[KEPT_ALL_KEYS] = "SELECT {c.*} FROM {C} c",
+	[KEPT_LET_WAIT] = "INSERT INTO {U} ({u*}) VALUES ({$*})",
+	[KEPT_TAKE_UNSIGNED] = "WITH gone ({g*}) AS (DELETE FROM {U} u RETURNING {u.*}) SELECT DISTINCT {g*} FROM gone ORDER BY {g*}",
+	[KEPT_CLEAR_SIGNS_ONE] = "DELETE FROM {S} s WHERE {s=$}",
+	[KEPT_ADD_SIGNS_ONE] = "INSERT INTO {S} SELECT n.* FROM {N} n WHERE {n=$}",
+	[KEPT_CLEAR_UNSIGNED] = "DELETE FROM {U}",
+	[KEPT_CLEAR_ALL_SIGNS] = "DELETE FROM {S}",
+	[KEPT_ALL_SIGNS] = "INSERT INTO {S} SELECT n.* FROM {N} n",
+	[KEPT_CLEAR_BINS_ONE] = "DELETE FROM {B} b WHERE {b=$}",
+	[KEPT_ADD_BINS_ONE] = "INSERT INTO {B} SELECT e.* FROM {E} e WHERE {e=$}",
+	[KEPT_CLEAR_ALL_BINS] = "DELETE FROM {B}",
+	[KEPT_ALL_BINS] = "INSERT INTO {B} SELECT e.* FROM {E} e",
 };
 
 static bool
@@ -101,6 +113,16 @@ relation_of(const Kept *kept, char alias)
 			return kept->fresh_over_time;
 		case 'w':
 			return kept->changed;
+		case 's':
+			return kept->folded_signs;
+		case 'n':
+			return kept->fresh_signs;
+		case 'b':
+			return kept->folded_bins;
+		case 'e':
+			return kept->fresh_bins;
+		case 'u':
+			return kept->waiting;
 	}
 	return InvalidOid;
 }
@@ -273,6 +295,16 @@ kept_execute_once(Kept *kept, KeptStatement statement)
  * ----------
  */
 
+char *
+kept_source(const Kept *kept)
+{
+	char	   *name = get_rel_name(kept->source);
+
+	if (name == NULL)
+		return "";
+	return psprintf("\"%s.%s\"", get_namespace_name(get_rel_namespace(kept->source)), name);
+}
+
 List *
 kept_views(const Kept *kept)
 {
@@ -302,7 +334,7 @@ read_attachment(Kept *kept)
 	TupleDesc	desc;
 	char	   *how;
 
-	if (SPI_execute_with_args("SELECT a.owner, a.n_group_columns, a.kept, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time"
+	if (SPI_execute_with_args("SELECT a.owner, a.n_group_columns, a.kept, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.waiting, a.fresh_signs, a.folded_signs, a.fresh_bins, a.folded_bins, a.source"
 							  " FROM pg_catalog.pg_class c, stepadv_internal.attachments(c.relowner) a"
 							  " WHERE c.oid OPERATOR(pg_catalog.=) $1 AND a.attachment OPERATOR(pg_catalog.=) $1"
 							  " AND a.kept IS NOT NULL AND a.fresh IS NOT NULL AND a.folded IS NOT NULL",
@@ -321,6 +353,12 @@ read_attachment(Kept *kept)
 	kept->changed = oid_column(row, desc, 6);
 	kept->fresh_over_time = oid_column(row, desc, 7);
 	kept->folded_over_time = OidIsValid(kept->fresh_over_time) ? oid_column(row, desc, 8) : InvalidOid;
+	kept->waiting = oid_column(row, desc, 9);
+	kept->fresh_signs = oid_column(row, desc, 10);
+	kept->folded_signs = OidIsValid(kept->fresh_signs) ? oid_column(row, desc, 11) : InvalidOid;
+	kept->fresh_bins = oid_column(row, desc, 12);
+	kept->folded_bins = OidIsValid(kept->fresh_bins) ? oid_column(row, desc, 13) : InvalidOid;
+	kept->source = oid_column(row, desc, 14);
 	SPI_freetuptable(SPI_tuptable);
 	/* A list of groups that is gone can have nothing added to it. */
 	return kept->n_keys > 0 && (kept->how == KEPT_BY_STATEMENT || OidIsValid(kept->changed));
@@ -331,7 +369,8 @@ static void
 look_up_kept(Kept *kept)
 {
 	StringInfoData watch;
-	Oid			relations[] = {kept->attachment, kept->fresh, kept->folded, kept->changed, kept->fresh_over_time, kept->folded_over_time};
+	Oid			relations[] = {kept->attachment, kept->fresh, kept->folded, kept->changed, kept->fresh_over_time, kept->folded_over_time,
+	kept->waiting, kept->fresh_signs, kept->folded_signs, kept->fresh_bins, kept->folded_bins};
 	MemoryContext old = MemoryContextSwitchTo(kept->context);
 	ListCell   *cell;
 

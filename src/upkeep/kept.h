@@ -42,6 +42,17 @@ typedef enum KeptStatement
 	KEPT_CLEAR_ALL_PARTS,
 	KEPT_ALL_PARTS,
 	KEPT_ALL_KEYS,
+	KEPT_LET_WAIT,
+	KEPT_TAKE_UNSIGNED,
+	KEPT_CLEAR_SIGNS_ONE,
+	KEPT_ADD_SIGNS_ONE,
+	KEPT_CLEAR_UNSIGNED,
+	KEPT_CLEAR_ALL_SIGNS,
+	KEPT_ALL_SIGNS,
+	KEPT_CLEAR_BINS_ONE,
+	KEPT_ADD_BINS_ONE,
+	KEPT_CLEAR_ALL_BINS,
+	KEPT_ALL_BINS,
 	N_KEPT_STATEMENTS
 } KeptStatement;
 
@@ -52,6 +63,7 @@ typedef struct Kept
 {
 	Oid			attachment;		/* hash key */
 	Oid			owner;
+	Oid			source;
 	KeptHow		how;
 	int			n_keys;
 	Oid			fresh;			/* view: the groups folded when asked */
@@ -59,6 +71,11 @@ typedef struct Kept
 	Oid			changed;		/* table: groups that wait */
 	Oid			fresh_over_time;	/* the same of what the views over time add up, */
 	Oid			folded_over_time;	/* or both InvalidOid */
+	Oid			waiting;		/* table: groups that changed since these were kept: */
+	Oid			fresh_signs;	/* the signs of their steps, or both InvalidOid, */
+	Oid			folded_signs;
+	Oid			fresh_bins;		/* the distribution of their advantages, likewise */
+	Oid			folded_bins;
 	bool		by_index;		/* an index leads to the rows of a group */
 	Oid			unreadable;		/* a table below that the owner may not read, or InvalidOid */
 	TupleDesc	groups;			/* k1, k2, ...: the columns of the group */
@@ -88,6 +105,9 @@ extern uint64 kept_query(Kept *kept, KeptStatement statement, SPITupleTable *gro
 
 /* Run one that is planned for the tables as they are now. */
 extern uint64 kept_execute_once(Kept *kept, KeptStatement statement);
+
+/* The source as messages show it. */
+extern char *kept_source(const Kept *kept);
 
 /* A statement about kept groups from a template; see kept.c. */
 extern char *kept_text(const Kept *kept, const char *template);

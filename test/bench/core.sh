@@ -43,7 +43,7 @@ ours_index=$(faster ours indexed)
 
 heading '**One process**, steps stored as a trainer writes them, work_mem 1 GB, jit off:'
 row 'bare scan: `SELECT count(*), sum(reward)`' scan
-row '`rollout_agg` + `rtmc`' ours "$(ratio ours scan) x the bare scan $(verdict "$(ratio ours scan)" '<=' 6)"
+row '`rollout_agg` + `rtmc`' ours "$(ratio ours scan 2) x the bare scan $(verdict "$(ratio ours scan 2)" '<=' 2.2)"
 row 'the same in the order of an index on (group, rollout, step), no hash table' indexed "$(ratio indexed scan) x the bare scan"
 sql_row()
 {
@@ -62,14 +62,21 @@ row '`rollout_agg` + `returns`' returns "$(ratio returns scan) x"
 row '`rollout_agg` + `grpo`' grpo "$(ratio grpo scan) x"
 row '`rollout_agg` + `batch_td` of every step' batch_td "$(ratio batch_td ours) x \`rtmc\` $(verdict "$(ratio batch_td ours)" '<=' 3)"
 
-# ---------- scattered: the rollouts of all groups interleaved, as time goes
+# ---------- scattered: the rollouts of all groups interleaved, as time goes; and
+# whole rollouts, each written when it ends, while 500 groups are under way
 query "SET work_mem = '1GB'; CREATE UNLOGGED TABLE scattered AS SELECT * FROM steps
 	ORDER BY step_no, stepadv.signature_hash(rollout_id::text)" >/dev/null
-query "VACUUM ANALYZE scattered" >/dev/null
-measure scan_scattered "$runs" "SELECT count(*), sum(reward) FROM scattered" "$one_process"
-measure ours_scattered "$runs" "$(rtmc_over scattered)" "$one_process"
-require_equal "${results[ours]}" "${results[ours_scattered]}" "scattered order"
-row '`rollout_agg` + `rtmc`, the rows in order of time, rollouts of all groups interleaved' ours_scattered "$(ratio ours_scattered scan_scattered) x its bare scan"
+query "SET work_mem = '1GB'; CREATE UNLOGGED TABLE in_flight AS SELECT * FROM steps
+	ORDER BY group_id + (stepadv.signature_hash(rollout_id::text) & 1023) % 500, rollout_id, step_no" >/dev/null
+query "VACUUM ANALYZE scattered, in_flight" >/dev/null
+scattered_row()
+{
+	measure "ours_$1" "$runs" "$(rtmc_over "$1")" "$one_process"
+	require_equal "${results[ours]}" "${results[ours_$1]}" "$2"
+	row "\`rollout_agg\` + \`rtmc\`, $2" "ours_$1" "$(ratio "ours_$1" ours 2) x the table in order $(verdict "$(ratio "ours_$1" ours 2)" '<=' "$3")"
+}
+scattered_row in_flight 'whole rollouts of 500 groups under way, interleaved' 1.2
+scattered_row scattered 'the rows in order of time, rollouts of all groups interleaved' 2
 
 # ---------- two processes that share the rows of a table
 shared='SET max_parallel_workers_per_gather = 1; SET min_parallel_table_scan_size = 0;'
@@ -78,8 +85,8 @@ require_equal "${results[ours]}" "${results[shared]}" "two processes"
 measure shared_scattered "$runs" "$(rtmc_over scattered)" "$tuned $shared"
 require_equal "${results[ours]}" "${results[shared_scattered]}" "two processes, scattered order"
 heading '**Two processes**, leader and one worker, the same tables:'
-row '`rollout_agg` + `rtmc`' shared "$(ratio shared ours) of one process $(verdict "$(ratio shared ours)" '<=' 0.6)"
-row 'the rows in order of time, rollouts of all groups interleaved' shared_scattered "$(ratio shared_scattered ours_scattered) of one process"
+row '`rollout_agg` + `rtmc`' shared "$(ratio shared ours 2) of one process $(verdict "$(ratio shared ours 2)" '<=' 0.6)"
+row 'the rows in order of time, rollouts of all groups interleaved' shared_scattered "$(ratio shared_scattered ours_scattered 2) of one process"
 
 # ---------- two workers
 query "CREATE UNLOGGED TABLE parted (LIKE steps) PARTITION BY HASH (group_id);
@@ -99,7 +106,7 @@ row 'the same, parallel_leader_participation off' parted_alone
 # ---------- DuckDB
 duckdb_rows()
 {
-	local dir=$top/build/bench/duckdb line name threads result times best
+	local dir=$top/build/bench/duckdb table name threads result times
 
 	if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 		echo "   DuckDB's rows are left out: they need node and npm (apt-get install nodejs npm), which fetch @duckdb/node-api into build/bench"
@@ -115,28 +122,37 @@ duckdb_rows()
 		say "DuckDB was not measured: its package could not be fetched."
 		return
 	fi
-	psql -qXAt -c "COPY (SELECT step_id, group_id, rollout_id, step_no, state, action, reward FROM steps
-		ORDER BY group_id, rollout_id, step_no) TO STDOUT (FORMAT csv, HEADER)" >"$work/steps.csv"
-	DUCKDB_NODE=$dir node "$here/duckdb.mjs" "$work/steps.csv" "$runs" >"$work/duckdb.out" ||
-		{ echo "   DuckDB's rows are left out: the run failed"; say "DuckDB was not measured: its run failed."; rm -f "$work/steps.csv"; return; }
-	rm -f "$work/steps.csv"
-	while read -r name threads result times; do
-		if [ "$name" = version ]; then
-			heading "**DuckDB** $threads, a native table in memory, best of its SQL formulations:"
+	for table in steps scattered; do
+		query "COPY (SELECT step_id, group_id, rollout_id, step_no, state, action, reward FROM $table
+			$([ "$table" = scattered ] || echo 'ORDER BY group_id, rollout_id, step_no')) TO STDOUT (FORMAT csv, HEADER)" >"$work/$table.csv"
+	done
+	DUCKDB_NODE=$dir node "$here/duckdb.mjs" "$runs" "steps=$work/steps.csv" "scattered=$work/scattered.csv" >"$work/duckdb.out" || {
+		echo "   DuckDB's rows are left out: the run failed"
+		say "DuckDB was not measured: its run failed."
+		rm -f "$work"/*.csv
+		return
+	}
+	rm -f "$work"/*.csv
+	while read -r table name threads result times; do
+		if [ "$table" = version ]; then
+			heading "**DuckDB** $name, a native table in memory, best of its SQL formulations:"
 			continue
 		fi
-		require_equal "${results[ours]}" "$result" "DuckDB, $name"
-		store "duckdb_${name}_$threads" "$(tr ' ' '\n' <<<"$times" | min_median)"
+		require_equal "${results[ours]}" "$result" "DuckDB, $name, $table"
+		store "duckdb_${table}_${name}_$threads" "$(tr ' ' '\n' <<<"$times" | min_median)"
 	done <"$work/duckdb.out"
-	for threads in 1 2; do
-		best=$(faster "duckdb_joins_$threads" "duckdb_windows_$threads")
-		if [ "$threads" = 1 ]; then
-			row 'one thread' "$best" "$(ratio "$best" ours) x \`rollout_agg\` + \`rtmc\` in one process"
-		else
-			ours_twice=$(faster shared parted)
-			row 'two threads' "$best" "$(ratio "$best" "$ours_twice") x two processes $(verdict "$(ratio "$best" "$ours_twice")" '>=' 2.5)"
-		fi
-	done
+	duckdb_row 'one thread' steps 1 ours 'one process'
+	duckdb_row 'two threads' steps 2 "$(faster shared parted)" 'two processes' 2.5
+	duckdb_row 'one thread, the rows in order of time' scattered 1 ours_scattered 'one process' 1
+	duckdb_row 'two threads, the rows in order of time' scattered 2 shared_scattered 'two processes' 1
+}
+# Theirs against ours on the same table, by as many.
+duckdb_row()
+{
+	local best
+
+	best=$(faster "duckdb_$2_joins_$3" "duckdb_$2_windows_$3")
+	row "$1" "$best" "$(ratio "$best" "$4" 2) x \`rollout_agg\` + \`rtmc\` in $5${6:+ $(verdict "$(ratio "$best" "$4" 2)" '>=' "$6")}"
 }
 duckdb_rows
 query 'DROP TABLE parted' >/dev/null
@@ -195,4 +211,4 @@ query 'CREATE INDEX scattered_order ON scattered (group_id, rollout_id, step_no)
 query 'VACUUM ANALYZE scattered' >/dev/null
 default_row default_scattered_index 'rows in order of time, index on (group, rollout, step)' scattered '' 1
 default_row default_memory "no index used, work_mem = '256MB'" steps "SET work_mem = '256MB';"
-query 'DROP TABLE scattered, batches' >/dev/null
+query 'DROP TABLE scattered, in_flight, batches' >/dev/null

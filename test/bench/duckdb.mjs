@@ -1,7 +1,7 @@
-// RTMC advantages in DuckDB: node duckdb.mjs CSV RUNS GROUPS
-// Reads the steps (CSV with header) into a native table and prints
+// RTMC advantages in DuckDB: node duckdb.mjs RUNS TABLE=CSV …
+// Reads the steps (CSV with header) of each table into a native one, in their order, and prints
 //   version X
-//   NAME THREADS RESULT MS MS …     one line per statement and number of threads
+//   TABLE NAME THREADS RESULT MS MS …     one line per table, statement and number of threads
 // Only the statements are timed.  Two formulations; the report takes the faster.
 
 import { createRequire } from 'node:module';
@@ -10,7 +10,7 @@ import { createRequire } from 'node:module';
 const require = createRequire(process.env.DUCKDB_NODE + '/');
 const duckdb = require('@duckdb/node-api');
 
-const [csv, runs] = process.argv.slice(2);
+const [runs, ...tables] = process.argv.slice(2);
 
 // Returns and success rates, the same for both.
 const returned = `
@@ -67,19 +67,27 @@ const connection = await instance.connect();
 const value = async (sql) => (await connection.runAndReadAll(sql)).getRows()[0][0];
 
 console.log('version', await value('SELECT version()'));
-await connection.run(`CREATE TABLE steps AS SELECT * FROM read_csv('${csv.replaceAll("'", "''")}', header = true, columns = {
-	step_id: 'BIGINT', group_id: 'BIGINT', rollout_id: 'BIGINT', step_no: 'INTEGER',
-	state: 'BIGINT', action: 'BIGINT', reward: 'DOUBLE'})`);
-for (const threads of [1, 2]) {
-	await connection.run(`SET threads = ${threads}`);
-	for (const [name, sql] of Object.entries(statements)) {
-		const times = [];
-		let result = await value(sql);		// once to warm up
-		for (let i = 0; i < Number(runs); i++) {
-			const start = process.hrtime.bigint();
-			result = await value(sql);
-			times.push(Number(process.hrtime.bigint() - start) / 1e6);
+for (const table of tables) {
+	const [name, csv] = table.split('=');
+
+	await connection.run(`CREATE OR REPLACE TABLE steps AS SELECT * FROM read_csv('${csv.replaceAll("'", "''")}', header = true, columns = {
+		step_id: 'BIGINT', group_id: 'BIGINT', rollout_id: 'BIGINT', step_no: 'INTEGER',
+		state: 'BIGINT', action: 'BIGINT', reward: 'DOUBLE'})`);
+	await measure(name);
+}
+
+async function measure(table) {
+	for (const threads of [1, 2]) {
+		await connection.run(`SET threads = ${threads}`);
+		for (const [name, sql] of Object.entries(statements)) {
+			const times = [];
+			let result = await value(sql);		// once to warm up
+			for (let i = 0; i < Number(runs); i++) {
+				const start = process.hrtime.bigint();
+				result = await value(sql);
+				times.push(Number(process.hrtime.bigint() - start) / 1e6);
+			}
+			console.log(table, name, threads, result, ...times);
 		}
-		console.log(name, threads, result, ...times);
 	}
 }

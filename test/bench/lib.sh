@@ -4,14 +4,14 @@
 #							and NAME_result; once more before, unmeasured
 #	faster A B				the name of the one with the smaller median
 #	row LABEL NAME [REMARK]	a row of the table from what was measured as NAME
-#	ratio A B				quotient of the medians of two measurements
+#	ratio A B [DECIMALS]	quotient of the medians of two measurements
 #	net NAME A B			what A took beyond B, as a measurement of its own
 #	quotient A B			of the minima, as with each, gb_s and exponent: for code
 #							against code, where ratio is what a user waits for
 #	each NAME COUNT			nanoseconds of one of COUNT; gb_s NAME BYTES
 #	per_second NAME COUNT	by the median
 #	exponent A NA B NB		of the growth from NA to NB items: 1 is linear
-#	compile PROGRAM			from ROOM/PROGRAM.c, flags as for the extension
+#	compile PROGRAM [FLAGS]	from ROOM/PROGRAM.c, flags as for the extension
 #	measure_program NAME COMMAND	whose output is a result, then milliseconds
 #	verdict VALUE OP LIMIT	"(goal: at most 6, met)" for a remark; OP is <= or >=
 #	heading TEXT			a new table under a line of text
@@ -100,7 +100,7 @@ measure_latency()
 # A program to compare with: built as the extension is, from a file under a section's folder.
 compile()
 {
-	${CC:-cc} $("$pg_config" --cflags) -std=gnu11 -I"$top/src" -o "$tree/$(basename "$1")" "$here/$1.c" -lm || exit 2
+	${CC:-cc} $("$pg_config" --cflags) -std=gnu11 -I"$top/src" -o "$tree/$(basename "$1")" "$here/$1.c" "${@:2}" -lm || exit 2
 }
 
 measure_program()
@@ -135,7 +135,7 @@ exponent()
 	awk -v a="${times_min[$1]}" -v n="$2" -v b="${times_min[$3]}" -v m="$4" 'BEGIN { printf "%.2f", log(b / a) / log(m / n) }'
 }
 
-ratio() { awk -v a="${times_median[$1]}" -v b="${times_median[$2]}" 'BEGIN { printf "%.1f", a / b }'; }
+ratio() { awk -v a="${times_median[$1]}" -v b="${times_median[$2]}" -v decimals="${3:-1}" 'BEGIN { printf "%.*f", decimals, a / b }'; }
 
 faster() { awk -v a="${times_median[$1]}" -v b="${times_median[$2]}" -v x="$1" -v y="$2" 'BEGIN { print b < a ? y : x }'; }
 

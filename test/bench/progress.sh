@@ -1,7 +1,8 @@
 # Progress attribution: the linear fit against what it cannot do without, reading
 # the arrays and the multiply-adds of the products; prediction against reading.
 # PROGRESS_ROLLOUTS makes it smaller (16 steps each, 256 features).  The same of
-# sparse features: 12 words a step, in 1,024 places and in many more.  And, into
+# sparse features: 12 words a step, in 1,024 places and in many more, and the former in
+# scikit-learn, if it is there.  And, into
 # docs/progress.md, contributions against true progress on the simulator, on
 # PROGRESS_GROUPS groups of 8 rollouts: no times, so the same on every machine.
 
@@ -69,6 +70,41 @@ C
 "${CC:-cc}" -O2 -o "$work/loop" "$work/loop.c"
 store progress_loop "$(for i in 1 2 3; do "$work/loop" "$rollouts" "$dimension" 2>/dev/null; done | min_median)"
 
+# Ridge of the same sparse features in scikit-learn, one thread, all of it in memory.
+scikit_rows()
+{
+	local python candidate name numbers version off_default off_exact
+
+	for candidate in python3 /usr/bin/python3; do
+		if "$candidate" -c 'import sklearn' 2>/dev/null; then
+			python=$candidate
+			break
+		fi
+	done
+	if [ -z "${python:-}" ]; then
+		echo "   scikit-learn's rows are left out: no python3 that has it (apt-get install python3-sklearn)"
+		say "scikit-learn was not measured: it is not on this machine."
+		return
+	fi
+	psql -qXAt -c "COPY (SELECT rollout_id, outcome, array_to_string(places, ' '), array_to_string(weights, ' ') FROM sparse) TO STDOUT" >"$work/sparse.tsv"
+	query "SELECT stepadv.progress_fit(rollout_id, places, weights, outcome, 0.01) FROM sparse" >"$work/sparse.json"
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "$python" "$here/scikit.py" "$work/sparse.tsv" "$work/sparse.json" 0.01 3 >"$work/scikit.out" ||
+		{ echo "   scikit-learn's rows are left out: the run failed"; say "scikit-learn was not measured: its run failed."; rm -f "$work/sparse.tsv"; return; }
+	rm -f "$work/sparse.tsv"
+	while read -r name numbers; do
+		case $name in
+			version) version=$numbers ;;
+			off_default) off_default=$numbers ;;
+			off_exact) off_exact=$numbers ;;
+			*) store "scikit_$name" "$(tr ' ' '\n' <<<"$numbers" | min_median)" ;;
+		esac
+	done <"$work/scikit.out"
+	row "scikit-learn $version, all of it in memory: adding up the steps of each rollout" scikit_sum
+	row "scikit-learn: \`Ridge\` on these sums" scikit_default "weights differ by up to $off_default of the largest"
+	row "both together" scikit_all "$(ratio scikit_all progress_sparse_fit) times \`progress_fit\` with reading $(verdict "$(ratio scikit_all progress_sparse_fit)" '>=' 1)"
+	row "scikit-learn: \`Ridge\` to a tolerance of 1e-10" scikit_exact "weights differ by up to $off_exact of the largest"
+}
+
 measure progress_scan "$runs" "SELECT sum(x[$dimension]) FROM features" "$one_process"
 measure progress_fit "$runs" "SELECT length(stepadv.progress_fit(rollout_id, x, outcome, 0.01)::text) > 0 FROM features" "$one_process"
 query "CREATE UNLOGGED TABLE progress_models AS SELECT stepadv.progress_fit(rollout_id, x, outcome, 0.01) AS m FROM features" >/dev/null
@@ -95,6 +131,7 @@ row "\`progress_fit\` of sparse features, 1,024 places" progress_sparse_fit "$(r
 row "the same, a tenth of the rollouts" progress_sparse_tenth
 row "that tenth as dense features" progress_sparse_dense "$(ratio progress_sparse_dense progress_sparse_tenth) times sparse"
 row "that tenth with pairs and 262,144 places, by conjugate gradients" progress_sparse_many
+scikit_rows
 query "DROP TABLE features, vectors, progress_models, sparse, words, dense" >/dev/null
 
 # In a subshell: a region of another page.

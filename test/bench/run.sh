@@ -4,6 +4,7 @@
 #	make bench						every section
 #	BENCH='core graph' make bench	some
 #	BENCH_RUNS=9 BENCH_GROUPS=4000	more runs; less data
+#	BENCH_UPKEEP_GROUPS=80000	of these as many maintained, not 8000 at most
 #
 # A section is one file in this directory, ROOM.sh or ROOM.sql; its table
 # replaces what stands in docs/performance.md between <!-- bench:begin ROOM -->

@@ -19,7 +19,7 @@ row 'bare scan' scan
 row '`rollout_agg` + `returns`' returns
 for estimator in gae mt_grpo mt_rloo; do
 	# Two decimals: a quarter is what the goal is about.
-	share=$(awk -v a="${times_median[$estimator]}" -v b="${times_median[returns]}" 'BEGIN { printf "%.2f", a / b }')
+	share=$(ratio $estimator returns 2)
 	row "\`rollout_agg\` + \`$estimator\`" $estimator "$share x \`returns\`$([ $estimator = mt_rloo ] || echo " $(verdict "$share" '<=' 1.25)")"
 done
 measure whiten 2 'SELECT sum(w) FROM (SELECT stepadv.whiten(value) OVER () AS w FROM turn_steps) x' "$one_process"

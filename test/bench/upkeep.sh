@@ -5,7 +5,7 @@ say "$(machine_line) One process, jit off."
 # ---------- dashboards: the same queries over the same views, folding and not
 # A million steps, in the order in which a trainer writes, with the index that a
 # table of steps has; and the canonical tables with as many (ids are texts there).
-upkeep_groups=$((groups < 8000 ? groups : 8000))
+upkeep_groups=${BENCH_UPKEEP_GROUPS:-$((groups < 8000 ? groups : 8000))}
 query "SET client_min_messages = warning;
 	-- A run of 20 policy versions, half a day each.
 	CREATE UNLOGGED TABLE kept AS SELECT s.*, 'v' || group_id * 20 / ($upkeep_groups + 1) AS version, '2026-01-01'::timestamptz + group_id * interval '10 days' / $upkeep_groups AS at
@@ -70,13 +70,53 @@ measure_dashboards own folding kept
 measure_dashboards canonical folding rl.steps
 measure maintain_own 1 "SELECT stepadv.unmaintain('kept'), stepadv.maintain('kept')"
 measure maintain_canonical 1 "SELECT stepadv.unmaintain('rl.rollout_rows'), stepadv.maintain('rl.rollout_rows')"
-query 'VACUUM ANALYZE kept_folded, kept_folded_over_time, rl.steps_folded, rl.steps_folded_over_time' >/dev/null
+query 'VACUUM ANALYZE kept_folded, kept_folded_over_time, kept_folded_signs, kept_folded_bins, rl.steps_folded, rl.steps_folded_over_time' >/dev/null
 measure_dashboards own kept kept
 measure_dashboards canonical kept rl.steps
 heading "**Dashboards** over a table of $kept_steps steps in $upkeep_groups groups, reading maintained groups; each against folding:"
 dashboard_rows own
 heading "**The same over the canonical tables**, whose ids are texts, hashed when they are folded:"
 dashboard_rows canonical
+# Every query of the shipped dashboard, with the values that it has when it is opened.
+panel_queries()
+{
+	perl -MJSON::PP -e '
+		local $/;
+		open my $file, "<", shift or die;
+		my $dashboard = JSON::PP->new->utf8->decode(<$file>);
+		my %value = (schema => "public", prefix => "kept", group_columns => "group_id", observation_column => "state", action_column => "action",
+			policy_version => undef, method => "rtmc", other_method => "grpo", group => q({"group_id":17}));
+		my %all = map { $_->{name} => $_->{allValue} } @{ $dashboard->{templating}{list} };
+		my @queries = map { ["list of $_->{name}", $_->{query}] } grep { $_->{type} eq "query" } @{ $dashboard->{templating}{list} };
+		foreach my $panel (@{ $dashboard->{panels} }) {
+			my $title = $panel->{title} =~ s/\$other_method/GRPO/r =~ s/\$method/RTMC/r;
+			push @queries, [$title . (@{ $panel->{targets} } > 1 ? ", $_->{refId}" : ""), $_->{rawSql}] for @{ $panel->{targets} // [] };
+		}
+		foreach my $query (@queries) {
+			my ($title, $sql) = @$query;
+			$sql =~ s/^\s*--.*$//mg;
+			$sql =~ s/\$\{(\w+):(sqlstring|raw)\}/!defined $value{$1} ? $all{$1} : $2 eq "raw" ? $value{$1} : "\x27$value{$1}\x27"/ge;
+			$sql =~ s/\$__timeFrom\(\)/\x272025-12-01T00:00:00Z\x27/g;
+			$sql =~ s/\$__timeTo\(\)/\x272026-02-01T00:00:00Z\x27/g;
+			$sql =~ s/[\s;]+/ /g;
+			print "$title\t$sql\n";
+		}' "$tree/docs/grafana/stepadv.json"
+}
+# _problems reads all rows, whatever is kept.
+panel_rows()
+{
+	local title sql i=0
+
+	while IFS=$'\t' read -r title sql; do
+		i=$((i + 1))
+		measure panel_$i "$runs" "$sql" "$one_process"
+		row "$title" panel_$i "$([ "$title" = Problems ] && echo '(reads all rows: no goal)' || verdict "${times_median[panel_$i]}" '<=' "$panel_limit")"
+	done < <(panel_queries)
+}
+# 100 ms at 10 million steps; what goes with their number is measured with fewer as its part, but not below 25 ms.
+panel_limit=$(awk -v n="$kept_steps" 'BEGIN { x = n / 1e5; printf "%d", x < 25 ? 25 : x > 100 ? 100 : x }')
+heading "**Panels** of the dashboard for Grafana, each over all $kept_steps steps (goals: 100 ms at 10 million):"
+panel_rows
 heading "**Making the tables of groups** ($(query "SELECT pg_size_pretty(pg_table_size('kept_folded'))"), over time $(query "SELECT pg_size_pretty(pg_table_size('kept_folded_over_time'))"), beside $(query "SELECT pg_size_pretty(pg_table_size('kept'))") of steps):"
 row '`unmaintain` and `maintain`, all groups folded' maintain_own
 row 'the same for the canonical tables' maintain_canonical

@@ -319,9 +319,10 @@ $$;
 -- pairs is a query of (group_id, state, action, visits, q, stderr, q_error, truth), any
 -- number of rows for each (group_id, state, action).  By number of visits: how
 -- often q ± 1.96 q_error holds the truth; and q ± 1.96 stderr, of those that have one.
+-- exact: those whose q is the truth, since nothing can vary; any interval holds them.
 CREATE FUNCTION credit.coverage(pairs text)
 RETURNS TABLE (visits text, cases bigint, covered bigint, with_stderr bigint, stderr_0 bigint, stderr_covered bigint,
-	q_bias float8, q_rms float8)
+	q_bias float8, q_rms float8, exact bigint)
 LANGUAGE plpgsql AS
 $$
 BEGIN
@@ -330,7 +331,7 @@ BEGIN
 			-- Sums have their own noise in the last digits.
 			count(*), count(*) FILTER (WHERE abs(q - truth) <= 1.96 * q_error + 1e-9),
 			count(stderr), count(*) FILTER (WHERE stderr = 0), count(*) FILTER (WHERE abs(q - truth) <= 1.96 * stderr + 1e-9),
-			avg(q - truth)::float8, sqrt(avg((q - truth) ^ 2))::float8
+			avg(q - truth)::float8, sqrt(avg((q - truth) ^ 2))::float8, count(*) FILTER (WHERE abs(q - truth) <= 1e-9)
 		FROM (SELECT DISTINCT ON (group_id, state, action) * FROM (%s) pairs ORDER BY group_id, state, action) d
 		GROUP BY 1
 		$query$, pairs);
@@ -379,7 +380,7 @@ CREATE TABLE credit.results (
 
 CREATE TABLE credit.coverages (
 	problem text, size integer, method text, visits text,
-	cases bigint, covered bigint, with_stderr bigint, stderr_0 bigint, stderr_covered bigint, q_bias float8, q_rms float8,
+	cases bigint, covered bigint, with_stderr bigint, stderr_0 bigint, stderr_covered bigint, q_bias float8, q_rms float8, exact bigint,
 	PRIMARY KEY (problem, size, method, visits)
 );
 

@@ -90,6 +90,19 @@ FROM (SELECT m.n, m.method, array_position(ARRAY['1', '2-3', '4-7', '8-15', '16+
 	FROM credit.coverages c JOIN credit.methods m USING (method) WHERE size IN (8, 64) GROUP BY 1, 2, 3) c
 GROUP BY n, method;
 
+-- Problem by problem, group size by group size, visits by visits: in how many of these
+-- cells .90 to .98 of the pairs are held.  Five small problems in groups of 8 and 16 apart.
+-- In brackets without those pairs whose q is the truth in any case.
+CREATE VIEW credit.by_cells AS
+SELECT 0 AS n, E'| method | five problems, groups of 8 and 16: cells | below .90 | above .98 | least–most | all others: cells | below .90 | above .98 | least–most |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |' AS line
+UNION ALL
+SELECT n, credit.table_line(VARIADIC ARRAY[method] || string_to_array(string_agg(concat_ws('|', cells, low, format('%s (%s)', high, rest_high), credit.short(least) || '–' || credit.short(most)), '|' ORDER BY small DESC), '|'))
+FROM (SELECT m.n, m.method, c.problem IN ('rooms', 'more rooms', 'key and door', 'two keys', 'edit, test, submit') AND c.size < 64 AS small, count(*) AS cells,
+		count(*) FILTER (WHERE covered < 0.9 * cases) AS low, count(*) FILTER (WHERE covered > 0.98 * cases) AS high,
+		count(*) FILTER (WHERE covered - exact > 0.98 * (cases - exact)) AS rest_high, min(covered::float8 / cases) AS least, max(covered::float8 / cases) AS most
+	FROM credit.coverages c JOIN credit.methods m USING (method) WHERE c.size IN (8, 16, 64) AND c.cases >= 50 GROUP BY 1, 2, 3) c
+GROUP BY n, method;
+
 -- How often the sign is right; in brackets the share of steps that are said to be so sure.
 CREATE VIEW credit.by_confidence AS
 SELECT 0 AS n, E'| method | below .6 | .6–.7 | .7–.8 | .8–.9 | .9–.95 | .95–.99 | above .99 |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |' AS line
@@ -212,3 +225,21 @@ SELECT 0 AS n, E'| states | methods | rank with true rank | correlation with tru
 UNION ALL
 SELECT array_position('{exact,hidden,finer,all three}', kind), credit.table_line(kind, count(*)::text, credit.short(corr(truth, rank)), credit.short(corr(truth, correlation)), credit.short(corr(true_sign, sign)), credit.short(corr(true_slope, slope)))
 FROM ranks GROUP BY kind;
+
+-- Of the methods two by two: those that are apart by more than two standard errors in the truth and
+-- in what was left out, how many of them are in the same order in both, and which are not.
+CREATE VIEW credit.check_pairs AS
+WITH beside AS (
+	SELECT c.states, c.method, o.rank AS truth, o.rank_error AS truth_error, c.rank, c.rank_error
+	FROM credit.checked c JOIN credit.overall o USING (method, states, size) WHERE size = 8
+),
+pairs AS (
+	SELECT a.states, a.method AS better, b.method AS worse, a.truth - b.truth AS gain, a.rank > b.rank AS same,
+		a.truth - b.truth > 2 * sqrt(a.truth_error ^ 2 + b.truth_error ^ 2) AND abs(a.rank - b.rank) > 2 * sqrt(a.rank_error ^ 2 + b.rank_error ^ 2) AS apart
+	FROM beside a JOIN beside b USING (states) WHERE a.truth > b.truth
+)
+SELECT 0 AS n, E'| states | pairs of methods | apart in both | in the same order | most wrong: what is put before what is better |\n| --- | ---: | ---: | ---: | --- |' AS line
+UNION ALL
+SELECT array_position('{exact,hidden,finer}', states), credit.table_line(states, count(*)::text, count(*) FILTER (WHERE apart)::text, count(*) FILTER (WHERE apart AND same)::text,
+	(array_agg(format('%s before %s (%s)', worse, better, credit.short(gain)) ORDER BY gain DESC, better, worse) FILTER (WHERE apart AND NOT same))[1])
+FROM pairs GROUP BY states;

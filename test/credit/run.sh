@@ -53,6 +53,6 @@ write_parts()
 		write_region "credit_$part"
 	done
 }
-write_parts credit.md by_name by_size by_problem by_states by_error by_visits by_visits_range by_confidence by_check check_order
+write_parts credit.md by_name by_size by_problem by_states by_error by_visits by_visits_range by_cells by_confidence by_check check_order check_pairs
 write_parts resampling.md by_drawn_size by_feedback by_stability
 [ "$write" != 1 ] || { query 'SELECT line FROM credit.plot' >"$top/docs/credit.svg"; echo 'written to docs/credit.md, docs/credit.svg and docs/resampling.md'; }

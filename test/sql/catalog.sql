@@ -128,7 +128,9 @@ BEGIN
 			NULL::regclass AS runs, NULL::regclass AS began, 0 AS n_group_columns, NULL::text AS states,
 			NULL::jsonb AS options, NULL::text[] AS methods, NULL::regclass[] AS views, NULL::text[] AS view_kinds, NULL::text AS kept, NULL::regclass AS fresh,
 			NULL::regclass AS folded, NULL::regclass AS changed, NULL::regclass AS fresh_over_time, NULL::regclass AS folded_over_time,
-			NULL::text AS unit, NULL::text[] AS rewards, NULL::text[] AS dimensions
+			NULL::text AS unit, NULL::text[] AS rewards, NULL::text[] AS dimensions,
+			NULL::regclass AS fresh_signs, NULL::regclass AS folded_signs, NULL::regclass AS waiting, NULL::text[] AS signed_methods,
+			NULL::regclass AS fresh_bins, NULL::regclass AS folded_bins, NULL::text[] AS binned_methods
 		WHERE boom();
 EXCEPTION WHEN wrong_object_type THEN
 	NULL;						-- from 16 on

@@ -139,13 +139,13 @@ FROM credit.results WHERE method <> 'rtmc' ORDER BY states, method COLLATE "C";
 SELECT sum(cases) AS pairs, sum(cases) = (SELECT count(*) FROM (SELECT DISTINCT (rollout_id - 1) / 4, cell FROM credit.simulate('shop', 20)) x) AS all_pairs,
 	sum(with_stderr) = sum(cases) FILTER (WHERE visits <> '1') AS errors_from_two_on, bool_and(abs(q_bias) <= q_rms) AS bias_within_rms
 FROM credit.coverages;
--- Stated errors hold the truth in 90 to 98 of 100 cases, and signs are right as often as is said: two problems of other kinds, 60 groups of 8, always the same ones.
+-- Stated errors hold the truth in 90 to 98 of 100 cases, and signs are right as often as is said: two problems of other kinds, 120 groups of 8, always the same ones.
 CREATE FUNCTION credit.stated_errors(problem text, expression text, gamma float8) RETURNS TABLE (covered float8, covered_once float8, right_below_90 float8, right_above_90 float8)
 LANGUAGE plpgsql AS
 $$
 BEGIN
 	EXECUTE format('CREATE TEMP TABLE stated AS
-		WITH s AS MATERIALIZED (SELECT (rollout_id << 20) + step_no AS step_id, (rollout_id - 1) / 8 AS group_id, * FROM credit.simulate(%1$L, 480)),
+		WITH s AS MATERIALIZED (SELECT (rollout_id << 20) + step_no AS step_id, (rollout_id - 1) / 8 AS group_id, * FROM credit.simulate(%1$L, 960)),
 		f AS MATERIALIZED (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state_hash, action_hash, reward) AS g FROM s GROUP BY group_id)
 		SELECT s.group_id, s.state_hash AS state, s.action_hash AS action, a.n_action AS visits, a.q, a.stderr, a.q_error, t.q AS true_q, t.advantage AS truth, a.advantage AS answer, a.confidence
 		FROM f, %2$s a JOIN s USING (step_id) JOIN credit.truth t ON t.problem = %1$L AND t.cell = s.cell AND t.gamma = %3$L', problem, expression, gamma);

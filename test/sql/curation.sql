@@ -106,7 +106,7 @@ SELECT rollout_id, step_no, reason FROM stepadv.select_steps('cur_steps_rtmc', m
 SELECT s.rollout_id, s.step_no, s.reason, s.reason = format('t = %s >= 0.25', round((abs(v.advantage) / v.q_error)::numeric, 2)) AS as_in_view
 FROM stepadv.select_steps('cur_steps_rtmc', min_t => 0.25) s JOIN cur_steps_rtmc v ON v.task = s.group_key ->> 'task' AND v.rollout_id = s.rollout_id AND v.step_no = s.step_no
 WHERE v.task = 'M' ORDER BY 1, 2;
-SELECT count(*) = (SELECT count(*) FROM cur_steps_rtmc WHERE abs(advantage) >= 0.5 * q_error) AS as_in_view, count(*) > 1 AS several FROM stepadv.select_steps('cur_steps_rtmc', min_t => 0.5);
+SELECT count(*) = (SELECT count(*) FROM cur_steps_rtmc WHERE abs(advantage) >= 0.4 * q_error) AS as_in_view, count(*) > 1 AS several FROM stepadv.select_steps('cur_steps_rtmc', min_t => 0.4);
 -- How sure the sign is: 0.5 where the advantage is 0, and such steps stay if no more is asked for.
 SELECT s.rollout_id, s.step_no, s.advantage, s.reason, v.confidence >= 0.8 AS sure
 FROM stepadv.select_steps('cur_steps_rtmc', min_confidence => 0.8, min_visits => 2) s JOIN cur_steps_rtmc v ON v.task = s.group_key ->> 'task' AND v.rollout_id = s.rollout_id AND v.step_no = s.step_no

@@ -134,7 +134,7 @@ CLOSE c;
 COMMIT;
 SELECT count(*) FROM (SELECT rollout_agg(step_id, rollout, step_no, state, action, reward) AS g FROM fold_steps GROUP BY num LIMIT 3) x;
 
--- More groups than memory holds: what finds no room is sorted and folded after.
+-- More groups than a cache or memory holds, and rows whose groups take turns.
 CREATE TABLE fold_many AS
 SELECT (g * 7919) % 20011 AS num, 'group ' || (g * 7919) % 20011 AS task, g * 8::bigint + r * 4 + i AS step_id, r::bigint AS rollout, i AS step_no, (g + i) % 3::bigint AS state, (g * r) % 2::bigint AS action,
 	CASE WHEN i = 3 THEN (g % 2)::float8 END AS reward, g % 2 = 0 AS success
@@ -142,26 +142,69 @@ FROM generate_series(1, 20000) g, generate_series(1, 2) r, generate_series(0, 3)
 ALTER TABLE fold_many ALTER task TYPE text COLLATE "C";
 ANALYZE fold_many;
 -- (scattered rows, of which the planner would rather have an Agg; several processes: parallel_fold.sql)
-SET enable_sort = off; SET work_mem = '1MB'; SET random_page_cost = 1000; SET max_parallel_workers_per_gather = 0;
-CREATE FUNCTION pg_temp.spilled(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+SET enable_sort = off; SET random_page_cost = 1000; SET max_parallel_workers_per_gather = 0; SET hash_mem_multiplier = 1;
+-- how rows went: all but the first few into parts, those onto disk; groups as values
+CREATE FUNCTION pg_temp.way(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
+	counts jsonb := '{}';
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (analyze, costs off, timing off, summary off) ' || query LOOP
-		IF line LIKE '%Spilled Groups: %' THEN
-			RETURN substring(line from 'Spilled Groups: (\d+)')::int > 20000;
+		IF line ~ '(Scattered Rows|Spilled Groups|Parts|Parts on Disk|Disk Usage): ' THEN
+			counts := counts || jsonb_build_object(substring(line from '(\w+): '), substring(line from ': (\d+)')::int);
 		END IF;
 	END LOOP;
-	RETURN NULL;
+	RETURN format('%s of 100 rows scattered, %s groups spilled, %s, disk: %s', coalesce((counts ->> 'Rows')::int, 0) / 1600,
+		CASE WHEN (counts ->> 'Groups')::int > 10000 THEN 'most' WHEN (counts ->> 'Groups')::int > 0 THEN 'some' ELSE 'no' END,
+		CASE WHEN (counts ->> 'Parts')::int > 1 THEN 'in parts' ELSE 'whole' END,
+		CASE WHEN counts ? 'Disk' AND counts ? 'Usage' THEN 'used' WHEN counts ? 'Disk' OR counts ? 'Usage' THEN 'unclear' ELSE 'none' END);
 END
 $$;
-SELECT pg_temp.spilled('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many GROUP BY num');
+SET work_mem = '32MB';
+SELECT pg_temp.way('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many GROUP BY num');
+SELECT pg_temp.both('SELECT num, $ FROM fold_many GROUP BY num');
+SELECT pg_temp.both('SELECT task, num, $ FILTER (WHERE success) FROM fold_many GROUP BY task, num');
+SET work_mem = '2MB';
+SELECT pg_temp.way('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many GROUP BY num');
+-- stored together: groups go out as values, once
+SELECT pg_temp.way('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM (SELECT * FROM fold_many ORDER BY hashint4(num), rollout, step_no OFFSET 0) x GROUP BY num');
+SELECT pg_temp.both('SELECT num, $ FROM (SELECT * FROM fold_many ORDER BY hashint4(num), rollout, step_no OFFSET 0) x GROUP BY num');
+-- rollout after rollout: every group goes out twice
+SELECT pg_temp.both('SELECT num, $ FROM (SELECT * FROM fold_many ORDER BY rollout, hashint4(num), step_no OFFSET 0) x GROUP BY num');
+-- together first, then not
+SELECT pg_temp.way('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM (SELECT * FROM fold_many ORDER BY rollout, CASE WHEN rollout = 1 THEN hashint4(num) END, step_no, num OFFSET 0) x GROUP BY num');
+SELECT pg_temp.both('SELECT num, $ FROM (SELECT * FROM fold_many ORDER BY rollout, CASE WHEN rollout = 1 THEN hashint4(num) END, step_no, num OFFSET 0) x GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT task, $ FROM fold_many GROUP BY task');
 SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL, NULL, NULL, NULL, step_no / 2, CASE WHEN num % 3 > 0 THEN ARRAY[reward, NULL] END) FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FILTER (WHERE success) FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT v, count(*), sum(length(g::text)) FROM generate_series(1, 2) v, LATERAL (SELECT num, $ AS g FROM fold_many WHERE num % 2 < v GROUP BY num) x GROUP BY v');
-RESET enable_sort; RESET work_mem; RESET random_page_cost; RESET max_parallel_workers_per_gather;
+-- next to no memory: parts whose groups find no room, and are put off again and again
+SET work_mem = '64kB';
+SELECT pg_temp.both('SELECT num, $ FROM fold_many GROUP BY num');
+SELECT pg_temp.both('SELECT task, num, $ FROM fold_many GROUP BY task, num');
+SELECT pg_temp.both('SELECT num, $ FROM (SELECT * FROM fold_many ORDER BY rollout, hashint4(num), step_no OFFSET 0) x GROUP BY num');
+-- keys of every kind, of which some are NULL or written in several ways
+CREATE TABLE fold_keys AS SELECT *, NULLIF(num % 7 = 0, num % 11 = 1) AS k_bool, NULLIF(num % 5, 3)::int2 AS k_int2, CASE WHEN i % 2 = 0 THEN num % 4 ELSE -(num % 4) * 0 END::float8 * -1 AS k_float,
+	CASE WHEN i % 3 = 0 THEN (num % 9)::numeric ELSE ((num % 9) || '.00')::numeric END AS k_numeric, md5((num % 100)::text)::uuid AS k_uuid, NULLIF('n' || num % 30, 'n3')::name AS k_name,
+	ARRAY[num % 2, NULL] AS k_array, chr(65 + num % 3)::"char" AS k_char, timestamptz '2024-01-01 UTC' + num * interval '1 day' AS k_time
+	FROM (SELECT *, step_no AS i FROM fold_many WHERE num % 13 < 4) x;
+ALTER TABLE fold_keys ALTER k_array SET STORAGE external;
+UPDATE fold_keys SET rollout = step_id, task = repeat(task, 300) WHERE num % 26 = 0;
+UPDATE fold_keys SET rollout = step_id;
+ANALYZE fold_keys;
+SELECT pg_temp.both(format('SELECT %s, $ FROM fold_keys GROUP BY %s', shown, key))
+FROM (VALUES ('k_bool', 'k_bool'), ('k_int2, k_bool', 'k_bool, k_int2'), ('k_float + 0', 'k_float'), ('k_numeric::int', 'k_numeric'), ('k_uuid', 'k_uuid'), ('k_name, k_char', 'k_name, k_char'),
+	('k_array', 'k_array'), ('k_time', 'k_time'), ('task', 'task'), ('task, k_numeric::int, k_int2', 'k_int2, k_numeric, task'), ('k_array || num', 'k_array || num'), ('task::bpchar(8)', 'task::bpchar(8)'),
+	('k_uuid, k_name, num, k_array', 'k_uuid, k_name, num, k_array')) v(shown, key);
+RESET enable_sort; RESET work_mem; RESET random_page_cost; RESET max_parallel_workers_per_gather; RESET hash_mem_multiplier;
+-- an error of a group that is folded in a part
+\set VERBOSITY default
+SET enable_sort = off; SET enable_hashagg = on; SET work_mem = '1MB'; SET max_parallel_workers_per_gather = 0;
+SELECT count(g) FROM (SELECT task, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL, NULL, NULL, NULL, NULL, CASE WHEN num = 7777 THEN array_fill(reward, ARRAY[65]) END) AS g FROM fold_many GROUP BY task) x;
+\set VERBOSITY terse
+SELECT count(g) FROM (SELECT num, rollout_agg(step_id, rollout, CASE WHEN num = 7777 THEN 1 ELSE step_no END, state, action, reward) AS g FROM fold_many GROUP BY num) x;
+RESET enable_sort; RESET enable_hashagg; RESET work_mem; RESET max_parallel_workers_per_gather;
 
 -- Each partition by itself.
 CREATE TABLE fold_parts (LIKE fold_steps) PARTITION BY HASH (num);
@@ -230,4 +273,4 @@ EXECUTE fold_them;
 DROP AGGREGATE public.my_agg(bigint, bigint, int, bigint, bigint, float8);
 EXECUTE fold_them;
 
-DROP TABLE fold_steps, fold_many, fold_parts;
+DROP TABLE fold_steps, fold_many, fold_keys, fold_parts;

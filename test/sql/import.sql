@@ -287,7 +287,7 @@ DROP SCHEMA imp CASCADE;
 DROP SCHEMA "s'""; %s" CASCADE;
 -- What people call is in one schema, its inner parts are in another; every
 -- function that is not bound at its creation has its own search_path.
-SELECT n.nspname AS schema, count(*) > 10 AS several, count(*) FILTER (WHERE p.prosqlbody IS NULL AND p.proconfig[1] IS DISTINCT FROM 'search_path=pg_catalog, pg_temp') AS open,
+SELECT n.nspname AS schema, count(*) > 10 AS several, count(*) FILTER (WHERE p.prosqlbody IS NULL AND p.prolang <> (SELECT l.oid FROM pg_language l WHERE l.lanname = 'c') AND p.proconfig[1] IS DISTINCT FROM 'search_path=pg_catalog, pg_temp') AS open,
 	string_agg(DISTINCT p.proname, ' ' ORDER BY p.proname) FILTER (WHERE n.nspname <> 'stepadv_internal') AS public
 FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid JOIN pg_namespace n ON n.oid = p.pronamespace
 WHERE d.deptype = 'e' AND d.classid = 'pg_proc'::regclass AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'stepadv_import')

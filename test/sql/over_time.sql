@@ -130,6 +130,14 @@ FROM ot.steps_advantage_over_time l FULL JOIN (
 	FROM ot.steps_advantages GROUP BY 1, 2, 3) s
 ON l.policy_version IS NOT DISTINCT FROM s.policy_version AND l.bucket IS NOT DISTINCT FROM s.bucket AND l.method = s.method
 WHERE l.method IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc') OR l.method IS NULL;
+-- The same of each group.
+SELECT count(*), count(*) FILTER (WHERE ((l.n_steps, l.n_positive, l.n_negative, l.least_advantage, l.greatest_advantage) = (s.n, s.positive, s.negative, s.least, s.greatest)
+	AND ot.same(l.mean_abs_advantage, s.mean_abs) AND ot.same(l.mean_advantage, s.mean)) IS NOT TRUE) AS wrong
+FROM ot.steps_advantage_by_group l FULL JOIN (
+	SELECT task, policy_version, bucket, method, count(advantage) AS n, avg(abs(advantage)) AS mean_abs, avg(advantage) AS mean, min(advantage) AS least, max(advantage) AS greatest,
+		count(*) FILTER (WHERE advantage > 0) AS positive, count(*) FILTER (WHERE advantage < 0) AS negative
+	FROM ot.steps_advantages GROUP BY 1, 2, 3, 4 HAVING count(advantage) > 0) s
+ON (l.task, l.method, coalesce(l.policy_version, '?'), coalesce(l.bucket, '-infinity')) = (s.task, s.method, coalesce(s.policy_version, '?'), coalesce(s.bucket, '-infinity'));
 -- Each step of t1 beside its own columns. What each method says of a part is what it says of that part alone.
 SELECT task, rollout_id, step_no, step_id = (SELECT s.id FROM ot.steps s WHERE (s.task, s.run, s.step) = (v.task, v.rollout_id, v.step_no)) AS its_id,
 	policy_version, bucket, method, round(advantage::numeric, 6) AS advantage, state, version
@@ -158,6 +166,7 @@ SELECT ot.functions('SELECT bucket, mean_abs_rtmc, mean_abs_grpo FROM ot.steps_p
 SELECT ot.functions('SELECT bucket, ess_share FROM ot.steps_progress_over_time') AS ratios;
 SELECT ot.functions($$SELECT bucket, mean_abs_advantage FROM ot.steps_advantage_over_time WHERE method = 'tempo'$$) AS one_method;
 SELECT ot.functions($$SELECT step_id, advantage FROM ot.steps_advantages WHERE method = 'rtmc' AND task = 't1'$$) AS one_method;
+SELECT ot.functions($$SELECT task, greatest_advantage FROM ot.steps_advantage_by_group WHERE method = 'rtmc'$$) AS one_method;
 
 -- Wherever the two columns are, the views say the same: in the source (where rows of a rollout need not
 -- agree: the policy that began it counts, and the earliest time), in the columns of the group.
@@ -413,3 +422,17 @@ SELECT ot.refused($$options => '{"progress_over_time": {"width": "1 day"}}'$$);
 SELECT ot.refused($$started_at => 'at'$$, $$options => '{"progress_over_time": {"bucket": ["1 day"]}}'$$);
 SELECT count(*) FROM pg_class WHERE relname LIKE 'times\_%';
 DROP SCHEMA ot CASCADE;
+
+-- What is added up of advantages is, to the last bit, what the server's own aggregates say.
+WITH given AS (
+	SELECT s.series, x FROM (VALUES ('none', '{}'::float8[]), ('no value', '{NULL}'), ('negative zero', '{-0}'), ('zeros', '{0,-0,0}'), ('least', '{1e-150,-1e-151,1.0000000000000002e-150,4e-320}'),
+		('mixed', '{NULL,0.1,-0.7,1e16,NULL,3,-1e16,2.5e-9}'), ('great', '{9e153,-9e153,3}')) s(series, x)
+	UNION ALL SELECT 'many', (SELECT array_agg(CASE WHEN i % 7 > 0 THEN exp(30 * sin(i)) * cos(i) END ORDER BY i) FROM generate_series(1, 1000) i)
+)
+SELECT g.series, o.sums::text = o.apart::text AS equal, CASE WHEN g.series <> 'many' THEN o.apart END AS apart FROM given g CROSS JOIN LATERAL (
+	SELECT stepadv_internal.sum_advantages(x) AS sums, ROW(count(x)::integer, sum(x), sum(abs(x)), sum(CASE WHEN abs(x) <= 1e-150 THEN 0 ELSE x * x END), min(x), max(x),
+		(count(*) FILTER (WHERE x > 0))::integer, (count(*) FILTER (WHERE x < 0))::integer) AS apart
+	FROM unnest(g.x) x) o ORDER BY g.series;
+-- Too great a number is an error, as it is for them: such a group is not kept.
+SELECT stepadv_internal.sum_advantages(x) FROM unnest('{1e200,1}'::float8[]) x;
+SELECT stepadv_internal.sum_advantages(x) FROM unnest('{1.7e308,1.7e308}'::float8[]) x;

@@ -147,12 +147,29 @@ RESET statement_timeout;
 SELECT shared('SELECT num, $ FROM scattered GROUP BY num');
 
 -- EXPLAIN tells of every process.
-SELECT regexp_replace(regexp_replace(ltrim(line), '^(Leader|Worker \d)', 'Process'), '\d+', 'N', 'g') AS line
+SELECT regexp_replace(regexp_replace(regexp_replace(ltrim(line), '^(Leader|Worker \d)', 'Process'), '  Scattered Rows: \d+', ''), '\d+', 'N', 'g') AS line
 FROM regexp_split_to_table(plan_of(spelled('SELECT num, $ FROM scattered GROUP BY num'), 'analyze, costs off, timing off, summary off'), E'\n') line
 WHERE line ~ 'Memory Usage' LIMIT 1;
 SELECT count(*) BETWEEN 1 AND 4 AS processes, bool_and(p -> 'Exchanged Groups' IS NOT NULL) AND max((p ->> 'Memory Usage')::int) > 0 AS told
 FROM (SELECT plan_of(spelled('SELECT num, $ FROM scattered GROUP BY num'), 'analyze, costs off, timing off, summary off, format json')::jsonb AS plan) e,
 	jsonb_path_query(e.plan, 'strict $.**.Processes[*]') p;
+
+-- Rows whose groups take turns go to the parts of the exchange as they are, where memory is less than a cache, too.
+CREATE FUNCTION scattered_rows(query text) RETURNS text LANGUAGE sql AS $$
+	SELECT CASE WHEN sum(coalesce((p ->> 'Scattered Rows')::int, 0)) > 0 THEN 'scattered' ELSE 'not scattered' END
+	FROM (SELECT plan_of(spelled(query), 'analyze, costs off, timing off, summary off, format json')::jsonb AS plan) e,
+		jsonb_path_query(e.plan, 'strict $.**.Processes[*]') p
+$$;
+SET work_mem = '64kB';
+SELECT scattered_rows('SELECT num, $ FROM scattered GROUP BY num');
+SELECT scattered_rows('SELECT task, num, $% FROM scattered GROUP BY num, task');
+SELECT scattered_rows('SELECT num, $ FROM together GROUP BY num');
+-- one process finds them so, and others do not
+SELECT scattered_rows('SELECT num, $ FROM (SELECT num, step_id, rollout, step_no, state, action, reward FROM together UNION ALL SELECT num, step_id, rollout + 1000000, step_no, state, action, reward FROM scattered) u GROUP BY num');
+SELECT shared('SELECT num, $ FROM (SELECT num, step_id, rollout, step_no, state, action, reward FROM together UNION ALL SELECT num, step_id, rollout + 1000000, step_no, state, action, reward FROM scattered) u GROUP BY num');
+SET work_mem = '1MB';
+SELECT scattered_rows('SELECT num, $ FROM scattered GROUP BY num');
+RESET work_mem;
 
 -- Random queries: what is asked, over what, by how many, with how much memory.
 CREATE FUNCTION any_of(VARIADIC words text[]) RETURNS text LANGUAGE sql VOLATILE AS $$ SELECT words[1 + floor(random() * cardinality(words))::int] $$;
@@ -178,8 +195,9 @@ DECLARE
 	said text[] := '{}';
 BEGIN
 	FOR i IN 1..n LOOP
-		PERFORM set_config('work_mem', any_of('64kB', '256kB', '4MB'), true), set_config('parallel_leader_participation', any_of('on', 'on', 'off'), true),
-			set_config('max_parallel_workers', any_of('8', '8', '2', '1', '0'), true), set_config('enable_partitionwise_aggregate', any_of('on', 'off'), true);
+		PERFORM set_config('work_mem', any_of('64kB', '256kB', '1MB', '4MB'), true), set_config('parallel_leader_participation', any_of('on', 'on', 'off'), true),
+			set_config('max_parallel_workers', any_of('8', '8', '2', '1', '0'), true),
+			set_config('max_parallel_workers_per_gather', any_of('3', '3', '3', '0'), true), set_config('enable_partitionwise_aggregate', any_of('on', 'off'), true);
 		query := random_query();
 		outcome := shared(query);
 		said := said || (outcome || '; ' || query);
@@ -187,11 +205,16 @@ BEGIN
 	RETURN QUERY SELECT count(*), avg((s LIKE '%, shared;%')::int) > 0.5, count(*) FILTER (WHERE s LIKE '%DIFFER%'), min(s) FILTER (WHERE s LIKE '%DIFFER%') FROM unnest(said) s;
 END
 $$;
+-- More of them: psql -v random_queries=20000 -v random_seed=0.1 -f test/sql/parallel_fold.sql
 \if :{?random_queries}
 \else
 \set random_queries 60
 \endif
-SELECT setseed(0.5);
+\if :{?random_seed}
+\else
+\set random_seed 0.5
+\endif
+SELECT setseed(:random_seed);
 SELECT (random_check(:random_queries)).*;
 
 DROP SCHEMA pf CASCADE;

@@ -103,6 +103,18 @@ FROM (SELECT v.* FROM (SELECT progress_cross_validate(rollout_id, places, weight
 	LATERAL (SELECT progress_quality(m, rollout_id, places, weights, outcome) AS q FROM wide WHERE progress_fold(rollout_id, 2) = v.fold) q;
 SELECT progress_fit(rollout_id, places, weights, outcome, 0) FROM wide;
 
+-- More than is written down before it is added up, twice; places side by side, and far from each other.  The same weights as of sums that SQL made, which are exact
+CREATE TABLE long AS
+SELECT r AS rollout_id, p.places, p.scattered, array_fill((1 + t % 3)::real, '{12}') AS weights, sim.uniform(1, r) AS outcome
+FROM (SELECT k, array_agg(1 + k + 25 * i ORDER BY i) AS places, array_agg((1 + k + 25 * i) * 50000 ORDER BY i) AS scattered FROM generate_series(0, 24) k, generate_series(0, 11) i GROUP BY k) p,
+	(SELECT t, r, floor(sim.uniform(t, r) * 25)::int AS k FROM generate_series(1, 1000) t, generate_series(1, 60) r OFFSET 0) s WHERE s.k = p.k;
+CREATE TABLE long_sum AS SELECT rollout_id, outcome, array_agg(place ORDER BY place) AS places, array_agg(50000 * place ORDER BY place) AS scattered, array_agg(w ORDER BY place) AS weights
+FROM (SELECT rollout_id, outcome, place, sum(w)::real AS w FROM long, unnest(places, weights) AS t(place, w) GROUP BY 1, 2, 3) s GROUP BY 1, 2;
+SELECT (SELECT sum(cardinality(places)) > 700000 FROM long) AS long, same_model(l, s, 0) AS same, same_model(l_scattered, s_scattered, 0) AS same_scattered,
+	(SELECT bool_and(x.w = y.w) AND count(x.w) = 301 FROM by_place(l) x FULL JOIN by_place(l_scattered) y ON y.place = x.place * 50000) AS both
+FROM (SELECT progress_fit(rollout_id, places, weights, outcome, 0.1) AS l, progress_fit(rollout_id, scattered, weights, outcome, 0.1) AS l_scattered FROM long) l,
+	(SELECT progress_fit(rollout_id, places, weights, outcome, 0.1) AS s, progress_fit(rollout_id, scattered, weights, outcome, 0.1) AS s_scattered FROM long_sum) s;
+
 -- Bad input
 SELECT progress_fit(7, '{1,2}', '{1}', 1, 0.1);
 SELECT progress_fit(7, '{-3}', '{1}', 1, 0.1);

@@ -3,35 +3,38 @@ SET extra_float_digits = 0;
 
 -- By hand. Four rollouts of one step in one state, action 1 three times with returns 1, 1, 0, action 2 once with 0. No prior, gamma 1.
 -- Outcomes: 4 of them and half at 0, half at 1: mean 2.5 / 5 = 1/2, variance 1/4. Sums of squares: 2/3 of action 1, 0 of action 2.
--- For q_error, group (2/3 + 8/4) / 10 = 4/15, state (16 * 4/15 + 2/3) / 18 = 37/135, action 1 (16 * 37/135 + 2/3) / 18 = 341/1215, action 2 37/135;
--- t = 1.3. For confidence, group (2/3 + 2/4) / 4 = 7/24, state (4 * 7/24 + 2/3) / 6 = 11/36, action 1 (4 * 11/36 + 2/3) / 6 = 17/54, action 2 11/36;
--- A is 1/6 and -1/2, with variances (1/4)^2 (17/162 + 11/36) and (3/4)^2 of the same: which of two is better is one question.
+-- For q_error, the state's mean is 1/2, as the outcomes'; one visit more of it: 5/8 and 1/4, so f is 2/3 * 15/64 + 1/12 = 23/96 and 5/24. Group (2/3 * 96/23 + 1) / 3 = 29/23,
+-- state (5 * 29/23 + 64/23) / 7 = 209/161, action 1 (128 * 209/161 * 23/96 + 2/3) / 130, action 2 209/161 * 5/24; t = 1.5; nine visits of the state move q by 9/12 * 1/6 and 9/10 * 1/2.
+-- For confidence, group (2/3 + 2/4) / 4 = 7/24, state (4 * 7/24 + 2/3) / 6 = 11/36, action 1 (4 * 11/36 + 2/3) / 6 = 17/54, action 2 11/36;
+-- A is 1/6 and -1/2, with variances (1/4)^2 (17/162 + 11/36) and (3/4)^2 of the same: which of two is better is one question. Four rollouts: x is x (1 - 1/16) / sqrt(1 + x^2 / 8).
 CREATE TABLE qe_hand (i integer, a integer, reward float8, ps bigint);
 INSERT INTO qe_hand VALUES (1, 1, 1), (2, 1, 1), (3, 1, 0), (4, 2, 0);
 SELECT a.step_id, a.q, a.q_error, abs(a.q_error - h.q_error) < 1e-12 AS same, a.confidence, abs(a.confidence - erfc) < 1e-12 AS as_sure
 FROM stepadv.rtmc((SELECT stepadv.rollout_agg(i, i, 1, 7, a, reward) FROM qe_hand), gamma => 1, prior => 0) a,
-	LATERAL (SELECT 1.3 * CASE WHEN a.step_id < 4 THEN sqrt(341.0 / 1215 / 3.25) ELSE sqrt(37.0 / 135 / 1.25) END AS q_error) h,
-	-- Phi(1/6 / sqrt(...)), by Abramowitz and Stegun 7.1.6, a series for erf.
-	LATERAL (SELECT 0.5 + (1.0 / 6 / sqrt((17.0 / 162 + 11.0 / 36) / 16))::float8 AS z) z,
+	LATERAL (SELECT 1.5 * CASE WHEN a.step_id < 4 THEN sqrt((128.0 * 209 / 161 * 23 / 96 + 2.0 / 3) / 130 / 4 + (9.0 / 12 / 6) ^ 2) ELSE sqrt(209.0 / 161 * 5 / 24 / 2 + (0.9 / 2) ^ 2) END AS q_error) h,
+	-- Phi by Abramowitz and Stegun 7.1.6, a series for erf.
+	LATERAL (SELECT (1.0 / 6 / sqrt((17.0 / 162 + 11.0 / 36) / 16))::float8 AS x) t,
+	LATERAL (SELECT 0.5 + t.x * 15 / 16 / sqrt(1 + t.x ^ 2 / 8) AS z) z,
 	LATERAL (SELECT 0.5 + exp(-x * x / 2) / sqrt(2 * pi()) * sum(term) AS erfc
 		FROM (SELECT z.z - 0.5 AS x) x, LATERAL (
 			SELECT exp((2 * k + 1) * ln(x) - (SELECT coalesce(sum(ln(2 * j + 1)), 0) FROM generate_series(1, k) j)) AS term FROM generate_series(0, 60) k) s GROUP BY x) e
 ORDER BY 1;
 
 -- Bellman: twice state 1, then state 2, then the end, once with 1 and once with 0, gamma 1. V is 1/2 in both. Outcomes: mean 1/2, variance
--- 1/4, half of it per step. Sums of squares 0 and 1/2. Group (1/2 + 8/8) / 10 = 3/20; pair 1 (16/17)^2 3/20; state 2 (16 * 3/20 + 1/2) / 17 = 2.9/17,
--- pair 2 (16 * 2.9/17 + 1/2) / 17. u(2) = pair 2 / 2 * 2/1.75, t = 2.
+-- 1/4, half of it per step. Sums of squares 0 and 1/2. Group (1/2 + 1/8) / 3 = 5/24; state 1 5/6 * 5/24, pair 1 128/129 of it; state 2 (5 * 5/24 + 1/2) / 6 = 37/144,
+-- pair 2 (128 * 37/144 + 1/2) / 129. u(2) = pair 2 / 2, t = 1.9, and every mean is 1/2.
 SELECT a.step_no, a.q, a.stderr, a.q_error, abs(a.q_error - h.q_error) < 1e-12 AS same, a.confidence
 FROM stepadv.batch_td((SELECT stepadv.rollout_agg(2 * r + t, r, t, t, 1, CASE WHEN t = 2 THEN r END) FROM generate_series(0, 1) r, generate_series(1, 2) t), gamma => 1) a,
-	(SELECT (16.0 / 17) ^ 2 * 0.15 AS one, (16 * 2.9 / 17 + 0.5) / 17 AS two) pair,
-	LATERAL (SELECT CASE a.step_no WHEN 1 THEN 2 * sqrt(one / 1.75 + two / 1.75) ELSE 2 * sqrt(two / 1.75) END AS q_error) h
+	(SELECT 128.0 / 129 * 25 / 144 AS one, (128.0 * 37 / 144 + 0.5) / 129 AS two) pair,
+	LATERAL (SELECT CASE a.step_no WHEN 1 THEN 1.9 * sqrt(one / 2.75 + two / 2) ELSE 1.9 * sqrt(two / 2.75) END AS q_error) h
 WHERE a.rollout_id = 1 ORDER BY 1;
 
 -- Weights. A rollout with return 1 and one of the history with 0 that counts half: q 2/3, 1.8 visits and rollouts. Outcomes: mean 1.5 / 2.5, variance
--- (0.16 + 0.36 / 2 + (0.36 + 0.16) / 2) / 2.5 = 0.24; squares 1.8 * (1/9 + 4/9/2) / 1.5 = 0.4; group (0.4 + 8 * 0.24) / 8.8, state (16 group + 0.4) / 16.8,
--- pair (16 state + 0.4) / 16.8; t = 1 + 1.2 / 1.8.
-SELECT q, abs(q_error - (1 + 1.2 / 1.8) * sqrt((16 * (16 * (2.32 / 8.8) + 0.4) / 16.8 + 0.4) / 16.8 / 2.05)) < 1e-12 AS same
-FROM stepadv.rtmc((SELECT stepadv.rollout_agg(1, 1, 1, 7, 1, 1.0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1)),
+-- (0.16 + 0.36 / 2 + (0.36 + 0.16) / 2) / 2.5 = 0.24, f of the same 0.24; squares 1.8 * (1/9 + 4/9/2) / 1.5 = 0.4. V is 2/3, with one outcome more (1.2 + 0.6) / 2.8 = 9/14, 1/42 below q,
+-- and m is q - 1/42/2.8. Group (0.4/f + 1) / 1.8, state (5 group + 0.4/f) / 5.8, pair (128 state f + 0.4) / 128.8; t = 1 + 2 / 1.8.
+SELECT q, abs(q_error - (1 + 2 / 1.8) * sqrt((128 * (5 * (0.4 / f + 1) / 1.8 + 0.4 / f) / 5.8 * f + 0.4) / 128.8 / 2.8 + (9 / 10.8 / 42) ^ 2)) < 1e-12 AS same
+FROM (SELECT 2.0 / 3 * m * (1 - m) + 0.24 / 3 AS f FROM (SELECT 2.0 / 3 - 1 / 42.0 / 2.8 AS m) m) f,
+	stepadv.rtmc((SELECT stepadv.rollout_agg(1, 1, 1, 7, 1, 1.0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1)),
 	history => (SELECT stepadv.rollout_agg(2, 2, 1, 7, 1, 0.0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0)), decay => 0.5);
 
 -- In plain SQL, on groups at random: loops, states where nothing else was tried, rewards of either sign on the way.
@@ -49,7 +52,8 @@ LANGUAGE plpgsql SET client_min_messages = warning AS
 $$
 DECLARE
 	later float8 := CASE WHEN td AND lambda < 1 THEN gamma * (1 - lambda) / (1 - gamma * lambda) ELSE 0 END;
-	offset_ float8 := CASE WHEN td THEN -0.25 ELSE 0.25 END;
+	more float8 := CASE WHEN td THEN 0.75 ELSE 1 END;
+	centre float8 := CASE WHEN td THEN 3 ELSE 9 END;
 BEGIN
 	DROP TABLE IF EXISTS answer, step, pair, state;
 	IF td THEN
@@ -80,27 +84,34 @@ BEGIN
 		FROM step s JOIN bounds b USING (g) WHERE s.starts GROUP BY s.g, b.low, b.high
 	),
 	outcomes AS (
-		SELECT g, n, CASE WHEN td THEN share ELSE 1 END AS share,
+		SELECT g, n, CASE WHEN td THEN share ELSE 1 END AS share, low, high - low AS unit, (mean - low) / (high - low) AS mean,
 			((SELECT sum((e - mean) ^ 2) FROM unnest(all_earned) e) + (low - mean) ^ 2 / 2 + (high - mean) ^ 2 / 2) / (n + 1) AS variance
 		FROM start, LATERAL (SELECT (total + (low + high) / 2) / (n + 1) AS mean) m
 	),
 	spread AS (SELECT g, s, a, count(*) AS n, sum((target - q) ^ 2) AS squares, min(q) AS q, min(v) AS v FROM step WHERE visit GROUP BY g, s, a),
+	-- The state's mean, and how much may be varied by: in units.
+	centred AS (
+		SELECT p.*, o.n AS rollouts, o.variance AS outcome_variance, o.share, o.low, o.unit, o.mean * (1 - o.mean) AS of_outcomes, (p.q - o.low) / o.unit AS here,
+			(sum(p.n) OVER in_state * least(greatest((p.v - o.low) / o.unit, 0), 1) + o.mean) / (sum(p.n) OVER in_state + 1) AS there
+		FROM spread p JOIN outcomes o USING (g) WINDOW in_state AS (PARTITION BY g, s)
+	),
+	scaled AS (
+		SELECT c.*, k.*, CASE WHEN k.k0 = 2 OR td THEN 1 ELSE 2.0 / 3 * m * (1 - m) + of_outcomes / 3 END AS f, CASE WHEN k.k0 = 2 OR td THEN 1 ELSE of_outcomes END AS f0
+		FROM centred c, LATERAL (SELECT (n * here + there) / (n + 1) AS m) m, (VALUES (1, 5, 128), (2, 4, 4)) k(k0, k1, k2)
+	),
 	pooled AS (
-		SELECT p.*, o.n AS rollouts, o.variance AS outcome_variance, k.k0, k.k1,
-			(k.k1 * (sum(squares) OVER in_group + k.k0 * o.variance * o.share) / (sum(p.n - 1) OVER in_group + k.k0) + sum(squares) OVER in_state) / (k.k1 + sum(p.n - 1) OVER in_state) AS of_state
-		FROM spread p JOIN outcomes o USING (g), (VALUES (8, 16), (2, 4)) k(k0, k1) WINDOW in_group AS (PARTITION BY g, k.k0), in_state AS (PARTITION BY g, k.k0, s)
+		SELECT *, (k1 * (sum(squares / f) OVER in_group + k0 * outcome_variance * share / f0) / (sum(n - 1) OVER in_group + k0) + sum(squares / f) OVER in_state) / (k1 + sum(n - 1) OVER in_state) AS of_state
+		FROM scaled WINDOW in_group AS (PARTITION BY g, k0), in_state AS (PARTITION BY g, k0, s)
 	)
-	SELECT g, s, a, n, q, v, rollouts, outcome_variance, k0, (k1 * of_state + squares) / (k1 + n - 1) AS variance FROM pooled;
+	SELECT g, s, a, n, q, v, rollouts, (here - there) * unit AS away, k0, (k2 * of_state * f + squares) / (k2 + n - 1) AS variance FROM pooled;
 	CREATE TEMP TABLE state AS
 	SELECT s.g, s.s, s.n, s.n + prior - later * s.staying AS less, later * (s.n - s.staying) / (s.n + prior - later * s.staying) AS w, s.n - s.staying AS leaving,
-		p.innovation / (s.n + prior - later * s.staying) ^ 2 * s.n / (s.n - 0.25)
-			+ prior / (s.n + prior - later * s.staying) * 0.5 * greatest(b.square, p.outcome_variance / 4) AS new, 0::float8 AS u
+		p.innovation / (s.n + prior - later * s.staying) ^ 2 AS new, prior * (0.3 - p.v) AS pull, 0::float8 AS u, 0::float8 AS b
 	FROM (SELECT g, s, count(*) AS n, count(*) FILTER (WHERE next = s) AS staying FROM step GROUP BY g, s) s
-	JOIN (SELECT g, s, sum(n * (variance + (q - v) ^ 2)) AS innovation, min(outcome_variance) AS outcome_variance FROM pair WHERE k0 = 8 GROUP BY g, s) p USING (g, s)
-	JOIN (SELECT g, avg((v - 0.3) ^ 2) AS square FROM step GROUP BY g) b USING (g);
+	JOIN (SELECT g, s, sum(n * (variance + (q - v) ^ 2)) AS innovation, min(v) AS v FROM pair WHERE k0 = 1 GROUP BY g, s) p USING (g, s);
 	FOR i IN 1..CASE WHEN later > 0 THEN 250 ELSE 0 END LOOP
-		UPDATE state x SET u = x.new + coalesce(x.w ^ 2 * y.u / x.leaving, 0)
-		FROM state z LEFT JOIN (SELECT s.g, s.s, sum(n.u) AS u FROM step s JOIN state n ON n.g = s.g AND n.s = s.next WHERE s.next <> s.s GROUP BY s.g, s.s) y USING (g, s)
+		UPDATE state x SET u = x.new + coalesce(x.w ^ 2 * y.u / x.leaving, 0), b = (x.pull + coalesce(later * y.b, 0)) / x.n
+		FROM state z LEFT JOIN (SELECT s.g, s.s, sum(n.u) FILTER (WHERE s.next <> s.s) AS u, sum(n.b) AS b FROM step s JOIN state n ON n.g = s.g AND n.s = s.next GROUP BY s.g, s.s) y USING (g, s)
 		WHERE z.g = x.g AND z.s = x.s;
 	END LOOP;
 	RETURN QUERY
@@ -111,12 +122,15 @@ BEGIN
 		SELECT i.g, i.s, i.a, i.q_error,
 			(SELECT sum(CASE k WHEN 0 THEN 1 WHEN 200 THEN 1 ELSE 2 + 2 * (k % 2) END * exp(-0.5 * (z * k / 200) ^ 2)) FROM generate_series(0, 200) k) * z / 600 / sqrt(2 * pi()) AS integral
 		FROM (SELECT p.g, p.s, p.a,
-				(1 + CASE WHEN td THEN 2 ELSE 1.2 END / p.rollouts) * sqrt(p.variance / (p.n + offset_) + later ^ 2 * coalesce(n.u, 0) / p.n) AS q_error,
-				least(abs(p.q - p.v) / sqrt(c.variance / c.n * (1 - c.n / (t.all_visits + prior)) ^ 2 + (t.shares - c.variance * c.n) / (t.all_visits + prior) ^ 2), 8) AS z
+				(1 + CASE WHEN td THEN 1.8 ELSE 2 END / p.rollouts) * sqrt(p.variance / (p.n + more) + (centre / (p.n + centre) * p.away) ^ 2
+					+ later ^ 2 * coalesce(n.u, 0) / p.n + (later * coalesce(n.b, 0) / p.n) ^ 2) AS q_error,
+				-- A Student's variable with as many degrees of freedom as rollouts, as a normal one.
+				d.x * (1 - 0.25 / p.rollouts) / sqrt(1 + d.x ^ 2 / 2 / p.rollouts) AS z
 			FROM pair p JOIN pair c USING (g, s, a)
 			JOIN (SELECT g, s, sum(n) AS all_visits, sum(variance * n) AS shares FROM pair WHERE k0 = 2 GROUP BY g, s) t USING (g, s)
-			LEFT JOIN (SELECT s.g, s.s, s.a, sum(x.u) AS u FROM step s JOIN state x ON x.g = s.g AND x.s = s.next GROUP BY s.g, s.s, s.a) n USING (g, s, a)
-			WHERE p.k0 = 8 AND c.k0 = 2) i) e USING (g, s, a);
+			CROSS JOIN LATERAL (SELECT least(abs(p.q - p.v) / sqrt(c.variance / c.n * (1 - c.n / (t.all_visits + prior)) ^ 2 + (t.shares - c.variance * c.n) / (t.all_visits + prior) ^ 2), 1e3) AS x) d
+			LEFT JOIN (SELECT s.g, s.s, s.a, sum(x.u) AS u, sum(x.b) AS b FROM step s JOIN state x ON x.g = s.g AND x.s = s.next GROUP BY s.g, s.s, s.a) n USING (g, s, a)
+			WHERE p.k0 = 1 AND c.k0 = 2) i) e USING (g, s, a);
 END
 $$;
 SELECT m.method, c.steps > 500 AS many, c.wrong_error, c.wrong_confidence, c.unsure > 0 AS some_unsure

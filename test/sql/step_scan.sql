@@ -82,6 +82,26 @@ SELECT pg_temp.by_both_scans('SELECT g, (SELECT sum(a.advantage) FROM rtmc(s.rol
 RESET enable_material;
 SELECT pg_temp.by_both_scans('SELECT g, exists(SELECT FROM rtmc(rollouts) a WHERE a.advantage > 0.2 LIMIT 1) FROM scan_groups');
 
+-- The same group again and again, as a nested loop over steps asks for it: once it has come twice
+-- it is computed no more, 1 + 10 * 2 times of 33; never where it is another each time.
+SELECT pg_temp.by_both_scans('SELECT g, again, a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again ORDER BY g, again OFFSET 0) s, rtmc(s.rollouts) a');
+SELECT pg_temp.by_both_scans('SELECT g, again, a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again ORDER BY again, g OFFSET 0) s, ROWS FROM (rtmc(s.rollouts), grpo(s.rollouts)) a');
+SELECT pg_temp.by_both_scans('SELECT g, again, a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again ORDER BY g, again OFFSET 0) s, rtmc(s.rollouts, gamma => again / 3.0) a');
+SELECT pg_temp.by_both_scans('SELECT g, again, a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again ORDER BY g, again OFFSET 0) s, ROWS FROM (rtmc(s.rollouts), grpo(CASE WHEN again = 1 THEN s.rollouts END)) a');
+CREATE FUNCTION pg_temp.asked_again(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (analyze, costs off, timing off, summary off) ' || query LOOP
+		IF line ~ 'Again' THEN RETURN trim(line); END IF;
+	END LOOP;
+	RETURN 'never';
+END
+$$;
+SELECT pg_temp.asked_again('SELECT a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again WHERE g BETWEEN 10 AND 20 ORDER BY g, again OFFSET 0) s, rtmc(s.rollouts) a');
+SELECT pg_temp.asked_again('SELECT a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again WHERE g BETWEEN 10 AND 20 ORDER BY again, g OFFSET 0) s, rtmc(s.rollouts) a');
+SELECT pg_temp.asked_again('SELECT a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again WHERE g BETWEEN 10 AND 20 ORDER BY g, again OFFSET 0) s, rtmc(s.rollouts, gamma => again / 3.0) a');
+
 -- Backwards.
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT a.step_no, a.return FROM scan_groups, returns(rollouts) a WHERE g = 3;

@@ -184,6 +184,11 @@ SELECT substring(pg_get_viewdef(v) from 'forgiving_rollout_agg(\(.*\)) AS rollou
 -- the chain again, and V = (0.9 V + 1) / 2
 SELECT task, run, n, round(b.v::numeric, 12) AS fail, round(c.v::numeric, 12) AS bootstrap FROM runs_batch_td b JOIN runs_cut_off c USING (task, run, n) ORDER BY 1, 2, 3;
 SELECT task, r.rollout_id, r.truncated, r.policy_step FROM runs_values, rollouts(rollouts) r ORDER BY 1, 2;
+-- the views of several methods call it with the option, too
+SELECT count(*), count(*) FILTER (WHERE c.cut_off = o.advantage) AS as_cut_off, count(*) FILTER (WHERE c.batch_td = f.advantage) AS as_batch_td, count(*) FILTER (WHERE c.cut_off <> c.batch_td) AS apart
+FROM runs_compare c JOIN runs_cut_off o USING (task, run, n) JOIN runs_batch_td f USING (task, run, n);
+SELECT sum(t.n_steps) AS steps, round((sum(t.mean_abs_advantage * t.n_steps) / sum(t.n_steps))::numeric, 12) AS over_time, round((SELECT avg(abs(o.advantage)) FROM runs_cut_off o)::numeric, 12) AS by_step
+FROM runs_advantage_over_time t WHERE t.method = 'cut_off';
 -- what _rollouts and _problems showed before they show: the policy of the rollout's beginning, and no problem where nothing folds it
 SELECT task, rollout_id, judged, policy_step FROM runs_rollouts ORDER BY 1, 2;
 SELECT problem FROM runs_problems WHERE rollout_id IS NOT NULL;

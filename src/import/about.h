@@ -1,0 +1,21 @@
+/*
+ * about.h
+ *		What records of all formats say of a rollout.
+ */
+#ifndef STEPADV_ABOUT_H
+#define STEPADV_ABOUT_H
+
+#include "import/json_read.h"
+
+/*
+ * Members outcome, success, truncated, model, policy_version, run_id and
+ * policy_step of a rollout that is being written, by the names that scaffolds use;
+ * what the record does not say is left out.  score, if not NULL, is put in the
+ * place of its own reward and score.
+ */
+extern void push_about(JsonbParseState **state, const JsonbValue *record, const JsonbValue *score);
+
+/* A member of an object that is being written, if there is such a value. */
+extern void push_given(JsonbParseState **state, const char *key, const JsonbValue *record, const char *name);
+
+#endif							/* STEPADV_ABOUT_H */

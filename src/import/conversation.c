@@ -1,0 +1,417 @@
+/*
+ * conversation.c
+ *		A conversation as steps: each call of a turn is one, a turn without calls is
+ *		one.
+ *
+ * Items are, in order,
+ *	{"kind": "see", "text"}					from the environment or a user
+ *	{"kind": "result", "id", "text"}		of a call
+ *	{"kind": "say" | "think", "text"}		from the model
+ *	{"kind": "call", "id", "tool", "args"}
+ *	{"kind": "dropped", "text": what}		not ours to keep, only counted
+ * An item of the model's with "new" begins a turn, else a turn is what the model
+ * does until something comes back.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "common/jsonapi.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/json.h"
+#include "utils/jsonfuncs.h"
+
+#include "compat.h"
+#include "import/json_read.h"
+#include "import/messages.h"
+
+PG_FUNCTION_INFO_V1(stepadv_import_steps);
+
+typedef enum Kind
+{
+	SEE,						/* or whatever else does not act */
+	RESULT,
+	SAY,
+	THINK,
+	CALL
+} Kind;
+
+typedef struct TalkItem
+{
+	Kind		kind;
+	int			turn;
+	JsonbValue	json;
+	Words		words;
+	Words		id;
+} TalkItem;
+
+/* Counts by kind, in the order in which the kinds came. */
+#define MAX_COUNTS 64
+
+typedef struct Counts
+{
+	int			n;
+	Words		what[MAX_COUNTS];
+	int64		count[MAX_COUNTS];
+} Counts;
+
+typedef struct Conversation
+{
+	TalkItem	   *items;
+	int			n;
+	Counts		dropped;
+	Counts		repaired;
+	JsonbParseState *steps;
+	Words		seen;			/* in the turn before */
+} Conversation;
+
+static void
+count_one(Counts *counts, Words what)
+{
+	int			i = 0;
+
+	while (i < counts->n && !words_are_same(counts->what[i], what))
+		i++;
+	if (i == counts->n)
+	{
+		/* Types of items that nobody knows; nobody has so many. */
+		if (i == MAX_COUNTS)
+			return;
+		counts->what[i] = what;
+		counts->count[i] = 0;
+		counts->n++;
+	}
+	counts->count[i]++;
+}
+
+static Datum
+counts_to_jsonb(const Counts *counts)
+{
+	JsonbParseState *state = NULL;
+
+	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	for (int i = 0; i < counts->n; i++)
+		push_integer(&state, pnstrdup(counts->what[i].s, counts->what[i].length), counts->count[i]);
+	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+}
+
+/* ----------
+ * Items and their turns
+ * ----------
+ */
+
+static Kind
+kind_of(Words kind)
+{
+	if (words_are(kind, "call"))
+		return CALL;
+	if (words_are(kind, "say"))
+		return SAY;
+	if (words_are(kind, "think"))
+		return THINK;
+	return words_are(kind, "result") ? RESULT : SEE;
+}
+
+static void
+read_items(Conversation *talk, Jsonb *items)
+{
+	JsonbValue	root = json_root(items);
+	int			n;
+	JsonbValue *list = json_elements(&root, &n);
+	int			turn = 0;
+
+	talk->items = palloc_extended(Max(n, 1) * sizeof(TalkItem), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < n; i++)
+	{
+		TalkItem	   *item = &talk->items[talk->n];
+		Words		kind = json_member_words(&list[i], "kind");
+		JsonbValue	mark;
+
+		CHECK_FOR_INTERRUPTS();
+		if (kind.s == NULL)
+			continue;
+		item->json = list[i];
+		item->words = json_member_words(&list[i], "text");
+		if (words_are(kind, "dropped"))
+		{
+			if (item->words.s != NULL)
+				count_one(&talk->dropped, item->words);
+			continue;
+		}
+		item->kind = kind_of(kind);
+		item->id = item->kind == CALL || item->kind == RESULT ? json_member_words(&list[i], "id") : NO_WORDS;
+		if (item->kind >= SAY && (talk->n == 0 || item[-1].kind < SAY || json_member(&list[i], "new", &mark)))
+			turn++;
+		item->turn = turn;
+		talk->n++;
+	}
+}
+
+/* ----------
+ * Arguments
+ * ----------
+ */
+
+typedef struct Arguments
+{
+	bool		is_given;
+	JsonbValue	args;
+	Words		words;			/* always JSON */
+	Words		repaired;
+} Arguments;
+
+/* Does anything about these numbers ask for care: may they be out of range? */
+static JSON_CALLBACK
+look_at_scalar(void *state, char *token, JsonTokenType type)
+{
+	if (type == JSON_TOKEN_NUMBER && (strlen(token) > 1000 || strpbrk(token, "eE") != NULL))
+		*(bool *) state = true;
+	JSON_CALLBACK_RETURN;
+}
+
+/*
+ * Is it JSON that jsonb can be made of without an error?  What is so deep, so
+ * large or so strange that this is not sure is not.
+ */
+static bool
+is_plain_json(Words words)
+{
+	JsonLexContext *lexer;
+	JsonSemAction actions = {0};
+	bool		is_strange = false;
+	int			n_open = 0;
+
+	for (int i = 0; i < words.length; i++)
+		n_open += words.s[i] == '[' || words.s[i] == '{';
+	if (n_open > 1000 || words.length > 1024 * 1024)
+		return false;
+	actions.semstate = &is_strange;
+	actions.scalar = look_at_scalar;
+	lexer = make_json_lexer((text *) text_of_words(words), true);
+	return pg_parse_json(lexer, &actions) == JSON_SUCCESS && !is_strange;
+}
+
+/* What is not plain is asked for in SQL, where an error can be caught. */
+static Arguments
+careful_arguments(JsonbValue *raw)
+{
+	Arguments	result = {0};
+	Oid			types[] = {JSONBOID};
+	Datum		values[] = {JsonbPGetDatum(JsonbValueToJsonb(raw))};
+	MemoryContext caller = CurrentMemoryContext;
+	bool		isnull;
+	Datum		value;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (SPI_execute_with_args("SELECT a.args, a.words, a.repaired FROM stepadv_internal.import_arguments($1) a", 1, types, values, NULL, true, 1) != SPI_OK_SELECT)
+		elog(ERROR, "SPI_execute_with_args failed");
+	caller = MemoryContextSwitchTo(caller);
+	value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	result.is_given = !isnull;
+	if (!isnull)
+		result.args = json_root(DatumGetJsonbPCopy(value));
+	value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull);
+	if (!isnull)
+	{
+		result.words.s = TextDatumGetCString(value);
+		result.words.length = strlen(result.words.s);
+	}
+	value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 3, &isnull);
+	if (!isnull)
+	{
+		result.repaired.s = TextDatumGetCString(value);
+		result.repaired.length = strlen(result.repaired.s);
+	}
+	MemoryContextSwitchTo(caller);
+	SPI_finish();
+	return result;
+}
+
+/* Models write them as a string of JSON. */
+static Arguments
+arguments_of(const JsonbValue *call)
+{
+	Arguments	result = {0};
+	JsonbValue	raw;
+
+	if (!json_member(call, "args", &raw) || raw.type == jbvNull)
+		return result;
+	if (raw.type != jbvString)
+	{
+		result.is_given = true;
+		result.args = raw;
+		result.words = json_words(&raw);
+		return result;
+	}
+	result.words = json_words(&raw);
+	if (result.words.length == 0 || strspn(pnstrdup(result.words.s, result.words.length), " \t\r\n") == result.words.length || !is_plain_json(result.words))
+		return careful_arguments(&raw);
+	result.args = json_root(DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(pnstrdup(result.words.s, result.words.length)))));
+	result.is_given = result.args.type != jbvNull;
+	return result;
+}
+
+/* ----------
+ * Steps
+ * ----------
+ */
+
+static void
+push_step(Conversation *talk, int turn, Words action, Words tool, Arguments *arguments, Words next, Words said, Words thought)
+{
+	JsonbParseState **state = &talk->steps;
+	JsonbValue	null = {.type = jbvNull};
+
+	pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+	push_integer(state, "turn", turn - 1);
+	push_words(state, "observation", talk->seen);
+	push_words(state, "next_observation", next);
+	push_words(state, "action", action);
+	push_words(state, "tool", tool);
+	push_value(state, "args", arguments != NULL && arguments->is_given ? &arguments->args : &null);
+	if (arguments != NULL && next.s != NULL)
+		push_boolean(state, "ok", reads_well(next));
+	else
+		push_value(state, "ok", &null);
+	push_key(state, "meta");
+	if (said.s == NULL && thought.s == NULL)
+		pushJsonbValue(state, WJB_VALUE, &null);
+	else
+	{
+		pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+		if (said.s != NULL)
+			push_words(state, "text", said);
+		if (thought.s != NULL)
+			push_words(state, "thought", thought);
+		pushJsonbValue(state, WJB_END_OBJECT, NULL);
+	}
+	pushJsonbValue(state, WJB_END_OBJECT, NULL);
+}
+
+/* By its id, which some scaffolds use anew in every turn, else in order. */
+static Words
+result_of(const TalkItem *first, const TalkItem *end, const TalkItem *call, int position)
+{
+	int			seen = 0;
+
+	for (const TalkItem *item = first; item < end; item++)
+	{
+		if (item->kind != RESULT)
+			continue;
+		seen++;
+		if (call->id.s != NULL && item->id.s != NULL ? words_are_same(call->id, item->id) : seen == position)
+			return item->words;
+	}
+	return NO_WORDS;
+}
+
+static void
+push_call_step(Conversation *talk, const TalkItem *first, const TalkItem *end, const TalkItem *call, int position, Words said, Words thought)
+{
+	StringInfoData action;
+	Arguments	arguments = arguments_of(&call->json);
+	JsonbValue	tool;
+	Words		name = NO_WORDS;
+	Words		next = result_of(first, end, call, position);
+
+	initStringInfo(&action);
+	appendStringInfoString(&action, "{\"name\": ");
+	if (json_member(&call->json, "tool", &tool) && tool.type != jbvNull)
+	{
+		name = json_words(&tool);
+		if (tool.type == jbvString)
+			escape_json(&action, pnstrdup(name.s, name.length));
+		else
+			appendBinaryStringInfo(&action, name.s, name.length);
+	}
+	else
+		appendStringInfoString(&action, "null");
+	appendStringInfoString(&action, ", \"arguments\": ");
+	if (arguments.words.s != NULL)
+		appendBinaryStringInfo(&action, arguments.words.s, arguments.words.length);
+	else
+		appendStringInfoString(&action, "null");
+	appendStringInfoChar(&action, '}');
+	if (arguments.repaired.s != NULL)
+		count_one(&talk->repaired, arguments.repaired);
+	if (name.s == NULL)
+		count_one(&talk->repaired, WORDS("calls without a name"));
+	if (next.s == NULL)
+		count_one(&talk->repaired, WORDS("calls without a result"));
+	push_step(talk, call->turn, (Words) {action.data, action.len}, name, &arguments, next, said, thought);
+}
+
+/* The items of a turn: first those of the model, then what came back. */
+static void
+push_turn(Conversation *talk, const TalkItem *first, const TalkItem *end)
+{
+	StringInfoData lines[CALL];
+	bool		any[CALL] = {false};
+	Words		words[CALL];
+	int			n_calls = 0;
+	bool		says = false;
+
+	for (int k = 0; k < CALL; k++)
+		initStringInfo(&lines[k]);
+	for (const TalkItem *item = first; item < end; item++)
+	{
+		/* Results are seen. */
+		Kind		kind = item->kind == RESULT ? SEE : item->kind;
+
+		if (kind == CALL)
+			n_calls++;
+		else
+			add_line(&lines[kind], &any[kind], item->words);
+		says |= kind == SAY;
+	}
+	for (int k = 0; k < CALL; k++)
+		words[k] = any[k] ? (Words) {lines[k].data, lines[k].len} : NO_WORDS;
+	if (first < end && first->turn > 0)
+	{
+		int			position = 0;
+
+		for (const TalkItem *item = first; item < end; item++)
+			if (item->kind == CALL)
+			{
+				position++;
+				push_call_step(talk, first, end, item, position, position == 1 ? words[SAY] : NO_WORDS, position == 1 ? words[THINK] : NO_WORDS);
+			}
+		if (n_calls == 0 && says)
+			push_step(talk, first->turn, words[SAY], NO_WORDS, NULL, words[SEE], NO_WORDS, words[THINK]);
+		if (n_calls == 0 && !says)
+			count_one(&talk->dropped, WORDS("reasoning without an action"));
+	}
+	talk->seen = words[SEE];
+}
+
+/* import_steps(items jsonb, OUT steps jsonb, OUT dropped jsonb, OUT repaired jsonb) */
+Datum
+stepadv_import_steps(PG_FUNCTION_ARGS)
+{
+	Conversation talk = {0};
+	TupleDesc	desc;
+	Datum		values[3];
+	bool		nulls[3] = {false};
+	int			begin = 0;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	read_items(&talk, PG_GETARG_JSONB_P(0));
+	pushJsonbValue(&talk.steps, WJB_BEGIN_ARRAY, NULL);
+	for (int i = 1; i <= talk.n; i++)
+		if (i == talk.n || talk.items[i].turn != talk.items[begin].turn)
+		{
+			CHECK_FOR_INTERRUPTS();
+			push_turn(&talk, &talk.items[begin], &talk.items[i]);
+			begin = i;
+		}
+	values[0] = JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&talk.steps, WJB_END_ARRAY, NULL)));
+	values[1] = counts_to_jsonb(&talk.dropped);
+	values[2] = counts_to_jsonb(&talk.repaired);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+}

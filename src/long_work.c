@@ -1,0 +1,155 @@
+/*
+ * long_work.c
+ *		Work that takes long says how far it is.
+ *
+ * The time left is what the rest takes at the mean speed so far.
+ */
+#include "postgres.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "access/xact.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "long_work.h"
+
+PG_FUNCTION_INFO_V1(stepadv_begin_work);
+PG_FUNCTION_INFO_V1(stepadv_work_done);
+PG_FUNCTION_INFO_V1(stepadv_end_work);
+
+LongWork   *rows_read_for = NULL;
+
+static bool progress = true;
+static int	progress_interval = 3000;
+
+void
+define_long_work_settings(void)
+{
+	DefineCustomBoolVariable("stepadv.progress",
+							 "Long work says every few seconds how far it is.",
+							 "A NOTICE of maintain, refresh, load_rollouts and progress_fit_mlp.",
+							 &progress, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	/* For tests. */
+	DefineCustomIntVariable("stepadv.progress_interval",
+							"The time between two notices of how far long work is.",
+							NULL, &progress_interval, 3000, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MS | GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+}
+
+void
+begin_long_work(LongWork *work, const char *done_verb, const char *units, const char *of, const char *total_is, double total)
+{
+	memset(work, 0, sizeof(LongWork));
+	strlcpy(work->done_verb, done_verb, sizeof(work->done_verb));
+	strlcpy(work->units, units, sizeof(work->units));
+	strlcpy(work->of, of, sizeof(work->of));
+	work->total_is = total_is;
+	work->total = total;
+	work->start = work->told = GetCurrentTimestamp();
+}
+
+/* "14 s", "3 min" or "1.5 h" */
+static char *
+duration(double seconds)
+{
+	if (seconds < 100)
+		return psprintf("%.0f s", ceil(seconds));
+	if (seconds < 6000)
+		return psprintf("%.0f min", ceil(seconds / 60));
+	return psprintf("%.1f h", seconds / 3600);
+}
+
+static void
+tell(const LongWork *work, TimestampTz now)
+{
+	StringInfoData told;
+
+	initStringInfo(&told);
+	appendStringInfo(&told, "%s %.0f ", work->done_verb, floor(work->done));
+	/* An estimate that was too low says nothing any more. */
+	if (work->total >= work->done)
+		appendStringInfo(&told, "of %s%.0f ", work->total_is, work->total);
+	appendStringInfoString(&told, work->units);
+	if (work->of[0] != '\0')
+		appendStringInfo(&told, " of %s", work->of);
+	if (work->total > work->done)
+		appendStringInfo(&told, ", %s%s left", work->total_is[0] != '\0' ? work->total_is : "about ",
+						 duration((now - work->start) / 1e6 / work->done * (work->total - work->done)));
+	ereport(NOTICE, (errmsg_internal("%s", told.data)));
+	pfree(told.data);
+}
+
+void
+advance_long_work(LongWork *work, double n, double look_every)
+{
+	TimestampTz now;
+
+	/* Rows come when what is below them has been prepared. */
+	if (work->done == 0 && look_every > 1)
+		work->start = GetCurrentTimestamp();
+	work->done += n;
+	work->unlooked += n;
+	if (work->unlooked < look_every || !progress)
+		return;
+	work->unlooked = 0;
+	now = GetCurrentTimestamp();
+	if (!TimestampDifferenceExceeds(work->told, now, progress_interval))
+		return;
+	work->told = now;
+	tell(work, now);
+}
+
+/* ----------
+ * From SQL: one at a time in a session, and of one statement of its client, so that
+ * what an error leaves behind is not gone on with.
+ * ----------
+ */
+
+static LongWork sql_work;
+static TimestampTz sql_statement = 0;
+
+static void
+advance_sql_work(double n, double look_every)
+{
+	if (sql_statement == GetCurrentStatementStartTimestamp())
+		advance_long_work(&sql_work, n, look_every);
+}
+
+/* begin_work(done_verb text, units text, "of" text, total bigint) */
+Datum
+stepadv_begin_work(PG_FUNCTION_ARGS)
+{
+	begin_long_work(&sql_work, text_to_cstring(PG_GETARG_TEXT_PP(0)), text_to_cstring(PG_GETARG_TEXT_PP(1)),
+					text_to_cstring(PG_GETARG_TEXT_PP(2)), "", (double) PG_GETARG_INT64(3));
+	sql_statement = GetCurrentStatementStartTimestamp();
+	PG_RETURN_VOID();
+}
+
+/* work_done(n bigint) */
+Datum
+stepadv_work_done(PG_FUNCTION_ARGS)
+{
+	advance_sql_work((double) PG_GETARG_INT64(0), 1);
+	PG_RETURN_VOID();
+}
+
+/* end_work() */
+Datum
+stepadv_end_work(PG_FUNCTION_ARGS)
+{
+	sql_statement = 0;
+	PG_RETURN_VOID();
+}
+
+void
+note_row_written(void)
+{
+	if (sql_statement != 0)
+		advance_sql_work(1, ROWS_PER_LOOK);
+}

@@ -1,0 +1,58 @@
+/*
+ * long_work.h
+ *		Work that takes long says how far it is: a NOTICE every few seconds, unless
+ *		stepadv.progress is off.
+ */
+#ifndef STEPADV_LONG_WORK_H
+#define STEPADV_LONG_WORK_H
+
+#include "datatype/timestamp.h"
+
+typedef struct LongWork
+{
+	char		done_verb[16];	/* "folded" */
+	char		units[32];		/* "groups" */
+	char		of[2 * NAMEDATALEN + 8];	/* what of, as it is to be read; "" where there is nothing to name */
+	double		done;
+	double		total;			/* 0: not known */
+	const char *total_is;		/* "", "about " or "at most " */
+	double		unlooked;		/* done since the clock was last looked at */
+	TimestampTz start;
+	TimestampTz told;			/* at first when it began */
+} LongWork;
+
+extern void define_long_work_settings(void);
+
+/* A total that is 0 is not known (yet); total_is stays where it is. */
+extern void begin_long_work(LongWork *work, const char *done_verb, const char *units, const char *of, const char *total_is, double total);
+
+/* So much more is done.  The clock is looked at once in so many units. */
+extern void advance_long_work(LongWork *work, double n, double look_every);
+
+/*
+ * Rows that a GroupFold reads, where somebody wants to know; NULL: nobody does.
+ * Who sets it resets it, errors included.
+ */
+extern PGDLLIMPORT LongWork *rows_read_for;
+
+#define ROWS_PER_LOOK 1024
+
+/* A fold begins that expects so many. */
+static inline void
+expect_rows(double n)
+{
+	if (rows_read_for != NULL)
+		rows_read_for->total += n;
+}
+
+static inline void
+note_row_read(void)
+{
+	if (unlikely(rows_read_for != NULL))
+		advance_long_work(rows_read_for, 1, ROWS_PER_LOOK);
+}
+
+/* A row of the canonical tables is written. */
+extern void note_row_written(void);
+
+#endif							/* STEPADV_LONG_WORK_H */

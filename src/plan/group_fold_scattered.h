@@ -1,0 +1,26 @@
+/*
+ * group_fold_scattered.h
+ *		Rows whose groups take turns, and groups for which there is no room.
+ */
+#ifndef STEPADV_GROUP_FOLD_SCATTERED_H
+#define STEPADV_GROUP_FOLD_SCATTERED_H
+
+#include "plan/group_fold_state.h"
+
+/* Make fold->parts: here, or with others. */
+extern void begin_parts(GroupFoldState *fold, ExchangeAccess *exchange);
+
+/* A row into the part of its group. */
+extern void scatter_row(GroupFoldState *fold, const TupleTableSlot *row);
+
+/* The value of the current group, into the part of this hash. */
+extern void scatter_group(GroupFoldState *fold, uint32 hash);
+
+/* Everything is in its part; then, FROM_PARTS: the next group of them, NULL after the last. */
+extern void begin_giving_parts(GroupFoldState *fold);
+extern TupleTableSlot *next_of_parts(GroupFoldState *fold);
+
+/* All of it. */
+extern void forget_parts(GroupFoldState *fold);
+
+#endif							/* STEPADV_GROUP_FOLD_SCATTERED_H */

@@ -1,0 +1,69 @@
+/*
+ * group_fold_shared.c
+ *		What a GroupFold needs where several processes share the rows: called only then.
+ */
+#include "postgres.h"
+
+#include "plan/group_fold_methods.h"
+#include "plan/group_fold_state.h"
+
+Size
+estimate_exchange(CustomScanState *node, ParallelContext *context)
+{
+	return exchange_size(context->nworkers + 1, ((GroupFoldState *) node)->expected_groups);
+}
+
+void
+begin_exchange(CustomScanState *node, ParallelContext *context, void *shared)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+	MemoryContext old;
+
+	/* Memory that is not shared: there will be no workers. */
+	if (context->seg == NULL)
+		return;
+	old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+	fold->exchange = create_exchange(shared, context->nworkers + 1, fold->expected_groups, context->seg);
+	MemoryContextSwitchTo(old);
+}
+
+void
+rescan_exchange(CustomScanState *node, ParallelContext *context, void *shared)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+	MemoryContext old;
+
+	if (fold->exchange == NULL)
+		return;
+	old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+	renew_exchange(fold->exchange);
+	MemoryContextSwitchTo(old);
+}
+
+void
+begin_exchange_in_worker(CustomScanState *node, shm_toc *toc, void *shared)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+	MemoryContext old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+
+	fold->exchange = find_exchange(shared);
+	MemoryContextSwitchTo(old);
+}
+
+/* The shared memory is about to go: what EXPLAIN wants to know of it is kept. */
+void
+end_exchange(CustomScanState *node)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+	MemoryContext old;
+
+	if (fold->exchange == NULL)
+		return;
+	leave_exchange(fold->exchange);
+	if (IsParallelWorker())
+		return;
+	old = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
+	fold->usage_of_all = usage_of_processes(fold->exchange, &fold->n_processes);
+	MemoryContextSwitchTo(old);
+	fold->exchange = NULL;
+}

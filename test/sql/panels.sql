@@ -1,0 +1,211 @@
+-- What panels about all steps read: _advantage_by_group, _signs, _disagreement_by_group, _advantage_histogram.
+-- They say what the rows of steps add up to, folding and kept, whatever changes.
+SET client_min_messages = warning;
+SET jit = off;
+SET timezone = 'UTC';
+\set SHOW_CONTEXT never
+CREATE SCHEMA pan;
+
+-- Groups of two columns; a rollout's run and version in a table of their own, known or not,
+-- several in one group.
+CREATE TABLE pan.runs (task text, level integer, trial text, run text, version integer, started timestamptz, PRIMARY KEY (task, level, trial));
+INSERT INTO pan.runs
+SELECT 't' || t, t % 2, 'r' || r, CASE WHEN r <> 3 THEN 'run ' || r % 2 END, CASE WHEN t > 2 THEN (t + r) % 3 END, '2026-03-01 12:00+00'::timestamptz + t * interval '7 hours'
+FROM generate_series(1, 12) t, generate_series(1, 5) r WHERE (t, r) <> (4, 2);
+CREATE TABLE pan.steps (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, task text, level integer, trial text, no integer, state integer, action integer, reward float8, value float8, UNIQUE (task, level, trial, no));
+INSERT INTO pan.steps (task, level, trial, no, state, action, reward, value)
+SELECT 't' || t, t % 2, 'r' || r, n, (n * r + t) % 3, (n + r * t) % 2, CASE WHEN r = 5 AND t % 4 = 0 THEN NULL ELSE ((n * 7 + r * t * 3) % 5 - 1.5) / 4 END, CASE WHEN t <> 6 THEN n % 3 / 4.0 END
+FROM generate_series(1, 12) t, generate_series(1, 5) r, generate_series(1, 3 + t % 3) n;
+CREATE FUNCTION pan.attached(prefix text, options jsonb DEFAULT '{}') RETURNS bigint LANGUAGE sql AS $$
+	SELECT count(*) FROM stepadv.attach('pan.steps', '{task,level}', 'trial', 'no', 'state', 'action', 'reward', value => 'value', prefix => prefix, show_rollouts => 'pan.runs',
+		run_id => 'run', policy_version => 'version', started_at => 'started', options => options)
+$$;
+SELECT pan.attached('plain') = pan.attached('kept') AS attached;
+
+-- ---- Against the rows of steps
+
+CREATE FUNCTION pan.same(a float8, b float8) RETURNS boolean LANGUAGE sql AS $$ SELECT abs(a - b) <= 1e-9 * greatest(abs(a), 1) $$;
+CREATE FUNCTION pan.wrong(p text, OUT by_group bigint, OUT wrong_by_group bigint, OUT signs bigint, OUT wrong_signs bigint, OUT disagreements bigint, OUT wrong_disagreements bigint, OUT bins bigint, OUT wrong_bins bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format($q$
+		SELECT count(*), count(*) FILTER (WHERE ((v.n_steps, v.n_positive, v.n_negative) = (s.n, s.positive, s.negative) AND pan.same(v.mean_abs_advantage, s.mean_abs) AND pan.same(v.mean_advantage, s.mean)
+			AND pan.same(v.least_advantage, s.least) AND pan.same(v.greatest_advantage, s.greatest)) IS NOT TRUE)
+		FROM (SELECT row(task, level, run_id, policy_version, bucket, method)::text AS key, * FROM pan.%1$I) v FULL JOIN (
+			SELECT row(task, level, run_id, policy_version, bucket, method)::text AS key, count(advantage) AS n, avg(abs(advantage)) AS mean_abs, avg(advantage) AS mean, min(advantage) AS least,
+				max(advantage) AS greatest, count(*) FILTER (WHERE advantage > 0) AS positive, count(*) FILTER (WHERE advantage < 0) AS negative
+			FROM pan.%2$I GROUP BY 1 HAVING count(advantage) > 0) s USING (key)$q$, p || '_advantage_by_group', p || '_advantages') INTO by_group, wrong_by_group;
+	EXECUTE format($q$
+		SELECT count(*), count(*) FILTER (WHERE (v.n_steps = s.n AND (v.share IS NULL AND s.share IS NULL OR pan.same(v.share, s.share))) IS NOT TRUE)
+		FROM (SELECT row(run_id, policy_version, method_a, method_b, success, quadrant)::text AS key, * FROM pan.%1$I) v FULL JOIN (
+			SELECT row(run_id, policy_version, method_a, method_b, success, quadrant)::text AS key, sum(n_steps) AS n,
+				CASE WHEN quadrant IS NOT NULL THEN sum(n_steps) / sum(sum(n_steps) FILTER (WHERE quadrant IS NOT NULL)) OVER (PARTITION BY run_id, policy_version, method_a, method_b, success) END AS share
+			FROM (SELECT c.run_id, c.policy_version, c.success, a.method AS method_a, b.method AS method_b, 1 AS n_steps, a.sign || b.sign AS quadrant
+				FROM pan.%2$I c CROSS JOIN LATERAL (SELECT e.ordinality AS i, e.key AS method, CASE sign(e.value::float8) WHEN 1 THEN '+' WHEN 0 THEN '0' WHEN -1 THEN '-' END AS sign
+					FROM json_each_text(to_json(c)) WITH ORDINALITY e WHERE e.key IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc', 'batch_td', 'gae', 'grpo_step')) a
+				CROSS JOIN LATERAL (SELECT e.ordinality AS i, e.key AS method, CASE sign(e.value::float8) WHEN 1 THEN '+' WHEN 0 THEN '0' WHEN -1 THEN '-' END AS sign
+					FROM json_each_text(to_json(c)) WITH ORDINALITY e WHERE e.key IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc', 'batch_td', 'gae', 'grpo_step')) b WHERE a.i < b.i) x
+			GROUP BY run_id, policy_version, method_a, method_b, success, quadrant) s USING (key)$q$, p || '_signs', p || '_compare') INTO signs, wrong_signs;
+	EXECUTE format($q$
+		SELECT count(*), count(*) FILTER (WHERE pan.same(v.greatest_difference, s.greatest) IS NOT TRUE)
+		FROM (SELECT row(task, level, run_id, policy_version, method_a, method_b)::text AS key, * FROM pan.%1$I) v FULL JOIN (
+			SELECT row(task, level, run_id, policy_version, method_a, method_b)::text AS key, max(abs(difference)) AS greatest FROM pan.%2$I WHERE opposite_sign GROUP BY 1) s USING (key)$q$,
+		p || '_disagreement_by_group', p || '_disagreements') INTO disagreements, wrong_disagreements;
+	EXECUTE format($q$
+		SELECT count(*), count(*) FILTER (WHERE v.n_steps IS DISTINCT FROM s.n)
+		FROM (SELECT row(run_id, policy_version, bucket, method, bin)::text AS key, * FROM pan.%1$I) v FULL JOIN (
+			SELECT row(run_id, policy_version, bucket, method, floor(advantage * 2048) / 2048 + 1 / 4096.0::float8)::text AS key, count(*) AS n FROM pan.%2$I WHERE advantage IS NOT NULL GROUP BY 1) s USING (key)$q$,
+		p || '_advantage_histogram', p || '_advantages') INTO bins, wrong_bins;
+END $$;
+SELECT * FROM pan.wrong('plain');
+-- Whoever looks for the best steps finds them in the groups with the greatest ones.
+CREATE FUNCTION pan.best(p text, version text) RETURNS TABLE (task text, level integer, step_id bigint, advantage float8) LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE format($q$
+		SELECT g.task, g.level, a.step_id, a.advantage
+		FROM (SELECT DISTINCT b.task, b.level FROM (SELECT b.task, b.level FROM pan.%1$I b WHERE b.method = 'rtmc' AND ($1 IS NULL OR b.policy_version::text = $1)
+			ORDER BY b.greatest_advantage DESC, b.task, b.level FETCH FIRST 7 ROWS WITH TIES) b) g
+		JOIN pan.%2$I a ON a.task = g.task AND a.level = g.level AND a.method = 'rtmc' AND a.advantage IS NOT NULL AND ($1 IS NULL OR a.policy_version::text = $1)
+		ORDER BY a.advantage DESC, g.task, g.level, a.step_id LIMIT 7$q$, p || '_advantage_by_group', p || '_advantages') USING version;
+END $$;
+SELECT v AS version, count(*), count(*) FILTER (WHERE b IS DISTINCT FROM s) AS wrong
+FROM unnest('{NULL,0,1,2}'::text[]) v CROSS JOIN LATERAL (
+	SELECT row(x.task, x.level, x.step_id, x.advantage)::text AS b, s.s FROM ROWS FROM (pan.best('plain', v)) WITH ORDINALITY x(task, level, step_id, advantage, i) FULL JOIN (
+		SELECT row(a.task, a.level, a.step_id, a.advantage)::text AS s, row_number() OVER (ORDER BY a.advantage DESC, a.task, a.level, a.step_id) AS i
+		FROM pan.plain_advantages a WHERE a.method = 'rtmc' AND a.advantage IS NOT NULL AND (v IS NULL OR a.policy_version::text = v) ORDER BY 2 LIMIT 7) s USING (i)) d
+GROUP BY 1 ORDER BY 1 NULLS FIRST;
+
+-- ---- Kept, in all ways, while the tables change
+
+-- How many rows differ of those views, kept and folding; to the last bit.
+CREATE FUNCTION pan.differ() RETURNS TABLE (view text, n bigint, differ bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	FOREACH view IN ARRAY '{advantage_by_group,signs,disagreement_by_group,advantage_histogram}'::text[] LOOP
+		EXECUTE format('SELECT count(*), count(*) FILTER (WHERE k.n IS DISTINCT FROM p.n) FROM (SELECT v::text AS v, count(*) AS n FROM pan.%I v GROUP BY 1) k FULL JOIN (SELECT v::text AS v, count(*) AS n FROM pan.%I v GROUP BY 1) p USING (v)',
+			'kept_' || view, 'plain_' || view) INTO n, differ;
+		RETURN NEXT;
+	END LOOP;
+END $$;
+CREATE TABLE pan.was (i integer GENERATED ALWAYS AS IDENTITY, how text, change text, waiting bigint, rows bigint, differ bigint, problems bigint, refreshed bigint, still_waiting bigint, differ_after bigint, problems_after bigint);
+CREATE PROCEDURE pan.keep(how text, round integer) LANGUAGE plpgsql AS $$
+DECLARE
+	change text;
+	w record;
+	done bigint;
+BEGIN
+	PERFORM stepadv.maintain('pan.steps', 'kept', how => keep.how);
+	FOREACH change IN ARRAY ARRAY['SELECT 1', 'UPDATE pan.runs SET version = 7%s WHERE trial = ''r1'' AND level = 0', 'UPDATE pan.steps SET reward = 3 + %s WHERE trial = ''r4''',
+		'DELETE FROM pan.steps WHERE task = ''t%s''', 'INSERT INTO pan.steps (task, level, trial, no, state, action, reward, value) SELECT ''new'', 1, ''x%s'', n, n, n, n, n FROM generate_series(1, 3) n',
+		'UPDATE pan.steps SET task = ''t7'', trial = ''from 9'' || id WHERE task = ''t9'' AND no = %s']
+	LOOP
+		EXECUTE format(change, round);
+		COMMIT;
+		-- Of a refresh the folded views must wait for it.
+		IF keep.how = 'refresh' THEN
+			done := stepadv.refresh('pan.steps', 'kept');
+		END IF;
+		SELECT (SELECT count(*) FROM pan.kept_waiting) AS waiting, sum(d.n) AS rows, sum(d.differ) AS differ, (SELECT count(*) FROM stepadv.check_maintained('pan.steps', 'kept')) AS problems INTO w FROM pan.differ() d;
+		IF keep.how <> 'refresh' THEN
+			done := stepadv.refresh('pan.steps', 'kept');
+		END IF;
+		INSERT INTO pan.was (how, change, waiting, rows, differ, problems, refreshed, still_waiting, differ_after, problems_after)
+		SELECT keep.how, left(change, 21), w.waiting, w.rows, w.differ, w.problems, done, (SELECT count(*) FROM pan.kept_waiting), sum(d.differ), (SELECT count(*) FROM stepadv.check_maintained('pan.steps', 'kept')) FROM pan.differ() d;
+	END LOOP;
+	PERFORM stepadv.unmaintain('pan.steps', 'kept');
+END $$;
+CALL pan.keep('triggers', 1);
+CALL pan.keep('commit', 2);
+CALL pan.keep('refresh', 3);
+SELECT how, change, waiting, rows > 300 AS many, differ, problems, refreshed, still_waiting, differ_after, problems_after FROM pan.was ORDER BY i;
+SELECT * FROM pan.wrong('kept');
+
+-- In a transaction; TRUNCATE; all of them.
+SELECT stepadv.maintain('pan.steps', 'kept');
+BEGIN;
+UPDATE pan.steps SET reward = 0.5 WHERE task = 't6';
+UPDATE pan.steps SET reward = 0.25 WHERE task = 't6' AND no = 1;
+SAVEPOINT s;
+DELETE FROM pan.steps WHERE task = 't5';
+SELECT DISTINCT task FROM pan.kept_waiting ORDER BY 1;
+SELECT view, differ FROM pan.differ();
+ROLLBACK TO s;
+SELECT DISTINCT task FROM pan.kept_waiting ORDER BY 1;
+SELECT view, differ FROM pan.differ();
+SELECT stepadv.refresh('pan.steps', 'kept') AS groups, (SELECT count(*) FROM pan.kept_waiting) AS waiting;
+SELECT view, differ FROM pan.differ();
+TRUNCATE pan.runs;
+SELECT count(*) AS waiting FROM pan.kept_waiting;
+SELECT view, n > 0 AS some, differ FROM pan.differ();
+ROLLBACK;
+SELECT view, differ FROM pan.differ();
+-- What no method reads is no change.
+UPDATE pan.runs SET started = started;
+SELECT count(*) AS waiting FROM pan.kept_waiting;
+-- What somebody wrote into the table is found, and mended.
+DELETE FROM pan.kept_folded_signs WHERE task = 't8';
+UPDATE pan.kept_folded_signs SET counts[1] = counts[1] + 1 WHERE task = 't12';
+UPDATE pan.kept_folded_bins SET rtmc = grpo WHERE task = 't10' AND rtmc <> grpo;
+INSERT INTO pan.kept_folded_bins SELECT * FROM pan.kept_folded_bins WHERE task = 't11' LIMIT 1;
+SELECT * FROM stepadv.check_maintained('pan.steps', 'kept') ORDER BY 1, 2;
+SELECT stepadv.refresh('pan.steps', 'kept', everything => true) > 10 AS all_of_them;
+SELECT * FROM stepadv.check_maintained('pan.steps', 'kept');
+-- Read only by who may read what it is made of.
+CREATE ROLE regress_panels;
+GRANT USAGE ON SCHEMA pan TO regress_panels;
+GRANT SELECT ON pan.kept_signs TO regress_panels;
+INSERT INTO pan.kept_waiting VALUES ('t1', 1);
+SET ROLE regress_panels;
+SELECT count(*) FROM pan.kept_folded_signs;
+SELECT count(*) FROM pan.kept_folded_bins;
+SELECT count(*) FROM pan.kept_waiting;
+RESET ROLE;
+GRANT SELECT ON pan.steps, pan.runs TO regress_panels;
+SET ROLE regress_panels;
+SELECT count(*) > 5 AS some FROM pan.kept_folded_signs;
+SELECT count(*) > 5 AS some FROM pan.kept_signs;
+RESET ROLE;
+DROP OWNED BY regress_panels;
+DROP ROLE regress_panels;
+-- Without what is over time: nothing of it.
+SELECT stepadv.unmaintain('pan.steps', 'kept');
+SELECT stepadv.maintain('pan.steps', 'kept', over_time => false);
+SELECT to_regclass('pan.kept_folded_signs') IS NULL AND to_regclass('pan.kept_folded_bins') IS NULL AND to_regclass('pan.kept_fresh_signs') IS NULL AND to_regclass('pan.kept_waiting') IS NULL AS none;
+SELECT view, differ FROM pan.differ();
+SELECT stepadv.detach('pan.steps', 'kept') > 20 AS detached;
+
+-- ---- Instances, methods that are left out, and one that cannot be computed of a group
+
+SELECT pan.attached('kept', '{"methods": {"grpo_step": {"method": "grpo", "step_rewards": true}}, "compare": {"methods": "grpo, grpo_step, rtmc"}, "quadrants": {"threshold": 0.1}, "disagreements": {"threshold": 0.2}}') > 20 AS attached;
+SELECT DISTINCT method_a, method_b FROM pan.kept_signs ORDER BY 1, 2;
+CREATE TABLE pan.before AS SELECT v::text AS v FROM pan.kept_signs v UNION ALL SELECT v::text FROM pan.kept_disagreement_by_group v;
+SELECT stepadv.maintain('pan.steps', 'kept');
+UPDATE pan.steps SET action = action WHERE task = 't6';
+INSERT INTO pan.kept_waiting VALUES ('t4', 0);
+SELECT count(*) > 10 AS many, count(*) FILTER (WHERE k.n IS DISTINCT FROM b.n) AS differ FROM (SELECT v, count(*) AS n FROM pan.before GROUP BY 1) b
+FULL JOIN (SELECT v, count(*) AS n FROM (SELECT v::text AS v FROM pan.kept_signs v UNION ALL SELECT v::text FROM pan.kept_disagreement_by_group v) x GROUP BY 1) k USING (v);
+SELECT sum(q.n_steps) = sum(s.n_steps) AS same FROM (SELECT sum(n_steps) AS n_steps FROM pan.kept_quadrants WHERE method_a = 'grpo' AND quadrant = '+0') q,
+	(SELECT sum(n_steps) AS n_steps FROM pan.kept_signs WHERE method_a = 'grpo' AND quadrant = '+0') s;
+SELECT stepadv.detach('pan.steps', 'kept') > 20 AS detached;
+-- A method of somebody's that refuses a group: it waits, and is an error of who asks.
+CREATE FUNCTION pan.picky(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+	IF (SELECT count(*) FROM stepadv.steps(rollouts)) = 17 THEN
+		RAISE EXCEPTION 'picky does not like 17 steps' USING ERRCODE = 'data_exception';
+	END IF;
+	RETURN QUERY SELECT s.step_id, s.rollout_id, s.step_no, (s.step_no % 3 - 1)::float8 FROM stepadv.steps(rollouts) s;
+END $$;
+SELECT stepadv.register_method('pan.picky(stepadv.rollout_group)', schema => 'pan');
+SELECT pan.attached('kept') > 20 AS attached;
+SELECT stepadv.maintain('pan.steps', 'kept');
+TABLE pan.kept_waiting;
+SELECT count(*) > 5 AS some FROM pan.kept_signs WHERE method_a = 'rtmc' AND method_b = 'picky';
+INSERT INTO pan.steps (task, level, trial, no, state, action, reward) SELECT 'bad', 0, 'r', n, n, n, 1 FROM generate_series(1, 17) n;
+SELECT stepadv.refresh('pan.steps', 'kept');
+TABLE pan.kept_waiting;
+SELECT count(*) FROM pan.kept_signs WHERE method_a = 'rtmc' AND method_b = 'picky';
+DELETE FROM pan.steps WHERE task = 'bad' AND no = 17;
+SELECT stepadv.refresh('pan.steps', 'kept');
+TABLE pan.kept_waiting;
+SELECT count(*) > 5 AS some FROM pan.kept_signs WHERE method_a = 'rtmc' AND method_b = 'picky';
+SELECT * FROM stepadv.check_maintained('pan.steps', 'kept');
+SELECT stepadv.detach('pan.steps') > 20 AS detached;
+DROP SCHEMA pan CASCADE;

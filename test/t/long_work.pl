@@ -1,0 +1,91 @@
+# Long work says how far it is: the words, with what depends on the clock masked,
+# at an interval that is none; silence at the usual one and when it is switched off.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('long_work');
+$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$node->append_conf('postgresql.conf', "jit = off\nfsync = off\n");
+$node->start;
+my $at_once = 'SET stepadv.progress_interval = 0;';
+
+# What a session is told, and 'failed' if it ends with an error; PREPARATION is not listened to.
+sub told
+{
+	my ($sql, $preparation) = @_;
+	my ($status, undef, $err) = $node->psql('postgres', 'SET client_min_messages = warning; ' . ($preparation // '') . '; RESET client_min_messages; ' . $sql, on_error_stop => 1);
+	my @told = $err =~ /NOTICE:  (.*)/g;
+	s/(about|at most) [\d.]+ (s|min|h) left/$1 T left/ for @told;
+	return join "\n", @told, $status ? 'failed' : ();
+}
+
+sub lines { return join "\n", @_; }
+
+# Eight groups of four rollouts of 64 steps: 2048 rows.
+$node->safe_psql('postgres', q(
+	CREATE EXTENSION stepadv;
+	CREATE TABLE steps AS SELECT i AS id, i / 256 AS g, i / 64 AS r, i % 64 AS n, i % 5 AS st, i % 3 AS act, (i % 7)::float8 AS score,
+		'v' || i / 1024 AS version FROM generate_series(0, 2047) i;
+	ALTER TABLE steps ADD PRIMARY KEY (id);
+	CREATE INDEX ON steps (g, r, n);
+	ANALYZE steps;
+	SELECT stepadv.attach('steps', '{g}', 'r', 'n', 'st', 'act', 'score');
+	SELECT stepadv.attach('steps', '{g}', 'r', 'n', 'st', 'act', 'score', policy_version => 'version', prefix => 'versions');
+));
+
+# ---------- maintain
+my $source = '"public.steps"';
+is(told("$at_once SELECT stepadv.maintain('steps', 'steps', how => 'refresh')"),
+	lines("read 1024 of about 2048 rows of $source, about T left", "read 2048 of about 2048 rows of $source"), 'maintain');
+is(told("SELECT stepadv.refresh('steps', 'steps', everything => true)"), '', 'short work says nothing at the usual interval');
+like(told("$at_once SELECT stepadv.maintain('steps', 'versions')"),
+	qr/^read 1024 of about 2048 rows of $source, about T left\nread 2048 .*\nread 1024 (of about \d+ )?rows for the views over time of $source.*\nread 2048 (of about \d+ )?rows for the views over time of $source$/,
+	'maintain, of the views over time too');
+is(told("INSERT INTO steps SELECT id + 10000, g, r + 1000, n, st, act, score, version FROM steps WHERE g = 7", $at_once), '', 'whoever writes is told nothing');
+
+# ---------- refresh
+is(told("SELECT stepadv.refresh('steps', 'steps')", "$at_once UPDATE steps SET score = score + 1 WHERE g IN (1, 3, 6)"),
+	lines("folded 1 of 4 groups of $source, about T left", "folded 2 of 4 groups of $source, about T left", "folded 3 of 4 groups of $source, about T left", "folded 4 of 4 groups of $source"),
+	'refresh of some groups');
+is(told("SELECT stepadv.refresh('steps', 'steps', everything => true)", "$at_once ANALYZE steps"),
+	lines("read 1024 of about 2304 rows of $source, about T left", "read 2048 of about 2304 rows of $source, about T left"), 'refresh of everything');
+is(told("SET stepadv.progress = off; SELECT stepadv.refresh('steps', 'steps', everything => true)", $at_once), '', 'silenced');
+
+# An error on the way leaves nothing behind.
+is(told("$at_once SET statement_timeout = '1ms'; SELECT stepadv.refresh('steps', 'steps', everything => true), pg_sleep(1)") =~ /failed/, 1, 'cancelled');
+is(told("SELECT count(*) FROM steps_groups; SELECT count(*) FROM versions_progress_over_time",
+		"$at_once DO \$\$ BEGIN PERFORM stepadv.refresh('steps', 'steps', everything => true), 1 / 0; EXCEPTION WHEN division_by_zero THEN NULL; END \$\$"),
+	'', 'and after it, or an error, nobody is told of other folds');
+is($node->safe_psql('postgres', "SELECT count(*) FROM stepadv.check_maintained('steps')"), '0', 'all is right');
+
+# ---------- progress_fit_mlp
+my $of_steps = "FROM (SELECT r, ARRAY[n / 64.0, st]::real[] AS x, CASE WHEN n = 63 THEN r % 2 END AS y FROM steps WHERE g < 7) s";
+is(told("SELECT stepadv.progress_fit_mlp(r, x, y, 2, 3, 0.01, 14, 0.1, 1) IS NULL $of_steps", $at_once) =~ s/epoch \d of 3: .*\n?//gr,
+	lines("trained 0 of 3 epochs, about T left", "trained 1 of 3 epochs, about T left", "trained 1 of 3 epochs, about T left",
+		"trained 2 of 3 epochs, about T left", "trained 2 of 3 epochs, about T left", "trained 3 of 3 epochs\n"),
+	'progress_fit_mlp, twice an epoch with two batches');
+like(told("SELECT stepadv.progress_fit_mlp(r, x, y, r) IS NULL $of_steps", $at_once), qr/^trained \d+ of at most 100 epochs, at most T left$/m,
+	'progress_fit_mlp on top of a linear fit');
+unlike(told("SET stepadv.progress = off; SELECT stepadv.progress_fit_mlp(r, x, y, 2, 3, 0.01, 14, 0.1, 1) IS NULL $of_steps", $at_once), qr/trained/, 'silenced');
+
+# ---------- load_rollouts
+SKIP:
+{
+	skip 'the importers are not installed', 4
+		if ($node->psql('postgres', 'CREATE EXTENSION stepadv_import CASCADE'))[2] =~ /control file|is not available/i;
+	my $lines = q(SELECT stepadv.create_tables('rl'); CREATE TABLE lines AS SELECT i AS n, jsonb_build_object('task_id', 't' || i / 512, 'rollout_id', 'r' || i / 64, 'step_no', i % 64,
+		'observation', repeat('long ', 20), 'action', 'a' || i % 3)::text AS line FROM generate_series(0, 2047::bigint) i;);
+	my $load = "SELECT count(l.problems) FROM stepadv.load_rollouts('rl', 'lines') l";
+
+	my $told = told($load, "$lines $at_once");
+	like($told, qr/^(read \d+ of 2048 lines, about T left\n)+read 2048 of 2048 lines\nwrote 1024 of 2048 steps, about T left\nwrote 2048 of 2048 steps$/, 'load_rollouts');
+	is(told($load, "SET stepadv.progress = off; DROP SCHEMA rl CASCADE; DROP TABLE lines; $lines $at_once"), '', 'silenced');
+	is(told("INSERT INTO rl.steps (task_id, rollout_id, step_no, action) SELECT 't0', 'r0', i, 'a' FROM generate_series(100, 3000) i", $at_once), '',
+		'who writes to the tables himself is told nothing');
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM rl.steps'), 2048 + 2901, 'and all is there');
+}
+
+done_testing();
