@@ -75,7 +75,9 @@ void
 prepare_input(FoldInput *input, PlanState *below, const AttrNumber *positions, int n, int first_arg, int n_args)
 {
 	bool		of_table = IsA(below, SeqScanState) || IsA(below, IndexScanState) || IsA(below, BitmapHeapScanState);
-	TupleTableSlot *slot = of_table && below->ps_ProjInfo == NULL ? ((ScanState *) below)->ss_ScanTupleSlot : NULL;
+	/* In the recheck of a row that another session has changed, rows may come in another slot. */
+	bool		as_stored = of_table && below->ps_ProjInfo == NULL && below->state->es_epq_active == NULL;
+	TupleTableSlot *slot = as_stored ? ((ScanState *) below)->ss_ScanTupleSlot : NULL;
 
 	input->below = below;
 	input->positions = positions;
@@ -86,8 +88,7 @@ prepare_input(FoldInput *input, PlanState *below, const AttrNumber *positions, i
 		input->last_position = Max(input->last_position, positions[i]);
 	input->scan = NULL;
 	/* What is instrumented counts its rows. */
-	input->plain_scan = IsA(below, SeqScanState) && slot != NULL && below->qual == NULL &&
-		below->instrument == NULL && below->state->es_epq_active == NULL;
+	input->plain_scan = IsA(below, SeqScanState) && slot != NULL && below->qual == NULL && below->instrument == NULL;
 	input->is_placed = false;
 	if (slot != NULL && slot->tts_ops == &TTSOpsBufferHeapTuple)
 		place_columns(input, slot, n);
