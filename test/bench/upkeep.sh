@@ -123,7 +123,14 @@ row 'the same for the canonical tables' maintain_canonical
 
 # ---------- writers: one rollout per transaction
 # Into groups that are there, one after another; the group's eight rollouts or so
-# are folded again.
+# are folded again.  What was written is deleted before the next measurement, so that
+# all of them write into groups of the same sizes.
+delete_written()
+{
+	query "SET client_min_messages = warning; SELECT stepadv.unmaintain('kept'), stepadv.unmaintain('rl.rollout_rows')" >/dev/null
+	query "DELETE FROM kept WHERE step_id >= 1000000000000; DELETE FROM rl.steps WHERE rollout_id LIKE 'new %'; DELETE FROM rl.rollouts WHERE rollout_id LIKE 'new %'" >/dev/null
+	query 'VACUUM ANALYZE kept, rl.rollouts, rl.steps' >/dev/null
+}
 write_rollout()
 {
 	printf '%s\n' '\set g random(1, '"$upkeep_groups"')' '\set r random(1000000000, 900000000000000)' \
@@ -135,24 +142,53 @@ write_canonical()
 		"INSERT INTO rl.rollouts (group_id, rollout_id, outcome, policy_version, started_at) VALUES ('task ' || :g, 'new ' || :r, 1, 'v' || :g * 20 / ($upkeep_groups + 1), '2026-01-01'::timestamptz + :g * interval '10 days' / $upkeep_groups);" \
 		"INSERT INTO rl.steps (group_id, rollout_id, step_no, state, action_hash) SELECT 'task ' || :g, 'new ' || :r, i, i % 7, i % 5 FROM generate_series(1, 16) i;" 'COMMIT;'
 }
+require_fresh()
+{
+	[ "$(query "SELECT (SELECT count(*) FROM stepadv.check_maintained('kept')) + (SELECT count(*) FROM stepadv.check_maintained('rl.rollout_rows'))")" = 0 ] ||
+		{ echo "maintained groups are not those of a fresh fold ($1)" >&2; exit 2; }
+}
 seconds=4
 for how in none groups triggers commit refresh; do
-	query "SET client_min_messages = warning; SELECT stepadv.unmaintain('kept'), stepadv.unmaintain('rl.rollout_rows')" >/dev/null
 	arguments="how => '$how'"
 	[ $how != groups ] || arguments='over_time => false'
-	[ $how = none ] || query "SELECT stepadv.maintain('kept', $arguments), stepadv.maintain('rl.rollout_rows', $arguments)" >/dev/null
-	measure_latency write16_$how $seconds "$(write_rollout 16)"
-	measure_latency write124_$how $seconds "$(write_rollout 124)"
-	measure_latency canonical_$how $seconds "$(write_canonical)"
-	if [ $how = refresh ]; then
-		waiting=$(query 'SELECT count(DISTINCT group_id) FROM kept_changed')
-		store refresh_all "$(psql -qXAt -v ON_ERROR_STOP=1 -c '\timing on' -c "SELECT stepadv.refresh('kept')" | sed -nE 's/^Time: ([0-9.]+) ms.*/\1/p' | min_median)"
-	fi
-	[ "$how" = none ] || [ "$(query "SELECT (SELECT count(*) FROM stepadv.check_maintained('kept')) + (SELECT count(*) FROM stepadv.check_maintained('rl.rollout_rows'))")" = 0 ] ||
-		{ echo "maintained groups are not those of a fresh fold ($how)" >&2; exit 2; }
+	for write in write16 write124 canonical; do
+		delete_written
+		[ $how = none ] || query "SELECT stepadv.maintain('kept', $arguments), stepadv.maintain('rl.rollout_rows', $arguments)" >/dev/null
+		case $write in
+		write16) script=$(write_rollout 16) ;;
+		write124) script=$(write_rollout 124) ;;
+		canonical) script=$(write_canonical) ;;
+		esac
+		measure_latency ${write}_$how $seconds "$script"
+		[ $how = none ] || [ $how = refresh ] || require_fresh $how
+	done
+done
+
+# ---------- refresh of some groups, against folding all of them anew
+# One rollout more in each, of every so many groups; both of the same rows.
+measure_once() { store "$1" "$(psql -qXAt -v ON_ERROR_STOP=1 -c 'SET jit = off' -c '\timing on' -c "$2" | sed -nE 's/^Time: ([0-9.]+) ms.*/\1/p' | tail -n 1 | min_median)"; }
+declare -A waiting
+parts='100 20 4 2 1'
+for table in kept rl.rollout_rows; do
+	for every in $parts; do
+		name=${table%%.*}_$every
+		delete_written
+		query "SELECT stepadv.maintain('$table', how => 'refresh')" >/dev/null
+		if [ $table = kept ]; then
+			query "INSERT INTO kept (step_id, group_id, rollout_id, step_no, state, action, reward, version, at) SELECT (1000000000::bigint + g) * 1000 + i, g, 1000000000 + g, i, i % 7, i % 5, 0, 'v' || g * 20 / ($upkeep_groups + 1), '2026-01-01'::timestamptz + g * interval '10 days' / $upkeep_groups
+				FROM generate_series(1, $upkeep_groups, $every) g, generate_series(1, 16) i" >/dev/null
+			waiting[$name]=$(query 'SELECT count(DISTINCT group_id) FROM kept_changed')
+		else
+			query "INSERT INTO rl.rollouts (group_id, rollout_id, outcome, policy_version, started_at) SELECT 'task ' || g, 'new ' || g, 1, 'v' || g * 20 / ($upkeep_groups + 1), '2026-01-01'::timestamptz + g * interval '10 days' / $upkeep_groups FROM generate_series(1, $upkeep_groups, $every) g;
+				INSERT INTO rl.steps (group_id, rollout_id, step_no, state, action_hash) SELECT 'task ' || g, 'new ' || g, i, i % 7, i % 5 FROM generate_series(1, $upkeep_groups, $every) g, generate_series(1, 16) i" >/dev/null
+			waiting[$name]=$(query 'SELECT count(DISTINCT group_id) FROM rl.steps_changed')
+		fi
+		measure_once refresh_$name "SELECT stepadv.refresh('$table')"
+		measure_once anew_$name "SELECT stepadv.unmaintain('$table'), stepadv.maintain('$table', how => 'refresh')"
+	done
 done
 added() { awk -v a="${times_median[$1]}" -v b="${times_median[$2]}" 'BEGIN { printf "%.2f", a - b }'; }
-heading "**Writers**: one client that adds one rollout per transaction, the latency of a transaction; into groups of 124 steps, more by and by:"
+heading "**Writers**: one client that adds one rollout per transaction, the latency of a transaction; into groups of 124 steps, more by and by; all rows from the same state of the tables:"
 for write in write16 write124 canonical; do
 	case $write in
 	write16) label='16 steps in one statement' ;;
@@ -163,8 +199,16 @@ for write in write16 write124 canonical; do
 	for how in groups triggers commit refresh; do
 		arguments="how => '$how'"
 		[ $how != groups ] || arguments='over_time => false'
-		row "$label, \`$arguments\`" ${write}_$how "adds $(added ${write}_$how ${write}_none) ms $(verdict "$(added ${write}_$how ${write}_none)" '<=' 5)"
+		row "$label, \`$arguments\`" ${write}_$how "adds $(added ${write}_$how ${write}_none) ms $(verdict "$(added ${write}_$how ${write}_none)" '<=' 1)"
 	done
 done
-row "\`refresh\` of $waiting changed groups" refresh_all
+heading "**Refreshing** some of the groups, against \`unmaintain\` and \`maintain\` of the same rows:"
+for table in kept rl.rollout_rows; do
+	for every in $parts; do
+		name=${table%%.*}_$every
+		quotient=$(quotient refresh_$name anew_$name)
+		row "\`refresh\` of ${waiting[$name]} changed groups$([ $table = kept ] || echo ', canonical tables')" refresh_$name \
+			"folding anew: ${times_median[anew_$name]%.*} ms, $quotient of it $(verdict "$quotient" '<=' 1)"
+	done
+done
 query "SET client_min_messages = warning; SELECT stepadv.detach('kept'); DROP TABLE kept; DROP SCHEMA rl CASCADE" >/dev/null
