@@ -661,8 +661,11 @@ DECLARE
 BEGIN
 	IF (a).attachment IS NULL THEN
 		RAISE EXCEPTION '% is not the table of an attachment', attachment USING ERRCODE = 'wrong_object_type';
-	-- What is kept of time has columns for the methods that there were: for more it is made anew.
-	ELSIF ((a).folded_over_time IS NOT NULL OR (a).folded_signs IS NOT NULL) AND NOT ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m) <@ (a).view_kinds THEN
+	-- What is kept of time has columns for the methods that there were: for more it is made anew; and
+	-- where signs were not kept yet.
+	ELSIF ((a).folded_over_time IS NOT NULL OR (a).folded_signs IS NOT NULL) AND NOT ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m) <@ (a).view_kinds
+		OR (a).folded IS NOT NULL AND (a).waiting IS NULL AND ((a).folded_over_time IS NOT NULL OR NOT stepadv_internal.has_runs(a))
+	THEN
 		PERFORM stepadv_internal.drop_kept(attachment, true);
 		n_views := (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
 		PERFORM stepadv_internal.maintain((a).source, (a).prefix, (a).kept, true);
