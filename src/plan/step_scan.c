@@ -393,10 +393,11 @@ begin_step_scan(CustomScanState *node, EState *estate, int eflags)
 /*
  * Arguments into the call.  A group that is toasted, or still growing, is
  * brought into one piece once, though several functions ask about it; one that
- * the call before has too is not computed again.
+ * the call before has too is not computed again.  Columns may lie in the group
+ * itself: those that shall outlive the row it came in are of the copy that is kept.
  */
 static bool
-evaluate_arguments(SetExprState *call, const SetExprState *same_group, ExprContext *econtext, Datum *last_group, Datum *last_flat)
+evaluate_arguments(SetExprState *call, const SetExprState *same_group, ExprContext *econtext, struct varlena *kept, Datum *last_group, Datum *last_flat)
 {
 	FunctionCallInfo fcinfo = call->fcinfo;
 	ListCell   *lc;
@@ -408,6 +409,8 @@ evaluate_arguments(SetExprState *call, const SetExprState *same_group, ExprConte
 
 		if (i == 1 && same_group != NULL)
 			*arg = same_group->fcinfo->args[0];
+		else if (i == 1 && kept != NULL)
+			*arg = (NullableDatum) {.value = PointerGetDatum(kept)};
 		else
 			arg->value = ExecEvalExpr((ExprState *) lfirst(lc), econtext, &arg->isnull);
 		if (arg->isnull && call->func.fn_strict)
@@ -486,7 +489,7 @@ evaluate_functions(StepScanState *scan)
 		PgStat_FunctionCallUsage usage;
 
 		result->n_rows = 0;
-		if (!evaluate_arguments(call, scan->same_group[f] ? scan->calls[f - 1] : NULL, econtext, &group, &flat))
+		if (!evaluate_arguments(call, scan->same_group[f] ? scan->calls[f - 1] : NULL, econtext, scan->kept, &group, &flat))
 			continue;
 		call->fcinfo->resultinfo = (fmNodePtr) result;
 		call->fcinfo->isnull = false;

@@ -88,6 +88,13 @@ SELECT pg_temp.by_both_scans('SELECT g, again, a.* FROM (SELECT * FROM scan_grou
 SELECT pg_temp.by_both_scans('SELECT g, again, a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again ORDER BY again, g OFFSET 0) s, ROWS FROM (rtmc(s.rollouts), grpo(s.rollouts)) a');
 SELECT pg_temp.by_both_scans('SELECT g, again, a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again ORDER BY g, again OFFSET 0) s, rtmc(s.rollouts, gamma => again / 3.0) a');
 SELECT pg_temp.by_both_scans('SELECT g, again, a.* FROM (SELECT * FROM scan_groups, generate_series(1, 3) again ORDER BY g, again OFFSET 0) s, ROWS FROM (rtmc(s.rollouts), grpo(CASE WHEN again = 1 THEN s.rollouts END)) a');
+-- Its row is gone in between: others of a CTE were read, into the same memory.
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SELECT pg_temp.by_both_scans('WITH l AS MATERIALIZED (SELECT g, rollup(rollouts) AS rollouts FROM scan_groups GROUP BY g), x AS MATERIALIZED (SELECT g, again FROM scan_groups, generate_series(1, 4) again ORDER BY g)
+	SELECT g, again, (SELECT sum(a.rollout_id * 7 + a.step_no + a.step_id) FROM grpo(l.rollouts) a), (SELECT sum(a.reward) FROM steps(l.rollouts) a) FROM x LEFT JOIN l USING (g)');
+RESET enable_hashjoin;
+RESET enable_mergejoin;
 CREATE FUNCTION pg_temp.asked_again(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
