@@ -93,15 +93,14 @@ copy_alone()
 trainer plain plain "$(by_hand '' '$1')"
 trainer view plain "$(by_view plain '$1' '')"
 require_equal "${results[plain]}" "${results[view]}" 'functions and view'
-if [ -n "$(columns_of rtmc_arrays)" ]; then
-	trainer arrays plain "$(by_hand _arrays '$1')"
-	require_equal "${results[plain]}" "${results[arrays]}" 'rows and arrays'
-fi
+trainer arrays plain "$(by_hand _arrays '$1')"
+require_equal "${results[plain]}" "${results[arrays]}" 'rows and arrays'
 heading "**A round trip**, $batch_steps steps of 16 groups x 8 rollouts, each step with advantages by $(sed 's/ /`, `/g' <<<"\`$methods\`"), $rounds rounds into a growing table with a primary key on group, rollout and step; GraphGPO's paper reports 133 ms for its own advantages of such a batch:"
 round_row 'batch in, advantages out, through the attached view `_compare`' view 20
 parts_rows view
 round_row 'the same, `rollout_agg` and four functions by hand' plain
-[ -z "${times_median[arrays]:-}" ] || { round_row 'the same by their `_arrays`, a row per rollout' arrays; parts_rows arrays; }
+round_row 'the same by their `_arrays`, a row per rollout' arrays
+parts_rows arrays
 
 measure read "$rounds" "SELECT sum(reward) FROM steps_plain WHERE group_id = ANY ($some)" "$one_process"
 measure folded "$rounds" "SELECT count(rollouts) FROM steps_plain_values WHERE group_id = ANY ($some)" "$one_process"
