@@ -113,12 +113,12 @@ measure_files import_files_4 'TRUNCATE import_bench.rollouts CASCADE' -s import_
 row "\`stepadv-import -J 4\`: the same files, four at once" import_files_4 "$(ratio import_files import_files_4) x faster than one after the other"
 
 # The same steps as canonical lines; the file is loaded into tables that are not there yet.
-query "SELECT json_build_object('group_id', s.group_id, 'rollout_id', s.rollout_id, 'step_no', s.step_no, 'observation', s.observation,
+query "SELECT json_build_object('task_id', s.task_id, 'run_id', s.run_id, 'policy_version', s.policy_version, 'rollout_id', s.rollout_id, 'step_no', s.step_no, 'observation', s.observation,
 		'next_observation', coalesce(s.next_observation, lead(s.observation) OVER w), 'action', s.action, 'tool', s.tool, 'args', s.args, 'ok', s.ok, 'reward', s.reward,
 		'outcome', r.outcome, 'success', r.success, 'terminal', lead(s.step_no) OVER w IS NULL, 'truncated', r.truncated,
 		'meta', jsonb_build_object('model', r.model, 'source', r.metadata ->> 'source', 'query', s.observation))
-	FROM import_bench.steps s JOIN import_bench.rollouts r USING (group_id, rollout_id)
-	WINDOW w AS (PARTITION BY s.group_id, s.rollout_id ORDER BY s.step_no) ORDER BY s.group_id, s.rollout_id, s.step_no" >"$work/import/steps.jsonl"
+	FROM import_bench.steps s JOIN import_bench.rollouts r USING (task_id, run_id, policy_version, rollout_id)
+	WINDOW w AS (PARTITION BY s.task_id, s.run_id, s.policy_version, s.rollout_id ORDER BY s.step_no) ORDER BY s.task_id, s.run_id, s.policy_version, s.rollout_id, s.step_no" >"$work/import/steps.jsonl"
 n=$(wc -l <"$work/import/steps.jsonl")
 mb=$(wc -c <"$work/import/steps.jsonl" | awk '{ printf "%.0f", $1 / 1e6 }')
 gzip "$work/import/steps.jsonl"
