@@ -110,11 +110,11 @@ panel_rows()
 	while IFS=$'\t' read -r title sql; do
 		i=$((i + 1))
 		measure panel_$i "$runs" "$sql" "$one_process"
-		row "$title" panel_$i "$([ "$title" = Problems ] && echo '(reads all rows: no goal)' || verdict "${times_median[panel_$i]}" '<=' "$panel_limit")"
+		row "${title//|/\\|}" panel_$i "$([ "$title" = Problems ] && echo '(reads all rows: no goal)' || verdict "${times_median[panel_$i]}" '<=' "$panel_limit")"
 	done < <(panel_queries)
 }
 # 100 ms at 10 million steps; what goes with their number is measured with fewer as its part, but not below 25 ms.
-panel_limit=$(awk -v n="$kept_steps" 'BEGIN { x = n / 1e5; printf "%d", x < 25 ? 25 : x > 100 ? 100 : x }')
+panel_limit=$(awk -v n="$kept_steps" 'BEGIN { x = n / 1e5; printf("%d", x < 25 ? 25 : x > 100 ? 100 : x) }')
 heading "**Panels** of the dashboard for Grafana, each over all $kept_steps steps (goals: 100 ms at 10 million):"
 panel_rows
 heading "**Making the tables of groups** ($(query "SELECT pg_size_pretty(pg_table_size('kept_folded'))"), over time $(query "SELECT pg_size_pretty(pg_table_size('kept_folded_over_time'))"), beside $(query "SELECT pg_size_pretty(pg_table_size('kept'))") of steps):"
