@@ -51,11 +51,13 @@
 #define reserve_guc_prefix(prefix) EmitWarningsOnPlaceholders(prefix)
 #endif
 
-/* Where ExplainPropertyList is: 18 keeps what extensions print in a header of its own. */
+/* Where ExplainPropertyList and ExplainState are: 18 keeps what extensions print, and what is explained, in headers of their own. */
 #if PG_VERSION_NUM >= 180000
 #define EXPLAIN_PROPERTIES_HEADER "commands/explain_format.h"
+#define EXPLAIN_STATE_HEADER "commands/explain_state.h"
 #else
 #define EXPLAIN_PROPERTIES_HEADER "commands/explain.h"
+#define EXPLAIN_STATE_HEADER "commands/explain.h"
 #endif
 
 /* 18 has the grouping itself among the tables of a query, and counts them without it. */

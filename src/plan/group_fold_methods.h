@@ -6,8 +6,10 @@
 #define STEPADV_GROUP_FOLD_METHODS_H
 
 #include "access/parallel.h"
-#include "commands/explain.h"
 #include "nodes/execnodes.h"
+
+#include "compat.h"
+#include EXPLAIN_STATE_HEADER
 
 /* group_fold_explain.c */
 extern void explain_group_fold(CustomScanState *node, List *ancestors, ExplainState *es);
