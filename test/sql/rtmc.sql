@@ -12,7 +12,7 @@ CREATE TABLE x AS SELECT rollout_agg(id, rollout, no, state, action, reward) AS 
 
 -- gamma 0.5. Q(1,1) = (0.25 + 0 + 0.5) / 3 = 0.25, its squared deviations 0, 0.0625, 0.0625: stderr = sqrt(0.0625 / 3).
 -- p = 2/3: V'(1) = (3 * 0.25 + 2 * 2/3) / 5; Q(3,3) = 0.5, V'(3) = (1 + 4/3) / 4; Q(2,2) = 1, V'(2) = (1 + 4/3) / 3
-SELECT a.* FROM x, rtmc(g, gamma => 0.5) a;
+SELECT step_id, rollout_id, step_no, return, n_state, n_action, q, v, stderr, advantage, q_error, round(confidence::numeric, 12) AS confidence FROM x, rtmc(g, gamma => 0.5) a;
 SELECT bool_and(abs(a.v - CASE state WHEN 1 THEN (0.75 + 4.0 / 3) / 5 WHEN 2 THEN (1 + 4.0 / 3) / 3 ELSE (1 + 4.0 / 3) / 4 END) < 1e-15) AS v,
 	bool_and(stderr IS NULL OR abs(stderr - CASE state WHEN 1 THEN sqrt(0.0625 / 3) ELSE 0.5 END) < 1e-15) AS stderr
 FROM x, rtmc(g, gamma => 0.5) a JOIN steps(g) s USING (step_id) WHERE a.advantage IS NOT NULL;
