@@ -44,16 +44,21 @@ typedef enum KeptStatement
 	KEPT_ALL_PARTS,
 	KEPT_ALL_KEYS,
 	KEPT_LET_WAIT,
+	KEPT_ALL_LET_WAIT,
 	KEPT_TAKE_UNSIGNED,
-	KEPT_CLEAR_SIGNS_ONE,
-	KEPT_ADD_SIGNS_ONE,
 	KEPT_CLEAR_UNSIGNED,
+	KEPT_EVERYTHING_ONE,
+	KEPT_EVERYTHING_SET,
+	KEPT_EVERYTHING,
+	KEPT_ADD_SUMS,
+	KEPT_CLEAR_SIGNS_ONE,
+	KEPT_CLEAR_SIGNS_SET,
 	KEPT_CLEAR_ALL_SIGNS,
-	KEPT_ALL_SIGNS,
+	KEPT_ADD_SIGNS,
 	KEPT_CLEAR_BINS_ONE,
-	KEPT_ADD_BINS_ONE,
+	KEPT_CLEAR_BINS_SET,
 	KEPT_CLEAR_ALL_BINS,
-	KEPT_ALL_BINS,
+	KEPT_ADD_BINS,
 	N_KEPT_STATEMENTS
 } KeptStatement;
 
@@ -77,6 +82,7 @@ typedef struct Kept
 	Oid			folded_signs;
 	Oid			fresh_bins;		/* the distribution of their advantages, likewise */
 	Oid			folded_bins;
+	Oid			parts;			/* view: all of these, computed of the kept groups; or InvalidOid */
 	bool		by_index;		/* an index leads to the rows of a group */
 	Oid			unreadable;		/* a table below that the owner may not read, or InvalidOid */
 	TupleDesc	groups;			/* k1, k2, ...: the columns of the group */
@@ -106,6 +112,9 @@ extern uint64 kept_query(Kept *kept, KeptStatement statement, SPITupleTable *gro
 
 /* Run one that is planned for the tables as they are now. */
 extern uint64 kept_execute_once(Kept *kept, KeptStatement statement);
+
+/* The template of one. */
+extern const char *kept_statement_text(KeptStatement statement);
 
 /* The source as messages show it. */
 extern char *kept_source(const Kept *kept);
