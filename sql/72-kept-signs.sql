@@ -167,11 +167,11 @@ COMMENT ON FUNCTION stepadv_internal.renew_fresh_signs(stepadv_internal.attached
 CREATE TYPE stepadv_internal.signed_run AS (place integer, patterns bigint[], counts bigint[], apart float8[]);
 COMMENT ON TYPE stepadv_internal.signed_run IS 'the signs of the steps of one run, as signed_steps, and the place of its first rollout';
 
-CREATE FUNCTION stepadv_internal.parts_of(rollouts stepadv.rollout_group, ids bigint[], divisions bigint[]) RETURNS TABLE (place integer, is_division boolean, is_whole boolean, part stepadv.rollout_group)
+CREATE FUNCTION stepadv_internal.parts_of(rollouts stepadv.rollout_group, ids bigint[], divisions bigint[], runs bigint[]) RETURNS TABLE (place integer, is_division boolean, part stepadv.rollout_group, whole bigint[], whole_runs bigint[])
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 1
 AS 'MODULE_PATHNAME', 'stepadv_parts_of';
-COMMENT ON FUNCTION stepadv_internal.parts_of(stepadv.rollout_group, bigint[], bigint[]) IS
-'a group divided: ids are its rollouts in any order, divisions for each the first rollout of its part (place: where that is in ids); a row for the whole, which is the only part if it is not divided, and else one for each part; error if the rollouts are others';
+COMMENT ON FUNCTION stepadv_internal.parts_of(stepadv.rollout_group, bigint[], bigint[], bigint[]) IS
+'a group divided: ids are its rollouts in any order, divisions for each the first rollout of its part (place: where that is in ids); a row for the whole, with ids and runs as they were given, which is the only part if it is not divided, and else one for each part; error if the rollouts are others';
 
 CREATE FUNCTION stepadv_internal.first_alike(ids bigint[], VARIADIC lists "any") RETURNS bigint[]
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
@@ -296,8 +296,8 @@ BEGIN
 		divided := divided || format(', %s AS %I', expression, d.divider);
 	END LOOP;
 	RETURN format($view$(
-		SELECT %1$s, p.part AS %2$s, p.is_division, CASE WHEN p.is_whole THEN m.ids END AS ids, %8$s AS runs%3$s%4$s
-		FROM %5$s c JOIN %6$s ON %7$s CROSS JOIN LATERAL stepadv_internal.parts_of(c.rollouts, m.ids, %9$s) p) g$view$,
+		SELECT %1$s, p.part AS %2$s, p.is_division, p.whole AS ids, p.whole_runs AS runs%3$s%4$s
+		FROM %5$s c JOIN %6$s ON %7$s CROSS JOIN LATERAL stepadv_internal.parts_of(c.rollouts, m.ids, %9$s, %8$s) p) g$view$,
 		(SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i) FROM unnest(kept_keys, keys) WITH ORDINALITY k(kept, name, i)), stepadv_internal.value_name(a),
 		(SELECT string_agg(format(', m.r%1$s', i), '' ORDER BY i) FROM generate_series(1, kept_groups.n_runs) i), divided, stepadv_internal.relation_name((a).folded), kept_groups.relation,
 		(SELECT string_agg(format('m.k%s %s c.%I', t.attnum, stepadv_internal.equality_operator(t.atttypid), t.attname), ' AND ' ORDER BY t.attnum)

@@ -98,21 +98,21 @@ part_of(const GroupColumns *group, const Member *members, int64 division)
 static void
 put_part(FunctionCallInfo fcinfo, Tuplestorestate *rows, int32 place, bool is_division, bool is_whole, const void *group)
 {
-	Datum		values[4] = {Int32GetDatum(place), BoolGetDatum(is_division), BoolGetDatum(is_whole), PointerGetDatum(group)};
-	bool		isnull[4] = {!is_division, false, false, false};
+	Datum		values[5] = {Int32GetDatum(place), BoolGetDatum(is_division), PointerGetDatum(group), PG_GETARG_DATUM(1), PG_GETARG_DATUM(3)};
+	bool		isnull[5] = {!is_division, false, false, !is_whole, !is_whole};
 
 	tuplestore_putvalues(rows, ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc, values, isnull);
 }
 
 /*
- * parts_of(rollouts rollout_group, ids bigint[], divisions bigint[]): a row for the
+ * parts_of(rollouts rollout_group, ids bigint[], divisions bigint[], runs bigint[]): a row for the
  * whole group, which is the one part if it is not divided, else a row for each part.
  */
 Datum
 stepadv_parts_of(PG_FUNCTION_ARGS)
 {
 	RolloutGroup *value = (RolloutGroup *) PG_GETARG_VARLENA_P(0);
-	Tuplestorestate *rows = begin_rows(fcinfo, 4);
+	Tuplestorestate *rows = begin_rows(fcinfo, 5);
 	GroupColumns group;
 	const Member *members;
 	bool		is_divided = false;
