@@ -136,7 +136,7 @@ fold_all(Kept *kept, bool is_asked)
 		(void) set_config_option("work_mem", psprintf("%d", maintenance_work_mem), PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	kept_execute_once(kept, KEPT_CLEAR_ALL);
 	telling_rows(kept, attempt_all, &attempt, "rows", is_asked);
-	keep_all_parts(kept, true, is_asked);
+	keep_all_parts(kept, true, is_asked, attempt.n);
 	allow_sequential_scans(kept, false);
 	return attempt.n;
 }
