@@ -118,8 +118,12 @@ panel_limit=$(awk -v n="$kept_steps" 'BEGIN { x = n / 1e5; printf("%d", x < 25 ?
 heading "**Panels** of the dashboard for Grafana, each over all $kept_steps steps (goals: 100 ms at 10 million):"
 panel_rows
 heading "**Making the tables of groups** ($(query "SELECT pg_size_pretty(pg_table_size('kept_folded'))"), over time $(query "SELECT pg_size_pretty(pg_table_size('kept_folded_over_time'))"), beside $(query "SELECT pg_size_pretty(pg_table_size('kept'))") of steps):"
-row '`unmaintain` and `maintain`, all groups folded' maintain_own
-row 'the same for the canonical tables' maintain_canonical
+seconds_per_million() { awk -v t="${times_median[$1]}" -v n="$kept_steps" 'BEGIN { printf "%.2f", t / 1000 / (n / 1e6) }'; }
+for name in maintain_own maintain_canonical; do
+	label='`unmaintain` and `maintain`, all groups folded'
+	[ $name = maintain_own ] || label='the same for the canonical tables'
+	row "$label" $name "$(seconds_per_million $name) s per million steps $(verdict "$(seconds_per_million $name)" '<=' 2.5)"
+done
 
 # ---------- writers: one rollout per transaction
 # Into groups that are there, one after another; the group's eight rollouts or so
