@@ -163,13 +163,13 @@ CREATE FUNCTION stepadv_internal.problem_rows(n_keys integer, rollout_id text, c
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s, %s, p.step_no::integer, p.problem, p.n_rows, p.methods, p.effect FROM %s CROSS JOIN LATERAL (VALUES %s) p(problem, n_rows, step_no, methods, effect) WHERE p.n_rows > 0 AND (%s)',
+	SELECT format('SELECT %s, %s, p.step_no::integer, p.place, p.n_rows FROM %s CROSS JOIN LATERAL (VALUES %s) p(place, n_rows, step_no) WHERE p.n_rows > 0 AND (%s)',
 		(SELECT string_agg('c.k' || i, ', ' ORDER BY i) FROM generate_series(1, problem_rows.n_keys) i), problem_rows.rollout_id, problem_rows.counted,
-		string_agg(format('(%1$L::text, %2$s, %3$s, %4$L::text[], %5$L::text)', k.problem, c.n_rows, c.step_no, k.methods, k.effect), ', ' ORDER BY k.place),
+		string_agg(format('(%s, %s, %s)', k.place, c.n_rows, c.step_no), ', ' ORDER BY k.place),
 		string_agg(format('%s > 0', c.n_rows), ' OR ' ORDER BY k.place))
 	FROM unnest(kinds) k CROSS JOIN LATERAL stepadv_internal.problem_columns(k) c WHERE k.level = ANY (levels) HAVING count(*) > 0
 $$;
-COMMENT ON FUNCTION stepadv_internal.problem_rows(integer, text, text, stepadv_internal.problem_kind[], text[]) IS 'part of attach: the query that makes a row of each problem that was counted; NULL for none';
+COMMENT ON FUNCTION stepadv_internal.problem_rows(integer, text, text, stepadv_internal.problem_kind[], text[]) IS 'part of attach: the query that makes a row of each problem that was counted, with the place of its kind; NULL for none';
 
 -- What the branches of the view have in common: how a rollout is shown, by rows
 -- of the source and by those that are shown, and as which type.
@@ -193,11 +193,12 @@ COMMENT ON FUNCTION stepadv_internal.problem_ids(stepadv_internal.attached) IS '
 --	lost, groupless	rows that are in no rollout, or in no group
 --	shown			what is shown beside the steps of a rollout
 --	state			steps of a group, by their states
-CREATE FUNCTION stepadv_internal.problem_branches(a stepadv_internal.attached, kinds stepadv_internal.problem_kind[]) RETURNS SETOF text
+CREATE FUNCTION stepadv_internal.problem_branches(a stepadv_internal.attached, given stepadv_internal.problem_kind[], levels text[]) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
 DECLARE
+	kinds CONSTANT stepadv_internal.problem_kind[] := ARRAY(SELECT k FROM unnest(given) k WHERE k.level = ANY (levels));
 	n CONSTANT integer := (a).n_group_columns;
 	id CONSTANT record := stepadv_internal.problem_ids(a);
 	no_id CONSTANT text := 'NULL::' || id.type;
@@ -225,13 +226,41 @@ BEGIN
 		stepadv_internal.value_name(a)), kinds, '{state}'::text[]);
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.problem_branches(stepadv_internal.attached, stepadv_internal.problem_kind[]) IS 'part of attach: queries that together are the view _problems; NULL where there is nothing to look at';
+COMMENT ON FUNCTION stepadv_internal.problem_branches(stepadv_internal.attached, stepadv_internal.problem_kind[], text[]) IS 'part of attach: queries that together find the problems of some levels; NULL where there is nothing to look at';
+
+-- What maintain keeps: the problems that changes of the groups can change, a row each
+-- with k1, k2, ..., rollout_id, step_no, place and n_rows.  Of what is only shown
+-- beside the steps no trigger tells.
+CREATE FUNCTION stepadv_internal.problems_by_group_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT string_agg(b, ' UNION ALL ')
+	FROM stepadv_internal.problem_branches(a, ARRAY(SELECT k FROM stepadv_internal.problems_for(a, made) k), '{row,number,lost,state}'::text[]) b WHERE b IS NOT NULL
+$$;
+COMMENT ON FUNCTION stepadv_internal.problems_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of maintain: the query of the problems of the rows of each group';
+
+-- The same of what is kept; of groups that changed since, as they are now.
+CREATE FUNCTION stepadv_internal.kept_problems(a stepadv_internal.attached) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('SELECT c.* FROM %1$s c(%2$s, rollout_id, step_no, place, n_rows) WHERE NOT EXISTS (SELECT FROM %3$s) OR NOT EXISTS (SELECT FROM %3$s w(%2$s) WHERE %4$s)'
+		' UNION ALL SELECT f.* FROM (SELECT DISTINCT %2$s FROM %3$s w(%2$s)) w CROSS JOIN LATERAL (SELECT f.* FROM %5$s f(%2$s, rollout_id, step_no, place, n_rows) WHERE %6$s OFFSET 0) f',
+		stepadv_internal.relation_name((a).folded_problems), k.list, stepadv_internal.relation_name((a).waiting),
+		stepadv_internal.same_group('w'::text, 'c'::text, (a).folded_problems, (a).n_group_columns), stepadv_internal.relation_name((a).fresh_problems),
+		stepadv_internal.same_group('f'::text, 'w'::text, (a).folded_problems, (a).n_group_columns))
+	FROM (SELECT string_agg('k' || i, ', ' ORDER BY i) AS list FROM generate_series(1, (a).n_group_columns) i) k
+$$;
+COMMENT ON FUNCTION stepadv_internal.kept_problems(stepadv_internal.attached) IS 'part of attach: the query of the problems that maintain keeps';
 
 CREATE FUNCTION stepadv_internal.problems_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	kinds CONSTANT stepadv_internal.problem_kind[] := ARRAY(SELECT k FROM stepadv_internal.problems_for(a, made) k);
+	is_kept CONSTANT boolean := (a).folded_problems IS NOT NULL AND (a).fresh_problems IS NOT NULL AND (a).waiting IS NOT NULL;
 	taken text[] := '{rollout_id,step_no,problem,n_rows,methods,effect}';
 	branches text;
 	items text;
@@ -243,9 +272,13 @@ BEGIN
 		items := concat_ws(', ', items, format('p.k%s AS %I', cardinality(taken) - 6, taken[cardinality(taken)]));
 	END LOOP;
 	SELECT string_agg(b, ' UNION ALL ') INTO branches
-	FROM stepadv_internal.problem_branches(a, ARRAY(SELECT k FROM stepadv_internal.problems_for(a, made) k)) b WHERE b IS NOT NULL;
-	RETURN format('SELECT %s, p.rollout_id, p.step_no, p.problem, p.n_rows, p.methods, p.effect FROM (%s) p(%s, rollout_id, step_no, problem, n_rows, methods, effect)', items, branches,
-		(SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i));
+	FROM stepadv_internal.problem_branches(a, kinds, CASE WHEN is_kept THEN '{groupless,shown}' ELSE '{row,number,lost,groupless,shown,state}' END::text[]) b WHERE b IS NOT NULL;
+	IF is_kept THEN
+		branches := concat_ws(' UNION ALL ', stepadv_internal.kept_problems(a), branches);
+	END IF;
+	RETURN format('SELECT %s, p.rollout_id, p.step_no, k.problem, p.n_rows, k.methods, k.effect FROM (%s) p(%s, rollout_id, step_no, place, n_rows) JOIN (VALUES %s) k(place, problem, methods, effect) ON k.place = p.place', items, branches,
+		(SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i),
+		(SELECT string_agg(format('(%s, %L::text, %L::text[], %L::text)', k.place, k.problem, k.methods, k.effect), ', ' ORDER BY k.place) FROM unnest(kinds) k));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.problems_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _problems';
