@@ -39,7 +39,7 @@
  * Aliases: c the kept groups, f the same folded when asked, o and p these two over
  * time, s and n the signs of their steps, b and e
  * their distributions, q and i the problems of their rows, w groups that wait, u those whose signs wait, g groups of a statement (columns k1, k2, ...),
- * $ parameters.
+ * a the attachment, $ parameters.
  */
 static const char *const texts[N_KEPT_STATEMENTS] = {
 	/* A row that an older snapshot shows, but is gone, is found here alone. */
@@ -88,6 +88,10 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	[KEPT_ADD_PROBLEMS_ONE] = "INSERT INTO {Q} SELECT i.* FROM {I} i WHERE {i=$}",
 	[KEPT_CLEAR_ALL_PROBLEMS] = "DELETE FROM {Q}",
 	[KEPT_ALL_PROBLEMS] = "INSERT INTO {Q} SELECT i.* FROM {I} i",
+	/* An attachment's table has one row. */
+	[KEPT_FORGET_SUMS] = "SELECT stepadv_internal.forget_sums(a.tableoid::pg_catalog.regclass, false) FROM ONLY {A} a",
+	[KEPT_FORGET_ALL_SUMS] = "SELECT stepadv_internal.forget_sums(a.tableoid::pg_catalog.regclass, true) FROM ONLY {A} a",
+	[KEPT_ADD_SUMS] = "SELECT stepadv_internal.add_sums(a.tableoid::pg_catalog.regclass) FROM ONLY {A} a",
 };
 
 static bool
@@ -128,6 +132,8 @@ relation_of(const Kept *kept, char alias)
 			return kept->folded_bins;
 		case 'e':
 			return kept->fresh_bins;
+		case 'a':
+			return kept->attachment;
 		case 'q':
 			return kept->folded_problems;
 		case 'i':

@@ -118,6 +118,8 @@ sign_all(Kept *kept)
 		allow_sequential_scans(kept, false);
 		sign_these(kept, groups, 0, groups->numvals);
 	}
+	kept_execute(kept, KEPT_FORGET_ALL_SUMS, NULL, 0);
+	kept_execute(kept, KEPT_ADD_SUMS, NULL, 0);
 }
 
 uint64
@@ -128,6 +130,7 @@ sign_waiting(Kept *kept)
 
 	if (!OidIsValid(kept->waiting))
 		return 0;
+	kept_execute(kept, KEPT_FORGET_SUMS, NULL, 0);
 	n = kept_query(kept, KEPT_TAKE_UNSIGNED, NULL, 0);
 	groups = SPI_tuptable;
 	if (are_most(kept, n))
@@ -137,6 +140,9 @@ sign_waiting(Kept *kept)
 		allow_sequential_scans(kept, false);
 	}
 	else
+	{
 		sign_these(kept, groups, 0, n);
+		kept_execute(kept, KEPT_ADD_SUMS, NULL, 0);
+	}
 	return n;
 }
