@@ -248,3 +248,10 @@ ALTER TYPE stepadv_internal.attached ADD ATTRIBUTE fresh_signs regclass, ADD ATT
 	ADD ATTRIBUTE fresh_bins regclass, ADD ATTRIBUTE folded_bins regclass, ADD ATTRIBUTE binned_methods text[];
 CREATE TYPE stepadv_internal.counted_bins AS (bins float8[], counts bigint[]);
 CREATE TYPE stepadv_internal.signed_steps AS (patterns bigint[], counts bigint[], apart float8[]);
+
+-- Where it is decided, loops, the graph in a row.
+INSERT INTO stepadv_internal.combined_views VALUES
+	(30, 'decision_points', 'stepadv_internal.decision_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per state, how much is decided there'),
+	(31, 'failure_points', 'stepadv_internal.failure_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per failed rollout, where it was lost'),
+	(32, 'loops', 'stepadv_internal.loops_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{same,max_cycle,success_above}', 'a row per group, policy version and success, with the steps in loops'),
+	(33, 'graph_summary', 'stepadv_internal.graph_summary_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{success_above,max_bins}', 'a row per group, its state graph');
