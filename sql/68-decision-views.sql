@@ -150,11 +150,15 @@ BEGIN
 		(SELECT coalesce(jsonb_object_agg(r.name, r.expression), '{}') FROM unnest(run.names, run.expressions, run.of_group) r(name, expression, of_group) WHERE r.of_group), '{}'::text[]);
 	RETURN format($view$
 		SELECT %1$s FROM %2$s%3$s CROSS JOIN LATERAL (
-			-- Both functions give their rows in one order, that of the value.
-			SELECT %4$s f.success = 1 AS success, count(*) AS n_steps, count(f.since) AS n_repeats, count(*) FILTER (WHERE f.same_result) AS n_same_results,
-				count(f.cycle_length) AS n_in_cycles, count(*) FILTER (WHERE f.in_loop) AS n_in_loops, (count(*) FILTER (WHERE f.in_loop))::float8 / count(*)::float8 AS loop_share
-			FROM ROWS FROM (stepadv.loops(g.%6$I%7$s), stepadv.outcomes(g.%6$I%8$s)) AS f(step_id, rollout_id, step_no, n_before, since, cycle_length, same_result, in_loop,
-				outcome_step_id, outcome_rollout_id, outcome_step_no, success, return)%9$s GROUP BY %5$s f.success) a$view$,
+			SELECT %4$s f.success = 1 AS success, sum(f.n_steps)::bigint AS n_steps, sum(f.n_repeats)::bigint AS n_repeats, sum(f.n_same_results)::bigint AS n_same_results,
+				sum(f.n_in_cycles)::bigint AS n_in_cycles, sum(f.n_in_loops)::bigint AS n_in_loops, sum(f.n_in_loops)::float8 / sum(f.n_steps)::float8 AS loop_share
+			FROM (
+				-- Both functions give their rows in one order, that of the value.
+				SELECT e.rollout_id, max(e.success) AS success, count(*) AS n_steps, count(e.since) AS n_repeats, count(*) FILTER (WHERE e.same_result) AS n_same_results,
+					count(e.cycle_length) AS n_in_cycles, count(*) FILTER (WHERE e.in_loop) AS n_in_loops
+				FROM ROWS FROM (stepadv.loops(g.%6$I%7$s), stepadv.outcomes(g.%6$I%8$s)) AS e(step_id, rollout_id, step_no, n_before, since, cycle_length, same_result, in_loop,
+					outcome_step_id, outcome_rollout_id, outcome_step_no, success, return)
+				GROUP BY e.rollout_id) f%9$s GROUP BY %5$s f.success) a$view$,
 		beside.items, stepadv_internal.fold(a, '{state,action,next_state}'::text[], NULL::text, '{}'::text[]), run.beside,
 		(SELECT string_agg(format('%s AS %I,', r.expression, r.name), ' ' ORDER BY r.i) FROM unnest(run.names, run.expressions) WITH ORDINALITY r(name, expression, i) WHERE r.name = ANY (divided)),
 		(SELECT string_agg(r.expression || ',', ' ' ORDER BY r.i) FROM unnest(run.names, run.expressions) WITH ORDINALITY r(name, expression, i) WHERE r.name = ANY (divided)),

@@ -229,7 +229,9 @@ SELECT policy_version, sum(n_in_loops) > 0 AS loops, sum(n_in_loops)::float8 / s
 SELECT (SELECT count(*) FROM mine_decision_points WHERE task = 'task 3') = (SELECT count(*) FROM stepped, decision_points(g) WHERE n = 3) AS one, (SELECT count(*) FROM mine_graph_summary WHERE task = 'task 3') AS graph;
 SELECT maintain('mine') IS NOT NULL AS kept;
 SELECT * FROM view_differs();
-EXPLAIN (COSTS off) SELECT gap FROM mine_decision_points WHERE task = 'task 3';
+CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY EXECUTE 'EXPLAIN (COSTS off) ' || query; END $$;
+SELECT v, bool_or(line ~ 'mine_folded') AS reads_what_is_kept, bool_or(line ~ 'GroupFold|forgiving_rollout_agg') AS folds, bool_or(line ~ 'StepScan') AS steps_in_place
+FROM unnest('{decision_points,failure_points,loops,graph_summary}'::text[]) v, plan(format('SELECT * FROM mine_%s WHERE task = ''task 3''', v)) line GROUP BY v ORDER BY v;
 UPDATE mine SET reward = 5, success = true WHERE task = 'task 3';
 SELECT count(*) FROM mine_failure_points WHERE task = 'task 3';
 -- What there is not in the rows is in no view; without actions, or with states that never come back, loops are by the other.
