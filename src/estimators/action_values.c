@@ -2,8 +2,8 @@
  * action_values.c
  *		Q and V of a group, by whichever method, for functions that are about states.
  *
- * They are those that batch_td(g) or rtmc(g) gives with the same parameters; what is not
- * said, gamma and prior, is what SQL declares as that method's default.
+ * They are those that batch_td(g) or rtmc(g) gives with the same parameters; a prior that is
+ * not said is what SQL declares as that method's default.
  */
 #include "postgres.h"
 
@@ -20,14 +20,7 @@ enum
 };
 
 /* By method: what sql/41-rtmc.sql and sql/42-batch-td.sql declare. */
-static const double default_gamma[] = {0.9, 0.99};
 static const double default_prior[] = {0, 2};
-
-static double
-or_default(const ParameterValue *parameter, double otherwise)
-{
-	return parameter->isnull ? otherwise : parameter->number;
-}
 
 static void
 refuse_infinite(const GroupColumns *group, RtmcTable *table)
@@ -49,18 +42,20 @@ refuse_infinite(const GroupColumns *group, RtmcTable *table)
 	}
 }
 
-double
+void
 find_action_values(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
 				   bool with_errors, RtmcTable *table)
 {
 	int			method = parameters[VALUE_METHOD].choice;
-	ParameterValue gamma = {.number = or_default(&parameters[VALUE_GAMMA], default_gamma[method])};
-	ParameterValue prior = {.number = or_default(&parameters[VALUE_PRIOR], default_prior[method])};
+	ParameterValue prior = parameters[VALUE_PRIOR];
 
+	if (prior.isnull)
+		prior = (ParameterValue) {.number = default_prior[method]};
 	if (method == METHOD_BATCH_TD)
 	{
 		ParameterValue of_method[N_BATCH_TD_PARAMETERS] = {
-			[BATCH_TD_GAMMA] = gamma, [BATCH_TD_PRIOR] = prior, [BATCH_TD_BASELINE] = parameters[VALUE_BASELINE],
+			[BATCH_TD_GAMMA] = parameters[VALUE_GAMMA], [BATCH_TD_PRIOR] = prior,
+			[BATCH_TD_BASELINE] = parameters[VALUE_BASELINE],
 			[BATCH_TD_PRIOR_MEAN] = parameters[VALUE_PRIOR_MEAN],
 			[BATCH_TD_SUCCESS_ABOVE] = parameters[VALUE_SUCCESS_ABOVE]
 		};
@@ -70,7 +65,8 @@ find_action_values(const GroupColumns *group, const RolloutFacts *facts, const P
 	else
 	{
 		ParameterValue of_method[N_RTMC_PARAMETERS] = {
-			[RTMC_GAMMA] = gamma, [RTMC_PRIOR] = prior, [RTMC_BASELINE] = parameters[VALUE_BASELINE],
+			[RTMC_GAMMA] = parameters[VALUE_GAMMA], [RTMC_PRIOR] = prior,
+			[RTMC_BASELINE] = parameters[VALUE_BASELINE],
 			[RTMC_VISIT] = {.choice = VISIT_FIRST}, [RTMC_SUCCESS_ABOVE] = parameters[VALUE_SUCCESS_ABOVE],
 			[RTMC_PRIOR_MEAN] = parameters[VALUE_PRIOR_MEAN]
 		};
@@ -80,5 +76,4 @@ find_action_values(const GroupColumns *group, const RolloutFacts *facts, const P
 			monte_carlo_errors(group, weight, prior.number, table);
 	}
 	refuse_infinite(group, table);
-	return gamma.number;
 }

@@ -10,7 +10,7 @@
 /* Shared by decision_points and failure_points, in this order. */
 #define ACTION_VALUE_PARAMETERS \
 	CHOICE_PARAMETER("method", "batch_td", "rtmc"), \
-	NULLABLE_NUMBER_PARAMETER("gamma", 0, 1), \
+	GAMMA_PARAMETER, \
 	NULLABLE_NUMBER_PARAMETER("prior", 0, INFINITY), \
 	NULLABLE_NUMBER_PARAMETER("baseline", -INFINITY, INFINITY), \
 	CHOICE_PARAMETER("prior_mean", PRIOR_MEAN_CHOICES), \
@@ -23,10 +23,10 @@ enum
 };
 
 /*
- * The method's table, pair_error only with_errors, and the discount that it was made with. What is out
- * of range is an error that names a step, or of a group that is forgiving, NaN.
+ * The method's table, pair_error only with_errors.  What is out of range is an error that names a
+ * step, or of a group that is forgiving, NaN.
  */
-extern double find_action_values(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
-								 bool with_errors, RtmcTable *table);
+extern void find_action_values(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
+							   bool with_errors, RtmcTable *table);
 
 #endif							/* STEPADV_ACTION_VALUES_H */

@@ -113,14 +113,14 @@ find_failures(const GroupColumns *group, const RolloutFacts *facts, const Parame
 	StateGraph	graph;
 	RtmcTable	table;
 	const bool *successful;
-	double		gamma;
+	double		gamma = parameters[VALUE_GAMMA].number;
 	double		tie;
 	uint32		n = 0;
 
 	*failures = ALLOCATE_ARRAY(Failure, facts->n_judged);
 	state_graph_build(group, facts, parameters[VALUE_SUCCESS_ABOVE].number, &graph);
 	successful = find_successful_nodes(group, &graph);
-	gamma = find_action_values(group, facts, parameters, false, &table);
+	find_action_values(group, facts, parameters, false, &table);
 	tie = find_tie(group, &table);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{

@@ -33,10 +33,10 @@ SELECT state, visits, rollouts, actions, entropy::numeric(15, 12), (-0.75 * ln(0
 FROM hand, decision_points(g, 'rtmc', gamma => 1);
 -- batch_td of discount 1: V(1) = (V(1) + 1 + 0 + 0.8) / 4 = 0.6, Q of action 1 (0.6 + 1 + 0) / 3, of action 2 0.8.
 SELECT state, best_q, worst_q::numeric(15, 12), gap::numeric(15, 12), gap_error > 0.1 AS has_error, best_step_id, worst_step_id FROM hand, decision_points(g, gamma => 1);
--- The defaults of each method are those of the method.
+-- The prior of each method is that of the method, gamma 1.
 SELECT count(*) AS off FROM hand, LATERAL (
 	SELECT d, best_q AS q, best_step_id AS id, 'batch_td' AS m FROM decision_points(g) d UNION ALL SELECT d, best_q, best_step_id, 'rtmc' FROM decision_points(g, 'rtmc') d) x
-WHERE q IS DISTINCT FROM CASE m WHEN 'rtmc' THEN (SELECT r.q FROM rtmc(g) r WHERE r.step_id = x.id) ELSE (SELECT r.q FROM batch_td(g) r WHERE r.step_id = x.id) END;
+WHERE q IS DISTINCT FROM CASE m WHEN 'rtmc' THEN (SELECT r.q FROM rtmc(g, gamma => 1) r WHERE r.step_id = x.id) ELSE (SELECT r.q FROM batch_td(g, gamma => 1) r WHERE r.step_id = x.id) END;
 
 -- In plain SQL, over the rows and what the methods say of them.
 CREATE TABLE said AS
@@ -52,8 +52,8 @@ SELECT m, n, state, sum(visits) AS visits, count(*) AS actions, -sum(visits / to
 FROM (SELECT *, sum(visits) OVER (PARTITION BY m, n, state) AS total FROM plain_actions) p GROUP BY m, n, state;
 CREATE TABLE points AS
 SELECT m, folded.n, k.state AS known_as, d.* FROM folded CROSS JOIN unnest('{batch_td,rtmc,rtmc start}'::text[]) m CROSS JOIN LATERAL (
-	SELECT * FROM decision_points(g, gamma => 0.8, prior => 0.5) WHERE m = 'batch_td' UNION ALL SELECT * FROM decision_points(g, 'rtmc') WHERE m = 'rtmc'
-	UNION ALL SELECT * FROM decision_points(g, 'rtmc', prior_mean => 'start_value', baseline => 0.3, success_above => -1) WHERE m = 'rtmc start') d JOIN known k ON k.id = d.step_id;
+	SELECT * FROM decision_points(g, gamma => 0.8, prior => 0.5) WHERE m = 'batch_td' UNION ALL SELECT * FROM decision_points(g, 'rtmc', gamma => 0.99) WHERE m = 'rtmc'
+	UNION ALL SELECT * FROM decision_points(g, 'rtmc', gamma => 0.99, prior_mean => 'start_value', baseline => 0.3, success_above => -1) WHERE m = 'rtmc start') d JOIN known k ON k.id = d.step_id;
 SELECT d.m, count(*) > 300 AS many, count(*) FILTER (WHERE p.visits IS DISTINCT FROM d.visits OR p.actions IS DISTINCT FROM d.actions OR differ(p.entropy::float8, d.entropy)
 		OR differ(p.best, d.best_q) OR differ(p.worst, d.worst_q) OR p.step_id IS DISTINCT FROM d.step_id OR k.s IS DISTINCT FROM d.state) AS off,
 	count(*) FILTER (WHERE d.actions > 1) > 50 AS decided, count(*) FILTER (WHERE (d.gap IS NULL) <> (d.actions = 1) OR (d.gap_error IS NULL) <> (d.actions = 1)) AS gaps_off
