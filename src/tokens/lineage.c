@@ -29,13 +29,14 @@ PG_FUNCTION_INFO_V1(stepadv_token_lineage_serial);
 PG_FUNCTION_INFO_V1(stepadv_token_lineage_deserial);
 PG_FUNCTION_INFO_V1(stepadv_token_lineage_final);
 
-/* The columns of so many make a value of 1 GB. */
-#define MAX_STEPS (30 * 1000 * 1000)
+/* The columns of so many make a value of nearly 1 GB. */
+#define MAX_STEPS (25 * 1000 * 1000)
 
 #define NOT_GIVEN (-1)
 
 typedef struct TokenStep
 {
+	int64		step_id;
 	int64		rollout_id;
 	int32		step_no;
 	int32		prompt;			/* tokens; NOT_GIVEN: its tokens are not known */
@@ -140,9 +141,34 @@ insert_array(Lineage *lineage, const TokenStep *step, const char *name, ArrayTyp
 	return true;
 }
 
+/* Arguments after the state. */
+enum
+{
+	ARG_STEP_ID = 1,
+	ARG_ROLLOUT_ID,
+	ARG_STEP_NO,
+	ARG_PROMPT,
+	ARG_RESPONSE
+};
+
+/* A step without its ids is an error; a forgiving state goes on with what it has. */
+static void
+check_ids(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(ARG_ROLLOUT_ID))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("rollout_id must not be null")));
+	if (PG_ARGISNULL(ARG_STEP_ID))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("step_id of rollout " INT64_FORMAT ", step %d must not be null",
+						PG_GETARG_INT64(ARG_ROLLOUT_ID), PG_GETARG_INT32(ARG_STEP_NO))));
+}
+
 /*
- * token_lineage(rollout_id, step_no, prompt_token_ids, response_token_ids): a row
- * without a step_no is no step.
+ * token_lineage(step_id, rollout_id, step_no, prompt_token_ids, response_token_ids): a
+ * row without a step_no is no step.
  */
 static Datum
 add_row(FunctionCallInfo fcinfo, bool forgiving)
@@ -152,24 +178,24 @@ add_row(FunctionCallInfo fcinfo, bool forgiving)
 	TokenStep  *step;
 	TriePlace	place = {.node = TRIE_ROOT};
 
-	if (PG_ARGISNULL(2) || (PG_ARGISNULL(1) && forgiving))
+	if (PG_ARGISNULL(ARG_STEP_NO) || (PG_ARGISNULL(ARG_ROLLOUT_ID) && forgiving))
 	{
 		if (lineage == NULL)
 			PG_RETURN_NULL();
 		PG_RETURN_POINTER(lineage);
 	}
-	if (PG_ARGISNULL(1))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("rollout_id must not be null")));
+	if (!forgiving)
+		check_ids(fcinfo);
 	if (lineage == NULL)
 		lineage = make_lineage(context, forgiving);
 	step = add_step(lineage);
-	*step = (TokenStep) {.rollout_id = PG_GETARG_INT64(1), .step_no = PG_GETARG_INT32(2), .prompt = NOT_GIVEN, .response = NOT_GIVEN};
-	if (!PG_ARGISNULL(3) && !PG_ARGISNULL(4))
+	*step = (TokenStep) {.rollout_id = PG_GETARG_INT64(ARG_ROLLOUT_ID), .step_no = PG_GETARG_INT32(ARG_STEP_NO), .prompt = NOT_GIVEN, .response = NOT_GIVEN};
+	step->step_id = PG_ARGISNULL(ARG_STEP_ID) ? 0 : PG_GETARG_INT64(ARG_STEP_ID);
+	step->defect = PG_ARGISNULL(ARG_STEP_ID);
+	if (!PG_ARGISNULL(ARG_PROMPT) && !PG_ARGISNULL(ARG_RESPONSE))
 	{
-		step->defect = !insert_array(lineage, step, "prompt_token_ids", PG_GETARG_ARRAYTYPE_P(3), &place, &step->prompt) ||
-			!insert_array(lineage, step, "response_token_ids", PG_GETARG_ARRAYTYPE_P(4), &place, &step->response);
+		step->defect |= !insert_array(lineage, step, "prompt_token_ids", PG_GETARG_ARRAYTYPE_P(ARG_PROMPT), &place, &step->prompt) ||
+			!insert_array(lineage, step, "response_token_ids", PG_GETARG_ARRAYTYPE_P(ARG_RESPONSE), &place, &step->response);
 		step->node = trie_end(&lineage->trie, &place);
 	}
 	PG_RETURN_POINTER(lineage);
@@ -313,6 +339,7 @@ compare_steps(const void *a, const void *b)
 /* By step, in the order of the value. */
 typedef struct LineageColumns
 {
+	int64	   *step_id;
 	int64	   *rollout_id;
 	int32	   *step_no;
 	int32	   *prompt;
@@ -378,6 +405,7 @@ compare_rollout(const Lineage *lineage, uint32 first, uint32 end, uint32 *marks,
 		bool		comparable = known && before != NULL && before->prompt != NOT_GIVEN;
 
 		CHECK_FOR_INTERRUPTS();
+		columns->step_id[s] = step->step_id;
 		columns->rollout_id[s] = step->rollout_id;
 		columns->step_no[s] = step->step_no;
 		columns->prompt[s] = known ? step->prompt : NOT_GIVEN;
@@ -403,7 +431,7 @@ compare_all(Lineage *lineage, LineageColumns *columns)
 	uint32		end;
 
 	*columns = (LineageColumns) {
-		.rollout_id = ALLOCATE_ARRAY(int64, n), .step_no = ALLOCATE_ARRAY(int32, n), .prompt = ALLOCATE_ARRAY(int32, n),
+		.step_id = ALLOCATE_ARRAY(int64, n), .rollout_id = ALLOCATE_ARRAY(int64, n), .step_no = ALLOCATE_ARRAY(int32, n), .prompt = ALLOCATE_ARRAY(int32, n),
 		.response = ALLOCATE_ARRAY(int32, n), .shared = ALLOCATE_ARRAY(int32, n), .new_tokens = ALLOCATE_ARRAY(int32, n), .run = ALLOCATE_ARRAY(int32, n)
 	};
 	qsort(lineage->steps, n, sizeof(TokenStep), compare_steps);
@@ -450,6 +478,7 @@ stepadv_token_lineage_final(PG_FUNCTION_ARGS)
 	values[LINEAGE_N_STEPS] = Int64GetDatum(columns.n_steps);
 	values[LINEAGE_N_TOKENS] = Int64GetDatum(columns.n_tokens);
 	values[LINEAGE_N_UNIQUE_TOKENS] = Int64GetDatum(columns.n_unique);
+	values[LINEAGE_STEP_IDS] = array_of(columns.step_id, lineage->n_steps, INT8OID, sizeof(int64));
 	values[LINEAGE_ROLLOUT_IDS] = array_of(columns.rollout_id, lineage->n_steps, INT8OID, sizeof(int64));
 	values[LINEAGE_STEP_NOS] = array_of(columns.step_no, lineage->n_steps, INT4OID, sizeof(int32));
 	values[LINEAGE_PROMPTS] = array_of(columns.prompt, lineage->n_steps, INT4OID, sizeof(int32));

@@ -53,6 +53,7 @@ stepadv_step_lineage(PG_FUNCTION_ARGS)
 	Datum		values[N_LINEAGE];
 	bool		nulls[N_LINEAGE];
 	const int32 *fields[N_LINEAGE];
+	const void *step_id;
 	const void *rollout_id;
 	uint64		n = PG_UINT64_MAX;
 	bool	   *unknown;
@@ -62,6 +63,7 @@ stepadv_step_lineage(PG_FUNCTION_ARGS)
 	int32	   *differs_at;
 
 	read_fields(PG_GETARG_HEAPTUPLEHEADER(0), values, nulls);
+	step_id = entries(values[LINEAGE_STEP_IDS], nulls[LINEAGE_STEP_IDS], INT8OID, &n);
 	rollout_id = entries(values[LINEAGE_ROLLOUT_IDS], nulls[LINEAGE_ROLLOUT_IDS], INT8OID, &n);
 	for (int f = LINEAGE_STEP_NOS; f < N_LINEAGE; f++)
 		fields[f] = entries(values[f], nulls[f], INT4OID, &n);
@@ -82,6 +84,7 @@ stepadv_step_lineage(PG_FUNCTION_ARGS)
 	}
 	{
 		const ResultColumn columns[] = {
+			{"step_id", COLUMN_INT8, step_id},
 			{"rollout_id", COLUMN_INT8, rollout_id},
 			{"step_no", COLUMN_INT4, fields[LINEAGE_STEP_NOS]},
 			{"n_prompt_tokens", COLUMN_INT4, fields[LINEAGE_PROMPTS], unknown},
