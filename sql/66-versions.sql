@@ -50,7 +50,7 @@ DECLARE
 	relation text;
 BEGIN
 	SELECT string_agg(CASE WHEN has_runs THEN d.of_g ELSE 'NULL::text' END, ', ' ORDER BY d.i) AS folded, string_agg('stepadv_d' || d.i, ', ' ORDER BY d.i) AS names,
-		string_agg(CASE WHEN d.stands THEN format('c.%I', (stepadv_internal.group_columns((a).folded_over_time, (a).n_group_columns))[d.key]) ELSE format('c.%I', d.name) END, ', ' ORDER BY d.i) AS kept
+		string_agg(CASE WHEN d.stands THEN format('c.%I', (stepadv_internal.group_columns(coalesce((a).folded_over_time, (a).rows), (a).n_group_columns))[d.key]) ELSE format('c.%I', d.name) END, ', ' ORDER BY d.i) AS kept
 	INTO divided FROM stepadv_internal.divisions(a) d WHERE d.role <> 'started_at';
 	relation := format('SELECT %s, %s, e.n_judged::bigint, coalesce(round(e.success_rate * e.n_judged), 0)::bigint FROM %s%s', stepadv_internal.list(keys, 'g.%1$I'::text, ', '::text), divided.folded,
 		CASE WHEN has_runs THEN stepadv_internal.fold_over_time(a, '{}'::text[], (a).folded_over_time) ELSE stepadv_internal.fold(a, '{}'::text[], NULL::text, '{}'::text[]) END, counts);
@@ -177,7 +177,7 @@ BEGIN
 		WHERE (k.source = attachment_of.source OR attachment_of.source = ANY (k.views)) AND (attachment_of.prefix IS NULL OR k.prefix = attachment_of.prefix)
 		ORDER BY k.attachment);
 	IF cardinality(found) = 0 THEN
-		RAISE EXCEPTION '% is neither attached%, nor a view that attach made', named, coalesce(format(' with prefix "%s"', attachment_of.prefix), '')
+		RAISE EXCEPTION '% is neither attached%, nor a view that attach made', named, CASE WHEN attachment_of.prefix IS NOT NULL THEN format(' with prefix "%s"', attachment_of.prefix) ELSE '' END
 			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Call attach for it, or name one of the views that attach made. What others attached is not looked at.';
 	ELSIF cardinality(found) > 1 THEN
 		RAISE EXCEPTION '% is attached % times', named, cardinality(found)
