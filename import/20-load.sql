@@ -261,7 +261,7 @@ BEGIN
 	-- Of steps that come in whole rollouts the rollout says it.
 	keys := CASE WHEN load_begin.whole THEN stepadv_internal.load_key_list(load_begin.schema, ', k%2$s text'::text, ''::text) || ', group_name text'
 		ELSE stepadv_internal.load_key_columns(load_begin.schema, load_begin.run_id, load_begin.policy_version) END;
-	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_documents', 'stepadv_items'] LOOP
+	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_items'] LOOP
 		IF to_regclass('pg_temp.' || relic) IS NOT NULL THEN
 			EXECUTE format('DROP TABLE pg_temp.%I', relic);
 		END IF;
