@@ -12,7 +12,8 @@ DECLARE
 BEGIN
 	nul_replaced := 0;
 	BEGIN
-		IF document IS NOT NULL AND (format = 'react' OR format IS NULL AND document !~ '^\s*[[{]' AND document ~ '(^|\n)Action( [0-9]+)?: ') THEN
+		-- A long text is looked through only if it does not begin like JSON.
+		IF document IS NOT NULL AND (format = 'react' OR format IS NULL AND left(document, 1) NOT IN ('[', '{') AND document !~ '^\s*[[{]' AND document ~ '(^|\n)Action( [0-9]+)?: ') THEN
 			IF is_latin1 THEN
 				document := convert_from(convert_to(document, 'LATIN1'), 'UTF8');
 			END IF;
@@ -175,9 +176,11 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	source CONSTANT text := CASE WHEN import_query.has_source THEN 'd.source' ELSE 'NULL::text' END;
-	read CONSTANT text := format('(SELECT s.n, s.document, %s FROM %s s WHERE %s ORDER BY s.n) d', CASE WHEN import_query.has_source THEN 's.source' ELSE 'NULL::text AS source' END,
-		stepadv_internal.load_name(import_query.documents),
-		CASE import_query.kind WHEN 'text' THEN $q$ascii(s.document) > 32 OR btrim(s.document, E' \t\r\n') <> ''$q$ ELSE 's.document IS NOT NULL' END);
+	-- Decompressed once, for all that looks at it.
+	read CONSTANT text := format('(SELECT s.n, s.document, %s FROM %s s WHERE %s ORDER BY s.n) s CROSS JOIN LATERAL (SELECT s.n, s.source, %s AS document OFFSET 0) d',
+		CASE WHEN import_query.has_source THEN 's.source' ELSE 'NULL::text AS source' END, stepadv_internal.load_name(import_query.documents),
+		CASE import_query.kind WHEN 'text' THEN $q$ascii(left(s.document, 1)) > 32 OR btrim(s.document, E' \t\r\n') <> ''$q$ ELSE 's.document IS NOT NULL' END,
+		CASE import_query.kind WHEN 'text' THEN $q$s.document || ''$q$ ELSE 's.document' END);
 BEGIN
 	IF import_query.verl_lines THEN
 		RETURN format('SELECT d.n, 1::bigint AS i, 0 AS nul_replaced, NULL::text AS document_problem, stepadv_internal.import_verl(j.content, %s, d.n) AS v
