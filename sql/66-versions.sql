@@ -24,7 +24,7 @@ BEGIN
 	joins := '';
 	SELECT array_agg(k.name ORDER BY k.i), array_agg(format('g.%I', k.name) ORDER BY k.i) INTO names, expressions
 	FROM unnest(keys) WITH ORDINALITY k(name, i)
-	WHERE NOT EXISTS (SELECT FROM stepadv_internal.divisions(a) d WHERE d.key = k.i);
+	WHERE k.i <> ALL (ARRAY(SELECT d.key FROM stepadv_internal.divisions(a) d WHERE d.key IS DISTINCT FROM NULL));
 	-- Nothing but a version: then a group is all that there is of a task.
 	IF names IS NULL THEN
 		names := keys;
