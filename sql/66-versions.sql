@@ -151,8 +151,8 @@ $query$;
 COMMENT ON FUNCTION stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _flaky';
 
 INSERT INTO stepadv_internal.combined_views VALUES
-	(30, 'pass_at_k', 'stepadv_internal.pass_at_k_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per version and number of rollouts drawn of a task, over tasks'),
-	(31, 'flaky', 'stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per task that both succeeded and failed under one version');
+	(20, 'pass_at_k', 'stepadv_internal.pass_at_k_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per version and number of rollouts drawn of a task, over tasks'),
+	(21, 'flaky', 'stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per task that both succeeded and failed under one version');
 
 -- ---- Two versions
 
