@@ -11,8 +11,8 @@ query "SET client_min_messages = warning;
 query 'VACUUM ANALYZE asked' >/dev/null
 asked_steps=$(query 'SELECT count(*) FROM asked')
 
-# Most they may take of _rtmc; kept, milliseconds at five million steps, of which fewer have their part, but not below 25.
-limit_kept=$(awk -v n="$asked_steps" 'BEGIN { x = 200 * n / 5e6; printf("%d", x < 25 ? 25 : x > 200 ? 200 : x) }')
+# Kept, milliseconds at five million steps, of which fewer have their part, but not below what finding out which views there are takes.
+limit_kept=$(awk -v n="$asked_steps" 'BEGIN { x = 200 * n / 5e6; printf("%d", x < 60 ? 60 : x > 200 ? 200 : x) }')
 declare -A question=(
 	[rtmc]='SELECT count(*), sum(advantage) FROM asked_rtmc'
 	[pass_at_k]='SELECT count(*), sum(pass_at_k), sum(pass_hat_k), sum(pass_at_k_stderr) FROM asked_pass_at_k'
