@@ -255,3 +255,7 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(31, 'failure_points', 'stepadv_internal.failure_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per failed rollout, where it was lost'),
 	(32, 'loops', 'stepadv_internal.loops_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{same,max_cycle,success_above}', 'a row per group, policy version and success, with the steps in loops'),
 	(33, 'graph_summary', 'stepadv_internal.graph_summary_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{success_above,max_bins}', 'a row per group, its state graph');
+-- Success at k, and tasks that come out differently under one version.
+INSERT INTO stepadv_internal.combined_views VALUES
+	(30, 'pass_at_k', 'stepadv_internal.pass_at_k_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per version and number of rollouts drawn of a task, over tasks'),
+	(31, 'flaky', 'stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per task that both succeeded and failed under one version');
