@@ -103,19 +103,20 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	counted_by CONSTANT text := coalesce(stepadv_internal.view_options(a, 'behaviour'::text) ->> 'by', 'tool');
+	vocabulary CONSTANT text := stepadv.user_vocabulary((a).options #>> '{signature,vocabulary}'::text[])::text;
 BEGIN
-	IF counted_by NOT IN ('tool', 'signature') THEN
-		RAISE EXCEPTION 'by must be "tool" or "signature", not %', quote_literal(counted_by) USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'By signature, calls are counted by the class of their action signature: view, modify, test and others, whatever the tool.';
+	IF counted_by NOT IN ('tool', 'category') THEN
+		RAISE EXCEPTION 'by must be "tool" or "category", not %', quote_literal(counted_by) USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'By category, calls are counted by action_category, whatever the tool: view, modify, test and others.';
 	ELSIF NOT stepadv_internal.has_column((a).shown, 'stepadv_tool'::text) THEN
 		RETURN NULL;
 	END IF;
-	-- A call that no rule knows is other:tool; after the class come : or @.
 	RETURN CASE counted_by WHEN 'tool' THEN alias || '.stepadv_tool'
-		ELSE format('pg_catalog.substring(%s.stepadv_signature, %L::text)', alias, '^(?:other:[^@]*|[^:@]*)') END;
+		ELSE format('stepadv.action_category(%1$s.stepadv_tool::text, %2$s::jsonb, %3$L::jsonb)', alias,
+			CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_args'::text) THEN alias || '.stepadv_args' ELSE 'NULL' END, nullif(vocabulary, '[]')) END;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.call_category(stepadv_internal.attached, text) IS 'part of attach: the tool of a shown step, or with option {"behaviour": {"by": "signature"}} the class of its action signature; NULL without tools';
+COMMENT ON FUNCTION stepadv_internal.call_category(stepadv_internal.attached, text) IS 'part of attach: the tool of a shown step, or with option {"behaviour": {"by": "category"}} its action_category; NULL without tools';
 
 CREATE FUNCTION stepadv_internal.behaviour_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE plpgsql STABLE
