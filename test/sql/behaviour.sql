@@ -121,6 +121,27 @@ SELECT count(*) AS steps, count(DISTINCT (rollout_id, turn)) AS turns FROM own;
 SELECT horizon, sum(n_rollouts) AS n_rollouts, sum(n_successes) AS n_successes FROM own_success_by_horizon GROUP BY 1 ORDER BY 1;
 SELECT level, bucket, round(success_rate::numeric, 3) AS success_rate FROM own_level_reached WHERE bucket IS NOT NULL ORDER BY 1;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
+-- Where the group says what divides rollouts, kept groups are read, and say the same; not those that are kept by turn.
+CREATE FUNCTION said() RETURNS SETOF jsonb LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY SELECT to_jsonb(x) - '{error_share,repeat_share}'::text[] FROM own_behaviour x UNION ALL SELECT to_jsonb(x) - '{mean_advantage,mean_abs_advantage}'::text[] FROM own_behaviour_advantage x
+		UNION ALL SELECT to_jsonb(x) - '{mean,per_success}'::text[] FROM own_shape_over_time x UNION ALL SELECT to_jsonb(x) - '{mean_steps,mean_excess}'::text[] FROM own_success_by_horizon x;
+END
+$$;
+CREATE INDEX ON own (task, version);
+SELECT count(*) > 0 AS attached FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', step_id => 'step_id', success => 'success', tool => 'tool', ok => 'ok', turn => 'turn', policy_version => 'version');
+CREATE TABLE said_before AS SELECT * FROM said();
+SELECT count(*) > 0 AS maintained FROM stepadv.maintain('own');
+SELECT count(*) AS said, (SELECT count(*) FROM (SELECT * FROM said_before EXCEPT ALL SELECT * FROM said()) x) AS differs, pg_get_viewdef('own_shape_over_time') ~ 'own_folded' AS from_kept FROM said_before;
+DELETE FROM own WHERE rollout_id % 7 = 0;
+CREATE TABLE said_after AS SELECT * FROM said();
+SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
+SELECT count(*) > 0 AS attached FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', step_id => 'step_id', success => 'success', tool => 'tool', ok => 'ok', turn => 'turn', unit => 'turn', policy_version => 'version');
+CREATE TABLE said_by_turn AS SELECT * FROM said();
+SELECT count(*) AS differs FROM (SELECT * FROM said_after a(said) WHERE a.said ? 'n_calls' OR a.said ? 'measure' EXCEPT ALL SELECT * FROM said_by_turn) x(said);
+SELECT count(*) > 0 AS maintained FROM stepadv.maintain('own');
+SELECT (SELECT count(*) FROM (SELECT * FROM said_by_turn EXCEPT ALL SELECT * FROM said()) x) AS differs, pg_get_viewdef('own_shape_over_time') ~ 'own_folded' AS shape_from_kept, pg_get_viewdef('own_success_by_horizon') ~ 'own_folded' AS horizon_from_kept;
+SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
 -- Where nothing is known of tools, states or runs there are none; wrong options.
 SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', NULL, 'action_hash', 'reward', policy_version => 'version') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
 SELECT measure, sum(n_rollouts) AS n_rollouts FROM own_shape_over_time GROUP BY 1;
