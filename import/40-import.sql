@@ -367,7 +367,6 @@ BEGIN
 	INSERT INTO pg_temp.stepadv_problems (n, reason, counted) SELECT d.n, d.problem, 'document' FROM pg_temp.stepadv_documents d WHERE d.problem IS NOT NULL;
 	SELECT i.* INTO rollouts_read, bad_rollouts, stepless_rollouts, unjudged_rollouts, import_rollouts.rollouts_repeated, import_rollouts.steps_repeated, import_rollouts.dropped, import_rollouts.repaired
 	FROM stepadv_internal.import_items(import_rollouts.schema, import_rollouts.group_prefix, import_rollouts.success_at, import_rollouts.run_id, import_rollouts.policy_version) i;
-	PERFORM stepadv_internal.import_lines(import_rollouts.schema);
 	SELECT p.bad_items, p.groups, p.rollouts_added, p.rollouts_updated, p.steps_added, p.steps_repeated + import_rollouts.steps_repeated, p.contradictions, p.problems, import_rollouts.rollouts_repeated + p.rollouts_repeated
 	INTO bad, import_rollouts.groups, rollouts_added, rollouts_updated, steps_added, import_rollouts.steps_repeated, contradictions, import_rollouts.problems, import_rollouts.rollouts_repeated
 	FROM stepadv_internal.load_parsed(import_rollouts.schema, import_rollouts.on_error, 'document'::text, true, import_rollouts.run_id, import_rollouts.policy_version, import_rollouts.policy_step) p;

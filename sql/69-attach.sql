@@ -20,6 +20,11 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(15, 'signs', 'stepadv_internal.signs_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, pair of methods, success and quadrant, of all groups'),
 	(16, 'disagreement_by_group', 'stepadv_internal.disagreement_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, policy version and pair of methods that disagree, with the greatest difference'),
 	(17, 'advantage_histogram', 'stepadv_internal.advantage_histogram_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket, method and bin of advantages, with the number of steps');
+INSERT INTO stepadv_internal.combined_views VALUES
+	(30, 'decision_points', 'stepadv_internal.decision_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per state, how much is decided there'),
+	(31, 'failure_points', 'stepadv_internal.failure_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per failed rollout, where it was lost'),
+	(32, 'loops', 'stepadv_internal.loops_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{same,max_cycle,success_above}', 'a row per group, policy version and success, with the steps in loops'),
+	(33, 'graph_summary', 'stepadv_internal.graph_summary_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{success_above,max_bins}', 'a row per group, its state graph');
 
 -- ---- What attach was told
 
@@ -373,6 +378,8 @@ BEGIN
 	not_kept.folded_over_time := NULL;
 	not_kept.folded_signs := NULL;
 	not_kept.folded_bins := NULL;
+	not_kept.folded_problems := NULL;
+	not_kept.summed_over_time := NULL;
 	SELECT v.query INTO view_query FROM stepadv_internal.view_queries(not_kept, methods) v WHERE v.kind = renew_fresh.kind;
 	IF view_query IS NOT NULL AND NOT stepadv_internal.replace_view(renew_fresh.fresh, view_query, later) THEN
 		RAISE EXCEPTION 'columns of view % are no longer those of what is kept', renew_fresh.fresh USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -461,7 +468,7 @@ BEGIN
 		string_agg(stepadv_internal.relation_name(c.oid::regclass), ', ') FILTER (WHERE c.relkind = 'r') AS tables
 	INTO left_over
 	FROM pg_class c
-	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.fresh_signs, a.folded_signs, a.waiting, a.fresh_bins, a.folded_bins])
+	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.fresh_signs, a.folded_signs, a.waiting, a.fresh_bins, a.folded_bins, a.fresh_problems, a.folded_problems, a.summed_over_time, a.summed_bins])
 		AND c.relowner = orphan.relowner AND left(c.relname, length(a.prefix) + 1) = a.prefix || '_';
 	IF left_over.views IS NOT NULL THEN
 		EXECUTE 'DROP VIEW ' || left_over.views;

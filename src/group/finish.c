@@ -165,29 +165,34 @@ fill_plain_group(const GroupBuilder *builder, const GroupColumns *group)
 	double	   *reward = WRITABLE(double, group->reward);
 	uint8	   *success = WRITABLE(uint8, group->success);
 	uint32	   *n_rollout_steps = WRITABLE(uint32, group->n_rollout_steps);
-	RowWalk		walk = begin_walk(builder);
 	StepRow		row = row_before_first;
-	int64		rollout_id = 0;
 	int64		rollout = -1;
 	uint32		first = 0;
+	uint32		step = 0;
 
-	for (uint32 step = 0; next_row(&walk, &row); step++)
+	for (const RowChunk *chunk = builder->head; chunk != NULL; chunk = chunk->next)
 	{
-		if (rollout < 0 || row.rollout_id != rollout_id)
+		for (const char *bytes = chunk->rows; bytes < chunk->end; step++)
 		{
-			if (rollout >= 0)
-				n_rollout_steps[rollout] = step - first;
-			rollout_id = row.rollout_id;
-			begin_rollout(group, ++rollout, rollout_id);
-			first = step;
+			int64		rollout_id = row.rollout_id;
+
+			bytes = decode_plain_step(bytes, &row, &row);
+			if (rollout < 0 || row.rollout_id != rollout_id)
+			{
+				if (rollout >= 0)
+					n_rollout_steps[rollout] = step - first;
+				begin_rollout(group, ++rollout, row.rollout_id);
+				first = step;
+			}
+			if (row.success > success[rollout])
+				success[rollout] = row.success;
+			step_id[step] = row.step_id;
+			step_no[step] = row.step_no;
+			state[step] = row.state;
+			action[step] = row.action;
+			reward[step] = row.reward;
 		}
-		if (row.success > success[rollout])
-			success[rollout] = row.success;
-		step_id[step] = row.step_id;
-		step_no[step] = row.step_no;
-		state[step] = row.state;
-		action[step] = row.action;
-		reward[step] = row.reward;
+		CHECK_FOR_INTERRUPTS();
 	}
 	if (rollout >= 0)
 		n_rollout_steps[rollout] = (uint32) builder->n_steps - first;

@@ -6,7 +6,8 @@
  * nor computes.  Two things are then spared: the way through the nodes of the
  * executor for each of them, and taking columns apart that nobody reads.  As long as
  * the columns up to the last that is read have fixed lengths, they are in the same
- * place in every row in which none of them is NULL.
+ * place in every row in which none of them is NULL.  Arguments that are no more than a
+ * step has are then not even taken out as arguments.
  */
 #include "postgres.h"
 
@@ -48,6 +49,8 @@ place_columns(FoldInput *input, TupleTableSlot *slot, int n)
 
 	if (offsets == NULL)
 		return;
+	/* Arguments that are columns are of the types that rollout_agg is declared with. */
+	input->reads_step = input->n_args > ROW_REWARD && input->n_args <= ROW_SUCCESS + 1;
 	input->n_words = input->n_others = 0;
 	input->words = palloc(n * sizeof(StoredColumn));
 	input->others = palloc(n * sizeof(StoredColumn));
@@ -63,7 +66,9 @@ place_columns(FoldInput *input, TupleTableSlot *slot, int n)
 			offsets[position], attribute->attlen, attribute->attbyval
 		};
 
-		if (attribute->attbyval && attribute->attlen == sizeof(Datum))
+		if (is_arg && input->reads_step)
+			input->step_offsets[arg] = offsets[position];
+		else if (attribute->attbyval && attribute->attlen == sizeof(Datum))
 			input->words[input->n_words++] = column;
 		else
 			input->others[input->n_others++] = column;
@@ -89,7 +94,8 @@ prepare_input(FoldInput *input, PlanState *below, const AttrNumber *positions, i
 	input->scan = NULL;
 	/* What is instrumented counts its rows. */
 	input->plain_scan = IsA(below, SeqScanState) && slot != NULL && below->qual == NULL && below->instrument == NULL;
-	input->is_placed = false;
+	input->is_placed = input->reads_step = false;
+	input->stored_step = NULL;
 	if (slot != NULL && slot->tts_ops == &TTSOpsBufferHeapTuple)
 		place_columns(input, slot, n);
 }
@@ -112,7 +118,7 @@ has_all(const HeapTupleHeader tuple, AttrNumber last)
 
 /* False: the row is to be taken apart as usual. */
 static inline bool
-read_stored(const FoldInput *input, const TupleTableSlot *row)
+read_stored(FoldInput *input, const TupleTableSlot *row)
 {
 	const HeapTupleHeader tuple = ((const HeapTupleTableSlot *) row)->tuple->t_data;
 	const char *data = (const char *) tuple + tuple->t_hoff;
@@ -131,11 +137,13 @@ read_stored(const FoldInput *input, const TupleTableSlot *row)
 		*column->value = fetch_att(data + column->offset, column->by_value, column->length);
 		*column->isnull = false;
 	}
+	if (input->reads_step)
+		input->stored_step = data;
 	return true;
 }
 
-static pg_noinline void
-take_apart(FoldInput *input, TupleTableSlot *row)
+pg_noinline void
+read_arguments(FoldInput *input, TupleTableSlot *row)
 {
 	const AttrNumber *positions = input->positions + input->first_arg;
 
@@ -175,7 +183,8 @@ next_input(FoldInput *input)
 	if (row == NULL)
 		return NULL;
 	note_row_read();
+	input->stored_step = NULL;
 	if (!input->is_placed || !read_stored(input, row))
-		take_apart(input, row);
+		read_arguments(input, row);
 	return row;
 }

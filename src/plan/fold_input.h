@@ -33,7 +33,10 @@ typedef struct FoldInput
 	StoredColumn *others;
 	bool		plain_scan;		/* below is a scan of a table that does nothing to its rows */
 	struct TableScanDescData *scan; /* it, once it has begun; NULL: ask below */
-	NullableDatum args[MAX_ROW_ARGS];	/* of the row at hand */
+	bool		reads_step;		/* the arguments are columns that make a step, and can be read as one: */
+	uint32		step_offsets[ROW_SUCCESS + 1];	/* these */
+	const char *stored_step;	/* where the data of the row at hand begin, if none of its columns is NULL; or NULL */
+	NullableDatum args[MAX_ROW_ARGS];	/* of the row at hand, if it is not read so */
 } FoldInput;
 
 /*
@@ -48,6 +51,34 @@ begin_input(FoldInput *input)
 {
 	input->scan = NULL;
 }
+
+/* Is the row at hand a step that can be read from where it is stored? */
+static inline bool
+read_stored_step(const FoldInput *input, StepRow *step)
+{
+	const char *data = input->stored_step;
+	const uint32 *offsets = input->step_offsets;
+
+	if (data == NULL)
+		return false;
+	step->step_id = *(const int64 *) (data + offsets[ROW_STEP_ID]);
+	step->rollout_id = *(const int64 *) (data + offsets[ROW_ROLLOUT_ID]);
+	step->step_no = *(const int32 *) (data + offsets[ROW_STEP_NO]);
+	step->state = *(const int64 *) (data + offsets[ROW_STATE]);
+	step->action = *(const int64 *) (data + offsets[ROW_ACTION]);
+	step->reward = *(const double *) (data + offsets[ROW_REWARD]);
+	step->nulls = PLAIN_NULLS;
+	step->is_rollout = false;
+	step->parts = 0;
+	step->success = SUCCESS_UNKNOWN;
+	if (input->n_args > ROW_SUCCESS)
+		step->success = *(const bool *) (data + offsets[ROW_SUCCESS]) ? SUCCESS_TRUE : SUCCESS_FALSE;
+	/* What is to be refused or forgiven is for others to say. */
+	return likely(fabs(step->reward) <= LARGEST_FORGIVEN);
+}
+
+/* What there is to be said of the row at hand as arguments, where it was not read as a step. */
+extern void read_arguments(FoldInput *input, TupleTableSlot *row);
 
 /* The next row, of which no more may be there than what is read; NULL after the last. */
 extern TupleTableSlot *next_input(FoldInput *input);

@@ -57,7 +57,7 @@ has_same_keys(const GroupFoldState *fold, const AttrNumber *positions, const Tup
 
 /* What the row at hand says of a step.  False: nothing that counts. */
 static inline bool
-read_row(const GroupFoldState *fold, const TupleTableSlot *row, double rewards[MAX_REWARDS], StepRow *step)
+read_row(GroupFoldState *fold, TupleTableSlot *row, double rewards[MAX_REWARDS], StepRow *step)
 {
 	if (fold->has_filter)
 	{
@@ -66,12 +66,16 @@ read_row(const GroupFoldState *fold, const TupleTableSlot *row, double rewards[M
 		if (row->tts_isnull[filter - 1] || !DatumGetBool(row->tts_values[filter - 1]))
 			return false;
 	}
+	if (read_stored_step(&fold->input, step))
+		return true;
+	if (fold->input.stored_step != NULL)
+		read_arguments(&fold->input, row);
 	return read_step_row(fold->input.args, fold->n_args, fold->forgiving, rewards, step);
 }
 
 /* The row at hand into the current group. */
 static inline void
-add_row(GroupFoldState *fold, const TupleTableSlot *row)
+add_row(GroupFoldState *fold, TupleTableSlot *row)
 {
 	double		rewards[MAX_REWARDS];
 	StepRow		step;

@@ -38,8 +38,8 @@
  *
  * Aliases: c the kept groups, f the same folded when asked, o and p these two over
  * time, s and n the signs of their steps, b and e
- * their distributions, w groups that wait, u those whose signs wait, g groups of a statement (columns k1, k2, ...),
- * $ parameters.
+ * their distributions, q and i the problems of their rows, w groups that wait, u those whose signs wait, g groups of a statement (columns k1, k2, ...),
+ * a the attachment, $ parameters.
  */
 static const char *const texts[N_KEPT_STATEMENTS] = {
 	/* A row that an older snapshot shows, but is gone, is found here alone. */
@@ -84,6 +84,14 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	[KEPT_ADD_BINS_ONE] = "INSERT INTO {B} SELECT e.* FROM {E} e WHERE {e=$}",
 	[KEPT_CLEAR_ALL_BINS] = "DELETE FROM {B}",
 	[KEPT_ALL_BINS] = "INSERT INTO {B} SELECT e.* FROM {E} e",
+	[KEPT_CLEAR_PROBLEMS_ONE] = "DELETE FROM {Q} q WHERE {q=$}",
+	[KEPT_ADD_PROBLEMS_ONE] = "INSERT INTO {Q} SELECT i.* FROM {I} i WHERE {i=$}",
+	[KEPT_CLEAR_ALL_PROBLEMS] = "DELETE FROM {Q}",
+	[KEPT_ALL_PROBLEMS] = "INSERT INTO {Q} SELECT i.* FROM {I} i",
+	/* An attachment's table has one row. */
+	[KEPT_FORGET_SUMS] = "SELECT stepadv_internal.forget_sums(a.tableoid::pg_catalog.regclass, false) FROM ONLY {A} a",
+	[KEPT_FORGET_ALL_SUMS] = "SELECT stepadv_internal.forget_sums(a.tableoid::pg_catalog.regclass, true) FROM ONLY {A} a",
+	[KEPT_ADD_SUMS] = "SELECT stepadv_internal.add_sums(a.tableoid::pg_catalog.regclass) FROM ONLY {A} a",
 };
 
 static bool
@@ -124,6 +132,12 @@ relation_of(const Kept *kept, char alias)
 			return kept->folded_bins;
 		case 'e':
 			return kept->fresh_bins;
+		case 'a':
+			return kept->attachment;
+		case 'q':
+			return kept->folded_problems;
+		case 'i':
+			return kept->fresh_problems;
 		case 'u':
 			return kept->waiting;
 	}
@@ -341,7 +355,8 @@ read_attachment(Kept *kept)
 							  /* 0.2.0 has no such columns, and may not be updated yet. */
 							  " (j.j OPERATOR(pg_catalog.->>) 'waiting')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'fresh_signs')::pg_catalog.regclass,"
 							  " (j.j OPERATOR(pg_catalog.->>) 'folded_signs')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'fresh_bins')::pg_catalog.regclass,"
-							  " (j.j OPERATOR(pg_catalog.->>) 'folded_bins')::pg_catalog.regclass, a.source"
+							  " (j.j OPERATOR(pg_catalog.->>) 'folded_bins')::pg_catalog.regclass, a.source, (j.j OPERATOR(pg_catalog.->>) 'fresh_problems')::pg_catalog.regclass,"
+							  " (j.j OPERATOR(pg_catalog.->>) 'folded_problems')::pg_catalog.regclass"
 							  " FROM pg_catalog.pg_class c, stepadv_internal.attachments(c.relowner) a, pg_catalog.to_jsonb(a) j(j)"
 							  " WHERE c.oid OPERATOR(pg_catalog.=) $1 AND a.attachment OPERATOR(pg_catalog.=) $1"
 							  " AND a.kept IS NOT NULL AND a.fresh IS NOT NULL AND a.folded IS NOT NULL",
@@ -366,6 +381,8 @@ read_attachment(Kept *kept)
 	kept->fresh_bins = oid_column(row, desc, 12);
 	kept->folded_bins = OidIsValid(kept->fresh_bins) ? oid_column(row, desc, 13) : InvalidOid;
 	kept->source = oid_column(row, desc, 14);
+	kept->fresh_problems = oid_column(row, desc, 15);
+	kept->folded_problems = OidIsValid(kept->fresh_problems) ? oid_column(row, desc, 16) : InvalidOid;
 	SPI_freetuptable(SPI_tuptable);
 	/* A list of groups that is gone can have nothing added to it. */
 	return kept->n_keys > 0 && (kept->how == KEPT_BY_STATEMENT || OidIsValid(kept->changed));
@@ -377,7 +394,7 @@ look_up_kept(Kept *kept)
 {
 	StringInfoData watch;
 	Oid			relations[] = {kept->attachment, kept->fresh, kept->folded, kept->changed, kept->fresh_over_time, kept->folded_over_time,
-	kept->waiting, kept->fresh_signs, kept->folded_signs, kept->fresh_bins, kept->folded_bins};
+	kept->waiting, kept->fresh_signs, kept->folded_signs, kept->fresh_bins, kept->folded_bins, kept->fresh_problems, kept->folded_problems};
 	MemoryContext old = MemoryContextSwitchTo(kept->context);
 	ListCell   *cell;
 

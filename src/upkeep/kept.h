@@ -54,6 +54,13 @@ typedef enum KeptStatement
 	KEPT_ADD_BINS_ONE,
 	KEPT_CLEAR_ALL_BINS,
 	KEPT_ALL_BINS,
+	KEPT_CLEAR_PROBLEMS_ONE,
+	KEPT_ADD_PROBLEMS_ONE,
+	KEPT_CLEAR_ALL_PROBLEMS,
+	KEPT_ALL_PROBLEMS,
+	KEPT_FORGET_SUMS,
+	KEPT_FORGET_ALL_SUMS,
+	KEPT_ADD_SUMS,
 	N_KEPT_STATEMENTS
 } KeptStatement;
 
@@ -77,6 +84,8 @@ typedef struct Kept
 	Oid			folded_signs;
 	Oid			fresh_bins;		/* the distribution of their advantages, likewise */
 	Oid			folded_bins;
+	Oid			fresh_problems; /* what is wrong with their rows, likewise */
+	Oid			folded_problems;
 	bool		by_index;		/* an index leads to the rows of a group */
 	Oid			unreadable;		/* a table below that the owner may not read, or InvalidOid */
 	TupleDesc	groups;			/* k1, k2, ...: the columns of the group */

@@ -1,7 +1,7 @@
 /*
  * signs.c
  *		The signs of the steps of kept groups, by all methods, and the distribution
- *		of their advantages.
+ *		of their advantages; and the problems of their rows.
  *
  * To compute them takes every method of the changed group again, and only
  * panels about all groups read them.  So who changes a group does no more than
@@ -52,6 +52,11 @@ sign_some(void *argument)
 			kept_execute(some->kept, KEPT_CLEAR_BINS_ONE, some->groups, i);
 			kept_execute(some->kept, KEPT_ADD_BINS_ONE, some->groups, i);
 		}
+		if (OidIsValid(some->kept->folded_problems))
+		{
+			kept_execute(some->kept, KEPT_CLEAR_PROBLEMS_ONE, some->groups, i);
+			kept_execute(some->kept, KEPT_ADD_PROBLEMS_ONE, some->groups, i);
+		}
 	}
 }
 
@@ -98,6 +103,12 @@ sign_all(Kept *kept)
 		kept_execute_once(kept, KEPT_CLEAR_ALL_SIGNS);
 	if (OidIsValid(kept->folded_bins))
 		kept_execute_once(kept, KEPT_CLEAR_ALL_BINS);
+	/* No method is asked, and groups have them that have no value: these are all found at once. */
+	if (OidIsValid(kept->folded_problems))
+	{
+		kept_execute_once(kept, KEPT_CLEAR_ALL_PROBLEMS);
+		kept_execute_once(kept, KEPT_ALL_PROBLEMS);
+	}
 	if (!succeeds(attempt_all_signs, kept))
 	{
 		SPITupleTable *groups;
@@ -107,6 +118,8 @@ sign_all(Kept *kept)
 		allow_sequential_scans(kept, false);
 		sign_these(kept, groups, 0, groups->numvals);
 	}
+	kept_execute(kept, KEPT_FORGET_ALL_SUMS, NULL, 0);
+	kept_execute(kept, KEPT_ADD_SUMS, NULL, 0);
 }
 
 uint64
@@ -117,6 +130,7 @@ sign_waiting(Kept *kept)
 
 	if (!OidIsValid(kept->waiting))
 		return 0;
+	kept_execute(kept, KEPT_FORGET_SUMS, NULL, 0);
 	n = kept_query(kept, KEPT_TAKE_UNSIGNED, NULL, 0);
 	groups = SPI_tuptable;
 	if (are_most(kept, n))
@@ -126,6 +140,9 @@ sign_waiting(Kept *kept)
 		allow_sequential_scans(kept, false);
 	}
 	else
+	{
 		sign_these(kept, groups, 0, n);
+		kept_execute(kept, KEPT_ADD_SUMS, NULL, 0);
+	}
 	return n;
 }
