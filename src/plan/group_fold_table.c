@@ -69,21 +69,33 @@ enter_group(GroupFoldState *fold, TupleHashEntry entry)
 	slot_getallattrs(fold->group_keys);
 }
 
+/* The next entry that has a group. */
+static TupleHashEntry
+scan_table(GroupFoldState *fold)
+{
+	TupleHashEntry entry;
+
+	do
+		entry = ScanTupleHashTable(fold->table, &fold->iterator);
+	while (entry != NULL && *tuple_hash_place(fold->table, entry) == NULL);
+	return entry;
+}
+
 void
 begin_giving_table(GroupFoldState *fold)
 {
 	InitTupleHashIterator(fold->table, &fold->iterator);
+	fold->ahead = scan_table(fold);
 }
 
 TupleHashEntry
 next_entry(GroupFoldState *fold)
 {
-	TupleHashEntry entry;
+	TupleHashEntry entry = fold->ahead;
 
 	CHECK_FOR_INTERRUPTS();
-	do
-		entry = ScanTupleHashTable(fold->table, &fold->iterator);
-	while (entry != NULL && *tuple_hash_place(fold->table, entry) == NULL);
+	if (entry != NULL)
+		fold->ahead = scan_table(fold);
 	return entry;
 }
 
@@ -95,6 +107,9 @@ next_of_table(GroupFoldState *fold)
 	if (entry == NULL)
 		return NULL;
 	enter_group(fold, entry);
+	/* The builders lie all over the memory, and there is enough to do until the next one's turn. */
+	if (fold->ahead != NULL)
+		group_builder_fetch_ahead(*tuple_hash_place(fold->table, fold->ahead));
 	return give_group(fold);
 }
 
