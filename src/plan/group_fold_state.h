@@ -60,6 +60,7 @@ typedef struct GroupFoldState
 	TupleHashTable table;
 	TupleHashIterator iterator; /* gives groups, and is one ahead: */
 	TupleHashEntry ahead;		/* NULL: there is no other */
+	struct RecentGroups *recent;	/* NULL: none yet */
 	uint64		n_rows;			/* so far, */
 	uint64		n_turns;		/* how often another group's followed, */
 	uint64		rows_before;	/* and n_rows when that was last looked at */
