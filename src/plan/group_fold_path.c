@@ -72,6 +72,9 @@ static const CustomScanMethods scan_methods = {
 #define SCATTERED_OPERATIONS	4
 #define MIN_SCATTERED_BYTES		(1024 * 1024)
 
+/* What it takes, in operators, to come back to a page that is in memory but not in a processor's cache. */
+#define REVISIT_OPERATIONS		40
+
 /* What a query asks for, when it can be had by a fold. */
 typedef struct Fold
 {
@@ -83,6 +86,7 @@ typedef struct Fold
 	List	   *inputs;			/* keys, arguments, the filter if there is one */
 	PathTarget *alone;			/* the inputs as what a path gives */
 	double		n_groups;
+	double		scattered;		/* how far rows of one group lie apart, from 0 to 1 */
 } Fold;
 
 /* Is it the function of our library that has this name? */
@@ -353,11 +357,11 @@ togetherness(PlannerInfo *root, const Fold *fold)
  * written and read once.
  */
 static Cost
-cost_parts(PlannerInfo *root, const Path *path, const Path *input, const Fold *fold, Size transition_space)
+cost_parts(const Path *path, const Path *input, const Fold *fold, Size transition_space)
 {
 	double		bytes = input->rows * fold->alone->width;
 	bool		fits = Max(bytes / 2, fold->n_groups * transition_space) <= hash_memory_limit();
-	double		scattered = 1 - togetherness(root, fold);
+	double		scattered = fold->scattered;
 	Cost		cost = 0;
 
 	if (path->parallel_aware)
@@ -369,6 +373,71 @@ cost_parts(PlannerInfo *root, const Path *path, const Path *input, const Fold *f
 	if (!fits)
 		cost += (1 - scattered) * (2 * seq_page_cost * bytes / BLCKSZ + SCATTERED_OPERATIONS * cpu_operator_cost * fold->n_groups);
 	return cost;
+}
+
+/*
+ * What the planner does not charge for where an index in the order of the keys is
+ * walked, which is not that of the table: a page is paid for once, when it is read, as long as all of the
+ * table may stay in memory.  But every row is then found on another page than the row
+ * before, which is to be looked up, pinned, and brought into the processor's cache.
+ */
+static Cost
+cost_revisits(PlannerInfo *root, const Path *path, double scattered)
+{
+	const List *children = IsA(path, AppendPath) ? ((const AppendPath *) path)->subpaths :
+		IsA(path, MergeAppendPath) ? ((const MergeAppendPath *) path)->subpaths : NIL;
+	const IndexPath *walk = (const IndexPath *) path;
+	Cost		cost = 0;
+	double		pages;
+	ListCell   *lc;
+
+	switch (nodeTag(path))
+	{
+		case T_ProjectionPath:
+			return cost_revisits(root, ((const ProjectionPath *) path)->subpath, scattered);
+		case T_AggPath:
+			return cost_revisits(root, ((const AggPath *) path)->subpath, scattered);
+		case T_GatherPath:
+			return cost_revisits(root, ((const GatherPath *) path)->subpath, scattered);
+		case T_GatherMergePath:
+			return cost_revisits(root, ((const GatherMergePath *) path)->subpath, scattered);
+		case T_AppendPath:
+		case T_MergeAppendPath:
+			foreach(lc, children)
+				cost += cost_revisits(root, lfirst(lc), scattered);
+			return cost;
+		case T_IndexPath:
+			if (path->pathtype != T_IndexScan || !pathkeys_contained_in(root->group_pathkeys, path->pathkeys))
+				return 0;
+			pages = index_pages_fetched(path->rows, path->parent->pages, walk->indexinfo->pages, root);
+			return Max(path->rows - pages, 0) * scattered * REVISIT_OPERATIONS * cpu_operator_cost;
+		default:
+			return 0;
+	}
+}
+
+/* Paths of PostgreSQL's own that fold by walking an index get the cost of that, too. */
+static void
+charge_revisits(PlannerInfo *root, RelOptInfo *rel, double scattered)
+{
+	List	   *paths = rel->pathlist;
+	ListCell   *lc;
+	bool		charged = false;
+
+	foreach(lc, paths)
+	{
+		Path	   *path = lfirst(lc);
+		Cost		cost = cost_revisits(root, path, scattered);
+
+		path->total_cost += cost;
+		charged |= cost > 0;
+	}
+	if (!charged)
+		return;
+	/* In the order of their costs, as the planner keeps them. */
+	rel->pathlist = NIL;
+	foreach(lc, paths)
+		add_path(rel, lfirst(lc));
 }
 
 /* The processes that share the rows of a path, as the planner counts them: the leader has other work, too. */
@@ -397,10 +466,11 @@ cost_group_fold(PlannerInfo *root, Path *path, const Path *input, const Fold *fo
 	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
 	cost_qual_eval_node(&arguments, (Node *) list_make2(fold->aggref->args, fold->aggref->aggfilter), root);
 	rows = (costs.transCost.per_tuple - arguments.per_tuple + cpu_operator_cost * list_length(fold->keys)) / 2 * input->rows;
-	parts = strategy == AGG_HASHED ? cost_parts(root, path, input, fold, costs.transitionSpace) : 0;
+	parts = strategy == AGG_HASHED ? cost_parts(path, input, fold, costs.transitionSpace) : 0;
 	/* Few groups of many rows: an Agg holds all of these rows, too, and is charged for nothing of the kind. */
 	if (fold->n_groups * costs.transitionSpace <= hash_memory_limit())
 		parts = Min(parts, rows / 2);
+	rows += cost_revisits(root, input, fold->scattered);
 
 	path->rows = path->parallel_aware ? clamp_row_est(fold->n_groups / n_processes(input)) : fold->n_groups;
 	copy_disabled_nodes(path, input);
@@ -539,6 +609,8 @@ offer_group_fold(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_r
 		return;
 	collect_inputs(root, &fold);
 	fold.n_groups = ((Path *) linitial(rel->pathlist))->rows;
+	fold.scattered = 1 - togetherness(root, &fold);
+	charge_revisits(root, rel, fold.scattered);
 	offer_folds(root, input_rel, rel, &fold);
 	offer_shared_fold(root, input_rel, rel, &fold);
 }
