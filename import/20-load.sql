@@ -261,7 +261,7 @@ BEGIN
 	-- Of steps that come in whole rollouts the rollout says it.
 	keys := CASE WHEN load_begin.whole THEN stepadv_internal.load_key_list(load_begin.schema, ', k%2$s text'::text, ''::text) || ', group_name text'
 		ELSE stepadv_internal.load_key_columns(load_begin.schema, load_begin.run_id, load_begin.policy_version) END;
-	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_documents', 'stepadv_items'] LOOP
+	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_items'] LOOP
 		IF to_regclass('pg_temp.' || relic) IS NOT NULL THEN
 			EXECUTE format('DROP TABLE pg_temp.%I', relic);
 		END IF;
@@ -367,6 +367,7 @@ BEGIN
 	EXECUTE format('SELECT EXISTS (SELECT FROM pg_temp.stepadv_items i JOIN %I.rollouts r ON %s AND r.rollout_id = i.rollout_id)', load_is_known.schema,
 		stepadv_internal.load_key_list(load_is_known.schema, 'r.%1$s = i.k%2$s'::text, ' AND '::text)) INTO is_known;
 	IF is_known THEN
+		PERFORM stepadv_internal.import_lines(load_is_known.schema);
 		-- To be looked up by rollout, and taken out one by one.
 		EXECUTE format('CREATE INDEX ON pg_temp.stepadv_parsed (%s, rollout_id, step_no)', stepadv_internal.load_key_list(load_is_known.schema, 'k%2$s'::text, ', '::text));
 		CREATE UNIQUE INDEX ON pg_temp.stepadv_parsed (n);
@@ -376,7 +377,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_is_known(text) IS
-'part of import_rollouts: whether the schema''s table has any rollout of pg_temp.stepadv_items; if so pg_temp.stepadv_parsed gets the indexes that load_drop_known wants';
+'part of import_rollouts: whether the schema''s table has any rollout of pg_temp.stepadv_items; if so pg_temp.stepadv_parsed gets the steps, with the indexes that load_drop_known wants';
 
 -- Rollouts: what any of their lines says; of two outcomes the later.
 CREATE FUNCTION stepadv_internal.load_gather_lines(schema text) RETURNS text
@@ -488,25 +489,37 @@ COMMENT ON FUNCTION stepadv_internal.load_report(text, text, boolean) IS
 
 -- What has no column of its own in the tables is kept all the same.  (Of a group
 -- and a task that are one thing, one is enough.)
-CREATE FUNCTION stepadv_internal.load_metadata(schema text) RETURNS text
+CREATE FUNCTION stepadv_internal.load_kept(schema text, OUT given text, OUT kept text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	lacking CONSTANT text[] := (SELECT s.lacking FROM stepadv_internal.load_shape(load_metadata.schema) s);
-	kept text;
+	lacking CONSTANT text[] := (SELECT s.lacking FROM stepadv_internal.load_shape(load_kept.schema) s);
 	named text;
 BEGIN
-	SELECT string_agg(format('%L, %s', k.name, k.value), ', ' ORDER BY k.i), string_agg(k.value, ', ' ORDER BY k.i) INTO named, kept
+	SELECT string_agg(format('%L, %s', k.name, k.value), ', ' ORDER BY k.i), string_agg(k.value, ', ' ORDER BY k.i) INTO named, given
 	FROM (SELECT n.name, n.i, CASE n.name
 			WHEN 'group_id' THEN 'CASE WHEN p.group_id <> p.task_id THEN p.group_id END'
 			WHEN 'task_id' THEN 'CASE WHEN p.task_id = p.group_id OR p.group_id IS NULL THEN NULL ELSE p.task_id END'
 			ELSE format('p.%I', n.name) END AS value
 		FROM unnest(lacking) WITH ORDINALITY n(name, i)) k;
-	RETURN CASE WHEN kept IS NULL THEN 'p.metadata'
+	kept := format('jsonb_strip_nulls(jsonb_build_object(%s))', named);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_kept(text) IS
+'part of load_rollouts: expressions for what of a row has no column in the schema''s tables: the values (NULL: all have one), and an object of those that are given';
+
+CREATE FUNCTION stepadv_internal.load_metadata(schema text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	k CONSTANT record := stepadv_internal.load_kept(load_metadata.schema);
+BEGIN
+	RETURN CASE WHEN k.given IS NULL THEN 'p.metadata'
 		-- Mostly there is nothing to keep, and nothing to be made.
 		ELSE format($e$CASE WHEN num_nonnulls(%s) = 0 THEN p.metadata ELSE (SELECT CASE WHEN p.metadata IS NULL THEN x.kept WHEN jsonb_typeof(p.metadata) = 'object' THEN p.metadata || x.kept
-			ELSE jsonb_build_object('meta', p.metadata) || x.kept END FROM (SELECT jsonb_strip_nulls(jsonb_build_object(%s)) AS kept OFFSET 0) x) END$e$, kept, named) END;
+			ELSE jsonb_build_object('meta', p.metadata) || x.kept END FROM (SELECT %s AS kept OFFSET 0) x) END$e$, k.given, k.kept) END;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_metadata(text) IS 'part of load_rollouts: the expression for the metadata of a row, with what has no column in the schema''s tables';
@@ -573,43 +586,104 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.load_write_rollouts(text) IS
 'part of load_rollouts: writes pg_temp.stepadv_rollouts to the schema''s table, and counts; overtaken: the table has got some of them meanwhile, from another load';
 
-CREATE FUNCTION stepadv_internal.load_write_steps(schema text, whole boolean, OUT steps_added bigint)
-LANGUAGE plpgsql
+-- As an INSERT does it, where that would do nothing else than keep the foreign key:
+-- the rollout is looked up once for all its steps, and they are written many at a
+-- time.
+CREATE FUNCTION stepadv_internal.write_steps(steps regclass, rollouts regclass, columns text[], n_keys integer, whole boolean, query text) RETURNS bigint
+LANGUAGE c STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'stepadv_write_steps';
+COMMENT ON FUNCTION stepadv_internal.write_steps(regclass, regclass, text[], integer, boolean, text) IS
+'part of load_rollouts: writes what the query gives to these columns of a canonical table of steps, the first n_keys of which tell its rollout, and counts; whole: the query gives rollouts, behind the columns a list of steps in our words and what their metadata is to have besides; error (23503) where there is no such rollout; NULL: nothing was written, as triggers, row security or other columns leave it to an INSERT';
+
+-- The columns of a step, and the query for their values.
+CREATE FUNCTION stepadv_internal.load_steps_query(schema text, whole boolean, OUT columns text[], OUT query text)
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	PERFORM stepadv_internal.begin_work('wrote'::text, 'steps'::text, ''::text, (SELECT count(*) FROM pg_temp.stepadv_parsed p WHERE p.step_no IS NOT NULL));
-	EXECUTE format($q$
-		INSERT INTO %1$I.steps (%2$s, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation,
-			state, action_hash, next_state, reward, turn_reward, value, cost,
-			prompt_token_ids, response_token_ids, response_mask, rollout_logprobs, metadata)
-		SELECT %3$s, p.rollout_id, p.step_no, p.turn, p.observation, p.action, p.tool, p.args, p.ok,
+	columns := (SELECT s.keys FROM stepadv_internal.load_shape(load_steps_query.schema) s) || '{rollout_id,step_no,turn,observation,action,tool,args,ok,next_observation,
+		state,action_hash,next_state,reward,turn_reward,value,cost,prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,metadata}'::text[];
+	query := format($q$
+		SELECT %2$s, p.rollout_id, p.step_no, p.turn, p.observation, p.action, p.tool, p.args, p.ok,
 			CASE WHEN p.next_observation IS DISTINCT FROM lead(p.observation) OVER w THEN p.next_observation END,
 			-- Rollouts that begin without an observation begin in one state, which
 			-- no text can have: its bytes are those of U+0000.
 			CASE WHEN p.observation IS NOT NULL THEN @extschema@.signature_hash(p.observation)
 				WHEN row_number() OVER w > 1 THEN NULL
-				WHEN EXISTS (SELECT FROM %1$I.steps s WHERE %4$s AND s.rollout_id = p.rollout_id AND s.step_no < p.step_no) THEN NULL
+				WHEN EXISTS (SELECT FROM %1$I.steps s WHERE %3$s AND s.rollout_id = p.rollout_id AND s.step_no < p.step_no) THEN NULL
 				ELSE @extschema@.signature_hash('\x00'::bytea) END,
 			CASE WHEN p.tool IS NOT NULL AND (p.args IS NOT NULL OR p.action IS NULL)
 				THEN @extschema@.signature_hash(jsonb_build_array(p.tool, p.args))
 				ELSE @extschema@.signature_hash(p.action) END,
 			@extschema@.signature_hash(p.next_observation),
 			p.reward, p.turn_reward, p.value, p.cost,
-			p.prompt_token_ids, p.response_token_ids, p.response_mask, p.rollout_logprobs, %5$s
+			p.prompt_token_ids, p.response_token_ids, p.response_mask, p.rollout_logprobs, %4$s
 		FROM pg_temp.stepadv_parsed p
 		WHERE p.step_no IS NOT NULL
-		WINDOW w AS (PARTITION BY %6$s ORDER BY p.step_no)
-		$q$, load_write_steps.schema, stepadv_internal.load_key_list(load_write_steps.schema, '%1$s'::text, ', '::text),
-		stepadv_internal.load_key_list(load_write_steps.schema, 'p.k%2$s'::text, ', '::text),
-		stepadv_internal.load_key_list(load_write_steps.schema, 's.%1$s = p.k%2$s'::text, ' AND '::text), stepadv_internal.load_metadata(load_write_steps.schema),
-		CASE WHEN load_write_steps.whole THEN 'p.item' ELSE 'p.of_group, p.rollout_id' END);
-	GET DIAGNOSTICS steps_added = ROW_COUNT;
+		WINDOW w AS (PARTITION BY %5$s ORDER BY p.step_no)
+		$q$, load_steps_query.schema, stepadv_internal.load_key_list(load_steps_query.schema, 'p.k%2$s'::text, ', '::text),
+		stepadv_internal.load_key_list(load_steps_query.schema, 's.%1$s = p.k%2$s'::text, ' AND '::text), stepadv_internal.load_metadata(load_steps_query.schema),
+		CASE WHEN load_steps_query.whole THEN 'p.item' ELSE 'p.of_group, p.rollout_id' END);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_steps_query(text, boolean) IS
+'part of load_rollouts: the columns of steps that a load gives, and the query for their values, with their hashes, from pg_temp.stepadv_parsed';
+
+-- Rollouts with their steps, none of which the tables have.
+CREATE FUNCTION stepadv_internal.load_items_query(schema text, OUT columns text[], OUT query text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	k CONSTANT record := stepadv_internal.load_kept(load_items_query.schema);
+BEGIN
+	columns := (SELECT s.keys FROM stepadv_internal.load_shape(load_items_query.schema) s) || '{rollout_id}'::text[];
+	query := format('SELECT %s, p.rollout_id, p.steps, %s FROM (SELECT i.*, NULL::bigint AS policy_step, NULL::jsonb AS tags FROM pg_temp.stepadv_items i) p',
+		stepadv_internal.load_key_list(load_items_query.schema, 'p.k%2$s'::text, ', '::text),
+		CASE WHEN k.given IS NULL THEN 'NULL::jsonb' ELSE format('CASE WHEN num_nonnulls(%s) > 0 THEN %s END', k.given, k.kept) END);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_items_query(text) IS
+'part of import_rollouts: the columns of rollouts in pg_temp.stepadv_items, and the query for their values, their steps and what is to be kept in the metadata of these';
+
+CREATE FUNCTION stepadv_internal.load_write_steps(schema text, whole boolean, OUT steps_added bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	-- Of rollouts that the table has the steps were looked at one by one.
+	of_items CONSTANT boolean := load_write_steps.whole AND NOT EXISTS (SELECT FROM pg_temp.stepadv_parsed);
+	steps CONSTANT regclass := format('%I.steps', load_write_steps.schema)::regclass;
+	rollouts CONSTANT regclass := format('%I.rollouts', load_write_steps.schema)::regclass;
+	n_steps bigint;
+	q record;
+BEGIN
+	IF of_items THEN
+		n_steps := (SELECT sum(i.n_steps) FROM pg_temp.stepadv_items i);
+		q := stepadv_internal.load_items_query(load_write_steps.schema);
+	ELSE
+		n_steps := (SELECT count(*) FROM pg_temp.stepadv_parsed p WHERE p.step_no IS NOT NULL);
+		q := stepadv_internal.load_steps_query(load_write_steps.schema, load_write_steps.whole);
+	END IF;
+	PERFORM stepadv_internal.begin_work('wrote'::text, 'steps'::text, ''::text, coalesce(n_steps, 0));
+	BEGIN
+		steps_added := stepadv_internal.write_steps(steps, rollouts, q.columns, cardinality(q.columns) - CASE WHEN of_items THEN 0 ELSE 20 END, of_items, q.query);
+	EXCEPTION WHEN foreign_key_violation THEN
+		-- The INSERT will tell which.
+	END;
+	IF steps_added IS NULL THEN
+		IF of_items THEN
+			PERFORM stepadv_internal.import_lines(load_write_steps.schema);
+			q := stepadv_internal.load_steps_query(load_write_steps.schema, load_write_steps.whole);
+		END IF;
+		EXECUTE format('INSERT INTO %s (%s) %s', stepadv_internal.load_name(steps), (SELECT string_agg(quote_ident(c.name), ', ' ORDER BY c.i) FROM unnest(q.columns) WITH ORDINALITY c(name, i)), q.query);
+		GET DIAGNOSTICS steps_added = ROW_COUNT;
+	END IF;
 	PERFORM stepadv_internal.end_work();
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_write_steps(text, boolean) IS
-'part of load_rollouts: writes the steps of pg_temp.stepadv_parsed to the schema''s table, with their hashes, and counts';
+'part of load_rollouts: writes the steps of pg_temp.stepadv_parsed, or where there are none those of the rollouts in pg_temp.stepadv_items, to the schema''s table, with their hashes, and counts';
 
 -- What the table has already, and the rollouts.  Where another load has given it
 -- some of them since it was asked, nothing of this has happened: now that the other
@@ -682,6 +756,13 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.load_parsed(text, text, text, boolean, text, text, bigint) IS
 'part of load_rollouts: writes what was parsed into pg_temp.stepadv_parsed to the schema''s tables, after looking for what is there already, and counts; noun is what problems are counted by; with whole, an item that contradicts the tables in one step is left out with all its steps';
 
+-- Lines of which it is plain what they are.
+CREATE FUNCTION stepadv_internal.read_lines(lines text[], is_latin1 boolean) RETURNS SETOF @extschema@.parsed_step
+LANGUAGE c STABLE STRICT PARALLEL SAFE ROWS 100
+AS 'MODULE_PATHNAME', 'stepadv_read_lines';
+COMMENT ON FUNCTION stepadv_internal.read_lines(text[], boolean) IS
+'part of load_rollouts: a row for each line, as step_of_json gives it, or of NULLs where step_of_json must be asked; error where one is no JSON';
+
 -- All lines at once; where one of them is bad or holds U+0000, one by one.
 CREATE FUNCTION stepadv_internal.parse_rollout_lines(numbers bigint[], lines text[], is_latin1 boolean, OUT nul_replaced bigint)
 LANGUAGE plpgsql
@@ -692,15 +773,24 @@ SET enable_memoize = off
 AS $$
 DECLARE
 	n_parsed bigint;
+	n_others bigint;
 BEGIN
 	nul_replaced := 0;
 	BEGIN
 		INSERT INTO pg_temp.stepadv_parsed
-		SELECT l.n, l.n, l.n, s.*
-		FROM unnest(parse_rollout_lines.numbers, parse_rollout_lines.lines) l(n, line),
-			LATERAL (SELECT CASE WHEN parse_rollout_lines.is_latin1 THEN convert_from(convert_to(l.line, 'LATIN1'), 'UTF8') ELSE l.line END::jsonb AS j OFFSET 0) t,
-			LATERAL stepadv_internal.step_of_json(t.j) s;
+		SELECT s.n, s.n, s.* FROM ROWS FROM (unnest(parse_rollout_lines.numbers), stepadv_internal.read_lines(parse_rollout_lines.lines, parse_rollout_lines.is_latin1)) s(n)
+		WHERE s.rollout_id IS NOT NULL;
 		GET DIAGNOSTICS n_parsed = ROW_COUNT;
+		IF n_parsed < cardinality(parse_rollout_lines.lines) THEN
+			INSERT INTO pg_temp.stepadv_parsed
+			SELECT l.n, l.n, l.n, s.*
+			FROM ROWS FROM (unnest(parse_rollout_lines.numbers), unnest(parse_rollout_lines.lines), stepadv_internal.read_lines(parse_rollout_lines.lines, parse_rollout_lines.is_latin1)) l(n, line),
+				LATERAL (SELECT CASE WHEN parse_rollout_lines.is_latin1 THEN convert_from(convert_to(l.line, 'LATIN1'), 'UTF8') ELSE l.line END::jsonb AS j OFFSET 0) t,
+				LATERAL stepadv_internal.step_of_json(t.j) s
+			WHERE l.rollout_id IS NULL;
+			GET DIAGNOSTICS n_others = ROW_COUNT;
+			n_parsed := n_parsed + n_others;
+		END IF;
 		IF n_parsed < cardinality(parse_rollout_lines.lines) THEN
 			RAISE data_exception;
 		END IF;

@@ -43,6 +43,7 @@ INSERT INTO stepadv_internal.role_types VALUES
 	('vector', 'castable to real[]', '%s::real[]'),
 	('share', 'double precision', '%s'), ('share', 'real', '%s::float8'), ('share', 'numeric', 'CASE WHEN abs(%1$s) > 1e200 AND abs(%1$s) < ''Infinity''::numeric THEN ''Infinity''::float8 WHEN abs(%1$s) < 1e-200 THEN 0::float8 ELSE %1$s::float8 END'), ('share', 'smallint', '%s::float8'),
 	('share', 'integer', '%s::float8'), ('share', 'bigint', '%s::float8'),
+	('tokens', 'integer[]', '%s'), ('tokens', 'bigint[]', '%s'), ('tokens', 'smallint[]', '%s::integer[]'),
 	-- An element per token, or their number.
 	('length', 'smallint', '%s::integer'), ('length', 'integer', '%s'), ('length', 'bigint', '%s::integer'), ('length', 'category A', 'pg_catalog.cardinality(%s)');
 
@@ -79,7 +80,10 @@ INSERT INTO stepadv_internal.roles VALUES
 	('embedding', 33, 'states', 'vector', 'An embedding is an array of numbers, or of a type with a cast to real[].'),
 	('max_staleness', 34, 'advantages', 'share', 'staleness must be a number of policy steps.'),
 	('truncated', 35, 'source', 'truth', 'truncated must be boolean; attach a view that says when a rollout was cut off.'),
-	('min_confidence', 36, 'advantages', 'share', 'confidence must be a number.');
+	('min_confidence', 36, 'advantages', 'share', 'confidence must be a number.'),
+	('prompt_token_ids', 37, 'steps', 'tokens', 'prompt_token_ids must be an array of integers.'),
+	('response_token_ids', 38, 'steps', 'tokens', 'response_token_ids must be an array of integers.'),
+	('ended_at', 39, 'rollouts', 'time', 'ended_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().');
 GRANT SELECT ON stepadv_internal.role_types, stepadv_internal.roles TO PUBLIC;
 
 -- What lies under a type's domains.

@@ -280,6 +280,22 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_items(stepadv_internal.given, regclass, text[]) IS 'part of attach: the columns of the user''s to show, in the select list of an adapter';
 
+-- The tool call of a step, where the relation that is shown has it, as the source
+-- has: what can serve.
+CREATE FUNCTION stepadv_internal.shown_call(g stepadv_internal.given) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		SELECT coalesce(string_agg(format(', %s AS %I', stepadv_internal.role_column(r.role, (g).steps, (g).roles ->> r.role, 's'::text), 'stepadv_' || r.role), '' ORDER BY r.place), '')
+		FROM stepadv_internal.roles r
+		WHERE r.role IN ('tool', 'args', 'ok') AND (g).roles ? r.role
+			AND stepadv_internal.role_expression(r.kind, stepadv_internal.base_type(stepadv_internal.column_type((g).steps, (g).roles ->> r.role))) IS NOT NULL);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.shown_call(stepadv_internal.given) IS 'part of attach: the tool call of a step in the select list of the adapter of shown steps; empty where the relation does not have it';
+
 CREATE FUNCTION stepadv_internal.shown_query(g stepadv_internal.given) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -297,6 +313,7 @@ BEGIN
 	LOOP
 		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).steps, (g).roles ->> role, 's'::text), 'stepadv_' || role);
 	END LOOP;
+	items := items || stepadv_internal.shown_call(g);
 	RETURN format('SELECT %s%s FROM %s s', items, stepadv_internal.shown_items(g, (g).steps, '{}'::text[]), stepadv_internal.relation_name((g).steps));
 END
 $$;
@@ -369,7 +386,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.runs_query(stepadv_internal.given) IS 'part of attach: the query of <prefix>_known_runs, what the table of rollouts knows of their runs; NULL where it says nothing';
 
 -- Rows of one rollout need not agree: it is of the policy (and the run, and all
--- else) that began it, and started with its earliest row.
+-- else) that began it, started with its earliest row and ended with its latest.
 CREATE FUNCTION stepadv_internal.began_query(g stepadv_internal.given) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -378,7 +395,7 @@ DECLARE
 	items text;
 	k record;
 BEGIN
-	SELECT string_agg(format(CASE WHEN r.role = 'started_at' THEN ', pg_catalog.min(%1$s) AS %3$I' ELSE ', (pg_catalog.array_agg(%1$s ORDER BY s.%2$I) FILTER (WHERE %1$s IS NOT NULL))[1] AS %3$I' END,
+	SELECT string_agg(format(CASE WHEN r.role = 'started_at' THEN ', pg_catalog.min(%1$s) AS %3$I' WHEN r.role = 'ended_at' THEN ', pg_catalog.max(%1$s) AS %3$I' ELSE ', (pg_catalog.array_agg(%1$s ORDER BY s.%2$I) FILTER (WHERE %1$s IS NOT NULL))[1] AS %3$I' END,
 			stepadv_internal.role_column(r.serves_as, (g).source, r.name, 's'::text), (g).roles ->> 'step_no', 'stepadv_' || r.role), '' ORDER BY r.i) INTO items
 	FROM stepadv_internal.run_roles(g) r WHERE r.place = 'source';
 	IF items IS NULL THEN

@@ -305,7 +305,7 @@ COMMENT ON FUNCTION stepadv_internal.divided_items(stepadv_internal.attached, st
 
 -- The relation a, with a row per group and divisions: the group's columns as k1,
 -- k2, ..., and what the views over time add up (columns).
-CREATE FUNCTION stepadv_internal.groups_divided(a stepadv_internal.attached, made stepadv_internal.made_method[], OUT relation text, OUT columns text[])
+CREATE FUNCTION stepadv_internal.groups_divided(a stepadv_internal.attached, made stepadv_internal.made_method[], OUT relation text, OUT columns text[], OUT asked text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
@@ -316,6 +316,7 @@ BEGIN
 	relation := format('SELECT %1$s, %2$s FROM %3$s%4$s',
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text, ', '::text), divided.items,
 		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{state}'::text[] || CASE WHEN cardinality((a).rewards) > 0 THEN '{rewards}' ELSE '{}' END::text[]), (a).folded_over_time), divided.joins);
+	asked := relation;
 	-- Rows that maintain keeps.  Where a method does not know what to do with a
 	-- group, none is kept but one that says so: to ask for the method is an error
 	-- then, as it is without maintain, and to ask for others is not.
@@ -325,7 +326,7 @@ BEGIN
 	relation := format('(%s) a(%s, %s)', relation, (SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i), stepadv_internal.list(columns, '%1$I'::text, ', '::text));
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.groups_divided(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the relation a, a row per group and divisions with what can be added up, and its columns after those of the group';
+COMMENT ON FUNCTION stepadv_internal.groups_divided(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the relation a, a row per group and divisions with what can be added up, its columns after those of the group, and the query of its rows that are not kept';
 
 CREATE FUNCTION stepadv_internal.groups_over_time_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE sql STABLE
@@ -362,18 +363,21 @@ BEGIN
 	END IF;
 	relation := format('SELECT %s, s.* FROM %s CROSS JOIN LATERAL (%s) s', stepadv_internal.division_list(a, '%1$s AS %2$I'::text, false),
 		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{}'::text[]), (a).folded_over_time), methods.made);
-	SELECT array_agg(d.name ORDER BY d.i) AS names, string_agg(format('a.%I', CASE WHEN d.stands THEN (stepadv_internal.group_columns(coalesce((a).folded_over_time, (a).rows), (a).n_group_columns))[d.key] ELSE d.name END), ', ' ORDER BY d.i) AS kept
+	SELECT array_agg(d.name ORDER BY d.i) AS names, string_agg(format('a.%I', CASE WHEN d.stands THEN (stepadv_internal.group_columns(coalesce((a).folded_over_time, (a).rows), (a).n_group_columns))[d.key] ELSE d.name END), ', ' ORDER BY d.i) AS kept,
+		string_agg(format('a.d%s AS %I', d.i, d.name), ', ' ORDER BY d.i) AS summed
 	INTO divided FROM stepadv_internal.divisions(a) d;
-	IF (a).folded_over_time IS NOT NULL THEN
+	IF stepadv_internal.is_summed(a) THEN
+		relation := format('SELECT %s, s.* FROM (%s) a CROSS JOIN LATERAL (%s) s UNION ALL %s', divided.summed, stepadv_internal.summed_query(a, NULL::text), methods.kept, relation);
+	ELSIF (a).folded_over_time IS NOT NULL THEN
 		relation := format('SELECT %s, s.* FROM %s a CROSS JOIN LATERAL (%s) s WHERE a.n_rollouts IS NOT NULL UNION ALL %s',
 			divided.kept, stepadv_internal.relation_name((a).folded_over_time), methods.kept, relation);
 	END IF;
 	RETURN format($view$
-		SELECT %2$s, s.method, sum(s.n) AS n_steps,
+		SELECT %2$s, s.method, sum(s.n)::bigint AS n_steps,
 			sum(s.abs_sum) / nullif(sum(s.n), 0)::float8 AS mean_abs_advantage, sum(s.sum) / nullif(sum(s.n), 0)::float8 AS mean_advantage,
 			CASE WHEN sum(s.n) > 1 THEN sqrt(greatest(sum(s.square_sum) - CASE WHEN abs(sum(s.sum)) <= 1e-150::float8 THEN 0 ELSE sum(s.sum) ^ 2 / sum(s.n)::float8 END, 0) / (sum(s.n) - 1)::float8) END AS sd_advantage,
 			min(s.least) AS least_advantage, max(s.greatest) AS greatest_advantage,
-			sum(s.n_positive) AS n_positive, sum(s.n_negative) AS n_negative
+			sum(s.n_positive)::bigint AS n_positive, sum(s.n_negative)::bigint AS n_negative
 		FROM (%1$s) s GROUP BY %2$s, s.method HAVING sum(s.n) > 0$view$, relation, stepadv_internal.list(divided.names, 's.%1$I'::text, ', '::text));
 END
 $query$;
@@ -404,6 +408,8 @@ AS $query$
 DECLARE
 	ratios CONSTANT text := stepadv_internal.ratios_over_time(a);
 	methods CONSTANT text[] := ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(made) m ORDER BY m.number);
+	is_summed CONSTANT boolean := stepadv_internal.is_summed(a);
+	groups record;
 	divided record;
 	rewards record;
 BEGIN
@@ -413,28 +419,32 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	SELECT string_agg(format('v.%I', d.name), ', ' ORDER BY d.i) AS shown,
-		string_agg(format('%s AS %I', CASE WHEN d.stands THEN 'a.k' || d.key ELSE format('a.%I', d.name) END, d.name), ', ' ORDER BY d.i) AS items, string_agg(d.i::text, ', ' ORDER BY d.i) AS numbers
+		string_agg(format('%s AS %I', CASE WHEN is_summed THEN 'a.d' || d.i WHEN d.stands THEN 'a.k' || d.key ELSE format('a.%I', d.name) END, d.name), ', ' ORDER BY d.i) AS items, string_agg(d.i::text, ', ' ORDER BY d.i) AS numbers
 	INTO divided FROM stepadv_internal.divisions(a) d;
 	-- As groups_divided names their sums.
 	SELECT string_agg(format(', v.%I', r.mean), '' ORDER BY r.i) AS shown, string_agg(format(', sum(a.%I) / nullif(sum(a.n_judged), 0) AS %I', r.name, r.mean), '' ORDER BY r.i) AS items
 	INTO rewards FROM stepadv_internal.reward_sums(a, made, ARRAY(SELECT format('%s_%s', m, s.name) FROM unnest(methods) m, stepadv_internal.method_sums() s)) r;
+	groups := stepadv_internal.groups_divided(a, made);
 	RETURN format($view$
 		SELECT %6$s, v.n_groups, v.n_judged_groups, v.n_informative_groups, v.n_rollouts, v.n_judged, v.n_successes,
 			v.n_steps, v.n_judged_steps, v.n_shared_steps, v.success_rate, v.mean_return, v.informative_share, v.shared_step_share%1$s, %2$s
 		FROM (
-			SELECT %7$s, count(*) AS n_groups, count(*) FILTER (WHERE a.n_judged > 0) AS n_judged_groups,
-				count(*) FILTER (WHERE NOT a.uniform) AS n_informative_groups, sum(a.n_rollouts) AS n_rollouts, sum(a.n_judged) AS n_judged,
-				sum(a.n_successes) AS n_successes, sum(a.n_steps) AS n_steps, sum(a.n_judged_steps) AS n_judged_steps, sum(a.n_shared_steps) AS n_shared_steps,
+			SELECT %7$s, %9$s, sum(a.n_rollouts)::bigint AS n_rollouts, sum(a.n_judged)::bigint AS n_judged,
+				sum(a.n_successes)::bigint AS n_successes, sum(a.n_steps)::bigint AS n_steps, sum(a.n_judged_steps)::bigint AS n_judged_steps, sum(a.n_shared_steps)::bigint AS n_shared_steps,
 				sum(a.n_successes)::float8 / nullif(sum(a.n_judged), 0) AS success_rate,
 				sum(a.return_sum) / nullif(sum(a.n_judged), 0) AS mean_return,
-				(count(*) FILTER (WHERE NOT a.uniform))::float8 / nullif(count(*) FILTER (WHERE a.n_judged > 0), 0) AS informative_share,
+				%10$s AS informative_share,
 				sum(a.n_shared_steps)::float8 / nullif(sum(a.n_judged_steps), 0) AS shared_step_share%3$s
 			FROM %4$s GROUP BY %8$s) v%5$s$view$,
 		concat(rewards.shown, stepadv_internal.list(methods, ', v.mean_abs_%1$s'::text, ''::text)),
 		CASE WHEN ratios IS NULL THEN '0::bigint AS n_ratios, NULL::float8 AS ess_share, NULL::float8 AS sequence_ess_share'
 			ELSE 'coalesce(w.n_ratios, 0) AS n_ratios, w.ess_share, w.sequence_ess_share' END,
 		concat(rewards.items, stepadv_internal.list(methods, ', sum(a.%1$s_abs_sum) / nullif(sum(a.%1$s_n), 0) AS mean_abs_%1$s'::text, ''::text)),
-		(SELECT d.relation FROM stepadv_internal.groups_divided(a, made) d), ratios, divided.shown, divided.items, divided.numbers);
+		CASE WHEN is_summed THEN format('(%s) a', stepadv_internal.summed_query(a, groups.asked)) ELSE groups.relation END, ratios, divided.shown, divided.items, divided.numbers,
+		CASE WHEN is_summed THEN 'sum(a.n_groups)::bigint AS n_groups, coalesce(sum(a.n_judged_groups), 0)::bigint AS n_judged_groups, coalesce(sum(a.n_informative_groups), 0)::bigint AS n_informative_groups'
+			ELSE 'count(*) AS n_groups, count(*) FILTER (WHERE a.n_judged > 0) AS n_judged_groups, count(*) FILTER (WHERE NOT a.uniform) AS n_informative_groups' END,
+		CASE WHEN is_summed THEN 'coalesce(sum(a.n_informative_groups), 0)::float8 / nullif(sum(a.n_judged_groups), 0)::float8'
+			ELSE '(count(*) FILTER (WHERE NOT a.uniform))::float8 / nullif(count(*) FILTER (WHERE a.n_judged > 0), 0)' END);
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.progress_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _progress_over_time';

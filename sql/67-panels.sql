@@ -278,7 +278,9 @@ BEGIN
 		string_agg(format('SELECT %L::text AS method, stepadv_internal.advantage_bins(e.advantage) AS bins FROM %s e', m.method, m.call_beside), ' UNION ALL ' ORDER BY m.number))
 	INTO relation FROM stepadv_internal.advantage_methods(made) m;
 	-- A branch per method, of which a condition leaves those that it is true of.
-	IF is_kept THEN
+	IF is_kept AND stepadv_internal.is_summed(a) THEN
+		kept := stepadv_internal.summed_bins_branches(a);
+	ELSIF is_kept THEN
 		SELECT string_agg(format('SELECT %1$s, %2$L::text AS method, c.m%3$s AS bins FROM %4$s c(%5$s) WHERE NOT EXISTS (SELECT FROM %6$s) OR NOT EXISTS (SELECT FROM %6$s w(%7$s) WHERE %8$s) UNION ALL ',
 			divided.kept, m.method, m.i, stepadv_internal.relation_name((a).folded_bins), concat_ws(', ', k_list, divided.kept_names, m_list), stepadv_internal.relation_name((a).waiting), k_list,
 			stepadv_internal.same_group('w'::text, 'c'::text, (a).folded_bins, (a).n_group_columns)), '' ORDER BY m.i)

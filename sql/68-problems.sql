@@ -2,14 +2,42 @@
 --
 -- A bad row costs the advantages of its rollout, never a view: what rollout_agg
 -- refuses, forgiving_rollout_agg makes a defect of its rollout.  Here they are
--- counted, by plain SQL over the adapters: once per rollout, then a row for each
+-- counted, by SQL over the adapters: once per rollout, then a row for each
 -- kind of problem that it has.
+
+CREATE TYPE stepadv_internal.step_order AS (n_repeated bigint, first_repeated integer, n_ahead bigint, first_ahead integer);
+COMMENT ON TYPE stepadv_internal.step_order IS 'of the numbers of a rollout''s steps, in their order: how many are that of the step before, how many more than one after it, and the least of each';
+
+CREATE FUNCTION stepadv_internal.step_order_trans(internal, step_no integer) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_step_order_trans';
+COMMENT ON FUNCTION stepadv_internal.step_order_trans(internal, integer) IS 'part of step_order: one step more';
+
+CREATE FUNCTION stepadv_internal.step_order_final(internal) RETURNS stepadv_internal.step_order
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_step_order_final';
+COMMENT ON FUNCTION stepadv_internal.step_order_final(internal) IS 'part of step_order: what there is';
+
+CREATE AGGREGATE stepadv_internal.step_order(step_no integer) (
+	SFUNC = stepadv_internal.step_order_trans, STYPE = internal, SSPACE = 256,
+	FINALFUNC = stepadv_internal.step_order_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE stepadv_internal.step_order(integer) IS 'what is wrong with the order of a rollout''s steps; NULLs have no place in it; NULL where nothing is';
+
+CREATE TYPE stepadv_internal.lonely_steps AS (n_steps bigint, n_alone bigint, first_alone integer);
+COMMENT ON TYPE stepadv_internal.lonely_steps IS 'how many steps a group has, how many of them in states that only their own rollout was in, or in none, and the least step_no of these';
+
+CREATE FUNCTION stepadv_internal.lonely_steps(rollouts stepadv.rollout_group) RETURNS stepadv_internal.lonely_steps
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500
+AS 'MODULE_PATHNAME', 'stepadv_lonely_steps';
+COMMENT ON FUNCTION stepadv_internal.lonely_steps(stepadv.rollout_group) IS 'the steps of a group that are compared with no other rollout''s; NULL where there are none, and of fewer than two rollouts with steps';
 
 -- A kind is a condition on rows, of which the view counts those that meet it and
 -- gives the least step_no.  Of several kinds of one name the first is taken whose
 -- columns are there.
 --
---	level		of what the condition is: see problem_branches
+--	level		of what the condition is: see problem_branches; number and state: what
+--				step_order and lonely_steps call it, the condition being only_if
 --	needs		columns of the adapter, and what else must be so: see problem_needs
 --	concerns	the condition of a row
 --	only_if		and of all rows of its rollout, or of its group of states
@@ -23,7 +51,7 @@ SET search_path = pg_catalog, pg_temp
 AS $kinds$
 	SELECT k.place, k.problem, k.level, k.needs::text[], k.concerns, k.only_if, k.touches::text[], k.views::text[], k.effect
 	FROM (VALUES
-		(10, 'duplicate step', 'number', '{}', 'o.ahead = 0', NULL, NULL, '{}', 'no advantages for the rollout'),
+		(10, 'duplicate step', 'number', '{}', 'repeated', NULL, NULL, '{}', 'no advantages for the rollout'),
 		(20, 'reward is not a finite number', 'row', '{reward}', 'NOT abs(x.reward) <= 1e100::float8', NULL, NULL, '{}', 'no advantages for the rollout'),
 		(30, 'two outcomes', 'row', '{reward}', 'x.step_no IS NULL AND x.reward IS NOT NULL', 'count(*) FILTER (WHERE x.step_no IS NULL AND x.reward IS NOT NULL) > 1', NULL, '{}', 'no advantages for the rollout'),
 		(40, 'step without step_id', 'row', '{}', 'x.step_no IS NOT NULL AND x.step_id IS NULL', NULL, NULL, '{}', 'no advantages for the rollout'),
@@ -41,7 +69,7 @@ AS $kinds$
 		(122, 'not judged', 'row', '{success}', 'true', 'count(x.success) = 0', NULL, '{}', 'no advantages for the rollout'),
 		(130, 'rollout without steps', 'row', '{}', 'true', 'count(x.step_no) = 0', '{}', '{}', 'counts in the group, has no steps'),
 		(140, 'turn missing beside others', 'row', '{turn,by_turn}', 'x.step_no IS NOT NULL AND x.turn IS NULL', 'count(x.turn) FILTER (WHERE x.step_no IS NOT NULL) > 0', '{}', '{}', 'nothing: the row is a turn of its own'),
-		(150, 'gap in step_no', 'number', '{}', 'o.ahead > 1', NULL, '{}', '{}', 'nothing: only the order counts'),
+		(150, 'gap in step_no', 'number', '{}', 'ahead', NULL, '{}', '{}', 'nothing: only the order counts'),
 		(160, 'step_no beyond integer', 'row', '{bigint_step_no}', 'x.step_no IN (2147483647, -2147483648)', NULL, '{}', '{}', 'nothing: only the order counts, though two such steps are one'),
 		(170, 'empty rollout_id', 'row', '{text_rollout_id}', 'x.raw_rollout_id::text = ''''::text', NULL, '{}', '{}', 'nothing: all such rows are one rollout'),
 		(180, 'row without rollout_id', 'lost', '{}', 'true', NULL, '{}', '{}', 'nothing: the row is in no rollout'),
@@ -56,8 +84,8 @@ AS $kinds$
 		'cardinality(g.stepadv_logp_new) = cardinality(g.stepadv_logp_old) AND stepadv_internal.step_ratio_or_null(%2$s) IS NULL', NULL, '{}', '{ratios}', '%s: NULL for the step'),
 		(220, 'features that the model cannot take', 'shown', '{stepadv_features}', 'g.stepadv_features IS NOT NULL AND %1$s = ''NaN''::float8', NULL, '{}', '{spa}', '%s: NULL for the rollout'),
 		(230, 'contribution is not a finite number', 'shown', '{stepadv_contribution}', 'NOT abs(g.stepadv_contribution) <= 1e100::float8', NULL, '{}', '{spa}', '%s: NULL for the rollout'),
-		(240, 'no state is shared', 'state', '{state}', 's.is_alone', 'bool_and(s.is_alone)', '{state}', '{}', '%s: no step is compared with another'),
-		(241, 'state that never meets another', 'state', '{state}', 's.is_alone', 'NOT bool_and(s.is_alone)', '{}', '{}', 'nothing: the step is compared with no other')) k(place, problem, level, needs, concerns, only_if, touches, views, effect)
+		(240, 'no state is shared', 'state', '{state}', 'alone', 'c.n_alone = c.n_steps', '{state}', '{}', '%s: no step is compared with another'),
+		(241, 'state that never meets another', 'state', '{state}', 'alone', 'c.n_alone < c.n_steps', '{}', '{}', 'nothing: the step is compared with no other')) k(place, problem, level, needs, concerns, only_if, touches, views, effect)
 $kinds$;
 COMMENT ON FUNCTION stepadv_internal.problem_kinds() IS 'part of attach: the kinds of problems that the view _problems lists: which rows are concerned, which methods, what becomes of them';
 
@@ -118,17 +146,30 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.problem_counts(stepadv_internal.problem_kind[], text, text) IS 'part of attach: the aggregates that count the rows that problems of a level concern';
 
--- A row of each kind that was counted, of relation c, or o for the order of numbers.
+-- The columns of alias c that have the number of the rows of a kind, and the least step_no.
+CREATE FUNCTION stepadv_internal.problem_columns(kind stepadv_internal.problem_kind, OUT n_rows text, OUT step_no text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format(CASE WHEN (kind).only_if IS NOT NULL AND (kind).level = 'state' THEN 'CASE WHEN ' || (kind).only_if || ' THEN %1$s END' ELSE '%1$s' END, f.format),
+		replace(f.format, 'n_', CASE (kind).level WHEN 'number' THEN 'first_' WHEN 'state' THEN 'first_' ELSE 's_' END)
+	FROM (SELECT CASE (kind).level WHEN 'number' THEN format('(c.numbers).n_%s', (kind).concerns) WHEN 'state' THEN format('c.n_%s', (kind).concerns) ELSE format('c.n_%s', (kind).place) END) f(format)
+$$;
+COMMENT ON FUNCTION stepadv_internal.problem_columns(stepadv_internal.problem_kind) IS 'part of attach: the SQL expressions for how many rows a problem concerns, and the least step_no';
+
+-- A row of each kind that was counted, of relation c.  Where there is nothing wrong,
+-- as mostly, no list of kinds is gone through.
 CREATE FUNCTION stepadv_internal.problem_rows(n_keys integer, rollout_id text, counted text, kinds stepadv_internal.problem_kind[], levels text[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s, %s, p.step_no::integer, p.problem, p.n_rows, p.methods, p.effect FROM %s CROSS JOIN LATERAL (VALUES %s) p(problem, n_rows, step_no, methods, effect) WHERE p.n_rows > 0',
+	SELECT format('SELECT %s, %s, p.step_no::integer, p.place, p.n_rows FROM %s CROSS JOIN LATERAL (VALUES %s) p(place, n_rows, step_no) WHERE p.n_rows > 0 AND (%s)',
 		(SELECT string_agg('c.k' || i, ', ' ORDER BY i) FROM generate_series(1, problem_rows.n_keys) i), problem_rows.rollout_id, problem_rows.counted,
-		string_agg(format('(%1$L::text, %2$s.n_%3$s, %2$s.s_%3$s, %4$L::text[], %5$L::text)', k.problem, CASE k.level WHEN 'number' THEN 'o' ELSE 'c' END, k.place, k.methods, k.effect), ', ' ORDER BY k.place))
-	FROM unnest(kinds) k WHERE k.level = ANY (levels) HAVING count(*) > 0
+		string_agg(format('(%s, %s, %s)', k.place, c.n_rows, c.step_no), ', ' ORDER BY k.place),
+		string_agg(format('%s > 0', c.n_rows), ' OR ' ORDER BY k.place))
+	FROM unnest(kinds) k CROSS JOIN LATERAL stepadv_internal.problem_columns(k) c WHERE k.level = ANY (levels) HAVING count(*) > 0
 $$;
-COMMENT ON FUNCTION stepadv_internal.problem_rows(integer, text, text, stepadv_internal.problem_kind[], text[]) IS 'part of attach: the query that makes a row of each problem that was counted; NULL for none';
+COMMENT ON FUNCTION stepadv_internal.problem_rows(integer, text, text, stepadv_internal.problem_kind[], text[]) IS 'part of attach: the query that makes a row of each problem that was counted, with the place of its kind; NULL for none';
 
 -- What the branches of the view have in common: how a rollout is shown, by rows
 -- of the source and by those that are shown, and as which type.
@@ -152,11 +193,12 @@ COMMENT ON FUNCTION stepadv_internal.problem_ids(stepadv_internal.attached) IS '
 --	lost, groupless	rows that are in no rollout, or in no group
 --	shown			what is shown beside the steps of a rollout
 --	state			steps of a group, by their states
-CREATE FUNCTION stepadv_internal.problem_branches(a stepadv_internal.attached, kinds stepadv_internal.problem_kind[]) RETURNS SETOF text
+CREATE FUNCTION stepadv_internal.problem_branches(a stepadv_internal.attached, given stepadv_internal.problem_kind[], levels text[]) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
 DECLARE
+	kinds CONSTANT stepadv_internal.problem_kind[] := ARRAY(SELECT k FROM unnest(given) k WHERE k.level = ANY (levels));
 	n CONSTANT integer := (a).n_group_columns;
 	id CONSTANT record := stepadv_internal.problem_ids(a);
 	no_id CONSTANT text := 'NULL::' || id.type;
@@ -169,11 +211,9 @@ DECLARE
 	in_group CONSTANT text := stepadv_internal.list(stepadv_internal.group_columns((a).shown, n), 'g.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text);
 	number CONSTANT text := stepadv_internal.shown_number(a, 'g'::text);
 BEGIN
-	RETURN NEXT stepadv_internal.problem_rows(n, 'c.rollout_id'::text, format($view$
-		(SELECT %1$s, %2$s AS rollout_id, array_agg(x.step_no) AS numbers%3$s FROM %4$s x WHERE x.rollout_id IS NOT NULL GROUP BY %5$s, x.rollout_id WINDOW of_group AS (PARTITION BY %5$s)) c
-		CROSS JOIN LATERAL (SELECT%6$s FROM (SELECT u.no, u.no::bigint - lag(u.no::bigint) OVER (ORDER BY u.no) AS ahead FROM unnest(c.numbers) u(no)) o) o$view$,
-		keys, id.of_rows, stepadv_internal.problem_counts(kinds, 'row'::text, 'x.step_no'::text), rows_name, by_keys,
-		substr(stepadv_internal.problem_counts(kinds, 'number'::text, 'o.no'::text), 2)), kinds, '{row,number}'::text[]);
+	RETURN NEXT stepadv_internal.problem_rows(n, 'c.rollout_id'::text, format(
+		'(SELECT %1$s, %2$s AS rollout_id, stepadv_internal.step_order(x.step_no::integer) AS numbers%3$s FROM %4$s x WHERE x.rollout_id IS NOT NULL GROUP BY %5$s, x.rollout_id WINDOW of_group AS (PARTITION BY %5$s)) c',
+		keys, id.of_rows, stepadv_internal.problem_counts(kinds, 'row'::text, 'x.step_no'::text), rows_name, by_keys), kinds, '{row,number}'::text[]);
 	RETURN NEXT stepadv_internal.problem_rows(n, no_id, format('(SELECT %s%s FROM %s x WHERE x.rollout_id IS NULL GROUP BY %s) c',
 		keys, stepadv_internal.problem_counts(kinds, 'lost'::text, 'x.step_no'::text), rows_name, by_keys), kinds, '{lost}'::text[]);
 	RETURN NEXT stepadv_internal.problem_rows(n, no_id, format('(SELECT %s%s FROM %s g WHERE NOT (%s) GROUP BY %s) c',
@@ -181,22 +221,46 @@ BEGIN
 	RETURN NEXT stepadv_internal.problem_rows(n, 'c.rollout_id'::text, format('(SELECT %s, %s AS rollout_id%s FROM %s g WHERE %s AND g.stepadv_no IS NOT NULL GROUP BY %s, g.stepadv_rollout) c',
 		shown_keys, id.of_shown, stepadv_internal.problem_counts(kinds, 'shown'::text, number), shown_name, in_group, by_shown_keys), kinds, '{shown}'::text[]);
 	-- Where there are others to meet.
-	RETURN NEXT stepadv_internal.problem_rows(n, no_id, format($view$
-		(SELECT %1$s, s.* FROM %2$s CROSS JOIN LATERAL (SELECT%3$s FROM (
-			SELECT v.step_no, v.state IS NULL OR min(v.rollout_id) OVER (PARTITION BY v.state) = max(v.rollout_id) OVER (PARTITION BY v.state) AS is_alone,
-				min(v.rollout_id) OVER () < max(v.rollout_id) OVER () AS has_others
-			FROM stepadv.steps(g.%4$I) v) s WHERE s.has_others) s) c$view$,
+	RETURN NEXT stepadv_internal.problem_rows(n, no_id, format('(SELECT %s, l.* FROM %s CROSS JOIN LATERAL stepadv_internal.lonely_steps(g.%I) l) c',
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, n), 'g.%1$I AS k%2$s'::text, ', '::text), stepadv_internal.fold(a, '{state}'::text[], NULL::text, '{}'::text[]),
-		substr(stepadv_internal.problem_counts(kinds, 'state'::text, 's.step_no'::text), 2), stepadv_internal.value_name(a)), kinds, '{state}'::text[]);
+		stepadv_internal.value_name(a)), kinds, '{state}'::text[]);
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.problem_branches(stepadv_internal.attached, stepadv_internal.problem_kind[]) IS 'part of attach: queries that together are the view _problems; NULL where there is nothing to look at';
+COMMENT ON FUNCTION stepadv_internal.problem_branches(stepadv_internal.attached, stepadv_internal.problem_kind[], text[]) IS 'part of attach: queries that together find the problems of some levels; NULL where there is nothing to look at';
+
+-- What maintain keeps: the problems that changes of the groups can change, a row each
+-- with k1, k2, ..., rollout_id, step_no, place and n_rows.  Of what is only shown
+-- beside the steps no trigger tells.
+CREATE FUNCTION stepadv_internal.problems_by_group_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT string_agg(b, ' UNION ALL ')
+	FROM stepadv_internal.problem_branches(a, ARRAY(SELECT k FROM stepadv_internal.problems_for(a, made) k), '{row,number,lost,state}'::text[]) b WHERE b IS NOT NULL
+$$;
+COMMENT ON FUNCTION stepadv_internal.problems_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of maintain: the query of the problems of the rows of each group';
+
+-- The same of what is kept; of groups that changed since, as they are now.
+CREATE FUNCTION stepadv_internal.kept_problems(a stepadv_internal.attached) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('SELECT c.* FROM %1$s c(%2$s, rollout_id, step_no, place, n_rows) WHERE NOT EXISTS (SELECT FROM %3$s) OR NOT EXISTS (SELECT FROM %3$s w(%2$s) WHERE %4$s)'
+		' UNION ALL SELECT f.* FROM (SELECT DISTINCT %2$s FROM %3$s w(%2$s)) w CROSS JOIN LATERAL (SELECT f.* FROM %5$s f(%2$s, rollout_id, step_no, place, n_rows) WHERE %6$s OFFSET 0) f',
+		stepadv_internal.relation_name((a).folded_problems), k.list, stepadv_internal.relation_name((a).waiting),
+		stepadv_internal.same_group('w'::text, 'c'::text, (a).folded_problems, (a).n_group_columns), stepadv_internal.relation_name((a).fresh_problems),
+		stepadv_internal.same_group('f'::text, 'w'::text, (a).folded_problems, (a).n_group_columns))
+	FROM (SELECT string_agg('k' || i, ', ' ORDER BY i) AS list FROM generate_series(1, (a).n_group_columns) i) k
+$$;
+COMMENT ON FUNCTION stepadv_internal.kept_problems(stepadv_internal.attached) IS 'part of attach: the query of the problems that maintain keeps';
 
 CREATE FUNCTION stepadv_internal.problems_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	kinds CONSTANT stepadv_internal.problem_kind[] := ARRAY(SELECT k FROM stepadv_internal.problems_for(a, made) k);
+	is_kept CONSTANT boolean := (a).folded_problems IS NOT NULL AND (a).fresh_problems IS NOT NULL AND (a).waiting IS NOT NULL;
 	taken text[] := '{rollout_id,step_no,problem,n_rows,methods,effect}';
 	branches text;
 	items text;
@@ -208,9 +272,13 @@ BEGIN
 		items := concat_ws(', ', items, format('p.k%s AS %I', cardinality(taken) - 6, taken[cardinality(taken)]));
 	END LOOP;
 	SELECT string_agg(b, ' UNION ALL ') INTO branches
-	FROM stepadv_internal.problem_branches(a, ARRAY(SELECT k FROM stepadv_internal.problems_for(a, made) k)) b WHERE b IS NOT NULL;
-	RETURN format('SELECT %s, p.rollout_id, p.step_no, p.problem, p.n_rows, p.methods, p.effect FROM (%s) p(%s, rollout_id, step_no, problem, n_rows, methods, effect)', items, branches,
-		(SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i));
+	FROM stepadv_internal.problem_branches(a, kinds, CASE WHEN is_kept THEN '{groupless,shown}' ELSE '{row,number,lost,groupless,shown,state}' END::text[]) b WHERE b IS NOT NULL;
+	IF is_kept THEN
+		branches := concat_ws(' UNION ALL ', stepadv_internal.kept_problems(a), branches);
+	END IF;
+	RETURN format('SELECT %s, p.rollout_id, p.step_no, k.problem, p.n_rows, k.methods, k.effect FROM (%s) p(%s, rollout_id, step_no, place, n_rows) JOIN (VALUES %s) k(place, problem, methods, effect) ON k.place = p.place', items, branches,
+		(SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i),
+		(SELECT string_agg(format('(%s, %L::text, %L::text[], %L::text)', k.place, k.problem, k.methods, k.effect), ', ' ORDER BY k.place) FROM unnest(kinds) k));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.problems_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _problems';

@@ -20,6 +20,11 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(15, 'signs', 'stepadv_internal.signs_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, pair of methods, success and quadrant, of all groups'),
 	(16, 'disagreement_by_group', 'stepadv_internal.disagreement_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, policy version and pair of methods that disagree, with the greatest difference'),
 	(17, 'advantage_histogram', 'stepadv_internal.advantage_histogram_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket, method and bin of advantages, with the number of steps');
+INSERT INTO stepadv_internal.combined_views VALUES
+	(30, 'decision_points', 'stepadv_internal.decision_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per state, how much is decided there'),
+	(31, 'failure_points', 'stepadv_internal.failure_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per failed rollout, where it was lost'),
+	(32, 'loops', 'stepadv_internal.loops_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{same,max_cycle,success_above}', 'a row per group, policy version and success, with the steps in loops'),
+	(33, 'graph_summary', 'stepadv_internal.graph_summary_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{success_above,max_bins}', 'a row per group, its state graph');
 
 -- ---- What attach was told
 
@@ -61,6 +66,10 @@ BEGIN
 	ELSIF (r ? 'logp_new') <> (r ? 'logp_old') OR r ? 'token_mask' AND NOT r ? 'logp_new' THEN
 		RAISE EXCEPTION '% must be given', CASE WHEN r ? 'logp_new' THEN 'logp_old' ELSE 'logp_new' END
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'A ratio needs both logp_new and logp_old; token_mask is for them.';
+	ELSIF r ? 'prompt_token_ids' AND NOT r ? 'response_token_ids' THEN
+		RAISE EXCEPTION 'response_token_ids must be given' USING ERRCODE = 'null_value_not_allowed', HINT = 'What a prompt repeats is the prompt and the response of the step before.';
+	ELSIF r ? 'ended_at' AND NOT r ? 'started_at' THEN
+		RAISE EXCEPTION 'started_at must be given' USING ERRCODE = 'null_value_not_allowed', HINT = 'How long a rollout took needs both started_at and ended_at.';
 	END IF;
 	needs := CASE WHEN (g.states LIKE 'observation%' OR g.states = 'embedding') AND NOT r ? 'state' THEN 'a column given as state'
 		WHEN g.states = 'signature' AND NOT r ? 'tool' THEN 'a column given as tool'
@@ -235,7 +244,7 @@ BEGIN
 			shows := regexp_replace(shows, '^stepadv\.', '');
 		ELSE
 			-- Sums over time are kept by group, and a history makes of a group's advantages what others say.
-			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, CASE WHEN kind IN ('groups_over_time', 'progress_over_time', 'advantage_over_time', 'advantage_by_group', 'signs', 'disagreement_by_group', 'advantage_histogram')
+			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, CASE WHEN kind IN ('groups_over_time', 'progress_over_time', 'advantage_over_time', 'advantage_by_group', 'signs', 'disagreement_by_group', 'advantage_histogram', 'level_reached')
 				THEN ARRAY(SELECT m FROM unnest(made) m WHERE NOT (stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL) ORDER BY m.number) ELSE made END;
 			shows := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios' THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, v.shape);
 		END IF;
@@ -369,6 +378,8 @@ BEGIN
 	not_kept.folded_over_time := NULL;
 	not_kept.folded_signs := NULL;
 	not_kept.folded_bins := NULL;
+	not_kept.folded_problems := NULL;
+	not_kept.summed_over_time := NULL;
 	SELECT v.query INTO view_query FROM stepadv_internal.view_queries(not_kept, methods) v WHERE v.kind = renew_fresh.kind;
 	IF view_query IS NOT NULL AND NOT stepadv_internal.replace_view(renew_fresh.fresh, view_query, later) THEN
 		RAISE EXCEPTION 'columns of view % are no longer those of what is kept', renew_fresh.fresh USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -457,7 +468,7 @@ BEGIN
 		string_agg(stepadv_internal.relation_name(c.oid::regclass), ', ') FILTER (WHERE c.relkind = 'r') AS tables
 	INTO left_over
 	FROM pg_class c
-	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.fresh_signs, a.folded_signs, a.waiting, a.fresh_bins, a.folded_bins, a.kept_parts])
+	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.fresh_signs, a.folded_signs, a.waiting, a.fresh_bins, a.folded_bins, a.fresh_problems, a.folded_problems, a.summed_over_time, a.summed_bins, a.kept_parts])
 		AND c.relowner = orphan.relowner AND left(c.relname, length(a.prefix) + 1) = a.prefix || '_';
 	IF left_over.views IS NOT NULL THEN
 		EXECUTE 'DROP VIEW ' || left_over.views;
@@ -517,7 +528,8 @@ CREATE FUNCTION stepadv_internal.attach(
 	prefix text, schema text, options jsonb, columns text[], show_steps regclass, show_rollouts regclass,
 	logp_new text, logp_old text, token_mask text, states text, tool text, args text, ok text,
 	policy_version text, started_at text, features text, contribution text, grounded text,
-	unit text, turn text, task_id text, run_id text, policy_step text, rewards text[], dimensions text[], truncated text)
+	unit text, turn text, task_id text, run_id text, policy_step text, rewards text[], dimensions text[], truncated text,
+	prompt_token_ids text, response_token_ids text, ended_at text)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -531,7 +543,8 @@ BEGIN
 	g := ROW(source, group_by, jsonb_strip_nulls(jsonb_build_object('step_id', step_id, 'rollout_id', rollout_id, 'step_no', step_no, 'state', state, 'action', action,
 			'reward', reward, 'success', success, 'next_state', next_state, 'value', value, 'turn_reward', turn_reward, 'cost', cost, 'tool', tool, 'args', args, 'ok', ok,
 			'logp_new', logp_new, 'logp_old', logp_old, 'token_mask', token_mask, 'features', features, 'contribution', contribution, 'grounded', grounded,
-			'policy_version', policy_version, 'started_at', started_at, 'turn', turn, 'task_id', task_id, 'run_id', run_id, 'policy_step', policy_step, 'truncated', truncated)),
+			'policy_version', policy_version, 'started_at', started_at, 'turn', turn, 'task_id', task_id, 'run_id', run_id, 'policy_step', policy_step, 'truncated', truncated,
+			'prompt_token_ids', prompt_token_ids, 'response_token_ids', response_token_ids, 'ended_at', ended_at)),
 		states, coalesce(options, '{}'), columns, coalesce(show_steps, source), show_rollouts, unit, nullif(rewards, '{}'), nullif(dimensions, '{}'));
 	PERFORM stepadv_internal.check_given(g);
 	PERFORM stepadv_internal.check_relations(g);
@@ -559,7 +572,7 @@ BEGIN
 	PERFORM stepadv_internal.warn_of_history(stepadv_internal.known(attachment));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[], text) IS 'what attach does, as the owner of the source where the caller has his rights';
+COMMENT ON FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[], text, text, text, text) IS 'what attach does, as the owner of the source where the caller has his rights';
 
 CREATE FUNCTION stepadv.attach(
 	source regclass, group_by text[], rollout_id text, step_no text,
@@ -574,12 +587,13 @@ CREATE FUNCTION stepadv.attach(
 	features text DEFAULT NULL, contribution text DEFAULT NULL, grounded text DEFAULT NULL,
 	unit text DEFAULT NULL, turn text DEFAULT NULL,
 	task_id text DEFAULT NULL, run_id text DEFAULT NULL, policy_step text DEFAULT NULL,
-	rewards text[] DEFAULT NULL, dimensions text[] DEFAULT NULL, truncated text DEFAULT NULL)
+	rewards text[] DEFAULT NULL, dimensions text[] DEFAULT NULL, truncated text DEFAULT NULL,
+	prompt_token_ids text DEFAULT NULL, response_token_ids text DEFAULT NULL, ended_at text DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE c ROWS 30
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
-COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[], text) IS
-'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements, and _problems, what is wrong with the rows: a bad row costs the advantages of its rollout, never a view; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views, and {"methods": {"grpo_step": {"method": "grpo", "step_rewards": true}}} makes of one method another, with a name, parameters, and, where given, "unit" and "rewards" (components or their weights) of its own; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''observation_last'' (it and those of the steps before, k of option {"states": {"k": 2}} in all), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''history_last'' (the last k of them), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step), ''embedding'' (state_cluster within the group of the column state, an array of numbers or what has a cast to real[], with threshold of option {"states": {"threshold": 0.95}}); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; unit: what a step is to the methods, ''step'', ''turn'' (the rows that share a rollout and the column turn are one step, see by_turn, and get the same estimates) or ''turn_set'' (the same with its actions in any order); task_id, run_id, policy_step: columns as policy_version is, which _groups, _rollouts and _compare show, too, with staleness, the steps of the policy since (as all views with an advantage); rewards: columns of reward components, whose sum is the reward where none is given; dimensions: further columns by which the views over time divide; truncated: a boolean column that says, in any row of a rollout, that it was cut off, for option {"batch_td": {"truncated": "bootstrap"}}, with next_state, where the last step led; with task_id and policy_step the option {"batch_td": {"history": 20, "decay": 0.9}} (rtmc, too) takes values from the task''s groups of so many policy steps before (true: all), each step weighing decay times the next; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
+COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[], text, text, text, text) IS
+'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements, and _problems, what is wrong with the rows: a bad row costs the advantages of its rollout, never a view; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views, and {"methods": {"grpo_step": {"method": "grpo", "step_rewards": true}}} makes of one method another, with a name, parameters, and, where given, "unit" and "rewards" (components or their weights) of its own; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''observation_last'' (it and those of the steps before, k of option {"states": {"k": 2}} in all), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''history_last'' (the last k of them), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step), ''embedding'' (state_cluster within the group of the column state, an array of numbers or what has a cast to real[], with threshold of option {"states": {"threshold": 0.95}}); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; unit: what a step is to the methods, ''step'', ''turn'' (the rows that share a rollout and the column turn are one step, see by_turn, and get the same estimates) or ''turn_set'' (the same with its actions in any order); task_id, run_id, policy_step: columns as policy_version is, which _groups, _rollouts and _compare show, too, with staleness, the steps of the policy since (as all views with an advantage); rewards: columns of reward components, whose sum is the reward where none is given; dimensions: further columns by which the views over time divide; truncated: a boolean column that says, in any row of a rollout, that it was cut off, for option {"batch_td": {"truncated": "bootstrap"}}, with next_state, where the last step led; prompt_token_ids, response_token_ids: arrays of integers, columns of the relation of the shown steps, for the views _lineage; ended_at: a column as started_at is, for the durations of _shape_over_time; with task_id and policy_step the option {"batch_td": {"history": 20, "decay": 0.9}} (rtmc, too) takes values from the task''s groups of so many policy steps before (true: all), each step weighing decay times the next; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
 
 -- ---- attachments, for people
 

@@ -121,6 +121,34 @@
 #define columns_read(query, rte) ((rte)->selectedCols)
 #endif
 
+/*
+ * Rows written without a plan: 16 keeps what may be done with a table apart from
+ * its entry, and how a row becomes a partition's behind a function; summarising
+ * indexes have a flag since; 18 asks which entries were not pruned.
+ */
+#if PG_VERSION_NUM >= 160000
+#define note_inserted_column(item, column) \
+	((item)->p_perminfo->insertedCols = bms_add_member((item)->p_perminfo->insertedCols, column))
+#define check_insert_permission(names, item) \
+	((item)->p_perminfo->requiredPerms = ACL_INSERT, (void) ExecCheckPermissions((names)->p_rtable, list_make1((item)->p_perminfo), true))
+#define root_to_partition_map(partition, estate) ExecGetRootToChildMap(partition, estate)
+#define insert_index_tuples(partition, slot, estate) ExecInsertIndexTuples(partition, slot, estate, false, false, NULL, NIL, false)
+#else
+#define note_inserted_column(item, column) \
+	((item)->p_rte->insertedCols = bms_add_member((item)->p_rte->insertedCols, column))
+#define check_insert_permission(names, item) \
+	((item)->p_rte->requiredPerms = ACL_INSERT, (void) ExecCheckRTPerms((names)->p_rtable, true))
+#define root_to_partition_map(partition, estate) ((partition)->ri_RootToPartitionMap)
+#define insert_index_tuples(partition, slot, estate) ExecInsertIndexTuples(partition, slot, estate, false, false, NULL, NIL)
+#endif
+#if PG_VERSION_NUM >= 180000
+#define init_range_table(estate, names) ExecInitRangeTable(estate, (names)->p_rtable, (names)->p_rteperminfos, bms_make_singleton(1))
+#elif PG_VERSION_NUM >= 160000
+#define init_range_table(estate, names) ExecInitRangeTable(estate, (names)->p_rtable, (names)->p_rteperminfos)
+#else
+#define init_range_table(estate, names) ExecInitRangeTable(estate, (names)->p_rtable)
+#endif
+
 /* 19 wants to be told when a descriptor made by hand is complete. */
 #if PG_VERSION_NUM >= 190000
 #define finish_tuple_desc(desc) TupleDescFinalize(desc)

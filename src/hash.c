@@ -18,6 +18,7 @@
 
 #include "compat.h"
 #include "hash.h"
+#include "jsonb_hash.h"
 
 PG_FUNCTION_INFO_V1(stepadv_signature_hash_text);
 PG_FUNCTION_INFO_V1(stepadv_signature_hash_bytea);
@@ -25,24 +26,25 @@ PG_FUNCTION_INFO_V1(stepadv_signature_hash_jsonb);
 PG_FUNCTION_INFO_V1(stepadv_signature_hash_uuid);
 
 /* A text is hashed as UTF-8, so that databases of any encoding agree. */
-Datum
-stepadv_signature_hash_text(PG_FUNCTION_ARGS)
+int64
+hash_of_text(const char *bytes, int length)
 {
-	text	   *value = PG_GETARG_TEXT_PP(0);
-	char	   *bytes = VARDATA_ANY(value);
-	int			length = VARSIZE_ANY_EXHDR(value);
-
 	if (GetDatabaseEncoding() != PG_UTF8)
 	{
 		char	   *utf8 = pg_server_to_any(bytes, length, PG_UTF8);
 
 		if (utf8 != bytes)
-		{
-			bytes = utf8;
-			length = strlen(utf8);
-		}
+			return hash_bytes_64(utf8, strlen(utf8));
 	}
-	PG_RETURN_INT64(hash_bytes_64(bytes, length));
+	return hash_bytes_64(bytes, length);
+}
+
+Datum
+stepadv_signature_hash_text(PG_FUNCTION_ARGS)
+{
+	text	   *value = PG_GETARG_TEXT_PP(0);
+
+	PG_RETURN_INT64(hash_of_text(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)));
 }
 
 Datum
@@ -81,65 +83,101 @@ append_string(StringInfo canonical, char kind, const char *bytes, int length)
 	append_token(canonical, kind, utf8, utf8 == bytes ? length : strlen(utf8));
 }
 
+static void
+append_scalar(StringInfo canonical, const JsonbValue *v)
+{
+	char	   *digits;
+
+	switch (v->type)
+	{
+		case jbvNull:
+			appendStringInfoChar(canonical, 'n');
+			break;
+		case jbvBool:
+			appendStringInfoChar(canonical, v->val.boolean ? 't' : 'f');
+			break;
+		case jbvString:
+			append_string(canonical, 's', v->val.string.val, v->val.string.len);
+			break;
+		case jbvNumeric:
+			digits = numeric_normalize(v->val.numeric);
+			append_token(canonical, '#', digits, strlen(digits));
+			break;
+		default:
+			elog(ERROR, "unexpected jsonb value of type %d", (int) v->type);
+	}
+}
+
 /*
  * jsonb is hashed through a canonical token stream rather than through its
  * stored bytes: the storage format may change with the server, and keeps 1.0
  * and 1 apart.  jsonb itself has already sorted keys and dropped duplicates.
  */
-Datum
-stepadv_signature_hash_jsonb(PG_FUNCTION_ARGS)
+static void
+append_tokens(StringInfo canonical, JsonbContainer *value)
 {
-	Jsonb	   *value = PG_GETARG_JSONB_P(0);
-	StringInfoData canonical;
-	JsonbIterator *it = JsonbIteratorInit(&value->root);
+	JsonbIterator *it = JsonbIteratorInit(value);
 	JsonbIteratorToken token;
 	JsonbValue	v;
 
-	initStringInfo(&canonical);
 	while ((token = JsonbIteratorNext(&it, &v, false)) != WJB_DONE)
 	{
 		switch (token)
 		{
 			case WJB_BEGIN_ARRAY:
 				/* A lone scalar is stored as an array of one. */
-				appendStringInfoChar(&canonical, v.val.array.rawScalar ? '$' : '[');
-				continue;
+				appendStringInfoChar(canonical, v.val.array.rawScalar ? '$' : '[');
+				break;
 			case WJB_BEGIN_OBJECT:
-				appendStringInfoChar(&canonical, '{');
-				continue;
+				appendStringInfoChar(canonical, '{');
+				break;
 			case WJB_END_ARRAY:
-				appendStringInfoChar(&canonical, ']');
-				continue;
+				appendStringInfoChar(canonical, ']');
+				break;
 			case WJB_END_OBJECT:
-				appendStringInfoChar(&canonical, '}');
-				continue;
+				appendStringInfoChar(canonical, '}');
+				break;
 			case WJB_KEY:
-				append_string(&canonical, 'k', v.val.string.val, v.val.string.len);
-				continue;
+				append_string(canonical, 'k', v.val.string.val, v.val.string.len);
+				break;
 			default:
-				break;
-		}
-		switch (v.type)
-		{
-			case jbvNull:
-				appendStringInfoChar(&canonical, 'n');
-				break;
-			case jbvBool:
-				appendStringInfoChar(&canonical, v.val.boolean ? 't' : 'f');
-				break;
-			case jbvString:
-				append_string(&canonical, 's', v.val.string.val, v.val.string.len);
-				break;
-			case jbvNumeric:
-				{
-					char	   *digits = numeric_normalize(v.val.numeric);
-
-					append_token(&canonical, '#', digits, strlen(digits));
-					break;
-				}
-			default:
-				elog(ERROR, "unexpected jsonb value of type %d", (int) v.type);
+				append_scalar(canonical, &v);
 		}
 	}
+}
+
+Datum
+stepadv_signature_hash_jsonb(PG_FUNCTION_ARGS)
+{
+	Jsonb	   *value = PG_GETARG_JSONB_P(0);
+	StringInfoData canonical;
+
+	initStringInfo(&canonical);
+	append_tokens(&canonical, &value->root);
 	PG_RETURN_INT64(hash_bytes_64(canonical.data, canonical.len));
+}
+
+/* Within an array a scalar is no longer a lone one. */
+int64
+hash_of_tool_call(const char *tool, int tool_length, Jsonb *args)
+{
+	StringInfoData canonical;
+	JsonbValue	scalar = {.type = jbvNull};
+	int64		hash;
+
+	initStringInfo(&canonical);
+	appendStringInfoChar(&canonical, '[');
+	append_string(&canonical, 's', tool, tool_length);
+	if (args != NULL && !JB_ROOT_IS_SCALAR(args))
+		append_tokens(&canonical, &args->root);
+	else
+	{
+		if (args != NULL)
+			(void) JsonbExtractScalar(&args->root, &scalar);
+		append_scalar(&canonical, &scalar);
+	}
+	appendStringInfoChar(&canonical, ']');
+	hash = hash_bytes_64(canonical.data, canonical.len);
+	pfree(canonical.data);
+	return hash;
 }

@@ -243,9 +243,45 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(16, 'disagreement_by_group', 'stepadv_internal.disagreement_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, policy version and pair of methods that disagree, with the greatest difference'),
 	(17, 'advantage_histogram', 'stepadv_internal.advantage_histogram_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket, method and bin of advantages, with the number of steps');
 ALTER TYPE stepadv.attachment ADD ATTRIBUTE fresh_signs regclass CASCADE, ADD ATTRIBUTE folded_signs regclass CASCADE, ADD ATTRIBUTE waiting regclass CASCADE, ADD ATTRIBUTE signed_methods text[] CASCADE,
-	ADD ATTRIBUTE fresh_bins regclass CASCADE, ADD ATTRIBUTE folded_bins regclass CASCADE, ADD ATTRIBUTE binned_methods text[] CASCADE, ADD ATTRIBUTE kept_parts regclass CASCADE;
+	ADD ATTRIBUTE fresh_bins regclass CASCADE, ADD ATTRIBUTE folded_bins regclass CASCADE, ADD ATTRIBUTE binned_methods text[] CASCADE,
+	ADD ATTRIBUTE fresh_problems regclass CASCADE, ADD ATTRIBUTE folded_problems regclass CASCADE,
+	ADD ATTRIBUTE summed_over_time regclass CASCADE, ADD ATTRIBUTE summed_bins regclass CASCADE, ADD ATTRIBUTE kept_parts regclass CASCADE;
 ALTER TYPE stepadv_internal.attached ADD ATTRIBUTE fresh_signs regclass, ADD ATTRIBUTE folded_signs regclass, ADD ATTRIBUTE waiting regclass, ADD ATTRIBUTE signed_methods text[],
-	ADD ATTRIBUTE fresh_bins regclass, ADD ATTRIBUTE folded_bins regclass, ADD ATTRIBUTE binned_methods text[], ADD ATTRIBUTE kept_parts regclass;
+	ADD ATTRIBUTE fresh_bins regclass, ADD ATTRIBUTE folded_bins regclass, ADD ATTRIBUTE binned_methods text[], ADD ATTRIBUTE fresh_problems regclass, ADD ATTRIBUTE folded_problems regclass, ADD ATTRIBUTE summed_over_time regclass, ADD ATTRIBUTE summed_bins regclass, ADD ATTRIBUTE kept_parts regclass;
+CREATE TYPE stepadv_internal.step_order AS (n_repeated bigint, first_repeated integer, n_ahead bigint, first_ahead integer);
+CREATE TYPE stepadv_internal.lonely_steps AS (n_steps bigint, n_alone bigint, first_alone integer);
 CREATE TYPE stepadv_internal.signed_run AS (place integer, patterns bigint[], counts bigint[], apart float8[]);
 CREATE TYPE stepadv_internal.counted_bins AS (bins float8[], counts bigint[]);
 CREATE TYPE stepadv_internal.signed_steps AS (patterns bigint[], counts bigint[], apart float8[]);
+-- Success at k, and tasks that come out differently under one version.
+INSERT INTO stepadv_internal.combined_views VALUES
+	(20, 'pass_at_k', 'stepadv_internal.pass_at_k_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per version and number of rollouts drawn of a task, over tasks'),
+	(21, 'flaky', 'stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per task that both succeeded and failed under one version');
+
+-- Where it is decided, loops, the graph in a row.
+INSERT INTO stepadv_internal.combined_views VALUES
+	(30, 'decision_points', 'stepadv_internal.decision_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per state, how much is decided there'),
+	(31, 'failure_points', 'stepadv_internal.failure_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per failed rollout, where it was lost'),
+	(32, 'loops', 'stepadv_internal.loops_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{same,max_cycle,success_above}', 'a row per group, policy version and success, with the steps in loops'),
+	(33, 'graph_summary', 'stepadv_internal.graph_summary_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{success_above,max_bins}', 'a row per group, its state graph');
+
+-- What tokens, tool calls and ways to the goal say of behaviour: roles and views.
+CREATE TYPE stepadv.token_lineage AS (
+	n_rollouts bigint, n_steps bigint, n_tokens bigint, n_unique_tokens bigint,
+	step_ids bigint[], rollout_ids bigint[], step_nos integer[], prompt_lengths integer[], response_lengths integer[],
+	shared_lengths integer[], new_lengths integer[], runs integer[]
+);
+INSERT INTO stepadv_internal.role_types VALUES ('tokens', 'integer[]', '%s'), ('tokens', 'bigint[]', '%s'), ('tokens', 'smallint[]', '%s::integer[]');
+INSERT INTO stepadv_internal.roles VALUES
+	('prompt_token_ids', 37, 'steps', 'tokens', 'prompt_token_ids must be an array of integers.'),
+	('response_token_ids', 38, 'steps', 'tokens', 'response_token_ids must be an array of integers.'),
+	('ended_at', 39, 'rollouts', 'time', 'ended_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().');
+INSERT INTO stepadv_internal.combined_views VALUES
+	(40, 'lineage', 'stepadv_internal.lineage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step, with what its prompt has of the step before'),
+	(41, 'lineage_by_rollout', 'stepadv_internal.lineage_by_rollout_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, with its tokens and those that are unique'),
+	(42, 'lineage_by_group', 'stepadv_internal.lineage_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, with its tokens and those that are unique'),
+	(43, 'behaviour', 'stepadv_internal.behaviour_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{by}', 'a row per policy version, time bucket and category of action: calls, errors, repeats'),
+	(44, 'behaviour_advantage', 'stepadv_internal.behaviour_advantage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket, category of action and method, with the advantages'),
+	(45, 'shape_over_time', 'stepadv_internal.shape_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket and measure of rollouts: mean, median, 95th percentile, per success'),
+	(46, 'success_by_horizon', 'stepadv_internal.success_by_horizon_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{width}', 'a row per policy version, time bucket and distance of the start from the goal: success and excess'),
+	(47, 'level_reached', 'stepadv_internal.level_reached_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per run and level of success: when it was first reached');

@@ -20,6 +20,7 @@
 
 #include "arrays.h"
 #include "estimator.h"
+#include "estimators/batch_td.h"
 #include "estimators/bellman.h"
 #include "estimators/cuts.h"
 #include "estimators/q_error.h"
@@ -30,9 +31,10 @@
 /* Of the scale of the returns: what two roundings of the same number differ by at most. */
 #define TIE 1e-12
 
+/* Behind those that make the table. */
 enum
 {
-	GAMMA, LAMBDA, PRIOR, BASELINE, PRIOR_MEAN, TRUNCATED, SUCCESS_ABOVE, HISTORY, DECAY, SHRINK
+	HISTORY = N_BATCH_TD_PARAMETERS, DECAY, SHRINK
 };
 
 /* What becomes of a rollout that was cut off, in the order of the parameter's choices. */
@@ -42,13 +44,7 @@ enum
 };
 
 static const Parameter batch_td_parameters[] = {
-	GAMMA_PARAMETER,
-	NUMBER_PARAMETER("lambda", 0, 1),
-	NUMBER_PARAMETER("prior", 0, INFINITY),
-	NULLABLE_NUMBER_PARAMETER("baseline", -INFINITY, INFINITY),
-	CHOICE_PARAMETER("prior_mean", PRIOR_MEAN_CHOICES),
-	CHOICE_PARAMETER("truncated", "fail", "bootstrap"),
-	SUCCESS_ABOVE_PARAMETER,
+	BATCH_TD_PARAMETERS,
 	HISTORY_PARAMETERS,
 	CHOICE_PARAMETER("shrink", SHRINK_CHOICES)
 };
@@ -86,31 +82,40 @@ find_transitions(const GroupColumns *group, const RolloutFacts *facts, const Bel
 	return find_next_states(group, states, cut);
 }
 
-static void
-batch_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
-				  const ParameterValue *parameters, EstimateColumn *columns)
+void
+batch_td_table_build(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
+					 bool with_errors, RtmcTable *table)
 {
 	BellmanOptions options = {
-		parameters[GAMMA].number, parameters[LAMBDA].number, parameters[PRIOR].number
+		parameters[BATCH_TD_GAMMA].number, parameters[BATCH_TD_LAMBDA].number, parameters[BATCH_TD_PRIOR].number
 	};
-	RtmcTable	table;
 	const int32 *next;
 	double	   *weight;
 	double	   *target;
 
-	table.returns = ALLOCATE_ARRAY(double, group->n_steps);
-	discounted_returns(group, options.gamma, table.returns);
-	options.prior_mean = find_prior_mean(group, facts, &parameters[BASELINE], &parameters[PRIOR_MEAN],
-										 &parameters[SUCCESS_ABOVE], table.returns);
-	next = find_transitions(group, facts, &options, parameters[TRUNCATED].choice == TRUNCATED_BOOTSTRAP, &table.states);
-	number_pairs(group, &table.states, &table.pairs);
-	weight = weigh_visits(group, facts, &table.states, VISIT_EVERY);
+	table->returns = ALLOCATE_ARRAY(double, group->n_steps);
+	discounted_returns(group, options.gamma, table->returns);
+	options.prior_mean = find_prior_mean(group, facts, &parameters[BATCH_TD_BASELINE], &parameters[BATCH_TD_PRIOR_MEAN],
+										 &parameters[BATCH_TD_SUCCESS_ABOVE], table->returns);
+	next = find_transitions(group, facts, &options,
+							parameters[BATCH_TD_TRUNCATED].choice == TRUNCATED_BOOTSTRAP, &table->states);
+	number_pairs(group, &table->states, &table->pairs);
+	weight = weigh_visits(group, facts, &table->states, VISIT_EVERY);
 	options.weight = facts->weight ? weight : NULL;
-	target = bellman_targets(group, &table.states, next, &options);
-	rtmc_table_measure(group, target, weight, options.prior, options.prior_mean, &table);
-	flatten_ties(group, &options, target, &table);
-	if (errors_are_asked(columns))
-		bellman_errors(group, weight, target, next, &options, &table);
+	target = bellman_targets(group, &table->states, next, &options);
+	rtmc_table_measure(group, target, weight, options.prior, options.prior_mean, table);
+	flatten_ties(group, &options, target, table);
+	if (with_errors)
+		bellman_errors(group, weight, target, next, &options, table);
+}
+
+static void
+batch_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
+				  const ParameterValue *parameters, EstimateColumn *columns)
+{
+	RtmcTable	table;
+
+	batch_td_table_build(group, facts, parameters, errors_are_asked(columns), &table);
 	rtmc_table_columns(group, &table, columns);
 	if (parameters[SHRINK].choice == SHRINK_CHECK)
 		shrink_advantages(group, facts, batch_td_estimate, batch_td_columns, lengthof(batch_td_columns),

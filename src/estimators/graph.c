@@ -223,6 +223,23 @@ state_graph_build(const GroupColumns *group, const RolloutFacts *facts, double s
 	measure_distances(group, graph);
 }
 
+bool *
+find_successful_nodes(const GroupColumns *group, const StateGraph *graph)
+{
+	bool	   *successful = ALLOCATE_ZEROED_ARRAY(bool, graph->n_nodes);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		if (graph->end[r] != graph_goal(graph))
+			continue;
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+			successful[graph->states.of_step[i]] = true;
+		CHECK_FOR_INTERRUPTS();
+	}
+	successful[graph_goal(graph)] = graph->has_goal;
+	return successful;
+}
+
 /* ----------
  * Cycles
  * ----------

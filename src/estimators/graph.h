@@ -32,6 +32,9 @@ extern void state_graph_build(const GroupColumns *group, const RolloutFacts *fac
 /* By node: whether some walk leads from it back to it. */
 extern bool *find_cycles(const GroupColumns *group, const StateGraph *graph);
 
+/* By node: whether a rollout that succeeded was in it. */
+extern bool *find_successful_nodes(const GroupColumns *group, const StateGraph *graph);
+
 static inline int32
 graph_goal(const StateGraph *graph)
 {

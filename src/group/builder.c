@@ -148,11 +148,34 @@ note_columns(GroupBuilder *builder, const StepRow *row)
 	builder->given |= ~row->nulls;
 }
 
+/* As most rows: the next step of the rollout at hand. */
+static inline bool
+add_next_step(GroupBuilder *builder, const StepRow *row)
+{
+	StepRow    *last = &builder->last;
+	RowChunk   *chunk = builder->tail;
+
+	if (!is_plain_step(row) || builder->n_rows == 0 || row->rollout_id != last->rollout_id || last->is_rollout ||
+		row->step_no <= last->step_no || chunk->limit - chunk->end < MAX_ENCODED_STEP)
+		return false;
+	chunk->end = encode_plain_step(chunk->end, row, last);
+	last->step_id = row->step_id;
+	last->step_no = row->step_no;
+	builder->lacking |= PLAIN_NULLS;
+	builder->given |= (uint8) ~PLAIN_NULLS;
+	builder->n_steps++;
+	builder->n_rows++;
+	return true;
+}
+
 void
 group_builder_add(GroupBuilder *builder, const StepRow *row)
 {
-	Size		room = encoded_size_limit(row);
+	Size		room;
 
+	if (likely(add_next_step(builder, row)))
+		return;
+	room = encoded_size_limit(row);
 	if (builder->n_rows == 0 || builder->last.rollout_id != row->rollout_id)
 		builder->n_rollouts++;
 	if (builder->sorted && builder->n_rows > 0)
@@ -178,4 +201,10 @@ bool
 group_builder_is_empty(const GroupBuilder *builder)
 {
 	return builder->n_rows == 0;
+}
+
+void
+group_builder_fetch_ahead(const GroupBuilder *builder)
+{
+	fetch_chunk_ahead(builder->head);
 }

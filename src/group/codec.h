@@ -35,9 +35,6 @@
 #define EXTRA_SAME_POLICY_STEP 0x40	/* as the row before that had one */
 #define EXTRA_HAS_POLICY_STEP 0x80	/* another */
 
-/* What goes without saying of the step of a group without next_states and turns. */
-#define PLAIN_NULLS			(NULL_NEXT_STATE | NULL_TURN)
-
 /* No row takes more, but for its rewards. */
 #define MAX_ENCODED_STEP	80
 #define MAX_ENCODED_EXTRA	16	/* of it, beyond that */
@@ -117,13 +114,11 @@ decode_extra(const char *bytes, StepRow *row, const StepRow *previous)
 	return bytes;
 }
 
-/* Write `row`, which follows `previous`; returns the end of what was written. */
-static inline char *
-encode_step(char *bytes, const StepRow *row, const StepRow *previous)
+/* What the tag alone says of `row`, which follows `previous`. */
+static inline uint8
+tag_of(const StepRow *row, const StepRow *previous)
 {
 	uint8		tag = row->success << TAG_SUCCESS_SHIFT;
-	uint8		more = row->nulls |
-		(row->is_rollout ? MORE_IS_ROLLOUT : 0) | (row->parts << MORE_PARTS_SHIFT);
 
 	if (row->rollout_id == previous->rollout_id)
 		tag |= TAG_SAME_ROLLOUT;
@@ -135,12 +130,13 @@ encode_step(char *bytes, const StepRow *row, const StepRow *previous)
 		tag |= TAG_NO_REWARD;
 	else if (row->reward == 0 && !signbit(row->reward))
 		tag |= TAG_ZERO_REWARD;
-	if (more != PLAIN_NULLS)
-		tag |= TAG_MORE;
+	return tag;
+}
 
-	*bytes++ = tag;
-	if (tag & TAG_MORE)
-		*bytes++ = more;
+/* What the tag does not say. */
+static inline char *
+put_beside_tag(char *bytes, uint8 tag, const StepRow *row)
+{
 	if (!(tag & TAG_SAME_ROLLOUT))
 		PUT(bytes, row->rollout_id);
 	if (!(tag & TAG_NEXT_STEP_ID))
@@ -149,6 +145,74 @@ encode_step(char *bytes, const StepRow *row, const StepRow *previous)
 		PUT(bytes, row->step_no);
 	if (!(tag & (TAG_NO_REWARD | TAG_ZERO_REWARD)))
 		PUT(bytes, row->reward);
+	return bytes;
+}
+
+static inline const char *
+get_beside_tag(const char *bytes, uint8 tag, StepRow *row, const StepRow *previous)
+{
+	row->success = (tag >> TAG_SUCCESS_SHIFT) & 3;
+	row->rollout_id = previous->rollout_id;
+	row->step_id = (int64) ((uint64) previous->step_id + 1);
+	row->step_no = (int32) ((uint32) previous->step_no + 1);
+	row->reward = (tag & TAG_NO_REWARD) ? NAN : 0;
+	if (!(tag & TAG_SAME_ROLLOUT))
+		GET(bytes, row->rollout_id);
+	if (!(tag & TAG_NEXT_STEP_ID))
+		GET(bytes, row->step_id);
+	if (!(tag & TAG_NEXT_STEP_NO))
+		GET(bytes, row->step_no);
+	if (!(tag & (TAG_NO_REWARD | TAG_ZERO_REWARD)))
+		GET(bytes, row->reward);
+	return bytes;
+}
+
+/* Is a row a step with state and action and nothing beyond what every step has? */
+static inline bool
+is_plain_step(const StepRow *row)
+{
+	return row->nulls == PLAIN_NULLS && !row->is_rollout && row->parts == 0;
+}
+
+/* Such a row as encode_step and decode_step have it, with less to ask. */
+static inline char *
+encode_plain_step(char *bytes, const StepRow *row, const StepRow *previous)
+{
+	uint8		tag = tag_of(row, previous);
+
+	*bytes++ = tag;
+	bytes = put_beside_tag(bytes, tag, row);
+	PUT(bytes, row->state);
+	PUT(bytes, row->action);
+	return bytes;
+}
+
+static inline const char *
+decode_plain_step(const char *bytes, StepRow *row, const StepRow *previous)
+{
+	uint8		tag = *bytes++;
+
+	bytes = get_beside_tag(bytes, tag, row, previous);
+	GET(bytes, row->state);
+	GET(bytes, row->action);
+	return bytes;
+}
+
+/* Write `row`, which follows `previous`; returns the end of what was written. */
+static inline char *
+encode_step(char *bytes, const StepRow *row, const StepRow *previous)
+{
+	uint8		tag = tag_of(row, previous);
+	uint8		more = row->nulls |
+		(row->is_rollout ? MORE_IS_ROLLOUT : 0) | (row->parts << MORE_PARTS_SHIFT);
+
+	if (more != PLAIN_NULLS)
+		tag |= TAG_MORE;
+
+	*bytes++ = tag;
+	if (tag & TAG_MORE)
+		*bytes++ = more;
+	bytes = put_beside_tag(bytes, tag, row);
 	if (!(row->nulls & NULL_STATE))
 		PUT(bytes, row->state);
 	if (!(row->nulls & NULL_ACTION))
@@ -177,21 +241,9 @@ decode_step(const char *bytes, StepRow *row, const StepRow *previous)
 	row->nulls = more & NULLS_ALL;
 	row->is_rollout = (more & MORE_IS_ROLLOUT) != 0;
 	row->parts = more >> MORE_PARTS_SHIFT;
-	row->success = (tag >> TAG_SUCCESS_SHIFT) & 3;
-	row->rollout_id = previous->rollout_id;
-	row->step_id = (int64) ((uint64) previous->step_id + 1);
-	row->step_no = (int32) ((uint32) previous->step_no + 1);
-	row->reward = (tag & TAG_NO_REWARD) ? NAN : 0;
+	bytes = get_beside_tag(bytes, tag, row, previous);
 	row->state = 0;
 	row->action = 0;
-	if (!(tag & TAG_SAME_ROLLOUT))
-		GET(bytes, row->rollout_id);
-	if (!(tag & TAG_NEXT_STEP_ID))
-		GET(bytes, row->step_id);
-	if (!(tag & TAG_NEXT_STEP_NO))
-		GET(bytes, row->step_no);
-	if (!(tag & (TAG_NO_REWARD | TAG_ZERO_REWARD)))
-		GET(bytes, row->reward);
 	if (!(row->nulls & NULL_STATE))
 		GET(bytes, row->state);
 	if (!(row->nulls & NULL_ACTION))

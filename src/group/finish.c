@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "group/repeated_rows.h"
+#include "group/whole_rollouts.h"
 
 /* Columns of a value being built, through which they may be written. */
 #define WRITABLE(type, column) ((type *) (column))
@@ -148,10 +149,9 @@ finished_shape(const GroupBuilder *builder, const OrderedRows *rows)
 
 /* Are the rows in order, all of them steps that have the six columns of every value and no other, each step once? */
 static bool
-is_plain(const GroupBuilder *builder, const GroupShape *shape)
+is_plain(const GroupBuilder *builder)
 {
-	return builder->sorted && builder->n_ties == 0 && builder->parts == 0 &&
-		builder->n_steps == builder->n_rows && (shape->has & HAS_NULLS) == 0;
+	return builder->sorted && builder->n_ties == 0 && has_plain_rows(builder);
 }
 
 /* As most groups are: no column but these, no row that is like another. */
@@ -165,29 +165,34 @@ fill_plain_group(const GroupBuilder *builder, const GroupColumns *group)
 	double	   *reward = WRITABLE(double, group->reward);
 	uint8	   *success = WRITABLE(uint8, group->success);
 	uint32	   *n_rollout_steps = WRITABLE(uint32, group->n_rollout_steps);
-	RowWalk		walk = begin_walk(builder);
 	StepRow		row = row_before_first;
-	int64		rollout_id = 0;
 	int64		rollout = -1;
 	uint32		first = 0;
+	uint32		step = 0;
 
-	for (uint32 step = 0; next_row(&walk, &row); step++)
+	for (const RowChunk *chunk = builder->head; chunk != NULL; chunk = chunk->next)
 	{
-		if (rollout < 0 || row.rollout_id != rollout_id)
+		for (const char *bytes = chunk->rows; bytes < chunk->end; step++)
 		{
-			if (rollout >= 0)
-				n_rollout_steps[rollout] = step - first;
-			rollout_id = row.rollout_id;
-			begin_rollout(group, ++rollout, rollout_id);
-			first = step;
+			int64		rollout_id = row.rollout_id;
+
+			bytes = decode_plain_step(bytes, &row, &row);
+			if (rollout < 0 || row.rollout_id != rollout_id)
+			{
+				if (rollout >= 0)
+					n_rollout_steps[rollout] = step - first;
+				begin_rollout(group, ++rollout, row.rollout_id);
+				first = step;
+			}
+			if (row.success > success[rollout])
+				success[rollout] = row.success;
+			step_id[step] = row.step_id;
+			step_no[step] = row.step_no;
+			state[step] = row.state;
+			action[step] = row.action;
+			reward[step] = row.reward;
 		}
-		if (row.success > success[rollout])
-			success[rollout] = row.success;
-		step_id[step] = row.step_id;
-		step_no[step] = row.step_no;
-		state[step] = row.state;
-		action[step] = row.action;
-		reward[step] = row.reward;
+		CHECK_FOR_INTERRUPTS();
 	}
 	if (rollout >= 0)
 		n_rollout_steps[rollout] = (uint32) builder->n_steps - first;
@@ -245,18 +250,61 @@ fill_group(OrderedRows *rows, const GroupColumns *group, uint8 nulls)
 	}
 }
 
+/* Rows of rollouts that came whole. */
+static void
+fill_whole_rollouts(const WholeRollouts *whole, const GroupColumns *group)
+{
+	int64		rollout = -1;
+	uint32		step = 0;
+
+	for (const RowRun *run = whole->runs; run < whole->runs + whole->n_runs; run++)
+	{
+		Size		n = run->n_rows;
+		uint32		first = run->first;
+
+		if (rollout < 0 || run->rollout_id != run[-1].rollout_id)
+			begin_rollout(group, ++rollout, run->rollout_id);
+		WRITABLE(uint32, group->n_rollout_steps)[rollout] += n;
+		WRITABLE(uint8, group->success)[rollout] = Max(group->success[rollout], run->success);
+		memcpy(WRITABLE(int64, group->step_id) + step, whole->step_id + first, n * sizeof(int64));
+		memcpy(WRITABLE(int32, group->step_no) + step, whole->step_no + first, n * sizeof(int32));
+		memcpy(WRITABLE(int64, group->state) + step, whole->state + first, n * sizeof(int64));
+		memcpy(WRITABLE(int64, group->action) + step, whole->action + first, n * sizeof(int64));
+		memcpy(WRITABLE(double, group->reward) + step, whole->reward + first, n * sizeof(double));
+		step += n;
+	}
+}
+
+static RolloutGroup *
+finish_whole_rollouts(const GroupBuilder *builder, WholeRollouts *whole)
+{
+	GroupShape	shape = {
+		whole->n_rollouts, builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->forgiving
+	};
+	GroupColumns group;
+	RolloutGroup *datum = group_allocate(&shape, &group);
+
+	fill_whole_rollouts(whole, &group);
+	free_whole_rollouts(whole);
+	group_seal(datum);
+	return datum;
+}
+
 RolloutGroup *
 group_builder_finish(const GroupBuilder *builder)
 {
+	WholeRollouts whole;
 	OrderedRows rows;
 	GroupShape	shape;
 	GroupColumns group;
 	RolloutGroup *datum;
 
+	if (collect_whole_rollouts(builder, &whole))
+		return finish_whole_rollouts(builder, &whole);
 	begin_ordered_rows(&rows, builder);
 	shape = finished_shape(builder, &rows);
 	datum = group_allocate(&shape, &group);
-	if (is_plain(builder, &shape))
+	if (is_plain(builder))
 		fill_plain_group(builder, &group);
 	else
 		fill_group(&rows, &group, known_nulls(shape.has));

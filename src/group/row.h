@@ -33,6 +33,8 @@ typedef enum Truncation
 #define NULL_TURN			0x08	/* in a group without turns it is not set */
 #define NULLS_IDENTITIES	0x07
 #define NULLS_ALL			0x0F
+/* What goes without saying of the step of a group without next_states and turns. */
+#define PLAIN_NULLS			(NULL_NEXT_STATE | NULL_TURN)
 
 /* Bits of StepRow.parts: what else a row has, else it is not set. */
 #define PART_WIDE			0x01	/* next_state, value, turn_reward, cost */

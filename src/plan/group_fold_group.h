@@ -31,33 +31,38 @@ extern void begin_group(GroupFoldState *fold, const AttrNumber *positions, const
 extern TupleTableSlot *give_value(GroupFoldState *fold, Datum value, bool isnull);
 extern TupleTableSlot *give_group(GroupFoldState *fold);
 
-/* Has a row the very keys of the current group?  Others may be equal all the same. */
+/* Has a row these very keys?  Others may be equal all the same. */
 static inline bool
-has_same_keys(const GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+has_keys(const GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row, const Datum *values, const bool *nulls)
 {
-	const TupleTableSlot *keys = fold->group_keys;
-
 	for (int k = 0; k < fold->n_keys; k++)
 	{
 		Datum		value = row->tts_values[positions[k] - 1];
 		bool		isnull = row->tts_isnull[positions[k] - 1];
 
-		if (isnull != keys->tts_isnull[k])
+		if (isnull != nulls[k])
 			return false;
-		if (!isnull && value != keys->tts_values[k])
+		if (!isnull && value != values[k])
 		{
-			Form_pg_attribute key = TupleDescAttr(keys->tts_tupleDescriptor, k);
+			Form_pg_attribute key = TupleDescAttr(fold->keys->tts_tupleDescriptor, k);
 
-			if (key->attbyval || !datum_image_eq(value, keys->tts_values[k], false, key->attlen))
+			if (key->attbyval || !datum_image_eq(value, values[k], false, key->attlen))
 				return false;
 		}
 	}
 	return true;
 }
 
+/* Those of the current group? */
+static inline bool
+has_same_keys(const GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+{
+	return has_keys(fold, positions, row, fold->group_keys->tts_values, fold->group_keys->tts_isnull);
+}
+
 /* What the row at hand says of a step.  False: nothing that counts. */
 static inline bool
-read_row(const GroupFoldState *fold, const TupleTableSlot *row, double rewards[MAX_REWARDS], StepRow *step)
+read_row(GroupFoldState *fold, TupleTableSlot *row, double rewards[MAX_REWARDS], StepRow *step)
 {
 	if (fold->has_filter)
 	{
@@ -66,12 +71,16 @@ read_row(const GroupFoldState *fold, const TupleTableSlot *row, double rewards[M
 		if (row->tts_isnull[filter - 1] || !DatumGetBool(row->tts_values[filter - 1]))
 			return false;
 	}
+	if (read_stored_step(&fold->input, step))
+		return true;
+	if (fold->input.stored_step != NULL)
+		read_arguments(&fold->input, row);
 	return read_step_row(fold->input.args, fold->n_args, fold->forgiving, rewards, step);
 }
 
 /* The row at hand into the current group. */
 static inline void
-add_row(GroupFoldState *fold, const TupleTableSlot *row)
+add_row(GroupFoldState *fold, TupleTableSlot *row)
 {
 	double		rewards[MAX_REWARDS];
 	StepRow		step;

@@ -56,7 +56,7 @@ begin_parts(GroupFoldState *fold, ExchangeAccess *exchange)
 
 /* A filter can leave a group without rows, as can a forgiven row. */
 void
-scatter_row(GroupFoldState *fold, const TupleTableSlot *row)
+scatter_row(GroupFoldState *fold, TupleTableSlot *row)
 {
 	double		rewards[MAX_REWARDS];
 	StepRow		step;

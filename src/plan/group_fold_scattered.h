@@ -11,7 +11,7 @@
 extern void begin_parts(GroupFoldState *fold, ExchangeAccess *exchange);
 
 /* A row into the part of its group. */
-extern void scatter_row(GroupFoldState *fold, const TupleTableSlot *row);
+extern void scatter_row(GroupFoldState *fold, TupleTableSlot *row);
 
 /* The value of the current group, into the part of this hash. */
 extern void scatter_group(GroupFoldState *fold, uint32 hash);

@@ -27,7 +27,7 @@
 #include "utils/rel.h"
 
 #include "compat.h"
-#include "hash.h"
+#include "jsonb_hash.h"
 #include "long_work.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fill_identities);
@@ -160,32 +160,9 @@ get(const Row *row, Role role)
 static Datum
 hash_of_unknown_call(const Row *row)
 {
-	JsonbParseState *state = NULL;
-	JsonbValue	element;
-	JsonbValue *array;
 	text	   *tool = DatumGetTextPP(get(row, TOOL));
 
-	pushJsonbValue(&state, WJB_BEGIN_ARRAY, NULL);
-	element.type = jbvString;
-	element.val.string.val = VARDATA_ANY(tool);
-	element.val.string.len = VARSIZE_ANY_EXHDR(tool);
-	pushJsonbValue(&state, WJB_ELEM, &element);
-	if (has(row, ARGS))
-	{
-		Jsonb	   *args = DatumGetJsonbP(get(row, ARGS));
-
-		if (!JB_ROOT_IS_SCALAR(args) || !JsonbExtractScalar(&args->root, &element))
-		{
-			element.type = jbvBinary;
-			element.val.binary.data = &args->root;
-			element.val.binary.len = VARSIZE(args) - VARHDRSZ;
-		}
-	}
-	else
-		element.type = jbvNull;
-	pushJsonbValue(&state, WJB_ELEM, &element);
-	array = pushJsonbValue(&state, WJB_END_ARRAY, NULL);
-	return DirectFunctionCall1(stepadv_signature_hash_jsonb, JsonbPGetDatum(JsonbValueToJsonb(array)));
+	return Int64GetDatum(hash_of_tool_call(VARDATA_ANY(tool), VARSIZE_ANY_EXHDR(tool), has(row, ARGS) ? DatumGetJsonbP(get(row, ARGS)) : NULL));
 }
 
 static Datum
@@ -213,7 +190,7 @@ hash_of_call(const Row *row)
 }
 
 static bool
-hash_of_text(const Row *row, Role role, Datum *hash)
+hash_of_column(const Row *row, Role role, Datum *hash)
 {
 	if (has(row, role))
 		*hash = DirectFunctionCall1(stepadv_signature_hash_text, get(row, role));
@@ -225,11 +202,11 @@ static bool
 identity(const Row *row, Role role, Datum *hash)
 {
 	if (role == STATE)
-		return hash_of_text(row, OBSERVATION, hash);
+		return hash_of_column(row, OBSERVATION, hash);
 	if (role == NEXT_STATE)
-		return hash_of_text(row, NEXT_OBSERVATION, hash);
+		return hash_of_column(row, NEXT_OBSERVATION, hash);
 	if (!has(row, TOOL))
-		return hash_of_text(row, ACTION, hash);
+		return hash_of_column(row, ACTION, hash);
 	*hash = hash_of_call(row);
 	return true;
 }

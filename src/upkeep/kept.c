@@ -41,7 +41,7 @@
  *
  * Aliases: c the kept groups, f the same folded when asked, o what the views over time
  * add up of them, s the signs of their steps, b their distributions, p what all of these are
- * computed by, r rows of it, w groups that wait, u those whose signs wait, g groups of
+ * computed by, r rows of it, q the problems of their rows and i these when asked, a the attachment, w groups that wait, u those whose signs wait, g groups of
  * a statement (columns k1, k2, ...), $ parameters.
  */
 static const char *const texts[N_KEPT_STATEMENTS] = {
@@ -92,6 +92,19 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	[KEPT_CLEAR_BINS_SET] = "DELETE FROM {B} b USING " GROUPS_NAME " g WHERE {b=g}",
 	[KEPT_CLEAR_ALL_BINS] = "DELETE FROM {B}",
 	[KEPT_ADD_BINS] = "INSERT INTO {B} SELECT {r->B} FROM " PARTS_NAME " r WHERE r.is_division",
+	[KEPT_CLEAR_PROBLEMS_ONE] = "DELETE FROM {Q} q WHERE {q=$}",
+	[KEPT_CLEAR_PROBLEMS_SET] = "DELETE FROM {Q} q USING " GROUPS_NAME " g WHERE {q=g}",
+	[KEPT_CLEAR_ALL_PROBLEMS] = "DELETE FROM {Q}",
+	[KEPT_ADD_PROBLEMS_ONE] = "INSERT INTO {Q} SELECT i.* FROM {I} i WHERE {i=$}",
+	[KEPT_ADD_PROBLEMS_SET] = "INSERT INTO {Q} SELECT i.* FROM {I} i JOIN " GROUPS_NAME " g ON {i=g}",
+	[KEPT_ADD_ALL_PROBLEMS] = "INSERT INTO {Q} SELECT i.* FROM {I} i",
+	[KEPT_STILL_WAIT] = "SELECT {u.*} FROM {U} u JOIN " GROUPS_NAME " g ON {u=g}",
+	[KEPT_LET_SET_WAIT] = "INSERT INTO {U} ({u*}) SELECT {g.*} FROM " GROUPS_NAME " g",
+	[KEPT_END_WAIT_SET] = "DELETE FROM {U} u USING " GROUPS_NAME " g WHERE {u=g}",
+	/* An attachment's table has one row. */
+	[KEPT_FORGET_DIVISIONS] = "SELECT stepadv_internal.forget_sums(a.tableoid::pg_catalog.regclass, false) FROM ONLY {A} a",
+	[KEPT_FORGET_ALL_DIVISIONS] = "SELECT stepadv_internal.forget_sums(a.tableoid::pg_catalog.regclass, true) FROM ONLY {A} a",
+	[KEPT_ADD_DIVISIONS] = "SELECT stepadv_internal.add_sums(a.tableoid::pg_catalog.regclass) FROM ONLY {A} a",
 };
 
 const char *
@@ -134,6 +147,12 @@ relation_of(const Kept *kept, char alias)
 			return kept->folded_signs;
 		case 'b':
 			return kept->folded_bins;
+		case 'a':
+			return kept->attachment;
+		case 'q':
+			return kept->folded_problems;
+		case 'i':
+			return kept->fresh_problems;
 		case 'u':
 			return kept->waiting;
 	}
@@ -392,7 +411,9 @@ read_attachment(Kept *kept)
 							  /* 0.2.0 has no such columns, and may not be updated yet. */
 							  " (j.j OPERATOR(pg_catalog.->>) 'waiting')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'fresh_signs')::pg_catalog.regclass,"
 							  " (j.j OPERATOR(pg_catalog.->>) 'folded_signs')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'fresh_bins')::pg_catalog.regclass,"
-							  " (j.j OPERATOR(pg_catalog.->>) 'folded_bins')::pg_catalog.regclass, a.source, (j.j OPERATOR(pg_catalog.->>) 'kept_parts')::pg_catalog.regclass"
+							  " (j.j OPERATOR(pg_catalog.->>) 'folded_bins')::pg_catalog.regclass, a.source, (j.j OPERATOR(pg_catalog.->>) 'fresh_problems')::pg_catalog.regclass,"
+							  " (j.j OPERATOR(pg_catalog.->>) 'folded_problems')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'kept_parts')::pg_catalog.regclass,"
+							  " (j.j OPERATOR(pg_catalog.->>) 'summed_bins')::pg_catalog.regclass"
 							  " FROM pg_catalog.pg_class c, stepadv_internal.attachments(c.relowner) a, pg_catalog.to_jsonb(a) j(j)"
 							  " WHERE c.oid OPERATOR(pg_catalog.=) $1 AND a.attachment OPERATOR(pg_catalog.=) $1"
 							  " AND a.kept IS NOT NULL AND a.fresh IS NOT NULL AND a.folded IS NOT NULL",
@@ -417,7 +438,10 @@ read_attachment(Kept *kept)
 	kept->fresh_bins = oid_column(row, desc, 12);
 	kept->folded_bins = OidIsValid(kept->fresh_bins) ? oid_column(row, desc, 13) : InvalidOid;
 	kept->source = oid_column(row, desc, 14);
-	kept->parts = oid_column(row, desc, 15);
+	kept->fresh_problems = oid_column(row, desc, 15);
+	kept->folded_problems = OidIsValid(kept->fresh_problems) ? oid_column(row, desc, 16) : InvalidOid;
+	kept->parts = oid_column(row, desc, 17);
+	kept->is_summed = OidIsValid(oid_column(row, desc, 18));
 	SPI_freetuptable(SPI_tuptable);
 	/* A list of groups that is gone can have nothing added to it. */
 	return kept->n_keys > 0 && (kept->how == KEPT_BY_STATEMENT || OidIsValid(kept->changed));
@@ -429,7 +453,7 @@ look_up_kept(Kept *kept)
 {
 	StringInfoData watch;
 	Oid			relations[] = {kept->attachment, kept->fresh, kept->folded, kept->changed, kept->fresh_over_time, kept->folded_over_time,
-	kept->waiting, kept->fresh_signs, kept->folded_signs, kept->fresh_bins, kept->folded_bins, kept->parts};
+	kept->waiting, kept->fresh_signs, kept->folded_signs, kept->fresh_bins, kept->folded_bins, kept->fresh_problems, kept->folded_problems, kept->parts};
 	MemoryContext old = MemoryContextSwitchTo(kept->context);
 	ListCell   *cell;
 

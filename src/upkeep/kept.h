@@ -59,6 +59,18 @@ typedef enum KeptStatement
 	KEPT_CLEAR_BINS_SET,
 	KEPT_CLEAR_ALL_BINS,
 	KEPT_ADD_BINS,
+	KEPT_CLEAR_PROBLEMS_ONE,
+	KEPT_CLEAR_PROBLEMS_SET,
+	KEPT_CLEAR_ALL_PROBLEMS,
+	KEPT_ADD_PROBLEMS_ONE,
+	KEPT_ADD_PROBLEMS_SET,
+	KEPT_ADD_ALL_PROBLEMS,
+	KEPT_STILL_WAIT,
+	KEPT_LET_SET_WAIT,
+	KEPT_END_WAIT_SET,
+	KEPT_FORGET_DIVISIONS,
+	KEPT_FORGET_ALL_DIVISIONS,
+	KEPT_ADD_DIVISIONS,
 	N_KEPT_STATEMENTS
 } KeptStatement;
 
@@ -82,7 +94,11 @@ typedef struct Kept
 	Oid			folded_signs;
 	Oid			fresh_bins;		/* the distribution of their advantages, likewise */
 	Oid			folded_bins;
+	Oid			fresh_problems; /* what is wrong with their rows, likewise */
+	Oid			folded_problems;
 	Oid			parts;			/* view: all of these, computed of the kept groups; or InvalidOid */
+	bool		is_summed;		/* sums by division are kept: see sql/67-summed.sql */
+	bool		lacks_sums;		/* those of some division are to be added */
 	bool		by_index;		/* an index leads to the rows of a group */
 	Oid			unreadable;		/* a table below that the owner may not read, or InvalidOid */
 	TupleDesc	groups;			/* k1, k2, ...: the columns of the group */

@@ -35,7 +35,7 @@
 
 /* What of groups is to be kept. */
 #define OVER_TIME	0x1
-#define SIGNS		0x2			/* and distributions */
+#define SIGNS		0x2			/* and distributions, and problems of rows */
 
 /* Rows that are computed before they are written, where it is about all groups. */
 #define BATCH 1000
@@ -129,7 +129,7 @@ kept_of(const Kept *kept, int what)
 {
 	if (!OidIsValid(kept->folded_over_time))
 		what &= ~OVER_TIME;
-	if (!OidIsValid(kept->waiting) || !OidIsValid(kept->parts))
+	if (!OidIsValid(kept->waiting) || (!OidIsValid(kept->parts) && (OidIsValid(kept->folded_signs) || OidIsValid(kept->folded_bins))))
 		what &= ~SIGNS;
 	return what;
 }
@@ -141,12 +141,21 @@ group_done(const Kept *kept, LongWork *work)
 		advance_long_work(work, kept_of(kept, OVER_TIME | SIGNS) != 0 ? 0.5 : 1, 1);
 }
 
+/* Whether what is kept of the methods is to be computed, all of it, by one view. */
+static bool
+is_everything(const Kept *kept, int what)
+{
+	return (what & SIGNS) != 0 && OidIsValid(kept->parts);
+}
+
 static void
 attempt_parts(void *argument)
 {
 	Attempt    *attempt = argument;
-	bool		everything = (attempt->what & SIGNS) != 0;
+	bool		everything = is_everything(attempt->kept, attempt->what);
 
+	if (!everything && (attempt->what & OVER_TIME) == 0)
+		return;
 	if (!attempt->kept->by_index)
 	{
 		kept_execute_set(attempt->kept, everything ? KEPT_EVERYTHING_SET : KEPT_PARTS_SET, attempt->groups, attempt->from, attempt->to);
@@ -210,6 +219,8 @@ clear_parts(Kept *kept, int what, SPITupleTable *groups, uint64 from, uint64 to)
 		execute_each(kept, KEPT_CLEAR_SIGNS_ONE, KEPT_CLEAR_SIGNS_SET, groups, from, to);
 	if ((what & SIGNS) && OidIsValid(kept->folded_bins))
 		execute_each(kept, KEPT_CLEAR_BINS_ONE, KEPT_CLEAR_BINS_SET, groups, from, to);
+	if ((what & SIGNS) && OidIsValid(kept->folded_problems))
+		execute_each(kept, KEPT_CLEAR_PROBLEMS_ONE, KEPT_CLEAR_PROBLEMS_SET, groups, from, to);
 }
 
 static void
@@ -217,7 +228,7 @@ add_parts(Kept *kept, int what, Tuplestorestate *rows, TupleDesc desc)
 {
 	if (tuplestore_tuple_count(rows) == 0)
 		return;
-	if ((what & SIGNS) == 0)
+	if (!is_everything(kept, what))
 	{
 		execute_with(kept, KEPT_ADD_PARTS, PARTS_NAME, rows, desc);
 		return;
@@ -244,6 +255,9 @@ keep_some(Kept *kept, int what, SPITupleTable *groups, uint64 from, uint64 to, L
 		clear_parts(kept, what, groups, from, to);
 	if (is_known)
 		add_parts(kept, what, attempt.rows, attempt.desc);
+	/* No method is asked for them. */
+	if (is_known && (what & SIGNS) && OidIsValid(kept->folded_problems))
+		execute_each(kept, KEPT_ADD_PROBLEMS_ONE, KEPT_ADD_PROBLEMS_SET, groups, from, to);
 	tuplestore_end(attempt.rows);
 	if (is_known)
 		return;
@@ -264,12 +278,38 @@ keep_some(Kept *kept, int what, SPITupleTable *groups, uint64 from, uint64 to, L
 		keep_some(kept, what & OVER_TIME, groups, from, to, NULL);
 }
 
+/*
+ * The sums of the divisions that these groups are in, as they are kept now.  They are
+ * known by the list of those that wait, in which they stand only meanwhile: who waits
+ * for another reason goes on waiting.
+ */
+static void
+forget_divisions(Kept *kept, SPITupleTable *groups)
+{
+	SPITupleTable *still_wait;
+
+	if (!kept->is_summed || groups->numvals == 0)
+		return;
+	kept_execute_set(kept, KEPT_STILL_WAIT, groups, 0, groups->numvals);
+	still_wait = SPI_tuptable;
+	kept_execute_set(kept, KEPT_LET_SET_WAIT, groups, 0, groups->numvals);
+	kept_execute(kept, KEPT_FORGET_DIVISIONS, NULL, 0);
+	kept_execute_set(kept, KEPT_END_WAIT_SET, groups, 0, groups->numvals);
+	kept_execute_set(kept, KEPT_LET_SET_WAIT, still_wait, 0, still_wait->numvals);
+	kept->lacks_sums = true;
+}
+
 void
 keep_parts(Kept *kept, SPITupleTable *groups, bool with_signs, LongWork *work)
 {
 	int			what = kept_of(kept, with_signs ? OVER_TIME | SIGNS : OVER_TIME);
 
+	/* Where they were, and where they are. */
+	if (what & SIGNS)
+		forget_divisions(kept, groups);
 	keep_some(kept, what, groups, 0, groups->numvals, work);
+	if (what & SIGNS)
+		forget_divisions(kept, groups);
 	if ((what & SIGNS) == 0 && OidIsValid(kept->waiting))
 	{
 		for (uint64 i = 0; i < groups->numvals; i++)
@@ -338,6 +378,14 @@ attempt_sums_alone(void *argument)
 }
 
 static void
+add_divisions(Kept *kept)
+{
+	if (kept->is_summed)
+		kept_execute(kept, KEPT_ADD_DIVISIONS, NULL, 0);
+	kept->lacks_sums = false;
+}
+
+static void
 clear_all(Kept *kept, int what)
 {
 	if (what & OVER_TIME)
@@ -349,6 +397,10 @@ clear_all(Kept *kept, int what)
 		kept_execute_once(kept, KEPT_CLEAR_ALL_SIGNS);
 	if (OidIsValid(kept->folded_bins))
 		kept_execute_once(kept, KEPT_CLEAR_ALL_BINS);
+	if (OidIsValid(kept->folded_problems))
+		kept_execute_once(kept, KEPT_CLEAR_ALL_PROBLEMS);
+	if (kept->is_summed)
+		kept_execute(kept, KEPT_FORGET_ALL_DIVISIONS, NULL, 0);
 	if ((what & SIGNS) == 0)
 		kept_execute_once(kept, KEPT_ALL_LET_WAIT);
 }
@@ -361,6 +413,11 @@ keep_all_parts(Kept *kept, bool over_time, bool is_asked, uint64 n_groups)
 
 	clear_all(kept, whole.what);
 	if (whole.what == 0)
+		return;
+	/* Groups have some that have no value: these are all found at once. */
+	if ((whole.what & SIGNS) && OidIsValid(kept->folded_problems))
+		kept_execute_once(kept, KEPT_ADD_ALL_PROBLEMS);
+	if (!is_everything(kept, whole.what) && (whole.what & OVER_TIME) == 0)
 		return;
 	if (!OidIsValid(kept->parts))
 		telling_rows(kept, attempt_sums_alone, &whole, "rows for the views over time", is_asked);
@@ -380,6 +437,7 @@ keep_all_parts(Kept *kept, bool over_time, bool is_asked, uint64 n_groups)
 		allow_sequential_scans(kept, false);
 		keep_some(kept, whole.what, groups, 0, groups->numvals, NULL);
 	}
+	add_divisions(kept);
 }
 
 /* ----------
@@ -395,6 +453,8 @@ sign_waiting(Kept *kept)
 
 	if (kept_of(kept, SIGNS) == 0)
 		return 0;
+	if (kept->is_summed)
+		kept_execute(kept, KEPT_FORGET_DIVISIONS, NULL, 0);
 	n = kept_query(kept, KEPT_TAKE_UNSIGNED, NULL, 0);
 	groups = SPI_tuptable;
 	if (are_most(kept, n))
@@ -402,8 +462,10 @@ sign_waiting(Kept *kept)
 		allow_sequential_scans(kept, true);
 		keep_all_parts(kept, false, false, n);
 		allow_sequential_scans(kept, false);
+		return n;
 	}
-	else
-		keep_some(kept, SIGNS, groups, 0, n, NULL);
+	keep_some(kept, SIGNS, groups, 0, n, NULL);
+	if (n > 0 || kept->lacks_sums)
+		add_divisions(kept);
 	return n;
 }

@@ -52,7 +52,8 @@ ratio=', stepadv.step_ratio(policy_logprobs, rollout_logprobs) AS ratio'
 kl=', stepadv.approximate_kl(policy_logprobs, rollout_logprobs) AS kl'
 
 # The server's statistics are of the first batch: what a loop asks for is always newer.
-# Medians of all rounds and of the last tenth: NAME, NAME_copy, NAME_query, NAME_client, NAME_early, NAME_late.
+# Medians of all rounds and of the last tenth: NAME, NAME_copy, NAME_query, NAME_client, NAME_early, NAME_late;
+# of the processors' time NAME_running, and NAME_waiting, which is not the loop's but the machine's.
 trainer()
 {
 	local name=$1 batch=$2 sql=$3 times=$work/trainer.times
@@ -70,6 +71,8 @@ trainer()
 	store "${name}_copy" "$(cut -d' ' -f2 "$times" | min_median)"
 	store "${name}_query" "$(cut -d' ' -f3 "$times" | min_median)"
 	store "${name}_client" "$(cut -d' ' -f4 "$times" | min_median)"
+	store "${name}_running" "$(cut -d' ' -f5 "$times" | min_median)"
+	store "${name}_waiting" "$(cut -d' ' -f6 "$times" | min_median)"
 }
 round_row() { row "$1" "$2" "${3:+$(verdict "${times_median[$2]}" '<=' "$3"); }the last $((rounds / 10)) rounds: $(ratio "$2_late" "$2_early") x the first"; }
 parts_rows()
@@ -77,6 +80,8 @@ parts_rows()
 	row '- `COPY … FROM STDIN (FORMAT binary)`' "$1_copy"
 	row '- the query, until its last row is there' "$1_query"
 	row '- the client adds the numbers up' "$1_client"
+	row '- what server and client together took of a processor' "$1_running"
+	row '- how long they waited for one that other processes had' "$1_waiting"
 }
 # A batch in the middle of the table, for statements alone.
 some="'{$(seq -s, $((rounds / 2 * 16 + 1)) $((rounds / 2 * 16 + 16)))}'::bigint[]"

@@ -1,4 +1,4 @@
--- What panels about all steps read: _advantage_by_group, _signs, _disagreement_by_group, _advantage_histogram.
+-- What panels about all steps read: _advantage_by_group, _signs, _disagreement_by_group, _advantage_histogram, _problems.
 -- They say what the rows of steps add up to, folding and kept, whatever changes.
 SET client_min_messages = warning;
 SET jit = off;
@@ -79,12 +79,21 @@ GROUP BY 1 ORDER BY 1 NULLS FIRST;
 -- How many rows differ of those views, kept and folding; to the last bit.
 CREATE FUNCTION pan.differ() RETURNS TABLE (view text, n bigint, differ bigint) LANGUAGE plpgsql AS $$
 BEGIN
-	FOREACH view IN ARRAY '{advantage_by_group,signs,disagreement_by_group,advantage_histogram}'::text[] LOOP
+	FOREACH view IN ARRAY '{advantage_by_group,signs,disagreement_by_group,advantage_histogram,problems}'::text[] LOOP
 		EXECUTE format('SELECT count(*), count(*) FILTER (WHERE k.n IS DISTINCT FROM p.n) FROM (SELECT v::text AS v, count(*) AS n FROM pan.%I v GROUP BY 1) k FULL JOIN (SELECT v::text AS v, count(*) AS n FROM pan.%I v GROUP BY 1) p USING (v)',
 			'kept_' || view, 'plain_' || view) INTO n, differ;
 		RETURN NEXT;
 	END LOOP;
+	-- Those over time have sums, which depend on the order of what is added up in their last digits.
+	FOREACH view IN ARRAY '{progress_over_time,advantage_over_time}'::text[] LOOP
+		EXECUTE format('SELECT count(*), count(*) FILTER (WHERE k.n IS DISTINCT FROM p.n) FROM (SELECT pan.rounded(to_jsonb(v)) AS v, count(*) AS n FROM pan.%I v GROUP BY 1) k FULL JOIN (SELECT pan.rounded(to_jsonb(v)) AS v, count(*) AS n FROM pan.%I v GROUP BY 1) p USING (v)',
+			'kept_' || view, 'plain_' || view) INTO n, differ;
+		RETURN NEXT;
+	END LOOP;
 END $$;
+CREATE FUNCTION pan.rounded(v jsonb) RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(e.key || '=' || CASE jsonb_typeof(e.value) WHEN 'number' THEN round(e.value::numeric, 9)::text ELSE e.value::text END, ' ' ORDER BY e.key) FROM jsonb_each(v) e
+$$;
 CREATE TABLE pan.was (i integer GENERATED ALWAYS AS IDENTITY, how text, change text, waiting bigint, rows bigint, differ bigint, problems bigint, refreshed bigint, still_waiting bigint, differ_after bigint, problems_after bigint);
 CREATE PROCEDURE pan.keep(how text, round integer) LANGUAGE plpgsql AS $$
 DECLARE
@@ -144,7 +153,11 @@ SELECT count(*) AS waiting FROM pan.kept_waiting;
 DELETE FROM pan.kept_folded_signs WHERE task = 't8';
 UPDATE pan.kept_folded_signs SET counts[1] = counts[1] + 1 WHERE task = 't12';
 UPDATE pan.kept_folded_bins SET rtmc = grpo WHERE task = 't10' AND rtmc <> grpo;
-INSERT INTO pan.kept_folded_bins SELECT * FROM pan.kept_folded_bins WHERE task = 't11' LIMIT 1;
+INSERT INTO pan.kept_folded_bins SELECT * FROM pan.kept_folded_bins WHERE task = 't11' ORDER BY policy_version, run_id LIMIT 1;
+DELETE FROM pan.kept_folded_problems WHERE task = 't8';
+UPDATE pan.kept_folded_problems SET n_rows = n_rows + 1 WHERE task = 't4';
+UPDATE pan.kept_summed_over_time SET rtmc_n = rtmc_n + 1 WHERE d1 = 73;
+DELETE FROM pan.kept_summed_bins WHERE d1 IS NULL;
 SELECT * FROM stepadv.check_maintained('pan.steps', 'kept') ORDER BY 1, 2;
 SELECT stepadv.refresh('pan.steps', 'kept', everything => true) > 10 AS all_of_them;
 SELECT * FROM stepadv.check_maintained('pan.steps', 'kept');
@@ -156,11 +169,15 @@ INSERT INTO pan.kept_waiting VALUES ('t1', 1);
 SET ROLE regress_panels;
 SELECT count(*) FROM pan.kept_folded_signs;
 SELECT count(*) FROM pan.kept_folded_bins;
+SELECT count(*) FROM pan.kept_folded_problems;
+SELECT count(*) FROM pan.kept_summed_over_time;
+SELECT count(*) FROM pan.kept_summed_bins;
 SELECT count(*) FROM pan.kept_waiting;
 RESET ROLE;
 GRANT SELECT ON pan.steps, pan.runs TO regress_panels;
 SET ROLE regress_panels;
 SELECT count(*) > 5 AS some FROM pan.kept_folded_signs;
+SELECT count(*) > 5 AS some FROM pan.kept_summed_over_time;
 SELECT count(*) > 5 AS some FROM pan.kept_signs;
 RESET ROLE;
 DROP OWNED BY regress_panels;
@@ -168,7 +185,7 @@ DROP ROLE regress_panels;
 -- Without what is over time: nothing of it.
 SELECT stepadv.unmaintain('pan.steps', 'kept');
 SELECT stepadv.maintain('pan.steps', 'kept', over_time => false);
-SELECT to_regclass('pan.kept_folded_signs') IS NULL AND to_regclass('pan.kept_folded_bins') IS NULL AND to_regclass('pan.kept_fresh_signs') IS NULL AND to_regclass('pan.kept_waiting') IS NULL AS none;
+SELECT to_regclass('pan.kept_folded_signs') IS NULL AND to_regclass('pan.kept_folded_bins') IS NULL AND to_regclass('pan.kept_folded_problems') IS NULL AND to_regclass('pan.kept_summed_bins') IS NULL AND to_regclass('pan.kept_fresh_signs') IS NULL AND to_regclass('pan.kept_waiting') IS NULL AS none;
 SELECT view, differ FROM pan.differ();
 SELECT stepadv.detach('pan.steps', 'kept') > 20 AS detached;
 

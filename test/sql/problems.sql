@@ -211,7 +211,7 @@ SELECT count(*) AS groups, count(*) FILTER (WHERE f.value IS DISTINCT FROM m.val
 		SELECT * FROM bad.fold('(SELECT * FROM bad.steps WHERE id % 3 = 0)') UNION ALL SELECT * FROM bad.fold('(SELECT * FROM bad.steps WHERE id % 3 > 0)')) a GROUP BY 1) m USING (task);
 
 -- ---- Groups that are kept: the same, whichever way, and no writer is refused.
-CREATE FUNCTION bad.kept(how text) RETURNS TABLE (way text, n_groups bigint, wrong bigint, other_values bigint, other_advantages bigint, answered boolean) LANGUAGE plpgsql AS $$
+CREATE FUNCTION bad.kept(how text) RETURNS TABLE (way text, n_groups bigint, wrong bigint, other_values bigint, other_advantages bigint, problems_kept bigint, other_problems bigint, waiting bigint, refreshed_problems bigint, answered boolean) LANGUAGE plpgsql AS $$
 BEGIN
 	way := how;
 	PERFORM stepadv.maintain('bad.kept', how => how);
@@ -225,6 +225,12 @@ BEGIN
 	SELECT count(*), count(*) FILTER (WHERE k.rollouts::text IS DISTINCT FROM f.value) INTO n_groups, other_values FROM bad.kept_folded k FULL JOIN folds f USING (task) WHERE f.value IS NOT NULL;
 	SELECT count(*) FILTER (WHERE k.advantage IS DISTINCT FROM s.advantage) INTO other_advantages FROM bad.methods('kept') k FULL JOIN said s USING (task, run, n, method);
 	SELECT n_failed = 0 INTO answered FROM bad.read_all('kept');
+	SELECT count(k), count(*) FILTER (WHERE k IS DISTINCT FROM s) INTO problems_kept, other_problems FROM (SELECT p::text AS k FROM bad.kept_problems p) k FULL JOIN (SELECT p::text AS s FROM bad.steps_problems p) s ON s = k;
+	SELECT count(*) INTO waiting FROM bad.kept_waiting;
+	PERFORM stepadv.refresh('bad.kept');
+	SELECT count(*) INTO refreshed_problems FROM bad.kept_folded_problems;
+	SELECT other_problems + count(*) FILTER (WHERE k IS DISTINCT FROM s) INTO other_problems FROM (SELECT p::text AS k FROM bad.kept_problems p) k FULL JOIN (SELECT p::text AS s FROM bad.steps_problems p) s ON s = k;
+	SELECT wrong + count(*) INTO wrong FROM stepadv.check_maintained('bad.kept');
 	RETURN NEXT;
 	PERFORM stepadv.unmaintain('bad.kept');
 	TRUNCATE bad.kept;

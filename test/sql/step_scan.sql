@@ -117,6 +117,37 @@ FETCH BACKWARD 2 FROM c;
 FETCH FIRST FROM c;
 COMMIT;
 
+-- The groups' rows in the same node: their columns beside those of the functions, by value and by
+-- reference, NULLs, whole rows, conditions on either or both, what is computed of both, rows kept by who reads them.
+CREATE TABLE scan_named AS SELECT g, repeat('name ', g) || g AS name, CASE WHEN g % 3 > 0 THEN g END AS third, rollouts FROM scan_groups;
+ANALYZE scan_named;
+EXPLAIN (costs off) SELECT name, a.advantage FROM scan_named, grpo(rollouts) a WHERE a.step_no < g;
+SELECT pg_temp.by_both_scans('SELECT third, name, a.advantage, name FROM scan_named, grpo(rollouts) a');
+SELECT pg_temp.by_both_scans('SELECT name, a.* FROM scan_named, rtmc_arrays(rollouts) a');
+SELECT pg_temp.by_both_scans('SELECT name || a.step_no, third + a.step_id, a.advantage FROM scan_named, grpo(rollouts) a WHERE a.step_no < g AND (third IS NULL OR a.advantage IS NOT NULL) AND g > 2');
+SELECT pg_temp.by_both_scans('SELECT n, n.name, a.step_id FROM scan_named n, grpo(rollouts) a WHERE a.step_no % 3 = 0');
+SELECT pg_temp.by_both_scans('SELECT third FROM scan_named, grpo(rollouts) a WHERE third > 30');
+SELECT pg_temp.by_both_scans('SELECT name, max(a.advantage), array_agg(third ORDER BY a.step_id) FROM scan_named, grpo(rollouts) a GROUP BY name ORDER BY name');
+SELECT pg_temp.by_both_scans('SELECT name, lag(name) OVER w, lead(a.step_id) OVER w FROM scan_named, grpo(rollouts) a WINDOW w AS (ORDER BY g, a.rollout_id, a.step_no)');
+-- Functions over functions, rows that are a join's, and groups that are made on the way.
+SELECT pg_temp.by_both_scans('SELECT name, a.step_id, b.* FROM scan_named, returns(rollouts) a, group_summary(rollouts) b WHERE a.return > 1');
+SELECT pg_temp.by_both_scans('SELECT s.g, n.name, a.step_id, a.reward FROM scan_groups s JOIN scan_named n USING (g), steps(n.rollouts) a WHERE a.reward > s.g % 4 ORDER BY 1, 3');
+SELECT pg_temp.by_both_scans('SELECT x.third, a.* FROM (SELECT third, rollup(rollouts) AS rollouts FROM scan_named WHERE third < 7 GROUP BY third) x, rollouts(rollouts) a ORDER BY x.third, a.rollout_id');
+-- Again with other parameters, and without; no more than is asked for.
+SELECT pg_temp.by_both_scans('SELECT t, b.* FROM generate_series(1, 20, 3) t, LATERAL (SELECT n.name, a.step_id FROM scan_named n, rtmc(rollouts) a WHERE n.g BETWEEN t AND t + 2 AND a.step_no > t / 4 ORDER BY a.step_id LIMIT 5) b');
+SELECT pg_temp.by_both_scans('SELECT t, (SELECT count(*) FROM scan_named n, rtmc(n.rollouts, gamma => 1.0 / t) a WHERE a.q > 0.3) FROM generate_series(1, 4) t');
+SELECT pg_temp.by_both_scans('SELECT t, b.* FROM generate_series(1, 3) t LEFT JOIN LATERAL (SELECT name, a.step_id FROM scan_named, rtmc(rollouts) a OFFSET 0) b ON b.step_id % 3 = t');
+SELECT pg_temp.by_both_scans('SELECT name, a.step_id FROM scan_named, rtmc(rollouts) a LIMIT 700');
+CREATE TABLE scan_stored AS SELECT third, name, a.step_id, a.advantage FROM scan_named, grpo(rollouts) a;
+SELECT count(*), count(third), count(DISTINCT name), sum(length(name)) FROM scan_stored;
+SET stepadv.enable_step_scan = off;
+SELECT count(*), count(third), count(DISTINCT name), sum(length(name)) FROM scan_named, grpo(rollouts) a;
+RESET stepadv.enable_step_scan;
+-- An outer join is one as ever; a parameter that comes from a third table is in the rows.
+SELECT pg_temp.by_both_scans('SELECT name, a.step_id FROM scan_named LEFT JOIN LATERAL grpo(rollouts) a ON a.step_no > 10');
+SELECT pg_temp.by_both_scans('SELECT name, a.advantage FROM scan_named n JOIN generate_series(1, 3) d ON d = n.g, rtmc(n.rollouts, gamma => d / 3.0) a');
+DROP TABLE scan_named, scan_stored;
+
 -- A plan kept for any group.
 SET plan_cache_mode = force_generic_plan;
 PREPARE of_group(integer, float8) AS SELECT round(sum(a.return)::numeric, 6) FROM scan_groups, returns(rollouts, gamma => $2) a WHERE g = $1;

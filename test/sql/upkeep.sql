@@ -59,7 +59,7 @@ BEGIN
 	CREATE TEMP TABLE rows_before AS SELECT * FROM pg_temp.rows_of('up''s; "kept"', 'p');
 	CREATE TEMP TABLE views_before AS SELECT * FROM pg_temp.views_of('up''s; "kept"', 'p');
 	PERFORM stepadv.maintain('"my ""steps""; --"', how => same.how);
-	IF EXISTS (SELECT FROM pg_temp.views_of('up''s; "kept"', 'p') v WHERE v.view NOT IN ('p_rows', 'p_rows_with_states', 'p_shown_steps', 'p_begun_runs', 'p_fresh', 'p_fresh_over_time', 'p_fresh_signs', 'p_fresh_bins', 'p_ratios', 'p_advantages') AND v.definition NOT LIKE '%p_folded%') THEN
+	IF EXISTS (SELECT FROM pg_temp.views_of('up''s; "kept"', 'p') v WHERE v.view NOT IN ('p_rows', 'p_rows_with_states', 'p_shown_steps', 'p_begun_runs', 'p_fresh', 'p_fresh_over_time', 'p_fresh_signs', 'p_fresh_bins', 'p_fresh_problems', 'p_ratios', 'p_advantages') AND v.definition NOT LIKE '%p_folded%') THEN
 		RAISE EXCEPTION 'a view does not read the companion';
 	END IF;
 	SELECT count(*), bool_and(b.n = a.n AND (a.n > 0 OR view = 'p_problems') AND b.digest IS NOT DISTINCT FROM a.digest) INTO views, same_rows

@@ -94,7 +94,7 @@ sub build
 		works('alice', $database, qq(
 			CREATE TABLE public.$table (id bigserial PRIMARY KEY, g integer NOT NULL, k text NOT NULL, r text, n integer, st text, act text, score float8, v text);
 			CREATE INDEX ON public.$table (g, k);
-			INSERT INTO public.$table (g, k, r, n, st, act, score, v) SELECT i % 5, 'k', 'r' || i / 20, i / 5 % 4, 's' || i % 3, 'a' || i % 2, i % 7, 'v' FROM generate_series(0, 99) i;
+			INSERT INTO public.$table (g, k, r, n, st, act, score, v) SELECT i % 5, 'k', 'r' || i / 20, i / 5 % 4, 's' || i % 3, 'a' || i % 2, i % 7, 'v' || i / 20 % 2 FROM generate_series(0, 99) i;
 			SELECT count(*) FROM stepadv.attach('public.$table'::regclass, '{g,k}'::text[], 'r', 'n', 'st', 'act', 'score', policy_version => 'v');)
 			. ($how ? qq(SELECT stepadv.maintain('public.$table'::regclass, how => '$how');) : ''), undef, "$database: $table is built");
 	}
@@ -129,6 +129,8 @@ sub stands
 			works($who, $database, qq(SELECT stepadv.refresh('public.$table'::regclass) >= 0, stepadv.refresh('public.$table'::regclass, everything => true) > 5), 't|t', "$name: $who refreshes $table") if $how;
 			works($who, $database, qq(SELECT * FROM stepadv.check_maintained('public.$table'::regclass)), '', "$name: $who checks $table") if $how;
 			works($who, $database, qq(SELECT n_rollouts FROM public.${table}_groups WHERE g = 77; SELECT count(*) > 50 FROM public.${table}_rtmc), "1\nt", "$name: $who reads $table");
+			works($who, $database, qq(SELECT n_tasks FROM stepadv.version_difference('public.$table'::regclass, 'v0', 'v1');
+				SELECT count(*) FROM stepadv.compare_versions('public.$table'::regclass, 'v1', 'v0', prefix => '$table')), "5\n5", "$name: $who compares versions of $table");
 		}
 		foreach my $who ('alice', 'admin')
 		{

@@ -11,9 +11,11 @@
  * Stamping the ids is not timed: a trainer makes new rows anyway.
  *
  * Prints the sum of all columns of float8 or float8[] of one round, which every
- * other must give too, then "copy query client" in milliseconds for each: COPY
- * until the server has answered, the query until its last row is here, and
- * walking over its rows.  Results are binary.
+ * other must give too, then "copy query client processor waiting" in milliseconds for
+ * each: COPY until the server has answered, the query until its last row is here, and
+ * walking over its rows; what both processes together had of a processor in that time, and
+ * how long they waited for one that others had, as Linux tells (0 elsewhere).  Results are
+ * binary.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -53,11 +55,19 @@ typedef struct Batch
 	int64_t		last[N_IDS];	/* the largest of each */
 } Batch;
 
+/* What a process has had of processors since it began. */
+typedef struct Share
+{
+	double		running;
+	double		waiting;
+} Share;
+
 typedef struct Times
 {
 	double		copy;
 	double		query;
 	double		client;
+	Share		share;
 } Times;
 
 static void
@@ -74,6 +84,38 @@ now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+}
+
+/* Of this process, or the one with this id. */
+static void
+add_share(int pid, Share *share)
+{
+	char		path[64] = "/proc/self/schedstat";
+	FILE	   *file;
+	double		running;
+	double		waiting;
+
+	if (pid != 0)
+		snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
+	file = fopen(path, "r");
+	if (file == NULL)
+		return;
+	if (fscanf(file, "%lf %lf", &running, &waiting) == 2)
+	{
+		share->running += running / 1e6;
+		share->waiting += waiting / 1e6;
+	}
+	fclose(file);
+}
+
+static Share
+share_of_both(PGconn *connection)
+{
+	Share		share = {0, 0};
+
+	add_share(0, &share);
+	add_share(PQbackendPID(connection), &share);
+	return share;
 }
 
 static int64_t
@@ -276,10 +318,13 @@ add_up(const PGresult *result)
 static double
 one_round(PGconn *connection, const char *table, const Batch *batch, Times *times)
 {
+	Share		before = share_of_both(connection);
 	double		start = now();
 	double		copied;
 	double		asked;
+	double		added;
 	double		sum;
+	Share		after;
 	PGresult   *result;
 
 	copy_in(connection, table, batch);
@@ -292,7 +337,10 @@ one_round(PGconn *connection, const char *table, const Batch *batch, Times *time
 	PQclear(result);
 	times->copy = copied - start;
 	times->query = asked - copied;
-	times->client = now() - asked;
+	added = now();
+	after = share_of_both(connection);
+	times->client = added - asked;
+	times->share = (Share) {after.running - before.running, after.waiting - before.waiting};
 	return sum;
 }
 
@@ -330,7 +378,7 @@ main(int argc, char **argv)
 		}
 		else if (fabs(sum - expected) > 1e-9 * fmax(1, fabs(expected)))
 			die("the query", "another sum than in the round before");
-		printf("%.6f %.6f %.6f\n", times.copy, times.query, times.client);
+		printf("%.6f %.6f %.6f %.6f %.6f\n", times.copy, times.query, times.client, times.share.running, times.share.waiting);
 		stamp(&batch, 1);
 	}
 	PQfinish(connection);

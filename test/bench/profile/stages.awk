@@ -6,7 +6,7 @@ function stage(line)
 {
 	if (line ~ /stepadv\.so\]|\/src\/(plan|group|estimators)\/|\/src\/[a-z_]+\.[ch]:|simplehash\.h/)
 	{
-		if (line ~ /fold_input\.c/) return 2
+		if (line ~ /fold_input\.[ch]/) return 2
 		if (line ~ /\/plan\/group_fold|\/group\/row\./) return 3
 		if (line ~ /:group_builder_add/) return 4
 		if (line ~ /\/group\/(finish|ordered_rows|repeated_rows|codec|collected_rows|group)\./) return 5

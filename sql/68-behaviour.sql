@@ -1,0 +1,385 @@
+-- How agents behave: views that attach makes of what tokens, tool calls and ways to
+-- the goal say.  Each is there where the columns that it needs are given.
+
+INSERT INTO stepadv_internal.combined_views VALUES
+	(40, 'lineage', 'stepadv_internal.lineage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step, with what its prompt has of the step before'),
+	(41, 'lineage_by_rollout', 'stepadv_internal.lineage_by_rollout_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, with its tokens and those that are unique'),
+	(42, 'lineage_by_group', 'stepadv_internal.lineage_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, with its tokens and those that are unique'),
+	(43, 'behaviour', 'stepadv_internal.behaviour_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{by}', 'a row per policy version, time bucket and category of action: calls, errors, repeats'),
+	(44, 'behaviour_advantage', 'stepadv_internal.behaviour_advantage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket, category of action and method, with the advantages'),
+	(45, 'shape_over_time', 'stepadv_internal.shape_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket and measure of rollouts: mean, median, 95th percentile, per success'),
+	(46, 'success_by_horizon', 'stepadv_internal.success_by_horizon_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{width}', 'a row per policy version, time bucket and distance of the start from the goal: success and excess'),
+	(47, 'level_reached', 'stepadv_internal.level_reached_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per run and level of success: when it was first reached');
+
+-- ---- Tokens
+
+-- The relation g: a row per group, with its columns and the lineage of its tokens;
+-- NULL where no column was given as theirs.
+CREATE FUNCTION stepadv_internal.lineage_source(a stepadv_internal.attached) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	keys CONSTANT text[] := stepadv_internal.group_columns((a).shown, (a).n_group_columns);
+	-- Both as integers, or both as bigints.
+	type CONSTANT text := CASE WHEN 'bigint[]'::regtype IN (stepadv_internal.column_type((a).shown, 'stepadv_prompt_token_ids'::text), stepadv_internal.column_type((a).shown, 'stepadv_response_token_ids'::text))
+		THEN 'bigint[]' ELSE 'integer[]' END;
+BEGIN
+	IF NOT stepadv_internal.has_column((a).shown, 'stepadv_prompt_token_ids'::text) THEN
+		RETURN NULL;
+	END IF;
+	RETURN format('(SELECT %1$s, stepadv_internal.forgiving_token_lineage(s.stepadv_step::bigint, s.stepadv_rollout::bigint, %2$s, s.stepadv_prompt_token_ids::%3$s, s.stepadv_response_token_ids::%3$s) AS stepadv_lineage'
+			' FROM %4$s s WHERE %5$s AND s.stepadv_no IS NOT NULL GROUP BY %1$s) g',
+		stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), stepadv_internal.shown_number(a, 's'::text), type, stepadv_internal.relation_name((a).shown),
+		stepadv_internal.list(keys, 's.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.lineage_source(stepadv_internal.attached) IS 'part of attach: the relation g, a row per group with the lineage of its tokens; NULL without columns of tokens';
+
+-- rows: of alias a, with g.
+CREATE FUNCTION stepadv_internal.lineage_view(a stepadv_internal.attached, kind text, results text[], rows text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	source CONSTANT text := stepadv_internal.lineage_source(a);
+	beside record;
+	runs record;
+BEGIN
+	IF source IS NULL THEN
+		RETURN NULL;
+	END IF;
+	beside := stepadv_internal.beside(a, kind, results, '{}'::jsonb, '{}'::text[]);
+	runs := stepadv_internal.run_items(a, kind, beside.names, '{task_id,run_id,policy_version,policy_step}'::text[]);
+	RETURN format('SELECT %s%s FROM %s CROSS JOIN LATERAL %s%s%s', beside.items, runs.items, source, rows, beside.joins, runs.joins);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.lineage_view(stepadv_internal.attached, text, text[], text) IS 'part of attach: the query of a view of tokens, what is shown beside its rows included; NULL without columns of tokens';
+
+CREATE FUNCTION stepadv_internal.lineage_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT stepadv_internal.lineage_view(a, 'step'::text, '{rollout_id,step_no,step_id,n_prompt_tokens,n_response_tokens,n_new_tokens,extends_previous,differs_at,run}'::text[],
+		'stepadv.step_lineage(g.stepadv_lineage) a'::text)
+	WHERE stepadv_internal.view_options(a, 'lineage'::text) IS NOT NULL
+$$;
+COMMENT ON FUNCTION stepadv_internal.lineage_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _lineage; NULL without columns of tokens';
+
+CREATE FUNCTION stepadv_internal.lineage_by_rollout_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT stepadv_internal.lineage_view(a, 'rollout'::text, '{rollout_id,n_steps,n_tokens,n_unique_tokens,unique_share,n_runs,n_breaks}'::text[],
+		'(SELECT l.rollout_id, count(l.run) AS n_steps, sum(l.n_prompt_tokens::bigint + l.n_response_tokens)::bigint AS n_tokens, sum(l.n_new_tokens)::bigint AS n_unique_tokens,
+			sum(l.n_new_tokens)::float8 / nullif(sum(l.n_prompt_tokens::bigint + l.n_response_tokens), 0)::float8 AS unique_share, max(l.run) AS n_runs, count(l.differs_at) AS n_breaks
+			FROM stepadv.step_lineage(g.stepadv_lineage) l GROUP BY l.rollout_id) a'::text)
+	WHERE stepadv_internal.view_options(a, 'lineage_by_rollout'::text) IS NOT NULL
+$$;
+COMMENT ON FUNCTION stepadv_internal.lineage_by_rollout_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _lineage_by_rollout; NULL without columns of tokens';
+
+-- What is counted by step is left out when nobody asks for it.
+CREATE FUNCTION stepadv_internal.lineage_by_group_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT stepadv_internal.lineage_view(a, 'group'::text, '{n_rollouts,n_steps,n_tokens,n_unique_tokens,unique_share,n_unique_in_rollouts,n_runs,n_breaks}'::text[],
+		'(SELECT (g.stepadv_lineage).n_rollouts, (g.stepadv_lineage).n_steps, (g.stepadv_lineage).n_tokens, (g.stepadv_lineage).n_unique_tokens,
+			(g.stepadv_lineage).n_unique_tokens / nullif((g.stepadv_lineage).n_tokens, 0)::float8 AS unique_share) t
+		LEFT JOIN LATERAL (SELECT coalesce(sum(l.n_new_tokens), 0)::bigint AS n_unique_in_rollouts, count(*) FILTER (WHERE l.run IS NOT NULL AND l.extends_previous IS NOT TRUE) AS n_runs, count(l.differs_at) AS n_breaks
+			FROM stepadv.step_lineage(g.stepadv_lineage) l) u ON true
+		CROSS JOIN LATERAL (SELECT t.*, u.*) a'::text)
+	WHERE stepadv_internal.view_options(a, 'lineage_by_group'::text) IS NOT NULL
+$$;
+COMMENT ON FUNCTION stepadv_internal.lineage_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _lineage_by_group; NULL without columns of tokens';
+
+-- The relation g of fold_over_time.  Where the group itself says by what rollouts are
+-- divided, groups are not divided, and what is kept of them will do.
+CREATE FUNCTION stepadv_internal.groups_by_division(a stepadv_internal.attached, reads text[]) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	keys CONSTANT text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
+	width CONSTANT text := coalesce(stepadv_internal.view_options(a, 'progress_over_time'::text) ->> 'bucket', '1 day');
+	d record;
+	items text := '';
+	expression text;
+BEGIN
+	IF (a).folded IS NULL THEN
+		RETURN stepadv_internal.fold_over_time(a, reads, NULL::regclass);
+	END IF;
+	FOR d IN SELECT * FROM stepadv_internal.divisions(a) v WHERE NOT v.stands ORDER BY v.i LOOP
+		IF d.view IS NULL THEN
+			expression := CASE d.role WHEN 'started_at' THEN 'NULL::timestamptz' ELSE 'NULL::text' END;
+		ELSIF d.key IS NULL THEN
+			RETURN stepadv_internal.fold_over_time(a, reads, NULL::regclass);
+		ELSE
+			expression := stepadv_internal.role_column(d.serves_as, (a).rows, keys[d.key], 'g'::text);
+			expression := CASE d.role WHEN 'started_at' THEN stepadv_internal.bucket(expression, width) ELSE expression END;
+		END IF;
+		items := items || format(', %s AS %I', expression, d.divider);
+	END LOOP;
+	RETURN format('(SELECT g.*%s FROM %s) g', items, stepadv_internal.fold(a, reads, NULL::text, '{}'::text[]));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.groups_by_division(stepadv_internal.attached, text[]) IS 'part of attach: the relation g, a row per group and divisions, of what is kept where that is the same';
+
+-- ---- Calls
+
+-- What a call is counted under, over an alias of the adapter of shown steps; NULL
+-- where no tool was given.
+CREATE FUNCTION stepadv_internal.call_category(a stepadv_internal.attached, alias text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	counted_by CONSTANT text := coalesce(stepadv_internal.view_options(a, 'behaviour'::text) ->> 'by', 'tool');
+	vocabulary CONSTANT text := stepadv.user_vocabulary((a).options #>> '{signature,vocabulary}'::text[])::text;
+BEGIN
+	IF counted_by NOT IN ('tool', 'category') THEN
+		RAISE EXCEPTION 'by must be "tool" or "category", not %', quote_literal(counted_by) USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'By category, calls are counted by action_category, whatever the tool: view, modify, test and others.';
+	ELSIF NOT stepadv_internal.has_column((a).shown, 'stepadv_tool'::text) THEN
+		RETURN NULL;
+	END IF;
+	RETURN CASE counted_by WHEN 'tool' THEN alias || '.stepadv_tool'
+		ELSE format('stepadv.action_category(%1$s.stepadv_tool::text, %2$s::jsonb, %3$L::jsonb)', alias,
+			CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_args'::text) THEN alias || '.stepadv_args' ELSE 'NULL' END, nullif(vocabulary, '[]')) END;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.call_category(stepadv_internal.attached, text) IS 'part of attach: the tool of a shown step, or with option {"behaviour": {"by": "category"}} its action_category; NULL without tools';
+
+-- The attachment as it is of single calls: groups that are kept by turn are not that.
+CREATE FUNCTION stepadv_internal.by_call(a stepadv_internal.attached) RETURNS stepadv_internal.attached
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF a.unit IN ('turn', 'turn_set') THEN
+		a.unit := NULL;
+		a.folded := NULL;
+	END IF;
+	RETURN a;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.by_call(stepadv_internal.attached) IS 'part of attach: an attachment whose steps are calls, whatever they are to its methods';
+
+CREATE FUNCTION stepadv_internal.behaviour_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+DECLARE
+	category CONSTANT text := stepadv_internal.call_category(a, 'b'::text);
+	reads CONSTANT text[] := ARRAY(SELECT r FROM unnest('{state,action}'::text[]) r WHERE r = ANY (stepadv_internal.available_roles(a)));
+	truths CONSTANT text[] := ARRAY(SELECT c FROM unnest('{ok,grounded}'::text[]) c WHERE stepadv_internal.has_column((a).shown, 'stepadv_' || c));
+	by_call stepadv_internal.attached;
+	names text;
+	of_truths text;
+	of_repeats text := '';
+BEGIN
+	IF category IS NULL OR NOT stepadv_internal.has_runs(a) THEN
+		RETURN NULL;
+	END IF;
+	by_call := stepadv_internal.by_call(a);
+	names := (SELECT string_agg(format('s.%I', d.name), ', ' ORDER BY d.i) FROM stepadv_internal.divisions(a) d);
+	SELECT coalesce(string_agg(CASE c WHEN 'ok' THEN ', count(*) FILTER (WHERE NOT s.stepadv_ok) AS n_errors, (count(*) FILTER (WHERE NOT s.stepadv_ok))::float8 / nullif(count(s.stepadv_ok), 0) AS error_share'
+		ELSE ', (count(*) FILTER (WHERE s.stepadv_grounded))::float8 / nullif(count(s.stepadv_grounded), 0) AS grounded_share' END, '' ORDER BY c DESC), '') INTO of_truths FROM unnest(truths) c;
+	IF cardinality(reads) = 2 THEN
+		of_repeats := ', count(*) FILTER (WHERE s.stepadv_repeat) AS n_repeats, (count(*) FILTER (WHERE s.stepadv_repeat))::float8 / count(*) AS repeat_share';
+	END IF;
+	RETURN format('SELECT %1$s, s.stepadv_category AS category, count(*) AS n_calls%2$s%3$s FROM (SELECT %4$s, %5$s AS stepadv_category, a.repeat AS stepadv_repeat%6$s'
+			' FROM %7$s CROSS JOIN LATERAL stepadv_internal.step_repeats(g.%8$I) a%9$s) s GROUP BY %1$s, s.stepadv_category',
+		names, of_truths, of_repeats, stepadv_internal.division_list(a, '%1$s AS %2$I'::text, false), category,
+		stepadv_internal.list(truths, ', b.stepadv_%1$s'::text, ''::text), stepadv_internal.groups_by_division(by_call, reads), stepadv_internal.value_name(a),
+		stepadv_internal.shown_joins(a, 'step'::text, '{b}'::text[]));
+END
+$query$;
+COMMENT ON FUNCTION stepadv_internal.behaviour_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _behaviour; NULL without tools, or where nothing is known of runs';
+
+-- A condition on the method leaves the others' branches out.
+CREATE FUNCTION stepadv_internal.behaviour_advantage_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+DECLARE
+	category CONSTANT text := stepadv_internal.call_category(a, 'b'::text);
+	names text;
+	branches text;
+BEGIN
+	SELECT string_agg(format('SELECT %L::text AS method, e.rollout_id, e.step_no, e.step_id, e.advantage FROM %s e', m.method, m.call_beside), ' UNION ALL ' ORDER BY m.number)
+	INTO branches FROM stepadv_internal.advantage_methods(made) m;
+	IF category IS NULL OR branches IS NULL OR NOT stepadv_internal.has_runs(a) OR stepadv_internal.view_options(a, 'behaviour_advantage'::text) IS NULL THEN
+		RETURN NULL;
+	END IF;
+	names := (SELECT string_agg(format('s.%I', d.name), ', ' ORDER BY d.i) FROM stepadv_internal.divisions(a) d);
+	RETURN format($view$
+		SELECT %1$s, s.stepadv_category AS category, s.method, (stepadv_internal.sum_advantages(s.advantage)).n AS n_steps,
+			(stepadv_internal.sum_advantages(s.advantage)).sum / nullif((stepadv_internal.sum_advantages(s.advantage)).n, 0) AS mean_advantage,
+			(stepadv_internal.sum_advantages(s.advantage)).abs_sum / nullif((stepadv_internal.sum_advantages(s.advantage)).n, 0) AS mean_abs_advantage,
+			(stepadv_internal.sum_advantages(s.advantage)).n_positive, (stepadv_internal.sum_advantages(s.advantage)).n_negative
+		FROM (SELECT %2$s, %3$s AS stepadv_category, a.method, a.advantage FROM %4$s CROSS JOIN LATERAL (%5$s) a%6$s) s
+		GROUP BY %1$s, s.stepadv_category, s.method$view$,
+		names, stepadv_internal.division_list(a, '%1$s AS %2$I'::text, false), category,
+		stepadv_internal.groups_by_division(a, stepadv_internal.roles_read(made, '{}'::text[])), branches, stepadv_internal.shown_joins(a, 'step'::text, '{b}'::text[]));
+END
+$query$;
+COMMENT ON FUNCTION stepadv_internal.behaviour_advantage_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _behaviour_advantage; NULL without tools or methods, or where nothing is known of runs';
+
+-- ---- Rollouts
+
+-- The relation t: by rollout the tokens of its responses; those of a rollout are
+-- known where those of all its steps are.
+CREATE FUNCTION stepadv_internal.response_tokens(a stepadv_internal.attached) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	keys CONSTANT text[] := stepadv_internal.group_columns((a).shown, (a).n_group_columns);
+BEGIN
+	IF NOT stepadv_internal.has_column((a).shown, 'stepadv_response_token_ids'::text) THEN
+		RETURN '';
+	END IF;
+	RETURN format(' LEFT JOIN (SELECT %1$s, s.stepadv_rollout, CASE WHEN count(s.stepadv_response_token_ids) = count(*) THEN sum(pg_catalog.cardinality(s.stepadv_response_token_ids))::float8 END AS n_tokens'
+			' FROM %2$s s WHERE s.stepadv_no IS NOT NULL GROUP BY %1$s, s.stepadv_rollout) t ON %3$s AND t.stepadv_rollout OPERATOR(pg_catalog.=) a.rollout_id',
+		stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name((a).shown),
+		stepadv_internal.same_group('t'::text, (a).shown, 'g'::text, (a).rows, (a).n_group_columns));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.response_tokens(stepadv_internal.attached) IS 'part of attach: the join that brings the tokens of a rollout''s responses; empty where they are not given';
+
+-- When the rollout of a row a began and ended, in seconds between; and the joins
+-- that bring it.
+CREATE FUNCTION stepadv_internal.rollout_seconds(a stepadv_internal.attached, OUT expression text, OUT joins text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	began text;
+	ended text;
+	views regclass[];
+BEGIN
+	-- A column of the group's is as the user has it.
+	SELECT max(c.expression) FILTER (WHERE e.role = 'started_at'), max(c.expression) FILTER (WHERE e.role = 'ended_at'), array_agg(e.view) INTO began, ended, views
+	FROM stepadv_internal.run_expressions(a, '{started_at,ended_at}'::text[]) e
+	CROSS JOIN LATERAL stepadv_internal.run_column(a, e.role) r
+	CROSS JOIN LATERAL (SELECT CASE WHEN r.key IS NULL THEN e.expression
+		ELSE stepadv_internal.role_column(e.role, (a).rows, (stepadv_internal.group_columns((a).rows, (a).n_group_columns))[r.key], 'g'::text) END AS expression) c;
+	joins := '';
+	IF began IS NOT NULL AND ended IS NOT NULL THEN
+		-- Infinite times have no distance.
+		expression := format('CASE WHEN pg_catalog.isfinite(%1$s) AND pg_catalog.isfinite(%2$s) THEN (extract(epoch FROM %2$s) - extract(epoch FROM %1$s))::float8 END', began, ended);
+		joins := stepadv_internal.run_joins(a, 'rollout'::text, views);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.rollout_seconds(stepadv_internal.attached) IS 'part of attach: how long the rollout of a row took, and the joins for it; NULL where started_at or ended_at was not given';
+
+-- The parameter of functions that ask whether a rollout succeeded.
+CREATE FUNCTION stepadv_internal.shape_arguments(a stepadv_internal.attached) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT stepadv_internal.arguments('stepadv.rollout_shape(stepadv.rollout_group, float8)'::regprocedure,
+		jsonb_strip_nulls(jsonb_build_object('success_above', CASE WHEN jsonb_typeof((a).options -> 'success_above') <> 'object' THEN (a).options -> 'success_above' END)))
+$$;
+COMMENT ON FUNCTION stepadv_internal.shape_arguments(stepadv_internal.attached) IS 'part of attach: what rollout_shape is called with, after the group';
+
+CREATE FUNCTION stepadv_internal.shape_over_time_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+DECLARE
+	reads CONSTANT text[] := ARRAY(SELECT r FROM unnest('{state,action,cost,turn}'::text[]) r WHERE r = ANY (stepadv_internal.available_roles(a)));
+	tokens CONSTANT text := stepadv_internal.response_tokens(a);
+	took CONSTANT record := stepadv_internal.rollout_seconds(a);
+	value CONSTANT text := stepadv_internal.value_name(a);
+	by_call stepadv_internal.attached;
+	names text;
+	rows text;
+	measures text;
+BEGIN
+	IF NOT stepadv_internal.has_runs(a) OR stepadv_internal.view_options(a, 'shape_over_time'::text) IS NULL THEN
+		RETURN NULL;
+	END IF;
+	by_call := stepadv_internal.by_call(a);
+	names := (SELECT string_agg(format('s.%I', d.name), ', ' ORDER BY d.i) FROM stepadv_internal.divisions(a) d);
+	measures := concat_ws(', ', '(1, ''steps''::text, a.n_steps::float8)', CASE WHEN 'turn' = ANY (reads) THEN '(2, ''turns'', a.n_turns)' END, CASE WHEN '{state,action}' <@ reads THEN '(3, ''repeats'', a.n_repeats)' END,
+		CASE WHEN 'cost' = ANY (reads) THEN '(4, ''cost'', a.cost)' END, CASE WHEN tokens <> '' THEN '(5, ''response_tokens'', t.n_tokens)' END, '(6, ''seconds'', ' || took.expression || ')');
+	-- Both have the same rollouts, in the same order.
+	rows := format('stepadv.rollout_shape(g.%I%s)', value, stepadv_internal.shape_arguments(a));
+	rows := CASE WHEN 'turn' = ANY (reads) THEN format('ROWS FROM (%s, stepadv.rollouts(stepadv.by_turn(g.%I, ''sequence''::text)))'
+			' AS a(rollout_id, n_steps, success, cost, n_repeats, distance, excess, rollout_by_turn, n_turns, outcome, return, success_by_turn, judged, truncated, policy_step)', rows, value)
+		ELSE rows || ' a' END;
+	RETURN format($view$
+		SELECT %1$s, s.measure, count(s.value) AS n_rollouts, avg(s.value) AS mean, (percentile_cont('{0.5,0.95}'::float8[]) WITHIN GROUP (ORDER BY s.value))[1] AS p50,
+			(percentile_cont('{0.5,0.95}'::float8[]) WITHIN GROUP (ORDER BY s.value))[2] AS p95,
+			sum(s.value) FILTER (WHERE s.success IS NOT NULL) / nullif(count(s.value) FILTER (WHERE s.success), 0) AS per_success
+		FROM (SELECT %2$s, m.measure, m.value, a.success FROM %3$s CROSS JOIN LATERAL %4$s%5$s%6$s CROSS JOIN LATERAL (VALUES %7$s) m(i, measure, value)) s
+		GROUP BY %1$s, s.measure$view$,
+		names, stepadv_internal.division_list(a, '%1$s AS %2$I'::text, false), stepadv_internal.groups_by_division(by_call, reads), rows, tokens, took.joins, measures);
+END
+$query$;
+COMMENT ON FUNCTION stepadv_internal.shape_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _shape_over_time; NULL where nothing is known of runs';
+
+CREATE FUNCTION stepadv_internal.success_by_horizon_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+DECLARE
+	width CONSTANT float8 := coalesce((stepadv_internal.view_options(a, 'success_by_horizon'::text) ->> 'width')::float8, 1);
+	reads CONSTANT text[] := ARRAY(SELECT r FROM unnest('{state,next_state,cost}'::text[]) r WHERE r = ANY (stepadv_internal.available_roles(a)));
+	names text;
+BEGIN
+	IF NOT (width > 0 AND width < 'Infinity') THEN
+		RAISE EXCEPTION 'width must be a finite number above 0, not %', width USING ERRCODE = 'invalid_parameter_value';
+	ELSIF NOT 'state' = ANY (reads) OR NOT stepadv_internal.has_runs(a) THEN
+		RETURN NULL;
+	END IF;
+	names := (SELECT string_agg(format('s.%I', d.name), ', ' ORDER BY d.i) FROM stepadv_internal.divisions(a) d);
+	RETURN format($view$
+		SELECT %1$s, s.horizon, count(*) AS n_rollouts, count(*) FILTER (WHERE s.success) AS n_successes, (count(*) FILTER (WHERE s.success))::float8 / count(*) AS success_rate,
+			avg(s.n_steps)::float8 AS mean_steps, avg(s.excess) FILTER (WHERE s.success) AS mean_excess, percentile_cont(0.5::float8) WITHIN GROUP (ORDER BY s.excess) FILTER (WHERE s.success) AS p50_excess
+		FROM (SELECT %2$s, floor(a.distance / %3$L::float8) * %3$L::float8 AS horizon, a.success, a.n_steps, a.excess FROM %4$s CROSS JOIN LATERAL stepadv.rollout_shape(g.%5$I%6$s) a
+			WHERE a.success IS NOT NULL AND a.n_steps > 0) s
+		GROUP BY %1$s, s.horizon$view$,
+		names, stepadv_internal.division_list(a, '%1$s AS %2$I'::text, false), width, stepadv_internal.groups_by_division(a, reads), stepadv_internal.value_name(a), stepadv_internal.shape_arguments(a));
+END
+$query$;
+COMMENT ON FUNCTION stepadv_internal.success_by_horizon_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _success_by_horizon; NULL without states, or where nothing is known of runs';
+
+-- When a run first was so good: by policy step where that is known, else by the
+-- bucket of time.  What it had done until then is counted over all of its steps
+-- or buckets before, and that one.
+CREATE FUNCTION stepadv_internal.level_reached_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+DECLARE
+	divided record;
+BEGIN
+	SELECT max(e.expression) FILTER (WHERE d.role = 'run_id') AS run, max(d.name) FILTER (WHERE d.role = 'run_id') AS run_name,
+		-- Known rather than only a column of NULLs.
+		coalesce(max(e.expression) FILTER (WHERE d.role = 'policy_step' AND d.view IS NOT NULL), max(e.expression) FILTER (WHERE d.role = 'started_at' AND d.view IS NOT NULL)) AS place,
+		CASE WHEN bool_or(d.role = 'policy_step' AND d.view IS NOT NULL) THEN max(d.name) FILTER (WHERE d.role = 'policy_step') ELSE 'bucket' END AS place_name
+	INTO divided
+	FROM stepadv_internal.divisions(a) d CROSS JOIN LATERAL (SELECT CASE WHEN d.stands THEN 'a.k' || d.key ELSE format('a.%I', d.name) END AS expression) e;
+	IF divided.place IS NULL OR stepadv_internal.view_options(a, 'level_reached'::text) IS NULL THEN
+		RETURN NULL;
+	END IF;
+	-- A level is reached where the rate is no less, and was less before; never, where the last is still less.
+	RETURN format($view$
+		SELECT %1$s l.level, CASE WHEN p.success_rate >= l.level THEN p.place END AS %2$I, CASE WHEN p.success_rate >= l.level THEN p.success_rate END AS success_rate,
+			CASE WHEN p.success_rate >= l.level THEN p.n_rollouts END AS n_rollouts, CASE WHEN p.success_rate >= l.level THEN p.n_steps END AS n_steps
+		FROM (
+			SELECT q.*, max(q.success_rate) OVER (%3$s ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS best_before,
+				sum(q.rollouts) OVER (%3$s) AS n_rollouts, sum(q.steps) OVER (%3$s) AS n_steps, lead(1) OVER (%3$s) IS NULL AS is_last
+			FROM (SELECT %4$s %5$s AS place, sum(a.n_rollouts) AS rollouts, sum(a.n_steps) AS steps, sum(a.n_successes)::float8 / nullif(sum(a.n_judged), 0) AS success_rate
+				FROM %6$s WHERE %5$s IS DISTINCT FROM NULL GROUP BY %7$s) q) p
+		JOIN (SELECT v.level / 10::float8 FROM generate_series(1, 10) v(level)) l(level)
+			ON p.success_rate >= l.level AND coalesce(p.best_before, 0) < l.level OR p.is_last AND coalesce(greatest(p.success_rate, p.best_before), 0) < l.level$view$,
+		'p.' || quote_ident(divided.run_name) || ',', divided.place_name, concat_ws(' ', 'PARTITION BY q.' || quote_ident(divided.run_name), 'ORDER BY q.place'),
+		divided.run || ' AS ' || quote_ident(divided.run_name) || ',', divided.place, (SELECT d.relation FROM stepadv_internal.groups_divided(a, made) d), CASE WHEN divided.run IS NULL THEN '1' ELSE '1, 2' END);
+END
+$query$;
+COMMENT ON FUNCTION stepadv_internal.level_reached_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _level_reached; NULL where neither policy steps nor times are known';

@@ -1,0 +1,116 @@
+-- Keeping the sums of 67-summed.sql: made empty by maintain, filled whenever all is
+-- folded, and by refresh where a group changed.  src/upkeep/signs.c calls for it.
+
+CREATE FUNCTION stepadv_internal.make_kept_sums(attachment regclass) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	a stepadv_internal.attached := stepadv_internal.known(attachment);
+	schema CONSTANT text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = make_kept_sums.attachment);
+	made regclass[] := '{}';
+	name text;
+	item record;
+BEGIN
+	IF num_nulls((a).folded_over_time, (a).folded_bins, (a).waiting) > 0 THEN
+		RETURN;
+	END IF;
+	FOR item IN SELECT * FROM stepadv_internal.kept_sums_queries(a) q ORDER BY q.i LOOP
+		name := format('%I.%I', schema, format('%s_%s', (a).prefix, item.suffix));
+		EXECUTE format('CREATE %sTABLE %s AS SELECT q.* FROM (%s) q WITH NO DATA', stepadv_internal.unlogged_as(ARRAY[(a).fresh], (a).source), name, item.query);
+		EXECUTE format('COMMENT ON TABLE %s IS %L', name, format('sums of all groups of %s by division, kept by stepadv.maintain; nobody else should write to it', (a).source));
+		PERFORM stepadv_internal.let_readers(name::regclass, (a).fresh_over_time);
+		made := made || name::regclass;
+	END LOOP;
+	EXECUTE format('UPDATE %s SET summed_over_time = $1, summed_bins = $2', make_kept_sums.attachment) USING made[1], made[2];
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.make_kept_sums(regclass) IS 'part of maintain: the tables of sums by division; none where no distributions are kept';
+
+-- The sums of all that is kept; where they are kept themselves: of those divisions that have none.
+CREATE FUNCTION stepadv_internal.kept_sums_queries(a stepadv_internal.attached) RETURNS TABLE (i integer, suffix text, summed regclass, query text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	l CONSTANT record := stepadv_internal.summed_lists(a);
+	lacks CONSTANT text := '%s NOT EXISTS (SELECT FROM %s s WHERE %s)';
+	of_s CONSTANT text := stepadv_internal.list(string_to_array(l.names, ', '), 's.%1$s'::text, ', '::text);
+BEGIN
+	RETURN QUERY SELECT 1, 'summed_over_time', (a).summed_over_time, format('SELECT %s, %s FROM %s o(%s) WHERE o.n_rollouts IS NOT NULL%s GROUP BY %s',
+		r.shown, stepadv_internal.summed_items(a, l.rest, true), stepadv_internal.relation_name((a).folded_over_time), l.o_columns,
+		CASE WHEN (a).summed_over_time IS NOT NULL THEN format(lacks, ' AND', stepadv_internal.relation_name((a).summed_over_time), stepadv_internal.same_divisions(a, of_s, l.of_o, true)) END, l.of_o)
+	FROM (SELECT string_agg(format('%s AS %s', e.expression, e.name), ', ' ORDER BY e.i) FROM unnest(string_to_array(l.of_o, ', '), string_to_array(l.names, ', ')) WITH ORDINALITY e(expression, name, i)) r(shown);
+	RETURN QUERY SELECT 2, 'summed_bins', (a).summed_bins, format('SELECT %s, %s FROM %s c(%s)%s GROUP BY %s',
+		r.shown, (SELECT string_agg(format('stepadv_internal.merged_bins(c.m%1$s) AS m%1$s', m), ', ' ORDER BY m) FROM generate_series(1, cardinality((a).binned_methods)) m),
+		stepadv_internal.relation_name((a).folded_bins), l.c_columns,
+		CASE WHEN (a).summed_bins IS NOT NULL THEN format(lacks, ' WHERE', stepadv_internal.relation_name((a).summed_bins), stepadv_internal.same_divisions(a, of_s, l.of_c, true)) END, l.of_c)
+	FROM (SELECT string_agg(format('%s AS %s', e.expression, e.name), ', ' ORDER BY e.i) FROM unnest(string_to_array(l.of_c, ', '), string_to_array(l.names, ', ')) WITH ORDINALITY e(expression, name, i)) r(shown);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.kept_sums_queries(stepadv_internal.attached) IS 'part of maintain: the queries of the sums by division, of what is kept of the groups';
+
+-- Those of divisions that changed, before what is kept of their groups is kept anew; or all.
+CREATE FUNCTION stepadv_internal.forget_sums(attachment regclass, everything boolean) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = on
+AS $$
+DECLARE
+	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
+	item regclass;
+BEGIN
+	IF NOT stepadv_internal.is_summed(a) THEN
+		RETURN;
+	END IF;
+	FOREACH item IN ARRAY ARRAY[(a).summed_over_time, (a).summed_bins] LOOP
+		EXECUTE format('DELETE FROM %s s', item) || CASE WHEN everything THEN '' ELSE ' WHERE ' || stepadv_internal.division_changed(a) END;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.forget_sums(regclass, boolean) IS 'part of maintain and refresh: deletes the sums of divisions that changed, or all';
+
+CREATE FUNCTION stepadv_internal.add_sums(attachment regclass) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = on
+AS $$
+DECLARE
+	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
+	item record;
+BEGIN
+	IF stepadv_internal.is_summed(a) THEN
+		FOR item IN SELECT * FROM stepadv_internal.kept_sums_queries(a) q ORDER BY q.i LOOP
+			EXECUTE format('INSERT INTO %s %s', item.summed, item.query);
+		END LOOP;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.add_sums(regclass) IS 'part of maintain and refresh: the sums of divisions that have none';
+
+-- Numbers of rows are exact; other sums depend on the order, in their last digits.
+CREATE FUNCTION stepadv_internal.check_sums(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = on
+AS $$
+DECLARE
+	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
+	not_summed stepadv_internal.attached := a;
+	l record;
+	item record;
+	compared text;
+BEGIN
+	IF NOT stepadv_internal.is_summed(a) THEN
+		RETURN;
+	END IF;
+	l := stepadv_internal.summed_lists(a);
+	not_summed.summed_over_time := NULL;
+	not_summed.summed_bins := NULL;
+	FOR item IN SELECT q.query, CASE q.i WHEN 1 THEN (a).summed_over_time ELSE (a).summed_bins END AS summed FROM stepadv_internal.kept_sums_queries(not_summed) q LOOP
+		SELECT string_agg(format('q.%I', t.attname), ', ' ORDER BY t.attnum) INTO compared
+		FROM pg_attribute t WHERE t.attrelid = item.summed AND t.attnum > 0 AND t.atttypid IN ('bigint'::regtype, 'bytea'::regtype);
+		RETURN QUERY EXECUTE format('SELECT DISTINCT NULL::jsonb, ''sums of '' || ROW(%1$s)::text || '' differ from those of its groups'' FROM (
+			(SELECT %1$s, %2$s FROM %3$s q EXCEPT ALL SELECT %1$s, %2$s FROM (%4$s) q) UNION ALL (SELECT %1$s, %2$s FROM (%4$s) q EXCEPT ALL SELECT %1$s, %2$s FROM %3$s q)) s
+			WHERE NOT %5$s', l.names, compared, item.summed, item.query, stepadv_internal.division_changed(a));
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_sums(regclass) IS 'part of check_maintained: divisions whose kept sums are not those of their groups';

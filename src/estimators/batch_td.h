@@ -1,0 +1,31 @@
+/*
+ * batch_td.h
+ *		The table of Q and V that batch TD makes of a group's own record.
+ */
+#ifndef STEPADV_BATCH_TD_H
+#define STEPADV_BATCH_TD_H
+
+#include "estimators/rtmc.h"
+
+/* What the table depends on, in this order. */
+#define BATCH_TD_PARAMETERS \
+	GAMMA_PARAMETER, \
+	NUMBER_PARAMETER("lambda", 0, 1), \
+	NUMBER_PARAMETER("prior", 0, INFINITY), \
+	NULLABLE_NUMBER_PARAMETER("baseline", -INFINITY, INFINITY), \
+	CHOICE_PARAMETER("prior_mean", PRIOR_MEAN_CHOICES), \
+	CHOICE_PARAMETER("truncated", "fail", "bootstrap"), \
+	SUCCESS_ABOVE_PARAMETER
+
+enum
+{
+	BATCH_TD_GAMMA, BATCH_TD_LAMBDA, BATCH_TD_PRIOR, BATCH_TD_BASELINE, BATCH_TD_PRIOR_MEAN, BATCH_TD_TRUNCATED,
+	BATCH_TD_SUCCESS_ABOVE,
+	N_BATCH_TD_PARAMETERS
+};
+
+/* All of the table; pair_error and pair_confidence only with_errors. */
+extern void batch_td_table_build(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
+								 bool with_errors, RtmcTable *table);
+
+#endif							/* STEPADV_BATCH_TD_H */

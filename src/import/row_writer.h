@@ -1,0 +1,27 @@
+/*
+ * row_writer.h
+ *		Rows into the canonical table of steps, many at a time.
+ */
+#ifndef STEPADV_ROW_WRITER_H
+#define STEPADV_ROW_WRITER_H
+
+#include "executor/tuptable.h"
+
+typedef struct RowWriter RowWriter;
+
+/*
+ * Begin to write rows of so many columns, by name and type.  NULL: only an INSERT
+ * can do it, as there is more to it than identities and one foreign key to
+ * rollouts (see row_writer.c), or as the columns are others.  The caller holds no
+ * rows back when he calls end_step_rows, which tells how many there were.
+ */
+extern RowWriter *begin_step_rows(Oid steps, Oid rollouts, int n_columns, char **columns, const Oid *types);
+extern uint64 end_step_rows(RowWriter *writer);
+
+/*
+ * One row, in the order of the columns; what they point to is copied.  The
+ * rollout's columns need not be looked at where they are those of the row before.
+ */
+extern void write_step_row(RowWriter *writer, const Datum *values, const bool *nulls, bool same_rollout);
+
+#endif							/* STEPADV_ROW_WRITER_H */

@@ -1,0 +1,490 @@
+/*
+ * lineage.c
+ *		token_lineage: what the prompts and responses of a group's steps share.
+ *
+ * Each step's prompt || response goes into one trie of the group as it comes, in any
+ * order; the step keeps the node in which it ends.  What a step has in common with
+ * the one before it is then the depth of the last node that both came through, and
+ * what nobody had before is on the way up to the first node that somebody came through.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/memutils.h"
+
+#include "aggregate.h"
+#include "arrays.h"
+#include "compat.h"
+#include "tokens/lineage.h"
+#include "tokens/trie.h"
+
+PG_FUNCTION_INFO_V1(stepadv_token_lineage_trans);
+PG_FUNCTION_INFO_V1(stepadv_forgiving_token_lineage_trans);
+PG_FUNCTION_INFO_V1(stepadv_token_lineage_combine);
+PG_FUNCTION_INFO_V1(stepadv_token_lineage_serial);
+PG_FUNCTION_INFO_V1(stepadv_token_lineage_deserial);
+PG_FUNCTION_INFO_V1(stepadv_token_lineage_final);
+
+/* The columns of so many make a value of nearly 1 GB. */
+#define MAX_STEPS (25 * 1000 * 1000)
+
+#define NOT_GIVEN (-1)
+
+typedef struct TokenStep
+{
+	int64		step_id;
+	int64		rollout_id;
+	int32		step_no;
+	int32		prompt;			/* tokens; NOT_GIVEN: its tokens are not known */
+	int32		response;
+	uint32		node;
+	bool		defect;			/* what token_lineage refuses */
+} TokenStep;
+
+typedef struct Lineage
+{
+	TokenTrie	trie;
+	TokenStep  *steps;
+	uint32		n_steps;
+	uint32		steps_room;
+	bool		forgiving;
+	int32	   *narrowed;		/* room for bigint ids as integers */
+	uint32		narrowed_room;
+} Lineage;
+
+static Lineage *
+make_lineage(MemoryContext context, bool forgiving)
+{
+	Lineage    *lineage = MemoryContextAllocZero(context, sizeof(Lineage));
+
+	trie_init(&lineage->trie, context);
+	lineage->steps_room = 16;
+	lineage->steps = MemoryContextAlloc(context, lineage->steps_room * sizeof(TokenStep));
+	lineage->forgiving = forgiving;
+	return lineage;
+}
+
+static TokenStep *
+add_step(Lineage *lineage)
+{
+	if (lineage->n_steps == lineage->steps_room)
+	{
+		if (lineage->n_steps >= MAX_STEPS)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("the tokens of more than %d steps cannot be compared at once", MAX_STEPS)));
+		lineage->steps_room = Min(lineage->steps_room * 2, MAX_STEPS);
+		lineage->steps = repalloc_huge(lineage->steps, lineage->steps_room * sizeof(TokenStep));
+	}
+	return &lineage->steps[lineage->n_steps++];
+}
+
+/* ----------
+ * Reading arrays
+ * ----------
+ */
+
+/* What is wrong with an array of token ids is an error, or a defect of its step. */
+static bool
+refuse_tokens(const Lineage *lineage, const TokenStep *step, const char *name, const char *what, int code)
+{
+	if (!lineage->forgiving)
+		ereport(ERROR,
+				(errcode(code),
+				 errmsg("%s of rollout " INT64_FORMAT ", step %d %s", name, step->rollout_id, step->step_no, what)));
+	return false;
+}
+
+/* Ids that came as bigint, in the room for them; false if one is beyond integer. */
+static bool
+narrow(Lineage *lineage, const int64 *ids, uint32 n)
+{
+	if (n > lineage->narrowed_room)
+	{
+		if (lineage->narrowed != NULL)
+			pfree(lineage->narrowed);
+		lineage->narrowed = MemoryContextAllocHuge(lineage->trie.context, (Size) n * sizeof(int32));
+		lineage->narrowed_room = n;
+	}
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (ids[i] < PG_INT32_MIN || ids[i] > PG_INT32_MAX)
+			return false;
+		lineage->narrowed[i] = (int32) ids[i];
+	}
+	return true;
+}
+
+/* Go on from a place by the ids of an array; false if they are none. */
+static bool
+insert_array(Lineage *lineage, const TokenStep *step, const char *name, ArrayType *array, TriePlace *place, int32 *length)
+{
+	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	const int32 *ids = (const int32 *) ARR_DATA_PTR(array);
+
+	if (ARR_NDIM(array) > 1)
+		return refuse_tokens(lineage, step, name, "have more than one dimension", ERRCODE_ARRAY_SUBSCRIPT_ERROR);
+	if (ARR_HASNULL(array) && array_contains_nulls(array))
+		return refuse_tokens(lineage, step, name, "must not contain nulls", ERRCODE_NULL_VALUE_NOT_ALLOWED);
+	if (ARR_ELEMTYPE(array) == INT8OID)
+	{
+		if (!narrow(lineage, (const int64 *) ARR_DATA_PTR(array), n))
+			return refuse_tokens(lineage, step, name, "have an id that is no integer", ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE);
+		ids = lineage->narrowed;
+	}
+	trie_insert(&lineage->trie, place, ids, n);
+	*length = n;
+	return true;
+}
+
+/* Arguments after the state. */
+enum
+{
+	ARG_STEP_ID = 1,
+	ARG_ROLLOUT_ID,
+	ARG_STEP_NO,
+	ARG_PROMPT,
+	ARG_RESPONSE
+};
+
+/* A step without its ids is an error; a forgiving state goes on with what it has. */
+static void
+check_ids(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(ARG_ROLLOUT_ID))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("rollout_id must not be null")));
+	if (PG_ARGISNULL(ARG_STEP_ID))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("step_id of rollout " INT64_FORMAT ", step %d must not be null",
+						PG_GETARG_INT64(ARG_ROLLOUT_ID), PG_GETARG_INT32(ARG_STEP_NO))));
+}
+
+/*
+ * token_lineage(step_id, rollout_id, step_no, prompt_token_ids, response_token_ids): a
+ * row without a step_no is no step.
+ */
+static Datum
+add_row(FunctionCallInfo fcinfo, bool forgiving)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	Lineage    *lineage = PG_ARGISNULL(0) ? NULL : (Lineage *) PG_GETARG_POINTER(0);
+	TokenStep  *step;
+	TriePlace	place = {.node = TRIE_ROOT};
+
+	if (PG_ARGISNULL(ARG_STEP_NO) || (PG_ARGISNULL(ARG_ROLLOUT_ID) && forgiving))
+	{
+		if (lineage == NULL)
+			PG_RETURN_NULL();
+		PG_RETURN_POINTER(lineage);
+	}
+	if (!forgiving)
+		check_ids(fcinfo);
+	if (lineage == NULL)
+		lineage = make_lineage(context, forgiving);
+	step = add_step(lineage);
+	*step = (TokenStep) {.rollout_id = PG_GETARG_INT64(ARG_ROLLOUT_ID), .step_no = PG_GETARG_INT32(ARG_STEP_NO), .prompt = NOT_GIVEN, .response = NOT_GIVEN};
+	step->step_id = PG_ARGISNULL(ARG_STEP_ID) ? 0 : PG_GETARG_INT64(ARG_STEP_ID);
+	step->defect = PG_ARGISNULL(ARG_STEP_ID);
+	if (!PG_ARGISNULL(ARG_PROMPT) && !PG_ARGISNULL(ARG_RESPONSE))
+	{
+		step->defect |= !insert_array(lineage, step, "prompt_token_ids", PG_GETARG_ARRAYTYPE_P(ARG_PROMPT), &place, &step->prompt) ||
+			!insert_array(lineage, step, "response_token_ids", PG_GETARG_ARRAYTYPE_P(ARG_RESPONSE), &place, &step->response);
+		step->node = trie_end(&lineage->trie, &place);
+	}
+	PG_RETURN_POINTER(lineage);
+}
+
+Datum
+stepadv_token_lineage_trans(PG_FUNCTION_ARGS)
+{
+	return add_row(fcinfo, false);
+}
+
+Datum
+stepadv_forgiving_token_lineage_trans(PG_FUNCTION_ARGS)
+{
+	return add_row(fcinfo, true);
+}
+
+/* ----------
+ * States of several processes
+ * ----------
+ */
+
+/* Keeps no pointer into the right state, which may be freed at any time. */
+Datum
+stepadv_token_lineage_combine(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	Lineage    *lineage = PG_ARGISNULL(0) ? NULL : (Lineage *) PG_GETARG_POINTER(0);
+	const Lineage *other;
+	uint32	   *nodes;
+
+	if (PG_ARGISNULL(1))
+	{
+		if (lineage == NULL)
+			PG_RETURN_NULL();
+		PG_RETURN_POINTER(lineage);
+	}
+	other = (const Lineage *) PG_GETARG_POINTER(1);
+	if (lineage == NULL)
+		lineage = make_lineage(context, other->forgiving);
+	nodes = ALLOCATE_ARRAY(uint32, other->trie.n_nodes);
+	trie_merge(&lineage->trie, &other->trie, nodes);
+	for (uint32 s = 0; s < other->n_steps; s++)
+	{
+		TokenStep  *step = add_step(lineage);
+
+		*step = other->steps[s];
+		step->node = nodes[step->node];
+	}
+	pfree(nodes);
+	PG_RETURN_POINTER(lineage);
+}
+
+/* What goes from one process to another: counts, then the arrays as they are. */
+typedef struct LineageHeader
+{
+	uint32		n_steps;
+	uint32		n_nodes;
+	uint64		n_tokens;
+	bool		forgiving;
+} LineageHeader;
+
+Datum
+stepadv_token_lineage_serial(PG_FUNCTION_ARGS)
+{
+	const Lineage *lineage = (const Lineage *) PG_GETARG_POINTER(0);
+	const TokenTrie *trie = &lineage->trie;
+	LineageHeader header;
+	Size		size = VARHDRSZ + sizeof(header) + lineage->n_steps * sizeof(TokenStep) + trie->n_nodes * sizeof(TrieNode) + trie->n_tokens * sizeof(int32);
+	bytea	   *bytes;
+	char	   *to;
+
+	(void) aggregate_context(fcinfo);
+	if (!AllocSizeIsValid(size))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the tokens of a group are more than 1 GB, too much for one parallel process to give to another"),
+				 errhint("SET max_parallel_workers_per_gather = 0; then the group is read by one process.")));
+	memset(&header, 0, sizeof(header));
+	header.n_steps = lineage->n_steps;
+	header.n_nodes = trie->n_nodes;
+	header.n_tokens = trie->n_tokens;
+	header.forgiving = lineage->forgiving;
+	bytes = palloc(size);
+	SET_VARSIZE(bytes, size);
+	to = VARDATA(bytes);
+	memcpy(to, &header, sizeof(header));
+	to += sizeof(header);
+	memcpy(to, lineage->steps, lineage->n_steps * sizeof(TokenStep));
+	to += lineage->n_steps * sizeof(TokenStep);
+	memcpy(to, trie->nodes, trie->n_nodes * sizeof(TrieNode));
+	to += trie->n_nodes * sizeof(TrieNode);
+	memcpy(to, trie->tokens, trie->n_tokens * sizeof(int32));
+	PG_RETURN_BYTEA_P(bytes);
+}
+
+/* To be read by combine, and nothing be added to. */
+Datum
+stepadv_token_lineage_deserial(PG_FUNCTION_ARGS)
+{
+	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
+	const char *from = VARDATA_ANY(bytes);
+	LineageHeader header;
+	Lineage    *lineage = palloc0(sizeof(Lineage));
+
+	(void) aggregate_context(fcinfo);
+	memcpy(&header, from, sizeof(header));
+	from += sizeof(header);
+	lineage->n_steps = header.n_steps;
+	lineage->trie.n_nodes = header.n_nodes;
+	lineage->trie.n_tokens = header.n_tokens;
+	lineage->forgiving = header.forgiving;
+	lineage->steps = ALLOCATE_ARRAY(TokenStep, header.n_steps);
+	memcpy(lineage->steps, from, header.n_steps * sizeof(TokenStep));
+	from += header.n_steps * sizeof(TokenStep);
+	lineage->trie.nodes = ALLOCATE_ARRAY(TrieNode, header.n_nodes);
+	memcpy(lineage->trie.nodes, from, header.n_nodes * sizeof(TrieNode));
+	from += header.n_nodes * sizeof(TrieNode);
+	lineage->trie.tokens = ALLOCATE_ARRAY(int32, header.n_tokens);
+	memcpy(lineage->trie.tokens, from, header.n_tokens * sizeof(int32));
+	PG_RETURN_POINTER(lineage);
+}
+
+/* ----------
+ * The value
+ * ----------
+ */
+
+static int
+compare_steps(const void *a, const void *b)
+{
+	const TokenStep *one = a;
+	const TokenStep *other = b;
+
+	CHECK_FOR_INTERRUPTS();
+	if (one->rollout_id != other->rollout_id)
+		return one->rollout_id < other->rollout_id ? -1 : 1;
+	return (one->step_no > other->step_no) - (one->step_no < other->step_no);
+}
+
+/* By step, in the order of the value. */
+typedef struct LineageColumns
+{
+	int64	   *step_id;
+	int64	   *rollout_id;
+	int32	   *step_no;
+	int32	   *prompt;
+	int32	   *response;
+	int32	   *shared;
+	int32	   *new_tokens;
+	int32	   *run;
+	int64		n_steps;		/* whose tokens are known */
+	int64		n_rollouts;
+	int64		n_tokens;
+	int64		n_unique;
+} LineageColumns;
+
+/* Of a rollout's steps none counts if one has a defect. */
+static bool
+has_defect(const Lineage *lineage, uint32 first, uint32 end)
+{
+	for (uint32 s = first; s < end; s++)
+	{
+		if (lineage->steps[s].defect)
+			return true;
+		if (s == first || lineage->steps[s].step_no != lineage->steps[s - 1].step_no)
+			continue;
+		if (!lineage->forgiving)
+			ereport(ERROR,
+					(errcode(ERRCODE_CARDINALITY_VIOLATION),
+					 errmsg("rollout " INT64_FORMAT " has two steps with step_no %d", lineage->steps[s].rollout_id, lineage->steps[s].step_no)));
+		return true;
+	}
+	return false;
+}
+
+/* The tokens on the way up from a node to where the rollout was already; those of nobody before are new to the group. */
+static int32
+mark_path(const Lineage *lineage, uint32 *marks, uint32 mark, uint32 node, int64 *n_unique)
+{
+	int32		n = 0;
+
+	for (; node != TRIE_ROOT && marks[node] != mark; node = lineage->trie.nodes[node].parent)
+	{
+		uint32		length = edge_length(&lineage->trie, node);
+
+		n += length;
+		if (marks[node] == 0)
+			*n_unique += length;
+		marks[node] = mark;
+	}
+	return n;
+}
+
+static void
+compare_rollout(const Lineage *lineage, uint32 first, uint32 end, uint32 *marks, uint32 mark, LineageColumns *columns)
+{
+	bool		defect = has_defect(lineage, first, end);
+	int32		run = 0;
+	bool		any = false;
+
+	for (uint32 s = first; s < end; s++)
+	{
+		const TokenStep *step = &lineage->steps[s];
+		const TokenStep *before = s > first ? step - 1 : NULL;
+		bool		known = !defect && step->prompt != NOT_GIVEN;
+		bool		comparable = known && before != NULL && before->prompt != NOT_GIVEN;
+
+		CHECK_FOR_INTERRUPTS();
+		columns->step_id[s] = step->step_id;
+		columns->rollout_id[s] = step->rollout_id;
+		columns->step_no[s] = step->step_no;
+		columns->prompt[s] = known ? step->prompt : NOT_GIVEN;
+		columns->response[s] = known ? step->response : NOT_GIVEN;
+		columns->shared[s] = comparable ? Min((int32) trie_shared_depth(&lineage->trie, before->node, step->node), step->prompt) : NOT_GIVEN;
+		columns->new_tokens[s] = known ? mark_path(lineage, marks, mark, step->node, &columns->n_unique) : NOT_GIVEN;
+		if (known && !(comparable && columns->shared[s] == before->prompt + before->response))
+			run++;
+		columns->run[s] = known ? run : NOT_GIVEN;
+		columns->n_steps += known;
+		columns->n_tokens += known ? (int64) step->prompt + step->response : 0;
+		any |= known;
+	}
+	columns->n_rollouts += any;
+}
+
+static void
+compare_all(Lineage *lineage, LineageColumns *columns)
+{
+	uint32		n = lineage->n_steps;
+	uint32	   *marks = ALLOCATE_ZEROED_ARRAY(uint32, lineage->trie.n_nodes);
+	uint32		mark = 0;
+	uint32		end;
+
+	*columns = (LineageColumns) {
+		.step_id = ALLOCATE_ARRAY(int64, n), .rollout_id = ALLOCATE_ARRAY(int64, n), .step_no = ALLOCATE_ARRAY(int32, n), .prompt = ALLOCATE_ARRAY(int32, n),
+		.response = ALLOCATE_ARRAY(int32, n), .shared = ALLOCATE_ARRAY(int32, n), .new_tokens = ALLOCATE_ARRAY(int32, n), .run = ALLOCATE_ARRAY(int32, n)
+	};
+	qsort(lineage->steps, n, sizeof(TokenStep), compare_steps);
+	for (uint32 first = 0; first < n; first = end)
+	{
+		for (end = first + 1; end < n && lineage->steps[end].rollout_id == lineage->steps[first].rollout_id; end++)
+			;
+		compare_rollout(lineage, first, end, marks, ++mark, columns);
+	}
+}
+
+static Datum
+array_of(const void *values, uint32 n, Oid type, Size width)
+{
+	Size		size = ARR_OVERHEAD_NONULLS(1) + n * width;
+	ArrayType  *array = palloc0(size);
+
+	SET_VARSIZE(array, size);
+	array->ndim = 1;
+	array->elemtype = type;
+	ARR_DIMS(array)[0] = n;
+	ARR_LBOUND(array)[0] = 1;
+	memcpy(ARR_DATA_PTR(array), values, n * width);
+	return PointerGetDatum(array);
+}
+
+/* NULL over no steps. */
+Datum
+stepadv_token_lineage_final(PG_FUNCTION_ARGS)
+{
+	Lineage    *lineage = PG_ARGISNULL(0) ? NULL : (Lineage *) PG_GETARG_POINTER(0);
+	LineageColumns columns;
+	TupleDesc	desc;
+	Datum		values[N_LINEAGE];
+	bool		nulls[N_LINEAGE] = {false};
+
+	(void) aggregate_context(fcinfo);
+	if (lineage == NULL)
+		PG_RETURN_NULL();
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != N_LINEAGE)
+		elog(ERROR, "token_lineage is not declared as its C code expects");
+	compare_all(lineage, &columns);
+	values[LINEAGE_N_ROLLOUTS] = Int64GetDatum(columns.n_rollouts);
+	values[LINEAGE_N_STEPS] = Int64GetDatum(columns.n_steps);
+	values[LINEAGE_N_TOKENS] = Int64GetDatum(columns.n_tokens);
+	values[LINEAGE_N_UNIQUE_TOKENS] = Int64GetDatum(columns.n_unique);
+	values[LINEAGE_STEP_IDS] = array_of(columns.step_id, lineage->n_steps, INT8OID, sizeof(int64));
+	values[LINEAGE_ROLLOUT_IDS] = array_of(columns.rollout_id, lineage->n_steps, INT8OID, sizeof(int64));
+	values[LINEAGE_STEP_NOS] = array_of(columns.step_no, lineage->n_steps, INT4OID, sizeof(int32));
+	values[LINEAGE_PROMPTS] = array_of(columns.prompt, lineage->n_steps, INT4OID, sizeof(int32));
+	values[LINEAGE_RESPONSES] = array_of(columns.response, lineage->n_steps, INT4OID, sizeof(int32));
+	values[LINEAGE_SHARED] = array_of(columns.shared, lineage->n_steps, INT4OID, sizeof(int32));
+	values[LINEAGE_NEW_TOKENS] = array_of(columns.new_tokens, lineage->n_steps, INT4OID, sizeof(int32));
+	values[LINEAGE_RUNS] = array_of(columns.run, lineage->n_steps, INT4OID, sizeof(int32));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+}

@@ -1,0 +1,224 @@
+/*
+ * trie.c
+ *		Token sequences by what they share.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "arrays.h"
+#include "hash.h"
+#include "tokens/trie.h"
+
+/* The child of a node whose edge begins with a token. */
+typedef struct Child
+{
+	uint64		key;			/* node and token: all of them, so that equal keys are equal edges */
+	uint32		node;
+	char		status;
+} Child;
+
+#define SH_PREFIX children
+#define SH_ELEMENT_TYPE Child
+#define SH_KEY_TYPE uint64
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) ((uint32) hash_int64_onto((int64) (key), 0))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* Tokens that are compared at once. */
+#define STRIDE 64
+
+static inline uint64
+child_key(uint32 node, int32 token)
+{
+	return (uint64) node << 32 | (uint32) token;
+}
+
+void
+trie_init(TokenTrie *trie, MemoryContext context)
+{
+	*trie = (TokenTrie) {.context = context, .n_nodes = 1, .nodes_room = 16, .tokens_room = 256};
+	trie->nodes = MemoryContextAllocZero(context, trie->nodes_room * sizeof(TrieNode));
+	trie->tokens = MemoryContextAlloc(context, trie->tokens_room * sizeof(int32));
+}
+
+static void
+append_tokens(TokenTrie *trie, const int32 *tokens, uint32 n)
+{
+	if (trie->n_tokens + n > trie->tokens_room)
+	{
+		trie->tokens_room = Max(trie->tokens_room * 2, trie->n_tokens + n);
+		trie->tokens = repalloc_huge(trie->tokens, trie->tokens_room * sizeof(int32));
+	}
+	memcpy(trie->tokens + trie->n_tokens, tokens, n * sizeof(int32));
+	trie->n_tokens += n;
+}
+
+static uint32
+add_node(TokenTrie *trie, uint32 parent, uint64 start, uint32 depth)
+{
+	if (trie->n_nodes == trie->nodes_room)
+	{
+		if (trie->nodes_room > PG_UINT32_MAX / 2)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("too many steps to compare their tokens")));
+		trie->nodes_room *= 2;
+		trie->nodes = repalloc_huge(trie->nodes, trie->nodes_room * sizeof(TrieNode));
+	}
+	trie->nodes[trie->n_nodes] = (TrieNode) {.start = start, .depth = depth, .parent = parent};
+	return trie->n_nodes++;
+}
+
+/* The entry for the child of a node; what is new has the node TRIE_ROOT, which is nobody's child. */
+static Child *
+child_entry(TokenTrie *trie, uint32 node, int32 token)
+{
+	bool		found;
+	Child	   *child;
+
+	if (trie->children == NULL)
+		trie->children = children_create(trie->context, 16, NULL);
+	child = children_insert(trie->children, child_key(node, token), &found);
+	if (!found)
+		child->node = TRIE_ROOT;
+	return child;
+}
+
+/* How many tokens from the beginning on are the same. */
+static uint32
+common_prefix(const int32 *one, const int32 *other, uint32 n)
+{
+	uint32		i = 0;
+
+	while (n - i >= STRIDE && memcmp(one + i, other + i, STRIDE * sizeof(int32)) == 0)
+	{
+		i += STRIDE;
+		if (i % (STRIDE * 16384) == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	while (i < n && one[i] == other[i])
+		i++;
+	return i;
+}
+
+/* Make a node of where an insertion stands: of the end of what it passed of the edge. */
+uint32
+trie_end(TokenTrie *trie, TriePlace *place)
+{
+	uint32		below = place->node;
+	uint32		parent = trie->nodes[below].parent;
+	uint32		depth = trie->nodes[below].depth - place->missing;
+	uint64		start = trie->nodes[below].start;
+	uint32		node;
+
+	if (place->missing == 0)
+		return below;
+	node = add_node(trie, parent, start, depth);
+	trie->nodes[below].start = start + (depth - trie->nodes[parent].depth);
+	trie->nodes[below].parent = node;
+	child_entry(trie, parent, trie->tokens[start])->node = node;
+	child_entry(trie, node, trie->tokens[trie->nodes[below].start])->node = below;
+	*place = (TriePlace) {.node = node};
+	return node;
+}
+
+/* Tokens that are in no edge yet, from a node on. */
+static void
+add_leaf(TokenTrie *trie, TriePlace *place, Child *child, const int32 *tokens, uint32 n)
+{
+	uint64		start = trie->n_tokens;
+
+	append_tokens(trie, tokens, n);
+	child->node = add_node(trie, place->node, start, trie->nodes[place->node].depth + n);
+	*place = (TriePlace) {.node = child->node, .fresh = true};
+}
+
+/* Go on inserting a sequence, from the place where its tokens before these end. */
+void
+trie_insert(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n)
+{
+	while (n > 0)
+	{
+		uint32		common;
+
+		if (place->missing == 0 && place->fresh)
+		{
+			/* Its edge ends where the tokens do: it may grow. */
+			append_tokens(trie, tokens, n);
+			trie->nodes[place->node].depth += n;
+			return;
+		}
+		if (place->missing == 0)
+		{
+			Child	   *child = child_entry(trie, place->node, tokens[0]);
+
+			if (child->node == TRIE_ROOT)
+			{
+				add_leaf(trie, place, child, tokens, n);
+				return;
+			}
+			place->node = child->node;
+			place->missing = edge_length(trie, child->node);
+		}
+		common = common_prefix(trie->tokens + trie->nodes[place->node].start + (edge_length(trie, place->node) - place->missing),
+							   tokens, Min(n, place->missing));
+		if (common < Min(n, place->missing))
+		{
+			place->missing -= common;
+			(void) trie_end(trie, place);
+		}
+		else
+			place->missing -= common;
+		tokens += common;
+		n -= common;
+	}
+}
+
+/*
+ * How long the common beginning of the sequences is that end in two nodes: the
+ * deeper of them goes up until both are one.  Every node has tokens, so that this
+ * costs no more than these.
+ */
+uint32
+trie_shared_depth(const TokenTrie *trie, uint32 one, uint32 other)
+{
+	while (one != other)
+		if (trie->nodes[one].depth >= trie->nodes[other].depth)
+			one = trie->nodes[one].parent;
+		else
+			other = trie->nodes[other].parent;
+	return trie->nodes[one].depth;
+}
+
+/* Insert all that another trie has; nodes: by node of the other the one in which it ends here. */
+void
+trie_merge(TokenTrie *trie, const TokenTrie *other, uint32 *nodes)
+{
+	uint32	   *path = ALLOCATE_ARRAY(uint32, other->n_nodes);
+
+	/* The root is known, and node 0 stands for not known of others: none of these ends in the root. */
+	memset(nodes, 0, other->n_nodes * sizeof(uint32));
+	for (uint32 i = 1; i < other->n_nodes; i++)
+	{
+		uint32		n_path = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		for (uint32 node = i; node != TRIE_ROOT && nodes[node] == TRIE_ROOT; node = other->nodes[node].parent)
+			path[n_path++] = node;
+		while (n_path-- > 0)
+		{
+			uint32		node = path[n_path];
+			TriePlace	place = {.node = nodes[other->nodes[node].parent]};
+
+			trie_insert(trie, &place, other->tokens + other->nodes[node].start, edge_length(other, node));
+			nodes[node] = trie_end(trie, &place);
+		}
+	}
+	pfree(path);
+}

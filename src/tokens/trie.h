@@ -1,0 +1,59 @@
+/*
+ * trie.h
+ *		A trie of token sequences: what several prompts and responses share, exactly.
+ *
+ * A node stands for the whole edge that leads to it, so that there are no more
+ * than two for every sequence, however long these are; a sequence ends in a node.
+ * To insert a sequence costs its tokens.  How many tokens there are in all nodes
+ * does not depend on the order in which sequences came.
+ */
+#ifndef STEPADV_TOKENS_TRIE_H
+#define STEPADV_TOKENS_TRIE_H
+
+#include "nodes/pg_list.h"
+#include "utils/palloc.h"
+
+#define TRIE_ROOT 0
+
+typedef struct TrieNode
+{
+	uint64		start;			/* of the edge that leads to it, in the trie's tokens */
+	uint32		depth;			/* tokens from the root to its end */
+	uint32		parent;
+} TrieNode;
+
+struct children_hash;
+
+typedef struct TokenTrie
+{
+	MemoryContext context;
+	TrieNode   *nodes;
+	uint32		n_nodes;
+	uint32		nodes_room;
+	int32	   *tokens;			/* of all edges */
+	uint64		n_tokens;
+	uint64		tokens_room;
+	struct children_hash *children; /* by node and first token of the edge; NULL: not made yet */
+} TokenTrie;
+
+/* Where an insertion stands: so many tokens of the edge before the end of a node. */
+typedef struct TriePlace
+{
+	uint32		node;
+	uint32		missing;		/* tokens of its edge that are not passed yet */
+	bool		fresh;			/* the node was made by this insertion, and is a leaf */
+} TriePlace;
+
+extern void trie_init(TokenTrie *trie, MemoryContext context);
+extern void trie_insert(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n);
+extern uint32 trie_end(TokenTrie *trie, TriePlace *place);
+extern uint32 trie_shared_depth(const TokenTrie *trie, uint32 one, uint32 other);
+extern void trie_merge(TokenTrie *trie, const TokenTrie *other, uint32 *nodes);
+
+static inline uint32
+edge_length(const TokenTrie *trie, uint32 node)
+{
+	return trie->nodes[node].depth - trie->nodes[trie->nodes[node].parent].depth;
+}
+
+#endif							/* STEPADV_TOKENS_TRIE_H */
