@@ -206,11 +206,21 @@ COMMENT ON FUNCTION stepadv_internal.renew_fresh_signs(stepadv_internal.attached
 CREATE TYPE stepadv_internal.signed_run AS (place integer, patterns bigint[], counts bigint[], apart float8[]);
 COMMENT ON TYPE stepadv_internal.signed_run IS 'the signs of the steps of one run, as signed_steps, and the place of its first rollout';
 
-CREATE FUNCTION stepadv_internal.parts_of(rollouts stepadv.rollout_group, ids bigint[], divisions bigint[]) RETURNS TABLE (place integer, is_division boolean, is_whole boolean, part stepadv.rollout_group)
+CREATE FUNCTION stepadv_internal.parts_of(rollouts stepadv.rollout_group, ids bigint[], divisions bigint[], runs bigint[]) RETURNS TABLE (place integer, is_division boolean, part stepadv.rollout_group, whole bigint[], whole_runs bigint[])
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 1
 AS 'MODULE_PATHNAME', 'stepadv_parts_of';
-COMMENT ON FUNCTION stepadv_internal.parts_of(stepadv.rollout_group, bigint[], bigint[]) IS
-'a group divided: ids are its rollouts in any order, divisions for each the first rollout of its part (place: where that is in ids); a row for the whole, which is the only part if it is not divided, and else one for each part; error if the rollouts are others';
+COMMENT ON FUNCTION stepadv_internal.parts_of(stepadv.rollout_group, bigint[], bigint[], bigint[]) IS
+'a group divided: ids are its rollouts in any order, divisions for each the first rollout of its part (place: where that is in ids); a row for the whole, with ids and runs as they were given, which is the only part if it is not divided, and else one for each part; error if the rollouts are others';
+
+CREATE FUNCTION stepadv_internal.first_alike(ids bigint[], VARIADIC lists "any") RETURNS bigint[]
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
+AS 'MODULE_PATHNAME', 'stepadv_first_alike';
+COMMENT ON FUNCTION stepadv_internal.first_alike(bigint[], "any") IS 'for each of ids the least one for which all of the lists (arrays as long as ids) have the same, NULLs included';
+
+CREATE FUNCTION stepadv_internal.first_alike(ids bigint[]) RETURNS bigint[]
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
+AS 'MODULE_PATHNAME', 'stepadv_first_alike';
+COMMENT ON FUNCTION stepadv_internal.first_alike(bigint[]) IS 'the same of no lists: the least of all';
 
 CREATE FUNCTION stepadv_internal.kept_estimates_trans(internal, rollouts bigint[], runs bigint[], places integer[], sign_threshold float8, scale_threshold float8, rollout_id bigint, success integer, VARIADIC advantages "any") RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
@@ -255,11 +265,10 @@ COMMENT ON AGGREGATE stepadv_internal.kept_signs(bigint[], bigint[], integer[], 
 'likewise what step_signs gives of the methods at these places (from 1), for the steps of each run: rollouts are those of the group, runs for each the first one of its run; scales are those of the whole group; NULL over no rows, and where rollouts or runs are';
 
 -- Of each rollout of the kept groups, by which it is divided and of which run it is: a
--- row m per group with k1, k2, ..., its rollouts (ids), for each the first one of its
--- division (divisions) and of its run (runs), and what these are called (d1, d2, ...,
--- r1, r2, ...).  Only what rollouts of a group may differ in; NULL where a division of
--- the group's own cannot be told from its columns.
-CREATE FUNCTION stepadv_internal.kept_runs(a stepadv_internal.attached, OUT relation text, OUT divided_by text[], OUT run_names text[])
+-- row m per group with k1, k2, ..., its rollouts (ids), and for each of these d1, d2, ...
+-- and r1, r2, ....  Only what rollouts of a group may differ in; divisions and runs: the
+-- expressions, over m, of who is the first of a rollout's division and run.
+CREATE FUNCTION stepadv_internal.kept_runs(a stepadv_internal.attached, OUT relation text, OUT divisions text, OUT runs text, OUT run_names text[])
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
@@ -268,17 +277,16 @@ DECLARE
 	width CONSTANT text := coalesce(stepadv_internal.view_options(a, 'progress_over_time'::text) ->> 'bucket', '1 day');
 	run CONSTANT record := stepadv_internal.run_of_rollout(a);
 	k_list CONSTANT text := stepadv_internal.k_columns(n, 'x.k%1$s'::text);
-	divisions text;		-- expressions AS d1, d2, ...
-	runs text;
 	names text[];
 	joins text;
+	division_items text;
+	run_items text;
 BEGIN
-	SELECT array_agg(d.divider ORDER BY d.i), string_agg(format(', %s AS d%s', CASE WHEN d.role = 'started_at' THEN stepadv_internal.bucket(format('%s.%I', v.alias, d.fed_by), width) ELSE format('%s.%I', v.alias, d.fed_by) END, d.i), '' ORDER BY d.i),
+	SELECT string_agg(format(', %s AS d%s', CASE WHEN d.role = 'started_at' THEN stepadv_internal.bucket(format('%s.%I', v.alias, d.fed_by), width) ELSE format('%s.%I', v.alias, d.fed_by) END, d.i), '' ORDER BY d.i),
 		array_agg('d' || d.i ORDER BY d.i)
-	INTO divided_by, divisions, names
+	INTO division_items, names
 	FROM stepadv_internal.divisions(a) d JOIN (VALUES ('w', (a).runs), ('o', (a).began)) v(alias, view) ON v.view = d.view;
-	divided_by := coalesce(divided_by, '{}');
-	SELECT coalesce(array_agg(r.name ORDER BY r.i), '{}'), string_agg(format(', %s AS r%s', r.expression, r.i), '' ORDER BY r.i) INTO run_names, runs
+	SELECT coalesce(array_agg(r.name ORDER BY r.i), '{}'), string_agg(format(', %s AS r%s', r.expression, r.i), '' ORDER BY r.i) INTO run_names, run_items
 	FROM (SELECT u.name, u.expression, row_number() OVER (ORDER BY u.i) AS i FROM unnest(run.names, run.expressions, run.of_group) WITH ORDINALITY u(name, expression, of_group, i) WHERE NOT u.of_group) r;
 	SELECT coalesce(string_agg(format(' LEFT JOIN %1$s %2$s ON %3$s AND %2$s.stepadv_rollout OPERATOR(pg_catalog.=) x.rollout_id', stepadv_internal.relation_name(v.view), v.alias,
 		(SELECT string_agg(format('%s.%I %s x.k%s', v.alias, t.attname, stepadv_internal.equality_operator(t.atttypid), t.attnum), ' AND ' ORDER BY t.attnum)
@@ -288,25 +296,23 @@ BEGIN
 	WHERE v.view IN (SELECT d.view FROM stepadv_internal.divisions(a) d)
 		OR v.view IN (SELECT e.view FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e);
 	relation := format($view$(
-		SELECT %1$s, array_agg(x.rollout_id) AS ids, array_agg(x.division) AS divisions, array_agg(x.run) AS runs%2$s
+		SELECT %1$s, array_agg(x.rollout_id) AS ids%2$s
 		FROM (
-			SELECT x.*, min(x.rollout_id) OVER (PARTITION BY %3$s) AS division, min(x.rollout_id) OVER (PARTITION BY %4$s) AS run
-			FROM (
-				SELECT %1$s, x.rollout_id%5$s%6$s
-				FROM (SELECT c.*, e.rollout_id FROM (SELECT %7$s, c.rollouts FROM %8$s c) c(%9$s, rollouts) CROSS JOIN LATERAL stepadv.rollouts(c.rollouts) e) x%10$s) x) x
+			SELECT %1$s, x.rollout_id%3$s%4$s
+			FROM (SELECT c.*, e.rollout_id FROM (SELECT %5$s, c.rollouts FROM %6$s c) c(%7$s, rollouts) CROSS JOIN LATERAL stepadv.rollouts(c.rollouts) e) x%8$s) x
 		GROUP BY %1$s) m$view$,
 		k_list, concat(stepadv_internal.list(names, ', array_agg(x.%1$I) AS %1$I'::text, ''::text), (SELECT string_agg(format(', array_agg(x.r%1$s) AS r%1$s', i), '' ORDER BY i) FROM generate_series(1, cardinality(run_names)) i)),
-		concat_ws(', ', k_list, stepadv_internal.list(names, 'x.%1$I'::text, ', '::text)),
-		concat_ws(', ', k_list, (SELECT string_agg('x.r' || i, ', ' ORDER BY i) FROM generate_series(1, cardinality(run_names)) i)),
-		divisions, runs, stepadv_internal.list(stepadv_internal.group_columns((a).folded, n), 'c.%1$I'::text, ', '::text), stepadv_internal.relation_name((a).folded),
+		division_items, run_items, stepadv_internal.list(stepadv_internal.group_columns((a).folded, n), 'c.%1$I'::text, ', '::text), stepadv_internal.relation_name((a).folded),
 		stepadv_internal.k_columns(n, 'k%1$s'::text), joins);
+	divisions := format('stepadv_internal.first_alike(m.ids%s)', stepadv_internal.list(names, ', m.%1$I'::text, ''::text));
+	runs := format('stepadv_internal.first_alike(m.ids%s)', (SELECT string_agg(', m.r' || i, '' ORDER BY i) FROM generate_series(1, cardinality(run_names)) i));
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.kept_runs(stepadv_internal.attached) IS 'part of maintain: the relation m, by what the rollouts of each kept group are divided and of which runs they are; the dividers d1, d2, ... and the names of the runs r1, r2, ...';
+COMMENT ON FUNCTION stepadv_internal.kept_runs(stepadv_internal.attached) IS 'part of maintain: the relation m, by what the rollouts of each kept group are divided and of which runs they are; who is the first of a division and of a run; the names of r1, r2, ...';
 
 -- The relation g, a row for each kept group and part of a group, with what divided_items
 -- and the methods expect, and ids, runs and r1, r2, ... of m.
-CREATE FUNCTION stepadv_internal.kept_groups(a stepadv_internal.attached, n_runs integer, relation text) RETURNS text
+CREATE FUNCTION stepadv_internal.kept_groups(a stepadv_internal.attached, n_runs integer, relation text, divisions text, runs text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
@@ -329,15 +335,15 @@ BEGIN
 		divided := divided || format(', %s AS %I', expression, d.divider);
 	END LOOP;
 	RETURN format($view$(
-		SELECT %1$s, p.part AS %2$s, p.is_division, CASE WHEN p.is_whole THEN m.ids END AS ids, m.runs%3$s%4$s
-		FROM %5$s c JOIN %6$s ON %7$s CROSS JOIN LATERAL stepadv_internal.parts_of(c.rollouts, m.ids, m.divisions) p) g$view$,
+		SELECT %1$s, p.part AS %2$s, p.is_division, p.whole AS ids, p.whole_runs AS runs%3$s%4$s
+		FROM %5$s c JOIN %6$s ON %7$s CROSS JOIN LATERAL stepadv_internal.parts_of(c.rollouts, m.ids, %9$s, %8$s) p) g$view$,
 		(SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i) FROM unnest(kept_keys, keys) WITH ORDINALITY k(kept, name, i)), stepadv_internal.value_name(a),
 		(SELECT string_agg(format(', m.r%1$s', i), '' ORDER BY i) FROM generate_series(1, kept_groups.n_runs) i), divided, stepadv_internal.relation_name((a).folded), kept_groups.relation,
 		(SELECT string_agg(format('m.k%s %s c.%I', t.attnum, stepadv_internal.equality_operator(t.atttypid), t.attname), ' AND ' ORDER BY t.attnum)
-			FROM pg_attribute t WHERE t.attrelid = (a).folded AND t.attnum BETWEEN 1 AND (a).n_group_columns));
+			FROM pg_attribute t WHERE t.attrelid = (a).folded AND t.attnum BETWEEN 1 AND (a).n_group_columns), kept_groups.runs, kept_groups.divisions);
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.kept_groups(stepadv_internal.attached, integer, text) IS 'part of maintain: the relation g, a row for each kept group and part of it, as the methods read it';
+COMMENT ON FUNCTION stepadv_internal.kept_groups(stepadv_internal.attached, integer, text, text, text) IS 'part of maintain: the relation g, a row for each kept group and part of it, as the methods read it';
 
 -- The joins that bring of a row of g what the methods say: k.sums, k.bins and
 -- k.signs, all of one look at each step; signed: of which methods the signs are.  Where one of
@@ -418,7 +424,7 @@ BEGIN
 		(SELECT string_agg(CASE WHEN p.place IS NULL THEN format(', b%s.bins', u.number) ELSE format(', (k.bins)[%s]', p.place) END, '' ORDER BY b.i)
 			FROM unnest((a).binned_methods) WITH ORDINALITY b(method, i) JOIN unnest(made) u ON u.method = b.method CROSS JOIN LATERAL array_position(k.summed, b.method) p(place)),
 		CASE WHEN k.signs IS NOT NULL THEN ', ' || k.signs || coalesce((SELECT string_agg(format(', g.r%s', i), '' ORDER BY i) FROM generate_series(1, cardinality(m.run_names)) i), '') END,
-		stepadv_internal.kept_groups(a, CASE WHEN k.signs IS NOT NULL THEN cardinality(m.run_names) ELSE 0 END, m.relation), divided.joins, k.joins,
+		stepadv_internal.kept_groups(a, CASE WHEN k.signs IS NOT NULL THEN cardinality(m.run_names) ELSE 0 END, m.relation, m.divisions, m.runs), divided.joins, k.joins,
 		(SELECT string_agg(format(' LEFT JOIN LATERAL (SELECT stepadv_internal.advantage_bins(e.advantage) AS bins FROM %s e) b%s ON true', u.call_beside, u.number), '' ORDER BY u.number)
 			FROM unnest(made) u WHERE u.method = ANY ((a).binned_methods) AND (u.method = ANY (k.summed)) IS NOT TRUE),
 		concat_ws(', ', stepadv_internal.k_columns(n, 'k%1$s'::text), 'is_division', stepadv_internal.list(has, '%1$I'::text, ', '::text),

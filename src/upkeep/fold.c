@@ -131,9 +131,12 @@ fold_all(Kept *kept, bool is_asked)
 				 errhint("TRUNCATE of a table whose groups are maintained folds them all.")));
 	LockRelationOid(kept->folded, ShareRowExclusiveLock);
 	allow_sequential_scans(kept, true);
+	/* As much as who makes an index may take. */
+	if (is_asked && maintenance_work_mem > work_mem)
+		(void) set_config_option("work_mem", psprintf("%d", maintenance_work_mem), PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	kept_execute_once(kept, KEPT_CLEAR_ALL);
 	telling_rows(kept, attempt_all, &attempt, "rows", is_asked);
-	keep_all_parts(kept, true, is_asked);
+	keep_all_parts(kept, true, is_asked, attempt.n);
 	allow_sequential_scans(kept, false);
 	return attempt.n;
 }

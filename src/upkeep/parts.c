@@ -138,7 +138,7 @@ void
 group_done(const Kept *kept, LongWork *work)
 {
 	if (work != NULL)
-		advance_long_work(work, kept_of(kept, OVER_TIME) != 0 ? 0.5 : 1, 0);
+		advance_long_work(work, kept_of(kept, OVER_TIME | SIGNS) != 0 ? 0.5 : 1, 1);
 }
 
 /* Whether what is kept of the methods is to be computed, all of it, by one view. */
@@ -406,7 +406,7 @@ clear_all(Kept *kept, int what)
 }
 
 void
-keep_all_parts(Kept *kept, bool over_time, bool is_asked)
+keep_all_parts(Kept *kept, bool over_time, bool is_asked, uint64 n_groups)
 {
 	Whole		whole = {.kept = kept, .what = kept_of(kept, over_time ? OVER_TIME | SIGNS : SIGNS)};
 	LongWork	work;
@@ -423,7 +423,8 @@ keep_all_parts(Kept *kept, bool over_time, bool is_asked)
 		telling_rows(kept, attempt_sums_alone, &whole, "rows for the views over time", is_asked);
 	else
 	{
-		begin_long_work(&work, "computed", "groups for the views over time", kept_source(kept), "about ", 0);
+		/* A group that is divided counts more than once. */
+		begin_long_work(&work, "summed up", "groups", kept_source(kept), "about ", n_groups);
 		whole.work = is_asked ? &work : NULL;
 		whole.done = succeeds(attempt_whole, &whole);
 	}
@@ -459,7 +460,7 @@ sign_waiting(Kept *kept)
 	if (are_most(kept, n))
 	{
 		allow_sequential_scans(kept, true);
-		keep_all_parts(kept, false, false);
+		keep_all_parts(kept, false, false, n);
 		allow_sequential_scans(kept, false);
 		return n;
 	}

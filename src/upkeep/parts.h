@@ -15,8 +15,8 @@ extern void kept_execute_set(Kept *kept, KeptStatement statement, SPITupleTable 
 /* Of these groups, whose values are kept; with_signs: signs and distributions, too, or they wait. */
 extern void keep_parts(Kept *kept, SPITupleTable *groups, bool with_signs, LongWork *work);
 
-/* Of all groups; over_time: not signs and distributions only. is_asked: says how far it is. */
-extern void keep_all_parts(Kept *kept, bool over_time, bool is_asked);
+/* Of all groups, about so many; over_time: not signs and distributions only. is_asked: says how far it is. */
+extern void keep_all_parts(Kept *kept, bool over_time, bool is_asked, uint64 n_groups);
 
 /* Signs and distributions of the groups that wait; how many. Nobody else changes kept groups meanwhile. */
 extern uint64 sign_waiting(Kept *kept);
