@@ -106,7 +106,7 @@ BEGIN
 	not_summed.summed_bins := NULL;
 	FOR item IN SELECT q.query, CASE q.i WHEN 1 THEN (a).summed_over_time ELSE (a).summed_bins END AS summed FROM stepadv_internal.kept_sums_queries(not_summed) q LOOP
 		SELECT string_agg(format('q.%I', t.attname), ', ' ORDER BY t.attnum) INTO compared
-		FROM pg_attribute t WHERE t.attrelid = item.summed AND t.attnum > 0 AND t.atttypid IN ('bigint'::regtype, 'bytea'::regtype);
+		FROM pg_attribute t WHERE t.attrelid = item.summed AND t.attnum > 0 AND t.atttypid IN ('bigint'::regtype, 'bytea'::regtype) AND t.attname <> ALL (string_to_array(l.names, ', '));
 		RETURN QUERY EXECUTE format('SELECT DISTINCT NULL::jsonb, ''sums of '' || ROW(%1$s)::text || '' differ from those of its groups'' FROM (
 			(SELECT %1$s, %2$s FROM %3$s q EXCEPT ALL SELECT %1$s, %2$s FROM (%4$s) q) UNION ALL (SELECT %1$s, %2$s FROM (%4$s) q EXCEPT ALL SELECT %1$s, %2$s FROM %3$s q)) s
 			WHERE NOT %5$s', l.names, compared, item.summed, item.query, stepadv_internal.division_changed(a));
