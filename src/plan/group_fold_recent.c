@@ -6,25 +6,33 @@
 
 #include "plan/group_fold_recent.h"
 
-/* So many have a place, each but one; a query of fewer turns does without. */
-#define RECENT_BITS		11
+/* At most so many have a place, each but one; a query of fewer turns does without. */
+#define MAX_BITS		11
 #define FIRST_TURNS		256
 
 typedef struct RecentGroups
 {
-	RecentGroup group[1 << RECENT_BITS];
+	int			bits;
+	RecentGroup group[FLEXIBLE_ARRAY_MEMBER];	/* a power of 2 of them */
 } RecentGroups;
 
-/* In the memory of the table: with it they are forgotten. */
+/* In the memory of the table, of which it is to take but little: with it they are forgotten. */
 static RecentGroups *
 create_recent(const GroupFoldState *fold)
 {
-	Size		n = lengthof(fold->recent->group);
-	RecentGroups *recent = MemoryContextAllocZero(fold->table_memory, sizeof(RecentGroups));
-	Datum	   *values = MemoryContextAlloc(fold->table_memory, n * fold->n_keys * (sizeof(Datum) + sizeof(bool)));
-	bool	   *nulls = (bool *) (values + n * fold->n_keys);
+	Size		size = sizeof(RecentGroup) + fold->n_keys * (sizeof(Datum) + sizeof(bool));
+	int			bits = MAX_BITS;
+	RecentGroups *recent;
+	Datum	   *values;
+	bool	   *nulls;
 
-	for (Size g = 0; g < n; g++)
+	while (bits > 1 && (size << bits) > fold->limit / 32)
+		bits--;
+	recent = MemoryContextAllocZero(fold->table_memory, offsetof(RecentGroups, group) + (size << bits));
+	values = (Datum *) (recent->group + ((Size) 1 << bits));
+	nulls = (bool *) (values + ((Size) fold->n_keys << bits));
+	recent->bits = bits;
+	for (Size g = 0; g < (Size) 1 << bits; g++)
 	{
 		recent->group[g].values = values + g * fold->n_keys;
 		recent->group[g].nulls = nulls + g * fold->n_keys;
@@ -53,7 +61,7 @@ recent_group(GroupFoldState *fold, const TupleTableSlot *row)
 		if (!row->tts_isnull[fold->positions[k] - 1])
 			bits += key->attbyval ? value : datum_image_hash(value, false, key->attlen);
 	}
-	return &fold->recent->group[(bits * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - RECENT_BITS)];
+	return &fold->recent->group[(bits * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - fold->recent->bits)];
 }
 
 void

@@ -67,18 +67,19 @@ simulate()
 		measure "${table}_$p" 3 "$sql" "$settings"
 		require_equal "${results[${table}_1]}" "${results[${table}_$p]}" "$p processes"
 		read -r leader workers <<<"$(processor_time "$settings" "$sql")"
+		cost=$(planned_cost "$settings" "$sql")
 		serial=0 share=none
 		if [ "$p" != 1 ]; then
-			read -r serial alone <<<"$(processor_time "$settings SET parallel_leader_participation = off;" "$sql")"
 			share=$(exchanged "$settings" "$sql")
+			# one worker alone would not be planned
+			read -r serial alone <<<"$(processor_time "$(with_processes "$table" $((p > 2 ? p : 3))) SET parallel_leader_participation = off;" "$sql")"
 		fi
-		cost=$(planned_cost "$settings" "$sql")
 		elapsed=$(awk -v l="$leader" -v w="$workers" -v s="$serial" -v p="$p" 'BEGIN { print s + (l + w - s) / p }')
 		[ "$p" != 1 ] || { time_of_one=$elapsed; cost_of_one=$cost; }
 		awk -v p="$p" -v cpu="$leader $workers" -v s="$serial" -v share="$share" -v e="$elapsed" -v one="$time_of_one" -v here="${times_min[${table}_$p]}" \
 			-v cost="$cost" -v cost_of_one="$cost_of_one" 'BEGIN { split(cpu, c, " ")
-			printf "| %d | %.0f | %.0f | %s | %.0f | %.2f%s | %.0f | %.2f |\n", p, c[1] + c[2], s, share, e, e / one,
-				p > 1 ? sprintf(" (goal: at most %.2f, %s)", 1.2 / p, e / one <= 1.2 / p ? "met" : "MISSED") : "", here, cost / cost_of_one }' >>"$region"
+			goal = p == 1 ? "" : sprintf(" (goal: at most %.2f, %s)", 1.2 / p, e / one <= 1.2 / p ? "met" : "MISSED")
+			printf "| %d | %.0f | %.0f | %s | %.0f | %.2f%s | %.0f | %.2f |\n", p, c[1] + c[2], s, share, e, e / one, goal, here, cost / cost_of_one }' >>"$region"
 	done
 	query "ALTER TABLE $table RESET (parallel_workers)" >/dev/null
 }
