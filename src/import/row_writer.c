@@ -276,14 +276,31 @@ find_columns(RowWriter *writer, Relation table, char **columns, const Oid *types
 	return find_defaults(writer, table);
 }
 
+/* Are the columns of the foreign key texts, and given among the first? */
+static bool
+is_told_by(const RowWriter *writer, Relation steps, Relation rollouts, int n_keys)
+{
+	for (int i = 0; i < writer->key->nkeys; i++)
+	{
+		int			c = 0;
+
+		while (c < n_keys && writer->places[c] != writer->key->conkey[i])
+			c++;
+		if (c == n_keys || TupleDescAttr(RelationGetDescr(steps), writer->key->conkey[i] - 1)->atttypid != TEXTOID ||
+			TupleDescAttr(RelationGetDescr(rollouts), writer->key->confkey[i] - 1)->atttypid != TEXTOID)
+			return false;
+	}
+	return true;
+}
+
 RowWriter *
-begin_step_rows(Oid steps, Oid rollouts, int n_columns, char **columns, const Oid *types)
+begin_step_rows(Oid steps, Oid rollouts, int n_columns, char **columns, const Oid *types, int n_keys)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "stepadv rows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	RowWriter  *writer = palloc0(sizeof(RowWriter));
 	Relation	table = table_open(steps, RowExclusiveLock);
-	Relation	referenced = table_open(rollouts, RowShareLock);
+	Relation	referenced = table_open(rollouts, RowExclusiveLock);
 	List	   *given = NIL;
 	Oid			key = InvalidOid;
 
@@ -293,7 +310,7 @@ begin_step_rows(Oid steps, Oid rollouts, int n_columns, char **columns, const Oi
 	writer->n_columns = n_columns;
 	if (is_plain_table(table, rollouts, &key) && referenced->rd_rel->relkind == RELKIND_PARTITIONED_TABLE && !referenced->rd_rel->relispartition)
 		writer->key = find_key(table, referenced, key);
-	if (writer->key == NULL || !find_columns(writer, table, columns, types))
+	if (writer->key == NULL || !find_columns(writer, table, columns, types) || !is_told_by(writer, table, referenced, n_keys))
 	{
 		table_close(table, NoLock);
 		table_close(referenced, NoLock);

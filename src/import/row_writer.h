@@ -10,12 +10,13 @@
 typedef struct RowWriter RowWriter;
 
 /*
- * Begin to write rows of so many columns, by name and type.  NULL: only an INSERT
- * can do it, as there is more to it than identities and one foreign key to
- * rollouts (see row_writer.c), or as the columns are others.  The caller holds no
- * rows back when he calls end_step_rows, which tells how many there were.
+ * Begin to write rows of so many columns, by name and type, the first n_keys of
+ * which tell the rollout.  NULL: only an INSERT can do it, as there is more to it
+ * than identities and one foreign key to rollouts (see row_writer.c), or as the
+ * columns are others.  What is held back is written by end_step_rows, which tells
+ * how many rows there were.
  */
-extern RowWriter *begin_step_rows(Oid steps, Oid rollouts, int n_columns, char **columns, const Oid *types);
+extern RowWriter *begin_step_rows(Oid steps, Oid rollouts, int n_columns, char **columns, const Oid *types, int n_keys);
 extern uint64 end_step_rows(RowWriter *writer);
 
 /*

@@ -267,7 +267,7 @@ static bool
 is_same_rollout(const StepReceiver *to, const TupleTableSlot *slot)
 {
 	for (int i = 0; i < to->n_keys; i++)
-		if (to->of_rollout[i] == 0 || !datumIsEqual(to->of_rollout[i], slot->tts_values[i], false, -1))
+		if (to->of_rollout[i] == 0 || slot->tts_isnull[i] || !datumIsEqual(to->of_rollout[i], slot->tts_values[i], false, -1))
 			return false;
 	return true;
 }
@@ -328,16 +328,19 @@ column_names(ArrayType *array, bool whole, int *n)
 }
 
 static Oid *
-column_types(SPIPlanPtr plan, bool whole, int n)
+column_types(SPIPlanPtr plan, bool whole, int n, int n_keys)
 {
 	TupleDesc	desc = ((CachedPlanSource *) linitial(SPI_plan_get_plan_sources(plan)))->resultDesc;
 	Oid		   *types = ALLOCATE_ARRAY(Oid, n);
 	int			n_given = whole ? n - N_STEP_COLUMNS : n;
 
-	if (desc == NULL || desc->natts != n_given + (whole ? 2 : 0))
+	if (desc == NULL || desc->natts != n_given + (whole ? 2 : 0) || n_keys < 1 || n_keys > n_given || (whole && n_keys < n_given))
 		elog(ERROR, "the query does not give what was said");
 	for (int i = 0; i < n; i++)
 		types[i] = i < n_given ? TupleDescAttr(desc, i)->atttypid : step_columns[i - n_given].type;
+	for (int i = 0; i < desc->natts; i++)
+		if ((i < n_keys && types[i] != TEXTOID) || (i >= n_given && TupleDescAttr(desc, i)->atttypid != JSONBOID))
+			elog(ERROR, "column %d of the query is of another type", i + 1);
 	return types;
 }
 
@@ -366,7 +369,7 @@ stepadv_write_steps(PG_FUNCTION_ARGS)
 	plan = SPI_prepare(text_to_cstring(PG_GETARG_TEXT_PP(5)), 0, NULL);
 	if (plan == NULL)
 		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
-	to.writer = begin_step_rows(PG_GETARG_OID(0), PG_GETARG_OID(1), n_columns, columns, column_types(plan, whole, n_columns));
+	to.writer = begin_step_rows(PG_GETARG_OID(0), PG_GETARG_OID(1), n_columns, columns, column_types(plan, whole, n_columns, to.n_keys), to.n_keys);
 	if (to.writer == NULL)
 	{
 		SPI_finish();

@@ -280,6 +280,66 @@ SET client_min_messages = warning;
 SELECT kind, task_id FROM imp_by.rollouts;
 DROP SCHEMA imp_run, imp_by CASCADE;
 
+-- Steps go to the table many at a time, or by an INSERT where somebody's trigger is to see them: the same rows.
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('imp_many');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('imp_each');
+CREATE FUNCTION imp_each.look() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+CREATE TRIGGER look BEFORE INSERT ON imp_each.steps FOR EACH ROW EXECUTE FUNCTION imp_each.look();
+TRUNCATE docs RESTART IDENTITY;
+INSERT INTO docs (document, source) VALUES
+	('[{"task_id": 7, "trial": 0, "reward": 1, "traj": [{"role": "assistant", "content": "Hello"}, {"role": "user", "content": "My bag?"},
+		{"role": "assistant", "content": "Let me see", "reasoning": "two calls", "tool_calls": [{"id": "c1", "function": {"name": "find", "arguments": "{\"color\": \"red\"}"}}, {"id": "c2", "function": {"name": "ask", "arguments": "{oops"}}]},
+		{"role": "tool", "tool_call_id": "c2", "content": "Error: bad"}, {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "5"}]}, {"role": "assistant", "content": "Bag 5"}]}]', 'a.json'),
+	('{"0": {"environment": "ic_sql", "query": "how many", "turn_history": {"actions": ["a", "b"], "observations": ["x", "x"], "rewards": [0, 0.5], "valid_action": [true, false]}, "summary": {"max_reward": 0.5}}}', 'ic.json'),
+	('{"input": "Fix it", "output": "done", "score": 1, "step": 7}', 'dump/7.jsonl');
+SELECT m.steps_added, e = m AS same FROM stepadv.import_rollouts('imp_many', 'docs') m, stepadv.import_rollouts('imp_each', 'docs') e;
+-- In any order, with metadata that the tables have no column for, and a list of steps that is longer by one later.
+TRUNCATE docs RESTART IDENTITY;
+INSERT INTO docs (document) VALUES ('{"t": "door", "g": "easy", "r": 1, "s": [{"no": 5, "a": "enter", "o": "open", "n": "in", "m": {"k": 1}}, {"no": 2, "a": "knock", "n": "open", "m": "odd", "c": 2.5, "u": 0.5}]}');
+SELECT m.steps_added, e = m AS same FROM (VALUES ('{"task_id": "$.t", "group_id": "$.g", "rollout_id": "$.r", "steps": "$.s[*]", "step_no": "$.no", "observation": "$.o", "next_observation": "$.n", "action": "$.a", "cost": "$.c", "turn_reward": "$.u", "step_meta": "$.m"}'::jsonb)) p(paths),
+	stepadv.import_rollouts('imp_many', 'docs', paths => paths) m, stepadv.import_rollouts('imp_each', 'docs', paths => paths) e;
+UPDATE docs SET document = replace(document, '"s": [', '"s": [{"no": 9, "a": "leave", "o": "in"}, ');
+SELECT m.steps_added, m.steps_repeated, e = m AS same FROM (VALUES ('{"task_id": "$.t", "group_id": "$.g", "rollout_id": "$.r", "steps": "$.s[*]", "step_no": "$.no", "observation": "$.o", "next_observation": "$.n", "action": "$.a", "cost": "$.c", "turn_reward": "$.u", "step_meta": "$.m"}'::jsonb)) p(paths),
+	stepadv.import_rollouts('imp_many', 'docs', paths => paths) m, stepadv.import_rollouts('imp_each', 'docs', paths => paths) e;
+TRUNCATE lines;
+INSERT INTO lines (n, line) OVERRIDING SYSTEM VALUE VALUES
+	(1, '{"task_id": "l", "rollout_id": 1, "step_no": 0, "action": "x", "tool": "bash", "args": ["ls"], "ok": true, "reward": 1, "outcome": 1, "success": true, "started_at": "2026-01-01T00:00:00Z", "extra": [1], "meta": {"model": "m"}}'),
+	(2, '{"task_id": "l", "rollout_id": 1, "step_no": 1.0, "observation": "not plain", "action": {"do": "y"}, "meta": 5, "more": true}'),
+	(3, '{"task_id": "l", "rollout_id": 1, "step_no": 2, "tool": "f", "turn": 1, "response_token_ids": [1, 2], "response_mask": [true, false], "rollout_logprobs": [-0.5, -1], "prompt_token_ids": [], "policy_step": 12345678901, "terminal": true, "value": 0.25, "cost": 2}'),
+	(4, '{"group_id": 5, "rollout_id": "stepless", "truncated": true, "channel": "validation", "curation": "kept", "tags": {"a": 1}, "meta": {"why": "cut"}}');
+SELECT m.steps_added, e = m AS same FROM stepadv.load_rollouts('imp_many', 'lines') m, stepadv.load_rollouts('imp_each', 'lines') e;
+SELECT count(*) AS steps, count(*) FILTER (WHERE m = e) AS same FROM (SELECT step_id, to_jsonb(s) AS m FROM imp_many.steps s) m FULL JOIN (SELECT step_id, to_jsonb(s) AS e FROM imp_each.steps s) e USING (step_id);
+SELECT count(*) AS rollouts, count(*) FILTER (WHERE m = e) AS same FROM (SELECT task_id, rollout_id, to_jsonb(r) AS m FROM imp_many.rollouts r) m FULL JOIN (SELECT task_id, rollout_id, to_jsonb(r) AS e FROM imp_each.rollouts r) e USING (task_id, rollout_id);
+-- Which lines are plain, and that they say the same read alone.
+SELECT l.n, r.rollout_id IS NOT NULL AS plain, to_jsonb(r) - 'n' = to_jsonb(p) AS same
+FROM (SELECT array_agg(l.n ORDER BY l.n) AS numbers, array_agg(l.line ORDER BY l.n) AS lines FROM lines l) a,
+	LATERAL ROWS FROM (unnest(a.numbers), stepadv_internal.read_lines(a.lines, false)) r(n) JOIN lines l ON l.n = r.n, LATERAL stepadv.parse_rollout_line(l.line) p ORDER BY l.n;
+-- A rollout that somebody's trigger refuses, and a foreign key of somebody's: the server's own words.
+CREATE FUNCTION imp_many.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+CREATE TRIGGER refuse BEFORE INSERT ON imp_many.rollouts FOR EACH ROW WHEN (NEW.task_id = 'refused') EXECUTE FUNCTION imp_many.refuse();
+CREATE TABLE imp_many.tools (name text PRIMARY KEY);
+CREATE FUNCTION imp_many.try() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	words text;
+BEGIN
+	RETURN (SELECT l.steps_added FROM stepadv.load_rollouts('imp_many', 'lines') l);
+EXCEPTION WHEN foreign_key_violation THEN
+	GET STACKED DIAGNOSTICS words = PG_EXCEPTION_DETAIL;
+	RETURN words;
+END
+$$;
+TRUNCATE lines;
+INSERT INTO lines OVERRIDING SYSTEM VALUE VALUES (1, '{"task_id": "refused", "rollout_id": "a", "step_no": 0, "action": "x"}');
+SELECT imp_many.try();
+UPDATE lines SET line = replace(line, 'refused', 'taken');
+SELECT imp_many.try();
+DELETE FROM imp_many.rollouts;
+ALTER TABLE imp_many.steps ADD FOREIGN KEY (tool) REFERENCES imp_many.tools;
+UPDATE lines SET line = replace(line, '"action"', '"tool": "unknown", "action"');
+SELECT imp_many.try();
+SELECT count(*) AS steps FROM imp_many.steps;
+DROP SCHEMA imp_many, imp_each CASCADE;
+
 DROP VIEW shown;
 DROP TABLE docs, lines;
 DROP FUNCTION fresh();
