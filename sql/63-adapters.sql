@@ -281,27 +281,17 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.shown_items(stepadv_internal.given, regclass, text[]) IS 'part of attach: the columns of the user''s to show, in the select list of an adapter';
 
 -- The tool call of a step, where the relation that is shown has it, as the source
--- has: the tool, whether the call succeeded, and the class of its signature.
+-- has: what can serve.
 CREATE FUNCTION stepadv_internal.shown_call(g stepadv_internal.given) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	steps stepadv_internal.given := g;
-	has CONSTANT text[] := ARRAY(SELECT r.role FROM stepadv_internal.roles r WHERE r.role IN ('tool', 'args', 'ok') AND (g).roles ? r.role
-		AND stepadv_internal.role_expression(r.kind, stepadv_internal.base_type(stepadv_internal.column_type((g).steps, (g).roles ->> r.role))) IS NOT NULL);
-	items text := '';
 BEGIN
-	IF 'tool' <> ALL (has) THEN
-		RETURN '';
-	END IF;
-	items := format(', %s AS stepadv_tool', stepadv_internal.role_column('tool'::text, (g).steps, (g).roles ->> 'tool', 's'::text));
-	IF 'ok' = ANY (has) THEN
-		items := items || format(', %s AS stepadv_ok', stepadv_internal.role_column('ok'::text, (g).steps, (g).roles ->> 'ok', 's'::text));
-	END IF;
-	steps.source := (g).steps;
-	steps.roles := (g).roles - ARRAY(SELECT r FROM unnest('{args,ok}'::text[]) r WHERE r <> ALL (has));
-	RETURN items || format(', %s AS stepadv_signature', stepadv_internal.signature_expression(steps));
+	RETURN (
+		SELECT coalesce(string_agg(format(', %s AS %I', stepadv_internal.role_column(r.role, (g).steps, (g).roles ->> r.role, 's'::text), 'stepadv_' || r.role), '' ORDER BY r.place), '')
+		FROM stepadv_internal.roles r
+		WHERE r.role IN ('tool', 'args', 'ok') AND (g).roles ? r.role
+			AND stepadv_internal.role_expression(r.kind, stepadv_internal.base_type(stepadv_internal.column_type((g).steps, (g).roles ->> r.role))) IS NOT NULL);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_call(stepadv_internal.given) IS 'part of attach: the tool call of a step in the select list of the adapter of shown steps; empty where the relation does not have it';

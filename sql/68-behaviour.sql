@@ -93,6 +93,38 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.lineage_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _lineage_by_group; NULL without columns of tokens';
 
+-- The relation g of fold_over_time.  Where the group itself says by what rollouts are
+-- divided, groups are not divided, and what is kept of them will do.
+CREATE FUNCTION stepadv_internal.groups_by_division(a stepadv_internal.attached, reads text[]) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	keys CONSTANT text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
+	width CONSTANT text := coalesce(stepadv_internal.view_options(a, 'progress_over_time'::text) ->> 'bucket', '1 day');
+	d record;
+	items text := '';
+	expression text;
+BEGIN
+	IF (a).folded IS NULL THEN
+		RETURN stepadv_internal.fold_over_time(a, reads, NULL::regclass);
+	END IF;
+	FOR d IN SELECT * FROM stepadv_internal.divisions(a) v WHERE NOT v.stands ORDER BY v.i LOOP
+		IF d.view IS NULL THEN
+			expression := CASE d.role WHEN 'started_at' THEN 'NULL::timestamptz' ELSE 'NULL::text' END;
+		ELSIF d.key IS NULL THEN
+			RETURN stepadv_internal.fold_over_time(a, reads, NULL::regclass);
+		ELSE
+			expression := stepadv_internal.role_column(d.serves_as, (a).rows, keys[d.key], 'g'::text);
+			expression := CASE d.role WHEN 'started_at' THEN stepadv_internal.bucket(expression, width) ELSE expression END;
+		END IF;
+		items := items || format(', %s AS %I', expression, d.divider);
+	END LOOP;
+	RETURN format('(SELECT g.*%s FROM %s) g', items, stepadv_internal.fold(a, reads, NULL::text, '{}'::text[]));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.groups_by_division(stepadv_internal.attached, text[]) IS 'part of attach: the relation g, a row per group and divisions, of what is kept where that is the same';
+
 -- ---- Calls
 
 -- What a call is counted under, over an alias of the adapter of shown steps; NULL
@@ -103,19 +135,35 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	counted_by CONSTANT text := coalesce(stepadv_internal.view_options(a, 'behaviour'::text) ->> 'by', 'tool');
+	vocabulary CONSTANT text := stepadv.user_vocabulary((a).options #>> '{signature,vocabulary}'::text[])::text;
 BEGIN
-	IF counted_by NOT IN ('tool', 'signature') THEN
-		RAISE EXCEPTION 'by must be "tool" or "signature", not %', quote_literal(counted_by) USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'By signature, calls are counted by the class of their action signature: view, modify, test and others, whatever the tool.';
+	IF counted_by NOT IN ('tool', 'category') THEN
+		RAISE EXCEPTION 'by must be "tool" or "category", not %', quote_literal(counted_by) USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'By category, calls are counted by action_category, whatever the tool: view, modify, test and others.';
 	ELSIF NOT stepadv_internal.has_column((a).shown, 'stepadv_tool'::text) THEN
 		RETURN NULL;
 	END IF;
-	-- A call that no rule knows is other:tool; after the class come : or @.
 	RETURN CASE counted_by WHEN 'tool' THEN alias || '.stepadv_tool'
-		ELSE format('pg_catalog.substring(%s.stepadv_signature, %L::text)', alias, '^(?:other:[^@]*|[^:@]*)') END;
+		ELSE format('stepadv.action_category(%1$s.stepadv_tool::text, %2$s::jsonb, %3$L::jsonb)', alias,
+			CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_args'::text) THEN alias || '.stepadv_args' ELSE 'NULL' END, nullif(vocabulary, '[]')) END;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.call_category(stepadv_internal.attached, text) IS 'part of attach: the tool of a shown step, or with option {"behaviour": {"by": "signature"}} the class of its action signature; NULL without tools';
+COMMENT ON FUNCTION stepadv_internal.call_category(stepadv_internal.attached, text) IS 'part of attach: the tool of a shown step, or with option {"behaviour": {"by": "category"}} its action_category; NULL without tools';
+
+-- The attachment as it is of single calls: groups that are kept by turn are not that.
+CREATE FUNCTION stepadv_internal.by_call(a stepadv_internal.attached) RETURNS stepadv_internal.attached
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF a.unit IN ('turn', 'turn_set') THEN
+		a.unit := NULL;
+		a.folded := NULL;
+	END IF;
+	RETURN a;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.by_call(stepadv_internal.attached) IS 'part of attach: an attachment whose steps are calls, whatever they are to its methods';
 
 CREATE FUNCTION stepadv_internal.behaviour_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -125,7 +173,7 @@ DECLARE
 	category CONSTANT text := stepadv_internal.call_category(a, 'b'::text);
 	reads CONSTANT text[] := ARRAY(SELECT r FROM unnest('{state,action}'::text[]) r WHERE r = ANY (stepadv_internal.available_roles(a)));
 	truths CONSTANT text[] := ARRAY(SELECT c FROM unnest('{ok,grounded}'::text[]) c WHERE stepadv_internal.has_column((a).shown, 'stepadv_' || c));
-	by_call stepadv_internal.attached := a;
+	by_call stepadv_internal.attached;
 	names text;
 	of_truths text;
 	of_repeats text := '';
@@ -133,7 +181,7 @@ BEGIN
 	IF category IS NULL OR NOT stepadv_internal.has_runs(a) THEN
 		RETURN NULL;
 	END IF;
-	by_call.unit := NULL;	-- Turns have several calls.
+	by_call := stepadv_internal.by_call(a);
 	names := (SELECT string_agg(format('s.%I', d.name), ', ' ORDER BY d.i) FROM stepadv_internal.divisions(a) d);
 	SELECT coalesce(string_agg(CASE c WHEN 'ok' THEN ', count(*) FILTER (WHERE NOT s.stepadv_ok) AS n_errors, (count(*) FILTER (WHERE NOT s.stepadv_ok))::float8 / nullif(count(s.stepadv_ok), 0) AS error_share'
 		ELSE ', (count(*) FILTER (WHERE s.stepadv_grounded))::float8 / nullif(count(s.stepadv_grounded), 0) AS grounded_share' END, '' ORDER BY c DESC), '') INTO of_truths FROM unnest(truths) c;
@@ -143,7 +191,7 @@ BEGIN
 	RETURN format('SELECT %1$s, s.stepadv_category AS category, count(*) AS n_calls%2$s%3$s FROM (SELECT %4$s, %5$s AS stepadv_category, a.repeat AS stepadv_repeat%6$s'
 			' FROM %7$s CROSS JOIN LATERAL stepadv_internal.step_repeats(g.%8$I) a%9$s) s GROUP BY %1$s, s.stepadv_category',
 		names, of_truths, of_repeats, stepadv_internal.division_list(a, '%1$s AS %2$I'::text, false), category,
-		stepadv_internal.list(truths, ', b.stepadv_%1$s'::text, ''::text), stepadv_internal.fold_over_time(by_call, reads, NULL::regclass), stepadv_internal.value_name(a),
+		stepadv_internal.list(truths, ', b.stepadv_%1$s'::text, ''::text), stepadv_internal.groups_by_division(by_call, reads), stepadv_internal.value_name(a),
 		stepadv_internal.shown_joins(a, 'step'::text, '{b}'::text[]));
 END
 $query$;
@@ -173,7 +221,7 @@ BEGIN
 		FROM (SELECT %2$s, %3$s AS stepadv_category, a.method, a.advantage FROM %4$s CROSS JOIN LATERAL (%5$s) a%6$s) s
 		GROUP BY %1$s, s.stepadv_category, s.method$view$,
 		names, stepadv_internal.division_list(a, '%1$s AS %2$I'::text, false), category,
-		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{}'::text[]), NULL::regclass), branches, stepadv_internal.shown_joins(a, 'step'::text, '{b}'::text[]));
+		stepadv_internal.groups_by_division(a, stepadv_internal.roles_read(made, '{}'::text[])), branches, stepadv_internal.shown_joins(a, 'step'::text, '{b}'::text[]));
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.behaviour_advantage_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _behaviour_advantage; NULL without tools or methods, or where nothing is known of runs';
@@ -246,7 +294,7 @@ DECLARE
 	tokens CONSTANT text := stepadv_internal.response_tokens(a);
 	took CONSTANT record := stepadv_internal.rollout_seconds(a);
 	value CONSTANT text := stepadv_internal.value_name(a);
-	by_call stepadv_internal.attached := a;
+	by_call stepadv_internal.attached;
 	names text;
 	rows text;
 	measures text;
@@ -254,7 +302,7 @@ BEGIN
 	IF NOT stepadv_internal.has_runs(a) OR stepadv_internal.view_options(a, 'shape_over_time'::text) IS NULL THEN
 		RETURN NULL;
 	END IF;
-	by_call.unit := NULL;	-- Turns are counted beside.
+	by_call := stepadv_internal.by_call(a);
 	names := (SELECT string_agg(format('s.%I', d.name), ', ' ORDER BY d.i) FROM stepadv_internal.divisions(a) d);
 	measures := concat_ws(', ', '(1, ''steps''::text, a.n_steps::float8)', CASE WHEN 'turn' = ANY (reads) THEN '(2, ''turns'', a.n_turns)' END, CASE WHEN '{state,action}' <@ reads THEN '(3, ''repeats'', a.n_repeats)' END,
 		CASE WHEN 'cost' = ANY (reads) THEN '(4, ''cost'', a.cost)' END, CASE WHEN tokens <> '' THEN '(5, ''response_tokens'', t.n_tokens)' END, '(6, ''seconds'', ' || took.expression || ')');
@@ -269,7 +317,7 @@ BEGIN
 			sum(s.value) FILTER (WHERE s.success IS NOT NULL) / nullif(count(s.value) FILTER (WHERE s.success), 0) AS per_success
 		FROM (SELECT %2$s, m.measure, m.value, a.success FROM %3$s CROSS JOIN LATERAL %4$s%5$s%6$s CROSS JOIN LATERAL (VALUES %7$s) m(i, measure, value)) s
 		GROUP BY %1$s, s.measure$view$,
-		names, stepadv_internal.division_list(a, '%1$s AS %2$I'::text, false), stepadv_internal.fold_over_time(by_call, reads, NULL::regclass), rows, tokens, took.joins, measures);
+		names, stepadv_internal.division_list(a, '%1$s AS %2$I'::text, false), stepadv_internal.groups_by_division(by_call, reads), rows, tokens, took.joins, measures);
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.shape_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _shape_over_time; NULL where nothing is known of runs';
@@ -295,7 +343,7 @@ BEGIN
 		FROM (SELECT %2$s, floor(a.distance / %3$L::float8) * %3$L::float8 AS horizon, a.success, a.n_steps, a.excess FROM %4$s CROSS JOIN LATERAL stepadv.rollout_shape(g.%5$I%6$s) a
 			WHERE a.success IS NOT NULL AND a.n_steps > 0) s
 		GROUP BY %1$s, s.horizon$view$,
-		names, stepadv_internal.division_list(a, '%1$s AS %2$I'::text, false), width, stepadv_internal.fold_over_time(a, reads, NULL::regclass), stepadv_internal.value_name(a), stepadv_internal.shape_arguments(a));
+		names, stepadv_internal.division_list(a, '%1$s AS %2$I'::text, false), width, stepadv_internal.groups_by_division(a, reads), stepadv_internal.value_name(a), stepadv_internal.shape_arguments(a));
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.success_by_horizon_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _success_by_horizon; NULL without states, or where nothing is known of runs';

@@ -15,7 +15,8 @@
 --   sim.policy(task)            state, action, probability
 --   sim.values(task, gamma)     exact q, v, success probabilities, expected steps
 --   sim.simulate(groups, …)     rollouts, one row per step
---   sim.steps_table(name, …)    the same as an unlogged table
+--   sim.token_ids(groups, …)    token ids of the same rollouts' prompts and responses
+--   sim.steps_table(name, …)    rollouts as an unlogged table
 --
 -- In a regress test, silent (the path is relative to the top of the tree, where
 -- pg_regress runs):
@@ -304,6 +305,35 @@ $$
 $$;
 COMMENT ON FUNCTION sim.simulate(integer, integer, bigint, integer, integer, integer) IS
 'rollouts of the policies of `tasks` instances; success is true or false on the last step of a rollout and NULL before. With horizon every rollout has so many steps: one that ends earlier waits, and the reward comes with the last step if the goal was reached by then. With max_steps a rollout that does not end in time is cut off (truncated on its last step, no success)';
+
+-- A prompt is 12 tokens of the task, then 4 of the observation and 3 of the response
+-- of every step before, then the observation; a response is 3 tokens, of which the
+-- first two are those of the action.  One response in ten is tokenised otherwise in the
+-- prompts after it: its last token is another.  One prompt in thirty leaves out what
+-- was before.
+CREATE FUNCTION sim.token_ids(groups integer, rollouts integer DEFAULT 8, seed bigint DEFAULT 1, tasks integer DEFAULT 8)
+RETURNS TABLE (group_id bigint, rollout_id bigint, step_no integer, prompt_token_ids integer[], response_token_ids integer[])
+LANGUAGE sql IMMUTABLE AS
+$$
+	WITH s AS MATERIALIZED (
+		SELECT w.group_id, w.rollout_id, w.step_no, w.task,
+			ARRAY(SELECT 1000 + (sim.uniform(i, w.state_hash) * 50000)::integer FROM generate_series(1, 4) i) AS observation,
+			ARRAY(SELECT 60000 + (sim.uniform(i, w.action_hash) * 50000)::integer FROM generate_series(1, 2) i)
+				|| (120000 + (sim.uniform(w.step_no, sim.stream(w.rollout_id, seed + 1)) * 4)::integer) AS response,
+			(sim.uniform(w.step_no, sim.stream(w.rollout_id, seed + 2)) < 0.1)::integer AS retokenised,
+			sim.uniform(w.step_no, sim.stream(w.rollout_id, seed + 3)) < 1 / 30.0 AS forgets
+		FROM sim.simulate(token_ids.groups, token_ids.rollouts, token_ids.seed, token_ids.tasks) w
+	), p AS (
+		SELECT s.*, array_agg(s.observation || s.response[1:2] || (s.response[3] + 10 * s.retokenised))
+			OVER (PARTITION BY s.rollout_id ORDER BY s.step_no ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+		FROM s
+	)
+	SELECT p.group_id, p.rollout_id, p.step_no,
+		ARRAY(SELECT p.task * 100 + i FROM generate_series(1, 12) i) || CASE WHEN NOT p.forgets THEN ARRAY(SELECT unnest(p.before)) ELSE '{}' END || p.observation, p.response
+	FROM p
+$$;
+COMMENT ON FUNCTION sim.token_ids(integer, integer, bigint, integer) IS
+'token ids of the prompts and responses of simulate with the same arguments; some responses are tokenised otherwise in later prompts, some prompts forget what was before';
 
 -- The rollouts as an unlogged table, numbered, for benchmarks and big tests.
 CREATE FUNCTION sim.steps_table(name text, groups integer, rollouts integer DEFAULT 8,

@@ -1,0 +1,153 @@
+-- rollout_shape; the views _behaviour, _behaviour_advantage, _shape_over_time, _success_by_horizon, _level_reached.
+SET client_min_messages = warning;
+SET jit = off;
+SET timezone = 'UTC';
+\set SHOW_CONTEXT never
+
+-- By hand.  Rollout 1: 10 -a-> 11 -b-> goal.  2: 10 -a-> 10 -a-> 11 -c-> 10 -a-> 11 -b-> goal: two repeats, 3 beyond the shortest way.
+-- 3: 12 -a-> 10 fails, 3 steps from the goal.  4: no state, no action, nothing is done again.  5 is not judged, and repeats.  6 has no steps.
+CREATE TABLE moves (step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8, cost float8);
+INSERT INTO moves VALUES (1, 1, 1, 10, 1, NULL, 1), (2, 1, 2, 11, 2, 1, 1),
+	(3, 2, 1, 10, 1, NULL, NULL), (4, 2, 2, 10, 1, NULL, NULL), (5, 2, 3, 11, 3, NULL, NULL), (6, 2, 4, 10, 1, NULL, NULL), (7, 2, 5, 11, 2, 1, 1),
+	(8, 3, 1, 12, 1, NULL, 1), (9, 3, 2, 10, 4, 0, 1), (10, 4, 1, NULL, NULL, NULL, 1), (11, 4, 2, NULL, NULL, 0, 1),
+	(12, 5, 1, 10, 1, NULL, 1), (13, 5, 2, 10, 1, NULL, 1), (NULL, 6, NULL, NULL, NULL, 1, NULL);
+SELECT s.* FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv.rollout_shape(g) s;
+-- A higher mark, and nobody reaches it; costs, a step without one costs 1.
+SELECT s.rollout_id, s.success, s.distance, s.excess FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv.rollout_shape(g, success_above => 1) s WHERE rollout_id < 3;
+SELECT s.rollout_id, s.n_steps, s.cost, s.distance, s.excess
+FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL::boolean, NULL::bigint, NULL::float8, NULL::float8, cost * 2) AS g FROM moves) x, stepadv.rollout_shape(g) s WHERE rollout_id < 4;
+SELECT s.excess FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL::boolean, NULL::bigint, NULL::float8, NULL::float8, cost - 1) AS g FROM moves) x, stepadv.rollout_shape(g) s;
+SELECT * FROM stepadv.rollout_shape(NULL);
+SELECT s.step_id, s.repeat FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv_internal.step_repeats(g) s WHERE s.repeat;
+
+-- Canonical tables with all that the views read.
+\set ECHO none
+\i test/sim/simulator.sql
+\set ECHO all
+SELECT v.view_name, v.shows FROM stepadv.create_tables('rl', reward => 'outcome') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
+CREATE TABLE sim_steps AS SELECT row_number() OVER (ORDER BY rollout_id, step_no) AS step_id, 1 + (group_id - 1) / 8 AS policy_step, w.* FROM sim.simulate(24, 6, 5) w;
+INSERT INTO rl.rollouts (run_id, policy_version, policy_step, task_id, rollout_id, success, started_at, ended_at)
+SELECT 'run', 'v' || policy_step, policy_step, 'task ' || task, 'r' || rollout_id, CASE WHEN rollout_id % 17 > 0 THEN bool_or(success) END, timestamptz '2026-03-01' + (rollout_id % 3) * interval '1 day',
+	CASE WHEN rollout_id % 5 > 0 THEN timestamptz '2026-03-01' + (rollout_id % 3) * interval '1 day' + count(*) * interval '1.5 s' END
+FROM sim_steps GROUP BY policy_step, task, rollout_id;
+INSERT INTO rl.steps (run_id, policy_version, task_id, rollout_id, step_no, step_id, turn, tool, args, ok, state, action_hash, next_state, cost, response_token_ids)
+SELECT 'run', 'v' || policy_step, 'task ' || task, 'r' || rollout_id, step_no, step_id, (step_no + 1) / 2, CASE WHEN action <> 'give up' THEN (ARRAY['bash', 'look'])[1 + length(action) % 2] END,
+	jsonb_build_object('command', (ARRAY['pytest', 'ls -l', 'cat a.py'])[1 + step_no % 3]), CASE WHEN step_no % 7 > 0 THEN step_no % 4 <> 1 END, state_hash, action_hash, next_state_hash, NULL,
+	ARRAY(SELECT i FROM generate_series(1, 1 + step_no % 3) i)
+FROM sim_steps;
+
+-- In plain SQL: what a rollout is of, its calls, what they repeat.
+CREATE VIEW calls AS
+	SELECT s.step_id, r.policy_version, r.policy_step, date_trunc('day', r.started_at) AS bucket, s.task_id, s.rollout_id, s.tool, s.args, s.ok,
+		row_number() OVER (PARTITION BY s.policy_version, s.task_id, s.rollout_id, s.state, s.action_hash ORDER BY s.step_no) > 1 AS repeat
+	FROM rl.steps s JOIN rl.rollouts r USING (run_id, policy_version, task_id, rollout_id);
+SELECT category, sum(n_calls) AS n_calls, sum(n_errors) AS n_errors, sum(n_repeats) AS n_repeats FROM rl.steps_behaviour GROUP BY 1 ORDER BY 1;
+CREATE VIEW behaviour_differs AS
+	SELECT count(*) AS n, count(*) FILTER (WHERE (b.n_calls, b.n_errors, b.n_repeats) IS DISTINCT FROM (c.n_calls, c.n_errors, c.n_repeats) OR abs(b.error_share - c.error_share) > 1e-12 OR b.error_share IS NULL <> (c.error_share IS NULL)
+		OR abs(b.repeat_share - c.n_repeats::float8 / c.n_calls) > 1e-12) AS differs
+	FROM rl.steps_behaviour b FULL JOIN (
+		SELECT 'run' AS run_id, policy_version, policy_step, bucket, tool, count(*) AS n_calls, count(*) FILTER (WHERE NOT ok) AS n_errors, avg((NOT ok)::integer)::float8 AS error_share, count(*) FILTER (WHERE repeat) AS n_repeats
+		FROM calls GROUP BY 1, 2, 3, 4, 5) c
+	ON b.run_id = c.run_id AND b.policy_version = c.policy_version AND b.policy_step = c.policy_step AND b.bucket = c.bucket AND b.category IS NOT DISTINCT FROM c.tool;
+SELECT * FROM behaviour_differs;
+-- Advantages: those of the view _advantages, by the tool that _advantages shows.
+CREATE VIEW advantages_differ AS
+	SELECT count(*) AS n, count(DISTINCT b.method) AS methods, count(*) FILTER (WHERE (b.n_steps, b.n_positive, b.n_negative) IS DISTINCT FROM (c.n, c.n_positive, c.n_negative)
+		OR abs(b.mean_advantage - c.mean) > 1e-9 OR abs(b.mean_abs_advantage - c.mean_abs) > 1e-9 OR b.mean_advantage IS NULL <> (c.mean IS NULL)) AS differs
+	FROM rl.steps_behaviour_advantage b FULL JOIN (
+		SELECT policy_version, bucket, tool, method, count(advantage) AS n, avg(advantage) AS mean, avg(abs(advantage)) AS mean_abs, count(*) FILTER (WHERE advantage > 0) AS n_positive, count(*) FILTER (WHERE advantage < 0) AS n_negative
+		FROM rl.steps_advantages GROUP BY 1, 2, 3, 4) c
+	ON b.policy_version = c.policy_version AND b.bucket = c.bucket AND b.category IS NOT DISTINCT FROM c.tool AND b.method = c.method;
+SELECT * FROM advantages_differ;
+-- Rollouts: five measures of each, and of those that took a known time the seconds.
+CREATE VIEW shapes AS
+	SELECT r.policy_version, r.bucket, m.measure, r.success, m.value
+	FROM (
+		SELECT r.policy_version, date_trunc('day', r.started_at) AS bucket, r.success, extract(epoch FROM r.ended_at - r.started_at)::float8 AS seconds, count(*) AS n_steps, count(DISTINCT s.turn) AS n_turns,
+			sum(coalesce(s.cost, 1)) AS cost, sum(cardinality(s.response_token_ids)) AS n_tokens, (SELECT count(*) FROM calls c WHERE c.rollout_id = r.rollout_id AND c.repeat) AS n_repeats
+		FROM rl.rollouts r JOIN rl.steps s USING (run_id, policy_version, task_id, rollout_id) GROUP BY r.policy_version, r.started_at, r.success, r.ended_at, r.rollout_id) r,
+		LATERAL (VALUES ('steps', r.n_steps::float8), ('turns', r.n_turns), ('cost', r.cost), ('repeats', r.n_repeats), ('response_tokens', r.n_tokens), ('seconds', r.seconds)) m(measure, value);
+CREATE VIEW shape_differs AS
+	SELECT count(*) AS n, count(DISTINCT b.measure) AS measures, count(*) FILTER (WHERE b.n_rollouts IS DISTINCT FROM c.n OR abs(b.mean - c.mean) > 1e-9 OR abs(b.p50 - c.p50) > 1e-9 OR abs(b.p95 - c.p95) > 1e-9
+		OR abs(b.per_success - c.per_success) > 1e-9 OR b.per_success IS NULL <> (c.per_success IS NULL)) AS differs
+	FROM rl.steps_shape_over_time b FULL JOIN (
+		SELECT policy_version, bucket, measure, count(value) AS n, avg(value) AS mean, percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS p50, percentile_cont(0.95) WITHIN GROUP (ORDER BY value) AS p95,
+			sum(value) FILTER (WHERE success IS NOT NULL) / nullif(count(value) FILTER (WHERE success), 0) AS per_success
+		FROM shapes GROUP BY 1, 2, 3) c USING (policy_version, bucket, measure);
+SELECT * FROM shape_differs;
+SELECT measure, sum(n_rollouts) AS n_rollouts, round(sum(mean * n_rollouts)::numeric, 3) AS total FROM rl.steps_shape_over_time GROUP BY 1 ORDER BY 1;
+-- Horizons: the distances of groups divided as those of the view are, by a walk from the goal in plain SQL.
+CREATE VIEW edges AS
+	SELECT c.policy_version, c.bucket, c.task_id, c.rollout_id, r.success, s.step_no, s.state, lead(s.state) OVER w AS next_state, lead(s.state) OVER w IS NULL AS is_last, s.next_state AS end_state
+	FROM calls c JOIN rl.steps s USING (step_id) JOIN rl.rollouts r ON r.rollout_id = c.rollout_id WHERE r.success IS NOT NULL WINDOW w AS (PARTITION BY c.rollout_id ORDER BY s.step_no);
+CREATE TABLE distances AS
+	WITH RECURSIVE away(policy_version, bucket, task_id, state, distance) AS (
+		SELECT policy_version, bucket, task_id, state, 1 FROM edges WHERE is_last AND success
+		UNION SELECT e.policy_version, e.bucket, e.task_id, e.state, a.distance + 1 FROM away a JOIN edges e USING (policy_version, bucket, task_id) WHERE e.next_state = a.state AND a.distance < 20)
+	SELECT policy_version, bucket, task_id, state, min(distance) AS distance FROM away GROUP BY 1, 2, 3, 4;
+CREATE VIEW horizon_differs AS
+	SELECT count(*) AS n, count(b.horizon) AS known, count(*) FILTER (WHERE (b.n_rollouts, b.n_successes) IS DISTINCT FROM (c.n, c.n_successes) OR abs(b.success_rate - c.n_successes::float8 / c.n) > 1e-12
+		OR abs(b.mean_steps - c.mean_steps) > 1e-9 OR abs(b.mean_excess - c.mean_excess) > 1e-9 OR abs(b.p50_excess - c.p50) > 1e-9 OR b.mean_excess IS NULL <> (c.mean_excess IS NULL)) AS differs
+	FROM rl.steps_success_by_horizon b FULL JOIN (
+		SELECT policy_version, bucket, distance AS horizon, count(*) AS n, count(*) FILTER (WHERE success) AS n_successes, avg(n_steps) AS mean_steps, avg(n_steps - distance) FILTER (WHERE success) AS mean_excess,
+			percentile_cont(0.5) WITHIN GROUP (ORDER BY n_steps - distance) FILTER (WHERE success) AS p50
+		FROM (SELECT e.policy_version, e.bucket, e.rollout_id, e.success, count(*) AS n_steps, (SELECT d.distance FROM distances d JOIN edges f USING (policy_version, bucket, task_id, state)
+			WHERE f.rollout_id = e.rollout_id AND f.step_no = min(e.step_no)) AS distance FROM edges e GROUP BY 1, 2, 3, 4) x GROUP BY 1, 2, 3) c
+	ON b.policy_version = c.policy_version AND b.bucket = c.bucket AND b.horizon IS NOT DISTINCT FROM c.horizon;
+SELECT * FROM horizon_differs;
+-- Levels: by hand of the success rates of the three policy steps.
+SELECT policy_step, count(success) AS judged, count(*) FILTER (WHERE success) AS successes, round(avg(success::integer), 3) AS rate FROM rl.rollouts GROUP BY 1 ORDER BY 1;
+SELECT run_id, level, policy_step, round(success_rate::numeric, 3) AS success_rate, n_rollouts, n_steps FROM rl.steps_level_reached ORDER BY level;
+
+-- Maintained, also after changes, they say the same.
+SELECT count(*) > 0 AS maintained FROM stepadv.maintain('rl.rollout_rows');
+SELECT b.differs AS behaviour, a.differs AS advantages, s.differs AS shape, h.differs AS horizon FROM behaviour_differs b, advantages_differ a, shape_differs s, horizon_differs h;
+UPDATE rl.steps SET ok = false, tool = 'other' WHERE step_id % 10 = 0;
+UPDATE rl.rollouts SET success = true WHERE rollout_id IN ('r3', 'r17') OR policy_step = 3 AND success IS NOT NULL;
+SELECT b.differs AS behaviour, a.differs AS advantages, s.differs AS shape FROM behaviour_differs b, advantages_differ a, shape_differs s;
+SELECT level, policy_step, round(success_rate::numeric, 3) AS success_rate, n_rollouts FROM rl.steps_level_reached ORDER BY level;
+SELECT count(*) > 0 AS detached FROM stepadv.unmaintain('rl.rollout_rows');
+
+-- By category, of turns, with another width; without policy steps, by time; what is grounded.
+CREATE TABLE own AS SELECT s.*, 'v' || policy_step AS version, timestamptz '2026-03-01' + policy_step * interval '1 day' AS began, (ARRAY['bash', 'str_replace_editor', NULL])[1 + step_no % 3] AS tool,
+	CASE step_no % 3 WHEN 0 THEN '{"command": "pytest -q"}' ELSE '{"command": "view", "path": "a.py"}' END AS args, step_no % 5 <> 0 AS ok, 0.5 AS c, step_no / 2 AS turn FROM sim_steps s;
+SELECT count(*) AS views FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', step_id => 'step_id', success => 'success', next_state => 'next_state_hash',
+	tool => 'tool', args => 'args', ok => 'ok', contribution => 'c', unit => 'turn', turn => 'turn', policy_version => 'version', started_at => 'began',
+	options => '{"behaviour": {"by": "category"}, "success_by_horizon": {"width": 4}, "progress_over_time": {"bucket": "1 month"}}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
+SELECT category, sum(n_calls) AS n_calls, sum(n_errors) AS n_errors, sum(grounded_share * n_calls) AS grounded FROM own_behaviour GROUP BY 1 ORDER BY 1;
+SELECT category, n FROM (SELECT stepadv.action_category(tool, args::jsonb) AS category, count(*) AS n FROM own GROUP BY 1) x ORDER BY 1;
+SELECT measure, sum(n_rollouts) AS n_rollouts, round(sum(n_rollouts * mean)) AS total FROM own_shape_over_time GROUP BY 1 ORDER BY 1;
+SELECT count(*) AS steps, count(DISTINCT (rollout_id, turn)) AS turns FROM own;
+SELECT horizon, sum(n_rollouts) AS n_rollouts, sum(n_successes) AS n_successes FROM own_success_by_horizon GROUP BY 1 ORDER BY 1;
+SELECT level, bucket, round(success_rate::numeric, 3) AS success_rate FROM own_level_reached WHERE bucket IS NOT NULL ORDER BY 1;
+SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
+-- Where the group says what divides rollouts, kept groups are read, and say the same; not those that are kept by turn.
+CREATE FUNCTION said() RETURNS SETOF jsonb LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY SELECT to_jsonb(x) - '{error_share,repeat_share}'::text[] FROM own_behaviour x UNION ALL SELECT to_jsonb(x) - '{mean_advantage,mean_abs_advantage}'::text[] FROM own_behaviour_advantage x
+		UNION ALL SELECT to_jsonb(x) - '{mean,per_success}'::text[] FROM own_shape_over_time x UNION ALL SELECT to_jsonb(x) - '{mean_steps,mean_excess}'::text[] FROM own_success_by_horizon x;
+END
+$$;
+CREATE INDEX ON own (task, version);
+SELECT count(*) > 0 AS attached FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', step_id => 'step_id', success => 'success', tool => 'tool', ok => 'ok', turn => 'turn', policy_version => 'version');
+CREATE TABLE said_before AS SELECT * FROM said();
+SELECT count(*) > 0 AS maintained FROM stepadv.maintain('own');
+SELECT count(*) AS said, (SELECT count(*) FROM (SELECT * FROM said_before EXCEPT ALL SELECT * FROM said()) x) AS differs, pg_get_viewdef('own_shape_over_time') ~ 'own_folded' AS from_kept FROM said_before;
+DELETE FROM own WHERE rollout_id % 7 = 0;
+CREATE TABLE said_after AS SELECT * FROM said();
+SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
+SELECT count(*) > 0 AS attached FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', step_id => 'step_id', success => 'success', tool => 'tool', ok => 'ok', turn => 'turn', unit => 'turn', policy_version => 'version');
+CREATE TABLE said_by_turn AS SELECT * FROM said();
+SELECT count(*) AS differs FROM (SELECT * FROM said_after a(said) WHERE a.said ? 'n_calls' OR a.said ? 'measure' EXCEPT ALL SELECT * FROM said_by_turn) x(said);
+SELECT count(*) > 0 AS maintained FROM stepadv.maintain('own');
+SELECT (SELECT count(*) FROM (SELECT * FROM said_by_turn EXCEPT ALL SELECT * FROM said()) x) AS differs, pg_get_viewdef('own_shape_over_time') ~ 'own_folded' AS shape_from_kept, pg_get_viewdef('own_success_by_horizon') ~ 'own_folded' AS horizon_from_kept;
+SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
+-- Where nothing is known of tools, states or runs there are none; wrong options.
+SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', NULL, 'action_hash', 'reward', policy_version => 'version') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
+SELECT measure, sum(n_rollouts) AS n_rollouts FROM own_shape_over_time GROUP BY 1;
+SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
+SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
+SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
+SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool', policy_version => 'version', options => '{"behaviour": {"by": "colour"}}');
+SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool', policy_version => 'version', options => '{"success_by_horizon": {"width": 0}}');
+SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool', policy_version => 'version', options => '{"shape_over_time": {"width": 1}}');

@@ -1,0 +1,120 @@
+-- token_lineage, step_lineage: what prompts and responses share; the views _lineage.
+SET client_min_messages = warning;
+SET jit = off;
+\set SHOW_CONTEXT never
+
+-- By hand.  The prompts of rollout 1: 1 2 | 3, then 1 2 3 4 | 5 6 (extends it), then 1 2 3 4 5 7 | 8 (6 became 7: differs at 6),
+-- then 1 2 (ends within: differs at 3) | nothing.  Their trie: 1 2 3 4 5 6, and under 5 the 7 8: 8 nodes of 3 + 6 + 7 + 2 tokens.
+-- Rollout 2: 1 2 3 | 9, which has 9 more; then it repeats itself: 1 2 3 9 | 9.
+CREATE TABLE by_hand (step_id bigint, rollout_id bigint, step_no integer, prompt integer[], response integer[]);
+INSERT INTO by_hand VALUES (11, 1, 1, '{1,2}', '{3}'), (12, 1, 2, '{1,2,3,4}', '{5,6}'), (13, 1, 3, '{1,2,3,4,5,7}', '{8}'), (14, 1, 4, '{1,2}', '{}'),
+	(21, 2, 1, '{1,2,3}', '{9}'), (22, 2, 2, '{1,2,3,9}', '{9}');
+SELECT (l).n_rollouts, (l).n_steps, (l).n_tokens, (l).n_unique_tokens FROM (SELECT stepadv.token_lineage(step_id, rollout_id, step_no, prompt, response) AS l FROM by_hand) x;
+SELECT s.* FROM (SELECT stepadv.token_lineage(step_id, rollout_id, step_no, prompt, response ORDER BY random()) AS l FROM by_hand) x, stepadv.step_lineage(x.l) s;
+
+-- What is not known counts nowhere, and what comes after it cannot be compared with it; no tokens at all are known to be none.
+SELECT (l).n_rollouts, (l).n_steps, (l).n_tokens, (l).n_unique_tokens, s.*
+FROM (SELECT stepadv.token_lineage(n, 1, n, p, r) AS l FROM (VALUES (1, '{}'::integer[], '{}'::integer[]), (2, '{}', '{}'), (3, '{}', '{4}'), (4, '{}', NULL), (5, '{4}', '{}'), (6, NULL, '{5}'), (7, NULL, NULL), (NULL, '{4}', '{7,8,9}')) v(n, p, r)) x, stepadv.step_lineage(x.l) s;
+SELECT stepadv.token_lineage(n, 1, n, '{1}'::integer[], '{1}'::integer[]) IS NULL AS of_no_steps, count(*) FROM (VALUES (NULL::integer)) v(n);
+SELECT * FROM stepadv.step_lineage(NULL);
+
+-- Refused.
+SELECT stepadv.token_lineage(1, NULL, 1, '{}'::integer[], '{}'::integer[]);
+SELECT stepadv.token_lineage(NULL, 7, 1, '{}'::integer[], '{}'::integer[]);
+SELECT stepadv.token_lineage(n, 7, 3, '{}'::integer[], '{}'::integer[]) FROM generate_series(1, 2) n;
+SELECT stepadv.token_lineage(1, 7, 3, '{1,NULL}'::integer[], '{}'::integer[]);
+SELECT stepadv.token_lineage(1, 7, 3, '{}'::integer[], '{{1},{2}}'::integer[]);
+SELECT stepadv.token_lineage(1, 7, 3, '{}'::bigint[], '{1,2147483648}'::bigint[]);
+SELECT * FROM stepadv.step_lineage(ROW(1, 1, 1, 1, '{1}', '{1}', '{1}', '{1}', '{1}', '{1,2}', '{1}', '{1}')::stepadv.token_lineage);
+SELECT * FROM stepadv.step_lineage(ROW(1, 1, 1, 1, '{1}', '{1}', '{1}', '{NULL}', '{1}', '{1}', '{1}', '{1}')::stepadv.token_lineage);
+SELECT * FROM stepadv.step_lineage(ROW(1, 1, 1, 1, NULL, '{1}', '{1}', '{1}', '{1}', '{1}', '{1}', '{1}')::stepadv.token_lineage);
+SELECT * FROM stepadv.step_lineage(ROW(0, 0, 0, 0, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')::stepadv.token_lineage);
+-- In views it costs the rollout: 1 has a NULL, 2 two steps with one number, 3 a step without an id, 4 is sound.
+SELECT (l).n_rollouts, (l).n_tokens, (l).n_unique_tokens, s.*
+FROM (SELECT stepadv_internal.forgiving_token_lineage(i, r, n, p, '{}'::integer[]) AS l
+	FROM (VALUES (1, 1, 1, '{5,6}'::integer[]), (2, 1, 2, '{5,NULL}'), (3, 2, 1, '{5}'), (4, 2, 1, '{5}'), (NULL, 3, 1, '{5}'), (6, 4, 1, '{5,7}'), (7, NULL, 1, '{5}')) v(i, r, n, p)) x, stepadv.step_lineage(x.l) s;
+-- Ids are any integers; those of bigint are the same.
+SELECT (stepadv.token_lineage(n, 1, n, ARRAY[-1, 0, 2147483647, -2147483648]::integer[], ARRAY[n]::integer[])).n_unique_tokens AS of_integers,
+	(stepadv.token_lineage(n, 1, n, ARRAY[-1, 0, 2147483647, -2147483648]::bigint[], ARRAY[n]::bigint[])).n_unique_tokens AS of_bigints FROM generate_series(1, 5) n;
+
+-- Rollouts of the simulator, with token ids, against a trie in plain SQL: the distinct prefixes.
+\set ECHO none
+\i test/sim/simulator.sql
+\set ECHO all
+CREATE TABLE steps AS SELECT row_number() OVER (ORDER BY rollout_id, step_no) AS step_id, t.* FROM sim.token_ids(8, 4, 3) t;
+CREATE TABLE prefixes AS SELECT s.step_id, s.group_id, s.rollout_id, s.step_no, i AS depth, (s.prompt_token_ids || s.response_token_ids)[1:i] AS prefix
+	FROM steps s, generate_series(1, cardinality(s.prompt_token_ids || s.response_token_ids)) i;
+CREATE TABLE lineages AS SELECT group_id, stepadv.token_lineage(step_id, rollout_id, step_no, prompt_token_ids, response_token_ids) AS lineage FROM steps GROUP BY group_id;
+SELECT count(*) AS groups, bool_and((l.lineage).n_tokens = p.n AND (l.lineage).n_unique_tokens = p.n_unique AND (l.lineage).n_steps = p.n_steps AND (l.lineage).n_rollouts = 4) AS as_plain_sql,
+	sum(p.n) AS tokens, sum(p.n_unique) AS unique_tokens
+FROM lineages l JOIN (SELECT group_id, count(*) AS n, count(DISTINCT prefix) AS n_unique, count(DISTINCT step_id) AS n_steps FROM prefixes GROUP BY group_id) p USING (group_id);
+CREATE TABLE expected AS
+	WITH o AS (SELECT s.*, lag(prompt_token_ids || response_token_ids) OVER w AS before FROM steps s WINDOW w AS (PARTITION BY rollout_id ORDER BY step_no)),
+	e AS (SELECT o.*, prompt_token_ids[1:cardinality(before)] = before AS extends FROM o),
+	f AS (SELECT u.step_id, count(*) AS n FROM (SELECT DISTINCT ON (rollout_id, prefix) step_id FROM prefixes ORDER BY rollout_id, prefix, step_no) u GROUP BY u.step_id)
+	SELECT step_id, rollout_id, step_no, cardinality(prompt_token_ids) AS n_prompt_tokens, cardinality(response_token_ids) AS n_response_tokens,
+		coalesce(f.n, 0)::integer AS n_new_tokens, extends AS extends_previous,
+		CASE WHEN NOT extends THEN (SELECT min(i) FROM generate_series(1, cardinality(before)) i WHERE prompt_token_ids[i] IS DISTINCT FROM before[i]) END AS differs_at,
+		(count(*) FILTER (WHERE extends IS NOT TRUE) OVER (PARTITION BY rollout_id ORDER BY step_no))::integer AS run
+	FROM e LEFT JOIN f USING (step_id);
+SELECT count(*) AS steps, count(*) FILTER (WHERE extends_previous) AS extending, count(differs_at) AS differing, max(run) AS most_runs,
+	(SELECT count(*) FROM (SELECT * FROM expected EXCEPT ALL SELECT s.* FROM lineages l, stepadv.step_lineage(l.lineage) s) x) AS not_as_plain_sql
+FROM expected;
+-- All of them at once, in any order, as bigints, by several processes, in a FunctionScan: the same.
+CREATE TABLE at_once AS SELECT stepadv.token_lineage(step_id, rollout_id, step_no, prompt_token_ids, response_token_ids) AS lineage FROM steps;
+SELECT (SELECT lineage FROM at_once) = stepadv.token_lineage(step_id, rollout_id, step_no, prompt_token_ids, response_token_ids ORDER BY stepadv.signature_hash(int8send(step_id))) AS in_any_order,
+	(SELECT lineage FROM at_once) = stepadv.token_lineage(step_id, rollout_id, step_no, prompt_token_ids::bigint[], response_token_ids::bigint[]) AS as_bigints FROM steps;
+ALTER TABLE steps SET (parallel_workers = 2);
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off;
+EXPLAIN (COSTS OFF) SELECT stepadv.token_lineage(step_id, rollout_id, step_no, prompt_token_ids, response_token_ids) FROM steps;
+CREATE TABLE by_processes AS SELECT stepadv.token_lineage(step_id, rollout_id, step_no, prompt_token_ids, response_token_ids) AS lineage FROM steps;
+SELECT (SELECT lineage FROM at_once) = (SELECT lineage FROM by_processes) AS by_several_processes;
+RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET parallel_leader_participation;
+SET stepadv.enable_step_scan = off;
+SELECT count(*) AS not_as_plain_sql FROM (SELECT * FROM expected EXCEPT ALL SELECT s.* FROM lineages l, stepadv.step_lineage(l.lineage) s) x;
+RESET stepadv.enable_step_scan;
+-- As a window's aggregate: the value of what came so far, read before more comes.
+SELECT count(DISTINCT (l).n_steps) AS lengths, max((l).n_unique_tokens) AS most, bool_and((l).n_unique_tokens = p.n) AS as_plain_sql
+FROM (SELECT step_id, stepadv.token_lineage(step_id, rollout_id, step_no, prompt_token_ids, response_token_ids) OVER (ORDER BY step_id) AS l FROM steps WHERE step_id <= 12) x,
+	LATERAL (SELECT count(DISTINCT prefix) AS n FROM prefixes q WHERE q.step_id <= x.step_id) p;
+-- Long sequences that differ late: nothing is looked at but the tokens.
+SELECT (l).n_tokens, (l).n_unique_tokens, (SELECT string_agg(coalesce(differs_at::text, '-'), ' ' ORDER BY step_no) FROM stepadv.step_lineage(l)) AS differs_at
+FROM (SELECT stepadv.token_lineage(n, 1, n, (SELECT array_agg(i) FROM generate_series(1, 100000 + n) i), ARRAY[100000 + n + (n % 2)]) AS l FROM generate_series(1, 4) n) x;
+
+-- The views, over the canonical tables, of which one group has defects.
+SELECT count(*) AS views FROM stepadv.create_tables('rl') v WHERE v.view_name::text LIKE '%lineage%';
+INSERT INTO rl.rollouts (run_id, policy_version, task_id, rollout_id, success) SELECT DISTINCT 'run', 'v' || group_id % 2, 'task ' || group_id, 'rollout ' || rollout_id, true FROM steps;
+INSERT INTO rl.steps (run_id, policy_version, task_id, rollout_id, step_no, step_id, action, prompt_token_ids, response_token_ids)
+	SELECT 'run', 'v' || group_id % 2, 'task ' || group_id, 'rollout ' || rollout_id, step_no, step_id, 'a' || step_no, prompt_token_ids, response_token_ids FROM steps;
+SELECT count(*) AS not_as_plain_sql FROM (
+	SELECT step_id, 'rollout ' || rollout_id, step_no, n_prompt_tokens, n_response_tokens, n_new_tokens, extends_previous, differs_at, run, 'a' || step_no FROM expected
+	EXCEPT ALL SELECT step_id, rollout_id, step_no, n_prompt_tokens, n_response_tokens, n_new_tokens, extends_previous, differs_at, run, action FROM rl.steps_lineage) x;
+SELECT count(*) AS rollouts, count(*) FILTER (WHERE (v.n_steps, v.n_tokens, v.n_unique_tokens, v.n_runs, v.n_breaks) IS DISTINCT FROM (e.n, e.n_tokens, e.n_unique, e.runs, e.breaks)
+	OR abs(v.unique_share - e.n_unique::float8 / e.n_tokens) > 1e-12) AS not_as_plain_sql
+FROM rl.steps_lineage_by_rollout v FULL JOIN (SELECT 'rollout ' || rollout_id AS rollout_id, count(*) AS n, sum(n_prompt_tokens + n_response_tokens) AS n_tokens, sum(n_new_tokens) AS n_unique, max(run) AS runs, count(differs_at) AS breaks
+	FROM expected GROUP BY 1) e USING (rollout_id);
+SELECT policy_version, task_id, n_rollouts, n_steps, n_tokens, n_unique_tokens, round(unique_share::numeric, 4) AS unique_share, n_unique_in_rollouts, n_runs, n_breaks
+FROM rl.steps_lineage_by_group WHERE task_id IN ('task 1', 'task 2') ORDER BY task_id;
+SELECT count(*) AS groups, count(*) FILTER (WHERE v.n_unique_tokens <> p.n OR v.n_unique_in_rollouts <> p.own OR v.n_runs <> p.runs OR v.n_breaks <> p.breaks) AS not_as_plain_sql
+FROM rl.steps_lineage_by_group v JOIN (SELECT 'task ' || q.group_id AS task_id, count(DISTINCT prefix) AS n, (SELECT sum(n_new_tokens) FROM expected e JOIN steps s USING (step_id) WHERE s.group_id = q.group_id) AS own,
+	(SELECT sum(r.run) FROM (SELECT max(e.run) AS run FROM expected e JOIN steps s USING (step_id) WHERE s.group_id = q.group_id GROUP BY s.rollout_id) r) AS runs,
+	(SELECT count(e.differs_at) FROM expected e JOIN steps s USING (step_id) WHERE s.group_id = q.group_id) AS breaks
+	FROM prefixes q GROUP BY q.group_id) p USING (task_id);
+UPDATE rl.steps SET response_token_ids = '{1,NULL}' WHERE rollout_id = 'rollout 1' AND step_no = 1;
+UPDATE rl.steps SET prompt_token_ids = NULL WHERE rollout_id = 'rollout 2' AND step_no = 1;
+SELECT rollout_id, n_steps, n_tokens IS NULL AS no_tokens, n_runs FROM rl.steps_lineage_by_rollout WHERE rollout_id IN ('rollout 1', 'rollout 2') ORDER BY 1;
+SELECT n_rollouts FROM rl.steps_lineage_by_group WHERE task_id = 'task 1';
+
+-- By attach: bigints beside integers, smallints, a domain; ids of other types; what is missing.
+CREATE DOMAIN ids AS bigint[];
+CREATE TABLE own (task text, rollout uuid, n bigint, reward real, p ids, r smallint[], started date, ended timestamp);
+INSERT INTO own SELECT 'a', md5(r::text)::uuid, n, n, (SELECT array_agg(i) FROM generate_series(1, 3 * n - 1) i), ARRAY[3 * n], '2026-01-01', '2026-01-02' FROM generate_series(1, 2) r, generate_series(1, 3) n;
+SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', prompt_token_ids => 'p', response_token_ids => 'r') v WHERE v.view_name::text LIKE '%lineage%';
+SELECT task, rollout_id, step_no, n_prompt_tokens, n_new_tokens, extends_previous, differs_at, run, p FROM own_lineage WHERE rollout = md5('1')::uuid ORDER BY n;
+SELECT task, n_steps, n_tokens, n_unique_tokens, n_runs FROM own_lineage_by_group;
+SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
+SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', prompt_token_ids => 'p');
+SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', prompt_token_ids => 'task', response_token_ids => 'r');
+SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', prompt_token_ids => 'q', response_token_ids => 'r');
+SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', ended_at => 'ended');
+SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', response_token_ids => 'r') v WHERE v.view_name::text LIKE '%lineage%';
