@@ -28,7 +28,7 @@
 typedef struct Draws
 {
 	int64		k;
-	int64		most_tied;		/* k / v */
+	int64		most_tied;		/* k / v, or all answers */
 	double	   *probability;
 	double	   *rightness;		/* times how right the t are together */
 } Draws;
@@ -82,12 +82,12 @@ add_answer(Draws *draws, const double *of, int64 m, int64 v, double rightness)
 		double	   *p = draws->probability + t * width;
 		double	   *r = draws->rightness + t * width;
 
-		CHECK_FOR_INTERRUPTS();
 		for (int64 s = draws->k; s >= t * v; s--)
 		{
 			double		sum = 0;
 			double		right = 0;
 
+			CHECK_FOR_INTERRUPTS();
 			for (int64 x = Min(most, s); x >= 0; x--)
 			{
 				sum += of[x] * p[s - x];
@@ -151,11 +151,11 @@ majority_right(const Answer *answers, int64 n_answers, int64 n_silent, int32 k)
 		of[j] = ALLOCATE_ARRAY(double, Min(answers[j].votes, (int64) k) + 1);
 		binomial(answers[j].votes, p, Min(answers[j].votes, (int64) k), of[j]);
 	}
-	draws.probability = ALLOCATE_ARRAY(double, ((int64) k + 1) * ((int64) k + 1));
-	draws.rightness = ALLOCATE_ARRAY(double, ((int64) k + 1) * ((int64) k + 1));
+	draws.probability = ALLOCATE_ARRAY(double, (Min((int64) k, n_answers) + 1) * ((int64) k + 1));
+	draws.rightness = ALLOCATE_ARRAY(double, (Min((int64) k, n_answers) + 1) * ((int64) k + 1));
 	for (int64 v = 1; v <= Min(most_votes, (int64) k); v++)
 	{
-		draws.most_tied = k / v;
+		draws.most_tied = Min(k / v, n_answers);
 		memset(draws.probability, 0, (draws.most_tied + 1) * (k + 1) * sizeof(double));
 		memset(draws.rightness, 0, (draws.most_tied + 1) * (k + 1) * sizeof(double));
 		draws.probability[0] = 1;
