@@ -21,10 +21,10 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(16, 'disagreement_by_group', 'stepadv_internal.disagreement_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, policy version and pair of methods that disagree, with the greatest difference'),
 	(17, 'advantage_histogram', 'stepadv_internal.advantage_histogram_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket, method and bin of advantages, with the number of steps');
 INSERT INTO stepadv_internal.combined_views VALUES
-	(30, 'decision_points', 'stepadv_internal.decision_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per state, how much is decided there'),
-	(31, 'failure_points', 'stepadv_internal.failure_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per failed rollout, where it was lost'),
-	(32, 'loops', 'stepadv_internal.loops_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{same,max_cycle,success_above}', 'a row per group, policy version and success, with the steps in loops'),
-	(33, 'graph_summary', 'stepadv_internal.graph_summary_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{success_above,max_bins}', 'a row per group, its state graph');
+	(40, 'decision_points', 'stepadv_internal.decision_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per state, how much is decided there'),
+	(41, 'failure_points', 'stepadv_internal.failure_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per failed rollout, where it was lost'),
+	(42, 'loops', 'stepadv_internal.loops_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{same,max_cycle,success_above}', 'a row per group, policy version and success, with the steps in loops'),
+	(43, 'graph_summary', 'stepadv_internal.graph_summary_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{success_above,max_bins}', 'a row per group, its state graph');
 
 -- ---- What attach was told
 

@@ -276,6 +276,11 @@ INSERT INTO stepadv_internal.roles VALUES
 	('prompt_token_ids', 37, 'steps', 'tokens', 'prompt_token_ids must be an array of integers.'),
 	('response_token_ids', 38, 'steps', 'tokens', 'response_token_ids must be an array of integers.'),
 	('ended_at', 39, 'rollouts', 'time', 'ended_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().');
+	(40, 'decision_points', 'stepadv_internal.decision_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per state, how much is decided there'),
+	(41, 'failure_points', 'stepadv_internal.failure_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per failed rollout, where it was lost'),
+	(42, 'loops', 'stepadv_internal.loops_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{same,max_cycle,success_above}', 'a row per group, policy version and success, with the steps in loops'),
+	(43, 'graph_summary', 'stepadv_internal.graph_summary_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{success_above,max_bins}', 'a row per group, its state graph');
+-- Success at k, and tasks that come out differently under one version.
 INSERT INTO stepadv_internal.combined_views VALUES
 	(40, 'lineage', 'stepadv_internal.lineage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step, with what its prompt has of the step before'),
 	(41, 'lineage_by_rollout', 'stepadv_internal.lineage_by_rollout_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, with its tokens and those that are unique'),
