@@ -261,7 +261,7 @@ BEGIN
 	-- Of steps that come in whole rollouts the rollout says it.
 	keys := CASE WHEN load_begin.whole THEN stepadv_internal.load_key_list(load_begin.schema, ', k%2$s text'::text, ''::text) || ', group_name text'
 		ELSE stepadv_internal.load_key_columns(load_begin.schema, load_begin.run_id, load_begin.policy_version) END;
-	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_documents', 'stepadv_items'] LOOP
+	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_items'] LOOP
 		IF to_regclass('pg_temp.' || relic) IS NOT NULL THEN
 			EXECUTE format('DROP TABLE pg_temp.%I', relic);
 		END IF;
@@ -756,6 +756,13 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.load_parsed(text, text, text, boolean, text, text, bigint) IS
 'part of load_rollouts: writes what was parsed into pg_temp.stepadv_parsed to the schema''s tables, after looking for what is there already, and counts; noun is what problems are counted by; with whole, an item that contradicts the tables in one step is left out with all its steps';
 
+-- Lines of which it is plain what they are.
+CREATE FUNCTION stepadv_internal.read_lines(lines text[], is_latin1 boolean) RETURNS SETOF @extschema@.parsed_step
+LANGUAGE c STABLE STRICT PARALLEL SAFE ROWS 100
+AS 'MODULE_PATHNAME', 'stepadv_read_lines';
+COMMENT ON FUNCTION stepadv_internal.read_lines(text[], boolean) IS
+'part of load_rollouts: a row for each line, as step_of_json gives it, or of NULLs where step_of_json must be asked; error where one is no JSON';
+
 -- All lines at once; where one of them is bad or holds U+0000, one by one.
 CREATE FUNCTION stepadv_internal.parse_rollout_lines(numbers bigint[], lines text[], is_latin1 boolean, OUT nul_replaced bigint)
 LANGUAGE plpgsql
@@ -766,15 +773,24 @@ SET enable_memoize = off
 AS $$
 DECLARE
 	n_parsed bigint;
+	n_others bigint;
 BEGIN
 	nul_replaced := 0;
 	BEGIN
 		INSERT INTO pg_temp.stepadv_parsed
-		SELECT l.n, l.n, l.n, s.*
-		FROM unnest(parse_rollout_lines.numbers, parse_rollout_lines.lines) l(n, line),
-			LATERAL (SELECT CASE WHEN parse_rollout_lines.is_latin1 THEN convert_from(convert_to(l.line, 'LATIN1'), 'UTF8') ELSE l.line END::jsonb AS j OFFSET 0) t,
-			LATERAL stepadv_internal.step_of_json(t.j) s;
+		SELECT s.n, s.n, s.* FROM ROWS FROM (unnest(parse_rollout_lines.numbers), stepadv_internal.read_lines(parse_rollout_lines.lines, parse_rollout_lines.is_latin1)) s(n)
+		WHERE s.rollout_id IS NOT NULL;
 		GET DIAGNOSTICS n_parsed = ROW_COUNT;
+		IF n_parsed < cardinality(parse_rollout_lines.lines) THEN
+			INSERT INTO pg_temp.stepadv_parsed
+			SELECT l.n, l.n, l.n, s.*
+			FROM ROWS FROM (unnest(parse_rollout_lines.numbers), unnest(parse_rollout_lines.lines), stepadv_internal.read_lines(parse_rollout_lines.lines, parse_rollout_lines.is_latin1)) l(n, line),
+				LATERAL (SELECT CASE WHEN parse_rollout_lines.is_latin1 THEN convert_from(convert_to(l.line, 'LATIN1'), 'UTF8') ELSE l.line END::jsonb AS j OFFSET 0) t,
+				LATERAL stepadv_internal.step_of_json(t.j) s
+			WHERE l.rollout_id IS NULL;
+			GET DIAGNOSTICS n_others = ROW_COUNT;
+			n_parsed := n_parsed + n_others;
+		END IF;
 		IF n_parsed < cardinality(parse_rollout_lines.lines) THEN
 			RAISE data_exception;
 		END IF;

@@ -111,45 +111,27 @@ AS 'MODULE_PATHNAME', 'stepadv_import_steps';
 COMMENT ON FUNCTION stepadv_internal.import_steps(jsonb) IS
 'part of import_rollouts: a conversation (what was seen, said, called, returned) as steps: each call of a turn is one, a turn without calls is one; counts by kind of what was left out or repaired';
 
--- Messages of the chat interface as items.
-CREATE FUNCTION stepadv_internal.import_messages(messages jsonb) RETURNS jsonb
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+-- Messages of the chat interface as steps.
+CREATE FUNCTION stepadv_internal.import_messages(messages jsonb, OUT steps jsonb, OUT dropped jsonb, OUT repaired jsonb)
+LANGUAGE c IMMUTABLE STRICT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'stepadv_import_messages';
-COMMENT ON FUNCTION stepadv_internal.import_messages(jsonb) IS 'part of import_rollouts: messages of the OpenAI chat interface as the items of import_steps';
+COMMENT ON FUNCTION stepadv_internal.import_messages(jsonb) IS 'part of import_rollouts: messages of the OpenAI chat interface as steps, as import_steps makes them';
 
 -- ----------
 -- The formats
 -- ----------
+
+CREATE FUNCTION stepadv_internal.import_openai_chat(document jsonb, source text) RETURNS jsonb[]
+LANGUAGE c IMMUTABLE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_openai_chat';
+COMMENT ON FUNCTION stepadv_internal.import_openai_chat(jsonb, text) IS 'part of import_rollouts: what parse_openai_chat gives';
 
 CREATE FUNCTION @extschema@.parse_openai_chat(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN QUERY
-	SELECT CASE WHEN m.messages IS NULL
-		THEN jsonb_build_object('problem', format('record %s has no list of messages (traj or messages)', r.i))
-		ELSE stepadv_internal.import_about(r.v) || jsonb_build_object('group_id', g.id,
-			'rollout_id', coalesce(g.id || '-t' || stepadv_internal.import_trial(r.v), r.v ->> 'rollout_id', r.v ->> 'uuid', r.v ->> 'session_id',
-				CASE WHEN g.own IS NOT NULL THEN r.v ->> 'id' END, stepadv_internal.import_digest(m.messages)),
-			'meta', nullif(jsonb_strip_nulls(jsonb_build_object('source', parse_openai_chat.source)) ||
-				CASE WHEN jsonb_typeof(r.v) = 'object' THEN r.v - '{traj,messages,reward,outcome,score,success,truncated,model,policy_version,run_id,policy_step}'::text[] ELSE '{}' END, '{}'),
-			'steps', s.steps, 'dropped', s.dropped, 'repaired', s.repaired) END
-	FROM jsonb_array_elements(CASE
-		WHEN jsonb_typeof(document) = 'array' AND document #> '{0,role}' IS NOT NULL THEN jsonb_build_array(jsonb_build_object('messages', document))
-		WHEN jsonb_typeof(document) = 'array' THEN document
-		WHEN jsonb_typeof(document -> 'simulations') = 'array' THEN document -> 'simulations'
-		ELSE jsonb_build_array(document) END) WITH ORDINALITY r(v, i)
-	CROSS JOIN LATERAL (SELECT CASE WHEN jsonb_typeof(r.v -> 'traj') = 'array' THEN r.v -> 'traj'
-		WHEN jsonb_typeof(r.v -> 'messages') = 'array' THEN r.v -> 'messages' END AS messages) m
-	CROSS JOIN LATERAL (SELECT coalesce(r.v ->> 'group_id', r.v ->> 'task_id', r.v ->> 'instance_id') AS own) w
-	-- Without an id of its own, a task is its prompt: what comes before the model's first word.
-	CROSS JOIN LATERAL (SELECT w.own, coalesce(w.own, stepadv_internal.import_digest((
-		SELECT jsonb_agg(p.v ORDER BY p.i) FROM jsonb_array_elements(coalesce(m.messages, '[]')) WITH ORDINALITY p(v, i)
-		WHERE p.i < coalesce((SELECT min(q.i) FROM jsonb_array_elements(coalesce(m.messages, '[]')) WITH ORDINALITY q(v, i)
-			WHERE q.v ->> 'role' IN ('assistant', 'ai', 'gpt', 'model')), 2147483647)))) AS id) g
-	CROSS JOIN LATERAL stepadv_internal.import_steps(stepadv_internal.import_messages(coalesce(m.messages, '[]'))) s
-	ORDER BY r.i;
+	RETURN QUERY SELECT r.v FROM unnest(stepadv_internal.import_openai_chat(document, source)) r(v);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_openai_chat(jsonb, text, bigint) IS
@@ -264,7 +246,7 @@ BEGIN
 				'repaired', jsonb_strip_nulls(jsonb_build_object('turns without one command', (SELECT nullif(count(*), 0) FROM step s WHERE NOT s.acts)))) END END
 	FROM (SELECT EXISTS (SELECT FROM message m WHERE jsonb_typeof(m.v -> 'tool_calls') = 'array')) called(yes)
 	LEFT JOIN LATERAL stepadv_internal.import_names(parse_mini_swe_agent.source) f ON true
-	LEFT JOIN LATERAL stepadv_internal.import_steps(stepadv_internal.import_messages(document -> 'messages')) chat ON called.yes;
+	LEFT JOIN LATERAL stepadv_internal.import_messages(document -> 'messages') chat ON called.yes;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_mini_swe_agent(jsonb, text, bigint) IS

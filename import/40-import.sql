@@ -12,7 +12,8 @@ DECLARE
 BEGIN
 	nul_replaced := 0;
 	BEGIN
-		IF document IS NOT NULL AND (format = 'react' OR format IS NULL AND document !~ '^\s*[[{]' AND document ~ '(^|\n)Action( [0-9]+)?: ') THEN
+		-- A long text is looked through only if it does not begin like JSON.
+		IF document IS NOT NULL AND (format = 'react' OR format IS NULL AND left(document, 1) NOT IN ('[', '{') AND document !~ '^\s*[[{]' AND document ~ '(^|\n)Action( [0-9]+)?: ') THEN
 			IF is_latin1 THEN
 				document := convert_from(convert_to(document, 'LATIN1'), 'UTF8');
 			END IF;
@@ -28,7 +29,7 @@ BEGIN
 			format := @extschema@.rollout_format(content);
 		END IF;
 		CASE coalesce(format, CASE WHEN paths IS NOT NULL THEN 'paths' END)
-			WHEN 'openai_chat' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_openai_chat(content, source, n) r;
+			WHEN 'openai_chat' THEN rollouts := nullif(stepadv_internal.import_openai_chat(content, source), '{}');
 			WHEN 'swe_agent' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_swe_agent(content, source, n) r;
 			WHEN 'mini_swe_agent' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_mini_swe_agent(content, source, n) r;
 			WHEN 'responses' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_responses(content, source, n) r;
@@ -151,41 +152,48 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.import_counts(jsonb[]) IS 'part of import_rollouts: the sum of objects of counts by kind';
 
 -- Lines of verl's dumps are short and many: all at once.
-CREATE FUNCTION stepadv_internal.import_verl_lines(documents regclass, has_source boolean, format text, paths jsonb, is_latin1 boolean) RETURNS boolean
+CREATE FUNCTION stepadv_internal.import_are_verl_lines(documents regclass, format text, paths jsonb, is_latin1 boolean) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	relation CONSTANT text := stepadv_internal.load_name(import_verl_lines.documents);
 	first text;
 BEGIN
-	IF import_verl_lines.paths IS NOT NULL OR import_verl_lines.format <> 'verl' THEN
-		RETURN false;
-	ELSIF import_verl_lines.format IS NULL THEN
-		EXECUTE format($q$SELECT d.document FROM %s d WHERE d.document IS NOT NULL LIMIT 1$q$, relation) INTO first;
-		IF stepadv_internal.import_guess(first, import_verl_lines.is_latin1) IS DISTINCT FROM 'verl' THEN
-			RETURN false;
-		END IF;
+	IF import_are_verl_lines.paths IS NOT NULL OR import_are_verl_lines.format IS NOT NULL THEN
+		RETURN import_are_verl_lines.paths IS NULL AND import_are_verl_lines.format = 'verl';
 	END IF;
-	EXECUTE format($q$
-		INSERT INTO pg_temp.stepadv_documents
-		SELECT d.n, 0, NULL, ARRAY[stepadv_internal.import_verl(j.content, %s, d.n)]
-		FROM %s d CROSS JOIN LATERAL (SELECT %s::jsonb AS content OFFSET 0) j
-		WHERE ascii(d.document) > 32 OR btrim(d.document, E' \t\r\n') <> ''
-		$q$, CASE WHEN import_verl_lines.has_source THEN 'd.source' ELSE 'NULL::text' END, relation,
-		CASE WHEN import_verl_lines.is_latin1 THEN $q$convert_from(convert_to(d.document, 'LATIN1'), 'UTF8')$q$ ELSE 'd.document' END);
-	-- Something else among them?
-	IF EXISTS (SELECT FROM pg_temp.stepadv_documents d WHERE d.rollouts[1] ? 'problem') THEN
-		RAISE data_exception;
-	END IF;
-	RETURN true;
-EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
-	-- One by one, then.
-	RETURN false;
+	EXECUTE format($q$SELECT d.document FROM %s d WHERE d.document IS NOT NULL LIMIT 1$q$, stepadv_internal.load_name(import_are_verl_lines.documents)) INTO first;
+	RETURN stepadv_internal.import_guess(first, import_are_verl_lines.is_latin1) IS NOT DISTINCT FROM 'verl';
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.import_verl_lines(regclass, boolean, text, jsonb, boolean) IS
-'part of import_rollouts: makes pg_temp.stepadv_documents at once if all documents are good lines of verl; false: nothing was made, they must be looked at one by one';
+COMMENT ON FUNCTION stepadv_internal.import_are_verl_lines(regclass, text, jsonb, boolean) IS
+'part of import_rollouts: whether documents may be lines of verl, as the caller says or the first of them';
+
+-- The rollouts of documents, in their order; a document without any is a row too.
+CREATE FUNCTION stepadv_internal.import_query(documents regclass, kind text, has_source boolean, format text, paths jsonb, is_latin1 boolean, verl_lines boolean) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	source CONSTANT text := CASE WHEN import_query.has_source THEN 'd.source' ELSE 'NULL::text' END;
+	-- Decompressed once, for all that looks at it.
+	read CONSTANT text := format('(SELECT s.n, s.document, %s FROM %s s WHERE %s ORDER BY s.n) s CROSS JOIN LATERAL (SELECT s.n, s.source, %s AS document OFFSET 0) d',
+		CASE WHEN import_query.has_source THEN 's.source' ELSE 'NULL::text AS source' END, stepadv_internal.load_name(import_query.documents),
+		CASE import_query.kind WHEN 'text' THEN $q$ascii(left(s.document, 1)) > 32 OR btrim(s.document, E' \t\r\n') <> ''$q$ ELSE 's.document IS NOT NULL' END,
+		CASE import_query.kind WHEN 'text' THEN $q$s.document || ''$q$ ELSE 's.document' END);
+BEGIN
+	IF import_query.verl_lines THEN
+		RETURN format('SELECT d.n, 1::bigint AS i, 0 AS nul_replaced, NULL::text AS document_problem, stepadv_internal.import_verl(j.content, %s, d.n) AS v
+			FROM %s CROSS JOIN LATERAL (SELECT %s::jsonb AS content OFFSET 0) j', source, read,
+			CASE WHEN import_query.is_latin1 THEN $q$convert_from(convert_to(d.document, 'LATIN1'), 'UTF8')$q$ ELSE 'd.document' END);
+	END IF;
+	RETURN format('SELECT d.n, coalesce(r.i, 1) AS i, p.nul_replaced, p.problem AS document_problem, r.v
+		FROM %s CROSS JOIN LATERAL stepadv_internal.import_document(%s, %L::text, %s, d.n, %L::jsonb, %L::boolean) p LEFT JOIN LATERAL unnest(p.rollouts) WITH ORDINALITY r(v, i) ON true',
+		read, CASE import_query.kind WHEN 'text' THEN 'd.document, NULL::jsonb' ELSE 'NULL::text, d.document' END, import_query.format, source, import_query.paths, import_query.is_latin1);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_query(regclass, text, boolean, text, jsonb, boolean, boolean) IS
+'part of import_rollouts: the query for the rollouts of documents, whose number is n: the rollout v, the i-th of its document, and what is wrong with the document';
 
 CREATE FUNCTION stepadv_internal.import_check(documents regclass, format text, paths jsonb, OUT kind text, OUT has_source boolean)
 LANGUAGE plpgsql
@@ -250,39 +258,96 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.import_content(jsonb, jsonb) IS 'part of import_rollouts: what two rollouts have in common that say the same';
 
 -- Documents to rollouts.
-CREATE FUNCTION stepadv_internal.import_items(schema text, group_prefix text, success_at float8, run_id text, policy_version text, OUT rollouts_read bigint, OUT bad_rollouts bigint, OUT stepless_rollouts bigint, OUT unjudged_rollouts bigint,
+CREATE FUNCTION stepadv_internal.import_make_items(schema text, run_id text, policy_version text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	-- What is long is fetched for its steps alone.
+	EXECUTE format('CREATE TEMP TABLE stepadv_items (item bigint, n bigint, i bigint, nul_replaced integer, document_problem text, problem text, group_id text, task_id text, run_id text, policy_version text, rollout_id text,
+		outcome float8, success boolean, n_steps integer, metadata jsonb, about jsonb, steps jsonb%s) ON COMMIT DROP',
+		stepadv_internal.load_key_columns(import_make_items.schema, import_make_items.run_id, import_make_items.policy_version));
+	ALTER TABLE pg_temp.stepadv_items ALTER steps SET STORAGE EXTERNAL, ALTER about SET STORAGE EXTERNAL;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_make_items(text, text, text) IS
+'part of import_rollouts: makes pg_temp.stepadv_items, a rollout each (or a document without one)';
+
+CREATE FUNCTION stepadv_internal.import_fill_items(schema text, query text, group_prefix text, success_at float8) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE format($q$
+		INSERT INTO pg_temp.stepadv_items
+		SELECT row_number() OVER (), r.n, r.i, r.nul_replaced, r.document_problem, r.problem,
+			-- Where a source tells tasks from groups, tables take what they are grouped by.
+			CASE WHEN %L::boolean OR r.task_id IS NULL THEN $1 || r.group_id END,
+			$1 || r.task_id, r.about ->> 'run_id', r.about ->> 'policy_version',
+			-- An id that begins with that of its group goes with it.
+			CASE WHEN starts_with(r.rollout_id, coalesce(r.group_id, r.task_id)) THEN $1 ELSE '' END || r.rollout_id,
+			r.outcome,
+			-- Sums of scores miss 1 by the last digit.
+			CASE WHEN r.problem IS NULL THEN coalesce((r.about ->> 'success')::boolean, r.outcome >= $2 - 1e-9) END,
+			coalesce(jsonb_array_length(r.steps), 0), nullif(r.about -> 'meta', 'null'), r.about, r.steps
+		FROM (
+			SELECT x.*, x.about ->> 'group_id' AS group_id, x.about ->> 'task_id' AS task_id, x.about ->> 'rollout_id' AS rollout_id,
+				CASE WHEN x.problem IS NULL THEN (x.about ->> 'outcome')::float8 END AS outcome
+			FROM (
+				SELECT r.n, r.i, r.nul_replaced, r.document_problem, r.v - 'steps' AS about, r.v -> 'steps' AS steps,
+					CASE WHEN NOT stepadv_internal.import_is_plain(r.v) THEN stepadv_internal.import_problem(r.v) END AS problem
+				FROM (%s OFFSET 0) r
+				OFFSET 0) x
+			OFFSET 0) r
+		$q$, 'group_id' = ANY ((SELECT s.keys FROM stepadv_internal.load_shape(import_fill_items.schema) s)::text[]), import_fill_items.query)
+		USING import_fill_items.group_prefix, import_fill_items.success_at;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_fill_items(text, text, text, float8) IS
+'part of import_rollouts: fills pg_temp.stepadv_items with what the query of import_query gives';
+
+-- All at once, if all are good; false: nothing was done, they must be looked at one by one.
+CREATE FUNCTION stepadv_internal.import_verl_lines(schema text, query text, group_prefix text, success_at float8) RETURNS boolean
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM stepadv_internal.import_fill_items(import_verl_lines.schema, import_verl_lines.query, import_verl_lines.group_prefix, import_verl_lines.success_at);
+	-- Something else among them?
+	IF EXISTS (SELECT FROM pg_temp.stepadv_items i WHERE i.problem IS NOT NULL AND i.about ? 'problem') THEN
+		RAISE data_exception;
+	END IF;
+	RETURN true;
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+	RETURN false;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_verl_lines(text, text, text, float8) IS
+'part of import_rollouts: fills pg_temp.stepadv_items at once if all documents are good lines of verl; false: nothing was done, they must be looked at one by one';
+
+-- What came of the documents; what of them was no rollout is taken out.
+CREATE FUNCTION stepadv_internal.import_count_documents(OUT documents_read bigint, OUT bad_documents bigint, OUT nul_replaced bigint)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	SELECT count(*), count(i.document_problem), coalesce(sum(i.nul_replaced), 0)
+	INTO documents_read, bad_documents, import_count_documents.nul_replaced FROM pg_temp.stepadv_items i WHERE i.i = 1;
+	IF bad_documents > 0 THEN
+		INSERT INTO pg_temp.stepadv_problems (n, reason, counted) SELECT i.n, i.document_problem, 'document' FROM pg_temp.stepadv_items i WHERE i.document_problem IS NOT NULL;
+	END IF;
+	DELETE FROM pg_temp.stepadv_items i WHERE i.about IS NULL;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_count_documents() IS
+'part of import_rollouts: counts the documents that pg_temp.stepadv_items are of, notes their problems, and takes out those without a rollout';
+
+CREATE FUNCTION stepadv_internal.import_items(schema text, OUT rollouts_read bigint, OUT bad_rollouts bigint, OUT stepless_rollouts bigint, OUT unjudged_rollouts bigint,
 	OUT rollouts_repeated bigint, OUT steps_repeated bigint, OUT dropped jsonb, OUT repaired jsonb)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	shape CONSTANT record := stepadv_internal.load_shape(import_items.schema);
 BEGIN
-	-- What is long is fetched for its steps alone.
-	EXECUTE format('CREATE TEMP TABLE stepadv_items (item bigint, n bigint, problem text, group_id text, task_id text, run_id text, policy_version text, rollout_id text,
-		outcome float8, success boolean, n_steps integer, metadata jsonb, about jsonb, steps jsonb%s) ON COMMIT DROP',
-		stepadv_internal.load_key_columns(import_items.schema, import_items.run_id, import_items.policy_version));
-	ALTER TABLE pg_temp.stepadv_items ALTER steps SET STORAGE EXTERNAL, ALTER about SET STORAGE EXTERNAL;
-	INSERT INTO pg_temp.stepadv_items
-	SELECT row_number() OVER (), r.n, r.problem,
-		-- Where a source tells tasks from groups, tables take what they are grouped by.
-		CASE WHEN 'group_id' = ANY (shape.keys) OR r.task_id IS NULL THEN import_items.group_prefix || r.group_id END,
-		import_items.group_prefix || r.task_id, r.about ->> 'run_id', r.about ->> 'policy_version',
-		-- An id that begins with that of its group goes with it.
-		CASE WHEN starts_with(r.rollout_id, coalesce(r.group_id, r.task_id)) THEN import_items.group_prefix ELSE '' END || r.rollout_id,
-		r.outcome,
-		-- Sums of scores miss 1 by the last digit.
-		CASE WHEN r.problem IS NULL THEN coalesce((r.about ->> 'success')::boolean, r.outcome >= import_items.success_at - 1e-9) END,
-		coalesce(jsonb_array_length(r.steps), 0), nullif(r.about -> 'meta', 'null'), r.about, r.steps
-	FROM (
-		SELECT x.*, x.about ->> 'group_id' AS group_id, x.about ->> 'task_id' AS task_id, x.about ->> 'rollout_id' AS rollout_id,
-			CASE WHEN x.problem IS NULL THEN (x.about ->> 'outcome')::float8 END AS outcome
-		FROM (
-			SELECT d.n, r.v - 'steps' AS about, r.v -> 'steps' AS steps, CASE WHEN NOT stepadv_internal.import_is_plain(r.v) THEN stepadv_internal.import_problem(r.v) END AS problem
-			FROM pg_temp.stepadv_documents d CROSS JOIN LATERAL unnest(d.rollouts) WITH ORDINALITY r(v, i)
-			ORDER BY d.n, r.i) x
-		OFFSET 0) r;
-	DROP TABLE pg_temp.stepadv_documents;
 	SELECT stepadv_internal.import_counts(array_agg(i.about -> 'dropped') FILTER (WHERE i.about -> 'dropped' <> '{}')),
 		stepadv_internal.import_counts(array_agg(i.about -> 'repaired') FILTER (WHERE i.about -> 'repaired' <> '{}'))
 	INTO import_items.dropped, import_items.repaired
@@ -296,15 +361,17 @@ BEGIN
 		coalesce(sum(i.n_steps) FILTER (WHERE i.problem = ''), 0)
 	INTO rollouts_read, bad_rollouts, rollouts_repeated, steps_repeated
 	FROM pg_temp.stepadv_items i;
-	INSERT INTO pg_temp.stepadv_problems (n, reason, counted, item) SELECT i.n, i.problem, 'bad', i.item FROM pg_temp.stepadv_items i WHERE i.problem <> '';
-	DELETE FROM pg_temp.stepadv_items i WHERE i.problem IS NOT NULL;
+	IF bad_rollouts + rollouts_repeated > 0 THEN
+		INSERT INTO pg_temp.stepadv_problems (n, reason, counted, item) SELECT i.n, i.problem, 'bad', i.item FROM pg_temp.stepadv_items i WHERE i.problem <> '';
+		DELETE FROM pg_temp.stepadv_items i WHERE i.problem IS NOT NULL;
+	END IF;
 	SELECT count(*) FILTER (WHERE i.n_steps = 0),
 		count(*) FILTER (WHERE i.outcome IS NULL AND coalesce(jsonb_typeof(i.about -> 'success'), 'null') = 'null')
 	INTO stepless_rollouts, unjudged_rollouts FROM pg_temp.stepadv_items i;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.import_items(text, text, float8, text, text) IS
-'part of import_rollouts: makes pg_temp.stepadv_items, a rollout each, of pg_temp.stepadv_documents, and counts; what cannot be loaded is noted and left out';
+COMMENT ON FUNCTION stepadv_internal.import_items(text) IS
+'part of import_rollouts: looks through pg_temp.stepadv_items, and counts; what cannot be loaded is noted and left out';
 
 -- Rollouts to their steps.  The types of values are those that import_problem asks for.
 CREATE FUNCTION stepadv_internal.import_lines(schema text) RETURNS void
@@ -349,24 +416,17 @@ BEGIN
 	SELECT c.kind, c.has_source INTO kind, has_source FROM stepadv_internal.import_check(import_rollouts.documents, import_rollouts.format, import_rollouts.paths) c;
 
 	-- What the documents say of their rollouts.
-	CREATE TEMP TABLE stepadv_documents (n bigint, nul_replaced integer, problem text, rollouts jsonb[]) ON COMMIT DROP;
-	-- Read once: not worth compressing.
-	ALTER TABLE pg_temp.stepadv_documents ALTER rollouts SET STORAGE EXTERNAL;
-	IF kind <> 'text' OR NOT stepadv_internal.import_verl_lines(import_rollouts.documents, has_source, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1) THEN
-		EXECUTE format($q$
-			INSERT INTO pg_temp.stepadv_documents
-			SELECT d.n, p.nul_replaced, p.problem, p.rollouts
-			FROM %s d CROSS JOIN LATERAL stepadv_internal.import_document(%s, $1, %s, d.n, $2, $3) p
-			WHERE %s
-			$q$, stepadv_internal.load_name(import_rollouts.documents), CASE kind WHEN 'text' THEN 'd.document, NULL::jsonb' ELSE 'NULL::text, d.document' END,
-			CASE WHEN has_source THEN 'd.source' ELSE 'NULL::text' END,
-			CASE kind WHEN 'text' THEN $q$ascii(d.document) > 32 OR btrim(d.document, E' \t\r\n') <> ''$q$ ELSE 'd.document IS NOT NULL' END)
-			USING import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1;
+	PERFORM stepadv_internal.import_make_items(import_rollouts.schema, import_rollouts.run_id, import_rollouts.policy_version);
+	IF kind <> 'text' OR NOT stepadv_internal.import_are_verl_lines(import_rollouts.documents, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1)
+		OR NOT stepadv_internal.import_verl_lines(import_rollouts.schema,
+			stepadv_internal.import_query(import_rollouts.documents, kind, has_source, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1, true), import_rollouts.group_prefix, import_rollouts.success_at)
+	THEN
+		PERFORM stepadv_internal.import_fill_items(import_rollouts.schema,
+			stepadv_internal.import_query(import_rollouts.documents, kind, has_source, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1, false), import_rollouts.group_prefix, import_rollouts.success_at);
 	END IF;
-	SELECT count(*), count(d.problem), coalesce(sum(d.nul_replaced), 0) INTO documents_read, bad_documents, import_rollouts.nul_replaced FROM pg_temp.stepadv_documents d;
-	INSERT INTO pg_temp.stepadv_problems (n, reason, counted) SELECT d.n, d.problem, 'document' FROM pg_temp.stepadv_documents d WHERE d.problem IS NOT NULL;
+	SELECT c.* INTO documents_read, bad_documents, import_rollouts.nul_replaced FROM stepadv_internal.import_count_documents() c;
 	SELECT i.* INTO rollouts_read, bad_rollouts, stepless_rollouts, unjudged_rollouts, import_rollouts.rollouts_repeated, import_rollouts.steps_repeated, import_rollouts.dropped, import_rollouts.repaired
-	FROM stepadv_internal.import_items(import_rollouts.schema, import_rollouts.group_prefix, import_rollouts.success_at, import_rollouts.run_id, import_rollouts.policy_version) i;
+	FROM stepadv_internal.import_items(import_rollouts.schema) i;
 	SELECT p.bad_items, p.groups, p.rollouts_added, p.rollouts_updated, p.steps_added, p.steps_repeated + import_rollouts.steps_repeated, p.contradictions, p.problems, import_rollouts.rollouts_repeated + p.rollouts_repeated
 	INTO bad, import_rollouts.groups, rollouts_added, rollouts_updated, steps_added, import_rollouts.steps_repeated, contradictions, import_rollouts.problems, import_rollouts.rollouts_repeated
 	FROM stepadv_internal.load_parsed(import_rollouts.schema, import_rollouts.on_error, 'document'::text, true, import_rollouts.run_id, import_rollouts.policy_version, import_rollouts.policy_step) p;

@@ -8,6 +8,12 @@ AS 'MODULE_PATHNAME', 'stepadv_loops';
 COMMENT ON FUNCTION stepadv.loops(stepadv.rollout_group, text, integer) IS
 'a row per step of all rollouts, judged or not (by_turn: the calls of a turn have what is true of the turn): n_before, how many earlier steps of the rollout were the same (same ''state_action'', ''state'' or ''action''), since, how many steps ago the last of them was (NULL: none), cycle_length, the least p up to max_cycle so that the step is of a round of p steps that were the same as the p steps before (1: A A, 2: A B A B; the first round is no repeat; NULL: none), same_result: it led to the same state as the last of them did (the next step''s, or next_state of the last step), in_loop: it has a cycle_length or the same_result; a NULL state or action is the same as no other; error on max_cycle outside 0 to 1000';
 
+CREATE FUNCTION stepadv_internal.loop_counts(rollouts stepadv.rollout_group, same text, max_cycle integer)
+RETURNS TABLE (rollout_id bigint, n_steps integer, n_repeats integer, n_same_results integer, n_in_cycles integer, n_in_loops integer)
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1500 ROWS 8 SUPPORT stepadv_internal.row_support
+AS 'MODULE_PATHNAME', 'stepadv_loop_counts';
+COMMENT ON FUNCTION stepadv_internal.loop_counts(stepadv.rollout_group, text, integer) IS 'what loops says, added up by rollout, in the order of the value: its steps, and how many are repeats, have the same result, are in a cycle, in a loop';
+
 CREATE FUNCTION stepadv.repeat_penalty(action bigint, penalty float8, within integer DEFAULT NULL)
 RETURNS float8
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE

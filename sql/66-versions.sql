@@ -24,7 +24,7 @@ BEGIN
 	joins := '';
 	SELECT array_agg(k.name ORDER BY k.i), array_agg(format('g.%I', k.name) ORDER BY k.i) INTO names, expressions
 	FROM unnest(keys) WITH ORDINALITY k(name, i)
-	WHERE NOT EXISTS (SELECT FROM stepadv_internal.divisions(a) d WHERE d.key = k.i);
+	WHERE k.i <> ALL (ARRAY(SELECT d.key FROM stepadv_internal.divisions(a) d WHERE d.key IS DISTINCT FROM NULL));
 	-- Nothing but a version: then a group is all that there is of a task.
 	IF names IS NULL THEN
 		names := keys;
@@ -151,8 +151,8 @@ $query$;
 COMMENT ON FUNCTION stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _flaky';
 
 INSERT INTO stepadv_internal.combined_views VALUES
-	(30, 'pass_at_k', 'stepadv_internal.pass_at_k_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per version and number of rollouts drawn of a task, over tasks'),
-	(31, 'flaky', 'stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per task that both succeeded and failed under one version');
+	(20, 'pass_at_k', 'stepadv_internal.pass_at_k_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per version and number of rollouts drawn of a task, over tasks'),
+	(21, 'flaky', 'stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per task that both succeeded and failed under one version');
 
 -- ---- Two versions
 

@@ -265,10 +265,11 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.reward_sums(stepadv_internal.attached, stepadv_internal.made_method[], text[]) IS 'part of attach: per reward component the column of its sum over the judged rollouts of g, that of its mean, and the join that brings it';
 
--- The relation a, with a row per group and divisions: the group's columns as k1,
--- k2, ..., and what the views over time add up (columns).  Each method is a join of
--- its own that adds no rows, so that the planner leaves out what nobody asks for.
-CREATE FUNCTION stepadv_internal.groups_divided(a stepadv_internal.attached, made stepadv_internal.made_method[], OUT relation text, OUT columns text[], OUT asked text)
+-- What the views over time add up (columns) of a relation g with a row per group and
+-- divisions, and the joins that bring it.  Each method is a join of its own that adds
+-- no rows, so that the planner leaves out what nobody asks for; but of the methods that
+-- are summed already, k.sums has it, see kept_sums.
+CREATE FUNCTION stepadv_internal.divided_items(a stepadv_internal.attached, made stepadv_internal.made_method[], summed text[], OUT items text, OUT joins text, OUT columns text[])
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
@@ -277,28 +278,44 @@ DECLARE
 	rewards record;
 BEGIN
 	SELECT coalesce(array_agg(format('%s_%s', m.method, s.name) ORDER BY m.number, s.i), '{}') AS columns,
-		coalesce(string_agg(format(', m%s.%s', m.number, s.name), '' ORDER BY m.number, s.i), '') AS items
+		coalesce(string_agg(CASE WHEN p.place IS NULL THEN format(', m%s.%s', m.number, s.name)
+			ELSE format(', (k.sums)[%s]%s', (p.place - 1) * n.n + s.i, CASE WHEN s.name LIKE 'n%' THEN '::integer' ELSE '' END) END, '' ORDER BY m.number, s.i), '') AS items
 	INTO methods
-	FROM stepadv_internal.advantage_methods(made) m, stepadv_internal.method_sums() WITH ORDINALITY s(name, expression, i);
+	FROM stepadv_internal.advantage_methods(made) m CROSS JOIN LATERAL array_position(divided_items.summed, m.method) p(place),
+		stepadv_internal.method_sums() WITH ORDINALITY s(name, expression, i), (SELECT count(*) AS n FROM stepadv_internal.method_sums()) n;
 	SELECT coalesce(array_agg(r.name ORDER BY r.i), '{}') AS columns, string_agg(', ' || r.item, '' ORDER BY r.i) AS items, string_agg(r.source, '' ORDER BY r.i) AS joins
 	INTO rewards FROM stepadv_internal.reward_sums(a, made, methods.columns) r;
 	columns := stepadv_internal.division_names(a) || '{n_rollouts,n_judged,n_successes,n_steps,n_judged_steps,n_shared_steps,return_sum,uniform}' || rewards.columns || methods.columns;
-	relation := format($view$
-		SELECT %1$s, %2$s, u.n_rollouts, u.n_judged, u.n_successes, u.n_steps, j.n_steps,
-			round(coalesce(u.shared_step_share, 0) * j.n_steps)::integer, u.mean_return * u.n_judged, u.uniform%3$s
-		FROM %4$s
+	items := concat(stepadv_internal.division_list(a, '%1$s'::text, true), ', u.n_rollouts, u.n_judged, u.n_successes, u.n_steps, j.n_steps,
+			round(coalesce(u.shared_step_share, 0) * j.n_steps)::integer, u.mean_return * u.n_judged, u.uniform', rewards.items, methods.items);
+	joins := concat(format($view$
 		LEFT JOIN LATERAL (
 			SELECT max(e.n_rollouts) AS n_rollouts, max(e.n_judged) AS n_judged, coalesce(max(round(e.success_rate * e.n_judged)::integer), 0) AS n_successes,
 				max(e.n_steps) AS n_steps, max(e.mean_return) AS mean_return, bool_and(e.uniform) AS uniform, max(e.shared_step_share) AS shared_step_share
-			FROM %5$s e) u ON true
-		LEFT JOIN LATERAL (SELECT coalesce(sum(e.n_steps) FILTER (WHERE e.judged), 0)::integer AS n_steps FROM stepadv.rollouts(g.%6$I) e) j ON true%7$s$view$,
-		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text, ', '::text), stepadv_internal.division_list(a, '%1$s'::text, true),
-		concat(rewards.items, methods.items),
-		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{state}'::text[] || CASE WHEN rewards.columns <> '{}' THEN '{rewards}' ELSE '{}' END::text[]), (a).folded_over_time),
-		(SELECT m.call FROM unnest(made) m WHERE m.method = 'groups'), stepadv_internal.value_name(a),
-		concat(rewards.joins, (SELECT string_agg(format(' LEFT JOIN LATERAL (SELECT %s FROM %s e) m%s ON true', s.sums, m.call_beside, m.number), '' ORDER BY m.number)
+			FROM %1$s e) u ON true
+		LEFT JOIN LATERAL (SELECT coalesce(sum(e.n_steps) FILTER (WHERE e.judged), 0)::integer AS n_steps FROM stepadv.rollouts(g.%2$I) e) j ON true$view$,
+			(SELECT m.call FROM unnest(made) m WHERE m.method = 'groups'), stepadv_internal.value_name(a)),
+		rewards.joins, (SELECT string_agg(format(' LEFT JOIN LATERAL (SELECT %s FROM %s e) m%s ON true', s.sums, m.call_beside, m.number), '' ORDER BY m.number)
 		 FROM stepadv_internal.advantage_methods(made) m,
-			(SELECT string_agg(format('%s AS %s', s.expression, s.name), ', ' ORDER BY s.i) AS sums FROM stepadv_internal.method_sums() WITH ORDINALITY s(name, expression, i)) s)));
+			(SELECT string_agg(format('%s AS %s', s.expression, s.name), ', ' ORDER BY s.i) AS sums FROM stepadv_internal.method_sums() WITH ORDINALITY s(name, expression, i)) s
+		 WHERE (m.method = ANY (divided_items.summed)) IS NOT TRUE));
+END
+$query$;
+COMMENT ON FUNCTION stepadv_internal.divided_items(stepadv_internal.attached, stepadv_internal.made_method[], text[]) IS 'part of attach: what can be added up of a relation g, a row per group and divisions, the joins that bring it, and its names; but of methods summed already, which k.sums has';
+
+-- The relation a, with a row per group and divisions: the group's columns as k1,
+-- k2, ..., and what the views over time add up (columns).
+CREATE FUNCTION stepadv_internal.groups_divided(a stepadv_internal.attached, made stepadv_internal.made_method[], OUT relation text, OUT columns text[], OUT asked text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+DECLARE
+	divided CONSTANT record := stepadv_internal.divided_items(a, made, '{}'::text[]);
+BEGIN
+	columns := divided.columns;
+	relation := format('SELECT %1$s, %2$s FROM %3$s%4$s',
+		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text, ', '::text), divided.items,
+		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{state}'::text[] || CASE WHEN cardinality((a).rewards) > 0 THEN '{rewards}' ELSE '{}' END::text[]), (a).folded_over_time), divided.joins);
 	asked := relation;
 	-- Rows that maintain keeps.  Where a method does not know what to do with a
 	-- group, none is kept but one that says so: to ask for the method is an error

@@ -43,23 +43,64 @@ BEGIN
 	rest := ARRAY(SELECT t.attname::text FROM pg_attribute t WHERE t.attrelid = (a).folded_over_time AND t.attnum > n + n_own AND NOT t.attisdropped ORDER BY t.attnum);
 	o_columns := concat_ws(', ', k_list, own, stepadv_internal.list(rest, '%1$I'::text, ', '::text));
 	c_columns := concat_ws(', ', k_list, own, (SELECT string_agg('m' || i, ', ' ORDER BY i) FROM generate_series(1, cardinality((a).binned_methods)) i));
-	changed := format('SELECT ROW(%1$s)::text FROM %2$s w(%3$s) JOIN %4$s c(%5$s) ON %6$s UNION SELECT ROW(%7$s)::text FROM %2$s w(%3$s) JOIN %8$s o(%9$s) ON %10$s',
-		of_c, stepadv_internal.relation_name((a).waiting), k_list, stepadv_internal.relation_name((a).folded_bins), c_columns, stepadv_internal.same_group('w'::text, 'c'::text, (a).folded_bins, n),
-		of_o, stepadv_internal.relation_name((a).folded_over_time), o_columns, stepadv_internal.same_group('w'::text, 'o'::text, (a).folded_over_time, n));
+	-- By the index (OFFSET 0): of a list of groups the planner does not know that it is one of few.
+	changed := format('SELECT DISTINCT u.* FROM (SELECT DISTINCT %1$s FROM %2$s w(%1$s)) w CROSS JOIN LATERAL (SELECT %3$s FROM %4$s c(%5$s) WHERE %6$s UNION ALL SELECT %7$s FROM %8$s o(%9$s) WHERE %10$s OFFSET 0) u',
+		k_list, stepadv_internal.relation_name((a).waiting), of_c, stepadv_internal.relation_name((a).folded_bins), c_columns, stepadv_internal.same_group('c'::text, 'w'::text, (a).folded_bins, n),
+		of_o, stepadv_internal.relation_name((a).folded_over_time), o_columns, stepadv_internal.same_group('o'::text, 'w'::text, (a).folded_over_time, n));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.summed_lists(stepadv_internal.attached) IS 'part of attach: the divisions by which sums are kept, as SQL, and the query of those that changed since';
 
--- Whether a row of alias s is of a division that did not change, or did.  Mostly none
--- waits: then nothing is looked for.
-CREATE FUNCTION stepadv_internal.division_changed(a stepadv_internal.attached, divisions text, changed text, it_is boolean) RETURNS text
-LANGUAGE sql STABLE
+-- Whether two relations have the same divisions: as lists, by the equality of each type.
+-- Those of which nothing is known are NULL everywhere.  nulls: two NULLs are the same.
+CREATE FUNCTION stepadv_internal.same_divisions(a stepadv_internal.attached, one text, other text, nulls boolean) RETURNS text
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format(CASE WHEN it_is THEN 'EXISTS (SELECT FROM %1$s) AND ROW(%2$s)::text IN (%3$s)' ELSE '(NOT EXISTS (SELECT FROM %1$s) OR ROW(%2$s)::text NOT IN (%3$s))' END,
-		stepadv_internal.relation_name((a).waiting), divisions, changed)
+BEGIN
+	RETURN (
+		SELECT string_agg(format(CASE WHEN same_divisions.nulls THEN '(%1$s %2$s %3$s OR %1$s IS NULL AND %3$s IS NULL) IS TRUE' ELSE '%1$s %2$s %3$s' END,
+			o.one, stepadv_internal.equality_operator(stepadv_internal.column_type((a).folded_over_time, CASE WHEN d.stands THEN (stepadv_internal.group_columns((a).folded_over_time, (a).n_group_columns))[d.key] ELSE d.name END)), o.other), ' AND ' ORDER BY d.i)
+		FROM stepadv_internal.divisions(a) d
+		JOIN unnest(string_to_array(same_divisions.one, ', '), string_to_array(same_divisions.other, ', ')) WITH ORDINALITY o(one, other, i) ON o.i = d.i
+		WHERE d.view IS NOT NULL);
+END
 $$;
-COMMENT ON FUNCTION stepadv_internal.division_changed(stepadv_internal.attached, text, text, boolean) IS 'part of attach: the condition that the division of a row changed since sums were kept, or did not';
+COMMENT ON FUNCTION stepadv_internal.same_divisions(stepadv_internal.attached, text, text, boolean) IS 'part of attach: the condition that two relations have the same divisions';
+
+-- Rows of a relation (its name and columns, with the alias) whose division changed.  Mostly none
+-- waits: then nothing is looked for.  Where all divisions are known they are found by a
+-- hash; others one by one.
+CREATE FUNCTION stepadv_internal.of_changed_divisions(a stepadv_internal.attached, items text, relation text, divisions text, condition text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	l CONSTANT record := stepadv_internal.summed_lists(a);
+	of_w CONSTANT text := stepadv_internal.list(string_to_array(l.names, ', '), 'w.%1$s'::text, ', '::text);
+	waits CONSTANT text := format('EXISTS (SELECT FROM %s)', stepadv_internal.relation_name((a).waiting));
+	unknown CONSTANT text := (SELECT string_agg(o.o || ' IS NULL', ' OR ' ORDER BY o.i) FROM unnest(string_to_array(divisions, ', ')) WITH ORDINALITY o(o, i) JOIN stepadv_internal.divisions(a) d ON d.i = o.i WHERE d.view IS NOT NULL);
+BEGIN
+	RETURN format('SELECT %1$s FROM %2$s WHERE %3$s AND %4$s AND EXISTS (SELECT FROM (%5$s) w(%6$s) WHERE %7$s)'
+		' UNION ALL SELECT %1$s FROM %2$s WHERE %3$s AND %4$s AND (%8$s) AND EXISTS (SELECT FROM (%5$s OFFSET 0) w(%6$s) WHERE %9$s)',
+		items, relation, waits, condition, l.changed, l.names, stepadv_internal.same_divisions(a, of_w, divisions, false), unknown, stepadv_internal.same_divisions(a, of_w, divisions, true));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.of_changed_divisions(stepadv_internal.attached, text, text, text, text) IS 'part of attach: the query of the rows of kept groups whose division changed since sums were kept';
+
+-- That the division of a row of alias s, of kept sums, did.
+CREATE FUNCTION stepadv_internal.division_changed(a stepadv_internal.attached) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	l CONSTANT record := stepadv_internal.summed_lists(a);
+BEGIN
+	RETURN format('EXISTS (SELECT FROM (%s OFFSET 0) w(%s) WHERE %s)', l.changed, l.names, stepadv_internal.same_divisions(a,
+		stepadv_internal.list(string_to_array(l.names, ', '), 'w.%1$s'::text, ', '::text), stepadv_internal.list(string_to_array(l.names, ', '), 's.%1$s'::text, ', '::text), true));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.division_changed(stepadv_internal.attached) IS 'part of attach: the condition that the division of kept sums changed since';
 
 -- What is summed of a row of alias o, which is a group and divisions; or of many.
 CREATE FUNCTION stepadv_internal.summed_items(a stepadv_internal.attached, rest text[], of_many boolean) RETURNS text
@@ -83,10 +124,10 @@ AS $$
 DECLARE
 	l CONSTANT record := stepadv_internal.summed_lists(a);
 BEGIN
-	RETURN format('SELECT s.* FROM %1$s s WHERE %2$s UNION ALL SELECT %3$s, %4$s FROM (%5$s) o(%6$s)', stepadv_internal.relation_name((a).summed_over_time),
-		stepadv_internal.division_changed(a, stepadv_internal.list(string_to_array(l.names, ', '), 's.%1$s'::text, ', '::text), l.changed, false), l.of_o, stepadv_internal.summed_items(a, l.rest, false),
-		concat_ws(' UNION ALL ', format('SELECT o.* FROM %s o(%s) WHERE o.n_rollouts IS NOT NULL AND %s', stepadv_internal.relation_name((a).folded_over_time), l.o_columns,
-			stepadv_internal.division_changed(a, l.of_o, l.changed, true)), asked), l.o_columns);
+	RETURN format('SELECT s.* FROM %1$s s WHERE NOT %2$s UNION ALL SELECT %3$s, %4$s FROM (%5$s) o(%6$s)', stepadv_internal.relation_name((a).summed_over_time),
+		stepadv_internal.division_changed(a), l.of_o, stepadv_internal.summed_items(a, l.rest, false),
+		concat_ws(' UNION ALL ', stepadv_internal.of_changed_divisions(a, 'o.*'::text, format('%s o(%s)', stepadv_internal.relation_name((a).folded_over_time), l.o_columns), l.of_o, 'o.n_rollouts IS NOT NULL'::text), asked),
+		l.o_columns);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.summed_query(stepadv_internal.attached, text) IS 'part of attach: the query of what the views over time add up, summed by division as far as that is kept';
@@ -100,17 +141,16 @@ AS $$
 DECLARE
 	l CONSTANT record := stepadv_internal.summed_lists(a);
 	k_list CONSTANT text := (SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i);
-	of_s CONSTANT text := stepadv_internal.list(string_to_array(l.names, ', '), 's.%1$s'::text, ', '::text);
 	named text;
 	named_of_c text;
 BEGIN
 	SELECT string_agg(format('s.d%s AS %I', d.i, d.name), ', ' ORDER BY d.i), string_agg(format('%s AS %I', CASE WHEN d.stands THEN 'c.k' || d.key ELSE 'c.d' || d.i END, d.name), ', ' ORDER BY d.i)
 	INTO named, named_of_c FROM stepadv_internal.divisions(a) d;
 	RETURN (
-		SELECT string_agg(format('SELECT %1$s, %2$L::text AS method, s.m%3$s AS bins FROM %4$s s WHERE %5$s UNION ALL SELECT %6$s, %2$L::text AS method, c.m%3$s AS bins FROM %7$s c(%8$s) WHERE %9$s AND NOT EXISTS (SELECT FROM %10$s w(%11$s) WHERE %12$s) UNION ALL ',
-			named, m.method, m.i, stepadv_internal.relation_name((a).summed_bins), stepadv_internal.division_changed(a, of_s, l.changed, false),
-			named_of_c, stepadv_internal.relation_name((a).folded_bins), l.c_columns, stepadv_internal.division_changed(a, l.of_c, l.changed, true),
-			stepadv_internal.relation_name((a).waiting), k_list, stepadv_internal.same_group('w'::text, 'c'::text, (a).folded_bins, (a).n_group_columns)), '' ORDER BY m.i)
+		SELECT string_agg(format('SELECT %1$s, %2$L::text AS method, s.m%3$s AS bins FROM %4$s s WHERE NOT %5$s UNION ALL %6$s UNION ALL ',
+			named, m.method, m.i, stepadv_internal.relation_name((a).summed_bins), stepadv_internal.division_changed(a),
+			stepadv_internal.of_changed_divisions(a, format('%1$s, %2$L::text AS method, c.m%3$s AS bins', named_of_c, m.method, m.i), format('%s c(%s)', stepadv_internal.relation_name((a).folded_bins), l.c_columns), l.of_c,
+				format('NOT EXISTS (SELECT FROM %s w(%s) WHERE %s)', stepadv_internal.relation_name((a).waiting), k_list, stepadv_internal.same_group('w'::text, 'c'::text, (a).folded_bins, (a).n_group_columns)))), '' ORDER BY m.i)
 		FROM unnest((a).binned_methods) WITH ORDINALITY m(method, i));
 END
 $$;

@@ -140,8 +140,8 @@ DECLARE
 	divided CONSTANT text[] := ARRAY(SELECT r.name FROM unnest(run.names, run.of_group) WITH ORDINALITY r(name, of_group, i) WHERE NOT r.of_group ORDER BY r.i);
 	beside record;
 	settings CONSTANT text := stepadv_internal.question_arguments(a, 'loops'::text, 'stepadv.loops(stepadv.rollout_group, text, integer)'::regprocedure,
-		jsonb_build_object('same', CASE WHEN NOT 'state' = ANY (roles) OR (a).states IN ('history', 'signature') THEN 'action' WHEN NOT 'action' = ANY (roles) THEN 'state' ELSE 'state_action' END));
-	success_above CONSTANT text := stepadv_internal.question_arguments(a, 'loops'::text, 'stepadv.outcomes(stepadv.rollout_group, float8)'::regprocedure, '{}'::jsonb);
+		jsonb_build_object('max_cycle', 8, 'same', CASE WHEN NOT 'state' = ANY (roles) OR (a).states IN ('history', 'signature') THEN 'action' WHEN NOT 'action' = ANY (roles) THEN 'state' ELSE 'state_action' END));
+	success_above CONSTANT text := stepadv_internal.question_arguments(a, 'loops'::text, 'stepadv.rollouts(stepadv.rollout_group, float8)'::regprocedure, '{}'::jsonb);
 BEGIN
 	IF NOT roles && '{state,action}' THEN
 		RETURN NULL;
@@ -150,15 +150,13 @@ BEGIN
 		(SELECT coalesce(jsonb_object_agg(r.name, r.expression), '{}') FROM unnest(run.names, run.expressions, run.of_group) r(name, expression, of_group) WHERE r.of_group), '{}'::text[]);
 	RETURN format($view$
 		SELECT %1$s FROM %2$s%3$s CROSS JOIN LATERAL (
-			SELECT %4$s f.success = 1 AS success, sum(f.n_steps)::bigint AS n_steps, sum(f.n_repeats)::bigint AS n_repeats, sum(f.n_same_results)::bigint AS n_same_results,
+			SELECT %4$s f.success, sum(f.n_steps)::bigint AS n_steps, sum(f.n_repeats)::bigint AS n_repeats, sum(f.n_same_results)::bigint AS n_same_results,
 				sum(f.n_in_cycles)::bigint AS n_in_cycles, sum(f.n_in_loops)::bigint AS n_in_loops, sum(f.n_in_loops)::float8 / sum(f.n_steps)::float8 AS loop_share
-			FROM (
-				-- Both functions give their rows in one order, that of the value.
-				SELECT e.rollout_id, max(e.success) AS success, count(*) AS n_steps, count(e.since) AS n_repeats, count(*) FILTER (WHERE e.same_result) AS n_same_results,
-					count(e.cycle_length) AS n_in_cycles, count(*) FILTER (WHERE e.in_loop) AS n_in_loops
-				FROM ROWS FROM (stepadv.loops(g.%6$I%7$s), stepadv.outcomes(g.%6$I%8$s)) AS e(step_id, rollout_id, step_no, n_before, since, cycle_length, same_result, in_loop,
-					outcome_step_id, outcome_rollout_id, outcome_step_no, success, return)
-				GROUP BY e.rollout_id) f%9$s GROUP BY %5$s f.success) a$view$,
+			-- Both functions give their rows in one order, that of the value.
+			FROM (SELECT e.*
+				FROM ROWS FROM (stepadv_internal.loop_counts(g.%6$I%7$s), stepadv.rollouts(g.%6$I%8$s)) AS e(rollout_id, n_steps, n_repeats, n_same_results, n_in_cycles, n_in_loops,
+					same_rollout_id, same_n_steps, outcome, return, success, judged, truncated, policy_step)
+				WHERE e.n_steps > 0) f%9$s GROUP BY %5$s f.success) a$view$,
 		beside.items, stepadv_internal.fold(a, '{state,action,next_state}'::text[], NULL::text, '{}'::text[]), run.beside,
 		(SELECT string_agg(format('%s AS %I,', r.expression, r.name), ' ' ORDER BY r.i) FROM unnest(run.names, run.expressions) WITH ORDINALITY r(name, expression, i) WHERE r.name = ANY (divided)),
 		(SELECT string_agg(r.expression || ',', ' ' ORDER BY r.i) FROM unnest(run.names, run.expressions) WITH ORDINALITY r(name, expression, i) WHERE r.name = ANY (divided)),

@@ -468,7 +468,7 @@ BEGIN
 		string_agg(stepadv_internal.relation_name(c.oid::regclass), ', ') FILTER (WHERE c.relkind = 'r') AS tables
 	INTO left_over
 	FROM pg_class c
-	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.fresh_signs, a.folded_signs, a.waiting, a.fresh_bins, a.folded_bins, a.fresh_problems, a.folded_problems, a.summed_over_time, a.summed_bins])
+	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.fresh_signs, a.folded_signs, a.waiting, a.fresh_bins, a.folded_bins, a.fresh_problems, a.folded_problems, a.summed_over_time, a.summed_bins, a.kept_parts])
 		AND c.relowner = orphan.relowner AND left(c.relname, length(a.prefix) + 1) = a.prefix || '_';
 	IF left_over.views IS NOT NULL THEN
 		EXECUTE 'DROP VIEW ' || left_over.views;
@@ -686,6 +686,9 @@ BEGIN
 		RETURN n_views;
 	END IF;
 	n_views := (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
+	IF (a).kept_parts IS NOT NULL THEN
+		PERFORM stepadv_internal.make_kept_parts(attachment);
+	END IF;
 	-- Groups that were folded in another way would no longer be exact.
 	IF stepadv_internal.renew_fresh_signs(a) OR (a).folded IS NOT NULL AND kept_before <> ARRAY[pg_get_viewdef((a).fresh), pg_get_viewdef((a).fresh_over_time)] THEN
 		PERFORM stepadv_internal.fold_groups(attachment, true);

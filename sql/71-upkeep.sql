@@ -249,7 +249,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	EXECUTE format('UPDATE %s SET kept = $1, fresh = $2, folded = $3, changed = $4, fresh_over_time = $5, folded_over_time = $6, summed_over_time = NULL, summed_bins = NULL', set_kept.attachment)
+	EXECUTE format('UPDATE %s SET kept = $1, fresh = $2, folded = $3, changed = $4, fresh_over_time = $5, folded_over_time = $6, summed_over_time = NULL, summed_bins = NULL, kept_parts = NULL', set_kept.attachment)
 		USING set_kept.kept, set_kept.fresh, set_kept.folded, set_kept.changed, set_kept.fresh_over_time, set_kept.folded_over_time;
 END
 $$;
@@ -410,7 +410,7 @@ BEGIN
 			USING ERRCODE = 'name_too_long', HINT = 'Attach with a shorter prefix.';
 	END IF;
 	SELECT c.relname INTO item
-	FROM unnest('{_fresh,_folded,_changed,_folded_pkey,_fresh_over_time,_folded_over_time,_fresh_signs,_folded_signs,_fresh_bins,_folded_bins,_fresh_problems,_folded_problems,_summed_over_time,_summed_bins,_waiting}'::text[]) s
+	FROM unnest('{_fresh,_folded,_changed,_folded_pkey,_fresh_over_time,_folded_over_time,_fresh_signs,_folded_signs,_fresh_bins,_folded_bins,_fresh_problems,_folded_problems,_summed_over_time,_summed_bins,_waiting,_kept_parts}'::text[]) s
 	JOIN pg_class c ON c.relname = refuse_names.prefix || s JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = refuse_names.schema
 	LIMIT 1;
 	IF FOUND THEN
@@ -457,6 +457,7 @@ BEGIN
 	PERFORM stepadv_internal.set_kept(make_kept.attachment, make_kept.how, fresh, folded, changed, fresh_over_time, folded_over_time);
 	IF make_kept.over_time THEN
 		PERFORM stepadv_internal.make_kept_signs(make_kept.attachment);
+		PERFORM stepadv_internal.make_kept_parts(make_kept.attachment);
 		PERFORM stepadv_internal.make_kept_sums(make_kept.attachment);
 	END IF;
 END
@@ -483,7 +484,7 @@ BEGIN
 	PERFORM stepadv_internal.drop_triggers(a.attachment);
 	FOR item IN
 		SELECT format('DROP %s %s', k.kind, string_agg(k.relation::text, ', '))
-		FROM (VALUES (1, 'TABLE', a.folded), (1, 'TABLE', a.changed), (1, 'TABLE', a.folded_over_time), (1, 'TABLE', a.folded_signs), (1, 'TABLE', a.folded_bins), (1, 'TABLE', a.folded_problems), (1, 'TABLE', a.summed_over_time), (1, 'TABLE', a.summed_bins), (1, 'TABLE', a.waiting), (2, 'VIEW', a.fresh), (2, 'VIEW', a.fresh_over_time), (2, 'VIEW', a.fresh_signs), (2, 'VIEW', a.fresh_bins), (2, 'VIEW', a.fresh_problems)) k(i, kind, relation)
+		FROM (VALUES (0, 'VIEW', a.kept_parts), (1, 'TABLE', a.folded), (1, 'TABLE', a.changed), (1, 'TABLE', a.folded_over_time), (1, 'TABLE', a.folded_signs), (1, 'TABLE', a.folded_bins), (1, 'TABLE', a.folded_problems), (1, 'TABLE', a.summed_over_time), (1, 'TABLE', a.summed_bins), (1, 'TABLE', a.waiting), (2, 'VIEW', a.fresh), (2, 'VIEW', a.fresh_over_time), (2, 'VIEW', a.fresh_signs), (2, 'VIEW', a.fresh_bins), (2, 'VIEW', a.fresh_problems)) k(i, kind, relation)
 		WHERE k.relation IS NOT NULL GROUP BY k.i, k.kind ORDER BY k.i
 	LOOP
 		EXECUTE item;

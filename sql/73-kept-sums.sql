@@ -34,16 +34,17 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	l CONSTANT record := stepadv_internal.summed_lists(a);
-	lacks CONSTANT text := '%s ROW(%s)::text NOT IN (SELECT ROW(%s)::text FROM %s s)';
+	lacks CONSTANT text := '%s NOT EXISTS (SELECT FROM %s s WHERE %s)';
+	of_s CONSTANT text := stepadv_internal.list(string_to_array(l.names, ', '), 's.%1$s'::text, ', '::text);
 BEGIN
 	RETURN QUERY SELECT 1, 'summed_over_time', (a).summed_over_time, format('SELECT %s, %s FROM %s o(%s) WHERE o.n_rollouts IS NOT NULL%s GROUP BY %s',
 		r.shown, stepadv_internal.summed_items(a, l.rest, true), stepadv_internal.relation_name((a).folded_over_time), l.o_columns,
-		CASE WHEN (a).summed_over_time IS NOT NULL THEN format(lacks, ' AND', l.of_o, l.names, stepadv_internal.relation_name((a).summed_over_time)) END, l.of_o)
+		CASE WHEN (a).summed_over_time IS NOT NULL THEN format(lacks, ' AND', stepadv_internal.relation_name((a).summed_over_time), stepadv_internal.same_divisions(a, of_s, l.of_o, true)) END, l.of_o)
 	FROM (SELECT string_agg(format('%s AS %s', e.expression, e.name), ', ' ORDER BY e.i) FROM unnest(string_to_array(l.of_o, ', '), string_to_array(l.names, ', ')) WITH ORDINALITY e(expression, name, i)) r(shown);
 	RETURN QUERY SELECT 2, 'summed_bins', (a).summed_bins, format('SELECT %s, %s FROM %s c(%s)%s GROUP BY %s',
 		r.shown, (SELECT string_agg(format('stepadv_internal.merged_bins(c.m%1$s) AS m%1$s', m), ', ' ORDER BY m) FROM generate_series(1, cardinality((a).binned_methods)) m),
 		stepadv_internal.relation_name((a).folded_bins), l.c_columns,
-		CASE WHEN (a).summed_bins IS NOT NULL THEN format(lacks, ' WHERE', l.of_c, l.names, stepadv_internal.relation_name((a).summed_bins)) END, l.of_c)
+		CASE WHEN (a).summed_bins IS NOT NULL THEN format(lacks, ' WHERE', stepadv_internal.relation_name((a).summed_bins), stepadv_internal.same_divisions(a, of_s, l.of_c, true)) END, l.of_c)
 	FROM (SELECT string_agg(format('%s AS %s', e.expression, e.name), ', ' ORDER BY e.i) FROM unnest(string_to_array(l.of_c, ', '), string_to_array(l.names, ', ')) WITH ORDINALITY e(expression, name, i)) r(shown);
 END
 $$;
@@ -56,15 +57,13 @@ SET search_path = pg_catalog, pg_temp SET enable_seqscan = on
 AS $$
 DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
-	l record;
 	item regclass;
 BEGIN
 	IF NOT stepadv_internal.is_summed(a) THEN
 		RETURN;
 	END IF;
-	l := stepadv_internal.summed_lists(a);
 	FOREACH item IN ARRAY ARRAY[(a).summed_over_time, (a).summed_bins] LOOP
-		EXECUTE format('DELETE FROM %s s', item) || CASE WHEN everything THEN '' ELSE format(' WHERE ROW(%s)::text IN (%s)', l.names, l.changed) END;
+		EXECUTE format('DELETE FROM %s s', item) || CASE WHEN everything THEN '' ELSE ' WHERE ' || stepadv_internal.division_changed(a) END;
 	END LOOP;
 END
 $$;
@@ -108,10 +107,9 @@ BEGIN
 	FOR item IN SELECT q.query, CASE q.i WHEN 1 THEN (a).summed_over_time ELSE (a).summed_bins END AS summed FROM stepadv_internal.kept_sums_queries(not_summed) q LOOP
 		SELECT string_agg(format('q.%I', t.attname), ', ' ORDER BY t.attnum) INTO compared
 		FROM pg_attribute t WHERE t.attrelid = item.summed AND t.attnum > 0 AND t.atttypid IN ('bigint'::regtype, 'bytea'::regtype);
-		RETURN QUERY EXECUTE format('SELECT NULL::jsonb, ''sums of '' || d.d || '' differ from those of its groups'' FROM (
-			SELECT DISTINCT d.d FROM ((SELECT ROW(%1$s)::text, %2$s FROM %3$s q EXCEPT ALL SELECT ROW(%1$s)::text, %2$s FROM (%4$s) q)
-				UNION ALL (SELECT ROW(%1$s)::text, %2$s FROM (%4$s) q EXCEPT ALL SELECT ROW(%1$s)::text, %2$s FROM %3$s q)) d(d)) d WHERE d.d NOT IN (%5$s)',
-			l.names, compared, item.summed, item.query, l.changed);
+		RETURN QUERY EXECUTE format('SELECT DISTINCT NULL::jsonb, ''sums of '' || ROW(%1$s)::text || '' differ from those of its groups'' FROM (
+			(SELECT %1$s, %2$s FROM %3$s q EXCEPT ALL SELECT %1$s, %2$s FROM (%4$s) q) UNION ALL (SELECT %1$s, %2$s FROM (%4$s) q EXCEPT ALL SELECT %1$s, %2$s FROM %3$s q)) s
+			WHERE NOT %5$s', l.names, compared, item.summed, item.query, stepadv_internal.division_changed(a));
 	END LOOP;
 END
 $$;

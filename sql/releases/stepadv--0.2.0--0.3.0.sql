@@ -245,17 +245,18 @@ INSERT INTO stepadv_internal.combined_views VALUES
 ALTER TYPE stepadv.attachment ADD ATTRIBUTE fresh_signs regclass CASCADE, ADD ATTRIBUTE folded_signs regclass CASCADE, ADD ATTRIBUTE waiting regclass CASCADE, ADD ATTRIBUTE signed_methods text[] CASCADE,
 	ADD ATTRIBUTE fresh_bins regclass CASCADE, ADD ATTRIBUTE folded_bins regclass CASCADE, ADD ATTRIBUTE binned_methods text[] CASCADE,
 	ADD ATTRIBUTE fresh_problems regclass CASCADE, ADD ATTRIBUTE folded_problems regclass CASCADE,
-	ADD ATTRIBUTE summed_over_time regclass CASCADE, ADD ATTRIBUTE summed_bins regclass CASCADE;
+	ADD ATTRIBUTE summed_over_time regclass CASCADE, ADD ATTRIBUTE summed_bins regclass CASCADE, ADD ATTRIBUTE kept_parts regclass CASCADE;
 ALTER TYPE stepadv_internal.attached ADD ATTRIBUTE fresh_signs regclass, ADD ATTRIBUTE folded_signs regclass, ADD ATTRIBUTE waiting regclass, ADD ATTRIBUTE signed_methods text[],
-	ADD ATTRIBUTE fresh_bins regclass, ADD ATTRIBUTE folded_bins regclass, ADD ATTRIBUTE binned_methods text[], ADD ATTRIBUTE fresh_problems regclass, ADD ATTRIBUTE folded_problems regclass, ADD ATTRIBUTE summed_over_time regclass, ADD ATTRIBUTE summed_bins regclass;
+	ADD ATTRIBUTE fresh_bins regclass, ADD ATTRIBUTE folded_bins regclass, ADD ATTRIBUTE binned_methods text[], ADD ATTRIBUTE fresh_problems regclass, ADD ATTRIBUTE folded_problems regclass, ADD ATTRIBUTE summed_over_time regclass, ADD ATTRIBUTE summed_bins regclass, ADD ATTRIBUTE kept_parts regclass;
 CREATE TYPE stepadv_internal.step_order AS (n_repeated bigint, first_repeated integer, n_ahead bigint, first_ahead integer);
 CREATE TYPE stepadv_internal.lonely_steps AS (n_steps bigint, n_alone bigint, first_alone integer);
+CREATE TYPE stepadv_internal.signed_run AS (place integer, patterns bigint[], counts bigint[], apart float8[]);
 CREATE TYPE stepadv_internal.counted_bins AS (bins float8[], counts bigint[]);
 CREATE TYPE stepadv_internal.signed_steps AS (patterns bigint[], counts bigint[], apart float8[]);
 -- Success at k, and tasks that come out differently under one version.
 INSERT INTO stepadv_internal.combined_views VALUES
-	(30, 'pass_at_k', 'stepadv_internal.pass_at_k_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per version and number of rollouts drawn of a task, over tasks'),
-	(31, 'flaky', 'stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per task that both succeeded and failed under one version');
+	(20, 'pass_at_k', 'stepadv_internal.pass_at_k_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per version and number of rollouts drawn of a task, over tasks'),
+	(21, 'flaky', 'stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per task that both succeeded and failed under one version');
 
 -- Where it is decided, loops, the graph in a row.
 INSERT INTO stepadv_internal.combined_views VALUES

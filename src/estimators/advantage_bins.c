@@ -9,91 +9,42 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
+#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/array.h"
-#include "utils/hsearch.h"
 
-#include "access/htup_details.h"
+#include "aggregate.h"
 #include "arrays.h"
 #include "compat.h"
+#include "estimators/advantage_bins.h"
 
 PG_FUNCTION_INFO_V1(stepadv_advantage_bins_trans);
 PG_FUNCTION_INFO_V1(stepadv_advantage_bins_final);
 PG_FUNCTION_INFO_V1(stepadv_sum_of_bins_trans);
 PG_FUNCTION_INFO_V1(stepadv_sum_of_bins_final);
 
-#define BINS_OF_ONE 2048
-#define FURTHEST_BIN 4611686018427387904.0	/* 2^62 */
-
-typedef struct Bin
-{
-	int64		bin;			/* hash key */
-	int64		n;
-} Bin;
-
-static HTAB *
+static counts_hash *
 bins_argument(FunctionCallInfo fcinfo)
 {
-	HASHCTL		control = {.keysize = sizeof(int64), .entrysize = sizeof(Bin)};
-
-	if (!AggCheckCallContext(fcinfo, &control.hcxt))
-		elog(ERROR, "bins are counted in a context that is no aggregate's");
-	return PG_ARGISNULL(0) ? hash_create("stepadv bins", 256, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT) :
-		(HTAB *) PG_GETARG_POINTER(0);
-}
-
-static void
-add_to_bin(HTAB *bins, int64 bin, int64 n)
-{
-	bool		found;
-	Bin		   *counted = hash_search(bins, &bin, HASH_ENTER, &found);
-
-	counted->n = found ? counted->n + n : n;
+	return PG_ARGISNULL(0) ? counts_create(aggregate_context(fcinfo), 256, NULL) : (counts_hash *) PG_GETARG_POINTER(0);
 }
 
 /* advantage_bins_trans(internal, advantage float8): NULL is in no bin. */
 Datum
 stepadv_advantage_bins_trans(PG_FUNCTION_ARGS)
 {
-	HTAB	   *bins = bins_argument(fcinfo);
-	double		place;
+	counts_hash *bins;
 
+	if (PG_ARGISNULL(1) && PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	bins = bins_argument(fcinfo);
 	if (!PG_ARGISNULL(1))
-	{
-		place = floor(PG_GETARG_FLOAT8(1) * BINS_OF_ONE);
-		add_to_bin(bins, (int64) Min(Max(place, -FURTHEST_BIN), FURTHEST_BIN), 1);
-	}
+		count_number(bins, bin_of_advantage(PG_GETARG_FLOAT8(1)), 1);
 	PG_RETURN_POINTER(bins);
-}
-
-static int
-compare_bins(const void *a, const void *b)
-{
-	int64		one = ((const Bin *) a)->bin;
-	int64		other = ((const Bin *) b)->bin;
-
-	return one < other ? -1 : one > other;
-}
-
-static Bin *
-sorted_bins(HTAB *bins, int64 *n)
-{
-	Bin		   *sorted = ALLOCATE_ARRAY(Bin, hash_get_num_entries(bins));
-	HASH_SEQ_STATUS scan;
-	Bin		   *bin;
-
-	*n = 0;
-	hash_seq_init(&scan, bins);
-	while ((bin = hash_seq_search(&scan)) != NULL)
-		sorted[(*n)++] = *bin;
-	qsort(sorted, *n, sizeof(Bin), compare_bins);
-	return sorted;
 }
 
 static void
@@ -122,12 +73,9 @@ read_number(const uint8 **byte, const uint8 *end)
 			 errmsg("the bins of a group end within a number")));
 }
 
-/* The bins as a bytea. */
-Datum
-stepadv_advantage_bins_final(PG_FUNCTION_ARGS)
+bytea *
+bins_as_bytes(const Counted *sorted, int64 n)
 {
-	int64		n;
-	Bin		   *sorted = sorted_bins((HTAB *) PG_GETARG_POINTER(0), &n);
 	uint64		before = 0;
 	StringInfoData bytes;
 
@@ -135,21 +83,31 @@ stepadv_advantage_bins_final(PG_FUNCTION_ARGS)
 	appendStringInfoSpaces(&bytes, VARHDRSZ);
 	for (int64 i = 0; i < n; i++)
 	{
-		int64		distance = (int64) ((uint64) sorted[i].bin - before);
+		int64		distance = (int64) ((uint64) sorted[i].number - before);
 
 		append_number(&bytes, (uint64) distance << 1 ^ (uint64) (distance >> 63));
 		append_number(&bytes, (uint64) sorted[i].n);
-		before = (uint64) sorted[i].bin;
+		before = (uint64) sorted[i].number;
 	}
 	SET_VARSIZE(bytes.data, bytes.len);
-	PG_RETURN_POINTER(bytes.data);
+	return (bytea *) bytes.data;
+}
+
+/* The bins as a bytea. */
+Datum
+stepadv_advantage_bins_final(PG_FUNCTION_ARGS)
+{
+	int64		n;
+	const Counted *sorted = sorted_counts((counts_hash *) PG_GETARG_POINTER(0), &n);
+
+	PG_RETURN_BYTEA_P(bins_as_bytes(sorted, n));
 }
 
 /* sum_of_bins_trans(internal, bins bytea) */
 Datum
 stepadv_sum_of_bins_trans(PG_FUNCTION_ARGS)
 {
-	HTAB	   *bins = bins_argument(fcinfo);
+	counts_hash *bins = bins_argument(fcinfo);
 	bytea	   *group = PG_ARGISNULL(1) ? NULL : PG_GETARG_BYTEA_PP(1);
 	const uint8 *byte;
 	const uint8 *end;
@@ -165,7 +123,7 @@ stepadv_sum_of_bins_trans(PG_FUNCTION_ARGS)
 		uint64		zigzag = read_number(&byte, end);
 
 		bin += zigzag >> 1 ^ -(zigzag & 1);
-		add_to_bin(bins, (int64) bin, (int64) read_number(&byte, end));
+		count_number(bins, (int64) bin, (int64) read_number(&byte, end));
 	}
 	PG_RETURN_POINTER(bins);
 }
@@ -175,7 +133,7 @@ Datum
 stepadv_sum_of_bins_final(PG_FUNCTION_ARGS)
 {
 	int64		n;
-	Bin		   *sorted = sorted_bins((HTAB *) PG_GETARG_POINTER(0), &n);
+	const Counted *sorted = sorted_counts((counts_hash *) PG_GETARG_POINTER(0), &n);
 	Datum	   *middles = ALLOCATE_ARRAY(Datum, n);
 	Datum	   *counts = ALLOCATE_ARRAY(Datum, n);
 	Datum		values[2];
@@ -186,7 +144,7 @@ stepadv_sum_of_bins_final(PG_FUNCTION_ARGS)
 		elog(ERROR, "sum_of_bins_final returns no row");
 	for (int64 i = 0; i < n; i++)
 	{
-		middles[i] = Float8GetDatum((double) sorted[i].bin / BINS_OF_ONE + 0.5 / BINS_OF_ONE);
+		middles[i] = Float8GetDatum((double) sorted[i].number / BINS_OF_ONE + 0.5 / BINS_OF_ONE);
 		counts[i] = Int64GetDatum(sorted[i].n);
 	}
 	values[0] = PointerGetDatum(construct_array(middles, (int) n, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));

@@ -2,72 +2,19 @@
  * advantage_sums.c
  *		What the views over time add up of a method's advantages in a group: all of
  *		it in one aggregate, where eight cost most of the time.
- *
- * Each is computed as the server's own aggregate of that name does, so that it is
- * the same to the last bit.
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
 #include "funcapi.h"
-#include "utils/float.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
 #include "aggregate.h"
+#include "estimators/advantage_sums.h"
 
 PG_FUNCTION_INFO_V1(stepadv_sum_advantages_trans);
 PG_FUNCTION_INFO_V1(stepadv_sum_advantages_final);
-
-/* Columns of stepadv_internal.advantage_sums. */
-enum
-{
-	S_N,
-	S_SUM,
-	S_ABS_SUM,
-	S_SQUARE_SUM,
-	S_LEAST,
-	S_GREATEST,
-	S_N_POSITIVE,
-	S_N_NEGATIVE,
-	N_SUMS
-};
-
-typedef struct AdvantageSums
-{
-	int64		n;
-	int64		n_positive;
-	int64		n_negative;
-	float8		sum;
-	float8		abs_sum;
-	float8		square_sum;
-	float8		least;
-	float8		greatest;
-} AdvantageSums;
-
-/* The square of what is less than this is less than a number can be. */
-#define LEAST_SQUARED 1e-150
-
-static void
-add_advantage(AdvantageSums *sums, float8 advantage)
-{
-	float8		size = fabs(advantage);
-	float8		square = size <= LEAST_SQUARED ? 0 : float8_mul(advantage, advantage);
-	bool		is_first = sums->n++ == 0;
-
-	/* The first as it is: 0 + -0 would be 0. */
-	sums->sum = is_first ? advantage : float8_pl(sums->sum, advantage);
-	sums->abs_sum = is_first ? size : float8_pl(sums->abs_sum, size);
-	sums->square_sum = is_first ? square : float8_pl(sums->square_sum, square);
-	if (is_first || !float8_lt(sums->least, advantage))
-		sums->least = advantage;
-	if (is_first || !float8_gt(sums->greatest, advantage))
-		sums->greatest = advantage;
-	sums->n_positive += float8_gt(advantage, 0);
-	sums->n_negative += float8_lt(advantage, 0);
-}
 
 /* sum_advantages(advantage) */
 Datum

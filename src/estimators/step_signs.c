@@ -19,19 +19,17 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
-#include "utils/hsearch.h"
-#include "utils/memutils.h"
 
+#include "aggregate.h"
 #include "arrays.h"
 #include "compat.h"
+#include "estimators/step_signs.h"
 
 PG_FUNCTION_INFO_V1(stepadv_step_signs_trans);
 PG_FUNCTION_INFO_V1(stepadv_step_signs_final);
 PG_FUNCTION_INFO_V1(stepadv_quadrant_counts_trans);
 PG_FUNCTION_INFO_V1(stepadv_quadrant_counts_combine);
 
-#define MOST_METHODS 30			/* with the outcome, 62 bits */
-#define N_OUTCOMES 3
 #define N_QUADRANTS 16			/* two digits */
 #define N_COUNTS (N_OUTCOMES * N_QUADRANTS)
 
@@ -40,30 +38,16 @@ PG_FUNCTION_INFO_V1(stepadv_quadrant_counts_combine);
  * ----------
  */
 
-typedef struct Pattern
-{
-	int64		pattern;		/* hash key */
-	int64		n;
-} Pattern;
-
-typedef struct StepSigns
-{
-	int			n_methods;
-	HTAB	   *patterns;
-	double	   *apart;			/* of each pair; 0: they never disagree */
-} StepSigns;
-
-static StepSigns *
+StepSigns *
 new_step_signs(MemoryContext context, int n_methods)
 {
-	HASHCTL		control = {.keysize = sizeof(int64), .entrysize = sizeof(Pattern), .hcxt = context};
 	StepSigns  *signs;
 
 	if (n_methods > MOST_METHODS)
 		elog(ERROR, "step_signs is given %d methods", n_methods);
 	signs = MemoryContextAllocZero(context, sizeof(StepSigns));
 	signs->n_methods = n_methods;
-	signs->patterns = hash_create("stepadv step signs", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	signs->patterns = counts_create(context, 64, NULL);
 	signs->apart = MemoryContextAllocZero(context, sizeof(double) * Max(n_methods * (n_methods - 1) / 2, 1));
 	return signs;
 }
@@ -106,6 +90,23 @@ add_disagreements(StepSigns *signs, const double *scaled)
 	}
 }
 
+void
+add_signed_step(StepSigns *signs, int outcome, const SignedStep *steps, double sign_threshold, double scale_threshold)
+{
+	double		scaled[MOST_METHODS];
+	int64		pattern = 0;
+
+	for (int i = signs->n_methods - 1; i >= 0; i--)
+	{
+		double		advantage = steps[i].isnull ? 0 : steps[i].advantage;
+
+		pattern = pattern * 4 + digit(advantage, steps[i].isnull, sign_threshold);
+		scaled[i] = steps[i].scale > scale_threshold ? advantage / steps[i].scale : 0;
+	}
+	count_number(signs->patterns, pattern * 4 + outcome, 1);
+	add_disagreements(signs, scaled);
+}
+
 /*
  * step_signs_trans(internal, success integer, advantages float8[], scales float8[],
  * sign_threshold float8, scale_threshold float8)
@@ -114,79 +115,55 @@ Datum
 stepadv_step_signs_trans(PG_FUNCTION_ARGS)
 {
 	StepSigns  *signs = PG_ARGISNULL(0) ? NULL : (StepSigns *) PG_GETARG_POINTER(0);
-	double		threshold = PG_GETARG_FLOAT8(4);
-	double		scaled[MOST_METHODS];
-	MemoryContext context;
+	MemoryContext context = aggregate_context(fcinfo);
+	SignedStep	steps[MOST_METHODS];
 	Datum	   *advantages;
 	bool	   *no_advantage;
 	Datum	   *scales;
 	bool	   *no_scale;
-	int64		pattern = 0;
-	bool		found;
-	Pattern    *counted;
 
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "step_signs_trans called in a context that is no aggregate's");
 	CHECK_FOR_INTERRUPTS();
 	if (signs == NULL)
 		signs = new_step_signs(context, ArrayGetNItems(ARR_NDIM(PG_GETARG_ARRAYTYPE_P(2)), ARR_DIMS(PG_GETARG_ARRAYTYPE_P(2))));
 	deconstruct_numbers(PG_GETARG_ARRAYTYPE_P(2), signs->n_methods, &advantages, &no_advantage);
 	deconstruct_numbers(PG_GETARG_ARRAYTYPE_P(3), signs->n_methods, &scales, &no_scale);
-	for (int i = signs->n_methods - 1; i >= 0; i--)
-	{
-		double		advantage = no_advantage[i] ? 0 : DatumGetFloat8(advantages[i]);
-		bool		counts = !no_scale[i] && DatumGetFloat8(scales[i]) > PG_GETARG_FLOAT8(5);
-
-		pattern = pattern * 4 + digit(advantage, no_advantage[i], threshold);
-		scaled[i] = counts ? advantage / DatumGetFloat8(scales[i]) : 0;
-	}
-	pattern = pattern * 4 + (PG_ARGISNULL(1) ? 2 : PG_GETARG_INT32(1) == 1);
-	counted = hash_search(signs->patterns, &pattern, HASH_ENTER, &found);
-	counted->n = found ? counted->n + 1 : 1;
-	add_disagreements(signs, scaled);
+	for (int i = 0; i < signs->n_methods; i++)
+		steps[i] = (SignedStep) {no_advantage[i] ? 0 : DatumGetFloat8(advantages[i]), no_scale[i] ? NAN : DatumGetFloat8(scales[i]), no_advantage[i]};
+	add_signed_step(signs, PG_ARGISNULL(1) ? OUTCOME_UNKNOWN : PG_GETARG_INT32(1) == 1 ? OUTCOME_SUCCESS : OUTCOME_FAILURE,
+					steps, PG_GETARG_FLOAT8(4), PG_GETARG_FLOAT8(5));
 	PG_RETURN_POINTER(signs);
 }
 
-static int
-compare_patterns(const void *a, const void *b)
+void
+step_signs_values(const StepSigns *signs, Datum *values)
 {
-	int64		one = ((const Pattern *) a)->pattern;
-	int64		other = ((const Pattern *) b)->pattern;
+	int64		n;
+	int			n_pairs = signs->n_methods * (signs->n_methods - 1) / 2;
+	const Counted *sorted = sorted_counts(signs->patterns, &n);
+	Datum	   *numbers = ALLOCATE_ARRAY(Datum, Max(n, n_pairs));
 
-	return one < other ? -1 : one > other;
+	for (int64 i = 0; i < n; i++)
+		numbers[i] = Int64GetDatum(sorted[i].number);
+	values[0] = PointerGetDatum(construct_array(numbers, (int) n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	for (int64 i = 0; i < n; i++)
+		numbers[i] = Int64GetDatum(sorted[i].n);
+	values[1] = PointerGetDatum(construct_array(numbers, (int) n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	for (int i = 0; i < n_pairs; i++)
+		numbers[i] = Float8GetDatum(signs->apart[i]);
+	values[2] = PointerGetDatum(construct_array(numbers, n_pairs, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
 /* A row of patterns bigint[] in their order, counts bigint[], apart float8[]. */
 Datum
 stepadv_step_signs_final(PG_FUNCTION_ARGS)
 {
-	StepSigns  *signs = (StepSigns *) PG_GETARG_POINTER(0);
-	int			n = (int) hash_get_num_entries(signs->patterns);
-	int			n_pairs = signs->n_methods * (signs->n_methods - 1) / 2;
-	Pattern    *sorted = ALLOCATE_ARRAY(Pattern, n);
-	Datum	   *numbers = ALLOCATE_ARRAY(Datum, Max(n, n_pairs));
 	Datum		values[3];
 	bool		nulls[3] = {false, false, false};
-	HASH_SEQ_STATUS scan;
-	Pattern    *pattern;
 	TupleDesc	desc;
-	int			i = 0;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "step_signs_final returns no row");
-	hash_seq_init(&scan, signs->patterns);
-	while ((pattern = hash_seq_search(&scan)) != NULL)
-		sorted[i++] = *pattern;
-	qsort(sorted, n, sizeof(Pattern), compare_patterns);
-	for (i = 0; i < n; i++)
-		numbers[i] = Int64GetDatum(sorted[i].pattern);
-	values[0] = PointerGetDatum(construct_array(numbers, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-	for (i = 0; i < n; i++)
-		numbers[i] = Int64GetDatum(sorted[i].n);
-	values[1] = PointerGetDatum(construct_array(numbers, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-	for (i = 0; i < n_pairs; i++)
-		numbers[i] = Float8GetDatum(signs->apart[i]);
-	values[2] = PointerGetDatum(construct_array(numbers, n_pairs, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	step_signs_values((StepSigns *) PG_GETARG_POINTER(0), values);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }
 

@@ -202,3 +202,9 @@ group_builder_is_empty(const GroupBuilder *builder)
 {
 	return builder->n_rows == 0;
 }
+
+void
+group_builder_fetch_ahead(const GroupBuilder *builder)
+{
+	fetch_chunk_ahead(builder->head);
+}

@@ -30,6 +30,9 @@ extern void group_builder_add_rollout(GroupBuilder *builder, const GroupColumns 
 
 extern bool group_builder_is_empty(const GroupBuilder *builder);
 
+/* It will be finished soon: its rows are fetched into a processor's cache. */
+extern void group_builder_fetch_ahead(const GroupBuilder *builder);
+
 /* The finished value, in the current context; leaves the builder as it was. */
 extern RolloutGroup *group_builder_finish(const GroupBuilder *builder);
 

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "group/repeated_rows.h"
+#include "group/whole_rollouts.h"
 
 /* Columns of a value being built, through which they may be written. */
 #define WRITABLE(type, column) ((type *) (column))
@@ -148,10 +149,9 @@ finished_shape(const GroupBuilder *builder, const OrderedRows *rows)
 
 /* Are the rows in order, all of them steps that have the six columns of every value and no other, each step once? */
 static bool
-is_plain(const GroupBuilder *builder, const GroupShape *shape)
+is_plain(const GroupBuilder *builder)
 {
-	return builder->sorted && builder->n_ties == 0 && builder->parts == 0 &&
-		builder->n_steps == builder->n_rows && (shape->has & HAS_NULLS) == 0;
+	return builder->sorted && builder->n_ties == 0 && has_plain_rows(builder);
 }
 
 /* As most groups are: no column but these, no row that is like another. */
@@ -250,18 +250,61 @@ fill_group(OrderedRows *rows, const GroupColumns *group, uint8 nulls)
 	}
 }
 
+/* Rows of rollouts that came whole. */
+static void
+fill_whole_rollouts(const WholeRollouts *whole, const GroupColumns *group)
+{
+	int64		rollout = -1;
+	uint32		step = 0;
+
+	for (const RowRun *run = whole->runs; run < whole->runs + whole->n_runs; run++)
+	{
+		Size		n = run->n_rows;
+		uint32		first = run->first;
+
+		if (rollout < 0 || run->rollout_id != run[-1].rollout_id)
+			begin_rollout(group, ++rollout, run->rollout_id);
+		WRITABLE(uint32, group->n_rollout_steps)[rollout] += n;
+		WRITABLE(uint8, group->success)[rollout] = Max(group->success[rollout], run->success);
+		memcpy(WRITABLE(int64, group->step_id) + step, whole->step_id + first, n * sizeof(int64));
+		memcpy(WRITABLE(int32, group->step_no) + step, whole->step_no + first, n * sizeof(int32));
+		memcpy(WRITABLE(int64, group->state) + step, whole->state + first, n * sizeof(int64));
+		memcpy(WRITABLE(int64, group->action) + step, whole->action + first, n * sizeof(int64));
+		memcpy(WRITABLE(double, group->reward) + step, whole->reward + first, n * sizeof(double));
+		step += n;
+	}
+}
+
+static RolloutGroup *
+finish_whole_rollouts(const GroupBuilder *builder, WholeRollouts *whole)
+{
+	GroupShape	shape = {
+		whole->n_rollouts, builder->n_steps, builder->has, builder->n_rewards, builder->unit, builder->forgiving
+	};
+	GroupColumns group;
+	RolloutGroup *datum = group_allocate(&shape, &group);
+
+	fill_whole_rollouts(whole, &group);
+	free_whole_rollouts(whole);
+	group_seal(datum);
+	return datum;
+}
+
 RolloutGroup *
 group_builder_finish(const GroupBuilder *builder)
 {
+	WholeRollouts whole;
 	OrderedRows rows;
 	GroupShape	shape;
 	GroupColumns group;
 	RolloutGroup *datum;
 
+	if (collect_whole_rollouts(builder, &whole))
+		return finish_whole_rollouts(builder, &whole);
 	begin_ordered_rows(&rows, builder);
 	shape = finished_shape(builder, &rows);
 	datum = group_allocate(&shape, &group);
-	if (is_plain(builder, &shape))
+	if (is_plain(builder))
 		fill_plain_group(builder, &group);
 	else
 		fill_group(&rows, &group, known_nulls(shape.has));

@@ -65,6 +65,41 @@ push_about(JsonbParseState **state, const JsonbValue *record, const JsonbValue *
 			push_value(state, names[i], &value);
 }
 
+void
+push_metadata(JsonbParseState **state, const JsonbValue *record, Words source, const char *const *used)
+{
+	JsonbIterator *it;
+	JsonbIteratorToken token = WJB_DONE;
+	JsonbValue	key;
+	JsonbValue	value;
+	bool		any = source.s != NULL;
+
+	push_key(state, "meta");
+	pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+	if (source.s != NULL)
+		push_words(state, "source", source);
+	if (json_is_object(record))
+	{
+		it = JsonbIteratorInit(record->val.binary.data);
+		token = JsonbIteratorNext(&it, &key, true);
+	}
+	for (; token != WJB_DONE; token = JsonbIteratorNext(&it, &key, true))
+	{
+		if (token != WJB_KEY)
+			continue;
+		(void) JsonbIteratorNext(&it, &value, true);
+		if (words_are_one_of(json_words(&key), used))
+			continue;
+		pushJsonbValue(state, WJB_KEY, &key);
+		pushJsonbValue(state, WJB_VALUE, &value);
+		any = true;
+	}
+	pushJsonbValue(state, WJB_END_OBJECT, NULL);
+	/* Of two members with one key the later counts. */
+	if (!any)
+		push_words(state, "meta", NO_WORDS);
+}
+
 /* import_about(record jsonb) */
 Datum
 stepadv_import_about(PG_FUNCTION_ARGS)

@@ -27,48 +27,10 @@
 
 #include "arrays.h"
 #include "compat.h"
-#include "import/json_read.h"
+#include "import/conversation.h"
 #include "import/messages.h"
 
 PG_FUNCTION_INFO_V1(stepadv_import_steps);
-
-typedef enum Kind
-{
-	SEE,						/* or whatever else does not act */
-	RESULT,
-	SAY,
-	THINK,
-	CALL
-} Kind;
-
-typedef struct TalkItem
-{
-	Kind		kind;
-	int			turn;
-	JsonbValue	json;
-	Words		words;
-	Words		id;
-} TalkItem;
-
-/* Counts by kind, in the order in which the kinds came. */
-#define MAX_COUNTS 64
-
-typedef struct Counts
-{
-	int			n;
-	Words		what[MAX_COUNTS];
-	int64		count[MAX_COUNTS];
-} Counts;
-
-typedef struct Conversation
-{
-	TalkItem	   *items;
-	int			n;
-	Counts		dropped;
-	Counts		repaired;
-	JsonbParseState *steps;
-	Words		seen;			/* in the turn before */
-} Conversation;
 
 static void
 count_one(Counts *counts, Words what)
@@ -89,15 +51,19 @@ count_one(Counts *counts, Words what)
 	counts->count[i]++;
 }
 
-static Datum
-counts_to_jsonb(const Counts *counts)
+static JsonbValue *
+push_counts(JsonbParseState **state, const Counts *counts)
 {
-	JsonbParseState *state = NULL;
-
-	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
 	for (int i = 0; i < counts->n; i++)
-		push_integer(&state, pnstrdup(counts->what[i].s, counts->what[i].length), counts->count[i]);
-	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+		push_integer(state, pnstrdup(counts->what[i].s, counts->what[i].length), counts->count[i]);
+	return pushJsonbValue(state, WJB_END_OBJECT, NULL);
+}
+
+void
+note_dropped(Conversation *talk, Words what)
+{
+	count_one(&talk->dropped, what);
 }
 
 /* ----------
@@ -117,38 +83,65 @@ kind_of(Words kind)
 	return words_are(kind, "result") ? RESULT : SEE;
 }
 
+TalkItem *
+add_item(Conversation *talk, Kind kind, Words words, bool begins_turn)
+{
+	TalkItem   *item;
+
+	if (talk->n == talk->n_allocated)
+	{
+		TalkItem   *items = ALLOCATE_ARRAY(TalkItem, talk->n_allocated = Max(64, 2 * talk->n));
+
+		if (talk->n > 0)
+		{
+			memcpy(items, talk->items, talk->n * sizeof(TalkItem));
+			pfree(talk->items);
+		}
+		talk->items = items;
+	}
+	item = &talk->items[talk->n];
+	item->kind = kind;
+	item->words = words;
+	item->id = NO_WORDS;
+	item->tool.type = jbvNull;
+	item->args.type = jbvNull;
+	item->turn = talk->n == 0 ? 0 : item[-1].turn;
+	if (kind >= SAY && (talk->n == 0 || item[-1].kind < SAY || begins_turn))
+		item->turn++;
+	talk->n++;
+	return item;
+}
+
 static void
 read_items(Conversation *talk, Jsonb *items)
 {
 	JsonbValue	root = json_root(items);
 	int			n;
 	JsonbValue *list = json_elements(&root, &n);
-	int			turn = 0;
 
-	talk->items = ALLOCATE_ARRAY(TalkItem, n);
 	for (int i = 0; i < n; i++)
 	{
-		TalkItem	   *item = &talk->items[talk->n];
+		TalkItem   *item;
 		Words		kind = json_member_words(&list[i], "kind");
-		JsonbValue	mark;
+		Words		words = json_member_words(&list[i], "text");
+		JsonbValue	member;
 
 		CHECK_FOR_INTERRUPTS();
 		if (kind.s == NULL)
 			continue;
-		item->json = list[i];
-		item->words = json_member_words(&list[i], "text");
 		if (words_are(kind, "dropped"))
 		{
-			if (item->words.s != NULL)
-				count_one(&talk->dropped, item->words);
+			if (words.s != NULL)
+				note_dropped(talk, words);
 			continue;
 		}
-		item->kind = kind_of(kind);
-		item->id = item->kind == CALL || item->kind == RESULT ? json_member_words(&list[i], "id") : NO_WORDS;
-		if (item->kind >= SAY && (talk->n == 0 || item[-1].kind < SAY || json_member(&list[i], "new", &mark)))
-			turn++;
-		item->turn = turn;
-		talk->n++;
+		item = add_item(talk, kind_of(kind), words, json_member(&list[i], "new", &member));
+		if (item->kind == CALL || item->kind == RESULT)
+			item->id = json_member_words(&list[i], "id");
+		if (item->kind == CALL && json_member(&list[i], "tool", &member))
+			item->tool = member;
+		if (item->kind == CALL && json_member(&list[i], "args", &member))
+			item->args = member;
 	}
 }
 
@@ -235,12 +228,12 @@ careful_arguments(JsonbValue *raw)
 
 /* Models write them as a string of JSON. */
 static Arguments
-arguments_of(const JsonbValue *call)
+arguments_of(const TalkItem *call)
 {
 	Arguments	result = {0};
-	JsonbValue	raw;
+	JsonbValue	raw = call->args;
 
-	if (!json_member(call, "args", &raw) || raw.type == jbvNull)
+	if (raw.type == jbvNull)
 		return result;
 	if (raw.type != jbvString)
 	{
@@ -315,17 +308,16 @@ static void
 push_call_step(Conversation *talk, const TalkItem *first, const TalkItem *end, const TalkItem *call, int position, Words said, Words thought)
 {
 	StringInfoData action;
-	Arguments	arguments = arguments_of(&call->json);
-	JsonbValue	tool;
+	Arguments	arguments = arguments_of(call);
 	Words		name = NO_WORDS;
 	Words		next = result_of(first, end, call, position);
 
 	initStringInfo(&action);
 	appendStringInfoString(&action, "{\"name\": ");
-	if (json_member(&call->json, "tool", &tool) && tool.type != jbvNull)
+	if (call->tool.type != jbvNull)
 	{
-		name = json_words(&tool);
-		if (tool.type == jbvString)
+		name = json_words(&call->tool);
+		if (call->tool.type == jbvString)
 			escape_json(&action, pnstrdup(name.s, name.length));
 		else
 			appendBinaryStringInfo(&action, name.s, name.length);
@@ -390,29 +382,63 @@ push_turn(Conversation *talk, const TalkItem *first, const TalkItem *end)
 	talk->seen = words[SEE];
 }
 
+/* ----------
+ * The whole
+ * ----------
+ */
+
+static JsonbValue *
+push_steps(Conversation *talk)
+{
+	int			begin = 0;
+
+	pushJsonbValue(&talk->steps, WJB_BEGIN_ARRAY, NULL);
+	for (int i = 1; i <= talk->n; i++)
+		if (i == talk->n || talk->items[i].turn != talk->items[begin].turn)
+		{
+			CHECK_FOR_INTERRUPTS();
+			push_turn(talk, &talk->items[begin], &talk->items[i]);
+			begin = i;
+		}
+	return pushJsonbValue(&talk->steps, WJB_END_ARRAY, NULL);
+}
+
+void
+push_conversation(JsonbParseState **state, Conversation *talk)
+{
+	push_key(state, "steps");
+	talk->steps = *state;
+	push_steps(talk);
+	*state = talk->steps;
+	push_key(state, "dropped");
+	push_counts(state, &talk->dropped);
+	push_key(state, "repaired");
+	push_counts(state, &talk->repaired);
+}
+
+Datum
+conversation_to_row(FunctionCallInfo fcinfo, Conversation *talk)
+{
+	JsonbParseState *dropped = NULL;
+	JsonbParseState *repaired = NULL;
+	TupleDesc	desc;
+	Datum		values[3];
+	bool		nulls[3] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	values[0] = JsonbPGetDatum(JsonbValueToJsonb(push_steps(talk)));
+	values[1] = JsonbPGetDatum(JsonbValueToJsonb(push_counts(&dropped, &talk->dropped)));
+	values[2] = JsonbPGetDatum(JsonbValueToJsonb(push_counts(&repaired, &talk->repaired)));
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+}
+
 /* import_steps(items jsonb, OUT steps jsonb, OUT dropped jsonb, OUT repaired jsonb) */
 Datum
 stepadv_import_steps(PG_FUNCTION_ARGS)
 {
 	Conversation talk = {0};
-	TupleDesc	desc;
-	Datum		values[3];
-	bool		nulls[3] = {false};
-	int			begin = 0;
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	read_items(&talk, PG_GETARG_JSONB_P(0));
-	pushJsonbValue(&talk.steps, WJB_BEGIN_ARRAY, NULL);
-	for (int i = 1; i <= talk.n; i++)
-		if (i == talk.n || talk.items[i].turn != talk.items[begin].turn)
-		{
-			CHECK_FOR_INTERRUPTS();
-			push_turn(&talk, &talk.items[begin], &talk.items[i]);
-			begin = i;
-		}
-	values[0] = JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&talk.steps, WJB_END_ARRAY, NULL)));
-	values[1] = counts_to_jsonb(&talk.dropped);
-	values[2] = counts_to_jsonb(&talk.repaired);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+	PG_RETURN_DATUM(conversation_to_row(fcinfo, &talk));
 }

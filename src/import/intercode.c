@@ -104,7 +104,7 @@ push_summary(JsonbParseState **state, const Episode *episode)
 }
 
 static void
-push_metadata(JsonbParseState **state, const Episode *episode, Words source)
+push_episode_metadata(JsonbParseState **state, const Episode *episode, Words source)
 {
 	static const char *const names[] = {"environment", "dataset", "task_id", "query", "hardness"};
 
@@ -185,7 +185,7 @@ rollout_of(Words key, const JsonbValue *json, Words source, Words base)
 		}
 		push_ids(&state, &episode, base);
 		push_summary(&state, &episode);
-		push_metadata(&state, &episode, source);
+		push_episode_metadata(&state, &episode, source);
 		push_steps(&state, &episode);
 	}
 	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));

@@ -163,3 +163,16 @@ push_boolean(JsonbParseState **state, const char *key, bool flag)
 	value.val.boolean = flag;
 	push_value(state, key, &value);
 }
+
+Jsonb *
+jsonb_of(JsonbValue *value)
+{
+	Jsonb	   *json;
+
+	if (value->type != jbvBinary)
+		return JsonbValueToJsonb(value);
+	json = palloc(value->val.binary.len + VARHDRSZ);
+	SET_VARSIZE(json, value->val.binary.len + VARHDRSZ);
+	memcpy(VARDATA(json), value->val.binary.data, value->val.binary.len);
+	return json;
+}

@@ -44,6 +44,9 @@ json_is_object(const JsonbValue *value)
 	return value->type == jbvBinary && JsonContainerIsObject(value->val.binary.data);
 }
 
+/* The value as one of its own; an object or array without going through its members. */
+extern Jsonb *jsonb_of(JsonbValue *value);
+
 /* #>> '{}', and value ->> key. */
 extern Words json_words(const JsonbValue *value);
 extern Words json_member_words(const JsonbValue *value, const char *key);

@@ -1,7 +1,7 @@
 /*
  * messages.c
- *		Messages of the OpenAI chat interface as the items that conversation.c makes
- *		steps of, and what a message's content says.
+ *		Messages of the OpenAI chat interface as the conversation that conversation.c
+ *		makes steps of, and what a message's content says.
  */
 #include "postgres.h"
 
@@ -12,7 +12,7 @@
 #include "utils/builtins.h"
 
 #include "compat.h"
-#include "import/json_read.h"
+#include "import/conversation.h"
 #include "import/messages.h"
 
 PG_FUNCTION_INFO_V1(stepadv_import_text);
@@ -137,41 +137,29 @@ stepadv_import_ok(PG_FUNCTION_ARGS)
  */
 
 static void
-begin_item(JsonbParseState **state, const char *kind, Words words)
+hear_call(Conversation *talk, const JsonbValue *call)
 {
-	pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
-	push_words(state, "kind", (Words) {kind, strlen(kind)});
-	push_words(state, "text", words);
-}
-
-static void
-push_item(JsonbParseState **state, const char *kind, Words words)
-{
-	begin_item(state, kind, words);
-	pushJsonbValue(state, WJB_END_OBJECT, NULL);
-}
-
-/* What is NULL in SQL is left out, which is the same to who reads it. */
-static void
-push_call(JsonbParseState **state, const JsonbValue *call)
-{
+	TalkItem   *item = add_item(talk, CALL, NO_WORDS, false);
 	JsonbValue	function;
 	JsonbValue	member;
 	bool		has_function = json_member(call, "function", &function);
 	Words		name = has_function ? json_member_words(&function, "name") : NO_WORDS;
 
-	pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
-	push_words(state, "kind", WORDS("call"));
-	if (json_member(call, "id", &member))
-		push_value(state, "id", &member);
-	push_words(state, "tool", name.s != NULL ? name : json_member_words(call, "name"));
+	item->id = json_member_words(call, "id");
+	if (name.s == NULL)
+		name = json_member_words(call, "name");
+	if (name.s != NULL)
+	{
+		item->tool.type = jbvString;
+		item->tool.val.string.val = (char *) name.s;
+		item->tool.val.string.len = name.length;
+	}
 	if ((has_function && json_member(&function, "arguments", &member)) || json_member(call, "arguments", &member))
-		push_value(state, "args", &member);
-	pushJsonbValue(state, WJB_END_OBJECT, NULL);
+		item->args = member;
 }
 
 static void
-push_spoken(JsonbParseState **state, const JsonbValue *message, Words words)
+hear_model(Conversation *talk, const JsonbValue *message, Words words)
 {
 	JsonbValue	thought;
 	JsonbValue	calls;
@@ -188,54 +176,69 @@ push_spoken(JsonbParseState **state, const JsonbValue *message, Words words)
 	if (!json_member(message, "reasoning_content", &thought) || thought.type == jbvNull)
 		if (!json_member(message, "reasoning", &thought))
 			thought.type = jbvNull;
-	begin_item(state, "think", words_of_content(&thought));
-	push_boolean(state, "new", true);
-	pushJsonbValue(state, WJB_END_OBJECT, NULL);
+	add_item(talk, THINK, words_of_content(&thought), true);
 	if (words.length > 0 || n == 0)
-		push_item(state, "say", words);
+		add_item(talk, SAY, words, false);
 	for (int i = 0; i < n; i++)
-		push_call(state, &list[i]);
+		hear_call(talk, &list[i]);
 }
 
 static void
-push_message(JsonbParseState **state, const JsonbValue *message)
+hear_message(Conversation *talk, const JsonbValue *message)
 {
 	Words		role = json_member_words(message, "role");
 	JsonbValue	content;
-	Words		words = json_member(message, "content", &content) ? words_of_content(&content) : NO_WORDS;
+	Words		words = NO_WORDS;
 
+	/* Long, and only counted. */
 	if (words_are_one_of(role, told_by))
-		push_item(state, "dropped", WORDS("system messages"));
-	else if (words_are_one_of(role, seen_by))
-		push_item(state, "see", words);
+	{
+		note_dropped(talk, WORDS("system messages"));
+		return;
+	}
+	if (json_member(message, "content", &content))
+		words = words_of_content(&content);
+	if (words_are_one_of(role, seen_by))
+		add_item(talk, SEE, words, false);
 	else if (words_are_one_of(role, returned_by))
 	{
-		Words		id = json_member_words(message, "tool_call_id");
+		TalkItem   *item = add_item(talk, RESULT, words, false);
 
-		begin_item(state, "result", words);
-		push_words(state, "id", id.s != NULL ? id : json_member_words(message, "id"));
-		pushJsonbValue(state, WJB_END_OBJECT, NULL);
+		item->id = json_member_words(message, "tool_call_id");
+		if (item->id.s == NULL)
+			item->id = json_member_words(message, "id");
 	}
 	else if (words_are_one_of(role, said_by))
-		push_spoken(state, message, words);
+		hear_model(talk, message, words);
 	else
-		push_item(state, "dropped", WORDS("messages of an unknown role"));
+		note_dropped(talk, WORDS("messages of an unknown role"));
 }
 
-/* import_messages(messages jsonb) */
+bool
+is_of_model(const JsonbValue *message)
+{
+	return words_are_one_of(json_member_words(message, "role"), said_by);
+}
+
+void
+hear_messages(Conversation *talk, const JsonbValue *messages, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		hear_message(talk, &messages[i]);
+	}
+}
+
+/* import_messages(messages jsonb, OUT steps jsonb, OUT dropped jsonb, OUT repaired jsonb) */
 Datum
 stepadv_import_messages(PG_FUNCTION_ARGS)
 {
-	JsonbParseState *state = NULL;
+	Conversation talk = {0};
 	JsonbValue	messages = json_root(PG_GETARG_JSONB_P(0));
 	int			n;
 	JsonbValue *list = json_elements(&messages, &n);
 
-	pushJsonbValue(&state, WJB_BEGIN_ARRAY, NULL);
-	for (int i = 0; i < n; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		push_message(&state, &list[i]);
-	}
-	PG_RETURN_JSONB_P(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, NULL)));
+	hear_messages(&talk, list, n);
+	PG_RETURN_DATUM(conversation_to_row(fcinfo, &talk));
 }

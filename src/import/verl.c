@@ -32,36 +32,6 @@ joined(Words a, const char *separator, Words b)
 }
 
 static void
-push_metadata(JsonbParseState **state, const JsonbValue *document, Words source)
-{
-	JsonbIterator *it = JsonbIteratorInit(document->val.binary.data);
-	JsonbIteratorToken token;
-	JsonbValue	key;
-	JsonbValue	value;
-	bool		any = source.s != NULL;
-
-	push_key(state, "meta");
-	pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
-	if (source.s != NULL)
-		push_words(state, "source", source);
-	while ((token = JsonbIteratorNext(&it, &key, true)) != WJB_DONE)
-	{
-		if (token != WJB_KEY)
-			continue;
-		(void) JsonbIteratorNext(&it, &value, true);
-		if (words_are_one_of(json_words(&key), used))
-			continue;
-		pushJsonbValue(state, WJB_KEY, &key);
-		pushJsonbValue(state, WJB_VALUE, &value);
-		any = true;
-	}
-	pushJsonbValue(state, WJB_END_OBJECT, NULL);
-	/* Of two members with one key the later counts. */
-	if (!any)
-		push_words(state, "meta", NO_WORDS);
-}
-
-static void
 push_step(JsonbParseState **state, JsonbValue *input, JsonbValue *output, JsonbValue *score)
 {
 	push_key(state, "steps");
@@ -132,7 +102,7 @@ stepadv_import_verl(PG_FUNCTION_ARGS)
 	if (json_member(&document, "acc", &value) && value.type == jbvBool)
 		push_value(&state, "success", &value);
 	push_ids(&state, &document, &input, source, PG_ARGISNULL(2) ? NULL : &n);
-	push_metadata(&state, &document, source);
+	push_metadata(&state, &document, source, used);
 	push_step(&state, &input, &output, &score);
 	PG_RETURN_JSONB_P(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
 }

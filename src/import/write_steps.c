@@ -119,20 +119,6 @@ give_number(StepReceiver *to, StepColumn column, const JsonbValue *step)
 		*give(to, column) = DirectFunctionCall1(step_columns[column].type == INT4OID ? numeric_int4 : numeric_float8, NumericGetDatum(number.val.numeric));
 }
 
-/* The object or array as a value of its own, without going through its members. */
-static Jsonb *
-jsonb_of(JsonbValue *value)
-{
-	Jsonb	   *json;
-
-	if (value->type != jbvBinary)
-		return JsonbValueToJsonb(value);
-	json = palloc(value->val.binary.len + VARHDRSZ);
-	SET_VARSIZE(json, value->val.binary.len + VARHDRSZ);
-	memcpy(VARDATA(json), value->val.binary.data, value->val.binary.len);
-	return json;
-}
-
 static void
 give_action(StepReceiver *to, const JsonbValue *step)
 {

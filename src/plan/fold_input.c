@@ -6,7 +6,7 @@
  * nor computes.  Two things are then spared: the way through the nodes of the
  * executor for each of them, and taking columns apart that nobody reads.  As long as
  * the columns up to the last that is read have fixed lengths, they are in the same
- * place in every row in which none of them is NULL.  Arguments that are no more than a
+ * place in every row in which the same of them are NULL.  Arguments that are no more than a
  * step has are then not even taken out as arguments.
  */
 #include "postgres.h"
@@ -21,33 +21,61 @@
 #include "long_work.h"
 #include "plan/fold_input.h"
 
-/* Offsets of the columns up to the last that is read; NULL where they differ from row to row. */
-static uint32 *
-offsets_of(TupleDesc desc, AttrNumber last)
+/* A column that is NULL is nowhere. */
+#define NOWHERE PG_UINT32_MAX
+
+/* Offsets of the columns up to the last that is read, of rows that have these; false where they differ from row to row. */
+static bool
+find_offsets(TupleDesc desc, AttrNumber last, uint64 present, uint32 *offsets)
 {
-	uint32	   *offsets = palloc((last + 1) * sizeof(uint32));
 	uint32		offset = 0;
 
 	for (int a = 0; a < last; a++)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(desc, a);
 
+		offsets[a] = NOWHERE;
+		if (a < 64 && (present & (UINT64CONST(1) << a)) == 0)
+			continue;
 		if (attribute->attlen <= 0)
-			return NULL;
+			return false;
 		offset = att_align_nominal(offset, attribute->attalign);
 		offsets[a] = offset;
 		offset += attribute->attlen;
 	}
-	return offsets;
+	return true;
+}
+
+/* False where offsets differ from row to row. */
+static bool
+set_layout(FoldInput *input, TupleDesc desc, uint64 present, StoredLayout *layout)
+{
+	const uint32 *of_args = layout->of_args;
+
+	if (layout->offsets == NULL)
+		layout->offsets = MemoryContextAlloc(input->below->state->es_query_cxt, input->last_position * sizeof(uint32));
+	layout->present = present;
+	if (!find_offsets(desc, input->last_position, present, layout->offsets))
+		return false;
+	for (int arg = 0; arg <= ROW_SUCCESS; arg++)
+		layout->of_args[arg] = arg < input->n_args ? layout->offsets[input->positions[input->first_arg + arg] - 1] : NOWHERE;
+	layout->has_step = of_args[ROW_STEP_ID] != NOWHERE && of_args[ROW_ROLLOUT_ID] != NOWHERE && of_args[ROW_STEP_NO] != NOWHERE;
+	layout->has_reward = of_args[ROW_REWARD] != NOWHERE;
+	layout->has_success = of_args[ROW_SUCCESS] != NOWHERE;
+	layout->nulls = PLAIN_NULLS |
+		(of_args[ROW_STATE] == NOWHERE ? NULL_STATE : 0) | (of_args[ROW_ACTION] == NOWHERE ? NULL_ACTION : 0);
+	return true;
 }
 
 static void
 place_columns(FoldInput *input, TupleTableSlot *slot, int n)
 {
 	TupleDesc	desc = slot->tts_tupleDescriptor;
-	const uint32 *offsets = offsets_of(desc, input->last_position);
 
-	if (offsets == NULL)
+	input->whole.offsets = NULL;
+	for (int l = 0; l < 1 << LAYOUT_BITS; l++)
+		input->layouts[l].offsets = NULL;
+	if (!set_layout(input, desc, PG_UINT64_MAX, &input->whole))
 		return;
 	/* Arguments that are columns are of the types that rollout_agg is declared with. */
 	input->reads_step = input->n_args > ROW_REWARD && input->n_args <= ROW_SUCCESS + 1;
@@ -63,12 +91,12 @@ place_columns(FoldInput *input, TupleTableSlot *slot, int n)
 		StoredColumn column = {
 			is_arg ? &input->args[arg].value : &slot->tts_values[position],
 			is_arg ? &input->args[arg].isnull : &slot->tts_isnull[position],
-			offsets[position], attribute->attlen, attribute->attbyval
+			input->whole.offsets[position], attribute->attlen, attribute->attbyval, position
 		};
 
 		if (is_arg && input->reads_step)
-			input->step_offsets[arg] = offsets[position];
-		else if (attribute->attbyval && attribute->attlen == sizeof(Datum))
+			continue;
+		if (attribute->attbyval && attribute->attlen == sizeof(Datum))
 			input->words[input->n_words++] = column;
 		else
 			input->others[input->n_others++] = column;
@@ -96,8 +124,63 @@ prepare_input(FoldInput *input, PlanState *below, const AttrNumber *positions, i
 	input->plain_scan = IsA(below, SeqScanState) && slot != NULL && below->qual == NULL && below->instrument == NULL;
 	input->is_placed = input->reads_step = false;
 	input->stored_step = NULL;
+	input->layout = &input->whole;
 	if (slot != NULL && slot->tts_ops == &TTSOpsBufferHeapTuple)
 		place_columns(input, slot, n);
+}
+
+/* What a row has of the columns up to the last that is read; NULL where there are too many to tell, or columns came later. */
+static const StoredLayout *
+layout_of(FoldInput *input, const HeapTupleHeader tuple, TupleDesc desc)
+{
+	AttrNumber	last = input->last_position;
+	uint64		present = 0;
+	StoredLayout *layout;
+
+	if (last > 64 || HeapTupleHeaderGetNatts(tuple) < last)
+		return NULL;
+	for (int byte = 0; byte * 8 < last; byte++)
+		present |= (uint64) tuple->t_bits[byte] << (byte * 8);
+	if (last < 64)
+		present &= (UINT64CONST(1) << last) - 1;
+	layout = &input->layouts[(present * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - LAYOUT_BITS)];
+	if (layout->offsets == NULL || layout->present != present)
+		(void) set_layout(input, desc, present, layout);
+	return layout;
+}
+
+static inline void
+place_beside_nulls(const StoredColumn *columns, int n, const char *data, const uint32 *offsets)
+{
+	for (const StoredColumn *column = columns; column < columns + n; column++)
+	{
+		uint32		offset = offsets[column->position];
+
+		*column->isnull = offset == NOWHERE;
+		if (offset != NOWHERE)
+			*column->value = fetch_att(data + offset, column->by_value, column->length);
+	}
+}
+
+/* False: the row is to be taken apart as usual. */
+static pg_noinline bool
+read_stored_beside_nulls(FoldInput *input, const TupleTableSlot *row)
+{
+	const HeapTupleHeader tuple = ((const HeapTupleTableSlot *) row)->tuple->t_data;
+	const char *data = (const char *) tuple + tuple->t_hoff;
+
+	const StoredLayout *layout = layout_of(input, tuple, row->tts_tupleDescriptor);
+
+	if (layout == NULL)
+		return false;
+	place_beside_nulls(input->words, input->n_words, data, layout->offsets);
+	place_beside_nulls(input->others, input->n_others, data, layout->offsets);
+	if (input->reads_step)
+	{
+		input->stored_step = data;
+		input->layout = layout;
+	}
+	return true;
 }
 
 /* Has a row all columns up to the last that is read, none of them NULL? */
@@ -125,8 +208,9 @@ read_stored(FoldInput *input, const TupleTableSlot *row)
 	const StoredColumn *end_of_words = input->words + input->n_words;
 	const StoredColumn *end_of_others = input->others + input->n_others;
 
+	input->stored_step = NULL;
 	if (unlikely(!has_all(tuple, input->last_position)))
-		return false;
+		return read_stored_beside_nulls(input, row);
 	for (const StoredColumn *column = input->words; column < end_of_words; column++)
 	{
 		*column->value = *(const Datum *) (data + column->offset);
@@ -138,7 +222,10 @@ read_stored(FoldInput *input, const TupleTableSlot *row)
 		*column->isnull = false;
 	}
 	if (input->reads_step)
+	{
 		input->stored_step = data;
+		input->layout = &input->whole;
+	}
 	return true;
 }
 
@@ -183,7 +270,6 @@ next_input(FoldInput *input)
 	if (row == NULL)
 		return NULL;
 	note_row_read();
-	input->stored_step = NULL;
 	if (!input->is_placed || !read_stored(input, row))
 		read_arguments(input, row);
 	return row;

@@ -17,7 +17,23 @@ typedef struct StoredColumn
 	uint32		offset;			/* from where a row's data begin, as long as nothing before it is NULL */
 	int16		length;
 	bool		by_value;
+	AttrNumber	position;		/* from 0 */
 } StoredColumn;
+
+/* Where the columns are of rows in which these have a value and the others are NULL. */
+typedef struct StoredLayout
+{
+	uint64		present;		/* a bit for each column up to the last that is read */
+	uint32	   *offsets;		/* of these; NULL: this is none yet */
+	uint32		of_args[ROW_SUCCESS + 1];	/* of the arguments, where they make a step: */
+	bool		has_step;		/* what every step has is there; */
+	bool		has_reward;
+	bool		has_success;
+	uint8		nulls;			/* NULL_… of it */
+} StoredLayout;
+
+/* Rows mostly have the same columns NULL. */
+#define LAYOUT_BITS 2
 
 typedef struct FoldInput
 {
@@ -34,8 +50,10 @@ typedef struct FoldInput
 	bool		plain_scan;		/* below is a scan of a table that does nothing to its rows */
 	struct TableScanDescData *scan; /* it, once it has begun; NULL: ask below */
 	bool		reads_step;		/* the arguments are columns that make a step, and can be read as one: */
-	uint32		step_offsets[ROW_SUCCESS + 1];	/* these */
-	const char *stored_step;	/* where the data of the row at hand begin, if none of its columns is NULL; or NULL */
+	const char *stored_step;	/* where the data of the row at hand begin, if it is read as a step; or NULL */
+	const StoredLayout *layout; /* of this row */
+	StoredLayout whole;			/* of rows in which nothing is NULL */
+	StoredLayout layouts[1 << LAYOUT_BITS]; /* of late, by a hash */
 	NullableDatum args[MAX_ROW_ARGS];	/* of the row at hand, if it is not read so */
 } FoldInput;
 
@@ -57,22 +75,25 @@ static inline bool
 read_stored_step(const FoldInput *input, StepRow *step)
 {
 	const char *data = input->stored_step;
-	const uint32 *offsets = input->step_offsets;
+	const StoredLayout *layout = input->layout;
+	const uint32 *offsets = layout->of_args;
 
-	if (data == NULL)
+	if (data == NULL || unlikely(!layout->has_step))
 		return false;
 	step->step_id = *(const int64 *) (data + offsets[ROW_STEP_ID]);
 	step->rollout_id = *(const int64 *) (data + offsets[ROW_ROLLOUT_ID]);
 	step->step_no = *(const int32 *) (data + offsets[ROW_STEP_NO]);
-	step->state = *(const int64 *) (data + offsets[ROW_STATE]);
-	step->action = *(const int64 *) (data + offsets[ROW_ACTION]);
-	step->reward = *(const double *) (data + offsets[ROW_REWARD]);
-	step->nulls = PLAIN_NULLS;
+	step->nulls = layout->nulls;
+	step->state = (layout->nulls & NULL_STATE) ? 0 : *(const int64 *) (data + offsets[ROW_STATE]);
+	step->action = (layout->nulls & NULL_ACTION) ? 0 : *(const int64 *) (data + offsets[ROW_ACTION]);
 	step->is_rollout = false;
 	step->parts = 0;
-	step->success = SUCCESS_UNKNOWN;
-	if (input->n_args > ROW_SUCCESS)
-		step->success = *(const bool *) (data + offsets[ROW_SUCCESS]) ? SUCCESS_TRUE : SUCCESS_FALSE;
+	step->success = !layout->has_success ? SUCCESS_UNKNOWN :
+		*(const bool *) (data + offsets[ROW_SUCCESS]) ? SUCCESS_TRUE : SUCCESS_FALSE;
+	step->reward = NAN;
+	if (!layout->has_reward)
+		return true;
+	step->reward = *(const double *) (data + offsets[ROW_REWARD]);
 	/* What is to be refused or forgiven is for others to say. */
 	return likely(fabs(step->reward) <= LARGEST_FORGIVEN);
 }

@@ -31,28 +31,33 @@ extern void begin_group(GroupFoldState *fold, const AttrNumber *positions, const
 extern TupleTableSlot *give_value(GroupFoldState *fold, Datum value, bool isnull);
 extern TupleTableSlot *give_group(GroupFoldState *fold);
 
-/* Has a row the very keys of the current group?  Others may be equal all the same. */
+/* Has a row these very keys?  Others may be equal all the same. */
 static inline bool
-has_same_keys(const GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+has_keys(const GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row, const Datum *values, const bool *nulls)
 {
-	const TupleTableSlot *keys = fold->group_keys;
-
 	for (int k = 0; k < fold->n_keys; k++)
 	{
 		Datum		value = row->tts_values[positions[k] - 1];
 		bool		isnull = row->tts_isnull[positions[k] - 1];
 
-		if (isnull != keys->tts_isnull[k])
+		if (isnull != nulls[k])
 			return false;
-		if (!isnull && value != keys->tts_values[k])
+		if (!isnull && value != values[k])
 		{
-			Form_pg_attribute key = TupleDescAttr(keys->tts_tupleDescriptor, k);
+			Form_pg_attribute key = TupleDescAttr(fold->keys->tts_tupleDescriptor, k);
 
-			if (key->attbyval || !datum_image_eq(value, keys->tts_values[k], false, key->attlen))
+			if (key->attbyval || !datum_image_eq(value, values[k], false, key->attlen))
 				return false;
 		}
 	}
 	return true;
+}
+
+/* Those of the current group? */
+static inline bool
+has_same_keys(const GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+{
+	return has_keys(fold, positions, row, fold->group_keys->tts_values, fold->group_keys->tts_isnull);
 }
 
 /* What the row at hand says of a step.  False: nothing that counts. */

@@ -17,7 +17,6 @@
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
-#include "catalog/pg_statistic.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -27,17 +26,16 @@
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "optimizer/planner.h"
-#include "optimizer/prep.h"
 #include "optimizer/tlist.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
-#include "utils/selfuncs.h"
 #include "utils/syscache.h"
 
 #include "aggregate.h"
 #include "compat.h"
 #include "plan/group_fold.h"
+#include "plan/group_fold_cost.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fold_support);
 
@@ -67,23 +65,6 @@ static const CustomScanMethods scan_methods = {
 	.CustomName = "GroupFold",
 	.CreateCustomScanState = create_group_fold_state,
 };
-
-/* What it takes to write a row into a part and to read it, in operators; what is so small stays in a processor's cache. */
-#define SCATTERED_OPERATIONS	4
-#define MIN_SCATTERED_BYTES		(1024 * 1024)
-
-/* What a query asks for, when it can be had by a fold. */
-typedef struct Fold
-{
-	List	   *keys;			/* expressions */
-	List	   *clauses;		/* their SortGroupClauses */
-	Aggref	   *aggref;
-	int			n_args;
-	bool		forgiving;		/* the aggregate is */
-	List	   *inputs;			/* keys, arguments, the filter if there is one */
-	PathTarget *alone;			/* the inputs as what a path gives */
-	double		n_groups;
-} Fold;
 
 /* Is it the function of our library that has this name? */
 static bool
@@ -312,105 +293,6 @@ path_of_inputs(PlannerInfo *root, Path *path, const Fold *fold, bool for_sort, L
 	return (Path *) create_projection_path(root, scan->parent, scan, fold->alone);
 }
 
-/*
- * How far rows of one group lie together: the square of the correlation between
- * the order of the keys and that of the rows, of the key for which it is least;
- * 0 where nothing is known.
- */
-static double
-togetherness(PlannerInfo *root, const Fold *fold)
-{
-	double		least = 1;
-	ListCell   *lc;
-
-	foreach(lc, fold->keys)
-	{
-		VariableStatData variable;
-		AttStatsSlot slot;
-		double		correlation = 0;
-
-		examine_variable(root, lfirst(lc), 0, &variable);
-		if (HeapTupleIsValid(variable.statsTuple) &&
-			get_attstatsslot(&slot, variable.statsTuple, STATISTIC_KIND_CORRELATION, InvalidOid, ATTSTATSSLOT_NUMBERS))
-		{
-			if (slot.nnumbers == 1)
-				correlation = slot.numbers[0];
-			free_attstatsslot(&slot);
-		}
-		ReleaseVariableStats(variable);
-		least = Min(least, correlation * correlation);
-	}
-	return least;
-}
-
-/*
- * What it costs to fold rows of groups that do not lie together: every row is
- * written into a part and read again, in memory or, when that ends, on disk.
- * Processes that share the rows exchange all of them so, but of groups that lie
- * together the few in which one's share of the blocks ends.
- *
- * Groups that do lie together go out as values when the table is full, which are
- * written and read once.
- */
-static Cost
-cost_parts(PlannerInfo *root, const Path *path, const Path *input, const Fold *fold, Size transition_space)
-{
-	double		bytes = input->rows * fold->alone->width;
-	bool		fits = Max(bytes / 2, fold->n_groups * transition_space) <= hash_memory_limit();
-	double		scattered = 1 - togetherness(root, fold);
-	Cost		cost = 0;
-
-	if (path->parallel_aware)
-		scattered = Max(scattered, 0.1);
-	if (scattered * bytes > MIN_SCATTERED_BYTES)
-		cost += scattered * SCATTERED_OPERATIONS * cpu_operator_cost * input->rows;
-	if (path->parallel_aware || !fits)
-		cost += scattered * 2 * seq_page_cost * bytes / BLCKSZ;
-	if (!fits)
-		cost += (1 - scattered) * (2 * seq_page_cost * bytes / BLCKSZ + SCATTERED_OPERATIONS * cpu_operator_cost * fold->n_groups);
-	return cost;
-}
-
-/* The processes that share the rows of a path, as the planner counts them: the leader has other work, too. */
-static double
-n_processes(const Path *path)
-{
-	double		leader = parallel_leader_participation ? 1.0 - 0.3 * path->parallel_workers : 0;
-
-	return path->parallel_workers + Max(leader, 0);
-}
-
-/*
- * As cost_agg has it for an Agg, but that a row costs half: there is no
- * expression to interpret, and most rows follow one of their group.  (What the
- * arguments cost is in the input already.)
- */
-static void
-cost_group_fold(PlannerInfo *root, Path *path, const Path *input, const Fold *fold, AggStrategy strategy)
-{
-	AggClauseCosts costs;
-	QualCost	arguments;
-	Cost		rows;
-	Cost		parts;
-
-	MemSet(&costs, 0, sizeof(costs));
-	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
-	cost_qual_eval_node(&arguments, (Node *) list_make2(fold->aggref->args, fold->aggref->aggfilter), root);
-	rows = (costs.transCost.per_tuple - arguments.per_tuple + cpu_operator_cost * list_length(fold->keys)) / 2 * input->rows;
-	parts = strategy == AGG_HASHED ? cost_parts(root, path, input, fold, costs.transitionSpace) : 0;
-	/* Few groups of many rows: an Agg holds all of these rows, too, and is charged for nothing of the kind. */
-	if (fold->n_groups * costs.transitionSpace <= hash_memory_limit())
-		parts = Min(parts, rows / 2);
-
-	path->rows = path->parallel_aware ? clamp_row_est(fold->n_groups / n_processes(input)) : fold->n_groups;
-	copy_disabled_nodes(path, input);
-	path->startup_cost = costs.transCost.startup + costs.finalCost.startup + path->pathtarget->cost.startup +
-		(strategy == AGG_HASHED ? input->total_cost + rows + parts : input->startup_cost);
-	path->total_cost = path->startup_cost +
-		(strategy == AGG_HASHED ? 0 : input->total_cost - input->startup_cost + rows) +
-		(costs.finalCost.per_tuple + cpu_tuple_cost + path->pathtarget->cost.per_tuple) * path->rows;
-}
-
 /* Shared: for the processes that share the rows of the input, which is partial. */
 static CustomPath *
 make_fold(PlannerInfo *root, RelOptInfo *rel, const Fold *fold, Path *input, AggStrategy strategy, bool shared, List *positions)
@@ -539,6 +421,8 @@ offer_group_fold(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_r
 		return;
 	collect_inputs(root, &fold);
 	fold.n_groups = ((Path *) linitial(rel->pathlist))->rows;
+	estimate_scatter(root, &fold);
+	charge_revisits(root, rel, &fold);
 	offer_folds(root, input_rel, rel, &fold);
 	offer_shared_fold(root, input_rel, rel, &fold);
 }

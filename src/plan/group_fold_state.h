@@ -58,7 +58,9 @@ typedef struct GroupFoldState
 	MemoryContext table_memory; /* hash table and builders */
 	Size		limit;			/* of it */
 	TupleHashTable table;
-	TupleHashIterator iterator;
+	TupleHashIterator iterator; /* gives groups, and is one ahead: */
+	TupleHashEntry ahead;		/* NULL: there is no other */
+	struct RecentGroups *recent;	/* NULL: none yet */
 	uint64		n_rows;			/* so far, */
 	uint64		n_turns;		/* how often another group's followed, */
 	uint64		rows_before;	/* and n_rows when that was last looked at */

@@ -15,6 +15,7 @@
 
 #include "compat.h"
 #include "plan/group_fold_group.h"
+#include "plan/group_fold_recent.h"
 #include "plan/group_fold_scattered.h"
 #include "plan/group_fold_table.h"
 
@@ -56,34 +57,54 @@ begin_table(GroupFoldState *fold, long n_groups)
 										 fold->comparing->ecxt_per_tuple_memory);
 	MemoryContextSwitchTo(old);
 
+	fold->recent = NULL;
+
 	/* An empty table must have room for something. */
 	fold->limit = Max(hash_memory_limit(), 2 * MemoryContextMemAllocated(fold->table_memory, false));
 }
 
-/* Make an entry of the table the current group. */
+/* Make a group of the table the current one. */
+static void
+enter_known_group(GroupFoldState *fold, MinimalTuple keys, GroupBuilder *builder)
+{
+	fold->builder = builder;
+	ExecStoreMinimalTuple(keys, fold->group_keys, false);
+	slot_getallattrs(fold->group_keys);
+}
+
 static void
 enter_group(GroupFoldState *fold, TupleHashEntry entry)
 {
-	fold->builder = *tuple_hash_place(fold->table, entry);
-	ExecStoreMinimalTuple(tuple_hash_first(entry), fold->group_keys, false);
-	slot_getallattrs(fold->group_keys);
+	enter_known_group(fold, tuple_hash_first(entry), *tuple_hash_place(fold->table, entry));
+}
+
+/* The next entry that has a group. */
+static TupleHashEntry
+scan_table(GroupFoldState *fold)
+{
+	TupleHashEntry entry;
+
+	do
+		entry = ScanTupleHashTable(fold->table, &fold->iterator);
+	while (entry != NULL && *tuple_hash_place(fold->table, entry) == NULL);
+	return entry;
 }
 
 void
 begin_giving_table(GroupFoldState *fold)
 {
 	InitTupleHashIterator(fold->table, &fold->iterator);
+	fold->ahead = scan_table(fold);
 }
 
 TupleHashEntry
 next_entry(GroupFoldState *fold)
 {
-	TupleHashEntry entry;
+	TupleHashEntry entry = fold->ahead;
 
 	CHECK_FOR_INTERRUPTS();
-	do
-		entry = ScanTupleHashTable(fold->table, &fold->iterator);
-	while (entry != NULL && *tuple_hash_place(fold->table, entry) == NULL);
+	if (entry != NULL)
+		fold->ahead = scan_table(fold);
 	return entry;
 }
 
@@ -95,6 +116,9 @@ next_of_table(GroupFoldState *fold)
 	if (entry == NULL)
 		return NULL;
 	enter_group(fold, entry);
+	/* The builders lie all over the memory, and there is enough to do until the next one's turn. */
+	if (fold->ahead != NULL)
+		group_builder_fetch_ahead(*tuple_hash_place(fold->table, fold->ahead));
 	return give_group(fold);
 }
 
@@ -120,6 +144,7 @@ spill_table(GroupFoldState *fold)
 {
 	TupleHashEntry entry;
 
+	note_memory(fold);
 	if (fold->parts == NULL)
 		begin_parts(fold, NULL);
 	begin_giving_table(fold);
@@ -155,15 +180,27 @@ rows_are_scattered(GroupFoldState *fold)
 	return n_rows < TURNS_LOOKED_AT * SCATTERED_RUN;
 }
 
+static void
+look_group_up(GroupFoldState *fold, const TupleTableSlot *row)
+{
+	TupleHashEntry entry;
+	bool		is_new;
+
+	show_keys(fold, fold->positions, row);
+	entry = LookupTupleHashEntry(fold->table, fold->keys, &is_new, NULL);
+	ResetExprContext(fold->comparing);
+	if (is_new)
+		*tuple_hash_place(fold->table, entry) = create_builder(fold, fold->table_memory);
+	enter_group(fold, entry);
+}
+
 /* Make the group of a row the current one.  False: it shall go into its part instead. */
 static pg_noinline bool
 find_group(GroupFoldState *fold, const TupleTableSlot *row)
 {
 	Size		used = MemoryContextMemAllocated(fold->table_memory, false);
-	TupleHashEntry entry;
-	bool		is_new;
+	RecentGroup *recent;
 
-	note_memory(fold);
 	if (++fold->n_turns % TURNS_LOOKED_AT == 0 && rows_are_scattered(fold) && used > Min(CACHE_SIZE, fold->limit / 8))
 	{
 		begin_scattering(fold);
@@ -171,12 +208,15 @@ find_group(GroupFoldState *fold, const TupleTableSlot *row)
 	}
 	if (used > fold->limit)
 		spill_table(fold);
-	show_keys(fold, fold->positions, row);
-	entry = LookupTupleHashEntry(fold->table, fold->keys, &is_new, NULL);
-	ResetExprContext(fold->comparing);
-	if (is_new)
-		*tuple_hash_place(fold->table, entry) = create_builder(fold, fold->table_memory);
-	enter_group(fold, entry);
+	recent = recent_group(fold, row);
+	if (recent != NULL && is_recent(fold, recent, row))
+		enter_known_group(fold, recent->keys, recent->builder);
+	else
+	{
+		look_group_up(fold, row);
+		if (recent != NULL)
+			remember_group(fold, recent);
+	}
 	return true;
 }
 

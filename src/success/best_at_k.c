@@ -144,14 +144,15 @@ stepadv_best_at_k_deserialize(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(scores);
 }
 
-static int
-descending(const void *a, const void *b)
-{
-	double		one = *(const double *) a;
-	double		other = *(const double *) b;
-
-	return one < other ? 1 : one > other ? -1 : 0;
-}
+/* The server's sort, which can be cancelled in this form. */
+#define ST_SORT sort_descending
+#define ST_ELEMENT_TYPE double
+#define ST_COMPARE(a, b) (*(a) < *(b) ? 1 : *(a) > *(b) ? -1 : 0)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DECLARE
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 Datum
 stepadv_best_at_k_final(PG_FUNCTION_ARGS)
@@ -166,7 +167,7 @@ stepadv_best_at_k_final(PG_FUNCTION_ARGS)
 	/* The state is left as it is: a window may ask again. */
 	x = ALLOCATE_ARRAY(double, scores->n);
 	memcpy(x, scores->x, scores->n * sizeof(double));
-	qsort(x, scores->n, sizeof(double), descending);
+	sort_descending(x, scores->n);
 	weight = (double) scores->k / (double) scores->n;
 	for (int64 i = scores->n; i >= scores->k && weight > 0; i--)
 	{

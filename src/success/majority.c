@@ -49,6 +49,8 @@ binomial(int64 m, double p, int64 last, double *probability)
 	for (int64 x = mode; x > 0 && term > 0; x--)
 	{
 		term *= (double) x / ((double) (m - x + 1) * odds);
+		if ((x & 0xFFFF) == 0)
+			CHECK_FOR_INTERRUPTS();
 		sum += term;
 		if (x - 1 <= last)
 			probability[x - 1] = term;
@@ -57,6 +59,8 @@ binomial(int64 m, double p, int64 last, double *probability)
 	for (int64 x = mode; x < m && term > 0; x++)
 	{
 		term *= (double) (m - x) * odds / (double) (x + 1);
+		if ((x & 0xFFFF) == 0)
+			CHECK_FOR_INTERRUPTS();
 		sum += term;
 		if (x + 1 <= last)
 			probability[x + 1] = term;

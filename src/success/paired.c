@@ -174,6 +174,8 @@ stepadv_fisher_exact(PG_FUNCTION_ARGS)
 	for (int64 x = least; x <= most; x++)
 	{
 		total += weight[x];
+		if ((x & 0xFFFF) == 0)
+			CHECK_FOR_INTERRUPTS();
 		/* Equal but for rounding is equal. */
 		if (weight[x] <= weight[c] * (1 + 1e-7))
 			as_far += weight[x];

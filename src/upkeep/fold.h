@@ -8,8 +8,11 @@
 #include "long_work.h"
 #include "upkeep/kept.h"
 
-/* These groups, which are in the order of their keys; work, unless NULL, says how far it is. */
-extern void fold_these(Kept *kept, SPITupleTable *groups, LongWork *work);
+/*
+ * These groups, which are in the order of their keys; their signs, too, or they wait.
+ * work, unless NULL, says how far it is.
+ */
+extern void fold_these(Kept *kept, SPITupleTable *groups, bool with_signs, LongWork *work);
 
 /* All of them; how many. is_asked: somebody waits for just that. */
 extern uint64 fold_all(Kept *kept, bool is_asked);
@@ -21,14 +24,11 @@ extern uint64 fold_all(Kept *kept, bool is_asked);
  */
 extern uint64 fold_waiting(Kept *kept, bool is_asked);
 
-/*
- * Do what may fail because of the data in a subtransaction; false if it failed.
- * Where it only reads, to undo it costs nothing.
- */
-extern bool succeeds(void (*work) (void *argument), void *argument);
-
 /* Whether tables may be read as a whole where an index leads to groups. */
 extern void allow_sequential_scans(Kept *kept, bool allow);
+
+/* A statement that reads all rows; what of them is read is told, if somebody waits for that. */
+extern void telling_rows(const Kept *kept, void (*fold) (void *argument), void *argument, const char *units, bool is_asked);
 
 /* Whether to fold all groups is cheaper than so many of them one by one. */
 extern bool are_most(const Kept *kept, uint64 n);

@@ -20,6 +20,7 @@
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 #include "catalog/lineage.h"
@@ -35,11 +36,13 @@
  *	{c*}	its group columns; {c.*}: with the alias
  *	{c=g}	the condition that two aliases have the same group
  *	{value}, {at}, {fresh}	the columns rollouts and refreshed_at of c, rollouts of f
+ *	{sums}	what O has, of p; {only}: and the condition that a row of p is of O
+ *	{r->O}, {r->B}, {r->S}	what each of these has, of r
  *
- * Aliases: c the kept groups, f the same folded when asked, o and p these two over
- * time, s and n the signs of their steps, b and e
- * their distributions, q and i the problems of their rows, w groups that wait, u those whose signs wait, g groups of a statement (columns k1, k2, ...),
- * a the attachment, $ parameters.
+ * Aliases: c the kept groups, f the same folded when asked, o what the views over time
+ * add up of them, s the signs of their steps, b their distributions, p what all of these are
+ * computed by, r rows of it, q the problems of their rows and i these when asked, a the attachment, w groups that wait, u those whose signs wait, g groups of
+ * a statement (columns k1, k2, ...), $ parameters.
  */
 static const char *const texts[N_KEPT_STATEMENTS] = {
 	/* A row that an older snapshot shows, but is gone, is found here alone. */
@@ -56,8 +59,8 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	"FROM " GROUPS_NAME " g LEFT JOIN {F} f ON {f=g} WHERE {c=g}",
 	[KEPT_FORGET_ONE] = "DELETE FROM {C} c WHERE {c=$}",
 	[KEPT_FORGET_SET] = "DELETE FROM {C} c USING " GROUPS_NAME " g WHERE {c=g} AND c.{value} IS NULL",
-	[KEPT_PARTS_ONE] = "SELECT p.* FROM {P} p WHERE {p=$}",
-	[KEPT_PARTS_SET] = "SELECT p.* FROM {P} p JOIN " GROUPS_NAME " g ON {p=g}",
+	[KEPT_PARTS_ONE] = "SELECT {sums} FROM {P} p WHERE {p=$}{only}",
+	[KEPT_PARTS_SET] = "SELECT {sums} FROM {P} p JOIN " GROUPS_NAME " g ON {p=g}{only}",
 	[KEPT_CLEAR_PARTS_ONE] = "DELETE FROM {O} o WHERE {o=$}",
 	[KEPT_CLEAR_PARTS_SET] = "DELETE FROM {O} o USING " GROUPS_NAME " g WHERE {o=g}",
 	[KEPT_ADD_PARTS] = "INSERT INTO {O} SELECT r.* FROM " PARTS_NAME " r",
@@ -74,25 +77,41 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	[KEPT_ALL_PARTS] = "INSERT INTO {O} SELECT p.* FROM {P} p",
 	[KEPT_ALL_KEYS] = "SELECT {c.*} FROM {C} c",
 	[KEPT_LET_WAIT] = "INSERT INTO {U} ({u*}) VALUES ({$*})",
+	[KEPT_ALL_LET_WAIT] = "INSERT INTO {U} ({u*}) SELECT {c.*} FROM {C} c",
 	[KEPT_TAKE_UNSIGNED] = "WITH gone ({g*}) AS (DELETE FROM {U} u RETURNING {u.*}) SELECT DISTINCT {g*} FROM gone ORDER BY {g*}",
-	[KEPT_CLEAR_SIGNS_ONE] = "DELETE FROM {S} s WHERE {s=$}",
-	[KEPT_ADD_SIGNS_ONE] = "INSERT INTO {S} SELECT n.* FROM {N} n WHERE {n=$}",
 	[KEPT_CLEAR_UNSIGNED] = "DELETE FROM {U}",
+	[KEPT_EVERYTHING_ONE] = "SELECT p.* FROM {P} p WHERE {p=$}",
+	[KEPT_EVERYTHING_SET] = "SELECT p.* FROM {P} p JOIN " GROUPS_NAME " g ON {p=g}",
+	[KEPT_EVERYTHING] = "SELECT p.* FROM {P} p",
+	[KEPT_ADD_SUMS] = "INSERT INTO {O} SELECT {r->O} FROM " PARTS_NAME " r WHERE r.is_division",
+	[KEPT_CLEAR_SIGNS_ONE] = "DELETE FROM {S} s WHERE {s=$}",
+	[KEPT_CLEAR_SIGNS_SET] = "DELETE FROM {S} s USING " GROUPS_NAME " g WHERE {s=g}",
 	[KEPT_CLEAR_ALL_SIGNS] = "DELETE FROM {S}",
-	[KEPT_ALL_SIGNS] = "INSERT INTO {S} SELECT n.* FROM {N} n",
+	[KEPT_ADD_SIGNS] = "INSERT INTO {S} SELECT {r->S} FROM " PARTS_NAME " r CROSS JOIN LATERAL pg_catalog.unnest(r.signs) t",
 	[KEPT_CLEAR_BINS_ONE] = "DELETE FROM {B} b WHERE {b=$}",
-	[KEPT_ADD_BINS_ONE] = "INSERT INTO {B} SELECT e.* FROM {E} e WHERE {e=$}",
+	[KEPT_CLEAR_BINS_SET] = "DELETE FROM {B} b USING " GROUPS_NAME " g WHERE {b=g}",
 	[KEPT_CLEAR_ALL_BINS] = "DELETE FROM {B}",
-	[KEPT_ALL_BINS] = "INSERT INTO {B} SELECT e.* FROM {E} e",
+	[KEPT_ADD_BINS] = "INSERT INTO {B} SELECT {r->B} FROM " PARTS_NAME " r WHERE r.is_division",
 	[KEPT_CLEAR_PROBLEMS_ONE] = "DELETE FROM {Q} q WHERE {q=$}",
-	[KEPT_ADD_PROBLEMS_ONE] = "INSERT INTO {Q} SELECT i.* FROM {I} i WHERE {i=$}",
+	[KEPT_CLEAR_PROBLEMS_SET] = "DELETE FROM {Q} q USING " GROUPS_NAME " g WHERE {q=g}",
 	[KEPT_CLEAR_ALL_PROBLEMS] = "DELETE FROM {Q}",
-	[KEPT_ALL_PROBLEMS] = "INSERT INTO {Q} SELECT i.* FROM {I} i",
+	[KEPT_ADD_PROBLEMS_ONE] = "INSERT INTO {Q} SELECT i.* FROM {I} i WHERE {i=$}",
+	[KEPT_ADD_PROBLEMS_SET] = "INSERT INTO {Q} SELECT i.* FROM {I} i JOIN " GROUPS_NAME " g ON {i=g}",
+	[KEPT_ADD_ALL_PROBLEMS] = "INSERT INTO {Q} SELECT i.* FROM {I} i",
+	[KEPT_STILL_WAIT] = "SELECT {u.*} FROM {U} u JOIN " GROUPS_NAME " g ON {u=g}",
+	[KEPT_LET_SET_WAIT] = "INSERT INTO {U} ({u*}) SELECT {g.*} FROM " GROUPS_NAME " g",
+	[KEPT_END_WAIT_SET] = "DELETE FROM {U} u USING " GROUPS_NAME " g WHERE {u=g}",
 	/* An attachment's table has one row. */
-	[KEPT_FORGET_SUMS] = "SELECT stepadv_internal.forget_sums(a.tableoid::pg_catalog.regclass, false) FROM ONLY {A} a",
-	[KEPT_FORGET_ALL_SUMS] = "SELECT stepadv_internal.forget_sums(a.tableoid::pg_catalog.regclass, true) FROM ONLY {A} a",
-	[KEPT_ADD_SUMS] = "SELECT stepadv_internal.add_sums(a.tableoid::pg_catalog.regclass) FROM ONLY {A} a",
+	[KEPT_FORGET_DIVISIONS] = "SELECT stepadv_internal.forget_sums(a.tableoid::pg_catalog.regclass, false) FROM ONLY {A} a",
+	[KEPT_FORGET_ALL_DIVISIONS] = "SELECT stepadv_internal.forget_sums(a.tableoid::pg_catalog.regclass, true) FROM ONLY {A} a",
+	[KEPT_ADD_DIVISIONS] = "SELECT stepadv_internal.add_sums(a.tableoid::pg_catalog.regclass) FROM ONLY {A} a",
 };
+
+const char *
+kept_statement_text(KeptStatement statement)
+{
+	return texts[statement];
+}
 
 static bool
 has_parameters(KeptStatement statement)
@@ -121,17 +140,13 @@ relation_of(const Kept *kept, char alias)
 		case 'o':
 			return kept->folded_over_time;
 		case 'p':
-			return kept->fresh_over_time;
+			return OidIsValid(kept->parts) ? kept->parts : kept->fresh_over_time;
 		case 'w':
 			return kept->changed;
 		case 's':
 			return kept->folded_signs;
-		case 'n':
-			return kept->fresh_signs;
 		case 'b':
 			return kept->folded_bins;
-		case 'e':
-			return kept->fresh_bins;
 		case 'a':
 			return kept->attachment;
 		case 'q':
@@ -189,6 +204,36 @@ relation_name(Oid relation)
 	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), get_rel_name(relation));
 }
 
+static int
+number_of_columns(Oid relation)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+	int			n;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", relation);
+	n = ((Form_pg_class) GETSTRUCT(tuple))->relnatts;
+	ReleaseSysCache(tuple);
+	return n;
+}
+
+/*
+ * The columns of a kept table, out of rows that have them as parts' view calls them:
+ * o1, ... those over time, b1, ... the bins, and of an entry t of the signs r1, ... by its place.
+ */
+static void
+append_parts(StringInfo text, const Kept *kept, char alias, char table)
+{
+	int			n = number_of_columns(relation_of(kept, table)) - kept->n_keys;
+
+	for (int i = 1; i <= kept->n_keys; i++)
+		appendStringInfo(text, "%s%c.k%d", i > 1 ? ", " : "", alias, i);
+	for (int i = 1; i <= (table == 's' ? n - 3 : n); i++)
+		appendStringInfo(text, table == 's' ? ", (%c.%c%d)[t.place]" : ", %c.%c%d", alias, table == 's' ? 'r' : table, i);
+	if (table == 's')
+		appendStringInfoString(text, ", t.patterns, t.counts, t.apart");
+}
+
 static void
 append_hole(StringInfo text, const Kept *kept, const char *hole, int length)
 {
@@ -196,6 +241,17 @@ append_hole(StringInfo text, const Kept *kept, const char *hole, int length)
 		appendStringInfoString(text, quote_identifier(get_attname(kept->folded, kept->n_keys + (hole[0] == 'v' ? 1 : 2), false)));
 	else if (strncmp(hole, "fresh", length) == 0 && length > 1)
 		appendStringInfoString(text, quote_identifier(get_attname(kept->fresh, kept->n_keys + 1, false)));
+	else if (strncmp(hole, "sums", length) == 0 && length > 1)
+	{
+		if (OidIsValid(kept->parts))
+			append_parts(text, kept, 'p', 'o');
+		else
+			appendStringInfoString(text, "p.*");
+	}
+	else if (strncmp(hole, "only", length) == 0 && length > 1)
+		appendStringInfoString(text, OidIsValid(kept->parts) ? " AND p.is_division" : "");
+	else if (length == 4 && hole[1] == '-')
+		append_parts(text, kept, hole[0], pg_tolower(hole[3]));
 	else if (length == 1)
 		appendStringInfoString(text, relation_name(relation_of(kept, pg_tolower(hole[0]))));
 	else if (hole[1] == '=')
@@ -356,7 +412,8 @@ read_attachment(Kept *kept)
 							  " (j.j OPERATOR(pg_catalog.->>) 'waiting')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'fresh_signs')::pg_catalog.regclass,"
 							  " (j.j OPERATOR(pg_catalog.->>) 'folded_signs')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'fresh_bins')::pg_catalog.regclass,"
 							  " (j.j OPERATOR(pg_catalog.->>) 'folded_bins')::pg_catalog.regclass, a.source, (j.j OPERATOR(pg_catalog.->>) 'fresh_problems')::pg_catalog.regclass,"
-							  " (j.j OPERATOR(pg_catalog.->>) 'folded_problems')::pg_catalog.regclass"
+							  " (j.j OPERATOR(pg_catalog.->>) 'folded_problems')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'kept_parts')::pg_catalog.regclass,"
+							  " (j.j OPERATOR(pg_catalog.->>) 'summed_bins')::pg_catalog.regclass"
 							  " FROM pg_catalog.pg_class c, stepadv_internal.attachments(c.relowner) a, pg_catalog.to_jsonb(a) j(j)"
 							  " WHERE c.oid OPERATOR(pg_catalog.=) $1 AND a.attachment OPERATOR(pg_catalog.=) $1"
 							  " AND a.kept IS NOT NULL AND a.fresh IS NOT NULL AND a.folded IS NOT NULL",
@@ -383,6 +440,8 @@ read_attachment(Kept *kept)
 	kept->source = oid_column(row, desc, 14);
 	kept->fresh_problems = oid_column(row, desc, 15);
 	kept->folded_problems = OidIsValid(kept->fresh_problems) ? oid_column(row, desc, 16) : InvalidOid;
+	kept->parts = oid_column(row, desc, 17);
+	kept->is_summed = OidIsValid(oid_column(row, desc, 18));
 	SPI_freetuptable(SPI_tuptable);
 	/* A list of groups that is gone can have nothing added to it. */
 	return kept->n_keys > 0 && (kept->how == KEPT_BY_STATEMENT || OidIsValid(kept->changed));
@@ -394,7 +453,7 @@ look_up_kept(Kept *kept)
 {
 	StringInfoData watch;
 	Oid			relations[] = {kept->attachment, kept->fresh, kept->folded, kept->changed, kept->fresh_over_time, kept->folded_over_time,
-	kept->waiting, kept->fresh_signs, kept->folded_signs, kept->fresh_bins, kept->folded_bins, kept->fresh_problems, kept->folded_problems};
+	kept->waiting, kept->fresh_signs, kept->folded_signs, kept->fresh_bins, kept->folded_bins, kept->fresh_problems, kept->folded_problems, kept->parts};
 	MemoryContext old = MemoryContextSwitchTo(kept->context);
 	ListCell   *cell;
 

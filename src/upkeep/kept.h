@@ -44,23 +44,33 @@ typedef enum KeptStatement
 	KEPT_ALL_PARTS,
 	KEPT_ALL_KEYS,
 	KEPT_LET_WAIT,
+	KEPT_ALL_LET_WAIT,
 	KEPT_TAKE_UNSIGNED,
-	KEPT_CLEAR_SIGNS_ONE,
-	KEPT_ADD_SIGNS_ONE,
 	KEPT_CLEAR_UNSIGNED,
-	KEPT_CLEAR_ALL_SIGNS,
-	KEPT_ALL_SIGNS,
-	KEPT_CLEAR_BINS_ONE,
-	KEPT_ADD_BINS_ONE,
-	KEPT_CLEAR_ALL_BINS,
-	KEPT_ALL_BINS,
-	KEPT_CLEAR_PROBLEMS_ONE,
-	KEPT_ADD_PROBLEMS_ONE,
-	KEPT_CLEAR_ALL_PROBLEMS,
-	KEPT_ALL_PROBLEMS,
-	KEPT_FORGET_SUMS,
-	KEPT_FORGET_ALL_SUMS,
+	KEPT_EVERYTHING_ONE,
+	KEPT_EVERYTHING_SET,
+	KEPT_EVERYTHING,
 	KEPT_ADD_SUMS,
+	KEPT_CLEAR_SIGNS_ONE,
+	KEPT_CLEAR_SIGNS_SET,
+	KEPT_CLEAR_ALL_SIGNS,
+	KEPT_ADD_SIGNS,
+	KEPT_CLEAR_BINS_ONE,
+	KEPT_CLEAR_BINS_SET,
+	KEPT_CLEAR_ALL_BINS,
+	KEPT_ADD_BINS,
+	KEPT_CLEAR_PROBLEMS_ONE,
+	KEPT_CLEAR_PROBLEMS_SET,
+	KEPT_CLEAR_ALL_PROBLEMS,
+	KEPT_ADD_PROBLEMS_ONE,
+	KEPT_ADD_PROBLEMS_SET,
+	KEPT_ADD_ALL_PROBLEMS,
+	KEPT_STILL_WAIT,
+	KEPT_LET_SET_WAIT,
+	KEPT_END_WAIT_SET,
+	KEPT_FORGET_DIVISIONS,
+	KEPT_FORGET_ALL_DIVISIONS,
+	KEPT_ADD_DIVISIONS,
 	N_KEPT_STATEMENTS
 } KeptStatement;
 
@@ -86,6 +96,9 @@ typedef struct Kept
 	Oid			folded_bins;
 	Oid			fresh_problems; /* what is wrong with their rows, likewise */
 	Oid			folded_problems;
+	Oid			parts;			/* view: all of these, computed of the kept groups; or InvalidOid */
+	bool		is_summed;		/* sums by division are kept: see sql/67-summed.sql */
+	bool		lacks_sums;		/* those of some division are to be added */
 	bool		by_index;		/* an index leads to the rows of a group */
 	Oid			unreadable;		/* a table below that the owner may not read, or InvalidOid */
 	TupleDesc	groups;			/* k1, k2, ...: the columns of the group */
@@ -115,6 +128,9 @@ extern uint64 kept_query(Kept *kept, KeptStatement statement, SPITupleTable *gro
 
 /* Run one that is planned for the tables as they are now. */
 extern uint64 kept_execute_once(Kept *kept, KeptStatement statement);
+
+/* The template of one. */
+extern const char *kept_statement_text(KeptStatement statement);
 
 /* The source as messages show it. */
 extern char *kept_source(const Kept *kept);

@@ -14,6 +14,23 @@ SELECT count(DISTINCT stepadv_internal.rollout_group_send(g)) FROM (
 	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY step_id) FROM s UNION ALL
 	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY step_id DESC) FROM s UNION ALL
 	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY hashint8(step_id)) FROM s) x(g);
+-- Rollouts that come whole, in whatever order, are put in order as a whole: 200 sets of rollouts of 1 to 40 steps, some cut in two
+-- (of which the second may come first), some with a step out of place, against rows sorted before.
+CREATE TABLE whole AS
+SELECT k, r * 50 + i AS step_id, (r * 7919) % 1013 - 500 AS rollout_id, i * 2 AS step_no, h % 5 AS state, (h >> 8) % 3 AS action,
+	CASE WHEN (h >> 16) % 3 > 0 THEN (h >> 16) % 4 END::float8 AS reward, CASE WHEN (h >> 24) % 20 = 0 THEN (h >> 24) % 40 = 0 END AS success,
+	-- where the row comes: by rollout, some in two pieces, and where k says so one row anywhere
+	hashint8(r + k * 1000) AS piece, CASE WHEN k % 4 = 1 AND r % 3 = 0 AND i > 5 THEN hashint8(r) % 2 ELSE 0 END AS half,
+	CASE WHEN k % 4 = 2 AND r = 2 AND i = 3 THEN 100 ELSE i END AS place
+FROM generate_series(1, 200) k, generate_series(1, 1 + k % 12) r, generate_series(0, (r * k) % 40) i, abs(hashint8(k * 100000 + r * 100 + i)::bigint) h;
+SELECT count(*) AS sets, sum((whole IS DISTINCT FROM ordered)::int) AS different, sum((array_length(came, 1) > 1 AND came IS DISTINCT FROM in_order)::int) > 100 AS out_of_order FROM (
+	SELECT k, stepadv_internal.rollout_group_send(rollout_agg(step_id, rollout_id, step_no, state, action, reward, success ORDER BY half, piece, place)) AS whole,
+		stepadv_internal.rollout_group_send(rollout_agg(step_id, rollout_id, step_no, state, action, reward, success ORDER BY rollout_id, step_no)) AS ordered,
+		array_agg(rollout_id ORDER BY half, piece, place) AS came, array_agg(rollout_id ORDER BY rollout_id, step_no) AS in_order
+	FROM whole GROUP BY k) x;
+-- two rows of a step in one run, and in runs with others between them
+SELECT rollout_agg(id, rollout, no, 1, 1, NULL ORDER BY id) FROM (SELECT id, 9 - id / 10 AS rollout, CASE WHEN id = 15 THEN 4 ELSE id % 10 END AS no FROM generate_series(0, 39) id) x;
+SELECT rollout_agg(id, rollout, no, 1, 1, NULL ORDER BY id) FROM (SELECT id, CASE WHEN id >= 30 THEN 9 ELSE 9 - id / 10 END AS rollout, id % 10 AS no FROM generate_series(0, 39) id) x;
 -- steps gives back what came in
 SELECT * FROM s EXCEPT SELECT step_id, rollout_id, step_no, state, action, reward
 	FROM (SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) g FROM s) x, steps(g);

@@ -204,6 +204,20 @@ VACUUM ANALYZE fold_many;
 SELECT pg_temp.plan_of('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many GROUP BY num') ~ 'Index Scan' AS walks_index;
 SET max_parallel_workers_per_gather = 0;
 SELECT pg_temp.plan_of('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many GROUP BY num') ~ 'Index Scan' AS walks_index;
+-- nor where a random page is said to cost hardly more than the next one; Agg is charged for it, too
+SET random_page_cost = 1; SET work_mem = '1MB';
+SELECT pg_temp.plan_of('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many GROUP BY num') ~ 'Hashed.*Seq Scan' AS scans;
+SET stepadv.enable_group_fold = off;
+SELECT pg_temp.plan_of('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many GROUP BY num') ~ 'Index Scan' AS agg_alone_walks;
+RESET stepadv.enable_group_fold;
+-- the same index over the same rows, stored in its order, is
+CREATE TABLE fold_ordered AS SELECT * FROM fold_many ORDER BY num, rollout, step_no;
+CREATE INDEX ON fold_ordered (num, rollout, step_no);
+VACUUM ANALYZE fold_ordered;
+SELECT pg_temp.plan_of('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_ordered GROUP BY num') ~ 'Index Scan' AS walks_index;
+-- as is that of a few groups
+SELECT pg_temp.plan_of('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many WHERE num = 77 GROUP BY num') ~ 'Index Scan' AS walks_index;
+RESET random_page_cost; RESET work_mem;
 -- an error of a group that is folded in a part
 \set VERBOSITY default
 SET enable_sort = off; SET enable_hashagg = on; SET work_mem = '1MB'; SET max_parallel_workers_per_gather = 0;

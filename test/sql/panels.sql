@@ -153,7 +153,7 @@ SELECT count(*) AS waiting FROM pan.kept_waiting;
 DELETE FROM pan.kept_folded_signs WHERE task = 't8';
 UPDATE pan.kept_folded_signs SET counts[1] = counts[1] + 1 WHERE task = 't12';
 UPDATE pan.kept_folded_bins SET rtmc = grpo WHERE task = 't10' AND rtmc <> grpo;
-INSERT INTO pan.kept_folded_bins SELECT * FROM pan.kept_folded_bins WHERE task = 't11' LIMIT 1;
+INSERT INTO pan.kept_folded_bins SELECT * FROM pan.kept_folded_bins WHERE task = 't11' ORDER BY policy_version, run_id LIMIT 1;
 DELETE FROM pan.kept_folded_problems WHERE task = 't8';
 UPDATE pan.kept_folded_problems SET n_rows = n_rows + 1 WHERE task = 't4';
 UPDATE pan.kept_summed_over_time SET rtmc_n = rtmc_n + 1 WHERE d1 = 73;

@@ -1,0 +1,221 @@
+/*
+ * parts.c
+ *		parts_of(g, ids, divisions): a group divided, each part as a group of its own;
+ *		first_alike(ids, lists): who is in one part.
+ *
+ * What is kept of a group's divisions is computed of the kept group: none of its
+ * rows is read again.  A part is what would be folded of the rows of its rollouts.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
+#include "utils/typcache.h"
+
+#include "arrays.h"
+#include "compat.h"
+#include "group/builder.h"
+#include "rows.h"
+
+PG_FUNCTION_INFO_V1(stepadv_parts_of);
+PG_FUNCTION_INFO_V1(stepadv_first_alike);
+
+/* A rollout, the first one of its division, and at which place it was given. */
+typedef struct Member
+{
+	int64		rollout;
+	int64		division;
+	int32		place;
+} Member;
+
+#define ST_SORT sort_members
+#define ST_ELEMENT_TYPE Member
+#define ST_COMPARE(a, b) (((a)->rollout > (b)->rollout) - ((a)->rollout < (b)->rollout))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+static const int64 *
+integers(ArrayType *array, int *n)
+{
+	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	if (ARR_HASNULL(array) || ARR_ELEMTYPE(array) != INT8OID || ARR_NDIM(array) > 1)
+		elog(ERROR, "parts_of expects lists of integers");
+	return (const int64 *) ARR_DATA_PTR(array);
+}
+
+/*
+ * In the order of the group's rollouts.  A rollout that is there twice, because two
+ * rows say of which run it is, is in two parts: nobody can tell which is meant.
+ */
+static Member *
+members_of(const GroupColumns *group, ArrayType *ids, ArrayType *divisions)
+{
+	int			n;
+	int			n_divisions;
+	const int64 *id = integers(ids, &n);
+	const int64 *division = integers(divisions, &n_divisions);
+	Member	   *members = ALLOCATE_ARRAY(Member, n);
+
+	if (n != n_divisions)
+		elog(ERROR, "parts_of is given %d rollouts and %d divisions", n, n_divisions);
+	for (int i = 0; i < n; i++)
+		members[i] = (Member) {id[i], division[i], i + 1};
+	sort_members(members, n);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		if (n != group->n_rollouts || members[r].rollout != group->rollout_id[r])
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("the run of rollout " INT64_FORMAT " is ambiguous", group->rollout_id[r])));
+	}
+	return members;
+}
+
+/* The rollouts of one division. */
+static RolloutGroup *
+part_of(const GroupColumns *group, const Member *members, int64 division)
+{
+	GroupBuilder *builder = group_builder_create(CurrentMemoryContext);
+
+	group_builder_take_shape(builder, group);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (members[r].division == division)
+			group_builder_add_rollout(builder, group, r, group->rollout_id[r]);
+	}
+	return group_builder_finish(builder);
+}
+
+static void
+put_part(FunctionCallInfo fcinfo, Tuplestorestate *rows, int32 place, bool is_division, bool is_whole, const void *group)
+{
+	Datum		values[5] = {Int32GetDatum(place), BoolGetDatum(is_division), PointerGetDatum(group), PG_GETARG_DATUM(1), PG_GETARG_DATUM(3)};
+	bool		isnull[5] = {!is_division, false, false, !is_whole, !is_whole};
+
+	tuplestore_putvalues(rows, ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc, values, isnull);
+}
+
+/*
+ * parts_of(rollouts rollout_group, ids bigint[], divisions bigint[], runs bigint[]): a row for the
+ * whole group, which is the one part if it is not divided, else a row for each part.
+ */
+Datum
+stepadv_parts_of(PG_FUNCTION_ARGS)
+{
+	RolloutGroup *value = (RolloutGroup *) PG_GETARG_VARLENA_P(0);
+	Tuplestorestate *rows = begin_rows(fcinfo, 5);
+	GroupColumns group;
+	const Member *members;
+	bool		is_divided = false;
+
+	group_open(value, &group);
+	if (group.n_rollouts == 0)
+		return (Datum) 0;
+	members = members_of(&group, PG_GETARG_ARRAYTYPE_P(1), PG_GETARG_ARRAYTYPE_P(2));
+	for (uint32 r = 1; r < group.n_rollouts; r++)
+		is_divided |= members[r].division != members[0].division;
+	put_part(fcinfo, rows, members[0].place, !is_divided, true, value);
+	for (uint32 r = 0; is_divided && r < group.n_rollouts; r++)
+	{
+		if (members[r].division == members[r].rollout)
+			put_part(fcinfo, rows, members[r].place, true, false, part_of(&group, members, members[r].division));
+	}
+	return (Datum) 0;
+}
+
+/* ----------
+ * Who is in one part
+ * ----------
+ */
+
+typedef struct AlikeList
+{
+	Datum	   *values;
+	bool	   *nulls;
+	FmgrInfo   *equal;
+} AlikeList;
+
+static void
+open_list(FunctionCallInfo fcinfo, int argument, int expected, AlikeList *list)
+{
+	ArrayType  *array = PG_ARGISNULL(argument) ? NULL : PG_GETARG_ARRAYTYPE_P(argument);
+	TypeCacheEntry *type;
+	int			n;
+
+	if (array == NULL)
+		elog(ERROR, "first_alike is given no list");
+	type = lookup_type_cache(ARR_ELEMTYPE(array), TYPECACHE_EQ_OPR_FINFO);
+	if (!OidIsValid(type->eq_opr_finfo.fn_oid))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("type %s has no equality operator", format_type_be(ARR_ELEMTYPE(array)))));
+	list->equal = &type->eq_opr_finfo;
+	deconstruct_array(array, ARR_ELEMTYPE(array), type->typlen, type->typbyval, type->typalign, &list->values, &list->nulls, &n);
+	if (n != expected)
+		elog(ERROR, "first_alike is given %d entries for %d ids", n, expected);
+}
+
+static bool
+are_alike(const AlikeList *lists, int n_lists, int one, int other, Oid collation)
+{
+	for (int i = 0; i < n_lists; i++)
+	{
+		const AlikeList *list = &lists[i];
+
+		if (list->nulls[one] != list->nulls[other])
+			return false;
+		if (!list->nulls[one] && !DatumGetBool(FunctionCall2Coll(list->equal, collation, list->values[one], list->values[other])))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The first of each kind that was seen is compared with what comes: kinds are few,
+ * and what comes is mostly of the kind before.
+ */
+Datum
+stepadv_first_alike(PG_FUNCTION_ARGS)
+{
+	int			n;
+	const int64 *ids = integers(PG_GETARG_ARRAYTYPE_P(0), &n);
+	int			n_lists = PG_NARGS() - 1;
+	AlikeList  *lists = palloc(sizeof(AlikeList) * Max(n_lists, 1));
+	Oid			collation = OidIsValid(PG_GET_COLLATION()) ? PG_GET_COLLATION() : DEFAULT_COLLATION_OID;
+	int		   *kinds = ALLOCATE_ARRAY(int, n); /* the first seen of each */
+	int		   *kind_of = ALLOCATE_ARRAY(int, n);
+	int64	   *least = ALLOCATE_ARRAY(int64, n);
+	Datum	   *result = ALLOCATE_ARRAY(Datum, n);
+	int			n_kinds = 0;
+
+	for (int i = 0; i < n_lists; i++)
+		open_list(fcinfo, i + 1, n, &lists[i]);
+	for (int i = 0; i < n; i++)
+	{
+		int			kind = n_kinds - 1;
+
+		CHECK_FOR_INTERRUPTS();
+		while (kind >= 0 && !are_alike(lists, n_lists, kinds[kind], i, collation))
+			kind--;
+		if (kind < 0)
+		{
+			kind = n_kinds++;
+			kinds[kind] = i;
+			least[kind] = ids[i];
+		}
+		least[kind] = Min(least[kind], ids[i]);
+		kind_of[i] = kind;
+	}
+	for (int i = 0; i < n; i++)
+		result[i] = Int64GetDatum(least[kind_of[i]]);
+	PG_RETURN_ARRAYTYPE_P(construct_array(result, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
