@@ -348,7 +348,7 @@ BEGIN
 		features => NULL::text, contribution => NULL::text, grounded => NULL::text,
 		unit => create_tables.unit, turn => 'turn'::text, task_id => 'task_id'::text, run_id => 'run_id'::text, policy_step => 'policy_step'::text,
 		rewards => NULL::text[], dimensions => NULL::text[], truncated => 'truncated'::text,
-		prompt_token_ids => 'prompt_token_ids'::text, response_token_ids => 'response_token_ids'::text, ended_at => 'ended_at'::text) a;
+		prompt_token_ids => 'prompt_token_ids'::text, response_token_ids => 'response_token_ids'::text, ended_at => 'ended_at'::text, category => 'tool'::text) a;
 END
 $create_tables$;
 

@@ -83,7 +83,8 @@ INSERT INTO stepadv_internal.roles VALUES
 	('min_confidence', 36, 'advantages', 'share', 'confidence must be a number.'),
 	('prompt_token_ids', 37, 'steps', 'tokens', 'prompt_token_ids must be an array of integers.'),
 	('response_token_ids', 38, 'steps', 'tokens', 'response_token_ids must be an array of integers.'),
-	('ended_at', 39, 'rollouts', 'time', 'ended_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().');
+	('ended_at', 39, 'rollouts', 'time', 'ended_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().'),
+	('category', 40, 'steps', 'word', 'category must be text.');
 GRANT SELECT ON stepadv_internal.role_types, stepadv_internal.roles TO PUBLIC;
 
 -- What lies under a type's domains.

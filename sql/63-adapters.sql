@@ -280,8 +280,8 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.shown_items(stepadv_internal.given, regclass, text[]) IS 'part of attach: the columns of the user''s to show, in the select list of an adapter';
 
--- The tool call of a step, where the relation that is shown has it, as the source
--- has: what can serve.
+-- The tool call of a step, where calls are to be counted and the relation that is
+-- shown has it, as the source has: what can serve.
 CREATE FUNCTION stepadv_internal.shown_call(g stepadv_internal.given) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -290,7 +290,7 @@ BEGIN
 	RETURN (
 		SELECT coalesce(string_agg(format(', %s AS %I', stepadv_internal.role_column(r.role, (g).steps, (g).roles ->> r.role, 's'::text), 'stepadv_' || r.role), '' ORDER BY r.place), '')
 		FROM stepadv_internal.roles r
-		WHERE r.role IN ('tool', 'args', 'ok') AND (g).roles ? r.role
+		WHERE (g).roles ? 'category' AND r.role IN ('tool', 'args', 'ok') AND (g).roles ? r.role
 			AND stepadv_internal.role_expression(r.kind, stepadv_internal.base_type(stepadv_internal.column_type((g).steps, (g).roles ->> r.role))) IS NOT NULL);
 END
 $$;

@@ -128,27 +128,30 @@ COMMENT ON FUNCTION stepadv_internal.groups_by_division(stepadv_internal.attache
 -- ---- Calls
 
 -- What a call is counted under, over an alias of the adapter of shown steps; NULL
--- where no tool was given.
+-- where no category was given.
 CREATE FUNCTION stepadv_internal.call_category(a stepadv_internal.attached, alias text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	counted_by CONSTANT text := coalesce(stepadv_internal.view_options(a, 'behaviour'::text) ->> 'by', 'tool');
+	counted_by CONSTANT text := coalesce(stepadv_internal.view_options(a, 'behaviour'::text) ->> 'by', 'column');
 	vocabulary CONSTANT text := stepadv.user_vocabulary((a).options #>> '{signature,vocabulary}'::text[])::text;
 BEGIN
-	IF counted_by NOT IN ('tool', 'category') THEN
-		RAISE EXCEPTION 'by must be "tool" or "category", not %', quote_literal(counted_by) USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'By category, calls are counted by action_category, whatever the tool: view, modify, test and others.';
-	ELSIF NOT stepadv_internal.has_column((a).shown, 'stepadv_tool'::text) THEN
+	IF counted_by NOT IN ('column', 'action') THEN
+		RAISE EXCEPTION 'by must be "column" or "action", not %', quote_literal(counted_by) USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'By action, calls are counted by action_category, whatever the tool: view, modify, test and others.';
+	ELSIF NOT stepadv_internal.has_column((a).shown, 'stepadv_category'::text) THEN
 		RETURN NULL;
+	ELSIF counted_by = 'column' THEN
+		RETURN alias || '.stepadv_category';
+	ELSIF NOT stepadv_internal.has_column((a).shown, 'stepadv_tool'::text) THEN
+		RAISE EXCEPTION 'by "action" needs a column given as tool' USING ERRCODE = 'null_value_not_allowed', HINT = 'It is one of the relation whose columns are shown beside steps, too.';
 	END IF;
-	RETURN CASE counted_by WHEN 'tool' THEN alias || '.stepadv_tool'
-		ELSE format('stepadv.action_category(%1$s.stepadv_tool::text, %2$s::jsonb, %3$L::jsonb)', alias,
-			CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_args'::text) THEN alias || '.stepadv_args' ELSE 'NULL' END, nullif(vocabulary, '[]')) END;
+	RETURN format('stepadv.action_category(%1$s.stepadv_tool::text, %2$s::jsonb, %3$L::jsonb)', alias,
+		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_args'::text) THEN alias || '.stepadv_args' ELSE 'NULL' END, nullif(vocabulary, '[]'));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.call_category(stepadv_internal.attached, text) IS 'part of attach: the tool of a shown step, or with option {"behaviour": {"by": "category"}} its action_category; NULL without tools';
+COMMENT ON FUNCTION stepadv_internal.call_category(stepadv_internal.attached, text) IS 'part of attach: the category of a shown step, or with option {"behaviour": {"by": "action"}} its action_category; NULL without a category';
 
 -- The attachment as it is of single calls: groups that are kept by turn are not that.
 CREATE FUNCTION stepadv_internal.by_call(a stepadv_internal.attached) RETURNS stepadv_internal.attached
@@ -195,7 +198,7 @@ BEGIN
 		stepadv_internal.shown_joins(a, 'step'::text, '{b}'::text[]));
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.behaviour_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _behaviour; NULL without tools, or where nothing is known of runs';
+COMMENT ON FUNCTION stepadv_internal.behaviour_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _behaviour; NULL without a category, or where nothing is known of runs';
 
 -- A condition on the method leaves the others' branches out.
 CREATE FUNCTION stepadv_internal.behaviour_advantage_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
@@ -224,7 +227,7 @@ BEGIN
 		stepadv_internal.groups_by_division(a, stepadv_internal.roles_read(made, '{}'::text[])), branches, stepadv_internal.shown_joins(a, 'step'::text, '{b}'::text[]));
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.behaviour_advantage_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _behaviour_advantage; NULL without tools or methods, or where nothing is known of runs';
+COMMENT ON FUNCTION stepadv_internal.behaviour_advantage_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _behaviour_advantage; NULL without a category or methods, or where nothing is known of runs';
 
 -- ---- Rollouts
 

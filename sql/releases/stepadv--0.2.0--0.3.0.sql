@@ -281,6 +281,8 @@ INSERT INTO stepadv_internal.roles VALUES
 	(42, 'loops', 'stepadv_internal.loops_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{same,max_cycle,success_above}', 'a row per group, policy version and success, with the steps in loops'),
 	(43, 'graph_summary', 'stepadv_internal.graph_summary_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{success_above,max_bins}', 'a row per group, its state graph');
 -- Success at k, and tasks that come out differently under one version.
+	('ended_at', 39, 'rollouts', 'time', 'ended_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().'),
+	('category', 40, 'steps', 'word', 'category must be text.');
 INSERT INTO stepadv_internal.combined_views VALUES
 	(40, 'lineage', 'stepadv_internal.lineage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step, with what its prompt has of the step before'),
 	(41, 'lineage_by_rollout', 'stepadv_internal.lineage_by_rollout_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, with its tokens and those that are unique'),

@@ -108,12 +108,12 @@ SELECT b.differs AS behaviour, a.differs AS advantages, s.differs AS shape FROM 
 SELECT level, policy_step, round(success_rate::numeric, 3) AS success_rate, n_rollouts FROM rl.steps_level_reached ORDER BY level;
 SELECT count(*) > 0 AS detached FROM stepadv.unmaintain('rl.rollout_rows');
 
--- By category, of turns, with another width; without policy steps, by time; what is grounded.
+-- By action, of turns, with another width; without policy steps, by time; what is grounded.
 CREATE TABLE own AS SELECT s.*, 'v' || policy_step AS version, timestamptz '2026-03-01' + policy_step * interval '1 day' AS began, (ARRAY['bash', 'str_replace_editor', NULL])[1 + step_no % 3] AS tool,
 	CASE step_no % 3 WHEN 0 THEN '{"command": "pytest -q"}' ELSE '{"command": "view", "path": "a.py"}' END AS args, step_no % 5 <> 0 AS ok, 0.5 AS c, step_no / 2 AS turn FROM sim_steps s;
 SELECT count(*) AS views FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', step_id => 'step_id', success => 'success', next_state => 'next_state_hash',
-	tool => 'tool', args => 'args', ok => 'ok', contribution => 'c', unit => 'turn', turn => 'turn', policy_version => 'version', started_at => 'began',
-	options => '{"behaviour": {"by": "category"}, "success_by_horizon": {"width": 4}, "progress_over_time": {"bucket": "1 month"}}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
+	tool => 'tool', args => 'args', ok => 'ok', category => 'tool', contribution => 'c', unit => 'turn', turn => 'turn', policy_version => 'version', started_at => 'began',
+	options => '{"behaviour": {"by": "action"}, "success_by_horizon": {"width": 4}, "progress_over_time": {"bucket": "1 month"}}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
 SELECT category, sum(n_calls) AS n_calls, sum(n_errors) AS n_errors, sum(grounded_share * n_calls) AS grounded FROM own_behaviour GROUP BY 1 ORDER BY 1;
 SELECT category, n FROM (SELECT stepadv.action_category(tool, args::jsonb) AS category, count(*) AS n FROM own GROUP BY 1) x ORDER BY 1;
 SELECT measure, sum(n_rollouts) AS n_rollouts, round(sum(n_rollouts * mean)) AS total FROM own_shape_over_time GROUP BY 1 ORDER BY 1;
@@ -129,25 +129,27 @@ BEGIN
 END
 $$;
 CREATE INDEX ON own (task, version);
-SELECT count(*) > 0 AS attached FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', step_id => 'step_id', success => 'success', tool => 'tool', ok => 'ok', turn => 'turn', policy_version => 'version');
+SELECT count(*) > 0 AS attached FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', step_id => 'step_id', success => 'success', tool => 'tool', ok => 'ok', category => 'tool', turn => 'turn', policy_version => 'version');
 CREATE TABLE said_before AS SELECT * FROM said();
 SELECT count(*) > 0 AS maintained FROM stepadv.maintain('own');
 SELECT count(*) AS said, (SELECT count(*) FROM (SELECT * FROM said_before EXCEPT ALL SELECT * FROM said()) x) AS differs, pg_get_viewdef('own_shape_over_time') ~ 'own_folded' AS from_kept FROM said_before;
 DELETE FROM own WHERE rollout_id % 7 = 0;
 CREATE TABLE said_after AS SELECT * FROM said();
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
-SELECT count(*) > 0 AS attached FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', step_id => 'step_id', success => 'success', tool => 'tool', ok => 'ok', turn => 'turn', unit => 'turn', policy_version => 'version');
+SELECT count(*) > 0 AS attached FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', step_id => 'step_id', success => 'success', tool => 'tool', ok => 'ok', category => 'tool', turn => 'turn', unit => 'turn', policy_version => 'version');
 CREATE TABLE said_by_turn AS SELECT * FROM said();
 SELECT count(*) AS differs FROM (SELECT * FROM said_after a(said) WHERE a.said ? 'n_calls' OR a.said ? 'measure' EXCEPT ALL SELECT * FROM said_by_turn) x(said);
 SELECT count(*) > 0 AS maintained FROM stepadv.maintain('own');
 SELECT (SELECT count(*) FROM (SELECT * FROM said_by_turn EXCEPT ALL SELECT * FROM said()) x) AS differs, pg_get_viewdef('own_shape_over_time') ~ 'own_folded' AS shape_from_kept, pg_get_viewdef('own_success_by_horizon') ~ 'own_folded' AS horizon_from_kept;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
--- Where nothing is known of tools, states or runs there are none; wrong options.
+-- Where nothing is known of categories, states or runs there are none; wrong options.
 SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', NULL, 'action_hash', 'reward', policy_version => 'version') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
 SELECT measure, sum(n_rollouts) AS n_rollouts FROM own_shape_over_time GROUP BY 1;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
-SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
+SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', category => 'tool') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
-SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool', policy_version => 'version', options => '{"behaviour": {"by": "colour"}}');
+SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', category => 'tool', policy_version => 'version', options => '{"behaviour": {"by": "colour"}}');
+SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', category => 'tool', policy_version => 'version', options => '{"behaviour": {"by": "action"}}');
+SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', category => 'ok', policy_version => 'version');
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool', policy_version => 'version', options => '{"success_by_horizon": {"width": 0}}');
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool', policy_version => 'version', options => '{"shape_over_time": {"width": 1}}');
