@@ -292,3 +292,6 @@ INSERT INTO stepadv_internal.combined_views VALUES
 	(45, 'shape_over_time', 'stepadv_internal.shape_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket and measure of rollouts: mean, median, 95th percentile, per success'),
 	(46, 'success_by_horizon', 'stepadv_internal.success_by_horizon_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{width}', 'a row per policy version, time bucket and distance of the start from the goal: success and excess'),
 	(47, 'level_reached', 'stepadv_internal.level_reached_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per run and level of success: when it was first reached');
+
+-- It says more of what it gives.
+DROP FUNCTION IF EXISTS stepadv_internal.groups_divided(stepadv_internal.attached, stepadv_internal.made_method[]);
