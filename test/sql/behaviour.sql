@@ -156,4 +156,5 @@ SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'a
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool', policy_version => 'version', options => '{"success_by_horizon": {"width": 0}}');
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool', policy_version => 'version', options => '{"shape_over_time": {"width": 1}}');
 
+SET client_min_messages = warning;
 DROP SCHEMA sim, rl, behaviour_tests CASCADE;

@@ -121,4 +121,5 @@ SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', promp
 SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', ended_at => 'ended');
 SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', response_token_ids => 'r') v WHERE v.view_name::text LIKE '%lineage%';
 
+SET client_min_messages = warning;
 DROP SCHEMA sim, rl, token_tests CASCADE;
