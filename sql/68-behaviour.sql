@@ -2,14 +2,14 @@
 -- the goal say.  Each is there where the columns that it needs are given.
 
 INSERT INTO stepadv_internal.combined_views VALUES
-	(40, 'lineage', 'stepadv_internal.lineage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step, with what its prompt has of the step before'),
-	(41, 'lineage_by_rollout', 'stepadv_internal.lineage_by_rollout_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, with its tokens and those that are unique'),
-	(42, 'lineage_by_group', 'stepadv_internal.lineage_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, with its tokens and those that are unique'),
-	(43, 'behaviour', 'stepadv_internal.behaviour_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{by}', 'a row per policy version, time bucket and category of action: calls, errors, repeats'),
-	(44, 'behaviour_advantage', 'stepadv_internal.behaviour_advantage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket, category of action and method, with the advantages'),
-	(45, 'shape_over_time', 'stepadv_internal.shape_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket and measure of rollouts: mean, median, 95th percentile, per success'),
-	(46, 'success_by_horizon', 'stepadv_internal.success_by_horizon_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{width}', 'a row per policy version, time bucket and distance of the start from the goal: success and excess'),
-	(47, 'level_reached', 'stepadv_internal.level_reached_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per run and level of success: when it was first reached');
+	(50, 'lineage', 'stepadv_internal.lineage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step, with what its prompt has of the step before'),
+	(51, 'lineage_by_rollout', 'stepadv_internal.lineage_by_rollout_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, with its tokens and those that are unique'),
+	(52, 'lineage_by_group', 'stepadv_internal.lineage_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, with its tokens and those that are unique'),
+	(53, 'behaviour', 'stepadv_internal.behaviour_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{by}', 'a row per policy version, time bucket and category of action: calls, errors, repeats'),
+	(54, 'behaviour_advantage', 'stepadv_internal.behaviour_advantage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket, category of action and method, with the advantages'),
+	(55, 'shape_over_time', 'stepadv_internal.shape_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket and measure of rollouts: mean, median, 95th percentile, per success'),
+	(56, 'success_by_horizon', 'stepadv_internal.success_by_horizon_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{width}', 'a row per policy version, time bucket and distance of the start from the goal: success and excess'),
+	(57, 'level_reached', 'stepadv_internal.level_reached_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per run and level of success: when it was first reached');
 
 -- ---- Tokens
 

@@ -260,10 +260,10 @@ INSERT INTO stepadv_internal.combined_views VALUES
 
 -- Where it is decided, loops, the graph in a row.
 INSERT INTO stepadv_internal.combined_views VALUES
-	(30, 'decision_points', 'stepadv_internal.decision_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per state, how much is decided there'),
-	(31, 'failure_points', 'stepadv_internal.failure_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per failed rollout, where it was lost'),
-	(32, 'loops', 'stepadv_internal.loops_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{same,max_cycle,success_above}', 'a row per group, policy version and success, with the steps in loops'),
-	(33, 'graph_summary', 'stepadv_internal.graph_summary_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{success_above,max_bins}', 'a row per group, its state graph');
+	(40, 'decision_points', 'stepadv_internal.decision_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per state, how much is decided there'),
+	(41, 'failure_points', 'stepadv_internal.failure_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per failed rollout, where it was lost'),
+	(42, 'loops', 'stepadv_internal.loops_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{same,max_cycle,success_above}', 'a row per group, policy version and success, with the steps in loops'),
+	(43, 'graph_summary', 'stepadv_internal.graph_summary_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{success_above,max_bins}', 'a row per group, its state graph');
 
 -- What tokens, tool calls and ways to the goal say of behaviour: roles and views.
 CREATE TYPE stepadv.token_lineage AS (
@@ -275,23 +275,17 @@ INSERT INTO stepadv_internal.role_types VALUES ('tokens', 'integer[]', '%s'), ('
 INSERT INTO stepadv_internal.roles VALUES
 	('prompt_token_ids', 37, 'steps', 'tokens', 'prompt_token_ids must be an array of integers.'),
 	('response_token_ids', 38, 'steps', 'tokens', 'response_token_ids must be an array of integers.'),
-	('ended_at', 39, 'rollouts', 'time', 'ended_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().');
-	(40, 'decision_points', 'stepadv_internal.decision_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per state, how much is decided there'),
-	(41, 'failure_points', 'stepadv_internal.failure_points_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per failed rollout, where it was lost'),
-	(42, 'loops', 'stepadv_internal.loops_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{same,max_cycle,success_above}', 'a row per group, policy version and success, with the steps in loops'),
-	(43, 'graph_summary', 'stepadv_internal.graph_summary_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{success_above,max_bins}', 'a row per group, its state graph');
--- Success at k, and tasks that come out differently under one version.
 	('ended_at', 39, 'rollouts', 'time', 'ended_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().'),
 	('category', 40, 'steps', 'word', 'category must be text.');
 INSERT INTO stepadv_internal.combined_views VALUES
-	(40, 'lineage', 'stepadv_internal.lineage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step, with what its prompt has of the step before'),
-	(41, 'lineage_by_rollout', 'stepadv_internal.lineage_by_rollout_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, with its tokens and those that are unique'),
-	(42, 'lineage_by_group', 'stepadv_internal.lineage_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, with its tokens and those that are unique'),
-	(43, 'behaviour', 'stepadv_internal.behaviour_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{by}', 'a row per policy version, time bucket and category of action: calls, errors, repeats'),
-	(44, 'behaviour_advantage', 'stepadv_internal.behaviour_advantage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket, category of action and method, with the advantages'),
-	(45, 'shape_over_time', 'stepadv_internal.shape_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket and measure of rollouts: mean, median, 95th percentile, per success'),
-	(46, 'success_by_horizon', 'stepadv_internal.success_by_horizon_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{width}', 'a row per policy version, time bucket and distance of the start from the goal: success and excess'),
-	(47, 'level_reached', 'stepadv_internal.level_reached_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per run and level of success: when it was first reached');
+	(50, 'lineage', 'stepadv_internal.lineage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step, with what its prompt has of the step before'),
+	(51, 'lineage_by_rollout', 'stepadv_internal.lineage_by_rollout_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, with its tokens and those that are unique'),
+	(52, 'lineage_by_group', 'stepadv_internal.lineage_by_group_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per group, with its tokens and those that are unique'),
+	(53, 'behaviour', 'stepadv_internal.behaviour_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{by}', 'a row per policy version, time bucket and category of action: calls, errors, repeats'),
+	(54, 'behaviour_advantage', 'stepadv_internal.behaviour_advantage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket, category of action and method, with the advantages'),
+	(55, 'shape_over_time', 'stepadv_internal.shape_over_time_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per policy version, time bucket and measure of rollouts: mean, median, 95th percentile, per success'),
+	(56, 'success_by_horizon', 'stepadv_internal.success_by_horizon_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{width}', 'a row per policy version, time bucket and distance of the start from the goal: success and excess'),
+	(57, 'level_reached', 'stepadv_internal.level_reached_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per run and level of success: when it was first reached');
 
 -- It says more of what it gives.
 DROP FUNCTION IF EXISTS stepadv_internal.groups_divided(stepadv_internal.attached, stepadv_internal.made_method[]);

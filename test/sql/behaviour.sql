@@ -3,6 +3,8 @@ SET client_min_messages = warning;
 SET jit = off;
 SET timezone = 'UTC';
 \set SHOW_CONTEXT never
+CREATE SCHEMA behaviour_tests;
+SET search_path = behaviour_tests, public;
 
 -- By hand.  Rollout 1: 10 -a-> 11 -b-> goal.  2: 10 -a-> 10 -a-> 11 -c-> 10 -a-> 11 -b-> goal: two repeats, 3 beyond the shortest way.
 -- 3: 12 -a-> 10 fails, 3 steps from the goal.  4: no state, no action, nothing is done again.  5 is not judged, and repeats.  6 has no steps.
@@ -153,3 +155,6 @@ SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'a
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', category => 'ok', policy_version => 'version');
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool', policy_version => 'version', options => '{"success_by_horizon": {"width": 0}}');
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool', policy_version => 'version', options => '{"shape_over_time": {"width": 1}}');
+
+SET client_min_messages = warning;
+DROP SCHEMA sim, rl, behaviour_tests CASCADE;

@@ -2,6 +2,8 @@
 SET client_min_messages = warning;
 SET jit = off;
 \set SHOW_CONTEXT never
+CREATE SCHEMA token_tests;
+SET search_path = token_tests, public;
 
 -- By hand.  The prompts of rollout 1: 1 2 | 3, then 1 2 3 4 | 5 6 (extends it), then 1 2 3 4 5 7 | 8 (6 became 7: differs at 6),
 -- then 1 2 (ends within: differs at 3) | nothing.  Their trie: 1 2 3 4 5 6, and under 5 the 7 8: 8 nodes of 3 + 6 + 7 + 2 tokens.
@@ -118,3 +120,6 @@ SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', promp
 SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', prompt_token_ids => 'q', response_token_ids => 'r');
 SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', ended_at => 'ended');
 SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', response_token_ids => 'r') v WHERE v.view_name::text LIKE '%lineage%';
+
+SET client_min_messages = warning;
+DROP SCHEMA sim, rl, token_tests CASCADE;

@@ -12,7 +12,7 @@ BEGIN
 		WHERE c.relnamespace = quote_ident(rows_of.schema)::regnamespace AND a.prefix = rows_of.prefix ORDER BY 1
 	LOOP
 		-- Sums over groups have no order.
-		PERFORM set_config('extra_float_digits', CASE WHEN view LIKE '%ess\_over\_time' OR view LIKE '%age\_over\_time' THEN '-1' ELSE '1' END, true);
+		PERFORM set_config('extra_float_digits', CASE WHEN view ~ '(ess|age|shape)_over_time$|_by_horizon$' THEN '-1' ELSE '1' END, true);
 		-- What cancels out is rounding error.
 		EXECUTE format('SELECT count(*), md5(string_agg(t, '','' ORDER BY t)) FROM (SELECT %s AS t FROM %I.%I v) v', CASE WHEN view LIKE '%age\_over\_time'
 			THEN 'jsonb_strip_nulls(to_jsonb(v) - ''mean_advantage'' - ''sd_advantage'')::text' ELSE 'v::text' END, rows_of.schema, view) INTO n, digest;
@@ -53,13 +53,14 @@ CREATE FUNCTION pg_temp.attach_all(states text) RETURNS bigint LANGUAGE sql AS $
 		logp_new => 'new_lp', logp_old => 'old_lp', columns => '{st,note}', options => '{"rtmc": {"gamma": 0.9}, "success_above": 0.5, "progress_over_time": {"bucket": "1 week"}}',
 		policy_version => 'k1', started_at => 'refreshed_at')
 $$;
+-- (Of the shapes of rollouts nothing is kept but the groups, and those where the group says the version.)
 CREATE FUNCTION pg_temp.same(states text, how text, OUT views bigint, OUT same_rows boolean, OUT same_definitions boolean) LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM pg_temp.attach_all(states);
 	CREATE TEMP TABLE rows_before AS SELECT * FROM pg_temp.rows_of('up''s; "kept"', 'p');
 	CREATE TEMP TABLE views_before AS SELECT * FROM pg_temp.views_of('up''s; "kept"', 'p');
 	PERFORM stepadv.maintain('"my ""steps""; --"', how => same.how);
-	IF EXISTS (SELECT FROM pg_temp.views_of('up''s; "kept"', 'p') v WHERE v.view NOT IN ('p_rows', 'p_rows_with_states', 'p_shown_steps', 'p_begun_runs', 'p_fresh', 'p_fresh_over_time', 'p_fresh_signs', 'p_fresh_bins', 'p_fresh_problems', 'p_ratios', 'p_advantages') AND v.definition NOT LIKE '%p_folded%') THEN
+	IF EXISTS (SELECT FROM pg_temp.views_of('up''s; "kept"', 'p') v WHERE v.view NOT IN ('p_rows', 'p_rows_with_states', 'p_shown_steps', 'p_begun_runs', 'p_fresh', 'p_fresh_over_time', 'p_fresh_signs', 'p_fresh_bins', 'p_fresh_problems', 'p_ratios', 'p_advantages', 'p_shape_over_time', 'p_success_by_horizon') AND v.definition NOT LIKE '%p_folded%') THEN
 		RAISE EXCEPTION 'a view does not read the companion';
 	END IF;
 	SELECT count(*), bool_and(b.n = a.n AND (a.n > 0 OR view = 'p_problems') AND b.digest IS NOT DISTINCT FROM a.digest) INTO views, same_rows
@@ -296,7 +297,7 @@ SELECT stepadv.maintain('ot', 'ot');
 -- The companion has the columns of _groups_over_time; the group's are the first, whatever else is called so.
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'ot_folded_over_time'::regclass AND attnum BETWEEN 1 AND 13;
 SELECT base_bucket, policy_version, bucket AT TIME ZONE 'UTC' AS bucket, n_rollouts, n_steps, return_sum, rtmc_n, gae_n FROM ot_groups_over_time WHERE base_bucket = 'g1' ORDER BY 1, 2, 3;
-SELECT relname FROM pg_class c WHERE relkind = 'v' AND relname LIKE 'ot\_%\_over\_time' AND relname <> 'ot_fresh_over_time' AND pg_get_viewdef(oid) NOT LIKE '%ot_folded_over_time%';
+SELECT relname FROM pg_class c WHERE relkind = 'v' AND relname LIKE 'ot\_%\_over\_time' AND relname NOT IN ('ot_fresh_over_time', 'ot_shape_over_time') AND pg_get_viewdef(oid) NOT LIKE '%ot_folded_over_time%';
 SELECT * FROM pg_temp.differ('ot');
 CREATE TEMP VIEW wrong AS SELECT * FROM stepadv.check_maintained('ot', 'ot');
 TABLE wrong;
@@ -385,7 +386,7 @@ DROP TABLE ot_folded_over_time CASCADE;
 UPDATE ot SET score = 0;
 TABLE wrong;
 SELECT to_regclass('ot_progress_over_time') IS NULL AS gone, stepadv.unmaintain('ot', 'ot') AS ended;
-SELECT count(*) AS kept FROM pg_class WHERE relname LIKE 'ot\_f%';
+SELECT count(*) AS kept FROM pg_class WHERE relname ~ '^ot_(fresh|folded)';
 ROLLBACK;
 -- At the end of the transaction, and when asked.
 SELECT stepadv.unmaintain('ot', 'ot');
@@ -419,7 +420,7 @@ SELECT count(*) FILTER (WHERE policy_version = 'r') > 0 AS after FROM ot_progres
 TABLE wrong;
 SELECT * FROM pg_temp.differ('ot');
 SELECT stepadv.detach('ot', 'ot') > 20 AS dropped;
-SELECT count(*) AS left_behind FROM pg_class WHERE relname LIKE 'ot\_%over\_time%' OR relname LIKE 'ot\_f%';
+SELECT count(*) AS left_behind FROM pg_class WHERE relname LIKE 'ot\_%over\_time%' OR relname ~ '^ot_(fresh|folded)';
 -- Not wanted; or without the view that is kept: nothing but the groups.  A table that
 -- only the views over time read, and that cannot be watched.
 SELECT pg_temp.attach_ot('ot') > 20 AS attached;

@@ -1,5 +1,6 @@
 -- All rows of all views and tables of the caller, as one hash per relation; when
 -- a group was folded is no number of its own, nor is whether a value forgives.
+-- <prefix>_kept_parts lists rollouts in any order; what is kept of it is in tables.
 -- only: relations and their columns, of those alone, and not what an attachment says
 -- of its views, which were fewer; {}: of all.
 \pset format unaligned
@@ -10,6 +11,6 @@ SELECT format('SELECT %L, count(*), md5(string_agg(v.row, E''\n'' ORDER BY v.row
 FROM pg_class c CROSS JOIN LATERAL (
 	SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) AS list FROM pg_attribute a
 	WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND (:'only'::jsonb = '{}' OR :'only'::jsonb -> c.oid::regclass::text ? a.attname)) l
-WHERE c.relowner = current_user::regrole AND c.relkind IN ('v', 'm', 'r', 'p')
+WHERE c.relowner = current_user::regrole AND c.relkind IN ('v', 'm', 'r', 'p') AND c.relname NOT LIKE '%\_kept\_parts'
 	AND NOT c.relispartition AND l.list IS NOT NULL AND (:'only'::jsonb = '{}' OR c.reloftype <> 'stepadv.attachment'::regtype)
 ORDER BY c.oid::regclass::text COLLATE "C" \gexec
