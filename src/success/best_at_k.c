@@ -19,6 +19,7 @@
 
 #include "aggregate.h"
 #include "arrays.h"
+#include "compat.h"
 #include "success/k.h"
 #include "sum.h"
 

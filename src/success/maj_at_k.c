@@ -11,6 +11,7 @@
 
 #include "aggregate.h"
 #include "arrays.h"
+#include "compat.h"
 #include "hash.h"
 #include "success/k.h"
 #include "success/majority.h"
