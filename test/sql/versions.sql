@@ -114,7 +114,7 @@ SELECT p.exact, p.p_value, p.p_value = s.p AS same
 FROM (SELECT '{0.25,-0.5,1,0.75,0.25,0,0.5,-0.25,0.125,1,0.5,-0.125,0}'::float8[] AS d) d, stepadv_internal.paired_difference(d.d, 0.95, 10000, 1) p,
 	LATERAL (SELECT avg((abs(sum) >= 3.5)::integer) AS p FROM (SELECT sum(CASE WHEN mask >> (i - 1)::integer & 1 = 1 THEN x ELSE -x END) FROM generate_series(0, 8191) mask, unnest(d.d) WITH ORDINALITY u(x, i) GROUP BY mask) s(sum)) s;
 -- Student's bounds: one degree of freedom tan(.475 pi); of many, what tables have.
-SELECT n, abs(p.high - p.difference) / p.stderr AS bound FROM unnest('{2,3,11,121,10001}'::integer[]) n, LATERAL (SELECT array_agg(i::float8) AS d FROM generate_series(1, n) i) d, stepadv_internal.paired_difference(d.d, 0.95, 1, 1) p;
+SELECT n, round((abs(p.high - p.difference) / p.stderr)::numeric, 10) AS bound FROM unnest('{2,3,11,121,10001}'::integer[]) n, LATERAL (SELECT array_agg(i::float8) AS d FROM generate_series(1, n) i) d, stepadv_internal.paired_difference(d.d, 0.95, 1, 1) p;
 SELECT abs(p.high - 1 - tan(0.475 * pi())) < 1e-9 AS one FROM stepadv_internal.paired_difference('{0,2}', 0.95, 1, 1) p;
 -- One task: no interval. None differs: nothing against chance.
 SELECT * FROM stepadv_internal.paired_difference('{0.5}', 0.95, 10, 1);
