@@ -80,50 +80,6 @@ heading "**Dashboards** over a table of $kept_steps steps in $upkeep_groups grou
 dashboard_rows own
 heading "**The same over the canonical tables**, whose ids are texts, hashed when they are folded:"
 dashboard_rows canonical
-# Every query of the shipped dashboard, with the values that it has when it is opened.
-panel_queries()
-{
-	perl -MJSON::PP -e '
-		local $/;
-		open my $file, "<", shift or die;
-		my $dashboard = JSON::PP->new->utf8->decode(<$file>);
-		my %value = (schema => "public", prefix => "kept", group_columns => "group_id", observation_column => "state", action_column => "action",
-			policy_version => undef, method => "rtmc", other_method => "grpo", group => q({"group_id":17}));
-		my %all = map { $_->{name} => $_->{allValue} } @{ $dashboard->{templating}{list} };
-		my @queries = map { ["list of $_->{name}", $_->{query}] } grep { $_->{type} eq "query" } @{ $dashboard->{templating}{list} };
-		foreach my $panel (@{ $dashboard->{panels} }) {
-			my $title = $panel->{title} =~ s/\$other_method/GRPO/r =~ s/\$method/RTMC/r;
-			push @queries, [$title . (@{ $panel->{targets} } > 1 ? ", $_->{refId}" : ""), $_->{rawSql}] for @{ $panel->{targets} // [] };
-		}
-		foreach my $query (@queries) {
-			my ($title, $sql) = @$query;
-			$sql =~ s/^\s*--.*$//mg;
-			$sql =~ s/\$\{(\w+):(sqlstring|raw)\}/!defined $value{$1} ? $all{$1} : $2 eq "raw" ? $value{$1} : "\x27$value{$1}\x27"/ge;
-			$sql =~ s/\$__timeFrom\(\)/\x272025-12-01T00:00:00Z\x27/g;
-			$sql =~ s/\$__timeTo\(\)/\x272026-02-01T00:00:00Z\x27/g;
-			$sql =~ s/[\s;]+/ /g;
-			print "$title\t$sql\n";
-		}' "$tree/docs/grafana/stepadv.json"
-}
-panel_rows()
-{
-	local title sql i=0
-
-	while IFS=$'\t' read -r title sql; do
-		i=$((i + 1))
-		measure $2_$i "$runs" "$sql" "$one_process"
-		row "${title//|/\\|}$1" $2_$i "$(verdict "${times_median[$2_$i]}" '<=' "$panel_limit")"
-	done < <(panel_queries)
-}
-# 100 ms at 10 million steps; what goes with their number is measured with fewer as its part, but not below 25 ms.
-panel_limit=$(awk -v n="$kept_steps" 'BEGIN { x = n / 1e5; printf("%d", x < 25 ? 25 : x > 100 ? 100 : x) }')
-heading "**Panels** of the dashboard for Grafana, each over all $kept_steps steps (goals: 100 ms at 10 million):"
-panel_rows '' panel
-# The newest version goes on: groups of it changed since the last refresh.
-query "UPDATE kept SET reward = 1 - reward WHERE group_id > $upkeep_groups - 20 AND reward IS NOT NULL" >/dev/null
-heading "**The same while 20 groups of the newest version wait** for \`refresh\`:"
-panel_rows '' waiting_panel
-query "UPDATE kept SET reward = 1 - reward WHERE group_id > $upkeep_groups - 20 AND reward IS NOT NULL; SELECT stepadv.refresh('kept')" >/dev/null
 require_equal "${results[problems_folding]}" "$(query 'SELECT count(*) FROM kept_problems')" problems
 heading "**Bad rows** of all groups, nothing kept:"
 row '`_problems`' problems_folding "folding: ${times_median[problems_fold]%.*} ms, $(ratio problems_folding problems_fold) x $(verdict "$(ratio problems_folding problems_fold)" '<=' 3)"

@@ -1,0 +1,64 @@
+# The panels of the shipped dashboard over ten million maintained steps, twice the
+# table of steps; BENCH_PANEL_GROUPS=8000 for less.
+
+say "$(machine_line) One process, jit off."
+
+panel_groups=${BENCH_PANEL_GROUPS:-$((2 * groups))}
+# A run of 20 policy versions, half a day each.
+query "CREATE UNLOGGED TABLE kept AS
+	SELECT s.step_id + (c << 40) AS step_id, s.group_id + c * $groups AS group_id, s.rollout_id, s.step_no, s.state, s.action, s.reward,
+		'v' || (s.group_id + c * $groups) * 20 / ($panel_groups + 1) AS version, '2026-01-01'::timestamptz + (s.group_id + c * $groups) * interval '10 days' / $panel_groups AS at
+	FROM generate_series(0::bigint, $(((panel_groups - 1) / groups))) c CROSS JOIN LATERAL (SELECT * FROM steps WHERE group_id + c * $groups <= $panel_groups OFFSET 0) s;
+	ALTER TABLE kept ADD PRIMARY KEY (step_id); CREATE INDEX ON kept (group_id, rollout_id, step_no);
+	SET client_min_messages = warning;
+	SELECT count(*) FROM stepadv.attach('kept', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', policy_version => 'version', started_at => 'at')" >/dev/null
+query 'VACUUM ANALYZE kept' >/dev/null
+kept_steps=$(query 'SELECT count(*) FROM kept')
+measure panels_maintain 1 "SELECT stepadv.maintain('kept')"
+query "SELECT format('VACUUM ANALYZE %s', string_agg(relation::text, ', ')) FROM (SELECT c.oid::regclass AS relation FROM pg_class c WHERE relkind = 'r' AND relname ~ '^kept_(folded|summed)') r" | psql -qX -v ON_ERROR_STOP=1
+
+# Every query of the shipped dashboard, with the values that it has when it is opened.
+panel_queries()
+{
+	perl -MJSON::PP -e '
+		local $/;
+		open my $file, "<", shift or die;
+		my $dashboard = JSON::PP->new->utf8->decode(<$file>);
+		my %value = (schema => "public", prefix => "kept", group_columns => "group_id", observation_column => "state", action_column => "action",
+			policy_version => undef, method => "rtmc", other_method => "grpo", group => q({"group_id":17}));
+		my %all = map { $_->{name} => $_->{allValue} } @{ $dashboard->{templating}{list} };
+		my @queries = map { ["list of $_->{name}", $_->{query}] } grep { $_->{type} eq "query" } @{ $dashboard->{templating}{list} };
+		foreach my $panel (@{ $dashboard->{panels} }) {
+			my $title = $panel->{title} =~ s/\$other_method/GRPO/r =~ s/\$method/RTMC/r;
+			push @queries, [$title . (@{ $panel->{targets} } > 1 ? ", $_->{refId}" : ""), $_->{rawSql}] for @{ $panel->{targets} // [] };
+		}
+		foreach my $query (@queries) {
+			my ($title, $sql) = @$query;
+			$sql =~ s/^\s*--.*$//mg;
+			$sql =~ s/\$\{(\w+):(sqlstring|raw)\}/!defined $value{$1} ? $all{$1} : $2 eq "raw" ? $value{$1} : "\x27$value{$1}\x27"/ge;
+			$sql =~ s/\$__timeFrom\(\)/\x272025-12-01T00:00:00Z\x27/g;
+			$sql =~ s/\$__timeTo\(\)/\x272026-02-01T00:00:00Z\x27/g;
+			$sql =~ s/[\s;]+/ /g;
+			print "$title\t$sql\n";
+		}' "$tree/docs/grafana/stepadv.json"
+}
+panel_rows()
+{
+	local title sql i=0
+
+	while IFS=$'\t' read -r title sql; do
+		i=$((i + 1))
+		measure $2_$i "$runs" "$sql" "$one_process"
+		row "${title//|/\\|}$1" $2_$i "$(verdict "${times_median[$2_$i]}" '<=' "$panel_limit")"
+	done < <(panel_queries)
+}
+# 100 ms at 10 million steps; with fewer as its part, but not below 25 ms.
+panel_limit=$(awk -v n="$kept_steps" 'BEGIN { x = n / 9.9e4; printf("%d", x < 25 ? 25 : x > 100 ? 100 : x) }')
+heading "**Panels** of the dashboard for Grafana, each over all $kept_steps steps in $panel_groups groups, which \`maintain\` took ${times_median[panels_maintain]%.*} ms to fold and to sum up:"
+panel_rows '' panel
+# The newest version goes on: groups of it changed since the last refresh.
+query "UPDATE kept SET reward = 1 - reward WHERE group_id > $panel_groups - 20 AND reward IS NOT NULL" >/dev/null
+heading "**The same while 20 groups of the newest version wait** for \`refresh\`:"
+panel_rows '' waiting_panel
+query "SET client_min_messages = warning; SELECT stepadv.detach('kept')" >/dev/null
+query 'DROP TABLE kept' >/dev/null
