@@ -11,8 +11,8 @@ BEGIN
 		SELECT c.relname FROM stepadv_internal.attachments(NULL::oid) a JOIN pg_class c ON c.oid = ANY (a.views)
 		WHERE c.relnamespace = quote_ident(rows_of.schema)::regnamespace AND a.prefix = rows_of.prefix ORDER BY 1
 	LOOP
-		-- Sums over groups have no order.
-		PERFORM set_config('extra_float_digits', CASE WHEN view ~ '(ess|age|shape)_over_time$|_by_horizon$' THEN '-1' ELSE '1' END, true);
+		-- Sums over groups have no order, and kept ones are sums of sums: nine digits, as in panels.
+		PERFORM set_config('extra_float_digits', CASE WHEN view ~ '(ess|age)_over_time$' THEN '-6' ELSE '1' END, true);
 		-- What cancels out is rounding error.
 		EXECUTE format('SELECT count(*), md5(string_agg(t, '','' ORDER BY t)) FROM (SELECT %s AS t FROM %I.%I v) v', CASE WHEN view LIKE '%age\_over\_time'
 			THEN 'jsonb_strip_nulls(to_jsonb(v) - ''mean_advantage'' - ''sd_advantage'')::text' ELSE 'v::text' END, rows_of.schema, view) INTO n, digest;
