@@ -5,13 +5,20 @@ SET jit = off;
 \set SHOW_CONTEXT never
 
 -- All rows of all views of a prefix, as texts; the last digits count.
-CREATE FUNCTION pg_temp.rows_of(schema text, prefix text) RETURNS TABLE (view text, n bigint, digest text) LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.rows_of(schema text, prefix text) RETURNS TABLE (view text, n bigint, digest text, sums float8[]) LANGUAGE plpgsql AS $$
 BEGIN
 	FOR view IN
 		SELECT c.relname FROM stepadv_internal.attachments(NULL::oid) a JOIN pg_class c ON c.oid = ANY (a.views)
 		WHERE c.relnamespace = quote_ident(rows_of.schema)::regnamespace AND a.prefix = rows_of.prefix ORDER BY 1
 	LOOP
-		-- Sums over groups have no order, and kept ones are sums of sums: nine digits, as in panels.
+		-- Sums over groups have no order, and kept ones are sums of sums: these are compared as numbers, to 1e-14; rounded, two that
+		-- hardly differ can be written in two ways.
+		PERFORM set_config('extra_float_digits', '1', true);
+		sums := NULL;
+		IF view ~ '(ess|age)_over_time$' THEN
+			EXECUTE format('SELECT array_agg(e.value::text::float8 ORDER BY r.j ->> ''policy_version'', r.j ->> ''bucket'', r.j ->> ''method'', e.key)
+				FROM (SELECT to_jsonb(v) - ''mean_advantage'' - ''sd_advantage'' AS j FROM %I.%I v) r, jsonb_each(r.j) e WHERE jsonb_typeof(e.value) = ''number''', rows_of.schema, view) INTO sums;
+		END IF;
 		PERFORM set_config('extra_float_digits', CASE WHEN view ~ '(ess|age)_over_time$' THEN '-6' ELSE '1' END, true);
 		-- What cancels out is rounding error.
 		EXECUTE format('SELECT count(*), md5(string_agg(t, '','' ORDER BY t)) FROM (SELECT %s AS t FROM %I.%I v) v', CASE WHEN view LIKE '%age\_over\_time'
@@ -63,7 +70,8 @@ BEGIN
 	IF EXISTS (SELECT FROM pg_temp.views_of('up''s; "kept"', 'p') v WHERE v.view NOT IN ('p_rows', 'p_rows_with_states', 'p_shown_steps', 'p_begun_runs', 'p_fresh', 'p_fresh_over_time', 'p_fresh_signs', 'p_fresh_bins', 'p_fresh_problems', 'p_ratios', 'p_advantages', 'p_shape_over_time', 'p_success_by_horizon') AND v.definition NOT LIKE '%p_folded%') THEN
 		RAISE EXCEPTION 'a view does not read the companion';
 	END IF;
-	SELECT count(*), bool_and(b.n = a.n AND (a.n > 0 OR view = 'p_problems') AND b.digest IS NOT DISTINCT FROM a.digest) INTO views, same_rows
+	SELECT count(*), bool_and(b.n = a.n AND (a.n > 0 OR view = 'p_problems') AND b.digest IS NOT DISTINCT FROM a.digest
+		AND NOT EXISTS (SELECT FROM unnest(b.sums, a.sums) u(x, y) WHERE (abs(u.x - u.y) <= 1e-14 * abs(u.x)) IS NOT TRUE)) INTO views, same_rows
 	FROM rows_before b FULL JOIN pg_temp.rows_of('up''s; "kept"', 'p') a USING (view);
 	PERFORM stepadv.unmaintain('"my ""steps""; --"');
 	SELECT bool_and(b IS NOT DISTINCT FROM a) INTO same_definitions FROM views_before b FULL JOIN pg_temp.views_of('up''s; "kept"', 'p') a USING (view);
