@@ -101,22 +101,20 @@ $(error PostgreSQL's server headers are missing: run `make deps`, or set PG_CONF
 endif
 include $(PGXS)
 
-# What make finds by VPATH in another folder, it names by the path there.
 $(OBJS): $(LOCAL_HEADERS)
 
-# A build elsewhere has the source's folders.
-BUILT_IN = $(sort $(dir $(OBJS) $(DATA_built)))
-$(OBJS) $(OBJS:.o=.bc) $(DATA_built): | $(BUILT_IN)
-$(BUILT_IN):
-	$(MKDIR_P) $@
+# A build in another folder has the source's folders.
+ifneq ($(VPATH),)
+$(shell mkdir -p $(sort $(dir $(OBJS) $(DATA_built))))
+endif
 
 sql/stepadv--$(EXTVERSION).sql: $(SQL_PARTS) $(FROZEN) stepadv.control Makefile
 	cat $(addprefix $(here),$(SQL_PARTS)) > $@
-	@sh $(here)sql/release.sh same $@
+	@sh $(here)sql/release.sh same '$(CURDIR)/$@'
 
 import/stepadv_import--$(EXTVERSION).sql: $(IMPORT_PARTS) $(FROZEN) import/stepadv_import.control Makefile
 	cat $(addprefix $(here),$(IMPORT_PARTS)) > $@
-	@sh $(here)sql/release.sh same $@
+	@sh $(here)sql/release.sh same '$(CURDIR)/$@'
 
 $(filter sql/%,$(UPDATES)): sql/%: sql/releases/% $(SQL_PARTS) sql/functions.awk
 	{ cat $< && awk -f $(here)sql/functions.awk $(addprefix $(here),$(SQL_PARTS)); } > $@ || { rm -f $@; exit 1; }
