@@ -12,17 +12,22 @@ IMPORT = $(patsubst $(here)%.control,%,$(wildcard $(here)import/stepadv_import.c
 EXTENSION = stepadv $(IMPORT)
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" '$(here)stepadv.control')
 
-.PHONY: all deps check demo report bench credit credit-history fuzz dist freeze begin
+.PHONY: all deps check check-package demo report bench credit credit-history fuzz dist freeze begin
 
-OWN_GOALS = deps check demo report bench credit credit-history fuzz dist freeze begin
+OWN_GOALS = deps check check-package demo report bench credit credit-history fuzz dist freeze begin
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
+# PG=17, PG='15 17', PG=all: with which versions of PostgreSQL; else that of PG_CONFIG.
 deps:
-	@sh test/harness/deps.sh build
+	@PG='$(PG)' sh test/harness/deps.sh build
 
 check:
-	@bash test/harness/check.sh
+	@$(if $(PG),PG='$(PG)' bash test/harness/versions.sh,bash test/harness/check.sh)
+
+# The Debian packages, built, installed and used in bare roots.
+check-package:
+	@bash test/package/run.sh
 
 demo:
 	@ROLLOUTS='$(ROLLOUTS)' bash test/harness/demo.sh
@@ -89,7 +94,7 @@ ISOLATION_OPTS = --inputdir=$(here)test --outputdir=. --load-extension=stepadv
 PG_CFLAGS = -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(WERROR),-Werror) $(if $(ASSERTS),-DUSE_ASSERT_CHECKING)
 # The folder of the build is in no file that comes out of it, whatever it is called.
-PG_CFLAGS += '-ffile-prefix-map=$(CURDIR)=.'
+PG_CFLAGS += '-ffile-prefix-map=$(CURDIR)=.' $(if $(VPATH),'-ffile-prefix-map=$(here)=')
 PG_CPPFLAGS = -I$(here)src
 SHLIB_LINK = -lm
 EXTRA_CLEAN = build
