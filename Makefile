@@ -91,10 +91,11 @@ ISOLATION_OPTS = --inputdir=$(here)test --outputdir=. --load-extension=stepadv
 # WERROR=1 and ASSERTS=1 are how `make check` builds; neither is for production.
 # A field that a table of parameters or columns does not name is 0, and is meant to be.
 # -ftree-vectorize would reorder no float sum, but -ffast-math would: never add it.
-PG_CFLAGS = -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
+# C11; the headers of 19 use what their compiler has beyond it.
+PG_CFLAGS = $(if $(filter 14 15 16 17 18,$(MAJORVERSION)),-std=gnu11) -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(WERROR),-Werror) $(if $(ASSERTS),-DUSE_ASSERT_CHECKING)
 # The folder of the build is in no file that comes out of it, whatever it is called.
-PG_CFLAGS += '-ffile-prefix-map=$(CURDIR)=.' $(if $(VPATH),'-ffile-prefix-map=$(here)=')
+PG_CFLAGS += '-ffile-prefix-map=$(CURDIR)=.' $(if $(here),'-ffile-prefix-map=$(here)=')
 PG_CPPFLAGS = -I$(here)src
 SHLIB_LINK = -lm
 EXTRA_CLEAN = build

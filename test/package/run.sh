@@ -99,7 +99,8 @@ use()
 {
 	cp "$top/test/package/use.sql" "$dir/bare/tmp/" && chmod 644 "$dir/bare/tmp/use.sql"
 	within "$dir/bare" '
-		pg=$(dpkg -L postgresql-*-stepadv | sed -n "s|^\(/usr/lib/postgresql/[0-9]*\)/lib/stepadv.so$|\1|p")/bin
+		package=$(dpkg-query -W -f "\${Package}\n" "postgresql-*-stepadv" | tail -n 1)
+		pg=$(dpkg -L "$package" | sed -n "s|^\(/usr/lib/postgresql/[0-9]*\)/lib/stepadv.so$|\1|p")/bin
 		runuser -u postgres -- sh -euc "
 			d=\$(mktemp -d); mkdir \$d/socket
 			$pg/initdb -D \$d/data -A trust >/dev/null
@@ -114,7 +115,7 @@ use()
 	'
 }
 
-remove() { within "$dir/bare" 'apt-get purge -y -qq "postgresql-*-stepadv"; ! find /usr/lib/postgresql /usr/share/postgresql /usr/share/doc -path "*stepadv*" | grep .'; }
+remove() { within "$dir/bare" 'apt-get purge -y -qq "?name(postgresql-.*-stepadv)"; ! find /usr/lib/postgresql /usr/share/postgresql /usr/share/doc -path "*stepadv*" | grep .'; }
 
 mkdir -p "$dir"
 : >"$log"
