@@ -9,6 +9,7 @@
 #include "pgstat.h"
 #include "port/atomics.h"
 #include "storage/barrier.h"
+#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "plan/group_fold_exchange.h"
