@@ -88,16 +88,18 @@ REGRESS_OPTS = --inputdir=$(here)test --load-extension=stepadv
 ISOLATION = $(patsubst test/specs/%.spec,%,$(call sources,test/specs/*.spec))
 ISOLATION_OPTS = --inputdir=$(here)test --outputdir=. --load-extension=stepadv
 
-# WERROR=1 and ASSERTS=1 are how `make check` builds; neither is for production.
+# WERROR=1 and ASSERTS=1 are how `make check` builds; neither is for production.  Nor is
+# SANITIZE=undefined, with which whatever C leaves open ends the server.
 # A field that a table of parameters or columns does not name is 0, and is meant to be.
 # -ftree-vectorize would reorder no float sum, but -ffast-math would: never add it.
 # C11; the headers of 19 use what their compiler has beyond it.
 PG_CFLAGS = $(if $(filter 14 15 16 17 18,$(MAJORVERSION)),-std=gnu11) -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
-	$(if $(WERROR),-Werror) $(if $(ASSERTS),-DUSE_ASSERT_CHECKING)
+	$(if $(WERROR),-Werror) $(if $(ASSERTS),-DUSE_ASSERT_CHECKING) \
+	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 # The folder of the build is in no file that comes out of it, whatever it is called.
 PG_CFLAGS += '-ffile-prefix-map=$(CURDIR)=.' $(if $(here),'-ffile-prefix-map=$(here)=')
 PG_CPPFLAGS = -I$(here)src
-SHLIB_LINK = -lm
+SHLIB_LINK = -lm $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 EXTRA_CLEAN = build
 
 PG_CONFIG ?= pg_config

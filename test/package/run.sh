@@ -107,8 +107,9 @@ use()
 			$pg/pg_ctl -D \$d/data -l \$d/log -o \"-c listen_addresses= -c unix_socket_directories=\$d/socket\" -w start >/dev/null
 			status=0
 			$pg/psql -X -h \$d/socket -d postgres -v ON_ERROR_STOP=1 -f /tmp/use.sql || status=1
-			$pg/stepadv-import --help >/dev/null || status=1
-			$pg/stepadv-report --help >/dev/null || status=1
+			for program in stepadv-import stepadv-export stepadv-report; do
+				$pg/\$program --help >/dev/null || status=1
+			done
 			$pg/pg_ctl -D \$d/data -m fast -w stop >/dev/null
 			rm -rf \$d
 			exit \$status"
