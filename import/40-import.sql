@@ -171,8 +171,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.import_plain_format(regclass, text, jsonb, boolean) IS
 'part of import_rollouts: the format of documents, as the caller says or the first of them, if it is one that import_plain_query reads; else NULL';
 
--- The rollouts of documents of one of these formats: an error where a document is
--- no JSON, a problem or NULL where it is of another format.
+-- The rollouts of documents of one of these formats, or that are said to be: an error
+-- where a document is no JSON, a problem or NULL where nothing can be made of it.
 CREATE FUNCTION stepadv_internal.import_plain_query(documents regclass, has_source boolean, format text, is_given boolean, is_latin1 boolean) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -181,19 +181,24 @@ DECLARE
 	source CONSTANT text := CASE WHEN import_plain_query.has_source THEN 'd.source' ELSE 'NULL::text' END;
 	json CONSTANT text := CASE WHEN import_plain_query.is_latin1 THEN 'stepadv_internal.import_utf8(d.document)::jsonb' ELSE 'd.document::jsonb' END;
 	read CONSTANT text := format($q$FROM %s d WHERE ascii(left(d.document, 1)) > 32 OR btrim(d.document, E' \t\r\n') <> ''$q$, stepadv_internal.load_name(import_plain_query.documents));
+	rollouts text;
 BEGIN
 	IF import_plain_query.format = 'verl' THEN
 		-- Many, and read as they lie.
 		RETURN format('SELECT d.n, 1::bigint AS i, 0 AS nul_replaced, NULL::text AS document_problem, stepadv_internal.import_verl(%s, %s, d.n) AS v %s', json, source, read);
 	END IF;
+	rollouts := format('stepadv_internal.import_%s(d.json, d.source)', import_plain_query.format);
+	IF NOT import_plain_query.is_given THEN
+		-- Each tells what it is; what is something else is read as that.
+		rollouts := format('CASE WHEN @extschema@.rollout_format(d.json) = %L THEN %s
+			ELSE (SELECT p.rollouts FROM stepadv_internal.import_document(NULL::text, d.json, NULL::text, d.source, d.n, NULL::jsonb, false) p) END', import_plain_query.format, rollouts);
+	END IF;
 	RETURN format('SELECT d.n, coalesce(r.i, 1) AS i, 0 AS nul_replaced, NULL::text AS document_problem, r.v
-		FROM (SELECT d.n, %s AS source, %s AS json %s ORDER BY d.n OFFSET 0) d LEFT JOIN LATERAL unnest(%s stepadv_internal.import_%s(d.json, d.source)%s) WITH ORDINALITY r(v, i) ON true',
-		source, json, read, CASE WHEN import_plain_query.is_given THEN '' ELSE format('CASE WHEN @extschema@.rollout_format(d.json) = %L THEN', import_plain_query.format) END,
-		import_plain_query.format, CASE WHEN import_plain_query.is_given THEN '' ELSE ' END' END);
+		FROM (SELECT d.n, %s AS source, %s AS json %s ORDER BY d.n OFFSET 0) d LEFT JOIN LATERAL unnest(%s) WITH ORDINALITY r(v, i) ON true', source, json, read, rollouts);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_plain_query(regclass, boolean, text, boolean, boolean) IS
-'part of import_rollouts: import_query for documents that are text and all of one format, openai_chat, verl or intercode; is_given: the caller says so, else each is asked';
+'part of import_rollouts: import_query for documents that are text and most of them of one format, openai_chat, verl or intercode; is_given: all are, as the caller says, else each is asked';
 
 -- The rollouts of documents, in their order; a document without any is a row too.
 CREATE FUNCTION stepadv_internal.import_query(documents regclass, kind text, has_source boolean, format text, paths jsonb, is_latin1 boolean) RETURNS text
