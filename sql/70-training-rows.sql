@@ -210,8 +210,8 @@ DECLARE
 	number integer := -1;
 BEGIN
 	FOR message IN SELECT m FROM jsonb_array_elements(kept_conversation.kept) WITH ORDINALITY k(m, i) ORDER BY i LOOP
-		-- A turn of the model's is one message.
-		IF message ->> 'role' IN ('assistant', 'ai', 'gpt', 'model') THEN
+		-- A turn of the model's is one message; what it was shown as an example is none.
+		IF message ->> 'role' IN ('assistant', 'ai', 'gpt', 'model') AND message ->> 'is_demo' IS DISTINCT FROM 'true' THEN
 			number := number + 1;
 		END IF;
 		message := stepadv_internal.kept_message(message, by_turn, kept_conversation.whose);

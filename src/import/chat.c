@@ -5,16 +5,14 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 
 #include "compat.h"
 #include "import/about.h"
 #include "import/messages.h"
 #include "import/names.h"
+#include "import/rollout_list.h"
 
 PG_FUNCTION_INFO_V1(stepadv_import_openai_chat);
 
@@ -73,7 +71,7 @@ push_ids(JsonWriter *state, const JsonbValue *record, JsonbValue *list, JsonbVal
 	push_words(state, "rollout_id", rollout.s != NULL ? rollout : digest_of(list));
 }
 
-static Datum
+static JsonbValue *
 rollout_of(const JsonbValue *record, int number, Words source)
 {
 	JsonWriter state = {0};
@@ -89,7 +87,7 @@ rollout_of(const JsonbValue *record, int number, Words source)
 		char	   *problem = psprintf("record %d has no list of messages (traj or messages)", number);
 
 		push_words(&state, "problem", (Words) {problem, strlen(problem)});
-		return JsonbPGetDatum(JsonbValueToJsonb(end_json(&state, WJB_END_OBJECT)));
+		return end_json(&state, WJB_END_OBJECT);
 	}
 	messages = json_elements(&list, &n);
 	hear_and_keep(&talk, messages, n, &kept);
@@ -97,7 +95,7 @@ rollout_of(const JsonbValue *record, int number, Words source)
 	push_ids(&state, record, &list, messages, n);
 	push_metadata(&state, record, source, &kept, used);
 	push_conversation(&state, &talk);
-	return JsonbPGetDatum(JsonbValueToJsonb(end_json(&state, WJB_END_OBJECT)));
+	return end_json(&state, WJB_END_OBJECT);
 }
 
 /* A list of messages as a record of its own. */
@@ -136,7 +134,7 @@ records_of(JsonbValue *document, int *n)
 Datum
 stepadv_import_openai_chat(PG_FUNCTION_ARGS)
 {
-	ArrayBuildState *rollouts = initArrayResult(JSONBOID, CurrentMemoryContext, false);
+	RolloutList rollouts;
 	JsonbValue	document = {.type = jbvNull};
 	JsonbValue *records;
 	Words		source = NO_WORDS;
@@ -151,10 +149,11 @@ stepadv_import_openai_chat(PG_FUNCTION_ARGS)
 		source = (Words) {VARDATA_ANY(path), VARSIZE_ANY_EXHDR(path)};
 	}
 	records = records_of(&document, &n);
+	begin_rollout_list(&rollouts);
 	for (int i = 0; i < n; i++)
 	{
-		CHECK_FOR_INTERRUPTS();
-		accumArrayResult(rollouts, rollout_of(&records[i], i + 1, source), false, JSONBOID, CurrentMemoryContext);
+		begin_rollout(&rollouts);
+		add_rollout(&rollouts, rollout_of(&records[i], i + 1, source));
 	}
-	PG_RETURN_DATUM(makeArrayResult(rollouts, CurrentMemoryContext));
+	PG_RETURN_DATUM(end_rollout_list(&rollouts));
 }

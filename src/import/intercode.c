@@ -5,15 +5,13 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 
 #include "compat.h"
 #include "import/about.h"
 #include "import/names.h"
+#include "import/rollout_list.h"
 
 PG_FUNCTION_INFO_V1(stepadv_import_intercode);
 
@@ -153,7 +151,7 @@ push_steps(JsonWriter *state, const Episode *episode)
 	push_json(state, WJB_END_OBJECT, NULL);
 }
 
-static Datum
+static JsonbValue *
 rollout_of(Words key, const JsonbValue *json, Words source, Words base)
 {
 	JsonWriter state = {0};
@@ -188,38 +186,40 @@ rollout_of(Words key, const JsonbValue *json, Words source, Words base)
 		push_episode_metadata(&state, &episode, source);
 		push_steps(&state, &episode);
 	}
-	return JsonbPGetDatum(JsonbValueToJsonb(end_json(&state, WJB_END_OBJECT)));
+	return end_json(&state, WJB_END_OBJECT);
 }
 
 static Datum
 rollouts_of(const JsonbValue *document, Words source)
 {
-	ArrayBuildState *rollouts = initArrayResult(JSONBOID, CurrentMemoryContext, false);
+	RolloutList rollouts;
 	JsonbIterator *it;
 	JsonbIteratorToken token;
 	JsonbValue	key;
 	JsonbValue	value;
 	Words		base = base_of_path(source);
 
+	begin_rollout_list(&rollouts);
 	if (json_member(document, "turn_history", &value))
 	{
 		Words		task = json_member_words(document, "task_id");
 
-		accumArrayResult(rollouts, rollout_of(task.s != NULL ? task : WORDS("0"), document, source, base), false, JSONBOID, CurrentMemoryContext);
+		begin_rollout(&rollouts);
+		add_rollout(&rollouts, rollout_of(task.s != NULL ? task : WORDS("0"), document, source, base));
 	}
 	else if (json_is_object(document))
 	{
 		it = JsonbIteratorInit(document->val.binary.data);
 		while ((token = JsonbIteratorNext(&it, &key, true)) != WJB_DONE)
 		{
-			CHECK_FOR_INTERRUPTS();
 			if (token != WJB_KEY)
 				continue;
 			(void) JsonbIteratorNext(&it, &value, true);
-			accumArrayResult(rollouts, rollout_of(json_words(&key), &value, source, base), false, JSONBOID, CurrentMemoryContext);
+			begin_rollout(&rollouts);
+			add_rollout(&rollouts, rollout_of(json_words(&key), &value, source, base));
 		}
 	}
-	return makeArrayResult(rollouts, CurrentMemoryContext);
+	return end_rollout_list(&rollouts);
 }
 
 /* import_intercode(document jsonb, source text): the rollouts, as jsonb[] */

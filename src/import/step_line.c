@@ -10,7 +10,6 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -22,6 +21,7 @@
 #include "arrays.h"
 #include "compat.h"
 #include "import/json_read.h"
+#include "import/latin1.h"
 #include "import/step_line.h"
 #include "rows.h"
 
@@ -322,27 +322,14 @@ read_object(LineReader *reader, Jsonb *json)
 		!reader->nulls[reader->places[LINE_ROLLOUT_ID]];
 }
 
-static bool
-is_all_ascii(const char *s)
-{
-	while (*s != '\0' && !IS_HIGHBIT_SET(*s))
-		s++;
-	return *s == '\0';
-}
-
 /* The line as JSON; bytes that came as LATIN1 are read as UTF-8. */
 static Jsonb *
 json_of_line(Datum line, bool is_latin1)
 {
 	char	   *words = TextDatumGetCString(line);
 
-	if (is_latin1 && !is_all_ascii(words))
-	{
-		char	   *bytes = (char *) pg_do_encoding_conversion((unsigned char *) words, strlen(words), PG_UTF8, PG_LATIN1);
-
-		pg_verify_mbstr(PG_UTF8, bytes, strlen(bytes), false);
-		words = bytes;
-	}
+	if (is_latin1)
+		words = (char *) utf8_of_latin1((Words) {words, strlen(words)}).s;
 	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(words)));
 }
 
