@@ -1,4 +1,4 @@
--- Methods known from public code, beside those of the papers: src/estimators/outcome_baselines.c, igpo.c, pure.c, gae.c, g2po.c
+-- Methods known from public code (salt from texts alone), beside those of the papers: src/estimators/outcome_baselines.c, igpo.c, pure.c, gae.c, g2po.c, salt.c
 -- success_reward of g2po may be NULL (its default), so that is not STRICT: a NULL group gives no rows.
 
 CREATE FUNCTION stepadv.opo(rollouts stepadv.rollout_group, length text DEFAULT 'steps', singleton text DEFAULT 'zero')
@@ -50,3 +50,11 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 100 SUPPORT stepadv_internal.r
 AS 'MODULE_PATHNAME', 'stepadv_g2po';
 COMMENT ON FUNCTION stepadv.g2po(stepadv.rollout_group, float8, float8, text, float8, text, text, float8, float8) IS
 'G2PO (its code): v of a state is the mean over its visits in the group of gamma^(steps until the rollout has ended) times the rollout''s return; next_v that of the state of the next step, and after the last step of a rollout that succeeded success_reward (NULL: its return), of another 0; step_advantage: next_v normalised over the steps out of the same state, 0 for a state seen once, plus next_v - v normalised over all steps of the group; advantage: episode_advantage (as of gigpo) + step_weight x step_advantage; normalise, epsilon, weighting, singleton as for gigpo; a NULL state is one of its own; NULL for rollouts not judged yet';
+
+CREATE FUNCTION stepadv.salt(rollouts stepadv.rollout_group, normalise text DEFAULT 'std', epsilon float8 DEFAULT 1e-6, weighting text DEFAULT 'rollout', singleton text DEFAULT 'zero',
+	merge text DEFAULT 'transition', visit text DEFAULT 'first', success_above float8 DEFAULT 0)
+RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, episode_advantage float8, n_edge integer, advantage float8)
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 700 ROWS 100 SUPPORT stepadv_internal.row_support
+AS 'MODULE_PATHNAME', 'stepadv_salt';
+COMMENT ON FUNCTION stepadv.salt(stepadv.rollout_group, text, float8, text, text, text, text, float8) IS
+'SALT (Li et al. 2025, arXiv 2510.20022; it has no public code, the formula is that which appendix A.3 of the paper of GRAFT, 2026, gives of it): the mean of the episode advantages (as of gigpo: normalise, epsilon, weighting, singleton) of the group''s judged rollouts that took the same step, n_edge of them; a step that only one took has its rollout''s own; the same step: state, action and the state that it led to, after the last step of a rollout that succeeded (success_above) one GOAL, of another its next_state, or where none is given a place of its own; merge ''action'': state and action alone; visit ''every'': a rollout counts each time that it took the step; a NULL state or action is one of its own; NULL for rollouts not judged yet';

@@ -45,7 +45,8 @@ FROM (VALUES
 	('igpo', 'igpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 220),
 	('pure', 'pure', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 230),
 	('bi_level_gae', 'bi_level_gae', '{reward,value,turn}', '{value,turn}', NULL, 'a row per step', 240),
-	('g2po', 'g2po', '{reward,state}', '{}', NULL, 'a row per step', 250)
+	('g2po', 'g2po', '{reward,state}', '{}', NULL, 'a row per step', 250),
+	('salt', 'salt', '{reward,state,action}', '{next_state}', NULL, 'a row per step', 260)
 ) AS v(method, function, requires, uses, options_of, shape, place)
 JOIN pg_proc p ON p.pronamespace = 'stepadv'::regnamespace AND p.proname = v.function
 	AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype;

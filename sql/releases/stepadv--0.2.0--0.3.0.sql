@@ -243,7 +243,8 @@ INSERT INTO stepadv_internal.methods VALUES
 	('bi_level_gae', 'stepadv.bi_level_gae(stepadv.rollout_group,double precision,double precision,double precision,boolean)',
 		'{reward,value,turn}', '{value,turn}', NULL, 'a row per step', 240),
 	('g2po', 'stepadv.g2po(stepadv.rollout_group,double precision,double precision,text,double precision,text,text,double precision,double precision)',
-		'{reward,state}', '{}', NULL, 'a row per step', 250);
+		'{reward,state}', '{}', NULL, 'a row per step', 250),
+	('salt', 'stepadv.salt(stepadv.rollout_group,text,double precision,text,text,text,text,double precision)', '{reward,state,action}', '{next_state}', NULL, 'a row per step', 260);
 
 -- What rollouts that were left out say of methods.
 CREATE TYPE stepadv.credit AS (

@@ -1,4 +1,4 @@
--- opo, grpo_passk, remax, igpo, pure, bi_level_gae, g2po: worked by hand, against plain SQL, refusals.
+-- opo, grpo_passk, remax, igpo, pure, bi_level_gae, g2po, salt: worked by hand, against plain SQL, refusals.
 CREATE SCHEMA more_methods;
 SET search_path = more_methods, stepadv, public;
 \set VERBOSITY terse
@@ -78,6 +78,20 @@ WHERE step_id IN (3, 4) ORDER BY above, 1;
 SELECT a.* FROM (SELECT rollout_agg(1, 1, 1, NULL, NULL, 1) AS g) y, g2po(g) a;
 SELECT count(*) AS none FROM g2po(NULL) a;
 
+-- salt: returns 1, 0, 0 of mean 1/3. Rollouts 1 and 2 share their first step, into state 2, where they take one action, of which one
+-- ends in the goal and one does not; rollout 3 goes from state 1 to 3 by the same action. So 1/6 for what 1 and 2 share.
+CREATE TABLE salted AS SELECT rollout_agg(r * 2 + n, r, n, CASE WHEN n = 1 THEN 1 WHEN r = 3 THEN 3 ELSE 2 END, 1, CASE WHEN n = 2 THEN (r = 1)::int END) AS g FROM generate_series(1, 3) r, generate_series(1, 2) n;
+SELECT a.* FROM salted, salt(g, normalise => 'mean') a;
+-- by action all three share their first step, 1 and 2 their last
+SELECT step_id, n_edge, round(advantage::numeric, 9) AS advantage FROM salted, salt(g, 'mean', merge => 'action') a;
+-- all succeed: one goal; none does: places of their own
+SELECT a.step_id, a.n_edge FROM salted, unnest(ARRAY[-1, 5]) above, salt(g, success_above => above) a WHERE step_id IN (4, 6) ORDER BY above, 1;
+-- a rollout that failed ends in its next_state, 7, as the other does; a third one's is not known. Rollout 4 takes 1 -> 1 twice: 4, 0, 0, 0 of mean 1
+CREATE TABLE looped AS SELECT rollout_agg(i, least(i, 4), i, 1, 1, CASE i WHEN 6 THEN 4 WHEN 1 THEN 0 WHEN 2 THEN 0 WHEN 3 THEN 0 END, NULL, CASE WHEN i < 3 THEN 7 END, NULL, NULL, NULL) AS g FROM generate_series(1, 6) i;
+SELECT visit, a.step_id, a.episode_advantage, a.n_edge, a.advantage FROM looped, unnest('{first,every}'::text[]) visit, salt(g, normalise => 'mean', visit => visit) a ORDER BY visit, 2;
+SELECT visit, a.step_id, a.n_edge, a.advantage FROM looped, unnest('{first,every}'::text[]) visit, salt(g, normalise => 'mean', visit => visit, merge => 'action') a WHERE step_id = 1 ORDER BY visit;
+SELECT a.* FROM (SELECT rollout_agg(1, 1, 1, NULL, NULL, 1) AS g) y, salt(g) a;
+
 -- Random groups, some rollouts not judged, NULL states, turn rewards and costs, against plain SQL.
 CREATE TABLE s AS
 SELECT i AS id, i / 80 AS grp, i / 80 * 100 + (hashint4(i / 5) & 15) AS r, i AS n, nullif(hashint4(i * 3) & 7, 0) AS state,
@@ -137,13 +151,27 @@ SELECT count(a.advantage), count(*) FILTER (WHERE visits = 1) AS alone, count(*)
 	CASE WHEN visits = 1 THEN 0 ELSE (nv.nv - m.mean) / (m.sd + 1e-6) END + (nv.nv - nv.v - n.mean) / (n.sd + 1e-6)) OR differ(a.advantage, a.step_advantage + (nv.t - e.mean) / (e.sd + 1e-6))) AS wrong
 FROM nv JOIN m USING (grp, known) JOIN n USING (grp) JOIN e USING (grp) JOIN (g CROSS JOIN LATERAL g2po(g) a) ON a.step_id = nv.id;
 
+-- Few states and actions, some NULL, next states known or not: by merge and by visit.
+CREATE TABLE few AS SELECT s.id, grp, r, n, nullif(hashint4(id * 3) & 3, 0) AS state, nullif(hashint4(id * 17) & 3, 0) AS action, reward, CASE WHEN hashint4(id * 23) & 3 > 0 THEN hashint4(id * 19) & 3 END AS next_state FROM s;
+CREATE TABLE few_g AS SELECT grp, rollout_agg(id, r, n, state, action, reward, NULL, next_state, NULL, NULL, NULL) AS g FROM few GROUP BY grp;
+WITH k AS (SELECT f.*, q.t, coalesce(f.state, -f.id) AS s, coalesce(f.action, -f.id) AS a FROM few f JOIN q USING (id)),
+	e AS (SELECT k.*, coalesce(lead(s) OVER w, CASE WHEN t > 0 THEN 1000 ELSE coalesce(next_state, -10000 - r) END) AS s2, (k.t - m.mean) / (m.sd + 1e-6) AS e
+		FROM k JOIN (SELECT grp, avg(t) AS mean, stddev(t) AS sd FROM rolls GROUP BY grp) m USING (grp) WINDOW w AS (PARTITION BY r ORDER BY n)),
+	x AS (SELECT e.*, merge, visit, row_number() OVER (PARTITION BY merge, visit, grp, s, a, key, r ORDER BY n) AS nth, key FROM e, unnest('{transition,action}'::text[]) merge, unnest('{first,every}'::text[]) visit,
+		LATERAL (SELECT CASE merge WHEN 'transition' THEN s2 ELSE 0 END AS key) l),
+	y AS (SELECT *, avg(e) FILTER (WHERE nth = 1 OR visit = 'every') OVER edge AS mean, count(*) FILTER (WHERE nth = 1 OR visit = 'every') OVER edge AS c FROM x WINDOW edge AS (PARTITION BY merge, visit, grp, s, a, key))
+SELECT merge, visit, count(z.advantage), max(z.n_edge) AS most, count(*) FILTER (WHERE z.n_edge = 1) AS alone, count(*) FILTER (WHERE c IS DISTINCT FROM z.n_edge OR differ(z.advantage, y.mean) OR differ(z.episode_advantage, y.e)) AS wrong
+FROM y, few_g, LATERAL (SELECT * FROM salt(few_g.g, merge => y.merge, visit => y.visit) z WHERE z.step_id = y.id) z WHERE few_g.grp = y.grp AND y.grp % 4 = 0 GROUP BY 1, 2 ORDER BY 1, 2;
+
 -- NULL where a rollout is not judged, and nowhere else.
 SELECT f, count(*) FILTER (WHERE (a IS NULL) <> (q.id IS NULL)) AS wrong, count(a) FROM s LEFT JOIN q USING (id) JOIN (
 	SELECT 'opo' AS f, step_id, advantage AS a FROM g, opo(g) UNION ALL SELECT 'grpo_passk', step_id, advantage FROM g, grpo_passk(g) UNION ALL SELECT 'remax', step_id, advantage FROM g, remax(g, g)
 	UNION ALL SELECT 'igpo', step_id, advantage FROM g, igpo(g) UNION ALL SELECT 'pure', step_id, advantage FROM g, pure(g) UNION ALL SELECT 'bi_level_gae', step_id, advantage FROM g, bi_level_gae(g)
-	UNION ALL SELECT 'g2po', step_id, advantage FROM g, g2po(g)) a ON a.step_id = s.id GROUP BY f ORDER BY f;
+	UNION ALL SELECT 'g2po', step_id, advantage FROM g, g2po(g)
+	UNION ALL SELECT 'salt', step_id, advantage FROM g, salt(g)) a ON a.step_id = s.id GROUP BY f ORDER BY f;
 
 -- Refusals
+SELECT a.* FROM x, salt(g, merge => 'state') a;
 SELECT a.* FROM x, opo(g, length => 'tokens') a;
 SELECT a.* FROM (SELECT rollout_agg(i, i, 0, 1, 1, 1, NULL, NULL, NULL, NULL, -i) AS g FROM generate_series(1, 3) i) y, opo(g, length => 'cost') a;
 SELECT a.* FROM x, igpo(g, gamma => 1.5) a;
