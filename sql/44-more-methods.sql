@@ -15,12 +15,12 @@ AS 'MODULE_PATHNAME', 'stepadv_grpo_passk';
 COMMENT ON FUNCTION stepadv.grpo_passk(stepadv.rollout_group, text, float8) IS
 'GRPO for pass@k (Tang et al. 2025, arXiv 2503.19595; verl''s code), k being the group''s judged rollouts: (best return - best return of the others) / (sd + epsilon), sd of the group with ddof 1, so that only a single best rollout has an advantage, by what it is better than the second, and all others, and all where two share the best return, have 0; normalise ''mean'' and ''none'' omit the division; baseline: the best return of the others, NULL and advantage 0 in a group of one (an error of the code); NULL for rollouts not judged yet';
 
-CREATE FUNCTION stepadv.remax(rollouts stepadv.rollout_group, greedy stepadv.rollout_group DEFAULT NULL, gamma float8 DEFAULT 1.0, to_go boolean DEFAULT true)
+CREATE FUNCTION stepadv.remax(rollouts stepadv.rollout_group, greedy stepadv.rollout_group DEFAULT NULL, gamma float8 DEFAULT 1.0, to_go boolean DEFAULT true, within boolean DEFAULT false)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, baseline float8, advantage float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_remax';
-COMMENT ON FUNCTION stepadv.remax(stepadv.rollout_group, stepadv.rollout_group, float8, boolean) IS
-'ReMax (Li et al. 2023, arXiv 2310.10505; verl''s code): REINFORCE with what the policy earns greedily as its baseline; greedy: a group of the rollouts of the same task that were decoded greedily, as a rule one, say rollout_agg(…) FILTER (WHERE is_greedy) beside FILTER (WHERE NOT is_greedy); baseline: the mean undiscounted return of its judged rollouts; advantage: the discounted return from the step on, or with to_go false the rollout''s undiscounted return, less that; no rows where greedy is NULL; NULL for rollouts not judged yet, and for all while none of greedy is';
+COMMENT ON FUNCTION stepadv.remax(stepadv.rollout_group, stepadv.rollout_group, float8, boolean, boolean) IS
+'ReMax (Li et al. 2023, arXiv 2310.10505; verl''s code): REINFORCE with what the policy earns greedily as its baseline; greedy: a group of the rollouts of the same task that were decoded greedily, as a rule one, say rollout_agg(…) FILTER (WHERE is_greedy) beside FILTER (WHERE NOT is_greedy); baseline: the mean undiscounted return of its judged rollouts; advantage: the discounted return from the step on, or with to_go false the rollout''s undiscounted return, less that; within: greedy are rollouts of the group itself, by their ids, and no samples of it: those that are judged in greedy have NULL; no rows where greedy is NULL; NULL for rollouts not judged yet, and for all while none of greedy is. attach(…, greedy => ''column'') makes a view of it: greedy are the rollouts of the group a row of which is marked';
 
 CREATE FUNCTION stepadv.igpo(rollouts stepadv.rollout_group, gamma float8 DEFAULT 1.0, pool text DEFAULT 'joint', normalise text DEFAULT 'std', epsilon float8 DEFAULT 1e-6)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, normalised_reward float8, advantage float8)

@@ -33,6 +33,9 @@ SELECT a.* FROM x, greedy, remax(g, h) a;
 SELECT a.* FROM x, greedy, remax(g, h, gamma => 0.5) a;
 SELECT a.* FROM x, greedy, remax(g, h, to_go => false) a;
 SELECT rollout_id, return, advantage FROM x, greedy, remax_arrays(g, h) a;
+-- rollouts 1 (3) and 2 (4) are greedy ones of the group itself: no samples of it; 4 is not judged there either
+SELECT rollout_id, step_no, return, baseline, advantage FROM x, remax(g, g, within => true) WHERE step_no = 0;
+SELECT a.rollout_id, step_no, return, baseline, advantage FROM x, remax(g, (SELECT rollout_agg(NULL, o.rollout_id, NULL, NULL, NULL, CASE WHEN o.rollout_id IN (2, 4) THEN o.return END) FROM rollouts(g) o), within => true) a;
 -- none judged yet: nothing is known; no group: no rows; turns are as good as steps
 SELECT count(*), count(a.advantage) FROM x, (SELECT rollout_agg(1, 1, 1, 1, 1, NULL) AS h) h, remax(g, h) a;
 SELECT count(*) FROM x, remax(g) a;
@@ -193,5 +196,40 @@ SELECT count(*), count(*) FILTER (WHERE v.opo_tokens IS DISTINCT FROM a.advantag
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'rl_compare'::regclass AND attnum > 0;
 SELECT stepadv.attach('rl', '{grp}', 'r', 'n', 'state', NULL, 'reward', prefix => 'other', step_id => 'id', options => '{"compare": {"methods": "grpo, opo"}}');
 
+-- remax by a mark: any row of a rollout may have it. Half of the groups have one or several, some of them not judged; by steps and by turns, kept or not.
+CREATE TABLE marked AS SELECT s.*, CASE WHEN n % 5 = 4 THEN grp % 2 = 0 AND r % 100 IN (1, 2, 3) END AS is_greedy FROM s;
+ALTER TABLE marked ADD PRIMARY KEY (id);
+CREATE INDEX ON marked (grp);
+SELECT view_name, shows FROM stepadv.attach('marked', '{grp}', 'r', 'n', 'state', NULL, 'reward', step_id => 'id', turn => 'turn', greedy => 'is_greedy',
+	options => '{"remax": {"gamma": 0.9}, "methods": {"of_all": {"method": "remax", "to_go": false}, "of_turns": {"method": "remax", "unit": "turn"}}}') WHERE view_name::text ~ '_(remax|of_all)$' ORDER BY 1;
+CREATE VIEW by_hand AS SELECT q.id, CASE WHEN NOT m.is_greedy THEN (SELECT sum(p.reward * power(0.9, p.k - q.k)) FROM q p WHERE p.r = q.r AND p.k >= q.k) END - b.base AS to_go, CASE WHEN NOT m.is_greedy THEN q.t END - b.base AS whole
+FROM q JOIN (SELECT r, coalesce(bool_or(is_greedy), false) AS is_greedy FROM marked GROUP BY r) m USING (r)
+LEFT JOIN (SELECT rolls.grp, avg(rolls.t) AS base FROM rolls JOIN (SELECT r FROM marked WHERE is_greedy GROUP BY r) g USING (r) GROUP BY 1) b ON b.grp = q.grp;
+CREATE VIEW found AS SELECT count(*) AS steps, count(v.advantage) AS advantages, count(*) FILTER (WHERE more_methods.differ(v.advantage, h.to_go)) AS wrong,
+	count(*) FILTER (WHERE more_methods.differ(c.of_all, h.whole)) AS wrong_of_all FROM marked_remax v JOIN marked_compare c USING (step_id) LEFT JOIN by_hand h ON h.id = v.step_id;
+TABLE found;
+-- by turns a step gets what its turn gets: the return from the turn's first step of the rollout on
+SELECT count(c.of_turns) > 100 AS some, count(*) FILTER (WHERE (c.of_turns IS NULL) <> (h.whole IS NULL)) AS wrong FROM marked_compare c LEFT JOIN by_hand h ON h.id = c.step_id;
+SELECT grp, problem, n_rows, methods, effect FROM marked_problems WHERE problem = 'no greedy rollout' ORDER BY 1 LIMIT 2;
+SELECT count(*), count(*) FILTER (WHERE grp % 2 = 1), sum(n_rows) FROM marked_problems WHERE problem = 'no greedy rollout';
+SELECT count(*) FROM marked WHERE grp % 2 = 1;
+SELECT stepadv.maintain('marked');
+TABLE found;
+SELECT count(*), sum(n_rows) FROM marked_problems WHERE problem = 'no greedy rollout';
+-- where nobody marks any, nobody misses them
+UPDATE marked SET is_greedy = NULL;
+SELECT count(*), count(advantage), (SELECT count(*) FROM marked_problems WHERE problem = 'no greedy rollout') AS problems FROM marked_remax;
+-- Canonical tables: of the rollouts. Two greedy ones earn 0.5 and 0.
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('greedy_tables', partitions => 2, group_by => '{task_id}');
+INSERT INTO greedy_tables.rollouts (task_id, rollout_id, outcome, greedy) VALUES ('A', '1', 1, false), ('A', '2', 0, false), ('A', 'g', 0.5, true), ('A', 'h', 0, true), ('B', '3', 1, false), ('C', '4', 1, false), ('C', 'k', NULL, true);
+INSERT INTO greedy_tables.steps (task_id, rollout_id, step_no, observation, action) SELECT task_id, rollout_id, 1, 'x', 'y' FROM greedy_tables.rollouts;
+SELECT task_id, rollout_id, step_no, return, baseline, advantage FROM greedy_tables.steps_remax ORDER BY 1, 2;
+SELECT task_id, rollout_id, problem, n_rows, effect FROM greedy_tables.steps_problems ORDER BY 1, 2;
+SELECT stepadv.attach('marked', '{grp}', 'r', 'n', reward => 'reward', greedy => 'reward', prefix => 'other');
+SELECT stepadv.attach('marked', '{grp}', 'r', 'n', reward => 'reward', greedy => 'is_greedy', prefix => 'other', options => '{"remax": {"gamma": 2}}');
+SELECT stepadv.attach('marked', '{grp}', 'r', 'n', reward => 'reward', greedy => 'is_greedy', prefix => 'other', options => '{"remax": {"greedy": "x"}}');
+SELECT stepadv.attach('marked', '{grp}', 'r', 'n', reward => 'reward', greedy => 'is_greedy', prefix => 'other', options => '{"remax": {"within": false}}');
+
 SET client_min_messages = error;
+DROP SCHEMA greedy_tables CASCADE;
 DROP SCHEMA more_methods CASCADE;
