@@ -243,7 +243,8 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	one_step CONSTANT text := '(SELECT stepadv.rollout_agg(1::bigint, 1::bigint, 0, 1::bigint, 1::bigint, 1::float8, true, 1::bigint, 0::float8, 0::float8, 1::float8))';
+	one_step CONSTANT text := '(SELECT stepadv.rollout_agg(1::bigint, 1::bigint, 0, 1::bigint, 1::bigint, 1::float8,
+		true, 1::bigint, 0::float8, 0::float8, 1::float8))';
 	f pg_proc;
 	made text := '';
 	option record;

@@ -90,17 +90,6 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.training_steps(regclass, regclass, text[]) IS 'part of training_rows: the relation of all steps, whose columns are those of the canonical table';
 
--- A step x of the steps is of the rollout of a step under another alias.
-CREATE FUNCTION stepadv_internal.same_rollout(steps regclass, keys text[], x text, alias text) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT string_agg(format('%2$s.%1$I %4$s %3$s.%1$I', k.name, same_rollout.x, same_rollout.alias,
-		stepadv_internal.equality_operator(stepadv_internal.column_type(same_rollout.steps, k.name))), ' AND ' ORDER BY k.i)
-	FROM unnest(same_rollout.keys || 'rollout_id'::text) WITH ORDINALITY k(name, i)
-$$;
-COMMENT ON FUNCTION stepadv_internal.same_rollout(regclass, text[], text, text) IS 'part of training_rows: the condition that two steps are of one rollout';
-
 -- The steps of a rollout up to and with the turn of a step, as conversation()
 -- takes them: a FROM item.
 CREATE FUNCTION stepadv_internal.told_steps(steps regclass, keys text[], alias text, told text) RETURNS text
@@ -112,9 +101,9 @@ AS $$
 				WHEN c.key = 'said' THEN 'x.metadata -> ''text''::text' ELSE format('x.%I', c.name) END), ', ')
 			FROM (VALUES ('step_no', 'step_no'), ('turn', 'turn'), ('observation', 'observation'), ('action', 'action'), ('tool', 'tool'), ('args', 'args'),
 				('next', 'next_observation'), ('said', 'metadata')) c(key, name)),
-		stepadv_internal.relation_name(told_steps.steps), stepadv_internal.same_rollout(told_steps.steps, told_steps.keys, 'x'::text, told_steps.alias), told_steps.alias,
+		stepadv_internal.relation_name(told_steps.steps), stepadv_internal.same_columns('x'::text, told_steps.alias, told_steps.keys || 'rollout_id'::text, told_steps.steps), told_steps.alias,
 		CASE WHEN stepadv_internal.has_column(told_steps.steps, 'turn'::text) THEN format(' OR x.turn = (SELECT y.turn FROM %s y WHERE %s AND y.step_no = %s.step_no)',
-			stepadv_internal.relation_name(told_steps.steps), stepadv_internal.same_rollout(told_steps.steps, told_steps.keys, 'y'::text, told_steps.alias), told_steps.alias) ELSE '' END,
+			stepadv_internal.relation_name(told_steps.steps), stepadv_internal.same_columns('y'::text, told_steps.alias, told_steps.keys || 'rollout_id'::text, told_steps.steps), told_steps.alias) ELSE '' END,
 		told_steps.told)
 $$;
 COMMENT ON FUNCTION stepadv_internal.told_steps(regclass, text[], text, text) IS 'part of training_rows: the FROM item of the steps of a rollout up to one, with the other calls of its turn';
@@ -400,8 +389,7 @@ AS $$
 		CASE WHEN stepadv_internal.curation_type((a).shown_rollouts, 'metadata'::text) = 'jsonb'::regtype
 			THEN format('(SELECT r.metadata FROM %s r WHERE %s AND r.stepadv_rollout = x.stepadv_rollout LIMIT 1)', stepadv_internal.relation_name((a).shown_rollouts), k.of_rollout) ELSE 'NULL::jsonb' END,
 		stepadv_internal.relation_name((a).shown), k.of_step, step_of_pair.alias)
-	FROM (SELECT string_agg(format('x.%1$I %2$s p.%1$I', u.name, u.equal), ' AND ') AS of_step, string_agg(format('r.%1$I %2$s x.%1$I', u.name, u.equal), ' AND ') AS of_rollout
-		FROM (SELECT n.name, stepadv_internal.equality_operator(stepadv_internal.column_type((a).shown, n.name)) AS equal FROM unnest(step_of_pair.keys) n(name)) u) k
+	FROM (SELECT stepadv_internal.same_columns('x'::text, 'p'::text, step_of_pair.keys, (a).shown) AS of_step, stepadv_internal.same_columns('r'::text, 'x'::text, step_of_pair.keys, (a).shown) AS of_rollout) k
 $$;
 COMMENT ON FUNCTION stepadv_internal.step_of_pair(stepadv_internal.attached, text[], text) IS 'part of training_rows: the FROM item for the chosen or rejected step of a pair';
 
@@ -456,8 +444,7 @@ BEGIN
 					ON t.rollout_id = r.rollout_id AND t.step_no <= r.step_no AND (t.next IS NULL OR r.step_no < t.next)) chosen)$q$,
 		stepadv_internal.relation_name(group_values), stepadv_internal.list(chosen_groups.keys, 's.%1$I'::text, ', '::text),
 		stepadv_internal.identity('s.step_id'::text, stepadv_internal.column_type(chosen_groups.selection, 'step_id'::text)), stepadv_internal.relation_name(chosen_groups.selection),
-		(SELECT string_agg(format('g.%1$I %2$s s.%1$I', k.name, stepadv_internal.equality_operator(stepadv_internal.column_type(group_values, k.name))), ' AND ' ORDER BY k.i)
-			FROM unnest(chosen_groups.keys) WITH ORDINALITY k(name, i)));
+		stepadv_internal.same_columns('g'::text, 's'::text, chosen_groups.keys, group_values));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.chosen_groups(stepadv_internal.attached, regclass, text[], jsonb) IS 'part of training_rows: the FROM item of the groups of an attachment that a selection has steps of, and the states of these';
@@ -539,7 +526,7 @@ BEGIN
 		CASE WHEN settings -> 'columns' = '[]' THEN '' ELSE format(' || (SELECT to_jsonb(about) FROM (SELECT %s, x.step_nos, x.targets) about)', grouped) END,
 		grouped, stepadv_internal.rollout_metadata_item(process_query.advantages, 'rollout_metadata'::text, 's'::text), source ->> 'name', process_query.advantage,
 		stepadv_internal.training_order(process_query.advantages, keys || 'rollout_id'::text), coalesce(settings ->> 'label_above', '0'), source ->> 'name',
-		stepadv_internal.relation_name(steps), stepadv_internal.same_rollout(steps, keys, 'x'::text, 's'::text),
+		stepadv_internal.relation_name(steps), stepadv_internal.same_columns('x'::text, 's'::text, keys || 'rollout_id'::text, steps),
 		stepadv_internal.told_steps(steps, keys, 's'::text, 't'::text), settings ->> 'system');
 END
 $$;
