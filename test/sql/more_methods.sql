@@ -194,7 +194,23 @@ SELECT count(*), count(*) FILTER (WHERE v.advantage IS DISTINCT FROM a.advantage
 SELECT count(*), count(*) FILTER (WHERE v.advantage IS DISTINCT FROM a.advantage) AS wrong FROM rl_bi_level_gae v JOIN (g CROSS JOIN LATERAL stepadv.bi_level_gae(g.g) a) USING (step_id);
 SELECT count(*), count(*) FILTER (WHERE v.opo_tokens IS DISTINCT FROM a.advantage) AS wrong FROM rl_compare v JOIN (g CROSS JOIN LATERAL stepadv.opo(g.g, 'cost') a) USING (step_id);
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'rl_compare'::regclass AND attnum > 0;
-SELECT stepadv.attach('rl', '{grp}', 'r', 'n', 'state', NULL, 'reward', prefix => 'other', step_id => 'id', options => '{"compare": {"methods": "grpo, opo"}}');
+-- Who names them has them side by side, kept or not; what shows all methods stays without.
+SELECT count(*) > 20 AS attached FROM stepadv.attach('rl', '{grp}', 'r', 'n', 'state', 'turn', 'reward', prefix => 'named', step_id => 'id', policy_version => 'turn', options => '{"compare": {"methods": "grpo, opo, g2po"}, "credit_check": {"methods": "opo"}}');
+SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'named_compare'::regclass AND attnum > 0 AND attname ~ 'po$';
+SELECT count(*), count(*) FILTER (WHERE v.opo IS DISTINCT FROM a.advantage OR v.g2po IS DISTINCT FROM b.advantage) AS wrong
+FROM named_compare v JOIN (g CROSS JOIN LATERAL stepadv.opo(g.g) a) USING (step_id) JOIN named_g2po b ON b.step_id = v.step_id;
+CREATE TABLE quadrants AS TABLE named_quadrants;
+SELECT method_a, method_b, sum(n_steps) FROM quadrants GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT DISTINCT method FROM named_advantages WHERE method ~ 'po$' ORDER BY 1;
+SELECT method, groups > 0 AS checked FROM named_credit_check;
+CREATE INDEX ON rl (grp);
+CREATE TABLE signs AS TABLE named_disagreement_by_group;
+SELECT stepadv.maintain('rl', prefix => 'named');
+SELECT count(*) > 0 AS some, (SELECT count(*) FROM (TABLE signs EXCEPT ALL TABLE named_disagreement_by_group) d) AS differ FROM signs WHERE 'opo' IN (method_a, method_b);
+SELECT count(*) AS differ FROM ((TABLE quadrants EXCEPT ALL TABLE named_quadrants) UNION ALL (TABLE named_quadrants EXCEPT ALL TABLE quadrants)) d;
+UPDATE rl SET reward = 2 WHERE id = 4;
+SELECT count(*) > 0 AS changed FROM (TABLE quadrants EXCEPT ALL TABLE named_quadrants) d;
+SELECT stepadv.attach('rl', '{grp}', 'r', 'n', NULL, NULL, 'reward', prefix => 'other', step_id => 'id', options => '{"compare": {"methods": "grpo, g2po"}}');
 
 -- remax by a mark: any row of a rollout may have it. Half of the groups have one or several, some of them not judged; by steps and by turns, kept or not.
 CREATE TABLE marked AS SELECT s.*, CASE WHEN n % 5 = 4 THEN grp % 2 = 0 AND r % 100 IN (1, 2, 3) END AS is_greedy FROM s;
