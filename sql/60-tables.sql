@@ -53,7 +53,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT k, true FROM unnest('{task_id,run_id,policy_version}'::text[]) k
 	UNION ALL
-	SELECT c, false FROM unnest('{rollout_id,policy_step,model,outcome,success,truncated,channel,curation,started_at,ended_at,tags,metadata,
+	SELECT c, false FROM unnest('{rollout_id,policy_step,model,outcome,success,truncated,greedy,channel,curation,started_at,ended_at,tags,metadata,
 		step_id,step_no,turn,observation,action,tool,args,ok,next_observation,state,action_hash,next_state,reward,turn_reward,value,cost,
 		prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,policy_logprobs,ref_logprobs,
 		tableoid,ctid,xmin,xmax,cmin,cmax}'::text[]) c
@@ -75,6 +75,7 @@ AS $ddl$
 			outcome float8 CHECK (outcome > '-Infinity' AND outcome < 'Infinity'),
 			success boolean,
 			truncated boolean NOT NULL DEFAULT false,
+			greedy boolean NOT NULL DEFAULT false,
 			channel text NOT NULL DEFAULT 'train' CHECK (channel IN ('train', 'validation')),
 			curation text,
 			started_at timestamptz,
@@ -143,6 +144,7 @@ AS $ddl$
 		COMMENT ON COLUMN %1$I.rollouts.outcome IS 'score of the whole rollout; NULL: not judged yet';
 		COMMENT ON COLUMN %1$I.rollouts.success IS 'whether it reached its goal; NULL: not known';
 		COMMENT ON COLUMN %1$I.rollouts.truncated IS 'cut off before it ended by itself';
+		COMMENT ON COLUMN %1$I.rollouts.greedy IS 'decoded greedily, as a baseline of the others of its group: see the view steps_remax';
 		COMMENT ON COLUMN %1$I.rollouts.channel IS 'train or validation; give validation rollouts groups of their own';
 		COMMENT ON COLUMN %1$I.rollouts.curation IS 'label of whoever selects rollouts for training';
 		COMMENT ON TABLE %1$I.steps IS 'steps of rollouts: one decision each';
@@ -188,11 +190,11 @@ BEGIN
 	EXECUTE format($$
 		CREATE VIEW %1$I.rollout_rows %4$s AS
 		SELECT %5$s, s.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,
-			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn, NULL::boolean AS truncated, NULL::bigint AS policy_step
+			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn, NULL::boolean AS truncated, NULL::bigint AS policy_step, NULL::boolean AS greedy
 		FROM %1$I.steps s
 		UNION ALL
 		SELECT %6$s, r.rollout_id, NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
-			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean, NULL::integer, r.truncated, r.policy_step
+			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean, NULL::integer, r.truncated, r.policy_step, r.greedy
 		FROM %1$I.rollouts r
 		$$, make_rollout_rows.schema, step_reward, outcome_reward,
 		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END,
@@ -354,7 +356,7 @@ BEGIN
 		features => NULL::text, contribution => NULL::text, grounded => NULL::text,
 		unit => create_tables.unit, turn => 'turn'::text, task_id => 'task_id'::text, run_id => 'run_id'::text, policy_step => 'policy_step'::text,
 		rewards => NULL::text[], dimensions => NULL::text[], truncated => 'truncated'::text,
-		prompt_token_ids => 'prompt_token_ids'::text, response_token_ids => 'response_token_ids'::text, ended_at => 'ended_at'::text, category => 'tool'::text) a;
+		prompt_token_ids => 'prompt_token_ids'::text, response_token_ids => 'response_token_ids'::text, ended_at => 'ended_at'::text, category => 'tool'::text, greedy => 'greedy'::text) a;
 END
 $create_tables$;
 

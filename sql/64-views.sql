@@ -40,6 +40,16 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.same_group(text, regclass, text, regclass, integer) IS 'the condition that rows of two relations of an attachment are of one group, by the equality of the columns'' types';
 
+-- The same where both call their columns by the same names.
+CREATE FUNCTION stepadv_internal.same_columns(one text, other text, names text[], types_of regclass) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT string_agg(format('%1$s.%2$I %3$s %4$s.%2$I', same_columns.one, n.name, stepadv_internal.equality_operator(stepadv_internal.column_type(same_columns.types_of, n.name)), same_columns.other), ' AND ' ORDER BY n.i)
+	FROM unnest(same_columns.names) WITH ORDINALITY n(name, i)
+$$;
+COMMENT ON FUNCTION stepadv_internal.same_columns(text, text, text[], regclass) IS 'the condition that two aliases agree in columns that both call by these names, and whose types are those of the relation';
+
 CREATE FUNCTION stepadv_internal.free_name(taken text[], name text, prefix text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -125,6 +135,21 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.policy_step_column(stepadv_internal.attached) IS 'part of attach: the column of the rows to fold that is the policy_step of the rollout; NULL where there is none';
 
+-- Which rollouts were decoded greedily is no part of the value.
+CREATE FUNCTION stepadv_internal.kept_marks(a stepadv_internal.attached) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF NOT stepadv_internal.has_column((a).rows, 'greedy'::text) THEN
+		RETURN '';
+	END IF;
+	RETURN format(', ARRAY(SELECT x.rollout_id::bigint FROM %s x WHERE x.greedy AND %s) AS stepadv_greedy', stepadv_internal.relation_name((a).rows),
+		stepadv_internal.same_group('x'::text, (a).rows, 'c'::text, (a).folded, (a).n_group_columns));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.kept_marks(stepadv_internal.attached) IS 'part of attach: the select list''s item of the greedy rollouts of a group c that is kept; empty where none is marked';
+
 -- The relation g: a row per group, with its columns and the group as a value,
 -- fed with the roles that are read.  over: the rows to fold instead of the
 -- adapter's, with further columns that divide the groups.
@@ -142,13 +167,15 @@ DECLARE
 	roles text[] := '{step_id,rollout_id,step_no,state,action,reward,success,next_state,value,turn_reward,cost,turn,rewards,truncated,policy_step}';
 	types CONSTANT text[] := '{bigint,bigint,integer,bigint,bigint,float8,boolean,bigint,float8,float8,float8,integer,float8[],boolean,bigint}';
 	policy_step CONSTANT text := stepadv_internal.policy_step_column(a);
+	reads_marks CONSTANT boolean := 'greedy' = ANY (reads) AND stepadv_internal.has_column(relation, 'greedy'::text);
 	value text;
 BEGIN
 	-- A value that is kept has every role that any function reads.
 	IF (a).folded IS NOT NULL AND over IS NULL THEN
-		RETURN format('(SELECT %s, c.rollouts AS %s FROM %s c) g', (SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
+		RETURN format('(SELECT %s, c.rollouts AS %s%s FROM %s c) g', (SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
 			FROM unnest(stepadv_internal.group_columns((a).folded, (a).n_group_columns), keys) WITH ORDINALITY k(kept, name, i)),
-			stepadv_internal.value_name(a), stepadv_internal.relation_name((a).folded));
+			stepadv_internal.value_name(a), CASE WHEN reads_marks THEN stepadv_internal.kept_marks(a) END,
+			stepadv_internal.relation_name((a).folded));
 	END IF;
 	IF by_turn IS NOT NULL THEN
 		reads := reads || 'turn'::text;
@@ -172,8 +199,9 @@ BEGIN
 	IF reads_state AND history IS NOT NULL THEN
 		value := format(history, value);
 	END IF;
-	RETURN format('(SELECT %1$s, %2$s AS %3$s FROM %4$s x%5$s GROUP BY %1$s) g', stepadv_internal.list(keys || divided_by, 'x.%1$I'::text, ', '::text), value,
-		stepadv_internal.value_name(a), coalesce(over, stepadv_internal.relation_name(relation)), stepadv_internal.rollout_filter(a));
+	RETURN format('(SELECT %1$s, %2$s AS %3$s%6$s FROM %4$s x%5$s GROUP BY %1$s) g', stepadv_internal.list(keys || divided_by, 'x.%1$I'::text, ', '::text), value,
+		stepadv_internal.value_name(a), coalesce(over, stepadv_internal.relation_name(relation)), stepadv_internal.rollout_filter(a),
+		CASE WHEN reads_marks THEN ', pg_catalog.array_agg(x.rollout_id::bigint) FILTER (WHERE x.greedy) AS stepadv_greedy' END);
 END
 $$;
 

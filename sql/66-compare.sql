@@ -50,8 +50,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.view_options(stepadv_internal.attached, text) IS 'part of attach: the options of a view that a builder makes, checked against its parameters';
 
 -- The methods with an advantage per step, in the order of attach's list.  The extension's from place
--- 200 on are not among them, unless as instances: what is kept of all methods, and the room for those
--- side by side, is as it was for who attached before there were so many.
+-- 200 on are not among them, unless as instances or where a view's option names them: pairs grow with
+-- the square of the methods, and so would what every view of all of them costs, and what is kept.
 CREATE FUNCTION stepadv_internal.advantage_methods(made stepadv_internal.made_method[]) RETURNS SETOF stepadv_internal.made_method
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -65,15 +65,15 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.advantage_methods(stepadv_internal.made_method[]) IS 'part of attach: the methods that give an advantage per step, for the views of several of them: all but the extension''s own from place 200 on';
 
--- Those that the option "methods" of a view names, or all.
+-- Those that the option "methods" of a view names, from whatever place, or all.
 CREATE FUNCTION stepadv_internal.chosen_methods(a stepadv_internal.attached, made stepadv_internal.made_method[], suffix text) RETURNS SETOF stepadv_internal.made_method
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	settings CONSTANT jsonb := stepadv_internal.view_options(a, suffix);
-	methods CONSTANT text[] := ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(made) m ORDER BY m.number);
-	wanted CONSTANT text[] := coalesce(regexp_split_to_array(btrim(settings ->> 'methods'), '\s*,\s*'), methods);
+	methods CONSTANT text[] := ARRAY(SELECT m.method FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results ORDER BY m.number);
+	wanted CONSTANT text[] := coalesce(regexp_split_to_array(btrim(settings ->> 'methods'), '\s*,\s*'), ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(made) m));
 	unknown text;
 BEGIN
 	SELECT w INTO unknown FROM unnest(wanted) w WHERE w <> ALL (methods) LIMIT 1;
@@ -82,7 +82,7 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = format('Methods that the given columns allow: %s.', coalesce(nullif(array_to_string(methods, ', '), ''), 'none'));
 	END IF;
-	RETURN QUERY SELECT m.* FROM stepadv_internal.advantage_methods(made) m WHERE m.method = ANY (wanted) ORDER BY m.number;
+	RETURN QUERY SELECT m.* FROM unnest(made) m WHERE m.method = ANY (wanted) ORDER BY m.number;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.chosen_methods(stepadv_internal.attached, stepadv_internal.made_method[], text) IS 'part of attach: the methods with an advantage per step that a view''s option "methods" names, or all; error on others';

@@ -335,12 +335,12 @@ BEGIN
 		divided := divided || format(', %s AS %I', expression, d.divider);
 	END LOOP;
 	RETURN format($view$(
-		SELECT %1$s, p.part AS %2$s, p.is_division, p.whole AS ids, p.whole_runs AS runs%3$s%4$s
+		SELECT %1$s, p.part AS %2$s, p.is_division, p.whole AS ids, p.whole_runs AS runs%3$s%4$s%10$s
 		FROM %5$s c JOIN %6$s ON %7$s CROSS JOIN LATERAL stepadv_internal.parts_of(c.rollouts, m.ids, %9$s, %8$s) p) g$view$,
 		(SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i) FROM unnest(kept_keys, keys) WITH ORDINALITY k(kept, name, i)), stepadv_internal.value_name(a),
 		(SELECT string_agg(format(', m.r%1$s', i), '' ORDER BY i) FROM generate_series(1, kept_groups.n_runs) i), divided, stepadv_internal.relation_name((a).folded), kept_groups.relation,
 		(SELECT string_agg(format('m.k%s %s c.%I', t.attnum, stepadv_internal.equality_operator(t.atttypid), t.attname), ' AND ' ORDER BY t.attnum)
-			FROM pg_attribute t WHERE t.attrelid = (a).folded AND t.attnum BETWEEN 1 AND (a).n_group_columns), kept_groups.runs, kept_groups.divisions);
+			FROM pg_attribute t WHERE t.attrelid = (a).folded AND t.attnum BETWEEN 1 AND (a).n_group_columns), kept_groups.runs, kept_groups.divisions, stepadv_internal.kept_marks(a));
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.kept_groups(stepadv_internal.attached, integer, text, text, text) IS 'part of maintain: the relation g, a row for each kept group and part of it, as the methods read it';

@@ -238,12 +238,14 @@ INSERT INTO stepadv_internal.methods VALUES
 		'{reward,state,action}', '{}', NULL, 'a row per step', 175),
 	('opo', 'stepadv.opo(stepadv.rollout_group,text,text)', '{reward}', '{cost}', NULL, 'a row per step', 200),
 	('grpo_passk', 'stepadv.grpo_passk(stepadv.rollout_group,text,double precision)', '{reward}', '{}', NULL, 'a row per step', 210),
+	('remax', 'stepadv.remax(stepadv.rollout_group,stepadv.rollout_group,double precision,boolean,boolean)', '{reward,greedy}', '{}', NULL, 'a row per step', 215),
 	('igpo', 'stepadv.igpo(stepadv.rollout_group,double precision,text,text,double precision)', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 220),
 	('pure', 'stepadv.pure(stepadv.rollout_group,double precision,double precision)', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 230),
 	('bi_level_gae', 'stepadv.bi_level_gae(stepadv.rollout_group,double precision,double precision,double precision,boolean)',
 		'{reward,value,turn}', '{value,turn}', NULL, 'a row per step', 240),
 	('g2po', 'stepadv.g2po(stepadv.rollout_group,double precision,double precision,text,double precision,text,text,double precision,double precision)',
-		'{reward,state}', '{}', NULL, 'a row per step', 250);
+		'{reward,state}', '{}', NULL, 'a row per step', 250),
+	('salt', 'stepadv.salt(stepadv.rollout_group,text,double precision,text,text,text,text,double precision)', '{reward,state,action}', '{next_state}', NULL, 'a row per step', 260);
 
 -- What rollouts that were left out say of methods.
 CREATE TYPE stepadv.credit AS (
@@ -309,7 +311,8 @@ INSERT INTO stepadv_internal.roles VALUES
 	('response_token_ids', 38, 'steps', 'tokens', 'response_token_ids must be an array of integers.'),
 	('ended_at', 39, 'rollouts', 'time', 'ended_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().'),
 	('category', 40, 'steps', 'word', 'category must be text.'),
-	('logp_ref', 41, 'steps', 'numbers', 'logp_ref must be an array of real or double precision.');
+	('logp_ref', 41, 'steps', 'numbers', 'logp_ref must be an array of real or double precision.'),
+	('greedy', 42, 'source', 'truth', 'greedy must be boolean; attach a view that says which rollouts were decoded greedily.');
 INSERT INTO stepadv_internal.combined_views VALUES
 	(50, 'lineage', 'stepadv_internal.lineage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step, with what its prompt has of the step before'),
 	(51, 'lineage_by_rollout', 'stepadv_internal.lineage_by_rollout_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, with its tokens and those that are unique'),
