@@ -382,7 +382,6 @@ BEGIN
 		EXECUTE format('CREATE CONSTRAINT TRIGGER %I AFTER INSERT ON %s DEFERRABLE INITIALLY DEFERRED FOR EACH ROW '
 			'WHEN (%L::regclass IS NOT NULL AND %L::regclass IS NOT NULL) EXECUTE FUNCTION stepadv_internal.fold_at_commit()',
 			make_changed.prefix || '_at_commit', changed, make_changed.attachment, folded);
-		EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', changed, make_changed.prefix || '_at_commit');
 	END IF;
 	RETURN changed::regclass;
 END
@@ -597,7 +596,7 @@ BEGIN
 	PERFORM stepadv_internal.make_views(meant, false);
 	PERFORM stepadv_internal.say_age(meant);
 	IF EXISTS (SELECT FROM stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_over_time], a.n_group_columns) w JOIN pg_class c ON c.oid = w.relation
-		WHERE w.relation = w.base AND c.relkind <> 'f' AND NOT stepadv_internal.has_group_index(w.base, w.keys))
+		WHERE w.relation = w.base AND c.relkind <> 'f' AND 0 <> ALL (w.keys) AND NOT stepadv_internal.has_group_index(w.base, w.keys))
 	THEN
 		RAISE WARNING 'a table below % has no index that begins with the columns of the group', maintain.source
 			USING DETAIL = 'To fold one group, all of it is read.', HINT = 'Make the index.';

@@ -71,7 +71,6 @@ BEGIN
 			AND NOT EXISTS (SELECT FROM stepadv_internal.applied_triggers(a.attachment) t WHERE t.relation = w.relation)
 	LOOP
 		EXECUTE format('CREATE TRIGGER %I AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW WHEN (%s) EXECUTE FUNCTION stepadv_internal.keep_groups_of_rows()', item.name, item.relation, item.condition);
-		EXECUTE format('ALTER TABLE %s ENABLE REPLICA TRIGGER %I', item.relation, item.name);
 	END LOOP;
 END
 $$;
@@ -88,22 +87,32 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.applied_triggers(regclass) IS 'the row triggers that keep the groups of an attachment where logical replication writes';
 
--- Whoever writes with session_replication_role = replica changes groups, too.
+CREATE FUNCTION stepadv_internal.enable_trigger(trigger oid, fires "char") RETURNS void
+LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stepadv_enable_trigger';
+COMMENT ON FUNCTION stepadv_internal.enable_trigger(oid, "char") IS 'part of maintain: when a trigger that it made fires, A always, R where logical replication writes; for the owner of its table';
+
+-- Whoever writes with session_replication_role = replica changes groups, too.  A trigger that
+-- somebody disabled stays so, and check_maintained says it.
 CREATE FUNCTION stepadv_internal.enable_triggers(attachment regclass) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	item text;
+	item record;
 BEGIN
 	FOR item IN
-		SELECT DISTINCT format('ALTER TABLE %s ENABLE %s TRIGGER %I', t.tgrelid::regclass, CASE WHEN t.tgfoid = 'stepadv_internal.keep_groups_of_rows()'::regprocedure THEN 'REPLICA' ELSE 'ALWAYS' END, t.tgname)
-		FROM pg_depend d JOIN pg_trigger t ON t.oid = d.objid
-		WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = enable_triggers.attachment
-			AND (t.tgfoid IN ('stepadv_internal.keep_groups()'::regprocedure, 'stepadv_internal.fold_at_commit()'::regprocedure) AND t.tgenabled <> 'A'
-				OR t.tgfoid = 'stepadv_internal.keep_groups_of_rows()'::regprocedure AND t.tgenabled <> 'R')
+		WITH kept AS (
+			SELECT * FROM stepadv_internal.attachments(NULL::oid) a WHERE a.attachment = enable_triggers.attachment
+		), tables AS (
+			SELECT a.changed AS relation FROM kept a
+			UNION SELECT w.relation FROM kept a CROSS JOIN LATERAL stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_over_time, a.fresh_lineage], a.n_group_columns) w
+		)
+		SELECT DISTINCT t.oid, CASE WHEN t.tgfoid = 'stepadv_internal.keep_groups_of_rows()'::regprocedure THEN 'R' ELSE 'A' END::"char" AS fires
+		FROM pg_depend d JOIN pg_trigger t ON t.oid = d.objid JOIN tables r ON r.relation = t.tgrelid
+		WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = enable_triggers.attachment AND t.tgenabled = 'O'
+			AND t.tgfoid IN ('stepadv_internal.keep_groups()'::regprocedure, 'stepadv_internal.fold_at_commit()'::regprocedure, 'stepadv_internal.keep_groups_of_rows()'::regprocedure)
 	LOOP
-		EXECUTE item;
+		PERFORM stepadv_internal.enable_trigger(item.oid, item.fires);
 	END LOOP;
 END
 $$;
