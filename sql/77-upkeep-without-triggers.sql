@@ -76,16 +76,22 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_row_triggers(regclass) IS 'part of maintain: makes the row triggers for logical replication that are missing';
 
-CREATE FUNCTION stepadv_internal.applied_triggers(attachment regclass) RETURNS TABLE (relation regclass, is_disabled boolean)
+-- A partition's has no dependency of its own, but its parent's.
+CREATE FUNCTION stepadv_internal.applied_triggers(attachment regclass) RETURNS TABLE (relation regclass, trigger oid, enabled "char")
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT DISTINCT t.tgrelid::regclass, t.tgenabled NOT IN ('R', 'A')
-	FROM pg_depend d JOIN pg_trigger t ON t.oid = d.objid
-	WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = applied_triggers.attachment
-		AND t.tgfoid = 'stepadv_internal.keep_groups_of_rows()'::regprocedure
+	WITH RECURSIVE made AS (
+		SELECT t.oid, t.tgrelid, t.tgenabled
+		FROM pg_depend d JOIN pg_trigger t ON t.oid = d.objid
+		WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = applied_triggers.attachment
+			AND t.tgfoid = 'stepadv_internal.keep_groups_of_rows()'::regprocedure
+		UNION
+		SELECT t.oid, t.tgrelid, t.tgenabled FROM made m JOIN pg_inherits i ON i.inhparent = m.tgrelid JOIN pg_trigger t ON t.tgrelid = i.inhrelid AND t.tgparentid = m.oid
+	)
+	SELECT m.tgrelid::regclass, m.oid, m.tgenabled FROM made m
 $$;
-COMMENT ON FUNCTION stepadv_internal.applied_triggers(regclass) IS 'the row triggers that keep the groups of an attachment where logical replication writes';
+COMMENT ON FUNCTION stepadv_internal.applied_triggers(regclass) IS 'the row triggers that keep the groups of an attachment where logical replication writes, and as of when they fire';
 
 CREATE FUNCTION stepadv_internal.enable_trigger(trigger oid, fires "char") RETURNS void
 LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stepadv_enable_trigger';
@@ -107,12 +113,14 @@ BEGIN
 			SELECT a.changed AS relation FROM kept a
 			UNION SELECT w.relation FROM kept a CROSS JOIN LATERAL stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_over_time, a.fresh_lineage], a.n_group_columns) w
 		)
-		SELECT DISTINCT t.oid, CASE WHEN t.tgfoid = 'stepadv_internal.keep_groups_of_rows()'::regprocedure THEN 'R' ELSE 'A' END::"char" AS fires
+		SELECT p.trigger, 'R'::"char" AS fires FROM stepadv_internal.applied_triggers(enable_triggers.attachment) p JOIN tables r ON r.relation = p.relation WHERE p.enabled = 'O'
+		UNION
+		SELECT t.oid, 'A'::"char"
 		FROM pg_depend d JOIN pg_trigger t ON t.oid = d.objid JOIN tables r ON r.relation = t.tgrelid
 		WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = enable_triggers.attachment AND t.tgenabled = 'O'
-			AND t.tgfoid IN ('stepadv_internal.keep_groups()'::regprocedure, 'stepadv_internal.fold_at_commit()'::regprocedure, 'stepadv_internal.keep_groups_of_rows()'::regprocedure)
+			AND t.tgfoid IN ('stepadv_internal.keep_groups()'::regprocedure, 'stepadv_internal.fold_at_commit()'::regprocedure)
 	LOOP
-		PERFORM stepadv_internal.enable_trigger(item.oid, item.fires);
+		PERFORM stepadv_internal.enable_trigger(item.trigger, item.fires);
 	END LOOP;
 END
 $$;
@@ -430,7 +438,7 @@ AS $$
 	UNION ALL
 	SELECT format('changes that logical replication brings to %s are not seen: its row trigger is missing or disabled', w.relation)
 	FROM watched w JOIN pg_subscription_rel s ON s.srrelid = w.relation
-	WHERE NOT EXISTS (SELECT FROM stepadv_internal.applied_triggers(check_unseen.attachment) t WHERE t.relation = w.relation AND NOT t.is_disabled)
+	WHERE NOT EXISTS (SELECT FROM stepadv_internal.applied_triggers(check_unseen.attachment) t WHERE t.relation = w.relation AND t.enabled IN ('R', 'A'))
 	UNION ALL
 	SELECT format('changes of %s are not seen: it is a %s', w.relation, k.kind) FROM watched w CROSS JOIN LATERAL stepadv_internal.kind_without_triggers(w.relation) k(kind) WHERE k.kind IS NOT NULL
 	UNION ALL
