@@ -153,6 +153,21 @@ SKIP:
 	$late->quit;
 }
 
+# ---- Through a dump
+
+my $state = q(SELECT string_agg(concat_ws(' ', tgrelid::regclass, tgname, tgenabled), ',' ORDER BY tgrelid::regclass::text, tgname) FROM pg_trigger WHERE tgname LIKE '%maintain%' OR tgname LIKE '%at_commit');
+my @to = ('-h', $subscriber->host, '-p', $subscriber->port);
+my $file = $subscriber->basedir . '/dump';
+$subscriber->safe_psql('postgres', "SELECT stepadv.refresh('$_') FROM generate_series(1, 1)") foreach qw(steps parted);
+command_ok([ 'pg_dump', @to, '-Fc', '-f', $file, 'postgres' ], 'pg_dump');
+$subscriber->safe_psql('postgres', 'CREATE DATABASE restored');
+command_ok([ 'pg_restore', @to, '-e', '-d', 'restored', $file ], 'pg_restore');
+is($subscriber->safe_psql('restored', $state), $subscriber->safe_psql('postgres', $state), 'the triggers are enabled as they were');
+foreach my $prefix (sort keys %how)
+{
+	is($subscriber->safe_psql('restored', "SELECT * FROM stepadv.check_maintained('$_', '${_}_$prefix'); SELECT stepadv.refresh('$_', '${_}_$prefix', whole => true)"), '0', "restored: $_, $how{$prefix}: as it was") foreach qw(steps parted);
+}
+
 # ---- What has no triggers
 
 my $refused = qr/cannot maintain groups of (public\.)?steps by triggers: it is a/;
@@ -172,7 +187,8 @@ like($out, qr/changes of (public\.)?steps are not seen: it is a distributed tabl
 	INSERT INTO _timescaledb_catalog.hypertable VALUES ('public', 'steps');
 	SELECT stepadv.attach('steps', '{task}', 'run', 'step', 'st', 'act', 'reward', 'id', prefix => 'd');
 	-- What anybody may make is not believed.
-	SELECT stepadv.maintain('steps', 'd'), stepadv.unmaintain('steps', 'd');
+	SELECT stepadv.maintain('steps', 'd');
+	SELECT stepadv.unmaintain('steps', 'd');
 	ALTER EXTENSION pg_trgm ADD TABLE _timescaledb_catalog.hypertable;
 	UPDATE pg_extension SET extname = 'timescaledb' WHERE extname = 'pg_trgm';
 	SELECT stepadv.maintain('steps', 'd')), on_error_stop => 1);
