@@ -539,6 +539,7 @@ DECLARE
 	meant regclass;
 	a record;
 BEGIN
+	PERFORM stepadv_internal.must_write('maintain'::text);
 	IF maintain.source IS NULL THEN
 		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
 	END IF;
@@ -601,6 +602,7 @@ DECLARE
 	kept CONSTANT regclass[] := stepadv_internal.own_maintained(unmaintain.source, unmaintain.prefix, or_none => true);
 	attachment regclass;
 BEGIN
+	PERFORM stepadv_internal.must_write('unmaintain'::text);
 	FOREACH attachment IN ARRAY kept LOOP
 		PERFORM stepadv_internal.end_kept(attachment);
 	END LOOP;
@@ -673,6 +675,7 @@ DECLARE
 	attachment regclass;
 	total bigint := 0;
 BEGIN
+	PERFORM stepadv_internal.must_write('refresh'::text);
 	FOREACH attachment IN ARRAY stepadv_internal.own_maintained(refresh.source, refresh.prefix, false) LOOP
 		total := total + stepadv_internal.refresh_kept(attachment, coalesce(refresh.everything, false));
 	END LOOP;
