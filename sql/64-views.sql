@@ -256,13 +256,29 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.value_name(stepadv_internal.attached) IS 'part of attach: what the group as a value is called in g';
 COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[], text, text[]) IS 'part of attach: the relation g, a row per group with its columns and the group as a value, fed with the roles that are read';
 
+-- Whether the rows of an adapter lie elsewhere: those of the group's columns in a foreign
+-- table, or in partitions that are.
+CREATE FUNCTION stepadv_internal.is_foreign(view regclass, number integer) RETURNS boolean
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN EXISTS (
+		SELECT FROM stepadv_internal.view_columns(is_foreign.view) c JOIN pg_class r ON r.oid = c.relation
+		WHERE c.number <= is_foreign.number AND c.plain AND (r.relkind = 'f'
+			OR EXISTS (SELECT FROM pg_partition_tree(c.relation) t JOIN pg_class p ON p.oid = t.relid WHERE p.relkind = 'f')));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.is_foreign(regclass, integer) IS 'part of attach: whether an adapter reads a foreign table, or a partition that is one';
+
 -- The join that brings an adapter's columns to rows that know the group g.
 --
 -- Flat, it lets the planner choose; but it does not know that a list of groups
 -- is a list of few, and would read the whole relation for them.  So where an
 -- index leads to a group's rows they are fetched group by group.  DISTINCT ON
 -- the keys (which are unique anyway) makes the planner see that the join adds
--- no rows, so that it leaves it out when nobody asks for these columns.
+-- no rows, so that it leaves it out when nobody asks for these columns.  Of rows that
+-- lie elsewhere it does so without an index: they are not read again for nothing.
 CREATE FUNCTION stepadv_internal.join_to(a stepadv_internal.attached, alias text, view regclass, keys text[], targets text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -272,6 +288,9 @@ BEGIN
 		SELECT CASE WHEN stepadv_internal.by_group(view, (a).n_group_columns) THEN
 			format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (%s) s.* FROM %s s WHERE %s) %s ON %s', stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name(view),
 				stepadv_internal.same_group('s'::text, view, 'g'::text, (a).rows, (a).n_group_columns), alias, c.same_key)
+			WHEN stepadv_internal.is_foreign(view, (a).n_group_columns) THEN
+			format(' LEFT JOIN (SELECT DISTINCT ON (%s) s.* FROM %s s) %s ON %s AND %s', stepadv_internal.list(stepadv_internal.group_columns(view, (a).n_group_columns) || keys, 's.%1$I'::text, ', '::text),
+				stepadv_internal.relation_name(view), alias, stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns), c.same_key)
 			ELSE format(' LEFT JOIN %s %s ON %s AND %s', stepadv_internal.relation_name(view), alias,
 				stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns), c.same_key) END
 		FROM (SELECT string_agg(format('%s.%I OPERATOR(pg_catalog.=) %s', alias, k.key, k.target), ' AND ' ORDER BY k.i)

@@ -322,6 +322,7 @@ BEGIN
 		RAISE EXCEPTION 'n must be at least 1, not %', coalesce(claim_groups.n::text, 'NULL') USING ERRCODE = 'invalid_parameter_value', HINT = 'It is how many groups are wanted.';
 	END IF;
 	PERFORM stepadv_internal.check_lease(claim_groups.lease);
+	PERFORM stepadv_internal.must_write('claim_groups'::text);
 	-- The parameter is the one variable that has the type of the view's rows.
 	FOR pool IN EXECUTE format('SELECT r.* FROM %s r WHERE r.status = ''ready'' ORDER BY %s', p.name, stepadv_internal.claim_order(ready, p.name, p.keys, claim_groups."by")) LOOP
 		EXECUTE enter USING pool;

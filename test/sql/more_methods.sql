@@ -69,6 +69,8 @@ SELECT a.* FROM (SELECT rollout_agg(i, 1, i, 1, CASE WHEN i <> 3 THEN 1 END, CAS
 -- (4: 1 - 4 = -3; 2: 8 + 0.5 * 4 - 2 + 0.25 * -3 = 7.25; 1: 0.5 * 2 - 1 + 0.25 * 7.25 = 1.8125; 3 has 4's)
 SELECT a.* FROM x, bi_level_gae(g) a;	-- of rollout 4, not judged, a missing value does not matter
 SELECT a.* FROM (SELECT rollout_agg(1, 1, 7, 1, 1, 1) AS g) y, bi_level_gae(g) a;
+-- in a view of attach, where no row has a value: NULL, in turns of several steps too
+SELECT a.step_id, a.value, a.td_error, a.advantage FROM (SELECT stepadv_internal.forgiving_rollout_agg(i, 1, i, i, 1, 1, true, NULL, NULL, NULL, NULL, 1 + i / 3) AS g FROM generate_series(1, 3) i) y, bi_level_gae(g) a;
 
 -- g2po: rollout 1 in states 1, 2, 1 succeeds with 4, rollout 2 in state 1 fails with 0; gamma 0.5.
 -- v(1) = (0.5 + 2 + 0) / 3 = 5/6, v(2) = 1; next_v 1, 5/6, 4 and 0; in state 1 of 1, 4, 0 the mean is 5/3;
