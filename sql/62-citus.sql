@@ -95,3 +95,45 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_distribution(regclass[], integer) IS 'part of attach: error where a table below the adapters is distributed by Citus by a column that the group does not have, or two of them are not colocated';
+
+-- ---- create_tables(distribute => true)
+
+CREATE FUNCTION stepadv_internal.check_shards(distribute boolean, shards integer) RETURNS integer
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF distribute IS NOT TRUE THEN
+		IF shards IS NOT NULL THEN
+			RAISE EXCEPTION 'shards is given without distribute' USING ERRCODE = 'invalid_parameter_value', HINT = 'On one node the tables have partitions.';
+		END IF;
+		RETURN NULL;
+	ELSIF stepadv_internal.citus_tables() IS NULL THEN
+		RAISE EXCEPTION 'tables cannot be distributed: the extension citus is not in this database' USING ERRCODE = 'feature_not_supported',
+			HINT = 'Create the extension citus here and on the workers, or leave out distribute.';
+	ELSIF shards NOT BETWEEN 1 AND 64000 THEN
+		RAISE EXCEPTION 'shards must be between 1 and 64000, not %', shards USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	RETURN coalesce(shards, current_setting('citus.shard_count')::integer);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_shards(boolean, integer) IS 'part of create_tables: into how many shards the tables are distributed; NULL: they are not; error where that cannot be';
+
+-- By the task, of which there are most, so that what several policies made of it is in one place.
+CREATE FUNCTION stepadv_internal.distribute_tables(schema text, keys text[], shards integer) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	key CONSTANT text := CASE WHEN 'task_id' = ANY (keys) THEN 'task_id' ELSE keys[cardinality(keys)] END;
+	rollouts CONSTANT text := format('%I.rollouts', distribute_tables.schema);
+	unsafe CONSTANT text := current_setting('citus.enable_unsafe_triggers');
+BEGIN
+	-- The one trigger that there is looks at nothing but its row, which is as safe on a shard.
+	PERFORM set_config('citus.enable_unsafe_triggers', 'on', true);
+	EXECUTE 'SELECT pg_catalog.create_distributed_table($1::regclass, $2, colocate_with => ''none''::text, shard_count => $3)' USING rollouts, key, shards;
+	EXECUTE 'SELECT pg_catalog.create_distributed_table($1::regclass, $2, colocate_with => $3)' USING format('%I.steps', distribute_tables.schema), key, rollouts;
+	PERFORM set_config('citus.enable_unsafe_triggers', unsafe, true);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.distribute_tables(text, text[], integer) IS 'part of create_tables: has Citus distribute both tables, colocated, by a column of the group';
