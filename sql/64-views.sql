@@ -73,7 +73,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.feeds(regclass, text) IS 'the column that a column of an adapter is, under another name; NULL where it is computed';
 
 -- Whether an index leads to the rows of one group: its first columns are those
--- of the group, in any order.
+-- of the group, in any order.  On shards the planner is left to find it by itself: Citus
+-- takes no lateral outer join beside the functions that views are made of.
 CREATE FUNCTION stepadv_internal.by_group(view regclass, number integer) RETURNS boolean
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -83,11 +84,11 @@ BEGIN
 		WITH key AS (SELECT c.relation, c.column_number FROM stepadv_internal.view_columns(by_group.view) c WHERE c.number <= by_group.number AND c.plain)
 		SELECT EXISTS (
 			SELECT FROM pg_index i
-			WHERE i.indrelid = (SELECT min(k.relation::oid) FROM key k) AND i.indisvalid AND i.indpred IS NULL AND i.indnkeyatts >= by_group.number
+			WHERE i.indrelid = (SELECT min(k.relation::oid) FROM key k) AND stepadv_internal.distributed_by(i.indrelid::regclass) IS NULL AND i.indisvalid AND i.indpred IS NULL AND i.indnkeyatts >= by_group.number
 				AND (SELECT count(DISTINCT k.column_number) FROM key k JOIN generate_series(0, by_group.number - 1) p(p) ON i.indkey[p.p] = k.column_number) = by_group.number));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.by_group(regclass, integer) IS 'whether an index of what an adapter reads begins with the columns of the group';
+COMMENT ON FUNCTION stepadv_internal.by_group(regclass, integer) IS 'whether an index of what an adapter reads begins with the columns of the group; not of tables that Citus distributes';
 
 -- The row of a step is found again by an integer key that an index vouches for,
 -- or else by rollout and number, which rollout_agg has made sure are unique.

@@ -268,6 +268,7 @@ AS $$
 DECLARE
 	kinds CONSTANT stepadv_internal.problem_kind[] := ARRAY(SELECT k FROM stepadv_internal.problems_for(a, made) k);
 	is_kept CONSTANT boolean := (a).folded_problems IS NOT NULL AND (a).fresh_problems IS NOT NULL AND (a).waiting IS NOT NULL;
+	key_list CONSTANT text := (SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i);
 	taken text[] := '{rollout_id,step_no,problem,n_rows,methods,effect}';
 	branches text;
 	items text;
@@ -283,8 +284,15 @@ BEGIN
 	IF is_kept THEN
 		branches := concat_ws(' UNION ALL ', stepadv_internal.kept_problems(a), branches);
 	END IF;
-	RETURN format('SELECT %s, p.rollout_id, p.step_no, k.problem, p.n_rows, k.methods, k.effect FROM (%s) p(%s, rollout_id, step_no, place, n_rows) JOIN (VALUES %s) k(place, problem, methods, effect) ON k.place = p.place', items, branches,
-		(SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i),
+	-- Citus takes no join of a union with VALUES.
+	IF stepadv_internal.is_distributed(ARRAY[(a).rows]) THEN
+		RETURN (
+			SELECT format('SELECT %s, p.rollout_id, p.step_no, CASE p.place %s END AS problem, p.n_rows, CASE p.place %s END AS methods, CASE p.place %s END AS effect FROM (%s) p(%s, rollout_id, step_no, place, n_rows)', items,
+				string_agg(format('WHEN %s THEN %L::text', k.place, k.problem), ' ' ORDER BY k.place), string_agg(format('WHEN %s THEN %L::text[]', k.place, k.methods), ' ' ORDER BY k.place),
+				string_agg(format('WHEN %s THEN %L::text', k.place, k.effect), ' ' ORDER BY k.place), branches, key_list)
+			FROM unnest(kinds) k);
+	END IF;
+	RETURN format('SELECT %s, p.rollout_id, p.step_no, k.problem, p.n_rows, k.methods, k.effect FROM (%s) p(%s, rollout_id, step_no, place, n_rows) JOIN (VALUES %s) k(place, problem, methods, effect) ON k.place = p.place', items, branches, key_list,
 		(SELECT string_agg(format('(%s, %L::text, %L::text[], %L::text)', k.place, k.problem, k.methods, k.effect), ', ' ORDER BY k.place) FROM unnest(kinds) k));
 END
 $$;

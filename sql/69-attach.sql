@@ -518,6 +518,7 @@ BEGIN
 	a.runs := stepadv_internal.create_adapter(schema, prefix || '_known_runs', stepadv_internal.runs_query(g), 'policy version and start of the rollouts of ' || source_name);
 	a.began := stepadv_internal.create_adapter(schema, prefix || '_begun_runs', stepadv_internal.began_query(g),
 		'policy version and start of the rollouts of ' || source_name || ', as its own rows say');
+	PERFORM stepadv_internal.check_distribution(array_remove(ARRAY[a.rows, a.shown, a.shown_rollouts, a.runs], NULL), a.n_group_columns);
 	EXECUTE format('CREATE TABLE %s OF stepadv.attachment', table_name);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', table_name, 'what stepadv.attach made over ' || source_name || '; dropped by stepadv.detach');
 	EXECUTE format('INSERT INTO %s SELECT ($1).*', table_name) USING a;
