@@ -61,6 +61,9 @@ typedef enum KeptStatement
 	KEPT_CLEAR_BINS_SET,
 	KEPT_CLEAR_ALL_BINS,
 	KEPT_ADD_BINS,
+	KEPT_CLEAR_BEHAVIOUR_ONE,
+	KEPT_CLEAR_BEHAVIOUR_SET,
+	KEPT_ADD_BEHAVIOUR,
 	KEPT_CLEAR_PROBLEMS_ONE,
 	KEPT_CLEAR_PROBLEMS_SET,
 	KEPT_CLEAR_ALL_PROBLEMS,
@@ -102,6 +105,7 @@ typedef struct Kept
 	Oid			folded_problems;
 	Oid			parts;			/* view: all of these, computed of the kept groups; or InvalidOid */
 	Oid			fresh_behaviour;	/* view: what is counted of their calls and rollouts; or InvalidOid */
+	Oid			folded_behaviour;	/* the same, kept, where the view of the parts computes it; or InvalidOid */
 	Oid			fresh_lineage;	/* view: what is counted of their tokens; or InvalidOid */
 	bool		has_answers;	/* answers about each are kept: see sql/75-kept-answers.sql */
 	bool		is_summed;		/* sums by division are kept: see sql/67-summed.sql */

@@ -220,6 +220,8 @@ clear_parts(Kept *kept, int what, SPITupleTable *groups, uint64 from, uint64 to)
 		execute_each(kept, KEPT_CLEAR_SIGNS_ONE, KEPT_CLEAR_SIGNS_SET, groups, from, to);
 	if ((what & SIGNS) && OidIsValid(kept->folded_bins))
 		execute_each(kept, KEPT_CLEAR_BINS_ONE, KEPT_CLEAR_BINS_SET, groups, from, to);
+	if ((what & SIGNS) && OidIsValid(kept->folded_behaviour))
+		execute_each(kept, KEPT_CLEAR_BEHAVIOUR_ONE, KEPT_CLEAR_BEHAVIOUR_SET, groups, from, to);
 	if ((what & SIGNS) && OidIsValid(kept->folded_problems))
 		execute_each(kept, KEPT_CLEAR_PROBLEMS_ONE, KEPT_CLEAR_PROBLEMS_SET, groups, from, to);
 }
@@ -240,6 +242,8 @@ add_parts(Kept *kept, int what, Tuplestorestate *rows, TupleDesc desc)
 		execute_with(kept, KEPT_ADD_SIGNS, PARTS_NAME, rows, desc);
 	if (OidIsValid(kept->folded_bins))
 		execute_with(kept, KEPT_ADD_BINS, PARTS_NAME, rows, desc);
+	if (OidIsValid(kept->folded_behaviour))
+		execute_with(kept, KEPT_ADD_BEHAVIOUR, PARTS_NAME, rows, desc);
 }
 
 static void
