@@ -394,31 +394,6 @@ SET search_path = pg_catalog, pg_temp
 AS $$ SELECT (a).kept_parts IS NOT NULL AND stepadv_internal.has_column((a).kept_parts, 'stepadv_behaviour'::text) $$;
 COMMENT ON FUNCTION stepadv_internal.behaviour_is_part(stepadv_internal.attached) IS 'part of maintain and refresh: whether <prefix>_kept_parts has what is kept of behaviour';
 
-CREATE FUNCTION stepadv_internal.forget_behaviour(a stepadv_internal.attached, everything boolean) RETURNS void
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	k_list CONSTANT text := stepadv_internal.k_columns((a).n_group_columns, 'k%1$s'::text);
-BEGIN
-	IF NOT stepadv_internal.keeps_behaviour(a) THEN
-		RETURN;
-	ELSIF everything THEN
-		EXECUTE format('DELETE FROM %s', (a).summed_behaviour);
-		EXECUTE format('DELETE FROM %s', (a).folded_behaviour);
-		RETURN;
-	END IF;
-	EXECUTE format('DELETE FROM %s s WHERE %s', (a).summed_behaviour, stepadv_internal.division_changed(a, (stepadv_internal.behaviour_lists(a)).changed));
-	IF stepadv_internal.behaviour_is_part(a) THEN
-		RETURN;
-	END IF;
-	EXECUTE format('DELETE FROM %s f USING (SELECT DISTINCT w.* FROM %s w) w(%s) WHERE %s', (a).folded_behaviour, (a).waiting, k_list,
-		(SELECT string_agg(format('f.%I %s w.k%s', t.attname, stepadv_internal.equality_operator(t.atttypid), t.attnum), ' AND ' ORDER BY t.attnum)
-			FROM pg_attribute t WHERE t.attrelid = (a).folded_behaviour AND t.attnum BETWEEN 1 AND (a).n_group_columns));
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.forget_behaviour(stepadv_internal.attached, boolean) IS 'part of maintain and refresh: deletes what is kept of the behaviour of the divisions of groups that wait, and of these where it is not among their parts, or all';
-
 -- Of the groups (c, with its ctid) that have none.  One that a method does not know what to do with
 -- goes on waiting, where others do not.
 CREATE FUNCTION stepadv_internal.fold_behaviour(a stepadv_internal.attached) RETURNS void
@@ -482,30 +457,33 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.all_behaviour_totals(stepadv_internal.attached, text) IS 'part of maintain: the query of all that the views of behaviour show, of what is kept of the groups';
 
-CREATE FUNCTION stepadv_internal.add_behaviour(a stepadv_internal.attached) RETURNS void
-LANGUAGE plpgsql
+-- Those of sums_statements about behaviour.  What is a part is deleted and written with the group's other parts.
+CREATE FUNCTION stepadv_internal.behaviour_statements(a stepadv_internal.attached, OUT forget text[], OUT add text[])
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	k_list CONSTANT text := stepadv_internal.k_columns((a).n_group_columns, 'k%1$s'::text);
 	l record;
-	names text[];
-	found boolean;
 BEGIN
+	forget := '{}';
+	add := '{}';
 	IF NOT stepadv_internal.keeps_behaviour(a) THEN
 		RETURN;
 	END IF;
-	IF NOT stepadv_internal.behaviour_is_part(a) THEN
-		PERFORM stepadv_internal.fold_behaviour(a);
-	END IF;
 	l := stepadv_internal.behaviour_lists(a);
-	names := string_to_array(l.names, ', ');
-	EXECUTE format('SELECT EXISTS (SELECT FROM %s)', (a).summed_behaviour) INTO found;
-	EXECUTE format('INSERT INTO %s %s', (a).summed_behaviour, stepadv_internal.all_behaviour_totals(a, CASE WHEN found THEN
-		format(' WHERE NOT EXISTS (SELECT FROM (SELECT DISTINCT %s FROM %s s) s WHERE %s)', stepadv_internal.list(names, 's.%1$s'::text, ', '::text), stepadv_internal.relation_name((a).summed_behaviour),
-			stepadv_internal.same_divisions(a, stepadv_internal.list(names, 's.%1$s'::text, ', '::text), l.of_f, true)) ELSE '' END));
+	forget := ARRAY[format('DELETE FROM %s s WHERE %s', (a).summed_behaviour, stepadv_internal.division_changed(a, l.changed))];
+	add := ARRAY[format('INSERT INTO %s %s', (a).summed_behaviour,
+		stepadv_internal.all_behaviour_totals(a, ' WHERE ' || stepadv_internal.lacks_division(a, (a).summed_behaviour, l.names, l.of_f)))];
+	IF NOT stepadv_internal.behaviour_is_part(a) THEN
+		forget := forget || format('DELETE FROM %s f USING (SELECT DISTINCT w.* FROM %s w) w(%s) WHERE %s', (a).folded_behaviour, (a).waiting, k_list,
+			(SELECT string_agg(format('f.%I %s w.k%s', t.attname, stepadv_internal.equality_operator(t.atttypid), t.attnum), ' AND ' ORDER BY t.attnum)
+				FROM pg_attribute t WHERE t.attrelid = (a).folded_behaviour AND t.attnum BETWEEN 1 AND (a).n_group_columns));
+		add := format('SELECT stepadv_internal.fold_behaviour(stepadv_internal.known(%L::regclass))', (a).attachment) || add;
+	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.add_behaviour(stepadv_internal.attached) IS 'part of maintain and refresh: what is kept of the behaviour of groups and divisions that have none';
+COMMENT ON FUNCTION stepadv_internal.behaviour_statements(stepadv_internal.attached) IS 'part of maintain and refresh: the statements that delete what is kept of the behaviour of divisions that changed, and that keep it';
 
 -- After the views were made anew: whether what is kept must be computed again.
 CREATE FUNCTION stepadv_internal.renew_fresh_behaviour(a stepadv_internal.attached) RETURNS boolean

@@ -83,6 +83,7 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	[KEPT_LET_WAIT] = "INSERT INTO {U} ({u*}) VALUES ({$*})",
 	[KEPT_ALL_LET_WAIT] = "INSERT INTO {U} ({u*}) SELECT {c.*} FROM {C} c",
 	[KEPT_TAKE_UNSIGNED] = "WITH gone ({g*}) AS (DELETE FROM {U} u RETURNING {u.*}) SELECT DISTINCT {g*} FROM gone ORDER BY {g*}",
+	[KEPT_ANY_UNSIGNED] = "SELECT FROM {U} u LIMIT 1",
 	[KEPT_CLEAR_UNSIGNED] = "DELETE FROM {U}",
 	[KEPT_EVERYTHING_ONE] = "SELECT p.* FROM {P} p WHERE {p=$}",
 	[KEPT_EVERYTHING_SET] = "SELECT p.* FROM {P} p JOIN " GROUPS_NAME " g ON {p=g}",
@@ -109,9 +110,8 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	[KEPT_LET_SET_WAIT] = "INSERT INTO {U} ({u*}) SELECT {g.*} FROM " GROUPS_NAME " g",
 	[KEPT_END_WAIT_SET] = "DELETE FROM {U} u USING " GROUPS_NAME " g WHERE {u=g}",
 	/* An attachment's table has one row. */
-	[KEPT_FORGET_DIVISIONS] = "SELECT stepadv_internal.forget_sums(a.tableoid::pg_catalog.regclass, false) FROM ONLY {A} a",
-	[KEPT_FORGET_ALL_DIVISIONS] = "SELECT stepadv_internal.forget_sums(a.tableoid::pg_catalog.regclass, true) FROM ONLY {A} a",
-	[KEPT_ADD_DIVISIONS] = "SELECT stepadv_internal.add_sums(a.tableoid::pg_catalog.regclass) FROM ONLY {A} a",
+	[KEPT_FORGET_ALL_DIVISIONS] = "SELECT stepadv_internal.forget_all_sums(a.tableoid::pg_catalog.regclass) FROM ONLY {A} a",
+	[KEPT_SUMS_STATEMENTS] = "SELECT s.forget, s.add FROM ONLY {A} a CROSS JOIN LATERAL stepadv_internal.sums_statements(a.tableoid::pg_catalog.regclass) s",
 	[KEPT_ADD_ANSWERS] = "SELECT stepadv_internal.keep_answers(a.tableoid::pg_catalog.regclass, false) FROM ONLY {A} a",
 	[KEPT_ALL_ANSWERS] = "SELECT stepadv_internal.keep_answers(a.tableoid::pg_catalog.regclass, true) FROM ONLY {A} a",
 };
@@ -439,7 +439,8 @@ read_attachment(Kept *kept)
 							  " (j.j OPERATOR(pg_catalog.->>) 'folded_problems')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'kept_parts')::pg_catalog.regclass,"
 							  " (j.j OPERATOR(pg_catalog.->>) 'summed_bins')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'fresh_behaviour')::pg_catalog.regclass,"
 							  " (j.j OPERATOR(pg_catalog.->>) 'fresh_lineage')::pg_catalog.regclass, CASE WHEN (j.j OPERATOR(pg_catalog.->>) 'answers') IS NOT NULL THEN a.attachment END,"
-							  " (j.j OPERATOR(pg_catalog.->>) 'folded_behaviour')::pg_catalog.regclass"
+							  " (j.j OPERATOR(pg_catalog.->>) 'folded_behaviour')::pg_catalog.regclass,"
+							  " (j.j OPERATOR(pg_catalog.->>) 'summed_over_time')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'summed_behaviour')::pg_catalog.regclass"
 							  " FROM pg_catalog.pg_class c, stepadv_internal.attachments(c.relowner) a, pg_catalog.to_jsonb(a) j(j)"
 							  " WHERE c.oid OPERATOR(pg_catalog.=) $1 AND a.attachment OPERATOR(pg_catalog.=) $1"
 							  " AND a.kept IS NOT NULL AND a.fresh IS NOT NULL AND a.folded IS NOT NULL",
@@ -467,7 +468,10 @@ read_attachment(Kept *kept)
 	kept->fresh_problems = oid_column(row, desc, 15);
 	kept->folded_problems = OidIsValid(kept->fresh_problems) ? oid_column(row, desc, 16) : InvalidOid;
 	kept->parts = oid_column(row, desc, 17);
-	kept->is_summed = OidIsValid(oid_column(row, desc, 18));
+	kept->summed[0] = oid_column(row, desc, 18);
+	kept->is_summed = OidIsValid(kept->summed[0]);
+	kept->summed[1] = oid_column(row, desc, 23);
+	kept->summed[2] = oid_column(row, desc, 24);
 	kept->fresh_behaviour = oid_column(row, desc, 19);
 	kept->fresh_lineage = oid_column(row, desc, 20);
 	kept->has_answers = OidIsValid(oid_column(row, desc, 21));
@@ -484,7 +488,8 @@ look_up_kept(Kept *kept)
 {
 	StringInfoData watch;
 	Oid			relations[] = {kept->attachment, kept->fresh, kept->folded, kept->changed, kept->fresh_over_time, kept->folded_over_time,
-	kept->waiting, kept->fresh_signs, kept->folded_signs, kept->fresh_bins, kept->folded_bins, kept->fresh_problems, kept->folded_problems, kept->parts, kept->fresh_behaviour, kept->folded_behaviour, kept->fresh_lineage};
+	kept->waiting, kept->fresh_signs, kept->folded_signs, kept->fresh_bins, kept->folded_bins, kept->fresh_problems, kept->folded_problems, kept->parts, kept->fresh_behaviour, kept->folded_behaviour, kept->fresh_lineage,
+	kept->summed[0], kept->summed[1], kept->summed[2]};
 	MemoryContext old = MemoryContextSwitchTo(kept->context);
 	ListCell   *cell;
 
