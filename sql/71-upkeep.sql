@@ -468,9 +468,9 @@ BEGIN
 	PERFORM stepadv_internal.set_kept(make_kept.attachment, make_kept.how, fresh, folded, changed, fresh_over_time, folded_over_time);
 	IF make_kept.over_time THEN
 		PERFORM stepadv_internal.make_kept_signs(make_kept.attachment);
-		PERFORM stepadv_internal.make_kept_parts(make_kept.attachment);
 		PERFORM stepadv_internal.make_kept_sums(make_kept.attachment);
 		PERFORM stepadv_internal.make_kept_behaviour(make_kept.attachment);
+		PERFORM stepadv_internal.make_kept_parts(make_kept.attachment);
 		PERFORM stepadv_internal.make_kept_answers(make_kept.attachment);
 	END IF;
 END

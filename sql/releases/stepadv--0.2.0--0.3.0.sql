@@ -291,6 +291,7 @@ CREATE TYPE stepadv_internal.step_order AS (n_repeated bigint, first_repeated in
 CREATE TYPE stepadv_internal.lonely_steps AS (n_steps bigint, n_alone bigint, first_alone integer);
 CREATE TYPE stepadv_internal.signed_run AS (place integer, patterns bigint[], counts bigint[], apart float8[]);
 CREATE TYPE stepadv_internal.category_table AS (categories text[], numbers float8[]);
+CREATE TYPE stepadv_internal.behaviour_part AS (part integer, name text, calls stepadv_internal.category_table, outcomes boolean[], numbers float8[], distances float8[], excesses float8[]);
 CREATE TYPE stepadv_internal.counted_bins AS (bins float8[], counts bigint[]);
 CREATE TYPE stepadv_internal.signed_steps AS (patterns bigint[], counts bigint[], apart float8[]);
 -- Success at k, and tasks that come out differently under one version.
