@@ -254,6 +254,21 @@ tell_usage(ExchangeAccess *access, const FoldUsage *usage)
 	access->exchange->usage[access->process] = *usage;
 }
 
+double
+rows_a_process(const ExchangeAccess *access)
+{
+	const FoldExchange *exchange = access->exchange;
+	double		n_rows = 0;
+	int			n = 0;
+
+	for (const FoldUsage *usage = exchange->usage; usage < exchange->usage + exchange->n_processes; usage++)
+	{
+		n_rows += usage->n_rows;
+		n += usage->took_part;
+	}
+	return n_rows / Max(n, 1);
+}
+
 FoldUsage *
 usage_of_processes(const ExchangeAccess *access, int *n_processes)
 {
