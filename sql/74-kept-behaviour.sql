@@ -137,8 +137,8 @@ $query$;
 COMMENT ON FUNCTION stepadv_internal.behaviour_parts(stepadv_internal.attached, integer) IS 'part of maintain: the query of what is kept of behaviour, all parts or one';
 
 -- The same of a row of g of kept_groups, in one look at its rollouts and without asking a method again that
--- kept_estimates (k) asked: an entry per part, or NULL where groups are not kept as they are behaved in.  What is joined
--- are lists by group, which a query that does not ask for the entries does not read.
+-- kept_estimates (k) asked: an entry per row; NULL where groups are kept by turn, whose calls are no part of their
+-- value.  What is joined are lists by group, which a query that does not ask for the entries does not read.
 CREATE FUNCTION stepadv_internal.kept_behaviour_of_group(a stepadv_internal.attached, made stepadv_internal.made_method[], summed text[], OUT item text, OUT joins text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -394,7 +394,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$ SELECT (a).kept_parts IS NOT NULL AND stepadv_internal.has_column((a).kept_parts, 'stepadv_behaviour'::text) $$;
 COMMENT ON FUNCTION stepadv_internal.behaviour_is_part(stepadv_internal.attached) IS 'part of maintain and refresh: whether <prefix>_kept_parts has what is kept of behaviour';
 
--- Of the groups (c, with its ctid) that have none.  One that a method does not know what to do with
+-- Where the parts of kept groups do not have it: of the rows.  Of the groups (c, with its ctid) that have none.  One that a method does not know what to do with
 -- goes on waiting, where others do not.
 CREATE FUNCTION stepadv_internal.fold_behaviour(a stepadv_internal.attached) RETURNS void
 LANGUAGE plpgsql

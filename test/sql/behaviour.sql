@@ -198,6 +198,45 @@ SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'a
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', category => 'ok', policy_version => 'version');
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool', policy_version => 'version', options => '{"success_by_horizon": {"width": 0}}');
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool', policy_version => 'version', options => '{"shape_over_time": {"width": 1}}');
+-- Where what is kept of a group is made of its kept value, it is what the rows say: of groups whose rollouts are
+-- of several versions or of none that is known, with categories, methods that ask for a value
+-- beside the others, and measures that others say of a rollout; of all groups and of those that a refresh
+-- keeps.  By turn the value has no calls: then it is folded of the rows.
+CREATE SCHEMA parts;
+CREATE TABLE parts.calls (id bigint PRIMARY KEY, task int, run int, at int, turn int, seen int, did int, tool text, good boolean, answer int[], worth float8, price float8, gain float8, version text, since timestamptz, until timestamptz);
+INSERT INTO parts.calls
+SELECT t * 1000 + r * 100 + i, t, r, i, (i + 1) / 2, (t + r * i) % 4, i * r % 3, (ARRAY['read', 'edit', NULL, 'test'])[1 + (t + i * r) % 4], (ARRAY[true, false, NULL])[1 + (i + r) % 3],
+	CASE WHEN r < 5 THEN array_fill(i, ARRAY[1 + i % 3]) END, sin(t + r * i), (i % 3) / 2.0, CASE WHEN i = 4 + r % 3 THEN (r + t) % 2 ELSE 0 END,
+	CASE WHEN t < 3 THEN 'one' WHEN r < 3 THEN 'two' WHEN r < 5 THEN 'three' END, CASE WHEN t <> 4 THEN '2026-01-01'::timestamptz + t * interval '7 hours' END, '2026-01-03'::timestamptz + r * interval '1 minute'
+FROM generate_series(1, 6) t, generate_series(1, 5) r, generate_series(1, 6) i WHERE i <= 4 + r % 3;
+CREATE INDEX ON parts.calls (task, run, at);
+CREATE FUNCTION parts.same(prefix text) RETURNS TABLE (part int, name text, kept bigint, differ bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('WITH f AS MATERIALIZED (TABLE parts.%1$s_fresh_behaviour), k AS MATERIALIZED (TABLE parts.%1$s_folded_behaviour),
+		d AS (SELECT d.part, d.name FROM ((TABLE f EXCEPT ALL TABLE k) UNION ALL (TABLE k EXCEPT ALL TABLE f)) d)
+		SELECT k.part, k.name, count(*), (SELECT count(*) FROM d WHERE d.part = k.part AND d.name IS NOT DISTINCT FROM k.name) FROM k GROUP BY 1, 2 ORDER BY 1, 2', prefix);
+END
+$$;
+SELECT count(*) > 0 AS attached FROM stepadv.attach('parts.calls', '{task}', 'run', 'at', 'seen', 'did', 'gain', value => 'worth', cost => 'price', turn => 'turn', tool => 'tool', ok => 'good',
+	category => 'tool', response_token_ids => 'answer', policy_version => 'version', started_at => 'since', ended_at => 'until', prefix => 'plain');
+SELECT stepadv.maintain('parts.calls', how => 'refresh');
+SELECT * FROM parts.same('plain');
+-- One look: no method is asked again for what is kept of behaviour, but for those whose rows are not the group's steps.
+SELECT (length(v.v) - length(replace(v.v, 'stepadv.rtmc(', ''))) / length('stepadv.rtmc(') AS asks_rtmc, (length(v.v) - length(replace(v.v, 'rollout_shape(', ''))) / length('rollout_shape(') AS asks_shape FROM pg_get_viewdef('parts.plain_kept_parts') v(v);
+UPDATE parts.calls SET version = 'four' WHERE task = 5 AND run = 1;
+UPDATE parts.calls SET tool = 'read', good = false WHERE task = 1 AND at = 1;
+DELETE FROM parts.calls WHERE task = 2 AND run = 2;
+SELECT stepadv.refresh('parts.calls');
+SELECT * FROM parts.same('plain');
+SELECT * FROM stepadv.check_maintained('parts.calls');
+SELECT count(*) > 0 AS detached FROM stepadv.detach('parts.calls');
+SELECT count(*) > 0 AS attached FROM stepadv.attach('parts.calls', '{task}', 'run', 'at', 'seen', 'did', 'gain', turn => 'turn', unit => 'turn', tool => 'tool', ok => 'good', category => 'tool', policy_version => 'version', started_at => 'since', prefix => 'turns');
+SELECT stepadv.maintain('parts.calls', how => 'refresh');
+SELECT * FROM parts.same('turns');
+DELETE FROM parts.calls WHERE task = 3 AND run = 2;
+SELECT stepadv.refresh('parts.calls');
+SELECT * FROM parts.same('turns');
+SELECT * FROM stepadv.check_maintained('parts.calls');
 
 SET client_min_messages = warning;
-DROP SCHEMA sim, rl, behaviour_tests CASCADE;
+DROP SCHEMA sim, rl, behaviour_tests, parts CASCADE;
