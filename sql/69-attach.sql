@@ -472,7 +472,7 @@ BEGIN
 		string_agg(stepadv_internal.relation_name(c.oid::regclass), ', ') FILTER (WHERE c.relkind = 'r') AS tables
 	INTO left_over
 	FROM pg_class c
-	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.fresh_signs, a.folded_signs, a.waiting, a.fresh_bins, a.folded_bins, a.fresh_problems, a.folded_problems, a.summed_over_time, a.summed_bins, a.kept_parts, a.fresh_behaviour, a.folded_behaviour, a.summed_behaviour] || a.fresh_answers || a.folded_answers)
+	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.fresh_signs, a.folded_signs, a.waiting, a.fresh_bins, a.folded_bins, a.fresh_problems, a.folded_problems, a.summed_over_time, a.summed_bins, a.kept_parts, a.fresh_behaviour, a.folded_behaviour, a.summed_behaviour, a.seen] || a.fresh_answers || a.folded_answers)
 		AND c.relowner = orphan.relowner AND left(c.relname, length(a.prefix) + 1) = a.prefix || '_';
 	IF left_over.views IS NOT NULL THEN
 		EXECUTE 'DROP VIEW ' || left_over.views;
@@ -518,6 +518,7 @@ BEGIN
 	a.runs := stepadv_internal.create_adapter(schema, prefix || '_known_runs', stepadv_internal.runs_query(g), 'policy version and start of the rollouts of ' || source_name);
 	a.began := stepadv_internal.create_adapter(schema, prefix || '_begun_runs', stepadv_internal.began_query(g),
 		'policy version and start of the rollouts of ' || source_name || ', as its own rows say');
+	PERFORM stepadv_internal.check_distribution(array_remove(ARRAY[a.rows, a.shown, a.shown_rollouts, a.runs], NULL), a.n_group_columns);
 	EXECUTE format('CREATE TABLE %s OF stepadv.attachment', table_name);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', table_name, 'what stepadv.attach made over ' || source_name || '; dropped by stepadv.detach');
 	EXECUTE format('INSERT INTO %s SELECT ($1).*', table_name) USING a;
@@ -533,7 +534,7 @@ CREATE FUNCTION stepadv_internal.attach(
 	logp_new text, logp_old text, token_mask text, states text, tool text, args text, ok text,
 	policy_version text, started_at text, features text, contribution text, grounded text,
 	unit text, turn text, task_id text, run_id text, policy_step text, rewards text[], dimensions text[], truncated text,
-	prompt_token_ids text, response_token_ids text, ended_at text, category text, logp_ref text)
+	prompt_token_ids text, response_token_ids text, ended_at text, category text, logp_ref text, greedy text)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -548,7 +549,7 @@ BEGIN
 			'reward', reward, 'success', success, 'next_state', next_state, 'value', value, 'turn_reward', turn_reward, 'cost', cost, 'tool', tool, 'args', args, 'ok', ok,
 			'logp_new', logp_new, 'logp_old', logp_old, 'token_mask', token_mask, 'features', features, 'contribution', contribution, 'grounded', grounded,
 			'policy_version', policy_version, 'started_at', started_at, 'turn', turn, 'task_id', task_id, 'run_id', run_id, 'policy_step', policy_step, 'truncated', truncated,
-			'prompt_token_ids', prompt_token_ids, 'response_token_ids', response_token_ids, 'ended_at', ended_at, 'category', category, 'logp_ref', logp_ref)),
+			'prompt_token_ids', prompt_token_ids, 'response_token_ids', response_token_ids, 'ended_at', ended_at, 'category', category, 'logp_ref', logp_ref, 'greedy', greedy)),
 		states, coalesce(options, '{}'), columns, coalesce(show_steps, source), show_rollouts, unit, nullif(rewards, '{}'), nullif(dimensions, '{}'));
 	PERFORM stepadv_internal.check_given(g);
 	PERFORM stepadv_internal.check_relations(g);
@@ -576,7 +577,7 @@ BEGIN
 	PERFORM stepadv_internal.warn_of_history(stepadv_internal.known(attachment));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[], text, text, text, text, text, text) IS 'what attach does, as the owner of the source where the caller has his rights';
+COMMENT ON FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[], text, text, text, text, text, text, text) IS 'what attach does, as the owner of the source where the caller has his rights';
 
 CREATE FUNCTION stepadv.attach(
 	source regclass, group_by text[], rollout_id text, step_no text,
@@ -592,12 +593,12 @@ CREATE FUNCTION stepadv.attach(
 	unit text DEFAULT NULL, turn text DEFAULT NULL,
 	task_id text DEFAULT NULL, run_id text DEFAULT NULL, policy_step text DEFAULT NULL,
 	rewards text[] DEFAULT NULL, dimensions text[] DEFAULT NULL, truncated text DEFAULT NULL,
-	prompt_token_ids text DEFAULT NULL, response_token_ids text DEFAULT NULL, ended_at text DEFAULT NULL, category text DEFAULT NULL, logp_ref text DEFAULT NULL)
+	prompt_token_ids text DEFAULT NULL, response_token_ids text DEFAULT NULL, ended_at text DEFAULT NULL, category text DEFAULT NULL, logp_ref text DEFAULT NULL, greedy text DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE c ROWS 30
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
-COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[], text, text, text, text, text, text) IS
-'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements, and _problems, what is wrong with the rows: a bad row costs the advantages of its rollout, never a view; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views, and {"methods": {"grpo_step": {"method": "grpo", "step_rewards": true}}} makes of one method another, with a name, parameters, and, where given, "unit" and "rewards" (components or their weights) of its own; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''observation_last'' (it and those of the steps before, k of option {"states": {"k": 2}} in all), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''history_last'' (the last k of them), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step), ''embedding'' (state_cluster within the group of the column state, an array of numbers or what has a cast to real[], with threshold of option {"states": {"threshold": 0.95}}); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; unit: what a step is to the methods, ''step'', ''turn'' (the rows that share a rollout and the column turn are one step, see by_turn, and get the same estimates) or ''turn_set'' (the same with its actions in any order); task_id, run_id, policy_step: columns as policy_version is, which _groups, _rollouts and _compare show, too, with staleness, the steps of the policy since (as all views with an advantage); rewards: columns of reward components, whose sum is the reward where none is given; dimensions: further columns by which the views over time divide; truncated: a boolean column that says, in any row of a rollout, that it was cut off, for option {"batch_td": {"truncated": "bootstrap"}}, with next_state, where the last step led; prompt_token_ids, response_token_ids: arrays of integers, columns of the relation of the shown steps, for the views _lineage; ended_at: a column as started_at is, for the durations of _shape_over_time; category: the column of the shown steps by which _behaviour and _behaviour_advantage count calls, such as the tool; with task_id and policy_step the option {"batch_td": {"history": 20, "decay": 0.9}} (rtmc, too) takes values from the task''s groups of so many policy steps before (true: all), each step weighing decay times the next; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
+COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, text, text, text, text, text, text, text, text, jsonb, text[], regclass, regclass, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text, text[], text[], text, text, text, text, text, text, text) IS
+'creates views over a table (or view) of steps: adapters (<prefix>_rows: your columns by their roles; _shown and others), <prefix>_values, _groups, _rollouts, _returns, and one per method (_grpo, _rloo, _mt_grpo, _mt_rloo, _gae, _ratios, _gigpo, _graphgpo, _graph_nodes, _graph_edges, _contribution, _contribution_summary, _hgpo, _tempo, _rtmc, _rtmc_tree, _spa, and those of register_method), those whose columns are given, and of several methods _compare, _quadrants, _disagreements, and _problems, what is wrong with the rows: a bad row costs the advantages of its rollout, never a view; the columns are named by role; ids and states of any type (integers as they are, others by signature_hash); options, e.g. {"rtmc": {"gamma": 0.9}}, become literals in the views, and {"methods": {"grpo_step": {"method": "grpo", "step_rewards": true}}} makes of one method another, with a name, parameters, and, where given, "unit" and "rewards" (components or their weights) of its own; columns: base columns to show (default all), show_steps and show_rollouts: relations to show them from; logp_new, logp_old, token_mask: for _ratios, columns of the relation of the shown steps; states: where states come from, ''observation'' (the column state), ''observation_last'' (it and those of the steps before, k of option {"states": {"k": 2}} in all), ''history'' (the actions before the step), ''history_set'' (the same in any order), ''history_last'' (the last k of them), ''root'' (one state), ''signature'' (state_hash over the tool calls before the step), ''embedding'' (state_cluster within the group of the column state, an array of numbers or what has a cast to real[], with threshold of option {"states": {"threshold": 0.95}}); tool, args, ok: columns of the tool call, of which action signatures are made, for states and where there is no column action; policy_version, started_at: columns of show_rollouts or else of the source, by which (and by option {"progress_over_time": {"bucket": "1 day"}}) the views _groups_over_time, _progress_over_time, _advantage_over_time and _advantages divide the rollouts, policy_version also a column of _quadrants and _disagreements; features (an array of numbers, or what has a cast to real[]) or contribution, and grounded (default ok): for _spa, columns of the relation of the shown steps; unit: what a step is to the methods, ''step'', ''turn'' (the rows that share a rollout and the column turn are one step, see by_turn, and get the same estimates) or ''turn_set'' (the same with its actions in any order); task_id, run_id, policy_step: columns as policy_version is, which _groups, _rollouts and _compare show, too, with staleness, the steps of the policy since (as all views with an advantage); rewards: columns of reward components, whose sum is the reward where none is given; dimensions: further columns by which the views over time divide; greedy: a boolean column that says, in any row of a rollout, that it was decoded greedily, for _remax; truncated: one that says likewise that it was cut off, for option {"batch_td": {"truncated": "bootstrap"}}, with next_state, where the last step led; prompt_token_ids, response_token_ids: arrays of integers, columns of the relation of the shown steps, for the views _lineage; ended_at: a column as started_at is, for the durations of _shape_over_time; category: the column of the shown steps by which _behaviour and _behaviour_advantage count calls, such as the tool; with task_id and policy_step the option {"batch_td": {"history": 20, "decay": 0.9}} (rtmc, too) takes values from the task''s groups of so many policy steps before (true: all), each step weighing decay times the next; what was made is recorded in the table <prefix>_attachment, and belongs to the source''s owner where the caller has his rights, else to the caller; one row per view made; an error changes nothing';
 
 -- ---- attachments, for people
 
@@ -613,7 +614,7 @@ AS $$
 	ORDER BY stepadv_internal.relation_name(k.source), n.nspname, k.prefix
 $$;
 COMMENT ON FUNCTION stepadv.attachments() IS
-'what attach made for the caller, or for roles whose rights he has, a row each: over which source, with which prefix, in which schema, whose, by which columns a group is known, where states come from (NULL: there are none), how groups are kept (triggers, commit, refresh; NULL: they are not), and its views by kind ("rtmc", "compare", …), whatever they are called by now';
+'what attach made for the caller, or for roles whose rights he has, a row each: over which source, with which prefix, in which schema, whose, by which columns a group is known, where states come from (NULL: there are none), how groups are kept (triggers, commit, refresh, watermark, compare; NULL: they are not), and its views by kind ("rtmc", "compare", …), whatever they are called by now';
 
 -- ---- detach, upgrade_attachments
 
@@ -705,10 +706,11 @@ BEGIN
 	THEN
 		PERFORM stepadv_internal.drop_kept(attachment, true);
 		n_views := (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
-		PERFORM stepadv_internal.maintain((a).source, (a).prefix, (a).kept, true);
+		PERFORM stepadv_internal.maintain((a).source, (a).prefix, (a).kept, true, (a).watermark, (a).overlap);
 		RETURN n_views;
 	END IF;
 	n_views := (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
+	PERFORM stepadv_internal.renew_triggers(a);
 	IF (a).kept_parts IS NOT NULL THEN
 		PERFORM stepadv_internal.make_kept_parts(attachment);
 	END IF;

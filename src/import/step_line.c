@@ -212,7 +212,7 @@ set(LineReader *reader, int column, Datum value)
 
 /* The members of the line's meta, if it is an object. */
 static void
-push_meta(JsonbParseState **state, JsonbValue *meta)
+push_meta(JsonWriter *state, JsonbValue *meta)
 {
 	JsonbIterator *it;
 	JsonbIteratorToken token;
@@ -225,7 +225,7 @@ push_meta(JsonbParseState **state, JsonbValue *meta)
 	it = JsonbIteratorInit(meta->val.binary.data);
 	while ((token = JsonbIteratorNext(&it, &member, true)) != WJB_DONE)
 		if (token == WJB_KEY || token == WJB_VALUE)
-			pushJsonbValue(state, token, &member);
+			push_json(state, token, &member);
 }
 
 static bool
@@ -249,7 +249,7 @@ read_members(LineReader *reader, const JsonbValue *line)
 {
 	JsonbIterator *it = JsonbIteratorInit(line->val.binary.data);
 	JsonbIteratorToken token;
-	JsonbParseState *rest = NULL;
+	JsonWriter rest = {0};
 	JsonbValue	meta = {.type = jbvNull};
 	JsonbValue	name;
 	JsonbValue	value;
@@ -271,11 +271,11 @@ read_members(LineReader *reader, const JsonbValue *line)
 			if (!has_rest)
 			{
 				has_rest = true;
-				pushJsonbValue(&rest, WJB_BEGIN_OBJECT, NULL);
+				push_json(&rest, WJB_BEGIN_OBJECT, NULL);
 				push_meta(&rest, &meta);
 			}
-			pushJsonbValue(&rest, WJB_KEY, &name);
-			pushJsonbValue(&rest, WJB_VALUE, &value);
+			push_json(&rest, WJB_KEY, &name);
+			push_json(&rest, WJB_VALUE, &value);
 		}
 		else if (value.type != jbvNull)
 		{
@@ -286,7 +286,7 @@ read_members(LineReader *reader, const JsonbValue *line)
 		}
 	}
 	if (has_rest)
-		set(reader, LINE_METADATA, JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&rest, WJB_END_OBJECT, NULL))));
+		set(reader, LINE_METADATA, JsonbPGetDatum(JsonbValueToJsonb(end_json(&rest, WJB_END_OBJECT))));
 	else if (meta.type != jbvNull)
 		set(reader, LINE_METADATA, JsonbPGetDatum(jsonb_of(&meta)));
 	return true;
