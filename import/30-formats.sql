@@ -319,6 +319,8 @@ BEGIN
 					WHEN l.v ->> 'role' = 'assistant' THEN 'say' WHEN l.v ->> 'role' IN ('system', 'developer') THEN 'system' ELSE 'see' END
 				ELSE 'other' END AS kind
 		FROM listed l
+	), told AS (
+		SELECT string_agg(stepadv_internal.import_text(k.v -> 'content'), E'\n' ORDER BY k.own, k.i) AS words FROM kinds k WHERE k.kind = 'system'
 	), item AS (
 		-- What went before in the input is not this rollout's doing: only what
 		-- came after the last of it is what the first step sees.
@@ -341,7 +343,9 @@ BEGIN
 		ELSE jsonb_strip_nulls(jsonb_build_object('model', coalesce(nullif(m.response ->> 'model', ''), nullif(m.params ->> 'model', '')))) || stepadv_internal.import_about(document)
 			|| jsonb_build_object('group_id', g.id,
 			'rollout_id', coalesce(g.id || '-' || stepadv_internal.import_trial(document), document ->> 'rollout_id', m.response ->> 'id', stepadv_internal.import_digest(m.response -> 'output')),
-			'meta', nullif(jsonb_strip_nulls(jsonb_build_object('source', parse_responses.source, 'response_id', m.response -> 'id', 'environment', m.environment, 'usage', m.response -> 'usage')), '{}'),
+			'meta', nullif(jsonb_strip_nulls(jsonb_build_object('source', parse_responses.source, 'response_id', m.response -> 'id', 'environment', m.environment, 'usage', m.response -> 'usage',
+				-- What training_rows begins the conversation with.
+				'system_prompt', nullif(concat_ws(E'\n', m.params ->> 'instructions', (SELECT t.words FROM told t)), ''))), '{}'),
 			'steps', CASE WHEN m.params #>> '{metadata,problem_statement}' IS NOT NULL AND s.steps #> '{0,observation}' = 'null'
 				THEN (SELECT jsonb_agg(CASE WHEN e.v -> 'turn' = s.steps #> '{0,turn}' THEN jsonb_set(e.v, '{observation}', m.params #> '{metadata,problem_statement}') ELSE e.v END ORDER BY e.i)
 					FROM jsonb_array_elements(s.steps) WITH ORDINALITY e(v, i))

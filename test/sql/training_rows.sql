@@ -173,6 +173,48 @@ INSERT INTO chats.steps (group_id, rollout_id, step_no, turn, observation, actio
 SELECT stepadv.training_rows('chats.steps_grpo', shape => 'messages');
 ROLLBACK;
 
+-- SWE-agent and mini-swe-agent: their lists of messages, examples shown to the model included, which are no turns.  Of the
+-- second and fourth the list lacks what a step did: those are made of the steps.
+TRUNCATE docs RESTART IDENTITY;
+INSERT INTO docs (source, document)
+SELECT '/runs/' || f || '.traj', jsonb_build_object('environment', 'swe', 'instance_id', 'own', 'reward', f % 2,
+	'trajectory', jsonb_build_array(
+		jsonb_build_object('action', E'open a.py\n', 'observation', repeat('line of a file ', 9), 'thought', 'look', 'response', 'x'),
+		jsonb_build_object('action', repeat('edit it ', 9), 'observation', 'done', 'thought', 'mend', 'response', 'y'),
+		jsonb_build_object('action', 'submit', 'observation', NULL, 'thought', 'end', 'response', 'z')),
+	'history', jsonb_path_query_array(jsonb_build_array(
+		jsonb_build_object('role', 'system', 'content', 'You mend files.', 'agent', 'main'),
+		jsonb_build_object('role', 'user', 'content', 'Like this:', 'is_demo', true),
+		jsonb_build_object('role', 'assistant', 'content', 'ls', 'is_demo', true, 'action', 'ls', 'weight', 0),
+		jsonb_build_object('role', 'user', 'content', jsonb_build_array(jsonb_build_object('type', 'text', 'text', 'Fix it'))),
+		jsonb_build_object('role', 'assistant', 'content', E'look\n```\nopen a.py\n```', 'action', E'open a.py\n', 'thought', NULL, 'no', f),
+		jsonb_build_object('role', 'user', 'content', repeat('line of a file ', 9), 'agent', 'main'),
+		jsonb_build_object('role', 'assistant', 'content', repeat('edit it ', 9), 'action', CASE f WHEN 4 THEN 'edit otherwise' ELSE repeat('edit it ', 9) END),
+		jsonb_build_object('role', 'tool', 'content', E'done\n(Open file: a.py)', 'tool_call_ids', '["c1"]'::jsonb),
+		jsonb_build_object('role', 'assistant', 'content', 'submit', 'action', 'submit', 'lost', f = 2)), '$[*] ? (!exists(@.lost ? (@ == true)))'))
+FROM generate_series(1, 4) f;
+INSERT INTO docs (source, document)
+SELECT '/runs/' || f || '.traj.json', jsonb_build_object('instance_id', 'own', 'reward', f % 2, 'trajectory_format', 'mini-swe-agent-1', 'messages', jsonb_build_array(
+		jsonb_build_object('role', 'system', 'content', 'You mend files.'), jsonb_build_object('role', 'user', 'content', repeat('Please mend it. ', 9), 'extra', NULL),
+		jsonb_build_object('role', 'assistant', 'content', repeat('I have no command. ', 9), 'extra', '{"cost": 0.5}'::jsonb),
+		jsonb_build_object('role', 'user', 'content', 'Say one.'),
+		jsonb_build_object('role', 'assistant', 'content', E'Here:\n```bash\nls -l\n```', 'extra', jsonb_build_object('actions', '["ls -l"]'::jsonb)),
+		jsonb_build_object('role', 'user', 'content', '<returncode>0</returncode>')))
+FROM generate_series(5, 6) f;
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('agents', partitions => 2);
+SELECT rollouts_added, steps_added, dropped, repaired FROM stepadv.import_rollouts('agents', 'docs');
+SELECT r.rollout_id, jsonb_path_query_array(r.metadata, '$.messages[*].content') AS contents FROM agents.rollouts r ORDER BY 1;
+WITH original AS (
+	SELECT d.source, m.m, m.i, count(*) FILTER (WHERE m.m ->> 'role' = 'assistant' AND NOT m.m ? 'is_demo') OVER (PARTITION BY d.n ORDER BY m.i) - 1 AS turn
+	FROM docs d, jsonb_array_elements(coalesce(document::jsonb -> 'history', document::jsonb -> 'messages')) WITH ORDINALITY m(m, i)
+)
+SELECT r.rollout_id, s.turn, jsonb_array_length(t.row -> 'prompt') AS before,
+	(t.row -> 'prompt') || (t.row -> 'completion') = (SELECT jsonb_agg(o.m ORDER BY o.i) FROM original o WHERE o.source = r.metadata ->> 'source'
+		AND o.i <= (SELECT min(e.i) FROM original e WHERE e.source = o.source AND e.turn = s.turn)) AS exact
+FROM stepadv.training_rows('agents.steps_grpo', shape => 'prompt_completion') t(row)
+JOIN agents.steps s ON s.step_id = (t.row ->> 'step_id')::bigint JOIN agents.rollouts r USING (task_id, run_id, policy_version, rollout_id) ORDER BY 1, 2;
+DROP SCHEMA agents CASCADE;
+
 -- Two prompts that differ in a word are not the same; those that differ in the ids of calls are.
 INSERT INTO chats.rollouts (group_id, rollout_id, outcome, metadata)
 SELECT 'pair', r, o, jsonb_build_object('messages', jsonb_build_array(jsonb_build_object('role', 'user', 'content', u), jsonb_build_object('role', 'assistant', 'content', NULL, 'tool_calls', jsonb_build_array(
