@@ -1,23 +1,33 @@
 # stepadv: PGXS for all, install, installcheck; shell scripts under test/ for
 # the goals that must also work before any server is installed.
 
+# Built in the source folder, or in any other:
+#	make -f ../stepadv/Makefile VPATH=../stepadv
+here := $(if $(VPATH),$(VPATH)/)
+sources = $(patsubst $(here)%,%,$(sort $(wildcard $(addprefix $(here),$(1)))))
+
 # The importers are an extension of their own: without the folder import/ all the
 # rest is built, installed and tested.
-IMPORT = $(patsubst %.control,%,$(wildcard import/stepadv_import.control))
+IMPORT = $(patsubst $(here)%.control,%,$(wildcard $(here)import/stepadv_import.control))
 EXTENSION = stepadv $(IMPORT)
-EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" stepadv.control)
+EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" '$(here)stepadv.control')
 
-.PHONY: all deps check demo report bench credit credit-history fuzz dist freeze begin
+.PHONY: all deps check check-package demo report bench credit credit-history fuzz dist freeze begin
 
-OWN_GOALS = deps check demo report bench credit credit-history fuzz dist freeze begin
+OWN_GOALS = deps check check-package demo report bench credit credit-history fuzz dist freeze begin
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
+# PG=17, PG='15 17', PG=all: with which versions of PostgreSQL; else that of PG_CONFIG.
 deps:
-	@sh test/harness/deps.sh build
+	@PG='$(PG)' sh test/harness/deps.sh build
 
 check:
-	@bash test/harness/check.sh
+	@$(if $(PG),PG='$(PG)' bash test/harness/versions.sh,bash test/harness/check.sh)
+
+# The Debian packages, built, installed and used in bare roots.
+check-package:
+	@bash test/package/run.sh
 
 demo:
 	@ROLLOUTS='$(ROLLOUTS)' bash test/harness/demo.sh
@@ -54,37 +64,42 @@ dist:
 else
 
 MODULE_big = stepadv
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
-LOCAL_HEADERS = $(wildcard src/*.h src/*/*.h src/*/*/*.h)
+OBJS = $(patsubst %.c,%.o,$(call sources,src/*.c src/*/*.c src/*/*/*.c))
+LOCAL_HEADERS = $(call sources,src/*.h src/*/*.h src/*/*/*.h)
 
 # Install scripts are the numbered parts in their order.  Those of releases are
 # frozen: they are installed too, and the scripts that lead from one to the next.
 # That to the version under development is what was written by hand, and behind it
 # the functions of the parts.
-SQL_PARTS = $(sort $(wildcard sql/[0-9]*.sql))
-IMPORT_PARTS = $(sort $(wildcard import/[0-9]*.sql))
-FROZEN = $(wildcard sql/releases/stepadv--$(EXTVERSION).sql $(if $(IMPORT),import/releases/stepadv_import--$(EXTVERSION).sql))
-BY_HAND = $(if $(FROZEN),,$(wildcard sql/releases/stepadv--*--$(EXTVERSION).sql $(if $(IMPORT),import/releases/stepadv_import--*--$(EXTVERSION).sql)))
+SQL_PARTS = $(call sources,sql/[0-9]*.sql)
+IMPORT_PARTS = $(call sources,import/[0-9]*.sql)
+FROZEN = $(call sources,sql/releases/stepadv--$(EXTVERSION).sql $(if $(IMPORT),import/releases/stepadv_import--$(EXTVERSION).sql))
+BY_HAND = $(if $(FROZEN),,$(call sources,sql/releases/stepadv--*--$(EXTVERSION).sql $(if $(IMPORT),import/releases/stepadv_import--*--$(EXTVERSION).sql)))
 UPDATES = $(subst /releases/,/,$(BY_HAND))
 DATA_built = sql/stepadv--$(EXTVERSION).sql $(IMPORT:=--$(EXTVERSION).sql) $(UPDATES)
-DATA = $(filter-out $(FROZEN) $(BY_HAND),$(sort $(wildcard sql/releases/stepadv--*.sql $(if $(IMPORT),import/releases/stepadv_import--*.sql))))
+DATA = $(filter-out $(FROZEN) $(BY_HAND),$(call sources,sql/releases/stepadv--*.sql $(if $(IMPORT),import/releases/stepadv_import--*.sql)))
 
 CLIENTS = client/stepadv-export client/stepadv-import client/stepadv-report
-CLIENT_DATA = $(sort $(wildcard client/*.psql client/*.css))
+CLIENT_DATA = $(call sources,client/*.psql client/*.css)
 
-TESTS_OF_IMPORT = $(patsubst test/sql/%.sql,%,$(shell grep -l 'CREATE EXTENSION stepadv_import' test/sql/*.sql))
-REGRESS = $(filter-out $(if $(IMPORT),,$(TESTS_OF_IMPORT)),$(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql))))
-REGRESS_OPTS = --inputdir=test --load-extension=stepadv
-ISOLATION = $(sort $(patsubst test/specs/%.spec,%,$(wildcard test/specs/*.spec)))
-ISOLATION_OPTS = --inputdir=test --outputdir=. --load-extension=stepadv
+TESTS_OF_IMPORT = $(patsubst $(here)test/sql/%.sql,%,$(shell grep -l 'CREATE EXTENSION stepadv_import' $(here)test/sql/*.sql))
+REGRESS = $(filter-out $(if $(IMPORT),,$(TESTS_OF_IMPORT)),$(patsubst test/sql/%.sql,%,$(call sources,test/sql/*.sql)))
+REGRESS_OPTS = --inputdir=$(here)test --load-extension=stepadv
+ISOLATION = $(patsubst test/specs/%.spec,%,$(call sources,test/specs/*.spec))
+ISOLATION_OPTS = --inputdir=$(here)test --outputdir=. --load-extension=stepadv
 
-# WERROR=1 and ASSERTS=1 are how `make check` builds; neither is for production.
+# WERROR=1 and ASSERTS=1 are how `make check` builds; neither is for production.  Nor is
+# SANITIZE=undefined, with which whatever C leaves open ends the server.
 # A field that a table of parameters or columns does not name is 0, and is meant to be.
 # -ftree-vectorize would reorder no float sum, but -ffast-math would: never add it.
-PG_CFLAGS = -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
-	$(if $(WERROR),-Werror) $(if $(ASSERTS),-DUSE_ASSERT_CHECKING)
-PG_CPPFLAGS = -I$(CURDIR)/src
-SHLIB_LINK = -lm
+# C11; the headers of 19 use what their compiler has beyond it.
+PG_CFLAGS = $(if $(filter 14 15 16 17 18,$(MAJORVERSION)),-std=gnu11) -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
+	$(if $(WERROR),-Werror) $(if $(ASSERTS),-DUSE_ASSERT_CHECKING) \
+	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
+# The folder of the build is in no file that comes out of it, whatever it is called.
+PG_CFLAGS += '-ffile-prefix-map=$(CURDIR)=.' $(if $(here),'-ffile-prefix-map=$(here)=')
+PG_CPPFLAGS = -I$(here)src
+SHLIB_LINK = -lm $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 EXTRA_CLEAN = build
 
 PG_CONFIG ?= pg_config
@@ -96,19 +111,24 @@ include $(PGXS)
 
 $(OBJS): $(LOCAL_HEADERS)
 
+# A build in another folder has the source's folders.
+ifneq ($(VPATH),)
+$(shell mkdir -p $(sort $(dir $(OBJS) $(DATA_built))))
+endif
+
 sql/stepadv--$(EXTVERSION).sql: $(SQL_PARTS) $(FROZEN) stepadv.control Makefile
-	cat $(SQL_PARTS) > $@
-	@sh sql/release.sh same $@
+	cat $(addprefix $(here),$(SQL_PARTS)) > $@
+	@sh $(here)sql/release.sh same '$(CURDIR)/$@'
 
 import/stepadv_import--$(EXTVERSION).sql: $(IMPORT_PARTS) $(FROZEN) import/stepadv_import.control Makefile
-	cat $(IMPORT_PARTS) > $@
-	@sh sql/release.sh same $@
+	cat $(addprefix $(here),$(IMPORT_PARTS)) > $@
+	@sh $(here)sql/release.sh same '$(CURDIR)/$@'
 
 $(filter sql/%,$(UPDATES)): sql/%: sql/releases/% $(SQL_PARTS) sql/functions.awk
-	{ cat $< && awk -f sql/functions.awk $(SQL_PARTS); } > $@ || { rm -f $@; exit 1; }
+	{ cat $< && awk -f $(here)sql/functions.awk $(addprefix $(here),$(SQL_PARTS)); } > $@ || { rm -f $@; exit 1; }
 
 $(filter import/%,$(UPDATES)): import/%: import/releases/% $(IMPORT_PARTS) sql/functions.awk
-	{ cat $< && awk -f sql/functions.awk $(IMPORT_PARTS); } > $@ || { rm -f $@; exit 1; }
+	{ cat $< && awk -f $(here)sql/functions.awk $(addprefix $(here),$(IMPORT_PARTS)); } > $@ || { rm -f $@; exit 1; }
 
 # By rules of our own: those of PGXS leave programs from a folder behind when
 # they uninstall, and nobody would know where they are.
@@ -121,8 +141,8 @@ client_data_dir = $(datadir)/$(datamoduledir)
 
 install-client:
 	$(MKDIR_P) '$(DESTDIR)$(bindir)' '$(DESTDIR)$(client_data_dir)'
-	$(INSTALL_SCRIPT) $(CLIENTS) '$(DESTDIR)$(bindir)/'
-	$(INSTALL_DATA) $(CLIENT_DATA) '$(DESTDIR)$(client_data_dir)/'
+	$(INSTALL_SCRIPT) $(addprefix $(here),$(CLIENTS)) '$(DESTDIR)$(bindir)/'
+	$(INSTALL_DATA) $(addprefix $(here),$(CLIENT_DATA)) '$(DESTDIR)$(client_data_dir)/'
 	@$(foreach client,$(notdir $(CLIENTS)),echo "$(client): $(DESTDIR)$(bindir)/$(client), its SQL $(DESTDIR)$(client_data_dir)/$(client).psql";)
 	@echo "stepadv-load: $(DESTDIR)$(client_data_dir)/stepadv-load.psql, a script for psql"
 	@case ":$$PATH:" in *":$(bindir):"*) ;; *) echo "$(bindir) is not on the PATH; README.md says what to do" ;; esac

@@ -1,6 +1,12 @@
 -- From JSON Lines to the canonical tables, in SQL.  client/stepadv-load.psql gets a
 -- file's lines into a staging table with every byte intact; see docs/tables.md.
 
+-- Bytes that came as LATIN1, one character each, as the UTF-8 they are.
+CREATE FUNCTION stepadv_internal.import_utf8(document text) RETURNS text
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_utf8';
+COMMENT ON FUNCTION stepadv_internal.import_utf8(text) IS 'part of load_rollouts: a text that stands for bytes, one character each, read as UTF-8; error where it is none';
+
 -- The text of a line or document as jsonb, which like text cannot hold U+0000.
 CREATE FUNCTION stepadv_internal.json_of_text(document text, is_latin1 boolean, OUT content jsonb, OUT nul_replaced integer)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -13,7 +19,7 @@ DECLARE
 BEGIN
 	nul_replaced := 0;
 	IF is_latin1 THEN
-		document := convert_from(convert_to(document, 'LATIN1'), 'UTF8');
+		document := stepadv_internal.import_utf8(document);
 	END IF;
 	IF position('\u0000' IN document) > 0 AND position(pair IN document) = 0 THEN
 		parts := replace(document, '\\', pair);
@@ -247,6 +253,12 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_key_columns(text, text, text) IS
 'part of load_rollouts: definitions of the columns k1, k2, …, of_group and group_name, which say of which group of the schema''s tables a row of the temporary tables is';
+
+CREATE FUNCTION stepadv_internal.load_by_lz4() RETURNS void
+LANGUAGE c
+AS 'MODULE_PATHNAME', 'stepadv_load_by_lz4';
+COMMENT ON FUNCTION stepadv_internal.load_by_lz4() IS
+'part of load_rollouts: where the server has lz4, default_toast_compression is it until the function ends that calls this one';
 
 CREATE FUNCTION stepadv_internal.load_key_list(schema text, template text, separator text) RETURNS text
 LANGUAGE sql STABLE
@@ -815,7 +827,7 @@ BEGIN
 			INSERT INTO pg_temp.stepadv_parsed
 			SELECT l.n, l.n, l.n, s.*
 			FROM ROWS FROM (unnest(parse_rollout_lines.numbers), unnest(parse_rollout_lines.lines), stepadv_internal.read_lines(parse_rollout_lines.lines, parse_rollout_lines.is_latin1)) l(n, line),
-				LATERAL (SELECT CASE WHEN parse_rollout_lines.is_latin1 THEN convert_from(convert_to(l.line, 'LATIN1'), 'UTF8') ELSE l.line END::jsonb AS j OFFSET 0) t,
+				LATERAL (SELECT CASE WHEN parse_rollout_lines.is_latin1 THEN stepadv_internal.import_utf8(l.line) ELSE l.line END::jsonb AS j OFFSET 0) t,
 				LATERAL stepadv_internal.step_of_json(t.j) s
 			WHERE l.rollout_id IS NULL;
 			GET DIAGNOSTICS n_others = ROW_COUNT;
@@ -858,6 +870,8 @@ DECLARE
 	direct record;
 	n_lines bigint := 0;
 BEGIN
+	-- Long texts take less time so; whoever has chosen something has it as chosen.
+	PERFORM stepadv_internal.load_by_lz4() FROM pg_settings s WHERE s.name = 'default_toast_compression' AND s.source = 'default';
 	PERFORM stepadv_internal.load_begin(load_rollouts.schema, load_rollouts.on_error, load_rollouts.run_id, load_rollouts.policy_version, false);
 	IF (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = load_rollouts.lines AND NOT a.attisdropped
 		AND (a.attname, a.atttypid) IN (('n', 'bigint'::regtype), ('line', 'text'::regtype))) <> 2

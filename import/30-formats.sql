@@ -117,6 +117,47 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'stepadv_import_messages';
 COMMENT ON FUNCTION stepadv_internal.import_messages(jsonb) IS 'part of import_rollouts: messages of the OpenAI chat interface as steps, as import_steps makes them';
 
+-- The messages that a rollout was made of, all members of all of them, in its
+-- metadata: but for texts that a step has to the letter, for which a mark stands
+-- ({"observation": 3}: what was seen before turn 3), as openai_chat keeps them.
+-- Only where the turns are the model's messages, one for one.
+CREATE FUNCTION stepadv_internal.import_keep(rollout jsonb, messages jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	kept jsonb;
+BEGIN
+	IF import_keep.rollout ? 'problem' OR jsonb_typeof(import_keep.messages) IS DISTINCT FROM 'array'
+		OR jsonb_path_exists(import_keep.messages, 'strict $[*] ? (@.type() != "object" || @.content.type() == "object")', '{}', true)
+	THEN
+		RETURN import_keep.rollout;
+	END IF;
+	WITH step AS (
+		-- The first of its turn.
+		SELECT DISTINCT ON (t.turn) t.turn, t.v
+		FROM (SELECT (s.v ->> 'turn')::bigint AS turn, s.v, s.i FROM jsonb_array_elements(import_keep.rollout -> 'steps') WITH ORDINALITY s(v, i)) t
+		ORDER BY t.turn, t.i
+	), message AS (
+		SELECT m.i, m.v, m.acts, count(*) FILTER (WHERE m.acts) OVER (ORDER BY m.i) - m.acts::integer AS turn
+		FROM (SELECT x.i, x.v, x.v ->> 'role' IN ('assistant', 'ai', 'gpt', 'model') AND x.v ->> 'is_demo' IS DISTINCT FROM 'true' AS acts
+			FROM jsonb_array_elements(import_keep.messages) WITH ORDINALITY x(v, i)) m
+	), told AS (
+		SELECT m.i, m.v, m.acts, s.turn, CASE WHEN m.acts THEN 'action' ELSE 'observation' END AS name,
+			-- Shorter texts are not worth it.
+			octet_length(m.v ->> 'content') >= 64 AND m.v -> 'content' = s.v -> (CASE WHEN m.acts THEN 'action' ELSE 'observation' END) AS is_there,
+			m.acts AND (s.turn IS NULL OR jsonb_typeof(m.v -> 'action') = 'string' AND m.v -> 'action' <> s.v -> 'action') AS is_other
+		FROM message m LEFT JOIN step s ON s.turn = m.turn
+	)
+	SELECT jsonb_agg(CASE WHEN t.is_there THEN jsonb_set(t.v, '{content}', jsonb_build_object(t.name, t.turn)) ELSE t.v END ORDER BY t.i) INTO kept
+	FROM told t HAVING count(*) FILTER (WHERE t.acts) = (SELECT count(*) FROM step) AND NOT bool_or(t.is_other) AND bool_or(t.acts);
+	RETURN CASE WHEN kept IS NULL THEN import_keep.rollout
+		ELSE jsonb_set(import_keep.rollout, '{meta}', coalesce(nullif(import_keep.rollout -> 'meta', 'null'), '{}') || jsonb_build_object('messages', kept)) END;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_keep(jsonb, jsonb) IS
+'part of import_rollouts: a rollout with the messages it was made of in its metadata, from which training_rows has the conversation exactly; as it was where turns and messages of the model are not one for one (those with is_demo are none of it)';
+
 -- ----------
 -- The formats
 -- ----------
@@ -167,7 +208,7 @@ BEGIN
 				WHERE a.v ->> 'role' = 'assistant' AND a.v ->> 'is_demo' IS DISTINCT FROM 'true'), 2147483647)
 		ORDER BY h.i DESC LIMIT 1
 	)
-	SELECT CASE WHEN jsonb_typeof(document -> 'trajectory') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list trajectory')
+	SELECT stepadv_internal.import_keep(CASE WHEN jsonb_typeof(document -> 'trajectory') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list trajectory')
 		ELSE stepadv_internal.import_about(document) || jsonb_strip_nulls(jsonb_build_object(
 			'truncated', CASE WHEN document #>> '{info,exit_status}' ~ 'exit_(cost|context|format|error|time)|early_exit' THEN true END,
 			'model', document #> '{replay_config,agent,model,name}')) || jsonb_build_object(
@@ -192,7 +233,7 @@ BEGIN
 				'demonstrations', (SELECT nullif(count(*), 0) FROM jsonb_array_elements(CASE WHEN jsonb_typeof(document -> 'history') = 'array' THEN document -> 'history' ELSE '[]' END) h WHERE h ->> 'is_demo' = 'true'))),
 			'repaired', jsonb_strip_nulls(jsonb_build_object(
 				'turns without a command', (SELECT nullif(count(*), 0) FROM step s WHERE s.is_empty IS NOT FALSE),
-				'arguments that are no JSON', (SELECT nullif(count(*), 0) FROM step s WHERE s.repaired LIKE 'arguments%')))) END
+				'arguments that are no JSON', (SELECT nullif(count(*), 0) FROM step s WHERE s.repaired LIKE 'arguments%')))) END, document -> 'history')
 	FROM (SELECT 1) one LEFT JOIN LATERAL stepadv_internal.import_names(parse_swe_agent.source) f ON true;
 END
 $$;
@@ -225,7 +266,7 @@ BEGIN
 				FROM regexp_matches(m.text, '```(?:mswea_)??bash(?:_command)??[ \t]*?\r??\n(.*?)\r??\n[ \t]*?```', 'g') WITH ORDINALITY x(m, i)) END AS commands) c
 		WHERE m.role = 'assistant'
 	)
-	SELECT CASE
+	SELECT stepadv_internal.import_keep(CASE
 		WHEN jsonb_typeof(document -> 'messages') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list messages')
 		ELSE stepadv_internal.import_about(document) || jsonb_strip_nulls(jsonb_build_object('model', document #> '{info,config,model,model_name}',
 				'truncated', CASE WHEN document #>> '{info,exit_status}' IN ('LimitsExceeded', 'TimeExceeded', 'CostLimitExceeded') THEN true END)) || jsonb_build_object(
@@ -243,7 +284,7 @@ BEGIN
 						'meta', CASE WHEN s.acts THEN jsonb_build_object('text', s.text) END) ORDER BY s.i)
 					FROM step s), '[]'),
 				'dropped', jsonb_strip_nulls(jsonb_build_object('system messages', (SELECT nullif(count(*), 0) FROM message m WHERE m.role = 'system'))),
-				'repaired', jsonb_strip_nulls(jsonb_build_object('turns without one command', (SELECT nullif(count(*), 0) FROM step s WHERE NOT s.acts)))) END END
+				'repaired', jsonb_strip_nulls(jsonb_build_object('turns without one command', (SELECT nullif(count(*), 0) FROM step s WHERE NOT s.acts)))) END END, document -> 'messages')
 	FROM (SELECT EXISTS (SELECT FROM message m WHERE jsonb_typeof(m.v -> 'tool_calls') = 'array')) called(yes)
 	LEFT JOIN LATERAL stepadv_internal.import_names(parse_mini_swe_agent.source) f ON true
 	LEFT JOIN LATERAL stepadv_internal.import_messages(document -> 'messages') chat ON called.yes;

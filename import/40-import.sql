@@ -15,7 +15,7 @@ BEGIN
 		-- A long text is looked through only if it does not begin like JSON.
 		IF document IS NOT NULL AND (format = 'react' OR format IS NULL AND left(document, 1) NOT IN ('[', '{') AND document !~ '^\s*[[{]' AND document ~ '(^|\n)Action( [0-9]+)?: ') THEN
 			IF is_latin1 THEN
-				document := convert_from(convert_to(document, 'LATIN1'), 'UTF8');
+				document := stepadv_internal.import_utf8(document);
 			END IF;
 			-- What the client made of NUL.
 			nul_replaced := length(document) - length(replace(document, chr(26), ''));
@@ -151,48 +151,73 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_counts(jsonb[]) IS 'part of import_rollouts: the sum of objects of counts by kind';
 
--- Lines of verl's dumps are short and many: all at once.
-CREATE FUNCTION stepadv_internal.import_are_verl_lines(documents regclass, format text, paths jsonb, is_latin1 boolean) RETURNS boolean
+-- Formats whose documents one call reads need no look at each by itself, as long as
+-- nothing is wrong.
+CREATE FUNCTION stepadv_internal.import_plain_format(documents regclass, format text, paths jsonb, is_latin1 boolean) RETURNS text
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	first text;
+	kind text := import_plain_format.format;
 BEGIN
-	IF import_are_verl_lines.paths IS NOT NULL OR import_are_verl_lines.format IS NOT NULL THEN
-		RETURN import_are_verl_lines.paths IS NULL AND import_are_verl_lines.format = 'verl';
+	IF import_plain_format.paths IS NULL AND kind IS NULL THEN
+		EXECUTE format($q$SELECT d.document FROM %s d WHERE d.document IS NOT NULL LIMIT 1$q$, stepadv_internal.load_name(import_plain_format.documents)) INTO first;
+		kind := stepadv_internal.import_guess(first, import_plain_format.is_latin1);
 	END IF;
-	EXECUTE format($q$SELECT d.document FROM %s d WHERE d.document IS NOT NULL LIMIT 1$q$, stepadv_internal.load_name(import_are_verl_lines.documents)) INTO first;
-	RETURN stepadv_internal.import_guess(first, import_are_verl_lines.is_latin1) IS NOT DISTINCT FROM 'verl';
+	RETURN CASE WHEN import_plain_format.paths IS NULL AND kind IN ('openai_chat', 'verl', 'intercode') THEN kind END;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.import_are_verl_lines(regclass, text, jsonb, boolean) IS
-'part of import_rollouts: whether documents may be lines of verl, as the caller says or the first of them';
+COMMENT ON FUNCTION stepadv_internal.import_plain_format(regclass, text, jsonb, boolean) IS
+'part of import_rollouts: the format of documents, as the caller says or the first of them, if it is one that import_plain_query reads; else NULL';
 
--- The rollouts of documents, in their order; a document without any is a row too.
-CREATE FUNCTION stepadv_internal.import_query(documents regclass, kind text, has_source boolean, format text, paths jsonb, is_latin1 boolean, verl_lines boolean) RETURNS text
+-- The rollouts of documents of one of these formats, or that are said to be: an error
+-- where a document is no JSON, a problem or NULL where nothing can be made of it.
+CREATE FUNCTION stepadv_internal.import_plain_query(documents regclass, has_source boolean, format text, is_given boolean, is_latin1 boolean) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	source CONSTANT text := CASE WHEN import_query.has_source THEN 'd.source' ELSE 'NULL::text' END;
+	source CONSTANT text := CASE WHEN import_plain_query.has_source THEN 'd.source' ELSE 'NULL::text' END;
+	json CONSTANT text := CASE WHEN import_plain_query.is_latin1 THEN 'stepadv_internal.import_utf8(d.document)::jsonb' ELSE 'd.document::jsonb' END;
+	read CONSTANT text := format($q$FROM %s d WHERE ascii(left(d.document, 1)) > 32 OR btrim(d.document, E' \t\r\n') <> ''$q$, stepadv_internal.load_name(import_plain_query.documents));
+	rollouts text;
+BEGIN
+	IF import_plain_query.format = 'verl' THEN
+		-- Many, and read as they lie.
+		RETURN format('SELECT d.n, 1::bigint AS i, 0 AS nul_replaced, NULL::text AS document_problem, stepadv_internal.import_verl(%s, %s, d.n) AS v %s', json, source, read);
+	END IF;
+	rollouts := format('stepadv_internal.import_%s(d.json, d.source)', import_plain_query.format);
+	IF NOT import_plain_query.is_given THEN
+		-- Each tells what it is; what is something else is read as that.
+		rollouts := format('CASE WHEN @extschema@.rollout_format(d.json) = %L THEN %s
+			ELSE (SELECT p.rollouts FROM stepadv_internal.import_document(NULL::text, d.json, NULL::text, d.source, d.n, NULL::jsonb, false) p) END', import_plain_query.format, rollouts);
+	END IF;
+	RETURN format('SELECT d.n, coalesce(r.i, 1) AS i, 0 AS nul_replaced, NULL::text AS document_problem, r.v
+		FROM (SELECT d.n, %s AS source, %s AS json %s ORDER BY d.n OFFSET 0) d LEFT JOIN LATERAL unnest(%s) WITH ORDINALITY r(v, i) ON true', source, json, read, rollouts);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_plain_query(regclass, boolean, text, boolean, boolean) IS
+'part of import_rollouts: import_query for documents that are text and most of them of one format, openai_chat, verl or intercode; is_given: all are, as the caller says, else each is asked';
+
+-- The rollouts of documents, in their order; a document without any is a row too.
+CREATE FUNCTION stepadv_internal.import_query(documents regclass, kind text, has_source boolean, format text, paths jsonb, is_latin1 boolean) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
 	filled CONSTANT text := CASE import_query.kind WHEN 'text' THEN $q$ascii(left(s.document, 1)) > 32 OR btrim(s.document, E' \t\r\n') <> ''$q$ ELSE 's.document IS NOT NULL' END;
 	-- Decompressed once, for all that looks at it.
 	read CONSTANT text := format('(SELECT s.n, s.document, %s FROM %s s WHERE %s ORDER BY s.n) s CROSS JOIN LATERAL (SELECT s.n, s.source, %s AS document OFFSET 0) d',
 		CASE WHEN import_query.has_source THEN 's.source' ELSE 'NULL::text AS source' END, stepadv_internal.load_name(import_query.documents), filled,
 		CASE import_query.kind WHEN 'text' THEN $q$s.document || ''$q$ ELSE 's.document' END);
 BEGIN
-	IF import_query.verl_lines THEN
-		-- Many, and read as they lie.
-		RETURN format('SELECT d.n, 1::bigint AS i, 0 AS nul_replaced, NULL::text AS document_problem, stepadv_internal.import_verl((%s)::jsonb, %s, d.n) AS v FROM %s d WHERE %s',
-			CASE WHEN import_query.is_latin1 THEN $q$convert_from(convert_to(d.document, 'LATIN1'), 'UTF8')$q$ ELSE 'd.document' END, source, stepadv_internal.load_name(import_query.documents), replace(filled, 's.', 'd.'));
-	END IF;
 	RETURN format('SELECT d.n, coalesce(r.i, 1) AS i, p.nul_replaced, p.problem AS document_problem, r.v
-		FROM %s CROSS JOIN LATERAL stepadv_internal.import_document(%s, %L::text, %s, d.n, %L::jsonb, %L::boolean) p LEFT JOIN LATERAL unnest(p.rollouts) WITH ORDINALITY r(v, i) ON true',
-		read, CASE import_query.kind WHEN 'text' THEN 'd.document, NULL::jsonb' ELSE 'NULL::text, d.document' END, import_query.format, source, import_query.paths, import_query.is_latin1);
+		FROM %s CROSS JOIN LATERAL stepadv_internal.import_document(%s, %L::text, d.source, d.n, %L::jsonb, %L::boolean) p LEFT JOIN LATERAL unnest(p.rollouts) WITH ORDINALITY r(v, i) ON true',
+		read, CASE import_query.kind WHEN 'text' THEN 'd.document, NULL::jsonb' ELSE 'NULL::text, d.document' END, import_query.format, import_query.paths, import_query.is_latin1);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.import_query(regclass, text, boolean, text, jsonb, boolean, boolean) IS
+COMMENT ON FUNCTION stepadv_internal.import_query(regclass, text, boolean, text, jsonb, boolean) IS
 'part of import_rollouts: the query for the rollouts of documents, whose number is n: the rollout v, the i-th of its document, and what is wrong with the document';
 
 CREATE FUNCTION stepadv_internal.import_check(documents regclass, format text, paths jsonb, OUT kind text, OUT has_source boolean)
@@ -429,16 +454,22 @@ AS $$
 DECLARE
 	kind text;
 	has_source boolean;
-	are_verl_lines boolean;
+	-- Verl's lines are short and many: all at once the long way, too.
+	plain text;
 	direct record;
 	bad bigint;
 BEGIN
+	-- Long texts take less time so; whoever has chosen something has it as chosen.
+	PERFORM stepadv_internal.load_by_lz4() FROM pg_settings s WHERE s.name = 'default_toast_compression' AND s.source = 'default';
 	PERFORM stepadv_internal.load_begin(import_rollouts.schema, import_rollouts.on_error, import_rollouts.run_id, import_rollouts.policy_version, true);
 	SELECT c.kind, c.has_source INTO kind, has_source FROM stepadv_internal.import_check(import_rollouts.documents, import_rollouts.format, import_rollouts.paths) c;
-	are_verl_lines := kind = 'text' AND stepadv_internal.import_are_verl_lines(import_rollouts.documents, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1);
+	IF kind = 'text' THEN
+		plain := stepadv_internal.import_plain_format(import_rollouts.documents, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1);
+	END IF;
 	direct := stepadv_internal.import_directly(import_rollouts.schema, import_rollouts.documents,
-		stepadv_internal.import_query(import_rollouts.documents, kind, has_source, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1, are_verl_lines), import_rollouts.group_prefix, import_rollouts.success_at,
-		import_rollouts.run_id, import_rollouts.policy_version, import_rollouts.policy_step);
+		CASE WHEN plain IS NULL THEN stepadv_internal.import_query(import_rollouts.documents, kind, has_source, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1)
+			ELSE stepadv_internal.import_plain_query(import_rollouts.documents, has_source, plain, import_rollouts.format IS NOT NULL, import_rollouts.is_latin1) END,
+		import_rollouts.group_prefix, import_rollouts.success_at, import_rollouts.run_id, import_rollouts.policy_version, import_rollouts.policy_step);
 	IF direct.n_read IS NOT NULL THEN
 		SELECT direct.n_read, 0, direct.rollouts_added, 0, direct.stepless_rollouts, direct.unjudged_rollouts, direct.groups, direct.rollouts_added, 0, 0, direct.steps_added, 0, 0, 0, direct.dropped, direct.repaired, '[]'
 		INTO documents_read, bad_documents, rollouts_read, bad_rollouts, stepless_rollouts, unjudged_rollouts, import_rollouts.groups, rollouts_added, rollouts_updated, import_rollouts.rollouts_repeated,
@@ -449,11 +480,11 @@ BEGIN
 
 	-- What the documents say of their rollouts.
 	PERFORM stepadv_internal.import_make_items(import_rollouts.schema, import_rollouts.run_id, import_rollouts.policy_version);
-	IF NOT are_verl_lines OR NOT stepadv_internal.import_verl_lines(import_rollouts.schema,
-			stepadv_internal.import_query(import_rollouts.documents, kind, has_source, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1, true) || ' ORDER BY d.n', import_rollouts.group_prefix, import_rollouts.success_at)
+	IF plain IS DISTINCT FROM 'verl' OR NOT stepadv_internal.import_verl_lines(import_rollouts.schema,
+			stepadv_internal.import_plain_query(import_rollouts.documents, has_source, plain, import_rollouts.format IS NOT NULL, import_rollouts.is_latin1) || ' ORDER BY d.n', import_rollouts.group_prefix, import_rollouts.success_at)
 	THEN
 		PERFORM stepadv_internal.import_fill_items(import_rollouts.schema,
-			stepadv_internal.import_query(import_rollouts.documents, kind, has_source, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1, false), import_rollouts.group_prefix, import_rollouts.success_at);
+			stepadv_internal.import_query(import_rollouts.documents, kind, has_source, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1), import_rollouts.group_prefix, import_rollouts.success_at);
 	END IF;
 	SELECT c.* INTO documents_read, bad_documents, import_rollouts.nul_replaced FROM stepadv_internal.import_count_documents() c;
 	SELECT i.* INTO rollouts_read, bad_rollouts, stepless_rollouts, unjudged_rollouts, import_rollouts.rollouts_repeated, import_rollouts.steps_repeated, import_rollouts.dropped, import_rollouts.repaired

@@ -141,3 +141,19 @@ LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_nearest_column';
 COMMENT ON FUNCTION stepadv_internal.nearest_column(regclass, text) IS
 'the relation''s column whose name differs least from a name that it has not: in at most three letters and at most half of them; NULL: there is none';
+
+-- What is done by tables that are written says so before it locks or looks for one.
+CREATE FUNCTION stepadv_internal.must_write(what text) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF pg_is_in_recovery() THEN
+		RAISE EXCEPTION 'cannot execute % during recovery', must_write.what USING ERRCODE = 'read_only_sql_transaction',
+			HINT = 'This server is a standby: call it on the primary, from which what it writes comes here.';
+	ELSIF current_setting('transaction_read_only')::boolean THEN
+		RAISE EXCEPTION 'cannot execute % in a read-only transaction', must_write.what USING ERRCODE = 'read_only_sql_transaction';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.must_write(text) IS 'error on a standby and in a transaction that is READ ONLY; what: the function called';

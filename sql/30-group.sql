@@ -270,6 +270,12 @@ CREATE AGGREGATE stepadv.rollup(stepadv.rollout_group) (
 COMMENT ON AGGREGATE stepadv.rollup(stepadv.rollout_group) IS
 'the union of groups: steps and outcomes of one rollout may lie in several of them, but each only in one; NULLs are ignored, NULL over none; error when two groups have the same step of the same rollout, when one is of turns and the other not (by_turn), when both have reward components and not as many, or when a rollout has another policy_step in one than in the other';
 
+CREATE FUNCTION stepadv.group_union(a stepadv.rollout_group, b stepadv.rollout_group) RETURNS stepadv.rollout_group
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 400
+AS 'MODULE_PATHNAME', 'stepadv_group_union';
+COMMENT ON FUNCTION stepadv.group_union(stepadv.rollout_group, stepadv.rollout_group) IS
+'the union of two groups, as rollup of both, for ON CONFLICT DO UPDATE and wherever a value grows: steps and outcomes of one rollout may lie in either, but each only in one; NULL is no group: of a group and NULL the group, NULL of two NULLs; the same errors as of rollup: a step of a rollout (or its outcome) that is in both, equal or not, groups of turns and of steps, reward components not as many, two policy steps of a rollout';
+
 -- history_agg: the union of groups whose rollouts are all others, whatever their ids
 
 CREATE FUNCTION stepadv_internal.history_merge(stepadv.rollout_group, stepadv.rollout_group, bigint, bigint) RETURNS stepadv.rollout_group

@@ -1,4 +1,4 @@
--- Methods known from public code, beside those of the papers: src/estimators/outcome_baselines.c, igpo.c, pure.c, gae.c, g2po.c
+-- Methods known from public code (salt from texts alone), beside those of the papers: src/estimators/outcome_baselines.c, igpo.c, pure.c, gae.c, g2po.c, salt.c
 -- success_reward of g2po may be NULL (its default), so that is not STRICT: a NULL group gives no rows.
 
 CREATE FUNCTION stepadv.opo(rollouts stepadv.rollout_group, length text DEFAULT 'steps', singleton text DEFAULT 'zero')
@@ -15,12 +15,12 @@ AS 'MODULE_PATHNAME', 'stepadv_grpo_passk';
 COMMENT ON FUNCTION stepadv.grpo_passk(stepadv.rollout_group, text, float8) IS
 'GRPO for pass@k (Tang et al. 2025, arXiv 2503.19595; verl''s code), k being the group''s judged rollouts: (best return - best return of the others) / (sd + epsilon), sd of the group with ddof 1, so that only a single best rollout has an advantage, by what it is better than the second, and all others, and all where two share the best return, have 0; normalise ''mean'' and ''none'' omit the division; baseline: the best return of the others, NULL and advantage 0 in a group of one (an error of the code); NULL for rollouts not judged yet';
 
-CREATE FUNCTION stepadv.remax(rollouts stepadv.rollout_group, greedy stepadv.rollout_group DEFAULT NULL, gamma float8 DEFAULT 1.0, to_go boolean DEFAULT true)
+CREATE FUNCTION stepadv.remax(rollouts stepadv.rollout_group, greedy stepadv.rollout_group DEFAULT NULL, gamma float8 DEFAULT 1.0, to_go boolean DEFAULT true, within boolean DEFAULT false)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, baseline float8, advantage float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_remax';
-COMMENT ON FUNCTION stepadv.remax(stepadv.rollout_group, stepadv.rollout_group, float8, boolean) IS
-'ReMax (Li et al. 2023, arXiv 2310.10505; verl''s code): REINFORCE with what the policy earns greedily as its baseline; greedy: a group of the rollouts of the same task that were decoded greedily, as a rule one, say rollout_agg(…) FILTER (WHERE is_greedy) beside FILTER (WHERE NOT is_greedy); baseline: the mean undiscounted return of its judged rollouts; advantage: the discounted return from the step on, or with to_go false the rollout''s undiscounted return, less that; no rows where greedy is NULL; NULL for rollouts not judged yet, and for all while none of greedy is';
+COMMENT ON FUNCTION stepadv.remax(stepadv.rollout_group, stepadv.rollout_group, float8, boolean, boolean) IS
+'ReMax (Li et al. 2023, arXiv 2310.10505; verl''s code): REINFORCE with what the policy earns greedily as its baseline; greedy: a group of the rollouts of the same task that were decoded greedily, as a rule one, say rollout_agg(…) FILTER (WHERE is_greedy) beside FILTER (WHERE NOT is_greedy); baseline: the mean undiscounted return of its judged rollouts; advantage: the discounted return from the step on, or with to_go false the rollout''s undiscounted return, less that; within: greedy are rollouts of the group itself, by their ids, and no samples of it: those that are judged in greedy have NULL; no rows where greedy is NULL; NULL for rollouts not judged yet, and for all while none of greedy is. attach(…, greedy => ''column'') makes a view of it: greedy are the rollouts of the group a row of which is marked';
 
 CREATE FUNCTION stepadv.igpo(rollouts stepadv.rollout_group, gamma float8 DEFAULT 1.0, pool text DEFAULT 'joint', normalise text DEFAULT 'std', epsilon float8 DEFAULT 1e-6)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, normalised_reward float8, advantage float8)
@@ -50,3 +50,11 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 100 SUPPORT stepadv_internal.r
 AS 'MODULE_PATHNAME', 'stepadv_g2po';
 COMMENT ON FUNCTION stepadv.g2po(stepadv.rollout_group, float8, float8, text, float8, text, text, float8, float8) IS
 'G2PO (its code): v of a state is the mean over its visits in the group of gamma^(steps until the rollout has ended) times the rollout''s return; next_v that of the state of the next step, and after the last step of a rollout that succeeded success_reward (NULL: its return), of another 0; step_advantage: next_v normalised over the steps out of the same state, 0 for a state seen once, plus next_v - v normalised over all steps of the group; advantage: episode_advantage (as of gigpo) + step_weight x step_advantage; normalise, epsilon, weighting, singleton as for gigpo; a NULL state is one of its own; NULL for rollouts not judged yet';
+
+CREATE FUNCTION stepadv.salt(rollouts stepadv.rollout_group, normalise text DEFAULT 'std', epsilon float8 DEFAULT 1e-6, weighting text DEFAULT 'rollout', singleton text DEFAULT 'zero',
+	merge text DEFAULT 'transition', visit text DEFAULT 'first', success_above float8 DEFAULT 0)
+RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, episode_advantage float8, n_edge integer, advantage float8)
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 700 ROWS 100 SUPPORT stepadv_internal.row_support
+AS 'MODULE_PATHNAME', 'stepadv_salt';
+COMMENT ON FUNCTION stepadv.salt(stepadv.rollout_group, text, float8, text, text, text, text, float8) IS
+'SALT (Li et al. 2025, arXiv 2510.20022; it has no public code, the formula is that which appendix A.3 of the paper of GRAFT, 2026, gives of it): the mean of the episode advantages (as of gigpo: normalise, epsilon, weighting, singleton) of the group''s judged rollouts that took the same step, n_edge of them; a step that only one took has its rollout''s own; the same step: state, action and the state that it led to, after the last step of a rollout that succeeded (success_above) one GOAL, of another its next_state, or where none is given a place of its own; merge ''action'': state and action alone; visit ''every'': a rollout counts each time that it took the step; a NULL state or action is one of its own; NULL for rollouts not judged yet';

@@ -133,11 +133,11 @@ AS 'MODULE_PATHNAME', 'stepadv_grpo_passk_arrays';
 COMMENT ON FUNCTION stepadv.grpo_passk_arrays(stepadv.rollout_group, text, float8) IS
 'grpo_passk with a row per rollout: its other columns under their names as arrays of the rollout''s steps, in their order; parameters, numbers, errors and source are those of grpo_passk; elements are NULL where grpo_passk has NULL, so all of its own in a rollout not judged yet; a rollout without steps has empty arrays';
 
-CREATE FUNCTION stepadv.remax_arrays(rollouts stepadv.rollout_group, greedy stepadv.rollout_group DEFAULT NULL, gamma float8 DEFAULT 1.0, to_go boolean DEFAULT true)
+CREATE FUNCTION stepadv.remax_arrays(rollouts stepadv.rollout_group, greedy stepadv.rollout_group DEFAULT NULL, gamma float8 DEFAULT 1.0, to_go boolean DEFAULT true, within boolean DEFAULT false)
 RETURNS TABLE (rollout_id bigint, step_id bigint[], step_no integer[], return float8[], baseline float8[], advantage float8[])
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 8 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_remax_arrays';
-COMMENT ON FUNCTION stepadv.remax_arrays(stepadv.rollout_group, stepadv.rollout_group, float8, boolean) IS
+COMMENT ON FUNCTION stepadv.remax_arrays(stepadv.rollout_group, stepadv.rollout_group, float8, boolean, boolean) IS
 'remax with a row per rollout: its other columns under their names as arrays of the rollout''s steps, in their order; parameters, numbers, errors and source are those of remax; elements are NULL where remax has NULL, so all of its own in a rollout not judged yet; a rollout without steps has empty arrays';
 
 CREATE FUNCTION stepadv.igpo_arrays(rollouts stepadv.rollout_group, gamma float8 DEFAULT 1.0, pool text DEFAULT 'joint', normalise text DEFAULT 'std', epsilon float8 DEFAULT 1e-6)
@@ -168,3 +168,11 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 8 SUPPORT stepadv_internal.row
 AS 'MODULE_PATHNAME', 'stepadv_g2po_arrays';
 COMMENT ON FUNCTION stepadv.g2po_arrays(stepadv.rollout_group, float8, float8, text, float8, text, text, float8, float8) IS
 'g2po with a row per rollout: its other columns under their names as arrays of the rollout''s steps, in their order; parameters, numbers, errors and source are those of g2po; elements are NULL where g2po has NULL, so all of its own in a rollout not judged yet; a rollout without steps has empty arrays';
+
+CREATE FUNCTION stepadv.salt_arrays(rollouts stepadv.rollout_group, normalise text DEFAULT 'std', epsilon float8 DEFAULT 1e-6, weighting text DEFAULT 'rollout', singleton text DEFAULT 'zero',
+	merge text DEFAULT 'transition', visit text DEFAULT 'first', success_above float8 DEFAULT 0)
+RETURNS TABLE (rollout_id bigint, step_id bigint[], step_no integer[], episode_advantage float8[], n_edge integer[], advantage float8[])
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 700 ROWS 8 SUPPORT stepadv_internal.row_support
+AS 'MODULE_PATHNAME', 'stepadv_salt_arrays';
+COMMENT ON FUNCTION stepadv.salt_arrays(stepadv.rollout_group, text, float8, text, text, text, text, float8) IS
+'salt with a row per rollout: its other columns under their names as arrays of the rollout''s steps, in their order; parameters, numbers, errors and source are those of salt; elements are NULL where salt has NULL, so all of its own in a rollout not judged yet; a rollout without steps has empty arrays';

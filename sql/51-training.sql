@@ -14,7 +14,6 @@ COMMENT ON FUNCTION stepadv.token_objective(anycompatiblearray, anycompatiblearr
 CREATE FUNCTION stepadv_internal.mean_of_tokens_trans(float8[], float8, bigint) RETURNS float8[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_mean_of_tokens_trans';
-COMMENT ON FUNCTION stepadv_internal.mean_of_tokens_trans(float8[], float8, bigint) IS 'aggregate support';
 
 CREATE AGGREGATE stepadv.mean_of_tokens(total float8, n_tokens bigint) (
 	SFUNC = stepadv_internal.mean_of_tokens_trans, STYPE = float8[], INITCOND = '{0,0,0}',
@@ -27,7 +26,6 @@ COMMENT ON AGGREGATE stepadv.mean_of_tokens(float8, bigint) IS
 CREATE FUNCTION stepadv_internal.mean_of_rollout_tokens_trans(internal, bigint, float8, bigint) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_mean_of_rollout_tokens_trans';
-COMMENT ON FUNCTION stepadv_internal.mean_of_rollout_tokens_trans(internal, bigint, float8, bigint) IS 'aggregate support';
 
 CREATE AGGREGATE stepadv.mean_of_rollout_tokens(rollout_id bigint, total float8, n_tokens bigint) (
 	SFUNC = stepadv_internal.mean_of_rollout_tokens_trans, STYPE = internal, SSPACE = 4096,
@@ -122,7 +120,7 @@ BEGIN
 	FOR f IN
 		SELECT oid FROM pg_catalog.pg_proc
 		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
-		  AND proname ~ '^(value_moments|return_moments|moments|explained_variance|value_mse|return_scale|ema|discounted_sum)_(trans|combine|final)$'
+		  AND proname ~ '^(mean_of_tokens|mean_of_rollout_tokens|value_moments|return_moments|moments|explained_variance|value_mse|return_scale|ema|discounted_sum)_(trans|combine|final)$'
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');
 	END LOOP;

@@ -7,17 +7,13 @@ AS 'MODULE_PATHNAME', 'stepadv_rollout_shape';
 COMMENT ON FUNCTION stepadv.rollout_shape(stepadv.rollout_group, float8) IS
 'how each rollout of a group went about the task, one row each: n_steps; success (given, else return > success_above; NULL if not judged); cost, the sum of the costs of its steps, a step without one costing 1; n_repeats, the steps that take an action in a state in which the rollout took it before (a NULL state or action is no other''s); distance, the least cost from the state of its first step to the goal over the steps of all judged rollouts of the group, as graphgpo has it (the horizon; NULL where no way leads there, for rollouts not judged yet and those without steps); excess = cost - distance, what it went beyond the shortest way that is known; error on a cost that is not positive';
 
-CREATE FUNCTION stepadv_internal.step_repeats(rollouts stepadv.rollout_group)
-RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, repeat boolean)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 800 ROWS 100 SUPPORT stepadv_internal.row_support
-AS 'MODULE_PATHNAME', 'stepadv_step_repeats';
-COMMENT ON FUNCTION stepadv_internal.step_repeats(stepadv.rollout_group) IS
-'the steps of a group, by rollout_id and step_no, and whether the rollout took the same action in the same state before; a NULL state or action is no other''s';
-
 -- What there is by category of call.  src/behaviour/categories.c.
 
 CREATE TYPE stepadv_internal.category_table AS (categories text[], numbers float8[]);
 COMMENT ON TYPE stepadv_internal.category_table IS 'categories of calls (NULL: of those without one), and for each the same number of numbers, one category''s after the other''s';
+
+CREATE TYPE stepadv_internal.behaviour_part AS (part integer, name text, calls stepadv_internal.category_table, outcomes boolean[], numbers float8[], distances float8[], excesses float8[]);
+COMMENT ON TYPE stepadv_internal.behaviour_part IS 'a row of what is kept of the behaviour of a group, behind its columns and the divisions: see behaviour_columns';
 
 CREATE FUNCTION stepadv_internal.call_labels_trans(internal, key bigint, number integer, category text, ok boolean, grounded boolean) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
@@ -41,6 +37,12 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000
 AS 'MODULE_PATHNAME', 'stepadv_call_counts';
 COMMENT ON FUNCTION stepadv_internal.call_counts(stepadv.rollout_group, bytea, boolean) IS
 'the steps of a group by the category of their call: calls, those that failed, those known to have failed or not, those grounded, those known to be or not, those that take the same action in the same state as their rollout did before; labels: of call_labels, by step or by rollout and number; a step without a label has category NULL; NULL for no group';
+
+CREATE FUNCTION stepadv_internal.call_sums(rollouts stepadv.rollout_group, labels bytea, by_step boolean, advantages bytea, places integer[]) RETURNS stepadv_internal.category_table
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000
+AS 'MODULE_PATHNAME', 'stepadv_call_sums';
+COMMENT ON FUNCTION stepadv_internal.call_sums(stepadv.rollout_group, bytea, boolean, bytea, integer[]) IS
+'what category_sums gives of the steps of a group, by the methods at these places (from 1) of what kept_advantages gave of them; labels and by_step as of call_counts; NULL for no group or no advantages';
 
 CREATE FUNCTION stepadv_internal.category_sums_trans(internal, labels bytea, key bigint, number integer, VARIADIC advantages "any") RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE

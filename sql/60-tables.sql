@@ -53,7 +53,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT k, true FROM unnest('{task_id,run_id,policy_version}'::text[]) k
 	UNION ALL
-	SELECT c, false FROM unnest('{rollout_id,policy_step,model,outcome,success,truncated,channel,curation,started_at,ended_at,tags,metadata,
+	SELECT c, false FROM unnest('{rollout_id,policy_step,model,outcome,success,truncated,greedy,channel,curation,started_at,ended_at,tags,metadata,
 		step_id,step_no,turn,observation,action,tool,args,ok,next_observation,state,action_hash,next_state,reward,turn_reward,value,cost,
 		prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,policy_logprobs,ref_logprobs,
 		tableoid,ctid,xmin,xmax,cmin,cmax}'::text[]) c
@@ -62,7 +62,8 @@ COMMENT ON FUNCTION stepadv_internal.table_columns() IS 'part of create_tables: 
 
 -- The tables themselves; %1$I: the schema, %2$L: the sequence, %3$s: the group's
 -- columns with their types, %4$s: without, %5$s and %6$s: those of task, run
--- and version that are not among them.
+-- and version that are not among them; %7$s and %8$s: of partitions, and what a
+-- foreign key does where keys change, neither of which Citus' tables have.
 CREATE FUNCTION stepadv_internal.tables_ddl() RETURNS text
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -75,6 +76,7 @@ AS $ddl$
 			outcome float8 CHECK (outcome > '-Infinity' AND outcome < 'Infinity'),
 			success boolean,
 			truncated boolean NOT NULL DEFAULT false,
+			greedy boolean NOT NULL DEFAULT false,
 			channel text NOT NULL DEFAULT 'train' CHECK (channel IN ('train', 'validation')),
 			curation text,
 			started_at timestamptz,
@@ -83,7 +85,7 @@ AS $ddl$
 			%6$spolicy_step bigint,
 			tags jsonb,
 			PRIMARY KEY (%4$s, rollout_id)
-		) PARTITION BY HASH (%4$s);
+		)%7$s;
 
 		-- A sequence of its own rather than an identity column, which partitions
 		-- inherit only from PostgreSQL 17 on.
@@ -117,8 +119,8 @@ AS $ddl$
 			metadata jsonb,
 			PRIMARY KEY (%4$s, rollout_id, step_no),
 			UNIQUE (%4$s, step_id),
-			FOREIGN KEY (%4$s, rollout_id) REFERENCES %1$I.rollouts ON UPDATE CASCADE ON DELETE CASCADE
-		) PARTITION BY HASH (%4$s);
+			FOREIGN KEY (%4$s, rollout_id) REFERENCES %1$I.rollouts%8$s ON DELETE CASCADE
+		)%7$s;
 
 		ALTER SEQUENCE %1$I.steps_step_id_seq OWNED BY %1$I.steps.step_id;
 
@@ -143,6 +145,7 @@ AS $ddl$
 		COMMENT ON COLUMN %1$I.rollouts.outcome IS 'score of the whole rollout; NULL: not judged yet';
 		COMMENT ON COLUMN %1$I.rollouts.success IS 'whether it reached its goal; NULL: not known';
 		COMMENT ON COLUMN %1$I.rollouts.truncated IS 'cut off before it ended by itself';
+		COMMENT ON COLUMN %1$I.rollouts.greedy IS 'decoded greedily, as a baseline of the others of its group: see the view steps_remax';
 		COMMENT ON COLUMN %1$I.rollouts.channel IS 'train or validation; give validation rollouts groups of their own';
 		COMMENT ON COLUMN %1$I.rollouts.curation IS 'label of whoever selects rollouts for training';
 		COMMENT ON TABLE %1$I.steps IS 'steps of rollouts: one decision each';
@@ -170,7 +173,7 @@ $ddl$;
 COMMENT ON FUNCTION stepadv_internal.tables_comments() IS 'part of create_tables: what the tables and columns are, as a template for format()';
 
 -- What counts as reward is decided here, in the open, and nowhere else.
-CREATE FUNCTION stepadv_internal.make_rollout_rows(schema text, reward text, keys text[]) RETURNS void
+CREATE FUNCTION stepadv_internal.make_rollout_rows(schema text, reward text, keys text[], distributed boolean) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $rows$
@@ -185,19 +188,28 @@ BEGIN
 	ELSIF make_rollout_rows.reward = 'outcome' THEN
 		step_reward := 'NULL::float8';
 	END IF;
-	EXECUTE format($$
+	-- Citus takes only one outer join with a union: there a rollout is joined with its steps, and stands for itself.
+	EXECUTE format(CASE WHEN distributed THEN $$
+		CREATE VIEW %1$I.rollout_rows %4$s AS
+		SELECT %6$s, r.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,
+			CASE WHEN k.of_rollout THEN %3$s ELSE %2$s END AS reward, CASE WHEN k.of_rollout THEN r.success END AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn,
+			CASE WHEN k.of_rollout THEN r.truncated END AS truncated, CASE WHEN k.of_rollout THEN r.policy_step END AS policy_step
+		FROM %1$I.rollouts r CROSS JOIN (VALUES (true), (false)) k(of_rollout)
+		LEFT JOIN %1$I.steps s ON %7$s AND s.rollout_id = r.rollout_id AND NOT k.of_rollout
+		WHERE k.of_rollout OR s.step_no IS NOT NULL
+		$$ ELSE $$
 		CREATE VIEW %1$I.rollout_rows %4$s AS
 		SELECT %5$s, s.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,
-			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn, NULL::boolean AS truncated, NULL::bigint AS policy_step
+			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn, NULL::boolean AS truncated, NULL::bigint AS policy_step, NULL::boolean AS greedy
 		FROM %1$I.steps s
 		UNION ALL
 		SELECT %6$s, r.rollout_id, NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
-			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean, NULL::integer, r.truncated, r.policy_step
+			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean, NULL::integer, r.truncated, r.policy_step, r.greedy
 		FROM %1$I.rollouts r
-		$$, make_rollout_rows.schema, step_reward, outcome_reward,
+		$$ END, make_rollout_rows.schema, step_reward, outcome_reward,
 		CASE WHEN current_setting('server_version_num')::integer >= 150000 THEN 'WITH (security_invoker = true)' ELSE '' END,
 		stepadv_internal.list(make_rollout_rows.keys, 's.%1$I'::text, ', '::text),
-		stepadv_internal.list(make_rollout_rows.keys, 'r.%1$I'::text, ', '::text));
+		stepadv_internal.list(make_rollout_rows.keys, 'r.%1$I'::text, ', '::text), stepadv_internal.list(make_rollout_rows.keys, 's.%1$I = r.%1$I'::text, ' AND '::text));
 	EXECUTE format('COMMENT ON VIEW %I.rollout_rows IS %L', make_rollout_rows.schema,
 		'what rollout_agg is fed: one row per step, and per rollout one with step_no NULL that carries its success; reward: '
 		|| CASE make_rollout_rows.reward
@@ -206,7 +218,7 @@ BEGIN
 			ELSE 'those of the steps and the outcome (or, where it is NULL, success as 1 or 0) as terminal reward' END);
 END
 $rows$;
-COMMENT ON FUNCTION stepadv_internal.make_rollout_rows(text, text, text[]) IS 'part of create_tables: the view rollout_rows, which rollout_agg is fed from';
+COMMENT ON FUNCTION stepadv_internal.make_rollout_rows(text, text, text[], boolean) IS 'part of create_tables: the view rollout_rows, which rollout_agg is fed from';
 
 CREATE FUNCTION stepadv_internal.check_group_by(group_by text[]) RETURNS void
 LANGUAGE plpgsql STABLE
@@ -281,7 +293,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.check_tables(text, text, integer, text) IS 'part of create_tables: error where what was given cannot be meant, or a name is taken';
 
 -- Tables, partitions, triggers, indexes and the view of rows.
-CREATE FUNCTION stepadv_internal.make_tables(schema text, reward text, partitions integer, states text, keys text[]) RETURNS void
+CREATE FUNCTION stepadv_internal.make_tables(schema text, reward text, partitions integer, states text, keys text[], shards integer) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -298,14 +310,15 @@ DECLARE
 BEGIN
 	EXECUTE format(stepadv_internal.tables_ddl(), make_tables.schema, format('%I.steps_step_id_seq', make_tables.schema), definitions, listed,
 		CASE WHEN 'policy_version' = ANY (others) THEN 'policy_version text, ' ELSE '' END,
-		(SELECT coalesce(string_agg(quote_ident(o.name) || ' text, ', '' ORDER BY o.i), '') FROM unnest(others) WITH ORDINALITY o(name, i) WHERE o.name <> 'policy_version'));
-	FOR i IN 0 .. make_tables.partitions - 1 LOOP
+		(SELECT coalesce(string_agg(quote_ident(o.name) || ' text, ', '' ORDER BY o.i), '') FROM unnest(others) WITH ORDINALITY o(name, i) WHERE o.name <> 'policy_version'),
+		CASE WHEN shards IS NULL THEN format(' PARTITION BY HASH (%s)', listed) ELSE '' END, CASE WHEN shards IS NULL THEN ' ON UPDATE CASCADE' ELSE '' END);
+	FOR i IN 0 .. CASE WHEN shards IS NULL THEN make_tables.partitions ELSE 0 END - 1 LOOP
 		EXECUTE format($q$
 			CREATE TABLE %1$I.%2$I PARTITION OF %1$I.rollouts FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);
 			CREATE TABLE %1$I.%3$I PARTITION OF %1$I.steps FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);
 			$q$, make_tables.schema, 'rollouts_p' || i, 'steps_p' || i, make_tables.partitions, i);
 	END LOOP;
-	IF current_setting('server_version_num')::integer < 150000 THEN
+	IF shards IS NULL AND current_setting('server_version_num')::integer < 150000 THEN
 		EXECUTE format('CREATE TRIGGER refuse_lossy_move BEFORE UPDATE OF %2$s ON %1$I.rollouts '
 			'FOR EACH ROW WHEN (%3$s) EXECUTE FUNCTION stepadv_internal.refuse_lossy_move()', make_tables.schema, listed,
 			stepadv_internal.list(make_tables.keys, 'OLD.%1$I <> NEW.%1$I'::text, ' OR '::text));
@@ -320,24 +333,30 @@ BEGIN
 		EXECUTE format('CREATE INDEX ON %I.rollouts (task_id)', make_tables.schema);
 	END IF;
 	EXECUTE format(stepadv_internal.tables_comments(), make_tables.schema);
-	PERFORM stepadv_internal.make_rollout_rows(make_tables.schema, make_tables.reward, make_tables.keys);
+	IF shards IS NOT NULL THEN
+		PERFORM stepadv_internal.distribute_tables(make_tables.schema, make_tables.keys, shards);
+	END IF;
+	PERFORM stepadv_internal.make_rollout_rows(make_tables.schema, make_tables.reward, make_tables.keys, shards IS NOT NULL);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.make_tables(text, text, integer, text, text[]) IS 'part of create_tables: all but the views of attach';
+COMMENT ON FUNCTION stepadv_internal.make_tables(text, text, integer, text, text[], integer) IS 'part of create_tables: all but the views of attach';
 
 CREATE FUNCTION stepadv.create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 8, states text DEFAULT NULL,
-	group_by text[] DEFAULT '{run_id,policy_version,task_id}', unit text DEFAULT NULL)
+	group_by text[] DEFAULT '{run_id,policy_version,task_id}', unit text DEFAULT NULL, distribute boolean DEFAULT false, shards integer DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $create_tables$
+DECLARE
+	in_shards integer;
 BEGIN
 	PERFORM stepadv_internal.check_tables(schema, reward, partitions, unit);
 	PERFORM stepadv_internal.check_group_by(group_by);
+	in_shards := stepadv_internal.check_shards(distribute, shards);
 	IF NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = create_tables.schema) THEN
 		EXECUTE format('CREATE SCHEMA %I', create_tables.schema);
 	END IF;
-	PERFORM stepadv_internal.make_tables(schema, reward, partitions, states, group_by);
+	PERFORM stepadv_internal.make_tables(schema, reward, partitions, states, group_by, in_shards);
 	RETURN QUERY SELECT a.view_name, a.shows
 	FROM stepadv.attach(
 		source => format('%I.rollout_rows', create_tables.schema)::regclass,
@@ -354,9 +373,9 @@ BEGIN
 		features => NULL::text, contribution => NULL::text, grounded => NULL::text,
 		unit => create_tables.unit, turn => 'turn'::text, task_id => 'task_id'::text, run_id => 'run_id'::text, policy_step => 'policy_step'::text,
 		rewards => NULL::text[], dimensions => NULL::text[], truncated => 'truncated'::text,
-		prompt_token_ids => 'prompt_token_ids'::text, response_token_ids => 'response_token_ids'::text, ended_at => 'ended_at'::text, category => 'tool'::text) a;
+		prompt_token_ids => 'prompt_token_ids'::text, response_token_ids => 'response_token_ids'::text, ended_at => 'ended_at'::text, category => 'tool'::text, greedy => 'greedy'::text) a;
 END
 $create_tables$;
 
-COMMENT ON FUNCTION stepadv.create_tables(text, text, integer, text, text[], text) IS
-'creates the tables rollouts and steps in the schema (made if it is not there), hash-partitioned by the columns of the group (group_by: by default the task within the policy version within the run; of the tables'' own columns task_id, run_id and policy_version, any other name is a text column of both tables), the view rollout_rows, which decides what counts as reward (''outcome'' of the rollout, ''steps'' their own, or the ''sum''), and on it the views of attach, named steps_…; states as in attach (the default is the column state; with ''signature'' actions are signatures too, of tool, args and ok); NULL state, next_state and action_hash are filled from observation, next_observation and the tool call or action; unit: what estimators take as a step, ''step'' (default), ''turn'' or ''turn_set'' (all calls of a response, in their order or in any); one row per view made; error when one of the names is taken, or cannot be a column of the group';
+COMMENT ON FUNCTION stepadv.create_tables(text, text, integer, text, text[], text, boolean, integer) IS
+'creates the tables rollouts and steps in the schema (made if it is not there), hash-partitioned by the columns of the group (group_by: by default the task within the policy version within the run; of the tables'' own columns task_id, run_id and policy_version, any other name is a text column of both tables), the view rollout_rows, which decides what counts as reward (''outcome'' of the rollout, ''steps'' their own, or the ''sum''), and on it the views of attach, named steps_…; states as in attach (the default is the column state; with ''signature'' actions are signatures too, of tool, args and ok); NULL state, next_state and action_hash are filled from observation, next_observation and the tool call or action; unit: what estimators take as a step, ''step'' (default), ''turn'' or ''turn_set'' (all calls of a response, in their order or in any); distribute: Citus distributes both tables, colocated, by task_id where that is of the group, else by the last of its columns, into so many shards (its own default), without partitions, and a rollout''s group stays; one row per view made; error when one of the names is taken, or cannot be a column of the group, on shards without distribute, and on distribute without Citus';

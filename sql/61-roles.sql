@@ -86,7 +86,8 @@ INSERT INTO stepadv_internal.roles VALUES
 	('response_token_ids', 38, 'steps', 'tokens', 'response_token_ids must be an array of integers.'),
 	('ended_at', 39, 'rollouts', 'time', 'ended_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().'),
 	('category', 40, 'steps', 'word', 'category must be text.'),
-	('logp_ref', 41, 'steps', 'numbers', 'logp_ref must be an array of real or double precision.');
+	('logp_ref', 41, 'steps', 'numbers', 'logp_ref must be an array of real or double precision.'),
+	('greedy', 42, 'source', 'truth', 'greedy must be boolean; attach a view that says which rollouts were decoded greedily.');
 GRANT SELECT ON stepadv_internal.role_types, stepadv_internal.roles TO PUBLIC;
 
 -- What lies under a type's domains.

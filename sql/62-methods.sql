@@ -42,10 +42,12 @@ FROM (VALUES
 	-- From 200 on: each has a view of its own, and is in those of several methods as an instance.
 	('opo', 'opo', '{reward}', '{cost}', NULL, 'a row per step', 200),
 	('grpo_passk', 'grpo_passk', '{reward}', '{}', NULL, 'a row per step', 210),
+	('remax', 'remax', '{reward,greedy}', '{}', NULL, 'a row per step', 215),
 	('igpo', 'igpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 220),
 	('pure', 'pure', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 230),
 	('bi_level_gae', 'bi_level_gae', '{reward,value,turn}', '{value,turn}', NULL, 'a row per step', 240),
-	('g2po', 'g2po', '{reward,state}', '{}', NULL, 'a row per step', 250)
+	('g2po', 'g2po', '{reward,state}', '{}', NULL, 'a row per step', 250),
+	('salt', 'salt', '{reward,state,action}', '{next_state}', NULL, 'a row per step', 260)
 ) AS v(method, function, requires, uses, options_of, shape, place)
 JOIN pg_proc p ON p.pronamespace = 'stepadv'::regnamespace AND p.proname = v.function
 	AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype;
@@ -241,6 +243,8 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	one_step CONSTANT text := '(SELECT stepadv.rollout_agg(1::bigint, 1::bigint, 0, 1::bigint, 1::bigint, 1::float8,
+		true, 1::bigint, 0::float8, 0::float8, 1::float8))';
 	f pg_proc;
 	made text := '';
 	option record;
@@ -248,11 +252,12 @@ DECLARE
 BEGIN
 	SELECT * INTO STRICT f FROM pg_proc p WHERE p.oid = estimator;
 	FOR option IN SELECT e.key, e.value, e.value #>> '{}' AS word FROM jsonb_each(arguments.options) e LOOP
-		SELECT f.proargtypes[a.i - 1] INTO type FROM generate_series(2, f.pronargs) a(i) WHERE f.proargnames[a.i] = option.key;
+		-- A group is no option, attach knows where it is from; and where its greedy rollouts are.
+		SELECT f.proargtypes[a.i - 1] INTO type FROM generate_series(2, f.pronargs) a(i) WHERE f.proargnames[a.i] = option.key AND f.proargtypes[a.i - 1] <> 'stepadv.rollout_group'::regtype AND f.proargnames[a.i] <> 'within';
 		IF type IS NULL THEN
 			RAISE EXCEPTION 'function % has no parameter "%"', f.proname, option.key
 				USING ERRCODE = 'invalid_parameter_value',
-					HINT = format('Its parameters: %s.', coalesce(nullif(array_to_string(f.proargnames[2:f.pronargs], ', '), ''), 'none'));
+					HINT = format('Its parameters: %s.', coalesce((SELECT string_agg(f.proargnames[p.i], ', ' ORDER BY p.i) FROM generate_series(2, f.pronargs) p(i) WHERE f.proargtypes[p.i - 1] <> 'stepadv.rollout_group'::regtype AND f.proargnames[p.i] <> 'within'), 'none'));
 		ELSIF jsonb_typeof(option.value) IN ('object', 'array') THEN
 			RAISE EXCEPTION 'option "%" must be a single value, not an %', option.key, jsonb_typeof(option.value)
 				USING ERRCODE = 'invalid_parameter_value';
@@ -269,9 +274,9 @@ BEGIN
 	END IF;
 	-- The function itself knows which values it refuses: better now than in every
 	-- query on the view.  A group of one step costs nothing.
-	EXECUTE format('SELECT count(*) FROM %s((SELECT stepadv.rollout_agg(1::bigint, 1::bigint, 0, 1::bigint, 1::bigint, 1::float8,
-		true, 1::bigint, 0::float8, 0::float8, 1::float8))%s)',
-		(SELECT format('%I.%I', n.nspname, f.proname) FROM pg_namespace n WHERE n.oid = f.pronamespace), made);
+	EXECUTE format('SELECT count(*) FROM %s(%s%s%s)', (SELECT format('%I.%I', n.nspname, f.proname) FROM pg_namespace n WHERE n.oid = f.pronamespace), one_step, made,
+		-- Without these nothing would be computed, or refused.
+		CASE WHEN f.pronamespace = 'stepadv'::regnamespace AND 'greedy' = ANY (f.proargnames) THEN ', greedy => ' || one_step END);
 	RETURN made;
 END
 $$;

@@ -44,17 +44,23 @@ CREATE TYPE stepadv.credit AS (
 );
 COMMENT ON TYPE stepadv.credit IS 'how well what a method says by some rollouts predicts what happens to others, with standard errors over groups';
 
-CREATE FUNCTION stepadv_internal.credit_pool_trans(internal, float8[]) RETURNS internal
+-- The state is of a concrete type, so that whatever combines partial states by type can (Citus does).
+CREATE FUNCTION stepadv_internal.credit_pool_trans(float8[], float8[]) RETURNS float8[]
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_credit_pool_trans';
-COMMENT ON FUNCTION stepadv_internal.credit_pool_trans(internal, float8[]) IS 'aggregate support';
-CREATE FUNCTION stepadv_internal.credit_pool_final(internal) RETURNS stepadv.credit
+COMMENT ON FUNCTION stepadv_internal.credit_pool_trans(float8[], float8[]) IS 'aggregate support';
+CREATE FUNCTION stepadv_internal.credit_pool_combine(float8[], float8[]) RETURNS float8[]
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_credit_pool_combine';
+COMMENT ON FUNCTION stepadv_internal.credit_pool_combine(float8[], float8[]) IS 'aggregate support';
+CREATE FUNCTION stepadv_internal.credit_pool_final(float8[]) RETURNS stepadv.credit
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_credit_pool_final';
-COMMENT ON FUNCTION stepadv_internal.credit_pool_final(internal) IS 'aggregate support';
+COMMENT ON FUNCTION stepadv_internal.credit_pool_final(float8[]) IS 'aggregate support';
 CREATE AGGREGATE stepadv.credit_pool(sums float8[]) (
-	SFUNC = stepadv_internal.credit_pool_trans, STYPE = internal, SSPACE = 8192,
-	FINALFUNC = stepadv_internal.credit_pool_final, PARALLEL = SAFE
+	SFUNC = stepadv_internal.credit_pool_trans, STYPE = float8[], SSPACE = 8192,
+	FINALFUNC = stepadv_internal.credit_pool_final,
+	COMBINEFUNC = stepadv_internal.credit_pool_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.credit_pool(float8[]) IS
 'the sums of credit_check over groups: groups (with something to leave out), rollouts and steps left out, those covered (the other rollouts took the action in the state) and their share; correlation, of what was said with what happened, over all steps, those not covered with 0; rank_correlation, the same of the ranks of what was said; sign_agreement, the share of what happened, by its size, that had the sign it was said to have (.5: none); slope, by what to multiply what was said to predict what happens; each with its standard error over groups (cluster-robust, NULL below two groups); NULL where nothing was said; error unless sums are as many numbers as credit_check gives';

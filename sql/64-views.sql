@@ -40,6 +40,16 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.same_group(text, regclass, text, regclass, integer) IS 'the condition that rows of two relations of an attachment are of one group, by the equality of the columns'' types';
 
+-- The same where both call their columns by the same names.
+CREATE FUNCTION stepadv_internal.same_columns(one text, other text, names text[], types_of regclass) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT string_agg(format('%1$s.%2$I %3$s %4$s.%2$I', same_columns.one, n.name, stepadv_internal.equality_operator(stepadv_internal.column_type(same_columns.types_of, n.name)), same_columns.other), ' AND ' ORDER BY n.i)
+	FROM unnest(same_columns.names) WITH ORDINALITY n(name, i)
+$$;
+COMMENT ON FUNCTION stepadv_internal.same_columns(text, text, text[], regclass) IS 'the condition that two aliases agree in columns that both call by these names, and whose types are those of the relation';
+
 CREATE FUNCTION stepadv_internal.free_name(taken text[], name text, prefix text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -63,7 +73,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.feeds(regclass, text) IS 'the column that a column of an adapter is, under another name; NULL where it is computed';
 
 -- Whether an index leads to the rows of one group: its first columns are those
--- of the group, in any order.
+-- of the group, in any order.  On shards the planner is left to find it by itself: Citus
+-- takes no lateral outer join beside the functions that views are made of.
 CREATE FUNCTION stepadv_internal.by_group(view regclass, number integer) RETURNS boolean
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -73,11 +84,11 @@ BEGIN
 		WITH key AS (SELECT c.relation, c.column_number FROM stepadv_internal.view_columns(by_group.view) c WHERE c.number <= by_group.number AND c.plain)
 		SELECT EXISTS (
 			SELECT FROM pg_index i
-			WHERE i.indrelid = (SELECT min(k.relation::oid) FROM key k) AND i.indisvalid AND i.indpred IS NULL AND i.indnkeyatts >= by_group.number
+			WHERE i.indrelid = (SELECT min(k.relation::oid) FROM key k) AND stepadv_internal.distributed_by(i.indrelid::regclass) IS NULL AND i.indisvalid AND i.indpred IS NULL AND i.indnkeyatts >= by_group.number
 				AND (SELECT count(DISTINCT k.column_number) FROM key k JOIN generate_series(0, by_group.number - 1) p(p) ON i.indkey[p.p] = k.column_number) = by_group.number));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.by_group(regclass, integer) IS 'whether an index of what an adapter reads begins with the columns of the group';
+COMMENT ON FUNCTION stepadv_internal.by_group(regclass, integer) IS 'whether an index of what an adapter reads begins with the columns of the group; not of tables that Citus distributes';
 
 -- The row of a step is found again by an integer key that an index vouches for,
 -- or else by rollout and number, which rollout_agg has made sure are unique.
@@ -125,6 +136,21 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.policy_step_column(stepadv_internal.attached) IS 'part of attach: the column of the rows to fold that is the policy_step of the rollout; NULL where there is none';
 
+-- Which rollouts were decoded greedily is no part of the value.
+CREATE FUNCTION stepadv_internal.kept_marks(a stepadv_internal.attached) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF NOT stepadv_internal.has_column((a).rows, 'greedy'::text) THEN
+		RETURN '';
+	END IF;
+	RETURN format(', ARRAY(SELECT x.rollout_id::bigint FROM %s x WHERE x.greedy AND %s) AS stepadv_greedy', stepadv_internal.relation_name((a).rows),
+		stepadv_internal.same_group('x'::text, (a).rows, 'c'::text, (a).folded, (a).n_group_columns));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.kept_marks(stepadv_internal.attached) IS 'part of attach: the select list''s item of the greedy rollouts of a group c that is kept; empty where none is marked';
+
 -- The relation g: a row per group, with its columns and the group as a value,
 -- fed with the roles that are read.  over: the rows to fold instead of the
 -- adapter's, with further columns that divide the groups.
@@ -142,13 +168,15 @@ DECLARE
 	roles text[] := '{step_id,rollout_id,step_no,state,action,reward,success,next_state,value,turn_reward,cost,turn,rewards,truncated,policy_step}';
 	types CONSTANT text[] := '{bigint,bigint,integer,bigint,bigint,float8,boolean,bigint,float8,float8,float8,integer,float8[],boolean,bigint}';
 	policy_step CONSTANT text := stepadv_internal.policy_step_column(a);
+	reads_marks CONSTANT boolean := 'greedy' = ANY (reads) AND stepadv_internal.has_column(relation, 'greedy'::text);
 	value text;
 BEGIN
 	-- A value that is kept has every role that any function reads.
 	IF (a).folded IS NOT NULL AND over IS NULL THEN
-		RETURN format('(SELECT %s, c.rollouts AS %s FROM %s c) g', (SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
+		RETURN format('(SELECT %s, c.rollouts AS %s%s FROM %s c) g', (SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
 			FROM unnest(stepadv_internal.group_columns((a).folded, (a).n_group_columns), keys) WITH ORDINALITY k(kept, name, i)),
-			stepadv_internal.value_name(a), stepadv_internal.relation_name((a).folded));
+			stepadv_internal.value_name(a), CASE WHEN reads_marks THEN stepadv_internal.kept_marks(a) END,
+			stepadv_internal.relation_name((a).folded));
 	END IF;
 	IF by_turn IS NOT NULL THEN
 		reads := reads || 'turn'::text;
@@ -172,8 +200,9 @@ BEGIN
 	IF reads_state AND history IS NOT NULL THEN
 		value := format(history, value);
 	END IF;
-	RETURN format('(SELECT %1$s, %2$s AS %3$s FROM %4$s x%5$s GROUP BY %1$s) g', stepadv_internal.list(keys || divided_by, 'x.%1$I'::text, ', '::text), value,
-		stepadv_internal.value_name(a), coalesce(over, stepadv_internal.relation_name(relation)), stepadv_internal.rollout_filter(a));
+	RETURN format('(SELECT %1$s, %2$s AS %3$s%6$s FROM %4$s x%5$s GROUP BY %1$s) g', stepadv_internal.list(keys || divided_by, 'x.%1$I'::text, ', '::text), value,
+		stepadv_internal.value_name(a), coalesce(over, stepadv_internal.relation_name(relation)), stepadv_internal.rollout_filter(a),
+		CASE WHEN reads_marks THEN ', pg_catalog.array_agg(x.rollout_id::bigint) FILTER (WHERE x.greedy) AS stepadv_greedy' END);
 END
 $$;
 
@@ -228,13 +257,29 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.value_name(stepadv_internal.attached) IS 'part of attach: what the group as a value is called in g';
 COMMENT ON FUNCTION stepadv_internal.fold(stepadv_internal.attached, text[], text, text[]) IS 'part of attach: the relation g, a row per group with its columns and the group as a value, fed with the roles that are read';
 
+-- Whether the rows of an adapter lie elsewhere: those of the group's columns in a foreign
+-- table, or in partitions that are.
+CREATE FUNCTION stepadv_internal.is_foreign(view regclass, number integer) RETURNS boolean
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN EXISTS (
+		SELECT FROM stepadv_internal.view_columns(is_foreign.view) c JOIN pg_class r ON r.oid = c.relation
+		WHERE c.number <= is_foreign.number AND c.plain AND (r.relkind = 'f'
+			OR EXISTS (SELECT FROM pg_partition_tree(c.relation) t JOIN pg_class p ON p.oid = t.relid WHERE p.relkind = 'f')));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.is_foreign(regclass, integer) IS 'part of attach: whether an adapter reads a foreign table, or a partition that is one';
+
 -- The join that brings an adapter's columns to rows that know the group g.
 --
 -- Flat, it lets the planner choose; but it does not know that a list of groups
 -- is a list of few, and would read the whole relation for them.  So where an
 -- index leads to a group's rows they are fetched group by group.  DISTINCT ON
 -- the keys (which are unique anyway) makes the planner see that the join adds
--- no rows, so that it leaves it out when nobody asks for these columns.
+-- no rows, so that it leaves it out when nobody asks for these columns.  Of rows that
+-- lie elsewhere it does so without an index: they are not read again for nothing.
 CREATE FUNCTION stepadv_internal.join_to(a stepadv_internal.attached, alias text, view regclass, keys text[], targets text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -244,6 +289,9 @@ BEGIN
 		SELECT CASE WHEN stepadv_internal.by_group(view, (a).n_group_columns) THEN
 			format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (%s) s.* FROM %s s WHERE %s) %s ON %s', stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name(view),
 				stepadv_internal.same_group('s'::text, view, 'g'::text, (a).rows, (a).n_group_columns), alias, c.same_key)
+			WHEN stepadv_internal.is_foreign(view, (a).n_group_columns) THEN
+			format(' LEFT JOIN (SELECT DISTINCT ON (%s) s.* FROM %s s) %s ON %s AND %s', stepadv_internal.list(stepadv_internal.group_columns(view, (a).n_group_columns) || keys, 's.%1$I'::text, ', '::text),
+				stepadv_internal.relation_name(view), alias, stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns), c.same_key)
 			ELSE format(' LEFT JOIN %s %s ON %s AND %s', stepadv_internal.relation_name(view), alias,
 				stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns), c.same_key) END
 		FROM (SELECT string_agg(format('%s.%I OPERATOR(pg_catalog.=) %s', alias, k.key, k.target), ' AND ' ORDER BY k.i)

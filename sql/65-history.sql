@@ -176,6 +176,17 @@ COMMENT ON FUNCTION stepadv_internal.fold_one(stepadv_internal.attached, text[])
 
 -- The arguments of a method that has a history: the group itself, of its policy step
 -- where that is asked for, and ", history => …".  Rollouts of two groups may have one id.
+-- The greedy rollouts of a group g, as remax takes them: a group of which these alone
+-- are judged, by what they returned.
+CREATE FUNCTION stepadv_internal.greedy_rollouts(argument text) RETURNS text
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format(', greedy => (SELECT stepadv.rollout_agg(NULL::bigint, o.rollout_id, NULL::integer, NULL::bigint, NULL::bigint,'
+		' CASE WHEN o.rollout_id = ANY (g.stepadv_greedy) THEN o.return END) FROM stepadv.rollouts(%s, 0::float8) o), within => true', greedy_rollouts.argument)
+$$;
+COMMENT ON FUNCTION stepadv_internal.greedy_rollouts(text) IS 'part of attach: the arguments greedy and within of remax, by the marks that are folded beside the group';
+
 CREATE FUNCTION stepadv_internal.with_history(a stepadv_internal.attached, m stepadv_internal.known_method, argument text, reads text[], settings jsonb, OUT argument_with text, OUT history text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -186,7 +197,7 @@ DECLARE
 	own text;
 BEGIN
 	argument_with := argument;
-	history := '';
+	history := CASE WHEN (m).ours AND 'greedy' = ANY ((m).requires) THEN stepadv_internal.greedy_rollouts(argument) ELSE '' END;
 	IF reach IS NULL THEN
 		RETURN;
 	END IF;

@@ -50,8 +50,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.view_options(stepadv_internal.attached, text) IS 'part of attach: the options of a view that a builder makes, checked against its parameters';
 
 -- The methods with an advantage per step, in the order of attach's list.  The extension's from place
--- 200 on are not among them, unless as instances: what is kept of all methods, and the room for those
--- side by side, is as it was for who attached before there were so many.
+-- 200 on are not among them, unless as instances or where a view's option names them: pairs grow with
+-- the square of the methods, and so would what every view of all of them costs, and what is kept.
 CREATE FUNCTION stepadv_internal.advantage_methods(made stepadv_internal.made_method[]) RETURNS SETOF stepadv_internal.made_method
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -65,15 +65,38 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.advantage_methods(stepadv_internal.made_method[]) IS 'part of attach: the methods that give an advantage per step, for the views of several of them: all but the extension''s own from place 200 on';
 
--- Those that the option "methods" of a view names, or all.
+-- For a group g, a row per method and what is made of its rows e (names, expressions:
+-- aggregates).  A branch each, of which a condition on the method leaves those that it is
+-- true of; Citus takes no function below UNION ALL, so there all are made and put below each other.
+CREATE FUNCTION stepadv_internal.method_branches(a stepadv_internal.attached, made stepadv_internal.made_method[], names text[], expressions text[]) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	items CONSTANT text := (SELECT string_agg(format('%s AS %I', u.expression, u.name), ', ' ORDER BY u.i) FROM unnest(names, expressions) WITH ORDINALITY u(name, expression, i));
+BEGIN
+	IF stepadv_internal.is_distributed(ARRAY[(a).rows]) THEN
+		RETURN (
+			SELECT format('SELECT s.* FROM %s CROSS JOIN LATERAL (VALUES %s) s(method, %s)',
+				string_agg(format('(SELECT %s FROM %s e) m%s', items, m.call_beside, m.number), ' CROSS JOIN ' ORDER BY m.number),
+				string_agg(format('(%L::text, %s)', m.method, stepadv_internal.list(names, format('m%s.%%1$I', m.number), ', '::text)), ', ' ORDER BY m.number),
+				stepadv_internal.list(names, '%1$I'::text, ', '::text))
+			FROM stepadv_internal.advantage_methods(made) m HAVING count(*) > 0);
+	END IF;
+	RETURN (SELECT string_agg(format('SELECT %L::text AS method, %s FROM %s e', m.method, items, m.call_beside), ' UNION ALL ' ORDER BY m.number) FROM stepadv_internal.advantage_methods(made) m);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.method_branches(stepadv_internal.attached, stepadv_internal.made_method[], text[], text[]) IS 'part of attach: for a group g the query of a row per method with an advantage per step, and aggregates of its rows e; NULL for no method';
+
+-- Those that the option "methods" of a view names, from whatever place, or all.
 CREATE FUNCTION stepadv_internal.chosen_methods(a stepadv_internal.attached, made stepadv_internal.made_method[], suffix text) RETURNS SETOF stepadv_internal.made_method
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	settings CONSTANT jsonb := stepadv_internal.view_options(a, suffix);
-	methods CONSTANT text[] := ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(made) m ORDER BY m.number);
-	wanted CONSTANT text[] := coalesce(regexp_split_to_array(btrim(settings ->> 'methods'), '\s*,\s*'), methods);
+	methods CONSTANT text[] := ARRAY(SELECT m.method FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results ORDER BY m.number);
+	wanted CONSTANT text[] := coalesce(regexp_split_to_array(btrim(settings ->> 'methods'), '\s*,\s*'), ARRAY(SELECT m.method FROM stepadv_internal.advantage_methods(made) m));
 	unknown text;
 BEGIN
 	SELECT w INTO unknown FROM unnest(wanted) w WHERE w <> ALL (methods) LIMIT 1;
@@ -82,7 +105,7 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = format('Methods that the given columns allow: %s.', coalesce(nullif(array_to_string(methods, ', '), ''), 'none'));
 	END IF;
-	RETURN QUERY SELECT m.* FROM stepadv_internal.advantage_methods(made) m WHERE m.method = ANY (wanted) ORDER BY m.number;
+	RETURN QUERY SELECT m.* FROM unnest(made) m WHERE m.method = ANY (wanted) ORDER BY m.number;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.chosen_methods(stepadv_internal.attached, stepadv_internal.made_method[], text) IS 'part of attach: the methods with an advantage per step that a view''s option "methods" names, or all; error on others';
@@ -190,6 +213,17 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.runs_beside(stepadv_internal.attached) IS 'part of attach: task, run, policy version and step of a rollout, as far as the group''s columns do not show them, over g, w and o, and the adapters that they are from';
 
+-- What an adapter knows of the runs of a group g, all rollouts as arrays: <alias>_all.
+CREATE FUNCTION stepadv_internal.runs_of_group(a stepadv_internal.attached, view regclass, alias text, columns text[]) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format(' LEFT JOIN (SELECT %1$s, %2$s FROM %3$s s GROUP BY %1$s) %4$s_all ON %5$s', stepadv_internal.list(stepadv_internal.group_columns(view, (a).n_group_columns), 's.%1$I'::text, ', '::text),
+		stepadv_internal.list('stepadv_rollout'::text || columns, 'pg_catalog.array_agg(s.%1$I) AS %1$I'::text, ', '::text), stepadv_internal.relation_name(view), alias,
+		stepadv_internal.same_group(alias || '_all', view, 'g'::text, (a).rows, (a).n_group_columns))
+$$;
+COMMENT ON FUNCTION stepadv_internal.runs_of_group(stepadv_internal.attached, regclass, text, text[]) IS 'part of attach: the join that brings to a group g what is known of its rollouts'' runs, as arrays';
+
 -- The same for rows below g.  The advantages stay those of the whole group, so it is found by
 -- the rollout: by a relation of those of g where an index leads to them, else by one
 -- of all.
@@ -203,7 +237,6 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	n CONSTANT integer := (a).n_group_columns;
-	keys text[];
 	known record;
 BEGIN
 	inside := '';
@@ -215,16 +248,18 @@ BEGIN
 		FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e JOIN (VALUES ('w', (a).runs), ('o', (a).began)) v(alias, view) ON v.view = e.view
 		GROUP BY v.view, v.alias ORDER BY v.alias DESC
 	LOOP
-		keys := stepadv_internal.group_columns(known.view, n);
-		IF stepadv_internal.by_group(known.view, n) THEN
+		IF stepadv_internal.is_distributed(ARRAY[known.view]) THEN
+			-- Citus cannot write down the join of them: a group has few rollouts to look among.
+			expressions := ARRAY(SELECT CASE WHEN e.name LIKE known.alias || '.%' THEN format('(%1$s_all.%2$s)[pg_catalog.array_position(%1$s_all.stepadv_rollout, f.rollout_id)]', known.alias, substr(e.name, 3)) ELSE e.name END
+				FROM unnest(expressions) WITH ORDINALITY e(name, i) ORDER BY e.i);
+			beside := beside || stepadv_internal.runs_of_group(a, known.view, known.alias, known.columns);
+		ELSIF stepadv_internal.by_group(known.view, n) THEN
 			inside := inside || format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (s.stepadv_rollout) s.* FROM %1$s s WHERE %2$s) %3$s ON %3$s.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id',
 				stepadv_internal.relation_name(known.view), stepadv_internal.same_group('s'::text, known.view, 'g'::text, (a).rows, n), known.alias);
 		ELSE
 			inside := inside || format(' LEFT JOIN ROWS FROM (pg_catalog.unnest(%1$s_all.stepadv_rollout), %2$s) %1$s(stepadv_rollout, %3$s) ON %1$s.stepadv_rollout OPERATOR(pg_catalog.=) f.rollout_id', known.alias,
 				stepadv_internal.list(known.columns, format('pg_catalog.unnest(%s_all.%%1$I)', known.alias), ', '::text), stepadv_internal.list(known.columns, '%1$I'::text, ', '::text));
-			beside := beside || format(' LEFT JOIN (SELECT %1$s, %2$s FROM %3$s s GROUP BY %1$s) %4$s_all ON %5$s', stepadv_internal.list(keys, 's.%1$I'::text, ', '::text),
-				stepadv_internal.list('stepadv_rollout'::text || known.columns, 'pg_catalog.array_agg(s.%1$I) AS %1$I'::text, ', '::text), stepadv_internal.relation_name(known.view), known.alias,
-				stepadv_internal.same_group(known.alias || '_all', known.view, 'g'::text, (a).rows, n));
+			beside := beside || stepadv_internal.runs_of_group(a, known.view, known.alias, known.columns);
 		END IF;
 	END LOOP;
 END
@@ -296,6 +331,7 @@ DECLARE
 	threshold CONSTANT float8 := stepadv_internal.threshold(a, 'disagreements'::text, 1e-9::float8);
 	source CONSTANT record := stepadv_internal.compare_source(a, made);
 	run CONSTANT record := stepadv_internal.runs_beside(a);
+	is_distributed CONSTANT boolean := stepadv_internal.is_distributed(ARRAY[(a).rows]);
 	beside record;
 	scaled text;
 	pairs text;
@@ -310,19 +346,19 @@ BEGIN
 	-- A branch per pair rather than VALUES: a condition on the methods then leaves
 	-- only the branches that it is true of.  No two steps have the same advantages by
 	-- all methods, yet the planner would like to remember what became of each; of a
-	-- column whose type has no equality it cannot.
-	SELECT string_agg(format('SELECT %L::text AS method_a, %L::text AS method_b, CASE WHEN c.never_equal IS NULL THEN c.%1$I END AS advantage_a, c.%2$I AS advantage_b,'
-			' CASE WHEN c.%3$I > %5$L::float8 THEN c.%1$I / c.%3$I ELSE 0 END AS scaled_a, CASE WHEN c.%4$I > %5$L::float8 THEN c.%2$I / c.%4$I ELSE 0 END AS scaled_b',
-			p.method_a, p.method_b, p.method_a || ' scale', p.method_b || ' scale', threshold), ' UNION ALL ' ORDER BY p.i)
+	-- column whose type has no equality it cannot.  Citus takes nothing but VALUES.
+	SELECT string_agg(format(CASE WHEN is_distributed THEN '(%s)' ELSE 'SELECT %s' END, format('%L::text, %L::text, CASE WHEN c.never_equal IS NULL THEN c.%1$I END, c.%2$I,'
+			' CASE WHEN c.%3$I > %5$L::float8 THEN c.%1$I / c.%3$I ELSE 0 END, CASE WHEN c.%4$I > %5$L::float8 THEN c.%2$I / c.%4$I ELSE 0 END',
+			p.method_a, p.method_b, p.method_a || ' scale', p.method_b || ' scale', threshold)), CASE WHEN is_distributed THEN ', ' ELSE ' UNION ALL ' END ORDER BY p.i)
 	INTO pairs FROM stepadv_internal.method_pairs(source.methods) p;
 	RETURN format($view$
 		SELECT %1$s FROM %2$s CROSS JOIN LATERAL (
 			SELECT c.rollout_id, c.step_no, c.step_id, c.success = 1 AS success, p.method_a, p.method_b, p.advantage_a, p.advantage_b, p.scaled_a, p.scaled_b,
 				p.scaled_a - p.scaled_b AS difference, p.scaled_a > 0 AND p.scaled_b < 0 OR p.scaled_a < 0 AND p.scaled_b > 0 AS opposite_sign
-			FROM (SELECT f.rollout_id, f.step_no, f.step_id, f.success, NULL::json AS never_equal, %3$s FROM %4$s) c CROSS JOIN LATERAL (%5$s) p
+			FROM (SELECT f.rollout_id, f.step_no, f.step_id, f.success, NULL::json AS never_equal, %3$s FROM %4$s) c CROSS JOIN LATERAL (%5$s) p(method_a, method_b, advantage_a, advantage_b, scaled_a, scaled_b)
 			-- Of rollouts not judged yet, and where a method has nothing to say.
 			WHERE p.advantage_a IS NOT NULL AND p.advantage_b IS NOT NULL) a%6$s%7$s$view$,
-		beside.items, source.fold, scaled, source.estimates, pairs, beside.joins,
+		beside.items, source.fold, scaled, source.estimates, CASE WHEN is_distributed THEN 'VALUES ' ELSE '' END || pairs, beside.joins,
 		stepadv_internal.run_joins(a, 'step'::text, run.views));
 END
 $query$;

@@ -182,16 +182,31 @@ SET search_path = pg_catalog, pg_temp
 AS $$ SELECT ARRAY(SELECT DISTINCT r FROM stepadv_internal.advantage_methods(made) m CROSS JOIN LATERAL unnest(m.reads) r UNION SELECT unnest(more)) $$;
 COMMENT ON FUNCTION stepadv_internal.roles_read(stepadv_internal.made_method[], text[]) IS 'part of attach: the roles that the methods with an advantage per step read';
 
+-- The same where Citus distributes the rows, which takes no function below UNION ALL: all are
+-- computed side by side, as f, whichever is asked for.
+CREATE FUNCTION stepadv_internal.steps_side_by_side(made stepadv_internal.made_method[], OUT estimates text, OUT branches text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format(' CROSS JOIN LATERAL ROWS FROM (%s) AS f(%s)', string_agg(m.call_beside, ', ' ORDER BY m.number), string_agg(c.list, ', ' ORDER BY m.number)),
+		format('SELECT s.* FROM (VALUES %s) s(method, rollout_id, step_no, step_id, advantage) WHERE s.rollout_id IS NOT NULL',
+			string_agg(format('(%1$L::text, f.%2$I, f.%3$I, f.%4$I, f.%5$I)', m.method, m.method || ' rollout_id', m.method || ' step_no', m.method || ' step_id', m.method || ' advantage'), ', ' ORDER BY m.number))
+	FROM stepadv_internal.advantage_methods(made) m
+	CROSS JOIN LATERAL (SELECT string_agg(format('%I', m.method || ' ' || r.name), ', ' ORDER BY r.i) AS list FROM unnest(m.results) WITH ORDINALITY r(name, i)) c
+$$;
+COMMENT ON FUNCTION stepadv_internal.steps_side_by_side(stepadv_internal.made_method[]) IS 'part of attach: for a group g a relation f of the rows of all methods, and the query that puts them below each other; NULL for no method';
+
 -- Every step by every method, one below the other.  A condition on the method
 -- leaves the others' branches out.
 CREATE FUNCTION stepadv_internal.advantages_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('SELECT %s FROM %s CROSS JOIN LATERAL (SELECT %s, e.* FROM (%s) e) a%s%s',
-		b.items, stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{}'::text[]), NULL::regclass), stepadv_internal.division_list(a, '%1$s AS %2$I'::text, true), m.branches, b.joins, n.joins)
-	FROM (SELECT string_agg(format('SELECT %L::text AS method, e.rollout_id, e.step_no, e.step_id, e.advantage FROM %s e', m.method, m.call_beside), ' UNION ALL ' ORDER BY m.number) AS branches
-		FROM stepadv_internal.advantage_methods(made) m) m
+	SELECT format('SELECT %s FROM %s%s CROSS JOIN LATERAL (SELECT %s, e.* FROM (%s) e) a%s%s',
+		b.items, stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{}'::text[]), NULL::regclass), m.estimates, stepadv_internal.division_list(a, '%1$s AS %2$I'::text, true), m.branches, b.joins, n.joins)
+	FROM (SELECT CASE WHEN NOT stepadv_internal.is_distributed(ARRAY[(a).rows]) THEN string_agg(format('SELECT %L::text AS method, e.rollout_id, e.step_no, e.step_id, e.advantage FROM %s e', m.method, m.call_beside), ' UNION ALL ' ORDER BY m.number) END AS branches
+		FROM stepadv_internal.advantage_methods(made) m) o
+	CROSS JOIN LATERAL (SELECT CASE WHEN o.branches IS NULL THEN y.estimates END AS estimates, coalesce(o.branches, y.branches) AS branches FROM stepadv_internal.steps_side_by_side(made) y) m
 	CROSS JOIN LATERAL (SELECT max(v.of_g) FILTER (WHERE v.role = 'policy_step') AS step, max(v.of_g) FILTER (WHERE v.role = 'run_id') AS run
 		FROM stepadv_internal.divisions(a) v) d
 	CROSS JOIN LATERAL stepadv_internal.staleness(a, d.step, d.run) n
@@ -351,13 +366,14 @@ DECLARE
 	divided record;
 	relation text;
 BEGIN
-	SELECT string_agg(format('SELECT %L::text AS method, %s FROM %s e', m.method, s.made, m.call_beside), ' UNION ALL ' ORDER BY m.number) AS made,
-		string_agg(format('SELECT %L::text AS method, %s', m.method, s.kept), ' UNION ALL ' ORDER BY m.number) AS kept
+	SELECT stepadv_internal.method_branches(a, made, s.names, s.expressions) AS made,
+		string_agg(format('SELECT %L::text AS method, %s', m.method, k.kept), ' UNION ALL ' ORDER BY m.number) AS kept
 	INTO methods
 	FROM stepadv_internal.advantage_methods(made) m
-	CROSS JOIN LATERAL (SELECT string_agg(format('%s AS %s', s.expression, s.name), ', ' ORDER BY s.i) AS made,
-			string_agg(format('a.%I AS %I', m.method || '_' || s.name, s.name), ', ' ORDER BY s.i) AS kept
-		FROM stepadv_internal.method_sums() WITH ORDINALITY s(name, expression, i)) s;
+	CROSS JOIN (SELECT array_agg(s.name ORDER BY s.i) AS names, array_agg(s.expression ORDER BY s.i) AS expressions FROM stepadv_internal.method_sums() WITH ORDINALITY s(name, expression, i)) s
+	CROSS JOIN LATERAL (SELECT string_agg(format('a.%I AS %I', m.method || '_' || s.name, s.name), ', ' ORDER BY s.i) AS kept
+		FROM stepadv_internal.method_sums() WITH ORDINALITY s(name, expression, i)) k
+	GROUP BY s.names, s.expressions;
 	IF NOT stepadv_internal.has_runs(a) OR methods.made IS NULL THEN
 		RETURN NULL;
 	END IF;

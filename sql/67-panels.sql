@@ -15,15 +15,15 @@ DECLARE
 	folded text;
 	kept text;
 BEGIN
-	SELECT string_agg(format('SELECT %L::text AS method, %s FROM %s e', m.method, s.made, m.call_beside), ' UNION ALL ' ORDER BY m.number),
-		string_agg(format('SELECT %s, %L::text AS method, %s FROM (SELECT c.*, %s FROM %s c WHERE c.n_rollouts IS NOT NULL) s WHERE s.n > 0',
+	SELECT stepadv_internal.method_branches(a, made, n.names, n.expressions), string_agg(format('SELECT %s, %L::text AS method, %s FROM (SELECT c.*, %s FROM %s c WHERE c.n_rollouts IS NOT NULL) s WHERE s.n > 0',
 			stepadv_internal.list(stepadv_internal.group_columns((a).folded_over_time, (a).n_group_columns) || stepadv_internal.division_names(a), 's.%1$I'::text, ', '::text),
 			m.method, shown, s.kept, stepadv_internal.relation_name((a).folded_over_time)), ' UNION ALL ' ORDER BY m.number) FILTER (WHERE (a).folded_over_time IS NOT NULL)
 	INTO folded, kept
 	FROM stepadv_internal.advantage_methods(made) m
-	CROSS JOIN LATERAL (SELECT string_agg(format('%s AS %s', s.expression, s.name), ', ' ORDER BY s.i) AS made,
-			string_agg(format('c.%I AS %I', m.method || '_' || s.name, s.name), ', ' ORDER BY s.i) AS kept
-		FROM stepadv_internal.method_sums() WITH ORDINALITY s(name, expression, i)) s;
+	CROSS JOIN (SELECT array_agg(s.name ORDER BY s.i) AS names, array_agg(s.expression ORDER BY s.i) AS expressions FROM stepadv_internal.method_sums() WITH ORDINALITY s(name, expression, i)) n
+	CROSS JOIN LATERAL (SELECT string_agg(format('c.%I AS %I', m.method || '_' || s.name, s.name), ', ' ORDER BY s.i) AS kept
+		FROM stepadv_internal.method_sums() WITH ORDINALITY s(name, expression, i)) s
+	GROUP BY n.names, n.expressions;
 	IF NOT stepadv_internal.has_runs(a) OR folded IS NULL OR stepadv_internal.view_options(a, 'advantage_by_group'::text) IS NULL THEN
 		RETURN NULL;
 	END IF;
@@ -275,8 +275,8 @@ BEGIN
 	INTO divided FROM stepadv_internal.divisions(a) d;
 	SELECT format('SELECT %s, s.* FROM %s CROSS JOIN LATERAL (%s) s', stepadv_internal.division_list(a, '%1$s AS %2$I'::text, false),
 		stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{}'::text[]), CASE WHEN is_kept THEN (a).waiting END),
-		string_agg(format('SELECT %L::text AS method, stepadv_internal.advantage_bins(e.advantage) AS bins FROM %s e', m.method, m.call_beside), ' UNION ALL ' ORDER BY m.number))
-	INTO relation FROM stepadv_internal.advantage_methods(made) m;
+		stepadv_internal.method_branches(a, made, '{bins}'::text[], '{stepadv_internal.advantage_bins(e.advantage)}'::text[]))
+	INTO relation;
 	-- A branch per method, of which a condition leaves those that it is true of.
 	IF is_kept AND stepadv_internal.is_summed(a) THEN
 		kept := stepadv_internal.summed_bins_branches(a);

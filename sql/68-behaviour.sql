@@ -316,8 +316,7 @@ DECLARE
 	branches text;
 	kept text;
 BEGIN
-	SELECT string_agg(format('SELECT %L::text AS method, stepadv_internal.category_sums(l.stepadv_labels, %s, e.advantage) AS t FROM %s e', m.method, stepadv_internal.label_key(a, 'e'::text, false), m.call_beside), ' UNION ALL ' ORDER BY m.number)
-	INTO branches FROM stepadv_internal.advantage_methods(made) m;
+	branches := stepadv_internal.method_branches(a, made, '{t}'::text[], ARRAY[format('stepadv_internal.category_sums(l.stepadv_labels, %s, e.advantage)', stepadv_internal.label_key(a, 'e'::text, false))]);
 	IF branches IS NULL OR NOT stepadv_internal.has_runs(a) OR stepadv_internal.view_options(a, 'behaviour_advantage'::text) IS NULL OR stepadv_internal.call_category(a, 'b'::text) IS NULL THEN
 		RETURN NULL;
 	END IF;
@@ -374,8 +373,9 @@ BEGIN
 		ELSE stepadv_internal.role_column(e.role, (a).rows, (stepadv_internal.group_columns((a).rows, (a).n_group_columns))[r.key], 'g'::text) END AS expression) c;
 	joins := '';
 	IF began IS NOT NULL AND ended IS NOT NULL THEN
-		-- Infinite times have no distance.
-		expression := format('CASE WHEN pg_catalog.isfinite(%1$s) AND pg_catalog.isfinite(%2$s) THEN (extract(epoch FROM %2$s) - extract(epoch FROM %1$s))::float8 END', began, ended);
+		-- Infinite times have no distance.  In VALUES Citus takes immutable functions only: those of intervals are.
+		expression := format('CASE WHEN pg_catalog.isfinite(%1$s) AND pg_catalog.isfinite(%2$s) THEN ' || CASE WHEN stepadv_internal.is_distributed(ARRAY[(a).rows]) THEN 'extract(epoch FROM %2$s OPERATOR(pg_catalog.-) %1$s)::float8'
+			ELSE '(extract(epoch FROM %2$s) - extract(epoch FROM %1$s))::float8' END || ' END', began, ended);
 		joins := stepadv_internal.run_joins(a, 'rollout'::text, views);
 	END IF;
 END

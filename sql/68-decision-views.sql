@@ -164,7 +164,7 @@ BEGIN
 	END IF;
 	by_table := stepadv_internal.run_of_rollout(stepadv_internal.without_own_runs(a));
 	-- Of the rows themselves it is brought by one join of all rollouts: to look for each group's took three times as long as to fold them.
-	SELECT coalesce(string_agg(format(', %s AS %I', r.expression, r.name), '' ORDER BY r.i) FILTER (WHERE r.view = (a).runs), '') AS of_table,
+	SELECT coalesce(string_agg(format(', %s AS %I', by_table.expressions[array_position(by_table.names, r.name)], r.name), '' ORDER BY r.i) FILTER (WHERE r.view = (a).runs), '') AS of_table,
 		coalesce(string_agg(CASE WHEN r.view = (a).runs THEN format(', a.%I', r.name) ELSE ', ' || r.expression END, '' ORDER BY r.i), '') AS expressions, coalesce(string_agg(format(', %I', r.name), '' ORDER BY r.i), '') AS names,
 		CASE WHEN bool_or(r.view = (a).began) THEN format(' LEFT JOIN %s o ON %s AND o.stepadv_rollout OPERATOR(pg_catalog.=) a.rollout_id', stepadv_internal.relation_name((a).began),
 			stepadv_internal.same_group('o'::text, (a).began, 'g'::text, (a).rows, (a).n_group_columns)) ELSE '' END AS joins

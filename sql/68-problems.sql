@@ -84,6 +84,7 @@ AS $kinds$
 		'cardinality(g.stepadv_logp_new) = cardinality(g.stepadv_logp_old) AND stepadv_internal.step_ratio_or_null(%2$s) IS NULL', NULL, '{}', '{ratios}', '%s: NULL for the step'),
 		(220, 'features that the model cannot take', 'shown', '{stepadv_features}', 'g.stepadv_features IS NOT NULL AND %1$s = ''NaN''::float8', NULL, '{}', '{spa}', '%s: NULL for the rollout'),
 		(230, 'contribution is not a finite number', 'shown', '{stepadv_contribution}', 'NOT abs(g.stepadv_contribution) <= 1e100::float8', NULL, '{}', '{spa}', '%s: NULL for the rollout'),
+		(235, 'no greedy rollout', 'unmarked', '{greedy}', 'true', NULL, '{greedy}', '{}', '%s: NULL for the group'),
 		(240, 'no state is shared', 'state', '{state}', 'alone', 'c.n_alone = c.n_steps', '{state}', '{}', '%s: no step is compared with another'),
 		(241, 'state that never meets another', 'state', '{state}', 'alone', 'c.n_alone < c.n_steps', '{}', '{}', 'nothing: the step is compared with no other')) k(place, problem, level, needs, concerns, only_if, touches, views, effect)
 $kinds$;
@@ -193,6 +194,7 @@ COMMENT ON FUNCTION stepadv_internal.problem_ids(stepadv_internal.attached) IS '
 --	lost, groupless	rows that are in no rollout, or in no group
 --	shown			what is shown beside the steps of a rollout
 --	state			steps of a group, by their states
+--	unmarked		steps of a group that has no greedy rollout, where another has
 CREATE FUNCTION stepadv_internal.problem_branches(a stepadv_internal.attached, given stepadv_internal.problem_kind[], levels text[]) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -224,6 +226,11 @@ BEGIN
 	RETURN NEXT stepadv_internal.problem_rows(n, no_id, format('(SELECT %s, l.* FROM %s CROSS JOIN LATERAL stepadv_internal.lonely_steps(g.%I) l) c',
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, n), 'g.%1$I AS k%2$s'::text, ', '::text), stepadv_internal.fold(a, '{state}'::text[], NULL::text, '{}'::text[]),
 		stepadv_internal.value_name(a)), kinds, '{state}'::text[]);
+	-- Where nobody marks any, nobody misses them.
+	RETURN NEXT stepadv_internal.problem_rows(n, no_id, format('(SELECT %1$s, (SELECT sum(o.n_steps) FROM stepadv.rollouts(g.%2$I, 0::float8) o) AS n_235, NULL::integer AS s_235 FROM %3$s
+		WHERE EXISTS (SELECT FROM %4$s x WHERE x.greedy) AND NOT EXISTS (SELECT FROM %4$s x WHERE x.greedy AND %5$s)) c',
+		stepadv_internal.list(stepadv_internal.group_columns((a).rows, n), 'g.%1$I AS k%2$s'::text, ', '::text), stepadv_internal.value_name(a), stepadv_internal.fold(a, '{}'::text[], NULL::text, '{}'::text[]),
+		rows_name, stepadv_internal.same_group('x'::text, (a).rows, 'g'::text, (a).rows, n)), kinds, '{unmarked}'::text[]);
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.problem_branches(stepadv_internal.attached, stepadv_internal.problem_kind[], text[]) IS 'part of attach: queries that together find the problems of some levels; NULL where there is nothing to look at';
@@ -261,6 +268,7 @@ AS $$
 DECLARE
 	kinds CONSTANT stepadv_internal.problem_kind[] := ARRAY(SELECT k FROM stepadv_internal.problems_for(a, made) k);
 	is_kept CONSTANT boolean := (a).folded_problems IS NOT NULL AND (a).fresh_problems IS NOT NULL AND (a).waiting IS NOT NULL;
+	key_list CONSTANT text := (SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i);
 	taken text[] := '{rollout_id,step_no,problem,n_rows,methods,effect}';
 	branches text;
 	items text;
@@ -272,12 +280,19 @@ BEGIN
 		items := concat_ws(', ', items, format('p.k%s AS %I', cardinality(taken) - 6, taken[cardinality(taken)]));
 	END LOOP;
 	SELECT string_agg(b, ' UNION ALL ') INTO branches
-	FROM stepadv_internal.problem_branches(a, kinds, CASE WHEN is_kept THEN '{groupless,shown}' ELSE '{row,number,lost,groupless,shown,state}' END::text[]) b WHERE b IS NOT NULL;
+	FROM stepadv_internal.problem_branches(a, kinds, CASE WHEN is_kept THEN '{groupless,shown,unmarked}' ELSE '{row,number,lost,groupless,shown,state,unmarked}' END::text[]) b WHERE b IS NOT NULL;
 	IF is_kept THEN
 		branches := concat_ws(' UNION ALL ', stepadv_internal.kept_problems(a), branches);
 	END IF;
-	RETURN format('SELECT %s, p.rollout_id, p.step_no, k.problem, p.n_rows, k.methods, k.effect FROM (%s) p(%s, rollout_id, step_no, place, n_rows) JOIN (VALUES %s) k(place, problem, methods, effect) ON k.place = p.place', items, branches,
-		(SELECT string_agg('k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i),
+	-- Citus takes no join of a union with VALUES.
+	IF stepadv_internal.is_distributed(ARRAY[(a).rows]) THEN
+		RETURN (
+			SELECT format('SELECT %s, p.rollout_id, p.step_no, CASE p.place %s END AS problem, p.n_rows, CASE p.place %s END AS methods, CASE p.place %s END AS effect FROM (%s) p(%s, rollout_id, step_no, place, n_rows)', items,
+				string_agg(format('WHEN %s THEN %L::text', k.place, k.problem), ' ' ORDER BY k.place), string_agg(format('WHEN %s THEN %L::text[]', k.place, k.methods), ' ' ORDER BY k.place),
+				string_agg(format('WHEN %s THEN %L::text', k.place, k.effect), ' ' ORDER BY k.place), branches, key_list)
+			FROM unnest(kinds) k);
+	END IF;
+	RETURN format('SELECT %s, p.rollout_id, p.step_no, k.problem, p.n_rows, k.methods, k.effect FROM (%s) p(%s, rollout_id, step_no, place, n_rows) JOIN (VALUES %s) k(place, problem, methods, effect) ON k.place = p.place', items, branches, key_list,
 		(SELECT string_agg(format('(%s, %L::text, %L::text[], %L::text)', k.place, k.problem, k.methods, k.effect), ', ' ORDER BY k.place) FROM unnest(kinds) k));
 END
 $$;

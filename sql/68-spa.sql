@@ -10,6 +10,7 @@ DECLARE
 	settings CONSTANT jsonb := stepadv_internal.view_options(a, 'spa'::text);
 	has_features CONSTANT boolean := stepadv_internal.has_column((a).shown, 'stepadv_features'::text);
 	arguments text;			-- of fused_reward
+	model text;
 BEGIN
 	IF NOT has_features AND NOT stepadv_internal.has_column((a).shown, 'stepadv_contribution'::text) THEN
 		IF stepadv_internal.has_column((a).shown, 'stepadv_grounded'::text) THEN
@@ -24,8 +25,10 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'A model is named by the option {"spa": {"model": "…"}}, and is a row of progress_models.';
 	END IF;
 	IF has_features THEN
-		PERFORM stepadv.user_model(settings ->> 'model');
-		contribution := format('stepadv_internal.progress_predict_or_nan((SELECT stepadv.user_model(%L::text)), %s.stepadv_features)', settings ->> 'model', alias);
+		model := stepadv.user_model(settings ->> 'model')::text;
+		-- Where Citus distributes the rows, the model itself: workers do not see the coordinator's table of models.
+		contribution := format('stepadv_internal.progress_predict_or_nan(%s, %s.stepadv_features)', CASE WHEN stepadv_internal.is_distributed(ARRAY[(a).shown])
+			THEN format('%L::stepadv.progress_model', model) ELSE format('(SELECT stepadv.user_model(%L::text))', settings ->> 'model') END, alias);
 	ELSE
 		contribution := alias || '.stepadv_contribution';
 	END IF;

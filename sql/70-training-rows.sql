@@ -90,17 +90,6 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.training_steps(regclass, regclass, text[]) IS 'part of training_rows: the relation of all steps, whose columns are those of the canonical table';
 
--- A step x of the steps is of the rollout of a step under another alias.
-CREATE FUNCTION stepadv_internal.same_rollout(steps regclass, keys text[], x text, alias text) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT string_agg(format('%2$s.%1$I %4$s %3$s.%1$I', k.name, same_rollout.x, same_rollout.alias,
-		stepadv_internal.equality_operator(stepadv_internal.column_type(same_rollout.steps, k.name))), ' AND ' ORDER BY k.i)
-	FROM unnest(same_rollout.keys || 'rollout_id'::text) WITH ORDINALITY k(name, i)
-$$;
-COMMENT ON FUNCTION stepadv_internal.same_rollout(regclass, text[], text, text) IS 'part of training_rows: the condition that two steps are of one rollout';
-
 -- The steps of a rollout up to and with the turn of a step, as conversation()
 -- takes them: a FROM item.
 CREATE FUNCTION stepadv_internal.told_steps(steps regclass, keys text[], alias text, told text) RETURNS text
@@ -112,9 +101,9 @@ AS $$
 				WHEN c.key = 'said' THEN 'x.metadata -> ''text''::text' ELSE format('x.%I', c.name) END), ', ')
 			FROM (VALUES ('step_no', 'step_no'), ('turn', 'turn'), ('observation', 'observation'), ('action', 'action'), ('tool', 'tool'), ('args', 'args'),
 				('next', 'next_observation'), ('said', 'metadata')) c(key, name)),
-		stepadv_internal.relation_name(told_steps.steps), stepadv_internal.same_rollout(told_steps.steps, told_steps.keys, 'x'::text, told_steps.alias), told_steps.alias,
+		stepadv_internal.relation_name(told_steps.steps), stepadv_internal.same_columns('x'::text, told_steps.alias, told_steps.keys || 'rollout_id'::text, told_steps.steps), told_steps.alias,
 		CASE WHEN stepadv_internal.has_column(told_steps.steps, 'turn'::text) THEN format(' OR x.turn = (SELECT y.turn FROM %s y WHERE %s AND y.step_no = %s.step_no)',
-			stepadv_internal.relation_name(told_steps.steps), stepadv_internal.same_rollout(told_steps.steps, told_steps.keys, 'y'::text, told_steps.alias), told_steps.alias) ELSE '' END,
+			stepadv_internal.relation_name(told_steps.steps), stepadv_internal.same_columns('y'::text, told_steps.alias, told_steps.keys || 'rollout_id'::text, told_steps.steps), told_steps.alias) ELSE '' END,
 		told_steps.told)
 $$;
 COMMENT ON FUNCTION stepadv_internal.told_steps(regclass, text[], text, text) IS 'part of training_rows: the FROM item of the steps of a rollout up to one, with the other calls of its turn';
@@ -210,8 +199,8 @@ DECLARE
 	number integer := -1;
 BEGIN
 	FOR message IN SELECT m FROM jsonb_array_elements(kept_conversation.kept) WITH ORDINALITY k(m, i) ORDER BY i LOOP
-		-- A turn of the model's is one message.
-		IF message ->> 'role' IN ('assistant', 'ai', 'gpt', 'model') THEN
+		-- A turn of the model's is one message; what it was shown as an example is none.
+		IF message ->> 'role' IN ('assistant', 'ai', 'gpt', 'model') AND message ->> 'is_demo' IS DISTINCT FROM 'true' THEN
 			number := number + 1;
 		END IF;
 		message := stepadv_internal.kept_message(message, by_turn, kept_conversation.whose);
@@ -400,8 +389,7 @@ AS $$
 		CASE WHEN stepadv_internal.curation_type((a).shown_rollouts, 'metadata'::text) = 'jsonb'::regtype
 			THEN format('(SELECT r.metadata FROM %s r WHERE %s AND r.stepadv_rollout = x.stepadv_rollout LIMIT 1)', stepadv_internal.relation_name((a).shown_rollouts), k.of_rollout) ELSE 'NULL::jsonb' END,
 		stepadv_internal.relation_name((a).shown), k.of_step, step_of_pair.alias)
-	FROM (SELECT string_agg(format('x.%1$I %2$s p.%1$I', u.name, u.equal), ' AND ') AS of_step, string_agg(format('r.%1$I %2$s x.%1$I', u.name, u.equal), ' AND ') AS of_rollout
-		FROM (SELECT n.name, stepadv_internal.equality_operator(stepadv_internal.column_type((a).shown, n.name)) AS equal FROM unnest(step_of_pair.keys) n(name)) u) k
+	FROM (SELECT stepadv_internal.same_columns('x'::text, 'p'::text, step_of_pair.keys, (a).shown) AS of_step, stepadv_internal.same_columns('r'::text, 'x'::text, step_of_pair.keys, (a).shown) AS of_rollout) k
 $$;
 COMMENT ON FUNCTION stepadv_internal.step_of_pair(stepadv_internal.attached, text[], text) IS 'part of training_rows: the FROM item for the chosen or rejected step of a pair';
 
@@ -416,27 +404,79 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.without_call_ids(jsonb) IS 'part of training_rows: messages without the ids of calls, to compare them';
 
+-- The view of attach whose steps a selection, or another view over views, shows.
+CREATE FUNCTION stepadv_internal.view_below(relation regclass) RETURNS regclass
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	below regclass := view_below.relation;
+BEGIN
+	WHILE below IS NOT NULL AND NOT EXISTS (SELECT FROM pg_class c, stepadv_internal.attachments(c.relowner) k WHERE c.oid = below AND below = ANY (k.views)) LOOP
+		below := (SELECT v.relation FROM stepadv_internal.view_columns(below) v WHERE v.plain AND v.name = 'step_id' AND v.column_name = 'step_id');
+	END LOOP;
+	RETURN below;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.view_below(regclass) IS 'part of training_rows: the view of attach that a relation is, or whose steps it shows; NULL where there is none';
+
+-- The states that a selection has steps in, of which pairs are made: a FROM item of
+-- the groups that have any.  A turn is one step, and whichever of its calls was
+-- chosen stands for it.
+CREATE FUNCTION stepadv_internal.chosen_groups(a stepadv_internal.attached, selection regclass, keys text[], source jsonb) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	group_values CONSTANT regclass := (a).views[array_position((a).view_kinds, 'values')];
+	missing text;
+BEGIN
+	SELECT k INTO missing FROM unnest(chosen_groups.keys) k WHERE NOT stepadv_internal.has_column(chosen_groups.selection, k) LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'column "%" does not exist in %', missing, chosen_groups.source ->> 'name'
+			USING ERRCODE = 'undefined_column', HINT = format('Pairs are of the groups of %s, whose columns the selection must have.', stepadv_internal.relation_name(group_values));
+	END IF;
+	RETURN format($q$(SELECT g.*, chosen.states FROM %1$s g
+			JOIN (SELECT %2$s, array_agg(%3$s) AS steps FROM %4$s s GROUP BY %2$s) s ON %5$s
+			CROSS JOIN LATERAL (SELECT array_agg(t.state) AS states
+				FROM unnest(s.steps) u(step_id) JOIN stepadv.returns(g.rollouts) r ON r.step_id = u.step_id
+				JOIN (SELECT x.rollout_id, x.step_no, x.state, lead(x.step_no) OVER (PARTITION BY x.rollout_id ORDER BY x.step_no) AS next FROM stepadv.steps(g.rollouts) x) t
+					ON t.rollout_id = r.rollout_id AND t.step_no <= r.step_no AND (t.next IS NULL OR r.step_no < t.next)) chosen)$q$,
+		stepadv_internal.relation_name(group_values), stepadv_internal.list(chosen_groups.keys, 's.%1$I'::text, ', '::text),
+		stepadv_internal.identity('s.step_id'::text, stepadv_internal.column_type(chosen_groups.selection, 'step_id'::text)), stepadv_internal.relation_name(chosen_groups.selection),
+		stepadv_internal.same_columns('g'::text, 's'::text, chosen_groups.keys, group_values));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.chosen_groups(stepadv_internal.attached, regclass, text[], jsonb) IS 'part of training_rows: the FROM item of the groups of an attachment that a selection has steps of, and the states of these';
+
 -- A pair per line: what was done best and worst in one state.
 CREATE FUNCTION stepadv_internal.pairs_query(advantages regclass, settings jsonb, source jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	keys CONSTANT text[] := ARRAY(SELECT jsonb_array_elements_text(source -> 'group_by'));
-	pairs CONSTANT regprocedure := 'stepadv.preference_pairs(stepadv.rollout_group,float8,integer,float8,text,float8,float8,float8,text,float8)'::regprocedure;
+	below CONSTANT regclass := stepadv_internal.view_below(pairs_query.advantages);
+	selected CONSTANT boolean := below <> pairs_query.advantages;
 	a stepadv_internal.attached;
+	keys text[] := ARRAY(SELECT jsonb_array_elements_text(source -> 'group_by'));
+	group_values regclass;
+	pairs CONSTANT regprocedure := 'stepadv.preference_pairs(stepadv.rollout_group,float8,integer,float8,text,float8,float8,float8,text,float8)'::regprocedure;
 	steps regclass;
 BEGIN
-	SELECT k.* INTO a FROM pg_class c, stepadv_internal.attachments(c.relowner) k WHERE c.oid = pairs_query.advantages AND pairs_query.advantages = ANY (k.views);
+	SELECT k.* INTO a FROM pg_class c, stepadv_internal.attachments(c.relowner) k WHERE c.oid = below AND below = ANY (k.views);
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'pairs of % are not known', source ->> 'name'
-			USING ERRCODE = 'feature_not_supported', HINT = 'Pairs compare all steps of a group: give a view of attach, such as ''rl.steps_rtmc''.';
+			USING ERRCODE = 'feature_not_supported', HINT = 'Pairs compare all steps of a group: give a view of attach, such as ''rl.steps_rtmc'', or a selection of one.';
 	ELSIF jsonb_typeof(settings -> 'columns') = 'array' AND settings -> 'columns' <> '[]' THEN
 		RAISE EXCEPTION 'columns cannot be named for pairs' USING ERRCODE = 'feature_not_supported', HINT = 'columns => ''{}'' leaves prompt, chosen and rejected alone.';
 	END IF;
+	group_values := a.views[array_position(a.view_kinds, 'values')];
+	IF selected THEN
+		keys := stepadv_internal.group_columns(group_values, a.n_group_columns);
+	END IF;
 	steps := stepadv_internal.training_steps(pairs_query.advantages, (settings ->> 'steps')::oid::regclass, keys);
 	RETURN format($q$SELECT jsonb_build_object('prompt'::text, cc.prompt, 'chosen'::text, jsonb_build_array(cc.completion), 'rejected'::text, jsonb_build_array(rc.completion))%1$s
-		FROM (SELECT %2$s, p.* FROM (SELECT g.* FROM %3$s g ORDER BY %4$s OFFSET 0) g CROSS JOIN LATERAL stepadv.preference_pairs(g.rollouts%5$s) p) p
+		FROM (SELECT %2$s, p.* FROM (SELECT g.* FROM %3$s g ORDER BY %4$s OFFSET 0) g CROSS JOIN LATERAL stepadv.preference_pairs(g.rollouts%5$s) p%11$s) p
 		%6$s %7$s %8$s %9$s
 		CROSS JOIN LATERAL stepadv_internal.conversation(ct.told, chosen.metadata, %10$L::text, format('step %%s of rollout %%s'::text, chosen.step_no, chosen.rollout_id)) cc
 		CROSS JOIN LATERAL stepadv_internal.conversation(rt.told, rejected.metadata, %10$L::text, format('step %%s of rollout %%s'::text, rejected.step_no, rejected.rollout_id)) rc$q$,
@@ -444,12 +484,14 @@ BEGIN
 			rejected.rollout_id AS rejected_rollout_id, rejected.step_no AS rejected_step_no, rejected.step_id AS rejected_step_id,
 			p.chosen_q, p.rejected_q, p.gap, p.gap_error, p.confidence, p.chosen_visits, p.rejected_visits, stepadv_internal.without_call_ids(cc.prompt) = stepadv_internal.without_call_ids(rc.prompt) AS same_prompt, p.reason) about)$q$,
 			stepadv_internal.list(keys, 'p.%1$I'::text, ', '::text)) END,
-		stepadv_internal.list(keys, 'g.%1$I'::text, ', '::text), stepadv_internal.relation_name(a.views[array_position(a.view_kinds, 'values')]),
-		(SELECT string_agg(stepadv_internal.curation_key(format('g.%I', k.name), stepadv_internal.curation_type(pairs_query.advantages, k.name)), ', ' ORDER BY k.i) FROM unnest(keys) WITH ORDINALITY k(name, i)),
+		stepadv_internal.list(keys, 'g.%1$I'::text, ', '::text),
+		CASE WHEN selected THEN stepadv_internal.chosen_groups(a, pairs_query.advantages, keys, source) ELSE stepadv_internal.relation_name(group_values) END,
+		(SELECT string_agg(stepadv_internal.curation_key(format('g.%I', k.name), stepadv_internal.curation_type(group_values, k.name)), ', ' ORDER BY k.i) FROM unnest(keys) WITH ORDINALITY k(name, i)),
 		stepadv_internal.question_arguments(a, 'preference_pairs'::text, pairs, jsonb_strip_nulls(jsonb_build_object('min_gap', settings -> 'min_gap', 'min_visits', settings -> 'min_visits',
-			'method', CASE WHEN a.view_kinds[array_position(a.views, pairs_query.advantages)] = 'batch_td' THEN 'batch_td' END))),
+			'method', CASE WHEN a.view_kinds[array_position(a.views, below)] = 'batch_td' THEN 'batch_td' END))),
 		stepadv_internal.step_of_pair(a, keys, 'chosen'::text), stepadv_internal.step_of_pair(a, keys, 'rejected'::text),
-		stepadv_internal.told_steps(steps, keys, 'chosen'::text, 'ct'::text), stepadv_internal.told_steps(steps, keys, 'rejected'::text, 'rt'::text), settings ->> 'system');
+		stepadv_internal.told_steps(steps, keys, 'chosen'::text, 'ct'::text), stepadv_internal.told_steps(steps, keys, 'rejected'::text, 'rt'::text), settings ->> 'system',
+		CASE WHEN selected THEN ' WHERE p.state = ANY (g.states)' ELSE '' END);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.pairs_query(regclass, jsonb, jsonb) IS 'part of training_rows: the query for the shape dpo';
@@ -484,7 +526,7 @@ BEGIN
 		CASE WHEN settings -> 'columns' = '[]' THEN '' ELSE format(' || (SELECT to_jsonb(about) FROM (SELECT %s, x.step_nos, x.targets) about)', grouped) END,
 		grouped, stepadv_internal.rollout_metadata_item(process_query.advantages, 'rollout_metadata'::text, 's'::text), source ->> 'name', process_query.advantage,
 		stepadv_internal.training_order(process_query.advantages, keys || 'rollout_id'::text), coalesce(settings ->> 'label_above', '0'), source ->> 'name',
-		stepadv_internal.relation_name(steps), stepadv_internal.same_rollout(steps, keys, 'x'::text, 's'::text),
+		stepadv_internal.relation_name(steps), stepadv_internal.same_columns('x'::text, 's'::text, keys || 'rollout_id'::text, steps),
 		stepadv_internal.told_steps(steps, keys, 's'::text, 't'::text), settings ->> 'system');
 END
 $$;
@@ -589,4 +631,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.training_rows(regclass, text[], text, text, text[], text, text, regclass, text, text, text, float8, integer, float8) IS
-'JSON objects made of a relation of advantages, such as a view of create_selection or of attach, to be written as JSON Lines. shape ''steps'': one per step: the columns of the group, rollout_id, step_no, step_id, advantage; the columns named, or else those called observation, action, tool, args, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs and reason and those that attach was told as state, action, logp_old and token_mask; and advantages, the advantage on each token (see broadcast), where token_mask (default: attach''s, or response_mask) or the number of tokens is known (tokens: an array or a number, default response_token_ids or attach''s logp_old); ordered by group, rollout and step; steps without an advantage are left out; error when mask and tokens differ in length. Other shapes have the conversation: the messages kept by the importer, exactly, or else made of steps (steps: the relation of all steps, by default the table below the view; columns of the canonical table: observation is said by the user, or by the tool that was called, action and calls by the assistant, system_prompt of the rollout''s metadata or system by the system; steps of one turn are one message). ''messages'': messages, of which only the step''s own has weight 1 (OpenAI); ''prompt_completion'': prompt and completion, lists of messages (TRL); both with the tools of the rollout''s metadata; ''verl'': data_source, prompt, ability, reward_model, extra_info, prompt_ids, response_ids, response_mask, response_logprobs, advantages; error for a step without tokens; ''dpo'': a line per pair of preference_pairs(min_gap, min_visits), of a view of attach: prompt (that of the chosen step), chosen, rejected, same_prompt; ''prm'': a line per rollout (TRL''s stepwise supervision): prompt, a text, completions, labels (q > label_above), targets (q); error where a step before the last has no q. Members beside the shape''s: group, ids, advantage, what there is of tokens; the columns named instead, none with ''{}''. Error, with the rollout, where a turn of its conversation is missing';
+'JSON objects made of a relation of advantages, such as a view of create_selection or of attach, to be written as JSON Lines. shape ''steps'': one per step: the columns of the group, rollout_id, step_no, step_id, advantage; the columns named, or else those called observation, action, tool, args, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs and reason and those that attach was told as state, action, logp_old and token_mask; and advantages, the advantage on each token (see broadcast), where token_mask (default: attach''s, or response_mask) or the number of tokens is known (tokens: an array or a number, default response_token_ids or attach''s logp_old); ordered by group, rollout and step; steps without an advantage are left out; error when mask and tokens differ in length. Other shapes have the conversation: the messages kept by the importer, exactly, or else made of steps (steps: the relation of all steps, by default the table below the view; columns of the canonical table: observation is said by the user, or by the tool that was called, action and calls by the assistant, system_prompt of the rollout''s metadata or system by the system; steps of one turn are one message). ''messages'': messages, of which only the step''s own has weight 1 (OpenAI); ''prompt_completion'': prompt and completion, lists of messages (TRL); both with the tools of the rollout''s metadata; ''verl'': data_source, prompt, ability, reward_model, extra_info, prompt_ids, response_ids, response_mask, response_logprobs, advantages; error for a step without tokens; ''dpo'': a line per pair of preference_pairs(min_gap, min_visits), of a view of attach, or of the states that a selection of one has steps in: prompt (that of the chosen step), chosen, rejected, same_prompt; ''prm'': a line per rollout (TRL''s stepwise supervision): prompt, a text, completions, labels (q > label_above), targets (q); error where a step before the last has no q. Members beside the shape''s: group, ids, advantage, what there is of tokens; the columns named instead, none with ''{}''. Error, with the rollout, where a turn of its conversation is missing';

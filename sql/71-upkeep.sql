@@ -468,9 +468,9 @@ BEGIN
 	PERFORM stepadv_internal.set_kept(make_kept.attachment, make_kept.how, fresh, folded, changed, fresh_over_time, folded_over_time);
 	IF make_kept.over_time THEN
 		PERFORM stepadv_internal.make_kept_signs(make_kept.attachment);
-		PERFORM stepadv_internal.make_kept_parts(make_kept.attachment);
 		PERFORM stepadv_internal.make_kept_sums(make_kept.attachment);
 		PERFORM stepadv_internal.make_kept_behaviour(make_kept.attachment);
+		PERFORM stepadv_internal.make_kept_parts(make_kept.attachment);
 		PERFORM stepadv_internal.make_kept_answers(make_kept.attachment);
 	END IF;
 END
@@ -579,6 +579,7 @@ DECLARE
 	meant regclass;
 	a record;
 BEGIN
+	PERFORM stepadv_internal.must_write('maintain'::text);
 	PERFORM stepadv_internal.check_maintain(maintain.source, maintain.how);
 	PERFORM stepadv_internal.check_watermark(maintain.how, maintain.watermark, maintain.overlap);
 	meant := stepadv_internal.to_maintain(maintain.source, maintain.prefix);
@@ -631,6 +632,7 @@ DECLARE
 	kept CONSTANT regclass[] := stepadv_internal.own_maintained(unmaintain.source, unmaintain.prefix, or_none => true);
 	attachment regclass;
 BEGIN
+	PERFORM stepadv_internal.must_write('unmaintain'::text);
 	FOREACH attachment IN ARRAY kept LOOP
 		PERFORM stepadv_internal.end_kept(attachment);
 	END LOOP;
@@ -709,6 +711,7 @@ DECLARE
 	attachment regclass;
 	total bigint := 0;
 BEGIN
+	PERFORM stepadv_internal.must_write('refresh'::text);
 	FOREACH attachment IN ARRAY stepadv_internal.own_maintained(refresh.source, refresh.prefix, false) LOOP
 		total := total + stepadv_internal.refresh_kept(attachment, coalesce(refresh.everything, false), coalesce(refresh.whole, false));
 	END LOOP;

@@ -11,7 +11,7 @@
 --							the same of what is wrong with rows, as far as changes of them are seen
 --	<prefix>_waiting		table: keys of groups that changed since.  Who writes pays no more
 --							than that; readers have their signs and bins computed, until refresh keeps them
---	<prefix>_kept_parts		view: all that is kept of the kept groups, over time, signs and bins, computed
+--	<prefix>_kept_parts		view: all that is kept of the kept groups, over time, signs, bins and behaviour, computed
 --							of them; no row of the source is read again.  Of each group once, where it is
 --							not divided.  What keeps groups right reads it, and nobody else
 --
@@ -242,7 +242,12 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_kept_signs_final';
 COMMENT ON FUNCTION stepadv_internal.kept_signs_final(internal) IS 'part of kept_signs: what there is';
 
--- One state for the three, which the server makes once for those that a query asks for.
+CREATE FUNCTION stepadv_internal.kept_advantages_final(internal) RETURNS bytea
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_kept_advantages_final';
+COMMENT ON FUNCTION stepadv_internal.kept_advantages_final(internal) IS 'part of kept_advantages: what there is';
+
+-- One state for the four, which the server makes once for those that a query asks for.
 CREATE AGGREGATE stepadv_internal.kept_sums(rollouts bigint[], runs bigint[], places integer[], sign_threshold float8, scale_threshold float8, rollout_id bigint, success integer, VARIADIC advantages "any") (
 	SFUNC = stepadv_internal.kept_estimates_trans, STYPE = internal,
 	FINALFUNC = stepadv_internal.kept_sums_final, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
@@ -263,6 +268,13 @@ CREATE AGGREGATE stepadv_internal.kept_signs(rollouts bigint[], runs bigint[], p
 );
 COMMENT ON AGGREGATE stepadv_internal.kept_signs(bigint[], bigint[], integer[], float8, float8, bigint, integer, "any") IS
 'likewise what step_signs gives of the methods at these places (from 1), for the steps of each run: rollouts are those of the group, runs for each the first one of its run; scales are those of the whole group; NULL over no rows, and where rollouts or runs are';
+
+CREATE AGGREGATE stepadv_internal.kept_advantages(rollouts bigint[], runs bigint[], places integer[], sign_threshold float8, scale_threshold float8, rollout_id bigint, success integer, VARIADIC advantages "any") (
+	SFUNC = stepadv_internal.kept_estimates_trans, STYPE = internal,
+	FINALFUNC = stepadv_internal.kept_advantages_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE stepadv_internal.kept_advantages(bigint[], bigint[], integer[], float8, float8, bigint, integer, "any") IS
+'likewise the advantages themselves, for call_sums of the same query, not to be kept; NULL over no rows';
 
 -- Of each rollout of the kept groups, by which it is divided and of which run it is: a
 -- row m per group with k1, k2, ..., its rollouts (ids), and for each of these d1, d2, ...
@@ -335,12 +347,12 @@ BEGIN
 		divided := divided || format(', %s AS %I', expression, d.divider);
 	END LOOP;
 	RETURN format($view$(
-		SELECT %1$s, p.part AS %2$s, p.is_division, p.whole AS ids, p.whole_runs AS runs%3$s%4$s
+		SELECT %1$s, p.part AS %2$s, p.is_division, p.whole AS ids, p.whole_runs AS runs%3$s%4$s%10$s
 		FROM %5$s c JOIN %6$s ON %7$s CROSS JOIN LATERAL stepadv_internal.parts_of(c.rollouts, m.ids, %9$s, %8$s) p) g$view$,
 		(SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i) FROM unnest(kept_keys, keys) WITH ORDINALITY k(kept, name, i)), stepadv_internal.value_name(a),
 		(SELECT string_agg(format(', m.r%1$s', i), '' ORDER BY i) FROM generate_series(1, kept_groups.n_runs) i), divided, stepadv_internal.relation_name((a).folded), kept_groups.relation,
 		(SELECT string_agg(format('m.k%s %s c.%I', t.attnum, stepadv_internal.equality_operator(t.atttypid), t.attname), ' AND ' ORDER BY t.attnum)
-			FROM pg_attribute t WHERE t.attrelid = (a).folded AND t.attnum BETWEEN 1 AND (a).n_group_columns), kept_groups.runs, kept_groups.divisions);
+			FROM pg_attribute t WHERE t.attrelid = (a).folded AND t.attnum BETWEEN 1 AND (a).n_group_columns), kept_groups.runs, kept_groups.divisions, stepadv_internal.kept_marks(a));
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.kept_groups(stepadv_internal.attached, integer, text, text, text) IS 'part of maintain: the relation g, a row for each kept group and part of it, as the methods read it';
@@ -370,7 +382,7 @@ BEGIN
 	IF is_shared THEN
 		places := format('%L::integer[]', ARRAY(SELECT array_position(summed, s) FROM unnest(signed) WITH ORDINALITY u(s, i) ORDER BY u.i));
 	END IF;
-	SELECT format(' LEFT JOIN LATERAL (SELECT stepadv_internal.kept_sums(%1$s) AS sums, stepadv_internal.kept_bins(%1$s) AS bins, stepadv_internal.kept_signs(%1$s) AS signs FROM ROWS FROM (%2$s, %3$s) AS f(step_id, rollout_id, step_no, success, return, %4$s)) k ON true',
+	SELECT format(' LEFT JOIN LATERAL (SELECT stepadv_internal.kept_sums(%1$s) AS sums, stepadv_internal.kept_bins(%1$s) AS bins, stepadv_internal.kept_signs(%1$s) AS signs, stepadv_internal.kept_advantages(%1$s) AS advantages FROM ROWS FROM (%2$s, %3$s) AS f(step_id, rollout_id, step_no, success, return, %4$s)) k ON true',
 		format('%s, g.runs, %s, %s, f.rollout_id, f.success, %s', CASE WHEN is_shared THEN 'g.ids' ELSE 'NULL::bigint[]' END, places, given, stepadv_internal.list(summed, 'f.%1$I'::text, ', '::text)),
 		-- As compare_source judges them.
 		substring(source.estimates FROM 'stepadv\.outcomes\([^()]*\)'), calls, columns)
@@ -388,7 +400,8 @@ COMMENT ON FUNCTION stepadv_internal.kept_estimates(stepadv_internal.attached, s
 
 -- k1, k2, ... of the group, is_division, and what the kept tables have after the group:
 -- o1, o2, ... over time, b1, b2, ... the bins, both where is_division; signs, an entry
--- per run, and for each of these r1, r2, ... by the place.  By name, so that what was added to
+-- per run, and for each of these r1, r2, ... by the place; stepadv_behaviour, an entry per row
+-- of what is kept of behaviour, where is_division.  By name, so that what was added to
 -- a table later finds its place.  NULL where the tables have what cannot be computed so.
 CREATE FUNCTION stepadv_internal.kept_parts_query(a stepadv_internal.attached) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -401,12 +414,14 @@ DECLARE
 	m record;
 	k record;
 	divided record;
+	behaviour record;
 	has text[];			-- what there is, and
 	wanted text;		-- what is wanted of it
 BEGIN
 	m := stepadv_internal.kept_runs(a);
 	k := stepadv_internal.kept_estimates(a, made, CASE WHEN (a).folded_signs IS NOT NULL THEN (a).signed_methods END);
 	divided := stepadv_internal.divided_items(a, made, k.summed);
+	behaviour := stepadv_internal.kept_behaviour_of_group(a, made, k.summed);
 	has := divided.columns || ARRAY(SELECT 'bins of ' || b FROM unnest((a).binned_methods) b);
 	WITH wanted AS (
 		SELECT 'o' || row_number() OVER (ORDER BY c.attnum) AS called, c.attname::text AS name, 1 AS i, c.attnum
@@ -417,7 +432,7 @@ BEGIN
 	IF cardinality(k.summed) > 90 OR wanted IS NULL AND (a).folded_signs IS NULL OR EXISTS (SELECT FROM unnest((a).binned_methods) b WHERE (b = ANY (k.summed)) IS NOT TRUE AND NOT EXISTS (SELECT FROM unnest(made) u WHERE u.method = b)) THEN
 		RETURN NULL;
 	END IF;
-	RETURN format('SELECT %1$s, q.is_division%2$s%3$s FROM (SELECT %4$s, g.is_division, %5$s%6$s%7$s FROM %8$s%9$s%10$s%11$s) q(%12$s)',
+	RETURN format('SELECT %1$s, q.is_division%2$s%3$s%13$s FROM (SELECT %4$s, g.is_division, %5$s%6$s%7$s%14$s FROM %8$s%9$s%10$s%11$s%15$s) q(%12$s)',
 		stepadv_internal.k_columns(n, 'q.k%1$s'::text), wanted,
 		CASE WHEN k.signs IS NOT NULL THEN ', q.signs' || coalesce((SELECT string_agg(format(', q.r%s', i), '' ORDER BY i) FROM generate_series(1, cardinality(m.run_names)) i), '') END,
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, n), 'g.%1$I'::text, ', '::text), divided.items,
@@ -428,7 +443,9 @@ BEGIN
 		(SELECT string_agg(format(' LEFT JOIN LATERAL (SELECT stepadv_internal.advantage_bins(e.advantage) AS bins FROM %s e) b%s ON true', u.call_beside, u.number), '' ORDER BY u.number)
 			FROM unnest(made) u WHERE u.method = ANY ((a).binned_methods) AND (u.method = ANY (k.summed)) IS NOT TRUE),
 		concat_ws(', ', stepadv_internal.k_columns(n, 'k%1$s'::text), 'is_division', stepadv_internal.list(has, '%1$I'::text, ', '::text),
-			CASE WHEN k.signs IS NOT NULL THEN concat_ws(', ', 'signs', (SELECT string_agg('r' || i, ', ' ORDER BY i) FROM generate_series(1, cardinality(m.run_names)) i)) END));
+			CASE WHEN k.signs IS NOT NULL THEN concat_ws(', ', 'signs', (SELECT string_agg('r' || i, ', ' ORDER BY i) FROM generate_series(1, cardinality(m.run_names)) i)) END,
+			CASE WHEN behaviour.item IS NOT NULL THEN 'stepadv_behaviour' END),
+		CASE WHEN behaviour.item IS NOT NULL THEN ', q.stepadv_behaviour' END, ', ' || behaviour.item, behaviour.joins);
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.kept_parts_query(stepadv_internal.attached) IS 'part of maintain: the query of the view <prefix>_kept_parts; NULL where there is nothing that it could compute';

@@ -1,5 +1,6 @@
 -- Keeping the sums of 67-summed.sql: made empty by maintain, filled whenever all is
--- folded, and by refresh where a group changed.  src/upkeep/signs.c calls for it.
+-- folded, and by refresh where a group changed.  src/upkeep/parts.c calls for it: it asks once
+-- for the statements, which take longer to write than to run.
 
 CREATE FUNCTION stepadv_internal.make_kept_sums(attachment regclass) RETURNS void
 LANGUAGE plpgsql
@@ -27,6 +28,22 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_kept_sums(regclass) IS 'part of maintain: the tables of sums by division; none where no distributions are kept';
 
+-- That kept sums have no division of a row whose divisions are these expressions.  Where all are
+-- known, which is one look into a hash; others one by one.
+CREATE FUNCTION stepadv_internal.lacks_division(a stepadv_internal.attached, summed regclass, names text, divisions text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	of_s CONSTANT text := stepadv_internal.list(string_to_array(names, ', '), 's.%1$s'::text, ', '::text);
+	known CONSTANT text := (SELECT string_agg(o.o || ' IS NOT NULL', ' AND ' ORDER BY o.i) FROM unnest(string_to_array(divisions, ', ')) WITH ORDINALITY o(o, i) JOIN stepadv_internal.divisions(a) d ON d.i = o.i WHERE d.view IS NOT NULL);
+BEGIN
+	RETURN format('NOT EXISTS (SELECT FROM %1$s s WHERE %2$s) AND ((%3$s) OR NOT EXISTS (SELECT FROM %1$s s WHERE %4$s))', stepadv_internal.relation_name(summed),
+		stepadv_internal.same_divisions(a, of_s, divisions, false), known, stepadv_internal.same_divisions(a, of_s, divisions, true));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.lacks_division(stepadv_internal.attached, regclass, text, text) IS 'part of maintain and refresh: the condition that sums by division have none of a row''s';
+
 -- The sums of all that is kept; where they are kept themselves: of those divisions that have none.
 CREATE FUNCTION stepadv_internal.kept_sums_queries(a stepadv_internal.attached) RETURNS TABLE (i integer, suffix text, summed regclass, query text)
 LANGUAGE plpgsql STABLE
@@ -34,59 +51,57 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	l CONSTANT record := stepadv_internal.summed_lists(a);
-	lacks CONSTANT text := '%s NOT EXISTS (SELECT FROM %s s WHERE %s)';
-	of_s CONSTANT text := stepadv_internal.list(string_to_array(l.names, ', '), 's.%1$s'::text, ', '::text);
 BEGIN
 	RETURN QUERY SELECT 1, 'summed_over_time', (a).summed_over_time, format('SELECT %s, %s FROM %s o(%s) WHERE o.n_rollouts IS NOT NULL%s GROUP BY %s',
 		r.shown, stepadv_internal.summed_items(a, l.rest, true), stepadv_internal.relation_name((a).folded_over_time), l.o_columns,
-		CASE WHEN (a).summed_over_time IS NOT NULL THEN format(lacks, ' AND', stepadv_internal.relation_name((a).summed_over_time), stepadv_internal.same_divisions(a, of_s, l.of_o, true)) END, l.of_o)
+		' AND ' || CASE WHEN (a).summed_over_time IS NOT NULL THEN stepadv_internal.lacks_division(a, (a).summed_over_time, l.names, l.of_o) END, l.of_o)
 	FROM (SELECT string_agg(format('%s AS %s', e.expression, e.name), ', ' ORDER BY e.i) FROM unnest(string_to_array(l.of_o, ', '), string_to_array(l.names, ', ')) WITH ORDINALITY e(expression, name, i)) r(shown);
 	RETURN QUERY SELECT 2, 'summed_bins', (a).summed_bins, format('SELECT %s, %s FROM %s c(%s)%s GROUP BY %s',
 		r.shown, (SELECT string_agg(format('stepadv_internal.merged_bins(c.m%1$s) AS m%1$s', m), ', ' ORDER BY m) FROM generate_series(1, cardinality((a).binned_methods)) m),
 		stepadv_internal.relation_name((a).folded_bins), l.c_columns,
-		CASE WHEN (a).summed_bins IS NOT NULL THEN format(lacks, ' WHERE', stepadv_internal.relation_name((a).summed_bins), stepadv_internal.same_divisions(a, of_s, l.of_c, true)) END, l.of_c)
+		' WHERE ' || CASE WHEN (a).summed_bins IS NOT NULL THEN stepadv_internal.lacks_division(a, (a).summed_bins, l.names, l.of_c) END, l.of_c)
 	FROM (SELECT string_agg(format('%s AS %s', e.expression, e.name), ', ' ORDER BY e.i) FROM unnest(string_to_array(l.of_c, ', '), string_to_array(l.names, ', ')) WITH ORDINALITY e(expression, name, i)) r(shown);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.kept_sums_queries(stepadv_internal.attached) IS 'part of maintain: the queries of the sums by division, of what is kept of the groups';
 
--- Those of divisions that changed, before what is kept of their groups is kept anew; or all.
-CREATE FUNCTION stepadv_internal.forget_sums(attachment regclass, everything boolean) RETURNS void
+-- Before what is kept of groups that wait is kept anew: forget, all sums of their divisions; and
+-- after it: add, the sums of divisions that have none.
+CREATE FUNCTION stepadv_internal.sums_statements(attachment regclass, OUT forget text[], OUT add text[])
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
+	behaviour record;
+	changed text;
+BEGIN
+	IF NOT stepadv_internal.is_summed(a) THEN
+		RETURN;
+	END IF;
+	behaviour := stepadv_internal.behaviour_statements(a);
+	changed := stepadv_internal.division_changed(a, (stepadv_internal.summed_lists(a)).changed);
+	forget := behaviour.forget || format('DELETE FROM %s s WHERE %s', (a).summed_over_time, changed) || format('DELETE FROM %s s WHERE %s', (a).summed_bins, changed);
+	add := ARRAY(SELECT format('INSERT INTO %s %s', q.summed, q.query) FROM stepadv_internal.kept_sums_queries(a) q ORDER BY q.i) || behaviour.add;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.sums_statements(regclass) IS 'part of maintain and refresh: the statements that delete the sums of divisions that changed, and that add those of divisions that have none; NULL where no sums are kept';
+
+CREATE FUNCTION stepadv_internal.forget_all_sums(attachment regclass) RETURNS void
 LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = on
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
 	item regclass;
 BEGIN
-	IF NOT stepadv_internal.is_summed(a) OR NOT everything AND NOT stepadv_internal.has_waiting((a).waiting) THEN
-		RETURN;
-	END IF;
-	PERFORM stepadv_internal.forget_behaviour(a, everything);
-	FOREACH item IN ARRAY ARRAY[(a).summed_over_time, (a).summed_bins] LOOP
-		EXECUTE format('DELETE FROM %s s', item) || CASE WHEN everything THEN '' ELSE ' WHERE ' || stepadv_internal.division_changed(a, (stepadv_internal.summed_lists(a)).changed) END;
+	FOREACH item IN ARRAY ARRAY[(a).summed_over_time, (a).summed_bins, (a).summed_behaviour, (a).folded_behaviour] LOOP
+		CONTINUE WHEN item IS NULL;
+		EXECUTE format('DELETE FROM %s', item);
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.forget_sums(regclass, boolean) IS 'part of maintain and refresh: deletes the sums of divisions that changed, or all';
-
-CREATE FUNCTION stepadv_internal.add_sums(attachment regclass) RETURNS void
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = on
-AS $$
-DECLARE
-	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
-	item record;
-BEGIN
-	IF stepadv_internal.is_summed(a) THEN
-		FOR item IN SELECT * FROM stepadv_internal.kept_sums_queries(a) q ORDER BY q.i LOOP
-			EXECUTE format('INSERT INTO %s %s', item.summed, item.query);
-		END LOOP;
-		PERFORM stepadv_internal.add_behaviour(a);
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.add_sums(regclass) IS 'part of maintain and refresh: the sums of divisions that have none';
+COMMENT ON FUNCTION stepadv_internal.forget_all_sums(regclass) IS 'part of maintain and refresh: deletes all sums by division, and what is kept of behaviour';
 
 -- Numbers of rows are exact; other sums depend on the order, in their last digits.
 CREATE FUNCTION stepadv_internal.check_sums(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)

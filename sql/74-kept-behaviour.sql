@@ -136,6 +136,86 @@ END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.behaviour_parts(stepadv_internal.attached, integer) IS 'part of maintain: the query of what is kept of behaviour, all parts or one';
 
+-- The same of a row of g of kept_groups, in one look at its rollouts and without asking a method again that
+-- kept_estimates (k) asked: an entry per part, or NULL where groups are not kept as they are behaved in.  What is joined
+-- are lists by group, which a query that does not ask for the entries does not read.
+CREATE FUNCTION stepadv_internal.kept_behaviour_of_group(a stepadv_internal.attached, made stepadv_internal.made_method[], summed text[], OUT item text, OUT joins text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+DECLARE
+	shapes record;
+	calls record;
+BEGIN
+	IF (a).folded_behaviour IS NULL OR coalesce((a).unit, '') IN ('turn', 'turn_set') THEN
+		RETURN;
+	END IF;
+	shapes := stepadv_internal.kept_shapes_of_group(a);
+	calls := stepadv_internal.kept_calls_of_group(a, made, summed);
+	item := format('CASE WHEN g.is_division THEN (SELECT array_agg(ROW(x.*)::stepadv_internal.behaviour_part) FROM (%s) x(%s)) END',
+		concat_ws(' UNION ALL ', calls.query, shapes.query), stepadv_internal.list(stepadv_internal.behaviour_columns(), '%1$s'::text, ', '::text));
+	joins := concat(calls.joins, shapes.joins);
+END
+$query$;
+COMMENT ON FUNCTION stepadv_internal.kept_behaviour_of_group(stepadv_internal.attached, stepadv_internal.made_method[], text[]) IS 'part of maintain: the item of <prefix>_kept_parts with what is kept of the behaviour of a group, and the joins for it; NULL where that is not made of kept groups';
+
+-- Its calls, and the advantages of these: of methods whose rows are the group's steps as they are in k.
+CREATE FUNCTION stepadv_internal.kept_calls_of_group(a stepadv_internal.attached, made stepadv_internal.made_method[], summed text[], OUT query text, OUT joins text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+DECLARE
+	row CONSTANT text := 'SELECT %s, %s, %s, NULL::boolean[], NULL::float8[], NULL::float8[], NULL::float8[]';
+	given CONSTANT text := format('g.%I, l.stepadv_labels, %L::boolean', stepadv_internal.value_name(a), stepadv_internal.step_is_key((a).shown, (a).n_group_columns));
+	aligned text[];
+BEGIN
+	IF stepadv_internal.call_category(a, 'b'::text) IS NULL THEN
+		RETURN;
+	END IF;
+	joins := stepadv_internal.labels_join(a);
+	SELECT array_agg(m.method ORDER BY m.number) INTO aligned FROM stepadv_internal.aligned_methods(made) m;
+	SELECT concat_ws(' UNION ALL ', format(row, '1', 'NULL::text', format('stepadv_internal.call_counts(%s)', given)),
+		CASE WHEN aligned IS NOT NULL THEN format(row, '2', 'NULL::text', format('stepadv_internal.call_sums(%s, k.advantages, %L::integer[])', given,
+			ARRAY(SELECT array_position(summed, u.method) FROM unnest(aligned) WITH ORDINALITY u(method, i) ORDER BY u.i))) END,
+		string_agg(format(row, '2', format('%L::text', m.method), format('(SELECT stepadv_internal.category_sums(l.stepadv_labels, %s, e.advantage) FROM %s e)', stepadv_internal.label_key(a, 'e'::text, false), m.call_beside)), ' UNION ALL ' ORDER BY m.number))
+	INTO query FROM stepadv_internal.advantage_methods(made) m WHERE (m.method = ANY (aligned)) IS NOT TRUE;
+END
+$query$;
+COMMENT ON FUNCTION stepadv_internal.kept_calls_of_group(stepadv_internal.attached, stepadv_internal.made_method[], text[]) IS 'part of maintain: the query of what is kept of the calls of a row of g, and the join for it; NULL without categories';
+
+-- Its shapes and distances.  What others say of rollouts is in a list y, which has them in any order.
+CREATE FUNCTION stepadv_internal.kept_shapes_of_group(a stepadv_internal.attached, OUT query text, OUT joins text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $query$
+DECLARE
+	source CONSTANT record := stepadv_internal.shape_source(a);
+	value CONSTANT text := stepadv_internal.value_name(a);
+	keys CONSTANT text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
+	-- Which of the measures are those of others: what is joined has other aliases than a.
+	others CONSTANT integer[] := CASE WHEN source.joins = '' THEN '{}' ELSE ARRAY(SELECT u.i::integer FROM unnest(source.names) WITH ORDINALITY u(name, i) WHERE u.name IN ('response_tokens', 'seconds') ORDER BY u.i) END;
+	rows text := source.rows;
+BEGIN
+	IF source.joins <> '' THEN
+		joins := format(' LEFT JOIN (SELECT %1$s, array_agg(a.rollout_id) AS ids%2$s FROM (SELECT %3$s, c.rollouts AS %4$I FROM %5$s c) g CROSS JOIN LATERAL stepadv.rollouts(g.%4$I) a%6$s GROUP BY %1$s) y ON %7$s',
+			stepadv_internal.list(keys, 'g.%1$I'::text, ', '::text), (SELECT string_agg(format(', array_agg(%s) AS v%s', source.expressions[o], o), '' ORDER BY o) FROM unnest(others) o),
+			(SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i) FROM unnest(stepadv_internal.group_columns((a).folded, (a).n_group_columns), keys) WITH ORDINALITY k(kept, name, i)),
+			value, stepadv_internal.relation_name((a).folded), source.joins, stepadv_internal.same_group('y'::text, (a).rows, 'g'::text, (a).rows, (a).n_group_columns));
+		rows := format('(SELECT a.*%s FROM %s LEFT JOIN unnest(y.ids%s) z(rollout_id%s) ON z.rollout_id OPERATOR(pg_catalog.=) a.rollout_id ORDER BY a.rollout_id) a',
+			(SELECT string_agg(format(', z.v%s', o), '' ORDER BY o) FROM unnest(others) o), rows, (SELECT string_agg(format(', y.v%s', o), '' ORDER BY o) FROM unnest(others) o), (SELECT string_agg(format(', v%s', o), '' ORDER BY o) FROM unnest(others) o));
+	END IF;
+	query := (SELECT format('SELECT m.* FROM (SELECT array_agg(a.success) AS success, %1$s%2$s FROM %3$s) b CROSS JOIN LATERAL (VALUES %4$s%5$s) m',
+			string_agg(format('array_agg(%s) AS m%s', CASE WHEN e.i = ANY (others) THEN 'a.v' || e.i ELSE e.expression END, e.i), ', ' ORDER BY e.i),
+			CASE WHEN h.known THEN ', array_agg(a.success) FILTER (WHERE h.h) AS outcomes, array_agg(a.n_steps::float8) FILTER (WHERE h.h) AS numbers, array_agg(a.distance) FILTER (WHERE h.h) AS distances, array_agg(a.excess) FILTER (WHERE h.h) AS excesses' END,
+			rows || CASE WHEN h.known THEN ' CROSS JOIN LATERAL (SELECT a.success IS NOT NULL AND a.n_steps > 0) h(h)' ELSE '' END,
+			string_agg(format('(3, %L::text, NULL::stepadv_internal.category_table, b.success, b.m%s, NULL::float8[], NULL::float8[])', n.name, e.i), ', ' ORDER BY e.i),
+			CASE WHEN h.known THEN ', (4, NULL, NULL, b.outcomes, b.numbers, b.distances, b.excesses)' END)
+		FROM unnest(source.expressions) WITH ORDINALITY e(expression, i) JOIN unnest(source.names) WITH ORDINALITY n(name, i) ON n.i = e.i
+		CROSS JOIN (SELECT 'state' = ANY (stepadv_internal.available_roles(a)) AS known) h GROUP BY h.known);
+END
+$query$;
+COMMENT ON FUNCTION stepadv_internal.kept_shapes_of_group(stepadv_internal.attached) IS 'part of maintain: the query of what is kept of the shapes of the rollouts of a row of g, and the join for it';
+
 CREATE FUNCTION stepadv_internal.not_kept(a stepadv_internal.attached) RETURNS stepadv_internal.attached
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
@@ -202,8 +282,9 @@ DECLARE
 	of_r CONSTANT text := stepadv_internal.list(string_to_array(behaviour_totals.names, ', '), 'r.%1$s'::text, ', '::text);
 	of_s CONSTANT text := stepadv_internal.list(string_to_array(behaviour_totals.names, ', '), 's.%1$s'::text, ', '::text);
 	width CONSTANT float8 := coalesce((stepadv_internal.view_options(a, 'success_by_horizon'::text) ->> 'width')::float8, 1);
-	-- To look which methods there are takes a while.
-	aligned CONSTANT text[] := CASE WHEN part = 2 THEN ARRAY(SELECT m.method FROM stepadv_internal.aligned_methods(stepadv_internal.methods_by_group(a)) m) END;
+	-- Those that are side by side, of which it is kept: to look how each is called would take a while.
+	aligned CONSTANT text[] := CASE WHEN part = 2 THEN ARRAY(SELECT b.method FROM unnest((a).binned_methods) WITH ORDINALITY b(method, i)
+		JOIN stepadv_internal.methods_of(a) m ON m.method = b.method AND m.ours AND 'value' <> ALL (m.requires) ORDER BY b.i) END;
 BEGIN
 	RETURN CASE part
 		WHEN 1 THEN format('SELECT %s, 1 AS part, c.category, NULL::text AS name, NULL::float8 AS horizon, c.x FROM (SELECT %s, stepadv_internal.category_totals(r.calls) AS t FROM %s WHERE r.part = 1 GROUP BY %s) s%s',
@@ -306,27 +387,12 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_kept_behaviour(regclass) IS 'part of maintain: the view and the tables of what is kept of behaviour; none where no sums are kept, or where it depends on tables that are not watched';
 
-CREATE FUNCTION stepadv_internal.forget_behaviour(a stepadv_internal.attached, everything boolean) RETURNS void
-LANGUAGE plpgsql
+-- Whether who computes the rest of what is kept of a group computes and writes its behaviour, too.
+CREATE FUNCTION stepadv_internal.behaviour_is_part(a stepadv_internal.attached) RETURNS boolean
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	k_list CONSTANT text := stepadv_internal.k_columns((a).n_group_columns, 'k%1$s'::text);
-BEGIN
-	IF NOT stepadv_internal.keeps_behaviour(a) THEN
-		RETURN;
-	ELSIF everything THEN
-		EXECUTE format('DELETE FROM %s', (a).summed_behaviour);
-		EXECUTE format('DELETE FROM %s', (a).folded_behaviour);
-		RETURN;
-	END IF;
-	EXECUTE format('DELETE FROM %s s WHERE %s', (a).summed_behaviour, stepadv_internal.division_changed(a, (stepadv_internal.behaviour_lists(a)).changed));
-	EXECUTE format('DELETE FROM %s f USING (SELECT DISTINCT w.* FROM %s w) w(%s) WHERE %s', (a).folded_behaviour, (a).waiting, k_list,
-		(SELECT string_agg(format('f.%I %s w.k%s', t.attname, stepadv_internal.equality_operator(t.atttypid), t.attnum), ' AND ' ORDER BY t.attnum)
-			FROM pg_attribute t WHERE t.attrelid = (a).folded_behaviour AND t.attnum BETWEEN 1 AND (a).n_group_columns));
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.forget_behaviour(stepadv_internal.attached, boolean) IS 'part of maintain and refresh: deletes what is kept of the behaviour of groups that wait, and of their divisions, or all';
+AS $$ SELECT (a).kept_parts IS NOT NULL AND stepadv_internal.has_column((a).kept_parts, 'stepadv_behaviour'::text) $$;
+COMMENT ON FUNCTION stepadv_internal.behaviour_is_part(stepadv_internal.attached) IS 'part of maintain and refresh: whether <prefix>_kept_parts has what is kept of behaviour';
 
 -- Of the groups (c, with its ctid) that have none.  One that a method does not know what to do with
 -- goes on waiting, where others do not.
@@ -385,33 +451,39 @@ DECLARE
 	relation CONSTANT text := format('(SELECT %s FROM %s f(%s)%s) r(%s)', l.items, stepadv_internal.relation_name((a).folded_behaviour), l.f_columns, which,
 		concat_ws(', ', l.names, array_to_string(stepadv_internal.behaviour_columns(), ', ')));
 BEGIN
-	RETURN (SELECT string_agg(stepadv_internal.behaviour_totals(a, l.names, relation, i), ' UNION ALL ' ORDER BY i) FROM generate_series(1, 4) i);
+	RETURN (SELECT string_agg(stepadv_internal.behaviour_totals(a, l.names, relation, i), ' UNION ALL ' ORDER BY i)
+		FROM generate_series(CASE WHEN stepadv_internal.call_category(a, 'b'::text) IS NULL THEN 3 ELSE 1 END, 4) i);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.all_behaviour_totals(stepadv_internal.attached, text) IS 'part of maintain: the query of all that the views of behaviour show, of what is kept of the groups';
 
-CREATE FUNCTION stepadv_internal.add_behaviour(a stepadv_internal.attached) RETURNS void
-LANGUAGE plpgsql
+-- Those of sums_statements about behaviour.  What is a part is deleted and written with the group's other parts.
+CREATE FUNCTION stepadv_internal.behaviour_statements(a stepadv_internal.attached, OUT forget text[], OUT add text[])
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+	k_list CONSTANT text := stepadv_internal.k_columns((a).n_group_columns, 'k%1$s'::text);
 	l record;
-	names text[];
-	found boolean;
 BEGIN
+	forget := '{}';
+	add := '{}';
 	IF NOT stepadv_internal.keeps_behaviour(a) THEN
 		RETURN;
 	END IF;
-	PERFORM stepadv_internal.fold_behaviour(a);
 	l := stepadv_internal.behaviour_lists(a);
-	names := string_to_array(l.names, ', ');
-	EXECUTE format('SELECT EXISTS (SELECT FROM %s)', (a).summed_behaviour) INTO found;
-	EXECUTE format('INSERT INTO %s %s', (a).summed_behaviour, stepadv_internal.all_behaviour_totals(a, CASE WHEN found THEN
-		format(' WHERE NOT EXISTS (SELECT FROM (SELECT DISTINCT %s FROM %s s) s WHERE %s)', stepadv_internal.list(names, 's.%1$s'::text, ', '::text), stepadv_internal.relation_name((a).summed_behaviour),
-			stepadv_internal.same_divisions(a, stepadv_internal.list(names, 's.%1$s'::text, ', '::text), l.of_f, true)) ELSE '' END));
+	forget := ARRAY[format('DELETE FROM %s s WHERE %s', (a).summed_behaviour, stepadv_internal.division_changed(a, l.changed))];
+	add := ARRAY[format('INSERT INTO %s %s', (a).summed_behaviour,
+		stepadv_internal.all_behaviour_totals(a, ' WHERE ' || stepadv_internal.lacks_division(a, (a).summed_behaviour, l.names, l.of_f)))];
+	IF NOT stepadv_internal.behaviour_is_part(a) THEN
+		forget := forget || format('DELETE FROM %s f USING (SELECT DISTINCT w.* FROM %s w) w(%s) WHERE %s', (a).folded_behaviour, (a).waiting, k_list,
+			(SELECT string_agg(format('f.%I %s w.k%s', t.attname, stepadv_internal.equality_operator(t.atttypid), t.attnum), ' AND ' ORDER BY t.attnum)
+				FROM pg_attribute t WHERE t.attrelid = (a).folded_behaviour AND t.attnum BETWEEN 1 AND (a).n_group_columns));
+		add := format('SELECT stepadv_internal.fold_behaviour(stepadv_internal.known(%L::regclass))', (a).attachment) || add;
+	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.add_behaviour(stepadv_internal.attached) IS 'part of maintain and refresh: what is kept of the behaviour of groups and divisions that have none';
+COMMENT ON FUNCTION stepadv_internal.behaviour_statements(stepadv_internal.attached) IS 'part of maintain and refresh: the statements that delete what is kept of the behaviour of divisions that changed, and that keep it';
 
 -- After the views were made anew: whether what is kept must be computed again.
 CREATE FUNCTION stepadv_internal.renew_fresh_behaviour(a stepadv_internal.attached) RETURNS boolean

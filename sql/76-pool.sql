@@ -5,15 +5,6 @@
 
 -- ---- What a pool is made of
 
-CREATE FUNCTION stepadv_internal.same_keys(one text, other text, keys text[], relation regclass) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT string_agg(format('%1$s.%2$I %3$s %4$s.%2$I', same_keys.one, k.name, stepadv_internal.equality_operator(a.atttypid), same_keys.other), ' AND ' ORDER BY k.i)
-	FROM unnest(same_keys.keys) WITH ORDINALITY k(name, i) JOIN pg_attribute a ON a.attrelid = same_keys.relation AND a.attname = k.name
-$$;
-COMMENT ON FUNCTION stepadv_internal.same_keys(text, text, text[], regclass) IS 'part of pools: the condition that two aliases have the same group, whose columns both call by the same names; their types are the relation''s';
-
 CREATE TYPE stepadv_internal.known_pool AS (name text, pool regclass, pool_name text, marks_name text, keys text[]);
 COMMENT ON TYPE stepadv_internal.known_pool IS 'a pool as it is known by the catalog: the name of its view, its tables, and the columns of the group';
 
@@ -219,7 +210,7 @@ BEGIN
 		stepadv_internal.relation_name(groups));
 	ready := stepadv_internal.create_view(in_schema, (a).prefix || '_ready', format(stepadv_internal.ready_query(), stepadv_internal.list(keys, 'g.%1$I'::text, ', '::text),
 			made.items, made.complete, made.stale, made.uniform, create_pool.uses, stepadv_internal.relation_name(groups), format('%I.%I', in_schema, (a).prefix || '_pool'),
-			stepadv_internal.same_keys('g'::text, 'p'::text, keys, groups), format('%I.%I', in_schema, (a).prefix || '_step_marks')),
+			stepadv_internal.same_columns('g'::text, 'p'::text, keys, groups), format('%I.%I', in_schema, (a).prefix || '_step_marks')),
 		'a row per group: what is known of it, and its status: ready (complete, informative, held by nobody), claimed, consumed, incomplete (too few rollouts, or one not judged), stale, uniform (all rollouts ended alike)');
 	RETURN ready;
 END
@@ -278,7 +269,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('INSERT INTO %1$s (%2$s) SELECT %3$s WHERE NOT EXISTS (SELECT FROM %1$s p WHERE %4$s) AND pg_try_advisory_xact_lock(hashtextextended(ROW(%3$s)::text, %5$s)) ON CONFLICT DO NOTHING',
 		enter_sql.pool_name, stepadv_internal.list(enter_sql.keys, '%1$I'::text, ', '::text), stepadv_internal.list(enter_sql.keys, '($1).%1$I'::text, ', '::text),
-		stepadv_internal.same_keys('p'::text, '($1)'::text, enter_sql.keys, enter_sql.pool), enter_sql.pool::oid)
+		stepadv_internal.same_columns('p'::text, '($1)'::text, enter_sql.keys, enter_sql.pool), enter_sql.pool::oid)
 $$;
 COMMENT ON FUNCTION stepadv_internal.enter_sql(text, text[], regclass) IS 'part of claim_groups: the statement that gives a group, $1, its row in the pool; waits for nobody';
 
@@ -296,7 +287,7 @@ AS $$
 			ended_claims = CASE WHEN p.claimed_until IS NULL THEN p.ended_claims ELSE p.ended_claims || p.claim END
 		FROM free WHERE %4$s RETURNING p.claimed_until
 		$q$, take_sql.pool_name, stepadv_internal.list(take_sql.keys, 'p.%1$I'::text, ', '::text),
-		stepadv_internal.same_keys('p'::text, '($1)'::text, take_sql.keys, take_sql.pool), stepadv_internal.same_keys('p'::text, 'free'::text, take_sql.keys, take_sql.pool))
+		stepadv_internal.same_columns('p'::text, '($1)'::text, take_sql.keys, take_sql.pool), stepadv_internal.same_columns('p'::text, 'free'::text, take_sql.keys, take_sql.pool))
 $$;
 COMMENT ON FUNCTION stepadv_internal.take_sql(text, text[], regclass) IS 'part of claim_groups: the statement that takes a group, $1, for the claim $2 of $3 for the time $4; no row where somebody else has it';
 
@@ -331,6 +322,7 @@ BEGIN
 		RAISE EXCEPTION 'n must be at least 1, not %', coalesce(claim_groups.n::text, 'NULL') USING ERRCODE = 'invalid_parameter_value', HINT = 'It is how many groups are wanted.';
 	END IF;
 	PERFORM stepadv_internal.check_lease(claim_groups.lease);
+	PERFORM stepadv_internal.must_write('claim_groups'::text);
 	-- The parameter is the one variable that has the type of the view's rows.
 	FOR pool IN EXECUTE format('SELECT r.* FROM %s r WHERE r.status = ''ready'' ORDER BY %s', p.name, stepadv_internal.claim_order(ready, p.name, p.keys, claim_groups."by")) LOOP
 		EXECUTE enter USING pool;
@@ -455,7 +447,7 @@ BEGIN
 		RAISE EXCEPTION 'tag must be given' USING ERRCODE = 'null_value_not_allowed';
 	ELSIF tag_steps.remove THEN
 		EXECUTE format('UPDATE %1$s m SET tags = array_remove(m.tags, $1) FROM (SELECT DISTINCT %2$s, s.step_id FROM %3$s s) s WHERE %4$s AND m.step_id = s.step_id AND $1 = ANY (m.tags)',
-			p.marks_name, stepadv_internal.list(p.keys, 's.%1$I'::text, ', '::text), source, stepadv_internal.same_keys('m'::text, 's'::text, p.keys, p.pool)) USING tag_steps.tag;
+			p.marks_name, stepadv_internal.list(p.keys, 's.%1$I'::text, ', '::text), source, stepadv_internal.same_columns('m'::text, 's'::text, p.keys, p.pool)) USING tag_steps.tag;
 	ELSE
 		-- In their order, as whoever else comes to them.
 		EXECUTE format('INSERT INTO %1$s AS m (%2$s, step_id, tags) SELECT DISTINCT %2$s, step_id, ARRAY[$1] FROM %3$s WHERE step_id IS NOT NULL ORDER BY %2$s, step_id
@@ -482,7 +474,7 @@ BEGIN
 		WHERE p.claim = $1 AND p.claimed_until IS NOT NULL AND s.step_id IS NOT NULL%7$s ORDER BY %3$s, s.step_id
 		ON CONFLICT (%2$s, step_id) DO UPDATE SET n_trained = m.n_trained + 1, trained_at = statement_timestamp(), trained_step = $2',
 		p.marks_name, keys, stepadv_internal.list(p.keys, 's.%1$I'::text, ', '::text), stepadv_internal.check_steps(mark_trained.steps, p.keys), p.pool_name,
-		stepadv_internal.same_keys('p'::text, 's'::text, p.keys, p.pool),
+		stepadv_internal.same_columns('p'::text, 's'::text, p.keys, p.pool),
 		(SELECT string_agg(format(' AND s.%1$I %2$s ANY (ARRAY(SELECT h.%1$I FROM %3$s h WHERE h.claim = $1 AND h.claimed_until IS NOT NULL))', k.name,
 				stepadv_internal.equality_operator(a.atttypid), p.pool_name), '' ORDER BY k.i)
 		FROM unnest(p.keys) WITH ORDINALITY k(name, i) JOIN pg_attribute a ON a.attrelid = p.pool AND a.attname = k.name

@@ -3,8 +3,8 @@
 #
 #   freeze          writes the present version's install scripts to releases/
 #   begin VERSION   makes VERSION the one under development
-#   same FILE       fails if FILE, just joined, is of a version that was frozen
-#                   with other contents
+#   same FILE       fails if FILE (absolute: it may lie in a folder of builds), just
+#                   joined, is of a version that was frozen with other contents
 set -eu
 # The order of the parts is that of make: by bytes.
 LC_ALL=C
@@ -91,7 +91,7 @@ begin()
 
 same()
 {
-	frozen=$(dirname "$1")/releases/$(basename "$1")
+	frozen=$(basename "$(dirname "$1")")/releases/$(basename "$1")
 	if [ -e "$frozen" ] && ! cmp "$1" "$frozen" >&2; then
 		rm -f "$1"
 		fail "$frozen is released and does not change: make begin VERSION=…, then write the upgrade script"

@@ -1,6 +1,6 @@
 /*
  * compat.h
- *		What differs between PostgreSQL 14 and 18, in one place.
+ *		What differs between PostgreSQL 14 and 19, in one place.
  */
 #ifndef STEPADV_COMPAT_H
 #define STEPADV_COMPAT_H
@@ -24,6 +24,18 @@
 #else
 #define JSON_CALLBACK void
 #define JSON_CALLBACK_RETURN return
+#endif
+
+/*
+ * JSON that is built piece by piece: up to 18 the caller has the parser's stack and
+ * is given the value, in 19 both are in a state of his.
+ */
+#if PG_VERSION_NUM >= 190000
+#define JSONB_STATE JsonbInState
+#define push_jsonb(state, token, value, complete) (pushJsonbValue(state, token, value), *(complete) = (state)->result)
+#else
+#define JSONB_STATE JsonbParseState *
+#define push_jsonb(state, token, value, complete) (*(complete) = pushJsonbValue(state, token, value))
 #endif
 
 #if PG_VERSION_NUM >= 170000
@@ -143,14 +155,23 @@
 #define check_insert_permission(names, item) \
 	((item)->p_perminfo->requiredPerms = ACL_INSERT, (void) ExecCheckPermissions((names)->p_rtable, list_make1((item)->p_perminfo), true))
 #define root_to_partition_map(partition, estate) ExecGetRootToChildMap(partition, estate)
-#define insert_index_tuples(partition, slot, estate) ExecInsertIndexTuples(partition, slot, estate, false, false, NULL, NIL, false)
 #else
 #define note_inserted_column(item, column) \
 	((item)->p_rte->insertedCols = bms_add_member((item)->p_rte->insertedCols, column))
 #define check_insert_permission(names, item) \
 	((item)->p_rte->requiredPerms = ACL_INSERT, (void) ExecCheckRTPerms((names)->p_rtable, true))
 #define root_to_partition_map(partition, estate) ((partition)->ri_RootToPartitionMap)
+#endif
+#if PG_VERSION_NUM >= 190000
+#define insert_index_tuples(partition, slot, estate) ExecInsertIndexTuples(partition, estate, 0, slot, NIL, NULL)
+#define find_by_index(table, index, mode, search, found) RelationFindReplTupleByIndex(table, index, false, mode, search, found)
+#else
+#if PG_VERSION_NUM >= 160000
+#define insert_index_tuples(partition, slot, estate) ExecInsertIndexTuples(partition, slot, estate, false, false, NULL, NIL, false)
+#else
 #define insert_index_tuples(partition, slot, estate) ExecInsertIndexTuples(partition, slot, estate, false, false, NULL, NIL)
+#endif
+#define find_by_index(table, index, mode, search, found) RelationFindReplTupleByIndex(table, index, mode, search, found)
 #endif
 #if PG_VERSION_NUM >= 180000
 #define init_range_table(estate, names) ExecInitRangeTable(estate, (names)->p_rtable, (names)->p_rteperminfos, bms_make_singleton(1))

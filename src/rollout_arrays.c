@@ -60,7 +60,7 @@ static ArrayType *
 array_of_numbers(const ElementType *element, const double *numbers, uint32 n)
 {
 	ArrayType  *array;
-	bits8	   *present;
+	uint8	   *present;
 	double	   *next;
 	uint32		n_nulls = 0;
 

@@ -238,12 +238,14 @@ INSERT INTO stepadv_internal.methods VALUES
 		'{reward,state,action}', '{}', NULL, 'a row per step', 175),
 	('opo', 'stepadv.opo(stepadv.rollout_group,text,text)', '{reward}', '{cost}', NULL, 'a row per step', 200),
 	('grpo_passk', 'stepadv.grpo_passk(stepadv.rollout_group,text,double precision)', '{reward}', '{}', NULL, 'a row per step', 210),
+	('remax', 'stepadv.remax(stepadv.rollout_group,stepadv.rollout_group,double precision,boolean,boolean)', '{reward,greedy}', '{}', NULL, 'a row per step', 215),
 	('igpo', 'stepadv.igpo(stepadv.rollout_group,double precision,text,text,double precision)', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 220),
 	('pure', 'stepadv.pure(stepadv.rollout_group,double precision,double precision)', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 230),
 	('bi_level_gae', 'stepadv.bi_level_gae(stepadv.rollout_group,double precision,double precision,double precision,boolean)',
 		'{reward,value,turn}', '{value,turn}', NULL, 'a row per step', 240),
 	('g2po', 'stepadv.g2po(stepadv.rollout_group,double precision,double precision,text,double precision,text,text,double precision,double precision)',
-		'{reward,state}', '{}', NULL, 'a row per step', 250);
+		'{reward,state}', '{}', NULL, 'a row per step', 250),
+	('salt', 'stepadv.salt(stepadv.rollout_group,text,double precision,text,text,text,text,double precision)', '{reward,state,action}', '{next_state}', NULL, 'a row per step', 260);
 
 -- What rollouts that were left out say of methods.
 CREATE TYPE stepadv.credit AS (
@@ -289,6 +291,7 @@ CREATE TYPE stepadv_internal.step_order AS (n_repeated bigint, first_repeated in
 CREATE TYPE stepadv_internal.lonely_steps AS (n_steps bigint, n_alone bigint, first_alone integer);
 CREATE TYPE stepadv_internal.signed_run AS (place integer, patterns bigint[], counts bigint[], apart float8[]);
 CREATE TYPE stepadv_internal.category_table AS (categories text[], numbers float8[]);
+CREATE TYPE stepadv_internal.behaviour_part AS (part integer, name text, calls stepadv_internal.category_table, outcomes boolean[], numbers float8[], distances float8[], excesses float8[]);
 CREATE TYPE stepadv_internal.counted_bins AS (bins float8[], counts bigint[]);
 CREATE TYPE stepadv_internal.signed_steps AS (patterns bigint[], counts bigint[], apart float8[]);
 -- Success at k, and tasks that come out differently under one version.
@@ -318,7 +321,8 @@ INSERT INTO stepadv_internal.roles VALUES
 	('response_token_ids', 38, 'steps', 'tokens', 'response_token_ids must be an array of integers.'),
 	('ended_at', 39, 'rollouts', 'time', 'ended_at must be a timestamp or a date; attach a view that converts it, say by to_timestamp().'),
 	('category', 40, 'steps', 'word', 'category must be text.'),
-	('logp_ref', 41, 'steps', 'numbers', 'logp_ref must be an array of real or double precision.');
+	('logp_ref', 41, 'steps', 'numbers', 'logp_ref must be an array of real or double precision.'),
+	('greedy', 42, 'source', 'truth', 'greedy must be boolean; attach a view that says which rollouts were decoded greedily.');
 INSERT INTO stepadv_internal.combined_views VALUES
 	(50, 'lineage', 'stepadv_internal.lineage_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per step, with what its prompt has of the step before'),
 	(51, 'lineage_by_rollout', 'stepadv_internal.lineage_by_rollout_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per rollout, with its tokens and those that are unique'),
@@ -331,3 +335,24 @@ INSERT INTO stepadv_internal.combined_views VALUES
 
 -- It says more of what it gives.
 DROP FUNCTION IF EXISTS stepadv_internal.groups_divided(stepadv_internal.attached, stepadv_internal.made_method[]);
+
+-- The page of stepadv-report.
+CREATE TYPE stepadv_internal.report_group AS (group_no integer, key text[], name text, n_rollouts integer, n_judged integer, n_steps integer,
+	mean_return float8, sd_return float8, success_rate float8, uniform boolean, n_states integer, n_shared_states integer, shared_step_share float8);
+CREATE TYPE stepadv_internal.report_rollout AS (group_no integer, rollout_no integer, rollout_id text, n_steps integer, return float8, success boolean, more text);
+CREATE TYPE stepadv_internal.report_step AS (group_no integer, rollout_no integer, step_rank integer, step_no integer, step_key bigint, advantages float8[], observed text, done text,
+	told_advantage float8, is_told boolean, q float8, v float8, n_state integer, n_action integer, stderr float8, difference float8);
+CREATE TYPE stepadv_internal.report_quadrant AS (group_no integer, success boolean, quadrant text, n_steps bigint);
+CREATE TYPE stepadv_internal.report_problem AS (group_no integer, rollout_id text, step_no integer, problem text, n_rows bigint, effect text);
+CREATE TYPE stepadv_internal.report_decision AS (group_no integer, place bigint, visits integer, rollouts integer, actions integer, entropy float8, gap float8, gap_error float8,
+	best_q float8, worst_q float8, best_visits integer, worst_visits integer, observed text, best text, worst text);
+CREATE TYPE stepadv_internal.report_failure AS (group_no integer, rollout_no integer, last_chance integer, dead_end integer, dropped integer, value_drop float8);
+CREATE TYPE stepadv_internal.report_picture AS (group_no integer, kind text, dot text);
+CREATE TYPE stepadv_internal.report_scale AS (group_no integer, method_no integer, method text, largest float8);
+CREATE TYPE stepadv_internal.report_decisive AS (group_no integer, kind text, rollout_no integer, step_rank integer, n_alike bigint, place bigint);
+-- told: the method whose q and v are told; told_function: that it is, or is an instance of; with_values: all methods that have them.
+CREATE TYPE stepadv_internal.report AS (source text, methods text[], method_a text, method_b text, has_states boolean, tell_steps text[],
+	told text, told_function text, with_values text[], main integer, drawn integer[], hidden text,
+	groups stepadv_internal.report_group[], rollouts stepadv_internal.report_rollout[], steps stepadv_internal.report_step[],
+	quadrants stepadv_internal.report_quadrant[], problems stepadv_internal.report_problem[], decisions stepadv_internal.report_decision[],
+	failures stepadv_internal.report_failure[], pictures stepadv_internal.report_picture[], scales stepadv_internal.report_scale[], decisive stepadv_internal.report_decisive[]);

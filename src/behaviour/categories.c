@@ -1,6 +1,6 @@
 /*
  * categories.c
- *		call_counts, category_sums, category_totals: a group's steps counted and their
+ *		call_counts, call_sums, category_sums, category_totals: a group's steps counted and their
  *		advantages added up by the category of the call, and groups added to groups.
  *
  * A category_table has the categories of some steps (one of them may be NULL) and
@@ -22,10 +22,12 @@
 #include "behaviour/labels.h"
 #include "behaviour/shape.h"
 #include "compat.h"
+#include "estimators/kept_advantages.h"
 #include "hash.h"
 #include "sum.h"
 
 PG_FUNCTION_INFO_V1(stepadv_call_counts);
+PG_FUNCTION_INFO_V1(stepadv_call_sums);
 PG_FUNCTION_INFO_V1(stepadv_category_sums_trans);
 PG_FUNCTION_INFO_V1(stepadv_category_sums_final);
 PG_FUNCTION_INFO_V1(stepadv_category_totals_trans);
@@ -160,48 +162,41 @@ typedef struct CategorySums
 	MethodSums *sums;			/* by category, 0 being NULL, then by method */
 } CategorySums;
 
+/* In the current memory context. */
+static CategorySums *
+new_sums(Labels *labels, int n_methods)
+{
+	CategorySums *state = palloc(sizeof(CategorySums));
+
+	state->n_methods = n_methods;
+	state->labels = labels;
+	state->sums = ALLOCATE_ZEROED_ARRAY(MethodSums, ((Size) labels->n_categories + 1) * n_methods);
+	return state;
+}
+
 static CategorySums *
 begin_sums(FunctionCallInfo fcinfo, int n_methods)
 {
 	MemoryContext old = MemoryContextSwitchTo(aggregate_context(fcinfo));
-	CategorySums *state = palloc(sizeof(CategorySums));
+	CategorySums *state = new_sums(open_labels(PG_ARGISNULL(1) ? NULL : (struct varlena *) PG_GETARG_POINTER(1)), n_methods);
 
-	state->n_methods = n_methods;
-	state->labels = open_labels(PG_ARGISNULL(1) ? NULL : (struct varlena *) PG_GETARG_POINTER(1));
-	state->sums = ALLOCATE_ZEROED_ARRAY(MethodSums, ((Size) state->labels->n_categories + 1) * n_methods);
 	MemoryContextSwitchTo(old);
 	return state;
 }
 
-/* category_sums_trans(internal, labels bytea, key bigint, number integer, VARIADIC advantages "any"): the labels of the first row are those of all. */
-Datum
-stepadv_category_sums_trans(PG_FUNCTION_ARGS)
+static inline void
+add_to_sums(MethodSums *sums, double advantage)
 {
-	CategorySums *state = PG_ARGISNULL(0) ? begin_sums(fcinfo, PG_NARGS() - 4) : (CategorySums *) PG_GETARG_POINTER(0);
-	uint32		code = PG_ARGISNULL(2) || PG_ARGISNULL(3) ? 0 : label_of(state->labels, PG_GETARG_INT64(2), PG_GETARG_INT32(3));
-	MethodSums *sums = state->sums + (Size) (code >> N_CALL_FLAGS) * state->n_methods;
-
-	for (int m = 0; m < state->n_methods; m++, sums++)
-	{
-		double		advantage;
-
-		sums->n_rows++;
-		if (PG_ARGISNULL(4 + m))
-			continue;
-		advantage = PG_GETARG_FLOAT8(4 + m);
-		sums->n++;
-		sum_add(&sums->sum, advantage);
-		sum_add(&sums->abs_sum, fabs(advantage));
-		sums->n_positive += advantage > 0;
-		sums->n_negative += advantage < 0;
-	}
-	PG_RETURN_POINTER(state);
+	sums->n++;
+	sum_add(&sums->sum, advantage);
+	sum_add(&sums->abs_sum, fabs(advantage));
+	sums->n_positive += advantage > 0;
+	sums->n_negative += advantage < 0;
 }
 
-Datum
-stepadv_category_sums_final(PG_FUNCTION_ARGS)
+static Datum
+table_of_sums(FunctionCallInfo fcinfo, const CategorySums *state)
 {
-	const CategorySums *state = (const CategorySums *) PG_GETARG_POINTER(0);
 	Size		n_cells = ((Size) state->labels->n_categories + 1) * state->n_methods;
 	double	   *values = ALLOCATE_ARRAY(double, n_cells * N_OF_METHOD);
 	uint32	   *present = ALLOCATE_ARRAY(uint32, state->labels->n_categories + 1);
@@ -226,6 +221,81 @@ stepadv_category_sums_final(PG_FUNCTION_ARGS)
 			present[n_present++] = c;
 	}
 	return category_table(fcinfo, state->labels->categories, present, n_present, values, state->n_methods * N_OF_METHOD);
+}
+
+/* category_sums_trans(internal, labels bytea, key bigint, number integer, VARIADIC advantages "any"): the labels of the first row are those of all. */
+Datum
+stepadv_category_sums_trans(PG_FUNCTION_ARGS)
+{
+	CategorySums *state = PG_ARGISNULL(0) ? begin_sums(fcinfo, PG_NARGS() - 4) : (CategorySums *) PG_GETARG_POINTER(0);
+	uint32		code = PG_ARGISNULL(2) || PG_ARGISNULL(3) ? 0 : label_of(state->labels, PG_GETARG_INT64(2), PG_GETARG_INT32(3));
+	MethodSums *sums = state->sums + (Size) (code >> N_CALL_FLAGS) * state->n_methods;
+
+	for (int m = 0; m < state->n_methods; m++, sums++)
+	{
+		sums->n_rows++;
+		if (!PG_ARGISNULL(4 + m))
+			add_to_sums(sums, PG_GETARG_FLOAT8(4 + m));
+	}
+	PG_RETURN_POINTER(state);
+}
+
+Datum
+stepadv_category_sums_final(PG_FUNCTION_ARGS)
+{
+	return table_of_sums(fcinfo, (const CategorySums *) PG_GETARG_POINTER(0));
+}
+
+/*
+ * call_sums(rollouts rollout_group, labels bytea, by_step boolean, advantages bytea,
+ * places integer[]): the same of the methods at these places (from 1) of what
+ * kept_advantages gave of the group, which has a row for each of its steps in their order.
+ */
+Datum
+stepadv_call_sums(PG_FUNCTION_ARGS)
+{
+	bool		by_step = PG_GETARG_BOOL(2);
+	const KeptAdvantages *kept;
+	const uint8 *missing;
+	ArrayType  *places;
+	const int32 *place;
+	CategorySums *state;
+	GroupColumns group;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(3) || PG_ARGISNULL(4))
+		PG_RETURN_NULL();
+	kept = (const KeptAdvantages *) PG_DETOAST_DATUM(PG_GETARG_DATUM(3));
+	missing = missing_advantages(kept);
+	places = PG_GETARG_ARRAYTYPE_P(4);
+	place = (const int32 *) ARR_DATA_PTR(places);
+	state = new_sums(open_labels(PG_ARGISNULL(1) ? NULL : (struct varlena *) PG_GETARG_POINTER(1)), ArrayGetNItems(ARR_NDIM(places), ARR_DIMS(places)));
+	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
+	for (int m = 0; m < state->n_methods; m++)
+	{
+		if (place[m] < 1 || place[m] > kept->n_methods)
+			elog(ERROR, "call_sums is asked for method %d of %d", place[m], kept->n_methods);
+	}
+	if (kept->n_steps < group.n_steps)
+		elog(ERROR, "call_sums is given advantages of " INT64_FORMAT " steps out of %u", kept->n_steps, group.n_steps);
+	for (uint32 r = 0; r < group.n_rollouts; r++)
+	{
+		for (uint32 i = group.first_step[r]; i < group.first_step[r + 1]; i++)
+		{
+			uint32		code = by_step ? label_of(state->labels, group.step_id[i], 0) : label_of(state->labels, group.rollout_id[r], group.step_no[i]);
+			MethodSums *sums = state->sums + (Size) (code >> N_CALL_FLAGS) * state->n_methods;
+
+			for (int m = 0; m < state->n_methods; m++, sums++)
+			{
+				Size		cell = (Size) (place[m] - 1) * kept->n_steps + i;
+
+				sums->n_rows++;
+				if (!missing[cell])
+					add_to_sums(sums, kept->advantages[cell]);
+			}
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	return table_of_sums(fcinfo, state);
 }
 
 /* ----------

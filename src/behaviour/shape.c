@@ -1,6 +1,6 @@
 /*
  * shape.c
- *		rollout_shape, step_repeats: how rollouts went about their task, whatever
+ *		rollout_shape: how rollouts went about their task, whatever
  *		came of it: their length, what they did again, how far they began from the
  *		goal and what they went beyond that.
  */
@@ -17,7 +17,6 @@
 #include "rows.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rollout_shape);
-PG_FUNCTION_INFO_V1(stepadv_step_repeats);
 
 /* The columns of rollout_shape, in the order of its result. */
 enum
@@ -139,39 +138,5 @@ stepadv_rollout_shape(PG_FUNCTION_ARGS)
 		};
 
 		RETURN_COLUMNS(columns, group.n_rollouts);
-	}
-}
-
-/* step_repeats(rollouts): rows in the order of the value. */
-Datum
-stepadv_step_repeats(PG_FUNCTION_ARGS)
-{
-	RolloutFacts facts;
-	GroupColumns group;
-	uint32	   *first;
-	bool	   *repeats;
-	int64	   *rollout_id;
-
-	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
-	find_rollout_facts(&group, &facts);
-	first = first_times(&group, &facts);
-	repeats = ALLOCATE_ARRAY(bool, group.n_steps);
-	rollout_id = ALLOCATE_ARRAY(int64, group.n_steps);
-	for (uint32 r = 0; r < group.n_rollouts; r++)
-		for (uint32 i = group.first_step[r]; i < group.first_step[r + 1]; i++)
-		{
-			repeats[i] = !first[i];
-			rollout_id[i] = group.rollout_id[r];
-		}
-
-	{
-		const ResultColumn columns[] = {
-			{"step_id", COLUMN_INT8, group.step_id},
-			{"rollout_id", COLUMN_INT8, rollout_id},
-			{"step_no", COLUMN_INT4, group.step_no},
-			{"repeat", COLUMN_BOOL, repeats}
-		};
-
-		RETURN_COLUMNS(columns, group.n_steps);
 	}
 }

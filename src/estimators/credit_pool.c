@@ -21,6 +21,7 @@
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "utils/array.h"
+#include "utils/expandeddatum.h"
 #include "utils/memutils.h"
 
 #include "aggregate.h"
@@ -29,6 +30,7 @@
 #include "estimators/leave_one_out.h"
 
 PG_FUNCTION_INFO_V1(stepadv_credit_pool_trans);
+PG_FUNCTION_INFO_V1(stepadv_credit_pool_combine);
 PG_FUNCTION_INFO_V1(stepadv_credit_pool_final);
 
 typedef struct GroupSums
@@ -38,50 +40,110 @@ typedef struct GroupSums
 
 typedef struct CreditPool
 {
-	GroupSums  *groups;
+	const GroupSums *groups;
 	Size		n;
-	Size		allocated;
 } CreditPool;
 
-static const GroupSums *
-sums_argument(FunctionCallInfo fcinfo, int arg)
+/* The groups in an array of numbers, N_CREDIT_SUMS of each; a user gives those of one. */
+static CreditPool
+groups_of(ArrayType *array, bool only_one)
 {
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(arg);
+	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 
-	if (ARR_NDIM(array) != 1 || ARR_DIMS(array)[0] != N_CREDIT_SUMS || ARR_HASNULL(array))
+	if (ARR_NDIM(array) > 1 || n % N_CREDIT_SUMS != 0 || (only_one && n != N_CREDIT_SUMS) || ARR_HASNULL(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("sums must be %d numbers", N_CREDIT_SUMS),
 				 errhint("They are what credit_check gives, and the views that attach makes of it.")));
-	return (const GroupSums *) ARR_DATA_PTR(array);
+	return (CreditPool) {(const GroupSums *) ARR_DATA_PTR(array), n / N_CREDIT_SUMS};
+}
+
+/*
+ * The state is the sums of all groups, one after the other, in an array: of a type that
+ * whatever combines partial states by type can ship.  It grows as an expanded array.
+ */
+static ExpandedArrayHeader *
+pool_state(FunctionCallInfo fcinfo)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext old;
+	ExpandedArrayHeader *state;
+
+	if (PG_ARGISNULL(0))
+		return construct_empty_expanded_array(FLOAT8OID, context, NULL);
+	old = MemoryContextSwitchTo(context);
+	state = DatumGetExpandedArray(PG_GETARG_DATUM(0));
+	MemoryContextSwitchTo(old);
+	return state;
+}
+
+static void
+pool_add(ExpandedArrayHeader *state, const GroupSums *group)
+{
+	deconstruct_expanded_array(state);
+	for (int i = 0; i < N_CREDIT_SUMS; i++)
+	{
+		int			place = state->nelems + 1;
+
+		(void) array_set_element(EOHPGetRWDatum(&state->hdr), 1, &place, Float8GetDatum(group->sum[i]), false,
+								 -1, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+	}
 }
 
 Datum
 stepadv_credit_pool_trans(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = aggregate_context(fcinfo);
-	CreditPool *pool = PG_ARGISNULL(0) ? NULL : (CreditPool *) PG_GETARG_POINTER(0);
-	const GroupSums *sums;
+	ExpandedArrayHeader *state = pool_state(fcinfo);
+	CreditPool	given = {0};
 
-	if (pool == NULL)
-	{
-		pool = MemoryContextAllocZero(context, sizeof(CreditPool));
-		pool->allocated = 64;
-		pool->groups = MemoryContextAllocHuge(context, pool->allocated * sizeof(GroupSums));
-	}
-	if (PG_ARGISNULL(1))
-		PG_RETURN_POINTER(pool);
-	sums = sums_argument(fcinfo, 1);
+	if (!PG_ARGISNULL(1))
+		given = groups_of(PG_GETARG_ARRAYTYPE_P(1), true);
 	/* A group of which nothing could be left out is none. */
-	if (sums->sum[CREDIT_STEPS] == 0)
-		PG_RETURN_POINTER(pool);
-	if (pool->n == pool->allocated)
-	{
-		pool->allocated *= 2;
-		pool->groups = repalloc_huge(pool->groups, pool->allocated * sizeof(GroupSums));
-	}
-	pool->groups[pool->n++] = *sums;
-	PG_RETURN_POINTER(pool);
+	if (given.n > 0 && given.groups[0].sum[CREDIT_STEPS] != 0)
+		pool_add(state, &given.groups[0]);
+	PG_RETURN_DATUM(EOHPGetRWDatum(&state->hdr));
+}
+
+Datum
+stepadv_credit_pool_combine(PG_FUNCTION_ARGS)
+{
+	ExpandedArrayHeader *state = pool_state(fcinfo);
+	CreditPool	other = {0};
+
+	if (!PG_ARGISNULL(1))
+		other = groups_of(PG_GETARG_ARRAYTYPE_P(1), false);
+	for (Size g = 0; g < other.n; g++)
+		pool_add(state, &other.groups[g]);
+	PG_RETURN_DATUM(EOHPGetRWDatum(&state->hdr));
+}
+
+static int
+compare_groups(const void *a, const void *b)
+{
+	const GroupSums *one = a;
+	const GroupSums *other = b;
+
+	for (int i = 0; i < N_CREDIT_SUMS; i++)
+		if (one->sum[i] != other->sum[i])
+			return one->sum[i] < other->sum[i] ? -1 : 1;
+	return 0;
+}
+
+/* In an order that is the groups' own: sums do not depend on who came first, to the last bit. */
+static CreditPool
+ordered_pool(FunctionCallInfo fcinfo)
+{
+	CreditPool	pool = {0};
+	GroupSums  *groups;
+
+	if (PG_ARGISNULL(0))
+		return pool;
+	pool = groups_of(PG_GETARG_ARRAYTYPE_P(0), false);
+	groups = ALLOCATE_ARRAY(GroupSums, pool.n);
+	memcpy(groups, pool.groups, pool.n * sizeof(GroupSums));
+	qsort(groups, pool.n, sizeof(GroupSums), compare_groups);
+	pool.groups = groups;
+	return pool;
 }
 
 static double
@@ -160,15 +222,15 @@ enum
 Datum
 stepadv_credit_pool_final(PG_FUNCTION_ARGS)
 {
-	static const CreditPool none = {0};
-	const CreditPool *pool;
+	CreditPool	ordered;
+	const CreditPool *pool = &ordered;
 	Estimate	estimates[N_ESTIMATES];
 	Datum		values[N_COLUMNS];
 	bool		nulls[N_COLUMNS] = {false};
 	TupleDesc	desc;
 
 	(void) aggregate_context(fcinfo);
-	pool = PG_ARGISNULL(0) ? &none : (const CreditPool *) PG_GETARG_POINTER(0);
+	ordered = ordered_pool(fcinfo);
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != N_COLUMNS)
 		elog(ERROR, "credit_pool returns %d columns", N_COLUMNS);
 

@@ -48,6 +48,13 @@ refuse_missing_value(const char *method, const GroupColumns *group, uint32 rollo
 			 errhint("%s needs the critic's value at every step: rollout_agg takes it in its full form.", method)));
 }
 
+/* NaN where the critic said nothing, which a forgiving group may have. */
+static inline double
+critic_value(const GroupColumns *group, uint32 step)
+{
+	return group->value ? group->value[step] : NAN;
+}
+
 static void
 gae_rollout(const GroupColumns *group, uint32 rollout, const ParameterValue *parameters, EstimateColumn *columns)
 {
@@ -60,7 +67,7 @@ gae_rollout(const GroupColumns *group, uint32 rollout, const ParameterValue *par
 
 	for (uint32 i = group->first_step[rollout + 1]; i-- > group->first_step[rollout];)
 	{
-		double		value = group->value ? group->value[i] : NAN;
+		double		value = critic_value(group, i);
 		double		td_error = NAN;
 
 		if (masked && step_has_null(group, i, NULL_ACTION))
@@ -143,7 +150,7 @@ credit_turns(const GroupColumns *group, uint32 rollout, const ParameterValue *pa
 			observed += step_reward(group, rollout, i);
 			continue;
 		}
-		if (isnan(group->value ? group->value[i] : NAN) && !group->forgiving)
+		if (isnan(critic_value(group, i)) && !group->forgiving)
 			refuse_missing_value("bi_level_gae", group, rollout, i);
 		if (ends_turn(group, i, next))
 		{
@@ -151,11 +158,11 @@ credit_turns(const GroupColumns *group, uint32 rollout, const ParameterValue *pa
 			{
 				advantage[end] += sum_value(&reward);
 				next_advantage = advantage[end];
-				next_value = group->value[end];
+				next_value = critic_value(group, end);
 			}
 			end = i;
 			reward = (Sum) {0};
-			advantage[i] = gamma * next_value - (group->value ? group->value[i] : NAN) +
+			advantage[i] = gamma * next_value - critic_value(group, i) +
 				gamma * parameters[BI_LEVEL_LAMBDA].number * next_advantage;
 		}
 		sum_add(&reward, step_reward(group, rollout, i) + observed);
@@ -178,7 +185,7 @@ credit_steps(const GroupColumns *group, uint32 rollout, const ParameterValue *pa
 
 	for (uint32 i = group->first_step[rollout + 1]; i-- > group->first_step[rollout];)
 	{
-		double		value = group->value ? group->value[i] : NAN;
+		double		value = critic_value(group, i);
 		double		td_error = NAN;
 
 		if (!(masked && step_has_null(group, i, NULL_ACTION)))
@@ -187,7 +194,7 @@ credit_steps(const GroupColumns *group, uint32 rollout, const ParameterValue *pa
 				td_error = next_advantage = advantage[i];
 			else
 			{
-				td_error = gamma * group->value[next] - value;
+				td_error = gamma * critic_value(group, next) - value;
 				next_advantage = td_error + gamma * parameters[BI_LEVEL_LAMBDA].number * next_advantage;
 			}
 			next = i;

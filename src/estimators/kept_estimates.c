@@ -1,9 +1,9 @@
 /*
  * kept_estimates.c
  *		All that is kept of the advantages of a group, by all methods, computed once:
- *		their sums, their distributions and their signs.
+ *		their sums, their distributions, their signs, and they themselves.
  *
- * Three aggregates with one state, which the server makes once for those of them
+ * Four aggregates with one state, which the server makes once for those of them
  * that a query asks for: the columns of all methods.  What is made of them is what
  * advantage_sums.c, advantage_bins.c and step_signs.c make, one step after the
  * other in the same order, to the last bit.
@@ -25,12 +25,14 @@
 #include "compat.h"
 #include "estimators/advantage_bins.h"
 #include "estimators/advantage_sums.h"
+#include "estimators/kept_advantages.h"
 #include "estimators/step_signs.h"
 
 PG_FUNCTION_INFO_V1(stepadv_kept_estimates_trans);
 PG_FUNCTION_INFO_V1(stepadv_kept_sums_final);
 PG_FUNCTION_INFO_V1(stepadv_kept_bins_final);
 PG_FUNCTION_INFO_V1(stepadv_kept_signs_final);
+PG_FUNCTION_INFO_V1(stepadv_kept_advantages_final);
 
 /* Arguments of the aggregates, after the state. */
 enum
@@ -389,4 +391,33 @@ stepadv_kept_signs_final(PG_FUNCTION_ARGS)
 	}
 	ReleaseTupleDesc(desc);
 	PG_RETURN_ARRAYTYPE_P(construct_array(rows, n, type, -1, false, TYPALIGN_DOUBLE));
+}
+
+/* ----------
+ * They themselves
+ * ----------
+ */
+
+Datum
+stepadv_kept_advantages_final(PG_FUNCTION_ARGS)
+{
+	const KeptEstimates *kept = (const KeptEstimates *) PG_GETARG_POINTER(0);
+	Size		n_cells = (Size) kept->n_methods * kept->n;
+	Size		size = offsetof(KeptAdvantages, advantages) + n_cells * (sizeof(double) + 1);
+	KeptAdvantages *result = palloc(size);
+	uint8	   *missing;
+
+	SET_VARSIZE(result, size);
+	result->n_methods = kept->n_methods;
+	result->n_steps = kept->n;
+	missing = missing_advantages(result);
+	for (int m = 0; m < kept->n_methods; m++)
+	{
+		memcpy(result->advantages + (Size) m * kept->n, kept->advantage[m], sizeof(double) * kept->n);
+		if (kept->isnull[m] == NULL)
+			memset(missing + (Size) m * kept->n, 0, kept->n);
+		else
+			memcpy(missing + (Size) m * kept->n, kept->isnull[m], kept->n);
+	}
+	PG_RETURN_POINTER(result);
 }

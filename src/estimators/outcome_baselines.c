@@ -12,7 +12,8 @@
  *				what the group's best would lose without rollout i, 0 for all but a
  *				single best (Tang et al. 2025, arXiv 2503.19595)
  *	remax		G_t - the return of the policy's greedy rollouts of the same task (Li
- *				et al. 2023, arXiv 2310.10505); to_go false: R_i in the place of G_t
+ *				et al. 2023, arXiv 2310.10505); to_go false: R_i in the place of G_t;
+ *				within the same group these have none
  *
  * verl's code has all three.  There a lone rollout has its raw return by opo, is
  * an error of grpo_passk, and two best rollouts that are equal have 0 each.
@@ -200,32 +201,42 @@ STEPADV_ESTIMATOR(grpo_passk, grpo_passk_parameters, outcome_columns, grpo_passk
 
 enum
 {
-	REMAX_GREEDY, REMAX_GAMMA, REMAX_TO_GO
+	REMAX_GREEDY, REMAX_GAMMA, REMAX_TO_GO, REMAX_WITHIN
 };
 
 static const Parameter remax_parameters[] = {
-	GROUP_PARAMETER("greedy"), GAMMA_PARAMETER, FLAG_PARAMETER("to_go")
+	GROUP_PARAMETER("greedy"), GAMMA_PARAMETER, FLAG_PARAMETER("to_go"), FLAG_PARAMETER("within")
 };
 
-/* The mean return of the judged rollouts of another group; NaN if there are none. */
-static double
-mean_return(const RolloutGroup *value)
+/* The greedy rollouts are no samples: those of them that are in the group too count as not judged. */
+static void
+leave_out_greedy(const GroupColumns *group, const RolloutFacts *facts, const GroupColumns *greedy,
+				 const RolloutFacts *greedy_facts)
 {
-	GroupColumns greedy;
-	RolloutFacts facts;
+	uint32		g = 0;
 
-	group_open(value, &greedy);
-	find_rollout_facts(&greedy, &facts);
-	return measure_sets(facts.total, NULL, judged_set(&greedy, &facts), greedy.n_rollouts, 1)->mean;
+	/* Both are sorted. */
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		while (g < greedy->n_rollouts && greedy->rollout_id[g] < group->rollout_id[r])
+			g++;
+		if (g < greedy->n_rollouts && greedy->rollout_id[g] == group->rollout_id[r] && greedy_facts->judged[g])
+			facts->judged[r] = false;
+	}
 }
 
 static void
 remax_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			   const ParameterValue *parameters, EstimateColumn *columns)
 {
-	double		baseline = mean_return(parameters[REMAX_GREEDY].group);
 	double	   *returns = columns[0].number;
+	GroupColumns greedy;
+	RolloutFacts greedy_facts;
+	double		baseline;
 
+	group_open(parameters[REMAX_GREEDY].group, &greedy);
+	find_rollout_facts(&greedy, &greedy_facts);
+	baseline = measure_sets(greedy_facts.total, NULL, judged_set(&greedy, &greedy_facts), greedy.n_rollouts, 1)->mean;
 	/* Until the greedy rollout is judged nothing is known of the others either. */
 	if (isnan(baseline))
 	{
@@ -236,6 +247,8 @@ remax_estimate(const GroupColumns *group, const RolloutFacts *facts,
 		discounted_returns(group, parameters[REMAX_GAMMA].number, returns);
 	else
 		broadcast_to_steps(group, facts->total, returns);
+	if (parameters[REMAX_WITHIN].flag)
+		leave_out_greedy(group, facts, &greedy, &greedy_facts);
 	for (uint32 i = 0; i < group->n_steps; i++)
 	{
 		columns[1].number[i] = baseline;

@@ -1,10 +1,14 @@
 /*
  * merge.c
- *		Rows of other groups, collected or finished, into one being built.
+ *		Rows of other groups, collected or finished, into one being built; the union of two.
  */
 #include "postgres.h"
 
+#include "fmgr.h"
+
 #include "group/collected_rows.h"
+
+PG_FUNCTION_INFO_V1(stepadv_group_union);
 
 const char *const group_unit_plurals[] = {"steps", "turns", "turns whose actions are sets"};
 
@@ -155,4 +159,24 @@ group_builder_add_columns(GroupBuilder *builder, const GroupColumns *group)
 	group_builder_take_shape(builder, group);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 		group_builder_add_rollout(builder, group, r, group->rollout_id[r]);
+}
+
+/* group_union(a, b): rollup of two, in one row's expression. */
+Datum
+stepadv_group_union(PG_FUNCTION_ARGS)
+{
+	GroupBuilder *builder;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+	{
+		int			other = PG_ARGISNULL(0) ? 1 : 0;
+
+		if (PG_ARGISNULL(other))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(other));
+	}
+	builder = group_builder_create(CurrentMemoryContext);
+	for (int arg = 0; arg < 2; arg++)
+		group_builder_add_group(builder, (RolloutGroup *) PG_GETARG_VARLENA_P(arg));
+	PG_RETURN_POINTER(group_builder_finish(builder));
 }

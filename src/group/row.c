@@ -143,7 +143,7 @@ static void
 read_rewards(Datum datum, Reading *reading, double rewards[MAX_REWARDS], StepRow *row)
 {
 	ArrayType  *array = DatumGetArrayTypeP(datum);
-	const bits8 *present;
+	const uint8 *present;
 	const double *element;
 	bool		any = false;
 

@@ -23,7 +23,7 @@ given(const JsonbValue *record, const char *name, JsonbValue *value)
 }
 
 void
-push_given(JsonbParseState **state, const char *key, const JsonbValue *record, const char *name)
+push_given(JsonWriter *state, const char *key, const JsonbValue *record, const char *name)
 {
 	JsonbValue	value;
 
@@ -32,7 +32,7 @@ push_given(JsonbParseState **state, const char *key, const JsonbValue *record, c
 }
 
 static void
-push_outcome(JsonbParseState **state, const JsonbValue *record, const JsonbValue *score)
+push_outcome(JsonWriter *state, const JsonbValue *record, const JsonbValue *score)
 {
 	JsonbValue	outcome;
 	JsonbValue	info;
@@ -48,7 +48,7 @@ push_outcome(JsonbParseState **state, const JsonbValue *record, const JsonbValue
 }
 
 void
-push_about(JsonbParseState **state, const JsonbValue *record, const JsonbValue *score)
+push_about(JsonWriter *state, const JsonbValue *record, const JsonbValue *score)
 {
 	static const char *const names[] = {"policy_version", "run_id", "policy_step"};
 	JsonbValue	value;
@@ -66,7 +66,7 @@ push_about(JsonbParseState **state, const JsonbValue *record, const JsonbValue *
 }
 
 void
-push_metadata(JsonbParseState **state, const JsonbValue *record, Words source, const KeptMessages *kept,
+push_metadata(JsonWriter *state, const JsonbValue *record, Words source, const KeptMessages *kept,
 			  const char *const *used)
 {
 	JsonbIterator *it;
@@ -76,7 +76,7 @@ push_metadata(JsonbParseState **state, const JsonbValue *record, Words source, c
 	bool		any = source.s != NULL;
 
 	push_key(state, "meta");
-	pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+	push_json(state, WJB_BEGIN_OBJECT, NULL);
 	if (source.s != NULL)
 		push_words(state, "source", source);
 	if (kept != NULL)
@@ -93,11 +93,11 @@ push_metadata(JsonbParseState **state, const JsonbValue *record, Words source, c
 		(void) JsonbIteratorNext(&it, &value, true);
 		if (words_are_one_of(json_words(&key), used))
 			continue;
-		pushJsonbValue(state, WJB_KEY, &key);
-		pushJsonbValue(state, WJB_VALUE, &value);
+		push_json(state, WJB_KEY, &key);
+		push_json(state, WJB_VALUE, &value);
 		any = true;
 	}
-	pushJsonbValue(state, WJB_END_OBJECT, NULL);
+	push_json(state, WJB_END_OBJECT, NULL);
 	/* Of two members with one key the later counts. */
 	if (!any)
 		push_words(state, "meta", NO_WORDS);
@@ -107,12 +107,12 @@ push_metadata(JsonbParseState **state, const JsonbValue *record, Words source, c
 Datum
 stepadv_import_about(PG_FUNCTION_ARGS)
 {
-	JsonbParseState *state = NULL;
+	JsonWriter state = {0};
 	JsonbValue	record = json_root(PG_GETARG_JSONB_P(0));
 
-	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	push_json(&state, WJB_BEGIN_OBJECT, NULL);
 	push_about(&state, &record, NULL);
-	PG_RETURN_JSONB_P(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+	PG_RETURN_JSONB_P(JsonbValueToJsonb(end_json(&state, WJB_END_OBJECT)));
 }
 
 /* ----------

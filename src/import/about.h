@@ -14,16 +14,16 @@
  * what the record does not say is left out.  score, if not NULL, is put in the
  * place of its own reward and score.
  */
-extern void push_about(JsonbParseState **state, const JsonbValue *record, const JsonbValue *score);
+extern void push_about(JsonWriter *state, const JsonbValue *record, const JsonbValue *score);
 
 /* A member of an object that is being written, if there is such a value. */
-extern void push_given(JsonbParseState **state, const char *key, const JsonbValue *record, const char *name);
+extern void push_given(JsonWriter *state, const char *key, const JsonbValue *record, const char *name);
 
 /*
  * Member meta: where the record is from, its messages if they are to be kept (NULL: they are not), and what
  * of it is not used otherwise; null if that is nothing.
  */
-extern void push_metadata(JsonbParseState **state, const JsonbValue *record, Words source, const KeptMessages *kept,
+extern void push_metadata(JsonWriter *state, const JsonbValue *record, Words source, const KeptMessages *kept,
 						  const char *const *used);
 
 #endif							/* STEPADV_ABOUT_H */

@@ -5,16 +5,14 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 
 #include "compat.h"
 #include "import/about.h"
 #include "import/messages.h"
 #include "import/names.h"
+#include "import/rollout_list.h"
 
 PG_FUNCTION_INFO_V1(stepadv_import_openai_chat);
 
@@ -36,21 +34,21 @@ first_member(const JsonbValue *record, const char *const *names)
 static Words
 digest_of_prompt(JsonbValue *messages, int n)
 {
-	JsonbParseState *state = NULL;
+	JsonWriter state = {0};
 	int			n_before = 0;
 
 	while (n_before < n && !is_of_model(&messages[n_before]))
 		n_before++;
 	if (n_before == 0)
 		return NO_WORDS;
-	pushJsonbValue(&state, WJB_BEGIN_ARRAY, NULL);
+	push_json(&state, WJB_BEGIN_ARRAY, NULL);
 	for (int i = 0; i < n_before; i++)
-		pushJsonbValue(&state, WJB_ELEM, &messages[i]);
-	return digest_of(pushJsonbValue(&state, WJB_END_ARRAY, NULL));
+		push_json(&state, WJB_ELEM, &messages[i]);
+	return digest_of(end_json(&state, WJB_END_ARRAY));
 }
 
 static void
-push_ids(JsonbParseState **state, const JsonbValue *record, JsonbValue *list, JsonbValue *messages, int n)
+push_ids(JsonWriter *state, const JsonbValue *record, JsonbValue *list, JsonbValue *messages, int n)
 {
 	static const char *const of_group[] = {"group_id", "task_id", "instance_id", NULL};
 	static const char *const of_trial[] = {"trial", "trial_id", "_ng_rollout_index", "rollout_index", "sample_index", "attempt", NULL};
@@ -73,23 +71,23 @@ push_ids(JsonbParseState **state, const JsonbValue *record, JsonbValue *list, Js
 	push_words(state, "rollout_id", rollout.s != NULL ? rollout : digest_of(list));
 }
 
-static Datum
+static JsonbValue *
 rollout_of(const JsonbValue *record, int number, Words source)
 {
-	JsonbParseState *state = NULL;
+	JsonWriter state = {0};
 	JsonbValue	list;
 	JsonbValue *messages;
 	int			n;
 	Conversation talk = {0};
 	KeptMessages kept;
 
-	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	push_json(&state, WJB_BEGIN_OBJECT, NULL);
 	if (!(json_member(record, "traj", &list) && json_is_array(&list)) && !(json_member(record, "messages", &list) && json_is_array(&list)))
 	{
 		char	   *problem = psprintf("record %d has no list of messages (traj or messages)", number);
 
 		push_words(&state, "problem", (Words) {problem, strlen(problem)});
-		return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+		return end_json(&state, WJB_END_OBJECT);
 	}
 	messages = json_elements(&list, &n);
 	hear_and_keep(&talk, messages, n, &kept);
@@ -97,18 +95,18 @@ rollout_of(const JsonbValue *record, int number, Words source)
 	push_ids(&state, record, &list, messages, n);
 	push_metadata(&state, record, source, &kept, used);
 	push_conversation(&state, &talk);
-	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+	return end_json(&state, WJB_END_OBJECT);
 }
 
 /* A list of messages as a record of its own. */
 static JsonbValue
 record_of_messages(JsonbValue *messages)
 {
-	JsonbParseState *state = NULL;
+	JsonWriter state = {0};
 
-	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	push_json(&state, WJB_BEGIN_OBJECT, NULL);
 	push_value(&state, "messages", messages);
-	return json_root(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+	return json_root(JsonbValueToJsonb(end_json(&state, WJB_END_OBJECT)));
 }
 
 static JsonbValue *
@@ -136,7 +134,7 @@ records_of(JsonbValue *document, int *n)
 Datum
 stepadv_import_openai_chat(PG_FUNCTION_ARGS)
 {
-	ArrayBuildState *rollouts = initArrayResult(JSONBOID, CurrentMemoryContext, false);
+	RolloutList rollouts;
 	JsonbValue	document = {.type = jbvNull};
 	JsonbValue *records;
 	Words		source = NO_WORDS;
@@ -151,10 +149,11 @@ stepadv_import_openai_chat(PG_FUNCTION_ARGS)
 		source = (Words) {VARDATA_ANY(path), VARSIZE_ANY_EXHDR(path)};
 	}
 	records = records_of(&document, &n);
+	begin_rollout_list(&rollouts);
 	for (int i = 0; i < n; i++)
 	{
-		CHECK_FOR_INTERRUPTS();
-		accumArrayResult(rollouts, rollout_of(&records[i], i + 1, source), false, JSONBOID, CurrentMemoryContext);
+		begin_rollout(&rollouts);
+		add_rollout(&rollouts, rollout_of(&records[i], i + 1, source));
 	}
-	PG_RETURN_DATUM(makeArrayResult(rollouts, CurrentMemoryContext));
+	PG_RETURN_DATUM(end_rollout_list(&rollouts));
 }

@@ -52,12 +52,12 @@ count_one(Counts *counts, Words what)
 }
 
 static JsonbValue *
-push_counts(JsonbParseState **state, const Counts *counts)
+push_counts(JsonWriter *state, const Counts *counts)
 {
-	pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+	push_json(state, WJB_BEGIN_OBJECT, NULL);
 	for (int i = 0; i < counts->n; i++)
 		push_integer(state, pnstrdup(counts->what[i].s, counts->what[i].length), counts->count[i]);
-	return pushJsonbValue(state, WJB_END_OBJECT, NULL);
+	return end_json(state, WJB_END_OBJECT);
 }
 
 void
@@ -258,10 +258,10 @@ arguments_of(const TalkItem *call)
 static void
 push_step(Conversation *talk, int turn, Words action, Words tool, Arguments *arguments, Words next, Words said, Words thought)
 {
-	JsonbParseState **state = &talk->steps;
+	JsonWriter *state = &talk->steps;
 	JsonbValue	null = {.type = jbvNull};
 
-	pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+	push_json(state, WJB_BEGIN_OBJECT, NULL);
 	push_integer(state, "turn", turn - 1);
 	push_words(state, "observation", talk->seen);
 	push_words(state, "next_observation", next);
@@ -274,17 +274,17 @@ push_step(Conversation *talk, int turn, Words action, Words tool, Arguments *arg
 		push_value(state, "ok", &null);
 	push_key(state, "meta");
 	if (said.s == NULL && thought.s == NULL)
-		pushJsonbValue(state, WJB_VALUE, &null);
+		push_json(state, WJB_VALUE, &null);
 	else
 	{
-		pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+		push_json(state, WJB_BEGIN_OBJECT, NULL);
 		if (said.s != NULL)
 			push_words(state, "text", said);
 		if (thought.s != NULL)
 			push_words(state, "thought", thought);
-		pushJsonbValue(state, WJB_END_OBJECT, NULL);
+		push_json(state, WJB_END_OBJECT, NULL);
 	}
-	pushJsonbValue(state, WJB_END_OBJECT, NULL);
+	push_json(state, WJB_END_OBJECT, NULL);
 }
 
 /* By its id, which some scaffolds use anew in every turn, else in order. */
@@ -392,7 +392,7 @@ push_steps(Conversation *talk)
 {
 	int			begin = 0;
 
-	pushJsonbValue(&talk->steps, WJB_BEGIN_ARRAY, NULL);
+	push_json(&talk->steps, WJB_BEGIN_ARRAY, NULL);
 	for (int i = 1; i <= talk->n; i++)
 		if (i == talk->n || talk->items[i].turn != talk->items[begin].turn)
 		{
@@ -400,11 +400,11 @@ push_steps(Conversation *talk)
 			push_turn(talk, &talk->items[begin], &talk->items[i]);
 			begin = i;
 		}
-	return pushJsonbValue(&talk->steps, WJB_END_ARRAY, NULL);
+	return end_json(&talk->steps, WJB_END_ARRAY);
 }
 
 void
-push_conversation(JsonbParseState **state, Conversation *talk)
+push_conversation(JsonWriter *state, Conversation *talk)
 {
 	push_key(state, "steps");
 	talk->steps = *state;
@@ -419,8 +419,8 @@ push_conversation(JsonbParseState **state, Conversation *talk)
 Datum
 conversation_to_row(FunctionCallInfo fcinfo, Conversation *talk)
 {
-	JsonbParseState *dropped = NULL;
-	JsonbParseState *repaired = NULL;
+	JsonWriter dropped = {0};
+	JsonWriter repaired = {0};
 	TupleDesc	desc;
 	Datum		values[3];
 	bool		nulls[3] = {false};

@@ -45,7 +45,7 @@ typedef struct Conversation
 	int			n_allocated;
 	Counts		dropped;
 	Counts		repaired;
-	JsonbParseState *steps;
+	JsonWriter steps;
 	Words		seen;			/* in the turn before */
 } Conversation;
 
@@ -56,7 +56,7 @@ extern TalkItem *add_item(Conversation *talk, Kind kind, Words words, bool begin
 extern void note_dropped(Conversation *talk, Words what);
 
 /* Members steps, dropped and repaired of an object that is being written. */
-extern void push_conversation(JsonbParseState **state, Conversation *talk);
+extern void push_conversation(JsonWriter *state, Conversation *talk);
 
 /* The function's result: the same as columns. */
 extern Datum conversation_to_row(FunctionCallInfo fcinfo, Conversation *talk);

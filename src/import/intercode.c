@@ -5,15 +5,13 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 
 #include "compat.h"
 #include "import/about.h"
 #include "import/names.h"
+#include "import/rollout_list.h"
 
 PG_FUNCTION_INFO_V1(stepadv_import_intercode);
 
@@ -61,7 +59,7 @@ element(const History *list, int i)
 
 /* Task ids are those of one file of the data set: the question tells tasks apart. */
 static void
-push_ids(JsonbParseState **state, Episode *episode, Words base)
+push_ids(JsonWriter *state, Episode *episode, Words base)
 {
 	Words		query = json_member_words(&episode->json, "query");
 	char	   *md5;
@@ -84,7 +82,7 @@ push_ids(JsonbParseState **state, Episode *episode, Words base)
 }
 
 static void
-push_summary(JsonbParseState **state, const Episode *episode)
+push_summary(JsonWriter *state, const Episode *episode)
 {
 	JsonbValue	summary;
 	JsonbValue	most = {.type = jbvNull};
@@ -104,21 +102,21 @@ push_summary(JsonbParseState **state, const Episode *episode)
 }
 
 static void
-push_episode_metadata(JsonbParseState **state, const Episode *episode, Words source)
+push_episode_metadata(JsonWriter *state, const Episode *episode, Words source)
 {
 	static const char *const names[] = {"environment", "dataset", "task_id", "query", "hardness"};
 
 	push_key(state, "meta");
-	pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+	push_json(state, WJB_BEGIN_OBJECT, NULL);
 	if (source.s != NULL)
 		push_words(state, "source", source);
 	for (int i = 0; i < lengthof(names); i++)
 		push_given(state, names[i], &episode->json, names[i]);
-	pushJsonbValue(state, WJB_END_OBJECT, NULL);
+	push_json(state, WJB_END_OBJECT, NULL);
 }
 
 static void
-push_steps(JsonbParseState **state, const Episode *episode)
+push_steps(JsonWriter *state, const Episode *episode)
 {
 	JsonbValue	null = {.type = jbvNull};
 	JsonbValue	query;
@@ -126,37 +124,37 @@ push_steps(JsonbParseState **state, const Episode *episode)
 	if (!json_member(&episode->json, "query", &query))
 		query = null;
 	push_key(state, "steps");
-	pushJsonbValue(state, WJB_BEGIN_ARRAY, NULL);
+	push_json(state, WJB_BEGIN_ARRAY, NULL);
 	for (int i = 0; i < episode->actions.n; i++)
 	{
 		JsonbValue *valid = element(&episode->valid, i);
 
-		pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+		push_json(state, WJB_BEGIN_OBJECT, NULL);
 		push_integer(state, "turn", i);
 		push_value(state, "observation", i == 0 ? &query : element(&episode->observations, i - 1));
 		push_value(state, "next_observation", element(&episode->observations, i));
 		push_value(state, "action", &episode->actions.elements[i]);
 		push_words(state, "tool", episode->environment);
 		push_key(state, "args");
-		pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+		push_json(state, WJB_BEGIN_OBJECT, NULL);
 		push_value(state, "command", &episode->actions.elements[i]);
-		pushJsonbValue(state, WJB_END_OBJECT, NULL);
+		push_json(state, WJB_END_OBJECT, NULL);
 		push_value(state, "ok", valid->type == jbvBool ? valid : &null);
 		push_value(state, "reward", element(&episode->rewards, i));
-		pushJsonbValue(state, WJB_END_OBJECT, NULL);
+		push_json(state, WJB_END_OBJECT, NULL);
 	}
-	pushJsonbValue(state, WJB_END_ARRAY, NULL);
+	push_json(state, WJB_END_ARRAY, NULL);
 	push_key(state, "repaired");
-	pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+	push_json(state, WJB_BEGIN_OBJECT, NULL);
 	if (episode->actions.n > episode->observations.n)
 		push_integer(state, "actions without an observation", episode->actions.n - episode->observations.n);
-	pushJsonbValue(state, WJB_END_OBJECT, NULL);
+	push_json(state, WJB_END_OBJECT, NULL);
 }
 
-static Datum
+static JsonbValue *
 rollout_of(Words key, const JsonbValue *json, Words source, Words base)
 {
-	JsonbParseState *state = NULL;
+	JsonWriter state = {0};
 	Episode		episode = {key, *json};
 
 	if (json_member(json, "turn_history", &episode.history))
@@ -166,7 +164,7 @@ rollout_of(Words key, const JsonbValue *json, Words source, Words base)
 		episode.rewards = list_of(&episode.history, "rewards");
 		episode.valid = list_of(&episode.history, "valid_action");
 	}
-	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	push_json(&state, WJB_BEGIN_OBJECT, NULL);
 	if (!episode.actions.is_list)
 	{
 		char	   *problem = psprintf("episode %.*s has no list turn_history.actions", key.length, key.s);
@@ -188,38 +186,40 @@ rollout_of(Words key, const JsonbValue *json, Words source, Words base)
 		push_episode_metadata(&state, &episode, source);
 		push_steps(&state, &episode);
 	}
-	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+	return end_json(&state, WJB_END_OBJECT);
 }
 
 static Datum
 rollouts_of(const JsonbValue *document, Words source)
 {
-	ArrayBuildState *rollouts = initArrayResult(JSONBOID, CurrentMemoryContext, false);
+	RolloutList rollouts;
 	JsonbIterator *it;
 	JsonbIteratorToken token;
 	JsonbValue	key;
 	JsonbValue	value;
 	Words		base = base_of_path(source);
 
+	begin_rollout_list(&rollouts);
 	if (json_member(document, "turn_history", &value))
 	{
 		Words		task = json_member_words(document, "task_id");
 
-		accumArrayResult(rollouts, rollout_of(task.s != NULL ? task : WORDS("0"), document, source, base), false, JSONBOID, CurrentMemoryContext);
+		begin_rollout(&rollouts);
+		add_rollout(&rollouts, rollout_of(task.s != NULL ? task : WORDS("0"), document, source, base));
 	}
 	else if (json_is_object(document))
 	{
 		it = JsonbIteratorInit(document->val.binary.data);
 		while ((token = JsonbIteratorNext(&it, &key, true)) != WJB_DONE)
 		{
-			CHECK_FOR_INTERRUPTS();
 			if (token != WJB_KEY)
 				continue;
 			(void) JsonbIteratorNext(&it, &value, true);
-			accumArrayResult(rollouts, rollout_of(json_words(&key), &value, source, base), false, JSONBOID, CurrentMemoryContext);
+			begin_rollout(&rollouts);
+			add_rollout(&rollouts, rollout_of(json_words(&key), &value, source, base));
 		}
 	}
-	return makeArrayResult(rollouts, CurrentMemoryContext);
+	return end_rollout_list(&rollouts);
 }
 
 /* import_intercode(document jsonb, source text): the rollouts, as jsonb[] */

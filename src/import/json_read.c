@@ -112,25 +112,25 @@ json_elements(const JsonbValue *array, int *n)
 }
 
 void
-push_key(JsonbParseState **state, const char *key)
+push_key(JsonWriter *state, const char *key)
 {
 	JsonbValue	name;
 
 	name.type = jbvString;
 	name.val.string.val = (char *) key;
 	name.val.string.len = strlen(key);
-	pushJsonbValue(state, WJB_KEY, &name);
+	push_json(state, WJB_KEY, &name);
 }
 
 void
-push_value(JsonbParseState **state, const char *key, JsonbValue *value)
+push_value(JsonWriter *state, const char *key, JsonbValue *value)
 {
 	push_key(state, key);
-	pushJsonbValue(state, WJB_VALUE, value);
+	push_json(state, WJB_VALUE, value);
 }
 
 void
-push_words(JsonbParseState **state, const char *key, Words words)
+push_words(JsonWriter *state, const char *key, Words words)
 {
 	JsonbValue	value;
 
@@ -145,7 +145,7 @@ push_words(JsonbParseState **state, const char *key, Words words)
 }
 
 void
-push_integer(JsonbParseState **state, const char *key, int64 number)
+push_integer(JsonWriter *state, const char *key, int64 number)
 {
 	JsonbValue	value;
 
@@ -155,7 +155,7 @@ push_integer(JsonbParseState **state, const char *key, int64 number)
 }
 
 void
-push_boolean(JsonbParseState **state, const char *key, bool flag)
+push_boolean(JsonWriter *state, const char *key, bool flag)
 {
 	JsonbValue	value;
 

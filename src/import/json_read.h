@@ -8,6 +8,8 @@
 #include "lib/stringinfo.h"
 #include "utils/jsonb.h"
 
+#include "compat.h"
+
 /* Text somewhere else's; s is NULL for SQL's NULL. */
 typedef struct Words
 {
@@ -54,11 +56,31 @@ extern Words json_member_words(const JsonbValue *value, const char *key);
 /* Elements of an array as jsonb_array_elements gives them, its error included. */
 extern JsonbValue *json_elements(const JsonbValue *array, int *n);
 
+/* JSON that is being written, and the value once it is complete. */
+typedef struct JsonWriter
+{
+	JSONB_STATE state;
+	JsonbValue *complete;
+} JsonWriter;
+
+static inline void
+push_json(JsonWriter *writer, JsonbIteratorToken token, JsonbValue *value)
+{
+	push_jsonb(&writer->state, token, value, &writer->complete);
+}
+
+static inline JsonbValue *
+end_json(JsonWriter *writer, JsonbIteratorToken token)
+{
+	push_json(writer, token, NULL);
+	return writer->complete;
+}
+
 /* Members of an object that is being written; words without text are null. */
-extern void push_key(JsonbParseState **state, const char *key);
-extern void push_words(JsonbParseState **state, const char *key, Words words);
-extern void push_value(JsonbParseState **state, const char *key, JsonbValue *value);
-extern void push_integer(JsonbParseState **state, const char *key, int64 number);
-extern void push_boolean(JsonbParseState **state, const char *key, bool flag);
+extern void push_key(JsonWriter *state, const char *key);
+extern void push_words(JsonWriter *state, const char *key, Words words);
+extern void push_value(JsonWriter *state, const char *key, JsonbValue *value);
+extern void push_integer(JsonWriter *state, const char *key, int64 number);
+extern void push_boolean(JsonWriter *state, const char *key, bool flag);
 
 #endif							/* STEPADV_JSON_READ_H */

@@ -71,36 +71,36 @@ find_column(const KeptMessages *kept, int message, const JsonbValue *content, in
 }
 
 static void
-push_message(JsonbParseState **state, const KeptMessages *kept, int message)
+push_message(JsonWriter *state, const KeptMessages *kept, int message)
 {
 	JsonbIterator *it = JsonbIteratorInit(kept->messages[message].val.binary.data);
 	JsonbIteratorToken token;
 	JsonbValue	value;
 
 	token = JsonbIteratorNext(&it, &value, true);
-	pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+	push_json(state, WJB_BEGIN_OBJECT, NULL);
 	while ((token = JsonbIteratorNext(&it, &value, true)) == WJB_KEY)
 	{
 		bool		is_content = words_are(json_words(&value), "content");
 		const char *column;
 		int			turn;
 
-		pushJsonbValue(state, WJB_KEY, &value);
+		push_json(state, WJB_KEY, &value);
 		(void) JsonbIteratorNext(&it, &value, true);
 		if (is_content && (column = find_column(kept, message, &value, &turn)) != NULL)
 		{
-			pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+			push_json(state, WJB_BEGIN_OBJECT, NULL);
 			push_integer(state, column, turn);
-			pushJsonbValue(state, WJB_END_OBJECT, NULL);
+			push_json(state, WJB_END_OBJECT, NULL);
 		}
 		else
-			pushJsonbValue(state, WJB_VALUE, &value);
+			push_json(state, WJB_VALUE, &value);
 	}
-	pushJsonbValue(state, WJB_END_OBJECT, NULL);
+	push_json(state, WJB_END_OBJECT, NULL);
 }
 
 bool
-push_kept_messages(JsonbParseState **state, const KeptMessages *kept)
+push_kept_messages(JsonWriter *state, const KeptMessages *kept)
 {
 	JsonbValue	content;
 	bool		any = false;
@@ -117,12 +117,12 @@ push_kept_messages(JsonbParseState **state, const KeptMessages *kept)
 	if (!any)
 		return false;
 	push_key(state, "messages");
-	pushJsonbValue(state, WJB_BEGIN_ARRAY, NULL);
+	push_json(state, WJB_BEGIN_ARRAY, NULL);
 	for (int i = 0; i < kept->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		push_message(state, kept, i);
 	}
-	pushJsonbValue(state, WJB_END_ARRAY, NULL);
+	push_json(state, WJB_END_ARRAY, NULL);
 	return true;
 }

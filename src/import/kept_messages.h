@@ -19,6 +19,6 @@ typedef struct KeptMessages
 extern void hear_and_keep(Conversation *talk, JsonbValue *messages, int n, KeptMessages *kept);
 
 /* Member messages of an object that is being written; false if there is nothing to keep. */
-extern bool push_kept_messages(JsonbParseState **state, const KeptMessages *kept);
+extern bool push_kept_messages(JsonWriter *state, const KeptMessages *kept);
 
 #endif							/* STEPADV_KEPT_MESSAGES_H */

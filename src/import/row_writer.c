@@ -18,6 +18,7 @@
 #include "access/heapam.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "access/tupconvert.h"
 #include "access/xact.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
@@ -381,7 +382,7 @@ lock_rollout(RowWriter *writer, const TupleTableSlot *step)
 	if (map != NULL)
 		slot = execute_attr_map_slot(map->attrMap, slot, partition->ri_PartitionTupleSlot);
 	found = table_slot_create(partition->ri_RelationDesc, NULL);
-	is_there = RelationFindReplTupleByIndex(partition->ri_RelationDesc, primary_key_of(partition), LockTupleKeyShare, slot, found);
+	is_there = find_by_index(partition->ri_RelationDesc, primary_key_of(partition), LockTupleKeyShare, slot, found);
 	ExecDropSingleTupleTableSlot(found);
 	ResetPerTupleExprContext(routes->estate);
 	return is_there;

@@ -10,7 +10,6 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -22,6 +21,7 @@
 #include "arrays.h"
 #include "compat.h"
 #include "import/json_read.h"
+#include "import/latin1.h"
 #include "import/step_line.h"
 #include "rows.h"
 
@@ -212,7 +212,7 @@ set(LineReader *reader, int column, Datum value)
 
 /* The members of the line's meta, if it is an object. */
 static void
-push_meta(JsonbParseState **state, JsonbValue *meta)
+push_meta(JsonWriter *state, JsonbValue *meta)
 {
 	JsonbIterator *it;
 	JsonbIteratorToken token;
@@ -225,7 +225,7 @@ push_meta(JsonbParseState **state, JsonbValue *meta)
 	it = JsonbIteratorInit(meta->val.binary.data);
 	while ((token = JsonbIteratorNext(&it, &member, true)) != WJB_DONE)
 		if (token == WJB_KEY || token == WJB_VALUE)
-			pushJsonbValue(state, token, &member);
+			push_json(state, token, &member);
 }
 
 static bool
@@ -249,7 +249,7 @@ read_members(LineReader *reader, const JsonbValue *line)
 {
 	JsonbIterator *it = JsonbIteratorInit(line->val.binary.data);
 	JsonbIteratorToken token;
-	JsonbParseState *rest = NULL;
+	JsonWriter rest = {0};
 	JsonbValue	meta = {.type = jbvNull};
 	JsonbValue	name;
 	JsonbValue	value;
@@ -271,11 +271,11 @@ read_members(LineReader *reader, const JsonbValue *line)
 			if (!has_rest)
 			{
 				has_rest = true;
-				pushJsonbValue(&rest, WJB_BEGIN_OBJECT, NULL);
+				push_json(&rest, WJB_BEGIN_OBJECT, NULL);
 				push_meta(&rest, &meta);
 			}
-			pushJsonbValue(&rest, WJB_KEY, &name);
-			pushJsonbValue(&rest, WJB_VALUE, &value);
+			push_json(&rest, WJB_KEY, &name);
+			push_json(&rest, WJB_VALUE, &value);
 		}
 		else if (value.type != jbvNull)
 		{
@@ -286,7 +286,7 @@ read_members(LineReader *reader, const JsonbValue *line)
 		}
 	}
 	if (has_rest)
-		set(reader, LINE_METADATA, JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&rest, WJB_END_OBJECT, NULL))));
+		set(reader, LINE_METADATA, JsonbPGetDatum(JsonbValueToJsonb(end_json(&rest, WJB_END_OBJECT))));
 	else if (meta.type != jbvNull)
 		set(reader, LINE_METADATA, JsonbPGetDatum(jsonb_of(&meta)));
 	return true;
@@ -322,27 +322,14 @@ read_object(LineReader *reader, Jsonb *json)
 		!reader->nulls[reader->places[LINE_ROLLOUT_ID]];
 }
 
-static bool
-is_all_ascii(const char *s)
-{
-	while (*s != '\0' && !IS_HIGHBIT_SET(*s))
-		s++;
-	return *s == '\0';
-}
-
 /* The line as JSON; bytes that came as LATIN1 are read as UTF-8. */
 static Jsonb *
 json_of_line(Datum line, bool is_latin1)
 {
 	char	   *words = TextDatumGetCString(line);
 
-	if (is_latin1 && !is_all_ascii(words))
-	{
-		char	   *bytes = (char *) pg_do_encoding_conversion((unsigned char *) words, strlen(words), PG_UTF8, PG_LATIN1);
-
-		pg_verify_mbstr(PG_UTF8, bytes, strlen(bytes), false);
-		words = bytes;
-	}
+	if (is_latin1)
+		words = (char *) utf8_of_latin1((Words) {words, strlen(words)}).s;
 	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(words)));
 }
 

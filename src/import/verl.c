@@ -32,21 +32,21 @@ joined(Words a, const char *separator, Words b)
 }
 
 static void
-push_step(JsonbParseState **state, JsonbValue *input, JsonbValue *output, JsonbValue *score)
+push_step(JsonWriter *state, JsonbValue *input, JsonbValue *output, JsonbValue *score)
 {
 	push_key(state, "steps");
-	pushJsonbValue(state, WJB_BEGIN_ARRAY, NULL);
-	pushJsonbValue(state, WJB_BEGIN_OBJECT, NULL);
+	push_json(state, WJB_BEGIN_ARRAY, NULL);
+	push_json(state, WJB_BEGIN_OBJECT, NULL);
 	push_integer(state, "turn", 0);
 	push_value(state, "observation", input);
 	push_value(state, "action", output);
 	push_value(state, "reward", score);
-	pushJsonbValue(state, WJB_END_OBJECT, NULL);
-	pushJsonbValue(state, WJB_END_ARRAY, NULL);
+	push_json(state, WJB_END_OBJECT, NULL);
+	push_json(state, WJB_END_ARRAY, NULL);
 }
 
 static void
-push_ids(JsonbParseState **state, const JsonbValue *document, JsonbValue *input, Words source, const int64 *n)
+push_ids(JsonWriter *state, const JsonbValue *document, JsonbValue *input, Words source, const int64 *n)
 {
 	Words		task = digest_of(input);
 	Words		step = json_member_words(document, "step");
@@ -69,7 +69,7 @@ push_ids(JsonbParseState **state, const JsonbValue *document, JsonbValue *input,
 Datum
 stepadv_import_verl(PG_FUNCTION_ARGS)
 {
-	JsonbParseState *state = NULL;
+	JsonWriter state = {0};
 	JsonbValue	document;
 	JsonbValue	input;
 	JsonbValue	output;
@@ -87,11 +87,11 @@ stepadv_import_verl(PG_FUNCTION_ARGS)
 
 		source = (Words) {VARDATA_ANY(path), VARSIZE_ANY_EXHDR(path)};
 	}
-	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	push_json(&state, WJB_BEGIN_OBJECT, NULL);
 	if (!json_member(&document, "input", &input) || input.type != jbvString || !json_member(&document, "output", &output) || output.type != jbvString)
 	{
 		push_words(&state, "problem", WORDS("input and output must be given"));
-		PG_RETURN_JSONB_P(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+		PG_RETURN_JSONB_P(JsonbValueToJsonb(end_json(&state, WJB_END_OBJECT)));
 	}
 	if (!json_member(&document, "score", &score) && !json_member(&document, "reward", &score))
 		score.type = jbvNull;
@@ -104,5 +104,5 @@ stepadv_import_verl(PG_FUNCTION_ARGS)
 	push_ids(&state, &document, &input, source, PG_ARGISNULL(2) ? NULL : &n);
 	push_metadata(&state, &document, source, NULL, used);
 	push_step(&state, &input, &output, &score);
-	PG_RETURN_JSONB_P(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+	PG_RETURN_JSONB_P(JsonbValueToJsonb(end_json(&state, WJB_END_OBJECT)));
 }

@@ -174,11 +174,11 @@ give_metadata(SaidSteps *to, const JsonbValue *step, Jsonb *kept)
 	object = JsonbPGetDatum(jsonb_of(&meta));
 	if (kept != NULL && !json_is_object(&meta))
 	{
-		JsonbParseState *state = NULL;
+		JsonWriter state = {0};
 
-		pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+		push_json(&state, WJB_BEGIN_OBJECT, NULL);
 		push_value(&state, "meta", &meta);
-		object = JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+		object = JsonbPGetDatum(JsonbValueToJsonb(end_json(&state, WJB_END_OBJECT)));
 	}
 	*give(to, METADATA) = kept == NULL ? object : DirectFunctionCall2(jsonb_concat, object, JsonbPGetDatum(kept));
 }

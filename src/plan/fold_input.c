@@ -264,6 +264,29 @@ next_row_of_page(HeapScanDesc scan, TupleTableSlot *slot)
 	return true;
 }
 
+/*
+ * Processes that share a scan take so many blocks at a time, and where they change, a group is mostly divided, which
+ * then has to be sent and put together: with more blocks there are fewer of these.  Towards the end
+ * of the table the scan halves what it takes by itself, if there is so much of it yet.
+ */
+#define LONGER_CHUNKS	8
+#define CHUNKS_AT_LEAST	128
+
+static void
+take_longer_chunks(const PlanState *below)
+{
+	const TableScanDesc scan = IsA(below, SeqScanState) ? ((const ScanState *) below)->ss_currentScanDesc : NULL;
+	ParallelBlockTableScanWorkerData *worker;
+	uint64		n_blocks;
+
+	if (scan == NULL || scan->rs_parallel == NULL || scan->rs_rd->rd_tableam != GetHeapamTableAmRoutine())
+		return;
+	worker = ((HeapScanDesc) scan)->rs_parallelworkerdata;
+	n_blocks = (uint64) worker->phsw_chunk_size * LONGER_CHUNKS;
+	if (n_blocks * CHUNKS_AT_LEAST <= ((HeapScanDesc) scan)->rs_nblocks)
+		worker->phsw_chunk_size = n_blocks;
+}
+
 /* The first row comes by the executor, which begins the scan. */
 static pg_noinline TupleTableSlot *
 first_row(FoldInput *input)
@@ -272,6 +295,7 @@ first_row(FoldInput *input)
 
 	if (TupIsNull(row))
 		return NULL;
+	take_longer_chunks(input->below);
 	if (input->plain_scan)
 	{
 		input->scan = ((ScanState *) input->below)->ss_currentScanDesc;

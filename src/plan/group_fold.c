@@ -108,6 +108,7 @@ describe_keys(GroupFoldState *fold, EState *estate)
 		fold->key_positions[k] = k + 1;
 		TupleDescCopyEntry(desc, k + 1, row->tts_tupleDescriptor, k + 1);
 	}
+	finish_tuple_desc(desc);
 	fold->keys = ExecInitExtraTupleSlot(estate, desc, &TTSOpsVirtual);
 	fold->group_keys = ExecInitExtraTupleSlot(estate, desc, &TTSOpsMinimalTuple);
 	fold->same_group = execTuplesMatchPrepare(desc, fold->n_keys, fold->key_positions, fold->equal, fold->collations,

@@ -9,6 +9,7 @@
 #include "pgstat.h"
 #include "port/atomics.h"
 #include "storage/barrier.h"
+#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "plan/group_fold_exchange.h"
@@ -251,6 +252,21 @@ void
 tell_usage(ExchangeAccess *access, const FoldUsage *usage)
 {
 	access->exchange->usage[access->process] = *usage;
+}
+
+double
+rows_a_process(const ExchangeAccess *access)
+{
+	const FoldExchange *exchange = access->exchange;
+	double		n_rows = 0;
+	int			n = 0;
+
+	for (const FoldUsage *usage = exchange->usage; usage < exchange->usage + exchange->n_processes; usage++)
+	{
+		n_rows += usage->n_rows;
+		n += usage->took_part;
+	}
+	return n_rows / Max(n, 1);
 }
 
 FoldUsage *

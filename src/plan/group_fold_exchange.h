@@ -26,6 +26,7 @@ typedef struct FoldUsage
 	Size		peak_memory;
 	uint64		n_spilled;		/* groups that went out of the table, */
 	uint64		n_exchanged;	/* of them to others */
+	uint64		n_rows;			/* that it read, the last time */
 	uint64		n_scattered;	/* rows that went into a part at once */
 	int			n_parts;		/* 0: none but those of the exchange */
 	int			n_on_disk;		/* of them */
@@ -41,7 +42,7 @@ extern ExchangeAccess *find_exchange(FoldExchange *exchange);
 /* Begin.  False: all rows are folded already, there is only merging left to do. */
 extern bool join_exchange(ExchangeAccess *access);
 
-/* Between joining and await_marks each process marks what groups it has. */
+/* Between joining and await_marks each process marks what groups it has, and tells what it did. */
 extern GroupMarks *exchange_marks(const ExchangeAccess *access);
 
 /*
@@ -53,6 +54,9 @@ extern void send_block(ExchangeAccess *access, int part, const void *block);
 
 /* All have marked theirs, */
 extern void await_marks(ExchangeAccess *access);
+
+/* so many of the rows of all are each one's share, of those that have come so far. */
+extern double rows_a_process(const ExchangeAccess *access);
 
 /* have sent what others have, too. */
 extern void await_values(ExchangeAccess *access);

@@ -13,6 +13,8 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_language.h"
@@ -34,6 +36,7 @@
 
 #include "aggregate.h"
 #include "compat.h"
+#include "plan/foreign_folds.h"
 #include "plan/group_fold.h"
 #include "plan/group_fold_cost.h"
 
@@ -425,6 +428,7 @@ offer_group_fold(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_r
 	charge_revisits(root, rel, &fold);
 	offer_folds(root, input_rel, rel, &fold);
 	offer_shared_fold(root, input_rel, rel, &fold);
+	offer_foreign_folds(root, input_rel, rel, &fold, extra);
 }
 
 static Plan *

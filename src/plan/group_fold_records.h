@@ -10,6 +10,8 @@
 #ifndef STEPADV_GROUP_FOLD_RECORDS_H
 #define STEPADV_GROUP_FOLD_RECORDS_H
 
+#include "executor/tuptable.h"
+
 #include "plan/group_fold_state.h"
 
 #define RECORD_HAS_ROW		0x01

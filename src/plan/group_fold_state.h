@@ -88,7 +88,8 @@ typedef struct GroupFoldState
 	/* with others, at other rows; NULL: alone */
 	ExchangeAccess *exchange;
 
-	FoldUsage	usage;			/* for EXPLAIN ANALYZE */
+	FoldUsage	usage;			/* for EXPLAIN ANALYZE, */
+	FoldUsage	usage_before;	/* and when these rows began */
 	FoldUsage  *usage_of_all;	/* by process; NULL: there are no others */
 	int			n_processes;
 } GroupFoldState;

@@ -25,6 +25,9 @@
 #define SCATTERED_RUN	4
 #define TURNS_LOOKED_AT	1024
 
+/* What a process may keep of the rows of all, of an equal share: a little more costs less than to hand it over. */
+#define FAIR_SHARE		(1.0 + 1.0 / 64)
+
 /* What values are written with, as far as there is memory. */
 #define SPILL_BUFFER	((Size) 256 * 1024)
 
@@ -274,6 +277,7 @@ hash_rows(GroupFoldState *fold)
 	TupleTableSlot *row;
 
 	fold->n_rows = fold->n_turns = fold->rows_before = 0;
+	fold->usage_before = fold->usage;
 	begin_table(fold, fold->expected_groups);
 	while ((row = next_input(&fold->input)) != NULL)
 	{
@@ -312,26 +316,62 @@ scatter_divided_of_spill(GroupFoldState *fold)
 	}
 }
 
+/* Out of the table into its part. */
+static void
+scatter_entry(GroupFoldState *fold, TupleHashEntry entry)
+{
+	enter_group(fold, entry);
+	scatter_group(fold, entry->hash);
+	forget_current_value(fold);
+	*tuple_hash_place(fold->table, entry) = NULL;
+}
+
+/*
+ * Who began earlier, or had less to do with the system, has folded more rows than others; what is done with
+ * their groups afterwards would take it longer than these, too.  What is beyond a
+ * fair share goes into parts, which are for those that have nothing else to do.
+ */
+static void
+scatter_surplus(GroupFoldState *fold, uint64 n_divided)
+{
+	uint64		n_groups = fold->usage.n_spilled - fold->usage_before.n_spilled + fold->table->hashtab->members;
+	uint64		n_rows = fold->n_rows - (fold->usage.n_scattered - fold->usage_before.n_scattered);
+	double		rows_a_group = (double) n_rows / Max(n_groups, 1);
+	double		surplus = (n_groups - n_divided) * rows_a_group - rows_a_process(fold->exchange) * FAIR_SHARE;
+	TupleHashEntry entry;
+
+	if (surplus <= 0)
+		return;
+	begin_giving_table(fold);
+	for (; surplus > 0 && (entry = next_entry(fold)) != NULL; surplus -= rows_a_group)
+		scatter_entry(fold, entry);
+}
+
 /* Groups of which there is more elsewhere go into their parts; what is left in the table, and of what it spilled, is whole. */
 static void
 scatter_divided(GroupFoldState *fold)
 {
 	TupleHashEntry entry;
+	uint64		n_divided = 0;
 
 	begin_giving_table(fold);
 	while ((entry = next_entry(fold)) != NULL)
 		mark_group(fold->marks, entry->hash);
 	if (fold->exchange != NULL)
+	{
+		fold->usage.n_rows = fold->n_rows;
+		tell_usage(fold->exchange, &fold->usage);
 		await_marks(fold->exchange);
+	}
 	begin_giving_table(fold);
 	while ((entry = next_entry(fold)) != NULL)
 		if (is_divided(fold->marks, entry->hash))
 		{
-			enter_group(fold, entry);
-			scatter_group(fold, entry->hash);
-			forget_current_value(fold);
-			*tuple_hash_place(fold->table, entry) = NULL;
+			scatter_entry(fold, entry);
+			n_divided++;
 		}
+	if (fold->exchange != NULL)
+		scatter_surplus(fold, n_divided);
 	if (fold->spill != NULL)
 		scatter_divided_of_spill(fold);
 	leave_group(fold);

@@ -75,7 +75,7 @@ evaluate_functions(StepScanState *scan)
 		result->n_rows = 0;
 		if (!evaluate_arguments(call, scan->same_group[f] ? scan->calls[f - 1] : NULL, econtext, scan->kept.group, &group, &flat))
 			continue;
-		call->fcinfo->resultinfo = (fmNodePtr) result;
+		call->fcinfo->resultinfo = (struct Node *) result;
 		call->fcinfo->isnull = false;
 		pgstat_init_function_usage(call->fcinfo, &usage);
 		(void) FunctionCallInvoke(call->fcinfo);

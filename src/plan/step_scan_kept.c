@@ -12,6 +12,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
+#include "compat.h"
 #include "hash.h"
 #include "plan/step_scan_state.h"
 

@@ -20,7 +20,7 @@ visible_row(const HeapScanDesc scan, Page page, uint32 row)
 static inline bool
 has_all(const HeapTupleHeader tuple, AttrNumber last)
 {
-	const bits8 *present = tuple->t_bits;
+	const uint8 *present = tuple->t_bits;
 
 	if (HeapTupleHeaderGetNatts(tuple) < last)
 		return false;

@@ -37,10 +37,10 @@
  *	{c=g}	the condition that two aliases have the same group
  *	{value}, {at}, {fresh}	the columns rollouts and refreshed_at of c, rollouts of f
  *	{sums}	what O has, of p; {only}: and the condition that a row of p is of O
- *	{r->O}, {r->B}, {r->S}	what each of these has, of r
+ *	{r->O}, {r->B}, {r->S}, {r->H}	what each of these has, of r
  *
  * Aliases: c the kept groups (e as they were), f the same folded when asked, o what the views over time
- * add up of them, s the signs of their steps, b their distributions, p what all of these are
+ * add up of them, s the signs of their steps, b their distributions, h their behaviour, p what all of these are
  * computed by, r rows of it, q the problems of their rows and i these when asked, a the attachment, w groups that wait, u those whose signs wait, g groups of
  * a statement (columns k1, k2, ...), $ parameters.
  */
@@ -83,6 +83,7 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	[KEPT_LET_WAIT] = "INSERT INTO {U} ({u*}) VALUES ({$*})",
 	[KEPT_ALL_LET_WAIT] = "INSERT INTO {U} ({u*}) SELECT {c.*} FROM {C} c",
 	[KEPT_TAKE_UNSIGNED] = "WITH gone ({g*}) AS (DELETE FROM {U} u RETURNING {u.*}) SELECT DISTINCT {g*} FROM gone ORDER BY {g*}",
+	[KEPT_ANY_UNSIGNED] = "SELECT FROM {U} u LIMIT 1",
 	[KEPT_CLEAR_UNSIGNED] = "DELETE FROM {U}",
 	[KEPT_EVERYTHING_ONE] = "SELECT p.* FROM {P} p WHERE {p=$}",
 	[KEPT_EVERYTHING_SET] = "SELECT p.* FROM {P} p JOIN " GROUPS_NAME " g ON {p=g}",
@@ -96,6 +97,9 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	[KEPT_CLEAR_BINS_SET] = "DELETE FROM {B} b USING " GROUPS_NAME " g WHERE {b=g}",
 	[KEPT_CLEAR_ALL_BINS] = "DELETE FROM {B}",
 	[KEPT_ADD_BINS] = "INSERT INTO {B} SELECT {r->B} FROM " PARTS_NAME " r WHERE r.is_division",
+	[KEPT_CLEAR_BEHAVIOUR_ONE] = "DELETE FROM {H} h WHERE {h=$}",
+	[KEPT_CLEAR_BEHAVIOUR_SET] = "DELETE FROM {H} h USING " GROUPS_NAME " g WHERE {h=g}",
+	[KEPT_ADD_BEHAVIOUR] = "INSERT INTO {H} SELECT {r->H} FROM " PARTS_NAME " r CROSS JOIN LATERAL pg_catalog.unnest(r.stepadv_behaviour) t WHERE r.is_division",
 	[KEPT_CLEAR_PROBLEMS_ONE] = "DELETE FROM {Q} q WHERE {q=$}",
 	[KEPT_CLEAR_PROBLEMS_SET] = "DELETE FROM {Q} q USING " GROUPS_NAME " g WHERE {q=g}",
 	[KEPT_CLEAR_ALL_PROBLEMS] = "DELETE FROM {Q}",
@@ -106,9 +110,8 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	[KEPT_LET_SET_WAIT] = "INSERT INTO {U} ({u*}) SELECT {g.*} FROM " GROUPS_NAME " g",
 	[KEPT_END_WAIT_SET] = "DELETE FROM {U} u USING " GROUPS_NAME " g WHERE {u=g}",
 	/* An attachment's table has one row. */
-	[KEPT_FORGET_DIVISIONS] = "SELECT stepadv_internal.forget_sums(a.tableoid::pg_catalog.regclass, false) FROM ONLY {A} a",
-	[KEPT_FORGET_ALL_DIVISIONS] = "SELECT stepadv_internal.forget_sums(a.tableoid::pg_catalog.regclass, true) FROM ONLY {A} a",
-	[KEPT_ADD_DIVISIONS] = "SELECT stepadv_internal.add_sums(a.tableoid::pg_catalog.regclass) FROM ONLY {A} a",
+	[KEPT_FORGET_ALL_DIVISIONS] = "SELECT stepadv_internal.forget_all_sums(a.tableoid::pg_catalog.regclass) FROM ONLY {A} a",
+	[KEPT_SUMS_STATEMENTS] = "SELECT s.forget, s.add FROM ONLY {A} a CROSS JOIN LATERAL stepadv_internal.sums_statements(a.tableoid::pg_catalog.regclass) s",
 	[KEPT_ADD_ANSWERS] = "SELECT stepadv_internal.keep_answers(a.tableoid::pg_catalog.regclass, false) FROM ONLY {A} a",
 	[KEPT_ALL_ANSWERS] = "SELECT stepadv_internal.keep_answers(a.tableoid::pg_catalog.regclass, true) FROM ONLY {A} a",
 };
@@ -154,6 +157,8 @@ relation_of(const Kept *kept, char alias)
 			return kept->folded_signs;
 		case 'b':
 			return kept->folded_bins;
+		case 'h':
+			return kept->folded_behaviour;
 		case 'a':
 			return kept->attachment;
 		case 'q':
@@ -226,19 +231,23 @@ number_of_columns(Oid relation)
 
 /*
  * The columns of a kept table, out of rows that have them as parts' view calls them:
- * o1, ... those over time, b1, ... the bins, and of an entry t of the signs r1, ... by its place.
+ * o1, ... those over time, b1, ... the bins after the divisions, and of an entry t of the signs r1, ...
+ * by its place.  Behaviour has the divisions of the bins, and its entries t after them.
  */
 static void
 append_parts(StringInfo text, const Kept *kept, char alias, char table)
 {
+	/* Those of each entry t, which stand last. */
+	const char *const of_entry = table == 's' ? ", t.patterns, t.counts, t.apart" : table == 'h' ? ", t.part, t.name, t.calls, t.outcomes, t.numbers, t.distances, t.excesses" : "";
 	int			n = number_of_columns(relation_of(kept, table)) - kept->n_keys;
 
+	for (const char *c = of_entry; *c != '\0'; c++)
+		n -= *c == ',';
 	for (int i = 1; i <= kept->n_keys; i++)
 		appendStringInfo(text, "%s%c.k%d", i > 1 ? ", " : "", alias, i);
-	for (int i = 1; i <= (table == 's' ? n - 3 : n); i++)
-		appendStringInfo(text, table == 's' ? ", (%c.%c%d)[t.place]" : ", %c.%c%d", alias, table == 's' ? 'r' : table, i);
-	if (table == 's')
-		appendStringInfoString(text, ", t.patterns, t.counts, t.apart");
+	for (int i = 1; i <= n; i++)
+		appendStringInfo(text, table == 's' ? ", (%c.%c%d)[t.place]" : ", %c.%c%d", alias, table == 's' ? 'r' : table == 'h' ? 'b' : table, i);
+	appendStringInfoString(text, of_entry);
 }
 
 static void
@@ -429,7 +438,9 @@ read_attachment(Kept *kept)
 							  " (j.j OPERATOR(pg_catalog.->>) 'folded_bins')::pg_catalog.regclass, a.source, (j.j OPERATOR(pg_catalog.->>) 'fresh_problems')::pg_catalog.regclass,"
 							  " (j.j OPERATOR(pg_catalog.->>) 'folded_problems')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'kept_parts')::pg_catalog.regclass,"
 							  " (j.j OPERATOR(pg_catalog.->>) 'summed_bins')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'fresh_behaviour')::pg_catalog.regclass,"
-							  " (j.j OPERATOR(pg_catalog.->>) 'fresh_lineage')::pg_catalog.regclass, CASE WHEN (j.j OPERATOR(pg_catalog.->>) 'answers') IS NOT NULL THEN a.attachment END"
+							  " (j.j OPERATOR(pg_catalog.->>) 'fresh_lineage')::pg_catalog.regclass, CASE WHEN (j.j OPERATOR(pg_catalog.->>) 'answers') IS NOT NULL THEN a.attachment END,"
+							  " (j.j OPERATOR(pg_catalog.->>) 'folded_behaviour')::pg_catalog.regclass,"
+							  " (j.j OPERATOR(pg_catalog.->>) 'summed_over_time')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'summed_behaviour')::pg_catalog.regclass"
 							  " FROM pg_catalog.pg_class c, stepadv_internal.attachments(c.relowner) a, pg_catalog.to_jsonb(a) j(j)"
 							  " WHERE c.oid OPERATOR(pg_catalog.=) $1 AND a.attachment OPERATOR(pg_catalog.=) $1"
 							  " AND a.kept IS NOT NULL AND a.fresh IS NOT NULL AND a.folded IS NOT NULL",
@@ -459,10 +470,15 @@ read_attachment(Kept *kept)
 	kept->fresh_problems = oid_column(row, desc, 15);
 	kept->folded_problems = OidIsValid(kept->fresh_problems) ? oid_column(row, desc, 16) : InvalidOid;
 	kept->parts = oid_column(row, desc, 17);
-	kept->is_summed = OidIsValid(oid_column(row, desc, 18));
+	kept->summed[0] = oid_column(row, desc, 18);
+	kept->is_summed = OidIsValid(kept->summed[0]);
+	kept->summed[1] = oid_column(row, desc, 23);
+	kept->summed[2] = oid_column(row, desc, 24);
 	kept->fresh_behaviour = oid_column(row, desc, 19);
 	kept->fresh_lineage = oid_column(row, desc, 20);
 	kept->has_answers = OidIsValid(oid_column(row, desc, 21));
+	if (OidIsValid(kept->parts) && OidIsValid(kept->fresh_behaviour) && get_attnum(kept->parts, "stepadv_behaviour") != InvalidAttrNumber)
+		kept->folded_behaviour = oid_column(row, desc, 22);
 	SPI_freetuptable(SPI_tuptable);
 	/* A list of groups that is gone can have nothing added to it. */
 	return kept->n_keys > 0 && (kept->how == KEPT_BY_STATEMENT || OidIsValid(kept->changed));
@@ -474,7 +490,8 @@ look_up_kept(Kept *kept)
 {
 	StringInfoData watch;
 	Oid			relations[] = {kept->attachment, kept->fresh, kept->folded, kept->changed, kept->fresh_over_time, kept->folded_over_time,
-	kept->waiting, kept->fresh_signs, kept->folded_signs, kept->fresh_bins, kept->folded_bins, kept->fresh_problems, kept->folded_problems, kept->parts, kept->fresh_behaviour, kept->fresh_lineage};
+	kept->waiting, kept->fresh_signs, kept->folded_signs, kept->fresh_bins, kept->folded_bins, kept->fresh_problems, kept->folded_problems, kept->parts, kept->fresh_behaviour, kept->folded_behaviour, kept->fresh_lineage,
+	kept->summed[0], kept->summed[1], kept->summed[2]};
 	MemoryContext old = MemoryContextSwitchTo(kept->context);
 	ListCell   *cell;
 

@@ -61,6 +61,9 @@ typedef enum KeptStatement
 	KEPT_CLEAR_BINS_SET,
 	KEPT_CLEAR_ALL_BINS,
 	KEPT_ADD_BINS,
+	KEPT_CLEAR_BEHAVIOUR_ONE,
+	KEPT_CLEAR_BEHAVIOUR_SET,
+	KEPT_ADD_BEHAVIOUR,
 	KEPT_CLEAR_PROBLEMS_ONE,
 	KEPT_CLEAR_PROBLEMS_SET,
 	KEPT_CLEAR_ALL_PROBLEMS,
@@ -70,9 +73,9 @@ typedef enum KeptStatement
 	KEPT_STILL_WAIT,
 	KEPT_LET_SET_WAIT,
 	KEPT_END_WAIT_SET,
-	KEPT_FORGET_DIVISIONS,
+	KEPT_ANY_UNSIGNED,
 	KEPT_FORGET_ALL_DIVISIONS,
-	KEPT_ADD_DIVISIONS,
+	KEPT_SUMS_STATEMENTS,
 	KEPT_ADD_ANSWERS,
 	KEPT_ALL_ANSWERS,
 	N_KEPT_STATEMENTS
@@ -103,11 +106,15 @@ typedef struct Kept
 	Oid			folded_problems;
 	Oid			parts;			/* view: all of these, computed of the kept groups; or InvalidOid */
 	Oid			fresh_behaviour;	/* view: what is counted of their calls and rollouts; or InvalidOid */
+	Oid			folded_behaviour;	/* the same, kept, where the view of the parts computes it; or InvalidOid */
 	Oid			fresh_lineage;	/* view: what is counted of their tokens; or InvalidOid */
 	bool		has_answers;	/* answers about each are kept: see sql/75-kept-answers.sql */
-	bool		is_summed;		/* sums by division are kept: see sql/67-summed.sql */
+	Oid			summed[3];		/* tables of sums by division, */
+	bool		is_summed;		/* which are kept: see sql/67-summed.sql */
 	bool		lacks_sums;		/* those of some division are to be added */
 	bool		by_index;		/* an index leads to the rows of a group */
+	List	   *forget_sums;	/* texts of statements about these: before what is kept of groups that wait */
+	List	   *add_sums;		/* is kept anew, and after it; NIL as long as nobody needed them */
 	Oid			unreadable;		/* a table below that the owner may not read, or InvalidOid */
 	TupleDesc	groups;			/* k1, k2, ...: the columns of the group */
 	uint64		generation;		/* a number of its own for each time it is looked up */

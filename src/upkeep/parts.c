@@ -24,7 +24,11 @@
 
 #include "access/htup_details.h"
 #include "access/xact.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/queryenvironment.h"
 #include "utils/resowner.h"
@@ -220,6 +224,8 @@ clear_parts(Kept *kept, int what, SPITupleTable *groups, uint64 from, uint64 to)
 		execute_each(kept, KEPT_CLEAR_SIGNS_ONE, KEPT_CLEAR_SIGNS_SET, groups, from, to);
 	if ((what & SIGNS) && OidIsValid(kept->folded_bins))
 		execute_each(kept, KEPT_CLEAR_BINS_ONE, KEPT_CLEAR_BINS_SET, groups, from, to);
+	if ((what & SIGNS) && OidIsValid(kept->folded_behaviour))
+		execute_each(kept, KEPT_CLEAR_BEHAVIOUR_ONE, KEPT_CLEAR_BEHAVIOUR_SET, groups, from, to);
 	if ((what & SIGNS) && OidIsValid(kept->folded_problems))
 		execute_each(kept, KEPT_CLEAR_PROBLEMS_ONE, KEPT_CLEAR_PROBLEMS_SET, groups, from, to);
 }
@@ -240,6 +246,8 @@ add_parts(Kept *kept, int what, Tuplestorestate *rows, TupleDesc desc)
 		execute_with(kept, KEPT_ADD_SIGNS, PARTS_NAME, rows, desc);
 	if (OidIsValid(kept->folded_bins))
 		execute_with(kept, KEPT_ADD_BINS, PARTS_NAME, rows, desc);
+	if (OidIsValid(kept->folded_behaviour))
+		execute_with(kept, KEPT_ADD_BEHAVIOUR, PARTS_NAME, rows, desc);
 }
 
 static void
@@ -279,19 +287,88 @@ keep_some(Kept *kept, int what, SPITupleTable *groups, uint64 from, uint64 to, L
 		keep_some(kept, what & OVER_TIME, groups, from, to, NULL);
 }
 
+/* ----------
+ * Sums by division
+ * ----------
+ */
+
+static List *
+statements_of(HeapTuple row, TupleDesc desc, int column)
+{
+	List	   *statements = NIL;
+	bool		isnull;
+	Datum		value = SPI_getbinval(row, desc, column, &isnull);
+	Datum	   *texts;
+	int			n = 0;
+
+	if (!isnull)
+		deconstruct_array(DatumGetArrayTypeP(value), TEXTOID, -1, false, TYPALIGN_INT, &texts, NULL, &n);
+	for (int i = 0; i < n; i++)
+		statements = lappend(statements, TextDatumGetCString(texts[i]));
+	return statements;
+}
+
+/* Ask for the statements: to write them takes longer than to run them. */
+static void
+know_sums_statements(Kept *kept)
+{
+	MemoryContext old;
+
+	if (kept->add_sums != NIL || kept_query(kept, KEPT_SUMS_STATEMENTS, NULL, 0) == 0)
+		return;
+	old = MemoryContextSwitchTo(kept->context);
+	kept->forget_sums = statements_of(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
+	kept->add_sums = statements_of(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
+	MemoryContextSwitchTo(old);
+	SPI_freetuptable(SPI_tuptable);
+}
+
+/* Each is planned for the tables as they are now. */
+static void
+execute_all(Kept *kept, List *statements)
+{
+	bool		allowed = enable_seqscan;
+	ListCell   *cell;
+
+	allow_sequential_scans(kept, true);
+	foreach(cell, statements)
+	{
+		int			result = SPI_execute(lfirst(cell), false, 0);
+
+		if (result < 0)
+			elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
+		SPI_freetuptable(SPI_tuptable);
+	}
+	allow_sequential_scans(kept, allowed);
+}
+
+/* Of the divisions that groups are in that wait, as they are kept now. */
+static void
+forget_sums(Kept *kept)
+{
+	know_sums_statements(kept);
+	execute_all(kept, kept->forget_sums);
+}
+
+static void
+answer_waiting(Kept *kept)
+{
+	kept_execute(kept, KEPT_ADD_ANSWERS, NULL, 0);
+}
+
 /*
- * A statement about these groups that knows them by the list of those that wait, in
+ * Do something about these groups that knows them by the list of those that wait, in
  * which they stand only meanwhile: who waits for another reason goes on waiting.
  */
 static void
-execute_as_waiting(Kept *kept, KeptStatement statement, SPITupleTable *groups)
+as_waiting(Kept *kept, void (*work) (Kept *kept), SPITupleTable *groups)
 {
 	SPITupleTable *still_wait;
 
 	kept_execute_set(kept, KEPT_STILL_WAIT, groups, 0, groups->numvals);
 	still_wait = SPI_tuptable;
 	kept_execute_set(kept, KEPT_LET_SET_WAIT, groups, 0, groups->numvals);
-	kept_execute(kept, statement, NULL, 0);
+	work(kept);
 	kept_execute_set(kept, KEPT_END_WAIT_SET, groups, 0, groups->numvals);
 	kept_execute_set(kept, KEPT_LET_SET_WAIT, still_wait, 0, still_wait->numvals);
 }
@@ -302,7 +379,7 @@ forget_divisions(Kept *kept, SPITupleTable *groups)
 {
 	if (!kept->is_summed || groups->numvals == 0)
 		return;
-	execute_as_waiting(kept, KEPT_FORGET_DIVISIONS, groups);
+	as_waiting(kept, forget_sums, groups);
 	kept->lacks_sums = true;
 }
 
@@ -311,7 +388,7 @@ static void
 keep_answers(Kept *kept, SPITupleTable *groups)
 {
 	if (kept->has_answers && groups->numvals > 0)
-		execute_as_waiting(kept, KEPT_ADD_ANSWERS, groups);
+		as_waiting(kept, answer_waiting, groups);
 }
 
 bool
@@ -428,7 +505,10 @@ static void
 add_divisions(Kept *kept)
 {
 	if (kept->is_summed)
-		kept_execute(kept, KEPT_ADD_DIVISIONS, NULL, 0);
+	{
+		know_sums_statements(kept);
+		execute_all(kept, kept->add_sums);
+	}
 	kept->lacks_sums = false;
 }
 
@@ -504,8 +584,8 @@ sign_waiting(Kept *kept)
 	if (kept_of(kept, SIGNS) == 0)
 		return 0;
 	any_marked = can_mark_parts(kept) && kept_execute(kept, KEPT_ANY_MARKED, NULL, 0) > 0;
-	if (kept->is_summed)
-		kept_execute(kept, KEPT_FORGET_DIVISIONS, NULL, 0);
+	if (kept->is_summed && kept_execute(kept, KEPT_ANY_UNSIGNED, NULL, 0) > 0)
+		forget_sums(kept);
 	n = kept_query(kept, KEPT_TAKE_UNSIGNED, NULL, 0);
 	groups = SPI_tuptable;
 	if (are_most(kept, n))

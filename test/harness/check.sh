@@ -3,7 +3,8 @@
 # and TAP, on a build with assertions and -Werror.
 # Last line: N passed, N failed.  Exit status 0 only when nothing failed.
 # ONLY='regress isolation tap' (any of them) narrows it; TESTS='a b' picks
-# regress tests by name, TAP='a b' TAP tests; JOBS=1 runs one after the other.
+# regress tests by name, TAP='a b' TAP tests; JOBS=1 runs one after the other;
+# SANITIZE=undefined builds with that checker.
 
 here=$(dirname "$0")
 sh "$here/deps.sh" test
@@ -68,7 +69,7 @@ keep_results()
 	grep -hE 'was terminated by signal|TRAP: |PANIC: ' "$results/$1.log" "$results/$1"_*.log 2>/dev/null || true
 }
 
-prepare check WERROR=1 ASSERTS=1
+prepare check WERROR=1 ASSERTS=1 ${SANITIZE:+SANITIZE="$SANITIZE"}
 : >"$log"
 rm -rf "$top/build/results"
 

@@ -1,11 +1,21 @@
 #!/bin/sh
 # Installs what is missing, when root or password-less sudo allows; otherwise
 # prints the command to run and fails.  Usage: deps.sh build|test|demo
+# With PG='15 17' in the environment for each of these versions.
 # Debian and Ubuntu.  Elsewhere: any PostgreSQL 14+ with PGXS, xxHash >= 0.8.
 set -eu
 
 want=${1:-build}
-pg_config=${PG_CONFIG:-pg_config}
+# Of several versions one after the other: for all the rest there is one.
+case ${PG:-} in
+	*' '*)
+		for version in $PG; do
+			PG=$version sh "$0" "$want" || exit 1
+		done
+		exit 0 ;;
+	''|all) version=; pg_config=${PG_CONFIG:-pg_config} ;;
+	*) version=$PG; pg_config=/usr/lib/postgresql/$PG/bin/pg_config ;;
+esac
 
 # Its makefiles come with the client too; the headers are what tells.
 has_pgxs()
@@ -33,7 +43,9 @@ distro_major()
 missing_packages()
 {
 	# An installed server says which version; else the distribution's own.
-	if has_pgxs || has_server; then
+	if [ -n "$version" ]; then
+		major=$version
+	elif has_pgxs || has_server; then
 		major=$("$pg_config" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')
 	else
 		major=$(distro_major)
@@ -63,6 +75,12 @@ missing_packages()
 			command -v dot >/dev/null || echo graphviz
 			;;
 	esac
+}
+
+# A version that the distribution does not have.
+unknown_version()
+{
+	[ -n "$version" ] && [ -z "$(apt-cache policy "postgresql-$version" 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9].*\)/\1/p')" ]
 }
 
 # Without these a test is skipped.  Ubuntu has no such package.
@@ -104,6 +122,10 @@ fi
 echo "stepadv: installing" $(missing_packages) $(optional_packages)
 # What is only nice to have is not worth an error.
 $sudo apt-get update -qq || [ -z "$(missing_packages)" ] || exit 1
+if ! { has_pgxs && has_server; } && unknown_version; then
+	echo "stepadv: this distribution has no postgresql-$version; https://wiki.postgresql.org/wiki/Apt tells how to have all versions" >&2
+	exit 1
+fi
 # Postgres packages would create and start a cluster of their own: not wanted here.
 export DEBIAN_FRONTEND=noninteractive
 if [ -z "$(command -v pg_createcluster || true)" ]; then

@@ -20,7 +20,6 @@ SELECT s.rollout_id, s.n_steps, s.cost, s.distance, s.excess
 FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL::boolean, NULL::bigint, NULL::float8, NULL::float8, cost * 2) AS g FROM moves) x, stepadv.rollout_shape(g) s WHERE rollout_id < 4;
 SELECT s.excess FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL::boolean, NULL::bigint, NULL::float8, NULL::float8, cost - 1) AS g FROM moves) x, stepadv.rollout_shape(g) s;
 SELECT * FROM stepadv.rollout_shape(NULL);
-SELECT s.step_id, s.repeat FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM moves) x, stepadv_internal.step_repeats(g) s WHERE s.repeat;
 
 -- Canonical tables with all that the views read.
 \set ECHO none

@@ -115,6 +115,26 @@ SELECT (credit_pool(sums)).* FROM checks WHERE false;
 SELECT (c).groups, (c).slope IS NULL AS no_slope, (c).slope_error IS NULL AS no_error FROM (SELECT credit_pool(sums) AS c FROM (VALUES (NULL::float8[]), ('{2,3,0,1,0,0,0,0,0,0}'), ('{0,0,0,0,0,0,0,0,0,0}')) v(sums)) x;
 SELECT credit_pool('{1,2}');
 SELECT credit_pool('{1,2,3,4,5,6,7,8,9,NULL}');
+-- In every order the same to the last bit, put together from workers' parts as well.
+CREATE TABLE pooled AS SELECT i, ARRAY[2, 3 + i % 5, 1 + i % 3, 1 + (i * 7919 % 1000) / 7.0, (i * 31 % 97) / 3.0, 1 + (i * 17 % 89) / 9.0, (i * 7 % 91) / 13.0 - 3, 2 + i % 7 / 3.0, (i * 5 % 83) / 11.0 - 3, (i * 3 % 79) / 17.0 - 2]::float8[] AS sums
+FROM generate_series(1, 5000) i;
+SELECT credit_pool(sums ORDER BY i)::text AS pooled FROM pooled \gset
+SELECT credit_pool(sums ORDER BY i DESC)::text = :'pooled' AS backwards, credit_pool(sums ORDER BY i * 7919 % 5003)::text = :'pooled' AS shuffled FROM pooled;
+SELECT abs((c).coverage - (SELECT sum(sums[3]) / sum(sums[2]) FROM pooled)) < 1e-12 AS coverage, (c).groups FROM (SELECT credit_pool(sums) AS c FROM pooled) x;
+BEGIN;
+SET LOCAL parallel_setup_cost = 0;
+SET LOCAL parallel_tuple_cost = 0;
+SET LOCAL min_parallel_table_scan_size = 0;
+SET LOCAL max_parallel_workers_per_gather = 2;
+CREATE FUNCTION pg_temp.is_partial(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE line text; found boolean := false;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP found := found OR line LIKE '%Partial Aggregate%'; END LOOP;
+	RETURN found;
+END $$;
+SELECT pg_temp.is_partial('SELECT credit_pool(sums) FROM pooled') AS in_parts, credit_pool(sums)::text = :'pooled' AS the_same FROM pooled;
+COMMIT;
+DROP TABLE pooled;
 
 -- Noise says nothing: outcomes of a fair coin, whatever was done. A method that is right says something, and one that says the opposite the opposite.
 CREATE TABLE coins AS SELECT n, rollout_agg(n * 1000 + r * 10 + t, r, t, dice(n, r, t, 1) % 3, dice(n, r, t, 2) % 2, CASE WHEN t = 3 THEN dice(n, r, 3) / 16 % 2 END) AS noise,

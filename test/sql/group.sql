@@ -79,6 +79,29 @@ SELECT step_id, (SELECT count(*) FROM steps(g)) AS n FROM (
 SELECT rollup(g) FROM (SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) g FROM s UNION ALL
 	SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM s) x;
 
+-- group_union: rollup of two, as an expression
+CREATE TEMP TABLE pieces AS
+	SELECT step_id % 2 AS i, rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM s GROUP BY 1;
+CREATE TEMP TABLE whole AS SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS g FROM s;
+SELECT group_union(a.g, b.g)::text = f.g::text AS union_of_two, group_union(b.g, a.g)::text = f.g::text AS either_way,
+	   group_union(a.g, NULL)::text = a.g::text AS with_null, group_union(NULL, b.g)::text = b.g::text AS null_with,
+	   group_union(NULL, NULL) IS NULL AS nulls
+FROM pieces a, pieces b, whole f WHERE a.i = 0 AND b.i = 1;
+SELECT group_union(g, g) FROM f;
+SELECT group_union(rollout_agg(1, 8, NULL, NULL, NULL, 1), rollout_agg(2, 8, NULL, NULL, NULL, 1));
+SELECT group_union(g, by_turn(g)) FROM pieces WHERE i = 0;
+-- a rollout without steps gets them later, and a judged one stays judged
+SELECT r.* FROM (SELECT group_union(rollout_agg(1, 8, NULL, NULL, NULL, 2), rollout_agg(3, 8, 1, 5, 6, NULL)) AS g) x, rollouts(x.g) r;
+-- values that grow: a row's value and what is added to it
+CREATE TEMP TABLE stored (task integer PRIMARY KEY, rollouts rollout_group);
+INSERT INTO stored AS t SELECT 0, g FROM pieces WHERE i = 0 ON CONFLICT (task) DO UPDATE SET rollouts = group_union(t.rollouts, EXCLUDED.rollouts);
+INSERT INTO stored AS t SELECT 0, g FROM pieces WHERE i = 1 UNION ALL SELECT 1, g FROM pieces WHERE i = 1
+	ON CONFLICT (task) DO UPDATE SET rollouts = group_union(t.rollouts, EXCLUDED.rollouts);
+SELECT task, rollouts::text = (SELECT CASE task WHEN 0 THEN w.g ELSE (SELECT g FROM pieces WHERE i = 1) END FROM whole w)::text AS grown FROM stored ORDER BY task;
+INSERT INTO stored AS t SELECT 2, g FROM pieces WHERE i = 1 UNION ALL SELECT 1, g FROM pieces WHERE i = 1
+	ON CONFLICT (task) DO UPDATE SET rollouts = group_union(t.rollouts, EXCLUDED.rollouts);
+SELECT count(*) AS nothing_lost, bool_and((SELECT count(*) FROM steps(rollouts)) > 0) FROM stored;
+
 -- Nothing to fold
 SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) IS NULL AS no_rows FROM s WHERE false;
 SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) FILTER (WHERE false) IS NULL AS all_filtered FROM s;

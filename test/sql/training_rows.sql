@@ -37,6 +37,24 @@ SELECT jsonb_pretty(r) FROM stepadv.training_rows('tr.with_tokens', group_by => 
 SELECT r FROM stepadv.training_rows('tr.steps_rtmc', shape => 'dpo') r;
 SELECT r -> 'chosen' AS chosen, r -> 'rejected' AS rejected FROM stepadv.training_rows('tr.steps_batch_td', columns => '{}', shape => 'dpo', min_gap => 0.5, min_visits => 1) r;
 SELECT count(*) FROM stepadv.training_rows('tr.steps_rtmc', shape => 'dpo', min_gap => 0.7) r;
+-- Of a selection: pairs of the states that it has a step in. That of e pulls in "door", where c is
+-- the pair's example of it; a goes left in "hall", where no pair is.
+CREATE VIEW tr.pulls AS SELECT * FROM tr.steps_rtmc WHERE action = 'pull' AND rollout_id = 'e';
+SELECT r -> 'chosen_step_id' AS chosen, r -> 'rejected_step_id' AS rejected, r -> 'gap' AS gap FROM stepadv.training_rows('tr.pulls', group_by => '{task_id}', shape => 'dpo') r;
+CREATE VIEW tr.lefts AS SELECT * FROM tr.steps_rtmc WHERE action = 'go left';
+SELECT (SELECT count(*) FROM tr.lefts) AS steps, count(r) AS pairs FROM stepadv.training_rows('tr.lefts', group_by => '{task_id}', shape => 'dpo') r;
+-- selected from again
+SELECT stepadv.create_selection('tr.steps_batch_td', 'doors', per_state => 1);
+SELECT stepadv.create_selection('tr.doors', 'doors_again');
+SELECT name, r -> 'gap' AS gap FROM unnest('{tr.steps_batch_td,tr.doors,tr.doors_again}'::regclass[]) name, stepadv.training_rows(name, shape => 'dpo') r;
+-- A turn is a step: the second of two calls stands for it, as the first does; turn 1 has no pair.
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tt', partitions => 1, group_by => '{task_id}', unit => 'turn');
+INSERT INTO tt.rollouts (task_id, rollout_id, outcome) SELECT 'T', r, r % 2 FROM generate_series(1, 4) r;
+INSERT INTO tt.steps (step_id, task_id, rollout_id, step_no, turn, observation, action) SELECT r * 10 + n, 'T', r, n, n / 3, 'place ' || n / 3, CASE n WHEN 2 THEN 'do ' || r % 2 WHEN 3 THEN 'end ' || r ELSE 'see' END FROM generate_series(1, 4) r, generate_series(1, 3) n;
+CREATE VIEW tt.second AS SELECT * FROM tt.steps_rtmc WHERE step_id = 32;
+CREATE VIEW tt.last AS SELECT * FROM tt.steps_rtmc WHERE step_no = 3;
+SELECT name, count(r) AS pairs, min(r ->> 'chosen_step_id') AS chosen, min(r ->> 'rejected_step_id') AS rejected
+FROM unnest('{tt.steps_rtmc,tt.second,tt.last}'::regclass[]) name LEFT JOIN LATERAL stepadv.training_rows(name, group_by => '{task_id}', shape => 'dpo') r ON true GROUP BY 1 ORDER BY 1;
 -- q of each step: 0.66 and 1 (a), 0.66 and 1 (b), 0, 0.66 and 0 (d), 0.
 SELECT r FROM stepadv.training_rows('tr.steps_rtmc', shape => 'prm') r;
 SELECT r -> 'labels' AS labels FROM stepadv.training_rows('tr.steps_rtmc', columns => '{}', shape => 'prm', label_above => 0.7) r;
@@ -72,7 +90,10 @@ SELECT stepadv.training_rows('tr.plain', group_by => '{task_id}', shape => 'verl
 SELECT stepadv.training_rows('tr.plain', group_by => '{task_id}', shape => 'messages');
 SELECT stepadv.training_rows('tr.plain', group_by => '{task_id}', shape => 'messages', steps => 'tr.rollouts');
 SELECT count(*) FROM stepadv.training_rows('tr.plain', group_by => '{task_id}', shape => 'messages', steps => 'tr.steps');
-SELECT stepadv.training_rows('tr.picked', shape => 'dpo');
+CREATE TABLE tr.copied AS TABLE tr.steps_rtmc;
+SELECT stepadv.training_rows('tr.copied', group_by => '{task_id}', shape => 'dpo');
+CREATE VIEW tr.nameless AS SELECT rollout_id, step_no, step_id, task_id AS task, advantage, observation FROM tr.steps_rtmc;
+SELECT stepadv.training_rows('tr.nameless', group_by => '{task}', shape => 'dpo');
 SELECT stepadv.training_rows('tr.steps_rtmc', columns => '{step_no}', shape => 'dpo');
 SELECT stepadv.training_rows('tr.steps_grpo', shape => 'prm');
 SELECT stepadv.training_rows('tr.steps_rtmc', columns => '{nothing}', shape => 'messages');

@@ -1,5 +1,6 @@
 # Shards behind postgres_fdw: with the server option extensions 'stepadv' the
-# aggregate runs where the rows are, and only values travel.
+# aggregate runs where the rows are, and only values travel; no setting of the planner
+# is needed, by hand and in views of attach.
 # (PostgreSQL::Test::Cluster: 15, and 14 from its minor release 3 on.)
 use strict;
 use warnings;
@@ -44,12 +45,12 @@ is($node->safe_psql('postgres', 'SELECT bool_and(n > 1000), sum(n) FROM (SELECT 
 	't|10000', 'both shards hold rows');
 
 my $agg = 'rollout_agg(step_id, rollout_id, step_no, state, action, reward)';
-sub plan_of { return $node->safe_psql('postgres', "SET enable_partitionwise_aggregate = on; EXPLAIN (VERBOSE, COSTS OFF) $_[0]"); }
+sub plan_of { return $node->safe_psql('postgres', "EXPLAIN (VERBOSE, COSTS OFF) $_[0]"); }
 sub same
 {
 	my ($what, $query) = @_;
 	(my $local = $query) =~ s/\bsharded(?:_\d)?\b/steps/g;
-	is($node->safe_psql('postgres', "SET enable_partitionwise_aggregate = on; $query"), $node->safe_psql('postgres', $local), $what);
+	is($node->safe_psql('postgres', $query), $node->safe_psql('postgres', $local), $what);
 	return;
 }
 
@@ -71,6 +72,40 @@ my $one = "SELECT a.* FROM (SELECT group_id, $agg AS rollouts FROM sharded GROUP
 like(plan_of($one), qr/Remote SQL: [^\n]*WHERE \(\(group_id = 7\)\)/, 'one group is asked for');
 is(() = (plan_of($one) =~ /Remote SQL/g), 1, 'of one shard');
 same('and is the same', $one);
+
+# With the setting that PostgreSQL has for it the plan is the same; without groups in one shard there is none.
+is($node->safe_psql('postgres', "SET enable_partitionwise_aggregate = on; EXPLAIN (VERBOSE, COSTS OFF) $all"), plan_of($all), 'the same plan with enable_partitionwise_aggregate');
+my $across = 'SELECT step_no, rollout_agg(step_id, step_id, step_no, state, action, reward)::text AS said FROM sharded GROUP BY step_no ORDER BY step_no';
+unlike(plan_of($across), qr/Remote SQL:.*rollout_agg/, 'groups that lie in several shards are folded here');
+same('and right', $across);
+$shipped = () = (plan_of("SELECT group_id, rollout_id % 2, $agg FROM sharded GROUP BY 1, 2") =~ /Remote SQL: SELECT .*stepadv\.rollout_agg\(.* GROUP BY/g);
+is($shipped, 2, 'groups that are parts of those of the shards are shipped');
+same('and right', "SELECT group_id, rollout_id % 2 AS half, $agg\::text AS said FROM sharded GROUP BY 1, 2 ORDER BY 1, 2");
+$node->safe_psql('postgres', q{CREATE TABLE mixed (LIKE steps) PARTITION BY LIST (group_id);
+	CREATE TABLE mixed_here PARTITION OF mixed FOR VALUES IN (3);
+	CREATE FOREIGN TABLE mixed_there PARTITION OF mixed FOR VALUES IN (7) SERVER shard0 OPTIONS (table_name 'mixed')});
+$node->safe_psql('shard0', 'CREATE TABLE mixed (LIKE steps)');
+$node->safe_psql('postgres', 'INSERT INTO mixed SELECT * FROM steps WHERE group_id IN (3, 7); ANALYZE mixed');
+is($node->safe_psql('postgres', "SELECT group_id, $agg\::text FROM mixed GROUP BY group_id ORDER BY 1"),
+	$node->safe_psql('postgres', "SELECT group_id, $agg\::text FROM steps WHERE group_id IN (3, 7) GROUP BY group_id ORDER BY 1"), 'where some partitions are here, all is right');
+
+# Views: the same shipped aggregate, which is all that is read unless columns of the user's are asked for.
+foreach my $table ('sharded', 'steps', 'sharded_0')
+{
+	$node->safe_psql('postgres', "SELECT count(*) FROM attach('$table', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', 'step_id')");
+}
+my $estimates = 'SELECT group_id, step_id, advantage FROM sharded_rtmc';
+is(() = (plan_of($estimates) =~ /Remote SQL: SELECT [^\n]*forgiving_rollout_agg\([^\n]* GROUP BY/g), 2, 'a view ships the aggregate to every shard');
+is(() = (plan_of($estimates) =~ /Remote SQL/g), 2, 'and reads nothing else');
+is(() = (plan_of('SELECT group_id, step_id, advantage FROM sharded_0_rtmc') =~ /Remote SQL/g), 1, 'over one foreign table, too');
+is(() = (plan_of("$estimates WHERE group_id = 7") =~ /Remote SQL: [^\n]*group_id = 7/g), 1, 'one group is asked of one shard');
+is(() = (plan_of('SELECT * FROM sharded_rtmc') =~ /Remote SQL/g), 4, 'with columns of the user the rows travel beside the values');
+foreach my $view (qw(rtmc compare groups rollouts batch_td quadrants advantage_by_group))
+{
+	my $rows = "SELECT count(*), md5(string_agg(x::text, '|' ORDER BY x::text COLLATE \"C\")) FROM %s_$view x";
+	is($node->safe_psql('postgres', sprintf $rows, 'sharded'), $node->safe_psql('postgres', sprintf $rows, 'steps'), "_$view is the same over shards");
+}
+like(($node->psql('postgres', "SELECT maintain('sharded')"))[2], qr/ERROR:  cannot maintain groups of (public\.)?sharded_0.*: it is a foreign table\nHINT:  /, 'triggers cannot keep groups of foreign tables');
 
 # Without the option the rows travel, to the same end.
 $node->safe_psql('postgres', "ALTER SERVER shard$_ OPTIONS (DROP extensions)") for 0, 1;

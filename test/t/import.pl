@@ -3,9 +3,12 @@ use strict;
 use warnings;
 use Cwd;
 use File::Find;
+use FindBin;
+use lib $FindBin::Bin;
 use File::Spec;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Session;
 use Test::More;
 
 # Installed with the extension: in the stage here, or where the server has it.
@@ -199,6 +202,94 @@ is($status . ' ' . count_of($out, 'rollouts_added') . ' ' . count_of($out, 'step
 	IPC::Run::finish($other);
 	IPC::Run::finish($late);
 	is($? . ' ' . count_of($late_out, 'rollouts_added') . ' ' . count_of($late_out, 'steps_added') . ' ' . count_of($late_out, 'steps_repeated'), '0 1 1 1', 'and takes what came meanwhile for what it is') or diag($late_err);
+}
+# A deadlock with somebody who writes rollouts in another order, found while the
+# steps are written the quick way: what was written is taken back, and the long way
+# finds what the other has put there.
+{
+	value(q(SELECT count(*) FROM stepadv.create_tables('dead')));
+	my ($in, $told, $wrong) = ("SET deadlock_timeout = '1h'; SET client_min_messages = error;\nBEGIN;\nCREATE TEMP TABLE late AS SELECT 1::bigint AS n, '" . chat('dead', 2, 'x') . "'::text AS document;\n"
+		. "SELECT 'added ' || steps_added FROM stepadv.import_rollouts('dead', 'late');\n", '', '');
+	my $other = IPC::Run::start([ 'psql', '-X', '-q', '-A', '-t', '-d', $node->connstr('postgres') ], '<', \$in, '>', \$told, '2>', \$wrong);
+	IPC::Run::pump($other) until $told =~ /added 1/ || $wrong ne '';
+	write_file('dead.json', '[' . join(', ', map { chat('dead', $_, 'x') } 1 .. 3) . ']');
+	my ($dead_out, $dead_err) = ('', '');
+	my $dead;
+	{
+		local $ENV{PGOPTIONS} = '-c deadlock_timeout=4s';
+		$dead = IPC::Run::start([ $script, '-d', $node->connstr('postgres'), '-s', 'dead', "$dir/dead.json" ], '<', \undef, '>', \$dead_out, '2>', \$dead_err);
+	}
+	ok($node->poll_query_until('postgres', q(SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'transactionid')), 'the import waits for who came first');
+	# The first of the file's rollouts is written already: who came first waits now, too.
+	$in .= "UPDATE late SET document = '" . chat('dead', 1, 'x') . "';\nSELECT 'then ' || steps_added FROM stepadv.import_rollouts('dead', 'late');\nCOMMIT;\n";
+	IPC::Run::pump_nb($other) for 1 .. 10;
+	IPC::Run::finish($other);
+	IPC::Run::finish($dead);
+	like($told, qr/then 1/, 'who came first goes on') or diag($wrong);
+	is($? . ' ' . count_of($dead_out, 'rollouts_added') . ' ' . count_of($dead_out, 'steps_added') . ' ' . count_of($dead_out, 'steps_repeated'), '0 1 1 2', 'the file is loaded all the same') or diag($dead_err);
+	ok($node->poll_query_until('postgres', q(SELECT deadlocks = 1 FROM pg_stat_database WHERE datname = 'postgres')), 'there was a deadlock');
+	is(value(q(SELECT count(*) || ' ' || count(DISTINCT rollout_id) FROM dead.steps)), '3 3', 'each step once');
+}
+
+# Interrupted while four files are being loaded, at whatever point: nothing of them is
+# there, nobody works on, and nothing is left in the temporary folder.
+{
+	value(q(SELECT count(*) FROM stepadv.create_tables('cut')));
+	my $many = join(', ', map { chat('c', $_, 'word ' x 50) } 1 .. 2000);
+	write_file("cut/$_.json", '[' . ($many =~ s/"task_id": "c"/"task_id": "c$_"/gr) . ']') foreach 1 .. 6;
+	my $temp = "$dir/temp";
+	mkdir $temp or die $!;
+	my $lock = Session->new($node, 'postgres', value('SELECT current_user'));
+	foreach my $case ([ 'INT', 130, 1 ], [ 'TERM', 143, 1 ], [ 'INT', 130, 0 ])
+	{
+		my ($signal, $expected, $locked) = @$case;
+		my ($cut_out, $cut_err) = ('', '');
+		# Where they wait is in the middle of the statement that writes.
+		$lock->psql('BEGIN; LOCK TABLE cut.rollouts IN SHARE MODE') if $locked;
+		local $ENV{TMPDIR} = $temp;
+		my $cut = IPC::Run::start([ $script, '-d', $node->connstr('postgres') . ' application_name=cut', '-s', 'cut', '-J', '4', "$dir/cut" ], '<', \undef, '>', \$cut_out, '2>', \$cut_err);
+		ok($node->poll_query_until('postgres', $locked ? q(SELECT count(*) = 4 FROM pg_stat_activity WHERE application_name = 'cut' AND wait_event_type = 'Lock')
+				: q(SELECT count(*) = 4 FROM pg_stat_activity WHERE application_name = 'cut' AND query ~ 'import_file')), "four files are being loaded ($signal)");
+		IPC::Run::signal($cut, $signal);
+		IPC::Run::finish($cut);
+		is($? >> 8, $expected, "exit status after SIG$signal") or diag($cut_err);
+		ok($node->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'cut')), 'no server process works on');
+		$lock->psql('ROLLBACK') if $locked;
+		opendir my $left, $temp or die $!;
+		is(join(' ', grep { !/^\./ } readdir $left), '', 'no temporary folder is left');
+		is(value(q(SELECT (SELECT count(*) FROM cut.rollouts) || ' ' || (SELECT count(*) FROM cut.steps))), '0 0', 'and nothing is loaded by half');
+	}
+	$lock->end;
+	($status, $out, $err) = import_files('cut', '-J', '4', "$dir/cut");
+	is($status . ' ' . count_of($out, 'rollouts_added') . ' ' . count_of($out, 'steps_added'), '0 12000 12000', 'then all of it is, once') or diag($err);
+}
+
+# What JSON of real programs has that JSON has not, as lines of steps and as chats.
+{
+	my $line = sub { my ($rollout, $more) = @_; return qq({"task_id": "odd", "rollout_id": "$rollout", "step_no": 0, "action": "x"$more}\n) };
+	write_file('odd/1-nul.jsonl', $line->('a', ', "observation": "\u0000 and \\\\u0000"') . $line->('b', ''));
+	write_file('odd/2-nan.jsonl', $line->('c', '') . $line->('d', ', "reward": NaN') . $line->('e', ''));
+	write_file('odd/3-infinity.jsonl', $line->('f', ', "reward": 1e999') . $line->('g', ', "outcome": -Infinity') . $line->('h', ''));
+	write_file('odd/4-cut.jsonl', $line->('i', '') . substr($line->('j', ', "observation": "long"'), 0, 70));
+	write_file('odd/5-bytes.jsonl', $line->('k', '') . $line->('l', ", \"observation\": \"\xC3\xA4 \xFF\"") . $line->('m', ", \"observation\": \"\xC3\xA4\""));
+	write_file('odd/6-chat.json', chat('odd', 0, 'good') =~ s/"reward": 1/"reward": NaN/r);
+	write_file('odd/7-chat.json', '[' . chat('odd', 1, 'good') . ', ' . (chat('odd', 2, 'large') =~ s/"reward": 1/"reward": 1e400/r) . ']');
+	write_file('odd/8-log.json', '{"0": {"environment": "ic_sql", "query": "q", "turn_history": {"actions": ["a"], "observations": ["o\u0000"], "rewards": [NaN], "valid_action": [true]}}}');
+	($status, $out, $err) = import_files('odd', "$dir/odd");
+	is($status, 1, 'files that are no JSON');
+	like($out, qr/^8 files, 7 left out$/m, 'are left out, the one with U+0000 is not') or diag($out . $err);
+	is(count_of($out, 'nul_replaced'), 1, 'U+0000, but not its name behind a backslash');
+	is(value(q(SELECT string_agg(rollout_id || ' ' || coalesce(observation, '-'), ', ' ORDER BY rollout_id) FROM odd.steps)), "a \xEF\xBF\xBD and \\u0000, b -", 'nothing is loaded by half');
+	like($err, qr{odd/2-nan\.jsonl:\n  ERROR:  line 2: .*NaN}, 'NaN, with its line') or diag($err);
+	like($err, qr{odd/3-infinity\.jsonl:\n  ERROR:  line 1: }, 'too large a number, with its line') or diag($err);
+	like($err, qr{odd/4-cut\.jsonl:\n  ERROR:  line 2: }, 'a line that ends too early') or diag($err);
+	like($err, qr{odd/5-bytes\.jsonl:\n  ERROR:  line 2: invalid byte sequence}, 'bytes that are no UTF-8') or diag($err);
+	like($err, qr{odd/$_:\n  ERROR:  document 1: }, $_) foreach '6-chat.json', '7-chat.json', '8-log.json';
+	($status, $out, $err) = import_files('odd', '-k', "$dir/odd");
+	is($status, 1, 'and of some of them the rest is loaded');
+	is(value(q(SELECT string_agg(rollout_id, ' ' ORDER BY rollout_id) FROM odd.rollouts)), 'a b c e h i k m odd-t1', 'each rollout that is good');
+	is(count_of($out, 'bad_documents') . ' ' . count_of($out, 'bad_rollouts'), '7 1', 'and the others are counted') or diag($out . $err);
+	like($out, qr/^8 files, 0 left out$/m, 'no file is left out whole');
 }
 # What the line of progress says last, and what before.
 ($status, $out, $err) = import_files('line', '-J', '2', '--progress', "$dir/many", "$dir/all");

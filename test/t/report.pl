@@ -277,7 +277,19 @@ is(join(' ', grep { abs($drawn[$_] - $viewed[$_]) > 0.000501 } 0 .. $#viewed), '
 ok($ok && $page !~ m{Group <bdi>8 / x}, 'the first columns alone choose a run') or diag($err);
 ($ok, $err, $page) = report('like', @hostile, '-l', '8 / %');
 ok($ok && $page =~ m{Group <bdi>8 / x</bdi>}, 'or a pattern') or diag($err);
-is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_class WHERE relname LIKE 'report%')), 0, 'nothing is left behind');
+is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_class WHERE relname LIKE 'report%' AND relnamespace <> 'stepadv_internal'::regnamespace)), 0, 'nothing is left behind');
+
+# By somebody who may only read, in a session that may only read.
+$node->safe_psql('postgres', q(CREATE ROLE report_reader LOGIN; ALTER ROLE report_reader SET default_transaction_read_only = on;
+	REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC; GRANT USAGE ON SCHEMA rl TO report_reader; GRANT SELECT ON ALL TABLES IN SCHEMA rl TO report_reader));
+($ok, $err, $page) = report('owner', '-n', '2', '-m', 'grpo,rtmc,gigpo');
+{
+	local $ENV{PGUSER} = 'report_reader';
+	my ($by_reader, $said, $same) = report('reader', '-n', '2', '-m', 'grpo,rtmc,gigpo');
+	ok($by_reader && $said eq '', 'who may only read has a page') or diag($said);
+	is($same =~ s{<footer>.*?</footer>}{}r, $page =~ s{<footer>.*?</footer>}{}r, 'and the same');
+}
+$node->safe_psql('postgres', q(GRANT TEMPORARY ON DATABASE postgres TO PUBLIC));
 
 # Methods of users, renamed views, and whose attachment is read --------------
 $node->safe_psql('postgres', q(

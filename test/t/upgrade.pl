@@ -257,6 +257,28 @@ SKIP:
 	unlike(upgrade_attachments($_, 'ann'), qr/\|\|/, "$_: methods that came later join") for qw(old fresh);
 	same_catalog('old', catalog($node, 'fresh', 'ann'), 'in both alike', 'ann');
 	same_numbers(numbers($node, 'old'), numbers($node, 'fresh'), 'with the same numbers');
+
+	# The tables of 0.2.0, which the fresh database has as well, become those of today.
+	if ($versions[-1] eq '0.2.0')
+	{
+		my @added = (map({ "rl.rollouts.$_" } qw(task_id run_id policy_step tags greedy)), 'rl.steps.ref_logprobs', map { "rl.rollout_rows.$_" } qw(turn truncated policy_step greedy));
+		for my $database (qw(old fresh))
+		{
+			my $upgrade = sub { return $node->safe_psql($database, q{SELECT relation || '.' || column_name FROM stepadv.upgrade_tables('rl')}, extra_params => [ '-U', 'ann' ]) };
+			is($upgrade->(), join("\n", @added), "$database: upgrade_tables");
+			is($upgrade->(), '', 'and all is there');
+			my (undef, undef, $err) = $node->psql($database, q{SELECT stepadv.upgrade_tables('rl')});
+			like($err, qr/must be owner of rl\.rollouts\nHINT:  Call it after SET ROLE ann/, 'others may not, administrators neither');
+			$node->safe_psql($database, q{UPDATE rl.steps SET response_token_ids = '{1,2}', policy_logprobs = '{-1,-2.5}', rollout_logprobs = '{-1,-1}', ref_logprobs = '{-1,-2}'
+				WHERE step_id = (SELECT min(step_id) FROM rl.steps);
+				UPDATE rl.rollouts SET greedy = true WHERE (group_id, rollout_id) = (SELECT group_id, rollout_id FROM rl.steps_returns WHERE return IS NOT NULL ORDER BY 1, 2 LIMIT 1)}, extra_params => [ '-U', 'ann' ]);
+			# (exp(0.5) - 1 - 0.5) / 2
+			is($node->safe_psql($database, 'SELECT round(kl_to_reference::numeric, 9) FROM rl.steps_ratios WHERE kl_to_reference IS NOT NULL'), '0.074360635', 'a reference policy has its column and is read');
+			is($node->safe_psql($database, q{SELECT count(*) > 0 AND bool_and(abs(m.advantage - (m.return - b.baseline)) < 1e-12) FROM rl.steps_remax m
+				JOIN (SELECT group_id, avg(return) AS baseline FROM rl.steps_rollouts JOIN rl.rollouts USING (group_id, rollout_id) WHERE greedy GROUP BY 1) b USING (group_id) WHERE m.advantage IS NOT NULL}), 't', 'so have greedy rollouts');
+		}
+		same_catalog('old', catalog($node, 'fresh', 'ann'), 'the upgraded tables are alike', 'ann');
+	}
 }
 
 $node->stop;

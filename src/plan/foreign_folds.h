@@ -1,0 +1,16 @@
+/*
+ * foreign_folds.h
+ *		Partitions that are foreign tables fold their own groups.
+ */
+#ifndef STEPADV_FOREIGN_FOLDS_H
+#define STEPADV_FOREIGN_FOLDS_H
+
+#include "nodes/pathnodes.h"
+
+#include "plan/group_fold_cost.h"
+
+/* Where all partitions are foreign and no group is in two, a path on which each server folds its own. */
+extern void offer_foreign_folds(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, const Fold *fold,
+								const GroupPathExtraData *extra);
+
+#endif							/* STEPADV_FOREIGN_FOLDS_H */

@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# make check-package: that a build is the same wherever it is made, and that nothing
+# is left of it when it is uninstalled; the Debian packages, built in a bare root, looked
+# at by lintian, installed in a root that has nothing else, and used there.  The latter
+# needs root rights, debootstrap and a mirror (MIRROR, SUITE).
+# The packages: build/package/*.deb
+# Last line: N passed, N failed.
+
+set -uo pipefail
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+dir=$top/build/package
+mirror=${MIRROR:-http://deb.debian.org/debian}
+suite=${SUITE:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
+log=$dir/log
+passed=0
+failed=0
+
+# check WHAT CMD …
+check()
+{
+	local what=$1
+	shift
+
+	if "$@" >>"$log" 2>&1; then
+		passed=$((passed + 1))
+		echo "ok - $what"
+	else
+		failed=$((failed + 1))
+		echo "not ok - $what (see build/package/log)"
+	fi
+}
+
+# The files of the repository, as they are in the working tree.
+copy_source()
+{
+	rm -rf "$1" && mkdir -p "$1" || return 1
+	(cd "$top" && git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do [ ! -e "$file" ] || printf '%s\0' "$file"; done | tar cf - --null -T -) | tar xf - -C "$1"
+}
+
+make_in() { make -s -C "$1" -j"$(nproc)" "${@:2}"; }
+
+# In a folder with a space, and in one beside the source: the same bytes.
+same_builds()
+{
+	copy_source "$dir/a folder/stepadv" && make_in "$dir/a folder/stepadv" with_llvm=no &&
+		copy_source "$dir/source" && rm -rf "$dir/beside" && mkdir "$dir/beside" &&
+		make_in "$dir/beside" -f ../source/Makefile VPATH=../source with_llvm=no &&
+		cmp "$dir/a folder/stepadv/stepadv.so" "$dir/beside/stepadv.so" &&
+		[ -z "$(find "$dir/source" \( -name '*.o' -o -name 'stepadv*--*.sql' \) ! -path '*/releases/*')" ]
+}
+
+# From either, what is installed is the same, and uninstall removes it.
+same_installs()
+{
+	make_in "$dir/a folder/stepadv" with_llvm=no install "DESTDIR=$dir/a folder/root" &&
+		make_in "$dir/beside" -f ../source/Makefile VPATH=../source with_llvm=no install DESTDIR="$dir/root" &&
+		[ -n "$(find "$dir/root" -name stepadv-report)" ] && diff -r "$dir/a folder/root" "$dir/root" &&
+		make_in "$dir/a folder/stepadv" with_llvm=no uninstall "DESTDIR=$dir/a folder/root" &&
+		make_in "$dir/beside" -f ../source/Makefile VPATH=../source with_llvm=no uninstall DESTDIR="$dir/root" &&
+		[ -z "$(find "$dir/a folder/root" "$dir/root" -type f)" ]
+}
+
+within() { chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive sh -euc "$2"; }
+
+# Made once, and copied.
+new_root()
+{
+	if [ ! -e "$dir/$suite/etc/debian_version" ]; then
+		rm -rf "$dir/$suite"
+		debootstrap --variant=minbase "$suite" "$dir/$suite" "$mirror" || return 1
+		# Nothing is started in a root.
+		printf '#!/bin/sh\nexit 101\n' >"$dir/$suite/usr/sbin/policy-rc.d"
+		chmod 755 "$dir/$suite/usr/sbin/policy-rc.d"
+	fi
+	rm -rf "$1" && cp -a "$dir/$suite" "$1"
+}
+
+build()
+{
+	new_root "$dir/builder" || return 1
+	copy_source "$dir/builder/root/stepadv" || return 1
+	within "$dir/builder" '
+		apt-get update -qq
+		apt-get install -y -qq --no-install-recommends build-essential lintian postgresql-server-dev-all libxxhash-dev debhelper
+		cd /root/stepadv
+		pg_buildext updatecontrol
+		dpkg-buildpackage -us -uc -b
+	' && cp "$dir"/builder/root/*.deb "$dir/"
+}
+
+# What it says of any package; errors and warnings are failures.
+look() { within "$dir/builder" 'cd /root && lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs,no-manual-page stepadv_*.changes'; }
+
+install() { new_root "$dir/bare" && cp "$dir"/postgresql-*-stepadv_*.deb "$dir/bare/root/" && within "$dir/bare" 'apt-get update -qq; apt-get install -y -qq --no-install-recommends /root/postgresql-*-stepadv_*.deb'; }
+
+# The main query of the demo, on rollouts that a simulator in SQL makes.
+use()
+{
+	cp "$top/test/package/use.sql" "$dir/bare/tmp/" && chmod 644 "$dir/bare/tmp/use.sql"
+	within "$dir/bare" '
+		package=$(dpkg-query -W -f "\${Package}\n" "postgresql-*-stepadv" | tail -n 1)
+		pg=$(dpkg -L "$package" | sed -n "s|^\(/usr/lib/postgresql/[0-9]*\)/lib/stepadv.so$|\1|p")/bin
+		runuser -u postgres -- sh -euc "
+			d=\$(mktemp -d); mkdir \$d/socket
+			$pg/initdb -D \$d/data -A trust >/dev/null
+			$pg/pg_ctl -D \$d/data -l \$d/log -o \"-c listen_addresses= -c unix_socket_directories=\$d/socket\" -w start >/dev/null
+			status=0
+			$pg/psql -X -h \$d/socket -d postgres -v ON_ERROR_STOP=1 -f /tmp/use.sql || status=1
+			for program in stepadv-import stepadv-export stepadv-report; do
+				$pg/\$program --help >/dev/null || status=1
+			done
+			$pg/pg_ctl -D \$d/data -m fast -w stop >/dev/null
+			rm -rf \$d
+			exit \$status"
+	'
+}
+
+remove() { within "$dir/bare" 'apt-get purge -y -qq "?name(postgresql-.*-stepadv)"; ! find /usr/lib/postgresql /usr/share/postgresql /usr/share/doc -path "*stepadv*" | grep .'; }
+
+mkdir -p "$dir"
+: >"$log"
+rm -f "$dir"/*.deb
+check "a build is the same in every folder" same_builds
+check "install from every folder is the same, uninstall leaves nothing" same_installs
+rm -rf "$dir/a folder" "$dir/source" "$dir/beside" "$dir/root"
+if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
+	echo "skipped: packages in a bare root; they need root rights and debootstrap"
+elif check "packages are built in a bare root" build && [ "$failed" = 0 ]; then
+	check "lintian has nothing to say" look
+	check "a package is installed where there is nothing else" install
+	check "and used: rollouts, advantages, programs" use
+	check "and leaves nothing behind" remove
+	ls -l "$dir"/*.deb | awk '{ print $5, $NF }'
+	rm -rf "$dir/builder" "$dir/bare"
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
