@@ -297,7 +297,7 @@ CREATE FUNCTION stepadv_internal.candidates_query(a stepadv_internal.attached) R
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT string_agg(format('SELECT %1$s FROM %2$s r WHERE (r.%3$I >= %4$L::timestamptz%5$s) AND %6$s', stepadv_internal.keys_of(a, s.relation), stepadv_internal.relation_name(s.relation), (a).watermark, (a).seen_until::text,
+	SELECT string_agg(format('SELECT DISTINCT %1$s FROM %2$s r WHERE (r.%3$I >= %4$L::timestamptz%5$s) AND %6$s', stepadv_internal.keys_of(a, s.relation), stepadv_internal.relation_name(s.relation), (a).watermark, (a).seen_until::text,
 		CASE WHEN t.attnotnull THEN '' ELSE format(' OR r.%I IS NULL', (a).watermark) END,
 		(SELECT string_agg(format('r.%I IS DISTINCT FROM NULL', k), ' AND ') FROM unnest(stepadv_internal.keys_in(a, s.relation)) k)), ' UNION ')
 	FROM stepadv_internal.relations_read(a, true) s JOIN pg_attribute t ON t.attrelid = s.relation AND t.attname = (a).watermark AND NOT t.attisdropped

@@ -28,6 +28,8 @@ SELECT stepadv.maintain('steps', how => 'watermark', watermark => 'step');
 ALTER TABLE runs RENAME updated_at TO another;
 SELECT stepadv.maintain('steps', how => 'watermark', watermark => 'updated_at');
 SELECT stepadv.maintain('steps', how => 'watermark', watermark => 'updated_at', over_time => false);
+-- Nothing changed, though the watermark overlaps all of it: nothing is folded, by it or without.
+SELECT stepadv.refresh('steps'), stepadv.refresh('steps', whole => true);
 SELECT stepadv.unmaintain('steps');
 ALTER TABLE runs RENAME another TO updated_at;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
