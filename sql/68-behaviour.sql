@@ -55,7 +55,7 @@ CREATE FUNCTION stepadv_internal.lineage_of_rollouts() RETURNS text
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT 'SELECT l.rollout_id, count(l.run) AS n_steps, sum(l.n_prompt_tokens::bigint + l.n_response_tokens)::bigint AS n_tokens, sum(l.n_new_tokens)::bigint AS n_unique_tokens, max(l.run) AS n_runs, count(l.differs_at) AS n_breaks FROM stepadv.step_lineage(g.stepadv_lineage) l GROUP BY l.rollout_id'::text
+	SELECT 'SELECT l.rollout_id, count(l.run) AS n_steps, sum(l.n_prompt_tokens + l.n_response_tokens) AS n_tokens, sum(l.n_new_tokens)::bigint AS n_unique_tokens, max(l.run) AS n_runs, count(l.differs_at) AS n_breaks FROM stepadv.step_lineage(g.stepadv_lineage) l GROUP BY l.rollout_id'::text
 $$;
 COMMENT ON FUNCTION stepadv_internal.lineage_of_rollouts() IS 'part of attach: the query of the tokens of the rollouts of a group g';
 

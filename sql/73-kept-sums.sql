@@ -2,6 +2,39 @@
 -- folded, and by refresh where a group changed.  src/upkeep/parts.c calls for it: it asks once
 -- for the statements, which take longer to write than to run.
 
+-- While groups wait, readers add up the others of their divisions, and those of which a
+-- division is not known: few, which are not looked for among all.  Documents that serve as a
+-- dimension are left out, since an entry of an index has no more than 2.7 kB.
+CREATE FUNCTION stepadv_internal.index_divisions(a stepadv_internal.attached, folded regclass) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	keys CONSTANT text[] := stepadv_internal.group_columns(folded, (a).n_group_columns);
+	columns text;
+	unknown text;
+BEGIN
+	SELECT string_agg(quote_ident(c.name), ', ' ORDER BY d.i) FILTER (WHERE y.typlen > 0 OR y.typcategory = 'S'), string_agg(format('%I IS NULL', c.name), ' OR ' ORDER BY d.i)
+	INTO columns, unknown FROM stepadv_internal.divisions(a) d
+	CROSS JOIN LATERAL (SELECT CASE WHEN d.stands THEN keys[d.key] ELSE d.name END AS name) c
+	JOIN pg_type y ON y.oid = stepadv_internal.column_type(folded, c.name)
+	WHERE d.view IS NOT NULL;
+	IF unknown IS NULL THEN
+		RETURN;
+	END IF;
+	IF columns IS NOT NULL THEN
+		BEGIN
+			EXECUTE format('CREATE INDEX ON %s (%s)', folded, columns);
+		EXCEPTION WHEN undefined_object THEN
+			-- Of a type without an order; readers look for them among all.
+			NULL;
+		END;
+	END IF;
+	EXECUTE format('CREATE INDEX ON %s (%I) WHERE %s', folded, keys[1], unknown);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.index_divisions(stepadv_internal.attached, regclass) IS 'part of maintain: the indexes by which the groups of a division are found in a table of what is kept of groups';
+
 CREATE FUNCTION stepadv_internal.make_kept_sums(attachment regclass) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -24,6 +57,7 @@ BEGIN
 		made := made || name::regclass;
 	END LOOP;
 	EXECUTE format('UPDATE %s SET summed_over_time = $1, summed_bins = $2', make_kept_sums.attachment) USING made[1], made[2];
+	PERFORM stepadv_internal.index_divisions(a, t) FROM unnest(ARRAY[(a).folded_over_time, (a).folded_bins]) t;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_kept_sums(regclass) IS 'part of maintain: the tables of sums by division; none where no distributions are kept';

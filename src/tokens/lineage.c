@@ -3,7 +3,7 @@
  *		token_lineage: what the prompts and responses of a group's steps share.
  *
  * Each step's prompt || response goes into one trie of the group as it comes, in any
- * order; the step keeps the node in which it ends.  What a step has in common with
+ * order, from where it and the one that came before it part; the step keeps the node in which it ends.  What a step has in common with
  * the one before it is then the depth of the last node that both came through, and
  * what nobody had before is on the way up to the first node that somebody came through.
  */
@@ -119,9 +119,9 @@ narrow(Lineage *lineage, const int64 *ids, uint32 n)
 	return true;
 }
 
-/* Go on from a place by the ids of an array; false if they are none. */
+/* Insert the ids of an array, the first of a step or those after these; false if they are none. */
 static bool
-insert_array(Lineage *lineage, const TokenStep *step, const char *name, ArrayType *array, TriePlace *place, int32 *length)
+insert_array(Lineage *lineage, const TokenStep *step, const char *name, ArrayType *array, bool first, TriePlace *place, int32 *length)
 {
 	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	const int32 *ids = (const int32 *) ARR_DATA_PTR(array);
@@ -136,7 +136,10 @@ insert_array(Lineage *lineage, const TokenStep *step, const char *name, ArrayTyp
 			return refuse_tokens(lineage, step, name, "have an id that is no integer", ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE);
 		ids = lineage->narrowed;
 	}
-	trie_insert(&lineage->trie, place, ids, n);
+	if (first)
+		trie_begin_sequence(&lineage->trie, place, ids, n);
+	else
+		trie_continue_sequence(&lineage->trie, place, ids, n);
 	*length = n;
 	return true;
 }
@@ -176,7 +179,7 @@ add_row(FunctionCallInfo fcinfo, bool forgiving)
 	MemoryContext context = aggregate_context(fcinfo);
 	Lineage    *lineage = PG_ARGISNULL(0) ? NULL : (Lineage *) PG_GETARG_POINTER(0);
 	TokenStep  *step;
-	TriePlace	place = {.node = TRIE_ROOT};
+	TriePlace	place;
 
 	if (PG_ARGISNULL(ARG_STEP_NO) || (PG_ARGISNULL(ARG_ROLLOUT_ID) && forgiving))
 	{
@@ -194,9 +197,13 @@ add_row(FunctionCallInfo fcinfo, bool forgiving)
 	step->defect = PG_ARGISNULL(ARG_STEP_ID);
 	if (!PG_ARGISNULL(ARG_PROMPT) && !PG_ARGISNULL(ARG_RESPONSE))
 	{
-		step->defect |= !insert_array(lineage, step, "prompt_token_ids", PG_GETARG_ARRAYTYPE_P(ARG_PROMPT), &place, &step->prompt) ||
-			!insert_array(lineage, step, "response_token_ids", PG_GETARG_ARRAYTYPE_P(ARG_RESPONSE), &place, &step->response);
-		step->node = trie_end(&lineage->trie, &place);
+		if (insert_array(lineage, step, "prompt_token_ids", PG_GETARG_ARRAYTYPE_P(ARG_PROMPT), true, &place, &step->prompt))
+		{
+			step->defect |= !insert_array(lineage, step, "response_token_ids", PG_GETARG_ARRAYTYPE_P(ARG_RESPONSE), false, &place, &step->response);
+			step->node = trie_end_sequence(&lineage->trie, &place);
+		}
+		else
+			step->defect = true;
 	}
 	PG_RETURN_POINTER(lineage);
 }

@@ -180,6 +180,52 @@ trie_insert(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n)
 	}
 }
 
+/* The place of so many tokens on the way to a node. */
+static TriePlace
+place_above(const TokenTrie *trie, uint32 node, uint32 depth)
+{
+	while (trie->nodes[node].parent != node && trie->nodes[trie->nodes[node].parent].depth >= depth)
+		node = trie->nodes[node].parent;
+	return (TriePlace) {.node = node, .missing = trie->nodes[node].depth - depth};
+}
+
+/* Insert the first tokens of a sequence, from the place where it and the one before part. */
+void
+trie_begin_sequence(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n)
+{
+	uint32		common = common_prefix(trie->last, tokens, Min(n, trie->n_last));
+
+	*place = place_above(trie, trie->last_node, common);
+	trie->n_last = common;
+	trie_continue_sequence(trie, place, tokens + common, n - common);
+}
+
+/* Insert more tokens of it. */
+void
+trie_continue_sequence(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n)
+{
+	uint64		length = (uint64) trie->n_last + n;
+
+	if (length > trie->last_room)
+	{
+		trie->last_room = Max((uint64) trie->last_room * 2, length);	/* arrays of 1 GB at most: no overflow */
+		trie->last = trie->last == NULL ? MemoryContextAllocHuge(trie->context, (Size) trie->last_room * sizeof(int32)) :
+			repalloc_huge(trie->last, (Size) trie->last_room * sizeof(int32));
+	}
+	if (n > 0)
+		memcpy(trie->last + trie->n_last, tokens, (Size) n * sizeof(int32));
+	trie->n_last = length;
+	trie_insert(trie, place, tokens, n);
+}
+
+/* Its node, from which the next one may begin. */
+uint32
+trie_end_sequence(TokenTrie *trie, TriePlace *place)
+{
+	trie->last_node = trie_end(trie, place);
+	return trie->last_node;
+}
+
 /*
  * How long the common beginning of the sequences is that end in two nodes: the
  * deeper of them goes up until both are one.  Every node has tokens, so that this

@@ -4,7 +4,8 @@
  *
  * A node stands for the whole edge that leads to it, so that there are no more
  * than two for every sequence, however long these are; a sequence ends in a node.
- * To insert a sequence costs its tokens.  How many tokens there are in all nodes
+ * To insert a sequence costs its tokens: those that it has in common with the one
+ * before, as a step has nearly all of them, no more than comparing them.  How many tokens there are in all nodes
  * does not depend on the order in which sequences came.
  */
 #ifndef STEPADV_TOKENS_TRIE_H
@@ -34,6 +35,10 @@ typedef struct TokenTrie
 	uint64		n_tokens;
 	uint64		tokens_room;
 	struct children_hash *children; /* by node and first token of the edge; NULL: not made yet */
+	int32	   *last;			/* the sequence that was inserted last, in one piece */
+	uint32		n_last;
+	uint32		last_room;
+	uint32		last_node;		/* in which it ends */
 } TokenTrie;
 
 /* Where an insertion stands: so many tokens of the edge before the end of a node. */
@@ -45,6 +50,9 @@ typedef struct TriePlace
 } TriePlace;
 
 extern void trie_init(TokenTrie *trie, MemoryContext context);
+extern void trie_begin_sequence(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n);
+extern void trie_continue_sequence(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n);
+extern uint32 trie_end_sequence(TokenTrie *trie, TriePlace *place);
 extern void trie_insert(TokenTrie *trie, TriePlace *place, const int32 *tokens, uint32 n);
 extern uint32 trie_end(TokenTrie *trie, TriePlace *place);
 extern uint32 trie_shared_depth(const TokenTrie *trie, uint32 one, uint32 other);

@@ -63,7 +63,7 @@ BEGIN
 	RETURN QUERY EXECUTE format($q$
 		SELECT g.task, g.level, a.step_id, a.advantage
 		FROM (SELECT DISTINCT b.task, b.level FROM (SELECT b.task, b.level FROM pan.%1$I b WHERE b.method = 'rtmc' AND ($1 IS NULL OR b.policy_version::text = $1)
-			ORDER BY b.greatest_advantage DESC, b.task, b.level FETCH FIRST 7 ROWS WITH TIES) b) g
+			ORDER BY b.greatest_advantage DESC, b.task, b.level LIMIT 7) b) g
 		JOIN pan.%2$I a ON a.task = g.task AND a.level = g.level AND a.method = 'rtmc' AND a.advantage IS NOT NULL AND ($1 IS NULL OR a.policy_version::text = $1)
 		ORDER BY a.advantage DESC, g.task, g.level, a.step_id LIMIT 7$q$, p || '_advantage_by_group', p || '_advantages') USING version;
 END $$;
@@ -127,8 +127,28 @@ CALL pan.keep('refresh', 3);
 SELECT how, change, waiting, rows > 300 AS many, differ, problems, refreshed, still_waiting, differ_after, problems_after FROM pan.was ORDER BY i;
 SELECT * FROM pan.wrong('kept');
 
--- In a transaction; TRUNCATE; all of them.
+-- While a group waits, the others of its division are found by an index, as are those of which a division is not known.
+CREATE FUNCTION pan.uses(query text, index text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line LIKE '%Scan using ' || index || ' on %' THEN
+			RETURN true;
+		END IF;
+	END LOOP;
+	RETURN false;
+END $$;
 SELECT stepadv.maintain('pan.steps', 'kept');
+SELECT tablename, replace(substring(indexdef FROM 'USING .*'), 'USING ', '') AS index FROM pg_indexes WHERE schemaname = 'pan' AND tablename IN ('kept_folded_bins', 'kept_folded_over_time') ORDER BY 1, 2;
+BEGIN;
+SET LOCAL enable_seqscan = off;
+SET LOCAL enable_bitmapscan = off;
+SELECT pan.uses('SELECT * FROM pan.kept_progress_over_time', 'kept_folded_over_time_policy_version_bucket_run_id_idx') AS of_division,
+	pan.uses('SELECT * FROM pan.kept_progress_over_time', 'kept_folded_over_time_task_idx') AS of_unknown, pan.uses('SELECT * FROM pan.kept_advantage_histogram', 'kept_folded_bins_task_idx') AS bins_of_unknown;
+ROLLBACK;
+
+-- In a transaction; TRUNCATE; all of them.
 BEGIN;
 UPDATE pan.steps SET reward = 0.5 WHERE task = 't6';
 UPDATE pan.steps SET reward = 0.25 WHERE task = 't6' AND no = 1;
