@@ -335,6 +335,7 @@ fill_mixed_rollouts(const GroupBuilder *builder, const MixedRollouts *mixed, con
 	}
 }
 
+/* NULL: a step is there twice, which is for others to find out about. */
 static RolloutGroup *
 finish_mixed_rollouts(const GroupBuilder *builder, MixedRollouts *mixed)
 {
@@ -346,8 +347,14 @@ finish_mixed_rollouts(const GroupBuilder *builder, MixedRollouts *mixed)
 
 	begin_mixed_rollouts(mixed, &group);
 	fill_mixed_rollouts(builder, mixed, &group);
+	if (order_steps(mixed, &group))
+		group_seal(datum);
+	else
+	{
+		pfree(datum);
+		datum = NULL;
+	}
 	free_mixed_rollouts(mixed);
-	group_seal(datum);
 	return datum;
 }
 
@@ -361,8 +368,8 @@ group_builder_finish(const GroupBuilder *builder)
 	GroupColumns group;
 	RolloutGroup *datum;
 
-	if (find_mixed_rollouts(builder, &mixed))
-		return finish_mixed_rollouts(builder, &mixed);
+	if (find_mixed_rollouts(builder, &mixed) && (datum = finish_mixed_rollouts(builder, &mixed)) != NULL)
+		return datum;
 	if (collect_whole_rollouts(builder, &whole))
 		return finish_whole_rollouts(builder, &whole);
 	begin_ordered_rows(&rows, builder);

@@ -1,11 +1,15 @@
 /*
  * mixed_rollouts.c
- *		Collected rows of rollouts that take turns, each of which has its steps in their order.
+ *		Collected rows of rollouts that take turns, each of which mostly has its steps in their order.
  *
  * So come the groups of a trainer that has many rollouts in flight, whether it writes every step
  * as it is made, or a rollout when it ends.  Nothing needs to be sorted then but the rollouts:
  * whose turn it was, and how many rows each has, is found out first, and then every row
  * is decoded into the place that it has in the value.
+ *
+ * Where several processes have read the rows in turn, those of one come behind those of another: of
+ * every rollout a few sequences, each in order.  It has its place all the same, in which its steps
+ * are put in order at the end.
  */
 #include "postgres.h"
 
@@ -17,6 +21,20 @@
 #include "group/whole_rollouts.h"
 
 #define MIN_ROLLOUTS 32
+
+/* A step's number and where it is among those of its rollout. */
+typedef uint64 StepKey;
+
+#define ST_SORT sort_step_keys
+#define ST_ELEMENT_TYPE StepKey
+#define ST_COMPARE(a, b) (*(a) < *(b) ? -1 : *(a) > *(b))
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* So few are put in order faster without a choice of what to compare with. */
+#define FEW_STEPS 48
 
 typedef struct RolloutNumber
 {
@@ -59,7 +77,7 @@ number_of_rollout(MixedRollouts *mixed, rollout_number_hash *numbers, int64 roll
 		mixed->room *= 2;
 		mixed->rollout = repalloc_huge(mixed->rollout, mixed->room * sizeof(MixedRollout));
 	}
-	mixed->rollout[mixed->n] = (MixedRollout) {.rollout_id = rollout_id, .follower = mixed->n, .success = SUCCESS_UNKNOWN};
+	mixed->rollout[mixed->n] = (MixedRollout) {.rollout_id = rollout_id, .follower = mixed->n, .success = SUCCESS_UNKNOWN, .in_order = true};
 	number->number = mixed->n;
 	return mixed->n++;
 }
@@ -81,7 +99,20 @@ take_turn(MixedRollouts *mixed, rollout_number_hash *numbers, MixedRollout *befo
 	return &mixed->rollout[number];
 }
 
-/* False: the steps of a rollout are not in their order, or one is there twice. */
+/*
+ * A step of a rollout that comes after a later one.  False: rows are to be put in order in another
+ * way, as one is there twice, or rollouts came whole, or nearly so.
+ */
+static pg_noinline bool
+note_disorder(const GroupBuilder *builder, MixedRollouts *mixed, MixedRollout *rollout, const StepRow *row)
+{
+	if (row->step_no == rollout->last_step_no || comes_whole(builder))
+		return false;
+	rollout->in_order = mixed->in_order = false;
+	return true;
+}
+
+/* False: see above. */
 static bool
 count_turns(const GroupBuilder *builder, MixedRollouts *mixed, rollout_number_hash *numbers)
 {
@@ -97,7 +128,7 @@ count_turns(const GroupBuilder *builder, MixedRollouts *mixed, rollout_number_ha
 			bytes = decode_plain_step(bytes, &row, &row);
 			if (rollout == NULL || row.rollout_id != rollout->rollout_id)
 				rollout = take_turn(mixed, numbers, rollout, row.rollout_id, turn++);
-			if (rollout->n_rows > 0 && row.step_no <= rollout->last_step_no)
+			if (rollout->n_rows > 0 && row.step_no <= rollout->last_step_no && !note_disorder(builder, mixed, rollout, &row))
 				return false;
 			rollout->last_step_no = row.step_no;
 			rollout->n_rows++;
@@ -129,22 +160,22 @@ bool
 find_mixed_rollouts(const GroupBuilder *builder, MixedRollouts *mixed)
 {
 	rollout_number_hash *numbers;
-	bool		in_order;
+	bool		is_mixed;
 
 	if (builder->sorted || !has_plain_rows(builder) || builder->n_rows > PG_UINT32_MAX)
 		return false;
-	*mixed = (MixedRollouts) {.room = MIN_ROLLOUTS};
+	*mixed = (MixedRollouts) {.room = MIN_ROLLOUTS, .in_order = true};
 	mixed->rollout = palloc(mixed->room * sizeof(MixedRollout));
 	/* What a builder counts is how often it was another's turn. */
 	mixed->turns = MemoryContextAllocHuge(CurrentMemoryContext, builder->n_rollouts * sizeof(uint32));
 	numbers = rollout_number_create(CurrentMemoryContext, MIN_ROLLOUTS, NULL);
-	in_order = count_turns(builder, mixed, numbers);
+	is_mixed = count_turns(builder, mixed, numbers);
 	rollout_number_destroy(numbers);
-	if (in_order)
+	if (is_mixed)
 		order_rollouts(mixed);
 	else
 		free_mixed_rollouts(mixed);
-	return in_order;
+	return is_mixed;
 }
 
 void
@@ -154,4 +185,93 @@ free_mixed_rollouts(MixedRollouts *mixed)
 		pfree(mixed->ordered);
 	pfree(mixed->turns);
 	pfree(mixed->rollout);
+}
+
+/* ----------
+ * Steps of rollouts that have not theirs in order
+ * ----------
+ */
+
+/* Without its sign, so that keys compare as numbers do. */
+static inline uint32
+step_bits(int32 step_no)
+{
+	return (uint32) step_no ^ ((uint32) 1 << 31);
+}
+
+/* False: two are equal, but for their places. */
+static bool
+sort_keys(StepKey *keys, uint32 n)
+{
+	if (n > FEW_STEPS)
+		sort_step_keys(keys, n);
+	else
+		for (uint32 i = 1; i < n; i++)
+		{
+			StepKey		key = keys[i];
+			uint32		place = i;
+
+			for (; place > 0 && keys[place - 1] > key; place--)
+				keys[place] = keys[place - 1];
+			keys[place] = key;
+		}
+	for (uint32 i = 1; i < n; i++)
+		if (keys[i] >> 32 == keys[i - 1] >> 32)
+			return false;
+	return true;
+}
+
+/* Values of 64 bits, whatever they are. */
+static void
+order_column(void *column, const StepKey *keys, uint32 n, uint64 *ordered)
+{
+	const uint64 *values = column;
+
+	for (uint32 i = 0; i < n; i++)
+		ordered[i] = values[(uint32) keys[i]];
+	memcpy(column, ordered, n * sizeof(uint64));
+}
+
+static bool
+order_steps_of_rollout(const GroupColumns *group, uint32 first, uint32 n, StepKey *keys, uint64 *ordered)
+{
+	int32	   *step_no = unconstify(int32 *, group->step_no) + first;
+
+	for (uint32 i = 0; i < n; i++)
+		keys[i] = (StepKey) step_bits(step_no[i]) << 32 | i;
+	if (!sort_keys(keys, n))
+		return false;
+	for (uint32 i = 0; i < n; i++)
+		step_no[i] = (int32) step_bits((int32) (keys[i] >> 32));
+	order_column((void *) (group->step_id + first), keys, n, ordered);
+	order_column((void *) (group->state + first), keys, n, ordered);
+	order_column((void *) (group->action + first), keys, n, ordered);
+	order_column((void *) (group->reward + first), keys, n, ordered);
+	return true;
+}
+
+bool
+order_steps(const MixedRollouts *mixed, const GroupColumns *group)
+{
+	uint32		most = 0;
+	StepKey    *keys;
+	bool		done = true;
+
+	if (mixed->in_order)
+		return true;
+	for (uint32 r = 0; r < mixed->n; r++)
+		most = Max(most, mixed->rollout[r].n_rows);
+	keys = MemoryContextAllocHuge(CurrentMemoryContext, (Size) most * (sizeof(StepKey) + sizeof(uint64)));
+	for (uint32 r = 0; r < mixed->n && done; r++)
+	{
+		const MixedRollout *rollout = &mixed->rollout[r];
+
+		/* Every row is in its place: the next one would come behind the last. */
+		if (!rollout->in_order)
+			done = order_steps_of_rollout(group, rollout->next - rollout->n_rows, rollout->n_rows, keys, keys + most);
+		if (r % 1024 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	pfree(keys);
+	return done;
 }

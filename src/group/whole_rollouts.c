@@ -14,9 +14,6 @@
 #include "compat.h"
 #include "group/whole_rollouts.h"
 
-/* Runs of fewer rows than that on average are too many to be sorted by comparing. */
-#define MIN_ROWS_OF_RUN 4
-
 #define ST_SORT sort_row_runs
 #define ST_ELEMENT_TYPE RowRun
 #define ST_COMPARE(a, b) \
@@ -93,7 +90,7 @@ order_runs(WholeRollouts *whole)
 bool
 collect_whole_rollouts(const GroupBuilder *builder, WholeRollouts *whole)
 {
-	if (builder->sorted || !has_plain_rows(builder) || builder->n_rollouts > builder->n_rows / MIN_ROWS_OF_RUN)
+	if (builder->sorted || !has_plain_rows(builder) || !comes_whole(builder))
 		return false;
 	allocate_rollouts(builder, whole);
 	if (decode_runs(builder, whole) && order_runs(whole))

@@ -40,6 +40,15 @@ has_plain_rows(const GroupBuilder *builder)
 		(builder->lacking & (NULL_STATE | NULL_ACTION)) == 0;
 }
 
+/* Runs of fewer rows than that on average are too many to be sorted by comparing. */
+#define MIN_ROWS_OF_RUN 4
+
+static inline bool
+comes_whole(const GroupBuilder *builder)
+{
+	return builder->n_rollouts <= builder->n_rows / MIN_ROWS_OF_RUN;
+}
+
 /* False: they are to be sorted one by one. */
 extern bool collect_whole_rollouts(const GroupBuilder *builder, WholeRollouts *whole);
 extern void free_whole_rollouts(WholeRollouts *whole);

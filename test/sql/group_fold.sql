@@ -294,4 +294,16 @@ EXECUTE fold_them;
 DROP AGGREGATE public.my_agg(bigint, bigint, int, bigint, bigint, float8);
 EXECUTE fold_them;
 
+-- Rollouts that take turns, and whose steps come in no order, or in two sequences: as if they had come in order.  A step that is there twice is found all the same.
+CREATE TEMP TABLE fold_turns AS
+SELECT i AS step_id, i % 3 AS group_id, i % 5 AS rollout_id, ((i * 7919) % 10007)::int - 5000 AS no, ((i * 7919) % 10007 + i % 2 * 10007)::int AS two, i % 11 AS s, i % 2 AS a, (i % 7)::float8 AS r
+FROM generate_series(0::bigint, 10006) i;
+SELECT count(*), bool_and(x.g::text = y.g::text) AS as_in_order, bool_and(x.h::text = y.h::text) AS as_in_order_too
+FROM (SELECT group_id, stepadv.rollout_agg(step_id, rollout_id, no, s, a, r) AS g, stepadv.rollout_agg(step_id, rollout_id, two, s, a, r) FILTER (WHERE step_id < 400) AS h FROM fold_turns GROUP BY group_id) x
+JOIN (SELECT group_id, stepadv.rollout_agg(step_id, rollout_id, no, s, a, r ORDER BY rollout_id, no) AS g,
+		stepadv.rollout_agg(step_id, rollout_id, two, s, a, r ORDER BY rollout_id, two) FILTER (WHERE step_id < 400) AS h FROM fold_turns GROUP BY group_id) y USING (group_id);
+INSERT INTO fold_turns SELECT 10007, group_id, rollout_id, no, two, s, a, r FROM fold_turns WHERE step_id = 4000;
+SELECT count(g) FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, no, s, a, r) AS g FROM fold_turns WHERE group_id = 1 GROUP BY group_id) x;
+DROP TABLE fold_turns;
+
 DROP TABLE fold_steps, fold_many, fold_keys, fold_parts;
