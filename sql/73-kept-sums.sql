@@ -3,8 +3,10 @@
 -- for the statements, which take longer to write than to run.
 
 -- While groups wait, readers add up the others of their divisions, and those of which a
--- division is not known: few, which are not looked for among all.  Documents that serve as a
--- dimension are left out, since an entry of an index has no more than 2.7 kB.
+-- division is not known: few, which are not looked for among all.  An entry of a btree has no
+-- more than 2.7 kB, and nobody's insert shall fail for it: of columns whose values may be
+-- longer only those of the group are in it, which have such a limit by the key of the
+-- groups; where there is no other, one of them is found by its hash.
 CREATE FUNCTION stepadv_internal.index_divisions(a stepadv_internal.attached, folded regclass) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -14,7 +16,9 @@ DECLARE
 	columns text;
 	unknown text;
 BEGIN
-	SELECT string_agg(quote_ident(c.name), ', ' ORDER BY d.i) FILTER (WHERE y.typlen > 0 OR y.typcategory = 'S'), string_agg(format('%I IS NULL', c.name), ' OR ' ORDER BY d.i)
+	SELECT coalesce('btree (' || string_agg(quote_ident(c.name), ', ' ORDER BY d.i) FILTER (WHERE y.typlen > 0 OR d.stands) || ')',
+			'hash (' || (array_agg(quote_ident(c.name) ORDER BY d.i) FILTER (WHERE y.typcategory = 'S'))[1] || ')'),
+		string_agg(format('%I IS NULL', c.name), ' OR ' ORDER BY d.i)
 	INTO columns, unknown FROM stepadv_internal.divisions(a) d
 	CROSS JOIN LATERAL (SELECT CASE WHEN d.stands THEN keys[d.key] ELSE d.name END AS name) c
 	JOIN pg_type y ON y.oid = stepadv_internal.column_type(folded, c.name)
@@ -24,7 +28,7 @@ BEGIN
 	END IF;
 	IF columns IS NOT NULL THEN
 		BEGIN
-			EXECUTE format('CREATE INDEX ON %s (%s)', folded, columns);
+			EXECUTE format('CREATE INDEX ON %s USING %s', folded, columns);
 		EXCEPTION WHEN undefined_object THEN
 			-- Of a type without an order; readers look for them among all.
 			NULL;
