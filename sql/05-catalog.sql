@@ -42,7 +42,12 @@ CREATE TYPE stepadv.attachment AS (
 	answers text[],
 	fresh_answers regclass[],
 	folded_answers regclass[],
-	fresh_lineage regclass);
+	fresh_lineage regclass,
+	watermark text,
+	overlap interval,
+	seen regclass,
+	seen_until timestamptz,
+	as_of timestamptz);
 COMMENT ON TYPE stepadv.attachment IS
 'what attach made over a table: tables of this type, each with one row, belong to their makers';
 COMMENT ON COLUMN stepadv.attachment.prefix IS 'with which the names of its views and tables begin';
@@ -58,7 +63,7 @@ COMMENT ON COLUMN stepadv.attachment.options IS 'options of attach';
 COMMENT ON COLUMN stepadv.attachment.methods IS 'users'' methods that the caller named';
 COMMENT ON COLUMN stepadv.attachment.views IS 'all other views, <prefix>_values first';
 COMMENT ON COLUMN stepadv.attachment.view_kinds IS 'what each of them is: values, a method, compare, …; the end of its name when it was made';
-COMMENT ON COLUMN stepadv.attachment.kept IS 'how folded groups are kept: triggers, commit, refresh; NULL: they are not';
+COMMENT ON COLUMN stepadv.attachment.kept IS 'how folded groups are kept: triggers, commit, refresh, watermark, compare; NULL: they are not';
 COMMENT ON COLUMN stepadv.attachment.fresh IS 'view: the groups folded when asked, which is what is kept; NULL where nothing is';
 COMMENT ON COLUMN stepadv.attachment.folded IS 'kept table: the groups, folded';
 COMMENT ON COLUMN stepadv.attachment.changed IS 'kept table: keys of groups that wait to be folded again; NULL where none ever wait';
@@ -86,6 +91,11 @@ COMMENT ON COLUMN stepadv.attachment.answers IS 'which kinds of answers about si
 COMMENT ON COLUMN stepadv.attachment.fresh_answers IS 'views: each of them, computed when asked';
 COMMENT ON COLUMN stepadv.attachment.folded_answers IS 'kept tables: the same, kept';
 COMMENT ON COLUMN stepadv.attachment.fresh_lineage IS 'that of fresh_answers which reads the tokens, whose changes the triggers see';
+COMMENT ON COLUMN stepadv.attachment.watermark IS 'kept by watermark: the column that says when a row changed';
+COMMENT ON COLUMN stepadv.attachment.overlap IS 'kept by watermark: how much later than it says a row may be committed';
+COMMENT ON COLUMN stepadv.attachment.seen IS 'kept table, without triggers: of each group how many rows were seen, and their hashes added up';
+COMMENT ON COLUMN stepadv.attachment.seen_until IS 'kept by watermark: rows that changed before this have been seen';
+COMMENT ON COLUMN stepadv.attachment.as_of IS 'where groups are refreshed: what was committed by then is kept; NULL: triggers keep them as of now';
 
 -- The same as it is known to others: which table it is, whose, and over what.
 CREATE TYPE stepadv_internal.attached AS (
@@ -96,7 +106,8 @@ CREATE TYPE stepadv_internal.attached AS (
 	unit text, rewards text[], dimensions text[], fresh_signs regclass, folded_signs regclass, waiting regclass, signed_methods text[],
 	fresh_bins regclass, folded_bins regclass, binned_methods text[], fresh_problems regclass, folded_problems regclass, summed_over_time regclass, summed_bins regclass, kept_parts regclass,
 	fresh_behaviour regclass, folded_behaviour regclass, summed_behaviour regclass,
-	answers text[], fresh_answers regclass[], folded_answers regclass[], fresh_lineage regclass);
+	answers text[], fresh_answers regclass[], folded_answers regclass[], fresh_lineage regclass,
+	watermark text, overlap interval, seen regclass, seen_until timestamptz, as_of timestamptz);
 COMMENT ON TYPE stepadv_internal.attached IS 'an attachment as it is known to others: its table, whose it is, over what, and its row';
 
 CREATE FUNCTION stepadv_internal.attachments(of_owner oid DEFAULT NULL) RETURNS SETOF stepadv_internal.attached

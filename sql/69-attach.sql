@@ -472,7 +472,7 @@ BEGIN
 		string_agg(stepadv_internal.relation_name(c.oid::regclass), ', ') FILTER (WHERE c.relkind = 'r') AS tables
 	INTO left_over
 	FROM pg_class c
-	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.fresh_signs, a.folded_signs, a.waiting, a.fresh_bins, a.folded_bins, a.fresh_problems, a.folded_problems, a.summed_over_time, a.summed_bins, a.kept_parts, a.fresh_behaviour, a.folded_behaviour, a.summed_behaviour] || a.fresh_answers || a.folded_answers)
+	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.fresh_signs, a.folded_signs, a.waiting, a.fresh_bins, a.folded_bins, a.fresh_problems, a.folded_problems, a.summed_over_time, a.summed_bins, a.kept_parts, a.fresh_behaviour, a.folded_behaviour, a.summed_behaviour, a.seen] || a.fresh_answers || a.folded_answers)
 		AND c.relowner = orphan.relowner AND left(c.relname, length(a.prefix) + 1) = a.prefix || '_';
 	IF left_over.views IS NOT NULL THEN
 		EXECUTE 'DROP VIEW ' || left_over.views;
@@ -614,7 +614,7 @@ AS $$
 	ORDER BY stepadv_internal.relation_name(k.source), n.nspname, k.prefix
 $$;
 COMMENT ON FUNCTION stepadv.attachments() IS
-'what attach made for the caller, or for roles whose rights he has, a row each: over which source, with which prefix, in which schema, whose, by which columns a group is known, where states come from (NULL: there are none), how groups are kept (triggers, commit, refresh; NULL: they are not), and its views by kind ("rtmc", "compare", …), whatever they are called by now';
+'what attach made for the caller, or for roles whose rights he has, a row each: over which source, with which prefix, in which schema, whose, by which columns a group is known, where states come from (NULL: there are none), how groups are kept (triggers, commit, refresh, watermark, compare; NULL: they are not), and its views by kind ("rtmc", "compare", …), whatever they are called by now';
 
 -- ---- detach, upgrade_attachments
 
@@ -706,10 +706,11 @@ BEGIN
 	THEN
 		PERFORM stepadv_internal.drop_kept(attachment, true);
 		n_views := (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
-		PERFORM stepadv_internal.maintain((a).source, (a).prefix, (a).kept, true);
+		PERFORM stepadv_internal.maintain((a).source, (a).prefix, (a).kept, true, (a).watermark, (a).overlap);
 		RETURN n_views;
 	END IF;
 	n_views := (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
+	PERFORM stepadv_internal.renew_triggers(a);
 	IF (a).kept_parts IS NOT NULL THEN
 		PERFORM stepadv_internal.make_kept_parts(attachment);
 	END IF;

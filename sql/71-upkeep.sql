@@ -18,6 +18,10 @@ CREATE FUNCTION stepadv_internal.keep_groups() RETURNS trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_keep_groups';
 COMMENT ON FUNCTION stepadv_internal.keep_groups() IS 'statement trigger of the tables below an attachment whose groups are kept; its condition names the attachment';
 
+CREATE FUNCTION stepadv_internal.keep_groups_of_rows() RETURNS trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_keep_groups_of_rows';
+COMMENT ON FUNCTION stepadv_internal.keep_groups_of_rows() IS 'row trigger of the tables below an attachment whose groups are kept: does in the apply worker of logical replication what keep_groups does elsewhere, and elsewhere nothing; its condition names the attachment';
+
 CREATE FUNCTION stepadv_internal.fold_at_commit() RETURNS trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_fold_at_commit';
 COMMENT ON FUNCTION stepadv_internal.fold_at_commit() IS 'deferred trigger of the groups that wait for the end of a transaction; its condition names the attachment';
@@ -107,7 +111,7 @@ CREATE FUNCTION stepadv_internal.kept_triggers(attachment regclass) RETURNS TABL
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT t.tgrelid::regclass, e.event, t.tgenabled = 'D'
+	SELECT t.tgrelid::regclass, e.event, t.tgenabled IN ('D', 'R')
 	FROM pg_depend d JOIN pg_trigger t ON t.oid = d.objid
 	JOIN (VALUES ('INSERT', 4), ('DELETE', 8), ('UPDATE', 16), ('TRUNCATE', 32)) e(event, bit) ON t.tgtype & e.bit <> 0
 	WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = kept_triggers.attachment
@@ -159,7 +163,11 @@ BEGIN
 		code := 'wrong_object_type';
 		message := format('cannot maintain groups of %s: it is a %s', relation, CASE c.relkind
 			WHEN 'm' THEN 'materialized view' WHEN 'f' THEN 'foreign table' ELSE 'relation of another kind' END);
-		hint := 'Changes are seen by triggers, which only tables have.';
+		hint := 'Changes are seen by triggers, which only tables have. how => ''compare'' and how => ''watermark'' do without.';
+	ELSIF stepadv_internal.kind_without_triggers(c.oid::regclass) IS NOT NULL THEN
+		code := 'feature_not_supported';
+		message := format('cannot maintain groups of %s by triggers: it is a %s', relation, stepadv_internal.kind_without_triggers(c.oid::regclass));
+		hint := 'how => ''compare'' and how => ''watermark'' do without.';
 	ELSIF c.relpersistence = 't' THEN
 		code := 'feature_not_supported';
 		message := format('cannot maintain groups of temporary table %s', relation);
@@ -249,7 +257,8 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	EXECUTE format('UPDATE %s SET kept = $1, fresh = $2, folded = $3, changed = $4, fresh_over_time = $5, folded_over_time = $6, summed_over_time = NULL, summed_bins = NULL, kept_parts = NULL', set_kept.attachment)
+	EXECUTE format('UPDATE %s SET kept = $1, fresh = $2, folded = $3, changed = $4, fresh_over_time = $5, folded_over_time = $6, summed_over_time = NULL, summed_bins = NULL, kept_parts = NULL, '
+		'watermark = NULL, overlap = NULL, seen = NULL, seen_until = NULL, as_of = NULL', set_kept.attachment)
 		USING set_kept.kept, set_kept.fresh, set_kept.folded, set_kept.changed, set_kept.fresh_over_time, set_kept.folded_over_time;
 END
 $$;
@@ -282,6 +291,8 @@ BEGIN
 	LOOP
 		EXECUTE item;
 	END LOOP;
+	PERFORM stepadv_internal.make_row_triggers(make_triggers.attachment);
+	PERFORM stepadv_internal.enable_triggers(make_triggers.attachment);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_triggers(regclass) IS 'part of maintain: makes the triggers that are missing';
@@ -410,7 +421,7 @@ BEGIN
 			USING ERRCODE = 'name_too_long', HINT = 'Attach with a shorter prefix.';
 	END IF;
 	SELECT c.relname INTO item
-	FROM unnest('{_fresh,_folded,_changed,_folded_pkey,_fresh_over_time,_folded_over_time,_fresh_signs,_folded_signs,_fresh_bins,_folded_bins,_fresh_problems,_folded_problems,_summed_over_time,_summed_bins,_waiting,_kept_parts,_fresh_behaviour,_folded_behaviour,_summed_behaviour,_fresh_lineage,_folded_lineage,_fresh_loops,_folded_loops,_fresh_graph,_folded_graph}'::text[]) s
+	FROM unnest('{_fresh,_folded,_changed,_folded_pkey,_fresh_over_time,_folded_over_time,_fresh_signs,_folded_signs,_fresh_bins,_folded_bins,_fresh_problems,_folded_problems,_summed_over_time,_summed_bins,_waiting,_kept_parts,_fresh_behaviour,_folded_behaviour,_summed_behaviour,_fresh_lineage,_folded_lineage,_fresh_loops,_folded_loops,_fresh_graph,_folded_graph,_seen}'::text[]) s
 	JOIN pg_class c ON c.relname = refuse_names.prefix || s JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = refuse_names.schema
 	LIMIT 1;
 	IF FOUND THEN
@@ -484,12 +495,13 @@ BEGIN
 		PERFORM stepadv_internal.set_kept_behaviour(a.attachment, NULL::regclass, NULL::regclass, NULL::regclass);
 		PERFORM stepadv_internal.set_kept_answers(a.attachment, NULL::text[], NULL::regclass[], NULL::regclass[]);
 		PERFORM stepadv_internal.make_views(a.attachment, false);
+		PERFORM stepadv_internal.say_age(a.attachment);
 	END IF;
 	PERFORM stepadv_internal.drop_triggers(a.attachment);
 	PERFORM stepadv_internal.drop_answers(a);
 	FOR item IN
 		SELECT format('DROP %s %s', k.kind, string_agg(k.relation::text, ', '))
-		FROM (VALUES (0, 'VIEW', a.kept_parts), (1, 'TABLE', a.folded), (1, 'TABLE', a.changed), (1, 'TABLE', a.folded_over_time), (1, 'TABLE', a.folded_signs), (1, 'TABLE', a.folded_bins), (1, 'TABLE', a.folded_problems), (1, 'TABLE', a.summed_over_time), (1, 'TABLE', a.summed_bins), (1, 'TABLE', a.waiting), (1, 'TABLE', a.folded_behaviour), (1, 'TABLE', a.summed_behaviour), (2, 'VIEW', a.fresh_behaviour), (2, 'VIEW', a.fresh), (2, 'VIEW', a.fresh_over_time), (2, 'VIEW', a.fresh_signs), (2, 'VIEW', a.fresh_bins), (2, 'VIEW', a.fresh_problems)) k(i, kind, relation)
+		FROM (VALUES (0, 'VIEW', a.kept_parts), (1, 'TABLE', a.folded), (1, 'TABLE', a.changed), (1, 'TABLE', a.seen), (1, 'TABLE', a.folded_over_time), (1, 'TABLE', a.folded_signs), (1, 'TABLE', a.folded_bins), (1, 'TABLE', a.folded_problems), (1, 'TABLE', a.summed_over_time), (1, 'TABLE', a.summed_bins), (1, 'TABLE', a.waiting), (1, 'TABLE', a.folded_behaviour), (1, 'TABLE', a.summed_behaviour), (2, 'VIEW', a.fresh_behaviour), (2, 'VIEW', a.fresh), (2, 'VIEW', a.fresh_over_time), (2, 'VIEW', a.fresh_signs), (2, 'VIEW', a.fresh_bins), (2, 'VIEW', a.fresh_problems)) k(i, kind, relation)
 		WHERE k.relation IS NOT NULL GROUP BY k.i, k.kind ORDER BY k.i
 	LOOP
 		EXECUTE item;
@@ -531,7 +543,35 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.to_maintain(regclass, text) IS 'part of maintain: the attachment that is meant; error if there is none, or several';
 
-CREATE FUNCTION stepadv_internal.maintain(source regclass, prefix text, how text, over_time boolean) RETURNS regclass
+-- Only a transaction that sees what others commit can tell what is there.
+CREATE FUNCTION stepadv_internal.check_maintain(source regclass, how text) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF check_maintain.source IS NULL THEN
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	IF check_maintain.how IS NULL OR check_maintain.how NOT IN ('triggers', 'commit', 'refresh', 'watermark', 'compare') THEN
+		RAISE EXCEPTION 'unknown way to maintain: %', coalesce(quote_literal(check_maintain.how), 'NULL') USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'how is ''triggers'' (each statement folds the groups that it changed), ''commit'' (each transaction does so at its end) or ''refresh'' (the function refresh does);'
+				' without triggers ''watermark'' (refresh looks for rows that a column says have changed) or ''compare'' (it compares all rows).';
+	END IF;
+	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+		RAISE EXCEPTION 'maintain must run in a transaction of isolation level read committed'
+			USING ERRCODE = 'invalid_transaction_state', DETAIL = 'Rows that were committed after the transaction''s snapshot would be missed.';
+	END IF;
+	IF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = check_maintain.source) THEN
+		RAISE EXCEPTION 'relation % does not exist', check_maintain.source::oid USING ERRCODE = 'undefined_table';
+	END IF;
+	IF NOT pg_has_role((SELECT c.relowner FROM pg_class c WHERE c.oid = check_maintain.source), 'USAGE') THEN
+		RAISE EXCEPTION 'must be owner of %', check_maintain.source USING ERRCODE = 'insufficient_privilege';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_maintain(regclass, text) IS 'part of maintain: error where what was given cannot be meant';
+
+CREATE FUNCTION stepadv_internal.maintain(source regclass, prefix text, how text, over_time boolean, watermark text, overlap interval) RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
@@ -539,34 +579,24 @@ DECLARE
 	meant regclass;
 	a record;
 BEGIN
-	IF maintain.source IS NULL THEN
-		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
-	END IF;
-	IF maintain.how IS NULL OR maintain.how NOT IN ('triggers', 'commit', 'refresh') THEN
-		RAISE EXCEPTION 'unknown way to maintain: %', coalesce(quote_literal(maintain.how), 'NULL') USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'how is ''triggers'' (each statement folds the groups that it changed), ''commit'' (each transaction does so at its end) or ''refresh'' (the function refresh does).';
-	END IF;
-	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
-		RAISE EXCEPTION 'maintain must run in a transaction of isolation level read committed'
-			USING ERRCODE = 'invalid_transaction_state', DETAIL = 'Rows that were committed after the transaction''s snapshot would be missed.';
-	END IF;
-	IF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = maintain.source) THEN
-		RAISE EXCEPTION 'relation % does not exist', maintain.source::oid USING ERRCODE = 'undefined_table';
-	END IF;
-	IF NOT pg_has_role((SELECT c.relowner FROM pg_class c WHERE c.oid = maintain.source), 'USAGE') THEN
-		RAISE EXCEPTION 'must be owner of %', maintain.source USING ERRCODE = 'insufficient_privilege';
-	END IF;
+	PERFORM stepadv_internal.check_maintain(maintain.source, maintain.how);
+	PERFORM stepadv_internal.check_watermark(maintain.how, maintain.watermark, maintain.overlap);
 	meant := stepadv_internal.to_maintain(maintain.source, maintain.prefix);
 	PERFORM stepadv_internal.refuse_texts(meant);
 	PERFORM stepadv_internal.make_kept(meant, maintain.how, coalesce(maintain.over_time, false));
-	-- From here on no change is missed: making a trigger waits for writers.
-	PERFORM stepadv_internal.make_triggers(meant);
-	PERFORM stepadv_internal.fold_groups(meant, true);
+	IF maintain.how IN ('watermark', 'compare') THEN
+		PERFORM stepadv_internal.make_seen(meant, maintain.watermark, maintain.overlap);
+	ELSE
+		-- From here on no change is missed: making a trigger waits for writers.
+		PERFORM stepadv_internal.make_triggers(meant);
+	END IF;
+	PERFORM stepadv_internal.bring_up(meant, true, true);
 	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = meant;
-	EXECUTE format('ANALYZE %s', concat_ws(', ', a.folded, a.folded_over_time, a.folded_signs, a.folded_bins, a.folded_problems, a.folded_behaviour, a.summed_behaviour, (SELECT string_agg(f::text, ', ') FROM unnest(a.folded_answers) f)));
+	EXECUTE format('ANALYZE %s', concat_ws(', ', a.folded, a.seen, a.folded_over_time, a.folded_signs, a.folded_bins, a.folded_problems, a.folded_behaviour, a.summed_behaviour, (SELECT string_agg(f::text, ', ') FROM unnest(a.folded_answers) f)));
 	PERFORM stepadv_internal.make_views(meant, false);
-	IF EXISTS (SELECT FROM stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_over_time], a.n_group_columns) w
-		WHERE w.relation = w.base AND NOT stepadv_internal.has_group_index(w.base, w.keys))
+	PERFORM stepadv_internal.say_age(meant);
+	IF EXISTS (SELECT FROM stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_over_time], a.n_group_columns) w JOIN pg_class c ON c.oid = w.relation
+		WHERE w.relation = w.base AND c.relkind <> 'f' AND 0 <> ALL (w.keys) AND NOT stepadv_internal.has_group_index(w.base, w.keys))
 	THEN
 		RAISE WARNING 'a table below % has no index that begins with the columns of the group', maintain.source
 			USING DETAIL = 'To fold one group, all of it is read.', HINT = 'Make the index.';
@@ -574,12 +604,12 @@ BEGIN
 	RETURN a.folded;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.maintain(regclass, text, text, boolean) IS 'stepadv.maintain, as the owner of the source';
+COMMENT ON FUNCTION stepadv_internal.maintain(regclass, text, text, boolean, text, interval) IS 'stepadv.maintain, as the owner of the source';
 
-CREATE FUNCTION stepadv.maintain(source regclass, prefix text DEFAULT NULL, how text DEFAULT 'triggers', over_time boolean DEFAULT true) RETURNS regclass
+CREATE FUNCTION stepadv.maintain(source regclass, prefix text DEFAULT NULL, how text DEFAULT 'triggers', over_time boolean DEFAULT true, watermark text DEFAULT NULL, overlap interval DEFAULT '10 minutes') RETURNS regclass
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
-COMMENT ON FUNCTION stepadv.maintain(regclass, text, text, boolean) IS
-'keeps the groups of an attached source in a table, <prefix>_folded (the group''s columns, rollouts, refreshed_at), where the views of attach then read them; how: ''triggers'' (each statement folds the groups that it changed), ''commit'' (each transaction does so at its end), ''refresh'' (the function refresh does, those changed since); over_time: also what the views over time add up, if there are such, in <prefix>_folded_over_time; for owners of the source and its tables; returns the table';
+COMMENT ON FUNCTION stepadv.maintain(regclass, text, text, boolean, text, interval) IS
+'keeps the groups of an attached source in a table, <prefix>_folded (the group''s columns, rollouts, refreshed_at), where the views of attach then read them; how: ''triggers'' (each statement folds the groups that it changed), ''commit'' (each transaction does so at its end), ''refresh'' (the function refresh does, those changed since), and without triggers, on any relation, ''watermark'' (refresh folds groups with rows whose column watermark, a timestamptz of when they changed, is later than the last refresh less overlap, by which it may be behind their commit; rows that are gone, or came with an older time, it sees with whole => true) or ''compare'' (refresh compares all rows with what it saw); over_time: also what the views over time add up, if there are such, in <prefix>_folded_over_time; for owners of the source and, with triggers, its tables; returns the table';
 
 -- unmaintain
 
@@ -643,29 +673,35 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.blame_group(regclass) IS 'part of refresh: names the group that cannot be folded';
 
-CREATE FUNCTION stepadv_internal.refresh_kept_as_owner(attachment regclass, everything boolean) RETURNS bigint
+CREATE FUNCTION stepadv_internal.refresh_kept_as_owner(attachment regclass, everything boolean, whole boolean) RETURNS bigint
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
+DECLARE
+	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
 BEGIN
-	IF refresh_kept_as_owner.everything THEN
+	IF refresh_kept_as_owner.everything AND (a).seen IS NULL THEN
 		PERFORM stepadv_internal.make_triggers(refresh_kept_as_owner.attachment);
 	END IF;
-	RETURN stepadv_internal.fold_groups(refresh_kept_as_owner.attachment, refresh_kept_as_owner.everything);
+	RETURN stepadv_internal.bring_up(refresh_kept_as_owner.attachment, refresh_kept_as_owner.everything, refresh_kept_as_owner.whole);
 EXCEPTION WHEN data_exception OR cardinality_violation THEN
-	IF EXISTS (SELECT FROM stepadv_internal.attachments(NULL::oid) a WHERE a.attachment = refresh_kept_as_owner.attachment AND a.changed IS NOT NULL) THEN
+	IF (a).changed IS NOT NULL THEN
+		-- The list of those that were found went with the rest.
+		IF (a).seen IS NOT NULL THEN
+			PERFORM stepadv_internal.find_changed(refresh_kept_as_owner.attachment, refresh_kept_as_owner.whole);
+		END IF;
 		PERFORM stepadv_internal.blame_group(refresh_kept_as_owner.attachment);
 	END IF;
 	RAISE;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.refresh_kept_as_owner(regclass, boolean) IS 'part of refresh, as the owner of the attachment';
+COMMENT ON FUNCTION stepadv_internal.refresh_kept_as_owner(regclass, boolean, boolean) IS 'part of refresh, as the owner of the attachment';
 
-CREATE FUNCTION stepadv_internal.refresh_kept(attachment regclass, everything boolean) RETURNS bigint
+CREATE FUNCTION stepadv_internal.refresh_kept(attachment regclass, everything boolean, whole boolean) RETURNS bigint
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
-COMMENT ON FUNCTION stepadv_internal.refresh_kept(regclass, boolean) IS 'part of refresh: becomes the owner of the attachment for it';
+COMMENT ON FUNCTION stepadv_internal.refresh_kept(regclass, boolean, boolean) IS 'part of refresh: becomes the owner of the attachment for it';
 
-CREATE FUNCTION stepadv.refresh(source regclass, prefix text DEFAULT NULL, everything boolean DEFAULT false) RETURNS bigint
+CREATE FUNCTION stepadv.refresh(source regclass, prefix text DEFAULT NULL, everything boolean DEFAULT false, whole boolean DEFAULT false) RETURNS bigint
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
@@ -674,13 +710,13 @@ DECLARE
 	total bigint := 0;
 BEGIN
 	FOREACH attachment IN ARRAY stepadv_internal.own_maintained(refresh.source, refresh.prefix, false) LOOP
-		total := total + stepadv_internal.refresh_kept(attachment, coalesce(refresh.everything, false));
+		total := total + stepadv_internal.refresh_kept(attachment, coalesce(refresh.everything, false), coalesce(refresh.whole, false));
 	END LOOP;
 	RETURN total;
 END
 $$;
-COMMENT ON FUNCTION stepadv.refresh(regclass, text, boolean) IS
-'folds the groups of a maintained source that changed since the last refresh; everything: all of them, and triggers for partitions that have come since; how many groups; with how => ''triggers'' or ''commit'' only everything has something to do';
+COMMENT ON FUNCTION stepadv.refresh(regclass, text, boolean, boolean) IS
+'folds the groups of a maintained source that changed since the last refresh; everything: all of them, and triggers for partitions that have come since; whole: of a source kept by watermark, all that differ from what was seen, also where rows are gone or came with an older time; how many groups; with how => ''triggers'' or ''commit'' only everything has something to do';
 
 -- check_maintained
 
@@ -697,13 +733,16 @@ AS $$
 	)
 	SELECT NULL::jsonb, format('changes of %s are not seen: %s', w.relation, CASE WHEN count(t.relation) < 4 THEN 'it lacks triggers' ELSE 'triggers are disabled' END)
 	FROM watched w LEFT JOIN stepadv_internal.kept_triggers(check_tables.attachment) t ON t.relation = w.relation
+	WHERE (SELECT a.seen IS NULL AND a.kept NOT IN ('watermark', 'compare') FROM kept a)
 	GROUP BY w.relation HAVING count(t.relation) < 4 OR bool_or(t.is_disabled)
+	UNION ALL
+	SELECT NULL::jsonb, p.problem FROM kept a CROSS JOIN LATERAL stepadv_internal.check_unseen(a.attachment) p(problem)
 	UNION ALL
 	SELECT NULL::jsonb, p.problem
 	FROM watched w JOIN pg_class c ON c.oid = w.relation
 	CROSS JOIN kept a CROSS JOIN LATERAL (VALUES
 		(c.relrowsecurity, format('groups of %s are kept for all of its rows: it has row-level security now', w.relation)),
-		(c.relowner <> a.owner, format('groups of %s are kept by %s: its owner is another now', w.relation, a.owner::regrole))) p(is_so, problem)
+		(c.relowner <> a.owner AND a.kept NOT IN ('watermark', 'compare'), format('groups of %s are kept by %s: its owner is another now', w.relation, a.owner::regrole))) p(is_so, problem)
 	WHERE w.is_read AND p.is_so
 	UNION ALL
 	SELECT NULL::jsonb, 'the table of groups is gone' FROM kept a WHERE a.folded IS NULL
@@ -787,27 +826,45 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_over_time(regclass) IS 'part of check_maintained: groups whose sums over time are not those of a fresh fold';
 
-CREATE FUNCTION stepadv_internal.check_kept_as_owner(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
+CREATE FUNCTION stepadv_internal.check_everything(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
 	others jsonb[] := '{}';
 BEGIN
-	RETURN QUERY SELECT * FROM stepadv_internal.check_tables(check_kept_as_owner.attachment);
-	FOR "group", problem IN SELECT * FROM stepadv_internal.check_groups(check_kept_as_owner.attachment) LOOP
+	RETURN QUERY SELECT * FROM stepadv_internal.check_tables(check_everything.attachment);
+	FOR "group", problem IN SELECT * FROM stepadv_internal.check_groups(check_everything.attachment) LOOP
 		others := others || "group";
 		RETURN NEXT;
 	END LOOP;
-	RETURN QUERY SELECT * FROM stepadv_internal.check_over_time(check_kept_as_owner.attachment);
-	RETURN QUERY SELECT * FROM stepadv_internal.check_sums(check_kept_as_owner.attachment);
-	RETURN QUERY SELECT c.* FROM stepadv_internal.check_behaviour(stepadv_internal.known(check_kept_as_owner.attachment)) c WHERE (c."group" = ANY (others)) IS NOT TRUE;
-	RETURN QUERY SELECT c.* FROM stepadv_internal.check_answers(check_kept_as_owner.attachment) c WHERE (c."group" = ANY (others)) IS NOT TRUE;
+	RETURN QUERY SELECT * FROM stepadv_internal.check_over_time(check_everything.attachment);
+	RETURN QUERY SELECT * FROM stepadv_internal.check_sums(check_everything.attachment);
+	RETURN QUERY SELECT c.* FROM stepadv_internal.check_behaviour(stepadv_internal.known(check_everything.attachment)) c WHERE (c."group" = ANY (others)) IS NOT TRUE;
+	RETURN QUERY SELECT c.* FROM stepadv_internal.check_answers(check_everything.attachment) c WHERE (c."group" = ANY (others)) IS NOT TRUE;
 	-- Of another group than is kept, everything differs.
-	RETURN QUERY SELECT c.* FROM stepadv_internal.check_signs(check_kept_as_owner.attachment) c WHERE (c."group" = ANY (others)) IS NOT TRUE;
+	RETURN QUERY SELECT c.* FROM stepadv_internal.check_signs(check_everything.attachment) c WHERE (c."group" = ANY (others)) IS NOT TRUE;
 EXCEPTION WHEN insufficient_privilege THEN
-	RETURN QUERY SELECT * FROM stepadv_internal.check_tables(check_kept_as_owner.attachment);
+	RETURN QUERY SELECT * FROM stepadv_internal.check_tables(check_everything.attachment);
 	RETURN QUERY SELECT NULL::jsonb, format('groups cannot be compared: %s', SQLERRM);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_everything(regclass) IS 'part of check_maintained: all that differs from what it should be';
+
+-- Where no triggers tell what changed, what refresh will find is as it should be, too.
+CREATE FUNCTION stepadv_internal.check_kept_as_owner(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp SET jit = off
+AS $$
+DECLARE
+	to_find jsonb := '{}';
+BEGIN
+	BEGIN
+		to_find := stepadv_internal.still_to_find(check_kept_as_owner.attachment);
+	EXCEPTION WHEN insufficient_privilege OR undefined_column OR syntax_error THEN
+		NULL;
+	END;
+	RETURN QUERY SELECT c.* FROM stepadv_internal.check_everything(check_kept_as_owner.attachment) c WHERE c."group" IS NULL OR NOT to_find ? c."group"::text;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_kept_as_owner(regclass) IS 'part of check_maintained, as the owner of the attachment';

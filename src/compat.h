@@ -167,4 +167,11 @@
 #define finish_tuple_desc(desc) ((void) 0)
 #endif
 
+/* 16 has two ways to count the sessions' entries. */
+#if PG_VERSION_NUM >= 160000
+#define local_backend_status(i) pgstat_get_local_beentry_by_index(i)
+#else
+#define local_backend_status(i) pgstat_fetch_stat_local_beentry(i)
+#endif
+
 #endif							/* STEPADV_COMPAT_H */

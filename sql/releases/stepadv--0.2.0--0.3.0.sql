@@ -276,6 +276,15 @@ ALTER TYPE stepadv_internal.attached ADD ATTRIBUTE fresh_signs regclass, ADD ATT
 	ADD ATTRIBUTE fresh_bins regclass, ADD ATTRIBUTE folded_bins regclass, ADD ATTRIBUTE binned_methods text[], ADD ATTRIBUTE fresh_problems regclass, ADD ATTRIBUTE folded_problems regclass, ADD ATTRIBUTE summed_over_time regclass, ADD ATTRIBUTE summed_bins regclass, ADD ATTRIBUTE kept_parts regclass,
 	ADD ATTRIBUTE fresh_behaviour regclass, ADD ATTRIBUTE folded_behaviour regclass, ADD ATTRIBUTE summed_behaviour regclass,
 	ADD ATTRIBUTE answers text[], ADD ATTRIBUTE fresh_answers regclass[], ADD ATTRIBUTE folded_answers regclass[], ADD ATTRIBUTE fresh_lineage regclass;
+-- Groups that are kept without triggers.
+ALTER TYPE stepadv.attachment ADD ATTRIBUTE watermark text CASCADE, ADD ATTRIBUTE overlap interval CASCADE, ADD ATTRIBUTE seen regclass CASCADE,
+	ADD ATTRIBUTE seen_until timestamptz CASCADE, ADD ATTRIBUTE as_of timestamptz CASCADE;
+ALTER TYPE stepadv_internal.attached ADD ATTRIBUTE watermark text, ADD ATTRIBUTE overlap interval, ADD ATTRIBUTE seen regclass, ADD ATTRIBUTE seen_until timestamptz, ADD ATTRIBUTE as_of timestamptz;
+DROP FUNCTION stepadv.maintain(regclass, text, text, boolean);
+DROP FUNCTION stepadv_internal.maintain(regclass, text, text, boolean);
+DROP FUNCTION stepadv.refresh(regclass, text, boolean);
+DROP FUNCTION stepadv_internal.refresh_kept(regclass, boolean);
+DROP FUNCTION stepadv_internal.refresh_kept_as_owner(regclass, boolean);
 CREATE TYPE stepadv_internal.step_order AS (n_repeated bigint, first_repeated integer, n_ahead bigint, first_ahead integer);
 CREATE TYPE stepadv_internal.lonely_steps AS (n_steps bigint, n_alone bigint, first_alone integer);
 CREATE TYPE stepadv_internal.signed_run AS (place integer, patterns bigint[], counts bigint[], apart float8[]);

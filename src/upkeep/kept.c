@@ -442,7 +442,9 @@ read_attachment(Kept *kept)
 	kept->owner = oid_column(row, desc, 1);
 	kept->n_keys = (int) oid_column(row, desc, 2);
 	how = SPI_getvalue(row, desc, 3);
-	kept->how = strcmp(how, "commit") == 0 ? KEPT_AT_COMMIT : strcmp(how, "refresh") == 0 ? KEPT_BY_REFRESH : KEPT_BY_STATEMENT;
+	/* 'watermark' and 'compare' are refreshed, too: see sql/77-upkeep-without-triggers.sql. */
+	kept->how = strcmp(how, "commit") == 0 ? KEPT_AT_COMMIT : strcmp(how, "triggers") == 0 ? KEPT_BY_STATEMENT : KEPT_BY_REFRESH;
+	kept->compares = strcmp(how, "compare") == 0;
 	kept->fresh = oid_column(row, desc, 4);
 	kept->folded = oid_column(row, desc, 5);
 	kept->changed = oid_column(row, desc, 6);
@@ -494,7 +496,11 @@ look_up_kept(Kept *kept)
 	{
 		const TableRead *read = lfirst(cell);
 
-		kept->by_index &= has_group_index(read->relation, read->keys, kept->n_keys);
+		/* A server that holds foreign rows has its own indexes; to compare, all of it was read anyway. */
+		if (get_rel_relkind(read->relation) == RELKIND_FOREIGN_TABLE)
+			kept->by_index &= !kept->compares;
+		else
+			kept->by_index &= has_group_index(read->relation, read->keys, kept->n_keys);
 		if (!may_read(read, kept->owner))
 			kept->unreadable = read->relation;
 	}

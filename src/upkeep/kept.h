@@ -87,6 +87,7 @@ typedef struct Kept
 	Oid			owner;
 	Oid			source;
 	KeptHow		how;
+	bool		compares;		/* what a refresh folds is found by comparing all rows */
 	int			n_keys;
 	Oid			fresh;			/* view: the groups folded when asked */
 	Oid			folded;			/* table: the groups kept */

@@ -4,7 +4,8 @@
  *
  * A trigger's condition names its attachment as a constant of type regclass, which
  * is always true: so it follows renames, goes through a dump by name, and is a
- * dependency.  Which groups a statement changed, its transition tables tell.
+ * dependency.  Which groups a statement changed, its transition tables tell; which a
+ * row that logical replication brings, the row.
  */
 #include "postgres.h"
 
@@ -17,13 +18,17 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
+#include "catalog/pg_subscription_rel.h"
 #include "catalog/pg_trigger.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/primnodes.h"
+#include "replication/logicalworker.h"
+#include "replication/worker_internal.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
@@ -38,6 +43,7 @@
 #include "upkeep/watched.h"
 
 PG_FUNCTION_INFO_V1(stepadv_keep_groups);
+PG_FUNCTION_INFO_V1(stepadv_keep_groups_of_rows);
 PG_FUNCTION_INFO_V1(stepadv_fold_at_commit);
 PG_FUNCTION_INFO_V1(stepadv_drop_triggers);
 
@@ -48,8 +54,10 @@ typedef struct WatchingTrigger
 	Oid			relation;
 	Oid			attachment;
 	uint64		generation;		/* of the attachment, as of which the rest is */
+	bool		for_rows;		/* a row trigger, see keep_groups_of_rows */
 	bool		is_watched;		/* the attachment's groups depend on the table */
 	bool		is_known;		/* by its columns, which groups change */
+	AttrNumber *keys;			/* of a row trigger: the group's columns; as long as what is known of the attachment */
 	SPIPlanPtr	plan;			/* finds the changed groups, or adds them to those that wait */
 } WatchingTrigger;
 
@@ -230,6 +238,27 @@ statement_text(const Kept *kept, const WatchedTable *table, TriggerEvent event)
 	return text.data;
 }
 
+/* The same of one row, whose group's columns are the parameters. */
+static char *
+row_text(const Kept *kept)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	if (kept->how != KEPT_BY_STATEMENT)
+		appendStringInfo(&text, "INSERT INTO %s (%s) ", kept_text(kept, "{W}"), kept_text(kept, "{w*}"));
+	appendStringInfoString(&text, "SELECT d.* FROM (SELECT ");
+	for (int i = 1; i <= kept->n_keys; i++)
+		appendStringInfo(&text, "%s$%d AS k%d", i > 1 ? ", " : "", i, i);
+	appendStringInfoString(&text, ") d WHERE ");
+	for (int i = 1; i <= kept->n_keys; i++)
+		appendStringInfo(&text, "%sd.k%d IS DISTINCT FROM NULL", i > 1 ? " AND " : "", i);
+	/* A refresh looks at each entry once, but may take one away that somebody else relies upon. */
+	if (kept->how == KEPT_AT_COMMIT)
+		appendStringInfo(&text, " AND NOT EXISTS (SELECT FROM %s)", kept_text(kept, "{W} w WHERE {w=d}"));
+	return text.data;
+}
+
 /* What the trigger has to do, as of now. */
 static void
 look_up_trigger(WatchingTrigger *watching, const Kept *kept, const TriggerData *data)
@@ -240,9 +269,16 @@ look_up_trigger(WatchingTrigger *watching, const Kept *kept, const TriggerData *
 	watching->plan = NULL;
 	watching->is_watched = table != NULL;
 	watching->is_known = true;
+	watching->for_rows = TRIGGER_FIRED_FOR_ROW(data->tg_event);
 	for (int i = 0; table != NULL && i < kept->n_keys; i++)
 		watching->is_known &= table->keys[i] > 0;
-	if (table != NULL && watching->is_known && !TRIGGER_FIRED_BY_TRUNCATE(data->tg_event))
+	if (table != NULL && watching->is_known && watching->for_rows)
+	{
+		watching->keys = MemoryContextAlloc(kept->context, sizeof(AttrNumber) * kept->n_keys);
+		memcpy(watching->keys, table->keys, sizeof(AttrNumber) * kept->n_keys);
+		watching->plan = kept_prepare(kept, row_text(kept), kept->n_keys);
+	}
+	else if (table != NULL && watching->is_known && !TRIGGER_FIRED_BY_TRUNCATE(data->tg_event))
 		watching->plan = kept_prepare(kept, statement_text(kept, table, data->tg_event), 0);
 	watching->generation = kept->generation;
 }
@@ -314,6 +350,94 @@ stepadv_keep_groups(PG_FUNCTION_ARGS)
 	TriggerData *data = require_trigger(fcinfo, "keep_groups", false);
 
 	with_kept(find_trigger(data)->attachment, keep_groups, data);
+	return PointerGetDatum(NULL);
+}
+
+/* ----------
+ * Rows that logical replication applies
+ *
+ * The apply worker fires no statement triggers.  Row triggers it fires where they are
+ * enabled for replicas, and so are ours, which nobody else's statements fire, or for
+ * nothing: there the statement triggers, which are always enabled, do the work.
+ * ----------
+ */
+
+/* Whether no statement trigger will tell of the row: a table's first copy fires them. */
+static bool
+is_applied_alone(void)
+{
+	return IsLogicalWorker() && MyLogicalRepWorker->relstate != SUBREL_STATE_DATASYNC;
+}
+
+/* The group of a row; whether all of its columns are those of another row's. */
+static bool
+take_keys(const Kept *kept, const WatchingTrigger *watching, HeapTuple row, TupleDesc desc, Datum *values, char *nulls,
+		  const Datum *others, const char *other_nulls)
+{
+	bool		is_same = others != NULL;
+
+	for (int i = 0; i < kept->n_keys; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(desc, watching->keys[i] - 1);
+		bool		isnull;
+
+		values[i] = heap_getattr(row, watching->keys[i], desc, &isnull);
+		nulls[i] = isnull ? 'n' : ' ';
+		is_same = is_same && nulls[i] == other_nulls[i] &&
+			(isnull || datum_image_eq(values[i], others[i], column->attbyval, column->attlen));
+	}
+	return is_same;
+}
+
+static void
+keep_group_of(Kept *kept, const WatchingTrigger *watching, Datum *values, const char *nulls)
+{
+	int			result = SPI_execute_plan(watching->plan, values, nulls, false, 0);
+
+	if (result < 0)
+		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
+	if (kept->how == KEPT_BY_STATEMENT)
+		fold_these(kept, SPI_tuptable, false, false, NULL);
+}
+
+static void
+keep_groups_of_rows(Kept *kept, void *argument)
+{
+	TriggerData *data = argument;
+	WatchingTrigger *watching = find_trigger(data);
+	TupleDesc	desc = RelationGetDescr(data->tg_relation);
+	Datum	   *values = palloc(sizeof(Datum) * kept->n_keys * 2);
+	char	   *nulls = palloc(kept->n_keys * 2);
+
+	if (kept->how == KEPT_BY_STATEMENT && !is_readable(kept))
+		return;
+	if (watching->generation != kept->generation)
+		look_up_trigger(watching, kept, data);
+	if (!watching->is_watched)
+		return;
+	if (watching->plan == NULL)
+	{
+		if (kept->how == KEPT_BY_STATEMENT)
+			fold_all(kept, false);
+		else
+			kept_execute(kept, KEPT_ALL_WAIT, NULL, 0);
+		return;
+	}
+	take_keys(kept, watching, data->tg_trigtuple, desc, values, nulls, NULL, NULL);
+	keep_group_of(kept, watching, values, nulls);
+	if (TRIGGER_FIRED_BY_UPDATE(data->tg_event) &&
+		!take_keys(kept, watching, data->tg_newtuple, desc, values + kept->n_keys, nulls + kept->n_keys, values, nulls))
+		keep_group_of(kept, watching, values + kept->n_keys, nulls + kept->n_keys);
+}
+
+/* Row trigger of the tables below an attachment's views, for logical replication. */
+Datum
+stepadv_keep_groups_of_rows(PG_FUNCTION_ARGS)
+{
+	TriggerData *data = require_trigger(fcinfo, "keep_groups_of_rows", true);
+
+	if (is_applied_alone())
+		with_kept(find_trigger(data)->attachment, keep_groups_of_rows, data);
 	return PointerGetDatum(NULL);
 }
 

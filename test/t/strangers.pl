@@ -528,7 +528,7 @@ works('mallory', 'helped', qq(
 	CREATE INDEX ON m.base (g);
 	INSERT INTO m.base SELECT i, i % 3, i / 3, 1, i FROM generate_series(1, 30) i;
 	CREATE VIEW m.source AS SELECT id, g, m.evil(r) AS r, n, score FROM m.base;), undef, 'mallory has a view with a function of hers');
-foreach my $how ('refresh', 'commit', 'triggers')
+foreach my $how ('refresh', 'commit', 'triggers', 'compare')
 {
 	my @calls = (
 		attach => q(SELECT count(*) > 5 FROM stepadv.attach('m.source'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', step_id => 'id', prefix => 's'), 't'));

@@ -1,0 +1,68 @@
+/*
+ * enabled.c
+ *		When a trigger of ours fires, by session_replication_role.
+ *
+ * As ALTER TABLE … ENABLE ALWAYS TRIGGER and ENABLE REPLICA TRIGGER, also where the
+ * statement that asks for it reads the table, as CREATE TRIGGER allows.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_trigger.h"
+#include "commands/trigger.h"
+#include "fmgr.h"
+#include "storage/lmgr.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "catalog/names.h"
+#include "compat.h"
+#include "upkeep/rights.h"
+
+PG_FUNCTION_INFO_V1(stepadv_enable_trigger);
+
+static void
+set_enabled(Relation triggers, HeapTuple found, char fires)
+{
+	HeapTuple	tuple = heap_copytuple(found);
+	Form_pg_trigger trigger = (Form_pg_trigger) GETSTRUCT(tuple);
+
+	if (get_func_namespace(trigger->tgfoid) != get_namespace_oid(INTERNAL_SCHEMA, false))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("trigger \"%s\" is not one that maintain made", NameStr(trigger->tgname))));
+	require_owner(trigger->tgrelid);
+	LockRelationOid(trigger->tgrelid, ShareRowExclusiveLock);
+	trigger->tgenabled = fires;
+	CatalogTupleUpdate(triggers, &tuple->t_self, tuple);
+	CacheInvalidateRelcacheByRelid(trigger->tgrelid);
+}
+
+/* enable_trigger(trigger oid, fires "char"): a trigger that maintain made, as pg_trigger.tgenabled says it. */
+Datum
+stepadv_enable_trigger(PG_FUNCTION_ARGS)
+{
+	char		fires = PG_GETARG_CHAR(1);
+	Relation	triggers = table_open(TriggerRelationId, RowExclusiveLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	if (fires != TRIGGER_FIRES_ALWAYS && fires != TRIGGER_FIRES_ON_REPLICA)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("triggers of maintain fire always, or on replicas")));
+	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(PG_GETARG_OID(0)));
+	scan = systable_beginscan(triggers, TriggerOidIndexId, true, NULL, 1, &key);
+	if (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		set_enabled(triggers, tuple, fires);
+	systable_endscan(scan);
+	table_close(triggers, RowExclusiveLock);
+	PG_RETURN_VOID();
+}

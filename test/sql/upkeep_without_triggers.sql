@@ -1,0 +1,172 @@
+-- Groups kept without triggers: found by a watermark, or by comparing all rows.
+\set VERBOSITY terse
+CREATE SCHEMA uw;
+SET search_path = uw;
+CREATE TABLE runs (task text, run integer, version text, began timestamptz, updated_at timestamptz NOT NULL, PRIMARY KEY (task, run));
+CREATE TABLE steps (id bigint PRIMARY KEY, task text NOT NULL, run integer, step integer, st integer, act integer, reward float8, tokens integer[], answer integer[], note text, updated_at timestamptz);
+CREATE INDEX ON steps (task);
+INSERT INTO runs SELECT 'task ' || i / 3, i, 'v' || i % 2, '2026-01-01', clock_timestamp() FROM generate_series(0, 11) i;
+INSERT INTO steps SELECT i * 10 + j, 'task ' || i / 3, i, j, j % 2, (i + j) % 2, (j = 3 AND i % 2 = 0)::integer, ARRAY[1, j], ARRAY[j, i], 'note', clock_timestamp()
+FROM generate_series(0, 11) i, generate_series(0, 3) j;
+SELECT count(*) > 40 AS attached FROM stepadv.attach('steps', '{task}', 'run', 'step', 'st', 'act', 'reward', 'id', show_rollouts => 'runs', policy_version => 'version', started_at => 'began', prompt_token_ids => 'tokens', response_token_ids => 'answer', options => '{"methods": {}}');
+-- What the groups have, from the rows in plain SQL; and as the views show them.
+CREATE VIEW truth AS SELECT task, count(DISTINCT run)::integer AS n_rollouts, count(*)::integer AS n_steps, sum(reward) AS returns FROM steps GROUP BY task;
+CREATE VIEW shown AS SELECT g.task, g.n_rollouts, g.n_steps, g.mean_return * g.n_judged AS returns FROM steps_groups g;
+CREATE VIEW difference AS (TABLE truth EXCEPT TABLE shown) UNION ALL (TABLE shown EXCEPT TABLE truth);
+CREATE VIEW versions AS SELECT policy_version, n_rollouts FROM steps_progress_over_time ORDER BY 1;
+CREATE VIEW tokens AS SELECT task, n_tokens FROM steps_lineage_by_group;
+
+-- What cannot be meant
+SELECT stepadv.maintain('steps', how => 'never');
+SELECT stepadv.maintain('steps', how => 'watermark');
+SELECT stepadv.maintain('steps', watermark => 'updated_at');
+SELECT stepadv.maintain('steps', how => 'watermark', watermark => 'updated_at', overlap => '-1 s');
+SELECT stepadv.maintain('steps', how => 'watermark', watermark => 'updated_at', overlap => NULL);
+SELECT stepadv.maintain('steps', how => 'watermark', watermark => 'nothing');
+SELECT stepadv.maintain('steps', how => 'watermark', watermark => 'step');
+-- Only what is kept beside the groups reads it.
+ALTER TABLE runs RENAME updated_at TO another;
+SELECT stepadv.maintain('steps', how => 'watermark', watermark => 'updated_at');
+SELECT stepadv.maintain('steps', how => 'watermark', watermark => 'updated_at', over_time => false);
+-- Nothing changed, though the watermark overlaps all of it: nothing is folded, by it or without.
+SELECT stepadv.refresh('steps'), stepadv.refresh('steps', whole => true);
+SELECT stepadv.unmaintain('steps');
+ALTER TABLE runs RENAME another TO updated_at;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT stepadv.maintain('steps', how => 'compare');
+ROLLBACK;
+
+-- By comparison: whatever changed
+SELECT stepadv.maintain('steps', how => 'compare');
+SELECT count(*) AS triggers FROM pg_trigger WHERE tgrelid IN ('steps'::regclass, 'runs'::regclass);
+TABLE difference;
+SELECT stepadv.refresh('steps');
+SELECT obj_description('steps_groups'::regclass), (SELECT count(*) FROM stepadv.attachments() a, jsonb_each_text(a.views) v WHERE a.kept = 'compare' AND obj_description(v.value::regclass) NOT LIKE '%as of the last refresh%') AS say_nothing;
+BEGIN;
+UPDATE steps SET reward = 7 WHERE id = 33;					-- task 1
+DELETE FROM steps WHERE task = 'task 2' AND run = 6;
+UPDATE steps SET task = 'task 9' WHERE task = 'task 3' AND run = 9;
+SAVEPOINT s;
+UPDATE steps SET note = 'another', updated_at = NULL WHERE task = 'task 0';	-- nobody reads it
+-- As of then; nothing is wrong that the next refresh will not find.
+SELECT * FROM difference ORDER BY task, n_steps;
+SELECT * FROM stepadv.check_maintained('steps');
+SELECT stepadv.refresh('steps');
+TABLE difference;
+SELECT * FROM stepadv.check_maintained('steps');
+SELECT string_agg(task, ', ' ORDER BY task) AS folded FROM steps_folded WHERE refreshed_at > (SELECT min(refreshed_at) FROM steps_folded WHERE task = 'task 0');
+-- What is no part of the groups: versions and tokens.
+TABLE versions;
+UPDATE runs SET version = 'v7' WHERE run = 1;
+UPDATE steps SET answer = answer || 5 WHERE id = 40;
+SELECT stepadv.refresh('steps');
+TABLE versions;
+SELECT count(*) AS wrong FROM (TABLE tokens EXCEPT SELECT task, sum(cardinality(tokens) + cardinality(answer)) FROM steps GROUP BY task) q;
+SELECT * FROM stepadv.check_maintained('steps');
+-- A group that is gone; all of them.
+DELETE FROM steps WHERE task = 'task 9';
+SELECT stepadv.refresh('steps');
+TRUNCATE steps;
+SELECT stepadv.refresh('steps'), stepadv.refresh('steps', everything => true);
+SELECT count(*) FROM steps_groups;
+ROLLBACK;
+TABLE difference;
+SELECT * FROM stepadv.check_maintained('steps');
+-- What the refresh would not find, check_maintained does.
+BEGIN;
+UPDATE steps_folded SET rollouts = (SELECT rollouts FROM steps_folded WHERE task = 'task 1') WHERE task = 'task 0';
+SELECT DISTINCT "group" FROM stepadv.check_maintained('steps');
+SELECT stepadv.refresh('steps'), stepadv.refresh('steps', everything => true);
+SELECT * FROM stepadv.check_maintained('steps');
+ROLLBACK;
+-- Settings of who refreshes change no text.
+SET datestyle = 'German, DMY';
+SET timezone = 'Asia/Tokyo';
+SET extra_float_digits = -10;
+SELECT stepadv.refresh('steps');
+RESET datestyle;
+RESET timezone;
+RESET extra_float_digits;
+-- How old it is.
+SELECT source, prefix, how, as_of <= clock_timestamp() AND age < '1 hour' AS has_age, problem FROM stepadv.maintained() WHERE prefix = 'steps';
+CREATE TEMP TABLE before AS SELECT as_of FROM stepadv.maintained() WHERE prefix = 'steps';
+SELECT stepadv.refresh('steps');
+SELECT m.as_of > b.as_of AS later FROM stepadv.maintained() m, before b WHERE m.prefix = 'steps';
+-- Renamed, and in another schema
+ALTER TABLE steps_seen RENAME TO what_was_seen;
+ALTER TABLE steps RENAME COLUMN reward TO gain;
+UPDATE steps SET gain = 3 WHERE id = 13;
+SELECT stepadv.refresh('steps');
+SELECT * FROM stepadv.check_maintained('steps');
+ALTER TABLE steps RENAME COLUMN gain TO reward;
+DROP TABLE what_was_seen;
+SELECT stepadv.refresh('steps');
+SELECT problem FROM stepadv.check_maintained('steps');
+SELECT problem FROM stepadv.maintained() WHERE prefix = 'steps';
+SELECT stepadv.unmaintain('steps');
+TABLE difference;
+SELECT obj_description('steps_groups'::regclass);
+
+-- By watermark: what it says
+SELECT stepadv.maintain('steps', how => 'watermark', watermark => 'updated_at', overlap => '0');
+SELECT watermark, overlap, seen, seen_until <= as_of AS in_order FROM steps_attachment;
+UPDATE steps SET reward = 5, updated_at = clock_timestamp() WHERE id = 33;
+INSERT INTO steps SELECT 900, 'task 8', 1, 1, 1, 1, 1, '{1}', '{2}', '', clock_timestamp();
+SELECT stepadv.refresh('steps');
+TABLE difference;
+-- A NULL says nothing, so the group is looked at; what is as it was is not folded.
+UPDATE steps SET reward = 6, updated_at = NULL WHERE id = 33;
+SELECT stepadv.refresh('steps'), stepadv.refresh('steps');
+TABLE difference;
+UPDATE runs SET version = 'v8', updated_at = clock_timestamp() WHERE run = 3;
+SELECT stepadv.refresh('steps');
+SELECT * FROM stepadv.check_maintained('steps');
+-- Rows that are gone, or come with an older time, it does not tell of: check_maintained does, and a whole pass finds them.
+DELETE FROM steps WHERE run = 6;
+INSERT INTO steps SELECT 901, 'task 8', 1, 2, 1, 1, 1, '{1}', '{2}', '', '2020-01-01';
+SELECT stepadv.refresh('steps');
+SELECT "group" FROM stepadv.check_maintained('steps') WHERE problem = 'differs from a fresh fold' ORDER BY 1;
+SELECT stepadv.refresh('steps', whole => true), stepadv.refresh('steps', whole => true);
+TABLE difference;
+SELECT * FROM stepadv.check_maintained('steps');
+-- What is wrong with the column is said.
+ALTER TABLE steps RENAME updated_at TO changed_at;
+SELECT stepadv.refresh('steps');
+ALTER TABLE steps RENAME changed_at TO updated_at;
+SELECT problem FROM stepadv.upgrade_attachments() WHERE attachment = 'steps_attachment'::regclass;
+SELECT * FROM stepadv.check_maintained('steps');
+SELECT stepadv.unmaintain('steps'), to_regclass('steps_seen');
+
+-- A view over several tables of which only one tells the group: by triggers refused.
+CREATE TABLE parts (run integer, step integer, st integer, act integer, reward float8, PRIMARY KEY (run, step));
+INSERT INTO parts SELECT run, step, st, act, reward FROM steps WHERE run < 6 AND task <> 'task 8';
+CREATE VIEW joined AS SELECT p.run * 10 + p.step AS id, r.task, p.run, p.step, p.st, p.act, p.reward FROM parts p JOIN runs r USING (run);
+SELECT count(*) > 20 AS attached FROM stepadv.attach('joined', '{task}', 'run', 'step', 'st', 'act', 'reward', 'id');
+SELECT stepadv.maintain('joined');
+SELECT stepadv.maintain('joined', how => 'compare');
+UPDATE runs SET task = 'moved' WHERE run = 4;
+SELECT stepadv.refresh('joined');
+SELECT task, n_rollouts, n_steps FROM joined_groups ORDER BY 1;
+SELECT * FROM stepadv.check_maintained('joined');
+-- A refresh that cannot read the source leaves everything as it was.
+CREATE OR REPLACE VIEW joined AS SELECT p.run * 10 + p.step AS id, r.task, p.run, p.step, p.st, p.act, 1 / nullif(p.reward, 0) / (p.run - 2) * p.reward AS reward FROM parts p JOIN runs r USING (run);
+UPDATE parts SET reward = 0.5 WHERE run = 2;
+SELECT stepadv.refresh('joined');
+DELETE FROM parts WHERE run = 2;
+SELECT stepadv.refresh('joined') > 0 AS folded;
+SELECT * FROM stepadv.check_maintained('joined');
+-- A materialized view; row-level security is refused.
+CREATE MATERIALIZED VIEW stored AS SELECT * FROM steps;
+SELECT count(*) > 20 AS attached FROM stepadv.attach('stored', '{task}', 'run', 'step', 'st', 'act', 'reward', 'id');
+SELECT stepadv.maintain('stored');
+SELECT stepadv.maintain('stored', how => 'compare');
+DELETE FROM steps WHERE run = 5;
+REFRESH MATERIALIZED VIEW stored;
+SELECT stepadv.refresh('stored');
+SELECT count(*) AS wrong FROM (TABLE truth EXCEPT SELECT task, n_rollouts, n_steps, mean_return * n_judged FROM stored_groups) q;
+SELECT count(*) > 20 AS attached FROM stepadv.attach('parts', '{run}', 'run', 'step', 'st', 'act', 'reward', states => 'observation');
+ALTER TABLE parts ENABLE ROW LEVEL SECURITY;
+SELECT stepadv.maintain('parts', how => 'compare');
+SELECT stepadv.detach('stored') > 20 AS detached, to_regclass('stored_seen');
+SET client_min_messages = warning;
+DROP SCHEMA uw CASCADE;
