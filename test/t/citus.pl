@@ -139,7 +139,8 @@ my $contribution = 'SELECT contribution FROM whole_spa WHERE task = 7 AND rollou
 my $before = ask($contribution);
 ask("SELECT stepadv.upgrade_attachment('whole_attachment')");
 isnt(ask($contribution), $before, 'a model that was replaced is that of the views once they are made anew');
-is(ask($contribution), ask("SELECT stepadv.progress_predict(stepadv.user_model('ridge'), (SELECT x FROM step WHERE task = 7 AND r = 56 AND n = 1))"), 'then for every step');
+my $x = ask('SELECT x FROM step WHERE task = 7 AND r = 56 AND n = 1');
+is(ask($contribution), ask("SELECT stepadv.progress_predict(stepadv.user_model('ridge'), '$x'::real[])"), 'then for every step');
 
 # What cannot be meant is said at once.
 ask("CREATE TABLE astray (task integer, host integer, r bigint, n integer, reward float8); SELECT create_distributed_table('astray', 'host', shard_count => 3)");
