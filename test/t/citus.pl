@@ -146,8 +146,8 @@ is(ask($contribution), ask("SELECT stepadv.progress_predict(stepadv.user_model('
 ask("CREATE TABLE astray (task integer, host integer, r bigint, n integer, reward float8); SELECT create_distributed_table('astray', 'host', shard_count => 3)");
 like(refused(q(SELECT stepadv.attach('astray', '{task}', 'r', 'n', reward => 'reward'))),
 	qr/ERROR:  table public\.astray is distributed by column "host", which is not a column of the group\n.*HINT:  Name "host" in group_by/s, 'a group without the distribution column');
-ask(q(CREATE VIEW both AS SELECT task, r, n, reward FROM astray UNION ALL SELECT task, r, NULL, 1 FROM run));
-like(refused(q(SELECT stepadv.attach('both', '{task}', 'r', 'n', reward => 'reward'))), qr/table public\.astray is distributed by column "host"/, 'below a view, too');
+ask(q(CREATE VIEW two_tables AS SELECT task, r, n, reward FROM astray UNION ALL SELECT task, r, NULL, 1 FROM run));
+like(refused(q(SELECT stepadv.attach('two_tables', '{task}', 'r', 'n', reward => 'reward'))), qr/table public\.astray is distributed by column "host"/, 'below a view, too');
 like(refused(q(SELECT stepadv.attach('step', '{task}', 'r', 'n', reward => 'reward', prefix => 'x', show_rollouts => 'astray'))), qr/table public\.astray is distributed by column "host"/, 'of what is shown');
 ask("CREATE TABLE apart (LIKE run); SELECT create_distributed_table('apart', 'task', shard_count => 4, colocate_with => 'none')");
 like(refused(q(SELECT stepadv.attach('step', '{task}', 'r', 'n', reward => 'reward', prefix => 'x', show_rollouts => 'apart'))), qr/ERROR:  tables public\.apart and public\.step are not colocated/, 'tables that are not colocated');
