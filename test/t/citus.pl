@@ -179,7 +179,7 @@ foreach my $view (qw(rollout_rows steps_values steps_groups steps_rollouts steps
 	like(place($plan = plan_of("SELECT * FROM rl.$view")), qr/^shards/, "rl.$view: on the shards") or diag($plan);
 	is(rounded(ask("SELECT * FROM rl.$view")), rounded($alone->safe_psql('postgres', "SELECT * FROM rl.$view")), 'and the same');
 }
-like(refused("INSERT INTO rl.steps (run_id, policy_version, task_id, rollout_id, step_no) VALUES ('r', 'v0', 't0', 'nobody', 1)"), qr/violates foreign key constraint/, 'a step needs its rollout');
+like(refused("INSERT INTO rl.steps (step_id, run_id, policy_version, task_id, rollout_id, step_no) VALUES (100000, 'r', 'v0', 't0', 'nobody', 1)"), qr/violates foreign key constraint/, 'a step needs its rollout');
 ask("DELETE FROM rl.rollouts WHERE task_id = 't3'");
 is(ask('SELECT count(*) FROM rl.steps'), '304', 'and goes with it');
 like(refused("SELECT stepadv.create_tables('other', shards => 4)"), qr/ERROR:  shards is given without distribute/, 'shards need distribute');
