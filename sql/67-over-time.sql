@@ -193,6 +193,7 @@ AS $$
 			string_agg(format('(%1$L::text, f.%2$I, f.%3$I, f.%4$I, f.%5$I)', m.method, m.method || ' rollout_id', m.method || ' step_no', m.method || ' step_id', m.method || ' advantage'), ', ' ORDER BY m.number))
 	FROM stepadv_internal.advantage_methods(made) m
 	CROSS JOIN LATERAL (SELECT string_agg(format('%I', m.method || ' ' || r.name), ', ' ORDER BY r.i) AS list FROM unnest(m.results) WITH ORDINALITY r(name, i)) c
+	HAVING count(*) > 0
 $$;
 COMMENT ON FUNCTION stepadv_internal.steps_side_by_side(stepadv_internal.made_method[]) IS 'part of attach: for a group g a relation f of the rows of all methods, and the query that puts them below each other; NULL for no method';
 

@@ -1,0 +1,192 @@
+# Tables that Citus distributes over two workers: every view of attach gives what it gives of
+# the same rows in a table of one server, and is computed on the workers.
+# Run where the library citus is in the server that PG_CONFIG names, and STEPADV_COPY_SERVER=1; nothing here builds it.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my ($pkglibdir) = run_command([ 'pg_config', '--pkglibdir' ]);
+plan skip_all => 'the library citus is not installed in this server' if !-e "$pkglibdir/citus.so";
+# Two copies of it, one in the server and one in the stage, are one too many for it.
+plan skip_all => 'Citus wants a whole copy of the server: STEPADV_COPY_SERVER=1' if -e "stage$pkglibdir/citus.so" && slurp_file($ENV{TEMP_CONFIG}) =~ /extension_destdir/;
+
+my %node = map { $_ => PostgreSQL::Test::Cluster->new($_) } qw(coordinator worker_1 worker_2);
+foreach my $node (values %node)
+{
+	$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'citus'\njit = off\nfsync = off\nmax_connections = 60\nmax_prepared_transactions = 60\nmax_wal_senders = 5\nwal_level = logical\n");
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION citus');
+}
+my $coordinator = $node{coordinator};
+sub ask { return $coordinator->safe_psql('postgres', $_[0]); }
+sub refused { my (undef, undef, $err) = $coordinator->psql('postgres', $_[0]); return $err; }
+ask('SELECT citus_set_coordinator_host(' . join(', ', "'" . $coordinator->host . "'", $coordinator->port) . ')');
+ask("SELECT citus_add_node('" . $_->host . "', " . $_->port . ')') foreach @node{qw(worker_1 worker_2)};
+ask('CREATE EXTENSION stepadv');
+is($node{$_}->safe_psql('postgres', "SELECT count(*) FROM pg_extension WHERE extname = 'stepadv'"), '1', "CREATE EXTENSION reaches $_") foreach qw(worker_1 worker_2);
+
+# The same rows twice: in one database distributed, in another of a server without Citus.
+my $rows = q(
+	CREATE TABLE step (step_id bigint NOT NULL, task integer NOT NULL, r bigint NOT NULL, n integer NOT NULL, state bigint, action bigint, reward float8, value float8, next_state bigint,
+		turn_reward float8, cost float8, logp_new float8[], logp_old float8[], mask boolean[], x real[], tool text, args jsonb, ok boolean, turn integer, note text, prompt integer[], response integer[],
+		PRIMARY KEY (task, r, n), UNIQUE (task, step_id));
+	CREATE TABLE run (task integer, r bigint, run text, version text, policy_step bigint, began timestamptz, ended timestamptz, model text, PRIMARY KEY (task, r));
+	CREATE TABLE colour (task integer PRIMARY KEY, colour text);
+);
+my $fill = q(
+	INSERT INTO step SELECT i, i / 40, i / 5, i % 5, i * 7 % 11, i % 3, CASE WHEN i % 5 = 4 THEN i / 5 * i / 7 % 2 END, i % 7 / 8.0, CASE WHEN i % 5 = 4 THEN 99 END, i % 3 / 2.0, 1 + i % 2,
+		ARRAY[-0.125 * (i % 4), -0.25], ARRAY[-0.25, -0.125 * (i % 3)], ARRAY[true, i % 2 = 0], ARRAY[i % 3, i % 5, 1], (ARRAY['bash', 'edit', 'search'])[1 + i % 3],
+		jsonb_build_object('cmd', 'ls ' || i % 4), i % 4 > 0, i % 5 / 2, 'n' || i, ARRAY[1, 2, 3, i % 5], ARRAY[i % 5, 7] FROM generate_series(0, 1599) i;
+	INSERT INTO run SELECT r / 8, r, 'run ' || r / 8 % 2, 'v' || r % 2, r % 2, '2026-01-01Z'::timestamptz + r % 3 * interval '1 day', '2026-01-01Z'::timestamptz + r % 3 * interval '1 day' + interval '1 hour', 'm' || r % 2
+		FROM generate_series(0, 319) r;
+	INSERT INTO colour SELECT t, CASE t % 2 WHEN 0 THEN 'red' ELSE 'blue' END FROM generate_series(0, 39) t;
+	INSERT INTO stepadv.progress_models SELECT 'ridge', stepadv.progress_fit(r, x, reward, 0.01) FROM (SELECT r, x, max(reward) OVER (PARTITION BY task, r) AS reward FROM step) s;
+	ANALYZE step; ANALYZE run;
+);
+my @attachments = (
+	q(SELECT stepadv.attach('step', '{task}', 'r', 'n', 'state', 'action', 'reward', prefix => 'plain')),
+	q(SELECT stepadv.attach('step', '{task}', 'r', 'n', 'state', 'action', 'reward', step_id => 'step_id', value => 'value', next_state => 'next_state', turn_reward => 'turn_reward', cost => 'cost', prefix => 'whole',
+		show_rollouts => 'run', logp_new => 'logp_new', logp_old => 'logp_old', token_mask => 'mask', tool => 'tool', args => 'args', ok => 'ok', policy_version => 'version', policy_step => 'policy_step',
+		run_id => 'run', started_at => 'began', ended_at => 'ended', features => 'x', options => '{"spa": {"model": "ridge"}}', turn => 'turn', prompt_token_ids => 'prompt', response_token_ids => 'response',
+		category => 'tool', dimensions => '{model}')),
+	q(SELECT stepadv.attach('step', '{task}', 'r', 'n', reward => 'reward', tool => 'tool', args => 'args', ok => 'ok', states => 'signature', prefix => 'signed')));
+ask($rows);
+ask("SELECT create_distributed_table('step', 'task', shard_count => 4); SELECT create_distributed_table('run', 'task', colocate_with => 'step'); SELECT create_distributed_table('colour', 'task', colocate_with => 'step')");
+ask($fill);
+my $alone = PostgreSQL::Test::Cluster->new('alone');
+$alone->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+$alone->append_conf('postgresql.conf', "jit = off\nfsync = off\n");
+$alone->start;
+$alone->safe_psql('postgres', "CREATE EXTENSION stepadv; $rows; $fill");
+foreach my $attach (@attachments)
+{
+	my $made = ask($attach);
+	is($made, $alone->safe_psql('postgres', $attach), 'attach makes the same views: ' . ($attach =~ /prefix => '(\w+)'/)[0]);
+}
+
+# To 9 digits: sums over groups have no order.
+sub rounded
+{
+	my @lines = map { s/(-?\d+\.\d+(?:e[-+]?\d+)?|-?\d+e[-+]?\d+)/my $x = sprintf('%.9g', $1); abs($x) < 1e-12 ? 0 : $x/ger } split /\n/, $_[0];
+	return join "\n", sort @lines;
+}
+sub plan_of { return ask("EXPLAIN (COSTS OFF) $_[0]"); }
+# Where a plan is computed: everything on the shards; there, after something about all groups
+# was asked (which comes back in a subplan); parts that are put together here; or rows here.
+sub place
+{
+	my ($plan) = @_;
+	my $here = $plan =~ /^Custom Scan \(Citus (?:Adaptive|INSERT)/ ? 'shards' : 'shards, put together';
+	return 'none' if $plan !~ /Citus Adaptive/;
+	# A row of an estimator or a fold of rows that were fetched.
+	return 'here' if $plan =~ s/->  Task\n.*?(?=\n\S|\n +->  Distributed Subplan|\z)//gsr =~ /StepScan|GroupFold|Function Scan on (?!read_intermediate)/;
+	return $here . ($plan =~ /Distributed Subplan/ ? ', after a subplan' : '');
+}
+# What asks for something of all groups that cannot be in one place.
+my $of_all = qr/_(groups|rollouts|grpo|rloo|mt_grpo|mt_rloo|gae|gigpo|graphgpo|hgpo|tempo|rtmc|batch_td|opo|grpo_passk|igpo|pure|bi_level_gae|g2po|spa|compare|advantages|progress_over_time|shape_over_time|signs|pass_at_k|behaviour|behaviour_advantage|success_by_horizon|level_reached|credit_calibration|advantage_over_time|advantage_histogram)$/;
+# One query over all groups that it does not take, and in which words.
+my %not_taken = (
+	credit_groups => qr/Table functions are not supported with union operator/,
+	credit_check => qr/non-LATERAL parameter required by subquery|no relation entry for relid/);
+my @views = split /\n/, ask(q(SELECT c.relname FROM pg_class c WHERE c.relkind = 'v' AND c.relname ~ '^(plain|whole|signed)_' ORDER BY c.oid));
+cmp_ok(scalar @views, '>', 110, 'there are many views');
+foreach my $view (@views)
+{
+	my ($suffix) = $view =~ /^[a-z]+_(.*)/;
+	my $by_group = ask("SELECT count(*) FROM pg_attribute WHERE attrelid = '$view'::regclass AND attname = 'task'");
+	my @queries = ("SELECT * FROM $view", "SELECT count(*) FROM $view");
+	push @queries, "SELECT * FROM $view WHERE task = 7", "SELECT * FROM $view WHERE task = ANY ('{3,5,7}')" if $by_group;
+	foreach my $query (@queries)
+	{
+		if ($not_taken{$suffix} && $query !~ /task = 7/)
+		{
+			like(refused($query), $not_taken{$suffix}, "$query: refused");
+			next;
+		}
+		my $plan = plan_of($query);
+		# Of a list Citus does not see that it holds for what is joined, too.
+		my $tasks = $query =~ /task = 7/ ? 1 : $query =~ /ANY/ ? ($view =~ /_(rows|values)$/ ? '[123]' : '[1-4]') : 4;
+		my $place = place($plan);
+		ok($place eq 'shards' || $place eq 'shards, put together' && $query !~ /^SELECT \*.*WHERE/ || $view =~ /^whole/ && $view =~ $of_all && $place =~ /^shards/ || $suffix =~ /^(signs|pass_at_k|credit_calibration)$/ && $place =~ /^shards/,
+			"$query: on the $place") or diag($plan);
+		like($plan, qr/Task Count: $tasks\b/, "in $tasks shards");
+		is(rounded(ask($query)), rounded($alone->safe_psql('postgres', $query)), 'and gives what one server does');
+	}
+}
+
+# With tables of the user's, and into them.
+my $plan;
+is(place($plan = plan_of('SELECT c.colour, count(*), avg(a.advantage) FROM plain_rtmc a JOIN colour c ON c.task = a.task GROUP BY 1')), 'shards, put together', 'a join with a colocated table') or diag($plan);
+is(place($plan = plan_of('SELECT c.colour, a.* FROM plain_compare a JOIN colour c ON c.task = a.task')), 'shards', 'and of rows') or diag($plan);
+ask("CREATE TABLE kept (task integer, step_id bigint, advantage float8); SELECT create_distributed_table('kept', 'task', colocate_with => 'step');
+	CREATE TABLE folded (task integer, rollouts stepadv.rollout_group); SELECT create_distributed_table('folded', 'task', colocate_with => 'step')");
+is(place($plan = plan_of('INSERT INTO kept SELECT task, step_id, advantage FROM plain_rtmc')), 'shards', 'INSERT … SELECT into a colocated table') or diag($plan);
+like($plan, qr/Insert on kept_\d+.*StepScan.*GroupFold/s, 'each shard into its own');
+like(plan_of('INSERT INTO folded SELECT task, rollouts FROM plain_values'), qr/Insert on folded_\d+.*GroupFold/s, 'values likewise');
+ask('INSERT INTO kept SELECT task, step_id, advantage FROM plain_rtmc');
+is(rounded(ask('SELECT * FROM kept')), rounded($alone->safe_psql('postgres', 'SELECT task, step_id, advantage FROM plain_rtmc')), 'and is the same');
+
+# A fit by the statistics of each group, which the workers add up, is that of all rows.
+my $statistics = 'SELECT stepadv.progress_solve(stepadv.rollup(s.statistics), 0.01) FROM (SELECT stepadv.progress_statistics(r, x, reward) AS statistics
+	FROM (SELECT task, r, x, max(reward) OVER (PARTITION BY task, r) AS reward FROM step) s GROUP BY task) s';
+like(plan_of($statistics), qr/^Aggregate\n +->  Custom Scan \(Citus Adaptive\).*->  Task\n.*Aggregate\n.*Aggregate/s, 'statistics are merged on the workers first');
+is(rounded(ask($statistics)), rounded(ask("SELECT stepadv.user_model('ridge')")), 'and the model is the same');
+ask("UPDATE stepadv.progress_models SET model = (SELECT stepadv.progress_fit(r, x, reward, 10) FROM (SELECT r, x, max(reward) OVER (PARTITION BY task, r) AS reward FROM step) s)");
+my $contribution = 'SELECT contribution FROM whole_spa WHERE task = 7 AND rollout_id = 56 AND step_no = 1';
+my $before = ask($contribution);
+ask("SELECT stepadv.upgrade_attachment('whole_attachment')");
+isnt(ask($contribution), $before, 'a model that was replaced is that of the views once they are made anew');
+my $x = ask('SELECT x FROM step WHERE task = 7 AND r = 56 AND n = 1');
+is(ask($contribution), ask("SELECT stepadv.progress_predict(stepadv.user_model('ridge'), '$x'::real[])"), 'then for every step');
+
+# What cannot be meant is said at once.
+ask("CREATE TABLE astray (task integer, host integer, r bigint, n integer, reward float8); SELECT create_distributed_table('astray', 'host', shard_count => 3)");
+like(refused(q(SELECT stepadv.attach('astray', '{task}', 'r', 'n', reward => 'reward'))),
+	qr/ERROR:  table public\.astray is distributed by column "host", which is not a column of the group\n.*HINT:  Name "host" in group_by/s, 'a group without the distribution column');
+ask(q(CREATE VIEW two_tables AS SELECT task, r, n, reward FROM astray UNION ALL SELECT task, r, NULL, 1 FROM run));
+like(refused(q(SELECT stepadv.attach('two_tables', '{task}', 'r', 'n', reward => 'reward'))), qr/table public\.astray is distributed by column "host"/, 'below a view, too');
+like(refused(q(SELECT stepadv.attach('step', '{task}', 'r', 'n', reward => 'reward', prefix => 'x', show_rollouts => 'astray'))), qr/table public\.astray is distributed by column "host"/, 'of what is shown');
+ask("CREATE TABLE apart (LIKE run); SELECT create_distributed_table('apart', 'task', shard_count => 4, colocate_with => 'none')");
+like(refused(q(SELECT stepadv.attach('step', '{task}', 'r', 'n', reward => 'reward', prefix => 'x', show_rollouts => 'apart'))), qr/ERROR:  tables public\.apart and public\.step are not colocated/, 'tables that are not colocated');
+ask("CREATE TABLE everywhere AS SELECT * FROM run; SELECT create_reference_table('everywhere');
+	SELECT count(*) FROM stepadv.attach('step', '{task}', 'r', 'n', reward => 'reward', prefix => 'referred', show_rollouts => 'everywhere', policy_version => 'version')");
+is(ask('SELECT count(*), count(model) FROM referred_grpo'), '1600|1600', 'a reference table is shown from');
+# However the settings are.
+foreach my $propagation ('on', 'off')
+{
+	like(refused("SET citus.enable_ddl_propagation = $propagation; SELECT stepadv.maintain('step', 'plain')"), qr/ERROR:  cannot maintain groups of (public\.)?step/, "maintain by triggers is refused, with DDL propagation $propagation");
+}
+is(ask("SELECT kept IS NULL FROM stepadv.attachments() WHERE prefix = 'plain'"), 't', 'and leaves nothing');
+
+# The canonical tables.
+is(ask("SELECT count(*) > 50 FROM stepadv.create_tables('rl', distribute => true, shards => 4)"), 't', 'create_tables distributes');
+$alone->safe_psql('postgres', "SELECT count(*) FROM stepadv.create_tables('rl', partitions => 2)");
+is(ask("SELECT string_agg(table_name || ' ' || distribution_column || ' ' || shard_count, ', ' ORDER BY table_name::text), count(DISTINCT colocation_id) FROM citus_tables WHERE table_name::text LIKE 'rl.%'"),
+	'rl.rollouts task_id 4, rl.steps task_id 4|1', 'both tables, colocated');
+my $canonical = q(
+	INSERT INTO rl.rollouts (run_id, policy_version, task_id, rollout_id, outcome, policy_step, started_at, ended_at)
+		SELECT 'r', 'v' || r % 2, 't' || r / 4, 'o' || r, r * r % 3, r % 2, '2026-01-01Z'::timestamptz + r % 3 * interval '1 day', '2026-01-02Z'::timestamptz + r % 3 * interval '1 day' FROM generate_series(0, 79) r;
+	INSERT INTO rl.steps (step_id, run_id, policy_version, task_id, rollout_id, step_no, observation, action, tool, ok, value)
+		SELECT r * 10 + n, 'r', 'v' || r % 2, 't' || r / 4, 'o' || r, n, 'saw ' || r * n % 5, 'did ' || r * n % 3, 'bash', n > 1, n / 8.0 FROM generate_series(0, 79) r, generate_series(1, 4) n);
+ask($canonical);
+$alone->safe_psql('postgres', $canonical);
+is(ask('SELECT count(*), count(state), count(action_hash) FROM rl.steps'), '320|320|320', 'identities are filled on the shards');
+foreach my $view (qw(rollout_rows steps_values steps_groups steps_rollouts steps_rtmc steps_gae steps_compare steps_quadrants steps_disagreements steps_advantages steps_problems steps_progress_over_time steps_advantage_over_time steps_loops))
+{
+	like(place($plan = plan_of("SELECT * FROM rl.$view")), qr/^shards/, "rl.$view: on the shards") or diag($plan);
+	is(rounded(ask("SELECT * FROM rl.$view")), rounded($alone->safe_psql('postgres', "SELECT * FROM rl.$view")), 'and the same');
+}
+like(refused("INSERT INTO rl.steps (step_id, run_id, policy_version, task_id, rollout_id, step_no) VALUES (100000, 'r', 'v0', 't0', 'nobody', 1)"), qr/violates foreign key constraint/, 'a step needs its rollout');
+ask("DELETE FROM rl.rollouts WHERE task_id = 't3'");
+is(ask('SELECT count(*) FROM rl.steps'), '304', 'and goes with it');
+like(refused("SELECT stepadv.create_tables('other', shards => 4)"), qr/ERROR:  shards is given without distribute/, 'shards need distribute');
+like(refused("SELECT stepadv.create_tables('other', distribute => true, shards => 0)"), qr/ERROR:  shards must be between 1 and 64000, not 0/, 'at least one');
+my (undef, undef, $err) = $alone->psql('postgres', "SELECT stepadv.create_tables('other', distribute => true)");
+like($err, qr/ERROR:  tables cannot be distributed: the extension citus is not in this database\nHINT:/, 'and distribute Citus');
+
+$alone->stop;
+$_->stop foreach @node{qw(worker_2 worker_1 coordinator)};
+done_testing();
