@@ -62,7 +62,7 @@ END;
 COMMENT ON FUNCTION stepadv_internal.report_short(text, integer) IS 'part of stepadv-report: one line of at most so many characters';
 
 -- Numbers for people: three digits behind the point unless that hides them.
-CREATE FUNCTION stepadv_internal.report_number(x float8, digits integer DEFAULT 3, signed boolean DEFAULT false) RETURNS text
+CREATE FUNCTION stepadv_internal.report_number(x float8, digits integer, signed boolean) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE WHEN x IS NULL THEN '·' ELSE replace(CASE WHEN signed AND x > 0 THEN '+' ELSE '' END || CASE
@@ -164,7 +164,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.report_key_filter(regclass, text[]) IS 'part of stepadv-report: WHERE one group, or the groups that begin so';
 
 -- A column of the user's, which may be called base_… in the view.
-CREATE FUNCTION stepadv_internal.report_base_column(view regclass, name text, types text[] DEFAULT NULL) RETURNS text
+CREATE FUNCTION stepadv_internal.report_base_column(view regclass, name text, types text[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -560,7 +560,7 @@ BEGIN ATOMIC
 	FROM (SELECT s.*, row_number() OVER (PARTITION BY s.group_no, s.kind ORDER BY s.shared DESC, s.size DESC, s.rollout_no, s.step_rank) AS place
 		FROM (SELECT s.*, count(*) OVER alike AS n_alike, row_number() OVER (alike ORDER BY s.rollout_no, s.step_rank) AS copy
 			FROM (SELECT s.*, 'advantage' AS kind, abs(s.advantages[r.main]) AS size, s.advantages[r.main] AS figure, coalesce(s.n_state > 1, true) AS shared FROM unnest(r.steps) s
-				UNION ALL SELECT s.*, 'difference', abs(s.difference), s.difference, true FROM unnest(r.steps) s) s
+				UNION ALL SELECT s.*, 'difference' AS kind, abs(s.difference) AS size, s.difference AS figure, true AS shared FROM unnest(r.steps) s) s
 			WHERE s.size > 1e-9
 			WINDOW alike AS (PARTITION BY s.group_no, s.kind, s.figure, s.n_state, s.n_action, s.q, s.v, s.observed, s.done)) s
 		WHERE s.copy = 1) d
@@ -632,7 +632,7 @@ LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT stepadv_internal.report_html(concat_ws(E'\n', 'step ' || s.step_no,
 		(SELECT string_agg(format('%s %s', methods[a.i], stepadv_internal.report_number(a.a, 3, true)), ', ' ORDER BY a.i) FROM unnest(s.advantages) WITH ORDINALITY a(a, i)),
-		CASE WHEN s.n_state IS NOT NULL AND s.q IS NOT NULL THEN format('%s: q %s, v %s; %s of %s visits to the state took the action', told, stepadv_internal.report_number(s.q), stepadv_internal.report_number(s.v), s.n_action, s.n_state) END,
+		CASE WHEN s.n_state IS NOT NULL AND s.q IS NOT NULL THEN format('%s: q %s, v %s; %s of %s visits to the state took the action', told, stepadv_internal.report_number(s.q, 3, false), stepadv_internal.report_number(s.v, 3, false), s.n_action, s.n_state) END,
 		'saw: ' || stepadv_internal.report_short(s.observed, 240), 'did: ' || stepadv_internal.report_short(s.done, 240)));
 END;
 COMMENT ON FUNCTION stepadv_internal.report_hint(stepadv_internal.report_step, text[], text) IS 'part of stepadv-report: a step''s numbers and text, for the pointer that rests on it';
@@ -648,7 +648,7 @@ BEGIN ATOMIC
 	FROM (SELECT CASE WHEN min(step_no::bigint - step_rank) = max(step_no::bigint - step_rank) THEN min(step_no::bigint - step_rank) ELSE 0 END AS first FROM unnest(r.steps) WHERE group_no = of_group) f,
 		(SELECT ro.rollout_no, s.n, format('<div class="rollout %s"><div class="who"><b>%s</b><span class="%s">%s</span><span class="dim">%s</span> <bdi class="dim">%s</bdi></div><div class="names">%s</div><div class="strip">%s</div></div>',
 			v.class, stepadv_internal.report_rollout_name(ro.rollout_id, ro.success), v.class, v.word,
-			concat(CASE WHEN ro.return IS NOT NULL THEN ' · return ' || stepadv_internal.report_number(ro.return) END, ' · ' || ro.n_steps || CASE ro.n_steps WHEN 1 THEN ' step' ELSE ' steps' END), coalesce(stepadv_internal.report_html(stepadv_internal.report_short(ro.more, 80)), ''),
+			concat(CASE WHEN ro.return IS NOT NULL THEN ' · return ' || stepadv_internal.report_number(ro.return, 3, false) END, ' · ' || ro.n_steps || CASE ro.n_steps WHEN 1 THEN ' step' ELSE ' steps' END), coalesce(stepadv_internal.report_html(stepadv_internal.report_short(ro.more, 80)), ''),
 			names.names, coalesce(s.cells, '<span class="dim">no steps</span>')) AS row
 		FROM unnest(r.rollouts) ro CROSS JOIN stepadv_internal.report_verdict(ro.success) v
 		CROSS JOIN LATERAL (SELECT string_agg(format('<span>%s</span>', m), '' ORDER BY i) AS names FROM unnest(r.methods) WITH ORDINALITY m(m, i)
@@ -679,8 +679,8 @@ BEGIN ATOMIC
 			s.group_no, s.rollout_no, s.step_rank, s.step_no,
 			(SELECT string_agg(format('<td class="n%s">%s</td>', CASE WHEN i = r.main THEN ' m' || CASE WHEN s.advantages[i] > 0 THEN ' pos' WHEN s.advantages[i] < 0 THEN ' neg' ELSE '' END END,
 				stepadv_internal.report_number(s.advantages[i], 3, true)), '' ORDER BY o) FROM unnest(p.shown) WITH ORDINALITY p(i, o)),
-			CASE WHEN of_kind = 'difference' THEN format('<td class="n">%s</td>', stepadv_internal.report_number(abs(s.difference), 2)) END,
-			CASE WHEN r.told IS NOT NULL THEN format('<td class="n">%s</td><td class="n">%s</td><td class="n">%s</td>', stepadv_internal.report_number(s.q, 2), stepadv_internal.report_number(s.v, 2), coalesce(s.n_action || '/' || s.n_state, '·')) END,
+			CASE WHEN of_kind = 'difference' THEN format('<td class="n">%s</td>', stepadv_internal.report_number(abs(s.difference), 2, false)) END,
+			CASE WHEN r.told IS NOT NULL THEN format('<td class="n">%s</td><td class="n">%s</td><td class="n">%s</td>', stepadv_internal.report_number(s.q, 2, false), stepadv_internal.report_number(s.v, 2, false), coalesce(s.n_action || '/' || s.n_state, '·')) END,
 			stepadv_internal.report_html(coalesce(nullif(s.observed, ''), '(nothing)')), stepadv_internal.report_html(coalesce(nullif(s.done, ''), '(nothing)'))), '' ORDER BY d.place)
 		|| '</table></div>'
 	-- Two that are set against each other; where one is told of, the others beside it that have a q and a v.
@@ -699,9 +699,9 @@ LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT '<div class="scroll"><table class="steps"><colgroup><col style="width:84px"/><col style="width:58px"/><col style="width:66px"/><col style="width:110px"/><col/><col/><col/></colgroup><tr><th class="n">visits</th><th class="n">tried</th><th class="n">entropy</th><th class="n">gap</th><th>saw</th><th>best did</th><th>worst did</th></tr>'
 		|| string_agg(format(E'\n<tr><td class="n">%s <span class="dim" title="by so many rollouts">/ %s</span></td><td class="n">%s</td><td class="n">%s</td><td class="n">%s <span class="dim">± %s</span></td><td class="text"><bdi>%s</bdi></td><td class="text"><span class="dim">%s × q %s</span> <bdi>%s</bdi></td><td class="text"><span class="dim">%s × q %s</span> <bdi>%s</bdi></td></tr>',
-			d.visits, d.rollouts, d.actions, stepadv_internal.report_number(d.entropy, 2), stepadv_internal.report_number(d.gap, 2), stepadv_internal.report_number(d.gap_error, 2), stepadv_internal.report_html(coalesce(nullif(d.observed, ''), '(nothing)')),
-			d.best_visits, stepadv_internal.report_number(d.best_q, 2), stepadv_internal.report_html(coalesce(nullif(d.best, ''), '(nothing)')),
-			d.worst_visits, stepadv_internal.report_number(d.worst_q, 2), stepadv_internal.report_html(coalesce(nullif(d.worst, ''), '(nothing)'))), '' ORDER BY d.place)
+			d.visits, d.rollouts, d.actions, stepadv_internal.report_number(d.entropy, 2, false), stepadv_internal.report_number(d.gap, 2, false), stepadv_internal.report_number(d.gap_error, 2, false), stepadv_internal.report_html(coalesce(nullif(d.observed, ''), '(nothing)')),
+			d.best_visits, stepadv_internal.report_number(d.best_q, 2, false), stepadv_internal.report_html(coalesce(nullif(d.best, ''), '(nothing)')),
+			d.worst_visits, stepadv_internal.report_number(d.worst_q, 2, false), stepadv_internal.report_html(coalesce(nullif(d.worst, ''), '(nothing)'))), '' ORDER BY d.place)
 		|| '</table></div>'
 	FROM unnest(r.decisions) d WHERE d.group_no = of_group AND d.place <= max_rows HAVING count(*) > 0;
 END;
@@ -722,7 +722,7 @@ LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT '<div class="scroll"><table class="steps"><colgroup><col style="width:150px"/><col style="width:52px"/><col/><col style="width:52px"/><col/><col style="width:58px"/><col style="width:52px"/><col/></colgroup><tr><th>rollout</th><th class="n">step</th><th>last chance</th><th class="n">step</th><th>into a dead end</th><th class="n">fall</th><th class="n">step</th><th>largest fall of the value</th></tr>'
 		|| string_agg(format(E'\n<tr><td>%s</td>%s%s<td class="n">%s</td>%s</tr>', stepadv_internal.report_rollout_name(ro.rollout_id, ro.success), stepadv_internal.report_step_cells(r, f.group_no, f.rollout_no, f.last_chance),
-			stepadv_internal.report_step_cells(r, f.group_no, f.rollout_no, f.dead_end), stepadv_internal.report_number(f.value_drop, 2), stepadv_internal.report_step_cells(r, f.group_no, f.rollout_no, f.dropped)), '' ORDER BY f.place)
+			stepadv_internal.report_step_cells(r, f.group_no, f.rollout_no, f.dead_end), stepadv_internal.report_number(f.value_drop, 2, false), stepadv_internal.report_step_cells(r, f.group_no, f.rollout_no, f.dropped)), '' ORDER BY f.place)
 		|| '</table></div>'
 	FROM (SELECT *, row_number() OVER (ORDER BY value_drop DESC NULLS LAST, rollout_no) AS place FROM unnest(r.failures) WHERE group_no = of_group) f JOIN unnest(r.rollouts) ro USING (group_no, rollout_no)
 	WHERE f.place <= max_rows HAVING count(*) > 0;
@@ -761,7 +761,7 @@ CREATE FUNCTION stepadv_internal.report_legend(r stepadv_internal.report, of_gro
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT format('<div class="legend"><span><i class="n5"></i><i class="n4"></i><i class="n3"></i><i class="n2"></i><i class="n1"></i><i class="z"></i><i class="p1"></i><i class="p2"></i><i class="p3"></i><i class="p4"></i><i class="p5"></i></span><span>negative … 0 … positive advantage</span><span><i class="u"></i> no estimate</span><span><i class="key"></i> underlined: in a table below</span><span>Each method has a scale of its own: full colour is its largest |advantage| in this group (%s).%s</span></div>',
-		string_agg(format('%s %s', l.method, stepadv_internal.report_number(l.largest)), ', ' ORDER BY l.method_no), ' Not drawn: ' || r.hidden || '.')
+		string_agg(format('%s %s', l.method, stepadv_internal.report_number(l.largest, 3, false)), ', ' ORDER BY l.method_no), ' Not drawn: ' || r.hidden || '.')
 	FROM unnest(r.scales) l WHERE l.method_no = ANY (r.drawn) AND l.group_no = of_group HAVING count(*) > 0;
 END;
 COMMENT ON FUNCTION stepadv_internal.report_legend(stepadv_internal.report, integer) IS 'part of stepadv-report: what the colours mean';
@@ -807,10 +807,10 @@ FROM unnest(r.groups))),
 	format(CASE WHEN g.group_no <= max_full THEN '<a href="#g' || g.group_no || '">%s</a>' ELSE '%s' END, '<bdi>' || stepadv_internal.report_html(stepadv_internal.report_short(name, 80)) || '</bdi>'),
 	o.outcomes,
 	CASE WHEN success_rate IS NOT NULL THEN format('<span class="bar" style="--v:%s"></span>%s', round(success_rate::numeric, 3), stepadv_internal.report_percent(success_rate)) ELSE '·' END,
-	stepadv_internal.report_number(mean_return, 2), stepadv_internal.report_number(sd_return, 2), n_steps, n_shared_states, stepadv_internal.report_percent(shared_step_share),
+	stepadv_internal.report_number(mean_return, 2, false), stepadv_internal.report_number(sd_return, 2, false), n_steps, n_shared_states, stepadv_internal.report_percent(shared_step_share),
 	CASE WHEN n_judged = 0 THEN 'not judged' WHEN n_judged = 1 THEN 'one judged' WHEN uniform THEN 'all equal' ELSE 'mixed' END), E'\n' ORDER BY g.group_no)
 	FROM unnest(r.groups) g LEFT JOIN (
-		SELECT o.group_no, string_agg(format('<i class="%s" title="%s"></i>', v.class, stepadv_internal.report_html(format('%s: %s, return %s, %s steps', stepadv_internal.report_short(o.rollout_id, 60), v.word, stepadv_internal.report_number(o.return), o.n_steps))), '' ORDER BY o.rollout_no) AS outcomes
+		SELECT o.group_no, string_agg(format('<i class="%s" title="%s"></i>', v.class, stepadv_internal.report_html(format('%s: %s, return %s, %s steps', stepadv_internal.report_short(o.rollout_id, 60), v.word, stepadv_internal.report_number(o.return, 3, false), o.n_steps))), '' ORDER BY o.rollout_no) AS outcomes
 		FROM unnest(r.rollouts) o, stepadv_internal.report_verdict(o.success) v GROUP BY o.group_no) o ON o.group_no = g.group_no
 	WHERE g.group_no <= max_groups)),
 		(5, '</table></div>')) p(i, part)
@@ -826,7 +826,7 @@ BEGIN ATOMIC
 	format('<h2 id="g%s">Group <bdi>%s</bdi></h2>', g.group_no, stepadv_internal.report_html(stepadv_internal.report_short(g.name, 200))),
 	stepadv_internal.report_notices(r, g),
 	'<div class="tiles">' || stepadv_internal.report_tile(g.n_rollouts::text, 'rollouts') || stepadv_internal.report_tile(g.n_judged::text, 'judged') || stepadv_internal.report_tile(g.n_steps::text, 'steps')
-		|| stepadv_internal.report_tile(stepadv_internal.report_percent(g.success_rate), 'success rate') || stepadv_internal.report_tile(stepadv_internal.report_number(g.mean_return), 'mean return') || stepadv_internal.report_tile(stepadv_internal.report_number(g.sd_return), 'sd of returns')
+		|| stepadv_internal.report_tile(stepadv_internal.report_percent(g.success_rate), 'success rate') || stepadv_internal.report_tile(stepadv_internal.report_number(g.mean_return, 3, false), 'mean return') || stepadv_internal.report_tile(stepadv_internal.report_number(g.sd_return, 3, false), 'sd of returns')
 		|| CASE WHEN r.has_states AND g.n_judged > 0 THEN stepadv_internal.report_tile(g.n_states::text, 'states') || stepadv_internal.report_tile(g.n_shared_states::text, 'shared by rollouts') || stepadv_internal.report_tile(stepadv_internal.report_percent(g.shared_step_share), 'of steps in them') ELSE '' END || '</div>',
 	stepadv_internal.report_problem_table(r, g.group_no),
 	'<h3>Advantages, step by step</h3>',

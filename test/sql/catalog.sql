@@ -132,7 +132,8 @@ BEGIN
 			NULL::regclass AS fresh_signs, NULL::regclass AS folded_signs, NULL::regclass AS waiting, NULL::text[] AS signed_methods,
 			NULL::regclass AS fresh_bins, NULL::regclass AS folded_bins, NULL::text[] AS binned_methods, NULL::regclass AS fresh_problems, NULL::regclass AS folded_problems, NULL::regclass AS summed_over_time, NULL::regclass AS summed_bins, NULL::regclass AS kept_parts,
 			NULL::regclass AS fresh_behaviour, NULL::regclass AS folded_behaviour, NULL::regclass AS summed_behaviour,
-			NULL::text[] AS answers, NULL::regclass[] AS fresh_answers, NULL::regclass[] AS folded_answers, NULL::regclass AS fresh_lineage
+			NULL::text[] AS answers, NULL::regclass[] AS fresh_answers, NULL::regclass[] AS folded_answers, NULL::regclass AS fresh_lineage,
+			NULL::text AS watermark, NULL::interval AS overlap, NULL::regclass AS seen, NULL::timestamptz AS seen_until, NULL::timestamptz AS as_of
 		WHERE boom();
 EXCEPTION WHEN wrong_object_type THEN
 	NULL;						-- from 16 on

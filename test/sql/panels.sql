@@ -144,7 +144,7 @@ SELECT tablename, replace(substring(indexdef FROM 'USING .*'), 'USING ', '') AS 
 BEGIN;
 SET LOCAL enable_seqscan = off;
 SET LOCAL enable_bitmapscan = off;
-SELECT pan.uses('SELECT * FROM pan.kept_progress_over_time', 'kept_folded_over_time_policy_version_bucket_run_id_idx') AS of_division,
+SELECT pan.uses('SELECT * FROM pan.kept_progress_over_time', 'kept_folded_over_time_policy_version_bucket_idx') AS of_division,
 	pan.uses('SELECT * FROM pan.kept_progress_over_time', 'kept_folded_over_time_task_idx') AS of_unknown, pan.uses('SELECT * FROM pan.kept_advantage_histogram', 'kept_folded_bins_task_idx') AS bins_of_unknown;
 ROLLBACK;
 
