@@ -10,7 +10,8 @@ set -uo pipefail
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 dir=$top/build/package
-mirror=${MIRROR:-http://deb.debian.org/debian}
+# By default where this machine has its packages from.
+mirror=${MIRROR:-$(apt-get indextargets --format '$(SITE)' 2>/dev/null | head -n 1)}
 suite=${SUITE:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
 log=$dir/log
 passed=0
