@@ -312,6 +312,26 @@ is_readable(const Kept *kept)
 	return false;
 }
 
+/*
+ * Has this trigger a query that gives the groups that a change touches?  Where it is
+ * watched without one all groups are kept, or told to wait.
+ */
+static bool
+is_told_by_groups(Kept *kept, WatchingTrigger *watching, TriggerData *data)
+{
+	if (watching->generation != kept->generation)
+		look_up_trigger(watching, kept, data);
+	if (!watching->is_watched)
+		return false;
+	if (watching->plan != NULL)
+		return true;
+	if (kept->how == KEPT_BY_STATEMENT)
+		fold_all(kept, false);
+	else
+		kept_execute(kept, KEPT_ALL_WAIT, NULL, 0);
+	return false;
+}
+
 static void
 keep_groups(Kept *kept, void *argument)
 {
@@ -324,18 +344,8 @@ keep_groups(Kept *kept, void *argument)
 	result = SPI_register_trigger_data(data);
 	if (result < 0)
 		elog(ERROR, "SPI_register_trigger_data failed: %s", SPI_result_code_string(result));
-	if (watching->generation != kept->generation)
-		look_up_trigger(watching, kept, data);
-	if (!watching->is_watched)
+	if (!is_told_by_groups(kept, watching, data))
 		return;
-	if (watching->plan == NULL)
-	{
-		if (kept->how == KEPT_BY_STATEMENT)
-			fold_all(kept, false);
-		else
-			kept_execute(kept, KEPT_ALL_WAIT, NULL, 0);
-		return;
-	}
 	result = SPI_execute_plan(watching->plan, NULL, NULL, false, 0);
 	if (result < 0)
 		elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(result));
@@ -411,18 +421,8 @@ keep_groups_of_rows(Kept *kept, void *argument)
 
 	if (kept->how == KEPT_BY_STATEMENT && !is_readable(kept))
 		return;
-	if (watching->generation != kept->generation)
-		look_up_trigger(watching, kept, data);
-	if (!watching->is_watched)
+	if (!is_told_by_groups(kept, watching, data))
 		return;
-	if (watching->plan == NULL)
-	{
-		if (kept->how == KEPT_BY_STATEMENT)
-			fold_all(kept, false);
-		else
-			kept_execute(kept, KEPT_ALL_WAIT, NULL, 0);
-		return;
-	}
 	take_keys(kept, watching, data->tg_trigtuple, desc, values, nulls, NULL, NULL);
 	keep_group_of(kept, watching, values, nulls);
 	if (TRIGGER_FIRED_BY_UPDATE(data->tg_event) &&
