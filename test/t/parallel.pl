@@ -75,12 +75,12 @@ like(plan_of('', "SELECT * FROM (SELECT group_id, rollout_agg(step_id, rollout_i
 like(plan_of('SET stepadv.enable_group_fold = off;', $fold), qr/^(?!.*GroupFold).*Aggregate/s, 'and can be told not to');
 
 # An estimator over it.
-my $total = q{SELECT round(sum(advantage)::numeric, 9), sum(n_state), count(*) FROM advantages};
+my $total = q{SELECT round(sum(advantage::numeric), 9), sum(n_state), count(*) FROM advantages};
 like(plan_of($eager, $total), qr/Custom Scan \(StepScan\)\s+Functions: rtmc/, 'an estimator above the aggregate');
 is(result($eager, $total), result($serial, $total), 'gives the same');
 like(result($serial, $total), qr/\|30000$/, 'for every step');
 # The functions themselves in workers.
-my $stored = 'SELECT count(*), sum(n_steps), round(sum(mean_return)::numeric, 9) FROM parts, group_summary(rollouts)';
+my $stored = 'SELECT count(*), sum(n_steps), round(sum(mean_return::numeric), 9) FROM parts, group_summary(rollouts)';
 like(plan_of($eager, $stored), qr/Gather.*(?:Parallel Seq Scan on parts.*StepScan|StepScan.*Parallel Seq Scan on parts)/s, 'estimators run in workers');
 is(result($eager, $stored), result($serial, $stored), 'and give the same');
 
