@@ -12,8 +12,8 @@
 
 #include "compat.h"
 #include "long_work.h"
-#include "plan/group_fold.h"
-#include "plan/step_scan.h"
+#include "plan/fold/group_fold.h"
+#include "plan/scan/step_scan.h"
 
 PG_MODULE_MAGIC;
 

@@ -21,7 +21,7 @@
 
 #include "arrays.h"
 #include "compat.h"
-#include "estimators/tree.h"
+#include "findings/tree.h"
 #include "group/facts.h"
 #include "parameters.h"
 #include "render/dot.h"
