@@ -24,6 +24,7 @@ _PG_init(void)
 {
 	install_group_fold();
 	install_step_scan();
+	install_step_scan_join();
 	define_long_work_settings();
 	reserve_guc_prefix("stepadv");
 }

@@ -30,7 +30,7 @@
 #include "estimators/returns.h"
 #include "estimators/values/bellman.h"
 #include "estimators/values/neighbours.h"
-#include "estimators/values/value_equations.h"
+#include "estimators/values/solve_equations.h"
 #include "sum.h"
 
 static inline double

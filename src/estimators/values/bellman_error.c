@@ -35,7 +35,7 @@
 #include "arrays.h"
 #include "estimators/q_error.h"
 #include "estimators/values/neighbours.h"
-#include "estimators/values/value_equations.h"
+#include "estimators/values/solve_equations.h"
 #include "sum.h"
 
 #define FEW_ROLLOUTS 1.8

@@ -1,6 +1,6 @@
 /*
  * value_equations.h
- *		Bellman's equations of a finite record, and their solution.
+ *		Bellman's equations of a finite record.
  *
  * Unknown i has
  *
@@ -27,8 +27,5 @@ typedef struct ValueEquations
 /* Room for so many unknowns and edges, which the caller fills. */
 extern void allocate_value_equations(uint32 n, Size n_edges, ValueEquations *equations);
 extern void free_value_equations(ValueEquations *equations);
-
-/* value[i], by unknown. */
-extern void solve_value_equations(const ValueEquations *equations, double *value);
 
 #endif							/* STEPADV_VALUE_EQUATIONS_H */

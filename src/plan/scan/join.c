@@ -24,6 +24,7 @@
 
 #include "compat.h"
 #include "plan/scan/plan.h"
+#include "plan/scan/step_scan.h"
 
 static set_join_pathlist_hook_type previous_hook = NULL;
 

@@ -255,5 +255,4 @@ install_step_scan(void)
 	RegisterCustomScanMethods(&step_scan_methods);
 	previous_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = offer_step_scan;
-	install_step_scan_join();
 }

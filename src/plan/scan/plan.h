@@ -33,7 +33,4 @@ extern List *calls_of(const RangeTblEntry *rte);
 extern CustomScan *make_step_scan(PlannerInfo *root, Index functions, const CustomPath *path,
 								  List *tlist, List *clauses, Plan *outer);
 
-/* join.c */
-extern void install_step_scan_join(void);
-
 #endif							/* STEPADV_STEP_SCAN_PLAN_H */

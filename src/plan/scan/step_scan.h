@@ -11,6 +11,9 @@
 /* For _PG_init: makes the planner know the node. */
 extern void install_step_scan(void);
 
+/* The same above a join with the rows that hold the groups. */
+extern void install_step_scan_join(void);
+
 /* step_scan.c */
 extern Node *create_step_scan_state(CustomScan *plan);
 
