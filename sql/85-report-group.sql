@@ -155,6 +155,18 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION stepadv_internal.report_legend(stepadv_internal.report, integer) IS 'part of stepadv-report: what the colours mean';
 
+-- What a picture is of, and how to read it.
+CREATE FUNCTION stepadv_internal.report_picture_words(r stepadv_internal.report, kind text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT CASE kind
+		WHEN 'tree' THEN format('<h3>The rollout tree</h3><p class="note">Circles are states (v, visits), edges actions (visits, %s advantage): green where rollouts end in success, red in failure, grey where they were cut off.%s</p>',
+			r.told, CASE WHEN r.in_files THEN ' What one rollout does alone is one edge.' ELSE '' END)
+		ELSE format('<h3>The state graph</h3><p class="note">Boxes are states (d: steps to the goal%s, visits), green near the goal, red a dead end; edges are actions (visits, %s advantage): green where they come nearer to the goal, red where they lead to a dead end.</p>',
+			CASE WHEN r.told <> 'rtmc' THEN ', v' ELSE '' END, CASE WHEN r.told = 'rtmc' THEN 'graphgpo' ELSE r.told END) END;
+END;
+COMMENT ON FUNCTION stepadv_internal.report_picture_words(stepadv_internal.report, text) IS 'part of stepadv-report: what a picture is of, and how to read it';
+
 -- A group in full.
 CREATE FUNCTION stepadv_internal.report_in_full(r stepadv_internal.report, g stepadv_internal.report_group, max_steps integer) RETURNS SETOF text
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -179,12 +191,8 @@ BEGIN ATOMIC
 	format('<h3>Steps on which %s and %s differ most</h3><p class="note">Each method is measured in its root mean square over the steps of the group.</p>', r.method_a, r.method_b) || stepadv_internal.report_decisive_table(r, g.group_no, 'difference'),
 	'<h3>Where it is decided</h3><p class="note">States in which several actions were tried, those first whose best and worst are farthest apart, in units of their error; q: what the action was worth, after so many visits.</p>' || stepadv_internal.report_decision_table(r, g.group_no, max_steps),
 	'<h3>Where failed rollouts were lost</h3><p class="note">Last chance: the last step from a state that a successful rollout was in. Dead end: after it no step that anybody took leads to the goal.</p>' || stepadv_internal.report_failure_table(r, g.group_no, max_steps),
-	(SELECT string_agg(format(E'%s<div class="picture">\n<!--dot-->\n%s\n<!--/dot-->\n</div>', format(CASE kind
-			WHEN 'tree' THEN '<h3>The rollout tree</h3><p class="note">Circles are states (v, visits), edges actions (visits, %1$s advantage): green where rollouts end in success, red in failure, grey where they were cut off.</p>'
-			ELSE '<h3>The state graph</h3><p class="note">Boxes are states (d: steps to the goal%3$s, visits), green near the goal, red a dead end; edges are actions (visits, %2$s advantage): green where they come nearer to the goal, red where they lead to a dead end.</p>' END,
-				r.told, CASE WHEN r.told = 'rtmc' THEN 'graphgpo' ELSE r.told END, CASE WHEN r.told <> 'rtmc' THEN ', v' END),
-			dot), E'\n' ORDER BY picture_no)
-		FROM unnest(r.pictures) WITH ORDINALITY p(group_no, kind, dot, picture_no) WHERE p.group_no = g.group_no)]) WITH ORDINALITY p(part, i)
+	(SELECT string_agg(CASE p.kind WHEN 'whole tree' THEN '<details><summary>The whole tree</summary>' || d.picture || '</details>' ELSE stepadv_internal.report_picture_words(r, p.kind) || d.picture END, E'\n' ORDER BY p.picture_no)
+		FROM unnest(r.pictures) WITH ORDINALITY p(group_no, kind, dot, picture_no), LATERAL (SELECT E'<div class="picture">\n<!--dot-->\n' || p.dot || E'\n<!--/dot-->\n</div>') d(picture) WHERE p.group_no = g.group_no)]) WITH ORDINALITY p(part, i)
 	WHERE p.part <> '' ORDER BY p.i;
 END;
 COMMENT ON FUNCTION stepadv_internal.report_in_full(stepadv_internal.report, stepadv_internal.report_group, integer) IS 'part of stepadv-report: a group with its steps';
