@@ -395,11 +395,11 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.report_listed(stepadv_internal.attached, text, text, text[], text, integer, text[]) IS 'part of stepadv-report: the groups that are asked for, and their rollouts';
 
 -- Of what is listed one group, with its steps and no other group's: what is in memory
--- does not grow with the number of groups.  asked: every method that was asked for is drawn.
+-- does not grow with the number of groups.  Of one group nothing is worth starting a worker for.  asked: every method that was asked for is drawn.
 CREATE FUNCTION stepadv_internal.report_in_group(a stepadv_internal.attached, listed stepadv_internal.report, of_group stepadv_internal.report_group, max_steps integer,
 	observed text, done text, max_edges integer, asked boolean) RETURNS stepadv_internal.report
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET max_parallel_workers_per_gather = 0
 AS $$
 DECLARE
 	r stepadv_internal.report := report_in_group.listed;
