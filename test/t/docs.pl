@@ -4,58 +4,14 @@
 # rows may be left out).  Blocks with another label are not run.
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use PageBlocks;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my @pages = ('README.md', sort glob('docs/*.md'));
-
-sub blocks
-{
-	my ($page) = @_;
-	my @blocks;
-	my ($label, $text, $after_sql);
-
-	foreach my $line (split /\n/, slurp_file($page))
-	{
-		if ($line =~ /^```(\S*)$/)
-		{
-			if (!defined $label)
-			{
-				($label, $text) = ($1, '');
-			}
-			else
-			{
-				if ($label eq 'sql')
-				{
-					push @blocks, { sql => $text };
-				}
-				elsif ($label eq '' && $after_sql)
-				{
-					$blocks[-1]{expected} = $text;
-				}
-				$after_sql = $label eq 'sql';
-				undef $label;
-			}
-		}
-		elsif (defined $label)
-		{
-			$text .= "$line\n";
-		}
-		elsif ($line ne '')
-		{
-			$after_sql = 0;
-		}
-	}
-	return @blocks;
-}
-
-sub tidy
-{
-	my ($output) = @_;
-
-	return join "\n", grep { $_ ne '' && !/^\(\d+ rows?\)$/ } map { s/\s+$//r } split /\n/, $output;
-}
 
 my $node = PostgreSQL::Test::Cluster->new('docs');
 # Rollouts are UTF-8, whatever the tester's locale.
@@ -67,22 +23,17 @@ my $has_import = ($node->psql('postgres', 'BEGIN; CREATE EXTENSION stepadv_impor
 
 foreach my $page (@pages)
 {
-	my @blocks = blocks($page);
+	my @blocks = PageBlocks::blocks($page);
 	my $database = 'docs_' . ($page =~ s/\W/_/gr);
-	my $script = "CREATE EXTENSION IF NOT EXISTS stepadv;\n";
 
 	next if !@blocks;
 	next if !$has_import && grep { $_->{sql} =~ /EXTENSION stepadv_import/ } @blocks;
 	$node->safe_psql('postgres', "CREATE DATABASE \"$database\"");
-	$script .= "\\echo \@\@$_\n$blocks[$_]{sql}" for 0 .. $#blocks;
-	my ($stdout, $stderr) = ('', '');
-	IPC::Run::run [ 'psql', '-X', '-q', '-v', 'VERBOSITY=terse', '-v', 'ON_ERROR_STOP=0', '-d',
-		$node->connstr($database) ], '<', \$script, '>', \$stdout, '2>', \$stderr;
-	my %output = $stdout =~ /^@@(\d+)\n(.*?)(?=^@@\d+\n|\z)/gms;
-	is($stderr =~ s/^NOTICE.*\n//mgr, '', "$page: its SQL runs");
+	my ($output, $messages) = PageBlocks::run_page($node->connstr($database), 'CREATE EXTENSION IF NOT EXISTS stepadv;', map { $_->{sql} } @blocks);
+	is(join('', map { $messages->{$_} } sort { $a <=> $b } keys %$messages) =~ s/^NOTICE.*\n//mgr, '', "$page: its SQL runs");
 	foreach my $i (0 .. $#blocks)
 	{
-		is(tidy($output{$i} // ''), tidy($blocks[$i]{expected}), "$page: output of block " . ($i + 1))
+		is(PageBlocks::tidy($output->{$i} // ''), PageBlocks::tidy($blocks[$i]{expected}), "$page: output of block " . ($i + 1))
 		  if defined $blocks[$i]{expected};
 	}
 }
