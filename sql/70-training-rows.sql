@@ -301,7 +301,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.rollout_metadata_item(regclass, text, text) IS 'part of training_rows: the expression for the metadata of a step''s rollout, NULL where there is none';
 
 -- What verl reads of a step: its row's columns, and the tokens as its rollout workers call them.
-CREATE FUNCTION stepadv_internal.verl_row(advantages regclass, settings jsonb, source jsonb, advantage text, about text, OUT item text, OUT condition text)
+CREATE FUNCTION stepadv_internal.verl_row(advantages regclass, settings jsonb, source jsonb, advantage text, about text, sorted_after text, OUT item text, OUT condition text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -321,15 +321,26 @@ BEGIN
 	condition := ' AND CASE WHEN s.prompt_token_ids IS NULL OR s.response_token_ids IS NULL THEN stepadv_internal.curation_refuse(format(''rows for verl need tokens: step %s of rollout %s has none''::text, s.step_no, s.rollout_id)) = 0 ELSE true END'
 		|| coalesce(tokens.condition, '');
 	item := format('jsonb_build_object(''data_source''::text, %L::text, ''prompt''::text, c.prompt, ''ability''::text, %L::text, ''reward_model''::text, jsonb_build_object(''style''::text, ''rule''::text, ''ground_truth''::text, coalesce(s.stepadv_metadata ->> ''ground_truth''::text, ''''::text)),'
-		' ''extra_info''::text, jsonb_build_object(''index''::text, row_number() OVER () - 1, ''split''::text, %s) || %s) || (SELECT to_jsonb(tokens) FROM (SELECT s.prompt_token_ids AS prompt_ids, s.response_token_ids AS response_ids,'
+		' ''extra_info''::text, jsonb_build_object(''index''::text, row_number() OVER (%s) - 1, ''split''::text, %s) || %s) || (SELECT to_jsonb(tokens) FROM (SELECT s.prompt_token_ids AS prompt_ids, s.response_token_ids AS response_ids,'
 		' coalesce(%s, array_fill(1, ARRAY[cardinality(s.response_token_ids)])) AS response_mask, %s AS response_logprobs%s) tokens)',
-		coalesce(settings ->> 'data_source', source ->> 'name'), coalesce(settings ->> 'ability', 'agent'),
+		coalesce(settings ->> 'data_source', source ->> 'name'), coalesce(settings ->> 'ability', 'agent'), verl_row.sorted_after,
 		CASE WHEN stepadv_internal.has_column(verl_row.advantages, 'channel'::text) THEN 'coalesce(s.channel::text, ''train''::text)' ELSE '''train''::text' END,
 		verl_row.about, mask,
 		CASE WHEN stepadv_internal.has_column(verl_row.advantages, 'rollout_logprobs'::text) THEN 's.rollout_logprobs' ELSE 'NULL::real[]' END, tokens.item);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.verl_row(regclass, jsonb, jsonb, text, text) IS 'part of training_rows: a line for verl as an expression, and the condition that it has tokens';
+COMMENT ON FUNCTION stepadv_internal.verl_row(regclass, jsonb, jsonb, text, text, text) IS 'part of training_rows: a line for verl as an expression, and the condition that it has tokens';
+
+-- Lines are sorted before their conversations are told, which are as long as the file; where Citus
+-- distributes the steps, after: it tells them on the shards, and takes no join with what was sorted.
+CREATE FUNCTION stepadv_internal.sorted_lines(relations regclass[], ordering text, OUT before text, OUT after text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN d.d THEN '' ELSE format(' ORDER BY %s OFFSET 0', sorted_lines.ordering) END, CASE WHEN d.d THEN ' ORDER BY ' || sorted_lines.ordering ELSE '' END
+	FROM stepadv_internal.is_distributed(sorted_lines.relations) d(d)
+$$;
+COMMENT ON FUNCTION stepadv_internal.sorted_lines(regclass[], text) IS 'part of training_rows: the clauses that sort, in the innermost query or in the outermost';
 
 -- A step per line, with its conversation.
 CREATE FUNCTION stepadv_internal.conversation_query(advantages regclass, settings jsonb, source jsonb, advantage text) RETURNS text
@@ -338,7 +349,9 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	keys CONSTANT text[] := ARRAY(SELECT jsonb_array_elements_text(source -> 'group_by'));
-	steps regclass;
+	steps CONSTANT regclass := stepadv_internal.training_steps(conversation_query.advantages, (settings ->> 'steps')::oid::regclass, keys);
+	sorted CONSTANT record := stepadv_internal.sorted_lines(ARRAY[conversation_query.advantages, steps],
+		stepadv_internal.training_order(conversation_query.advantages, keys || '{rollout_id,step_no,step_id}'::text[], 's'::text));
 	-- The advantage is a column of the relation, or made of one.
 	about text := stepadv_internal.training_about(conversation_query.advantages, settings, source, conversation_query.advantage);
 	condition text;
@@ -349,7 +362,7 @@ BEGIN
 			about := stepadv_internal.training_about(conversation_query.advantages,
 				settings || jsonb_build_object('columns', to_jsonb(keys || '{rollout_id,step_no,step_id}'::text[] || (settings ->> 'advantage'))), source, conversation_query.advantage);
 		END IF;
-		SELECT v.item, v.condition INTO item, condition FROM stepadv_internal.verl_row(conversation_query.advantages, settings, source, conversation_query.advantage, about) v;
+		SELECT v.item, v.condition INTO item, condition FROM stepadv_internal.verl_row(conversation_query.advantages, settings, source, conversation_query.advantage, about, sorted.after) v;
 	ELSE
 		-- Where no advantage per token is asked for, no mask matters.
 		IF jsonb_typeof(settings -> 'columns') IS DISTINCT FROM 'array' THEN
@@ -359,24 +372,21 @@ BEGIN
 			CASE settings ->> 'shape' WHEN 'messages' THEN 'jsonb_build_object(''messages''::text, stepadv_internal.weighted_messages(c.prompt, c.completion))'
 				ELSE 'jsonb_build_object(''prompt''::text, c.prompt, ''completion''::text, jsonb_build_array(c.completion))' END, about);
 	END IF;
-	steps := stepadv_internal.training_steps(conversation_query.advantages, (settings ->> 'steps')::oid::regclass, keys);
-	-- Sorted before the conversations are told: they are as long as the file.
-	RETURN format('SELECT %1$s FROM (SELECT s.*, %2$s AS stepadv_metadata FROM %3$s s WHERE %4$s IS NOT NULL ORDER BY %6$s OFFSET 0) s %7$s CROSS JOIN LATERAL stepadv_internal.conversation(t.told, s.stepadv_metadata, %8$L::text, format(''step %%s of rollout %%s''::text, s.step_no, s.rollout_id)) c WHERE true%5$s',
+	RETURN format('SELECT %1$s FROM (SELECT s.*, %2$s AS stepadv_metadata FROM %3$s s WHERE %4$s IS NOT NULL%6$s) s %7$s CROSS JOIN LATERAL stepadv_internal.conversation(t.told, s.stepadv_metadata, %8$L::text, format(''step %%s of rollout %%s''::text, s.step_no, s.rollout_id)) c WHERE true%5$s%9$s',
 		item, stepadv_internal.rollout_metadata_item(conversation_query.advantages, 'rollout_metadata'::text, 's'::text), source ->> 'name', conversation_query.advantage, condition,
-		stepadv_internal.training_order(conversation_query.advantages, keys || '{rollout_id,step_no,step_id}'::text[]),
-		stepadv_internal.told_steps(steps, keys, 's'::text, 't'::text), settings ->> 'system');
+		sorted.before, stepadv_internal.told_steps(steps, keys, 's'::text, 't'::text), settings ->> 'system', sorted.after);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.conversation_query(regclass, jsonb, jsonb, text) IS 'part of training_rows: the query for the shapes messages, prompt_completion and verl';
 
-CREATE FUNCTION stepadv_internal.training_order(advantages regclass, keys text[]) RETURNS text
+CREATE FUNCTION stepadv_internal.training_order(advantages regclass, keys text[], alias text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT string_agg(stepadv_internal.curation_key(format('s.%I', k.name), stepadv_internal.curation_type(training_order.advantages, k.name)), ', ' ORDER BY k.i)
+	SELECT string_agg(stepadv_internal.curation_key(format('%s.%I', training_order.alias, k.name), stepadv_internal.curation_type(training_order.advantages, k.name)), ', ' ORDER BY k.i)
 	FROM unnest(training_order.keys) WITH ORDINALITY k(name, i)
 $$;
-COMMENT ON FUNCTION stepadv_internal.training_order(regclass, text[]) IS 'part of training_rows: by what lines are ordered';
+COMMENT ON FUNCTION stepadv_internal.training_order(regclass, text[], text) IS 'part of training_rows: by what lines are ordered';
 
 -- One of the two steps of a pair, with its rollout's metadata: a FROM item.
 CREATE FUNCTION stepadv_internal.step_of_pair(a stepadv_internal.attached, keys text[], alias text) RETURNS text
@@ -462,6 +472,7 @@ DECLARE
 	group_values regclass;
 	pairs CONSTANT regprocedure := 'stepadv.preference_pairs(stepadv.rollout_group,float8,integer,float8,text,float8,float8,float8,text,float8)'::regprocedure;
 	steps regclass;
+	sorted record;
 BEGIN
 	SELECT k.* INTO a FROM pg_class c, stepadv_internal.attachments(c.relowner) k WHERE c.oid = below AND below = ANY (k.views);
 	IF NOT FOUND THEN
@@ -475,23 +486,26 @@ BEGIN
 		keys := stepadv_internal.group_columns(group_values, a.n_group_columns);
 	END IF;
 	steps := stepadv_internal.training_steps(pairs_query.advantages, (settings ->> 'steps')::oid::regclass, keys);
+	sorted := stepadv_internal.sorted_lines(ARRAY[pairs_query.advantages, steps],
+		stepadv_internal.training_order(group_values, keys, 'g'::text));
 	RETURN format($q$SELECT jsonb_build_object('prompt'::text, cc.prompt, 'chosen'::text, jsonb_build_array(cc.completion), 'rejected'::text, jsonb_build_array(rc.completion))%1$s
-		FROM (SELECT %2$s, p.* FROM (SELECT g.* FROM %3$s g ORDER BY %4$s OFFSET 0) g CROSS JOIN LATERAL stepadv.preference_pairs(g.rollouts%5$s) p%11$s) p
+		FROM (SELECT %2$s, p.* FROM (SELECT g.* FROM %3$s g%4$s) g CROSS JOIN LATERAL stepadv.preference_pairs(g.rollouts%5$s)%12$s p%11$s) p
 		%6$s %7$s %8$s %9$s
 		CROSS JOIN LATERAL stepadv_internal.conversation(ct.told, chosen.metadata, %10$L::text, format('step %%s of rollout %%s'::text, chosen.step_no, chosen.rollout_id)) cc
-		CROSS JOIN LATERAL stepadv_internal.conversation(rt.told, rejected.metadata, %10$L::text, format('step %%s of rollout %%s'::text, rejected.step_no, rejected.rollout_id)) rc$q$,
+		CROSS JOIN LATERAL stepadv_internal.conversation(rt.told, rejected.metadata, %10$L::text, format('step %%s of rollout %%s'::text, rejected.step_no, rejected.rollout_id)) rc%13$s$q$,
 		CASE WHEN settings -> 'columns' = '[]' THEN '' ELSE format($q$ || (SELECT to_jsonb(about) FROM (SELECT %s, chosen.rollout_id AS chosen_rollout_id, chosen.step_no AS chosen_step_no, chosen.step_id AS chosen_step_id,
 			rejected.rollout_id AS rejected_rollout_id, rejected.step_no AS rejected_step_no, rejected.step_id AS rejected_step_id,
 			p.chosen_q, p.rejected_q, p.gap, p.gap_error, p.confidence, p.chosen_visits, p.rejected_visits, stepadv_internal.without_call_ids(cc.prompt) = stepadv_internal.without_call_ids(rc.prompt) AS same_prompt, p.reason) about)$q$,
 			stepadv_internal.list(keys, 'p.%1$I'::text, ', '::text)) END,
 		stepadv_internal.list(keys, 'g.%1$I'::text, ', '::text),
 		CASE WHEN selected THEN stepadv_internal.chosen_groups(a, pairs_query.advantages, keys, source) ELSE stepadv_internal.relation_name(group_values) END,
-		(SELECT string_agg(stepadv_internal.curation_key(format('g.%I', k.name), stepadv_internal.curation_type(group_values, k.name)), ', ' ORDER BY k.i) FROM unnest(keys) WITH ORDINALITY k(name, i)),
+		sorted.before,
 		stepadv_internal.question_arguments(a, 'preference_pairs'::text, pairs, jsonb_strip_nulls(jsonb_build_object('min_gap', settings -> 'min_gap', 'min_visits', settings -> 'min_visits',
 			'method', CASE WHEN a.view_kinds[array_position(a.views, below)] = 'batch_td' THEN 'batch_td' END))),
 		stepadv_internal.step_of_pair(a, keys, 'chosen'::text), stepadv_internal.step_of_pair(a, keys, 'rejected'::text),
 		stepadv_internal.told_steps(steps, keys, 'chosen'::text, 'ct'::text), stepadv_internal.told_steps(steps, keys, 'rejected'::text, 'rt'::text), settings ->> 'system',
-		CASE WHEN selected THEN ' WHERE p.state = ANY (g.states)' ELSE '' END);
+		CASE WHEN selected THEN ' WHERE p.state = ANY (g.states)' ELSE '' END, CASE WHEN sorted.after <> '' THEN ' WITH ORDINALITY' ELSE '' END,
+		CASE WHEN sorted.after <> '' THEN format(' ORDER BY %s, p.ordinality', stepadv_internal.training_order(group_values, keys, 'p'::text)) ELSE '' END);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.pairs_query(regclass, jsonb, jsonb) IS 'part of training_rows: the query for the shape dpo';
@@ -504,6 +518,7 @@ AS $$
 DECLARE
 	keys CONSTANT text[] := ARRAY(SELECT jsonb_array_elements_text(source -> 'group_by'));
 	steps CONSTANT regclass := stepadv_internal.training_steps(process_query.advantages, (settings ->> 'steps')::oid::regclass, keys);
+	sorted CONSTANT record := stepadv_internal.sorted_lines(ARRAY[process_query.advantages, steps], stepadv_internal.training_order(process_query.advantages, keys || 'rollout_id'::text, 's'::text));
 	grouped CONSTANT text := stepadv_internal.list(keys || 'rollout_id'::text, 's.%1$I'::text, ', '::text);
 BEGIN
 	IF NOT stepadv_internal.has_column(process_query.advantages, 'q'::text) THEN
@@ -513,7 +528,7 @@ BEGIN
 	RETURN format($q$SELECT jsonb_build_object('prompt'::text, (SELECT string_agg(m.m ->> 'content'::text, E'\n\n'::text ORDER BY m.i) FROM jsonb_array_elements(c.prompt) WITH ORDINALITY m(m, i)),
 			'completions'::text, x.completions, 'labels'::text, x.labels)%1$s
 		FROM (SELECT %2$s, min(s.step_no) AS step_no, max(s.step_no) AS last, jsonb_object_agg(s.step_no, s.q) AS q, (array_agg(%3$s))[1] AS metadata
-			FROM %4$s s WHERE %5$s IS NOT NULL GROUP BY %2$s ORDER BY %6$s OFFSET 0) s
+			FROM %4$s s WHERE %5$s IS NOT NULL GROUP BY %2$s%6$s) s
 		CROSS JOIN LATERAL (
 			SELECT jsonb_agg(CASE WHEN x.i = 1 THEN '' ELSE coalesce(x.observation || E'\n', '') END || x.action ORDER BY x.i) AS completions,
 				jsonb_agg(x.q > %7$L::float8 ORDER BY x.i) AS labels, jsonb_agg(x.q ORDER BY x.i) AS targets, jsonb_agg(x.step_no ORDER BY x.i) AS step_nos, min(x.step_no) AS first
@@ -522,12 +537,12 @@ BEGIN
 						ELSE (s.q ->> x.step_no::text)::float8 END AS q
 				FROM %9$s x WHERE %10$s AND x.step_no <= s.last) x) x
 		%11$s
-		CROSS JOIN LATERAL stepadv_internal.conversation(t.told, s.metadata, %12$L::text, format('rollout %%s'::text, s.rollout_id)) c$q$,
+		CROSS JOIN LATERAL stepadv_internal.conversation(t.told, s.metadata, %12$L::text, format('rollout %%s'::text, s.rollout_id)) c%13$s$q$,
 		CASE WHEN settings -> 'columns' = '[]' THEN '' ELSE format(' || (SELECT to_jsonb(about) FROM (SELECT %s, x.step_nos, x.targets) about)', grouped) END,
 		grouped, stepadv_internal.rollout_metadata_item(process_query.advantages, 'rollout_metadata'::text, 's'::text), source ->> 'name', process_query.advantage,
-		stepadv_internal.training_order(process_query.advantages, keys || 'rollout_id'::text), coalesce(settings ->> 'label_above', '0'), source ->> 'name',
+		sorted.before, coalesce(settings ->> 'label_above', '0'), source ->> 'name',
 		stepadv_internal.relation_name(steps), stepadv_internal.same_columns('x'::text, 's'::text, keys || 'rollout_id'::text, steps),
-		stepadv_internal.told_steps(steps, keys, 's'::text, 't'::text), settings ->> 'system');
+		stepadv_internal.told_steps(steps, keys, 's'::text, 't'::text), settings ->> 'system', sorted.after);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.process_query(regclass, jsonb, jsonb, text) IS 'part of training_rows: the query for the shape prm';
@@ -575,7 +590,7 @@ BEGIN
 		(SELECT string_agg(format(', s.%I', c.name), '' ORDER BY c.i) FROM (
 			SELECT u.name, min(u.i) AS i FROM unnest(columns) WITH ORDINALITY u(name, i)
 			WHERE u.name <> ALL (keys || 'advantage'::text) GROUP BY u.name) c),
-		per_token.item, source ->> 'name', advantage, per_token.condition, stepadv_internal.training_order(steps_query.advantages, keys));
+		per_token.item, source ->> 'name', advantage, per_token.condition, stepadv_internal.training_order(steps_query.advantages, keys, 's'::text));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.steps_query(regclass, jsonb, jsonb, text) IS 'part of training_rows: the query for the shape steps';
