@@ -65,12 +65,38 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_import_is_plain';
 COMMENT ON FUNCTION stepadv_internal.import_is_plain(jsonb) IS 'part of import_rollouts: true where import_problem has nothing to say, false where it must be asked';
 
+-- Numbers of more than nine digits are no ids of tokens.
+CREATE FUNCTION stepadv_internal.import_token_problem(step jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		SELECT CASE WHEN jsonb_typeof(t.list) <> 'array' THEN format('%s must be an array, not %s', t.name, jsonb_typeof(t.list))
+			WHEN jsonb_path_exists(t.list, 'strict $[*] ? (@.type() != $type)', jsonb_build_object('type', t.type)) THEN format('%s must have %s alone', t.name, CASE t.type WHEN 'number' THEN 'numbers' ELSE 'true and false' END)
+			WHEN t.i <= 2 AND jsonb_path_exists(t.list, '$[*] ? (@ >= 1000000000 || @ <= -100000000 || @ % 1 != 0)') OR t.i <= 2 AND t.list::text LIKE '%.%' THEN format('%s must have whole numbers of at most 9 digits', t.name)
+			WHEN t.i = 4 AND jsonb_path_exists(t.list, '$[*] ? (@ > 1e38 || @ < -1e38)') THEN format('%s has a number that is out of range', t.name)
+			ELSE format('%s must be as long as response_token_ids', t.name) END
+		FROM (SELECT n.name, n.i, CASE n.i WHEN 3 THEN 'boolean' ELSE 'number' END AS type, nullif(step -> n.name, 'null') AS list
+			FROM unnest('{prompt_token_ids,response_token_ids,response_mask,rollout_logprobs}'::text[]) WITH ORDINALITY n(name, i)) t
+		WHERE t.list IS NOT NULL AND CASE WHEN jsonb_typeof(t.list) <> 'array' THEN true
+			WHEN jsonb_path_exists(t.list, 'strict $[*] ? (@.type() != $type)', jsonb_build_object('type', t.type)) THEN true
+			WHEN t.i <= 2 AND jsonb_path_exists(t.list, '$[*] ? (@ >= 1000000000 || @ <= -100000000 || @ % 1 != 0)') OR t.i <= 2 AND t.list::text LIKE '%.%' THEN true
+			WHEN t.i = 4 AND jsonb_path_exists(t.list, '$[*] ? (@ > 1e38 || @ < -1e38)') THEN true
+			ELSE t.i > 2 AND t.list <> '[]' AND jsonb_array_length(t.list) <> CASE jsonb_typeof(step -> 'response_token_ids') WHEN 'array' THEN jsonb_array_length(step -> 'response_token_ids') ELSE 0 END END
+		ORDER BY t.i LIMIT 1);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_token_problem(jsonb) IS 'part of import_problem: why a step''s arrays of tokens cannot be loaded, or NULL';
+
 -- Why a rollout cannot be loaded; NULL: it can.  The types of values are looked
 -- at all at once, and again one by one only where something is wrong.
 CREATE FUNCTION stepadv_internal.import_problem(rollout jsonb) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $import_problem$
+DECLARE
+	detail text;
 BEGIN
 	IF rollout ? 'problem' THEN
 		RETURN rollout ->> 'problem';
@@ -113,12 +139,22 @@ BEGIN
 				WHEN jsonb_typeof(s.v -> k.name) = 'number' THEN abs((s.v ->> k.name)::numeric) > k.most OR k.name = 'cost' AND (s.v ->> k.name)::numeric <= 0
 				ELSE false END
 			ORDER BY s.i, k.i LIMIT 1);
-	ELSIF jsonb_path_exists(rollout, '$.steps[*].step_no') THEN
-		RETURN (
+	ELSIF jsonb_path_exists(rollout, '$.steps[*] ? (exists(@.prompt_token_ids) || exists(@.response_token_ids) || exists(@.response_mask) || exists(@.rollout_logprobs))') THEN
+		detail := (SELECT format('step %s: %s', s.i, stepadv_internal.import_token_problem(s.v)) FROM jsonb_array_elements(rollout -> 'steps') WITH ORDINALITY s(v, i)
+			WHERE stepadv_internal.import_token_problem(s.v) IS NOT NULL ORDER BY s.i LIMIT 1);
+		IF detail IS NOT NULL THEN
+			RETURN detail;
+		END IF;
+	END IF;
+	IF jsonb_path_exists(rollout, '$.steps[*].step_no') THEN
+		detail := (
 			SELECT CASE WHEN bool_or(x.step_no IS NULL) THEN 'step_no must be given for every step or none'
 				WHEN bool_or(x.step_no % 1 <> 0 OR x.step_no NOT BETWEEN -2147483648 AND 2147483647) THEN 'step_no must be a whole number'
 				WHEN count(DISTINCT x.step_no) < count(*) THEN 'two steps have one step_no' END
 			FROM (SELECT (s.v ->> 'step_no')::numeric AS step_no FROM jsonb_array_elements(rollout -> 'steps') s(v)) x);
+		IF detail IS NOT NULL THEN
+			RETURN detail;
+		END IF;
 	END IF;
 	IF rollout ?| '{started_at,ended_at}' THEN
 		BEGIN
@@ -169,14 +205,14 @@ DECLARE
 	kind text := import_plain_format.format;
 BEGIN
 	IF import_plain_format.paths IS NULL AND kind IS NULL THEN
-		EXECUTE format($q$SELECT d.document FROM %s d WHERE d.document IS NOT NULL LIMIT 1$q$, stepadv_internal.load_name(import_plain_format.documents)) INTO first;
+		EXECUTE format($q$SELECT d.document::text FROM %s d WHERE d.document IS NOT NULL AND btrim(d.document::text, E' \t\r\n') <> '' LIMIT 1$q$, stepadv_internal.load_name(import_plain_format.documents)) INTO first;
 		kind := stepadv_internal.import_guess(first, import_plain_format.is_latin1);
 	END IF;
-	RETURN CASE WHEN import_plain_format.paths IS NULL AND kind IN ('openai_chat', 'verl', 'intercode') THEN kind END;
+	RETURN CASE WHEN import_plain_format.paths IS NULL AND kind IN ('openai_chat', 'verl', 'intercode', 'claw_r1') THEN kind END;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_plain_format(regclass, text, jsonb, boolean) IS
-'part of import_rollouts: the format of documents, as the caller says or the first of them, if it is one that import_plain_query reads; else NULL';
+'part of import_rollouts: the format of documents, as the caller says or the first of them, if it is one that import_plain_query reads, or claw_r1; else NULL';
 
 -- The rollouts of documents of one of these formats, or that are said to be: an error
 -- where a document is no JSON, a problem or NULL where nothing can be made of it.
@@ -432,12 +468,14 @@ AS $$
 BEGIN
 	EXECUTE format($q$
 		INSERT INTO pg_temp.stepadv_parsed (n, item, place, group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok,
-			reward, turn_reward, value, cost, metadata, task_id, run_id, policy_version, group_name, %1$s)
+			reward, turn_reward, value, cost, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs, metadata, task_id, run_id, policy_version, group_name, %1$s)
 		SELECT i.item * 2147483648 + s.i, i.item, i.n, i.group_id, i.rollout_id, coalesce(s.step_no, s.i - 1), s.turn,
-			s.observation, s.next_observation, s.action, s.tool, s.args, s.ok, s.reward, s.turn_reward, s.value, s.cost, s.meta, i.task_id, i.run_id, i.policy_version, i.group_name, %2$s
+			s.observation, s.next_observation, s.action, s.tool, s.args, s.ok, s.reward, s.turn_reward, s.value, s.cost,
+			nullif(s.prompt_token_ids, '{}'), nullif(s.response_token_ids, '{}'), nullif(s.response_mask, '{}'), nullif(s.rollout_logprobs, '{}'), s.meta, i.task_id, i.run_id, i.policy_version, i.group_name, %2$s
 		FROM pg_temp.stepadv_items i CROSS JOIN LATERAL ROWS FROM (jsonb_to_recordset(i.steps) AS (step_no numeric, turn numeric, observation text, next_observation text,
-			action text, tool text, args jsonb, ok boolean, reward float8, turn_reward float8, value float8, cost float8, meta jsonb)) WITH ORDINALITY
-			s(step_no, turn, observation, next_observation, action, tool, args, ok, reward, turn_reward, value, cost, meta, i)
+			action text, tool text, args jsonb, ok boolean, reward float8, turn_reward float8, value float8, cost float8,
+			prompt_token_ids integer[], response_token_ids integer[], response_mask boolean[], rollout_logprobs real[], meta jsonb)) WITH ORDINALITY
+			s(step_no, turn, observation, next_observation, action, tool, args, ok, reward, turn_reward, value, cost, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs, meta, i)
 		$q$, stepadv_internal.load_key_list(import_lines.schema, 'k%2$s'::text, ', '::text), stepadv_internal.load_key_list(import_lines.schema, 'i.k%2$s'::text, ', '::text));
 END
 $$;
@@ -470,8 +508,21 @@ BEGIN
 	PERFORM stepadv_internal.load_by_lz4() FROM pg_settings s WHERE s.name = 'default_toast_compression' AND s.source = 'default';
 	PERFORM stepadv_internal.load_begin(import_rollouts.schema, import_rollouts.on_error, import_rollouts.run_id, import_rollouts.policy_version, true);
 	SELECT c.kind, c.has_source INTO kind, has_source FROM stepadv_internal.import_check(import_rollouts.documents, import_rollouts.format, import_rollouts.paths) c;
-	IF kind = 'text' THEN
-		plain := stepadv_internal.import_plain_format(import_rollouts.documents, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1);
+	plain := stepadv_internal.import_plain_format(import_rollouts.documents, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1 AND kind = 'text');
+	IF plain = 'claw_r1' THEN
+		-- Many documents to one rollout.
+		DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_problems;
+		SELECT r.* INTO documents_read, bad_documents, rollouts_read, bad_rollouts, stepless_rollouts, unjudged_rollouts, import_rollouts.groups, rollouts_added, rollouts_updated, import_rollouts.rollouts_repeated,
+			steps_added, import_rollouts.steps_repeated, contradictions, import_rollouts.nul_replaced, import_rollouts.dropped, import_rollouts.repaired, import_rollouts.problems
+		FROM jsonb_to_record('{"rollouts_read": 0, "bad_rollouts": 0, "stepless_rollouts": 0, "unjudged_rollouts": 0, "rollouts_repeated": 0, "repaired": {}}'::jsonb
+				|| stepadv_internal.import_record_steps(import_rollouts.schema, import_rollouts.documents, kind, import_rollouts.on_error, import_rollouts.group_prefix, import_rollouts.success_at, import_rollouts.is_latin1,
+					import_rollouts.run_id, import_rollouts.policy_version, import_rollouts.policy_step, import_rollouts.replace))
+			r(documents_read bigint, bad_documents bigint, rollouts_read bigint, bad_rollouts bigint, stepless_rollouts bigint, unjudged_rollouts bigint, groups bigint, rollouts_added bigint, rollouts_updated bigint,
+				rollouts_repeated bigint, steps_added bigint, steps_repeated bigint, contradictions bigint, nul_replaced bigint, dropped jsonb, repaired jsonb, problems jsonb);
+		rollouts_read := rollouts_added + rollouts_updated;
+		RETURN;
+	ELSIF kind <> 'text' THEN
+		plain := NULL;
 	END IF;
 	direct := stepadv_internal.import_directly(import_rollouts.schema, import_rollouts.documents,
 		CASE WHEN plain IS NULL THEN stepadv_internal.import_query(import_rollouts.documents, kind, has_source, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1)

@@ -5,6 +5,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -190,6 +191,31 @@ are_wanted(const JsonbValue *object, const Member *members, int n)
 	return true;
 }
 
+/* Arrays of tokens: of what the columns have, and those of the response as long as each other. */
+static bool
+tokens_are_plain(const JsonbValue *step)
+{
+	static const char *const names[] = {"prompt_token_ids", "response_token_ids", "response_mask", "rollout_logprobs"};
+	static const Oid elements[] = {INT4OID, INT4OID, BOOLOID, FLOAT4OID};
+	uint32		length = 0;
+
+	for (int i = 0; i < lengthof(names); i++)
+	{
+		JsonbValue	list;
+		Datum		array;
+
+		if (!json_member(step, names[i], &list) || list.type == jbvNull)
+			continue;
+		if (!json_is_array(&list) || (JsonContainerSize(list.val.binary.data) > 0 && !json_array_of(&list, elements[i], &array)))
+			return false;
+		if (i == 1)
+			length = JsonContainerSize(list.val.binary.data);
+		else if (i > 1 && JsonContainerSize(list.val.binary.data) > 0 && JsonContainerSize(list.val.binary.data) != length)
+			return false;
+	}
+	return true;
+}
+
 static bool
 is_name(const JsonbValue *rollout, const char *key, const char *otherwise)
 {
@@ -220,7 +246,7 @@ stepadv_import_is_plain(PG_FUNCTION_ARGS)
 	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!are_wanted(&list[i], of_step, lengthof(of_step)))
+		if (!are_wanted(&list[i], of_step, lengthof(of_step)) || !tokens_are_plain(&list[i]))
 			PG_RETURN_BOOL(false);
 	}
 	PG_RETURN_BOOL(true);

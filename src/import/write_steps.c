@@ -46,6 +46,10 @@ typedef enum StepColumn
 	TURN_REWARD,
 	VALUE,
 	COST,
+	PROMPT_TOKEN_IDS,
+	RESPONSE_TOKEN_IDS,
+	RESPONSE_MASK,
+	ROLLOUT_LOGPROBS,
 	METADATA,
 	N_STEP_COLUMNS
 } StepColumn;
@@ -57,7 +61,9 @@ static const struct
 }			step_columns[] = {
 	{"step_no", INT4OID}, {"turn", INT4OID}, {"observation", TEXTOID}, {"action", TEXTOID}, {"tool", TEXTOID}, {"args", JSONBOID},
 	{"ok", BOOLOID}, {"next_observation", TEXTOID}, {"state", INT8OID}, {"action_hash", INT8OID}, {"next_state", INT8OID},
-	{"reward", FLOAT8OID}, {"turn_reward", FLOAT8OID}, {"value", FLOAT8OID}, {"cost", FLOAT8OID}, {"metadata", JSONBOID}
+	{"reward", FLOAT8OID}, {"turn_reward", FLOAT8OID}, {"value", FLOAT8OID}, {"cost", FLOAT8OID},
+	{"prompt_token_ids", INT4ARRAYOID}, {"response_token_ids", INT4ARRAYOID}, {"response_mask", BOOLARRAYOID}, {"rollout_logprobs", FLOAT4ARRAYOID},
+	{"metadata", JSONBOID}
 };
 
 typedef struct StepSaid
@@ -159,6 +165,23 @@ give_observations(SaidSteps *to, const StepSaid *step, const StepSaid *next, boo
 		give_words(to, NEXT_OBSERVATION, result);
 }
 
+/* What is not there is NULL, and so is what has no element. */
+static void
+give_tokens(SaidSteps *to, StepColumn column, const JsonbValue *step)
+{
+	static const Oid elements[] = {INT4OID, INT4OID, BOOLOID, FLOAT4OID};
+	JsonbValue	list;
+	Datum		array;
+
+	if (!json_member(step, step_columns[column].name, &list) || !json_is_array(&list) || JsonContainerSize(list.val.binary.data) == 0)
+		return;
+	if (!json_array_of(&list, elements[column - PROMPT_TOKEN_IDS], &array))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s has something else than %s", step_columns[column].name, column == RESPONSE_MASK ? "true and false" : "numbers")));
+	*give(to, column) = array;
+}
+
 static void
 give_metadata(SaidSteps *to, const JsonbValue *step, Jsonb *kept)
 {
@@ -238,6 +261,8 @@ write_said_steps(SaidSteps *to, const JsonbValue *list, Jsonb *kept, bool rollou
 		give_action(to, &steps[i].json);
 		for (StepColumn c = REWARD; c <= COST; c++)
 			give_number(to, c, &steps[i].json);
+		for (StepColumn c = PROMPT_TOKEN_IDS; c <= ROLLOUT_LOGPROBS; c++)
+			give_tokens(to, c, &steps[i].json);
 		give_metadata(to, &steps[i].json, kept);
 		write_step_row(to->writer, to->values, to->nulls, rollout_is_known || i > 0);
 	}
