@@ -47,7 +47,7 @@ is(value(q(SELECT string_agg(concat_ws('|', rollout_id, step_no, turn, prompt_to
 loads('claw_back', '3 5', 'Claw-R1, the other way round', "$data/claw_r1/steps_2.json", "$data/claw_r1/steps_1.jsonl");
 is(value(q(SELECT string_agg(rollout_id || ' ' || policy_version, ',' ORDER BY rollout_id) FROM claw_back.rollouts)), 't-a 3,t-b 5,t-c 5', 'is one rollout too, of the version that came first');
 is(value(q(SELECT string_agg(concat_ws(' ', rollout_id, step_no), ',' ORDER BY rollout_id, step_no) FROM claw_back.steps)), 't-a 0,t-a 1,t-b 0,t-b 1,t-c 0', 'with all of its steps');
-is(value(q(SELECT count(*) FROM (SELECT jsonb_array_elements(r -> 'steps') FROM stepadv.parse_claw_r1(pg_read_file('') . "$data/claw_r1/steps_2.json" . q(')::jsonb) r) s)), 2, 'parse_claw_r1 gives what is in a document');
+is(value('SELECT count(*) FROM (SELECT jsonb_array_elements(r -> $$steps$$) FROM stepadv.parse_claw_r1($$' . slurp_file("$data/claw_r1/steps_2.json") . '$$::jsonb) r) s'), 2, 'parse_claw_r1 gives what is in a document');
 my $bad = $importer->directory('claw_bad');
 my %record = (prompt_uid => 'p', trajectory_uid => 't', prompt_ids => [1], response_ids => [ 2, 3 ], policy_version => 1);
 $importer->file("$bad/steps.jsonl", { %record, step_index => 0, rollout_log_probs => [-1] }, '{"prompt_uid": oops}', { %record, step_index => 1, response_mask => [ 1, 0 ] }, { prompt_uid => 'p', step_index => 2 }, 7);
