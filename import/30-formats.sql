@@ -117,6 +117,12 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'stepadv_import_messages';
 COMMENT ON FUNCTION stepadv_internal.import_messages(jsonb) IS 'part of import_rollouts: messages of the OpenAI chat interface as steps, as import_steps makes them';
 
+CREATE FUNCTION stepadv_internal.import_message_items(messages jsonb) RETURNS jsonb
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_message_items';
+COMMENT ON FUNCTION stepadv_internal.import_message_items(jsonb) IS
+'part of import_rollouts: messages of chat interfaces (OpenAI''s, Anthropic''s blocks, parts of OpenTelemetry''s GenAI messages) as items of import_steps, for a caller who has more to say; a message of the model begins with a thought that is new';
+
 -- The messages that a rollout was made of, all members of all of them, in its
 -- metadata: but for texts that a step has to the letter, for which a mark stands
 -- ({"observation": 3}: what was seen before turn 3), as openai_chat keeps them.

@@ -38,6 +38,11 @@ AS $$
 		('openhands', 4, false, '$.trajectory[*] ? (exists(@.source) && exists(@.args) && exists(@.action))', 'trajectory[*].source, action and args'),
 		('atif', 1, false, '$ ? (@.schema_version starts with "ATIF-v")', 'schema_version "ATIF-v…"'),
 		('atif', 1, false, 'strict $.steps ? (@.type() == "array")', 'a list steps'),
+		('otel', 1, false, '$ ? (@.resourceSpans.type() == "array" || @.resource_spans.type() == "array")', 'a list resourceSpans'),
+		('otel', 2, false, '$.context ? (exists(@.trace_id) && exists(@.span_id))', 'context.trace_id and context.span_id'),
+		('otel', 3, false, '$."context.trace_id"', 'context.trace_id and context.span_id'),
+		('otel', 3, false, '$."context.span_id"', 'context.trace_id and context.span_id'),
+		('otel', 4, false, '$.data[*].context ? (exists(@.trace_id) && exists(@.span_id))', 'context.trace_id and context.span_id'),
 		('steps', 1, false, '$ ? (exists(@.group_id) || exists(@.task_id))', 'task_id or group_id'),
 		('steps', 1, false, '$.rollout_id', 'rollout_id'),
 		('steps', 1, false, '$ ? (!exists(@.messages) && !exists(@.traj) && !exists(@.trajectory) && !exists(@.turn_history) && !exists(@.output) && !exists(@.response) && !exists(@.steps))', 'a step a line, no list of them')
