@@ -2,7 +2,8 @@
 -- (import/37-langfuse.sql).  Each makes spans in our words of what it finds, one jsonb
 -- each, and a trace of them is a rollout:
 --   trace, span, parent, name	ids as the source has them
---   kind		llm, tool, judge (it says something of the others) or other
+--   kind		llm, tool, judge (it says something of the others) or other; score: scores of
+--				the span called of, or of the trace
 --   at			when it began, as a number to order by; started_at, ended_at: in words
 --   failed, message	whether it ended in an error, and what that says
 --   heard, said	of llm: messages, what was new to the model and what it answered
@@ -40,7 +41,7 @@ BEGIN
 		RETURN NULL;
 	ELSIF words !~ '^[0-9]{1,25}(\.[0-9]{1,20})?$' THEN
 		-- Without a zone it is UTC, as those who leave it out mean it.
-		RETURN trunc(extract(epoch FROM (words || CASE WHEN words ~ '(Z|z|[-+][0-9]{2}(:?[0-9]{2})?| UTC)$' THEN '' ELSE 'Z' END)::timestamptz) * 1000000);
+		RETURN trunc(extract(epoch FROM (words || CASE WHEN words ~ '(Z|z|:[0-9.]+ ?[-+][0-9]{2}(:?[0-9]{2})?| UTC)$' THEN '' ELSE 'Z' END)::timestamptz) * 1000000);
 	END IF;
 	n := words::numeric;
 	-- Seconds, milliseconds, microseconds or nanoseconds: those of our time tell.
@@ -318,6 +319,25 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.import_trace(jsonb, text) IS
 'part of import_rollouts: the rollout of a trace, a list of spans in our words: id the trace''s, group its task, else its session, else a hash of what was asked first; outcome and success by import_verdict of the scores of those without a parent and of judges; one jsonb as in docs/import.md';
 
+-- Scores that stand beside their spans go to them, those of the trace to its root.
+CREATE FUNCTION stepadv_internal.import_place_scores(spans jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		WITH s AS MATERIALIZED (SELECT x.v, x.i, x.v ->> 'kind' = 'score' AS is_score FROM jsonb_array_elements(spans) WITH ORDINALITY x(v, i)),
+		root AS (SELECT s.i FROM s WHERE NOT s.is_score ORDER BY s.v ? 'parent', (s.v ->> 'at')::numeric NULLS LAST, s.i LIMIT 1),
+		placed AS (
+			SELECT coalesce((SELECT o.i FROM s o WHERE NOT o.is_score AND o.v ->> 'span' = s.v ->> 'of' LIMIT 1), (SELECT r.i FROM root r)) AS of, jsonb_agg(e.v ORDER BY s.i) AS scores
+			FROM s CROSS JOIN LATERAL jsonb_array_elements(s.v -> 'scores') e(v) WHERE s.is_score GROUP BY 1
+		)
+		SELECT jsonb_agg(CASE WHEN p.of IS NULL THEN s.v ELSE s.v || jsonb_build_object('scores', coalesce(s.v -> 'scores', '[]') || p.scores) END ORDER BY s.i)
+		FROM s LEFT JOIN placed p ON p.of = s.i WHERE NOT s.is_score);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_place_scores(jsonb) IS 'part of import_rollouts: the spans of a trace without those of the kind score, whose scores go to the span they are of, or to the root; NULL: there are only scores';
+
 -- Traces of spans that are mixed, in the order in which they began to be told.
 CREATE FUNCTION stepadv_internal.import_traces(spans jsonb[], source text) RETURNS SETOF jsonb
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 10
@@ -325,12 +345,13 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN QUERY
-	SELECT stepadv_internal.import_trace(t.spans, import_traces.source)
+	SELECT CASE WHEN p.spans IS NULL THEN jsonb_build_object('dropped', jsonb_build_object('scores of traces that are elsewhere', jsonb_array_length(t.spans))) ELSE stepadv_internal.import_trace(p.spans, import_traces.source) END
 	FROM (SELECT jsonb_agg(CASE WHEN s.v ->> 'parent' IS NULL OR p.is_there IS NULL THEN s.v - 'parent' ELSE s.v END ORDER BY s.i) AS spans, min(s.i) AS i
 		FROM unnest(import_traces.spans) WITH ORDINALITY s(v, i)
 		-- Whose parent is somewhere else is a root here.
 		LEFT JOIN (SELECT DISTINCT x.v ->> 'trace' AS trace, x.v ->> 'span' AS span, true AS is_there FROM unnest(import_traces.spans) x(v)) p ON p.trace = s.v ->> 'trace' AND p.span = s.v ->> 'parent'
 		GROUP BY s.v ->> 'trace') t
+	CROSS JOIN LATERAL (SELECT CASE WHEN t.spans @> '[{"kind": "score"}]' THEN stepadv_internal.import_place_scores(t.spans) ELSE t.spans END AS spans) p
 	ORDER BY t.i;
 END
 $$;

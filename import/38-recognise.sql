@@ -43,6 +43,12 @@ AS $$
 		('otel', 3, false, '$."context.trace_id"', 'context.trace_id and context.span_id'),
 		('otel', 3, false, '$."context.span_id"', 'context.trace_id and context.span_id'),
 		('otel', 4, false, '$.data[*].context ? (exists(@.trace_id) && exists(@.span_id))', 'context.trace_id and context.span_id'),
+		('langfuse', 1, false, '$ ? (exists(@.id) && @.observations.type() == "array" && (!exists(@.observations[0]) || exists(@.observations[0].startTime) || exists(@.observations[0].start_time)))', 'id, and a list observations with startTime'),
+		('langfuse', 2, false, '$ ? ((exists(@.traceId) || exists(@.trace_id)) && (exists(@.startTime) || exists(@.start_time)))', 'traceId and startTime'),
+		('langfuse', 2, false, '$.type ? (@ == "GENERATION" || @ == "SPAN" || @ == "EVENT" || @ == "TOOL" || @ == "AGENT" || @ == "CHAIN" || @ == "RETRIEVER" || @ == "EMBEDDING" || @ == "EVALUATOR" || @ == "GUARDRAIL")', 'a type like "GENERATION"'),
+		('langfuse', 3, false, '$ ? ((exists(@.traceId) || exists(@.trace_id)) && (exists(@.dataType) || exists(@.data_type)) && exists(@.name))', 'traceId, name and dataType of a score'),
+		('langfuse', 4, false, '$ ? (exists(@.timestamp) && exists(@.bookmarked) && (exists(@.sessionId) || exists(@.session_id)))', 'timestamp, sessionId and bookmarked of a trace'),
+		('langfuse', 5, false, '$.data[*] ? (exists(@.traceId) && exists(@.startTime) && exists(@.type))', 'data[*].traceId, startTime and type'),
 		('steps', 1, false, '$ ? (exists(@.group_id) || exists(@.task_id))', 'task_id or group_id'),
 		('steps', 1, false, '$.rollout_id', 'rollout_id'),
 		('steps', 1, false, '$ ? (!exists(@.messages) && !exists(@.traj) && !exists(@.trajectory) && !exists(@.turn_history) && !exists(@.output) && !exists(@.response) && !exists(@.steps))', 'a step a line, no list of them')

@@ -148,7 +148,7 @@ hear_call(Conversation *talk, const JsonbValue *call)
 
 	if (name.s == NULL)
 		name = json_member_words(call, "name");
-	if (!(has_function && json_member(&function, "arguments", &args)) && !json_member(call, "arguments", &args))
+	if (!(has_function && json_member(&function, "arguments", &args)) && !json_member(call, "arguments", &args) && !json_member(call, "args", &args))
 		args.type = jbvNull;
 	hear_one_call(talk, json_member_words(call, "id"), name, &args);
 }

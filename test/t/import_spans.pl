@@ -115,4 +115,27 @@ like($err, qr/broken\.jsonl: document 4: invalid input syntax for type json.*-k 
 is((import_files('broken', '-k', $node->basedir . '/broken.jsonl'))[0], 1, '-k loads the others');
 is(value(q(SELECT count(*) FROM broken.steps)), 5, 'all of them');
 
+# ---- Langfuse
+# lf-1: two calls of one answer, of which run failed, and an answer; observations lie in
+# any order.  lf-2: an answer, and a call of the model that failed.
+$steps = join "\n",
+	'lf-1|0|read_file|{"path": "a.py"}|true|The test fails.|-',
+	'lf-1|0|run|{"cmd": "pytest"}|false|The test fails.|-0.25',
+	"lf-1|1|-|x must be 2.|-|x = 1\n1 failed|-",
+	'lf-2|0|-|I give up.|-|The test fails.|-';
+foreach my $file ('traces.json', 'traces.jsonl', 'export.jsonl')
+{
+	my $out = loads("lf $file", 'langfuse', "langfuse/$file", '2 4 2');
+	is(steps("lf $file"), $steps, "$file: by startTime, a span that is called like a tool, level ERROR, a score of an observation");
+	is(value(qq(SELECT string_agg(concat_ws(' ', task_id, rollout_id, policy_version, outcome, success, model, started_at AT TIME ZONE 'UTC', ended_at - started_at), E'\\n' ORDER BY rollout_id) FROM "lf $file".rollouts)),
+		"fix-a lf-1 v3 0.75 t m-3 2026-02-01 10:00:00 00:00:09\nfix-a lf-2 v3 0 f m-3 2026-02-01 10:00:20 00:00:05", "$file: outcome by the score reward, success by resolved; the only score, a word, of the other");
+	is(value(qq(SELECT string_agg(concat_ws(' ', metadata -> 'input_tokens', metadata -> 'output_tokens', metadata -> 'tags', metadata ->> 'session', metadata ->> 'system_prompt', metadata -> 'scores'), E'\\n' ORDER BY rollout_id) FROM "lf $file".rollouts)),
+		qq(130 28 ["nightly"] s1 You fix code. {"reward": 0.75, "resolved": 1}\n50 4 s2 You fix code. {"quality": "fail"}), "$file: tokens, scores");
+	like($out, qr/^dropped: calls of the model that failed 1\n/m, "$file: a GENERATION that failed");
+}
+# Scores alone are no rollouts.
+append_to_file($node->basedir . '/scores.jsonl', join '', grep { /"data_type"/ } slurp_file("$data/langfuse/export.jsonl") =~ /(.*\n)/g);
+like((import_files('scores', $node->basedir . '/scores.jsonl'))[1], qr/^dropped: scores of traces that are elsewhere 4\n/m, 'scores without their traces are counted');
+is(value('SELECT count(*) FROM scores.rollouts'), 0, 'and are no rollouts');
+
 done_testing();
