@@ -138,4 +138,26 @@ append_to_file($node->basedir . '/scores.jsonl', join '', grep { /"data_type"/ }
 like((import_files('scores', $node->basedir . '/scores.jsonl'))[1], qr/^dropped: scores of traces that are elsewhere 4\n/m, 'scores without their traces are counted');
 is(value('SELECT count(*) FROM scores.rollouts'), 0, 'and are no rollouts');
 
+# ---- Anthropic's messages
+# Results by their ids, in any order, one an error; what the user says beside them is seen;
+# a tool that the provider runs is called and answered in one message.
+loads('anthropic', 'openai_chat', 'anthropic/messages.json', '1 4 4');
+my $anthropic = join "\n", '0|read|{"path": "notes.txt"}|f|locked|Add a line to notes.txt.', '0|ls|{}|t|notes.txt|Add a line to notes.txt.',
+	"1|write|{\"path\": \"notes.txt\", \"text\": \"a line\"}|t||notes.txt\nlocked\nHurry up.", '2|web_search|{"query": "notes"}|t|';
+is(value(q(SELECT string_agg(concat_ws('|', turn, tool, args, ok, told, CASE WHEN turn < 2 THEN observation END), E'\n' ORDER BY step_no) FROM (SELECT *, coalesce(next_observation, lead(observation) OVER (ORDER BY step_no)) AS told FROM anthropic.steps) s)), $anthropic, 'blocks: calls, results, errors');
+is(value(q(SELECT string_agg(concat_ws('|', turn, metadata ->> 'text', metadata ->> 'thought'), E'\n' ORDER BY step_no) FROM anthropic.steps WHERE metadata IS NOT NULL)), "0|I read and list.|I should read it first.\n2|It is done.", 'words and thoughts');
+is(value(q(SELECT concat_ws(' ', task_id, outcome, model, metadata ->> 'system', jsonb_array_length(metadata -> 'messages')) FROM anthropic.rollouts)), 'notes 1 claude-x You edit files. 6', 'what it says of the rollout, and the conversation as it was');
+loads('anthropic lists', 'openai_chat', 'anthropic/lists.jsonl', '2 5 4');
+is(value(q(SELECT observation || '|' || action FROM "anthropic lists".steps WHERE tool IS NULL)), "Say\nhello.|hello", 'texts alone');
+
+# ---- OpenAI's items
+my $items = join "\n", '0|find_bag|{"color": "red"}|true|Which bag is mine?', '0|find_owner|{"bag": 5}|false|Which bag is mine?', "1|ask|{\"q\": \"bag 5\"}|true|Error: no such bag\nbag 5", '2|web_search|{"type": "search", "query": "bags"}|-|yours';
+loads('session', 'responses', 'agents/session.json', '1 4 4');
+is(value(q(SELECT string_agg(concat_ws('|', turn, tool, args, coalesce(ok::text, '-'), observation), E'\n' ORDER BY step_no) FROM session.steps)), $items, 'a list of items: results by call_id, hosted tools');
+is(value(q(SELECT string_agg(concat_ws('|', step_no, metadata ->> 'text', metadata ->> 'thought'), E'\n' ORDER BY step_no) FROM session.steps WHERE metadata IS NOT NULL)), "0|Look both up.\n3|Bag 5.", 'reasoning, and what was said with the last call');
+loads('runs', 'responses', 'agents/run_results.jsonl', '2 6 5');
+is(value(q(SELECT string_agg(concat_ws('|', turn, tool), E'\n' ORDER BY step_no) FROM runs.steps WHERE rollout_id LIKE '%-0')), "0|transfer_to_desk\n1|find_bag\n1|find_owner\n2|ask\n3|web_search", 'run items: handoffs are calls, outputs of the item itself');
+is(value(q(SELECT string_agg(concat_ws(' ', task_id, rollout_id, outcome, success), E'\n' ORDER BY rollout_id) FROM runs.rollouts)), "bag bag-0 1 t\nbag bag-1 0 f", 'and what stands beside them');
+is(value(q(SELECT observation FROM runs.steps WHERE rollout_id = 'bag-0' AND step_no = 1)), '{"assistant": "desk"}', 'the result of a handoff');
+
 done_testing();
