@@ -49,6 +49,9 @@ BEGIN
 		IF problem IS NULL AND rollouts IS NULL THEN
 			problem := 'there is no rollout in the document';
 		END IF;
+		IF paths IS NOT NULL AND format <> 'paths' THEN
+			rollouts := stepadv_internal.import_override(rollouts, paths, source, n);
+		END IF;
 	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
 		GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
 		problem := left(problem || coalesce(' (' || nullif(detail, '') || ')', ''), 300);
@@ -59,6 +62,41 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_document(text, jsonb, text, text, bigint, jsonb, boolean) IS
 'part of import_rollouts: a document, as text or as jsonb, as rollouts in our words; problem is NULL or says why it cannot be used';
+
+-- Beside a format, paths say what is the user's to say of its rollouts: they begin at
+-- the rollout as the format gives it, metadata (meta) and steps included.
+CREATE FUNCTION stepadv_internal.import_override(rollouts jsonb[], paths jsonb, source text, n bigint) RETURNS jsonb[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	known CONSTANT text[] := '{group_id,task_id,run_id,rollout_id,outcome,success,truncated,policy_version,policy_step,model,channel,curation,started_at,ended_at,tags}';
+	given record;
+BEGIN
+	IF jsonb_typeof(paths) IS DISTINCT FROM 'object' THEN
+		RAISE EXCEPTION 'paths must be an object' USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"task_id": "$.meta.attributes.\"my.task\""}.';
+	END IF;
+	FOR given IN SELECT e.key, jsonb_typeof(e.value) AS type FROM jsonb_each(paths) e LOOP
+		IF given.key <> ALL (known) THEN
+			RAISE EXCEPTION 'paths has the key %, which says nothing of a rollout', quote_ident(given.key)
+				USING ERRCODE = 'invalid_parameter_value', HINT = format('Beside a format there are: %s.', array_to_string(known, ', '));
+		ELSIF given.type <> 'string' THEN
+			RAISE EXCEPTION 'the path of % must be a string, not %', given.key, given.type USING ERRCODE = 'invalid_parameter_value';
+		END IF;
+		PERFORM (paths ->> given.key)::jsonpath;
+	END LOOP;
+	RETURN ARRAY(
+		SELECT CASE WHEN r.v ? 'problem' OR NOT r.v ?| '{task_id,group_id}' THEN r.v ELSE
+			-- Who names one of task and group means what the rollouts are compared in.
+			CASE WHEN f.v ?| '{task_id,group_id}' THEN r.v - '{task_id,group_id}'::text[] ELSE r.v END || f.v END
+		FROM unnest(rollouts) WITH ORDINALITY r(v, i)
+		CROSS JOIN LATERAL (SELECT coalesce(jsonb_object_agg(x.key, x.value), '{}') AS v
+			FROM (SELECT e.key, jsonb_path_query_first(r.v, e.value::jsonpath, jsonb_build_object('source', source, 'n', n), true) AS value FROM jsonb_each_text(paths) e) x WHERE x.value <> 'null') f
+		ORDER BY r.i);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_override(jsonb[], jsonb, text, bigint) IS
+'part of import_rollouts: rollouts of a format with what paths find in them in place of what the format says; error where paths has a key that is not of a rollout';
 
 CREATE FUNCTION stepadv_internal.import_is_plain(rollout jsonb) RETURNS boolean
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -238,10 +276,12 @@ BEGIN
 		RAISE EXCEPTION 'unknown format: %', quote_literal(import_check.format)
 			USING ERRCODE = 'invalid_parameter_value', HINT = format('The formats: %s.', array_to_string(formats, ', '));
 	END IF;
-	IF import_check.format = 'paths' AND import_check.paths IS NULL OR import_check.format <> 'paths' AND import_check.paths IS NOT NULL THEN
-		RAISE EXCEPTION 'paths must be given with the format ''paths'', and only with it' USING ERRCODE = 'invalid_parameter_value';
+	IF import_check.format = 'paths' AND import_check.paths IS NULL THEN
+		RAISE EXCEPTION 'paths must be given with the format ''paths''' USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	IF import_check.paths IS NOT NULL THEN
+	IF import_check.paths IS NOT NULL AND import_check.format <> 'paths' THEN
+		PERFORM stepadv_internal.import_override('{}'::jsonb[], import_check.paths, NULL::text, NULL::bigint);
+	ELSIF import_check.paths IS NOT NULL THEN
 		-- Wrong paths are wrong for every document.
 		PERFORM @extschema@.parse_by_paths('null'::jsonb, import_check.paths, NULL::text, NULL::bigint);
 	END IF;

@@ -70,6 +70,7 @@ AS $$
 DECLARE
 	is_steps boolean := import_file.format IS NOT DISTINCT FROM 'steps';
 	seen record;
+	kind text;
 	result jsonb;
 BEGIN
 	IF NOT is_steps THEN
@@ -83,8 +84,14 @@ BEGIN
 		RETURN result;
 	END IF;
 	PERFORM stepadv_internal.import_make_documents(import_file.lines, import_file.source, seen.first_n, seen.first, seen.is_one);
+	kind := coalesce(import_file.format, CASE WHEN import_file.paths IS NOT NULL THEN 'paths' END, seen.guessed);
+	IF kind IN ('otel', 'langfuse') AND NOT seen.is_one THEN
+		PERFORM stepadv_internal.import_gather(kind, import_file.is_latin1);
+	ELSE
+		kind := import_file.format;
+	END IF;
 	SELECT to_jsonb(i) || jsonb_build_object('format', coalesce(import_file.format, CASE WHEN import_file.paths IS NOT NULL THEN 'paths' END, seen.guessed)) INTO result
-	FROM @extschema@.import_rollouts(import_file.schema, 'pg_temp.stepadv_file'::regclass, import_file.format, import_file.on_error, import_file.paths, import_file.group_prefix,
+	FROM @extschema@.import_rollouts(import_file.schema, 'pg_temp.stepadv_file'::regclass, kind, import_file.on_error, import_file.paths, import_file.group_prefix,
 		import_file.success_at, import_file.is_latin1, import_file.run_id, import_file.policy_version, import_file.policy_step, import_file.replace) i;
 	DROP TABLE pg_temp.stepadv_file;
 	RETURN result;
