@@ -178,10 +178,34 @@ $$;
 COMMENT ON FUNCTION @extschema@.parse_openai_chat(jsonb, text, bigint) IS
 'rollouts of a document of OpenAI chat messages: a list of messages, an object with messages or traj, or a list of such (results of tau-bench); one jsonb per rollout as in docs/import.md';
 
+-- A demonstration is a history alone: what it did and what it was told next are the
+-- trajectory that it came from.
+CREATE FUNCTION stepadv_internal.import_swe_trajectory(document jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF jsonb_typeof(document -> 'history') IS DISTINCT FROM 'array' OR document ? 'trajectory' THEN
+		RETURN document -> 'trajectory';
+	END IF;
+	RETURN (
+		SELECT jsonb_agg(jsonb_build_object('action', h.v -> 'action', 'thought', h.v -> 'thought', 'response', h.v -> 'content', 'observation', h.told) ORDER BY h.i)
+		FROM (
+			SELECT x.i, x.v, CASE WHEN lead(x.v ->> 'role') OVER w IS DISTINCT FROM 'assistant' THEN stepadv_internal.import_text(lead(x.v -> 'content') OVER w) END AS told
+			FROM jsonb_array_elements(document -> 'history') WITH ORDINALITY x(v, i)
+			WHERE x.v ->> 'is_demo' IS DISTINCT FROM 'true'
+			WINDOW w AS (ORDER BY x.i)) h
+		WHERE h.v ->> 'role' = 'assistant' AND jsonb_typeof(h.v -> 'action') = 'string');
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_swe_trajectory(jsonb) IS 'part of parse_swe_agent: the document''s trajectory, or what its history tells of one; NULL without both';
+
 CREATE FUNCTION @extschema@.parse_swe_agent(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	trajectory CONSTANT jsonb := stepadv_internal.import_swe_trajectory(document);
 BEGIN
 	RETURN QUERY
 	WITH said AS MATERIALIZED (
@@ -190,7 +214,7 @@ BEGIN
 		WHERE h.v ->> 'role' = 'assistant' AND h.v ->> 'is_demo' IS DISTINCT FROM 'true'
 	), step AS (
 		SELECT t.i, t.v, t.v ->> 'action' AS action, btrim(t.v ->> 'action', E' \t\r\n') = '' AS is_empty, a.args, a.tool, a.repaired
-		FROM jsonb_array_elements(CASE WHEN jsonb_typeof(document -> 'trajectory') = 'array' THEN document -> 'trajectory' ELSE '[]' END) WITH ORDINALITY t(v, i)
+		FROM jsonb_array_elements(CASE WHEN jsonb_typeof(trajectory) = 'array' THEN trajectory ELSE '[]' END) WITH ORDINALITY t(v, i)
 		-- The call behind the action, where the model made one.  The history may
 		-- have been cut: what was done tells, and the order if there was more of that.
 		LEFT JOIN LATERAL (
@@ -208,7 +232,7 @@ BEGIN
 				WHERE a.v ->> 'role' = 'assistant' AND a.v ->> 'is_demo' IS DISTINCT FROM 'true'), 2147483647)
 		ORDER BY h.i DESC LIMIT 1
 	)
-	SELECT stepadv_internal.import_keep(CASE WHEN jsonb_typeof(document -> 'trajectory') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list trajectory')
+	SELECT stepadv_internal.import_keep(CASE WHEN jsonb_typeof(trajectory) IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list trajectory, and no action in a history')
 		ELSE stepadv_internal.import_about(document) || jsonb_strip_nulls(jsonb_build_object(
 			'truncated', CASE WHEN document #>> '{info,exit_status}' ~ 'exit_(cost|context|format|error|time)|early_exit' THEN true END,
 			'model', document #> '{replay_config,agent,model,name}')) || jsonb_build_object(
@@ -238,7 +262,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_swe_agent(jsonb, text, bigint) IS
-'the rollout of a SWE-agent .traj (every version that has trajectory); the ids come from the file or from source, its path; not judged unless the document has an outcome; one jsonb as in docs/import.md';
+'the rollout of a SWE-agent .traj (every version that has trajectory, and demonstrations, which are a history alone); the ids come from the file or from source, its path; not judged unless the document has an outcome; one jsonb as in docs/import.md';
 
 CREATE FUNCTION @extschema@.parse_mini_swe_agent(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1

@@ -273,7 +273,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.report_failures(stepadv_internal.attached, stepadv_internal.report_group, stepadv_internal.report_rollout[]) IS 'part of stepadv-report: where failed rollouts of a group were lost';
 
 -- Of itself a tree shows rtmc, and a graph graphgpo.
-CREATE FUNCTION stepadv_internal.report_pictures(a stepadv_internal.attached, told text, of_group stepadv_internal.report_group, steps stepadv_internal.report_step[], max_edges integer) RETURNS stepadv_internal.report_picture[]
+CREATE FUNCTION stepadv_internal.report_pictures(a stepadv_internal.attached, told text, of_group stepadv_internal.report_group, steps stepadv_internal.report_step[], max_edges integer, folded boolean) RETURNS stepadv_internal.report_picture[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -300,22 +300,24 @@ BEGIN
 			stepadv_internal.identity('x.rollout_id'::text, stepadv_internal.column_type(rollouts, 'rollout_id'::text)), rollouts, truncated,
 			stepadv_internal.report_key_filter(rollouts, (of_group).key)) INTO cut_off;
 	END IF;
-	FOR picture IN SELECT * FROM (VALUES
-		('tree', 'rtmc_tree', 'rtmc_tree_dot', ', cut_off => $2'), ('graph', 'graph_edges', 'graph_dot', '')) p(kind, method, function, argument)
-		WHERE stepadv_internal.report_view_of(a, p.method) IS NOT NULL
+	FOR picture IN SELECT p.* FROM (VALUES
+		('tree', 'rtmc_tree', 'rtmc_tree_dot', ', cut_off => $2' || CASE WHEN report_pictures.folded THEN ', fold_chains => true' ELSE '' END, 1), ('whole tree', 'rtmc_tree', 'rtmc_tree_dot', ', cut_off => $2', 4),
+		('graph', 'graph_edges', 'graph_dot', '', 1)) p(kind, method, function, argument, times)
+		WHERE stepadv_internal.report_view_of(a, p.method) IS NOT NULL AND (p.kind <> 'whole tree' OR report_pictures.folded)
 	LOOP
 		EXECUTE format('SELECT stepadv.%I(x.%I, labels => $1%s, max_edges => $3, label_length => 400, estimates => $4%s) FROM %s x WHERE %s',
 			picture.function, (SELECT c.attname FROM pg_attribute c WHERE c.attrelid = pictured AND c.attnum = (a).n_group_columns + 1), picture.argument,
 			stepadv_internal.report_options_of(a, picture.method, picture.function), pictured, stepadv_internal.report_key_filter(pictured, (of_group).key))
-		INTO drawn USING labels, cut_off, report_pictures.max_edges, estimates;
-		IF drawn LIKE '%->%' THEN
+		INTO drawn USING labels, cut_off, report_pictures.max_edges * picture.times, estimates;
+		-- Whole it is another one only where something was folded.
+		IF drawn LIKE '%->%' AND (picture.kind <> 'whole tree' OR found[cardinality(found)].dot ~ '\\nand \d+ more') THEN
 			found := found || ROW((of_group).group_no, picture.kind, drawn)::stepadv_internal.report_picture;
 		END IF;
 	END LOOP;
 	RETURN found;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.report_pictures(stepadv_internal.attached, text, stepadv_internal.report_group, stepadv_internal.report_step[], integer) IS 'part of stepadv-report: a tree and a graph of a group for Graphviz';
+COMMENT ON FUNCTION stepadv_internal.report_pictures(stepadv_internal.attached, text, stepadv_internal.report_group, stepadv_internal.report_step[], integer, boolean) IS 'part of stepadv-report: a tree and a graph of a group for Graphviz; folded: a tree in which what one rollout does alone is one edge, and the whole one with four times as many edges';
 
 CREATE FUNCTION stepadv_internal.report_quadrants(a stepadv_internal.attached, r stepadv_internal.report, key text[]) RETURNS stepadv_internal.report_quadrant[]
 LANGUAGE plpgsql STABLE
@@ -393,11 +395,11 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.report_listed(stepadv_internal.attached, text, text, text[], text, integer, text[]) IS 'part of stepadv-report: the groups that are asked for, and their rollouts';
 
 -- Of what is listed one group, with its steps and no other group's: what is in memory
--- does not grow with the number of groups.  asked: every method that was asked for is drawn.
+-- does not grow with the number of groups.  Of one group nothing is worth starting a worker for.  asked: every method that was asked for is drawn.
 CREATE FUNCTION stepadv_internal.report_in_group(a stepadv_internal.attached, listed stepadv_internal.report, of_group stepadv_internal.report_group, max_steps integer,
 	observed text, done text, max_edges integer, asked boolean) RETURNS stepadv_internal.report
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET max_parallel_workers_per_gather = 0
 AS $$
 DECLARE
 	r stepadv_internal.report := report_in_group.listed;
@@ -411,7 +413,7 @@ BEGIN
 	r.problems := stepadv_internal.report_problems(a, report_in_group.of_group);
 	r.decisions := stepadv_internal.report_decisions(a, report_in_group.of_group, r.steps);
 	r.failures := stepadv_internal.report_failures(a, report_in_group.of_group, r.rollouts);
-	r.pictures := stepadv_internal.report_pictures(a, r.told, report_in_group.of_group, r.steps, report_in_group.max_edges);
+	r.pictures := stepadv_internal.report_pictures(a, r.told, report_in_group.of_group, r.steps, report_in_group.max_edges, coalesce(r.in_files, false));
 	r.scales := (SELECT coalesce(array_agg(ROW(l.group_no, l.i, r.methods[l.i], l.largest)::stepadv_internal.report_scale ORDER BY l.i), '{}')
 		FROM (SELECT s.group_no, m.i, max(abs(m.advantage)) AS largest FROM unnest(r.steps) s, unnest(s.advantages) WITH ORDINALITY m(advantage, i) GROUP BY 1, 2) l);
 	SELECT d.drawn, d.hidden INTO r.drawn, r.hidden FROM stepadv_internal.report_drawn(r, report_in_group.asked) d;

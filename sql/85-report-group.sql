@@ -16,13 +16,17 @@ COMMENT ON FUNCTION stepadv_internal.report_quadrant_table(stepadv_internal.repo
 
 -- A step's numbers and text, for the pointer that rests on it.
 CREATE FUNCTION stepadv_internal.report_hint(s stepadv_internal.report_step, methods text[], told text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-BEGIN ATOMIC
-	SELECT stepadv_internal.report_html(concat_ws(E'\n', 'step ' || s.step_no,
-		(SELECT string_agg(format('%s %s', methods[a.i], stepadv_internal.report_number(a.a, 3, true)), ', ' ORDER BY a.i) FROM unnest(s.advantages) WITH ORDINALITY a(a, i)),
-		CASE WHEN s.n_state IS NOT NULL AND s.q IS NOT NULL THEN format('%s: q %s, v %s; %s of %s visits to the state took the action', told, stepadv_internal.report_number(s.q, 3, false), stepadv_internal.report_number(s.v, 3, false), s.n_action, s.n_state) END,
-		'saw: ' || stepadv_internal.report_short(s.observed, 240), 'did: ' || stepadv_internal.report_short(s.done, 240)));
-END;
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN stepadv_internal.report_html(concat_ws(E'\n', 'step ' || (report_hint.s).step_no,
+		(SELECT string_agg(format('%s %s', report_hint.methods[a.i], stepadv_internal.report_number(a.a, 3, true)), ', ' ORDER BY a.i) FROM unnest((report_hint.s).advantages) WITH ORDINALITY a(a, i)),
+		CASE WHEN (report_hint.s).n_state IS NOT NULL AND (report_hint.s).q IS NOT NULL THEN format('%s: q %s, v %s; %s of %s visits to the state took the action', report_hint.told,
+			stepadv_internal.report_number((report_hint.s).q, 3, false), stepadv_internal.report_number((report_hint.s).v, 3, false), (report_hint.s).n_action, (report_hint.s).n_state) END,
+		'saw: ' || stepadv_internal.report_short((report_hint.s).observed, 240), 'did: ' || stepadv_internal.report_short((report_hint.s).done, 240)));
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.report_hint(stepadv_internal.report_step, text[], text) IS 'part of stepadv-report: a step''s numbers and text, for the pointer that rests on it';
 
 -- A rollout as strips, one below the other, a column per step; where there is more of a step on
@@ -155,6 +159,18 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION stepadv_internal.report_legend(stepadv_internal.report, integer) IS 'part of stepadv-report: what the colours mean';
 
+-- What a picture is of, and how to read it.
+CREATE FUNCTION stepadv_internal.report_picture_words(r stepadv_internal.report, kind text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT CASE kind
+		WHEN 'tree' THEN format('<h3>The rollout tree</h3><p class="note">Circles are states (v, visits), edges actions (visits, %s advantage): green where rollouts end in success, red in failure, grey where they were cut off.%s</p>',
+			r.told, CASE WHEN r.in_files THEN ' What one rollout does alone is one edge.' ELSE '' END)
+		ELSE format('<h3>The state graph</h3><p class="note">Boxes are states (d: steps to the goal%s, visits), green near the goal, red a dead end; edges are actions (visits, %s advantage): green where they come nearer to the goal, red where they lead to a dead end.</p>',
+			CASE WHEN r.told <> 'rtmc' THEN ', v' ELSE '' END, CASE WHEN r.told = 'rtmc' THEN 'graphgpo' ELSE r.told END) END;
+END;
+COMMENT ON FUNCTION stepadv_internal.report_picture_words(stepadv_internal.report, text) IS 'part of stepadv-report: what a picture is of, and how to read it';
+
 -- A group in full.
 CREATE FUNCTION stepadv_internal.report_in_full(r stepadv_internal.report, g stepadv_internal.report_group, max_steps integer) RETURNS SETOF text
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -179,12 +195,8 @@ BEGIN ATOMIC
 	format('<h3>Steps on which %s and %s differ most</h3><p class="note">Each method is measured in its root mean square over the steps of the group.</p>', r.method_a, r.method_b) || stepadv_internal.report_decisive_table(r, g.group_no, 'difference'),
 	'<h3>Where it is decided</h3><p class="note">States in which several actions were tried, those first whose best and worst are farthest apart, in units of their error; q: what the action was worth, after so many visits.</p>' || stepadv_internal.report_decision_table(r, g.group_no, max_steps),
 	'<h3>Where failed rollouts were lost</h3><p class="note">Last chance: the last step from a state that a successful rollout was in. Dead end: after it no step that anybody took leads to the goal.</p>' || stepadv_internal.report_failure_table(r, g.group_no, max_steps),
-	(SELECT string_agg(format(E'%s<div class="picture">\n<!--dot-->\n%s\n<!--/dot-->\n</div>', format(CASE kind
-			WHEN 'tree' THEN '<h3>The rollout tree</h3><p class="note">Circles are states (v, visits), edges actions (visits, %1$s advantage): green where rollouts end in success, red in failure, grey where they were cut off.</p>'
-			ELSE '<h3>The state graph</h3><p class="note">Boxes are states (d: steps to the goal%3$s, visits), green near the goal, red a dead end; edges are actions (visits, %2$s advantage): green where they come nearer to the goal, red where they lead to a dead end.</p>' END,
-				r.told, CASE WHEN r.told = 'rtmc' THEN 'graphgpo' ELSE r.told END, CASE WHEN r.told <> 'rtmc' THEN ', v' END),
-			dot), E'\n' ORDER BY picture_no)
-		FROM unnest(r.pictures) WITH ORDINALITY p(group_no, kind, dot, picture_no) WHERE p.group_no = g.group_no)]) WITH ORDINALITY p(part, i)
+	(SELECT string_agg(CASE p.kind WHEN 'whole tree' THEN '<details><summary>The whole tree</summary>' || d.picture || '</details>' ELSE stepadv_internal.report_picture_words(r, p.kind) || d.picture END, E'\n' ORDER BY p.picture_no)
+		FROM unnest(r.pictures) WITH ORDINALITY p(group_no, kind, dot, picture_no), LATERAL (SELECT E'<div class="picture">\n<!--dot-->\n' || p.dot || E'\n<!--/dot-->\n</div>') d(picture) WHERE p.group_no = g.group_no)]) WITH ORDINALITY p(part, i)
 	WHERE p.part <> '' ORDER BY p.i;
 END;
 COMMENT ON FUNCTION stepadv_internal.report_in_full(stepadv_internal.report, stepadv_internal.report_group, integer) IS 'part of stepadv-report: a group with its steps';

@@ -1,14 +1,18 @@
 # The SQL of README.md and of docs/ does what they say.  Every ```sql block of a
-# page runs, in order, in one session of a database of its own; where a plain
-# ``` block follows it directly, that must be what psql prints (the count of
-# rows may be left out).  Blocks with another label are not run.
+# page runs, in order, in one session; where a plain ``` block follows it directly,
+# that must be what psql prints (the count of rows may be left out).  Blocks with
+# another label are not run.  All pages run in one database, one after the other,
+# as somebody would who tries them; and each in a database of its own.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my @pages = ('README.md', sort glob('docs/*.md'));
+# In the order in which they are read: what it is, the tables, files, what a state
+# is, then by what one wants to know.
+my @pages = map { $_ eq 'README' ? "$_.md" : "docs/$_.md" } qw(README questions tables import states signatures analyst dashboards report
+	compare decisions credit resampling success behaviour papers graph turns methods rewards progress tokens curation trainer pool upkeep scale-out);
 
 sub blocks
 {
@@ -65,26 +69,42 @@ $node->start;
 # Asked in this way since pg_available_extensions does not look into a stage.
 my $has_import = ($node->psql('postgres', 'BEGIN; CREATE EXTENSION stepadv_import CASCADE; ROLLBACK'))[2] !~ /control file|is not available/i;
 
-foreach my $page (@pages)
+# What psql says to the blocks of a page, in a database.
+sub run_page
 {
-	my @blocks = blocks($page);
-	my $database = 'docs_' . ($page =~ s/\W/_/gr);
+	my ($page, $database, $how, @blocks) = @_;
 	my $script = "CREATE EXTENSION IF NOT EXISTS stepadv;\n";
 
-	next if !@blocks;
-	next if !$has_import && grep { $_->{sql} =~ /EXTENSION stepadv_import/ } @blocks;
-	$node->safe_psql('postgres', "CREATE DATABASE \"$database\"");
 	$script .= "\\echo \@\@$_\n$blocks[$_]{sql}" for 0 .. $#blocks;
 	my ($stdout, $stderr) = ('', '');
 	IPC::Run::run [ 'psql', '-X', '-q', '-v', 'VERBOSITY=terse', '-v', 'ON_ERROR_STOP=0', '-d',
 		$node->connstr($database) ], '<', \$script, '>', \$stdout, '2>', \$stderr;
 	my %output = $stdout =~ /^@@(\d+)\n(.*?)(?=^@@\d+\n|\z)/gms;
-	is($stderr =~ s/^NOTICE.*\n//mgr, '', "$page: its SQL runs");
+	is($stderr =~ s/^NOTICE.*\n//mgr, '', "$page: its SQL runs, $how");
 	foreach my $i (0 .. $#blocks)
 	{
-		is(tidy($output{$i} // ''), tidy($blocks[$i]{expected}), "$page: output of block " . ($i + 1))
+		is(tidy($output{$i} // ''), tidy($blocks[$i]{expected}), "$page: output of block " . ($i + 1) . ", $how")
 		  if defined $blocks[$i]{expected};
 	}
+}
+
+my %blocks = map { $_ => [ blocks($_) ] } 'README.md', glob('docs/*.md');
+my %listed = map { $_ => 1 } @pages;
+is(join(' ', grep { @{ $blocks{$_} } && !$listed{$_} } sort keys %blocks), '', 'the list above has every page with SQL');
+@pages = grep { my $page = $_; @{ $blocks{$page} // [] } && ($has_import || !grep { $_->{sql} =~ /EXTENSION stepadv_import/ } @{ $blocks{$page} }) } @pages;
+# Roles are of all databases.
+my @roles = map { map { $_->{sql} =~ /^CREATE ROLE (\w+)/mg } @{ $blocks{$_} } } @pages;
+
+$node->safe_psql('postgres', 'CREATE DATABASE docs');
+run_page($_, 'docs', 'after the others', @{ $blocks{$_} }) for @pages;
+foreach my $page (@pages)
+{
+	my $database = 'docs_' . ($page =~ s/\W/_/gr);
+
+	$node->safe_psql('postgres', join ";\n", 'DROP DATABASE IF EXISTS docs', (map { "DROP ROLE IF EXISTS $_" } @roles), "CREATE DATABASE \"$database\"");
+	run_page($page, $database, 'alone', @{ $blocks{$page} });
+	# README's is asked for what there is.
+	$node->safe_psql('postgres', "DROP DATABASE \"$database\"") if $page ne 'README.md';
 }
 
 # Every object that is meant to be called or read has its place in the reference;
