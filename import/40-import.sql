@@ -12,6 +12,10 @@ DECLARE
 BEGIN
 	nul_replaced := 0;
 	BEGIN
+		IF octet_length(document) > stepadv_internal.import_limit() THEN
+			problem := format('it has %s MB, more than the 256 that a document may have', octet_length(document) / 1048576);
+			RETURN;
+		END IF;
 		-- A long text is looked through only if it does not begin like JSON.
 		IF document IS NOT NULL AND (format = 'react' OR format IS NULL AND left(document, 1) NOT IN ('[', '{') AND document !~ '^\s*[[{]' AND document ~ '(^|\n)Action( [0-9]+)?: ') THEN
 			IF is_latin1 THEN
@@ -59,9 +63,12 @@ BEGIN
 		IF paths IS NOT NULL AND format <> 'paths' THEN
 			rollouts := stepadv_internal.import_override(rollouts, paths, source, n);
 		END IF;
-	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+	EXCEPTION WHEN data_exception OR program_limit_exceeded OR internal_error THEN
 		GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
-		problem := left(problem || coalesce(' (' || nullif(detail, '') || ')', ''), 300);
+		IF SQLSTATE = 'XX000' AND problem NOT LIKE 'invalid memory alloc request%' THEN
+			RAISE;
+		END IF;
+		problem := stepadv_internal.import_words_of_error(SQLSTATE, problem, detail);
 		rollouts := NULL;
 		nul_replaced := 0;
 	END;

@@ -21,15 +21,17 @@ DECLARE
 	mark CONSTANT text := stepadv_internal.import_mark(import_look.is_latin1);
 	second text;
 BEGIN
-	EXECUTE format($q$SELECT l.n, l.line FROM %s l WHERE ascii(l.line) > 32 OR btrim(l.line, E' \t\r\n') <> '' ORDER BY l.n LIMIT 1$q$, relation) INTO first_n, first;
+	EXECUTE format($q$SELECT l.n, CASE WHEN octet_length(l.line) <= stepadv_internal.import_limit() THEN l.line ELSE left(l.line, 100) END FROM %s l WHERE ascii(l.line) > 32 OR btrim(l.line, E' \t\r\n') <> '' ORDER BY l.n LIMIT 1$q$, relation)
+		INTO first_n, first;
 	IF starts_with(first, mark) THEN
 		first := substr(first, length(mark) + 1);
 	END IF;
 	guessed := stepadv_internal.import_guess(first, import_look.is_latin1);
-	EXECUTE format($q$SELECT l.line FROM %s l WHERE l.n > $1 AND (ascii(l.line) > 32 OR btrim(l.line, E' \t\r\n') <> '') ORDER BY l.n LIMIT 1$q$, relation) INTO second USING first_n;
-	-- Two lines that both begin a value are two documents; what is printed over
-	-- several lines begins with a bracket alone.
-	is_one := (length(btrim(first, E' \t\r')) > 1 AND left(first, 1) IN ('{', '[') AND left(second, 1) = left(first, 1) AND import_look.format IS DISTINCT FROM 'react') IS NOT TRUE;
+	EXECUTE format($q$SELECT left(ltrim(left(l.line, 1000), E' \t\r'), 1) FROM %s l WHERE l.n > $1 AND (ascii(l.line) > 32 OR btrim(l.line, E' \t\r\n') <> '') ORDER BY l.n LIMIT 1$q$, relation) INTO second USING first_n;
+	-- Two lines that both begin a value are two documents, unless the first leaves one
+	-- open; what is printed over several lines begins with a bracket alone.
+	is_one := (length(btrim(first, E' \t\r')) > 1 AND left(first, 1) IN ('{', '[') AND import_look.format IS DISTINCT FROM 'react'
+		AND (second = left(first, 1) AND right(rtrim(right(first, 1000), E' \t\r'), 1) NOT IN (',', ':', '[', '{') OR second IN ('{', '[') AND guessed IS NOT NULL)) IS NOT TRUE;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_look(regclass, text, boolean) IS
@@ -41,6 +43,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	relation CONSTANT text := stepadv_internal.load_name(import_make_documents.lines);
+	n_bytes bigint;
 BEGIN
 	IF to_regclass('pg_temp.stepadv_file') IS NOT NULL THEN
 		DROP TABLE pg_temp.stepadv_file;
@@ -48,6 +51,10 @@ BEGIN
 	CREATE TEMP TABLE stepadv_file (n bigint, document text, source text) ON COMMIT DROP;
 	ALTER TABLE pg_temp.stepadv_file ALTER document SET STORAGE EXTERNAL;
 	IF import_make_documents.is_one THEN
+		EXECUTE format('SELECT sum(octet_length(l.line) + 1) FROM %s l', relation) INTO n_bytes;
+		IF n_bytes > stepadv_internal.import_limit() THEN
+			RAISE EXCEPTION 'it has % MB, more than the 256 that a document may have', n_bytes / 1048576 USING ERRCODE = 'program_limit_exceeded';
+		END IF;
 		EXECUTE format($q$INSERT INTO pg_temp.stepadv_file SELECT 1, string_agg(CASE WHEN l.n = $1 THEN $2 ELSE l.line END, E'\n' ORDER BY l.n), $3 FROM %s l$q$, relation)
 			USING import_make_documents.first_n, import_make_documents.first, import_make_documents.source;
 	ELSE
@@ -120,8 +127,12 @@ AS $$
 DECLARE
 	seen CONSTANT record := stepadv_internal.import_look(import_top.lines, NULL::text, import_top.is_latin1);
 	document text := seen.first;
+	n_bytes bigint;
 BEGIN
-	IF seen.is_one THEN
+	EXECUTE format('SELECT sum(octet_length(l.line)) FROM %s l', stepadv_internal.load_name(import_top.lines)) INTO n_bytes;
+	IF seen.is_one AND n_bytes > stepadv_internal.import_limit() THEN
+		RETURN NULL;
+	ELSIF seen.is_one THEN
 		EXECUTE format($q$SELECT string_agg(l.line, E'\n' ORDER BY l.n) FROM %s l WHERE l.n > $1$q$, stepadv_internal.load_name(import_top.lines)) INTO document USING seen.first_n;
 		document := concat_ws(E'\n', seen.first, document);
 	END IF;
@@ -234,7 +245,7 @@ BEGIN
 		RETURN;
 	WHEN OTHERS THEN
 		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
-		RETURN QUERY SELECT v.* FROM (VALUES ('failed', SQLSTATE, ''), ('problem', '', concat_ws(': ', message, nullif(detail, ''))), ('more', '', context)) v;
+		RETURN QUERY SELECT v.* FROM (VALUES ('failed', SQLSTATE, ''), ('problem', '', stepadv_internal.import_words_of_error(SQLSTATE, message, detail)), ('more', '', context)) v;
 		RETURN;
 	END;
 	IF n_problems > 0 THEN
