@@ -61,7 +61,7 @@ sub is_closed
 	my $policy = defined $script ? "; script-src 'sha256-" . encode_base64(sha256(encode('UTF-8', $script)), '') . "'" : '';
 	unlike($script, qr/fetch|XMLHttp|import|eval|innerHTML|src|https?:|navigator/, "$what: a script that asks for nothing") if defined $script;
 	is(join(' ', $page =~ m{<(script|img|link|iframe|object|embed|base|form|a (?!(?:(?:rel|class)="[\w ]+" )?href="(?:#|[-a-z0-9]+\.html")))}gi), '', "$what: no element that fetches or runs");
-	is(join(' ', $page =~ m{<[^>"]*(?:"[^"]*"[^>"]*)*?\s(on\w+|src|srcset|action|formaction|xlink:href|href(?!="\#[gr]\d|="[-a-z0-9]+\.html"))=}gi), '', "$what: no such attribute");
+	is(join(' ', $page =~ m{<[^>"]*(?:"[^"]*"[^>"]*)*?\s(on\w+|src|srcset|action|formaction|xlink:href|href(?!="\#[a-z]|="[-a-z0-9]+\.html"))=}gi), '', "$what: no such attribute");
 	my ($style) = $page =~ m{<style>(.*?)</style>}s;
 	unlike($style, qr/url\(|\@import/, "$what: no such style");
 	like($page, qr/http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\Q$policy\E"/, "$what: and a policy that forbids it");
@@ -120,11 +120,11 @@ is(cells($page), $node->safe_psql('postgres', qq(SELECT string_agg(l, E'\\n' ORD
 	FROM rl.steps_compare WHERE group_id IN ($list)) x)), 'cells have the numbers of the view');
 
 # Where it is decided, and where failed rollouts were lost: rows, in order, and numbers are those of the views.
-sub decided { return join "\n", map { my $row = $_; join ' ', map { s/−/-/r } $row =~ m{<td class="n">([\d.]+)[^<]*<span[^>]*>(?:/|±) ([\d.]+)} } grep { /±/ } $_[0] =~ m{<h3>Where it is decided</h3>(.*?)</table>}s ? split /<tr>/, $1 : () }
+sub decided { return join "\n", map { my $row = $_; join ' ', map { s/−/-/r } $row =~ m{<td class="n"[^>]*>([\d.]+)[^<]*<span[^>]*>(?:/|±) ([\d.]+)} } grep { /±/ } $_[0] =~ m{<h3>Where it is decided</h3>(.*?)</table>}s ? split /<tr>/, $1 : () }
 my ($first) = $page =~ m{(<h2 id="g1">.*?)<h2}s;
 is(decided($first), $node->safe_psql('postgres', qq(SELECT string_agg(visits || ' ' || rollouts, E'\\n' ORDER BY gap / gap_error DESC, visits DESC) FROM (
 	SELECT * FROM rl.steps_decision_points WHERE group_id = '$full[0]' AND actions > 1 AND gap > 1e-9 ORDER BY gap / gap_error DESC, visits DESC LIMIT 12) d)), 'decision points of the view');
-is(scalar(() = $first =~ m{<td class="text"><span class="dim">\d+ × q }g), 2 * (() = decided($first) =~ /^./mg), 'with a best and a worst action each');
+is(scalar(() = $first =~ m{<td class="text"[^>]*><span class="dim">\d+ × q }g), 2 * (() = decided($first) =~ /^./mg), 'with a best and a worst action each');
 my ($lost) = $first =~ m{<h3>Where failed rollouts were lost</h3>(.*?)</table>}s;
 is(join(' ', sort map { s/<[^>]*>//gr } $lost =~ m{</span> <bdi>(.*?)</bdi></td>}g), $node->safe_psql('postgres', qq(SELECT string_agg(rollout_id, ' ' ORDER BY rollout_id COLLATE "C")
 	FROM (SELECT * FROM rl.steps_failure_points WHERE group_id = '$full[0]' AND (dead_end_step_no IS NOT NULL OR drop_step_no IS NOT NULL OR last_chance_step_no IS NOT NULL) ORDER BY value_drop DESC NULLS LAST LIMIT 12) f)), 'failed rollouts of the view');
@@ -153,23 +153,23 @@ is(join('; ', @wrong), '', 'cells have the colours of their numbers');
 
 # Quadrants, counted from the advantages themselves.
 my ($first) = @full;
-my ($quadrants) = $group =~ m{<table class="quadrants">(.*?)</table>}s;
-is(join(' ', map { join ',', m{<td class="n(?: dim)?">(\d+)}g } $quadrants =~ m{(<tr><td.*?</tr>)}gs),
+my ($quadrants) = $group =~ m{<table class="quadrants cards">(.*?)</table>}s;
+is(join(' ', map { join ',', m{<td class="n(?: dim)?"[^>]*>(\d+)}g } $quadrants =~ m{(<tr><td.*?</tr>)}gs),
 	$node->safe_psql('postgres', qq(SELECT string_agg(concat_ws(',', n, pp, nn, pn, np, n - pp - nn - pn - np), ' ' ORDER BY success DESC) FROM (
 		SELECT success, count(*) AS n, count(*) FILTER (WHERE grpo > 0 AND rtmc > 0) AS pp, count(*) FILTER (WHERE grpo < 0 AND rtmc < 0) AS nn,
 			count(*) FILTER (WHERE grpo > 0 AND rtmc < 0) AS pn, count(*) FILTER (WHERE grpo < 0 AND rtmc > 0) AS np
 		FROM rl.steps_compare WHERE group_id = '$first' GROUP BY 1) q)), 'quadrants');
 my ($decisive) = $group =~ m{largest advantage by rtmc.*?<table.*?<tr><td>(.*?)</tr>}s;
-my ($largest) = $decisive =~ m{<td class="n m \w+">([^<]*)};
+my ($largest) = $decisive =~ m{<td class="n m \w+"[^>]*>([^<]*)};
 is($largest =~ s/−/-/r + 0, $node->safe_psql('postgres', qq(SELECT round(advantage::numeric, 3) FROM rl.steps_rtmc WHERE group_id = '$first' ORDER BY n_state > 1 DESC, abs(advantage) DESC LIMIT 1)) + 0, 'the most decisive step');
 my ($differ) = $group =~ m{differ most.*?<table.*?<tr><td>(.*?)</tr>}s;
-is(($differ =~ m{<td class="n">([\d.]+)</td>})[0] + 0, $node->safe_psql('postgres', qq(SELECT round(max(abs(difference))::numeric, 2) FROM rl.steps_disagreements
+is(($differ =~ m{<td class="n"[^>]*>([\d.]+)</td>})[0] + 0, $node->safe_psql('postgres', qq(SELECT round(max(abs(difference))::numeric, 2) FROM rl.steps_disagreements
 	WHERE group_id = '$first' AND method_a = 'grpo' AND method_b = 'rtmc')) + 0, 'the largest disagreement');
 is(() = $page =~ m{<svg }g, 4, 'a tree and a graph of each');
 
 # A number by a method in the first row of a table, or the headings of a table.
 sub headings { return join ' ', map { s/<wbr\/>//r } $_[0] =~ m{<th class="n">([^<]*(?:<wbr/>[^<]*)*)</th>}g }
-sub numbers_in { return join ' ', map { s/−/-/r } $_[0] =~ m{<td class="n(?: m \w+)?">([^<]*)</td>}g }
+sub numbers_in { return join ' ', map { s/−/-/r } $_[0] =~ m{<td class="n(?: m \w+)?"[^>]*>([^<]*)</td>}g }
 # Of a picture, by its heading: what its edges and what its nodes say after a letter, in order;
 # an edge of advantage 0 says nothing of it.
 sub drawn_numbers
@@ -193,7 +193,7 @@ is_well_formed('batch_td', 'batch_td');
 is(headings($page =~ m{largest advantage by batch_td.*?(<table.*?</table>)}s), 'step grpo batch_td rtmc q v took', 'rtmc stands beside it');
 like($page, qr{discounted value of the state that came next;.*batch_td = q − v\.}, 'what q and v are');
 ($decisive) = $page =~ m{largest advantage by batch_td.*?<table.*?<tr>(<td>.*?)</tr>}s;
-is(numbers_in($decisive =~ s{<td class="n"><a.*?</td>}{}r =~ s{[+]}{}gr), $node->safe_psql('postgres', qq(
+is(numbers_in($decisive =~ s{<td class="n"[^>]*><a.*?</td>}{}r =~ s{[+]}{}gr), $node->safe_psql('postgres', qq(
 	SELECT concat_ws(' ', trim_scale(round(c.grpo::numeric, 3)), trim_scale(round(b.advantage::numeric, 3)), trim_scale(round(c.rtmc::numeric, 3)), trim_scale(round(b.q::numeric, 2)), trim_scale(round(b.v::numeric, 2)), b.n_action || '/' || b.n_state)
 	FROM rl.steps_batch_td b JOIN rl.steps_compare c USING (group_id, rollout_id, step_no) WHERE group_id = '$first' ORDER BY b.n_state > 1 DESC, abs(b.advantage) DESC LIMIT 1)), 'its numbers');
 like($page, qr{title="step \d+\n[^"]*batch_td: q }, 'and those of the hints');
@@ -277,10 +277,10 @@ is(join("\n", sort map { my ($reason) = $_->[2] =~ m{<span class="dim">([^<]*?)(
 		FROM rl.steps s WHERE group_id = '$full[0]') v))), 'who else came to its state, and what became of them');
 is_closed($pages{$_}, $_) foreach sort keys %pages;
 is_well_formed("site/" . s/\.html$//r, $_) foreach sort keys %pages;
-is(join(' ', map { join ',', ($pages{$_} =~ m{<nav>(.*?)</nav>}s)[0] =~ m{href="(.*?)"}g } @linked), "index.html,$linked[1] index.html,$linked[0],$linked[2] index.html,$linked[1]", 'and lead to one another');
+is(join(' ', map { join ',', ($pages{$_} =~ m{<nav>(.*?)</nav>}s)[0] =~ m{href="([^#"]*)"}g } @linked), "index.html,$linked[1] index.html,$linked[0],$linked[2] index.html,$linked[1]", 'and lead to one another');
 # The index: what its charts and tables say is what the views say.
 my $index = $pages{'index.html'};
-sub chart { my ($heading) = @_; return ($index =~ m{<figure><figcaption>\Q$heading\E</figcaption>(.*?)</figure>}s)[0] // '' }
+sub chart { my ($heading) = @_; return ($index =~ m{<figure class="\w+"><figcaption>\Q$heading\E</figcaption>(.*?)</figure>}s)[0] // '' }
 sub hints { return join '; ', map { s/−/-/gr } $_[0] =~ m{<title>(.*?)</title>}g }
 is(hints(chart('Success by policy version')) =~ s/ \([^)]*\)//gr, $node->safe_psql('postgres', q(SELECT string_agg(format('%s: %s %% of %s rollouts', coalesce(v, '?'), round(100.0 * c / n), n), '; ' ORDER BY v)
 	FROM (SELECT policy_version AS v, count(*) AS n, count(*) FILTER (WHERE success) AS c FROM rl.rollouts WHERE success IS NOT NULL GROUP BY 1) x)), 'success by version');
@@ -297,7 +297,7 @@ is(join(' ', sort { $a <=> $b } chart('Steps by the signs of grpo, rtmc') =~ m{<
 		GROUP BY success, CASE WHEN grpo = 0 OR rtmc = 0 THEN 0 WHEN grpo > 0 THEN CASE WHEN rtmc > 0 THEN 1 ELSE 2 END WHEN rtmc > 0 THEN 3 ELSE 4 END) x)), 'quadrants as bars');
 # The rows of a table by its heading, without elements.
 sub rows_of { my ($heading, $of) = @_; my ($table) = $of =~ m{<h3>\Q$heading\E</h3>(.*?)</table>}s; return join "\n", map { join '|', map { s/<[^>]*>//gr } m{<td[^>]*>(.*?)</td>}g } ($table // '') =~ m{(<tr><td.*?</tr>)}gs }
-is(rows_of('What they do', $index), $node->safe_psql('postgres', q(SELECT string_agg(concat_ws('|', coalesce(tool, '(none)'), n, coalesce(round(100.0 * e / n) || ' %', '·'), round(100.0 * r / n) || ' %'), E'\n' ORDER BY n DESC, tool) FROM (
+is(rows_of('What they do', $index), $node->safe_psql('postgres', q(SELECT string_agg(concat_ws('|', coalesce(tool, '(no tool)'), n, coalesce(round(100.0 * e / n) || ' %', '·'), round(100.0 * r / n) || ' %'), E'\n' ORDER BY n DESC, tool) FROM (
 	SELECT category AS tool, sum(n_calls) AS n, sum(n_errors) AS e, sum(n_repeats) AS r FROM rl.steps_behaviour GROUP BY 1) x)), 'what they do');
 is($node->safe_psql('postgres', q(SELECT string_agg(concat_ws('|', tool, n, e), ' ' ORDER BY tool) FROM (SELECT tool, count(*) AS n, count(*) FILTER (WHERE NOT ok) AS e FROM rl.steps WHERE tool <> '' GROUP BY 1) x)),
 	$node->safe_psql('postgres', q(SELECT string_agg(concat_ws('|', category, n, e), ' ' ORDER BY category) FROM (SELECT category, sum(n_calls) AS n, sum(n_errors) AS e FROM rl.steps_behaviour WHERE category <> '' GROUP BY 1) x)), 'which is what the rows say');
@@ -426,7 +426,7 @@ $node->safe_psql('postgres', q(
 ($ok, $err, $page) = report('own', '-s', 'public', '-p', 'plain', '-m', 'grpo,own');
 ok($ok && $err eq '' && cells($page) =~ m{^1\|1\|1\|[-\d.]+,-0\.5$}m, "a user's method") or diag($err);
 like($page, qr{largest advantage by own}, 'tells steps apart');
-like($page, qr{<bdi>a door</bdi></td><td class="text"><bdi>do it</bdi>}, 'columns under their names of then');
+like($page, qr{<bdi>a door</bdi></td><td class="text"[^>]*><bdi>do it</bdi>}, 'columns under their names of then');
 ($ok, $err, $page) = report('own', '-s', 'public', '-p', 'plain');
 like($page, qr{methods grpo, rtmc, .*gigpo, .*tempo, .*own, .*rloo}, 'all methods, in the order of their kinds') or diag($err);
 # An instance of a method is one of them.
