@@ -7,6 +7,11 @@ document.addEventListener("DOMContentLoaded", () => {
 		sortable(table);
 		filters(table);
 	}
+	document.querySelectorAll(".picture").forEach((picture) => {
+		const show = () => to_its_beginning(picture);
+		show();
+		picture.closest("details")?.addEventListener("toggle", show);
+	});
 	steps();
 	const talks = document.querySelector(".talks");
 	if (talks)
@@ -114,6 +119,15 @@ document.addEventListener("DOMContentLoaded", () => {
 					steps.slice(0, Math.max(0, parted - 1)).forEach((step) => step.classList.add("alike"));
 			}
 		});
+	}
+
+	/* A picture that is higher than its frame begins where rollouts do, at the left. */
+	function to_its_beginning(picture) {
+		const nodes = [...picture.querySelectorAll(".node")].map((node) => node.getBoundingClientRect());
+		if (!nodes.length || picture.scrollHeight <= picture.clientHeight)
+			return;
+		const first = nodes.reduce((a, b) => b.left < a.left ? b : a);
+		picture.scrollTop += first.top - picture.getBoundingClientRect().top - picture.clientHeight / 2;
 	}
 
 	/* Strips by step, or so that a state that several rollouts came to stands in one column, as far as their order allows. */
