@@ -64,7 +64,7 @@ BEGIN
 	EXECUTE format('SELECT array_agg(ROW(z.*)::stepadv_internal.report_group ORDER BY z.group_no) FROM (
 		SELECT row_number() OVER (ORDER BY success_rate * (1 - success_rate) * (1 + n_shared_states) DESC NULLS LAST, sd_return DESC NULLS LAST, n_judged DESC, n_steps DESC, name)::integer AS group_no, y.*
 		FROM (SELECT ARRAY[%1$s] AS key, concat_ws('' / '', %7$s) AS name, x.n_rollouts, x.n_judged, x.n_steps, x.mean_return, x.sd_return, x.success_rate, x.uniform,
-			x.n_states, x.n_shared_states, x.shared_step_share, %5$s AS task, %6$s AS version, NULL::text AS words, NULL::float8 AS largest FROM %2$s x WHERE %3$s) y WHERE name LIKE %4$L) z',
+			x.n_states, x.n_shared_states, x.shared_step_share, %5$s AS task, %6$s AS version, NULL::text AS words, NULL::float8 AS largest, NULL::text[] AS tags FROM %2$s x WHERE %3$s) y WHERE name LIKE %4$L) z',
 		stepadv_internal.report_key(groups, (a).n_group_columns), groups, stepadv_internal.report_key_filter(groups, report_groups.key), coalesce(report_groups.name_like, '%'),
 		coalesce(stepadv_internal.report_base_column(groups, 'task_id'::text, NULL::text[]), 'NULL') || '::text', coalesce(stepadv_internal.report_base_column(groups, 'policy_version'::text, NULL::text[]), 'NULL') || '::text',
 		-- What is empty in one column of several says nothing.
@@ -78,8 +78,29 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.report_groups(stepadv_internal.attached, text[], text) IS 'part of stepadv-report: the groups that are asked for; error where one is, and is not there';
 
--- For an index: the words that groups begin with, which are those of the task, and what
--- method says most of a step of them.
+-- The query of the tags of groups: of an object of them a key and its value, of a list each.
+CREATE FUNCTION stepadv_internal.report_tags(a stepadv_internal.attached) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	rollouts CONSTANT regclass := stepadv_internal.report_view_of(a, 'rollouts'::text);
+	tags CONSTANT text := stepadv_internal.report_base_column(rollouts, 'tags'::text, '{jsonb}'::text[]);
+BEGIN
+	IF tags IS NULL THEN
+		RETURN 'SELECT NULL::text[] AS key, NULL::text[] AS tags WHERE false';
+	END IF;
+	RETURN format('SELECT y.key, (array_agg(DISTINCT y.tag ORDER BY y.tag))[1:12] AS tags
+		FROM (SELECT ARRAY[%1$s] AS key, stepadv_internal.report_short(concat_ws('' '', t.name, t.value), 40) AS tag FROM %2$s x
+			CROSS JOIN LATERAL (SELECT o.key AS name, o.value FROM jsonb_each_text(CASE WHEN jsonb_typeof(%3$s) = ''object'' THEN %3$s END) o
+				UNION ALL SELECT NULL::text AS name, l.value FROM jsonb_array_elements_text(CASE jsonb_typeof(%3$s) WHEN ''array'' THEN %3$s WHEN ''object'' THEN NULL ELSE jsonb_build_array(%3$s) END) l) t
+			WHERE %3$s IS NOT NULL) y WHERE y.tag <> '''' GROUP BY 1', stepadv_internal.report_key(rollouts, (a).n_group_columns), rollouts, tags);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.report_tags(stepadv_internal.attached) IS 'part of stepadv-report: the query of the tags of groups';
+
+-- For an index: the words that groups begin with, which are those of the task, what method
+-- says most of a step of them, and how their rollouts are tagged.
 CREATE FUNCTION stepadv_internal.report_described(a stepadv_internal.attached, groups stepadv_internal.report_group[], method text, observed text) RETURNS stepadv_internal.report_group[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -93,14 +114,15 @@ DECLARE
 BEGIN
 	-- Of the first steps of rollouts, which mostly see the same.
 	EXECUTE format('WITH first AS (SELECT ARRAY[%1$s] AS key, min(x.stepadv_no) AS no FROM %2$s x GROUP BY 1),
-		begun AS (SELECT f.key, min(stepadv_internal.report_short((%3$s)::text, 160)) AS words FROM %2$s x JOIN first f ON f.key = ARRAY[%1$s] AND f.no = x.stepadv_no GROUP BY 1),
-		judged AS (%4$s)
+		begun AS (SELECT f.key, stepadv_internal.report_short(min(left((%3$s)::text, 640)), 160) AS words FROM %2$s x JOIN first f ON f.key = ARRAY[%1$s] AND f.no = x.stepadv_no GROUP BY 1),
+		judged AS (%4$s), tagged AS (%5$s)
 		SELECT array_agg(ROW(g.group_no, g.key, g.name, g.n_rollouts, g.n_judged, g.n_steps, g.mean_return, g.sd_return, g.success_rate, g.uniform, g.n_states, g.n_shared_states, g.shared_step_share,
-			g.task, g.version, b.words, j.largest)::stepadv_internal.report_group ORDER BY g.group_no)
-		FROM unnest($1) g LEFT JOIN begun b ON b.key = g.key LEFT JOIN judged j ON j.key = g.key',
+			g.task, g.version, b.words, j.largest, t.tags)::stepadv_internal.report_group ORDER BY g.group_no)
+		FROM unnest($1) g LEFT JOIN begun b ON b.key = g.key LEFT JOIN judged j ON j.key = g.key LEFT JOIN tagged t ON t.key = g.key',
 		stepadv_internal.report_key(shown, (a).n_group_columns), shown, words,
 		CASE WHEN advantages IS NULL THEN 'SELECT NULL::text[] AS key, NULL::float8 AS largest WHERE false'
-			ELSE format('SELECT ARRAY[%s] AS key, max(greatest(-x.least_advantage, x.greatest_advantage)) AS largest FROM %s x WHERE x.method = $2 GROUP BY 1', stepadv_internal.report_key(advantages, (a).n_group_columns), advantages) END)
+			ELSE format('SELECT ARRAY[%s] AS key, max(greatest(-x.least_advantage, x.greatest_advantage)) AS largest FROM %s x WHERE x.method = $2 GROUP BY 1', stepadv_internal.report_key(advantages, (a).n_group_columns), advantages) END,
+		stepadv_internal.report_tags(a))
 	INTO found USING report_described.groups, report_described.method;
 	RETURN coalesce(found, '{}');
 END

@@ -137,7 +137,7 @@ DECLARE
 	texts record;
 BEGIN
 	SELECT * INTO texts FROM stepadv_internal.report_texts(a, shown, report_talks.observed, report_talks.done);
-	RETURN NEXT '<h3>Rollouts, step by step</h3><p class="note">Side by side: more to the right. Lines that were not there the step before are marked. A bar is a method''s advantage, as long as its share of the largest in the group.</p><div class="talks">';
+	RETURN NEXT '<h3 id="talks">Rollouts, step by step</h3><p class="note">Side by side: more to the right. Lines that were not there the step before are marked. A bar is a method''s advantage, as long as its share of the largest in the group.</p><div class="talks">';
 	RETURN QUERY EXECUTE format('SELECT concat(CASE WHEN t.n_before = 0 THEN stepadv_internal.report_talk_head(t.o) END,
 			CASE WHEN t.s IS NULL THEN ''<p class="dim">no steps</p>'' ELSE stepadv_internal.report_turn($1, t.s, t.state, t.seen, t.before, t.following, t.thought, t.done, t.result,
 				stepadv_internal.report_reason(t.n_visits, t.n_alike, t.n_others_judged, t.n_others_succeeded)) END, CASE WHEN t.is_last THEN ''</section>'' END)

@@ -4,9 +4,7 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 
@@ -111,40 +109,6 @@ json_elements(const JsonbValue *array, int *n)
 		if (token == WJB_ELEM)
 			elements[(*n)++] = element;
 	return elements;
-}
-
-bool
-json_is_whole(Words digits, int most)
-{
-	return digits.length <= most && strspn(digits.s, "-0123456789") == digits.length;
-}
-
-bool
-json_array_of(const JsonbValue *list, Oid element, Datum *array)
-{
-	int			n;
-	JsonbValue *elements = json_elements(list, &n);
-	Datum	   *values = ALLOCATE_ARRAY(Datum, n);
-
-	for (int i = 0; i < n; i++)
-	{
-		if (elements[i].type != (element == BOOLOID ? jbvBool : jbvNumeric))
-			return false;
-		if (element == BOOLOID)
-			values[i] = BoolGetDatum(elements[i].val.boolean);
-		else if (element == FLOAT4OID)
-			values[i] = DirectFunctionCall1(numeric_float4, NumericGetDatum(elements[i].val.numeric));
-		else
-		{
-			Words		digits = json_words(&elements[i]);
-
-			if (!json_is_whole(digits, 9))
-				return false;
-			values[i] = Int32GetDatum(atoi(digits.s));
-		}
-	}
-	*array = PointerGetDatum(construct_array(values, n, element, element == BOOLOID ? 1 : 4, true, element == BOOLOID ? TYPALIGN_CHAR : TYPALIGN_INT));
-	return true;
 }
 
 void

@@ -56,15 +56,6 @@ extern Words json_member_words(const JsonbValue *value, const char *key);
 /* Elements of an array as jsonb_array_elements gives them, its error included. */
 extern JsonbValue *json_elements(const JsonbValue *array, int *n);
 
-/* At most so many digits and signs, and nothing else. */
-extern bool json_is_whole(Words digits, int most);
-
-/*
- * An array of int4, boolean or float4 (element) of what is in the list, which is not
- * empty; false: it has something else, or whole numbers of more than 9 characters.
- */
-extern bool json_array_of(const JsonbValue *list, Oid element, Datum *array);
-
 /* JSON that is being written, and the value once it is complete. */
 typedef struct JsonWriter
 {

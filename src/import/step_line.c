@@ -20,6 +20,7 @@
 
 #include "arrays.h"
 #include "compat.h"
+#include "import/json_array.h"
 #include "import/json_read.h"
 #include "import/latin1.h"
 #include "import/step_line.h"
@@ -124,7 +125,7 @@ read_value(JsonbValue *value, Wanted wanted, Datum *datum, bool *isnull)
 			if (!json_is_array(value))
 				return false;
 			*isnull = JsonContainerSize(value->val.binary.data) == 0;
-			return *isnull || json_array_of(value, wanted == WHOLE_NUMBERS ? INT4OID : wanted == TRUTHS ? BOOLOID : FLOAT4OID, datum);
+			return *isnull || json_array_datum(value, wanted == WHOLE_NUMBERS ? INT4OID : wanted == TRUTHS ? BOOLOID : FLOAT4OID, datum);
 		case IGNORED:
 			*isnull = true;
 			return true;
@@ -139,7 +140,7 @@ read_value(JsonbValue *value, Wanted wanted, Datum *datum, bool *isnull)
 	words = json_words(value);
 	if (wanted == WHOLE_NUMBER || wanted == WHOLE_BIGINT)
 	{
-		if (!json_is_whole(words, wanted == WHOLE_NUMBER ? 9 : 18))
+		if (!is_whole_number(words, wanted == WHOLE_NUMBER ? 9 : 18))
 			return false;
 		*datum = wanted == WHOLE_NUMBER ? Int32GetDatum(atoi(words.s)) : Int64GetDatum(atoll(words.s));
 	}

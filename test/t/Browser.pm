@@ -95,15 +95,16 @@ sub call
 sub visit
 {
 	my ($self, $url, $width, $scheme, $medium) = @_;
-	$self->{said} = [];
-	$self->{loaded} = 0;
 	$self->call('Emulation.setDeviceMetricsOverride', { width => 0 + $width, height => 900, deviceScaleFactor => 1, mobile => JSON::PP::false });
 	$self->call('Emulation.setEmulatedMedia', { media => $medium // '', features => [ { name => 'prefers-color-scheme', value => $scheme // 'light' } ] });
 	# Another address first: one that differs in its fragment alone would not be loaded.
-	$self->call('Page.navigate', { url => 'about:blank' });
-	$self->{loaded} = 0;
-	$self->call('Page.navigate', { url => $url });
-	$self->hear until $self->{loaded};
+	foreach my $address ('about:blank', $url)
+	{
+		$self->{said} = [];
+		$self->{loaded} = 0;
+		$self->call('Page.navigate', { url => $address });
+		$self->hear until $self->{loaded};
+	}
 	return;
 }
 

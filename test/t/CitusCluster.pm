@@ -47,6 +47,13 @@ sub create_database
 	return;
 }
 
+sub drop_database
+{
+	my ($database, @nodes) = @_;
+	$_->safe_psql('postgres', "SET citus.enable_create_database_propagation = off; DROP DATABASE $database WITH (FORCE)") foreach @nodes;
+	return;
+}
+
 sub join_nodes
 {
 	my ($database, $coordinator, @workers) = @_;

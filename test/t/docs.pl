@@ -87,5 +87,27 @@ $node->safe_psql('docs_README_md', "SELECT stepadv.create_tables('every_view')")
 my $views = $node->safe_psql('docs_README_md', q{SELECT substr(relname, 7) FROM pg_class WHERE relnamespace = 'every_view'::regnamespace AND relkind = 'v' AND relname LIKE 'steps\_%' ORDER BY 1});
 is(join(' ', grep { !$told{"_$_"} && !$told{$_} } split /\n/, $views), '', 'and of every view');
 
+
+# By question: every function and view stands there, in a query or by its name.
+my $questions = slurp_file('docs/questions.md');
+is(join(' ', grep { my $name = s/_arrays$//r; $questions !~ /(?:stepadv\.|`)\Q$name\E\b/ } split /\n/, $functions), '', 'docs/questions.md: has every function');
+is(join(' ', grep { $questions !~ /(?:steps|`)_\Q$_\E\b/ } split /\n/, $views), '', 'and every view');
+# A question has its query, but for what needs more than these tables.
+my @unanswered = grep { !/^```sql/m } $questions =~ /^(\*\*[^*]+\?\*\*.*?)(?=^\*\*|^## |\z)/msg;
+is(join(' ', map { /^\*\*(.*?)\*\*/ } @unanswered), 'What would SPA say? Which groups are complete, and free?', 'every other question has a query');
+# What links lead to.
+my %anchors = map { my $page = $_; $page => { map { my $anchor = lc; $anchor =~ s/`//g; $anchor =~ s/[^\w\s-]//g; $anchor =~ s/ /-/g; $anchor => 1 } slurp_file($page) =~ /^#+ (.*)$/mg } } 'README.md', glob('docs/*.md');
+foreach my $page (sort keys %anchors)
+{
+	my @lost;
+	foreach my $link (slurp_file($page) =~ /\]\(((?!\w+:)[^)\s]*\.md[^)\s]*|#[^)\s]*)\)/g)
+	{
+		my ($to, $anchor) = $link =~ /^([^#]*)#?(.*)$/;
+		my $file = $to eq '' ? $page : $page eq 'README.md' ? $to : "docs/$to" =~ s{^docs/\.\./}{}r;
+		push @lost, $link if !-e $file || $anchor ne '' && $anchors{$file} && !$anchors{$file}{$anchor};
+	}
+	is(join(' ', @lost), '', "$page: its links lead somewhere");
+}
+
 $node->stop;
 done_testing();
