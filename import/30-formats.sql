@@ -445,15 +445,15 @@ AS 'MODULE_PATHNAME', 'stepadv_import_verl';
 COMMENT ON FUNCTION stepadv_internal.import_verl(jsonb, text, bigint) IS 'part of import_rollouts: what parse_verl gives';
 
 CREATE FUNCTION @extschema@.parse_verl(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN NEXT stepadv_internal.import_verl(document, source, n);
+	RETURN NEXT stepadv_internal.import_verl_more(document, stepadv_internal.import_verl(document, source, n));
 END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_verl(jsonb, text, bigint) IS
-'the rollout of a line of verl''s rollout dumps (input, output, score, step): one step; its task is the prompt, its group the prompt within the training step; n is the number of the line in source; one jsonb as in docs/import.md';
+'the rollout of a line of verl''s rollout dumps (input, output, score, step): one step, or one for each <tool_call> of the output and answer; arrays of tokens if there are; its task is the prompt, its group the prompt within the training step; n is the number of the line in source; one jsonb as in docs/import.md';
 
 CREATE FUNCTION stepadv_internal.import_intercode(document jsonb, source text) RETURNS jsonb[]
 LANGUAGE c IMMUTABLE PARALLEL SAFE

@@ -66,6 +66,15 @@ is(value(q(SELECT count(DISTINCT task_id) FROM agent.rollouts)), 1, 'one prompt 
 is(value(q(SELECT string_agg(concat_ws('|', rollout_id, step_no, reward, left(action, 11), metadata ->> 'acc'), E'\n' ORDER BY rollout_id, step_no) FROM agent.steps WHERE policy_version = '20')),
 	"u1|0|0|<tool_call>|false\nu1|1|1|It is under|true\nu2|0|0|No idea.|false", 'their steps');
 
+# ---- verl: tokens, and calls inside the output
+
+is_format('verl', "$data/verl/3.jsonl");
+loads('verl', '3 6', 'verl', "$data/verl");
+is(value(q(SELECT string_agg(concat_ws('|', right(rollout_id, 1), turn, tool, args, ok, reward, coalesce(next_observation, (SELECT n.observation FROM verl.steps n WHERE n.rollout_id = s.rollout_id AND n.step_no = s.step_no + 1))), E'\n' ORDER BY rollout_id, step_no) FROM verl.steps s)),
+	qq(1|0|add|{"a": 2, "b": 2}|t|4\n1|0|say|{}|f|Error: no voice\n1|1|1\n2|0|0\n3|0|look|{"at": "door"}|t|a red door\n3|1|0.5), 'calls and their results, with the marks of the template and without');
+is(value(q(SELECT string_agg(concat_ws('|', right(rollout_id, 1), step_no, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs), E'\n' ORDER BY rollout_id, step_no) FROM verl.steps WHERE response_token_ids IS NOT NULL)),
+	"1|0|{1,2}|{10,11,12}|{t,t,t}|{-0.5,-0.25,-1}\n1|2|{1,2,10,11,12,20,21}|{30}|{t}|{-2}\n2|0|{1,3}|{13}|{t}|{-0.125}", 'tokens of each turn by the mask; none where it does not tell turns apart');
+
 # ---- tau2: results, and a simulation alone
 
 is_format('tau2', "$data/tau2/results.json", "$data/tau2/sim_3.json");
