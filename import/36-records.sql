@@ -57,7 +57,7 @@ BEGIN
 	SELECT (array_agg(l.v - of_step ORDER BY l.step_no DESC))[1] || jsonb_build_object('steps', jsonb_agg(l.v - of_rollout ORDER BY l.step_no))
 	FROM (SELECT '{step_no,turn,observation,action,reward,meta,prompt_token_ids,response_token_ids,response_mask,rollout_logprobs}'::text[] AS of_step,
 			'{task_id,rollout_id,outcome,success,policy_version,policy_step,channel}'::text[] AS of_rollout) keys,
-		(SELECT stepadv_internal.import_record_line(r.v, first_value(r.v -> 'policy_version') OVER (PARTITION BY r.v -> 'prompt_uid', r.v -> 'trajectory_uid' ORDER BY r.v -> 'step_index'), ''::text, 1) AS v, r.v -> 'step_index' AS step_no
+		(SELECT stepadv_internal.import_record_line(r.v, first_value(r.v -> 'policy_version') OVER (PARTITION BY r.v -> 'prompt_uid', r.v -> 'trajectory_uid' ORDER BY r.v -> 'step_index'), ''::text, 1::float8) AS v, r.v -> 'step_index' AS step_no
 		FROM stepadv_internal.import_records(document) r(v) WHERE jsonb_typeof(r.v) = 'object') l
 	GROUP BY l.v -> 'task_id', l.v -> 'rollout_id', of_step, of_rollout;
 END
