@@ -197,6 +197,11 @@ foreach my $relation (qw(told.steps_rtmc told.chosen))
 	}
 }
 
+# Groups of other columns are in several shards: whoever asks for them fetches their rows.
+my $across = 'SELECT g.n, s.* FROM (SELECT n, stepadv.rollout_agg(step_id, r, 0, state, action, reward) AS rollouts FROM step WHERE task < 20 GROUP BY n) g, stepadv.group_summary(g.rollouts) s';
+like(plan_of($across), qr/GroupFold.*Citus Adaptive.*Seq Scan|GroupFold.*Citus Adaptive.*Scan/s, 'rows of groups across shards are folded here');
+is(rounded(ask($across)), rounded($alone->safe_psql('postgres', $across)), 'to what they are');
+
 # A fit by the statistics of each group, which the workers add up, is that of all rows.
 my $statistics = 'SELECT stepadv.progress_solve(stepadv.rollup(s.statistics), 0.01) FROM (SELECT stepadv.progress_statistics(r, x, reward) AS statistics
 	FROM (SELECT task, r, x, max(reward) OVER (PARTITION BY task, r) AS reward FROM step) s GROUP BY task) s';
