@@ -184,10 +184,34 @@ $$;
 COMMENT ON FUNCTION @extschema@.parse_openai_chat(jsonb, text, bigint) IS
 'rollouts of a document of OpenAI chat messages: a list of messages, an object with messages or traj, or a list of such (results of tau-bench); one jsonb per rollout as in docs/import.md';
 
+-- A demonstration is a history alone: what it did and what it was told next are the
+-- trajectory that it came from.
+CREATE FUNCTION stepadv_internal.import_swe_trajectory(document jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF jsonb_typeof(document -> 'history') IS DISTINCT FROM 'array' OR document ? 'trajectory' THEN
+		RETURN document -> 'trajectory';
+	END IF;
+	RETURN (
+		SELECT jsonb_agg(jsonb_build_object('action', h.v -> 'action', 'thought', h.v -> 'thought', 'response', h.v -> 'content', 'observation', h.told) ORDER BY h.i)
+		FROM (
+			SELECT x.i, x.v, CASE WHEN lead(x.v ->> 'role') OVER w IS DISTINCT FROM 'assistant' THEN stepadv_internal.import_text(lead(x.v -> 'content') OVER w) END AS told
+			FROM jsonb_array_elements(document -> 'history') WITH ORDINALITY x(v, i)
+			WHERE x.v ->> 'is_demo' IS DISTINCT FROM 'true'
+			WINDOW w AS (ORDER BY x.i)) h
+		WHERE h.v ->> 'role' = 'assistant' AND jsonb_typeof(h.v -> 'action') = 'string');
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_swe_trajectory(jsonb) IS 'part of parse_swe_agent: the document''s trajectory, or what its history tells of one; NULL without both';
+
 CREATE FUNCTION @extschema@.parse_swe_agent(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	trajectory CONSTANT jsonb := stepadv_internal.import_swe_trajectory(document);
 BEGIN
 	RETURN QUERY
 	WITH said AS MATERIALIZED (
@@ -196,7 +220,7 @@ BEGIN
 		WHERE h.v ->> 'role' = 'assistant' AND h.v ->> 'is_demo' IS DISTINCT FROM 'true'
 	), step AS (
 		SELECT t.i, t.v, t.v ->> 'action' AS action, btrim(t.v ->> 'action', E' \t\r\n') = '' AS is_empty, a.args, a.tool, a.repaired
-		FROM jsonb_array_elements(CASE WHEN jsonb_typeof(document -> 'trajectory') = 'array' THEN document -> 'trajectory' ELSE '[]' END) WITH ORDINALITY t(v, i)
+		FROM jsonb_array_elements(CASE WHEN jsonb_typeof(trajectory) = 'array' THEN trajectory ELSE '[]' END) WITH ORDINALITY t(v, i)
 		-- The call behind the action, where the model made one.  The history may
 		-- have been cut: what was done tells, and the order if there was more of that.
 		LEFT JOIN LATERAL (
@@ -214,7 +238,7 @@ BEGIN
 				WHERE a.v ->> 'role' = 'assistant' AND a.v ->> 'is_demo' IS DISTINCT FROM 'true'), 2147483647)
 		ORDER BY h.i DESC LIMIT 1
 	)
-	SELECT stepadv_internal.import_keep(CASE WHEN jsonb_typeof(document -> 'trajectory') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list trajectory')
+	SELECT stepadv_internal.import_keep(CASE WHEN jsonb_typeof(trajectory) IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list trajectory, and no action in a history')
 		ELSE stepadv_internal.import_about(document) || jsonb_strip_nulls(jsonb_build_object(
 			'truncated', CASE WHEN document #>> '{info,exit_status}' ~ 'exit_(cost|context|format|error|time)|early_exit' THEN true END,
 			'model', document #> '{replay_config,agent,model,name}')) || jsonb_build_object(
@@ -244,7 +268,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_swe_agent(jsonb, text, bigint) IS
-'the rollout of a SWE-agent .traj (every version that has trajectory); the ids come from the file or from source, its path; not judged unless the document has an outcome; one jsonb as in docs/import.md';
+'the rollout of a SWE-agent .traj (every version that has trajectory, and demonstrations, which are a history alone); the ids come from the file or from source, its path; not judged unless the document has an outcome; one jsonb as in docs/import.md';
 
 CREATE FUNCTION @extschema@.parse_mini_swe_agent(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
@@ -569,70 +593,3 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_react(text, text, bigint) IS
 'the rollouts of a text log of ReAct agents (Thought, Action, Observation): Reflexion''s logs of HotpotQA, ReAct''s of WebShop; one jsonb per rollout as in docs/import.md';
-
--- Where the user says what is where.
-CREATE FUNCTION @extschema@.parse_by_paths(document jsonb, paths jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 10
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	of_rollout CONSTANT text[] := '{group_id,task_id,run_id,rollout_id,outcome,success,truncated,policy_version,policy_step,model,channel,curation,started_at,ended_at,tags,meta}';
-	of_step CONSTANT text[] := '{step_no,turn,observation,next_observation,action,tool,args,ok,reward,turn_reward,value,cost,step_meta}';
-	given record;
-	vars jsonb;
-	item jsonb;
-	step jsonb;
-	found jsonb;
-	rollout jsonb;
-	steps jsonb[];
-	arguments record;
-	repaired jsonb;
-BEGIN
-	IF jsonb_typeof(paths) IS DISTINCT FROM 'object' OR NOT paths ?| '{task_id,group_id}' THEN
-		RAISE EXCEPTION 'paths must be an object with at least the key task_id or group_id'
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"rollouts": "$.episodes[*]", "task_id": "$.task", "steps": "$.turns[*]", "action": "$.act"}.';
-	END IF;
-	FOR given IN SELECT e.key, jsonb_typeof(e.value) AS type FROM jsonb_each(paths) e LOOP
-		IF given.key <> ALL (of_rollout || of_step || '{rollouts,steps}'::text[]) THEN
-			RAISE EXCEPTION 'paths has the unknown key %', quote_ident(given.key)
-				USING ERRCODE = 'invalid_parameter_value', HINT = format('There are: rollouts, steps, %s.', array_to_string(of_rollout || of_step, ', '));
-		END IF;
-		IF given.type <> 'string' THEN
-			RAISE EXCEPTION 'the path of % must be a string, not %', given.key, given.type USING ERRCODE = 'invalid_parameter_value';
-		END IF;
-		PERFORM (paths ->> given.key)::jsonpath;
-	END LOOP;
-	vars := jsonb_build_object('document', document, 'source', source, 'n', n);
-	FOR item IN SELECT jsonb_path_query(document, coalesce(paths ->> 'rollouts', '$')::jsonpath, vars, true) LOOP
-		SELECT coalesce(jsonb_object_agg(k.key, k.value), '{}') INTO rollout
-		FROM (SELECT r.key, jsonb_path_query_first(item, (paths ->> r.key)::jsonpath, vars, true) AS value
-			FROM unnest(of_rollout) r(key) WHERE paths ? r.key) k
-		WHERE k.value <> 'null';
-		repaired := '{}';
-		steps := '{}';
-		FOR step IN SELECT jsonb_path_query(item, coalesce(paths ->> 'steps', '$.steps[*]')::jsonpath, vars, true) LOOP
-			SELECT coalesce(jsonb_object_agg(CASE k.key WHEN 'step_meta' THEN 'meta' ELSE k.key END,
-				CASE WHEN k.key IN ('observation', 'next_observation') THEN to_jsonb(stepadv_internal.import_text(k.value)) ELSE k.value END), '{}') INTO found
-			FROM (SELECT s.key, jsonb_path_query_first(step, (paths ->> s.key)::jsonpath, vars, true) AS value
-				FROM unnest(of_step) s(key) WHERE paths ? s.key) k
-			WHERE k.value <> 'null';
-			IF jsonb_typeof(found -> 'args') = 'string' THEN
-				SELECT a.args, a.words, a.repaired INTO arguments FROM stepadv_internal.import_arguments(found -> 'args') a;
-				IF arguments.repaired IS NOT NULL THEN
-					repaired := jsonb_set(repaired, ARRAY[arguments.repaired], to_jsonb(coalesce((repaired ->> arguments.repaired)::bigint, 0) + 1));
-				END IF;
-				IF arguments.args IS NULL AND NOT found ? 'action' THEN
-					found := found || jsonb_build_object('action', found -> 'args');
-				END IF;
-				found := found || jsonb_build_object('args', arguments.args);
-			END IF;
-			steps := steps || found;
-		END LOOP;
-		RETURN NEXT CASE WHEN rollout ?| '{task_id,group_id}' THEN jsonb_build_object('rollout_id', stepadv_internal.import_digest(item)) || rollout
-				|| jsonb_build_object('steps', to_jsonb(steps), 'repaired', repaired)
-			ELSE jsonb_build_object('problem', format('nothing is where paths says the %s is', CASE WHEN paths ? 'group_id' THEN 'group_id' ELSE 'task_id' END)) END;
-	END LOOP;
-END
-$$;
-COMMENT ON FUNCTION @extschema@.parse_by_paths(jsonb, jsonb, text, bigint) IS
-'the rollouts of a JSON document by SQL/JSON paths: rollouts (default $) finds them, steps (default $.steps[*]) their steps, and a path for each key of docs/import.md what it is, relative to the rollout or the step; $document, $source and $n are known in paths; one jsonb per rollout';
