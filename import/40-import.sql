@@ -24,6 +24,9 @@ BEGIN
 			-- What the client made of NUL.
 			nul_replaced := length(document) - length(replace(document, chr(26), ''));
 			SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_react(replace(document, chr(26), chr(65533)), source, n) r;
+			IF paths IS NOT NULL AND format = 'react' THEN
+				rollouts := stepadv_internal.import_override(rollouts, paths, source, n);
+			END IF;
 			RETURN;
 		END IF;
 		IF document IS NOT NULL THEN
@@ -57,6 +60,9 @@ BEGIN
 		IF problem IS NULL AND rollouts IS NULL THEN
 			problem := 'there is no rollout in the document';
 		END IF;
+		IF paths IS NOT NULL AND format <> 'paths' THEN
+			rollouts := stepadv_internal.import_override(rollouts, paths, source, n);
+		END IF;
 	EXCEPTION WHEN data_exception OR program_limit_exceeded OR internal_error THEN
 		GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
 		IF SQLSTATE = 'XX000' AND problem NOT LIKE 'invalid memory alloc request%' THEN
@@ -72,7 +78,42 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_document(text, jsonb, text, text, bigint, jsonb, boolean) IS
-'part of import_rollouts: a document, as text or as jsonb, as rollouts in our words; paths as import_path_specs gives them; problem is NULL or says why it cannot be used';
+'part of import_rollouts: a document, as text or as jsonb, as rollouts in our words; paths as import_path_specs gives them, beside another format as the user does; problem is NULL or says why it cannot be used';
+
+-- Beside a format, paths say what is the user's to say of its rollouts: they begin at
+-- the rollout as the format gives it, metadata (meta) and steps included.
+CREATE FUNCTION stepadv_internal.import_override(rollouts jsonb[], paths jsonb, source text, n bigint) RETURNS jsonb[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	known CONSTANT text[] := '{group_id,task_id,run_id,rollout_id,outcome,success,truncated,policy_version,policy_step,model,channel,curation,started_at,ended_at,tags}';
+	given record;
+BEGIN
+	IF jsonb_typeof(paths) IS DISTINCT FROM 'object' THEN
+		RAISE EXCEPTION 'paths must be an object' USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"task_id": "$.meta.attributes.\"my.task\""}.';
+	END IF;
+	FOR given IN SELECT e.key, jsonb_typeof(e.value) AS type FROM jsonb_each(paths) e LOOP
+		IF given.key <> ALL (known) THEN
+			RAISE EXCEPTION 'paths has the key %, which says nothing of a rollout', quote_ident(given.key)
+				USING ERRCODE = 'invalid_parameter_value', HINT = format('Beside a format there are: %s.', array_to_string(known, ', '));
+		ELSIF given.type <> 'string' THEN
+			RAISE EXCEPTION 'the path of % must be a string, not %', given.key, given.type USING ERRCODE = 'invalid_parameter_value';
+		END IF;
+		PERFORM (paths ->> given.key)::jsonpath;
+	END LOOP;
+	RETURN ARRAY(
+		SELECT CASE WHEN r.v ? 'problem' OR NOT r.v ?| '{task_id,group_id}' THEN r.v ELSE
+			-- Who names one of task and group means what the rollouts are compared in.
+			CASE WHEN f.v ?| '{task_id,group_id}' THEN r.v - '{task_id,group_id}'::text[] ELSE r.v END || f.v END
+		FROM unnest(rollouts) WITH ORDINALITY r(v, i)
+		CROSS JOIN LATERAL (SELECT coalesce(jsonb_object_agg(x.key, x.value), '{}') AS v
+			FROM (SELECT e.key, jsonb_path_query_first(r.v, e.value::jsonpath, jsonb_build_object('source', source, 'n', n), true) AS value FROM jsonb_each_text(paths) e) x WHERE x.value <> 'null') f
+		ORDER BY r.i);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_override(jsonb[], jsonb, text, bigint) IS
+'part of import_rollouts: rollouts of a format with what paths find in them in place of what the format says; error where paths has a key that is not of a rollout';
 
 CREATE FUNCTION stepadv_internal.import_is_plain(rollout jsonb) RETURNS boolean
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -198,6 +239,21 @@ COMMENT ON FUNCTION stepadv_internal.import_counts(jsonb[]) IS 'part of import_r
 
 -- Formats whose documents one call reads need no look at each by itself, as long as
 -- nothing is wrong.
+CREATE FUNCTION stepadv_internal.import_given_paths(format text, paths jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF import_given_paths.paths IS NULL OR coalesce(import_given_paths.format, 'paths') = 'paths' THEN
+		RETURN stepadv_internal.import_path_specs(import_given_paths.paths);
+	END IF;
+	PERFORM stepadv_internal.import_override('{}'::jsonb[], import_given_paths.paths, NULL::text, NULL::bigint);
+	RETURN import_given_paths.paths;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_given_paths(text, jsonb) IS
+'part of import_rollouts: paths as import_document takes them: for the format paths (also NULL) those of import_path_specs, beside another format as they are; error where something is wrong with them';
+
 CREATE FUNCTION stepadv_internal.import_plain_format(documents regclass, format text, paths jsonb, is_latin1 boolean) RETURNS text
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -276,13 +332,11 @@ BEGIN
 		RAISE EXCEPTION 'unknown format: %', quote_literal(import_check.format)
 			USING ERRCODE = 'invalid_parameter_value', HINT = format('The formats: %s.', array_to_string(formats, ', '));
 	END IF;
-	IF import_check.format = 'paths' AND import_check.paths IS NULL OR import_check.format <> 'paths' AND import_check.paths IS NOT NULL THEN
-		RAISE EXCEPTION 'paths must be given with the format ''paths'', and only with it' USING ERRCODE = 'invalid_parameter_value';
+	IF import_check.format = 'paths' AND import_check.paths IS NULL THEN
+		RAISE EXCEPTION 'paths must be given with the format ''paths''' USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	IF import_check.paths IS NOT NULL THEN
-		-- Wrong paths are wrong for every document.
-		import_check.specs := stepadv_internal.import_path_specs(import_check.paths);
-	END IF;
+	-- Wrong paths are wrong for every document.
+	import_check.specs := stepadv_internal.import_given_paths(import_check.format, import_check.paths);
 	SELECT max(format_type(a.atttypid, -1)) FILTER (WHERE a.attname = 'document' AND a.atttypid IN ('text'::regtype, 'jsonb'::regtype)),
 		coalesce(bool_or(a.attname = 'source' AND a.atttypid = 'text'::regtype), false)
 	INTO kind, has_source
@@ -295,7 +349,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_check(regclass, text, jsonb) IS
-'part of import_rollouts: errors for wrong arguments; the type of the column document, whether there is a column source, and paths as import_path_specs gives them';
+'part of import_rollouts: errors for wrong arguments; the type of the column document, whether there is a column source, and paths as import_document takes them';
 
 -- Two rollouts with one id: the same once more (the problem is empty), or one too many.
 CREATE FUNCTION stepadv_internal.import_twins() RETURNS void

@@ -77,6 +77,7 @@ AS $$
 DECLARE
 	is_steps boolean := import_file.format IS NOT DISTINCT FROM 'steps';
 	seen record;
+	kind text;
 	result jsonb;
 BEGIN
 	IF NOT is_steps THEN
@@ -90,8 +91,14 @@ BEGIN
 		RETURN result;
 	END IF;
 	PERFORM stepadv_internal.import_make_documents(import_file.lines, import_file.source, seen.first_n, seen.first, seen.is_one);
+	kind := coalesce(import_file.format, CASE WHEN import_file.paths IS NOT NULL THEN 'paths' END, seen.guessed);
+	IF kind IN ('otel', 'langfuse') AND NOT seen.is_one THEN
+		PERFORM stepadv_internal.import_gather(kind, import_file.is_latin1);
+	ELSE
+		kind := import_file.format;
+	END IF;
 	SELECT to_jsonb(i) || jsonb_build_object('format', coalesce(import_file.format, CASE WHEN import_file.paths IS NOT NULL THEN 'paths' END, seen.guessed)) INTO result
-	FROM @extschema@.import_rollouts(import_file.schema, 'pg_temp.stepadv_file'::regclass, import_file.format, import_file.on_error, import_file.paths, import_file.group_prefix,
+	FROM @extschema@.import_rollouts(import_file.schema, 'pg_temp.stepadv_file'::regclass, kind, import_file.on_error, import_file.paths, import_file.group_prefix,
 		import_file.success_at, import_file.is_latin1, import_file.run_id, import_file.policy_version, import_file.policy_step, import_file.replace) i;
 	DROP TABLE pg_temp.stepadv_file;
 	RETURN result;
@@ -167,10 +174,10 @@ DECLARE
 BEGIN
 	IF import_path_problem.paths IS NULL THEN
 		RETURN CASE WHEN import_path_problem.format = 'paths' THEN 'with -f paths, -j must say where things are; --explain shows paths to begin with' END;
-	ELSIF import_path_problem.format <> 'paths' THEN
-		RETURN '-j is for -f paths, not ' || import_path_problem.format;
+	ELSIF import_path_problem.format = 'steps' THEN
+		RETURN '-j is not for -f steps';
 	END IF;
-	PERFORM stepadv_internal.import_path_specs(import_path_problem.paths::jsonb);
+	PERFORM stepadv_internal.import_given_paths(import_path_problem.format, import_path_problem.paths::jsonb);
 	RETURN NULL;
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;

@@ -77,6 +77,7 @@ all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 n_s
 		else
 			for (uint32 i = 0; i < n_steps; i++)
 				finite &= !isinf(number[i]);
+		CHECK_FOR_INTERRUPTS();
 	}
 	return finite;
 }

@@ -359,10 +359,13 @@ hides_infinity(const GroupColumns *group, const RtmcTable *table)
 
 /* By step the entry of its state or pair, if anybody wants it. */
 #define SPREAD(column, entries, of_step) \
-	if ((column) != NULL) \
-		for (uint32 i = 0; i < group->n_steps; i++) \
-			if ((of_step)[i] != NO_IDENTITY) \
-				(column)[i] = (entries)[(of_step)[i]]
+	do { \
+		if ((column) != NULL) \
+			for (uint32 i = 0; i < group->n_steps; i++) \
+				if ((of_step)[i] != NO_IDENTITY) \
+					(column)[i] = (entries)[(of_step)[i]]; \
+		CHECK_FOR_INTERRUPTS(); \
+	} while (0)
 
 /*
  * What nobody reads is left out, but not that it is out of range: whether a query

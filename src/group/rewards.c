@@ -188,9 +188,12 @@ stepadv_reward_components(PG_FUNCTION_ARGS)
 	for (uint32 r = 0; r < group.n_rollouts; r++)
 	{
 		for (uint32 i = group.first_step[r]; i < group.first_step[r + 1]; i++)
+		{
+			CHECK_ONCE_IN_A_WHILE(i);
 			add_components(&rows, &group, r, false, i);
+		}
+		CHECK_ONCE_IN_A_WHILE(r);
 		add_components(&rows, &group, r, true, r);
-		CHECK_FOR_INTERRUPTS();
 	}
 
 	{
