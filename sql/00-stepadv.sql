@@ -47,7 +47,7 @@ CREATE SCHEMA stepadv_internal;
 GRANT USAGE ON SCHEMA stepadv_internal TO PUBLIC;
 COMMENT ON SCHEMA stepadv_internal IS 'inner parts of the extension stepadv: nothing here is meant to be called by hand';
 
--- Set-returning functions that can leave their rows as columns: src/plan/step_scan.c
+-- Set-returning functions that can leave their rows as columns: src/plan/scan/step_scan.c
 CREATE FUNCTION stepadv_internal.row_support(internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_row_support';

@@ -1,4 +1,4 @@
--- The group: src/group/, src/plan/group_fold.c
+-- The group: src/group/, src/plan/fold/group_fold.c
 
 CREATE TYPE stepadv.rollout_group;
 

@@ -1,4 +1,4 @@
--- What a group has in common with its history: src/estimators/overlap.c
+-- What a group has in common with its history: src/findings/overlap.c
 
 CREATE FUNCTION stepadv.history_overlap(rollouts stepadv.rollout_group, history stepadv.rollout_group)
 RETURNS TABLE (n_rollouts integer, n_steps integer, n_states integer, n_known_states integer,

@@ -1,4 +1,4 @@
--- Where it is decided, and the graph in one row: src/estimators/decisions.c, failures.c,
+-- Where it is decided, and the graph in one row: src/findings/decisions.c, failures.c,
 -- action_values.c, graph_summary.c
 -- prior and baseline may be NULL (their default), so two of these are not STRICT: a NULL group gives no rows.
 

@@ -1,4 +1,4 @@
--- Pairs for training by preference: src/estimators/preference_pairs.c
+-- Pairs for training by preference: src/findings/preference_pairs.c
 
 CREATE FUNCTION stepadv_internal.preference_pairs(rollouts stepadv.rollout_group, method text, gamma float8, prior float8, baseline float8,
 	prior_mean text, success_above float8, min_gap float8, min_visits integer, min_confidence float8)

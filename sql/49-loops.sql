@@ -1,4 +1,4 @@
--- Loops, and a reward against them: src/estimators/loops.c, src/rewards/repeat_penalty.c
+-- Loops, and a reward against them: src/findings/loops.c, src/rewards/repeat_penalty.c
 
 CREATE FUNCTION stepadv.loops(rollouts stepadv.rollout_group, same text DEFAULT 'state_action', max_cycle integer DEFAULT 8)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, n_before integer, since integer, cycle_length integer,

@@ -1,4 +1,4 @@
--- What rollouts that were left out say of methods: src/estimators/leave_one_out.c,
+-- What rollouts that were left out say of methods: src/credit/leave_one_out.c,
 -- credit_check.c, credit_pool.c.
 
 CREATE FUNCTION stepadv.without_rollout(rollouts stepadv.rollout_group, rollout_id bigint) RETURNS stepadv.rollout_group

@@ -41,7 +41,7 @@ COMMENT ON FUNCTION stepadv_internal.advantage_by_group_query(stepadv_internal.a
 
 -- ---- Signs of the methods side by side
 
--- As src/estimators/step_signs.c says.
+-- As src/kept/step_signs.c says.
 CREATE TYPE stepadv_internal.signed_steps AS (patterns bigint[], counts bigint[], apart float8[]);
 COMMENT ON TYPE stepadv_internal.signed_steps IS 'how many steps have which signs by all methods (a pattern has a digit per method), and per pair of methods how far they are apart where they disagree';
 
@@ -215,7 +215,7 @@ CREATE AGGREGATE stepadv_internal.advantage_bins(advantage float8) (
 	SFUNC = stepadv_internal.advantage_bins_trans, STYPE = internal,
 	FINALFUNC = stepadv_internal.advantage_bins_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE stepadv_internal.advantage_bins(float8) IS 'how many steps are in each bin of 1/2048, as src/estimators/advantage_bins.c writes it; NULLs are in none; NULL over no rows';
+COMMENT ON AGGREGATE stepadv_internal.advantage_bins(float8) IS 'how many steps are in each bin of 1/2048, as src/kept/advantage_bins.c writes it; NULLs are in none; NULL over no rows';
 
 CREATE FUNCTION stepadv_internal.sum_of_bins_trans(internal, bins bytea) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE

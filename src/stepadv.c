@@ -12,8 +12,8 @@
 
 #include "compat.h"
 #include "long_work.h"
-#include "plan/group_fold.h"
-#include "plan/step_scan.h"
+#include "plan/fold/group_fold.h"
+#include "plan/scan/step_scan.h"
 
 PG_MODULE_MAGIC;
 
@@ -24,6 +24,7 @@ _PG_init(void)
 {
 	install_group_fold();
 	install_step_scan();
+	install_step_scan_join();
 	define_long_work_settings();
 	reserve_guc_prefix("stepadv");
 }

@@ -22,8 +22,8 @@
 #include "behaviour/labels.h"
 #include "behaviour/shape.h"
 #include "compat.h"
-#include "estimators/kept_advantages.h"
 #include "hash.h"
+#include "kept/kept_advantages.h"
 #include "sum.h"
 
 PG_FUNCTION_INFO_V1(stepadv_call_counts);

@@ -21,12 +21,12 @@
 #include "arrays.h"
 #include "estimator.h"
 #include "estimators/batch_td.h"
-#include "estimators/bellman.h"
-#include "estimators/cuts.h"
 #include "estimators/q_error.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
 #include "estimators/shrink.h"
+#include "estimators/values/bellman.h"
+#include "estimators/values/cuts.h"
 
 /* Of the scale of the returns: what two roundings of the same number differ by at most. */
 #define TIE 1e-12

@@ -11,9 +11,9 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
-#include "estimators/components.h"
 #include "estimators/graph.h"
-#include "estimators/neighbours.h"
+#include "estimators/values/components.h"
+#include "estimators/values/neighbours.h"
 #include "group/facts.h"
 
 /* ----------

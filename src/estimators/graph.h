@@ -12,7 +12,7 @@
 #define STEPADV_GRAPH_H
 
 #include "estimators/identity.h"
-#include "estimators/neighbours.h"
+#include "estimators/values/neighbours.h"
 #include "group/facts.h"
 
 typedef struct StateGraph

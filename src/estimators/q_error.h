@@ -9,8 +9,8 @@
 #ifndef STEPADV_Q_ERROR_H
 #define STEPADV_Q_ERROR_H
 
-#include "estimators/bellman.h"
 #include "estimators/rtmc.h"
+#include "estimators/values/bellman.h"
 
 /* What there is to know of how the group's rollouts came out.  Lengths are in units. */
 typedef struct Outcomes

@@ -118,6 +118,7 @@ normalise_turns(const GroupColumns *group, const RolloutFacts *facts, uint32 n_t
 
 		for (uint32 i = first; i < group->first_step[r + 1]; i++)
 		{
+			CHECK_ONCE_IN_A_WHILE(i);
 			weight[i] = 1;
 			set[i] = facts->judged[r] && i - first + 1 < n_turns ? (int32) (i - first) : NO_SET;
 			if (group->turn_reward != NULL && !isnan(group->turn_reward[i]))
@@ -143,11 +144,13 @@ merge_rewards(const GroupColumns *group, const RolloutFacts *facts, uint32 rollo
 	bool		any = false;
 
 	for (uint32 i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
-		if (group->turn_reward != NULL && !isnan(group->turn_reward[i]))
-		{
-			sum_add(&sum, group->turn_reward[i]);
-			any = true;
-		}
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
+		if (group->turn_reward == NULL || isnan(group->turn_reward[i]))
+			continue;
+		sum_add(&sum, group->turn_reward[i]);
+		any = true;
+	}
 	sum_add(&sum, facts->total[rollout]);
 	*merged = sum_value(&sum);
 	return any;
@@ -171,10 +174,10 @@ merge_without_turn_reward(const GroupColumns *group, const RolloutFacts *facts, 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 		for (uint32 i = group->first_step[r]; without[r] && i < group->first_step[r + 1]; i++)
 		{
+			CHECK_ONCE_IN_A_WHILE(i);
 			columns[0].number[i] = NAN;
 			columns[2].number[i] = merged[r];
 		}
-	CHECK_FOR_INTERRUPTS();
 	pfree(merged);
 	pfree(weight);
 	pfree(without);
@@ -211,6 +214,7 @@ turns_estimate(const GroupColumns *group, const RolloutFacts *facts, const Param
 		{
 			bool		last = i + 1 == group->first_step[r + 1];
 
+			CHECK_ONCE_IN_A_WHILE(i);
 			sum = turn[i] + discount * sum;
 			columns[0].number[i] = sum;
 			columns[2].number[i] = parameters[TURNS_TURN_COEF].number * sum +
@@ -218,7 +222,6 @@ turns_estimate(const GroupColumns *group, const RolloutFacts *facts, const Param
 			decay *= discount;
 		}
 	}
-	CHECK_FOR_INTERRUPTS();
 	pfree(turn);
 	if (parameters[TURNS_WITHOUT_TURN_REWARD].choice == WITHOUT_MERGE)
 		merge_without_turn_reward(group, facts, &options, columns);

@@ -17,7 +17,7 @@
 
 #include "arrays.h"
 #include "progress/kernels.h"
-#include "progress/linear_fit.h"
+#include "progress/least_squares.h"
 
 #define MOST_ITERATIONS 20000
 

@@ -22,6 +22,7 @@
 #include "progress/fit_state.h"
 #include "progress/fold.h"
 #include "progress/kernels.h"
+#include "progress/linear_fit.h"
 #include "progress/quality.h"
 #include "progress/statistics.h"
 #include "progress/step_arguments.h"

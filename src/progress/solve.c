@@ -32,6 +32,7 @@
 #include "compat.h"
 #include "parameters.h"
 #include "progress/kernels.h"
+#include "progress/least_squares.h"
 #include "progress/statistics.h"
 
 PG_FUNCTION_INFO_V1(stepadv_progress_solve);

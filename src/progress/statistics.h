@@ -5,7 +5,7 @@
 #ifndef STEPADV_PROGRESS_STATISTICS_H
 #define STEPADV_PROGRESS_STATISTICS_H
 
-#include "progress/linear_fit.h"
+#include "progress/least_squares.h"
 
 /* All values in native form. */
 

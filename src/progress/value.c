@@ -13,6 +13,12 @@
 #include "progress/value.h"
 #include "progress/value_io.h"
 
+const char *
+progress_type_name(ProgressType type)
+{
+	return type == TYPE_STATISTICS ? "progress_statistics" : "progress_model";
+}
+
 /* How many numbers a value has after its header. */
 static uint64
 count_numbers(ProgressKind kind, int version, uint64 dimension, uint64 width)

@@ -100,12 +100,6 @@ is_model_of_version_2(const Shape *shape)
 	return shape->kind != PROGRESS_STATISTICS && shape->version == PROGRESS_VERSION_2;
 }
 
-const char *
-progress_type_name(ProgressType type)
-{
-	return type == TYPE_STATISTICS ? "progress_statistics" : "progress_model";
-}
-
 static Size
 count_entries(const ProgressValue *value, int array)
 {

@@ -18,7 +18,7 @@
 
 #include "arrays.h"
 #include "compat.h"
-#include "estimators/graph_table.h"
+#include "findings/graph_table.h"
 #include "group/facts.h"
 #include "parameters.h"
 #include "render/dot.h"

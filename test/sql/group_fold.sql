@@ -1,4 +1,4 @@
--- The node that folds steps into groups (src/plan/group_fold.c): PostgreSQL's own
+-- The node that folds steps into groups (src/plan/fold/group_fold.c): PostgreSQL's own
 -- Agg, which stepadv.enable_group_fold = off brings back, is the judge.
 \set VERBOSITY terse
 SET jit = on;

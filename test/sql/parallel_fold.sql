@@ -1,4 +1,4 @@
--- GroupFold where several processes share the rows (src/plan/group_fold_exchange.c): the
+-- GroupFold where several processes share the rows (src/plan/fold/exchange.c): the
 -- same groups as one process alone has with PostgreSQL's own Agg, whatever is shared,
 -- spilled, missing, stopped or asked for again.
 \set VERBOSITY terse

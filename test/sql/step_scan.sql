@@ -1,4 +1,4 @@
--- The scan node that reads columns in place (src/plan/step_scan.c): PostgreSQL's own
+-- The scan node that reads columns in place (src/plan/scan/step_scan.c): PostgreSQL's own
 -- FunctionScan, which stepadv.enable_step_scan = off brings back, is the judge.
 \set VERBOSITY terse
 SET jit = on;

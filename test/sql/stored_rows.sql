@@ -1,4 +1,4 @@
--- Rows that GroupFold takes from a table as they are stored (src/plan/fold_input.c), against an Agg;
+-- Rows that GroupFold takes from a table as they are stored (src/plan/fold/input.c), against an Agg;
 -- and what is made of the answers where they stay in the server.
 
 SET jit = off;

@@ -5,6 +5,9 @@
 # as somebody would who tries them; and each in a database of its own.
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use PageBlocks;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -13,53 +16,6 @@ use Test::More;
 # is, then by what one wants to know.
 my @pages = map { $_ eq 'README' ? "$_.md" : "docs/$_.md" } qw(README questions tables import states signatures analyst dashboards report
 	compare decisions credit resampling success behaviour papers graph turns methods rewards progress tokens curation trainer pool upkeep scale-out);
-
-sub blocks
-{
-	my ($page) = @_;
-	my @blocks;
-	my ($label, $text, $after_sql);
-
-	foreach my $line (split /\n/, slurp_file($page))
-	{
-		if ($line =~ /^```(\S*)$/)
-		{
-			if (!defined $label)
-			{
-				($label, $text) = ($1, '');
-			}
-			else
-			{
-				if ($label eq 'sql')
-				{
-					push @blocks, { sql => $text };
-				}
-				elsif ($label eq '' && $after_sql)
-				{
-					$blocks[-1]{expected} = $text;
-				}
-				$after_sql = $label eq 'sql';
-				undef $label;
-			}
-		}
-		elsif (defined $label)
-		{
-			$text .= "$line\n";
-		}
-		elsif ($line ne '')
-		{
-			$after_sql = 0;
-		}
-	}
-	return @blocks;
-}
-
-sub tidy
-{
-	my ($output) = @_;
-
-	return join "\n", grep { $_ ne '' && !/^\(\d+ rows?\)$/ } map { s/\s+$//r } split /\n/, $output;
-}
 
 my $node = PostgreSQL::Test::Cluster->new('docs');
 # Rollouts are UTF-8, whatever the tester's locale.
@@ -73,22 +29,17 @@ my $has_import = ($node->psql('postgres', 'BEGIN; CREATE EXTENSION stepadv_impor
 sub run_page
 {
 	my ($page, $database, $how, @blocks) = @_;
-	my $script = "CREATE EXTENSION IF NOT EXISTS stepadv;\n";
+	my ($output, $messages) = PageBlocks::run_page($node->connstr($database), 'CREATE EXTENSION IF NOT EXISTS stepadv;', map { $_->{sql} } @blocks);
 
-	$script .= "\\echo \@\@$_\n$blocks[$_]{sql}" for 0 .. $#blocks;
-	my ($stdout, $stderr) = ('', '');
-	IPC::Run::run [ 'psql', '-X', '-q', '-v', 'VERBOSITY=terse', '-v', 'ON_ERROR_STOP=0', '-d',
-		$node->connstr($database) ], '<', \$script, '>', \$stdout, '2>', \$stderr;
-	my %output = $stdout =~ /^@@(\d+)\n(.*?)(?=^@@\d+\n|\z)/gms;
-	is($stderr =~ s/^NOTICE.*\n//mgr, '', "$page: its SQL runs, $how");
+	is(join('', map { $messages->{$_} } sort { $a <=> $b } keys %$messages) =~ s/^NOTICE.*\n//mgr, '', "$page: its SQL runs, $how");
 	foreach my $i (0 .. $#blocks)
 	{
-		is(tidy($output{$i} // ''), tidy($blocks[$i]{expected}), "$page: output of block " . ($i + 1) . ", $how")
+		is(PageBlocks::tidy($output->{$i} // ''), PageBlocks::tidy($blocks[$i]{expected}), "$page: output of block " . ($i + 1) . ", $how")
 		  if defined $blocks[$i]{expected};
 	}
 }
 
-my %blocks = map { $_ => [ blocks($_) ] } 'README.md', glob('docs/*.md');
+my %blocks = map { $_ => [ PageBlocks::blocks($_) ] } 'README.md', glob('docs/*.md');
 my %listed = map { $_ => 1 } @pages;
 is(join(' ', grep { @{ $blocks{$_} } && !$listed{$_} } sort keys %blocks), '', 'the list above has every page with SQL');
 @pages = grep { my $page = $_; @{ $blocks{$page} // [] } && ($has_import || !grep { $_->{sql} =~ /EXTENSION stepadv_import/ } @{ $blocks{$page} }) } @pages;

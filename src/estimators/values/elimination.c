@@ -1,0 +1,180 @@
+/*
+ * elimination.c
+ *		Elimination of the unknowns of a component, as far as it stays sparse.
+ *
+ * Unknowns are eliminated one by one, next always one with the least product of
+ * edges in and out: its equation is put into those that it is a target of.  What
+ * stands on the diagonal is never stored but always the sum of an unknown's leak
+ * and weights, of which none is negative, so nothing is subtracted and digits are
+ * not lost however rarely the rollouts leave the component (Grassmann, Taksar,
+ * Heyman 1985).
+ *
+ * Rows of long rollouts have few edges and stay so.  But a component may as well be
+ * as good as random, and then the rows of what is left fill: elimination ends when
+ * they hold MAX_ENTRIES more than twice what there was, or took MAX_WORK.
+ * A component of up to 1000 unknowns is always eliminated.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "estimators/values/elimination.h"
+
+/* As many as 1024 unknowns can have. */
+#define MAX_ENTRIES		(1024 * 1024)
+#define MAX_WORK		UINT64CONST(2000000000)
+
+/* ----------
+ * Which node is next
+ * ----------
+ */
+
+static uint32
+bucket_of(const ComponentSolver *solver, int32 node)
+{
+	uint64		product = (uint64) solver->row[node].length * solver->n_sources[node];
+
+	return (uint32) Min(product, solver->n_buckets - 1);
+}
+
+static void
+enqueue(ComponentSolver *solver, int32 node)
+{
+	uint32		which = bucket_of(solver, node);
+
+	solver->next[node] = solver->bucket[which];
+	solver->previous[node] = NOBODY - 1 - (int32) which;
+	if (solver->next[node] != NOBODY)
+		solver->previous[solver->next[node]] = node;
+	solver->bucket[which] = node;
+	solver->lowest = Min(solver->lowest, which);
+}
+
+/* The first of a bucket has the bucket for its previous, as a negative number. */
+static void
+dequeue(ComponentSolver *solver, int32 node)
+{
+	int32		previous = solver->previous[node];
+
+	if (solver->next[node] != NOBODY)
+		solver->previous[solver->next[node]] = previous;
+	if (previous < 0)
+		solver->bucket[NOBODY - 1 - previous] = solver->next[node];
+	else
+		solver->next[previous] = solver->next[node];
+}
+
+static int32
+least_node(ComponentSolver *solver)
+{
+	while (solver->bucket[solver->lowest] == NOBODY)
+		solver->lowest++;
+	return solver->bucket[solver->lowest];
+}
+
+/* ----------
+ * Elimination
+ * ----------
+ */
+
+static double
+diagonal(const ComponentSolver *solver, int32 node)
+{
+	const Entry *row = ROW(solver, node);
+	double		sum = solver->leak[node];
+
+	for (uint32 e = 0; e < solver->row[node].length; e++)
+		sum += row[e].weight;
+	return sum;
+}
+
+/* Put the equation of `node`, whose diagonal is known, into that of a source of it. */
+static void
+substitute(ComponentSolver *solver, int32 source, int32 node, double node_diagonal)
+{
+	GrowingList *list = &solver->row[source];
+	Entry	   *row = ROW(solver, source);
+	uint32	   *place = solver->place;
+	uint32		at;
+	double		share;
+
+	for (uint32 e = 0; e < list->length; e++)
+		place[row[e].node] = e + 1;
+	at = place[node] - 1;
+	share = row[at].weight / node_diagonal;
+	row[at] = row[--list->length];
+	place[row[at].node] = at + 1;
+	place[node] = 0;
+
+	solver->leak[source] += share * solver->leak[node];
+	solver->constant[source] += share * solver->constant[node];
+	for (uint32 e = 0; e < solver->row[node].length; e++)
+	{
+		Entry		entry = ROW(solver, node)[e];
+
+		if (entry.node == source)
+			continue;
+		if (place[entry.node] != 0)
+			ROW(solver, source)[place[entry.node] - 1].weight += share * entry.weight;
+		else
+		{
+			*(Entry *) extend_list(&solver->entries, list) = (Entry) {share * entry.weight, entry.node};
+			*(int32 *) extend_list(&solver->sources, &solver->column[entry.node]) = source;
+			solver->n_sources[entry.node]++;
+			place[entry.node] = list->length;
+		}
+	}
+	row = ROW(solver, source);
+	for (uint32 e = 0; e < list->length; e++)
+		place[row[e].node] = 0;
+	solver->work += list->length + solver->row[node].length;
+}
+
+static void
+eliminate_node(ComponentSolver *solver, int32 node)
+{
+	double		node_diagonal = diagonal(solver, node);
+	Size		before = solver->row[node].length;
+	Size		after = 0;
+
+	dequeue(solver, node);
+	solver->gone[node] = true;
+	solver->order[solver->n_gone++] = node;
+	for (uint32 s = 0; s < solver->column[node].length; s++)
+	{
+		int32		source = COLUMN(solver, node)[s];
+
+		if (solver->gone[source])
+			continue;
+		dequeue(solver, source);
+		before += solver->row[source].length;
+		substitute(solver, source, node, node_diagonal);
+		after += solver->row[source].length;
+		enqueue(solver, source);
+		CHECK_FOR_INTERRUPTS();
+	}
+	solver->n_entries = solver->n_entries + after - before;
+	for (uint32 e = 0; e < solver->row[node].length; e++)
+	{
+		int32		target = ROW(solver, node)[e].node;
+
+		dequeue(solver, target);
+		solver->n_sources[target]--;
+		enqueue(solver, target);
+	}
+}
+
+void
+eliminate(ComponentSolver *solver)
+{
+	Size		most = 2 * solver->n_entries + MAX_ENTRIES;
+
+	solver->n_buckets = count_buckets(solver->n);
+	solver->lowest = 0;
+	for (uint32 b = 0; b < solver->n_buckets; b++)
+		solver->bucket[b] = NOBODY;
+	for (uint32 i = solver->n; i-- > 0;)
+		enqueue(solver, (int32) i);
+	while (solver->n_gone < solver->n && solver->n_entries <= most && solver->work <= MAX_WORK)
+		eliminate_node(solver, least_node(solver));
+}

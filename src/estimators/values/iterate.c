@@ -1,0 +1,263 @@
+/*
+ * iterate.c
+ *		Gauss-Seidel sweeps, helped along.
+ *
+ * Sweeps converge for all value equations, as each unknown leads to a leak: the sum of what is
+ * open in the equations never grows.  But they are slow where leaks are rare, since a
+ * sweep hardly moves a value that all unknowns have in common.  That one is found
+ * directly: in the sum of all equations the weights cancel (aggregation to a single
+ * unknown).  What fewer unknowns have in common BiCGSTAB finds (van der Vorst 1992), whose
+ * corrections are taken while they bring something.
+ *
+ * In a shift what is open at most doubles; where sweeps do not make up for that, there
+ * are twice as many before the next.
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "miscadmin.h"
+
+#include "arrays.h"
+#include "estimators/values/iterate.h"
+
+#define SWEEPS_AT_ONCE		8
+#define CORRECTION_STEPS	200
+/* What a correction leaves of what was open before it. */
+#define CORRECTION_ENOUGH	1e-12
+#define MAX_SWEEPS			1000000
+
+typedef struct Iteration
+{
+	const ValueEquations *equations;
+	double	   *diagonal;		/* leak and weights of each unknown */
+	double	   *value;
+	double	   *residual;		/* what is open in each equation */
+	double		leaks;			/* of all */
+} Iteration;
+
+static void
+sweep(const Iteration *iteration)
+{
+	const ValueEquations *equations = iteration->equations;
+	double	   *value = iteration->value;
+
+	for (uint32 i = 0; i < equations->n; i++)
+	{
+		double		sum = equations->constant[i];
+
+		for (uint32 e = equations->first[i]; e < equations->first[i + 1]; e++)
+			sum += equations->weight[e] * value[equations->target[e]];
+		value[i] = sum / iteration->diagonal[i];
+		if (i % 1024 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/*
+ * Fills the residuals and returns the sum of their sizes; `noise` is what that is
+ * made of by rounding alone.
+ */
+static double
+measure_residuals(const Iteration *iteration, double *noise)
+{
+	const ValueEquations *equations = iteration->equations;
+	const double *value = iteration->value;
+	double		open = 0;
+	double		size = 0;
+
+	for (uint32 i = 0; i < equations->n; i++)
+	{
+		double		sum = equations->constant[i] - equations->leak[i] * value[i];
+
+		/* By differences, which are small where values have much in common. */
+		for (uint32 e = equations->first[i]; e < equations->first[i + 1]; e++)
+			sum += equations->weight[e] * (value[equations->target[e]] - value[i]);
+		iteration->residual[i] = sum;
+		open += fabs(sum);
+		/* Of so many terms, and those of a sum of 16 (any small number) beside. */
+		size += (equations->first[i + 1] - equations->first[i] + 16.0) *
+			(fabs(equations->constant[i]) + iteration->diagonal[i] * fabs(value[i]));
+		if (i % 1024 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	*noise = DBL_EPSILON * size;
+	return open;
+}
+
+/* Move all values by what makes the sum of the equations hold. */
+static void
+shift_all(const Iteration *iteration)
+{
+	double		sum = 0;
+
+	for (uint32 i = 0; i < iteration->equations->n; i++)
+		sum += iteration->residual[i];
+	for (uint32 i = 0; i < iteration->equations->n; i++)
+		iteration->value[i] += sum / iteration->leaks;
+}
+
+/* ----------
+ * Corrections
+ * ----------
+ */
+
+/* The equations' left side of x, divided by the diagonal. */
+static void
+apply(const Iteration *iteration, const double *x, double *result)
+{
+	const ValueEquations *equations = iteration->equations;
+
+	for (uint32 i = 0; i < equations->n; i++)
+	{
+		double		sum = 0;
+
+		for (uint32 e = equations->first[i]; e < equations->first[i + 1]; e++)
+			sum += equations->weight[e] * x[equations->target[e]];
+		result[i] = x[i] - sum / iteration->diagonal[i];
+		if (i % 1024 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static double
+dot(uint32 n, const double *x, const double *y)
+{
+	double		sum = 0;
+
+	for (uint32 i = 0; i < n; i++)
+		sum += x[i] * y[i];
+	return sum;
+}
+
+/* What to add to the values, by BiCGSTAB; as good as it gets in so many steps. */
+static void
+find_correction(const Iteration *iteration, double *correction)
+{
+	uint32		n = iteration->equations->n;
+	double	   *r = ALLOCATE_ARRAY(double, n);
+	double	   *shadow = ALLOCATE_ARRAY(double, n);
+	double	   *p = ALLOCATE_ZEROED_ARRAY(double, n);
+	double	   *v = ALLOCATE_ZEROED_ARRAY(double, n);
+	double	   *t = ALLOCATE_ARRAY(double, n);
+	double		rho = 1;
+	double		alpha = 1;
+	double		omega = 1;
+	double		enough;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		shadow[i] = r[i] = iteration->residual[i] / iteration->diagonal[i];
+		correction[i] = 0;
+	}
+	enough = dot(n, r, r) * CORRECTION_ENOUGH * CORRECTION_ENOUGH;
+	for (int step = 0; step < CORRECTION_STEPS; step++)
+	{
+		double		rho_before = rho;
+		double		tt;
+
+		rho = dot(n, shadow, r);
+		for (uint32 i = 0; i < n; i++)
+			p[i] = r[i] + rho / rho_before * (alpha / omega) * (p[i] - omega * v[i]);
+		apply(iteration, p, v);
+		alpha = rho / dot(n, shadow, v);
+		for (uint32 i = 0; i < n; i++)
+			r[i] -= alpha * v[i];
+		apply(iteration, r, t);
+		tt = dot(n, t, t);
+		omega = tt > 0 ? dot(n, t, r) / tt : 0;
+		/* It breaks down where one of these is 0. */
+		if (!isfinite(alpha) || !isfinite(omega))
+			break;
+		for (uint32 i = 0; i < n; i++)
+		{
+			correction[i] += alpha * p[i] + omega * r[i];
+			r[i] -= omega * t[i];
+		}
+		if (omega == 0 || dot(n, r, r) <= enough)
+			break;
+	}
+	pfree(r);
+	pfree(shadow);
+	pfree(p);
+	pfree(v);
+	pfree(t);
+}
+
+/* Takes a correction if it leaves less open; `open` is that before and after. */
+static bool
+correct(const Iteration *iteration, double *open)
+{
+	uint32		n = iteration->equations->n;
+	double	   *correction = ALLOCATE_ARRAY(double, n);
+	double	   *before = ALLOCATE_ARRAY(double, n);
+	double		noise;
+	double		open_after;
+	bool		better;
+
+	memcpy(before, iteration->value, n * sizeof(double));
+	find_correction(iteration, correction);
+	for (uint32 i = 0; i < n; i++)
+		iteration->value[i] += correction[i];
+	open_after = measure_residuals(iteration, &noise);
+	better = open_after < *open / 2;
+	if (better)
+		*open = open_after;
+	else
+	{
+		memcpy(iteration->value, before, n * sizeof(double));
+		measure_residuals(iteration, &noise);
+	}
+	pfree(correction);
+	pfree(before);
+	return better;
+}
+
+/* ----------
+ * All of it
+ * ----------
+ */
+
+void
+iterate_value_equations(const ValueEquations *equations, double *value)
+{
+	Iteration	iteration = {equations, ALLOCATE_ARRAY(double, equations->n), value, ALLOCATE_ARRAY(double, equations->n)};
+	double		open_before = INFINITY;
+	uint32		block = SWEEPS_AT_ONCE;
+	bool		correcting = true;
+
+	for (uint32 i = 0; i < equations->n; i++)
+	{
+		iteration.diagonal[i] = equations->leak[i];
+		for (uint32 e = equations->first[i]; e < equations->first[i + 1]; e++)
+			iteration.diagonal[i] += equations->weight[e];
+		iteration.leaks += equations->leak[i];
+	}
+	for (uint32 n = 0; n < MAX_SWEEPS; n += block)
+	{
+		double		noise;
+		double		open;
+
+		for (uint32 s = 0; s < block; s++)
+			sweep(&iteration);
+		open = measure_residuals(&iteration, &noise);
+		/* Rounding lets it come no nearer, or an overflow has made an end of it. */
+		if ((open <= noise && open > open_before / 2) || open == 0 || !isfinite(open))
+		{
+			pfree(iteration.diagonal);
+			pfree(iteration.residual);
+			return;
+		}
+		if (correcting && open > noise)
+			correcting = correct(&iteration, &open);
+		else if (open > open_before / 2)
+			block *= 2;
+		shift_all(&iteration);
+		open_before = open;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("values of %u states that lead to one another did not converge", equations->n),
+			 errhint("A gamma below 1, or a prior, makes them converge sooner.")));
+}

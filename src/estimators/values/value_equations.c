@@ -1,0 +1,29 @@
+/*
+ * value_equations.c
+ *		Room for Bellman's equations.
+ */
+#include "postgres.h"
+
+#include "arrays.h"
+#include "estimators/values/value_equations.h"
+
+void
+allocate_value_equations(uint32 n, Size n_edges, ValueEquations *equations)
+{
+	equations->n = n;
+	equations->first = ALLOCATE_ARRAY(uint32, (Size) n + 1);
+	equations->target = ALLOCATE_ARRAY(int32, n_edges);
+	equations->weight = ALLOCATE_ARRAY(double, n_edges);
+	equations->leak = ALLOCATE_ARRAY(double, n);
+	equations->constant = ALLOCATE_ARRAY(double, n);
+}
+
+void
+free_value_equations(ValueEquations *equations)
+{
+	pfree(equations->first);
+	pfree(equations->target);
+	pfree(equations->weight);
+	pfree(equations->leak);
+	pfree(equations->constant);
+}

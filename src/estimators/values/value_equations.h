@@ -1,0 +1,31 @@
+/*
+ * value_equations.h
+ *		Bellman's equations of a finite record.
+ *
+ * Unknown i has
+ *
+ *		(leak_i + sum of weights) V_i = constant_i + sum of weight_e V_target(e)
+ *
+ * over its edges e, first[i] up to first[i + 1].  A weight is greater than 0; the leak, at
+ * least 0, is what of an unknown leads to no other: rollouts that end there, discount,
+ * prior.  Every unknown leads, over some edges, to one with a leak, so there is one
+ * solution; it lies between the least and the most of constant / leak.
+ */
+#ifndef STEPADV_VALUE_EQUATIONS_H
+#define STEPADV_VALUE_EQUATIONS_H
+
+typedef struct ValueEquations
+{
+	uint32		n;
+	uint32	   *first;
+	int32	   *target;
+	double	   *weight;
+	double	   *leak;
+	double	   *constant;
+} ValueEquations;
+
+/* Room for so many unknowns and edges, which the caller fills. */
+extern void allocate_value_equations(uint32 n, Size n_edges, ValueEquations *equations);
+extern void free_value_equations(ValueEquations *equations);
+
+#endif							/* STEPADV_VALUE_EQUATIONS_H */

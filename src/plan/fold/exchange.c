@@ -1,0 +1,279 @@
+/*
+ * exchange.c
+ *		What the processes that fold the rows of one query together give each other.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "port/atomics.h"
+#include "storage/barrier.h"
+#include "utils/wait_event.h"
+
+#include "compat.h"
+#include "plan/fold/exchange.h"
+#include "plan/fold/files.h"
+
+/*
+ * Records are written in so many parts for every process, so that the last ones to
+ * be merged are not much, and in so many for all that a part fits a cache, as long
+ * as the blocks that are being written take but a quarter of the memory.
+ */
+#define PARTS_A_PROCESS 8
+#define MIN_PARTS		64
+#define MAX_PARTS		512
+#define PART_SIZE		((Size) 1024 * 1024)
+#define PART_MEMORY		((Size) 32 * 1024)
+
+/* Phases of the barrier. */
+enum
+{
+	FOLDING,					/* rows into tables, marking what is there */
+	SENDING,					/* what others have, too */
+	MERGING						/* for good */
+};
+
+struct FoldExchange
+{
+	Barrier		barrier;
+	dsm_handle	segment;
+	SharedFileSet files;
+	int			n_processes;
+	int			n_parts;
+	pg_atomic_uint32 next_part;
+	int			expected_groups;
+	Size		marks;			/* offsets from here: GroupMarks of all processes, */
+	Size		sent;			/* SentBlocks of every process and part */
+	FoldUsage	usage[FLEXIBLE_ARRAY_MEMBER];	/* by process */
+};
+
+struct ExchangeAccess
+{
+	FoldExchange *exchange;
+	int			process;
+	bool		attached;		/* to the barrier */
+	BlockFiles *files;
+};
+
+/* ----------
+ * Shared memory
+ * ----------
+ */
+
+/* Where everything is; the result is how long it is. */
+static Size
+lay_out(int n_processes, int expected_groups, double bytes, FoldExchange *exchange)
+{
+	Size		size = MAXALIGN(offsetof(FoldExchange, usage) + n_processes * sizeof(FoldUsage));
+	int			for_cache = Min(Max(Min(bytes / PART_SIZE, MAX_PARTS), MIN_PARTS), hash_memory_limit() / PART_MEMORY);
+
+	exchange->n_processes = n_processes;
+	exchange->n_parts = Max(n_processes * PARTS_A_PROCESS, for_cache);
+	exchange->expected_groups = expected_groups;
+	exchange->marks = size;
+	size += marks_size(expected_groups);
+	exchange->sent = size;
+	return size + (Size) n_processes * exchange->n_parts * sizeof(SentBlocks);
+}
+
+Size
+exchange_size(int n_processes, int expected_groups, double bytes)
+{
+	FoldExchange exchange;
+
+	return lay_out(n_processes, expected_groups, bytes, &exchange);
+}
+
+static SentBlocks *
+sent_of(FoldExchange *exchange)
+{
+	return (SentBlocks *) ((char *) exchange + exchange->sent);
+}
+
+static GroupMarks *
+marks_of(FoldExchange *exchange)
+{
+	return (GroupMarks *) ((char *) exchange + exchange->marks);
+}
+
+static ExchangeAccess *
+open_access(FoldExchange *exchange, int process)
+{
+	ExchangeAccess *access = palloc0(sizeof(ExchangeAccess));
+
+	access->exchange = exchange;
+	access->process = process;
+	access->files = open_block_files(&exchange->files, sent_of(exchange), exchange->n_processes, exchange->n_parts, process);
+	return access;
+}
+
+static void
+detach(ExchangeAccess *access)
+{
+	if (access->attached)
+		BarrierDetach(&access->exchange->barrier);
+	access->attached = false;
+}
+
+/* Nothing is marked, nothing sent. */
+static void
+empty_exchange(FoldExchange *exchange)
+{
+	BarrierInit(&exchange->barrier, 0);
+	pg_atomic_init_u32(&exchange->next_part, 0);
+	begin_marks(marks_of(exchange), exchange->expected_groups);
+	memset(exchange->usage, 0, exchange->n_processes * sizeof(FoldUsage));
+	memset(sent_of(exchange), 0, (Size) exchange->n_processes * exchange->n_parts * sizeof(SentBlocks));
+}
+
+ExchangeAccess *
+create_exchange(FoldExchange *exchange, int n_processes, int expected_groups, double bytes, dsm_segment *segment)
+{
+	lay_out(n_processes, expected_groups, bytes, exchange);
+	exchange->segment = dsm_segment_handle(segment);
+	SharedFileSetInit(&exchange->files, segment);
+	empty_exchange(exchange);
+	return open_access(exchange, 0);
+}
+
+void
+renew_exchange(ExchangeAccess *access)
+{
+	leave_exchange(access);
+	SharedFileSetDeleteAll(&access->exchange->files);
+	empty_exchange(access->exchange);
+}
+
+ExchangeAccess *
+find_exchange(FoldExchange *exchange)
+{
+	/* The segment of the query, which a worker has mapped. */
+	SharedFileSetAttach(&exchange->files, dsm_find_mapping(exchange->segment));
+	return open_access(exchange, ParallelWorkerNumber + 1);
+}
+
+/* ----------
+ * Who has what
+ * ----------
+ */
+
+bool
+join_exchange(ExchangeAccess *access)
+{
+	int			phase = BarrierAttach(&access->exchange->barrier);
+
+	access->attached = true;
+	if (phase == FOLDING)
+		return true;
+	if (phase == SENDING)
+		await_values(access);
+	else
+		detach(access);
+	return false;
+}
+
+GroupMarks *
+exchange_marks(const ExchangeAccess *access)
+{
+	return marks_of(access->exchange);
+}
+
+int
+n_exchange_parts(const ExchangeAccess *access)
+{
+	return access->exchange->n_parts;
+}
+
+void
+send_block(ExchangeAccess *access, int part, const void *block)
+{
+	put_block(access->files, part, block);
+}
+
+/* ----------
+ * Waiting
+ * ----------
+ */
+
+void
+await_marks(ExchangeAccess *access)
+{
+	BarrierArriveAndWait(&access->exchange->barrier, PG_WAIT_EXTENSION);
+}
+
+void
+await_values(ExchangeAccess *access)
+{
+	end_blocks(access->files);
+	BarrierArriveAndWait(&access->exchange->barrier, PG_WAIT_EXTENSION);
+	detach(access);
+}
+
+void
+leave_exchange(ExchangeAccess *access)
+{
+	close_block_files(access->files);
+	detach(access);
+}
+
+/* ----------
+ * What others sent
+ * ----------
+ */
+
+bool
+take_part(ExchangeAccess *access)
+{
+	uint32		part = pg_atomic_fetch_add_u32(&access->exchange->next_part, 1);
+
+	if (part >= access->exchange->n_parts)
+	{
+		close_block_files(access->files);
+		return false;
+	}
+	begin_blocks(access->files, part);
+	return true;
+}
+
+void *
+receive_block(ExchangeAccess *access)
+{
+	CHECK_FOR_INTERRUPTS();
+	return get_block(access->files);
+}
+
+/* ----------
+ * What they did
+ * ----------
+ */
+
+void
+tell_usage(ExchangeAccess *access, const FoldUsage *usage)
+{
+	access->exchange->usage[access->process] = *usage;
+}
+
+double
+rows_a_process(const ExchangeAccess *access)
+{
+	const FoldExchange *exchange = access->exchange;
+	double		n_rows = 0;
+	int			n = 0;
+
+	for (const FoldUsage *usage = exchange->usage; usage < exchange->usage + exchange->n_processes; usage++)
+	{
+		n_rows += usage->n_rows;
+		n += usage->took_part;
+	}
+	return n_rows / Max(n, 1);
+}
+
+FoldUsage *
+usage_of_processes(const ExchangeAccess *access, int *n_processes)
+{
+	Size		size = access->exchange->n_processes * sizeof(FoldUsage);
+
+	*n_processes = access->exchange->n_processes;
+	return memcpy(palloc(size), access->exchange->usage, size);
+}

@@ -1,0 +1,96 @@
+/*
+ * group.c
+ *		The group that a GroupFold is at: its keys, its rows, its value.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+
+#include "plan/fold/group.h"
+
+void
+show_keys(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+{
+	TupleTableSlot *keys = fold->keys;
+
+	ExecClearTuple(keys);
+	for (int k = 0; k < fold->n_keys; k++)
+	{
+		keys->tts_values[k] = row->tts_values[positions[k] - 1];
+		keys->tts_isnull[k] = row->tts_isnull[positions[k] - 1];
+	}
+	ExecStoreVirtualTuple(keys);
+}
+
+bool
+is_of_group(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+{
+	if (has_same_keys(fold, positions, row))
+		return true;
+	show_keys(fold, positions, row);
+	fold->comparing->ecxt_innertuple = fold->keys;
+	fold->comparing->ecxt_outertuple = fold->group_keys;
+	return ExecQualAndReset(fold->same_group, fold->comparing);
+}
+
+static GroupBuilder *
+as_aggregate(const GroupFoldState *fold, GroupBuilder *builder)
+{
+	if (fold->forgiving)
+		group_builder_forgive(builder);
+	return builder;
+}
+
+GroupBuilder *
+create_builder(GroupFoldState *fold)
+{
+	return as_aggregate(fold, group_builder_create_among(&fold->table_rows));
+}
+
+void
+begin_group(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+{
+	MemoryContext old;
+
+	ExecClearTuple(fold->group_keys);
+	MemoryContextReset(fold->group_memory);
+	show_keys(fold, positions, row);
+	old = MemoryContextSwitchTo(fold->group_memory);
+	ExecStoreMinimalTuple(ExecCopySlotMinimalTuple(fold->keys), fold->group_keys, false);
+	MemoryContextSwitchTo(old);
+	slot_getallattrs(fold->group_keys);
+	fold->builder = as_aggregate(fold, group_builder_create(fold->group_memory));
+}
+
+TupleTableSlot *
+give_value(GroupFoldState *fold, Datum value, bool isnull)
+{
+	TupleTableSlot *slot = fold->css.ss.ss_ScanTupleSlot;
+
+	ExecClearTuple(slot);
+	for (int k = 0; k < fold->n_keys; k++)
+	{
+		slot->tts_values[k] = fold->group_keys->tts_values[k];
+		slot->tts_isnull[k] = fold->group_keys->tts_isnull[k];
+	}
+	slot->tts_values[fold->n_keys] = value;
+	slot->tts_isnull[fold->n_keys] = isnull;
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* NULL over no rows, which a filter can leave. */
+TupleTableSlot *
+give_group(GroupFoldState *fold)
+{
+	MemoryContext old;
+	Datum		value;
+
+	if (group_builder_is_empty(fold->builder))
+		return give_value(fold, (Datum) 0, true);
+	old = MemoryContextSwitchTo(fold->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
+	begin_blame(fold);
+	value = PointerGetDatum(group_builder_finish(fold->builder));
+	end_blame(fold);
+	MemoryContextSwitchTo(old);
+	return give_value(fold, value, false);
+}

@@ -1,0 +1,296 @@
+/*
+ * group_fold.c
+ *		A plan node that folds steps into groups: rollout_agg(…) … GROUP BY ….
+ *
+ * PostgreSQL's Agg finds the group of each row in a hash table, and interprets
+ * an expression to hand the row to the transition function.  For an aggregate
+ * whose own work on a row is as little as rollout_agg's that is most of the
+ * cost.  This node gives the row to the GroupBuilder itself, and looks a group up
+ * only when a row's keys are other than those of the row before: the steps of a
+ * rollout are mostly stored together.
+ *
+ * Rows that come sorted by the keys are folded group by group.  Others go into a
+ * hash table: table.c.  What EXPLAIN says of it is in explain.c,
+ * what several processes need in shared.c.  The planner's half is in path.c.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_proc.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "long_work.h"
+#include "plan/fold/group.h"
+#include "plan/fold/group_fold.h"
+#include "plan/fold/methods.h"
+#include "plan/fold/records.h"
+#include "plan/fold/scattered.h"
+#include "plan/fold/table.h"
+
+static void begin_group_fold(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *execute_group_fold(CustomScanState *node);
+static void end_group_fold(CustomScanState *node);
+static void rescan_group_fold(CustomScanState *node);
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "GroupFold",
+	.BeginCustomScan = begin_group_fold,
+	.ExecCustomScan = execute_group_fold,
+	.EndCustomScan = end_group_fold,
+	.ReScanCustomScan = rescan_group_fold,
+	.ExplainCustomScan = explain_group_fold,
+	.EstimateDSMCustomScan = estimate_exchange,
+	.InitializeDSMCustomScan = begin_exchange,
+	.ReInitializeDSMCustomScan = rescan_exchange,
+	.InitializeWorkerCustomScan = begin_exchange_in_worker,
+	.ShutdownCustomScan = end_exchange,
+};
+
+Node *
+create_group_fold_state(CustomScan *plan)
+{
+	GroupFoldState *fold = (GroupFoldState *) newNode(sizeof(GroupFoldState), T_CustomScanState);
+
+	fold->css.methods = &exec_methods;
+	return (Node *) fold;
+}
+
+/* ----------
+ * Start
+ * ----------
+ */
+
+/* As for an Agg: whoever runs the query must be allowed to call the aggregate. */
+static void
+check_permission(const CustomScan *plan)
+{
+	Aggref	   *aggref = castNode(Aggref, llast_node(TargetEntry, plan->custom_scan_tlist)->expr);
+	AclResult	result = may_execute(aggref->aggfnoid, GetUserId());
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_AGGREGATE, get_func_name(aggref->aggfnoid));
+}
+
+static Oid *
+oids_of(const List *list)
+{
+	Oid		   *oids = palloc(list_length(list) * sizeof(Oid));
+
+	for (int i = 0; i < list_length(list); i++)
+		oids[i] = list_nth_oid(list, i);
+	return oids;
+}
+
+static AttrNumber *
+attributes_of(const List *list)
+{
+	AttrNumber *numbers = palloc(list_length(list) * sizeof(AttrNumber));
+
+	for (int i = 0; i < list_length(list); i++)
+		numbers[i] = list_nth_int(list, i);
+	return numbers;
+}
+
+static void
+describe_keys(GroupFoldState *fold, EState *estate)
+{
+	TupleTableSlot *row = fold->css.ss.ss_ScanTupleSlot;
+	TupleDesc	desc = CreateTemplateTupleDesc(fold->n_keys);
+
+	fold->key_positions = palloc(fold->n_keys * sizeof(AttrNumber));
+	for (int k = 0; k < fold->n_keys; k++)
+	{
+		fold->key_positions[k] = k + 1;
+		TupleDescCopyEntry(desc, k + 1, row->tts_tupleDescriptor, k + 1);
+	}
+	finish_tuple_desc(desc);
+	fold->keys = ExecInitExtraTupleSlot(estate, desc, &TTSOpsVirtual);
+	fold->group_keys = ExecInitExtraTupleSlot(estate, desc, &TTSOpsMinimalTuple);
+	fold->same_group = execTuplesMatchPrepare(desc, fold->n_keys, fold->key_positions, fold->equal, fold->collations,
+											  &fold->css.ss.ps);
+	fold->comparing = CreateExprContext(estate);
+	prepare_records(fold);
+	prepare_blame(fold);
+}
+
+static void
+begin_group_fold(CustomScanState *node, EState *estate, int eflags)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+	const CustomScan *plan = castNode(CustomScan, node->ss.ps.plan);
+	const List *inputs = list_nth(plan->custom_private, FOLD_INPUTS);
+	const List *nulls_first = list_nth(plan->custom_private, FOLD_NULLS_FIRST);
+	const List *counts = list_nth(plan->custom_private, FOLD_COUNTS);
+
+	check_permission(plan);
+	expect_rows(outerPlan(plan)->plan_rows);
+	outerPlanState(node) = ExecInitNode(outerPlan(plan), estate, eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK));
+	fold->equal = oids_of(list_nth(plan->custom_private, FOLD_EQUAL));
+	fold->less = oids_of(list_nth(plan->custom_private, FOLD_LESS));
+	fold->collations = oids_of(list_nth(plan->custom_private, FOLD_COLLATIONS));
+	fold->n_keys = list_length(nulls_first);
+	fold->nulls_first = palloc(fold->n_keys * sizeof(bool));
+	for (int k = 0; k < fold->n_keys; k++)
+		fold->nulls_first[k] = list_nth_int(nulls_first, k) != 0;
+	fold->n_args = linitial_int(counts);
+	fold->sorted_below = lsecond_int(counts) != 0;
+	fold->expected_groups = lthird_int(counts);
+	fold->forgiving = lfourth_int(counts) != 0;
+	fold->positions = attributes_of(inputs);
+	prepare_input(&fold->input, outerPlanState(node), fold->positions, list_length(inputs), fold->n_keys, fold->n_args);
+	fold->has_filter = list_length(inputs) > fold->n_keys + fold->n_args;
+	describe_keys(fold, estate);
+	fold->table_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: table", ALLOCSET_DEFAULT_SIZES);
+	fold->spill_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: spilled groups", ALLOCSET_DEFAULT_SIZES);
+	fold->parts_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: parts", ALLOCSET_DEFAULT_SIZES);
+	fold->group_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: group", ALLOCSET_DEFAULT_SIZES);
+}
+
+/* ----------
+ * Rows in order
+ * ----------
+ */
+
+static TupleTableSlot *
+fold_sorted(GroupFoldState *fold)
+{
+	TupleTableSlot *row = fold->pending ? fold->pending : next_input(&fold->input);
+
+	if (row == NULL)
+	{
+		fold->phase = FINISHED;
+		return NULL;
+	}
+	begin_group(fold, fold->positions, row);
+	do
+	{
+		add_row(fold, row);
+		row = next_input(&fold->input);
+	} while (row != NULL && is_of_group(fold, fold->positions, row));
+	fold->pending = row;
+	if (row == NULL)
+		fold->phase = FINISHED;
+	return give_group(fold);
+}
+
+/* ----------
+ * Execution
+ * ----------
+ */
+
+/* What is in parts, if anything is; a table without company can be given once more. */
+static void
+begin_giving_rest(GroupFoldState *fold)
+{
+	if (fold->parts != NULL)
+		begin_giving_parts(fold);
+	else if (fold->spill != NULL)
+		fold->phase = FINISHED;
+}
+
+static TupleTableSlot *
+next_group(GroupFoldState *fold)
+{
+	TupleTableSlot *slot = NULL;
+
+	if (fold->phase == BEFORE_ROWS)
+	{
+		if (fold->sorted_below)
+			fold->phase = FROM_SORTED;
+		else if (fold->exchange != NULL)
+			fold_with_others(fold);
+		else
+			fold_unsorted(fold);
+	}
+	if (fold->phase == FROM_TABLE)
+	{
+		slot = next_of_table(fold);
+		if (slot == NULL && !begin_giving_spill(fold))
+			begin_giving_rest(fold);
+	}
+	if (fold->phase == FROM_SPILL)
+	{
+		slot = next_of_spill(fold);
+		if (slot == NULL)
+			begin_giving_rest(fold);
+	}
+	if (fold->phase == FROM_PARTS)
+		slot = next_of_parts(fold);
+	else if (fold->phase == FROM_SORTED)
+		slot = fold_sorted(fold);
+	return slot ? slot : ExecClearTuple(fold->css.ss.ss_ScanTupleSlot);
+}
+
+/*
+ * Not by ExecScan: in the recheck of a row that another session has changed,
+ * older minor releases take a scan that is of no table for a join whose row is
+ * known already, also below a subquery, where it is to be run like an Agg.
+ */
+static TupleTableSlot *
+execute_group_fold(CustomScanState *node)
+{
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+	ExprContext *context = node->ss.ps.ps_ExprContext;
+	TupleTableSlot *slot;
+
+	ResetExprContext(context);
+	slot = next_group((GroupFoldState *) node);
+	if (projection == NULL || TupIsNull(slot))
+		return slot;
+	context->ecxt_scantuple = slot;
+	return ExecProject(projection);
+}
+
+static void
+forget_groups(GroupFoldState *fold)
+{
+	fold->phase = BEFORE_ROWS;
+	begin_input(&fold->input);
+	fold->builder = NULL;
+	fold->table = NULL;
+	ExecClearTuple(fold->keys);
+	ExecClearTuple(fold->group_keys);
+	fold->pending = NULL;
+	forget_parts(fold);
+	forget_spill(fold);
+	MemoryContextReset(fold->table_memory);
+	MemoryContextReset(fold->group_memory);
+}
+
+static void
+rescan_group_fold(CustomScanState *node)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+	PlanState  *below = outerPlanState(node);
+
+	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+	/* A table that is complete can be given out once more. */
+	if (fold->phase == FROM_TABLE && fold->exchange == NULL && below->chgParam == NULL)
+	{
+		begin_giving_table(fold);
+		return;
+	}
+	forget_groups(fold);
+	if (below->chgParam == NULL)
+		ExecReScan(below);
+}
+
+static void
+end_group_fold(CustomScanState *node)
+{
+	GroupFoldState *fold = (GroupFoldState *) node;
+
+	forget_groups(fold);
+	if (fold->exchange != NULL)
+		leave_exchange(fold->exchange);
+	MemoryContextDelete(fold->table_memory);
+	MemoryContextDelete(fold->spill_memory);
+	MemoryContextDelete(fold->parts_memory);
+	MemoryContextDelete(fold->group_memory);
+	ExecEndNode(outerPlanState(node));
+}

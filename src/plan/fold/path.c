@@ -1,0 +1,476 @@
+/*
+ * path.c
+ *		Where the planner is offered a GroupFold: the planner's half of group_fold.c.
+ *
+ * For a query whose only aggregate is one rollout_agg, by groups:
+ *
+ *		SELECT task, rollout_agg(…) FROM steps GROUP BY task
+ *
+ * and for each partition of it.  Left to PostgreSQL's own Agg: grouping sets,
+ * HAVING, DISTINCT and ORDER BY in the aggregate, a FILTER beside arguments to be
+ * computed, other aggregates beside it, partial aggregation, keys that cannot be
+ * both hashed and sorted.
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/plancat.h"
+#include "optimizer/planner.h"
+#include "optimizer/tlist.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+#include "utils/syscache.h"
+
+#include "aggregate.h"
+#include "compat.h"
+#include "plan/fold/cost.h"
+#include "plan/fold/foreign.h"
+#include "plan/fold/group_fold.h"
+
+PG_FUNCTION_INFO_V1(stepadv_fold_support);
+
+static bool enable_group_fold = true;
+static create_upper_paths_hook_type previous_hook = NULL;
+
+/*
+ * Planner support function of rollout_agg's transition functions.  It has nothing
+ * to say: that it is asked what they cost, before there are any paths, has the
+ * planner load this library.
+ */
+Datum
+stepadv_fold_support(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(NULL);
+}
+
+static Plan *plan_group_fold(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+							 List *tlist, List *clauses, List *custom_plans);
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "GroupFold",
+	.PlanCustomPath = plan_group_fold,
+};
+
+static const CustomScanMethods scan_methods = {
+	.CustomName = "GroupFold",
+	.CreateCustomScanState = create_group_fold_state,
+};
+
+/* Is it the function of our library that has this name? */
+static bool
+is_own_function(Oid function, const char *name, PGFunction address)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	bool		has_name = false;
+	FmgrInfo	info;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+
+	/* The name first: looking an address up loads the function's library. */
+	if (((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId)
+	{
+		bool		isnull;
+		Datum		source = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull);
+
+		has_name = !isnull && strcmp(TextDatumGetCString(source), name) == 0;
+	}
+	ReleaseSysCache(tuple);
+	if (!has_name)
+		return false;
+	fmgr_info(function, &info);
+	return info.fn_addr == address;
+}
+
+static bool
+is_rollout_agg(Oid aggregate, bool *forgiving)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+	Form_pg_aggregate form;
+	bool		is_ours;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_aggregate) GETSTRUCT(tuple);
+	*forgiving = is_own_function(form->aggtransfn, "stepadv_forgiving_rollout_agg_trans", stepadv_forgiving_rollout_agg_trans);
+	is_ours = (*forgiving || is_own_function(form->aggtransfn, "stepadv_rollout_agg_trans", stepadv_rollout_agg_trans)) &&
+		is_own_function(form->aggfinalfn, "stepadv_rollout_agg_final", stepadv_rollout_agg_final);
+	ReleaseSysCache(tuple);
+	return is_ours;
+}
+
+/*
+ * Is there anything in an expression beyond the keys and one aggregate?  The
+ * first aggregate met becomes fold->aggref.
+ */
+static bool
+needs_more(Node *node, Fold *fold)
+{
+	if (node == NULL || list_member(fold->keys, node))
+		return false;
+	if (IsA(node, Aggref))
+	{
+		if (fold->aggref == NULL)
+			fold->aggref = (Aggref *) node;
+		return !equal(fold->aggref, node);
+	}
+	if (IsA(node, Var) || IsA(node, GroupingFunc))
+		return true;
+	return expression_tree_walker(node, needs_more, fold);
+}
+
+/* A column, a constant, or a cast of one that takes every value, as from int to bigint. */
+static bool
+cannot_fail(const Node *node)
+{
+	while (IsA(node, FuncExpr) && list_length(((const FuncExpr *) node)->args) == 1 &&
+		   get_func_leakproof(((const FuncExpr *) node)->funcid))
+		node = linitial(((const FuncExpr *) node)->args);
+	return IsA(node, Var) || IsA(node, Const) ||
+		(IsA(node, Param) && ((const Param *) node)->paramkind == PARAM_EXTERN);
+}
+
+/*
+ * The plan below computes arguments beside the filter, while an Agg computes
+ * those of rows that pass: an argument that fails or does something would tell.
+ */
+static bool
+filter_guards_arguments(const Aggref *aggref)
+{
+	ListCell   *lc;
+
+	if (aggref->aggfilter == NULL)
+		return false;
+	foreach(lc, aggref->args)
+		if (!cannot_fail((const Node *) lfirst_node(TargetEntry, lc)->expr))
+			return true;
+	return false;
+}
+
+static bool
+can_fold(PlannerInfo *root, const PathTarget *target, Fold *fold)
+{
+	ListCell   *lc;
+
+	fold->clauses = root->parse->groupClause;
+	foreach(lc, fold->clauses)
+	{
+		Index		ref = lfirst_node(SortGroupClause, lc)->tleSortGroupRef;
+		ListCell   *expr;
+		int			i = 0;
+
+		foreach(expr, target->exprs)
+			if (get_pathtarget_sortgroupref(target, i++) == ref)
+				break;
+		if (expr == NULL)
+			return false;
+		fold->keys = lappend(fold->keys, lfirst(expr));
+	}
+	foreach(lc, target->exprs)
+		if (needs_more(lfirst(lc), fold))
+			return false;
+	return fold->aggref != NULL && fold->aggref->agglevelsup == 0 &&
+		fold->aggref->aggsplit == AGGSPLIT_SIMPLE &&
+		fold->aggref->aggdistinct == NIL && fold->aggref->aggorder == NIL &&
+		!filter_guards_arguments(fold->aggref) &&
+		is_rollout_agg(fold->aggref->aggfnoid, &fold->forgiving);
+}
+
+/* By the marks of GROUP BY alone a sort finds a key that is volatile. */
+static void
+collect_inputs(PlannerInfo *root, Fold *fold)
+{
+	ListCell   *lc;
+	ListCell   *clause = list_head(fold->clauses);
+
+	fold->inputs = list_copy(fold->keys);
+	foreach(lc, fold->aggref->args)
+		fold->inputs = lappend(fold->inputs, lfirst_node(TargetEntry, lc)->expr);
+	fold->n_args = list_length(fold->aggref->args);
+	if (fold->aggref->aggfilter != NULL)
+		fold->inputs = lappend(fold->inputs, fold->aggref->aggfilter);
+	fold->alone = create_empty_pathtarget();
+	foreach(lc, fold->inputs)
+	{
+		add_column_to_pathtarget(fold->alone, lfirst(lc), clause ? lfirst_node(SortGroupClause, clause)->tleSortGroupRef : 0);
+		clause = clause ? lnext(fold->clauses, clause) : NULL;
+	}
+	set_pathtarget_cost_width(root, fold->alone);
+}
+
+/*
+ * Where a table's rows are scanned and all inputs are columns of its own, they
+ * are taken from the rows as they are, which saves a projection: the whole row,
+ * as it is stored, is the target.  NULL: cannot be.
+ */
+static PathTarget *
+stored_row(PlannerInfo *root, Path *path, const Fold *fold, List **positions)
+{
+	RelOptInfo *rel = path->parent;
+	PathTarget *target;
+	List	   *row;
+	ListCell   *lc;
+
+	if (!IS_SIMPLE_REL(rel) || rel->rtekind != RTE_RELATION ||
+		(path->pathtype != T_SeqScan && path->pathtype != T_IndexScan && path->pathtype != T_BitmapHeapScan))
+		return NULL;
+	foreach(lc, fold->inputs)
+	{
+		const Var  *var = lfirst(lc);
+
+		if (!IsA(var, Var) || var->varno != rel->relid || var->varattno <= 0)
+			return NULL;
+		*positions = lappend_int(*positions, var->varattno);
+	}
+	row = build_physical_tlist(root, rel);
+	if (row == NIL)
+		return NULL;			/* it has dropped columns */
+	target = create_empty_pathtarget();
+	foreach(lc, row)
+		add_column_to_pathtarget(target, lfirst_node(TargetEntry, lc)->expr, 0);
+	return set_pathtarget_cost_width(root, target);
+}
+
+/* Are the inputs among what a path gives anyway? */
+static bool
+gives_inputs(const Path *path, const Fold *fold, List **positions)
+{
+	ListCell   *lc;
+
+	*positions = NIL;
+	foreach(lc, fold->inputs)
+	{
+		int			position = 1;
+		ListCell   *given;
+
+		foreach(given, path->pathtarget->exprs)
+		{
+			if (equal(lfirst(given), lfirst(lc)))
+				break;
+			position++;
+		}
+		if (given == NULL)
+			return false;
+		*positions = lappend_int(*positions, position);
+	}
+	return true;
+}
+
+/*
+ * A path that gives the inputs, with as little work as can be: rows as they are
+ * stored, or as they come, or else the inputs and nothing more.  The latter is
+ * also what a sort wants.
+ */
+static Path *
+path_of_inputs(PlannerInfo *root, Path *path, const Fold *fold, bool for_sort, List **positions)
+{
+	Path	   *scan = IsA(path, ProjectionPath) ? ((ProjectionPath *) path)->subpath : path;
+	PathTarget *target;
+
+	if (!for_sort)
+	{
+		*positions = NIL;
+		target = stored_row(root, scan, fold, positions);
+		if (target != NULL)
+			return (Path *) create_projection_path(root, scan->parent, scan, target);
+		if ((!IS_SIMPLE_REL(scan->parent) || scan->parent->rtekind != RTE_RELATION) &&
+			gives_inputs(path, fold, positions))
+			return path;
+	}
+	*positions = NIL;
+	for (int i = 1; i <= list_length(fold->inputs); i++)
+		*positions = lappend_int(*positions, i);
+	return (Path *) create_projection_path(root, scan->parent, scan, fold->alone);
+}
+
+/* Shared: for the processes that share the rows of the input, which is partial. */
+static CustomPath *
+make_fold(PlannerInfo *root, RelOptInfo *rel, const Fold *fold, Path *input, AggStrategy strategy, bool shared, List *positions)
+{
+	CustomPath *path = makeNode(CustomPath);
+	List	   *lists[N_FOLD_LISTS] = {NIL};
+	List	   *tlist = NIL;
+	ListCell   *key;
+	ListCell   *clause;
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.parallel_aware = shared;
+	path->path.parallel_safe = rel->consider_parallel && input->parallel_safe;
+	path->path.parallel_workers = input->parallel_workers;
+	path->path.pathkeys = strategy == AGG_SORTED ? root->group_pathkeys : NIL;
+	path->flags = CUSTOM_PATH_FLAGS;
+	path->methods = &path_methods;
+	path->custom_paths = list_make1(input);
+	cost_group_fold(root, &path->path, input, fold, strategy);
+
+	forboth(key, fold->keys, clause, fold->clauses)
+	{
+		const SortGroupClause *c = lfirst_node(SortGroupClause, clause);
+
+		lists[FOLD_EQUAL] = lappend_oid(lists[FOLD_EQUAL], c->eqop);
+		lists[FOLD_LESS] = lappend_oid(lists[FOLD_LESS], c->sortop);
+		lists[FOLD_COLLATIONS] = lappend_oid(lists[FOLD_COLLATIONS], exprCollation(lfirst(key)));
+		lists[FOLD_NULLS_FIRST] = lappend_int(lists[FOLD_NULLS_FIRST], c->nulls_first);
+		tlist = lappend(tlist, makeTargetEntry(lfirst(key), list_length(tlist) + 1, NULL, false));
+	}
+	tlist = lappend(tlist, makeTargetEntry((Expr *) fold->aggref, list_length(tlist) + 1, NULL, false));
+	lists[FOLD_INPUTS] = positions;
+	lists[FOLD_COUNTS] = list_make4_int(fold->n_args, strategy == AGG_SORTED, (int) Min(fold->n_groups, (double) INT_MAX),
+										fold->forgiving);
+
+	path->custom_private = list_make1(tlist);
+	for (int l = 0; l < N_FOLD_LISTS; l++)
+		path->custom_private = lappend(path->custom_private, lists[l]);
+	return path;
+}
+
+static void
+offer_folds(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, const Fold *fold)
+{
+	ListCell   *lc;
+	List	   *positions;
+	Path	   *input;
+
+	foreach(lc, input_rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+		bool		sorted = pathkeys_contained_in(root->group_pathkeys, path->pathkeys);
+
+		if (path->param_info != NULL || (!sorted && path != input_rel->cheapest_total_path))
+			continue;
+		input = path_of_inputs(root, path, fold, !sorted, &positions);
+		if (!sorted)
+			input = (Path *) create_sort_path(root, input->parent, input, root->group_pathkeys, -1.0);
+		add_path(rel, &make_fold(root, rel, fold, input, AGG_SORTED, false, positions)->path);
+	}
+	if (enable_hashagg)
+	{
+		input = path_of_inputs(root, input_rel->cheapest_total_path, fold, false, &positions);
+		add_path(rel, &make_fold(root, rel, fold, input, AGG_HASHED, false, positions)->path);
+	}
+}
+
+/*
+ * As add_partial_path, for a path without order, but that what it beats is not
+ * freed: the planner may have gathered it already.  True if it is the cheapest now.
+ */
+static bool
+add_shared_path(RelOptInfo *rel, Path *path)
+{
+	List	   *kept = list_make1(path);
+	ListCell   *lc;
+
+	foreach(lc, rel->partial_pathlist)
+	{
+		Path	   *other = lfirst(lc);
+
+		if (other->total_cost <= path->total_cost || (other->pathkeys != NIL && other->total_cost <= path->total_cost * 1.01))
+			return false;
+		if (other->pathkeys != NIL)
+			kept = lappend(kept, other);
+	}
+	rel->partial_pathlist = kept;
+	return true;
+}
+
+/*
+ * Every process gives whole groups, so what is above can be done by all of them, too.
+ * A query's own groups can be gathered right here; those of a subquery, where the
+ * query above sees to it, as late as can be.
+ */
+static void
+offer_shared_fold(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, const Fold *fold)
+{
+	List	   *positions;
+	Path	   *input;
+
+	if (!enable_hashagg || !rel->consider_parallel || input_rel->partial_pathlist == NIL)
+		return;
+	input = path_of_inputs(root, linitial(input_rel->partial_pathlist), fold, false, &positions);
+	if (add_shared_path(rel, &make_fold(root, rel, fold, input, AGG_HASHED, true, positions)->path) &&
+		rel->reloptkind == RELOPT_UPPER_REL)
+		generate_gather_paths(root, rel, true);
+}
+
+/* Of a partition of which others are folded elsewhere (foreign.c). */
+static void
+fold_partition(PlannerInfo *root, RelOptInfo *partition, RelOptInfo *grouped)
+{
+	Fold		fold = {0};
+
+	if (!can_fold(root, grouped->reltarget, &fold))
+		return;
+	collect_inputs(root, &fold);
+	fold.n_groups = estimate_num_groups(root, fold.keys, partition->rows, NULL, NULL);
+	estimate_scatter(root, &fold);
+	offer_folds(root, partition, grouped, &fold);
+}
+
+static void
+offer_group_fold(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *rel, void *extra)
+{
+	const Query *parse = root->parse;
+	Fold		fold = {0};
+
+	if (previous_hook)
+		previous_hook(root, stage, input_rel, rel, extra);
+	if (!enable_group_fold || stage != UPPERREL_GROUP_AGG || extra == NULL || rel->pathlist == NIL ||
+		parse->groupClause == NIL || parse->groupingSets != NIL || parse->hasTargetSRFs ||
+		((GroupPathExtraData *) extra)->havingQual != NULL ||
+		!grouping_is_hashable(parse->groupClause) || !grouping_is_sortable(parse->groupClause))
+		return;
+	if (!can_fold(root, rel->reltarget, &fold))
+		return;
+	collect_inputs(root, &fold);
+	fold.n_groups = ((Path *) linitial(rel->pathlist))->rows;
+	estimate_scatter(root, &fold);
+	charge_revisits(root, rel, &fold);
+	offer_folds(root, input_rel, rel, &fold);
+	offer_shared_fold(root, input_rel, rel, &fold);
+	offer_foreign_folds(root, input_rel, rel, &fold, extra, fold_partition);
+}
+
+static Plan *
+plan_group_fold(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+				List *tlist, List *clauses, List *custom_plans)
+{
+	CustomScan *fold = makeNode(CustomScan);
+
+	Assert(clauses == NIL);
+	fold->scan.scanrelid = 0;
+	fold->scan.plan.targetlist = tlist;
+	/* As the outer plan, not in custom_plans: the executor then hands changed parameters on. */
+	outerPlan(fold) = linitial(custom_plans);
+	fold->flags = path->flags;
+	fold->methods = &scan_methods;
+	fold->custom_scan_tlist = copyObject(linitial(path->custom_private));
+	fold->custom_private = list_delete_first(list_copy(path->custom_private));
+	return &fold->scan.plan;
+}
+
+void
+install_group_fold(void)
+{
+	DefineCustomBoolVariable("stepadv.enable_group_fold",
+							 "Enables the planner's use of a node of its own for rollout_agg by groups.",
+							 NULL, &enable_group_fold, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	RegisterCustomScanMethods(&scan_methods);
+	previous_hook = create_upper_paths_hook;
+	create_upper_paths_hook = offer_group_fold;
+}

@@ -1,0 +1,420 @@
+/*
+ * scattered.c
+ *		Rows whose groups take turns, and groups for which there is no room.
+ *
+ * Rows and values are written into parts (parts.c).  Then one part after
+ * the other is folded, in a hash table of its own.  If that finds no room for a group,
+ * records of it are put off, and folded when the groups that found room are given.
+ *
+ * Most records of a part are of groups that were met before, and keys are mostly
+ * written alike: groups are known by the image of their keys first, and only
+ * what is met for the first time is looked up as the operators of the keys want it.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "executor/executor.h"
+#include "port/pg_bitutils.h"
+
+#include "compat.h"
+#include "group/codec.h"
+#include "group/collected_rows.h"
+#include "plan/fold/group.h"
+#include "plan/fold/parts.h"
+#include "plan/fold/records.h"
+#include "plan/fold/scattered.h"
+#include "plan/fold/table.h"
+
+/* A group of the part that is being folded. */
+typedef struct PartGroup
+{
+	MinimalTuple keys;
+	GroupBuilder *builder;		/* NULL: there was no row, */
+	struct varlena *value;		/* but, unless NULL too, one value */
+	Size		image_size;
+	uint8		has_nulls;
+	char		image[FLEXIBLE_ARRAY_MEMBER];	/* of its keys, as it was met first */
+} PartGroup;
+
+#define MIN_IMAGES	256
+#define MAX_IMAGES	8192
+
+/* ----------
+ * Into parts
+ * ----------
+ */
+
+double
+expected_bytes(const GroupFoldState *fold)
+{
+	return outerPlan(fold->css.ss.ps.plan)->plan_rows * (fold->n_keys + fold->n_args) * sizeof(int64);
+}
+
+void
+begin_parts(GroupFoldState *fold, ExchangeAccess *exchange)
+{
+	fold->parts = create_parts(fold->parts_memory, expected_bytes(fold), hash_memory_limit(), exchange);
+	fold->usage.n_parts = exchange ? 0 : fold->parts->n_parts;
+}
+
+/* A key is as good as its hash where it is known how keys compare; the first bits are to be of use. */
+static inline uint32
+hash_of_images(const GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+{
+	uint64		bits = 0;
+
+	for (int k = 0; k < fold->n_keys; k++)
+	{
+		bits += row->tts_isnull[positions[k] - 1] ? 1 : (uint64) row->tts_values[positions[k] - 1];
+		bits = (bits ^ (bits >> 32)) * UINT64CONST(0x9E3779B97F4A7C15);
+	}
+	return (bits ^ (bits >> 29)) * UINT64CONST(0xBF58476D1CE4E5B9) >> 32;
+}
+
+/* As most rows.  False: it is not one of them, and nothing was done. */
+static inline bool
+scatter_stored_step(GroupFoldState *fold, const TupleTableSlot *row)
+{
+	RecordParts *parts = fold->parts;
+	StepRow		step;
+	int			part;
+	char	   *record;
+	char	   *end;
+
+	if (!fold->keys_are_images || fold->has_filter || !read_stored_step(&fold->input, &step) || !is_plain_step(&step))
+		return false;
+	for (int k = 0; k < fold->n_keys; k++)
+		if (row->tts_isnull[fold->positions[k] - 1])
+			return false;
+	part = part_of_hash(parts, hash_of_images(fold, fold->positions, row));
+	record = begin_record(parts, part, 1 + fold->image_size + MAX_ENCODED_STEP);
+	*record = RECORD_HAS_ROW;
+	end = write_words_image(fold, row, record + 1);
+	end_record(parts, part, encode_plain_step(end, &step, &row_before_first));
+	fold->usage.n_scattered++;
+	return true;
+}
+
+/* A filter can leave a group without rows, as can a forgiven row. */
+void
+scatter_row(GroupFoldState *fold, TupleTableSlot *row)
+{
+	double		rewards[MAX_REWARDS];
+	StepRow		step;
+	bool		has_row;
+	Size		size;
+	int			part;
+	char	   *record;
+	char	   *end;
+
+	if (scatter_stored_step(fold, row))
+		return;
+	show_keys(fold, fold->positions, row);
+	part = part_of_hash(fold->parts, fold->keys_are_images ? hash_of_images(fold, fold->key_positions, fold->keys) :
+						TupleHashTableHash(fold->table, fold->keys));
+	begin_blame(fold);
+	has_row = read_row(fold, row, rewards, &step);
+	end_blame(fold);
+	size = image_limit(fold) + (has_row ? encoded_size_limit(&step) : 0);
+	record = begin_record(fold->parts, part, size);
+	*record = has_row ? RECORD_HAS_ROW : 0;
+	end = write_image(fold, record);
+	if (has_row)
+		end = encode_step(end, &step, &row_before_first);
+	end_record(fold->parts, part, end);
+	if (!fold->keys_are_images)
+		ResetExprContext(fold->comparing);
+	fold->usage.n_scattered++;
+}
+
+void
+scatter_value(GroupFoldState *fold, uint32 hash, const struct varlena *value)
+{
+	int			part;
+	char	   *record;
+	char	   *end;
+
+	if (fold->parts == NULL)
+		begin_parts(fold, fold->exchange);
+	part = part_of_hash(fold->parts, fold->keys_are_images ? hash_of_images(fold, fold->key_positions, fold->group_keys) : hash);
+	show_keys(fold, fold->key_positions, fold->group_keys);
+	record = begin_record(fold->parts, part, image_limit(fold) + (value == NULL ? 0 : sizeof(uint32) + VARSIZE(value)));
+	*record = value == NULL ? 0 : RECORD_HAS_VALUE;
+	end = write_image(fold, record);
+	if (value != NULL)
+		end = write_value(end, value);
+	end_record(fold->parts, part, end);
+	if (fold->exchange != NULL)
+		fold->usage.n_exchanged++;
+}
+
+void
+scatter_group(GroupFoldState *fold, uint32 hash)
+{
+	const TupleTableSlot *given = give_group(fold);
+
+	scatter_value(fold, hash, given->tts_isnull[fold->n_keys] ? NULL :
+				  (const struct varlena *) DatumGetPointer(given->tts_values[fold->n_keys]));
+}
+
+/* ----------
+ * A part
+ * ----------
+ */
+
+/* Where a group that has this image may be known. */
+static inline PartGroup **
+place_of_image(const GroupFoldState *fold, const Record *record)
+{
+	uint64		bits = 0;
+
+	if (record->image_size > sizeof(bits))
+		bits = hash_bytes((const unsigned char *) record->image, record->image_size);
+	else
+		memcpy(&bits, record->image, record->image_size);
+	return &fold->images[(bits * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - fold->image_bits)];
+}
+
+static inline bool
+is_image_of(const PartGroup *group, const Record *record)
+{
+	if (group == NULL || group->image_size != record->image_size || group->has_nulls != (record->kind & RECORD_HAS_NULLS))
+		return false;
+	/* Such a size as a constant: it is then one comparison. */
+	if (record->image_size == sizeof(int64))
+		return memcmp(group->image, record->image, sizeof(int64)) == 0;
+	return memcmp(group->image, record->image, record->image_size) == 0;
+}
+
+static PartGroup *
+create_part_group(GroupFoldState *fold, TupleHashEntry entry, const Record *record)
+{
+	PartGroup  *group = MemoryContextAllocZero(fold->table_memory, offsetof(PartGroup, image) + record->image_size);
+
+	group->keys = tuple_hash_first(entry);
+	group->image_size = record->image_size;
+	group->has_nulls = record->kind & RECORD_HAS_NULLS;
+	memcpy(group->image, record->image, record->image_size);
+	fold->n_table_groups++;
+	return group;
+}
+
+/* By the operators of the keys.  NULL: there is no room for it; there is for one. */
+static pg_noinline PartGroup *
+find_part_group(GroupFoldState *fold, const Record *record)
+{
+	bool		is_full = fold->n_table_groups > 0 && MemoryContextMemAllocated(fold->table_memory, false) > fold->limit;
+	bool		is_new = false;
+	MemoryContext old = MemoryContextSwitchTo(fold->comparing->ecxt_per_tuple_memory);
+	TupleHashEntry entry;
+
+	show_image(fold, record);
+	MemoryContextSwitchTo(old);
+	entry = LookupTupleHashEntry(fold->table, fold->keys, is_full ? NULL : &is_new, NULL);
+	ResetExprContext(fold->comparing);
+	if (entry == NULL)
+		return NULL;
+	if (is_new)
+		*tuple_hash_place(fold->table, entry) = create_part_group(fold, entry, record);
+	return *tuple_hash_place(fold->table, entry);
+}
+
+/* A value that has company becomes rows again. */
+static GroupBuilder *
+builder_of(GroupFoldState *fold, PartGroup *group)
+{
+	if (group->builder == NULL)
+	{
+		group->builder = create_builder(fold);
+		if (group->value != NULL)
+		{
+			group_builder_add_group(group->builder, (RolloutGroup *) group->value);
+			pfree(group->value);
+			group->value = NULL;
+		}
+	}
+	return group->builder;
+}
+
+static void
+add_value(GroupFoldState *fold, PartGroup *group, const Record *record)
+{
+	MemoryContext old = MemoryContextSwitchTo(fold->table_memory);
+	struct varlena *value = copy_value(record);
+
+	if (group->builder == NULL && group->value == NULL)
+		group->value = value;
+	else
+	{
+		group_builder_add_group(builder_of(fold, group), (RolloutGroup *) value);
+		pfree(value);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+static void
+put_off(GroupFoldState *fold, const char *record, const char *end)
+{
+	int			part = fold->parts->n_parts;
+	char	   *place = begin_record(fold->parts, part, end - record);
+
+	memcpy(place, record, end - record);
+	end_record(fold->parts, part, place + (end - record));
+}
+
+static void
+fold_block(GroupFoldState *fold, const RecordBlock *block)
+{
+	const char *position = block->records;
+	const char *end = (const char *) block + block->size;
+	Record		record;
+	StepRow		row;
+
+	while (position < end)
+	{
+		const char *start = position;
+		PartGroup **known;
+		PartGroup  *group;
+
+		open_record(fold, position, &record);
+		position = record.content;
+		if (record.kind & RECORD_HAS_ROW)
+			position = decode_step(position, &row, &row_before_first);
+		else if (record.kind & RECORD_HAS_VALUE)
+			position = skip_value(&record);
+		known = place_of_image(fold, &record);
+		group = *known;
+		if (!is_image_of(group, &record))
+		{
+			group = find_part_group(fold, &record);
+			if (group == NULL)
+			{
+				put_off(fold, start, position);
+				continue;
+			}
+			*known = group;
+		}
+		fold->blamed_keys = group->keys;
+		if (record.kind & RECORD_HAS_ROW)
+			group_builder_add(builder_of(fold, group), &row);
+		else if (record.kind & RECORD_HAS_VALUE)
+			add_value(fold, group, &record);
+	}
+}
+
+/* A table for about so many groups as a part has. */
+static void
+begin_part_table(GroupFoldState *fold)
+{
+	RecordParts *parts = fold->parts;
+	uint32		n_groups = Max(fold->expected_groups / Max(parts->n_parts, 1), 1);
+
+	begin_table(fold, n_groups);
+	fold->limit = Max(fold->limit / 4, fold->limit - Min(fold->limit, parts->used));
+	fold->n_table_groups = 0;
+	fold->image_bits = pg_leftmost_one_pos32(Min(Max(n_groups * 2, MIN_IMAGES), MAX_IMAGES));
+	fold->images = MemoryContextAllocZero(fold->table_memory, sizeof(PartGroup *) << fold->image_bits);
+}
+
+/* All that there is of a part, or was put off. */
+static void
+fold_part(GroupFoldState *fold)
+{
+	RecordParts *parts = fold->parts;
+	RecordBlock *block;
+
+	begin_part_table(fold);
+	fold->blamed = fold->group_keys;
+	begin_blame(fold);
+	if (fold->receives)
+		while ((block = receive_block(fold->exchange)) != NULL)
+			fold_block(fold, block);
+	fold->receives = false;
+	while ((block = take_block(parts, fold->part)) != NULL)
+	{
+		fold_block(fold, block);
+		free_block(parts, block);
+	}
+	end_blame(fold);
+	fold->blamed_keys = NULL;
+	note_memory(fold);
+	begin_giving_table(fold);
+}
+
+/* False: there is none. */
+static bool
+begin_next_part(GroupFoldState *fold)
+{
+	RecordParts *parts = fold->parts;
+
+	if (fold->part >= 0 && resume_part(parts, fold->part))
+		return true;
+	if (parts->exchange != NULL)
+	{
+		fold->part = 0;
+		fold->receives = fold->exchange != NULL && take_part(fold->exchange);
+		return fold->receives;
+	}
+	return ++fold->part < parts->n_parts;
+}
+
+/* ----------
+ * Out of parts
+ * ----------
+ */
+
+void
+begin_giving_parts(GroupFoldState *fold)
+{
+	end_records(fold->parts);
+	fold->part = -1;
+	fold->table = NULL;
+	fold->phase = FROM_PARTS;
+}
+
+static TupleTableSlot *
+give_part_group(GroupFoldState *fold, const PartGroup *group)
+{
+	ExecStoreMinimalTuple(group->keys, fold->group_keys, false);
+	slot_getallattrs(fold->group_keys);
+	if (group->value != NULL)
+		return give_value(fold, PointerGetDatum(group->value), false);
+	if (group->builder == NULL)
+		return give_value(fold, (Datum) 0, true);
+	fold->builder = group->builder;
+	return give_group(fold);
+}
+
+TupleTableSlot *
+next_of_parts(GroupFoldState *fold)
+{
+	TupleHashEntry entry = NULL;
+
+	for (;;)
+	{
+		if (fold->table != NULL)
+			entry = next_entry(fold);
+		if (entry != NULL)
+			return give_part_group(fold, *tuple_hash_place(fold->table, entry));
+		ExecClearTuple(fold->group_keys);
+		fold->table = NULL;
+		if (!begin_next_part(fold))
+		{
+			fold->phase = FINISHED;
+			return NULL;
+		}
+		fold_part(fold);
+		if (fold->exchange != NULL)
+			tell_usage(fold->exchange, &fold->usage);
+	}
+}
+
+void
+forget_parts(GroupFoldState *fold)
+{
+	if (fold->parts != NULL)
+		free_parts(fold->parts);
+	fold->parts = NULL;
+	fold->scattered = false;
+	fold->receives = false;
+}

@@ -1,0 +1,454 @@
+/*
+ * table.c
+ *		The hash table of a GroupFold whose rows come in no order.
+ *
+ * When it has grown to what work_mem and hash_mem_multiplier allow, the groups in it
+ * go out as values (spill.h), and an empty table takes the rows that follow:
+ * where groups are stored together hardly one is met a second time.  Those that are go into
+ * parts of all groups, to be merged at the end.  Where groups take turns, and the
+ * table is too large for a processor's cache, the rows themselves go into parts.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+
+#include "compat.h"
+#include "plan/fold/group.h"
+#include "plan/fold/recent.h"
+#include "plan/fold/run.h"
+#include "plan/fold/scattered.h"
+#include "plan/fold/table.h"
+
+/* A table that a processor's cache does not hold, and so many rows from one group to another, at most: then rows are scattered. */
+#define CACHE_SIZE		((Size) 1024 * 1024)
+#define SCATTERED_RUN	4
+#define TURNS_LOOKED_AT	1024
+
+/* What a process may keep of the rows of all, of an equal share: a little more costs less than to hand it over. */
+#define FAIR_SHARE		(1.0 + 1.0 / 64)
+
+/* What values are written with, as far as there is memory. */
+#define SPILL_BUFFER	((Size) 256 * 1024)
+
+void
+note_memory(GroupFoldState *fold)
+{
+	Size		used = MemoryContextMemAllocated(fold->table_memory, false);
+
+	if (fold->parts != NULL)
+	{
+		fold->usage.n_on_disk = fold->parts->n_on_disk;
+		fold->usage.disk_kb = fold->parts->disk_size / 1024;
+		fold->usage.peak_memory = Max(fold->usage.peak_memory, fold->parts->peak);
+		used += fold->parts->used;
+	}
+	if (fold->spill != NULL)
+	{
+		used += MemoryContextMemAllocated(fold->spill_memory, false);
+		fold->usage.disk_kb = ((fold->parts ? fold->parts->disk_size : 0) + spill_size(fold->spill)) / 1024;
+	}
+	fold->usage.peak_memory = Max(fold->usage.peak_memory, used);
+}
+
+void
+begin_table(GroupFoldState *fold, long n_groups)
+{
+	/* Without groups the table shall take but a part of the memory. */
+	long		n_buckets = Min(n_groups, hash_memory_limit() / (8 * sizeof(TupleHashEntryData)));
+	Oid		   *functions;
+	FmgrInfo   *hash;
+	MemoryContext old;
+
+	MemoryContextReset(fold->table_memory);
+	old = MemoryContextSwitchTo(fold->table_memory);
+	execTuplesHashPrepare(fold->n_keys, fold->equal, &functions, &hash);
+	fold->table = build_tuple_hash_table(&fold->css.ss.ps, fold->keys, fold->n_keys, fold->key_positions,
+										 functions, hash, fold->collations,
+										 n_buckets, fold->table_memory,
+										 fold->comparing->ecxt_per_tuple_memory);
+	MemoryContextSwitchTo(old);
+
+	fold->recent = NULL;
+
+	/* An empty table must have room for something. */
+	fold->limit = Max(hash_memory_limit(), 2 * MemoryContextMemAllocated(fold->table_memory, false));
+	begin_row_memory(&fold->table_rows, fold->table_memory, fold->limit / 8);
+}
+
+/* Make a group of the table the current one. */
+static void
+enter_known_group(GroupFoldState *fold, MinimalTuple keys, GroupBuilder *builder)
+{
+	fold->builder = builder;
+	ExecStoreMinimalTuple(keys, fold->group_keys, false);
+	slot_getallattrs(fold->group_keys);
+}
+
+static void
+enter_group(GroupFoldState *fold, TupleHashEntry entry)
+{
+	enter_known_group(fold, tuple_hash_first(entry), *tuple_hash_place(fold->table, entry));
+}
+
+/* The next entry that has a group. */
+static TupleHashEntry
+scan_table(GroupFoldState *fold)
+{
+	TupleHashEntry entry;
+
+	do
+		entry = ScanTupleHashTable(fold->table, &fold->iterator);
+	while (entry != NULL && *tuple_hash_place(fold->table, entry) == NULL);
+	return entry;
+}
+
+void
+begin_giving_table(GroupFoldState *fold)
+{
+	InitTupleHashIterator(fold->table, &fold->iterator);
+	fold->ahead = scan_table(fold);
+}
+
+TupleHashEntry
+next_entry(GroupFoldState *fold)
+{
+	TupleHashEntry entry = fold->ahead;
+
+	CHECK_FOR_INTERRUPTS();
+	if (entry != NULL)
+		fold->ahead = scan_table(fold);
+	return entry;
+}
+
+TupleTableSlot *
+next_of_table(GroupFoldState *fold)
+{
+	TupleHashEntry entry = next_entry(fold);
+
+	if (entry == NULL)
+		return NULL;
+	enter_group(fold, entry);
+	/* The builders lie all over the memory, and there is enough to do until the next one's turn. */
+	if (fold->ahead != NULL)
+		group_builder_fetch_ahead(*tuple_hash_place(fold->table, fold->ahead));
+	return give_group(fold);
+}
+
+static void
+forget_current_value(GroupFoldState *fold)
+{
+	ResetExprContext(fold->css.ss.ps.ps_ExprContext);
+	ResetExprContext(fold->comparing);
+}
+
+static void
+leave_group(GroupFoldState *fold)
+{
+	ExecClearTuple(fold->css.ss.ss_ScanTupleSlot);
+	ExecClearTuple(fold->group_keys);
+	fold->builder = NULL;
+}
+
+/* For as many groups as there may be, going by a table that is full. */
+static void
+begin_marking(GroupFoldState *fold)
+{
+	uint64		n_groups = Max((uint64) fold->expected_groups, (uint64) fold->table->hashtab->members * 8);
+
+	if (fold->marks != NULL)
+		return;
+	n_groups = Min(n_groups, INT_MAX);
+	fold->marks = MemoryContextAllocHuge(fold->spill_memory, marks_size(n_groups));
+	begin_marks(fold->marks, n_groups);
+}
+
+/* The current group, finished: if there is more of it elsewhere, then into its part. */
+static void
+spill_group(GroupFoldState *fold, TupleHashEntry entry)
+{
+	const TupleTableSlot *given;
+
+	fold->usage.n_spilled++;
+	if (fold->scattered || !mark_group(fold->marks, entry->hash))
+		scatter_group(fold, entry->hash);
+	else
+	{
+		given = give_group(fold);
+		spill_value(fold->spill, entry->hash, tuple_hash_first(entry), given->tts_isnull[fold->n_keys] ? NULL :
+					(const struct varlena *) DatumGetPointer(given->tts_values[fold->n_keys]));
+	}
+}
+
+/* All groups of the table go out. */
+static void
+spill_table(GroupFoldState *fold)
+{
+	TupleHashEntry entry;
+	MemoryContext old;
+
+	note_memory(fold);
+	begin_marking(fold);
+	if (fold->spill == NULL && !fold->scattered)
+	{
+		old = MemoryContextSwitchTo(fold->spill_memory);
+		fold->spill = create_spill(Max(Min(SPILL_BUFFER, hash_memory_limit() / 8) / BLCKSZ, 1) * BLCKSZ);
+		MemoryContextSwitchTo(old);
+	}
+	begin_giving_table(fold);
+	while ((entry = next_entry(fold)) != NULL)
+	{
+		enter_group(fold, entry);
+		spill_group(fold, entry);
+		forget_current_value(fold);
+	}
+	leave_group(fold);
+	begin_table(fold, fold->scattered ? 1 : fold->expected_groups);
+}
+
+/* Rows are scattered: from now on every one goes into its part. */
+static void
+begin_scattering(GroupFoldState *fold)
+{
+	fold->scattered = true;
+	begin_marking(fold);
+	mark_everything(fold->marks);
+	if (fold->parts == NULL)
+		begin_parts(fold, NULL);
+	spill_table(fold);
+	fold->blamed = fold->keys;
+}
+
+/* Does it go on like that?  Every now and then it is asked. */
+static bool
+rows_are_scattered(GroupFoldState *fold)
+{
+	uint64		n_rows = fold->n_rows - fold->rows_before;
+
+	fold->rows_before = fold->n_rows;
+	return n_rows < TURNS_LOOKED_AT * SCATTERED_RUN;
+}
+
+static void
+look_group_up(GroupFoldState *fold, const TupleTableSlot *row)
+{
+	TupleHashEntry entry;
+	bool		is_new;
+
+	show_keys(fold, fold->positions, row);
+	entry = LookupTupleHashEntry(fold->table, fold->keys, &is_new, NULL);
+	ResetExprContext(fold->comparing);
+	if (is_new)
+		*tuple_hash_place(fold->table, entry) = create_builder(fold);
+	enter_group(fold, entry);
+}
+
+/* Make the group of a row the current one.  False: it shall go into its part instead. */
+static pg_noinline bool
+find_group(GroupFoldState *fold, const TupleTableSlot *row)
+{
+	Size		used = MemoryContextMemAllocated(fold->table_memory, false);
+	RecentGroup *recent;
+
+	if (++fold->n_turns % TURNS_LOOKED_AT == 0 && rows_are_scattered(fold) && used > Min(CACHE_SIZE, fold->limit / 8))
+	{
+		begin_scattering(fold);
+		return false;
+	}
+	if (used > fold->limit)
+		spill_table(fold);
+	else if (fold->builder != NULL)
+		group_builder_pause(fold->builder);
+	recent = recent_group(fold, row);
+	if (recent != NULL && is_recent(fold, recent, row))
+		enter_known_group(fold, recent->keys, recent->builder);
+	else
+	{
+		look_group_up(fold, row);
+		if (recent != NULL)
+			remember_group(fold, recent);
+	}
+	return true;
+}
+
+static void
+hash_rows(GroupFoldState *fold)
+{
+	TupleTableSlot *row;
+
+	fold->n_rows = fold->n_turns = fold->rows_before = 0;
+	fold->usage_before = fold->usage;
+	begin_table(fold, fold->expected_groups);
+	while ((row = next_input(&fold->input)) != NULL)
+	{
+		fold->n_rows++;
+		if (!fold->scattered && ((fold->builder != NULL && has_same_keys(fold, fold->positions, row)) || find_group(fold, row)))
+		{
+			add_row(fold, row);
+			fold->n_rows += add_following_rows(fold);
+		}
+		else
+			scatter_row(fold, row);
+	}
+	fold->blamed = fold->group_keys;
+	note_memory(fold);
+}
+
+/* ----------
+ * Several tables: of one process after the other, of several at a time
+ * ----------
+ */
+
+static void
+scatter_divided_of_spill(GroupFoldState *fold)
+{
+	uint32		hash;
+	MinimalTuple keys;
+	struct varlena *value;
+
+	begin_spilled(fold->spill, fold->marks, true);
+	while (next_spilled(fold->spill, &hash, &keys, &value))
+	{
+		ExecStoreMinimalTuple(keys, fold->group_keys, false);
+		slot_getallattrs(fold->group_keys);
+		scatter_value(fold, hash, value);
+		forget_current_value(fold);
+	}
+}
+
+/* Out of the table into its part. */
+static void
+scatter_entry(GroupFoldState *fold, TupleHashEntry entry)
+{
+	enter_group(fold, entry);
+	scatter_group(fold, entry->hash);
+	forget_current_value(fold);
+	*tuple_hash_place(fold->table, entry) = NULL;
+}
+
+/*
+ * Who began earlier, or had less to do with the system, has folded more rows than others; what is done with
+ * their groups afterwards would take it longer than these, too.  What is beyond a
+ * fair share goes into parts, which are for those that have nothing else to do.
+ */
+static void
+scatter_surplus(GroupFoldState *fold, uint64 n_divided)
+{
+	uint64		n_groups = fold->usage.n_spilled - fold->usage_before.n_spilled + fold->table->hashtab->members;
+	uint64		n_rows = fold->n_rows - (fold->usage.n_scattered - fold->usage_before.n_scattered);
+	double		rows_a_group = (double) n_rows / Max(n_groups, 1);
+	double		surplus = (n_groups - n_divided) * rows_a_group - rows_a_process(fold->exchange) * FAIR_SHARE;
+	TupleHashEntry entry;
+
+	if (surplus <= 0)
+		return;
+	begin_giving_table(fold);
+	for (; surplus > 0 && (entry = next_entry(fold)) != NULL; surplus -= rows_a_group)
+		scatter_entry(fold, entry);
+}
+
+/* Groups of which there is more elsewhere go into their parts; what is left in the table, and of what it spilled, is whole. */
+static void
+scatter_divided(GroupFoldState *fold)
+{
+	TupleHashEntry entry;
+	uint64		n_divided = 0;
+
+	begin_giving_table(fold);
+	while ((entry = next_entry(fold)) != NULL)
+		mark_group(fold->marks, entry->hash);
+	if (fold->exchange != NULL)
+	{
+		fold->usage.n_rows = fold->n_rows;
+		tell_usage(fold->exchange, &fold->usage);
+		await_marks(fold->exchange);
+	}
+	begin_giving_table(fold);
+	while ((entry = next_entry(fold)) != NULL)
+		if (is_divided(fold->marks, entry->hash))
+		{
+			scatter_entry(fold, entry);
+			n_divided++;
+		}
+	if (fold->exchange != NULL)
+		scatter_surplus(fold, n_divided);
+	if (fold->spill != NULL)
+		scatter_divided_of_spill(fold);
+	leave_group(fold);
+	if (fold->parts != NULL)
+		end_records(fold->parts);
+}
+
+void
+fold_unsorted(GroupFoldState *fold)
+{
+	hash_rows(fold);
+	if (fold->marks != NULL)
+		scatter_divided(fold);
+	note_memory(fold);
+	begin_giving_table(fold);
+	fold->phase = FROM_TABLE;
+}
+
+void
+fold_with_others(GroupFoldState *fold)
+{
+	fold->usage.took_part = true;
+	begin_parts(fold, fold->exchange);
+	if (!join_exchange(fold->exchange))
+	{
+		begin_giving_parts(fold);
+		return;
+	}
+	fold->marks = exchange_marks(fold->exchange);
+	hash_rows(fold);
+	scatter_divided(fold);
+	await_values(fold->exchange);
+	note_memory(fold);
+	tell_usage(fold->exchange, &fold->usage);
+	begin_giving_table(fold);
+	fold->phase = FROM_TABLE;
+}
+
+/* ----------
+ * Out of what was spilled
+ * ----------
+ */
+
+bool
+begin_giving_spill(GroupFoldState *fold)
+{
+	if (fold->spill == NULL)
+		return false;
+	leave_group(fold);
+	fold->table = NULL;
+	fold->recent = NULL;
+	MemoryContextReset(fold->table_memory);
+	begin_spilled(fold->spill, fold->marks, false);
+	fold->phase = FROM_SPILL;
+	return true;
+}
+
+TupleTableSlot *
+next_of_spill(GroupFoldState *fold)
+{
+	uint32		hash;
+	MinimalTuple keys;
+	struct varlena *value;
+
+	if (!next_spilled(fold->spill, &hash, &keys, &value))
+		return NULL;
+	ExecStoreMinimalTuple(keys, fold->group_keys, false);
+	slot_getallattrs(fold->group_keys);
+	return give_value(fold, PointerGetDatum(value), value == NULL);
+}
+
+void
+forget_spill(GroupFoldState *fold)
+{
+	if (fold->spill != NULL)
+		close_spill(fold->spill);
+	fold->spill = NULL;
+	fold->marks = NULL;
+	MemoryContextReset(fold->spill_memory);
+}

@@ -1,0 +1,326 @@
+/*
+ * step_scan.c
+ *		A plan node that reads the rows of set-returning functions of a group
+ *		straight from their columns.
+ *
+ * PostgreSQL's FunctionScan lets a function fill a tuplestore and then takes
+ * every row out of it again.  For functions that have their result as columns
+ * already (all that end with return_rows) that is most of what they cost.  This node
+ * calls the functions in the same way but leaves the columns where they are, and makes
+ * of each row only the values that the query asks for.
+ *
+ * Semantics are those of FunctionScan: arguments are evaluated once a scan (again
+ * only when they depend on what has changed), a strict function of NULL gives no
+ * rows, shorter functions of a ROWS FROM are filled up with NULLs.
+ *
+ * Where the groups are those of rows below it, the node reads these rows itself, and
+ * gives each of them beside every row of the functions: a Nested Loop in one node, in
+ * which a row costs but the values that differ from those of the row before.
+ *
+ * When the planner has the choice: path.c, join.c.  How the functions are
+ * called: groups.c.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "nodes/extensible.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
+
+#include "compat.h"
+#include EXPLAIN_PROPERTIES_HEADER
+#include "plan/scan/plan.h"
+#include "plan/scan/state.h"
+#include "plan/scan/step_scan.h"
+
+static void begin_step_scan(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *execute_step_scan(CustomScanState *node);
+static TupleTableSlot *execute_bare_scan(PlanState *node);
+static TupleTableSlot *execute_number_scan(PlanState *node);
+static void end_step_scan(CustomScanState *node);
+static void rescan_step_scan(CustomScanState *node);
+static void explain_step_scan(CustomScanState *node, List *ancestors, ExplainState *es);
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "StepScan",
+	.BeginCustomScan = begin_step_scan,
+	.ExecCustomScan = execute_step_scan,
+	.EndCustomScan = end_step_scan,
+	.ReScanCustomScan = rescan_step_scan,
+	.ExplainCustomScan = explain_step_scan,
+};
+
+Node *
+create_step_scan_state(CustomScan *plan)
+{
+	StepScanState *scan = (StepScanState *) newNode(sizeof(StepScanState), T_CustomScanState);
+
+	scan->css.methods = &exec_methods;
+	return (Node *) scan;
+}
+
+/* ----------
+ * Start
+ * ----------
+ */
+
+/* Two calls of one group, which may be computed: by_turn(g.rollouts). */
+static bool
+calls_same_group(const FuncExpr *call, const FuncExpr *before)
+{
+	Node	   *group = linitial(call->args);
+
+	return equal(group, linitial(before->args)) && !contain_volatile_functions(group);
+}
+
+static void
+begin_functions(StepScanState *scan, const CustomScan *plan)
+{
+	PlanState  *node = &scan->css.ss.ps;
+	const List *column_counts = (const List *) list_nth(plan->custom_private, STEP_COLUMN_COUNTS);
+
+	scan->n_functions = list_length(plan->custom_exprs);
+	scan->calls = palloc(scan->n_functions * sizeof(SetExprState *));
+	scan->same_group = palloc0(scan->n_functions * sizeof(bool));
+	scan->results = palloc0(scan->n_functions * sizeof(ColumnSink));
+	for (int f = 0; f < scan->n_functions; f++)
+	{
+		/* Looks the function up and checks that it may be executed. */
+		scan->calls[f] = ExecInitTableFunctionResult((Expr *) list_nth(plan->custom_exprs, f), node->ps_ExprContext, node);
+		scan->same_group[f] = f > 0 && calls_same_group(list_nth(plan->custom_exprs, f), list_nth(plan->custom_exprs, f - 1));
+		column_sink_init(&scan->results[f], list_nth_int(column_counts, f));
+	}
+	scan->kept.decides = depends_on_group_alone(plan->custom_exprs);
+}
+
+/* Is a target list of columns alone, so that there is nothing to compute? */
+static bool
+is_of_columns(const List *tlist)
+{
+	ListCell   *lc;
+
+	foreach(lc, tlist)
+		if (!IsA(lfirst_node(TargetEntry, lc)->expr, Var))
+			return false;
+	return true;
+}
+
+static void
+add_outer_column(StepScanState *scan, OuterColumns *columns, int from, int place)
+{
+	columns->column[columns->n++] = (OuterColumn) {from, place};
+	scan->last_outer = Max(scan->last_outer, from + 1);
+}
+
+/* A column of the scan, by its number, is to be at this place of the output. */
+static void
+show_column(StepScanState *scan, const List *origins, int column, int place)
+{
+	int			function = list_nth_int(origins, 2 * column);
+	int			from = list_nth_int(origins, 2 * column + 1);
+
+	if (function == OF_OUTER_ROW)
+		add_outer_column(scan, &scan->shown, from, place);
+	else
+	{
+		scan->results[function].asked[from] = true;
+		scan->columns[scan->n_columns++] = (StepColumn) {.function = function, .column = from, .place = place};
+	}
+}
+
+/* Is but one number of each row another than that of the row before? */
+static bool
+gives_one_number(const StepScanState *scan)
+{
+	return scan->n_columns == 1 &&
+		TupleDescAttr(scan->output->tts_tupleDescriptor, scan->columns[0].place)->atttypid == FLOAT8OID;
+}
+
+/*
+ * The output is the target list, if there is nothing to filter and to compute, or else
+ * all columns of the scan, from which the executor goes on.
+ */
+static void
+begin_columns(StepScanState *scan, const CustomScan *plan)
+{
+	ScanState  *node = &scan->css.ss;
+	const List *origins = (const List *) list_nth(plan->custom_private, STEP_ORIGINS);
+	const List *tlist = plan->scan.plan.targetlist;
+	int			n = list_length(plan->custom_scan_tlist);
+	bool		direct = node->ps.qual == NULL && node->ps.ps_ProjInfo != NULL && is_of_columns(tlist);
+	int			n_shown = direct ? list_length(tlist) : n;
+
+	scan->output = direct ? node->ps.ps_ResultTupleSlot : node->ss_ScanTupleSlot;
+	scan->columns = palloc0(n_shown * sizeof(StepColumn));
+	scan->shown.column = palloc(n_shown * sizeof(OuterColumn));
+	scan->scanned.column = palloc(n * sizeof(OuterColumn));
+	for (int place = 0; place < n_shown; place++)
+		show_column(scan, origins,
+					direct ? castNode(Var, list_nth_node(TargetEntry, tlist, place)->expr)->varattno - 1 : place, place);
+	for (int place = 0; direct && place < n; place++)
+		if (list_nth_int(origins, 2 * place) == OF_OUTER_ROW)
+			add_outer_column(scan, &scan->scanned, list_nth_int(origins, 2 * place + 1), place);
+	if (node->ps.qual == NULL && (direct || node->ps.ps_ProjInfo == NULL))
+		node->ps.ExecProcNode = gives_one_number(scan) ? execute_number_scan : execute_bare_scan;
+}
+
+/* What a group of some hundred steps takes: kept from one to the next, where smaller blocks would be freed and be had again. */
+#define USUAL_SIZE ((Size) 64 * 1024)
+
+static void
+begin_step_scan(CustomScanState *node, EState *estate, int eflags)
+{
+	StepScanState *scan = (StepScanState *) node;
+	const CustomScan *plan = castNode(CustomScan, node->ss.ps.plan);
+
+	if (outerPlan(plan) != NULL)
+		outerPlanState(node) = ExecInitNode(outerPlan(plan), estate, eflags & ~(EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK));
+	begin_functions(scan, plan);
+	begin_columns(scan, plan);
+	scan->memory = AllocSetContextCreate(estate->es_query_cxt, "step scan", USUAL_SIZE, USUAL_SIZE, ALLOCSET_DEFAULT_MAXSIZE);
+}
+
+/* ----------
+ * Rows
+ * ----------
+ */
+
+/* What does not differ from row to row. */
+static void
+begin_output(StepScanState *scan)
+{
+	if (scan->outer != NULL)
+		show_outer_columns(scan->outer, &scan->shown, scan->output);
+	ExecStoreVirtualTuple(scan->output);
+}
+
+/*
+ * Values are written over those of the row before: the slot has nothing to free, as all
+ * are passed by value, or arrays and columns of the outer row that stay where they are until
+ * the functions are called again.
+ */
+static TupleTableSlot *
+next_row(StepScanState *scan)
+{
+	TupleTableSlot *slot = scan->output;
+	const StepColumn *end = scan->columns + scan->n_columns;
+	uint64		row;
+
+	if (unlikely(scan->row >= scan->n_rows) && !evaluate_next_group(scan))
+		return ExecClearTuple(slot);
+	row = scan->row++;
+	if (TTS_EMPTY(slot))
+		begin_output(scan);
+	for (const StepColumn *column = scan->columns; column < end; column++)
+	{
+		if (row < column->n_rows)
+			slot->tts_values[column->place] = column_datum(&column->result, row, &slot->tts_isnull[column->place]);
+		else
+			slot->tts_isnull[column->place] = true;
+	}
+	return slot;
+}
+
+/* The commonest: where nothing is left to filter or to compute, the executor calls this. */
+static TupleTableSlot *
+execute_bare_scan(PlanState *node)
+{
+	CHECK_FOR_INTERRUPTS();
+	return next_row((StepScanState *) node);
+}
+
+/* Of them the commonest: one column that differs, of numbers none of which is NULL but for NaN. */
+static TupleTableSlot *
+execute_number_scan(PlanState *node)
+{
+	StepScanState *scan = (StepScanState *) node;
+	TupleTableSlot *slot = scan->output;
+	const StepColumn *column = scan->columns;
+	double		number;
+
+	CHECK_FOR_INTERRUPTS();
+	if (unlikely(scan->row >= column->n_rows || TTS_EMPTY(slot) || column->result.nulls != NULL))
+		return next_row(scan);
+	number = ((const double *) column->result.values)[scan->row++];
+	slot->tts_values[column->place] = Float8GetDatum(number);
+	slot->tts_isnull[column->place] = isnan(number);
+	return slot;
+}
+
+/*
+ * Not by ExecScan: in the recheck of a row that another session has changed,
+ * older minor releases take a scan that is of no table for a join whose row is
+ * known already, also below a subquery.  (A row that is rechecked itself needs
+ * the whole row: see needs_whole_row.)
+ */
+static TupleTableSlot *
+execute_step_scan(CustomScanState *node)
+{
+	ExprState  *qual = node->ss.ps.qual;
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+	ExprContext *context = node->ss.ps.ps_ExprContext;
+
+	CHECK_FOR_INTERRUPTS();
+	for (;;)
+	{
+		TupleTableSlot *slot;
+
+		ResetExprContext(context);
+		slot = next_row((StepScanState *) node);
+		if (TupIsNull(slot))
+			return projection ? ExecClearTuple(projection->pi_state.resultslot) : slot;
+		context->ecxt_scantuple = slot;
+		if (qual == NULL || ExecQual(qual, context))
+			return projection ? ExecProject(projection) : slot;
+		InstrCountFiltered1(node, 1);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static void
+end_step_scan(CustomScanState *node)
+{
+	MemoryContextDelete(((StepScanState *) node)->memory);
+	if (outerPlanState(node) != NULL)
+		ExecEndNode(outerPlanState(node));
+}
+
+static void
+rescan_step_scan(CustomScanState *node)
+{
+	StepScanState *scan = (StepScanState *) node;
+	PlanState  *below = outerPlanState(node);
+
+	ExecScanReScan(&node->ss);
+	ExecClearTuple(scan->output);
+	if (below == NULL && node->ss.ps.chgParam == NULL)
+	{
+		/* What the functions gave, if they have been asked, is given once more. */
+		if (scan->finished)
+			scan->row = 0;
+		return;
+	}
+	scan->row = scan->n_rows;
+	scan->finished = false;
+	scan->outer = NULL;
+	if (below != NULL && below->chgParam == NULL)
+		ExecReScan(below);
+}
+
+static void
+explain_step_scan(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	const CustomScan *plan = castNode(CustomScan, node->ss.ps.plan);
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	foreach(lc, plan->custom_exprs)
+		names = lappend(names, get_func_name(lfirst_node(FuncExpr, lc)->funcid));
+	ExplainPropertyList("Functions", names, es);
+	if (es->analyze && ((StepScanState *) node)->kept.n_repeated > 0)
+		ExplainPropertyInteger("Groups Asked Again", NULL, ((StepScanState *) node)->kept.n_repeated, es);
+}

@@ -1,0 +1,27 @@
+/*
+ * least_squares.h
+ *		Weighted least squares of progress, with a ridge: the problem, and two ways to solve it.
+ */
+#ifndef STEPADV_LEAST_SQUARES_H
+#define STEPADV_LEAST_SQUARES_H
+
+#include "progress/linear_model.h"
+
+/* A least-squares problem of rows: each with a weight and what it should come to. */
+typedef struct LeastSquares
+{
+	const FitRows *rows;
+	const double *weight;		/* NULL: all 1 */
+	const double *target;		/* NULL: the outcomes */
+	double		total;			/* what the sum over rows is divided by */
+	double		lambda;
+	Intercept	intercept;
+} LeastSquares;
+
+/* The exact solution, by the sums of products: dimension weights and the intercept. */
+extern void solve_exactly(const LeastSquares *problem, double *weight);
+
+/* To 1e-10 of the residual, by conjugate gradients; the ridge must be above 0. */
+extern void solve_by_gradients(const LeastSquares *problem, double *weight);
+
+#endif							/* STEPADV_LEAST_SQUARES_H */
