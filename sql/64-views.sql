@@ -103,7 +103,7 @@ AS $$
 	SELECT EXISTS (
 		SELECT FROM pg_index i
 		WHERE i.indrelid = (SELECT k.relation FROM key k WHERE k.is_step) AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL
-			AND (i.indkey::smallint[])[0:i.indnkeyatts - 1] <@ ARRAY(SELECT k.column_number FROM key k)
+			AND (i.indkey::smallint[])[0:i.indnkeyatts - 1] <@ ARRAY(SELECT k.column_number::smallint FROM key k)
 			AND EXISTS (SELECT FROM key k WHERE k.is_step AND k.column_number = ANY ((i.indkey::smallint[])[0:i.indnkeyatts - 1])))
 $$;
 COMMENT ON FUNCTION stepadv_internal.step_is_key(regclass, integer) IS 'whether an index vouches for the step''s key in what an adapter of steps reads';
