@@ -69,6 +69,8 @@ all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 n_s
 	{
 		const double *number = columns[c].number;
 
+		/* Not within the loops, which the compiler unrolls into vectors. */
+		CHECK_FOR_INTERRUPTS();
 		if (!is_number(estimator, columns, c))
 			continue;
 		if (c == certain)
