@@ -7,6 +7,28 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_import_utf8';
 COMMENT ON FUNCTION stepadv_internal.import_utf8(text) IS 'part of load_rollouts: a text that stands for bytes, one character each, read as UTF-8; error where it is none';
 
+-- What is longer jsonb cannot hold, whose objects and lists have less; it is not tried.
+CREATE FUNCTION stepadv_internal.import_limit() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$ SELECT 268435455 $$;
+COMMENT ON FUNCTION stepadv_internal.import_limit() IS 'part of load_rollouts: how many bytes a line or document may have: as many as an object or list of jsonb';
+
+-- In words of ours what the server says of a document that it cannot read.
+CREATE FUNCTION stepadv_internal.import_words_of_error(state text, message text, detail text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN left(CASE
+		WHEN import_words_of_error.state = '54001' THEN 'it is nested too deeply'
+		WHEN import_words_of_error.state = 'XX000' AND import_words_of_error.message LIKE 'invalid memory alloc request%' THEN 'it is too large to be read'
+		WHEN import_words_of_error.detail ~ 'value 0x(1a|1A)' THEN 'a byte in a string that JSON does not allow: 0, 1, 2 or 26'
+		WHEN import_words_of_error.detail <> '' THEN format('%s (%s)', import_words_of_error.message, import_words_of_error.detail)
+		ELSE import_words_of_error.message END, 300);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_words_of_error(text, text, text) IS 'part of load_rollouts: what is wrong with a document, of the error that reading it raised: its SQLSTATE, message and detail';
+
 -- The text of a line or document as jsonb, which like text cannot hold U+0000.
 CREATE FUNCTION stepadv_internal.json_of_text(document text, is_latin1 boolean, OUT content jsonb, OUT nul_replaced integer)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -18,6 +40,9 @@ DECLARE
 	parts text;
 BEGIN
 	nul_replaced := 0;
+	IF octet_length(document) > stepadv_internal.import_limit() THEN
+		RAISE EXCEPTION 'it has % MB, more than the 256 that a document may have', octet_length(document) / 1048576 USING ERRCODE = 'program_limit_exceeded';
+	END IF;
 	IF is_latin1 THEN
 		document := stepadv_internal.import_utf8(document);
 	END IF;
@@ -141,9 +166,12 @@ BEGIN
 			step.nul_replaced := nul_replaced;
 			RETURN step;
 		END IF;
-	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+	EXCEPTION WHEN data_exception OR program_limit_exceeded OR internal_error THEN
 		GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
-		problem := left(problem || coalesce(' (' || nullif(detail, '') || ')', ''), 300);
+		IF SQLSTATE = 'XX000' AND problem NOT LIKE 'invalid memory alloc request%' THEN
+			RAISE;
+		END IF;
+		problem := stepadv_internal.import_words_of_error(SQLSTATE, problem, detail);
 	END;
 	step.problem := stepadv_internal.problem_of_json(j, problem);
 	step.nul_replaced := nul_replaced;

@@ -117,6 +117,12 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'stepadv_import_messages';
 COMMENT ON FUNCTION stepadv_internal.import_messages(jsonb) IS 'part of import_rollouts: messages of the OpenAI chat interface as steps, as import_steps makes them';
 
+CREATE FUNCTION stepadv_internal.import_message_items(messages jsonb) RETURNS jsonb
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_message_items';
+COMMENT ON FUNCTION stepadv_internal.import_message_items(jsonb) IS
+'part of import_rollouts: messages of chat interfaces (OpenAI''s, Anthropic''s blocks, parts of OpenTelemetry''s GenAI messages) as items of import_steps, for a caller who has more to say; a message of the model begins with a thought that is new';
+
 -- The messages that a rollout was made of, all members of all of them, in its
 -- metadata: but for texts that a step has to the letter, for which a mark stands
 -- ({"observation": 3}: what was seen before turn 3), as openai_chat keeps them.
@@ -178,10 +184,34 @@ $$;
 COMMENT ON FUNCTION @extschema@.parse_openai_chat(jsonb, text, bigint) IS
 'rollouts of a document of OpenAI chat messages: a list of messages, an object with messages or traj, or a list of such (results of tau-bench); one jsonb per rollout as in docs/import.md';
 
+-- A demonstration is a history alone: what it did and what it was told next are the
+-- trajectory that it came from.
+CREATE FUNCTION stepadv_internal.import_swe_trajectory(document jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF jsonb_typeof(document -> 'history') IS DISTINCT FROM 'array' OR document ? 'trajectory' THEN
+		RETURN document -> 'trajectory';
+	END IF;
+	RETURN (
+		SELECT jsonb_agg(jsonb_build_object('action', h.v -> 'action', 'thought', h.v -> 'thought', 'response', h.v -> 'content', 'observation', h.told) ORDER BY h.i)
+		FROM (
+			SELECT x.i, x.v, CASE WHEN lead(x.v ->> 'role') OVER w IS DISTINCT FROM 'assistant' THEN stepadv_internal.import_text(lead(x.v -> 'content') OVER w) END AS told
+			FROM jsonb_array_elements(document -> 'history') WITH ORDINALITY x(v, i)
+			WHERE x.v ->> 'is_demo' IS DISTINCT FROM 'true'
+			WINDOW w AS (ORDER BY x.i)) h
+		WHERE h.v ->> 'role' = 'assistant' AND jsonb_typeof(h.v -> 'action') = 'string');
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_swe_trajectory(jsonb) IS 'part of parse_swe_agent: the document''s trajectory, or what its history tells of one; NULL without both';
+
 CREATE FUNCTION @extschema@.parse_swe_agent(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	trajectory CONSTANT jsonb := stepadv_internal.import_swe_trajectory(document);
 BEGIN
 	RETURN QUERY
 	WITH said AS MATERIALIZED (
@@ -190,7 +220,7 @@ BEGIN
 		WHERE h.v ->> 'role' = 'assistant' AND h.v ->> 'is_demo' IS DISTINCT FROM 'true'
 	), step AS (
 		SELECT t.i, t.v, t.v ->> 'action' AS action, btrim(t.v ->> 'action', E' \t\r\n') = '' AS is_empty, a.args, a.tool, a.repaired
-		FROM jsonb_array_elements(CASE WHEN jsonb_typeof(document -> 'trajectory') = 'array' THEN document -> 'trajectory' ELSE '[]' END) WITH ORDINALITY t(v, i)
+		FROM jsonb_array_elements(CASE WHEN jsonb_typeof(trajectory) = 'array' THEN trajectory ELSE '[]' END) WITH ORDINALITY t(v, i)
 		-- The call behind the action, where the model made one.  The history may
 		-- have been cut: what was done tells, and the order if there was more of that.
 		LEFT JOIN LATERAL (
@@ -208,7 +238,7 @@ BEGIN
 				WHERE a.v ->> 'role' = 'assistant' AND a.v ->> 'is_demo' IS DISTINCT FROM 'true'), 2147483647)
 		ORDER BY h.i DESC LIMIT 1
 	)
-	SELECT stepadv_internal.import_keep(CASE WHEN jsonb_typeof(document -> 'trajectory') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list trajectory')
+	SELECT stepadv_internal.import_keep(CASE WHEN jsonb_typeof(trajectory) IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list trajectory, and no action in a history')
 		ELSE stepadv_internal.import_about(document) || jsonb_strip_nulls(jsonb_build_object(
 			'truncated', CASE WHEN document #>> '{info,exit_status}' ~ 'exit_(cost|context|format|error|time)|early_exit' THEN true END,
 			'model', document #> '{replay_config,agent,model,name}')) || jsonb_build_object(
@@ -238,7 +268,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_swe_agent(jsonb, text, bigint) IS
-'the rollout of a SWE-agent .traj (every version that has trajectory); the ids come from the file or from source, its path; not judged unless the document has an outcome; one jsonb as in docs/import.md';
+'the rollout of a SWE-agent .traj (every version that has trajectory, and demonstrations, which are a history alone); the ids come from the file or from source, its path; not judged unless the document has an outcome; one jsonb as in docs/import.md';
 
 CREATE FUNCTION @extschema@.parse_mini_swe_agent(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
@@ -293,6 +323,53 @@ $$;
 COMMENT ON FUNCTION @extschema@.parse_mini_swe_agent(jsonb, text, bigint) IS
 'the rollout of a mini-swe-agent .traj.json: the one command in a fence of each reply, or its tool calls; not judged unless the document has an outcome; one jsonb as in docs/import.md';
 
+-- Items of the Responses interface, wherever they lie: an object with a response, a list
+-- of items (a session, to_input_list of the Agents SDK), or the run items of a result of
+-- the Agents SDK (new_items, generated_items; each with its raw_item).  What comes before
+-- the model's first item is input.
+CREATE FUNCTION stepadv_internal.import_response_parts(document jsonb, OUT response jsonb, OUT input jsonb, OUT is_list boolean)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	listed jsonb := CASE WHEN jsonb_typeof(document) = 'array' THEN document
+		ELSE coalesce(document -> 'new_items', document -> 'newItems', document -> 'generated_items', document -> 'generatedItems') END;
+BEGIN
+	is_list := coalesce(jsonb_typeof(listed) = 'array', false);
+	IF NOT is_list THEN
+		response := CASE WHEN document ? 'response' THEN document -> 'response' ELSE document END;
+		input := coalesce(document #> '{responses_create_params,input}', document -> 'input');
+	ELSE
+		SELECT jsonb_agg(CASE WHEN jsonb_typeof(x.raw) = 'object' THEN CASE WHEN i.v ? 'output' AND NOT x.raw ? 'output' THEN jsonb_build_object('output', i.v -> 'output') ELSE '{}' END || x.raw ELSE i.v END ORDER BY i.i) INTO listed
+		FROM jsonb_array_elements(listed) WITH ORDINALITY i(v, i) CROSS JOIN LATERAL (SELECT coalesce(i.v -> 'raw_item', i.v -> 'rawItem') AS raw) x;
+		input := coalesce(document -> 'input', document -> 'original_input', document -> 'originalInput');
+		IF input IS NULL THEN
+			SELECT coalesce(jsonb_agg(e.v ORDER BY e.i) FILTER (WHERE e.i < e.first), '[]'), jsonb_agg(e.v ORDER BY e.i) FILTER (WHERE e.i >= e.first) INTO input, listed
+			FROM (SELECT o.v, o.i, coalesce(min(o.i) FILTER (WHERE coalesce(o.v ->> 'role', 'assistant') = 'assistant') OVER (), 2147483647) AS first FROM jsonb_array_elements(listed) WITH ORDINALITY o(v, i)) e;
+		END IF;
+		response := jsonb_build_object('output', coalesce(listed, '[]'));
+	END IF;
+	input := CASE jsonb_typeof(input) WHEN 'string' THEN jsonb_build_array(jsonb_build_object('role', 'user', 'content', input)) WHEN 'array' THEN input ELSE '[]' END;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_response_parts(jsonb) IS
+'part of import_rollouts: of a document of the OpenAI Responses interface or the Agents SDK an object with the list output, and the list of what was its input; is_list: it has items alone, no response';
+
+-- Tools that the provider or the scaffold runs have items of their own: what was called
+-- with what, and what came back where the item says it.
+CREATE FUNCTION stepadv_internal.import_hosted_call(item jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN jsonb_strip_nulls(jsonb_build_object('id', coalesce(item -> 'call_id', item -> 'id'), 'tool', coalesce(item ->> 'name', regexp_replace(item ->> 'type', '_call$', '')),
+		'args', coalesce(item -> 'arguments', item -> 'input', item -> 'action', item -> 'operation', nullif(jsonb_strip_nulls(jsonb_build_object('queries', item -> 'queries', 'code', item -> 'code')), '{}')),
+		'text', coalesce(nullif(item -> 'output', 'null'), nullif(item -> 'error', 'null'), nullif(item -> 'outputs', 'null'), nullif(item -> 'results', 'null')),
+		'ok', CASE WHEN coalesce(item -> 'error', 'null') <> 'null' OR item ->> 'status' = 'failed' THEN 'false'::jsonb END));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_hosted_call(jsonb) IS 'part of import_rollouts: an item of the Responses interface that is a call of a tool (mcp_call, local_shell_call, web_search_call, …): id, tool, args, and text and ok of what came back; what is not known is not there';
+
 CREATE FUNCTION @extschema@.parse_responses(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
@@ -300,12 +377,8 @@ AS $$
 BEGIN
 	RETURN QUERY
 	WITH part AS (
-		SELECT CASE WHEN document ? 'response' THEN document -> 'response' ELSE document END AS response,
-			CASE jsonb_typeof(p.input) WHEN 'string' THEN jsonb_build_array(jsonb_build_object('role', 'user', 'content', p.input))
-				WHEN 'array' THEN p.input ELSE '[]' END AS input,
-			p.params
-		FROM (SELECT coalesce(document #> '{responses_create_params,input}', document -> 'input') AS input,
-			CASE WHEN jsonb_typeof(document -> 'responses_create_params') = 'object' THEN document -> 'responses_create_params' ELSE document END AS params) p
+		SELECT p.response, p.input, p.is_list, CASE WHEN jsonb_typeof(document -> 'responses_create_params') = 'object' THEN document -> 'responses_create_params' ELSE document END AS params
+		FROM stepadv_internal.import_response_parts(document) p
 	), listed AS (
 		SELECT i.v, false AS own, i.i FROM part p, jsonb_array_elements(p.input) WITH ORDINALITY i(v, i)
 		UNION ALL
@@ -313,7 +386,8 @@ BEGIN
 	), kinds AS (
 		SELECT l.*, CASE
 				WHEN l.v ->> 'type' = 'function_call' OR l.v ->> 'type' = 'custom_tool_call' THEN 'call'
-				WHEN l.v ->> 'type' IN ('function_call_output', 'custom_tool_call_output') THEN 'result'
+				WHEN l.v ->> 'type' LIKE '%\_call\_output' THEN 'result'
+				WHEN l.v ->> 'type' LIKE '%\_call' AND stepadv_internal.import_hosted_call(l.v) ?| '{args,text}' THEN 'hosted'
 				WHEN l.v ->> 'type' = 'reasoning' THEN 'think'
 				WHEN coalesce(l.v ->> 'type', 'message') = 'message' THEN CASE
 					WHEN l.v ->> 'role' = 'assistant' THEN 'say' WHEN l.v ->> 'role' IN ('system', 'developer') THEN 'system' ELSE 'see' END
@@ -327,16 +401,21 @@ BEGIN
 		SELECT jsonb_agg(CASE
 			WHEN k.kind = 'other' THEN jsonb_build_object('kind', 'dropped', 'text', 'items of type ' || (k.v ->> 'type'))
 			WHEN k.kind = 'system' THEN jsonb_build_object('kind', 'dropped', 'text', 'system messages')
-			WHEN NOT k.own AND (k.kind IN ('call', 'say', 'think') OR k.i < k.last) THEN jsonb_build_object('kind', 'dropped', 'text', 'earlier turns in the input')
+			WHEN NOT k.own AND (k.kind IN ('call', 'hosted', 'say', 'think') OR k.i < k.last) THEN jsonb_build_object('kind', 'dropped', 'text', 'earlier turns in the input')
 			WHEN k.kind = 'call' THEN jsonb_build_object('kind', 'call', 'id', k.v -> 'call_id', 'tool', k.v ->> 'name', 'args', coalesce(k.v -> 'arguments', k.v -> 'input'))
+			WHEN k.kind = 'hosted' THEN h.v || '{"kind": "call"}'
+			WHEN k.kind = 'returned' THEN jsonb_strip_nulls(h.v || jsonb_build_object('kind', 'result', 'text', stepadv_internal.import_text(h.v -> 'text')))
 			WHEN k.kind = 'result' THEN jsonb_build_object('kind', 'result', 'id', k.v -> 'call_id', 'text', stepadv_internal.import_text(k.v -> 'output'))
 			WHEN k.kind = 'think' THEN jsonb_build_object('kind', 'think', 'text', coalesce(nullif(stepadv_internal.import_text(k.v -> 'content'), ''), nullif(stepadv_internal.import_text(k.v -> 'summary'), '')))
-			ELSE jsonb_build_object('kind', k.kind, 'text', stepadv_internal.import_text(k.v -> 'content')) END ORDER BY k.own, k.i) AS items
-		FROM (SELECT k.*, max(k.i) FILTER (WHERE k.kind IN ('call', 'say', 'think')) OVER (PARTITION BY k.own) AS last FROM kinds k) k
+			ELSE jsonb_build_object('kind', k.kind, 'text', stepadv_internal.import_text(k.v -> 'content')) END ORDER BY k.own, k.i, k.kind = 'returned') AS items
+		FROM (SELECT k.*, max(k.i) FILTER (WHERE k.kind IN ('call', 'hosted', 'say', 'think')) OVER (PARTITION BY k.own) AS last FROM kinds k
+			-- Items that say what came back do so where the call stands.
+			UNION ALL SELECT k.v, k.own, k.i, 'returned', k.i FROM kinds k WHERE k.own AND k.kind = 'hosted' AND stepadv_internal.import_hosted_call(k.v) ? 'text') k
+		LEFT JOIN LATERAL (SELECT stepadv_internal.import_hosted_call(k.v) AS v WHERE k.kind IN ('hosted', 'returned')) h ON true
 	), named AS (
 		SELECT p.*, coalesce(document ->> 'instance_id', p.params #>> '{metadata,instance_id}', document ->> 'task_id',
 				'task' || (document ->> '_ng_task_index'), 'task' || (document ->> 'task_index')) AS own,
-			coalesce(document #>> '{agent_ref,name}', f.base) AS environment
+			coalesce(document #>> '{agent_ref,name}', CASE WHEN NOT p.is_list THEN f.base END) AS environment
 		FROM part p LEFT JOIN LATERAL stepadv_internal.import_names(parse_responses.source) f ON true
 	)
 	SELECT CASE WHEN jsonb_typeof(m.response -> 'output') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'there is no list output of a response')
@@ -358,7 +437,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_responses(jsonb, text, bigint) IS
-'the rollout of an object with a response of the OpenAI Responses interface (a line of NeMo Gym''s rollouts); one jsonb as in docs/import.md';
+'the rollout of items of the OpenAI Responses interface: an object with a response (a line of NeMo Gym''s rollouts), a list of items, or a result of the OpenAI Agents SDK (new_items, or a list of them); one jsonb as in docs/import.md';
 
 CREATE FUNCTION stepadv_internal.import_verl(document jsonb, source text, n bigint) RETURNS jsonb
 LANGUAGE c IMMUTABLE PARALLEL SAFE
@@ -514,70 +593,3 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_react(text, text, bigint) IS
 'the rollouts of a text log of ReAct agents (Thought, Action, Observation): Reflexion''s logs of HotpotQA, ReAct''s of WebShop; one jsonb per rollout as in docs/import.md';
-
--- Where the user says what is where.
-CREATE FUNCTION @extschema@.parse_by_paths(document jsonb, paths jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 10
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	of_rollout CONSTANT text[] := '{group_id,task_id,run_id,rollout_id,outcome,success,truncated,policy_version,policy_step,model,channel,curation,started_at,ended_at,tags,meta}';
-	of_step CONSTANT text[] := '{step_no,turn,observation,next_observation,action,tool,args,ok,reward,turn_reward,value,cost,step_meta}';
-	given record;
-	vars jsonb;
-	item jsonb;
-	step jsonb;
-	found jsonb;
-	rollout jsonb;
-	steps jsonb[];
-	arguments record;
-	repaired jsonb;
-BEGIN
-	IF jsonb_typeof(paths) IS DISTINCT FROM 'object' OR NOT paths ?| '{task_id,group_id}' THEN
-		RAISE EXCEPTION 'paths must be an object with at least the key task_id or group_id'
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"rollouts": "$.episodes[*]", "task_id": "$.task", "steps": "$.turns[*]", "action": "$.act"}.';
-	END IF;
-	FOR given IN SELECT e.key, jsonb_typeof(e.value) AS type FROM jsonb_each(paths) e LOOP
-		IF given.key <> ALL (of_rollout || of_step || '{rollouts,steps}'::text[]) THEN
-			RAISE EXCEPTION 'paths has the unknown key %', quote_ident(given.key)
-				USING ERRCODE = 'invalid_parameter_value', HINT = format('There are: rollouts, steps, %s.', array_to_string(of_rollout || of_step, ', '));
-		END IF;
-		IF given.type <> 'string' THEN
-			RAISE EXCEPTION 'the path of % must be a string, not %', given.key, given.type USING ERRCODE = 'invalid_parameter_value';
-		END IF;
-		PERFORM (paths ->> given.key)::jsonpath;
-	END LOOP;
-	vars := jsonb_build_object('document', document, 'source', source, 'n', n);
-	FOR item IN SELECT jsonb_path_query(document, coalesce(paths ->> 'rollouts', '$')::jsonpath, vars, true) LOOP
-		SELECT coalesce(jsonb_object_agg(k.key, k.value), '{}') INTO rollout
-		FROM (SELECT r.key, jsonb_path_query_first(item, (paths ->> r.key)::jsonpath, vars, true) AS value
-			FROM unnest(of_rollout) r(key) WHERE paths ? r.key) k
-		WHERE k.value <> 'null';
-		repaired := '{}';
-		steps := '{}';
-		FOR step IN SELECT jsonb_path_query(item, coalesce(paths ->> 'steps', '$.steps[*]')::jsonpath, vars, true) LOOP
-			SELECT coalesce(jsonb_object_agg(CASE k.key WHEN 'step_meta' THEN 'meta' ELSE k.key END,
-				CASE WHEN k.key IN ('observation', 'next_observation') THEN to_jsonb(stepadv_internal.import_text(k.value)) ELSE k.value END), '{}') INTO found
-			FROM (SELECT s.key, jsonb_path_query_first(step, (paths ->> s.key)::jsonpath, vars, true) AS value
-				FROM unnest(of_step) s(key) WHERE paths ? s.key) k
-			WHERE k.value <> 'null';
-			IF jsonb_typeof(found -> 'args') = 'string' THEN
-				SELECT a.args, a.words, a.repaired INTO arguments FROM stepadv_internal.import_arguments(found -> 'args') a;
-				IF arguments.repaired IS NOT NULL THEN
-					repaired := jsonb_set(repaired, ARRAY[arguments.repaired], to_jsonb(coalesce((repaired ->> arguments.repaired)::bigint, 0) + 1));
-				END IF;
-				IF arguments.args IS NULL AND NOT found ? 'action' THEN
-					found := found || jsonb_build_object('action', found -> 'args');
-				END IF;
-				found := found || jsonb_build_object('args', arguments.args);
-			END IF;
-			steps := steps || found;
-		END LOOP;
-		RETURN NEXT CASE WHEN rollout ?| '{task_id,group_id}' THEN jsonb_build_object('rollout_id', stepadv_internal.import_digest(item)) || rollout
-				|| jsonb_build_object('steps', to_jsonb(steps), 'repaired', repaired)
-			ELSE jsonb_build_object('problem', format('nothing is where paths says the %s is', CASE WHEN paths ? 'group_id' THEN 'group_id' ELSE 'task_id' END)) END;
-	END LOOP;
-END
-$$;
-COMMENT ON FUNCTION @extschema@.parse_by_paths(jsonb, jsonb, text, bigint) IS
-'the rollouts of a JSON document by SQL/JSON paths: rollouts (default $) finds them, steps (default $.steps[*]) their steps, and a path for each key of docs/import.md what it is, relative to the rollout or the step; $document, $source and $n are known in paths; one jsonb per rollout';

@@ -12,6 +12,10 @@ DECLARE
 BEGIN
 	nul_replaced := 0;
 	BEGIN
+		IF octet_length(document) > stepadv_internal.import_limit() THEN
+			problem := format('it has %s MB, more than the 256 that a document may have', octet_length(document) / 1048576);
+			RETURN;
+		END IF;
 		-- A long text is looked through only if it does not begin like JSON.
 		IF document IS NOT NULL AND (format = 'react' OR format IS NULL AND left(document, 1) NOT IN ('[', '{') AND document !~ '^\s*[[{]' AND document ~ '(^|\n)Action( [0-9]+)?: ') THEN
 			IF is_latin1 THEN
@@ -20,6 +24,9 @@ BEGIN
 			-- What the client made of NUL.
 			nul_replaced := length(document) - length(replace(document, chr(26), ''));
 			SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_react(replace(document, chr(26), chr(65533)), source, n) r;
+			IF paths IS NOT NULL AND format = 'react' THEN
+				rollouts := stepadv_internal.import_override(rollouts, paths, source, n);
+			END IF;
 			RETURN;
 		END IF;
 		IF document IS NOT NULL THEN
@@ -36,7 +43,11 @@ BEGIN
 			WHEN 'verl' THEN rollouts := ARRAY[stepadv_internal.import_verl(content, source, n)];
 			WHEN 'intercode' THEN rollouts := nullif(stepadv_internal.import_intercode(content, source), '{}');
 			WHEN 'react' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_react(content #>> '{}', source, n) r;
-			WHEN 'paths' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_by_paths(content, paths, source, n) r;
+			WHEN 'paths' THEN
+				rollouts := stepadv_internal.import_by_paths(content, paths, source, n);
+				IF rollouts IS NULL THEN
+					problem := CASE WHEN paths -> 'rollouts' = '[]' THEN NULL ELSE stepadv_internal.import_path_unfound(content, paths, 'rollouts'::text, jsonb_build_object('document', content, 'source', source, 'n', n)) END;
+				END IF;
 			ELSE
 				IF format = 'steps' THEN
 					problem := 'this is a line for load_rollouts';
@@ -49,21 +60,83 @@ BEGIN
 		IF problem IS NULL AND rollouts IS NULL THEN
 			problem := 'there is no rollout in the document';
 		END IF;
-	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+		IF paths IS NOT NULL AND format <> 'paths' THEN
+			rollouts := stepadv_internal.import_override(rollouts, paths, source, n);
+		END IF;
+	EXCEPTION WHEN data_exception OR program_limit_exceeded OR internal_error THEN
 		GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
-		problem := left(problem || coalesce(' (' || nullif(detail, '') || ')', ''), 300);
+		IF SQLSTATE = 'XX000' AND problem NOT LIKE 'invalid memory alloc request%' THEN
+			RAISE;
+		END IF;
+		problem := stepadv_internal.import_words_of_error(SQLSTATE, problem, detail);
 		rollouts := NULL;
 		nul_replaced := 0;
 	END;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_document(text, jsonb, text, text, bigint, jsonb, boolean) IS
-'part of import_rollouts: a document, as text or as jsonb, as rollouts in our words; problem is NULL or says why it cannot be used';
+'part of import_rollouts: a document, as text or as jsonb, as rollouts in our words; paths as import_path_specs gives them, beside another format as the user does; problem is NULL or says why it cannot be used';
+
+-- Beside a format, paths say what is the user's to say of its rollouts: they begin at
+-- the rollout as the format gives it, metadata (meta) and steps included.
+CREATE FUNCTION stepadv_internal.import_override(rollouts jsonb[], paths jsonb, source text, n bigint) RETURNS jsonb[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	known CONSTANT text[] := '{group_id,task_id,run_id,rollout_id,outcome,success,truncated,policy_version,policy_step,model,channel,curation,started_at,ended_at,tags}';
+	given record;
+BEGIN
+	IF jsonb_typeof(paths) IS DISTINCT FROM 'object' THEN
+		RAISE EXCEPTION 'paths must be an object' USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"task_id": "$.meta.attributes.\"my.task\""}.';
+	END IF;
+	FOR given IN SELECT e.key, jsonb_typeof(e.value) AS type FROM jsonb_each(paths) e LOOP
+		IF given.key <> ALL (known) THEN
+			RAISE EXCEPTION 'paths has the key %, which says nothing of a rollout', quote_ident(given.key)
+				USING ERRCODE = 'invalid_parameter_value', HINT = format('Beside a format there are: %s.', array_to_string(known, ', '));
+		ELSIF given.type <> 'string' THEN
+			RAISE EXCEPTION 'the path of % must be a string, not %', given.key, given.type USING ERRCODE = 'invalid_parameter_value';
+		END IF;
+		PERFORM (paths ->> given.key)::jsonpath;
+	END LOOP;
+	RETURN ARRAY(
+		SELECT CASE WHEN r.v ? 'problem' OR NOT r.v ?| '{task_id,group_id}' THEN r.v ELSE
+			-- Who names one of task and group means what the rollouts are compared in.
+			CASE WHEN f.v ?| '{task_id,group_id}' THEN r.v - '{task_id,group_id}'::text[] ELSE r.v END || f.v END
+		FROM unnest(rollouts) WITH ORDINALITY r(v, i)
+		CROSS JOIN LATERAL (SELECT coalesce(jsonb_object_agg(x.key, x.value), '{}') AS v
+			FROM (SELECT e.key, jsonb_path_query_first(r.v, e.value::jsonpath, jsonb_build_object('source', source, 'n', n), true) AS value FROM jsonb_each_text(paths) e) x WHERE x.value <> 'null') f
+		ORDER BY r.i);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_override(jsonb[], jsonb, text, bigint) IS
+'part of import_rollouts: rollouts of a format with what paths find in them in place of what the format says; error where paths has a key that is not of a rollout';
 
 CREATE FUNCTION stepadv_internal.import_is_plain(rollout jsonb) RETURNS boolean
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_import_is_plain';
 COMMENT ON FUNCTION stepadv_internal.import_is_plain(jsonb) IS 'part of import_rollouts: true where import_problem has nothing to say, false where it must be asked';
+
+-- Lists of tokens: whole numbers that integer holds, truths, numbers, and as many.
+CREATE FUNCTION stepadv_internal.import_token_problem(steps jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		SELECT format('step %s: %s', s.i, x.problem)
+		FROM jsonb_array_elements(import_token_problem.steps) WITH ORDINALITY s(v, i),
+			(VALUES (1, 'prompt_token_ids', 'number', 2147483647::numeric), (2, 'response_token_ids', 'number', 2147483647), (3, 'response_mask', 'boolean', NULL), (4, 'rollout_logprobs', 'number', 3e38)) k(i, name, type, most),
+			LATERAL (SELECT CASE jsonb_typeof(s.v -> k.name) WHEN 'array' THEN s.v -> k.name ELSE '[]' END AS list, nullif(CASE jsonb_typeof(s.v -> 'response_token_ids') WHEN 'array' THEN jsonb_array_length(s.v -> 'response_token_ids') END, 0) AS n) l,
+			LATERAL (SELECT CASE WHEN jsonb_typeof(s.v -> k.name) NOT IN ('array', 'null') THEN format('%s must be an array, not %s', k.name, jsonb_typeof(s.v -> k.name))
+				WHEN EXISTS (SELECT FROM jsonb_array_elements(l.list) e(v) WHERE jsonb_typeof(e.v) <> k.type) THEN format('%s must be an array of %ss', k.name, k.type)
+				WHEN k.type = 'number' AND EXISTS (SELECT FROM jsonb_array_elements_text(l.list) e(v) WHERE abs(e.v::numeric) > k.most OR k.i <= 2 AND e.v::numeric % 1 <> 0) THEN format('%s must be an array of %s', k.name, CASE WHEN k.i <= 2 THEN 'whole numbers' ELSE 'numbers within range' END)
+				WHEN k.i > 2 AND jsonb_array_length(l.list) > 0 AND jsonb_array_length(l.list) <> l.n THEN format('%s must be as long as response_token_ids', k.name) END AS problem) x
+		WHERE x.problem IS NOT NULL
+		ORDER BY s.i, k.i LIMIT 1);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_token_problem(jsonb) IS 'part of import_rollouts: why lists of tokens in steps cannot be loaded, or NULL';
 
 -- Why a rollout cannot be loaded; NULL: it can.  The types of values are looked
 -- at all at once, and again one by one only where something is wrong.
@@ -127,6 +200,9 @@ BEGIN
 			RETURN SQLERRM;
 		END;
 	END IF;
+	IF jsonb_path_exists(rollout, '$.steps[*] ? (exists(@.prompt_token_ids) || exists(@.response_token_ids) || exists(@.response_mask) || exists(@.rollout_logprobs))') THEN
+		RETURN stepadv_internal.import_token_problem(rollout -> 'steps');
+	END IF;
 	RETURN NULL;
 END
 $import_problem$;
@@ -160,6 +236,21 @@ COMMENT ON FUNCTION stepadv_internal.import_counts(jsonb[]) IS 'part of import_r
 
 -- Formats whose documents one call reads need no look at each by itself, as long as
 -- nothing is wrong.
+CREATE FUNCTION stepadv_internal.import_given_paths(format text, paths jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF import_given_paths.paths IS NULL OR coalesce(import_given_paths.format, 'paths') = 'paths' THEN
+		RETURN stepadv_internal.import_path_specs(import_given_paths.paths);
+	END IF;
+	PERFORM stepadv_internal.import_override('{}'::jsonb[], import_given_paths.paths, NULL::text, NULL::bigint);
+	RETURN import_given_paths.paths;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_given_paths(text, jsonb) IS
+'part of import_rollouts: paths as import_document takes them: for the format paths (also NULL) those of import_path_specs, beside another format as they are; error where something is wrong with them';
+
 CREATE FUNCTION stepadv_internal.import_plain_format(documents regclass, format text, paths jsonb, is_latin1 boolean) RETURNS text
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -227,7 +318,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.import_query(regclass, text, boolean, text, jsonb, boolean) IS
 'part of import_rollouts: the query for the rollouts of documents, whose number is n: the rollout v, the i-th of its document, and what is wrong with the document';
 
-CREATE FUNCTION stepadv_internal.import_check(documents regclass, format text, paths jsonb, OUT kind text, OUT has_source boolean)
+CREATE FUNCTION stepadv_internal.import_check(documents regclass, format text, paths jsonb, OUT kind text, OUT has_source boolean, OUT specs jsonb)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -238,13 +329,11 @@ BEGIN
 		RAISE EXCEPTION 'unknown format: %', quote_literal(import_check.format)
 			USING ERRCODE = 'invalid_parameter_value', HINT = format('The formats: %s.', array_to_string(formats, ', '));
 	END IF;
-	IF import_check.format = 'paths' AND import_check.paths IS NULL OR import_check.format <> 'paths' AND import_check.paths IS NOT NULL THEN
-		RAISE EXCEPTION 'paths must be given with the format ''paths'', and only with it' USING ERRCODE = 'invalid_parameter_value';
+	IF import_check.format = 'paths' AND import_check.paths IS NULL THEN
+		RAISE EXCEPTION 'paths must be given with the format ''paths''' USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	IF import_check.paths IS NOT NULL THEN
-		-- Wrong paths are wrong for every document.
-		PERFORM @extschema@.parse_by_paths('null'::jsonb, import_check.paths, NULL::text, NULL::bigint);
-	END IF;
+	-- Wrong paths are wrong for every document.
+	import_check.specs := stepadv_internal.import_given_paths(import_check.format, import_check.paths);
 	SELECT max(format_type(a.atttypid, -1)) FILTER (WHERE a.attname = 'document' AND a.atttypid IN ('text'::regtype, 'jsonb'::regtype)),
 		coalesce(bool_or(a.attname = 'source' AND a.atttypid = 'text'::regtype), false)
 	INTO kind, has_source
@@ -257,7 +346,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_check(regclass, text, jsonb) IS
-'part of import_rollouts: errors for wrong arguments; the type of the column document, and whether there is a column source';
+'part of import_rollouts: errors for wrong arguments; the type of the column document, whether there is a column source, and paths as import_document takes them';
 
 -- Two rollouts with one id: the same once more (the problem is empty), or one too many.
 CREATE FUNCTION stepadv_internal.import_twins() RETURNS void
@@ -432,17 +521,59 @@ AS $$
 BEGIN
 	EXECUTE format($q$
 		INSERT INTO pg_temp.stepadv_parsed (n, item, place, group_id, rollout_id, step_no, turn, observation, next_observation, action, tool, args, ok,
-			reward, turn_reward, value, cost, metadata, task_id, run_id, policy_version, group_name, %1$s)
+			reward, turn_reward, value, cost, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs, metadata, task_id, run_id, policy_version, group_name, %1$s)
 		SELECT i.item * 2147483648 + s.i, i.item, i.n, i.group_id, i.rollout_id, coalesce(s.step_no, s.i - 1), s.turn,
-			s.observation, s.next_observation, s.action, s.tool, s.args, s.ok, s.reward, s.turn_reward, s.value, s.cost, s.meta, i.task_id, i.run_id, i.policy_version, i.group_name, %2$s
+			s.observation, s.next_observation, s.action, s.tool, s.args, s.ok, s.reward, s.turn_reward, s.value, s.cost,
+			nullif(s.prompt_token_ids, '{}'), nullif(s.response_token_ids, '{}'), nullif(s.response_mask, '{}'), nullif(s.rollout_logprobs, '{}'), s.meta, i.task_id, i.run_id, i.policy_version, i.group_name, %2$s
 		FROM pg_temp.stepadv_items i CROSS JOIN LATERAL ROWS FROM (jsonb_to_recordset(i.steps) AS (step_no numeric, turn numeric, observation text, next_observation text,
-			action text, tool text, args jsonb, ok boolean, reward float8, turn_reward float8, value float8, cost float8, meta jsonb)) WITH ORDINALITY
-			s(step_no, turn, observation, next_observation, action, tool, args, ok, reward, turn_reward, value, cost, meta, i)
+			action text, tool text, args jsonb, ok boolean, reward float8, turn_reward float8, value float8, cost float8,
+			prompt_token_ids integer[], response_token_ids integer[], response_mask boolean[], rollout_logprobs real[], meta jsonb)) WITH ORDINALITY
+			s(step_no, turn, observation, next_observation, action, tool, args, ok, reward, turn_reward, value, cost, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs, meta, i)
 		$q$, stepadv_internal.load_key_list(import_lines.schema, 'k%2$s'::text, ', '::text), stepadv_internal.load_key_list(import_lines.schema, 'i.k%2$s'::text, ', '::text));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_lines(text) IS
 'part of import_rollouts: makes lines in pg_temp.stepadv_parsed of the steps in pg_temp.stepadv_items';
+
+-- A path that finds nothing in any document is a mistake.  What rollouts tell of is
+-- "without", and the name, in the counts of what was repaired.
+CREATE FUNCTION stepadv_internal.import_path_report(documents regclass, kind text, is_latin1 boolean, specs jsonb, repaired jsonb, n_rollouts bigint, on_error text, INOUT problems jsonb, OUT told jsonb)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	unfound record;
+	first text;
+	vars jsonb;
+	item jsonb;
+BEGIN
+	told := import_path_report.repaired;
+	IF import_path_report.specs IS NULL OR coalesce(told, '{}') = '{}' THEN
+		RETURN;
+	END IF;
+	told := coalesce((SELECT jsonb_object_agg(e.key, e.value) FROM jsonb_each(import_path_report.repaired) e WHERE e.key NOT LIKE 'without %'), '{}');
+	FOR unfound IN
+		SELECT n.name FROM stepadv_internal.import_path_names() n
+		WHERE (import_path_report.repaired ->> ('without ' || n.name))::bigint = import_path_report.n_rollouts
+			-- Without steps nothing of them is found.
+			AND (n.place <> 'step' OR coalesce((import_path_report.repaired ->> 'without steps')::bigint, 0) < import_path_report.n_rollouts)
+	LOOP
+		IF vars IS NULL THEN
+			EXECUTE format('SELECT d.document::text FROM %s d WHERE btrim(d.document::text) <> %L ORDER BY d.n LIMIT 1', stepadv_internal.load_name(import_path_report.documents), '') INTO first;
+			vars := (SELECT jsonb_build_object('document', t.content) FROM stepadv_internal.json_of_text(first, import_path_report.is_latin1 AND import_path_report.kind = 'text') t);
+			item := coalesce((SELECT i.v FROM stepadv_internal.import_path_items(vars -> 'document', import_path_report.specs #> '{rollouts,0}', '$'::text, vars) i(v) LIMIT 1), 'null');
+		END IF;
+		first := stepadv_internal.import_path_unfound(item, import_path_report.specs, unfound.name, vars);
+		IF import_path_report.on_error = 'stop' THEN
+			RAISE EXCEPTION '%', first USING ERRCODE = 'data_exception', DETAIL = 'In none of the documents. Nothing was loaded.', HINT = 'With on_error ''skip'' what was found is loaded.';
+		END IF;
+		RAISE WARNING '%', first;
+		import_path_report.problems := import_path_report.problems || jsonb_build_object('path', unfound.name, 'problem', first);
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_path_report(regclass, text, boolean, jsonb, jsonb, bigint, text, jsonb) IS
+'part of import_rollouts: the counts of what was repaired without those of paths that found nothing in a rollout (told); a path that found nothing in all rollouts is an error with on_error ''stop'', else warned of and added to the problems';
 
 CREATE FUNCTION @extschema@.import_rollouts(schema text, documents regclass, format text DEFAULT NULL, on_error text DEFAULT 'stop',
 	paths jsonb DEFAULT NULL, group_prefix text DEFAULT '', success_at float8 DEFAULT 1, is_latin1 boolean DEFAULT false,
@@ -461,6 +592,8 @@ AS $$
 DECLARE
 	kind text;
 	has_source boolean;
+	specs jsonb;
+	n_sound bigint;
 	-- Verl's lines are short and many: all at once the long way, too.
 	plain text;
 	direct record;
@@ -469,12 +602,12 @@ BEGIN
 	-- Long texts take less time so; whoever has chosen something has it as chosen.
 	PERFORM stepadv_internal.load_by_lz4() FROM pg_settings s WHERE s.name = 'default_toast_compression' AND s.source = 'default';
 	PERFORM stepadv_internal.load_begin(import_rollouts.schema, import_rollouts.on_error, import_rollouts.run_id, import_rollouts.policy_version, true);
-	SELECT c.kind, c.has_source INTO kind, has_source FROM stepadv_internal.import_check(import_rollouts.documents, import_rollouts.format, import_rollouts.paths) c;
+	SELECT c.kind, c.has_source, c.specs INTO kind, has_source, specs FROM stepadv_internal.import_check(import_rollouts.documents, import_rollouts.format, import_rollouts.paths) c;
 	IF kind = 'text' THEN
 		plain := stepadv_internal.import_plain_format(import_rollouts.documents, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1);
 	END IF;
 	direct := stepadv_internal.import_directly(import_rollouts.schema, import_rollouts.documents,
-		CASE WHEN plain IS NULL THEN stepadv_internal.import_query(import_rollouts.documents, kind, has_source, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1)
+		CASE WHEN plain IS NULL THEN stepadv_internal.import_query(import_rollouts.documents, kind, has_source, import_rollouts.format, specs, import_rollouts.is_latin1)
 			ELSE stepadv_internal.import_plain_query(import_rollouts.documents, has_source, plain, import_rollouts.format IS NOT NULL, import_rollouts.is_latin1) END,
 		import_rollouts.group_prefix, import_rollouts.success_at, import_rollouts.run_id, import_rollouts.policy_version, import_rollouts.policy_step);
 	IF direct.n_read IS NOT NULL THEN
@@ -482,6 +615,8 @@ BEGIN
 		INTO documents_read, bad_documents, rollouts_read, bad_rollouts, stepless_rollouts, unjudged_rollouts, import_rollouts.groups, rollouts_added, rollouts_updated, import_rollouts.rollouts_repeated,
 			steps_added, import_rollouts.steps_repeated, contradictions, import_rollouts.nul_replaced, import_rollouts.dropped, import_rollouts.repaired, import_rollouts.problems;
 		DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_problems;
+		SELECT r.told, r.problems INTO import_rollouts.repaired, import_rollouts.problems
+		FROM stepadv_internal.import_path_report(import_rollouts.documents, kind, import_rollouts.is_latin1, specs, import_rollouts.repaired, direct.rollouts_added, import_rollouts.on_error, import_rollouts.problems) r;
 		RETURN;
 	END IF;
 
@@ -491,14 +626,17 @@ BEGIN
 			stepadv_internal.import_plain_query(import_rollouts.documents, has_source, plain, import_rollouts.format IS NOT NULL, import_rollouts.is_latin1) || ' ORDER BY d.n', import_rollouts.group_prefix, import_rollouts.success_at)
 	THEN
 		PERFORM stepadv_internal.import_fill_items(import_rollouts.schema,
-			stepadv_internal.import_query(import_rollouts.documents, kind, has_source, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1), import_rollouts.group_prefix, import_rollouts.success_at);
+			stepadv_internal.import_query(import_rollouts.documents, kind, has_source, import_rollouts.format, specs, import_rollouts.is_latin1), import_rollouts.group_prefix, import_rollouts.success_at);
 	END IF;
 	SELECT c.* INTO documents_read, bad_documents, import_rollouts.nul_replaced FROM stepadv_internal.import_count_documents() c;
+	n_sound := (SELECT count(*) FROM pg_temp.stepadv_items i WHERE i.about ?| '{task_id,group_id}' AND NOT i.about ? 'problem');
 	SELECT i.* INTO rollouts_read, bad_rollouts, stepless_rollouts, unjudged_rollouts, import_rollouts.rollouts_repeated, import_rollouts.steps_repeated, import_rollouts.dropped, import_rollouts.repaired
 	FROM stepadv_internal.import_items(import_rollouts.schema) i;
 	SELECT p.bad_items, p.groups, p.rollouts_added, p.rollouts_updated, p.steps_added, p.steps_repeated + import_rollouts.steps_repeated, p.contradictions, p.problems, import_rollouts.rollouts_repeated + p.rollouts_repeated
 	INTO bad, import_rollouts.groups, rollouts_added, rollouts_updated, steps_added, import_rollouts.steps_repeated, contradictions, import_rollouts.problems, import_rollouts.rollouts_repeated
 	FROM stepadv_internal.load_parsed(import_rollouts.schema, import_rollouts.on_error, 'document'::text, true, import_rollouts.run_id, import_rollouts.policy_version, import_rollouts.policy_step, import_rollouts.replace) p;
+	SELECT r.told, r.problems INTO import_rollouts.repaired, import_rollouts.problems
+	FROM stepadv_internal.import_path_report(import_rollouts.documents, kind, import_rollouts.is_latin1, specs, import_rollouts.repaired, n_sound, import_rollouts.on_error, import_rollouts.problems) r;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.import_rollouts(text, regclass, text, text, jsonb, text, float8, boolean, text, text, bigint, boolean) IS

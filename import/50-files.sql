@@ -21,15 +21,17 @@ DECLARE
 	mark CONSTANT text := stepadv_internal.import_mark(import_look.is_latin1);
 	second text;
 BEGIN
-	EXECUTE format($q$SELECT l.n, l.line FROM %s l WHERE ascii(l.line) > 32 OR btrim(l.line, E' \t\r\n') <> '' ORDER BY l.n LIMIT 1$q$, relation) INTO first_n, first;
+	EXECUTE format($q$SELECT l.n, CASE WHEN octet_length(l.line) <= stepadv_internal.import_limit() THEN l.line ELSE left(l.line, 100) END FROM %s l WHERE ascii(l.line) > 32 OR btrim(l.line, E' \t\r\n') <> '' ORDER BY l.n LIMIT 1$q$, relation)
+		INTO first_n, first;
 	IF starts_with(first, mark) THEN
 		first := substr(first, length(mark) + 1);
 	END IF;
 	guessed := stepadv_internal.import_guess(first, import_look.is_latin1);
-	EXECUTE format($q$SELECT l.line FROM %s l WHERE l.n > $1 AND (ascii(l.line) > 32 OR btrim(l.line, E' \t\r\n') <> '') ORDER BY l.n LIMIT 1$q$, relation) INTO second USING first_n;
-	-- Two lines that both begin a value are two documents; what is printed over
-	-- several lines begins with a bracket alone.
-	is_one := (length(btrim(first, E' \t\r')) > 1 AND left(first, 1) IN ('{', '[') AND left(second, 1) = left(first, 1) AND import_look.format IS DISTINCT FROM 'react') IS NOT TRUE;
+	EXECUTE format($q$SELECT left(ltrim(left(l.line, 1000), E' \t\r'), 1) FROM %s l WHERE l.n > $1 AND (ascii(l.line) > 32 OR btrim(l.line, E' \t\r\n') <> '') ORDER BY l.n LIMIT 1$q$, relation) INTO second USING first_n;
+	-- Two lines that both begin a value are two documents, unless the first leaves one
+	-- open; what is printed over several lines begins with a bracket alone.
+	is_one := (length(btrim(first, E' \t\r')) > 1 AND left(first, 1) IN ('{', '[') AND import_look.format IS DISTINCT FROM 'react'
+		AND (second = left(first, 1) AND right(rtrim(right(first, 1000), E' \t\r'), 1) NOT IN (',', ':', '[', '{') OR second IN ('{', '[') AND guessed IS NOT NULL)) IS NOT TRUE;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_look(regclass, text, boolean) IS
@@ -41,6 +43,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	relation CONSTANT text := stepadv_internal.load_name(import_make_documents.lines);
+	n_bytes bigint;
 BEGIN
 	IF to_regclass('pg_temp.stepadv_file') IS NOT NULL THEN
 		DROP TABLE pg_temp.stepadv_file;
@@ -48,6 +51,10 @@ BEGIN
 	CREATE TEMP TABLE stepadv_file (n bigint, document text, source text) ON COMMIT DROP;
 	ALTER TABLE pg_temp.stepadv_file ALTER document SET STORAGE EXTERNAL;
 	IF import_make_documents.is_one THEN
+		EXECUTE format('SELECT sum(octet_length(l.line) + 1) FROM %s l', relation) INTO n_bytes;
+		IF n_bytes > stepadv_internal.import_limit() THEN
+			RAISE EXCEPTION 'it has % MB, more than the 256 that a document may have', n_bytes / 1048576 USING ERRCODE = 'program_limit_exceeded';
+		END IF;
 		EXECUTE format($q$INSERT INTO pg_temp.stepadv_file SELECT 1, string_agg(CASE WHEN l.n = $1 THEN $2 ELSE l.line END, E'\n' ORDER BY l.n), $3 FROM %s l$q$, relation)
 			USING import_make_documents.first_n, import_make_documents.first, import_make_documents.source;
 	ELSE
@@ -70,6 +77,7 @@ AS $$
 DECLARE
 	is_steps boolean := import_file.format IS NOT DISTINCT FROM 'steps';
 	seen record;
+	kind text;
 	result jsonb;
 BEGIN
 	IF NOT is_steps THEN
@@ -83,8 +91,14 @@ BEGIN
 		RETURN result;
 	END IF;
 	PERFORM stepadv_internal.import_make_documents(import_file.lines, import_file.source, seen.first_n, seen.first, seen.is_one);
+	kind := coalesce(import_file.format, CASE WHEN import_file.paths IS NOT NULL THEN 'paths' END, seen.guessed);
+	IF kind IN ('otel', 'langfuse') AND NOT seen.is_one THEN
+		PERFORM stepadv_internal.import_gather(kind, import_file.is_latin1);
+	ELSE
+		kind := import_file.format;
+	END IF;
 	SELECT to_jsonb(i) || jsonb_build_object('format', coalesce(import_file.format, CASE WHEN import_file.paths IS NOT NULL THEN 'paths' END, seen.guessed)) INTO result
-	FROM @extschema@.import_rollouts(import_file.schema, 'pg_temp.stepadv_file'::regclass, import_file.format, import_file.on_error, import_file.paths, import_file.group_prefix,
+	FROM @extschema@.import_rollouts(import_file.schema, 'pg_temp.stepadv_file'::regclass, kind, import_file.on_error, import_file.paths, import_file.group_prefix,
 		import_file.success_at, import_file.is_latin1, import_file.run_id, import_file.policy_version, import_file.policy_step, import_file.replace) i;
 	DROP TABLE pg_temp.stepadv_file;
 	RETURN result;
@@ -113,8 +127,12 @@ AS $$
 DECLARE
 	seen CONSTANT record := stepadv_internal.import_look(import_top.lines, NULL::text, import_top.is_latin1);
 	document text := seen.first;
+	n_bytes bigint;
 BEGIN
-	IF seen.is_one THEN
+	EXECUTE format('SELECT sum(octet_length(l.line)) FROM %s l', stepadv_internal.load_name(import_top.lines)) INTO n_bytes;
+	IF seen.is_one AND n_bytes > stepadv_internal.import_limit() THEN
+		RETURN NULL;
+	ELSIF seen.is_one THEN
 		EXECUTE format($q$SELECT string_agg(l.line, E'\n' ORDER BY l.n) FROM %s l WHERE l.n > $1$q$, stepadv_internal.load_name(import_top.lines)) INTO document USING seen.first_n;
 		document := concat_ws(E'\n', seen.first, document);
 	END IF;
@@ -136,24 +154,74 @@ DECLARE
 BEGIN
 	RETURN concat_ws('; ',
 		CASE WHEN reason ~ 'known format|say which|no rollout in the document' AND import_advice.format IS NULL THEN '--explain shows what was looked for, -f names the format, -j says where things are' END,
+		CASE WHEN import_advice.format = 'paths' AND reason ~ '^(success|truncated|outcome|.*: (ok|reward)) must be a (boolean|number), not string' THEN
+			'a map of -j says what words mean, as {"path": "$.verdict", "map": {"pass": true, "fail": false}}' END,
 		CASE WHEN (result ->> 'contradictions')::bigint > 0 THEN '--update replaces what the tables have' END,
 		CASE WHEN NOT import_advice.kept_going AND usable > 0 AND (result ->> 'bad_documents')::bigint + (result ->> 'bad_rollouts')::bigint > 0 THEN format('-k loads the other %s', usable) END);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_advice(jsonb, text, boolean) IS 'part of stepadv-import: which of its options may help with what a file''s counts say was left out';
 
+-- What is wrong with what the user says of paths, before any file is read.
+CREATE FUNCTION stepadv_internal.import_path_problem(format text, paths text) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	message text;
+	detail text;
+	hint text;
+BEGIN
+	IF import_path_problem.paths IS NULL THEN
+		RETURN CASE WHEN import_path_problem.format = 'paths' THEN 'with -f paths, -j must say where things are; --explain shows paths to begin with' END;
+	ELSIF import_path_problem.format = 'steps' THEN
+		RETURN '-j is not for -f steps';
+	END IF;
+	PERFORM stepadv_internal.import_given_paths(import_path_problem.format, import_path_problem.paths::jsonb);
+	RETURN NULL;
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+	RETURN '-j: ' || message || coalesce(' (' || nullif(detail, '') || ')', '') || coalesce('; ' || nullif(hint, ''), '');
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_path_problem(text, text) IS 'part of stepadv-import: what is wrong with its options -f and -j, in words; NULL: nothing';
+
+-- Which paths found nothing in a file, and what is said of them: nobody counts them as
+-- problems of a document.
+CREATE FUNCTION stepadv_internal.import_lacks(INOUT result jsonb, paths jsonb, OUT lacks jsonb, OUT names text[], OUT others text[])
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	SELECT coalesce(jsonb_agg(p.v ORDER BY p.i) FILTER (WHERE p.v ? 'path'), '[]'), coalesce(array_agg(p.v ->> 'path' ORDER BY p.i) FILTER (WHERE p.v ? 'path'), '{}'),
+		jsonb_set(result, '{problems}', coalesce(jsonb_agg(p.v ORDER BY p.i) FILTER (WHERE NOT p.v ? 'path'), '[]'))
+	INTO lacks, names, result
+	FROM jsonb_array_elements(result -> 'problems') WITH ORDINALITY p(v, i);
+	import_lacks.others := ARRAY(SELECT k.name FROM jsonb_object_keys(import_lacks.paths) k(name) WHERE k.name <> ALL (names)
+		-- Without steps nothing was looked for in them.
+		AND ('steps' <> ALL (names) OR k.name NOT IN (SELECT n.name FROM stepadv_internal.import_path_names() n WHERE n.place = 'step')));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_lacks(jsonb, jsonb) IS
+'part of stepadv-import: the counts of a file without what is said of paths that found nothing in it, that by itself, their names, and the names of those that found something';
+
 -- One file, or nothing of it, and what became of it as lines of kind, name, value:
 -- count, format, dropped, repaired, told; problem (in words, with what may help) and
--- failed where nothing was loaded; more, for whoever wants to know it all.
+-- failed where nothing was loaded; more, for whoever wants to know it all; found: a
+-- path that found something, and unfound: one that did not, in words.  Where that is
+-- none of may_lack ('*': all) nothing is loaded: postponed, until other files tell
+-- whether it is a mistake.
 CREATE FUNCTION stepadv_internal.import_one(schema text, lines regclass, source text, format text, keep_going boolean, paths jsonb, group_prefix text, success_at float8,
-	run_id text, policy_version text, policy_step bigint, replace boolean)
+	run_id text, policy_version text, policy_step bigint, replace boolean, may_lack text)
 RETURNS TABLE (kind text, name text, value text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET client_min_messages = error
 AS $$
 DECLARE
+	allowed CONSTANT text[] := string_to_array(import_one.may_lack, ',');
 	result jsonb;
+	seen record;
 	n_problems bigint := 0;
 	message text;
 	detail text;
@@ -163,14 +231,21 @@ BEGIN
 		result := stepadv_internal.import_file(import_one.schema, import_one.lines, import_one.source, import_one.format, 'skip'::text, import_one.paths, import_one.group_prefix,
 			import_one.success_at, true, import_one.run_id, import_one.policy_version, import_one.policy_step, import_one.replace);
 		n_problems := (result ->> 'bad_documents')::bigint + (result ->> 'bad_rollouts')::bigint + (result ->> 'contradictions')::bigint;
-		IF n_problems > 0 AND NOT import_one.keep_going THEN
+		seen := stepadv_internal.import_lacks(result, coalesce(import_one.paths, '{}'));
+		result := seen.result;
+		IF import_one.may_lack <> '*' AND NOT seen.names <@ allowed THEN
+			RAISE EXCEPTION USING ERRCODE = 'SA004', MESSAGE = 'postponed';
+		ELSIF n_problems > 0 AND NOT import_one.keep_going THEN
 			RAISE EXCEPTION USING ERRCODE = 'SA003', MESSAGE = 'left out';
 		END IF;
 	EXCEPTION WHEN SQLSTATE 'SA003' THEN
 		RETURN QUERY VALUES ('failed', 'rollouts', '');
+	WHEN SQLSTATE 'SA004' THEN
+		RETURN QUERY SELECT 'postponed', '', '' UNION ALL SELECT 'unfound', l.v ->> 'path', l.v ->> 'problem' FROM jsonb_array_elements(seen.lacks) l(v) UNION ALL SELECT 'found', f.name, '' FROM unnest(seen.others) f(name);
+		RETURN;
 	WHEN OTHERS THEN
 		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
-		RETURN QUERY SELECT v.* FROM (VALUES ('failed', SQLSTATE, ''), ('problem', '', concat_ws(': ', message, nullif(detail, ''))), ('more', '', context)) v;
+		RETURN QUERY SELECT v.* FROM (VALUES ('failed', SQLSTATE, ''), ('problem', '', stepadv_internal.import_words_of_error(SQLSTATE, message, detail)), ('more', '', context)) v;
 		RETURN;
 	END;
 	IF n_problems > 0 THEN
@@ -184,6 +259,7 @@ BEGIN
 			RETURN;
 		END IF;
 	END IF;
+	RETURN QUERY SELECT 'found', f.name, '' FROM unnest(seen.others) f(name) WHERE f.name <> ALL (allowed) AND import_one.may_lack <> '*';
 	RETURN QUERY
 	SELECT CASE WHEN e.value ~ '^[{]' THEN e.key ELSE 'count' END, coalesce(k.key, e.key), coalesce(k.value, e.value)
 	FROM jsonb_each_text(result - '{problems,groups}'::text[]) e
@@ -196,5 +272,5 @@ BEGIN
 		FROM pg_temp.stepadv_told s) x, jsonb_each_text(jsonb_strip_nulls(x.sums)) t;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.import_one(text, regclass, text, text, boolean, jsonb, text, float8, text, text, bigint, boolean) IS
+COMMENT ON FUNCTION stepadv_internal.import_one(text, regclass, text, text, boolean, jsonb, text, float8, text, text, bigint, boolean, text) IS
 'part of stepadv-import: a file''s lines into the schema''s tables, all or nothing unless keep_going, and what became of it as rows of kind, name and value; never an error but of an interrupt';

@@ -133,6 +133,8 @@ AS $$
 DECLARE
 	seen record;
 	kind text;
+	is_gathered boolean;
+	specs CONSTANT jsonb := stepadv_internal.import_given_paths(import_preview.format, import_preview.paths);
 BEGIN
 	seen := stepadv_internal.import_look(import_preview.lines, import_preview.format, true);
 	kind := coalesce(import_preview.format, CASE WHEN import_preview.paths IS NOT NULL THEN 'paths' END, seen.guessed);
@@ -143,11 +145,15 @@ BEGIN
 		RETURN;
 	END IF;
 	PERFORM stepadv_internal.import_make_documents(import_preview.lines, import_preview.source, seen.first_n, seen.first, seen.is_one);
+	is_gathered := coalesce(kind IN ('otel', 'langfuse'), false) AND NOT seen.is_one;
+	IF is_gathered THEN
+		PERFORM stepadv_internal.import_gather(kind, true);
+	END IF;
 	RETURN QUERY
 	SELECT import_preview.group_prefix || coalesce(r.v ->> 'task_id', r.v ->> 'group_id'), r.v ->> 'rollout_id', r.v ->> 'outcome', coalesce((s.v ->> 'step_no')::bigint, s.i - 1), s.v ->> 'turn',
 		s.v ->> 'observation', s.v ->> 'action', s.v ->> 'tool', s.v ->> 'args', s.v ->> 'ok', s.v ->> 'reward', s.v ->> 'next_observation'
-	FROM (SELECT * FROM pg_temp.stepadv_file f WHERE btrim(f.document, E' \t\r\n') <> '' ORDER BY f.n LIMIT 20) d,
-		LATERAL stepadv_internal.import_document(d.document, NULL::jsonb, import_preview.format, d.source, d.n, import_preview.paths, true) p,
+	FROM (SELECT f.n, f.document::text AS document, f.source FROM pg_temp.stepadv_file f WHERE btrim(f.document::text, E' \t\r\n') <> '' ORDER BY f.n LIMIT 20) d,
+		LATERAL stepadv_internal.import_document(CASE WHEN NOT is_gathered THEN d.document END, CASE WHEN is_gathered THEN d.document::jsonb END, CASE WHEN is_gathered THEN kind ELSE import_preview.format END, d.source, d.n, specs, true) p,
 		LATERAL unnest(p.rollouts) WITH ORDINALITY r(v, i), LATERAL jsonb_array_elements(r.v -> 'steps') WITH ORDINALITY s(v, i)
 	ORDER BY d.n, r.i, s.i LIMIT import_preview.most;
 	DROP TABLE pg_temp.stepadv_file;

@@ -26,10 +26,10 @@ CREATE FUNCTION stepadv.rtmc_tree_dot(rollouts stepadv.rollout_group, labels jso
 	min_visits integer DEFAULT 1, max_edges integer DEFAULT 100, label_length integer DEFAULT 40,
 	gamma float8 DEFAULT 0.99, prior float8 DEFAULT 2,
 	baseline float8 DEFAULT NULL, normalise boolean DEFAULT false, visit text DEFAULT 'first',
-	success_above float8 DEFAULT 0, prior_mean text DEFAULT 'success_rate', estimates jsonb DEFAULT NULL)
+	success_above float8 DEFAULT 0, prior_mean text DEFAULT 'success_rate', estimates jsonb DEFAULT NULL, fold_chains boolean DEFAULT false)
 RETURNS text
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000
 AS 'MODULE_PATHNAME', 'stepadv_rtmc_tree_dot';
-COMMENT ON FUNCTION stepadv.rtmc_tree_dot(stepadv.rollout_group, jsonb, bigint[], integer, integer, integer, float8, float8, float8, boolean, text, float8, text, jsonb) IS
-'the rollout tree as Graphviz text: circles are states (V, visits), edges actions (label, visits, advantage), green where rollouts end in success, red in failure, grey for those whose rollout_id is in cut_off; labels: an object of texts by step_id, as jsonb_object_agg(step_id, text) makes it; estimates: what any method says in the place of rtmc, an object by step_id of advantages or of objects with advantage and maybe v, as jsonb_object_agg(step_id, to_jsonb(e)) makes it of stepadv.batch_td(g) e (an edge, a state: the mean of its steps''; NULL: not shown; error on what is no number); only edges with min_visits, at most max_edges of them';
+COMMENT ON FUNCTION stepadv.rtmc_tree_dot(stepadv.rollout_group, jsonb, bigint[], integer, integer, integer, float8, float8, float8, boolean, text, float8, text, jsonb, boolean) IS
+'the rollout tree as Graphviz text: circles are states (V, visits), edges actions (label, visits, advantage), green where rollouts end in success, red in failure, grey for those whose rollout_id is in cut_off; labels: an object of texts by step_id, as jsonb_object_agg(step_id, text) makes it; estimates: what any method says in the place of rtmc, an object by step_id of advantages or of objects with advantage and maybe v, as jsonb_object_agg(step_id, to_jsonb(e)) makes it of stepadv.batch_td(g) e (an edge, a state: the mean of its steps''; NULL: not shown; error on what is no number); only edges with min_visits, at most max_edges of them; fold_chains: edges that one rollout takes alone, one after the other, are one, which says how many it stands for and of which only the first has a label';
 

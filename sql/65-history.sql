@@ -7,7 +7,14 @@
 -- task and then each by its key: views read what is kept, or the rows, when they
 -- are asked, and are never out of date.
 --
--- Aliases: s a row of what knows the runs, o what is known of g, p a group before it.
+-- Aliases: s a row of what knows the runs, o what it knows of g, p a group before it.
+
+-- A group as its method wants it beside a history.
+CREATE FUNCTION stepadv_internal.of_policy_step(rollouts stepadv.rollout_group, policy_step bigint) RETURNS stepadv.rollout_group
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT stepadv_internal.history_agg(of_policy_step.rollouts, NULL::bigint, of_policy_step.policy_step) $$;
+COMMENT ON FUNCTION stepadv_internal.of_policy_step(stepadv.rollout_group, bigint) IS 'the group, with all rollouts of this policy step; NULL: as it has them; NULL of no group';
 
 CREATE FUNCTION stepadv_internal.takes_history(function regprocedure) RETURNS boolean
 LANGUAGE plpgsql STABLE
@@ -43,12 +50,13 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.history_reach(text, jsonb) IS 'part of attach: the option "history" of a method, checked: a number of policy steps, infinity for true, NULL for none';
 
 -- What is known of a rollout's run and is of its history: each with the adapter and,
--- where it is the group's, the number of its column; i 1 is the task, 2 the step.
-CREATE FUNCTION stepadv_internal.history_roles(a stepadv_internal.attached) RETURNS TABLE (i integer, role text, view regclass, key integer)
+-- where it is the group's, the number of its column; i 1 is the task, 2 the step.  own: what
+-- it is of a group g, over g and o.
+CREATE FUNCTION stepadv_internal.history_roles(a stepadv_internal.attached) RETURNS TABLE (i integer, role text, view regclass, key integer, own text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT r.i::integer, r.role, c.view, c.key
+	SELECT r.i::integer, r.role, c.view, c.key, CASE WHEN c.key IS NOT NULL THEN format('g.%I', (stepadv_internal.group_columns((a).rows, (a).n_group_columns))[c.key]) ELSE 'o.c' || r.i END
 	FROM unnest('{task_id,policy_step,run_id}'::text[] || ARRAY(SELECT 'dimension_' || d.i FROM unnest((a).dimensions) WITH ORDINALITY d(name, i) ORDER BY d.i)) WITH ORDINALITY r(role, i)
 	CROSS JOIN LATERAL stepadv_internal.run_column(a, r.role) c
 	WHERE c.view IS NOT NULL
@@ -102,21 +110,22 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.in_common(text) IS 'part of attach: what is known of the run of a group, as an aggregate over its rollouts';
 
--- The relation o: a row with what is known of the group g, its columns by number.
+-- The relation o: a row with what is known of the group g and is none of its columns; NULL
+-- where all is.  (Citus takes no relation without FROM in a subquery.)
 CREATE FUNCTION stepadv_internal.own_run(a stepadv_internal.attached) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('(SELECT %s%s) o', string_agg(format('%s AS c%s', CASE
-			WHEN h.key IS NOT NULL THEN format('g.%I', k.keys[h.key]) ELSE stepadv_internal.in_common(h.role) END, h.i), ', ' ORDER BY h.i),
-		CASE WHEN bool_or(h.key IS NULL) THEN format(' FROM %s WHERE %s', min(s.relation), stepadv_internal.same_group('s'::text, s.shaped_as, 'g'::text, (a).rows, (a).n_group_columns)) END)
-	FROM stepadv_internal.history_roles(a) h CROSS JOIN stepadv_internal.history_source(a) s CROSS JOIN stepadv_internal.group_columns((a).rows, (a).n_group_columns) k(keys)
+	SELECT format('(SELECT %s FROM %s WHERE %s) o', string_agg(format('%s AS c%s', stepadv_internal.in_common(h.role), h.i), ', ' ORDER BY h.i), min(s.relation),
+		stepadv_internal.same_group('s'::text, s.shaped_as, 'g'::text, (a).rows, (a).n_group_columns))
+	FROM stepadv_internal.history_roles(a) h CROSS JOIN stepadv_internal.history_source(a) s
+	WHERE h.key IS NULL
 	GROUP BY s.shaped_as
 $$;
-COMMENT ON FUNCTION stepadv_internal.own_run(stepadv_internal.attached) IS 'part of attach: the relation o, what is known of the run of a group g';
+COMMENT ON FUNCTION stepadv_internal.own_run(stepadv_internal.attached) IS 'part of attach: the relation o, what is known of the run of a group g beside its columns; NULL: nothing';
 
--- The relation p: a row per group of the task of o, with its key and what is known of it,
--- by the numbers that o has.  By the task an index serves; one that is not known has no groups.
+-- The relation p: a row per group of the task of g, with its key and what is known of it,
+-- by numbers as in o.  By the task an index serves; one that is not known has no groups.
 CREATE FUNCTION stepadv_internal.groups_of_task(a stepadv_internal.attached) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -124,7 +133,7 @@ AS $$
 	SELECT format('(SELECT %s, %s FROM %s WHERE %s GROUP BY %s) p',
 		(SELECT string_agg(format('s.%I AS %I', n.name, k.keys[n.i]), ', ' ORDER BY n.i) FROM unnest(g.names) WITH ORDINALITY n(name, i)),
 		string_agg(format('%s AS c%s', CASE WHEN h.key IS NOT NULL THEN e.e ELSE stepadv_internal.in_common(h.role) END, h.i), ', ' ORDER BY h.i), min(s.relation),
-		min(format('%s %s o.c1', e.e, stepadv_internal.history_equality(a, h.role))) FILTER (WHERE h.role = 'task_id'),
+		min(format('%s %s %s', e.e, stepadv_internal.history_equality(a, h.role), h.own)) FILTER (WHERE h.role = 'task_id'),
 		stepadv_internal.list(g.names, 's.%1$I'::text, ', '::text))
 	FROM stepadv_internal.history_roles(a) h CROSS JOIN stepadv_internal.history_source(a) s
 	CROSS JOIN LATERAL (SELECT stepadv_internal.group_columns(s.shaped_as, (a).n_group_columns) AS names) g
@@ -132,7 +141,7 @@ AS $$
 	CROSS JOIN LATERAL (SELECT format('s.%I', CASE WHEN h.key IS NOT NULL THEN g.names[h.key] ELSE 'stepadv_' || h.role END) AS e) e
 	GROUP BY g.names, k.keys
 $$;
-COMMENT ON FUNCTION stepadv_internal.groups_of_task(stepadv_internal.attached) IS 'part of attach: the relation p, a row per group of the task of o, with what is known of its run';
+COMMENT ON FUNCTION stepadv_internal.groups_of_task(stepadv_internal.attached) IS 'part of attach: the relation p, a row per group of the task of g, with what is known of its run';
 
 CREATE FUNCTION stepadv_internal.history_equality(a stepadv_internal.attached, role text) RETURNS text
 LANGUAGE sql STABLE
@@ -149,12 +158,12 @@ CREATE FUNCTION stepadv_internal.comes_before(a stepadv_internal.attached, reach
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT concat('p.c2 OPERATOR(pg_catalog.<) o.c2',
-		CASE WHEN reach < 'Infinity' THEN format(' AND p.c2 OPERATOR(pg_catalog.>=) (GREATEST(o.c2::bigint, %s::bigint) OPERATOR(pg_catalog.-) %s::bigint)', reach::bigint - 9223372036854775807, reach::bigint) END,
-		string_agg(format(' AND (p.c%1$s %2$s o.c%1$s OR p.c%1$s IS NOT DISTINCT FROM NULL AND o.c%1$s IS NOT DISTINCT FROM NULL)', h.i, stepadv_internal.history_equality(a, h.role)), '' ORDER BY h.i) FILTER (WHERE h.i > 2))
+	SELECT concat('p.c2 OPERATOR(pg_catalog.<) ', min(h.own) FILTER (WHERE h.i = 2),
+		CASE WHEN reach < 'Infinity' THEN format(' AND p.c2 OPERATOR(pg_catalog.>=) (GREATEST(%s::bigint, %s::bigint) OPERATOR(pg_catalog.-) %s::bigint)', min(h.own) FILTER (WHERE h.i = 2), reach::bigint - 9223372036854775807, reach::bigint) END,
+		string_agg(format(' AND (p.c%1$s %2$s %3$s OR p.c%1$s IS NOT DISTINCT FROM NULL AND %3$s IS NOT DISTINCT FROM NULL)', h.i, stepadv_internal.history_equality(a, h.role), h.own), '' ORDER BY h.i) FILTER (WHERE h.i > 2))
 	FROM stepadv_internal.history_roles(a) h
 $$;
-COMMENT ON FUNCTION stepadv_internal.comes_before(stepadv_internal.attached, float8) IS 'part of attach: the condition that a group p of the task of o is of its history';
+COMMENT ON FUNCTION stepadv_internal.comes_before(stepadv_internal.attached, float8) IS 'part of attach: the condition that a group p of the task of g is of its history';
 
 -- The group p as g, with its value.
 CREATE FUNCTION stepadv_internal.fold_one(a stepadv_internal.attached, reads text[]) RETURNS text
@@ -173,6 +182,17 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.fold_one(stepadv_internal.attached, text[]) IS 'part of attach: the relation g with the value of the group p alone';
+
+-- Immutable for most types: Citus takes nothing else among the arguments of functions below a subquery.
+CREATE FUNCTION stepadv_internal.group_identity(a stepadv_internal.attached, alias text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('stepadv.signature_hash(%s)', string_agg(format('pg_catalog.int8send(COALESCE(%s, 0)::bigint) OPERATOR(pg_catalog.||) pg_catalog.boolsend(%s IS NOT DISTINCT FROM NULL)',
+		stepadv_internal.identity(c.c, stepadv_internal.column_type((a).rows, k.k)), c.c), ' OPERATOR(pg_catalog.||) ' ORDER BY k.i))
+	FROM unnest(stepadv_internal.group_columns((a).rows, (a).n_group_columns)) WITH ORDINALITY k(k, i) CROSS JOIN LATERAL format('%I.%I', group_identity.alias, k.k) c(c)
+$$;
+COMMENT ON FUNCTION stepadv_internal.group_identity(stepadv_internal.attached, text) IS 'part of attach: the expression that makes a bigint of the key of a group, another for each but by chance; a NULL is a value, too';
 
 -- The arguments of a method that has a history: the group itself, of its policy step
 -- where that is asked for, and ", history => …".  Rollouts of two groups may have one id.
@@ -193,8 +213,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	reach CONSTANT float8 := CASE WHEN stepadv_internal.takes_history((m).function) THEN stepadv_internal.history_reach((m).method, settings) END;
-	keys CONSTANT text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
-	own text;
+	run text;
 BEGIN
 	argument_with := argument;
 	history := CASE WHEN (m).ours AND 'greedy' = ANY ((m).requires) THEN stepadv_internal.greedy_rollouts(argument) ELSE '' END;
@@ -202,11 +221,12 @@ BEGIN
 		RETURN;
 	END IF;
 	PERFORM stepadv_internal.check_history(a, (m).method);
-	own := stepadv_internal.own_run(a);
-	history := format(', history => (SELECT stepadv_internal.history_agg((SELECT %s FROM %s), stepadv.signature_hash(ROW(%s)::text), p.c2::bigint) FROM %s CROSS JOIN LATERAL %s WHERE %s)',
-		argument, stepadv_internal.fold_one(a, reads), stepadv_internal.list(keys, 'p.%1$I'::text, ', '::text), own, stepadv_internal.groups_of_task(a), stepadv_internal.comes_before(a, reach));
+	run := stepadv_internal.own_run(a);
+	history := format(', history => (SELECT stepadv_internal.history_agg((SELECT %s FROM %s), %s, p.c2::bigint) FROM %s%s WHERE %s)',
+		argument, stepadv_internal.fold_one(a, reads), stepadv_internal.group_identity(a, 'p'::text), run || ' CROSS JOIN LATERAL ', stepadv_internal.groups_of_task(a), stepadv_internal.comes_before(a, reach));
 	IF settings ? 'decay' THEN
-		argument_with := format('(SELECT stepadv_internal.history_agg(v.v, NULL::bigint, (SELECT o.c2::bigint FROM %s)) FROM (VALUES (%s)) v(v))', own, argument);
+		SELECT format('stepadv_internal.of_policy_step(%s, %s)', argument, CASE WHEN h.key IS NULL THEN format('(SELECT o.c2::bigint FROM %s)', run) ELSE h.own || '::bigint' END) INTO argument_with
+		FROM stepadv_internal.history_roles(a) h WHERE h.role = 'policy_step';
 	END IF;
 END
 $$;

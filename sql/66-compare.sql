@@ -269,7 +269,7 @@ BEGIN
 		FROM stepadv_internal.run_expressions(a, '{task_id,run_id,policy_version,policy_step}'::text[]) e JOIN (VALUES ('w', (a).runs), ('o', (a).began)) v(alias, view) ON v.view = e.view
 		GROUP BY v.view, v.alias ORDER BY v.alias DESC
 	LOOP
-		IF stepadv_internal.is_distributed(ARRAY[known.view]) THEN
+		IF stepadv_internal.is_distributed(ARRAY[(a).rows, known.view]) THEN
 			-- Citus cannot write down the join of them: a group has few rollouts to look among.
 			expressions := ARRAY(SELECT CASE WHEN e.name LIKE known.alias || '.%' THEN format('(%1$s_all.%2$s)[pg_catalog.array_position(%1$s_all.stepadv_rollout, f.rollout_id)]', known.alias, substr(e.name, 3)) ELSE e.name END
 				FROM unnest(expressions) WITH ORDINALITY e(name, i) ORDER BY e.i);

@@ -669,14 +669,15 @@ $$;
 COMMENT ON FUNCTION stepadv.detach(regclass, text) IS
 'drops the views that attach made over the source (with the prefix, if given) for the caller or a role whose rights he has, what maintain keeps for them, and nothing else; the number of views; error when something depends on one of them';
 
--- The adapter of what the rows say of their runs, as stepadv 0.2.0 made it: it sorted each rollout's rows.
+-- The adapter of what the rows say of their runs, as stepadv 0.2.0 made it: it sorted each rollout's rows. Servers from 16 on
+-- show columns of the only table without its name.
 CREATE FUNCTION stepadv_internal.renew_began(began regclass) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	before CONSTANT text := pg_get_viewdef(renew_began.began);
-	query CONSTANT text := regexp_replace(before, '\(array_agg\(([^\n]+?) ORDER BY (s\.[^\n]+?)\) FILTER \(WHERE \(\1 IS NOT NULL\)\)\)\[1\]', 'stepadv_internal.first_by(\1, \2)', 'g');
+	query CONSTANT text := regexp_replace(before, '\(array_agg\(([^\n]+?) ORDER BY ([^\n]+?)\) FILTER \(WHERE \(\1 IS NOT NULL\)\)\)\[1\]', 'stepadv_internal.first_by(\1, \2)', 'g');
 BEGIN
 	IF query <> before THEN
 		EXECUTE format('CREATE OR REPLACE VIEW %s %s AS %s', stepadv_internal.relation_name(renew_began.began),

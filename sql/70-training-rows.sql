@@ -1,6 +1,18 @@
 -- Steps as lines of a file that a trainer reads: plain SQL over any relation of
 -- advantages.
 
+-- Without a row of these: Citus takes no subquery without FROM whose expressions are not immutable.
+-- A function has no more than a hundred arguments.
+CREATE FUNCTION stepadv_internal.members(names text[], expressions text[]) RETURNS text
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT string_agg(format('jsonb_build_object(%s)', m.members), ' || ' ORDER BY m.part)
+	FROM (SELECT (u.i - 1) / 40 AS part, string_agg(format('%L::text, %s', u.name, u.expression), ', ' ORDER BY u.i) AS members
+		FROM unnest(members.names, members.expressions) WITH ORDINALITY u(name, expression, i) GROUP BY 1) m
+$$;
+COMMENT ON FUNCTION stepadv_internal.members(text[], text[]) IS 'part of training_rows: the expression of a JSON object with these members, of which the last of a name counts';
+
 -- One advantage per token: where the mask is true, or without a mask on all; a
 -- step whose mask is of another length than its tokens is an error.
 CREATE FUNCTION stepadv_internal.token_advantages(advantages regclass, source jsonb, advantage text, token_mask text, tokens text, OUT item text, OUT condition text)
@@ -23,10 +35,10 @@ BEGIN
 			token_advantages.token_mask, n_tokens,
 			replace(format('token_mask %I and tokens %I are not of one length', token_advantages.token_mask, token_advantages.tokens), '%', '%%') || ': step %s of rollout %s');
 	END IF;
-	item := ', coalesce(' || broadcasts || ') AS advantages';
+	item := format('coalesce(%s)', broadcasts);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.token_advantages(regclass, jsonb, text, text, text) IS 'part of training_rows: the advantage on each token, as an item of the select list, and the condition that mask and tokens are of one length; NULLs where neither is known';
+COMMENT ON FUNCTION stepadv_internal.token_advantages(regclass, jsonb, text, text, text) IS 'part of training_rows: the expression for the advantage on each token, and the condition that mask and tokens are of one length; NULLs where neither is known';
 
 -- What is on the lines by the user's choice: the columns named, or else the group,
 -- the step, its advantage, and what there is of tokens and reason.
@@ -48,13 +60,14 @@ BEGIN
 		ELSIF names = '{}' THEN
 			RETURN '''{}''::jsonb';
 		END IF;
-		RETURN format('(SELECT to_jsonb(about) FROM (SELECT %s) about)', stepadv_internal.list(names, 's.%1$I'::text, ', '::text));
+		RETURN stepadv_internal.members(names, ARRAY(SELECT format('s.%I', u.n) FROM unnest(names) WITH ORDINALITY u(n, i) ORDER BY u.i));
 	END IF;
 	names := ARRAY(SELECT jsonb_array_elements_text(source -> 'group_by')) || '{rollout_id,step_no,step_id}'::text[]
 		|| ARRAY(SELECT n FROM unnest('{prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,reason}'::text[]) n
 			WHERE stepadv_internal.has_column(training_about.advantages, n));
 	tokens := stepadv_internal.token_advantages(training_about.advantages, source, training_about.advantage, settings ->> 'token_mask', settings ->> 'tokens');
-	RETURN format('(SELECT to_jsonb(about) FROM (SELECT %s, %s AS advantage%s) about)', stepadv_internal.list(names, 's.%1$I'::text, ', '::text), training_about.advantage, tokens.item);
+	RETURN stepadv_internal.members(names || 'advantage'::text || CASE WHEN tokens.item IS NOT NULL THEN ARRAY['advantages'] ELSE '{}' END,
+		ARRAY(SELECT format('s.%I', u.n) FROM unnest(names) WITH ORDINALITY u(n, i) ORDER BY u.i) || training_about.advantage || CASE WHEN tokens.item IS NOT NULL THEN ARRAY[tokens.item] ELSE '{}' END);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.training_about(regclass, jsonb, jsonb, text) IS 'part of training_rows: the expression for the members of a line that its shape does not say';
@@ -321,15 +334,27 @@ BEGIN
 	condition := ' AND CASE WHEN s.prompt_token_ids IS NULL OR s.response_token_ids IS NULL THEN stepadv_internal.curation_refuse(format(''rows for verl need tokens: step %s of rollout %s has none''::text, s.step_no, s.rollout_id)) = 0 ELSE true END'
 		|| coalesce(tokens.condition, '');
 	item := format('jsonb_build_object(''data_source''::text, %L::text, ''prompt''::text, c.prompt, ''ability''::text, %L::text, ''reward_model''::text, jsonb_build_object(''style''::text, ''rule''::text, ''ground_truth''::text, coalesce(s.stepadv_metadata ->> ''ground_truth''::text, ''''::text)),'
-		' ''extra_info''::text, jsonb_build_object(''index''::text, row_number() OVER () - 1, ''split''::text, %s) || %s) || (SELECT to_jsonb(tokens) FROM (SELECT s.prompt_token_ids AS prompt_ids, s.response_token_ids AS response_ids,'
-		' coalesce(%s, array_fill(1, ARRAY[cardinality(s.response_token_ids)])) AS response_mask, %s AS response_logprobs%s) tokens)',
+		' ''extra_info''::text, jsonb_build_object(''index''::text, row_number() OVER (%s) - 1, ''split''::text, %s) || %s) || jsonb_build_object(''prompt_ids''::text, s.prompt_token_ids, ''response_ids''::text, s.response_token_ids,'
+		' ''response_mask''::text, coalesce(%s, array_fill(1, ARRAY[cardinality(s.response_token_ids)])), ''response_logprobs''::text, %s%s)',
 		coalesce(settings ->> 'data_source', source ->> 'name'), coalesce(settings ->> 'ability', 'agent'),
+		(stepadv_internal.sorted_lines(ARRAY[verl_row.advantages], stepadv_internal.training_order(verl_row.advantages, ARRAY(SELECT jsonb_array_elements_text(source -> 'group_by')) || '{rollout_id,step_no,step_id}'::text[], 's'::text))).after,
 		CASE WHEN stepadv_internal.has_column(verl_row.advantages, 'channel'::text) THEN 'coalesce(s.channel::text, ''train''::text)' ELSE '''train''::text' END,
 		verl_row.about, mask,
-		CASE WHEN stepadv_internal.has_column(verl_row.advantages, 'rollout_logprobs'::text) THEN 's.rollout_logprobs' ELSE 'NULL::real[]' END, tokens.item);
+		CASE WHEN stepadv_internal.has_column(verl_row.advantages, 'rollout_logprobs'::text) THEN 's.rollout_logprobs' ELSE 'NULL::real[]' END, ', ''advantages''::text, ' || tokens.item);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.verl_row(regclass, jsonb, jsonb, text, text) IS 'part of training_rows: a line for verl as an expression, and the condition that it has tokens';
+
+-- Lines are sorted before their conversations are told, which are as long as the file; where Citus
+-- distributes the steps, after: it tells them on the shards, and takes no join with what was sorted.
+CREATE FUNCTION stepadv_internal.sorted_lines(relations regclass[], ordering text, OUT before text, OUT after text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN d.d THEN '' ELSE format(' ORDER BY %s OFFSET 0', sorted_lines.ordering) END, CASE WHEN d.d THEN ' ORDER BY ' || sorted_lines.ordering ELSE '' END
+	FROM stepadv_internal.is_distributed(sorted_lines.relations) d(d)
+$$;
+COMMENT ON FUNCTION stepadv_internal.sorted_lines(regclass[], text) IS 'part of training_rows: the clauses that sort, in the innermost query or in the outermost';
 
 -- A step per line, with its conversation.
 CREATE FUNCTION stepadv_internal.conversation_query(advantages regclass, settings jsonb, source jsonb, advantage text) RETURNS text
@@ -339,6 +364,7 @@ AS $$
 DECLARE
 	keys CONSTANT text[] := ARRAY(SELECT jsonb_array_elements_text(source -> 'group_by'));
 	steps regclass;
+	sorted record;
 	-- The advantage is a column of the relation, or made of one.
 	about text := stepadv_internal.training_about(conversation_query.advantages, settings, source, conversation_query.advantage);
 	condition text;
@@ -360,34 +386,35 @@ BEGIN
 				ELSE 'jsonb_build_object(''prompt''::text, c.prompt, ''completion''::text, jsonb_build_array(c.completion))' END, about);
 	END IF;
 	steps := stepadv_internal.training_steps(conversation_query.advantages, (settings ->> 'steps')::oid::regclass, keys);
-	-- Sorted before the conversations are told: they are as long as the file.
-	RETURN format('SELECT %1$s FROM (SELECT s.*, %2$s AS stepadv_metadata FROM %3$s s WHERE %4$s IS NOT NULL ORDER BY %6$s OFFSET 0) s %7$s CROSS JOIN LATERAL stepadv_internal.conversation(t.told, s.stepadv_metadata, %8$L::text, format(''step %%s of rollout %%s''::text, s.step_no, s.rollout_id)) c WHERE true%5$s',
+	sorted := stepadv_internal.sorted_lines(ARRAY[conversation_query.advantages, steps],
+		stepadv_internal.training_order(conversation_query.advantages, keys || '{rollout_id,step_no,step_id}'::text[], 's'::text));
+	RETURN format('SELECT %1$s FROM (SELECT s.*, %2$s AS stepadv_metadata FROM %3$s s WHERE %4$s IS NOT NULL%6$s) s %7$s CROSS JOIN LATERAL stepadv_internal.conversation(t.told, s.stepadv_metadata, %8$L::text, format(''step %%s of rollout %%s''::text, s.step_no, s.rollout_id)) c WHERE true%5$s%9$s',
 		item, stepadv_internal.rollout_metadata_item(conversation_query.advantages, 'rollout_metadata'::text, 's'::text), source ->> 'name', conversation_query.advantage, condition,
-		stepadv_internal.training_order(conversation_query.advantages, keys || '{rollout_id,step_no,step_id}'::text[]),
-		stepadv_internal.told_steps(steps, keys, 's'::text, 't'::text), settings ->> 'system');
+		sorted.before, stepadv_internal.told_steps(steps, keys, 's'::text, 't'::text), settings ->> 'system', sorted.after);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.conversation_query(regclass, jsonb, jsonb, text) IS 'part of training_rows: the query for the shapes messages, prompt_completion and verl';
 
-CREATE FUNCTION stepadv_internal.training_order(advantages regclass, keys text[]) RETURNS text
+CREATE FUNCTION stepadv_internal.training_order(advantages regclass, keys text[], alias text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT string_agg(stepadv_internal.curation_key(format('s.%I', k.name), stepadv_internal.curation_type(training_order.advantages, k.name)), ', ' ORDER BY k.i)
+	SELECT string_agg(stepadv_internal.curation_key(format('%s.%I', training_order.alias, k.name), stepadv_internal.curation_type(training_order.advantages, k.name)), ', ' ORDER BY k.i)
 	FROM unnest(training_order.keys) WITH ORDINALITY k(name, i)
 $$;
-COMMENT ON FUNCTION stepadv_internal.training_order(regclass, text[]) IS 'part of training_rows: by what lines are ordered';
+COMMENT ON FUNCTION stepadv_internal.training_order(regclass, text[], text) IS 'part of training_rows: by what lines are ordered';
 
--- One of the two steps of a pair, with its rollout's metadata: a FROM item.
+-- One of the two steps of a pair, with its rollout's metadata: a FROM item.  (Not by LIMIT 1: Citus takes none here.)
 CREATE FUNCTION stepadv_internal.step_of_pair(a stepadv_internal.attached, keys text[], alias text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('CROSS JOIN LATERAL (SELECT %1$s, x.stepadv_rollout_id AS rollout_id, x.stepadv_no AS step_no, %2$s AS step_id, %3$s AS metadata FROM %4$s x WHERE %5$s AND x.stepadv_step = p.%6$s_step_id LIMIT 1) %6$s',
+	SELECT format('CROSS JOIN LATERAL (SELECT %1$s, (array_agg(x.stepadv_rollout_id))[1] AS rollout_id, (array_agg(x.stepadv_no))[1] AS step_no, (array_agg(%2$s))[1] AS step_id, (array_agg(%3$s))[1] AS metadata'
+		' FROM %4$s x WHERE %5$s AND x.stepadv_step = p.%6$s_step_id GROUP BY %1$s) %6$s',
 		stepadv_internal.list(step_of_pair.keys, 'x.%1$I'::text, ', '::text),
 		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_step_id'::text) THEN 'x.stepadv_step_id' ELSE 'x.stepadv_step' END,
 		CASE WHEN stepadv_internal.curation_type((a).shown_rollouts, 'metadata'::text) = 'jsonb'::regtype
-			THEN format('(SELECT r.metadata FROM %s r WHERE %s AND r.stepadv_rollout = x.stepadv_rollout LIMIT 1)', stepadv_internal.relation_name((a).shown_rollouts), k.of_rollout) ELSE 'NULL::jsonb' END,
+			THEN format('(SELECT (array_agg(r.metadata))[1] FROM %s r WHERE %s AND r.stepadv_rollout = x.stepadv_rollout)', stepadv_internal.relation_name((a).shown_rollouts), k.of_rollout) ELSE 'NULL::jsonb' END,
 		stepadv_internal.relation_name((a).shown), k.of_step, step_of_pair.alias)
 	FROM (SELECT stepadv_internal.same_columns('x'::text, 'p'::text, step_of_pair.keys, (a).shown) AS of_step, stepadv_internal.same_columns('r'::text, 'x'::text, step_of_pair.keys, (a).shown) AS of_rollout) k
 $$;
@@ -420,9 +447,20 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.view_below(regclass) IS 'part of training_rows: the view of attach that a relation is, or whose steps it shows; NULL where there is none';
 
+-- A turn is one step, and whichever of its calls was chosen stands for it.
+CREATE FUNCTION stepadv_internal.states_of_steps(rollouts stepadv.rollout_group, step_ids bigint[]) RETURNS bigint[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT array_agg(t.state)
+	FROM unnest(states_of_steps.step_ids) u(step_id) JOIN stepadv.returns(states_of_steps.rollouts) r ON r.step_id = u.step_id
+	JOIN (SELECT x.rollout_id, x.step_no, x.state, lead(x.step_no) OVER (PARTITION BY x.rollout_id ORDER BY x.step_no) AS next FROM stepadv.steps(states_of_steps.rollouts) x) t
+		ON t.rollout_id = r.rollout_id AND t.step_no <= r.step_no AND (t.next IS NULL OR r.step_no < t.next)
+$$;
+COMMENT ON FUNCTION stepadv_internal.states_of_steps(stepadv.rollout_group, bigint[]) IS 'part of training_rows: the states in which steps of a group were done, one each; NULL where none of them is in the group';
+
 -- The states that a selection has steps in, of which pairs are made: a FROM item of
--- the groups that have any.  A turn is one step, and whichever of its calls was
--- chosen stands for it.
+-- the groups that have any.
 CREATE FUNCTION stepadv_internal.chosen_groups(a stepadv_internal.attached, selection regclass, keys text[], source jsonb) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -436,12 +474,8 @@ BEGIN
 		RAISE EXCEPTION 'column "%" does not exist in %', missing, chosen_groups.source ->> 'name'
 			USING ERRCODE = 'undefined_column', HINT = format('Pairs are of the groups of %s, whose columns the selection must have.', stepadv_internal.relation_name(group_values));
 	END IF;
-	RETURN format($q$(SELECT g.*, chosen.states FROM %1$s g
-			JOIN (SELECT %2$s, array_agg(%3$s) AS steps FROM %4$s s GROUP BY %2$s) s ON %5$s
-			CROSS JOIN LATERAL (SELECT array_agg(t.state) AS states
-				FROM unnest(s.steps) u(step_id) JOIN stepadv.returns(g.rollouts) r ON r.step_id = u.step_id
-				JOIN (SELECT x.rollout_id, x.step_no, x.state, lead(x.step_no) OVER (PARTITION BY x.rollout_id ORDER BY x.step_no) AS next FROM stepadv.steps(g.rollouts) x) t
-					ON t.rollout_id = r.rollout_id AND t.step_no <= r.step_no AND (t.next IS NULL OR r.step_no < t.next)) chosen)$q$,
+	RETURN format($q$(SELECT g.*, stepadv_internal.states_of_steps(g.rollouts, s.steps) AS states FROM %1$s g
+			JOIN (SELECT %2$s, array_agg(%3$s) AS steps FROM %4$s s GROUP BY %2$s) s ON %5$s)$q$,
 		stepadv_internal.relation_name(group_values), stepadv_internal.list(chosen_groups.keys, 's.%1$I'::text, ', '::text),
 		stepadv_internal.identity('s.step_id'::text, stepadv_internal.column_type(chosen_groups.selection, 'step_id'::text)), stepadv_internal.relation_name(chosen_groups.selection),
 		stepadv_internal.same_columns('g'::text, 's'::text, chosen_groups.keys, group_values));
@@ -462,6 +496,7 @@ DECLARE
 	group_values regclass;
 	pairs CONSTANT regprocedure := 'stepadv.preference_pairs(stepadv.rollout_group,float8,integer,float8,text,float8,float8,float8,text,float8)'::regprocedure;
 	steps regclass;
+	sorted record;
 BEGIN
 	SELECT k.* INTO a FROM pg_class c, stepadv_internal.attachments(c.relowner) k WHERE c.oid = below AND below = ANY (k.views);
 	IF NOT FOUND THEN
@@ -475,23 +510,27 @@ BEGIN
 		keys := stepadv_internal.group_columns(group_values, a.n_group_columns);
 	END IF;
 	steps := stepadv_internal.training_steps(pairs_query.advantages, (settings ->> 'steps')::oid::regclass, keys);
+	sorted := stepadv_internal.sorted_lines(ARRAY[pairs_query.advantages, steps],
+		stepadv_internal.training_order(group_values, keys, 'g'::text));
 	RETURN format($q$SELECT jsonb_build_object('prompt'::text, cc.prompt, 'chosen'::text, jsonb_build_array(cc.completion), 'rejected'::text, jsonb_build_array(rc.completion))%1$s
-		FROM (SELECT %2$s, p.* FROM (SELECT g.* FROM %3$s g ORDER BY %4$s OFFSET 0) g CROSS JOIN LATERAL stepadv.preference_pairs(g.rollouts%5$s) p%11$s) p
+		FROM (SELECT %2$s, p.* FROM (SELECT g.* FROM %3$s g%4$s) g CROSS JOIN LATERAL stepadv.preference_pairs(g.rollouts%5$s)%12$s p%11$s) p
 		%6$s %7$s %8$s %9$s
 		CROSS JOIN LATERAL stepadv_internal.conversation(ct.told, chosen.metadata, %10$L::text, format('step %%s of rollout %%s'::text, chosen.step_no, chosen.rollout_id)) cc
-		CROSS JOIN LATERAL stepadv_internal.conversation(rt.told, rejected.metadata, %10$L::text, format('step %%s of rollout %%s'::text, rejected.step_no, rejected.rollout_id)) rc$q$,
-		CASE WHEN settings -> 'columns' = '[]' THEN '' ELSE format($q$ || (SELECT to_jsonb(about) FROM (SELECT %s, chosen.rollout_id AS chosen_rollout_id, chosen.step_no AS chosen_step_no, chosen.step_id AS chosen_step_id,
-			rejected.rollout_id AS rejected_rollout_id, rejected.step_no AS rejected_step_no, rejected.step_id AS rejected_step_id,
-			p.chosen_q, p.rejected_q, p.gap, p.gap_error, p.confidence, p.chosen_visits, p.rejected_visits, stepadv_internal.without_call_ids(cc.prompt) = stepadv_internal.without_call_ids(rc.prompt) AS same_prompt, p.reason) about)$q$,
-			stepadv_internal.list(keys, 'p.%1$I'::text, ', '::text)) END,
+		CROSS JOIN LATERAL stepadv_internal.conversation(rt.told, rejected.metadata, %10$L::text, format('step %%s of rollout %%s'::text, rejected.step_no, rejected.rollout_id)) rc%13$s$q$,
+		CASE WHEN settings -> 'columns' = '[]' THEN '' ELSE ' || ' || stepadv_internal.members(
+			keys || '{chosen_rollout_id,chosen_step_no,chosen_step_id,rejected_rollout_id,rejected_step_no,rejected_step_id,chosen_q,rejected_q,gap,gap_error,confidence,chosen_visits,rejected_visits,same_prompt,reason}'::text[],
+			ARRAY(SELECT format('p.%I', u.n) FROM unnest(keys) WITH ORDINALITY u(n, i) ORDER BY u.i)
+				|| '{chosen.rollout_id,chosen.step_no,chosen.step_id,rejected.rollout_id,rejected.step_no,rejected.step_id,p.chosen_q,p.rejected_q,p.gap,p.gap_error,p.confidence,p.chosen_visits,p.rejected_visits}'::text[]
+				|| '{"stepadv_internal.without_call_ids(cc.prompt) = stepadv_internal.without_call_ids(rc.prompt)",p.reason}'::text[]) END,
 		stepadv_internal.list(keys, 'g.%1$I'::text, ', '::text),
 		CASE WHEN selected THEN stepadv_internal.chosen_groups(a, pairs_query.advantages, keys, source) ELSE stepadv_internal.relation_name(group_values) END,
-		(SELECT string_agg(stepadv_internal.curation_key(format('g.%I', k.name), stepadv_internal.curation_type(group_values, k.name)), ', ' ORDER BY k.i) FROM unnest(keys) WITH ORDINALITY k(name, i)),
+		sorted.before,
 		stepadv_internal.question_arguments(a, 'preference_pairs'::text, pairs, jsonb_strip_nulls(jsonb_build_object('min_gap', settings -> 'min_gap', 'min_visits', settings -> 'min_visits',
 			'method', CASE WHEN a.view_kinds[array_position(a.views, below)] = 'batch_td' THEN 'batch_td' END))),
 		stepadv_internal.step_of_pair(a, keys, 'chosen'::text), stepadv_internal.step_of_pair(a, keys, 'rejected'::text),
 		stepadv_internal.told_steps(steps, keys, 'chosen'::text, 'ct'::text), stepadv_internal.told_steps(steps, keys, 'rejected'::text, 'rt'::text), settings ->> 'system',
-		CASE WHEN selected THEN ' WHERE p.state = ANY (g.states)' ELSE '' END);
+		CASE WHEN selected THEN ' WHERE p.state = ANY (g.states)' ELSE '' END, CASE WHEN sorted.after <> '' THEN ' WITH ORDINALITY' ELSE '' END,
+		CASE WHEN sorted.after <> '' THEN format(' ORDER BY %s, p.ordinality', stepadv_internal.training_order(group_values, keys, 'p'::text)) ELSE '' END);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.pairs_query(regclass, jsonb, jsonb) IS 'part of training_rows: the query for the shape dpo';
@@ -504,6 +543,7 @@ AS $$
 DECLARE
 	keys CONSTANT text[] := ARRAY(SELECT jsonb_array_elements_text(source -> 'group_by'));
 	steps CONSTANT regclass := stepadv_internal.training_steps(process_query.advantages, (settings ->> 'steps')::oid::regclass, keys);
+	sorted CONSTANT record := stepadv_internal.sorted_lines(ARRAY[process_query.advantages, steps], stepadv_internal.training_order(process_query.advantages, keys || 'rollout_id'::text, 's'::text));
 	grouped CONSTANT text := stepadv_internal.list(keys || 'rollout_id'::text, 's.%1$I'::text, ', '::text);
 BEGIN
 	IF NOT stepadv_internal.has_column(process_query.advantages, 'q'::text) THEN
@@ -513,7 +553,7 @@ BEGIN
 	RETURN format($q$SELECT jsonb_build_object('prompt'::text, (SELECT string_agg(m.m ->> 'content'::text, E'\n\n'::text ORDER BY m.i) FROM jsonb_array_elements(c.prompt) WITH ORDINALITY m(m, i)),
 			'completions'::text, x.completions, 'labels'::text, x.labels)%1$s
 		FROM (SELECT %2$s, min(s.step_no) AS step_no, max(s.step_no) AS last, jsonb_object_agg(s.step_no, s.q) AS q, (array_agg(%3$s))[1] AS metadata
-			FROM %4$s s WHERE %5$s IS NOT NULL GROUP BY %2$s ORDER BY %6$s OFFSET 0) s
+			FROM %4$s s WHERE %5$s IS NOT NULL GROUP BY %2$s%6$s) s
 		CROSS JOIN LATERAL (
 			SELECT jsonb_agg(CASE WHEN x.i = 1 THEN '' ELSE coalesce(x.observation || E'\n', '') END || x.action ORDER BY x.i) AS completions,
 				jsonb_agg(x.q > %7$L::float8 ORDER BY x.i) AS labels, jsonb_agg(x.q ORDER BY x.i) AS targets, jsonb_agg(x.step_no ORDER BY x.i) AS step_nos, min(x.step_no) AS first
@@ -522,12 +562,12 @@ BEGIN
 						ELSE (s.q ->> x.step_no::text)::float8 END AS q
 				FROM %9$s x WHERE %10$s AND x.step_no <= s.last) x) x
 		%11$s
-		CROSS JOIN LATERAL stepadv_internal.conversation(t.told, s.metadata, %12$L::text, format('rollout %%s'::text, s.rollout_id)) c$q$,
-		CASE WHEN settings -> 'columns' = '[]' THEN '' ELSE format(' || (SELECT to_jsonb(about) FROM (SELECT %s, x.step_nos, x.targets) about)', grouped) END,
+		CROSS JOIN LATERAL stepadv_internal.conversation(t.told, s.metadata, %12$L::text, format('rollout %%s'::text, s.rollout_id)) c%13$s$q$,
+		CASE WHEN settings -> 'columns' = '[]' THEN '' ELSE ' || ' || stepadv_internal.members(keys || '{rollout_id,step_nos,targets}'::text[], ARRAY(SELECT format('s.%I', u.n) FROM unnest(keys || 'rollout_id'::text) WITH ORDINALITY u(n, i) ORDER BY u.i) || '{x.step_nos,x.targets}'::text[]) END,
 		grouped, stepadv_internal.rollout_metadata_item(process_query.advantages, 'rollout_metadata'::text, 's'::text), source ->> 'name', process_query.advantage,
-		stepadv_internal.training_order(process_query.advantages, keys || 'rollout_id'::text), coalesce(settings ->> 'label_above', '0'), source ->> 'name',
+		sorted.before, coalesce(settings ->> 'label_above', '0'), source ->> 'name',
 		stepadv_internal.relation_name(steps), stepadv_internal.same_columns('x'::text, 's'::text, keys || 'rollout_id'::text, steps),
-		stepadv_internal.told_steps(steps, keys, 's'::text, 't'::text), settings ->> 'system');
+		stepadv_internal.told_steps(steps, keys, 's'::text, 't'::text), settings ->> 'system', sorted.after);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.process_query(regclass, jsonb, jsonb, text) IS 'part of training_rows: the query for the shape prm';
@@ -575,7 +615,7 @@ BEGIN
 		(SELECT string_agg(format(', s.%I', c.name), '' ORDER BY c.i) FROM (
 			SELECT u.name, min(u.i) AS i FROM unnest(columns) WITH ORDINALITY u(name, i)
 			WHERE u.name <> ALL (keys || 'advantage'::text) GROUP BY u.name) c),
-		per_token.item, source ->> 'name', advantage, per_token.condition, stepadv_internal.training_order(steps_query.advantages, keys));
+		', ' || per_token.item || ' AS advantages', source ->> 'name', advantage, per_token.condition, stepadv_internal.training_order(steps_query.advantages, keys, 's'::text));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.steps_query(regclass, jsonb, jsonb, text) IS 'part of training_rows: the query for the shape steps';

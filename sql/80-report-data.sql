@@ -4,7 +4,7 @@
 
 CREATE TYPE stepadv_internal.report_group AS (group_no integer, key text[], name text, n_rollouts integer, n_judged integer, n_steps integer,
 	mean_return float8, sd_return float8, success_rate float8, uniform boolean, n_states integer, n_shared_states integer, shared_step_share float8,
-	task text, version text, words text, largest float8);
+	task text, version text, words text, largest float8, tags text[]);
 CREATE TYPE stepadv_internal.report_rollout AS (group_no integer, rollout_no integer, rollout_id text, n_steps integer, return float8, success boolean, more text);
 CREATE TYPE stepadv_internal.report_step AS (group_no integer, rollout_no integer, step_rank integer, step_no integer, step_key bigint, advantages float8[], observed text, done text,
 	told_advantage float8, is_told boolean, q float8, v float8, n_state integer, n_action integer, stderr float8, difference float8);
@@ -24,7 +24,7 @@ CREATE TYPE stepadv_internal.report AS (source text, methods text[], method_a te
 	quadrants stepadv_internal.report_quadrant[], problems stepadv_internal.report_problem[], decisions stepadv_internal.report_decision[],
 	failures stepadv_internal.report_failure[], pictures stepadv_internal.report_picture[], scales stepadv_internal.report_scale[], decisive stepadv_internal.report_decisive[]);
 COMMENT ON TYPE stepadv_internal.report IS 'part of stepadv-report: what a page shows, read once';
-COMMENT ON TYPE stepadv_internal.report_group IS 'part of stepadv-report: a group; in an index also its task, version, the words it begins with and its largest |advantage|';
+COMMENT ON TYPE stepadv_internal.report_group IS 'part of stepadv-report: a group; in an index also its task, version, the words it begins with, its largest |advantage| and its tags';
 COMMENT ON TYPE stepadv_internal.report_rollout IS 'part of stepadv-report: a rollout of the page';
 COMMENT ON TYPE stepadv_internal.report_step IS 'part of stepadv-report: a step of a group in full';
 COMMENT ON TYPE stepadv_internal.report_quadrant IS 'part of stepadv-report: steps by the signs of two methods';

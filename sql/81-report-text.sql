@@ -26,15 +26,21 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION stepadv_internal.report_short(text, integer) IS 'part of stepadv-report: one line of at most so many characters';
 
--- Numbers for people: three digits behind the point unless that hides them.
+-- Numbers for people: so many digits behind the point unless that hides them.  In PL/pgSQL, which
+-- keeps its plans: a page has thousands.
 CREATE FUNCTION stepadv_internal.report_number(x float8, digits integer, signed boolean) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-BEGIN ATOMIC
-	SELECT CASE WHEN x IS NULL THEN '·' ELSE replace(CASE WHEN signed AND x > 0 THEN '+' ELSE '' END || CASE
-		WHEN x = 0 THEN '0'
-		WHEN abs(x) < 0.5 * 10.0 ^ -digits OR abs(x) >= 1e7 THEN btrim(to_char(x, '9.9EEEE'))
-		ELSE trim_scale(round(x::numeric, digits))::text END, '-', '−') END;
-END;
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	size CONSTANT float8 := abs(report_number.x);
+BEGIN
+	RETURN CASE WHEN size IS NULL THEN '·' ELSE CASE WHEN report_number.x < 0 THEN '−' WHEN report_number.signed AND size > 0 THEN '+' ELSE '' END || replace(CASE
+		WHEN size = 0 THEN '0'
+		WHEN size < 0.5 * 10.0 ^ -report_number.digits OR size >= 1e7 THEN btrim(to_char(size, '9.9EEEE'))
+		ELSE trim_scale(round(size::numeric, report_number.digits))::text END, '-', '−') END;
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.report_number(float8, integer, boolean) IS 'part of stepadv-report: a number for people';
 
 CREATE FUNCTION stepadv_internal.report_percent(x float8) RETURNS text

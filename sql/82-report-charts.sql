@@ -11,25 +11,25 @@ END;
 COMMENT ON FUNCTION stepadv_internal.report_interval(float8, float8) IS 'part of stepadv-report: the 95 % interval of a share (Wilson 1927)';
 
 -- A chart with its heading and what it says in words.
-CREATE FUNCTION stepadv_internal.report_chart(heading text, words text, drawing text, height integer) RETURNS text
+CREATE FUNCTION stepadv_internal.report_chart(class text, heading text, words text, drawing text, height integer) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT format('<figure><figcaption>%s</figcaption><svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 320 %s" aria-label="%s">%s</svg></figure>', heading, height, words, drawing);
+	SELECT format('<figure class="%s"><figcaption>%s</figcaption><svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 320 %s" aria-label="%s">%s</svg></figure>', class, heading, height, words, drawing);
 END;
-COMMENT ON FUNCTION stepadv_internal.report_chart(text, text, text, integer) IS 'part of stepadv-report: an SVG with its heading and what it says in words';
+COMMENT ON FUNCTION stepadv_internal.report_chart(text, text, text, text, integer) IS 'part of stepadv-report: an SVG with its heading and what it says in words';
 
 -- Shares with their intervals, one after the other; as many labels as there is room for.
 CREATE FUNCTION stepadv_internal.report_trend(heading text, labels text[], successes float8[], judged float8[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT stepadv_internal.report_chart(heading, stepadv_internal.report_html(string_agg(format('%s: %s of %s', stepadv_internal.report_short(c.label, 40), stepadv_internal.report_percent(c.share), c.n), '; ' ORDER BY c.i)),
-		'<path class="grid" d="M34 10H316M34 60H316M34 110H316"/><text class="y" x="30" y="14">100 %</text><text class="y" x="30" y="64">50 %</text><text class="y" x="30" y="114">0 %</text>'
+	SELECT stepadv_internal.report_chart('wide', heading, stepadv_internal.report_html(string_agg(format('%s: %s of %s', stepadv_internal.report_short(c.label, 40), stepadv_internal.report_percent(c.share), c.n), '; ' ORDER BY c.i)),
+		'<path class="grid" d="M46 10H316M46 60H316M46 110H316"/><text class="y" x="41" y="14">100 %</text><text class="y" x="41" y="64">50 %</text><text class="y" x="41" y="114">0 %</text>'
 		|| coalesce('<polyline class="line" points="' || string_agg(format('%s,%s', c.x, c.y), ' ' ORDER BY c.i) FILTER (WHERE c.y IS NOT NULL) || '"/>', '')
 		|| string_agg(coalesce(format('<g><title>%s</title><path class="range" d="M%s %sV%s"/><circle class="dot" cx="%2$s" cy="%5$s" r="3"/></g>',
 				stepadv_internal.report_html(format('%s: %s of %s rollouts (%s to %s)', stepadv_internal.report_short(c.label, 80), stepadv_internal.report_percent(c.share), c.n, stepadv_internal.report_percent(c.low), stepadv_internal.report_percent(c.high))),
 				c.x, round((110 - 100 * c.low)::numeric, 1), round((110 - 100 * c.high)::numeric, 1), c.y), '')
 			|| CASE WHEN (c.i - 1) % c.every = 0 THEN format('<text class="x" x="%s" y="124">%s</text>', c.x, stepadv_internal.report_html(stepadv_internal.report_short(c.label, greatest(4, 48 / least(c.n_all, 5)::integer)))) ELSE '' END, '' ORDER BY c.i), 130)
-	FROM (SELECT u.i, u.label, u.n, u.c / nullif(u.n, 0) AS share, w.low, w.high, round((34 + 282 * (u.i - 0.5) / count(*) OVER ())::numeric, 1) AS x, round((110 - 100 * u.c / nullif(u.n, 0))::numeric, 1) AS y,
+	FROM (SELECT u.i, u.label, u.n, u.c / nullif(u.n, 0) AS share, w.low, w.high, round((46 + 270 * (u.i - 0.5) / count(*) OVER ())::numeric, 1) AS x, round((110 - 100 * u.c / nullif(u.n, 0))::numeric, 1) AS y,
 			count(*) OVER () AS n_all, (count(*) OVER () + 4) / 5 AS every
 		FROM unnest(labels, successes, judged) WITH ORDINALITY u(label, c, n, i), stepadv_internal.report_interval(u.c, u.n) w) c
 	HAVING count(*) > 0;
@@ -41,14 +41,14 @@ COMMENT ON FUNCTION stepadv_internal.report_trend(text, text[], float8[], float8
 CREATE FUNCTION stepadv_internal.report_histogram(heading text, sizes float8[], counts float8[], signed boolean) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT stepadv_internal.report_chart(heading, format('%s between %s and %s; most, %s, near %s', sum(b.n), stepadv_internal.report_number(b.least, 2, signed), stepadv_internal.report_number(b.greatest, 2, signed), max(b.n),
+	SELECT stepadv_internal.report_chart('small', heading, format('%s between %s and %s; most, %s, near %s', sum(b.n), stepadv_internal.report_number(b.least, 2, signed), stepadv_internal.report_number(b.greatest, 2, signed), max(b.n),
 			stepadv_internal.report_number((array_agg(b.low + b.width * (b.bin + 0.5) ORDER BY b.n DESC, b.bin))[1], 2, signed)),
 		string_agg(format('<rect class="%s" x="%s" y="%s" width="10.8" height="%s"><title>%s to %s: %s</title></rect>',
 			CASE WHEN NOT signed THEN 'plain' WHEN b.bin = 12 THEN 'none' WHEN b.bin > 12 THEN 'more' ELSE 'less' END,
 			round((10 + 12 * b.bin)::numeric, 1), round((90 - 80 * b.n / b.most)::numeric, 1), round((80 * b.n / b.most)::numeric, 1),
 			stepadv_internal.report_number(b.low + b.width * b.bin, 3, signed), stepadv_internal.report_number(b.low + b.width * (b.bin + 1), 3, signed), b.n), '' ORDER BY b.bin)
-		|| format('<path class="grid" d="M10 90H310"/><text class="x" x="16" y="102">%s</text>%s<text class="x" x="304" y="102">%s</text>', stepadv_internal.report_number(b.low, 2, signed),
-			CASE WHEN signed THEN '<text class="x" x="160" y="102">0</text>' ELSE '' END, stepadv_internal.report_number(b.high, 2, signed)), 106)
+		|| format('<path class="grid" d="M10 90H310"/><text x="10" y="106">%s</text>%s<text class="y" x="310" y="106">%s</text>', stepadv_internal.report_number(b.low, 2, signed),
+			CASE WHEN signed THEN '<text class="x" x="160" y="106">0</text>' ELSE '' END, stepadv_internal.report_number(b.high, 2, signed)), 110)
 	FROM (SELECT r.low, r.high, r.least, r.greatest, r.width, least(24, floor((u.size - r.low) / r.width))::integer AS bin, sum(u.n) AS n, max(sum(u.n)) OVER () AS most
 		FROM (SELECT e.least, e.greatest, e.low, e.low + 25 * e.width AS high, e.width
 			FROM (SELECT least, greatest, CASE WHEN signed THEN -m ELSE least END AS low, coalesce(nullif(CASE WHEN signed THEN 2 * m ELSE greatest - least END, 0), 1) / 25 AS width
@@ -63,7 +63,7 @@ COMMENT ON FUNCTION stepadv_internal.report_histogram(text, float8[], float8[], 
 CREATE FUNCTION stepadv_internal.report_bars(heading text, wholes text[], parts text[], classes text[], counts float8[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT stepadv_internal.report_chart(heading, stepadv_internal.report_html(string_agg(format('%s, %s: %s', b.whole, b.part, b.n), '; ' ORDER BY b.i)),
+	SELECT stepadv_internal.report_chart('wide', heading, stepadv_internal.report_html(string_agg(format('%s, %s: %s', b.whole, b.part, b.n), '; ' ORDER BY b.i)),
 		string_agg(format('<rect class="%s" x="%s" y="%s" width="%s" height="26"><title>%s</title></rect>%s', b.class, round((310 * b.before)::numeric + 5, 1), 16 + 48 * (b.whole_no - 1), round((310 * b.share)::numeric, 1),
 				stepadv_internal.report_html(format('%s, %s: %s (%s)', b.whole, b.part, b.n, stepadv_internal.report_percent(b.share))),
 				CASE WHEN b.first THEN format('<text x="5" y="%s">%s</text>', 11 + 48 * (b.whole_no - 1), stepadv_internal.report_html(b.whole)) ELSE '' END), '' ORDER BY b.i), (48 * max(b.whole_no))::integer)

@@ -64,7 +64,7 @@ BEGIN
 	EXECUTE format('SELECT array_agg(ROW(z.*)::stepadv_internal.report_group ORDER BY z.group_no) FROM (
 		SELECT row_number() OVER (ORDER BY success_rate * (1 - success_rate) * (1 + n_shared_states) DESC NULLS LAST, sd_return DESC NULLS LAST, n_judged DESC, n_steps DESC, name)::integer AS group_no, y.*
 		FROM (SELECT ARRAY[%1$s] AS key, concat_ws('' / '', %7$s) AS name, x.n_rollouts, x.n_judged, x.n_steps, x.mean_return, x.sd_return, x.success_rate, x.uniform,
-			x.n_states, x.n_shared_states, x.shared_step_share, %5$s AS task, %6$s AS version, NULL::text AS words, NULL::float8 AS largest FROM %2$s x WHERE %3$s) y WHERE name LIKE %4$L) z',
+			x.n_states, x.n_shared_states, x.shared_step_share, %5$s AS task, %6$s AS version, NULL::text AS words, NULL::float8 AS largest, NULL::text[] AS tags FROM %2$s x WHERE %3$s) y WHERE name LIKE %4$L) z',
 		stepadv_internal.report_key(groups, (a).n_group_columns), groups, stepadv_internal.report_key_filter(groups, report_groups.key), coalesce(report_groups.name_like, '%'),
 		coalesce(stepadv_internal.report_base_column(groups, 'task_id'::text, NULL::text[]), 'NULL') || '::text', coalesce(stepadv_internal.report_base_column(groups, 'policy_version'::text, NULL::text[]), 'NULL') || '::text',
 		-- What is empty in one column of several says nothing.
@@ -78,8 +78,29 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.report_groups(stepadv_internal.attached, text[], text) IS 'part of stepadv-report: the groups that are asked for; error where one is, and is not there';
 
--- For an index: the words that groups begin with, which are those of the task, and what
--- method says most of a step of them.
+-- The query of the tags of groups: of an object of them a key and its value, of a list each.
+CREATE FUNCTION stepadv_internal.report_tags(a stepadv_internal.attached) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	rollouts CONSTANT regclass := stepadv_internal.report_view_of(a, 'rollouts'::text);
+	tags CONSTANT text := stepadv_internal.report_base_column(rollouts, 'tags'::text, '{jsonb}'::text[]);
+BEGIN
+	IF tags IS NULL THEN
+		RETURN 'SELECT NULL::text[] AS key, NULL::text[] AS tags WHERE false';
+	END IF;
+	RETURN format('SELECT y.key, (array_agg(DISTINCT y.tag ORDER BY y.tag))[1:12] AS tags
+		FROM (SELECT ARRAY[%1$s] AS key, stepadv_internal.report_short(concat_ws('' '', t.name, t.value), 40) AS tag FROM %2$s x
+			CROSS JOIN LATERAL (SELECT o.key AS name, o.value FROM jsonb_each_text(CASE WHEN jsonb_typeof(%3$s) = ''object'' THEN %3$s END) o
+				UNION ALL SELECT NULL::text AS name, l.value FROM jsonb_array_elements_text(CASE jsonb_typeof(%3$s) WHEN ''array'' THEN %3$s WHEN ''object'' THEN NULL ELSE jsonb_build_array(%3$s) END) l) t
+			WHERE %3$s IS NOT NULL) y WHERE y.tag <> '''' GROUP BY 1', stepadv_internal.report_key(rollouts, (a).n_group_columns), rollouts, tags);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.report_tags(stepadv_internal.attached) IS 'part of stepadv-report: the query of the tags of groups';
+
+-- For an index: the words that groups begin with, which are those of the task, what method
+-- says most of a step of them, and how their rollouts are tagged.
 CREATE FUNCTION stepadv_internal.report_described(a stepadv_internal.attached, groups stepadv_internal.report_group[], method text, observed text) RETURNS stepadv_internal.report_group[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -93,14 +114,15 @@ DECLARE
 BEGIN
 	-- Of the first steps of rollouts, which mostly see the same.
 	EXECUTE format('WITH first AS (SELECT ARRAY[%1$s] AS key, min(x.stepadv_no) AS no FROM %2$s x GROUP BY 1),
-		begun AS (SELECT f.key, min(stepadv_internal.report_short((%3$s)::text, 160)) AS words FROM %2$s x JOIN first f ON f.key = ARRAY[%1$s] AND f.no = x.stepadv_no GROUP BY 1),
-		judged AS (%4$s)
+		begun AS (SELECT f.key, stepadv_internal.report_short(min(left((%3$s)::text, 640)), 160) AS words FROM %2$s x JOIN first f ON f.key = ARRAY[%1$s] AND f.no = x.stepadv_no GROUP BY 1),
+		judged AS (%4$s), tagged AS (%5$s)
 		SELECT array_agg(ROW(g.group_no, g.key, g.name, g.n_rollouts, g.n_judged, g.n_steps, g.mean_return, g.sd_return, g.success_rate, g.uniform, g.n_states, g.n_shared_states, g.shared_step_share,
-			g.task, g.version, b.words, j.largest)::stepadv_internal.report_group ORDER BY g.group_no)
-		FROM unnest($1) g LEFT JOIN begun b ON b.key = g.key LEFT JOIN judged j ON j.key = g.key',
+			g.task, g.version, b.words, j.largest, t.tags)::stepadv_internal.report_group ORDER BY g.group_no)
+		FROM unnest($1) g LEFT JOIN begun b ON b.key = g.key LEFT JOIN judged j ON j.key = g.key LEFT JOIN tagged t ON t.key = g.key',
 		stepadv_internal.report_key(shown, (a).n_group_columns), shown, words,
 		CASE WHEN advantages IS NULL THEN 'SELECT NULL::text[] AS key, NULL::float8 AS largest WHERE false'
-			ELSE format('SELECT ARRAY[%s] AS key, max(greatest(-x.least_advantage, x.greatest_advantage)) AS largest FROM %s x WHERE x.method = $2 GROUP BY 1', stepadv_internal.report_key(advantages, (a).n_group_columns), advantages) END)
+			ELSE format('SELECT ARRAY[%s] AS key, max(greatest(-x.least_advantage, x.greatest_advantage)) AS largest FROM %s x WHERE x.method = $2 GROUP BY 1', stepadv_internal.report_key(advantages, (a).n_group_columns), advantages) END,
+		stepadv_internal.report_tags(a))
 	INTO found USING report_described.groups, report_described.method;
 	RETURN coalesce(found, '{}');
 END
@@ -273,7 +295,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.report_failures(stepadv_internal.attached, stepadv_internal.report_group, stepadv_internal.report_rollout[]) IS 'part of stepadv-report: where failed rollouts of a group were lost';
 
 -- Of itself a tree shows rtmc, and a graph graphgpo.
-CREATE FUNCTION stepadv_internal.report_pictures(a stepadv_internal.attached, told text, of_group stepadv_internal.report_group, steps stepadv_internal.report_step[], max_edges integer) RETURNS stepadv_internal.report_picture[]
+CREATE FUNCTION stepadv_internal.report_pictures(a stepadv_internal.attached, told text, of_group stepadv_internal.report_group, steps stepadv_internal.report_step[], max_edges integer, folded boolean) RETURNS stepadv_internal.report_picture[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -300,22 +322,24 @@ BEGIN
 			stepadv_internal.identity('x.rollout_id'::text, stepadv_internal.column_type(rollouts, 'rollout_id'::text)), rollouts, truncated,
 			stepadv_internal.report_key_filter(rollouts, (of_group).key)) INTO cut_off;
 	END IF;
-	FOR picture IN SELECT * FROM (VALUES
-		('tree', 'rtmc_tree', 'rtmc_tree_dot', ', cut_off => $2'), ('graph', 'graph_edges', 'graph_dot', '')) p(kind, method, function, argument)
-		WHERE stepadv_internal.report_view_of(a, p.method) IS NOT NULL
+	FOR picture IN SELECT p.* FROM (VALUES
+		('tree', 'rtmc_tree', 'rtmc_tree_dot', ', cut_off => $2' || CASE WHEN report_pictures.folded THEN ', fold_chains => true' ELSE '' END, 1), ('whole tree', 'rtmc_tree', 'rtmc_tree_dot', ', cut_off => $2', 4),
+		('graph', 'graph_edges', 'graph_dot', '', 1)) p(kind, method, function, argument, times)
+		WHERE stepadv_internal.report_view_of(a, p.method) IS NOT NULL AND (p.kind <> 'whole tree' OR report_pictures.folded)
 	LOOP
 		EXECUTE format('SELECT stepadv.%I(x.%I, labels => $1%s, max_edges => $3, label_length => 400, estimates => $4%s) FROM %s x WHERE %s',
 			picture.function, (SELECT c.attname FROM pg_attribute c WHERE c.attrelid = pictured AND c.attnum = (a).n_group_columns + 1), picture.argument,
 			stepadv_internal.report_options_of(a, picture.method, picture.function), pictured, stepadv_internal.report_key_filter(pictured, (of_group).key))
-		INTO drawn USING labels, cut_off, report_pictures.max_edges, estimates;
-		IF drawn LIKE '%->%' THEN
+		INTO drawn USING labels, cut_off, report_pictures.max_edges * picture.times, estimates;
+		-- Whole it is another one only where something was folded.
+		IF drawn LIKE '%->%' AND (picture.kind <> 'whole tree' OR found[cardinality(found)].dot ~ '\\nand \d+ more') THEN
 			found := found || ROW((of_group).group_no, picture.kind, drawn)::stepadv_internal.report_picture;
 		END IF;
 	END LOOP;
 	RETURN found;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.report_pictures(stepadv_internal.attached, text, stepadv_internal.report_group, stepadv_internal.report_step[], integer) IS 'part of stepadv-report: a tree and a graph of a group for Graphviz';
+COMMENT ON FUNCTION stepadv_internal.report_pictures(stepadv_internal.attached, text, stepadv_internal.report_group, stepadv_internal.report_step[], integer, boolean) IS 'part of stepadv-report: a tree and a graph of a group for Graphviz; folded: a tree in which what one rollout does alone is one edge, and the whole one with four times as many edges';
 
 CREATE FUNCTION stepadv_internal.report_quadrants(a stepadv_internal.attached, r stepadv_internal.report, key text[]) RETURNS stepadv_internal.report_quadrant[]
 LANGUAGE plpgsql STABLE
@@ -393,11 +417,11 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.report_listed(stepadv_internal.attached, text, text, text[], text, integer, text[]) IS 'part of stepadv-report: the groups that are asked for, and their rollouts';
 
 -- Of what is listed one group, with its steps and no other group's: what is in memory
--- does not grow with the number of groups.  asked: every method that was asked for is drawn.
+-- does not grow with the number of groups.  Of one group nothing is worth starting a worker for.  asked: every method that was asked for is drawn.
 CREATE FUNCTION stepadv_internal.report_in_group(a stepadv_internal.attached, listed stepadv_internal.report, of_group stepadv_internal.report_group, max_steps integer,
 	observed text, done text, max_edges integer, asked boolean) RETURNS stepadv_internal.report
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET max_parallel_workers_per_gather = 0
 AS $$
 DECLARE
 	r stepadv_internal.report := report_in_group.listed;
@@ -411,7 +435,7 @@ BEGIN
 	r.problems := stepadv_internal.report_problems(a, report_in_group.of_group);
 	r.decisions := stepadv_internal.report_decisions(a, report_in_group.of_group, r.steps);
 	r.failures := stepadv_internal.report_failures(a, report_in_group.of_group, r.rollouts);
-	r.pictures := stepadv_internal.report_pictures(a, r.told, report_in_group.of_group, r.steps, report_in_group.max_edges);
+	r.pictures := stepadv_internal.report_pictures(a, r.told, report_in_group.of_group, r.steps, report_in_group.max_edges, coalesce(r.in_files, false));
 	r.scales := (SELECT coalesce(array_agg(ROW(l.group_no, l.i, r.methods[l.i], l.largest)::stepadv_internal.report_scale ORDER BY l.i), '{}')
 		FROM (SELECT s.group_no, m.i, max(abs(m.advantage)) AS largest FROM unnest(r.steps) s, unnest(s.advantages) WITH ORDINALITY m(advantage, i) GROUP BY 1, 2) l);
 	SELECT d.drawn, d.hidden INTO r.drawn, r.hidden FROM stepadv_internal.report_drawn(r, report_in_group.asked) d;

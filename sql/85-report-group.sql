@@ -4,9 +4,11 @@
 CREATE FUNCTION stepadv_internal.report_quadrant_table(r stepadv_internal.report, of_group integer) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT format('<div class="scroll"><table class="quadrants"><tr><th>steps of</th><th class="n">steps</th><th class="n">%1$s +, %2$s +</th><th class="n">%1$s −, %2$s −</th><th class="n">%1$s +, %2$s −</th><th class="n">%1$s −, %2$s +</th><th class="n">0 in one or both</th></tr>%3$s</table></div>',
-		r.method_a, r.method_b, string_agg(format('<tr><td class="%s">%s</td><td class="n">%s</td>%s</tr>', v.class, v.mark || ' ' || CASE WHEN q.success THEN 'successful' ELSE 'failed' END || ' rollouts', q.n,
-			(SELECT string_agg(CASE WHEN c = 0 THEN '<td class="n dim">0</td>' ELSE format('<td class="n">%s <span class="dim">(%s)</span></td>', c, stepadv_internal.report_percent(c / q.n::float8)) END, '' ORDER BY i) FROM unnest(ARRAY[pp, nn, pn, np, q.n - pp - nn - pn - np]) WITH ORDINALITY c(c, i))), '' ORDER BY q.success DESC))
+	SELECT format('<div class="scroll"><table class="quadrants cards"><tr><th>steps of</th><th class="n">steps</th><th class="n">%1$s +, %2$s +</th><th class="n">%1$s −, %2$s −</th><th class="n">%1$s +, %2$s −</th><th class="n">%1$s −, %2$s +</th><th class="n">0 in one or both</th></tr>%3$s</table></div>',
+		r.method_a, r.method_b, string_agg(format('<tr><td class="%s">%s</td><td class="n" data-of="steps">%s</td>%s</tr>', v.class, v.mark || ' ' || CASE WHEN q.success THEN 'successful' ELSE 'failed' END || ' rollouts', q.n,
+			(SELECT string_agg(format(CASE WHEN c = 0 THEN '<td class="n dim" data-of="%s">0</td>' ELSE '<td class="n" data-of="%s">%s <span class="dim">(%s)</span></td>' END, h, c, stepadv_internal.report_percent(c / q.n::float8)), '' ORDER BY i)
+				FROM unnest(ARRAY[pp, nn, pn, np, q.n - pp - nn - pn - np], ARRAY[format('%s +, %s +', r.method_a, r.method_b), format('%s −, %s −', r.method_a, r.method_b), format('%s +, %s −', r.method_a, r.method_b), format('%s −, %s +', r.method_a, r.method_b), '0 in one or both'])
+					WITH ORDINALITY c(c, h, i))), '' ORDER BY q.success DESC))
 	FROM (SELECT success, sum(n_steps) AS n, coalesce(sum(n_steps) FILTER (WHERE quadrant = '++'), 0) AS pp, coalesce(sum(n_steps) FILTER (WHERE quadrant = '--'), 0) AS nn,
 			coalesce(sum(n_steps) FILTER (WHERE quadrant = '+-'), 0) AS pn, coalesce(sum(n_steps) FILTER (WHERE quadrant = '-+'), 0) AS np
 		FROM unnest(r.quadrants) WHERE of_group IS NULL OR group_no = of_group GROUP BY success) q, stepadv_internal.report_verdict(q.success) v
@@ -14,15 +16,27 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION stepadv_internal.report_quadrant_table(stepadv_internal.report, integer) IS 'part of stepadv-report: what two methods say of the steps of good and of bad rollouts';
 
--- A step's numbers and text, for the pointer that rests on it.
-CREATE FUNCTION stepadv_internal.report_hint(s stepadv_internal.report_step, methods text[], told text) RETURNS text
+-- The same of all groups, with its heading.
+CREATE FUNCTION stepadv_internal.report_quadrant_words(r stepadv_internal.report) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT stepadv_internal.report_html(concat_ws(E'\n', 'step ' || s.step_no,
-		(SELECT string_agg(format('%s %s', methods[a.i], stepadv_internal.report_number(a.a, 3, true)), ', ' ORDER BY a.i) FROM unnest(s.advantages) WITH ORDINALITY a(a, i)),
-		CASE WHEN s.n_state IS NOT NULL AND s.q IS NOT NULL THEN format('%s: q %s, v %s; %s of %s visits to the state took the action', told, stepadv_internal.report_number(s.q, 3, false), stepadv_internal.report_number(s.v, 3, false), s.n_action, s.n_state) END,
-		'saw: ' || stepadv_internal.report_short(s.observed, 240), 'did: ' || stepadv_internal.report_short(s.done, 240)));
+	SELECT format(E'<h3>What %s and %s say of all steps</h3><p class="note">Steps by the signs of their two advantages.</p>\n%s', r.method_a, r.method_b, t) FROM stepadv_internal.report_quadrant_table(r, NULL::integer) t WHERE t IS NOT NULL;
 END;
+COMMENT ON FUNCTION stepadv_internal.report_quadrant_words(stepadv_internal.report) IS 'part of stepadv-report: what two methods say of the steps of all groups, with a heading';
+
+-- A step's numbers and text, for the pointer that rests on it.
+CREATE FUNCTION stepadv_internal.report_hint(s stepadv_internal.report_step, methods text[], told text) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN stepadv_internal.report_html(concat_ws(E'\n', 'step ' || (report_hint.s).step_no,
+		(SELECT string_agg(format('%s %s', report_hint.methods[a.i], stepadv_internal.report_number(a.a, 3, true)), ', ' ORDER BY a.i) FROM unnest((report_hint.s).advantages) WITH ORDINALITY a(a, i)),
+		CASE WHEN (report_hint.s).n_state IS NOT NULL AND (report_hint.s).q IS NOT NULL THEN format('%s: q %s, v %s; %s of %s visits to the state took the action', report_hint.told,
+			stepadv_internal.report_number((report_hint.s).q, 3, false), stepadv_internal.report_number((report_hint.s).v, 3, false), (report_hint.s).n_action, (report_hint.s).n_state) END,
+		'saw: ' || stepadv_internal.report_short((report_hint.s).observed, 240), 'did: ' || stepadv_internal.report_short((report_hint.s).done, 240)));
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.report_hint(stepadv_internal.report_step, text[], text) IS 'part of stepadv-report: a step''s numbers and text, for the pointer that rests on it';
 
 -- A rollout as strips, one below the other, a column per step; where there is more of a step on
@@ -57,19 +71,19 @@ COMMENT ON FUNCTION stepadv_internal.report_strips(stepadv_internal.report, inte
 CREATE FUNCTION stepadv_internal.report_decisive_table(r stepadv_internal.report, of_group integer, of_kind text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT '<div class="scroll"><table class="steps"><colgroup><col style="width:150px"/><col style="width:52px"/><col style="width:84px"/>'
+	SELECT '<div class="scroll"><table class="steps cards"><colgroup><col style="width:150px"/><col style="width:52px"/><col style="width:84px"/>'
 		|| repeat('<col style="width:84px"/>', cardinality(p.shown) - 1) || CASE WHEN of_kind = 'difference' THEN '<col style="width:84px"/>' ELSE '' END
 		|| CASE WHEN r.told IS NOT NULL THEN '<col style="width:58px"/><col style="width:58px"/><col style="width:66px"/>' ELSE '' END || '<col/><col/></colgroup><tr><th>rollout</th><th class="n">step</th>'
 		|| (SELECT string_agg(format('<th class="n">%s</th>', replace(r.methods[i], '_', '_<wbr/>')), '' ORDER BY o) FROM unnest(p.shown) WITH ORDINALITY p(i, o))
 		|| CASE WHEN of_kind = 'difference' THEN '<th class="n">differ by</th>' ELSE '' END
 		|| CASE WHEN r.told IS NOT NULL THEN '<th class="n">q</th><th class="n">v</th><th class="n">took</th>' ELSE '' END || '<th>saw</th><th>did</th></tr>'
-		|| string_agg(format(E'\n<tr><td>%s%s</td><td class="n"><a href="#%s">%s</a></td>%s%s%s<td class="text"><bdi>%s</bdi></td><td class="text"><bdi>%s</bdi></td></tr>',
+		|| string_agg(format(E'\n<tr><td>%s%s</td><td class="n" data-of="step"><a href="#%s">%s</a></td>%s%s%s<td class="text" data-of="saw"><bdi>%s</bdi></td><td class="text" data-of="did"><bdi>%s</bdi></td></tr>',
 			stepadv_internal.report_rollout_name(ro.rollout_id, ro.success), CASE WHEN d.n_alike > 1 THEN format(' <span class="dim" title="as many steps alike">×%s</span>', d.n_alike) END,
 			stepadv_internal.report_anchor(r, s), s.step_no,
-			(SELECT string_agg(format('<td class="n%s">%s</td>', CASE WHEN i = r.main THEN ' m' || CASE WHEN s.advantages[i] > 0 THEN ' pos' WHEN s.advantages[i] < 0 THEN ' neg' ELSE '' END END,
+			(SELECT string_agg(format('<td class="n%s" data-of="%s">%s</td>', CASE WHEN i = r.main THEN ' m' || CASE WHEN s.advantages[i] > 0 THEN ' pos' WHEN s.advantages[i] < 0 THEN ' neg' ELSE '' END END, r.methods[i],
 				stepadv_internal.report_number(s.advantages[i], 3, true)), '' ORDER BY o) FROM unnest(p.shown) WITH ORDINALITY p(i, o)),
-			CASE WHEN of_kind = 'difference' THEN format('<td class="n">%s</td>', stepadv_internal.report_number(abs(s.difference), 2, false)) END,
-			CASE WHEN r.told IS NOT NULL THEN format('<td class="n">%s</td><td class="n">%s</td><td class="n">%s</td>', stepadv_internal.report_number(s.q, 2, false), stepadv_internal.report_number(s.v, 2, false), coalesce(s.n_action || '/' || s.n_state, '·')) END,
+			CASE WHEN of_kind = 'difference' THEN format('<td class="n" data-of="differ by">%s</td>', stepadv_internal.report_number(abs(s.difference), 2, false)) END,
+			CASE WHEN r.told IS NOT NULL THEN format('<td class="n" data-of="q">%s</td><td class="n" data-of="v">%s</td><td class="n" data-of="took">%s</td>', stepadv_internal.report_number(s.q, 2, false), stepadv_internal.report_number(s.v, 2, false), coalesce(s.n_action || '/' || s.n_state, '·')) END,
 			stepadv_internal.report_html(coalesce(nullif(s.observed, ''), '(nothing)')), stepadv_internal.report_html(coalesce(nullif(s.done, ''), '(nothing)'))), '' ORDER BY d.place)
 		|| '</table></div>'
 	-- Two that are set against each other; where one is told of, the others beside it that have a q and a v.
@@ -86,8 +100,8 @@ COMMENT ON FUNCTION stepadv_internal.report_decisive_table(stepadv_internal.repo
 CREATE FUNCTION stepadv_internal.report_decision_table(r stepadv_internal.report, of_group integer, max_rows integer) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT '<div class="scroll"><table class="steps"><colgroup><col style="width:84px"/><col style="width:58px"/><col style="width:66px"/><col style="width:110px"/><col/><col/><col/></colgroup><tr><th class="n">visits</th><th class="n">tried</th><th class="n">entropy</th><th class="n">gap</th><th>saw</th><th>best did</th><th>worst did</th></tr>'
-		|| string_agg(format(E'\n<tr><td class="n">%s <span class="dim" title="by so many rollouts">/ %s</span></td><td class="n">%s</td><td class="n">%s</td><td class="n">%s <span class="dim">± %s</span></td><td class="text"><bdi>%s</bdi></td><td class="text"><span class="dim">%s × q %s</span> <bdi>%s</bdi></td><td class="text"><span class="dim">%s × q %s</span> <bdi>%s</bdi></td></tr>',
+	SELECT '<div class="scroll"><table class="steps cards"><colgroup><col style="width:84px"/><col style="width:58px"/><col style="width:76px"/><col style="width:110px"/><col/><col/><col/></colgroup><tr><th class="n">visits</th><th class="n">tried</th><th class="n">entropy</th><th class="n">gap</th><th>saw</th><th>best did</th><th>worst did</th></tr>'
+		|| string_agg(format(E'\n<tr><td class="n" data-of="visits">%s <span class="dim" title="by so many rollouts">/ %s</span></td><td class="n" data-of="tried">%s</td><td class="n" data-of="entropy">%s</td><td class="n" data-of="gap">%s <span class="dim">± %s</span></td><td class="text" data-of="saw"><bdi>%s</bdi></td><td class="text" data-of="best did"><span class="dim">%s × q %s</span> <bdi>%s</bdi></td><td class="text" data-of="worst did"><span class="dim">%s × q %s</span> <bdi>%s</bdi></td></tr>',
 			d.visits, d.rollouts, d.actions, stepadv_internal.report_number(d.entropy, 2, false), stepadv_internal.report_number(d.gap, 2, false), stepadv_internal.report_number(d.gap_error, 2, false), stepadv_internal.report_html(coalesce(nullif(d.observed, ''), '(nothing)')),
 			d.best_visits, stepadv_internal.report_number(d.best_q, 2, false), stepadv_internal.report_html(coalesce(nullif(d.best, ''), '(nothing)')),
 			d.worst_visits, stepadv_internal.report_number(d.worst_q, 2, false), stepadv_internal.report_html(coalesce(nullif(d.worst, ''), '(nothing)'))), '' ORDER BY d.place)
@@ -97,21 +111,21 @@ END;
 COMMENT ON FUNCTION stepadv_internal.report_decision_table(stepadv_internal.report, integer, integer) IS 'part of stepadv-report: where it is decided';
 
 -- A step of a rollout by its number: a link to its strip, and what it did.
-CREATE FUNCTION stepadv_internal.report_step_cells(r stepadv_internal.report, of_group integer, rollout integer, number integer) RETURNS text
+CREATE FUNCTION stepadv_internal.report_step_cells(r stepadv_internal.report, of_group integer, rollout integer, number integer, what text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT coalesce((SELECT format('<td class="n"><a href="#%s">%s</a></td><td class="text"><bdi>%s</bdi></td>', stepadv_internal.report_anchor(r, s), s.step_no, stepadv_internal.report_html(coalesce(nullif(s.done, ''), '(nothing)')))
+	SELECT coalesce((SELECT format('<td class="n" data-of="%s at step"><a href="#%s">%s</a></td><td class="text"><bdi>%s</bdi></td>', what, stepadv_internal.report_anchor(r, s), s.step_no, stepadv_internal.report_html(coalesce(nullif(s.done, ''), '(nothing)')))
 		FROM unnest(r.steps) s WHERE s.group_no = of_group AND s.rollout_no = rollout AND s.step_no = number), '<td class="n">·</td><td class="dim">·</td>');
 END;
-COMMENT ON FUNCTION stepadv_internal.report_step_cells(stepadv_internal.report, integer, integer, integer) IS 'part of stepadv-report: a step of a rollout by its number';
+COMMENT ON FUNCTION stepadv_internal.report_step_cells(stepadv_internal.report, integer, integer, integer, text) IS 'part of stepadv-report: a step of a rollout by its number';
 
 -- Where failed rollouts were lost, the largest fall of the value first.
 CREATE FUNCTION stepadv_internal.report_failure_table(r stepadv_internal.report, of_group integer, max_rows integer) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT '<div class="scroll"><table class="steps"><colgroup><col style="width:150px"/><col style="width:52px"/><col/><col style="width:52px"/><col/><col style="width:58px"/><col style="width:52px"/><col/></colgroup><tr><th>rollout</th><th class="n">step</th><th>last chance</th><th class="n">step</th><th>into a dead end</th><th class="n">fall</th><th class="n">step</th><th>largest fall of the value</th></tr>'
-		|| string_agg(format(E'\n<tr><td>%s</td>%s%s<td class="n">%s</td>%s</tr>', stepadv_internal.report_rollout_name(ro.rollout_id, ro.success), stepadv_internal.report_step_cells(r, f.group_no, f.rollout_no, f.last_chance),
-			stepadv_internal.report_step_cells(r, f.group_no, f.rollout_no, f.dead_end), stepadv_internal.report_number(f.value_drop, 2, false), stepadv_internal.report_step_cells(r, f.group_no, f.rollout_no, f.dropped)), '' ORDER BY f.place)
+	SELECT '<div class="scroll"><table class="steps cards"><colgroup><col style="width:150px"/><col style="width:52px"/><col/><col style="width:52px"/><col/><col style="width:58px"/><col style="width:52px"/><col/></colgroup><tr><th>rollout</th><th class="n">step</th><th>last chance</th><th class="n">step</th><th>into a dead end</th><th class="n">fall</th><th class="n">step</th><th>largest fall of the value</th></tr>'
+		|| string_agg(format(E'\n<tr><td>%s</td>%s%s<td class="n" data-of="fall">%s</td>%s</tr>', stepadv_internal.report_rollout_name(ro.rollout_id, ro.success), stepadv_internal.report_step_cells(r, f.group_no, f.rollout_no, f.last_chance, 'last chance'),
+			stepadv_internal.report_step_cells(r, f.group_no, f.rollout_no, f.dead_end, 'dead end'), stepadv_internal.report_number(f.value_drop, 2, false), stepadv_internal.report_step_cells(r, f.group_no, f.rollout_no, f.dropped, 'largest fall')), '' ORDER BY f.place)
 		|| '</table></div>'
 	FROM (SELECT *, row_number() OVER (ORDER BY value_drop DESC NULLS LAST, rollout_no) AS place FROM unnest(r.failures) WHERE group_no = of_group) f JOIN unnest(r.rollouts) ro USING (group_no, rollout_no)
 	WHERE f.place <= max_rows HAVING count(*) > 0;
@@ -155,13 +169,25 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION stepadv_internal.report_legend(stepadv_internal.report, integer) IS 'part of stepadv-report: what the colours mean';
 
--- A group in full.
-CREATE FUNCTION stepadv_internal.report_in_full(r stepadv_internal.report, g stepadv_internal.report_group, max_steps integer) RETURNS SETOF text
+-- What a picture is of, and how to read it.
+CREATE FUNCTION stepadv_internal.report_picture_words(r stepadv_internal.report, kind text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT p.part FROM unnest(ARRAY[
-	format('<h2 id="g%s">Group <bdi>%s</bdi></h2>', g.group_no, stepadv_internal.report_html(stepadv_internal.report_short(g.name, 200))),
-	'<p class="words">' || nullif(stepadv_internal.report_html(concat_ws(' · ', nullif(g.task, g.name), g.version, g.words)), '') || '</p>',
+	SELECT CASE kind
+		WHEN 'tree' THEN format('<h3>The rollout tree</h3><p class="note">Circles are states (v, visits), edges actions (visits, %s advantage): green where rollouts end in success, red in failure, grey where they were cut off.%s</p>',
+			r.told, CASE WHEN r.in_files THEN ' What one rollout does alone is one edge.' ELSE '' END)
+		ELSE format('<h3>The state graph</h3><p class="note">Boxes are states (d: steps to the goal%s, visits), green near the goal, red a dead end; edges are actions (visits, %s advantage): green where they come nearer to the goal, red where they lead to a dead end.</p>',
+			CASE WHEN r.told <> 'rtmc' THEN ', v' ELSE '' END, CASE WHEN r.told = 'rtmc' THEN 'graphgpo' ELSE r.told END) END;
+END;
+COMMENT ON FUNCTION stepadv_internal.report_picture_words(stepadv_internal.report, text) IS 'part of stepadv-report: what a picture is of, and how to read it';
+
+-- A group in full; of what has an address on a page of its own also that, and what it is called where the page begins.
+CREATE FUNCTION stepadv_internal.report_in_full(r stepadv_internal.report, g stepadv_internal.report_group, max_steps integer) RETURNS TABLE (part text, address text, words text)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT CASE WHEN r.in_files AND p.address <> '' THEN regexp_replace(p.part, '^<h3>', format('<h3 id="%s">', p.address)) ELSE p.part END, p.address, p.words FROM unnest(ARRAY[
+	format(CASE WHEN r.in_files THEN '<h1 id="g%s">Group <bdi>%s</bdi></h1>' ELSE '<h2 id="g%s">Group <bdi>%s</bdi></h2>' END, g.group_no, stepadv_internal.report_html(stepadv_internal.report_short(g.name, 200))),
+	'<p class="task">' || nullif(concat(stepadv_internal.report_html(g.words), ' <span class="dim">' || nullif(stepadv_internal.report_html(concat_ws(' · ', CASE WHEN right(g.name, length(g.task)) <> g.task THEN g.task END, g.version, array_to_string(g.tags, ' · '))), '') || '</span>'), '') || '</p>',
 	stepadv_internal.report_notices(r, g),
 	'<div class="tiles">' || stepadv_internal.report_tile(g.n_rollouts::text, 'rollouts') || stepadv_internal.report_tile(g.n_judged::text, 'judged') || stepadv_internal.report_tile(g.n_steps::text, 'steps')
 		|| stepadv_internal.report_tile(stepadv_internal.report_percent(g.success_rate), 'success rate') || stepadv_internal.report_tile(stepadv_internal.report_number(g.mean_return, 3, false), 'mean return') || stepadv_internal.report_tile(stepadv_internal.report_number(g.sd_return, 3, false), 'sd of returns')
@@ -179,12 +205,9 @@ BEGIN ATOMIC
 	format('<h3>Steps on which %s and %s differ most</h3><p class="note">Each method is measured in its root mean square over the steps of the group.</p>', r.method_a, r.method_b) || stepadv_internal.report_decisive_table(r, g.group_no, 'difference'),
 	'<h3>Where it is decided</h3><p class="note">States in which several actions were tried, those first whose best and worst are farthest apart, in units of their error; q: what the action was worth, after so many visits.</p>' || stepadv_internal.report_decision_table(r, g.group_no, max_steps),
 	'<h3>Where failed rollouts were lost</h3><p class="note">Last chance: the last step from a state that a successful rollout was in. Dead end: after it no step that anybody took leads to the goal.</p>' || stepadv_internal.report_failure_table(r, g.group_no, max_steps),
-	(SELECT string_agg(format(E'%s<div class="picture">\n<!--dot-->\n%s\n<!--/dot-->\n</div>', format(CASE kind
-			WHEN 'tree' THEN '<h3>The rollout tree</h3><p class="note">Circles are states (v, visits), edges actions (visits, %1$s advantage): green where rollouts end in success, red in failure, grey where they were cut off.</p>'
-			ELSE '<h3>The state graph</h3><p class="note">Boxes are states (d: steps to the goal%3$s, visits), green near the goal, red a dead end; edges are actions (visits, %2$s advantage): green where they come nearer to the goal, red where they lead to a dead end.</p>' END,
-				r.told, CASE WHEN r.told = 'rtmc' THEN 'graphgpo' ELSE r.told END, CASE WHEN r.told <> 'rtmc' THEN ', v' END),
-			dot), E'\n' ORDER BY picture_no)
-		FROM unnest(r.pictures) WITH ORDINALITY p(group_no, kind, dot, picture_no) WHERE p.group_no = g.group_no)]) WITH ORDINALITY p(part, i)
+	(SELECT string_agg(CASE p.kind WHEN 'whole tree' THEN '<details><summary>The whole tree</summary>' || d.picture || '</details>' ELSE stepadv_internal.report_picture_words(r, p.kind) || d.picture END, E'\n' ORDER BY p.picture_no)
+		FROM unnest(r.pictures) WITH ORDINALITY p(group_no, kind, dot, picture_no), LATERAL (SELECT E'<div class="picture">\n<!--dot-->\n' || p.dot || E'\n<!--/dot-->\n</div>') d(picture) WHERE p.group_no = g.group_no)],
+	'{"","","","",problems,strips,"","",agree,largest,differ,decided,lost,tree}'::text[], '{"","","","",Problems,Strips,"","",Signs,"Largest steps",Differences,Decisions,"Where lost",Pictures}'::text[]) WITH ORDINALITY p(part, address, words, i)
 	WHERE p.part <> '' ORDER BY p.i;
 END;
 COMMENT ON FUNCTION stepadv_internal.report_in_full(stepadv_internal.report, stepadv_internal.report_group, integer) IS 'part of stepadv-report: a group with its steps';

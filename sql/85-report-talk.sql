@@ -17,26 +17,65 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.report_unfolded(text) IS 'part of stepadv-report: JSON in lines, NULL of what is none or too long';
 
--- A text of a step.  Of long ones a line, the rest on demand; lines that were not there the step
--- before are marked, unless nearly all are new.
-CREATE FUNCTION stepadv_internal.report_words(kind text, words text, before text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
+-- A text as it is shown: JSON in lines, and not more of it than anybody reads.
+CREATE FUNCTION stepadv_internal.report_shown(words text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT format('<div class="%s"><span class="kind">%1$s</span>%s</div>', kind,
-		CASE WHEN t.n_lines <= 8 AND length(t.shown) <= 600 THEN format('<pre>%s</pre>', t.marked)
-			ELSE format('<details><summary><bdi>%s</bdi> <span class="dim">%s %s</span></summary><pre>%s</pre>%s</details>', stepadv_internal.report_html(stepadv_internal.report_short(coalesce(t.first_new, t.shown), 160)),
-				CASE WHEN t.n_lines > 1 THEN t.n_lines ELSE length(words) END, CASE WHEN t.n_lines > 1 THEN 'lines' ELSE 'characters' END, t.marked,
-				CASE WHEN length(words) > 20000 THEN format('<p class="note">And %s more characters.</p>', length(words) - 20000) ELSE '' END) END)
-	FROM (SELECT l.shown, l.n_lines, CASE WHEN l.some_known THEN l.first_new END AS first_new, CASE WHEN l.some_known THEN l.marked ELSE stepadv_internal.report_html(l.shown) END AS marked
-		FROM (SELECT s.shown, count(*) AS n_lines, coalesce(count(*) FILTER (WHERE w.known) * 3 >= count(*) FILTER (WHERE NOT w.blank) AND bool_or(NOT w.known AND NOT w.blank), false) AS some_known,
-				(array_agg(w.line ORDER BY w.i) FILTER (WHERE NOT w.known AND NOT w.blank))[1] AS first_new,
-				string_agg(CASE WHEN w.known OR w.blank THEN stepadv_internal.report_html(w.line) ELSE '<mark>' || stepadv_internal.report_html(w.line) || '</mark>' END, E'\n' ORDER BY w.i) AS marked
-			FROM (SELECT CASE WHEN length(words) <= 160 THEN words ELSE coalesce(stepadv_internal.report_unfolded(words), left(words, 20000)) END AS shown) s, LATERAL (
-				SELECT line, i, btrim(line) = '' AS blank, btrim(line) <> '' AND line = ANY (string_to_array(CASE WHEN length(before) <= 160 THEN before ELSE coalesce(stepadv_internal.report_unfolded(before), left(before, 20000)) END, E'\n')) IS TRUE AS known
-				FROM unnest(string_to_array(s.shown, E'\n')) WITH ORDINALITY u(line, i)) w
-			GROUP BY s.shown) l) t
-	WHERE words <> '';
+	SELECT CASE WHEN length(words) <= 160 THEN words ELSE coalesce(stepadv_internal.report_unfolded(words), left(words, 20000)) END;
 END;
+COMMENT ON FUNCTION stepadv_internal.report_shown(text) IS 'part of stepadv-report: a text as it is shown';
+
+-- Lines that were not there before are marked, unless nearly all are new; first_new: the first of them.
+CREATE FUNCTION stepadv_internal.report_marked(shown text, before text, OUT marked text, OUT first_new text)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	some_known boolean;
+BEGIN
+	IF report_marked.before IS NOT NULL THEN
+		SELECT coalesce(count(*) FILTER (WHERE w.known) * 3 >= count(*) FILTER (WHERE NOT w.blank) AND bool_or(NOT w.known AND NOT w.blank), false), (array_agg(w.line ORDER BY w.i) FILTER (WHERE NOT w.known AND NOT w.blank))[1],
+			string_agg(CASE WHEN w.known OR w.blank THEN stepadv_internal.report_html(w.line) ELSE '<mark>' || stepadv_internal.report_html(w.line) || '</mark>' END, E'\n' ORDER BY w.i)
+		INTO some_known, first_new, marked
+		FROM (SELECT l.line, l.i, btrim(l.line) = '' AS blank, btrim(l.line) <> '' AND l.line IN (SELECT k FROM unnest(string_to_array(report_marked.before, E'\n')) k) AS known
+			FROM unnest(string_to_array(report_marked.shown, E'\n')) WITH ORDINALITY l(line, i)) w;
+	END IF;
+	IF some_known IS NOT TRUE THEN
+		first_new := NULL;
+		marked := stepadv_internal.report_html(report_marked.shown);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.report_marked(text, text) IS 'part of stepadv-report: HTML of a text in which lines that were not there before are marked';
+
+-- A text of a step.  Of long ones a line, the rest on demand.  In PL/pgSQL, which keeps its
+-- plans: it is called for every text of every step.
+CREATE FUNCTION stepadv_internal.report_words(kind text, words text, before text) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	shown text;
+	n_lines integer;
+	m record;
+	first_words text;
+BEGIN
+	IF report_words.words = '' OR report_words.words IS NULL THEN
+		RETURN NULL;
+	END IF;
+	shown := stepadv_internal.report_shown(report_words.words);
+	n_lines := 1 + length(shown) - length(replace(shown, E'\n', ''));
+	-- One line is new or is not: there is nothing to mark.
+	m := stepadv_internal.report_marked(shown, CASE WHEN n_lines > 1 THEN stepadv_internal.report_shown(report_words.before) END);
+	IF n_lines <= 8 AND length(shown) <= 600 THEN
+		RETURN format('<div class="%s"><span class="kind">%1$s</span><pre>%s</pre></div>', report_words.kind, m.marked);
+	END IF;
+	first_words := stepadv_internal.report_html(stepadv_internal.report_short(coalesce(m.first_new, shown), 160));
+	RETURN format('<div class="%s"><span class="kind">%1$s</span><details><summary><bdi>%s</bdi> <span class="dim">%s</span></summary><pre>%s</pre>%s</details></div>', report_words.kind, first_words,
+		CASE WHEN n_lines > 1 THEN n_lines || ' lines' ELSE length(report_words.words) || ' characters' END, m.marked,
+		CASE WHEN length(report_words.words) > 20000 THEN format('<p class="note">And %s more characters.</p>', length(report_words.words) - 20000) ELSE '' END);
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.report_words(text, text, text) IS 'part of stepadv-report: a text of a step, with what is new in it marked; kind: saw, thought, did or got';
 
 -- Why a step is judged as it is, in words: who else came here, what they did, what became of them.
@@ -52,13 +91,16 @@ COMMENT ON FUNCTION stepadv_internal.report_reason(bigint, bigint, bigint, bigin
 
 -- What methods say of a step: a bar each, as long as its share of the largest in the group.
 CREATE FUNCTION stepadv_internal.report_advantage_bars(r stepadv_internal.report, s stepadv_internal.report_step) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-BEGIN ATOMIC
-	SELECT '<ul class="bars">' || string_agg(format('<li><span>%s</span><b class="%s" style="--v:%s"></b><span>%s</span></li>', l.method, CASE WHEN a.a < 0 THEN 'neg' ELSE 'pos' END,
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (SELECT '<ul class="bars">' || string_agg(format('<li><span>%s</span><b class="%s" style="--v:%s"></b><span>%s</span></li>', l.method, CASE WHEN a.a < 0 THEN 'neg' ELSE 'pos' END,
 			CASE WHEN l.largest > 1e-9 THEN round((abs(a.a) / l.largest)::numeric, 3) ELSE 0 END, stepadv_internal.report_number(a.a, 2, true)), '' ORDER BY a.i) || '</ul>'
-	FROM unnest(s.advantages) WITH ORDINALITY a(a, i) JOIN unnest(r.scales) l ON l.group_no = s.group_no AND l.method_no = a.i
-	WHERE a.i = ANY (r.drawn) AND a.a IS NOT NULL;
-END;
+		FROM unnest((report_advantage_bars.s).advantages) WITH ORDINALITY a(a, i) JOIN unnest((report_advantage_bars.r).scales) l ON l.group_no = (report_advantage_bars.s).group_no AND l.method_no = a.i
+		WHERE a.i = ANY ((report_advantage_bars.r).drawn) AND a.a IS NOT NULL);
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.report_advantage_bars(stepadv_internal.report, stepadv_internal.report_step) IS 'part of stepadv-report: what methods say of a step, as bars';
 
 -- A step of a rollout; before: what it saw a step ago, following: what it saw next, which a
@@ -87,7 +129,7 @@ COMMENT ON FUNCTION stepadv_internal.report_talk_head(stepadv_internal.report_ro
 -- The rollouts of a group, side by side; nothing but the text of a step is in memory at a time.
 CREATE FUNCTION stepadv_internal.report_talks(a stepadv_internal.attached, r stepadv_internal.report, of_group stepadv_internal.report_group, observed text, done text) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET max_parallel_workers_per_gather = 0
 AS $$
 DECLARE
 	shown CONSTANT regclass := (a).shown;
@@ -95,7 +137,7 @@ DECLARE
 	texts record;
 BEGIN
 	SELECT * INTO texts FROM stepadv_internal.report_texts(a, shown, report_talks.observed, report_talks.done);
-	RETURN NEXT '<h3>Rollouts, step by step</h3><p class="note">Side by side: more to the right. Lines that were not there the step before are marked. A bar is a method''s advantage, as long as its share of the largest in the group.</p><div class="talks">';
+	RETURN NEXT '<h3 id="talks">Rollouts, step by step</h3><p class="note">Side by side: more to the right. Lines that were not there the step before are marked. A bar is a method''s advantage, as long as its share of the largest in the group.</p><div class="talks">';
 	RETURN QUERY EXECUTE format('SELECT concat(CASE WHEN t.n_before = 0 THEN stepadv_internal.report_talk_head(t.o) END,
 			CASE WHEN t.s IS NULL THEN ''<p class="dim">no steps</p>'' ELSE stepadv_internal.report_turn($1, t.s, t.state, t.seen, t.before, t.following, t.thought, t.done, t.result,
 				stepadv_internal.report_reason(t.n_visits, t.n_alike, t.n_others_judged, t.n_others_succeeded)) END, CASE WHEN t.is_last THEN ''</section>'' END)

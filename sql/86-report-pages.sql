@@ -2,24 +2,26 @@
 
 -- script: of an index or of pages that lead to one another, else ''.  Nothing else may run:
 -- the policy has its hash.
-CREATE FUNCTION stepadv_internal.report_head(r stepadv_internal.report, title text, css text, script text, chosen boolean) RETURNS text
+CREATE FUNCTION stepadv_internal.report_head(r stepadv_internal.report, title text, css text, script text, chosen boolean, of_group boolean) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT format($page$<!DOCTYPE html>
 <html xmlns="http://www.w3.org/1999/xhtml" lang="en"><head><meta charset="utf-8"/>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'%5$s"/>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'%3$s"/>
 <meta name="generator" content="stepadv-report"/><meta name="viewport" content="width=device-width, initial-scale=1"/><meta name="referrer" content="no-referrer"/>
 <title>%1$s</title>
 <style>
 %2$s
-</style>%6$s</head><body>
-<h1>%1$s</h1><p class="note">%3$s, methods %4$s.</p>$page$,
-	stepadv_internal.report_html(coalesce(nullif(title, ''), 'Rollouts of ' || CASE WHEN cardinality(r.groups) = 1 THEN 'group ' || stepadv_internal.report_short(r.groups[1].name, 100) ELSE r.source END)),
-	css, stepadv_internal.report_html('From ' || r.source || CASE WHEN chosen THEN ', chosen groups' ELSE '' END), array_to_string(r.methods, ', '),
+</style>%4$s</head><body>
+%5$s$page$,
+	stepadv_internal.report_html(CASE WHEN of_group THEN concat_ws(' · ', stepadv_internal.report_short(r.groups[1].name, 100), nullif(title, '')) ELSE coalesce(nullif(title, ''), words.title) END), css,
 	CASE WHEN script <> '' THEN format('; script-src ''sha256-%s''', encode(sha256(convert_to(script, 'UTF8')), 'base64')) ELSE '' END,
-	CASE WHEN script <> '' THEN format('<script>%s</script>', script) ELSE '' END);
+	CASE WHEN script <> '' THEN format('<script>%s</script>', script) ELSE '' END,
+	-- A page of one group of several begins with where it is.
+	CASE WHEN of_group THEN '' ELSE format('<h1>%s</h1><p class="note">%s, methods %s.</p>', stepadv_internal.report_html(coalesce(nullif(title, ''), words.title)), stepadv_internal.report_html(words.source), stepadv_internal.report_html(array_to_string(r.methods, ', '))) END)
+	FROM (SELECT 'Rollouts of ' || CASE WHEN cardinality(r.groups) = 1 THEN 'group ' || stepadv_internal.report_short(r.groups[1].name, 100) ELSE r.source END AS title, 'From ' || r.source || CASE WHEN chosen THEN ', chosen groups' ELSE '' END AS source) words;
 END;
-COMMENT ON FUNCTION stepadv_internal.report_head(stepadv_internal.report, text, text, text, boolean) IS 'part of stepadv-report: how a page begins; css is a style sheet, script a script or empty';
+COMMENT ON FUNCTION stepadv_internal.report_head(stepadv_internal.report, text, text, text, boolean, boolean) IS 'part of stepadv-report: how a page begins; css is a style sheet, script a script or empty, of_group: it is one of several, of one group';
 
 -- All groups in numbers.
 CREATE FUNCTION stepadv_internal.report_sums(r stepadv_internal.report) RETURNS text
@@ -27,7 +29,8 @@ LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT '<div class="tiles">' || stepadv_internal.report_tile(count(*)::text, 'groups') || stepadv_internal.report_tile(sum(g.n_rollouts)::text, 'rollouts')
 		|| stepadv_internal.report_tile(sum(g.n_steps)::text, 'steps') || stepadv_internal.report_tile(stepadv_internal.report_percent(sum(g.n_judged) / nullif(sum(g.n_rollouts), 0)::float8), 'of rollouts judged')
-		|| stepadv_internal.report_tile(stepadv_internal.report_percent(sum(g.success_rate * g.n_judged) / nullif(sum(g.n_judged), 0)), 'of these succeeded')
+		|| stepadv_internal.report_tile(stepadv_internal.report_percent(sum(g.success_rate * g.n_judged) / nullif(sum(g.n_judged), 0)), 'of these succeeded'
+			|| coalesce((SELECT format(' <span title="95 %% interval (Wilson)">(%s to %s)</span>', round(100 * i.low), stepadv_internal.report_percent(i.high)) FROM stepadv_internal.report_interval(sum(g.success_rate * g.n_judged), sum(g.n_judged)) i WHERE i.low IS NOT NULL), ''))
 		|| stepadv_internal.report_tile(count(*) FILTER (WHERE NOT g.uniform AND g.n_judged > 1)::text, 'groups with unequal returns')
 		|| stepadv_internal.report_tile(count(*) FILTER (WHERE g.uniform AND g.n_judged > 1)::text, 'with equal returns')
 		|| stepadv_internal.report_tile(count(*) FILTER (WHERE g.n_judged < 2)::text, 'with fewer than two judged')
@@ -44,25 +47,44 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION stepadv_internal.report_outcome(stepadv_internal.report_group) IS 'part of stepadv-report: what came of the rollouts of a group, in a word';
 
+-- What became of the rollouts of each listed group: as many bars of a kind in one element, since
+-- an index of a thousand groups has tens of thousands of rollouts.
+CREATE FUNCTION stepadv_internal.report_outcome_strips(rollouts stepadv_internal.report_rollout[]) RETURNS TABLE (group_no integer, strip text)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT k.group_no, format('<span class="outcomes" role="img" aria-label="%s" title="%1$s" style="--w:%spx">%s</span>', string_agg(format('%s %s', k.n, v.word), ', ' ORDER BY k.place), trim_scale(round(least(11, 160 / sum(k.n)), 2)),
+		string_agg(format('<i class="%s" style="--n:%s"></i>', v.class, k.n), '' ORDER BY k.place))
+	FROM (SELECT o.group_no, o.success, count(*) AS n, CASE WHEN o.success THEN 1 WHEN NOT o.success THEN 2 ELSE 3 END AS place FROM unnest(rollouts) o GROUP BY 1, 2) k, stepadv_internal.report_verdict(k.success) v
+	GROUP BY k.group_no;
+END;
+COMMENT ON FUNCTION stepadv_internal.report_outcome_strips(stepadv_internal.report_rollout[]) IS 'part of stepadv-report: what became of the rollouts of each group, as bars';
+
+-- What a group is called, with a link where there is more of it, its tags and the words of its task.
+CREATE FUNCTION stepadv_internal.report_group_cell(r stepadv_internal.report, g stepadv_internal.report_group, max_full integer) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT format(CASE WHEN g.group_no <= max_full THEN '<a href="' || CASE WHEN r.in_files THEN stepadv_internal.report_file(g) ELSE '#g' || g.group_no END || '">%s</a>' ELSE '%s' END, '<bdi>' || stepadv_internal.report_html(stepadv_internal.report_short(g.name, 80)) || '</bdi>')
+		|| coalesce((SELECT string_agg(format(' <bdi class="tag">%s</bdi>', stepadv_internal.report_html(t)), '') FROM unnest(g.tags) t), '')
+		|| coalesce('<bdi class="words">' || nullif(stepadv_internal.report_html(concat_ws(' · ', CASE WHEN right(g.name, length(g.task)) <> g.task THEN g.task END, g.words)), '') || '</bdi>', '');
+END;
+COMMENT ON FUNCTION stepadv_internal.report_group_cell(stepadv_internal.report, stepadv_internal.report_group, integer) IS 'part of stepadv-report: what a group is called, its tags and the words of its task';
+
 -- A row per group; of those in full with a link to their part of the page, or to their page.
 CREATE FUNCTION stepadv_internal.report_group_list(r stepadv_internal.report, max_full integer, max_groups integer) RETURNS SETOF text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT '<h3>Groups</h3><p class="note">Those first whose rollouts differ most in success and share states. Under rollouts: a bar for each, tall green for success, short red for failure, empty for not judged.'
+		|| CASE WHEN r.in_files AND cardinality(r.groups) > max_full THEN format(' The first %s have a page.', max_full) ELSE '' END
 		|| CASE WHEN cardinality(r.groups) > max_groups THEN format(' %s more groups are not listed.', cardinality(r.groups) - max_groups) ELSE '' END
 		|| '</p><div class="scroll"><table class="groups"><thead><tr><th>group</th><th>rollouts</th><th>success rate</th><th class="n">mean return</th><th class="n">sd</th><th class="n">steps</th><th class="n">shared states</th><th class="n">steps in them</th>'
 		|| CASE WHEN r.in_files THEN format('<th class="n" title="largest |advantage| of a step by %1$s">max |%1$s|</th><th>version</th>', r.methods[r.main]) ELSE '' END || '<th>outcomes</th></tr></thead><tbody>' AS part
-	UNION ALL SELECT rows.row AS part FROM (SELECT format('<tr><td class="group">%s</td><td data-of="rollouts"><span class="outcomes">%s</span></td><td data-of="success">%s</td><td class="n" data-of="mean return">%s</td><td class="n" data-of="sd">%s</td><td class="n" data-of="steps">%s</td><td class="n" data-of="shared states">%s</td><td class="n" data-of="steps in them">%s</td>%s<td class="dim">%s</td></tr>',
-			format(CASE WHEN g.group_no <= max_full THEN '<a href="' || CASE WHEN r.in_files THEN stepadv_internal.report_file(g) ELSE '#g' || g.group_no END || '">%s</a>' ELSE '%s' END, '<bdi>' || stepadv_internal.report_html(stepadv_internal.report_short(g.name, 80)) || '</bdi>')
-				|| coalesce('<bdi class="words">' || stepadv_internal.report_html(concat_ws(' · ', nullif(g.task, g.name), g.words)) || '</bdi>', ''),
-			o.outcomes,
+	UNION ALL SELECT rows.row AS part FROM (SELECT format('<tr><td class="group">%s</td><td data-of="rollouts" data-n="%s">%s</td><td data-of="success">%s</td><td class="n" data-of="mean return">%s</td><td class="n" data-of="sd">%s</td><td class="n" data-of="steps">%s</td><td class="n" data-of="shared states">%s</td><td class="n" data-of="steps in them">%s</td>%s<td class="dim">%s</td></tr>',
+			stepadv_internal.report_group_cell(r, g, max_full), g.n_rollouts, o.strip,
 			CASE WHEN g.success_rate IS NOT NULL THEN format('<span class="bar" style="--v:%s"></span>%s', round(g.success_rate::numeric, 3), stepadv_internal.report_percent(g.success_rate)) ELSE '·' END,
 			stepadv_internal.report_number(g.mean_return, 2, false), stepadv_internal.report_number(g.sd_return, 2, false), g.n_steps, g.n_shared_states, stepadv_internal.report_percent(g.shared_step_share),
 			CASE WHEN r.in_files THEN format('<td class="n" data-of="max |%s|">%s</td><td class="dim"><bdi>%s</bdi></td>', r.methods[r.main], stepadv_internal.report_number(g.largest, 2, false), stepadv_internal.report_html(coalesce(stepadv_internal.report_short(g.version, 30), '·'))) END,
 			stepadv_internal.report_outcome(g)) AS row
-		FROM unnest(r.groups) g LEFT JOIN (
-			SELECT o.group_no, string_agg(format('<i class="%s" title="%s"></i>', v.class, stepadv_internal.report_html(format('%s: %s, return %s, %s steps', stepadv_internal.report_short(o.rollout_id, 60), v.word, stepadv_internal.report_number(o.return, 3, false), o.n_steps))), '' ORDER BY o.rollout_no) AS outcomes
-			FROM unnest(r.rollouts) o, stepadv_internal.report_verdict(o.success) v GROUP BY o.group_no) o ON o.group_no = g.group_no
+		FROM unnest(r.groups) g LEFT JOIN stepadv_internal.report_outcome_strips(r.rollouts) o ON o.group_no = g.group_no
 		WHERE g.group_no <= max_groups ORDER BY g.group_no) rows
 	UNION ALL SELECT '</tbody></table></div>' AS part;
 END;
@@ -76,20 +98,23 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.report_foot() IS 'part of stepadv-report: how a page ends';
 
--- The index, and where one looks from a group's page: the groups before and after it.
-CREATE FUNCTION stepadv_internal.report_navigation(before stepadv_internal.report_group, following stepadv_internal.report_group) RETURNS text
+-- What stays in sight of a group's page: which one it is, the index, the groups before and after
+-- it, and what the page has.
+CREATE FUNCTION stepadv_internal.report_navigation(before stepadv_internal.report_group, here stepadv_internal.report_group, following stepadv_internal.report_group, addresses text[]) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	-- What is not there is NULL, and makes no link.
 	SELECT concat('<nav><a href="index.html">All groups</a>',
-		' <a rel="prev" href="' || stepadv_internal.report_file(before) || '">← <bdi>' || stepadv_internal.report_html(stepadv_internal.report_short(before.name, 60)) || '</bdi></a>',
-		' <a rel="next" href="' || stepadv_internal.report_file(following) || '"><bdi>' || stepadv_internal.report_html(stepadv_internal.report_short(following.name, 60)) || '</bdi> →</a>', '</nav>');
+		' <a rel="prev" href="' || stepadv_internal.report_file(before) || '" title="' || stepadv_internal.report_html(stepadv_internal.report_short(before.name, 60)) || '">← before</a>',
+		' <a rel="next" href="' || stepadv_internal.report_file(following) || '" title="' || stepadv_internal.report_html(stepadv_internal.report_short(following.name, 60)) || '">next →</a>',
+		format(' <b><bdi>%s</bdi></b> ', stepadv_internal.report_html(stepadv_internal.report_short(here.name, 60))),
+		(SELECT format('<span class="parts">%s</span>', string_agg(format('<a href="#%s">%s</a>', addresses[i][1], addresses[i][2]), ' ' ORDER BY i)) FROM generate_subscripts(addresses, 1) i), '</nav>');
 END;
-COMMENT ON FUNCTION stepadv_internal.report_navigation(stepadv_internal.report_group, stepadv_internal.report_group) IS 'part of stepadv-report: links to the index and to the pages beside one';
+COMMENT ON FUNCTION stepadv_internal.report_navigation(stepadv_internal.report_group, stepadv_internal.report_group, stepadv_internal.report_group, text[]) IS 'part of stepadv-report: which group a page is of, links to the index and to the pages beside it, and to its parts';
 
--- in_files: an index and a page for each group in full instead of one page.
+-- in_files: an index and a page for each group in full instead of one page; progress: which one it is at is told as INFO.
 CREATE FUNCTION stepadv_internal.report_pages(schema text, prefix text, key text[], name_like text, max_full integer, max_groups integer, max_steps integer,
-	methods text[], observed text, done text, max_edges integer, title text, css text, script text, in_files boolean) RETURNS SETOF text
+	methods text[], observed text, done text, max_edges integer, title text, css text, script text, in_files boolean, progress boolean) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
@@ -100,33 +125,42 @@ DECLARE
 	listed stepadv_internal.report := stepadv_internal.report_listed(attached, report_pages.schema, report_pages.prefix, report_pages.key, report_pages.name_like,
 		greatest(report_pages.max_full, report_pages.max_groups), report_pages.methods);
 	r stepadv_internal.report;
+	parts text[];
+	addresses text[];
 BEGIN
 	listed.in_files := report_pages.in_files;
 	IF report_pages.in_files THEN
 		listed.groups := stepadv_internal.report_described(attached, listed.groups, listed.methods[listed.main], report_pages.observed);
 		RETURN NEXT '<!--file index.html-->';
 	END IF;
-	RETURN NEXT stepadv_internal.report_head(listed, report_pages.title, report_pages.css, script, chosen);
+	RETURN NEXT stepadv_internal.report_head(listed, report_pages.title, report_pages.css, script, chosen, false);
 	IF cardinality(listed.groups) = 0 THEN
 		RETURN NEXT '<p class="notice">There are no rollouts.</p>';
 	ELSIF report_pages.in_files OR cardinality(listed.groups) > 1 THEN
 		RETURN NEXT stepadv_internal.report_sums(listed);
 		IF report_pages.in_files THEN
 			RETURN QUERY SELECT stepadv_internal.report_panels(attached, listed, chosen, report_pages.max_full);
+		ELSE
+			RETURN QUERY SELECT q FROM stepadv_internal.report_quadrant_words(listed) q WHERE q <> '';
 		END IF;
-		RETURN QUERY SELECT format(E'<h3>What %s and %s say of all steps</h3><p class="note">Steps by the signs of their two advantages.</p>\n%s', listed.method_a, listed.method_b, t)
-			FROM stepadv_internal.report_quadrant_table(listed, NULL::integer) t WHERE t IS NOT NULL;
 		RETURN QUERY SELECT stepadv_internal.report_group_list(listed, report_pages.max_full, report_pages.max_groups);
 	END IF;
 	FOR i IN 1 .. least(report_pages.max_full, cardinality(listed.groups)) LOOP
+		IF report_pages.progress THEN
+			RAISE INFO 'page % of %', i, least(report_pages.max_full, cardinality(listed.groups));
+		END IF;
 		r := stepadv_internal.report_in_group(attached, listed, listed.groups[i], report_pages.max_steps, report_pages.observed, report_pages.done, report_pages.max_edges, report_pages.methods <> '{}');
 		IF report_pages.in_files THEN
 			RETURN NEXT stepadv_internal.report_foot();
 			RETURN NEXT format('<!--file %s-->', stepadv_internal.report_file(listed.groups[i]));
-			RETURN NEXT stepadv_internal.report_head(r, report_pages.title, report_pages.css, script, chosen);
-			RETURN NEXT stepadv_internal.report_navigation(listed.groups[i - 1], (listed.groups[1:report_pages.max_full])[i + 1]);
+			RETURN NEXT stepadv_internal.report_head(r, report_pages.title, report_pages.css, script, chosen, true);
 		END IF;
-		RETURN QUERY SELECT stepadv_internal.report_in_full(r, listed.groups[i], report_pages.max_steps);
+		SELECT array_agg(p.part ORDER BY p.i), array_agg(ARRAY[p.address, p.words] ORDER BY p.i) FILTER (WHERE p.address <> '') INTO parts, addresses
+		FROM stepadv_internal.report_in_full(r, listed.groups[i], report_pages.max_steps) WITH ORDINALITY p(part, address, words, i);
+		IF report_pages.in_files THEN
+			RETURN NEXT stepadv_internal.report_navigation(listed.groups[i - 1], listed.groups[i], (listed.groups[1:report_pages.max_full])[i + 1], addresses || ARRAY[['talks', 'Step by step']]);
+		END IF;
+		RETURN QUERY SELECT unnest(parts);
 		IF report_pages.in_files THEN
 			RETURN QUERY SELECT stepadv_internal.report_talks(attached, r, listed.groups[i], report_pages.observed, report_pages.done);
 		END IF;
@@ -134,5 +168,5 @@ BEGIN
 	RETURN NEXT stepadv_internal.report_foot();
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.report_pages(text, text, text[], text, integer, integer, integer, text[], text, text, integer, text, text, text, boolean) IS
+COMMENT ON FUNCTION stepadv_internal.report_pages(text, text, text[], text, integer, integer, integer, text[], text, text, integer, text, text, text, boolean, boolean) IS
 'part of stepadv-report: HTML with Graphviz'' text between lines <!--dot--> and <!--/dot--> where a picture goes, each page of several after a line <!--file NAME-->; nothing else can look like these lines, since in all text from the database < is written &lt;. Reads only';

@@ -14,6 +14,11 @@
 #include "varatt.h"
 #endif
 
+/* A function that does not return: said behind its declaration up to 17, before it from 18 on. */
+#ifndef pg_noreturn
+#define pg_noreturn __attribute__((noreturn))
+#endif
+
 /*
  * The JSON parser's callbacks return nothing up to 15 and a status from 16 on;
  * its lexer lives on the caller's stack from 17 on.

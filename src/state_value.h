@@ -14,6 +14,8 @@
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 
+#include "compat.h"
+
 typedef struct StateKind
 {
 	const char *name;			/* of the aggregate, for messages */
@@ -43,7 +45,7 @@ extern Datum state_serialise(FunctionCallInfo fcinfo, const StateKind *kind);
 extern Datum state_deserialise(FunctionCallInfo fcinfo, const StateKind *kind);
 
 /* The bytes are not what write writes. */
-extern void refuse_state(const StateKind *kind) pg_attribute_noreturn();
+pg_noreturn extern void refuse_state(const StateKind *kind);
 
 /* A number of entries of that many bytes at least: an error if they are not all there. */
 extern int64 read_state_count(StringInfo bytes, int64 entry_size, const StateKind *kind);

@@ -17,5 +17,6 @@ DROP FUNCTION stepadv_internal.load_write_rollouts(text);
 DROP FUNCTION stepadv_internal.load_write_steps(text);
 DROP FUNCTION stepadv_internal.import_lines(float8);
 DROP FUNCTION stepadv_internal.import_items(text);
+DROP FUNCTION stepadv_internal.import_check(regclass, text, jsonb);
 DROP FUNCTION stepadv_internal.import_messages(jsonb);
 DROP FUNCTION stepadv_internal.import_file(text, regclass, text, text, text, jsonb, text, float8, boolean);

@@ -362,7 +362,7 @@ DROP FUNCTION IF EXISTS stepadv_internal.groups_divided(stepadv_internal.attache
 -- The page of stepadv-report.
 CREATE TYPE stepadv_internal.report_group AS (group_no integer, key text[], name text, n_rollouts integer, n_judged integer, n_steps integer,
 	mean_return float8, sd_return float8, success_rate float8, uniform boolean, n_states integer, n_shared_states integer, shared_step_share float8,
-	task text, version text, words text, largest float8);
+	task text, version text, words text, largest float8, tags text[]);
 CREATE TYPE stepadv_internal.report_rollout AS (group_no integer, rollout_no integer, rollout_id text, n_steps integer, return float8, success boolean, more text);
 CREATE TYPE stepadv_internal.report_step AS (group_no integer, rollout_no integer, step_rank integer, step_no integer, step_key bigint, advantages float8[], observed text, done text,
 	told_advantage float8, is_told boolean, q float8, v float8, n_state integer, n_action integer, stderr float8, difference float8);

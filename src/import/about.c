@@ -128,7 +128,8 @@ typedef enum Wanted
 	NUMBER,
 	WHOLE_NUMBER,
 	TRUTH,
-	CHANNEL
+	CHANNEL,
+	LATER						/* or null: it is looked at when it is read, or not plain */
 } Wanted;
 
 typedef struct Member
@@ -139,16 +140,17 @@ typedef struct Member
 } Member;
 
 static const Member of_rollout[] = {
-	{"problem", NOTHING}, {"started_at", NOTHING}, {"ended_at", NOTHING}, {"task_id", NAME}, {"run_id", NAME}, {"policy_step", WHOLE_NUMBER, 18},
+	{"problem", NOTHING}, {"started_at", LATER}, {"ended_at", LATER}, {"task_id", NAME}, {"run_id", NAME}, {"policy_step", WHOLE_NUMBER, 18},
 	{"outcome", NUMBER}, {"success", TRUTH}, {"truncated", TRUTH}, {"channel", CHANNEL}
 };
 
 static const Member of_step[] = {
-	{"reward", NUMBER}, {"turn_reward", NUMBER}, {"value", NUMBER}, {"ok", TRUTH}, {"tool", STRING}, {"turn", WHOLE_NUMBER, 9}, {"cost", NOTHING}, {"step_no", NOTHING}
+	{"reward", NUMBER}, {"turn_reward", NUMBER}, {"value", NUMBER}, {"ok", TRUTH}, {"tool", STRING}, {"turn", WHOLE_NUMBER, 9}, {"cost", NOTHING}, {"step_no", NOTHING},
+	{"prompt_token_ids", LATER}, {"response_token_ids", LATER}, {"response_mask", LATER}, {"rollout_logprobs", LATER}
 };
 
 static bool
-is_wanted(const JsonbValue *value, const Member *member)
+is_wanted(const JsonbValue *value, const Member *member, bool is_read_later)
 {
 	Words		digits;
 
@@ -158,6 +160,8 @@ is_wanted(const JsonbValue *value, const Member *member)
 		return true;
 	switch (member->wanted)
 	{
+		case LATER:
+			return is_read_later;
 		case NAME:
 			return value->type == jbvString || value->type == jbvNumeric;
 		case STRING:
@@ -178,14 +182,14 @@ is_wanted(const JsonbValue *value, const Member *member)
 }
 
 static bool
-are_wanted(const JsonbValue *object, const Member *members, int n)
+are_wanted(const JsonbValue *object, const Member *members, int n, bool is_read_later)
 {
 	JsonbValue	value;
 
 	if (!json_is_object(object))
 		return false;
 	for (int i = 0; i < n; i++)
-		if (json_member(object, members[i].name, &value) && !is_wanted(&value, &members[i]))
+		if (json_member(object, members[i].name, &value) && !is_wanted(&value, &members[i], is_read_later))
 			return false;
 	return true;
 }
@@ -200,28 +204,35 @@ is_name(const JsonbValue *rollout, const char *key, const char *otherwise)
 	return value.type == jbvString || value.type == jbvNumeric;
 }
 
+bool
+is_plain_rollout(const JsonbValue *rollout, bool is_read_later)
+{
+	JsonbValue	steps;
+	JsonbValue *list;
+	int			n;
+
+	if (!are_wanted(rollout, of_rollout, lengthof(of_rollout), is_read_later) || !is_name(rollout, "group_id", "task_id") || !is_name(rollout, "rollout_id", NULL))
+		return false;
+	if (!json_member(rollout, "steps", &steps) || !json_is_array(&steps))
+		return false;
+	list = json_elements(&steps, &n);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!are_wanted(&list[i], of_step, lengthof(of_step), is_read_later))
+			return false;
+	}
+	return true;
+}
+
 /*
  * import_is_plain(rollout jsonb): true only where import_problem gives NULL.  What
- * is rare (times, costs, numbers of steps) is left to it.
+ * is rare (times, tokens, costs, numbers of steps) is left to it.
  */
 Datum
 stepadv_import_is_plain(PG_FUNCTION_ARGS)
 {
 	JsonbValue	rollout = json_root(PG_GETARG_JSONB_P(0));
-	JsonbValue	steps;
-	JsonbValue *list;
-	int			n;
 
-	if (!are_wanted(&rollout, of_rollout, lengthof(of_rollout)) || !is_name(&rollout, "group_id", "task_id") || !is_name(&rollout, "rollout_id", NULL))
-		PG_RETURN_BOOL(false);
-	if (!json_member(&rollout, "steps", &steps) || !json_is_array(&steps))
-		PG_RETURN_BOOL(false);
-	list = json_elements(&steps, &n);
-	for (int i = 0; i < n; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (!are_wanted(&list[i], of_step, lengthof(of_step)))
-			PG_RETURN_BOOL(false);
-	}
-	PG_RETURN_BOOL(true);
+	PG_RETURN_BOOL(is_plain_rollout(&rollout, false));
 }

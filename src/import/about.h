@@ -26,4 +26,10 @@ extern void push_given(JsonWriter *state, const char *key, const JsonbValue *rec
 extern void push_metadata(JsonWriter *state, const JsonbValue *record, Words source, const KeptMessages *kept,
 						  const char *const *used);
 
+/*
+ * Can import_problem have nothing to say of a rollout in our words?  Times and tokens
+ * are plain only for who reads them, and says so where they are wrong.
+ */
+extern bool is_plain_rollout(const JsonbValue *rollout, bool is_read_later);
+
 #endif							/* STEPADV_ABOUT_H */

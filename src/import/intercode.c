@@ -1,7 +1,7 @@
 /*
  * intercode.c
- *		InterCode's logs: an object of episodes, each with a query and a
- *		turn_history of lists: actions, observations, rewards, valid_action.
+ *		InterCode's logs: an object of episodes (or one with such an object as logs, beside
+ *		meta), each with a query and a turn_history of lists: actions, observations, rewards, valid_action.
  */
 #include "postgres.h"
 
@@ -197,6 +197,7 @@ rollouts_of(const JsonbValue *document, Words source)
 	JsonbIteratorToken token;
 	JsonbValue	key;
 	JsonbValue	value;
+	JsonbValue	logs;
 	Words		base = name_of_path(source);
 
 	begin_rollout_list(&rollouts);
@@ -209,6 +210,8 @@ rollouts_of(const JsonbValue *document, Words source)
 	}
 	else if (json_is_object(document))
 	{
+		if (json_member(document, "logs", &logs) && json_is_object(&logs))
+			document = &logs;
 		it = JsonbIteratorInit(document->val.binary.data);
 		while ((token = JsonbIteratorNext(&it, &key, true)) != WJB_DONE)
 		{

@@ -9,6 +9,7 @@
 
 /* Text of a content: a string, a list of parts, or nothing. */
 extern Words words_of_content(const JsonbValue *content);
+extern Words words_of_part(const JsonbValue *part);
 
 /* False where a tool's result begins like an error or has an exit status other than 0. */
 extern bool reads_well(Words result);

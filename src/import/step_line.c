@@ -20,6 +20,7 @@
 
 #include "arrays.h"
 #include "compat.h"
+#include "import/json_array.h"
 #include "import/json_read.h"
 #include "import/latin1.h"
 #include "import/step_line.h"
@@ -79,46 +80,10 @@ struct LineReader
  * ----------
  */
 
-static bool
-is_whole(Words digits, int most)
-{
-	return digits.length <= most && strspn(digits.s, "-0123456789") == digits.length;
-}
-
 static Datum
 input(PGFunction function, Words words, Oid type)
 {
 	return DirectFunctionCall3(function, CStringGetDatum(pnstrdup(words.s, words.length)), ObjectIdGetDatum(type), Int32GetDatum(-1));
-}
-
-/* An array of what is in the list, which is not empty; false: not plain. */
-static bool
-array_of(const JsonbValue *list, Wanted wanted, Datum *array)
-{
-	int			n;
-	JsonbValue *elements = json_elements(list, &n);
-	Datum	   *values = ALLOCATE_ARRAY(Datum, n);
-	Oid			type = wanted == WHOLE_NUMBERS ? INT4OID : wanted == TRUTHS ? BOOLOID : FLOAT4OID;
-
-	for (int i = 0; i < n; i++)
-	{
-		if (elements[i].type != (wanted == TRUTHS ? jbvBool : jbvNumeric))
-			return false;
-		if (wanted == TRUTHS)
-			values[i] = BoolGetDatum(elements[i].val.boolean);
-		else if (wanted == REALS)
-			values[i] = DirectFunctionCall1(numeric_float4, NumericGetDatum(elements[i].val.numeric));
-		else
-		{
-			Words		digits = json_words(&elements[i]);
-
-			if (!is_whole(digits, 9))
-				return false;
-			values[i] = Int32GetDatum(atoi(digits.s));
-		}
-	}
-	*array = PointerGetDatum(construct_array(values, n, type, type == BOOLOID ? 1 : 4, true, type == BOOLOID ? TYPALIGN_CHAR : TYPALIGN_INT));
-	return true;
 }
 
 /* A value that is not null as the column's; false: not plain. */
@@ -160,7 +125,7 @@ read_value(JsonbValue *value, Wanted wanted, Datum *datum, bool *isnull)
 			if (!json_is_array(value))
 				return false;
 			*isnull = JsonContainerSize(value->val.binary.data) == 0;
-			return *isnull || array_of(value, wanted, datum);
+			return *isnull || json_array_datum(value, wanted == WHOLE_NUMBERS ? INT4OID : wanted == TRUTHS ? BOOLOID : FLOAT4OID, datum);
 		case IGNORED:
 			*isnull = true;
 			return true;
@@ -175,7 +140,7 @@ read_value(JsonbValue *value, Wanted wanted, Datum *datum, bool *isnull)
 	words = json_words(value);
 	if (wanted == WHOLE_NUMBER || wanted == WHOLE_BIGINT)
 	{
-		if (!is_whole(words, wanted == WHOLE_NUMBER ? 9 : 18))
+		if (!is_whole_number(words, wanted == WHOLE_NUMBER ? 9 : 18))
 			return false;
 		*datum = wanted == WHOLE_NUMBER ? Int32GetDatum(atoi(words.s)) : Int64GetDatum(atoll(words.s));
 	}

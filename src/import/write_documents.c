@@ -5,20 +5,21 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
+#include "utils/timestamp.h"
 
 #include "compat.h"
+#include "import/about.h"
 #include "import/json_read.h"
 #include "import/rollout_rows.h"
 #include "import/write_steps.h"
 
 PG_FUNCTION_INFO_V1(stepadv_write_documents);
-
-extern Datum stepadv_import_is_plain(PG_FUNCTION_ARGS);
 
 typedef struct DocumentReceiver
 {
@@ -96,6 +97,19 @@ set_outcome(DocumentReceiver *to, const JsonbValue *rollout)
 		set_rollout(rows, ROLLOUT_METADATA, JsonbPGetDatum(jsonb_of(&value)));
 }
 
+static void
+set_time(DocumentReceiver *to, const JsonbValue *rollout, const char *name, RolloutColumn column)
+{
+	JsonbValue	value;
+
+	if (!json_member(rollout, name, &value) || value.type == jbvNull)
+		return;
+	if (value.type != jbvString)
+		leave_it_to_others("a time that is none");
+	set_rollout(&to->rollouts, column, DirectFunctionCall3(timestamptz_in, CStringGetDatum(pnstrdup(value.val.string.val, value.val.string.len)),
+														   ObjectIdGetDatum(TIMESTAMPTZOID), Int32GetDatum(-1)));
+}
+
 /* What is to be told at the end, if anything is. */
 static void
 set_told(DocumentReceiver *to, const JsonbValue *rollout, const char *name, RolloutColumn column)
@@ -120,14 +134,18 @@ receive_document(TupleTableSlot *slot, DestReceiver *self)
 
 	CHECK_FOR_INTERRUPTS();
 	slot_getallattrs(slot);
-	if (slot->tts_isnull[0] || !DatumGetBool(DirectFunctionCall1(stepadv_import_is_plain, slot->tts_values[0])))
-		leave_it_to_others("a rollout that is not plain");
+	if (slot->tts_isnull[0])
+		leave_it_to_others("a document that cannot be used");
 	rollout = json_root(DatumGetJsonbP(slot->tts_values[0]));
+	if (!is_plain_rollout(&rollout, true))
+		leave_it_to_others("a rollout that is not plain");
 	if (!json_member(&rollout, "steps", &list))
 		leave_it_to_others("there are no steps");
 	clear_rollout(&to->rollouts);
 	set_names(to, &rollout);
 	set_outcome(to, &rollout);
+	set_time(to, &rollout, "started_at", ROLLOUT_STARTED_AT);
+	set_time(to, &rollout, "ended_at", ROLLOUT_ENDED_AT);
 	set_told(to, &rollout, "dropped", ROLLOUT_DROPPED);
 	set_told(to, &rollout, "repaired", ROLLOUT_REPAIRED);
 	keys_of_rollout(&to->rollouts, to->rollouts.values, to->rollouts.nulls, to->steps.values);

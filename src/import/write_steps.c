@@ -14,6 +14,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
 #include "utils/plancache.h"
@@ -21,6 +22,7 @@
 #include "arrays.h"
 #include "compat.h"
 #include "hash.h"
+#include "import/json_array.h"
 #include "import/json_read.h"
 #include "import/row_writer.h"
 #include "import/write_steps.h"
@@ -46,6 +48,10 @@ typedef enum StepColumn
 	TURN_REWARD,
 	VALUE,
 	COST,
+	PROMPT_TOKEN_IDS,
+	RESPONSE_TOKEN_IDS,
+	RESPONSE_MASK,
+	ROLLOUT_LOGPROBS,
 	METADATA,
 	N_STEP_COLUMNS
 } StepColumn;
@@ -57,7 +63,8 @@ static const struct
 }			step_columns[] = {
 	{"step_no", INT4OID}, {"turn", INT4OID}, {"observation", TEXTOID}, {"action", TEXTOID}, {"tool", TEXTOID}, {"args", JSONBOID},
 	{"ok", BOOLOID}, {"next_observation", TEXTOID}, {"state", INT8OID}, {"action_hash", INT8OID}, {"next_state", INT8OID},
-	{"reward", FLOAT8OID}, {"turn_reward", FLOAT8OID}, {"value", FLOAT8OID}, {"cost", FLOAT8OID}, {"metadata", JSONBOID}
+	{"reward", FLOAT8OID}, {"turn_reward", FLOAT8OID}, {"value", FLOAT8OID}, {"cost", FLOAT8OID},
+	{"prompt_token_ids", INT4ARRAYOID}, {"response_token_ids", INT4ARRAYOID}, {"response_mask", BOOLARRAYOID}, {"rollout_logprobs", FLOAT4ARRAYOID}, {"metadata", JSONBOID}
 };
 
 typedef struct StepSaid
@@ -159,6 +166,42 @@ give_observations(SaidSteps *to, const StepSaid *step, const StepSaid *next, boo
 		give_words(to, NEXT_OBSERVATION, result);
 }
 
+static int
+give_list(SaidSteps *to, StepColumn column, const JsonbValue *step)
+{
+	JsonbValue	list;
+	Datum		array;
+
+	if (!json_member(step, step_columns[column].name, &list) || list.type == jbvNull ||
+		(json_is_array(&list) && JsonContainerSize(list.val.binary.data) == 0))
+		return -1;
+	if (!json_is_array(&list) || !json_array_datum(&list, get_element_type(step_columns[column].type), &array))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be a list of numbers or truths", step_columns[column].name)));
+	*give(to, column) = array;
+	return JsonContainerSize(list.val.binary.data);
+}
+
+/* Token by token: what is said of each must be said of all. */
+static void
+give_tokens(SaidSteps *to, const JsonbValue *step)
+{
+	int			n;
+
+	(void) give_list(to, PROMPT_TOKEN_IDS, step);
+	n = give_list(to, RESPONSE_TOKEN_IDS, step);
+	for (StepColumn c = RESPONSE_MASK; c <= ROLLOUT_LOGPROBS; c++)
+	{
+		int			length = give_list(to, c, step);
+
+		if (n >= 0 && length >= 0 && length != n)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s must be as long as response_token_ids", step_columns[c].name)));
+	}
+}
+
 static void
 give_metadata(SaidSteps *to, const JsonbValue *step, Jsonb *kept)
 {
@@ -238,6 +281,7 @@ write_said_steps(SaidSteps *to, const JsonbValue *list, Jsonb *kept, bool rollou
 		give_action(to, &steps[i].json);
 		for (StepColumn c = REWARD; c <= COST; c++)
 			give_number(to, c, &steps[i].json);
+		give_tokens(to, &steps[i].json);
 		give_metadata(to, &steps[i].json, kept);
 		write_step_row(to->writer, to->values, to->nulls, rollout_is_known || i > 0);
 	}

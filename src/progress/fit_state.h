@@ -8,6 +8,7 @@
 
 #include "fmgr.h"
 
+#include "compat.h"
 #include "progress/rollout_sums.h"
 
 typedef struct FitState
@@ -31,7 +32,7 @@ extern FitState *fit_state_of_row(FunctionCallInfo fcinfo, const void *parameter
 extern FitState *fit_state_of_rows(FunctionCallInfo fcinfo, Size least_parameters);
 
 /* The bytes that it was made of are no state of such an aggregate. */
-extern void refuse_fit_state(void) pg_attribute_noreturn();
+pg_noreturn extern void refuse_fit_state(void);
 
 /* The features of a row to the sums of its rollout, and its outcome. */
 extern void fit_state_add_features(FitState *state, FunctionCallInfo fcinfo, int64 group_id);

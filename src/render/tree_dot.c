@@ -9,7 +9,8 @@
  * rollouts end in success, red in failure, grey where they were cut off, in
  * between where a state or an edge leads to both.  Pruning keeps the most
  * travelled edges; of edges as travelled, those that come first, so that what is
- * drawn of a tree hangs together.
+ * drawn of a tree hangs together.  Where asked for, what one rollout does alone is
+ * one edge.
  */
 #include "postgres.h"
 
@@ -26,6 +27,7 @@
 #include "parameters.h"
 #include "render/dot.h"
 #include "render/estimates.h"
+#include "render/tree_chains.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rtmc_tree_dot);
 
@@ -35,11 +37,11 @@ enum
 	ARG_FIRST_PARAMETER
 };
 
-static const Parameter tree_dot_parameters[] = {RTMC_PARAMETERS, ESTIMATES_PARAMETER};
+static const Parameter tree_dot_parameters[] = {RTMC_PARAMETERS, ESTIMATES_PARAMETER, NEWER_FLAG_PARAMETER("fold_chains", false)};
 
 enum
 {
-	TREE_ESTIMATES = N_RTMC_PARAMETERS
+	TREE_ESTIMATES = N_RTMC_PARAMETERS, TREE_FOLD_CHAINS
 };
 
 typedef struct Drawing
@@ -47,9 +49,11 @@ typedef struct Drawing
 	const GroupColumns *group;
 	const RolloutTree *tree;
 	DotEstimates shown;			/* in the place of rtmc's */
-	const int32 *next_state;	/* by edge */
+	bool	   *starts;			/* by state */
+	int32	   *next_state;		/* by edge */
+	uint32	   *n_more;			/* by edge: those that it stands for, too; NULL: none */
 	bool	   *drawn;			/* by edge */
-	uint32		n_drawn;
+	uint32		n_drawn;		/* those that others stand for included */
 	uint32		n_rollouts;		/* judged */
 	Jsonb	   *labels;
 	int			label_length;
@@ -119,6 +123,45 @@ shown_advantage(const Drawing *drawing, uint32 edge)
 		drawing->tree->table.pair_advantage[edge_pair(drawing->tree, edge)];
 }
 
+static bool *
+find_starts(const GroupColumns *group, const RolloutTree *tree)
+{
+	bool	   *starts = ALLOCATE_ZEROED_ARRAY(bool, tree->table.states.n);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		uint32		first = group->first_step[r];
+
+		if (first < group->first_step[r + 1] && tree->table.states.of_step[first] != NO_IDENTITY)
+			starts[tree->table.states.of_step[first]] = true;
+	}
+	return starts;
+}
+
+/* Which edges are drawn; of a chain that is folded the first. */
+static void
+choose_edges(Drawing *drawing, int min_visits, int max_edges, bool fold_chains)
+{
+	const RolloutTree *tree = drawing->tree;
+	uint32	   *visits = tree->visits;
+
+	if (fold_chains)
+	{
+		drawing->n_more = tree_fold_chains(tree, drawing->starts, drawing->next_state);
+		visits = ALLOCATE_ARRAY(uint32, tree->edges.n);
+		for (uint32 e = 0; e < tree->edges.n; e++)
+			visits[e] = drawing->n_more[e] == HIDDEN_EDGE ? 0 : tree->visits[e];
+	}
+	drawing->drawn = ALLOCATE_ARRAY(bool, tree->edges.n);
+	drawing->n_drawn = dot_choose_edges(visits, tree->edges.n, min_visits, max_edges, drawing->drawn);
+	if (fold_chains)
+	{
+		for (uint32 e = 0; e < tree->edges.n; e++)
+			drawing->n_drawn += drawing->drawn[e] ? drawing->n_more[e] : 0;
+		pfree(visits);
+	}
+}
+
 /* States that an edge drawn touches, each with the outcomes of its edges. */
 static void
 draw_states(Drawing *drawing)
@@ -129,7 +172,6 @@ draw_states(Drawing *drawing)
 	uint32	   *successes = ALLOCATE_ZEROED_ARRAY(uint32, n_states);
 	uint32	   *cut_off = ALLOCATE_ZEROED_ARRAY(uint32, n_states);
 	bool	   *touched = ALLOCATE_ZEROED_ARRAY(bool, n_states);
-	bool	   *starts = ALLOCATE_ZEROED_ARRAY(bool, n_states);
 
 	for (uint32 e = 0; e < tree->edges.n; e++)
 	{
@@ -144,13 +186,6 @@ draw_states(Drawing *drawing)
 		if (drawing->next_state[e] != NO_IDENTITY)
 			touched[drawing->next_state[e]] = true;
 	}
-	for (uint32 r = 0; r < drawing->group->n_rollouts; r++)
-	{
-		uint32		first = drawing->group->first_step[r];
-
-		if (first < drawing->group->first_step[r + 1] && tree->table.states.of_step[first] != NO_IDENTITY)
-			starts[tree->table.states.of_step[first]] = true;
-	}
 	for (uint32 s = 0; s < n_states; s++)
 	{
 		if (!touched[s])
@@ -160,7 +195,7 @@ draw_states(Drawing *drawing)
 			appendStringInfo(&drawing->dot, "V %.2f\\n", shown_v(drawing, s));
 		appendStringInfo(&drawing->dot, "n %u\", color=\"", tree->table.state_visits[s]);
 		append_outcome_colour(&drawing->dot, visits[s], successes[s], cut_off[s]);
-		appendStringInfo(&drawing->dot, "\"%s];\n", starts[s] ? ", penwidth=3" : "");
+		appendStringInfo(&drawing->dot, "\"%s];\n", drawing->starts[s] ? ", penwidth=3" : "");
 		CHECK_FOR_INTERRUPTS();
 	}
 }
@@ -182,6 +217,8 @@ append_action(Drawing *drawing, uint32 edge, uint32 visits)
 	dot_append_action(&drawing->dot, drawing->labels, drawing->group, tree->edges.first_step[edge],
 					  drawing->label_length);
 	dot_append_advantage(&drawing->dot, visits, shown_advantage(drawing, edge));
+	if (drawing->n_more != NULL && drawing->n_more[edge] > 0)
+		appendStringInfo(&drawing->dot, "\\nand %u more", drawing->n_more[edge]);
 }
 
 static void
@@ -308,9 +345,9 @@ stepadv_rtmc_tree_dot(PG_FUNCTION_ARGS)
 	drawing.group = &group;
 	drawing.tree = &tree;
 	drawing.n_rollouts = facts.n_judged;
+	drawing.starts = find_starts(&group, &tree);
 	drawing.next_state = edge_next_states(&group, &tree);
-	drawing.drawn = ALLOCATE_ARRAY(bool, tree.edges.n);
-	drawing.n_drawn = dot_choose_edges(tree.visits, tree.edges.n, min_visits, max_edges, drawing.drawn);
+	choose_edges(&drawing, min_visits, max_edges, parameters[TREE_FOLD_CHAINS].flag);
 
 	initStringInfo(&drawing.dot);
 	appendStringInfo(&drawing.dot,

@@ -7,11 +7,12 @@ panel_groups=${BENCH_PANEL_GROUPS:-$((2 * groups))}
 # A run of 20 policy versions, half a day each.
 query "CREATE UNLOGGED TABLE kept AS
 	SELECT s.step_id + (c << 40) AS step_id, s.group_id + c * $groups AS group_id, s.rollout_id, s.step_no, s.state, s.action, s.reward,
+		CASE abs(s.action % 16) WHEN 0 THEN 'edit' WHEN 1 THEN 'test' WHEN 2 THEN 'search' ELSE 'bash' END AS tool, s.action % 7 <> 0 AS ok,
 		'v' || (s.group_id + c * $groups) * 20 / ($panel_groups + 1) AS version, '2026-01-01'::timestamptz + (s.group_id + c * $groups) * interval '10 days' / $panel_groups AS at
 	FROM generate_series(0::bigint, $(((panel_groups - 1) / groups))) c CROSS JOIN LATERAL (SELECT * FROM steps WHERE group_id + c * $groups <= $panel_groups OFFSET 0) s;
 	ALTER TABLE kept ADD PRIMARY KEY (step_id); CREATE INDEX ON kept (group_id, rollout_id, step_no);
 	SET client_min_messages = warning;
-	SELECT count(*) FROM stepadv.attach('kept', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', policy_version => 'version', started_at => 'at')" >/dev/null
+	SELECT count(*) FROM stepadv.attach('kept', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', tool => 'tool', ok => 'ok', category => 'tool', policy_version => 'version', started_at => 'at')" >/dev/null
 query 'VACUUM ANALYZE kept' >/dev/null
 kept_steps=$(query 'SELECT count(*) FROM kept')
 query "SELECT stepadv.maintain('kept')" 2>/dev/null >/dev/null
@@ -23,9 +24,8 @@ panel_queries()
 	perl -MJSON::PP -e '
 		local $/;
 		open my $file, "<", shift or die;
-		my $dashboard = JSON::PP->new->utf8->decode(<$file>);
-		my %value = (schema => "public", prefix => "kept", group_columns => "group_id", observation_column => "state", action_column => "action",
-			policy_version => undef, method => "rtmc", other_method => "grpo", group => q({"group_id":17}));
+		my $dashboard = JSON::PP->new->decode(<$file>);
+		my %value = (views => "public.kept", policy_version => undef, method => "rtmc", other_method => "grpo", search => "", group => q(["17"]));
 		my %all = map { $_->{name} => $_->{allValue} } @{ $dashboard->{templating}{list} };
 		my @queries = map { ["list of $_->{name}", $_->{query}] } grep { $_->{type} eq "query" } @{ $dashboard->{templating}{list} };
 		foreach my $panel (@{ $dashboard->{panels} }) {
@@ -35,7 +35,7 @@ panel_queries()
 		foreach my $query (@queries) {
 			my ($title, $sql) = @$query;
 			$sql =~ s/^\s*--.*$//mg;
-			$sql =~ s/\$\{(\w+):(sqlstring|raw)\}/!defined $value{$1} ? $all{$1} : $2 eq "raw" ? $value{$1} : "\x27$value{$1}\x27"/ge;
+			$sql =~ s/\$\{(\w+):sqlstring\}/!defined $value{$1} ? $all{$1} : "\x27$value{$1}\x27"/ge;
 			$sql =~ s/\$__timeFrom\(\)/\x272025-12-01T00:00:00Z\x27/g;
 			$sql =~ s/\$__timeTo\(\)/\x272026-02-01T00:00:00Z\x27/g;
 			$sql =~ s/[\s;]+/ /g;

@@ -64,20 +64,23 @@ sync_tree()
 	local folders=(docs src sql import client test expected)
 
 	mkdir -p "${folders[@]/#/$tree/}"
+	rm -f "$tree"/sql/stepadv--*.sql "$tree"/import/stepadv_import--*.sql
 	# The folder import/ may have been cut off.  Scripts of releases lie deeper
 	# than those that make joins.
-	(cd "$top" && find Makefile stepadv.control README.md $(ls -d "${folders[@]}" 2>/dev/null) -type f \
-		! -name '*.o' ! -name '*.bc' ! -path 'sql/stepadv--*' ! -path 'import/stepadv_import--*' -print0) |
-		while IFS= read -r -d '' file; do
-			mkdir -p "$tree/$(dirname "$file")"
-			cmp -s "$top/$file" "$tree/$file" || cp -p "$top/$file" "$tree/$file"
-		done
-	# Forget what the tree no longer has.
-	rm -f "$tree"/sql/stepadv--*.sql "$tree"/import/stepadv_import--*.sql
-	(cd "$tree" && find "${folders[@]}" -type f ! -name '*.o' ! -name '*.bc' -print0) |
-		while IFS= read -r -d '' file; do
-			[ -e "$top/$file" ] || rm -f "$tree/$file" "$tree/${file%.c}.o" "$tree/${file%.c}.bc"
-		done
+	(cd "$top" && sums_of Makefile stepadv.control README.md $(ls -d "${folders[@]}" 2>/dev/null)) >"$tree/.theirs"
+	(cd "$tree" && sums_of $(ls -d Makefile stepadv.control README.md "${folders[@]}" 2>/dev/null)) >"$tree/.ours"
+	# First forget what the tree no longer has, or has otherwise.
+	LC_ALL=C comm -13 "$tree/.theirs" "$tree/.ours" | cut -d ' ' -f 3- | while IFS= read -r file; do
+		[ -e "$top/$file" ] || rm -f "$tree/$file" "$tree/${file%.c}.o" "$tree/${file%.c}.bc"
+	done
+	LC_ALL=C comm -23 "$tree/.theirs" "$tree/.ours" | cut -d ' ' -f 3- | (cd "$top" && tar -cf - --no-recursion --verbatim-files-from -T -) | tar -xpf - -C "$tree" --no-same-owner
+}
+
+# Sum, size and name of what is made by nobody but people, a line each: one process
+# for all of them, where comparing file by file took most of a second run.
+sums_of()
+{
+	find "$@" -type f ! -name '*.o' ! -name '*.bc' ! -path 'sql/stepadv--*' ! -path 'import/stepadv_import--*' -print0 | xargs -0 cksum | LC_ALL=C sort
 }
 
 prepare()

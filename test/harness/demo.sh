@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # make demo [ROLLOUTS=file]: what each step was worth, on a server of its own.
-# Leaves tree.svg and tree.png in build/demo.
+# Leaves tree.svg, tree.png and report/index.html in build/demo.
 
 . "$(dirname "$0")/rollouts.sh" demo
-rm -f "$out"/tree.dot "$out"/tree.svg "$out"/tree.png
+rm -rf "$out"/tree.dot "$out"/tree.svg "$out"/tree.png "$out"/report "$out"/demo.log
 
 # What is asked of the views that create_tables made, in plain SQL.
 sql -P footer=off -P null='·' -P border=1 -P linestyle=unicode <<'SQL'
@@ -57,8 +57,13 @@ SELECT round(rtmc::numeric, 3) AS rtmc, round(grpo::numeric, 3) AS grpo, round(q
 	pg_temp.short(pg_temp.called(run_id, policy_version, task_id), 20) AS "group", step_no AS step, l.observation AS observed, l.action
 FROM (SELECT * FROM edges ORDER BY n_state > 1 DESC, rtmc, n_state DESC, run_id, policy_version, task_id, step_no LIMIT 8) e, LATERAL pg_temp.lines(e.step_id) l
 ORDER BY e.n_state > 1 DESC, e.rtmc, e.n_state DESC, e.run_id, e.policy_version, e.task_id, e.step_no;
-SELECT count(*) AS "steps compared", count(*) FILTER (WHERE rtmc < 0 AND grpo > 0) AS "bad steps of good rollouts",
-	count(*) FILTER (WHERE rtmc > 0 AND grpo < 0) AS "good steps of bad rollouts"
+-- For the last screen.
+CREATE TABLE public.said AS
+SELECT count(*) AS steps, count(*) FILTER (WHERE rtmc < 0 AND grpo > 0) AS bad_in_good, count(*) FILTER (WHERE rtmc > 0 AND grpo < 0) AS good_in_bad,
+	(SELECT format('%s of %s: %s, when it saw %s; %s of %s that were there did so', to_char(e.rtmc, 'SG0.00'), pg_temp.short(pg_temp.called(e.run_id, e.policy_version, e.task_id), 20), l.action, l.observation, e.n_action, e.n_state)
+		FROM (SELECT * FROM edges ORDER BY n_state > 1 DESC, rtmc DESC, n_state DESC, run_id, policy_version, task_id, step_no LIMIT 1) e, LATERAL pg_temp.lines(e.step_id) l) AS best,
+	(SELECT format('%s of %s: %s, when it saw %s; %s of %s that were there did so', to_char(e.rtmc, 'SG0.00'), pg_temp.short(pg_temp.called(e.run_id, e.policy_version, e.task_id), 20), l.action, l.observation, e.n_action, e.n_state)
+		FROM (SELECT * FROM edges ORDER BY n_state > 1 DESC, rtmc, n_state DESC, run_id, policy_version, task_id, step_no LIMIT 1) e, LATERAL pg_temp.lines(e.step_id) l) AS worst
 FROM advantages;
 \else
 \echo 'No step to compare: advantages need a group of which some rollouts did better than others, and an outcome or success of each.'
@@ -80,11 +85,29 @@ SQL
 group=$(head -n 1 "$out/tree.txt")
 tail -n +2 "$out/tree.txt" >"$out/tree.dot"
 rm -f "$out/tree.txt"
+pictures=
 if grep -q -e '->' "$out/tree.dot"; then
 	dot -Tsvg "$out/tree.dot" -o "$out/tree.svg"
 	dot -Tpng "$out/tree.dot" -o "$out/tree.png"
-	printf 'The rollout tree of group %s: green edges lead to success, red ones to failure, grey ones were cut off\n' "$group"
-	printf '  %s\n' "${out#"$top"/}/tree.svg" "${out#"$top"/}/tree.png"
-else
-	echo 'No rollout tree: no rollout is judged.'
+	pictures=yes
 fi
+sh "$top/client/stepadv-report" -o "$out/report/" 2>"$out/demo.log" || { cat "$out/demo.log" >&2; echo 'No report.' >&2; }
+
+# One screen to end with: what there is, what was found, where it is shown.
+line() { printf '  %-12s %s\n' "$1" "$2"; }
+shown() { [ ! -e "$out/$1" ] || printf '%s' "${out#"$top"/}/$1"; }
+printf '\n'
+sql -At -F ' ' -c "SELECT format('%s rollouts of %s groups, %s steps; of those that are judged %s succeed', (SELECT count(*) FROM rl.rollouts), (SELECT count(*) FROM rl.steps_groups), (SELECT count(*) FROM rl.steps),
+	coalesce((SELECT round(100 * avg(coalesce(success, outcome > 0)::int)) || ' %' FROM rl.rollouts WHERE success IS NOT NULL OR outcome IS NOT NULL), 'none'))"
+if [ "$(sql -At -c "SELECT to_regclass('public.said') IS NOT NULL")" = t ]; then
+	line 'best step' "$(sql -At -c 'SELECT best FROM public.said')"
+	line 'worst step' "$(sql -At -c 'SELECT worst FROM public.said')"
+	line 'by RTMC' "$(sql -At -c "SELECT format('%s bad steps in good rollouts and %s good steps in bad ones, of %s; GRPO gives every step of a rollout the same', bad_in_good, good_in_bad, steps) FROM public.said")"
+fi
+if [ -n "$pictures" ]; then
+	line 'tree' "$(shown tree.svg) and .png: group $group; green edges lead to success, red to failure, grey were cut off"
+else
+	line 'tree' 'none: no rollout is judged'
+fi
+[ ! -e "$out/report/index.html" ] || line 'report' "$(shown report/index.html): the run, and a page for each of the groups that tell most; open it in a browser"
+line 'next' 'make demo ROLLOUTS=file.jsonl.gz for your own; docs/questions.md has a query for what you want to know'

@@ -11,11 +11,13 @@ if [ -n "$rollouts" ]; then
 fi
 sh "$harness/deps.sh" demo
 . "$harness/cluster.sh"
-prepare "$1"
+# One build for both.
+prepare plain
 start_cluster "max_wal_size = 4GB" "shared_buffers = 256MB"
 export PGOPTIONS='-c client_min_messages=warning -c jit=off' PSQLRC=/dev/null
 sql() { psql -X -q -v ON_ERROR_STOP=1 "$@"; }
 out=$top/build/$1
+mkdir -p "$out"
 
 sql -c 'CREATE EXTENSION stepadv'
 if [ -n "$rollouts" ]; then

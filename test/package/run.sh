@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # make check-package: that a build is the same wherever it is made, and that nothing
 # is left of it when it is uninstalled; the Debian packages, built in a bare root, looked
-# at by lintian, installed in a root that has nothing else, and used there.  The latter
-# needs root rights, debootstrap and a mirror (MIRROR, SUITE).
+# at by lintian, installed in a root that has nothing else, and used there; what
+# docs/Dockerfile says, done in bare roots.  The latter two need root rights, debootstrap
+# and a mirror (MIRROR, SUITE).
 # The packages: build/package/*.deb
 # Last line: N passed, N failed.
 
@@ -111,19 +112,24 @@ look() { within "$dir/builder" 'cd /root && lintian --fail-on error,warning --su
 
 install() { new_root "$dir/bare" && cp "$dir"/postgresql-*-stepadv_*.deb "$dir/bare/root/" && within "$dir/bare" 'apt-get update -qq; apt-get install -y -qq --no-install-recommends /root/postgresql-*-stepadv_*.deb'; }
 
-# The main query of the demo, on rollouts that a simulator in SQL makes.
-use()
+# A server of that folder of programs in a root, gone afterwards: the main query of the
+# demo, on rollouts that a simulator in SQL makes, and the programs.
+use_in()
 {
-	cp "$top/test/package/use.sql" "$dir/bare/tmp/" && chmod 644 "$dir/bare/tmp/use.sql"
-	within "$dir/bare" '
-		package=$(dpkg-query -W -f "\${Package}\n" "postgresql-*-stepadv" | tail -n 1)
-		pg=$(dpkg -L "$package" | sed -n "s|^\(/usr/lib/postgresql/[0-9]*\)/lib/stepadv.so$|\1|p")/bin
+	local root=$1 pg=$2
+
+	cp "$top/test/package/use.sql" "$root/tmp/" && chmod 644 "$root/tmp/use.sql" &&
+		within "$root" "pg=$pg"'
 		runuser -u postgres -- sh -euc "
 			d=\$(mktemp -d); mkdir \$d/socket
 			$pg/initdb -D \$d/data -A trust >/dev/null
 			$pg/pg_ctl -D \$d/data -l \$d/log -o \"-c listen_addresses= -c unix_socket_directories=\$d/socket\" -w start >/dev/null
 			status=0
-			$pg/psql -X -h \$d/socket -d postgres -v ON_ERROR_STOP=1 -f /tmp/use.sql || status=1
+			for script in /docker-entrypoint-initdb.d/*.sql /tmp/use.sql; do
+				[ -e \$script ] || continue
+				name=\$(basename \$script .sql)
+				$pg/createdb -h \$d/socket \$name && $pg/psql -X -h \$d/socket -d \$name -v ON_ERROR_STOP=1 -f \$script || status=1
+			done
 			for program in stepadv-import stepadv-export stepadv-report; do
 				$pg/\$program --help >/dev/null || status=1
 			done
@@ -133,7 +139,52 @@ use()
 	'
 }
 
+use()
+{
+	local pg
+
+	pg=$(within "$dir/bare" 'dpkg -L "$(dpkg-query -W -f "\${Package}\n" "postgresql-*-stepadv" | tail -n 1)"' | sed -n 's|^\(/usr/lib/postgresql/[0-9]*\)/lib/stepadv.so$|\1|p') &&
+		[ -n "$pg" ] && use_in "$dir/bare" "$pg/bin"
+}
+
 remove() { within "$dir/bare" 'apt-get purge -y -qq "?name(postgresql-.*-stepadv)"; ! find /usr/lib/postgresql /usr/share/postgresql /usr/share/doc -path "*stepadv*" | grep .'; }
+
+# What an image of the Dockerfile is made from: here a bare root with the distribution's
+# server, which is there too under its number.
+new_image()
+{
+	new_root "$1" && within "$1" '
+		apt-get update -qq
+		apt-get install -y -qq --no-install-recommends postgresql
+		mkdir -p /docker-entrypoint-initdb.d'
+}
+
+# Its instructions, one after the other; each FROM begins a root, the last of which is
+# $dir/image.
+follow_dockerfile()
+{
+	local image=$dir/image instruction words from target pg=
+
+	rm -rf "$image" "$image-before"
+	while read -r instruction words <&3; do
+		case $instruction in
+			FROM)
+				[ ! -e "$image" ] || mv "$image" "$image-before"
+				new_image "$image" || return 1
+				pg=$(ls "$image/usr/lib/postgresql") ;;
+			COPY)
+				case $words in
+					--from=*) read -r _ from target <<<"$words" && cp -a "$image-before$from/." "$image$target" ;;
+					'. '*) copy_source "$image${words#. }" ;;
+				esac || return 1 ;;
+			RUN) within "$image" "PG=$pg; $words" || return 1 ;;
+			ARG) ;;
+			*) echo "$instruction is not known here"; return 1 ;;
+		esac
+	done 3< <(grep -v '^#' "$top/docs/Dockerfile" | sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}' | grep .)
+}
+
+dockerfile() { follow_dockerfile && use_in "$dir/image" "/usr/lib/postgresql/$(ls "$dir/image/usr/lib/postgresql")/bin"; }
 
 mkdir -p "$dir"
 : >"$log"
@@ -151,6 +202,8 @@ elif check "packages are built in a bare root" build && [ "$failed" = 0 ]; then
 	check "and leaves nothing behind" remove
 	ls -l "$dir"/*.deb | awk '{ print $5, $NF }'
 	rm -rf "$dir/builder" "$dir/bare"
+	check "what docs/Dockerfile says makes a server with both extensions" dockerfile
+	rm -rf "$dir/image" "$dir/image-before"
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -146,7 +146,8 @@ SELECT stepadv.import_rollouts('imp', 'docs', paths => '{"group_id": "$.a", "wha
 SELECT stepadv.import_rollouts('imp', 'docs', paths => '{"group_id": "$.a["}');
 SELECT stepadv.import_rollouts('imp', 'docs', paths => '{"group_id": 1}');
 SELECT stepadv.import_rollouts('imp', 'docs', paths => '[]');
-SELECT stepadv.import_rollouts('imp', 'docs', 'verl', paths => '{"group_id": "$"}');
+SELECT stepadv.import_rollouts('imp', 'docs', 'verl', paths => '{"observation": "$"}');
+SELECT stepadv.import_rollouts('imp', 'docs', 'paths');
 
 -- Values of the wrong type, numbers twice, numbers missing: each rollout is left out with the reason.
 TRUNCATE docs RESTART IDENTITY;

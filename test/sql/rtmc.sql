@@ -64,6 +64,14 @@ SELECT rtmc_tree_dot(g, estimates => (SELECT jsonb_object_agg(step_id, to_jsonb(
 -- rtmc's own make the same picture; of an edge's steps the mean, of those that have one
 SELECT rtmc_tree_dot(g, estimates => (SELECT jsonb_object_agg(step_id, to_jsonb(e)) FROM rtmc(g) e)) = rtmc_tree_dot(g) FROM x;
 SELECT rtmc_tree_dot(g, estimates => '{"10": 1, "20": 2.5, "30": {"advantage": -2, "v": 7}, "31": {"advantage": null, "v": 8}, "12": null, "99": 1}') FROM x;
+-- folded: after 11 rollout 1 is alone, three edges more; rollout 3 is on its own until it is back at 5; 2 is the start of 4, and stays
+CREATE TEMP TABLE chains AS SELECT rollout_agg(i, r, n, s, a, w) AS g FROM (VALUES (1, 1, 0, 1, 11, NULL), (2, 1, 1, 8, 12, NULL), (3, 1, 2, 3, 13, NULL), (4, 1, 3, 4, 14, 1), (5, 2, 0, 1, 15, 0),
+	(6, 3, 0, 5, 16, NULL), (7, 3, 1, 6, 17, NULL), (8, 3, 2, 7, 18, NULL), (9, 3, 3, 5, 19, 1), (10, 4, 0, 2, 20, NULL), (11, 4, 1, 9, 21, 0)) v(i, r, n, s, a, w);
+SELECT rtmc_tree_dot(g, fold_chains => true) FROM chains;
+-- an edge with what it stands for counts as one of those that may be drawn
+SELECT rtmc_tree_dot(g, max_edges => 1, fold_chains => true) FROM chains;
+-- where two go the same way nothing is alone: folded or not is the same
+SELECT rtmc_tree_dot(g, fold_chains => true) = rtmc_tree_dot(g) FROM (SELECT rollout_agg(10 * r + n, r, n, n, n, r - 1) AS g FROM generate_series(1, 2) r, generate_series(0, 3) n) two;
 \t off
 \pset format aligned
 

@@ -30,15 +30,43 @@ sub start
 		$node->safe_psql('postgres', 'CREATE EXTENSION citus');
 	}
 	my ($coordinator, @workers) = @nodes;
-	$coordinator->safe_psql('postgres', 'SELECT citus_set_coordinator_host(' . join(', ', "'" . $coordinator->host . "'", $coordinator->port) . ')');
-	add_worker($coordinator, $_) foreach @workers;
+	join_nodes('postgres', $coordinator, @workers);
 	return @nodes;
+}
+
+# Another database on all of them.
+sub create_database
+{
+	my ($database, @nodes) = @_;
+	foreach my $node (@nodes)
+	{
+		$node->safe_psql('postgres', "SET citus.enable_create_database_propagation = off; CREATE DATABASE $database");
+		$node->safe_psql($database, 'CREATE EXTENSION citus');
+	}
+	join_nodes($database, @nodes);
+	return;
+}
+
+sub drop_database
+{
+	my ($database, @nodes) = @_;
+	$_->safe_psql('postgres', "SET citus.enable_create_database_propagation = off; DROP DATABASE $database WITH (FORCE)") foreach @nodes;
+	return;
+}
+
+sub join_nodes
+{
+	my ($database, $coordinator, @workers) = @_;
+	$coordinator->safe_psql($database, 'SELECT citus_set_coordinator_host(' . join(', ', "'" . $coordinator->host . "'", $coordinator->port) . ')');
+	add_worker($coordinator, $_, $database) foreach @workers;
+	return;
 }
 
 sub add_worker
 {
-	my ($coordinator, $worker) = @_;
-	$coordinator->safe_psql('postgres', "SELECT citus_add_node('" . $worker->host . "', " . $worker->port . ')');
+	my ($coordinator, $worker, $database) = @_;
+	$coordinator->safe_psql($database // 'postgres', "SELECT citus_add_node('" . $worker->host . "', " . $worker->port . ')');
+	return;
 }
 
 1;

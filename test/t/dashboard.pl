@@ -1,6 +1,7 @@
 # docs/grafana/stepadv.json: it is what Grafana expects of a dashboard, as far as
 # that can be told without Grafana, and every query in it, with variables and
-# macros replaced as Grafana replaces them, returns what its panel needs.
+# macros replaced as Grafana replaces them, returns what its panel needs, or nothing
+# where the attachment has no such view.  docs/grafana/panels.sql has the same queries.
 use strict;
 use warnings;
 use JSON::PP;
@@ -9,7 +10,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $file = 'docs/grafana/stepadv.json';
-my $dashboard = JSON::PP->new->utf8->decode(slurp_file($file));
+# As bytes, which is how psql takes and gives them.
+my $dashboard = JSON::PP->new->decode(slurp_file($file));
 my @panels = @{ $dashboard->{panels} };
 my %variable = map { $_->{name} => $_ } @{ $dashboard->{templating}{list} };
 # Every query: where it is from, its text, its panel if it has one.
@@ -40,6 +42,50 @@ foreach my $panel (@panels)
 	}
 }
 is("@misplaced", '', 'panels do not overlap');
+
+# What JSON Schema says of a value, of as much of it as the schema uses; the complaints.
+sub violations
+{
+	my ($value, $schema, $root, $at) = @_;
+	my @wrong;
+
+	if (my $ref = $schema->{'$ref'})
+	{
+		my ($name) = $ref =~ m{^#/definitions/(\w+)$} or die "cannot follow $ref";
+		return violations($value, $root->{definitions}{$name}, $root, $at);
+	}
+	my $kind = !defined $value ? 'null' : JSON::PP::is_bool($value) ? 'boolean' : ref $value eq 'HASH' ? 'object' : ref $value eq 'ARRAY' ? 'array'
+		: JSON::PP->new->allow_nonref->encode($value) =~ /^"/ ? 'string' : $value =~ /^-?\d+$/ ? 'integer' : 'number';
+	if (my $type = $schema->{type})
+	{
+		my %may = map { $_ => 1, $_ eq 'number' ? (integer => 1) : () } ref $type ? @$type : $type;
+		return "$at is a $kind" if !$may{$kind};
+	}
+	push @wrong, "$at is not one of @{ $schema->{enum} }" if $schema->{enum} && !grep { defined $value && $_ eq $value } @{ $schema->{enum} };
+	push @wrong, "$at does not match $schema->{pattern}" if defined $schema->{pattern} && $kind eq 'string' && $value !~ /$schema->{pattern}/;
+	push @wrong, "$at is below $schema->{minimum}" if defined $schema->{minimum} && $kind =~ /integer|number/ && $value < $schema->{minimum};
+	push @wrong, "$at is above $schema->{maximum}" if defined $schema->{maximum} && $kind =~ /integer|number/ && $value > $schema->{maximum};
+	if ($kind eq 'object')
+	{
+		my $known = $schema->{properties} // {};
+		push @wrong, map { "$at has no $_" } grep { !exists $value->{$_} } @{ $schema->{required} // [] };
+		foreach my $key (sort keys %$value)
+		{
+			my $of = $known->{$key} // $schema->{additionalProperties} // {};
+			push @wrong, !ref $of || JSON::PP::is_bool($of) ? ($of ? () : "$at has $key") : violations($value->{$key}, $of, $root, "$at.$key");
+		}
+	}
+	elsif ($kind eq 'array')
+	{
+		push @wrong, "$at has too few" if @$value < ($schema->{minItems} // 0);
+		push @wrong, map { violations($value->[$_], $schema->{items} // {}, $root, "$at\[$_]") } 0 .. $#$value;
+	}
+	return @wrong;
+}
+
+my $schema = JSON::PP->new->decode(slurp_file('test/data/dashboard.schema.json'));
+is(join("\n", violations($dashboard, $schema, $schema, 'dashboard')), '', 'as its JSON schema says');
+ok(scalar(violations({ %$dashboard, uid => 'a b' }, $schema, $schema, 'd')) && scalar(violations({ %$dashboard, panels => [ { id => 1, type => 'pie' } ] }, $schema, $schema, 'd')), 'which finds what is wrong');
 my $text = slurp_file($file);
 my %input = map { $_->{name} => $_ } @{ $dashboard->{__inputs} };
 my %asked = map { $_ => 1 } $text =~ /\$\{((?:DS|VAR)_\w+)\}/g;
@@ -53,19 +99,25 @@ foreach my $name (map { /\$\{(\w+)[:}]/g, /\$(?!__)(\w+)/g } map { ($_->{title},
 {
 	ok($variable{$name}, "$name, of a title or a display name, is a variable");
 }
-# A variable can be set to anything by the address of the page, but for constants.
+# A variable can be set to anything by the address of the page.
 foreach my $query (@queries)
 {
 	my $sql = $query->{sql};
-	my @constants = grep { $variable{$_}{type} eq 'constant' } keys %variable;
 	$sql =~ s/\$\{(\w+):sqlstring\}/$variable{$1} ? '' : "no variable $1"/ge;
-	# A list, whose names have their quotes themselves.
-	$sql =~ s/\$\{group_columns:raw\}//g if $variable{group_columns}{type} eq 'constant';
-	$sql =~ s/"[^"\n]*"/my $name = $&; $name =~ s{\$\{(\w+):raw\}}{(grep { $_ eq $1 } @constants) ? '' : "no constant $1"}ge; $name/ge;
 	$sql =~ s/\$__time(?:From|To)\(\)//g;
-	unlike($sql, qr/\$|no (?:variable|constant)/, "$query->{name}: variables are literals, or constants within quotes or between commas");
+	# What stands between two $$ is not touched by Grafana, and has braces without a dollar.
+	$sql =~ s/\$\$//g;
+	unlike($sql, qr/\$|no variable/, "$query->{name}: variables are literals");
+	unlike($query->{sql} =~ /\$\$(.*)\$\$/s ? $1 : '', qr/\$/, "$query->{name}: none within the query's text");
 }
-is(join(' ', grep { !$variable{$_}{skipUrlSync} || $variable{$_}{hide} != 2 } grep { $variable{$_}{type} eq 'constant' } keys %variable), '', 'constants are not in the address');
+# A list that asks for another's choice comes after it.
+my %before;
+foreach my $of (@{ $dashboard->{templating}{list} })
+{
+	is(join(' ', grep { !$before{$_} } ($of->{query} // '') =~ /\$\{(\w+):/g), '', "list of $of->{name}: what it asks for comes before");
+	$before{ $of->{name} } = 1;
+}
+is(join(' ', map { $_->{title} } grep { $_->{type} ne 'row' && ($_->{fieldConfig}{defaults}{noValue} // '') eq '' } @panels), '', 'every panel says what it means that there is nothing');
 
 # ---- As Grafana does it: variables in the browser, then macros in the server.
 
@@ -86,8 +138,8 @@ sub interpolate
 {
 	my ($sql, $value) = @_;
 	# A custom value for All is put in as it is.
-	$sql =~ s/\$\{(\w+):(sqlstring|raw)\}/my @values = ref $value->{$1} ? @{ $value->{$1} } : ($value->{$1});
-		!defined $values[0] ? $variable{$1}{allValue} : $2 eq 'sqlstring' ? literal(@values) : $values[0]/ge;
+	$sql =~ s/\$\{(\w+):sqlstring\}/my @values = ref $value->{$1} ? @{ $value->{$1} } : ($value->{$1});
+		defined $values[0] ? literal(@values) : $variable{$1}{allValue}/ge;
 	$sql =~ s/\$([_a-zA-Z0-9]+)\(([^)]*)\)/macro($1, $2, $value->{from} \/\/ '2026-02-01T00:00:00Z', $value->{to} \/\/ '2026-06-01T00:00:00Z')/ge;
 	return $sql;
 }
@@ -102,8 +154,8 @@ $node->safe_psql('postgres', "CREATE EXTENSION stepadv;\n" . slurp_file('test/si
 my $fill = q{
 	INSERT INTO %1$s.rollouts (group_id, rollout_id, policy_version, outcome, success, started_at)
 	SELECT g, r, version, max(reward), bool_or(success), started FROM s GROUP BY g, r, version, started;
-	INSERT INTO %1$s.steps (group_id, rollout_id, step_no, observation, action, state, action_hash, next_state, reward, response_token_ids, rollout_logprobs, policy_logprobs)
-	SELECT g, r, step_no, state, action, state_hash, action_hash, next_state_hash, reward, '{1,2}', ARRAY[-0.5, -1 - step_no %% 3], '{-0.6,-1.5}' FROM s;
+	INSERT INTO %1$s.steps (group_id, rollout_id, step_no, observation, action, state, action_hash, next_state, reward, tool, ok, response_token_ids, rollout_logprobs, policy_logprobs)
+	SELECT g, r, step_no, state, action, state_hash, action_hash, next_state_hash, reward, 'tool ' || step_no %% 3, step_no %% 4 > 0, '{1,2}', ARRAY[-0.5, -1 - step_no %% 3], '{-0.6,-1.5}' FROM s;
 	-- Of one nothing is known yet but its steps; another waits for its outcome.
 	UPDATE %1$s.rollouts SET policy_version = NULL, started_at = NULL WHERE rollout_id = 'r1';
 	UPDATE %1$s.rollouts SET outcome = NULL, success = NULL WHERE rollout_id = 'r2';
@@ -115,6 +167,7 @@ $node->safe_psql('postgres', q{
 		timestamptz '2026-03-01 12:00+00' + (group_id - 1) / 8 * interval '1 day' AS started, s.* FROM sim.simulate(24, 6, 5, max_steps => 30) s;
 	DELETE FROM s WHERE r = 'r1' AND step_no > 3;
 	} . sprintf($fill, 'rl') . q{
+	UPDATE rl.rollouts SET task_id = group_id;
 	-- A table of somebody else's: groups by number, other names, a prefix and no critic.
 	CREATE SCHEMA other;
 	CREATE TABLE other.t AS SELECT row_number() OVER ()::int AS id, s.group_id AS episode, s.rollout_id AS try, s.step_no AS n, s.state AS "What, seen", s.action AS did, s.reward, s.started::date AS day FROM s;
@@ -131,28 +184,33 @@ my $fill_three = ($fill =~ s/group_id/run_id, policy_version, task_id/gr) =~ s/r
 	=~ s/SET policy_version = NULL, /SET /r;
 $node->safe_psql('postgres', sprintf($fill_three, q{"it's my Rl%"}));
 
+# As somebody begins: no version, no time, nothing to compare by but what was done.
+$node->safe_psql('postgres', q{
+	CREATE TABLE other.bare AS SELECT episode, try, n, did, reward FROM other.t;
+	SELECT count(*) FROM stepadv.attach('other.bare', '{episode}', 'try', 'n', action => 'did', reward => 'reward');
+	-- Nor when.
+	CREATE TABLE other.timeless AS SELECT t.*, 'v' || (t.episode - 1) / 8 + 1 AS version FROM other.t t;
+	SELECT count(*) FROM stepadv.attach('other.timeless', '{episode}', 'try', 'n', 'What, seen', 'did', 'reward', policy_version => 'version')});
+
 my %canonical = (
-	schema => 'rl', prefix => 'steps', group_columns => 'group_id', observation_column => 'observation', action_column => 'action',
-	policy_version => [ 'v1', 'v2', 'v3', '(none)' ], method => 'rtmc', other_method => 'grpo', group => '{"group_id":"task 1 of v2"}');
-my %three = (
-	%canonical, schema => q(it's my Rl%), group_columns => $input{VAR_GROUP_COLUMNS}{value}, policy_version => [ 'v1', 'v2', 'v3' ],
-	group => '{"run_id":"run 1","policy_version":"v2","task_id":"task 1"}');
-my %other = (
-	%canonical, schema => 'other', prefix => 'My steps', group_columns => 'episode', observation_column => 'What, seen', action_column => 'did',
-	policy_version => undef, group => '{"episode":3}');
-my %other_three = (%other, prefix => 'of three', group_columns => '"Vers"", ion", task, "day"', group => '{"Vers\", ion":1.0,"task":2,"day":"2026-03-01"}');
+	views => 'rl.steps', policy_version => [ 'v1', 'v2', 'v3', '(none)' ], method => 'rtmc', other_method => 'grpo', search => '', group => '["task 1 of v2"]');
+my %three = (%canonical, views => q("it's my Rl%".steps), policy_version => [ 'v1', 'v2', 'v3' ], group => '["run 1", "v2", "task 1"]');
+my %other = (%canonical, views => 'other."My steps"', policy_version => undef, group => '["3"]');
+my %other_three = (%other, views => 'other."of three"', group => '["1.0", "2", "2026-03-01"]');
+# Panels that stay empty: nothing is the matter; no category of calls; of another set.
+my $complete = 'What stays empty here';
+my @uncategorised = ('Calls by category', 'Advantages by category: $method and $other_method');
 
 # Names and types of a query's columns, and its rows.
 sub answer
 {
 	my ($query, $value) = @_;
 	my $sql = interpolate($query->{sql}, $value);
-	my ($status, $types, $errors) = $node->psql('postgres', "$sql\n\\gdesc", extra_params => [ '-F', "\x1f" ]);
+	my ($status, $out, $errors) = $node->psql('postgres', "$sql\n\\gdesc\n\\echo @@\nSELECT to_json(array_agg(to_json(x))) FROM ($sql\n) x", extra_params => [ '-F', "\x1f" ]);
 	return { error => $errors } if $status || $errors;
-	($status, my $rows, $errors) = $node->psql('postgres', "SELECT to_json(array_agg(to_json(x))) FROM ($sql\n) x");
-	return { error => $errors } if $status || $errors;
+	my ($types, $rows) = split /^@@\n?/m, $out;
 	my @columns = map { [ split /\x1f/ ] } split /\n/, $types;
-	return { columns => [ map { $_->[0] } @columns ], type => { map { @$_ } @columns }, rows => $rows eq '' ? [] : JSON::PP->new->decode($rows) };
+	return { columns => [ map { $_->[0] } @columns ], type => { map { @$_ } @columns }, rows => ($rows // '') eq '' ? [] : JSON::PP->new->decode($rows) };
 }
 
 sub is_number { return $_[0] =~ /^(?:smallint|integer|bigint|numeric|real|double precision)$/; }
@@ -163,7 +221,6 @@ sub complaints
 	my ($panel, $target, $answer) = @_;
 	my ($columns, $type, $rows) = @{$answer}{qw(columns type rows)};
 	my @complaints;
-	push @complaints, 'no rows' if !@$rows;
 	push @complaints, 'columns of one name' if scalar(keys %$type) < @$columns;
 	if ($panel->{type} eq 'timeseries')
 	{
@@ -193,18 +250,29 @@ sub complaints
 	return @complaints;
 }
 
+# The query itself, as it is for these values.
+sub text_of
+{
+	my ($query, $value) = @_;
+	my $sql = interpolate($query->{sql}, $value) =~ s/\ASELECT \* FROM stepadv\.panel_rows\((.*)\) AS \([^()]*\)\z/SELECT stepadv.panel_query($1)/sr;
+	return $node->safe_psql('postgres', $sql);
+}
+
 sub run_all
 {
-	my ($name, $value) = @_;
+	my ($name, $value, @empty) = @_;
 	my %answers;
+	my @nothing;
 	foreach my $query (@queries)
 	{
 		my $answer = $answers{ $query->{name} } = answer($query, $value);
 		is($answer->{error} // '', '', "$name: $query->{name} runs") or next;
+		push @nothing, $query->{panel} ? $query->{panel}{title} : $query->{name} if !@{ $answer->{rows} };
 		my @complaints = $query->{panel} ? complaints($query->{panel}, $query->{target}, $answer)
-			: @{ $answer->{rows} } && "@{ $answer->{columns} }" =~ /^(?:\S+|__text __value)$/ && !grep({ $_ ne 'text' } values %{ $answer->{type} }) ? () : 'not one column of texts, or two with names for them';
+			: "@{ $answer->{columns} }" =~ /^(?:\S+|__text __value)$/ && !grep({ $_ ne 'text' } values %{ $answer->{type} }) ? () : 'not one column of texts, or two with names for them';
 		is("@complaints", '', "$name: $query->{name} has what it needs");
 	}
+	is(join("\n", sort @nothing), join("\n", sort @empty), "$name: empty are these");
 	foreach my $panel (grep { $_->{type} eq 'nodeGraph' } @panels)
 	{
 		my ($nodes, $edges) = map { $answers{"panel $panel->{id} $_"} } qw(nodes edges);
@@ -222,11 +290,17 @@ sub run_all
 	return \%answers;
 }
 
-my $answers = run_all('canonical', \%canonical);
-my $three_answers = run_all('three columns', \%three);
-run_all('three columns, all versions', { %three, policy_version => undef });
-run_all('other', \%other);
-run_all('other, three columns', \%other_three);
+my $answers = run_all('canonical', \%canonical, $complete);
+my $three_answers = run_all('three columns', \%three, $complete);
+run_all('three columns, all versions', { %three, policy_version => undef }, $complete);
+run_all('other', \%other, @uncategorised);
+run_all('other, three columns', \%other_three, @uncategorised);
+my @timed = map { $_->{title} } grep { $_->{type} eq 'timeseries' } @panels;
+my $timeless = run_all('without time', { %other, views => 'other.timeless' }, @uncategorised, @timed);
+my @names = map { $_->{panel} ? $_->{panel}{title} : $_->{name} } @queries;
+my $bare = run_all('bare', { %other, views => 'other.bare' },
+	grep { !/^(?:What stays empty here|Success at k|Signs |The group|Steps of the group|variable (?:views|method|other_method|group)$)/ } @names);
+run_all('nothing chosen', { %canonical, views => '' }, grep { $_ ne 'variable views' && $_ ne $complete } @names);
 
 # ---- The same from maintained groups, to nine digits: sums over groups have no order
 
@@ -239,15 +313,15 @@ sub rounded
 }
 sub shown { return JSON::PP->new->canonical->allow_nonref->encode(rounded($_[0])); }
 
-my $other_answers = run_all('other, again', \%other);
+my $other_answers = run_all('other, again', \%other, @uncategorised);
 $node->safe_psql('postgres', q{CREATE INDEX ON other.t (episode); SELECT stepadv.maintain('rl.rollout_rows'), stepadv.maintain('other.t', how => 'refresh')});
 # What is kept is read, and kept.
 $node->safe_psql('postgres', q{UPDATE rl.rollouts SET policy_version = 'v7' WHERE group_id = 'task 1 of v2';
 	UPDATE rl.rollouts SET policy_version = 'v2' WHERE group_id = 'task 1 of v2'});
-foreach my $set ([ 'canonical, maintained', \%canonical, $answers ], [ 'other, maintained', \%other, $other_answers ])
+foreach my $set ([ 'canonical, maintained', \%canonical, $answers, $complete ], [ 'other, maintained', \%other, $other_answers, @uncategorised ])
 {
-	my ($name, $value, $folded) = @$set;
-	my $kept = run_all($name, $value);
+	my ($name, $value, $folded, @empty) = @$set;
+	my $kept = run_all($name, $value, @empty);
 	is(shown($kept->{ $_->{name} }{rows}), shown($folded->{ $_->{name} }{rows}), "$name: $_->{name} shows the same") for @queries;
 }
 is($node->safe_psql('postgres', q{SELECT count(*) > 10 FROM rl.steps_folded_over_time WHERE n_rollouts > 0}), 't', 'rows are kept');
@@ -261,7 +335,7 @@ sub direct { return $node->safe_psql('postgres', $_[0]); }
 
 my @success = map { sprintf '%.6f', $_->{'success rate'} } @{ rows_of('Success, informative groups, shared states') };
 is(join("\n", @success), direct(q{SELECT round(avg(success::int), 6) FROM rl.rollouts WHERE started_at IS NOT NULL GROUP BY started_at::date ORDER BY started_at::date}), 'success by day');
-is(join("\n", map { "$_->{'policy version'} $_->{rollouts} $_->{steps}" } @{ rows_of('By policy version') }),
+is(join("\n", map { "$_->{'policy version'} $_->{rollouts} $_->{steps}" } @{ rows_of('Rollouts of each version') }),
 	direct(q{SELECT concat_ws(' ', coalesce(policy_version, '(none)'), count(DISTINCT (group_id, rollout_id)), count(step_no))
 		FROM rl.rollouts JOIN rl.steps USING (group_id, rollout_id) GROUP BY policy_version ORDER BY policy_version NULLS LAST}), 'rollouts and steps of a version');
 is(join("\n", map { sprintf '%.6f %.6f', $_->{'step ratios'}, $_->{'sequence ratios'} } @{ rows_of('Effective sample share') }),
@@ -302,12 +376,12 @@ is(join("\n", map { sprintf '%s %d %.6f %.6f', @{$_}{qw(rollout step a b)} } @{ 
 	direct(q{SELECT concat_ws(' ', rollout_id, step_no, round(r.advantage::numeric, 6), round(g.advantage::numeric, 6))
 		FROM rl.steps_rtmc r JOIN rl.steps_grpo g USING (group_id, rollout_id, step_no) WHERE group_id = 'task 1 of v2' ORDER BY rollout_id, step_no}), 'steps of a group');
 is(join(' ', map { values %$_ } @{ $answers->{'variable policy_version'}{rows} }), 'v1 v2 v3 (none)', 'policy versions, as they came');
-like(join(' ', map { values %$_ } @{ $answers->{'variable method'}{rows} }), qr/^rtmc grpo rloo .*\bbatch_td\b/, 'methods');
-like(join(' ', map { values %$_ } @{ $answers->{'variable other_method'}{rows} }), qr/^grpo rloo .* rtmc\b/, 'the other method begins with another');
+like(join(' ', map { values %$_ } @{ $answers->{'variable method'}{rows} }), qr/^rtmc grpo batch_td gigpo .*\brloo\b/, 'methods');
+like(join(' ', map { values %$_ } @{ $answers->{'variable other_method'}{rows} }), qr/^grpo rtmc batch_td /, 'the other method begins with another');
 
 # ---- Variables filter, and do nothing else
 
-my ($by_version) = grep { $_->{panel} && $_->{panel}{title} eq 'By policy version' } @queries;
+my ($by_version) = grep { $_->{panel} && $_->{panel}{title} eq 'Rollouts of each version' } @queries;
 is(scalar(@{ answer($by_version, { %canonical, policy_version => [ 'v3', "v'1" ] })->{rows} }), 1, 'policy version filters');
 is(scalar(@{ answer($by_version, { %canonical, policy_version => undef })->{rows} }), 4, 'All is all');
 # Against what _compare shows of the rollouts of a version.
@@ -334,23 +408,19 @@ my ($by_time) = grep { $_->{panel} && $_->{panel}{title} eq 'Mean return' } @que
 is(scalar(@{ answer($by_time, { %canonical, from => '2026-03-02T00:00:00Z', to => '2026-03-02T23:59:59Z' })->{rows} }), 1, 'time filters');
 my $tables = q{SELECT count(*) FROM pg_class WHERE relnamespace = 'rl'::regnamespace};
 my $before = direct($tables);
-# An address can be written by hand; then what is no group is said to be none.
-my $no_value = qr/ERROR:  invalid input syntax for type json(?:(?!ERROR)[\s\S])*/;
-foreach my $hostile (q{'; DROP SCHEMA rl CASCADE; --}, q{\\'; DROP SCHEMA rl CASCADE; --}, q{x') OR true; DROP SCHEMA rl CASCADE; --}, q{"; DROP SCHEMA rl CASCADE; --}, '${group}', '')
+# An address can be written by hand; then what is no group shows none.
+foreach my $hostile (q{'; DROP SCHEMA rl CASCADE; --}, q{\\'; DROP SCHEMA rl CASCADE; --}, q{x') OR true; DROP SCHEMA rl CASCADE; --}, q{"; DROP SCHEMA rl CASCADE; --}, '${group}', '{signs}', '{"a":1}', '[null]', '$$', '')
 {
-	my @errors;
 	# As a value of the group's column, and of no form that the list of groups has.
-	foreach my $group (JSON::PP->new->encode({ group_id => $hostile }), $hostile)
+	foreach my $group (JSON::PP->new->encode([$hostile]), $hostile)
 	{
-		my %value = (%canonical, (map { $_ => $hostile } qw(method other_method)), group => $group, policy_version => [$hostile]);
-		foreach my $query (@queries)
-		{
-			my $error = answer($query, \%value)->{error} // '';
-			$error = $error =~ s/^.*$no_value$//r if $group eq $hostile && $query->{sql} =~ /\$\{group:/;
-			push @errors, "$query->{name}: $error" if $error ne '';
-		}
+		my %value = (%canonical, (map { $_ => $hostile } qw(method other_method search)), group => $group, policy_version => [$hostile]);
+		is(($node->psql('postgres', join '', map { interpolate($_->{sql}, \%value) . ";\n" } @queries))[2], '', "$hostile is but a value");
 	}
-	is("@errors", '', "$hostile is but a value");
+	my @asking = grep { $_->{sql} =~ /\$\{views:/ } @queries;
+	my ($status, $out, $errors) = $node->psql('postgres', join('', map { interpolate($_->{sql}, { %canonical, views => $hostile }) . ";\n" } @asking), on_error_stop => 0);
+	is(join('|', grep { !/no views of stepadv\.attach with schema and prefix "\Q$hostile\E"$/ } $errors =~ /^.*ERROR: .*/mg), '', "$hostile is no attachment");
+	is(scalar(() = $errors =~ /ERROR: /g), $hostile eq '' ? 0 : scalar(@asking), 'which every panel says');
 }
 is(direct($tables), $before, 'and nothing was dropped');
 
@@ -372,7 +442,7 @@ foreach my $order ([ 'Best steps', 'DESC' ], [ 'Worst steps', '' ])
 }
 my ($groups) = grep { $_->{name} eq 'variable group' } @queries;
 is(shown([ @{ $three_answers->{'variable group'}{rows} }[ 0, 1, 23 ] ]),
-	shown([ map { { __text => "run 1 / v$_->[0] / task $_->[1]", __value => qq({"run_id":"run 1","policy_version":"v$_->[0]","task_id":"task $_->[1]"}) } } [ 1, 0 ], [ 1, 1 ], [ 3, 7 ] ]), 'groups, by their columns');
+	shown([ map { { __text => "run 1 / v$_->[0] / task $_->[1]", __value => qq(["run 1", "v$_->[0]", "task $_->[1]"]) } } [ 1, 0 ], [ 1, 1 ], [ 3, 7 ] ]), 'groups, by their columns');
 # No name has to be taken apart: of each value the panel about the group shows that group.
 my ($of_group) = grep { $_->{panel} && $_->{panel}{title} eq 'The group' } @queries;
 $node->safe_psql('postgres', q{
@@ -381,19 +451,83 @@ $node->safe_psql('postgres', q{
 	INSERT INTO odd.rollouts (run_id, policy_version, task_id, rollout_id, outcome)
 	SELECT a, b, c, 'r' || r, 1 FROM (VALUES (1, 'a / b', 'c', 'd'), (2, 'a', 'b / c', 'd'), (3, '', '', 'it''s'), (4, '', '\"', '{}'), (5, 'a', '', 'c'), (6, '', 'a', '$__timeTo ${group}')) v(n, a, b, c), generate_series(1, n) r;
 	INSERT INTO odd.steps (run_id, policy_version, task_id, rollout_id, step_no, observation, action) SELECT run_id, policy_version, task_id, rollout_id, 0, 'door', 'open it' FROM odd.rollouts});
-my %odd = (%three, schema => 'odd', policy_version => undef);
+my %odd = (%three, views => 'odd.steps', policy_version => undef);
 my @odd = @{ answer($groups, \%odd)->{rows} };
 is(join("\n", map { my $of = answer($of_group, { %odd, group => $_->{__value} }); "$_->{__text}: " . ($of->{error} // join ' ', map { $_->{rollouts} } @{ $of->{rows} }) } @odd),
-	join("\n", '\\" / {}: 4', 'a /  / c: 5', 'a / $__timeTo ${group}: 6', '{"run_id":"a / b","policy_version":"c","task_id":"d"}: 1', '{"run_id":"a","policy_version":"b / c","task_id":"d"}: 2', q(it's: 3)), 'groups of odd names');
+	join("\n", '\\" / {}: 4', 'a / $__timeTo ${group}: 6', '["a / b", "c", "d"]: 1', '["a", "b / c", "d"]: 2', 'a / c: 5', q(it's: 3)), 'groups of odd names');
+is(join(' ', map { $_->{__text} } @{ answer($groups, { %odd, search => "IT'S" })->{rows} }), "it's", 'groups are found by a part of their name');
+is(scalar(@{ answer($groups, { %odd, search => '%' })->{rows} }), 0, 'which is no pattern');
+# Of thousands the list has the first hundred, and finds the others.
+$node->safe_psql('postgres', q{
+	CREATE TABLE other.many AS SELECT g AS episode, 1 AS try, 0 AS n, 'a' AS did, 'b' AS seen, 1.0 AS reward FROM generate_series(1, 3000) g;
+	SELECT count(*) FROM stepadv.attach('other.many', '{episode}', 'try', 'n', 'seen', 'did', 'reward')});
+is(scalar(@{ answer($groups, { %other, views => 'other.many' })->{rows} }), 100, 'of 3000 groups a hundred');
+is(join(' ', map { $_->{__value} } @{ answer($groups, { %other, views => 'other.many', search => '2987' })->{rows} }), '["2987"]', 'the others are found');
 is(answer((grep { $_->{name} eq 'variable policy_version' } @queries), \%odd)->{error} // '', '', 'versions of odd names');
 is(join(' ', map { $_->{'policy version'} } @{ answer($by_version, \%odd)->{rows} }), '(none) \\" a b / c c', 'a version that nobody named is none');
-# The group is looked up: below the fold by an index, as by literals.
-my $found = qr/(?:\$|\(InitPlan)/;
-foreach my $query ($of_group, grep { $_->{panel} && $_->{panel}{title} =~ /^(?:Steps of the group|Rollout tree of the group|Best steps)$/ } @queries)
+# The group is looked up: below the fold by an index.
+foreach my $query ($of_group, grep { $_->{panel} && $_->{panel}{title} =~ /^(?:Steps of the group|Rollout tree of the group|Best steps|Worst steps|Steps that .*|Which method .*)$/ } @queries)
 {
-	my $plan = $node->safe_psql('postgres', 'SET enable_seqscan = off; SET enable_bitmapscan = off; EXPLAIN ' . interpolate($query->{sql}, \%three));
-	like($plan, qr/Index Cond: [^\n]*run_id = $found[^\n]*policy_version = $found[^\n]*task_id = $found/, "$query->{name}: by index");
+	my $plan = $node->safe_psql('postgres', 'SET enable_seqscan = off; SET enable_bitmapscan = off; EXPLAIN ' . text_of($query, \%three));
+	like($plan, qr/Index Cond: [^\n]*run_id = \S[^\n]*policy_version = \S[^\n]*task_id = /, "$query->{name}: by index");
 }
+
+# ---- What stays empty, and by version where there is no time
+
+my @said = map { $_->{'stays empty'} } @{ $bare->{"panel $by_title{$complete} A"}{rows} };
+is(join('; ', @said), 'advantages by category; all over time and by policy version; best and worst steps, groups of the credit check; calls by category; credit check; distribution of advantages; lengths and costs; rollout tree; success by distance from the goal',
+	'said of little');
+is(join(' ', map { "$_->{'policy version'} $_->{rollouts}" } @{ $timeless->{"panel $by_title{'Rollouts of each version'} A"}{rows} }),
+	direct(q{SELECT string_agg(version || ' ' || n, ' ' ORDER BY version) FROM (SELECT version, count(DISTINCT (episode, try)) AS n FROM other.timeless GROUP BY 1) x}), 'by version, without time');
+is(join(' ', map { $_->{'policy version'} } @{ $timeless->{"panel $by_title{'Success at k of the two newest versions'} A"}{rows} }) =~ s/(v\d)(?: \1)+/$1/gr, 'v3 v2', 'the newest are those of the last names');
+
+# ---- What rollouts do, success at k, which method to believe
+
+is(join("\n", map { "$_->{category} $_->{calls} $_->{errors}" . sprintf(' %.6f', $_->{'error share'}) } @{ rows_of('Calls by category') }),
+	direct(q{SELECT concat_ws(' ', tool, count(*), count(*) FILTER (WHERE NOT ok), round(avg((NOT ok)::int), 6)) FROM rl.steps GROUP BY tool ORDER BY count(*) DESC, tool}), 'calls and errors');
+is(join("\n", map { sprintf '%s %.6f %.6f %d', @{$_}{qw(category a b steps)} } sort { $a->{category} cmp $b->{category} } @{ rows_of('Advantages by category: $method and $other_method') }),
+	direct(q{SELECT concat_ws(' ', s.tool, round(avg(a.advantage) FILTER (WHERE method = 'rtmc')::numeric, 6), round(avg(a.advantage) FILTER (WHERE method = 'grpo')::numeric, 6), count(a.advantage) / 2)
+		FROM rl.steps_advantages a JOIN rl.steps s USING (group_id, rollout_id, step_no) WHERE method IN ('rtmc', 'grpo') AND a.advantage IS NOT NULL GROUP BY s.tool ORDER BY s.tool}), 'advantages by category');
+is(join("\n", map { sprintf '%s %d %.6f %.6f', @{$_}{ 'policy version', 'rollouts', 'mean', 'per success' } } grep { $_->{measure} eq 'steps' && $_->{'policy version'} ne '(none)' } @{ rows_of('Lengths and costs by version') }),
+	direct(q{SELECT concat_ws(' ', policy_version, count(*), round(avg(n), 6), round(sum(n) FILTER (WHERE outcome IS NOT NULL)::numeric / count(*) FILTER (WHERE success), 6))
+		FROM (SELECT r.*, (SELECT count(*) FROM rl.steps s WHERE (s.group_id, s.rollout_id) = (r.group_id, r.rollout_id)) AS n FROM rl.rollouts r) x
+		WHERE policy_version IS NOT NULL GROUP BY policy_version ORDER BY policy_version}), 'lengths, and steps per success');
+is(join("\n", map { sprintf '%s %d %d %.6f %.6f', @{$_}{ 'policy version', 'k', 'tasks', 'pass@k', 'pass^k' } } grep { $_->{k} == 2 } @{ rows_of('Success at k of the two newest versions') }),
+	direct(q{SELECT concat_ws(' ', policy_version, 2, count(*), round(avg(1 - (n - c) * (n - c - 1) / (n * (n - 1))::numeric), 6), round(avg(c * (c - 1) / (n * (n - 1))::numeric), 6))
+		FROM (SELECT policy_version, group_id, count(*) AS n, count(*) FILTER (WHERE success) AS c FROM rl.rollouts WHERE outcome IS NOT NULL AND policy_version IN ('v2', 'v3') GROUP BY 1, 2) x
+		GROUP BY policy_version ORDER BY policy_version DESC}), 'success at 2');
+is(join("\n", map { sprintf '%s %.6f', @{$_}{ 'horizon', 'success rate' } } @{ rows_of('Success by distance from the goal') }),
+	direct(q{SELECT concat_ws(' ', coalesce(horizon::text, 'none known'), round((sum(n_successes) / sum(n_rollouts))::numeric, 6)) FROM rl.steps_success_by_horizon GROUP BY horizon ORDER BY horizon NULLS LAST}), 'success by distance');
+# There are fewer groups than are drawn.
+is(join("\n", map { sprintf '%s %d %.6f %.6f %.6f %.6f', @{$_}{ 'method', 'groups', 'coverage', 'rank correlation', 'rank error', 'slope' } } @{ rows_of('Which method to believe: credit check of 40 groups') }),
+	direct(q{SELECT concat_ws(' ', method, groups, round(coverage::numeric, 6), round(rank_correlation::numeric, 6), round(rank_correlation_error::numeric, 6), round(slope::numeric, 6)) FROM rl.steps_credit_check WHERE method IN ('rtmc', 'grpo') ORDER BY method DESC}), 'credit check');
+
+# ---- The same for other tools
+
+# Of the tables that create_tables('rl') makes, as SQL that needs nothing but the views.
+$node->safe_psql('postgres', q{CREATE DATABASE plain});
+$node->safe_psql('plain', q{CREATE EXTENSION stepadv; SELECT count(*) FROM stepadv.create_tables('rl');
+	INSERT INTO rl.rollouts (policy_version, task_id, rollout_id, outcome, started_at) VALUES ('v1', 'task 1', 'a', 1, '2026-03-01'), ('v1', 'task 1', 'b', 0, '2026-03-01'), ('v2', 'task 1', 'c', 1, '2026-03-02');
+	INSERT INTO rl.steps (policy_version, task_id, rollout_id, step_no, observation, action) SELECT policy_version, task_id, rollout_id, n, 'room ' || n, rollout_id || n FROM rl.rollouts, generate_series(0, 1) n});
+my %plain = (views => 'rl.steps', policy_version => [ 'v1', 'v2' ], method => 'rtmc', other_method => 'grpo', search => '', group => '["", "v1", "task 1"]', from => '2026-01-01', to => '2026-12-31');
+my $sql = slurp_file('test/data/panels.head.sql');
+foreach my $query (grep { $_->{panel} } @queries)
+{
+	my $of_text = interpolate($query->{sql}, \%plain) =~ s/\ASELECT \* FROM stepadv\.panel_rows\((.*)\) AS \([^()]*\)\z/SELECT stepadv.panel_query($1)/sr;
+	my $plain = $of_text =~ /\ASELECT stepadv\.panel_query/ ? $node->safe_psql('plain', $of_text) : $of_text;
+	# Operators that need no schema here.
+	$plain =~ s/ OPERATOR\(pg_catalog\.=\) / = /g;
+	$plain =~ s/^\n+|\n+$//g;
+	my $title = $query->{panel}{title} =~ s/\$other_method/GRPO/r =~ s/\$method/RTMC/r;
+	$sql .= "\n-- $title" . ($query->{target}{refId} eq 'A' ? '' : " ($query->{target}{refId})") . "\n-- " . ($query->{panel}{description} =~ s/\s+/ /gr) . "\n$plain;\n";
+}
+# Where it is not, build/results has what it should be.
+open my $out, '>:raw', "$PostgreSQL::Test::Utils::log_path/dashboard_panels.log" or die $!;
+print $out $sql;
+close $out;
+is(slurp_file('docs/grafana/panels.sql'), $sql, "docs/grafana/panels.sql is what stepadv.json says: build/results/dashboard_panels.log");
+my ($done, $shown_sql, $shown_errors) = $node->psql('plain', slurp_file('docs/grafana/panels.sql'));
+is("$done $shown_errors", '0 ', 'and runs');
 
 # ---- Problems
 

@@ -1,61 +1,21 @@
 # The SQL of README.md and of docs/ does what they say.  Every ```sql block of a
-# page runs, in order, in one session of a database of its own; where a plain
-# ``` block follows it directly, that must be what psql prints (the count of
-# rows may be left out).  Blocks with another label are not run.
+# page runs, in order, in one session; where a plain ``` block follows it directly,
+# that must be what psql prints (the count of rows may be left out).  Blocks with
+# another label are not run.  All pages run in one database, one after the other,
+# as somebody would who tries them; and each in a database of its own.
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use PageBlocks;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my @pages = ('README.md', sort glob('docs/*.md'));
-
-sub blocks
-{
-	my ($page) = @_;
-	my @blocks;
-	my ($label, $text, $after_sql);
-
-	foreach my $line (split /\n/, slurp_file($page))
-	{
-		if ($line =~ /^```(\S*)$/)
-		{
-			if (!defined $label)
-			{
-				($label, $text) = ($1, '');
-			}
-			else
-			{
-				if ($label eq 'sql')
-				{
-					push @blocks, { sql => $text };
-				}
-				elsif ($label eq '' && $after_sql)
-				{
-					$blocks[-1]{expected} = $text;
-				}
-				$after_sql = $label eq 'sql';
-				undef $label;
-			}
-		}
-		elsif (defined $label)
-		{
-			$text .= "$line\n";
-		}
-		elsif ($line ne '')
-		{
-			$after_sql = 0;
-		}
-	}
-	return @blocks;
-}
-
-sub tidy
-{
-	my ($output) = @_;
-
-	return join "\n", grep { $_ ne '' && !/^\(\d+ rows?\)$/ } map { s/\s+$//r } split /\n/, $output;
-}
+# In the order in which they are read: what it is, the tables, files, what a state
+# is, then by what one wants to know.
+my @pages = map { $_ eq 'README' ? "$_.md" : "docs/$_.md" } qw(README questions tables import states signatures analyst dashboards report
+	compare decisions credit resampling success behaviour papers graph turns methods rewards progress tokens curation trainer pool upkeep scale-out);
 
 my $node = PostgreSQL::Test::Cluster->new('docs');
 # Rollouts are UTF-8, whatever the tester's locale.
@@ -65,26 +25,37 @@ $node->start;
 # Asked in this way since pg_available_extensions does not look into a stage.
 my $has_import = ($node->psql('postgres', 'BEGIN; CREATE EXTENSION stepadv_import CASCADE; ROLLBACK'))[2] !~ /control file|is not available/i;
 
-foreach my $page (@pages)
+# What psql says to the blocks of a page, in a database.
+sub run_page
 {
-	my @blocks = blocks($page);
-	my $database = 'docs_' . ($page =~ s/\W/_/gr);
-	my $script = "CREATE EXTENSION IF NOT EXISTS stepadv;\n";
+	my ($page, $database, $how, @blocks) = @_;
+	my ($output, $messages) = PageBlocks::run_page($node->connstr($database), 'CREATE EXTENSION IF NOT EXISTS stepadv;', map { $_->{sql} } @blocks);
 
-	next if !@blocks;
-	next if !$has_import && grep { $_->{sql} =~ /EXTENSION stepadv_import/ } @blocks;
-	$node->safe_psql('postgres', "CREATE DATABASE \"$database\"");
-	$script .= "\\echo \@\@$_\n$blocks[$_]{sql}" for 0 .. $#blocks;
-	my ($stdout, $stderr) = ('', '');
-	IPC::Run::run [ 'psql', '-X', '-q', '-v', 'VERBOSITY=terse', '-v', 'ON_ERROR_STOP=0', '-d',
-		$node->connstr($database) ], '<', \$script, '>', \$stdout, '2>', \$stderr;
-	my %output = $stdout =~ /^@@(\d+)\n(.*?)(?=^@@\d+\n|\z)/gms;
-	is($stderr =~ s/^NOTICE.*\n//mgr, '', "$page: its SQL runs");
+	is(join('', map { $messages->{$_} } sort { $a <=> $b } keys %$messages) =~ s/^NOTICE.*\n//mgr, '', "$page: its SQL runs, $how");
 	foreach my $i (0 .. $#blocks)
 	{
-		is(tidy($output{$i} // ''), tidy($blocks[$i]{expected}), "$page: output of block " . ($i + 1))
+		is(PageBlocks::tidy($output->{$i} // ''), PageBlocks::tidy($blocks[$i]{expected}), "$page: output of block " . ($i + 1) . ", $how")
 		  if defined $blocks[$i]{expected};
 	}
+}
+
+my %blocks = map { $_ => [ PageBlocks::blocks($_) ] } 'README.md', glob('docs/*.md');
+my %listed = map { $_ => 1 } @pages;
+is(join(' ', grep { @{ $blocks{$_} } && !$listed{$_} } sort keys %blocks), '', 'the list above has every page with SQL');
+@pages = grep { my $page = $_; @{ $blocks{$page} // [] } && ($has_import || !grep { $_->{sql} =~ /EXTENSION stepadv_import/ } @{ $blocks{$page} }) } @pages;
+# Roles are of all databases.
+my @roles = map { map { $_->{sql} =~ /^CREATE ROLE (\w+)/mg } @{ $blocks{$_} } } @pages;
+
+$node->safe_psql('postgres', 'CREATE DATABASE docs');
+run_page($_, 'docs', 'after the others', @{ $blocks{$_} }) for @pages;
+foreach my $page (@pages)
+{
+	my $database = 'docs_' . ($page =~ s/\W/_/gr);
+
+	$node->safe_psql('postgres', join ";\n", 'DROP DATABASE IF EXISTS docs', (map { "DROP ROLE IF EXISTS $_" } @roles), "CREATE DATABASE \"$database\"");
+	run_page($page, $database, 'alone', @{ $blocks{$page} });
+	# README's is asked for what there is.
+	$node->safe_psql('postgres', "DROP DATABASE \"$database\"") if $page ne 'README.md';
 }
 
 # Every object that is meant to be called or read has its place in the reference;
@@ -115,6 +86,28 @@ is(join(' ', grep { !$told{ s/_arrays$//r } } split /\n/, $functions), '', 'docs
 $node->safe_psql('docs_README_md', "SELECT stepadv.create_tables('every_view')");
 my $views = $node->safe_psql('docs_README_md', q{SELECT substr(relname, 7) FROM pg_class WHERE relnamespace = 'every_view'::regnamespace AND relkind = 'v' AND relname LIKE 'steps\_%' ORDER BY 1});
 is(join(' ', grep { !$told{"_$_"} && !$told{$_} } split /\n/, $views), '', 'and of every view');
+
+
+# By question: every function and view stands there, in a query or by its name.
+my $questions = slurp_file('docs/questions.md');
+is(join(' ', grep { my $name = s/_arrays$//r; $questions !~ /(?:stepadv\.|`)\Q$name\E\b/ } split /\n/, $functions), '', 'docs/questions.md: has every function');
+is(join(' ', grep { $questions !~ /(?:steps|`)_\Q$_\E\b/ } split /\n/, $views), '', 'and every view');
+# A question has its query, but for what needs more than these tables.
+my @unanswered = grep { !/^```sql/m } $questions =~ /^(\*\*[^*]+\?\*\*.*?)(?=^\*\*|^## |\z)/msg;
+is(join(' ', map { /^\*\*(.*?)\*\*/ } @unanswered), 'What would SPA say? Which groups are complete, and free?', 'every other question has a query');
+# What links lead to.
+my %anchors = map { my $page = $_; $page => { map { my $anchor = lc; $anchor =~ s/`//g; $anchor =~ s/[^\w\s-]//g; $anchor =~ s/ /-/g; $anchor => 1 } slurp_file($page) =~ /^#+ (.*)$/mg } } 'README.md', glob('docs/*.md');
+foreach my $page (sort keys %anchors)
+{
+	my @lost;
+	foreach my $link (slurp_file($page) =~ /\]\(((?!\w+:)[^)\s]*\.md[^)\s]*|#[^)\s]*)\)/g)
+	{
+		my ($to, $anchor) = $link =~ /^([^#]*)#?(.*)$/;
+		my $file = $to eq '' ? $page : $page eq 'README.md' ? $to : "docs/$to" =~ s{^docs/\.\./}{}r;
+		push @lost, $link if !-e $file || $anchor ne '' && $anchors{$file} && !$anchors{$file}{$anchor};
+	}
+	is(join(' ', @lost), '', "$page: its links lead somewhere");
+}
 
 $node->stop;
 done_testing();

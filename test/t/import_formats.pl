@@ -71,6 +71,15 @@ my %count = (
 		my ($steps, $calls) = (0, 0);
 		$steps += $_ || 1, $calls += $_ foreach @turns;
 		return [ 1, $steps, $calls ];
+	},
+	swe_agent => sub {
+		my ($d) = @_;
+		my $n = $d->{trajectory} ? @{ $d->{trajectory} } : grep { $_->{role} eq 'assistant' && !$_->{is_demo} && defined $_->{action} } @{ $d->{history} };
+		return [ 1, $n, $n ];
+	},
+	intercode => sub {
+		my ($d) = @_;
+		return map { my $n = @{ $_->{turn_history}{actions} }; [ 1, $n, $n ] } values %{ $d->{logs} // $d };
 	});
 
 foreach my $format (sort keys %count)
@@ -112,6 +121,11 @@ is(value(q(SELECT string_agg(concat_ws(' ', task_id, rollout_id, success), E'\n'
 is(value(q(SELECT string_agg(concat_ws('|', turn, tool, ok, told), E'\n' ORDER BY step_no) FROM (SELECT *, coalesce(next_observation, lead(observation) OVER (PARTITION BY rollout_id ORDER BY step_no)) AS told FROM "atif trajectory.json".steps) s)),
 	"0|bash|t|a.py\n0|bash|t|/w\n1|edit|f|Error: locked\n2", 'ATIF: each step of the agent is a turn');
 is(value(q(SELECT task_id || ' ' || outcome || ' ' || started_at::date FROM "atif trajectory.json".rollouts)), 'fix 1 2026-02-04', 'task and outcome of extra');
+is(value(q(SELECT string_agg(concat_ws('|', turn, observation, tool, args), E'\n' ORDER BY step_no) FROM "swe_agent demonstration.traj".steps)),
+	qq(0|The sum is off by one.\n(Open file: n/a)\nbash-\$|find_file|{"file_name": "sum.py"}\n1|Found 1 match: /r/sum.py|edit|{"search": "1", "replace": "2"}\n2|Text replaced.|submit|{}),
+	'SWE-agent: a demonstration is what its history tells, its own demonstrations left out');
+is(value(q(SELECT string_agg(concat_ws(' ', r.outcome, r.success, r.metadata ->> 'query', s.n), E'\n' ORDER BY r.rollout_id) FROM "intercode refine.json".rollouts r, LATERAL (SELECT string_agg(reward || '/' || ok, ', ' ORDER BY step_no) AS n FROM "intercode refine.json".steps s WHERE s.rollout_id = r.rollout_id) s)),
+	"1 t Count the doors 0.25/true, 1/true\n0.5 f Name the cellar 0/false, 0/false, 0.5/true", 'InterCode: plans that were refined, below logs');
 
 # An .eval file: a zip, of which each sample is read by itself.
 SKIP:

@@ -7,12 +7,15 @@ use Cwd qw(abs_path);
 use Digest::SHA qw(sha256);
 use Encode;
 use File::Find;
-use File::Temp qw(tempdir);
 use List::Util qw(sum uniq);
 use MIME::Base64;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+
+use FindBin;
+use lib $FindBin::Bin;
+use Browser;
 
 # Installed with the extension: in the stage here, or where the server has it.
 my $program;
@@ -61,7 +64,7 @@ sub is_closed
 	my $policy = defined $script ? "; script-src 'sha256-" . encode_base64(sha256(encode('UTF-8', $script)), '') . "'" : '';
 	unlike($script, qr/fetch|XMLHttp|import|eval|innerHTML|src|https?:|navigator/, "$what: a script that asks for nothing") if defined $script;
 	is(join(' ', $page =~ m{<(script|img|link|iframe|object|embed|base|form|a (?!(?:(?:rel|class)="[\w ]+" )?href="(?:#|[-a-z0-9]+\.html")))}gi), '', "$what: no element that fetches or runs");
-	is(join(' ', $page =~ m{<[^>"]*(?:"[^"]*"[^>"]*)*?\s(on\w+|src|srcset|action|formaction|xlink:href|href(?!="\#[gr]\d|="[-a-z0-9]+\.html"))=}gi), '', "$what: no such attribute");
+	is(join(' ', $page =~ m{<[^>"]*(?:"[^"]*"[^>"]*)*?\s(on\w+|src|srcset|action|formaction|xlink:href|href(?!="\#[a-z]|="[-a-z0-9]+\.html"))=}gi), '', "$what: no such attribute");
 	my ($style) = $page =~ m{<style>(.*?)</style>}s;
 	unlike($style, qr/url\(|\@import/, "$what: no such style");
 	like($page, qr/http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\Q$policy\E"/, "$what: and a policy that forbids it");
@@ -120,11 +123,11 @@ is(cells($page), $node->safe_psql('postgres', qq(SELECT string_agg(l, E'\\n' ORD
 	FROM rl.steps_compare WHERE group_id IN ($list)) x)), 'cells have the numbers of the view');
 
 # Where it is decided, and where failed rollouts were lost: rows, in order, and numbers are those of the views.
-sub decided { return join "\n", map { my $row = $_; join ' ', map { s/−/-/r } $row =~ m{<td class="n">([\d.]+)[^<]*<span[^>]*>(?:/|±) ([\d.]+)} } grep { /±/ } $_[0] =~ m{<h3>Where it is decided</h3>(.*?)</table>}s ? split /<tr>/, $1 : () }
+sub decided { return join "\n", map { my $row = $_; join ' ', map { s/−/-/r } $row =~ m{<td class="n"[^>]*>([\d.]+)[^<]*<span[^>]*>(?:/|±) ([\d.]+)} } grep { /±/ } $_[0] =~ m{<h3>Where it is decided</h3>(.*?)</table>}s ? split /<tr>/, $1 : () }
 my ($first) = $page =~ m{(<h2 id="g1">.*?)<h2}s;
 is(decided($first), $node->safe_psql('postgres', qq(SELECT string_agg(visits || ' ' || rollouts, E'\\n' ORDER BY gap / gap_error DESC, visits DESC) FROM (
 	SELECT * FROM rl.steps_decision_points WHERE group_id = '$full[0]' AND actions > 1 AND gap > 1e-9 ORDER BY gap / gap_error DESC, visits DESC LIMIT 12) d)), 'decision points of the view');
-is(scalar(() = $first =~ m{<td class="text"><span class="dim">\d+ × q }g), 2 * (() = decided($first) =~ /^./mg), 'with a best and a worst action each');
+is(scalar(() = $first =~ m{<td class="text"[^>]*><span class="dim">\d+ × q }g), 2 * (() = decided($first) =~ /^./mg), 'with a best and a worst action each');
 my ($lost) = $first =~ m{<h3>Where failed rollouts were lost</h3>(.*?)</table>}s;
 is(join(' ', sort map { s/<[^>]*>//gr } $lost =~ m{</span> <bdi>(.*?)</bdi></td>}g), $node->safe_psql('postgres', qq(SELECT string_agg(rollout_id, ' ' ORDER BY rollout_id COLLATE "C")
 	FROM (SELECT * FROM rl.steps_failure_points WHERE group_id = '$full[0]' AND (dead_end_step_no IS NOT NULL OR drop_step_no IS NOT NULL OR last_chance_step_no IS NOT NULL) ORDER BY value_drop DESC NULLS LAST LIMIT 12) f)), 'failed rollouts of the view');
@@ -153,23 +156,23 @@ is(join('; ', @wrong), '', 'cells have the colours of their numbers');
 
 # Quadrants, counted from the advantages themselves.
 my ($first) = @full;
-my ($quadrants) = $group =~ m{<table class="quadrants">(.*?)</table>}s;
-is(join(' ', map { join ',', m{<td class="n(?: dim)?">(\d+)}g } $quadrants =~ m{(<tr><td.*?</tr>)}gs),
+my ($quadrants) = $group =~ m{<table class="quadrants cards">(.*?)</table>}s;
+is(join(' ', map { join ',', m{<td class="n(?: dim)?"[^>]*>(\d+)}g } $quadrants =~ m{(<tr><td.*?</tr>)}gs),
 	$node->safe_psql('postgres', qq(SELECT string_agg(concat_ws(',', n, pp, nn, pn, np, n - pp - nn - pn - np), ' ' ORDER BY success DESC) FROM (
 		SELECT success, count(*) AS n, count(*) FILTER (WHERE grpo > 0 AND rtmc > 0) AS pp, count(*) FILTER (WHERE grpo < 0 AND rtmc < 0) AS nn,
 			count(*) FILTER (WHERE grpo > 0 AND rtmc < 0) AS pn, count(*) FILTER (WHERE grpo < 0 AND rtmc > 0) AS np
 		FROM rl.steps_compare WHERE group_id = '$first' GROUP BY 1) q)), 'quadrants');
 my ($decisive) = $group =~ m{largest advantage by rtmc.*?<table.*?<tr><td>(.*?)</tr>}s;
-my ($largest) = $decisive =~ m{<td class="n m \w+">([^<]*)};
+my ($largest) = $decisive =~ m{<td class="n m \w+"[^>]*>([^<]*)};
 is($largest =~ s/−/-/r + 0, $node->safe_psql('postgres', qq(SELECT round(advantage::numeric, 3) FROM rl.steps_rtmc WHERE group_id = '$first' ORDER BY n_state > 1 DESC, abs(advantage) DESC LIMIT 1)) + 0, 'the most decisive step');
 my ($differ) = $group =~ m{differ most.*?<table.*?<tr><td>(.*?)</tr>}s;
-is(($differ =~ m{<td class="n">([\d.]+)</td>})[0] + 0, $node->safe_psql('postgres', qq(SELECT round(max(abs(difference))::numeric, 2) FROM rl.steps_disagreements
+is(($differ =~ m{<td class="n"[^>]*>([\d.]+)</td>})[0] + 0, $node->safe_psql('postgres', qq(SELECT round(max(abs(difference))::numeric, 2) FROM rl.steps_disagreements
 	WHERE group_id = '$first' AND method_a = 'grpo' AND method_b = 'rtmc')) + 0, 'the largest disagreement');
 is(() = $page =~ m{<svg }g, 4, 'a tree and a graph of each');
 
 # A number by a method in the first row of a table, or the headings of a table.
 sub headings { return join ' ', map { s/<wbr\/>//r } $_[0] =~ m{<th class="n">([^<]*(?:<wbr/>[^<]*)*)</th>}g }
-sub numbers_in { return join ' ', map { s/−/-/r } $_[0] =~ m{<td class="n(?: m \w+)?">([^<]*)</td>}g }
+sub numbers_in { return join ' ', map { s/−/-/r } $_[0] =~ m{<td class="n(?: m \w+)?"[^>]*>([^<]*)</td>}g }
 # Of a picture, by its heading: what its edges and what its nodes say after a letter, in order;
 # an edge of advantage 0 says nothing of it.
 sub drawn_numbers
@@ -193,7 +196,7 @@ is_well_formed('batch_td', 'batch_td');
 is(headings($page =~ m{largest advantage by batch_td.*?(<table.*?</table>)}s), 'step grpo batch_td rtmc q v took', 'rtmc stands beside it');
 like($page, qr{discounted value of the state that came next;.*batch_td = q − v\.}, 'what q and v are');
 ($decisive) = $page =~ m{largest advantage by batch_td.*?<table.*?<tr>(<td>.*?)</tr>}s;
-is(numbers_in($decisive =~ s{<td class="n"><a.*?</td>}{}r =~ s{[+]}{}gr), $node->safe_psql('postgres', qq(
+is(numbers_in($decisive =~ s{<td class="n"[^>]*><a.*?</td>}{}r =~ s{[+]}{}gr), $node->safe_psql('postgres', qq(
 	SELECT concat_ws(' ', trim_scale(round(c.grpo::numeric, 3)), trim_scale(round(b.advantage::numeric, 3)), trim_scale(round(c.rtmc::numeric, 3)), trim_scale(round(b.q::numeric, 2)), trim_scale(round(b.v::numeric, 2)), b.n_action || '/' || b.n_state)
 	FROM rl.steps_batch_td b JOIN rl.steps_compare c USING (group_id, rollout_id, step_no) WHERE group_id = '$first' ORDER BY b.n_state > 1 DESC, abs(b.advantage) DESC LIMIT 1)), 'its numbers');
 like($page, qr{title="step \d+\n[^"]*batch_td: q }, 'and those of the hints');
@@ -248,6 +251,7 @@ sub site
 }
 $node->safe_psql('postgres', q(
 	UPDATE rl.rollouts SET policy_version = 'v' || (substring(group_id FROM '\d+')::integer % 3 + 1), policy_step = substring(group_id FROM '\d+')::integer % 3 + 1, task_id = 'task ' || substring(group_id FROM '\d+')::integer % 4 WHERE group_id LIKE 'rooms %';
+	UPDATE rl.rollouts SET tags = CASE WHEN rollout_id = (SELECT min(rollout_id) FROM rl.rollouts WHERE group_id = 'rooms 2') THEN '{"suite": "hard"}'::jsonb ELSE '["new", ""]' END WHERE group_id = 'rooms 2';
 	UPDATE rl.steps SET tool = split_part(action, ' ', 1), ok = step_no % 5 <> 2 WHERE group_id LIKE 'rooms %'));
 my %pages;
 ($ok, $err, my $together) = report('together', '-n', '3');
@@ -277,10 +281,10 @@ is(join("\n", sort map { my ($reason) = $_->[2] =~ m{<span class="dim">([^<]*?)(
 		FROM rl.steps s WHERE group_id = '$full[0]') v))), 'who else came to its state, and what became of them');
 is_closed($pages{$_}, $_) foreach sort keys %pages;
 is_well_formed("site/" . s/\.html$//r, $_) foreach sort keys %pages;
-is(join(' ', map { join ',', ($pages{$_} =~ m{<nav>(.*?)</nav>}s)[0] =~ m{href="(.*?)"}g } @linked), "index.html,$linked[1] index.html,$linked[0],$linked[2] index.html,$linked[1]", 'and lead to one another');
+is(join(' ', map { join ',', ($pages{$_} =~ m{<nav>(.*?)</nav>}s)[0] =~ m{href="([^#"]*)"}g } @linked), "index.html,$linked[1] index.html,$linked[0],$linked[2] index.html,$linked[1]", 'and lead to one another');
 # The index: what its charts and tables say is what the views say.
 my $index = $pages{'index.html'};
-sub chart { my ($heading) = @_; return ($index =~ m{<figure><figcaption>\Q$heading\E</figcaption>(.*?)</figure>}s)[0] // '' }
+sub chart { my ($heading) = @_; return ($index =~ m{<figure class="\w+"><figcaption>\Q$heading\E</figcaption>(.*?)</figure>}s)[0] // '' }
 sub hints { return join '; ', map { s/−/-/gr } $_[0] =~ m{<title>(.*?)</title>}g }
 is(hints(chart('Success by policy version')) =~ s/ \([^)]*\)//gr, $node->safe_psql('postgres', q(SELECT string_agg(format('%s: %s %% of %s rollouts', coalesce(v, '?'), round(100.0 * c / n), n), '; ' ORDER BY v)
 	FROM (SELECT policy_version AS v, count(*) AS n, count(*) FILTER (WHERE success) AS c FROM rl.rollouts WHERE success IS NOT NULL GROUP BY 1) x)), 'success by version');
@@ -297,17 +301,35 @@ is(join(' ', sort { $a <=> $b } chart('Steps by the signs of grpo, rtmc') =~ m{<
 		GROUP BY success, CASE WHEN grpo = 0 OR rtmc = 0 THEN 0 WHEN grpo > 0 THEN CASE WHEN rtmc > 0 THEN 1 ELSE 2 END WHEN rtmc > 0 THEN 3 ELSE 4 END) x)), 'quadrants as bars');
 # The rows of a table by its heading, without elements.
 sub rows_of { my ($heading, $of) = @_; my ($table) = $of =~ m{<h3>\Q$heading\E</h3>(.*?)</table>}s; return join "\n", map { join '|', map { s/<[^>]*>//gr } m{<td[^>]*>(.*?)</td>}g } ($table // '') =~ m{(<tr><td.*?</tr>)}gs }
-is(rows_of('What they do', $index), $node->safe_psql('postgres', q(SELECT string_agg(concat_ws('|', coalesce(tool, '(none)'), n, coalesce(round(100.0 * e / n) || ' %', '·'), round(100.0 * r / n) || ' %'), E'\n' ORDER BY n DESC, tool) FROM (
+is(rows_of('What they do', $index), $node->safe_psql('postgres', q(SELECT string_agg(concat_ws('|', coalesce(tool, '(no tool)'), n, coalesce(round(100.0 * e / n) || ' %', '·'), round(100.0 * r / n) || ' %'), E'\n' ORDER BY n DESC, tool) FROM (
 	SELECT category AS tool, sum(n_calls) AS n, sum(n_errors) AS e, sum(n_repeats) AS r FROM rl.steps_behaviour GROUP BY 1) x)), 'what they do');
 is($node->safe_psql('postgres', q(SELECT string_agg(concat_ws('|', tool, n, e), ' ' ORDER BY tool) FROM (SELECT tool, count(*) AS n, count(*) FILTER (WHERE NOT ok) AS e FROM rl.steps WHERE tool <> '' GROUP BY 1) x)),
 	$node->safe_psql('postgres', q(SELECT string_agg(concat_ws('|', category, n, e), ' ' ORDER BY category) FROM (SELECT category, sum(n_calls) AS n, sum(n_errors) AS e FROM rl.steps_behaviour WHERE category <> '' GROUP BY 1) x)), 'which is what the rows say');
 is(rows_of('Tasks that come out both ways', $index), $node->safe_psql('postgres', q(SELECT string_agg(concat_ws('|', task_id, policy_version, c || ' of ' || n), E'\n' ORDER BY abs(c::float8 / n - 0.5), n DESC, task_id) FROM (
 	SELECT * FROM (SELECT task_id, policy_version, count(*) AS n, count(*) FILTER (WHERE success) AS c FROM rl.rollouts WHERE task_id IS NOT NULL GROUP BY 1, 2) t WHERE c BETWEEN 1 AND n - 1 ORDER BY abs(c::float8 / n - 0.5), n DESC, task_id LIMIT 8) x)), 'flaky tasks');
+is(rows_of('How long rollouts are', $index) =~ s/\n.*//sr, $node->safe_psql('postgres', q(SELECT concat_ws('|', 'steps', trim_scale(round(avg(n), 1)), trim_scale(round(avg(n) FILTER (WHERE policy_version = 'v1'), 1)), trim_scale(round(avg(n) FILTER (WHERE policy_version = 'v3'), 1)))
+	FROM (SELECT r.policy_version, count(s.step_no) AS n FROM rl.rollouts r LEFT JOIN rl.steps s USING (group_id, rollout_id) GROUP BY r.group_id, r.rollout_id, r.policy_version) x)), 'how long they are');
+is(join("\n", $index =~ m{<span class="outcomes" role="img" aria-label="(.*?)"}g), $node->safe_psql('postgres', q(SELECT string_agg(l, E'\n' ORDER BY g.success_rate * (1 - g.success_rate) * (1 + g.n_shared_states) DESC NULLS LAST, g.sd_return DESC NULLS LAST, g.n_judged DESC, g.n_steps DESC, g.group_id)
+	FROM rl.steps_groups g JOIN (SELECT group_id, string_agg(n || ' ' || w, ', ' ORDER BY w = 'success' DESC) AS l FROM (SELECT group_id, CASE WHEN success THEN 'success' WHEN NOT success THEN 'failure' ELSE 'not judged' END AS w, count(*) AS n FROM rl.rollouts GROUP BY 1, 2) x GROUP BY 1) o USING (group_id))), 'outcomes of each group, in words');
+like($index, qr{<bdi>rooms 2</bdi></a> <bdi class="tag">new</bdi> <bdi class="tag">suite hard</bdi>|<bdi>rooms 2</bdi> <bdi class="tag">new</bdi> <bdi class="tag">suite hard</bdi>}, 'tags');
 is(rows_of('What is wrong with the rows', $index) =~ s/\|[^|\n]*$//gmr, $node->safe_psql('postgres', q(SELECT string_agg(concat_ws('|', problem, g, r), E'\n' ORDER BY g DESC, problem) FROM (
 	SELECT problem, count(DISTINCT group_id) AS g, sum(n_rows) AS r FROM rl.steps_problems GROUP BY 1) x)), 'problems by kind');
 is(join("\n", map { s/·/none/r } $index =~ m{max \|rtmc\|">(.*?)</td>}g), $node->safe_psql('postgres', q(SELECT string_agg(coalesce(trim_scale(round(l::numeric, 2))::text, 'none'), E'\n' ORDER BY g.success_rate * (1 - g.success_rate) * (1 + g.n_shared_states) DESC NULLS LAST, g.sd_return DESC NULLS LAST, g.n_judged DESC, g.n_steps DESC, g.group_id)
 	FROM rl.steps_groups g LEFT JOIN (SELECT group_id, max(abs(rtmc)) AS l FROM rl.steps_compare GROUP BY 1) m USING (group_id))), 'the largest advantage of each group');
 like($index, qr{<bdi>\Q$full[0]\E</bdi></a><bdi class="words">task \d · room \d, no key}, "a group's task, and the words it begins with");
+
+# Tasks that got worse: of the last version against the one before it, by hand.  16 choose 10 of 8 and 8: 2 * 28 / 8008; 2 / 12870.
+$node->safe_psql('postgres', q(
+	SELECT stepadv.create_tables('worse', group_by => '{group_id}');
+	INSERT INTO worse.rollouts (group_id, rollout_id, task_id, policy_version, policy_step, success)
+	SELECT t || v, t || v || i, t, v, substr(v, 2)::bigint, i <= c FROM (VALUES ('t1', 'v1', 8, 8), ('t1', 'v2', 2, 8), ('t2', 'v1', 3, 4), ('t2', 'v2', 2, 4), ('t3', 'v1', 1, 4), ('t3', 'v2', 4, 4),
+		('t4', 'v1', 0, 8), ('t4', 'v2', 8, 8), ('t4', 'v10', 0, 8), ('t5', 'v2', 1, 2)) x(t, v, c, n), generate_series(1, n) i));
+($ok, $err, my %worse) = site('worse', '-s', 'worse', '-n', '0');
+ok($ok && $err eq '' && keys %worse == 1, 'an index alone') or diag($err);
+is(rows_of('Tasks that got worse', $worse{'index.html'}), "t4|v2: 8 of 8|v10: 0 of 8|1.6e−04\nt1|v1: 8 of 8|v2: 2 of 8|0.007", 'tasks that got worse');
+like($worse{'index.html'}, qr{Of 4 tasks that two versions tried, 2 fell .* 1 by what chance may do}, 'and those of which nothing can be said');
+unlike($index, qr{Tasks that got worse</h3><div}, 'none: no table');
+$node->safe_psql('postgres', 'DROP SCHEMA worse CASCADE');
 
 open my $own, '>', "$dir/site/group-of-mine.html" or die $!;
 close $own;
@@ -426,7 +448,7 @@ $node->safe_psql('postgres', q(
 ($ok, $err, $page) = report('own', '-s', 'public', '-p', 'plain', '-m', 'grpo,own');
 ok($ok && $err eq '' && cells($page) =~ m{^1\|1\|1\|[-\d.]+,-0\.5$}m, "a user's method") or diag($err);
 like($page, qr{largest advantage by own}, 'tells steps apart');
-like($page, qr{<bdi>a door</bdi></td><td class="text"><bdi>do it</bdi>}, 'columns under their names of then');
+like($page, qr{<bdi>a door</bdi></td><td class="text"[^>]*><bdi>do it</bdi>}, 'columns under their names of then');
 ($ok, $err, $page) = report('own', '-s', 'public', '-p', 'plain');
 like($page, qr{methods grpo, rtmc, .*gigpo, .*tempo, .*own, .*rloo}, 'all methods, in the order of their kinds') or diag($err);
 # An instance of a method is one of them.
@@ -442,44 +464,121 @@ $node->safe_psql('postgres', q(SELECT stepadv.detach('plain', 'instances')));
 ok(!$ok && $err =~ /There are \(schema and prefix\): empty steps, my "schema" we <b>"', public plain, rl steps\./, 'a prefix is what the row says') or diag($err);
 
 # A browser ------------------------------------------------------------------
-my ($browser) = grep { -x } map { my $name = $_; map { "$_/$name" } split /:/, $ENV{PATH} } qw(chromium google-chrome);
+my $program_of_browser = Browser::installed();
 SKIP:
 {
-	skip 'neither chromium nor google-chrome is installed', 14 if !$browser;
-	my $home = tempdir(CLEANUP => 1);
-
-	# The page as the browser has it, what its console says, and a picture.
-	my $browse = sub {
-		my ($name) = @_;
-		my ($dom, $log) = ('', '');
-		local %ENV = (%ENV, HOME => $home, XDG_CONFIG_HOME => $home, XDG_CACHE_HOME => $home);
-		# The sandbox needs rights that a test may not have; the page is our own.
-		my $run = IPC::Run::start(
-			[   $browser, '--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run', '--disable-background-networking',
-				'--hide-scrollbars', "--user-data-dir=$home/profile", '--window-size=1280,1600', '--enable-logging=stderr', '--dump-dom',
-				"--screenshot=$home/" . $name =~ tr{/}{-}r . ".png", "file://$dir/$name.html" ],
-			'<', \undef, '>', \$dom, '2>', \$log, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-		$run->finish;
-		return (decode('UTF-8', $dom), join("\n", $log =~ /^.*CONSOLE.*$/mg), -s "$home/" . $name =~ tr{/}{-}r . ".png" // 0);
-	};
+	skip 'neither chromium nor google-chrome is installed', 1 if !$program_of_browser;
+	my $browser = Browser->new($program_of_browser);
 
 	# That a bad page would be noticed, and how large an empty picture is.
 	open my $fh, '>', "$dir/bad.html" or die $!;
-	print $fh slurp_file("$dir/empty.html") =~ s{<body>.*}{<body><script>1</script></body></html>}sr;
+	print $fh slurp_file("$dir/empty.html") =~ s{<body>.*}{<body><script>1</script><p style="color:#999">pale</p><div style="width:5000px">wide</div></body></html>}sr;
 	close $fh;
-	my ($dom, $console, $blank) = $browse->('bad');
-	like($console, qr/Content Security Policy/, 'the browser heeds the policy and says so');
-	foreach my $name ('run', 'hostile', 'site/index')
+	# Words whose contrast to what is behind them is below 4.5 (WCAG 2.2, 1.4.3).
+	my $pale = q{(() => {
+		const rgb = (text) => (text.match(/[\d.]+/g) || []).map(Number);
+		const light = (c) => c.slice(0, 3).map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+		const behind = (e) => {
+			const node = e.closest(".picture .node");
+			const shape = node && [...node.querySelectorAll("ellipse, polygon, path")].map((s) => getComputedStyle(s).fill).find((fill) => fill !== "none");
+			for (let at = shape ? null : e; at; at = at.parentElement) {
+				const c = rgb(getComputedStyle(at).backgroundColor);
+				if (c.length && c[3] !== 0)
+					return c;
+			}
+			return shape ? rgb(shape) : rgb(getComputedStyle(document.body).backgroundColor);
+		};
+		const found = new Set();
+		for (const e of document.querySelectorAll("body *")) {
+			if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) || !e.checkVisibility() || e.closest("script, style, title"))
+				continue;
+			const style = getComputedStyle(e);
+			const [a, b] = [light(rgb(e instanceof SVGElement ? style.fill : style.color)), light(behind(e))].sort((x, y) => y - x);
+			if ((a + 0.05) / (b + 0.05) < 4.5)
+				found.add(`${e.tagName}.${e.getAttribute("class")} ${((a + 0.05) / (b + 0.05)).toFixed(2)}`);
+		}
+		return [...found].sort().join("; ");
+	})()};
+	$browser->visit("file://$dir/bad.html", 1440);
+	my $blank = $browser->picture("$dir/bad.png");
+	like(join("\n", $browser->said), qr/Content Security Policy/, 'the browser heeds the policy and says so');
+	cmp_ok($browser->evaluate('document.documentElement.scrollWidth'), '>', 4000, 'and how wide a page is');
+	is($browser->evaluate($pale), 'P.null 2.85', 'and what is pale');
+
+	my %names = (map({ $_ => "$dir/$_.html" } qw(run hostile site/index)), 'site/group' => "$dir/site/$linked[0]",
+		map { 'hostile_site/' . (/^index/ ? 'index' : 'group') => "$dir/hostile_site/$_" } keys %hostile);
+	foreach my $name (sort keys %names)
 	{
-		my $source = decode('UTF-8', slurp_file("$dir/$name.html"));
-		my $size;
-		($dom, $console, $size) = $browse->($name);
-		is($console, '', "$name: nothing on the console");
-		is(scalar(() = $dom =~ /<i class="[pnzu]\d?" data-a=/g), scalar(() = $source =~ /<i class="[pnzu]\d?" data-a=/g), "$name: all cells are there");
-		is(scalar(() = $dom =~ /<script|<img|<b>/g), scalar(() = $source =~ /<b>|<script>/g), "$name: and no element that was not meant");
-		cmp_ok($size, '>', 4 * $blank, "$name: the picture is not blank");
-		like($dom, qr{<form class="filters">.*<option>mixed</option>}, "$name: the script runs") if $name eq 'site/index';
+		my $source = decode('UTF-8', slurp_file($names{$name}));
+		my (@said, @wide, @pale);
+		foreach my $scheme ('light', 'dark')
+		{
+			foreach my $width (390, 768, 1440)
+			{
+				$browser->visit("file://$names{$name}", $width, $scheme);
+				my $is = $browser->evaluate('document.documentElement.scrollWidth');
+				push @wide, "$width: $is" if $is > $width;
+				push @pale, map { "$scheme: $_" } grep { $_ } $browser->evaluate($pale) if $width == 1440;
+				push @said, $browser->said;
+			}
+		}
+		is(join("\n", @said), '', "$name: nothing on the console");
+		is(join(', ', @wide), '', "$name: as wide as its window");
+		is(join("\n", @pale), '', "$name: words stand out, in light and dark");
+		is($browser->evaluate('document.querySelectorAll("i[data-a]").length'), scalar(() = $source =~ /<i class="[pnzu]\d?" data-a=/g), "$name: all cells are there");
+		is($browser->evaluate('document.querySelectorAll("script, img, b").length'), scalar(() = $source =~ /<b(?: [^>]*)?>|<script>/g), "$name: and no element that was not meant");
+		is($browser->evaluate('[...document.querySelectorAll("svg")].filter((s) => !s.getAttribute("role") || !s.getAttribute("aria-label")).length'), 0, "$name: pictures say what they are");
+		cmp_ok($browser->picture("$dir/picture.png", 4000), '>', 4 * $blank, "$name: the picture is not blank");
+		$browser->visit("file://$names{$name}", 800, 'light', 'print');
+		is($browser->evaluate('[...document.querySelectorAll("nav, .filters, .align")].filter((e) => e.checkVisibility()).length'), 0, "$name: on paper there is nothing to press");
 	}
+
+	# The index: sorted and filtered.
+	$browser->visit("file://$names{'site/index'}", 1440);
+	my $shown = q{[...document.querySelectorAll("table.groups tbody tr")].filter((row) => !row.hidden).map((row) => row.querySelector("td.group > bdi, a > bdi").textContent).join(", ")};
+	my $choose = sub { my ($what, $value) = @_; $browser->evaluate(qq{(() => { const e = document.querySelector('.filters [aria-label="$what"]'); e.value = "$value"; e.dispatchEvent(new Event("input", { bubbles: true })); })()}) };
+	$choose->('text of group or task', 'ROOMS');
+	$choose->('version', 'v1');
+	is($browser->evaluate($shown), $node->safe_psql('postgres', q(SELECT string_agg(group_id, ', ' ORDER BY success_rate * (1 - success_rate) * (1 + n_shared_states) DESC) FROM rl.steps_groups JOIN (SELECT DISTINCT group_id FROM rl.rollouts WHERE policy_version = 'v1') v USING (group_id))), 'by text and version');
+	$choose->('version', '');
+	$choose->('text of group or task', '');
+	$choose->('outcomes', 'all equal');
+	is($browser->evaluate($shown), $node->safe_psql('postgres', q(SELECT string_agg(group_id, ', ' ORDER BY n_steps DESC, group_id) FROM rl.steps_groups WHERE uniform AND n_judged > 1)), 'by outcome');
+	$choose->('outcomes', '');
+	$choose->('tag', 'suite hard');
+	is($browser->evaluate($shown), 'rooms 2', 'by tag');
+	$choose->('tag', '');
+	$browser->evaluate(q{[...document.querySelectorAll("table.groups th button")].find((b) => b.textContent === "steps").click()});
+	is($browser->evaluate(q{[...document.querySelectorAll('table.groups [data-of="steps"]')].map((c) => c.textContent).join(" ")}), $node->safe_psql('postgres', q(SELECT string_agg(n_steps::text, ' ' ORDER BY n_steps DESC) FROM rl.steps_groups)), 'sorted by a number');
+	$browser->evaluate(q{document.querySelectorAll("table.groups th button")[1].click()});
+	like($browser->evaluate(q{[...document.querySelectorAll('table.groups [data-of="rollouts"]')].map((c) => c.dataset.n).join("")}), qr/^6+2+1+$/, 'and by how many rollouts there are');
+
+	# A group's page: keys, what is compared, strips by state.
+	$browser->visit("file://$names{'site/group'}", 1440);
+	my ($first_step, $second_step) = map { "#$_->[0]-s$_->[1]" } articles($talks);
+	$browser->press('j');
+	is($browser->evaluate('location.hash'), $first_step, 'j: the first step');
+	$browser->press($_) foreach 'j', 'j', 'k';
+	is($browser->evaluate('location.hash'), $second_step, 'and k back');
+	is($browser->evaluate('document.querySelector("a.s.here").hash'), $second_step, 'which its strip shows');
+	cmp_ok($browser->evaluate('document.querySelector("article:target").getBoundingClientRect().top - document.querySelector("nav").getBoundingClientRect().bottom'), '>=', 0, 'and the header does not cover');
+	$browser->evaluate('scrollTo(0, 2000)');
+	is($browser->evaluate('document.querySelector("nav").getBoundingClientRect().top'), 0, 'the header stays');
+	my $columns = q{(() => { const at = {}; for (const a of document.querySelectorAll(".strip a.s")) { const s = document.getElementById(a.hash.slice(1)).dataset.state; (at[s] ??= {})[Math.round(a.getBoundingClientRect().left)] = 1; } return Object.values(at).reduce((n, columns) => n + Object.keys(columns).length, 0); })()};
+	my $by_step = $browser->evaluate($columns);
+	$browser->evaluate('document.querySelectorAll(".align button")[1].click()');
+	cmp_ok($browser->evaluate($columns), '<', $by_step, 'by state, states stand in fewer columns');
+	is($browser->evaluate(q{[...document.querySelectorAll(".strip")].filter((strip) => { const at = [...strip.querySelectorAll("a.s")].map((a) => a.getBoundingClientRect().left); return at.some((left, i) => i && left <= at[i - 1]); }).length}), 0, 'in their order');
+	$browser->evaluate('document.querySelectorAll(".align button")[0].click()');
+	is($browser->evaluate($columns), $by_step, 'and back');
+	$browser->evaluate('document.querySelectorAll(".choose input").forEach((box, i) => { if (i === 1 || i === 4) box.click(); })');
+	is($browser->evaluate('[...document.querySelectorAll(".talk")].map((t, i) => t.checkVisibility() ? i : "").join("")'), '14', 'two that are compared are there');
+	# The steps that they begin with alike are not, but for the last one before they part.
+	my @compared = map { my $r = $_; [ map { $_->[2] =~ m{data-state="(.*?)".*<div class="did">.*?<pre>(.*?)</pre>}s ? "$1 $2" : '' } grep { $_->[0] eq $r } articles($talks) ] } 'r2', 'r5';
+	my $alike = 0;
+	$alike++ while $alike < @{ $compared[0] } && $alike < @{ $compared[1] } && $compared[0][$alike] eq $compared[1][$alike];
+	is($browser->evaluate('document.querySelectorAll(".talk.chosen article.alike").length'), 2 * ($alike > 1 ? $alike - 1 : 0), 'from where they part');
+	$browser->close;
 }
 
 $node->stop;

@@ -64,14 +64,14 @@ sub database
 {
 	my ($name, $sql) = @_;
 	$node->safe_psql('postgres', "CREATE DATABASE $name");
-	$node->safe_psql($name, "SET client_min_messages = error; CREATE EXTENSION stepadv; DO \$\$ BEGIN PERFORM stepadv.create_tables('rl'); END \$\$;
-		SELECT stepadv.create_pool('rl.rollout_rows'); $sql");
+	$node->safe_psql($name, "SET client_min_messages = error; CREATE EXTENSION stepadv; DO \$\$ BEGIN PERFORM stepadv.create_tables('train'); END \$\$;
+		SELECT stepadv.create_pool('train.rollout_rows'); $sql");
 	return;
 }
 
 foreach my $driver (grep { defined $python{$_} } sort keys %python)
 {
-	database("loop_$driver", q(SELECT stepadv.maintain('rl.rollout_rows')));
+	database("loop_$driver", q(SELECT stepadv.maintain('train.rollout_rows')));
 	my $run = ended(start_python($driver, "loop_$driver", "$batch\n" . <<'PY'));
 insert(connection, *batch(1, range(6)))
 insert(connection, *batch(1, [6], outcome=lambda r: 1))
@@ -86,25 +86,25 @@ PY
 	my @lines = split /\n/, $run->{out} =~ s/\b0\.0(?=[],])/0/gr;
 	my $groups = join ', ', map { qq(["r", "v1", "t\\u00e4sk $_"]) } 0 .. 3;
 	my $tokens = '[["t\u00e4sk 0", "0", 0, [], []], ["t\u00e4sk 0", "0", 1, [0], [-0.5]], ["t\u00e4sk 0", "0", 2, [0, 1], null]]';
-	my $advantages = $node->safe_psql("loop_$driver", q(SELECT json_agg(advantage ORDER BY task_id, rollout_id, step_no) FROM rl.steps_rtmc WHERE task_id < 'täsk 4'));
+	my $advantages = $node->safe_psql("loop_$driver", q(SELECT json_agg(advantage ORDER BY task_id, rollout_id, step_no) FROM train.steps_rtmc WHERE task_id < 'täsk 4'));
 	my $as_arrays = $node->safe_psql("loop_$driver", q(SELECT json_agg(a ORDER BY task_id, ids) FROM (SELECT task_id, array_agg(step_id ORDER BY step_no) AS ids, array_agg(advantage ORDER BY step_no) AS a
-		FROM rl.steps_rtmc WHERE task_id < 'täsk 4' GROUP BY task_id, rollout_id) x));
+		FROM train.steps_rtmc WHERE task_id < 'täsk 4' GROUP BY task_id, rollout_id) x));
 	s/\s*,\s*/, /g, s/\s*$//s foreach $advantages, $as_arrays;
 	like($advantages, qr/0\.\d+/, 'there are advantages');
 	is($lines[0], "[[$groups], $tokens, 48, $advantages]", "$driver: four groups, their tokens and advantages");
 	is($lines[1], $as_arrays =~ s/\],\s*\[/], [/gr, "$driver: the same as arrays");
 	is("$lines[2] $lines[3]", '24 4 2 []', "$driver: four consumed, two more trained on, and no other is ready");
-	is($node->safe_psql("loop_$driver", q(SELECT string_agg(status || ' ' || coalesce(consumed_step::text, '-'), ', ' ORDER BY task_id) FROM rl.steps_ready)),
+	is($node->safe_psql("loop_$driver", q(SELECT string_agg(status || ' ' || coalesce(consumed_step::text, '-'), ', ' ORDER BY task_id) FROM train.steps_ready)),
 		'consumed 1, consumed 1, consumed 1, consumed 1, consumed 2, consumed 2, uniform -, incomplete -', "$driver: what became of each group");
 }
 
 my $driver = $python{psycopg} ? 'psycopg' : 'psycopg2';
 
 # Four trainers, 60 groups, a lease of four seconds.  The one that is killed has said what it holds.
-database('four', q(SELECT stepadv.maintain('rl.rollout_rows')));
+database('four', q(SELECT stepadv.maintain('train.rollout_rows')));
 is(ended(start_python($driver, 'four', "$batch\ninsert(connection, *batch(1, range(60)))\n"))->{err}, '', 'sixty groups');
 my $trainer = <<'PY';
-while query(connection, "SELECT count(*) FROM rl.steps_ready WHERE status <> 'consumed'")[0][0]:
+while query(connection, "SELECT count(*) FROM train.steps_ready WHERE status <> 'consumed'")[0][0]:
     held, groups = claim(connection, 3, lease="4 seconds")
     if not groups:
         time.sleep(0.1)
@@ -135,11 +135,11 @@ is(join(' ', grep { $trained{$_} != 1 } keys %trained), '', 'each once');
 my @held = $killed->{out} =~ /"([^"]*)"/g;
 is(scalar(@held), 3, 'the one that was killed held three');
 is(scalar(grep { $trained{$_} } @held), 3, 'which others trained on');
-is($node->safe_psql('four', q(SELECT count(*), min(n_uses), max(n_uses), count(*) FILTER (WHERE cardinality(ended_claims) > 0) FROM rl.steps_pool)), '60|1|1|3', 'and the pool says so');
+is($node->safe_psql('four', q(SELECT count(*), min(n_uses), max(n_uses), count(*) FILTER (WHERE cardinality(ended_claims) > 0) FROM train.steps_pool)), '60|1|1|3', 'and the pool says so');
 
 # Several insert rollouts of the same groups at once, tasks in different orders, while one claims:
 # nobody waits for who waits for him.
-database('writers', q(SELECT stepadv.maintain('rl.rollout_rows')));
+database('writers', q(SELECT stepadv.maintain('train.rollout_rows')));
 my $writer = "$batch\n" . <<'PY';
 me = int(sys.argv[2])
 tasks = list(range(8))
@@ -150,8 +150,8 @@ for i in range(12):
 PY
 my @writers = map { start_python($driver, 'writers', $writer, $_) } 0 .. 3;
 is(join('', map { ended($_)->{err} } @writers), '', 'four write to the same groups without a deadlock');
-is($node->safe_psql('writers', q(SELECT count(*), min(n_rollouts), max(n_rollouts) FROM rl.steps_groups)), '8|48|48', 'and all they wrote is kept');
-is($node->safe_psql('writers', q(SELECT count(*) FROM stepadv.check_maintained('rl.rollout_rows'))), '0', 'exactly');
+is($node->safe_psql('writers', q(SELECT count(*), min(n_rollouts), max(n_rollouts) FROM train.steps_groups)), '8|48|48', 'and all they wrote is kept');
+is($node->safe_psql('writers', q(SELECT count(*) FROM stepadv.check_maintained('train.rollout_rows'))), '0', 'exactly');
 
 $node->stop;
 done_testing();

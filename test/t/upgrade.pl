@@ -73,20 +73,38 @@ sub same_catalog
 	return;
 }
 
-# The declarations of before that the scripts keep, by their names: no others may be left,
-# and each says what it is.
+# The scripts that lead from a version to the present one, in their order.
+sub path_from
+{
+	my ($version) = @_;
+	my @later = (@$frozen, $present);
+	shift @later while @later && $later[0] ne $version;
+	return map { "$from/stepadv--$later[$_]--$later[$_ + 1].sql" } 0 .. $#later - 1;
+}
+
+# The declarations of before that these scripts keep, by their names, and do not drop
+# again.
+sub of_before
+{
+	my %kept;
+	for my $text (map { slurp_file($_) } path_from(@_))
+	{
+		for (split /\n/, $text)
+		{
+			$kept{$1} = 1 if /^ALTER (?:FUNCTION|AGGREGATE) .* RENAME TO (\w+_before_\w+);$/;
+			delete $kept{$1} if /^DROP (?:FUNCTION|AGGREGATE) (?:IF EXISTS )?stepadv_internal\.(\w+_before_\w+)\(/;
+		}
+	}
+	return sort keys %kept;
+}
+
+# No others may be left, and each says what it is.
 sub same_of_before
 {
-	my ($database) = @_;
-	my %kept;
-	for my $script (glob("$from/stepadv--*--*.sql"))
-	{
-		my $text = slurp_file($script);
-		$kept{$1} = 1 while $text =~ /^ALTER (?:FUNCTION|AGGREGATE) .* RENAME TO (\w+_before_\w+);$/mg;
-	}
+	my ($database, $version) = @_;
 	my $found = $node->safe_psql($database, q{SELECT DISTINCT p.proname COLLATE "C" FROM pg_proc p
 		WHERE p.pronamespace = 'stepadv_internal'::regnamespace AND p.proname ~ '_before_[0-9_]+$' ORDER BY 1});
-	return is($found, join("\n", sort keys %kept), "$database: declarations of before are those that the scripts keep");
+	return is($found, join("\n", of_before($version)), "$version: declarations of before are those that the scripts keep");
 }
 
 make_database('fresh');
@@ -167,22 +185,13 @@ SKIP:
 	$node->safe_psql('postgres', "DROP DATABASE $_") for qw(shaped shape);
 }
 
-# The last release, or where there was none yet, what would be one today.
+# Every release, or where there was none yet, what would be one today.
 my @versions = @$frozen;
 if (!@versions && $folder)
 {
 	note('no release was frozen before this version: the present one stands in for it');
 	make_version('0.0.1');
 	@versions = ('0.0.1');
-}
-for my $version (@versions[0 .. $#versions - 1])
-{
-	my $database = 'from_' . $version =~ tr/./_/r;
-	make_database($database, $version);
-	update($database);
-	same_of_before($database);
-	same_catalog($database, $fresh, "$version, updated, has the catalog of a fresh installation");
-	$node->safe_psql('postgres', "DROP DATABASE $database");
 }
 
 # Methods that came after a version: views that were made before have them behind all
@@ -203,10 +212,12 @@ sub put_back
 	return;
 }
 
-SKIP:
+# A life with that release, the update, and what she would have made of it today: the
+# databases old and fresh, which are gone afterwards.
+sub live_through
 {
-	skip 'no release was frozen before this version, and none can be made up on this server', 1 if !@versions;
-	make_database('old', $versions[-1]);
+	my ($version) = @_;
+	make_database('old', $version);
 	my %known = map { $_ => 1 } split /\n/, $node->safe_psql('old', 'SELECT method FROM stepadv_internal.methods');
 	my @later = grep { !$known{$_} } split /\n/, $node->safe_psql('fresh', 'SELECT method FROM stepadv_internal.methods ORDER BY place');
 	set_aside('fresh', @later);
@@ -214,19 +225,19 @@ SKIP:
 	my $numbers = numbers($node, 'fresh');
 	cmp_ok(scalar(split /\n/, $numbers), '>', 60, 'there are numbers to compare');
 	my $numbers_of_old = numbers($node, 'fresh', 'old');
-	same_numbers(numbers($node, 'old', 'old'), $numbers_of_old, "those of $versions[-1] with the library of today");
+	same_numbers(numbers($node, 'old', 'old'), $numbers_of_old, "those of $version with the library of today");
 	my $hers = catalog($node, 'fresh', 'ann');
 	put_back('fresh');
 	$fresh = catalog($node, 'fresh');
 
 	update('old');
-	same_of_before('old');
-	same_catalog('old', $fresh, "$versions[-1], updated, has the catalog of a fresh installation");
+	same_of_before('old', $version);
+	same_catalog('old', $fresh, "$version, updated, has the catalog of a fresh installation");
 	same_numbers(numbers($node, 'old', 'old'), $numbers_of_old, 'what users have answers as before');
 	set_aside($_, @later) for qw(old fresh);
 	like(upgrade_attachments('old', 'ann'), qr/^own\."a""b c_attachment"\|\d\d\|\nown.steps_attachment\|\d\d\|\nrl.steps_attachment\|\d\d\|$/, 'upgrade_attachments');
 	unlike(upgrade_attachments('old'), qr/administrator|\|\|/, 'called by an administrator it runs nobody\'s code with his rights');
-	if ($versions[-1] eq '0.2.0')
+	if ($version eq '0.2.0')
 	{
 		# A view that is read cannot be dropped; what its method has come to have stands behind all else until it can.
 		like($node->safe_psql('old', q{SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'own.steps_rtmc'::regclass AND attnum > 0}), qr/ stderr advantage (?!q_error).* q_error confidence$/, 'columns more of a view that is read come last');
@@ -235,9 +246,12 @@ SKIP:
 		$node->safe_psql('old', q{SELECT stepadv.create_selection('own.steps_rtmc', 'chosen', per_state => 2, balance => 'group')}, extra_params => [ '-U', 'ann' ]);
 	}
 	# A view that she wrote herself is hers to make anew.
-	like($node->safe_psql('old', q{SELECT pg_get_viewdef('own.mine')}), qr/stepadv_internal\.rtmc_before_/, 'her own view calls what it called');
+	my %before = map { s/_before_.*//r => 1 } of_before($version);
+	my $calls_before = sub { my ($view, $function) = @_; return is($node->safe_psql('old', "SELECT pg_get_viewdef('$view') ~ 'stepadv_internal\\.${function}_before_'"), $before{$function} ? 't' : 'f', "$view calls what it called") };
+	$calls_before->('own.mine', 'rtmc');
+	$calls_before->('own.picked', 'select_steps');
+	$calls_before->('own.explained', 'explain_selection');
 	$node->safe_psql('old', 'CREATE OR REPLACE VIEW own.mine AS SELECT k.g, k.h, a.* FROM own.groups k, stepadv.rtmc(k.rollouts, gamma => 0.5) a', extra_params => [ '-U', 'ann' ]);
-	like($node->safe_psql('old', q{SELECT pg_get_viewdef('own.picked') || pg_get_viewdef('own.explained')}), qr/stepadv_internal\.select_steps_before_.*stepadv_internal\.explain_selection_before_/s, 'and so do her selections');
 	$node->safe_psql('old', q{CREATE OR REPLACE VIEW own.picked AS SELECT s.* FROM stepadv.select_steps('own.steps_grpo', min_advantage => 0.1, per_rollout => 2) s;
 		CREATE OR REPLACE VIEW own.explained AS SELECT s.* FROM stepadv.explain_selection('own.steps_grpo', min_advantage => 0.1, per_rollout => 2) s}, extra_params => [ '-U', 'ann' ]);
 	is($node->safe_psql('old', q{SELECT d.objid::regclass FROM pg_depend d WHERE d.refclassid = 'pg_proc'::regclass AND d.classid = 'pg_rewrite'::regclass AND d.refobjid IN (
@@ -259,7 +273,7 @@ SKIP:
 	same_numbers(numbers($node, 'old'), numbers($node, 'fresh'), 'with the same numbers');
 
 	# The tables of 0.2.0, which the fresh database has as well, become those of today.
-	if ($versions[-1] eq '0.2.0')
+	if ($version eq '0.2.0')
 	{
 		my @added = (map({ "rl.rollouts.$_" } qw(task_id run_id policy_step tags greedy)), 'rl.steps.ref_logprobs', map { "rl.rollout_rows.$_" } qw(turn truncated policy_step greedy));
 		for my $database (qw(old fresh))
@@ -278,6 +292,19 @@ SKIP:
 				JOIN (SELECT group_id, avg(return) AS baseline FROM rl.steps_rollouts JOIN rl.rollouts USING (group_id, rollout_id) WHERE greedy GROUP BY 1) b USING (group_id) WHERE m.advantage IS NOT NULL}), 't', 'so have greedy rollouts');
 		}
 		same_catalog('old', catalog($node, 'fresh', 'ann'), 'the upgraded tables are alike', 'ann');
+	}
+	$node->safe_psql('postgres', "DROP DATABASE $_") for qw(old fresh);
+	return;
+}
+
+SKIP:
+{
+	skip 'no release was frozen before this version, and none can be made up on this server', 1 if !@versions;
+	is(join(' ', grep { !-e } map { path_from($_) } @$frozen), '', 'a script leads from every release to the one after it');
+	for my $version (@versions)
+	{
+		live_through($version);
+		make_database('fresh') if $version ne $versions[-1];
 	}
 }
 
