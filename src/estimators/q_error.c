@@ -276,7 +276,6 @@ measure_confidence(const PairSpread *spread, const double *variance, const Outco
 		weight[state] += n;
 		sum_add(&shares[state], n * n * variance[p] / spread[p].visits);
 	}
-	CHECK_FOR_INTERRUPTS();
 	for (uint32 p = 0; p < table->pairs.n; p++)
 	{
 		int32		state = state_of_pair(table, p);
