@@ -12,7 +12,7 @@ SET work_mem = '1GB';
 DROP SCHEMA IF EXISTS fuzz CASCADE;
 CREATE SCHEMA fuzz;
 SET search_path = fuzz, stepadv, pg_catalog;
-CREATE FUNCTION gaps_begin(integer) RETURNS void LANGUAGE c STRICT AS :'probe', 'gaps_begin';
+CREATE FUNCTION gaps_begin(integer, integer) RETURNS void LANGUAGE c STRICT AS :'probe', 'gaps_begin';
 CREATE FUNCTION gaps_end() RETURNS text LANGUAGE c AS :'probe', 'gaps_end';
 CREATE FUNCTION cancel_after(integer) RETURNS void LANGUAGE c STRICT AS :'probe', 'cancel_after';
 CREATE FUNCTION cancelled_late() RETURNS float8 LANGUAGE c AS :'probe', 'cancelled_late';
