@@ -69,6 +69,9 @@ BEGIN
 			RAISE;
 		END IF;
 		problem := stepadv_internal.import_words_of_error(SQLSTATE, problem, detail);
+		IF SQLSTATE = '22P02' AND format IS NULL AND left(ltrim(left(document, 100), E' \t\r\n'), 1) NOT IN ('{', '[') AND problem LIKE '%type json%' THEN
+			problem := 'it is neither JSON nor a log of a ReAct agent';
+		END IF;
 		rollouts := NULL;
 		nul_replaced := 0;
 	END;

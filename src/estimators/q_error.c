@@ -272,10 +272,10 @@ measure_confidence(const PairSpread *spread, const double *variance, const Outco
 		int32		state = state_of_pair(table, p);
 		double		n = table->pair_weight[p];
 
+		CHECK_ONCE_IN_A_WHILE(p);
 		weight[state] += n;
 		sum_add(&shares[state], n * n * variance[p] / spread[p].visits);
 	}
-	CHECK_FOR_INTERRUPTS();
 	for (uint32 p = 0; p < table->pairs.n; p++)
 	{
 		int32		state = state_of_pair(table, p);
@@ -286,6 +286,7 @@ measure_confidence(const PairSpread *spread, const double *variance, const Outco
 		double		of_a = ((all - n) * (all - n) * of_q + Max(others, 0)) / all / all;
 		double		a = fabs(table->pair_q[p] - table->state_v[state]) / outcomes->unit;
 
+		CHECK_ONCE_IN_A_WHILE(p);
 		table->pair_confidence[p] = table->pair_advantage[p] == 0 ? 0.5 : student(a / sqrt(of_a), outcomes->rollouts);
 	}
 	pfree(weight);
@@ -311,9 +312,12 @@ monte_carlo_errors(const GroupColumns *group, const double *weight, double prior
 	t = 1 + FEW_ROLLOUTS / outcomes.rollouts;
 	table->pair_error = ALLOCATE_ARRAY(double, table->pairs.n);
 	for (uint32 p = 0; p < table->pairs.n; p++)
+	{
+		CHECK_ONCE_IN_A_WHILE(p);
 		table->pair_error[p] = outcomes.alike ? error_of_failures(spread[p].visits) :
 			error_in_range(outcomes.unit * t * sqrt(variance[p] / (spread[p].visits + BOUNDED_VISITS) +
 													shrinkage_square(distance[p], spread[p].visits, STATE_VISITS)));
+	}
 	pfree(variance);
 	pfree(scale);
 	pfree(distance);
