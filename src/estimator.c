@@ -69,6 +69,8 @@ all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 n_s
 	{
 		const double *number = columns[c].number;
 
+		/* Not within the loops, which the compiler unrolls into vectors. */
+		CHECK_FOR_INTERRUPTS();
 		if (!is_number(estimator, columns, c))
 			continue;
 		if (c == certain)
@@ -77,7 +79,6 @@ all_finite(const Estimator *estimator, const EstimateColumn *columns, uint32 n_s
 		else
 			for (uint32 i = 0; i < n_steps; i++)
 				finite &= !isinf(number[i]);
-		CHECK_FOR_INTERRUPTS();
 	}
 	return finite;
 }
@@ -150,17 +151,22 @@ spread_to_calls(const Estimator *estimator, const uint32 *turn_of_call, uint32 n
 		{
 			columns[c].number = ALLOCATE_ARRAY(double, n_calls);
 			for (uint32 i = 0; i < n_calls; i++)
+			{
+				CHECK_ONCE_IN_A_WHILE(i);
 				columns[c].number[i] = of_turns.number[turn_of_call[i]];
+			}
 			pfree(of_turns.number);
 		}
 		else
 		{
 			columns[c].count = ALLOCATE_ARRAY(int32, n_calls);
 			for (uint32 i = 0; i < n_calls; i++)
+			{
+				CHECK_ONCE_IN_A_WHILE(i);
 				columns[c].count[i] = of_turns.count[turn_of_call[i]];
+			}
 			pfree(of_turns.count);
 		}
-		CHECK_FOR_INTERRUPTS();
 	}
 }
 

@@ -142,7 +142,7 @@ ordered_pool(FunctionCallInfo fcinfo)
 		return pool;
 	pool = groups_of(PG_GETARG_ARRAYTYPE_P(0), false);
 	groups = ALLOCATE_ARRAY(GroupSums, pool.n);
-	memcpy(groups, pool.groups, pool.n * sizeof(GroupSums));
+	copy_large(groups, pool.groups, pool.n * sizeof(GroupSums));
 	qsort(groups, pool.n, sizeof(GroupSums), compare_groups);
 	pool.groups = groups;
 	return pool;
@@ -154,7 +154,10 @@ total(const CreditPool *pool, int which)
 	Sum			sum = {0};
 
 	for (Size g = 0; g < pool->n; g++)
+	{
+		CHECK_ONCE_IN_A_WHILE(g);
 		sum_add(&sum, pool->groups[g].sum[which]);
+	}
 	return sum_value(&sum);
 }
 
@@ -183,6 +186,7 @@ pooled_ratio(const CreditPool *pool, int above, int below)
 		const double *sum = pool->groups[g].sum;
 		double		moved = (sum[above] - ratio * sum[below]) / b;
 
+		CHECK_ONCE_IN_A_WHILE(g);
 		sum_add(&squares, moved * moved);
 	}
 	return (Estimate) {ratio, error_of(pool, &squares)};
@@ -203,6 +207,7 @@ pooled_correlation(const CreditPool *pool, int product, int one, int other)
 		const double *sum = pool->groups[g].sum;
 		double		moved = sum[product] / scale - correlation * (sum[one] / b + sum[other] / c) / 2;
 
+		CHECK_ONCE_IN_A_WHILE(g);
 		sum_add(&squares, moved * moved);
 	}
 	return (Estimate) {correlation, error_of(pool, &squares)};

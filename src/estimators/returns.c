@@ -10,8 +10,7 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
+#include "arrays.h"
 #include "estimator.h"
 #include "estimators/returns.h"
 
@@ -28,13 +27,13 @@ accumulate_returns(const GroupColumns *group, double gamma, bool masked, double 
 			double		reward = step_reward(group, r, i) + observed;
 			bool		passed = masked && step_has_null(group, i, NULL_ACTION);
 
+			CHECK_ONCE_IN_A_WHILE(i);
 			observed = passed ? reward : 0;
 			if (!passed)
 				next = reward + gamma * next;
 			returns[i] = next;
 		}
 	}
-	CHECK_FOR_INTERRUPTS();
 }
 
 void
@@ -48,7 +47,10 @@ broadcast_to_steps(const GroupColumns *group, const double *by_rollout, double *
 {
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
+			CHECK_ONCE_IN_A_WHILE(i);
 			by_step[i] = by_rollout[r];
+		}
 }
 
 static const Parameter returns_parameters[] = {GAMMA_PARAMETER, FLAG_PARAMETER("masked")};

@@ -290,7 +290,10 @@ normalise_advantages(const GroupColumns *group, const RolloutFacts *facts, RtmcT
 	double		sd = advantage_sd(group, facts, &table->pairs, table->pair_advantage);
 
 	for (uint32 p = 0; p < table->pairs.n; p++)
+	{
+		CHECK_ONCE_IN_A_WHILE(p);
 		table->pair_advantage[p] /= sd;
+	}
 }
 
 static void
@@ -300,8 +303,11 @@ measure_advantages(RtmcTable *table)
 
 	table->pair_advantage = ALLOCATE_ARRAY(double, pairs->n);
 	for (uint32 p = 0; p < pairs->n; p++)
+	{
+		CHECK_ONCE_IN_A_WHILE(p);
 		table->pair_advantage[p] = table->pair_q[p] -
 			table->state_v[table->states.of_step[pairs->first_step[p]]];
+	}
 }
 
 void
@@ -352,6 +358,7 @@ hides_infinity(const GroupColumns *group, const RtmcTable *table)
 
 	for (uint32 i = 0; i < group->n_steps; i++)
 		found |= isinf(table->returns[i]) != 0;
+	CHECK_FOR_INTERRUPTS();
 	for (uint32 p = 0; p < table->pairs.n; p++)
 		found |= isinf(table->pair_stderr[p]) != 0;
 	return found;
@@ -362,9 +369,11 @@ hides_infinity(const GroupColumns *group, const RtmcTable *table)
 	do { \
 		if ((column) != NULL) \
 			for (uint32 i = 0; i < group->n_steps; i++) \
+			{ \
+				CHECK_ONCE_IN_A_WHILE(i); \
 				if ((of_step)[i] != NO_IDENTITY) \
 					(column)[i] = (entries)[(of_step)[i]]; \
-		CHECK_FOR_INTERRUPTS(); \
+			} \
 	} while (0)
 
 /*
@@ -383,7 +392,7 @@ rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateCo
 		columns[5].number = ALLOCATE_ARRAY(double, group->n_steps);
 	}
 	if (columns[0].number != NULL)
-		memcpy(columns[0].number, table->returns, group->n_steps * sizeof(double));
+		copy_large(columns[0].number, table->returns, group->n_steps * sizeof(double));
 	SPREAD(columns[1].count, table->state_visits, state);
 	SPREAD(columns[2].count, table->pair_visits, pair);
 	SPREAD(columns[3].number, table->pair_q, pair);

@@ -106,5 +106,8 @@ shrink_advantages(const GroupColumns *group, const RolloutFacts *facts, Estimate
 	MemoryContextDelete(scratch);
 	slope = slope_of(sums);
 	for (uint32 i = 0; i < group->n_steps; i++)
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
 		advantage[i] *= slope;
+	}
 }

@@ -27,8 +27,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
 #include "arrays.h"
 #include "estimator.h"
 #include "estimators/episode.h"
@@ -94,7 +92,10 @@ count_stopped(const GroupColumns *group, const RolloutFacts *facts, uint32 n_tur
 		if (facts->judged[r] && group->n_rollout_steps[r] < n_turns)
 			stopped[group->n_rollout_steps[r]]++;
 	for (uint32 l = 0; l < n_turns; l++)
+	{
+		CHECK_ONCE_IN_A_WHILE(l);
 		stopped[l] = n += stopped[l];
+	}
 }
 
 /*
@@ -127,7 +128,10 @@ normalise_turns(const GroupColumns *group, const RolloutFacts *facts, uint32 n_t
 	}
 	count_stopped(group, facts, n_turns, weight + group->n_steps);
 	for (uint32 l = 0; l < n_turns; l++)
+	{
+		CHECK_ONCE_IN_A_WHILE(l);
 		set[group->n_steps + l] = pad && l + 1 < n_turns ? (int32) l : NO_SET;
+	}
 
 	normalise(x, weight, set, n, Max(n_turns, 1), options, normalised, NULL);
 	pfree(set);
@@ -146,10 +150,11 @@ merge_rewards(const GroupColumns *group, const RolloutFacts *facts, uint32 rollo
 	for (uint32 i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
 	{
 		CHECK_ONCE_IN_A_WHILE(i);
-		if (group->turn_reward == NULL || isnan(group->turn_reward[i]))
-			continue;
-		sum_add(&sum, group->turn_reward[i]);
-		any = true;
+		if (group->turn_reward != NULL && !isnan(group->turn_reward[i]))
+		{
+			sum_add(&sum, group->turn_reward[i]);
+			any = true;
+		}
 	}
 	sum_add(&sum, facts->total[rollout]);
 	*merged = sum_value(&sum);
@@ -200,7 +205,10 @@ turns_estimate(const GroupColumns *group, const RolloutFacts *facts, const Param
 
 	/* S of the turns from l on, for rollouts that stopped before l. */
 	for (uint32 l = n_turns; l-- > 1;)
+	{
+		CHECK_ONCE_IN_A_WHILE(l);
 		not_taken[l - 1] += discount * not_taken[l];
+	}
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
@@ -226,7 +234,10 @@ turns_estimate(const GroupColumns *group, const RolloutFacts *facts, const Param
 	if (parameters[TURNS_WITHOUT_TURN_REWARD].choice == WITHOUT_MERGE)
 		merge_without_turn_reward(group, facts, &options, columns);
 	for (uint32 i = 0; is_refused && i < group->n_steps; i++)
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
 		columns[2].number[i] = NAN;
+	}
 }
 
 static const Parameter turns_parameters[] = {TURNS_PARAMETERS};

@@ -118,6 +118,7 @@ fill_columns(const GroupColumns *group, const RtmcTable *table, const Decisions 
 		uint32		worst = decisions->worst[s];
 		bool		decided = decisions->actions[s] > 1;
 
+		CHECK_ONCE_IN_A_WHILE(s);
 		unknown[s] = step_has_null(group, first, NULL_STATE);
 		state[s] = group->state[first];
 		number[C_BEST_Q][s] = table->pair_q[best];

@@ -181,6 +181,7 @@ fill_columns(const GroupColumns *calls, const Loops *loops, LoopColumns *columns
 	{
 		for (uint32 i = calls->first_step[r]; i < calls->first_step[r + 1]; i++)
 		{
+			CHECK_ONCE_IN_A_WHILE(i);
 			columns->rollout_id[i] = calls->rollout_id[r];
 			columns->first[i] = loops->since[i] == 0;
 			columns->no_cycle[i] = loops->cycle_length[i] == 0;

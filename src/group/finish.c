@@ -212,6 +212,7 @@ fill_group(OrderedRows *rows, const GroupColumns *group, uint8 nulls)
 
 	while ((row = next_ordered_row(rows)) != NULL)
 	{
+		CHECK_ONCE_IN_A_WHILE(step);
 		if (rollout < 0 || group->rollout_id[rollout] != row->rollout_id)
 		{
 			begin_rollout(group, ++rollout, row->rollout_id);

@@ -6,6 +6,7 @@
 
 #include "fmgr.h"
 
+#include "arrays.h"
 #include "group/collected_rows.h"
 
 PG_FUNCTION_INFO_V1(stepadv_group_union);
@@ -125,6 +126,7 @@ group_builder_add_rollout(GroupBuilder *builder, const GroupColumns *group, uint
 	row->parts = (is_wide ? PART_WIDE : 0) | (has_extra ? PART_EXTRA : 0);
 	for (uint32 i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
 	{
+		CHECK_ONCE_IN_A_WHILE(i);
 		row->step_id = group->step_id[i];
 		row->step_no = group->step_no[i];
 		row->state = group->state[i];

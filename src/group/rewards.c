@@ -96,6 +96,7 @@ weigh_rewards(GroupColumns *group, const double *weights)
 	{
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
 		{
+			CHECK_ONCE_IN_A_WHILE(i);
 			reward[i] = group->step_rewards ?
 				checked_reward(group, r, weigh(group->step_rewards, weights, group->n_rewards, group->n_steps, i)) : NAN;
 		}
@@ -192,8 +193,8 @@ stepadv_reward_components(PG_FUNCTION_ARGS)
 			CHECK_ONCE_IN_A_WHILE(i);
 			add_components(&rows, &group, r, false, i);
 		}
-		CHECK_ONCE_IN_A_WHILE(r);
 		add_components(&rows, &group, r, true, r);
+		CHECK_FOR_INTERRUPTS();
 	}
 
 	{

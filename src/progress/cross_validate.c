@@ -182,7 +182,10 @@ rollouts_by_fold(RolloutSums *sums, const SplitParameters *parameters, uint64 *f
 
 #define FOLD(i) fold_of_group(rollouts[i]->group_id, parameters->folds, parameters->seed)
 	for (uint64 i = 0; i < n; i++)
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
 		next[FOLD(i)]++;
+	}
 	first[0] = 0;
 	for (int f = 0; f < parameters->folds; f++)
 	{
@@ -190,7 +193,10 @@ rollouts_by_fold(RolloutSums *sums, const SplitParameters *parameters, uint64 *f
 		next[f] = first[f];
 	}
 	for (uint64 i = 0; i < n; i++)
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
 		sorted[next[FOLD(i)]++] = rollouts[i];
+	}
 #undef FOLD
 	pfree(next);
 	pfree(rollouts);

@@ -25,12 +25,25 @@ typedef struct Row
 	int		   *stamp;			/* the row that wrote it */
 } Row;
 
-/* In a loop over characters: has somebody cancelled? */
+/* Characters between two looks whether somebody cancelled. */
+#define STRETCH 16384
+
 static inline void
 ask_at_times(int i)
 {
-	if (i % 16384 == 0)
+	if (i % STRETCH == 0)
 		CHECK_FOR_INTERRUPTS();
+}
+
+/* No row has written any of them. */
+static void
+clear_stamps(int *stamp, int length)
+{
+	for (int i = 0; i < length; i += STRETCH)
+	{
+		CHECK_FOR_INTERRUPTS();
+		memset(stamp + i, 0, sizeof(int) * (Size) Min(STRETCH, length - i));
+	}
 }
 
 static int
@@ -240,7 +253,8 @@ sequence_ratio(const SequenceIndex *a, const SequenceIndex *b)
 	for (i = 0; i < 2; i++)
 	{
 		rows[i].length = palloc(sizeof(int) * (Size) (b->length + 1));
-		rows[i].stamp = palloc0(sizeof(int) * (Size) (b->length + 1));
+		rows[i].stamp = palloc(sizeof(int) * (Size) (b->length + 1));
+		clear_stamps(rows[i].stamp, b->length + 1);
 	}
 
 	stack = palloc(sizeof(Block) * stack_size);
@@ -255,8 +269,8 @@ sequence_ratio(const SequenceIndex *a, const SequenceIndex *b)
 		/* The stamps of all rows so far must stay apart. */
 		if (stamp > INT32_MAX - a->length - 8)
 		{
-			memset(rows[0].stamp, 0, sizeof(int) * (Size) (b->length + 1));
-			memset(rows[1].stamp, 0, sizeof(int) * (Size) (b->length + 1));
+			clear_stamps(rows[0].stamp, b->length + 1);
+			clear_stamps(rows[1].stamp, b->length + 1);
 			stamp = 0;
 		}
 		length = find_longest(a, b, translated, block, rows, &stamp, &a_start, &b_start);

@@ -4,7 +4,7 @@ use strict;
 use warnings;
 
 my ($library, $limit) = @ARGV;
-my (%late, %places, %failed, $asked);
+my (%late, %places, %failed, %cut_off, $asked);
 my %address = map { /^(\w+) \w (\S+)$/ ? ($2 => hex $1) : () } `nm -D '$library'`;
 
 sub name_of
@@ -30,16 +30,17 @@ while (my $line = <STDIN>)
 		my @names = grep { defined } map { name_of($_) } $line =~ /(\S+\([^)]*\)) \[/g;
 		$places{$asked}{ join ' < ', @names[0 .. ($#names < 3 ? $#names : 3)] }++;
 	}
-	elsif ($line =~ /ERROR:  (.*)/ && $1 !~ /canceling statement/)
+	elsif ($line =~ /ERROR:  (.*)/ && $asked !~ /, cancelled$/)
 	{
-		$failed{$asked} = $1;
+		if ($1 =~ /canceling statement/) { $cut_off{$asked} = 1; }
+		else { $failed{$asked} = $1; }
 	}
 }
 foreach my $what (sort { $late{$b} <=> $late{$a} || $a cmp $b } keys %late)
 {
-	printf "%6.0f ms  %s\n", $late{$what}, $what;
+	printf "%6.0f ms  %s%s\n", $late{$what}, $what, $cut_off{$what} ? ' (not to its end)' : '';
 	print "             in $_\n" foreach sort keys %{ $places{$what} // {} };
 }
 print "not asked: $_: $failed{$_}\n" foreach sort keys %failed;
-printf "%d asked, %d later than %d ms\n", scalar keys %late, scalar(grep { $_ > $limit } values %late), $limit;
+printf "%d asked, %d later than %d ms, %d not to their end\n", scalar keys %late, scalar(grep { $_ > $limit } values %late), $limit, scalar keys %cut_off;
 exit(%failed ? 1 : 0);

@@ -40,18 +40,28 @@ kernels="arguments call observation patch render sequence_matcher signature voca
 	shell/command_run shell/command_search shell/command_swe shell/command_view \
 	shell/line_range shell/operands shell/programs shell/script shell/shell \
 	shell/shell_heredoc shell/shell_word shell/subcommands shell/variants"
-mkdir -p "$work"
-for fuzzer in ${FUZZERS:-shell call observation matcher}; do
-	sources="$top/test/fuzz/host/host.c $top/test/fuzz/fuzz_$fuzzer.c"
-	# Those that make signatures share the check of the grammar.
-	case $fuzzer in shell|call) sources="$sources $top/test/fuzz/check.c" ;; esac
-	for kernel in $kernels; do
-		sources="$sources $top/src/signatures/$kernel.c"
-	done
+mkdir -p "$work/objects"
+
+# What all of them are made of is compiled once.
+compile()
+{
 	"$clang" -std=gnu11 -g -O1 -Wall -Werror -fno-omit-frame-pointer \
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		-I"$top/test/fuzz/host" -I"$top/test/fuzz" -I"$top/src" \
-		-o "$work/fuzz_$fuzzer" $sources
+		-I"$top/test/fuzz/host" -I"$top/test/fuzz" -I"$top/src" "$@"
+}
+objects=$work/objects/host.o
+compile -c -o "$objects" "$top/test/fuzz/host/host.c"
+for kernel in $kernels; do
+	object=$work/objects/$(basename "$kernel").o
+	compile -c -o "$object" "$top/src/signatures/$kernel.c"
+	objects="$objects $object"
+done
+
+for fuzzer in ${FUZZERS:-shell call observation matcher}; do
+	sources=$top/test/fuzz/fuzz_$fuzzer.c
+	# Those that make signatures share the check of the grammar.
+	case $fuzzer in shell|call) sources="$sources $top/test/fuzz/check.c" ;; esac
+	compile -o "$work/fuzz_$fuzzer" $sources $objects
 	mkdir -p "$work/corpus_$fuzzer"
 	dictionary=$top/test/fuzz/$fuzzer.dict
 	echo "== $fuzzer: $seconds seconds"

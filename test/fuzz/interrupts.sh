@@ -4,6 +4,7 @@
 #   STEPS=5000000     how large the groups are; TEXT=2000000: texts and arrays, per ten bytes
 #   LIMIT=100         ms; of what takes longer the functions it was in are shown
 #   ONLY='hgpo|gae'   an expression over what is asked
+#   SECONDS_EACH=20   of the processor; of what takes longer the rest is not looked at
 #   CANCELS=3         besides, cancel each so often at random, and say how late that acted
 # Times of the processor: the machine may do other things.
 
@@ -21,13 +22,12 @@ ask() { as_user psql -X -q -At "$@"; }
 ask -c 'CREATE EXTENSION stepadv'
 ask -v ON_ERROR_STOP=1 -v probe="$work/fuzz/server/probe.so" -v steps="${STEPS:-5000000}" -f "$work/fuzz/interrupts.sql"
 
-# One session, which holds the values; what takes longer than 20 s is asked no further.
+# One session, which holds the values.
 session="SET search_path = fuzz, stepadv, pg_catalog; SET max_parallel_workers_per_gather = 0; SET work_mem = '1GB'; SET client_min_messages = error;"
 {
 	echo "$session"
 	ask -v text="${TEXT:-2000000}" -c "SELECT format(E'\\\\echo ## hold %s\nSELECT hold(%L, %s);', name, name, replace(made, ':steps', '${TEXT:-2000000}')) FROM fuzz.held_values ORDER BY ctid"
-	echo "SET statement_timeout = '20s';"
-	ask -c "SELECT format(E'\\\\echo ## %s\nSELECT gaps_begin($limit); %s; SELECT ''gap '' || gaps_end();', replace(what, '''', ''), query) FROM fuzz.asked WHERE what ~ '${ONLY:-.}' ORDER BY id"
+	ask -c "SELECT format(E'\\\\echo ## %s\nSELECT gaps_begin($limit, ${SECONDS_EACH:-20}000); %s; SELECT ''gap '' || gaps_end();', replace(what, '''', ''), query) FROM fuzz.asked WHERE what ~ '${ONLY:-.}' ORDER BY id"
 	for i in $(seq 1 "${CANCELS:-0}"); do
 		ask -c "SELECT format(E'\\\\echo ## %s, cancelled\nSELECT cancel_after(%s); %s; SELECT ''late '' || cancelled_late();', replace(what, '''', ''), (3e6 * random() ^ 2)::int + 1000, query) FROM fuzz.asked WHERE what ~ '${ONLY:-.}' ORDER BY id"
 	done

@@ -12,7 +12,7 @@ SET work_mem = '1GB';
 DROP SCHEMA IF EXISTS fuzz CASCADE;
 CREATE SCHEMA fuzz;
 SET search_path = fuzz, stepadv, pg_catalog;
-CREATE FUNCTION gaps_begin(integer) RETURNS void LANGUAGE c STRICT AS :'probe', 'gaps_begin';
+CREATE FUNCTION gaps_begin(integer, integer) RETURNS void LANGUAGE c STRICT AS :'probe', 'gaps_begin';
 CREATE FUNCTION gaps_end() RETURNS text LANGUAGE c AS :'probe', 'gaps_end';
 CREATE FUNCTION cancel_after(integer) RETURNS void LANGUAGE c STRICT AS :'probe', 'cancel_after';
 CREATE FUNCTION cancelled_late() RETURNS float8 LANGUAGE c AS :'probe', 'cancelled_late';
@@ -183,7 +183,7 @@ SELECT 'input of what is put out, ' || name, spelled(format('SELECT length(held(
 INSERT INTO asked (what, query)
 SELECT 'output of ' || name, format('SELECT length(held(%L, NULL::rollout_group)::text)', name) FROM unnest('{many,long,one}'::text[]) name;
 INSERT INTO asked (what, query)
-SELECT 'kept ' || name, format('CREATE TABLE kept_%1$s AS SELECT held(%1$L, NULL::rollout_group) AS g; SELECT count(*) FROM kept_%1$s, rtmc(g)', name) FROM unnest('{many}'::text[]) name;
+SELECT 'kept ' || name, format('CREATE TABLE kept_%1$s (g rollout_group); INSERT INTO kept_%1$s SELECT held(%1$L, NULL::rollout_group); SELECT count(*) FROM kept_%1$s, rtmc(g)', name) FROM unnest('{many}'::text[]) name;
 INSERT INTO asked (what, query) SELECT 'kept as it is', format('CREATE TABLE kept_as_it_is (g rollout_group); ALTER TABLE kept_as_it_is ALTER g SET STORAGE EXTERNAL; INSERT INTO kept_as_it_is SELECT held(%1$L, NULL::rollout_group) AS g; SELECT count(*) FROM kept_as_it_is, rtmc(g)', 'many');
 
 -- Options that make other ways through it.
@@ -192,8 +192,10 @@ SELECT call || ' of ' || s, format('SELECT count(*) FROM %s a', replace(call, 'g
 FROM (VALUES ('hgpo(g, history_length => 10)'), ('history_states(g, ''set'', 2)'), ('history_states(g, ''last_observations'', 100)'), ('history_states(g, ''root'', 2)'),
 	('graph_dot(g, max_edges => 1000000)'), ('graph_dot(g, labels => held(''labels'', NULL::jsonb), max_edges => 1000)'), ('rtmc_tree_dot(g, max_edges => 1000000)'),
 	('rtmc(g, visit => ''first'', normalise => true)'), ('batch_td(g, lambda => 0.5)'), ('batch_td(g, gamma => 1.0)'),
-	('gigpo(g, visit => ''first'', normalise => ''none'')'), ('loops(g, ''action'', 1000)'), ('salt(g, merge => ''state'')'), ('resample(g, 1000)'), ('resample(g, 1000, replace => true)'),
-	('left_out(g, max_rollouts => 10000)'), ('decision_points(g, ''batch_td'')'), ('failure_points(g, ''batch_td'')')) q (call), unnest('{many,long,one}'::text[]) s;
+	('gigpo(g, visit => ''first'', normalise => ''none'')'), ('loops(g, ''action'', 1000)'), ('salt(g, merge => ''action'')'), ('resample(g, 1000)'), ('resample(g, 1000, replace => true)'),
+	('left_out(g, max_rollouts => 10000)'), ('decision_points(g, ''batch_td'')'), ('failure_points(g, ''batch_td'')')) q (call), unnest('{many,long,one}'::text[]) s
+-- A thousand long rollouts are more than a value may hold.
+WHERE call NOT LIKE 'resample%' OR s = 'many';
 
 DO $$
 DECLARE

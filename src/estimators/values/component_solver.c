@@ -102,6 +102,8 @@ fill_rows(ComponentSolver *solver, const ValueEquations *equations, const int32 
 			int32		node = solver->node_of[equations->target[e]];
 			double		weight = equations->weight[e];
 
+			/* Few rows may have all the edges. */
+			CHECK_ONCE_IN_A_WHILE(e);
 			if (node == NOBODY)
 			{
 				solver->leak[i] += weight;
@@ -138,7 +140,7 @@ fill_columns(ComponentSolver *solver)
 	{
 		const Entry *row = ROW(solver, i);
 
-		CHECK_ONCE_IN_A_WHILE(i);
+		CHECK_FOR_INTERRUPTS();
 		for (uint32 e = 0; e < solver->row[i].length; e++)
 			COLUMN(solver, row[e].node)[solver->column[row[e].node].length++] = (int32) i;
 	}

@@ -48,6 +48,7 @@ static volatile bool told;		/* this gap is among the places */
 static volatile int n_places;
 static Place places[MAX_PLACES];
 static int64 limit;
+static volatile int64 ends_at;	/* what takes longer is cancelled */
 
 static int64
 cpu_time(void)
@@ -95,10 +96,15 @@ look(SIGNAL_ARGS)
 			told = true;
 		}
 	}
+	if (now > ends_at)
+	{
+		ends_at = PG_INT64_MAX;
+		QueryCancelPending = InterruptPending = true;
+	}
 	errno = save_errno;
 }
 
-/* gaps_begin(limit_ms integer) */
+/* gaps_begin(limit_ms integer, most_ms integer): of what takes more CPU time than most, the rest is not looked at */
 Datum
 gaps_begin(PG_FUNCTION_ARGS)
 {
@@ -106,6 +112,7 @@ gaps_begin(PG_FUNCTION_ARGS)
 
 	backtrace(&frame, 1);		/* loads what it needs, which a handler must not */
 	limit = (int64) PG_GETARG_INT32(0) * 1000;
+	ends_at = cpu_time() + (int64) PG_GETARG_INT32(1) * 1000;
 	asked = false;
 	longest = n_places = 0;
 	pqsignal(SIGPROF, look);
