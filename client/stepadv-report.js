@@ -158,8 +158,7 @@ document.addEventListener("DOMContentLoaded", () => {
 				strips.classList.toggle("by-state", places === by_state);
 				rows.forEach((cells, r) => cells.forEach((cell, i) => {
 					const gap = places[r][i] - (i ? places[r][i - 1] : -1) - 1;
-					cell.style.marginLeft = gap ? `calc(${gap} * min(26px, max(6px, 100% / ${most(places)})))` : "";
-					cell.style.flex = places === by_state ? `0 0 min(26px, max(6px, 100% / ${most(places)}))` : "";
+					cell.style.marginLeft = gap ? `calc(${gap} * min(26px, max(var(--least), 100% / var(--most))))` : "";
 				}));
 			});
 			return button;

@@ -10,7 +10,9 @@ COMMENT ON FUNCTION stepadv_internal.import_utf8(text) IS 'part of load_rollouts
 -- What is longer jsonb cannot hold, whose objects and lists have less; it is not tried.
 CREATE FUNCTION stepadv_internal.import_limit() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-AS $$ SELECT 268435455 $$;
+BEGIN ATOMIC
+	SELECT 268435455;
+END;
 COMMENT ON FUNCTION stepadv_internal.import_limit() IS 'part of load_rollouts: how many bytes a line or document may have: as many as an object or list of jsonb';
 
 -- In words of ours what the server says of a document that it cannot read.
@@ -934,7 +936,8 @@ BEGIN
 		SELECT sum(s.steps), sum(s.with_action), sum(s.with_state), sum(s.with_tokens)
 		$q$ || CASE WHEN stepadv_internal.load_is_distributed(load_tell.schema) THEN 'FROM (%3$s FROM pg_temp.stepadv_rollouts p JOIN %1$I.steps r ON %2$s) s'
 			-- Rollout by rollout, by the primary key: a file costs what is in it, however large the table is.
-			ELSE 'FROM pg_temp.stepadv_rollouts p CROSS JOIN LATERAL (%3$s FROM %1$I.steps r WHERE %2$s) s' END, load_tell.schema, same_rollout,
+			-- (Without statistics another unique index seems as good, and has all steps of the task for each rollout.)
+			ELSE 'FROM pg_temp.stepadv_rollouts p CROSS JOIN LATERAL (%3$s FROM %1$I.steps r WHERE %2$s AND r.step_no >= -2147483648) s' END, load_tell.schema, same_rollout,
 		'SELECT count(*) AS steps, count(r.action) AS with_action, count(r.state) AS with_state, count(r.response_token_ids) AS with_tokens');
 END
 $$;

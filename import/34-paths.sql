@@ -21,7 +21,7 @@ AS $$
 BEGIN
 	PERFORM import_path_check.path::jsonpath;
 EXCEPTION WHEN OTHERS THEN
-	RAISE EXCEPTION 'the path of %, %, is none: %', import_path_check.name, import_path_check.path, SQLERRM
+	RAISE EXCEPTION 'the path of %, %, is no path: %', import_path_check.name, import_path_check.path, SQLERRM
 		USING ERRCODE = SQLSTATE, HINT = 'Paths are of SQL/JSON, as $.turns[*].text; a key of other characters than letters, digits and _ stands in quotes: $."a-b".';
 END
 $$;

@@ -6,7 +6,7 @@
 CREATE FUNCTION stepadv_internal.write_lines(steps regclass, rollouts regclass, keys text[], otherwise text[], lacking text[],
 	run_id text, policy_version text, policy_step bigint, is_latin1 boolean, query text)
 RETURNS TABLE (keys_given text[], rollout_id text, task_id text, group_id text, of_run text, of_version text, of_policy_step bigint, tags jsonb, outcome float8, success boolean, truncated boolean,
-	model text, channel text, curation text, started_at timestamptz, ended_at timestamptz, metadata jsonb, n_read bigint, n_steps bigint, dropped jsonb, repaired jsonb)
+	model text, channel text, curation text, started_at timestamptz, ended_at timestamptz, metadata jsonb, n_read bigint, n_steps bigint, dropped jsonb, repaired jsonb, n_actions bigint, n_states bigint, n_tokens bigint)
 LANGUAGE c PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'stepadv_write_lines';
 COMMENT ON FUNCTION stepadv_internal.write_lines(regclass, regclass, text[], text[], text[], text, text, bigint, boolean, text) IS
@@ -15,7 +15,7 @@ COMMENT ON FUNCTION stepadv_internal.write_lines(regclass, regclass, text[], tex
 CREATE FUNCTION stepadv_internal.write_documents(steps regclass, rollouts regclass, keys text[], otherwise text[], lacking text[],
 	run_id text, policy_version text, policy_step bigint, group_prefix text, success_at float8, query text)
 RETURNS TABLE (keys_given text[], rollout_id text, task_id text, group_id text, of_run text, of_version text, of_policy_step bigint, tags jsonb, outcome float8, success boolean, truncated boolean,
-	model text, channel text, curation text, started_at timestamptz, ended_at timestamptz, metadata jsonb, n_read bigint, n_steps bigint, dropped jsonb, repaired jsonb)
+	model text, channel text, curation text, started_at timestamptz, ended_at timestamptz, metadata jsonb, n_read bigint, n_steps bigint, dropped jsonb, repaired jsonb, n_actions bigint, n_states bigint, n_tokens bigint)
 LANGUAGE c PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'stepadv_write_documents';
 COMMENT ON FUNCTION stepadv_internal.write_documents(regclass, regclass, text[], text[], text[], text, text, bigint, text, float8, text) IS
@@ -30,7 +30,7 @@ BEGIN
 	RETURN format($q$
 		CREATE TEMP TABLE stepadv_rollouts ON COMMIT DROP AS
 		SELECT %3$s AS of_group, %2$s, x.rollout_id, x.of_run AS run_id, x.of_version AS policy_version, x.of_policy_step AS policy_step, x.task_id, x.group_id, x.tags,
-			x.outcome, x.success, x.truncated, x.model, x.channel, x.curation, x.started_at, x.ended_at, x.metadata, x.n_read, x.n_steps, x.dropped, x.repaired,
+			x.outcome, x.success, x.truncated, x.model, x.channel, x.curation, x.started_at, x.ended_at, x.metadata, x.n_read, x.n_steps, x.dropped, x.repaired, x.n_actions, x.n_states, x.n_tokens,
 			false AS is_known, NULL::float8 AS known_outcome, NULL::boolean AS known_success
 		FROM stepadv_internal.%1$s($1, $2, $3, $4, $5, $6, $7, $8, %4$s) x
 		$q$, load_direct_query.function,
@@ -42,6 +42,23 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_direct_query(text, text) IS
 'part of load_rollouts: the statement that writes steps with write_lines or write_documents and makes pg_temp.stepadv_rollouts of their rollouts';
+
+-- As load_tell, of rollouts that have just been written as they are: nothing is read again.
+CREATE FUNCTION stepadv_internal.load_tell_written() RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF to_regclass('pg_temp.stepadv_told') IS NOT NULL THEN
+		INSERT INTO pg_temp.stepadv_told (rollouts, judged, timed, of_version, first_at, last_at, steps, with_action, with_state, with_tokens)
+		SELECT count(*), count(*) FILTER (WHERE r.outcome IS NOT NULL OR r.success IS NOT NULL), count(r.started_at), count(*) FILTER (WHERE r.policy_version <> ''), min(r.started_at), max(coalesce(r.ended_at, r.started_at)),
+			sum(r.n_steps), sum(r.n_actions), sum(r.n_states), sum(r.n_tokens)
+		FROM pg_temp.stepadv_rollouts r;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_tell_written() IS
+'part of load_rollouts: adds to pg_temp.stepadv_told, if there is one, what write_lines or write_documents counted of the rollouts in pg_temp.stepadv_rollouts';
 
 CREATE FUNCTION stepadv_internal.load_directly(schema text, function text, query text, n_expected bigint, run_id text, policy_version text, policy_step bigint, is_latin1 boolean, group_prefix text, success_at float8,
 	OUT n_read bigint, OUT stepless_rollouts bigint, OUT unjudged_rollouts bigint, OUT groups bigint, OUT rollouts_added bigint, OUT steps_added bigint, OUT dropped jsonb, OUT repaired jsonb)
@@ -80,7 +97,7 @@ BEGIN
 	IF waits THEN
 		PERFORM stepadv_internal.load_move_steps(load_directly.schema);
 	END IF;
-	PERFORM stepadv_internal.load_tell(load_directly.schema);
+	PERFORM stepadv_internal.load_tell_written();
 	DROP TABLE pg_temp.stepadv_rollouts;
 EXCEPTION WHEN OTHERS THEN
 	-- Whatever it was, the long way says it in the user's words, or finds nothing

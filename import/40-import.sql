@@ -69,6 +69,9 @@ BEGIN
 			RAISE;
 		END IF;
 		problem := stepadv_internal.import_words_of_error(SQLSTATE, problem, detail);
+		IF SQLSTATE = '22P02' AND format IS NULL AND left(ltrim(left(document, 100), E' \t\r\n'), 1) NOT IN ('{', '[') AND problem LIKE '%type json%' THEN
+			problem := 'it is neither JSON nor a log of a ReAct agent';
+		END IF;
 		rollouts := NULL;
 		nul_replaced := 0;
 	END;
@@ -144,6 +147,8 @@ CREATE FUNCTION stepadv_internal.import_problem(rollout jsonb) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE COST 1000
 SET search_path = pg_catalog, pg_temp
 AS $import_problem$
+DECLARE
+	detail text;
 BEGIN
 	IF rollout ? 'problem' THEN
 		RETURN rollout ->> 'problem';
@@ -186,12 +191,16 @@ BEGIN
 				WHEN jsonb_typeof(s.v -> k.name) = 'number' THEN abs((s.v ->> k.name)::numeric) > k.most OR k.name = 'cost' AND (s.v ->> k.name)::numeric <= 0
 				ELSE false END
 			ORDER BY s.i, k.i LIMIT 1);
-	ELSIF jsonb_path_exists(rollout, '$.steps[*].step_no') THEN
-		RETURN (
+	END IF;
+	IF jsonb_path_exists(rollout, '$.steps[*].step_no') THEN
+		detail := (
 			SELECT CASE WHEN bool_or(x.step_no IS NULL) THEN 'step_no must be given for every step or none'
 				WHEN bool_or(x.step_no % 1 <> 0 OR x.step_no NOT BETWEEN -2147483648 AND 2147483647) THEN 'step_no must be a whole number'
 				WHEN count(DISTINCT x.step_no) < count(*) THEN 'two steps have one step_no' END
 			FROM (SELECT (s.v ->> 'step_no')::numeric AS step_no FROM jsonb_array_elements(rollout -> 'steps') s(v)) x);
+		IF detail IS NOT NULL THEN
+			RETURN detail;
+		END IF;
 	END IF;
 	IF rollout ?| '{started_at,ended_at}' THEN
 		BEGIN
@@ -260,14 +269,14 @@ DECLARE
 	kind text := import_plain_format.format;
 BEGIN
 	IF import_plain_format.paths IS NULL AND kind IS NULL THEN
-		EXECUTE format($q$SELECT d.document FROM %s d WHERE d.document IS NOT NULL LIMIT 1$q$, stepadv_internal.load_name(import_plain_format.documents)) INTO first;
+		EXECUTE format($q$SELECT d.document::text FROM %s d WHERE d.document IS NOT NULL AND btrim(d.document::text, E' \t\r\n') <> '' LIMIT 1$q$, stepadv_internal.load_name(import_plain_format.documents)) INTO first;
 		kind := stepadv_internal.import_guess(first, import_plain_format.is_latin1);
 	END IF;
-	RETURN CASE WHEN import_plain_format.paths IS NULL AND kind IN ('openai_chat', 'verl', 'intercode') THEN kind END;
+	RETURN CASE WHEN import_plain_format.paths IS NULL AND kind IN ('openai_chat', 'verl', 'intercode', 'claw_r1') THEN kind END;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_plain_format(regclass, text, jsonb, boolean) IS
-'part of import_rollouts: the format of documents, as the caller says or the first of them, if it is one that import_plain_query reads; else NULL';
+'part of import_rollouts: the format of documents, as the caller says or the first of them, if it is one that import_plain_query reads, or claw_r1; else NULL';
 
 -- The rollouts of documents of one of these formats, or that are said to be: an error
 -- where a document is no JSON, a problem or NULL where nothing can be made of it.
@@ -603,8 +612,21 @@ BEGIN
 	PERFORM stepadv_internal.load_by_lz4() FROM pg_settings s WHERE s.name = 'default_toast_compression' AND s.source = 'default';
 	PERFORM stepadv_internal.load_begin(import_rollouts.schema, import_rollouts.on_error, import_rollouts.run_id, import_rollouts.policy_version, true);
 	SELECT c.kind, c.has_source, c.specs INTO kind, has_source, specs FROM stepadv_internal.import_check(import_rollouts.documents, import_rollouts.format, import_rollouts.paths) c;
-	IF kind = 'text' THEN
-		plain := stepadv_internal.import_plain_format(import_rollouts.documents, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1);
+	plain := stepadv_internal.import_plain_format(import_rollouts.documents, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1 AND kind = 'text');
+	IF plain = 'claw_r1' THEN
+		-- Many documents to one rollout.
+		DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_problems;
+		SELECT r.* INTO documents_read, bad_documents, rollouts_read, bad_rollouts, stepless_rollouts, unjudged_rollouts, import_rollouts.groups, rollouts_added, rollouts_updated, import_rollouts.rollouts_repeated,
+			steps_added, import_rollouts.steps_repeated, contradictions, import_rollouts.nul_replaced, import_rollouts.dropped, import_rollouts.repaired, import_rollouts.problems
+		FROM jsonb_to_record('{"rollouts_read": 0, "bad_rollouts": 0, "stepless_rollouts": 0, "unjudged_rollouts": 0, "rollouts_repeated": 0, "repaired": {}}'::jsonb
+				|| stepadv_internal.import_record_steps(import_rollouts.schema, import_rollouts.documents, kind, import_rollouts.on_error, import_rollouts.group_prefix, import_rollouts.success_at, import_rollouts.is_latin1,
+					import_rollouts.run_id, import_rollouts.policy_version, import_rollouts.policy_step, import_rollouts.replace))
+			r(documents_read bigint, bad_documents bigint, rollouts_read bigint, bad_rollouts bigint, stepless_rollouts bigint, unjudged_rollouts bigint, groups bigint, rollouts_added bigint, rollouts_updated bigint,
+				rollouts_repeated bigint, steps_added bigint, steps_repeated bigint, contradictions bigint, nul_replaced bigint, dropped jsonb, repaired jsonb, problems jsonb);
+		rollouts_read := rollouts_added + rollouts_updated;
+		RETURN;
+	ELSIF kind <> 'text' THEN
+		plain := NULL;
 	END IF;
 	direct := stepadv_internal.import_directly(import_rollouts.schema, import_rollouts.documents,
 		CASE WHEN plain IS NULL THEN stepadv_internal.import_query(import_rollouts.documents, kind, has_source, import_rollouts.format, specs, import_rollouts.is_latin1)

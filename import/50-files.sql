@@ -144,7 +144,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.import_top(regclass, boolean) IS 'part of stepadv-import: import_keys of the first document of a file''s lines; NULL: it is no JSON';
 
 -- The option of stepadv-import that may help with what was left out of a file.
-CREATE FUNCTION stepadv_internal.import_advice(result jsonb, format text, kept_going boolean) RETURNS text
+CREATE FUNCTION stepadv_internal.import_advice(result jsonb, format text, kept_going boolean, is_of_other boolean) RETURNS text
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -156,11 +156,12 @@ BEGIN
 		CASE WHEN reason ~ 'known format|say which|no rollout in the document' AND import_advice.format IS NULL THEN '--explain shows what was looked for, -f names the format, -j says where things are' END,
 		CASE WHEN import_advice.format = 'paths' AND reason ~ '^(success|truncated|outcome|.*: (ok|reward)) must be a (boolean|number), not string' THEN
 			'a map of -j says what words mean, as {"path": "$.verdict", "map": {"pass": true, "fail": false}}' END,
-		CASE WHEN (result ->> 'contradictions')::bigint > 0 THEN '--update replaces what the tables have' END,
+		CASE WHEN import_advice.is_of_other THEN 'the tables have it from another file of that name: in one call with that file it has an id of its own, and -r RUN tells them apart'
+			WHEN (result ->> 'contradictions')::bigint > 0 THEN '--update replaces what the tables have' END,
 		CASE WHEN NOT import_advice.kept_going AND usable > 0 AND (result ->> 'bad_documents')::bigint + (result ->> 'bad_rollouts')::bigint > 0 THEN format('-k loads the other %s', usable) END);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.import_advice(jsonb, text, boolean) IS 'part of stepadv-import: which of its options may help with what a file''s counts say was left out';
+COMMENT ON FUNCTION stepadv_internal.import_advice(jsonb, text, boolean, boolean) IS 'part of stepadv-import: which of its options may help with what a file''s counts say was left out';
 
 -- What is wrong with what the user says of paths, before any file is read.
 CREATE FUNCTION stepadv_internal.import_path_problem(format text, paths text) RETURNS text
@@ -220,6 +221,7 @@ SET client_min_messages = error
 AS $$
 DECLARE
 	allowed CONSTANT text[] := string_to_array(import_one.may_lack, ',');
+	is_of_other boolean := false;
 	result jsonb;
 	seen record;
 	n_problems bigint := 0;
@@ -228,7 +230,8 @@ DECLARE
 	context text;
 BEGIN
 	BEGIN
-		result := stepadv_internal.import_file(import_one.schema, import_one.lines, import_one.source, import_one.format, 'skip'::text, import_one.paths, import_one.group_prefix,
+		source := stepadv_internal.import_source(import_one.schema, import_one.source);
+		result := stepadv_internal.import_file(import_one.schema, import_one.lines, source, import_one.format, 'skip'::text, import_one.paths, import_one.group_prefix,
 			import_one.success_at, true, import_one.run_id, import_one.policy_version, import_one.policy_step, import_one.replace);
 		n_problems := (result ->> 'bad_documents')::bigint + (result ->> 'bad_rollouts')::bigint + (result ->> 'contradictions')::bigint;
 		seen := stepadv_internal.import_lacks(result, coalesce(import_one.paths, '{}'));
@@ -249,9 +252,10 @@ BEGIN
 		RETURN;
 	END;
 	IF n_problems > 0 THEN
+		is_of_other := (result ->> 'contradictions')::bigint > 0 AND stepadv_internal.import_is_of_other(import_one.schema, source);
 		RETURN QUERY SELECT 'problem', '', concat(coalesce('document ' || (p.v ->> 'document'), 'line ' || (p.v ->> 'line')), ': ', p.v ->> 'problem', CASE WHEN n_problems > 1 THEN format(' (and %s more)', n_problems - 1) END,
 				'; at the top: ' || stepadv_internal.import_top(import_one.lines, true),
-				'; ' || nullif(stepadv_internal.import_advice(result, import_one.format, import_one.keep_going), ''))
+				'; ' || nullif(stepadv_internal.import_advice(result, import_one.format, import_one.keep_going, is_of_other), ''))
 			FROM jsonb_array_elements(result -> 'problems') WITH ORDINALITY p(v, i) WHERE p.i = 1;
 		RETURN QUERY SELECT 'more', '', concat(coalesce('document ' || (p.v ->> 'document'), 'line ' || (p.v ->> 'line')), ': ', p.v ->> 'problem')
 			FROM jsonb_array_elements(result -> 'problems') WITH ORDINALITY p(v, i) WHERE p.i > 1 ORDER BY p.i;

@@ -99,7 +99,7 @@ BEGIN
 		IF NOT known.in_group THEN
 			RAISE EXCEPTION 'table % is distributed by column "%", which is not a column of the group', stepadv_internal.relation_name(known.relation), known.distributed_by
 				USING ERRCODE = 'feature_not_supported', DETAIL = 'Rows of a group would be in several shards.',
-					HINT = format('Name "%s" in group_by, or distribute the table by a column of the group.', known.distributed_by);
+					HINT = format('Name "%s" in group_by, or distribute the table by a column of the group. Without views, rollout_agg fetches the rows of such groups.', known.distributed_by);
 		ELSIF stepadv_internal.colocation(known.relation) <> stepadv_internal.colocation(first) THEN
 			RAISE EXCEPTION 'tables % and % are not colocated', stepadv_internal.relation_name(first), stepadv_internal.relation_name(known.relation)
 				USING ERRCODE = 'feature_not_supported', DETAIL = 'Rows of a group would be in different places.', HINT = 'Distribute one with colocate_with => the other.';

@@ -85,7 +85,7 @@ BEGIN
 		SELECT EXISTS (
 			SELECT FROM pg_index i
 			WHERE i.indrelid = (SELECT min(k.relation::oid) FROM key k) AND stepadv_internal.distributed_by(i.indrelid::regclass) IS NULL AND i.indisvalid AND i.indpred IS NULL AND i.indnkeyatts >= by_group.number
-				AND (SELECT count(DISTINCT k.column_number) FROM key k JOIN generate_series(0, by_group.number - 1) p(p) ON i.indkey[p.p] = k.column_number) = by_group.number));
+				AND (SELECT count(DISTINCT k.column_number) FROM key k WHERE k.column_number = ANY ((i.indkey::smallint[])[0:by_group.number - 1])) = by_group.number));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.by_group(regclass, integer) IS 'whether an index of what an adapter reads begins with the columns of the group; not of tables that Citus distributes';
@@ -103,8 +103,8 @@ AS $$
 	SELECT EXISTS (
 		SELECT FROM pg_index i
 		WHERE i.indrelid = (SELECT k.relation FROM key k WHERE k.is_step) AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL
-			AND (SELECT bool_and(k.column_number IS NOT NULL) AND bool_or(k.is_step)
-				FROM generate_series(0, i.indnkeyatts - 1) p(p) LEFT JOIN key k ON k.column_number = i.indkey[p.p]))
+			AND (i.indkey::smallint[])[0:i.indnkeyatts - 1] <@ ARRAY(SELECT k.column_number::smallint FROM key k)
+			AND EXISTS (SELECT FROM key k WHERE k.is_step AND k.column_number = ANY ((i.indkey::smallint[])[0:i.indnkeyatts - 1])))
 $$;
 COMMENT ON FUNCTION stepadv_internal.step_is_key(regclass, integer) IS 'whether an index vouches for the step''s key in what an adapter of steps reads';
 

@@ -73,10 +73,18 @@ BEGIN
 	IF missing IS NOT NULL THEN
 		RAISE EXCEPTION 'the history of method "%" needs a column given as %', method, missing USING ERRCODE = 'null_value_not_allowed',
 			HINT = 'It is made of the groups of the same task_id with an earlier policy_step: name both columns when calling attach.';
+	ELSIF stepadv_internal.is_distributed(ARRAY[(a).rows]) AND NOT EXISTS (
+		SELECT FROM stepadv_internal.history_roles(a) h JOIN stepadv_internal.view_columns((a).rows) c ON c.number = h.key AND c.plain
+		WHERE h.role <> 'policy_step' AND c.column_name = stepadv_internal.distributed_by(c.relation))
+	THEN
+		RAISE EXCEPTION 'the groups of the history of method "%" are in several shards', method USING ERRCODE = 'feature_not_supported',
+			DETAIL = (SELECT format('Table %s is distributed by column "%s", in which groups of one task may differ.', stepadv_internal.relation_name(d.relation), d.distributed_by)
+				FROM stepadv_internal.distributed_tables(ARRAY[(a).rows]) d LIMIT 1),
+			HINT = 'Distribute the table by the column given as task_id (or run_id), and name that in group_by, too.';
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.check_history(stepadv_internal.attached, text) IS 'part of attach: error where nobody has said which groups are of one task, and which was first';
+COMMENT ON FUNCTION stepadv_internal.check_history(stepadv_internal.attached, text) IS 'part of attach: error where nobody has said which groups are of one task, and which was first, or where Citus may have them in several shards';
 
 -- The relation s, with the group's columns and those of the roles: what is kept or the
 -- adapter of rows where all are columns of the group, else whatever knows them.

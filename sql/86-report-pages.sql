@@ -14,12 +14,12 @@ BEGIN ATOMIC
 %2$s
 </style>%4$s</head><body>
 %5$s$page$,
-	stepadv_internal.report_html(CASE WHEN of_group THEN concat_ws(' · ', stepadv_internal.report_short(r.groups[1].name, 100), nullif(title, '')) ELSE coalesce(nullif(title, ''), words.title) END), css,
+	stepadv_internal.report_html(CASE WHEN of_group THEN concat_ws(' · ', stepadv_internal.report_short(r.groups[1].name, 100), nullif(report_head.title, '')) ELSE coalesce(nullif(report_head.title, ''), words.heading) END), css,
 	CASE WHEN script <> '' THEN format('; script-src ''sha256-%s''', encode(sha256(convert_to(script, 'UTF8')), 'base64')) ELSE '' END,
 	CASE WHEN script <> '' THEN format('<script>%s</script>', script) ELSE '' END,
 	-- A page of one group of several begins with where it is.
-	CASE WHEN of_group THEN '' ELSE format('<h1>%s</h1><p class="note">%s, methods %s.</p>', stepadv_internal.report_html(coalesce(nullif(title, ''), words.title)), stepadv_internal.report_html(words.source), stepadv_internal.report_html(array_to_string(r.methods, ', '))) END)
-	FROM (SELECT 'Rollouts of ' || CASE WHEN cardinality(r.groups) = 1 THEN 'group ' || stepadv_internal.report_short(r.groups[1].name, 100) ELSE r.source END AS title, 'From ' || r.source || CASE WHEN chosen THEN ', chosen groups' ELSE '' END AS source) words;
+	CASE WHEN of_group THEN '' ELSE format('<h1>%s</h1><p class="note">%s, methods %s.</p>', stepadv_internal.report_html(coalesce(nullif(report_head.title, ''), words.heading)), stepadv_internal.report_html(words.source), stepadv_internal.report_html(array_to_string(r.methods, ', '))) END)
+	FROM (SELECT 'Rollouts of ' || CASE WHEN cardinality(r.groups) = 1 THEN 'group ' || stepadv_internal.report_short(r.groups[1].name, 100) ELSE r.source END AS heading, 'From ' || r.source || CASE WHEN chosen THEN ', chosen groups' ELSE '' END AS source) words;
 END;
 COMMENT ON FUNCTION stepadv_internal.report_head(stepadv_internal.report, text, text, text, boolean, boolean) IS 'part of stepadv-report: how a page begins; css is a style sheet, script a script or empty, of_group: it is one of several, of one group';
 

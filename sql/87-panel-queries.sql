@@ -2,16 +2,25 @@
 -- group, texts of a step and what a visitor chose stand as words in braces.  One text serves
 -- every dashboard, whatever there is called how; where a view is not there, there are no rows.
 
+-- Of several that are called the same that of the source's owner comes first.
+CREATE FUNCTION stepadv_internal.panel_attachments() RETURNS TABLE (views text, unquoted text, attached stepadv_internal.attached)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('%I.%I', n.nspname, k.prefix), n.nspname || '.' || k.prefix, k
+	FROM stepadv_internal.report_attachments() k JOIN pg_class t ON t.oid = k.attachment JOIN pg_namespace n ON n.oid = t.relnamespace
+	WHERE has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(stepadv_internal.report_view_of(k, 'values'::text), 'SELECT')
+$$;
+COMMENT ON FUNCTION stepadv_internal.panel_attachments() IS 'part of panel_sources: attachments whose views the caller may read, by schema and prefix, in double quotes where SQL wants these and without';
+
 CREATE FUNCTION stepadv.panel_sources() RETURNS TABLE (views text, source text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT DISTINCT format('%I.%I', n.nspname, k.prefix), stepadv_internal.relation_name(k.source)
-	FROM stepadv_internal.report_attachments() k JOIN pg_class t ON t.oid = k.attachment JOIN pg_namespace n ON n.oid = t.relnamespace
-	ORDER BY 1, 2
+	SELECT DISTINCT k.views, stepadv_internal.relation_name((k.attached).source) FROM stepadv_internal.panel_attachments() k ORDER BY 1, 2
 $$;
 COMMENT ON FUNCTION stepadv.panel_sources() IS
-'what panel_query and panel_rows can be asked about: schema and prefix of the views of each attachment over a source of which the caller may read something, and that source; none: no rows. For the first list of a dashboard';
+'what panel_query and panel_rows can be asked about: schema and prefix of the views of each attachment whose views the caller may read, and what it is over; none: no rows. For the first list of a dashboard';
 
 CREATE FUNCTION stepadv_internal.panel_attachment(views text) RETURNS stepadv_internal.attached
 LANGUAGE plpgsql STABLE
@@ -20,8 +29,7 @@ AS $$
 DECLARE
 	a stepadv_internal.attached;
 BEGIN
-	SELECT k.* INTO a FROM stepadv_internal.report_attachments() k JOIN pg_class t ON t.oid = k.attachment JOIN pg_namespace n ON n.oid = t.relnamespace
-	WHERE panel_attachment.views IN (format('%I.%I', n.nspname, k.prefix), n.nspname || '.' || k.prefix) LIMIT 1;
+	SELECT (k.attached).* INTO a FROM stepadv_internal.panel_attachments() k WHERE panel_attachment.views IN (k.views, k.unquoted) LIMIT 1;
 	IF (a).attachment IS NULL AND panel_attachment.views <> '' THEN
 		RAISE EXCEPTION 'no views of stepadv.attach with schema and prefix "%"', panel_attachment.views
 			USING ERRCODE = 'undefined_table', HINT = coalesce('There are: ' || (SELECT string_agg(s.views, ', ') FROM stepadv.panel_sources() s) || '.', 'Make them with stepadv.create_tables or stepadv.attach.');

@@ -175,7 +175,7 @@ look_at_scalar(void *state, char *token, JsonTokenType type)
  * Is it JSON that jsonb can be made of without an error?  What is so deep, so
  * large or so strange that this is not sure is not.
  */
-static bool
+bool
 is_plain_json(Words words)
 {
 	JsonLexContext *lexer;

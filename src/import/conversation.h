@@ -62,4 +62,7 @@ extern void push_conversation(JsonWriter *state, Conversation *talk);
 /* The function's result: the same as columns. */
 extern Datum conversation_to_row(FunctionCallInfo fcinfo, Conversation *talk);
 
+/* Is it JSON that jsonb can be made of without an error? */
+extern bool is_plain_json(Words words);
+
 #endif							/* STEPADV_CONVERSATION_H */

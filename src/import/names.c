@@ -60,14 +60,33 @@ without_first_slashes(Words path)
 	return path;
 }
 
+/* What is behind the last part "." of a path, if there is one. */
+static bool
+behind_mark(Words *path)
+{
+	for (int i = path->length; i > 0; i--)
+	{
+		if (path->s[i - 1] != '.' || (i > 1 && path->s[i - 2] != '/') || (i < path->length && path->s[i] != '/'))
+			continue;
+		i = Min(i + 1, path->length);
+		path->s += i;
+		path->length -= i;
+		return true;
+	}
+	return false;
+}
+
 /*
  * What tells a file's rollout from those of others: directory--base.  A directory
- * with one file of its name says nothing, the one above does.
+ * with one file of its name says nothing, the one above does.  Where a part "." says
+ * so, all that is behind it: directory/directory--base.
  */
 static Words
 with_directory(Words path, Words base)
 {
 	StringInfoData name;
+	bool		is_marked = behind_mark(&path);
+	Words		directories = path;
 	bool		has_directory = path.length > 0;
 	Words		directory = last_part(&path);
 
@@ -75,6 +94,11 @@ with_directory(Words path, Words base)
 	{
 		has_directory = path.length > 0;
 		directory = last_part(&path);
+	}
+	if (is_marked && has_directory)
+	{
+		directories.length = directory.s + directory.length - directories.s;
+		directory = directories;
 	}
 	initStringInfo(&name);
 	if (has_directory)

@@ -142,8 +142,11 @@ keys_of_rollout(const RolloutRows *to, const Datum *values, const bool *nulls, D
 }
 
 void
-give_rollout(RolloutRows *to, Datum *keys)
+give_rollout(RolloutRows *to, Datum *keys, StepCounts counts)
 {
+	set_rollout(to, ROLLOUT_N_ACTIONS, Int64GetDatum(counts.actions));
+	set_rollout(to, ROLLOUT_N_STATES, Int64GetDatum(counts.states));
+	set_rollout(to, ROLLOUT_N_TOKENS, Int64GetDatum(counts.tokens));
 	for (int c = ROLLOUT_RUN_ID; c <= ROLLOUT_POLICY_STEP; c++)
 		if (to->nulls[c] && to->given[c] != 0)
 			set_rollout(to, c, to->given[c]);

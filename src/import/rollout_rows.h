@@ -32,10 +32,21 @@ typedef enum RolloutColumn
 	ROLLOUT_N_STEPS,
 	ROLLOUT_DROPPED,			/* of documents: counts by kind, to be told at the end */
 	ROLLOUT_REPAIRED,
+	ROLLOUT_N_ACTIONS,			/* of its steps: how many have one */
+	ROLLOUT_N_STATES,
+	ROLLOUT_N_TOKENS,
 	N_ROLLOUT_COLUMNS
 } RolloutColumn;
 
 #define MAX_ROLLOUT_KEYS 6
+
+/* How many steps of a rollout have an action, a state and the tokens of a response. */
+typedef struct StepCounts
+{
+	int64		actions;
+	int64		states;
+	int64		tokens;
+} StepCounts;
 
 /* The next rollout, and what the caller says of all. */
 typedef struct RolloutRows
@@ -72,8 +83,8 @@ set_rollout(RolloutRows *to, RolloutColumn column, Datum value)
 /* The keys that these values, by RolloutColumn, make, and the rollout's id. */
 extern void keys_of_rollout(const RolloutRows *to, const Datum *values, const bool *nulls, Datum *keys);
 
-/* The rollout, with the keys of its steps. */
-extern void give_rollout(RolloutRows *to, Datum *keys);
+/* The rollout, with the keys of its steps, and what these have. */
+extern void give_rollout(RolloutRows *to, Datum *keys, StepCounts counts);
 
 /* Leave it to those who look at each and say what is wrong: an error that they expect. */
 extern _Noreturn void leave_it_to_others(const char *reason);

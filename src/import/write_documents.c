@@ -154,8 +154,8 @@ receive_document(TupleTableSlot *slot, DestReceiver *self)
 		leave_it_to_others("the tables have the first rollout");
 	set_rollout(&to->rollouts, ROLLOUT_N_READ, Int64GetDatum(DatumGetBool(slot->tts_values[1]) ? 1 : 0));
 	set_rollout(&to->rollouts, ROLLOUT_N_STEPS, Int64GetDatum(JsonContainerSize(list.val.binary.data)));
-	give_rollout(&to->rollouts, to->steps.values);
 	write_said_steps(&to->steps, &list, NULL, true);
+	give_rollout(&to->rollouts, to->steps.values, to->steps.counts);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(to->rollout);
 	return true;

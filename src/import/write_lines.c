@@ -206,6 +206,7 @@ write_rollout(LineReceiver *to)
 {
 	int			n_keys = to->rollouts.n_keys + 1;
 	int			n_steps;
+	StepCounts	counts = {0};
 
 	if (to->n == 0)
 		return;
@@ -228,8 +229,11 @@ write_rollout(LineReceiver *to)
 		}
 		give_identities(to, line, i + 1 < n_steps ? line + 1 : NULL, i == 0);
 		write_step_row(to->writer, to->values, to->nulls, true);
+		counts.actions += !line->nulls[LINE_ACTION];
+		counts.states += !to->nulls[n_keys + STEP_STATE];
+		counts.tokens += !line->nulls[LINE_RESPONSE_TOKEN_IDS];
 	}
-	give_rollout(&to->rollouts, to->keys);
+	give_rollout(&to->rollouts, to->keys, counts);
 }
 
 /* ----------

@@ -272,6 +272,7 @@ write_said_steps(SaidSteps *to, const JsonbValue *list, Jsonb *kept, bool rollou
 	int			n;
 	StepSaid   *steps = read_steps(list, &n);
 
+	to->counts = (StepCounts) {0};
 	for (int i = 0; i < n; i++)
 	{
 		memset(to->nulls + to->n_keys, true, N_STEP_COLUMNS * sizeof(bool));
@@ -284,6 +285,9 @@ write_said_steps(SaidSteps *to, const JsonbValue *list, Jsonb *kept, bool rollou
 		give_tokens(to, &steps[i].json);
 		give_metadata(to, &steps[i].json, kept);
 		write_step_row(to->writer, to->values, to->nulls, rollout_is_known || i > 0);
+		to->counts.actions += !to->nulls[to->n_keys + ACTION];
+		to->counts.states += !to->nulls[to->n_keys + STATE];
+		to->counts.tokens += !to->nulls[to->n_keys + RESPONSE_TOKEN_IDS];
 	}
 }
 

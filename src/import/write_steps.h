@@ -8,6 +8,7 @@
 #include "tcop/dest.h"
 
 #include "import/json_read.h"
+#include "import/rollout_rows.h"
 #include "import/row_writer.h"
 
 /* The next row: the columns that tell its rollout, and behind them those of a step. */
@@ -17,6 +18,7 @@ typedef struct SaidSteps
 	int			n_keys;
 	Datum	   *values;
 	bool	   *nulls;
+	StepCounts	counts;			/* of the rollout that was written last */
 } SaidSteps;
 
 /* The writer is NULL where only an INSERT can do it. */

@@ -130,6 +130,78 @@ my $missed = q(SELECT * FROM marked_problems WHERE problem = 'no greedy rollout'
 is(rounded(ask($missed)), rounded($alone->safe_psql('postgres', $missed)), 'groups that have none');
 is(ask("SELECT count(*) FROM ($missed) m"), '9', 'all but one');
 
+# A history is of the groups of a task, which are in one shard; the policy step a column of the group, or of rollouts.
+my $tries = q(CREATE TABLE tries (id bigint, task integer, policy integer, r bigint, n integer, state integer, action integer, reward float8);
+	CREATE TABLE tried (task integer, policy integer, r bigint, trained bigint, PRIMARY KEY (task, policy, r)););
+my $trials = q(INSERT INTO tries SELECT i, i / 36, i / 12 % 3, i / 4 % 3, i % 4, i * 7 % 5, i * i % 3, CASE WHEN i % 4 = 3 THEN i / 4 * 5 % 7 % 2 END FROM generate_series(0, 287) i;
+	INSERT INTO tried SELECT DISTINCT task, policy, r, 10 * policy + r % 2 FROM tries;);
+my %learned = (
+	by_key => q(SELECT count(*) FROM stepadv.attach('tries', '{task,policy}', 'r', 'n', 'state', 'action', 'reward', step_id => 'id', task_id => 'task', policy_step => 'policy', prefix => 'by_key',
+		options => '{"batch_td": {"history": 2, "decay": 0.8}, "methods": {"rtmc_all": {"method": "rtmc", "history": true}}}')),
+	by_table => q(SELECT count(*) FROM stepadv.attach('tries', '{task,policy}', 'r', 'n', 'state', 'action', 'reward', step_id => 'id', task_id => 'task', policy_step => 'trained', show_rollouts => 'tried', prefix => 'by_table',
+		options => '{"batch_td": {"history": 12, "decay": 0.8}, "methods": {"rtmc_all": {"method": "rtmc", "history": true}}}')));
+ask("$tries SELECT create_distributed_table('tries', 'task', shard_count => 4), create_distributed_table('tried', 'task', colocate_with => 'tries'); $trials");
+$alone->safe_psql('postgres', "$tries $trials");
+foreach my $prefix (sort keys %learned)
+{
+	is(ask($learned{$prefix}), $alone->safe_psql('postgres', $learned{$prefix}), "with a history, $prefix");
+	foreach my $suffix (qw(batch_td rtmc_all compare disagreements quadrants advantages))
+	{
+		foreach my $query ("SELECT * FROM ${prefix}_$suffix", "SELECT * FROM ${prefix}_$suffix WHERE task = 3", "SELECT * FROM ${prefix}_$suffix WHERE task = 3 AND policy = 2")
+		{
+			my $plan = plan_of($query);
+			like(place($plan), qr/^shards(, after a subplan)?$/, "$query: on the shards") or diag($plan);
+			is(rounded(ask($query)), rounded($alone->safe_psql('postgres', $query)), 'and gives what one server does');
+		}
+	}
+}
+isnt(ask('SELECT sum(abs(h.v - b.v)) FROM by_key_rtmc_all h JOIN by_key_rtmc b USING (task, policy, step_id)'), '0', 'which is not what a group says alone');
+ask(q(CREATE TABLE by_policy (LIKE tries); SELECT create_distributed_table('by_policy', 'policy', shard_count => 4)));
+like(refused($learned{by_key} =~ s/'tries'/'by_policy'/r =~ s/'by_key'/'refused'/r),
+	qr/ERROR:  the groups of the history of method "batch_td" are in several shards.*\nDETAIL:  Table public.by_policy is distributed by column "policy", in which groups of one task may differ/s, 'not where they are in several');
+
+# Rollouts from a table that is whole on every node, or on this one.
+foreach my $where (qw(reference local))
+{
+	my $runs = "CREATE TABLE ${where}_run (task integer, r bigint, version text, policy_step bigint, began date, PRIMARY KEY (task, r));";
+	my $came = "INSERT INTO ${where}_run SELECT r / 8, r, 'v' || r % 2, r % 3, '2026-01-01'::date + r::integer % 3 FROM generate_series(0, 319) r;
+		SELECT count(*) FROM stepadv.attach('step', '{task}', 'r', 'n', 'state', 'action', 'reward', show_rollouts => '${where}_run', policy_version => 'version', policy_step => 'policy_step', started_at => 'began', prefix => 'from_$where')";
+	ask($runs . ($where eq 'reference' ? "SELECT create_reference_table('${where}_run')" : ''));
+	is(ask($came), $alone->safe_psql('postgres', "$runs $came"), "with rollouts of a $where table");
+	foreach my $view (split /\n/, ask("SELECT c.relname FROM pg_class c WHERE c.relkind = 'v' AND c.relname ~ '^from_${where}_' ORDER BY c.oid"))
+	{
+		is(rounded(ask("SELECT * FROM $view")), rounded($alone->safe_psql('postgres', "SELECT * FROM $view")), "$view gives what one server does");
+	}
+}
+
+# Lines for trainers, in the order of one server.
+my $words = q(SELECT count(*) FROM stepadv.create_tables('told'));
+my $said = q(INSERT INTO told.rollouts (task_id, rollout_id, outcome, metadata) SELECT 't' || r / 4, 'r' || r, r * 5 % 3 % 2, CASE WHEN r % 5 = 0 THEN '{"system_prompt": "Find it."}'::jsonb END FROM generate_series(0, 31) r;
+	INSERT INTO told.steps (task_id, rollout_id, step_no, observation, action, prompt_token_ids, response_token_ids)
+		SELECT 't' || i / 12, 'r' || i / 3, i % 3, 'seen ' || i * 7 % 3, 'do ' || i * i % 4, ARRAY[1, i % 5], ARRAY[i % 7, 2] FROM generate_series(0, 95) i;
+	SELECT stepadv.create_selection('told.steps_rtmc', 'chosen', min_advantage => 0.01));
+is(ask($words =~ s/'told'/'told', distribute => true, shards => 4/r), $alone->safe_psql('postgres', $words), 'tables for lines');
+is(ask($said), $alone->safe_psql('postgres', $said), 'and a selection');
+foreach my $relation (qw(told.steps_rtmc told.chosen))
+{
+	foreach my $shape (qw(steps messages prompt_completion verl dpo prm))
+	{
+		next if $shape eq 'prm' && $relation eq 'told.chosen';
+		foreach my $columns ('', ", columns => '{}'")
+		{
+			my $query = "SELECT * FROM stepadv.training_rows('$relation', shape => '$shape'$columns)";
+			my $lines = $alone->safe_psql('postgres', $query);
+			cmp_ok(($lines =~ tr/\n//) + 1, '>', 4, "$query has lines");
+			is(ask($query), $lines, 'the same over shards');
+		}
+	}
+}
+
+# Groups of other columns are in several shards: whoever asks for them fetches their rows.
+my $across = 'SELECT g.n, s.* FROM (SELECT n, stepadv.rollout_agg(step_id, r, 0, state, action, reward) AS rollouts FROM step WHERE task < 20 GROUP BY n) g, stepadv.group_summary(g.rollouts) s';
+like(plan_of($across), qr/GroupFold.*Citus Adaptive.*Seq Scan|GroupFold.*Citus Adaptive.*Scan/s, 'rows of groups across shards are folded here');
+is(rounded(ask($across)), rounded($alone->safe_psql('postgres', $across)), 'to what they are');
+
 # A fit by the statistics of each group, which the workers add up, is that of all rows.
 my $statistics = 'SELECT stepadv.progress_solve(stepadv.rollup(s.statistics), 0.01) FROM (SELECT stepadv.progress_statistics(r, x, reward) AS statistics
 	FROM (SELECT task, r, x, max(reward) OVER (PARTITION BY task, r) AS reward FROM step) s GROUP BY task) s';

@@ -472,6 +472,14 @@ foreach my $query ($of_group, grep { $_->{panel} && $_->{panel}{title} =~ /^(?:S
 	like($plan, qr/Index Cond: [^\n]*run_id = \S[^\n]*policy_version = \S[^\n]*task_id = /, "$query->{name}: by index");
 }
 
+# ---- Who may only read
+
+$node->safe_psql('postgres', q{CREATE ROLE visitor; GRANT USAGE ON SCHEMA rl, stepadv TO visitor; GRANT SELECT ON ALL TABLES IN SCHEMA rl TO visitor});
+is($node->safe_psql('postgres', 'SET ROLE visitor; SELECT views FROM stepadv.panel_sources()'), 'rl.steps', 'a reader is shown what he may read');
+is(($node->psql('postgres', 'SET ROLE visitor; ' . join '', map { interpolate($_->{sql}, \%canonical) . ";\n" } @queries))[2], '', 'every query runs');
+like(($node->psql('postgres', 'SET ROLE visitor; ' . interpolate($of_group->{sql}, \%other)))[2], qr/no views of stepadv\.attach with schema and prefix "other\."My steps""\nHINT:  There are: rl\.steps\.$/m, 'of others he learns nothing');
+$node->safe_psql('postgres', 'DROP OWNED BY visitor; DROP ROLE visitor');
+
 # ---- What stays empty, and by version where there is no time
 
 my @said = map { $_->{'stays empty'} } @{ $bare->{"panel $by_title{$complete} A"}{rows} };

@@ -111,7 +111,8 @@ my $estimates = 'SELECT group_id, step_id, advantage FROM sharded_rtmc';
 is(() = (plan_of($estimates) =~ /Remote SQL: SELECT [^\n]*forgiving_rollout_agg\([^\n]* GROUP BY/g), 2, 'a view ships the aggregate to every shard');
 is(() = (plan_of($estimates) =~ /Remote SQL/g), 2, 'and reads nothing else');
 is(() = (plan_of('SELECT group_id, step_id, advantage FROM sharded_0_rtmc') =~ /Remote SQL/g), 1, 'over one foreign table, too');
-is(() = (plan_of("$estimates WHERE group_id = 7") =~ /Remote SQL: [^\n]*group_id = 7/g), 1, 'one group is asked of one shard');
+is(() = (plan_of("$estimates WHERE group_id = 7") =~ /Remote SQL: [^\n]*group_id = 7/g), 1, 'one group is asked of one shard')
+	or diag(plan_of("$estimates WHERE group_id = 7"));
 is(() = (plan_of('SELECT * FROM sharded_rtmc') =~ /Remote SQL/g), 4, 'with columns of the user the rows travel beside the values');
 foreach my $view (qw(rtmc compare groups rollouts batch_td quadrants disagreement_by_group))
 {

@@ -109,8 +109,8 @@ foreach my $case (
 
 # Paths that are none are said before anything is read.
 foreach my $case (
-	[ '{"task_id": "$.task["}', qr{-j: the path of task_id, \$\.task\[, is none: syntax error at end of jsonpath input; } ],
-	[ '{"task_id": "$.task", "reward": {"path": "$.r", "fromjson": "$.a b"}}', qr{-j: the path of reward, \$\.a b, is none: syntax error} ],
+	[ '{"task_id": "$.task["}', qr{-j: the path of task_id, \$\.task\[, is no path: syntax error at end of jsonpath input; } ],
+	[ '{"task_id": "$.task", "reward": {"path": "$.r", "fromjson": "$.a b"}}', qr{-j: the path of reward, \$\.a b, is no path: syntax error} ],
 	[ '{"task_id"', qr{-j: invalid input syntax for type json} ],
 	[ '{"task": "$.x", "task_id": "$"}', qr{-j: paths has the unknown key task; There are: rollouts, steps, group_id, } ],
 	[ '[]', qr{-j: paths must be an object with at least the key task_id or group_id} ],

@@ -255,8 +255,10 @@ $node->safe_psql('postgres', q(
 	UPDATE rl.steps SET tool = split_part(action, ' ', 1), ok = step_no % 5 <> 2 WHERE group_id LIKE 'rooms %'));
 my %pages;
 ($ok, $err, my $together) = report('together', '-n', '3');
-($ok, $err, %pages) = site('site', '-n', '3');
+($ok, $err, %pages) = site('site', '-n', '3', '-t', 'My <run>');
 ok($ok && $err eq '' && keys %pages == 4, 'an index and three pages') or diag($err);
+like($pages{'index.html'}, qr{<title>My &lt;run&gt;</title>.*<h1>My &lt;run&gt;</h1>}s, 'with the title that was given');
+is(join(' ', grep { $_ ne 'index.html' && $pages{$_} !~ m{<title>rooms \d · My &lt;run&gt;</title>} } keys %pages), '', 'and of each group its name before it');
 my @linked = $pages{'index.html'} =~ m{<td class="group"><a href="([^"]*)">}g;
 is(join(' ', sort @linked), join(' ', sort grep { $_ ne 'index.html' } keys %pages), 'the index leads to each');
 is(join("\n", map { join ' ', $pages{$_} =~ m{data-a="(.*?)"}g } @linked), join("\n", map { join ' ', m{data-a="(.*?)"}g } $together =~ m{(<h2 id="g.*?)(?=<h2 id="g|<footer>)}gs), 'whose strips are those of one page');
@@ -564,6 +566,8 @@ SKIP:
 	cmp_ok($browser->evaluate('document.querySelector("article:target").getBoundingClientRect().top - document.querySelector("nav").getBoundingClientRect().bottom'), '>=', 0, 'and the header does not cover');
 	$browser->evaluate('scrollTo(0, 2000)');
 	is($browser->evaluate('document.querySelector("nav").getBoundingClientRect().top'), 0, 'the header stays');
+	# A step of a number has its column in all strips, below the ruler's.
+	is($browser->evaluate(q{[...document.querySelectorAll(".strip")].filter((strip) => [...strip.children].some((cell, i) => Math.abs(cell.getBoundingClientRect().left - document.querySelector(".ruler .strip").children[i].getBoundingClientRect().left) > 0.5)).length}), 0, 'by step, strips have the same columns');
 	my $columns = q{(() => { const at = {}; for (const a of document.querySelectorAll(".strip a.s")) { const s = document.getElementById(a.hash.slice(1)).dataset.state; (at[s] ??= {})[Math.round(a.getBoundingClientRect().left)] = 1; } return Object.values(at).reduce((n, columns) => n + Object.keys(columns).length, 0); })()};
 	my $by_step = $browser->evaluate($columns);
 	$browser->evaluate('document.querySelectorAll(".align button")[1].click()');

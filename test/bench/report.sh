@@ -1,0 +1,35 @@
+# The report of a thousand groups, a million steps: eight groups of the simulator are one here.
+
+report_groups=${REPORT_GROUPS:-1000}
+query "SET client_min_messages = warning;
+	SELECT count(*) FROM stepadv.create_tables('report_bench', group_by => '{group_id}');
+	INSERT INTO report_bench.rollouts (group_id, rollout_id, task_id, policy_version, policy_step, success)
+	SELECT 'group ' || g, r, 'task ' || g % 200, 'v' || g / 200 % 5, g / 200 % 5, s FROM (SELECT group_id % $report_groups AS g, group_id || '.' || rollout_id AS r, sum(reward) > 0 AS s
+		FROM steps WHERE group_id <= 8 * $report_groups GROUP BY 1, 2) x;
+	INSERT INTO report_bench.steps (group_id, rollout_id, step_no, observation, action, tool, ok, state, action_hash, reward)
+	SELECT 'group ' || group_id % $report_groups, group_id || '.' || rollout_id, step_no, 'room ' || abs(state % 1000), 'go ' || abs(action % 10), 'go', step_no % 7 <> 3, state, action, reward FROM steps WHERE group_id <= 8 * $report_groups" >/dev/null
+query 'VACUUM ANALYZE report_bench.steps, report_bench.rollouts' >/dev/null
+report_steps=$(query 'SELECT count(*) FROM report_bench.steps')
+say "$(machine_line) $report_steps of the steps in $report_groups groups; eight groups of the simulator are one here. The pages are those of the groups with most to learn from, pictures included."
+
+report_once()
+{
+	local label=$1 started
+
+	shift
+	rm -rf "$work/report"
+	started=$(date +%s%N)
+	PGOPTIONS= sh "$top/client/stepadv-report" -s report_bench -o "$work/report/" "$@" 2>/dev/null || exit 2
+	times_min[$label]=$(awk -v a="$started" -v b="$(date +%s%N)" 'BEGIN { print (b - a) / 1e6 }')
+	times_median[$label]=${times_min[$label]}
+}
+
+heading "**A folder of pages**, each made once; the goal is 30 s, and 2 MB for the index:"
+report_once report_index -n 0
+row "the index alone, $(($(wc -c <"$work/report/index.html") / 1000)) kB $(verdict "$(($(wc -c <"$work/report/index.html") / 1000))" '<=' 2000)" report_index "$(verdict "${times_median[report_index]}" '<=' 30000)"
+report_once report_20 -n 20
+row "with 20 pages, $(($(cat "$work"/report/group-*.html | wc -c) / 20000)) kB each" report_20 "$(verdict "${times_median[report_20]}" '<=' 30000)"
+report_once report_100 -n 100
+row 'with 100 pages' report_100 ''
+rm -rf "$work/report"
+query "SET client_min_messages = warning; DROP SCHEMA report_bench CASCADE" >/dev/null

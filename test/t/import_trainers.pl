@@ -1,0 +1,132 @@
+# What trainers and benchmarks write: step records, dumps with tokens, saved rollouts.
+# Every value is counted by hand in the example files of test/data/import.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Importing;
+use JSON::PP;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+begin_importing('import_trainers');
+my $data = "$FindBin::Bin/../data/import";
+
+sub lines { return join '', map { (ref $_ ? JSON::PP->new->utf8->canonical->encode($_) : $_) . "\n" } @_; }
+
+# Loads, and says how many rollouts and steps there are then; again: nothing new.
+sub loads
+{
+	my ($schema, $counts, $name, @arguments) = @_;
+	my ($status, $out, $err) = import_files($schema, @arguments);
+	is($status, 0, "$name is loaded") or diag($out . $err);
+	is(value(qq(SELECT (SELECT count(*) FROM "$schema".rollouts) || ' ' || (SELECT count(*) FROM "$schema".steps))), $counts, "$name: rollouts and steps");
+	my ($again, $repeated) = import_files($schema, @arguments);
+	like($repeated, qr/^rollouts_added +0\n.*^rollouts_updated +0\n.*^steps_added +0\n/ms, "$name again: nothing new");
+	return;
+}
+
+sub is_format
+{
+	my ($format, @files) = @_;
+	like((import_files('none', '--explain', $_))[1], qr/^  $format: fits\n(?!.*: fits\n).*it is loaded as $format$/sm, s{.*/}{}r . " is $format and nothing else") foreach @files;
+	return;
+}
+
+# ---- Claw-R1: a record for each step, in two files, out of order
+
+is_format('claw_r1', "$data/claw_r1/steps_1.jsonl", "$data/claw_r1/steps_2.json");
+loads('claw', '3 5', 'Claw-R1', "$data/claw_r1");
+my $claw = "p1 t-a 1 t 3 3\np1 t-b 0 f 3 3\np2 t-c 0.5 f 5 5";
+is(value(q(SELECT string_agg(concat_ws(' ', task_id, rollout_id, outcome, success, policy_version, policy_step), E'\n' ORDER BY rollout_id) FROM claw.rollouts)),
+	$claw, 'the outcome is the last step\'s reward, the version the first step\'s');
+is(value(q(SELECT string_agg(concat_ws('|', rollout_id, step_no, turn, prompt_token_ids, response_token_ids, rollout_logprobs, coalesce(reward::text, '-'), metadata ->> 'policy_version'), E'\n' ORDER BY rollout_id, step_no) FROM claw.steps)),
+	"t-a|0|0|{1,2,3}|{11,12}|{-0.5,-1.5}|-\nt-a|1|1|{1,2,3,11,12,5}|{13}|{-0.25}|1|4\nt-b|0|0|{1,2,3}|{14}|{-2}|0.25\nt-b|1|1|{1,2,3,14,6}|{15,16,17}|{-1,-0.125,-3}|0|5\nt-c|0|0|{7}|{8,9}|0.5",
+	'steps of one rollout from two files, in their order');
+# The second file first: what follows finds the rollout, whatever its version is.
+loads('claw_back', '3 5', 'Claw-R1, the other way round', "$data/claw_r1/steps_2.json", "$data/claw_r1/steps_1.jsonl");
+is(value(q(SELECT string_agg(rollout_id || ' ' || policy_version, ',' ORDER BY rollout_id) FROM claw_back.rollouts)), 't-a 3,t-b 5,t-c 5', 'is one rollout too, of the version that came first');
+is(value(q(SELECT string_agg(concat_ws(' ', rollout_id, step_no), ',' ORDER BY rollout_id, step_no) FROM claw_back.steps)), 't-a 0,t-a 1,t-b 0,t-b 1,t-c 0', 'with all of its steps');
+is(value('SELECT count(*) FROM (SELECT jsonb_array_elements(r -> $$steps$$) FROM stepadv.parse_claw_r1($$' . slurp_file("$data/claw_r1/steps_2.json") . '$$::jsonb) r) s'), 2, 'parse_claw_r1 gives what is in a document');
+my %record = (prompt_uid => 'p', trajectory_uid => 't', prompt_ids => [1], response_ids => [ 2, 3 ], policy_version => 1);
+my $bad = write_file('bad/steps.jsonl', lines({ %record, step_index => 0, rollout_log_probs => [-1] }, '{"prompt_uid": oops}', { %record, step_index => 1, response_mask => [ 1, 0 ] }, { prompt_uid => 'p', step_index => 2 }, 7));
+my ($status, $out, $err) = import_files('bad', '-k', '--verbose', $bad);
+is($status, 1, 'records that cannot be used');
+like($err, qr/steps\.jsonl: left out of it: document 1: response_mask and rollout_logprobs must be as long as response_token_ids \(and 3 more\).*document 2: invalid input syntax for type json.*document 4: rollout_id must be given.*document 5: a line must be a JSON object, not number/s,
+	'are told of, one by one') or diag($err);
+is(value(q(SELECT string_agg(step_no || ' ' || response_mask::text, ',') FROM bad.steps)), '1 {t,f}', 'the others are loaded');
+
+# ---- Agent-R1: a line for each trajectory, with its steps
+
+is_format('agent_r1', "$data/agent_r1/20.jsonl", "$data/agent_r1/21.json");
+loads('agent', '3 5', 'Agent-R1', "$data/agent_r1");
+is(value(q(SELECT string_agg(concat_ws(' ', rollout_id, outcome, success, policy_version, policy_step, metadata ->> 'gts'), E'\n' ORDER BY rollout_id) FROM agent.rollouts)),
+	"u1 1 t 20 20 mat\nu2 0 f 20 20 mat\nu3 1 t 21 21 mat", 'scores, steps of the training');
+is(value(q(SELECT count(DISTINCT task_id) FROM agent.rollouts)), 1, 'one prompt is one task');
+is(value(q(SELECT string_agg(concat_ws('|', rollout_id, step_no, reward, left(action, 11), metadata ->> 'acc'), E'\n' ORDER BY rollout_id, step_no) FROM agent.steps WHERE policy_version = '20')),
+	"u1|0|0|<tool_call>|false\nu1|1|1|It is under|true\nu2|0|0|No idea.|false", 'their steps');
+
+# ---- tau2: results, and a simulation alone
+
+is_format('tau2', "$data/tau2/results.json", "$data/tau2/sim_3.json");
+loads('tau2', '3 10', 'tau2', "$data/tau2");
+is(value(q(SELECT string_agg(concat_ws(' ', task_id, rollout_id, outcome, success, truncated, model, ended_at - started_at), E'\n' ORDER BY rollout_id) FROM tau2.rollouts)),
+	"parcels/7 sim-1 1 t f lab/m2 00:01:30\nparcels/7 sim-2 0 f t lab/m2 00:03:00\n7 sim-3 0.5 f f 00:03:00", 'domain and task, rewards, times, and what was cut short');
+is(value(q(SELECT string_agg(concat_ws('|', turn, tool, args, ok, coalesce(next_observation, (SELECT n.observation FROM tau2.steps n WHERE n.rollout_id = s.rollout_id AND n.step_no = s.step_no + 1))), E'\n' ORDER BY step_no) FROM tau2.steps s WHERE rollout_id = 'sim-1')),
+	qq(0|Where is parcel 12?\n1|find_parcel|{"number": 12}|t|{"at": "depot"}\n1|find_owner|{"number": 12}|f|Error: no such owner\n2|Thanks. ###STOP###), 'calls of the agent and their results, not those of the user');
+
+# ---- verifiers
+
+is_format('verifiers', glob "$data/verifiers/*");
+loads('verifiers', '4 5', 'verifiers', "$data/verifiers");
+is(value(q(SELECT string_agg(concat_ws(' ', task_id, rollout_id, outcome, success, truncated, extract(epoch FROM started_at)::bigint, metadata ->> 'stop_condition'), E'\n' ORDER BY rollout_id COLLATE "C") FROM verifiers.rollouts)),
+	"sums/2 verifiers--one:1 0.75 f f\nsums/0 verifiers--results:1 1 t f 1767225600 no_tools_called\nsums/0 verifiers--results:2 0 f t 1767225603 max_turns\nsums/1 verifiers--results:3 0.75 f f", 'examples, rewards, times');
+is(value(q(SELECT string_agg(concat_ws('|', rollout_id, turn, observation, tool, args, ok, action), E'\n' ORDER BY rollout_id, step_no) FROM verifiers.steps WHERE rollout_id ~ 'results:[13]')),
+	qq(verifiers--results:1|0|1 + 1?\n2 + 2?|add|{"a": 2, "b": 2}|t|{"name": "add", "arguments": {"a": 2, "b": 2}}\nverifiers--results:1|1|4|4\nverifiers--results:3|0|3 + 3 =| 6), 'prompts and completions, as messages or as texts; answers in the prompt are none');
+
+# ---- TRL
+
+is_format('trl', glob "$data/trl/*");
+loads('trl', '4 4', 'TRL', "$data/trl");
+is(value(q(SELECT string_agg(concat_ws(' ', rollout_id, outcome, success, policy_version, policy_step, metadata ->> 'advantage'), E'\n' ORDER BY rollout_id) FROM trl.rollouts)),
+	"trl--completions_00010:1 1.5 t 10 10 0.7071\ntrl--completions_00010:2 0 f 10 10 -0.7071\ntrl--completions_00010:3 1 t 10 10 0.0\ntrl--completions_00011:1 1.5 t 11 11 0.7071", 'sums of rewards, steps of the training');
+is(value(q(SELECT count(DISTINCT task_id) || ' ' || count(DISTINCT (policy_version, task_id)) FROM trl.rollouts)), '2 3', 'prompts are tasks');
+is(value(q(SELECT string_agg(concat_ws('|', observation, action, response_token_ids, response_mask), E'\n' ORDER BY rollout_id) FROM trl.steps WHERE policy_version = '10')),
+	"Name a colour.|Red.\nName a colour.|Seven.|{5,6}|{t,f}\nName a fruit.|Plum.", 'one step each, with its tokens');
+
+# ---- Ids: many directories, the same names
+
+sub episode { return lines({ input => 'q', output => $_[0], score => 1, step => 1 }); }
+sub ids { return value(qq(SELECT string_agg(rollout_id, ' ' ORDER BY rollout_id COLLATE "C") FROM $_[0].rollouts)); }
+write_file("many/$_/log.jsonl", episode($_)) foreach qw(one/a two/a two/b three/a/log);
+my $many = directory() . '/many';
+loads('many', '4 4', 'directories with the same names', $many);
+is(ids('many'), 'b--log:1 one/a--log:1 three/a--log:1 two/a--log:1', 'as many directories as tell them apart');
+($status, $out, $err) = import_files('many', "$many/one", "$many/three/a/log/log.jsonl");
+like($out, qr/^rollouts_added +0$/m, 'named otherwise, alone: the same rollouts') or diag($out . $err);
+($status, $out, $err) = import_files('grown', "$many/one");
+is(ids('grown'), 'a--log:1', 'one alone has the short name');
+($status, $out, $err) = import_files('grown', $many);
+is($status, 0, 'others come') or diag($out . $err);
+is(ids('grown'), 'a--log:1 b--log:1 three/a--log:1 two/a--log:1', 'and it keeps its name');
+($status, $out, $err) = import_files('clash', "$many/one");
+($status, $out, $err) = import_files('clash', "$many/two/a");
+is($status, 1, 'another file of one name, in another call');
+like($err, qr/the tables have it from another file of that name: in one call with that file it has an id of its own, and -r RUN tells them apart/, 'is told of, and how to go on') or diag($err);
+unlike($err, qr/--update/, 'not that --update helps');
+($status, $out, $err) = import_files('clash', "$many/one", "$many/two/a");
+is("$status " . ids('clash'), '0 a--log:1 two/a--log:1', 'it does');
+is(value(q(SELECT string_agg(concat_ws(' ', source, f.base, f.rollout), E'\n') FROM unnest('{/x/y/f.json,/x/./y/f.json,/x/./y/z/f.json,/x/./f.json,./f.json,/x/./y/f/f.traj,/x/.y/f.json}'::text[]) source, stepadv_internal.import_names(source) f)),
+	"/x/y/f.json f y--f\n/x/./y/f.json f y--f\n/x/./y/z/f.json f y/z--f\n/x/./f.json f f\n./f.json f f\n/x/./y/f/f.traj f y--f\n/x/.y/f.json f .y--f", 'what is behind a part "."');
+
+# ---- What is none of them
+
+my $pair = write_file('pair/a.json', lines({ input => 'a', output => 'b' }));
+($status, $out, $err) = import_files('pair', $pair);
+is($status, 1, 'input and output alone');
+like($err, qr/a\.json: document 1: the document has no known format; at the top: input, output; --explain/, 'are no format') or diag($err);
+my $prompts = write_file('prompts/a.json', lines([ { role => 'user', content => 'You are in a room.' }, { role => 'user', content => 'Go.' } ]));
+($status, $out, $err) = import_files('prompts', $prompts);
+like($out, qr/^stepless_rollouts +1\n.*^missing: rollouts have no step: is the format the right one\?$/ms, 'prompts without an answer: said that there is no step') or diag($out . $err);
+
+done_testing();
