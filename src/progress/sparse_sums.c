@@ -261,7 +261,9 @@ sum_owner(SparseSums *sums, SparseEntries *entries, const SparseSum *before, con
 		return;
 	}
 	n = 0;
-	memcpy(entries->place + entries->n, before->place, before->n * sizeof(int32));
+	/* An owner of which nothing was known has no array either. */
+	if (before->n > 0)
+		memcpy(entries->place + entries->n, before->place, before->n * sizeof(int32));
 	n += before->n;
 	for (uint64 r = 0; r < n_runs; r++)
 	{
