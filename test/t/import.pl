@@ -152,7 +152,7 @@ like($out, qr/^9 files, 6 left out$/m, 'files 2, 3, 4, 5, 7 and 9');
 is(value(q(SELECT string_agg(rollout_id, ' ' ORDER BY rollout_id) FROM strict.rollouts)), 'b-t0 b-t8', 'whole files or nothing');
 like($err, qr{bad/2\.json: document 1: invalid input syntax for type json}, 'each with its name and reason') or diag($err);
 like($err, qr{bad/3\.json: document 1: invalid byte sequence}, 'not UTF-8');
-like($err, qr{bad/4\.jsonl: document 2: invalid input syntax[^\n]*; at the top: traj, trial, reward, task_id; -k loads the other 2\n}, 'a line of many');
+like($err, qr{bad/4\.jsonl: document 2: a byte in a string that JSON does not allow[^\n]*; at the top: traj, trial, reward, task_id; -k loads the other 2\n}, 'a line of many');
 like($err, qr{bad/5\.json: document 1: the document has no known format; at the top: some; --explain shows[^\n]*-j says where things are\n}, 'no rollouts');
 is(() = $err =~ /\n/g, 6, 'one line each') or diag($err);
 like($err, qr{bad/7\.json\.gz: gzip: [^\n/]*unexpected end of file\n}, 'gzip that ends too early');
