@@ -610,12 +610,14 @@ BEGIN
 	END LOOP;
 
 	per_token := stepadv_internal.token_advantages(steps_query.advantages, source, advantage, token_mask, tokens);
-	RETURN format('SELECT to_jsonb(t) FROM (SELECT %s, %s AS advantage%s%s FROM %s s WHERE %s IS NOT NULL%s ORDER BY %s) t',
+	RETURN format('SELECT to_jsonb(t) FROM (SELECT %s, %s AS advantage%s%s FROM %s s WHERE %s IS NOT NULL%s%s) t%s',
 		stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), advantage,
 		(SELECT string_agg(format(', s.%I', c.name), '' ORDER BY c.i) FROM (
 			SELECT u.name, min(u.i) AS i FROM unnest(columns) WITH ORDINALITY u(name, i)
 			WHERE u.name <> ALL (keys || 'advantage'::text) GROUP BY u.name) c),
-		', ' || per_token.item || ' AS advantages', source ->> 'name', advantage, per_token.condition, stepadv_internal.training_order(steps_query.advantages, keys, 's'::text));
+		', ' || per_token.item || ' AS advantages', source ->> 'name', advantage, per_token.condition,
+		(stepadv_internal.sorted_lines(ARRAY[steps_query.advantages], stepadv_internal.training_order(steps_query.advantages, keys, 's'::text))).before,
+		(stepadv_internal.sorted_lines(ARRAY[steps_query.advantages], stepadv_internal.training_order(steps_query.advantages, keys, 't'::text))).after);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.steps_query(regclass, jsonb, jsonb, text) IS 'part of training_rows: the query for the shape steps';

@@ -186,7 +186,6 @@ foreach my $relation (qw(told.steps_rtmc told.chosen))
 {
 	foreach my $shape (qw(steps messages prompt_completion verl dpo prm))
 	{
-		next if $shape eq 'prm' && $relation eq 'told.chosen';
 		foreach my $columns ('', ", columns => '{}'")
 		{
 			my $query = "SELECT * FROM stepadv.training_rows('$relation', shape => '$shape'$columns)";
