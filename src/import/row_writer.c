@@ -140,6 +140,18 @@ has_generated_columns(Relation table)
 	return false;
 }
 
+/* The foreign key to the rollouts by the table's own list of them. */
+static Oid
+listed_key(Relation table, Oid rollouts)
+{
+	ListCell   *cell;
+
+	foreach(cell, RelationGetFKeyList(table))
+		if (lfirst_node(ForeignKeyCacheInfo, cell)->confrelid == rollouts)
+			return lfirst_node(ForeignKeyCacheInfo, cell)->conoid;
+	return InvalidOid;
+}
+
 /* Is it so for the table and all below it? */
 static bool
 is_plain_table(Relation root, Oid rollouts, Oid *key)
@@ -156,10 +168,10 @@ is_plain_table(Relation root, Oid rollouts, Oid *key)
 		Oid			own_key;
 		bool		is_plain = (table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE || table->rd_rel->relkind == RELKIND_RELATION) &&
 			(table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE || table->rd_rel->relam == HEAP_TABLE_AM_OID) &&
-			has_only_our_triggers(table, rollouts, &own_key) && OidIsValid(own_key) && !has_generated_columns(table);
+			has_only_our_triggers(table, rollouts, &own_key) && (OidIsValid(own_key) || !has_key_triggers(table)) && !has_generated_columns(table);
 
 		if (table == root && is_plain)
-			*key = own_key;
+			*key = OidIsValid(own_key) ? own_key : listed_key(root, rollouts);
 		table_close(table, NoLock);
 		if (!is_plain)
 			return false;
