@@ -377,6 +377,19 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_spans(jsonb, text) IS 'part of import_rollouts: the spans in our words of a document of the format otel or langfuse; NULL: it has none';
 
+CREATE FUNCTION stepadv_internal.import_traces_of(document jsonb, format text, source text) RETURNS SETOF jsonb
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF document ? 'stepadv_problem' THEN
+		RETURN NEXT jsonb_build_object('problem', document -> 'stepadv_problem');
+	END IF;
+	RETURN QUERY SELECT t.v FROM stepadv_internal.import_traces(stepadv_internal.import_spans(document, format), source) t(v);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_traces_of(jsonb, text, text) IS 'part of import_rollouts: the rollouts of a document of the format otel or langfuse, after what was wrong with its lines';
+
 -- A line of a file by itself, as its spans, or as what is wrong with it.
 CREATE FUNCTION stepadv_internal.import_line_spans(document text, format text, is_latin1 boolean, OUT spans jsonb[], OUT problem text)
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE

@@ -278,10 +278,7 @@ LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	IF document ? 'stepadv_problem' THEN
-		RETURN NEXT jsonb_build_object('problem', document -> 'stepadv_problem');
-	END IF;
-	RETURN QUERY SELECT t.v FROM stepadv_internal.import_traces(stepadv_internal.import_spans(document, 'otel'::text), parse_otel.source) t(v);
+	RETURN QUERY SELECT t.v FROM stepadv_internal.import_traces_of(parse_otel.document, 'otel'::text, parse_otel.source) t(v);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_otel(jsonb, text, bigint) IS

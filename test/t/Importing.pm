@@ -10,27 +10,32 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(begin_importing write_file import_files count_of value directory);
+our @EXPORT = qw(begin_importing write_file import_files count_of value directory script);
 my ($node, $script, $dir);
 
-# Installed with the extension: in the stage here, or where the server has it.
+# The program is installed with the extension: in the stage here, or where the server
+# has it.  is_tried: the extension is not left there.
 sub begin_importing
 {
-	my ($name) = @_;
+	my ($name, $is_tried) = @_;
+	# Asked in this way since pg_available_extensions does not look into a stage.
+	my $create = 'CREATE EXTENSION stepadv_import CASCADE';
 	my ($bindir) = run_command([ 'pg_config', '--bindir' ]);
 	find({ wanted => sub { $script //= $File::Find::name if $_ eq 'stepadv-import' && -f $_ } }, grep { -d } 'stage', $bindir);
 	BAIL_OUT('stepadv-import is not installed') if !$script;
 	$script = File::Spec->rel2abs($script);
 	$node = PostgreSQL::Test::Cluster->new($name);
+	# Rollouts are UTF-8, whatever the tester's locale.
 	$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 	$node->start;
 	plan skip_all => 'the importers are not installed'
-		if ($node->psql('postgres', 'CREATE EXTENSION stepadv_import CASCADE'))[2] =~ /control file|is not available/i;
+		if ($node->psql('postgres', $is_tried ? "BEGIN; $create; ROLLBACK" : $create))[2] =~ /control file|is not available/i;
 	$dir = File::Spec->rel2abs($node->basedir);
 	return $node;
 }
 
 sub directory { return $dir; }
+sub script { return $script; }
 
 sub write_file
 {

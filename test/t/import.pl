@@ -2,67 +2,17 @@
 use strict;
 use warnings;
 use Cwd;
-use File::Find;
 use FindBin;
 use lib $FindBin::Bin;
-use File::Spec;
-use PostgreSQL::Test::Cluster;
+use Importing;
 use PostgreSQL::Test::Utils;
 use Session;
 use Test::More;
 
-# Installed with the extension: in the stage here, or where the server has it.
-our $script;
-my ($bindir) = run_command([ 'pg_config', '--bindir' ]);
-find(
-	{   wanted => sub { $script //= $File::Find::name if $_ eq 'stepadv-import' && -f $_ },
-		no_chdir => 0
-	},
-	grep { -d } 'stage', $bindir);
-BAIL_OUT('stepadv-import is not installed') if !$script;
-$script = "$ENV{PWD}/$script" if $script && $script !~ m{^/} && -e "$ENV{PWD}/$script";
-
-my $node = PostgreSQL::Test::Cluster->new('import');
-# Rollouts are UTF-8, whatever the tester's locale.
-$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-$node->start;
-# Asked in this way since pg_available_extensions does not look into a stage.
-plan skip_all => 'the importers are not installed'
-	if ($node->psql('postgres', 'BEGIN; CREATE EXTENSION stepadv_import CASCADE; ROLLBACK'))[2] =~ /control file|is not available/i;
+my $node = begin_importing('import', 1);
+my $script = script();
 my $here = Cwd::getcwd();
-my $dir = File::Spec->rel2abs($node->basedir);
-
-sub write_file
-{
-	my ($name, $content) = @_;
-	my $path = '';
-	foreach my $part (split m{/}, "$dir/$name" =~ s{/[^/]*$}{}r)
-	{
-		$path .= "$part/";
-		mkdir $path unless -d $path;
-	}
-	open my $fh, '>:raw', "$dir/$name" or die "$name: $!";
-	print $fh $content;
-	close $fh;
-	return "$dir/$name";
-}
-
-# Returns exit status, output, errors.
-sub import_files
-{
-	my ($schema, @arguments) = @_;
-	my ($out, $err) = ('', '');
-	IPC::Run::run([ $script, '-d', $node->connstr('postgres'), '-s', $schema, @arguments ], '>', \$out, '2>', \$err);
-	return ($? >> 8, $out, $err);
-}
-
-sub count_of
-{
-	my ($out, $name) = @_;
-	return $out =~ /^\Q$name\E:?\s+(\d+)$/m ? $1 : undef;
-}
-
-sub value { return $node->safe_psql('postgres', $_[0]); }
+my $dir = directory();
 
 sub chat
 {
@@ -363,11 +313,9 @@ write_file('opt/y.json', '{"e": [{"t": 1, "s": [{"a": "x"}, {"a": "y"}]}]}');
 is($status . ' ' . count_of($out, 'steps_added'), '0 2', 'paths') or diag($err);
 ($status, $out, $err) = import_files('sub', '-f', 'swe_agent', "$dir/all");
 like($out, qr/^3 files, 0 left out$/m, 'of a directory only what has the endings of the format');
-{
-	symlink $script, "$dir/program" or die $!;
-	local $script = "$dir/program";
-	is((import_files('linked', '-q', "$dir/first"))[0], 0, 'by a link from another folder');
-}
+symlink $script, "$dir/program" or die $!;
+IPC::Run::run([ "$dir/program", '-d', $node->connstr('postgres'), '-s', 'linked', '-q', "$dir/first" ], '>', \$out, '2>', \$err);
+is($? >> 8, 0, 'by a link from another folder');
 is((import_files('none'))[0], 2, 'no file: usage');
 is((import_files('none', '-f', 'csv', $dir))[0], 2, 'unknown format');
 is((import_files('none', '-a', '1; DROP', $dir))[0], 2, 'a score that is none');

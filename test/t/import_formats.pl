@@ -2,36 +2,16 @@
 # is what an independent count of the files says.
 use strict;
 use warnings;
-use Cwd;
-use File::Find;
 use FindBin;
+use lib $FindBin::Bin;
+use Importing;
 use JSON::PP;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our $script;
-my ($bindir) = run_command([ 'pg_config', '--bindir' ]);
-find({ wanted => sub { $script //= $File::Find::name if $_ eq 'stepadv-import' && -f $_ } }, grep { -d } 'stage', $bindir);
-BAIL_OUT('stepadv-import is not installed') if !$script;
-$script = "$ENV{PWD}/$script" if $script !~ m{^/};
 my $data = "$FindBin::Bin/../data/import";
 
-my $node = PostgreSQL::Test::Cluster->new('import_formats');
-$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-$node->start;
-plan skip_all => 'the importers are not installed'
-	if ($node->psql('postgres', 'CREATE EXTENSION stepadv_import CASCADE'))[2] =~ /control file|is not available/i;
-
-sub import_files
-{
-	my ($schema, @arguments) = @_;
-	my ($out, $err) = ('', '');
-	IPC::Run::run([ $script, '-d', $node->connstr('postgres'), '-s', $schema, @arguments ], '>', \$out, '2>', \$err);
-	return ($? >> 8, $out, $err);
-}
-
-sub value { return $node->safe_psql('postgres', $_[0]); }
+my $node = begin_importing('import_formats');
 
 sub documents
 {
@@ -131,7 +111,7 @@ is(value(q(SELECT string_agg(concat_ws(' ', r.outcome, r.success, r.metadata ->>
 SKIP:
 {
 	skip 'no zip and unzip', 2 if system('command -v zip unzip >/dev/null 2>&1') != 0;
-	my $dir = File::Spec->rel2abs($node->basedir) . '/eval';
+	my $dir = directory() . '/eval';
 	mkdir $_ or die $! foreach $dir, "$dir/samples";
 	my ($log) = documents('inspect/rooms.json');
 	my $samples = delete $log->{samples};

@@ -3,36 +3,16 @@
 # files and values by hand.
 use strict;
 use warnings;
-use Cwd;
-use File::Find;
 use FindBin;
+use lib $FindBin::Bin;
+use Importing;
 use JSON::PP;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our $script;
-my ($bindir) = run_command([ 'pg_config', '--bindir' ]);
-find({ wanted => sub { $script //= $File::Find::name if $_ eq 'stepadv-import' && -f $_ } }, grep { -d } 'stage', $bindir);
-BAIL_OUT('stepadv-import is not installed') if !$script;
-$script = "$ENV{PWD}/$script" if $script !~ m{^/};
 my $data = "$FindBin::Bin/../data/import";
 
-my $node = PostgreSQL::Test::Cluster->new('import_spans');
-$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-$node->start;
-plan skip_all => 'the importers are not installed'
-	if ($node->psql('postgres', 'CREATE EXTENSION stepadv_import CASCADE'))[2] =~ /control file|is not available/i;
-
-sub import_files
-{
-	my ($schema, @arguments) = @_;
-	my ($out, $err) = ('', '');
-	IPC::Run::run([ $script, '-d', $node->connstr('postgres'), '-s', $schema, @arguments ], '>', \$out, '2>', \$err);
-	return ($? >> 8, $out, $err);
-}
-
-sub value { return $node->safe_psql('postgres', $_[0]); }
+my $node = begin_importing('import_spans');
 
 # All steps of a schema's rollouts, in one line each.
 sub steps
