@@ -20,15 +20,15 @@ plan skip_all => $lacking if $lacking;
 my $by_triggers = 'values are kept by triggers, which a distributed table cannot have: how => compare or watermark (citus_upkeep.pl)';
 my %refused = (
 	'docs/dashboards.md' => {
-		3 => { says => ['cannot maintain groups of rl.rollouts by triggers: it is a distributed table'], because => $by_triggers },
-		5 => { says => ['cannot push down this subquery'], because => 'OFFSET is not taken in a subquery that refers to another relation', but => [ ' OFFSET 0)', ')' ] },
+		3 => { says => ['cannot maintain groups of board.rollouts by triggers: it is a distributed table'], because => $by_triggers },
+		6 => { says => ['cannot push down this subquery'], because => 'OFFSET is not taken in a subquery that refers to another relation', but => [ ' OFFSET 0)', ')' ] },
 	},
 	'docs/pool.md' => {
-		1 => { says => [ 'cannot make a pool of groups of rl.rollout_rows: it is a distributed table', 'relation "rl.steps_ready" does not exist at character 92' ],
+		1 => { says => [ 'cannot make a pool of groups of pool.rollout_rows: it is a distributed table', 'relation "pool.steps_ready" does not exist at character 92' ],
 			because => 'groups are claimed by locks of their rows, in one place', needed_by => [ 2 .. 5 ] },
 	},
 	'docs/trainer.md' => {
-		4 => { says => [ 'cannot make a pool of groups of rl.rollout_rows: it is a distributed table', 'cannot maintain groups of rl.rollouts by triggers: it is a distributed table' ], because => $by_triggers },
+		4 => { says => [ 'cannot make a pool of groups of train.rollout_rows: it is a distributed table', 'cannot maintain groups of train.rollouts by triggers: it is a distributed table' ], because => $by_triggers },
 	},
 	'docs/turns.md' => {
 		17 => { says => ['could not run distributed query with GROUPING SETS, CUBE, or ROLLUP'], because => 'Citus has none over several shards' },

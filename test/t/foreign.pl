@@ -155,7 +155,7 @@ $node->safe_psql('postgres', q{
 		line text;
 	BEGIN
 		FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || format(CASE WHEN f.prokind = 'a' THEN 'SELECT by_group, %s FROM anything GROUP BY by_group' WHEN f.prokind = 'w' THEN 'SELECT %s OVER (PARTITION BY by_group) FROM anything'
-			WHEN f.proretset THEN 'SELECT count(*) FROM anything, LATERAL %s' ELSE 'SELECT by_group FROM anything WHERE %s IS NOT NULL' END, called(f))
+			WHEN f.proretset THEN 'SELECT count(*) FROM anything, LATERAL %s' || CASE WHEN f.prorettype = 'record'::regtype AND f.proallargtypes IS NULL THEN ' AS (c text)' ELSE '' END ELSE 'SELECT by_group FROM anything WHERE %s IS NOT NULL' END, called(f))
 		LOOP
 			IF line ~ 'Remote SQL' AND position(format('stepadv.%I(', f.proname) IN line) > 0 THEN
 				RETURN 'there';
