@@ -30,9 +30,6 @@ my %refused = (
 	'docs/trainer.md' => {
 		4 => { says => [ 'cannot make a pool of groups of train.rollout_rows: it is a distributed table', 'cannot maintain groups of train.rollouts by triggers: it is a distributed table' ], because => $by_triggers },
 	},
-	'docs/turns.md' => {
-		17 => { says => ['could not run distributed query with GROUPING SETS, CUBE, or ROLLUP'], because => 'Citus has none over several shards' },
-	},
 	'docs/upkeep.md' => {
 		1 => { says => ['cannot maintain groups of public.my_steps by triggers: it is a distributed table'], because => $by_triggers, needed_by => [ 2 .. 6 ] },
 	},
