@@ -12,6 +12,7 @@ use MIME::Base64;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 use FindBin;
 use lib $FindBin::Bin;
@@ -562,7 +563,15 @@ SKIP:
 	is($browser->evaluate('location.hash'), $first_step, 'j: the first step');
 	$browser->press($_) foreach 'j', 'j', 'k';
 	is($browser->evaluate('location.hash'), $second_step, 'and k back');
-	is($browser->evaluate('document.querySelector("a.s.here").hash'), $second_step, 'which its strip shows');
+	# The strip follows when the page is told of the new hash, which is later.
+	my $here;
+	for (1 .. 100)
+	{
+		$here = $browser->evaluate('document.querySelector("a.s.here").hash');
+		last if $here eq $second_step;
+		usleep(100_000);
+	}
+	is($here, $second_step, 'which its strip shows');
 	cmp_ok($browser->evaluate('document.querySelector("article:target").getBoundingClientRect().top - document.querySelector("nav").getBoundingClientRect().bottom'), '>=', 0, 'and the header does not cover');
 	$browser->evaluate('scrollTo(0, 2000)');
 	is($browser->evaluate('document.querySelector("nav").getBoundingClientRect().top'), 0, 'the header stays');
