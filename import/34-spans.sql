@@ -404,7 +404,7 @@ BEGIN
 	END IF;
 EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
 	GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
-	problem := left(problem || coalesce(' (' || nullif(detail, '') || ')', ''), 300);
+	problem := stepadv_internal.import_words_of_error(SQLSTATE, problem, detail);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_line_spans(text, text, boolean) IS 'part of import_rollouts: the spans of a line of a file, or why there is none';

@@ -86,22 +86,7 @@ CREATE FUNCTION stepadv_internal.import_override(rollouts jsonb[], paths jsonb, 
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	known CONSTANT text[] := '{group_id,task_id,run_id,rollout_id,outcome,success,truncated,policy_version,policy_step,model,channel,curation,started_at,ended_at,tags}';
-	given record;
 BEGIN
-	IF jsonb_typeof(paths) IS DISTINCT FROM 'object' THEN
-		RAISE EXCEPTION 'paths must be an object' USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"task_id": "$.meta.attributes.\"my.task\""}.';
-	END IF;
-	FOR given IN SELECT e.key, jsonb_typeof(e.value) AS type FROM jsonb_each(paths) e LOOP
-		IF given.key <> ALL (known) THEN
-			RAISE EXCEPTION 'paths has the key %, which says nothing of a rollout', quote_ident(given.key)
-				USING ERRCODE = 'invalid_parameter_value', HINT = format('Beside a format there are: %s.', array_to_string(known, ', '));
-		ELSIF given.type <> 'string' THEN
-			RAISE EXCEPTION 'the path of % must be a string, not %', given.key, given.type USING ERRCODE = 'invalid_parameter_value';
-		END IF;
-		PERFORM (paths ->> given.key)::jsonpath;
-	END LOOP;
 	RETURN ARRAY(
 		SELECT CASE WHEN r.v ? 'problem' OR NOT r.v ?| '{task_id,group_id}' THEN r.v ELSE
 			-- Who names one of task and group means what the rollouts are compared in.
@@ -113,7 +98,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_override(jsonb[], jsonb, text, bigint) IS
-'part of import_rollouts: rollouts of a format with what paths find in them in place of what the format says; error where paths has a key that is not of a rollout';
+'part of import_rollouts: rollouts of a format with what paths find in them in place of what the format says; paths as import_given_paths gives them';
 
 CREATE FUNCTION stepadv_internal.import_is_plain(rollout jsonb) RETURNS boolean
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -249,11 +234,24 @@ CREATE FUNCTION stepadv_internal.import_given_paths(format text, paths jsonb) RE
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	known CONSTANT text[] := ARRAY(SELECT n.name FROM stepadv_internal.import_path_names() n WHERE n.place = 'rollout' AND n.name NOT IN ('steps', 'meta'));
+	given record;
 BEGIN
 	IF import_given_paths.paths IS NULL OR coalesce(import_given_paths.format, 'paths') = 'paths' THEN
 		RETURN stepadv_internal.import_path_specs(import_given_paths.paths);
+	ELSIF jsonb_typeof(import_given_paths.paths) <> 'object' THEN
+		RAISE EXCEPTION 'paths must be an object' USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"task_id": "$.meta.attributes.\"my.task\""}.';
 	END IF;
-	PERFORM stepadv_internal.import_override('{}'::jsonb[], import_given_paths.paths, NULL::text, NULL::bigint);
+	FOR given IN SELECT e.key, e.value, jsonb_typeof(e.value) AS type FROM jsonb_each(import_given_paths.paths) e LOOP
+		IF given.key <> ALL (known) THEN
+			RAISE EXCEPTION 'paths has the key %, which says nothing of a rollout', quote_ident(given.key)
+				USING ERRCODE = 'invalid_parameter_value', HINT = format('Beside a format there are: %s.', array_to_string(known, ', '));
+		ELSIF given.type <> 'string' THEN
+			RAISE EXCEPTION 'the path of % must be a string, not %', given.key, given.type USING ERRCODE = 'invalid_parameter_value';
+		END IF;
+		PERFORM stepadv_internal.import_path_spec(given.key, given.value);
+	END LOOP;
 	RETURN import_given_paths.paths;
 END
 $$;
