@@ -60,7 +60,7 @@ credit-history:
 fuzz:
 	@bash test/fuzz/run.sh
 
-# How a release is made: docs/releasing.md.
+# How a release is made: docs/releases.md.
 freeze:
 	@sh sql/release.sh freeze
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# make freeze; make begin VERSION=…: how a release is made, docs/releasing.md.
+# make freeze; make begin VERSION=…: how a release is made, docs/releases.md.
 #
 #   freeze          writes the present version's install scripts to releases/, and
 #                   "stable" into META.json
