@@ -22,6 +22,7 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
+#include "success/binomial.h"
 #include "success/majority.h"
 
 /* So many take some milliseconds; of more than that another way is the shorter one. */
@@ -35,42 +36,6 @@ typedef struct Draws
 	double	   *probability;
 	double	   *rightness;		/* times how right the t are together */
 } Draws;
-
-/* P(x) of a binomial distribution of m trials, x from 0 to m: from the mode outwards, and divided by their sum, so nothing is lost. */
-void
-binomial_probabilities(int64 m, double p, int64 last, double *probability)
-{
-	int64		mode = Min((int64) floor((m + 1) * p), m);
-	double		odds = p / (1 - p);
-	double		sum = 1;
-	double		term = 1;
-
-	for (int64 x = 0; x <= last; x++)
-		probability[x] = 0;
-	if (mode <= last)
-		probability[mode] = 1;
-	for (int64 x = mode; x > 0 && term > 0; x--)
-	{
-		term *= (double) x / ((double) (m - x + 1) * odds);
-		if ((x & 0xFFFF) == 0)
-			CHECK_FOR_INTERRUPTS();
-		sum += term;
-		if (x - 1 <= last)
-			probability[x - 1] = term;
-	}
-	term = 1;
-	for (int64 x = mode; x < m && term > 0; x++)
-	{
-		term *= (double) (m - x) * odds / (double) (x + 1);
-		if ((x & 0xFFFF) == 0)
-			CHECK_FOR_INTERRUPTS();
-		sum += term;
-		if (x + 1 <= last)
-			probability[x + 1] = term;
-	}
-	for (int64 x = 0; x <= last; x++)
-		probability[x] /= sum;
-}
 
 /* One answer more, of which x are drawn with probability of[x], up to v of them. */
 static void

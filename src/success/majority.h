@@ -24,7 +24,4 @@ extern double majority_right(const Answer *answers, int64 n_answers, int64 n_sil
 /* The same of answers by votes, ascending, in a time that grows with little more than k times the numbers of votes there are, to about 1e-12. */
 extern double majority_right_on_circle(const Answer *answers, int64 n_answers, int64 n_silent, int32 k);
 
-/* How probable it is that x of m rollouts are drawn, each with probability p, for x from 0 to last. */
-extern void binomial_probabilities(int64 m, double p, int64 last, double *probability);
-
 #endif							/* STEPADV_SUCCESS_MAJORITY_H */

@@ -26,6 +26,7 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
+#include "success/binomial.h"
 #include "success/majority.h"
 
 /* Terms of a sum of probabilities that do not matter. */

@@ -7,15 +7,11 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/guc.h"
-#include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 #include "arrays.h"
 #include "compat.h"
@@ -23,18 +19,11 @@
 #include "upkeep/fold.h"
 #include "upkeep/parts.h"
 #include "upkeep/rights.h"
+#include "upkeep/whole.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fold_groups);
 
-/*
- * Of so many changed groups, and if they are this part of all, or of what is kept of
- * all by its size, a refresh folds everything: one scan of the tables instead of so
- * many.  To fold a group through the index was measured to take between once and
- * twice as long as its part of a fold of all of them.  The sizes are looked at only
- * where that is little work beside folding the groups.
- */
-#define MANY_GROUPS 100
-#define LARGE_PART 0.45
+/* Of fewer changed groups than this part of all, their size is not looked at. */
 #define PART_TO_LOOK_AT 0.05
 
 /* ----------
@@ -114,12 +103,6 @@ fold_these(Kept *kept, SPITupleTable *groups, bool with_signs, bool have_grown, 
 	pfree(await_steps);
 }
 
-void
-allow_sequential_scans(Kept *kept, bool allow)
-{
-	(void) set_config_option("enable_seqscan", allow || !kept->by_index ? "on" : "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-}
-
 typedef struct WholeFold
 {
 	Kept	   *kept;
@@ -132,29 +115,6 @@ attempt_all(void *argument)
 	WholeFold  *attempt = argument;
 
 	attempt->n = kept_execute_once(attempt->kept, KEPT_FOLD_ALL);
-}
-
-void
-telling_rows(const Kept *kept, void (*fold) (void *argument), void *argument, const char *units, bool is_asked)
-{
-	LongWork	work;
-
-	if (!is_asked)
-	{
-		fold(argument);
-		return;
-	}
-	begin_long_work(&work, "read", units, kept_source(kept), "about ", 0);
-	rows_read_for = &work;
-	PG_TRY();
-	{
-		fold(argument);
-	}
-	PG_FINALLY();
-	{
-		rows_read_for = NULL;
-	}
-	PG_END_TRY();
 }
 
 uint64
@@ -178,27 +138,6 @@ fold_all(Kept *kept, bool is_asked)
 	keep_all_parts(kept, true, is_asked, attempt.n);
 	allow_sequential_scans(kept, false);
 	return attempt.n;
-}
-
-/* How many groups are kept, as far as statistics say. */
-static double
-number_of_groups(const Kept *kept)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(kept->folded));
-	double		n = -1;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		n = ((Form_pg_class) GETSTRUCT(tuple))->reltuples;
-		ReleaseSysCache(tuple);
-	}
-	return n;
-}
-
-bool
-are_most(const Kept *kept, uint64 n)
-{
-	return n >= MANY_GROUPS && number_of_groups(kept) >= 0 && n >= LARGE_PART * number_of_groups(kept);
 }
 
 /* What part these are of the kept values, by size; as far as they have been kept. */

@@ -25,13 +25,4 @@ extern uint64 fold_all(Kept *kept, bool is_asked);
  */
 extern uint64 fold_waiting(Kept *kept, bool is_asked);
 
-/* Whether tables may be read as a whole where an index leads to groups. */
-extern void allow_sequential_scans(Kept *kept, bool allow);
-
-/* A statement that reads all rows; what of them is read is told, if somebody waits for that. */
-extern void telling_rows(const Kept *kept, void (*fold) (void *argument), void *argument, const char *units, bool is_asked);
-
-/* Whether to fold all groups is cheaper than so many of them one by one. */
-extern bool are_most(const Kept *kept, uint64 n);
-
 #endif							/* STEPADV_FOLD_H */

@@ -29,14 +29,13 @@
 #include "optimizer/cost.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/queryenvironment.h"
 #include "utils/resowner.h"
 #include "utils/tuplestore.h"
 
 #include "compat.h"
-#include "upkeep/fold.h"
 #include "upkeep/parts.h"
+#include "upkeep/whole.h"
 
 /* What of groups is to be kept. */
 #define OVER_TIME	0x1

@@ -25,6 +25,7 @@
 
 #include "compat.h"
 #include "long_work.h"
+#include "plan/fold/entries.h"
 #include "plan/fold/group.h"
 #include "plan/fold/group_fold.h"
 #include "plan/fold/methods.h"

@@ -19,11 +19,11 @@
 #include "compat.h"
 #include "group/codec.h"
 #include "group/collected_rows.h"
+#include "plan/fold/entries.h"
 #include "plan/fold/group.h"
 #include "plan/fold/parts.h"
 #include "plan/fold/records.h"
 #include "plan/fold/scattered.h"
-#include "plan/fold/table.h"
 
 /* A group of the part that is being folded. */
 typedef struct PartGroup
