@@ -119,6 +119,30 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_begin() IS 'part of stepadv-import: makes pg_temp.stepadv_told, so that import_one tells what the rollouts have';
 
+-- Once behind all files.  Where what came is little of what is there the server itself
+-- looks at it, when it is more; texts and documents are read as a whole for nothing,
+-- since no plan depends on what they say.  (What autovacuum is at is left to it.)
+CREATE FUNCTION stepadv_internal.import_analyze(schema text, steps_added bigint) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	command text;
+BEGIN
+	IF steps_added * 10 < (SELECT c.reltuples FROM pg_class c WHERE c.oid = to_regclass(format('%I.steps', schema))) THEN
+		RETURN;
+	END IF;
+	SELECT string_agg(t.columns, ', ' ORDER BY t.number) INTO command FROM (
+		SELECT w.number, format('%I.%I (%s)', import_analyze.schema, w.name, string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)) AS columns
+		FROM unnest('{rollouts,steps}'::text[]) WITH ORDINALITY w(name, number)
+		JOIN pg_attribute a ON a.attrelid = to_regclass(format('%I.%I', import_analyze.schema, w.name)) AND a.attnum > 0 AND NOT a.attisdropped
+		WHERE a.attlen > 0 OR a.attname IN ('tool', 'channel', 'curation') OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND a.attnum = ANY (i.indkey))
+		GROUP BY w.number, w.name) t;
+	EXECUTE 'ANALYZE (SKIP_LOCKED) ' || command;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_analyze(text, bigint) IS 'part of stepadv-import: after so many steps came, statistics of the canonical tables, as far as plans look at them; none where that is less than a tenth of the steps';
+
 -- What the first document has at its top, for the line that says why it cannot be used.
 CREATE FUNCTION stepadv_internal.import_top(lines regclass, is_latin1 boolean) RETURNS text
 LANGUAGE plpgsql

@@ -34,6 +34,8 @@ case ",${SANITIZE:-}," in
 		;;
 esac
 
+# PostgreSQL's makefiles make their headers first where nothing else has called them.
+unset MAKELEVEL MAKEFLAGS MFLAGS
 build=$(mktemp -d "${TMPDIR:-/tmp}/stepadv-server.XXXXXX")
 trap 'rm -rf "$build"' EXIT
 trap 'exit 130' INT
