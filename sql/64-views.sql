@@ -40,6 +40,22 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.same_group(text, regclass, text, regclass, integer) IS 'the condition that rows of two relations of an attachment are of one group, by the equality of the columns'' types';
 
+-- The same in other words, beside it.  Where a query names a group the planner gives that to
+-- both sides instead of the join: from 16 on no condition is left then that says that a
+-- group's row has at most one partner, and a join that nobody asked for is made.
+CREATE FUNCTION stepadv_internal.same_group_still(one text, one_view regclass, other text, other_view regclass, number integer) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		SELECT string_agg(format('%1$s.%2$I %3$s CASE WHEN %4$s.%5$I IS NOT DISTINCT FROM NULL THEN NULL ELSE %4$s.%5$I END', one, o.attname, stepadv_internal.equality_operator(o.atttypid), other, t.attname), ' AND ' ORDER BY o.attnum)
+		FROM pg_attribute o JOIN pg_attribute t ON t.attrelid = other_view AND t.attnum = o.attnum
+		WHERE o.attrelid = one_view AND o.attnum BETWEEN 1 AND number);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.same_group_still(text, regclass, text, regclass, integer) IS 'the condition of same_group in words that the planner does not take for it';
+
 -- The same where both call their columns by the same names.
 CREATE FUNCTION stepadv_internal.same_columns(one text, other text, names text[], types_of regclass) RETURNS text
 LANGUAGE sql STABLE
@@ -290,8 +306,9 @@ BEGIN
 			format(' LEFT JOIN LATERAL (SELECT DISTINCT ON (%s) s.* FROM %s s WHERE %s) %s ON %s', stepadv_internal.list(keys, 's.%1$I'::text, ', '::text), stepadv_internal.relation_name(view),
 				stepadv_internal.same_group('s'::text, view, 'g'::text, (a).rows, (a).n_group_columns), alias, c.same_key)
 			WHEN stepadv_internal.is_foreign(view, (a).n_group_columns) THEN
-			format(' LEFT JOIN (SELECT DISTINCT ON (%s) s.* FROM %s s) %s ON %s AND %s', stepadv_internal.list(stepadv_internal.group_columns(view, (a).n_group_columns) || keys, 's.%1$I'::text, ', '::text),
-				stepadv_internal.relation_name(view), alias, stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns), c.same_key)
+			format(' LEFT JOIN (SELECT DISTINCT ON (%s) s.* FROM %s s) %s ON %s AND %s AND %s', stepadv_internal.list(stepadv_internal.group_columns(view, (a).n_group_columns) || keys, 's.%1$I'::text, ', '::text),
+				stepadv_internal.relation_name(view), alias, stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns),
+				stepadv_internal.same_group_still(alias, view, 'g'::text, (a).rows, (a).n_group_columns), c.same_key)
 			ELSE format(' LEFT JOIN %s %s ON %s AND %s', stepadv_internal.relation_name(view), alias,
 				stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns), c.same_key) END
 		FROM (SELECT string_agg(format('%s.%I OPERATOR(pg_catalog.=) %s', alias, k.key, k.target), ' AND ' ORDER BY k.i)
