@@ -913,32 +913,50 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.load_known(text, text, text, boolean, text, text, bigint, boolean) IS
 'part of load_rollouts: looks for what the schema''s tables have of pg_temp.stepadv_parsed, reports problems and writes rollouts; overtaken: nothing has been done, as another load has written some of the same rollouts meanwhile';
 
--- What somebody who asked (with a table pg_temp.stepadv_told) is told of the rollouts
--- that have just been loaded, or were there.
+-- What somebody who asked (with a table pg_temp.stepadv_told) is told of rollouts, a row
+-- each in pg_temp.stepadv_now: of what was told before, in another file of the connection,
+-- what is new.
+CREATE FUNCTION stepadv_internal.load_tell_rollouts() RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	INSERT INTO pg_temp.stepadv_told (rollouts, judged, timed, of_version, first_at, last_at, steps, with_action, with_state, with_tokens)
+	SELECT count(*) - count(s.rollout), sum(n.judged - coalesce(s.judged, 0)), sum(n.timed - coalesce(s.timed, 0)), sum(n.of_version - coalesce(s.of_version, 0)), min(n.first_at), max(n.last_at),
+		sum(n.steps - coalesce(s.steps, 0)), sum(n.with_action - coalesce(s.with_action, 0)), sum(n.with_state - coalesce(s.with_state, 0)), sum(n.with_tokens - coalesce(s.with_tokens, 0))
+	FROM pg_temp.stepadv_now n LEFT JOIN pg_temp.stepadv_seen s ON s.rollout = n.rollout;
+	DELETE FROM pg_temp.stepadv_seen s USING pg_temp.stepadv_now n WHERE s.rollout = n.rollout;
+	INSERT INTO pg_temp.stepadv_seen SELECT n.rollout, n.judged, n.timed, n.of_version, n.steps, n.with_action, n.with_state, n.with_tokens FROM pg_temp.stepadv_now n;
+	DROP TABLE pg_temp.stepadv_now;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_tell_rollouts() IS
+'part of load_rollouts: adds to pg_temp.stepadv_told what pg_temp.stepadv_now has of rollouts and pg_temp.stepadv_seen had not, and keeps it there';
+
+-- What the tables have of the rollouts that have just been loaded, or were there.
 CREATE FUNCTION stepadv_internal.load_tell(schema text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	same_rollout CONSTANT text := stepadv_internal.load_key_list(load_tell.schema, 'r.%1$s = p.k%2$s'::text, ' AND '::text) || ' AND r.rollout_id = p.rollout_id';
 BEGIN
 	IF to_regclass('pg_temp.stepadv_told') IS NULL THEN
 		RETURN;
 	END IF;
 	EXECUTE format($q$
-		INSERT INTO pg_temp.stepadv_told (rollouts, judged, timed, of_version, first_at, last_at)
-		SELECT count(*), count(*) FILTER (WHERE r.outcome IS NOT NULL OR r.success IS NOT NULL), count(r.started_at), count(*) FILTER (WHERE p.policy_version <> ''),
-			min(r.started_at), max(coalesce(r.ended_at, r.started_at))
-		FROM pg_temp.stepadv_rollouts p JOIN %1$I.rollouts r ON %2$s
-		$q$, load_tell.schema, same_rollout);
-	EXECUTE format($q$
-		INSERT INTO pg_temp.stepadv_told (steps, with_action, with_state, with_tokens)
-		SELECT sum(s.steps), sum(s.with_action), sum(s.with_state), sum(s.with_tokens)
-		$q$ || CASE WHEN stepadv_internal.load_is_distributed(load_tell.schema) THEN 'FROM (%3$s FROM pg_temp.stepadv_rollouts p JOIN %1$I.steps r ON %2$s) s'
+		CREATE TEMP TABLE stepadv_now ON COMMIT DROP AS
+		SELECT hash_record_extended(ROW(%3$s, p.rollout_id), 0) AS rollout, (r.outcome IS NOT NULL OR r.success IS NOT NULL)::integer AS judged, (r.started_at IS NOT NULL)::integer AS timed,
+			(p.policy_version <> '')::integer AS of_version, r.started_at AS first_at, coalesce(r.ended_at, r.started_at) AS last_at,
+			coalesce(s.steps, 0) AS steps, coalesce(s.with_action, 0) AS with_action, coalesce(s.with_state, 0) AS with_state, coalesce(s.with_tokens, 0) AS with_tokens
+		FROM pg_temp.stepadv_rollouts p JOIN %1$I.rollouts r ON %2$s AND r.rollout_id = p.rollout_id
+		$q$ || CASE WHEN stepadv_internal.load_is_distributed(load_tell.schema) THEN 'LEFT JOIN (SELECT %4$s, r.rollout_id, %5$s FROM pg_temp.stepadv_rollouts p JOIN %1$I.steps r ON %2$s AND r.rollout_id = p.rollout_id GROUP BY %4$s, r.rollout_id) s ON %6$s AND s.rollout_id = p.rollout_id'
 			-- Rollout by rollout, by the primary key: a file costs what is in it, however large the table is.
 			-- (Without statistics another unique index seems as good, and has all steps of the task for each rollout.)
-			ELSE 'FROM pg_temp.stepadv_rollouts p CROSS JOIN LATERAL (%3$s FROM %1$I.steps r WHERE %2$s AND r.step_no >= -2147483648) s' END, load_tell.schema, same_rollout,
-		'SELECT count(*) AS steps, count(r.action) AS with_action, count(r.state) AS with_state, count(r.response_token_ids) AS with_tokens');
+			ELSE 'CROSS JOIN LATERAL (SELECT %5$s FROM %1$I.steps r WHERE %2$s AND r.rollout_id = p.rollout_id AND r.step_no >= -2147483648) s' END,
+		load_tell.schema, stepadv_internal.load_key_list(load_tell.schema, 'r.%1$s = p.k%2$s'::text, ' AND '::text),
+		stepadv_internal.load_key_list(load_tell.schema, 'p.k%2$s'::text, ', '::text), stepadv_internal.load_key_list(load_tell.schema, 'r.%1$s'::text, ', '::text),
+		'count(*) AS steps, count(r.action) AS with_action, count(r.state) AS with_state, count(r.response_token_ids) AS with_tokens',
+		stepadv_internal.load_key_list(load_tell.schema, 's.%1$s = p.k%2$s'::text, ' AND '::text));
+	PERFORM stepadv_internal.load_tell_rollouts();
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_tell(text) IS

@@ -27,6 +27,19 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_path_check(text, text) IS 'part of parse_by_paths: error where a text is no path of SQL/JSON, with the name of what it is the path of';
 
+CREATE FUNCTION stepadv_internal.import_match_check(name text, pattern text) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM regexp_match('', import_match_check.pattern);
+EXCEPTION WHEN invalid_regular_expression THEN
+	RAISE EXCEPTION 'match of the path of %, %, is no regular expression: %', import_match_check.name, import_match_check.pattern, SQLERRM
+		USING ERRCODE = SQLSTATE, HINT = 'What its first group in parentheses matches is taken, else all that it matches; in JSON a backslash stands twice, as in "step_([0-9]+)\\.json$".';
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_match_check(text, text) IS 'part of parse_by_paths: error where a text is no regular expression, with the name of what it is for';
+
 -- What the user says of one thing, as an object.
 CREATE FUNCTION stepadv_internal.import_path_spec(name text, spec jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -42,17 +55,21 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	FOR part IN SELECT e.key, e.value, jsonb_typeof(e.value) AS type FROM jsonb_each(whole) e LOOP
-		IF part.key <> ALL (CASE WHEN of_list THEN '{path,fromjson}' ELSE '{path,fromjson,map,in,key,take}' END::text[]) THEN
+		IF part.key <> ALL (CASE WHEN of_list THEN '{path,fromjson}' ELSE '{path,fromjson,map,match,in,key,take}' END::text[]) THEN
 			RAISE EXCEPTION 'the path of % has the unknown key %', import_path_spec.name, quote_ident(part.key)
-				USING ERRCODE = 'invalid_parameter_value', HINT = CASE WHEN of_list THEN 'There are: path, fromjson.' ELSE 'There are: path, fromjson, map, in, key, take.' END;
+				USING ERRCODE = 'invalid_parameter_value', HINT = CASE WHEN of_list THEN 'There are: path, fromjson.' ELSE 'There are: path, fromjson, match, map, in, key, take.' END;
 		END IF;
 		CONTINUE WHEN part.key = 'map' AND part.type = 'object' OR part.key = 'fromjson' AND part.type = 'boolean';
 		IF part.type <> 'string' OR part.key = 'map' THEN
 			RAISE EXCEPTION '% of the path of % must be %, not %', part.key, import_path_spec.name,
-				CASE part.key WHEN 'map' THEN 'an object' WHEN 'fromjson' THEN 'true or a path' ELSE 'a path' END, part.type
+				CASE part.key WHEN 'map' THEN 'an object' WHEN 'fromjson' THEN 'true or a path' WHEN 'match' THEN 'a regular expression' ELSE 'a path' END, part.type
 				USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"path": "$.verdict", "map": {"pass": true, "fail": false}}, {"path": "$.call", "fromjson": "$.name"}, {"path": "$.id", "in": "$.results[*]", "key": "$.call_id", "take": "$.text"}.';
 		END IF;
-		PERFORM stepadv_internal.import_path_check(import_path_spec.name, part.value #>> '{}');
+		IF part.key = 'match' THEN
+			PERFORM stepadv_internal.import_match_check(import_path_spec.name, part.value #>> '{}');
+		ELSE
+			PERFORM stepadv_internal.import_path_check(import_path_spec.name, part.value #>> '{}');
+		END IF;
 	END LOOP;
 	IF (whole ? 'in') <> (whole ? 'key') OR whole ? 'take' AND NOT whole ? 'in' THEN
 		RAISE EXCEPTION 'the path of % must have in and key together', import_path_spec.name
@@ -62,7 +79,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_path_spec(text, jsonb) IS
-'part of parse_by_paths: what paths says of one thing (a path, or an object with path, fromjson, map, in, key and take) as an object with its name; error where it is none of these, or holds what is no path';
+'part of parse_by_paths: what paths says of one thing (a path, or an object with path, fromjson, match, map, in, key and take) as an object with its name; error where it is none of these, or holds what is no path';
 
 CREATE FUNCTION stepadv_internal.import_path_specs(paths jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -116,6 +133,20 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_path_json(jsonb) IS 'part of parse_by_paths: the JSON that a string holds, NULL where it is none, with what is to be told of it; other values as they are';
 
+-- A part of a text, such as the file's name; where a number is wanted, as one.
+CREATE FUNCTION stepadv_internal.import_path_match(words text, spec jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	part CONSTANT text := substring(import_path_match.words FROM import_path_match.spec ->> 'match');
+BEGIN
+	RETURN CASE WHEN import_path_match.spec ->> 'name' = ANY ('{step_no,turn,policy_step,outcome,reward,turn_reward,value,cost}'::text[]) AND NOT import_path_match.spec ? 'map' AND part ~ '^-?[0-9]{1,30}([.][0-9]{1,30})?$'
+		THEN to_jsonb(part::numeric) ELSE to_jsonb(part) END;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_path_match(text, jsonb) IS 'part of parse_by_paths: what match of a spec finds in a text: its first group in parentheses, else all of it; NULL: nothing';
+
 -- What a spec finds that is more than a path.
 CREATE FUNCTION stepadv_internal.import_path_value(item jsonb, spec jsonb, vars jsonb, joined jsonb, OUT value jsonb, OUT is_found boolean, OUT repaired text)
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -134,6 +165,10 @@ BEGIN
 			value := jsonb_path_query_first(value, (spec ->> 'fromjson')::jsonpath, vars, true);
 			is_found := value IS NOT NULL;
 		END IF;
+	END IF;
+	IF spec ? 'match' AND value <> 'null' THEN
+		value := stepadv_internal.import_path_match(value #>> '{}', spec);
+		is_found := value IS NOT NULL;
 	END IF;
 	IF spec ? 'map' AND value <> 'null' THEN
 		value := spec -> 'map' -> (value #>> '{}');
@@ -355,7 +390,7 @@ DECLARE
 BEGIN
 	SELECT coalesce(array_agg(s.v ->> 'name') FILTER (WHERE s.is_plain), '{}'), coalesce(array_agg((s.v ->> 'path')::jsonpath) FILTER (WHERE s.is_plain), '{}'), coalesce(array_agg(s.v) FILTER (WHERE NOT s.is_plain), '{}'), array_agg(s.v ->> 'name')
 	INTO names, paths, others, lacks
-	FROM (SELECT e.v, NOT e.v ?| '{fromjson,map,in}'::text[] AS is_plain FROM jsonb_array_elements(import_path_steps.specs -> 'step') e(v)) s;
+	FROM (SELECT e.v, NOT e.v ?| '{fromjson,match,map,in}'::text[] AS is_plain FROM jsonb_array_elements(import_path_steps.specs -> 'step') e(v)) s;
 	steps := '{}';
 	import_path_steps.repaired := '{}';
 	FOR step IN SELECT i.v FROM stepadv_internal.import_path_items(import_path_steps.item, import_path_steps.specs #> '{steps,0}', '$.steps[*]'::text, import_path_steps.vars) i(v) LOOP
@@ -396,7 +431,7 @@ BEGIN
 	SELECT x.* INTO said
 	FROM (SELECT coalesce(array_agg(s.v ->> 'name') FILTER (WHERE s.is_plain), '{}') AS names, coalesce(array_agg((s.v ->> 'path')::jsonpath) FILTER (WHERE s.is_plain), '{}') AS paths,
 			coalesce(array_agg(s.v) FILTER (WHERE NOT s.is_plain), '{}') AS others
-		FROM (SELECT e.v, NOT e.v ?| '{fromjson,map,in}'::text[] AS is_plain FROM jsonb_array_elements(import_path_rollout.specs -> 'rollout') e(v)) s) p,
+		FROM (SELECT e.v, NOT e.v ?| '{fromjson,match,map,in}'::text[] AS is_plain FROM jsonb_array_elements(import_path_rollout.specs -> 'rollout') e(v)) s) p,
 		LATERAL stepadv_internal.import_path_item(import_path_rollout.item, p.names, p.paths, p.others, import_path_rollout.vars, joined) x;
 	IF NOT said.given ?| '{task_id,group_id}' THEN
 		RETURN jsonb_build_object('problem', stepadv_internal.import_path_unfound(import_path_rollout.item, import_path_rollout.specs,
@@ -420,7 +455,8 @@ LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	vars CONSTANT jsonb := jsonb_build_object('document', import_by_paths.document, 'source', import_by_paths.source, 'n', import_by_paths.n);
+	-- A part "." of the source is of those who make ids of it.
+	vars CONSTANT jsonb := jsonb_build_object('document', import_by_paths.document, 'source', replace(import_by_paths.source, '/./', '/'), 'n', import_by_paths.n);
 BEGIN
 	RETURN (
 		SELECT array_agg(stepadv_internal.import_path_rollout(i.v, import_by_paths.specs, vars) ORDER BY i.i)
@@ -438,7 +474,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_by_paths(jsonb, jsonb, text, bigint) IS
-'the rollouts of a JSON document by SQL/JSON paths: rollouts (default $) finds them, steps (default $.steps[*]) their steps, and a path for each key of docs/import.md what it is, relative to the rollout or the step; in place of a path an object with path and fromjson (the string found holds JSON: true, or a path in it), map (words to values), or in, key and take (the element of the rollout whose key is what path finds, and what of it); $document, $source and $n are known in paths; error where paths are none; one jsonb per rollout, whose repaired says of which paths there is nothing in it';
+'the rollouts of a JSON document by SQL/JSON paths: rollouts (default $) finds them, steps (default $.steps[*]) their steps, and a path for each key of docs/import.md what it is, relative to the rollout or the step; in place of a path an object with path and fromjson (the string found holds JSON: true, or a path in it), match (of the text found, what a regular expression matches), map (words to values), or in, key and take (the element of the rollout whose key is what path finds, and what of it); $document, $source and $n are known in paths; error where paths are none; one jsonb per rollout, whose repaired says of which paths there is nothing in it';
 
 -- ----------
 -- Paths that find nothing
@@ -487,6 +523,9 @@ BEGIN
 	END IF;
 	IF spec ? 'in' AND jsonb_path_query_first(item, path::jsonpath, import_path_unfound.vars, true) IS NOT NULL THEN
 		RETURN format('the path of %s, %s, finds nothing that stands in %s under %s', import_path_unfound.name, path, spec ->> 'in', spec ->> 'key');
+	END IF;
+	IF spec ? 'match' AND jsonb_path_query_first(item, path::jsonpath, import_path_unfound.vars, true) <> 'null' THEN
+		RETURN format('match of the path of %s, %s, finds nothing in "%s"', import_path_unfound.name, spec ->> 'match', left(jsonb_path_query_first(item, path::jsonpath, import_path_unfound.vars, true) #>> '{}', 200));
 	END IF;
 	IF jsonb_typeof(spec -> 'fromjson') = 'string' AND jsonb_path_query_first(item, path::jsonpath, import_path_unfound.vars, true) IS NOT NULL THEN
 		item := (SELECT j.content FROM stepadv_internal.import_path_json(jsonb_path_query_first(item, path::jsonpath, import_path_unfound.vars, true)) j);

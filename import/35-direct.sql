@@ -44,20 +44,24 @@ COMMENT ON FUNCTION stepadv_internal.load_direct_query(text, text) IS
 'part of load_rollouts: the statement that writes steps with write_lines or write_documents and makes pg_temp.stepadv_rollouts of their rollouts';
 
 -- As load_tell, of rollouts that have just been written as they are: nothing is read again.
-CREATE FUNCTION stepadv_internal.load_tell_written() RETURNS void
+CREATE FUNCTION stepadv_internal.load_tell_written(schema text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF to_regclass('pg_temp.stepadv_told') IS NOT NULL THEN
-		INSERT INTO pg_temp.stepadv_told (rollouts, judged, timed, of_version, first_at, last_at, steps, with_action, with_state, with_tokens)
-		SELECT count(*), count(*) FILTER (WHERE r.outcome IS NOT NULL OR r.success IS NOT NULL), count(r.started_at), count(*) FILTER (WHERE r.policy_version <> ''), min(r.started_at), max(coalesce(r.ended_at, r.started_at)),
-			sum(r.n_steps), sum(r.n_actions), sum(r.n_states), sum(r.n_tokens)
-		FROM pg_temp.stepadv_rollouts r;
+		EXECUTE format($q$
+			CREATE TEMP TABLE stepadv_now ON COMMIT DROP AS
+			SELECT hash_record_extended(ROW(%s, r.rollout_id), 0) AS rollout, (r.outcome IS NOT NULL OR r.success IS NOT NULL)::integer AS judged, (r.started_at IS NOT NULL)::integer AS timed,
+				(r.policy_version <> '')::integer AS of_version, r.started_at AS first_at, coalesce(r.ended_at, r.started_at) AS last_at,
+				r.n_steps AS steps, r.n_actions AS with_action, r.n_states AS with_state, r.n_tokens AS with_tokens
+			FROM pg_temp.stepadv_rollouts r
+			$q$, stepadv_internal.load_key_list(load_tell_written.schema, 'r.k%2$s'::text, ', '::text));
+		PERFORM stepadv_internal.load_tell_rollouts();
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.load_tell_written() IS
+COMMENT ON FUNCTION stepadv_internal.load_tell_written(text) IS
 'part of load_rollouts: adds to pg_temp.stepadv_told, if there is one, what write_lines or write_documents counted of the rollouts in pg_temp.stepadv_rollouts';
 
 CREATE FUNCTION stepadv_internal.load_directly(schema text, function text, query text, n_expected bigint, run_id text, policy_version text, policy_step bigint, is_latin1 boolean, group_prefix text, success_at float8,
@@ -97,7 +101,7 @@ BEGIN
 	IF waits THEN
 		PERFORM stepadv_internal.load_move_steps(load_directly.schema);
 	END IF;
-	PERFORM stepadv_internal.load_tell_written();
+	PERFORM stepadv_internal.load_tell_written(load_directly.schema);
 	DROP TABLE pg_temp.stepadv_rollouts;
 EXCEPTION WHEN OTHERS THEN
 	-- Whatever it was, the long way says it in the user's words, or finds nothing

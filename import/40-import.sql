@@ -335,7 +335,7 @@ DECLARE
 BEGIN
 	IF import_check.format <> ALL (formats) THEN
 		RAISE EXCEPTION 'unknown format: %', quote_literal(import_check.format)
-			USING ERRCODE = 'invalid_parameter_value', HINT = format('The formats: %s.', array_to_string(formats, ', '));
+			USING ERRCODE = 'invalid_parameter_value', HINT = concat('Perhaps you meant ' || quote_literal(stepadv_internal.nearest_name(formats, translate(import_check.format, '- ', '__'))) || '. ', format('The formats: %s.', array_to_string(formats, ', ')));
 	END IF;
 	IF import_check.format = 'paths' AND import_check.paths IS NULL THEN
 		RAISE EXCEPTION 'paths must be given with the format ''paths''' USING ERRCODE = 'invalid_parameter_value';
@@ -545,13 +545,14 @@ COMMENT ON FUNCTION stepadv_internal.import_lines(text) IS
 
 -- A path that finds nothing in any document is a mistake.  What rollouts tell of is
 -- "without", and the name, in the counts of what was repaired.
-CREATE FUNCTION stepadv_internal.import_path_report(documents regclass, kind text, is_latin1 boolean, specs jsonb, repaired jsonb, n_rollouts bigint, on_error text, INOUT problems jsonb, OUT told jsonb)
+CREATE FUNCTION stepadv_internal.import_path_report(documents regclass, kind text, has_source boolean, is_latin1 boolean, specs jsonb, repaired jsonb, n_rollouts bigint, on_error text, INOUT problems jsonb, OUT told jsonb)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	unfound record;
 	first text;
+	source text;
 	vars jsonb;
 	item jsonb;
 BEGIN
@@ -567,8 +568,9 @@ BEGIN
 			AND (n.place <> 'step' OR coalesce((import_path_report.repaired ->> 'without steps')::bigint, 0) < import_path_report.n_rollouts)
 	LOOP
 		IF vars IS NULL THEN
-			EXECUTE format('SELECT d.document::text FROM %s d WHERE btrim(d.document::text) <> %L ORDER BY d.n LIMIT 1', stepadv_internal.load_name(import_path_report.documents), '') INTO first;
-			vars := (SELECT jsonb_build_object('document', t.content) FROM stepadv_internal.json_of_text(first, import_path_report.is_latin1 AND import_path_report.kind = 'text') t);
+			EXECUTE format('SELECT d.document::text, %s FROM %s d WHERE btrim(d.document::text) <> %L ORDER BY d.n LIMIT 1', CASE WHEN import_path_report.has_source THEN 'd.source' ELSE 'NULL::text' END,
+				stepadv_internal.load_name(import_path_report.documents), '') INTO first, source;
+			vars := (SELECT jsonb_build_object('document', t.content, 'source', replace(source, '/./', '/')) FROM stepadv_internal.json_of_text(first, import_path_report.is_latin1 AND import_path_report.kind = 'text') t);
 			item := coalesce((SELECT i.v FROM stepadv_internal.import_path_items(vars -> 'document', import_path_report.specs #> '{rollouts,0}', '$'::text, vars) i(v) LIMIT 1), 'null');
 		END IF;
 		first := stepadv_internal.import_path_unfound(item, import_path_report.specs, unfound.name, vars);
@@ -580,7 +582,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.import_path_report(regclass, text, boolean, jsonb, jsonb, bigint, text, jsonb) IS
+COMMENT ON FUNCTION stepadv_internal.import_path_report(regclass, text, boolean, boolean, jsonb, jsonb, bigint, text, jsonb) IS
 'part of import_rollouts: the counts of what was repaired without those of paths that found nothing in a rollout (told); a path that found nothing in all rollouts is an error with on_error ''stop'', else warned of and added to the problems';
 
 CREATE FUNCTION @extschema@.import_rollouts(schema text, documents regclass, format text DEFAULT NULL, on_error text DEFAULT 'stop',
@@ -637,7 +639,7 @@ BEGIN
 			steps_added, import_rollouts.steps_repeated, contradictions, import_rollouts.nul_replaced, import_rollouts.dropped, import_rollouts.repaired, import_rollouts.problems;
 		DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_problems;
 		SELECT r.told, r.problems INTO import_rollouts.repaired, import_rollouts.problems
-		FROM stepadv_internal.import_path_report(import_rollouts.documents, kind, import_rollouts.is_latin1, specs, import_rollouts.repaired, direct.rollouts_added, import_rollouts.on_error, import_rollouts.problems) r;
+		FROM stepadv_internal.import_path_report(import_rollouts.documents, kind, has_source, import_rollouts.is_latin1, specs, import_rollouts.repaired, direct.rollouts_added, import_rollouts.on_error, import_rollouts.problems) r;
 		RETURN;
 	END IF;
 
@@ -657,7 +659,7 @@ BEGIN
 	INTO bad, import_rollouts.groups, rollouts_added, rollouts_updated, steps_added, import_rollouts.steps_repeated, contradictions, import_rollouts.problems, import_rollouts.rollouts_repeated
 	FROM stepadv_internal.load_parsed(import_rollouts.schema, import_rollouts.on_error, 'document'::text, true, import_rollouts.run_id, import_rollouts.policy_version, import_rollouts.policy_step, import_rollouts.replace) p;
 	SELECT r.told, r.problems INTO import_rollouts.repaired, import_rollouts.problems
-	FROM stepadv_internal.import_path_report(import_rollouts.documents, kind, import_rollouts.is_latin1, specs, import_rollouts.repaired, n_sound, import_rollouts.on_error, import_rollouts.problems) r;
+	FROM stepadv_internal.import_path_report(import_rollouts.documents, kind, has_source, import_rollouts.is_latin1, specs, import_rollouts.repaired, n_sound, import_rollouts.on_error, import_rollouts.problems) r;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.import_rollouts(text, regclass, text, text, jsonb, text, float8, boolean, text, text, bigint, boolean) IS

@@ -115,9 +115,10 @@ AS $$
 BEGIN
 	CREATE TEMP TABLE stepadv_told (rollouts bigint, judged bigint, timed bigint, of_version bigint, first_at timestamptz, last_at timestamptz,
 		steps bigint, with_action bigint, with_state bigint, with_tokens bigint) ON COMMIT DELETE ROWS;
+	CREATE TEMP TABLE stepadv_seen (rollout bigint PRIMARY KEY, judged integer, timed integer, of_version integer, steps bigint, with_action bigint, with_state bigint, with_tokens bigint);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.import_begin() IS 'part of stepadv-import: makes pg_temp.stepadv_told, so that import_one tells what the rollouts have';
+COMMENT ON FUNCTION stepadv_internal.import_begin() IS 'part of stepadv-import: makes pg_temp.stepadv_told, so that import_one tells what the rollouts have, and pg_temp.stepadv_seen, so that one whose steps lie in several files is told of once';
 
 -- Once behind all files.  Where what came is little of what is there the server itself
 -- looks at it, when it is more; texts and documents are read as a whole for nothing,

@@ -230,6 +230,7 @@ INSERT INTO "d'""; DROP TABLE docs; --" VALUES (1, '{"task_id": "''; DROP TABLE 
 SELECT documents_read, rollouts_added, steps_added FROM stepadv.import_rollouts('s''"; %s', '"d''""; DROP TABLE docs; --"', group_prefix => '$q$''"');
 SELECT r.group_id, r.rollout_id, action FROM "s'""; %s".rollouts r JOIN "s'""; %s".steps s USING (group_id, rollout_id);
 SELECT stepadv.import_rollouts('imp', 'docs', 'csv');
+SELECT stepadv.import_rollouts('imp', 'docs', 'openai-chat');
 SELECT stepadv.import_rollouts('imp', 'docs', on_error => 'ignore');
 SELECT stepadv.import_rollouts('nowhere', 'docs');
 SELECT stepadv.import_rollouts('imp', 'imp.steps');

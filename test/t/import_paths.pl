@@ -56,6 +56,29 @@ write_file('paths.json', '{"task_id": "$.t", "steps": "$.s[*]", "action": "$.a"}
 is((import_files('file', '-j', "\@$dir/paths.json", "$dir/order/one place.json"))[0], 0, 'paths from a file');
 like((import_files('file', '-j', "\@$dir/nowhere.json", "$dir/order/one place.json"))[2], qr{^stepadv-import: cannot read the paths of -j$}, 'that is there');
 
+# One rollout in several files: what is not in them is in their names.
+foreach my $episode (1, 2)
+{
+	write_file("parts/win/ep$episode/step_$_.json", qq({"saw": "o$_", "did": "a$_"@{[ $_ == 11 ? ', "won": true' : '' ]}})) foreach 2, 9, 11;
+}
+my $parts = '{"task_id": {"path": "$source", "match": "parts/([^/]+)/"}, "rollout_id": {"path": "$source", "match": "([^/]+)/step_"}, "steps": "$", "step_no": {"path": "$source", "match": "step_([0-9]+)\\\\.json$"},
+	"observation": "$.saw", "action": "$.did", "success": "$.won"}';
+foreach my $jobs (1, 2)
+{
+	($status, $out, $err) = import_files("parts$jobs", '-J', $jobs, '-j', $parts, "$dir/parts");
+	is($status . $err, '0', "files of which each has a step, $jobs at once") or diag($out . $err);
+	is(value(qq(SELECT string_agg(concat_ws(' ', task_id, rollout_id, success, step_no, action), ',' ORDER BY rollout_id, step_no) FROM parts$jobs.rollouts JOIN parts$jobs.steps USING (run_id, policy_version, task_id, rollout_id))),
+		'win ep1 t 2 a2,win ep1 t 9 a9,win ep1 t 11 a11,win ep2 t 2 a2,win ep2 t 9 a9,win ep2 t 11 a11', 'task, rollout and number by the name of the file');
+}
+($status, $out, $err) = import_files('parts1', '-j', $parts, "$dir/parts", "$dir/parts/win/ep1");
+like($out, qr{^judged, with states 2 of 2 rollouts, 6 of 6 steps$}m, 'a rollout counts once, in however many files it is') or diag($out);
+is(count_of($out, 'rollouts_added') . ' ' . count_of($out, 'steps_added') . ' ' . count_of($out, 'steps_repeated'), '0 0 9', 'and again changes nothing');
+$parts =~ s/step_"/stop_"/;
+like((import_files('parts', '-j', $parts, "$dir/parts"))[2], qr{\A\S*step_11\.json and 5 more: match of the path of rollout_id, \(\[\^/\]\+\)/stop_, finds nothing in "\S*/parts/win/ep1/step_11\.json"\n\z}, 'a name in which nothing matches');
+is((import_files('parts', '-j', '{"task_id": {"path": "$source", "match": "(x"}}', "$dir/parts"))[2], 'stepadv-import: -j: match of the path of task_id, (x, is no regular expression: invalid regular expression: parentheses () not balanced; '
+	. 'What its first group in parentheses matches is taken, else all that it matches; in JSON a backslash stands twice, as in "step_([0-9]+)\\\\.json$".' . "\n", 'what is no regular expression');
+like((import_files('parts', '-j', '{"task_id": {"path": "$source", "match": 1}}', "$dir/parts"))[2], qr{match of the path of task_id must be a regular expression, not number}, 'or no text');
+
 # What finds nothing in any file is a mistake, and no file is loaded.
 write_file("run/$_.json", qq({"task": "t", "id": $_, "turns": [{"obs": "o", "act": "a"}@{[ $_ == 2 ? ', {"obs": "p", "act": "b", "r": 1}' : '' ]}]})) foreach 1 .. 3;
 my $run = '{"task_id": "$.task", "rollout_id": "$.id", "steps": "$.turns[*]", "observation": "$.obs", "action": "$.act", "reward": "$.r"}';
@@ -117,7 +140,7 @@ foreach my $case (
 	[ '{"task_id": 1}', qr{-j: the path of task_id must be a string, or an object with a string path, not number} ],
 	[ '{"task_id": {"map": {}}}', qr{-j: the path of task_id must be a string, or an object with a string path, not an object without it} ],
 	[ '{"task_id": "$", "success": {"path": "$.x", "map": "$.y"}}', qr{-j: map of the path of success must be an object, not string} ],
-	[ '{"task_id": "$", "success": {"path": "$.x", "mapp": {}}}', qr{-j: the path of success has the unknown key mapp; There are: path, fromjson, map, in, key, take\.} ],
+	[ '{"task_id": "$", "success": {"path": "$.x", "mapp": {}}}', qr{-j: the path of success has the unknown key mapp; There are: path, fromjson, match, map, in, key, take\.} ],
 	[ '{"task_id": "$", "steps": {"path": "$.x", "map": {}}}', qr{-j: the path of steps has the unknown key map; There are: path, fromjson\.} ],
 	[ '{"task_id": "$", "action": {"path": "$.x", "in": "$.y[*]"}}', qr{-j: the path of action must have in and key together} ],
 	[ '{"task_id": "$", "order": "$.a", "step_no": "$.b"}', qr{-j: paths must have order or step_no, not both} ])
