@@ -17,13 +17,23 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION stepadv_internal.report_html(text) IS 'part of stepadv-report: text for HTML and for attributes';
 
--- One line of at most so many characters.
+-- One line of at most so many characters.  In PL/pgSQL, which keeps its plans: a page has
+-- thousands.
 CREATE FUNCTION stepadv_internal.report_short(words text, length integer) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-BEGIN ATOMIC
-	SELECT CASE WHEN length(w) > length THEN left(w, length - 1) || '…' ELSE w END
-	FROM (SELECT btrim(regexp_replace(left(words, 4 * length), '[[:space:][:cntrl:]]+', ' ', 'g')) AS w) x;
-END;
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	line text := translate(left(report_short.words, 4 * report_short.length), E'\t\n\x0b\f\r', '     ');
+BEGIN
+	-- Most lines are such already, and to look is cheaper than to write anew.
+	IF line ~ '  |[[:cntrl:]]|[\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]' THEN
+		line := regexp_replace(line, '[[:space:][:cntrl:]]+', ' ', 'g');
+	END IF;
+	line := btrim(line);
+	RETURN CASE WHEN pg_catalog.length(line) > report_short.length THEN left(line, report_short.length - 1) || '…' ELSE line END;
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.report_short(text, integer) IS 'part of stepadv-report: one line of at most so many characters';
 
 -- Numbers for people: so many digits behind the point unless that hides them.  In PL/pgSQL, which
@@ -55,7 +65,8 @@ CREATE FUNCTION stepadv_internal.report_shade(advantage float8, largest float8) 
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE WHEN advantage IS NULL THEN 'u' WHEN advantage = 0 OR largest <= 1e-9 THEN 'z'
-		ELSE CASE WHEN advantage > 0 THEN 'p' ELSE 'n' END || greatest(1, least(5, ceil(5 * abs(advantage) / largest))) END;
+		-- (As text: of other types || is not immutable, and this would be called instead of written out.)
+		ELSE CASE WHEN advantage > 0 THEN 'p' ELSE 'n' END || greatest(1, least(5, ceil(5 * abs(advantage) / largest)))::integer::text END;
 END;
 COMMENT ON FUNCTION stepadv_internal.report_shade(float8, float8) IS 'part of stepadv-report: the class of a cell: sign and fifths of the largest';
 

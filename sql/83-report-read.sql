@@ -79,7 +79,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.report_groups(stepadv_internal.attached, text[], text) IS 'part of stepadv-report: the groups that are asked for; error where one is, and is not there';
 
 -- The query of the tags of groups: of an object of them a key and its value, of a list each.
-CREATE FUNCTION stepadv_internal.report_tags(a stepadv_internal.attached) RETURNS text
+CREATE FUNCTION stepadv_internal.report_tags(a stepadv_internal.attached, key text[]) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -94,14 +94,14 @@ BEGIN
 		FROM (SELECT ARRAY[%1$s] AS key, stepadv_internal.report_short(concat_ws('' '', t.name, t.value), 40) AS tag FROM %2$s x
 			CROSS JOIN LATERAL (SELECT o.key AS name, o.value FROM jsonb_each_text(CASE WHEN jsonb_typeof(%3$s) = ''object'' THEN %3$s END) o
 				UNION ALL SELECT NULL::text AS name, l.value FROM jsonb_array_elements_text(CASE jsonb_typeof(%3$s) WHEN ''array'' THEN %3$s WHEN ''object'' THEN NULL ELSE jsonb_build_array(%3$s) END) l) t
-			WHERE %3$s IS NOT NULL) y WHERE y.tag <> '''' GROUP BY 1', stepadv_internal.report_key(rollouts, (a).n_group_columns), rollouts, tags);
+			WHERE %3$s IS NOT NULL AND %4$s) y WHERE y.tag <> '''' GROUP BY 1', stepadv_internal.report_key(rollouts, (a).n_group_columns), rollouts, tags, stepadv_internal.report_key_filter(rollouts, report_tags.key));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.report_tags(stepadv_internal.attached) IS 'part of stepadv-report: the query of the tags of groups';
+COMMENT ON FUNCTION stepadv_internal.report_tags(stepadv_internal.attached, text[]) IS 'part of stepadv-report: the query of the tags of groups';
 
 -- For an index: the words that groups begin with, which are those of the task, what method
 -- says most of a step of them, and how their rollouts are tagged.
-CREATE FUNCTION stepadv_internal.report_described(a stepadv_internal.attached, groups stepadv_internal.report_group[], method text, observed text) RETURNS stepadv_internal.report_group[]
+CREATE FUNCTION stepadv_internal.report_described(a stepadv_internal.attached, groups stepadv_internal.report_group[], key text[], method text, observed text) RETURNS stepadv_internal.report_group[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -113,21 +113,21 @@ DECLARE
 	found stepadv_internal.report_group[];
 BEGIN
 	-- Of the first steps of rollouts, which mostly see the same.
-	EXECUTE format('WITH first AS (SELECT ARRAY[%1$s] AS key, min(x.stepadv_no) AS no FROM %2$s x GROUP BY 1),
-		begun AS (SELECT f.key, stepadv_internal.report_short(min(left((%3$s)::text, 640)), 160) AS words FROM %2$s x JOIN first f ON f.key = ARRAY[%1$s] AND f.no = x.stepadv_no GROUP BY 1),
+	EXECUTE format('WITH first AS (SELECT ARRAY[%1$s] AS key, min(x.stepadv_no) AS no FROM %2$s x WHERE %6$s GROUP BY 1),
+		begun AS (SELECT f.key, stepadv_internal.report_short(min(left((%3$s)::text, 640)), 160) AS words FROM %2$s x JOIN first f ON f.key = ARRAY[%1$s] AND f.no = x.stepadv_no WHERE %6$s GROUP BY 1),
 		judged AS (%4$s), tagged AS (%5$s)
 		SELECT array_agg(ROW(g.group_no, g.key, g.name, g.n_rollouts, g.n_judged, g.n_steps, g.mean_return, g.sd_return, g.success_rate, g.uniform, g.n_states, g.n_shared_states, g.shared_step_share,
 			g.task, g.version, b.words, j.largest, t.tags)::stepadv_internal.report_group ORDER BY g.group_no)
 		FROM unnest($1) g LEFT JOIN begun b ON b.key = g.key LEFT JOIN judged j ON j.key = g.key LEFT JOIN tagged t ON t.key = g.key',
 		stepadv_internal.report_key(shown, (a).n_group_columns), shown, words,
 		CASE WHEN advantages IS NULL THEN 'SELECT NULL::text[] AS key, NULL::float8 AS largest WHERE false'
-			ELSE format('SELECT ARRAY[%s] AS key, max(greatest(-x.least_advantage, x.greatest_advantage)) AS largest FROM %s x WHERE x.method = $2 GROUP BY 1', stepadv_internal.report_key(advantages, (a).n_group_columns), advantages) END,
-		stepadv_internal.report_tags(a))
+			ELSE format('SELECT ARRAY[%s] AS key, max(greatest(-x.least_advantage, x.greatest_advantage)) AS largest FROM %s x WHERE x.method = $2 AND %s GROUP BY 1', stepadv_internal.report_key(advantages, (a).n_group_columns), advantages, stepadv_internal.report_key_filter(advantages, report_described.key)) END,
+		stepadv_internal.report_tags(a, report_described.key), stepadv_internal.report_key_filter(shown, report_described.key))
 	INTO found USING report_described.groups, report_described.method;
 	RETURN coalesce(found, '{}');
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.report_described(stepadv_internal.attached, stepadv_internal.report_group[], text, text) IS 'part of stepadv-report: groups with the words they begin with and their largest |advantage| by a method';
+COMMENT ON FUNCTION stepadv_internal.report_described(stepadv_internal.attached, stepadv_internal.report_group[], text[], text, text) IS 'part of stepadv-report: groups (of which key is one, or empty) with the words they begin with and their largest |advantage| by a method';
 
 -- Rollouts of the groups that are listed: what became of them, and who made them.
 CREATE FUNCTION stepadv_internal.report_rollouts(a stepadv_internal.attached, groups stepadv_internal.report_group[], key text[], max_listed integer) RETURNS stepadv_internal.report_rollout[]
@@ -406,18 +406,20 @@ DECLARE
 	r stepadv_internal.report := stepadv_internal.report_begun(a, report_listed.schema, report_listed.prefix, report_listed.key, report_listed.methods);
 BEGIN
 	r.groups := stepadv_internal.report_groups(a, report_listed.key, report_listed.name_like);
-	r.rollouts := stepadv_internal.report_rollouts(a, r.groups, report_listed.key, report_listed.max_listed);
-	r.quadrants := stepadv_internal.report_quadrants(a, r, report_listed.key);
+	IF report_listed.max_listed > 0 THEN
+		r.rollouts := stepadv_internal.report_rollouts(a, r.groups, report_listed.key, report_listed.max_listed);
+		r.quadrants := stepadv_internal.report_quadrants(a, r, report_listed.key);
+	END IF;
 	-- Some methods speak of whole rollouts; a step that stands out is one by a method
 	-- that tells steps apart.
 	r.main := coalesce((SELECT min(m.i) FROM unnest(r.methods) WITH ORDINALITY m(m, i) WHERE m.m = ANY (r.tell_steps)), 1);
 	RETURN r;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.report_listed(stepadv_internal.attached, text, text, text[], text, integer, text[]) IS 'part of stepadv-report: the groups that are asked for, and their rollouts';
+COMMENT ON FUNCTION stepadv_internal.report_listed(stepadv_internal.attached, text, text, text[], text, integer, text[]) IS 'part of stepadv-report: the groups that are asked for, and for an overview the rollouts of the first max_listed of them';
 
--- Of what is listed one group, with its steps and no other group's: what is in memory
--- does not grow with the number of groups.  Of one group nothing is worth starting a worker for.  asked: every method that was asked for is drawn.
+-- Of what is listed one group, with its rollouts and steps and no other group's: what is in
+-- memory does not grow with them.  Of one group nothing is worth starting a worker for.  asked: every method that was asked for is drawn.
 CREATE FUNCTION stepadv_internal.report_in_group(a stepadv_internal.attached, listed stepadv_internal.report, of_group stepadv_internal.report_group, max_steps integer,
 	observed text, done text, max_edges integer, asked boolean) RETURNS stepadv_internal.report
 LANGUAGE plpgsql STABLE
@@ -428,8 +430,8 @@ DECLARE
 	texts record;
 BEGIN
 	r.groups := ARRAY[report_in_group.of_group];
-	r.rollouts := ARRAY(SELECT o FROM unnest((listed).rollouts) o WHERE o.group_no = (report_in_group.of_group).group_no ORDER BY o.rollout_no);
-	r.quadrants := ARRAY(SELECT q FROM unnest((listed).quadrants) q WHERE q.group_no = (report_in_group.of_group).group_no);
+	r.rollouts := stepadv_internal.report_rollouts(a, r.groups, (report_in_group.of_group).key, (report_in_group.of_group).group_no);
+	r.quadrants := stepadv_internal.report_quadrants(a, r, (report_in_group.of_group).key);
 	SELECT * INTO texts FROM stepadv_internal.report_texts(a, stepadv_internal.report_view_of(a, 'compare'::text), report_in_group.observed, report_in_group.done);
 	r.steps := stepadv_internal.report_steps(a, r, report_in_group.of_group, texts.observed, texts.done);
 	r.problems := stepadv_internal.report_problems(a, report_in_group.of_group);

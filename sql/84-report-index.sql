@@ -14,9 +14,10 @@ BEGIN
 		EXECUTE format('SELECT CASE WHEN count(*) > 1 THEN stepadv_internal.report_trend(CASE WHEN bool_or(p.version IS NOT NULL) THEN ''Success by policy version'' ELSE ''Success over time'' END,
 				array_agg(coalesce(p.version, p.day, ''?'') ORDER BY p.step, p.first, length(p.version), p.version), array_agg(p.n_successes ORDER BY p.step, p.first, length(p.version), p.version),
 				array_agg(p.n_judged ORDER BY p.step, p.first, length(p.version), p.version)) END, array_agg(p.version ORDER BY p.step, p.first, length(p.version), p.version) FILTER (WHERE p.version IS NOT NULL)
-			FROM (SELECT x.policy_version::text AS version, CASE WHEN x.policy_version IS NULL THEN to_char(x.bucket, ''YYYY-MM-DD'') END AS day, min(x.policy_step) AS step, min(x.bucket) AS first,
+			FROM (SELECT x.policy_version::text AS version, CASE WHEN x.policy_version IS NULL THEN to_char(x.bucket, ''YYYY-MM-DD'') END AS day, min(%s) AS step, min(x.bucket) AS first,
 					sum(x.n_successes)::float8 AS n_successes, sum(x.n_judged)::float8 AS n_judged
-				FROM %s x JOIN unnest($1) g ON g.key = ARRAY[%s] GROUP BY 1, 2) p', over_time, stepadv_internal.report_key(over_time, (a).n_group_columns)) INTO chart, versions USING report_success_chart.groups;
+				FROM %s x JOIN unnest($1) g ON g.key = ARRAY[%s] GROUP BY 1, 2) p',
+			CASE WHEN stepadv_internal.has_column(over_time, 'policy_step'::text) THEN 'x.policy_step' ELSE 'NULL::bigint' END, over_time, stepadv_internal.report_key(over_time, (a).n_group_columns)) INTO chart, versions USING report_success_chart.groups;
 	END IF;
 END
 $$;
@@ -204,7 +205,7 @@ BEGIN
 				|| string_agg(format(''<tr><td>%%s</td><td class="n" data-of="visits">%%s</td><td class="n" data-of="best q">%%s</td><td class="n" data-of="worst q">%%s</td><td class="text" data-of="saw"><bdi>%%s</bdi></td></tr>'',
 					format(CASE WHEN (c.g).group_no <= $2 THEN ''<a href="'' || stepadv_internal.report_file(c.g) || ''"><bdi>%%s</bdi></a>'' ELSE ''<bdi>%%s</bdi>'' END, stepadv_internal.report_html(stepadv_internal.report_short((c.g).name, 60))),
 					c.visits, stepadv_internal.report_number(c.best_q, 2, false), stepadv_internal.report_number(c.worst_q, 2, false), stepadv_internal.report_html(coalesce(nullif(stepadv_internal.report_short(c.observed, 160), ''''), ''(nothing)''))), '''' ORDER BY c.place) || ''</table></div>''
-			FROM (SELECT g, x.visits, x.best_q, x.worst_q, (%s)::text AS observed, row_number() OVER (ORDER BY x.gap / nullif(x.gap_error, 0) DESC NULLS LAST, x.visits DESC, g.group_no) AS place
+			FROM (SELECT ROW(g.*)::stepadv_internal.report_group AS g, x.visits, x.best_q, x.worst_q, (%s)::text AS observed, row_number() OVER (ORDER BY x.gap / nullif(x.gap_error, 0) DESC NULLS LAST, x.visits DESC, g.group_no) AS place
 				FROM %s x JOIN unnest($1) g ON g.key = ARRAY[%s] WHERE x.actions > 1 AND x.gap > 1e-9) c WHERE c.place <= 8 HAVING count(*) > 0',
 			coalesce(stepadv_internal.report_base_column(decisions, 'observation'::text, NULL::text[]), 'NULL'), decisions, stepadv_internal.report_key(decisions, (a).n_group_columns)) INTO panel USING report_decided.groups, report_decided.max_full;
 	END IF;

@@ -29,12 +29,16 @@ CREATE FUNCTION stepadv_internal.report_hint(s stepadv_internal.report_step, met
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	said text[] := '{}';
 BEGIN
-	RETURN stepadv_internal.report_html(concat_ws(E'\n', 'step ' || (report_hint.s).step_no,
-		(SELECT string_agg(format('%s %s', report_hint.methods[a.i], stepadv_internal.report_number(a.a, 3, true)), ', ' ORDER BY a.i) FROM unnest((report_hint.s).advantages) WITH ORDINALITY a(a, i)),
-		CASE WHEN (report_hint.s).n_state IS NOT NULL AND (report_hint.s).q IS NOT NULL THEN format('%s: q %s, v %s; %s of %s visits to the state took the action', report_hint.told,
-			stepadv_internal.report_number((report_hint.s).q, 3, false), stepadv_internal.report_number((report_hint.s).v, 3, false), (report_hint.s).n_action, (report_hint.s).n_state) END,
-		'saw: ' || stepadv_internal.report_short((report_hint.s).observed, 240), 'did: ' || stepadv_internal.report_short((report_hint.s).done, 240)));
+	FOR i IN 1 .. cardinality((s).advantages) LOOP
+		said := said || concat(report_hint.methods[i], ' ', stepadv_internal.report_number((s).advantages[i], 3, true));
+	END LOOP;
+	RETURN stepadv_internal.report_html(concat_ws(E'\n', 'step ' || (s).step_no, array_to_string(said, ', '),
+		CASE WHEN (s).n_state IS NOT NULL AND (s).q IS NOT NULL THEN format('%s: q %s, v %s; %s of %s visits to the state took the action', report_hint.told,
+			stepadv_internal.report_number((s).q, 3, false), stepadv_internal.report_number((s).v, 3, false), (s).n_action, (s).n_state) END,
+		'saw: ' || stepadv_internal.report_short((s).observed, 240), 'did: ' || stepadv_internal.report_short((s).done, 240)));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.report_hint(stepadv_internal.report_step, text[], text) IS 'part of stepadv-report: a step''s numbers and text, for the pointer that rests on it';

@@ -90,18 +90,25 @@ END;
 COMMENT ON FUNCTION stepadv_internal.report_reason(bigint, bigint, bigint, bigint) IS 'part of stepadv-report: who else came to a state, what they did there and what became of them, in words';
 
 -- What methods say of a step: a bar each, as long as its share of the largest in the group.
-CREATE FUNCTION stepadv_internal.report_advantage_bars(r stepadv_internal.report, s stepadv_internal.report_step) RETURNS text
+CREATE FUNCTION stepadv_internal.report_advantage_bars(scales stepadv_internal.report_scale[], drawn integer[], advantages float8[]) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	bars text := '';
+	scale stepadv_internal.report_scale;
+	advantage float8;
 BEGIN
-	RETURN (SELECT '<ul class="bars">' || string_agg(format('<li><span>%s</span><b class="%s" style="--v:%s"></b><span>%s</span></li>', l.method, CASE WHEN a.a < 0 THEN 'neg' ELSE 'pos' END,
-			CASE WHEN l.largest > 1e-9 THEN round((abs(a.a) / l.largest)::numeric, 3) ELSE 0 END, stepadv_internal.report_number(a.a, 2, true)), '' ORDER BY a.i) || '</ul>'
-		FROM unnest((report_advantage_bars.s).advantages) WITH ORDINALITY a(a, i) JOIN unnest((report_advantage_bars.r).scales) l ON l.group_no = (report_advantage_bars.s).group_no AND l.method_no = a.i
-		WHERE a.i = ANY ((report_advantage_bars.r).drawn) AND a.a IS NOT NULL);
+	FOREACH scale IN ARRAY report_advantage_bars.scales LOOP
+		advantage := report_advantage_bars.advantages[scale.method_no];
+		CONTINUE WHEN advantage IS NULL OR scale.method_no <> ALL (report_advantage_bars.drawn);
+		bars := bars || format('<li><span>%s</span><b class="%s" style="--v:%s"></b><span>%s</span></li>', scale.method, CASE WHEN advantage < 0 THEN 'neg' ELSE 'pos' END,
+			CASE WHEN scale.largest > 1e-9 THEN round((abs(advantage) / scale.largest)::numeric, 3) ELSE 0 END, stepadv_internal.report_number(advantage, 2, true));
+	END LOOP;
+	RETURN '<ul class="bars">' || nullif(bars, '') || '</ul>';
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.report_advantage_bars(stepadv_internal.report, stepadv_internal.report_step) IS 'part of stepadv-report: what methods say of a step, as bars';
+COMMENT ON FUNCTION stepadv_internal.report_advantage_bars(stepadv_internal.report_scale[], integer[], float8[]) IS 'part of stepadv-report: what methods say of a step, as bars; scales: those of its group';
 
 -- A step of a rollout; before: what it saw a step ago, following: what it saw next, which a
 -- result need not say again.
@@ -113,7 +120,7 @@ BEGIN ATOMIC
 				CASE WHEN s.stderr > 0 THEN ' ± ' || stepadv_internal.report_number(s.stderr, 2, false) ELSE '' END) ELSE '' END),
 		stepadv_internal.report_words('saw', seen, before), stepadv_internal.report_words('thought', thought, NULL::text), stepadv_internal.report_words('did', done, NULL::text),
 		CASE WHEN result IS DISTINCT FROM following THEN stepadv_internal.report_words('got', result, seen) END,
-		stepadv_internal.report_advantage_bars(r, s), '</article>');
+		stepadv_internal.report_advantage_bars(r.scales, r.drawn, s.advantages), '</article>');
 END;
 COMMENT ON FUNCTION stepadv_internal.report_turn(stepadv_internal.report, stepadv_internal.report_step, bigint, text, text, text, text, text, text, text) IS 'part of stepadv-report: a step of a rollout, with what methods say of it';
 

@@ -112,9 +112,11 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION stepadv_internal.report_navigation(stepadv_internal.report_group, stepadv_internal.report_group, stepadv_internal.report_group, text[]) IS 'part of stepadv-report: which group a page is of, links to the index and to the pages beside it, and to its parts';
 
--- in_files: an index and a page for each group in full instead of one page; progress: which one it is at is told as INFO.
+-- in_files: an index and a page for each group in full instead of one page.  Several calls in one
+-- snapshot share the work: one makes the index, first_page 0, each of the others the pages from
+-- its first one on, every so many; progress: a page that is begun is told as INFO.
 CREATE FUNCTION stepadv_internal.report_pages(schema text, prefix text, key text[], name_like text, max_full integer, max_groups integer, max_steps integer,
-	methods text[], observed text, done text, max_edges integer, title text, css text, script text, in_files boolean, progress boolean) RETURNS SETOF text
+	methods text[], observed text, done text, max_edges integer, title text, css text, script text, in_files boolean, first_page integer, every integer, progress boolean) RETURNS SETOF text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
@@ -122,51 +124,66 @@ DECLARE
 	attached CONSTANT stepadv_internal.attached := stepadv_internal.report_attachment(report_pages.schema, report_pages.prefix);
 	chosen CONSTANT boolean := report_pages.key <> '{}' OR report_pages.name_like IS NOT NULL;
 	script CONSTANT text := CASE WHEN report_pages.in_files THEN report_pages.script ELSE '' END;
+	-- All in one, or the index alone.
+	with_index CONSTANT boolean := report_pages.every = 1 OR report_pages.first_page = 0;
 	listed stepadv_internal.report := stepadv_internal.report_listed(attached, report_pages.schema, report_pages.prefix, report_pages.key, report_pages.name_like,
-		greatest(report_pages.max_full, report_pages.max_groups), report_pages.methods);
+		CASE WHEN with_index THEN greatest(report_pages.max_full, report_pages.max_groups) ELSE 0 END, report_pages.methods);
+	n_pages CONSTANT integer := least(report_pages.max_full, cardinality(listed.groups));
+	here stepadv_internal.report_group;
 	r stepadv_internal.report;
 	parts text[];
 	addresses text[];
 BEGIN
 	listed.in_files := report_pages.in_files;
-	IF report_pages.in_files THEN
-		listed.groups := stepadv_internal.report_described(attached, listed.groups, listed.methods[listed.main], report_pages.observed);
-		RETURN NEXT '<!--file index.html-->';
-	END IF;
-	RETURN NEXT stepadv_internal.report_head(listed, report_pages.title, report_pages.css, script, chosen, false);
-	IF cardinality(listed.groups) = 0 THEN
-		RETURN NEXT '<p class="notice">There are no rollouts.</p>';
-	ELSIF report_pages.in_files OR cardinality(listed.groups) > 1 THEN
-		RETURN NEXT stepadv_internal.report_sums(listed);
+	IF with_index THEN
 		IF report_pages.in_files THEN
-			RETURN QUERY SELECT stepadv_internal.report_panels(attached, listed, chosen, report_pages.max_full);
-		ELSE
-			RETURN QUERY SELECT q FROM stepadv_internal.report_quadrant_words(listed) q WHERE q <> '';
+			listed.groups := stepadv_internal.report_described(attached, listed.groups, report_pages.key, listed.methods[listed.main], report_pages.observed);
+			RETURN NEXT '<!--file index.html-->';
 		END IF;
-		RETURN QUERY SELECT stepadv_internal.report_group_list(listed, report_pages.max_full, report_pages.max_groups);
-	END IF;
-	FOR i IN 1 .. least(report_pages.max_full, cardinality(listed.groups)) LOOP
-		IF report_pages.progress THEN
-			RAISE INFO 'page % of %', i, least(report_pages.max_full, cardinality(listed.groups));
+		RETURN NEXT stepadv_internal.report_head(listed, report_pages.title, report_pages.css, script, chosen, false);
+		IF cardinality(listed.groups) = 0 THEN
+			RETURN NEXT '<p class="notice">There are no rollouts.</p>';
+		ELSIF report_pages.in_files OR cardinality(listed.groups) > 1 THEN
+			RETURN NEXT stepadv_internal.report_sums(listed);
+			IF report_pages.in_files THEN
+				RETURN QUERY SELECT stepadv_internal.report_panels(attached, listed, chosen, report_pages.max_full);
+			ELSE
+				RETURN QUERY SELECT q FROM stepadv_internal.report_quadrant_words(listed) q WHERE q <> '';
+			END IF;
+			RETURN QUERY SELECT stepadv_internal.report_group_list(listed, report_pages.max_full, report_pages.max_groups);
 		END IF;
-		r := stepadv_internal.report_in_group(attached, listed, listed.groups[i], report_pages.max_steps, report_pages.observed, report_pages.done, report_pages.max_edges, report_pages.methods <> '{}');
 		IF report_pages.in_files THEN
 			RETURN NEXT stepadv_internal.report_foot();
-			RETURN NEXT format('<!--file %s-->', stepadv_internal.report_file(listed.groups[i]));
+		END IF;
+	END IF;
+	FOR i IN greatest(report_pages.first_page, 1) .. CASE WHEN report_pages.first_page > 0 THEN n_pages ELSE 0 END BY report_pages.every LOOP
+		IF report_pages.progress THEN
+			RAISE INFO 'page % of %', i, n_pages;
+		END IF;
+		here := listed.groups[i];
+		IF NOT with_index THEN
+			here := (stepadv_internal.report_described(attached, ARRAY[here], here.key, listed.methods[listed.main], report_pages.observed))[1];
+		END IF;
+		r := stepadv_internal.report_in_group(attached, listed, here, report_pages.max_steps, report_pages.observed, report_pages.done, report_pages.max_edges, report_pages.methods <> '{}');
+		IF report_pages.in_files THEN
+			RETURN NEXT format('<!--file %s-->', stepadv_internal.report_file(here));
 			RETURN NEXT stepadv_internal.report_head(r, report_pages.title, report_pages.css, script, chosen, true);
 		END IF;
 		SELECT array_agg(p.part ORDER BY p.i), array_agg(ARRAY[p.address, p.words] ORDER BY p.i) FILTER (WHERE p.address <> '') INTO parts, addresses
-		FROM stepadv_internal.report_in_full(r, listed.groups[i], report_pages.max_steps) WITH ORDINALITY p(part, address, words, i);
+		FROM stepadv_internal.report_in_full(r, here, report_pages.max_steps) WITH ORDINALITY p(part, address, words, i);
 		IF report_pages.in_files THEN
-			RETURN NEXT stepadv_internal.report_navigation(listed.groups[i - 1], listed.groups[i], (listed.groups[1:report_pages.max_full])[i + 1], addresses || ARRAY[['talks', 'Step by step']]);
+			RETURN NEXT stepadv_internal.report_navigation(listed.groups[i - 1], here, (listed.groups[1:report_pages.max_full])[i + 1], addresses || ARRAY[['talks', 'Step by step']]);
 		END IF;
 		RETURN QUERY SELECT unnest(parts);
 		IF report_pages.in_files THEN
-			RETURN QUERY SELECT stepadv_internal.report_talks(attached, r, listed.groups[i], report_pages.observed, report_pages.done);
+			RETURN QUERY SELECT stepadv_internal.report_talks(attached, r, here, report_pages.observed, report_pages.done);
+			RETURN NEXT stepadv_internal.report_foot();
 		END IF;
 	END LOOP;
-	RETURN NEXT stepadv_internal.report_foot();
+	IF NOT report_pages.in_files THEN
+		RETURN NEXT stepadv_internal.report_foot();
+	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.report_pages(text, text, text[], text, integer, integer, integer, text[], text, text, integer, text, text, text, boolean, boolean) IS
+COMMENT ON FUNCTION stepadv_internal.report_pages(text, text, text[], text, integer, integer, integer, text[], text, text, integer, text, text, text, boolean, integer, integer, boolean) IS
 'part of stepadv-report: HTML with Graphviz'' text between lines <!--dot--> and <!--/dot--> where a picture goes, each page of several after a line <!--file NAME-->; nothing else can look like these lines, since in all text from the database < is written &lt;. Reads only';

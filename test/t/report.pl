@@ -259,6 +259,24 @@ my %pages;
 ($ok, $err, %pages) = site('site', '-n', '3', '-t', 'My <run>');
 ok($ok && $err eq '' && keys %pages == 4, 'an index and three pages') or diag($err);
 like($pages{'index.html'}, qr{<title>My &lt;run&gt;</title>.*<h1>My &lt;run&gt;</h1>}s, 'with the title that was given');
+# Several connections make the same pages as one.
+sub undated { my (%of) = @_; return join "\n", map { "$_: " . $of{$_} =~ s/\d{4}-\d\d-\d\d \d\d:\d\d UTC//r } sort keys %of }
+my ($alone_ok, $alone_err, %alone) = site('alone', '-n', '12', '-J', '1');
+($ok, $err, my %shared) = site('shared', '-n', '12', '-J', '3');
+ok($ok && $err eq '' && keys %shared > 4, 'pages by three connections') or diag($err);
+ok(undated(%shared) eq undated(%alone), 'are those by one');
+($ok, $err) = site('shared', '-n', '12', '-J', '2', '-m', 'magic');
+is(() = ($err =~ /ERROR/g), 1, 'what is wrong for all of them is said once') or diag($err);
+# A table without versions and steps of the policy, with columns that are called as little as can be.
+$node->safe_psql('postgres', q(
+	CREATE TABLE short (g integer, x integer, s integer, o text, a text, r float8, k boolean, d text, z text);
+	INSERT INTO short SELECT i / 60, i / 6, i % 6, 'saw ' || i % 3, 'did ' || i / 6 % 4, CASE WHEN i % 6 = 5 THEN i / 6 % 2 END, i / 6 % 2 = 1, 'd', 'z' FROM generate_series(0, 239) i;
+	SELECT count(*) FROM stepadv.attach('short', '{g}', 'x', 's', 'o', 'a', 'r', success => 'k')));
+($ok, $err, my %short) = site('short', '-s', 'public', '-p', 'short');
+ok($ok && $err eq '' && keys %short == 5, 'of any table') or diag($err);
+like($short{'index.html'}, qr{<h3>Where it is decided</h3>.*<a href="group-\d+-[0-9a-f]+\.html"><bdi>\d</bdi></a>}s, 'with links from where it is decided');
+$node->safe_psql('postgres', q(SELECT stepadv.detach('short'); DROP TABLE short));
+
 is(join(' ', grep { $_ ne 'index.html' && $pages{$_} !~ m{<title>rooms \d · My &lt;run&gt;</title>} } keys %pages), '', 'and of each group its name before it');
 my @linked = $pages{'index.html'} =~ m{<td class="group"><a href="([^"]*)">}g;
 is(join(' ', sort @linked), join(' ', sort grep { $_ ne 'index.html' } keys %pages), 'the index leads to each');
