@@ -100,6 +100,8 @@ is(value(q(SELECT string_agg(concat_ws(' ', task_id, rollout_id, success), E'\n'
 	"own__proj-1 openhands--output--own__proj-1 t\nown__proj-2 openhands--output--own__proj-2 f", 'outputs of an evaluation');
 is(value(q(SELECT string_agg(concat_ws('|', turn, tool, ok, told), E'\n' ORDER BY step_no) FROM (SELECT *, coalesce(next_observation, lead(observation) OVER (PARTITION BY rollout_id ORDER BY step_no)) AS told FROM "atif trajectory.json".steps) s)),
 	"0|bash|t|a.py\n0|bash|t|/w\n1|edit|f|Error: locked\n2", 'ATIF: each step of the agent is a turn');
+is(value(q(SELECT string_agg(concat_ws(' ', turn, tool, prompt_token_ids, response_token_ids, rollout_logprobs, metadata -> 'metrics'), ',' ORDER BY step_no) FROM "atif trajectory.json".steps)),
+	'0 bash {7,8} {-0.1,-0.2} {"prompt_tokens": 5, "completion_tokens": 2},0 bash,1 edit,2', 'tokens and metrics at the first step of their turn');
 is(value(q(SELECT task_id || ' ' || outcome || ' ' || started_at::date FROM "atif trajectory.json".rollouts)), 'fix 1 2026-02-04', 'task and outcome of extra');
 is(value(q(SELECT string_agg(concat_ws('|', turn, observation, tool, args), E'\n' ORDER BY step_no) FROM "swe_agent demonstration.traj".steps)),
 	qq(0|The sum is off by one.\n(Open file: n/a)\nbash-\$|find_file|{"file_name": "sum.py"}\n1|Found 1 match: /r/sum.py|edit|{"search": "1", "replace": "2"}\n2|Text replaced.|submit|{}),
