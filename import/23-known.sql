@@ -2,13 +2,12 @@
 
 -- What must be so before anything is read; and no temporary table of a load that
 -- was called before in the same transaction.
-CREATE FUNCTION stepadv_internal.load_begin(schema text, on_error text, run_id text, policy_version text, whole boolean) RETURNS void
+CREATE FUNCTION stepadv_internal.load_begin(schema text, on_error text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	relic text;
-	keys text;
 BEGIN
 	IF load_begin.on_error IS NULL OR load_begin.on_error NOT IN ('stop', 'skip') THEN
 		RAISE EXCEPTION 'unknown on_error: %', coalesce(quote_literal(load_begin.on_error), 'NULL')
@@ -19,25 +18,36 @@ BEGIN
 		RAISE EXCEPTION 'rollouts cannot be loaded into a database with encoding %', getdatabaseencoding()
 			USING ERRCODE = 'feature_not_supported', HINT = 'Use a database with encoding UTF8.';
 	END IF;
-	-- Of steps that come in whole rollouts the rollout says it.
-	keys := CASE WHEN load_begin.whole THEN stepadv_internal.load_key_list(load_begin.schema, ', k%2$s text'::text, ''::text) || ', group_name text'
-		ELSE stepadv_internal.load_key_columns(load_begin.schema, load_begin.run_id, load_begin.policy_version) END;
+	PERFORM stepadv_internal.load_shape(load_begin.schema);
 	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_items', 'stepadv_known_rollouts', 'stepadv_known_steps', 'stepadv_waiting'] LOOP
 		IF to_regclass('pg_temp.' || relic) IS NOT NULL THEN
 			EXECUTE format('DROP TABLE pg_temp.%I', relic);
 		END IF;
 	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.load_begin(text, text) IS 'part of load_rollouts: checks what load_rollouts and import_rollouts need, and drops what temporary tables an earlier call has left';
+
+-- For the long way: the quick one needs none of these.
+CREATE FUNCTION stepadv_internal.load_make_parsed(schema text, run_id text, policy_version text, whole boolean) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
 	CREATE TEMP TABLE stepadv_problems (n bigint, reason text, counted text, item bigint) ON COMMIT DROP;
 	-- From here on lines and documents are the same: n (unique, the order), item
 	-- (what stays or goes together: a line, or the rollout of a document) and place
 	-- (where the user finds it).
-	EXECUTE format('CREATE TEMP TABLE stepadv_parsed (n bigint, item bigint, place bigint, LIKE @extschema@.parsed_step%s) ON COMMIT DROP', keys);
+	EXECUTE format('CREATE TEMP TABLE stepadv_parsed (n bigint, item bigint, place bigint, LIKE @extschema@.parsed_step%s) ON COMMIT DROP',
+		-- Of steps that come in whole rollouts the rollout says it.
+		CASE WHEN load_make_parsed.whole THEN stepadv_internal.load_key_list(load_make_parsed.schema, ', k%2$s text'::text, ''::text) || ', group_name text'
+			ELSE stepadv_internal.load_key_columns(load_make_parsed.schema, load_make_parsed.run_id, load_make_parsed.policy_version) END);
 	-- Read a few times and dropped: not worth compressing.
 	ALTER TABLE pg_temp.stepadv_parsed ALTER observation SET STORAGE EXTERNAL, ALTER next_observation SET STORAGE EXTERNAL, ALTER action SET STORAGE EXTERNAL,
 		ALTER args SET STORAGE EXTERNAL, ALTER metadata SET STORAGE EXTERNAL;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.load_begin(text, text, text, text, boolean) IS 'part of load_rollouts: checks what load_rollouts and import_rollouts need, and makes the tables of what was parsed and of problems';
+COMMENT ON FUNCTION stepadv_internal.load_make_parsed(text, text, text, boolean) IS 'part of load_rollouts: makes the tables of what was parsed and of problems; whole: of rollouts that come whole, else of lines';
 
 -- A line of which nobody says in which group it belongs.
 CREATE FUNCTION stepadv_internal.load_drop_groupless(schema text) RETURNS void

@@ -74,7 +74,7 @@ DECLARE
 BEGIN
 	-- Long texts take less time so; whoever has chosen something has it as chosen.
 	PERFORM stepadv_internal.load_by_lz4() FROM pg_settings s WHERE s.name = 'default_toast_compression' AND s.source = 'default';
-	PERFORM stepadv_internal.load_begin(load_rollouts.schema, load_rollouts.on_error, load_rollouts.run_id, load_rollouts.policy_version, false);
+	PERFORM stepadv_internal.load_begin(load_rollouts.schema, load_rollouts.on_error);
 	IF (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = load_rollouts.lines AND NOT a.attisdropped
 		AND (a.attname, a.atttypid) IN (('n', 'bigint'::regtype), ('line', 'text'::regtype))) <> 2
 	THEN
@@ -93,10 +93,10 @@ BEGIN
 		IF direct.n_read IS NOT NULL THEN
 			SELECT n_lines, n_lines - direct.n_read, 0, direct.groups, direct.rollouts_added, 0, direct.steps_added, 0, 0, '[]'
 			INTO lines_read, empty_lines, bad_lines, load_rollouts.groups, rollouts_added, rollouts_updated, steps_added, steps_repeated, contradictions, load_rollouts.problems;
-			DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_problems;
 			RETURN;
 		END IF;
 	END IF;
+	PERFORM stepadv_internal.load_make_parsed(load_rollouts.schema, load_rollouts.run_id, load_rollouts.policy_version, false);
 	PERFORM stepadv_internal.begin_work('read'::text, 'lines'::text, ''::text, n_lines);
 	-- Each line is parsed once, whatever follows, together with its neighbours.
 	FOR batch IN EXECUTE format($q$
