@@ -1,6 +1,6 @@
 -- The quick way of the importers: every line or document is read once, and its
 -- steps are written at once.  What gives any occasion to say something goes the
--- long way (import/20-load.sql, 40-import.sql), as if nothing had happened.
+-- long way (import/27-parsed.sql, 40-import.sql), as if nothing had happened.
 
 -- Rollouts as the functions in C give them, whose steps have been written.
 CREATE FUNCTION stepadv_internal.write_lines(steps regclass, rollouts regclass, keys text[], otherwise text[], lacking text[],

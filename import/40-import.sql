@@ -326,6 +326,24 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.import_query(regclass, text, boolean, text, jsonb, boolean) IS
 'part of import_rollouts: the query for the rollouts of documents, whose number is n: the rollout v, the i-th of its document, and what is wrong with the document';
 
+-- The format that somebody may have meant.
+CREATE FUNCTION stepadv_internal.import_nearest_format(format text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	meant CONSTANT text := regexp_replace(lower(left(import_nearest_format.format, 63)), '[^a-z0-9]+', '_', 'g');
+BEGIN
+	RETURN (
+		SELECT f.format
+		FROM (SELECT n.format FROM stepadv_internal.import_formats() n UNION SELECT 'steps') f
+		CROSS JOIN LATERAL (SELECT @extschema@.text_similarity(f.format, meant) AS similarity, f.format LIKE '%' || replace(meant, '_', '\_') || '%' AND length(meant) >= 3 AS is_part) s
+		WHERE s.similarity >= 0.6 OR s.is_part
+		ORDER BY s.similarity DESC, f.format LIMIT 1);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_nearest_format(text) IS 'part of import_rollouts: the format whose name is most like this one; NULL: none is';
+
 CREATE FUNCTION stepadv_internal.import_check(documents regclass, format text, paths jsonb, OUT kind text, OUT has_source boolean, OUT specs jsonb)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -335,7 +353,7 @@ DECLARE
 BEGIN
 	IF import_check.format <> ALL (formats) THEN
 		RAISE EXCEPTION 'unknown format: %', quote_literal(import_check.format)
-			USING ERRCODE = 'invalid_parameter_value', HINT = concat('Perhaps you meant ' || quote_literal(stepadv_internal.nearest_name(formats, translate(import_check.format, '- ', '__'))) || '. ', format('The formats: %s.', array_to_string(formats, ', ')));
+			USING ERRCODE = 'invalid_parameter_value', HINT = concat('Perhaps you meant "' || stepadv_internal.import_nearest_format(import_check.format) || '". ', format('The formats: %s.', array_to_string(formats, ', ')));
 	END IF;
 	IF import_check.format = 'paths' AND import_check.paths IS NULL THEN
 		RAISE EXCEPTION 'paths must be given with the format ''paths''' USING ERRCODE = 'invalid_parameter_value';
@@ -611,12 +629,11 @@ DECLARE
 BEGIN
 	-- Long texts take less time so; whoever has chosen something has it as chosen.
 	PERFORM stepadv_internal.load_by_lz4() FROM pg_settings s WHERE s.name = 'default_toast_compression' AND s.source = 'default';
-	PERFORM stepadv_internal.load_begin(import_rollouts.schema, import_rollouts.on_error, import_rollouts.run_id, import_rollouts.policy_version, true);
+	PERFORM stepadv_internal.load_begin(import_rollouts.schema, import_rollouts.on_error);
 	SELECT c.kind, c.has_source, c.specs INTO kind, has_source, specs FROM stepadv_internal.import_check(import_rollouts.documents, import_rollouts.format, import_rollouts.paths) c;
 	plain := stepadv_internal.import_plain_format(import_rollouts.documents, import_rollouts.format, import_rollouts.paths, import_rollouts.is_latin1 AND kind = 'text');
 	IF plain = 'claw_r1' THEN
 		-- Many documents to one rollout.
-		DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_problems;
 		SELECT r.* INTO documents_read, bad_documents, rollouts_read, bad_rollouts, stepless_rollouts, unjudged_rollouts, import_rollouts.groups, rollouts_added, rollouts_updated, import_rollouts.rollouts_repeated,
 			steps_added, import_rollouts.steps_repeated, contradictions, import_rollouts.nul_replaced, import_rollouts.dropped, import_rollouts.repaired, import_rollouts.problems
 		FROM jsonb_to_record('{"rollouts_read": 0, "bad_rollouts": 0, "stepless_rollouts": 0, "unjudged_rollouts": 0, "rollouts_repeated": 0, "repaired": {}}'::jsonb
@@ -637,13 +654,13 @@ BEGIN
 		SELECT direct.n_read, 0, direct.rollouts_added, 0, direct.stepless_rollouts, direct.unjudged_rollouts, direct.groups, direct.rollouts_added, 0, 0, direct.steps_added, 0, 0, 0, direct.dropped, direct.repaired, '[]'
 		INTO documents_read, bad_documents, rollouts_read, bad_rollouts, stepless_rollouts, unjudged_rollouts, import_rollouts.groups, rollouts_added, rollouts_updated, import_rollouts.rollouts_repeated,
 			steps_added, import_rollouts.steps_repeated, contradictions, import_rollouts.nul_replaced, import_rollouts.dropped, import_rollouts.repaired, import_rollouts.problems;
-		DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_problems;
 		SELECT r.told, r.problems INTO import_rollouts.repaired, import_rollouts.problems
 		FROM stepadv_internal.import_path_report(import_rollouts.documents, kind, has_source, import_rollouts.is_latin1, specs, import_rollouts.repaired, direct.rollouts_added, import_rollouts.on_error, import_rollouts.problems) r;
 		RETURN;
 	END IF;
 
 	-- What the documents say of their rollouts.
+	PERFORM stepadv_internal.load_make_parsed(import_rollouts.schema, import_rollouts.run_id, import_rollouts.policy_version, true);
 	PERFORM stepadv_internal.import_make_items(import_rollouts.schema, import_rollouts.run_id, import_rollouts.policy_version);
 	IF plain IS DISTINCT FROM 'verl' OR NOT stepadv_internal.import_verl_lines(import_rollouts.schema,
 			stepadv_internal.import_plain_query(import_rollouts.documents, has_source, plain, import_rollouts.format IS NOT NULL, import_rollouts.is_latin1) || ' ORDER BY d.n', import_rollouts.group_prefix, import_rollouts.success_at)

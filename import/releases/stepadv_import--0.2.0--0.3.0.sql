@@ -10,7 +10,6 @@ SET LOCAL search_path = pg_catalog, pg_temp;
 ALTER TYPE @extschema@.parsed_step ADD ATTRIBUTE task_id text CASCADE, ADD ATTRIBUTE run_id text CASCADE, ADD ATTRIBUTE policy_step bigint CASCADE, ADD ATTRIBUTE tags jsonb CASCADE;
 DROP FUNCTION @extschema@.load_rollouts(text, regclass, text, boolean);
 DROP FUNCTION @extschema@.import_rollouts(text, regclass, text, text, jsonb, text, float8, boolean);
-DROP FUNCTION stepadv_internal.load_begin(text, text);
 DROP FUNCTION stepadv_internal.load_gather(text);
 DROP FUNCTION stepadv_internal.load_parsed(text, text, text, boolean);
 DROP FUNCTION stepadv_internal.load_write_rollouts(text);
