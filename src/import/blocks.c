@@ -14,7 +14,7 @@
 #include "miscadmin.h"
 
 #include "import/blocks.h"
-#include "import/messages.h"
+#include "import/words.h"
 
 static const char *const thinking[] = {"thinking", "redacted_thinking", "reasoning", NULL};
 

@@ -29,7 +29,7 @@
 #include "arrays.h"
 #include "compat.h"
 #include "import/conversation.h"
-#include "import/messages.h"
+#include "import/words.h"
 
 PG_FUNCTION_INFO_V1(stepadv_import_steps);
 
