@@ -93,13 +93,15 @@ BEGIN
 		FROM pg_temp.stepadv_rollouts p JOIN %1$I.rollouts r ON %2$s
 		$q$, load_tell.schema, same_rollout);
 	EXECUTE format($q$
-		INSERT INTO pg_temp.stepadv_told (steps, with_action, with_state, with_tokens)
-		SELECT sum(s.steps), sum(s.with_action), sum(s.with_state), sum(s.with_tokens)
+		INSERT INTO pg_temp.stepadv_told (stepless, steps, with_action, with_state, with_tokens)
+		SELECT %4$s, sum(s.steps), sum(s.with_action), sum(s.with_state), sum(s.with_tokens)
 		$q$ || CASE WHEN stepadv_internal.load_is_distributed(load_tell.schema) THEN 'FROM (%3$s FROM pg_temp.stepadv_rollouts p JOIN %1$I.steps r ON %2$s) s'
 			-- Rollout by rollout, by the primary key: a file costs what is in it, however large the table is.
 			-- (Without statistics another unique index seems as good, and has all steps of the task for each rollout.)
 			ELSE 'FROM pg_temp.stepadv_rollouts p CROSS JOIN LATERAL (%3$s FROM %1$I.steps r WHERE %2$s AND r.step_no >= -2147483648) s' END, load_tell.schema, same_rollout,
-		'SELECT count(*) AS steps, count(r.action) AS with_action, count(r.state) AS with_state, count(r.response_token_ids) AS with_tokens');
+		'SELECT count(*) AS steps, count(r.action) AS with_action, count(r.state) AS with_state, count(r.response_token_ids) AS with_tokens',
+		-- Workers add up steps, and know nothing of rollouts that have none.
+		CASE WHEN stepadv_internal.load_is_distributed(load_tell.schema) THEN 'NULL::bigint' ELSE 'count(*) FILTER (WHERE s.steps = 0)' END);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_tell(text) IS

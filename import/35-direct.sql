@@ -50,8 +50,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF to_regclass('pg_temp.stepadv_told') IS NOT NULL THEN
-		INSERT INTO pg_temp.stepadv_told (rollouts, judged, timed, of_version, first_at, last_at, steps, with_action, with_state, with_tokens)
-		SELECT count(*), count(*) FILTER (WHERE r.outcome IS NOT NULL OR r.success IS NOT NULL), count(r.started_at), count(*) FILTER (WHERE r.policy_version <> ''), min(r.started_at), max(coalesce(r.ended_at, r.started_at)),
+		INSERT INTO pg_temp.stepadv_told (rollouts, stepless, judged, timed, of_version, first_at, last_at, steps, with_action, with_state, with_tokens)
+		SELECT count(*), count(*) FILTER (WHERE r.n_steps = 0), count(*) FILTER (WHERE r.outcome IS NOT NULL OR r.success IS NOT NULL), count(r.started_at), count(*) FILTER (WHERE r.policy_version <> ''), min(r.started_at), max(coalesce(r.ended_at, r.started_at)),
 			sum(r.n_steps), sum(r.n_actions), sum(r.n_states), sum(r.n_tokens)
 		FROM pg_temp.stepadv_rollouts r;
 	END IF;
