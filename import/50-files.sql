@@ -95,7 +95,8 @@ BEGIN
 	IF kind IN ('otel', 'langfuse') AND NOT seen.is_one THEN
 		PERFORM stepadv_internal.import_gather(kind, import_file.is_latin1);
 	ELSE
-		kind := import_file.format;
+		-- One document has been asked: it is not read again to be asked the same.
+		kind := CASE WHEN seen.is_one AND import_file.format IS NULL AND import_file.paths IS NULL THEN seen.guessed ELSE import_file.format END;
 	END IF;
 	SELECT to_jsonb(i) || jsonb_build_object('format', coalesce(import_file.format, CASE WHEN import_file.paths IS NOT NULL THEN 'paths' END, seen.guessed)) INTO result
 	FROM @extschema@.import_rollouts(import_file.schema, 'pg_temp.stepadv_file'::regclass, kind, import_file.on_error, import_file.paths, import_file.group_prefix,
