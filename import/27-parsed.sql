@@ -82,8 +82,8 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	INSERT INTO pg_temp.stepadv_told (rollouts, judged, timed, of_version, first_at, last_at, steps, with_action, with_state, with_tokens)
-	SELECT count(*) - count(s.rollout), sum(n.judged - coalesce(s.judged, 0)), sum(n.timed - coalesce(s.timed, 0)), sum(n.of_version - coalesce(s.of_version, 0)), min(n.first_at), max(n.last_at),
+	INSERT INTO pg_temp.stepadv_told (rollouts, stepless, judged, timed, of_version, first_at, last_at, steps, with_action, with_state, with_tokens)
+	SELECT count(*) - count(s.rollout), sum((n.steps = 0)::integer - coalesce(s.steps = 0, false)::integer), sum(n.judged - coalesce(s.judged, 0)), sum(n.timed - coalesce(s.timed, 0)), sum(n.of_version - coalesce(s.of_version, 0)), min(n.first_at), max(n.last_at),
 		sum(n.steps - coalesce(s.steps, 0)), sum(n.with_action - coalesce(s.with_action, 0)), sum(n.with_state - coalesce(s.with_state, 0)), sum(n.with_tokens - coalesce(s.with_tokens, 0))
 	FROM pg_temp.stepadv_now n LEFT JOIN pg_temp.stepadv_seen s ON s.rollout = n.rollout;
 	DELETE FROM pg_temp.stepadv_seen s USING pg_temp.stepadv_now n WHERE s.rollout = n.rollout;

@@ -95,7 +95,8 @@ BEGIN
 	IF kind IN ('otel', 'langfuse') AND NOT seen.is_one THEN
 		PERFORM stepadv_internal.import_gather(kind, import_file.is_latin1);
 	ELSE
-		kind := import_file.format;
+		-- One document has been asked: it is not read again to be asked the same.
+		kind := CASE WHEN seen.is_one AND import_file.format IS NULL AND import_file.paths IS NULL THEN seen.guessed ELSE import_file.format END;
 	END IF;
 	SELECT to_jsonb(i) || jsonb_build_object('format', coalesce(import_file.format, CASE WHEN import_file.paths IS NOT NULL THEN 'paths' END, seen.guessed)) INTO result
 	FROM @extschema@.import_rollouts(import_file.schema, 'pg_temp.stepadv_file'::regclass, kind, import_file.on_error, import_file.paths, import_file.group_prefix,
@@ -113,7 +114,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	CREATE TEMP TABLE stepadv_told (rollouts bigint, judged bigint, timed bigint, of_version bigint, first_at timestamptz, last_at timestamptz,
+	CREATE TEMP TABLE stepadv_told (rollouts bigint, stepless bigint, judged bigint, timed bigint, of_version bigint, first_at timestamptz, last_at timestamptz,
 		steps bigint, with_action bigint, with_state bigint, with_tokens bigint) ON COMMIT DELETE ROWS;
 	CREATE TEMP TABLE stepadv_seen (rollout bigint PRIMARY KEY, judged integer, timed integer, of_version integer, steps bigint, with_action bigint, with_state bigint, with_tokens bigint);
 END
@@ -182,6 +183,7 @@ BEGIN
 		CASE WHEN import_advice.format = 'paths' AND reason ~ '^(success|truncated|outcome|.*: (ok|reward)) must be a (boolean|number), not string' THEN
 			'a map of -j says what words mean, as {"path": "$.verdict", "map": {"pass": true, "fail": false}}' END,
 		CASE WHEN import_advice.is_of_other THEN 'the tables have it from another file of that name: in one call with that file it has an id of its own, and -r RUN tells them apart'
+			WHEN reason ~ 'is not what line [0-9]+ says' THEN CASE WHEN NOT import_advice.kept_going THEN '-k takes the first of such lines' END
 			WHEN (result ->> 'contradictions')::bigint > 0 THEN '--update replaces what the tables have' END,
 		CASE WHEN NOT import_advice.kept_going AND usable > 0 AND (result ->> 'bad_documents')::bigint + (result ->> 'bad_rollouts')::bigint > 0 THEN format('-k loads the other %s', usable) END);
 END
@@ -261,6 +263,10 @@ BEGIN
 		n_problems := (result ->> 'bad_documents')::bigint + (result ->> 'bad_rollouts')::bigint + (result ->> 'contradictions')::bigint;
 		seen := stepadv_internal.import_lacks(result, coalesce(import_one.paths, '{}'));
 		result := seen.result;
+		IF result ->> 'format' = 'steps' THEN
+			-- Lines do not say it of themselves.
+			result := result || (SELECT jsonb_build_object('stepless_rollouts', coalesce(sum(t.stepless), 0), 'unjudged_rollouts', coalesce(sum(t.rollouts) - sum(t.judged), 0)) FROM pg_temp.stepadv_told t);
+		END IF;
 		IF import_one.may_lack <> '*' AND NOT seen.names <@ allowed THEN
 			RAISE EXCEPTION USING ERRCODE = 'SA004', MESSAGE = 'postponed';
 		ELSIF n_problems > 0 AND NOT import_one.keep_going THEN

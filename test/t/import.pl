@@ -274,6 +274,11 @@ is($status, 0, '--preview') or diag($err);
 like($out, qr{^rollout_id +\| m1-t1\n.*^action +\| answer 1\n}ms, 'a step') or diag($out);
 ($status, $out, $err) = import_files('unsaid', '--preview', "$dir/said/pair.json", "$dir/bad/7.json.gz");
 is($status, 1, 'of files that cannot be read there is none');
+write_file('cut/short.json', '[{"traj": [{"role": "user"');
+write_file('cut/empty.json', '');
+($status, $out, $err) = import_files('unsaid', '--preview', "$dir/cut/short.json", "$dir/cut/empty.json");
+is($status, 1, 'nor of what breaks off or is empty');
+like($out, qr{short\.json\n  no step could be read:\n  one document\n  no JSON: .*empty\.json\n  no step could be read:\n  the file is empty\n}s, 'which is said') or diag($out);
 is(value(q(SELECT count(*) FROM pg_namespace WHERE nspname = 'unsaid')), 0, 'and nothing is made');
 # What there was to load: nothing; files of one name; what is another now.
 mkdir "$dir/void" or die $!;
@@ -297,6 +302,26 @@ like($err, qr{^\S*same/a/log\.txt: document 1: step 0 of rollout .* is not what 
 ($status, $out, $err) = import_files('same', '-v', 'v1', '--update', "$dir/same/a/log.txt");
 is($status . ' ' . count_of($out, 'rollouts_updated') . ' ' . value(q(SELECT string_agg(action, ' ' ORDER BY action) FROM same.steps)), '0 1 Search[b] Search[c]', 'helps') or diag($out . $err);
 
+# Lines of steps say as much of themselves as documents.
+write_file('lines/stepless.jsonl', join('', map { qq({"task_id": "l", "rollout_id": "s$_", "outcome": 1}\n) } 1 .. 4));
+write_file('lines/unjudged.jsonl', join('', map { qq({"task_id": "l", "rollout_id": "u$_", "step_no": 0, "observation": "o"}\n) } 1 .. 3));
+write_file('lines/empty.jsonl', '');
+foreach my $again (0, 1)
+{
+	($status, $out, $err) = import_files('lines', "$dir/lines");
+	is(join(' ', $status, map { count_of($out, $_) } 'rollouts_added', 'steps_added', 'stepless_rollouts', 'unjudged_rollouts'),
+		$again ? '0 0 0 4 3' : '0 7 3 4 3', 'lines, some rollouts without steps, some not judged' . ($again ? ', again' : '')) or diag($out . $err);
+	like($out, qr{^3 files, 0 left out\nnothing in it: \S*lines/empty\.jsonl\n}, 'an empty file is named');
+	like($out, qr{^missing: 4 of 7 rollouts have no step\n.*^missing: 3 of 7 outcome: .*^missing: action: all are NULL}ms, 'what they lack') or diag($out);
+}
+write_file('lines/twice.jsonl', join('', map { qq({"task_id": "t", "rollout_id": "t", "step_no": 0, "action": "$_"}\n) } 'a', 'b'));
+($status, $out, $err) = import_files('lines', "$dir/lines/twice.jsonl");
+like($err, qr{twice\.jsonl: line 2: step 0 of rollout t of group t.* is not what line 1 says; .*; -k takes the first of such lines\n\z}, 'two lines that differ') or diag($err);
+is($status . ' ' . count_of($out, 'steps_added'), '1 0', 'are left out');
+($status, $out, $err) = import_files('lines', '-k', "$dir/lines/twice.jsonl");
+is(value(q(SELECT string_agg(action, ' ') FROM lines.steps WHERE task_id = 't')), 'a', 'the first of them with -k');
+unlike($err, qr{-k takes}, 'which is not said again');
+
 # Options, hostile values of them, and misuse.
 write_file("opt/x.json", chat('o', 0, 'x') =~ s/"reward": 1/"reward": 0.5/r);
 my $schema = q(s"'; DROP SCHEMA rl; -- %I);
@@ -318,6 +343,11 @@ IPC::Run::run([ "$dir/program", '-d', $node->connstr('postgres'), '-s', 'linked'
 is($? >> 8, 0, 'by a link from another folder');
 is((import_files('none'))[0], 2, 'no file: usage');
 is((import_files('none', '-f', 'csv', $dir))[0], 2, 'unknown format');
+unlike((import_files('none', '-f', 'csv', $dir))[2], qr{perhaps}, 'that is like none');
+foreach ([ 'openai-chat', 'openai_chat' ], [ 'Inter', 'intercode' ], [ 'step', 'steps' ])
+{
+	like((import_files('none', '-f', $$_[0], $dir))[2], qr{^stepadv-import: unknown format: \Q$$_[0]\E; perhaps you meant "$$_[1]"; there are openai_chat, }, "perhaps $$_[1]");
+}
 is((import_files('none', '-a', '1; DROP', $dir))[0], 2, 'a score that is none');
 is((import_files('none', '-n', $_, $dir))[0], 2, "no step: $_") foreach '1.5', '1; DROP', '-', 'x';
 is((import_files('none', '-J', $_, $dir))[0], 2, "no number of files: $_") foreach '0', '-1', 'x', '2.5';
