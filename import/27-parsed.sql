@@ -99,24 +99,33 @@ CREATE FUNCTION stepadv_internal.load_tell(schema text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	same_rollout CONSTANT text := stepadv_internal.load_key_list(load_tell.schema, 'r.%1$s = p.k%2$s'::text, ' AND '::text) || ' AND r.rollout_id = p.rollout_id';
+	counts CONSTANT text := 'SELECT count(*) AS steps, count(r.action) AS with_action, count(r.state) AS with_state, count(r.response_token_ids) AS with_tokens';
 BEGIN
 	IF to_regclass('pg_temp.stepadv_told') IS NULL THEN
 		RETURN;
 	END IF;
+	-- Workers add up steps, and know nothing of rollouts that have none or were told of before.
+	IF stepadv_internal.load_is_distributed(load_tell.schema) THEN
+		EXECUTE format($q$
+			INSERT INTO pg_temp.stepadv_told (rollouts, judged, timed, of_version, first_at, last_at)
+			SELECT count(*), count(*) FILTER (WHERE r.outcome IS NOT NULL OR r.success IS NOT NULL), count(r.started_at), count(*) FILTER (WHERE p.policy_version <> ''),
+				min(r.started_at), max(coalesce(r.ended_at, r.started_at))
+			FROM pg_temp.stepadv_rollouts p JOIN %1$I.rollouts r ON %2$s
+			$q$, load_tell.schema, same_rollout);
+		EXECUTE format('INSERT INTO pg_temp.stepadv_told (steps, with_action, with_state, with_tokens) SELECT s.* FROM (%3$s FROM pg_temp.stepadv_rollouts p JOIN %1$I.steps r ON %2$s) s', load_tell.schema, same_rollout, counts);
+		RETURN;
+	END IF;
 	EXECUTE format($q$
 		CREATE TEMP TABLE stepadv_now ON COMMIT DROP AS
-		SELECT hash_record_extended(ROW(%3$s, p.rollout_id), 0) AS rollout, (r.outcome IS NOT NULL OR r.success IS NOT NULL)::integer AS judged, (r.started_at IS NOT NULL)::integer AS timed,
-			(p.policy_version <> '')::integer AS of_version, r.started_at AS first_at, coalesce(r.ended_at, r.started_at) AS last_at,
-			coalesce(s.steps, 0) AS steps, coalesce(s.with_action, 0) AS with_action, coalesce(s.with_state, 0) AS with_state, coalesce(s.with_tokens, 0) AS with_tokens
-		FROM pg_temp.stepadv_rollouts p JOIN %1$I.rollouts r ON %2$s AND r.rollout_id = p.rollout_id
-		$q$ || CASE WHEN stepadv_internal.load_is_distributed(load_tell.schema) THEN 'LEFT JOIN (SELECT %4$s, r.rollout_id, %5$s FROM pg_temp.stepadv_rollouts p JOIN %1$I.steps r ON %2$s AND r.rollout_id = p.rollout_id GROUP BY %4$s, r.rollout_id) s ON %6$s AND s.rollout_id = p.rollout_id'
-			-- Rollout by rollout, by the primary key: a file costs what is in it, however large the table is.
-			-- (Without statistics another unique index seems as good, and has all steps of the task for each rollout.)
-			ELSE 'CROSS JOIN LATERAL (SELECT %5$s FROM %1$I.steps r WHERE %2$s AND r.rollout_id = p.rollout_id AND r.step_no >= -2147483648) s' END,
-		load_tell.schema, stepadv_internal.load_key_list(load_tell.schema, 'r.%1$s = p.k%2$s'::text, ' AND '::text),
-		stepadv_internal.load_key_list(load_tell.schema, 'p.k%2$s'::text, ', '::text), stepadv_internal.load_key_list(load_tell.schema, 'r.%1$s'::text, ', '::text),
-		'count(*) AS steps, count(r.action) AS with_action, count(r.state) AS with_state, count(r.response_token_ids) AS with_tokens',
-		stepadv_internal.load_key_list(load_tell.schema, 's.%1$s = p.k%2$s'::text, ' AND '::text));
+		SELECT hash_record_extended(ROW(%4$s, p.rollout_id), 0) AS rollout, (r.outcome IS NOT NULL OR r.success IS NOT NULL)::integer AS judged, (r.started_at IS NOT NULL)::integer AS timed,
+			(p.policy_version <> '')::integer AS of_version, r.started_at AS first_at, coalesce(r.ended_at, r.started_at) AS last_at, s.*
+		FROM pg_temp.stepadv_rollouts p JOIN %1$I.rollouts r ON %2$s
+		-- Rollout by rollout, by the primary key: a file costs what is in it, however large the table is.
+		-- (Without statistics another unique index seems as good, and has all steps of the task for each rollout.)
+		CROSS JOIN LATERAL (%3$s FROM %1$I.steps r WHERE %2$s AND r.step_no >= -2147483648) s
+		$q$, load_tell.schema, same_rollout, counts, stepadv_internal.load_key_list(load_tell.schema, 'p.k%2$s'::text, ', '::text));
 	PERFORM stepadv_internal.load_tell_rollouts();
 END
 $$;
