@@ -68,9 +68,24 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.same_divisions(stepadv_internal.attached, text, text, boolean) IS 'part of attach: the condition that two relations have the same divisions';
 
+-- Whether rows of kept groups are found by an index of 73-kept-sums.sql for whoever may read them: the policy of such a
+-- table lets no operator before itself that is not known to keep what it sees, as those of the server's own types do.
+CREATE FUNCTION stepadv_internal.finds_divisions(a stepadv_internal.attached) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT coalesce(bool_or(y.own AND (y.short OR d.stands)) OR bool_or(y.own) AND NOT bool_or(y.short OR d.stands), false)
+	FROM stepadv_internal.divisions(a) d
+	JOIN LATERAL (SELECT t.typlen > 0 AS short, t.typnamespace = 'pg_catalog'::regnamespace AND (t.typlen > 0 OR t.typcategory = 'S') AS own FROM pg_type t
+		WHERE t.oid = stepadv_internal.column_type((a).folded_over_time,
+			CASE WHEN d.stands THEN (stepadv_internal.group_columns((a).folded_over_time, (a).n_group_columns))[d.key] ELSE d.name END)) y ON true
+	WHERE d.view IS NOT NULL AND NOT stepadv_internal.is_distributed(ARRAY[(a).rows])
+$$;
+COMMENT ON FUNCTION stepadv_internal.finds_divisions(stepadv_internal.attached) IS 'part of attach: whether kept groups of a division are found by an index, whoever asks';
+
 -- Rows of a relation (its name and columns, with the alias) whose division changed.  Mostly none
--- waits: then nothing is looked for.  changed: the query of the divisions that did.  Where all divisions are known they are found by a
--- hash; others one by one.
+-- waits: then nothing is looked for.  changed: the query of the divisions that did.  Where all divisions are known they are found one division
+-- after the other by an index (OFFSET 0: the planner does not know that few changed), or by a hash; others one by one.
 CREATE FUNCTION stepadv_internal.of_changed_divisions(a stepadv_internal.attached, changed text, items text, relation text, divisions text, condition text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -81,9 +96,11 @@ DECLARE
 	waits CONSTANT text := format('EXISTS (SELECT FROM %s)', stepadv_internal.relation_name((a).waiting));
 	unknown CONSTANT text := (SELECT string_agg(o.o || ' IS NULL', ' OR ' ORDER BY o.i) FROM unnest(string_to_array(divisions, ', ')) WITH ORDINALITY o(o, i) JOIN stepadv_internal.divisions(a) d ON d.i = o.i WHERE d.view IS NOT NULL);
 BEGIN
-	RETURN format('SELECT %1$s FROM %2$s WHERE %3$s AND %4$s AND EXISTS (SELECT FROM (%5$s) w(%6$s) WHERE %7$s)'
-		' UNION ALL SELECT %1$s FROM %2$s WHERE %3$s AND %4$s AND (%8$s) AND EXISTS (SELECT FROM (%5$s OFFSET 0) w(%6$s) WHERE %9$s)',
-		items, relation, waits, condition, changed, l.names, stepadv_internal.same_divisions(a, of_w, divisions, false), unknown, stepadv_internal.same_divisions(a, of_w, divisions, true));
+	RETURN format(CASE WHEN stepadv_internal.finds_divisions(a) THEN 'SELECT %1$s FROM (SELECT DISTINCT u.* FROM (%5$s) u) w(%6$s) CROSS JOIN LATERAL (SELECT %10$s.* FROM %2$s WHERE %4$s AND %7$s OFFSET 0) %10$s'
+			ELSE 'SELECT %1$s FROM %2$s WHERE %3$s AND %4$s AND EXISTS (SELECT FROM (%5$s) w(%6$s) WHERE %7$s)' END
+		|| ' UNION ALL SELECT %1$s FROM %2$s WHERE %3$s AND %4$s AND (%8$s) AND EXISTS (SELECT FROM (%5$s OFFSET 0) w(%6$s) WHERE %9$s)',
+		items, relation, waits, condition, changed, l.names, stepadv_internal.same_divisions(a, of_w, divisions, false), unknown, stepadv_internal.same_divisions(a, of_w, divisions, true),
+		split_part(divisions, '.', 1));
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.of_changed_divisions(stepadv_internal.attached, text, text, text, text, text) IS 'part of attach: the query of the rows of kept groups whose division changed since sums were kept';

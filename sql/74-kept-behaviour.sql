@@ -383,6 +383,7 @@ BEGIN
 	EXECUTE format('COMMENT ON TABLE %s IS %L', summed, format('what the views of behaviour show of all groups of %s by division, kept by stepadv.maintain; nobody else should write to it', (a).source));
 	PERFORM stepadv_internal.let_readers(summed::regclass, made.fresh);
 	PERFORM stepadv_internal.set_kept_behaviour(attachment, made.fresh, made.folded, summed::regclass);
+	PERFORM stepadv_internal.index_divisions(a, made.folded);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_kept_behaviour(regclass) IS 'part of maintain: the view and the tables of what is kept of behaviour; none where no sums are kept, or where it depends on tables that are not watched';
