@@ -1,4 +1,4 @@
--- Saved rollouts that are conversations: tau2's results, verifiers' and TRL's.
+-- Saved rollouts that are conversations: tau2's results and TRL's.
 
 -- A prompt or a completion as messages of the chat interface: a text is one message,
 -- calls may be texts of JSON or have their function's name beside them.
@@ -37,30 +37,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_completion(jsonb, jsonb) IS 'part of import_rollouts: a prompt and a completion as steps, and the messages they are made of; answers in the prompt are left out';
-
--- ----------
--- verifiers: results.jsonl
--- ----------
-
-CREATE FUNCTION @extschema@.parse_verifiers(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN QUERY
-	SELECT stepadv_internal.import_keep(stepadv_internal.import_about(document) || jsonb_strip_nulls(jsonb_build_object('truncated', document -> 'is_truncated',
-			'started_at', CASE WHEN jsonb_typeof(document #> '{timing,start_time}') = 'number' THEN to_jsonb(to_timestamp((document #>> '{timing,start_time}')::float8)) END))
-		|| jsonb_build_object('group_id', concat_ws('/', coalesce(document ->> 'env_id', CASE WHEN jsonb_typeof(document -> 'task') = 'string' THEN document ->> 'task' END), document ->> 'example_id'),
-			'rollout_id', coalesce(document ->> 'trajectory_id', document ->> 'rollout_id', concat(f.rollout, ':' || n), stepadv_internal.import_digest(document)),
-			'meta', jsonb_strip_nulls(jsonb_build_object('source', parse_verifiers.source)) || (document - '{prompt,completion,reward,example_id,is_truncated,trajectory}'::text[]),
-			'steps', c.steps, 'dropped', c.dropped, 'repaired', c.repaired), c.messages)
-	FROM (SELECT 1) one
-	LEFT JOIN LATERAL stepadv_internal.import_names(parse_verifiers.source) f ON true
-	CROSS JOIN LATERAL stepadv_internal.import_completion(document -> 'prompt', document -> 'completion') c;
-END
-$$;
-COMMENT ON FUNCTION @extschema@.parse_verifiers(jsonb, text, bigint) IS
-'the rollout of a line of verifiers'' results.jsonl (example_id, prompt, completion, reward): the group is the environment and the example, n the number of the line in source; one jsonb as in docs/import.md';
 
 -- ----------
 -- TRL: completions of GRPOTrainer and RLOOTrainer
@@ -119,13 +95,41 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_tau2_items(jsonb) IS 'part of import_rollouts: messages of tau2 as items of import_steps; calls of the simulated user and their results are left out';
 
+-- Where both may speak at once there are ticks.  What one says in ticks one after the
+-- other is one message, which stands where it began, whatever the other says meanwhile; a
+-- call ends it.
+CREATE FUNCTION stepadv_internal.import_tau2_ticks(ticks jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		WITH tick AS (
+			SELECT t.i, p.role, p.part, nullif(stepadv_internal.import_text(t.v -> (p.name || '_chunk') -> 'content'), '') AS text,
+				CASE WHEN jsonb_typeof(t.v -> (p.name || '_tool_calls')) = 'array' THEN nullif(t.v -> (p.name || '_tool_calls'), '[]') END AS calls, t.v -> (p.name || '_tool_results') AS results
+			FROM jsonb_array_elements(import_tau2_ticks.ticks) WITH ORDINALITY t(v, i), (VALUES ('agent'::text, 'assistant'::text, 0), ('user', 'user', 2)) p(name, role, part)
+		), talk AS (
+			SELECT t.*, t.i - row_number() OVER (PARTITION BY t.role ORDER BY t.i) AS gap,
+				coalesce(count(t.calls) OVER (PARTITION BY t.role ORDER BY t.i ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS n_calls
+			FROM tick t WHERE t.text IS NOT NULL OR t.calls IS NOT NULL
+		)
+		SELECT coalesce(jsonb_agg(m.v ORDER BY m.i, m.part, m.j), '[]')
+		FROM (
+			SELECT min(t.i) AS i, t.part, 0::bigint AS j, jsonb_strip_nulls(jsonb_build_object('role', t.role, 'content', string_agg(t.text, '' ORDER BY t.i), 'tool_calls', (array_agg(t.calls) FILTER (WHERE t.calls IS NOT NULL))[1])) AS v
+			FROM talk t GROUP BY t.role, t.part, t.gap, t.n_calls
+			UNION ALL
+			SELECT t.i, t.part + 1, r.j, CASE WHEN t.role = 'user' AND jsonb_typeof(r.v) = 'object' THEN r.v || '{"requestor": "user"}' ELSE r.v END FROM tick t, jsonb_array_elements(CASE WHEN jsonb_typeof(t.results) = 'array' THEN t.results ELSE '[]' END) WITH ORDINALITY r(v, j)) m);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.import_tau2_ticks(jsonb) IS 'part of import_rollouts: ticks of a simulation of tau2 in which both may speak at once as the messages that it has else';
+
 CREATE FUNCTION @extschema@.parse_tau2(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN QUERY
-	SELECT CASE WHEN jsonb_typeof(s.v -> 'messages') IS DISTINCT FROM 'array' THEN jsonb_build_object('problem', 'a simulation has no list messages')
+	SELECT CASE WHEN m.list IS NULL THEN jsonb_build_object('problem', 'a simulation has no list messages or ticks')
 		ELSE jsonb_strip_nulls(jsonb_build_object('outcome', s.v #> '{reward_info,reward}', 'model', document #> '{info,agent_info,llm}', 'started_at', s.v -> 'start_time', 'ended_at', s.v -> 'end_time',
 				'truncated', CASE WHEN s.v ->> 'termination_reason' IN ('max_steps', 'timeout', 'too_many_errors', 'context_window_exceeded') THEN true END))
 			|| jsonb_build_object('group_id', concat_ws('/', document #>> '{info,environment_info,domain_name}', s.v ->> 'task_id'),
@@ -134,7 +138,8 @@ BEGIN
 					'reward_info', s.v -> 'reward_info', 'agent_cost', s.v -> 'agent_cost', 'user_cost', s.v -> 'user_cost')),
 				'steps', t.steps, 'dropped', t.dropped, 'repaired', t.repaired) END
 	FROM jsonb_array_elements(CASE WHEN jsonb_typeof(document -> 'simulations') = 'array' THEN document -> 'simulations' ELSE jsonb_build_array(document) END) WITH ORDINALITY s(v, i)
-	CROSS JOIN LATERAL stepadv_internal.import_steps(stepadv_internal.import_tau2_items(s.v -> 'messages')) t
+	CROSS JOIN LATERAL (SELECT CASE WHEN jsonb_typeof(s.v -> 'messages') = 'array' THEN s.v -> 'messages' WHEN jsonb_typeof(s.v -> 'ticks') = 'array' THEN stepadv_internal.import_tau2_ticks(s.v -> 'ticks') END AS list) m
+	CROSS JOIN LATERAL stepadv_internal.import_steps(stepadv_internal.import_tau2_items(m.list)) t
 	ORDER BY s.i;
 END
 $$;

@@ -23,7 +23,7 @@ sub loads
 	is(value(qq(SELECT (SELECT count(*) FROM "$schema".rollouts) || ' ' || (SELECT count(*) FROM "$schema".steps))), $counts, "$name: rollouts and steps");
 	my ($again, $repeated) = import_files($schema, @arguments);
 	like($repeated, qr/^rollouts_added +0\n.*^rollouts_updated +0\n.*^steps_added +0\n/ms, "$name again: nothing new");
-	return;
+	return $out;
 }
 
 sub is_format
@@ -77,21 +77,38 @@ is(value(q(SELECT string_agg(concat_ws('|', right(rollout_id, 1), step_no, promp
 
 # ---- tau2: results, and a simulation alone
 
-is_format('tau2', "$data/tau2/results.json", "$data/tau2/sim_3.json");
-loads('tau2', '3 10', 'tau2', "$data/tau2");
+is_format('tau2', glob "$data/tau2/*");
+my $tau2 = loads('tau2', '4 13', 'tau2', "$data/tau2");
 is(value(q(SELECT string_agg(concat_ws(' ', task_id, rollout_id, outcome, success, truncated, model, ended_at - started_at), E'\n' ORDER BY rollout_id) FROM tau2.rollouts)),
-	"parcels/7 sim-1 1 t f lab/m2 00:01:30\nparcels/7 sim-2 0 f t lab/m2 00:03:00\n7 sim-3 0.5 f f 00:03:00", 'domain and task, rewards, times, and what was cut short');
+	"parcels/7 sim-1 1 t f lab/m2 00:01:30\nparcels/7 sim-2 0 f t lab/m2 00:03:00\n7 sim-3 0.5 f f 00:03:00\n7 sim-4 0 f f 00:00:10", 'domain and task, rewards, times, and what was cut short');
 is(value(q(SELECT string_agg(concat_ws('|', turn, tool, args, ok, coalesce(next_observation, (SELECT n.observation FROM tau2.steps n WHERE n.rollout_id = s.rollout_id AND n.step_no = s.step_no + 1))), E'\n' ORDER BY step_no) FROM tau2.steps s WHERE rollout_id = 'sim-1')),
 	qq(0|Where is parcel 12?\n1|find_parcel|{"number": 12}|t|{"at": "depot"}\n1|find_owner|{"number": 12}|f|Error: no such owner\n2|Thanks. ###STOP###), 'calls of the agent and their results, not those of the user');
 
-# ---- verifiers
+# Both speak at once: the user twice while the agent does, who calls in the middle.
+is(value(q(SELECT string_agg(concat_ws('|', turn, observation, tool, args, ok, CASE WHEN tool IS NULL THEN action END, next_observation), E'\n' ORDER BY step_no) FROM tau2.steps WHERE rollout_id = 'sim-4')),
+	qq(0|Hello, how can I help?\n1|Where is parcel 12? please|find_parcel|{"number": 12}|f\n2|Error: no such parcel|There is no parcel 12.|Hm. Goodbye.), 'ticks: what one says without a pause is one message, a call ends it');
+like($tau2, qr/^dropped: calls of the user 2\ndropped: results of the user's calls 2\n/m, 'the user\'s calls are left out');
+
+# ---- verifiers: results.jsonl
 
 is_format('verifiers', glob "$data/verifiers/*");
-loads('verifiers', '4 5', 'verifiers', "$data/verifiers");
+loads('verifiers', '4 5', 'verifiers', glob "$data/verifiers/{one.json,results.jsonl}");
 is(value(q(SELECT string_agg(concat_ws(' ', task_id, rollout_id, outcome, success, truncated, extract(epoch FROM started_at)::bigint, metadata ->> 'stop_condition'), E'\n' ORDER BY rollout_id COLLATE "C") FROM verifiers.rollouts)),
 	"sums/2 verifiers--one:1 0.75 f f\nsums/0 verifiers--results:1 1 t f 1767225600 no_tools_called\nsums/0 verifiers--results:2 0 f t 1767225603 max_turns\nsums/1 verifiers--results:3 0.75 f f", 'examples, rewards, times');
 is(value(q(SELECT string_agg(concat_ws('|', rollout_id, turn, observation, tool, args, ok, action), E'\n' ORDER BY rollout_id, step_no) FROM verifiers.steps WHERE rollout_id ~ 'results:[13]')),
 	qq(verifiers--results:1|0|1 + 1?\n2 + 2?|add|{"a": 2, "b": 2}|t|{"name": "add", "arguments": {"a": 2, "b": 2}}\nverifiers--results:1|1|4|4\nverifiers--results:3|0|3 + 3 =| 6), 'prompts and completions, as messages or as texts; answers in the prompt are none');
+
+# traces.jsonl: an episode a line; an older trace alone.  t2 was begun anew after its
+# second turn, with what it had been told.
+my $traces = loads('traces', '4 7', 'traces of verifiers', glob "$data/verifiers/trace*");
+is(value(q(SELECT string_agg(concat_ws(' ', task_id, rollout_id, coalesce(nullif(run_id, ''), '-'), coalesce(nullif(policy_version, ''), '-'), policy_step, outcome, success, truncated, model, extract(epoch FROM started_at)::bigint, ended_at - started_at), E'\n' ORDER BY rollout_id) FROM traces.rollouts)),
+	"SumTask/4 t0 - - 1 t f 1767225600\nsums/sum-4 t1 run-1 10 12 0.75 f f lab/m4 1767225600 00:00:04\nsums/sum-4/solver t2 - - 0 f t lab/m4 1767225600 00:00:04\nsums/sum-4/judge t3 - - f lab/m5 1767225600 00:00:04",
+	'environment and task, an agent of several; weighted rewards, none; version, times, limits');
+is(value(q(SELECT string_agg(concat_ws('|', rollout_id, turn, observation, tool, args, ok, CASE WHEN tool IS NULL THEN action END, metadata ->> 'thought'), E'\n' ORDER BY rollout_id, step_no) FROM traces.steps)),
+	qq(t0|0|2 + 2?|4\nt1|0|2 + 2?|add|{"a": 2, "b": 2}|t|I add.\nt1|1|4|4\nt2|0|2 + 2?|add|{"a": 2, "b": 2}|t\nt2|1|4|Let me think.\nt2|2|Answer.|5\nt3|0|Is 5 right?|No.), 'what was sampled are turns, what was told again is not');
+is(value(q(SELECT string_agg(concat_ws('|', rollout_id, turn, prompt_token_ids, response_token_ids, rollout_logprobs), E'\n' ORDER BY rollout_id, step_no) FROM traces.steps WHERE response_token_ids IS NOT NULL)),
+	"t1|0|{1,2,3,4}|{10,11}|{-0.5,-0.25}\nt1|1|{1,2,3,4,10,11,5,20,4}|{30}|{-2}", 'tokens of each turn, and all before them');
+like($traces, qr/^dropped: system messages 1\n(?=.*^dropped: messages told again 1$)(?=.*^dropped: answers in the prompt 1$)(?=.*^dropped: episodes without a trace 1$)/ms, 'what was left out is counted');
 
 # ---- TRL
 
