@@ -143,7 +143,7 @@ BEGIN
 			rollout_id, n_steps, return, success, more
 		FROM (SELECT g.group_no, coalesce(x.rollout_id::text, ''?'') AS rollout_id, x.n_steps, x.return, CASE WHEN x.judged THEN x.success END AS success, nullif(concat_ws('' · '', %s), '''') AS more
 			FROM %s x JOIN unnest($1) g ON g.key = ARRAY[%s] WHERE %s AND g.group_no <= $2) y) z',
-		concat_ws(', ', stepadv_internal.report_base_column(rollouts, 'model'::text, NULL::text[]) || '::text', stepadv_internal.report_base_column(rollouts, 'policy_version'::text, NULL::text[]) || '::text',
+		concat_ws(', ', 'nullif(' || stepadv_internal.report_base_column(rollouts, 'model'::text, NULL::text[]) || '::text, '''')', 'nullif(' || stepadv_internal.report_base_column(rollouts, 'policy_version'::text, NULL::text[]) || '::text, '''')',
 			'CASE WHEN ' || stepadv_internal.report_base_column(rollouts, 'truncated'::text, '{boolean}'::text[]) || ' THEN ''cut off'' END', 'NULL'),
 		rollouts, stepadv_internal.report_key(rollouts, (a).n_group_columns), stepadv_internal.report_key_filter(rollouts, report_rollouts.key))
 	INTO found USING report_rollouts.groups, report_rollouts.max_listed;
@@ -171,10 +171,15 @@ BEGIN
 	-- Of several columns an action is made where it is a tool call.
 	IF cardinality(columns) > 1 OR words IS NULL THEN
 		call := 'nullif(concat_ws('' '', ' || nullif((SELECT string_agg(stepadv_internal.report_base_column(report_texts.view, c, NULL::text[]) || '::text', ', ' ORDER BY i) FROM unnest(columns) WITH ORDINALITY u(c, i)), '') || '), '''')';
+		-- A tool and its arguments, which come last if they are JSON by type.
+		IF cardinality(columns) = 2 THEN
+			call := format('CASE WHEN %1$s::text <> '''' AND %2$s::text LIKE ''{%%'' THEN json_build_object(''name'', %1$s::text, ''arguments'', %2$s)::text ELSE %3$s END',
+				stepadv_internal.report_base_column(report_texts.view, columns[1], NULL::text[]), stepadv_internal.report_base_column(report_texts.view, columns[2], NULL::text[]), call);
+		END IF;
 	END IF;
-	-- A call reads better than the JSON that it was made of.
+	-- A call reads better than other JSON.
 	done := coalesce(stepadv_internal.report_base_column(report_texts.view, report_texts.done, NULL::text[]), nullif(concat_ws(', ',
-		CASE WHEN call IS NULL THEN words ELSE format('CASE WHEN %1$s NOT LIKE ''{%%'' THEN nullif(%1$s, '''') END', words) END, call, words), ''), 'NULL');
+		CASE WHEN call IS NULL THEN words WHEN words IS NOT NULL THEN format('CASE WHEN %1$s NOT LIKE ''{%%'' OR %1$s LIKE ''{"name": "%%'' THEN nullif(%1$s, '''') END', words) END, call, words), ''), 'NULL');
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.report_texts(stepadv_internal.attached, regclass, text, text) IS 'part of stepadv-report: expressions over a view, called x, for what a step saw and did';
@@ -217,7 +222,7 @@ BEGIN
 			t.advantage, t.is_told, t.q, t.v, t.n_state, t.n_action, t.stderr, d.difference)::stepadv_internal.report_step ORDER BY s.rollout_no, s.step_rank)
 		FROM (SELECT o.rollout_no, o.rollout_id, row_number() OVER (PARTITION BY o.rollout_no ORDER BY s.step_no)::integer AS step_rank, s.step_no, s.step_key, s.advantages, s.observed, s.done
 			FROM (SELECT coalesce(x.rollout_id::text, ''?'') AS rollout_id, x.step_no, %1$s AS step_key, ARRAY[%2$s]::float8[] AS advantages,
-				stepadv_internal.report_short((%3$s)::text, 400) AS observed, stepadv_internal.report_short((coalesce(%4$s))::text, 400) AS done FROM %5$s x WHERE %6$s) s
+				stepadv_internal.report_short((%3$s)::text, 400) AS observed, stepadv_internal.report_short(stepadv_internal.report_done((coalesce(%4$s))::text), 400) AS done FROM %5$s x WHERE %6$s) s
 			JOIN unnest($1) o ON o.group_no = $2 AND o.rollout_id = s.rollout_id) s
 		LEFT JOIN (%7$s) t(rollout_id, step_no, advantage, is_told, q, v, n_state, n_action, stderr) ON t.rollout_id = s.rollout_id AND t.step_no = s.step_no
 		LEFT JOIN (%8$s) d(rollout_id, step_no, difference) ON d.rollout_id = s.rollout_id AND d.step_no = s.step_no',

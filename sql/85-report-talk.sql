@@ -50,33 +50,66 @@ COMMENT ON FUNCTION stepadv_internal.report_marked(text, text) IS 'part of stepa
 
 -- A text of a step.  Of long ones a line, the rest on demand.  In PL/pgSQL, which keeps its
 -- plans: it is called for every text of every step.
-CREATE FUNCTION stepadv_internal.report_words(kind text, words text, before text) RETURNS text
+CREATE FUNCTION stepadv_internal.report_text(words text, before text) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	shown text;
-	n_lines integer;
+	shown CONSTANT text := stepadv_internal.report_shown(report_text.words);
+	n_lines CONSTANT integer := 1 + length(shown) - length(replace(shown, E'\n', ''));
 	m record;
-	first_words text;
 BEGIN
-	IF report_words.words = '' OR report_words.words IS NULL THEN
-		RETURN NULL;
-	END IF;
-	shown := stepadv_internal.report_shown(report_words.words);
-	n_lines := 1 + length(shown) - length(replace(shown, E'\n', ''));
 	-- One line is new or is not: there is nothing to mark.
-	m := stepadv_internal.report_marked(shown, CASE WHEN n_lines > 1 THEN stepadv_internal.report_shown(report_words.before) END);
+	m := stepadv_internal.report_marked(shown, CASE WHEN n_lines > 1 THEN stepadv_internal.report_shown(report_text.before) END);
 	IF n_lines <= 8 AND length(shown) <= 600 THEN
-		RETURN format('<div class="%s"><span class="kind">%1$s</span><pre>%s</pre></div>', report_words.kind, m.marked);
+		RETURN '<pre>' || m.marked || '</pre>';
 	END IF;
-	first_words := stepadv_internal.report_html(stepadv_internal.report_short(coalesce(m.first_new, shown), 160));
-	RETURN format('<div class="%s"><span class="kind">%1$s</span><details><summary><bdi>%s</bdi> <span class="dim">%s</span></summary><pre>%s</pre>%s</details></div>', report_words.kind, first_words,
-		CASE WHEN n_lines > 1 THEN n_lines || ' lines' ELSE length(report_words.words) || ' characters' END, m.marked,
-		CASE WHEN length(report_words.words) > 20000 THEN format('<p class="note">And %s more characters.</p>', length(report_words.words) - 20000) ELSE '' END);
+	RETURN format('<details><summary><bdi>%s</bdi> <span class="dim">%s</span></summary><pre>%s</pre>%s</details>', stepadv_internal.report_html(stepadv_internal.report_short(coalesce(m.first_new, shown), 160)),
+		CASE WHEN n_lines > 1 THEN n_lines || ' lines' ELSE length(report_text.words) || ' characters' END, m.marked,
+		CASE WHEN length(report_text.words) > 20000 THEN format('<p class="note">And %s more characters.</p>', length(report_text.words) - 20000) ELSE '' END);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.report_words(text, text, text) IS 'part of stepadv-report: a text of a step, with what is new in it marked; kind: saw, thought, did or got';
+COMMENT ON FUNCTION stepadv_internal.report_text(text, text) IS 'part of stepadv-report: a text of a step, folded where it is long, with what is new in it marked';
+
+CREATE FUNCTION stepadv_internal.report_words(kind text, words text, before text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT format('<div class="%s"><span class="kind">%1$s</span>%s</div>', kind, stepadv_internal.report_text(words, before)) WHERE words <> '';
+END;
+COMMENT ON FUNCTION stepadv_internal.report_words(text, text, text) IS 'part of stepadv-report: a text of a step; kind: saw, thought, did or got';
+
+-- A call: a line if it is short, else its arguments one below the other.
+CREATE FUNCTION stepadv_internal.report_call(call stepadv_internal.report_call) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT CASE WHEN length(l.line) <= 120 AND strpos(coalesce(array_to_string(call.given, ''), ''), E'\n') = 0 THEN format('<pre><b>%s</b>%s</pre>', l.name, stepadv_internal.report_html(substr(l.line, length(call.name) + 1)))
+		ELSE format('<pre><b>%s</b></pre><dl>%s</dl>', l.name, (SELECT string_agg(concat('<dt>' || stepadv_internal.report_html(a.key) || ':</dt>', CASE WHEN length(a.given) > 40 OR strpos(a.given, E'\n') > 0 THEN '<dd class="long">' ELSE '<dd>' END, stepadv_internal.report_text(coalesce(a.given, 'null'), NULL::text), '</dd>'), '' ORDER BY a.i)
+			FROM unnest(call.keys, call.given) WITH ORDINALITY a(key, given, i))) END
+	FROM (SELECT stepadv_internal.report_call_line(call) AS line, stepadv_internal.report_html(call.name) AS name) l;
+END;
+COMMENT ON FUNCTION stepadv_internal.report_call(stepadv_internal.report_call) IS 'part of stepadv-report: a call as people read it';
+
+-- What a step did: calls as people read them, one below the other, and the JSON on demand.
+CREATE FUNCTION stepadv_internal.report_did(words text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	calls CONSTANT stepadv_internal.report_call[] := stepadv_internal.report_calls(report_did.words);
+	call stepadv_internal.report_call;
+	items text := '';
+BEGIN
+	IF calls IS NULL THEN
+		RETURN stepadv_internal.report_words('did', report_did.words, NULL::text);
+	END IF;
+	FOREACH call IN ARRAY calls LOOP
+		items := items || '<li>' || stepadv_internal.report_call(call) || '</li>';
+	END LOOP;
+	RETURN format('<div class="did"><span class="kind">did</span><ul class="calls">%s</ul><details class="raw"><summary>JSON</summary><pre>%s</pre></details></div>', items,
+		stepadv_internal.report_html(left(report_did.words, 20000)));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.report_did(text) IS 'part of stepadv-report: what a step did: calls as people read them, any other text as it is';
 
 -- Why a step is judged as it is, in words: who else came here, what they did, what became of them.
 CREATE FUNCTION stepadv_internal.report_reason(n_visits bigint, n_alike bigint, n_others_judged bigint, n_others_succeeded bigint) RETURNS text
@@ -118,7 +151,7 @@ BEGIN ATOMIC
 	SELECT concat(format('<article id="%1$s" data-step="%2$s"%3$s><h4><a href="#%1$s">step %2$s</a> <span class="dim">%4$s%5$s</span></h4>', stepadv_internal.report_anchor(r, s), s.step_no, ' data-state="' || state || '"', reason,
 			CASE WHEN s.is_told AND s.q IS NOT NULL THEN format('%sq %s, v %s%s', CASE WHEN reason <> '' THEN '; ' ELSE '' END, stepadv_internal.report_number(s.q, 2, false), stepadv_internal.report_number(s.v, 2, false),
 				CASE WHEN s.stderr > 0 THEN ' ± ' || stepadv_internal.report_number(s.stderr, 2, false) ELSE '' END) ELSE '' END),
-		stepadv_internal.report_words('saw', seen, before), stepadv_internal.report_words('thought', thought, NULL::text), stepadv_internal.report_words('did', done, NULL::text),
+		stepadv_internal.report_words('saw', seen, before), stepadv_internal.report_words('thought', thought, NULL::text), stepadv_internal.report_did(done),
 		CASE WHEN result IS DISTINCT FROM following THEN stepadv_internal.report_words('got', result, seen) END,
 		stepadv_internal.report_advantage_bars(r.scales, r.drawn, s.advantages), '</article>');
 END;

@@ -377,6 +377,40 @@ is($blocks->('r1-5')->{did} =~ s/(far )+/far /gr, '<pre>{
     ]
 }</pre>', 'JSON is unfolded');
 like($blocks->('r2-5')->{saw}, qr{^<details><summary><bdi>(long ){31}long…</bdi> <span class="dim">50000 characters</span></summary><pre>(long ){4000}</pre><p class="note">And 30000 more characters\.</p></details>$}, 'what is long is folded, and cut');
+# Calls of tools are read as calls, in order of their arguments; the JSON is there on demand.
+my $edit = '{"name": "edit", "arguments": {"path": "a&b.txt", "new": "x = 1\\ny = \\"<b>\\"", "all": true, "lines": [1, 2]}}';
+my %acts = (
+	4 => '{"name": "find", "arguments": {"path": "a.txt", "n": 3, "at": null}}',
+	5 => $edit,
+	6 => '[{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{\\"at\\": \\"<i>\\"}"}}, {"function_name": "wait", "arguments": {}}, {"tool": "search", "input": "cats"}]',
+	# What has more to say than a call, or is none, is shown as it is.
+	7 => '{"name": "find", "arguments": {"path": "a.txt"}, "thought": "hm"}',
+	8 => '{"name": "find", "arguments": {"path": "a\\u0000"}}',
+	9 => '{"name": "a", "arguments": {}}, {"name": "b", "arguments": {}}');
+$node->safe_psql('postgres', qq(INSERT INTO rl.rollouts (group_id, rollout_id, success) VALUES ('calls', 'c1', true);
+	INSERT INTO rl.steps (group_id, rollout_id, step_no, observation, action, state, action_hash) VALUES ) . join(', ', map { "('calls', 'c1', $_, 'o', '$acts{$_}', $_, 1)" } sort keys %acts));
+($ok, $err, my %calls) = site('calls', '-g', 'calls');
+ok($ok && $err eq '', 'calls') or diag($err);
+my ($called) = grep { /Rollouts, step by step/ } values %calls;
+my %did = map { ($_->[1] => ($_->[2] =~ m{<div class="did"><span class="kind">did</span>(.*?)</div>}s)[0]) } articles($called);
+sub raw { return '<details class="raw"><summary>JSON</summary><pre>' . ($acts{ $_[0] } =~ s/&/&amp;/gr =~ s/</&lt;/gr =~ s/>/&gt;/gr =~ s/"/&quot;/gr) . '</pre></details>' }
+is($did{4}, '<ul class="calls"><li><pre><b>find</b>(path: &quot;a.txt&quot;, n: 3, at: null)</pre></li></ul>' . raw(4), 'a short call is a line');
+is($did{5}, '<ul class="calls"><li><pre><b>edit</b></pre><dl><dt>path:</dt><dd><pre>a&amp;b.txt</pre></dd><dt>new:</dt><dd class="long"><pre>x = 1' . "\n" . 'y = &quot;&lt;b&gt;&quot;</pre></dd><dt>all:</dt><dd><pre>true</pre></dd><dt>lines:</dt><dd><pre>[1, 2]</pre></dd></dl></li></ul>'
+		. raw(5), 'of another each argument has its lines');
+is($did{6}, '<ul class="calls"><li><pre><b>look</b>(at: &quot;&lt;i&gt;&quot;)</pre></li><li><pre><b>wait</b>()</pre></li><li><pre><b>search</b>(&quot;cats&quot;)</pre></li></ul>' . raw(6), 'several stand one below the other');
+is($did{$_}, '<pre>' . (raw($_) =~ s/^.*<pre>|<.*//gr) . '</pre>', "no call: $_") foreach 7, 8, 9;
+like($called, qr{title="step 6\n[^"]*did: look\(at: &quot;&lt;i&gt;&quot;\); wait\(\); search\(&quot;cats&quot;\)"}, 'and in a line where there is one');
+is_closed($called, 'calls');
+is($node->safe_psql('postgres', "DELETE FROM rl.steps WHERE group_id = 'calls'; DELETE FROM rl.rollouts WHERE group_id = 'calls'"), '', 'and gone');
+# A table that has a tool and its arguments, and no other words.
+$node->safe_psql('postgres', q(
+	CREATE TABLE tooled (g integer, r integer, n integer, o text, args jsonb, t text, won boolean);
+	INSERT INTO tooled SELECT 1, r, n, 'o' || n, '{"k": "v"}', CASE WHEN n < 3 THEN 'tool' || n END, r = 1 FROM generate_series(1, 2) r, generate_series(1, 3) n;
+	SELECT stepadv.attach('tooled', '{g}', 'r', 'n', state => 'o', tool => 't', args => 'args', reward => 'won', success => 'won')));
+($ok, $err, my %tooled) = site('tooled', '-s', 'public', '-p', 'tooled');
+ok($ok && $err eq '', 'a table of tools and arguments') or diag($err);
+is(join(', ', map { s/<.*?>//gr } join('', values %tooled) =~ m{<div class="did"><span class="kind">did</span>(?:<ul class="calls"><li>)?<pre>(.*?)</pre>}g), join(', ', ('tool1(k: &quot;v&quot;)', 'tool2(k: &quot;v&quot;)', '{&quot;k&quot;: &quot;v&quot;}') x 2), 'has calls');
+$node->safe_psql('postgres', q(SELECT stepadv.detach('tooled'); DROP TABLE tooled));
 is($node->safe_psql('postgres', "DELETE FROM rl.steps WHERE group_id = 'texts'; DELETE FROM rl.rollouts WHERE group_id = 'texts'"), '', 'and gone');
 
 # Mistakes.
@@ -400,7 +434,7 @@ $node->safe_psql('postgres', encode('UTF-8', q(
 		('<!--svg 1-->'), (E'a\n<!--dot 1-->\nb'), (E'bell \x07 escape \x1b del \x7f c1 \u0085'), (U&'\202Eoverride \2066isolate \200F'), (U&'\05E9\05DC\05D5\05DD'), ('\N \G \" %s %1$s'),
 		(repeat('x<&', 350000)), (']]> <![CDATA[ --> <?php'), ('javascript:alert(4)'), (''), (U&'\FFFE\FFFF\2028 \D83D\DE00');
 	INSERT INTO "my ""schema"""."we ird'""; DROP"
-	SELECT r || '/' || i || w, 7, '</title><script>alert(5)</script>', '"><b>' || r || '<!--svg 2-->', i, w, w || r % 2, r = 1 FROM words, generate_series(1, 4) r WHERE length(w) < 1000;
+	SELECT r || '/' || i || w, 7, '</title><script>alert(5)</script>', '"><b>' || r || '<!--svg 2-->', i, w, CASE r WHEN 3 THEN json_build_array(json_build_object('name', w, 'arguments', json_build_object(w, concat_ws(E'\n', w, w), 'short', w)))::text ELSE w || r % 2 END, r = 1 FROM words, generate_series(1, 4) r WHERE length(w) < 1000;
 	INSERT INTO "my ""schema"""."we ird'""; DROP"
 	SELECT 'long', 7, '</title><script>alert(5)</script>', '"><b>1<!--svg 2-->', 99, w, w, NULL FROM words WHERE length(w) > 1000;
 	INSERT INTO "my ""schema"""."we ird'""; DROP" VALUES ('other', 8, 'x', 'y', 1, 'o', 'a', true);
@@ -423,6 +457,8 @@ is(scalar(@drawn), scalar(@viewed), 'the tree has the edges of the view');
 is(join(' ', grep { abs($drawn[$_] - $viewed[$_]) > 0.000501 } 0 .. $#viewed), '', 'with their advantages');
 ($ok, $err, my %hostile) = site('hostile_site', @hostile, '-l', '7 / %', '-b', 'obs', '-a', 'act');
 ok($ok && $err eq '' && keys %hostile == 2, 'hostile: as a folder') or diag($err);
+# Of fourteen words one is empty, and so no tool.
+is(() = join('', values %hostile) =~ m{<ul class="calls"><li><pre><b>}g, 13, 'hostile: calls');
 foreach my $name (sort keys %hostile)
 {
 	is_well_formed("hostile_site/" . $name =~ s/\.html$//r, "hostile: $name");
