@@ -26,16 +26,27 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.list(text[], text, text) IS 'names as SQL: each in the place of %1$I of the template, its number in that of %2$s';
 
+-- The columns of a group in two aliases, by a template: %1$s.%2$I and %4$s.%5$I are the same column, %3$s is its equality.
+CREATE FUNCTION stepadv_internal.group_condition(template text, one text, one_view regclass, other text, other_view regclass, number integer) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		SELECT string_agg(format(template, one, o.attname, stepadv_internal.equality_operator(o.atttypid), other, t.attname), ' AND ' ORDER BY o.attnum)
+		FROM pg_attribute o JOIN pg_attribute t ON t.attrelid = other_view AND t.attnum = o.attnum
+		WHERE o.attrelid = one_view AND o.attnum BETWEEN 1 AND number);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.group_condition(text, text, regclass, text, regclass, integer) IS 'a condition on the columns of a group in two relations of an attachment, by a template';
+
 -- The condition that two aliases are of one group.
 CREATE FUNCTION stepadv_internal.same_group(one text, one_view regclass, other text, other_view regclass, number integer) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN (
-		SELECT string_agg(format('%s.%I %s %s.%I', one, o.attname, stepadv_internal.equality_operator(o.atttypid), other, t.attname), ' AND ' ORDER BY o.attnum)
-		FROM pg_attribute o JOIN pg_attribute t ON t.attrelid = other_view AND t.attnum = o.attnum
-		WHERE o.attrelid = one_view AND o.attnum BETWEEN 1 AND number);
+	RETURN stepadv_internal.group_condition('%1$s.%2$I %3$s %4$s.%5$I'::text, one, one_view, other, other_view, number);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.same_group(text, regclass, text, regclass, integer) IS 'the condition that rows of two relations of an attachment are of one group, by the equality of the columns'' types';
@@ -48,10 +59,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN (
-		SELECT string_agg(format('%1$s.%2$I %3$s CASE WHEN %4$s.%5$I IS NOT DISTINCT FROM NULL THEN NULL ELSE %4$s.%5$I END', one, o.attname, stepadv_internal.equality_operator(o.atttypid), other, t.attname), ' AND ' ORDER BY o.attnum)
-		FROM pg_attribute o JOIN pg_attribute t ON t.attrelid = other_view AND t.attnum = o.attnum
-		WHERE o.attrelid = one_view AND o.attnum BETWEEN 1 AND number);
+	RETURN stepadv_internal.group_condition('%1$s.%2$I %3$s CASE WHEN %4$s.%5$I IS NOT DISTINCT FROM NULL THEN NULL ELSE %4$s.%5$I END'::text, one, one_view, other, other_view, number);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.same_group_still(text, regclass, text, regclass, integer) IS 'the condition of same_group in words that the planner does not take for it';
