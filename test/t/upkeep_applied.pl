@@ -120,9 +120,22 @@ foreach my $prefix (qw(by_statement by_commit))
 {
 	is($subscriber->safe_psql('postgres', "SELECT * FROM stepadv.check_maintained('$_', '${_}_$prefix')"), '', "session_replication_role = replica: $_, $prefix") foreach qw(steps parted);
 }
+# Earlier minor versions of 14 and 15 take triggers of statements for such of rows.
+my $again = 'ALTER TABLE parted ATTACH PARTITION parted_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1)';
+my $refusal = ($subscriber->psql('postgres', "ALTER TABLE parted DETACH PARTITION parted_1; $again"))[2];
+if ($refusal =~ /trigger "parted_by_\w+_maintain_\w+" prevents table "parted_1" from becoming a partition/)
+{
+	$subscriber->safe_psql('postgres', qq(DO \$\$ DECLARE name text; BEGIN
+		FOR name IN SELECT tgname FROM pg_trigger WHERE tgrelid = 'parted_1'::regclass AND tgname LIKE '%\\_maintain\\_%' LOOP
+			EXECUTE format('DROP TRIGGER %I ON parted_1', name);
+		END LOOP;
+	END \$\$; $again; SELECT stepadv.refresh(m.source, m.prefix, everything => true) FROM stepadv.maintained() m WHERE m.source = 'parted'::regclass));
+}
+else
+{
+	is($refusal, '', 'a partition comes back');
+}
 $subscriber->safe_psql('postgres', q(
-	ALTER TABLE parted DETACH PARTITION parted_1;
-	ALTER TABLE parted ATTACH PARTITION parted_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 	CREATE TABLE ranged (LIKE steps INCLUDING DEFAULTS) PARTITION BY LIST (task);
 	CREATE INDEX ON ranged (task);
 	CREATE TABLE ranged_a PARTITION OF ranged FOR VALUES IN ('a');
