@@ -440,7 +440,7 @@ COMMENT ON FUNCTION @extschema@.parse_responses(jsonb, text, bigint) IS
 'the rollout of items of the OpenAI Responses interface: an object with a response (a line of NeMo Gym''s rollouts), a list of items, or a result of the OpenAI Agents SDK (new_items, or a list of them); one jsonb as in docs/import.md';
 
 CREATE FUNCTION stepadv_internal.import_verl(document jsonb, source text, n bigint) RETURNS jsonb
-LANGUAGE c IMMUTABLE PARALLEL SAFE
+LANGUAGE c IMMUTABLE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'stepadv_import_verl';
 COMMENT ON FUNCTION stepadv_internal.import_verl(jsonb, text, bigint) IS 'part of import_rollouts: what parse_verl gives';
 
@@ -449,7 +449,7 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN NEXT stepadv_internal.import_verl_more(document, stepadv_internal.import_verl(document, source, n));
+	RETURN NEXT stepadv_internal.import_verl(document, source, n);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.parse_verl(jsonb, text, bigint) IS

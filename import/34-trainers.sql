@@ -3,38 +3,10 @@
 
 -- The arrays of tokens of a step, by the names in use, under those of the tables.
 CREATE FUNCTION stepadv_internal.import_tokens(record jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN (
-		SELECT coalesce(jsonb_object_agg(t.column_name, CASE WHEN t.column_name = 'response_mask' THEN stepadv_internal.import_truths(t.list) ELSE t.list END), '{}')
-		FROM (
-			SELECT DISTINCT ON (n.column_name) n.column_name, import_tokens.record -> n.name AS list
-			FROM (VALUES (1, 'prompt_token_ids', 'prompt_token_ids'), (2, 'prompt_token_ids', 'prompt_ids'), (3, 'prompt_token_ids', 'prompts'),
-				(1, 'response_token_ids', 'response_token_ids'), (2, 'response_token_ids', 'response_ids'), (3, 'response_token_ids', 'responses'), (4, 'response_token_ids', 'completion_ids'),
-				(1, 'response_mask', 'response_mask'), (2, 'response_mask', 'completion_mask'), (3, 'response_mask', 'loss_mask'),
-				(1, 'rollout_logprobs', 'rollout_logprobs'), (2, 'rollout_logprobs', 'rollout_log_probs'), (3, 'rollout_logprobs', 'response_logprobs'), (4, 'rollout_logprobs', 'completion_logprobs'))
-				n(i, column_name, name)
-			WHERE jsonb_typeof(import_tokens.record -> n.name) = 'array'
-			ORDER BY n.column_name, n.i) t);
-END
-$$;
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_import_tokens';
 COMMENT ON FUNCTION stepadv_internal.import_tokens(jsonb) IS
 'part of import_rollouts: prompt_token_ids, response_token_ids, response_mask and rollout_logprobs of a record, by the names that trainers use (prompt_ids, response_ids, completion_ids, rollout_log_probs, …)';
-
--- A mask of 0 and 1; anything else stays as it is, to be refused.
-CREATE FUNCTION stepadv_internal.import_truths(list jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN (
-		SELECT coalesce(jsonb_agg(CASE WHEN e.v = '1' THEN 'true'::jsonb WHEN e.v = '0' THEN 'false' ELSE e.v END ORDER BY e.i), '[]')
-		FROM jsonb_array_elements(import_truths.list) WITH ORDINALITY e(v, i));
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.import_truths(jsonb) IS 'part of import_rollouts: a mask with 1 and 0 as true and false';
 
 -- ----------
 -- Agent-R1: a line for each trajectory, with its steps

@@ -40,7 +40,7 @@ BEGIN
 			WHEN 'swe_agent' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_swe_agent(content, source, n) r;
 			WHEN 'mini_swe_agent' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_mini_swe_agent(content, source, n) r;
 			WHEN 'responses' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_responses(content, source, n) r;
-			WHEN 'verl' THEN rollouts := ARRAY[stepadv_internal.import_verl_more(content, stepadv_internal.import_verl(content, source, n))];
+			WHEN 'verl' THEN rollouts := ARRAY[stepadv_internal.import_verl(content, source, n)];
 			WHEN 'intercode' THEN rollouts := nullif(stepadv_internal.import_intercode(content, source), '{}');
 			WHEN 'react' THEN SELECT array_agg(r) INTO rollouts FROM @extschema@.parse_react(content #>> '{}', source, n) r;
 			WHEN 'paths' THEN
@@ -290,7 +290,7 @@ DECLARE
 BEGIN
 	IF import_plain_query.format = 'verl' THEN
 		-- Many, and read as they lie.
-		RETURN format('SELECT d.n, 1::bigint AS i, 0 AS nul_replaced, NULL::text AS document_problem, stepadv_internal.import_verl_more(d.json, stepadv_internal.import_verl(d.json, d.source, d.n)) AS v
+		RETURN format('SELECT d.n, 1::bigint AS i, 0 AS nul_replaced, NULL::text AS document_problem, stepadv_internal.import_verl(d.json, d.source, d.n) AS v
 			FROM (SELECT d.n, %s AS source, %s AS json %s OFFSET 0) d', source, json, read);
 	END IF;
 	rollouts := format('stepadv_internal.import_%s(d.json, d.source)', import_plain_query.format);

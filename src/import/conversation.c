@@ -67,6 +67,12 @@ note_dropped(Conversation *talk, Words what)
 	count_one(&talk->dropped, what);
 }
 
+void
+note_repaired(Conversation *talk, Words what)
+{
+	count_one(&talk->repaired, what);
+}
+
 /* ----------
  * Items and their turns
  * ----------
@@ -293,6 +299,16 @@ push_step(Conversation *talk, int turn, Words action, Words tool, Arguments *arg
 	push_json(state, WJB_END_OBJECT, NULL);
 }
 
+bool
+parse_arguments(const JsonbValue *raw, JsonbValue *args)
+{
+	TalkItem	call = {.kind = CALL, .args = *raw};
+	Arguments	arguments = arguments_of(&call);
+
+	*args = arguments.args;
+	return arguments.is_given;
+}
+
 /*
  * The results of a turn in their order, and where those are that have an id, by its
  * hash: open addressing, twice as many slots as results.
@@ -476,16 +492,28 @@ push_steps(Conversation *talk)
 }
 
 void
+push_conversation_counts(JsonWriter *state, Conversation *talk)
+{
+	push_key(state, "dropped");
+	push_counts(state, &talk->dropped);
+	push_key(state, "repaired");
+	push_counts(state, &talk->repaired);
+}
+
+void
 push_conversation(JsonWriter *state, Conversation *talk)
 {
 	push_key(state, "steps");
 	talk->steps = *state;
 	push_steps(talk);
 	*state = talk->steps;
-	push_key(state, "dropped");
-	push_counts(state, &talk->dropped);
-	push_key(state, "repaired");
-	push_counts(state, &talk->repaired);
+	push_conversation_counts(state, talk);
+}
+
+Jsonb *
+steps_of_conversation(Conversation *talk)
+{
+	return JsonbValueToJsonb(push_steps(talk));
 }
 
 Datum

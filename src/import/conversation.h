@@ -56,6 +56,18 @@ extern TalkItem *add_item(Conversation *talk, Kind kind, Words words, bool begin
 /* Something that is not ours to keep. */
 extern void note_dropped(Conversation *talk, Words what);
 
+/* Something that was not as it should be. */
+extern void note_repaired(Conversation *talk, Words what);
+
+/* Arguments of a call as JSON; false: they are none. */
+extern bool parse_arguments(const JsonbValue *raw, JsonbValue *args);
+
+/* Members dropped and repaired of an object that is being written. */
+extern void push_conversation_counts(JsonWriter *state, Conversation *talk);
+
+/* The steps alone. */
+extern Jsonb *steps_of_conversation(Conversation *talk);
+
 /* Members steps, dropped and repaired of an object that is being written. */
 extern void push_conversation(JsonWriter *state, Conversation *talk);
 

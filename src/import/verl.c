@@ -1,6 +1,8 @@
 /*
  * verl.c
- *		Lines of verl's rollout dumps (input, output, score, step): one step each.
+ *		Lines of verl's rollout dumps (input, output, score, step): one step each, or
+ *		where the output calls tools one for each call and each answer; with arrays of
+ *		tokens, if there are some.
  */
 #include "postgres.h"
 
@@ -10,11 +12,15 @@
 #include "compat.h"
 #include "import/about.h"
 #include "import/names.h"
+#include "import/token_lists.h"
+#include "import/verl_talk.h"
 
 PG_FUNCTION_INFO_V1(stepadv_import_verl);
 
 /* What is no metadata. */
-static const char *const used[] = {"input", "output", "score", "reward", "step", "request_id", "success", "model", NULL};
+static const char *const used[] = {"input", "output", "score", "reward", "step", "request_id", "success", "model",
+	"prompt_ids", "response_ids", "prompts", "responses", "prompt_token_ids", "response_token_ids", "response_mask", "loss_mask",
+"rollout_log_probs", "rollout_logprobs", "response_logprobs", NULL};
 
 static Words
 joined(Words a, const char *separator, Words b)
@@ -32,7 +38,7 @@ joined(Words a, const char *separator, Words b)
 }
 
 static void
-push_step(JsonWriter *state, JsonbValue *input, JsonbValue *output, JsonbValue *score)
+push_step(JsonWriter *state, JsonbValue *input, JsonbValue *output, JsonbValue *score, const TokenLists *tokens)
 {
 	push_key(state, "steps");
 	push_json(state, WJB_BEGIN_ARRAY, NULL);
@@ -41,8 +47,63 @@ push_step(JsonWriter *state, JsonbValue *input, JsonbValue *output, JsonbValue *
 	push_value(state, "observation", input);
 	push_value(state, "action", output);
 	push_value(state, "reward", score);
+	push_token_lists(state, tokens);
 	push_json(state, WJB_END_OBJECT, NULL);
 	push_json(state, WJB_END_ARRAY, NULL);
+}
+
+static int
+count_turns(const JsonbValue *steps, int n)
+{
+	int			n_turns = 0;
+
+	for (int i = 0; i < n; i++)
+		n_turns += i == 0 || !words_are_same(json_member_words(&steps[i], "turn"), json_member_words(&steps[i - 1], "turn"));
+	return n_turns;
+}
+
+static void
+push_members(JsonWriter *state, const JsonbValue *object)
+{
+	JsonbIterator *it = JsonbIteratorInit(object->val.binary.data);
+	JsonbIteratorToken token;
+	JsonbValue	value;
+
+	while ((token = JsonbIteratorNext(&it, &value, true)) != WJB_DONE)
+		if (token == WJB_KEY || token == WJB_VALUE)
+			push_json(state, token, &value);
+}
+
+/*
+ * Steps of a conversation.  The score is the last one's reward.  The tokens of turns are
+ * the runs of true in the mask, if there are as many: the first step of each has them.
+ */
+static void
+push_conversation_steps(JsonWriter *state, Conversation *talk, JsonbValue *score, const TokenLists *tokens)
+{
+	JsonbValue	whole = json_root(steps_of_conversation(talk));
+	int			n;
+	JsonbValue *steps = json_elements(&whole, &n);
+	bool		is_told = count_token_runs(tokens) == count_turns(steps, n);
+	int			first = 0;
+	int			end = 0;
+
+	push_key(state, "steps");
+	push_json(state, WJB_BEGIN_ARRAY, NULL);
+	for (int i = 0; i < n; i++)
+	{
+		push_json(state, WJB_BEGIN_OBJECT, NULL);
+		push_members(state, &steps[i]);
+		if (i == n - 1)
+			push_value(state, "reward", score);
+		if (is_told && (i == 0 || count_turns(&steps[i - 1], 2) == 2) && next_token_run(tokens, &first, &end))
+			push_token_run(state, tokens, first, end);
+		push_json(state, WJB_END_OBJECT, NULL);
+	}
+	push_json(state, WJB_END_ARRAY, NULL);
+	if (tokens->elements[RESPONSE_TOKENS] != NULL && !is_told)
+		note_repaired(talk, WORDS("tokens that no turn tells apart"));
+	push_conversation_counts(state, talk);
 }
 
 static void
@@ -77,6 +138,7 @@ stepadv_import_verl(PG_FUNCTION_ARGS)
 	JsonbValue	value;
 	Words		source = NO_WORDS;
 	int64		n = PG_ARGISNULL(2) ? 0 : PG_GETARG_INT64(2);
+	TokenLists	tokens;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -103,6 +165,15 @@ stepadv_import_verl(PG_FUNCTION_ARGS)
 		push_value(&state, "success", &value);
 	push_ids(&state, &document, &input, source, PG_ARGISNULL(2) ? NULL : &n);
 	push_metadata(&state, &document, source, NULL, used);
-	push_step(&state, &input, &output, &score);
+	tokens = read_token_lists(&document);
+	if (strstr(pnstrdup(output.val.string.val, output.val.string.len), CALL_BEGIN) == NULL)
+		push_step(&state, &input, &output, &score, &tokens);
+	else
+	{
+		Conversation talk = {0};
+
+		hear_verl(&talk, json_words(&input), json_words(&output));
+		push_conversation_steps(&state, &talk, &score, &tokens);
+	}
 	PG_RETURN_JSONB_P(JsonbValueToJsonb(end_json(&state, WJB_END_OBJECT)));
 }

@@ -75,6 +75,23 @@ is(value(q(SELECT string_agg(concat_ws('|', right(rollout_id, 1), turn, tool, ar
 is(value(q(SELECT string_agg(concat_ws('|', right(rollout_id, 1), step_no, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs), E'\n' ORDER BY rollout_id, step_no) FROM verl.steps WHERE response_token_ids IS NOT NULL)),
 	"1|0|{1,2}|{10,11,12}|{t,t,t}|{-0.5,-0.25,-1}\n1|2|{1,2,10,11,12,20,21}|{30}|{t}|{-2}\n2|0|{1,3}|{13}|{t}|{-0.125}", 'tokens of each turn by the mask; none where it does not tell turns apart');
 
+# What models write: calls that have no end, are no JSON, say nothing of arguments or have
+# U+0000 in them; nothing behind what came back; a word that only ends like the model's.
+sub verl_steps
+{
+	my ($output, %more) = @_;
+	my $line = JSON::PP->new->utf8->canonical->encode({ input => 'q', output => $output, score => 1, step => 1, %more });
+	return value("SELECT string_agg(concat_ws('|', s.v ->> 'turn', s.v ->> 'observation', coalesce(s.v ->> 'tool', '-'), coalesce(s.v ->> 'args', '-'), s.v ->> 'action', s.v ->> 'next_observation', s.v #>> '{meta,text}', s.v ->> 'reward', s.v ->> 'response_token_ids'), E'\\n' ORDER BY s.i)
+			|| E'\\n' || string_agg(DISTINCT concat_ws(' ', r -> 'dropped', r -> 'repaired'), '') FROM stepadv.parse_verl(\$json\$$line\$json\$) r, jsonb_array_elements(r -> 'steps') WITH ORDINALITY s(v, i)");
+}
+is(verl_steps("A <tool_call>{\"name\": \"a\", \"arguments\": {}}"), "0|q|-|-|A <tool_call>{\"name\": \"a\", \"arguments\": {}}|1\n{} {}", 'a call without an end is what was said');
+is(verl_steps(qq(<|im_start|>assistant\nA\n<tool_call>{"name": "a"}</tool_call> B<tool_call>{oops</tool_call>)),
+	qq(0|q|a|{"name": "a"}|{"name": "a", "arguments": {"name": "a"}}|A\n B\n0|q|-|-|{"name": null, "arguments": "{oops"}|1\n{} {"calls without a name": 1, "calls without a result": 2, "arguments that are no JSON": 1}), 'what a call is without arguments, and what is no JSON');
+is(verl_steps(qq(<tool_call>{"name": "a", "arguments": {"x": "1\\u0000"}}</tool_call>\nuser\nmy_assistant\n 2)),
+	qq(0|q|a|{"x": "1\xef\xbf\xbd"}|{"name": "a", "arguments": {"x": "1\xef\xbf\xbd"}}|my_assistant\n 2|1\n{} {}), 'all that came back is the result; U+0000 in arguments');
+is(verl_steps(qq(<tool_call>{"name": "a", "arguments": {}}</tool_call><|im_end|>\n<|im_start|>tool\nr1 <|im_end|> \n<|im_start|>assistant\n<tool_call>{"name": "b", "arguments": {}}</tool_call>\ntool\n<tool_response> r2\n</tool_response>\nassistant\nend <|im_end|>), response_ids => [ 1 .. 7 ], response_mask => [ 1, 0, 1, 1, 0, 0, 1 ]),
+	qq(0|q|a|{}|{"name": "a", "arguments": {}}|r1|[1]\n1|r1|b|{}|{"name": "b", "arguments": {}}|r2|[3, 4]\n2|r2|-|-|end|1|[7]\n{} {}), 'three turns, the tokens of each, the score at the last');
+
 # ---- tau2: results, and a simulation alone
 
 is_format('tau2', glob "$data/tau2/*");
