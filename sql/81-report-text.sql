@@ -36,6 +36,14 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.report_short(text, integer) IS 'part of stepadv-report: one line of at most so many characters';
 
+-- Names of versions and the like differ at their end.
+CREATE FUNCTION stepadv_internal.report_end(words text, length integer) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT CASE WHEN pg_catalog.length(s.line) > report_end.length THEN '…' || right(s.line, report_end.length - 1) ELSE s.line END FROM stepadv_internal.report_short(words, 1000) s(line);
+END;
+COMMENT ON FUNCTION stepadv_internal.report_end(text, integer) IS 'part of stepadv-report: one line of at most so many characters, the last ones';
+
 -- Numbers for people: so many digits behind the point unless that hides them.  In PL/pgSQL, which
 -- keeps its plans: a page has thousands.
 CREATE FUNCTION stepadv_internal.report_number(x float8, digits integer, signed boolean) RETURNS text

@@ -28,10 +28,11 @@ BEGIN ATOMIC
 		|| string_agg(coalesce(format('<g><title>%s</title><path class="range" d="M%s %sV%s"/><circle class="dot" cx="%2$s" cy="%5$s" r="3"/></g>',
 				stepadv_internal.report_html(format('%s: %s of %s rollouts (%s to %s)', stepadv_internal.report_short(c.label, 80), stepadv_internal.report_percent(c.share), c.n, stepadv_internal.report_percent(c.low), stepadv_internal.report_percent(c.high))),
 				c.x, round((110 - 100 * c.low)::numeric, 1), round((110 - 100 * c.high)::numeric, 1), c.y), '')
-			|| CASE WHEN (c.i - 1) % c.every = 0 THEN format('<text class="x" x="%s" y="124">%s</text>', c.x, stepadv_internal.report_html(stepadv_internal.report_short(c.label, greatest(4, 48 / least(c.n_all, 5)::integer)))) ELSE '' END, '' ORDER BY c.i), 130)
-	FROM (SELECT u.i, u.label, u.n, u.c / nullif(u.n, 0) AS share, w.low, w.high, round((46 + 270 * (u.i - 0.5) / count(*) OVER ())::numeric, 1) AS x, round((110 - 100 * u.c / nullif(u.n, 0))::numeric, 1) AS y,
-			count(*) OVER () AS n_all, (count(*) OVER () + 4) / 5 AS every
-		FROM unnest(labels, successes, judged) WITH ORDINALITY u(label, c, n, i), stepadv_internal.report_interval(u.c, u.n) w) c
+			|| CASE WHEN (c.i - 1) % c.every = 0 THEN format('<text class="x" x="%s" y="124">%s</text>', c.x, stepadv_internal.report_html(c.name)) ELSE '' END, '' ORDER BY c.i), 130)
+	FROM (SELECT c.*, ceil(c.n_all * (8 * max(length(c.name)) OVER () + 8) / 270.0)::integer AS every FROM (
+		SELECT u.i, u.label, stepadv_internal.report_end(u.label, 14) AS name, u.n, u.c / nullif(u.n, 0) AS share, w.low, w.high, round((46 + 270 * (u.i - 0.5) / count(*) OVER ())::numeric, 1) AS x, round((110 - 100 * u.c / nullif(u.n, 0))::numeric, 1) AS y,
+			count(*) OVER () AS n_all
+		FROM unnest(labels, successes, judged) WITH ORDINALITY u(label, c, n, i), stepadv_internal.report_interval(u.c, u.n) w) c) c
 	HAVING count(*) > 0;
 END;
 COMMENT ON FUNCTION stepadv_internal.report_trend(text, text[], float8[], float8[]) IS 'part of stepadv-report: shares with their 95 % intervals, one after the other';
@@ -75,3 +76,47 @@ BEGIN ATOMIC
 	HAVING count(*) > 0;
 END;
 COMMENT ON FUNCTION stepadv_internal.report_bars(text, text[], text[], text[], float8[]) IS 'part of stepadv-report: parts of wholes as bars';
+
+-- A tree in which edges between the same two states, of the same outcome and advantage, are one:
+-- the first, which says how many ways there are.
+CREATE FUNCTION stepadv_internal.report_tree_bundled(dot text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT string_agg(CASE WHEN b.n_ways > 1 THEN format('  %s -> %s [label="%s\nn %s%s\nin %s ways%s%s', b.edge[1], b.edge[2], b.edge[3], b.visits, b.edge[5], b.n_ways, b.edge[6], b.edge[7]) ELSE b.line END, E'\n' ORDER BY b.i) FILTER (WHERE b.way = 1)
+	FROM (SELECT e.*, CASE WHEN e.edge IS NULL OR e.edge[1] = e.edge[2] THEN 1 ELSE row_number() OVER (alike ORDER BY e.i) END AS way,
+			CASE WHEN e.edge IS NULL OR e.edge[1] = e.edge[2] THEN 1 ELSE count(*) OVER alike END AS n_ways, sum(e.edge[4]::integer) OVER alike AS visits
+		FROM (SELECT l.line, l.i, regexp_match(l.line, '^  (s[0-9]+) -> (s[0-9]+) \[label="(.*)\\nn ([0-9]+)((?:  A [-+.0-9]+)?)((?:\\nand [0-9]+ more)?)(", color="[^"]*", penwidth=[0-9.]+\];)$') AS edge
+			FROM unnest(string_to_array(dot, E'\n')) WITH ORDINALITY l(line, i)) e
+		WINDOW alike AS (PARTITION BY e.edge[1], e.edge[2], e.edge[5], e.edge[6], substring(e.edge[7] FROM 'color="[^"]*"'))) b;
+END;
+COMMENT ON FUNCTION stepadv_internal.report_tree_bundled(text) IS 'part of stepadv-report: Graphviz text of a tree, in which edges that differ in their action alone are one';
+
+-- A tree in which what all visits of a state do alike is no edge of its own: of such states one
+-- after the other, the first edge stands for all, and says for how many more.  A state from which
+-- an edge is not drawn has more visits than the edges, and stays.
+CREATE FUNCTION stepadv_internal.report_tree_folded(dot text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+	WITH RECURSIVE line AS (
+		SELECT l.line, l.i, regexp_match(l.line, '^  (s[0-9]+) \[label="V [^"]*\\nn ([0-9]+)", color="[^"]*"\];$') AS state,
+			-- from, to, label, visits, advantage, how many more, the rest
+			regexp_match(l.line, '^  ([a-z][0-9]+) -> ([a-z][0-9]+) \[label="(.*)\\nn ([0-9]+)((?:  A [-+.0-9]+)?(?:\\nin [0-9]+ ways)?)(?:\\nand ([0-9]+) more)?(", color="[^"]*", penwidth=[0-9.]+\];)$') AS edge
+		FROM unnest(string_to_array(dot, E'\n')) WITH ORDINALITY l(line, i)
+	), edge AS MATERIALIZED (
+		-- A loop has several edges in its label, and is known by its ends alone.
+		SELECT a.i, a.ends[1] AS source, a.ends[2] AS target, a.edge
+		FROM (SELECT l.i, l.edge, regexp_match(l.line, '^  ([a-z][0-9]+) -> ([a-z][0-9]+) \[') AS ends FROM line l) a WHERE a.ends IS NOT NULL
+	), passed AS MATERIALIZED (
+		SELECT l.i, l.state[1] AS state, o.i AS out, o.target, 1 + coalesce(o.edge[6]::integer, 0) AS n_more
+		FROM line l JOIN edge o ON o.source = l.state[1] AND o.edge[4] = l.state[2] JOIN edge e ON e.target = l.state[1] AND e.edge[4] = l.state[2]
+		WHERE o.source <> o.target AND (SELECT count(*) FROM edge x WHERE l.state[1] IN (x.source, x.target)) = 2
+	), walk AS (
+		SELECT e.i, e.target, coalesce(e.edge[6]::integer, 0) AS n_more FROM edge e WHERE NOT EXISTS (SELECT FROM passed p WHERE p.state = e.source)
+		UNION ALL SELECT w.i, p.target, w.n_more + p.n_more FROM walk w JOIN passed p ON p.state = w.target
+	), last AS (SELECT DISTINCT ON (w.i) w.i, w.target, w.n_more FROM walk w ORDER BY w.i, w.n_more DESC)
+	SELECT string_agg(CASE WHEN w.target = e.target OR w.target IS NULL THEN l.line
+			ELSE format('  %s -> %s [label="%s\nn %s%s\nand %s more%s', l.edge[1], w.target, l.edge[3], l.edge[4], l.edge[5], w.n_more, l.edge[7]) END, E'\n' ORDER BY l.i)
+	FROM line l LEFT JOIN edge e ON e.i = l.i LEFT JOIN last w ON w.i = l.i
+	WHERE NOT EXISTS (SELECT FROM passed p WHERE l.i = p.i OR l.i = p.out AND w.i IS NULL);
+END;
+COMMENT ON FUNCTION stepadv_internal.report_tree_folded(text) IS 'part of stepadv-report: Graphviz text of a tree, in which a state that all visits pass alike is no node of its own';

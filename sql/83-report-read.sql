@@ -318,8 +318,8 @@ BEGIN
 	IF pictured IS NULL OR (of_group).n_judged = 0 THEN
 		RETURN found;
 	END IF;
-	-- Graphviz reads entities in labels.
-	SELECT jsonb_object_agg(s.step_key, replace(coalesce(nullif(stepadv_internal.report_clean(stepadv_internal.report_short(s.done, 40)), ''), '(nothing)'), '&', '&amp;')),
+	-- Graphviz reads entities in labels.  Of a call there is room for the tool and what it was given.
+	SELECT jsonb_object_agg(s.step_key, replace(coalesce(nullif(stepadv_internal.report_clean(stepadv_internal.report_short(CASE WHEN s.done ~ '^[[:alnum:]_.-]+\([[:alnum:]_]+: ' THEN regexp_replace(s.done, '([(,] ?)[[:alnum:]_]+: ', '\1', 'g') ELSE s.done END, 40)), ''), '(nothing)'), '&', '&amp;')),
 		jsonb_object_agg(s.step_key, jsonb_build_object('advantage', s.told_advantage, 'v', s.v)) FILTER (WHERE s.is_told AND report_pictures.told <> 'rtmc')
 	INTO labels, estimates FROM unnest(report_pictures.steps) s;
 	IF truncated IS NOT NULL THEN
@@ -336,8 +336,11 @@ BEGIN
 			picture.function, (SELECT c.attname FROM pg_attribute c WHERE c.attrelid = pictured AND c.attnum = (a).n_group_columns + 1), picture.argument,
 			stepadv_internal.report_options_of(a, picture.method, picture.function), pictured, stepadv_internal.report_key_filter(pictured, (of_group).key))
 		INTO drawn USING labels, cut_off, report_pictures.max_edges * picture.times, estimates;
+		IF picture.kind = 'tree' AND report_pictures.folded THEN
+			drawn := stepadv_internal.report_tree_folded(stepadv_internal.report_tree_bundled(drawn));
+		END IF;
 		-- Whole it is another one only where something was folded.
-		IF drawn LIKE '%->%' AND (picture.kind <> 'whole tree' OR found[cardinality(found)].dot ~ '\\nand \d+ more') THEN
+		IF drawn LIKE '%->%' AND (picture.kind <> 'whole tree' OR found[cardinality(found)].dot ~ '\\n(and \d+ more|in \d+ ways)') THEN
 			found := found || ROW((of_group).group_no, picture.kind, drawn)::stepadv_internal.report_picture;
 		END IF;
 	END LOOP;

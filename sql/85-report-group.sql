@@ -4,7 +4,7 @@
 CREATE FUNCTION stepadv_internal.report_quadrant_table(r stepadv_internal.report, of_group integer) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT format('<div class="scroll"><table class="quadrants cards"><tr><th>steps of</th><th class="n">steps</th><th class="n">%1$s +, %2$s +</th><th class="n">%1$s −, %2$s −</th><th class="n">%1$s +, %2$s −</th><th class="n">%1$s −, %2$s +</th><th class="n">0 in one or both</th></tr>%3$s</table></div>',
+	SELECT format('<div class="scroll"><table class="quadrants cards"><tr><th>steps of</th><th class="n">steps</th><th class="n">%1$s +, %2$s +</th><th class="n">%1$s −, %2$s −</th><th class="n">%1$s +, %2$s −</th><th class="n">%1$s −, %2$s +</th><th class="n">0 in one or both</th></tr>%3$s</table></div>',
 		r.method_a, r.method_b, string_agg(format('<tr><td class="%s">%s</td><td class="n" data-of="steps">%s</td>%s</tr>', v.class, v.mark || ' ' || CASE WHEN q.success THEN 'successful' ELSE 'failed' END || ' rollouts', q.n,
 			(SELECT string_agg(format(CASE WHEN c = 0 THEN '<td class="n dim" data-of="%s">0</td>' ELSE '<td class="n" data-of="%s">%s <span class="dim">(%s)</span></td>' END, h, c, stepadv_internal.report_percent(c / q.n::float8)), '' ORDER BY i)
 				FROM unnest(ARRAY[pp, nn, pn, np, q.n - pp - nn - pn - np], ARRAY[format('%s +, %s +', r.method_a, r.method_b), format('%s −, %s −', r.method_a, r.method_b), format('%s +, %s −', r.method_a, r.method_b), format('%s −, %s +', r.method_a, r.method_b), '0 in one or both'])
@@ -178,8 +178,8 @@ CREATE FUNCTION stepadv_internal.report_picture_words(r stepadv_internal.report,
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE kind
-		WHEN 'tree' THEN format('<h3>The rollout tree</h3><p class="note">Circles are states (v, visits), edges actions (visits, %s advantage): green where rollouts end in success, red in failure, grey where they were cut off.%s</p>',
-			r.told, CASE WHEN r.in_files THEN ' What one rollout does alone is one edge.' ELSE '' END)
+		WHEN 'tree' THEN format('<h3>The rollout tree</h3><p class="note">Ovals are states (v, visits), edges actions (visits, %s advantage): green where rollouts end in success, red in failure, grey where they were cut off.%s</p>',
+			r.told, CASE WHEN r.in_files THEN ' What one rollout does alone, or all who come to a state alike, is one edge; so are actions that lead to the same state and come out alike.' ELSE '' END)
 		ELSE format('<h3>The state graph</h3><p class="note">Boxes are states (d: steps to the goal%s, visits), green near the goal, red a dead end; edges are actions (visits, %s advantage): green where they come nearer to the goal, red where they lead to a dead end.</p>',
 			CASE WHEN r.told <> 'rtmc' THEN ', v' ELSE '' END, CASE WHEN r.told = 'rtmc' THEN 'graphgpo' ELSE r.told END) END;
 END;

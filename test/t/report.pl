@@ -402,6 +402,32 @@ is($did{$_}, '<pre>' . (raw($_) =~ s/^.*<pre>|<.*//gr) . '</pre>', "no call: $_"
 like($called, qr{title="step 6\n[^"]*did: look\(at: &quot;&lt;i&gt;&quot;\); wait\(\); search\(&quot;cats&quot;\)"}, 'and in a line where there is one');
 is_closed($called, 'calls');
 is($node->safe_psql('postgres', "DELETE FROM rl.steps WHERE group_id = 'calls'; DELETE FROM rl.rollouts WHERE group_id = 'calls'"), '', 'and gone');
+# A tree is folded where one goes on alone, and where all that come go on alike, but for its beginning; a loop of one of them is another way.
+$node->safe_psql('postgres', q(
+	INSERT INTO rl.rollouts (group_id, rollout_id, success) SELECT 'chain', 'k' || r, r = 1 FROM generate_series(1, 3) r;
+	INSERT INTO rl.steps (group_id, rollout_id, step_no, observation, action, state, action_hash)
+	SELECT 'chain', 'k' || r, n, 'o' || s, CASE s WHEN 1 THEN 'b\\nn 7' ELSE 'act ' || s || a END, s, a
+	FROM (VALUES (1, 1, 0), (2, 2, 0), (3, 3, 0), (4, 4, 0), (5, 5, 0)) x(n, s, a), generate_series(1, 3) r
+	UNION ALL SELECT 'chain', 'k1', 6, 'o5', 'again', 5, 9 UNION ALL SELECT 'chain', 'k' || r, 6 + (r = 1)::integer, 'o6', 'way ' || (r = 1), 6, (r = 1)::integer FROM generate_series(1, 3) r
+	UNION ALL SELECT 'chain', 'k1', i, 'alone ' || i, 'on ' || i, i, 0 FROM generate_series(8, 10) i));
+($ok, $err, my %chain) = site('chain', '-g', 'chain');
+my @trees = join('', values %chain) =~ m{<h3 id="tree">The rollout tree.*?(<svg.*?</svg>).*?<summary>The whole tree</summary>.*?(<svg.*?</svg>)}s;
+is(scalar(@trees), 2, 'a tree, and whole') or diag($err);
+is(join(' ', map { my $svg = $_; scalar(() = $svg =~ m{class="edge"}g) } @trees), '6 12', 'of twelve edges six are drawn');
+is(join(', ', sort { $a <=> $b } $trees[0] =~ m{>and (\d+) more<}g), '3, 3', 'which say how many they stand for');
+is(() = $trees[1] =~ m{>and \d+ more<}g, 0, 'whole: none');
+like($trees[0], qr{>b\\nn 7<}, 'and words are words');
+is($node->safe_psql('postgres', "DELETE FROM rl.steps WHERE group_id = 'chain'; DELETE FROM rl.rollouts WHERE group_id = 'chain'"), '', 'and gone');
+# Edges that differ in their action alone are one: of two states each rollout takes a way of its own, all fail.
+$node->safe_psql('postgres', q(
+	INSERT INTO rl.rollouts (group_id, rollout_id, success) SELECT 'ways', 'w' || r, false FROM generate_series(1, 3) r;
+	INSERT INTO rl.steps (group_id, rollout_id, step_no, observation, action, state, action_hash) SELECT 'ways', 'w' || r, n, 'o' || n, 'do ' || r || n, n, 10 * (n <> 3)::integer * r + n FROM generate_series(1, 4) n, generate_series(1, 3) r));
+($ok, $err, my %ways) = site('ways', '-g', 'ways');
+@trees = join('', values %ways) =~ m{<h3 id="tree">The rollout tree.*?(<svg.*?</svg>).*?<summary>The whole tree</summary>.*?(<svg.*?</svg>)}s;
+# From the first state three ways to the second and three on, which are one edge, the third's one of all included; then each ends by itself.
+is(join(' ', map { my $svg = $_; scalar(() = $svg =~ m{class="edge"}g) } @trees), '4 10', 'ways that come out alike are one edge') or diag($err);
+is(join(', ', map { m{>(n \d+[^<]*|in \d+ ways|and \d+ more)<}g } $trees[0] =~ m{class="edge">(.*?)</g>}gs), 'n 3, in 3 ways, and 2 more, n 1, n 1, n 1', 'with the visits of all');
+is($node->safe_psql('postgres', "DELETE FROM rl.steps WHERE group_id = 'ways'; DELETE FROM rl.rollouts WHERE group_id = 'ways'"), '', 'and gone');
 # A table that has a tool and its arguments, and no other words.
 $node->safe_psql('postgres', q(
 	CREATE TABLE tooled (g integer, r integer, n integer, o text, args jsonb, t text, won boolean);
