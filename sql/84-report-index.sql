@@ -101,7 +101,7 @@ DECLARE
 BEGIN
 	IF shape IS NOT NULL THEN
 		EXECUTE format('SELECT ''<section><h3>How long rollouts are</h3><div class="scroll"><table><tr><th>of a rollout</th><th class="n">mean</th>'' || CASE WHEN $2 IS NOT NULL THEN format(''<th class="n"><bdi>%%s</bdi></th><th class="n"><bdi>%%s</bdi></th>'',
-					stepadv_internal.report_html(stepadv_internal.report_short($1, 12)), stepadv_internal.report_html(stepadv_internal.report_short($2, 12))) ELSE '''' END || ''</tr>''
+					stepadv_internal.report_html(stepadv_internal.report_end($1, 14)), stepadv_internal.report_html(stepadv_internal.report_end($2, 14))) ELSE '''' END || ''</tr>''
 				|| string_agg(format(''<tr><td>%%s</td><td class="n">%%s</td>%%s</tr>'', replace(c.measure, ''_'', '' ''), stepadv_internal.report_number(c.mean, 1, false),
 					CASE WHEN $2 IS NOT NULL THEN format(''<td class="n">%%s</td><td class="n">%%s</td>'', stepadv_internal.report_number(c.first, 1, false), stepadv_internal.report_number(c.last, 1, false)) ELSE '''' END),
 					'''' ORDER BY c.measure <> ''steps'', c.measure) || ''</table></div></section>''
@@ -159,11 +159,12 @@ DECLARE
 	panel text;
 BEGIN
 	IF flaky IS NOT NULL THEN
-		EXECUTE format('SELECT ''<section><h3>Tasks that come out both ways</h3><div class="scroll"><table><tr><th>task</th><th>version</th><th class="n">solved</th></tr>''
-				|| string_agg(format(''<tr><td><bdi>%%s</bdi></td><td><bdi>%%s</bdi></td><td class="n">%%s of %%s</td></tr>'', stepadv_internal.report_html(stepadv_internal.report_short(c.task, 60)), stepadv_internal.report_html(coalesce(stepadv_internal.report_short(c.version, 30), ''·'')), c.n_successes, c.n_judged), '''' ORDER BY c.place)
+		EXECUTE format('SELECT ''<section><h3>Tasks that come out both ways</h3><div class="scroll"><table><tr><th>task</th>'' || CASE WHEN count(c.version) > 0 THEN ''<th>version</th>'' ELSE '''' END || ''<th class="n">solved</th></tr>''
+				|| string_agg(format(''<tr><td><bdi>%%s</bdi></td>%%s<td class="n">%%s of %%s</td></tr>'', stepadv_internal.report_html(stepadv_internal.report_short(c.task, 60)),
+					CASE WHEN c.some_version THEN format(''<td><bdi>%%s</bdi></td>'', stepadv_internal.report_html(coalesce(stepadv_internal.report_short(c.version, 30), ''·''))) ELSE '''' END, c.n_successes, c.n_judged), '''' ORDER BY c.place)
 				|| ''</table></div>'' || CASE WHEN max(c.n_all) > 8 THEN format(''<p class="note">And %%s more.</p>'', max(c.n_all) - 8) ELSE '''' END || ''</section>''
-			FROM (SELECT concat_ws('' / '', %s) AS task, x.policy_version::text AS version, x.n_successes, x.n_judged, count(*) OVER () AS n_all, row_number() OVER (ORDER BY abs(x.success_rate - 0.5), x.n_judged DESC, %1$s) AS place FROM %s x) c
-			WHERE c.place <= 8 HAVING count(*) > 0',
+			FROM (SELECT f.*, bool_or(f.version IS NOT NULL) OVER () AS some_version FROM (SELECT concat_ws('' / '', %s) AS task, nullif(x.policy_version::text, '''') AS version, x.n_successes, x.n_judged, count(*) OVER () AS n_all, row_number() OVER (ORDER BY abs(x.success_rate - 0.5), x.n_judged DESC, %1$s) AS place FROM %s x) f WHERE f.place <= 8) c
+			HAVING count(*) > 0',
 			(SELECT stepadv_internal.report_key(flaky, c.attnum - 1) FROM pg_attribute c WHERE c.attrelid = flaky AND c.attname = 'policy_version'), flaky) INTO panel;
 	END IF;
 	RETURN panel;
@@ -201,10 +202,10 @@ DECLARE
 	panel text;
 BEGIN
 	IF decisions IS NOT NULL THEN
-		EXECUTE format('SELECT ''<h3>Where it is decided</h3><p class="note">States in which several actions were tried, those first whose best and worst are farthest apart, in units of their error.</p><div class="scroll"><table class="steps cards"><colgroup><col style="width:210px"/><col style="width:64px"/><col style="width:76px"/><col style="width:84px"/><col/></colgroup><tr><th>group</th><th class="n">visits</th><th class="n">best q</th><th class="n">worst q</th><th>saw</th></tr>''
+		EXECUTE format('SELECT ''<section id="decided"><h3>Where it is decided</h3><p class="note">States in which several actions were tried, those first whose best and worst are farthest apart, in units of their error.</p><div class="scroll"><table class="steps cards"><colgroup><col style="width:210px"/><col style="width:64px"/><col style="width:76px"/><col style="width:84px"/><col/></colgroup><tr><th>group</th><th class="n">visits</th><th class="n">best q</th><th class="n">worst q</th><th>saw</th></tr>''
 				|| string_agg(format(''<tr><td>%%s</td><td class="n" data-of="visits">%%s</td><td class="n" data-of="best q">%%s</td><td class="n" data-of="worst q">%%s</td><td class="text" data-of="saw"><bdi>%%s</bdi></td></tr>'',
 					format(CASE WHEN (c.g).group_no <= $2 THEN ''<a href="'' || stepadv_internal.report_file(c.g) || ''"><bdi>%%s</bdi></a>'' ELSE ''<bdi>%%s</bdi>'' END, stepadv_internal.report_html(stepadv_internal.report_short((c.g).name, 60))),
-					c.visits, stepadv_internal.report_number(c.best_q, 2, false), stepadv_internal.report_number(c.worst_q, 2, false), stepadv_internal.report_html(coalesce(nullif(stepadv_internal.report_short(c.observed, 160), ''''), ''(nothing)''))), '''' ORDER BY c.place) || ''</table></div>''
+					c.visits, stepadv_internal.report_number(c.best_q, 2, false), stepadv_internal.report_number(c.worst_q, 2, false), stepadv_internal.report_html(coalesce(nullif(stepadv_internal.report_short(c.observed, 160), ''''), ''(nothing)''))), '''' ORDER BY c.place) || ''</table></div></section>''
 			FROM (SELECT ROW(g.*)::stepadv_internal.report_group AS g, x.visits, x.best_q, x.worst_q, (%s)::text AS observed, row_number() OVER (ORDER BY x.gap / nullif(x.gap_error, 0) DESC NULLS LAST, x.visits DESC, g.group_no) AS place
 				FROM %s x JOIN unnest($1) g ON g.key = ARRAY[%s] WHERE x.actions > 1 AND x.gap > 1e-9) c WHERE c.place <= 8 HAVING count(*) > 0',
 			coalesce(stepadv_internal.report_base_column(decisions, 'observation'::text, NULL::text[]), 'NULL'), decisions, stepadv_internal.report_key(decisions, (a).n_group_columns)) INTO panel USING report_decided.groups, report_decided.max_full;
@@ -223,9 +224,9 @@ DECLARE
 	success record;
 BEGIN
 	success := stepadv_internal.report_success_chart(a, (r).groups);
-	RETURN NEXT '<div class="charts">' || concat(success.chart, stepadv_internal.report_return_chart(a, (r).groups), stepadv_internal.report_quadrant_chart(r),
+	RETURN NEXT '<div class="charts" id="run">' || concat(success.chart, stepadv_internal.report_return_chart(a, (r).groups), stepadv_internal.report_quadrant_chart(r),
 		CASE WHEN NOT chosen THEN stepadv_internal.report_advantage_charts(a, (r).methods[1:8]) END) || '</div>';
-	RETURN NEXT '<div class="panels">' || CASE WHEN NOT chosen THEN concat(stepadv_internal.report_regressed_table(a, success.versions), stepadv_internal.report_flaky_table(a),
+	RETURN NEXT '<div class="panels" id="panels">' || CASE WHEN NOT chosen THEN concat(stepadv_internal.report_regressed_table(a, success.versions), stepadv_internal.report_flaky_table(a),
 		stepadv_internal.report_shape_table(a, success.versions), stepadv_internal.report_behaviour_table(a)) ELSE '' END || coalesce(stepadv_internal.report_problem_summary(a, (r).groups), '')
 		|| coalesce('<section>' || stepadv_internal.report_quadrant_words(r) || '</section>', '') || '</div>';
 	RETURN QUERY SELECT d FROM stepadv_internal.report_decided(a, (r).groups, max_full) d WHERE d <> '';

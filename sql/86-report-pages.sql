@@ -73,20 +73,21 @@ COMMENT ON FUNCTION stepadv_internal.report_group_cell(stepadv_internal.report, 
 CREATE FUNCTION stepadv_internal.report_group_list(r stepadv_internal.report, max_full integer, max_groups integer) RETURNS SETOF text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT '<h3>Groups</h3><p class="note">Those first whose rollouts differ most in success and share states. Under rollouts: a bar for each, tall green for success, short red for failure, empty for not judged.'
+	SELECT '<section id="groups"><h3>Groups</h3><p class="note">Those first whose rollouts differ most in success and share states. Under rollouts: a bar for each, tall green for success, short red for failure, empty for not judged.'
 		|| CASE WHEN r.in_files AND cardinality(r.groups) > max_full THEN format(' The first %s have a page.', max_full) ELSE '' END
 		|| CASE WHEN cardinality(r.groups) > max_groups THEN format(' %s more groups are not listed.', cardinality(r.groups) - max_groups) ELSE '' END
 		|| '</p><div class="scroll"><table class="groups"><thead><tr><th>group</th><th>rollouts</th><th>success rate</th><th class="n">mean return</th><th class="n">sd</th><th class="n">steps</th><th class="n">shared states</th><th class="n">steps in them</th>'
-		|| CASE WHEN r.in_files THEN format('<th class="n" title="largest |advantage| of a step by %1$s">max |%1$s|</th><th>version</th>', r.methods[r.main]) ELSE '' END || '<th>outcomes</th></tr></thead><tbody>' AS part
+		|| CASE WHEN r.in_files THEN format('<th class="n" title="largest |advantage| of a step by %1$s">max |%1$s|</th>%2$s', r.methods[r.main], CASE WHEN v.versions THEN '<th>version</th>' ELSE '' END) ELSE '' END || '<th>outcomes</th></tr></thead><tbody>' AS part FROM (SELECT coalesce(bool_or(g.version <> ''), false) AS versions FROM unnest(r.groups) g) v
 	UNION ALL SELECT rows.row AS part FROM (SELECT format('<tr><td class="group">%s</td><td data-of="rollouts" data-n="%s">%s</td><td data-of="success">%s</td><td class="n" data-of="mean return">%s</td><td class="n" data-of="sd">%s</td><td class="n" data-of="steps">%s</td><td class="n" data-of="shared states">%s</td><td class="n" data-of="steps in them">%s</td>%s<td class="dim">%s</td></tr>',
 			stepadv_internal.report_group_cell(r, g, max_full), g.n_rollouts, o.strip,
 			CASE WHEN g.success_rate IS NOT NULL THEN format('<span class="bar" style="--v:%s"></span>%s', round(g.success_rate::numeric, 3), stepadv_internal.report_percent(g.success_rate)) ELSE '·' END,
 			stepadv_internal.report_number(g.mean_return, 2, false), stepadv_internal.report_number(g.sd_return, 2, false), g.n_steps, g.n_shared_states, stepadv_internal.report_percent(g.shared_step_share),
-			CASE WHEN r.in_files THEN format('<td class="n" data-of="max |%s|">%s</td><td class="dim"><bdi>%s</bdi></td>', r.methods[r.main], stepadv_internal.report_number(g.largest, 2, false), stepadv_internal.report_html(coalesce(stepadv_internal.report_short(g.version, 30), '·'))) END,
+			CASE WHEN r.in_files THEN format('<td class="n" data-of="max |%s|">%s</td>%s', r.methods[r.main], stepadv_internal.report_number(g.largest, 2, false),
+				CASE WHEN v.versions THEN format('<td class="dim"><bdi>%s</bdi></td>', stepadv_internal.report_html(coalesce(nullif(stepadv_internal.report_short(g.version, 30), ''), '·'))) END) END,
 			stepadv_internal.report_outcome(g)) AS row
-		FROM unnest(r.groups) g LEFT JOIN stepadv_internal.report_outcome_strips(r.rollouts) o ON o.group_no = g.group_no
+		FROM (SELECT coalesce(bool_or(g.version <> ''), false) AS versions FROM unnest(r.groups) g) v, unnest(r.groups) g LEFT JOIN stepadv_internal.report_outcome_strips(r.rollouts) o ON o.group_no = g.group_no
 		WHERE g.group_no <= max_groups ORDER BY g.group_no) rows
-	UNION ALL SELECT '</tbody></table></div>' AS part;
+	UNION ALL SELECT '</tbody></table></div></section>' AS part;
 END;
 COMMENT ON FUNCTION stepadv_internal.report_group_list(stepadv_internal.report, integer, integer) IS 'part of stepadv-report: a row per group';
 
@@ -144,9 +145,13 @@ BEGIN
 		IF cardinality(listed.groups) = 0 THEN
 			RETURN NEXT '<p class="notice">There are no rollouts.</p>';
 		ELSIF report_pages.in_files OR cardinality(listed.groups) > 1 THEN
+			IF report_pages.in_files THEN
+				parts := ARRAY(SELECT stepadv_internal.report_panels(attached, listed, chosen, report_pages.max_full));
+				RETURN NEXT '<nav><b>' || stepadv_internal.report_html(coalesce(nullif(report_pages.title, ''), listed.source)) || '</b><span class="parts"><a href="#run">Charts</a> <a href="#panels">Tables</a> ' || CASE WHEN parts[cardinality(parts)] LIKE '<section id="decided">%' THEN '<a href="#decided">Decisions</a> ' ELSE '' END || '<a href="#groups">Groups</a></span></nav>';
+			END IF;
 			RETURN NEXT stepadv_internal.report_sums(listed);
 			IF report_pages.in_files THEN
-				RETURN QUERY SELECT stepadv_internal.report_panels(attached, listed, chosen, report_pages.max_full);
+				RETURN QUERY SELECT unnest(parts);
 			ELSE
 				RETURN QUERY SELECT q FROM stepadv_internal.report_quadrant_words(listed) q WHERE q <> '';
 			END IF;

@@ -339,6 +339,16 @@ is(join("\n", map { s/·/none/r } $index =~ m{max \|rtmc\|">(.*?)</td>}g), $node
 	FROM rl.steps_groups g LEFT JOIN (SELECT group_id, max(abs(rtmc)) AS l FROM rl.steps_compare GROUP BY 1) m USING (group_id))), 'the largest advantage of each group');
 like($index, qr{<bdi>\Q$full[0]\E</bdi></a><bdi class="words">task \d · room \d, no key}, "a group's task, and the words it begins with");
 
+# What is above all leads to its parts; a column that says nothing is not there.
+is(join(' ', ($index =~ m{<nav>(.*?)</nav>}s)[0] =~ m{href="([^"]*)"}g), '#run #panels #decided #groups', 'the index leads to its parts');
+like($index, qr{<th>version</th><th>outcomes</th>}, 'groups have versions');
+unlike($short{'index.html'}, qr{<th>version</th>}, 'those of a table without versions have none');
+like($short{'index.html'}, qr{<th[^>]*>max [|]rtmc[|]</th><th>outcomes</th>}, 'but for that the same columns');
+
+# Labels have room: 14 characters of 8 and a space of 8 are 120 of 270, five of them 600, so that every third one is there; what is cut is the beginning.
+is(join(' ', decode('UTF-8', $node->safe_psql('postgres', q(SELECT stepadv_internal.report_trend('h', ARRAY(SELECT 'a checkpoint-000' || i FROM generate_series(1, 5) i), '{1,1,1,1,1}', '{2,2,2,2,2}')))) =~ m{<text class="x"[^>]*>(.*?)</text>}g), '…eckpoint-0001 …eckpoint-0004', 'labels of versions');
+is(() = chart('Success by policy version') =~ m{<text class="x"}g, 4, 'short ones are all there');
+
 # Tasks that got worse: of the last version against the one before it, by hand.  16 choose 10 of 8 and 8: 2 * 28 / 8008; 2 / 12870.
 $node->safe_psql('postgres', q(
 	SELECT stepadv.create_tables('worse', group_by => '{group_id}');
