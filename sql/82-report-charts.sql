@@ -77,46 +77,41 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION stepadv_internal.report_bars(text, text[], text[], text[], float8[]) IS 'part of stepadv-report: parts of wholes as bars';
 
--- A tree in which edges between the same two states, of the same outcome and advantage, are one:
--- the first, which says how many ways there are.
-CREATE FUNCTION stepadv_internal.report_tree_bundled(dot text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-BEGIN ATOMIC
-	SELECT string_agg(CASE WHEN b.n_ways > 1 THEN format('  %s -> %s [label="%s\nn %s%s\nin %s ways%s%s', b.edge[1], b.edge[2], b.edge[3], b.visits, b.edge[5], b.n_ways, b.edge[6], b.edge[7]) ELSE b.line END, E'\n' ORDER BY b.i) FILTER (WHERE b.way = 1)
-	FROM (SELECT e.*, CASE WHEN e.edge IS NULL OR e.edge[1] = e.edge[2] THEN 1 ELSE row_number() OVER (alike ORDER BY e.i) END AS way,
-			CASE WHEN e.edge IS NULL OR e.edge[1] = e.edge[2] THEN 1 ELSE count(*) OVER alike END AS n_ways, sum(e.edge[4]::integer) OVER alike AS visits
-		FROM (SELECT l.line, l.i, regexp_match(l.line, '^  (s[0-9]+) -> (s[0-9]+) \[label="(.*)\\nn ([0-9]+)((?:  A [-+.0-9]+)?)((?:\\nand [0-9]+ more)?)(", color="[^"]*", penwidth=[0-9.]+\];)$') AS edge
-			FROM unnest(string_to_array(dot, E'\n')) WITH ORDINALITY l(line, i)) e
-		WINDOW alike AS (PARTITION BY e.edge[1], e.edge[2], e.edge[5], e.edge[6], substring(e.edge[7] FROM 'color="[^"]*"'))) b;
-END;
-COMMENT ON FUNCTION stepadv_internal.report_tree_bundled(text) IS 'part of stepadv-report: Graphviz text of a tree, in which edges that differ in their action alone are one';
-
--- A tree in which what all visits of a state do alike is no edge of its own: of such states one
--- after the other, the first edge stands for all, and says for how many more.  A state from which
--- an edge is not drawn has more visits than the edges, and stays.
+-- A tree for people: edges between the same two states, of the same outcome and advantage, are one,
+-- the first, which says how many ways there are; and what all visits of a state do alike is no edge
+-- of its own: of such states one after the other, the first edge stands for all, and says for how
+-- many more.  A state from which an edge is not drawn has more visits than the edges, and stays.
+-- (Few expressions with parts of what they find: they take most of the time.)
 CREATE FUNCTION stepadv_internal.report_tree_folded(dot text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
 	WITH RECURSIVE line AS (
-		SELECT l.line, l.i, regexp_match(l.line, '^  (s[0-9]+) \[label="V [^"]*\\nn ([0-9]+)", color="[^"]*"\];$') AS state,
-			-- from, to, label, visits, advantage, how many more, the rest
-			regexp_match(l.line, '^  ([a-z][0-9]+) -> ([a-z][0-9]+) \[label="(.*)\\nn ([0-9]+)((?:  A [-+.0-9]+)?(?:\\nin [0-9]+ ways)?)(?:\\nand ([0-9]+) more)?(", color="[^"]*", penwidth=[0-9.]+\];)$') AS edge
-		FROM unnest(string_to_array(dot, E'\n')) WITH ORDINALITY l(line, i)
-	), edge AS MATERIALIZED (
+		SELECT l.line, l.i FROM unnest(string_to_array(dot, E'\n')) WITH ORDINALITY l(line, i)
+	), state AS (
+		SELECT l.i, split_part(l.line, ' ', 3) AS state, substring(l.line FROM '\\nn ([0-9]+)", color="[^"]*"\];$') AS visits FROM line l WHERE l.line LIKE '  s% [label="V %'
+	), way AS (
 		-- A loop has several edges in its label, and is known by its ends alone.
-		SELECT a.i, a.ends[1] AS source, a.ends[2] AS target, a.edge
-		FROM (SELECT l.i, l.edge, regexp_match(l.line, '^  ([a-z][0-9]+) -> ([a-z][0-9]+) \[') AS ends FROM line l) a WHERE a.ends IS NOT NULL
+		SELECT w.*, left(w.line, length(w.line) - length(w.tail)) AS head, regexp_match(w.tail, '^\\nn ([0-9]+)(  A [-+.0-9]+)?(?:\\nand ([0-9]+) more)?(", color=("[^"]*").*)$') AS said
+		FROM (SELECT l.line, l.i, split_part(l.line, ' ', 3) AS source, split_part(l.line, ' ', 5) AS target,
+				substring(l.line FROM '\\nn [0-9]+(?:  A [-+.0-9]+)?(?:\\nand [0-9]+ more)?", color="[^"]*", penwidth=[0-9.]+\];$') AS tail
+			FROM line l WHERE l.line LIKE '  __% -> __% [label="%') w
+	), edge AS MATERIALIZED (
+		SELECT min(w.i) AS i, w.source, w.target, (array_agg(w.line ORDER BY w.i))[1] AS line, (array_agg(w.head ORDER BY w.i))[1] AS head, sum(w.said[1]::integer) AS visits,
+			w.said[2] AS advantage, coalesce(w.said[3]::integer, 0) AS n_more, (array_agg(w.said[4] ORDER BY w.i))[1] AS rest, count(*) AS n_ways
+		FROM way w GROUP BY w.source, w.target, w.said[2], w.said[3], w.said[5], CASE WHEN w.source = w.target OR w.said IS NULL OR w.target NOT LIKE 's%' THEN w.i END
 	), passed AS MATERIALIZED (
-		SELECT l.i, l.state[1] AS state, o.i AS out, o.target, 1 + coalesce(o.edge[6]::integer, 0) AS n_more
-		FROM line l JOIN edge o ON o.source = l.state[1] AND o.edge[4] = l.state[2] JOIN edge e ON e.target = l.state[1] AND e.edge[4] = l.state[2]
-		WHERE o.source <> o.target AND (SELECT count(*) FROM edge x WHERE l.state[1] IN (x.source, x.target)) = 2
+		SELECT s.i, s.state, o.i AS out, o.target, 1 + o.n_more AS n_more
+		FROM state s JOIN edge o ON o.source = s.state JOIN edge e ON e.target = s.state
+		WHERE o.source <> o.target AND o.visits = s.visits::integer AND e.visits = s.visits::integer AND (SELECT count(*) FROM edge x WHERE s.state IN (x.source, x.target)) = 2
 	), walk AS (
-		SELECT e.i, e.target, coalesce(e.edge[6]::integer, 0) AS n_more FROM edge e WHERE NOT EXISTS (SELECT FROM passed p WHERE p.state = e.source)
+		SELECT e.i, e.target, e.n_more FROM edge e WHERE NOT EXISTS (SELECT FROM passed p WHERE p.state = e.source)
 		UNION ALL SELECT w.i, p.target, w.n_more + p.n_more FROM walk w JOIN passed p ON p.state = w.target
-	), last AS (SELECT DISTINCT ON (w.i) w.i, w.target, w.n_more FROM walk w ORDER BY w.i, w.n_more DESC)
-	SELECT string_agg(CASE WHEN w.target = e.target OR w.target IS NULL THEN l.line
-			ELSE format('  %s -> %s [label="%s\nn %s%s\nand %s more%s', l.edge[1], w.target, l.edge[3], l.edge[4], l.edge[5], w.n_more, l.edge[7]) END, E'\n' ORDER BY l.i)
+	), last AS (
+		SELECT DISTINCT ON (w.i) w.i, w.target, w.n_more FROM walk w ORDER BY w.i, w.n_more DESC
+	)
+	SELECT string_agg(CASE WHEN e.n_ways = 1 AND w.target = e.target OR e.i IS NULL THEN l.line
+			ELSE concat('  ', e.source, ' -> ', w.target, substr(e.head, length(e.source || e.target) + 7), '\nn ', e.visits, e.advantage, CASE WHEN e.n_ways > 1 THEN format('\nin %s ways', e.n_ways) END, '\nand ' || nullif(w.n_more, 0) || ' more', e.rest) END, E'\n' ORDER BY l.i)
 	FROM line l LEFT JOIN edge e ON e.i = l.i LEFT JOIN last w ON w.i = l.i
-	WHERE NOT EXISTS (SELECT FROM passed p WHERE l.i = p.i OR l.i = p.out AND w.i IS NULL);
+	WHERE NOT EXISTS (SELECT FROM passed p WHERE l.i = p.i OR l.i = p.out) AND (e.i IS NOT NULL OR NOT EXISTS (SELECT FROM way x WHERE x.i = l.i));
 END;
-COMMENT ON FUNCTION stepadv_internal.report_tree_folded(text) IS 'part of stepadv-report: Graphviz text of a tree, in which a state that all visits pass alike is no node of its own';
+COMMENT ON FUNCTION stepadv_internal.report_tree_folded(text) IS 'part of stepadv-report: Graphviz text of a tree, in which edges that differ in their action alone are one, and a state that all visits pass alike is no node of its own';

@@ -337,7 +337,7 @@ BEGIN
 			stepadv_internal.report_options_of(a, picture.method, picture.function), pictured, stepadv_internal.report_key_filter(pictured, (of_group).key))
 		INTO drawn USING labels, cut_off, report_pictures.max_edges * picture.times, estimates;
 		IF picture.kind = 'tree' AND report_pictures.folded THEN
-			drawn := stepadv_internal.report_tree_folded(stepadv_internal.report_tree_bundled(drawn));
+			drawn := stepadv_internal.report_tree_folded(drawn);
 		END IF;
 		-- Whole it is another one only where something was folded.
 		IF drawn LIKE '%->%' AND (picture.kind <> 'whole tree' OR found[cardinality(found)].dot ~ '\\n(and \d+ more|in \d+ ways)') THEN

@@ -623,6 +623,7 @@ SKIP:
 		is($browser->evaluate('[...document.querySelectorAll("svg")].filter((s) => !s.getAttribute("role") || !s.getAttribute("aria-label")).length'), 0, "$name: pictures say what they are");
 		cmp_ok($browser->picture("$dir/picture.png", 4000), '>', 4 * $blank, "$name: the picture is not blank");
 		$browser->visit("file://$names{$name}", 800, 'light', 'print');
+		is($browser->evaluate('[...document.querySelectorAll("td.text")].filter((e) => e.getBoundingClientRect().width < 150).length'), 0, "$name: on paper no column of words is too narrow to be read");
 		is($browser->evaluate('[...document.querySelectorAll("nav, .filters, .align")].filter((e) => e.checkVisibility()).length'), 0, "$name: on paper there is nothing to press");
 	}
 
