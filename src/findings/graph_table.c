@@ -104,7 +104,10 @@ node_states(const GroupColumns *group, const StateGraph *graph)
 	IdentityColumn states = allocate_identities(graph->n_nodes);
 
 	for (uint32 v = 0; v < graph->n_nodes; v++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		states.null[v] = !node_state(group, graph, v, &states.value[v]);
+	}
 	return states;
 }
 
@@ -152,6 +155,7 @@ stepadv_graph_nodes(PG_FUNCTION_ARGS)
 	dead_end = ALLOCATE_ARRAY(bool, graph.n_nodes);
 	for (uint32 v = 0; v < graph.n_nodes; v++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		is_goal[v] = (int32) v == graph_goal(&graph);
 		dead_end[v] = isinf(graph.distance[v]);
 		steps.null[v] = !node_has_step(&graph, v);
@@ -281,7 +285,8 @@ graph_edges_find(const GroupColumns *group, const RolloutFacts *facts, const Sta
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
-	pfree(last_rollout);	find_edge_rewards(group, graph, parameters, edges);
+	pfree(last_rollout);
+	find_edge_rewards(group, graph, parameters, edges);
 }
 
 static const Parameter graph_parameters[] = {GRAPH_PARAMETERS};
@@ -316,6 +321,7 @@ stepadv_graph_edges(PG_FUNCTION_ARGS)
 		uint32		step = edges.edges.first_step[e];
 		int32		state = graph.states.of_step[step];
 
+		CHECK_FOR_INTERRUPTS();
 		states.null[e] = !node_state(&group, &graph, state, &states.value[e]);
 		actions.null[e] = step_has_null(&group, step, NULL_ACTION);
 		actions.value[e] = group.action[step];
