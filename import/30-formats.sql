@@ -176,6 +176,7 @@ COMMENT ON FUNCTION stepadv_internal.import_openai_chat(jsonb, text) IS 'part of
 CREATE FUNCTION @extschema@.parse_openai_chat(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 10
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 BEGIN
 	RETURN QUERY SELECT r.v FROM unnest(stepadv_internal.import_openai_chat(document, source)) r(v);
@@ -209,6 +210,7 @@ COMMENT ON FUNCTION stepadv_internal.import_swe_trajectory(jsonb) IS 'part of pa
 CREATE FUNCTION @extschema@.parse_swe_agent(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 DECLARE
 	trajectory CONSTANT jsonb := stepadv_internal.import_swe_trajectory(document);
@@ -273,6 +275,7 @@ COMMENT ON FUNCTION @extschema@.parse_swe_agent(jsonb, text, bigint) IS
 CREATE FUNCTION @extschema@.parse_mini_swe_agent(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 BEGIN
 	RETURN QUERY
@@ -373,6 +376,7 @@ COMMENT ON FUNCTION stepadv_internal.import_hosted_call(jsonb) IS 'part of impor
 CREATE FUNCTION @extschema@.parse_responses(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 BEGIN
 	RETURN QUERY
@@ -447,6 +451,7 @@ COMMENT ON FUNCTION stepadv_internal.import_verl(jsonb, text, bigint) IS 'part o
 CREATE FUNCTION @extschema@.parse_verl(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 BEGIN
 	RETURN NEXT stepadv_internal.import_verl(document, source, n);
@@ -463,6 +468,7 @@ COMMENT ON FUNCTION stepadv_internal.import_intercode(jsonb, text) IS 'part of i
 CREATE FUNCTION @extschema@.parse_intercode(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 100
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 BEGIN
 	RETURN QUERY SELECT r.v FROM unnest(stepadv_internal.import_intercode(document, source)) r(v);

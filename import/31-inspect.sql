@@ -48,6 +48,7 @@ COMMENT ON FUNCTION stepadv_internal.import_inspect_items(jsonb) IS 'part of imp
 CREATE FUNCTION @extschema@.parse_inspect(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 10
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 BEGIN
 	RETURN QUERY

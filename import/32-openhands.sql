@@ -52,6 +52,7 @@ COMMENT ON FUNCTION stepadv_internal.import_openhands_items(jsonb) IS 'part of i
 CREATE FUNCTION @extschema@.parse_openhands(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 BEGIN
 	RETURN QUERY

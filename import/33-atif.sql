@@ -72,6 +72,7 @@ COMMENT ON FUNCTION stepadv_internal.import_atif_turns(jsonb, jsonb, jsonb) IS '
 CREATE FUNCTION @extschema@.parse_atif(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 BEGIN
 	RETURN QUERY

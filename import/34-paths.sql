@@ -468,6 +468,7 @@ COMMENT ON FUNCTION stepadv_internal.import_by_paths(jsonb, jsonb, text, bigint)
 CREATE FUNCTION @extschema@.parse_by_paths(document jsonb, paths jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 10
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 BEGIN
 	RETURN QUERY SELECT r.v FROM unnest(stepadv_internal.import_by_paths(document, stepadv_internal.import_path_specs(coalesce(paths, 'null'::jsonb)), source, n)) r(v);

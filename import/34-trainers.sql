@@ -15,6 +15,7 @@ COMMENT ON FUNCTION stepadv_internal.import_tokens(jsonb) IS
 CREATE FUNCTION @extschema@.parse_agent_r1(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 DECLARE
 	steps jsonb;

@@ -276,6 +276,7 @@ COMMENT ON FUNCTION stepadv_internal.import_otel_spans(jsonb) IS 'part of import
 CREATE FUNCTION @extschema@.parse_otel(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 10
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 BEGIN
 	RETURN QUERY SELECT t.v FROM stepadv_internal.import_traces_of(parse_otel.document, 'otel'::text, parse_otel.source) t(v);

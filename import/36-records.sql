@@ -51,6 +51,7 @@ COMMENT ON FUNCTION stepadv_internal.import_record_line(jsonb, jsonb, text, floa
 CREATE FUNCTION @extschema@.parse_claw_r1(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 10
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 BEGIN
 	RETURN QUERY

@@ -45,6 +45,7 @@ COMMENT ON FUNCTION stepadv_internal.import_completion(jsonb, jsonb) IS 'part of
 CREATE FUNCTION @extschema@.parse_trl(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 BEGIN
 	RETURN QUERY
@@ -126,6 +127,7 @@ COMMENT ON FUNCTION stepadv_internal.import_tau2_ticks(jsonb) IS 'part of import
 CREATE FUNCTION @extschema@.parse_tau2(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 100
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 BEGIN
 	RETURN QUERY

@@ -137,6 +137,7 @@ COMMENT ON FUNCTION stepadv_internal.import_langfuse_spans(jsonb) IS 'part of im
 CREATE FUNCTION @extschema@.parse_langfuse(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 10
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 BEGIN
 	RETURN QUERY SELECT t.v FROM stepadv_internal.import_traces_of(parse_langfuse.document, 'langfuse'::text, parse_langfuse.source) t(v);

@@ -120,6 +120,7 @@ COMMENT ON FUNCTION stepadv_internal.import_verifiers_trace(jsonb, jsonb, text) 
 CREATE FUNCTION @extschema@.parse_verifiers(document jsonb, source text DEFAULT NULL, n bigint DEFAULT NULL) RETURNS SETOF jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE ROWS 1
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 BEGIN
 	IF jsonb_typeof(document -> 'traces') = 'array' THEN

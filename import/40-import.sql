@@ -612,6 +612,7 @@ CREATE FUNCTION @extschema@.import_rollouts(schema text, documents regclass, for
 	OUT dropped jsonb, OUT repaired jsonb, OUT problems jsonb)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 -- The same few queries for every document and rollout: planned once.
 SET plan_cache_mode = force_generic_plan
 -- A batch is sorted in memory, not by way of the disk.

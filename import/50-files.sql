@@ -244,6 +244,7 @@ CREATE FUNCTION stepadv_internal.import_one(schema text, lines regclass, source 
 RETURNS TABLE (kind text, name text, value text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET client_min_messages = error
 AS $$
 DECLARE

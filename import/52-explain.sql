@@ -89,6 +89,7 @@ COMMENT ON FUNCTION stepadv_internal.import_likely_paths(jsonb) IS 'part of step
 CREATE FUNCTION stepadv_internal.import_explain(lines regclass, source text) RETURNS SETOF text
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 DECLARE
 	seen record;
@@ -128,6 +129,7 @@ CREATE FUNCTION stepadv_internal.import_preview(lines regclass, source text, for
 RETURNS TABLE (task_id text, rollout_id text, outcome text, step_no bigint, turn text, observation text, action text, tool text, args text, ok text, reward text, next_observation text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE

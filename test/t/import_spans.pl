@@ -95,6 +95,12 @@ like($err, qr/broken\.jsonl: document 4: invalid input syntax for type json.*-k 
 is((import_files('broken', '-k', $node->basedir . '/broken.jsonl'))[0], 1, '-k loads the others');
 is(value(q(SELECT count(*) FROM broken.steps)), 5, 'all of them');
 
+# What reads a document is many small queries, whose costs the planner does not know: to
+# compile them would take hundreds of times as long as to run them.
+is(value(q(SELECT string_agg(p.proname, ' ' ORDER BY p.proname) FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e' JOIN pg_extension e ON e.oid = d.refobjid
+	WHERE e.extname = 'stepadv_import' AND (p.proname ~ '^parse_(?!rollout_line)' OR p.proname IN ('import_rollouts', 'import_one', 'import_explain', 'import_preview')) AND NOT 'jit=off' = ANY (p.proconfig))), '', 'nothing is compiled');
+cmp_ok(value(q(SELECT count(*) FROM pg_proc WHERE proname ~ '^parse_' AND 'jit=off' = ANY (proconfig))), '>', 15, 'by whichever function a document is read');
+
 # ---- Langfuse
 # lf-1: two calls of one answer, of which run failed, and an answer; observations lie in
 # any order.  lf-2: an answer, and a call of the model that failed.
