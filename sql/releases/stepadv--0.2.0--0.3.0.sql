@@ -374,6 +374,7 @@ CREATE TYPE stepadv_internal.report_failure AS (group_no integer, rollout_no int
 CREATE TYPE stepadv_internal.report_picture AS (group_no integer, kind text, dot text);
 CREATE TYPE stepadv_internal.report_scale AS (group_no integer, method_no integer, method text, largest float8);
 CREATE TYPE stepadv_internal.report_decisive AS (group_no integer, kind text, rollout_no integer, step_rank integer, n_alike bigint, place bigint);
+CREATE TYPE stepadv_internal.report_call AS (name text, keys text[], given text[], quoted boolean[]);
 -- told: the method whose q and v are told; told_function: that it is, or is an instance of; with_values: all methods that have them;
 -- in_files: a page for each group.
 CREATE TYPE stepadv_internal.report AS (source text, methods text[], method_a text, method_b text, has_states boolean, tell_steps text[],
