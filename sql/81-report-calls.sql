@@ -32,7 +32,8 @@ DECLARE
 	document json;
 	calls stepadv_internal.report_call[];
 BEGIN
-	IF report_calls.words !~ '^\s*[[{]' OR report_calls.words !~ '"(arguments|args|input|parameters)"' OR length(report_calls.words) > 200000 THEN
+	-- Most texts are none: that is seen before anything is looked for in them.
+	IF ltrim(left(report_calls.words, 100), E' \t\r\n') !~ '^[[{]' OR report_calls.words !~ '"(arguments|args|input|parameters)"' OR length(report_calls.words) > 200000 THEN
 		RETURN NULL;
 	END IF;
 	document := report_calls.words;

@@ -72,10 +72,16 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.report_text(text, text) IS 'part of stepadv-report: a text of a step, folded where it is long, with what is new in it marked';
 
 CREATE FUNCTION stepadv_internal.report_words(kind text, words text, before text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-BEGIN ATOMIC
-	SELECT format('<div class="%s"><span class="kind">%1$s</span>%s</div>', kind, stepadv_internal.report_text(words, before)) WHERE words <> '';
-END;
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF report_words.words = '' OR report_words.words IS NULL THEN
+		RETURN NULL;
+	END IF;
+	RETURN format('<div class="%s"><span class="kind">%1$s</span>%s</div>', report_words.kind, stepadv_internal.report_text(report_words.words, report_words.before));
+END
+$$;
 COMMENT ON FUNCTION stepadv_internal.report_words(text, text, text) IS 'part of stepadv-report: a text of a step; kind: saw, thought, did or got';
 
 -- A call: a line if it is short, else its arguments one below the other.
