@@ -18,8 +18,14 @@ CREATE FUNCTION stepadv_internal.import_path_check(name text, path text) RETURNS
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	unknown text;
 BEGIN
-	PERFORM import_path_check.path::jsonpath;
+	-- A filter may never come to ask for a variable.  (Strings stand in the same quotes, and are read over.)
+	SELECT min(v.m[1]) INTO unknown FROM regexp_matches(import_path_check.path::jsonpath::text, '\$"((?:[^"\\]|\\.)*)"|"(?:[^"\\]|\\.)*"', 'g') v(m) WHERE v.m[1] NOT IN ('document', 'source', 'n');
+	IF unknown IS NOT NULL THEN
+		RAISE EXCEPTION 'there is no variable $%, only $document, $source and $n', unknown USING ERRCODE = 'invalid_parameter_value';
+	END IF;
 EXCEPTION WHEN OTHERS THEN
 	RAISE EXCEPTION 'the path of %, %, is no path: %', import_path_check.name, import_path_check.path, SQLERRM
 		USING ERRCODE = SQLSTATE, HINT = 'Paths are of SQL/JSON, as $.turns[*].text; a key of other characters than letters, digits and _ stands in quotes: $."a-b".';

@@ -133,6 +133,7 @@ foreach my $case (
 # Paths that are none are said before anything is read.
 foreach my $case (
 	[ '{"task_id": "$.task["}', qr{-j: the path of task_id, \$\.task\[, is no path: syntax error at end of jsonpath input; } ],
+	[ '{"task_id": "$.task ? (@ == $f)"}', qr{-j: the path of task_id, \$\.task \? \(@ == \$f\), is no path: there is no variable \$f, only \$document, \$source and \$n; } ],
 	[ '{"task_id": "$.task", "reward": {"path": "$.r", "fromjson": "$.a b"}}', qr{-j: the path of reward, \$\.a b, is no path: syntax error} ],
 	[ '{"task_id"', qr{-j: invalid input syntax for type json} ],
 	[ '{"task": "$.x", "task_id": "$"}', qr{-j: paths has the unknown key task; There are: rollouts, steps, group_id, } ],
