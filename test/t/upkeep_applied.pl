@@ -120,7 +120,7 @@ foreach my $prefix (qw(by_statement by_commit))
 {
 	is($subscriber->safe_psql('postgres', "SELECT * FROM stepadv.check_maintained('$_', '${_}_$prefix')"), '', "session_replication_role = replica: $_, $prefix") foreach qw(steps parted);
 }
-# Earlier minor versions of 14 and 15 take triggers of statements for such of rows.
+# Earlier minor versions of 14 to 16 take triggers of statements for such of rows.
 my $again = 'ALTER TABLE parted ATTACH PARTITION parted_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1)';
 my $refusal = ($subscriber->psql('postgres', "ALTER TABLE parted DETACH PARTITION parted_1; $again"))[2];
 if ($refusal =~ /trigger "parted_by_\w+_maintain_\w+" prevents table "parted_1" from becoming a partition/)
