@@ -140,8 +140,8 @@ SET search_path = pg_catalog, pg_temp
 -- The foreign key's own query looks up one partition, and would be planned anew
 -- for every step because that is a cheaper plan than one for all.
 SET plan_cache_mode = force_generic_plan
--- A batch is sorted in memory, not by way of the disk.
-SET work_mem = '256MB'
+-- What is sorted of a file must not grow with it; its lines come nearly in order.
+SET work_mem = '32MB'
 SET jit = off
 AS $$
 DECLARE

@@ -63,8 +63,8 @@ CREATE FUNCTION @extschema@.load_rollouts(schema text, lines regclass, on_error 
 	OUT contradictions bigint, OUT nul_replaced bigint, OUT problems jsonb)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
--- Lines are put into batches in memory, not by way of the disk.
-SET work_mem = '256MB'
+-- A file's size does not show in the server's memory.
+SET work_mem = '32MB'
 SET jit = off
 AS $$
 DECLARE

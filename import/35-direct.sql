@@ -70,7 +70,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 -- In the order of the file.
 SET synchronize_seqscans = off
-SET work_mem = '256MB'
+SET work_mem = '32MB'
 SET jit = off
 AS $$
 DECLARE

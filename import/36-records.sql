@@ -135,7 +135,7 @@ CREATE FUNCTION stepadv_internal.import_record_steps(schema text, documents regc
 	run_id text, policy_version text, policy_step bigint, replace boolean) RETURNS jsonb
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
-SET work_mem = '256MB'
+SET work_mem = '32MB'
 AS $$
 DECLARE
 	result jsonb;

@@ -615,8 +615,8 @@ SET search_path = pg_catalog, pg_temp
 SET jit = off
 -- The same few queries for every document and rollout: planned once.
 SET plan_cache_mode = force_generic_plan
--- A batch is sorted in memory, not by way of the disk.
-SET work_mem = '256MB'
+-- A file's size does not show in the server's memory.
+SET work_mem = '32MB'
 AS $$
 DECLARE
 	kind text;
