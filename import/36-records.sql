@@ -105,31 +105,37 @@ COMMENT ON FUNCTION stepadv_internal.import_make_records(regclass, text, boolean
 'part of import_rollouts: makes pg_temp.stepadv_records of documents (n bigint, document text or jsonb): a step record each, or raw, a text that is no JSON';
 
 -- A rollout is of the version of its first step, though the policy may have changed
--- since.  Where the first step came with another file the tables know.
-CREATE FUNCTION stepadv_internal.import_record_versions(schema text) RETURNS void
+-- since.  Where the first step came with another file the tables know: of the task's
+-- rollout and the run's, as another may be called the same.
+CREATE FUNCTION stepadv_internal.import_record_versions(schema text, group_prefix text, run_id text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	shape CONSTANT record := stepadv_internal.load_shape(import_record_versions.schema);
 BEGIN
 	CREATE TEMP TABLE stepadv_trajectories ON COMMIT DROP AS
 	SELECT r.prompt, r.trajectory, min(r.n) AS first_n, (array_agg(r.record -> 'policy_version' ORDER BY r.step, r.n))[1] AS version, bool_or(r.step = 0) AND bool_or(r.record -> 'is_last' = 'true') AS is_whole
 	FROM pg_temp.stepadv_records r GROUP BY r.prompt, r.trajectory;
-	IF EXISTS (SELECT FROM pg_temp.stepadv_trajectories t WHERE t.is_whole IS NOT TRUE)
-		AND NOT 'policy_version' = ANY ((SELECT s.lacking FROM stepadv_internal.load_shape(import_record_versions.schema) s)::text[])
-	THEN
+	IF EXISTS (SELECT FROM pg_temp.stepadv_trajectories t WHERE t.is_whole IS NOT TRUE) AND 'policy_version' <> ALL (shape.lacking) THEN
 		EXECUTE format($q$
 			UPDATE pg_temp.stepadv_trajectories t
 			-- A number stays one.
 			SET version = CASE WHEN jsonb_typeof(t.version) = 'number' AND k.version ~ '^-?[0-9]{1,18}$' THEN k.version::jsonb ELSE to_jsonb(k.version) END
-			FROM (SELECT r.rollout_id, min(r.policy_version) AS version FROM %1$I.rollouts r
-				WHERE r.rollout_id = ANY ((SELECT array_agg(n.trajectory) FROM pg_temp.stepadv_trajectories n WHERE n.is_whole IS NOT TRUE)::text[]) AND r.policy_version <> '' GROUP BY r.rollout_id) k
-			WHERE k.rollout_id = t.trajectory AND t.is_whole IS NOT TRUE
-			$q$, import_record_versions.schema);
+			FROM (SELECT r.rollout_id, %2$s AS task_id, min(r.policy_version) AS version FROM %1$I.rollouts r
+				WHERE r.rollout_id = ANY ((SELECT array_agg(n.trajectory) FROM pg_temp.stepadv_trajectories n WHERE n.is_whole IS NOT TRUE)::text[]) AND r.policy_version <> '' AND %3$s
+				GROUP BY 1, 2) k
+			WHERE k.rollout_id = t.trajectory AND (k.task_id = $1 || t.prompt OR k.task_id IS NULL) AND t.is_whole IS NOT TRUE
+			$q$, import_record_versions.schema,
+			CASE WHEN 'task_id' = ANY (shape.keys) THEN 'r.task_id::text' WHEN 'group_id' = ANY (shape.keys) THEN 'r.group_id::text' ELSE 'NULL::text' END,
+			CASE WHEN 'run_id' = ANY (shape.keys) THEN '(r.run_id::text = $2 OR $2 IS NULL)' ELSE 'true' END)
+			USING import_record_versions.group_prefix,
+				(stepadv_internal.load_key_otherwise(import_record_versions.schema, import_record_versions.run_id, NULL::text))[array_position(shape.keys, 'run_id')];
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.import_record_versions(text) IS
-'part of import_rollouts: makes pg_temp.stepadv_trajectories of pg_temp.stepadv_records, with the policy_version of each: that of its first step, or that which the schema''s tables have';
+COMMENT ON FUNCTION stepadv_internal.import_record_versions(text, text, text) IS
+'part of import_rollouts: makes pg_temp.stepadv_trajectories of pg_temp.stepadv_records, with the policy_version of each: that of its first step, or that which the schema''s tables have for the rollout of that task, with group_prefix before it, and run';
 
 CREATE FUNCTION stepadv_internal.import_record_steps(schema text, documents regclass, kind text, on_error text, group_prefix text, success_at float8, is_latin1 boolean,
 	run_id text, policy_version text, policy_step bigint, replace boolean) RETURNS jsonb
@@ -143,7 +149,7 @@ DECLARE
 	experts bigint;
 BEGIN
 	PERFORM stepadv_internal.import_make_records(import_record_steps.documents, import_record_steps.kind, import_record_steps.is_latin1);
-	PERFORM stepadv_internal.import_record_versions(import_record_steps.schema);
+	PERFORM stepadv_internal.import_record_versions(import_record_steps.schema, import_record_steps.group_prefix, import_record_steps.run_id);
 	SELECT coalesce(sum(r.nul_replaced), 0), count(*) FILTER (WHERE coalesce(r.record -> 'routed_experts', 'null') <> 'null') INTO nuls, experts FROM pg_temp.stepadv_records r;
 	CREATE TEMP TABLE stepadv_record_lines (n bigint, line text) ON COMMIT DROP;
 	ALTER TABLE pg_temp.stepadv_record_lines ALTER line SET STORAGE EXTERNAL;

@@ -47,6 +47,12 @@ is(value(q(SELECT string_agg(concat_ws('|', rollout_id, step_no, turn, prompt_to
 loads('claw_back', '3 5', 'Claw-R1, the other way round', "$data/claw_r1/steps_2.json", "$data/claw_r1/steps_1.jsonl");
 is(value(q(SELECT string_agg(rollout_id || ' ' || policy_version, ',' ORDER BY rollout_id) FROM claw_back.rollouts)), 't-a 3,t-b 5,t-c 5', 'is one rollout too, of the version that came first');
 is(value(q(SELECT string_agg(concat_ws(' ', rollout_id, step_no), ',' ORDER BY rollout_id, step_no) FROM claw_back.steps)), 't-a 0,t-a 1,t-b 0,t-b 1,t-c 0', 'with all of its steps');
+# A trajectory of another task, or of another run, may be called the same: its version is its own.
+my @parts = map { { prompt_uid => $_->[0], trajectory_uid => 't', step_index => 1, policy_version => $_->[1], prompt_ids => [1], response_ids => [2] } } [ 'p', 4 ], [ 'q', 3 ];
+my $twins = write_file('twins/steps.jsonl', lines(@parts));
+loads('claw_twins', '2 2', 'Claw-R1, one name in two tasks', $twins);
+loads('claw_twins', '4 4', 'Claw-R1, one name in two runs', '-r', 'later', write_file('twins/later.jsonl', lines(map { { %$_, policy_version => $_->{policy_version} + 5 } } @parts)));
+is(value(q(SELECT string_agg(concat_ws(' ', run_id, task_id, policy_version), ',' ORDER BY policy_version::int) FROM claw_twins.rollouts)), ' q 3, p 4,later q 8,later p 9', 'each has its own version');
 is(value('SELECT count(*) FROM (SELECT jsonb_array_elements(r -> $$steps$$) FROM stepadv.parse_claw_r1($$' . slurp_file("$data/claw_r1/steps_2.json") . '$$::jsonb) r) s'), 2, 'parse_claw_r1 gives what is in a document');
 my %record = (prompt_uid => 'p', trajectory_uid => 't', prompt_ids => [1], response_ids => [ 2, 3 ], policy_version => 1);
 my $bad = write_file('bad/steps.jsonl', lines({ %record, step_index => 0, rollout_log_probs => [-1] }, '{"prompt_uid": oops}', { %record, step_index => 1, response_mask => [ 1, 0 ] }, { prompt_uid => 'p', step_index => 2 }, 7));
