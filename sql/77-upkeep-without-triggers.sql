@@ -2,7 +2,7 @@
 -- no statement triggers, or none that could be relied upon: foreign tables, distributed
 -- tables, hypertables, materialized views, views over what does not tell the group.
 --
--- maintain makes, beside what it makes with how => 'refresh' (see 71-upkeep.sql):
+-- maintain makes, beside what it makes with how => 'refresh' (see 71-kept-tables.sql):
 --
 --	<prefix>_seen		table: of each group how many rows there were when a refresh looked, and the hashes
 --						of all that is kept of them, added up

@@ -1,0 +1,172 @@
+-- check_maintained: whether what is kept is what the rows give.
+
+-- Changes that are not seen, and what has become of the tables below.
+CREATE FUNCTION stepadv_internal.check_tables(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH kept AS (
+		SELECT * FROM stepadv_internal.attachments(NULL::oid) a WHERE a.attachment = check_tables.attachment
+	), watched AS (
+		SELECT w.relation, bool_or(w.relation = w.base) AS is_read
+		FROM kept a CROSS JOIN LATERAL stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_over_time, a.fresh_lineage], a.n_group_columns) w GROUP BY w.relation
+	)
+	SELECT NULL::jsonb, format('changes of %s are not seen: %s', w.relation, CASE WHEN count(t.relation) < 4 THEN 'it lacks triggers' ELSE 'triggers are disabled' END)
+	FROM watched w LEFT JOIN stepadv_internal.kept_triggers(check_tables.attachment) t ON t.relation = w.relation
+	WHERE (SELECT a.seen IS NULL AND a.kept NOT IN ('watermark', 'compare') FROM kept a)
+	GROUP BY w.relation HAVING count(t.relation) < 4 OR bool_or(t.is_disabled)
+	UNION ALL
+	SELECT NULL::jsonb, p.problem FROM kept a CROSS JOIN LATERAL stepadv_internal.check_unseen(a.attachment) p(problem)
+	UNION ALL
+	SELECT NULL::jsonb, p.problem
+	FROM watched w JOIN pg_class c ON c.oid = w.relation
+	CROSS JOIN kept a CROSS JOIN LATERAL (VALUES
+		(c.relrowsecurity, format('groups of %s are kept for all of its rows: it has row-level security now', w.relation)),
+		(c.relowner <> a.owner AND a.kept NOT IN ('watermark', 'compare'), format('groups of %s are kept by %s: its owner is another now', w.relation, a.owner::regrole))) p(is_so, problem)
+	WHERE w.is_read AND p.is_so
+	UNION ALL
+	SELECT NULL::jsonb, 'the table of groups is gone' FROM kept a WHERE a.folded IS NULL
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_tables(regclass) IS 'part of check_maintained: what is wrong with the tables below';
+
+CREATE FUNCTION stepadv_internal.waits(changed regclass, n_keys integer, one_group text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('EXISTS (SELECT FROM %1$s w(%2$s) JOIN (SELECT %3$s) o(%2$s) ON w.k1 IS NOT DISTINCT FROM NULL OR %4$s)', waits.changed,
+		stepadv_internal.k_columns(waits.n_keys, 'k%1$s'::text), waits.one_group, stepadv_internal.same_group('w'::text, 'o'::text, waits.changed, waits.n_keys))
+	WHERE waits.changed IS NOT NULL
+$$;
+COMMENT ON FUNCTION stepadv_internal.waits(regclass, integer, text) IS 'part of check_maintained: the condition that a group, given as a list, waits to be folded; NULL where none does';
+
+-- In one snapshot.  What came through a dump has other bytes, perhaps, but its
+-- text is the same.  What waits for a refresh is as it should be.
+CREATE FUNCTION stepadv_internal.check_groups(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	a stepadv_internal.attached;
+BEGIN
+	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = check_groups.attachment;
+	IF a.folded IS NULL OR a.fresh IS NULL THEN
+		RETURN;
+	ELSIF stepadv_internal.is_on_shards(a) THEN
+		RETURN QUERY SELECT * FROM stepadv_internal.check_shards_of(a);
+		RETURN;
+	END IF;
+	RETURN QUERY EXECUTE format(
+		'SELECT jsonb_build_object(%1$s),
+			CASE WHEN c.value IS NULL THEN ''is missing'' WHEN f.value IS NULL THEN ''has no rows'' ELSE ''differs from a fresh fold'' END
+		FROM %2$s f(%4$s, value) FULL JOIN %3$s c(%4$s, value) ON %5$s
+		WHERE record_image_ne(ROW(f.value), ROW(c.value)) AND f.value::text IS DISTINCT FROM c.value::text%6$s',
+		stepadv_internal.list(stepadv_internal.group_columns(a.fresh, a.n_group_columns), '%1$L, coalesce(f.k%2$s, c.k%2$s)'::text, ', '::text), a.fresh, a.folded,
+		stepadv_internal.k_columns(a.n_group_columns, 'k%1$s'::text), stepadv_internal.same_group('f'::text, 'c'::text, a.folded, a.n_group_columns),
+		' AND NOT ' || stepadv_internal.waits(a.changed, a.n_group_columns, stepadv_internal.k_columns(a.n_group_columns, 'coalesce(f.k%1$s, c.k%1$s)'::text)));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_groups(regclass) IS 'part of check_maintained: groups that are not those of a fresh fold';
+
+-- Groups that a method cannot be computed of are computed when they are read:
+-- nothing is kept of them that could be wrong, and to look would be an error.
+-- So it may be of those that wait.
+CREATE FUNCTION stepadv_internal.check_over_time(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	a record;
+	by_group boolean;
+	keys text;
+	waits text;			-- whether the group g does
+	asked text;			-- the fresh rows that can be compared
+BEGIN
+	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = check_over_time.attachment;
+	IF a.folded IS NULL OR a.folded_over_time IS NULL OR a.fresh_over_time IS NULL THEN
+		RETURN;
+	END IF;
+	keys := stepadv_internal.k_columns(a.n_group_columns, 'k%1$s'::text);
+	waits := coalesce(stepadv_internal.waits(a.changed, a.n_group_columns, stepadv_internal.k_columns(a.n_group_columns, 'g.k%1$s'::text)), 'false');
+	EXECUTE format('SELECT EXISTS (SELECT FROM %s c WHERE c.n_rollouts IS NULL)%s', a.folded_over_time,
+		' OR EXISTS (SELECT FROM ' || a.changed || ')') INTO by_group;
+	asked := a.fresh_over_time || ' f';
+	IF by_group THEN
+		asked := format('(SELECT %1$s FROM %2$s g(%1$s) WHERE NOT EXISTS (SELECT FROM %3$s c(%1$s) WHERE c.n_rollouts IS NULL AND %4$s) AND NOT %5$s OFFSET 0) g'
+			' CROSS JOIN LATERAL (SELECT f.* FROM %6$s f(%1$s) WHERE %7$s OFFSET 0) f',
+			keys, a.folded, a.folded_over_time, stepadv_internal.same_group('c'::text, 'g'::text, a.folded, a.n_group_columns), waits,
+			a.fresh_over_time, stepadv_internal.same_group('f'::text, 'g'::text, a.folded, a.n_group_columns));
+	END IF;
+	BEGIN
+		RETURN QUERY EXECUTE format(
+			'WITH f AS MATERIALIZED (SELECT f.* FROM %1$s), c AS MATERIALIZED (SELECT * FROM %2$s WHERE n_rollouts IS NOT NULL)
+			SELECT jsonb_build_object(%3$s), ''differs over time from a fresh fold''
+			FROM (SELECT DISTINCT %4$s FROM ((TABLE f EXCEPT ALL TABLE c) UNION ALL (TABLE c EXCEPT ALL TABLE f)) d(%4$s)) g WHERE NOT %5$s',
+			asked, a.folded_over_time, stepadv_internal.list(stepadv_internal.group_columns(a.fresh, a.n_group_columns), '%1$L, g.k%2$s'::text, ', '::text), keys, waits);
+	EXCEPTION WHEN data_exception THEN
+		RETURN QUERY SELECT NULL::jsonb, format('groups cannot be compared over time: %s', SQLERRM);
+	END;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_over_time(regclass) IS 'part of check_maintained: groups whose sums over time are not those of a fresh fold';
+
+CREATE FUNCTION stepadv_internal.check_everything(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp SET jit = off
+AS $$
+DECLARE
+	others jsonb[] := '{}';
+BEGIN
+	RETURN QUERY SELECT * FROM stepadv_internal.check_tables(check_everything.attachment);
+	FOR "group", problem IN SELECT * FROM stepadv_internal.check_groups(check_everything.attachment) LOOP
+		others := others || "group";
+		RETURN NEXT;
+	END LOOP;
+	RETURN QUERY SELECT * FROM stepadv_internal.check_over_time(check_everything.attachment);
+	RETURN QUERY SELECT * FROM stepadv_internal.check_sums(check_everything.attachment);
+	RETURN QUERY SELECT c.* FROM stepadv_internal.check_behaviour(stepadv_internal.known(check_everything.attachment)) c WHERE (c."group" = ANY (others)) IS NOT TRUE;
+	RETURN QUERY SELECT c.* FROM stepadv_internal.check_answers(check_everything.attachment) c WHERE (c."group" = ANY (others)) IS NOT TRUE;
+	-- Of another group than is kept, everything differs.
+	RETURN QUERY SELECT c.* FROM stepadv_internal.check_signs(check_everything.attachment) c WHERE (c."group" = ANY (others)) IS NOT TRUE;
+EXCEPTION WHEN insufficient_privilege THEN
+	RETURN QUERY SELECT * FROM stepadv_internal.check_tables(check_everything.attachment);
+	RETURN QUERY SELECT NULL::jsonb, format('groups cannot be compared: %s', SQLERRM);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_everything(regclass) IS 'part of check_maintained: all that differs from what it should be';
+
+-- Where no triggers tell what changed, what refresh will find is as it should be, too.
+CREATE FUNCTION stepadv_internal.check_kept_as_owner(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp SET jit = off
+AS $$
+DECLARE
+	to_find jsonb := '{}';
+BEGIN
+	BEGIN
+		to_find := stepadv_internal.still_to_find(check_kept_as_owner.attachment);
+	EXCEPTION WHEN insufficient_privilege OR undefined_column OR syntax_error THEN
+		NULL;
+	END;
+	RETURN QUERY SELECT c.* FROM stepadv_internal.check_everything(check_kept_as_owner.attachment) c WHERE c."group" IS NULL OR NOT to_find ? c."group"::text;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_kept_as_owner(regclass) IS 'part of check_maintained, as the owner of the attachment';
+
+CREATE FUNCTION stepadv_internal.check_kept(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
+LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'stepadv_as_owner';
+COMMENT ON FUNCTION stepadv_internal.check_kept(regclass) IS 'part of check_maintained: becomes the owner of the attachment for it';
+
+CREATE FUNCTION stepadv.check_maintained(source regclass, prefix text DEFAULT NULL) RETURNS TABLE ("group" jsonb, problem text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp SET jit = off
+AS $$
+DECLARE
+	attachment regclass;
+BEGIN
+	FOREACH attachment IN ARRAY stepadv_internal.own_maintained(check_maintained.source, check_maintained.prefix, false) LOOP
+		RETURN QUERY SELECT * FROM stepadv_internal.check_kept(attachment);
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION stepadv.check_maintained(regclass, text) IS
+'compares the table of groups of a maintained source, and that of what the views over time add up, with a fresh fold: a row per group that differs, lacks or has no rows any more, and (group NULL) per table whose changes are not seen, or that has row-level security or another owner by now; none if all is right; reads everything';
