@@ -17,7 +17,7 @@ typedef enum KeptHow
 } KeptHow;
 
 /*
- * The statements, see their texts in kept.c.  ONE is given a group's columns as
+ * The statements, see their texts in kept_text.c.  ONE is given a group's columns as
  * parameters; SET reads the groups in the relation GROUPS_NAME.
  */
 typedef enum KeptStatement
@@ -150,8 +150,11 @@ extern const char *kept_statement_text(KeptStatement statement);
 /* The source as messages show it. */
 extern char *kept_source(const Kept *kept);
 
-/* A statement about kept groups from a template; see kept.c. */
+/* A statement about kept groups from a template; see kept_text.c. */
 extern char *kept_text(const Kept *kept, const char *template);
+
+/* A relation in such a text, with its schema. */
+extern char *kept_relation_name(Oid relation);
 
 /* A plan that stays, for such a text with this many parameters of the group's types. */
 extern SPIPlanPtr kept_prepare(const Kept *kept, const char *text, int n_parameters);
