@@ -106,7 +106,7 @@ BEGIN
 			'channel', CASE WHEN step IS NOT NULL THEN CASE coalesce(run #>> '{work,type}', run ->> 'type') WHEN 'eval' THEN 'validation' WHEN 'train' THEN 'train' END END,
 			'truncated', trace ->> 'stop_condition' IN ('max_turns', 'max_input_tokens', 'max_output_tokens', 'max_total_tokens', 'context_length')
 				OR jsonb_path_query_array(trace, '$.calls[*] ? (!exists(@.error))') #>> '{-1,finish_reason}' IS NOT DISTINCT FROM 'length',
-			'started_at', (SELECT stepadv_internal.import_time(stepadv_internal.import_instant(e.v)) FROM jsonb_path_query(trace, '$.timing.start ? (@.type() == "number")') e(v)),
+			'started_at', (SELECT stepadv_internal.import_time(min(stepadv_internal.import_instant(e.v))) FROM jsonb_path_query(trace, '$.timing.start ? (@.type() == "number")') e(v)),
 			'ended_at', (SELECT stepadv_internal.import_time(max(stepadv_internal.import_instant(e.v))) FROM jsonb_path_query(trace, '$.timing.*.end ? (@.type() == "number" && @ > 0)') e(v))))
 		|| jsonb_build_object('task_id', task_id, 'group_id', CASE WHEN episode #>> '{group,id}' IS NULL THEN task_id ELSE concat_ws('/', task_id, episode #>> '{group,id}') END, 'rollout_id', trace -> 'id',
 			'meta', jsonb_strip_nulls(jsonb_build_object('source', import_verifiers_trace.source, 'episode', CASE WHEN episode ? 'traces' THEN episode -> 'id' END, 'group', episode #> '{group,id}', 'agent', trace #> '{agent,name}', 'trainable', trace #> '{agent,trainable}', 'task', task #> '{data,name}',

@@ -132,6 +132,10 @@ is(value(q(SELECT string_agg(concat_ws('|', rollout_id, turn, observation, tool,
 is(value(q(SELECT string_agg(concat_ws('|', rollout_id, turn, prompt_token_ids, response_token_ids, rollout_logprobs), E'\n' ORDER BY rollout_id, step_no) FROM traces.steps WHERE response_token_ids IS NOT NULL)),
 	"t1|0|{1,2,3,4}|{10,11}|{-0.5,-0.25}\nt1|1|{1,2,3,4,10,11,5,20,4}|{30}|{-2}", 'tokens of each turn, and all before them');
 like($traces, qr/^dropped: system messages 1\n(?=.*^dropped: messages told again 1$)(?=.*^dropped: answers in the prompt 1$)(?=.*^dropped: episodes without a trace 1$)/ms, 'what was left out is counted');
+# Two times where one belongs: the earlier.
+(my $started_twice = slurp_file("$data/verifiers/trace.json")) =~ s/"start": 1767225600\.0/"start": [1767225609, 1767225605]/ or die;
+loads('twice', '1 1', 'a trace that began twice', write_file('twice/trace.json', $started_twice));
+is(value('SELECT extract(epoch FROM started_at)::bigint FROM twice.rollouts'), 1767225605, 'began when it did first');
 
 # ---- TRL
 
