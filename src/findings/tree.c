@@ -65,9 +65,12 @@ edge_next_states(const GroupColumns *group, const RolloutTree *tree)
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
 			if (tree->edges.of_step[i] != NO_IDENTITY)
 				next[tree->edges.of_step[i]] = i + 1 == group->first_step[r + 1] ?
 					NO_IDENTITY : tree->table.states.of_step[i + 1];
+			CHECK_ONCE_IN_A_WHILE(i);
+		}
 	return next;
 }
 
@@ -102,9 +105,12 @@ stepadv_rtmc_tree(PG_FUNCTION_ARGS)
 
 	for (int c = 0; c < N_TREE_COLUMNS; c++)
 	{
-		ids[c] = ALLOCATE_ARRAY(int64, tree.edges.n);
-		nulls[c] = ALLOCATE_ZEROED_ARRAY(bool, tree.edges.n);
-		numbers[c] = ALLOCATE_ARRAY(double, tree.edges.n);
+		if (c == C_Q || c == C_V || c == C_ADVANTAGE)
+			numbers[c] = ALLOCATE_ARRAY(double, tree.edges.n);
+		else if (c != C_VISITS && c != C_SUCCESSES)
+			ids[c] = ALLOCATE_ARRAY(int64, tree.edges.n);
+		if (c == C_STATE || c == C_ACTION || c == C_NEXT_STATE)
+			nulls[c] = ALLOCATE_ZEROED_ARRAY(bool, tree.edges.n);
 	}
 	for (uint32 e = 0; e < tree.edges.n; e++)
 	{
@@ -128,6 +134,7 @@ stepadv_rtmc_tree(PG_FUNCTION_ARGS)
 		numbers[C_V][e] = tree.table.state_v[edge_state(&tree, e)];
 		numbers[C_ADVANTAGE][e] = tree.table.pair_advantage[pair];
 		ids[C_STEP_ID][e] = group.step_id[step];
+		CHECK_ONCE_IN_A_WHILE(e);
 	}
 	results[C_STATE] = (ResultColumn) {"state", COLUMN_INT8, ids[C_STATE], nulls[C_STATE]};
 	results[C_ACTION] = (ResultColumn) {"action", COLUMN_INT8, ids[C_ACTION], nulls[C_ACTION]};

@@ -454,14 +454,15 @@ static Datum
 array_of(const void *values, uint32 n, Oid type, Size width)
 {
 	Size		size = ARR_OVERHEAD_NONULLS(1) + n * width;
-	ArrayType  *array = palloc0(size);
+	ArrayType  *array = palloc(size);
 
+	memset(array, 0, ARR_OVERHEAD_NONULLS(1));
 	SET_VARSIZE(array, size);
 	array->ndim = 1;
 	array->elemtype = type;
 	ARR_DIMS(array)[0] = n;
 	ARR_LBOUND(array)[0] = 1;
-	memcpy(ARR_DATA_PTR(array), values, n * width);
+	copy_large(ARR_DATA_PTR(array), values, n * width);
 	return PointerGetDatum(array);
 }
 
