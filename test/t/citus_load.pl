@@ -88,7 +88,7 @@ like(same('pieces apart', write_file('apart.jsonl', @piece[0, 1], lines(101, 101
 like(same('new ones apart', write_file('apart_new.jsonl', (lines(102, 102))[0, 1], lines(103, 103), (lines(102, 102))[2 .. 4])), qr/rollouts_added +2\n.*steps_added +10\n/s, 'new ones too');
 # What contradicts.
 my $contradiction = write_file('contradiction.jsonl', lines(104, 104), lines(5, 5, action => 'something else'));
-like(same('a contradiction', $contradiction), qr/^1\n1 files, 1 left out\n.*contradiction\.jsonl: line 6: step 0 of rollout o5 of group r, v1, t0 is not what the table has.*--update replaces/s, 'a contradiction is told');
+like(same('a contradiction', $contradiction), qr/^1\n1 file, 1 left out\n.*contradiction\.jsonl: line 6: step 0 of rollout o5 of group r, v1, t0 is not what the table has.*--update replaces/s, 'a contradiction is told');
 is(ask("SELECT count(*) FROM rl.rollouts WHERE rollout_id = 'o104'"), '0', 'and nothing of its file is loaded');
 like(same('with -k', '-k', $contradiction), qr/^1\n.*rollouts_added +1\n/s, 'or all but it');
 like(same('another outcome', '-k', write_file('outcome.jsonl', lines(6, 6, outcome => 0.125))), qr/^1\n.*rollouts_updated +1\n.*more than one outcome/s, 'an outcome is changed');

@@ -68,7 +68,7 @@ foreach my $case (@bad)
 	{
 		is($status, 1, "$said is left out") or diag($out . $err);
 		like($err, qr{\A\S*one/[^\n]*: [^\n]*$expected[^\n]*\n\z}, 'with one line that says why');
-		like($out, qr{^1 files, 1 left out$}m, 'and is counted');
+		like($out, qr{^1 file, 1 left out$}m, 'and is counted');
 		is(count_of($out, 'rollouts_added') . ' ' . count_of($out, 'steps_added'), '0 0', 'nothing of it is there');
 	}
 	else
