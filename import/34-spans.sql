@@ -289,9 +289,13 @@ DECLARE
 	scores CONSTANT jsonb := jsonb_path_query_array(roots, '$[*].scores[*]'::jsonpath) || jsonb_path_query_array(spans, '$[*] ? (@.kind == "judge").scores[*]'::jsonpath);
 	notes CONSTANT jsonb := stepadv_internal.import_span_notes(spans);
 	about jsonb := '{}';
+	-- A trace may be spread over files of which this is one.
+	is_part CONSTANT boolean := NOT jsonb_path_exists(roots, '$[*] ? (!exists(@.orphan))'::jsonpath);
+	task CONSTANT jsonb := coalesce(stepadv_internal.import_span_says(spans, 'task'::text), stepadv_internal.import_span_says(spans, 'session'::text));
 	verdict record;
 	made record;
 	steps jsonb;
+	of_group jsonb;
 BEGIN
 	SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}') INTO about
 	FROM (SELECT DISTINCT ON (e.key) e.key, e.value FROM jsonb_array_elements(spans) WITH ORDINALITY x(v, i), jsonb_each(x.v -> 'about') e ORDER BY e.key, x.v ? 'parent', (x.v ->> 'at')::numeric NULLS LAST, x.i) e;
@@ -302,18 +306,20 @@ BEGIN
 			|| CASE WHEN s.is_last AND s.note ? 'reward' THEN jsonb_build_object('reward', s.note -> 'reward') ELSE '{}' END ORDER BY s.i), '[]') INTO steps
 	FROM (SELECT e.v, e.i, notes -> (e.v ->> 'turn')::integer AS note, lead(e.v -> 'turn') OVER (ORDER BY e.i) IS DISTINCT FROM e.v -> 'turn' AS is_last
 		FROM jsonb_array_elements(made.steps) WITH ORDINALITY e(v, i)) s;
+	of_group := coalesce(task, to_jsonb(stepadv_internal.import_digest(coalesce(stepadv_internal.import_span_says(spans, 'asked'::text), nullif(steps #> '{0,observation}', 'null')))));
 	RETURN jsonb_strip_nulls(jsonb_build_object('outcome', verdict.outcome, 'success', verdict.success, 'model', stepadv_internal.import_span_says(spans, 'model'::text),
 			'started_at', (SELECT min(e.v #>> '{}') FROM jsonb_array_elements(jsonb_path_query_array(spans, '$[*].started_at'::jsonpath)) e(v)),
 			'ended_at', (SELECT max(e.v #>> '{}') FROM jsonb_array_elements(jsonb_path_query_array(spans, '$[*].ended_at'::jsonpath)) e(v))))
 		|| stepadv_internal.import_about(about)
-		|| jsonb_build_object('group_id', coalesce(stepadv_internal.import_span_says(spans, 'task'::text), stepadv_internal.import_span_says(spans, 'session'::text),
-				to_jsonb(stepadv_internal.import_digest(coalesce(stepadv_internal.import_span_says(spans, 'asked'::text), nullif(steps #> '{0,observation}', 'null'))))),
+		|| CASE WHEN of_group IS NULL THEN jsonb_build_object('problem', format('no span of trace %s says its task, its session or what was asked%s', spans #>> '{0,trace}',
+			CASE WHEN is_part THEN ', and its first span is not here: cat FILES | stepadv-import - takes files that share traces for one' END)) ELSE '{}' END
+		|| jsonb_build_object('group_id', of_group,
 			'rollout_id', coalesce(spans #> '{0,trace}', to_jsonb(stepadv_internal.import_digest(spans))),
 			'meta', coalesce(stepadv_internal.import_span_says(roots, 'more'::text), '{}') || jsonb_strip_nulls(jsonb_build_object('source', import_trace.source, 'name', stepadv_internal.import_span_says(roots, 'name'::text),
 				'session', stepadv_internal.import_span_says(spans, 'session'::text), 'system_prompt', stepadv_internal.import_span_says(spans, 'system'::text), 'error', jsonb_path_query_first(roots, '$[*] ? (@.failed == true).message'::jsonpath),
 				'scores', (SELECT jsonb_object_agg(s.v ->> 'name', coalesce(nullif(s.v -> 'value', 'null'), s.v -> 'label')) FROM jsonb_array_elements(scores) s(v) WHERE s.v ->> 'name' IS NOT NULL),
 				'input_tokens', (SELECT sum((n.v #>> '{meta,input_tokens}')::numeric) FROM jsonb_array_elements(notes) n(v)), 'output_tokens', (SELECT sum((n.v #>> '{meta,output_tokens}')::numeric) FROM jsonb_array_elements(notes) n(v)))),
-			'steps', steps, 'dropped', made.dropped, 'repaired', made.repaired);
+			'steps', steps, 'dropped', made.dropped, 'repaired', made.repaired || CASE WHEN is_part THEN '{"traces without their first span": 1}' ELSE '{}' END::jsonb);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.import_trace(jsonb, text) IS
@@ -346,7 +352,7 @@ AS $$
 BEGIN
 	RETURN QUERY
 	SELECT CASE WHEN p.spans IS NULL THEN jsonb_build_object('dropped', jsonb_build_object('scores of traces that are elsewhere', jsonb_array_length(t.spans))) ELSE stepadv_internal.import_trace(p.spans, import_traces.source) END
-	FROM (SELECT jsonb_agg(CASE WHEN s.v ->> 'parent' IS NULL OR p.is_there IS NULL THEN s.v - 'parent' ELSE s.v END ORDER BY s.i) AS spans, min(s.i) AS i
+	FROM (SELECT jsonb_agg(CASE WHEN s.v ->> 'parent' IS NULL THEN s.v - 'parent' WHEN p.is_there IS NULL THEN s.v - 'parent' || '{"orphan": true}' ELSE s.v END ORDER BY s.i) AS spans, min(s.i) AS i
 		FROM unnest(import_traces.spans) WITH ORDINALITY s(v, i)
 		-- Whose parent is somewhere else is a root here.
 		LEFT JOIN (SELECT DISTINCT x.v ->> 'trace' AS trace, x.v ->> 'span' AS span, true AS is_there FROM unnest(import_traces.spans) x(v)) p ON p.trace = s.v ->> 'trace' AND p.span = s.v ->> 'parent'

@@ -52,12 +52,14 @@ sub write_file
 	return "$dir/$name";
 }
 
-# Returns exit status, output, errors.
+# Returns exit status, output, errors.  A reference among the arguments is what standard
+# input has.
 sub import_files
 {
 	my ($schema, @arguments) = @_;
 	my ($out, $err) = ('', '');
-	IPC::Run::run([ $script, '-d', $node->connstr('postgres'), '-s', $schema, @arguments ], '>', \$out, '2>', \$err);
+	my ($in) = grep { ref } @arguments;
+	IPC::Run::run([ $script, '-d', $node->connstr('postgres'), '-s', $schema, grep { !ref } @arguments ], '<', $in // \'', '>', \$out, '2>', \$err);
 	return ($? >> 8, $out, $err);
 }
 

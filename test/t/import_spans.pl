@@ -58,6 +58,25 @@ foreach my $file ('genai.json', 'genai_lines.jsonl')
 	like($out, qr/^dropped: spans within a call of a tool 1\n/m, "$file: what happens within a tool is counted");
 }
 
+# In three files, each with spans of both: none of them says all of a trace.
+my @parts = split /^/m, slurp_file("$data/otel/genai_lines.jsonl");
+write_file("parts/$_.jsonl", $parts[$_]) foreach 0 .. $#parts;
+my ($apart, $told, $why) = import_files('apart', $node->basedir . '/parts');
+is($apart, 1, 'parts of traces are not loaded');
+like($why, qr/0\.jsonl: document 1: no span of trace 0af7651916cd43dd8448eb211c80319a says its task, its session or what was asked, and its first span is not here: cat FILES \| stepadv-import - takes files that share traces for one;/,
+	'it is said why, and what helps');
+like((import_files('apart', '-k', $node->basedir . '/parts/1.jsonl'))[1], qr/^repaired: traces without their first span 1$/m, 'one that says enough is loaded, and counted');
+# They are, as standard input, packed or not.
+my $together = join '', @parts;
+my ($joined) = import_files('together', \$together, '-');
+is($joined, 0, 'standard input is loaded');
+is(steps('together'), $steps, 'with all steps');
+is(value(q(SELECT string_agg(DISTINCT metadata ->> 'source', ',') FROM together.rollouts)), 'stdin', 'and has a name');
+IPC::Run::run([ 'gzip', '-c' ], '<', \$together, '>', \my $packed) or die;
+like((import_files('together', \$packed, '-'))[1], qr/^1 file, 0 left out\n.*^rollouts_added +0\n.*^steps_added +0\n/ms, 'packed it is the same');
+my $cut = substr $together, 0, 100;
+like((import_files('together', \$cut, '-'))[2], qr/^standard input: document 1: /, 'and what is wrong is said of it');
+
 # ---- OpenInference
 $steps = join "\n",
 	'c1|0|look|{"at": "table"}|true|Find the red key.|0.25',
