@@ -151,9 +151,12 @@ stepadv_preference_pairs(PG_FUNCTION_ARGS)
 	extremes = find_extremes(&table, rollouts, parameters[MIN_VISITS].number);
 	make_room(&rows, table.states.n);
 	for (uint32 s = 0; s < table.states.n; s++)
+	{
+		CHECK_ONCE_IN_A_WHILE(s);
 		/* Where all are equally good there is nothing to prefer. */
 		if (extremes[s].n > 1 && table.pair_q[extremes[s].best] > table.pair_q[extremes[s].worst])
 			add_pair(&group, &table, rollouts, &extremes[s], parameters, &rows);
+	}
 	{
 		const ResultColumn results[] = {
 			{"state", COLUMN_INT8, rows.id[C_STATE]},

@@ -327,6 +327,7 @@ fill_mixed_rollouts(const GroupBuilder *builder, const MixedRollouts *mixed, con
 			if (rollout == NULL || row.rollout_id != rollout->rollout_id)
 				rollout = &mixed->rollout[*turn++];
 			step = rollout->next++;
+			CHECK_ONCE_IN_A_WHILE(step);
 			step_id[step] = row.step_id;
 			step_no[step] = row.step_no;
 			state[step] = row.state;

@@ -177,3 +177,13 @@ dot_list_loops(const int32 *source, const int32 *target, const bool *drawn, uint
 			first_loop[source[e]] = (int32) e;
 		}
 }
+
+text *
+dot_text(const StringInfoData *dot)
+{
+	text	   *result = palloc(VARHDRSZ + dot->len);
+
+	SET_VARSIZE(result, VARHDRSZ + dot->len);
+	copy_large(VARDATA(result), dot->data, dot->len);
+	return result;
+}

@@ -60,4 +60,7 @@ extern uint32 dot_choose_edges(const uint32 *visits, uint32 n_edges, uint32 min_
 extern void dot_list_loops(const int32 *source, const int32 *target, const bool *drawn, uint32 n_edges,
 						   uint32 n_nodes, int32 *first_loop, int32 *next_loop);
 
+/* What was drawn, which may be long, as a text. */
+extern text *dot_text(const StringInfoData *dot);
+
 #endif							/* STEPADV_DOT_H */

@@ -285,5 +285,5 @@ stepadv_graph_dot(PG_FUNCTION_ARGS)
 	draw_nodes(&drawing);
 	draw_edges(&drawing);
 	appendStringInfoString(&drawing.dot, "}\n");
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(drawing.dot.data, drawing.dot.len));
+	PG_RETURN_TEXT_P(dot_text(&drawing.dot));
 }

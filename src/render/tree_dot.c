@@ -150,7 +150,10 @@ choose_edges(Drawing *drawing, int min_visits, int max_edges, bool fold_chains)
 		drawing->n_more = tree_fold_chains(tree, drawing->starts, drawing->next_state);
 		visits = ALLOCATE_ARRAY(uint32, tree->edges.n);
 		for (uint32 e = 0; e < tree->edges.n; e++)
+		{
+			CHECK_ONCE_IN_A_WHILE(e);
 			visits[e] = drawing->n_more[e] == HIDDEN_EDGE ? 0 : tree->visits[e];
+		}
 	}
 	drawing->drawn = ALLOCATE_ARRAY(bool, tree->edges.n);
 	drawing->n_drawn = dot_choose_edges(visits, tree->edges.n, min_visits, max_edges, drawing->drawn);
@@ -177,6 +180,7 @@ draw_states(Drawing *drawing)
 	{
 		int32		state = edge_state(tree, e);
 
+		CHECK_ONCE_IN_A_WHILE(e);
 		visits[state] += tree->visits[e];
 		successes[state] += tree->successes[e];
 		cut_off[state] += tree->cut_off[e];
@@ -188,6 +192,7 @@ draw_states(Drawing *drawing)
 	}
 	for (uint32 s = 0; s < n_states; s++)
 	{
+		CHECK_ONCE_IN_A_WHILE(s);
 		if (!touched[s])
 			continue;
 		appendStringInfo(&drawing->dot, "  s%u [label=\"", s);
@@ -196,7 +201,6 @@ draw_states(Drawing *drawing)
 		appendStringInfo(&drawing->dot, "n %u\", color=\"", tree->table.state_visits[s]);
 		append_outcome_colour(&drawing->dot, visits[s], successes[s], cut_off[s]);
 		appendStringInfo(&drawing->dot, "\"%s];\n", drawing->starts[s] ? ", penwidth=3" : "");
-		CHECK_FOR_INTERRUPTS();
 	}
 }
 
@@ -250,12 +254,16 @@ draw_loops(Drawing *drawing)
 	int32	   *state = ALLOCATE_ARRAY(int32, n_edges);
 
 	for (uint32 e = 0; e < n_edges; e++)
+	{
+		CHECK_ONCE_IN_A_WHILE(e);
 		state[e] = edge_state(tree, e);
+	}
 	dot_list_loops(state, drawing->next_state, drawing->drawn, n_edges, tree->table.states.n, first_loop, next_loop);
 	for (uint32 s = 0; s < tree->table.states.n; s++)
 	{
 		Outcomes	all = {0};
 
+		CHECK_ONCE_IN_A_WHILE(s);
 		if (first_loop[s] == NO_IDENTITY)
 			continue;
 		appendStringInfo(&drawing->dot, "  s%u -> s%u [label=\"", s, s);
@@ -295,6 +303,7 @@ draw_edges(Drawing *drawing)
 	{
 		Outcomes	all = {tree->visits[e], tree->successes[e], tree->cut_off[e]};
 
+		CHECK_ONCE_IN_A_WHILE(e);
 		if (!drawing->drawn[e] || drawing->next_state[e] == edge_state(tree, e))
 			continue;
 		if (drawing->next_state[e] != NO_IDENTITY)
@@ -314,7 +323,6 @@ draw_edges(Drawing *drawing)
 			draw_leaf(drawing, e, 'n', "failure", DOT_FAILURE_COLOUR, &failed);
 			draw_leaf(drawing, e, 'c', "cut off", DOT_CUT_OFF_COLOUR, &cut_off);
 		}
-		CHECK_FOR_INTERRUPTS();
 	}
 	draw_loops(drawing);
 }
@@ -359,5 +367,5 @@ stepadv_rtmc_tree_dot(PG_FUNCTION_ARGS)
 	draw_states(&drawing);
 	draw_edges(&drawing);
 	appendStringInfoString(&drawing.dot, "}\n");
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(drawing.dot.data, drawing.dot.len));
+	PG_RETURN_TEXT_P(dot_text(&drawing.dot));
 }

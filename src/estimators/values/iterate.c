@@ -92,6 +92,7 @@ shift_all(const Iteration *iteration)
 {
 	double		sum = 0;
 
+	CHECK_FOR_INTERRUPTS();
 	for (uint32 i = 0; i < iteration->equations->n; i++)
 		sum += iteration->residual[i];
 	for (uint32 i = 0; i < iteration->equations->n; i++)
@@ -121,11 +122,13 @@ apply(const Iteration *iteration, const double *x, double *result)
 	}
 }
 
+/* One of them stands between any two other loops over all. */
 static double
 dot(uint32 n, const double *x, const double *y)
 {
 	double		sum = 0;
 
+	CHECK_FOR_INTERRUPTS();
 	for (uint32 i = 0; i < n; i++)
 		sum += x[i] * y[i];
 	return sum;
@@ -196,7 +199,7 @@ correct(const Iteration *iteration, double *open)
 	double		open_after;
 	bool		better;
 
-	memcpy(before, iteration->value, n * sizeof(double));
+	copy_large(before, iteration->value, n * sizeof(double));
 	find_correction(iteration, correction);
 	for (uint32 i = 0; i < n; i++)
 		iteration->value[i] += correction[i];
@@ -206,7 +209,7 @@ correct(const Iteration *iteration, double *open)
 		*open = open_after;
 	else
 	{
-		memcpy(iteration->value, before, n * sizeof(double));
+		copy_large(iteration->value, before, n * sizeof(double));
 		measure_residuals(iteration, &noise);
 	}
 	pfree(correction);
