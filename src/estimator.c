@@ -124,6 +124,7 @@ find_unknown(const Estimator *estimator, const GroupColumns *group, const Rollou
 	unknown = ALLOCATE_ARRAY(bool, group->n_rollouts);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
+		CHECK_ONCE_IN_A_WHILE(r);
 		unknown[r] = !facts->judged[r];
 		if (!unknown[r] && !finite)
 		{

@@ -192,7 +192,8 @@ iterate_rest(ComponentSolver *solver)
 	{
 		const Entry *row = ROW(solver, left[i]);
 
-		CHECK_ONCE_IN_A_WHILE(i);
+		/* What eliminating has left may be long rows. */
+		CHECK_FOR_INTERRUPTS();
 		rest.first[i] = end;
 		rest.leak[i] = solver->leak[left[i]];
 		rest.constant[i] = solver->constant[left[i]];
