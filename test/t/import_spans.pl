@@ -74,6 +74,7 @@ is(steps('together'), $steps, 'with all steps');
 is(value(q(SELECT string_agg(DISTINCT metadata ->> 'source', ',') FROM together.rollouts)), 'stdin', 'and has a name');
 IPC::Run::run([ 'gzip', '-c' ], '<', \$together, '>', \my $packed) or die;
 like((import_files('together', \$packed, '-'))[1], qr/^1 file, 0 left out\n.*^rollouts_added +0\n.*^steps_added +0\n/ms, 'packed it is the same');
+like((import_files('together', \$together, '-', '-'))[1], qr/^1 file, 0 left out\n/m, 'there is one of it');
 my $cut = substr $together, 0, 100;
 like((import_files('together', \$cut, '-'))[2], qr/^standard input: document 1: /, 'and what is wrong is said of it');
 
