@@ -118,6 +118,7 @@ salt_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	{
 		int32		edge = edges.of_step[i];
 
+		CHECK_ONCE_IN_A_WHILE(i);
 		if (edge == NO_IDENTITY)
 			continue;
 		columns[SALT_N_EDGE].count[i] = visits[edge];
