@@ -77,11 +77,11 @@ MODULE_big = stepadv
 OBJS = $(patsubst %.c,%.o,$(call sources,src/*.c src/*/*.c src/*/*/*.c))
 LOCAL_HEADERS = $(call sources,src/*.h src/*/*.h src/*/*/*.h)
 
-# Install scripts are the numbered parts in their order.  Those of releases are
+# The install script is the parts that sql/order names, in its order.  Those of releases are
 # frozen: they are installed too, and the scripts that lead from one to the next.
 # That to the version under development is what was written by hand, and behind it
 # the functions of the parts.
-SQL_PARTS = $(call sources,sql/[0-9]*.sql)
+SQL_PARTS := $(addprefix sql/,$(shell cat '$(here)sql/order'))
 IMPORT_PARTS = $(call sources,import/[0-9]*.sql)
 FROZEN = $(call sources,sql/releases/stepadv--$(EXTVERSION).sql $(if $(IMPORT),import/releases/stepadv_import--$(EXTVERSION).sql))
 BY_HAND = $(if $(FROZEN),,$(call sources,sql/releases/stepadv--*--$(EXTVERSION).sql $(if $(IMPORT),import/releases/stepadv_import--*--$(EXTVERSION).sql)))
@@ -132,7 +132,7 @@ ifneq ($(VPATH),)
 $(shell mkdir -p $(sort $(dir $(OBJS) $(DATA_built))))
 endif
 
-sql/stepadv--$(EXTVERSION).sql: $(SQL_PARTS) $(FROZEN) stepadv.control Makefile
+sql/stepadv--$(EXTVERSION).sql: sql/order $(SQL_PARTS) $(FROZEN) stepadv.control Makefile
 	cat $(addprefix $(here),$(SQL_PARTS)) > $@
 	@sh $(here)sql/release.sh same '$(CURDIR)/$@'
 

@@ -7,7 +7,6 @@
 #   same FILE       fails if FILE (absolute: it may lie in a folder of builds), just
 #                   joined, is of a version that was frozen with other contents
 set -eu
-# The order of the parts is that of make: by bytes.
 LC_ALL=C
 export LC_ALL
 
@@ -24,6 +23,12 @@ extensions()
 {
 	echo "stepadv sql stepadv.control"
 	[ ! -f import/stepadv_import.control ] || echo "stepadv_import import import/stepadv_import.control"
+}
+
+# The parts of the extension in folder $1, in the order of its install script.
+parts_of()
+{
+	if [ -f "$1/order" ]; then sed "s|^|$1/|" "$1/order"; else ls "$1"/[0-9]*.sql; fi
 }
 
 version_of() { sed -n "s/^default_version *= *'\(.*\)'/\1/p" "$1"; }
@@ -49,11 +54,11 @@ freeze()
 	done
 	extensions | while read -r name folder control; do
 		mkdir -p "$folder/releases"
-		cat "$folder"/[0-9]*.sql >"$folder/releases/$name--$version.sql"
+		cat $(parts_of "$folder") >"$folder/releases/$name--$version.sql"
 		echo "$folder/releases/$name--$version.sql"
 		# What make joined until now stands from now on.
 		for update in "$folder/releases/$name"--*--"$version.sql"; do
-			[ ! -e "$update" ] || awk -f sql/functions.awk "$folder"/[0-9]*.sql >>"$update"
+			[ ! -e "$update" ] || awk -f sql/functions.awk $(parts_of "$folder") >>"$update"
 		done
 	done
 	release_status stable
@@ -76,7 +81,7 @@ begin()
 	first=$(last_frozen stepadv sql)
 	[ -z "$first" ] || extensions | while read -r name folder control; do
 		[ -e "$folder/releases/$name--$version.sql" ] || fail "$name $version is not frozen: make freeze"
-		cat "$folder"/[0-9]*.sql | cmp -s - "$folder/releases/$name--$version.sql" || fail "the parts of $name are no longer those of $version"
+		cat $(parts_of "$folder") | cmp -s - "$folder/releases/$name--$version.sql" || fail "the parts of $name are no longer those of $version"
 	done
 	extensions | while read -r name folder control; do
 		sed -i.old "s/^default_version = .*/default_version = '$next'/" "$control"

@@ -14,7 +14,7 @@
 #include "utils/memutils.h"
 
 #include "arrays.h"
-#include "credit/leave_one_out.h"
+#include "analysis/leave_one_out.h"
 #include "estimators/shrink.h"
 
 #define PRIOR_ROLLOUTS 16

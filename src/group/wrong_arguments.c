@@ -5,7 +5,7 @@
  *
  * The server would say that there is no such function.  Instead there are
  * aggregates of that name for arguments of (nearly) any type, cast to one that
- * serves for nothing else (sql/31).  Their transition function is never called in
+ * serves for nothing else (sql/group/wrong_arguments.sql).  Their transition function is never called in
  * most cases: the planner asks its support function what it costs.
  */
 #include "postgres.h"

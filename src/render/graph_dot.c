@@ -18,7 +18,7 @@
 
 #include "arrays.h"
 #include "compat.h"
-#include "findings/graph_table.h"
+#include "analysis/graph_table.h"
 #include "group/facts.h"
 #include "parameters.h"
 #include "render/dot.h"

@@ -5,7 +5,7 @@
 #ifndef STEPADV_TREE_CHAINS_H
 #define STEPADV_TREE_CHAINS_H
 
-#include "findings/tree.h"
+#include "analysis/tree.h"
 
 /* Of an edge that the first of its chain stands for. */
 #define HIDDEN_EDGE PG_UINT32_MAX

@@ -22,7 +22,7 @@
 
 #include "arrays.h"
 #include "compat.h"
-#include "findings/tree.h"
+#include "analysis/tree.h"
 #include "group/facts.h"
 #include "parameters.h"
 #include "render/dot.h"

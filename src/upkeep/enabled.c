@@ -21,7 +21,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "catalog/names.h"
+#include "attach/names.h"
 #include "compat.h"
 #include "upkeep/rights.h"
 

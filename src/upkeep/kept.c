@@ -21,7 +21,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "catalog/lineage.h"
+#include "attach/lineage.h"
 #include "compat.h"
 #include "upkeep/kept.h"
 #include "upkeep/rights.h"
@@ -187,7 +187,7 @@ read_attachment(Kept *kept)
 	kept->owner = oid_column(row, desc, 1);
 	kept->n_keys = (int) oid_column(row, desc, 2);
 	how = SPI_getvalue(row, desc, 3);
-	/* 'watermark' and 'compare' are refreshed, too: see sql/77-upkeep-without-triggers.sql. */
+	/* 'watermark' and 'compare' are refreshed, too: see sql/upkeep/without_triggers.sql. */
 	kept->how = strcmp(how, "commit") == 0 ? KEPT_AT_COMMIT : strcmp(how, "triggers") == 0 ? KEPT_BY_STATEMENT : KEPT_BY_REFRESH;
 	kept->compares = strcmp(how, "compare") == 0;
 	kept->fresh = oid_column(row, desc, 4);

@@ -108,9 +108,9 @@ typedef struct Kept
 	Oid			fresh_behaviour;	/* view: what is counted of their calls and rollouts; or InvalidOid */
 	Oid			folded_behaviour;	/* the same, kept, where the view of the parts computes it; or InvalidOid */
 	Oid			fresh_lineage;	/* view: what is counted of their tokens; or InvalidOid */
-	bool		has_answers;	/* answers about each are kept: see sql/75-kept-answers.sql */
+	bool		has_answers;	/* answers about each are kept: see sql/upkeep/kept_answers.sql */
 	Oid			summed[3];		/* tables of sums by division, */
-	bool		is_summed;		/* which are kept: see sql/67-summed.sql */
+	bool		is_summed;		/* which are kept: see sql/attach/summed.sql */
 	bool		lacks_sums;		/* those of some division are to be added */
 	bool		by_index;		/* an index leads to the rows of a group */
 	List	   *forget_sums;	/* texts of statements about these: before what is kept of groups that wait */

@@ -21,7 +21,7 @@
 #include "utils/rls.h"
 #include "utils/syscache.h"
 
-#include "catalog/view_query.h"
+#include "attach/view_query.h"
 #include "compat.h"
 #include "upkeep/rights.h"
 

@@ -37,7 +37,7 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
-#include "catalog/names.h"
+#include "attach/names.h"
 #include "compat.h"
 #include "upkeep/fold.h"
 #include "upkeep/rights.h"

@@ -23,7 +23,7 @@
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
-#include "catalog/lineage.h"
+#include "attach/lineage.h"
 #include "compat.h"
 #include "rows.h"
 #include "upkeep/watched.h"

@@ -1,4 +1,4 @@
--- pass_at_k, pass_hat_k, maj_at_k, best_at_k: src/success/.
+-- pass_at_k, pass_hat_k, maj_at_k, best_at_k: src/analysis/.
 \set SHOW_CONTEXT never
 SET extra_float_digits = 0;
 

@@ -41,7 +41,7 @@ WHERE m.schema = 'stepadv' AND p.prokind <> 'a'
 -- 2. Nothing runs with the rights of the extension's owner.
 SELECT p.oid::regprocedure AS security_definer FROM members m JOIN pg_proc p ON m.is_function AND p.oid = m.objid WHERE p.prosecdef;
 -- What may run with the rights of a table's owner, who must be a role whose
--- rights the caller has (src/catalog/as_owner.c): what administers his tables.
+-- rights the caller has (src/attach/as_owner.c): what administers his tables.
 SELECT format('%s.%s', m.schema, m.name) COLLATE "C" AS as_owner FROM members m JOIN pg_proc p ON m.is_function AND p.oid = m.objid
 WHERE p.prosrc = 'stepadv_as_owner' ORDER BY 1;
 -- Triggers run with the rights of whoever writes, and those in C can change them.

@@ -1,4 +1,4 @@
--- _pass_at_k, _flaky, compare_versions, version_difference: sql/66-versions.sql, src/success/paired.c.
+-- _pass_at_k, _flaky, compare_versions, version_difference: sql/attach/versions.sql, src/analysis/paired.c.
 \set SHOW_CONTEXT never
 SET extra_float_digits = 0;
 CREATE SCHEMA vs;

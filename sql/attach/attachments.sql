@@ -1,0 +1,175 @@
+-- What there is, by the catalog: attachments, what views read, who owns what: src/attach/
+
+-- An attachment is the one row of a table OF this type, which belongs to whoever made it.
+CREATE TYPE stepadv.attachment AS (
+	prefix text,
+	rows regclass,
+	stated regclass,
+	shown regclass,
+	shown_rollouts regclass,
+	runs regclass,
+	began regclass,
+	n_group_columns integer,
+	states text,
+	options jsonb,
+	methods text[],
+	views regclass[],
+	view_kinds text[],
+	kept text,
+	fresh regclass,
+	folded regclass,
+	changed regclass,
+	fresh_over_time regclass,
+	folded_over_time regclass,
+	unit text,
+	rewards text[],
+	dimensions text[],
+	fresh_signs regclass,
+	folded_signs regclass,
+	waiting regclass,
+	signed_methods text[],
+	fresh_bins regclass,
+	folded_bins regclass,
+	binned_methods text[],
+	fresh_problems regclass,
+	folded_problems regclass,
+	summed_over_time regclass,
+	summed_bins regclass,
+	kept_parts regclass,
+	fresh_behaviour regclass,
+	folded_behaviour regclass,
+	summed_behaviour regclass,
+	answers text[],
+	fresh_answers regclass[],
+	folded_answers regclass[],
+	fresh_lineage regclass,
+	watermark text,
+	overlap interval,
+	seen regclass,
+	seen_until timestamptz,
+	as_of timestamptz);
+COMMENT ON TYPE stepadv.attachment IS
+'what attach made over a table: tables of this type, each with one row, belong to their makers';
+COMMENT ON COLUMN stepadv.attachment.prefix IS 'with which the names of its views and tables begin';
+COMMENT ON COLUMN stepadv.attachment.rows IS 'adapter view: what is folded';
+COMMENT ON COLUMN stepadv.attachment.stated IS 'adapter view: the same with states made of tool calls or embeddings; NULL: they are not';
+COMMENT ON COLUMN stepadv.attachment.shown IS 'adapter view: what is shown beside a step';
+COMMENT ON COLUMN stepadv.attachment.shown_rollouts IS 'adapter view: what is shown beside a rollout; NULL: nothing';
+COMMENT ON COLUMN stepadv.attachment.runs IS 'adapter view: task, run, policy version and step, start and dimensions of each rollout, from a table of rollouts; NULL: it says nothing';
+COMMENT ON COLUMN stepadv.attachment.began IS 'adapter view: the same from the source''s own rows; NULL: they say nothing';
+COMMENT ON COLUMN stepadv.attachment.n_group_columns IS 'the first columns of every view and kept table are the group''s: so many';
+COMMENT ON COLUMN stepadv.attachment.states IS 'where states come from; NULL: the column';
+COMMENT ON COLUMN stepadv.attachment.options IS 'options of attach';
+COMMENT ON COLUMN stepadv.attachment.methods IS 'users'' methods that the caller named';
+COMMENT ON COLUMN stepadv.attachment.views IS 'all other views, <prefix>_values first';
+COMMENT ON COLUMN stepadv.attachment.view_kinds IS 'what each of them is: values, a method, compare, …; the end of its name when it was made';
+COMMENT ON COLUMN stepadv.attachment.kept IS 'how folded groups are kept: triggers, commit, refresh, watermark, compare; NULL: they are not';
+COMMENT ON COLUMN stepadv.attachment.fresh IS 'view: the groups folded when asked, which is what is kept; NULL where nothing is';
+COMMENT ON COLUMN stepadv.attachment.folded IS 'kept table: the groups, folded';
+COMMENT ON COLUMN stepadv.attachment.changed IS 'kept table: keys of groups that wait to be folded again; NULL where none ever wait';
+COMMENT ON COLUMN stepadv.attachment.fresh_over_time IS 'view: what the views over time add up, computed when asked';
+COMMENT ON COLUMN stepadv.attachment.folded_over_time IS 'kept table: the same, kept';
+COMMENT ON COLUMN stepadv.attachment.unit IS 'what a step is to the methods: step, turn, turn_set; NULL: step';
+COMMENT ON COLUMN stepadv.attachment.rewards IS 'names of the reward components, in their order in `rows`; NULL: there are none';
+COMMENT ON COLUMN stepadv.attachment.dimensions IS 'names of the columns by which the views over time divide further; NULL: there are none';
+COMMENT ON COLUMN stepadv.attachment.fresh_signs IS 'view: the signs of the steps of each group by all methods, computed when asked';
+COMMENT ON COLUMN stepadv.attachment.folded_signs IS 'kept table: the same, kept';
+COMMENT ON COLUMN stepadv.attachment.waiting IS 'kept table: groups that changed since';
+COMMENT ON COLUMN stepadv.attachment.signed_methods IS 'of which methods the kept signs are';
+COMMENT ON COLUMN stepadv.attachment.fresh_bins IS 'view: the distribution of the advantages of each group, computed when asked';
+COMMENT ON COLUMN stepadv.attachment.folded_bins IS 'kept table: the same, kept';
+COMMENT ON COLUMN stepadv.attachment.binned_methods IS 'of which methods the kept distributions are';
+COMMENT ON COLUMN stepadv.attachment.fresh_problems IS 'view: the problems of the rows of each group, found when asked';
+COMMENT ON COLUMN stepadv.attachment.folded_problems IS 'kept table: the same, kept';
+COMMENT ON COLUMN stepadv.attachment.summed_over_time IS 'kept table: what the views over time add up of all groups of a division';
+COMMENT ON COLUMN stepadv.attachment.summed_bins IS 'kept table: the distribution of the advantages of all groups of a division';
+COMMENT ON COLUMN stepadv.attachment.kept_parts IS 'view: what is kept beside the groups, computed of the kept groups';
+COMMENT ON COLUMN stepadv.attachment.fresh_behaviour IS 'view: what is counted of the calls and rollouts of each group, computed when asked';
+COMMENT ON COLUMN stepadv.attachment.folded_behaviour IS 'kept table: the same, kept';
+COMMENT ON COLUMN stepadv.attachment.summed_behaviour IS 'kept table: what the views of behaviour show of all groups of a division';
+COMMENT ON COLUMN stepadv.attachment.answers IS 'which kinds of answers about single groups are kept: lineage, loops, graph_summary';
+COMMENT ON COLUMN stepadv.attachment.fresh_answers IS 'views: each of them, computed when asked';
+COMMENT ON COLUMN stepadv.attachment.folded_answers IS 'kept tables: the same, kept';
+COMMENT ON COLUMN stepadv.attachment.fresh_lineage IS 'that of fresh_answers which reads the tokens, whose changes the triggers see';
+COMMENT ON COLUMN stepadv.attachment.watermark IS 'kept by watermark: the column that says when a row changed';
+COMMENT ON COLUMN stepadv.attachment.overlap IS 'kept by watermark: how much later than it says a row may be committed';
+COMMENT ON COLUMN stepadv.attachment.seen IS 'kept table, without triggers: of each group how many rows were seen, and their hashes added up';
+COMMENT ON COLUMN stepadv.attachment.seen_until IS 'kept by watermark: rows that changed before this have been seen';
+COMMENT ON COLUMN stepadv.attachment.as_of IS 'where groups are refreshed: what was committed by then is kept; NULL: triggers keep them as of now';
+
+-- The same as it is known to others: which table it is, whose, and over what.
+CREATE TYPE stepadv_internal.attached AS (
+	attachment regclass, owner oid, source regclass,
+	prefix text, rows regclass, stated regclass, shown regclass, shown_rollouts regclass, runs regclass, began regclass,
+	n_group_columns integer, states text, options jsonb, methods text[], views regclass[], view_kinds text[],
+	kept text, fresh regclass, folded regclass, changed regclass, fresh_over_time regclass, folded_over_time regclass,
+	unit text, rewards text[], dimensions text[], fresh_signs regclass, folded_signs regclass, waiting regclass, signed_methods text[],
+	fresh_bins regclass, folded_bins regclass, binned_methods text[], fresh_problems regclass, folded_problems regclass, summed_over_time regclass, summed_bins regclass, kept_parts regclass,
+	fresh_behaviour regclass, folded_behaviour regclass, summed_behaviour regclass,
+	answers text[], fresh_answers regclass[], folded_answers regclass[], fresh_lineage regclass,
+	watermark text, overlap interval, seen regclass, seen_until timestamptz, as_of timestamptz);
+COMMENT ON TYPE stepadv_internal.attached IS 'an attachment as it is known to others: its table, whose it is, over what, and its row';
+
+CREATE FUNCTION stepadv_internal.attachments(of_owner oid DEFAULT NULL) RETURNS SETOF stepadv_internal.attached
+LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 10
+AS 'MODULE_PATHNAME', 'stepadv_attachments';
+COMMENT ON FUNCTION stepadv_internal.attachments(oid) IS
+'attachments of all users, or of one role: the row of each table OF stepadv.attachment that has exactly one, if `rows` is a view of the table''s owner; other relations in it that are gone or another''s are NULL. source: the one relation that `rows` reads, whoever owns it; NULL if it is not one. Unless one role''s are asked for, tables of roles that the caller is no member of are left out while they are locked';
+
+CREATE FUNCTION stepadv_internal.equality_operator(type oid) RETURNS text
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_equality_operator';
+COMMENT ON FUNCTION stepadv_internal.equality_operator(oid) IS
+'OPERATOR(schema.=): the equality of the type''s default btree or hash operator class; an error if it has none';
+
+CREATE FUNCTION stepadv_internal.view_columns(view regclass)
+RETURNS TABLE (number integer, name text, relation regclass, column_number integer, column_name text, plain boolean)
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_view_columns';
+COMMENT ON FUNCTION stepadv_internal.view_columns(regclass) IS
+'for each column of a view, the columns of the relations named in its query that it is computed from (column 0: the whole row), with one row of NULLs where there are none; plain: it is that column and nothing else. Nothing for what is no view';
+
+CREATE FUNCTION stepadv_internal.tables_read(views regclass[], n_keys integer)
+RETURNS TABLE (relation regclass, keys smallint[], reads smallint[])
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_tables_read';
+COMMENT ON FUNCTION stepadv_internal.tables_read(regclass[], integer) IS
+'the tables below views, at whatever depth. keys[i]: the column of the table that decides to which values of a view''s column i a row matters, because it is that column or a condition equates them; 0: none, or it cannot be told. reads: the columns that the views mention; NULL: the whole row. What functions read is not known; partitions and children are not named';
+
+CREATE FUNCTION stepadv_internal.nearest_column(relation regclass, name text) RETURNS text
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_nearest_column';
+COMMENT ON FUNCTION stepadv_internal.nearest_column(regclass, text) IS
+'the relation''s column whose name differs least from a name that it has not: in at most three letters and at most half of them; NULL: there is none';
+
+-- What is done by tables that are written says so before it locks or looks for one.
+CREATE FUNCTION stepadv_internal.must_write(what text) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF pg_is_in_recovery() THEN
+		RAISE EXCEPTION 'cannot execute % during recovery', must_write.what USING ERRCODE = 'read_only_sql_transaction',
+			HINT = 'This server is a standby: call it on the primary, from which what it writes comes here.';
+	ELSIF current_setting('transaction_read_only')::boolean THEN
+		RAISE EXCEPTION 'cannot execute % in a read-only transaction', must_write.what USING ERRCODE = 'read_only_sql_transaction';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.must_write(text) IS 'error on a standby and in a transaction that is READ ONLY; what: the function called';
+
+-- What differs between versions of PostgreSQL, in one place, as src/compat.h is for C:
+-- from which on the server has it.
+CREATE FUNCTION stepadv_internal.server_has(feature text) RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT current_setting('server_version_num'::text)::integer >= CASE server_has.feature
+		-- Views that ask for the rights of whoever reads them.
+		WHEN 'security_invoker' THEN 150000
+		-- An UPDATE to another partition that foreign keys take for one.
+		WHEN 'moves between partitions' THEN 150000
+	END
+$$;
+COMMENT ON FUNCTION stepadv_internal.server_has(text) IS
+'whether this version of PostgreSQL has a feature: ''security_invoker'' of views, ''moves between partitions'' that foreign keys follow (both from 15 on); NULL for any other';

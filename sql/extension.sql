@@ -1,0 +1,55 @@
+-- stepadv: made by make from the parts that sql/order names; do not edit the joined file.
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION stepadv" to load this file. \quit
+
+-- Whoever administers a table calls functions of this schema with his rights:
+-- nobody else may have put something there, nor may he later.  So the schema is a
+-- superuser's, also where the extension is not.
+DO $$
+DECLARE
+	path CONSTANT text := pg_catalog.current_setting('search_path');
+	room record;
+BEGIN
+	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+	SELECT n.oid, n.nspowner, n.nspacl, e.oid AS extension, e.extowner INTO STRICT room
+	FROM pg_namespace n, pg_extension e WHERE n.oid = '@extschema@'::regnamespace AND e.extname = 'stepadv';
+	IF room.nspowner <> room.extowner AND NOT (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = room.nspowner) THEN
+		RAISE EXCEPTION 'schema "%" belongs to %', '@extschema@', room.nspowner::regrole
+			USING ERRCODE = 'insufficient_privilege', HINT = 'CREATE EXTENSION makes a schema that is not there.';
+	ELSIF EXISTS (SELECT FROM pg_depend d WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = room.oid
+		AND NOT (d.classid = 'pg_extension'::regclass AND d.objid = room.extension))
+	THEN
+		RAISE EXCEPTION 'schema "%" is not empty', '@extschema@'
+			USING ERRCODE = 'duplicate_object', HINT = 'CREATE EXTENSION makes a schema that is not there.';
+	ELSIF EXISTS (SELECT FROM aclexplode(room.nspacl) a LEFT JOIN pg_roles r ON r.oid = a.grantee
+		WHERE a.privilege_type = 'CREATE' AND a.grantee NOT IN (room.nspowner, room.extowner) AND r.rolsuper IS NOT TRUE)
+	THEN
+		RAISE EXCEPTION 'others may create objects in schema "%"', '@extschema@'
+			USING ERRCODE = 'insufficient_privilege', HINT = 'Revoke that, or drop the schema: CREATE EXTENSION makes it.';
+	END IF;
+	IF NOT (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = room.nspowner) THEN
+		ALTER SCHEMA @extschema@ OWNER TO CURRENT_USER;
+	END IF;
+	PERFORM set_config('search_path', path, true);
+END
+$$;
+
+-- Everything here computes on what it is given: let every role use it.
+GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;
+
+-- No name is looked up in the schema that does not say so, here and in all parts
+-- that follow: what somebody has put there is not taken for one of ours.
+SET LOCAL search_path = pg_catalog, pg_temp;
+
+-- What the views, the aggregates and the functions are made of, out of sight.
+-- A schema of this name that is there already is somebody else's: an error.
+CREATE SCHEMA stepadv_internal;
+GRANT USAGE ON SCHEMA stepadv_internal TO PUBLIC;
+COMMENT ON SCHEMA stepadv_internal IS 'inner parts of the extension stepadv: nothing here is meant to be called by hand';
+
+-- Set-returning functions that can leave their rows as columns: src/plan/scan/step_scan.c
+CREATE FUNCTION stepadv_internal.row_support(internal) RETURNS internal
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_row_support';
+COMMENT ON FUNCTION stepadv_internal.row_support(internal) IS
+'part of every function of a rollout_group that returns rows: makes the planner consider scans that read its columns in place';

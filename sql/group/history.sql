@@ -1,0 +1,9 @@
+-- What a group has in common with its history: src/analysis/overlap.c
+
+CREATE FUNCTION stepadv.history_overlap(rollouts stepadv.rollout_group, history stepadv.rollout_group)
+RETURNS TABLE (n_rollouts integer, n_steps integer, n_states integer, n_known_states integer,
+			   known_step_share float8, known_action_share float8)
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1 SUPPORT stepadv_internal.row_support
+AS 'MODULE_PATHNAME', 'stepadv_history_overlap';
+COMMENT ON FUNCTION stepadv.history_overlap(stepadv.rollout_group, stepadv.rollout_group) IS
+'one row about what rtmc(rollouts, history => …) and batch_td learn from a history: rollouts that it adds (judged, and not in the group itself) and their steps; the group''s distinct states, and those in which the history was too; the share of the group''s judged steps in such states, and the share whose state and action the history has: in all other steps q (and v) are those of the group alone; shares are NULL where no step is judged; no row if either group is NULL; error where one has steps and the other turns for steps';

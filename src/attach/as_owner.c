@@ -1,0 +1,231 @@
+/*
+ * as_owner.c
+ *		Public functions that do their work as the owner of a relation.
+ *
+ * stepadv_as_owner is the body of public functions whose work may run code of the
+ * owner of their first argument, a relation: views, triggers, casts, defaults.  It
+ * calls the function with the same name and argument types in the internal schema.
+ * A superuser, or anybody else who has the owner's privileges without being him,
+ * becomes the owner for that long, as REFRESH MATERIALIZED VIEW and CREATE INDEX
+ * do: the owner's code runs with the owner's rights.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/dependency.h"
+#include "catalog/namespace.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+#include "attach/names.h"
+#include "compat.h"
+
+PG_FUNCTION_INFO_V1(stepadv_as_owner);
+
+/* Kept between the calls of one query. */
+typedef struct Inner
+{
+	FmgrInfo	function;
+	bool		takes_relation; /* as its first argument */
+} Inner;
+
+static HeapTuple
+procedure(Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	return tuple;
+}
+
+/*
+ * Whether a function is the other half of a public one: of the same extension,
+ * with the same result.  The owner of a trusted extension can be no superuser and
+ * add functions of his own to it: those do not count.
+ */
+static bool
+is_counterpart(Oid inner, Oid outer, Form_pg_proc outer_proc)
+{
+	Oid			extension = getExtensionOfObject(ProcedureRelationId, outer);
+	HeapTuple	tuple;
+	Form_pg_proc proc;
+	bool		is;
+
+	if (!OidIsValid(inner) || inner == outer || !OidIsValid(extension) ||
+		getExtensionOfObject(ProcedureRelationId, inner) != extension)
+		return false;
+	tuple = procedure(inner);
+	proc = (Form_pg_proc) GETSTRUCT(tuple);
+	is = proc->prokind == PROKIND_FUNCTION &&
+		proc->prorettype == outer_proc->prorettype && proc->proretset == outer_proc->proretset &&
+		(proc->proowner == outer_proc->proowner || superuser_arg(proc->proowner));
+	ReleaseSysCache(tuple);
+	return is;
+}
+
+/*
+ * The function to call for a public one, by its exact name and types: what
+ * somebody may have put into the schema is never called.  For one that is in the
+ * internal schema itself it is the function of that name with _as_owner.
+ */
+static Oid
+find_inner(Oid outer, bool *takes_relation)
+{
+	HeapTuple	tuple = procedure(outer);
+	Form_pg_proc proc = (Form_pg_proc) GETSTRUCT(tuple);
+	Oid			internal = get_namespace_oid(INTERNAL_SCHEMA, false);
+	NameData	name = proc->proname;
+	Oid			inner;
+
+	if (proc->pronamespace == internal)
+		namestrcpy(&name, psprintf("%s_as_owner", NameStr(proc->proname)));
+	*takes_relation = proc->pronargs > 0 && proc->proargtypes.values[0] == REGCLASSOID;
+	inner = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+							NameGetDatum(&name), PointerGetDatum(&proc->proargtypes),
+							ObjectIdGetDatum(internal));
+	if (!is_counterpart(inner, outer, proc))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("function \"%s\" has no counterpart of the same extension in schema \"%s\"",
+						NameStr(proc->proname), INTERNAL_SCHEMA)));
+	ReleaseSysCache(tuple);
+	return inner;
+}
+
+static Inner *
+look_up(FmgrInfo *outer)
+{
+	Inner	   *inner = outer->fn_extra;
+	bool		takes_relation;
+	Oid			function;
+
+	if (inner != NULL)
+		return inner;
+	function = find_inner(outer->fn_oid, &takes_relation);
+	if (may_execute(function, GetUserId()) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(function));
+	InvokeFunctionExecuteHook(function);
+	inner = MemoryContextAllocZero(outer->fn_mcxt, sizeof(Inner));
+	fmgr_info_cxt(function, &inner->function, outer->fn_mcxt);
+	fmgr_info_set_expr(outer->fn_expr, &inner->function);
+	inner->takes_relation = takes_relation;
+	outer->fn_extra = inner;
+	return inner;
+}
+
+/* As whom to work: the owner of the relation if the caller may be him, else the caller. */
+static Oid
+role_for(FunctionCallInfo fcinfo, const Inner *inner)
+{
+	Oid			caller = GetUserId();
+	Oid			owner;
+	HeapTuple	tuple;
+
+	if (!inner->takes_relation || PG_ARGISNULL(0))
+		return caller;
+	tuple = SearchSysCache1(RELOID, PG_GETARG_DATUM(0));
+	if (!HeapTupleIsValid(tuple))
+		return caller;
+	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	return has_privs_of_role(caller, owner) ? owner : caller;
+}
+
+static bool
+is_strict_and_null(FunctionCallInfo fcinfo, const FmgrInfo *function)
+{
+	if (function->fn_strict)
+		for (int i = 0; i < PG_NARGS(); i++)
+			if (PG_ARGISNULL(i))
+				return true;
+	return false;
+}
+
+/* Whether the caller takes a set, as all that call functions in FROM or in a target list do. */
+static ReturnSetInfo *
+set_of(FunctionCallInfo fcinfo)
+{
+	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	if (set == NULL || !IsA(set, ReturnSetInfo) || (set->allowedModes & SFRM_Materialize) == 0 ||
+		set->expectedDesc == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("set-valued function called in context that cannot accept a set")));
+	return set;
+}
+
+/*
+ * Call the function with the arguments and for the result of the outer one.  Sets
+ * must be complete when it returns: rows that are given one by one would be made
+ * when the role is the caller's again.  Functions in SQL do so if asked.
+ */
+static Datum
+call(FunctionCallInfo fcinfo, FmgrInfo *function)
+{
+	LOCAL_FCINFO(to, FUNC_MAX_ARGS);
+	ReturnSetInfo *set = function->fn_retset ? set_of(fcinfo) : NULL;
+	int			modes = set != NULL ? set->allowedModes : 0;
+	Datum		result;
+
+	if (is_strict_and_null(fcinfo, function))
+	{
+		if (set != NULL)
+			set->isDone = ExprEndResult;	/* no rows */
+		PG_RETURN_NULL();
+	}
+	InitFunctionCallInfoData(*to, function, PG_NARGS(), PG_GET_COLLATION(), NULL, fcinfo->resultinfo);
+	memcpy(to->args, fcinfo->args, PG_NARGS() * sizeof(NullableDatum));
+	if (set != NULL)
+		set->allowedModes |= SFRM_Materialize_Preferred;
+	result = FunctionCallInvoke(to);
+	if (set != NULL)
+	{
+		set->allowedModes = modes;
+		if (set->returnMode == SFRM_ValuePerCall && set->isDone == ExprMultipleResult)
+			elog(ERROR, "function %u gives its rows one by one", function->fn_oid);
+	}
+	fcinfo->isnull = to->isnull;
+	return result;
+}
+
+Datum
+stepadv_as_owner(PG_FUNCTION_ARGS)
+{
+	Inner	   *inner = look_up(fcinfo->flinfo);
+	Oid			role = role_for(fcinfo, inner);
+	Oid			caller;
+	int			context;
+	int			settings;
+	Datum		result;
+
+	GetUserIdAndSecContext(&caller, &context);
+	if (role == caller)
+		return call(fcinfo, &inner->function);
+
+	/*
+	 * What restricts the caller already goes on to do so.  The role, the context
+	 * and the settings are put back here when all went well; after an error the
+	 * end of the transaction or subtransaction that caught it does that.
+	 */
+	SetUserIdAndSecContext(role, context | SECURITY_RESTRICTED_OPERATION);
+	settings = NewGUCNestLevel();
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	result = call(fcinfo, &inner->function);
+	AtEOXact_GUC(false, settings);
+	SetUserIdAndSecContext(caller, context);
+	return result;
+}

@@ -1,0 +1,397 @@
+/*
+ * attachments.c
+ *		attachments(of_owner): everybody's attachments, as far as they are to be
+ *		believed.
+ *
+ * An attachment is the row of a table OF stepadv.attachment in somebody's schema.
+ * Anybody can make such a table and write anything into it, so that a row is
+ * evidence only of what its owner could have done by hand: relations that belong
+ * to others are taken out of it, and the caller compares the owner with that of
+ * the source.  Nothing that is written there may be an error or a delay for
+ * others.  Therefore the tables are not read by a query (a stranger's rule, row
+ * security policy or inheritance child would take part in it), sizes are bounded,
+ * and nobody waits for a lock on the table of somebody whom he has nothing to do
+ * with.
+ *
+ * What is read needs no privilege: it says nothing that the definitions of the
+ * views, which are public, do not show.
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/tuplestore.h"
+#include "utils/typcache.h"
+
+#include "attach/names.h"
+#include "attach/view_query.h"
+#include "compat.h"
+#include "rows.h"
+
+PG_FUNCTION_INFO_V1(stepadv_attachments);
+
+/*
+ * An attachment's row is a few kilobytes, in a table of one page and its dead
+ * rows.  What is larger than this is not one.
+ */
+#define LARGEST_ROW (1024 * 1024)
+#define LARGEST_LIST 1000		/* relations in one array */
+#define LARGEST_TABLE 4096		/* blocks */
+
+/* How long, for all tables together, to try for locks that are not waited for. */
+#define PATIENCE 200			/* milliseconds */
+
+/* Columns of the result before those of the type: attachment, owner, source. */
+#define N_OWN 3
+
+typedef struct Reader
+{
+	TupleDesc	type;			/* of stepadv.attachment, dropped attributes included */
+	Oid			of_owner;		/* whose are asked for; InvalidOid: everybody's */
+	int			patience;		/* what is left of it */
+	Tuplestorestate *rows;
+	TupleDesc	result;
+} Reader;
+
+/* ----------
+ * Relations
+ * ----------
+ */
+
+/* What pg_class says about a relation; false if it is not there. */
+static bool
+look_up(Oid relation, FormData_pg_class *class)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	*class = *(Form_pg_class) GETSTRUCT(tuple);
+	ReleaseSysCache(tuple);
+	return true;
+}
+
+static bool
+is_owned(Oid relation, Oid owner)
+{
+	FormData_pg_class class;
+
+	return OidIsValid(relation) && look_up(relation, &class) && class.relowner == owner;
+}
+
+static bool
+is_view(Oid relation)
+{
+	FormData_pg_class class;
+
+	return look_up(relation, &class) && class.relkind == RELKIND_VIEW;
+}
+
+/* Whether a relation is a table of the type that this server process can read. */
+static bool
+is_readable(Oid relation, const Reader *reader, Oid type)
+{
+	FormData_pg_class class;
+
+	return look_up(relation, &class) &&
+		class.relkind == RELKIND_RELATION &&
+		class.reloftype == type &&
+		(!OidIsValid(reader->of_owner) || class.relowner == reader->of_owner) &&
+		(class.relpersistence != RELPERSISTENCE_TEMP || isTempNamespace(class.relnamespace)) &&
+		(class.relpersistence != RELPERSISTENCE_UNLOGGED || !RecoveryInProgress());
+}
+
+/* The tables of a type, by what depends on it. */
+static List *
+typed_tables(const Reader *reader, Oid type)
+{
+	List	   *tables = NIL;
+	Relation	depend = table_open(DependRelationId, AccessShareLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(TypeRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(type));
+	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, keys);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_depend row = (Form_pg_depend) GETSTRUCT(tuple);
+
+		if (row->classid == RelationRelationId && row->objsubid == 0 &&
+			is_readable(row->objid, reader, type))
+			tables = lappend_oid(tables, row->objid);
+	}
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+	return tables;
+}
+
+static bool
+lock_soon(Oid table, Reader *reader)
+{
+	while (!ConditionalLockRelationOid(table, AccessShareLock))
+	{
+		if (reader->patience-- <= 0)
+			return false;
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(1000);
+	}
+	return true;
+}
+
+/*
+ * Open a table of the list, which can have changed until the lock is there; NULL
+ * if it is not to be read.  Who asks for its owner's, or is a member of his role
+ * (being superuser is not enough), waits for whoever is changing it.  Others must
+ * not: whoever owns a table can lock it for as long as he likes.
+ */
+static Relation
+open_table(Oid table, Reader *reader, Oid type)
+{
+	FormData_pg_class class;
+	Relation	opened;
+
+	if (!look_up(table, &class))
+		return NULL;
+	if (OidIsValid(reader->of_owner) || is_member_of_role_nosuper(GetUserId(), class.relowner))
+		LockRelationOid(table, AccessShareLock);
+	else if (!lock_soon(table, reader))
+		return NULL;
+	opened = is_readable(table, reader, type) ? try_relation_open(table, NoLock) : NULL;
+	if (opened == NULL)
+		UnlockRelationOid(table, AccessShareLock);
+	else if (RelationGetNumberOfBlocks(opened) > LARGEST_TABLE)
+	{
+		relation_close(opened, AccessShareLock);
+		opened = NULL;
+	}
+	return opened;
+}
+
+/* ----------
+ * The row
+ * ----------
+ */
+
+/*
+ * Whether a table's columns are those of the type: server versions and ALTER
+ * TYPE … CASCADE keep it so, and what is read depends on it.
+ */
+static bool
+same_columns(TupleDesc table, TupleDesc type)
+{
+	int			t = 0;
+
+	for (int c = 0; c < table->natts; c++)
+	{
+		Form_pg_attribute column = TupleDescAttr(table, c);
+
+		if (column->attisdropped)
+			continue;
+		while (t < type->natts && TupleDescAttr(type, t)->attisdropped)
+			t++;
+		if (t == type->natts || column->atttypid != TupleDescAttr(type, t)->atttypid ||
+			strcmp(NameStr(column->attname), NameStr(TupleDescAttr(type, t)->attname)) != 0)
+			return false;
+		t++;
+	}
+	while (t < type->natts && TupleDescAttr(type, t)->attisdropped)
+		t++;
+	return t == type->natts;
+}
+
+/* Values of a row in the order of the type's attributes, out of line values fetched; false if it is too large. */
+static bool
+take_values(HeapTuple tuple, TupleDesc desc, Datum *values, bool *nulls)
+{
+	Datum	   *all = palloc(desc->natts * sizeof(Datum));
+	bool	   *all_nulls = palloc(desc->natts * sizeof(bool));
+	Size		size = 0;
+	int			n = 0;
+
+	heap_deform_tuple(tuple, desc, all, all_nulls);
+	for (int c = 0; c < desc->natts; c++)
+		if (!all_nulls[c] && TupleDescAttr(desc, c)->attlen == -1)
+			size += toast_raw_datum_size(all[c]);
+	if (size > LARGEST_ROW)
+		return false;
+	for (int c = 0; c < desc->natts; c++)
+	{
+		Form_pg_attribute column = TupleDescAttr(desc, c);
+
+		if (column->attisdropped)
+			continue;
+		nulls[n] = all_nulls[c];
+		values[n] = all[c];
+		if (!nulls[n] && column->attlen == -1)
+			values[n] = PointerGetDatum(PG_DETOAST_DATUM_COPY(all[c]));
+		n++;
+	}
+	return true;
+}
+
+/*
+ * The one row of a table; false if there is none, or another.  It is read as of
+ * now, as the catalog is, also where the transaction's queries see the past:
+ * the views and kept tables it speaks of are there already.
+ */
+static bool
+read_row(Relation table, Datum *values, bool *nulls)
+{
+	Snapshot	snapshot = RegisterSnapshot(IsInParallelMode() ? GetActiveSnapshot() : GetLatestSnapshot());
+	SysScanDesc scan = systable_beginscan(table, InvalidOid, false, snapshot, 0, NULL);
+	HeapTuple	tuple = systable_getnext(scan);
+	bool		is_one = false;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		tuple = heap_copytuple(tuple);
+		is_one = !HeapTupleIsValid(systable_getnext(scan)) &&
+			take_values(tuple, RelationGetDescr(table), values, nulls);
+	}
+	systable_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	return is_one;
+}
+
+/* ----------
+ * What of it is believed
+ * ----------
+ */
+
+/* NULL in an array for what does not belong to the owner; false if it is too long to be anything sensible. */
+static bool
+keep_owned(Datum *array, Oid owner)
+{
+	ArrayType  *given = DatumGetArrayTypeP(*array);
+	Datum	   *relations;
+	bool	   *nulls;
+	int			n_given;
+	int			lower_bound = 1;
+
+	if (ArrayGetNItems(ARR_NDIM(given), ARR_DIMS(given)) > LARGEST_LIST)
+		return false;
+	deconstruct_array(given, REGCLASSOID, sizeof(Oid), true, TYPALIGN_INT, &relations, &nulls, &n_given);
+	for (int i = 0; i < n_given; i++)
+		nulls[i] = nulls[i] || !is_owned(DatumGetObjectId(relations[i]), owner);
+	*array = PointerGetDatum(construct_md_array(relations, nulls, 1, &n_given, &lower_bound, REGCLASSOID, sizeof(Oid), true, TYPALIGN_INT));
+	return true;
+}
+
+/*
+ * Take out of a row what is gone or somebody else's; false if nothing is left
+ * that could be an attachment.  `rows` is set to the adapter view.
+ */
+static bool
+believe(const Reader *reader, Oid owner, Datum *values, bool *nulls, Oid *rows)
+{
+	int			n = 0;
+
+	*rows = InvalidOid;
+	for (int a = 0; a < reader->type->natts; a++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(reader->type, a);
+
+		if (attribute->attisdropped)
+			continue;
+		if (nulls[n])
+			 /* nothing to check */ ;
+		else if (attribute->atttypid == REGCLASSOID)
+		{
+			nulls[n] = !is_owned(DatumGetObjectId(values[n]), owner);
+			if (!nulls[n] && strcmp(NameStr(attribute->attname), "rows") == 0)
+				*rows = DatumGetObjectId(values[n]);
+		}
+		else if (attribute->atttypid == REGCLASSARRAYOID && !keep_owned(&values[n], owner))
+			return false;
+		n++;
+	}
+	return OidIsValid(*rows) && is_view(*rows);
+}
+
+static void
+give_attachment(Reader *reader, Oid table, Oid type)
+{
+	Datum	   *values = palloc0(reader->result->natts * sizeof(Datum));
+	bool	   *nulls = palloc0(reader->result->natts * sizeof(bool));
+	Relation	opened = open_table(table, reader, type);
+	Oid			owner;
+	Oid			rows;
+	Oid			source;
+	bool		is_one;
+
+	if (opened == NULL)
+		return;
+	owner = opened->rd_rel->relowner;
+	is_one = same_columns(RelationGetDescr(opened), reader->type) &&
+		read_row(opened, values + N_OWN, nulls + N_OWN);
+	relation_close(opened, AccessShareLock);
+	if (!is_one || !believe(reader, owner, values + N_OWN, nulls + N_OWN, &rows))
+		return;
+	source = view_source(rows);
+	values[0] = ObjectIdGetDatum(table);
+	values[1] = ObjectIdGetDatum(owner);
+	values[2] = ObjectIdGetDatum(source);
+	nulls[2] = !OidIsValid(source);
+	tuplestore_putvalues(reader->rows, reader->result, values, nulls);
+}
+
+static int
+n_attributes(TupleDesc desc)
+{
+	int			n = 0;
+
+	for (int a = 0; a < desc->natts; a++)
+		n += !TupleDescAttr(desc, a)->attisdropped;
+	return n;
+}
+
+Datum
+stepadv_attachments(PG_FUNCTION_ARGS)
+{
+	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("attachment"),
+									   ObjectIdGetDatum(get_namespace_oid(PUBLIC_SCHEMA, false)));
+	Reader		reader = {.of_owner = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0), .patience = PATIENCE};
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "stepadv attachment", ALLOCSET_DEFAULT_SIZES);
+	ListCell   *cell;
+
+	reader.type = lookup_rowtype_tupdesc_copy(type, -1);
+	reader.rows = begin_rows(fcinfo, N_OWN + n_attributes(reader.type));
+	reader.result = ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc;
+	foreach(cell, typed_tables(&reader, type))
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		CHECK_FOR_INTERRUPTS();
+		give_attachment(&reader, lfirst_oid(cell), type);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+	}
+	MemoryContextDelete(context);
+	return (Datum) 0;
+}

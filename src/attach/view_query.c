@@ -1,0 +1,213 @@
+/*
+ * view_query.c
+ *		The query of a view, as the catalog has it.
+ *
+ * It is read from pg_rewrite and not from the relation cache, because that would
+ * need a lock on the view: anybody who holds one on a view of his own could keep
+ * all others waiting.
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_rewrite.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pg_list.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteSupport.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "attach/view_query.h"
+#include "compat.h"
+
+/* Views of strangers are read only up to this size (of the stored tree's text). */
+#define LARGEST_STRANGER (16 * 1024 * 1024)
+
+/* The text of a view's query tree; NULL if there is no such view, or it is longer than `limit`. */
+static char *
+stored_tree(Oid view, Size limit)
+{
+	char	   *tree = NULL;
+	Relation	rules;
+	SysScanDesc scan;
+	ScanKeyData keys[2];
+	HeapTuple	rule;
+
+	if (get_rel_relkind(view) != RELKIND_VIEW)
+		return NULL;
+	rules = table_open(RewriteRelationId, AccessShareLock);
+	ScanKeyInit(&keys[0], Anum_pg_rewrite_ev_class, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(view));
+	ScanKeyInit(&keys[1], Anum_pg_rewrite_rulename, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum(ViewSelectRuleName));
+	scan = systable_beginscan(rules, RewriteRelRulenameIndexId, true, NULL, 2, keys);
+	rule = systable_getnext(scan);
+	if (HeapTupleIsValid(rule))
+	{
+		bool		isnull;
+		Datum		action = heap_getattr(rule, Anum_pg_rewrite_ev_action, RelationGetDescr(rules), &isnull);
+
+		if (!isnull && toast_raw_datum_size(action) <= limit)
+			tree = TextDatumGetCString(action);
+	}
+	systable_endscan(scan);
+	table_close(rules, AccessShareLock);
+	return tree;
+}
+
+static Query *
+parse_tree(char *tree)
+{
+	List	   *actions = (List *) stringToNode(tree);
+
+	return linitial_node(Query, actions);
+}
+
+Query *
+view_query(Oid view)
+{
+	char	   *tree = stored_tree(view, MaxAllocSize);
+
+	return tree == NULL ? NULL : parse_tree(tree);
+}
+
+static void
+add_from(Node *node, Bitmapset **entries)
+{
+	if (node == NULL)
+		return;
+	check_stack_depth();
+	switch (nodeTag(node))
+	{
+		case T_RangeTblRef:
+			*entries = bms_add_member(*entries, ((RangeTblRef *) node)->rtindex);
+			break;
+		case T_JoinExpr:
+			add_from(((JoinExpr *) node)->larg, entries);
+			add_from(((JoinExpr *) node)->rarg, entries);
+			break;
+		case T_FromExpr:
+			{
+				ListCell   *cell;
+
+				foreach(cell, ((FromExpr *) node)->fromlist)
+					add_from((Node *) lfirst(cell), entries);
+				break;
+			}
+		case T_SetOperationStmt:
+			add_from(((SetOperationStmt *) node)->larg, entries);
+			add_from(((SetOperationStmt *) node)->rarg, entries);
+			break;
+		default:
+			elog(ERROR, "unexpected node type in FROM: %d", (int) nodeTag(node));
+	}
+}
+
+Bitmapset *
+from_entries(Query *query)
+{
+	Bitmapset  *entries = NULL;
+
+	add_from((Node *) query->jointree, &entries);
+	add_from(query->setOperations, &entries);
+	return entries;
+}
+
+Node *
+entry_expression(RangeTblEntry *entry, AttrNumber column)
+{
+	List	   *expressions = entry->rtekind == RTE_JOIN ? entry->joinaliasvars : group_expressions(entry);
+
+	return column > 0 && column <= list_length(expressions) ? list_nth(expressions, column - 1) : NULL;
+}
+
+CommonTableExpr *
+with_query(const RangeTblEntry *entry, const Level *level, const Level **defined)
+{
+	ListCell   *cell;
+
+	*defined = level_up(level, entry->ctelevelsup);
+	foreach(cell, (*defined)->query->cteList)
+	{
+		CommonTableExpr *with = lfirst_node(CommonTableExpr, cell);
+
+		if (strcmp(with->ctename, entry->ctename) == 0)
+			return with;
+	}
+	elog(ERROR, "a view's query mentions a WITH query \"%s\" that it does not have", entry->ctename);
+	return NULL;				/* keep compiler quiet */
+}
+
+Bitmapset *
+item_entries(Node *item)
+{
+	Bitmapset  *entries = NULL;
+
+	add_from(item, &entries);
+	return entries;
+}
+
+/* Adds what a query reads in FROM, down to the second relation. */
+static void
+add_relations(Query *query, List **relations)
+{
+	Bitmapset  *entries = from_entries(query);
+	ListCell   *cell;
+	int			entry = -1;
+
+	check_stack_depth();
+	while ((entry = bms_next_member(entries, entry)) >= 0 && list_length(*relations) < 2)
+	{
+		RangeTblEntry *rte = rt_fetch(entry, query->rtable);
+
+		if (rte->rtekind == RTE_RELATION)
+			*relations = list_append_unique_oid(*relations, rte->relid);
+		else if (rte->rtekind == RTE_SUBQUERY)
+			add_relations(rte->subquery, relations);
+	}
+	foreach(cell, query->cteList)
+		if (list_length(*relations) < 2)
+			add_relations(castNode(Query, lfirst_node(CommonTableExpr, cell)->ctequery), relations);
+}
+
+Oid
+view_source(Oid view)
+{
+	char	   *tree = stored_tree(view, LARGEST_STRANGER);
+	List	   *volatile relations = NIL;
+	MemoryContext context = CurrentMemoryContext;
+
+	if (tree == NULL)
+		return InvalidOid;
+
+	/*
+	 * A tree that was stored when the stack was empty can be too deep to be read
+	 * further down in a function.  Reading it takes nothing but memory, so that
+	 * this one error can be passed over without a subtransaction.
+	 */
+	PG_TRY();
+	{
+		List	   *found = NIL;
+
+		add_relations(parse_tree(tree), &found);
+		relations = found;
+	}
+	PG_CATCH();
+	{
+		if (geterrcode() != ERRCODE_STATEMENT_TOO_COMPLEX)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+		return InvalidOid;
+	}
+	PG_END_TRY();
+	return list_length(relations) == 1 ? linitial_oid(relations) : InvalidOid;
+}
