@@ -36,7 +36,9 @@ function scan(line,    c, rest)
 }
 
 statement == "" && /^[A-Z]/ {
-	wanted = /^(CREATE FUNCTION|CREATE AGGREGATE|COMMENT ON|DO) / && !(/^DO / && FILENAME ~ /\/00-/)
+	# What stands before the schema is there for those who install.
+	begun = begun || /^CREATE SCHEMA /
+	wanted = /^(CREATE FUNCTION|CREATE AGGREGATE|COMMENT ON) / || (/^DO / && begun)
 	sub(/^CREATE (FUNCTION|AGGREGATE) /, "CREATE OR REPLACE " $2 " ")
 	statement = "open"
 	ends = 0

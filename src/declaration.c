@@ -73,16 +73,12 @@ refuse_declaration(Oid function, const char *lacks, const char *name, Oid type)
 			 errdetail("It has no %s \"%s\" of type %s.", lacks, name, format_type_be(type))));
 }
 
-/*
- * By what is expected: its number among what is declared from `first` on, or
- * NOT_DECLARED.  A name that is declared with another type is no matter of age.
- */
+/* By what is expected: its number among what is declared from `first` on. */
 static int16 *
-match(FmgrInfo *function, bool columns, int first, const Expected *expected, int n, int *n_declared)
+match(FmgrInfo *function, bool columns, int first, const Expected *expected, int n)
 {
 	Declared	declared = read_declared(function->fn_oid, columns);
 	int16	   *places = MemoryContextAlloc(function->fn_mcxt, Max(n, 1) * sizeof(int16));
-	int			n_found = 0;
 
 	for (int e = 0; e < n; e++)
 	{
@@ -91,35 +87,29 @@ match(FmgrInfo *function, bool columns, int first, const Expected *expected, int
 
 		while (place < declared.n && strcmp(declared.names[place], expected[e].name) != 0)
 			place++;
-		if (place < declared.n ? declared.types[place] != type : !expected[e].newer)
+		if (place == declared.n || declared.types[place] != type)
 			refuse_declaration(function->fn_oid, columns ? "result column" : "parameter", expected[e].name, type);
-		places[e] = place < declared.n ? place : NOT_DECLARED;
-		n_found += place < declared.n;
+		places[e] = place;
 	}
 	/* Names differ, so what is left over is known to C by none. */
-	if (declared.n != first + n_found)
+	if (declared.n != first + n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_FUNCTION_DEFINITION),
 				 errmsg("function %s is not declared as its C code expects", format_procedure(function->fn_oid)),
-				 errdetail("It has %d %s, not %d.", declared.n, columns ? "result columns" : "parameters", first + n_found)));
-	*n_declared = declared.n;
+				 errdetail("It has %d %s, not %d.", declared.n, columns ? "result columns" : "parameters", first + n)));
 	return places;
 }
 
 void
 match_arguments(FmgrInfo *function, int first, const Expected *expected, int n)
 {
-	int			n_declared;
-
-	declaration_of(function)->arguments = match(function, false, first, expected, n, &n_declared);
+	declaration_of(function)->arguments = match(function, false, first, expected, n);
 }
 
 void
 match_columns(FmgrInfo *function, const Expected *expected, int n)
 {
-	Declaration *declaration = declaration_of(function);
-
-	declaration->columns = match(function, true, 0, expected, n, &declaration->n_columns);
+	declaration_of(function)->columns = match(function, true, 0, expected, n);
 }
 
 void

@@ -5,10 +5,6 @@
  * Parameters and result columns are known by their names on both sides, so that
  * a declaration which has them in another order works all the same, and one which
  * lacks them, or has them with other types, is an error rather than other numbers.
- *
- * What is marked as newer came to a function after a release had declared it.  The
- * declaration of before stays in updated databases for as long as views of users
- * call it, and is served by the same C code: it need not have what is newer.
  */
 #ifndef STEPADV_DECLARATION_H
 #define STEPADV_DECLARATION_H
@@ -20,21 +16,16 @@ typedef struct Expected
 {
 	const char *name;
 	Oid			type;			/* or TYPE_OF_FIRST_ARGUMENT */
-	bool		newer;			/* a declaration of before does without */
 } Expected;
 
 /* Extensions' types have no numbers that C code could know. */
 #define TYPE_OF_FIRST_ARGUMENT InvalidOid
-
-/* The place of what is newer than the declaration. */
-#define NOT_DECLARED (-1)
 
 /* What was found, kept in fn_extra as long as the query runs. */
 typedef struct Declaration
 {
 	int16	   *arguments;		/* by parameter: the number of the argument; NULL: not looked for yet */
 	int16	   *columns;		/* by column of C: its place among the declared; NULL likewise */
-	int			n_columns;		/* declared, once they were looked for */
 } Declaration;
 
 extern Declaration *make_declaration(FmgrInfo *function);

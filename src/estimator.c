@@ -297,8 +297,7 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 	results[2] = (ResultColumn) {"step_no", COLUMN_INT4, calls->step_no, NULL};
 	for (int c = 0; c < estimator->n_columns; c++)
 		results[FIRST_ESTIMATE + c] = (ResultColumn) {
-			estimator->columns[c].name, estimator->columns[c].type, estimates.columns[c].number, nulls,
-			estimator->columns[c].newer
+			estimator->columns[c].name, estimator->columns[c].type, estimates.columns[c].number, nulls
 		};
 	return return_rows(fcinfo, FIRST_ESTIMATE + estimator->n_columns, results, calls->n_steps);
 }
@@ -318,8 +317,7 @@ estimator_arrays(FunctionCallInfo fcinfo, const Estimator *estimator)
 	results[2] = (ResultColumn) {"step_no", COLUMN_INT4, calls->step_no, NULL};
 	for (int c = 0; c < estimator->n_columns; c++)
 		results[FIRST_ESTIMATE + c] = (ResultColumn) {
-			estimator->columns[c].name, estimator->columns[c].type, estimates.columns[c].number, NULL,
-			estimator->columns[c].newer
+			estimator->columns[c].name, estimator->columns[c].type, estimates.columns[c].number, NULL
 		};
 	for (int c = 1; c < FIRST_ESTIMATE + estimator->n_columns; c++)
 		results[c] = column_is_asked(fcinfo, c) ?

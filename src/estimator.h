@@ -31,8 +31,8 @@
  * and fills its columns for them too, which nobody reads.
  */
 #define HISTORY_PARAMETERS \
-	NEWER_NULLABLE_GROUP_PARAMETER("history"), \
-	NEWER_NUMBER_PARAMETER("decay", 0, 1, 1)
+	NULLABLE_GROUP_PARAMETER("history"), \
+	NUMBER_PARAMETER("decay", 0, 1)
 
 #define MAX_RESULT_COLUMNS 10
 
@@ -41,7 +41,6 @@ typedef struct EstimateColumnType
 {
 	const char *name;
 	ColumnType	type;
-	bool		newer;			/* as in ResultColumn */
 	bool		dear;			/* left out where nobody reads it: then there is no room for its entries */
 } EstimateColumnType;
 

@@ -54,22 +54,8 @@ choice_of_text(const char *name, const char *const *choices, Datum word)
 	return find_choice(name, choices, span_make(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)));
 }
 
-/* Of a function declared before the parameter came. */
-static void
-read_otherwise(const Parameter *parameter, ParameterValue *value)
-{
-	Assert(parameter->newer);
-	memset(value, 0, sizeof(*value));
-	value->isnull = isnan(parameter->otherwise);
-	if (value->isnull)
-		return;
-	value->number = parameter->otherwise;
-	value->flag = parameter->otherwise != 0;
-	value->choice = (int) parameter->otherwise;
-}
-
-static inline void
-read_one(const NullableDatum *arg, const Parameter *parameter, ParameterValue *value)
+void
+read_parameter(const NullableDatum *arg, const Parameter *parameter, ParameterValue *value)
 {
 	memset(value, 0, sizeof(*value));
 	value->isnull = arg->isnull;
@@ -109,15 +95,6 @@ read_one(const NullableDatum *arg, const Parameter *parameter, ParameterValue *v
 	}
 }
 
-void
-read_parameter(const NullableDatum *arg, const Parameter *parameter, ParameterValue *value)
-{
-	if (arg == NULL)
-		read_otherwise(parameter, value);
-	else
-		read_one(arg, parameter, value);
-}
-
 /* ----------
  * By name
  * ----------
@@ -150,7 +127,7 @@ match_parameters(FmgrInfo *function, int first, const Parameter *parameters, int
 	Expected   *expected = palloc(Max(n_parameters, 1) * sizeof(Expected));
 
 	for (int i = 0; i < n_parameters; i++)
-		expected[i] = (Expected) {parameters[i].name, type_of_parameter(parameters[i].type), parameters[i].newer};
+		expected[i] = (Expected) {parameters[i].name, type_of_parameter(parameters[i].type)};
 	match_arguments(function, first, expected, n_parameters);
 	pfree(expected);
 }
@@ -172,7 +149,7 @@ read_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
 	const int16 *arguments = find_parameters(fcinfo, first, parameters, n_parameters);
 
 	for (int i = 0; i < n_parameters; i++)
-		read_parameter(arguments[i] == NOT_DECLARED ? NULL : &fcinfo->args[arguments[i]], &parameters[i], &values[i]);
+		read_parameter(&fcinfo->args[arguments[i]], &parameters[i], &values[i]);
 }
 
 void
@@ -180,5 +157,5 @@ read_parameters_in_order(const NullableDatum *args, const Parameter *parameters,
 						 int n_parameters, ParameterValue *values)
 {
 	for (int i = 0; i < n_parameters; i++)
-		read_one(&args[i], &parameters[i], &values[i]);
+		read_parameter(&args[i], &parameters[i], &values[i]);
 }

@@ -30,8 +30,6 @@ typedef struct Parameter
 	double		most;
 	const char *const *choices; /* ended by NULL */
 	bool		nullable;
-	bool		newer;			/* than declarations that views of users may still call: see declaration.h */
-	double		otherwise;		/* what holds where it is not declared: the number, 0 or 1, the choice's, NaN for NULL */
 } Parameter;
 
 typedef struct ParameterValue
@@ -50,23 +48,10 @@ typedef struct ParameterValue
 #define INTEGER_PARAMETER(name, least, most) {name, PARAMETER_INTEGER, least, most, NULL, false}
 #define FLAG_PARAMETER(name) {name, PARAMETER_FLAG, 0, 0, NULL, false}
 #define GROUP_PARAMETER(name) {name, PARAMETER_GROUP, 0, 0, NULL, false}
+#define NULLABLE_GROUP_PARAMETER(name) {name, PARAMETER_GROUP, 0, 0, NULL, true}
+#define NULLABLE_JSONB_PARAMETER(name) {name, PARAMETER_JSONB, 0, 0, NULL, true}
 #define CHOICE_LIST(...) ((const char *const []) {__VA_ARGS__, NULL})
 #define CHOICE_PARAMETER(name, ...) {name, PARAMETER_CHOICE, 0, 0, CHOICE_LIST(__VA_ARGS__), false}
-
-/*
- * A parameter that came after a release had declared the function.  Where it is
- * not declared the function answers as it did then: a choice with its first word.
- */
-#define NEWER_NUMBER_PARAMETER(name, least, most, otherwise) \
-	{name, PARAMETER_NUMBER, least, most, NULL, false, true, otherwise}
-#define NEWER_NULLABLE_NUMBER_PARAMETER(name, least, most) \
-	{name, PARAMETER_NUMBER, least, most, NULL, true, true, NAN}
-#define NEWER_INTEGER_PARAMETER(name, least, most, otherwise) \
-	{name, PARAMETER_INTEGER, least, most, NULL, false, true, otherwise}
-#define NEWER_FLAG_PARAMETER(name, otherwise) {name, PARAMETER_FLAG, 0, 0, NULL, false, true, otherwise}
-#define NEWER_NULLABLE_GROUP_PARAMETER(name) {name, PARAMETER_GROUP, 0, 0, NULL, true, true, NAN}
-#define NEWER_NULLABLE_JSONB_PARAMETER(name) {name, PARAMETER_JSONB, 0, 0, NULL, true, true, NAN}
-#define NEWER_CHOICE_PARAMETER(name, ...) {name, PARAMETER_CHOICE, 0, 0, CHOICE_LIST(__VA_ARGS__), false, true, 0}
 
 /* Parameters that several estimators have. */
 #define GAMMA_PARAMETER NUMBER_PARAMETER("gamma", 0, 1)
@@ -84,11 +69,10 @@ typedef struct ParameterValue
 extern void read_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
 							int n_parameters, ParameterValue *values);
 
-/* Where they are, for who reads them otherwise: the number of each one's argument, or NOT_DECLARED. */
+/* Where they are, for who reads them otherwise: the number of each one's argument. */
 extern const int16 *find_parameters(FunctionCallInfo fcinfo, int first, const Parameter *parameters,
 									int n_parameters);
 
-/* arg NULL: it is not declared. */
 extern void read_parameter(const NullableDatum *arg, const Parameter *parameter, ParameterValue *value);
 
 /* Of a transition function, whose arguments have no names. */

@@ -99,7 +99,7 @@ array_of_rollout(const ElementType *element, const void *values, uint32 first, u
 ResultColumn
 column_of_arrays(const ResultColumn *by_step)
 {
-	return (ResultColumn) {by_step->name, element_type(by_step->type).array, NULL, NULL, by_step->newer};
+	return (ResultColumn) {by_step->name, element_type(by_step->type).array, NULL, NULL};
 }
 
 ResultColumn

@@ -229,8 +229,8 @@ type_of_column(ColumnType type)
 	return InvalidOid;			/* keep compiler quiet */
 }
 
-/* The columns in the order in which SQL declares them; gives the number of those declared. */
-static int
+/* The columns in the order in which SQL declares them. */
+static void
 order_columns(FmgrInfo *function, int n_columns, const ResultColumn *columns, ResultColumn *ordered)
 {
 	Declaration *declaration = declaration_of(function);
@@ -240,13 +240,11 @@ order_columns(FmgrInfo *function, int n_columns, const ResultColumn *columns, Re
 		Expected	expected[MAX_ROW_COLUMNS];
 
 		for (int c = 0; c < n_columns; c++)
-			expected[c] = (Expected) {columns[c].name, type_of_column(columns[c].type), columns[c].newer};
+			expected[c] = (Expected) {columns[c].name, type_of_column(columns[c].type)};
 		match_columns(function, expected, n_columns);
 	}
 	for (int c = 0; c < n_columns; c++)
-		if (declaration->columns[c] != NOT_DECLARED)
-			ordered[declaration->columns[c]] = columns[c];
-	return declaration->n_columns;
+		ordered[declaration->columns[c]] = columns[c];
 }
 
 Datum
@@ -254,14 +252,13 @@ return_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns,
 {
 	ColumnSink *sink = column_sink_of(fcinfo);
 	ResultColumn ordered[MAX_ROW_COLUMNS];
-	int			n_declared;
 
 	Assert(n_columns <= MAX_ROW_COLUMNS);
-	n_declared = order_columns(fcinfo->flinfo, n_columns, columns, sink ? sink->columns : ordered);
+	order_columns(fcinfo->flinfo, n_columns, columns, sink ? sink->columns : ordered);
 	if (sink == NULL)
-		store_rows(fcinfo, n_declared, ordered, n_rows);
-	else if (sink->n_columns != n_declared)
-		elog(ERROR, "function returns %d columns, its caller expects %d", n_declared, sink->n_columns);
+		store_rows(fcinfo, n_columns, ordered, n_rows);
+	else if (sink->n_columns != n_columns)
+		elog(ERROR, "function returns %d columns, its caller expects %d", n_columns, sink->n_columns);
 	else
 		sink->n_rows = n_rows;
 	return (Datum) 0;
@@ -275,7 +272,7 @@ column_is_asked(FunctionCallInfo fcinfo, int column)
 
 	if (places == NULL)
 		return true;
-	return places[column] != NOT_DECLARED && (sink == NULL || sink->asked[places[column]]);
+	return sink == NULL || sink->asked[places[column]];
 }
 
 Datum

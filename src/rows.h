@@ -26,7 +26,6 @@ typedef struct ResultColumn
 	ColumnType	type;
 	const void *values;
 	const bool *nulls;			/* by row; NULL: none */
-	bool		newer;			/* than declarations that views of users may still call: left out where it is not declared */
 } ResultColumn;
 
 #define MAX_ROW_COLUMNS 16

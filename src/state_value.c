@@ -2,9 +2,6 @@
  * state_value.c
  *		The state of an aggregate as a value of type bytea: an expanded object
  *		around a struct, so that adding to it stays cheap.
- *
- * A Datum of type internal may point to the same object: aggregates as 0.2.0
- * declared them call the same functions.
  */
 #include "postgres.h"
 
@@ -173,18 +170,4 @@ state_unchanged(FunctionCallInfo fcinfo)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-}
-
-Datum
-state_serialise(FunctionCallInfo fcinfo, const StateKind *kind)
-{
-	(void) state_argument(fcinfo, 0, kind);
-	PG_RETURN_BYTEA_P(PG_GETARG_BYTEA_P(0));
-}
-
-Datum
-state_deserialise(FunctionCallInfo fcinfo, const StateKind *kind)
-{
-	(void) aggregate_context(fcinfo);
-	PG_RETURN_DATUM(state_datum(content_of(read_state(CurrentMemoryContext, PG_GETARG_BYTEA_PP(0), kind))));
 }

@@ -5,8 +5,7 @@
  *
  * What combines partial states by their type can ship such a state, which it
  * cannot do with one of type internal: Citus between servers, and whoever
- * declares an aggregate over stored ones.  Declarations of 0.2.0 have
- * the type internal, with functions that serialise; the same C functions serve them.
+ * declares an aggregate over stored ones.
  */
 #ifndef STEPADV_STATE_VALUE_H
 #define STEPADV_STATE_VALUE_H
@@ -39,10 +38,6 @@ extern void *state_argument(FunctionCallInfo fcinfo, int arg, const StateKind *k
 
 /* Of a function that may leave the state as it was, and that NULL. */
 extern Datum state_unchanged(FunctionCallInfo fcinfo);
-
-/* serialise (internal) and deserialise (bytea, internal) of declarations of 0.2.0. */
-extern Datum state_serialise(FunctionCallInfo fcinfo, const StateKind *kind);
-extern Datum state_deserialise(FunctionCallInfo fcinfo, const StateKind *kind);
 
 /* The bytes are not what write writes. */
 pg_noreturn extern void refuse_state(const StateKind *kind);

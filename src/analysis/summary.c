@@ -189,8 +189,8 @@ stepadv_group_summary(PG_FUNCTION_ARGS)
 			{"n_states", COLUMN_INT4, &summary->n_states, NULL},
 			{"n_shared_states", COLUMN_INT4, &summary->n_shared_states, NULL},
 			{"shared_step_share", COLUMN_FLOAT8, &summary->shared_step_share, NULL},
-			{"all_shared_step_share", COLUMN_FLOAT8, &summary->all_shared_step_share, NULL, true},
-			{"no_shared_state", COLUMN_BOOL, &summary->no_shared_state, NULL, true},
+			{"all_shared_step_share", COLUMN_FLOAT8, &summary->all_shared_step_share, NULL},
+			{"no_shared_state", COLUMN_BOOL, &summary->no_shared_state, NULL},
 		};
 		static const bool yes = true;
 

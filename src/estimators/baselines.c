@@ -89,8 +89,8 @@ normalise_steps(const GroupColumns *group, const RolloutFacts *facts, double gam
 }
 
 static const Parameter rloo_parameters[] = {
-	SINGLETON_PARAMETER, NEWER_FLAG_PARAMETER("step_rewards", false), NEWER_NUMBER_PARAMETER("gamma", 0, 1, 0.95),
-	NEWER_CHOICE_PARAMETER("pool", "group", "step")
+	SINGLETON_PARAMETER, FLAG_PARAMETER("step_rewards"), GAMMA_PARAMETER,
+	CHOICE_PARAMETER("pool", "group", "step")
 };
 
 static void

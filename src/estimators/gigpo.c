@@ -33,7 +33,7 @@ static const Parameter gigpo_parameters[] = {
 	EPSILON_PARAMETER,
 	WEIGHTING_PARAMETER,
 	VISIT_PARAMETER,
-	NEWER_CHOICE_PARAMETER("singleton", "zero", "raw")
+	SINGLETON_PARAMETER
 };
 
 static const EstimateColumnType gigpo_columns[] = {

@@ -43,8 +43,7 @@ typedef struct GraphAdvantageOptions
 	EpsilonOf	epsilon_of;
 } GraphAdvantageOptions;
 
-#define NEWER_NORMALISE_PARAMETER NEWER_CHOICE_PARAMETER("normalise", "std", "mean", "none")
-#define EPSILON_OF_PARAMETER NEWER_CHOICE_PARAMETER("epsilon_of", "absolute", "spread", "state")
+#define EPSILON_OF_PARAMETER CHOICE_PARAMETER("epsilon_of", "absolute", "spread", "state")
 
 /* By step of judged rollouts; false, in a group that is forgiving: one is out of range. */
 extern bool graph_step_rewards(const GroupColumns *group, const StateGraph *graph,

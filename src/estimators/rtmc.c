@@ -412,7 +412,7 @@ enum
 static const Parameter rtmc_parameters[] = {
 	RTMC_PARAMETERS,
 	HISTORY_PARAMETERS,
-	NEWER_CHOICE_PARAMETER("shrink", SHRINK_CHOICES)
+	CHOICE_PARAMETER("shrink", SHRINK_CHOICES)
 };
 static const EstimateColumnType rtmc_columns[] = {RTMC_COLUMNS};
 

@@ -22,7 +22,7 @@
 	FLAG_PARAMETER("normalise"), \
 	VISIT_PARAMETER, \
 	SUCCESS_ABOVE_PARAMETER, \
-	NEWER_CHOICE_PARAMETER("prior_mean", PRIOR_MEAN_CHOICES)
+	CHOICE_PARAMETER("prior_mean", PRIOR_MEAN_CHOICES)
 
 enum
 {
@@ -32,15 +32,15 @@ enum
 
 /* Of every estimator that has such a table, in this order. */
 #define RTMC_COLUMNS \
-	{"return", COLUMN_FLOAT8, false, true}, \
-	{"n_state", COLUMN_INT4, false, true}, \
-	{"n_action", COLUMN_INT4, false, true}, \
-	{"q", COLUMN_FLOAT8, false, true}, \
-	{"v", COLUMN_FLOAT8, false, true}, \
-	{"stderr", COLUMN_FLOAT8, false, true}, \
+	{"return", COLUMN_FLOAT8, true}, \
+	{"n_state", COLUMN_INT4, true}, \
+	{"n_action", COLUMN_INT4, true}, \
+	{"q", COLUMN_FLOAT8, true}, \
+	{"v", COLUMN_FLOAT8, true}, \
+	{"stderr", COLUMN_FLOAT8, true}, \
 	{"advantage", COLUMN_FLOAT8}, \
-	{"q_error", COLUMN_FLOAT8, true, true}, \
-	{"confidence", COLUMN_FLOAT8, true, true}
+	{"q_error", COLUMN_FLOAT8, true}, \
+	{"confidence", COLUMN_FLOAT8, true}
 
 /* Does anybody read these two? */
 static inline bool

@@ -38,7 +38,7 @@
 	NUMBER_PARAMETER("discount", 0, 1), \
 	EPSILON_PARAMETER, \
 	CHOICE_PARAMETER("unequal", "zero_pad", "error", "skip"), \
-	NEWER_CHOICE_PARAMETER("without_turn_reward", "zero", "merge")
+	CHOICE_PARAMETER("without_turn_reward", "zero", "merge")
 
 enum
 {

@@ -40,7 +40,7 @@ enum
 
 static const Parameter history_parameters[] = {
 	CHOICE_PARAMETER("mode", "sequence", "set", "root", "last", "last_observations"),
-	NEWER_INTEGER_PARAMETER("k", 1, MAX_HISTORY, 2)
+	INTEGER_PARAMETER("k", 1, MAX_HISTORY)
 };
 
 /* What a history of each step is: new states, by step of the group's unit. */

@@ -79,7 +79,7 @@ stepadv_steps(PG_FUNCTION_ARGS)
 			{"value", COLUMN_FLOAT8, number_column(&group, group.value), NULL},
 			{"turn_reward", COLUMN_FLOAT8, number_column(&group, group.turn_reward), NULL},
 			{"cost", COLUMN_FLOAT8, number_column(&group, group.cost), NULL},
-			{"turn", COLUMN_INT4, group.turn ? group.turn : group.step_no, turn_null, .newer = true},
+			{"turn", COLUMN_INT4, group.turn ? group.turn : group.step_no, turn_null},
 		};
 
 		RETURN_COLUMNS(columns, group.n_steps);
@@ -152,8 +152,8 @@ stepadv_rollouts(PG_FUNCTION_ARGS)
 			{"return", COLUMN_FLOAT8, facts.total, unjudged},
 			{"success", COLUMN_BOOL, success, unjudged},
 			{"judged", COLUMN_BOOL, facts.judged, NULL},
-			{"truncated", COLUMN_BOOL, marks.truncated, marks.truncated_null, .newer = true},
-			{"policy_step", COLUMN_INT8, marks.policy_step, marks.policy_step_null, .newer = true},
+			{"truncated", COLUMN_BOOL, marks.truncated, marks.truncated_null},
+			{"policy_step", COLUMN_INT8, marks.policy_step, marks.policy_step_null},
 		};
 
 		RETURN_COLUMNS(columns, group.n_rollouts);

@@ -28,8 +28,6 @@ PG_FUNCTION_INFO_V1(stepadv_mean_of_steps_final);
 PG_FUNCTION_INFO_V1(stepadv_mean_of_rollout_means_trans);
 PG_FUNCTION_INFO_V1(stepadv_mean_of_rollout_tokens_trans);
 PG_FUNCTION_INFO_V1(stepadv_mean_of_rollout_means_combine);
-PG_FUNCTION_INFO_V1(stepadv_mean_of_rollout_means_serial);
-PG_FUNCTION_INFO_V1(stepadv_mean_of_rollout_means_deserial);
 PG_FUNCTION_INFO_V1(stepadv_mean_of_rollout_means_final);
 
 /* ----------
@@ -274,19 +272,6 @@ stepadv_mean_of_rollout_means_combine(PG_FUNCTION_ARGS)
 		add_mean(means, entry);
 	CHECK_FOR_INTERRUPTS();
 	PG_RETURN_DATUM(state_datum(means));
-}
-
-/* As 0.2.0 declared it, for those who have not updated, and for its views. */
-Datum
-stepadv_mean_of_rollout_means_serial(PG_FUNCTION_ARGS)
-{
-	return state_serialise(fcinfo, &means_kind);
-}
-
-Datum
-stepadv_mean_of_rollout_means_deserial(PG_FUNCTION_ARGS)
-{
-	return state_deserialise(fcinfo, &means_kind);
 }
 
 Datum

@@ -85,8 +85,8 @@ stepadv_sequence_ratio_or_null(PG_FUNCTION_ARGS)
 
 static const Parameter kl_parameters[] = {
 	CHOICE_PARAMETER("estimator", "k1", "k2", "k3"),
-	NEWER_NULLABLE_NUMBER_PARAMETER("clamp_log_ratio", 0, INFINITY),
-	NEWER_NULLABLE_NUMBER_PARAMETER("clamp_estimate", 0, INFINITY)
+	NULLABLE_NUMBER_PARAMETER("clamp_log_ratio", 0, INFINITY),
+	NULLABLE_NUMBER_PARAMETER("clamp_estimate", 0, INFINITY)
 };
 
 enum

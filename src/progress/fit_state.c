@@ -14,8 +14,6 @@
 #include "state_value.h"
 
 PG_FUNCTION_INFO_V1(stepadv_progress_combine);
-PG_FUNCTION_INFO_V1(stepadv_progress_serial);
-PG_FUNCTION_INFO_V1(stepadv_progress_deserial);
 
 static void
 init_state(void *content, MemoryContext context)
@@ -152,17 +150,4 @@ stepadv_progress_combine(PG_FUNCTION_ARGS)
 	state = fit_state_of_row(fcinfo, other->parameters, other->parameters_size);
 	rollout_sums_merge(state->sums, other->sums);
 	PG_RETURN_DATUM(state_datum(state));
-}
-
-/* As 0.2.0 declared it, for those who have not updated, and for views of then. */
-Datum
-stepadv_progress_serial(PG_FUNCTION_ARGS)
-{
-	return state_serialise(fcinfo, &fit_kind);
-}
-
-Datum
-stepadv_progress_deserial(PG_FUNCTION_ARGS)
-{
-	return state_deserialise(fcinfo, &fit_kind);
 }

@@ -8,7 +8,7 @@
 #include "estimators/identity.h"
 #include "parameters.h"
 
-#define ESTIMATES_PARAMETER NEWER_NULLABLE_JSONB_PARAMETER("estimates")
+#define ESTIMATES_PARAMETER NULLABLE_JSONB_PARAMETER("estimates")
 
 typedef struct DotEstimates
 {

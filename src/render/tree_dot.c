@@ -37,7 +37,7 @@ enum
 	ARG_FIRST_PARAMETER
 };
 
-static const Parameter tree_dot_parameters[] = {RTMC_PARAMETERS, ESTIMATES_PARAMETER, NEWER_FLAG_PARAMETER("fold_chains", false)};
+static const Parameter tree_dot_parameters[] = {RTMC_PARAMETERS, ESTIMATES_PARAMETER, FLAG_PARAMETER("fold_chains")};
 
 enum
 {

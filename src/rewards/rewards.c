@@ -431,7 +431,7 @@ format_score(const char *message, const Field *fields, int n_fields, MarkupRules
 	return score;
 }
 
-#define MARKUP_CONVENTION_PARAMETER NEWER_CHOICE_PARAMETER("convention", "code", "paper")
+#define MARKUP_CONVENTION_PARAMETER CHOICE_PARAMETER("convention", "code", "paper")
 #define MARKUP_CONVENTION_PAPER 1
 
 static const Parameter format_parameters[] = {

@@ -78,6 +78,7 @@ rm -rf "$top/build/results"
 
 # The server's user cannot read a checkout under /root: give it a copy.
 cp -r "$tree/test" "$tree/expected" "$tree/docs" "$tree/README.md" "$work/"
+mkdir "$work/sql" && cp "$tree/sql/functions.awk" "$work/sql/"
 pgxs_dir=$(dirname "$(dirname "$("$pg_config" --pgxs)")")
 all_of() { (cd "$work/test" && find "$1" -name "*.$2" -exec basename {} ".$2" \; 2>/dev/null | LC_ALL=C sort); }
 # Without the folder import/ also without the tests that say they need it.

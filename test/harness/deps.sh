@@ -56,7 +56,7 @@ missing_packages()
 	fi
 	has_server || echo "postgresql-${major:-all}"
 	has_header xxhash.h || echo libxxhash-dev
-	command -v "${CC:-cc}" >/dev/null || echo gcc
+	command -v ${CC:-cc} >/dev/null || echo gcc
 	case $want in
 		test|demo)
 			command -v psql >/dev/null || echo "postgresql-client-${major:-all}"

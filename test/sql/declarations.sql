@@ -114,63 +114,7 @@ ORDER BY i;
 SELECT dec_refuse('rollouts bytea, gamma float8 DEFAULT 1, to_go boolean DEFAULT true',
 				  'step_id bigint, rollout_id bigint, step_no integer, return float8, advantage float8', '''\x00''');
 
--- Declarations of before: a parameter or a result column that is marked as newer
--- (src/parameters.h, src/rows.h) may be lacking, as it is in what an update keeps
--- for the views of users, and all else is as it was.  Everything after the group
--- is left out once; what may not be lacking is refused.
-CREATE SCHEMA dec_less;
-CREATE FUNCTION dec_less(f regprocedure, without integer) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	p pg_proc;
-	parameters text;
-	columns text;
-	compared text;
-	differences bigint;
-BEGIN
-	SELECT * INTO p FROM pg_proc WHERE oid = f;
-	SELECT string_agg(format('%I %s%s', p.proargnames[i], format_type(p.proargtypes[i - 1], NULL),
-							 ' DEFAULT ' || pg_get_function_arg_default(f, i)), ', ' ORDER BY i)
-	INTO parameters FROM generate_series(1, p.pronargs) AS i WHERE i <> without;
-	SELECT string_agg(format('%I %s', p.proargnames[i], format_type(p.proallargtypes[i], NULL)), ', ' ORDER BY i),
-		   string_agg(format('a.%I', p.proargnames[i]), ', ' ORDER BY i)
-	INTO columns, compared FROM generate_series(1, cardinality(p.proallargtypes)) AS i WHERE p.proargmodes[i] = 't' AND i <> without;
-	EXECUTE format('CREATE OR REPLACE FUNCTION dec_less.f(%s) RETURNS %s LANGUAGE c IMMUTABLE %s %s AS %L, %L',
-				   parameters, coalesce('TABLE (' || columns || ')', format_type(p.prorettype, NULL)),
-				   CASE WHEN p.proisstrict THEN 'STRICT' END,
-				   CASE WHEN p.proretset THEN 'SUPPORT stepadv_internal.row_support' END, p.probin, p.prosrc);
-	EXECUTE format('WITH declared AS (SELECT %1$s FROM dec_group g, %3$s.%2$I(g.rollouts) AS a),
-						 less AS (SELECT %1$s FROM dec_group g, dec_less.f(g.rollouts) AS a)
-					SELECT (SELECT count(*) FROM (TABLE declared EXCEPT ALL TABLE less) d)
-						 + (SELECT count(*) FROM (TABLE less EXCEPT ALL TABLE declared) d)',
-				   coalesce(compared, 'a.*::text'), p.proname, p.pronamespace::regnamespace) INTO differences;
-	DROP FUNCTION dec_less.f;
-	RETURN CASE differences WHEN 0 THEN 'same' ELSE 'OTHER NUMBERS' END;
-EXCEPTION WHEN invalid_function_definition THEN
-	RETURN 'refused';
-END $$;
-
-CREATE TABLE dec_parts AS
-SELECT f.f, f.name, i::integer, p.proargnames[i] AS part, dec_less(f.f, i::integer) AS outcome
-FROM dec_functions f JOIN pg_proc p ON p.oid = f.f, generate_series(2, cardinality(p.proargnames)) AS i;
-SELECT count(*) > 200 AS there_are_many FROM dec_parts;
-\pset format unaligned
-SELECT name, string_agg(part, ', ' ORDER BY i) AS newer, outcome FROM dec_parts WHERE outcome <> 'refused' GROUP BY name, outcome ORDER BY name, outcome;
-\pset format aligned
-SET stepadv.enable_step_scan = off;
-SELECT name, part, dec_less(f, i) AS outcome FROM dec_parts WHERE outcome <> 'refused' AND dec_less(f, i) <> 'same' ORDER BY name, part;
-RESET stepadv.enable_step_scan;
-
--- What is newer is not another thing by its name: another type is refused, and a name that C does not know.
-DO $do$
-BEGIN
-	EXECUTE (SELECT string_agg(format('CREATE FUNCTION dec_less.rloo(rollouts stepadv.rollout_group, singleton text, %s) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, baseline float8, advantage float8) LANGUAGE c AS %L, %L', p.parameter, f.probin, 'stepadv_rloo'), '; ')
-		FROM pg_proc f, (VALUES ('gamma integer'), ('pools text')) p(parameter) WHERE f.oid = 'stepadv.steps'::regproc);
-END $do$;
-SELECT count(*) FROM dec_group g, dec_less.rloo(g.rollouts, 'zero', 1) a;
-SELECT count(*) FROM dec_group g, dec_less.rloo(g.rollouts, 'zero', 'step') a;
-
-DROP SCHEMA dec_turned, dec_less CASCADE;
+DROP SCHEMA dec_turned CASCADE;
 DROP FUNCTION dec_refuse, dec_outcome, dec_turn;
-DROP FUNCTION dec_less;
 DROP VIEW dec_functions;
-DROP TABLE dec_group, dec_parts;
+DROP TABLE dec_group;

@@ -65,13 +65,6 @@ SELECT d, approximate_kl(ARRAY[d - 1], ARRAY[-1.0], clamp_log_ratio => 20, clamp
 FROM (VALUES (-1000.0), (-40), (-20), (0), (40), (1000)) v(d);
 SELECT near(approximate_kl(ARRAY[1.0], ARRAY[-1.0], clamp_log_ratio => 20, clamp_estimate => 10), exp(2::float8) - 3) AS within,
 	approximate_kl('{-1}'::float8[], '{-1000}', clamp_log_ratio => 20, clamp_estimate => 10) AS no_overflow, approximate_kl('{-1}'::float8[], '{-3}', clamp_log_ratio => 0) AS nothing_left;
--- As 0.2.0 declared it
-DO $do$
-BEGIN
-	EXECUTE format('CREATE FUNCTION kl_of_before(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[], estimator text) RETURNS float8 LANGUAGE c AS %L, %L', probin, 'stepadv_approximate_kl')
-	FROM pg_proc WHERE oid = 'stepadv.steps'::regproc;
-END $do$;
-SELECT count(*), bool_and(kl_of_before(new, old, mask, estimator) = approximate_kl(new, old, mask, estimator)) AS same FROM action, (VALUES ('k1'), ('k2'), ('k3')) k(estimator);
 -- The smallest divergences are not lost
 SELECT round((approximate_kl(ARRAY[-1e-9], ARRAY[0.0]) * 1e18)::numeric, 5) AS small;
 

@@ -37,17 +37,6 @@ SELECT reward_xml_format(ARRAY['<tool> x </tool>'], spacing => 'always', convent
 	   round(reward_xml_tags(ARRAY['<tool>x</tool>', '<tool>'], convention => 'paper')::numeric, 4) AS mean;
 SELECT reward_xml_format('{}', convention => 'verl');
 SELECT reward_xml_tags('{}', convention => NULL) IS NULL AS null_is_null;
--- As 0.2.0 declared them
-DO $do$
-BEGIN
-	EXECUTE format('CREATE FUNCTION format_of_before(messages text[], fields text[], spacing text, weight float8) RETURNS float8 LANGUAGE c STRICT AS %L, %L', probin, 'stepadv_reward_xml_format')
-	FROM pg_proc WHERE oid = 'stepadv.steps'::regproc;
-	EXECUTE format('CREATE FUNCTION tags_of_before(messages text[], fields text[], weight float8) RETURNS float8 LANGUAGE c STRICT AS %L, %L', probin, 'stepadv_reward_xml_tags')
-	FROM pg_proc WHERE oid = 'stepadv.steps'::regproc;
-END $do$;
-SELECT format_of_before(m, f, 'lines', 1) = reward_xml_format(m, f, 'lines', 1) AS format, tags_of_before(m, f, 0.5) = reward_xml_tags(m, f, 0.5) AS tags
-FROM (VALUES (ARRAY['<reasoning>a</reasoning><tool>b</tool><tool>c'], '{reasoning,tool|answer}'::text[])) v(m, f);
-
 -- Tool calls: attempts are messages with a tool field that something followed
 SELECT what, reward_tool_execution(messages, replies)
 FROM (VALUES

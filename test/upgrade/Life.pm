@@ -10,7 +10,7 @@ use JSON::PP;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(psql_file live catalog differences numbers same_numbers frozen_versions own_extensions has_import);
+our @EXPORT = qw(psql_file live catalog differences numbers same_numbers frozen_versions own_extensions);
 
 my $here = dirname(__FILE__);
 
@@ -83,18 +83,11 @@ sub parts_that_differ
 	return "$path: found " . $json->encode($f) . "\n    wanted " . $json->encode($w);
 }
 
-# Of everything that ann has, or of what another database has, where it has less.
+# Of everything that ann has.
 sub numbers
 {
-	my ($node, $database, $of) = @_;
-	return psql_file($node, $database, 'numbers.sql', user => 'ann', set => { only => $of ? columns($node, $of) : '{}' });
-}
-
-sub columns
-{
 	my ($node, $database) = @_;
-	chomp(my $columns = psql_file($node, $database, 'columns.sql', user => 'ann'));
-	return $columns;
+	return psql_file($node, $database, 'numbers.sql', user => 'ann');
 }
 
 # The folder where the server of a node finds the control file, and the setting
@@ -156,12 +149,6 @@ sub frozen_versions
 	my @versions = map { m{/\Q$extension\E--([0-9.]+)\.sql$} ? $1 : () } glob("$folder/$extension--*.sql");
 	my $number = sub { join '', map { sprintf '%06d', $_ } split /\./, shift };
 	return ([ sort { $number->($a) cmp $number->($b) } grep { $_ ne $present } @versions ], $present);
-}
-
-sub has_import
-{
-	my ($folder) = @_;
-	return -e "$folder/stepadv_import.control";
 }
 
 1;

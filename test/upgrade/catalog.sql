@@ -60,12 +60,6 @@ BEGIN
 END
 $$;
 
--- What an update keeps for the views that call it: upgrade.pl looks at these by themselves.
-CREATE FUNCTION pg_temp.is_of_before(class oid, object oid) RETURNS boolean LANGUAGE sql AS $$
-	SELECT EXISTS (SELECT FROM pg_proc p WHERE class = 'pg_proc'::regclass AND p.oid = object
-		AND p.pronamespace::regnamespace::text = 'stepadv_internal' AND p.proname ~ '_before_[0-9_]+$')
-$$;
-
 CREATE FUNCTION pg_temp.of_object(class regclass, object oid) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	says jsonb;
@@ -98,14 +92,13 @@ SELECT o.type || ' ' || o.identity, pg_temp.of_object(d.classid, d.objid)
 		THEN jsonb_build_object('rows', pg_temp.rows_of(d.objid)) ELSE '{}' END
 FROM pg_extension e JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e',
 	LATERAL pg_identify_object(d.classid, d.objid, d.objsubid) o
-WHERE e.extname LIKE 'stepadv%' AND NOT pg_temp.is_of_before(d.classid, d.objid)
+WHERE e.extname LIKE 'stepadv%'
 	-- Later servers have the row types of tables among the members: the table says it all.
 	AND NOT EXISTS (SELECT FROM pg_type t JOIN pg_class c ON c.oid = t.typrelid WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND c.relkind <> 'c')
 UNION ALL
 SELECT 'extension ' || e.extname, jsonb_build_object('version', e.extversion, 'relocatable', e.extrelocatable, 'owner', e.extowner::regrole,
 	'schema', e.extnamespace::regnamespace, 'schema is', pg_temp.of_object('pg_namespace', e.extnamespace), 'comment', obj_description(e.oid, 'pg_extension'),
-	'members', (SELECT count(*) FROM pg_depend d WHERE d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
-		AND NOT pg_temp.is_of_before(d.classid, d.objid)),
+	'members', (SELECT count(*) FROM pg_depend d WHERE d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'),
 	'requires', (SELECT jsonb_agg(r.extname ORDER BY r.extname) FROM pg_depend d JOIN pg_extension r ON d.refclassid = 'pg_extension'::regclass AND r.oid = d.refobjid
 		WHERE d.classid = 'pg_extension'::regclass AND d.objid = e.oid),
 	'dumped', (SELECT jsonb_object_agg(u.relation::regclass, u.condition) FROM unnest(e.extconfig, e.extcondition) u(relation, condition)))

@@ -28,24 +28,16 @@ INSERT INTO own.calls SELECT i, i / 30, i / 5, i % 5, (ARRAY['bash', 'str_replac
 SELECT count(*) > 10 FROM stepadv.attach('own.calls', '{g}', 'r', 'n', reward => 'score', states => 'signature', tool => 'tool', args => 'args', ok => 'ok', prefix => 'a"b c');
 
 -- The canonical tables.
-SELECT to_regprocedure('stepadv.create_tables(text,text,integer,text)') IS NOT NULL AS makes_them \gset
-\if :makes_them
-SELECT count(*) > 10 FROM stepadv.create_tables('rl', reward => 'sum', partitions => 2);
-\else
-\ir tables_0_2_0.sql
-\endif
-INSERT INTO rl.rollouts (group_id, rollout_id, outcome, success, policy_version, started_at)
+SELECT count(*) > 10 FROM stepadv.create_tables('rl', group_by => '{task_id}', reward => 'sum', partitions => 2);
+INSERT INTO rl.rollouts (task_id, rollout_id, outcome, success, policy_version, started_at)
 SELECT 'g' || i / 4, 'r' || i, i % 3 / 2.0, i % 3 = 2, 'v' || i % 2, '2026-01-01'::timestamptz + i * interval '1 day' FROM generate_series(0, 15) i;
-INSERT INTO rl.steps (group_id, rollout_id, step_no, observation, tool, args, ok, state, action_hash, reward, value, turn_reward)
+INSERT INTO rl.steps (task_id, rollout_id, step_no, observation, tool, args, ok, state, action_hash, reward, value, turn_reward)
 SELECT 'g' || i / 4, 'r' || i, n, 'saw ' || n, 'bash', '{"command": "ls"}', true, (i + n) % 4, n % 2, n / 10.0, n / 5.0, i % 2 FROM generate_series(0, 15) i, generate_series(1, 4) n;
 
--- Kept groups, where this version keeps some.
-SELECT to_regproc('stepadv.maintain') IS NOT NULL AS maintains \gset
-\if :maintains
+-- Kept groups.
 SELECT stepadv.maintain('own.steps');
 SELECT stepadv.maintain('own.calls', how => 'refresh');
 SELECT stepadv.maintain('rl.rollout_rows');
-\endif
 
 -- Values in tables, a selection, a view and a function of her own over them.
 CREATE TABLE own.groups AS SELECT g, h, rollouts FROM own.steps_values;

@@ -1,8 +1,6 @@
 -- All rows of all views and tables of the caller, as one hash per relation; when
 -- a group was folded, or all were refreshed, is no number of its own, nor is whether a value forgives.
 -- <prefix>_kept_parts lists rollouts in any order; what is kept of it is in tables.
--- only: relations and their columns, of those alone, and not what an attachment says
--- of its views, which were fewer; {}: of all.
 \pset format unaligned
 \pset tuples_only on
 SET extra_float_digits = 1;
@@ -10,7 +8,7 @@ SELECT format('SELECT %L, count(*), md5(string_agg(v.row, E''\n'' ORDER BY v.row
 	'SELECT regexp_replace((to_jsonb(t) - ''refreshed_at'' - ''as_of'')::text, ''"version.": [12], |, ."forgiving.": true'', '''', ''g'') AS row FROM (SELECT %s FROM %s) t) v', c.oid::regclass, l.list, c.oid::regclass)
 FROM pg_class c CROSS JOIN LATERAL (
 	SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) AS list FROM pg_attribute a
-	WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND (:'only'::jsonb = '{}' OR :'only'::jsonb -> c.oid::regclass::text ? a.attname)) l
+	WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) l
 WHERE c.relowner = current_user::regrole AND c.relkind IN ('v', 'm', 'r', 'p') AND c.relname NOT LIKE '%\_kept\_parts'
-	AND NOT c.relispartition AND l.list IS NOT NULL AND (:'only'::jsonb = '{}' OR c.reloftype <> 'stepadv.attachment'::regtype)
+	AND NOT c.relispartition AND l.list IS NOT NULL
 ORDER BY c.oid::regclass::text COLLATE "C" \gexec
