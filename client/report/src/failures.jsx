@@ -1,0 +1,60 @@
+// Why failed rollouts fail, and where two versions part.
+import { brief, count, percent, plural } from "./words.js";
+
+export function Failures({ index }) {
+  const versions = index.versions.map((v) => v.name);
+  return (
+    <>
+      <h1>Why failed rollouts fail</h1>
+      {index.failures.length === 0 && <p>No rollout failed, or none is judged.</p>}
+      {index.failures.map((cluster) => (
+        <section class="cluster">
+          <h2>{cluster.title}</h2>
+          <p>
+            {plural(cluster.rollouts, "failed rollout")}
+            {versions.length > 1 && `: ${versions.map((v) => `${v} ${count(cluster.versions[v])}`).join(", ")}`}.{" "}
+            {cluster.words.length > 0 && `Telling words: ${cluster.words.join(", ")}.`}
+          </p>
+          <ul>
+            {cluster.examples.map((e) => (
+              <li>
+                {e.page ? <a href={`#group/${e.group}?rollout=${e.rollout}&step=${e.step}`}>{e.name}</a> : e.name}: {brief(e.text, 140)}
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+      {index.differences.length > 0 && (
+        <section>
+          <h2>States that two versions leave differently</h2>
+          <table>
+            <thead>
+              <tr>
+                <th>seen</th>
+                <th>version</th>
+                <th>mostly does</th>
+                <th class="n">visits</th>
+                <th class="n">solved</th>
+              </tr>
+            </thead>
+            <tbody>
+              {index.differences.flatMap((d) =>
+                d.versions.map((v, i) => (
+                  <tr>
+                    {i === 0 && <td rowspan={d.versions.length} title={d.observed}>{brief(d.observed, 90)}</td>}
+                    <td>{v.name}</td>
+                    <td title={v.action}>
+                      {brief(v.action, 70)} <small>{percent(v.share)}</small>
+                    </td>
+                    <td class="n">{v.visits}</td>
+                    <td class="n">{percent(v.solved)}</td>
+                  </tr>
+                )),
+              )}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,61 @@
+// What the terms mean: one list, shown on a page of its own and where a term stands.
+
+export const terms = {
+  group: "All rollouts that are compared with each other: tries at one task, by one policy version, in one run.",
+  rollout: "One try at a task: a list of steps.",
+  step: "One action of a rollout, with the state that it was taken in.",
+  state: "What the rollout was in when it acted. Two steps with the same state can be compared.",
+  judged: "A rollout is judged if it has a reward or a success. Others take no part in any statistic.",
+  informative: "A group is informative if its judged rollouts did not all come out the same.",
+  "shared state": "A state that steps of at least two rollouts of the group are in.",
+  advantage: "How much better than usual a step was, by a method. Above 0: better; below 0: worse.",
+  q: "The mean return of the rollouts that took this action in this state.",
+  v: "The mean return of all visits to this state, drawn to the success rate while they are few.",
+  took: "How many of the visits to the state took this action.",
+  confidence: "How sure the sign of the advantage is, from .5 (a guess) to 1.",
+  return: "The sum of the rewards of a rollout.",
+  "decision point": "A state where actions lead to different returns.",
+  "cut off": "The rollout ended before it was done, for example at a limit of turns.",
+  flaky: "A task that is solved in some tries and failed in others.",
+  reinforce: "REINFORCE: every step of a rollout gets the rollout's return.",
+  rloo: "RLOO: every step gets the rollout's return less the mean of the other rollouts.",
+  grpo: "GRPO: every step gets the rollout's return, normalised over the group.",
+  mt_grpo: "MT-GRPO: rewards of turns, normalised at each turn, and the outcome.",
+  gae: "Generalised advantage estimation, from stored values of states.",
+  gigpo: "GiGPO: the rollout's return in the group and the step's return among steps in the same state.",
+  graphgpo: "GraphGPO: the distance to the goal in the graph of the group's states.",
+  rtmc: "RTMC: Monte Carlo means over the tree of states and actions that rollouts share.",
+  batch_td: "Batch TD: values of states from all observed transitions. Misleads where states hide something.",
+  history_td: "Batch TD on the state and what was done before, backed by the state alone.",
+  hgpo: "HGPO: GiGPO at several lengths of history.",
+  g2po: "G2PO: values of states by discounted outcomes, compared among steps of one state.",
+  tempo: "TEMPO: values of prefixes that rollouts share.",
+};
+
+export function Term({ name, children }) {
+  const key = String(name).toLowerCase();
+  const text = terms[key];
+  const shown = children ?? name;
+  if (!text) return <>{shown}</>;
+  return (
+    <dfn class="term" tabindex="0" data-tip={text} aria-label={`${name}: ${text}`}>
+      {shown}
+    </dfn>
+  );
+}
+
+export function Glossary() {
+  return (
+    <section>
+      <h1>Glossary</h1>
+      <dl class="glossary">
+        {Object.entries(terms).map(([name, text]) => (
+          <>
+            <dt id={`term-${name}`}>{name}</dt>
+            <dd>{text}</dd>
+          </>
+        ))}
+      </dl>
+    </section>
+  );
+}

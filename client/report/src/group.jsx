@@ -1,0 +1,209 @@
+// The page of a group: its rollouts side by side, a step in full, the tree and the graph.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { align } from "./align.js";
+import { load } from "./data.js";
+import { Term } from "./glossary.jsx";
+import { StateGraph } from "./graph.jsx";
+import { Step } from "./step.jsx";
+import { RolloutTree } from "./tree.jsx";
+import { brief, number, outcome, short_names, signed } from "./words.js";
+
+// The colour of an advantage: from red over the page's own to green.
+export function colour(advantage, scale) {
+  if (advantage == null || !scale) return "transparent";
+  const share = Math.min(1, Math.abs(advantage) / scale) ** 0.7;
+  return `color-mix(in oklab, var(${advantage > 0 ? "--good" : "--bad"}) ${Math.round(75 * share)}%, transparent)`;
+}
+
+export function Group({ index, argument, query }) {
+  const [group, set_group] = useState(undefined);
+  useEffect(() => void load(`group-${argument[0]}`).then(set_group), [argument[0]]);
+  if (group === undefined) return <p>Loading …</p>;
+  if (group === null)
+    return <p>This report has no page of this group. Give more groups by stepadv report --groups.</p>;
+  return <Loaded index={index} group={group} query={query} />;
+}
+
+function Loaded({ index, group, query }) {
+  const [method, set_method] = useState(group.first);
+  const [lit, light] = useState(null);
+  const [open, set_open] = useState(() => chosen(group, query));
+  const [view, set_view] = useState("side by side");
+  const by_rollout = useMemo(() => group.rollouts.map((_, r) => group.steps.filter((s) => s.r === r)), [group]);
+  const scale = useMemo(
+    () => Math.max(1e-9, ...group.steps.map((s) => Math.abs(s.adv[method] ?? 0))),
+    [group, method],
+  );
+  useKeys(by_rollout, open, set_open);
+  const common = { group, by_rollout, method, scale, lit, light, open, set_open };
+  return (
+    <>
+      <h1>{group.name}</h1>
+      <p>{group.sentence}</p>
+      {group.decisions.length > 0 ? (
+        <ul>
+          {group.decisions.map((d) => (
+            <li>
+              <a href="#" onClick={(e) => (e.preventDefault(), set_open(group.steps[d.step]))}>
+                {brief(d.observed, 60) || "A state"}
+              </a>
+              : {brief(d.best, 60)} comes to {number(d.best_q)} ({d.best_visits}×), {brief(d.worst, 60)} to {number(d.worst_q)} (
+              {d.worst_visits}×).
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <p class="quiet">No state of this group shows by enough visits that one action is better than another.</p>
+      )}
+      <p class="controls">
+        <label>
+          colours by{" "}
+          <select id="method" value={method} onChange={(e) => set_method(Number(e.target.value))}>
+            {group.methods.map((name, i) => (
+              <option value={i}>{name}</option>
+            ))}
+          </select>{" "}
+          <Term name={group.methods[method]}>what is it?</Term>
+        </label>
+        <span role="tablist">
+          {["side by side", "methods", "tree", "graph"].map((name) => (
+            <button role="tab" aria-selected={view === name} class={view === name ? "on" : ""} onClick={() => set_view(name)}>
+              {name}
+            </button>
+          ))}
+        </span>
+      </p>
+      <div class="with-step">
+        <div>
+          {view === "side by side" && <SideBySide {...common} />}
+          {view === "methods" && <Strips {...common} />}
+          {view === "tree" && <RolloutTree {...common} />}
+          {view === "graph" && <StateGraph {...common} />}
+        </div>
+        {open && <Step {...common} step={open} close={() => set_open(null)} />}
+      </div>
+    </>
+  );
+}
+
+function chosen(group, query) {
+  if (query.step === undefined) return null;
+  const r = Number(query.rollout ?? 0);
+  return group.steps.find((s) => s.r === r && s.n === Number(query.step)) ?? null;
+}
+
+// j and k go along a rollout, [ and ] to the same place of the next one.
+function useKeys(by_rollout, open, set_open) {
+  useEffect(() => {
+    const pressed = (event) => {
+      if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || event.ctrlKey || event.metaKey) return;
+      if (event.key === "Escape") return set_open(null);
+      const along = { j: 1, k: -1 }[event.key];
+      const across = { "]": 1, "[": -1 }[event.key];
+      if (!along && !across) return;
+      if (!open) return set_open(by_rollout.find((steps) => steps.length)?.[0] ?? null);
+      const r = open.r + (across ?? 0);
+      const steps = by_rollout[r];
+      if (!steps?.length) return;
+      const at = by_rollout[open.r].indexOf(open) + (along ?? 0);
+      const next = steps[Math.max(0, Math.min(steps.length - 1, at))];
+      set_open(next);
+      document.getElementById(`s${next.r}-${next.n}`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, [by_rollout, open]);
+}
+
+function RolloutHead({ rollout, name, light, r }) {
+  return (
+    <span class={`rollout-name ${outcome(rollout.success, rollout.truncated).replace(" ", "-")}`} title={rollout.id}
+      onMouseEnter={() => light(r)} onMouseLeave={() => light(null)}>
+      <b>{name}</b> <small>{outcome(rollout.success, rollout.truncated)}, {number(rollout.return)}</small>
+    </span>
+  );
+}
+
+const columns_at_once = 24;
+
+function SideBySide({ group, by_rollout, method, scale, lit, light, open, set_open }) {
+  const names = short_names(group.rollouts.map((r) => r.name));
+  const [from, set_from] = useState(0);
+  const part = by_rollout.slice(from, from + columns_at_once);
+  const rows = useMemo(() => align(part), [by_rollout, from]);
+  useEffect(() => {
+    if (open && (open.r < from || open.r >= from + columns_at_once)) set_from(open.r - (open.r % columns_at_once));
+  }, [open]);
+  return (
+    <>
+      {by_rollout.length > columns_at_once && (
+        <p class="controls">
+          <button disabled={from === 0} onClick={() => set_from(from - columns_at_once)}>before</button>
+          rollouts {from + 1} to {Math.min(by_rollout.length, from + columns_at_once)} of {by_rollout.length}
+          <button disabled={from + columns_at_once >= by_rollout.length} onClick={() => set_from(from + columns_at_once)}>
+            after
+          </button>
+        </p>
+      )}
+      <div class="side-by-side" role="grid" style={{ "--columns": part.length }} tabindex="0" aria-label="Rollouts side by side">
+        <div class="row head" role="row">
+          {part.map((_, i) => (
+            <div role="columnheader">
+              <RolloutHead rollout={group.rollouts[from + i]} name={names[from + i]} light={light} r={from + i} />
+            </div>
+          ))}
+        </div>
+        {rows.map((cells) => (
+          <div class="row" role="row">
+            {part.map((_, i) => {
+              const step = cells[i];
+              if (!step) return <div role="gridcell" class="none" />;
+              return (
+                <button role="gridcell" id={`s${step.r}-${step.n}`} title={brief(step.d ?? step.o, 200)}
+                  class={`cell${step === open ? " open" : ""}${open && step.s != null && step.s === open.s ? " same" : ""}${lit === step.r ? " lit" : ""}`}
+                  style={{ background: colour(step.adv[method], scale) }} onClick={() => set_open(step)}>
+                  <small>{step.n}</small> {brief(step.d ?? step.o, 42) || "(nothing)"}
+                  <small class="n">{signed(step.adv[method])}</small>
+                </button>
+              );
+            })}
+          </div>
+        ))}
+      </div>
+    </>
+  );
+}
+
+// A strip per rollout: a line per method, a mark per step.
+function Strips({ group, by_rollout, light, open, set_open }) {
+  const names = short_names(group.rollouts.map((r) => r.name));
+  const scales = group.methods.map((_, m) => Math.max(1e-9, ...group.steps.map((s) => Math.abs(s.adv[m] ?? 0))));
+  const longest = Math.max(1, ...by_rollout.map((steps) => steps.length));
+  const wide = Math.max(6, Math.min(18, 900 / longest));
+  return (
+    <div class="strips">
+      <p class="key">
+        From the top: {group.methods.map((m, i) => [i > 0 && ", ", <Term name={m} />])}
+      </p>
+      {by_rollout.map((steps, r) => (
+        <div class="strip">
+          <RolloutHead rollout={group.rollouts[r]} name={names[r]} light={light} r={r} />
+          <div class="scroll">
+            <svg width={steps.length * wide} height={group.methods.length * 10} role="img"
+              aria-label={`Advantages of rollout ${names[r]} by ${group.methods.length} methods`}>
+              {steps.map((step, i) => (
+                <g onClick={() => set_open(step)} class={step === open ? "open" : ""}>
+                  <rect class="place" x={i * wide} width={wide} height={group.methods.length * 10} />
+                  {group.methods.map((_, m) => (
+                    <rect x={i * wide + 0.5} y={m * 10 + 0.5} width={wide - 1} height={9}
+                      style={{ fill: colour(step.adv[m], scales[m]) }} />
+                  ))}
+                </g>
+              ))}
+            </svg>
+          </div>
+        </div>
+      ))}
+    </div>
+  );
+}

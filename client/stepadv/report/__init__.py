@@ -1,0 +1,1 @@
+"""stepadv report: what each step was worth, as pages that need no server and no network."""

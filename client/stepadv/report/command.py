@@ -1,0 +1,131 @@
+"""stepadv report: reads the views of an attachment and writes the pages."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import sys
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from stepadv.report import read, summary
+from stepadv.report.failures import Differences, Failures
+from stepadv.report.pages import Pages
+from stepadv.report.search_index import SearchIndex
+from stepadv.report.source import ReportError, Source, find
+
+MOST_DECISIONS = 12
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="PATH",
+                        help="a folder, or a file that ends in .html for all in one file")
+    parser.add_argument("--schema", help="schema of the views (default: your only attachment)")
+    parser.add_argument("--prefix", help="prefix of the views, such as steps")
+    parser.add_argument("--groups", type=int, default=50, metavar="N", help="write pages for N groups (default 50)")
+    parser.add_argument("--steps", type=int, default=200_000, metavar="N",
+                        help="read the texts of at most N steps, for search, tools and failures (default 200000)")
+    for name, what in (("observation", "what a step saw"), ("action", "what it did"), ("result", "what came of it")):
+        parser.add_argument(f"--{name}", metavar="COLUMN", help=f"column with {what}")
+
+
+class Report:
+    """A report in the making."""
+
+    def __init__(self, source: Source, pages: Pages, n_pages: int, most_steps: int) -> None:
+        """Nothing is read yet."""
+        self.source, self.pages = source, pages
+        self.groups = read.groups(source)
+        for group in self.groups[:n_pages]:
+            group.page = True
+        judged = [g for g in self.groups if g.judged]
+        read.keep_methods_with_values(source, judged[:3])
+        self.first = source.methods.index(source.told) if source.told else 0
+        self.most_steps = most_steps
+        self.tools, self.failures, self.differences = summary.Tools(), Failures(), Differences()
+        self.search = SearchIndex(source.methods, self.first, pages.write)
+        self.advantages: list[list[float | None]] = [[] for _ in source.methods]
+        self.decisions: list[dict[str, Any]] = []
+        self.n_read = 0
+
+    def read(self) -> None:
+        """Groups with a page, and others as long as there is room for their steps."""
+        left = self.most_steps
+        for group in self.groups:
+            left -= group.numbers.get("n_steps") or 0
+            if group.page or left >= 0:
+                self._read_group(group)
+
+    def _read_group(self, group: read.Group) -> None:
+        steps = read.steps(self.source, group)
+        self.n_read += 1
+        group.words = next((s["o"] for s in steps if s["o"]), None)
+        group.words = group.words and group.words[:200]
+        group.largest = max((abs(s["adv"][self.first]) for s in steps if s["adv"] and s["adv"][self.first] is not None), default=None)
+        for column, values in zip(self.advantages, zip(*(s["adv"] for s in steps), strict=True), strict=False):
+            column.extend(values)
+        self.tools.add(steps)
+        self.failures.add(group, steps)
+        self.differences.add(group, steps)
+        self.search.add(group, steps)
+        decisions = read.decisions(self.source, group, steps) if group.page else []
+        for d in decisions[:2]:
+            self.decisions.append(d | {"group": group.place, "name": group.name, "page": group.page, "step": d["step_no"]})
+        if group.page:
+            self._write_group(group, steps, decisions)
+
+    def _write_group(self, group: read.Group, steps: list[dict[str, Any]], decisions: list[dict[str, Any]]) -> None:
+        shown = [{k: v for k, v in s.items() if k not in ("id", "state") and v is not None} | {"s": s["s"], "a": s["a"]} for s in steps]
+        shared = group.numbers.get("shared_step_share")
+        solved = f"{group.successes} of {group.judged} judged tries solved it" if group.judged else "no try is judged"
+        sentence = f"{len(group.rollouts)} tries, {solved}; {len(steps)} steps"
+        if shared is not None:
+            sentence += f", {round(100 * shared)} % of them in states that another try shares"
+        self.pages.write(f"group-{group.place}", {
+            "id": group.place, "name": group.name, "sentence": sentence + ".", "methods": self.source.methods,
+            "first": self.first, "told": self.source.told, "steps": shown, "decisions": decisions[:6],
+            "rollouts": [{"id": r.name, "name": r.name, "success": r.success, "truncated": r.truncated, "return": r.total}
+                         for r in group.rollouts]})
+
+    def finish(self, version: str) -> Path:
+        """The index, and the page around it all."""
+        self.search.finish()
+        problems, tools = read.problems(self.source), self.tools.rows()
+        said = summary.headline(self.groups, problems, tools)
+        if self.n_read < len(self.groups):
+            said.append(f"Texts of {self.n_read:,} groups were read; --steps reads more.")
+        self.decisions.sort(key=lambda d: -(d["gap"] or 0) / (d["gap_error"] or 1))
+        self.pages.write("index", {
+            "title": self.source.title, "version": version, "made": datetime.date.today().isoformat(),
+            "headline": said, "told": self.source.told, "versions": summary.versions(self.groups), "lengths": summary.lengths(self.groups),
+            "tools": tools, "problems": problems, "decisions": self.decisions[:MOST_DECISIONS],
+            "advantages": [summary.histogram(m, v) for m, v in zip(self.source.methods, self.advantages, strict=True)],
+            "failures": self.failures.rows(), "differences": self.differences.rows(),
+            "groups": [{
+                "id": g.place, "place": g.place, "name": g.name, "words": g.words, "rollouts": len(g.rollouts), "judged": g.judged,
+                "successes": g.successes, "steps": g.numbers.get("n_steps"), "shared": read.finite(g.numbers.get("shared_step_share")),
+                "largest": g.largest, "page": g.page} for g in self.groups]})
+        return self.pages.finish(self.source.title)
+
+
+def run(connection: psycopg.Connection[Any], options: argparse.Namespace) -> int:
+    """Writes the report; 0, or 1 with a message."""
+    try:
+        pages = Pages(options.out)
+        # One snapshot: all numbers of a report are of one moment.
+        with connection.transaction():
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            source = find(connection, options.schema, options.prefix, observation=options.observation,
+                          action=options.action, result=options.result)
+            report = Report(source, pages, options.groups, options.steps)
+            report.read()
+            (version,) = connection.execute("SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'stepadv'").fetchone() or ("",)
+            path = report.finish(version)
+    except (ReportError, FileNotFoundError) as error:
+        print(f"stepadv report: {error}", file=sys.stderr)
+        return 1
+    print(path)
+    return 0

@@ -1,0 +1,161 @@
+"""Why failed rollouts fail: clusters by how they end, and states that two versions leave differently."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from typing import Any
+
+from stepadv.report.read import Group
+
+MOST_CLUSTERS = 12
+MOST_DIFFERENCES = 15
+LAST_STEPS = 3
+OF_A_STATE = "Last shared state: "
+WORD = re.compile(r"[^\W\d_]\w{2,}")
+
+
+def _one_line(text: str | None, length: int = 90) -> str:
+    line = " ".join((text or "").split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\d+", "#", text)
+
+
+def _last_call(steps: list[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """The last tool that a rollout called, or else what it did last."""
+    for step in reversed(steps):
+        if step["t"]:
+            return f"Last call: {step['t']}", step
+    last = steps[-1]
+    return f"Last did: {_without_numbers(_one_line(last['d'], 60)) or '(nothing)'}", last
+
+
+def _ending(steps: list[dict[str, Any]], truncated: bool, shared: Counter[int]) -> tuple[str, dict[str, Any]]:
+    """How a failed rollout ended: a title for its cluster, and the step that shows it."""
+    last = steps[-1]
+    for step in reversed(steps[-LAST_STEPS:]):
+        if step["e"] is False:
+            text = _one_line(step["x"] or step["d"])
+            return f"Ends after an error: {_without_numbers(_one_line(text, 60))}", step
+    if truncated:
+        return "Cut off before it was done", last
+    for step in reversed(steps):
+        if step["s"] is not None and shared[step["s"]] > 1 and step["o"]:
+            return f"{OF_A_STATE}{_without_numbers(_one_line(step['o'], 60))}", step
+    return _last_call(steps)
+
+
+class Failures:
+    """Failed rollouts, as groups are read one after the other."""
+
+    def __init__(self) -> None:
+        """Without any rollout."""
+        self._rollouts: list[tuple[str, str, set[str], dict[str, Any]]] = []
+        self._clusters: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._words: dict[str, Counter[str]] = defaultdict(Counter)
+        self._all: Counter[str] = Counter()
+
+    def add(self, group: Group, steps: list[dict[str, Any]]) -> None:
+        """The failed rollouts of a group."""
+        by_rollout: dict[int, list[dict[str, Any]]] = defaultdict(list)
+        visitors: dict[int, set[int]] = defaultdict(set)
+        for step in steps:
+            by_rollout[step["r"]].append(step)
+            if step["s"] is not None:
+                visitors[step["s"]].add(step["r"])
+        shared = Counter({state: len(who) for state, who in visitors.items()})
+        for r, rollout in enumerate(group.rollouts):
+            if rollout.success is not False or r not in by_rollout:
+                continue
+            title, step = _ending(by_rollout[r], rollout.truncated, shared)
+            words = {w.lower() for s in by_rollout[r][-LAST_STEPS:] for part in (s["o"], s["d"], s["x"])
+                     for w in WORD.findall((part or "")[:2000])}
+            other, _ = _last_call(by_rollout[r])
+            self._rollouts.append((title, other, words, {
+                "task": group.task, "group": group.place, "page": group.page, "rollout": r, "step": step["n"], "version": rollout.version or "(no name)",
+                "name": f"{group.name}, {rollout.name}", "text": _one_line(step["x"] or step["d"], 200)}))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Clusters, the largest first; those of one rollout together."""
+        self._gather()
+        large = {t: c for t, c in self._clusters.items() if len(c) > 1}
+        rest = [e for t, c in self._clusters.items() if t not in large for e in c]
+        ordered = sorted(large.items(), key=lambda item: (-len(item[1]), item[0]))
+        rest += [e for _, c in ordered[MOST_CLUSTERS:] for e in c]
+        found = [self._row(title, cluster, self._telling(title)) for title, cluster in ordered[:MOST_CLUSTERS]]
+        return found + ([self._row("Each in its own way", rest, [])] if rest else [])
+
+    def _gather(self) -> None:
+        """A state that one task alone has is no class of failures: its rollouts go by their last call."""
+        tasks: dict[str, set[str]] = defaultdict(set)
+        for title, _, _, example in self._rollouts:
+            tasks[title].add(example["task"])
+        for title, other, words, example in self._rollouts:
+            name = other if title.startswith(OF_A_STATE) and len(tasks[title]) < 2 else title
+            self._clusters[name].append(example)
+            self._words[name].update(words)
+            self._all.update(words)
+
+    def _telling(self, title: str) -> list[str]:
+        """Words that these rollouts end with and others do not."""
+        n, total = len(self._clusters[title]), sum(map(len, self._clusters.values()))
+        if n == total:
+            return []
+
+        def lift(word: str) -> float:
+            inside, outside = self._words[title][word], self._all[word] - self._words[title][word]
+            return inside / n - outside / (total - n)
+
+        telling = [w for w in self._words[title] if lift(w) > 0.3]
+        return sorted(telling, key=lambda w: (-lift(w), w))[:8]
+
+    @staticmethod
+    def _row(title: str, cluster: list[dict[str, Any]], words: list[str]) -> dict[str, Any]:
+        return {"title": title, "words": words, "rollouts": len(cluster),
+                "versions": Counter(e["version"] for e in cluster),
+                "examples": sorted(cluster, key=lambda e: (not e["page"], e["group"], e["rollout"]))[:4]}
+
+
+class Differences:
+    """What versions of a policy do in the same state of the same task."""
+
+    def __init__(self) -> None:
+        """Without any step."""
+        self._seen: dict[tuple[str, int], dict[str, list[tuple[str, bool | None]]]] = defaultdict(lambda: defaultdict(list))
+        self._text: dict[tuple[str, int], str] = {}
+
+    def add(self, group: Group, steps: list[dict[str, Any]]) -> None:
+        """The steps of a group."""
+        for step in steps:
+            rollout = group.rollouts[step["r"]]
+            if step["state"] is not None and rollout.version:
+                key = (group.task, step["state"])
+                self._seen[key][rollout.version].append((_one_line(step["d"], 200), rollout.success))
+                self._text.setdefault(key, _one_line(step["o"], 300))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """States with the largest difference of what two versions do, at least 3 visits of each."""
+        found = []
+        for key, by_version in self._seen.items():
+            often = {v: visits for v, visits in by_version.items() if len(visits) >= 3}
+            if len(often) < 2:
+                continue
+            shares = {v: Counter(a for a, _ in visits) for v, visits in often.items()}
+            one, other = sorted(often)[-2:]
+            actions = shares[one].keys() | shares[other].keys()
+            apart = 0.5 * sum(abs(shares[one][a] / len(often[one]) - shares[other][a] / len(often[other])) for a in actions)
+            if apart >= 0.5:
+                least = min(len(often[one]), len(often[other]))
+                found.append((apart * least**0.5, key, [self._version(v, often[v], shares[v]) for v in (one, other)]))
+        found.sort(key=lambda item: (-item[0], item[1]))
+        return [{"observed": self._text[key], "versions": versions} for _, key, versions in found[:MOST_DIFFERENCES]]
+
+    @staticmethod
+    def _version(name: str, visits: list[tuple[str, bool | None]], shares: Counter[str]) -> dict[str, Any]:
+        action, n = min(shares.items(), key=lambda item: (-item[1], item[0]))
+        judged = [success for _, success in visits if success is not None]
+        return {"name": name, "action": action, "share": n / len(visits), "visits": len(visits),
+                "solved": sum(judged) / len(judged) if judged else None}

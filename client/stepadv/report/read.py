@@ -1,0 +1,250 @@
+"""What a report shows, read from the views: groups and rollouts of all, steps of one group at a time."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from psycopg import sql
+
+from stepadv.report.source import Source
+
+LONGEST_TEXT = 20_000
+TASK_NAMES = ("task_id", "task", "instance_id", "prompt_uid")
+# What is called a decision needs so many visits, and a difference of so many errors: a confidence of .8.
+LEAST_VISITS = 5
+ERRORS = 0.8416
+VERSION_NAMES = ("policy_version", "version", "model")
+
+
+@dataclass
+class Rollout:
+    """A row of <prefix>_rollouts."""
+
+    name: str
+    steps: int
+    total: float | None
+    success: bool | None
+    truncated: bool
+    version: str
+
+
+@dataclass
+class Group:
+    """A row of <prefix>_groups, its rollouts and its place in the report."""
+
+    key: tuple[Any, ...]
+    name: str
+    task: str
+    version: str
+    numbers: dict[str, Any]
+    place: int = 0
+    rollouts: list[Rollout] = field(default_factory=list)
+    words: str | None = None
+    largest: float | None = None
+    page: bool = False
+
+    @property
+    def judged(self) -> int:
+        """Rollouts with an outcome."""
+        return sum(r.success is not None for r in self.rollouts)
+
+    @property
+    def successes(self) -> int:
+        """Rollouts that reached the goal."""
+        return sum(r.success is True for r in self.rollouts)
+
+
+def finite(x: Any) -> float | None:
+    """A number, or None: JSON has no other."""
+    return float(x) if x is not None and math.isfinite(x) else None
+
+
+def as_text(value: Any) -> str | None:
+    """A column of any type as people read it."""
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + f"\n… {len(text) - LONGEST_TEXT} characters more"
+
+
+def _rows(source: Source, suffix: str, columns: list[str]) -> list[dict[str, Any]]:
+    query = sql.SQL("SELECT {} FROM {} x").format(
+        sql.SQL(", ").join(sql.Identifier("x", name) for name in columns), source.view(suffix))
+    cursor = source.connection.execute(query)
+    return [dict(zip(columns, row, strict=True)) for row in cursor]
+
+
+def _named(columns: list[str], names: tuple[str, ...]) -> str | None:
+    return next((name for name in names if name in columns), None)
+
+
+def groups(source: Source) -> list[Group]:
+    """All groups, those first from which most is to be learned."""
+    columns = source.columns("groups")
+    wanted = [n for n in ("n_rollouts", "n_judged", "n_steps", "success_rate", "n_shared_states", "shared_step_share",
+                          "sd_return") if n in columns]
+    task, version = _named(source.key, TASK_NAMES), _named(source.key, VERSION_NAMES)
+    found = []
+    for row in _rows(source, "groups", source.key + wanted):
+        key = tuple(row[name] for name in source.key)
+        name = " / ".join(str(part) for part in key if part not in (None, "")) or "(no name)"
+        of_task = str(row[task]) if task else name
+        found.append(Group(key, name, of_task, str(row[version] or "") if version else "", row))
+    _read_rollouts(source, found)
+
+    def worth(group: Group) -> tuple[float, ...]:
+        rate = group.successes / group.judged if group.judged else 0.0
+        shared = group.numbers.get("n_shared_states") or 0
+        return (-rate * (1 - rate) * (1 + shared), -(finite(group.numbers.get("sd_return")) or 0.0),
+                -group.judged, -(group.numbers.get("n_steps") or 0))
+
+    found.sort(key=lambda group: (*worth(group), group.name))
+    for place, group in enumerate(found):
+        group.place = place
+    return found
+
+
+def _read_rollouts(source: Source, found: list[Group]) -> None:
+    columns = source.columns("rollouts")
+    version = _named(list(columns), VERSION_NAMES)
+    wanted = ["rollout_id", "n_steps", "return", "success", "judged"]
+    if columns.get("truncated") == "boolean":
+        wanted.append("truncated")
+    if version and version not in source.key:
+        wanted.append(version)
+    by_key = {group.key: group for group in found}
+    for row in _rows(source, "rollouts", source.key + wanted):
+        group = by_key.get(tuple(row[name] for name in source.key))
+        if group is None:
+            continue
+        success = row["success"] if row["judged"] else None
+        of_version = group.version or (str(row.get(version) or "") if version else "")
+        group.rollouts.append(Rollout(str(row["rollout_id"]), row["n_steps"] or 0, finite(row["return"]), success,
+                                      bool(row.get("truncated")), of_version))
+    for group in found:
+        group.rollouts.sort(key=lambda r: (r.success is not True, -(r.total or 0.0), len(r.name), r.name))
+
+
+def problems(source: Source) -> list[dict[str, Any]]:
+    """What is wrong with the rows, by kind; what has no effect on any number is left out."""
+    columns = source.columns("problems")
+    if not columns:
+        return []
+    query = sql.SQL(
+        "SELECT x.problem, x.effect, count(DISTINCT ({})) , sum(x.n_rows)::bigint FROM {} x"
+        " WHERE x.effect NOT LIKE 'nothing%%' GROUP BY 1, 2 ORDER BY 4 DESC, 1"
+    ).format(source.key_list("x"), source.view("problems"))
+    return [dict(zip(("problem", "effect", "groups", "rows"), row, strict=True)) for row in source.connection.execute(query, ())]
+
+
+def _call(row: dict[str, Any], source: Source) -> str | None:
+    """What a step did: its text, or its tool call."""
+    tool = row.get("tool")
+    text = as_text(row.get(source.action)) if source.action else None
+    if tool is None or tool == "":
+        return text
+    args = row.get("args")
+    if isinstance(args, dict):
+        words = ", ".join(f"{k}: {v if isinstance(v, str) else json.dumps(v, ensure_ascii=False)}" for k, v in args.items())
+    else:
+        words = as_text(args) or ""
+    call = as_text(f"{tool}({words})")
+    return call if not text or text == call or text.startswith("{") else f"{text}\n{call}"
+
+
+def _step_query(source: Source, key: tuple[Any, ...]) -> tuple[sql.Composable, list[Any], list[str]]:
+    extra = [n for n in dict.fromkeys(filter(None, (
+        source.observation, source.action, source.result, source.tool,
+        *(n for n in ("args", "ok", "reward") if n in source.types))))]
+    where, values = source.key_filter("x", key)
+    of_group, _ = source.key_filter("v", key)
+    query = sql.SQL(
+        "SELECT x.rollout_id, x.step_no, s.step_id, s.state, s.action, {}"
+        " FROM {} x LEFT JOIN (SELECT t.* FROM {} v, stepadv.steps(v.rollouts) t WHERE {}) s"
+        " ON s.rollout_id = {} AND s.step_no = x.step_no WHERE {} AND x.step_no IS NOT NULL ORDER BY x.step_no"
+    ).format(
+        sql.SQL(", ").join(sql.Identifier("x", name) for name in source.methods + extra),
+        source.view("compare"), source.view("values"), of_group, source.identity("x", "rollout_id"), where)
+    return query, values + values, extra
+
+
+def steps(source: Source, group: Group) -> list[dict[str, Any]]:
+    """The steps of a group as the viewer takes them, by rollout and step, with the ids of the value."""
+    place = {rollout.name: i for i, rollout in enumerate(group.rollouts)}
+    query, values, extra = _step_query(source, group.key)
+    told = _told(source, group) if source.told else {}
+    numbers: dict[int, int] = {}
+    found = []
+    for rollout_id, step_no, step_id, state, action, *rest in source.connection.execute(query, values):
+        r = place.get(str(rollout_id))
+        if r is None:
+            continue
+        row = dict(zip(extra, rest[len(source.methods):], strict=True))
+        step: dict[str, Any] = {
+            "r": r, "n": step_no, "id": step_id,
+            "s": None if state is None else numbers.setdefault(state, len(numbers)), "state": state,
+            "a": None if action is None else numbers.setdefault(action, len(numbers)),
+            "o": as_text(row.get(source.observation)) if source.observation else None,
+            "d": _call(row, source), "t": row.get("tool"), "e": row.get("ok"),
+            "x": as_text(row.get(source.result)) if source.result else None,
+            "w": finite(row.get("reward")), "adv": [finite(x) for x in rest[: len(source.methods)]],
+            "v": told.get((str(rollout_id), step_no)),
+        }
+        found.append(step)
+    found.sort(key=lambda s: (s["r"], s["n"]))
+    return found
+
+
+def _told(source: Source, group: Group) -> dict[tuple[str, int], dict[str, Any]]:
+    """q, v and counts of the first method that has them."""
+    assert source.told is not None
+    columns = source.columns(source.told)
+    names = [n for n in ("q", "v", "n_state", "n_action", "confidence") if n in columns]
+    where, values = source.key_filter("x", group.key)
+    query = sql.SQL("SELECT x.rollout_id, x.step_no, {} FROM {} x WHERE {} AND x.step_no IS NOT NULL").format(
+        sql.SQL(", ").join(sql.Identifier("x", n) for n in names), source.view(source.told), where)
+    return {
+        (str(rollout_id), step_no): dict(zip(names, map(finite, numbers), strict=True))
+        for rollout_id, step_no, *numbers in source.connection.execute(query, values)
+        if numbers[0] is not None
+    }
+
+
+def decisions(source: Source, group: Group, of_group: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """States where one action leads to more than another, by 5 visits or more, 2 of each, and a confidence of .8."""
+    where, values = source.key_filter("v", group.key)
+    query = sql.SQL(
+        "SELECT d.state, d.visits, d.gap, d.gap_error, d.best_q, d.worst_q, d.best_visits, d.worst_visits,"
+        " d.best_step_id, d.worst_step_id FROM {} v, stepadv.decision_points(v.rollouts) d WHERE {}"
+        " AND d.visits >= %s AND least(d.best_visits, d.worst_visits) > 1 AND d.gap > %s * d.gap_error"
+        " ORDER BY d.gap / nullif(d.gap_error, 0) DESC NULLS LAST, d.visits DESC, d.state"
+    ).format(source.view("values"), where)
+    by_id = {s["id"]: s for s in of_group}
+    by_state = {}
+    for i, step in enumerate(of_group):
+        by_state.setdefault(step["state"], i)
+    found = []
+    for state, visits, gap, error, best_q, worst_q, best_visits, worst_visits, best, worst in source.connection.execute(query, [*values, LEAST_VISITS, ERRORS]):
+        if state not in by_state or best not in by_id or worst not in by_id:
+            continue
+        first = by_state[state]
+        found.append({
+            "step": first, "step_no": of_group[first]["n"], "rollout": of_group[first]["r"], "observed": of_group[first]["o"],
+            "visits": visits, "gap": finite(gap), "gap_error": finite(error), "best": by_id[best]["d"], "worst": by_id[worst]["d"],
+            "best_q": finite(best_q), "worst_q": finite(worst_q), "best_visits": best_visits, "worst_visits": worst_visits,
+        })
+    return found
+
+
+def keep_methods_with_values(source: Source, some: list[Group]) -> None:
+    """Leaves out methods that say nothing of any step of some groups, as those whose columns are empty."""
+    said = [False] * len(source.methods)
+    for group in some:
+        for step in steps(source, group):
+            said = [known or x is not None for known, x in zip(said, step["adv"], strict=True)]
+    if any(said):
+        source.methods = [m for m, known in zip(source.methods, said, strict=True) if known]
+        source.told = source.told if source.told in source.methods else None

@@ -1,0 +1,154 @@
+"""The views of an attachment that a report reads, and which of their columns mean what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+# Columns that the views make themselves, before those of the user.
+KEYS_OF_A_STEP = ("rollout_id", "step_no", "step_id", "success")
+# Where the text of a step may be, the first that is there.
+OBSERVATIONS = ("observation", "state_text", "obs")
+ACTIONS = ("action", "response", "act")
+RESULTS = ("result", "next_observation", "next_obs")
+INTEGERS = {"smallint", "integer", "bigint"}
+HASHED = {"text", "uuid", "bytea", "jsonb"}
+
+
+class ReportError(Exception):
+    """Something that the person can mend: a message without a stack."""
+
+
+@dataclass
+class Source:
+    """One attachment: its schema, prefix and columns."""
+
+    connection: psycopg.Connection[Any]
+    schema: str
+    prefix: str
+    key: list[str] = field(default_factory=list)
+    types: dict[str, str] = field(default_factory=dict)
+    methods: list[str] = field(default_factory=list)
+    observation: str | None = None
+    action: str | None = None
+    result: str | None = None
+    tool: str | None = None
+    told: str | None = None
+
+    @property
+    def title(self) -> str:
+        """How people name it."""
+        return f"{self.schema}.{self.prefix}"
+
+    def view(self, suffix: str) -> sql.Identifier:
+        """The name of one of its views."""
+        return sql.Identifier(self.schema, f"{self.prefix}_{suffix}")
+
+    def columns(self, suffix: str) -> dict[str, str]:
+        """Names and types of the columns of a view, in their order; empty where there is no such view."""
+        rows = self.connection.execute(
+            "SELECT a.attname, pg_catalog.format_type(a.atttypid, NULL) FROM pg_catalog.pg_attribute a"
+            " JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+            " WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
+            (self.schema, f"{self.prefix}_{suffix}"),
+        )
+        return dict(rows.fetchall())
+
+    def key_list(self, alias: str) -> sql.Composable:
+        """The columns of the group, of a relation."""
+        return sql.SQL(", ").join(sql.Identifier(alias, name) for name in self.key)
+
+    def key_filter(self, alias: str, key: tuple[Any, ...]) -> tuple[sql.Composable, list[Any]]:
+        """WHERE one group.  Equality where it can be, since an index answers that."""
+        parts: list[sql.Composable] = []
+        values = []
+        for name, value in zip(self.key, key, strict=True):
+            column = sql.Identifier(alias, name)
+            if value is None:
+                parts.append(sql.SQL("{} IS NULL").format(column))
+            else:
+                parts.append(sql.SQL("{} = %s").format(column))
+                values.append(value)
+        return sql.SQL(" AND ").join(parts), values
+
+    def identity(self, alias: str, column: str) -> sql.Composable:
+        """What rollout_agg takes an id for: an integer as it is, else its hash."""
+        name = sql.Identifier(alias, column)
+        kind = self.types.get(column, "text")
+        if kind in INTEGERS:
+            return sql.SQL("{}::bigint").format(name)
+        if kind in HASHED:
+            return sql.SQL("stepadv.signature_hash({})").format(name)
+        return sql.SQL("stepadv.signature_hash({}::text)").format(name)
+
+
+def _first(columns: dict[str, str], names: tuple[str, ...]) -> str | None:
+    return next((name for name in names if name in columns), None)
+
+
+def _own_attachments(connection: psycopg.Connection[Any]) -> list[tuple[str, str]]:
+    """Schema and prefix of the attachments of the caller: nobody else's views are read unasked."""
+    rows = connection.execute(
+        "SELECT n.nspname, pg_catalog.regexp_replace(c.relname, '_attachment$', '') FROM pg_catalog.pg_class c"
+        " JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+        " JOIN pg_catalog.pg_roles r ON r.oid = c.relowner"
+        " WHERE c.reloftype = pg_catalog.to_regtype('stepadv.attachment') AND r.rolname = current_user"
+        " AND c.relname LIKE '%\\_attachment' ORDER BY 1, 2"
+    )
+    return [(schema, prefix) for schema, prefix in rows.fetchall()]
+
+
+def find(connection: psycopg.Connection[Any], schema: str | None, prefix: str | None, **texts: str | None) -> Source:
+    """The attachment that is asked for, or the only one of the caller's."""
+    if schema is None or prefix is None:
+        own = [a for a in _own_attachments(connection) if schema in (None, a[0]) and prefix in (None, a[1])]
+        if len(own) != 1:
+            there = ", ".join(f"--schema {s} --prefix {p}" for s, p in own[:8])
+            raise ReportError(
+                f"several attachments are yours: name one of {there}" if own
+                else "no attachment of yours was found: name its views by --schema and --prefix"
+            )
+        schema, prefix = own[0]
+    source = Source(connection, schema, prefix)
+    compare = source.columns("compare")
+    missing = [s for s in ("compare", "groups", "rollouts", "values") if not source.columns(s)]
+    if missing:
+        raise ReportError(
+            f'no view "{prefix}_{missing[0]}" in schema "{schema}": make it with'
+            f" stepadv.add_views('{schema}.{prefix}', '{{{','.join(missing)}}}')"
+        )
+    _read_columns(source, compare, texts)
+    return source
+
+
+def _read_columns(source: Source, compare: dict[str, str], texts: dict[str, str | None]) -> None:
+    names = list(compare)
+    source.types = compare
+    source.key = names[: names.index("rollout_id")]
+    after = names.index("success") + 1
+    methods = _method_names(source.connection)
+    for name in names[after:]:
+        if compare[name] != "double precision" or (methods and name not in methods and source.methods):
+            break
+        source.methods.append(name)
+    source.observation = texts.get("observation") or _first(compare, OBSERVATIONS)
+    source.action = texts.get("action") or _first(compare, ACTIONS)
+    source.result = texts.get("result") or _first(compare, RESULTS)
+    source.tool = _first(compare, ("tool",))
+    for name in (source.observation, source.action, source.result):
+        if name is not None and name not in compare:
+            raise ReportError(f'column "{name}" does not exist in view "{source.prefix}_compare"')
+    needed = {"q", "v", "n_state", "n_action"}
+    source.told = next((m for m in source.methods if needed <= set(source.columns(m))), None)
+
+
+def _method_names(connection: psycopg.Connection[Any]) -> set[str]:
+    """Names of functions that give an advantage per step."""
+    rows = connection.execute(
+        "SELECT DISTINCT p.proname FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace"
+        " WHERE n.nspname = 'stepadv' AND 'advantage' = ANY (p.proargnames)"
+    )
+    return {name for (name,) in rows.fetchall()}

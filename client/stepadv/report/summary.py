@@ -1,0 +1,164 @@
+"""Numbers of all groups, and what they say in words."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from typing import Any
+
+from stepadv.report.read import Group
+
+BINS = 40
+
+
+def wilson(successes: int, n: int) -> tuple[float, float]:
+    """The 95 % interval of a share (Wilson 1927)."""
+    if n == 0:
+        return 0.0, 1.0
+    z, p = 1.959964, successes / n
+    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def sign_test(wins: int, losses: int) -> float:
+    """The two-sided exact p of so many wins and losses."""
+    n, least = wins + losses, min(wins, losses)
+    return min(1.0, 2 * sum(math.comb(n, k) for k in range(least + 1)) / 2**n) if n else 1.0
+
+
+def versions(groups: list[Group]) -> list[dict[str, Any]]:
+    """Success and length by version; none where there is one without a name."""
+    by: dict[str, list[Any]] = defaultdict(list)
+    for group in groups:
+        for rollout in group.rollouts:
+            by[rollout.version].append(rollout)
+    if set(by) <= {""}:
+        return []
+    found = []
+    for name in sorted(by):
+        judged = [r for r in by[name] if r.success is not None]
+        successes = sum(r.success for r in judged)
+        low, high = wilson(successes, len(judged))
+        length = sum(r.steps for r in by[name]) / len(by[name])
+        found.append({"name": name or "(no name)", "rollouts": len(by[name]), "judged": len(judged),
+                      "successes": successes, "low": low, "high": high, "length": length})
+    return found
+
+
+def lengths(groups: list[Group]) -> list[dict[str, Any]]:
+    """Rollouts by number of steps, up to the 99th percentile."""
+    rollouts = [r for g in groups for r in g.rollouts if r.success is not None]
+    if not rollouts:
+        return []
+    most = max(1, sorted(r.steps for r in rollouts)[int(0.99 * (len(rollouts) - 1))])
+    width = max(1, math.ceil((most + 1) / BINS))
+    counts = Counter((r.steps // width, "solved" if r.success else "failed") for r in rollouts if r.steps <= most)
+    return [{"from": bin * width, "to": (bin + 1) * width, "kind": kind, "n": n} for (bin, kind), n in sorted(counts.items())]
+
+
+def histogram(method: str, values: list[float | None]) -> dict[str, Any]:
+    """Advantages by bin between the 1st and 99th percentile of what is not 0; the zeros are a number."""
+    known = [x for x in values if x is not None]
+    others = sorted(x for x in known if x != 0)
+    found: dict[str, Any] = {"method": method, "zeros": len(known) - len(others), "missing": len(values) - len(known),
+                             "outside": 0, "bins": []}
+    if not others:
+        return found
+    low, high = others[int(0.01 * (len(others) - 1))], others[math.ceil(0.99 * (len(others) - 1))]
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    width = (high - low) / BINS
+    counts = Counter(min(BINS - 1, int((x - low) / width)) for x in others if low <= x <= high)
+    found["outside"] = sum(not low <= x <= high for x in others)
+    found["bins"] = [{"from": low + i * width, "to": low + (i + 1) * width, "n": counts[i]} for i in range(BINS)]
+    return found
+
+
+def _percent(x: float) -> str:
+    return f"{round(100 * x)} %"
+
+
+def _versions_in_words(groups: list[Group]) -> str | None:
+    """The last version against the one before it, over tasks that both tried."""
+    by: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+    for group in groups:
+        for rollout in group.rollouts:
+            if rollout.success is not None:
+                solved, n = by[rollout.version].get(group.task, (0, 0))
+                by[rollout.version][group.task] = (solved + rollout.success, n + 1)
+    if len(by) < 2:
+        return None
+    old, new = sorted(by)[-2:]
+    both = by[old].keys() & by[new].keys()
+
+    def solves(version: str, task: str) -> bool:
+        solved, n = by[version][task]
+        return 2 * solved > n
+
+    wins = sum(solves(new, t) and not solves(old, t) for t in both)
+    losses = sum(solves(old, t) and not solves(new, t) for t in both)
+    if not both:
+        return None
+    p = sign_test(wins, losses)
+    return (f"Of {len(both)} tasks that both tried, {new} solves {wins} in most tries that {old} did not, and loses {losses}"
+            f" (p {'< .001' if p < 0.001 else f'{p:.2g}'}).")
+
+
+def headline(groups: list[Group], problems: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[str]:
+    """What somebody should know first, in sentences."""
+    tries = sum(len(g.rollouts) for g in groups)
+    judged, solved = sum(g.judged for g in groups), sum(g.successes for g in groups)
+    tasks = len({g.task for g in groups})
+    said = [f"{tries:,} tries of {tasks:,} task{'' if tasks == 1 else 's'}"
+            + (f", {_percent(solved / judged)} solved." if judged else ".")]
+    if judged < tries:
+        said.append(f"{tries - judged:,} of them are not judged: no method says anything of these."
+                    if judged else "None is judged: without an outcome no method gives an advantage.")
+    between = _versions_in_words(groups)
+    if between:
+        said.append(between)
+    informative = sum(0 < g.successes < g.judged for g in groups)
+    if judged:
+        said.append(f"{informative:,} of {len(groups):,} groups are informative: their tries came out differently.")
+    n_steps = sum(g.numbers.get("n_steps") or 0 for g in groups)
+    if n_steps:
+        shared = sum((g.numbers.get("shared_step_share") or 0) * (g.numbers.get("n_steps") or 0) for g in groups) / n_steps
+        said.append(f"{_percent(shared)} of {n_steps:,} steps share a state with another try: " + _enough(shared))
+    worst = max((t for t in tools if t["known"] >= 20), key=lambda t: t["errors"] / t["known"], default=None)
+    if worst and worst["errors"] / worst["known"] > 0.1:
+        said.append(f"{worst['name']} fails in {_percent(worst['errors'] / worst['known'])} of {worst['known']:,} calls whose result is known.")
+    if problems:
+        said.append(f"{len(problems)} kind{'s' if len(problems) > 1 else ''} of problem in the rows; see the end of this page.")
+    return said
+
+
+def _enough(shared: float) -> str:
+    if shared >= 0.5:
+        return "enough for methods that compare steps (RTMC, GiGPO, GraphGPO, batch TD)."
+    if shared >= 0.15:
+        return "enough for RTMC and GiGPO to say something of these; other steps get the rollout's advantage or 0."
+    return "too little for RTMC, GiGPO and GraphGPO; choose a coarser state, or use rollout-level advantages."
+
+
+class Tools:
+    """Calls by tool, with results where they are known: what is not known is no success."""
+
+    def __init__(self) -> None:
+        """Without any call."""
+        self._calls: Counter[str] = Counter()
+        self._known: Counter[str] = Counter()
+        self._errors: Counter[str] = Counter()
+
+    def add(self, steps: list[dict[str, Any]]) -> None:
+        """Those of a group."""
+        for step in steps:
+            if step["t"]:
+                self._calls[step["t"]] += 1
+                self._known[step["t"]] += step["e"] is not None
+                self._errors[step["t"]] += step["e"] is False
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Most called first."""
+        return [{"name": name, "calls": n, "known": self._known[name], "errors": self._errors[name]}
+                for name, n in sorted(self._calls.items(), key=lambda item: (-item[1], item[0]))]
