@@ -260,7 +260,7 @@ COMMENT ON FUNCTION stepadv_internal.view_queries(stepadv_internal.attached, tex
 CREATE FUNCTION stepadv_internal.known(attachment regclass) RETURNS stepadv_internal.attached
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT k FROM stepadv_internal.attachments((SELECT c.relowner FROM pg_class c WHERE c.oid = known.attachment)) k WHERE k.attachment = known.attachment $$;
+AS $$ SELECT k FROM stepadv_internal.attachments((SELECT c.relowner FROM pg_class c WHERE c.oid = known.attachment), NULL::regclass) k WHERE k.attachment = known.attachment $$;
 COMMENT ON FUNCTION stepadv_internal.known(regclass) IS 'an attachment by its table; NULL if it is none to be believed';
 
 -- A view with another query; false if it cannot take it.  Its columns keep the
@@ -609,7 +609,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT k.source, k.prefix, n.nspname, k.owner::regrole, stepadv_internal.group_columns(k.rows, k.n_group_columns), coalesce(k.states, CASE WHEN stepadv_internal.has_column(k.rows, 'state'::text) THEN 'observation' END), k.kept,
 		(SELECT coalesce(jsonb_object_agg(v.kind, stepadv_internal.relation_name(v.view)), '{}') FROM unnest(k.view_kinds, k.views) v(kind, view) WHERE v.kind IS NOT NULL AND v.view IS NOT NULL)
-	FROM stepadv_internal.attachments(NULL::oid) k JOIN pg_class t ON t.oid = k.attachment JOIN pg_namespace n ON n.oid = t.relnamespace
+	FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) k JOIN pg_class t ON t.oid = k.attachment JOIN pg_namespace n ON n.oid = t.relnamespace
 	WHERE pg_has_role(k.owner, 'USAGE')
 	ORDER BY stepadv_internal.relation_name(k.source), n.nspname, k.prefix
 $$;
@@ -618,56 +618,71 @@ COMMENT ON FUNCTION stepadv.attachments() IS
 
 -- ---- detach, upgrade_attachments
 
--- A stranger's attachment is his own business, and in nobody's way.  That of
--- somebody who owned the source before is known by triggers below it, which only
--- an owner makes.
-CREATE FUNCTION stepadv_internal.is_of_source(attachment regclass, owner oid, source regclass) RETURNS boolean
+-- For whoever waits in vain: others who hold what he wants.
+CREATE FUNCTION stepadv_internal.holders(relations regclass[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT is_of_source.owner = quote_ident(current_user)::regrole OR pg_has_role(is_of_source.owner, s.relowner, 'USAGE')
-		OR EXISTS (SELECT FROM stepadv_internal.kept_triggers(is_of_source.attachment) t JOIN pg_class r ON r.oid = t.relation WHERE r.relowner = s.relowner)
-	FROM pg_class s WHERE s.oid = is_of_source.source
+	SELECT string_agg(format('process %s%s holds %s', h.pid, ' of role ' || quote_ident(s.usename), h.names), '; ' ORDER BY h.pid)
+	FROM (SELECT l.pid, string_agg(DISTINCT stepadv_internal.relation_name(l.relation::regclass), ', ') AS names
+		FROM pg_locks l WHERE l.relation = ANY (holders.relations) AND l.granted AND l.pid <> pg_backend_pid()
+			AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()) GROUP BY l.pid) h
+	LEFT JOIN pg_stat_activity s ON s.pid = h.pid
 $$;
-COMMENT ON FUNCTION stepadv_internal.is_of_source(regclass, oid, regclass) IS 'whether an attachment is the caller''s or of the source''s owner, or has triggers on his tables';
+COMMENT ON FUNCTION stepadv_internal.holders(regclass[]) IS 'which other sessions hold locks on some relations, for people; NULL: none';
 
-CREATE FUNCTION stepadv.detach(source regclass, prefix text DEFAULT NULL) RETURNS integer
+-- In one command each, as they read each other.
+CREATE FUNCTION stepadv_internal.end_attachment_as_owner(attachment regclass, cascade boolean) RETURNS integer
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET client_min_messages = warning SET lock_timeout = '10s'
+AS $$
+DECLARE
+	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
+	views CONSTANT regclass[] := array_remove((a).views, NULL);
+	adapters CONSTANT regclass[] := array_remove(ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts, (a).runs, (a).began], NULL);
+	dropped CONSTANT text := CASE WHEN cascade THEN ' CASCADE' ELSE '' END;
+	what text;
+BEGIN
+	IF views <> '{}' THEN
+		EXECUTE format('DROP VIEW %s%s', (SELECT string_agg(stepadv_internal.relation_name(v), ', ') FROM unnest(views) v), dropped);
+	END IF;
+	IF (a).kept IS NOT NULL THEN
+		PERFORM stepadv_internal.drop_kept(attachment, false);
+	END IF;
+	EXECUTE format('DROP VIEW %s%s', (SELECT string_agg(stepadv_internal.relation_name(v), ', ') FROM unnest(adapters) v), dropped);
+	EXECUTE format('DROP TABLE %s%s', stepadv_internal.relation_name(attachment), dropped);
+	RETURN cardinality(views) + cardinality(adapters);
+EXCEPTION
+	WHEN dependent_objects_still_exist THEN
+		GET STACKED DIAGNOSTICS what = PG_EXCEPTION_DETAIL;
+		RAISE EXCEPTION 'what attach made over % cannot be dropped: something depends on it', stepadv_internal.relation_name((a).source)
+			USING ERRCODE = 'dependent_objects_still_exist', DETAIL = what, HINT = 'Drop that first, or call detach with cascade => true.';
+	WHEN lock_not_available THEN
+		RAISE EXCEPTION 'what attach made over % cannot be dropped: others use it', stepadv_internal.relation_name((a).source)
+			USING ERRCODE = 'lock_not_available', DETAIL = stepadv_internal.holders(views || adapters || attachment || ARRAY(
+				SELECT d.objid::regclass FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.refobjid = ANY (views || adapters || attachment)));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.end_attachment_as_owner(regclass, boolean) IS 'part of detach, as the owner of the attachment';
+
+CREATE FUNCTION stepadv_internal.end_attachment(attachment regclass, cascade boolean) RETURNS integer
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
+COMMENT ON FUNCTION stepadv_internal.end_attachment(regclass, boolean) IS 'part of detach: becomes the owner of the attachment for it';
+
+CREATE FUNCTION stepadv.detach(source regclass, prefix text DEFAULT NULL, cascade boolean DEFAULT false) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
-DECLARE
-	a stepadv_internal.attached;
-	views text[];
-	number integer := 0;
 BEGIN
 	IF detach.source IS NULL THEN
 		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
 	END IF;
-	FOR a IN
-		SELECT k.* FROM stepadv_internal.attachments(NULL::oid) k
-		WHERE k.source = detach.source AND (detach.prefix IS NULL OR k.prefix = detach.prefix) AND pg_has_role(k.owner, 'USAGE')
-			AND stepadv_internal.is_of_source(k.attachment, k.owner, k.source)
-		ORDER BY k.attachment
-	LOOP
-		-- In one command: they read each other.
-		views := ARRAY(SELECT stepadv_internal.relation_name(v) FROM unnest(a.views) v WHERE v IS NOT NULL);
-		IF views <> '{}' THEN
-			EXECUTE 'DROP VIEW ' || array_to_string(views, ', ');
-		END IF;
-		number := number + cardinality(views);
-		IF a.kept IS NOT NULL THEN
-			PERFORM stepadv_internal.drop_kept(a.attachment, false);
-		END IF;
-		views := ARRAY(SELECT stepadv_internal.relation_name(v) FROM unnest(ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began]) v WHERE v IS NOT NULL);
-		EXECUTE 'DROP VIEW ' || array_to_string(views, ', ');
-		number := number + cardinality(views);
-		EXECUTE format('DROP TABLE %s', stepadv_internal.relation_name(a.attachment));
-	END LOOP;
-	RETURN number;
+	RETURN (SELECT coalesce(sum(stepadv_internal.end_attachment(k.attachment, coalesce(detach.cascade, false))), 0)
+		FROM stepadv_internal.own_attachments(detach.source, detach.prefix) k);
 END
 $$;
-COMMENT ON FUNCTION stepadv.detach(regclass, text) IS
-'drops the views that attach made over the source (with the prefix, if given) for the caller or a role whose rights he has, what maintain keeps for them, and nothing else; the number of views; error when something depends on one of them';
+COMMENT ON FUNCTION stepadv.detach(regclass, text, boolean) IS
+'drops what attach made over the source (with the prefix, if given) for the caller or a role whose rights they have, with what maintain keeps, and nothing else, unless cascade: what depends on it, too; the number of views; waits 10 seconds for others who use it';
 
 -- The adapter of what the rows say of their runs, as stepadv 0.2.0 made it: it sorted each rollout's rows. Servers from 16 on
 -- show columns of the only table without its name.
@@ -742,7 +757,7 @@ AS $$
 DECLARE
 	detail text;
 BEGIN
-	FOR attachment IN SELECT k.attachment FROM stepadv_internal.attachments(NULL::oid) k WHERE pg_has_role(k.owner, 'USAGE') ORDER BY k.attachment::text LOOP
+	FOR attachment IN SELECT k.attachment FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) k WHERE pg_has_role(k.owner, 'USAGE') ORDER BY k.attachment::text LOOP
 		problem := NULL;
 		BEGIN
 			n_views := stepadv.upgrade_attachment(attachment);

@@ -110,11 +110,23 @@ CREATE TYPE stepadv_internal.attached AS (
 	watermark text, overlap interval, seen regclass, seen_until timestamptz, as_of timestamptz);
 COMMENT ON TYPE stepadv_internal.attached IS 'an attachment as it is known to others: its table, whose it is, over what, and its row';
 
-CREATE FUNCTION stepadv_internal.attachments(of_owner oid DEFAULT NULL) RETURNS SETOF stepadv_internal.attached
+CREATE FUNCTION stepadv_internal.attachments(of_owner oid DEFAULT NULL, of_source regclass DEFAULT NULL)
+RETURNS SETOF stepadv_internal.attached
 LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'stepadv_attachments';
-COMMENT ON FUNCTION stepadv_internal.attachments(oid) IS
-'attachments of all users, or of one role: the row of each table OF stepadv.attachment that has exactly one, if `rows` is a view of the table''s owner; other relations in it that are gone or another''s are NULL. source: the one relation that `rows` reads, whoever owns it; NULL if it is not one. Unless one role''s are asked for, tables of roles that the caller is no member of are left out while they are locked';
+COMMENT ON FUNCTION stepadv_internal.attachments(oid, regclass) IS
+'the row of each table OF stepadv.attachment that has one, whose `rows` is a view of its owner: of a role, else of roles whose rights the caller has; of_source: over it, of its owners and the caller. What is gone or another''s is NULL';
+
+CREATE FUNCTION stepadv_internal.own_attachments(source regclass, prefix text) RETURNS SETOF stepadv_internal.attached
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT a.* FROM stepadv_internal.attachments(NULL::oid, own_attachments.source) a JOIN pg_class c ON c.oid = a.attachment
+	WHERE own_attachments.source IS NOT NULL AND (own_attachments.prefix IS NULL OR a.prefix = own_attachments.prefix)
+	ORDER BY (SELECT n.nspname FROM pg_namespace n WHERE n.oid = c.relnamespace), a.prefix, a.attachment
+$$;
+COMMENT ON FUNCTION stepadv_internal.own_attachments(regclass, text) IS
+'the attachments over a source, with a prefix if given, that the caller may change; what may run code of their owners is done as these';
 
 CREATE FUNCTION stepadv_internal.equality_operator(type oid) RETURNS text
 LANGUAGE c STABLE STRICT PARALLEL SAFE

@@ -136,7 +136,7 @@ BEGIN
 		RAISE EXCEPTION 'permission denied for %', source.full_name USING ERRCODE = 'insufficient_privilege';
 	END IF;
 
-	SELECT k.* INTO a FROM stepadv_internal.attachments(source.relowner) k WHERE curation_source.advantages = ANY (k.views);
+	SELECT k.* INTO a FROM stepadv_internal.attachments(source.relowner, NULL::regclass) k WHERE curation_source.advantages = ANY (k.views);
 	IF FOUND THEN
 		by_attach := true;
 		columns := stepadv_internal.shown_roles(curation_source.advantages, a);

@@ -439,7 +439,7 @@ AS $$
 DECLARE
 	below regclass := view_below.relation;
 BEGIN
-	WHILE below IS NOT NULL AND NOT EXISTS (SELECT FROM pg_class c, stepadv_internal.attachments(c.relowner) k WHERE c.oid = below AND below = ANY (k.views)) LOOP
+	WHILE below IS NOT NULL AND NOT EXISTS (SELECT FROM pg_class c, stepadv_internal.attachments(c.relowner, NULL::regclass) k WHERE c.oid = below AND below = ANY (k.views)) LOOP
 		below := (SELECT v.relation FROM stepadv_internal.view_columns(below) v WHERE v.plain AND v.name = 'step_id' AND v.column_name = 'step_id');
 	END LOOP;
 	RETURN below;
@@ -498,7 +498,7 @@ DECLARE
 	steps regclass;
 	sorted record;
 BEGIN
-	SELECT k.* INTO a FROM pg_class c, stepadv_internal.attachments(c.relowner) k WHERE c.oid = below AND below = ANY (k.views);
+	SELECT k.* INTO a FROM pg_class c, stepadv_internal.attachments(c.relowner, NULL::regclass) k WHERE c.oid = below AND below = ANY (k.views);
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'pairs of % are not known', source ->> 'name'
 			USING ERRCODE = 'feature_not_supported', HINT = 'Pairs compare all steps of a group: give a view of attach, such as ''rl.steps_rtmc'', or a selection of one.';

@@ -200,7 +200,7 @@ BEGIN
 	END IF;
 	found := ARRAY(
 		SELECT k FROM (SELECT c.relowner FROM pg_class c WHERE c.oid = attachment_of.source UNION SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user) o(owner)
-		CROSS JOIN LATERAL stepadv_internal.attachments(o.owner) k
+		CROSS JOIN LATERAL stepadv_internal.attachments(o.owner, NULL::regclass) k
 		WHERE (k.source = attachment_of.source OR attachment_of.source = ANY (k.views)) AND (attachment_of.prefix IS NULL OR k.prefix = attachment_of.prefix)
 		ORDER BY k.attachment);
 	IF cardinality(found) = 0 THEN

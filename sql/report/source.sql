@@ -8,7 +8,8 @@ CREATE FUNCTION stepadv_internal.report_attachments() RETURNS SETOF stepadv_inte
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT k.* FROM stepadv_internal.attachments(NULL::oid) k JOIN pg_class t ON t.oid = k.attachment JOIN pg_class s ON s.oid = k.source
+	SELECT k.* FROM (SELECT DISTINCT c.relowner FROM pg_class c WHERE c.reloftype = 'stepadv.attachment'::regtype) o
+	CROSS JOIN LATERAL stepadv_internal.attachments(o.relowner, NULL::regclass) k JOIN pg_class t ON t.oid = k.attachment JOIN pg_class s ON s.oid = k.source
 	WHERE has_any_column_privilege(k.owner, k.source, 'SELECT')
 	ORDER BY k.owner = s.relowner DESC, t.relname = k.prefix || '_attachment' DESC, k.attachment
 $$;

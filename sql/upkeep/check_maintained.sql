@@ -6,7 +6,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH kept AS (
-		SELECT * FROM stepadv_internal.attachments(NULL::oid) a WHERE a.attachment = check_tables.attachment
+		SELECT * FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a WHERE a.attachment = check_tables.attachment
 	), watched AS (
 		SELECT w.relation, bool_or(w.relation = w.base) AS is_read
 		FROM kept a CROSS JOIN LATERAL stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_over_time, a.fresh_lineage], a.n_group_columns) w GROUP BY w.relation
@@ -48,7 +48,7 @@ AS $$
 DECLARE
 	a stepadv_internal.attached;
 BEGIN
-	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = check_groups.attachment;
+	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) s WHERE s.attachment = check_groups.attachment;
 	IF a.folded IS NULL OR a.fresh IS NULL THEN
 		RETURN;
 	ELSIF stepadv_internal.is_on_shards(a) THEN
@@ -81,7 +81,7 @@ DECLARE
 	waits text;			-- whether the group g does
 	asked text;			-- the fresh rows that can be compared
 BEGIN
-	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = check_over_time.attachment;
+	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) s WHERE s.attachment = check_over_time.attachment;
 	IF a.folded IS NULL OR a.folded_over_time IS NULL OR a.fresh_over_time IS NULL THEN
 		RETURN;
 	END IF;

@@ -71,27 +71,13 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.same_group(text, text, regclass, integer) IS 'the condition that two aliases with columns k1, k2, ... have the same group';
 
--- The attachments over a relation that the caller may change.  What may run code of
--- their owners is done as these, for each.
-CREATE FUNCTION stepadv_internal.own_attachments(source regclass, prefix text) RETURNS TABLE (attachment regclass, name text, is_kept boolean, owner oid)
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT a.attachment, a.prefix, a.kept IS NOT NULL, a.owner
-	FROM stepadv_internal.attachments(NULL::oid) a JOIN pg_class c ON c.oid = a.attachment JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE a.source = own_attachments.source AND (own_attachments.prefix IS NULL OR a.prefix = own_attachments.prefix) AND pg_has_role(a.owner, 'USAGE')
-		AND stepadv_internal.is_of_source(a.attachment, a.owner, a.source)
-	ORDER BY n.nspname, a.prefix
-$$;
-COMMENT ON FUNCTION stepadv_internal.own_attachments(regclass, text) IS 'the attachments over a source, with a prefix if given, of roles whose rights the current user has';
-
 -- Those of them that are kept; an error if there are none, unless none will do.
 CREATE FUNCTION stepadv_internal.own_maintained(source regclass, prefix text, or_none boolean) RETURNS regclass[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	kept CONSTANT regclass[] := ARRAY(SELECT o.attachment FROM stepadv_internal.own_attachments(own_maintained.source, own_maintained.prefix) o WHERE o.is_kept);
+	kept CONSTANT regclass[] := ARRAY(SELECT o.attachment FROM stepadv_internal.own_attachments(own_maintained.source, own_maintained.prefix) o WHERE o.kept IS NOT NULL);
 BEGIN
 	IF own_maintained.source IS NULL THEN
 		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
@@ -149,7 +135,7 @@ BEGIN
 		SELECT format('CREATE TRIGGER %I AFTER %s ON %I.%I %s FOR EACH STATEMENT WHEN (%s) EXECUTE FUNCTION stepadv_internal.keep_groups()',
 			a.prefix || '_maintain_' || lower(e.event), e.event, n.nspname, c.relname, e.tables,
 			(SELECT string_agg(format('%L::regclass IS NOT NULL', k), ' AND ') FROM unnest(ARRAY[a.attachment, a.folded, a.changed]) k WHERE k IS NOT NULL))
-		FROM stepadv_internal.attachments(NULL::oid) a
+		FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a
 		CROSS JOIN LATERAL (SELECT DISTINCT w.relation FROM stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_over_time, a.fresh_lineage], a.n_group_columns) w) w
 		JOIN pg_class c ON c.oid = w.relation JOIN pg_namespace n ON n.oid = c.relnamespace
 		CROSS JOIN (VALUES ('INSERT', 'REFERENCING NEW TABLE AS new_rows'), ('UPDATE', 'REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows'),
@@ -319,7 +305,7 @@ DECLARE
 	fresh_over_time regclass;
 	folded_over_time regclass;
 BEGIN
-	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = make_kept.attachment;
+	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) s WHERE s.attachment = make_kept.attachment;
 	SELECT n.nspname INTO STRICT schema FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = make_kept.attachment;
 	PERFORM stepadv_internal.refuse_names(schema, a.prefix);
 	IF make_kept.how NOT IN ('watermark', 'compare') THEN
@@ -366,7 +352,7 @@ DECLARE
 	a stepadv_internal.attached;
 	item text;
 BEGIN
-	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = drop_kept.attachment;
+	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) s WHERE s.attachment = drop_kept.attachment;
 	-- Otherwise the attachment is about to be dropped: nothing is written into
 	-- somebody's table, which may have triggers, with the rights of who detaches.
 	IF drop_kept.views_again THEN

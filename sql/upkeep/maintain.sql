@@ -13,8 +13,8 @@ DECLARE
 	names text;
 	kept text;
 BEGIN
-	SELECT array_agg(o.attachment) FILTER (WHERE NOT o.is_kept), string_agg(quote_ident(o.name), ', ') FILTER (WHERE NOT o.is_kept),
-		string_agg(quote_ident(o.name), ', ') FILTER (WHERE o.is_kept)
+	SELECT array_agg(o.attachment) FILTER (WHERE o.kept IS NULL), string_agg(quote_ident(o.prefix), ', ') FILTER (WHERE o.kept IS NULL),
+		string_agg(quote_ident(o.prefix), ', ') FILTER (WHERE o.kept IS NOT NULL)
 	INTO meant, names, kept
 	FROM stepadv_internal.own_attachments(to_maintain.source, to_maintain.prefix) o
 	WHERE o.owner = (SELECT c.relowner FROM pg_class c WHERE c.oid = to_maintain.source);
@@ -83,7 +83,7 @@ BEGIN
 		PERFORM stepadv_internal.make_triggers(meant);
 	END IF;
 	PERFORM stepadv_internal.bring_up(meant, true, true);
-	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = meant;
+	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) s WHERE s.attachment = meant;
 	-- Shards that this transaction filled Citus does not analyze where some are on this node; autovacuum does.
 	IF NOT stepadv_internal.is_on_shards(a) THEN
 		EXECUTE format('ANALYZE %s', concat_ws(', ', a.folded, a.seen, a.folded_over_time, a.folded_signs, a.folded_bins, a.folded_problems, a.folded_behaviour, a.summed_behaviour, (SELECT string_agg(f::text, ', ') FROM unnest(a.folded_answers) f)));
@@ -149,7 +149,7 @@ DECLARE
 	waiting record;
 	hint text;
 BEGIN
-	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid) s WHERE s.attachment = blame_group.attachment;
+	SELECT * INTO STRICT a FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) s WHERE s.attachment = blame_group.attachment;
 	FOR waiting IN EXECUTE format('SELECT DISTINCT ROW(%s, NULL)::%s::text AS key, jsonb_build_object(%s) AS shown FROM %s g(%s)',
 		stepadv_internal.k_columns(a.n_group_columns, 'g.k%1$s'::text), a.fresh,
 		stepadv_internal.list(stepadv_internal.group_columns(a.fresh, a.n_group_columns), '%1$L, g.k%2$s'::text, ', '::text), a.changed, stepadv_internal.k_columns(a.n_group_columns, 'k%1$s'::text))

@@ -14,7 +14,7 @@ DECLARE
 BEGIN
 	FOR source, role, type IN
 		SELECT a.source, c.name, stepadv_internal.base_type(t.atttypid)
-		FROM stepadv_internal.attachments(NULL::oid) a CROSS JOIN LATERAL stepadv_internal.view_columns(a.rows) c
+		FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a CROSS JOIN LATERAL stepadv_internal.view_columns(a.rows) c
 		JOIN pg_attribute t ON t.attrelid = c.relation AND t.attnum = c.column_number
 		WHERE a.attachment = refuse_texts.attachment AND c.number > a.n_group_columns AND c.name IN ('rollout_id', 'step_id', 'state', 'action', 'next_state')
 		ORDER BY c.number
@@ -109,7 +109,7 @@ BEGIN
 		CASE WHEN t.message IS NOT NULL THEN t.detail ELSE k.detail END AS detail, t.hint AS hint,
 		w.base NOT IN (SELECT b.base FROM stepadv_internal.watched_tables(ARRAY[a.fresh], a.n_group_columns) b) AS is_over_time
 	INTO r
-	FROM stepadv_internal.attachments(NULL::oid) a
+	FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a
 	CROSS JOIN LATERAL stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_over_time, a.fresh_lineage], a.n_group_columns) w
 	CROSS JOIN LATERAL stepadv_internal.refusal_of_table(w.relation, a.owner) t
 	CROSS JOIN LATERAL stepadv_internal.refusal_of_columns(w.relation, w.keys, a.rows) k

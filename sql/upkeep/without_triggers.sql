@@ -65,7 +65,7 @@ BEGIN
 	FOR item IN
 		SELECT c.oid::regclass AS relation, a.prefix || '_maintain_applied' AS name,
 			(SELECT string_agg(format('%L::regclass IS NOT NULL', k), ' AND ') FROM unnest(ARRAY[a.attachment, a.folded, a.changed]) k WHERE k IS NOT NULL) AS condition
-		FROM stepadv_internal.attachments(NULL::oid) a CROSS JOIN LATERAL stepadv_internal.tables_below(a) w(relation) JOIN pg_class c ON c.oid = w.relation
+		FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a CROSS JOIN LATERAL stepadv_internal.tables_below(a) w(relation) JOIN pg_class c ON c.oid = w.relation
 		WHERE a.attachment = make_row_triggers.attachment AND NOT c.relispartition AND NOT EXISTS (SELECT FROM stepadv_internal.applied_triggers(a.attachment) t WHERE t.relation = w.relation)
 	LOOP
 		EXECUTE format('CREATE TRIGGER %I AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW WHEN (%s) EXECUTE FUNCTION stepadv_internal.keep_groups_of_rows()', item.name, item.relation, item.condition);
@@ -106,7 +106,7 @@ DECLARE
 BEGIN
 	FOR item IN
 		WITH tables(relation) AS (
-			SELECT r FROM stepadv_internal.attachments(NULL::oid) a CROSS JOIN LATERAL (SELECT a.changed UNION SELECT * FROM stepadv_internal.tables_below(a)) w(r)
+			SELECT r FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a CROSS JOIN LATERAL (SELECT a.changed UNION SELECT * FROM stepadv_internal.tables_below(a)) w(r)
 			WHERE a.attachment = enable_triggers.attachment
 		)
 		SELECT p.trigger, 'R'::"char" AS fires FROM stepadv_internal.applied_triggers(enable_triggers.attachment) p JOIN tables r ON r.relation = p.relation WHERE p.enabled = 'O'
@@ -447,7 +447,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH watched AS (
-		SELECT w.relation FROM stepadv_internal.attachments(NULL::oid) a CROSS JOIN LATERAL stepadv_internal.tables_below(a) w(relation)
+		SELECT w.relation FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a CROSS JOIN LATERAL stepadv_internal.tables_below(a) w(relation)
 		WHERE a.attachment = check_unseen.attachment AND a.kept NOT IN ('watermark', 'compare')
 	)
 	SELECT format('changes of %s in sessions with session_replication_role = replica are not seen: its triggers are not always enabled', w.relation)
@@ -462,10 +462,10 @@ AS $$
 	UNION ALL
 	SELECT format('changes of %s are not seen: it is a %s', w.relation, k.kind) FROM watched w CROSS JOIN LATERAL stepadv_internal.kind_without_triggers(w.relation) k(kind) WHERE k.kind IS NOT NULL
 	UNION ALL
-	SELECT 'groups can no longer be refreshed: a table that belongs to them is gone' FROM stepadv_internal.attachments(NULL::oid) a
+	SELECT 'groups can no longer be refreshed: a table that belongs to them is gone' FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a
 	WHERE a.attachment = check_unseen.attachment AND a.kept IN ('watermark', 'compare') AND (a.seen IS NULL OR a.changed IS NULL AND NOT stepadv_internal.is_on_shards(a))
 	UNION ALL
-	SELECT format('groups of %s can no longer be refreshed: %s', p.relation, p.problem) FROM stepadv_internal.attachments(NULL::oid) a CROSS JOIN LATERAL stepadv_internal.misplaced(a) p
+	SELECT format('groups of %s can no longer be refreshed: %s', p.relation, p.problem) FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a CROSS JOIN LATERAL stepadv_internal.misplaced(a) p
 	WHERE a.attachment = check_unseen.attachment AND a.kept IN ('watermark', 'compare') AND p.problem IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_unseen(regclass) IS 'part of check_maintained and maintained: what keeps changes of the tables below from being seen';
@@ -507,7 +507,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	(SELECT a.source, a.prefix, a.kept, q.as_of, clock_timestamp() - q.as_of, p.problem
-	FROM stepadv_internal.attachments(NULL::oid) a CROSS JOIN LATERAL stepadv_internal.problem_of_kept(a.attachment) p(problem)
+	FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a CROSS JOIN LATERAL stepadv_internal.problem_of_kept(a.attachment) p(problem)
 	CROSS JOIN LATERAL (SELECT CASE WHEN a.kept IN ('triggers', 'commit') THEN CASE WHEN p.problem IS NULL THEN clock_timestamp() END ELSE a.as_of END) q(as_of)
 	WHERE a.kept IS NOT NULL AND pg_has_role(a.owner, 'USAGE')
 	ORDER BY stepadv_internal.relation_name(a.source), a.prefix, a.attachment)

@@ -1,6 +1,6 @@
 /*
  * attachments.c
- *		attachments(of_owner): everybody's attachments, as far as they are to be
+ *		attachments(of_owner, of_source): attachments, as far as they are to be
  *		believed.
  *
  * An attachment is the row of a table OF stepadv.attachment in somebody's schema.
@@ -30,6 +30,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
+#include "catalog/pg_trigger.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -39,6 +40,7 @@
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -62,7 +64,7 @@ PG_FUNCTION_INFO_V1(stepadv_attachments);
 #define LARGEST_TABLE 4096		/* blocks */
 
 /* How long, for all tables together, to try for locks that are not waited for. */
-#define PATIENCE 200			/* milliseconds */
+#define PATIENCE 20				/* milliseconds */
 
 /* Columns of the result before those of the type: attachment, owner, source. */
 #define N_OWN 3
@@ -70,7 +72,9 @@ PG_FUNCTION_INFO_V1(stepadv_attachments);
 typedef struct Reader
 {
 	TupleDesc	type;			/* of stepadv.attachment, dropped attributes included */
-	Oid			of_owner;		/* whose are asked for; InvalidOid: everybody's */
+	Oid			of_owner;		/* whose are asked for; InvalidOid: those of roles whose rights the caller has */
+	Oid			of_source;		/* over which relation; InvalidOid: over any */
+	Oid			source_owner;
 	int			patience;		/* what is left of it */
 	Tuplestorestate *rows;
 	TupleDesc	result;
@@ -110,7 +114,69 @@ is_view(Oid relation)
 	return look_up(relation, &class) && class.relkind == RELKIND_VIEW;
 }
 
-/* Whether a relation is a table of the type that this server process can read. */
+/* The table of the trigger, if it keeps groups. */
+static Oid
+kept_table(Oid trigger)
+{
+	Relation	triggers = table_open(TriggerRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	Oid			table = InvalidOid;
+
+	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(trigger));
+	scan = systable_beginscan(triggers, TriggerOidIndexId, true, NULL, 1, &key);
+	if (HeapTupleIsValid(tuple = systable_getnext(scan)) &&
+		get_func_namespace(((Form_pg_trigger) GETSTRUCT(tuple))->tgfoid) == get_namespace_oid(INTERNAL_SCHEMA, false))
+		table = ((Form_pg_trigger) GETSTRUCT(tuple))->tgrelid;
+	systable_endscan(scan);
+	table_close(triggers, AccessShareLock);
+	return table;
+}
+
+/* Whether an attachment has triggers on tables of a role's, which only an owner makes. */
+static bool
+keeps_groups_of(Oid attachment, Oid owner)
+{
+	Relation	depend = table_open(DependRelationId, AccessShareLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		found = false;
+
+	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(attachment));
+	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, keys);
+	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_depend row = (Form_pg_depend) GETSTRUCT(tuple);
+
+		found = row->classid == TriggerRelationId && is_owned(kept_table(row->objid), owner);
+	}
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+	return found;
+}
+
+/*
+ * Whether a table of this owner is asked for.  A stranger's attachment over
+ * somebody's relation is his own business: over a source count those of the
+ * caller, of its owner, of members of that role (being superuser is not enough),
+ * and of whoever keeps groups by triggers on its owner's tables, having owned it
+ * before.
+ */
+static bool
+is_asked_for(Oid table, Oid owner, const Reader *reader)
+{
+	if (OidIsValid(reader->of_owner))
+		return owner == reader->of_owner;
+	if (!has_privs_of_role(GetUserId(), owner))
+		return false;
+	return !OidIsValid(reader->of_source) || owner == GetUserId() ||
+		is_member_of_role_nosuper(owner, reader->source_owner) || keeps_groups_of(table, reader->source_owner);
+}
+
+/* Whether a relation is a table of the type that is asked for and this server process can read. */
 static bool
 is_readable(Oid relation, const Reader *reader, Oid type)
 {
@@ -119,7 +185,7 @@ is_readable(Oid relation, const Reader *reader, Oid type)
 	return look_up(relation, &class) &&
 		class.relkind == RELKIND_RELATION &&
 		class.reloftype == type &&
-		(!OidIsValid(reader->of_owner) || class.relowner == reader->of_owner) &&
+		is_asked_for(relation, class.relowner, reader) &&
 		(class.relpersistence != RELPERSISTENCE_TEMP || isTempNamespace(class.relnamespace)) &&
 		(class.relpersistence != RELPERSISTENCE_UNLOGGED || !RecoveryInProgress());
 }
@@ -166,9 +232,10 @@ lock_soon(Oid table, Reader *reader)
 
 /*
  * Open a table of the list, which can have changed until the lock is there; NULL
- * if it is not to be read.  Who asks for its owner's, or is a member of his role
- * (being superuser is not enough), waits for whoever is changing it.  Others must
- * not: whoever owns a table can lock it for as long as he likes.
+ * if it is not to be read.  Who asks for an owner's, or for those over a source, or
+ * is a member of the owner's role (being superuser is not enough), waits for
+ * whoever is changing it.  Others must not: whoever owns a table can lock it for as
+ * long as they like.
  */
 static Relation
 open_table(Oid table, Reader *reader, Oid type)
@@ -178,7 +245,8 @@ open_table(Oid table, Reader *reader, Oid type)
 
 	if (!look_up(table, &class))
 		return NULL;
-	if (OidIsValid(reader->of_owner) || is_member_of_role_nosuper(GetUserId(), class.relowner))
+	if (OidIsValid(reader->of_owner) || OidIsValid(reader->of_source) ||
+		is_member_of_role_nosuper(GetUserId(), class.relowner))
 		LockRelationOid(table, AccessShareLock);
 	else if (!lock_soon(table, reader))
 		return NULL;
@@ -354,6 +422,8 @@ give_attachment(Reader *reader, Oid table, Oid type)
 	if (!is_one || !believe(reader, owner, values + N_OWN, nulls + N_OWN, &rows))
 		return;
 	source = view_source(rows);
+	if (OidIsValid(reader->of_source) && source != reader->of_source)
+		return;
 	values[0] = ObjectIdGetDatum(table);
 	values[1] = ObjectIdGetDatum(owner);
 	values[2] = ObjectIdGetDatum(source);
@@ -376,10 +446,14 @@ stepadv_attachments(PG_FUNCTION_ARGS)
 {
 	Oid			type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("attachment"),
 									   ObjectIdGetDatum(get_namespace_oid(PUBLIC_SCHEMA, false)));
-	Reader		reader = {.of_owner = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0), .patience = PATIENCE};
+	Reader		reader = {.of_owner = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0),
+		.of_source = PG_ARGISNULL(1) ? InvalidOid : PG_GETARG_OID(1), .patience = PATIENCE};
+	FormData_pg_class source;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "stepadv attachment", ALLOCSET_DEFAULT_SIZES);
 	ListCell   *cell;
 
+	if (OidIsValid(reader.of_source) && look_up(reader.of_source, &source))
+		reader.source_owner = source.relowner;
 	reader.type = lookup_rowtype_tupdesc_copy(type, -1);
 	reader.rows = begin_rows(fcinfo, N_OWN + n_attributes(reader.type));
 	reader.result = ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc;

@@ -175,7 +175,7 @@ read_attachment(Kept *kept)
 							  " (j.j OPERATOR(pg_catalog.->>) 'fresh_lineage')::pg_catalog.regclass, CASE WHEN (j.j OPERATOR(pg_catalog.->>) 'answers') IS NOT NULL THEN a.attachment END,"
 							  " (j.j OPERATOR(pg_catalog.->>) 'folded_behaviour')::pg_catalog.regclass,"
 							  " (j.j OPERATOR(pg_catalog.->>) 'summed_over_time')::pg_catalog.regclass, (j.j OPERATOR(pg_catalog.->>) 'summed_behaviour')::pg_catalog.regclass"
-							  " FROM pg_catalog.pg_class c, stepadv_internal.attachments(c.relowner) a, pg_catalog.to_jsonb(a) j(j)"
+							  " FROM pg_catalog.pg_class c, stepadv_internal.attachments(c.relowner, NULL::regclass) a, pg_catalog.to_jsonb(a) j(j)"
 							  " WHERE c.oid OPERATOR(pg_catalog.=) $1 AND a.attachment OPERATOR(pg_catalog.=) $1"
 							  " AND a.kept IS NOT NULL AND a.fresh IS NOT NULL AND a.folded IS NOT NULL",
 							  1, &type, &value, NULL, false, 0) != SPI_OK_SELECT)

@@ -28,7 +28,7 @@ VALUES ('s', 'cat.s_rows', 'cat.s_shown', 1, '{"gamma": 0.9}', '{mine}', '{cat.s
 RESET ROLE;
 SELECT attachment, owner::regrole, source, prefix, rows, shown, runs, n_group_columns, states, options, methods, views, kept, folded, changed
 FROM stepadv_internal.attachments();
--- Everybody sees it, or asks for those of one role.
+-- Who has not its owner's rights asks for those of one role.
 SET ROLE regress_catalog_stranger;
 SELECT attachment::oid = (SELECT oid FROM pg_class WHERE relname = 's_attachment') AS the_table FROM stepadv_internal.attachments();
 SELECT count(*) FROM stepadv_internal.attachments('regress_catalog_owner'::regrole);

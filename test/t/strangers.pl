@@ -558,5 +558,30 @@ foreach my $how ('refresh', 'commit', 'triggers', 'compare')
 	works('mallory', 'helped', q(SELECT stepadv.unmaintain('m.source'::regclass) >= 0, stepadv.detach('m.source'::regclass) >= 0), 't|t', "$how: mallory ends it");
 }
 
+# ---- 7. A stranger in the way: many tables of our type, all locked; locks and views on what is to go
+house('crowded');
+$node->safe_psql('crowded', 'CREATE SCHEMA m AUTHORIZATION mallory; GRANT CREATE ON SCHEMA public TO mallory');
+works('mallory', 'crowded', q(DO $do$ BEGIN FOR i IN 1 .. 1500 LOOP
+	EXECUTE format('CREATE TABLE m.x%1$s_attachment OF stepadv.attachment; CREATE VIEW m.x%1$s_rows AS SELECT g FROM public.t; INSERT INTO m.x%1$s_attachment (prefix, rows, n_group_columns) VALUES (%2$L, %3$L, 1)', i, 't', format('m.x%s_rows', i));
+	IF i % 100 = 0 THEN COMMIT; END IF; END LOOP; END $do$), undef, 'mallory has 1500 tables of our type');
+$node->safe_psql('postgres', 'ALTER SYSTEM SET max_locks_per_transaction = 512');
+$node->restart;
+mallory_stays('crowded', q(BEGIN; DO $do$ BEGIN FOR i IN 1 .. 1500 LOOP EXECUTE format('LOCK TABLE m.x%s_attachment', i); END LOOP; END $do$;));
+foreach my $who ('alice', 'admin')
+{
+	# Each of a few dozen look-ups would cost its patience.
+	works($who, 'crowded', q(SET statement_timeout = '2s'; SELECT count(*) FROM stepadv.attachments(); SELECT count(*) FROM stepadv.maintained() WHERE problem IS NULL), "4\n3", "$who lists what there is");
+}
+stands('crowded', 'many locked tables');
+mallory_leaves();
+works('alice', 'crowded', 'GRANT SELECT ON ALL TABLES IN SCHEMA public TO mallory', undef, 'alice lets mallory read');
+works('mallory', 'crowded', 'CREATE VIEW public.over_rtmc AS SELECT * FROM public.a_rtmc', undef, 'she does');
+refused('alice', 'crowded', q(SELECT stepadv.detach('public.a'::regclass)), qr/something depends on it.*view over_rtmc depends on view a_rtmc.*cascade => true/s, 'a view of mallory\'s over one of alice\'s');
+mallory_stays('crowded', q(BEGIN; LOCK TABLE public.over_rtmc IN ACCESS SHARE MODE;));
+refused('alice', 'crowded', q(SELECT stepadv.detach('public.a'::regclass, cascade => true)), qr/others use it.*of role mallory holds .*public\.a_rtmc/s, 'mallory holds it');
+mallory_leaves();
+works('alice', 'crowded', q(SELECT stepadv.detach('public.a'::regclass, cascade => true) > 10; SELECT to_regclass('public.over_rtmc')), "t\n", 'and it goes');
+unharmed('crowded');
+
 $node->stop;
 done_testing();
