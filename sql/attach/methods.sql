@@ -9,9 +9,10 @@ CREATE TYPE stepadv.method AS (
 	uses text[],			-- what else it reads, of states and actions that must be made and of the full form of rollout_agg
 	options_of text,		-- whose options it takes where it has none of its own
 	shape text,				-- what a row is, for people
-	place integer			-- among the extension's
+	place integer,			-- among the extension's
+	function_owner regrole	-- whose the function was when it was registered
 );
-COMMENT ON TYPE stepadv.method IS 'a method that attach makes a view of: suffix of the view, function of a rollout_group, roles that it requires and uses, whose options it borrows, what a row of it is';
+COMMENT ON TYPE stepadv.method IS 'a method that attach makes a view of: suffix of the view, function of a rollout_group, roles that it requires and uses, whose options it borrows, what a row of it is, whose the function was when it was registered';
 
 CREATE TABLE stepadv_internal.methods OF stepadv.method (PRIMARY KEY (method));
 COMMENT ON TABLE stepadv_internal.methods IS 'the methods of the extension, in the order in which _compare has them';
@@ -63,7 +64,10 @@ CREATE TYPE stepadv_internal.known_method AS (
 COMMENT ON TYPE stepadv_internal.known_method IS 'part of attach: a method, with what its function returns and takes';
 
 -- What is written in a table of somebody's is no error for others: a function is
--- found by comparing its name with what is written, which is never parsed.
+-- found by comparing its name with what is written, which is never parsed.  It is the
+-- one that was registered as long as its owner is, or the table's: who may replace it
+-- could do so before, and what a stranger makes in its place is another's.  (Its OID
+-- would be lost in a dump, and pg_upgrade refuses tables with a regprocedure.)
 CREATE FUNCTION stepadv_internal.known_methods(methods regclass) RETURNS SETOF stepadv_internal.known_method
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -76,12 +80,13 @@ BEGIN
 		RETURN QUERY EXECUTE format($query$
 			SELECT m.method, p.oid::regprocedure, coalesce(m.requires, '{}'), coalesce(m.uses, '{}'), m.options_of, coalesce(m.shape, ''), o.ours, r.names,
 				coalesce(p.proargnames[2:p.pronargs], '{}'), NULL::jsonb
-			FROM (SELECT %L::boolean AS ours) o CROSS JOIN ONLY %s m JOIN pg_proc p ON p.oid::regprocedure::text = m.function
+			FROM (SELECT %L::boolean AS ours, %s::oid AS owner) o CROSS JOIN ONLY %s m JOIN pg_proc p ON p.oid::regprocedure::text = m.function
 			CROSS JOIN LATERAL (SELECT array_agg(p.proargnames[i.i] ORDER BY i.i) AS names FROM generate_subscripts(p.proargmodes, 1) i(i) WHERE p.proargmodes[i.i] = 't') r
 			WHERE p.proargtypes[0] = 'stepadv.rollout_group'::regtype AND r.names IS NOT NULL
-				AND (o.ours OR m.method ~ '^[a-z_][a-z0-9_]*$' AND NOT EXISTS (SELECT FROM stepadv_internal.combined_views v WHERE v.suffix = m.method))
+				AND (o.ours OR p.proowner IN (o.owner, m.function_owner) AND m.method ~ '^[a-z_][a-z0-9_]*$' AND NOT EXISTS (SELECT FROM stepadv_internal.combined_views v WHERE v.suffix = m.method))
 			ORDER BY CASE WHEN o.ours THEN m.place END, m.method$query$,
-			known_methods.methods = 'stepadv_internal.methods'::regclass, stepadv_internal.relation_name(known_methods.methods));
+			known_methods.methods = 'stepadv_internal.methods'::regclass,
+			(SELECT c.relowner FROM pg_class c WHERE c.oid = known_methods.methods), stepadv_internal.relation_name(known_methods.methods));
 	END IF;
 END
 $$;
@@ -139,6 +144,38 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_method_name(text, text) IS 'part of register_method and attach: error where a method cannot be called so';
 
+-- Whoever owns a table writes with what its triggers do, and whoever owns its schema says
+-- which table has the name: both are the caller (a superuser's rights over others' do not
+-- count), the latter also one who could do anything anyway.
+CREATE FUNCTION stepadv_internal.registry(schema text) RETURNS text
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	me CONSTANT oid := quote_ident(current_user)::regrole;
+	registry CONSTANT text := format('%I.stepadv_methods', registry.schema);
+	held pg_class;
+BEGIN
+	IF EXISTS (SELECT FROM pg_namespace n JOIN pg_roles o ON o.oid = n.nspowner
+		WHERE n.nspname = registry.schema AND n.nspowner <> me AND NOT o.rolsuper AND o.rolname <> 'pg_database_owner')
+	THEN
+		RAISE EXCEPTION 'schema "%" belongs to somebody else', registry.schema USING ERRCODE = 'insufficient_privilege',
+			HINT = 'Name a schema of your own by schema => ''…''.';
+	END IF;
+	SELECT c.* INTO held FROM pg_class c WHERE c.oid = to_regclass(registry);
+	IF held.oid IS NULL THEN
+		EXECUTE format('CREATE TABLE %s OF stepadv.method (PRIMARY KEY (method))', registry);
+		EXECUTE format('COMMENT ON TABLE %s IS %L', registry, 'methods of users, made by stepadv.register_method and read by stepadv.attach');
+		-- It says no more than the catalog of functions, which everybody can read.
+		EXECUTE format('GRANT SELECT ON %s TO PUBLIC', registry);
+	ELSIF held.relkind <> 'r' OR held.reloftype <> 'stepadv.method'::regtype OR held.relowner <> me THEN
+		RAISE EXCEPTION 'relation % is no table of methods of yours', registry USING ERRCODE = 'wrong_object_type', HINT = 'Name another schema by schema => ''…''.';
+	END IF;
+	RETURN registry;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.registry(text) IS 'part of register_method: the table of methods of a schema, made if it is not there; error where it, or the schema, is another''s';
+
 CREATE FUNCTION stepadv.register_method(function regprocedure, requires text[] DEFAULT '{reward}', uses text[] DEFAULT '{}',
 	method text DEFAULT NULL, options_of text DEFAULT NULL, shape text DEFAULT 'a row per step', schema text DEFAULT NULL) RETURNS regclass
 LANGUAGE plpgsql
@@ -175,19 +212,10 @@ BEGIN
 		RAISE EXCEPTION 'unknown role: %', coalesce(quote_literal(role), 'NULL') USING ERRCODE = 'invalid_parameter_value', HINT = format('Roles: %s.', array_to_string(known, ', '));
 	END IF;
 
-	registry := format('%I.stepadv_methods', coalesce(register_method.schema, (SELECT n.nspname FROM pg_namespace n WHERE n.oid = p.pronamespace)));
-	IF to_regclass(registry) IS NULL THEN
-		EXECUTE format('CREATE TABLE %s OF stepadv.method (PRIMARY KEY (method))', registry);
-		EXECUTE format('COMMENT ON TABLE %s IS %L', registry, 'methods of users, made by stepadv.register_method and read by stepadv.attach');
-		-- It says no more than the catalog of functions, which everybody can read.
-		EXECUTE format('GRANT SELECT ON %s TO PUBLIC', registry);
-	ELSIF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = registry::regclass AND c.relkind = 'r' AND c.reloftype = 'stepadv.method'::regtype
-		AND pg_has_role(c.relowner, 'USAGE'))
-	THEN
-		RAISE EXCEPTION 'relation % is no table of methods of yours', registry USING ERRCODE = 'wrong_object_type', HINT = 'Name another schema by schema => ''…''.';
-	END IF;
-	EXECUTE format('INSERT INTO %s (method, function, requires, uses, options_of, shape) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (method) DO UPDATE SET function = $2, requires = $3, uses = $4, options_of = $5, shape = $6', registry)
-		USING name, register_method.function::text, requires, uses, options_of, shape;
+	registry := stepadv_internal.registry(coalesce(register_method.schema, (SELECT n.nspname FROM pg_namespace n WHERE n.oid = p.pronamespace)));
+	EXECUTE format('INSERT INTO %s (method, function, requires, uses, options_of, shape, function_owner) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (method) DO UPDATE SET function = $2, requires = $3, uses = $4, options_of = $5, shape = $6, function_owner = $7', registry)
+		USING name, register_method.function::text, requires, uses, options_of, shape, p.proowner::regrole;
 	RETURN registry::regclass;
 END
 $$;

@@ -221,6 +221,41 @@ SET SESSION AUTHORIZATION methods_owner;
 SELECT meth.views('');
 SELECT meth.views(', options => ''{"methods": ["strange.kind"]}''');
 
+-- Nor does an administrator write into a table of somebody's, or into one whose schema somebody else owns.
+RESET SESSION AUTHORIZATION;
+SELECT stepadv.register_method('strange.kind(stepadv.rollout_group)');
+GRANT CREATE ON SCHEMA root_methods TO methods_stranger;
+SET SESSION AUTHORIZATION methods_stranger;
+CREATE FUNCTION strange.fires() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'a trigger, run by %', current_user; END $$;
+RESET SESSION AUTHORIZATION;
+DROP TABLE root_methods.stepadv_methods;
+SET SESSION AUTHORIZATION methods_stranger;
+CREATE TABLE root_methods.stepadv_methods OF stepadv.method (PRIMARY KEY (method));
+CREATE TRIGGER t BEFORE INSERT ON root_methods.stepadv_methods FOR EACH ROW EXECUTE FUNCTION strange.fires();
+RESET SESSION AUTHORIZATION;
+SELECT stepadv.register_method('root_methods.five(stepadv.rollout_group)');
+DROP TABLE root_methods.stepadv_methods;
+-- What a stranger makes in the place of a function that was registered is not believed.
+CREATE SCHEMA own_methods;
+SELECT stepadv.register_method('strange.kind(stepadv.rollout_group)', schema => 'own_methods');
+SELECT stepadv.register_method('root_methods.five(stepadv.rollout_group)', schema => 'own_methods');
+GRANT USAGE ON SCHEMA own_methods TO PUBLIC;
+SET SESSION AUTHORIZATION methods_owner;
+SELECT string_agg(view_name::text, ' ') AS both FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score') WHERE view_name::text ~ '_(five|kind)$';
+SELECT stepadv.detach('meth.s') > 5 AS detached;
+RESET SESSION AUTHORIZATION;
+DROP FUNCTION root_methods.five(stepadv.rollout_group);
+SET SESSION AUTHORIZATION methods_stranger;
+CREATE FUNCTION root_methods.five(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql AS
+	$$ BEGIN RAISE EXCEPTION 'code of a stranger, run by %', current_user; END $$;
+SET SESSION AUTHORIZATION methods_owner;
+SELECT string_agg(view_name::text, ' ') AS one FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score') WHERE view_name::text ~ '_(five|kind)$';
+SELECT stepadv.detach('meth.s') > 5 AS detached;
+RESET SESSION AUTHORIZATION;
+DROP SCHEMA own_methods CASCADE;
+SET SESSION AUTHORIZATION methods_stranger;
+DROP FUNCTION strange.fires();
+
 -- An administrator who makes somebody's views anew runs nothing of his as himself.
 SET SESSION AUTHORIZATION methods_stranger;
 CREATE TABLE strange.s (task text, run integer, n integer, score float8);
