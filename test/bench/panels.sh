@@ -25,17 +25,16 @@ panel_queries()
 		local $/;
 		open my $file, "<", shift or die;
 		my $dashboard = JSON::PP->new->decode(<$file>);
-		my %value = (views => "public.kept", policy_version => undef, method => "rtmc", other_method => "grpo", search => "", group => q(["17"]));
-		my %all = map { $_->{name} => $_->{allValue} } @{ $dashboard->{templating}{list} };
-		my @queries = map { ["list of $_->{name}", $_->{query}] } grep { $_->{type} eq "query" } @{ $dashboard->{templating}{list} };
+		my %value = (schema => "public", prefix => "kept", method => "\x27rtmc\x27", other_method => "\x27grpo\x27",
+			policy_version => join(",", map { "\x27v$_\x27" } 0 .. 19));
+		my @queries = map { ["list of $_->{name}", $_->{query}] } @{ $dashboard->{templating}{list} };
 		foreach my $panel (@{ $dashboard->{panels} }) {
 			my $title = $panel->{title} =~ s/\$other_method/GRPO/r =~ s/\$method/RTMC/r;
-			push @queries, [$title . (@{ $panel->{targets} } > 1 ? ", $_->{refId}" : ""), $_->{rawSql}] for @{ $panel->{targets} // [] };
+			push @queries, [$title, $_->{rawSql}] for @{ $panel->{targets} // [] };
 		}
 		foreach my $query (@queries) {
 			my ($title, $sql) = @$query;
-			$sql =~ s/^\s*--.*$//mg;
-			$sql =~ s/\$\{(\w+):sqlstring\}/!defined $value{$1} ? $all{$1} : "\x27$value{$1}\x27"/ge;
+			$sql =~ s/\$\{(\w+)(?::sqlstring)?\}/$title eq "list of prefix" ? "\x27public\x27" : $value{$1}/ge;
 			$sql =~ s/\$__timeFrom\(\)/\x272025-12-01T00:00:00Z\x27/g;
 			$sql =~ s/\$__timeTo\(\)/\x272026-02-01T00:00:00Z\x27/g;
 			$sql =~ s/[\s;]+/ /g;

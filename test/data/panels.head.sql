@@ -1,8 +1,0 @@
--- The panels of stepadv.json as plain SQL, one query each, for whatever speaks PostgreSQL:
--- Metabase, Superset, Evidence, psql.  Of the tables that create_tables('rl') makes; of other
--- views of attach, stepadv.panel_query says the same (docs/dashboards.md).  What a visitor
--- would choose stands as a literal: policy versions 'v1' and 'v2', methods 'rtmc' and 'grpo',
--- times between '2026-01-01' and '2026-12-31', the group ('', 'v1', 'task 1').  Put your
--- tool's variables in their places.
---
--- Made of stepadv.json by test/t/dashboard.pl, which also tells when they differ.
