@@ -79,7 +79,7 @@ COMMENT ON AGGREGATE stepadv.value_mse(float8, float8) IS
 'mean squared error of a critic, the mean of (return - value)^2; rows with a NULL are left out, NULL over none; error on NaN or infinity';
 
 CREATE AGGREGATE stepadv.return_scale(return float8) (
-	SFUNC = stepadv_internal.return_moments_trans, STYPE = float8[], INITCOND = '{0,0,0}',
+	SFUNC = stepadv_internal.return_moments_trans, STYPE = float8[], INITCOND = '{0,0,0,0,0,0}',
 	FINALFUNC = stepadv_internal.return_scale_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.moments_combine, PARALLEL = SAFE
 );

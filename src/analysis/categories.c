@@ -18,6 +18,7 @@
 #include "utils/builtins.h"
 
 #include "aggregate.h"
+#include "arguments.h"
 #include "arrays.h"
 #include "analysis/labels.h"
 #include "analysis/shape.h"
@@ -106,7 +107,7 @@ Datum
 stepadv_call_counts(PG_FUNCTION_ARGS)
 {
 	Labels	   *labels;
-	bool		by_step = PG_GETARG_BOOL(2);
+	bool		by_step;
 	RolloutFacts facts;
 	GroupColumns group;
 	const uint32 *first;
@@ -116,6 +117,8 @@ stepadv_call_counts(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
+	require_argument(fcinfo, 2, "by_step");
+	by_step = PG_GETARG_BOOL(2);
 	labels = open_labels(PG_ARGISNULL(1) ? NULL : (struct varlena *) PG_GETARG_POINTER(1));
 	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
 	find_rollout_facts(&group, &facts);
@@ -178,7 +181,10 @@ static CategorySums *
 begin_sums(FunctionCallInfo fcinfo, int n_methods)
 {
 	MemoryContext old = MemoryContextSwitchTo(aggregate_context(fcinfo));
-	CategorySums *state = new_sums(open_labels(PG_ARGISNULL(1) ? NULL : (struct varlena *) PG_GETARG_POINTER(1)), n_methods);
+	CategorySums *state;
+
+	require_types(fcinfo, 4, FLOAT8OID);
+	state = new_sums(open_labels(PG_ARGISNULL(1) ? NULL : (struct varlena *) PG_GETARG_POINTER(1)), n_methods);
 
 	MemoryContextSwitchTo(old);
 	return state;
@@ -257,26 +263,34 @@ stepadv_call_sums(PG_FUNCTION_ARGS)
 	bool		by_step = PG_GETARG_BOOL(2);
 	const KeptAdvantages *kept;
 	const uint8 *missing;
-	ArrayType  *places;
 	const int32 *place;
+	int			n_methods;
 	CategorySums *state;
 	GroupColumns group;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(3) || PG_ARGISNULL(4))
 		PG_RETURN_NULL();
+	require_argument(fcinfo, 2, "by_step");
 	kept = (const KeptAdvantages *) PG_DETOAST_DATUM(PG_GETARG_DATUM(3));
+	if (!are_kept_advantages(kept))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("advantages are not as kept_advantages makes them")));
 	missing = missing_advantages(kept);
-	places = PG_GETARG_ARRAYTYPE_P(4);
-	place = (const int32 *) ARR_DATA_PTR(places);
-	state = new_sums(open_labels(PG_ARGISNULL(1) ? NULL : (struct varlena *) PG_GETARG_POINTER(1)), ArrayGetNItems(ARR_NDIM(places), ARR_DIMS(places)));
+	place = list_argument(fcinfo, 4, "places", INT4OID, &n_methods);
+	state = new_sums(open_labels(PG_ARGISNULL(1) ? NULL : (struct varlena *) PG_GETARG_POINTER(1)), n_methods);
 	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
 	for (int m = 0; m < state->n_methods; m++)
 	{
 		if (place[m] < 1 || place[m] > kept->n_methods)
-			elog(ERROR, "call_sums is asked for method %d of %d", place[m], kept->n_methods);
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("there is no method %d of %d", place[m], kept->n_methods)));
 	}
 	if (kept->n_steps < group.n_steps)
-		elog(ERROR, "call_sums is given advantages of " INT64_FORMAT " steps out of %u", kept->n_steps, group.n_steps);
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there are advantages of " INT64_FORMAT " steps out of %u", kept->n_steps, group.n_steps)));
 	for (uint32 r = 0; r < group.n_rollouts; r++)
 	{
 		for (uint32 i = group.first_step[r]; i < group.first_step[r + 1]; i++)
@@ -399,14 +413,16 @@ add_table(CategoryTotals *totals, ArrayType *names, ArrayType *numbers)
 	Datum	   *name;
 	bool	   *is_null;
 	int			n;
-	int			n_numbers = ArrayGetNItems(ARR_NDIM(numbers), ARR_DIMS(numbers));
-	const float8 *number = (const float8 *) ARR_DATA_PTR(numbers);
+	int			n_numbers;
+	const float8 *number = list_elements(numbers, "numbers", FLOAT8OID, &n_numbers);
 
 	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &name, &is_null, &n);
 	if (n == 0)
 		return;
-	if (n_numbers % n != 0 || ARR_HASNULL(numbers) || ARR_ELEMTYPE(numbers) != FLOAT8OID || (totals->width > 0 && n_numbers / n != totals->width))
-		elog(ERROR, "a table of categories has %d numbers of %d categories", n_numbers, n);
+	if (n_numbers % n != 0 || (totals->width > 0 && n_numbers / n != totals->width))
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("a table of categories has %d numbers of %d categories", n_numbers, n)));
 	if (totals->sums == NULL)
 		make_room_for_totals(totals, n_numbers / n);
 	for (int i = 0; i < n; i++)

@@ -267,7 +267,9 @@ begin_left_out(CreditCheck *check, int64 rollout_id)
 		return;
 	finish_left_out(check);
 	if (rollout < 0 || check->done[rollout] || !check->facts.judged[rollout])
-		elog(ERROR, "rollout " INT64_FORMAT " cannot be left out here", rollout_id);
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("rollout " INT64_FORMAT " cannot be left out here", rollout_id)));
 	check->left_out = rollout;
 }
 

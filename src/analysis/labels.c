@@ -297,7 +297,7 @@ static _Noreturn void
 refuse_labels(void)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 			 errmsg("labels of calls are not as call_labels makes them")));
 }
 

@@ -24,6 +24,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 
+#include "arguments.h"
 #include "arrays.h"
 #include "hash.h"
 #include "analysis/student.h"
@@ -33,6 +34,7 @@ PG_FUNCTION_INFO_V1(stepadv_paired_difference);
 PG_FUNCTION_INFO_V1(stepadv_fisher_exact);
 
 #define MOST_SIGNS 20			/* so many differences have all their signs tried: a million */
+#define MOST_ROLLOUTS 100000000
 #define SAME_TO 1e-9			/* sums as near as that to each other are equal */
 
 /* How many choices of the signs of d[i] … d[n - 1] make of a sum one at least as far from 0. */
@@ -90,21 +92,12 @@ permutation_p(const double *d, int64 n, int64 permutations, int64 seed, bool *ex
 	return (double) (far_draws(d, n, bound, permutations, seed) + 1) / (double) (permutations + 1);
 }
 
-static double *
-array_of_numbers(ArrayType *array, int64 *n)
-{
-	if (ARR_NDIM(array) > 1 || ARR_HASNULL(array) || ARR_ELEMTYPE(array) != FLOAT8OID)
-		elog(ERROR, "differences of tasks are a list of numbers");
-	*n = ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0];
-	return (double *) ARR_DATA_PTR(array);
-}
-
 /* paired_difference(differences float8[], confidence float8, permutations integer, seed integer) */
 Datum
 stepadv_paired_difference(PG_FUNCTION_ARGS)
 {
-	int64		n;
-	double	   *d = array_of_numbers(PG_GETARG_ARRAYTYPE_P(0), &n);
+	int			n;
+	const double *d = list_argument(fcinfo, 0, "differences", FLOAT8OID, &n);
 	double	   *other_than_0 = ALLOCATE_ARRAY(double, n);
 	int64		n_other = 0;
 	Sum			sum = {0, 0};
@@ -117,6 +110,10 @@ stepadv_paired_difference(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "paired_difference returns no row");
+	if (PG_GETARG_INT32(2) < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("permutations must be at least 0, not %d", PG_GETARG_INT32(2))));
 	if (n == 0)
 		PG_RETURN_NULL();
 	for (int64 i = 0; i < n; i++)
@@ -162,8 +159,11 @@ stepadv_fisher_exact(PG_FUNCTION_ARGS)
 	double		total = 0;
 	double		as_far = 0;
 
-	if (c < least || c > most)
-		elog(ERROR, "more successes than rollouts");
+	if (c < least || c > most || n_a < 0 || n_b < 0 || n_a > MOST_ROLLOUTS || n_b > MOST_ROLLOUTS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot have " INT64_FORMAT " successes of " INT64_FORMAT " rollouts and " INT64_FORMAT " of " INT64_FORMAT,
+						c, n_a, PG_GETARG_INT64(2), n_b)));
 	mode = Min(Max(mode, least), most);
 	weight = ALLOCATE_ARRAY(double, most - least + 1) - least;
 	weight[mode] = 1;

@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 
+#include "arguments.h"
 #include "analysis/k.h"
 
 PG_FUNCTION_INFO_V1(stepadv_pass_at_k);
@@ -127,23 +128,16 @@ stepadv_pass_hat_k(PG_FUNCTION_ARGS)
  */
 
 /* The counts within a state, which somebody may have made by hand. */
-static Judged *
-counts_of(ArrayType *state)
+static const Judged *
+counts_of(FunctionCallInfo fcinfo, int arg)
 {
-	if (ARR_NDIM(state) != 1 || ARR_DIMS(state)[0] != JUDGED_ELEMENTS || ARR_HASNULL(state) || ARR_ELEMTYPE(state) != INT8OID)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("not a state of pass_at_k")));
-	return (Judged *) ARR_DATA_PTR(state);
+	return state_numbers(fcinfo, arg, "pass_at_k", INT8OID, JUDGED_ELEMENTS);
 }
 
-/* As the server's own averages of integers do: in place where the state is the aggregate's. */
-static ArrayType *
-own_state(FunctionCallInfo fcinfo)
+static Judged *
+counts_to_change(FunctionCallInfo fcinfo, Datum *state)
 {
-	if (PG_ARGISNULL(0))
-		elog(ERROR, "pass_at_k has no state");
-	return AggCheckCallContext(fcinfo, NULL) ? PG_GETARG_ARRAYTYPE_P(0) : PG_GETARG_ARRAYTYPE_P_COPY(0);
+	return state_numbers_to_change(fcinfo, "pass_at_k", INT8OID, JUDGED_ELEMENTS, state);
 }
 
 /* judged_trans(bigint[], success boolean, k integer): NULL is not judged. */
@@ -151,8 +145,8 @@ Datum
 stepadv_judged_trans(PG_FUNCTION_ARGS)
 {
 	int32		k = read_k(&fcinfo->args[2]);
-	ArrayType  *state = own_state(fcinfo);
-	Judged	   *judged = counts_of(state);
+	Datum		state;
+	Judged	   *judged = counts_to_change(fcinfo, &state);
 
 	same_k(judged->k, k);
 	judged->k = k;
@@ -161,15 +155,15 @@ stepadv_judged_trans(PG_FUNCTION_ARGS)
 		judged->n++;
 		judged->c += PG_GETARG_BOOL(1) ? 1 : 0;
 	}
-	PG_RETURN_ARRAYTYPE_P(state);
+	PG_RETURN_DATUM(state);
 }
 
 Datum
 stepadv_judged_combine(PG_FUNCTION_ARGS)
 {
-	ArrayType  *state = own_state(fcinfo);
-	Judged	   *judged = counts_of(state);
-	Judged	   *other = counts_of(PG_GETARG_ARRAYTYPE_P(1));
+	Datum		state;
+	Judged	   *judged = counts_to_change(fcinfo, &state);
+	const Judged *other = counts_of(fcinfo, 1);
 
 	if (other->k != 0)
 	{
@@ -178,7 +172,7 @@ stepadv_judged_combine(PG_FUNCTION_ARGS)
 	}
 	judged->n += other->n;
 	judged->c += other->c;
-	PG_RETURN_ARRAYTYPE_P(state);
+	PG_RETURN_DATUM(state);
 }
 
 /* Whether there is an answer: so many were judged as are drawn. */
@@ -191,7 +185,7 @@ enough(const Judged *judged)
 Datum
 stepadv_pass_at_k_final(PG_FUNCTION_ARGS)
 {
-	Judged	   *judged = counts_of(PG_GETARG_ARRAYTYPE_P(0));
+	const Judged *judged = counts_of(fcinfo, 0);
 
 	if (!enough(judged))
 		PG_RETURN_NULL();
@@ -201,7 +195,7 @@ stepadv_pass_at_k_final(PG_FUNCTION_ARGS)
 Datum
 stepadv_pass_hat_k_final(PG_FUNCTION_ARGS)
 {
-	Judged	   *judged = counts_of(PG_GETARG_ARRAYTYPE_P(0));
+	const Judged *judged = counts_of(fcinfo, 0);
 
 	if (!enough(judged))
 		PG_RETURN_NULL();

@@ -69,7 +69,7 @@ read_number(const uint8 **byte, const uint8 *end)
 			return number;
 	}
 	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 			 errmsg("the bins of a group end within a number")));
 }
 

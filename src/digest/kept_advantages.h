@@ -23,4 +23,15 @@ missing_advantages(const KeptAdvantages *kept)
 	return (uint8 *) (kept->advantages + (Size) kept->n_methods * kept->n_steps);
 }
 
+/* Whether a value that anybody may have given is as long as it says. */
+static inline bool
+are_kept_advantages(const KeptAdvantages *kept)
+{
+	Size		size = VARSIZE(kept);
+	Size		room = size < offsetof(KeptAdvantages, advantages) ? 0 : (size - offsetof(KeptAdvantages, advantages)) / (sizeof(double) + 1);
+
+	return size >= offsetof(KeptAdvantages, advantages) && kept->n_methods >= 0 && kept->n_steps >= 0 &&
+		(kept->n_methods == 0 || (Size) kept->n_steps <= room / kept->n_methods);
+}
+
 #endif							/* STEPADV_KEPT_ADVANTAGES_H */

@@ -21,6 +21,7 @@
 #include "utils/typcache.h"
 
 #include "aggregate.h"
+#include "arguments.h"
 #include "arrays.h"
 #include "compat.h"
 #include "digest/advantage_bins.h"
@@ -76,6 +77,7 @@ new_kept_estimates(FunctionCallInfo fcinfo)
 {
 	KeptEstimates *kept = palloc0(sizeof(KeptEstimates));
 
+	require_types(fcinfo, A_FIRST_METHOD, FLOAT8OID);
 	kept->n_methods = PG_NARGS() - A_FIRST_METHOD;
 	kept->room = FIRST_ROOM;
 	kept->rollout = palloc(sizeof(int64) * FIRST_ROOM);
@@ -86,6 +88,9 @@ new_kept_estimates(FunctionCallInfo fcinfo)
 		kept->advantage[m] = palloc(sizeof(double) * FIRST_ROOM);
 	if (!PG_ARGISNULL(A_ROLLOUTS) && !PG_ARGISNULL(A_RUNS))
 	{
+		require_argument(fcinfo, A_PLACES, "places");
+		require_argument(fcinfo, A_SIGN_THRESHOLD, "sign_threshold");
+		require_argument(fcinfo, A_SCALE_THRESHOLD, "scale_threshold");
 		kept->rollouts = PG_GETARG_ARRAYTYPE_P_COPY(A_ROLLOUTS);
 		kept->runs = PG_GETARG_ARRAYTYPE_P_COPY(A_RUNS);
 		kept->places = PG_GETARG_ARRAYTYPE_P_COPY(A_PLACES);
@@ -265,13 +270,15 @@ typedef struct RolloutOfRun
 static RolloutOfRun *
 rollouts_of_runs(const KeptEstimates *kept, int *n)
 {
-	const int64 *rollouts = (const int64 *) ARR_DATA_PTR(kept->rollouts);
-	const int64 *runs = (const int64 *) ARR_DATA_PTR(kept->runs);
+	int			n_runs;
+	const int64 *rollouts = list_elements(kept->rollouts, "rollouts", INT8OID, n);
+	const int64 *runs = list_elements(kept->runs, "runs", INT8OID, &n_runs);
 	RolloutOfRun *result;
 
-	*n = ArrayGetNItems(ARR_NDIM(kept->rollouts), ARR_DIMS(kept->rollouts));
-	if (*n != ArrayGetNItems(ARR_NDIM(kept->runs), ARR_DIMS(kept->runs)) || ARR_HASNULL(kept->rollouts) || ARR_HASNULL(kept->runs))
-		elog(ERROR, "kept_signs is given other rollouts than runs");
+	if (*n != n_runs)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("rollouts has %d elements, runs has %d", *n, n_runs)));
 	result = ALLOCATE_ARRAY(RolloutOfRun, *n);
 	for (int i = 0; i < *n; i++)
 		result[i] = (RolloutOfRun) {rollouts[i], runs[i], i + 1, NULL};
@@ -295,7 +302,9 @@ find_rollout(RolloutOfRun *rollouts, int n, int64 rollout)
 			high = middle;
 	}
 	if (low == n || rollouts[low].rollout != rollout)
-		elog(ERROR, "kept_signs is not given rollout " INT64_FORMAT, rollout);
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("rollout " INT64_FORMAT " is not among the rollouts given", rollout)));
 	return &rollouts[low];
 }
 
@@ -328,16 +337,24 @@ scale_of(const KeptEstimates *kept, int method)
 static void
 sign_steps(const KeptEstimates *kept, RolloutOfRun *rollouts, int n_rollouts)
 {
-	const int32 *places = (const int32 *) ARR_DATA_PTR(kept->places);
-	int			n_signed = ArrayGetNItems(ARR_NDIM(kept->places), ARR_DIMS(kept->places));
+	int			n_signed;
+	const int32 *places = list_elements(kept->places, "places", INT4OID, &n_signed);
 	SignedStep	steps[MOST_METHODS];
 	RolloutOfRun *rollout = NULL;
 	StepSigns  *signs = NULL;
 
 	if (n_signed > MOST_METHODS)
-		elog(ERROR, "kept_signs is given %d methods", n_signed);
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%d methods are more than %d", n_signed, MOST_METHODS)));
 	for (int s = 0; s < n_signed; s++)
+	{
+		if (places[s] < 1 || places[s] > kept->n_methods)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("there is no method %d of %d", places[s], kept->n_methods)));
 		steps[s].scale = scale_of(kept, places[s] - 1);
+	}
 	for (int64 i = 0; i < kept->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -21,6 +21,7 @@
 #include "utils/array.h"
 
 #include "aggregate.h"
+#include "arguments.h"
 #include "arrays.h"
 #include "compat.h"
 #include "digest/step_signs.h"
@@ -44,7 +45,9 @@ new_step_signs(MemoryContext context, int n_methods)
 	StepSigns  *signs;
 
 	if (n_methods > MOST_METHODS)
-		elog(ERROR, "step_signs is given %d methods", n_methods);
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%d methods are more than %d", n_methods, MOST_METHODS)));
 	signs = MemoryContextAllocZero(context, sizeof(StepSigns));
 	signs->n_methods = n_methods;
 	signs->patterns = counts_create(context, 64, NULL);
@@ -60,7 +63,9 @@ deconstruct_numbers(ArrayType *array, int expected, Datum **values, bool **nulls
 
 	deconstruct_array(array, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, values, nulls, &n);
 	if (expected >= 0 && n != expected)
-		elog(ERROR, "step_signs is given %d numbers for %d methods", n, expected);
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("there are %d numbers for %d methods", n, expected)));
 }
 
 static int
@@ -111,6 +116,8 @@ add_signed_step(StepSigns *signs, int outcome, const SignedStep *steps, double s
  * step_signs_trans(internal, success integer, advantages float8[], scales float8[],
  * sign_threshold float8, scale_threshold float8)
  */
+static const char *const step_signs_arguments[] = {NULL, NULL, "advantages", "scales", "sign_threshold", "scale_threshold"};
+
 Datum
 stepadv_step_signs_trans(PG_FUNCTION_ARGS)
 {
@@ -123,6 +130,8 @@ stepadv_step_signs_trans(PG_FUNCTION_ARGS)
 	bool	   *no_scale;
 
 	CHECK_FOR_INTERRUPTS();
+	for (int i = 2; i <= 5; i++)
+		require_argument(fcinfo, i, step_signs_arguments[i]);
 	if (signs == NULL)
 		signs = new_step_signs(context, ArrayGetNItems(ARR_NDIM(PG_GETARG_ARRAYTYPE_P(2)), ARR_DIMS(PG_GETARG_ARRAYTYPE_P(2))));
 	deconstruct_numbers(PG_GETARG_ARRAYTYPE_P(2), signs->n_methods, &advantages, &no_advantage);
@@ -172,28 +181,6 @@ stepadv_step_signs_final(PG_FUNCTION_ARGS)
  * ----------
  */
 
-static int64 *
-integers(ArrayType *array, int *n)
-{
-	if (ARR_HASNULL(array) || ARR_ELEMTYPE(array) != INT8OID || ARR_NDIM(array) > 1)
-		elog(ERROR, "quadrant_counts expects a list of integers");
-	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	return (int64 *) ARR_DATA_PTR(array);
-}
-
-/* The counts so far: in place inside an aggregate. */
-static ArrayType *
-counts_argument(FunctionCallInfo fcinfo, int64 **counts)
-{
-	ArrayType  *array = AggCheckCallContext(fcinfo, NULL) ? PG_GETARG_ARRAYTYPE_P(0) : PG_GETARG_ARRAYTYPE_P_COPY(0);
-	int			n;
-
-	*counts = integers(array, &n);
-	if (n != N_COUNTS)
-		elog(ERROR, "quadrant_counts expects a state of %d numbers", N_COUNTS);
-	return array;
-}
-
 /*
  * quadrant_counts_trans(bigint[], patterns bigint[], counts bigint[], place_a
  * integer, place_b integer): how many steps are in each quadrant of two methods,
@@ -202,17 +189,18 @@ counts_argument(FunctionCallInfo fcinfo, int64 **counts)
 Datum
 stepadv_quadrant_counts_trans(PG_FUNCTION_ARGS)
 {
-	int64	   *sums;
-	ArrayType  *state = counts_argument(fcinfo, &sums);
+	Datum		state;
+	int64	   *sums = state_numbers_to_change(fcinfo, "quadrant_counts", INT8OID, N_COUNTS, &state);
 	int			n;
-	int			n_counts;
-	const int64 *patterns = integers(PG_GETARG_ARRAYTYPE_P(1), &n);
-	const int64 *counts = integers(PG_GETARG_ARRAYTYPE_P(2), &n_counts);
+	const int64 *patterns = list_argument(fcinfo, 1, "patterns", INT8OID, &n);
+	const int64 *counts = list_of_length(fcinfo, 2, "counts", INT8OID, n);
 	int			shift_a = 2 * (PG_GETARG_INT32(3) + 1);
 	int			shift_b = 2 * (PG_GETARG_INT32(4) + 1);
 
-	if (n != n_counts || shift_a < 2 || shift_b < 2 || shift_a > 2 * MOST_METHODS || shift_b > 2 * MOST_METHODS)
-		elog(ERROR, "quadrant_counts is given %d patterns, %d counts, places %d and %d", n, n_counts, PG_GETARG_INT32(3), PG_GETARG_INT32(4));
+	if (shift_a < 2 || shift_b < 2 || shift_a > 2 * MOST_METHODS || shift_b > 2 * MOST_METHODS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there are no methods %d and %d", PG_GETARG_INT32(3), PG_GETARG_INT32(4))));
 	for (int i = 0; i < n; i++)
 	{
 		int			outcome = patterns[i] & 3;
@@ -220,20 +208,17 @@ stepadv_quadrant_counts_trans(PG_FUNCTION_ARGS)
 		if (outcome < N_OUTCOMES)
 			sums[outcome * N_QUADRANTS + (patterns[i] >> shift_a & 3) * 4 + (patterns[i] >> shift_b & 3)] += counts[i];
 	}
-	PG_RETURN_ARRAYTYPE_P(state);
+	PG_RETURN_DATUM(state);
 }
 
 Datum
 stepadv_quadrant_counts_combine(PG_FUNCTION_ARGS)
 {
-	int64	   *sums;
-	ArrayType  *state = counts_argument(fcinfo, &sums);
-	int			n;
-	const int64 *others = integers(PG_GETARG_ARRAYTYPE_P(1), &n);
+	Datum		state;
+	int64	   *sums = state_numbers_to_change(fcinfo, "quadrant_counts", INT8OID, N_COUNTS, &state);
+	const int64 *others = state_numbers(fcinfo, 1, "quadrant_counts", INT8OID, N_COUNTS);
 
-	if (n != N_COUNTS)
-		elog(ERROR, "quadrant_counts expects a state of %d numbers", N_COUNTS);
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < N_COUNTS; i++)
 		sums[i] += others[i];
-	PG_RETURN_ARRAYTYPE_P(state);
+	PG_RETURN_DATUM(state);
 }

@@ -16,9 +16,11 @@
 #include "nodes/execnodes.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/tuplestore.h"
 #include "utils/typcache.h"
 
+#include "arguments.h"
 #include "arrays.h"
 #include "compat.h"
 #include "group/builder.h"
@@ -42,30 +44,18 @@ typedef struct Member
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-static const int64 *
-integers(ArrayType *array, int *n)
-{
-	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	if (ARR_HASNULL(array) || ARR_ELEMTYPE(array) != INT8OID || ARR_NDIM(array) > 1)
-		elog(ERROR, "parts_of expects lists of integers");
-	return (const int64 *) ARR_DATA_PTR(array);
-}
-
 /*
  * In the order of the group's rollouts.  A rollout that is there twice, because two
  * rows say of which run it is, is in two parts: nobody can tell which is meant.
  */
 static Member *
-members_of(const GroupColumns *group, ArrayType *ids, ArrayType *divisions)
+members_of(FunctionCallInfo fcinfo, const GroupColumns *group)
 {
 	int			n;
-	int			n_divisions;
-	const int64 *id = integers(ids, &n);
-	const int64 *division = integers(divisions, &n_divisions);
+	const int64 *id = list_argument(fcinfo, 1, "ids", INT8OID, &n);
+	const int64 *division = list_of_length(fcinfo, 2, "divisions", INT8OID, n);
 	Member	   *members = ALLOCATE_ARRAY(Member, n);
 
-	if (n != n_divisions)
-		elog(ERROR, "parts_of is given %d rollouts and %d divisions", n, n_divisions);
 	for (int i = 0; i < n; i++)
 		members[i] = (Member) {id[i], division[i], i + 1};
 	sort_members(members, n);
@@ -120,7 +110,7 @@ stepadv_parts_of(PG_FUNCTION_ARGS)
 	group_open(value, &group);
 	if (group.n_rollouts == 0)
 		return (Datum) 0;
-	members = members_of(&group, PG_GETARG_ARRAYTYPE_P(1), PG_GETARG_ARRAYTYPE_P(2));
+	members = members_of(fcinfo, &group);
 	for (uint32 r = 1; r < group.n_rollouts; r++)
 		is_divided |= members[r].division != members[0].division;
 	put_part(fcinfo, rows, members[0].place, !is_divided, true, value);
@@ -147,12 +137,16 @@ typedef struct AlikeList
 static void
 open_list(FunctionCallInfo fcinfo, int argument, int expected, AlikeList *list)
 {
-	ArrayType  *array = PG_ARGISNULL(argument) ? NULL : PG_GETARG_ARRAYTYPE_P(argument);
+	ArrayType  *array;
 	TypeCacheEntry *type;
 	int			n;
 
-	if (array == NULL)
-		elog(ERROR, "first_alike is given no list");
+	require_argument(fcinfo, argument, "a list");
+	if (!OidIsValid(get_element_type(get_fn_expr_argtype(fcinfo->flinfo, argument))) || get_fn_expr_variadic(fcinfo->flinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("argument %d must be an array", argument)));
+	array = PG_GETARG_ARRAYTYPE_P(argument);
 	type = lookup_type_cache(ARR_ELEMTYPE(array), TYPECACHE_EQ_OPR_FINFO);
 	if (!OidIsValid(type->eq_opr_finfo.fn_oid))
 		ereport(ERROR,
@@ -161,7 +155,9 @@ open_list(FunctionCallInfo fcinfo, int argument, int expected, AlikeList *list)
 	list->equal = &type->eq_opr_finfo;
 	deconstruct_array(array, ARR_ELEMTYPE(array), type->typlen, type->typbyval, type->typalign, &list->values, &list->nulls, &n);
 	if (n != expected)
-		elog(ERROR, "first_alike is given %d entries for %d ids", n, expected);
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("a list has %d elements, ids has %d", n, expected)));
 }
 
 static bool
@@ -187,7 +183,7 @@ Datum
 stepadv_first_alike(PG_FUNCTION_ARGS)
 {
 	int			n;
-	const int64 *ids = integers(PG_GETARG_ARRAYTYPE_P(0), &n);
+	const int64 *ids = list_argument(fcinfo, 0, "ids", INT8OID, &n);
 	int			n_lists = PG_NARGS() - 1;
 	AlikeList  *lists = palloc(sizeof(AlikeList) * Max(n_lists, 1));
 	Oid			collation = OidIsValid(PG_GET_COLLATION()) ? PG_GET_COLLATION() : DEFAULT_COLLATION_OID;

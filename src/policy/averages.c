@@ -16,8 +16,8 @@
 #include "fmgr.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 
+#include "arguments.h"
 #include "state_value.h"
 #include "sum.h"
 
@@ -41,41 +41,27 @@ typedef struct Mean
 	Sum			sum;
 } Mean;
 
-static Mean *
+static const Mean *
 mean_argument(FunctionCallInfo fcinfo, int arg)
 {
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(arg);
-
-	if (ARR_NDIM(array) != 1 || ARR_DIMS(array)[0] != 3 || ARR_HASNULL(array) || ARR_ELEMTYPE(array) != FLOAT8OID)
-		elog(ERROR, "mean_of_steps expects a state of three numbers");
-	return (Mean *) ARR_DATA_PTR(array);
+	return state_numbers(fcinfo, arg, "mean_of_steps", FLOAT8OID, 3);
 }
 
-/* The first argument with its mean changed: in place inside an aggregate. */
-static Datum
-changed_mean(FunctionCallInfo fcinfo, const Mean *mean)
+static Mean *
+mean_to_change(FunctionCallInfo fcinfo, Datum *state)
 {
-	Datum		numbers[3];
-
-	if (AggCheckCallContext(fcinfo, NULL))
-	{
-		*mean_argument(fcinfo, 0) = *mean;
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
-	numbers[0] = Float8GetDatum(mean->n);
-	numbers[1] = Float8GetDatum(mean->sum.high);
-	numbers[2] = Float8GetDatum(mean->sum.low);
-	PG_RETURN_ARRAYTYPE_P(construct_array(numbers, 3, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	return state_numbers_to_change(fcinfo, "mean_of_steps", FLOAT8OID, 3, state);
 }
 
 Datum
 stepadv_mean_of_steps_trans(PG_FUNCTION_ARGS)
 {
-	Mean		mean = *mean_argument(fcinfo, 0);
+	Datum		state;
+	Mean	   *mean = mean_to_change(fcinfo, &state);
 
-	mean.n++;
-	sum_add(&mean.sum, PG_GETARG_FLOAT8(1));
-	return changed_mean(fcinfo, &mean);
+	mean->n++;
+	sum_add(&mean->sum, PG_GETARG_FLOAT8(1));
+	PG_RETURN_DATUM(state);
 }
 
 static void
@@ -90,27 +76,30 @@ refuse_token_count(int64 n_tokens)
 Datum
 stepadv_mean_of_tokens_trans(PG_FUNCTION_ARGS)
 {
-	Mean		mean = *mean_argument(fcinfo, 0);
+	Datum		state;
+	Mean	   *mean = mean_to_change(fcinfo, &state);
 	int64		n_tokens = PG_GETARG_INT64(2);
 
 	if (n_tokens < 0)
 		refuse_token_count(n_tokens);
-	if (n_tokens == 0)
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	mean.n += n_tokens;
-	sum_add(&mean.sum, PG_GETARG_FLOAT8(1));
-	return changed_mean(fcinfo, &mean);
+	if (n_tokens > 0)
+	{
+		mean->n += n_tokens;
+		sum_add(&mean->sum, PG_GETARG_FLOAT8(1));
+	}
+	PG_RETURN_DATUM(state);
 }
 
 Datum
 stepadv_mean_of_steps_combine(PG_FUNCTION_ARGS)
 {
-	Mean		mean = *mean_argument(fcinfo, 0);
+	Datum		state;
+	Mean	   *mean = mean_to_change(fcinfo, &state);
 	const Mean *other = mean_argument(fcinfo, 1);
 
-	mean.n += other->n;
-	sum_add_sum(&mean.sum, &other->sum);
-	return changed_mean(fcinfo, &mean);
+	mean->n += other->n;
+	sum_add_sum(&mean->sum, &other->sum);
+	PG_RETURN_DATUM(state);
 }
 
 Datum

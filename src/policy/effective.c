@@ -12,8 +12,8 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "utils/array.h"
 
+#include "arguments.h"
 #include "sum.h"
 
 PG_FUNCTION_INFO_V1(stepadv_effective_sample_size_trans);
@@ -31,30 +31,16 @@ typedef struct Weights
 	Sum			squares;
 } Weights;
 
-static Weights *
+static const Weights *
 weights_argument(FunctionCallInfo fcinfo, int arg)
 {
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(arg);
-
-	if (ARR_NDIM(array) != 1 || ARR_DIMS(array)[0] != N_NUMBERS || ARR_HASNULL(array) || ARR_ELEMTYPE(array) != FLOAT8OID)
-		elog(ERROR, "effective_sample_size expects a state of six numbers");
-	return (Weights *) ARR_DATA_PTR(array);
+	return state_numbers(fcinfo, arg, "effective_sample_size", FLOAT8OID, N_NUMBERS);
 }
 
-/* The first argument with its weights changed: in place inside an aggregate. */
-static Datum
-changed_weights(FunctionCallInfo fcinfo, const Weights *weights)
+static Weights *
+weights_to_change(FunctionCallInfo fcinfo, Datum *state)
 {
-	Datum		numbers[N_NUMBERS];
-
-	if (AggCheckCallContext(fcinfo, NULL))
-	{
-		*weights_argument(fcinfo, 0) = *weights;
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
-	for (int i = 0; i < N_NUMBERS; i++)
-		numbers[i] = Float8GetDatum(((const double *) weights)[i]);
-	PG_RETURN_ARRAYTYPE_P(construct_array(numbers, N_NUMBERS, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	return state_numbers_to_change(fcinfo, "effective_sample_size", FLOAT8OID, N_NUMBERS, state);
 }
 
 static void
@@ -82,7 +68,8 @@ raise_unit(Weights *weights, double exponent)
 Datum
 stepadv_effective_sample_size_trans(PG_FUNCTION_ARGS)
 {
-	Weights		weights = *weights_argument(fcinfo, 0);
+	Datum		state;
+	Weights    *weights = weights_to_change(fcinfo, &state);
 	double		weight = PG_GETARG_FLOAT8(1);
 	int			exponent;
 
@@ -90,40 +77,41 @@ stepadv_effective_sample_size_trans(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("weight must be 0 or positive, not %g", weight)));
-	weights.n++;
+	weights->n++;
 	if (isinf(weight))
-		weights.exponent = weight;
-	else if (weight > 0 && !isinf(weights.exponent))
+		weights->exponent = weight;
+	else if (weight > 0 && !isinf(weights->exponent))
 	{
 		frexp(weight, &exponent);
-		if (weights.sum.high == 0 || exponent > weights.exponent)
-			raise_unit(&weights, exponent);
-		weight = ldexp(weight, -(int) weights.exponent);
-		sum_add(&weights.sum, weight);
-		sum_add(&weights.squares, weight * weight);
+		if (weights->sum.high == 0 || exponent > weights->exponent)
+			raise_unit(weights, exponent);
+		weight = ldexp(weight, -(int) weights->exponent);
+		sum_add(&weights->sum, weight);
+		sum_add(&weights->squares, weight * weight);
 	}
-	return changed_weights(fcinfo, &weights);
+	PG_RETURN_DATUM(state);
 }
 
 Datum
 stepadv_effective_sample_size_combine(PG_FUNCTION_ARGS)
 {
-	Weights		weights = *weights_argument(fcinfo, 0);
+	Datum		state;
+	Weights    *weights = weights_to_change(fcinfo, &state);
 	Weights		other = *weights_argument(fcinfo, 1);
 
-	weights.n += other.n;
-	if (isinf(weights.exponent) || isinf(other.exponent))
-		weights.exponent = INFINITY;
+	weights->n += other.n;
+	if (isinf(weights->exponent) || isinf(other.exponent))
+		weights->exponent = INFINITY;
 	else if (other.sum.high > 0)
 	{
-		if (weights.sum.high == 0 || other.exponent > weights.exponent)
-			raise_unit(&weights, other.exponent);
+		if (weights->sum.high == 0 || other.exponent > weights->exponent)
+			raise_unit(weights, other.exponent);
 		else
-			raise_unit(&other, weights.exponent);
-		sum_add_sum(&weights.sum, &other.sum);
-		sum_add_sum(&weights.squares, &other.squares);
+			raise_unit(&other, weights->exponent);
+		sum_add_sum(&weights->sum, &other.sum);
+		sum_add_sum(&weights->squares, &other.squares);
 	}
-	return changed_weights(fcinfo, &weights);
+	PG_RETURN_DATUM(state);
 }
 
 Datum

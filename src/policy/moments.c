@@ -18,7 +18,8 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "utils/array.h"
+
+#include "arguments.h"
 
 PG_FUNCTION_INFO_V1(stepadv_value_moments_trans);
 PG_FUNCTION_INFO_V1(stepadv_return_moments_trans);
@@ -39,32 +40,20 @@ typedef struct Moments
 	double		squares;		/* of deviations from it */
 } Moments;
 
-#define N_NUMBERS (sizeof(Moments) / sizeof(double))
+/* A state has two of them: of returns, and of what the critic missed them by, where there is one. */
+#define N_MOMENTS 2
+#define N_NUMBERS ((int) (N_MOMENTS * sizeof(Moments) / sizeof(double)))
 
-/* A float8[] of one or two of them: of returns, and of what the critic missed them by. */
-static Moments *
-moments_argument(FunctionCallInfo fcinfo, int arg, int *n)
+static const Moments *
+moments_argument(FunctionCallInfo fcinfo, int arg)
 {
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(arg);
-
-	if (ARR_NDIM(array) != 1 || (ARR_DIMS(array)[0] != N_NUMBERS && ARR_DIMS(array)[0] != 2 * N_NUMBERS) ||
-		ARR_HASNULL(array) || ARR_ELEMTYPE(array) != FLOAT8OID)
-		elog(ERROR, "moments expect a state of three or six numbers");
-	*n = ARR_DIMS(array)[0] / N_NUMBERS;
-	return (Moments *) ARR_DATA_PTR(array);
+	return state_numbers(fcinfo, arg, "moments", FLOAT8OID, N_NUMBERS);
 }
 
-/* The state to write to: itself inside an aggregate, else a copy. */
 static Moments *
 writable_moments(FunctionCallInfo fcinfo, Datum *state)
 {
-	int			n;
-
-	*state = PG_GETARG_DATUM(0);
-	if (!AggCheckCallContext(fcinfo, NULL))
-		*state = PointerGetDatum(PG_GETARG_ARRAYTYPE_P_COPY(0));
-	(void) moments_argument(fcinfo, 0, &n);
-	return (Moments *) ARR_DATA_PTR(DatumGetArrayTypeP(*state));
+	return state_numbers_to_change(fcinfo, "moments", FLOAT8OID, N_NUMBERS, state);
 }
 
 static void
@@ -118,12 +107,11 @@ stepadv_return_moments_trans(PG_FUNCTION_ARGS)
 Datum
 stepadv_moments_combine(PG_FUNCTION_ARGS)
 {
-	int			n;
-	const Moments *other = moments_argument(fcinfo, 1, &n);
+	const Moments *other = moments_argument(fcinfo, 1);
 	Datum		state;
 	Moments    *moments = writable_moments(fcinfo, &state);
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < N_MOMENTS; i++)
 		merge_moments(&moments[i], &other[i]);
 	PG_RETURN_DATUM(state);
 }
@@ -131,8 +119,7 @@ stepadv_moments_combine(PG_FUNCTION_ARGS)
 Datum
 stepadv_explained_variance_final(PG_FUNCTION_ARGS)
 {
-	int			n;
-	const Moments *moments = moments_argument(fcinfo, 0, &n);
+	const Moments *moments = moments_argument(fcinfo, 0);
 
 	if (moments[0].squares == 0)
 		PG_RETURN_NULL();
@@ -142,8 +129,7 @@ stepadv_explained_variance_final(PG_FUNCTION_ARGS)
 Datum
 stepadv_value_mse_final(PG_FUNCTION_ARGS)
 {
-	int			n;
-	const Moments *missed = moments_argument(fcinfo, 0, &n) + 1;
+	const Moments *missed = moments_argument(fcinfo, 0) + 1;
 
 	if (missed->n == 0)
 		PG_RETURN_NULL();
@@ -153,9 +139,8 @@ stepadv_value_mse_final(PG_FUNCTION_ARGS)
 Datum
 stepadv_return_scale_final(PG_FUNCTION_ARGS)
 {
-	int			n;
 	Moments		all = {PRIOR_COUNT, 0, PRIOR_COUNT * PRIOR_VARIANCE};
 
-	merge_moments(&all, moments_argument(fcinfo, 0, &n));
+	merge_moments(&all, moments_argument(fcinfo, 0));
 	PG_RETURN_FLOAT8(1 / sqrt(all.squares / all.n + SCALE_EPSILON));
 }

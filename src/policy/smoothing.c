@@ -13,8 +13,8 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "utils/array.h"
 
+#include "arguments.h"
 #include "parameters.h"
 
 PG_FUNCTION_INFO_V1(stepadv_ema_trans);
@@ -23,17 +23,6 @@ PG_FUNCTION_INFO_V1(stepadv_discounted_sum_trans);
 
 static const Parameter ema_parameters[] = {NUMBER_PARAMETER("smoothing", 0, 1)};
 static const Parameter discounted_sum_parameters[] = {GAMMA_PARAMETER};
-
-/* A float8[] of the sum and of the weights in it. */
-static double *
-weighted_sum(Datum state)
-{
-	ArrayType  *array = DatumGetArrayTypeP(state);
-
-	if (ARR_NDIM(array) != 1 || ARR_DIMS(array)[0] != 2 || ARR_HASNULL(array) || ARR_ELEMTYPE(array) != FLOAT8OID)
-		elog(ERROR, "ema expects a state of two numbers");
-	return (double *) ARR_DATA_PTR(array);
-}
 
 /* The parameter after the value; error if it is out of its range or NULL. */
 static double
@@ -46,27 +35,26 @@ factor_argument(FunctionCallInfo fcinfo, const Parameter *parameter)
 	return value.number;
 }
 
+/* The state is the sum and the weights in it. */
 Datum
 stepadv_ema_trans(PG_FUNCTION_ARGS)
 {
 	double		smoothing = factor_argument(fcinfo, ema_parameters);
-	Datum		state = PG_GETARG_DATUM(0);
-	double	   *sum;
+	Datum		state;
+	double	   *sum = state_numbers_to_change(fcinfo, "ema", FLOAT8OID, 2, &state);
 
-	if (PG_ARGISNULL(1))
-		PG_RETURN_DATUM(state);
-	if (!AggCheckCallContext(fcinfo, NULL))
-		state = PointerGetDatum(PG_GETARG_ARRAYTYPE_P_COPY(0));
-	sum = weighted_sum(state);
-	sum[0] = smoothing * sum[0] + PG_GETARG_FLOAT8(1);
-	sum[1] = smoothing * sum[1] + 1;
+	if (!PG_ARGISNULL(1))
+	{
+		sum[0] = smoothing * sum[0] + PG_GETARG_FLOAT8(1);
+		sum[1] = smoothing * sum[1] + 1;
+	}
 	PG_RETURN_DATUM(state);
 }
 
 Datum
 stepadv_ema_final(PG_FUNCTION_ARGS)
 {
-	const double *sum = weighted_sum(PG_GETARG_DATUM(0));
+	const double *sum = state_numbers(fcinfo, 0, "ema", FLOAT8OID, 2);
 
 	if (sum[1] == 0)
 		PG_RETURN_NULL();
@@ -78,5 +66,6 @@ stepadv_discounted_sum_trans(PG_FUNCTION_ARGS)
 {
 	double		gamma = factor_argument(fcinfo, discounted_sum_parameters);
 
+	require_argument(fcinfo, 0, "the state");
 	PG_RETURN_FLOAT8(gamma * PG_GETARG_FLOAT8(0) + (PG_ARGISNULL(1) ? 0 : PG_GETARG_FLOAT8(1)));
 }

@@ -12,6 +12,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/indexing.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
@@ -202,6 +203,10 @@ stepadv_watched_tables(PG_FUNCTION_ARGS)
 	int			n_views;
 	Tuplestorestate *rows;
 
+	if (n_keys < 0 || n_keys > MaxHeapAttributeNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("n_keys must be between 0 and %d, not %d", MaxHeapAttributeNumber, n_keys)));
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), REGCLASSOID, sizeof(Oid), true, TYPALIGN_INT, &oids, &nulls, &n_views);
 	for (int i = 0; i < n_views; i++)
 	{
@@ -221,6 +226,15 @@ stepadv_watched_tables(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/* Of what is no table, or is gone, there is none. */
+static bool
+may_have_index(Oid relation)
+{
+	char		kind = get_rel_relkind(relation);
+
+	return kind == RELKIND_RELATION || kind == RELKIND_PARTITIONED_TABLE || kind == RELKIND_MATVIEW;
+}
+
 /* has_group_index(relation regclass, keys smallint[]) */
 Datum
 stepadv_has_group_index(PG_FUNCTION_ARGS)
@@ -234,5 +248,5 @@ stepadv_has_group_index(PG_FUNCTION_ARGS)
 	keys = palloc(sizeof(AttrNumber) * Max(n_keys, 1));
 	for (int i = 0; i < n_keys; i++)
 		keys[i] = nulls[i] ? InvalidAttrNumber : DatumGetInt16(numbers[i]);
-	PG_RETURN_BOOL(has_group_index(PG_GETARG_OID(0), keys, n_keys));
+	PG_RETURN_BOOL(may_have_index(PG_GETARG_OID(0)) && has_group_index(PG_GETARG_OID(0), keys, n_keys));
 }

@@ -1,0 +1,40 @@
+/*
+ * arguments.h
+ *		What a C function is given, checked.
+ *
+ * Whatever SQL can reach is called by anybody, with anything of the types declared:
+ * NULLs where the declaration says nothing of them, arrays of any shape, and states
+ * of aggregates that their caller made.  Named parameters are read by parameters.h.
+ */
+#ifndef STEPADV_ARGUMENTS_H
+#define STEPADV_ARGUMENTS_H
+
+#include "fmgr.h"
+#include "utils/array.h"
+
+/* An error if it is NULL. */
+extern void require_argument(FunctionCallInfo fcinfo, int arg, const char *name);
+
+/*
+ * The elements of an array of this type and of one dimension, or of none, where they
+ * lie; NULL elements, and another type or shape, are errors that give the array's name.
+ */
+extern const void *list_elements(ArrayType *array, const char *name, Oid type, int *n);
+
+/* The same of an argument, which must not be NULL. */
+extern const void *list_argument(FunctionCallInfo fcinfo, int arg, const char *name, Oid type, int *n);
+
+/* A list of lists, as long as the first is. */
+extern const void *list_of_length(FunctionCallInfo fcinfo, int arg, const char *name, Oid type, int n);
+
+/* The arguments from `first` on, which are declared VARIADIC "any", must all be of this type, each by itself. */
+extern void require_types(FunctionCallInfo fcinfo, int first, Oid type);
+
+/*
+ * The n numbers, float8 or int8, that are the state of an aggregate: to read, or to change, which is
+ * done in place only where the state is the aggregate's own; `state` is then what to return.
+ */
+extern const void *state_numbers(FunctionCallInfo fcinfo, int arg, const char *aggregate, Oid type, int n);
+extern void *state_numbers_to_change(FunctionCallInfo fcinfo, const char *aggregate, Oid type, int n, Datum *state);
+
+#endif							/* STEPADV_ARGUMENTS_H */
