@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -155,47 +157,91 @@ def _call(row: dict[str, Any], source: Source) -> str | None:
     return call if not text or text == call or text.startswith("{") else f"{text}\n{call}"
 
 
-def _step_query(source: Source, key: tuple[Any, ...]) -> tuple[sql.Composable, list[Any], list[str]]:
+def _step_query(source: Source, key: tuple[Any, ...] | None) -> tuple[sql.Composable, list[Any], list[str]]:
+    """The steps of one group, or of all in the order of their groups."""
     extra = [n for n in dict.fromkeys(filter(None, (
         source.observation, source.action, source.result, source.tool,
         *(n for n in ("args", "ok", "reward") if n in source.types))))]
-    where, values = source.key_filter("x", key)
-    of_group, _ = source.key_filter("v", key)
+    if key is None:
+        where: sql.Composable = sql.SQL("true")
+        of_group, values = where, []
+        same = sql.SQL(" AND ").join(
+            sql.SQL("{} = {}").format(sql.Identifier("s", name), sql.Identifier("x", name)) for name in source.key)
+    else:
+        where, values = source.key_filter("x", key)
+        of_group, _ = source.key_filter("v", key)
+        same = sql.SQL("true")
     query = sql.SQL(
-        "SELECT x.rollout_id, x.step_no, s.step_id, s.state, s.action, {}"
-        " FROM {} x LEFT JOIN (SELECT t.* FROM {} v, stepadv.steps(v.rollouts) t WHERE {}) s"
-        " ON s.rollout_id = {} AND s.step_no = x.step_no WHERE {} AND x.step_no IS NOT NULL ORDER BY x.step_no"
+        "SELECT {}, x.rollout_id, x.step_no, s.step_id, s.state, s.action, {}"
+        " FROM {} x LEFT JOIN (SELECT {}, t.step_id, t.rollout_id AS of_rollout, t.step_no, t.state, t.action"
+        " FROM {} v, stepadv.steps(v.rollouts) t WHERE {}) s"
+        " ON {} AND s.of_rollout = {} AND s.step_no = x.step_no WHERE {} AND x.step_no IS NOT NULL ORDER BY {}"
     ).format(
-        sql.SQL(", ").join(sql.Identifier("x", name) for name in source.methods + extra),
-        source.view("compare"), source.view("values"), of_group, source.identity("x", "rollout_id"), where)
+        source.key_list("x"), sql.SQL(", ").join(sql.Identifier("x", name) for name in source.methods + extra),
+        source.view("compare"), source.key_list("v"), source.view("values"), of_group, same,
+        source.identity("x", "rollout_id"), where, source.key_list("x") if key is None else sql.SQL("x.step_no"))
     return query, values + values, extra
 
 
-def steps(source: Source, group: Group) -> list[dict[str, Any]]:
-    """The steps of a group as the viewer takes them, by rollout and step, with the ids of the value."""
-    place = {rollout.name: i for i, rollout in enumerate(group.rollouts)}
-    query, values, extra = _step_query(source, group.key)
-    told = _told(source, group) if source.told else {}
-    numbers: dict[int, int] = {}
-    found = []
-    for rollout_id, step_no, step_id, state, action, *rest in source.connection.execute(query, values):
-        r = place.get(str(rollout_id))
+class _Steps:
+    """Rows of one group, gathered: the steps as the viewer takes them, by rollout and step."""
+
+    def __init__(self, source: Source, group: Group, extra: list[str]) -> None:
+        self._source, self._extra = source, extra
+        self._place = {rollout.name: i for i, rollout in enumerate(group.rollouts)}
+        self._numbers: dict[int, int] = {}
+        self.found: list[dict[str, Any]] = []
+
+    def _number(self, identity: int | None) -> int | None:
+        return None if identity is None else self._numbers.setdefault(identity, len(self._numbers))
+
+    def add(self, rollout_id: Any, step_no: int, step_id: int, state: int | None, action: int | None, *rest: Any) -> None:
+        """A row."""
+        source, r = self._source, self._place.get(str(rollout_id))
         if r is None:
-            continue
-        row = dict(zip(extra, rest[len(source.methods):], strict=True))
-        step: dict[str, Any] = {
-            "r": r, "n": step_no, "id": step_id,
-            "s": None if state is None else numbers.setdefault(state, len(numbers)), "state": state,
-            "a": None if action is None else numbers.setdefault(action, len(numbers)),
+            return
+        row = dict(zip(self._extra, rest[len(source.methods):], strict=True))
+        self.found.append({
+            "r": r, "n": step_no, "id": step_id, "s": self._number(state), "state": state, "a": self._number(action),
             "o": as_text(row.get(source.observation)) if source.observation else None,
             "d": _call(row, source), "t": row.get("tool"), "e": row.get("ok"),
             "x": as_text(row.get(source.result)) if source.result else None,
             "w": finite(row.get("reward")), "adv": [finite(x) for x in rest[: len(source.methods)]],
-            "v": told.get((str(rollout_id), step_no)),
-        }
-        found.append(step)
-    found.sort(key=lambda s: (s["r"], s["n"]))
+        })
+
+    def sorted(self) -> list[dict[str, Any]]:
+        """All of them."""
+        return sorted(self.found, key=lambda s: (s["r"], s["n"]))
+
+
+def steps(source: Source, group: Group) -> list[dict[str, Any]]:
+    """The steps of a group, with what the first method that has q and v says of them."""
+    query, values, extra = _step_query(source, group.key)
+    gathered = _Steps(source, group, extra)
+    for row in source.connection.execute(query, values):
+        gathered.add(*row[len(source.key):])
+    told = _told(source, group) if source.told else {}
+    found = gathered.sorted()
+    for step in found:
+        step["v"] = told.get((group.rollouts[step["r"]].name, step["n"]))
     return found
+
+
+def steps_of_all(source: Source, of_key: dict[tuple[Any, ...], Group]) -> Iterator[tuple[Group, list[dict[str, Any]]]]:
+    """The steps of all groups that are asked for, in one query: no group's plan is made, and none waited for."""
+    query, values, extra = _step_query(source, None)
+    n = len(source.key)
+    with source.connection.cursor("stepadv_report") as cursor:
+        cursor.itersize = 5000
+        cursor.execute(query, values)
+        for key, rows in itertools.groupby(cursor, key=lambda row: tuple(row[:n])):
+            group = of_key.get(key)
+            if group is None:
+                continue
+            gathered = _Steps(source, group, extra)
+            for row in rows:
+                gathered.add(*row[n:])
+            yield group, gathered.sorted()
 
 
 def _told(source: Source, group: Group) -> dict[tuple[str, int], dict[str, Any]]:
