@@ -14,7 +14,7 @@ use Test::More;
 
 # In the order in which they are read: what it is, the tables, files, what a state
 # is, then by what one wants to know.
-my @pages = map { $_ eq 'README' ? "$_.md" : "docs/$_.md" } qw(README questions tables import states signatures analyst dashboards report
+my @pages = map { $_ eq 'README' ? "$_.md" : "docs/$_.md" } qw(README questions tables import tracing states signatures analyst dashboards report
 	compare decisions credit resampling success behaviour papers graph turns methods rewards progress tokens curation trainer pool upkeep scale-out);
 
 my $node = PostgreSQL::Test::Cluster->new('docs');
