@@ -133,21 +133,6 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_shards(boolean, integer) IS 'part of create_tables: into how many shards the tables are distributed; NULL: they are not; error where that cannot be';
 
-CREATE FUNCTION stepadv_internal.check_columnar(distribute boolean, columnar boolean, keys text[]) RETURNS void
-LANGUAGE plpgsql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF columnar AND distribute IS NOT TRUE THEN
-		RAISE EXCEPTION 'columnar is given without distribute' USING ERRCODE = 'invalid_parameter_value', HINT = 'Citus on one node, which is then its only worker, distributes tables, too.';
-	ELSIF columnar AND NOT 'policy_version' = ANY (keys) THEN
-		RAISE EXCEPTION 'steps cannot be partitioned by policy_version, which is not a column of the group' USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'Name "policy_version" in group_by, or leave out columnar.';
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.check_columnar(boolean, boolean, text[]) IS 'part of create_tables: error where steps cannot be partitioned by version';
-
 -- By the task, of which there are most, so that what several policies made of it is in one place.
 CREATE FUNCTION stepadv_internal.distribute_tables(schema text, keys text[], shards integer) RETURNS void
 LANGUAGE plpgsql

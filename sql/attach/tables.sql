@@ -300,7 +300,7 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.check_tables(text, text, integer, text) IS 'part of create_tables: error where what was given cannot be meant, or a name is taken';
 
 -- Tables, partitions, triggers, indexes and the view of rows.
-CREATE FUNCTION stepadv_internal.make_tables(schema text, reward text, partitions integer, states text, keys text[], shards integer, columnar boolean) RETURNS void
+CREATE FUNCTION stepadv_internal.make_tables(schema text, reward text, partitions integer, states text, keys text[], shards integer) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -319,13 +319,8 @@ BEGIN
 		CASE WHEN 'policy_version' = ANY (others) THEN 'policy_version text, ' ELSE '' END,
 		(SELECT coalesce(string_agg(quote_ident(o.name) || ' text, ', '' ORDER BY o.i), '') FROM unnest(others) WITH ORDINALITY o(name, i) WHERE o.name <> 'policy_version'),
 		CASE WHEN shards IS NULL THEN format(' PARTITION BY HASH (%s)', listed) ELSE '' END,
-		CASE WHEN shards IS NULL THEN format(' PARTITION BY HASH (%s)', listed) WHEN make_tables.columnar THEN ' PARTITION BY LIST (policy_version)' ELSE '' END,
-		CASE WHEN NOT make_tables.columnar THEN ', ' || format(stepadv_internal.step_constraints(), make_tables.schema, listed, CASE WHEN shards IS NULL THEN ' ON UPDATE CASCADE' ELSE '' END, '') ELSE '' END);
-	-- Columnar partitions can have no foreign key, and indexes are most of what they take.
-	IF make_tables.columnar THEN
-		EXECUTE format('CREATE TABLE %1$I.steps_rest PARTITION OF %1$I.steps DEFAULT; ALTER TABLE %1$I.steps_rest %2$s; CREATE INDEX ON %1$I.steps_rest (step_id)', make_tables.schema,
-			format(stepadv_internal.step_constraints(), make_tables.schema, listed, '', 'ADD '));
-	END IF;
+		CASE WHEN shards IS NULL THEN format(' PARTITION BY HASH (%s)', listed) ELSE '' END,
+		', ' || format(stepadv_internal.step_constraints(), make_tables.schema, listed, CASE WHEN shards IS NULL THEN ' ON UPDATE CASCADE' ELSE '' END, ''));
 	FOR i IN 0 .. CASE WHEN shards IS NULL THEN make_tables.partitions ELSE 0 END - 1 LOOP
 		EXECUTE format($q$
 			CREATE TABLE %1$I.%2$I PARTITION OF %1$I.rollouts FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);
@@ -342,9 +337,7 @@ BEGIN
 		'FOR EACH ROW EXECUTE FUNCTION stepadv_internal.fill_identities(%3$s)', make_tables.schema, array_to_string(filled, ', '),
 		(SELECT string_agg(quote_literal(f.name), ', ' ORDER BY f.i) FROM unnest(filled) WITH ORDINALITY f(name, i)));
 	EXECUTE format('CREATE INDEX ON %1$I.rollouts (policy_version, model)', make_tables.schema);
-	IF NOT make_tables.columnar THEN
-		EXECUTE format('CREATE INDEX ON %1$I.steps (step_id)', make_tables.schema);
-	END IF;
+	EXECUTE format('CREATE INDEX ON %1$I.steps (step_id)', make_tables.schema);
 	-- A task over runs and versions.
 	IF make_tables.keys[1] <> 'task_id' THEN
 		EXECUTE format('CREATE INDEX ON %I.rollouts (task_id)', make_tables.schema);
@@ -356,11 +349,10 @@ BEGIN
 	PERFORM stepadv_internal.make_rollout_rows(make_tables.schema, make_tables.reward, make_tables.keys, shards IS NOT NULL);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.make_tables(text, text, integer, text, text[], integer, boolean) IS 'part of create_tables: all but the views of attach';
+COMMENT ON FUNCTION stepadv_internal.make_tables(text, text, integer, text, text[], integer) IS 'part of create_tables: all but the views of attach';
 
 CREATE FUNCTION stepadv.create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 8, states text DEFAULT NULL,
-	group_by text[] DEFAULT '{run_id,policy_version,task_id}', unit text DEFAULT NULL, distribute boolean DEFAULT false, shards integer DEFAULT NULL,
-	columnar boolean DEFAULT false)
+	group_by text[] DEFAULT '{run_id,policy_version,task_id}', unit text DEFAULT NULL, distribute boolean DEFAULT false, shards integer DEFAULT NULL)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -371,11 +363,10 @@ BEGIN
 	PERFORM stepadv_internal.check_tables(schema, reward, partitions, unit);
 	PERFORM stepadv_internal.check_group_by(group_by);
 	in_shards := stepadv_internal.check_shards(distribute, shards);
-	PERFORM stepadv_internal.check_columnar(distribute, coalesce(columnar, false), group_by);
 	IF NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = create_tables.schema) THEN
 		EXECUTE format('CREATE SCHEMA %I', create_tables.schema);
 	END IF;
-	PERFORM stepadv_internal.make_tables(schema, reward, partitions, states, group_by, in_shards, coalesce(columnar, false));
+	PERFORM stepadv_internal.make_tables(schema, reward, partitions, states, group_by, in_shards);
 	RETURN QUERY SELECT a.view_name, a.shows
 	FROM stepadv.attach(
 		source => format('%I.rollout_rows', create_tables.schema)::regclass,
@@ -396,5 +387,5 @@ BEGIN
 END
 $create_tables$;
 
-COMMENT ON FUNCTION stepadv.create_tables(text, text, integer, text, text[], text, boolean, integer, boolean) IS
-'creates the tables rollouts and steps in the schema (made if it is not there), hash-partitioned by the columns of the group (group_by: by default the task within the policy version within the run; of the tables'' own columns task_id, run_id and policy_version, any other name is a text column of both tables), the view rollout_rows, which decides what counts as reward (''outcome'' of the rollout, ''steps'' their own, or the ''sum''), and on it the views of attach, named steps_…; states as in attach (the default is the column state; with ''signature'' actions are signatures too, of tool, args and ok); NULL state, next_state and action_hash are filled from observation, next_observation and the tool call or action; unit: what estimators take as a step, ''step'' (default), ''turn'' or ''turn_set'' (all calls of a response, in their order or in any); distribute: Citus distributes both tables, colocated, by task_id where that is of the group, else by the last of its columns, into so many shards (its own default), without partitions, and a rollout''s group stays; columnar: these steps are partitioned by policy_version, so that compress_versions can make those of old versions columnar; one row per view made; error when one of the names is taken, or cannot be a column of the group, on shards without distribute, on distribute without Citus, and on columnar without distribute or with a group_by that lacks policy_version';
+COMMENT ON FUNCTION stepadv.create_tables(text, text, integer, text, text[], text, boolean, integer) IS
+'creates the tables rollouts and steps in the schema (made if it is not there), hash-partitioned by the columns of the group (group_by: by default the task within the policy version within the run; of the tables'' own columns task_id, run_id and policy_version, any other name is a text column of both tables), the view rollout_rows, which decides what counts as reward (''outcome'' of the rollout, ''steps'' their own, or the ''sum''), and on it the views of attach, named steps_…; states as in attach (the default is the column state; with ''signature'' actions are signatures too, of tool, args and ok); NULL state, next_state and action_hash are filled from observation, next_observation and the tool call or action; unit: what estimators take as a step, ''step'' (default), ''turn'' or ''turn_set'' (all calls of a response, in their order or in any); distribute: Citus distributes both tables, colocated, by task_id where that is of the group, else by the last of its columns, into so many shards (its own default), without partitions, and a rollout''s group stays; one row per view made; error when one of the names is taken, or cannot be a column of the group, on shards without distribute, on distribute without Citus';

@@ -186,36 +186,17 @@ export PG_CONFIG=$pg_config
 for jobs in 1 4; do
 	query "SELECT count(*) FROM stepadv.create_tables('rl_$jobs', reward => 'steps')" >/dev/null
 	on_citus query "SELECT count(*) FROM stepadv.create_tables('rl_$jobs', reward => 'steps', distribute => true, shards => 8)" >/dev/null
-	on_citus query "SELECT count(*) FROM stepadv.create_tables('old_$jobs', reward => 'steps', distribute => true, shards => 8, columnar => true)" >/dev/null
 	spend load_one_$jobs load load_one_$jobs -J $jobs -s rl_$jobs
 	spend load_citus_$jobs on_citus load load_citus_$jobs -J $jobs -s rl_$jobs
-	spend load_old_$jobs on_citus load load_old_$jobs -J $jobs -s old_$jobs
 	require_equal "${results[load_one_$jobs]}" "$n" 'lines and steps of one node'
 	require_equal "${results[load_citus_$jobs]}" "$n" 'lines and steps of Citus'
-	require_equal "${results[load_old_$jobs]}" "$n" 'lines and steps of partitioned tables'
 done
 heading "**\`stepadv-import -f steps\`** of $n steps in $parts files, $mb MB, into the tables of \`create_tables\`:"
 for jobs in 1 4; do
 	what=$([ $jobs = 1 ] && echo 'one after the other' || echo "$jobs at once")
 	row "one node, $what" load_one_$jobs "$(per_second load_one_$jobs "$n") steps a second; $(microseconds load_one_$jobs "$n" 1)"
 	row "coordinator and two workers, $what" load_citus_$jobs "$(per_second load_citus_$jobs "$n") steps a second; $(microseconds load_citus_$jobs "$n" 1); on cores of their own $(on_their_own load_one_$jobs load_citus_$jobs) x one node, by the busiest server"
-	row "- into tables that are partitioned by version" load_old_$jobs "$(per_second load_old_$jobs "$n") steps a second; $(microseconds load_old_$jobs "$n" 1)"
 done
 
-# ---------- columnar
-size() { on_citus query "SELECT pg_size_pretty(citus_total_relation_size('$1'))"; }
-on_citus query 'VACUUM ANALYZE old_1.steps' >/dev/null
-before=$(size old_1.steps_rest)
-views='SELECT count(advantage), sum(advantage) FROM old_1.steps_rtmc'
-on_citus measure rows "$runs" "$views WHERE policy_version = 'v1'"
-on_citus measure compress 1 "SET columnar.compression = '$compression'; SELECT n_steps FROM stepadv.compress_versions('old_1', '{v1}')" 2>/dev/null || true
-on_citus query 'VACUUM FULL old_1.steps_rest' >/dev/null
-on_citus query 'VACUUM ANALYZE old_1.steps' >/dev/null
-on_citus measure columns "$runs" "$views WHERE policy_version = 'v1'"
-[ "${results[rows]%%|*}" = "${results[columns]%%|*}" ] || { echo "rows and columns differ: ${results[rows]}, ${results[columns]}" >&2; exit 2; }
-require_equal "${results[rows]#*|}" "${results[columns]#*|}" 'rows and columns of a version'
-heading "**A policy version as columnar tables**: \`compress_versions\` of one of two, half of these steps ($compression):"
-row "\`steps_rtmc\` of the version, rows: both versions take $before" rows
-row "the same, columnar: $(size old_1.steps_columnar_1), the other version $(size old_1.steps_rest)" columns "$(ratio columns rows 2) x"
 stop_nodes
 stop_jobs() { :; }

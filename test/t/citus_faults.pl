@@ -122,21 +122,6 @@ SKIP:
 		ask('DELETE FROM rl.rollouts');
 		is(ask('SELECT count(*) FROM rl.steps'), '0', 'and goes with its rollout');
 	}
-
-	# ---- The compression of a version.
-	skip 'citus_columnar is not installed', 1 if ($coordinator->psql('postgres', 'CREATE EXTENSION IF NOT EXISTS citus_columnar'))[2] =~ /ERROR/;
-	ask("ALTER SCHEMA rl RENAME TO whole; SELECT count(*) FROM stepadv.create_tables('rl', distribute => true, shards => 4, columnar => true)");
-	IPC::Run::finish($load->());
-	my $values = 'SELECT count(*), sum(step_no) FROM rl.steps';
-	$before = ask($values);
-	($out, $err) = ('', '');
-	meanwhile(in_psql("SELECT * FROM stepadv.compress_versions('rl', '{v1}'); SELECT pg_sleep(0.1)", \$out, \$err), busy_with('INSERT INTO rl.steps_columnar|DELETE|ATTACH|COPY|worker_apply'), sub { $worker->stop('immediate'); });
-	$worker->start;
-	ok(settled(), 'after a worker died while a version was compressed, what was prepared is settled');
-	is(ask($values), $before, 'no step is lost or there twice');
-	my $done = ask("SELECT count(*) FROM stepadv.compress_versions('rl', '{v1}')");
-	is(ask("SELECT count(*) FROM rl.steps_columnar_1"), '24000', 'and it can be done') or diag("$done $err");
-	is(ask($values), $before, 'with all steps');
 }
 $_->stop foreach $coordinator, $worker, $other;
 done_testing();

@@ -1,5 +1,5 @@
 # Files into tables that Citus distributes, by stepadv-import: the same rows, numbers and
-# messages as on one server; and steps of old versions as columnar tables.
+# messages as on one server.
 # Run where the library citus is in the server that PG_CONFIG names, and STEPADV_COPY_SERVER=1; nothing here builds it.
 use strict;
 use warnings;
@@ -110,48 +110,6 @@ import_files($alone, @several);
 is(ask($rows), $alone->safe_psql('postgres', $rows), 'and everything is there once');
 is(ask('SELECT count(*) - count(DISTINCT step_id) FROM rl.steps'), '0', 'numbers from several nodes are different');
 
-# ---- Columnar
-like(refused("SELECT stepadv.compress_versions('rl', '{v0}')"), qr/ERROR:  steps of schema "rl" are not partitioned by policy_version\nHINT:  Tables made by create_tables\('rl', distribute => true, columnar => true\) are\./,
-	'steps that are not partitioned stay');
-like(refused("SELECT stepadv.create_tables('old', columnar => true)"), qr/ERROR:  columnar is given without distribute/, 'columnar needs distribute');
-like(refused("SELECT stepadv.create_tables('old', distribute => true, columnar => true, group_by => '{task_id}')"), qr/ERROR:  steps cannot be partitioned by policy_version, which is not a column of the group/, 'and versions');
-ask("ALTER SCHEMA rl RENAME TO whole; SELECT count(*) FROM stepadv.create_tables('rl', distribute => true, shards => 4, columnar => true)");
-import_files($coordinator, $first, @several);
-is(ask("SELECT count(*), count(DISTINCT rollout_id) FROM rl.steps_rest"), '1200|240', 'steps are loaded into partitioned tables');
-like(refused("INSERT INTO rl.steps (step_id, run_id, policy_version, task_id, rollout_id, step_no) VALUES (100000, 'r', 'v0', 't0', 'nobody', 1)"), qr/violates foreign key constraint/, 'a step needs its rollout');
-SKIP:
-{
-	my ($pkglibdir) = run_command([ 'pg_config', '--pkglibdir' ]);
-	skip 'citus_columnar is not installed', 1 if !-e "$pkglibdir/citus_columnar.so";
-	if (ask("SELECT count(*) FROM pg_am WHERE amname = 'columnar'") eq '0')
-	{
-		like(refused("SELECT stepadv.compress_versions('rl', '{v0}')"), qr/ERROR:  steps cannot be compressed: there are no columnar tables in this database\nHINT:  Create the extension citus_columnar\./, 'without columnar tables it says so');
-		ask('CREATE EXTENSION citus_columnar');
-	}
-	my @views = split /\n/, ask("SELECT c.oid::regclass FROM pg_class c WHERE c.relkind = 'v' AND c.relnamespace = 'rl'::regnamespace AND c.relname !~ '_credit_' ORDER BY 1");
-	cmp_ok(scalar @views, '>', 40, 'there are views');
-	# To 9 digits: sums over groups have no order.
-	my $shown = sub { return join("\n", sort map { s/(-?\d+\.\d+(?:e[-+]?\d+)?|-?\d+e[-+]?\d+)/my $x = sprintf('%.9g', $1); abs($x) < 1e-12 ? 0 : $x/ger } split /\n/, ask("SELECT * FROM $_[0]")); };
-	my %before = map { $_ => $shown->($_) } @views;
-	# What every build of it can.
-	is(ask("SET columnar.compression = 'pglz'; SELECT * FROM stepadv.compress_versions('rl', '{v0,v0,other''s}')"), "other's|rl.steps_columnar_1|0\nv0|rl.steps_columnar_2|600", 'the steps of a version become columnar');
-	is(ask("SELECT * FROM stepadv.compress_versions('rl', '{v0}')"), '', 'once');
-	is(ask("SELECT access_method FROM citus_tables WHERE table_name::text = 'rl.steps_columnar_2'"), 'columnar', 'on the workers');
-	is(ask('SELECT count(*), count(DISTINCT policy_version) FROM rl.steps_rest'), '600|1', 'the others stay');
-	is($shown->($_), $before{$_}, "$_ gives the same") foreach @views;
-	like(ask("EXPLAIN SELECT * FROM rl.steps_rtmc WHERE policy_version = 'v0'"), qr/ColumnarScan.*StepScan|StepScan.*ColumnarScan/s, 'from columnar tables');
-	like(refused("UPDATE rl.steps SET reward = 1 WHERE policy_version = 'v0'"), qr/UPDATE and CTID scans not supported for ColumnarScan/, 'UPDATE is refused');
-	like(refused("DELETE FROM rl.steps WHERE policy_version = 'v0'"), qr/not supported for ColumnarScan/, 'DELETE is');
-	ask("DELETE FROM rl.rollouts WHERE rollout_id IN ('o0', 'o1')");
-	is(ask("SELECT count(*) FILTER (WHERE rollout_id = 'o0'), count(*) FILTER (WHERE rollout_id = 'o1') FROM rl.steps"), '5|0', 'a rollout that is deleted leaves columnar steps');
-	is(ask("SELECT count(*) FROM rl.steps_rtmc WHERE rollout_id IN ('o0', 'o1')"), '0', 'which no view shows');
-	like(import_files($coordinator, write_file('late.jsonl', map { s/"t1"/"t500"/r } lines(8, 15))), qr/^0\n.*rollouts_added +8\n.*steps_added +40\n/s, 'rollouts of an old version that come late');
-	is(ask("SELECT count(*), count(state), count(action_hash) FROM rl.$_ WHERE task_id = 't500'"), '20|20|20', "go where they belong: $_") foreach qw(steps_rest steps_columnar_2);
-	is(ask("SELECT * FROM stepadv.uncompress_versions('rl', '{v0,unknown}')"), 'v0|615', 'and back');
-	is(ask("SELECT count(*), count(*) FILTER (WHERE rollout_id = 'o0') FROM rl.steps"), '1230|0', 'without those of rollouts that are gone');
-	is(ask("UPDATE rl.steps SET reward = 1 WHERE policy_version = 'v0' AND rollout_id = 'o2' RETURNING step_no"), "0\n1\n2\n3\n4", 'then they can be changed');
-	like(refused("CREATE ROLE stranger; GRANT USAGE ON SCHEMA rl TO stranger; SET ROLE stranger; SELECT stepadv.compress_versions('rl', '{v1}')"), qr/ERROR:  must be owner of/, 'by their owner');
-}
 $alone->stop;
 $_->stop foreach reverse $coordinator, @workers;
 done_testing();
