@@ -1,0 +1,75 @@
+"""The program stepadv: each command is a module with HELP, add_arguments(parser) and run(arguments)."""
+
+import argparse
+import importlib
+import importlib.util
+import os
+import sys
+
+from stepadv import __version__
+from stepadv.text import Failed, complain
+
+# A command that has no module here is not there.
+COMMANDS = {
+    "import": "stepadv.importing.command",
+    "export": "stepadv.export",
+    "report": "stepadv.report",
+    "check": "stepadv.check",
+}
+NO_PSYCOPG = "{} has no psycopg 3: apt-get install python3-psycopg (for /usr/bin/python3), or pip install 'psycopg>=3.1'"
+
+
+def is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def make_parser(wanted: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="stepadv", description="Import runs of agents, export steps for trainers, report what steps were worth."
+    )
+    parser.add_argument("--version", action="version", version=f"stepadv {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, module in COMMANDS.items():
+        if not is_there(module):
+            continue
+        # Only what is asked for is loaded.
+        loaded = importlib.import_module(module) if wanted in (name, "-h", "--help", None) else None
+        command = commands.add_parser(
+            name,
+            help=getattr(loaded, "HELP", None),
+            description=getattr(loaded, "DESCRIPTION", None),
+            epilog=getattr(loaded, "EPILOG", None),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            add_help=False,
+            allow_abbrev=False,
+        )
+        command.add_argument("-?", "--help", action="help", help="show this text")
+        if loaded is not None:
+            loaded.add_arguments(command)
+            command.set_defaults(run=loaded.run)
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")
+    if importlib.util.find_spec("psycopg") is None:
+        complain("stepadv: " + NO_PSYCOPG.format(sys.executable))
+        return 2
+    name = arguments[0] if arguments and arguments[0] in COMMANDS else None
+    try:
+        given = make_parser(name).parse_args(arguments)
+        return given.run(given)
+    except Failed as failure:
+        complain(f"stepadv {name or ''}".rstrip() + f": {failure}")
+        return failure.status
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read has gone.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1

@@ -1,0 +1,1 @@
+"""Files that scaffolds, trainers and tracers write, as rows of the tables rollouts and steps."""

@@ -1,0 +1,322 @@
+"""stepadv import: files and directories into the tables of a schema."""
+
+import argparse
+import json
+import os
+import re
+import signal
+import sys
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from stepadv import database
+from stepadv.importing import recognise
+from stepadv.importing.conversation import words
+from stepadv.importing.files import CannotRead, File, is_zip, list_files, spool_stdin
+from stepadv.importing.formats import FORMATS
+from stepadv.importing.formats import paths as by_paths
+from stepadv.importing.load import Loader, Options, Result, look_at, preview
+from stepadv.importing.rows import Settings
+from stepadv.importing.summary import Progress, Summary
+from stepadv.importing.workers import Interrupted, Workers, on_signals
+from stepadv.importing.writer import Tables
+from stepadv.text import Failed, complain, nearest, safe, shorten
+
+HELP = "load runs, files and directories"
+DESCRIPTION = """Loads what scaffolds, trainers and tracers write into the tables of a schema, which are made if it has none.
+Each file is one transaction: loaded, or left out, with a line that says why."""
+EPILOG = """Files may be gzip, bzip2 or xz, and Inspect's .eval.  Of directories all .json, .jsonl, .ndjson, .traj, .txt and .eval
+are read (with -f swe_agent: .traj, with -f mini_swe_agent: .traj.json).
+
+Exit status: 0 all is loaded, 1 something was left out or there was nothing to load, 2 nothing could be tried."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    database.add_arguments(parser)
+    add = parser.add_argument
+    add("names", nargs="+", metavar="FILE_OR_DIRECTORY", help="- is what comes on standard input")
+    add("-s", "--schema", default="rl", help="schema of the tables (rl)")
+    add("-f", "--format", help=f"{', '.join(FORMATS)}, or paths; guessed if not given")
+    add("-j", "--paths", metavar="PATHS", help="where things are, JSON or @FILE: any other JSON, or with -f what is to be said instead")
+    add("-g", "--prefix", default="", help="put before the source's ids of groups and tasks")
+    add("-r", "--run", dest="run_id", help="run_id, where the source does not say")
+    add("-v", "--policy-version", metavar="VERSION", help="policy_version, where the source does not say")
+    add("-n", "--policy-step", metavar="STEP", help="policy_step, a whole number, where the source does not say")
+    add("-a", "--success-at", metavar="SCORE", default="1", help="the outcome from which on a rollout is a success where the source does not say (1)")
+    add("-k", "--keep-going", action="store_true", help="leave out what cannot be used of a file, load the rest")
+    add("--update", action="store_true", help="what says something else than the tables takes its place there")
+    add("--states", help="what is a state, of tables that are made (docs/states.md)")
+    add("--explain", action="store_true", help="load nothing: what each file is, and why it is none of the formats")
+    add("--preview", action="store_true", help="load nothing: the first three steps of each file as they would be stored")
+    add("--verbose", action="store_true", help="all that was left out, not only the first of each file")
+    add("--limit", metavar="GB", help="what a packed file may unpack to; else 1 GB, or 100 times its size")
+    add("-J", "--jobs", default="1", help="so many files at once, over a connection each (1)")
+    add("-q", "--quiet", action="store_true", help="no progress, only problems and the summary")
+    add("--progress", action="store_true", help="the line of progress even if standard error is no terminal")
+
+
+# ----------
+# What the user says
+# ----------
+
+
+def number(text: str, pattern: str, words: str) -> str:
+    if not re.fullmatch(pattern, text, re.ASCII):
+        raise Failed(f"{words}, not {shorten(text, 60)}")
+    return text
+
+
+def read_paths(text: str) -> Any:
+    if text.startswith("@"):
+        try:
+            with open(text[1:], encoding="utf-8") as file:
+                text = file.read()
+        except (OSError, UnicodeDecodeError):
+            raise Failed("cannot read the paths of -j") from None
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise Failed(f"-j: no JSON: {error}") from None
+
+
+def options_of(given: argparse.Namespace) -> Options:
+    options = Options(given.format, keep_going=given.keep_going, replace=given.update)
+    known = (*FORMATS, "paths")
+    if given.format is not None and given.format not in known:
+        meant = nearest(given.format, known)
+        perhaps = f'; perhaps you meant "{meant}"' if meant else ""
+        raise Failed(f"unknown format: {given.format}{perhaps}; there are {', '.join(known)}")
+    if given.paths is None:
+        if given.format == "paths":
+            raise Failed("with -f paths, -j must say where things are; --explain shows paths to begin with")
+    elif given.format == "steps":
+        raise Failed("-j is not for -f steps")
+    else:
+        try:
+            found = read_paths(given.paths)
+            if given.format in (None, "paths"):
+                options.paths, options.format = by_paths.paths_of(found), None
+            else:
+                options.beside = by_paths.beside_format(found)
+        except by_paths.Wrong as wrong:
+            raise Failed(f"-j: {wrong}") from None
+    if given.limit is not None:
+        options.limit = float(number(given.limit, r"\d{1,6}(\.\d{1,6})?", "--limit must be a number of GB"))
+    return options
+
+
+def settings_of(given: argparse.Namespace) -> Settings:
+    step = given.policy_step
+    return Settings(
+        prefix=given.prefix,
+        success_at=float(number(given.success_at, r"-?\d+(\.\d+)?", "-a must be a number")),
+        run_id=given.run_id,
+        policy_version=given.policy_version,
+        policy_step=None if step is None else int(number(step, r"-?\d{1,18}", "-n must be a whole number")),
+    )
+
+
+# ----------
+# Looking
+# ----------
+
+COLUMNS = ("observation", "action", "tool", "args", "ok", "reward", "next_observation")
+
+
+def show_step(step: dict[str, Any]) -> None:
+    about = [f"task {step['task_id']}", f"rollout {step['rollout_id']}", f"step {step['step_no']}"]
+    if step.get("turn") is not None:
+        about.append(f"turn {step['turn']}")
+    if step.get("outcome") is not None:
+        about.append(f"outcome {step['outcome']}")
+    print(safe("  " + ", ".join(about)))
+    for name in COLUMNS:
+        if step.get(name) is not None:
+            print(safe(f"    {name}: {shorten(' '.join((words(step[name]) or '').split()), 110)}"))
+
+
+def look_over(files: list[File], spool: str | None, options: Options, is_preview: bool) -> int:
+    n_left_out = 0
+    for file in files:
+        path = spool if spool is not None and file.path == "-" else file.path
+        print(safe(file.name))
+        try:
+            found = preview(file, path, options) if is_preview else []
+            if found:
+                for step in found:
+                    show_step(step)
+                continue
+            if is_preview:
+                print("  no step could be read:")
+                n_left_out += 1
+            if is_zip(path):
+                print("  a zip: a log of Inspect, if header.json and samples/ are in it")
+                continue
+            text, n = look_at(path, options)
+            for line in ["the file is empty"] if text is None else recognise.explain(text, n):
+                print(safe(f"  {line}"))
+        except (CannotRead, recognise.Unreadable) as error:
+            print(safe(f"  {error}"))
+            n_left_out += 1
+    return n_left_out
+
+
+# ----------
+# Loading
+# ----------
+
+
+def make_tables(connection: psycopg.Connection, schema: str, states: str | None) -> None:
+    """Of several at once the first makes them."""
+    there = "SELECT to_regclass(format('%%I.steps', %s::text)) IS NOT NULL"
+    if database.value(connection, there, schema):
+        query = "SELECT a.states FROM stepadv.attachments() a WHERE a.schema = %s AND a.prefix = 'steps'"
+        has = database.value(connection, query, schema) if states else states
+        if states and has is not None and has != states:
+            raise Failed(f"the tables of schema {schema} have states by {has}: --states is for tables that are made")
+        return
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"stepadv tables in {schema}",))
+        if not database.value(connection, there, schema):
+            connection.execute("SELECT count(*) FROM stepadv.create_tables(%s::text, states => %s::text)", (schema, states))
+
+
+def analyze(connection: psycopg.Connection, schema: str, steps_added: int) -> None:
+    """Plans should know of what has come, where it is a tenth of the table or more: the columns that rollouts and steps are
+    found and compared by.  Long texts and the rest are left to autovacuum."""
+    query = "SELECT c.reltuples FROM pg_class c WHERE c.oid = to_regclass(format('%%I.steps', %s::text))"
+    if steps_added == 0 or steps_added * 10 < (database.value(connection, query, schema) or 0):
+        return
+    columns = """SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a
+        WHERE a.attrelid = to_regclass(format('%%I.%%I', %s::text, %s::text)) AND a.attnum > 0 AND NOT a.attisdropped AND (a.attlen > 0
+            OR a.attname IN ('tool', 'channel', 'curation') OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND a.attnum = ANY (i.indkey)))"""
+    tables = []
+    for name in ("rollouts", "steps"):
+        listed = sql.SQL(", ").join(map(sql.Identifier, database.value(connection, columns, schema, name)))
+        tables.append(sql.SQL("{} ({})").format(sql.Identifier(schema, name), listed))
+    connection.execute(sql.SQL("ANALYZE (SKIP_LOCKED) ") + sql.SQL(", ").join(tables))
+
+
+class Import:
+    def __init__(self, given: argparse.Namespace):
+        self.given = given
+        self.options, self.settings = options_of(given), settings_of(given)
+        self.jobs = int(number(given.jobs, r"[1-9]\d{0,3}", "-J must be a number of files from 1 to 9999"))
+        self.parameters = database.parameters(given)
+        self.spool: str | None = None
+        self.summary = Summary()
+        self.found: set[str] = set()  # paths that found something in some file
+        self.postponed: list[tuple[File, Result]] = []
+
+    def run(self) -> int:
+        listing = list_files(self.given.names, self.given.format)
+        self.summary.n_left_out, self.summary.empty = listing.n_failed, listing.empty
+        try:
+            if any(file.path == "-" for file in listing.files):
+                self.spool = spool_stdin()
+            if self.given.explain or self.given.preview:
+                return self.look(listing.files)
+            if listing.files:
+                self.load(listing.files)
+        finally:
+            if self.spool is not None:
+                os.unlink(self.spool)
+        return self.summary.show(self.given)
+
+    def look(self, files: list[File]) -> int:
+        n_left_out = look_over(files, self.spool, self.options, self.given.preview)
+        for name in self.summary.empty:
+            print(safe(f"no files to read: {name}"))
+        return int(n_left_out + self.summary.n_left_out + len(self.summary.empty) > 0)
+
+    def make_loader(self) -> Loader:
+        connection = database.connect(self.parameters, "stepadv import")
+        return Loader(Tables(connection, self.given.schema, self.settings), self.options)
+
+    def path_of(self, file: File) -> str:
+        return self.spool if file.path == "-" and self.spool is not None else file.path
+
+    def load(self, files: list[File]) -> None:
+        connection = database.connect(self.parameters, "stepadv import")
+        database.check_version(connection)
+        try:
+            make_tables(connection, self.given.schema, self.given.states)
+        except psycopg.Error as error:
+            raise Failed(database.words_of(error)) from None
+        self.summary.n_files = len(files)
+        is_shown = self.given.progress or sys.stderr.isatty() and not self.given.quiet
+        progress = Progress(files, is_shown)
+        self.load_all(files, connection, progress)
+        if self.postponed:
+            self.load_postponed(connection, progress)
+        progress.end()
+        try:
+            analyze(connection, self.given.schema, self.summary.tally.counts["steps_added"])
+        except psycopg.Error as error:
+            complain(f"stepadv import: the tables were not analyzed: {database.words_of(error)}")
+        database.close(connection)
+
+    def load_all(self, files: list[File], connection: psycopg.Connection, progress: "Progress", all_paths: bool = False) -> None:
+        def allowed() -> set[str] | None:
+            return None if all_paths or self.options.paths is None else set(self.found)
+
+        def done(file: File, result: Result) -> None:
+            self.found |= result.found
+            if result.postponed:
+                self.postponed.append((file, result))
+                return
+            progress.done(file, result)
+            self.finish(file, result, progress)
+
+        if self.jobs == 1 or len(files) == 1:
+            with on_signals(connection):
+                loader = Loader(Tables(connection, self.given.schema, self.settings), self.options)
+                for file in files:
+                    done(file, loader.load(file, self.path_of(file), allowed()))
+            connection.execute("DROP TABLE IF EXISTS pg_temp.stepadv_rollouts, pg_temp.stepadv_steps")
+        else:
+            Workers(min(self.jobs, len(files)), self.make_loader, self.path_of).run(files, allowed, done)
+
+    def load_postponed(self, connection: psycopg.Connection, progress: "Progress") -> None:
+        """A path that found nothing in one file may be right: in others it found something.  What found nothing in any is a
+        mistake, and no file is loaded."""
+        waiting, self.postponed = self.postponed, []
+        mistakes = {name: words for _, result in waiting for name, words in reversed(result.lacks.items()) if name not in self.found}
+        if not mistakes:
+            self.load_all([file for file, _ in waiting], connection, progress, True)
+            return
+        waiting.sort(key=lambda w: os.fsencode(w[0].path))
+        progress.clear()
+        others = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
+        for words_of_mistake in dict.fromkeys(mistakes.values()):
+            complain(f"{waiting[0][0].name}{others}: {words_of_mistake}")
+        for file, _ in waiting:
+            progress.done(file, Result(self.summary.tally.__class__()))
+            self.summary.leave_out(file)
+
+    def finish(self, file: File, result: Result, progress: "Progress") -> None:
+        summary = self.summary
+        if result.failed:
+            summary.leave_out(file)
+        else:
+            summary.tally.add(result.tally)
+            if result.tally.counts["documents_read"] == 0:
+                summary.nothing.append(file.name)
+        if result.failed or result.said:
+            progress.clear()
+            complain(f"{safe(file.name)}: {'' if result.failed else 'left out of it: '}{result.said}")
+            if self.given.verbose:
+                for line in result.more:
+                    complain(f"  {line}")
+
+
+def run(given: argparse.Namespace) -> int:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        return Import(given).run()
+    except Interrupted as interrupted:
+        return 128 + interrupted.signal
+    except psycopg.OperationalError as error:
+        raise Failed(f"the connection failed: {database.words_of(error)}") from None

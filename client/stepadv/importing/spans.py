@@ -1,0 +1,473 @@
+"""What formats of spans share, OpenTelemetry's and Langfuse's: a trace of spans in our words is a rollout.
+
+A span is a dict of
+  trace, span, parent, name   ids as the source has them
+  kind        llm, tool, judge (it says something of the others) or other; score: scores of the span called of, or of
+              the trace
+  at          when it began, in microseconds; started_at, ended_at: in words
+  failed, message     whether it ended in an error, and what that says
+  heard, said of llm: messages, what was new to the model and what it answered
+  system      of llm: what it was told before all
+  call        of tool: {"id", "args", "text"}, what it was called with and gave
+  model, input_tokens, output_tokens, agent
+  task, session, asked        what the trace is about, if this span says so
+  scores      [{"name", "value", "label"}]
+  about       members of a rollout; more: of its metadata
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from stepadv.importing.conversation import CALL, RESULT, SAY, SEE, Conversation, Item, hear_messages, is_of_model, join, text_of, words
+from stepadv.importing.formats.inspect import score_of
+from stepadv.importing.instants import time_of
+from stepadv.importing.jsontext import Unreadable, digest, parse
+from stepadv.importing.rollouts import Json, Rollout, Where, at, given, listed, objects
+
+Span = dict[str, Any]
+LATE = 1 << 63
+
+
+# ----------
+# What a model was told, or answered, in whatever shape somebody has noted it
+# ----------
+
+
+def unquoted(value: Json) -> Json:
+    """A string of JSON as what it spells."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
+        try:
+            found = parse(value)[0]
+        except Unreadable:
+            return value
+        return value if found is None else found
+    return value
+
+
+def is_block(item: dict[str, Json]) -> bool:
+    return "type" in item and any(key in item for key in ("text", "input", "content", "thinking"))
+
+
+def noted(value: Json, role: str) -> list[Json]:
+    """A list of messages, an object with messages, choices or message, one message, a list of blocks, or a text, which
+    is of the role given."""
+    v = unquoted(value)
+    if v is None:
+        return []
+    if isinstance(v, dict):
+        if isinstance(v.get("messages"), list):
+            v = v["messages"]
+        else:
+            v = next((m for m in (at(v, "choices", 0, "message"), v.get("message")) if isinstance(m, dict)), v)
+    if isinstance(v, list):
+        v = [unquoted(item) for item in v]
+    if isinstance(v, dict) and ("role" in v or calls_something(v)):
+        return [{"role": role, **v}]
+    if isinstance(v, list) and any("role" in item for item in objects(v)):
+        return objects(v)
+    if isinstance(v, list) and any(map(is_block, objects(v))):
+        return [{"role": role, "content": v}]
+    # What has a text alone is that text.
+    if isinstance(v, dict):
+        v = next((v[key] for key in ("content", "text", "output", "input") if v.get(key) is not None), v)
+    return [{"role": role, "content": words(v)}]
+
+
+def calls_something(message: dict[str, Json]) -> bool:
+    return "tool_calls" in message or isinstance(at(message, "additional_kwargs", "tool_calls"), list)
+
+
+def news(messages: list[Json]) -> list[Json]:
+    """What came after the model's last word."""
+    last = max((i for i, m in enumerate(messages) if is_of_model(m)), default=-1)
+    return messages[last + 1 :]
+
+
+def system_of(messages: list[Json]) -> str | None:
+    found = [m for m in objects(messages) if m.get("role") in ("system", "developer")]
+    return join(text_of(m["content"] if m.get("content") is not None else m.get("parts")) or "" for m in found)
+
+
+# ----------
+# Scores
+# ----------
+
+GOOD = ("correct", "pass", "passed", "success", "true", "yes")
+BAD = ("incorrect", "fail", "failed", "failure", "false", "no")
+OF_OUTCOME = ("reward", "outcome", "return", "score")
+OF_SUCCESS = ("success", "resolved", "solved", "passed", "correct", "correctness")
+
+
+def value_of(score: Json) -> float | None:
+    """Its value, or 1 and 0 of a label or value that says correct, pass, success, or the contrary."""
+    number = score_of(at(score, "value"))
+    if number is not None:
+        return number
+    label = words(at(score, "label"))
+    word = (words(at(score, "value")) if label is None else label) or ""
+    return 1 if word.lower() in GOOD else 0 if word.lower() in BAD else None
+
+
+def verdict_of(scores: list[Json]) -> dict[str, Json]:
+    """Which of a trace's scores is its outcome: by its name, or because there is no other.  Of several others somebody
+    must say which.  Of two with one name the later counts."""
+    found = {name.lower(): value for s in scores if (name := words(at(s, "name"))) and (value := value_of(s)) is not None}
+    names = {name.lower() for s in scores if (name := words(at(s, "name")))}
+    outcome = next((found[name] for name in OF_OUTCOME if name in found), None)
+    if outcome is None and len(names) == 1:
+        outcome = next(iter(found.values()), None)
+    success = next((found[name] for name in reversed(found) if name in OF_SUCCESS and found[name] in (0, 1)), None)
+    return given({"outcome": outcome, "success": None if success is None else success == 1})
+
+
+# ----------
+# Spans as a conversation
+# ----------
+
+
+class Placed:
+    """A span of a trace, its place in the order of time, the turn of the model it belongs to (0: before any), and why
+    it is no step: of a tool only the call counts, not what happens within; a model within a model is one call noted
+    twice; a model that failed has done nothing."""
+
+    def __init__(self, span: Span):
+        self.span = span
+        self.kind: str = span["kind"]
+        self.turn = 0
+        self.left_out: str | None = None
+        self.call: Item | None = None  # of the model's, that this span of a tool is
+
+    @property
+    def called(self) -> Json:
+        return self.span.get("call") or {}
+
+
+def ancestors(span: Span, by_id: dict[str, Span]) -> set[str]:
+    kinds, seen = set(), {span.get("span")}
+    parent = by_id.get(span.get("parent"))
+    while parent is not None and parent.get("span") not in seen:
+        kinds.add(parent["kind"])
+        seen.add(parent.get("span"))
+        parent = by_id.get(parent.get("parent"))
+    return kinds
+
+
+def reason(span: Span, within: set[str]) -> str | None:
+    kind = span["kind"]
+    if kind == "judge" or "judge" in within:
+        return "spans of judges"
+    if "tool" in within:
+        return "spans within a call of a tool"
+    if kind == "llm" and "llm" in within:
+        return "spans within a call of the model"
+    if kind == "llm" and span.get("failed") and not span.get("said"):
+        return "calls of the model that failed"
+    return "spans that are no step" if kind == "other" else None
+
+
+def place(spans: list[Span]) -> list[Placed]:
+    # Of two with one id the later says more.
+    unique = {span.get("span") or f"\0{i}": span for i, span in enumerate(spans)}
+    placed = [Placed(span) for span in sorted(unique.values(), key=lambda s: s.get("at") if s.get("at") is not None else LATE)]
+    by_id = {span["span"]: span for span in unique.values() if span.get("span")}
+    for p in placed:
+        p.left_out = reason(p.span, ancestors(p.span, by_id))
+    leave_out_twice(placed)
+    turn = 0
+    for p in placed:
+        turn += p.kind == "llm" and p.left_out is None
+        p.turn = turn
+    return placed
+
+
+def leave_out_twice(placed: list[Placed]) -> None:
+    """Two instruments may note one call of the model side by side: what said the same while the other lasted."""
+    last: Placed | None = None
+    for p in placed:
+        if p.kind != "llm" or p.left_out is not None:
+            continue
+        if last is not None and p.span.get("said") and p.span.get("said") == last.span.get("said"):
+            began, ended = p.span.get("started_at"), last.span.get("ended_at")
+            if began is not None and ended is not None and began < ended:
+                p.left_out = "calls of the model noted twice"
+                continue
+        last = p
+
+
+class Turn:
+    """What stands in a turn: heard before, said in it, called, and what came of it."""
+
+    def __init__(self) -> None:
+        self.heard: list[Item] = []
+        self.said: list[Item] = []
+        self.dropped: list[str] = []
+        self.tools: list[Placed] = []
+        self.is_own = False
+
+    @property
+    def calls(self) -> list[Item]:
+        return [item for item in self.said if item.kind == CALL]
+
+
+def with_ids(turn: int, items: list[Item]) -> list[Item]:
+    return [i._replace(id=f"{turn}.{n}") if i.kind == CALL and i.id is None else i for n, i in enumerate(items, 1)]
+
+
+def turns_of(placed: list[Placed]) -> dict[int, Turn]:
+    turns: dict[int, Turn] = defaultdict(Turn)
+    for p in placed:
+        turn = turns[p.turn]
+        if p.kind == "llm" and p.left_out is None:
+            heard, said = hear_messages(p.span.get("heard")), hear_messages(p.span.get("said"))
+            turn.is_own, turn.heard, turn.said = True, heard.items, with_ids(p.turn, said.items)
+            turn.dropped += heard.dropped.elements()
+    for p in placed:
+        turn = turns[p.turn]
+        # What is called like something that the model calls is that tool, whatever kind it is noted as.
+        is_called = p.left_out == "spans that are no step" and any(c.tool == p.span.get("name") for c in turn.calls)
+        if p.kind == "tool" and p.left_out is None or is_called:
+            turn.tools.append(p)
+        elif p.left_out is not None:
+            turn.dropped.append(p.left_out)
+    for turn in turns.values():
+        match_tools(turn)
+    return turns
+
+
+def match_tools(turn: Turn) -> None:
+    """The call with the span's id, or the next one of its name."""
+    ranks: dict[Json, int] = defaultdict(int)
+    for p in turn.tools:
+        name = p.span.get("name")
+        rank = ranks[name]
+        ranks[name] += 1
+        id = words(at(p.called, "id"))
+        named = [c for c in turn.calls if c.tool == name]
+        p.call = next((c for c in turn.calls if id is not None and c.id == id), named[rank] if rank < len(named) else None)
+
+
+def match_answers(turn: Turn, before: Turn) -> tuple[dict[str, Item], list[Item]]:
+    """Results that the model heard of its calls, by the calls' ids, and those that are of none of them."""
+    answers: dict[str, Item] = {}
+    others = []
+    results = [i for i in turn.heard if i.kind == RESULT]
+    for position, result in enumerate(results):
+        in_order = before.calls[position] if position < len(before.calls) and result.id is None else None
+        call = next((c for c in before.calls if c.id == result.id and result.id is not None), in_order)
+        if call is None:
+            others.append(result)
+        else:
+            answers.setdefault(call.id or "", result)
+    return answers, others
+
+
+def add_results(talk: Conversation, turn: Turn, answers: dict[str, Item]) -> None:
+    for p in turn.tools:
+        if p.call is None:
+            text = words(at(p.called, "text"))
+            # What says nothing and did not fail went well.
+            ok = False if p.span.get("failed") else True if text is None else None
+            talk.result(p.span.get("message") if text is None else text, f"span {id(p)}", ok)
+    done = {p.call.id: p for p in reversed(turn.tools) if p.call is not None}
+    for call in turn.calls:
+        answer, tool = answers.get(call.id or ""), done.get(call.id)
+        if answer is None and tool is None:
+            continue
+        # What the model heard of its call says more than what the tool gave.
+        text = answer.text if answer is not None else None
+        text = words(at(tool.called, "text")) if text is None and tool is not None else text
+        failed = tool is not None and tool.span.get("failed")
+        ok = False if failed else True if text is None else answer.ok if answer is not None else None
+        talk.result(tool.span.get("message") if text is None and tool is not None else text, call.id, ok)
+
+
+def hear_spans(placed: list[Placed]) -> Conversation:
+    talk = Conversation()
+    turns = turns_of(placed)
+    for number in range(max(turns, default=-1) + 1):
+        turn = turns[number]
+        before = turns[number - 1] if number > 0 else Turn()
+        _, others = match_answers(turn, before)
+        for item in turn.heard:
+            if item.kind == SEE or item in others:
+                talk.see(item.text)
+        if turn.is_own:
+            talk.think(None, new=True)
+        for item in turn.said:
+            talk.items.append(item._replace(turn=talk._turn(item.kind >= SAY, False)))
+        # Whoever notes no words notes that there was a turn.
+        if turn.is_own and not turn.tools and not any(i.kind in (SAY, CALL) for i in turn.said):
+            talk.say(None)
+        for p in turn.tools:
+            if p.call is None:
+                talk.call(p.span.get("name"), at(p.called, "args"), f"span {id(p)}")
+        answers, _ = match_answers(turns[number + 1], turn) if number + 1 in turns else ({}, [])
+        add_results(talk, turn, answers)
+        for what in turn.dropped:
+            talk.drop(what)
+    return talk
+
+
+def notes_of(placed: list[Placed]) -> dict[int, tuple[dict[str, Json], float | None]]:
+    """What is told of each turn beside what was done (times, tokens), and its reward: the sum of its spans' scores called
+    reward or step_reward (those of a root are the rollout's)."""
+    notes: dict[int, tuple[dict[str, Json], float | None]] = {}
+    for p in placed:
+        if p.left_out is not None:
+            continue
+        meta, reward = notes.get(p.turn - 1, ({}, None))
+        if p.kind == "llm":
+            keys = ("started_at", "ended_at", "input_tokens", "output_tokens", "model", "agent")
+            meta = given({"span_id": p.span.get("span"), **{k: p.span.get(k) for k in keys}, "scores": p.span.get("scores") or None})
+        for score in p.span.get("scores", ()) if p.span.get("parent") is not None else ():
+            value = value_of(score)
+            if value is not None and (words(at(score, "name")) or "").lower() in ("reward", "step_reward"):
+                reward = (reward or 0) + value
+        notes[p.turn - 1] = (meta, reward)
+    return notes
+
+
+# ----------
+# The rollout of a trace
+# ----------
+
+
+def place_scores(spans: list[Span]) -> list[Span] | None:
+    """Scores that stand beside their spans go to them, those of the trace to its root; None: there are only scores."""
+    others = [{**s, "scores": list(s.get("scores") or ())} for s in spans if s["kind"] != "score"]
+    if not others:
+        return None
+    root = min(others, key=lambda s: (s.get("parent") is not None, s["at"] if s.get("at") is not None else LATE))
+    by_id = {s.get("span"): s for s in reversed(others)}
+    for span in spans:
+        if span["kind"] == "score":
+            by_id.get(span.get("of"), root)["scores"] += span["scores"]
+    return others
+
+
+def adopt(spans: list[Span]) -> list[Span]:
+    """Whose parent is somewhere else is a root here."""
+    ids = {span.get("span") for span in spans}
+    adopted = []
+    for span in spans:
+        if span.get("parent") is not None and span["parent"] not in ids:
+            span = {**span, "parent": None, "orphan": True}
+        adopted.append(span)
+    return adopted
+
+
+def says(spans: list[Span], key: str) -> Json:
+    """What the first that says something says: the root's first, then in the order of time."""
+    for span in spans:
+        if span["kind"] != "judge" and span.get(key) not in (None, "", {}, []):
+            return span[key]
+    return None
+
+
+def rollout_of_trace(spans: Iterable[Span], where: Where) -> Rollout:
+    spans = adopt(list(spans))
+    found = place_scores(spans)
+    if found is None:
+        return {"dropped": {"scores of traces that are elsewhere": len(spans)}}
+    ordered = sorted(found, key=lambda s: (s.get("parent") is not None, s["at"] if s.get("at") is not None else LATE))
+    roots = [s for s in ordered if s.get("parent") is None]
+    scores = [x for s in roots for x in listed(s.get("scores"))]
+    scores += [x for s in found if s["kind"] == "judge" and s.get("parent") is not None for x in listed(s.get("scores"))]
+    placed = place(found)
+    notes = notes_of(placed)
+    made = hear_spans(placed).about()
+    steps = made["steps"]
+    for i, step in enumerate(steps):
+        meta, reward = notes.get(step["turn"], ({}, None))
+        step["meta"] = {**(step.get("meta") or {}), **meta} or None
+        # A turn's reward is known when all of it is done.
+        if reward is not None and (i + 1 == len(steps) or steps[i + 1]["turn"] != step["turn"]):
+            step["reward"] = reward
+    about: Rollout = {}
+    for span in reversed(ordered):
+        about |= span.get("about") or {}
+    # A trace may be spread over files of which this is one.
+    is_part = all(s.get("orphan") for s in roots)
+    if is_part:
+        made["repaired"]["traces without their first span"] += 1
+    trace = words(ordered[0].get("trace"))
+    rollout = {
+        **verdict_of(scores),
+        **given({
+            "model": says(ordered, "model"),
+            "started_at": min((s["started_at"] for s in found if s.get("started_at")), default=None),
+            "ended_at": max((s["ended_at"] for s in found if s.get("ended_at")), default=None),
+        }),
+        **about,
+        "rollout_id": trace or digest(found),
+        "meta": {**(says(roots, "more") or {}), **about_trace(ordered, roots, scores, notes, where)} or None,
+        **made,
+    }
+    asked = says(ordered, "asked") or (steps[0].get("observation") if steps else None)
+    group = says(ordered, "task") or says(ordered, "session") or (digest(asked) if asked is not None else None)
+    if group is None:
+        hint = ", and its first span is not here: cat FILES | stepadv import - takes files that share traces for one" if is_part else ""
+        rollout["problem"] = f"no span of trace {trace} says its task, its session or what was asked{hint}"
+    rollout["group_id"] = group
+    return rollout
+
+
+def about_trace(ordered: list[Span], roots: list[Span], scores: list[Json], notes: Json, where: Where) -> dict[str, Json]:
+    tokens = {key: [m[key] for m, _ in notes.values() if key in m] for key in ("input_tokens", "output_tokens")}
+    named = {words(s["name"]): s.get("value") if s.get("value") is not None else s.get("label") for s in objects(scores) if s.get("name")}
+    return given({
+        "source": where.source,
+        "name": says(roots, "name"),
+        "session": says(ordered, "session"),
+        "system_prompt": says(ordered, "system"),
+        "error": next((s["message"] for s in roots if s.get("failed") and s.get("message")), None),
+        "scores": named or None,
+        **{key: sum(found) if found else None for key, found in tokens.items()},
+    })
+
+
+def read_traces(spans: Iterable[Span], where: Where) -> Iterable[Rollout]:
+    """Traces of spans that are mixed, in the order in which they began to be told."""
+    traces: dict[str, list[Span]] = {}
+    for span in spans:
+        traces.setdefault(words(span.get("trace")) or "", []).append(span)
+    for found in traces.values():
+        yield rollout_of_trace(found, where)
+
+
+def times(began: int | None, ended: int | None) -> dict[str, Json]:
+    return {"at": began, "started_at": time_of(began), "ended_at": time_of(ended)}
+
+
+# Names under which people note what a trace is about, the surest first.
+NAMES = {
+    "task": "task_id task.id task group_id instance_id instance.id problem_id dataset.example.id example.id metadata.task_id"
+    " metadata.task metadata.group_id metadata.instance_id metadata.problem_id metadata.example_id"
+    " langfuse.dataset.item.id langfuse.trace.metadata.task_id",
+    "session": "session.id gen_ai.conversation.id session_id conversation.id langfuse.session.id thread.id",
+    "run_id": "run_id run.id metadata.run_id experiment.id langfuse.trace.metadata.run_id",
+    "policy_version": "policy_version policy.version metadata.policy_version langfuse.trace.metadata.policy_version",
+    "policy_step": "policy_step policy.step metadata.policy_step",
+    "model": "gen_ai.response.model llm.response.model_name gen_ai.request.model llm.model_name llm.request.model_name"
+    " langfuse.observation.model.name",
+    "input_tokens": "gen_ai.usage.input_tokens llm.token_count.prompt gen_ai.usage.prompt_tokens",
+    "output_tokens": "gen_ai.usage.output_tokens llm.token_count.completion gen_ai.usage.completion_tokens",
+    "agent": "gen_ai.agent.name agent.name",
+    "tool": "gen_ai.tool.name tool.name tool_call.function.name",
+    "call_id": "gen_ai.tool.call.id tool.id tool_call.id",
+}
+
+
+def named(attributes: dict[str, Json], what: str) -> Json:
+    for name in NAMES[what].split():
+        value = attributes.get(name)
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool) and value != "":
+            return value
+    return None
+
+
+def about_of(attributes: dict[str, Json]) -> Rollout:
+    return given({key: named(attributes, key) for key in ("run_id", "policy_version", "policy_step")})
+
+

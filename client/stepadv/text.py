@@ -1,0 +1,43 @@
+"""What is said to people: names that are safe on a terminal, counts, the nearest name."""
+
+import difflib
+import re
+import sys
+from collections.abc import Iterable
+
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def safe(text: object) -> str:
+    """A text in which nothing can steer a terminal: what could is a question mark."""
+    return _UNSAFE.sub("?", str(text))
+
+
+def shorten(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def count(n: int, noun: str, plural: str | None = None) -> str:
+    return f"{n} {noun if n == 1 else plural or noun + 's'}"
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The one that somebody may have meant; None: there is none like it."""
+    meant = re.sub("[^a-z0-9]+", "_", name.lower()[:63])
+    names = list(names)
+    found = difflib.get_close_matches(meant, names, 1, 0.6)
+    if not found and len(meant) >= 3:
+        found = [n for n in names if meant in n]
+    return found[0] if found else None
+
+
+class Failed(Exception):
+    """Something that ends the program with a message and an exit status."""
+
+    def __init__(self, message: str, status: int = 2):
+        super().__init__(message)
+        self.status = status
+
+
+def complain(message: str) -> None:
+    print(safe(message), file=sys.stderr, flush=True)
