@@ -1,10 +1,14 @@
-"""The program stepadv: each command is a module with HELP, add_arguments(parser) and run(arguments)."""
+"""The program stepadv: each command is a module with add_arguments(parser) and run(connection, options).
+
+One that sets CONNECTS to False makes connections of its own: run(options).
+"""
 
 import argparse
 import importlib
 import importlib.util
 import os
 import sys
+from types import ModuleType
 
 from stepadv import __version__
 from stepadv.text import Failed, complain
@@ -13,7 +17,7 @@ from stepadv.text import Failed, complain
 COMMANDS = {
     "import": "stepadv.importing.command",
     "export": "stepadv.export",
-    "report": "stepadv.report",
+    "report": "stepadv.report.command",
     "check": "stepadv.check",
 }
 NO_PSYCOPG = "{} has no psycopg 3: apt-get install python3-psycopg (for /usr/bin/python3), or pip install 'psycopg>=3.1'"
@@ -27,6 +31,8 @@ def is_there(module: str) -> bool:
 
 
 def make_parser(wanted: str | None) -> argparse.ArgumentParser:
+    from stepadv import database
+
     parser = argparse.ArgumentParser(
         prog="stepadv", description="Import runs of agents, export steps for trainers, report what steps were worth."
     )
@@ -39,7 +45,7 @@ def make_parser(wanted: str | None) -> argparse.ArgumentParser:
         loaded = importlib.import_module(module) if wanted in (name, "-h", "--help", None) else None
         command = commands.add_parser(
             name,
-            help=getattr(loaded, "HELP", None),
+            help=getattr(loaded, "HELP", (loaded and loaded.__doc__ or "").strip().partition("\n")[0] or None),
             description=getattr(loaded, "DESCRIPTION", None),
             epilog=getattr(loaded, "EPILOG", None),
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -48,9 +54,24 @@ def make_parser(wanted: str | None) -> argparse.ArgumentParser:
         )
         command.add_argument("-?", "--help", action="help", help="show this text")
         if loaded is not None:
+            if getattr(loaded, "CONNECTS", True):
+                database.add_arguments(command)
             loaded.add_arguments(command)
-            command.set_defaults(run=loaded.run)
+            command.set_defaults(module=loaded)
     return parser
+
+
+def run(module: ModuleType, options: argparse.Namespace) -> int:
+    if not getattr(module, "CONNECTS", True):
+        return module.run(options)
+    from stepadv import database
+
+    connection = database.connect(database.parameters(options), f"stepadv {options.command}")
+    try:
+        database.check_version(connection)
+        return module.run(connection, options) or 0
+    finally:
+        database.close(connection)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -62,8 +83,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     name = arguments[0] if arguments and arguments[0] in COMMANDS else None
     try:
-        given = make_parser(name).parse_args(arguments)
-        return given.run(given)
+        options = make_parser(name).parse_args(arguments)
+        return run(options.module, options)
     except Failed as failure:
         complain(f"stepadv {name or ''}".rstrip() + f": {failure}")
         return failure.status

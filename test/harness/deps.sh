@@ -62,6 +62,8 @@ missing_packages()
 			command -v psql >/dev/null || echo "postgresql-client-${major:-all}"
 			# A test cluster must not run as root.
 			[ "$(id -u)" != 0 ] || command -v runuser >/dev/null || echo util-linux
+			# The client of the distribution's own Python.
+			/usr/bin/python3 -c 'import psycopg' 2>/dev/null || echo python3-psycopg
 			;;
 	esac
 	case $want in
@@ -90,7 +92,7 @@ optional_packages()
 		test)
 			command -v chromium >/dev/null || command -v google-chrome >/dev/null ||
 				apt-cache policy chromium 2>/dev/null | sed -n 's/^ *Candidate: *[0-9].*/chromium/p'
-			for module in psycopg psycopg2; do
+			for module in psycopg2; do
 				python3 -c "import $module" 2>/dev/null || /usr/bin/python3 -c "import $module" 2>/dev/null ||
 					apt-cache policy "python3-$module" 2>/dev/null | sed -n "s/^ *Candidate: *[0-9].*/python3-$module/p"
 			done

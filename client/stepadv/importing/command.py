@@ -24,6 +24,7 @@ from stepadv.importing.workers import Interrupted, Workers, on_signals
 from stepadv.importing.writer import Tables
 from stepadv.text import Failed, complain, nearest, safe, shorten
 
+CONNECTS = False
 HELP = "load runs, files and directories"
 DESCRIPTION = """Loads what scaffolds, trainers and tracers write into the tables of a schema, which are made if it has none.
 Each file is one transaction: loaded, or left out, with a line that says why."""
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-f", "--format", help=f"{', '.join(FORMATS)}, or paths; guessed if not given")
     add("-j", "--paths", metavar="PATHS", help="where things are, JSON or @FILE: any other JSON, or with -f what is to be said instead")
     add("-g", "--prefix", default="", help="put before the source's ids of groups and tasks")
-    add("-r", "--run", dest="run_id", help="run_id, where the source does not say")
+    add("-r", "--run-id", metavar="RUN", help="run_id, where the source does not say")
     add("-v", "--policy-version", metavar="VERSION", help="policy_version, where the source does not say")
     add("-n", "--policy-step", metavar="STEP", help="policy_step, a whole number, where the source does not say")
     add("-a", "--success-at", metavar="SCORE", default="1", help="the outcome from which on a rollout is a success where the source does not say (1)")
