@@ -203,7 +203,7 @@ DECLARE
 BEGIN
 	SELECT string_agg(p.oid::regprocedure::text, ', ') INTO missing
 	FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
-	WHERE p.pronamespace = 'stepadv'::regnamespace AND l.lanname IN ('c', 'internal') AND 'stepadv_internal.unfit'::regtype <> ALL (p.proargtypes)
+	WHERE p.pronamespace = 'stepadv'::regnamespace AND l.lanname IN ('c', 'internal')
 		AND (p.prokind <> 'f' OR EXISTS (SELECT FROM unnest(p.proargtypes::oid[]) a JOIN pg_type t ON t.oid = a WHERE t.typlen = -1))
 		AND NOT 'regclass'::regtype = ANY (p.proargtypes) AND NOT EXISTS (SELECT FROM asked WHERE query ~ ('\m' || p.proname || '\M'));
 	IF missing IS NOT NULL THEN

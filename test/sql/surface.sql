@@ -64,11 +64,9 @@ SELECT m.kind, m.identity AS without_comment FROM members m
 WHERE NOT m.is_byproduct AND obj_description(m.objid, m.classid::regclass::name) IS NULL
 ORDER BY m.kind, m.identity COLLATE "C";
 
--- 5. Nothing is anywhere else, but for the schema of inner parts itself, and casts, which
--- are in none, to a type of its own that serves for nothing but an error.
+-- 5. Nothing is anywhere else, but for the schema of inner parts itself.
 SELECT m.kind, m.identity AS elsewhere FROM members m
-WHERE m.schema IS DISTINCT FROM 'stepadv' AND m.schema IS DISTINCT FROM 'stepadv_internal'
-	AND NOT EXISTS (SELECT FROM pg_cast c WHERE m.classid = 'pg_cast'::regclass AND c.oid = m.objid AND c.casttarget = 'stepadv_internal.unfit'::regtype) ORDER BY m.identity COLLATE "C";
+WHERE m.schema IS DISTINCT FROM 'stepadv' AND m.schema IS DISTINCT FROM 'stepadv_internal' ORDER BY m.identity COLLATE "C";
 
 -- 6. Everybody may use what is out of sight, too: queries and views call it.
 SELECT has_schema_privilege('public', 'stepadv_internal', 'USAGE') AS used, has_schema_privilege('public', 'stepadv_internal', 'CREATE') AS made_in;
