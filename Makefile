@@ -12,9 +12,9 @@ IMPORT = $(patsubst $(here)%.control,%,$(wildcard $(here)import/stepadv_import.c
 EXTENSION = stepadv $(IMPORT)
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" '$(here)stepadv.control')
 
-.PHONY: all deps server check check-package demo report bench credit credit-history fuzz dist freeze begin
+.PHONY: all deps server check check-package demo report viewer bench credit credit-history fuzz dist freeze begin
 
-OWN_GOALS = deps server check check-package demo report bench credit credit-history fuzz dist freeze begin
+OWN_GOALS = deps server check check-package demo report viewer bench credit credit-history fuzz dist freeze begin
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -42,9 +42,13 @@ check-package:
 demo:
 	@ROLLOUTS='$(ROLLOUTS)' bash test/harness/demo.sh
 
-# GROUP and OPTIONS (of stepadv-report) come by the environment too.
+# OPTIONS are those of stepadv report.
 report:
-	@ROLLOUTS='$(ROLLOUTS)' bash test/harness/report.sh
+	@ROLLOUTS='$(ROLLOUTS)' OPTIONS='$(OPTIONS)' bash test/harness/report.sh
+
+# The viewer of reports, of client/report, which needs npm.
+viewer:
+	@sh test/harness/viewer.sh
 
 bench:
 	@bash test/bench/run.sh
@@ -89,7 +93,7 @@ UPDATES = $(subst /releases/,/,$(BY_HAND))
 DATA_built = sql/stepadv--$(EXTVERSION).sql $(IMPORT:=--$(EXTVERSION).sql) $(UPDATES)
 DATA = $(filter-out $(FROZEN) $(BY_HAND),$(call sources,sql/releases/stepadv--*.sql $(if $(IMPORT),import/releases/stepadv_import--*.sql)))
 
-CLIENTS = client/stepadv-export client/stepadv-import client/stepadv-report
+CLIENTS = client/stepadv-export client/stepadv-import
 CLIENT_DATA = $(call sources,client/*.psql client/*.css client/*.js)
 
 TESTS_OF_IMPORT = $(patsubst $(here)test/sql/%.sql,%,$(shell grep -l 'CREATE EXTENSION stepadv_import' $(here)test/sql/*.sql))

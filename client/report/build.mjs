@@ -5,7 +5,7 @@ await build({
   entryPoints: ["src/viewer.jsx", "src/viewer.css"],
   bundle: true,
   minify: true,
-  outdir: process.argv[2] ?? "../stepadv/report/static",
+  outdir: process.argv[2],
   format: "iife",
   target: "es2022",
   charset: "ascii",

@@ -91,7 +91,10 @@ if grep -q -e '->' "$out/tree.dot"; then
 	dot -Tpng "$out/tree.dot" -o "$out/tree.png"
 	pictures=yes
 fi
-sh "$top/client/stepadv-report" -n 8 -o "$out/report/" 2>"$out/demo.log" || { cat "$out/demo.log" >&2; echo 'No report.' >&2; }
+# Pages need a viewer, and that needs npm: all else is there without.
+if sh "$harness/viewer.sh"; then
+	as_client report --schema rl --prefix steps --groups 8 -o "$out/report" >/dev/null
+fi
 
 # One screen to end with: what there is, what was found, where it is shown.
 line() { printf '  %-12s %s\n' "$1" "$2"; }
@@ -109,5 +112,5 @@ if [ -n "$pictures" ]; then
 else
 	line 'tree' 'none: no rollout is judged'
 fi
-[ ! -e "$out/report/index.html" ] || line 'report' "$(shown report/index.html): the run, and a page for each of the eight groups that tell most; open it in a browser"
+[ ! -e "$out/report/index.html" ] || line 'report' "$(shown report/index.html): the run, a page for each of the eight groups that tell most, and a search; open it in a browser"
 line 'next' 'make demo ROLLOUTS=file.jsonl.gz for your own; docs/questions.md has a query for what you want to know'

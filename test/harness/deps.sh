@@ -75,6 +75,9 @@ missing_packages()
 	case $want in
 		test|demo)
 			command -v dot >/dev/null || echo graphviz
+			# The client, and the viewer of its report.
+			/usr/bin/python3 -c 'import psycopg' 2>/dev/null || echo python3-psycopg
+			command -v npm >/dev/null || echo npm
 			;;
 	esac
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# make report [ROLLOUTS=file] [GROUP=name] [OPTIONS='of stepadv-report']: what
-# each step was worth, as a page, from a server of its own.
-# Leaves report.html in build/report.
+# make report [ROLLOUTS=file] [OPTIONS='of stepadv report']: what each step was worth, as
+# pages, from a server of its own.
+# Leaves index.html in build/report.
 
 . "$(dirname "$0")/rollouts.sh" report >&2
-rm -f "$out/report.html"
+sh "$harness/viewer.sh"
+rm -rf "$out/data" "$out"/index.html "$out"/viewer.*
 # OPTIONS are several words on purpose.
-sh "$top/client/stepadv-report" ${GROUP:+-g "$GROUP"} ${OPTIONS:-} -o "$out/report.html"
-printf 'The report: %s\n' "${out#"$top"/}/report.html"
+as_client report --schema rl --prefix steps ${OPTIONS:-} -o "$out" >&2
+printf 'The report: %s\n' "${out#"$top"/}/index.html"

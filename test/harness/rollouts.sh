@@ -16,6 +16,7 @@ prepare plain
 start_cluster "max_wal_size = 4GB" "shared_buffers = 256MB"
 export PGOPTIONS='-c client_min_messages=warning -c jit=off' PSQLRC=/dev/null
 sql() { psql -X -q -v ON_ERROR_STOP=1 "$@"; }
+as_client() { PGOPTIONS= /usr/bin/python3 "$top/client/bin/stepadv" "$@"; }
 out=$top/build/$1
 mkdir -p "$out"
 

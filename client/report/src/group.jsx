@@ -12,7 +12,7 @@ import { brief, number, outcome, short_names, signed } from "./words.js";
 export function colour(advantage, scale) {
   if (advantage == null || !scale) return "transparent";
   const share = Math.min(1, Math.abs(advantage) / scale) ** 0.7;
-  return `color-mix(in oklab, var(${advantage > 0 ? "--good" : "--bad"}) ${Math.round(75 * share)}%, transparent)`;
+  return `color-mix(in oklab, var(${advantage > 0 ? "--good" : "--bad"}) ${Math.round(48 * share)}%, transparent)`;
 }
 
 export function Group({ index, argument, query }) {

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import sys
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
+from stepadv import database
 from stepadv.report import read, summary
 from stepadv.report.failures import Differences, Failures
 from stepadv.report.pages import Pages
 from stepadv.report.search_index import SearchIndex
-from stepadv.report.source import ReportError, Source, find
+from stepadv.report.source import Source, find
+from stepadv.text import Failed
 
+HELP = "write pages of what each step was worth"
+DESCRIPTION = """Reads the views of an attachment and writes pages that need no server and no network: an index,
+a page for each of the groups to learn most from, and a search of all steps."""
 MOST_DECISIONS = 12
 
 
@@ -121,23 +125,26 @@ class Report:
 
 
 def run(connection: psycopg.Connection[Any], options: argparse.Namespace) -> int:
-    """Writes the report; 0, or 1 with a message."""
+    """Writes the report; exit status 0."""
     try:
-        pages = Pages(options.out)
-        # One snapshot: all numbers of a report are of one moment.
-        with connection.transaction():
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            # Queries of one group take milliseconds: neither workers nor a compiler is worth waiting for.
-            connection.execute("SET LOCAL jit = off")
-            connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
-            source = find(connection, options.schema, options.prefix, observation=options.observation,
-                          action=options.action, result=options.result)
-            report = Report(source, pages, options.groups, options.steps)
-            report.read()
-            (version,) = connection.execute("SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'stepadv'").fetchone() or ("",)
-            path = report.finish(version)
-    except (ReportError, FileNotFoundError) as error:
-        print(f"stepadv report: {error}", file=sys.stderr)
-        return 1
-    print(path)
+        print(_write(connection, options))
+    except psycopg.Error as error:
+        raise Failed(database.words_of(error)) from None
+    except OSError as error:
+        raise Failed(f"{error.filename}: {error.strerror}") from None
     return 0
+
+
+def _write(connection: psycopg.Connection[Any], options: argparse.Namespace) -> Path:
+    # One snapshot: all numbers of a report are of one moment.
+    with connection.transaction():
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        # Queries of one group take milliseconds: neither workers nor a compiler is worth waiting for.
+        connection.execute("SET LOCAL jit = off")
+        connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
+        source = find(connection, options.schema, options.prefix, observation=options.observation,
+                      action=options.action, result=options.result)
+        report = Report(source, Pages(options.out), options.groups, options.steps)
+        report.read()
+        version = database.value(connection, "SELECT extversion FROM pg_extension WHERE extname = 'stepadv'")
+        return report.finish(version)

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from stepadv.text import Failed
+
 STATIC = Path(__file__).with_name("static")
 POLICY = "default-src 'none'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' file:; style-src 'self' 'unsafe-inline' file:; img-src data:"
 # Nothing of a rollout can end a script or start a tag.
@@ -43,7 +45,7 @@ class Pages:
         self.out = out
         self._scripts: list[str] = []
         if not (STATIC / "viewer.js").exists():
-            raise FileNotFoundError("the viewer of the report is not built: make report-viewer, which needs npm")
+            raise Failed("the viewer of the report is not built: make viewer, which needs npm")
         if not self.one_file:
             (out / "data").mkdir(parents=True, exist_ok=True)
 

@@ -8,6 +8,8 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from stepadv.text import Failed
+
 # Columns that the views make themselves, before those of the user.
 KEYS_OF_A_STEP = ("rollout_id", "step_no", "step_id", "success")
 # Where the text of a step may be, the first that is there.
@@ -16,10 +18,6 @@ ACTIONS = ("action", "response", "act")
 RESULTS = ("result", "next_observation", "next_obs")
 INTEGERS = {"smallint", "integer", "bigint"}
 HASHED = {"text", "uuid", "bytea", "jsonb"}
-
-
-class ReportError(Exception):
-    """Something that the person can mend: a message without a stack."""
 
 
 @dataclass
@@ -107,7 +105,7 @@ def find(connection: psycopg.Connection[Any], schema: str | None, prefix: str | 
         own = [a for a in _own_attachments(connection) if schema in (None, a[0]) and prefix in (None, a[1])]
         if len(own) != 1:
             there = ", ".join(f"--schema {s} --prefix {p}" for s, p in own[:8])
-            raise ReportError(
+            raise Failed(
                 f"several attachments are yours: name one of {there}" if own
                 else "no attachment of yours was found: name its views by --schema and --prefix"
             )
@@ -116,7 +114,7 @@ def find(connection: psycopg.Connection[Any], schema: str | None, prefix: str | 
     compare = source.columns("compare")
     missing = [s for s in ("compare", "groups", "rollouts", "values") if not source.columns(s)]
     if missing:
-        raise ReportError(
+        raise Failed(
             f'no view "{prefix}_{missing[0]}" in schema "{schema}": make it with'
             f" stepadv.add_views('{schema}.{prefix}', '{{{','.join(missing)}}}')"
         )
@@ -140,7 +138,7 @@ def _read_columns(source: Source, compare: dict[str, str], texts: dict[str, str 
     source.tool = _first(compare, ("tool",))
     for name in (source.observation, source.action, source.result):
         if name is not None and name not in compare:
-            raise ReportError(f'column "{name}" does not exist in view "{source.prefix}_compare"')
+            raise Failed(f'column "{name}" does not exist in view "{source.prefix}_compare"')
     needed = {"q", "v", "n_state", "n_action"}
     source.told = next((m for m in source.methods if needed <= set(source.columns(m))), None)
 

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Builds the viewer of the report, unless it is newer than what it is made of.
+# Its libraries come from npm, into build/viewer.
+set -eu
+cd "$(dirname "$0")/../.."
+built=client/stepadv/report/static/viewer.js
+if [ -e "$built" ] && [ -z "$(find client/report -newer "$built")" ]; then
+	exit 0
+fi
+command -v npm >/dev/null || { echo "stepadv: no viewer for reports: npm is missing" >&2; exit 1; }
+mkdir -p build/viewer
+rm -rf build/viewer/src
+cp -R client/report/. build/viewer/
+cd build/viewer
+npm install --silent --no-audit --no-fund --no-package-lock ||
+	{ echo "stepadv: no viewer for reports: its libraries cannot be fetched" >&2; exit 1; }
+node build.mjs ../../client/stepadv/report/static
