@@ -225,12 +225,13 @@ Document = tuple[int, str | None, Any, str | None]  # number, text or (None) wha
 class Lines:
     """The lines of a stream that are not empty, with their numbers; one that is too long is what is wrong with it."""
 
-    def __init__(self, stream: Limited):
-        self.stream, self.n = stream, 0
+    def __init__(self, stream: Limited, begun: bytes = b""):
+        self.stream, self.n, self.begun = stream, 0, begun
 
     def __iter__(self) -> Iterator[tuple[int, bytes | Unreadable]]:
-        while line := self.stream.readline(MAX_BYTES + 2):
+        while line := self.begun or self.stream.readline(MAX_BYTES + 2):
             self.n += 1
+            self.begun = b""
             size = len(line)
             if size > MAX_BYTES + 1:
                 while line and not line.endswith(b"\n"):
@@ -256,7 +257,11 @@ class Look:
 def look(stream: Limited, format: str | None, guess: Callable[[str], str | None]) -> Look:
     """Two lines that both begin a value are two documents, unless the first leaves one open; what is printed over several
     lines begins with a bracket alone."""
-    lines = iter(Lines(stream))
+    begun = stream.readline(LARGE)
+    if len(begun) == LARGE:
+        # All on one line: what it is must be seen otherwise.
+        return Look(True, begun[:64].removeprefix(BOM).lstrip(), None)
+    lines = iter(Lines(stream, begun))
     _, first = next(lines, (0, None))
     if first is None or isinstance(first, Unreadable):
         return Look(True, first, None)

@@ -26,8 +26,11 @@ def _constant(name: str) -> Any:
 _decoder = json.JSONDecoder(parse_constant=_constant)
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _sorted_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
-to_json = _encoder.encode
 quote = json.encoder.encode_basestring
+
+
+def to_json(value: Any) -> str:
+    return quote(value) if isinstance(value, str) else _encoder.encode(value)
 
 
 def too_large(n: int) -> Unreadable:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from stepadv.importing.conversation import words
 from stepadv.importing.rollouts import Format, Json, Rollout, Where, has
 
-OF_ROLLOUT = ("task_id", "group_id", "rollout_id", "run_id", "policy_version", "policy_step", "tags", "outcome", "success",
-              "truncated", "model", "channel", "curation", "started_at", "ended_at")  # fmt: skip
-OF_STEP = ("step_no", "turn", "observation", "next_observation", "action", "tool", "args", "ok", "reward", "turn_reward",
-           "value", "cost", "prompt_token_ids", "response_token_ids", "response_mask", "rollout_logprobs")  # fmt: skip
+OF_ROLLOUT = {"task_id", "group_id", "rollout_id", "run_id", "policy_version", "policy_step", "tags", "outcome", "success",
+              "truncated", "model", "channel", "curation", "started_at", "ended_at"}  # fmt: skip
+OF_STEP = {"step_no", "turn", "observation", "next_observation", "action", "tool", "args", "ok", "reward", "turn_reward",
+           "value", "cost", "prompt_token_ids", "response_token_ids", "response_mask", "rollout_logprobs"}  # fmt: skip
 TEXTS = ("observation", "next_observation", "action")
 # terminal: the last step is the last.
 USED = {*OF_ROLLOUT, *OF_STEP, "meta", "terminal"}
@@ -22,16 +22,23 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
         kind = {list: "array", str: "string", bool: "boolean", type(None): "null"}.get(type(document), "number")
         yield {"problem": f"a line must be a JSON object, not {kind}"}
         return
-    rollout: Rollout = {key: document[key] for key in OF_ROLLOUT if document.get(key) is not None}
-    step = {key: document[key] for key in OF_STEP if document.get(key) is not None}
-    for key in TEXTS:
-        if key in step and not isinstance(step[key], str):
-            step[key] = words(step[key])
+    rollout: Rollout = {}
+    step: dict[str, Json] = {}
+    # What has no column of its own is kept all the same.
+    rest: dict[str, Json] = {}
+    for key, value in document.items():
+        if key in USED:
+            if value is None:
+                continue
+            if key in OF_STEP:
+                step[key] = words(value) if key in TEXTS and not isinstance(value, str) else value
+            elif key in OF_ROLLOUT:
+                rollout[key] = value
+        else:
+            rest[key] = value
     meta = document.get("meta")
     if isinstance(meta, dict) and "model" in meta and "model" not in rollout:
         rollout["model"] = words(meta["model"])
-    # What has no column of its own is kept all the same.
-    rest = {key: value for key, value in document.items() if key not in USED}
     if rest:
         meta = {**(meta if isinstance(meta, dict) else {} if meta is None else {"meta": meta}), **rest}
     if "step_no" in step:
