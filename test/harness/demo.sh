@@ -92,7 +92,7 @@ if grep -q -e '->' "$out/tree.dot"; then
 	pictures=yes
 fi
 # Pages need a viewer, and that needs npm: all else is there without.
-if sh "$harness/viewer.sh"; then
+if sh "$top/test/harness/viewer.sh"; then
 	as_client report --schema rl --prefix steps --groups 8 -o "$out/report" >/dev/null
 fi
 

@@ -4,7 +4,7 @@
 # Leaves index.html in build/report.
 
 . "$(dirname "$0")/rollouts.sh" report >&2
-sh "$harness/viewer.sh"
+sh "$top/test/harness/viewer.sh"
 rm -rf "$out/data" "$out"/index.html "$out"/viewer.*
 # OPTIONS are several words on purpose.
 as_client report --schema rl --prefix steps ${OPTIONS:-} -o "$out" >&2
