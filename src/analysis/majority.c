@@ -7,13 +7,14 @@
  * C(n, k) subsets, sum x_j = k.  With independent binomial x_j instead, each rollout
  * being drawn with probability p, a draw has the same probability but for a factor
  * that is the same for all with sum k; so these are convolved, and divided by what
- * k of n have (which is at least about 1/sqrt(k)): numbers up to 1 throughout,
+ * all draws of k of n have (at least about 1/sqrt(k)): numbers up to 1 throughout,
  * whatever n is.
  *
  * For each number v of votes that may win: the draws of s rollouts in which no
  * answer has more than v votes and t have v, with their probability and with the
  * sum of how right these t are.  Of s = k the latter divided by t is what a draw
- * among the t makes of it.
+ * among the t makes of it.  What is divided by are the same draws, added up in the
+ * same way: where all that can win are right the share is 1, not nearly.
  */
 #include "postgres.h"
 
@@ -75,22 +76,31 @@ add_answer(Draws *draws, const double *of, int64 m, int64 v, double rightness)
 	}
 }
 
-/* Those who gave no answer may be among the k, as many as there are, and win nothing. */
-static double
-with_silent(const Draws *draws, const double *silent, int64 n_silent)
+typedef struct Wins
 {
-	double		total = 0;
+	double		all;
+	double		right;
+} Wins;
 
+/* Those who gave no answer may be among the k, as many as there are, and win nothing. */
+static void
+add_wins(const Draws *draws, const double *silent, int64 n_silent, Wins *wins)
+{
 	for (int64 t = 1; t <= draws->most_tied; t++)
 	{
+		const double *p = draws->probability + t * (draws->k + 1);
 		const double *r = draws->rightness + t * (draws->k + 1);
+		double		all = 0;
 		double		right = 0;
 
 		for (int64 x = 0; x <= Min(n_silent, draws->k); x++)
+		{
+			all += silent[x] * p[draws->k - x];
 			right += silent[x] * r[draws->k - x];
-		total += right / (double) t;
+		}
+		wins->all += all;
+		wins->right += right / (double) t;
 	}
-	return total;
 }
 
 /* About how many terms add_answer adds, in all. */
@@ -110,10 +120,10 @@ majority_right(const Answer *answers, int64 n_answers, int64 n_silent, int32 k)
 	int64		n = n_silent;
 	int64		most_votes = 0;
 	double		p;
-	double	   *of_all = ALLOCATE_ARRAY(double, (int64) k + 1);
 	double	   *silent = ALLOCATE_ARRAY(double, (int64) k + 1);
 	double	  **of = ALLOCATE_ARRAY(double *, n_answers);
-	double		total = 0;
+	double		nobody = 1;		/* of those who answered is drawn */
+	Wins		wins = {0, 0};
 	Draws		draws = {.k = k};
 
 	if (number_of_terms(answers, n_answers, k) > MANY_TERMS)
@@ -125,12 +135,12 @@ majority_right(const Answer *answers, int64 n_answers, int64 n_silent, int32 k)
 	}
 	/* Any p between 0 and 1 will do; this one wastes nothing, and is below 1 for k = n. */
 	p = ((double) k + 0.5) / ((double) n + 1);
-	binomial_probabilities(n, p, k, of_all);
 	binomial_probabilities(n_silent, p, k, silent);
 	for (int64 j = 0; j < n_answers; j++)
 	{
 		of[j] = ALLOCATE_ARRAY(double, Min(answers[j].votes, (int64) k) + 1);
 		binomial_probabilities(answers[j].votes, p, Min(answers[j].votes, (int64) k), of[j]);
+		nobody *= of[j][0];
 	}
 	draws.probability = ALLOCATE_ARRAY(double, (Min((int64) k, n_answers) + 1) * ((int64) k + 1));
 	draws.rightness = ALLOCATE_ARRAY(double, (Min((int64) k, n_answers) + 1) * ((int64) k + 1));
@@ -142,7 +152,8 @@ majority_right(const Answer *answers, int64 n_answers, int64 n_silent, int32 k)
 		draws.probability[0] = 1;
 		for (int64 j = 0; j < n_answers; j++)
 			add_answer(&draws, of[j], answers[j].votes, v, (double) answers[j].right / (double) answers[j].votes);
-		total += with_silent(&draws, silent, n_silent);
+		add_wins(&draws, silent, n_silent, &wins);
 	}
-	return total / of_all[k];
+	wins.all += nobody * silent[k];
+	return Min(wins.right / wins.all, 1);
 }

@@ -17,6 +17,17 @@ SELECT stepadv.maj_at_k(a, c, 1) AS "1/3", stepadv.maj_at_k(a, c, 2) AS "2/3", s
 FROM (VALUES ('x', true), (NULL, false), (NULL, false), ('y', NULL)) v(a, c);
 -- An answer that is right for one of its two rollouts is half right.
 SELECT stepadv.maj_at_k('x', c, 2) AS "1/2" FROM unnest('{t,f}'::boolean[]) c;
+-- Nothing is above 1, and what is sure is 1: two answers, right and wrong, and rollouts without one, against a count of all subsets.
+CREATE FUNCTION choose(n integer, k integer) RETURNS numeric LANGUAGE sql AS
+'SELECT CASE WHEN k BETWEEN 0 AND n THEN factorial(n) / factorial(k) / factorial(n - k) ELSE 0 END';
+SELECT count(*) AS cases, count(*) FILTER (WHERE majority > 1) AS above, count(*) FILTER (WHERE abs(majority - expected) > 1e-12) AS off,
+	count(*) FILTER (WHERE expected = 1 AND majority <> 1) AS not_sure
+FROM (SELECT r, w, s, k, stepadv.maj_at_k(CASE WHEN i <= r THEN 'r' WHEN i <= r + w THEN 'w' END, i <= r, k) AS majority,
+		(SELECT sum(choose(r, x) * choose(w, y) * choose(s, k - x - y) * CASE WHEN x > y THEN 1 WHEN x = y AND x > 0 THEN 0.5 ELSE 0 END)
+			FROM generate_series(0, k) x, generate_series(0, k - x) y) / choose(r + w + s, k) AS expected
+	FROM generate_series(0, 6) r, generate_series(0, 6) w, generate_series(0, 3) s, generate_series(1, r + w + s) k, generate_series(1, r + w + s) i
+	GROUP BY r, w, s, k) c;
+DROP FUNCTION choose;
 
 -- No rollouts, none judged.
 SELECT stepadv.pass_at_k(s, 1), stepadv.pass_hat_k(s, 1), stepadv.best_at_k(s::integer::float8, 1), stepadv.maj_at_k('x', s, 1) FROM unnest('{}'::boolean[]) s;
