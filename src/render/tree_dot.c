@@ -60,7 +60,7 @@ typedef struct Drawing
 	StringInfoData dot;
 } Drawing;
 
-/* Which rollouts the caller says were cut off. */
+/* Which rollouts were truncated, or were cut off as the caller says. */
 static bool *
 read_cut_off(FunctionCallInfo fcinfo, const GroupColumns *group)
 {
@@ -69,6 +69,8 @@ read_cut_off(FunctionCallInfo fcinfo, const GroupColumns *group)
 	bool	   *nulls;
 	int			n;
 
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		cut_off[r] = rollout_is_truncated(group, r);
 	if (PG_ARGISNULL(ARG_CUT_OFF))
 		return cut_off;
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(ARG_CUT_OFF), INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE,

@@ -57,6 +57,9 @@ SELECT s.* FROM x, group_summary(g) s;
 \t on
 SELECT rtmc_tree_dot(g, labels => jsonb_build_object('10', E'say "hi" \\ \n\t and more, which is more than fits', '12', 12, '21', '<b>é</b>'), cut_off => '{2,NULL,99}',
 	label_length => 20) FROM x;
+-- so is a rollout whose own rows say that it was truncated, unless it succeeded: here 2, not 3
+SELECT regexp_matches(rtmc_tree_dot(g), 'color="(#\w+)", label="(\w+)', 'g') AS leaf
+FROM (SELECT rollout_agg(i, i, 1, 1, i, i / 3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, i > 1, NULL) AS g FROM generate_series(1, 3) i) y;
 SELECT rtmc_tree_dot(g, min_visits => 2) FROM x;
 SELECT rtmc_tree_dot(g, max_edges => 1, labels => '[1]') FROM x;
 -- of another method: V(2) = 1, V(3) = 1/2, V(1) = (0.9 V(1) + 0.9 (1 + 1/2 + 1/2)) / 4 = 1.8 / 3.1; each state has one action
