@@ -43,4 +43,14 @@ sum_add_sum(Sum *sum, const Sum *other)
 		sum_add(sum, other->low);
 }
 
+/* A sum by a factor: the product of the high part is exact in two. */
+static inline void
+sum_scale(Sum *sum, double factor)
+{
+	double		product = sum->high * factor;
+
+	sum->low = sum->low * factor + fma(sum->high, factor, -product);
+	sum->high = product;
+}
+
 #endif							/* STEPADV_SUM_H */

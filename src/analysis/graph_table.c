@@ -208,6 +208,20 @@ stepadv_distances(PG_FUNCTION_ARGS)
  * ----------
  */
 
+/* Named is the first step on an edge whose steps have more together than a number holds. */
+static void
+refuse_sum(const GroupColumns *group, const GraphEdges *edges, const SetMoments *moments)
+{
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
+			int32		edge = edges->edges.of_step[i];
+
+			if (edge != NO_IDENTITY && isinf(moments[edge].sum.high))
+				refuse_overflow(group, r, i);
+		}
+}
+
 /* The mean of x over the steps on each edge. */
 static double *
 edge_means(const GroupColumns *group, const GraphEdges *edges, const double *x)
@@ -216,7 +230,11 @@ edge_means(const GroupColumns *group, const GraphEdges *edges, const double *x)
 	double	   *mean = ALLOCATE_ARRAY(double, edges->edges.n);
 
 	for (uint32 e = 0; e < edges->edges.n; e++)
+	{
+		if (isinf(moments[e].sum.high))
+			refuse_sum(group, edges, moments);
 		mean[e] = moments[e].mean;
+	}
 	pfree(moments);
 	return mean;
 }

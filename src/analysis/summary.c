@@ -49,6 +49,21 @@ typedef struct Meeting
 	double		shared_step_share;
 } Meeting;
 
+/* Named is the rollout whose return is farthest from 0. */
+static void
+refuse_moments(const GroupColumns *group, const RolloutFacts *facts)
+{
+	uint32		farthest = 0;
+
+	for (uint32 r = 1; r < group->n_rollouts; r++)
+		if (facts->judged[r] && fabs(facts->total[r]) > fabs(facts->total[farthest]))
+			farthest = r;
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("mean or standard deviation of returns is out of range for type double precision"),
+			 errdetail("Rollout " INT64_FORMAT " has the return %g.", group->rollout_id[farthest], facts->total[farthest])));
+}
+
 static void
 summarise_returns(const GroupColumns *group, const RolloutFacts *facts, double success_above, Summary *summary)
 {
@@ -63,6 +78,8 @@ summarise_returns(const GroupColumns *group, const RolloutFacts *facts, double s
 			successes += rollout_succeeded(group, facts, r, success_above);
 	}
 	returns = measure_sets(facts->total, weight, NULL, group->n_rollouts, 1);
+	if ((returns->count > 0 && isnan(returns->mean)) || (returns->count > 1 && isnan(returns->sd)))
+		refuse_moments(group, facts);
 	summary->mean_return = returns->mean;
 	summary->sd_return = returns->sd;
 	summary->uniform = returns->least == returns->most;

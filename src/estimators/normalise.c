@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "utils/float.h"
 
 #include "arrays.h"
 #include "estimators/normalise.h"
@@ -78,9 +77,11 @@ measure_sets(const double *x, const uint32 *weight, const int32 *set, uint32 n, 
 			sets[k].sd = 0;
 		else
 			sets[k].sd = scale[k] * sqrt(sum_value(&squares[k]) / (sets[k].count - 1));
-		/* Dividing by an infinite sd would give a 0 that nobody questions. */
-		if (isinf(sets[k].mean) || (sets[k].count >= 2 && !isfinite(sets[k].sd)))
-			float_overflow_error();
+		/* Dividing by an infinite sd would give a 0 that nobody questions; NaN is refused where it belongs to a rollout. */
+		if (isinf(sets[k].mean))
+			sets[k].mean = NAN;
+		if (!isfinite(sets[k].sd))
+			sets[k].sd = NAN;
 	}
 	pfree(squares);
 	pfree(scale);
@@ -112,7 +113,7 @@ masked_whiten(double x, const SetMoments *set, double epsilon, double *mean)
 	*mean = sum_value(&set->sum) / (n + MASKED_COUNT_EPSILON);
 	squares = (n - 1) * set->sd * set->sd + n * (set->mean - *mean) * (set->mean - *mean);
 	if (isinf(squares))
-		float_overflow_error();
+		return NAN;
 	return (x - *mean) / sqrt(squares / (n + MASKED_COUNT_EPSILON) * (n / (n - 1)) + epsilon);
 }
 

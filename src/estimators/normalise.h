@@ -45,8 +45,8 @@ typedef struct SetMoments
 	Sum			sum;
 	double		least;
 	double		most;
-	double		mean;			/* NaN for none */
-	double		sd;				/* ddof 1; 0 if all are equal, NaN below two */
+	double		mean;			/* NaN for none, and where it is out of range */
+	double		sd;				/* ddof 1; 0 if all are equal, NaN below two, and out of range */
 } SetMoments;
 
 /*
@@ -60,6 +60,7 @@ extern SetMoments *measure_sets(const double *x, const uint32 *weight, const int
 /*
  * result[i] = x[i] normalised within its set; x, weight, set as for
  * measure_sets, and a member of weight 0 is normalised by what the others are.
+ * Where moments that it takes are out of range the result is NaN.
  * If all x of a set are equal the result is exactly 0, not noise divided by
  * epsilon.  `result` may be `x` itself; `baseline`, if not NULL, receives what was
  * subtracted.

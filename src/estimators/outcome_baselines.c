@@ -232,13 +232,15 @@ remax_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	double	   *returns = columns[0].number;
 	GroupColumns greedy;
 	RolloutFacts greedy_facts;
+	SetMoments *of_greedy;
 	double		baseline;
 
 	group_open(parameters[REMAX_GREEDY].group, &greedy);
 	find_rollout_facts(&greedy, &greedy_facts);
-	baseline = measure_sets(greedy_facts.total, NULL, judged_set(&greedy, &greedy_facts), greedy.n_rollouts, 1)->mean;
+	of_greedy = measure_sets(greedy_facts.total, NULL, judged_set(&greedy, &greedy_facts), greedy.n_rollouts, 1);
+	baseline = of_greedy->mean;
 	/* Until the greedy rollout is judged nothing is known of the others either. */
-	if (isnan(baseline))
+	if (of_greedy->count == 0)
 	{
 		memset(facts->judged, false, group->n_rollouts * sizeof(bool));
 		return;

@@ -13,13 +13,14 @@
 #include "arrays.h"
 #include "estimator.h"
 #include "estimators/returns.h"
+#include "sum.h"
 
 static void
 accumulate_returns(const GroupColumns *group, double gamma, bool masked, double *returns)
 {
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
-		double		next = 0;
+		Sum			next = {0, 0};
 		double		observed = 0;	/* rewards of observations passed */
 
 		for (uint32 i = group->first_step[r + 1]; i-- > group->first_step[r];)
@@ -30,8 +31,12 @@ accumulate_returns(const GroupColumns *group, double gamma, bool masked, double 
 			CHECK_ONCE_IN_A_WHILE(i);
 			observed = passed ? reward : 0;
 			if (!passed)
-				next = reward + gamma * next;
-			returns[i] = next;
+			{
+				if (gamma != 1)
+					sum_scale(&next, gamma);
+				sum_add(&next, reward);
+			}
+			returns[i] = sum_value(&next);
 		}
 	}
 }

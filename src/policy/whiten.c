@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "utils/float.h"
 #include "utils/memutils.h"
 #include "windowapi.h"
 
@@ -116,6 +117,14 @@ set_aside_non_finite(uint32 n, double *x, int32 *set, const uint32 *weight)
 		}
 }
 
+static void
+refuse_overflow_of_rows(uint32 n, const double *x, const int32 *set)
+{
+	for (uint32 i = 0; i < n; i++)
+		if (set[i] != NO_SET && !isfinite(x[i]))
+			float_overflow_error();
+}
+
 /* Make the whole partition's results, in memory that lives as long as it. */
 static void
 whiten_partition(FunctionCallInfo fcinfo, bool has_mask, Whitened *whitened)
@@ -149,6 +158,7 @@ whiten_partition(FunctionCallInfo fcinfo, bool has_mask, Whitened *whitened)
 		};
 
 		normalise(x, weight, set, n, 1, &options, x, NULL);
+		refuse_overflow_of_rows(n, x, set);
 	}
 	pfree(set);
 	pfree(weight);

@@ -18,6 +18,27 @@ SELECT * FROM group_summary((SELECT rollup(x) FROM (VALUES (pair(1.7e308)), ((SE
 SELECT * FROM grpo(pair(1.7e308));
 SELECT * FROM grpo(pair(1.7e308), step_rewards => true);
 SELECT * FROM group_summary(pair(1.7e308));
+-- By every method: what is out of range is said of a rollout, and nothing is infinite. The leave-one-out mean and the group's
+-- own need no standard deviation: there they are what they are.
+SELECT advantage FROM rloo(pair(0.8e308));
+SELECT advantage FROM grpo(pair(0.8e308), normalise => 'mean');
+SELECT * FROM rloo(pair(1.7e308));
+SELECT * FROM rloo(pair(1.7e308), step_rewards => true);
+CREATE FUNCTION outcome(method text, rollouts rollout_group) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	wrong text;
+BEGIN
+	EXECUTE format('SELECT min(a::text) FROM stepadv.%I($1) a WHERE a::text ~* ''nan|inf''', method) INTO wrong USING rollouts;
+	RETURN coalesce(wrong, 'finite');
+EXCEPTION WHEN numeric_value_out_of_range THEN
+	RETURN CASE WHEN SQLERRM ~ 'of rollout [12]' THEN 'said of a rollout' ELSE SQLERRM END;
+WHEN null_value_not_allowed THEN
+	RETURN 'lacks a column';
+END $$;
+SELECT p.proname AS says_of_none, outcome(p.proname, pair(1.7e308))
+FROM pg_proc p WHERE p.pronamespace = 'stepadv'::regnamespace AND p.proretset AND p.proargtypes[0] = 'rollout_group'::regtype AND p.pronargdefaults = p.pronargs - 1
+	AND 'advantage' = ANY (p.proargnames) AND outcome(p.proname, pair(1.7e308)) NOT IN ('finite', 'said of a rollout', 'lacks a column') ORDER BY 1;
+DROP FUNCTION outcome;
 -- Large is no reason to refuse, also where the square would overflow.
 SELECT advantage FROM rtmc(pair(1e200), normalise => true);
 SELECT advantage FROM rtmc_tree(pair(1e200), normalise => true);
