@@ -180,8 +180,21 @@ SELECT pg_temp.both('SELECT task, $ FROM fold_many GROUP BY task');
 SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL, NULL, NULL, NULL, step_no / 2, CASE WHEN num % 3 > 0 THEN ARRAY[reward, NULL] END) FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FILTER (WHERE success) FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT v, count(*), sum(length(g::text)) FROM generate_series(1, 2) v, LATERAL (SELECT num, $ AS g FROM fold_many WHERE num % 2 < v GROUP BY num) x GROUP BY v');
--- next to no memory: parts whose groups find no room, and are put off again and again
+-- next to no memory: parts whose groups find no room are divided, which writes hardly more than a sort does, and once for each time
 SET work_mem = '64kB';
+CREATE FUNCTION pg_temp.on_disk(query text, OUT kb integer, OUT parts integer) LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (analyze, costs off, timing off, summary off) ' || query LOOP
+		kb := coalesce(substring(line FROM 'Disk(?: Usage)?: (\d+) ?kB')::integer, kb);
+		parts := coalesce(substring(line FROM 'Parts on Disk: (\d+)')::integer, parts);
+	END LOOP;
+END
+$$;
+SELECT f.kb BETWEEN 1000 AND 2 * s.kb AS hardly_more, f.parts BETWEEN 16 AND 1200 AS not_again_and_again
+FROM pg_temp.on_disk('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward) FROM fold_many GROUP BY num') f,
+	pg_temp.on_disk('SELECT num, step_id, rollout, step_no, state, action, reward FROM fold_many ORDER BY num') s;
 SELECT pg_temp.both('SELECT num, $ FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT task, num, $ FROM fold_many GROUP BY task, num');
 SELECT pg_temp.both('SELECT num, $ FROM (SELECT * FROM fold_many ORDER BY rollout, hashint4(num), step_no OFFSET 0) x GROUP BY num');

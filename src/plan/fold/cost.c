@@ -17,6 +17,7 @@
 
 #include "compat.h"
 #include "plan/fold/cost.h"
+#include "plan/fold/parts.h"
 
 /* What it takes to write a row into a part and to read it, in operators; what is so small stays in a processor's cache. */
 #define SCATTERED_OPERATIONS	4
@@ -64,7 +65,8 @@ estimate_scatter(PlannerInfo *root, Fold *fold)
 
 /*
  * What it costs to fold rows of groups that do not lie together: every row is
- * written into a part and read again, in memory or, when that ends, on disk.
+ * written into a part and read again, in memory or, when that ends, on disk, there once
+ * more for each time that the groups of a part are too many for the memory.
  * Processes that share the rows exchange all of them so, but of groups that lie
  * together the few in which one's share of the blocks ends.
  *
@@ -75,16 +77,20 @@ static Cost
 cost_parts(const Path *path, const Path *input, const Fold *fold, Size transition_space)
 {
 	double		bytes = input->rows * fold->alone->width;
-	bool		fits = Max(bytes / 2, fold->n_groups * transition_space) <= hash_memory_limit();
+	double		table_size = Max(bytes / 2, fold->n_groups * transition_space);
+	bool		fits = table_size <= hash_memory_limit();
+	int			n_times = fits ? 1 : times_divided(bytes, table_size, hash_memory_limit());
 	double		scattered = fold->scattered;
 	Cost		cost = 0;
 
 	if (path->parallel_aware)
 		scattered = Max(scattered, 0.1);
 	if (scattered * bytes > MIN_SCATTERED_BYTES)
-		cost += scattered * SCATTERED_OPERATIONS * cpu_operator_cost * input->rows;
+		cost += scattered * SCATTERED_OPERATIONS * cpu_operator_cost * input->rows * n_times;
 	if (path->parallel_aware || !fits)
 		cost += scattered * 2 * seq_page_cost * bytes / BLCKSZ;
+	/* Then in smaller blocks, which lie here and there. */
+	cost += (n_times - 1) * scattered * (seq_page_cost + random_page_cost) * bytes / BLCKSZ;
 	if (!fits)
 		cost += (1 - scattered) * (2 * seq_page_cost * bytes / BLCKSZ + SCATTERED_OPERATIONS * cpu_operator_cost * fold->n_groups);
 	return cost;

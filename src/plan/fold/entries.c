@@ -18,14 +18,14 @@ note_memory(GroupFoldState *fold)
 	if (fold->parts != NULL)
 	{
 		fold->usage.n_on_disk = fold->parts->n_on_disk;
-		fold->usage.disk_kb = fold->parts->disk_size / 1024;
+		fold->usage.disk_kb = parts_on_disk(fold->parts) / 1024;
 		fold->usage.peak_memory = Max(fold->usage.peak_memory, fold->parts->peak);
 		used += fold->parts->used;
 	}
 	if (fold->spill != NULL)
 	{
 		used += MemoryContextMemAllocated(fold->spill_memory, false);
-		fold->usage.disk_kb = ((fold->parts ? fold->parts->disk_size : 0) + spill_size(fold->spill)) / 1024;
+		fold->usage.disk_kb = ((fold->parts ? parts_on_disk(fold->parts) : 0) + spill_size(fold->spill)) / 1024;
 	}
 	fold->usage.peak_memory = Max(fold->usage.peak_memory, used);
 }

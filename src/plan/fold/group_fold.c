@@ -119,6 +119,17 @@ describe_keys(GroupFoldState *fold, EState *estate)
 	prepare_blame(fold);
 }
 
+/* A table that may not be large shall not be taken for full because of what it has not used. */
+static Size
+largest_table_block(void)
+{
+	Size		size = ALLOCSET_DEFAULT_INITSIZE;
+
+	while (size < ALLOCSET_DEFAULT_MAXSIZE && size * 2 <= hash_memory_limit() / 16)
+		size *= 2;
+	return size;
+}
+
 static void
 begin_group_fold(CustomScanState *node, EState *estate, int eflags)
 {
@@ -146,7 +157,8 @@ begin_group_fold(CustomScanState *node, EState *estate, int eflags)
 	prepare_input(&fold->input, outerPlanState(node), fold->positions, list_length(inputs), fold->n_keys, fold->n_args);
 	fold->has_filter = list_length(inputs) > fold->n_keys + fold->n_args;
 	describe_keys(fold, estate);
-	fold->table_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: table", ALLOCSET_DEFAULT_SIZES);
+	fold->table_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: table", ALLOCSET_DEFAULT_MINSIZE,
+											   ALLOCSET_DEFAULT_INITSIZE, largest_table_block());
 	fold->spill_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: spilled groups", ALLOCSET_DEFAULT_SIZES);
 	fold->parts_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: parts", ALLOCSET_DEFAULT_SIZES);
 	fold->group_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: group", ALLOCSET_DEFAULT_SIZES);

@@ -4,52 +4,122 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "commands/tablespace.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
+#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "plan/fold/parts.h"
 
-/* A part is to fit a processor's own cache, with what becomes of it. */
-#define PART_SIZE		(1024 * 1024)
+/* A part is to fit a processor's own cache, and memory, with what becomes of it. */
+#define PART_SIZE		((Size) 1024 * 1024)
 #define MIN_PARTS		16
 #define MAX_PARTS		512
+#define DIVISIONS		64		/* at most, of a part */
 
-/* As an allocator hands them out without waste. */
-#define MIN_BLOCK_SIZE	1024
-#define MAX_BLOCK_SIZE	8192
+/* As an allocator hands them out without waste; the exchange reads and writes no more at once. */
+#define MIN_BLOCK_SIZE	((Size) 512)
+#define MAX_BLOCK_SIZE	((Size) 64 * 1024)
+#define EXCHANGE_BLOCK	((Size) 8 * 1024)
+
+static RecordPart
+empty_part(int level, double share)
+{
+	return (RecordPart) {.level = level, .share = share};
+}
+
+/* Blocks that are being written take at most a quarter of the memory. */
+static Size
+blocks_for_writing(Size limit, Size block_size)
+{
+	return Max(limit / 4 / block_size, MIN_PARTS);
+}
+
+static Size
+first_parts(double bytes, Size limit)
+{
+	double		n_parts = Min(bytes / Min(PART_SIZE, limit / 4), MAX_PARTS);
+
+	return Min(Max(n_parts, MIN_PARTS), blocks_for_writing(limit, MIN_BLOCK_SIZE));
+}
+
+static Size
+size_of_blocks(Size n_parts, Size limit, Size largest)
+{
+	Size		size = MIN_BLOCK_SIZE;
+
+	while (size < largest && n_parts <= blocks_for_writing(limit, size * 2))
+		size *= 2;
+	return size;
+}
+
+static Size
+divisions(Size limit, Size block_size)
+{
+	return Min(blocks_for_writing(limit, block_size), DIVISIONS);
+}
+
+int
+times_divided(double bytes, double table_size, Size limit)
+{
+	Size		n_parts = first_parts(bytes, limit);
+	double		too_large = table_size / n_parts / limit;
+
+	if (too_large <= 1)
+		return 1;
+	return 1 + ceil(log(too_large) / log(divisions(limit, size_of_blocks(n_parts, limit, MAX_BLOCK_SIZE))));
+}
+
+/* On top of the stack, to take records. */
+static void
+push_parts(RecordParts *parts, int n, int level, double share)
+{
+	parts->first = parts->n_parts;
+	parts->n_taking = n;
+	parts->level = level;
+	parts->n_parts += n;
+	if (parts->n_parts > parts->part_room)
+	{
+		Size		size;
+
+		parts->part_room = parts->n_parts * 2;
+		size = parts->part_room * sizeof(RecordPart);
+		parts->part = parts->part == NULL ? MemoryContextAlloc(parts->memory, size) : repalloc(parts->part, size);
+	}
+	for (int p = parts->first; p < parts->n_parts; p++)
+		parts->part[p] = empty_part(level, share / n);
+}
 
 RecordParts *
 create_parts(MemoryContext memory, double bytes, Size limit, ExchangeAccess *exchange)
 {
-	/* Blocks that are being written take at most a quarter of the memory. */
-	Size		most = Max(limit / 4 / MIN_BLOCK_SIZE, MIN_PARTS);
-	Size		n_parts = exchange ? n_exchange_parts(exchange) :
-		Min(Max(Min(bytes / PART_SIZE, MAX_PARTS), MIN_PARTS), most);
-	RecordParts *parts;
+	RecordParts *parts = MemoryContextAllocZero(memory, sizeof(RecordParts));
+	Size		n_parts = exchange ? n_exchange_parts(exchange) : first_parts(bytes, limit);
 
-	parts = MemoryContextAllocZero(memory, offsetof(RecordParts, part) + (n_parts + 1) * sizeof(RecordPart));
 	parts->memory = memory;
 	parts->exchange = exchange;
 	parts->limit = limit;
-	parts->n_parts = n_parts;
-	parts->block_size = MIN_BLOCK_SIZE;
-	while (parts->block_size < MAX_BLOCK_SIZE && parts->block_size * 2 * n_parts <= limit / 4)
-		parts->block_size *= 2;
+	parts->block_size = size_of_blocks(n_parts, limit, exchange ? EXCHANGE_BLOCK : MAX_BLOCK_SIZE);
 	begin_row_memory(&parts->blocks, memory, limit / 16);
-	for (int p = 0; p <= n_parts; p++)
-		parts->part[p].file = -1;
+	push_parts(parts, n_parts, 0, 1);
 	return parts;
 }
 
 void
 free_parts(RecordParts *parts)
 {
-	if (parts->disk != NULL)
-		BufFileClose(parts->disk);
+	if (parts->disk != 0)
+		FileClose(parts->disk);
 	MemoryContextReset(parts->memory);
+}
+
+void
+divide_part(RecordParts *parts, const RecordPart *part)
+{
+	push_parts(parts, divisions(parts->limit, parts->block_size), part->level + 1, part->share);
 }
 
 /* ----------
@@ -58,42 +128,52 @@ free_parts(RecordParts *parts)
  */
 
 static void
-seek(RecordParts *parts, int file, off_t offset)
+check_bytes(int n, Size size, const char *what)
 {
-	if (BufFileSeek(parts->disk, file, offset, SEEK_SET) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not seek in temporary file: %m")));
+	if (n == size)
+		return;
+	/* As for other temporary files. */
+	if (n >= 0 && errno == 0)
+		errno = ENOSPC;
+	ereport(ERROR,
+			(errcode_for_file_access(),
+			 errmsg("could not %s temporary file: %m", what)));
 }
 
+/* A block of the usual size goes where there was one before, if there was. */
 static void
 write_block(RecordParts *parts, RecordPart *part, RecordBlock *block)
 {
-	MemoryContext old = MemoryContextSwitchTo(parts->memory);
+	bool		usual = block->room == parts->block_size;
+	RecordPlace place = {parts->disk_end, block->size};
 
-	if (parts->disk == NULL)
+	if (parts->disk == 0)
 	{
 		PrepareTempTablespaces();
-		parts->disk = BufFileCreateTemp(false);
+		parts->disk = OpenTemporaryFile(false);
 	}
-	if (parts->is_read)
-		seek(parts, parts->end_file, parts->end_offset);
-	parts->is_read = false;
-	block->file = part->file;
-	block->offset = part->offset;
-	BufFileTell(parts->disk, &part->file, &part->offset);
-	BufFileWrite(parts->disk, block, block->size);
-	parts->disk_size += block->size;
-	MemoryContextSwitchTo(old);
+	if (usual && parts->n_unused > 0)
+		place.offset = parts->unused[--parts->n_unused];
+	else
+		parts->disk_end += usual ? parts->block_size : block->size;
+	block->before = part->last;
+	part->last = place;
+	errno = 0;
+	check_bytes(FileWrite(parts->disk, (char *) block, block->size, place.offset, WAIT_EVENT_BUFFILE_WRITE), block->size, "write to");
 }
 
 static void
-read_bytes(RecordParts *parts, void *bytes, Size size)
+note_unused(RecordParts *parts, off_t offset)
 {
-	if (BufFileRead(parts->disk, bytes, size) != size)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read from temporary file: %m")));
+	if (parts->n_unused == parts->unused_room)
+	{
+		Size		size;
+
+		parts->unused_room = Max(parts->unused_room * 2, MIN_PARTS);
+		size = parts->unused_room * sizeof(off_t);
+		parts->unused = parts->unused == NULL ? MemoryContextAlloc(parts->memory, size) : repalloc_huge(parts->unused, size);
+	}
+	parts->unused[parts->n_unused++] = offset;
 }
 
 /* There are many of the usual size, and none of them is given back before all are. */
@@ -138,32 +218,27 @@ free_block(RecordParts *parts, RecordBlock *block)
 static RecordBlock *
 read_block(RecordParts *parts, RecordPart *part)
 {
-	RecordBlock head;
-	RecordBlock *block;
+	RecordPlace place = part->last;
+	RecordBlock *block = allocate_block(parts, place.size);
+	uint32		room = block->room;
 
-	if (!parts->is_read)
-		BufFileTell(parts->disk, &parts->end_file, &parts->end_offset);
-	parts->is_read = true;
-	seek(parts, part->file, part->offset);
-	read_bytes(parts, &head, offsetof(RecordBlock, records));
-	block = allocate_block(parts, head.size);
-	read_bytes(parts, block->records, head.size - offsetof(RecordBlock, records));
-	block->size = head.size;
-	part->file = head.file;
-	part->offset = head.offset;
+	errno = 0;
+	check_bytes(FileRead(parts->disk, (char *) block, place.size, place.offset, WAIT_EVENT_BUFFILE_READ), place.size, "read from");
+	block->room = room;
+	if (room == parts->block_size)
+		note_unused(parts, place.offset);
+	part->last = block->before;
 	return block;
 }
 
-/* All of the last part that is still in memory. */
+/* All that is still in memory of a part, of that which will be wanted last. */
 static void
 write_part(RecordParts *parts)
 {
 	RecordBlock *block;
 
-	for (int p = parts->n_parts; p >= 0; p--)
+	for (RecordPart *part = parts->part; part < parts->part + parts->n_parts; part++)
 	{
-		RecordPart *part = &parts->part[p];
-
 		if (part->full == NULL)
 			continue;
 		CHECK_FOR_INTERRUPTS();
@@ -196,10 +271,10 @@ close_block(RecordParts *parts, int p)
 	block->size = part->free - (char *) block;
 	part->open = NULL;
 	part->free = part->end = NULL;
-	if (parts->exchange != NULL && p < parts->n_parts)
+	if (parts->exchange != NULL && part->level == 0)
 	{
 		send_block(parts->exchange, p, block);
-		parts->disk_size += block->size;
+		parts->sent += block->size;
 	}
 	else if (part->on_disk)
 		write_block(parts, part, block);
@@ -248,7 +323,7 @@ open_block(RecordParts *parts, int part, Size size)
 void
 end_records(RecordParts *parts)
 {
-	for (int p = 0; p <= parts->n_parts; p++)
+	for (int p = parts->first; p < parts->n_parts; p++)
 	{
 		RecordBlock *block = close_block(parts, p);
 
@@ -262,32 +337,28 @@ end_records(RecordParts *parts)
  * ----------
  */
 
-RecordBlock *
-take_block(RecordParts *parts, int p)
+bool
+take_last_part(RecordParts *parts, RecordPart *part)
 {
-	RecordPart *part = &parts->part[p];
+	while (parts->n_parts > 0)
+	{
+		*part = parts->part[--parts->n_parts];
+		if (part->full != NULL || part->last.size > 0)
+			return true;
+	}
+	*part = empty_part(0, parts->exchange ? 1.0 / n_exchange_parts(parts->exchange) : 0);
+	return false;
+}
+
+RecordBlock *
+take_block(RecordParts *parts, RecordPart *part)
+{
 	RecordBlock *block = part->full;
 
 	CHECK_FOR_INTERRUPTS();
 	if (block != NULL)
 		part->full = block->next;
-	else if (part->file >= 0)
+	else if (part->last.size > 0)
 		block = read_block(parts, part);
 	return block;
-}
-
-bool
-resume_part(RecordParts *parts, int p)
-{
-	RecordPart *put_off = &parts->part[parts->n_parts];
-	RecordBlock *block = close_block(parts, parts->n_parts);
-
-	if (block != NULL)
-		free_block(parts, block);
-	if (put_off->full == NULL && put_off->file < 0)
-		return false;
-	parts->part[p] = *put_off;
-	memset(put_off, 0, sizeof(*put_off));
-	put_off->file = -1;
-	return true;
 }

@@ -8,15 +8,28 @@
  * is at hand.  Blocks of records are kept in memory; when there is no more of it,
  * whole parts go to disk, one after the other.
  *
- * With others, the parts are those of the exchange, and records of all processes meet there.
+ * Parts are a stack.  The last one is taken and folded; of groups for which there is no
+ * room the records go into new parts, by other bits of the hash, on top of it.  So each
+ * record is written once for each time that the groups have to be divided, and what
+ * it took on disk is used again.
+ *
+ * With others, the first parts are those of the exchange, and records of all processes meet there.
  */
 #ifndef STEPADV_GROUP_FOLD_PARTS_H
 #define STEPADV_GROUP_FOLD_PARTS_H
 
-#include "storage/buffile.h"
+#include "common/hashfn.h"
+#include "storage/fd.h"
 
 #include "group/row_memory.h"
 #include "plan/fold/exchange.h"
+
+/* Where a block is on disk. */
+typedef struct RecordPlace
+{
+	off_t		offset;
+	uint32		size;			/* 0: nowhere */
+} RecordPlace;
 
 /* The size is first, as an exchange wants it. */
 typedef struct RecordBlock
@@ -24,8 +37,7 @@ typedef struct RecordBlock
 	uint32		size;			/* of what is written, this included */
 	uint32		room;			/* of all */
 	struct RecordBlock *next;
-	int			file;			/* on disk: where the block before is; -1: there is none */
-	off_t		offset;
+	RecordPlace before;			/* on disk: the block of this part before it */
 	char		records[FLEXIBLE_ARRAY_MEMBER];
 } RecordBlock;
 
@@ -36,40 +48,61 @@ typedef struct RecordPart
 	char	   *end;			/* up to here, without a look at the block itself */
 	RecordBlock *full;			/* in the order in which they were filled: rollouts have steps in theirs */
 	RecordBlock *last_full;
-	bool		on_disk;		/* what is full goes there */
-	int			file;			/* the last block there; -1: none */
-	off_t		offset;
+	bool		on_disk;		/* what is full goes there: */
+	RecordPlace last;			/* the last block */
+	int			level;			/* how often its groups have been divided before, */
+	double		share;			/* and which share of all groups it may have */
 } RecordPart;
 
 typedef struct RecordParts
 {
 	MemoryContext memory;
-	ExchangeAccess *exchange;	/* where full blocks go; NULL: they stay here */
-	BufFile    *disk;			/* of all parts; NULL: none */
-	int			end_file;		/* where it ends, while it is read */
-	off_t		end_offset;
-	bool		is_read;
-	int64		disk_size;		/* of what was written, and sent */
+	ExchangeAccess *exchange;	/* where full blocks of the first parts go; NULL: they stay here */
+	File		disk;			/* of all parts; 0: none */
+	off_t		disk_end;
+	off_t	   *unused;			/* where blocks of the usual size were that have been read */
+	Size		n_unused;
+	Size		unused_room;
+	int64		sent;			/* bytes, to the exchange */
 	Size		used;			/* memory of blocks, */
 	Size		peak;			/* the most there was, */
 	Size		limit;			/* and may be */
 	Size		block_size;
 	RowMemory	blocks;			/* of this size: */
 	RecordBlock *spare;			/* those that are free again */
-	int			n_parts;
 	int			n_on_disk;
-	RecordPart	part[FLEXIBLE_ARRAY_MEMBER];	/* one more: what is put off, which always stays here */
+	RecordPart *part;			/* the stack, */
+	int			n_parts;
+	int			part_room;
+	int			first;			/* and where the parts begin that take records, */
+	int			n_taking;		/* as many, */
+	int			level;			/* of this level */
 } RecordParts;
 
 /* For about so many bytes of records, in memory up to a limit; with an exchange, in its parts. */
 extern RecordParts *create_parts(MemoryContext memory, double bytes, Size limit, ExchangeAccess *exchange);
 extern void free_parts(RecordParts *parts);
 
-/* The part of a hash. */
+/* What was written to disk, and sent. */
+static inline int64
+parts_on_disk(const RecordParts *parts)
+{
+	return parts->disk_end + parts->sent;
+}
+
+/* For the planner: how often they are written, and read, where the groups take so much in a table. */
+extern int	times_divided(double bytes, double table_size, Size limit);
+
+/* Whose groups are divided once more, by other bits of their hashes: new parts, which take records from now on. */
+extern void divide_part(RecordParts *parts, const RecordPart *part);
+
+/* The part that takes records of a hash. */
 static inline int
 part_of_hash(const RecordParts *parts, uint32 hash)
 {
-	return ((uint64) hash * parts->n_parts) >> 32;
+	if (parts->level > 0)
+		hash = murmurhash32(hash + parts->level);
+	return parts->first + (((uint64) hash * parts->n_taking) >> 32);
 }
 
 /* Another block, with so much room. */
@@ -95,11 +128,11 @@ end_record(RecordParts *parts, int part, char *end)
 /* Everything is written: it goes where it belongs. */
 extern void end_records(RecordParts *parts);
 
-/* Take a block out of a part, NULL when there is none left; done with it. */
-extern RecordBlock *take_block(RecordParts *parts, int part);
-extern void free_block(RecordParts *parts, RecordBlock *block);
+/* Take a part off the stack; false: there is none left, and this is an empty one, as the exchange has them. */
+extern bool take_last_part(RecordParts *parts, RecordPart *part);
 
-/* What was put off takes the place of a part, which is empty; false: nothing was. */
-extern bool resume_part(RecordParts *parts, int part);
+/* A block after the other, NULL when there is none left; done with it. */
+extern RecordBlock *take_block(RecordParts *parts, RecordPart *part);
+extern void free_block(RecordParts *parts, RecordBlock *block);
 
 #endif							/* STEPADV_GROUP_FOLD_PARTS_H */

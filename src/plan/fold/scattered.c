@@ -4,7 +4,7 @@
  *
  * Rows and values are written into parts (parts.c).  Then one part after
  * the other is folded, in a hash table of its own.  If that finds no room for a group,
- * records of it are put off, and folded when the groups that found room are given.
+ * its records are divided into parts once more, which are folded when the groups that found room are given.
  *
  * Most records of a part are of groups that were met before, and keys are mostly
  * written alike: groups are known by the image of their keys first, and only
@@ -54,7 +54,7 @@ void
 begin_parts(GroupFoldState *fold, ExchangeAccess *exchange)
 {
 	fold->parts = create_parts(fold->parts_memory, expected_bytes(fold), hash_memory_limit(), exchange);
-	fold->usage.n_parts = exchange ? 0 : fold->parts->n_parts;
+	fold->usage.n_parts = exchange ? 0 : fold->parts->n_taking;
 }
 
 /* A key is as good as its hash where it is known how keys compare; the first bits are to be of use. */
@@ -69,6 +69,13 @@ hash_of_images(const GroupFoldState *fold, const AttrNumber *positions, const Tu
 		bits = (bits ^ (bits >> 32)) * UINT64CONST(0x9E3779B97F4A7C15);
 	}
 	return (bits ^ (bits >> 29)) * UINT64CONST(0xBF58476D1CE4E5B9) >> 32;
+}
+
+/* Of the keys at hand. */
+static uint32
+hash_of_keys(const GroupFoldState *fold)
+{
+	return fold->keys_are_images ? hash_of_images(fold, fold->key_positions, fold->keys) : TupleHashTableHash(fold->table, fold->keys);
 }
 
 /* As most rows.  False: it is not one of them, and nothing was done. */
@@ -110,8 +117,7 @@ scatter_row(GroupFoldState *fold, TupleTableSlot *row)
 	if (scatter_stored_step(fold, row))
 		return;
 	show_keys(fold, fold->positions, row);
-	part = part_of_hash(fold->parts, fold->keys_are_images ? hash_of_images(fold, fold->key_positions, fold->keys) :
-						TupleHashTableHash(fold->table, fold->keys));
+	part = part_of_hash(fold->parts, hash_of_keys(fold));
 	begin_blame(fold);
 	has_row = read_row(fold, row, rewards, &step);
 	end_blame(fold);
@@ -199,11 +205,18 @@ create_part_group(GroupFoldState *fold, TupleHashEntry entry, const Record *reco
 	return group;
 }
 
-/* By the operators of the keys.  NULL: there is no room for it; there is for one. */
+/* Is there room for one more group?  There is for one. */
+static inline bool
+table_is_full(const GroupFoldState *fold)
+{
+	return fold->n_table_groups > 0 && MemoryContextMemAllocated(fold->table_memory, false) > fold->limit;
+}
+
+/* By the operators of the keys, which are shown then.  NULL: there is no room for it. */
 static pg_noinline PartGroup *
 find_part_group(GroupFoldState *fold, const Record *record)
 {
-	bool		is_full = fold->n_table_groups > 0 && MemoryContextMemAllocated(fold->table_memory, false) > fold->limit;
+	bool		is_full = table_is_full(fold);
 	bool		is_new = false;
 	MemoryContext old = MemoryContextSwitchTo(fold->comparing->ecxt_per_tuple_memory);
 	TupleHashEntry entry;
@@ -211,7 +224,6 @@ find_part_group(GroupFoldState *fold, const Record *record)
 	show_image(fold, record);
 	MemoryContextSwitchTo(old);
 	entry = LookupTupleHashEntry(fold->table, fold->keys, is_full ? NULL : &is_new, NULL);
-	ResetExprContext(fold->comparing);
 	if (entry == NULL)
 		return NULL;
 	if (is_new)
@@ -252,14 +264,21 @@ add_value(GroupFoldState *fold, PartGroup *group, const Record *record)
 	MemoryContextSwitchTo(old);
 }
 
+/* Of a group without room, whose keys are shown. */
 static void
-put_off(GroupFoldState *fold, const char *record, const char *end)
+divide_record(GroupFoldState *fold, const char *record, const char *end)
 {
-	int			part = fold->parts->n_parts;
-	char	   *place = begin_record(fold->parts, part, end - record);
+	RecordParts *parts = fold->parts;
+	int			part;
+	char	   *place;
 
+	if (!fold->divides)
+		divide_part(parts, &fold->part);
+	fold->divides = true;
+	part = part_of_hash(parts, hash_of_keys(fold));
+	place = begin_record(parts, part, end - record);
 	memcpy(place, record, end - record);
-	end_record(fold->parts, part, place + (end - record));
+	end_record(parts, part, place + (end - record));
 }
 
 static void
@@ -288,10 +307,10 @@ fold_block(GroupFoldState *fold, const RecordBlock *block)
 		{
 			group = find_part_group(fold, &record);
 			if (group == NULL)
-			{
-				put_off(fold, start, position);
+				divide_record(fold, start, position);
+			ResetExprContext(fold->comparing);
+			if (group == NULL)
 				continue;
-			}
 			*known = group;
 		}
 		fold->blamed_keys = group->keys;
@@ -302,21 +321,23 @@ fold_block(GroupFoldState *fold, const RecordBlock *block)
 	}
 }
 
-/* A table for about so many groups as a part has. */
+/* A table for about so many groups as the part has. */
 static void
 begin_part_table(GroupFoldState *fold)
 {
 	RecordParts *parts = fold->parts;
-	uint32		n_groups = Max(fold->expected_groups / Max(parts->n_parts, 1), 1);
+	uint32		n_groups = Max(fold->expected_groups * fold->part.share, 1);
+	uint32		most_images;
 
 	begin_table(fold, n_groups);
 	fold->limit = Max(fold->limit / 4, fold->limit - Min(fold->limit, parts->used));
 	fold->n_table_groups = 0;
-	fold->image_bits = pg_leftmost_one_pos32(Min(Max(n_groups * 2, MIN_IMAGES), MAX_IMAGES));
+	most_images = Max(Min(fold->limit / 32 / sizeof(PartGroup *), MAX_IMAGES), MIN_IMAGES);
+	fold->image_bits = pg_leftmost_one_pos32(Min(Max(n_groups * 2, MIN_IMAGES), most_images));
 	fold->images = MemoryContextAllocZero(fold->table_memory, sizeof(PartGroup *) << fold->image_bits);
 }
 
-/* All that there is of a part, or was put off. */
+/* All that there is of a part. */
 static void
 fold_part(GroupFoldState *fold)
 {
@@ -324,17 +345,20 @@ fold_part(GroupFoldState *fold)
 	RecordBlock *block;
 
 	begin_part_table(fold);
+	fold->divides = false;
 	fold->blamed = fold->group_keys;
 	begin_blame(fold);
 	if (fold->receives)
 		while ((block = receive_block(fold->exchange)) != NULL)
 			fold_block(fold, block);
 	fold->receives = false;
-	while ((block = take_block(parts, fold->part)) != NULL)
+	while ((block = take_block(parts, &fold->part)) != NULL)
 	{
 		fold_block(fold, block);
 		free_block(parts, block);
 	}
+	if (fold->divides)
+		end_records(parts);
 	end_blame(fold);
 	fold->blamed_keys = NULL;
 	note_memory(fold);
@@ -345,17 +369,10 @@ fold_part(GroupFoldState *fold)
 static bool
 begin_next_part(GroupFoldState *fold)
 {
-	RecordParts *parts = fold->parts;
-
-	if (fold->part >= 0 && resume_part(parts, fold->part))
+	if (take_last_part(fold->parts, &fold->part))
 		return true;
-	if (parts->exchange != NULL)
-	{
-		fold->part = 0;
-		fold->receives = fold->exchange != NULL && take_part(fold->exchange);
-		return fold->receives;
-	}
-	return ++fold->part < parts->n_parts;
+	fold->receives = fold->exchange != NULL && take_part(fold->exchange);
+	return fold->receives;
 }
 
 /* ----------
@@ -367,7 +384,6 @@ void
 begin_giving_parts(GroupFoldState *fold)
 {
 	end_records(fold->parts);
-	fold->part = -1;
 	fold->table = NULL;
 	fold->phase = FROM_PARTS;
 }

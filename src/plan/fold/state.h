@@ -79,7 +79,8 @@ typedef struct GroupFoldState
 	bool		scattered;		/* every row goes there at once */
 	Size		image_size;		/* of keys that all have a fixed length; 0: they have not */
 	bool		keys_are_images;	/* keys are passed by value, and equal where they are written alike */
-	int			part;			/* that is folded, -1 before the first */
+	RecordPart	part;			/* that is folded */
+	bool		divides;		/* groups of it find no room */
 	bool		receives;		/* it has records yet in the exchange */
 	uint64		n_table_groups;	/* of it */
 	struct PartGroup **images;	/* a power of 2 of them: groups by the image of their keys */
