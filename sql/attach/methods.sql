@@ -23,6 +23,7 @@ SELECT v.method, p.oid::regprocedure::text, v.requires::text[], v.uses::text[], 
 FROM (VALUES
 	('groups', 'group_summary', '{}', '{state}', NULL, 'a row per group', 10),
 	('rollouts', 'rollouts', '{}', '{}', NULL, 'a row per rollout', 20),
+	('history_td', 'history_td', '{reward,state,action}', '{}', NULL, 'a row per step', 25),
 	('returns', 'returns', '{reward}', '{}', NULL, 'a row per step', 30),
 	('grpo', 'grpo', '{reward}', '{}', NULL, 'a row per step', 40),
 	('rloo', 'rloo', '{reward}', '{}', NULL, 'a row per step', 50),

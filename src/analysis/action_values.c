@@ -73,7 +73,7 @@ find_action_values(const GroupColumns *group, const RolloutFacts *facts, const P
 		const double *weight = rtmc_table_build(group, facts, of_method, with_errors, table);
 
 		if (with_errors)
-			monte_carlo_errors(group, weight, prior.number, table);
+			monte_carlo_errors(group, weight, prior.number, table, NULL);
 	}
 	refuse_infinite(group, table);
 }

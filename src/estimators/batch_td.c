@@ -28,9 +28,6 @@
 #include "estimators/values/bellman.h"
 #include "estimators/values/cuts.h"
 
-/* Of the scale of the returns: what two roundings of the same number differ by at most. */
-#define TIE 1e-12
-
 /* Behind those that make the table. */
 enum
 {
@@ -49,22 +46,6 @@ static const Parameter batch_td_parameters[] = {
 	CHOICE_PARAMETER("shrink", SHRINK_CHOICES)
 };
 static const EstimateColumnType batch_td_columns[] = {RTMC_COLUMNS};
-
-/* An action that is worth what its state is has no advantage, whatever rounding says. */
-static void
-flatten_ties(const GroupColumns *group, const BellmanOptions *options, const double *target, RtmcTable *table)
-{
-	double		scale = options->prior > 0 ? fabs(options->prior_mean) : 0;
-
-	for (uint32 i = 0; i < group->n_steps; i++)
-		if (table->states.of_step[i] != NO_IDENTITY)
-			scale = Max(scale, Max(fabs(table->returns[i]), fabs(target[i])));
-	if (!isfinite(scale))
-		return;
-	for (uint32 p = 0; p < table->pairs.n; p++)
-		if (fabs(table->pair_advantage[p]) <= TIE * scale)
-			table->pair_advantage[p] = 0;
-}
 
 /* Numbers the states, and says where each step leads. */
 static const int32 *
@@ -93,6 +74,7 @@ batch_td_table_build(const GroupColumns *group, const RolloutFacts *facts, const
 	double	   *weight;
 	double	   *target;
 
+	table->fine = NULL;
 	table->returns = ALLOCATE_ARRAY(double, group->n_steps);
 	discounted_returns(group, options.gamma, table->returns);
 	options.prior_mean = find_prior_mean(group, facts, &parameters[BATCH_TD_BASELINE], &parameters[BATCH_TD_PRIOR_MEAN],
@@ -104,9 +86,9 @@ batch_td_table_build(const GroupColumns *group, const RolloutFacts *facts, const
 	options.weight = facts->weight ? weight : NULL;
 	target = bellman_targets(group, &table->states, next, &options);
 	rtmc_table_measure(group, target, weight, options.prior, options.prior_mean, table);
-	flatten_ties(group, &options, target, table);
+	flatten_ties(table->pair_advantage, table->pairs.n, target_scale(group, target, options.prior, options.prior_mean, table));
 	if (with_errors)
-		bellman_errors(group, weight, target, next, &options, table);
+		bellman_errors(group, weight, target, next, &options, table, NULL);
 }
 
 static void

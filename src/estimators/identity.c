@@ -97,6 +97,7 @@ recent_place(int64 key)
 
 /* Most groups are small; a large one grows its table as it goes. */
 #define INITIAL_TABLE_SIZE 64
+#define MOST_EXPECTED 65536
 
 /* At most `most` different ones. */
 static void
@@ -115,11 +116,17 @@ begin_singles(SingleTable *table)
 }
 
 static void
-begin_identities(const GroupColumns *group, IdentityTable *table, Identities *identities)
+begin_many_identities(const GroupColumns *group, uint32 expected, IdentityTable *table, Identities *identities)
 {
 	allocate_identities(group, group->n_steps, identities);
-	table->hash = identity_create(CurrentMemoryContext, INITIAL_TABLE_SIZE, NULL);
+	table->hash = identity_create(CurrentMemoryContext, expected, NULL);
 	memset(table->recent, 0, sizeof(table->recent));
+}
+
+static void
+begin_identities(const GroupColumns *group, IdentityTable *table, Identities *identities)
+{
+	begin_many_identities(group, INITIAL_TABLE_SIZE, table, identities);
 }
 
 static inline int32
@@ -386,6 +393,61 @@ number_extensions(const GroupColumns *group, const Identities *shorter, const Id
 		}
 	}
 	identity_destroy(table.hash);
+}
+
+void
+number_histories(const GroupColumns *group, const Identities *states, const Identities *pairs, Identities *histories)
+{
+	IdentityTable table;
+	uint32	   *last_rollout = ALLOCATE_ZEROED_ARRAY(uint32, pairs->n);
+
+	/* Nearly each is a history of its own. */
+	begin_many_identities(group, Min(Max(group->n_steps, INITIAL_TABLE_SIZE), MOST_EXPECTED), &table, histories);
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		uint64		set = 0;
+
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
+			int32		pair = pairs->of_step[i];
+
+			CHECK_ONCE_IN_A_WHILE(i);
+			if (pair == NO_IDENTITY)
+			{
+				histories->of_step[i] = NO_IDENTITY;
+				continue;
+			}
+			find_identity(&table, states->of_step[i], (int64) set, histories, i);
+			if (last_rollout[pair] == r + 1 || step_has_null(group, i, NULL_ACTION))
+				continue;
+			last_rollout[pair] = r + 1;
+			set += (uint64) hash_int64_onto(pair, 0);
+		}
+	}
+	identity_destroy(table.hash);
+	pfree(last_rollout);
+}
+
+/* Most fine states are met once, which needs no table to find out. */
+void
+number_fine_pairs(const GroupColumns *group, const Identities *fine, const Identities *pairs, Identities *fine_pairs)
+{
+	uint32	   *visits = count_visits(group, fine, NULL);
+	IdentityTable table;
+
+	begin_identities(group, &table, fine_pairs);
+	for (uint32 i = 0; i < group->n_steps; i++)
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
+		if (fine->of_step[i] == NO_IDENTITY)
+			fine_pairs->of_step[i] = NO_IDENTITY;
+		else if (visits[fine->of_step[i]] == 1)
+			fine_pairs->of_step[i] = new_identity(fine_pairs, i);
+		else
+			find_identity(&table, fine->of_step[i], pairs->of_step[i], fine_pairs, i);
+	}
+	identity_destroy(table.hash);
+	pfree(visits);
 }
 
 /*

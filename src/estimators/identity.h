@@ -73,6 +73,18 @@ extern void number_prefixes(const GroupColumns *group, const RolloutFacts *facts
 extern void number_extensions(const GroupColumns *group, const Identities *shorter, const Identities *states,
 							  Identities *longer);
 
+/*
+ * Histories: a state and the set of distinct pairs that its rollout went through before the
+ * step, whatever their order.  A pair whose action is NULL enters no set.  Sets are told apart by
+ * the sums of 64-bit hashes of what is in them.
+ */
+extern void number_histories(const GroupColumns *group, const Identities *states, const Identities *pairs,
+							 Identities *histories);
+
+/* Pairs of a fine state, as of a history, and the action, where each fine state is part of one state. */
+extern void number_fine_pairs(const GroupColumns *group, const Identities *fine, const Identities *pairs,
+							  Identities *fine_pairs);
+
 /* Actions of all steps, whatever the state. */
 extern void number_actions(const GroupColumns *group, Identities *actions);
 

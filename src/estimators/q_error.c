@@ -258,10 +258,17 @@ student(double x, double freedom)
 	return 0.5 * erfc(-z / sqrt(2));
 }
 
-void
-measure_confidence(const PairSpread *spread, const double *variance, const Outcomes *outcomes, double prior,
-				   RtmcTable *table)
+double
+sign_confidence(double advantage, double variance, const Outcomes *outcomes)
 {
+	return advantage == 0 ? 0.5 : student(fabs(advantage) / outcomes->unit / sqrt(variance), outcomes->rollouts);
+}
+
+void
+measure_confidence(const SignVariance *sign, double prior, RtmcTable *table)
+{
+	const PairSpread *spread = sign->spread;
+	const double *variance = sign->variance;
 	uint32		n_states = table->states.n;
 	double	   *weight = ALLOCATE_ZEROED_ARRAY(double, n_states);
 	Sum		   *shares = ALLOCATE_ZEROED_ARRAY(Sum, n_states); /* of V's variance */
@@ -284,18 +291,32 @@ measure_confidence(const PairSpread *spread, const double *variance, const Outco
 		double		of_q = variance[p] / spread[p].visits;
 		double		others = sum_value(&shares[state]) - n * n * of_q;
 		double		of_a = ((all - n) * (all - n) * of_q + Max(others, 0)) / all / all;
-		double		a = fabs(table->pair_q[p] - table->state_v[state]) / outcomes->unit;
 
 		CHECK_ONCE_IN_A_WHILE(p);
-		table->pair_confidence[p] = table->pair_advantage[p] == 0 ? 0.5 : student(a / sqrt(of_a), outcomes->rollouts);
+		/* The advantage may be divided by something. */
+		table->pair_confidence[p] = table->pair_advantage[p] == 0 ? 0.5 :
+			sign_confidence(table->pair_q[p] - table->state_v[state], of_a, &sign->outcomes);
 	}
 	pfree(weight);
 	pfree(shares);
 }
 
 void
-monte_carlo_errors(const GroupColumns *group, const double *weight, double prior, RtmcTable *table)
+give_sign_variance(const SignVariance *own, SignVariance *sign)
 {
+	if (sign != NULL)
+		*sign = *own;
+	else
+	{
+		pfree(own->spread);
+		pfree(own->variance);
+	}
+}
+
+void
+monte_carlo_errors(const GroupColumns *group, const double *weight, double prior, RtmcTable *table, SignVariance *sign)
+{
+	SignVariance own;
 	Outcomes	outcomes;
 	PairSpread *spread;
 	double	   *distance;
@@ -321,8 +342,7 @@ monte_carlo_errors(const GroupColumns *group, const double *weight, double prior
 	pfree(variance);
 	pfree(scale);
 	pfree(distance);
-	variance = pool_variances(table, spread, NULL, outcomes.variance, &sign_pooling);
-	measure_confidence(spread, variance, &outcomes, prior, table);
-	pfree(variance);
-	pfree(spread);
+	own = (SignVariance) {outcomes, spread, pool_variances(table, spread, NULL, outcomes.variance, &sign_pooling)};
+	measure_confidence(&own, prior, table);
+	give_sign_variance(&own, sign);
 }

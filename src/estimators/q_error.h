@@ -80,13 +80,30 @@ shrinkage_square(double distance, double visits, double prior)
 	return move * move;
 }
 
-/* pair_confidence, with the variance of a target by pair. */
-extern void measure_confidence(const PairSpread *spread, const double *variance, const Outcomes *outcomes, double prior,
-							   RtmcTable *table);
+/* What a sign's confidence is made of. */
+typedef struct SignVariance
+{
+	Outcomes	outcomes;
+	PairSpread *spread;
+	double	   *variance;		/* of a target, by pair, in units */
+} SignVariance;
 
-/* Both, where targets are returns; and where they are r + gamma V(next state), or in between. */
-extern void monte_carlo_errors(const GroupColumns *group, const double *weight, double prior, RtmcTable *table);
+/* The probability that an advantage of this variance, which is in units as it is not, has the right sign. */
+extern double sign_confidence(double advantage, double variance, const Outcomes *outcomes);
+
+/* pair_confidence, with the variance of a target by pair. */
+extern void measure_confidence(const SignVariance *sign, double prior, RtmcTable *table);
+
+/* To whoever asks for it; else it is freed. */
+extern void give_sign_variance(const SignVariance *own, SignVariance *sign);
+
+/*
+ * Both, where targets are returns; and where they are r + gamma V(next state), or in between.  `sign`, if not NULL,
+ * receives what the confidence was made of.
+ */
+extern void monte_carlo_errors(const GroupColumns *group, const double *weight, double prior, RtmcTable *table,
+							   SignVariance *sign);
 extern void bellman_errors(const GroupColumns *group, const double *weight, const double *target, const int32 *next,
-						   const BellmanOptions *options, RtmcTable *table);
+						   const BellmanOptions *options, RtmcTable *table, SignVariance *sign);
 
 #endif							/* STEPADV_Q_ERROR_H */

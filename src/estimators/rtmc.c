@@ -52,11 +52,7 @@ success_rate(const GroupColumns *group, const RolloutFacts *facts, double succes
 	return all > 0 ? successes / all : 0;
 }
 
-/*
- * The mean return of the judged rollouts from where they began: unlike a success
- * rate it is discounted and rewarded as the returns are that it is mixed with.
- */
-static double
+double
 start_value(const GroupColumns *group, const RolloutFacts *facts, const double *returns)
 {
 	Sum			sum = {0};
@@ -320,6 +316,36 @@ rtmc_table_measure(const GroupColumns *group, const double *target, const double
 	measure_advantages(table);
 }
 
+/* Of the scale of the returns: what two roundings of the same number differ by at most. */
+#define TIE 1e-12
+
+double
+target_scale(const GroupColumns *group, const double *target, double prior, double prior_mean, const RtmcTable *table)
+{
+	double		scale = prior > 0 ? fabs(prior_mean) : 0;
+
+	for (uint32 i = 0; i < group->n_steps; i++)
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
+		if (table->states.of_step[i] != NO_IDENTITY)
+			scale = Max(scale, Max(fabs(table->returns[i]), fabs(target[i])));
+	}
+	return scale;
+}
+
+void
+flatten_ties(double *advantage, uint32 n, double scale)
+{
+	if (!isfinite(scale))
+		return;
+	for (uint32 i = 0; i < n; i++)
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
+		if (fabs(advantage[i]) <= TIE * scale)
+			advantage[i] = 0;
+	}
+}
+
 double *
 rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 				 const ParameterValue *parameters, bool with_errors, RtmcTable *table)
@@ -329,6 +355,7 @@ rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 	double		prior_mean;
 	double	   *weight = NULL;
 
+	table->fine = NULL;
 	table->returns = ALLOCATE_ARRAY(double, group->n_steps);
 	discounted_returns(group, parameters[RTMC_GAMMA].number, table->returns);
 	number_states(group, facts, &table->states);
@@ -385,6 +412,8 @@ rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateCo
 {
 	const int32 *state = table->states.of_step;
 	const int32 *pair = table->pairs.of_step;
+	const FineAnswers *fine = table->fine;
+	const int32 *answered = fine ? fine->pairs.of_step : pair;
 
 	if (table->pair_stderr != NULL && (columns[0].number == NULL || columns[5].number == NULL) && hides_infinity(group, table))
 	{
@@ -395,12 +424,12 @@ rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateCo
 		copy_large(columns[0].number, table->returns, group->n_steps * sizeof(double));
 	SPREAD(columns[1].count, table->state_visits, state);
 	SPREAD(columns[2].count, table->pair_visits, pair);
-	SPREAD(columns[3].number, table->pair_q, pair);
+	SPREAD(columns[3].number, fine ? fine->q : table->pair_q, answered);
 	SPREAD(columns[4].number, table->state_v, state);
 	SPREAD(columns[5].number, table->pair_stderr, pair);
-	SPREAD(columns[6].number, table->pair_advantage, pair);
-	SPREAD(columns[7].number, table->pair_error, pair);
-	SPREAD(columns[8].number, table->pair_confidence, pair);
+	SPREAD(columns[6].number, fine ? fine->advantage : table->pair_advantage, answered);
+	SPREAD(columns[7].number, fine ? fine->error : table->pair_error, answered);
+	SPREAD(columns[8].number, fine ? fine->confidence : table->pair_confidence, answered);
 }
 
 /* Behind those that rtmc_tree has, too. */
@@ -425,7 +454,7 @@ rtmc_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	const double *weight = rtmc_table_build(group, facts, parameters, with_stderr || errors_are_asked(columns), &table);
 
 	if (errors_are_asked(columns))
-		monte_carlo_errors(group, weight, parameters[RTMC_PRIOR].number, &table);
+		monte_carlo_errors(group, weight, parameters[RTMC_PRIOR].number, &table, NULL);
 	rtmc_table_columns(group, &table, columns);
 	if (parameters[SHRINK].choice == SHRINK_CHECK)
 		shrink_advantages(group, facts, rtmc_estimate, rtmc_columns, lengthof(rtmc_columns),

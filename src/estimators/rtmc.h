@@ -42,6 +42,8 @@ enum
 	{"q_error", COLUMN_FLOAT8, true}, \
 	{"confidence", COLUMN_FLOAT8, true}
 
+#define ADVANTAGE_COLUMN 6
+
 /* Does anybody read these two? */
 static inline bool
 errors_are_asked(const EstimateColumn *columns)
@@ -49,8 +51,19 @@ errors_are_asked(const EstimateColumn *columns)
 	return columns[7].number != NULL || columns[8].number != NULL;
 }
 
+/* Where states have levels (levels.h), what is said of a pair of a fine state and an action. */
+typedef struct FineAnswers
+{
+	Identities	pairs;
+	double	   *q;
+	double	   *advantage;
+	double	   *error;
+	double	   *confidence;
+} FineAnswers;
+
 typedef struct RtmcTable
 {
+	const FineAnswers *fine;	/* in the place of what is said of pairs; or NULL */
 	double	   *returns;		/* G_t by step */
 	Identities	states;
 	Identities	pairs;
@@ -72,6 +85,12 @@ typedef struct RtmcTable
 extern double *rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 								const ParameterValue *parameters, bool with_errors, RtmcTable *table);
 
+/*
+ * The mean return of the judged rollouts from where they began: unlike a success
+ * rate it is discounted and rewarded as the returns are that it is mixed with.
+ */
+extern double start_value(const GroupColumns *group, const RolloutFacts *facts, const double *returns);
+
 /* What states with few visits are drawn to. */
 extern double find_prior_mean(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *baseline,
 							  const ParameterValue *prior_mean, const ParameterValue *success_above,
@@ -83,6 +102,13 @@ extern double find_prior_mean(const GroupColumns *group, const RolloutFacts *fac
  */
 extern void rtmc_table_measure(const GroupColumns *group, const double *target, const double *weight, double prior,
 							   double prior_mean, RtmcTable *table);
+
+/* The largest of what is compared there, for flatten_ties. */
+extern double target_scale(const GroupColumns *group, const double *target, double prior, double prior_mean,
+						   const RtmcTable *table);
+
+/* An action that is worth what its state is has no advantage, whatever rounding says. */
+extern void flatten_ties(double *advantage, uint32 n, double scale);
 
 extern void rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateColumn *columns);
 

@@ -41,9 +41,9 @@ BEGIN
 				CASE WHEN quadrant IS NOT NULL THEN sum(n_steps) / sum(sum(n_steps) FILTER (WHERE quadrant IS NOT NULL)) OVER (PARTITION BY run_id, policy_version, method_a, method_b, success) END AS share
 			FROM (SELECT c.run_id, c.policy_version, c.success, a.method AS method_a, b.method AS method_b, 1 AS n_steps, a.sign || b.sign AS quadrant
 				FROM pan.%2$I c CROSS JOIN LATERAL (SELECT e.ordinality AS i, e.key AS method, CASE sign(e.value::float8) WHEN 1 THEN '+' WHEN 0 THEN '0' WHEN -1 THEN '-' END AS sign
-					FROM json_each_text(to_json(c)) WITH ORDINALITY e WHERE e.key IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc', 'batch_td', 'gae', 'grpo_step')) a
+					FROM json_each_text(to_json(c)) WITH ORDINALITY e WHERE e.key IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc', 'batch_td', 'history_td', 'gae', 'grpo_step')) a
 				CROSS JOIN LATERAL (SELECT e.ordinality AS i, e.key AS method, CASE sign(e.value::float8) WHEN 1 THEN '+' WHEN 0 THEN '0' WHEN -1 THEN '-' END AS sign
-					FROM json_each_text(to_json(c)) WITH ORDINALITY e WHERE e.key IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc', 'batch_td', 'gae', 'grpo_step')) b WHERE a.i < b.i) x
+					FROM json_each_text(to_json(c)) WITH ORDINALITY e WHERE e.key IN ('grpo', 'rloo', 'gigpo', 'graphgpo', 'hgpo', 'tempo', 'rtmc', 'batch_td', 'history_td', 'gae', 'grpo_step')) b WHERE a.i < b.i) x
 			GROUP BY run_id, policy_version, method_a, method_b, success, quadrant) s USING (key)$q$, p || '_signs', p || '_compare') INTO signs, wrong_signs;
 	EXECUTE format($q$
 		SELECT count(*), count(*) FILTER (WHERE pan.same(v.greatest_difference, s.greatest) IS NOT TRUE)

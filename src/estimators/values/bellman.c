@@ -84,9 +84,9 @@ sum_leaks(const GroupColumns *group, const Identities *states, const int32 *next
 }
 
 uint32
-merge_edges(const Adjacency *next, int32 state, double factor, uint32 *place, ValueEquations *equations)
+merge_edges(const Adjacency *next, uint32 state, double factor, uint32 unknown, uint32 *place, ValueEquations *equations)
 {
-	uint32		begin = equations->first[state];
+	uint32		begin = equations->first[unknown];
 	uint32		end = begin;
 
 	for (uint32 e = next->first[state]; e < next->first[state + 1]; e++)
@@ -94,7 +94,7 @@ merge_edges(const Adjacency *next, int32 state, double factor, uint32 *place, Va
 		int32		target = next->priced ? next->priced[e].node : next->neighbour[e];
 		double		weight = next->priced ? factor * next->priced[e].cost : factor;
 
-		/* Places of states before this one are before its own. */
+		/* Places in equations before this one are before its own. */
 		if (place[target] > begin)
 			equations->weight[place[target] - 1] += weight;
 		else
@@ -126,7 +126,7 @@ state_equations(const GroupColumns *group, const Identities *states, const int32
 		sum_add(&rewards[s], options->prior * options->prior_mean);
 		equations->constant[s] = sum_value(&rewards[s]);
 		equations->first[s + 1] = options->gamma == 0 ? 0 :
-			merge_edges(&targets, (int32) s, options->gamma, place, equations);
+			merge_edges(&targets, s, options->gamma, s, place, equations);
 		if (s % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}

@@ -31,10 +31,11 @@ extern double *bellman_targets(const GroupColumns *group, const Identities *stat
 							   const BellmanOptions *options);
 
 /*
- * The edges of the equation of a state, to where its visits led: those to the same state are
- * one, of `factor` times as many as they count.  place: 0 by state to begin with.  Where the
- * edges of the next state begin.
+ * The edges of the equation of an unknown, to where a state's visits led: those to the same state are
+ * one, of `factor` times as many as they count.  place: 0 by state to begin with, for all equations in
+ * their order.  Where the edges of the next unknown begin.
  */
-extern uint32 merge_edges(const Adjacency *next, int32 state, double factor, uint32 *place, ValueEquations *equations);
+extern uint32 merge_edges(const Adjacency *next, uint32 state, double factor, uint32 unknown, uint32 *place,
+						  ValueEquations *equations);
 
 #endif							/* STEPADV_BELLMAN_H */

@@ -136,7 +136,7 @@ solve_variances(const Adjacency *targets, const StateVisits *visits, uint32 n_st
 		equations.constant[s] = state->innovation / n / n;
 		equations.leak[s] = (1 + w) * ((options->prior + (1 - g) * state->all) / n) + per_visit * state->ended;
 		equations.first[s + 1] = per_visit > 0 ?
-			merge_edges(targets, (int32) s, per_visit, place, &equations) : equations.first[s];
+			merge_edges(targets, s, per_visit, s, place, &equations) : equations.first[s];
 		if (s % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
@@ -166,7 +166,7 @@ solve_biases(const Adjacency *targets, const StateVisits *visits, const RtmcTabl
 		equations.constant[s] = options->prior * ((options->prior_mean - table->state_v[s]) / unit);
 		equations.leak[s] = visits[s].all * (1 - g) + g * visits[s].ended + (bounded ? options->prior : 0);
 		equations.first[s + 1] = g > 0 ?
-			merge_edges(targets, (int32) s, g, place, &equations) : equations.first[s];
+			merge_edges(targets, s, g, s, place, &equations) : equations.first[s];
 		if (s % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
@@ -233,8 +233,9 @@ square_later_errors(const GroupColumns *group, const double *weight, const int32
 
 void
 bellman_errors(const GroupColumns *group, const double *weight, const double *target, const int32 *next,
-			   const BellmanOptions *options, RtmcTable *table)
+			   const BellmanOptions *options, RtmcTable *table, SignVariance *sign)
 {
+	SignVariance own;
 	double		g = options->lambda == 1 ? 0 :
 		options->gamma * (1 - options->lambda) / (1 - options->gamma * options->lambda);
 	Outcomes	outcomes;
@@ -266,8 +267,7 @@ bellman_errors(const GroupColumns *group, const double *weight, const double *ta
 	pfree(later);
 	pfree(visits);
 	pfree(variance);
-	variance = pool_variances(table, spread, NULL, before, &sign_pooling);
-	measure_confidence(spread, variance, &outcomes, options->prior, table);
-	pfree(variance);
-	pfree(spread);
+	own = (SignVariance) {outcomes, spread, pool_variances(table, spread, NULL, before, &sign_pooling)};
+	measure_confidence(&own, options->prior, table);
+	give_sign_variance(&own, sign);
 }

@@ -19,6 +19,7 @@
 
 typedef struct ComponentSearch
 {
+	uint32		n_nodes;
 	const uint32 *first;
 	const int32 *target;
 	uint32	   *order;			/* 1 + when a node was seen; NOT_SEEN, FINISHED */
@@ -80,6 +81,8 @@ search_from(ComponentSearch *search, int32 root)
 			continue;
 		}
 		target = search->target[search->at[node]++];
+		if ((uint32) target >= search->n_nodes)
+			continue;
 		if (search->order[target] == NOT_SEEN)
 		{
 			enter_node(search, target, node);
@@ -93,7 +96,7 @@ search_from(ComponentSearch *search, int32 root)
 void
 find_components(uint32 n_nodes, const uint32 *first, const int32 *target, Components *components)
 {
-	ComponentSearch search = {first, target};
+	ComponentSearch search = {n_nodes, first, target};
 
 	components->n = 0;
 	components->first = ALLOCATE_ARRAY(uint32, (Size) n_nodes + 1);

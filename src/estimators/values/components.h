@@ -16,7 +16,7 @@ typedef struct Components
 	int32	   *member;
 } Components;
 
-/* Node v leads to the nodes target[first[v]] up to target[first[v + 1]]. */
+/* Node v leads to the nodes target[first[v]] up to target[first[v + 1]]; those from n_nodes on are none. */
 extern void find_components(uint32 n_nodes, const uint32 *first, const int32 *target, Components *components);
 extern void free_components(Components *components);
 

@@ -1,0 +1,79 @@
+/*
+ * history_td.c
+ *		history_td: batch TD on what was seen and done, backed by what is seen.
+ *
+ * A step has two states: the coarse one x, as it is given, and the fine one y, that and the set of
+ * distinct pairs of state and action that its rollout went through before, in whatever order.  With
+ * targets r + gamma V(next y), 0 after the last step, over all visits in judged rollouts:
+ *
+ *	V(x)	= mean of the targets of x, and of `prior` more of the mean return of first steps
+ *	V(y)	= mean of the targets of y, and of k more of V(x)
+ *	A(x,a)	= mean of the targets of (x,a) - V(x)
+ *	A		= (N(y,a) (mean of the targets of (y,a) - V(y)) + k A(x,a)) / (N(y,a) + k)
+ *
+ * and q = V(x) + A, v = V(x).  An action that the next observation does not show, such as a key that is
+ * taken, is in the set, so that its worth is not lost; where no rollout did the same as another,
+ * it is TD(lambda) over the states with lambda = 1 / (1 + k).  A NULL state is a state of its
+ * own, a NULL action one of its own that enters no set.
+ */
+#include "postgres.h"
+
+#include "arrays.h"
+#include "estimator.h"
+#include "estimators/levels.h"
+#include "estimators/own_steps.h"
+#include "estimators/returns.h"
+
+enum
+{
+	GAMMA, K, PRIOR, NORMALISE
+};
+
+static const Parameter history_td_parameters[] = {
+	GAMMA_PARAMETER,
+	NUMBER_PARAMETER("k", 0, INFINITY),
+	NUMBER_PARAMETER("prior", 0, INFINITY),
+	NORMALISE_PARAMETER,
+	HISTORY_PARAMETERS
+};
+static const EstimateColumnType history_td_columns[] = {RTMC_COLUMNS};
+
+static void
+history_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
+					const ParameterValue *parameters, EstimateColumn *columns)
+{
+	BellmanOptions options = {parameters[GAMMA].number, 0, parameters[PRIOR].number};
+	RtmcTable	table = {NULL};
+	FineAnswers answers = {{0}};
+	Identities	fine;
+	StateLevels levels = {&table.states, &fine, parameters[K].number};
+	LevelVisits visits;
+	double	   *weight;
+	double	   *target;
+
+	table.returns = ALLOCATE_ARRAY(double, group->n_steps);
+	discounted_returns(group, options.gamma, table.returns);
+	options.prior_mean = start_value(group, facts, table.returns);
+	number_states(group, facts, &table.states);
+	number_pairs(group, &table.states, &table.pairs);
+	number_histories(group, &table.states, &table.pairs, &fine);
+	number_fine_pairs(group, &fine, &table.pairs, &answers.pairs);
+	weight = weigh_visits(group, facts, &table.states, VISIT_EVERY);
+	options.weight = facts->weight ? weight : NULL;
+	target = backed_targets(group, &levels, find_next_states(group, &fine, NULL), &options);
+	rtmc_table_measure(group, target, weight, options.prior, options.prior_mean, &table);
+	levels_measure(group, &levels, target, weight, &table, &answers, &visits);
+	flatten_ties(answers.advantage, answers.pairs.n,
+				 target_scale(group, target, options.prior, options.prior_mean, &table));
+	if (errors_are_asked(columns))
+	{
+		SignVariance sign;
+
+		bellman_errors(group, weight, target, find_next_states(group, &table.states, NULL), &options, &table, &sign);
+		levels_errors(&levels, &visits, &sign, options.prior, &table, &answers);
+	}
+	rtmc_table_columns(group, &table, columns);
+	normalise_own_steps(group, facts, parameters[NORMALISE].choice, columns[ADVANTAGE_COLUMN].number);
+}
+
+STEPADV_ESTIMATOR(history_td, history_td_parameters, history_td_columns, history_td_estimate)

@@ -1,0 +1,39 @@
+/*
+ * levels.h
+ *		Advantages where states are known at two levels: what the fine states say, backed by the coarse ones.
+ */
+#ifndef STEPADV_LEVELS_H
+#define STEPADV_LEVELS_H
+
+#include "estimators/q_error.h"
+#include "estimators/rtmc.h"
+#include "estimators/values/backed.h"
+
+/*
+ * With `target` by step, of a table whose coarse states and pairs are measured, and of which k visits
+ * stand behind every fine state y, part of the coarse x, and action a:
+ *
+ *	V(y)		= (sum of the targets of the visits of y + k V(x)) / (N(y) + k)
+ *	advantage	= (N(y,a) (mean of the targets of (y,a) - V(y)) + k A(x,a)) / (N(y,a) + k)
+ *	q			= V(x) + advantage
+ *
+ * The answers become the table's.
+ */
+typedef struct LevelVisits
+{
+	double	   *state_weight;	/* N(y) */
+	double	   *pair_weight;	/* N(y,a) */
+	double	   *pair_squares;	/* sum of the squares of the weights */
+} LevelVisits;
+
+extern void levels_measure(const GroupColumns *group, const StateLevels *levels, const double *target, const double *weight,
+						   RtmcTable *table, FineAnswers *answers, LevelVisits *visits);
+
+/*
+ * Errors of the answers: that of q is the coarse pair's and what q differs by from the coarse pair's; the confidence
+ * is that of the advantage as the sum of targets that it is, as if they varied by their coarse pair.
+ */
+extern void levels_errors(const StateLevels *levels, const LevelVisits *visits, const SignVariance *sign, double prior,
+						  const RtmcTable *table, FineAnswers *answers);
+
+#endif							/* STEPADV_LEVELS_H */

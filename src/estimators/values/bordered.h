@@ -1,0 +1,16 @@
+/*
+ * bordered.h
+ *		Value equations in which few unknowns are what all others lead to.
+ */
+#ifndef STEPADV_BORDERED_H
+#define STEPADV_BORDERED_H
+
+#include "estimators/values/value_equations.h"
+
+/* Are the last n_border unknowns few enough for solve_bordered_equations to be the faster way? */
+extern bool border_is_narrow(const ValueEquations *equations, uint32 n_border);
+
+/* As solve_value_equations; the last n_border unknowns are those that the others are expressed by. */
+extern void solve_bordered_equations(const ValueEquations *equations, uint32 n_border, double *value);
+
+#endif							/* STEPADV_BORDERED_H */
