@@ -7,7 +7,7 @@
 #	BENCH_UPKEEP_GROUPS=80000	of these as many maintained, not 8000 at most
 #
 # A section is one file in this directory, ROOM.sh or ROOM.sql; its table
-# replaces what stands in docs/performance.md between <!-- bench:begin ROOM -->
+# replaces what stands in docs/results/performance.md between <!-- bench:begin ROOM -->
 # and <!-- bench:end ROOM --> (added at the end of the file if missing).
 #
 # ROOM.sql: what comes before the first "-- bench: LABEL" line is set-up, each
@@ -23,7 +23,7 @@ sh "$here/../harness/deps.sh" build
 
 runs=${BENCH_RUNS:-5}
 groups=${BENCH_GROUPS:-40000}
-report=$top/docs/performance.md
+report=$top/docs/results/performance.md
 
 all_sections() { find "$here" -maxdepth 1 -name '*.s[hq]*' | sed -E 's/.*\///; s/\.(sh|sql)$//; /^(run|lib)$/d' | LC_ALL=C sort -u; }
 sections=${BENCH:-$(all_sections)}
@@ -50,4 +50,4 @@ for section in $sections; do
 	# One that had nothing to measure here leaves what stands there.
 	[ ! -s "$region" ] || write_region "$section"
 done
-echo "written to docs/performance.md"
+echo "written to docs/results/performance.md"

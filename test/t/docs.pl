@@ -1,8 +1,7 @@
 # The SQL of README.md and of docs/ does what they say.  Every ```sql block of a
 # page runs, in order, in one session; where a plain ``` block follows it directly,
 # that must be what psql prints (the count of rows may be left out).  Blocks with
-# another label are not run.  All pages run in one database, one after the other,
-# as somebody would who tries them; and each in a database of its own.
+# another label are not run.  Each page runs in a database of its own.
 use strict;
 use warnings;
 use FindBin;
@@ -28,13 +27,13 @@ my $has_import = ($node->psql('postgres', 'BEGIN; CREATE EXTENSION stepadv_impor
 # What psql says to the blocks of a page, in a database.
 sub run_page
 {
-	my ($page, $database, $how, @blocks) = @_;
+	my ($page, $database, @blocks) = @_;
 	my ($output, $messages) = PageBlocks::run_page($node->connstr($database), 'CREATE EXTENSION IF NOT EXISTS stepadv;', map { $_->{sql} } @blocks);
 
-	is(join('', map { $messages->{$_} } sort { $a <=> $b } keys %$messages) =~ s/^NOTICE.*\n//mgr, '', "$page: its SQL runs, $how");
+	is(join('', map { $messages->{$_} } sort { $a <=> $b } keys %$messages) =~ s/^NOTICE.*\n//mgr, '', "$page: its SQL runs");
 	foreach my $i (0 .. $#blocks)
 	{
-		is(PageBlocks::tidy($output->{$i} // ''), PageBlocks::tidy($blocks[$i]{expected}), "$page: output of block " . ($i + 1) . ", $how")
+		is(PageBlocks::tidy($output->{$i} // ''), PageBlocks::tidy($blocks[$i]{expected}), "$page: output of block " . ($i + 1))
 		  if defined $blocks[$i]{expected};
 	}
 }
@@ -46,14 +45,12 @@ is(join(' ', grep { @{ $blocks{$_} } && !$listed{$_} } sort keys %blocks), '', '
 # Roles are of all databases.
 my @roles = map { map { $_->{sql} =~ /^CREATE ROLE (\w+)/mg } @{ $blocks{$_} } } @pages;
 
-$node->safe_psql('postgres', 'CREATE DATABASE docs');
-run_page($_, 'docs', 'after the others', @{ $blocks{$_} }) for @pages;
 foreach my $page (@pages)
 {
 	my $database = 'docs_' . ($page =~ s/\W/_/gr);
 
-	$node->safe_psql('postgres', join ";\n", 'DROP DATABASE IF EXISTS docs', (map { "DROP ROLE IF EXISTS $_" } @roles), "CREATE DATABASE \"$database\"");
-	run_page($page, $database, 'alone', @{ $blocks{$page} });
+	$node->safe_psql('postgres', join ";\n", (map { "DROP ROLE IF EXISTS $_" } @roles), "CREATE DATABASE \"$database\"");
+	run_page($page, $database, @{ $blocks{$page} });
 	# README's is asked for what there is.
 	$node->safe_psql('postgres', "DROP DATABASE \"$database\"") if $page ne 'README.md';
 }
@@ -96,14 +93,15 @@ is(join(' ', grep { $questions !~ /(?:steps_|`_?)\Q$_\E\b/ } split /\n/, $views)
 my @unanswered = grep { !/^```sql/m } $questions =~ /^(\*\*[^*]+\?\*\*.*?)(?=^\*\*|^## |\z)/msg;
 is(join(' ', map { /^\*\*(.*?)\*\*/ } @unanswered), 'What would SPA say? Which groups are complete, and free?', 'every other question has a query');
 # What links lead to.
-my %anchors = map { my $page = $_; $page => { map { my $anchor = lc; $anchor =~ s/`//g; $anchor =~ s/[^\w\s-]//g; $anchor =~ s/ /-/g; $anchor => 1 } slurp_file($page) =~ /^#+ (.*)$/mg } } 'README.md', glob('docs/*.md');
+my %anchors = map { my $page = $_; $page => { map { my $anchor = lc; $anchor =~ s/`//g; $anchor =~ s/[^\w\s-]//g; $anchor =~ s/ /-/g; $anchor => 1 } slurp_file($page) =~ /^#+ (.*)$/mg } } 'README.md', glob('docs/*.md docs/*/*.md');
 foreach my $page (sort keys %anchors)
 {
 	my @lost;
 	foreach my $link (slurp_file($page) =~ /\]\(((?!\w+:)[^)\s]*\.md[^)\s]*|#[^)\s]*)\)/g)
 	{
 		my ($to, $anchor) = $link =~ /^([^#]*)#?(.*)$/;
-		my $file = $to eq '' ? $page : $page eq 'README.md' ? $to : "docs/$to" =~ s{^docs/\.\./}{}r;
+		my $file = $to eq '' ? $page : ($page =~ m{^(.*/)} ? $1 : '') . $to;
+		1 while $file =~ s{[^/]+/\.\./}{};
 		push @lost, $link if !-e $file || $anchor ne '' && $anchors{$file} && !$anchors{$file}{$anchor};
 	}
 	is(join(' ', @lost), '', "$page: its links lead somewhere");
