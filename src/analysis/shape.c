@@ -59,8 +59,7 @@ count_repeats(const GroupColumns *group, const RolloutFacts *facts)
 	return n_repeats;
 }
 
-/* Of the steps of each rollout; a step without one costs 1. */
-static double *
+double *
 sum_costs(const GroupColumns *group)
 {
 	double	   *cost = ALLOCATE_ARRAY(double, group->n_rollouts);
@@ -75,8 +74,7 @@ sum_costs(const GroupColumns *group)
 	return cost;
 }
 
-/* Of the state that each rollout began in: NaN where it is none, or no way leads to the goal. */
-static double *
+double *
 start_distances(const GroupColumns *group, RolloutFacts *facts, double success_above)
 {
 	double	   *distance = ALLOCATE_ARRAY(double, group->n_rollouts);

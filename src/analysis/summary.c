@@ -14,8 +14,8 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
+#include "analysis/summary.h"
 #include "estimators/normalise.h"
-#include "group/facts.h"
 #include "hash.h"
 #include "parameters.h"
 #include "rows.h"
@@ -24,28 +24,14 @@ PG_FUNCTION_INFO_V1(stepadv_group_summary);
 
 static const Parameter summary_parameters[] = {SUCCESS_ABOVE_PARAMETER};
 
-typedef struct Summary
-{
-	int32		n_rollouts;
-	int32		n_judged;
-	int32		n_steps;
-	double		mean_return;
-	double		sd_return;
-	double		success_rate;
-	bool		uniform;
-	int32		n_states;
-	int32		n_shared_states;
-	double		shared_step_share;
-	double		all_shared_step_share;
-	bool		no_shared_state;
-} Summary;
-
 /* How rollouts meet. */
 typedef struct Meeting
 {
 	int32		n_states;
 	int32		n_shared_states;
 	uint32		n_rollouts;		/* with steps */
+	uint32		n_steps;
+	uint32		n_shared_steps;
 	double		shared_step_share;
 } Meeting;
 
@@ -65,7 +51,7 @@ refuse_moments(const GroupColumns *group, const RolloutFacts *facts)
 }
 
 static void
-summarise_returns(const GroupColumns *group, const RolloutFacts *facts, double success_above, Summary *summary)
+summarise_returns(const GroupColumns *group, const RolloutFacts *facts, double success_above, GroupSummary *summary)
 {
 	uint32	   *weight = ALLOCATE_ARRAY(uint32, group->n_rollouts);
 	uint32		successes = 0;
@@ -80,6 +66,7 @@ summarise_returns(const GroupColumns *group, const RolloutFacts *facts, double s
 	returns = measure_sets(facts->total, weight, NULL, group->n_rollouts, 1);
 	if ((returns->count > 0 && isnan(returns->mean)) || (returns->count > 1 && isnan(returns->sd)))
 		refuse_moments(group, facts);
+	summary->n_successes = successes;
 	summary->mean_return = returns->mean;
 	summary->sd_return = returns->sd;
 	summary->uniform = returns->least == returns->most;
@@ -159,17 +146,21 @@ count_meetings(const GroupColumns *group, const bool *counts)
 			shared_steps += entry->n_steps;
 		}
 	meeting.n_states = visits->members + lonely;
+	meeting.n_steps = steps;
+	meeting.n_shared_steps = shared_steps;
 	meeting.shared_step_share = steps > 0 ? (double) shared_steps / steps : NAN;
 	visits_destroy(visits);
 	return meeting;
 }
 
 static void
-summarise_states(const GroupColumns *group, const RolloutFacts *facts, Summary *summary)
+summarise_states(const GroupColumns *group, const RolloutFacts *facts, GroupSummary *summary)
 {
 	Meeting		judged = count_meetings(group, facts->judged);
 	Meeting		all = facts->n_judged == group->n_rollouts ? judged : count_meetings(group, NULL);
 
+	summary->n_judged_steps = judged.n_steps;
+	summary->n_shared_steps = judged.n_shared_steps;
 	summary->n_states = judged.n_states;
 	summary->n_shared_states = judged.n_shared_states;
 	summary->shared_step_share = judged.shared_step_share;
@@ -177,22 +168,28 @@ summarise_states(const GroupColumns *group, const RolloutFacts *facts, Summary *
 	summary->no_shared_state = all.n_rollouts >= 2 && all.n_shared_states == 0;
 }
 
+void
+summarise_group(const GroupColumns *group, const RolloutFacts *facts, double success_above, GroupSummary *summary)
+{
+	summary->n_rollouts = group->n_rollouts;
+	summary->n_judged = facts->n_judged;
+	summary->n_steps = group->n_steps;
+	summarise_returns(group, facts, success_above, summary);
+	summarise_states(group, facts, summary);
+}
+
 Datum
 stepadv_group_summary(PG_FUNCTION_ARGS)
 {
 	ParameterValue parameters[lengthof(summary_parameters)];
 	RolloutFacts facts;
-	Summary    *summary = palloc0(sizeof(Summary));
+	GroupSummary *summary = palloc0(sizeof(GroupSummary));
 	GroupColumns group;
 
 	read_parameters(fcinfo, 1, summary_parameters, lengthof(summary_parameters), parameters);
 	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
 	find_rollout_facts(&group, &facts);
-	summary->n_rollouts = group.n_rollouts;
-	summary->n_judged = facts.n_judged;
-	summary->n_steps = group.n_steps;
-	summarise_returns(&group, &facts, parameters[0].number, summary);
-	summarise_states(&group, &facts, summary);
+	summarise_group(&group, &facts, parameters[0].number, summary);
 
 	{
 		ResultColumn columns[] = {

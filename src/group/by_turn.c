@@ -344,6 +344,15 @@ group_open_by_unit(const RolloutGroup *datum, GroupColumns *group, GroupColumns 
 	return turn_of_call;
 }
 
+const uint32 *
+group_count_turns(const GroupColumns *calls)
+{
+	GroupColumns turns = *calls;
+
+	pfree((void *) number_turns(calls, &turns));
+	return turns.n_rollout_steps;
+}
+
 /* In the order of GroupUnit from UNIT_TURN on. */
 static const Parameter by_turn_parameters[] = {CHOICE_PARAMETER("actions", "sequence", "set")};
 

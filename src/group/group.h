@@ -170,6 +170,9 @@ extern uint8 group_version(const GroupColumns *group);
  */
 extern const uint32 *group_open_by_unit(const RolloutGroup *datum, GroupColumns *group, GroupColumns *calls);
 
+/* By rollout how many turns it has, of a value's columns as stored. */
+extern const uint32 *group_count_turns(const GroupColumns *calls);
+
 /* Mark a rollout of columns that are not a value, or not one to be believed. */
 extern void group_add_defect(GroupColumns *group, uint32 rollout, uint8 defect);
 

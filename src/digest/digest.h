@@ -1,0 +1,285 @@
+/*
+ * digest.h
+ *		group_digest: what views of many groups need of one, in little room, and of
+ *		many groups together.
+ *
+ * A digest is made of a group (make.c) and added to others (rollup.c); what is in it
+ * the functions of readers.c say.  Sums are compensated, so that the order in which
+ * digests are added makes no difference that a number shows.
+ *
+ * The value is its version, which parts it has, the length of each, and the parts.  Integers are
+ * written seven bits a byte, the lowest first, with the eighth in all bytes but the last;
+ * those that may be below 0 as zigzag; numbers as eight bytes, the lowest first.  What
+ * has a key comes in the order of the keys, each as its distance from the one before.
+ * So equal digests have equal bytes, on every machine, and each byte is read once,
+ * by functions that know where the value ends (codec.c).
+ */
+#ifndef STEPADV_DIGEST_H
+#define STEPADV_DIGEST_H
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+
+#include "analysis/labels.h"
+#include "digest/counts.h"
+#include "sum.h"
+
+#define DIGEST_VERSION 1
+
+/* What a value begins with. */
+typedef struct GroupDigest
+{
+	int32		vl_len_;		/* varlena header (do not touch directly!) */
+	uint8		version;
+	uint8		parts;			/* bits: which are there; the others nobody asked for */
+	char		bytes[FLEXIBLE_ARRAY_MEMBER];
+} GroupDigest;
+
+#define DIGEST_OVERHEAD offsetof(GroupDigest, bytes)
+
+/* Its parts, in their order. */
+typedef enum DigestPart
+{
+	PART_NAMES,					/* of methods and measures */
+	PART_COUNTS,				/* of groups, rollouts, steps; returns, and reward components */
+	PART_ADVANTAGES,			/* sums by method */
+	PART_HISTOGRAM,				/* bins by method */
+	PART_SIGNS,					/* of all methods side by side */
+	PART_CALLS,					/* by category */
+	PART_MEASURES,				/* of rollouts */
+	PART_HORIZONS,				/* rollouts by their distance from the goal */
+	N_DIGEST_PARTS
+} DigestPart;
+
+#define ALL_PARTS ((1 << N_DIGEST_PARTS) - 1)
+#define PARTS_ALWAYS (1 << PART_NAMES | 1 << PART_COUNTS)
+
+typedef enum DigestCount
+{
+	COUNT_GROUPS,
+	COUNT_JUDGED_GROUPS,
+	COUNT_INFORMATIVE_GROUPS,	/* whose returns differ */
+	COUNT_ROLLOUTS,
+	COUNT_JUDGED,
+	COUNT_SUCCESSES,
+	COUNT_TRUNCATED,
+	COUNT_STEPS,
+	COUNT_JUDGED_STEPS,			/* of judged rollouts, */
+	COUNT_SHARED_STEPS,			/* and of these in states where two of them were */
+	N_DIGEST_COUNTS
+} DigestCount;
+
+/* Of the advantages of a method. */
+typedef struct AdvantageTotals
+{
+	int64		n;
+	int64		n_positive;
+	int64		n_negative;
+	Sum			sum;
+	Sum			abs_sum;
+	Sum			square_sum;		/* squares of up to 1e-300 are 0 */
+	double		least;			/* of none: undefined */
+	double		greatest;
+	counts_hash *bins;			/* see bin_of_advantage; NULL: none */
+} AdvantageTotals;
+
+/* Of a measure of rollouts. */
+typedef struct MeasureTotals
+{
+	int64		n;				/* of which it is known, */
+	int64		n_successes;	/* and that succeeded */
+	Sum			sum;
+	Sum			judged_sum;		/* of those that are judged */
+	counts_hash *numbers;		/* see number_key; NULL: none */
+} MeasureTotals;
+
+/* Rollouts that began so far from the goal. */
+typedef struct Horizon
+{
+	int64		key;			/* hash key: the distance, see exact_key */
+	int64		n;
+	int64		n_successes;
+	int64		n_steps;
+	Sum			excess;			/* of the successes */
+	counts_hash *excesses;
+	char		status;
+} Horizon;
+
+#define SH_PREFIX horizon
+#define SH_ELEMENT_TYPE Horizon
+#define SH_KEY_TYPE int64
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) look_on_the_way((uint32) ((uint64) (key) * UINT64CONST(0x9E3779B97F4A7C15) >> 32))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "hash_table.h"
+
+/* Of the calls of a category. */
+typedef enum CallCount
+{
+	CALLS,
+	CALLS_FAILED,
+	CALLS_JUDGED,				/* known to have failed or not */
+	CALLS_GROUNDED,
+	CALLS_LOOKED_AT,			/* known to be grounded or not */
+	CALLS_REPEATED,
+	CALL_STEPS,					/* steps, which may be turns of several calls, with or without an advantage */
+	N_CALL_COUNTS
+} CallCount;
+
+typedef struct CallTotals
+{
+	Category	category;		/* bytes NULL: of calls without one */
+	int64		counts[N_CALL_COUNTS];
+	AdvantageTotals *methods;	/* without extremes, squares and bins */
+} CallTotals;
+
+typedef struct CallPlace
+{
+	int64		key;			/* hash key */
+	int			place;
+	char		status;
+} CallPlace;
+
+#define SH_PREFIX call_places
+#define SH_ELEMENT_TYPE CallPlace
+#define SH_KEY_TYPE int64
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) look_on_the_way((uint32) (key))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "hash_table.h"
+
+#define MOST_SIGNED_METHODS 30	/* with the outcome, 62 bits */
+
+/* Outcome of a rollout, the first digit of a pattern of signs. */
+#define OUTCOME_FAILURE 0
+#define OUTCOME_SUCCESS 1
+#define OUTCOME_UNKNOWN 2
+#define N_OUTCOMES 3
+
+typedef struct Digest
+{
+	MemoryContext context;
+	int			parts;			/* bits: which are there */
+	char	   *names;			/* PART_NAMES as it is written; NULL: nothing was added yet */
+	uint64		names_length;
+	int			n_methods;
+	int			n_measures;
+	int			n_rewards;
+	Category   *methods;		/* point into names */
+	Category   *measures;
+	int64		counts[N_DIGEST_COUNTS];
+	Sum			returns;		/* of judged rollouts, undiscounted */
+	Sum		   *rewards;		/* by component, with room for all that there can be; NULL: none */
+	AdvantageTotals *advantages;	/* by method */
+	counts_hash *signs;			/* patterns, see make.c; NULL: none */
+	double	   *apart;			/* by pair of methods, how far they are apart where they disagree; 0: nowhere */
+	MeasureTotals *measured;	/* by measure */
+	horizon_hash *horizons;		/* NULL: none */
+	CallTotals *calls;			/* in no order */
+	int			n_calls;
+	int			room_for_calls;
+	call_places_hash *call_places;	/* where each category is in them, by the hash of its bytes; NULL: nowhere */
+} Digest;
+
+static inline int
+digest_n_pairs(const Digest *digest)
+{
+	return digest->n_methods > MOST_SIGNED_METHODS ? 0 : digest->n_methods * (digest->n_methods - 1) / 2;
+}
+
+/* digest.c */
+extern void digest_init(Digest *digest, MemoryContext context, int parts);
+extern void digest_set_names(Digest *digest, const char *names, uint64 length, int sqlerrcode);
+extern void digest_write_names(StringInfo bytes, const Category *methods, int n_methods, const Category *measures, int n_measures);
+extern void digest_make_room_for_rewards(Digest *digest, int n);
+extern CallTotals *digest_calls(Digest *digest, const Category *category);
+extern Horizon *digest_horizon(Digest *digest, int64 key);
+extern void count_in(counts_hash **counts, MemoryContext context, int64 number, int64 n);
+
+/* codec.c */
+extern GroupDigest *digest_write(const Digest *digest);
+extern void digest_add(Digest *digest, const GroupDigest *datum, int sqlerrcode);
+
+/* rollup.c */
+extern Digest *digest_argument(FunctionCallInfo fcinfo, int parts);
+
+/* ----------
+ * Numbers of which a distribution is kept
+ *
+ * Rounded to twelve binary digits: integers up to 4096 are themselves, others are
+ * 1 in 8192 away at most.  Keys have the order of the numbers.
+ * ----------
+ */
+
+#define DIGITS_DROPPED 41
+
+static inline int64
+number_key(double number)
+{
+	int64		bits;
+	int64		key;
+
+	memcpy(&bits, &number, sizeof(bits));
+	key = ((bits & PG_INT64_MAX) + (INT64CONST(1) << (DIGITS_DROPPED - 1))) >> DIGITS_DROPPED;
+	/* What would round to infinity. */
+	key = Min(key, (INT64CONST(0x7FF) << (52 - DIGITS_DROPPED)) - 1);
+	return number < 0 ? -key : key;
+}
+
+static inline double
+number_of_key(int64 key)
+{
+	int64		bits = (key < 0 ? -key : key) << DIGITS_DROPPED;
+	double		number;
+
+	memcpy(&number, &bits, sizeof(number));
+	return key < 0 ? -number : number;
+}
+
+/* No number has a key further from 0. */
+#define GREATEST_NUMBER_KEY ((INT64CONST(0x7FF) << (52 - DIGITS_DROPPED)) - 1)
+
+/* A number itself, by which it has the same order. */
+static inline int64
+exact_key(double number)
+{
+	int64		bits;
+
+	memcpy(&bits, &number, sizeof(bits));
+	return number < 0 ? -(bits & PG_INT64_MAX) : number > 0 ? bits : 0;
+}
+
+static inline double
+number_of_exact_key(int64 key)
+{
+	int64		bits = key < 0 ? -key : key;
+	double		number;
+
+	memcpy(&number, &bits, sizeof(number));
+	return key < 0 ? -number : number;
+}
+
+#define GREATEST_EXACT_KEY ((INT64CONST(0x7FF) << 52) - 1)
+
+/* The key of a horizon that is not known; the last of all. */
+#define NO_HORIZON (GREATEST_EXACT_KEY + 1)
+
+/* Bins of advantages: how many make up 1, and the furthest. */
+#define BINS_OF_ONE 2048
+#define FURTHEST_BIN 4611686018427387904.0	/* 2^62 */
+
+static inline int64
+bin_of_advantage(double advantage)
+{
+	double		place = floor(advantage * BINS_OF_ONE);
+
+	return (int64) Min(Max(place, -FURTHEST_BIN), FURTHEST_BIN);
+}
+
+#endif							/* STEPADV_DIGEST_H */

@@ -1,0 +1,116 @@
+/*
+ * io.c
+ *		The forms of group_digest that go out and come in: its bytes, as hexadecimal digits
+ *		or as they are.  And labelled_calls, which does neither.
+ *
+ * What comes in is believed where it is what we would have written of what it says.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "libpq/pqformat.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
+#include "arrays.h"
+#include "digest/codec.h"
+
+PG_FUNCTION_INFO_V1(stepadv_group_digest_in);
+PG_FUNCTION_INFO_V1(stepadv_group_digest_out);
+PG_FUNCTION_INFO_V1(stepadv_group_digest_recv);
+PG_FUNCTION_INFO_V1(stepadv_group_digest_send);
+PG_FUNCTION_INFO_V1(stepadv_refuse_labelled_calls);
+
+/* The same, or an error. */
+static GroupDigest *
+checked(GroupDigest *datum, int sqlerrcode)
+{
+	DigestReader reader = {.sqlerrcode = sqlerrcode};
+	Digest		digest;
+	GroupDigest *again;
+
+	digest_init(&digest, CurrentMemoryContext, ALL_PARTS);
+	digest_add(&digest, datum, sqlerrcode);
+	again = digest_write(&digest);
+	if (VARSIZE(again) != VARSIZE(datum) || memcmp(again, datum, VARSIZE(datum)) != 0)
+		refuse_digest(&reader);
+	pfree(again);
+	return datum;
+}
+
+static GroupDigest *
+allocate_digest(Size length, int sqlerrcode)
+{
+	DigestReader reader = {.sqlerrcode = sqlerrcode};
+	GroupDigest *datum;
+
+	if (length < DIGEST_OVERHEAD - VARHDRSZ || length > MaxAllocSize - VARHDRSZ)
+		refuse_digest(&reader);
+	datum = palloc(length + VARHDRSZ);
+	SET_VARSIZE(datum, length + VARHDRSZ);
+	return datum;
+}
+
+Datum
+stepadv_group_digest_in(PG_FUNCTION_ARGS)
+{
+	const char *text = PG_GETARG_CSTRING(0);
+	size_t		length = strlen(text);
+	GroupDigest *datum;
+
+	if (length < 2 || length % 2 != 0 || text[0] != '\\' || text[1] != 'x' || strspn(text + 2, "0123456789abcdefABCDEF") != length - 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("invalid input syntax for type group_digest"),
+				 errhint("A digest is made by group_digest and rollup; its text is \\x and hexadecimal digits.")));
+	datum = allocate_digest((length - 2) / 2, ERRCODE_INVALID_TEXT_REPRESENTATION);
+	(void) hex_decode(text + 2, length - 2, (char *) datum + VARHDRSZ);
+	PG_RETURN_POINTER(checked(datum, ERRCODE_INVALID_TEXT_REPRESENTATION));
+}
+
+Datum
+stepadv_group_digest_out(PG_FUNCTION_ARGS)
+{
+	GroupDigest *datum = (GroupDigest *) PG_GETARG_VARLENA_P(0);
+	Size		length = VARSIZE(datum) - VARHDRSZ;
+	char	   *text = allocate_large(2 * length + 3);
+
+	text[0] = '\\';
+	text[1] = 'x';
+	(void) hex_encode((const char *) datum + VARHDRSZ, length, text + 2);
+	text[2 * length + 2] = '\0';
+	PG_RETURN_CSTRING(text);
+}
+
+Datum
+stepadv_group_digest_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo	buffer = (StringInfo) PG_GETARG_POINTER(0);
+	int			length = buffer->len - buffer->cursor;
+	GroupDigest *datum = allocate_digest(length, ERRCODE_INVALID_BINARY_REPRESENTATION);
+
+	memcpy((char *) datum + VARHDRSZ, pq_getmsgbytes(buffer, length), length);
+	PG_RETURN_POINTER(checked(datum, ERRCODE_INVALID_BINARY_REPRESENTATION));
+}
+
+Datum
+stepadv_group_digest_send(PG_FUNCTION_ARGS)
+{
+	GroupDigest *datum = (GroupDigest *) PG_GETARG_VARLENA_P(0);
+	StringInfoData buffer;
+
+	pq_begintypsend(&buffer);
+	pq_sendbytes(&buffer, (char *) datum + VARHDRSZ, VARSIZE(datum) - VARHDRSZ);
+	PG_RETURN_BYTEA_P(pq_endtypsend(&buffer));
+}
+
+/* All forms of a value that lives within a query. */
+Datum
+stepadv_refuse_labelled_calls(PG_FUNCTION_ARGS)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("a value of type labelled_calls can neither be written nor read"),
+			 errhint("It is made by the aggregate labelled_calls for group_digest of the same query.")));
+	return (Datum) 0;
+}

@@ -1,0 +1,587 @@
+/*
+ * make.c
+ *		group_digest: the digest of one group.
+ *
+ * What methods say of its steps comes as an array with a row per step, in the order of
+ * the value (by rollout_id and step_no, as all functions of a group give their rows), and
+ * an entry per method; what is measured of its rollouts elsewhere likewise.  What is not
+ * known is NULL.
+ *
+ * The signs of a step by all methods are a pattern, a number in base 4: first the outcome
+ * of its rollout (OUTCOME_…), then a digit per method: 0 a negative advantage, 1 none to
+ * speak of, 2 a positive one, 3 no advantage.  Two methods that disagree on a step are so
+ * far apart as the difference of their advantages, each in units of its root mean square
+ * in the group; what is not above a threshold there says nothing.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+#include "analysis/shape.h"
+#include "analysis/summary.h"
+#include "arrays.h"
+#include "digest/codec.h"
+
+PG_FUNCTION_INFO_V1(stepadv_group_digest);
+
+/* The arguments of group_digest. */
+enum
+{
+	ARG_ROLLOUTS,
+	ARG_METHODS,
+	ARG_ADVANTAGES,
+	ARG_MEASURES,
+	ARG_MEASURED,
+	ARG_CALLS,
+	ARG_CALLS_BY_STEP,
+	ARG_SUCCESS_ABOVE,
+	ARG_SIGN_THRESHOLD,
+	ARG_DIFFERENCE_THRESHOLD,
+	ARG_HORIZON_WIDTH
+};
+
+/* The square of what is less than this is less than a number can be. */
+#define LEAST_SQUARED 1e-150
+
+/* An array with a row per step or rollout and an entry per name, in that order; NaN: NULL. */
+typedef struct Matrix
+{
+	int			width;
+	double	   *numbers;		/* NULL: there are no rows */
+} Matrix;
+
+/* What a digest is made of. */
+typedef struct Making
+{
+	Digest		digest;
+	GroupColumns group;			/* by the value's unit, */
+	GroupColumns calls;			/* and as stored */
+	RolloutFacts facts;
+	int		   *outcome;		/* by rollout: OUTCOME_… */
+	double		success_above;
+} Making;
+
+/* ----------
+ * Arguments
+ * ----------
+ */
+
+static double
+number_argument(FunctionCallInfo fcinfo, int arg, const char *name, double least)
+{
+	double		number;
+
+	if (PG_ARGISNULL(arg))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", name)));
+	number = PG_GETARG_FLOAT8(arg);
+	if (!isfinite(number) || number < least)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 least == -INFINITY ? errmsg("%s must be a finite number", name) : errmsg("%s must be a finite number of at least %g", name, least)));
+	return number;
+}
+
+static Category *
+names_argument(FunctionCallInfo fcinfo, int arg, const char *what, int *n)
+{
+	ArrayType  *array = PG_ARGISNULL(arg) ? NULL : PG_GETARG_ARRAYTYPE_P(arg);
+	Category   *names;
+	Datum	   *texts;
+
+	if (array == NULL || ARR_NDIM(array) > 1 || ARR_HASNULL(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be a list of names without nulls", what)));
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &texts, NULL, n);
+	names = ALLOCATE_ARRAY(Category, *n);
+	for (int i = 0; i < *n; i++)
+	{
+		text	   *name = DatumGetTextPP(texts[i]);
+
+		names[i] = (Category) {VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)};
+		for (int j = 0; j < i; j++)
+		{
+			if (names[j].length == names[i].length && memcmp(names[j].bytes, names[i].bytes, names[i].length) == 0)
+				ereport(ERROR,
+						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						 errmsg("%s names \"%.*s\" twice", what, (int) names[i].length, names[i].bytes)));
+		}
+	}
+	return names;
+}
+
+static void
+check_dimensions(const ArrayType *array, const char *what, uint32 n_rows, const char *of_what, int width, const char *names)
+{
+	if (ARR_ELEMTYPE(array) == FLOAT8OID && ARR_NDIM(array) == 2 && ARR_DIMS(array)[0] == n_rows && ARR_DIMS(array)[1] == width)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+			 errmsg("%s must have %u rows, one per %s of the group, and %d columns, one for each of %s", what, n_rows, of_what, width, names),
+			 ARR_NDIM(array) == 2 ? errdetail("It has %d rows and %d columns.", ARR_DIMS(array)[0], ARR_DIMS(array)[1]) :
+			 errdetail("It has %d dimensions.", ARR_NDIM(array)),
+			 errhint("For example array_agg(ARRAY[a.advantage, b.advantage]), in the order in which the functions of a group give their rows.")));
+}
+
+/* Without rows or names there are none, whatever the array. */
+static Matrix
+matrix_argument(FunctionCallInfo fcinfo, int arg, const char *what, uint32 n_rows, const char *of_what, int width, const char *names)
+{
+	Matrix		matrix = {width, NULL};
+	ArrayType  *array;
+	const bits8 *bits;
+	const double *numbers;
+	Size		n = (Size) n_rows * width;
+
+	if (n == 0)
+		return matrix;
+	if (PG_ARGISNULL(arg))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must be given for %s", what, names)));
+	array = PG_GETARG_ARRAYTYPE_P(arg);
+	check_dimensions(array, what, n_rows, of_what, width, names);
+	matrix.numbers = ALLOCATE_ARRAY(double, n);
+	bits = ARR_NULLBITMAP(array);
+	numbers = (const double *) ARR_DATA_PTR(array);
+	for (Size i = 0; i < n; i++)
+	{
+		bool		isnull = bits != NULL && (bits[i / 8] & 1 << i % 8) == 0;
+
+		CHECK_ONCE_IN_A_WHILE(i);
+		matrix.numbers[i] = isnull ? NAN : *numbers++;
+		if (!isnull && !isfinite(matrix.numbers[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s must be finite numbers or null", what)));
+	}
+	return matrix;
+}
+
+/* ----------
+ * Counts
+ * ----------
+ */
+
+static void
+count_group(Making *making)
+{
+	Digest	   *digest = &making->digest;
+	GroupSummary summary = {0};
+
+	summarise_group(&making->group, &making->facts, making->success_above, &summary);
+	digest->counts[COUNT_GROUPS] = 1;
+	digest->counts[COUNT_JUDGED_GROUPS] = summary.n_judged > 0;
+	digest->counts[COUNT_INFORMATIVE_GROUPS] = summary.n_judged > 0 && !summary.uniform;
+	digest->counts[COUNT_ROLLOUTS] = summary.n_rollouts;
+	digest->counts[COUNT_JUDGED] = summary.n_judged;
+	digest->counts[COUNT_SUCCESSES] = summary.n_successes;
+	digest->counts[COUNT_STEPS] = summary.n_steps;
+	digest->counts[COUNT_JUDGED_STEPS] = summary.n_judged_steps;
+	digest->counts[COUNT_SHARED_STEPS] = summary.n_shared_steps;
+	for (uint32 r = 0; r < making->group.n_rollouts; r++)
+	{
+		digest->counts[COUNT_TRUNCATED] += rollout_is_truncated(&making->group, r);
+		if (making->facts.judged[r])
+			sum_add(&digest->returns, making->facts.total[r]);
+	}
+}
+
+static void
+add_reward(Sum *sum, double reward)
+{
+	if (!isnan(reward))
+		sum_add(sum, reward);
+}
+
+/* Of judged rollouts: what their steps and they themselves received of each component. */
+static void
+sum_rewards(Making *making)
+{
+	const GroupColumns *calls = &making->calls;
+
+	digest_make_room_for_rewards(&making->digest, calls->n_rewards);
+	for (uint32 c = 0; c < calls->n_rewards; c++)
+	{
+		Sum		   *sum = &making->digest.rewards[c];
+
+		for (uint32 r = 0; r < calls->n_rollouts; r++)
+		{
+			if (!making->facts.judged[r])
+				continue;
+			for (uint32 i = calls->first_step[r]; calls->step_rewards != NULL && i < calls->first_step[r + 1]; i++)
+				add_reward(sum, calls->step_rewards[(uint64) c * calls->n_steps + i]);
+			if (calls->outcome_rewards != NULL)
+				add_reward(sum, calls->outcome_rewards[(uint64) c * calls->n_rollouts + r]);
+			CHECK_FOR_INTERRUPTS();
+		}
+	}
+}
+
+/* ----------
+ * Advantages
+ * ----------
+ */
+
+static inline void
+add_to_advantages(AdvantageTotals *totals, double advantage)
+{
+	totals->n++;
+	totals->n_positive += advantage > 0;
+	totals->n_negative += advantage < 0;
+	sum_add(&totals->sum, advantage);
+	sum_add(&totals->abs_sum, fabs(advantage));
+}
+
+static void
+add_method(Making *making, const Matrix *advantages, int method)
+{
+	AdvantageTotals *totals = &making->digest.advantages[method];
+	const double *advantage = advantages->numbers + method;
+
+	totals->least = INFINITY;
+	totals->greatest = -INFINITY;
+	for (uint32 i = 0; i < making->group.n_steps; i++, advantage += advantages->width)
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
+		if (isnan(*advantage))
+			continue;
+		add_to_advantages(totals, *advantage);
+		if (fabs(*advantage) > LEAST_SQUARED)
+			sum_add(&totals->square_sum, *advantage * *advantage);
+		totals->least = Min(totals->least, *advantage);
+		totals->greatest = Max(totals->greatest, *advantage);
+		count_in(&totals->bins, making->digest.context, bin_of_advantage(*advantage), 1);
+	}
+}
+
+static int
+digit(double advantage, double threshold)
+{
+	if (isnan(advantage))
+		return 3;
+	return fabs(advantage) <= threshold ? 1 : advantage > 0 ? 2 : 0;
+}
+
+/* Only opposite signs are a disagreement. */
+static void
+add_disagreements(Digest *digest, const double *scaled)
+{
+	int			pair = 0;
+
+	for (int a = 0; a < digest->n_methods; a++)
+	{
+		for (int b = a + 1; b < digest->n_methods; b++, pair++)
+		{
+			if (scaled[a] * scaled[b] < 0)
+				digest->apart[pair] = Max(digest->apart[pair], fabs(scaled[a] - scaled[b]));
+		}
+	}
+}
+
+static void
+add_signs(Making *making, const Matrix *advantages, double sign_threshold, double difference_threshold)
+{
+	Digest	   *digest = &making->digest;
+	const double *advantage = advantages->numbers;
+	double		scale[MOST_SIGNED_METHODS];
+	double		scaled[MOST_SIGNED_METHODS];
+
+	if (digest_n_pairs(digest) == 0)
+		return;
+	for (int m = 0; m < digest->n_methods; m++)
+	{
+		const AdvantageTotals *totals = &digest->advantages[m];
+
+		scale[m] = totals->n > 0 ? sqrt(sum_value(&totals->square_sum) / totals->n) : 0;
+	}
+	for (uint32 r = 0; r < making->group.n_rollouts; r++)
+	{
+		for (uint32 i = making->group.first_step[r]; i < making->group.first_step[r + 1]; i++, advantage += digest->n_methods)
+		{
+			int64		pattern = 0;
+
+			for (int m = digest->n_methods - 1; m >= 0; m--)
+			{
+				pattern = pattern * 4 + digit(advantage[m], sign_threshold);
+				scaled[m] = !isnan(advantage[m]) && scale[m] > difference_threshold ? advantage[m] / scale[m] : 0;
+			}
+			count_in(&digest->signs, digest->context, pattern * 4 + making->outcome[r], 1);
+			add_disagreements(digest, scaled);
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* ----------
+ * Calls
+ * ----------
+ */
+
+static CallTotals *
+calls_of(Making *making, const Labels *labels, uint32 code)
+{
+	static const Category none = {NULL, 0};
+	uint32		category = code >> N_CALL_FLAGS;
+
+	return digest_calls(&making->digest, category == 0 ? &none : &labels->categories[category - 1]);
+}
+
+static void
+count_calls(Making *making, Labels *labels, bool by_step)
+{
+	const GroupColumns *calls = &making->calls;
+	RolloutFacts facts;
+	const uint32 *first;
+
+	find_rollout_facts(calls, &facts);
+	first = first_times(calls, &facts);
+	for (uint32 r = 0; r < calls->n_rollouts; r++)
+	{
+		for (uint32 i = calls->first_step[r]; i < calls->first_step[r + 1]; i++)
+		{
+			uint32		code = by_step ? label_of(labels, calls->step_id[i], 0) : label_of(labels, calls->rollout_id[r], calls->step_no[i]);
+			int64	   *counts = calls_of(making, labels, code)->counts;
+
+			counts[CALLS]++;
+			counts[CALLS_JUDGED] += (code & CALL_JUDGED) != 0;
+			counts[CALLS_FAILED] += (code & CALL_FAILED) != 0;
+			counts[CALLS_LOOKED_AT] += (code & CALL_LOOKED_AT) != 0;
+			counts[CALLS_GROUNDED] += (code & CALL_GROUNDED) != 0;
+			counts[CALLS_REPEATED] += !first[i];
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* A step is of the category of its first call. */
+static void
+add_call_advantages(Making *making, Labels *labels, bool by_step, const Matrix *advantages)
+{
+	const GroupColumns *group = &making->group;
+	const double *advantage = advantages->numbers;
+
+	labels->next = 0;
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
+		{
+			CallTotals *totals = calls_of(making, labels, by_step ? label_of(labels, group->step_id[i], 0) : label_of(labels, group->rollout_id[r], group->step_no[i]));
+
+			totals->counts[CALL_STEPS]++;
+			for (int m = 0; m < making->digest.n_methods; m++, advantage++)
+			{
+				if (!isnan(*advantage))
+					add_to_advantages(&totals->methods[m], *advantage);
+			}
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* ----------
+ * Rollouts
+ * ----------
+ */
+
+static void
+add_measure(Making *making, int measure, uint32 rollout, double number)
+{
+	MeasureTotals *totals = &making->digest.measured[measure];
+
+	if (isnan(number))
+		return;
+	totals->n++;
+	totals->n_successes += making->outcome[rollout] == OUTCOME_SUCCESS;
+	sum_add(&totals->sum, number);
+	if (making->outcome[rollout] != OUTCOME_UNKNOWN)
+		sum_add(&totals->judged_sum, number);
+	count_in(&totals->numbers, making->digest.context, number_key(number), 1);
+}
+
+static double *
+repeats_by_rollout(const GroupColumns *calls)
+{
+	double	   *repeats = ALLOCATE_ARRAY(double, calls->n_rollouts);
+	RolloutFacts facts;
+	const uint32 *first;
+
+	find_rollout_facts(calls, &facts);
+	first = first_times(calls, &facts);
+	for (uint32 r = 0; r < calls->n_rollouts; r++)
+	{
+		repeats[r] = 0;
+		for (uint32 i = calls->first_step[r]; i < calls->first_step[r + 1]; i++)
+			repeats[r] += !first[i];
+	}
+	return repeats;
+}
+
+static double *
+as_numbers(const uint32 *counts, uint32 n)
+{
+	double	   *numbers = ALLOCATE_ARRAY(double, n);
+
+	for (uint32 i = 0; i < n; i++)
+		numbers[i] = counts[i];
+	return numbers;
+}
+
+/* By rollout what the group itself says of a measure; NULL: nothing. */
+static const double *
+measure_of_group(const GroupColumns *calls, const Category *measure)
+{
+	static const char *const names[] = {"steps", "turns", "repeats", "cost"};
+	int			which = 0;
+
+	while (which < lengthof(names) && (strlen(names[which]) != measure->length || memcmp(names[which], measure->bytes, measure->length) != 0))
+		which++;
+	switch (which)
+	{
+		case 0:
+			return as_numbers(calls->n_rollout_steps, calls->n_rollouts);
+		case 1:
+			return as_numbers(group_count_turns(calls), calls->n_rollouts);
+		case 2:
+			return repeats_by_rollout(calls);
+		case 3:
+			return sum_costs(calls);
+	}
+	return NULL;
+}
+
+/* measured: what is not known of the group itself, in the order of those measures. */
+static void
+add_measures(FunctionCallInfo fcinfo, Making *making)
+{
+	Digest	   *digest = &making->digest;
+	uint32		n = making->calls.n_rollouts;
+	const double **of_group = ALLOCATE_ARRAY(const double *, digest->n_measures);
+	int			n_given = 0;
+	int			given = 0;
+	Matrix		measured;
+
+	for (int m = 0; m < digest->n_measures; m++)
+	{
+		of_group[m] = measure_of_group(&making->calls, &digest->measures[m]);
+		n_given += of_group[m] == NULL;
+	}
+	measured = matrix_argument(fcinfo, ARG_MEASURED, "measured", n, "rollout", n_given, "the measures that the group does not tell");
+	for (int m = 0; m < digest->n_measures; m++)
+	{
+		for (uint32 r = 0; r < n; r++)
+			add_measure(making, m, r, of_group[m] != NULL ? of_group[m][r] : measured.numbers[(Size) r * n_given + given]);
+		given += of_group[m] == NULL;
+	}
+}
+
+/* Judged rollouts with steps.  The last of all: rollouts without a way are judged no more. */
+static void
+add_horizons(Making *making, double width)
+{
+	const GroupColumns *group = &making->group;
+	const double *cost = sum_costs(group);
+	const double *distance = start_distances(group, &making->facts, making->success_above);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
+	{
+		Horizon    *horizon;
+
+		if (making->outcome[r] == OUTCOME_UNKNOWN || group->n_rollout_steps[r] == 0)
+			continue;
+		horizon = digest_horizon(&making->digest, isnan(distance[r]) ? NO_HORIZON : exact_key(floor(distance[r] / width) * width));
+		horizon->n++;
+		horizon->n_steps += group->n_rollout_steps[r];
+		if (making->outcome[r] != OUTCOME_SUCCESS)
+			continue;
+		horizon->n_successes++;
+		if (!isnan(distance[r]))
+		{
+			sum_add(&horizon->excess, cost[r] - distance[r]);
+			count_in(&horizon->excesses, making->digest.context, number_key(cost[r] - distance[r]), 1);
+		}
+	}
+}
+
+/* ----------
+ * The function
+ * ----------
+ */
+
+static void
+open_group_to_digest(FunctionCallInfo fcinfo, Making *making)
+{
+	const RolloutGroup *datum = (const RolloutGroup *) PG_GETARG_VARLENA_P(ARG_ROLLOUTS);
+	int			n_methods;
+	int			n_measures;
+	const Category *methods = names_argument(fcinfo, ARG_METHODS, "methods", &n_methods);
+	const Category *measures = names_argument(fcinfo, ARG_MEASURES, "measures", &n_measures);
+	StringInfoData names;
+
+	(void) group_open_by_unit(datum, &making->group, &making->calls);
+	find_rollout_facts(&making->group, &making->facts);
+	making->outcome = ALLOCATE_ARRAY(int, making->group.n_rollouts);
+	for (uint32 r = 0; r < making->group.n_rollouts; r++)
+		making->outcome[r] = !making->facts.judged[r] ? OUTCOME_UNKNOWN :
+			rollout_succeeded(&making->group, &making->facts, r, making->success_above) ? OUTCOME_SUCCESS : OUTCOME_FAILURE;
+	initStringInfo(&names);
+	digest_write_names(&names, methods, n_methods, measures, n_measures);
+	digest_set_names(&making->digest, names.data, names.len, ERRCODE_PROGRAM_LIMIT_EXCEEDED);
+}
+
+static void
+add_advantages(FunctionCallInfo fcinfo, Making *making, Matrix *advantages)
+{
+	*advantages = matrix_argument(fcinfo, ARG_ADVANTAGES, "advantages", making->group.n_steps, "step", making->digest.n_methods, "the methods");
+	for (int m = 0; advantages->numbers != NULL && m < making->digest.n_methods; m++)
+		add_method(making, advantages, m);
+	if (advantages->numbers != NULL)
+		add_signs(making, advantages, number_argument(fcinfo, ARG_SIGN_THRESHOLD, "sign_threshold", 0),
+				  number_argument(fcinfo, ARG_DIFFERENCE_THRESHOLD, "difference_threshold", 0));
+}
+
+Datum
+stepadv_group_digest(PG_FUNCTION_ARGS)
+{
+	Making		making = {.success_above = number_argument(fcinfo, ARG_SUCCESS_ABOVE, "success_above", -INFINITY)};
+	Matrix		advantages;
+
+	if (PG_ARGISNULL(ARG_ROLLOUTS))
+		PG_RETURN_NULL();
+	digest_init(&making.digest, CurrentMemoryContext, ALL_PARTS);
+	open_group_to_digest(fcinfo, &making);
+	count_group(&making);
+	sum_rewards(&making);
+	add_advantages(fcinfo, &making, &advantages);
+	add_measures(fcinfo, &making);
+	if (PG_ARGISNULL(ARG_CALLS_BY_STEP))
+		making.digest.parts &= ~(1 << PART_CALLS);
+	else
+	{
+		Labels	   *labels = open_labels(PG_ARGISNULL(ARG_CALLS) ? NULL : (struct varlena *) PG_GETARG_POINTER(ARG_CALLS));
+
+		count_calls(&making, labels, PG_GETARG_BOOL(ARG_CALLS_BY_STEP));
+		add_call_advantages(&making, labels, PG_GETARG_BOOL(ARG_CALLS_BY_STEP), &advantages);
+	}
+	if (PG_ARGISNULL(ARG_HORIZON_WIDTH))
+		making.digest.parts &= ~(1 << PART_HORIZONS);
+	else
+	{
+		double		width = number_argument(fcinfo, ARG_HORIZON_WIDTH, "horizon_width", 0);
+
+		if (width == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("horizon_width must be above 0")));
+		add_horizons(&making, width);
+	}
+	PG_RETURN_POINTER(digest_write(&making.digest));
+}

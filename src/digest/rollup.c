@@ -1,0 +1,158 @@
+/*
+ * rollup.c
+ *		rollup(group_digest): digests added up.
+ *
+ * The state is a value of the type itself, which while it grows is an expanded object
+ * around a Digest: whoever ships it, between workers or servers, has the digest so far.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/expandeddatum.h"
+#include "utils/memutils.h"
+
+#include "aggregate.h"
+#include "compat.h"
+#include "digest/codec.h"
+
+PG_FUNCTION_INFO_V1(stepadv_group_digest_rollup);
+
+typedef struct DigestState
+{
+	ExpandedObjectHeader header;
+	Digest		digest;
+	GroupDigest *flat;			/* what get_flat_size measured, or NULL */
+} DigestState;
+
+static Size
+state_flat_size(ExpandedObjectHeader *header)
+{
+	DigestState *state = (DigestState *) header;
+
+	if (state->flat == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(header->eoh_context);
+
+		state->flat = digest_write(&state->digest);
+		MemoryContextSwitchTo(old);
+	}
+	return VARSIZE(state->flat);
+}
+
+static void
+state_flatten_into(ExpandedObjectHeader *header, void *result, Size allocated_size)
+{
+	DigestState *state = (DigestState *) header;
+
+	Assert(state->flat != NULL && VARSIZE(state->flat) == allocated_size);
+	memcpy(result, state->flat, allocated_size);
+}
+
+static const ExpandedObjectMethods state_methods = {
+	state_flat_size,
+	state_flatten_into
+};
+
+static DigestState *
+create_state(MemoryContext parent, int parts)
+{
+	MemoryContext context = AllocSetContextCreate(parent, "stepadv digest", ALLOCSET_START_SMALL_SIZES);
+	DigestState *state = MemoryContextAllocZero(context, sizeof(DigestState));
+
+	EOH_init_header(&state->header, &state_methods, context);
+	digest_init(&state->digest, context, parts);
+	return state;
+}
+
+/* One of ours that may be changed, as the state of an aggregate is; else NULL. */
+static DigestState *
+growing_state(Datum datum)
+{
+	DigestState *state;
+
+	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
+		return NULL;
+	state = (DigestState *) DatumGetEOHP(datum);
+	return state->header.eoh_methods == &state_methods ? state : NULL;
+}
+
+static void
+add_value(Digest *digest, Datum value)
+{
+	GroupDigest *datum = (GroupDigest *) PG_DETOAST_DATUM(value);
+
+	digest_add(digest, datum, ERRCODE_DATA_CORRUPTED);
+	if ((Pointer) datum != DatumGetPointer(value))
+		pfree(datum);
+}
+
+/* Which part is asked for by name; the names and counts are always there. */
+static int
+parts_asked(const text *asked)
+{
+	static const char *const names[N_DIGEST_PARTS] = {NULL, "counts", "advantages", "histogram", "signs", "calls", "measures", "horizons"};
+	char	   *name = text_to_cstring(asked);
+
+	for (int i = PART_COUNTS; i < N_DIGEST_PARTS; i++)
+	{
+		if (strcmp(names[i], name) == 0)
+		{
+			pfree(name);
+			return PARTS_ALWAYS | 1 << i;
+		}
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("a digest has no part \"%s\"", name),
+			 errhint("Its parts: counts, advantages, histogram, signs, calls, measures, horizons.")));
+	return 0;
+}
+
+/* rollup's transition and combine functions: (state, digest), (state, digest, part text). */
+Datum
+stepadv_group_digest_rollup(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	DigestState *state = PG_ARGISNULL(0) ? NULL : growing_state(PG_GETARG_DATUM(0));
+
+	CHECK_FOR_INTERRUPTS();
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	if (state == NULL)
+	{
+		state = create_state(context, PG_NARGS() > 2 && !PG_ARGISNULL(2) ? parts_asked(PG_GETARG_TEXT_PP(2)) : ALL_PARTS);
+		if (!PG_ARGISNULL(0))
+			add_value(&state->digest, PG_GETARG_DATUM(0));
+	}
+	/* What was measured before, perhaps without being copied, is out of date. */
+	if (state->flat != NULL)
+	{
+		pfree(state->flat);
+		state->flat = NULL;
+	}
+	add_value(&state->digest, PG_GETARG_DATUM(1));
+	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
+}
+
+/* The first argument opened for reading; an error if it lacks these parts. */
+Digest *
+digest_argument(FunctionCallInfo fcinfo, int parts)
+{
+	Digest	   *digest = palloc(sizeof(Digest));
+	GroupDigest *datum = (GroupDigest *) PG_GETARG_VARLENA_P(0);
+
+	if ((datum->parts & parts) != parts)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the digest has nothing of this in it"),
+				 errhint("It was made, or added up, without that part.")));
+	digest_init(digest, CurrentMemoryContext, parts | PARTS_ALWAYS);
+	digest_add(digest, datum, ERRCODE_DATA_CORRUPTED);
+	return digest;
+}
