@@ -3,7 +3,7 @@
 # and TAP, on a build with assertions and -Werror.
 # Last line: N passed, N failed.  Exit status 0 only when nothing failed.
 # ONLY='regress isolation tap' (any of them) narrows it; TESTS='a b' picks
-# regress tests by name, TAP='a b' TAP tests; JOBS=1 runs one after the other;
+# regress tests by name, SPECS='a b' isolation tests, TAP='a b' TAP tests; JOBS=1 runs one after the other;
 # CC=clang, SANITIZE=undefined, SANITIZE=address, VALGRIND=1 and SETTINGS='jit=on …' are
 # told of in docs/testing.md; checkers.sh has what they need.
 
@@ -144,7 +144,7 @@ if wants isolation && [ -n "$(all_of specs spec)" ]; then
 	folder isolation
 	add_job isolation isolation "$work/isolation" "$pgxs_dir/test/isolation/pg_isolation_regress" --bindir="$bindir" --inputdir=test --outputdir=. \
 		--temp-instance=instance --temp-config="$work/temp.conf" --no-locale --encoding=UTF8 \
-		--load-extension=stepadv --dbname=isolation_regression $(all_of specs spec)
+		--load-extension=stepadv --dbname=isolation_regression ${SPECS:-$(all_of specs spec)}
 fi
 if wants tap && [ -n "$(all_of t pl)" ]; then
 	export TEMP_CONFIG=$work/temp.conf TESTDATADIR=$work/tap TESTLOGDIR=$work/tap PG_TEST_PORT_DIR=$work/ports

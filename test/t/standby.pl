@@ -90,7 +90,6 @@ refuses("SELECT stepadv.attach('s', '{g}', 'r', 'step_no', reward => 'reward')",
 refuses("SELECT stepadv.detach('rl.rollout_rows')", $stay, 'detach');
 refuses("SELECT * FROM stepadv.create_tables('other')", $stay, 'create_tables');
 refuses("SELECT stepadv.create_pool('rl.rollout_rows', 'more')", qr/ERROR: /, 'create_pool');
-refuses("SELECT stepadv.drop_pool('rl.steps_ready')", $stay, 'drop_pool');
 refuses("SELECT stepadv.create_selection('rl.steps_rtmc', 'more', min_advantage => 0.5)", $stay, 'create_selection');
 like(($primary->psql('postgres', "BEGIN READ ONLY; SELECT stepadv.refresh('rl.rollout_rows')"))[2],
 	qr/ERROR:  cannot execute refresh in a read-only transaction\n(?!HINT)/, 'on the primary a transaction that is READ ONLY is named');
