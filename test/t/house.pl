@@ -1,0 +1,54 @@
+# How large the house is: every number of test/house.sh, and what a server says of views, tables,
+# functions and parameters, beside what is wanted.  More than a tenth above that fails.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# What is wanted, and, until that holds, the most that there may be.
+my @wanted = (
+	[ 'lines of C in src', 50_000, 66_000 ],
+	[ 'bytes of SQL', 800_000, 1_400_000 ],
+	[ 'lines of SQL over 120 characters', 0, 3_000 ],
+	[ 'references to later parts', 0, 85 ],
+	[ 'lines of tests and expected output', 50_000, 77_000 ],
+	[ 'functions in stepadv', 150, 215 ],
+	[ 'functions in stepadv_internal', 350, 690 ],
+	[ 'parameters of attach', 12, 45 ],
+	[ 'views of create_tables', 15, 63 ],
+	[ 'characters of these', 60_000, 470_000 ],
+	[ 'characters of the largest', 6_000, 68_000 ],
+	[ 'tables that maintain makes', 2, 14 ],
+	[ 'columns of the widest', 20, 112 ],
+);
+
+my %is = map { split /\t/ } split /\n/, slurp_file('house.txt');
+my $node = PostgreSQL::Test::Cluster->new('house');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION stepadv');
+my $tables = q{SELECT c.oid::regclass::text, c.relnatts FROM pg_class c WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'rl'::regnamespace AND NOT c.relispartition};
+$node->safe_psql('postgres', q{SELECT count(*) FROM stepadv.create_tables('rl')});
+$is{'functions in stepadv'} = $node->safe_psql('postgres', q{SELECT count(*) FROM pg_proc WHERE pronamespace = 'stepadv'::regnamespace});
+$is{'functions in stepadv_internal'} = $node->safe_psql('postgres', q{SELECT count(*) FROM pg_proc WHERE pronamespace = 'stepadv_internal'::regnamespace});
+$is{'parameters of attach'} = $node->safe_psql('postgres', q{SELECT max(pronargs) FROM pg_proc WHERE pronamespace = 'stepadv'::regnamespace AND proname = 'attach'});
+@is{'views of create_tables', 'characters of these', 'characters of the largest'} = split /\|/, $node->safe_psql('postgres', q{
+	SELECT count(*), sum(length(d)), max(length(d)) FROM pg_class c, pg_get_viewdef(c.oid) d
+	WHERE c.relkind = 'v' AND c.relnamespace = 'rl'::regnamespace AND c.relname LIKE 'steps\_%'});
+my %before = map { split /\|/ } split /\n/, $node->safe_psql('postgres', $tables);
+$node->safe_psql('postgres', q{SELECT stepadv.maintain('rl.rollout_rows')});
+my %after = map { split /\|/ } split /\n/, $node->safe_psql('postgres', $tables);
+my @made = grep { !exists $before{$_} } sort keys %after;
+$is{'tables that maintain makes'} = @made;
+($is{'columns of the widest'}) = sort { $b <=> $a } map { $after{$_} } @made;
+$node->stop;
+
+for my $number (@wanted)
+{
+	my ($name, $wanted, $until) = @$number;
+	my $most = int(1.1 * $wanted);
+	note(sprintf('| %-36s | %9d | wanted %7d%s |', $name, $is{$name}, $wanted, $is{$name} > $most ? ", until then $until" : ''));
+	cmp_ok($is{$name}, '<=', $is{$name} > $most && defined $until ? $until : $most, $name);
+}
+done_testing();
