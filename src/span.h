@@ -58,6 +58,12 @@ span_starts(Span span, const char *prefix)
 	return span.length >= length && memcmp(span.data, prefix, length) == 0;
 }
 
+static inline bool
+span_starts_with(Span span, Span prefix)
+{
+	return span.length >= prefix.length && memcmp(span.data, prefix.data, prefix.length) == 0;
+}
+
 static inline char
 ascii_lower(char c)
 {

@@ -1,5 +1,6 @@
 
--- What an agent did: src/signatures/{action_signature,call,patch,arguments,vocabulary,render}.c, src/signatures/shell/
+-- What an agent did: src/signatures/{action_signature,read_call,call,effects,patch,arguments,vocabulary,render}.c,
+-- src/signatures/shell/
 
 CREATE FUNCTION stepadv.action_signature(
 	tool text,
@@ -14,7 +15,27 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_action_signature';
 
 COMMENT ON FUNCTION stepadv.action_signature(text, jsonb, boolean, text, text, text, jsonb) IS
-'signature category[:scope][@target][:result] of a tool call (RTMC, section 4.1); args: an object, a JSON or XML text, or the bare command; ok NULL = result unknown; content_hash of edits: md5, xxh3 or none; path: relative (to root, a directory; NULL = no root) or basename; vocabulary: tools of one''s own, see user_vocabulary(). No tool and no args = think; never NULL, never an error because of a call';
+'signatures of a tool call''s effects (call_effects) joined by '' ; '': category[:scope][@target][:result]. args: an object, JSON or XML text, or the bare command; content_hash: md5, xxh3, none; path: relative (to root) or basename; vocabulary: see user_vocabulary(). Never NULL, no error because of a call';
+
+CREATE FUNCTION stepadv.call_effects(
+	tool text,
+	args jsonb,
+	ok boolean DEFAULT NULL,
+	content_hash text DEFAULT 'md5',
+	path text DEFAULT 'relative',
+	root text DEFAULT '/testbed',
+	vocabulary jsonb DEFAULT NULL,
+	OUT effect_no integer,
+	OUT signature text,
+	OUT category text,
+	OUT target text,
+	OUT succeeded boolean)
+RETURNS SETOF record
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 120 ROWS 2
+AS 'MODULE_PATHNAME', 'stepadv_call_effects';
+
+COMMENT ON FUNCTION stepadv.call_effects(text, jsonb, boolean, text, text, text, jsonb) IS
+'a row per effect of a tool call, in order: a shell line has one for each command and file that it names, at most 256. signature of the effect alone; target: the file, program or tests, NULL if none is named; succeeded: NULL where the call''s ok says nothing of this effect. Parameters as of action_signature';
 
 CREATE FUNCTION stepadv.action_category(tool text, args jsonb, vocabulary jsonb DEFAULT NULL)
 RETURNS text
@@ -22,7 +43,7 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 80
 AS 'MODULE_PATHNAME', 'stepadv_action_category';
 
 COMMENT ON FUNCTION stepadv.action_category(text, jsonb, jsonb) IS
-'category of a tool call (RTMC, table 1): view, search, modify, create, execute, test, install, fileop, think, finish; other for a tool that nobody knows; never NULL';
+'category of a tool call (RTMC, table 1), that of its strongest effect: finish, modify or create, test, execute, install, fileop, view, search, think; other for a tool that nobody knows; never NULL';
 
 CREATE FUNCTION stepadv.builtin_vocabulary(OUT scaffold text, OUT tool text, OUT subcommand text, OUT meaning text)
 RETURNS SETOF record

@@ -63,7 +63,7 @@ CREATE AGGREGATE stepadv.state_hash(action_signature text, flags text, views tex
 	COMBINEFUNC = stepadv_internal.state_combine, SERIALFUNC = stepadv_internal.state_serialize, DESERIALFUNC = stepadv_internal.state_deserialize, PARALLEL = SAFE);
 
 COMMENT ON AGGREGATE stepadv.state_signature(text) IS
-'readable record of everything done by the given actions (RTMC, section 4.2): path:op+op|path:op||flag=count+flag=count, in any order of the rows; NULL actions do nothing, failed edits change nothing, no rows give ''||''. Over the rows BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING: the state in which each step was taken';
+'readable record of everything done by the given actions (RTMC, section 4.2): path:op+op|path:op||flag=count+flag=count, in any order of the rows; all effects of a call count, NULL actions do nothing, failed edits change nothing, no rows give ''||''. Over the rows BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING: the state in which each step was taken';
 COMMENT ON AGGREGATE stepadv.state_signature(text, text) IS 'state_signature with flags => ''count'' (default), ''set'' (names without counts) or ''paper'' (with counts, and only think, test_ok and test_err: the flags of RTMC''s eq. 13; public ports of it keep other kinds, too)';
 COMMENT ON AGGREGATE stepadv.state_signature(text, text, text) IS
 'state_signature with flags, and views => ''range'' (default: each viewed range is an operation of its own) or ''bucket'' (each 100 lines are)';
@@ -78,4 +78,4 @@ LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_validation_bonus';
 
 COMMENT ON FUNCTION stepadv.validation_bonus(text, float8, boolean) IS
-'window function over a rollout''s steps in order (RTMC, equation 12): bonus for a test action (executions: for an execute action, too) if a modify or create that did not fail came earlier in the rollout, else 0; NULL for a NULL bonus; the frame makes no difference';
+'window function over a rollout''s steps in order (RTMC, equation 12): bonus for a step with a test (executions: with an execute, too) if a modify or create that did not fail came earlier in the rollout or the call, else 0; NULL for a NULL bonus; the frame makes no difference';

@@ -3,7 +3,7 @@
  *		validation_bonus(action_signature, bonus [, executions]) OVER (…)
  *
  * RTMC, equation 12: a step that tests after something was changed earlier in
- * the rollout earns a bonus.  A window function over the rollout's steps in
+ * the rollout, or earlier in the same call, earns a bonus.  A window function over the rollout's steps in
  * their order; the frame makes no difference.
  */
 #include "postgres.h"
@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "windowapi.h"
 
@@ -32,8 +33,9 @@ stepadv_validation_bonus(PG_FUNCTION_ARGS)
 	bool		executions = DatumGetBool(WinGetFuncArgCurrent(window, 2, &executions_null));
 	float8		bonus = bonus_null ? 0 : DatumGetFloat8(bonus_value);
 	float8		result = 0;
-	ParsedSignature parsed;
 	text	   *value;
+	Span		rest;
+	Span		effect;
 
 	if (!isfinite(bonus))
 		ereport(ERROR,
@@ -42,13 +44,20 @@ stepadv_validation_bonus(PG_FUNCTION_ARGS)
 	if (!signature_null)
 	{
 		value = DatumGetTextPP(signature);
-		parse_signature(span_make(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)), &parsed);
-		if (*changed &&
-			(span_is(parsed.category, "test") ||
-			 (!executions_null && executions && span_is(parsed.category, "execute"))))
-			result = bonus;
-		if (is_change(&parsed))
-			*changed = true;
+		rest = span_make(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+		while (next_signature(&rest, &effect))
+		{
+			ParsedSignature parsed;
+
+			CHECK_FOR_INTERRUPTS();
+			parse_signature(effect, &parsed);
+			if (*changed &&
+				(span_is(parsed.category, "test") ||
+				 (!executions_null && executions && span_is(parsed.category, "execute"))))
+				result = bonus;
+			if (is_change(&parsed))
+				*changed = true;
+		}
 	}
 	if (bonus_null)
 		PG_RETURN_NULL();

@@ -1,6 +1,6 @@
 /*
  * call.c
- *		What a tool call does.
+ *		What a tool call does: the list of its effects.
  *
  * The vocabulary says what the tool means; which argument is the path, which
  * the text, is found by the usual names of arguments or by those of the user's
@@ -111,7 +111,7 @@ code_block(Span message)
 }
 
 static void
-set_lines(Action *action, const Arguments *arguments, const UserEntry *entry)
+set_lines(Effect *effect, const Arguments *arguments, const UserEntry *entry)
 {
 	Span		range = argument(arguments, entry, ROLE_RANGE);
 	int64		first = -1;
@@ -154,54 +154,58 @@ set_lines(Action *action, const Arguments *arguments, const UserEntry *entry)
 	}
 	if (first >= 0)
 	{
-		action->partial = true;
-		action->first = Max(first, 1);
-		action->last = last > 0 ? Max(last, action->first) : 0;
+		effect->partial = true;
+		effect->first = Max(first, 1);
+		effect->last = last > 0 ? Max(last, effect->first) : 0;
 	}
-}
-
-static void
-set_action(Action *action, ActionCategory category, Span target, bool is_path)
-{
-	action_init(action, category);
-	action_set_target(action, target, is_path);
 }
 
 /* A tool that replaces one text by another, or inserts one. */
 static void
-classify_edit(const Arguments *arguments, const UserEntry *entry, Span path, Span command, bool insert, Action *action)
+classify_edit(const Arguments *arguments, const UserEntry *entry, Span path, Span command, bool insert, Effects *effects)
 {
 	Span		old_text = insert ? span_none() : argument(arguments, entry, ROLE_OLD);
 	Span		new_text = argument(arguments, entry, ROLE_NEW);
+	Effect	   *effect;
 
 	/* One of such a name whose only text is a patch. */
 	if (path.data == NULL && old_text.data == NULL && command.data != NULL &&
 		(span_find(command, "*** ") >= 0 || span_find(command, "+++ ") >= 0))
 	{
-		classify_patch(command, action);
+		classify_patch(command, effects);
 		return;
 	}
-	set_action(action, ACTION_MODIFY, path, true);
-	action->insert = insert;
+	effect = effects_add(effects, EFFECT_MODIFY, path, true);
+	effect->insert = insert;
 	if (old_text.data != NULL || new_text.data != NULL)
-		action_set_content(action, old_text, new_text);
+		effect_set_content(effect, old_text, new_text);
 }
 
 static void
-classify_patch_tool(const Arguments *arguments, const UserEntry *entry, Span path, Span command, Action *action)
+classify_patch_tool(const Arguments *arguments, const UserEntry *entry, Span path, Span command, Effects *effects)
 {
 	if (command.data == NULL)
 		command = argument(arguments, entry, ROLE_NEW);
 	if (command.data != NULL)
-		classify_patch(command, action);
+		classify_patch(command, effects);
 	else
-		action_init(action, ACTION_MODIFY);
-	if (path.data != NULL)
-		action_set_target(action, path, true);
+		effects_add(effects, EFFECT_MODIFY, span_none(), false);
+	if (path.data != NULL && effects->n == 1)
+		effect_set_target(effects->newest, path, true);
+}
+
+/* Code for an interpreter: told apart by what it is. */
+static void
+classify_code(Span command, Effects *effects)
+{
+	Effect	   *effect = effects_add(effects, EFFECT_EXECUTE, span_of("python"), false);
+
+	if (command.data != NULL)
+		effect_set_content(effect, span_none(), command);
 }
 
 static void
-classify_meaning(ToolMeaning meaning, const Arguments *arguments, const UserEntry *entry, Span tool, Action *action)
+classify_meaning(ToolMeaning meaning, const Arguments *arguments, const UserEntry *entry, Span tool, Effects *effects)
 {
 	Span		command = argument(arguments, entry, ROLE_COMMAND);
 	Span		path = meaning > TOOL_LINE ? argument(arguments, entry, ROLE_PATH) : span_none();
@@ -213,65 +217,62 @@ classify_meaning(ToolMeaning meaning, const Arguments *arguments, const UserEntr
 		case TOOL_SHELL:
 		case TOOL_LINE:
 			if (command.data == NULL)
-				action_init(action, ACTION_EXECUTE);
+				effects_add(effects, EFFECT_EXECUTE, span_none(), false);
 			else
-				classify_script(bare_command(command), action);
+				classify_script(bare_command(command), effects);
 			return;
 		case TOOL_VIEW:
-			set_action(action, ACTION_VIEW, path, true);
-			set_lines(action, arguments, entry);
+			set_lines(effects_add(effects, EFFECT_VIEW, path, true), arguments, entry);
 			return;
 		case TOOL_OPEN:
-			set_action(action, ACTION_VIEW, path, true);
-			action_set_window(action, span_number(argument(arguments, entry, ROLE_FIRST)));
+			effect_set_window(effects_add(effects, EFFECT_VIEW, path, true),
+							  span_number(argument(arguments, entry, ROLE_FIRST)));
 			return;
 		case TOOL_SCROLL:
-			action_init(action, ACTION_VIEW);
-			action->window = true;
+			effects_add(effects, EFFECT_VIEW, span_none(), false)->window = true;
 			return;
 		case TOOL_SEARCH:
 			/* Where, not what: the file_name of find_file is a pattern. */
 			if (entry == NULL || entry->roles[ROLE_PATH].data == NULL)
 				path = argument(arguments, entry, ROLE_WHERE);
-			set_action(action, ACTION_SEARCH, path, true);
+			effects_add(effects, EFFECT_SEARCH, path, true);
 			return;
 		case TOOL_REPLACE:
 		case TOOL_INSERT:
-			classify_edit(arguments, entry, path, command, meaning == TOOL_INSERT, action);
+			classify_edit(arguments, entry, path, command, meaning == TOOL_INSERT, effects);
 			return;
 		case TOOL_CREATE:
-			set_action(action, ACTION_CREATE, path, true);
+			effects_add(effects, EFFECT_CREATE, path, true);
 			return;
 		case TOOL_PATCH:
-			classify_patch_tool(arguments, entry, path, command, action);
+			classify_patch_tool(arguments, entry, path, command, effects);
 			return;
 		case TOOL_CODE:
-			set_action(action, ACTION_EXECUTE, span_of("python"), false);
+			classify_code(command, effects);
 			return;
 		case TOOL_EXECUTE:
-			set_action(action, ACTION_EXECUTE, path, true);
+			effects_add(effects, EFFECT_EXECUTE, path, true);
 			return;
 		case TOOL_FILEOP:
-			set_action(action, ACTION_FILEOP, path, true);
-			action->verb = tool_verb(tool);
+			effects_add(effects, EFFECT_FILEOP, path, true)->verb = tool_verb(tool);
 			return;
 		case TOOL_INSTALL:
-			set_action(action, ACTION_INSTALL, path, true);
+			effects_add(effects, EFFECT_INSTALL, path, true);
 			return;
 		case TOOL_TEST:
-			set_action(action, ACTION_TEST, path.data ? path : span_of("all"), path.data != NULL);
+			effects_add(effects, EFFECT_TEST, path.data ? path : span_of("all"), path.data != NULL);
 			return;
 		case TOOL_THINK:
-			action_init(action, ACTION_THINK);
+			effects_add(effects, EFFECT_THINK, span_none(), false);
 			return;
 		case TOOL_FINISH:
-			action_init(action, ACTION_FINISH);
+			effects_add(effects, EFFECT_FINISH, span_none(), false);
 			return;
 		case TOOL_UNKNOWN:
 		case TOOL_OTHER:
 			break;
 	}
-	set_action(action, ACTION_OTHER, tool, false);
+	effects_add(effects, EFFECT_OTHER, tool, false);
 }
 
 /* The user's entry for a tool: the one with the subcommand, then the one without. */
@@ -303,12 +304,14 @@ find_user_tool(const UserVocabulary *vocabulary, Span tool, const Arguments *arg
 
 /* tool.data NULL: the step called no tool. */
 void
-classify_call(Span tool, Arguments *arguments, const UserVocabulary *vocabulary, Action *action)
+classify_call(Span tool, Arguments *arguments, const UserVocabulary *vocabulary, CallResult result, Effects *effects)
 {
 	const UserEntry *entry;
 	ToolMeaning meaning;
 	Span		command;
 
+	effects_init(effects);
+	effects->succeeded = result == RESULT_OK;
 	tool = tool.data ? span_trim(tool) : tool;
 	if (tool.length == 0)
 	{
@@ -318,13 +321,13 @@ classify_call(Span tool, Arguments *arguments, const UserVocabulary *vocabulary,
 			tool = arguments->tool;
 		else if (block.data != NULL)
 		{
-			classify_script(block, action);
+			classify_script(block, effects);
 			return;
 		}
 		else
 		{
 			/* Words and no call are a thought; arguments without a tool are anything. */
-			action_init(action, arguments->n == 0 ? ACTION_THINK : ACTION_OTHER);
+			effects_add(effects, arguments->n == 0 ? EFFECT_THINK : EFFECT_OTHER, span_none(), false);
 			return;
 		}
 	}
@@ -332,7 +335,7 @@ classify_call(Span tool, Arguments *arguments, const UserVocabulary *vocabulary,
 	entry = find_user_tool(vocabulary, tool, arguments);
 	if (entry != NULL)
 	{
-		classify_meaning(entry->meaning, arguments, entry, tool, action);
+		classify_meaning(entry->meaning, arguments, entry, tool, effects);
 		return;
 	}
 	command = argument(arguments, NULL, ROLE_SUBCOMMAND);
@@ -351,5 +354,5 @@ classify_call(Span tool, Arguments *arguments, const UserVocabulary *vocabulary,
 			(line.length == tool.length || is_space(line.data[tool.length])))
 			meaning = TOOL_LINE;
 	}
-	classify_meaning(meaning, arguments, NULL, tool, action);
+	classify_meaning(meaning, arguments, NULL, tool, effects);
 }

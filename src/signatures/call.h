@@ -1,11 +1,11 @@
 /*
  * call.h
- *		From a tool call to an action, and from an action to its signature.
+ *		From a tool call to its effects, and from these to its signature.
  */
 #ifndef STEPADV_CALL_H
 #define STEPADV_CALL_H
 
-#include "signatures/action.h"
+#include "signatures/effect.h"
 #include "signatures/arguments.h"
 #include "signatures/vocabulary.h"
 
@@ -15,6 +15,9 @@ typedef enum CallResult
 	RESULT_OK,
 	RESULT_ERROR
 } CallResult;
+
+/* Between the signatures of the effects of one call; no signature has it inside. */
+#define EFFECT_SEPARATOR " ; "
 
 typedef enum ContentHash
 {
@@ -28,14 +31,22 @@ typedef struct SignatureOptions
 	ContentHash content_hash;
 	bool		basename;		/* print the last part of paths only */
 	Span		root;			/* directory that paths are relative to; length 0 = none */
+	bool		has_digits;		/* render.c remembers the text that it hashed last */
+	Span		hashed_old;
+	Span		hashed_new;
+	char		digits[5];
 } SignatureOptions;
 
 /* call.c */
-extern void classify_call(Span tool, Arguments *arguments, const UserVocabulary *vocabulary, Action *action);
+extern void classify_call(Span tool, Arguments *arguments, const UserVocabulary *vocabulary, CallResult result,
+						  Effects *effects);
 
 /* render.c */
-extern const char *category_name(ActionCategory category);
-extern void render_action(StringInfo out, const Action *action, CallResult result, const SignatureOptions *options);
+extern const char *category_name(EffectCategory category);
+extern CallResult effect_result(const Effect *effect, CallResult call);
+extern void render_target(StringInfo out, const Effect *effect, const SignatureOptions *options);
+extern void render_effect(StringInfo out, const Effect *effect, CallResult result, SignatureOptions *options);
+extern void render_call(StringInfo out, const Effects *effects, CallResult result, SignatureOptions *options);
 extern void append_encoded(StringInfo out, const char *text, int length);
 
 /* content.c, or a stand-in of the fuzzer: four hexadecimal digits and a NUL */

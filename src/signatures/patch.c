@@ -1,9 +1,9 @@
 /*
  * patch.c
- *		The file that a patch changes first, and how.
+ *		The files that a patch changes, and how.
  *
  * Two formats: the envelope of apply_patch ("*** Update File: …") and unified
- * diffs ("+++ b/…").  The whole patch is the content of the edit.
+ * diffs ("+++ b/…").
  */
 #include "postgres.h"
 
@@ -21,51 +21,105 @@ file_name(Span line, const char *prefix)
 	return name;
 }
 
+/* A file of a patch: its effect is added, and holds the patch from there on. */
+static void
+add_file(Effects *effects, EffectCategory category, Span name, const char *start, const char *end)
+{
+	Effect	   *effect = effects_add(effects, category, name, true);
+
+	if (category == EFFECT_FILEOP)
+		effect->verb = span_of("rm");
+	else if (category == EFFECT_MODIFY)
+		effect_set_content(effect, span_none(), span_make(start, end - start));
+}
+
+/* The next file begins: what came before is not of it. */
+static void
+end_file(Effects *effects, int n, const char *start)
+{
+	Effect	   *effect = effects->newest;
+
+	if (effects->n > n && effect->hashed)
+		effect->new_text.length = Max(start - effect->new_text.data, 0);
+}
+
+/* Does the line name the file of an envelope, and what becomes of it? */
+static bool
+read_envelope(Span line, EffectCategory *category, Span *name)
+{
+	static const struct
+	{
+		const char *prefix;
+		EffectCategory category;
+	}			headers[] = {
+		{"*** Update File: ", EFFECT_MODIFY},
+		{"*** Add File: ", EFFECT_CREATE},
+		{"*** Delete File: ", EFFECT_FILEOP},
+	};
+	int			i;
+
+	for (i = 0; i < (int) lengthof(headers); i++)
+		if (span_starts(line, headers[i].prefix))
+		{
+			*category = headers[i].category;
+			*name = file_name(line, headers[i].prefix);
+			return true;
+		}
+	return false;
+}
+
+/* A file of a diff, by its lines --- and +++. */
+static EffectCategory
+diff_file(Span before, Span after, Span *name)
+{
+	bool		goes = span_is(after, "/dev/null");
+
+	*name = goes ? before : after;
+	if (span_starts(*name, goes ? "a/" : "b/"))
+		*name = span_from(*name, 2);
+	return goes ? EFFECT_FILEOP : span_is(before, "/dev/null") ? EFFECT_CREATE : EFFECT_MODIFY;
+}
+
+/* An effect per file; the content of an edit is the whole patch, or of several files each its part. */
 void
-classify_patch(Span patch, Action *action)
+classify_patch(Span patch, Effects *effects)
 {
 	const char *at = patch.data;
 	const char *end = patch.data + patch.length;
-	bool		is_new = false;
+	const char *start = NULL;	/* of the next file of a diff */
+	Span		before = span_none();
+	int			n = effects->n;
 
-	action_init(action, ACTION_MODIFY);
-	action_set_content(action, span_none(), patch);
 	while (at != NULL && at < end)
 	{
 		const char *newline = memchr(at, '\n', end - at);
 		Span		line = span_make(at, (newline ? newline : end) - at);
+		EffectCategory category;
+		Span		name;
+		const char *first = effects->n == n ? patch.data : start ? start : line.data;
 
 		at = newline ? newline + 1 : end;
-		if (span_starts(line, "*** Update File: "))
+		if (read_envelope(line, &category, &name))
 		{
-			action_set_target(action, file_name(line, "*** Update File: "), true);
-			return;
+			end_file(effects, n, line.data);
+			add_file(effects, category, name, effects->n == n ? patch.data : line.data, end);
+			start = NULL;
 		}
-		if (span_starts(line, "*** Add File: "))
+		else if (span_starts(line, "diff --git "))
+			start = line.data;
+		else if (span_starts(line, "--- "))
 		{
-			action_init(action, ACTION_CREATE);
-			action_set_target(action, file_name(line, "*** Add File: "), true);
-			return;
+			before = file_name(line, "--- ");
+			start = start ? start : line.data;
 		}
-		if (span_starts(line, "*** Delete File: "))
-		{
-			action_init(action, ACTION_FILEOP);
-			action->verb = span_of("rm");
-			action_set_target(action, file_name(line, "*** Delete File: "), true);
-			return;
-		}
-		if (span_starts(line, "--- /dev/null"))
-			is_new = true;
 		else if (span_starts(line, "+++ "))
 		{
-			Span		name = file_name(line, "+++ ");
-
-			if (span_starts(name, "b/"))
-				name = span_from(name, 2);
-			if (is_new)
-				action_init(action, ACTION_CREATE);
-			action_set_target(action, name, true);
-			return;
+			category = diff_file(before, file_name(line, "+++ "), &name);
+			end_file(effects, n, first);
+			add_file(effects, category, name, first, end);
+			start = NULL;
 		}
 	}
+	if (effects->n == n)
+		add_file(effects, EFFECT_MODIFY, span_none(), patch.data, end);
 }

@@ -11,21 +11,21 @@
 #define LINES_PER_BUCKET 100
 
 static const char *const category_names[] = {
-	[ACTION_OTHER] = "other",
-	[ACTION_VIEW] = "view",
-	[ACTION_SEARCH] = "search",
-	[ACTION_MODIFY] = "modify",
-	[ACTION_CREATE] = "create",
-	[ACTION_EXECUTE] = "execute",
-	[ACTION_TEST] = "test",
-	[ACTION_INSTALL] = "install",
-	[ACTION_FILEOP] = "fileop",
-	[ACTION_THINK] = "think",
-	[ACTION_FINISH] = "finish",
+	[EFFECT_OTHER] = "other",
+	[EFFECT_VIEW] = "view",
+	[EFFECT_SEARCH] = "search",
+	[EFFECT_MODIFY] = "modify",
+	[EFFECT_CREATE] = "create",
+	[EFFECT_EXECUTE] = "execute",
+	[EFFECT_TEST] = "test",
+	[EFFECT_INSTALL] = "install",
+	[EFFECT_FILEOP] = "fileop",
+	[EFFECT_THINK] = "think",
+	[EFFECT_FINISH] = "finish",
 };
 
 const char *
-category_name(ActionCategory category)
+category_name(EffectCategory category)
 {
 	return category_names[category];
 }
@@ -44,7 +44,7 @@ append_encoded(StringInfo out, const char *text, int length)
 
 		if (i % LOOK_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
-		if (c < 0x20 || c == 0x7F || c == '|' || c == '+' || c == ':' || c == '@' || c == '%')
+		if (c < 0x20 || c == 0x7F || c == '|' || c == '+' || c == ':' || c == '@' || c == '%' || c == ';')
 		{
 			if (i > start)
 				appendBinaryStringInfo(out, text + start, i - start);
@@ -105,23 +105,31 @@ is_rooted(Span path)
 	return path.length > 0 && (path.data[0] == '/' || path.data[0] == '~' || path.data[0] == '$');
 }
 
-/* A path without detours, relative to the root if it lies there; "" for the root itself. */
-static void
-append_path(StringInfo out, const Action *action, const SignatureOptions *options)
+/*
+ * The target as it is: of a path without detours, relative to the root if it
+ * lies there, and nothing for the root itself.
+ */
+void
+render_target(StringInfo out, const Effect *effect, const SignatureOptions *options)
 {
 	StringInfoData path;
 	Span		rest;
 
-	initStringInfo(&path);
-	if (!is_rooted(action->target) && action->directory.length > 0)
+	if (!effect->is_path)
 	{
-		if (action->directory.data[0] == '/')
-			appendStringInfoChar(&path, '/');
-		append_parts(&path, action->directory);
+		appendBinaryStringInfo(out, effect->target.data, effect->target.length);
+		return;
 	}
-	else if (action->target.length > 0 && action->target.data[0] == '/')
+	initStringInfo(&path);
+	if (!is_rooted(effect->target) && effect->directory.length > 0)
+	{
+		if (effect->directory.data[0] == '/')
+			appendStringInfoChar(&path, '/');
+		append_parts(&path, effect->directory);
+	}
+	else if (effect->target.length > 0 && effect->target.data[0] == '/')
 		appendStringInfoChar(&path, '/');
-	append_parts(&path, action->target);
+	append_parts(&path, effect->target);
 
 	rest = span_make(path.data, path.len);
 	if (options->root.length > 0)
@@ -150,7 +158,7 @@ append_path(StringInfo out, const Action *action, const SignatureOptions *option
 		if (last < rest.length)
 			rest = span_from(rest, last);
 	}
-	append_encoded(out, rest.data, rest.length);
+	appendBinaryStringInfo(out, rest.data, rest.length);
 	pfree(path.data);
 }
 
@@ -174,25 +182,33 @@ append_literal(StringInfo out, const char *literal)
 	appendBinaryStringInfo(out, literal, (int) strlen(literal));
 }
 
+/* What the call's result says of one of its effects. */
+CallResult
+effect_result(const Effect *effect, CallResult call)
+{
+	bool		says_nothing = call == RESULT_ERROR ? effect->ends_earlier : effect->ends_otherwise;
+
+	return says_nothing ? RESULT_UNKNOWN : call;
+}
+
 /*
- * Does a failure belong in the signature?  A search that finds nothing exits
- * with 1, so a search never fails; when other commands ran after this one, an
- * error need not be its own.
+ * Does the result belong in the signature?  A search that finds nothing exits
+ * with 1, so a search never fails.
  */
 static const char *
-result_suffix(const Action *action, CallResult result)
+result_suffix(const Effect *effect, CallResult result)
 {
-	switch (action->category)
+	switch (effect->category)
 	{
-		case ACTION_TEST:
-		case ACTION_EXECUTE:
+		case EFFECT_TEST:
+		case EFFECT_EXECUTE:
 			return result == RESULT_OK ? ":ok" : result == RESULT_ERROR ? ":error" : "";
-		case ACTION_VIEW:
-		case ACTION_MODIFY:
-		case ACTION_CREATE:
-		case ACTION_INSTALL:
-		case ACTION_FILEOP:
-			return result == RESULT_ERROR && !action->followed ? ":error" : "";
+		case EFFECT_VIEW:
+		case EFFECT_MODIFY:
+		case EFFECT_CREATE:
+		case EFFECT_INSTALL:
+		case EFFECT_FILEOP:
+			return result == RESULT_ERROR ? ":error" : "";
 		default:
 			return "";
 	}
@@ -200,93 +216,123 @@ result_suffix(const Action *action, CallResult result)
 
 /* Which lines a view shows, as its scope. */
 static void
-append_lines(StringInfo out, const Action *action)
+append_lines(StringInfo out, const Effect *effect)
 {
-	int64		first = action->first / LINES_PER_BUCKET;
-	int64		last = action->last / LINES_PER_BUCKET;
+	int64		first = effect->first / LINES_PER_BUCKET;
+	int64		last = effect->last / LINES_PER_BUCKET;
 
-	if (action->window)
+	if (effect->window)
 		return;
-	if (action->tail > 0)
+	if (effect->tail > 0)
 	{
 		append_literal(out, ":partial[-");
-		append_number(out, action->tail / LINES_PER_BUCKET);
+		append_number(out, effect->tail / LINES_PER_BUCKET);
 		appendStringInfoChar(out, ']');
 		return;
 	}
 	/* From the first line to the end is the whole file, however it was said. */
-	if (!action->partial || (action->first <= 1 && action->last == 0))
+	if (!effect->partial || (effect->first <= 1 && effect->last == 0))
 	{
 		append_literal(out, ":full");
 		return;
 	}
 	append_literal(out, ":partial[");
 	append_number(out, first);
-	if (action->last == 0 || last > first)
+	if (effect->last == 0 || last > first)
 		appendStringInfoChar(out, '-');
-	if (last > first && action->last > 0)
+	if (last > first && effect->last > 0)
 		append_number(out, last);
 	appendStringInfoChar(out, ']');
 }
 
-void
-render_action(StringInfo out, const Action *action, CallResult result, const SignatureOptions *options)
+/* The very same text, which need not be read to know it. */
+static bool
+span_same(Span a, Span b)
 {
-	append_literal(out, category_names[action->category]);
-	switch (action->category)
-	{
-		case ACTION_THINK:
-		case ACTION_FINISH:
-			return;
-		case ACTION_OTHER:
-			if (action->target.length > 0)
-			{
-				appendStringInfoChar(out, ':');
-				append_encoded(out, action->target.data, action->target.length);
-			}
-			return;
-		case ACTION_VIEW:
-			append_lines(out, action);
-			break;
-		case ACTION_MODIFY:
-			append_literal(out, action->insert ? ":insert" : ":replace");
-			if (action->hashed && options->content_hash != CONTENT_NONE)
-			{
-				char		digits[5];
+	return a.data == b.data && a.length == b.length;
+}
 
-				edit_hash(action->old_text, action->new_text, options->content_hash, digits);
-				appendStringInfoChar(out, ':');
-				append_literal(out, digits);
-			}
-			break;
-		case ACTION_FILEOP:
-		case ACTION_INSTALL:
-			if (action->verb.length > 0)
+/* What was written or run, as four digits. */
+static void
+append_hash(StringInfo out, const Effect *effect, SignatureOptions *options)
+{
+	if (!effect->hashed || options->content_hash == CONTENT_NONE)
+		return;
+	/* One edit of many files is hashed once. */
+	if (!options->has_digits || !span_same(options->hashed_old, effect->old_text) ||
+		!span_same(options->hashed_new, effect->new_text))
+		edit_hash(effect->old_text, effect->new_text, options->content_hash, options->digits);
+	options->has_digits = true;
+	options->hashed_old = effect->old_text;
+	options->hashed_new = effect->new_text;
+	appendStringInfoChar(out, ':');
+	append_literal(out, options->digits);
+}
+
+void
+render_effect(StringInfo out, const Effect *effect, CallResult result, SignatureOptions *options)
+{
+	append_literal(out, category_names[effect->category]);
+	switch (effect->category)
+	{
+		case EFFECT_THINK:
+		case EFFECT_FINISH:
+			return;
+		case EFFECT_OTHER:
+			if (effect->target.length > 0)
 			{
 				appendStringInfoChar(out, ':');
-				append_encoded(out, action->verb.data, action->verb.length);
+				append_encoded(out, effect->target.data, effect->target.length);
 			}
+			return;
+		case EFFECT_VIEW:
+			append_lines(out, effect);
+			break;
+		case EFFECT_MODIFY:
+			append_literal(out, effect->insert ? ":insert" : ":replace");
+			append_hash(out, effect, options);
+			break;
+		case EFFECT_EXECUTE:
+		case EFFECT_FILEOP:
+		case EFFECT_INSTALL:
+			if (effect->verb.length > 0)
+			{
+				appendStringInfoChar(out, ':');
+				append_encoded(out, effect->verb.data, effect->verb.length);
+			}
+			append_hash(out, effect, options);
 			break;
 		default:
 			break;
 	}
-	if (action->target.length > 0)
+	if (effect->target.length > 0)
 	{
-		int			before = out->len;
+		StringInfoData target;
 
-		appendStringInfoChar(out, '@');
-		if (action->is_path)
-			append_path(out, action, options);
-		else
-			append_encoded(out, action->target.data, action->target.length);
-		if (out->len == before + 1)
+		initStringInfo(&target);
+		render_target(&target, effect, options);
+		if (target.len > 0)
 		{
-			/* The root itself: no target. */
-			out->len = before;
-			out->data[before] = '\0';
-			if (action->category == ACTION_TEST)
-				append_literal(out, "@all");
+			appendStringInfoChar(out, '@');
+			append_encoded(out, target.data, target.len);
 		}
+		else if (effect->category == EFFECT_TEST)
+			append_literal(out, "@all");
+		pfree(target.data);
 	}
-	append_literal(out, result_suffix(action, result));
+	append_literal(out, result_suffix(effect, result));
+}
+
+/* All effects of a call, in order. */
+void
+render_call(StringInfo out, const Effects *effects, CallResult result, SignatureOptions *options)
+{
+	int			i;
+
+	for (i = 0; i < effects->n; i++)
+	{
+		if (i > 0)
+			append_literal(out, EFFECT_SEPARATOR);
+		render_effect(out, &effects->items[i], effect_result(&effects->items[i], result), options);
+	}
 }

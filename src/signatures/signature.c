@@ -1,6 +1,6 @@
 /*
  * signature.c
- *		The other direction of render.c: what an action's signature says.
+ *		The other direction of render.c: what a call's signature says.
  *
  * Any text may come here, since users keep signatures in columns of their own:
  * what is not of the grammar counts as a flag of its own name.
@@ -9,6 +9,20 @@
 
 #include "signatures/call.h"
 #include "signatures/signature.h"
+
+/* The next effect's signature of a call's; false if there are no more. */
+bool
+next_signature(Span *rest, Span *signature)
+{
+	int			end;
+
+	if (rest->data == NULL)
+		return false;
+	end = span_find(*rest, EFFECT_SEPARATOR);
+	*signature = span_make(rest->data, end < 0 ? rest->length : end);
+	*rest = end < 0 ? span_none() : span_from(*rest, end + (int) strlen(EFFECT_SEPARATOR));
+	return true;
+}
 
 static bool
 cut_suffix(Span *text, const char *suffix)
@@ -81,8 +95,8 @@ is_change(const ParsedSignature *parsed)
 }
 
 /*
- * What the action adds to the state: an operation on a path, or a flag (then
- * `op` is its name).  An action on files without a known file is a flag, too.
+ * What an effect adds to the state: an operation on a path, or a flag (then
+ * `op` is its name).  An effect on files without a known file is a flag, too.
  */
 TraceKind
 signature_trace(const ParsedSignature *parsed, StringInfo path, StringInfo op)

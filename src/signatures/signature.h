@@ -17,7 +17,7 @@ typedef struct ParsedSignature
 	bool		error;
 } ParsedSignature;
 
-/* What one action leaves behind. */
+/* What one effect leaves behind. */
 typedef enum TraceKind
 {
 	TRACE_NONE,					/* nothing: it failed */
@@ -25,6 +25,7 @@ typedef enum TraceKind
 	TRACE_FLAG					/* something that is counted */
 } TraceKind;
 
+extern bool next_signature(Span *rest, Span *signature);
 extern void parse_signature(Span text, ParsedSignature *parsed);
 extern TraceKind signature_trace(const ParsedSignature *parsed, StringInfo path, StringInfo op);
 extern bool is_change(const ParsedSignature *parsed);

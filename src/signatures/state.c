@@ -219,24 +219,13 @@ is_flag_of_paper(Span name)
 	return span_is(name, "think") || span_is(name, "test_ok") || span_is(name, "test_err");
 }
 
-/* state_accum(internal, action_signature text [, flags text [, views text]]) */
-Datum
-stepadv_state_accum(PG_FUNCTION_ARGS)
+/* What one effect leaves behind. */
+static void
+record_effect(Record *record, Span signature)
 {
-	MemoryContext context;
-	Record	   *record;
-	text	   *value;
 	ParsedSignature parsed;
 
-	context = aggregate_context(fcinfo);
-	record = PG_ARGISNULL(0) ? record_make(context) : (Record *) PG_GETARG_POINTER(0);
-	read_options(fcinfo, record);
-	/* A step without an action changes nothing. */
-	if (PG_ARGISNULL(1))
-		PG_RETURN_POINTER(record);
-
-	value = PG_GETARG_TEXT_PP(1);
-	parse_signature(span_make(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)), &parsed);
+	parse_signature(signature, &parsed);
 	switch (signature_trace(&parsed, &record->path, &record->op))
 	{
 		case TRACE_NONE:
@@ -253,6 +242,32 @@ stepadv_state_accum(PG_FUNCTION_ARGS)
 			appendBinaryStringInfo(&record->key, record->op.data, record->op.len);
 			record_add(record, span_make(record->key.data, record->key.len), -1, 1);
 			break;
+	}
+}
+
+/* state_accum(internal, action_signature text [, flags text [, views text]]) */
+Datum
+stepadv_state_accum(PG_FUNCTION_ARGS)
+{
+	MemoryContext context;
+	Record	   *record;
+	text	   *value;
+	Span		rest;
+	Span		effect;
+
+	context = aggregate_context(fcinfo);
+	record = PG_ARGISNULL(0) ? record_make(context) : (Record *) PG_GETARG_POINTER(0);
+	read_options(fcinfo, record);
+	/* A step without an action changes nothing. */
+	if (PG_ARGISNULL(1))
+		PG_RETURN_POINTER(record);
+
+	value = PG_GETARG_TEXT_PP(1);
+	rest = span_make(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+	while (next_signature(&rest, &effect))
+	{
+		CHECK_FOR_INTERRUPTS();
+		record_effect(record, effect);
 	}
 	PG_RETURN_POINTER(record);
 }

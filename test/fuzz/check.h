@@ -10,7 +10,7 @@
 #include "signatures/call.h"
 #include "signatures/signature.h"
 
-/* Render the action in several ways; abort where the text breaks the grammar. */
-extern void check_action(const Action *action);
+/* Render the effects of a call in several ways; abort where a text breaks the grammar. */
+extern void check_effects(const Effects *effects, CallResult result);
 
 #endif							/* FUZZ_CHECK_H */

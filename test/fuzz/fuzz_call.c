@@ -18,7 +18,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char	   *tool = palloc(tool_length);
 	char	   *args = palloc(args_length);
 	Arguments	arguments;
-	Action		action;
+	Effects		effects;
+	CallResult	result = (CallResult) (size % 3);
 	UserEntry	entry;
 	UserVocabulary vocabulary = {1, &entry};
 
@@ -29,16 +30,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	arguments_init(&arguments, size % 2 == 0);
 	if (nul != NULL)
 		arguments_read_text(&arguments, span_make(args, (int) args_length));
-	classify_call(span_make(tool, (int) tool_length), &arguments, NULL, &action);
-	check_action(&action);
+	classify_call(span_make(tool, (int) tool_length), &arguments, NULL, result, &effects);
+	check_effects(&effects, result);
 
 	/* The same as a tool of the user's own, whose meaning the input chooses. */
 	memset(&entry, 0, sizeof(entry));
 	entry.tool = span_of("mine");
 	entry.meaning = (ToolMeaning) (1 + size % TOOL_OTHER);
 	entry.roles[ROLE_PATH] = span_of("p");
-	classify_call(span_of("Mine"), &arguments, &vocabulary, &action);
-	check_action(&action);
+	classify_call(span_of("Mine"), &arguments, &vocabulary, result, &effects);
+	check_effects(&effects, result);
 	host_reset();
 	return 0;
 }

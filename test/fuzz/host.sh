@@ -35,10 +35,10 @@ links -fsanitize=fuzzer || need "libFuzzer, which $clang does not find (package 
 links -fsanitize=fuzzer,address,undefined || need "the address and undefined-behaviour sanitizers, which $clang does not find (package libclang-rt-dev)"
 echo '#include <xxhash.h>' | "$clang" -E -x c - >/dev/null 2>&1 || need "xxhash.h (package libxxhash-dev)"
 
-kernels="arguments call observation patch render sequence_matcher signature vocabulary \
-	shell/command shell/command_build shell/command_file shell/command_git \
+kernels="arguments call effects observation patch render sequence_matcher signature vocabulary \
+	shell/blocks shell/command shell/command_build shell/command_file shell/command_git \
 	shell/command_run shell/command_search shell/command_swe shell/command_view \
-	shell/line_range shell/operands shell/programs shell/script shell/shell \
+	shell/line_range shell/operands shell/outcome shell/pipeline shell/programs shell/script shell/shell \
 	shell/shell_heredoc shell/shell_word shell/subcommands shell/variants"
 mkdir -p "$work/objects"
 

@@ -113,6 +113,7 @@ FROM (VALUES ('normalize_observation', '{text,letters,digits,blanks,shell}'::tex
 	('action_signature of bash', '{command,words,call,tags}', 'SELECT pg_column_size(action_signature(''bash'', %s, NULL))'),
 	('action_signature of bash, text', '{text,shell,quoted,open,here,letters}', 'SELECT pg_column_size(action_signature(''bash'', jsonb_build_object(''command'', %s), NULL))'),
 	('action_signature of apply_patch, text', '{patch,text}', 'SELECT pg_column_size(action_signature(''apply_patch'', jsonb_build_object(''patch'', %s), NULL))'),
+	('call_effects, text', '{text,shell,quoted,open,here,letters,patch}', 'SELECT count(*) FROM call_effects(''bash'', jsonb_build_object(''command'', %s), NULL)'),
 	('action_category', '{command,array,tags}', 'SELECT action_category(''bash'', %s)'),
 	('action_category with a vocabulary', '{vocabulary}', 'SELECT action_category(''bash'', ''{}'', %s)'),
 	('hash_features', '{atoms,texts}', 'SELECT cardinality(hash_features(%s, 4096, 3))'),

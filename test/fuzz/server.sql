@@ -32,6 +32,7 @@ INSERT INTO calls VALUES
 	('action_signature', E'str_replace_editor\x01{"command": "str_replace", "path": "/testbed/a.py", "old_str": "a\\nb", "new_str": "c", "view_range": [1, 5]}\x01f\x01xxh3\x01basename\x01'),
 	('action_signature', E'mine\x01"<function=bash><parameter=command>ls -la</parameter></function>"\x01t\x01none\x01relative\x01\x01[{"tool": "mine", "meaning": "finish", "arguments": {"path": "p"}}]'),
 	('action_signature', E'apply_patch\x01{"patch": "*** Begin Patch\\n*** Update File: a.py\\n@@\\n-x\\n+y\\n*** End Patch"}\x01t\x01md5\x01relative\x01'),
+	('action_signature', E'bash\x01{"command": "for f in a b; do sed -i s/a/b/ $f || rm $f; done | tee c > d; cat <<E | bash\\npytest t.py\\nE\\n"}\x01t\x01md5\x01relative\x01/testbed'),
 	('action_category', E'execute_bash\x01["ls", "-l", {"a": null}]'),
 	('action_category', E'bash\x01{"command": "cat <<E > a.py\\nx\\nE\\n; for i in 1 2; do echo $(ls `pwd`); done"}'),
 	('normalize_observation', E'12:30:15 at 0x7f00deadbeef \033[1mtook\033[0m 0.25 s in /testbed/a.py:12\x01t\x01t\x01t\x01t\x01t\x01t\x01/testbed'),

@@ -52,101 +52,101 @@ is_header_keyword(const char *word)
 	return is_any_of(word, keywords);
 }
 
-Effect
-set_outcome(Outcome *outcome, ActionCategory category, Span target, bool is_path)
-{
-	action_init(&outcome->action, category);
-	action_set_target(&outcome->action, target, is_path);
-	return outcome->effect = EFFECT_ACT;
-}
-
-bool
-changes_things(const Action *action)
-{
-	switch (action->category)
-	{
-		case ACTION_MODIFY:
-		case ACTION_CREATE:
-		case ACTION_EXECUTE:
-		case ACTION_TEST:
-		case ACTION_INSTALL:
-		case ACTION_FILEOP:
-		case ACTION_FINISH:
-			return true;
-		default:
-			return false;
-	}
-}
-
-Effect
-set_fileop(Outcome *outcome, Span verb, Span target)
-{
-	set_outcome(outcome, ACTION_FILEOP, target, true);
-	outcome->action.verb = verb;
-	return EFFECT_ACT;
-}
-
 /* Nothing but the kind of program matters: date, submit. */
-static Effect
+static Doing
 act_alone(Invocation *run, Outcome *outcome)
 {
 	return set_outcome(outcome, run->category, span_none(), false);
 }
 
-/* One operand matters: create, vim. */
-static Effect
+/* Do further operands name no other files, but what is in the first, or comes of it? */
+static bool
+is_of_one_file(const Program *program)
+{
+	static const char *const names[] = {"7z", "basename", "cpio", "csplit", "dd", "fallocate", "losetup", "split", "uniq",
+	"unzip", "xxd", "zip", NULL};
+
+	return is_any_of(program->name, names);
+}
+
+/*
+ * An effect on every operand from that which matters on; without one, on
+ * `otherwise`.
+ */
+static Doing
+act_on_each(Invocation *run, Span otherwise, Outcome *outcome)
+{
+	Operands	operands = invocation_operands(run);
+	Span		target = shell_word_span(run->command, operand_after(&operands, run->program->operands));
+
+	set_outcome(outcome, run->category, target.data ? target : otherwise, true);
+	if (!is_of_one_file(run->program))
+		repeat_for_rest(outcome, &operands);
+	return DOES_ACT;
+}
+
+/* One operand matters: create. */
+static Doing
 act_operand(Invocation *run, Outcome *outcome)
 {
 	return set_outcome(outcome, run->category, invocation_operand(run, run->program->operands), true);
 }
 
-/* The same of a program that reads its standard input without one: cat, wc. */
-static Effect
+/* vim, black: each of them. */
+static Doing
+act_operands(Invocation *run, Outcome *outcome)
+{
+	return act_on_each(run, span_none(), outcome);
+}
+
+/* A program that reads its standard input without one: cat, wc. */
+static Doing
 act_filter(Invocation *run, Outcome *outcome)
 {
-	Span		file = invocation_operand(run, run->program->operands);
-
-	return set_outcome(outcome, run->category, file.data ? file : run->command->input, true);
+	return act_on_each(run, run->command->input, outcome);
 }
 
-/* The same of a program that begins in the current directory without one: ls. */
-static Effect
+/* A program that begins in the current directory without one: ls. */
+static Doing
 act_list_here(Invocation *run, Outcome *outcome)
 {
-	Span		directory = invocation_operand(run, run->program->operands);
-
 	/* In a pipe xargs may have named some. */
-	if (directory.data == NULL && !run->reader->in_pipe)
-		directory = span_of(".");
-	return set_outcome(outcome, run->category, directory, true);
+	return act_on_each(run, run->reader->in_pipe ? span_none() : span_of("."), outcome);
 }
 
-/* And of one that changes it: rm, mkdir, chmod. */
-static Effect
+/* rm, mkdir, chmod */
+static Doing
 act_fileop(Invocation *run, Outcome *outcome)
 {
-	return set_fileop(outcome, program_verb(run->program), invocation_operand(run, run->program->operands));
+	Operands	operands = invocation_operands(run);
+	int			at = operand_after(&operands, run->program->operands);
+
+	set_fileop(outcome, program_verb(run->program), shell_word_span(run->command, at));
+	if (!is_of_one_file(run->program))
+		repeat_for_rest(outcome, &operands);
+	return DOES_ACT;
 }
 
-static Effect
+static Doing
 act_nothing(Invocation *run, Outcome *outcome)
 {
-	return EFFECT_NONE;
+	return DOES_NOTHING;
 }
 
 /* The names of cd and source are for scripts that do nothing else. */
-static Effect
+static Doing
 act_cd(Invocation *run, Outcome *outcome)
 {
-	action_set_target(&outcome->action, span_of("cd"), false);
-	return EFFECT_NONE;
+	outcome->idle = span_of("cd");
+	return DOES_NOTHING;
 }
 
-static Effect
+static Doing
 act_source(Invocation *run, Outcome *outcome)
 {
-	action_set_target(&outcome->action, shell_word_span(run->command, run->at), true);
-	return EFFECT_NONE;
+	outcome->idle = shell_word_span(run->command, run->at);
+	outcome->idle_is_path = true;
+	return DOES_NOTHING;
 }
 
 /* Take \\n and \\t of echo -e or printf for what they stand for, in place. */
@@ -207,76 +207,101 @@ printed_text(const Invocation *run)
 }
 
 /* echo: plumbing, unless it is how a scaffold is told that the task is done. */
-static Effect
+static Doing
 act_echo(Invocation *run, Outcome *outcome)
 {
 	Span		text = printed_text(run);
 
 	if (span_find(text, "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT") >= 0 ||
 		span_find(text, "MINI_SWE_AGENT_FINAL_OUTPUT") >= 0)
-		return set_outcome(outcome, ACTION_FINISH, span_none(), false);
-	action_set_target(&outcome->action, span_of("echo"), false);
-	outcome->action.new_text = text;
-	return EFFECT_PRINT;
+		return set_outcome(outcome, EFFECT_FINISH, span_none(), false);
+	outcome->idle = span_of("echo");
+	outcome->printed.span = text;
+	return DOES_PRINT;
 }
 
 /* sudo, timeout 5, env A=b: the command that follows. */
-static Effect
+static Doing
 act_wrapper(Invocation *run, Outcome *outcome)
 {
 	const ShellCommand *command = run->command;
 	const char *name = run->program->name;
 	Operands	operands = invocation_operands(run);
-	int			skip = run->program->operands;
 	int			at;
 
 	/* command -v NAME asks for it */
 	if (strcmp(name, "command") == 0 && shell_word(command, run->at)[0] == '-')
-		return set_outcome(outcome, ACTION_SEARCH, span_none(), false);
-	at = next_operand(&operands);
-	while (skip-- > 0)
-		at = next_operand(&operands);
+		return set_outcome(outcome, EFFECT_SEARCH, span_none(), false);
+	at = operand_after(&operands, run->program->operands);
 	while (at < command->n_words && is_assignment(command, at))
 		at++;
 	if (at < command->n_words)
 		run->follows = at;
 	else if (strcmp(name, "env") == 0)
-		return set_outcome(outcome, ACTION_SEARCH, span_none(), false);
-	return EFFECT_NONE;
+		return set_outcome(outcome, EFFECT_SEARCH, span_none(), false);
+	return DOES_NOTHING;
 }
 
-static Effect
+static Doing
 act_xargs(Invocation *run, Outcome *outcome)
 {
+	ShellCommand *command = run->command;
 	Operands	operands = invocation_operands(run);
 	int			at = next_operand(&operands);
 	int			i;
 
-	/* Of the files that xargs -a FILE names, only FILE is known. */
-	for (i = run->at; i + 1 < at && run->command->input.data == NULL; i++)
-		if (strcmp(shell_word(run->command, i), "-a") == 0 || strcmp(shell_word(run->command, i), "--arg-file") == 0)
-			run->command->input = shell_word_span(run->command, i + 1);
+	for (i = run->at; i < at; i++)
+	{
+		const char *word = shell_word(command, i);
+
+		/* Of the files that xargs -a FILE names, only FILE is known. */
+		if (command->input.data == NULL && i + 1 < at && (strcmp(word, "-a") == 0 || strcmp(word, "--arg-file") == 0))
+			command->input = shell_word_span(command, i + 1);
+		else if (strcmp(word, "-I") == 0 && i + 1 < at)
+			outcome->placeholder = shell_word_span(command, i + 1);
+		else if (strncmp(word, "-I", 2) == 0)
+			outcome->placeholder = span_of(word + 2);
+	}
 	/* xargs -i {} COMMAND is often written, if wrongly */
-	if (strcmp(shell_word(run->command, at), "{}") == 0)
+	if (strcmp(shell_word(command, at), "{}") == 0)
 		at++;
-	if (at < run->command->n_words)
+	outcome->takes_files = true;
+	if (at < command->n_words)
 		run->follows = at;
-	return EFFECT_NONE;
+	return DOES_NOTHING;
+}
+
+/* gcc --version, java -version: programs that would be run otherwise. */
+static bool
+is_question(const Invocation *run)
+{
+	switch (run->program->kind)
+	{
+		case PROGRAM_INTERPRETER:
+		case PROGRAM_MAKE:
+		case PROGRAM_PACKAGE:
+		case PROGRAM_PYTHON:
+		case PROGRAM_RUN:
+		case PROGRAM_SQL:
+			return only_asks(run->command, run->at);
+		default:
+			return false;
+	}
 }
 
 /* How each kind of program is read. */
 static const struct
 {
-	Effect		(*act) (Invocation *run, Outcome *outcome);
-	ActionCategory category;	/* of those that have but one */
+	Doing		(*act) (Invocation *run, Outcome *outcome);
+	EffectCategory category;	/* of those that have but one */
 }			kinds[N_PROGRAM_KINDS] = {
 	[PROGRAM_APPLY_PATCH] = {.act = act_apply_patch},
-	[PROGRAM_ASK] = {.act = act_alone, .category = ACTION_SEARCH},
+	[PROGRAM_ASK] = {.act = act_alone, .category = EFFECT_SEARCH},
 	[PROGRAM_AWK] = {.act = act_awk},
 	[PROGRAM_CD] = {.act = act_cd},
 	[PROGRAM_COVERAGE] = {.act = act_coverage},
 	[PROGRAM_ECHO] = {.act = act_echo},
-	[PROGRAM_EDITOR] = {.act = act_operand, .category = ACTION_MODIFY},
+	[PROGRAM_EDITOR] = {.act = act_operands, .category = EFFECT_MODIFY},
 	[PROGRAM_FETCH] = {.act = act_fetch},
 	[PROGRAM_FETCH_TO] = {.act = act_fetch},
 	[PROGRAM_FILEOP] = {.act = act_fileop},
@@ -286,8 +311,8 @@ static const struct
 	[PROGRAM_GREP] = {.act = act_grep},
 	[PROGRAM_HEAD] = {.act = act_head_tail},
 	[PROGRAM_INTERPRETER] = {.act = act_interpreter},
-	[PROGRAM_LIST] = {.act = act_filter, .category = ACTION_SEARCH},
-	[PROGRAM_LIST_HERE] = {.act = act_list_here, .category = ACTION_SEARCH},
+	[PROGRAM_LIST] = {.act = act_filter, .category = EFFECT_SEARCH},
+	[PROGRAM_LIST_HERE] = {.act = act_list_here, .category = EFFECT_SEARCH},
 	[PROGRAM_MAKE] = {.act = act_make},
 	[PROGRAM_NOTHING] = {.act = act_nothing},
 	[PROGRAM_OUTPUT] = {.act = act_output},
@@ -295,13 +320,14 @@ static const struct
 	[PROGRAM_PATCH] = {.act = act_patch},
 	[PROGRAM_PYTHON] = {.act = act_python},
 	[PROGRAM_RUN] = {.act = act_plain},
-	[PROGRAM_SEARCH] = {.act = act_operand, .category = ACTION_SEARCH},
+	[PROGRAM_SEARCH] = {.act = act_operand, .category = EFFECT_SEARCH},
 	[PROGRAM_SEARCH_HERE] = {.act = act_grep},
 	[PROGRAM_SED] = {.act = act_sed},
 	[PROGRAM_SHELL] = {.act = act_shell},
 	[PROGRAM_SOURCE] = {.act = act_source},
-	[PROGRAM_SUBMIT] = {.act = act_alone, .category = ACTION_FINISH},
-	[PROGRAM_SWE_CREATE] = {.act = act_operand, .category = ACTION_CREATE},
+	[PROGRAM_SQL] = {.act = act_sql},
+	[PROGRAM_SUBMIT] = {.act = act_alone, .category = EFFECT_FINISH},
+	[PROGRAM_SWE_CREATE] = {.act = act_operand, .category = EFFECT_CREATE},
 	[PROGRAM_SWE_EDIT] = {.act = act_swe_edit},
 	[PROGRAM_SWE_EDITOR] = {.act = act_swe_editor},
 	[PROGRAM_SWE_GOTO] = {.act = act_swe_goto},
@@ -311,53 +337,58 @@ static const struct
 	[PROGRAM_TAR] = {.act = act_tar},
 	[PROGRAM_TEE] = {.act = act_tee},
 	[PROGRAM_TEST] = {.act = act_test},
-	[PROGRAM_VIEW] = {.act = act_filter, .category = ACTION_VIEW},
+	[PROGRAM_VIEW] = {.act = act_filter, .category = EFFECT_VIEW},
 	[PROGRAM_WRAPPER] = {.act = act_wrapper},
 	[PROGRAM_XARGS] = {.act = act_xargs},
 };
 
-/* The command in words i … of a simple command; redirections are left to the caller. */
-Effect
+/* The command in words i …, into an outcome that is empty; redirections are left to the caller. */
+void
 classify_words(Reader *reader, ShellCommand *command, int i, Outcome *outcome)
 {
 	int			hop;
 
-	memset(outcome, 0, sizeof(*outcome));
-	action_init(&outcome->action, ACTION_EXECUTE);
+	outcome->doing = DOES_NOTHING;
 	for (hop = 0; hop < MAX_HOPS; hop++)
 	{
 		Invocation	run = {.reader = reader, .command = command};
 		const char *word;
-		Effect		effect;
+		Doing		doing;
 
 		while (i < command->n_words && !command->words[i].quoted && is_prefix_keyword(shell_word(command, i)))
 			i++;
 		while (i < command->n_words && is_assignment(command, i))
 			i++;
 		if (i >= command->n_words)
-			return EFFECT_NONE;
+			return;
 		/* A wrapper's command may be a keyword after an assignment; nobody writes that. */
 		word = shell_word(command, i);
 		if (hop == 0 && is_header_keyword(word) && !command->words[i].quoted)
 		{
 			command->substitution = span_none();
-			return EFFECT_NONE;
+			return;
 		}
 		if (command->words[i].dynamic && command->substitution.data != NULL)
-			return EFFECT_NONE;
+			return;
 		if (*word == '\\')
 			word++;
 		run.program = find_any_version(program_name(word));
-		if (run.program == NULL)
-			return run_program(command, i, outcome);
 		run.at = i + 1;
-		run.kind = kind_of_run(&run);
-		Assert(kinds[run.kind].act != NULL);
-		run.category = kinds[run.kind].category;
-		effect = kinds[run.kind].act(&run, outcome);
+		if (run.program == NULL ? only_asks(command, run.at) : is_question(&run))
+			doing = set_outcome(outcome, EFFECT_SEARCH, span_none(), false);
+		else if (run.program == NULL)
+			doing = run_program(command, i, outcome);
+		else
+		{
+			run.kind = kind_of_run(&run);
+			Assert(kinds[run.kind].act != NULL);
+			run.category = kinds[run.kind].category;
+			doing = kinds[run.kind].act(&run, outcome);
+		}
+		outcome->doing = doing;
 		if (run.follows == 0)
-			return outcome->effect = effect;
+			return;
 		i = run.follows;
 	}
-	return set_outcome(outcome, ACTION_EXECUTE, shell_word_span(command, i), false);
+	outcome->doing = set_outcome(outcome, EFFECT_EXECUTE, shell_word_span(command, i), false);
 }

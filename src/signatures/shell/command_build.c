@@ -6,25 +6,23 @@
 
 #include "signatures/shell/invocation.h"
 
-/* Tests of a file or directory; of everything, if it names none. */
-static Effect
-set_tests(Outcome *outcome, Span target)
-{
-	if (target.data == NULL || span_is(target, ".") || span_is(target, "./..."))
-		return set_outcome(outcome, ACTION_TEST, span_of("all"), false);
-	return set_outcome(outcome, ACTION_TEST, target, true);
-}
-
-/* pytest, unittest, jest … */
-Effect
+/* pytest, unittest, jest …; of tox only what comes after -- names files. */
+Doing
 act_test(Invocation *run, Outcome *outcome)
 {
 	const ShellCommand *command = run->command;
 	Operands	operands = invocation_operands(run);
-	int			at = run->program->operands == NO_FILES ? command->n_words : next_operand(&operands);
-	Span		target = shell_word_span(command, at);
-	int			colons;
+	Span		target;
+	int			at = run->at;
 
+	if (run->program->operands == NO_FILES)
+	{
+		while (at < command->n_words && strcmp(shell_word(command, at), "--") != 0)
+			at++;
+		operands.at = at;
+	}
+	at = next_operand(&operands);
+	target = shell_word_span(command, at);
 	if (span_is(target, "discover") || span_is(target, "test") || span_is(target, "run"))
 	{
 		/* unittest discover [-s DIRECTORY] */
@@ -36,40 +34,58 @@ act_test(Invocation *run, Outcome *outcome)
 					target = shell_word_span(command, at + 1);
 		}
 	}
-	/* pytest's file::class::test: the file */
-	colons = target.data ? span_find(target, "::") : -1;
-	if (colons >= 0)
-		target.length = colons;
-	return set_tests(outcome, target.length > 0 ? target : span_none());
-}
-
-/* make: its first goal that tests or installs. */
-Effect
-act_make(Invocation *run, Outcome *outcome)
-{
-	static const char *const all_tests[] = {"check", "test", "tests", NULL};
-	const ShellCommand *command = run->command;
-	Operands	operands = invocation_operands(run);
-	int			at;
-
+	target = tested_file(target);
+	set_tests(outcome, target);
 	while ((at = next_operand(&operands)) < command->n_words)
 	{
-		const char *goal = shell_word(command, at);
+		Span		before = target;
 
-		if (strncmp(goal, "test", 4) == 0 || strncmp(goal, "check", 5) == 0)
-		{
-			Span		tests = is_any_of(goal, all_tests) ? span_of("all") : shell_word_span(command, at);
-
-			return set_outcome(outcome, ACTION_TEST, tests, false);
-		}
-		if (strstr(goal, "install") != NULL)
-			return set_outcome(outcome, ACTION_INSTALL, span_none(), false);
+		/* Two tests of one file are tests of that file. */
+		target = tested_file(shell_word_span(command, at));
+		if (!span_equal(before, target))
+			set_tests(outcome, target);
 	}
-	return set_outcome(outcome, ACTION_EXECUTE, span_of(run->program->name), false);
+	return DOES_ACT;
+}
+
+/* What a goal of make does. */
+static void
+make_goal(const char *name, Span goal, Outcome *outcome)
+{
+	static const char *const all_tests[] = {"check", "test", "tests", NULL};
+
+	if (span_starts(goal, "test") || span_starts(goal, "check"))
+		set_outcome(outcome, EFFECT_TEST, is_any_of(goal.data, all_tests) ? span_of("all") : goal, false);
+	else if (span_find(goal, "install") >= 0)
+		set_outcome(outcome, EFFECT_INSTALL, span_none(), false);
+	else
+	{
+		set_outcome(outcome, EFFECT_EXECUTE, span_of(name), false);
+		last_effect(outcome)->verb = goal;
+	}
+}
+
+/* make: its goals, each as what it does. */
+Doing
+act_make(Invocation *run, Outcome *outcome)
+{
+	Operands	operands = invocation_operands(run);
+	bool		has_goal = false;
+	int			at;
+
+	while ((at = next_operand(&operands)) < run->command->n_words)
+	{
+		/* CFLAGS=-O2 */
+		if (is_assignment(run->command, at))
+			continue;
+		make_goal(run->program->name, shell_word_span(run->command, at), outcome);
+		has_goal = true;
+	}
+	return has_goal ? DOES_ACT : set_outcome(outcome, EFFECT_EXECUTE, span_of(run->program->name), false);
 }
 
 /* npm run x, poetry run x, cargo run: a script of the project, its program or a command. */
-static Effect
+static Doing
 run_script(Invocation *run, int at, Outcome *outcome)
 {
 	static const char *const script_runners[] = {"bun", "npm", "pnpm", "yarn", NULL};
@@ -85,11 +101,11 @@ run_script(Invocation *run, int at, Outcome *outcome)
 	if (at < command->n_words && (!is_script || strcmp(verb, "exec") == 0) && !is_any_of(name, builders))
 	{
 		run->follows = at;
-		return EFFECT_NONE;
+		return DOES_NOTHING;
 	}
 	if (is_script && strncmp(shell_word(command, at), "test", 4) == 0)
-		return set_outcome(outcome, ACTION_TEST, span_of("all"), false);
-	return set_outcome(outcome, ACTION_EXECUTE,
+		return set_outcome(outcome, EFFECT_TEST, span_of("all"), false);
+	return set_outcome(outcome, EFFECT_EXECUTE,
 					   at < command->n_words ? shell_word_span(command, at) : span_of(name), false);
 }
 
@@ -132,49 +148,59 @@ is_package_file(const ShellCommand *command, int at)
 	return false;
 }
 
-/* What a subcommand does to the operand at word `at`, or to nothing that is named. */
-static Effect
-set_subcommand(const Invocation *run, const Subcommand *subcommand, Span verb, int at, Outcome *outcome)
+/* What a subcommand does to the operand at word `at` and those after it, or to nothing that is named. */
+static Doing
+set_subcommand(const Invocation *run, const Subcommand *subcommand, Span verb, int at, Operands *rest, Outcome *outcome)
 {
-	Span		target = shell_word_span(run->command, at);
+	const ShellCommand *command = run->command;
+	Span		target = shell_word_span(command, at);
 
 	switch (subcommand->category)
 	{
-		case ACTION_THINK:
-			return EFFECT_NONE;
-		case ACTION_EXECUTE:
-			return set_outcome(outcome, ACTION_EXECUTE, span_of(run->program->name), false);
-		case ACTION_TEST:
-			return set_tests(outcome, target);
-		case ACTION_INSTALL:
-			set_outcome(outcome, ACTION_INSTALL, target, target.data != NULL && is_package_file(run->command, at));
+		case EFFECT_THINK:
+			return DOES_NOTHING;
+		case EFFECT_EXECUTE:
+			set_outcome(outcome, EFFECT_EXECUTE, span_of(run->program->name), false);
 			break;
-		case ACTION_CREATE:
-			return set_outcome(outcome, ACTION_CREATE, target, true);
+		case EFFECT_TEST:
+			do
+				set_tests(outcome, shell_word_span(command, at));
+			while ((at = next_operand(rest)) < command->n_words);
+			return DOES_ACT;
+		case EFFECT_INSTALL:
+			do
+			{
+				set_outcome(outcome, EFFECT_INSTALL, shell_word_span(command, at), at < command->n_words && is_package_file(command, at));
+				last_effect(outcome)->verb = subcommand_verb(subcommand, verb);
+			} while ((at = next_operand(rest)) < command->n_words);
+			return DOES_ACT;
+		case EFFECT_CREATE:
+			return set_outcome(outcome, EFFECT_CREATE, target, true);
 		default:
 			set_outcome(outcome, subcommand->category, span_none(), false);
 			break;
 	}
-	outcome->action.verb = subcommand_verb(subcommand, verb);
-	return EFFECT_ACT;
+	last_effect(outcome)->verb = subcommand_verb(subcommand, verb);
+	return DOES_ACT;
 }
 
 /* pip --version, pacman -Syu: no operand at all. */
-static Effect
+static Doing
 set_without_operand(const Invocation *run, Outcome *outcome)
 {
 	const char *name = run->program->name;
 	const Subcommand *subcommand = find_option_subcommand(run, run->command->n_words);
+	Operands	none = operands_of(run->command, run->command->n_words, &run->program->options);
 
 	if (subcommand != NULL)
-		return set_subcommand(run, subcommand, span_none(), run->command->n_words, outcome);
+		return set_subcommand(run, subcommand, span_none(), run->command->n_words, &none, outcome);
 	if (strcmp(name, "yarn") == 0)
-		return set_outcome(outcome, ACTION_INSTALL, span_none(), false);
-	return set_outcome(outcome, ACTION_EXECUTE, span_of(name), false);
+		return set_outcome(outcome, EFFECT_INSTALL, span_none(), false);
+	return set_outcome(outcome, EFFECT_EXECUTE, span_of(name), false);
 }
 
 /* pip install x, npm test, cargo build … */
-Effect
+Doing
 act_package(Invocation *run, Outcome *outcome)
 {
 	static const char *const run_verbs[] = {"exec", "run", "run-script", NULL};
@@ -197,24 +223,34 @@ act_package(Invocation *run, Outcome *outcome)
 	if (strcmp(name, "uv") == 0 && strcmp(verb, "pip") == 0)
 	{
 		run->follows = at;
-		return EFFECT_NONE;
+		return DOES_NOTHING;
 	}
 	operands = operands_of(command, at + 1, options);
 	after = next_operand(&operands);
 	inner = find_inner_subcommand(name, verb, shell_word(command, after));
 	if (inner != NULL)
-		return set_subcommand(run, inner, shell_word_span(command, after), next_operand(&operands), outcome);
+	{
+		Span		what = span_of(shell_word(command, after));
+
+		after = next_operand(&operands);
+		return set_subcommand(run, inner, what, after, &operands, outcome);
+	}
 	if (subcommand == NULL && run->program->options.letters[0] == '\0')
 	{
 		/* dpkg -i x.deb: the operand is no subcommand but its target */
 		subcommand = find_option_subcommand(run, at);
 		after = at;
+		operands = operands_of(command, at + 1, options);
 	}
 	if (subcommand == NULL)
 	{
-		Span		what = strcmp(name, "npx") == 0 ? shell_word_span(command, at) : span_of(name);
+		Span		what = shell_word_span(command, at);
+		bool		is_npx = strcmp(name, "npx") == 0;
 
-		return set_outcome(outcome, ACTION_EXECUTE, what, false);
+		set_outcome(outcome, EFFECT_EXECUTE, is_npx ? what : span_of(name), false);
+		if (!is_npx)
+			last_effect(outcome)->verb = what;
+		return DOES_ACT;
 	}
-	return set_subcommand(run, subcommand, shell_word_span(command, at), after, outcome);
+	return set_subcommand(run, subcommand, span_of(verb), after, &operands, outcome);
 }

@@ -4,23 +4,23 @@
  */
 #include "postgres.h"
 
-#include "signatures/patch.h"
 #include "signatures/shell/invocation.h"
 
-/* cp, mv, ln: the last operand is where it goes. */
-Effect
+/* cp, mv, ln: the last operand is where it goes, unless -t says so. */
+Doing
 act_destination(Invocation *run, Outcome *outcome)
 {
-	Span		destination = last_operand(run->command, run->at, &run->program->options);
+	Span		destination = run->value.data ? run->value :
+		last_operand(run->command, run->at, &run->program->options);
 
 	return set_fileop(outcome, program_verb(run->program), destination);
 }
 
 /* sort -o FILE: the file that the option names is written. */
-Effect
+Doing
 act_output(Invocation *run, Outcome *outcome)
 {
-	return set_outcome(outcome, ACTION_MODIFY, run->value, true);
+	return set_outcome(outcome, EFFECT_MODIFY, run->value, true);
 }
 
 /* The last part of an address, without what is asked for there. */
@@ -47,7 +47,7 @@ name_in_address(Span address)
 }
 
 /* curl -O ADDRESS, curl -o FILE, wget: the file that comes; on the screen it is a run. */
-Effect
+Doing
 act_fetch(Invocation *run, Outcome *outcome)
 {
 	Span		file = run->value;
@@ -75,7 +75,7 @@ act_fetch(Invocation *run, Outcome *outcome)
 }
 
 /* tar with t lists; anything else packs or unpacks. */
-Effect
+Doing
 act_tar(Invocation *run, Outcome *outcome)
 {
 	const ShellCommand *command = run->command;
@@ -101,64 +101,54 @@ act_tar(Invocation *run, Outcome *outcome)
 		}
 	}
 	if (lists)
-		return set_outcome(outcome, ACTION_SEARCH, target, true);
+		return set_outcome(outcome, EFFECT_SEARCH, target, true);
 	return set_fileop(outcome, span_of("tar"), target);
 }
 
-Effect
+/* tee: writes what comes through the pipe, or its here-document, to each file. */
+Doing
 act_tee(Invocation *run, Outcome *outcome)
 {
 	static const char *const append_options[] = {"-a", "--append", NULL};
-	const ShellCommand *command = run->command;
-	Span		file = invocation_operand(run, 0);
+	Operands	operands = invocation_operands(run);
+	bool		append = is_any_of(shell_word(run->command, run->at), append_options);
+	Text		text = input_text(run);
+	Doing		doing = DOES_NOTHING;
+	int			at;
 
-	/* /dev/null, /dev/stderr …: it only passes on */
-	if (file.data == NULL || span_starts(file, "/dev/"))
-		return EFFECT_NONE;
-	if (is_any_of(shell_word(command, run->at), append_options))
+	while ((at = next_operand(&operands)) < run->command->n_words)
 	{
-		set_outcome(outcome, ACTION_MODIFY, file, true);
-		outcome->action.insert = true;
+		Span		file = shell_word_span(run->command, at);
+
+		/* /dev/null, /dev/stderr …: it only passes on */
+		if (span_starts(file, "/dev/"))
+			continue;
+		doing = set_write(outcome, file, append, text);
 	}
-	else
-		set_outcome(outcome, command->heredoc > 0 || run->reader->piped.data != NULL ? ACTION_CREATE : ACTION_MODIFY,
-					file, true);
-	if (outcome->action.category == ACTION_MODIFY)
-	{
-		if (command->heredoc > 0)
-			await_body(outcome, command, BODY_CONTENT);
-		else if (run->reader->piped.data != NULL)
-			action_set_content(&outcome->action, span_none(), run->reader->piped);
-	}
-	return EFFECT_ACT;
+	return doing;
 }
 
-/* The patch is in a here-document, the operand or the pipe. */
-static Effect
+/* The patch is in a here-document, the operand or the pipe; of one in a file nothing is known. */
+static Doing
 read_patch(const Invocation *run, Span operand, bool is_file, Outcome *outcome)
 {
-	outcome->effect = EFFECT_ACT;
-	if (run->command->heredoc > 0)
-	{
-		set_outcome(outcome, ACTION_MODIFY, is_file ? operand : span_none(), true);
-		await_body(outcome, run->command, BODY_PATCH);
-	}
-	else if (operand.data != NULL && !is_file)
-		classify_patch(operand, &outcome->action);
-	else if (run->reader->piped.data != NULL)
-		classify_patch(run->reader->piped, &outcome->action);
-	else
-		set_outcome(outcome, ACTION_MODIFY, operand, true);
-	return EFFECT_ACT;
+	Text		text = input_text(run);
+
+	if (text.heredoc == 0 && operand.data != NULL && !is_file)
+		text.span = operand;
+	set_outcome(outcome, EFFECT_MODIFY, is_file ? operand : span_none(), true);
+	if (has_text(text) && (text.heredoc > 0 || operand.data == NULL || !is_file))
+		set_text(last_effect(outcome), text, TEXT_PATCH);
+	return DOES_ACT;
 }
 
-Effect
+Doing
 act_patch(Invocation *run, Outcome *outcome)
 {
 	return read_patch(run, invocation_operand(run, 0), true, outcome);
 }
 
-Effect
+Doing
 act_apply_patch(Invocation *run, Outcome *outcome)
 {
 	return read_patch(run, shell_word_span(run->command, run->at), false, outcome);

@@ -6,13 +6,14 @@
 
 #include "signatures/shell/invocation.h"
 
-/* Which operand of a subcommand is a file, where no -- says so. */
+/* Which operands of a subcommand are files, where no -- says so. */
 typedef enum GitTarget
 {
-	GIT_FIRST,
-	GIT_SECOND,					/* after a pattern */
+	GIT_ALL,
+	GIT_AFTER_PATTERN,			/* all but the first */
 	GIT_LAST,					/* the destination */
-	GIT_AFTER_REVISION			/* one of the first two, if it looks like a file */
+	GIT_NAMES,					/* those that look like files, beside revisions */
+	GIT_NAMES_OR_FIRST			/* the same, or else the branch */
 } GitTarget;
 
 static const struct
@@ -20,17 +21,17 @@ static const struct
 	const char *subcommand;
 	GitTarget	target;
 }			targets[] = {
-	{"add", GIT_FIRST},
-	{"blame", GIT_FIRST},
-	{"checkout", GIT_FIRST},
-	{"clean", GIT_FIRST},
-	{"diff", GIT_AFTER_REVISION},
-	{"grep", GIT_SECOND},
-	{"log", GIT_AFTER_REVISION},
+	{"add", GIT_ALL},
+	{"blame", GIT_NAMES_OR_FIRST},
+	{"checkout", GIT_NAMES_OR_FIRST},
+	{"clean", GIT_ALL},
+	{"diff", GIT_NAMES},
+	{"grep", GIT_AFTER_PATTERN},
+	{"log", GIT_NAMES},
 	{"mv", GIT_LAST},
-	{"restore", GIT_FIRST},
-	{"rm", GIT_FIRST},
-	{"show", GIT_AFTER_REVISION},
+	{"restore", GIT_ALL},
+	{"rm", GIT_ALL},
+	{"show", GIT_NAMES},
 };
 
 /* Has it an extension, unlike a branch, HEAD~1, a..b or v1.2? */
@@ -45,32 +46,64 @@ is_file_name(Span name)
 		ascii_lower(name.data[i]) >= 'a' && ascii_lower(name.data[i]) <= 'z';
 }
 
-/* The file that the subcommand at word `at` works on. */
-static Span
-git_target(const ShellCommand *command, int at, const char *subcommand)
+/* An effect on every operand from `at` on that may be a file; with only_names, that looks like one. */
+static void
+add_files(Outcome *outcome, Effect model, Operands *operands, int at, bool only_names)
+{
+	for (; at < operands->command->n_words; at = next_operand(operands))
+	{
+		Span		file = shell_word_span(operands->command, at);
+		int			colon;
+
+		if (only_names && !is_file_name(file))
+			continue;
+		/* HEAD~1:src/a.py */
+		colon = only_names ? span_find(file, ":") : -1;
+		model.target = span_from(file, colon + 1);
+		effects_repeat(outcome->effects, model);
+	}
+}
+
+/* The files that the subcommand at word `at` works on, where no -- says so. */
+static void
+add_targets(Outcome *outcome, Effect model, const ShellCommand *command, int at)
 {
 	static const ValueOptions options = {"mCcubn", ",message,git-dir,work-tree,"};
-	Span		target;
+	const char *subcommand = shell_word(command, at);
+	Operands	operands = operands_of(command, at + 1, &options);
+	int			n = outcome->effects->n;
 	int			i;
 
 	for (i = 0; i < (int) lengthof(targets); i++)
 		if (strcmp(subcommand, targets[i].subcommand) == 0)
 			break;
-	if (i == (int) lengthof(targets))
-		return span_none();
-	if (targets[i].target == GIT_LAST)
-		return last_operand(command, at + 1, &options);
-	target = operand_span(command, at + 1, &options, targets[i].target == GIT_SECOND ? 1 : 0);
-	if (targets[i].target != GIT_AFTER_REVISION)
-		return target;
-	if (target.data != NULL && !is_file_name(target))
-		target = operand_span(command, at + 1, &options, 1);
-	if (target.data != NULL && !is_file_name(target))
-		target = span_none();
-	return target;
+	if (i < (int) lengthof(targets))
+	{
+		switch (targets[i].target)
+		{
+			case GIT_LAST:
+				model.target = last_operand(command, at + 1, &options);
+				break;
+			case GIT_ALL:
+				add_files(outcome, model, &operands, next_operand(&operands), false);
+				break;
+			case GIT_AFTER_PATTERN:
+				add_files(outcome, model, &operands, operand_after(&operands, 1), false);
+				break;
+			case GIT_NAMES:
+				add_files(outcome, model, &operands, next_operand(&operands), true);
+				break;
+			case GIT_NAMES_OR_FIRST:
+				add_files(outcome, model, &operands, next_operand(&operands), true);
+				model.target = operand_span(command, at + 1, &options, 0);
+				break;
+		}
+	}
+	if (outcome->effects->n == n)
+		effects_repeat(outcome->effects, model);
 }
 
-Effect
+Doing
 act_git(Invocation *run, Outcome *outcome)
 {
 	static const ValueOptions options = {"Cc", ",git-dir,work-tree,namespace,"};
@@ -80,32 +113,32 @@ act_git(Invocation *run, Outcome *outcome)
 	const char *name = shell_word(command, at);
 	const Subcommand *subcommand = find_subcommand("git", name);
 	const Subcommand *inner;
-	Span		target = span_none();
+	Effect		model;
 	int			j;
 
 	if (at >= command->n_words)
-		return set_outcome(outcome, ACTION_SEARCH, span_none(), false);
-	if (subcommand == NULL)
-		return set_outcome(outcome, ACTION_EXECUTE, span_of("git"), false);
+		return set_outcome(outcome, EFFECT_SEARCH, span_none(), false);
 	inner = find_inner_subcommand("git", name, shell_word(command, at + 1));
 	if (inner != NULL)
 		subcommand = inner;
-	if (subcommand->category == ACTION_MODIFY)
-	{
-		set_outcome(outcome, ACTION_MODIFY, span_none(), false);
-		if (command->heredoc > 0)
-			await_body(outcome, command, BODY_PATCH);
-		return EFFECT_ACT;
-	}
+	effect_init(&model, subcommand ? subcommand->category : EFFECT_EXECUTE);
+	model.verb = subcommand ? subcommand_verb(subcommand, span_of(name)) : span_of(name);
+	if (subcommand == NULL)
+		effect_set_target(&model, span_of("git"), false);
+	model.is_path = subcommand != NULL;
+	if (model.category == EFFECT_MODIFY && has_text(input_text(run)))
+		set_text(&model, input_text(run), TEXT_PATCH);
 	for (j = at + 1; j < command->n_words; j++)
 		if (strcmp(shell_word(command, j), "--") == 0)
-		{
-			target = shell_word_span(command, j + 1);
 			break;
-		}
-	if (target.data == NULL)
-		target = git_target(command, at, name);
-	set_outcome(outcome, subcommand->category, target, true);
-	outcome->action.verb = subcommand_verb(subcommand, shell_word_span(command, at));
-	return EFFECT_ACT;
+	if (j + 1 < command->n_words)
+	{
+		operands = operands_of(command, j, &options);
+		add_files(outcome, model, &operands, next_operand(&operands), false);
+	}
+	else if (model.category == EFFECT_MODIFY || subcommand == NULL)
+		effects_repeat(outcome->effects, model);
+	else
+		add_targets(outcome, model, command, at);
+	return DOES_ACT;
 }

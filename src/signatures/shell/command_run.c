@@ -7,31 +7,36 @@
 #include "signatures/shell/invocation.h"
 
 /* A run of `path`, with what its first operand asks for. */
-Effect
+Doing
 run_program(const ShellCommand *command, int i, Outcome *outcome)
 {
 	static const ValueOptions none = {"", ""};
+	static const char *const with_subcommands[] = {"manage.py", "setup.py", NULL};
 	Span		name = shell_word_span(command, i);
 	const char *base = program_name(shell_word(command, i));
-	const char *operand = operand_span(command, i + 1, &none, 0).data;
-	const Subcommand *subcommand = operand ? find_subcommand(base, operand) : NULL;
+	Operands	operands = operands_of(command, i + 1, &none);
+	Span		operand = shell_word_span(command, next_operand(&operands));
+	const Subcommand *subcommand = operand.data ? find_subcommand(base, operand.data) : NULL;
 
-	if (subcommand != NULL && subcommand->category == ACTION_TEST)
+	if (subcommand != NULL && subcommand->category == EFFECT_TEST)
 	{
-		Span		target = operand_span(command, i + 1, &none, 1);
-
-		return set_outcome(outcome, ACTION_TEST, target.data ? target : span_of("all"), target.data != NULL);
+		set_tests(outcome, shell_word_span(command, next_operand(&operands)));
+		repeat_for_rest(outcome, &operands);
+		return DOES_ACT;
 	}
 	if (subcommand != NULL)
 		return set_outcome(outcome, subcommand->category, span_none(), false);
-	return set_outcome(outcome, ACTION_EXECUTE, name, memchr(name.data, '/', name.length) != NULL);
+	set_outcome(outcome, EFFECT_EXECUTE, name, memchr(name.data, '/', name.length) != NULL);
+	if (is_any_of(base, with_subcommands))
+		last_effect(outcome)->verb = operand;
+	return DOES_ACT;
 }
 
 /* curl: as a program of which nothing is known. */
-Effect
+Doing
 act_plain(Invocation *run, Outcome *outcome)
 {
-	return set_outcome(outcome, ACTION_EXECUTE, span_of(run->program->name), false);
+	return set_outcome(outcome, EFFECT_EXECUTE, span_of(run->program->name), false);
 }
 
 /*
@@ -39,7 +44,7 @@ act_plain(Invocation *run, Outcome *outcome)
  * run the script that follows, and any other is run under its own name.
  * *next is where to read on, if anywhere.
  */
-static Effect
+static Doing
 run_module(Invocation *run, int at, int *next, Outcome *outcome)
 {
 	static const char *const script_runners[] = {"cProfile", "pdb", "trace", NULL};
@@ -47,25 +52,27 @@ run_module(Invocation *run, int at, int *next, Outcome *outcome)
 	const Program *program = find_any_version(program_name(module));
 
 	if (program != NULL &&
-		(program->kind == PROGRAM_TEST || program->kind == PROGRAM_PACKAGE || program->kind == PROGRAM_COVERAGE))
+		(program->kind == PROGRAM_TEST || program->kind == PROGRAM_PACKAGE || program->kind == PROGRAM_COVERAGE ||
+		 program->kind == PROGRAM_EDITOR || strcmp(program->name, "json.tool") == 0))
 	{
 		run->follows = at;
-		return EFFECT_NONE;
+		return DOES_NOTHING;
 	}
 	if (is_any_of(module, script_runners))
 	{
 		*next = at + 1;
-		return EFFECT_NONE;
+		return DOES_NOTHING;
 	}
-	return set_outcome(outcome, ACTION_EXECUTE, shell_word_span(run->command, at), false);
+	return set_outcome(outcome, EFFECT_EXECUTE, shell_word_span(run->command, at), false);
 }
 
-Effect
+Doing
 act_python(Invocation *run, Outcome *outcome)
 {
 	static const char *const questions[] = {"--help", "--version", "-V", "-VV", NULL};
 	static const char *const value_options[] = {"-W", "-X", NULL};
 	const ShellCommand *command = run->command;
+	Text		code = input_text(run);
 	int			i = run->at;
 
 	while (i < command->n_words)
@@ -78,18 +85,23 @@ act_python(Invocation *run, Outcome *outcome)
 			if (strcmp(word, "-m") == 0)
 			{
 				int			next = 0;
-				Effect		effect = run_module(run, i + 1, &next, outcome);
+				Doing		effect = run_module(run, i + 1, &next, outcome);
 
 				if (next == 0)
 					return effect;
 				i = next;
 			}
 			else if (is_any_of(word, questions))
-				return set_outcome(outcome, ACTION_SEARCH, span_none(), false);
+				return set_outcome(outcome, EFFECT_SEARCH, span_none(), false);
 			else if (is_any_of(word, value_options))
 				i += 2;
 			/* A program on the command line or from standard input. */
-			else if (word[1] == '\0' || (word[1] != '-' && strchr(word, 'c') != NULL))
+			else if (word[1] != '-' && strchr(word, 'c') != NULL)
+			{
+				code = (Text) {shell_word_span(command, i + 1), 0};
+				break;
+			}
+			else if (word[1] == '\0')
 				break;
 			else
 				i++;
@@ -99,28 +111,28 @@ act_python(Invocation *run, Outcome *outcome)
 		if (program != NULL && program->kind == PROGRAM_TEST)
 		{
 			run->follows = i;
-			return EFFECT_NONE;
+			return DOES_NOTHING;
 		}
 		run_program(command, i, outcome);
-		if (outcome->action.category == ACTION_EXECUTE)
-			outcome->action.is_path = true;
-		return EFFECT_ACT;
+		if (last_effect(outcome)->category == EFFECT_EXECUTE)
+			last_effect(outcome)->is_path = true;
+		return DOES_ACT;
 	}
-	return set_outcome(outcome, ACTION_EXECUTE, span_of("python"), false);
+	return set_hashed(outcome, span_of("python"), code);
 }
 
 /* coverage run is python; its reports are looked at. */
-Effect
+Doing
 act_coverage(Invocation *run, Outcome *outcome)
 {
 	if (strcmp(shell_word(run->command, run->at), "run") != 0)
-		return set_outcome(outcome, ACTION_SEARCH, span_none(), false);
+		return set_outcome(outcome, EFFECT_SEARCH, span_none(), false);
 	run->at++;
 	return act_python(run, outcome);
 }
 
 /* perl -i -pe, perl -ne: sed by another name; anything else is run. */
-Effect
+Doing
 act_interpreter(Invocation *run, Outcome *outcome)
 {
 	static const ValueOptions perl = {"eEMI", ",eval,require,"};
@@ -128,7 +140,9 @@ act_interpreter(Invocation *run, Outcome *outcome)
 	const char *name = run->program->name;
 	bool		in_place = false;
 	bool		loops = false;
+	bool		prints = false;
 	Span		code = span_none();
+	Operands	operands;
 	Span		operand;
 	int			j;
 
@@ -144,7 +158,10 @@ act_interpreter(Invocation *run, Outcome *outcome)
 			if (*letter == 'i')
 				in_place = true;
 			else if (*letter == 'n' || *letter == 'p')
+			{
 				loops = true;
+				prints |= *letter == 'p';
+			}
 			else if (*letter == 'e' || *letter == 'E')
 			{
 				if (code.data == NULL)
@@ -155,41 +172,62 @@ act_interpreter(Invocation *run, Outcome *outcome)
 				break;
 		}
 	}
-	operand = operand_span(command, run->at, &perl, 0);
+	operands = operands_of(command, run->at, &perl);
+	operand = shell_word_span(command, next_operand(&operands));
 	if ((strcmp(name, "perl") == 0 || strcmp(name, "ruby") == 0) && code.data != NULL && (loops || in_place))
 	{
+		set_outcome(outcome, in_place ? EFFECT_MODIFY : EFFECT_VIEW, operand.data || in_place ? operand : command->input, true);
 		if (in_place)
-		{
-			set_outcome(outcome, ACTION_MODIFY, operand, true);
-			action_set_content(&outcome->action, span_none(), code);
-			return EFFECT_ACT;
-		}
-		return set_outcome(outcome, ACTION_VIEW, operand.data ? operand : command->input, true);
+			effect_set_content(last_effect(outcome), span_none(), code);
+		else if (!prints)
+			perl_range(code, &outcome->lines);
+		repeat_for_rest(outcome, &operands);
+		return DOES_ACT;
 	}
 	if (code.data != NULL)
-		return set_outcome(outcome, ACTION_EXECUTE, span_of(name), false);
+		return set_hashed(outcome, span_of(name), (Text) {code, 0});
 	operand = invocation_operand(run, 0);
 	if (operand.data != NULL && operand.length > 0 && memchr(operand.data, '.', operand.length) != NULL &&
 		memchr(operand.data, ' ', operand.length) == NULL)
-		return set_outcome(outcome, ACTION_EXECUTE, operand, true);
-	return set_outcome(outcome, ACTION_EXECUTE, span_of(name), false);
+		return set_outcome(outcome, EFFECT_EXECUTE, operand, true);
+	return set_hashed(outcome, span_of(name), operand.data ? (Text) {span_none(), 0} : input_text(run));
 }
 
-/* A script inside the command. */
-static Effect
-act_script(Reader *reader, Outcome *outcome, Span script, Span name)
+/* psql -c SQL, mysql -e SQL: what the option gives. */
+static Span
+sql_option(const Invocation *run)
 {
-	if (reader->depth >= MAX_DEPTH)
-		return set_outcome(outcome, ACTION_EXECUTE, name, false);
-	outcome->effect = classify_at(script, &outcome->action, reader->depth + 1) ? EFFECT_ACT : EFFECT_NONE;
-	return outcome->effect;
+	static const char *const options[] = {"-c", "--command", "-e", "--execute", NULL};
+	int			i;
+
+	for (i = run->at; i + 1 < run->command->n_words; i++)
+		if (is_any_of(shell_word(run->command, i), options))
+			return shell_word_span(run->command, i + 1);
+	return span_none();
+}
+
+/* sqlite3 FILE SQL, psql -c SQL: a query is a search, anything else changes the file or is run. */
+Doing
+act_sql(Invocation *run, Outcome *outcome)
+{
+	bool		has_file = strcmp(run->program->name, "sqlite3") == 0;
+	Span		file = has_file ? invocation_operand(run, 0) : span_none();
+	Span		sql = has_file ? invocation_operand(run, 1) : sql_option(run);
+	Text		text = sql.data ? (Text) {sql, 0} : input_text(run);
+
+	if (has_file && file.data != NULL && (has_text(text) || run->command->input.data != NULL || run->reader->in_pipe))
+		set_outcome(outcome, EFFECT_MODIFY, file, true);
+	else
+		set_outcome(outcome, EFFECT_EXECUTE, span_of(run->program->name), false);
+	if (has_text(text))
+		set_text(last_effect(outcome), text, TEXT_SQL);
+	return DOES_ACT;
 }
 
 /* bash -c SCRIPT, bash FILE, eval WORDS, su -c SCRIPT */
-Effect
+Doing
 act_shell(Invocation *run, Outcome *outcome)
 {
-	Reader	   *reader = run->reader;
 	const ShellCommand *command = run->command;
 	const char *name = run->program->name;
 	bool		is_script = false;
@@ -197,7 +235,10 @@ act_shell(Invocation *run, Outcome *outcome)
 	Operands	operands;
 
 	if (strcmp(name, "eval") == 0)
-		return act_script(reader, outcome, words_joined(command, run->at), span_of("eval"));
+	{
+		outcome->script = words_joined(command, run->at);
+		return DOES_NOTHING;
+	}
 	for (at = run->at; at < command->n_words; at++)
 	{
 		const char *word = shell_word(command, at);
@@ -222,16 +263,17 @@ act_shell(Invocation *run, Outcome *outcome)
 			at++;
 		while (at < command->n_words && shell_word(command, at)[0] == '-' && shell_word(command, at)[1] != '\0');
 		if (at < command->n_words)
-			return act_script(reader, outcome, shell_word_span(command, at), span_of(name));
+		{
+			outcome->script = shell_word_span(command, at);
+			return DOES_NOTHING;
+		}
 	}
 	operands = invocation_operands(run);
 	at = next_operand(&operands);
 	if (at < command->n_words && strcmp(name, "su") != 0)
 		return run_program(command, at, outcome);
-	set_outcome(outcome, ACTION_EXECUTE, span_of(name), false);
-	if (command->heredoc > 0)
-		await_body(outcome, command, BODY_SCRIPT);
-	else if (reader->piped.data != NULL && reader->depth < MAX_DEPTH)
-		return act_script(reader, outcome, reader->piped, span_of(name));
-	return EFFECT_ACT;
+	set_outcome(outcome, EFFECT_EXECUTE, span_of(name), false);
+	if (has_text(input_text(run)))
+		set_text(last_effect(outcome), input_text(run), TEXT_SCRIPT);
+	return DOES_ACT;
 }

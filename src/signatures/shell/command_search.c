@@ -6,18 +6,17 @@
 
 #include "signatures/shell/invocation.h"
 
-#define MAX_FOLLOWED 4			/* commands of -exec of one find */
-
 /* grep PATTERN FILE: where is searched, not for what. */
-Effect
+Doing
 act_grep(Invocation *run, Outcome *outcome)
 {
 	static const char *const walk_options[] = {"--dereference-recursive", "--recursive", NULL};
 	const ShellCommand *command = run->command;
 	int			skip = run->program->operands;
 	bool		walks = run->program->kind == PROGRAM_SEARCH_HERE;
-	int			j;
+	Operands	operands = invocation_operands(run);
 	Span		target;
+	int			j;
 
 	for (j = run->at; j < command->n_words; j++)
 	{
@@ -29,31 +28,32 @@ act_grep(Invocation *run, Outcome *outcome)
 		if (is_any_of(word, walk_options) || (word[0] == '-' && word[1] != '-' && strpbrk(word, "rR") != NULL))
 			walks = true;
 	}
-	target = invocation_operand(run, skip);
+	target = shell_word_span(command, operand_after(&operands, skip));
 	if (target.data == NULL)
 		target = command->input;
 	/* Neither a file nor anything to read: the current directory. */
 	if (target.data == NULL && walks && !run->reader->in_pipe)
 		target = span_of(".");
-	return set_outcome(outcome, ACTION_SEARCH, target, true);
+	set_outcome(outcome, EFFECT_SEARCH, target, true);
+	repeat_for_rest(outcome, &operands);
+	return DOES_ACT;
 }
 
-/* find: a search, unless it deletes or runs a command that changes things. */
-Effect
+/* find: a search in each directory, or a removal; what it runs for the files is left to script.c. */
+Doing
 act_find(Invocation *run, Outcome *outcome)
 {
 	static const char *const link_options[] = {"-H", "-L", "-P", NULL};
 	static const char *const exec_options[] = {"-exec", "-execdir", "-ok", "-okdir", NULL};
-	Reader	   *reader = run->reader;
-	ShellCommand *command = run->command;
-	Span		root = span_none();
+	const ShellCommand *command = run->command;
+	Effect		model;
 	bool		expression = false;
-	bool		deletes = false;
-	int			n_words = command->n_words;
-	int			n_followed = 0;
+	int			n = outcome->effects->n;
 	int			i;
 
-	for (i = run->at; i < n_words; i++)
+	effect_init(&model, EFFECT_SEARCH);
+	effect_set_target(&model, span_of("."), true);
+	for (i = run->at; i < command->n_words; i++)
 	{
 		const char *word = shell_word(command, i);
 
@@ -61,39 +61,37 @@ act_find(Invocation *run, Outcome *outcome)
 			continue;
 		if (word[0] != '-' && strcmp(word, "(") != 0 && strcmp(word, "!") != 0)
 		{
-			if (!expression && root.data == NULL)
-				root = shell_word_span(command, i);
+			if (!expression)
+			{
+				model.target = shell_word_span(command, i);
+				effects_repeat(outcome->effects, model);
+			}
 			continue;
 		}
 		expression = true;
 		if (strcmp(word, "-delete") == 0)
-			deletes = true;
+		{
+			model.category = EFFECT_FILEOP;
+			model.verb = span_of("rm");
+		}
 		else if (is_any_of(word, exec_options))
 		{
 			int			stop = i + 1;
 
-			while (stop < n_words && strcmp(shell_word(command, stop), ";") != 0 && strcmp(shell_word(command, stop), "+") != 0)
+			while (stop < command->n_words && strcmp(shell_word(command, stop), ";") != 0 &&
+				   strcmp(shell_word(command, stop), "+") != 0)
 				stop++;
-			if (reader->depth < MAX_DEPTH && n_followed++ < MAX_FOLLOWED)
-			{
-				Effect		effect;
-
-				command->n_words = stop;
-				reader->depth++;
-				effect = classify_words(reader, command, i + 1, outcome);
-				reader->depth--;
-				command->n_words = n_words;
-				if (effect == EFFECT_ACT && changes_things(&outcome->action))
-				{
-					if (outcome->action.category != ACTION_EXECUTE)
-						action_set_target(&outcome->action, root, true);
-					return EFFECT_ACT;
-				}
-			}
+			if (outcome->n_inner < MAX_INNER)
+				outcome->inner[outcome->n_inner++] = (WordRange) {i + 1, stop};
 			i = stop;
 		}
 	}
-	if (deletes)
-		return set_fileop(outcome, span_of("rm"), root);
-	return set_outcome(outcome, ACTION_SEARCH, root.data ? root : span_of("."), true);
+	if (outcome->effects->n == n)
+		effects_repeat(outcome->effects, model);
+	for (i = n; i < outcome->effects->n; i++)
+	{
+		outcome->effects->items[i].category = model.category;
+		outcome->effects->items[i].verb = model.verb;
+	}
+	return DOES_ACT;
 }

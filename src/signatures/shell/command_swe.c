@@ -7,7 +7,7 @@
 #include "signatures/shell/invocation.h"
 
 /* str_replace_editor as a command line: view PATH --view_range A B … */
-Effect
+Doing
 act_swe_editor(Invocation *run, Outcome *outcome)
 {
 	const ShellCommand *command = run->command;
@@ -36,25 +36,25 @@ act_swe_editor(Invocation *run, Outcome *outcome)
 	}
 	if (strcmp(verb, "view") == 0)
 	{
-		set_outcome(outcome, ACTION_VIEW, path, true);
+		set_outcome(outcome, EFFECT_VIEW, path, true);
 		if (first > 0)
 		{
-			outcome->action.partial = true;
-			outcome->action.first = first;
-			outcome->action.last = Max(last, 0);
+			last_effect(outcome)->partial = true;
+			last_effect(outcome)->first = first;
+			last_effect(outcome)->last = Max(last, 0);
 		}
 	}
 	else if (strcmp(verb, "create") == 0)
-		set_outcome(outcome, ACTION_CREATE, path, true);
+		set_outcome(outcome, EFFECT_CREATE, path, true);
 	else if (strcmp(verb, "str_replace") == 0 || strcmp(verb, "insert") == 0)
 	{
-		set_outcome(outcome, ACTION_MODIFY, path, true);
-		outcome->action.insert = verb[0] == 'i';
-		action_set_content(&outcome->action, old_text, new_text);
+		set_outcome(outcome, EFFECT_MODIFY, path, true);
+		last_effect(outcome)->insert = verb[0] == 'i';
+		effect_set_content(last_effect(outcome), old_text, new_text);
 	}
 	else
-		set_outcome(outcome, ACTION_MODIFY, path, true);
-	return EFFECT_ACT;
+		set_outcome(outcome, EFFECT_MODIFY, path, true);
+	return DOES_ACT;
 }
 
 /*
@@ -62,7 +62,7 @@ act_swe_editor(Invocation *run, Outcome *outcome)
  * "end_of_edit"; or the later form: edit SEARCH REPLACE [ALL]; insert TEXT
  * [LINE].  The file is the open one.
  */
-Effect
+Doing
 act_swe_edit(Invocation *run, Outcome *outcome)
 {
 	ShellLexer *lexer = &run->reader->lexer;
@@ -74,49 +74,49 @@ act_swe_edit(Invocation *run, Outcome *outcome)
 	bool		of_lines = line >= 0 && strchr(word, ':') != NULL && !command->words[i].quoted;
 	int			stop = of_lines || i >= command->n_words ? span_find(rest, "end_of_edit") : -1;
 
-	set_outcome(outcome, ACTION_MODIFY, span_none(), false);
+	set_outcome(outcome, EFFECT_MODIFY, span_none(), false);
 	if (of_lines || stop >= 0)
 	{
 		if (stop >= 0)
 			rest.length = stop;
-		action_set_content(&outcome->action, span_none(), rest);
+		effect_set_content(last_effect(outcome), span_none(), rest);
 		run->reader->stop = true;
 	}
 	else if (i >= command->n_words)
-		return EFFECT_ACT;
+		return DOES_ACT;
 	else if (strcmp(shell_word(command, i - 1), "edit") == 0)
-		action_set_content(&outcome->action, shell_word_span(command, i), shell_word_span(command, i + 1));
+		effect_set_content(last_effect(outcome), shell_word_span(command, i), shell_word_span(command, i + 1));
 	else
 	{
-		action_set_content(&outcome->action, span_none(), shell_word_span(command, i));
-		outcome->action.insert = true;
+		effect_set_content(last_effect(outcome), span_none(), shell_word_span(command, i));
+		last_effect(outcome)->insert = true;
 	}
-	return EFFECT_ACT;
+	return DOES_ACT;
 }
 
 /* open FILE [LINE] */
-Effect
+Doing
 act_swe_open(Invocation *run, Outcome *outcome)
 {
-	set_outcome(outcome, ACTION_VIEW, shell_word_span(run->command, run->at), true);
-	action_set_window(&outcome->action, span_number(span_of(shell_word(run->command, run->at + 1))));
-	return EFFECT_ACT;
+	set_outcome(outcome, EFFECT_VIEW, shell_word_span(run->command, run->at), true);
+	effect_set_window(last_effect(outcome), span_number(span_of(shell_word(run->command, run->at + 1))));
+	return DOES_ACT;
 }
 
 /* goto LINE of the open file */
-Effect
+Doing
 act_swe_goto(Invocation *run, Outcome *outcome)
 {
-	set_outcome(outcome, ACTION_VIEW, span_none(), true);
-	action_set_window(&outcome->action, span_number(span_of(shell_word(run->command, run->at))));
-	return EFFECT_ACT;
+	set_outcome(outcome, EFFECT_VIEW, span_none(), true);
+	effect_set_window(last_effect(outcome), span_number(span_of(shell_word(run->command, run->at))));
+	return DOES_ACT;
 }
 
 /* Of the open file, who knows where. */
-Effect
+Doing
 act_swe_scroll(Invocation *run, Outcome *outcome)
 {
-	set_outcome(outcome, ACTION_VIEW, span_none(), true);
-	outcome->action.window = true;
-	return EFFECT_ACT;
+	set_outcome(outcome, EFFECT_VIEW, span_none(), true);
+	last_effect(outcome)->window = true;
+	return DOES_ACT;
 }

@@ -10,36 +10,40 @@
 #include "signatures/shell/line_range.h"
 
 /* awk: the lines its program selects; with -i inplace a change. */
-Effect
+Doing
 act_awk(Invocation *run, Outcome *outcome)
 {
 	const ShellCommand *command = run->command;
-	Span		program = invocation_operand(run, 0);
-	Span		file = invocation_operand(run, 1);
+	Operands	operands = invocation_operands(run);
+	Span		program = shell_word_span(command, next_operand(&operands));
+	Span		file = shell_word_span(command, next_operand(&operands));
 	int			i;
 
-	set_outcome(outcome, ACTION_VIEW, file.data ? file : command->input, true);
+	set_outcome(outcome, EFFECT_VIEW, file.data ? file : command->input, true);
 	for (i = run->at; i + 1 < command->n_words; i++)
 		if (strcmp(shell_word(command, i), "inplace") == 0)
-			outcome->action.category = ACTION_MODIFY;
+			last_effect(outcome)->category = EFFECT_MODIFY;
 	if (program.data != NULL)
 		awk_range(program, &outcome->lines);
-	if (outcome->action.category == ACTION_MODIFY)
-		action_set_content(&outcome->action, span_none(), program);
-	return EFFECT_ACT;
+	if (last_effect(outcome)->category == EFFECT_MODIFY)
+		effect_set_content(last_effect(outcome), span_none(), program);
+	repeat_for_rest(outcome, &operands);
+	return DOES_ACT;
 }
 
-Effect
+Doing
 act_head_tail(Invocation *run, Outcome *outcome)
 {
-	Span		file = invocation_operand(run, 0);
+	Operands	operands = invocation_operands(run);
+	Span		file = shell_word_span(run->command, next_operand(&operands));
 
 	/* tail +5 FILE: an old form */
 	if (file.length > 1 && file.data[0] == '+')
-		file = invocation_operand(run, 1);
-	set_outcome(outcome, ACTION_VIEW, file.data ? file : run->command->input, true);
+		file = shell_word_span(run->command, next_operand(&operands));
+	set_outcome(outcome, EFFECT_VIEW, file.data ? file : run->command->input, true);
 	head_tail_range(run->command, run->at, run->program->kind == PROGRAM_TAIL, &outcome->lines);
-	return EFFECT_ACT;
+	repeat_for_rest(outcome, &operands);
+	return DOES_ACT;
 }
 
 /*
@@ -74,25 +78,47 @@ sed_letters(const ShellCommand *command, int *i, bool *quiet, bool *in_place)
 	return span_none();
 }
 
-/* The script is the first operand, unless options give it, piece by piece. */
-Effect
+/* The pieces of a script, one after another. */
+typedef struct Pieces
+{
+	Span		script;			/* the only one, or all of them */
+	StringInfoData joined;
+} Pieces;
+
+static void
+add_piece(Pieces *pieces, Span piece)
+{
+	if (pieces->script.data == NULL)
+	{
+		pieces->script = piece;
+		return;
+	}
+	if (pieces->joined.data == NULL)
+	{
+		initStringInfo(&pieces->joined);
+		appendBinaryStringInfo(&pieces->joined, pieces->script.data, pieces->script.length);
+	}
+	appendStringInfoChar(&pieces->joined, '\n');
+	appendBinaryStringInfo(&pieces->joined, piece.data, piece.length);
+	pieces->script = span_make(pieces->joined.data, pieces->joined.len);
+}
+
+/* The script is the first operand, unless options give it, piece by piece; then come files. */
+Doing
 act_sed(Invocation *run, Outcome *outcome)
 {
 	const ShellCommand *command = run->command;
-	StringInfoData joined;
-	Span		script = span_none();
-	Span		target = span_none();
+	Pieces		pieces = {span_none(), {NULL}};
 	bool		quiet = false;
 	bool		in_place = false;
 	bool		has_script = false;
-	bool		several = false;
+	int			n = outcome->effects->n;
 	int			i;
 
-	joined.data = NULL;
 	for (i = run->at; i < command->n_words; i++)
 	{
 		const char *word = shell_word(command, i);
-		Span		part = span_none();
+		Span		piece = span_none();
 
 		if (word[0] == '-' && word[1] != '\0')
 		{
@@ -101,46 +127,28 @@ act_sed(Invocation *run, Outcome *outcome)
 			else if (strcmp(word, "--quiet") == 0 || strcmp(word, "--silent") == 0)
 				quiet = true;
 			else if (strncmp(word, "--expression=", 13) == 0)
-				part = span_of(word + 13);
+				piece = span_of(word + 13);
 			else if (word[1] != '-')
-				part = sed_letters(command, &i, &quiet, &in_place);
-			if (part.data == NULL)
-				continue;
-			has_script = true;
+				piece = sed_letters(command, &i, &quiet, &in_place);
 		}
 		else if (!has_script)
+			piece = shell_word_span(command, i);
+		else
+			set_outcome(outcome, EFFECT_VIEW, shell_word_span(command, i), true);
+		if (piece.data != NULL)
 		{
 			has_script = true;
-			part = shell_word_span(command, i);
-		}
-		else
-		{
-			if (target.data == NULL)
-				target = shell_word_span(command, i);
-			continue;
-		}
-		if (script.data == NULL)
-			script = part;
-		else
-		{
-			if (joined.data == NULL)
-			{
-				initStringInfo(&joined);
-				appendBinaryStringInfo(&joined, script.data, script.length);
-			}
-			appendStringInfoChar(&joined, '\n');
-			appendBinaryStringInfo(&joined, part.data, part.length);
-			several = true;
+			add_piece(&pieces, piece);
 		}
 	}
-	if (in_place)
+	if (outcome->effects->n == n)
+		set_outcome(outcome, EFFECT_VIEW, in_place ? span_none() : command->input, true);
+	for (i = n; in_place && i < outcome->effects->n; i++)
 	{
-		set_outcome(outcome, ACTION_MODIFY, target, true);
-		action_set_content(&outcome->action, span_none(), several ? span_make(joined.data, joined.len) : script);
-		return EFFECT_ACT;
+		outcome->effects->items[i].category = EFFECT_MODIFY;
+		effect_set_content(&outcome->effects->items[i], span_none(), pieces.script);
 	}
-	set_outcome(outcome, ACTION_VIEW, target.data ? target : command->input, true);
-	if (script.data != NULL)
-		sed_range(script, quiet, &outcome->lines);
-	return EFFECT_ACT;
+	if (!in_place && pieces.script.data != NULL)
+		sed_range(pieces.script, quiet, &outcome->lines);
+	return DOES_ACT;
 }

@@ -2,22 +2,21 @@
  * invocation.h
  *		One run of a known program, and what reads it: a function per kind.
  *
- * Such a function sets the outcome and returns its effect.  If the program
- * only runs another one (sudo, xargs, python -m), it names the word where that
- * begins instead and leaves the outcome alone.
+ * Such a function adds effects to the outcome and returns what the program
+ * does.  If it only runs another one (sudo, xargs, python -m), it names the
+ * word where that begins instead and adds none.
  */
 #ifndef STEPADV_INVOCATION_H
 #define STEPADV_INVOCATION_H
 
 #include "signatures/shell/command.h"
-#include "signatures/shell/operands.h"
 
 typedef struct Invocation
 {
 	Reader	   *reader;
 	ShellCommand *command;
 	const Program *program;
-	ActionCategory category;	/* where the kind of program says no more */
+	EffectCategory category;	/* where the kind of program says no more */
 	ProgramKind kind;			/* of the program, as its options make it */
 	Span		value;			/* of the option that did; data NULL if there is none */
 	int			at;				/* the word after the program's name */
@@ -37,48 +36,59 @@ invocation_operands(const Invocation *run)
 	return operands_of(run->command, run->at, &run->program->options);
 }
 
+/* The text that it reads: of a here-document or a here-string, or what comes through the pipe. */
+static inline Text
+input_text(const Invocation *run)
+{
+	Text		text = command_text(run->command);
+
+	return has_text(text) ? text : run->reader->piped;
+}
+
 /* variants.c */
 extern ProgramKind kind_of_run(Invocation *run);
+extern bool only_asks(const ShellCommand *command, int at);
 
 /* command_build.c */
-extern Effect act_make(Invocation *run, Outcome *outcome);
-extern Effect act_package(Invocation *run, Outcome *outcome);
-extern Effect act_test(Invocation *run, Outcome *outcome);
+extern Doing act_make(Invocation *run, Outcome *outcome);
+extern Doing act_package(Invocation *run, Outcome *outcome);
+extern Doing act_test(Invocation *run, Outcome *outcome);
 
 /* command_file.c */
-extern Effect act_apply_patch(Invocation *run, Outcome *outcome);
-extern Effect act_destination(Invocation *run, Outcome *outcome);
-extern Effect act_fetch(Invocation *run, Outcome *outcome);
-extern Effect act_output(Invocation *run, Outcome *outcome);
-extern Effect act_patch(Invocation *run, Outcome *outcome);
-extern Effect act_tar(Invocation *run, Outcome *outcome);
-extern Effect act_tee(Invocation *run, Outcome *outcome);
+extern Doing act_apply_patch(Invocation *run, Outcome *outcome);
+extern Doing act_destination(Invocation *run, Outcome *outcome);
+extern Doing act_fetch(Invocation *run, Outcome *outcome);
+extern Doing act_output(Invocation *run, Outcome *outcome);
+extern Doing act_patch(Invocation *run, Outcome *outcome);
+extern Doing act_tar(Invocation *run, Outcome *outcome);
+extern Doing act_tee(Invocation *run, Outcome *outcome);
 
 /* command_git.c */
-extern Effect act_git(Invocation *run, Outcome *outcome);
+extern Doing act_git(Invocation *run, Outcome *outcome);
 
 /* command_run.c */
-extern Effect run_program(const ShellCommand *command, int i, Outcome *outcome);
-extern Effect act_coverage(Invocation *run, Outcome *outcome);
-extern Effect act_interpreter(Invocation *run, Outcome *outcome);
-extern Effect act_plain(Invocation *run, Outcome *outcome);
-extern Effect act_python(Invocation *run, Outcome *outcome);
-extern Effect act_shell(Invocation *run, Outcome *outcome);
+extern Doing run_program(const ShellCommand *command, int i, Outcome *outcome);
+extern Doing act_coverage(Invocation *run, Outcome *outcome);
+extern Doing act_interpreter(Invocation *run, Outcome *outcome);
+extern Doing act_plain(Invocation *run, Outcome *outcome);
+extern Doing act_python(Invocation *run, Outcome *outcome);
+extern Doing act_shell(Invocation *run, Outcome *outcome);
+extern Doing act_sql(Invocation *run, Outcome *outcome);
 
 /* command_search.c */
-extern Effect act_find(Invocation *run, Outcome *outcome);
-extern Effect act_grep(Invocation *run, Outcome *outcome);
+extern Doing act_find(Invocation *run, Outcome *outcome);
+extern Doing act_grep(Invocation *run, Outcome *outcome);
 
 /* command_swe.c */
-extern Effect act_swe_edit(Invocation *run, Outcome *outcome);
-extern Effect act_swe_editor(Invocation *run, Outcome *outcome);
-extern Effect act_swe_goto(Invocation *run, Outcome *outcome);
-extern Effect act_swe_open(Invocation *run, Outcome *outcome);
-extern Effect act_swe_scroll(Invocation *run, Outcome *outcome);
+extern Doing act_swe_edit(Invocation *run, Outcome *outcome);
+extern Doing act_swe_editor(Invocation *run, Outcome *outcome);
+extern Doing act_swe_goto(Invocation *run, Outcome *outcome);
+extern Doing act_swe_open(Invocation *run, Outcome *outcome);
+extern Doing act_swe_scroll(Invocation *run, Outcome *outcome);
 
 /* command_view.c */
-extern Effect act_awk(Invocation *run, Outcome *outcome);
-extern Effect act_head_tail(Invocation *run, Outcome *outcome);
-extern Effect act_sed(Invocation *run, Outcome *outcome);
+extern Doing act_awk(Invocation *run, Outcome *outcome);
+extern Doing act_head_tail(Invocation *run, Outcome *outcome);
+extern Doing act_sed(Invocation *run, Outcome *outcome);
 
 #endif							/* STEPADV_INVOCATION_H */

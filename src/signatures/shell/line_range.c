@@ -151,9 +151,9 @@ awk_pattern(Span program, LineRange *lines)
 	return true;
 }
 
-/* The lines that a program of awk selects by NR, if it does so plainly. */
+/* The lines that a program of awk selects by NR, or one of perl by $., if it does so plainly. */
 static void
-awk_numbers(Span program, LineRange *lines)
+select_numbers(Span program, const char *variable, LineRange *lines)
 {
 	int64		first = 1;
 	int64		last = 0;
@@ -164,7 +164,7 @@ awk_numbers(Span program, LineRange *lines)
 	/* No plain selection is longer; the search must not be repeated over a megabyte. */
 	if (program.length > 200)
 		return;
-	while ((i = span_find(span_from(program, at), "NR")) >= 0)
+	while ((i = span_find(span_from(program, at), variable)) >= 0)
 	{
 		bool		less;
 		bool		equal;
@@ -215,7 +215,33 @@ void
 awk_range(Span program, LineRange *lines)
 {
 	if (!awk_pattern(program, lines))
-		awk_numbers(program, lines);
+		select_numbers(program, "NR", lines);
+}
+
+/* The lines that perl -ne prints: print if 10..20, print if $. > 10, print if /x/. */
+void
+perl_range(Span code, LineRange *lines)
+{
+	Span		condition = span_trim(code);
+	int64		first;
+	int64		last;
+	int			at = 0;
+
+	if (!span_starts(condition, "print if "))
+		return;
+	condition = span_trim(span_from(condition, 9));
+	first = read_number(condition, &at);
+	if (first < 1)
+	{
+		if (!awk_pattern(condition, lines))
+			select_numbers(condition, "$.", lines);
+		return;
+	}
+	while (at < condition.length && (condition.data[at] == '.' || condition.data[at] == ' '))
+		at++;
+	last = read_number(condition, &at);
+	lines->first = first;
+	lines->last = last < 0 ? 0 : Max(last, first);
 }
 
 /* How many lines head and tail let through: ten, if nobody says. */
@@ -277,7 +303,7 @@ head_tail_range(const ShellCommand *command, int i, bool is_tail, LineRange *lin
 
 /* The lines of the lines that the view so far has. */
 void
-apply_range(Action *action, const LineRange *lines)
+apply_range(Effect *action, const LineRange *lines)
 {
 	int64		base = action->partial ? action->first : 1;
 	int64		end = action->partial ? action->last : 0;
@@ -285,7 +311,7 @@ apply_range(Action *action, const LineRange *lines)
 	if (lines->choice == LINES_BY_PATTERN)
 	{
 		/* It looks for something. */
-		action->category = ACTION_SEARCH;
+		action->category = EFFECT_SEARCH;
 		action->partial = false;
 	}
 	else if (lines->choice == LINES_UNKNOWN)

@@ -5,7 +5,7 @@
 #ifndef STEPADV_LINE_RANGE_H
 #define STEPADV_LINE_RANGE_H
 
-#include "signatures/action.h"
+#include "signatures/effect.h"
 #include "signatures/shell/shell.h"
 
 /* How a filter chooses the lines it lets through. */
@@ -26,7 +26,8 @@ typedef struct LineRange
 
 extern void sed_range(Span script, bool quiet, LineRange *lines);
 extern void awk_range(Span program, LineRange *lines);
+extern void perl_range(Span code, LineRange *lines);
 extern void head_tail_range(const ShellCommand *command, int i, bool is_tail, LineRange *lines);
-extern void apply_range(Action *action, const LineRange *lines);
+extern void apply_range(Effect *action, const LineRange *lines);
 
 #endif							/* STEPADV_LINE_RANGE_H */

@@ -45,16 +45,22 @@ next_operand(Operands *operands)
 	return command->n_words;
 }
 
+/* The index of the operand after `skip` others. */
+int
+operand_after(Operands *operands, int skip)
+{
+	while (skip-- > 0)
+		next_operand(operands);
+	return next_operand(operands);
+}
+
 /* The operand after `skip` others, of the words from `i` on. */
 Span
 operand_span(const ShellCommand *command, int i, const ValueOptions *options, int skip)
 {
 	Operands	operands = operands_of(command, i, options);
-	int			at = next_operand(&operands);
 
-	while (skip-- > 0)
-		at = next_operand(&operands);
-	return shell_word_span(command, at);
+	return shell_word_span(command, operand_after(&operands, skip));
 }
 
 /* The last operand of the words from `i` on. */

@@ -36,6 +36,7 @@ is_any_of(const char *word, const char *const *names)
 }
 
 extern int	next_operand(Operands *operands);
+extern int	operand_after(Operands *operands, int skip);
 extern Span operand_span(const ShellCommand *command, int i, const ValueOptions *options, int skip);
 extern Span last_operand(const ShellCommand *command, int i, const ValueOptions *options);
 extern Span words_joined(const ShellCommand *command, int i);

@@ -5,7 +5,7 @@
 #ifndef STEPADV_PROGRAMS_H
 #define STEPADV_PROGRAMS_H
 
-#include "signatures/action.h"
+#include "signatures/effect.h"
 
 typedef enum ProgramKind
 {
@@ -39,6 +39,7 @@ typedef enum ProgramKind
 	PROGRAM_SED,
 	PROGRAM_SHELL,				/* bash -c SCRIPT */
 	PROGRAM_SOURCE,
+	PROGRAM_SQL,				/* runs SQL on a file or in a server */
 	PROGRAM_SUBMIT,
 	PROGRAM_SWE_CREATE,			/* SWE-agent's own commands */
 	PROGRAM_SWE_EDIT,

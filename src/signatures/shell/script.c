@@ -1,141 +1,69 @@
 /*
  * script.c
- *		What a shell script does: classify_script.
+ *		What a shell script does: the effects of its commands, in order.
  *
- * A script is classified by its first effective command.  What only prepares
- * (cd, assignments, set, export, a heading printed by echo) is passed over,
- * wrappers (sudo, timeout, env, bash -c …) are taken off, and a pipeline is
- * read as one command: `nl f | sed -n 10,20p` is a view of lines 10 to 20 of f,
- * `cat f | grep x` a search in it, `find … | xargs rm` a file operation.
- * Output redirected to a file makes of a command that only prints a change of
- * that file; a program or test that runs stays what it is.
+ * What only prepares (cd, assignments, set, export, a heading printed by echo)
+ * has none, wrappers (sudo, timeout, env …) are taken off, a pipeline is read
+ * as one command, and of `a || b` only a counts, unless a did nothing, or the
+ * call is known to have succeeded although a may not have.
  *
- * Scripts inside scripts (bash -c, command substitution, find -exec) are
+ * Scripts inside scripts (bash -c, command substitution, here-documents) are
  * followed to a fixed depth, so neither time nor stack depends on nesting.
  */
 #include "postgres.h"
 
 #include "signatures/patch.h"
+#include "signatures/shell/blocks.h"
 #include "signatures/shell/command.h"
+#include "signatures/shell/pipeline.h"
 #include "signatures/shell/script.h"
 
-/* What a command prints goes into a file. */
-static Effect
-write_output(const Reader *reader, const ShellCommand *command, Effect effect, bool from_text, Outcome *outcome)
+#define MAX_DEPTH 6				/* of scripts within scripts */
+
+typedef struct Script
 {
-	Action	   *action = &outcome->action;
-	Span		text = effect == EFFECT_PRINT ? action->new_text : span_none();
-	bool		from_pipe = effect == EFFECT_ACT && action->category == ACTION_VIEW && action->target.data == NULL &&
-		reader->piped.data != NULL;
+	Reader		reader;
+	Effects    *effects;		/* of the call; those of the script from `start` on */
+	int			start;
+	int			depth;
+	ShellEnd	joined;			/* how the command is joined to what came before it */
+	int			list;			/* first effect of what && and || join here */
+	int			chain;			/* effects before it need not have succeeded if the script did */
+	int			last;			/* nor have those before it failed if the script did */
+	int			waiting;		/* the first effect whose here-document may be to come */
+	Blocks		blocks;
+	StringInfoData directory;	/* where the cds before led */
+	Span		pushed;			/* where the last pushd began */
+	Span		here;			/* a copy of the directory that lives on */
+	bool		is_here;		/* which is the same still */
+} Script;
 
-	/* A text that was written out becomes the file. */
-	if ((from_text || from_pipe || effect == EFFECT_PRINT) && !command->append)
-		return set_outcome(outcome, ACTION_CREATE, command->output, true);
-	set_outcome(outcome, ACTION_MODIFY, command->output, true);
-	action->insert = command->append;
-	if (text.data != NULL)
-		action_set_content(action, span_none(), text);
-	else if (from_text && command->heredoc > 0)
-		await_body(outcome, command, BODY_CONTENT);
-	else if (from_pipe)
-		action_set_content(action, span_none(), reader->piped);
-	return EFFECT_ACT;
-}
+static void read_script(Span text, Effects *effects, int depth, Span directory);
 
-/* A simple command with its redirections. */
-static Effect
-classify_command(Reader *reader, ShellCommand *command, Outcome *outcome)
+/* The directory as a text that nobody changes. */
+static Span
+directory_here(Script *script)
 {
-	Effect		effect;
-	bool		from_text;
-	Action	   *action = &outcome->action;
-
-	if (command->end == SHELL_PATTERN || command->defines_function)
-	{
-		memset(outcome, 0, sizeof(*outcome));
-		return EFFECT_NONE;
-	}
-	effect = classify_words(reader, command, 0, outcome);
-	/* Lines of a file of its own; else of what comes through the pipe. */
-	if (effect == EFFECT_ACT && action->category == ACTION_VIEW && action->target.data != NULL)
-		apply_range(action, &outcome->lines);
-
-	/* x=$(command), echo `command`, $(command): what happens is inside, unless more follows */
-	if (effect != EFFECT_ACT && command->substitution.data != NULL && command->output.data == NULL &&
-		reader->depth < MAX_DEPTH)
-	{
-		Action		inner;
-
-		if (classify_at(command->substitution, &inner, reader->depth + 1))
-		{
-			outcome->action = inner;
-			outcome->inside = true;
-			return outcome->effect = EFFECT_NONE;
-		}
-	}
-
-	/* A filter whose input is a literal text prints that text. */
-	from_text = (command->heredoc > 0 || command->here_string) &&
-		effect == EFFECT_ACT && action->category == ACTION_VIEW && action->target.data == NULL;
-	if (command->output.data == NULL)
-	{
-		if (from_text)
-		{
-			/* Should nothing else be done, the filter was run. */
-			action_init(action, ACTION_EXECUTE);
-			return outcome->effect = EFFECT_PRINT;
-		}
-		return outcome->effect = effect;
-	}
-	if (effect == EFFECT_PRINT || (effect == EFFECT_NONE && command->n_words == 0) ||
-		(effect == EFFECT_ACT && (action->category == ACTION_VIEW || action->category == ACTION_SEARCH)))
-		return write_output(reader, command, effect, from_text, outcome);
-	return outcome->effect = effect;
-}
-
-/* The next command of a pipeline tells more about the one so far. */
-static void
-extend_pipeline(Outcome *sofar, const Outcome *next)
-{
-	if (next->effect != EFFECT_ACT)
-		return;
-	if (sofar->effect != EFFECT_ACT)
-	{
-		if (next->action.category != ACTION_VIEW || next->action.target.data != NULL)
-			*sofar = *next;
-		return;
-	}
-	if (sofar->action.category != ACTION_VIEW && sofar->action.category != ACTION_SEARCH)
-		return;
-	if (changes_things(&next->action))
-	{
-		*sofar = *next;
-		return;
-	}
-	if (sofar->action.category == ACTION_VIEW)
-	{
-		if (next->action.category == ACTION_SEARCH && next->action.target.data == NULL)
-		{
-			sofar->action.category = ACTION_SEARCH;
-			sofar->action.partial = false;
-		}
-		else if (next->action.category == ACTION_VIEW && next->action.target.data == NULL)
-			apply_range(&sofar->action, &next->lines);
-	}
+	if (!script->is_here)
+		script->here = script->directory.len > 0 ?
+			span_keep(span_make(script->directory.data, script->directory.len)) : span_none();
+	script->is_here = true;
+	return script->here;
 }
 
 static void
-keep_action(Action *action)
+set_directory(Script *script, Span directory)
 {
-	action->verb = span_keep(action->verb);
-	action->target = span_keep(action->target);
-	action->old_text = span_keep(action->old_text);
-	action->new_text = span_keep(action->new_text);
+	resetStringInfo(&script->directory);
+	if (directory.data != NULL)
+		appendBinaryStringInfo(&script->directory, directory.data, directory.length);
+	script->here = directory;
+	script->is_here = true;
 }
 
-/* Follow a cd: `directory` collects where it leads. */
+/* Follow a cd, pushd or popd. */
 static void
-change_directory(StringInfo directory, const ShellCommand *command)
+change_directory(Script *script, const ShellCommand *command)
 {
 	int			i = 0;
 	Span		target;
@@ -144,179 +72,426 @@ change_directory(StringInfo directory, const ShellCommand *command)
 		i++;
 	while (i < command->n_words && is_assignment(command, i))
 		i++;
-	if (strcmp(shell_word(command, i), "cd") != 0 && strcmp(shell_word(command, i), "pushd") != 0)
-		return;
-	if (directory->data == NULL)
-		initStringInfo(directory);
-	target = shell_word_span(command, i + 1);
-	if (target.data == NULL || target.length == 0 || span_is(target, "-"))
+	if (strcmp(shell_word(command, i), "popd") == 0)
 	{
-		resetStringInfo(directory);
+		set_directory(script, script->pushed);
+		return;
+	}
+	if (strcmp(shell_word(command, i), "pushd") == 0)
+		script->pushed = directory_here(script);
+	else if (strcmp(shell_word(command, i), "cd") != 0)
+		return;
+	target = shell_word_span(command, i + 1);
+	/* A path that long is no path: where it leads is not known. */
+	if (target.length == 0 || span_is(target, "-") || script->directory.len + target.length > MAX_PATH_LENGTH)
+	{
+		set_directory(script, span_none());
 		return;
 	}
 	if (target.data[0] == '/' || target.data[0] == '~' || target.data[0] == '$')
-		resetStringInfo(directory);
-	else if (directory->len > 0)
-		appendStringInfoChar(directory, '/');
-	appendBinaryStringInfo(directory, target.data, target.length);
+		resetStringInfo(&script->directory);
+	else if (script->directory.len > 0)
+		appendStringInfoChar(&script->directory, '/');
+	appendBinaryStringInfo(&script->directory, target.data, target.length);
+	script->is_here = false;
 }
 
-/* What is known of a script while it is read. */
-typedef struct Findings
+static bool
+has_effect(const Effects *effects, int from)
 {
-	Outcome		found;			/* the first effective command, or a fallback */
-	bool		has_found;
-	bool		has_fallback;
-	bool		has_inside;		/* the fallback is what a substitution does */
-	StringInfoData directory;	/* where the cds before it led */
-} Findings;
+	for (; from < effects->n; from++)
+		if (!effects->items[from].inside)
+			return true;
+	return false;
+}
 
-/* A pipeline, whose first command was read already, as one command. */
+/* A script inside the command, as what the command does. */
 static void
-read_pipeline(Reader *reader, ShellCommand *command, bool has_found, Outcome *outcome)
+follow_script(Script *script, const ShellCommand *command, Outcome *outcome)
 {
+	int			n = script->effects->n;
+
+	if (outcome->script.data == NULL)
+		return;
+	if (script->depth < MAX_DEPTH)
+		read_script(outcome->script, script->effects, script->depth + 1, directory_here(script));
+	else
+		effects_add(script->effects, EFFECT_EXECUTE, shell_word_span(command, 0), false);
+	outcome->doing = script->effects->n > n ? DOES_ACT : DOES_NOTHING;
+}
+
+/* x=$(command), echo `command`: what only reads there counts if nothing else is done. */
+static void
+follow_substitution(Script *script, const ShellCommand *command, Outcome *outcome)
+{
+	Effects    *effects = script->effects;
+	int			n = effects->n;
+	bool		has_idle = effects->has_idle;
+	bool		reads = true;
+	int			i;
+
+	if (outcome->doing == DOES_ACT || command->substitution.data == NULL || command->output.data != NULL ||
+		script->depth >= MAX_DEPTH)
+		return;
+	read_script(command->substitution, effects, script->depth + 1, directory_here(script));
+	effects->has_idle = has_idle;	/* the command is called by its own name */
+	for (i = n; i < effects->n; i++)
+		reads &= only_reads(&effects->items[i]);
+	for (i = n; reads && i < effects->n; i++)
+		effects->items[i].inside = true;
+	if (!reads)
+		outcome->doing = DOES_ACT;
+}
+
+/* The commands of find -exec: as if xargs ran them for what find prints. */
+static void
+follow_find(Script *script, ShellCommand *command, const Outcome *outcome, int start)
+{
+	Text		nothing = {span_none(), 0};
+	bool		in_pipe = script->reader.in_pipe;
+	int			n_words = command->n_words;
+	int			i;
+
+	for (i = 0; i < outcome->n_inner; i++)
+	{
+		Outcome		inner;
+		int			stage = script->effects->n;
+
+		memset(&inner, 0, sizeof(inner));
+		inner.effects = script->effects;
+		command->n_words = outcome->inner[i].to;
+		script->reader.in_pipe = true;
+		classify_words(&script->reader, command, outcome->inner[i].from, &inner);
+		follow_script(script, command, &inner);
+		inner.takes_files = true;
+		join_stage(script->effects, start, stage, &inner, nothing);
+	}
+	command->n_words = n_words;
+	script->reader.in_pipe = in_pipe;
+}
+
+/* Is the only effect from `start` on a view of nothing that is named? */
+static bool
+is_bare_view(const Effects *effects, int start)
+{
+	return effects->n == start + 1 && effects->items[start].category == EFFECT_VIEW &&
+		effects->items[start].target.data == NULL;
+}
+
+/* The text that the command shows as it came, if it only reads one: cat <<E */
+static Text
+text_shown(const Script *script, const ShellCommand *command, const Outcome *outcome, int start)
+{
+	Text		text = command_text(command);
+
+	if (outcome->doing == DOES_ACT && !outcome->takes_files && is_bare_view(script->effects, start))
+		return has_text(text) ? text : script->reader.piped;
+	return (Text) {span_none(), 0};
+}
+
+/* The command's output goes into a file. */
+static void
+write_output(Script *script, const ShellCommand *command, Outcome *outcome, int start)
+{
+	Effects    *effects = script->effects;
+	Text		text = {span_none(), 0};
+
+	if (outcome->doing == DOES_PRINT)
+		text = outcome->printed;
+	/* cat > f, of what somebody types */
+	else if (!script->reader.in_pipe && is_bare_view(effects, start))
+		effects_drop(effects, start, effects->n, false);
+	outcome->doing = set_write(outcome, command->output, command->append, text);
+	last_effect(outcome)->ends_earlier = has_runs(effects, start, effects->n);
+}
+
+/* A simple command with its redirections. */
+static void
+read_command(Script *script, ShellCommand *command, Outcome *outcome)
+{
+	Effects    *effects = script->effects;
+	int			start = effects->n;
+	Text		text;
+	int			i;
+
+	memset(outcome, 0, sizeof(*outcome));
+	outcome->effects = effects;
+	if (command->end == SHELL_PATTERN || command->defines_function)
+		return;
+	classify_words(&script->reader, command, 0, outcome);
+	follow_script(script, command, outcome);
+	for (i = start; i < effects->n; i++)
+		if (effects->items[i].category == EFFECT_VIEW && effects->items[i].target.data != NULL)
+			apply_range(&effects->items[i], &outcome->lines);
+	follow_find(script, command, outcome, start);
+	follow_substitution(script, command, outcome);
+	text = text_shown(script, command, outcome, start);
+	if (has_text(text))
+	{
+		effects_drop(effects, start, effects->n, false);
+		outcome->doing = DOES_PRINT;
+		outcome->printed = text;
+	}
+	if (command->output.data != NULL)
+		write_output(script, command, outcome, start);
+	for (i = start; i < effects->n; i++)
+		if (effects->items[i].directory.data == NULL)
+			effects->items[i].directory = directory_here(script);
+}
+
+/* The first command without an effect: what the call is called by if there is none with one. */
+static void
+note_idle(Effects *effects, const Outcome *outcome, const ShellCommand *command)
+{
+	if (effects->has_idle || outcome->doing == DOES_ACT || command->n_words == 0 || command->end == SHELL_PATTERN)
+		return;
+	effects->has_idle = true;
+	effect_init(&effects->idle, EFFECT_EXECUTE);
+	effect_set_target(&effects->idle, span_keep(outcome->idle.data ? outcome->idle : shell_word_span(command, 0)),
+					  outcome->idle_is_path);
+}
+
+/* Take the texts of here-documents that were read by now. */
+static void
+take_bodies(Script *script)
+{
+	int			i = Min(script->waiting, script->effects->n);
+
+	script->waiting = script->effects->n;
+	for (; i < script->effects->n; i++)
+	{
+		Effect	   *effect = &script->effects->items[i];
+		Text		text = {span_none(), 0};
+
+		if (effect->heredoc == 0)
+			continue;
+		text.span = shell_body(&script->reader.lexer, effect->heredoc);
+		if (text.span.data != NULL)
+			set_text(effect, text, effect->use);
+		else
+			script->waiting = Min(script->waiting, i);
+	}
+}
+
+/* The blocks that a command begins in; true if it only ends one, whose effects begin at *start then. */
+static bool
+enter(Script *script, const ShellCommand *command, bool reached, int *start)
+{
+	if (command->opens > 0)
+	{
+		Span		directory = script->blocks.n < MAX_BLOCKS ? directory_here(script) : span_none();
+
+		open_subshells(&script->blocks, command, reached, directory, script->effects->n);
+	}
+	return read_keywords(&script->blocks, command, reached, script->effects, start);
+}
+
+/* A pipeline, whose first command was read already; its effects begin at `start`. */
+static void
+read_pipeline(Script *script, ShellCommand *command, int start, bool reached)
+{
+	Effects    *effects = script->effects;
+	Reader	   *reader = &script->reader;
 	bool		is_first = true;
 
-	reader->piped = span_none();
+	reader->piped = (Text) {span_none(), 0};
 	reader->in_pipe = false;
 	for (;;)
 	{
-		Outcome		next;
-		Span		text = span_none();
+		Outcome		outcome;
+		int			stage = effects->n;
+		int			n_added = effects->n_added;
+		int			closes = command->closes;
 
-		classify_command(reader, command, &next);
-		if (is_first)
-			*outcome = next;
-		else
-			extend_pipeline(outcome, &next);
-		if (next.effect == EFFECT_PRINT && !next.inside && !has_found)
-			text = span_keep(next.action.new_text);
+		read_command(script, command, &outcome);
+		note_idle(effects, &outcome, command);
+		/* What it added, or prints, may point into its words. */
+		command->keep = effects->n_added > n_added || 
+			(command->here_string.data != NULL && outcome.printed.span.data == command->here_string.data);
+		if (!is_first || stage > start)
+			join_stage(effects, start, stage, &outcome, reader->piped);
 		if (command->end != SHELL_PIPE)
-			return;
-		/* What was found must survive the words of the next command. */
-		if (!has_found)
-			keep_action(&outcome->action);
-		reader->piped = text;
+			break;
+		reader->piped = outcome.doing == DOES_PRINT ? outcome.printed : (Text) {span_none(), 0};
 		reader->in_pipe = true;
 		is_first = false;
 		if (!shell_next(&reader->lexer, command))
-			return;
+			break;
+		command->closes += closes;
+		enter(script, command, reached, &stage);
 	}
+	if (is_first && script->joined != SHELL_OR && !is_unreached(&script->blocks))
+		change_directory(script, command);
 }
 
-/* A command with an effect; false if nothing after it matters. */
+/* In `a || b`: is b done, as far as one can tell? */
 static bool
-note_effect(Findings *findings, const Outcome *outcome, Reader *reader)
+is_alternative_done(const Script *script)
 {
-	Outcome    *found = &findings->found;
+	const Effects *effects = script->effects;
 
-	if (outcome->action.category == ACTION_FINISH)
-	{
-		/* However much came before: the rollout ends here. */
-		action_init(&found->action, ACTION_FINISH);
-		findings->has_found = true;
-		found->use = BODY_UNUSED;
-		return false;
-	}
-	if (findings->has_found)
-	{
-		found->action.followed = true;
-		return true;
-	}
-	*found = *outcome;
-	findings->has_found = true;
-	keep_action(&found->action);
-	if (findings->directory.len > 0 && found->action.directory.data == NULL)
-		found->action.directory = span_make(findings->directory.data, findings->directory.len);
-	if (found->use != BODY_UNUSED)
-		reader->lexer.keep_body = true;
-	return true;
+	return !has_effect(effects, script->list) ||
+		(effects->succeeded && has_runs(effects, script->list, effects->n));
 }
 
-/* A command without one, before any that has: what the script does if none comes. */
+/* Effects before `end` need not have the success of the script. */
 static void
-note_fallback(Findings *findings, const Outcome *outcome, const ShellCommand *command)
+end_chain(Script *script, int end)
 {
-	Action	   *action = &findings->found.action;
-
-	change_directory(&findings->directory, command);
-	if ((findings->has_fallback && (!outcome->inside || findings->has_inside)) || command->n_words == 0)
-		return;
-	findings->has_fallback = true;
-	findings->has_inside = outcome->inside;
-	*action = outcome->action;
-	keep_action(action);
-	if (!findings->has_inside && action->category == ACTION_EXECUTE && action->target.data == NULL)
-	{
-		action_set_target(action, span_keep(shell_word_span(command, 0)), false);
-		action->is_path = false;
-	}
+	for (; script->chain < end; script->chain++)
+		script->effects->items[script->chain].ends_otherwise = true;
 }
 
-/* What the text of the here-document, now read, says of the action found. */
+/* Nor its failure. */
 static void
-read_body(const Outcome *found, Span body, Action *action, int depth)
+end_last(Script *script, int end)
 {
-	Span		target = action->target;
+	for (; script->last < end; script->last++)
+		script->effects->items[script->last].ends_earlier = true;
+}
 
-	if (found->use == BODY_CONTENT)
-		action_set_content(action, span_none(), body);
-	else if (found->use == BODY_PATCH)
+/* A block ended: what joins it to others joins all of its effects. */
+static void
+end_block(Script *script, int start)
+{
+	script->list = Min(script->list, start);
+	script->chain = Min(script->chain, start);
+	script->last = Min(script->last, start);
+}
+
+/* One of the pipelines that ; && || join, whose first command was read already. */
+static void
+read_element(Script *script, ShellCommand *command)
+{
+	Effects    *effects = script->effects;
+	bool		reached = script->joined != SHELL_OR || is_alternative_done(script);
+	bool		only_ends;
+	int			start;
+	int			own;
+	Block		closed;
+
+	only_ends = enter(script, command, reached, &start);
+	own = effects->n;
+	if (only_ends)
+		end_block(script, start);
+	else if (script->joined == SHELL_SEQUENCE)
+		script->list = own;
+	read_pipeline(script, command, start, reached);
+	if (!reached || is_unreached(&script->blocks))
 	{
-		classify_patch(body, action);
-		if (target.data != NULL)
-			action_set_target(action, target, true);
-		action->followed = found->action.followed;
-		action->directory = found->action.directory;
+		effects->n = Min(own, effects->n);
+		command->keep = false;
 	}
-	else if (found->use == BODY_SCRIPT && depth < MAX_DEPTH)
+	if (!only_ends)
 	{
-		classify_at(body, action, depth + 1);
-		action->followed |= found->action.followed;
+		if (script->joined != SHELL_AND)
+			end_chain(script, own);
+		if (has_effect(effects, own))
+			end_last(script, own);
+	}
+	take_bodies(script);
+	script->joined = command->end;
+	if (close_subshells(&script->blocks, command, &closed))
+	{
+		end_block(script, Min(closed.start, effects->n));
+		set_directory(script, closed.directory);
 	}
 }
 
-/* True if a command of the script had an effect; else *action is a fallback. */
-bool
-classify_at(Span script, Action *action, int depth)
+/* Put what a patch or script does that the script has as a text in its place. */
+static int
+expand_text(Script *script, int i)
 {
-	Reader		reader;
+	Effects    *effects = script->effects;
+	const Effect whole = effects->items[i];
+	int			n = effects->n;
+	int			j;
+
+	if (whole.use == TEXT_SCRIPT && script->depth < MAX_DEPTH)
+		read_script(whole.new_text, effects, script->depth + 1, whole.directory);
+	else if (whole.use == TEXT_PATCH && whole.target.data == NULL)
+		classify_patch(whole.new_text, effects);
+	else if (whole.use == TEXT_PATCH)
+		effect_set_content(&effects->items[i], span_none(), whole.new_text);
+	for (j = n; j < effects->n; j++)
+	{
+		Effect	   *effect = &effects->items[j];
+
+		effect->ends_otherwise |= whole.ends_otherwise;
+		effect->ends_earlier |= whole.ends_earlier;
+		if (effect->directory.data == NULL)
+			effect->directory = whole.directory;
+	}
+	j = effects->n - n;
+	if (j > 0)
+		effects_move_end(effects, n, i);
+	return Max(j, 1);
+}
+
+/* All of the script was read. */
+static void
+end_script(Script *script)
+{
+	Effects    *effects = script->effects;
+	bool		has_own = has_effect(effects, script->start);
+	int			kept = script->start;
+	int			i;
+
+	for (i = script->start; i < effects->n; i++)
+	{
+		Effect		effect = effects->items[i];
+
+		if (has_own && effect.inside)
+			continue;
+		effect.inside = false;
+		/* A here-document that does not end, or does not begin, is empty. */
+		if (effect.heredoc > 0)
+			set_text(&effect, (Text) {span_make("", 0), 0}, effect.use);
+		effects->items[kept++] = effect;
+	}
+	effects->n = Min(kept, effects->n);
+	for (i = script->start; i < effects->n;)
+	{
+		const Effect *effect = &effects->items[i];
+		bool		is_text = effect->use == TEXT_PATCH || effect->use == TEXT_SCRIPT;
+
+		i += is_text && effect->new_text.data != NULL ? expand_text(script, i) : 1;
+	}
+}
+
+/* Add the effects of a script. */
+static void
+read_script(Span text, Effects *effects, int depth, Span directory)
+{
+	Script		script;
 	ShellCommand command;
-	Findings	findings;
 
-	shell_start(&reader.lexer, script);
-	reader.depth = depth;
-	reader.stop = reader.in_pipe = false;
+	memset(&script, 0, sizeof(script));
+	script.effects = effects;
+	script.depth = depth;
+	script.start = script.list = script.chain = script.last = script.waiting = effects->n;
+	script.joined = SHELL_SEQUENCE;
+	shell_start(&script.reader.lexer, text);
 	shell_command_init(&command);
-	memset(&findings, 0, sizeof(findings));
-	/* A script of comments, or none at all: the agent only thought. */
-	action_init(&findings.found.action, ACTION_THINK);
-
-	while (!reader.stop && shell_next(&reader.lexer, &command))
-	{
-		Outcome		outcome;
-
-		if (findings.has_found)
-			reader.depth = MAX_DEPTH;	/* only whether it has an effect matters now */
-		read_pipeline(&reader, &command, findings.has_found, &outcome);
-		if (outcome.effect == EFFECT_ACT)
-		{
-			if (!note_effect(&findings, &outcome, &reader))
-				break;
-		}
-		else if (!findings.has_found)
-			note_fallback(&findings, &outcome, &command);
-	}
-	*action = findings.found.action;
-	if (findings.has_found && findings.found.use != BODY_UNUSED && reader.lexer.wanted == findings.found.heredoc)
-		read_body(&findings.found, reader.lexer.body.data ? reader.lexer.body : span_make("", 0), action, depth);
-	pfree(command.text.data);
-	shell_end(&reader.lexer);
-	return findings.has_found || findings.has_inside;
+	initStringInfo(&script.directory);
+	set_directory(&script, directory);
+	while (!script.reader.stop && shell_next(&script.reader.lexer, &command))
+		read_element(&script, &command);
+	end_script(&script);
+	if (!command.keep)
+		pfree(command.text.data);
+	pfree(script.directory.data);
+	shell_end(&script.reader.lexer);
 }
 
+/* Of one without an effect, what it begins with; of comments, or nothing at all, that somebody thought. */
 void
-classify_script(Span script, Action *action)
+classify_script(Span script, Effects *effects)
 {
-	classify_at(script, action, 0);
+	read_script(script, effects, 0, span_none());
+	if (effects->n > 0)
+		return;
+	effects_add(effects, EFFECT_THINK, span_none(), false);
+	if (effects->has_idle)
+		*effects->newest = effects->idle;
 }

@@ -1,12 +1,12 @@
 /*
  * script.h
- *		What a shell script does, by its first effective command.
+ *		What a shell script does.
  */
 #ifndef STEPADV_SCRIPT_H
 #define STEPADV_SCRIPT_H
 
-#include "signatures/action.h"
+#include "signatures/effect.h"
 
-extern void classify_script(Span script, Action *action);
+extern void classify_script(Span script, Effects *effects);
 
 #endif							/* STEPADV_SCRIPT_H */

@@ -33,6 +33,7 @@ shell_command_init(ShellCommand *command)
 {
 	initStringInfo(&command->text);
 	command->n_words = 0;
+	command->keep = false;
 }
 
 static void
@@ -78,8 +79,7 @@ read_redirection(ShellLexer *lexer, ShellCommand *command, int descriptor)
 		{
 			lexer->at++;
 			skip_blanks(lexer);
-			read_word(lexer, command, &word);
-			command->here_string = true;
+			read_word(lexer, command, &command->files[SHELL_HERE_STRING]);
 			return;
 		}
 		announce_heredoc(lexer, command);
@@ -117,19 +117,23 @@ read_redirection(ShellLexer *lexer, ShellCommand *command, int descriptor)
 	if (is_output)
 	{
 		/* Devices keep nothing; standard error is no result. */
-		if (descriptor == 1 && command->output_offset < 0 && word.length > 0 &&
+		if (descriptor == 1 && command->files[SHELL_OUTPUT].offset < 0 && word.length > 0 &&
 			strncmp(command->text.data + word.offset, "/dev/", 5) != 0)
 		{
-			command->output_offset = word.offset;
-			command->output_length = word.length;
+			command->files[SHELL_OUTPUT] = word;
 			command->append = append;
 		}
 	}
-	else if (command->input_offset < 0)
-	{
-		command->input_offset = word.offset;
-		command->input_length = word.length;
-	}
+	else if (command->files[SHELL_INPUT].offset < 0)
+		command->files[SHELL_INPUT] = word;
+}
+
+static Span
+file_span(const ShellCommand *command, ShellFile file)
+{
+	const ShellWord *word = &command->files[file];
+
+	return word->offset < 0 ? span_none() : span_make(command->text.data + word->offset, word->length);
 }
 
 /* End the command; false if there was nothing of it. */
@@ -137,11 +141,10 @@ static bool
 finish(ShellCommand *command, ShellEnd end)
 {
 	command->end = end;
-	if (command->output_offset >= 0)
-		command->output = span_make(command->text.data + command->output_offset, command->output_length);
-	if (command->input_offset >= 0)
-		command->input = span_make(command->text.data + command->input_offset, command->input_length);
-	return command->n_words > 0 || command->output_offset >= 0 ||
+	command->output = file_span(command, SHELL_OUTPUT);
+	command->input = file_span(command, SHELL_INPUT);
+	command->here_string = file_span(command, SHELL_HERE_STRING);
+	return command->n_words > 0 || command->output.data != NULL ||
 		command->heredoc > 0 || command->substitution.data != NULL;
 }
 
@@ -169,7 +172,10 @@ read_bracket(ShellLexer *lexer, ShellCommand *command)
 	}
 	lexer->at++;
 	if (command->n_words == 0)
+	{
 		lexer->depth++;
+		command->opens++;
+	}
 	else if (command->n_words == 1)
 	{
 		skip_blanks(lexer);
@@ -230,9 +236,25 @@ read_operator(ShellLexer *lexer, char c)
 	return SHELL_PIPE;
 }
 
+/* The end of a subshell, with what joins it to what comes after. */
+static ShellEnd
+read_closing(ShellLexer *lexer, ShellCommand *command)
+{
+	while (peek(lexer, 0) == ')' && lexer->depth > 0)
+	{
+		lexer->at++;
+		lexer->depth--;
+		command->closes++;
+		skip_blanks(lexer);
+	}
+	if (peek(lexer, 0) == '|' || (peek(lexer, 0) == '&' && peek(lexer, 1) != '>'))
+		return read_operator(lexer, *lexer->at);
+	return SHELL_SEQUENCE;
+}
+
 /* Something that may end a command, and how; false: the command goes on. */
 static bool
-read_separator(ShellLexer *lexer, char c, ShellEnd *end)
+read_separator(ShellLexer *lexer, ShellCommand *command, char c, ShellEnd *end)
 {
 	*end = SHELL_SEQUENCE;
 	switch (c)
@@ -251,10 +273,13 @@ read_separator(ShellLexer *lexer, char c, ShellEnd *end)
 			*end = read_operator(lexer, c);
 			return true;
 		case ')':
-			lexer->at++;
 			if (lexer->depth > 0)
-				lexer->depth--;
-			else if (lexer->in_case)
+			{
+				*end = read_closing(lexer, command);
+				return true;
+			}
+			lexer->at++;
+			if (lexer->in_case)
 				*end = SHELL_PATTERN;
 			return true;
 		default:
@@ -274,13 +299,19 @@ skip_comment(ShellLexer *lexer)
 bool
 shell_next(ShellLexer *lexer, ShellCommand *command)
 {
+	int			i;
+
 	CHECK_FOR_INTERRUPTS();
-	resetStringInfo(&command->text);
+	if (command->keep)
+		initStringInfo(&command->text);
+	else
+		resetStringInfo(&command->text);
 	command->n_words = 0;
-	command->output = command->input = command->substitution = span_none();
-	command->output_offset = command->input_offset = -1;
-	command->append = command->here_string = command->defines_function = false;
-	command->heredoc = 0;
+	command->substitution = span_none();
+	for (i = 0; i < N_SHELL_FILES; i++)
+		command->files[i].offset = -1;
+	command->append = command->defines_function = command->keep = false;
+	command->heredoc = command->opens = command->closes = 0;
 
 	for (;;)
 	{
@@ -291,7 +322,7 @@ shell_next(ShellLexer *lexer, ShellCommand *command)
 		if (lexer->at >= lexer->end)
 			return finish(command, SHELL_END);
 		c = *lexer->at;
-		if (read_separator(lexer, c, &end))
+		if (read_separator(lexer, command, c, &end))
 		{
 			if (finish(command, end))
 				return true;

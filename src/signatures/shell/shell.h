@@ -4,7 +4,7 @@
  *
  * It splits a script into simple commands: words with their quotes removed,
  * the file that standard output goes to, the first here-document and the first
- * command substitution.  It reads every byte once, never fails, and takes no
+ * command substitution, and how many subshells begin and end with them.  It reads every byte once, never fails, and takes no
  * more stack for deeper nesting.  It is not a shell: it expands nothing.
  */
 #ifndef STEPADV_SHELL_H
@@ -15,6 +15,7 @@
 
 #define SHELL_MAX_WORDS 128		/* of one command; what comes after is skipped */
 #define SHELL_MAX_HEREDOCS 16	/* that wait for their text at one time */
+#define SHELL_KEPT_BODIES (2 * SHELL_MAX_HEREDOCS)	/* of a command and of those before it on its line */
 
 typedef struct ShellWord
 {
@@ -34,6 +35,16 @@ typedef enum ShellEnd
 	SHELL_PATTERN				/* the command was a pattern of case … esac */
 } ShellEnd;
 
+/* What redirections name. */
+typedef enum ShellFile
+{
+	SHELL_OUTPUT,
+	SHELL_INPUT,
+	SHELL_HERE_STRING
+} ShellFile;
+
+#define N_SHELL_FILES (SHELL_HERE_STRING + 1)
+
 typedef struct ShellCommand
 {
 	StringInfoData text;		/* the words, each followed by a NUL */
@@ -42,15 +53,15 @@ typedef struct ShellCommand
 	Span		output;			/* file of > or >>; data NULL if none */
 	bool		append;			/* it was >> */
 	Span		input;			/* file of < */
-	bool		here_string;	/* <<< */
+	Span		here_string;	/* the word after <<< */
 	int			heredoc;		/* number of its first here-document, 0 if none */
 	Span		substitution;	/* script of the first $(…), `…` or <(…); the last is no word */
 	bool		defines_function;	/* name() … */
+	int			opens;			/* subshells that begin before it */
+	int			closes;			/* and that end after it */
 	ShellEnd	end;
-	int			output_offset;	/* while the text may still move */
-	int			input_offset;
-	int			output_length;
-	int			input_length;
+	bool		keep;			/* set by the reader: its text is needed after the next command */
+	ShellWord	files[N_SHELL_FILES];	/* of the redirections, while the text may still move; offset -1 = none */
 } ShellCommand;
 
 typedef struct ShellHeredoc
@@ -68,11 +79,9 @@ typedef struct ShellLexer
 	bool		in_case;
 	int			n_heredocs;		/* numbered from 1 in the order of << */
 	int			n_read;			/* whose text has been passed */
-	bool		keep_body;		/* do not take another here-document's text instead */
 	int			n_pending;
 	ShellHeredoc pending[SHELL_MAX_HEREDOCS];
-	int			wanted;			/* number of the last command's first here-document */
-	Span		body;			/* its text, once it was passed */
+	Span		bodies[SHELL_KEPT_BODIES];	/* the texts passed last, by number modulo */
 	StringInfoData delimiters;
 	StringInfoData nesting;		/* closers of the open quotes and brackets */
 } ShellLexer;
@@ -81,6 +90,15 @@ extern void shell_start(ShellLexer *lexer, Span script);
 extern void shell_end(ShellLexer *lexer);
 extern void shell_command_init(ShellCommand *command);
 extern bool shell_next(ShellLexer *lexer, ShellCommand *command);
+
+/* The text of a here-document of the lines that were read last; data NULL if it was not passed yet. */
+static inline Span
+shell_body(const ShellLexer *lexer, int number)
+{
+	if (number > lexer->n_read)
+		return span_none();
+	return lexer->bodies[number % SHELL_KEPT_BODIES];
+}
 
 /* A word of the command as a NUL-terminated text; "" beyond its last word. */
 static inline const char *

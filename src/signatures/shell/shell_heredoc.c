@@ -82,14 +82,7 @@ announce_heredoc(ShellLexer *lexer, ShellCommand *command)
 		heredoc->strip_tabs = strip_tabs;
 		lexer->n_heredocs++;
 		if (command->heredoc == 0)
-		{
 			command->heredoc = lexer->n_heredocs;
-			if (!lexer->keep_body)
-			{
-				lexer->wanted = lexer->n_heredocs;
-				lexer->body = span_none();
-			}
-		}
 	}
 }
 
@@ -109,8 +102,7 @@ read_heredocs(ShellLexer *lexer)
 								 span_make(lexer->delimiters.data + heredoc->offset, heredoc->length),
 								 heredoc->strip_tabs, &stop);
 		lexer->n_read++;
-		if (lexer->n_read == lexer->wanted)
-			lexer->body = span_make(start, stop - start);
+		lexer->bodies[lexer->n_read % SHELL_KEPT_BODIES] = span_make(start, stop - start);
 	}
 	lexer->n_pending = 0;
 	if (lexer->delimiters.data != NULL)

@@ -15,6 +15,7 @@ static const struct
 	ValueOptions options;		/* any of these */
 	uint8		kind;
 }			variants[] = {
+	{PROGRAM_EDITOR, " black isort ", {"", ",check,check-only,diff,version,help,"}, PROGRAM_LIST},
 	{PROGRAM_FETCH, " wget ", {"V", ",spider,version,help,"}, PROGRAM_RUN},
 	{PROGRAM_FETCH, " wget ", {"O", ",output-document,"}, PROGRAM_FETCH_TO},
 	{PROGRAM_FILEOP, " bunzip2 bzip2 compress gunzip gzip uncompress unxz xz ",
@@ -23,6 +24,7 @@ static const struct
 	{"c", ",stdout,to-stdout,"}, PROGRAM_VIEW},
 	{PROGRAM_FILEOP, " unzip ", {"lvtZz", ","}, PROGRAM_LIST},
 	{PROGRAM_FILEOP, " unzip ", {"pc", ","}, PROGRAM_VIEW},
+	{PROGRAM_FILEOP_LAST, " cp install ln mv ", {"t", ",target-directory,"}, PROGRAM_FILEOP_LAST},
 	{PROGRAM_RUN, " curl ", {"o", ",output,"}, PROGRAM_FETCH_TO},
 	{PROGRAM_RUN, " curl ", {"OJ", ",remote-name,remote-name-all,"}, PROGRAM_FETCH},
 	{PROGRAM_TEST, " tox nox ", {"al", ",listenvs,listenvs-all,showconfig,"}, PROGRAM_LIST},
@@ -95,4 +97,25 @@ kind_of_run(Invocation *run)
 			find_option(run, &variants[i].options, &run->value))
 			return variants[i].kind;
 	return run->program->kind;
+}
+
+/* Do the words from `at` on ask a program for its version or its options, and for nothing else? */
+bool
+only_asks(const ShellCommand *command, int at)
+{
+	static const char *const questions[] = {"--help", "--version", NULL};
+	static const char *const alone[] = {"-V", "-h", "-help", "-v", "-version", NULL};
+	int			i;
+
+	if (at == command->n_words - 1 && at > 0 && is_any_of(shell_word(command, at), alone) &&
+		strchr(shell_word(command, at - 1), '/') == NULL)
+		return true;
+	for (i = at; i < command->n_words; i++)
+	{
+		if (is_any_of(shell_word(command, i), questions))
+			return true;
+		if (strcmp(shell_word(command, i), "--") == 0)
+			return false;
+	}
+	return false;
 }
