@@ -3,7 +3,7 @@
  *		Q and V of a group, by whichever method, for functions that are about states.
  *
  * They are those that batch_td(g) or rtmc(g) gives with the same parameters; a prior that is
- * not said is what SQL declares as that method's default.
+ * not said is 0 for batch_td and 2, as in its paper, for rtmc.
  */
 #include "postgres.h"
 
@@ -19,7 +19,7 @@ enum
 	METHOD_BATCH_TD, METHOD_RTMC
 };
 
-/* By method: what sql/estimators/rtmc.sql and batch_td.sql declare. */
+/* By method. */
 static const double default_prior[] = {0, 2};
 
 static void

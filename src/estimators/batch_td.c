@@ -21,6 +21,7 @@
 #include "arrays.h"
 #include "estimator.h"
 #include "estimators/batch_td.h"
+#include "estimators/own_steps.h"
 #include "estimators/q_error.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
@@ -31,7 +32,7 @@
 /* Behind those that make the table. */
 enum
 {
-	HISTORY = N_BATCH_TD_PARAMETERS, DECAY, SHRINK
+	NORMALISE = N_BATCH_TD_PARAMETERS, HISTORY, DECAY, SHRINK
 };
 
 /* What becomes of a rollout that was cut off, in the order of the parameter's choices. */
@@ -42,6 +43,7 @@ enum
 
 static const Parameter batch_td_parameters[] = {
 	BATCH_TD_PARAMETERS,
+	NORMALISE_PARAMETER,
 	HISTORY_PARAMETERS,
 	CHOICE_PARAMETER("shrink", SHRINK_CHOICES)
 };
@@ -102,6 +104,7 @@ batch_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	if (parameters[SHRINK].choice == SHRINK_CHECK)
 		shrink_advantages(group, facts, batch_td_estimate, batch_td_columns, lengthof(batch_td_columns),
 						  parameters, lengthof(batch_td_parameters), SHRINK, columns);
+	normalise_own_steps(group, facts, parameters[NORMALISE].choice, columns[ADVANTAGE_COLUMN].number);
 }
 
 STEPADV_ESTIMATOR(batch_td, batch_td_parameters, batch_td_columns, batch_td_estimate)

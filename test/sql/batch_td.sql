@@ -16,42 +16,42 @@ CREATE TABLE x AS SELECT rollout_agg(id, rollout, no, state, action, reward) AS 
 -- gamma 0.5. V(2) = (0 + 1) / 2. V(1) = (0.5 V(2) + 0.5 V(1) + 0) / 3 = 0.25 / 2.5 = 0.1.
 -- Q(1,1) = (0.25 + 0.05) / 2 = 0.15, its stderr 0.2 / sqrt(2) / sqrt(2) = 0.1; Q(1,2) = 0; Q(2,1) = 0, Q(2,2) = 1
 SELECT step_id, return, n_state, n_action, round(q::numeric, 12) AS q, round(v::numeric, 12) AS v, round(stderr::numeric, 12) AS stderr,
-	round(advantage::numeric, 12) AS advantage FROM x, batch_td(g, gamma => 0.5);
+	round(advantage::numeric, 12) AS advantage FROM x, batch_td(g, gamma => 0.5, prior => 0);
 -- gamma 1: V(1) = (0.5 + V(1)) / 3 = 0.25, Q(1,1) = (0.5 + 0.25) / 2
-SELECT step_id, q, v, advantage FROM x, batch_td(g, gamma => 1) WHERE step_id IN (10, 21);
+SELECT step_id, q, v, advantage FROM x, batch_td(g, gamma => 1, prior => 0) WHERE step_id IN (10, 21);
 -- gamma 0: the mean reward
-SELECT step_id, q, v, advantage FROM x, batch_td(g, gamma => 0) WHERE step_id IN (10, 11, 30);
+SELECT step_id, q, v, advantage FROM x, batch_td(g, gamma => 0, prior => 0) WHERE step_id IN (10, 11, 30);
 -- prior 2, the success rate is 1/3: V(2) = (1 + 2/3) / 4 = 5/12, V(1) = (0.5 V(2) + 0.5 V(1) + 2/3) / 5 = (7/8) / 4.5 = 7/36
-SELECT step_id, round((v * 36)::numeric, 9) AS v_36, round(((q - v - advantage) * 1e12)::numeric) AS zero FROM x, batch_td(g, gamma => 0.5, prior => 2) WHERE step_id IN (10, 11);
+SELECT step_id, round((v * 36)::numeric, 9) AS v_36, round(((q - v - advantage) * 1e12)::numeric) AS zero FROM x, batch_td(g, gamma => 0.5, prior => 2, prior_mean => 'success_rate') WHERE step_id IN (10, 11);
 -- the same by a baseline; and by what first steps return: (0 + 0 + 1) / 3; no rollout has more than 1: 0
 SELECT prior_mean, baseline, success_above, round((v * 36)::numeric, 9) AS v_36
 FROM x, (VALUES ('success_rate', 1.0 / 3, 0), ('start_value', NULL, 7), ('success_rate', NULL, 1)) o(prior_mean, baseline, success_above),
 	batch_td(g, gamma => 0.5, prior => 2, baseline => o.baseline, prior_mean => o.prior_mean, success_above => o.success_above) WHERE step_id = 11;
 -- lambda 0.5, gamma 0.5: G(10) = 0.25 V(2) + 0.25 * 0, G(20) = 0.25 V(1) + 0.25 * 0, G(21) = 0:
 -- V(2) = 0.5, V(1) = (0.125 + 0.25 V(1)) / 3 = 0.125 / 2.75 = 1/22
-SELECT step_id, round((v * 22)::numeric, 9) AS v_22, round((q * 44)::numeric, 9) AS q_44 FROM x, batch_td(g, gamma => 0.5, lambda => 0.5) WHERE step_id IN (10, 11);
+SELECT step_id, round((v * 22)::numeric, 9) AS v_22, round((q * 44)::numeric, 9) AS q_44 FROM x, batch_td(g, gamma => 0.5, lambda => 0.5, prior => 0) WHERE step_id IN (10, 11);
 -- lambda 1: exactly what the mean over every visit is
 SELECT bool_and(a.q = b.q AND a.v = b.v AND a.stderr IS NOT DISTINCT FROM b.stderr AND a.n_state = b.n_state AND a.n_action = b.n_action) AS monte_carlo
-FROM x, batch_td(g, lambda => 1) a JOIN rtmc(g, gamma => 0.9, prior => 0, visit => 'every') b USING (step_id) WHERE b.q IS NOT NULL;
+FROM x, batch_td(g, lambda => 1, gamma => 0.9, prior => 0) a JOIN rtmc(g, gamma => 0.9, prior => 0, visit => 'every') b USING (step_id) WHERE b.q IS NOT NULL;
 
 -- A rollout's own row is rewarded at its last step; success counts for the prior only.
 SELECT a.step_id, q, v FROM (SELECT rollout_agg(id, 1, no, no, 1, reward, s) AS g FROM (VALUES (1, 1, NULL::float8, NULL::boolean), (2, 2, 0.5, NULL), (NULL, NULL, 2, true)) v(id, no, reward, s)) y,
-	batch_td(g, gamma => 0.5) a;
+	batch_td(g, gamma => 0.5, prior => 0) a;
 -- One step; a loop to itself alone: V = 0.9 V / 2 + 1 / 2 has V = 1 / 1.1
-SELECT a.step_id, q, v, advantage FROM (SELECT rollout_agg(1, 1, 0, 1, 1, 3) AS g) y, batch_td(g) a;
-SELECT a.step_id, round(q::numeric, 12) AS q, round(v::numeric, 12) AS v, advantage FROM (SELECT rollout_agg(i, 1, i, 1, 1, i - 1) AS g FROM generate_series(1, 2) i) y, batch_td(g) a;
+SELECT a.step_id, q, v, advantage FROM (SELECT rollout_agg(1, 1, 0, 1, 1, 3) AS g) y, batch_td(g, gamma => 0.9, prior => 0) a;
+SELECT a.step_id, round(q::numeric, 12) AS q, round(v::numeric, 12) AS v, advantage FROM (SELECT rollout_agg(i, 1, i, 1, 1, i - 1) AS g FROM generate_series(1, 2) i) y, batch_td(g, gamma => 0.9, prior => 0) a;
 -- NULL states and actions are never shared
-SELECT n_state, n_action, count(*) FROM (SELECT rollout_agg(i, i, 0, NULLIF(i % 2, 1), NULLIF(i % 3, 0), i) g FROM generate_series(1, 12) i) y, batch_td(g) a
+SELECT n_state, n_action, count(*) FROM (SELECT rollout_agg(i, i, 0, NULLIF(i % 2, 1), NULLIF(i % 3, 0), i) g FROM generate_series(1, 12) i) y, batch_td(g, gamma => 0.9, prior => 0) a
 GROUP BY 1, 2 ORDER BY 1, 2;
 -- A path through NULL states is still a path: 0.9 ^ 2
-SELECT a.step_id, round(v::numeric, 12) AS v FROM (SELECT rollout_agg(i, 1, i, CASE i WHEN 1 THEN 1 END, 1, (i = 3)::integer) g FROM generate_series(1, 3) i) y, batch_td(g) a;
+SELECT a.step_id, round(v::numeric, 12) AS v FROM (SELECT rollout_agg(i, 1, i, CASE i WHEN 1 THEN 1 END, 1, (i = 3)::integer) g FROM generate_series(1, 3) i) y, batch_td(g, gamma => 0.9, prior => 0) a;
 -- By turns, of two calls here: the numbers of the first example, on every call; the second call's state is in no graph.
 SELECT a.step_id, a.n_state, a.n_action, round(a.q::numeric, 12) AS q, round(a.v::numeric, 12) AS v
 FROM (SELECT rollout_agg(id, r, no, s, a, rew, NULL, NULL, NULL, NULL, NULL, turn) AS g FROM (VALUES
 	(1, 1, 0, 1, 1, 0::float8, 1), (2, 1, 1, 9, 5, 0, 1), (3, 1, 2, 2, 1, 0, 2), (4, 2, 0, 1, 1, 0, 1), (5, 2, 1, 9, 5, 0, 1), (6, 2, 2, 1, 2, 0, 2),
-	(7, 3, 0, 2, 2, 1, 1)) v(id, r, no, s, a, rew, turn)) y, batch_td(by_turn(g), gamma => 0.5) a;
+	(7, 3, 0, 2, 2, 1, 1)) v(id, r, no, s, a, rew, turn)) y, batch_td(by_turn(g), gamma => 0.5, prior => 0) a;
 -- Nobody judged; no group
-SELECT a.* FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) g FROM generate_series(1, 2) i) y, batch_td(g) a;
+SELECT a.* FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) g FROM generate_series(1, 2) i) y, batch_td(g, gamma => 0.9, prior => 0) a;
 SELECT a.* FROM batch_td(NULL) a;
 
 -- Ties: 500 groups of random walks in which every reward is of the kind that sums round off. Where one action
@@ -63,10 +63,10 @@ FROM generate_series(1, 500) n, generate_series(1, 6) r, generate_series(1, 20) 
 WHERE t <= 5 + (n * r) % 15 GROUP BY n;
 SELECT lambda, count(*) FILTER (WHERE n_state = n_action) AS only_actions, count(*) FILTER (WHERE n_state = n_action AND advantage <> 0) AS not_zero,
 	count(*) FILTER (WHERE advantage <> 0 AND abs(advantage) < 1e-8) AS noise
-FROM walk, (VALUES (0), (0.5), (1)) l(lambda), batch_td(g, gamma => 1, lambda => l.lambda) GROUP BY lambda ORDER BY lambda;
+FROM walk, (VALUES (0), (0.5), (1)) l(lambda), batch_td(g, gamma => 1, lambda => l.lambda, prior => 0) GROUP BY lambda ORDER BY lambda;
 -- The mean of the targets of a state's visits is its value, whatever the parts of it.
 SELECT max(abs(sum)) < 1e-3 AS advantages_cancel FROM (
-	SELECT sum(a.advantage) FROM walk, batch_td(g, gamma => 0.95, lambda => 0.4) a JOIN steps(g) s USING (step_id) GROUP BY n, s.state) y;
+	SELECT sum(a.advantage) FROM walk, batch_td(g, gamma => 0.95, lambda => 0.4, prior => 0) a JOIN steps(g) s USING (step_id) GROUP BY n, s.state) y;
 
 -- Rollouts under other numbers, rows in any order.
 CREATE TABLE turned AS
@@ -75,23 +75,23 @@ FROM walk, steps(g) s GROUP BY n;
 SELECT gamma, lambda, count(*), count(*) FILTER (WHERE abs(a.q - b.q) > 1e-9 * abs(a.q) OR abs(a.v - b.v) > 1e-9 * abs(a.v)
 	OR abs(a.advantage - b.advantage) > 1e-9 * greatest(1e6, abs(a.advantage))) AS off
 FROM walk JOIN turned t USING (n), (VALUES (0.9, 0), (1, 0), (0.9, 0.7)) o(gamma, lambda),
-	batch_td(walk.g, gamma => o.gamma, lambda => o.lambda) a JOIN batch_td(t.g, gamma => o.gamma, lambda => o.lambda) b USING (step_id)
+	batch_td(walk.g, gamma => o.gamma, lambda => o.lambda, prior => 0) a JOIN batch_td(t.g, gamma => o.gamma, lambda => o.lambda, prior => 0) b USING (step_id)
 GROUP BY gamma, lambda ORDER BY gamma, lambda;
 
 -- Large: a ring of 20000 states, once and a half around by each of two rollouts, of which one is rewarded where it ends.
 -- Undiscounted, states that only the second half of both goes through: 1/2 (and all others lead there).
 SELECT count(*), min(v), max(v), count(*) FILTER (WHERE advantage <> 0) AS with_advantage
 FROM (SELECT rollout_agg(r * 50000 + t, r, t, t % 20000, 1, (r = 1 AND t = 29999)::integer) AS g FROM generate_series(1, 2) r, generate_series(0, 29999) t) y,
-	batch_td(g, gamma => 1);
+	batch_td(g, gamma => 1, prior => 0);
 -- A walk on a line, to and fro, that ends in the rewarded state: 1 everywhere, by elimination.
 SELECT count(DISTINCT v), min(v), max(v) FROM (
-	SELECT rollout_agg(t, 1, t, abs(t % 997 - 498) + t / 60, 1, (t = 40000)::integer) AS g FROM generate_series(1, 40000) t) y, batch_td(g, gamma => 1);
+	SELECT rollout_agg(t, 1, t, abs(t % 997 - 498) + t / 60, 1, (t = 40000)::integer) AS g FROM generate_series(1, 40000) t) y, batch_td(g, gamma => 1, prior => 0);
 -- As good as random over 20000 states, which is iterated: its values satisfy the equations that they are the solution of.
 CREATE TABLE dense AS
 SELECT rollout_agg(i, i % 40, i / 40, i::bigint * i % 99991 * 7919 % 19997, i % 3, (i / 40 = 4999 AND i % 2 = 0)::integer) AS g FROM generate_series(0, 199999) i;
 CREATE TABLE dense_values AS
 SELECT gamma, s.rollout_id, s.step_no, s.state, coalesce(s.reward, 0) AS r, a.v, a.q
-FROM dense, (VALUES (0.9::float8), (1)) o(gamma), batch_td(g, gamma => o.gamma) a JOIN steps(g) s USING (step_id);
+FROM dense, (VALUES (0.9::float8), (1)) o(gamma), batch_td(g, gamma => o.gamma, prior => 0) a JOIN steps(g) s USING (step_id);
 SELECT gamma, count(*) AS states, max(abs(v - mean)) < 1e-12 AS bellman, min(v) >= 0 AND max(v) <= 1 AS bounded,
 	abs(sum(v * starts) - sum(rewards) / max(power(gamma, 4999))) < 1e-9 OR gamma < 1 AS what_started_is_what_came
 FROM (SELECT gamma, state, min(v) AS v, avg(r + gamma * coalesce(next_v, 0)) AS mean, count(*) FILTER (WHERE step_no = 0) AS starts, sum(r) AS rewards
@@ -112,9 +112,9 @@ FROM (VALUES (8), (32)) z(size), sim.simulate(80, z.size, 5) GROUP BY size, grou
 SET enable_nestloop = off;
 CREATE TABLE judged AS
 SELECT m.size, m.group_id, m.method, m.advantage, e.advantage AS truth
-FROM (SELECT size, group_id, 'batch_td' AS method, a.step_id, a.advantage FROM sims, batch_td(g) a
+FROM (SELECT size, group_id, 'batch_td' AS method, a.step_id, a.advantage FROM sims, batch_td(g, gamma => 0.9, prior => 0) a
 	UNION ALL SELECT size, group_id, 'rtmc', a.step_id, a.advantage FROM sims, rtmc(g) a
-	UNION ALL SELECT size, group_id, 'every visit', a.step_id, a.advantage FROM sims, batch_td(g, lambda => 1) a) m
+	UNION ALL SELECT size, group_id, 'every visit', a.step_id, a.advantage FROM sims, batch_td(g, lambda => 1, gamma => 0.9, prior => 0) a) m
 JOIN (SELECT size, group_id, task, s.step_id, s.state, s.action FROM sims, steps(g) s) s USING (size, group_id, step_id)
 JOIN exact e USING (task, state, action);
 RESET enable_nestloop;
@@ -130,20 +130,27 @@ SELECT b.size, b.rank > r.rank + 0.1 AS ranks_better, b.sign > r.sign AS signs_b
 FROM quality b JOIN quality r ON r.size = b.size AND r.method = 'rtmc' JOIN quality l ON l.size = b.size AND l.method = 'every visit'
 WHERE b.method = 'batch_td' ORDER BY b.size;
 
+-- By default: gamma 0.99 and half a visit of what first steps return. normalise: over all steps of the group.
+SELECT count(*), bool_and(a = b) AS said FROM walk, batch_td(g) a JOIN batch_td(g, gamma => 0.99, prior => 0.5, prior_mean => 'start_value', normalise => 'none') b USING (step_id);
+SELECT normalise, count(*) FILTER (WHERE abs(n.advantage - CASE normalise WHEN 'std' THEN (a.advantage - mean) / (sd + 1e-6) ELSE a.advantage - mean END) > 1e-9 * greatest(1, mean + 1e6)) AS off,
+	max(abs(n.advantage)) > 1 AS large
+FROM walk, unnest('{std,mean}'::text[]) normalise, LATERAL (SELECT a.step_id, a.advantage, avg(a.advantage) OVER () AS mean, stddev_samp(a.advantage) OVER () AS sd FROM batch_td(g) a) a
+	JOIN LATERAL batch_td(g, normalise => normalise) n USING (step_id) WHERE walk.n <= 30 GROUP BY 1 ORDER BY 1;
+
 -- Refusals
-SELECT a.* FROM x, batch_td(g, gamma => 1.5) a;
-SELECT a.* FROM x, batch_td(g, gamma => NULL) a;
-SELECT a.* FROM x, batch_td(g, lambda => -0.1) a;
-SELECT a.* FROM x, batch_td(g, lambda => 'NaN') a;
-SELECT a.* FROM x, batch_td(g, prior => -1) a;
-SELECT a.* FROM x, batch_td(g, prior => 'Infinity') a;
-SELECT a.* FROM x, batch_td(g, baseline => 'NaN') a;
-SELECT a.* FROM x, batch_td(g, prior_mean => 'mean') a;
-SELECT a.* FROM x, batch_td(g, success_above => 'Infinity') a;
+SELECT a.* FROM x, batch_td(g, gamma => 1.5, prior => 0) a;
+SELECT a.* FROM x, batch_td(g, gamma => NULL, prior => 0) a;
+SELECT a.* FROM x, batch_td(g, lambda => -0.1, gamma => 0.9, prior => 0) a;
+SELECT a.* FROM x, batch_td(g, lambda => 'NaN', gamma => 0.9, prior => 0) a;
+SELECT a.* FROM x, batch_td(g, prior => -1, gamma => 0.9, prior_mean => 'success_rate') a;
+SELECT a.* FROM x, batch_td(g, prior => 'Infinity', gamma => 0.9, prior_mean => 'success_rate') a;
+SELECT a.* FROM x, batch_td(g, baseline => 'NaN', gamma => 0.9, prior => 0) a;
+SELECT a.* FROM x, batch_td(g, prior_mean => 'mean', gamma => 0.9, prior => 0) a;
+SELECT a.* FROM x, batch_td(g, success_above => 'Infinity', gamma => 0.9, prior => 0) a;
 -- Sums that are out of range
-SELECT a.* FROM (SELECT rollout_agg(i, 1, i, 1, 1, 1e308) g FROM generate_series(1, 3) i) y, batch_td(g) a;
-SELECT a.* FROM (SELECT rollout_agg(i, i, 1, 1, 1, 1.7e308) g FROM generate_series(1, 3) i) y, batch_td(g) a;
-SELECT advantage FROM (SELECT rollout_agg(i, i, 1, 1, i, CASE i WHEN 1 THEN 1e200 ELSE -1e200 END) g FROM generate_series(1, 2) i) y, batch_td(g) a;
+SELECT a.* FROM (SELECT rollout_agg(i, 1, i, 1, 1, 1e308) g FROM generate_series(1, 3) i) y, batch_td(g, gamma => 0.9, prior => 0) a;
+SELECT a.* FROM (SELECT rollout_agg(i, i, 1, 1, 1, 1.7e308) g FROM generate_series(1, 3) i) y, batch_td(g, gamma => 0.9, prior => 0) a;
+SELECT advantage FROM (SELECT rollout_agg(i, i, 1, 1, i, CASE i WHEN 1 THEN 1e200 ELSE -1e200 END) g FROM generate_series(1, 2) i) y, batch_td(g, gamma => 0.9, prior => 0) a;
 
 SET client_min_messages = warning;
 DROP SCHEMA sim, batch_td CASCADE;

@@ -159,7 +159,7 @@ END
 $$;
 SELECT p.problem, m.method, e.covered BETWEEN 0.9 AND 0.98 AS covered, e.covered_once BETWEEN 0.9 AND 0.98 AS covered_once,
 	e.right_below_90 BETWEEN 0.6 AND 0.9 AS right_below_90, e.right_above_90 BETWEEN 0.9 AND 1 AS right_above_90
-FROM unnest('{ice,migration}'::text[]) p(problem), (VALUES ('rtmc', 'stepadv.rtmc(g, gamma => 0.9, prior => 0)'), ('batch_td', 'stepadv.batch_td(g)')) m(method, expression),
+FROM unnest('{ice,migration}'::text[]) p(problem), (VALUES ('rtmc', 'stepadv.rtmc(g, gamma => 0.9, prior => 0)'), ('batch_td', 'stepadv.batch_td(g, gamma => 0.9, prior => 0)')) m(method, expression),
 	credit.stated_errors(p.problem, m.expression, 0.9) e ORDER BY 1, 2;
 -- Smaller groups and other draws: who knows the truth, or its opposite, says the same in every sample.  Rollouts' returns, too,
 -- are in a smaller group what they are in a larger, but differ within equal state and action: by the same share as here by hand.

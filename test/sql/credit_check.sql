@@ -139,7 +139,7 @@ DROP TABLE pooled;
 -- Noise says nothing: outcomes of a fair coin, whatever was done. A method that is right says something, and one that says the opposite the opposite.
 CREATE TABLE coins AS SELECT n, rollout_agg(n * 1000 + r * 10 + t, r, t, dice(n, r, t, 1) % 3, dice(n, r, t, 2) % 2, CASE WHEN t = 3 THEN dice(n, r, 3) / 16 % 2 END) AS noise,
 	rollout_agg(n * 1000 + r * 10 + t, r, t, dice(n, r, t, 1) % 3, dice(n, r, t, 2) % 2, dice(n, r, t, 2) % 2) AS worth FROM generate_series(1, 60) n, generate_series(1, 8) r, generate_series(0, 3) t GROUP BY n;
-CREATE FUNCTION opposite(rollouts rollout_group, gamma float8 DEFAULT 0.9) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8)
+CREATE FUNCTION opposite(rollouts rollout_group, gamma float8 DEFAULT 0.99) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8)
 LANGUAGE sql IMMUTABLE AS $$ SELECT step_id, rollout_id, step_no, -advantage FROM stepadv.batch_td(rollouts, gamma => gamma) ORDER BY step_no DESC, rollout_id $$;
 SELECT register_method('credit_check.opposite(stepadv.rollout_group, float8)'::regprocedure, requires => '{reward,state,action}');
 SELECT method, abs((c).correlation) < 3 * (c).correlation_error AS noise, abs((c).rank_correlation) < 3 * (c).rank_correlation_error AS rank, abs((c).sign_agreement - 0.5) < 3 * (c).sign_agreement_error AS sign,

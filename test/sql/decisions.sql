@@ -36,12 +36,12 @@ SELECT state, best_q, worst_q::numeric(15, 12), gap::numeric(15, 12), gap_error 
 -- The prior of each method is that of the method, gamma 1.
 SELECT count(*) AS off FROM hand, LATERAL (
 	SELECT d, best_q AS q, best_step_id AS id, 'batch_td' AS m FROM decision_points(g) d UNION ALL SELECT d, best_q, best_step_id, 'rtmc' FROM decision_points(g, 'rtmc') d) x
-WHERE q IS DISTINCT FROM CASE m WHEN 'rtmc' THEN (SELECT r.q FROM rtmc(g, gamma => 1) r WHERE r.step_id = x.id) ELSE (SELECT r.q FROM batch_td(g, gamma => 1) r WHERE r.step_id = x.id) END;
+WHERE q IS DISTINCT FROM CASE m WHEN 'rtmc' THEN (SELECT r.q FROM rtmc(g, gamma => 1) r WHERE r.step_id = x.id) ELSE (SELECT r.q FROM batch_td(g, gamma => 1, prior => 0) r WHERE r.step_id = x.id) END;
 
 -- In plain SQL, over the rows and what the methods say of them.
 CREATE TABLE said AS
 SELECT m, n, e.* FROM folded, unnest('{batch_td,rtmc,rtmc start}'::text[]) m, LATERAL (
-	SELECT step_id, q, q_error FROM batch_td(g, gamma => 0.8, prior => 0.5) WHERE m = 'batch_td' UNION ALL SELECT step_id, q, q_error FROM rtmc(g) WHERE m = 'rtmc'
+	SELECT step_id, q, q_error FROM batch_td(g, gamma => 0.8, prior => 0.5, prior_mean => 'success_rate') WHERE m = 'batch_td' UNION ALL SELECT step_id, q, q_error FROM rtmc(g) WHERE m = 'rtmc'
 	UNION ALL SELECT step_id, q, q_error FROM rtmc(g, prior_mean => 'start_value', baseline => 0.3, success_above => -1) WHERE m = 'rtmc start') e(step_id, q, q_error) WHERE q IS NOT NULL;
 CREATE TABLE plain_actions AS
 SELECT m, n, state, act, count(*) AS visits, min(q) AS q, max(q) - min(q) AS spread, min(q_error) AS q_error, min(step_id) AS step_id
@@ -87,7 +87,7 @@ SELECT f.* FROM (SELECT rollout_agg(1, 1, NULL, NULL, NULL, 0, false) AS g) x, f
 -- value the next step's state has, by batch_td; which states successful rollouts were in.
 CREATE TABLE said_of_steps AS
 SELECT n, k.*, d.distance, d.next_distance, b.v, b.return, lead(b.v) OVER w AS next_v, row_number() OVER w AS rank, count(*) OVER (PARTITION BY n, r) AS n_steps
-FROM folded, graphgpo(g) d JOIN batch_td(g, gamma => 0.8) b USING (step_id), LATERAL (SELECT r, t, state, reward, success, cut_off, leads_to FROM known WHERE id = step_id) k WHERE k.success IS NOT NULL WINDOW w AS (PARTITION BY n, r ORDER BY t);
+FROM folded, graphgpo(g) d JOIN batch_td(g, gamma => 0.8, prior => 0) b USING (step_id), LATERAL (SELECT r, t, state, reward, success, cut_off, leads_to FROM known WHERE id = step_id) k WHERE k.success IS NOT NULL WINDOW w AS (PARTITION BY n, r ORDER BY t);
 CREATE TABLE lost AS
 SELECT n, r, max(n_steps) AS n_steps, max(distance) FILTER (WHERE rank = 1) AS distance,
 	min(t) FILTER (WHERE distance IS NOT NULL AND next_distance IS NULL AND NOT (rank = n_steps AND cut_off AND leads_to IS NULL)) AS dead_end,
@@ -199,7 +199,7 @@ SELECT d.* FROM huge, decision_points(forgiving, 'rtmc') d;
 CREATE TABLE mine (task text, run_of text, version text, no integer, key uuid PRIMARY KEY, saw text, did text, reward float8, success boolean, led_to text, worth float8, cut boolean);
 INSERT INTO mine SELECT 'task ' || n, 'run ' || n || '-' || r, 'v' || r % 2, t, md5(n::text || ' ' || r || ' ' || t)::uuid, 'room ' || s, 'do ' || a, reward, success, 'room ' || leads_to, cost, cut_off FROM step WHERE t IS NOT NULL;
 SELECT view_name, shows FROM attach('mine', '{task}', 'run_of', 'no', state => 'saw', action => 'did', reward => 'reward', success => 'success', next_state => 'led_to', cost => 'worth', truncated => 'cut', step_id => 'key', policy_version => 'version',
-	options => '{"gamma": 0.8, "decision_points": {"prior": 0.5}, "failure_points": {"method": "rtmc"}, "loops": {"same": "action", "max_cycle": 3}, "graph_summary": {"max_bins": 3}, "methods": {"batch_td_half": {"method": "batch_td", "prior": 0.5, "gamma": 0.8}}}')
+	options => '{"gamma": 0.8, "decision_points": {"prior": 0.5}, "failure_points": {"method": "rtmc"}, "loops": {"same": "action", "max_cycle": 3}, "graph_summary": {"max_bins": 3}, "methods": {"batch_td_half": {"method": "batch_td", "prior": 0.5, "prior_mean": "success_rate", "gamma": 0.8}}}')
 WHERE view_name::text ~ '_(decision_points|failure_points|loops|graph_summary)$';
 -- The same groups folded by hand; ids are others, and with them which of equal steps comes first.
 CREATE TABLE stepped AS SELECT n, 'task ' || n AS task, rollout_agg(id, r, t, signature_hash('room ' || s), signature_hash('do ' || a), reward, success, signature_hash('room ' || leads_to), NULL, NULL, cost, turn, NULL, cut_off, NULL) AS g FROM step WHERE t IS NOT NULL GROUP BY n;

@@ -17,10 +17,10 @@ CREATE VIEW pair AS SELECT (SELECT g FROM x WHERE part = 'g') AS g, (SELECT g FR
 -- Q(1,1): targets 1/6, 5/66 and, a quarter, 1: (11/66 + 5/66 + 16.5/66) / 2.25 = 65/297.
 -- Its stderr: the deviations are -95.5/594, -149.5/594... from 130/594: 99/594, 45/594, 594/594; W = 9/4, W2 = 33/16
 SELECT step_id, return, n_state, n_action, round((q * 297)::numeric, 9) AS q_297, round((v * 33)::numeric, 9) AS v_33, round((advantage * 297)::numeric, 9) AS advantage_297
-FROM pair, batch_td(g, gamma => 0.5, history => h, decay => 0.5);
+FROM pair, batch_td(g, gamma => 0.5, history => h, decay => 0.5, prior => 0);
 SELECT step_id, round((stderr ^ 2)::numeric, 12) AS variance,
 	round(((power(99 - 130, 2) + power(45 - 130, 2) + power(594 - 130, 2) / 4) / 594 ^ 2 / (9 / 4.0 - 33 / 16.0 / (9 / 4.0)) * (33 / 16.0) / (81 / 16.0))::numeric, 12) AS expected
-FROM pair, batch_td(g, gamma => 0.5, history => h, decay => 0.5) WHERE step_id = 10;
+FROM pair, batch_td(g, gamma => 0.5, history => h, decay => 0.5, prior => 0) WHERE step_id = 10;
 -- rtmc: Q(1,1) = (0 + 0 + 1/4) / 2.25 = 1/9; the success rate is (1/2 + 1/4) / 2.75 = 3/11: V'(1) = (1/4 + 2 * 3/11) / (3.25 + 2)
 SELECT step_id, n_state, n_action, round((q * 9)::numeric, 9) AS q_9, round((v * 5.25 * 44)::numeric, 9) AS v_35
 FROM pair, rtmc(g, gamma => 0.5, history => h, decay => 0.5) WHERE step_id IN (10, 20);
@@ -36,9 +36,9 @@ SELECT count(*) FROM pair, history_overlap(g, NULL);
 CREATE TABLE plain AS SELECT rollout_agg(i, i % 4, i / 4, i % 3, i % 2, (i % 5)::float8) AS g, (SELECT rollout_agg(1, 1, 1, 1, 1, 1) FROM generate_series(1, 0)) AS nothing
 FROM generate_series(1, 20) i;
 SELECT count(*), bool_and(a = b) FROM plain, rtmc(g) a JOIN rtmc(g, history => nothing, decay => 0.5) b USING (step_id);
-SELECT count(*), bool_and(a = b) FROM plain, batch_td(g) a JOIN batch_td(g, history => NULL, decay => 0.5) b USING (step_id);
+SELECT count(*), bool_and(a = b) FROM plain, batch_td(g, gamma => 0.9, prior => 0) a JOIN batch_td(g, history => NULL, decay => 0.5, gamma => 0.9, prior => 0) b USING (step_id);
 -- A group is its own history: each rollout once.
-SELECT count(*), bool_and(a = b) FROM plain, batch_td(g) a JOIN batch_td(g, history => g) b USING (step_id);
+SELECT count(*), bool_and(a = b) FROM plain, batch_td(g, gamma => 0.9, prior => 0) a JOIN batch_td(g, history => g, gamma => 0.9, prior => 0) b USING (step_id);
 SELECT count(*), bool_and(a = b) FROM pair, rtmc(g) a JOIN rtmc(g, history => g, decay => 0.5) b USING (step_id);
 -- What both have is as the group has it: the history knows rollout 1 as a success, and is of another policy.
 SELECT a.step_id, a.n_state, a.q FROM pair, LATERAL (SELECT rollout_agg(id, r, no, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 3) AS h2 FROM (VALUES (99, 1, 5), (98, 6, 1)) v(id, r, no)) y, rtmc(g, history => h2) a
@@ -68,13 +68,13 @@ FROM walks, (VALUES (false, 'first', 'success_rate'), (true, 'every', 'start_val
 	JOIN rtmc(together, normalise => o.normalise, visit => o.visit, prior_mean => o.prior_mean) b USING (step_id, rollout_id, step_no) GROUP BY 1, 2, 3;
 SELECT lambda, prior, count(*), count(*) FILTER (WHERE a.n_state <> b.n_state OR a.n_action <> b.n_action OR off(a.return, b.return) OR
 	off(a.q, b.q) OR off(a.v, b.v) OR off(a.stderr, b.stderr) OR off(a.advantage, b.advantage)) AS off
-FROM walks, (VALUES (0, 0), (0.5, 1), (1, 0)) o(lambda, prior), batch_td(g, lambda => o.lambda, prior => o.prior, history => h) a
-	JOIN batch_td(together, lambda => o.lambda, prior => o.prior) b USING (step_id, rollout_id, step_no) GROUP BY 1, 2;
+FROM walks, (VALUES (0, 0), (0.5, 1), (1, 0)) o(lambda, prior), batch_td(g, lambda => o.lambda, prior => o.prior, history => h, gamma => 0.9, prior_mean => 'success_rate') a
+	JOIN batch_td(together, lambda => o.lambda, prior => o.prior, gamma => 0.9, prior_mean => 'success_rate') b USING (step_id, rollout_id, step_no) GROUP BY 1, 2;
 -- The same rows in the same order as without.
 SELECT count(*), bool_and(ARRAY(SELECT a.step_id FROM rtmc(g) a) = ARRAY(SELECT a.step_id FROM rtmc(g, history => h) a)) AS same FROM walks;
 -- Turns as steps
 SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.v, b.v) OR off(a.advantage, b.advantage) OR a.n_state <> b.n_state) AS off
-FROM walks, batch_td(by_turn(g), history => by_turn(h)) a JOIN batch_td(by_turn(together)) b USING (step_id);
+FROM walks, batch_td(by_turn(g), history => by_turn(h), gamma => 0.9, prior => 0) a JOIN batch_td(by_turn(together), gamma => 0.9, prior => 0) b USING (step_id);
 
 -- With decay, in plain SQL. The table of visits, each with its weight.
 CREATE FUNCTION weighted(decay float8) RETURNS TABLE (task integer, own boolean, rollout integer, no integer, id integer, state integer, action integer, reward float8, w float8)
@@ -154,7 +154,7 @@ BEGIN
 END $$;
 SELECT decay, gamma, lambda, prior, count(*), count(r.id) AS known, count(*) FILTER (WHERE off(a.q, r.q) OR off(a.v, r.v) OR off(a.stderr, r.stderr) OR off(a.advantage, r.q - r.v)) AS off
 FROM (VALUES (0.5, 0.9, 0, 0), (0.9, 1, 0, 0), (0.8, 0.9, 0.5, 1), (0.1, 0.9, 0.9, 0), (0.7, 0.9, 1, 2)) o(decay, gamma, lambda, prior),
-	LATERAL (SELECT a.* FROM walks, batch_td(g, gamma => o.gamma, lambda => o.lambda, prior => o.prior, history => h, decay => o.decay) a WHERE a.advantage IS NOT NULL) a
+	LATERAL (SELECT a.* FROM walks, batch_td(g, gamma => o.gamma, lambda => o.lambda, prior => o.prior, history => h, decay => o.decay, prior_mean => 'success_rate') a WHERE a.advantage IS NOT NULL) a
 	FULL JOIN LATERAL (SELECT * FROM batch_td_ref(o.decay, o.gamma, o.lambda, o.prior) WHERE own) r ON r.id = a.step_id
 GROUP BY 1, 2, 3, 4 ORDER BY 1;
 
@@ -164,13 +164,13 @@ SELECT task, rollout_agg(id, 1000 - rollout * 7 % 29, no * 3, state, action, rew
 	rollout_agg(id, 1000 - rollout * 7 % 29, no * 3, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, policy ORDER BY md5(id::text)) FILTER (WHERE NOT own) AS h
 FROM walk GROUP BY task;
 SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.v, b.v) OR off(a.stderr, b.stderr) OR off(a.advantage, b.advantage)) AS off
-FROM walks w JOIN turned t USING (task), batch_td(w.g, history => w.h, decay => 0.7) a JOIN batch_td(t.g, history => t.h, decay => 0.7) b USING (step_id);
+FROM walks w JOIN turned t USING (task), batch_td(w.g, history => w.h, decay => 0.7, gamma => 0.9, prior => 0) a JOIN batch_td(t.g, history => t.h, decay => 0.7, gamma => 0.9, prior => 0) b USING (step_id);
 
 -- So old that it is nothing beside what the group has seen itself, and is all that is known where it has not: the group alone, but for n_state.
 SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.v, b.v)) AS off, bool_or(a.n_state > b.n_state) AS counted
 FROM (SELECT task, rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN own THEN 9223372036854775807 ELSE -9223372036854775807 END) FILTER (WHERE own) AS g,
 	rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, -9223372036854775807) FILTER (WHERE NOT own) AS h FROM walk GROUP BY task) o,
-	batch_td(g, prior => 1, baseline => 0.3, history => h, decay => 0.99) a JOIN batch_td(g, prior => 1, baseline => 0.3) b USING (step_id);
+	batch_td(g, prior => 1, baseline => 0.3, history => h, decay => 0.99, gamma => 0.9) a JOIN batch_td(g, prior => 1, baseline => 0.3, gamma => 0.9) b USING (step_id);
 -- Newer than the group is as new as the group.
 SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.v, b.v)) AS off
 FROM walks w, rtmc(h, history => g, decay => 0.5) a JOIN rtmc(h, history => (SELECT rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 77) FROM walk k WHERE k.task = w.task AND own), decay => 0.5) b USING (step_id);
@@ -185,24 +185,24 @@ SELECT task, rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NUL
 FROM walk WHERE task = 1 GROUP BY task;
 \set VERBOSITY default
 SELECT count(*) FROM walks w JOIN unknown u USING (task), rtmc(u.g, history => w.h, decay => 0.9) a;
-SELECT count(*) FROM walks w JOIN unknown u USING (task), batch_td(w.g, history => u.h, decay => 0.9) a;
+SELECT count(*) FROM walks w JOIN unknown u USING (task), batch_td(w.g, history => u.h, decay => 0.9, gamma => 0.9, prior => 0) a;
 \set VERBOSITY terse
 SELECT count(*), count(advantage) > 0 AS judged FROM unknown, rtmc(g, history => h) a;
 -- Of a forgiving group it is left out of the history; where no policy of the group itself is known, nothing can be said.
 SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.v, b.v)) AS off, bool_and(a.n_state = b.n_state) AS same_visits
 FROM unknown, rtmc(g_forgiving, history => h, decay => 0.9) a JOIN rtmc(g_forgiving, history => h_without, decay => 0.9) b USING (step_id);
-SELECT count(*), count(advantage) AS known FROM unknown, batch_td(g_of_none, history => h_without, decay => 0.9) a;
+SELECT count(*), count(advantage) AS known FROM unknown, batch_td(g_of_none, history => h_without, decay => 0.9, gamma => 0.9, prior => 0) a;
 
 -- Refusals
 SELECT count(*) FROM walks, rtmc(g, history => by_turn(h)) a;
 \set VERBOSITY default
-SELECT count(*) FROM walks, batch_td(by_turn(g), history => by_turn(h, 'set')) a;
+SELECT count(*) FROM walks, batch_td(by_turn(g), history => by_turn(h, 'set'), gamma => 0.9, prior => 0) a;
 SELECT count(*) FROM walks, history_overlap(g, by_turn(h)) a;
 \set VERBOSITY terse
 SELECT count(*) FROM walks, rtmc(g, history => h, decay => 0) a;
 SELECT count(*) FROM walks, rtmc(g, history => h, decay => 1.5) a;
-SELECT count(*) FROM walks, batch_td(g, decay => 0) a;
-SELECT count(*) FROM walks, batch_td(g, decay => NULL) a;
+SELECT count(*) FROM walks, batch_td(g, decay => 0, gamma => 0.9, prior => 0) a;
+SELECT count(*) FROM walks, batch_td(g, decay => NULL, gamma => 0.9, prior => 0) a;
 -- A return that is out of range is one of the history too, unless the group is forgiving.
 CREATE TABLE large AS SELECT rollout_agg(i, 77, i, 1, 1, 1e308) AS h FROM generate_series(1, 2) i;
 SELECT a.* FROM walks, large, rtmc(g, history => large.h) a WHERE task = 1;

@@ -38,7 +38,7 @@ BEGIN
 		FROM %s a FULL JOIN expected($1, $2, $3) e USING (step_id) LEFT JOIN expected(0, 1, $3) o USING (step_id)', view) INTO n, off, with_history USING steps, decay, gamma;
 END $$;
 SELECT * FROM compare('s_td_history', 3, 0.8, 0.95);
-SELECT * FROM compare('s_batch_td', 2, 1, 0.9);
+SELECT * FROM compare('s_batch_td', 2, 1, 0.99);
 -- All that came before
 SELECT count(*), count(*) FILTER (WHERE a.n_state <> e.n_state OR abs(a.advantage - e.advantage) > 1e-9) AS off
 FROM s_rtmc_all a JOIN (
@@ -82,7 +82,7 @@ UPDATE s SET reward = 1 - reward WHERE task = 'b' AND policy = 7;
 DELETE FROM s WHERE task = 'c' AND policy = 6 AND run = 'y';
 DELETE FROM s WHERE task = 'c' AND policy = 9 AND r = 2;
 SELECT * FROM compare('s_td_history', 3, 0.8, 0.95);
-SELECT * FROM compare('s_batch_td', 2, 1, 0.9);
+SELECT * FROM compare('s_batch_td', 2, 1, 0.99);
 SELECT string_agg(DISTINCT concat_ws(' ', task, policy, run), ', ') AS changed FROM s_td_history a JOIN before b USING (step_id, task, policy, run) WHERE a.q IS DISTINCT FROM b.q OR a.v IS DISTINCT FROM b.v;
 SELECT count(*) FROM s_compare c JOIN s_td_history h USING (step_id) WHERE c.td_history IS DISTINCT FROM h.advantage;
 SELECT count(*) > 0 AS made_anew FROM upgrade_attachments() WHERE problem IS NULL;
@@ -99,7 +99,7 @@ CREATE INDEX ON rollouts (g);
 CREATE INDEX ON rollouts (task);
 CREATE FUNCTION same_as_expected(view regclass, OUT n bigint, OUT off bigint) LANGUAGE plpgsql AS $$
 BEGIN
-	EXECUTE format('SELECT count(*), count(*) FILTER (WHERE e.step_id IS NULL OR a.step_id IS NULL OR a.n_state <> e.n_state OR abs(a.advantage - e.advantage) > 1e-9) FROM %s a FULL JOIN expected(3, 0.8, 0.9) e USING (step_id)', view) INTO n, off;
+	EXECUTE format('SELECT count(*), count(*) FILTER (WHERE e.step_id IS NULL OR a.step_id IS NULL OR a.n_state <> e.n_state OR abs(a.advantage - e.advantage) > 1e-9) FROM %s a FULL JOIN expected(3, 0.8, 0.99) e USING (step_id)', view) INTO n, off;
 END $$;
 SELECT count(*) > 10 AS made FROM attach('numbered', '{g}', 'rollout', 'no', 'state', 'action', 'reward', step_id => 'id', task_id => 'task', policy_step => 'policy', run_id => 'run', show_rollouts => 'rollouts', prefix => 'by_table', options => '{"batch_td": {"history": 3, "decay": 0.8}}', columns => '{}');
 SELECT * FROM same_as_expected('by_table_batch_td');
@@ -119,7 +119,7 @@ SELECT * FROM same_as_expected('by_both_by_turns');
 -- A dimension that divides the groups: by the parity of the policy, half of the history is left. (Group a 5 has both, and is in that of none.)
 UPDATE less SET kind = policy % 2;
 SELECT count(*), count(*) FILTER (WHERE a.n_state > own.n_state) > 100 AS has_history, count(*) FILTER (WHERE a.n_state <> e.n_state) AS off
-FROM by_both_batch_td a JOIN expected(0, 1, 0.9) own USING (step_id) JOIN (
+FROM by_both_batch_td a JOIN expected(0, 1, 0.99) own USING (step_id) JOIN (
 	SELECT a.id AS step_id, count(*) AS n_state FROM s a JOIN (SELECT DISTINCT task, policy, run, r FROM s WHERE reward IS NOT NULL) j USING (task, policy, run, r)
 	JOIN (SELECT s.* FROM s JOIN (SELECT DISTINCT task, policy, run, r FROM s WHERE reward IS NOT NULL) j USING (task, policy, run, r)) b ON b.task = a.task AND b.run = a.run AND b.state = a.state AND b.policy IN (a.policy, a.policy - 2) WHERE NOT (a.task = 'a' AND a.policy IN (5, 7)) GROUP BY 1) e USING (step_id);
 SELECT sum(detach('numbered', p)) > 50 AS detached FROM unnest('{by_table,by_rows,by_both}'::text[]) p;
@@ -158,6 +158,6 @@ SET client_min_messages = notice;
 \set VERBOSITY default
 DROP INDEX s_task_policy_run_idx;
 SELECT count(*) > 10 AS made FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', policy_step => 'policy', run_id => 'run', step_id => 'id', options => '{"batch_td": {"history": 2}}');
-SELECT * FROM compare('s_batch_td', 2, 1, 0.9);
+SELECT * FROM compare('s_batch_td', 2, 1, 0.99);
 SET client_min_messages = warning;
 DROP SCHEMA history_views CASCADE;

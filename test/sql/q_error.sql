@@ -24,7 +24,7 @@ ORDER BY 1;
 -- 1/4, half of it per step. Sums of squares 0 and 1/2. Group (1/2 + 1/8) / 3 = 5/24; state 1 5/6 * 5/24, pair 1 128/129 of it; state 2 (5 * 5/24 + 1/2) / 6 = 37/144,
 -- pair 2 (128 * 37/144 + 1/2) / 129. u(2) = pair 2 / 2, t = 1.9, and every mean is 1/2.
 SELECT a.step_no, a.q, a.stderr, a.q_error, abs(a.q_error - h.q_error) < 1e-12 AS same, a.confidence
-FROM stepadv.batch_td((SELECT stepadv.rollout_agg(2 * r + t, r, t, t, 1, CASE WHEN t = 2 THEN r END) FROM generate_series(0, 1) r, generate_series(1, 2) t), gamma => 1) a,
+FROM stepadv.batch_td((SELECT stepadv.rollout_agg(2 * r + t, r, t, t, 1, CASE WHEN t = 2 THEN r END) FROM generate_series(0, 1) r, generate_series(1, 2) t), gamma => 1, prior => 0) a,
 	(SELECT 128.0 / 129 * 25 / 144 AS one, (128.0 * 37 / 144 + 0.5) / 129 AS two) pair,
 	LATERAL (SELECT CASE a.step_no WHEN 1 THEN 1.9 * sqrt(one / 2.75 + two / 2) ELSE 1.9 * sqrt(two / 2.75) END AS q_error) h
 WHERE a.rollout_id = 1 ORDER BY 1;
@@ -144,7 +144,7 @@ LANGUAGE sql AS $$
 	SELECT m.method, count(*), count(*) FILTER (WHERE coalesce(abs(m.e2 / m.e1 / factor - 1) > 1e-9 OR abs(m.c2 - m.c1) > 1e-9, m.e1 IS NOT NULL OR m.e2 IS NOT NULL))
 	FROM (
 		SELECT 'rtmc' AS method, x.q_error AS e1, y.q_error AS e2, x.confidence AS c1, y.confidence AS c2 FROM stepadv.rtmc(a, prior_mean => 'start_value') x FULL JOIN stepadv.rtmc(b, prior_mean => 'start_value', normalise => true) y USING (step_id)
-		UNION ALL SELECT 'batch_td', x.q_error, y.q_error, x.confidence, y.confidence FROM stepadv.batch_td(a, prior => 0.5, prior_mean => 'start_value') x FULL JOIN stepadv.batch_td(b, prior => 0.5, prior_mean => 'start_value') y USING (step_id)) m
+		UNION ALL SELECT 'batch_td', x.q_error, y.q_error, x.confidence, y.confidence FROM stepadv.batch_td(a, prior => 0.5, prior_mean => 'start_value', gamma => 0.9) x FULL JOIN stepadv.batch_td(b, prior => 0.5, prior_mean => 'start_value', gamma => 0.9) y USING (step_id)) m
 	GROUP BY 1 ORDER BY 1
 $$;
 SELECT c.method, sum(c.steps) > 500 AS many, sum(c.differ) AS differ FROM qe_folded f, LATERAL (SELECT stepadv.rollout_agg(step_id, -r, t, s, a, reward ORDER BY random()) AS g FROM qe WHERE g = f.g) o, qe_compare(f.rollouts, o.g) c GROUP BY 1 ORDER BY 1;
@@ -153,18 +153,18 @@ SELECT c.method, sum(c.differ) AS differ FROM qe_folded f, LATERAL (SELECT stepa
 SELECT c.method, sum(c.differ) AS differ FROM qe_folded f, LATERAL (SELECT stepadv.by_turn(stepadv.rollout_agg(step_id, r, t, s, a, reward, NULL, NULL, NULL, NULL, NULL, t)) AS g FROM qe WHERE g = f.g) o, qe_compare(f.rollouts, o.g) c GROUP BY 1 ORDER BY 1;
 SELECT count(*) > 10 AS several, count(*) FILTER (WHERE abs(x.q_error - y.q_error) > 1e-9 OR abs(x.confidence - y.confidence) > 1e-9) AS differ
 FROM (SELECT stepadv.rollout_agg(step_id, r, t, s, a, reward) FILTER (WHERE r < 4) AS young, stepadv.rollout_agg(step_id, r, t, s, a, reward) FILTER (WHERE r >= 4) AS old FROM qe WHERE g = 7) f,
-	stepadv.batch_td(f.young, history => f.old) x JOIN qe_folded u ON u.g = 7, stepadv.batch_td(u.rollouts) y WHERE y.step_id = x.step_id;
+	stepadv.batch_td(f.young, history => f.old, gamma => 0.9, prior => 0) x JOIN qe_folded u ON u.g = 7, stepadv.batch_td(u.rollouts, gamma => 0.9, prior => 0) y WHERE y.step_id = x.step_id;
 
 -- Nothing but failures: eight of eight are not certain. Beta(1/2, 17/2) has mean 1/18 and variance 17/18^2/10, so the error is sqrt(27/3240). Of batch_td it is that
 -- of the rollouts, however often a state was visited; of a rollout that failed: mean 1/4, variance 1/16.
 SELECT step_id, q, stderr, abs(q_error - CASE step_id WHEN 9 THEN sqrt(1.0 / 8) ELSE sqrt(27.0 / 3240) END) < 1e-12 AS same, advantage, confidence
 FROM stepadv.rtmc((SELECT stepadv.rollout_agg(i, i - i / 9, 1 + i / 9, i / 9, 1, 0) FROM generate_series(1, 9) i)) WHERE step_id > 7;
 SELECT step_id, q, stderr, abs(q_error - sqrt(27.0 / 3240)) < 1e-12 AS same, advantage, confidence
-FROM stepadv.batch_td((SELECT stepadv.rollout_agg(i, i - i / 9, 1 + i / 9, i / 9, 1, 0) FROM generate_series(1, 9) i)) WHERE step_id > 7;
+FROM stepadv.batch_td((SELECT stepadv.rollout_agg(i, i - i / 9, 1 + i / 9, i / 9, 1, 0) FROM generate_series(1, 9) i), gamma => 0.9, prior => 0) WHERE step_id > 7;
 -- Nothing judged: NULL. One step in all. Nothing in it.
 SELECT q_error, confidence FROM stepadv.rtmc((SELECT stepadv.rollout_agg(i, i, 1, 1, 1, NULL) FROM generate_series(1, 2) i));
-SELECT round(q_error::numeric, 4) AS q_error, confidence FROM stepadv.batch_td((SELECT stepadv.rollout_agg(1, 1, 1, 1, 1, 1)));
-SELECT q_error, confidence FROM stepadv.batch_td((SELECT stepadv.rollout_agg(i, i, 1, 1, 1, 1) FROM generate_series(1, 0) i));
+SELECT round(q_error::numeric, 4) AS q_error, confidence FROM stepadv.batch_td((SELECT stepadv.rollout_agg(1, 1, 1, 1, 1, 1)), gamma => 0.9, prior => 0);
+SELECT q_error, confidence FROM stepadv.batch_td((SELECT stepadv.rollout_agg(i, i, 1, 1, 1, 1) FROM generate_series(1, 0) i), gamma => 0.9, prior => 0);
 -- NULL states and actions are like no other; rollouts that are not judged take no part.
 SELECT step_id, n_action, round(q_error::numeric, 4) AS q_error, round(confidence::numeric, 4) AS confidence
 FROM stepadv.rtmc((SELECT stepadv.rollout_agg(i, i, 1, nullif(i % 3, 0), nullif(i % 2, 0), CASE WHEN i < 6 THEN i % 2 END) FROM generate_series(1, 7) i)) ORDER BY 1;

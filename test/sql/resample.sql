@@ -69,7 +69,7 @@ FROM generate_series(1, 20) seed, LATERAL (SELECT resample(g, NULL, seed) AS r F
 -- Estimators give the rows of a copy what those of the other get, where that depends on state and action
 SELECT count(*), bool_and(least = most AND n_state >= copies) AS alike FROM
 	(SELECT seed, step_id, min(advantage) AS least, max(advantage) AS most, min(n_state) AS n_state, count(*) AS copies
-	FROM a, generate_series(1, 20) seed, batch_td(resample(g, NULL, seed), prior => 1) WHERE step_no < 3 GROUP BY seed, step_id) x WHERE copies > 1;
+	FROM a, generate_series(1, 20) seed, batch_td(resample(g, NULL, seed), prior => 1, gamma => 0.9, prior_mean => 'success_rate') WHERE step_no < 3 GROUP BY seed, step_id) x WHERE copies > 1;
 -- Neither the order of the rows nor the plan matters
 SELECT resample(rollout_agg(step_id, rollout_id, step_no, state, action, reward ORDER BY step_no, rollout_id DESC), 9, 3)::text =
 	(SELECT resample(g, 9, 3)::text FROM a) AS any_order FROM step;

@@ -63,7 +63,7 @@ FROM (SELECT rollout_agg(i, i, 1, 1, i, i / 3, NULL, NULL, NULL, NULL, NULL, NUL
 SELECT rtmc_tree_dot(g, min_visits => 2) FROM x;
 SELECT rtmc_tree_dot(g, max_edges => 1, labels => '[1]') FROM x;
 -- of another method: V(2) = 1, V(3) = 1/2, V(1) = (0.9 V(1) + 0.9 (1 + 1/2 + 1/2)) / 4 = 1.8 / 3.1; each state has one action
-SELECT rtmc_tree_dot(g, estimates => (SELECT jsonb_object_agg(step_id, to_jsonb(e)) FROM batch_td(g) e)) FROM x;
+SELECT rtmc_tree_dot(g, estimates => (SELECT jsonb_object_agg(step_id, to_jsonb(e)) FROM batch_td(g, gamma => 0.9, prior => 0) e)) FROM x;
 -- rtmc's own make the same picture; of an edge's steps the mean, of those that have one
 SELECT rtmc_tree_dot(g, estimates => (SELECT jsonb_object_agg(step_id, to_jsonb(e)) FROM rtmc(g) e)) = rtmc_tree_dot(g) FROM x;
 SELECT rtmc_tree_dot(g, estimates => '{"10": 1, "20": 2.5, "30": {"advantage": -2, "v": 7}, "31": {"advantage": null, "v": 8}, "12": null, "99": 1}') FROM x;

@@ -268,7 +268,7 @@ CREATE TEMP TABLE random_groups AS SELECT g, stepadv.rollout_agg(step_id, rollou
 CREATE FUNCTION pg_temp.wrong(method text, min_gap float8, min_visits integer) RETURNS TABLE (method_of text, n bigint, differ bigint) LANGUAGE sql AS $$
 	WITH estimates AS (
 		SELECT x.g, e.step_id, e.q, e.q_error FROM random_groups x, stepadv.rtmc(x.rollouts, gamma => 1) e WHERE method = 'rtmc'
-		UNION ALL SELECT x.g, e.step_id, e.q, e.q_error FROM random_groups x, stepadv.batch_td(x.rollouts, gamma => 1) e WHERE method = 'batch_td'
+		UNION ALL SELECT x.g, e.step_id, e.q, e.q_error FROM random_groups x, stepadv.batch_td(x.rollouts, gamma => 1, prior => 0) e WHERE method = 'batch_td'
 	), actions AS (
 		SELECT s.g, s.state, s.action, min(e.q) AS q, min(e.q_error) AS q_error, count(DISTINCT s.rollout_id) AS visits, (array_agg(s.step_id ORDER BY s.rollout_id, s.step_no))[1] AS step_id
 		FROM random_steps s JOIN estimates e USING (g, step_id) GROUP BY 1, 2, 3 HAVING count(DISTINCT s.rollout_id) >= min_visits

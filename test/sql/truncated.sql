@@ -16,55 +16,55 @@ $$;
 -- gamma 0.9: V(4) = 1, V(3) = 0.9, then, cut off, 0; or 0.9 of V(3): V(2) = 0.81, V(1) = 0.729, whatever lambda is.
 CREATE TABLE chain AS SELECT folded('1 1 1 0, 1 2 1 0 3 true, 2 3 1 0, 2 4 1 1') AS g;
 SELECT lambda, truncated, array_agg(round(v::numeric, 12) ORDER BY step_id) AS v, array_agg(DISTINCT advantage) AS advantage, array_agg(round(return::numeric, 12) ORDER BY step_id) AS returns
-FROM chain, unnest('{0,0.5,1}'::float8[]) lambda, unnest('{fail,bootstrap}'::text[]) truncated, batch_td(g, lambda => lambda, truncated => truncated)
+FROM chain, unnest('{0,0.5,1}'::float8[]) lambda, unnest('{fail,bootstrap}'::text[]) truncated, batch_td(g, lambda => lambda, truncated => truncated, gamma => 0.9, prior => 0)
 GROUP BY lambda, truncated ORDER BY truncated DESC, lambda;
 -- gamma 0.5, 1, and 0, for which nothing that comes later counts
-SELECT gamma, lambda, array_agg(v ORDER BY step_id) AS v FROM chain, unnest('{0,0.5,1}'::float8[]) gamma, unnest('{0,0.5,1}'::float8[]) lambda, batch_td(g, gamma => gamma, lambda => lambda, truncated => 'bootstrap')
+SELECT gamma, lambda, array_agg(v ORDER BY step_id) AS v FROM chain, unnest('{0,0.5,1}'::float8[]) gamma, unnest('{0,0.5,1}'::float8[]) lambda, batch_td(g, gamma => gamma, lambda => lambda, truncated => 'bootstrap', prior => 0)
 GROUP BY gamma, lambda ORDER BY gamma, lambda;
 -- prior 1 of the success rate 1/2, gamma 0.5: V(4) = (1 + 1/2) / 2, V(3) = (V(4) / 2 + 1/2) / 2 = 7/16, V(2) = (7/32 + 1/2) / 2 = 23/64
-SELECT array_agg(v * 64 ORDER BY step_id) AS v_64 FROM chain, batch_td(g, gamma => 0.5, prior => 1, truncated => 'bootstrap');
+SELECT array_agg(v * 64 ORDER BY step_id) AS v_64 FROM chain, batch_td(g, gamma => 0.5, prior => 1, truncated => 'bootstrap', prior_mean => 'success_rate');
 -- what is rewarded on the way is kept: 0.5 + 0.9 * 0.9
-SELECT step_id, round(q::numeric, 12) AS q FROM batch_td(folded('1 2 1 0.5 3 true, 2 3 1 0, 2 4 1 1'), truncated => 'bootstrap');
+SELECT step_id, round(q::numeric, 12) AS q FROM batch_td(folded('1 2 1 0.5 3 true, 2 3 1 0, 2 4 1 1'), truncated => 'bootstrap', gamma => 0.9, prior => 0);
 
 -- Cut off in a state that is on the rollout's own way: V(1) = 0.9 V(2), V(2) = (0.9 V(1) + 1) / 2 for the cut and the
 -- end after it: V(2) = 0.5 / (1 - 0.405), V(1) = 0.9 of that. Advantage of the action that goes back: 0.9 V(1) - V(2).
 SELECT step_id, round((v * 1.19)::numeric, 12) AS v_119, round((advantage * 1.19)::numeric, 12) AS advantage_119
-FROM batch_td(folded('1 1 1 0, 1 2 2 0 1 true, 2 2 3 1'), truncated => 'bootstrap');
+FROM batch_td(folded('1 1 1 0, 1 2 2 0 1 true, 2 2 3 1'), truncated => 'bootstrap', gamma => 0.9, prior => 0);
 -- lambda 1: G(1) = 0.81 V(1), G(2) = 0.9 V(1), V(1) = G(1): 0. Lambda 0.5: G(2) = 0.9 V(1) in full, V(2) = (0.9 V(1) + 1) / 2,
 -- V(1) = 0.45 V(2) + 0.45 G(2) = 0.225 + 0.2025 V(1) + 0.405 V(1) = 0.225 / 0.3925
-SELECT lambda, step_id, round((v * 0.785)::numeric, 12) AS v_785 FROM unnest('{0.5,1}'::float8[]) lambda, batch_td(folded('1 1 1 0, 1 2 2 0 1 true, 2 2 3 1'), lambda => lambda, truncated => 'bootstrap') ORDER BY 1, 2;
+SELECT lambda, step_id, round((v * 0.785)::numeric, 12) AS v_785 FROM unnest('{0.5,1}'::float8[]) lambda, batch_td(folded('1 1 1 0, 1 2 2 0 1 true, 2 2 3 1'), lambda => lambda, truncated => 'bootstrap', gamma => 0.9, prior => 0) ORDER BY 1, 2;
 
 -- As 'fail': not marked (2), marked as false (3), next_state not known (4), a state in which nobody took a step (5), or only
 -- rollouts that are not judged (6, 7 itself), or that is NULL (8); a row says that it succeeded (9). Beside them
 -- one that leads on (1), and one that does so by its return, though that is above 0 (10).
 CREATE TABLE rules AS SELECT folded('1 1 1 0 50 true, 2 2 1 0 50, 3 3 1 0 50 false, 4 4 1 0 - true, 5 5 1 0 51 true, 6 6 1 0 52 true, 7 52 1 - 50 true, 8 8 1 0 - true, 8 - 1 0 - true,
 	9 9 1 0 50 true true, 10 10 1 0.25 50 true, 11 50 1 1') AS g;
-SELECT rollout_id, step_id, f.v AS fail, b.v AS bootstrap FROM rules, batch_td(g, gamma => 0.5) f JOIN batch_td(g, gamma => 0.5, truncated => 'bootstrap') b USING (rollout_id, step_id) ORDER BY step_id;
+SELECT rollout_id, step_id, f.v AS fail, b.v AS bootstrap FROM rules, batch_td(g, gamma => 0.5, prior => 0) f JOIN batch_td(g, gamma => 0.5, truncated => 'bootstrap', prior => 0) b USING (rollout_id, step_id) ORDER BY step_id;
 -- An unjudged rollout that was cut off tells nothing; a reward of 0 does: then it leads on.
-SELECT reward, array_agg(v) AS v FROM (VALUES ('-'), ('0')) r(reward), batch_td(folded(format('1 1 1 %s 2 true, 2 2 1 1', reward)), gamma => 0.5, truncated => 'bootstrap') GROUP BY reward;
+SELECT reward, array_agg(v) AS v FROM (VALUES ('-'), ('0')) r(reward), batch_td(folded(format('1 1 1 %s 2 true, 2 2 1 1', reward)), gamma => 0.5, truncated => 'bootstrap', prior => 0) GROUP BY reward;
 -- no value of it at all: the same, and to the bit what it was
-SELECT bool_and(f = b) FROM (SELECT folded('1 1 1 0, 1 2 1 0 3, 2 3 1 0, 2 4 1 1') AS g) y, batch_td(g) f JOIN batch_td(g, truncated => 'bootstrap') b USING (step_id);
+SELECT bool_and(f = b) FROM (SELECT folded('1 1 1 0, 1 2 1 0 3, 2 3 1 0, 2 4 1 1') AS g) y, batch_td(g, gamma => 0.9, prior => 0) f JOIN batch_td(g, truncated => 'bootstrap', gamma => 0.9, prior => 0) b USING (step_id);
 
 -- Without an end: 1 and 2 lead to each other and are cut off there, 0 leads to them by its second rollout. Discounted there is a
 -- value, with a reward of 1 by step 1 / (1 - 0.5) = 2. Undiscounted there would be any: these cuts are ends. V(0) = (1 + 0 + V(3) ) / 3,
 -- V(3) = 2, V(1): visits (1 + V(2)) and, as its second rollout begins there and was cut off, 1; V(2) = 1.
 CREATE TABLE endless AS SELECT folded('1 1 1 1, 1 2 1 1 1 true, 2 1 2 1 2 true, 3 0 1 1, 4 0 2 0 1 true, 5 0 3 0 3 true, 6 3 1 2') AS g;
-SELECT gamma, step_id, v, q FROM endless, unnest('{0.5,1}'::float8[]) gamma, batch_td(g, gamma => gamma, truncated => 'bootstrap') ORDER BY 1, 2;
+SELECT gamma, step_id, v, q FROM endless, unnest('{0.5,1}'::float8[]) gamma, batch_td(g, gamma => gamma, truncated => 'bootstrap', prior => 0) ORDER BY 1, 2;
 -- a prior is an end of its own: of worth 0, V(2) = (1 + V(1)) / 2, V(1) = (1 + V(2) + 1 + V(2)) / 3: V(2) = 5/4 and V(1) = 3/2
 SELECT step_id, v FROM endless, batch_td(g, gamma => 1, prior => 1, baseline => 0, truncated => 'bootstrap') WHERE step_id < 4 ORDER BY 1;
 -- lambda 1 follows no rollout but the step's own. 1 goes to 2 and was cut off in 1: it leads to itself alone, though from 2 another ended.
 -- By state, V(2) = (V(1) + 4) / 2 and V(1) = V(2) = 4; by return V(1) = 0 and V(2) = (0 + 4) / 2; between, 4 again.
-SELECT lambda, step_id, round(v::numeric, 9) AS v FROM unnest('{0,0.5,0.99,1}'::float8[]) lambda, batch_td(folded('1 1 1 0, 1 2 1 0 1 true, 2 2 2 4'), gamma => 1, lambda => lambda, truncated => 'bootstrap') ORDER BY 1, 2;
+SELECT lambda, step_id, round(v::numeric, 9) AS v FROM unnest('{0,0.5,0.99,1}'::float8[]) lambda, batch_td(folded('1 1 1 0, 1 2 1 0 1 true, 2 2 2 4'), gamma => 1, lambda => lambda, truncated => 'bootstrap', prior => 0) ORDER BY 1, 2;
 
 -- By turn: the next_state of a turn's last call, and the state of its first: as the chain above.
 SELECT a.step_id, round(a.v::numeric, 12) AS v
 FROM (SELECT rollout_agg(id, r, no, s, a, rew, NULL, nx, NULL, NULL, NULL, turn, NULL, tr, NULL) AS g FROM (VALUES
 	(1, 1, 0, 1, 1, 0::float8, 1, 9, NULL), (2, 1, 1, 9, 5, 0, 1, NULL, NULL), (3, 1, 2, 2, 1, 0, 2, 9, true), (4, 1, 3, 9, 7, 0, 2, 3, NULL),
-	(5, 2, 0, 3, 1, 0, 1, NULL, NULL), (6, 2, 1, 4, 1, 1, 2, NULL, NULL)) v(id, r, no, s, a, rew, turn, nx, tr)) y, batch_td(by_turn(g), truncated => 'bootstrap') a;
+	(5, 2, 0, 3, 1, 0, 1, NULL, NULL), (6, 2, 1, 4, 1, 1, 2, NULL, NULL)) v(id, r, no, s, a, rew, turn, nx, tr)) y, batch_td(by_turn(g), truncated => 'bootstrap', gamma => 0.9, prior => 0) a;
 -- Merged of two parts of each rollout, of which the second knows that it was cut off: the chain again.
 SELECT array_agg(round(v::numeric, 12) ORDER BY step_id) AS v FROM batch_td((SELECT rollup(g) FROM (
 	SELECT rollout_agg(id, r, id, s, 1, rew, NULL, nx, NULL, NULL, NULL, NULL, NULL, tr, NULL) AS g FROM (VALUES
-		(1, 1, 1, 1, 0::float8, 9, NULL), (2, 1, 2, 2, 0, 3, true), (1, 2, 3, 3, 0, NULL, NULL), (2, 2, 4, 4, 1, NULL, false)) v(part, r, id, s, rew, nx, tr) GROUP BY part) x), truncated => 'bootstrap');
+		(1, 1, 1, 1, 0::float8, 9, NULL), (2, 1, 2, 2, 0, 3, true), (1, 2, 3, 3, 0, NULL, NULL), (2, 2, 4, 4, 1, NULL, false)) v(part, r, id, s, rew, nx, tr) GROUP BY part) x), truncated => 'bootstrap', gamma => 0.9, prior => 0);
 
 -- ---- Random groups against plain SQL: six states and two in which nobody is, many cut off, few or no ends.
 CREATE TABLE step AS
@@ -128,18 +128,18 @@ SELECT o.*, d.* FROM (VALUES (0.9, 0, 0, NULL), (1, 0, 0, NULL), (0.8, 0.5, 0, N
 	 FROM (SELECT a.* FROM random, batch_td(g, gamma => o.gamma, lambda => o.lambda, prior => o.prior, baseline => o.baseline, truncated => 'bootstrap') a WHERE a.advantage IS NOT NULL) a
 	 FULL JOIN reference(o.gamma, o.lambda, o.prior, o.baseline) e ON e.id = a.step_id) d;
 -- it is not as if nothing were cut off
-SELECT count(*) FILTER (WHERE abs(f.v - b.v) > 0.01) > 1000 AS others FROM random, batch_td(g) f JOIN batch_td(g, truncated => 'bootstrap') b USING (step_id);
+SELECT count(*) FILTER (WHERE abs(f.v - b.v) > 0.01) > 1000 AS others FROM random, batch_td(g, gamma => 0.9, prior => 0) f JOIN batch_td(g, truncated => 'bootstrap', gamma => 0.9, prior => 0) b USING (step_id);
 -- whatever the order of rollouts and rows
 SELECT gamma, count(*), count(*) FILTER (WHERE abs(a.v - b.v) > 1e-9 * greatest(1, abs(a.v)) OR abs(a.advantage - b.advantage) > 1e-9 * greatest(1, abs(a.v))) AS off
 FROM random JOIN (SELECT n, rollout_agg(id, 1000 - r * 7 % 13, t * 3, s, a, reward, success, next_state, NULL, NULL, NULL, NULL, NULL, truncated, NULL ORDER BY md5(id::text)) AS turned FROM step GROUP BY n) t USING (n),
-	unnest('{0.9,1}'::float8[]) gamma, batch_td(g, gamma => gamma, truncated => 'bootstrap') a JOIN batch_td(turned, gamma => gamma, truncated => 'bootstrap') b USING (step_id) GROUP BY gamma ORDER BY gamma;
+	unnest('{0.9,1}'::float8[]) gamma, batch_td(g, gamma => gamma, truncated => 'bootstrap', prior => 0) a JOIN batch_td(turned, gamma => gamma, truncated => 'bootstrap', prior => 0) b USING (step_id) GROUP BY gamma ORDER BY gamma;
 
 -- with a history: what it is over both, for rollouts of one's own, in a group that knows of no cut as well
 SELECT gamma, count(*) AS compared, count(*) FILTER (WHERE abs(a.v - b.v) > 1e-9 * greatest(1, abs(b.v)) OR abs(a.advantage - b.advantage) > 1e-9 * greatest(1, abs(b.v))) AS off, count(*) FILTER (WHERE abs(a.v - c.v) > 0.01) > 100 AS learned
 FROM (SELECT n, rollout_agg(id, r, t, s, a, reward, success, next_state, NULL, NULL, NULL, NULL, NULL, CASE WHEN n % 3 > 0 THEN truncated END, NULL) FILTER (WHERE r % 2 = 0) AS own,
 		rollout_agg(id, r, t, s, a, reward, success, next_state, NULL, NULL, NULL, NULL, NULL, truncated, NULL) FILTER (WHERE r % 2 = 1) AS before FROM step GROUP BY n HAVING count(*) FILTER (WHERE r % 2 = 0) > 0) h,
 	unnest('{0.9,1}'::float8[]) gamma, LATERAL (SELECT rollup(x) AS pooled FROM unnest(ARRAY[own, before]) x) p,
-	batch_td(own, gamma => gamma, truncated => 'bootstrap', history => before) a JOIN batch_td(pooled, gamma => gamma, truncated => 'bootstrap') b USING (step_id) JOIN batch_td(own, gamma => gamma, truncated => 'bootstrap') c USING (step_id)
+	batch_td(own, gamma => gamma, truncated => 'bootstrap', history => before, prior => 0) a JOIN batch_td(pooled, gamma => gamma, truncated => 'bootstrap', prior => 0) b USING (step_id) JOIN batch_td(own, gamma => gamma, truncated => 'bootstrap', prior => 0) c USING (step_id)
 GROUP BY gamma ORDER BY gamma;
 
 -- Large: a ring of 20000 states, each rollout once around and cut off in its first state, but for one that ends and is rewarded: 1 everywhere.
@@ -147,7 +147,7 @@ GROUP BY gamma ORDER BY gamma;
 SELECT rewarded, gamma, count(*), round(min(v)::numeric, 6) AS least, round(max(v)::numeric, 6) AS most
 FROM (SELECT rewarded, rollout_agg(r * 50000 + t, r, t, t, 1, CASE WHEN rewarded < 2 THEN (r = rewarded AND t = 19999)::integer ELSE 1 END, NULL, CASE WHEN r <> rewarded THEN (t + 1) % 20000 END, NULL, NULL, NULL, NULL, NULL, r <> rewarded, NULL) AS g
 	FROM generate_series(1, 3) r, generate_series(0, 19999) t, generate_series(0, 2) rewarded WHERE rewarded < 2 OR r <> 2 GROUP BY rewarded) y, unnest('{0.9,1}'::float8[]) gamma,
-	batch_td(g, gamma => gamma, truncated => 'bootstrap') WHERE (rewarded < 2) = (gamma = 1) GROUP BY 1, 2 ORDER BY 1, 2;
+	batch_td(g, gamma => gamma, truncated => 'bootstrap', prior => 0) WHERE (rewarded < 2) = (gamma = 1) GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- ---- The simulator: two fifths of its rollouts are cut off after 16 steps. The truth knows of no cut: taken for failures they
 -- make every state worth less than it is, and what leads far from the goal no worse than what leads nearer.
@@ -164,7 +164,7 @@ SELECT count(*) AS rollouts, round(avg(truncated::integer), 1) AS cut_off, count
 SET enable_nestloop = off;
 CREATE TABLE measured AS
 SELECT gamma, m.truncated, m.v - e.v AS off, m.advantage, e.advantage AS truth
-FROM (SELECT gamma, task, truncated, a.step_id, group_id, a.v, a.advantage FROM cut, unnest('{0.9,1}'::float8[]) gamma, unnest('{fail,bootstrap}'::text[]) truncated, batch_td(g, gamma => gamma, truncated => truncated) a) m
+FROM (SELECT gamma, task, truncated, a.step_id, group_id, a.v, a.advantage FROM cut, unnest('{0.9,1}'::float8[]) gamma, unnest('{fail,bootstrap}'::text[]) truncated, batch_td(g, gamma => gamma, truncated => truncated, prior => 0) a) m
 JOIN (SELECT group_id, s.step_id, s.state, s.action FROM cut, steps(g) s) s USING (group_id, step_id) JOIN exact e USING (gamma, task, state, action);
 RESET enable_nestloop;
 SELECT gamma, round(avg(off) FILTER (WHERE truncated = 'fail')::numeric, 2) AS off_by_fail, round(avg(off) FILTER (WHERE truncated = 'bootstrap')::numeric, 2) AS off_by_bootstrap,
@@ -178,7 +178,7 @@ INSERT INTO runs VALUES ('a', 1, 1, 's1', 'x', 0, NULL, NULL, 7), ('a', 1, 2, 's
 	('b', 1, 1, 's1', 'x', 0, 's1', true, 1), ('b', 2, 1, 's1', 'y', 1, NULL, NULL, 1);
 SELECT count(*) > 0 AS attached FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', next_state => 'led_to', truncated => 'stopped', policy_step => 'policy', prefix => 'plain');
 SELECT count(*) > 0 AS attached FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', next_state => 'led_to', truncated => 'stopped', policy_step => 'policy',
-	options => '{"methods": {"cut_off": {"method": "batch_td", "truncated": "bootstrap"}}}');
+	options => '{"batch_td": {"gamma": 0.9, "prior": 0}, "methods": {"cut_off": {"method": "batch_td", "truncated": "bootstrap", "gamma": 0.9, "prior": 0}}}');
 SELECT attname, format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = 'runs_rows'::regclass AND attnum > 8 ORDER BY attnum;
 SELECT substring(pg_get_viewdef(v) from 'forgiving_rollout_agg(\(.*\)) AS rollouts\n') AS fed FROM unnest('{plain_batch_td,runs_batch_td,runs_cut_off,runs_values}'::regclass[]) v;
 -- the chain again, and V = (0.9 V + 1) / 2
@@ -214,7 +214,7 @@ SELECT task, policy, rollout_id, policy_step FROM divided_by_policy ORDER BY 1, 
 SELECT count(*) > 0 AS made FROM create_tables('rl');
 INSERT INTO rl.rollouts (task_id, run_id, policy_version, rollout_id, outcome, truncated, policy_step) VALUES ('t', 'r', '1', 'one', 0, true, 12), ('t', 'r', '1', 'two', 1, false, 12);
 INSERT INTO rl.steps (task_id, run_id, policy_version, rollout_id, step_no, state, action_hash, next_state) VALUES ('t', 'r', '1', 'one', 0, 1, 1, NULL), ('t', 'r', '1', 'one', 1, 2, 1, 3), ('t', 'r', '1', 'two', 0, 3, 1, NULL);
-SELECT r.truncated, b.step_no, round(b.v::numeric, 12) AS v, g.truncated AS of_the_table FROM rl.steps_values v, rollouts(v.rollouts) r, batch_td(v.rollouts, truncated => 'bootstrap') b, rl.steps_rollouts g
+SELECT r.truncated, b.step_no, round(b.v::numeric, 12) AS v, g.truncated AS of_the_table FROM rl.steps_values v, rollouts(v.rollouts) r, batch_td(v.rollouts, truncated => 'bootstrap', gamma => 0.9, prior => 0) b, rl.steps_rollouts g
 WHERE b.rollout_id = r.rollout_id AND g.n_steps = r.n_steps ORDER BY r.n_steps DESC, 2;
 -- Refusals of attach: nothing says which, or where they led; no boolean.
 SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', truncated => 'stopped', prefix => 'no', options => '{"batch_td": {"truncated": "bootstrap"}}');
@@ -224,8 +224,8 @@ SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score'
 SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', truncated => 'stopped', prefix => 'no', options => '{"batch_td": {"truncated": "continue"}}');
 
 -- Refusals
-SELECT count(*) FROM chain, batch_td(g, truncated => 'continue');
-SELECT count(*) FROM chain, batch_td(g, truncated => NULL);
+SELECT count(*) FROM chain, batch_td(g, truncated => 'continue', gamma => 0.9, prior => 0);
+SELECT count(*) FROM chain, batch_td(g, truncated => NULL, gamma => 0.9, prior => 0);
 
 SET client_min_messages = warning;
 DROP SCHEMA sim, rl, truncated CASCADE;
