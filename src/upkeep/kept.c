@@ -331,6 +331,8 @@ set_for_now(const char *name, const char *value)
 	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 }
 
+#define KEEPING_CONTEXT (SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS)
+
 void
 with_kept(Oid attachment, KeptWork work, void *argument)
 {
@@ -342,9 +344,14 @@ with_kept(Oid attachment, KeptWork work, void *argument)
 	if (!OidIsValid(owner))
 		return;
 	SPI_connect();
-	/* As the server does for foreign keys: whoever writes needs no right on what is kept. */
+
+	/*
+	 * As the server does for foreign keys: whoever writes needs no right on what is kept.  And
+	 * as it does where it runs somebody's code: what the owner left for the end of the
+	 * transaction, a deferred trigger, would run with the writer's rights.
+	 */
 	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
+	SetUserIdAndSecContext(owner, context | KEEPING_CONTEXT | SECURITY_RESTRICTED_OPERATION);
 	nest_level = NewGUCNestLevel();
 	set_for_now("search_path", "pg_catalog, pg_temp");
 	set_for_now("extra_float_digits", "1");
@@ -362,6 +369,9 @@ with_kept(Oid attachment, KeptWork work, void *argument)
 			 */
 			if (kept->by_index)
 				set_for_now("enable_seqscan", "off");
+			/* Whose groups wait for the end has a deferred trigger of ours for it. */
+			if (kept->how == KEPT_AT_COMMIT)
+				SetUserIdAndSecContext(owner, context | KEEPING_CONTEXT);
 			work(kept, argument);
 		}
 	}
