@@ -1,27 +1,41 @@
 -- Pairs for training by preference: src/analysis/preference_pairs.c
 
-CREATE FUNCTION stepadv_internal.preference_pairs(rollouts stepadv.rollout_group, method text, gamma float8, prior float8, baseline float8,
+CREATE FUNCTION stepadv_internal.preference_pairs(rollouts stepadv.rollout_group, method text, gamma float8,
+	prior float8, baseline float8,
 	prior_mean text, success_above float8, min_gap float8, min_visits integer, min_confidence float8)
-RETURNS TABLE (state bigint, actions integer, chosen_step_id bigint, rejected_step_id bigint, chosen_q float8, rejected_q float8,
+RETURNS TABLE (state bigint, actions integer, chosen_step_id bigint, rejected_step_id bigint, chosen_q float8,
+	rejected_q float8,
 	gap float8, gap_error float8, confidence float8, chosen_visits integer, rejected_visits integer)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2500 ROWS 20 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_preference_pairs';
-COMMENT ON FUNCTION stepadv_internal.preference_pairs(stepadv.rollout_group, text, float8, float8, float8, text, float8, float8, integer, float8) IS 'part of preference_pairs: all but the reason';
+COMMENT ON FUNCTION stepadv_internal.preference_pairs(stepadv.rollout_group, text, float8, float8, float8, text,
+	float8, float8, integer, float8) IS
+'part of preference_pairs: all but the reason';
 
 -- Names looked up now, not by a search_path of its own: so it becomes part of the query.
-CREATE FUNCTION stepadv.preference_pairs(rollouts stepadv.rollout_group, min_gap float8 DEFAULT 0, min_visits integer DEFAULT 2, min_confidence float8 DEFAULT 0,
-	method text DEFAULT 'rtmc', gamma float8 DEFAULT 1, prior float8 DEFAULT NULL, baseline float8 DEFAULT NULL, prior_mean text DEFAULT 'success_rate',
+CREATE FUNCTION stepadv.preference_pairs(rollouts stepadv.rollout_group, min_gap float8 DEFAULT 0,
+	min_visits integer DEFAULT 2, min_confidence float8 DEFAULT 0,
+	method text DEFAULT 'rtmc', gamma float8 DEFAULT 1, prior float8 DEFAULT NULL, baseline float8 DEFAULT NULL,
+	prior_mean text DEFAULT 'success_rate',
 	success_above float8 DEFAULT 0)
-RETURNS TABLE (state bigint, actions integer, chosen_step_id bigint, rejected_step_id bigint, chosen_q float8, rejected_q float8,
+RETURNS TABLE (state bigint, actions integer, chosen_step_id bigint, rejected_step_id bigint, chosen_q float8,
+	rejected_q float8,
 	gap float8, gap_error float8, confidence float8, chosen_visits integer, rejected_visits integer, reason text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 20
 BEGIN ATOMIC
-	SELECT p.state, p.actions, p.chosen_step_id, p.rejected_step_id, p.chosen_q, p.rejected_q, p.gap, p.gap_error, p.confidence, p.chosen_visits, p.rejected_visits,
-		format('q %s in %s rollouts over %s in %s; gap %s +- %s; better with probability %s; best and worst of %s actions'::text,
+	SELECT p.state, p.actions, p.chosen_step_id, p.rejected_step_id, p.chosen_q, p.rejected_q, p.gap, p.gap_error,
+		p.confidence, p.chosen_visits, p.rejected_visits,
+		format('q %s in %s rollouts over %s in %s; gap %s +- %s; better with probability %s; '
+			'best and worst of %s actions'::text,
 			round(p.chosen_q::numeric, 3), p.chosen_visits, round(p.rejected_q::numeric, 3), p.rejected_visits,
 			round(p.gap::numeric, 3), round(p.gap_error::numeric, 3), round(p.confidence::numeric, 2), p.actions)
-	FROM stepadv_internal.preference_pairs(preference_pairs.rollouts, preference_pairs.method, preference_pairs.gamma, preference_pairs.prior, preference_pairs.baseline,
-		preference_pairs.prior_mean, preference_pairs.success_above, preference_pairs.min_gap, preference_pairs.min_visits, preference_pairs.min_confidence) p;
+	FROM stepadv_internal.preference_pairs(preference_pairs.rollouts, preference_pairs.method, preference_pairs.gamma,
+	preference_pairs.prior, preference_pairs.baseline,
+		preference_pairs.prior_mean, preference_pairs.success_above, preference_pairs.min_gap,
+		preference_pairs.min_visits, preference_pairs.min_confidence) p;
 END;
-COMMENT ON FUNCTION stepadv.preference_pairs(stepadv.rollout_group, float8, integer, float8, text, float8, float8, float8, text, float8) IS
-'a row per state in which judged rollouts took several actions: of the actions that at least min_visits rollouts took there, the best (chosen) and the worst (rejected) by Q, the first of equals, where gap = chosen_q - rejected_q is above 0 and at least min_gap, and confidence at least min_confidence. actions: how many there were to choose from; chosen_step_id, rejected_step_id: the first step (by rollout, as rollouts are ordered) that took each; chosen_visits, rejected_visits: rollouts that took each; gap_error: the root of the sum of the squares of both q_error; confidence: P(gap / gap_error) of a normal deviate, 0.5 where the errors are not known; reason: the same in words. Q is that of method, ''rtmc'' (first visits) or ''batch_td'', with gamma (1: it matters whether, not how soon), prior (NULL: that method''s default), baseline, prior_mean and success_above as that method has them. As best and worst are picked after the fact, gap and confidence are too large where there were many actions tried few times. A NULL state or action is like no other, so there is no pair of it. For DPO (Rafailov et al. 2023); see training_rows with shape ''dpo''. No rows for a NULL group and where nothing is judged; error on Q out of range';
+COMMENT ON FUNCTION stepadv.preference_pairs(stepadv.rollout_group, float8, integer, float8, text, float8, float8,
+	float8, text, float8) IS
+'a row per state in which judged rollouts took several actions: the best (chosen) and the worst (rejected) by Q '
+'of method (''rtmc'' or ''batch_td'') among those that min_visits rollouts took, where gap and confidence are '
+'large enough; one step_id of each; reason: the same in words; for DPO';

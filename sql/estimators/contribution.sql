@@ -12,4 +12,6 @@ BEGIN ATOMIC
 	GROUP BY c.success;
 END;
 COMMENT ON FUNCTION stepadv.contribution_summary(stepadv.rollout_group, float8) IS
-'contribution over a whole group: a row for its successful rollouts, one for the failed ones and one (success NULL) for those not judged yet, where there are any: n_rollouts, n_steps, n_contributing and share of steps that reduce the distance to the goal (GraphGPO, figure 1); n_contributing and share are NULL where no rollout of the group reached the goal and for rollouts not judged yet; share is NULL without steps';
+'contribution over a whole group: a row for its successful rollouts, one for the failed and one (success NULL) '
+'for those not judged yet: n_rollouts, n_steps, n_contributing and share of steps that reduce the distance to '
+'the goal (GraphGPO, figure 1); NULL where no rollout reached the goal';

@@ -8,7 +8,9 @@ RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer,
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 700 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_mt_grpo';
 COMMENT ON FUNCTION stepadv.mt_grpo(stepadv.rollout_group, float8, float8, float8, float8, text, text) IS
-'MT-GRPO (eq. 9 and 10, any number of turns K): turn_advantage is the discounted sum, from this turn to turn K - 1, of turn_reward normalised over the group at equal turn (NULL turn_reward: 0), outcome_advantage the rollout''s normalised return; advantage = turn_coef turn_advantage + (lambda, at the rollout''s last turn 1) discount^(turns left) outcome_advantage; the paper weighs with lambda, its code with turn_coef; unequal: turns that a shorter rollout did not take count as reward 0 (''zero_pad''), not at all (''skip''), or are an error (''error''); without_turn_reward: a rollout whose turn_reward is NULL in every turn counts as one of 0 (''zero''), or all its turns get the return plus all turn rewards normalised over the group and turn_advantage is NULL (''merge'', as the paper''s code does where no result came back); NULL for rollouts not judged yet';
+'MT-GRPO (eq. 9 and 10): turn_advantage is the discounted sum of later turn_rewards normalised over the group at '
+'equal turn, outcome_advantage the rollout''s normalised return; advantage: their sum by turn_coef, lambda and '
+'discount; unequal, without_turn_reward: what is missing; NULL if not judged';
 
 CREATE FUNCTION stepadv.mt_rloo(rollouts stepadv.rollout_group, lambda float8 DEFAULT 1.0, turn_coef float8 DEFAULT 1.0,
 	discount float8 DEFAULT 1.0, epsilon float8 DEFAULT 1e-4, unequal text DEFAULT 'zero_pad',
@@ -18,7 +20,9 @@ RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer,
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 700 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_mt_rloo';
 COMMENT ON FUNCTION stepadv.mt_rloo(stepadv.rollout_group, float8, float8, float8, float8, text, text) IS
-'MT-GRPO''s leave-one-out form (appendix C): as mt_grpo, with x less the mean of the others in place of (x - mean) / (sd + epsilon), so that epsilon changes nothing; alone in its turn or group: 0; without_turn_reward as there; NULL for rollouts not judged yet';
+'MT-GRPO''s leave-one-out form (appendix C): as mt_grpo, with x less the mean of the others in place of (x - '
+'mean) / (sd + epsilon), so that epsilon changes nothing; alone in its turn or group: 0; without_turn_reward as '
+'there; NULL for rollouts not judged yet';
 
 CREATE FUNCTION stepadv.gae(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.99, lambda float8 DEFAULT 1.0,
 	masked boolean DEFAULT false)
@@ -27,4 +31,6 @@ RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer,
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_gae';
 COMMENT ON FUNCTION stepadv.gae(stepadv.rollout_group, float8, float8, boolean) IS
-'GAE over the steps of each rollout (StepPO; over a table of tokens PPO''s): td_error = r + gamma V'' - V with V'' = 0 after the last step, advantage = td_error + gamma lambda advantage'', return = advantage + value; masked: steps whose action is NULL are observations, which V and advantage pass undiscounted, whose rewards go to the action before and whose td_error is NULL; error on a NULL value, which only an observation may have (in views of attach NULL for the rollout); NULL for rollouts not judged yet';
+'GAE over the steps of each rollout (StepPO, PPO): td_error = r + gamma V'' - V with V'' = 0 after the last '
+'step, advantage = td_error + gamma lambda advantage'', return = advantage + value; masked: steps whose action '
+'is NULL are observations, passed undiscounted; error on a NULL value';

@@ -6,4 +6,6 @@ RETURNS TABLE (n_rollouts integer, n_steps integer, n_states integer, n_known_st
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_history_overlap';
 COMMENT ON FUNCTION stepadv.history_overlap(stepadv.rollout_group, stepadv.rollout_group) IS
-'one row about what rtmc(rollouts, history => …) and batch_td learn from a history: rollouts that it adds (judged, and not in the group itself) and their steps; the group''s distinct states, and those in which the history was too; the share of the group''s judged steps in such states, and the share whose state and action the history has: in all other steps q (and v) are those of the group alone; shares are NULL where no step is judged; no row if either group is NULL; error where one has steps and the other turns for steps';
+'one row about what rtmc(rollouts, history => …) and batch_td learn from a history: rollouts and steps that it '
+'adds; the group''s states, and those in which the history was; the shares of the group''s judged steps in such '
+'states, and with such an action; no row if either group is NULL';

@@ -4,51 +4,69 @@ CREATE FUNCTION stepadv.whiten(x float8, epsilon float8 DEFAULT 1e-8, convention
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 20
 AS 'MODULE_PATHNAME', 'stepadv_whiten';
 
-CREATE FUNCTION stepadv.whiten(x float8, mask boolean, epsilon float8 DEFAULT 1e-8, convention text DEFAULT 'std') RETURNS float8
+CREATE FUNCTION stepadv.whiten(x float8, mask boolean, epsilon float8 DEFAULT 1e-8,
+	convention text DEFAULT 'std') RETURNS float8
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 30
 AS 'MODULE_PATHNAME', 'stepadv_whiten';
 
 COMMENT ON FUNCTION stepadv.whiten(float8, float8, text) IS
-'window function: x whitened over the partition, whatever the frame: (x - mean) / (sd + epsilon), sd with ddof 1 (StepPO), or with convention ''verl'' (x - mean) / sqrt(variance + epsilon) and 1e-8 added to each count (REINFORCE++, PPO); 0 where all x are equal or there is but one; NULL for NULL, which is in no statistic; error on NaN or infinity; parameters are those of the partition''s first row';
+'window function: x whitened over the partition, whatever the frame: (x - mean) / (sd + epsilon), sd with ddof 1 '
+'(StepPO), or with convention ''verl'' (x - mean) / sqrt(variance + epsilon) (REINFORCE++, PPO); 0 where all x '
+'are equal; NULL for NULL; error on NaN or infinity';
 COMMENT ON FUNCTION stepadv.whiten(float8, boolean, float8, text) IS
-'window function: whiten with the statistics of the rows whose mask is true (NULL is false); the other rows are transformed with them, a NaN or infinity among these is NULL';
+'window function: whiten with the statistics of the rows whose mask is true (NULL is false); the other rows are '
+'transformed with them, a NaN or infinity among these is NULL';
 
-CREATE FUNCTION stepadv.step_ratio(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[] DEFAULT NULL) RETURNS float8
+CREATE FUNCTION stepadv.step_ratio(logp_new anycompatiblearray, logp_old anycompatiblearray,
+	mask boolean[] DEFAULT NULL) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_step_ratio';
 
-CREATE FUNCTION stepadv.sequence_ratio(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[] DEFAULT NULL) RETURNS float8
+CREATE FUNCTION stepadv.sequence_ratio(logp_new anycompatiblearray, logp_old anycompatiblearray,
+	mask boolean[] DEFAULT NULL) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_sequence_ratio';
 
-CREATE FUNCTION stepadv.approximate_kl(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[] DEFAULT NULL,
+CREATE FUNCTION stepadv.approximate_kl(logp_new anycompatiblearray, logp_old anycompatiblearray,
+	mask boolean[] DEFAULT NULL,
 	estimator text DEFAULT 'k3', clamp_log_ratio float8 DEFAULT NULL, clamp_estimate float8 DEFAULT NULL) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500
 AS 'MODULE_PATHNAME', 'stepadv_approximate_kl';
 
 COMMENT ON FUNCTION stepadv.step_ratio(anycompatiblearray, anycompatiblearray, boolean[]) IS
-'importance ratio of a step, exp of the mean over its tokens of logp_new - logp_old (StepPO eq. 7, GSPO); arrays are real[] or double precision[]; mask: tokens that count; 1 without any; NULL if an array is; infinity on overflow; error on unequal lengths, on NULL, NaN or infinite elements where the mask is true';
+'importance ratio of a step, exp of the mean over its tokens of logp_new - logp_old (StepPO eq. 7, GSPO); mask: '
+'tokens that count; 1 without any; NULL if an array is; infinity on overflow; error on unequal lengths, and on '
+'NULL, NaN or infinite elements that count';
 COMMENT ON FUNCTION stepadv.sequence_ratio(anycompatiblearray, anycompatiblearray, boolean[]) IS
 'importance ratio of a whole token sequence, exp of the sum of logp_new - logp_old; otherwise as step_ratio';
 COMMENT ON FUNCTION stepadv.approximate_kl(anycompatiblearray, anycompatiblearray, boolean[], text, float8, float8) IS
-'estimate of KL(old || new), the mean over tokens of -d (''k1''), d^2/2 (''k2'') or exp(d) - 1 - d (''k3''), where d = logp_new - logp_old; clamp_log_ratio: d is held between it and its negative, clamp_estimate: so is each token''s estimate (NULL: not); verl''s kl_penalty(logprob, ref) takes the other order: it is approximate_kl(ref, logprob), and its k3 (low_var_kl) has clamp_log_ratio 20 and clamp_estimate 10; 0 without tokens; otherwise as step_ratio; error on a negative or NaN clamp';
+'estimate of KL(old || new), the mean over tokens of -d (''k1''), d^2/2 (''k2'') or exp(d) - 1 - d (''k3''), '
+'where d = logp_new - logp_old; clamp_log_ratio holds d, clamp_estimate each token''s estimate between it and '
+'its negative (verl: 20 and 10); 0 without tokens; otherwise as step_ratio';
 
 -- The same for rows that nobody vouches for.
-CREATE FUNCTION stepadv_internal.step_ratio_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[]) RETURNS float8
+CREATE FUNCTION stepadv_internal.step_ratio_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray,
+	mask boolean[]) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_step_ratio_or_null';
-COMMENT ON FUNCTION stepadv_internal.step_ratio_or_null(anycompatiblearray, anycompatiblearray, boolean[]) IS 'step_ratio for the views of attach: NULL where that is an error';
+COMMENT ON FUNCTION stepadv_internal.step_ratio_or_null(anycompatiblearray, anycompatiblearray, boolean[]) IS
+'step_ratio for the views of attach: NULL where that is an error';
 
-CREATE FUNCTION stepadv_internal.sequence_ratio_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[]) RETURNS float8
+CREATE FUNCTION stepadv_internal.sequence_ratio_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray,
+	mask boolean[]) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_sequence_ratio_or_null';
-COMMENT ON FUNCTION stepadv_internal.sequence_ratio_or_null(anycompatiblearray, anycompatiblearray, boolean[]) IS 'sequence_ratio for the views of attach: NULL where that is an error';
+COMMENT ON FUNCTION stepadv_internal.sequence_ratio_or_null(anycompatiblearray, anycompatiblearray, boolean[]) IS
+'sequence_ratio for the views of attach: NULL where that is an error';
 
-CREATE FUNCTION stepadv_internal.approximate_kl_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[],
+CREATE FUNCTION stepadv_internal.approximate_kl_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray,
+	mask boolean[],
 	estimator text, clamp_log_ratio float8 DEFAULT NULL, clamp_estimate float8 DEFAULT NULL) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500
 AS 'MODULE_PATHNAME', 'stepadv_approximate_kl_or_null';
-COMMENT ON FUNCTION stepadv_internal.approximate_kl_or_null(anycompatiblearray, anycompatiblearray, boolean[], text, float8, float8) IS 'approximate_kl for the views of attach: NULL where that is an error, but for an unknown estimator';
+COMMENT ON FUNCTION stepadv_internal.approximate_kl_or_null(anycompatiblearray, anycompatiblearray, boolean[], text,
+	float8, float8) IS
+'approximate_kl for the views of attach: NULL where that is an error, but for an unknown estimator';
 
 CREATE FUNCTION stepadv.clipped_objective(ratio float8, advantage float8, clip_low float8 DEFAULT 0.2,
 	clip_high float8 DEFAULT NULL, dual_clip float8 DEFAULT NULL) RETURNS float8
@@ -61,9 +79,13 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'stepadv_is_clipped';
 
 COMMENT ON FUNCTION stepadv.clipped_objective(float8, float8, float8, float8, float8) IS
-'PPO''s objective of a step, to be maximised: min(w A, clip(w, 1 - clip_low, 1 + clip_high) A); clip_high NULL: clip_low; dual_clip c: where A < 0 at least c A; NULL for a NULL ratio or advantage, 0 for advantage 0; error on a negative or NaN ratio, NaN or infinite advantage';
+'PPO''s objective of a step, to be maximised: min(w A, clip(w, 1 - clip_low, 1 + clip_high) A); clip_high NULL: '
+'clip_low; dual_clip c: where A < 0 at least c A; NULL for a NULL ratio or advantage, 0 for advantage 0; error '
+'on a negative or NaN ratio, NaN or infinite advantage';
 COMMENT ON FUNCTION stepadv.is_clipped(float8, float8, float8, float8, float8) IS
-'whether clipped_objective of these arguments has stopped to depend on the ratio: w > 1 + clip_high where A > 0, w < 1 - clip_low or w > dual_clip where A < 0; false for advantage 0, NULL for a NULL ratio or advantage; its mean is the clip fraction';
+'whether clipped_objective of these arguments has stopped to depend on the ratio: w > 1 + clip_high where A > 0, '
+'w < 1 - clip_low or w > dual_clip where A < 0; false for advantage 0, NULL for a NULL ratio or advantage; its '
+'mean is the clip fraction';
 
 -- Averages over a batch
 
@@ -123,11 +145,16 @@ CREATE AGGREGATE stepadv.effective_sample_size(weight float8) (
 );
 
 COMMENT ON AGGREGATE stepadv.effective_sample_size(float8) IS
-'how many equally weighted samples the samples with these importance weights (ratios) are worth: (sum w)^2 / sum w^2 (Kish; Kong, Liu and Wong), between 1 and their number, 0 if all weights are 0; computed without overflow; NULLs are left out, NULL over none or where a weight is infinite; error on a negative weight or NaN';
+'how many equally weighted samples the samples with these importance weights are worth: (sum w)^2 / sum w^2 '
+'(Kish), between 1 and their number, 0 if all weights are 0; NULLs are left out, NULL over none or where a '
+'weight is infinite; error on a negative weight or NaN';
 COMMENT ON AGGREGATE stepadv.mean_of_steps(float8) IS
-'mean over the steps of a batch or of a rollout, sum compensated; long rollouts weigh more (StepPO''s code); NULLs are left out, NULL over none';
+'mean over the steps of a batch or of a rollout, sum compensated; long rollouts weigh more (StepPO''s code); '
+'NULLs are left out, NULL over none';
 COMMENT ON AGGREGATE stepadv.mean_of_rollout_means(bigint, float8) IS
-'mean over rollouts of the mean over their steps, sums compensated; every rollout weighs the same (StepPO eq. 8); rollout_id must tell the rollouts of the batch apart; NULL values are left out, NULL over none; error on a NULL rollout_id with a value';
+'mean over rollouts of the mean over their steps, sums compensated; every rollout weighs the same (StepPO eq. '
+'8); rollout_id must tell the rollouts of the batch apart; NULL values are left out, NULL over none; error on a '
+'NULL rollout_id with a value';
 
 DO $$
 DECLARE f regprocedure;
@@ -152,9 +179,11 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10
 AS 'MODULE_PATHNAME', 'stepadv_broadcast_n';
 
 COMMENT ON FUNCTION stepadv.broadcast(float8, boolean[]) IS
-'a step''s advantage on its tokens: an array as long as the mask, the advantage where it is true, else 0; never divided by their number; NULL for NULL; error on a NULL in the mask or an advantage beyond real';
+'a step''s advantage on its tokens: an array as long as the mask, the advantage where it is true, else 0; never '
+'divided by their number; NULL for NULL; error on a NULL in the mask or an advantage beyond real';
 COMMENT ON FUNCTION stepadv.broadcast(float8, integer) IS
-'a step''s advantage on each of its n tokens, never divided by their number; NULL for NULL; error on n < 0 or an advantage beyond real';
+'a step''s advantage on each of its n tokens, never divided by their number; NULL for NULL; error on n < 0 or an '
+'advantage beyond real';
 
 -- Numbers of tokens as bytes
 
@@ -175,10 +204,14 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5
 AS 'MODULE_PATHNAME', 'stepadv_numbers_to_bytes';
 
 COMMENT ON FUNCTION stepadv.reals_from_bytes(bytea) IS
-'the float32 numbers, little-endian, of which these are the bytes, as an array: log-probabilities of tokens as a trainer has them in memory, which are sent and received several times as fast as an array; {} for none, NULL for NULL; NaN and infinity are kept; error if their number is not a multiple of 4';
+'the float32 numbers, little-endian, of which these are the bytes, as an array: log-probabilities of tokens as a '
+'trainer has them in memory; {} for none, NULL for NULL; NaN and infinity are kept; error if their number is not '
+'a multiple of 4';
 COMMENT ON FUNCTION stepadv.integers_from_bytes(bytea) IS
-'the int32 numbers, little-endian, of which these are the bytes, as an array: ids of tokens; otherwise as reals_from_bytes';
+'the int32 numbers, little-endian, of which these are the bytes, as an array: ids of tokens; otherwise as '
+'reals_from_bytes';
 COMMENT ON FUNCTION stepadv.reals_to_bytes(real[]) IS
-'the bytes of these numbers as float32, little-endian: what reals_from_bytes reads; no bytes for {}, NULL for NULL; error on NULL elements and more than one dimension';
+'the bytes of these numbers as float32, little-endian: what reals_from_bytes reads; no bytes for {}, NULL for '
+'NULL; error on NULL elements and more than one dimension';
 COMMENT ON FUNCTION stepadv.integers_to_bytes(integer[]) IS
 'the bytes of these numbers as int32, little-endian: what integers_from_bytes reads; otherwise as reals_to_bytes';

@@ -2,14 +2,19 @@
 
 -- Objectives of tokens
 
-CREATE FUNCTION stepadv.token_objective(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[], advantage float8,
-	kind text DEFAULT 'ppo', clip_low float8 DEFAULT 0.2, clip_high float8 DEFAULT NULL, dual_clip float8 DEFAULT NULL, clamp_log_ratio float8 DEFAULT NULL,
+CREATE FUNCTION stepadv.token_objective(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[],
+	advantage float8,
+	kind text DEFAULT 'ppo', clip_low float8 DEFAULT 0.2, clip_high float8 DEFAULT NULL,
+	dual_clip float8 DEFAULT NULL, clamp_log_ratio float8 DEFAULT NULL,
 	OUT n_tokens bigint, OUT objective float8, OUT log_ratio float8, OUT least_ratio float8, OUT most_ratio float8,
 	OUT n_below bigint, OUT n_above bigint, OUT n_clipped bigint) RETURNS record
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500
 AS 'MODULE_PATHNAME', 'stepadv_token_objective';
-COMMENT ON FUNCTION stepadv.token_objective(anycompatiblearray, anycompatiblearray, boolean[], float8, text, float8, float8, float8, float8) IS
-'what a step''s tokens are worth to the update, to be maximised: objective, the sum over tokens (mask: those that count, NULL: all) of clipped_objective(w, advantage) with the ratio w = exp(logp_new - logp_old) of each token (kind ''ppo'') or of their geometric mean (''gspo''), or of clip(w, 1 - clip_low, 1 + clip_high) advantage logp_new, where w is a weight and no more (''cispo'', MiniMax-M1); n_tokens; log_ratio, the sum of logp_new - logp_old; least_ratio and most_ratio, NULL without tokens; n_below and n_above, tokens whose w is below 1 - clip_low or above 1 + clip_high; n_clipped, those of is_clipped, of ''cispo'' all that are outside; clip_high NULL: clip_low; clamp_log_ratio: the log-ratio of w is held between it and its negative (verl: 20); NULL if an array or the advantage is; errors as of step_ratio and clipped_objective';
+COMMENT ON FUNCTION stepadv.token_objective(anycompatiblearray, anycompatiblearray, boolean[], float8, text, float8,
+	float8, float8, float8) IS
+'what a step''s tokens are worth to the update, to be maximised: objective, the sum over tokens of '
+'clipped_objective with each token''s ratio (kind ''ppo'') or their geometric mean (''gspo''), or weighted '
+'log-probabilities (''cispo''); with the ratios'' sum, extremes, and how many are outside or clipped';
 
 CREATE FUNCTION stepadv_internal.mean_of_tokens_trans(float8[], float8, bigint) RETURNS float8[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -21,7 +26,9 @@ CREATE AGGREGATE stepadv.mean_of_tokens(total float8, n_tokens bigint) (
 	COMBINEFUNC = stepadv_internal.mean_of_steps_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.mean_of_tokens(float8, bigint) IS
-'mean over all tokens of a batch, of sums over the tokens of each step: sum total / sum n_tokens, compensated (verl''s token-mean, DAPO); rows with a NULL or without tokens are left out, NULL over none; error on a negative n_tokens';
+'mean over all tokens of a batch, of sums over the tokens of each step: sum total / sum n_tokens, compensated '
+'(verl''s token-mean, DAPO); rows with a NULL or without tokens are left out, NULL over none; error on a '
+'negative n_tokens';
 
 CREATE FUNCTION stepadv_internal.mean_of_rollout_tokens_trans(bytea, bigint, float8, bigint) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE
@@ -34,7 +41,9 @@ CREATE AGGREGATE stepadv.mean_of_rollout_tokens(rollout_id bigint, total float8,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.mean_of_rollout_tokens(bigint, float8, bigint) IS
-'mean over rollouts of the mean over all tokens of their steps, of sums over the tokens of each step: every rollout weighs the same, however many steps and tokens it has (GRPO, a rollout being one sequence); otherwise as mean_of_tokens; error on a NULL rollout_id with tokens';
+'mean over rollouts of the mean over all tokens of their steps, of sums over the tokens of each step: every '
+'rollout weighs the same, however many steps and tokens it has (GRPO, a rollout being one sequence); otherwise '
+'as mean_of_tokens; error on a NULL rollout_id with tokens';
 
 -- The critic, and the size of returns
 
@@ -68,7 +77,9 @@ CREATE AGGREGATE stepadv.explained_variance(value float8, return float8) (
 	COMBINEFUNC = stepadv_internal.moments_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.explained_variance(float8, float8) IS
-'how much of the returns'' variance a critic''s values know, 1 - var(return - value) / var(return): 1 all of it, 0 no more than a constant, below 0 less than that (Stable-Baselines3; verl''s vf_explained_var adds 1e-5 to the lower variance); rows with a NULL are left out, NULL where all returns are equal or over none; error on NaN or infinity';
+'how much of the returns'' variance a critic''s values know, 1 - var(return - value) / var(return): 1 all of it, '
+'0 no more than a constant (Stable-Baselines3); rows with a NULL are left out, NULL where all returns are equal '
+'or over none; error on NaN or infinity';
 
 CREATE AGGREGATE stepadv.value_mse(value float8, return float8) (
 	SFUNC = stepadv_internal.value_moments_trans, STYPE = float8[], INITCOND = '{0,0,0,0,0,0}',
@@ -76,7 +87,8 @@ CREATE AGGREGATE stepadv.value_mse(value float8, return float8) (
 	COMBINEFUNC = stepadv_internal.moments_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.value_mse(float8, float8) IS
-'mean squared error of a critic, the mean of (return - value)^2; rows with a NULL are left out, NULL over none; error on NaN or infinity';
+'mean squared error of a critic, the mean of (return - value)^2; rows with a NULL are left out, NULL over none; '
+'error on NaN or infinity';
 
 CREATE AGGREGATE stepadv.return_scale(return float8) (
 	SFUNC = stepadv_internal.return_moments_trans, STYPE = float8[], INITCOND = '{0,0,0,0,0,0}',
@@ -84,7 +96,9 @@ CREATE AGGREGATE stepadv.return_scale(return float8) (
 	COMBINEFUNC = stepadv_internal.moments_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.return_scale(float8) IS
-'what rewards are multiplied by so that returns have one size, 1 / sqrt(variance + 1e-8), nothing subtracted: as StepPO''s code has it (VecNormalize), with the variance (ddof 0) of all returns so far and of 1e-4 observations of variance 1 about 0, where a return is discounted_sum of the rewards up to the step; over (ORDER BY batch) it is the running one; NULLs are left out, about 1 over none; error on NaN or infinity';
+'what rewards are multiplied by so that returns have one size, 1 / sqrt(variance + 1e-8) (StepPO''s code, '
+'VecNormalize), the variance being that of all returns so far; a return is discounted_sum of the rewards up to '
+'the step; NULLs are left out, about 1 over none; error on NaN or infinity';
 
 -- One after the other
 
@@ -101,7 +115,9 @@ CREATE AGGREGATE stepadv.ema(value float8, smoothing float8) (
 	FINALFUNC = stepadv_internal.ema_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.ema(float8, float8) IS
-'exponential moving average in the order of OVER (… ORDER BY …), sum s^k x over sum s^k with s = smoothing (0: the value itself, 1: the mean so far) and k the values since, as TensorBoard smooths: not pulled to 0 where it begins; NULL values are left out, NULL before the first; error on smoothing outside [0, 1] or NULL';
+'exponential moving average in the order of OVER (… ORDER BY …), sum s^k x over sum s^k with s = smoothing and k '
+'the values since, as TensorBoard smooths; NULL values are left out, NULL before the first; error on smoothing '
+'outside [0, 1] or NULL';
 
 CREATE FUNCTION stepadv_internal.discounted_sum_trans(float8, float8, float8) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE
@@ -111,7 +127,9 @@ CREATE AGGREGATE stepadv.discounted_sum(reward float8, gamma float8) (
 	SFUNC = stepadv_internal.discounted_sum_trans, STYPE = float8, INITCOND = '0', PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.discounted_sum(float8, float8) IS
-'what was received up to a step, the past discounted, R_t = gamma R_(t-1) + reward, in the order of OVER (PARTITION BY rollout ORDER BY step_no): what return_scale measures; a NULL reward is 0; error on gamma outside [0, 1] or NULL';
+'what was received up to a step, the past discounted, R_t = gamma R_(t-1) + reward, in the order of OVER '
+'(PARTITION BY rollout ORDER BY step_no): what return_scale measures; a NULL reward is 0; error on gamma outside '
+'[0, 1] or NULL';
 
 DO $$
 DECLARE f regprocedure;
@@ -119,7 +137,8 @@ BEGIN
 	FOR f IN
 		SELECT oid FROM pg_catalog.pg_proc
 		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
-		  AND proname ~ '^(mean_of_tokens|mean_of_rollout_tokens|value_moments|return_moments|moments|explained_variance|value_mse|return_scale|ema|discounted_sum)_(trans|combine|final)$'
+		  AND proname ~ '^(mean_of_tokens|mean_of_rollout_tokens|value_moments|return_moments|moments|'
+			'explained_variance|value_mse|return_scale|ema|discounted_sum)_(trans|combine|final)$'
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');
 	END LOOP;

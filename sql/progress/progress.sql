@@ -4,13 +4,17 @@ CREATE FUNCTION stepadv.hash_features(atoms text[], dim integer DEFAULT 256, ngr
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_hash_features';
 COMMENT ON FUNCTION stepadv.hash_features(text[], integer, integer) IS
-'features of a step by signed feature hashing: each atom, and each run of up to ngrams atoms in a row, adds +1 or -1 to one of dim places by its XXH3 hash; no atoms: zeros; the same on every machine and in every version; NULL for NULL; error on a NULL atom';
+'features of a step by signed feature hashing: each atom, and each run of up to ngrams atoms in a row, adds +1 '
+'or -1 to one of dim places by its XXH3 hash; no atoms: zeros; the same on every machine and in every version; '
+'NULL for NULL; error on a NULL atom';
 
-CREATE FUNCTION stepadv.hash_features_sparse(atoms text[], dim integer DEFAULT 262144, ngrams integer DEFAULT 1, OUT places integer[], OUT weights real[])
+CREATE FUNCTION stepadv.hash_features_sparse(atoms text[], dim integer DEFAULT 262144, ngrams integer DEFAULT 1,
+	OUT places integer[], OUT weights real[])
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_hash_features_sparse';
 COMMENT ON FUNCTION stepadv.hash_features_sparse(text[], integer, integer) IS
-'hash_features without its zeros: the places, counted from 1 and ascending, and what stands there; so dim can be large, and atoms seldom share a place; no atoms: empty arrays; NULL for NULL; error on a NULL atom';
+'hash_features without its zeros: the places, counted from 1 and ascending, and what stands there; so dim can be '
+'large, and atoms seldom share a place; no atoms: empty arrays; NULL for NULL; error on a NULL atom';
 
 -- Types
 
@@ -29,7 +33,8 @@ CREATE TYPE stepadv.progress_statistics (
 	INTERNALLENGTH = VARIABLE, ALIGNMENT = double, STORAGE = extended
 );
 COMMENT ON TYPE stepadv.progress_statistics IS
-'all that a linear fit of progress needs to know of its rollouts (sums of products of features and outcomes): solved for any lambda by progress_solve, merged by rollup';
+'all that a linear fit of progress needs to know of its rollouts (sums of products of features and outcomes): '
+'solved for any lambda by progress_solve, merged by rollup';
 
 CREATE TYPE stepadv.progress_model;
 CREATE FUNCTION stepadv_internal.progress_model_in(cstring) RETURNS stepadv.progress_model
@@ -47,7 +52,8 @@ CREATE TYPE stepadv.progress_model (
 	INTERNALLENGTH = VARIABLE, ALIGNMENT = double, STORAGE = external
 );
 COMMENT ON TYPE stepadv.progress_model IS
-'an estimator of progress (SPA): kind, weights, intercept, lambda, the number of rollouts and steps it was fitted on; text form JSON, binary form little-endian, both lossless';
+'an estimator of progress (SPA): kind, weights, intercept, lambda, the number of rollouts and steps it was '
+'fitted on; text form JSON, binary form little-endian, both lossless';
 
 CREATE FUNCTION stepadv_internal.progress_model_eq(stepadv.progress_model, stepadv.progress_model) RETURNS boolean
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_eq';
@@ -71,12 +77,16 @@ CREATE TYPE stepadv.progress_score AS (
 );
 CREATE TYPE stepadv.progress_bin AS (bin integer, rollouts bigint, predicted float8, outcome float8);
 COMMENT ON TYPE stepadv.progress_bin IS
-'a tenth of the rollouts in the order of the sums of their contributions (bin 1: the smallest): their number, mean sum and mean outcome, which a calibrated estimator makes equal';
-CREATE TYPE stepadv.progress_validation AS (lambda float8, fold integer, train stepadv.progress_score, held_out stepadv.progress_score);
+'a tenth of the rollouts in the order of the sums of their contributions (bin 1: the smallest): their number, '
+'mean sum and mean outcome, which a calibrated estimator makes equal';
+CREATE TYPE stepadv.progress_validation AS (lambda float8, fold integer, train stepadv.progress_score,
+	held_out stepadv.progress_score);
 COMMENT ON TYPE stepadv.progress_validation IS
 'a linear fit with that lambda on the rollouts of all folds but one: its score on these and on the fold held out';
 COMMENT ON TYPE stepadv.progress_score IS
-'how well contributions add up to outcomes, by rollout: mean squared error (SPA''s loss), R2 (NULL: all outcomes equal), Spearman''s rank correlation (NULL: one of the two does not vary), mean distance of mean outcome and mean sum over the tenths of the rollouts in the order of their sums';
+'how well contributions add up to outcomes, by rollout: mean squared error (SPA''s loss), R2 (NULL: all outcomes '
+'equal), Spearman''s rank correlation (NULL: one of the two does not vary), mean distance of mean outcome and '
+'mean sum over the tenths of the rollouts in the order of their sums';
 
 -- Fitting
 
@@ -94,7 +104,8 @@ CREATE FUNCTION stepadv_internal.progress_fit_trans(bytea, bigint, real[], float
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_trans';
 CREATE FUNCTION stepadv_internal.progress_fit_trans(bytea, bigint, integer[], real[], float8, float8) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_sparse_trans';
-CREATE FUNCTION stepadv_internal.progress_fit_trans(bytea, bigint, integer[], real[], float8, float8, text, text) RETURNS bytea
+CREATE FUNCTION stepadv_internal.progress_fit_trans(bytea, bigint, integer[], real[], float8, float8, text,
+	text) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_sparse_trans';
 CREATE FUNCTION stepadv_internal.progress_combine(bytea, bytea) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_combine';
@@ -104,29 +115,37 @@ CREATE FUNCTION stepadv_internal.progress_fit_final(bytea) RETURNS stepadv.progr
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_final';
 CREATE FUNCTION stepadv_internal.progress_quality_trans(bytea, bigint, float8, float8) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_quality_trans';
-CREATE FUNCTION stepadv_internal.progress_quality_trans(bytea, stepadv.progress_model, bigint, real[], float8) RETURNS bytea
+CREATE FUNCTION stepadv_internal.progress_quality_trans(bytea, stepadv.progress_model, bigint, real[],
+	float8) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_quality_of_model_trans';
-CREATE FUNCTION stepadv_internal.progress_quality_trans(bytea, stepadv.progress_model, bigint, integer[], real[], float8) RETURNS bytea
+CREATE FUNCTION stepadv_internal.progress_quality_trans(bytea, stepadv.progress_model, bigint, integer[], real[],
+	float8) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_quality_of_sparse_trans';
 CREATE FUNCTION stepadv_internal.progress_quality_final(bytea) RETURNS stepadv.progress_score
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'stepadv_progress_quality_final';
 CREATE FUNCTION stepadv_internal.progress_calibration_final(bytea) RETURNS stepadv.progress_bin[]
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'stepadv_progress_calibration_final';
-CREATE FUNCTION stepadv_internal.progress_cross_validate_trans(bytea, bigint, real[], float8, bigint, float8[]) RETURNS bytea
+CREATE FUNCTION stepadv_internal.progress_cross_validate_trans(bytea, bigint, real[], float8, bigint,
+	float8[]) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_cross_validate_trans';
-CREATE FUNCTION stepadv_internal.progress_cross_validate_trans(bytea, bigint, real[], float8, bigint, float8[], integer, integer, boolean) RETURNS bytea
+CREATE FUNCTION stepadv_internal.progress_cross_validate_trans(bytea, bigint, real[], float8, bigint, float8[],
+	integer, integer, boolean) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_cross_validate_trans';
 CREATE FUNCTION stepadv_internal.progress_validate_trans(bytea, bigint, real[], float8, bigint, float8[]) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_validate_trans';
-CREATE FUNCTION stepadv_internal.progress_validate_trans(bytea, bigint, real[], float8, bigint, float8[], integer, integer, text) RETURNS bytea
+CREATE FUNCTION stepadv_internal.progress_validate_trans(bytea, bigint, real[], float8, bigint, float8[], integer,
+	integer, text) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_validate_trans';
-CREATE FUNCTION stepadv_internal.progress_validate_trans(bytea, bigint, integer[], real[], float8, bigint, float8[]) RETURNS bytea
+CREATE FUNCTION stepadv_internal.progress_validate_trans(bytea, bigint, integer[], real[], float8, bigint,
+	float8[]) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_validate_sparse_trans';
-CREATE FUNCTION stepadv_internal.progress_validate_trans(bytea, bigint, integer[], real[], float8, bigint, float8[], integer, integer, text) RETURNS bytea
+CREATE FUNCTION stepadv_internal.progress_validate_trans(bytea, bigint, integer[], real[], float8, bigint, float8[],
+	integer, integer, text) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_validate_sparse_trans';
 CREATE FUNCTION stepadv_internal.progress_cross_validate_final(bytea) RETURNS stepadv.progress_validation[]
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000 AS 'MODULE_PATHNAME', 'stepadv_progress_cross_validate_final';
-CREATE FUNCTION stepadv_internal.progress_statistics_merge(stepadv.progress_statistics, stepadv.progress_statistics) RETURNS stepadv.progress_statistics
+CREATE FUNCTION stepadv_internal.progress_statistics_merge(stepadv.progress_statistics,
+	stepadv.progress_statistics) RETURNS stepadv.progress_statistics
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'stepadv_progress_statistics_merge';
 
 DO $$
@@ -135,7 +154,8 @@ BEGIN
 	FOR f IN
 		SELECT oid FROM pg_catalog.pg_proc
 		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
-		  AND proname ~ '^progress_(trans|fit_trans|validate_trans|combine|statistics_final|fit_final|quality_trans|quality_final|calibration_final|cross_validate_trans|cross_validate_final|statistics_merge)$'
+		  AND proname ~ '^progress_(trans|fit_trans|validate_trans|combine|statistics_final|fit_final|quality_trans|'
+			'quality_final|calibration_final|cross_validate_trans|cross_validate_final|statistics_merge)$'
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');
 	END LOOP;
@@ -160,64 +180,87 @@ CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcom
 	COMBINEFUNC = stepadv_internal.progress_combine,
 	PARALLEL = SAFE
 );
-CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8, intercept boolean) (
+CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8,
+	intercept boolean) (
 	SFUNC = stepadv_internal.progress_trans, STYPE = bytea, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.progress_combine,
 	PARALLEL = SAFE
 );
-CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8, intercept text) (
+CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8,
+	intercept text) (
 	SFUNC = stepadv_internal.progress_fit_trans, STYPE = bytea, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.progress_combine,
 	PARALLEL = SAFE
 );
-CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8, intercept text, loss text) (
+CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8,
+	intercept text, loss text) (
 	SFUNC = stepadv_internal.progress_fit_trans, STYPE = bytea, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.progress_combine,
 	PARALLEL = SAFE
 );
-CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, places integer[], weights real[], outcome float8, lambda float8) (
+CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, places integer[], weights real[], outcome float8,
+	lambda float8) (
 	SFUNC = stepadv_internal.progress_fit_trans, STYPE = bytea, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.progress_combine,
 	PARALLEL = SAFE
 );
-CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, places integer[], weights real[], outcome float8, lambda float8, intercept text, loss text) (
+CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, places integer[], weights real[], outcome float8,
+	lambda float8, intercept text, loss text) (
 	SFUNC = stepadv_internal.progress_fit_trans, STYPE = bytea, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.progress_combine,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.progress_statistics(bigint, real[], float8) IS
-'a row per step, in any order: sufficient statistics of a linear fit (SPA); outcome is that of the whole rollout, on each of its rows or on some; rollouts without one are left out; NULL over none; error on NULL, NaN, infinite or unequally long features, on two outcomes of a rollout; needs 8 bytes per rollout and feature while it runs';
+'a row per step, in any order: sufficient statistics of a linear fit (SPA); outcome is that of the whole '
+'rollout, on each of its rows or on some; rollouts without one are left out; NULL over none; error on NULL, NaN, '
+'infinite or unequally long features, on two outcomes of a rollout; needs 8 bytes per rollout and feature while '
+'it runs';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8) IS
 'progress_solve(progress_statistics(rollout_id, features, outcome), lambda)';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8, boolean) IS
-'progress_solve(progress_statistics(rollout_id, features, outcome), lambda, intercept), as 0.2.0 had it: true is ''step'', false ''none''';
+'progress_solve(progress_statistics(rollout_id, features, outcome), lambda, intercept), as 0.2.0 had it: true is '
+'''step'', false ''none''';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8, text) IS
 'progress_solve(progress_statistics(rollout_id, features, outcome), lambda, intercept)';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8, text, text) IS
-'the same with another loss: ''squared''; ''balanced'', the squared error with both of two outcomes weighed the same; ''logistic'', the mean cross-entropy of outcomes from 0 to 1 plus lambda |w|^2, where contributions and intercept add up to log-odds; error on other outcomes, and where a logistic fit has no finite solution; keeps the sums by rollout in memory';
+'the same with another loss: ''squared''; ''balanced'', the squared error with both of two outcomes weighed the '
+'same; ''logistic'', the mean cross-entropy of outcomes from 0 to 1 plus lambda |w|^2, where contributions and '
+'intercept add up to log-odds; error on other outcomes, and where a logistic fit has no finite solution; keeps '
+'the sums by rollout in memory';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, integer[], real[], float8, float8) IS
 'progress_fit over sparse features with intercept ''rollout'' and loss ''squared''';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, integer[], real[], float8, float8, text, text) IS
-'progress_fit over sparse features: the places of what is not 0, counted from 1, ascending and at most 2^24, and the weight of each; exact for up to 1,500 places that occur, to 1e-10 of the residual by conjugate gradients for more, which needs a lambda above 0; the model knows the places that occur, all others weigh nothing; error on NULL, on places out of range, out of order or given twice, on NaN or infinite weights, on arrays of different lengths; memory is linear in the places of each rollout';
+'progress_fit over sparse features: the places of what is not 0, counted from 1, ascending and at most 2^24, and '
+'the weight of each; exact for up to 1,500 places that occur, to 1e-10 of the residual by conjugate gradients '
+'for more, which needs a lambda above 0; the model knows the places that occur, all others weigh nothing; error '
+'on NULL, on places out of range, out of order or given twice, on NaN or infinite weights, on arrays of '
+'different lengths; memory is linear in the places of each rollout';
 
 CREATE AGGREGATE stepadv.rollup(statistics stepadv.progress_statistics) (
 	SFUNC = stepadv_internal.progress_statistics_merge, STYPE = stepadv.progress_statistics,
 	COMBINEFUNC = stepadv_internal.progress_statistics_merge, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.rollup(stepadv.progress_statistics) IS
-'statistics of the rollouts of all, which must not share any; NULL are left out; error on statistics of another number of features';
+'statistics of the rollouts of all, which must not share any; NULL are left out; error on statistics of another '
+'number of features';
 
-CREATE FUNCTION stepadv.progress_solve(statistics stepadv.progress_statistics, lambda float8, intercept text DEFAULT 'rollout') RETURNS stepadv.progress_model
+CREATE FUNCTION stepadv.progress_solve(statistics stepadv.progress_statistics, lambda float8,
+	intercept text DEFAULT 'rollout') RETURNS stepadv.progress_model
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000
 AS 'MODULE_PATHNAME', 'stepadv_progress_solve_of';
 COMMENT ON FUNCTION stepadv.progress_solve(stepadv.progress_statistics, float8, text) IS
-'the linear estimator c(s,a) = w x that minimises the mean over rollouts of (b + sum of c over the steps - outcome)^2 (SPA) plus lambda |w|^2, exactly; b, the part of the outcome that no step explains, is kept out of the contributions (intercept ''rollout''), or added to each step''s (''step'': c = w x + b, as in 0.2.0), or 0 (''none''); NULL for NULL statistics; error where lambda is 0 or too small and the features of the rollouts are linearly dependent; statistics made by 0.2.0 do not know ''rollout''';
-CREATE FUNCTION stepadv.progress_solve(statistics stepadv.progress_statistics, lambda float8, intercept boolean) RETURNS stepadv.progress_model
+'the linear estimator c(s,a) = w x that minimises the mean over rollouts of (b + sum of c over the steps - '
+'outcome)^2 (SPA) plus lambda |w|^2, exactly; b, the part of the outcome that no step explains, is kept out of '
+'the contributions (intercept ''rollout''), or added to each step''s (''step'': c = w x + b, as in 0.2.0), or 0 '
+'(''none''); NULL for NULL statistics; error where lambda is 0 or too small and the features of the rollouts are '
+'linearly dependent; statistics made by 0.2.0 do not know ''rollout''';
+CREATE FUNCTION stepadv.progress_solve(statistics stepadv.progress_statistics, lambda float8,
+	intercept boolean) RETURNS stepadv.progress_model
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000
 AS 'MODULE_PATHNAME', 'stepadv_progress_solve';
 COMMENT ON FUNCTION stepadv.progress_solve(stepadv.progress_statistics, float8, boolean) IS
@@ -227,7 +270,8 @@ COMMENT ON FUNCTION stepadv.progress_solve(stepadv.progress_statistics, float8, 
 
 CREATE FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_trans';
-CREATE FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8, integer, integer, float8, integer, float8, integer) RETURNS internal
+CREATE FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8, integer, integer, float8,
+	integer, float8, integer) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_trans';
 CREATE FUNCTION stepadv_internal.progress_mlp_final(internal) RETURNS stepadv.progress_model
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000000 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_final';
@@ -235,10 +279,14 @@ CREATE FUNCTION stepadv_internal.progress_mlp_residual_trans(internal, bigint, r
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_residual_trans';
 CREATE FUNCTION stepadv_internal.progress_mlp_residual_trans(internal, bigint, real[], float8, bigint) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_residual_trans';
-COMMENT ON FUNCTION stepadv_internal.progress_mlp_residual_trans(internal, bigint, real[], float8) IS 'aggregate support';
-COMMENT ON FUNCTION stepadv_internal.progress_mlp_residual_trans(internal, bigint, real[], float8, bigint) IS 'aggregate support';
+COMMENT ON FUNCTION stepadv_internal.progress_mlp_residual_trans(internal, bigint, real[], float8) IS
+'aggregate support';
+COMMENT ON FUNCTION stepadv_internal.progress_mlp_residual_trans(internal, bigint, real[], float8, bigint) IS
+'aggregate support';
 COMMENT ON FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8) IS 'aggregate support';
-COMMENT ON FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8, integer, integer, float8, integer, float8, integer) IS 'aggregate support';
+COMMENT ON FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8, integer, integer, float8,
+	integer, float8, integer) IS
+'aggregate support';
 COMMENT ON FUNCTION stepadv_internal.progress_mlp_final(internal) IS 'aggregate support';
 
 CREATE AGGREGATE stepadv.progress_fit_mlp(rollout_id bigint, features real[], outcome float8) (
@@ -257,9 +305,20 @@ CREATE AGGREGATE stepadv.progress_fit_mlp(rollout_id bigint, features real[], ou
 COMMENT ON AGGREGATE stepadv.progress_fit_mlp(bigint, real[], float8) IS
 'progress_fit_mlp(rollout_id, features, outcome, group_id) where each rollout is a group of its own';
 COMMENT ON AGGREGATE stepadv.progress_fit_mlp(bigint, real[], float8, bigint) IS
-'progress_fit(rollout_id, features, outcome, 0.01), and on top of it a hidden layer of 16 rectifiers where that is better on groups held out: trained (Adam, learning rate 0.01, batches of 64 rollouts, lambda 0.0001, up to 100 epochs) without the fifth of the groups that progress_fold(group_id) puts into fold 0, for as long as the error on these falls; kept, and made anew of all rollouts, if that error is below the linear fit''s by more than twice the standard error over at least 4 groups; else the model is the linear fit; a notice says which; deterministic, whatever the order of rows; error on a NULL group_id and on a rollout in two groups; others as progress_statistics; keeps all features in memory';
-COMMENT ON AGGREGATE stepadv.progress_fit_mlp(bigint, real[], float8, integer, integer, float8, integer, float8, integer) IS
-'an estimator of progress with one hidden layer of rectifiers (SPA), trained by mini-batch Adam on the mean over rollouts of (sum of c over the steps - outcome)^2 plus lambda |weights|^2; batch_size in rollouts; notices tell of the error; the same rollouts and seed give the same model in whatever order the rows come; epochs 0: the model before training; rows and errors as progress_statistics; error if training diverges; keeps all features in memory';
+'progress_fit(rollout_id, features, outcome, 0.01), and on top of it a hidden layer of 16 rectifiers where that '
+'is better on groups held out: trained (Adam, learning rate 0.01, batches of 64 rollouts, lambda 0.0001, up to '
+'100 epochs) without the fifth of the groups that progress_fold(group_id) puts into fold 0, for as long as the '
+'error on these falls; kept, and made anew of all rollouts, if that error is below the linear fit''s by more '
+'than twice the standard error over at least 4 groups; else the model is the linear fit; a notice says which; '
+'deterministic, whatever the order of rows; error on a NULL group_id and on a rollout in two groups; others as '
+'progress_statistics; keeps all features in memory';
+COMMENT ON AGGREGATE stepadv.progress_fit_mlp(bigint, real[], float8, integer, integer, float8, integer, float8,
+	integer) IS
+'an estimator of progress with one hidden layer of rectifiers (SPA), trained by mini-batch Adam on the mean over '
+'rollouts of (sum of c over the steps - outcome)^2 plus lambda |weights|^2; batch_size in rollouts; notices tell '
+'of the error; the same rollouts and seed give the same model in whatever order the rows come; epochs 0: the '
+'model before training; rows and errors as progress_statistics; error if training diverges; keeps all features '
+'in memory';
 
 -- Using a model
 
@@ -267,30 +326,41 @@ CREATE FUNCTION stepadv.progress_predict(model stepadv.progress_model, features 
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
 AS 'MODULE_PATHNAME', 'stepadv_progress_predict';
 COMMENT ON FUNCTION stepadv.progress_predict(stepadv.progress_model, real[]) IS
-'a step''s contribution to the outcome as the model sees it (SPA''s c), without the intercept of a rollout; of a logistic model it is in log-odds; NULL for NULL; error on features of another length, with NULL, NaN or infinity, and on a model of sparse features';
+'a step''s contribution to the outcome as the model sees it (SPA''s c), without the intercept of a rollout; of a '
+'logistic model it is in log-odds; NULL for NULL; error on features of another length, with NULL, NaN or '
+'infinity, and on a model of sparse features';
 
 CREATE FUNCTION stepadv.progress_predict(model stepadv.progress_model, places integer[], weights real[]) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
 AS 'MODULE_PATHNAME', 'stepadv_progress_predict_sparse';
 COMMENT ON FUNCTION stepadv.progress_predict(stepadv.progress_model, integer[], real[]) IS
-'the same of sparse features, by any model: places that a model of sparse features has not seen weigh nothing; NULL for NULL; errors as progress_fit over sparse features, and on a place beyond the features of a model of dense ones';
+'the same of sparse features, by any model: places that a model of sparse features has not seen weigh nothing; '
+'NULL for NULL; errors as progress_fit over sparse features, and on a place beyond the features of a model of '
+'dense ones';
 
 CREATE FUNCTION stepadv_internal.progress_predict_or_nan(model stepadv.progress_model, features real[]) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20
 AS 'MODULE_PATHNAME', 'stepadv_progress_predict_or_nan';
-COMMENT ON FUNCTION stepadv_internal.progress_predict_or_nan(stepadv.progress_model, real[]) IS 'progress_predict for the views of attach: NaN where that is an error';
+COMMENT ON FUNCTION stepadv_internal.progress_predict_or_nan(stepadv.progress_model, real[]) IS
+'progress_predict for the views of attach: NaN where that is an error';
 
-CREATE FUNCTION stepadv.progress_attribution(model stepadv.progress_model, features real[], outcome float8, redistribute boolean DEFAULT false) RETURNS float8
+CREATE FUNCTION stepadv.progress_attribution(model stepadv.progress_model, features real[], outcome float8,
+	redistribute boolean DEFAULT false) RETURNS float8
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_progress_attribution';
 COMMENT ON FUNCTION stepadv.progress_attribution(stepadv.progress_model, real[], float8, boolean) IS
-'window function over a rollout (the partition, whatever the frame): a step''s contribution; redistribute adds equal shares of the outcome less their sum, the last row takes what rounding leaves, so that contributions add up to the outcome, and is NULL without an outcome; NULL for a NULL model; error on NULL features or two outcomes, and to redistribute those of a logistic model';
+'window function over a rollout (the partition, whatever the frame): a step''s contribution; redistribute adds '
+'equal shares of the outcome less their sum, the last row takes what rounding leaves, so that contributions add '
+'up to the outcome, and is NULL without an outcome; NULL for a NULL model; error on NULL features or two '
+'outcomes, and to redistribute those of a logistic model';
 
 CREATE FUNCTION stepadv.progress_residual(model stepadv.progress_model, features real[], outcome float8) RETURNS float8
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 50
 AS 'MODULE_PATHNAME', 'stepadv_progress_residual';
 COMMENT ON FUNCTION stepadv.progress_residual(stepadv.progress_model, real[], float8) IS
-'window function over a rollout (the partition, whatever the frame): outcome less what the model makes of the rollout (the sum of the contributions and, if it has one, the rollout''s intercept; of a logistic model the probability), the same on every row; NULL without an outcome or for a NULL model; errors as progress_attribution';
+'window function over a rollout (the partition, whatever the frame): outcome less what the model makes of the '
+'rollout (the sum of the contributions and, if it has one, the rollout''s intercept; of a logistic model the '
+'probability), the same on every row; NULL without an outcome or for a NULL model; errors as progress_attribution';
 
 CREATE AGGREGATE stepadv.progress_quality(rollout_id bigint, contribution float8, outcome float8) (
 	SFUNC = stepadv_internal.progress_quality_trans, STYPE = bytea, SSPACE = 16384,
@@ -299,18 +369,25 @@ CREATE AGGREGATE stepadv.progress_quality(rollout_id bigint, contribution float8
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.progress_quality(bigint, float8, float8) IS
-'a row per step, in any order: how well contributions, whoever made them, add up to the outcomes of their rollouts, see type progress_score; rollouts without an outcome are left out; NULL over none; error on a NULL, NaN or infinite contribution, on two outcomes of a rollout';
+'a row per step, in any order: how well contributions, whoever made them, add up to the outcomes of their '
+'rollouts, see type progress_score; rollouts without an outcome are left out; NULL over none; error on a NULL, '
+'NaN or infinite contribution, on two outcomes of a rollout';
 
-CREATE AGGREGATE stepadv.progress_quality(model stepadv.progress_model, rollout_id bigint, features real[], outcome float8) (
+CREATE AGGREGATE stepadv.progress_quality(model stepadv.progress_model, rollout_id bigint, features real[],
+	outcome float8) (
 	SFUNC = stepadv_internal.progress_quality_trans, STYPE = bytea, SSPACE = 16384,
 	FINALFUNC = stepadv_internal.progress_quality_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.progress_combine,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.progress_quality(stepadv.progress_model, bigint, real[], float8) IS
-'progress_quality of what the model makes of each rollout: the sum of progress_predict(model, features), with the rollout''s intercept if it has one, and of a logistic model the probability; which rollouts it is given decides whether that is the error of training or held out; error on a NULL model and on the features that progress_predict refuses';
+'progress_quality of what the model makes of each rollout: the sum of progress_predict(model, features), with '
+'the rollout''s intercept if it has one, and of a logistic model the probability; which rollouts it is given '
+'decides whether that is the error of training or held out; error on a NULL model and on the features that '
+'progress_predict refuses';
 
-CREATE AGGREGATE stepadv.progress_quality(model stepadv.progress_model, rollout_id bigint, places integer[], weights real[], outcome float8) (
+CREATE AGGREGATE stepadv.progress_quality(model stepadv.progress_model, rollout_id bigint, places integer[],
+	weights real[], outcome float8) (
 	SFUNC = stepadv_internal.progress_quality_trans, STYPE = bytea, SSPACE = 16384,
 	FINALFUNC = stepadv_internal.progress_quality_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.progress_combine,
@@ -326,35 +403,42 @@ CREATE AGGREGATE stepadv.progress_calibration(rollout_id bigint, contribution fl
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.progress_calibration(bigint, float8, float8) IS
-'a row per step, as progress_quality: calibration by decile, an array of progress_bin in the order of their bins, to be read with unnest; tenths as ntile(10) cuts them, as many as there are judged rollouts if these are fewer than ten; NULL and errors as progress_quality';
+'a row per step, as progress_quality: calibration by decile, an array of progress_bin in the order of their '
+'bins, to be read with unnest; tenths as ntile(10) cuts them, as many as there are judged rollouts if these are '
+'fewer than ten; NULL and errors as progress_quality';
 
-CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint, lambdas float8[]) (
+CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint,
+	lambdas float8[]) (
 	SFUNC = stepadv_internal.progress_validate_trans, STYPE = bytea, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.progress_combine,
 	PARALLEL = SAFE
 );
-CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint, lambdas float8[],
+CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint,
+	lambdas float8[],
 	folds integer, seed integer, intercept boolean) (
 	SFUNC = stepadv_internal.progress_cross_validate_trans, STYPE = bytea, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.progress_combine,
 	PARALLEL = SAFE
 );
-CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint, lambdas float8[],
+CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint,
+	lambdas float8[],
 	folds integer, seed integer, intercept text) (
 	SFUNC = stepadv_internal.progress_validate_trans, STYPE = bytea, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.progress_combine,
 	PARALLEL = SAFE
 );
-CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, places integer[], weights real[], outcome float8, group_id bigint, lambdas float8[]) (
+CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, places integer[], weights real[], outcome float8,
+	group_id bigint, lambdas float8[]) (
 	SFUNC = stepadv_internal.progress_validate_trans, STYPE = bytea, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.progress_combine,
 	PARALLEL = SAFE
 );
-CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, places integer[], weights real[], outcome float8, group_id bigint, lambdas float8[],
+CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, places integer[], weights real[], outcome float8,
+	group_id bigint, lambdas float8[],
 	folds integer, seed integer, intercept text) (
 	SFUNC = stepadv_internal.progress_validate_trans, STYPE = bytea, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
@@ -363,20 +447,28 @@ CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, places integ
 );
 COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, bigint, float8[]) IS
 'progress_cross_validate with folds 5, seed 0, intercept ''rollout''';
-COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, bigint, float8[], integer, integer, text) IS
-'a row per step, in any order: cross-validation of the linear fit by group, never by step, in one pass: an array of progress_validation, to be read with unnest, one for each of up to 100 lambdas and each fold that has judged rollouts; a group''s fold is progress_fold(group_id, folds, seed); rows and errors as progress_statistics and progress_solve; error on a NULL group_id, on a rollout in two groups, and where all judged rollouts are in one fold; NULL over no judged rollout';
-COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, bigint, float8[], integer, integer, boolean) IS
+COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, bigint, float8[], integer, integer,
+	text) IS
+'a row per step, in any order: cross-validation of the linear fit by group, never by step, in one pass: an array '
+'of progress_validation, to be read with unnest, one for each of up to 100 lambdas and each fold that has judged '
+'rollouts; a group''s fold is progress_fold(group_id, folds, seed); rows and errors as progress_statistics and '
+'progress_solve; error on a NULL group_id, on a rollout in two groups, and where all judged rollouts are in one '
+'fold; NULL over no judged rollout';
+COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, bigint, float8[], integer, integer,
+	boolean) IS
 'the same as 0.2.0 had it: intercept true is ''step'', false ''none''';
 COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, integer[], real[], float8, bigint, float8[]) IS
 'progress_cross_validate over sparse features with folds 5, seed 0, intercept ''rollout''';
-COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, integer[], real[], float8, bigint, float8[], integer, integer, text) IS
+COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, integer[], real[], float8, bigint, float8[], integer,
+	integer, text) IS
 'progress_cross_validate over sparse features: errors as progress_fit over them';
 
 CREATE FUNCTION stepadv.progress_fold(group_id bigint, folds integer DEFAULT 5, seed bigint DEFAULT 0) RETURNS integer
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_progress_fold';
 COMMENT ON FUNCTION stepadv.progress_fold(bigint, integer, bigint) IS
-'the fold, 0 to folds - 1, that a group falls into by a hash of its id and the seed: for evaluation on groups that were held out, never on steps of groups that were not';
+'the fold, 0 to folds - 1, that a group falls into by a hash of its id and the seed: for evaluation on groups '
+'that were held out, never on steps of groups that were not';
 
 -- Models by name
 
@@ -391,7 +483,8 @@ GRANT SELECT ON stepadv.progress_models TO PUBLIC;
 -- The extension is trusted: whoever creates it owns no object of it.
 GRANT SELECT, INSERT, UPDATE, DELETE ON stepadv.progress_models TO @extowner@;
 COMMENT ON TABLE stepadv.progress_models IS
-'estimators of progress by name, for the view _spa of attach and for user_model; all rows are yours, and everybody may read them';
+'estimators of progress by name, for the view _spa of attach and for user_model; all rows are yours, and '
+'everybody may read them';
 COMMENT ON COLUMN stepadv.progress_models.name IS 'what the option {"spa": {"model": …}} of attach says';
 COMMENT ON COLUMN stepadv.progress_models.model IS 'an estimator; views that use it follow when it is replaced';
 COMMENT ON COLUMN stepadv.progress_models.fitted_at IS 'when it was put here';
@@ -412,20 +505,25 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.user_model(text) IS
-'the model of that name in progress_models; error if there is none; NULL for NULL. Pass it as (SELECT user_model(…)), so that it is read once per query';
+'the model of that name in progress_models; error if there is none; NULL for NULL. Pass it as (SELECT '
+'user_model(…)), so that it is read once per query';
 
 -- Rewards
 
-CREATE FUNCTION stepadv.fused_reward(contribution float8, grounded boolean, alpha float8 DEFAULT 1, beta float8 DEFAULT 0.5) RETURNS float8
+CREATE FUNCTION stepadv.fused_reward(contribution float8, grounded boolean, alpha float8 DEFAULT 1,
+	beta float8 DEFAULT 0.5) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_fused_reward';
 COMMENT ON FUNCTION stepadv.fused_reward(float8, boolean, float8, float8) IS
-'alpha * contribution + beta if grounded, that is, if the action could be executed (SPA); NULL for NULL; error on NaN or infinity';
+'alpha * contribution + beta if grounded, that is, if the action could be executed (SPA); NULL for NULL; error '
+'on NaN or infinity';
 
-CREATE FUNCTION stepadv_internal.fused_reward_or_nan(contribution float8, grounded boolean, alpha float8, beta float8) RETURNS float8
+CREATE FUNCTION stepadv_internal.fused_reward_or_nan(contribution float8, grounded boolean, alpha float8,
+	beta float8) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_fused_reward_or_nan';
-COMMENT ON FUNCTION stepadv_internal.fused_reward_or_nan(float8, boolean, float8, float8) IS 'fused_reward for the views of attach: NaN where the contribution is not finite';
+COMMENT ON FUNCTION stepadv_internal.fused_reward_or_nan(float8, boolean, float8, float8) IS
+'fused_reward for the views of attach: NaN where the contribution is not finite';
 
 CREATE FUNCTION stepadv.progress_mean(outcome float8, n_steps bigint) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
@@ -437,4 +535,5 @@ CREATE FUNCTION stepadv.progress_random(step_id bigint, seed bigint DEFAULT 0) R
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_progress_random';
 COMMENT ON FUNCTION stepadv.progress_random(bigint, bigint) IS
-'SPA''s baseline ''random'': uniform in [0, 1) by a hash of the step''s id and the seed, the same on every machine; NULL for NULL';
+'SPA''s baseline ''random'': uniform in [0, 1) by a hash of the step''s id and the seed, the same on every '
+'machine; NULL for NULL';

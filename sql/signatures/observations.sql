@@ -15,14 +15,17 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_normalize_observation';
 
 COMMENT ON FUNCTION stepadv.normalize_observation(text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
-'an observation without what differs from run to run: whitespace (runs become one blank), ansi (terminal escapes go), lowercase (ASCII), digits (runs become 0), addresses (0x and at least 6 digits become <address>), timestamps (<time>, and 1.2s becomes <duration>), root (a directory that goes from the front of paths); NULL for NULL';
+'an observation without what differs from run to run: whitespace (runs become one blank), ansi (terminal '
+'escapes), lowercase (ASCII), digits (runs become 0), addresses (0x… becomes <address>), timestamps (<time>, '
+'<duration>), root (a directory at the front of paths); NULL for NULL';
 
 CREATE FUNCTION stepadv.text_similarity(a text, b text) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000
 AS 'MODULE_PATHNAME', 'stepadv_text_similarity';
 
 COMMENT ON FUNCTION stepadv.text_similarity(text, text) IS
-'likeness of two texts by characters, 0 to 1: 2 * matching / (length(a) + length(b)), as SequenceMatcher(None, a, b).ratio() of Python''s difflib (not symmetric); 1 for two empty texts; NULL for NULL';
+'likeness of two texts by characters, 0 to 1: 2 * matching / (length(a) + length(b)), as SequenceMatcher(None, '
+'a, b).ratio() of Python''s difflib (not symmetric); 1 for two empty texts; NULL for NULL';
 
 CREATE FUNCTION stepadv.state_cluster(embedding real[], threshold float8 DEFAULT 0.95)
 RETURNS bigint
@@ -35,6 +38,10 @@ LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 10000
 AS 'MODULE_PATHNAME', 'stepadv_state_cluster_text';
 
 COMMENT ON FUNCTION stepadv.state_cluster(real[], float8) IS
-'window function: number (from 1) of the embedding''s cluster in the partition; in the window''s order each row joins the first cluster whose first member has a cosine of at least threshold (-1 to 1), or begins one; the vector 0 is similar to itself only; NULL for NULL';
+'window function: number (from 1) of the embedding''s cluster in the partition; in the window''s order each row '
+'joins the first cluster whose first member has a cosine of at least threshold (-1 to 1), or begins one; the '
+'vector 0 is similar to itself only; NULL for NULL';
 COMMENT ON FUNCTION stepadv.state_cluster(text, float8) IS
-'window function: number (from 1) of the text''s cluster in the partition; in the window''s order each row joins the first cluster for whose first member text_similarity(text, member) is at least threshold (0 to 1), or begins one (GiGPO''s similarity grouping); NULL for NULL';
+'window function: number (from 1) of the text''s cluster in the partition; in the window''s order each row joins '
+'the first cluster for whose first member text_similarity(text, member) is at least threshold (0 to 1), or '
+'begins one (GiGPO''s similarity grouping); NULL for NULL';

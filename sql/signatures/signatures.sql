@@ -15,7 +15,9 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_action_signature';
 
 COMMENT ON FUNCTION stepadv.action_signature(text, jsonb, boolean, text, text, text, jsonb) IS
-'signatures of a tool call''s effects (call_effects) joined by '' ; '': category[:scope][@target][:result]. args: an object, JSON or XML text, or the bare command; content_hash: md5, xxh3, none; path: relative (to root) or basename; vocabulary: see user_vocabulary(). Never NULL, no error because of a call';
+'signature category[:scope][@target][:result] of a tool call (RTMC, section 4.1); args: an object, a JSON or XML '
+'text, or the bare command; ok NULL: result unknown; content_hash of edits: md5, xxh3 or none; path: relative '
+'(to root) or basename; vocabulary: see user_vocabulary(); never NULL';
 
 CREATE FUNCTION stepadv.call_effects(
 	tool text,
@@ -35,7 +37,9 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 120 ROWS 2
 AS 'MODULE_PATHNAME', 'stepadv_call_effects';
 
 COMMENT ON FUNCTION stepadv.call_effects(text, jsonb, boolean, text, text, text, jsonb) IS
-'a row per effect of a tool call, in order: a shell line has one for each command and file that it names, at most 256. signature of the effect alone; target: the file, program or tests, NULL if none is named; succeeded: NULL where the call''s ok says nothing of this effect. Parameters as of action_signature';
+'a row per effect of a tool call, in order: a shell line has one for each command and file that it names, at '
+'most 256. signature of the effect alone; target: the file, program or tests, NULL if none is named; succeeded: '
+'NULL where the call''s ok says nothing of this effect. Parameters as of action_signature';
 
 CREATE FUNCTION stepadv.action_category(tool text, args jsonb, vocabulary jsonb DEFAULT NULL)
 RETURNS text
@@ -43,7 +47,8 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 80
 AS 'MODULE_PATHNAME', 'stepadv_action_category';
 
 COMMENT ON FUNCTION stepadv.action_category(text, jsonb, jsonb) IS
-'category of a tool call (RTMC, table 1), that of its strongest effect: finish, modify or create, test, execute, install, fileop, view, search, think; other for a tool that nobody knows; never NULL';
+'category of a tool call (RTMC, table 1), that of its strongest effect: finish, modify or create, test, execute, '
+'install, fileop, view, search, think; other for a tool that nobody knows; never NULL';
 
 CREATE FUNCTION stepadv.builtin_vocabulary(OUT scaffold text, OUT tool text, OUT subcommand text, OUT meaning text)
 RETURNS SETOF record
@@ -51,7 +56,8 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE ROWS 100
 AS 'MODULE_PATHNAME', 'stepadv_builtin_vocabulary';
 
 COMMENT ON FUNCTION stepadv.builtin_vocabulary() IS
-'the tools that action_signature knows of itself, a row each; subcommand is '''' where the tool alone tells the meaning';
+'the tools that action_signature knows of itself, a row each; subcommand is '''' where the tool alone tells the '
+'meaning';
 
 -- Rows of the extension show what is built in; rows of users are configuration,
 -- so pg_dump carries them.
@@ -60,7 +66,8 @@ CREATE TABLE stepadv.tool_vocabulary (
 	scaffold text NOT NULL DEFAULT '',
 	tool text NOT NULL CHECK (tool <> ''),
 	subcommand text NOT NULL DEFAULT '',
-	meaning text NOT NULL CHECK (meaning IN ('shell', 'line', 'view', 'open', 'scroll', 'search', 'replace', 'insert', 'create',
+	meaning text NOT NULL CHECK (meaning IN ('shell', 'line', 'view', 'open', 'scroll', 'search', 'replace', 'insert',
+	'create',
 		'patch', 'code', 'execute', 'test', 'install', 'fileop', 'think', 'finish', 'other')),
 	arguments jsonb NOT NULL DEFAULT '{}' CHECK (pg_catalog.jsonb_typeof(arguments) = 'object'),
 	PRIMARY KEY (builtin, scaffold, tool, subcommand)
@@ -76,15 +83,22 @@ GRANT SELECT ON stepadv.tool_vocabulary TO PUBLIC;
 GRANT SELECT, INSERT, UPDATE, DELETE ON stepadv.tool_vocabulary TO @extowner@;
 
 COMMENT ON TABLE stepadv.tool_vocabulary IS
-'what tools mean: rows with builtin = true show the compiled-in vocabulary (changing them has no effect), the others are yours and are used through user_vocabulary()';
-COMMENT ON COLUMN stepadv.tool_vocabulary.builtin IS 'compiled in; a row of yours goes before a built-in one with the same tool';
-COMMENT ON COLUMN stepadv.tool_vocabulary.scaffold IS 'agent scaffold that the tool belongs to, to choose by in user_vocabulary(scaffold)';
+'what tools mean: rows with builtin = true show the compiled-in vocabulary (changing them has no effect), the '
+'others are yours and are used through user_vocabulary()';
+COMMENT ON COLUMN stepadv.tool_vocabulary.builtin IS
+'compiled in; a row of yours goes before a built-in one with the same tool';
+COMMENT ON COLUMN stepadv.tool_vocabulary.scaffold IS
+'agent scaffold that the tool belongs to, to choose by in user_vocabulary(scaffold)';
 COMMENT ON COLUMN stepadv.tool_vocabulary.tool IS 'the tool''s name; case makes no difference';
-COMMENT ON COLUMN stepadv.tool_vocabulary.subcommand IS 'value of the argument that chooses what the tool does (command, action, operation or mode; see arguments); empty = any';
+COMMENT ON COLUMN stepadv.tool_vocabulary.subcommand IS
+'value of the argument that chooses what the tool does (command, action, operation or mode; see arguments); '
+'empty = any';
 COMMENT ON COLUMN stepadv.tool_vocabulary.meaning IS
-'shell (runs a command), line (a command that starts with the tool''s name), view, open (100 lines around one), scroll, search, replace, insert, create, patch, code, execute, test, install, fileop, think, finish, other';
+'shell (runs a command), line (a command that starts with the tool''s name), view, open (100 lines around one), '
+'scroll, search, replace, insert, create, patch, code, execute, test, install, fileop, think, finish, other';
 COMMENT ON COLUMN stepadv.tool_vocabulary.arguments IS
-'names of the tool''s arguments by role, where they are not the usual ones: command, path, old, new, range, first, last, count, subcommand';
+'names of the tool''s arguments by role, where they are not the usual ones: command, path, old, new, range, '
+'first, last, count, subcommand';
 
 CREATE FUNCTION stepadv.user_vocabulary(scaffold text DEFAULT NULL)
 RETURNS jsonb
@@ -99,4 +113,5 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION stepadv.user_vocabulary(text) IS
-'the users'' rows of tool_vocabulary (of one scaffold, or all) as the value that action_signature takes as vocabulary; [] if there are none. Pass it as (SELECT user_vocabulary()), so that it is read once per query';
+'the users'' rows of tool_vocabulary (of one scaffold, or all) as the value that action_signature takes as '
+'vocabulary; [] if there are none. Pass it as (SELECT user_vocabulary()), so that it is read once per query';

@@ -7,23 +7,36 @@ CREATE TYPE stepadv.token_lineage AS (
 	step_ids bigint[], rollout_ids bigint[], step_nos integer[], prompt_lengths integer[], response_lengths integer[],
 	shared_lengths integer[], new_lengths integer[], runs integer[]
 );
-COMMENT ON TYPE stepadv.token_lineage IS 'what the tokens of a group''s steps share, made by the aggregate token_lineage: rollouts and steps whose tokens are known, their tokens, and how many are left where a common beginning counts once; what is known of each step is read by step_lineage';
+COMMENT ON TYPE stepadv.token_lineage IS
+'what the tokens of a group''s steps share, made by the aggregate token_lineage: rollouts and steps whose tokens '
+'are known, their tokens, and how many are left where a common beginning counts once; what is known of each step '
+'is read by step_lineage';
 
-CREATE FUNCTION stepadv_internal.token_lineage_trans(internal, step_id bigint, rollout_id bigint, step_no integer, prompt_token_ids integer[], response_token_ids integer[]) RETURNS internal
+CREATE FUNCTION stepadv_internal.token_lineage_trans(internal, step_id bigint, rollout_id bigint, step_no integer,
+	prompt_token_ids integer[], response_token_ids integer[]) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_trans';
-COMMENT ON FUNCTION stepadv_internal.token_lineage_trans(internal, bigint, bigint, integer, integer[], integer[]) IS 'part of token_lineage: one step more';
+COMMENT ON FUNCTION stepadv_internal.token_lineage_trans(internal, bigint, bigint, integer, integer[], integer[]) IS
+'part of token_lineage: one step more';
 
-CREATE FUNCTION stepadv_internal.token_lineage_trans(internal, step_id bigint, rollout_id bigint, step_no integer, prompt_token_ids bigint[], response_token_ids bigint[]) RETURNS internal
+CREATE FUNCTION stepadv_internal.token_lineage_trans(internal, step_id bigint, rollout_id bigint, step_no integer,
+	prompt_token_ids bigint[], response_token_ids bigint[]) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_trans';
-COMMENT ON FUNCTION stepadv_internal.token_lineage_trans(internal, bigint, bigint, integer, bigint[], bigint[]) IS 'part of token_lineage: one step more, with ids stored as bigint';
+COMMENT ON FUNCTION stepadv_internal.token_lineage_trans(internal, bigint, bigint, integer, bigint[], bigint[]) IS
+'part of token_lineage: one step more, with ids stored as bigint';
 
-CREATE FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, step_id bigint, rollout_id bigint, step_no integer, prompt_token_ids integer[], response_token_ids integer[]) RETURNS internal
+CREATE FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, step_id bigint, rollout_id bigint,
+	step_no integer, prompt_token_ids integer[], response_token_ids integer[]) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_forgiving_token_lineage_trans';
-COMMENT ON FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, bigint, bigint, integer, integer[], integer[]) IS 'part of forgiving_token_lineage: one step more';
+COMMENT ON FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, bigint, bigint, integer, integer[],
+	integer[]) IS
+'part of forgiving_token_lineage: one step more';
 
-CREATE FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, step_id bigint, rollout_id bigint, step_no integer, prompt_token_ids bigint[], response_token_ids bigint[]) RETURNS internal
+CREATE FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, step_id bigint, rollout_id bigint,
+	step_no integer, prompt_token_ids bigint[], response_token_ids bigint[]) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_forgiving_token_lineage_trans';
-COMMENT ON FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, bigint, bigint, integer, bigint[], bigint[]) IS 'part of forgiving_token_lineage: one step more, with ids stored as bigint';
+COMMENT ON FUNCTION stepadv_internal.forgiving_token_lineage_trans(internal, bigint, bigint, integer, bigint[],
+	bigint[]) IS
+'part of forgiving_token_lineage: one step more, with ids stored as bigint';
 
 CREATE FUNCTION stepadv_internal.token_lineage_combine(internal, internal) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_combine';
@@ -31,26 +44,32 @@ COMMENT ON FUNCTION stepadv_internal.token_lineage_combine(internal, internal) I
 
 CREATE FUNCTION stepadv_internal.token_lineage_serial(internal) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_serial';
-COMMENT ON FUNCTION stepadv_internal.token_lineage_serial(internal) IS 'part of token_lineage: a state for another process; error beyond 1 GB';
+COMMENT ON FUNCTION stepadv_internal.token_lineage_serial(internal) IS
+'part of token_lineage: a state for another process; error beyond 1 GB';
 
 CREATE FUNCTION stepadv_internal.token_lineage_deserial(bytea, internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_deserial';
-COMMENT ON FUNCTION stepadv_internal.token_lineage_deserial(bytea, internal) IS 'part of token_lineage: a state of another process';
+COMMENT ON FUNCTION stepadv_internal.token_lineage_deserial(bytea, internal) IS
+'part of token_lineage: a state of another process';
 
 CREATE FUNCTION stepadv_internal.token_lineage_final(internal) RETURNS stepadv.token_lineage
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_token_lineage_final';
 COMMENT ON FUNCTION stepadv_internal.token_lineage_final(internal) IS 'part of token_lineage: the value';
 
-CREATE AGGREGATE stepadv.token_lineage(step_id bigint, rollout_id bigint, step_no integer, prompt_token_ids integer[], response_token_ids integer[]) (
+CREATE AGGREGATE stepadv.token_lineage(step_id bigint, rollout_id bigint, step_no integer, prompt_token_ids integer[],
+	response_token_ids integer[]) (
 	SFUNC = stepadv_internal.token_lineage_trans, STYPE = internal, SSPACE = 16384,
 	FINALFUNC = stepadv_internal.token_lineage_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.token_lineage_combine, SERIALFUNC = stepadv_internal.token_lineage_serial,
 	DESERIALFUNC = stepadv_internal.token_lineage_deserial, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv.token_lineage(bigint, bigint, integer, integer[], integer[]) IS
-'what the tokens of the steps of a group (or of a rollout) share, in any order of the rows, at a cost that is linear in the tokens: n_tokens is the length of prompt || response summed over steps, n_unique_tokens the number of nodes of the trie (prefix tree) of all prompt || response, so n_unique_tokens / n_tokens is what is left to compute with a prefix cache that forgets nothing, or to train on with trees; steps by stepadv.step_lineage(…); token ids are compared themselves, not hashes of them; a step whose prompt or response is NULL is not known, and counts nowhere; {} is an array of no tokens; rows without a step_no are no steps; NULL over no steps; error on a NULL rollout_id or step_id, two steps with one step_no in a rollout, arrays with NULLs or of more than one dimension, and more than 25 million steps';
+'what the tokens of the steps of a group share, in any order of the rows: n_tokens, of prompt || response summed '
+'over steps, and n_unique_tokens, the nodes of the trie of them all: what is left with a prefix cache that '
+'forgets nothing; steps by step_lineage; NULL tokens are not known';
 
-CREATE AGGREGATE stepadv.token_lineage(step_id bigint, rollout_id bigint, step_no integer, prompt_token_ids bigint[], response_token_ids bigint[]) (
+CREATE AGGREGATE stepadv.token_lineage(step_id bigint, rollout_id bigint, step_no integer, prompt_token_ids bigint[],
+	response_token_ids bigint[]) (
 	SFUNC = stepadv_internal.token_lineage_trans, STYPE = internal, SSPACE = 16384,
 	FINALFUNC = stepadv_internal.token_lineage_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.token_lineage_combine, SERIALFUNC = stepadv_internal.token_lineage_serial,
@@ -59,27 +78,34 @@ CREATE AGGREGATE stepadv.token_lineage(step_id bigint, rollout_id bigint, step_n
 COMMENT ON AGGREGATE stepadv.token_lineage(bigint, bigint, integer, bigint[], bigint[]) IS
 'the same of token ids stored as bigint; error also on an id beyond integer';
 
-CREATE AGGREGATE stepadv_internal.forgiving_token_lineage(step_id bigint, rollout_id bigint, step_no integer, prompt_token_ids integer[], response_token_ids integer[]) (
+CREATE AGGREGATE stepadv_internal.forgiving_token_lineage(step_id bigint, rollout_id bigint, step_no integer,
+	prompt_token_ids integer[], response_token_ids integer[]) (
 	SFUNC = stepadv_internal.forgiving_token_lineage_trans, STYPE = internal, SSPACE = 16384,
 	FINALFUNC = stepadv_internal.token_lineage_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.token_lineage_combine, SERIALFUNC = stepadv_internal.token_lineage_serial,
 	DESERIALFUNC = stepadv_internal.token_lineage_deserial, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE stepadv_internal.forgiving_token_lineage(bigint, bigint, integer, integer[], integer[]) IS
-'token_lineage for views: what it refuses costs the rollout, of whose steps nothing is known then; rows without a rollout are none';
+'token_lineage for views: what it refuses costs the rollout, of whose steps nothing is known then; rows without '
+'a rollout are none';
 
-CREATE AGGREGATE stepadv_internal.forgiving_token_lineage(step_id bigint, rollout_id bigint, step_no integer, prompt_token_ids bigint[], response_token_ids bigint[]) (
+CREATE AGGREGATE stepadv_internal.forgiving_token_lineage(step_id bigint, rollout_id bigint, step_no integer,
+	prompt_token_ids bigint[], response_token_ids bigint[]) (
 	SFUNC = stepadv_internal.forgiving_token_lineage_trans, STYPE = internal, SSPACE = 16384,
 	FINALFUNC = stepadv_internal.token_lineage_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.token_lineage_combine, SERIALFUNC = stepadv_internal.token_lineage_serial,
 	DESERIALFUNC = stepadv_internal.token_lineage_deserial, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE stepadv_internal.forgiving_token_lineage(bigint, bigint, integer, bigint[], bigint[]) IS 'the same of token ids stored as bigint';
+COMMENT ON AGGREGATE stepadv_internal.forgiving_token_lineage(bigint, bigint, integer, bigint[], bigint[]) IS
+'the same of token ids stored as bigint';
 
 CREATE FUNCTION stepadv.step_lineage(lineage stepadv.token_lineage)
-RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, n_prompt_tokens integer, n_response_tokens integer, n_new_tokens integer,
+RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, n_prompt_tokens integer, n_response_tokens integer,
+	n_new_tokens integer,
 			   extends_previous boolean, differs_at integer, run integer)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 300 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_step_lineage';
 COMMENT ON FUNCTION stepadv.step_lineage(stepadv.token_lineage) IS
-'the steps of a token_lineage, by rollout_id and step_no: tokens of prompt and response; n_new_tokens, those of both that no step before it in the rollout has at the same place after the same tokens (their sum is the size of the rollout''s own trie); extends_previous, whether prompt || response of the step before is a prefix of this prompt (NULL of a rollout''s first step, and after a step whose tokens are not known); differs_at, the place in this prompt, counted from 1, where it first differs from that, or ends before it (NULL where it does not: retokenisation, templates that drop what was thought, and summaries show here); run, the number within the rollout of the run of steps that each extend the one before, which can be one sequence in training; NULLs where the step''s tokens are not known; error where the value is not one that token_lineage made';
+'the steps of a token_lineage: tokens of prompt and response; n_new_tokens, which no step before it in the '
+'rollout has; extends_previous, whether this prompt begins with all of the step before; differs_at, the place '
+'where it first differs; run, the number of the run of steps that extend each other';
