@@ -12,9 +12,9 @@ IMPORT = $(patsubst $(here)%.control,%,$(wildcard $(here)import/stepadv_import.c
 EXTENSION = stepadv $(IMPORT)
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" '$(here)stepadv.control')
 
-.PHONY: all deps server check check-package demo report viewer bench credit credit-history fuzz dist freeze begin
+.PHONY: all deps server check check-all check-package demo report viewer bench credit credit-history fuzz dist freeze begin
 
-OWN_GOALS = deps server check check-package demo report viewer bench credit credit-history fuzz dist freeze begin
+OWN_GOALS = deps server check check-all check-package demo report viewer bench credit credit-history fuzz dist freeze begin
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -29,10 +29,12 @@ server:
 # Memory of contexts is not given back piece by piece, and leaks are counted by that;
 # and the server measures its stack by addresses, which frames elsewhere would upset.
 # All its programs read this, pg_config too.
-check: export ASAN_OPTIONS ?= detect_leaks=0:detect_stack_use_after_return=0:abort_on_error=1:disable_coredump=1
-check: export UBSAN_OPTIONS ?= print_stacktrace=1:abort_on_error=1
+check check-all: export ASAN_OPTIONS ?= detect_leaks=0:detect_stack_use_after_return=0:abort_on_error=1:disable_coredump=1
+check check-all: export UBSAN_OPTIONS ?= print_stacktrace=1:abort_on_error=1
 
-check:
+# Of what takes long a sample; check-all: all of it.
+check-all: export ALL = 1
+check check-all:
 	@$(if $(PG),PG='$(PG)' bash test/harness/versions.sh,bash test/harness/check.sh)
 
 # The Debian packages, built, installed and used in bare roots.

@@ -23,6 +23,31 @@ failed=0
 long_jobs='regress renamed strangers pg_upgrade upgrade isolation dashboard cancel_crash import upkeep report'
 long_tests='equivalence instances over_time attach compare methods upkeep ddl group_fold by_turn problems tables curation attach_catalog cluster simulator'
 
+# What takes half of the time: `make check` draws a quarter of each list, by a seed that it prints,
+# and `make check-all` (ALL=1) runs them all.  Rights, numbers, docs and the client are in every run.
+seed=${SEED:-$(date +%s)}
+drawn_tests='equivalence instances over_time compare methods upkeep upkeep_more upkeep_without_triggers group_fold problems
+	curation attach_catalog by_turn behaviour credit_check cluster simulator progress_simulator decisions more_methods
+	history_views tables ddl parallel_fold stored_rows resample'
+drawn_specs='upkeep_commit upkeep_refresh upkeep_signs upkeep_writers'
+drawn_taps='renamed pg_upgrade upgrade cancel_crash long_work dump_restore shared_fold upkeep_applied standby foreign
+	import import_bad import_formats import_paths import_spans import_trainers'
+
+# Of some words those that this run takes: all that are not in a list, and of the list a quarter.
+drawn()
+{
+	local list=$1 word
+	shift
+	local lucky
+	lucky=$(for word in $list; do echo "$(echo "$seed $word" | cksum | cut -d ' ' -f 1) $word"; done | sort -n | awk '{ w[NR] = $2 } END { for (i = 1; i <= NR / 4 + 0.75; i++) print w[i] }')
+	for word in "$@"; do
+		case " $(echo $list) " in
+			*" $word "*) [ -z "${ALL:-}" ] && case " $(echo $lucky) " in *" $word "*) ;; *) continue ;; esac ;;
+		esac
+		echo "$word"
+	done
+}
+
 wants() { case " $only " in *" $1 "*) true ;; *) false ;; esac; }
 
 # Both wordings of pg_regress: "test x ... ok" (14, 15), "ok 1 - x" (16 and later).
@@ -131,7 +156,7 @@ folder()
 # a server, where no test meets another's roles or settings.
 parts=0
 if wants regress; then
-	tests=${TESTS:-$(regress_tests)}
+	tests=${TESTS:-$(drawn "$drawn_tests" $(regress_tests))}
 	parts=$(($(wc -w <<<"$tests") < slots ? $(wc -w <<<"$tests") : slots))
 	[ "$parts" -le 4 ] || parts=4
 	for part in $(seq "$parts"); do
@@ -145,7 +170,7 @@ if wants isolation && [ -n "$(all_of specs spec)" ]; then
 	folder isolation
 	add_job isolation isolation "$work/isolation" "$pgxs_dir/test/isolation/pg_isolation_regress" --bindir="$bindir" --inputdir=test --outputdir=. \
 		--temp-instance=instance --temp-config="$work/temp.conf" --no-locale --encoding=UTF8 \
-		--load-extension=stepadv --dbname=isolation_regression ${SPECS:-$(all_of specs spec)}
+		--load-extension=stepadv --dbname=isolation_regression ${SPECS:-$(drawn "$drawn_specs" $(all_of specs spec))}
 fi
 if wants tap && [ -n "$(all_of t pl)" ]; then
 	export TEMP_CONFIG=$work/temp.conf TESTDATADIR=$work/tap TESTLOGDIR=$work/tap PG_TEST_PORT_DIR=$work/ports
@@ -155,7 +180,7 @@ if wants tap && [ -n "$(all_of t pl)" ]; then
 	export PATH=$bindir:$PATH
 	[ "$(id -u)" != 0 ] || chown -R "$test_user" "$work"
 	copy_initdb
-	for t in ${TAP:-$(all_of t pl)}; do
+	for t in ${TAP:-$(drawn "$drawn_taps" $(all_of t pl))}; do
 		add_job "$t" "$t" "$work" prove -v "test/t/$t.pl"
 	done
 fi
@@ -163,6 +188,7 @@ fi
 run_jobs "$long_jobs"
 errors_of_valgrind || failed=$((failed + 1))
 
+[ -n "${ALL:-}" ] || echo "long tests drawn by SEED=$seed; make check-all runs all of them"
 echo "full log: build/check.log"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" != 0 ]
