@@ -12,9 +12,9 @@ IMPORT = $(patsubst $(here)%.control,%,$(wildcard $(here)import/stepadv_import.c
 EXTENSION = stepadv $(IMPORT)
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" '$(here)stepadv.control')
 
-.PHONY: all deps server check check-all check-package demo report viewer bench credit credit-history fuzz dist freeze begin
+.PHONY: all deps server check check-all check-package demo report viewer reference bench credit credit-history fuzz dist freeze begin
 
-OWN_GOALS = deps server check check-all check-package demo report viewer bench credit credit-history fuzz dist freeze begin
+OWN_GOALS = deps server check check-all check-package demo report viewer reference bench credit credit-history fuzz dist freeze begin
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -51,6 +51,10 @@ report:
 # The viewer of reports, of client/report, which needs npm.
 viewer:
 	@sh test/harness/viewer.sh
+
+# The pages of docs/reference, from the comments of the objects.
+reference:
+	@bash test/harness/reference.sh
 
 bench:
 	@bash test/bench/run.sh

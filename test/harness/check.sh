@@ -104,8 +104,7 @@ prepare check WERROR=1 ASSERTS=1 ${CC:+CC="$CC"} ${SANITIZE:+SANITIZE="$SANITIZE
 rm -rf "$top/build/results"
 
 # The server's user cannot read a checkout under /root: give it a copy.
-cp -r "$tree/test" "$tree/expected" "$tree/docs" "$tree/client" "$tree/README.md" "$work/"
-mkdir "$work/sql" && cp "$tree/sql/functions.awk" "$work/sql/"
+cp -r "$tree/test" "$tree/expected" "$tree/docs" "$tree/client" "$tree/sql" "$tree/README.md" "$work/"
 (cd "$tree" && sh test/house.sh) >"$work/house.txt"
 pgxs_dir=$(dirname "$(dirname "$("$pg_config" --pgxs)")")
 all_of() { (cd "$work/test" && find "$1" -name "*.$2" -exec basename {} ".$2" \; 2>/dev/null | LC_ALL=C sort); }
