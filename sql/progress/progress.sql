@@ -92,10 +92,6 @@ COMMENT ON TYPE stepadv.progress_score IS
 
 CREATE FUNCTION stepadv_internal.progress_trans(bytea, bigint, real[], float8) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_trans';
-CREATE FUNCTION stepadv_internal.progress_trans(bytea, bigint, real[], float8, float8) RETURNS bytea
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_trans';
-CREATE FUNCTION stepadv_internal.progress_trans(bytea, bigint, real[], float8, float8, boolean) RETURNS bytea
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_trans';
 CREATE FUNCTION stepadv_internal.progress_fit_trans(bytea, bigint, real[], float8, float8) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_fit_trans';
 CREATE FUNCTION stepadv_internal.progress_fit_trans(bytea, bigint, real[], float8, float8, text) RETURNS bytea
@@ -125,12 +121,6 @@ CREATE FUNCTION stepadv_internal.progress_quality_final(bytea) RETURNS stepadv.p
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'stepadv_progress_quality_final';
 CREATE FUNCTION stepadv_internal.progress_calibration_final(bytea) RETURNS stepadv.progress_bin[]
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'stepadv_progress_calibration_final';
-CREATE FUNCTION stepadv_internal.progress_cross_validate_trans(bytea, bigint, real[], float8, bigint,
-	float8[]) RETURNS bytea
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_cross_validate_trans';
-CREATE FUNCTION stepadv_internal.progress_cross_validate_trans(bytea, bigint, real[], float8, bigint, float8[],
-	integer, integer, boolean) RETURNS bytea
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_cross_validate_trans';
 CREATE FUNCTION stepadv_internal.progress_validate_trans(bytea, bigint, real[], float8, bigint, float8[]) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_validate_trans';
 CREATE FUNCTION stepadv_internal.progress_validate_trans(bytea, bigint, real[], float8, bigint, float8[], integer,
@@ -155,7 +145,7 @@ BEGIN
 		SELECT oid FROM pg_catalog.pg_proc
 		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
 		  AND proname ~ '^progress_(trans|fit_trans|validate_trans|combine|statistics_final|fit_final|quality_trans|'
-			'quality_final|calibration_final|cross_validate_trans|cross_validate_final|statistics_merge)$'
+			'quality_final|calibration_final|cross_validate_final|statistics_merge)$'
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');
 	END LOOP;
@@ -176,13 +166,6 @@ CREATE AGGREGATE stepadv.progress_statistics(rollout_id bigint, features real[],
 );
 CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8) (
 	SFUNC = stepadv_internal.progress_fit_trans, STYPE = bytea, SSPACE = 65536,
-	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.progress_combine,
-	PARALLEL = SAFE
-);
-CREATE AGGREGATE stepadv.progress_fit(rollout_id bigint, features real[], outcome float8, lambda float8,
-	intercept boolean) (
-	SFUNC = stepadv_internal.progress_trans, STYPE = bytea, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_fit_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = stepadv_internal.progress_combine,
 	PARALLEL = SAFE
@@ -222,9 +205,6 @@ COMMENT ON AGGREGATE stepadv.progress_statistics(bigint, real[], float8) IS
 'it runs';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8) IS
 'progress_solve(progress_statistics(rollout_id, features, outcome), lambda)';
-COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8, boolean) IS
-'progress_solve(progress_statistics(rollout_id, features, outcome), lambda, intercept), as 0.2.0 had it: true is '
-'''step'', false ''none''';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8, text) IS
 'progress_solve(progress_statistics(rollout_id, features, outcome), lambda, intercept)';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8, text, text) IS
@@ -252,20 +232,13 @@ COMMENT ON AGGREGATE stepadv.rollup(stepadv.progress_statistics) IS
 CREATE FUNCTION stepadv.progress_solve(statistics stepadv.progress_statistics, lambda float8,
 	intercept text DEFAULT 'rollout') RETURNS stepadv.progress_model
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000
-AS 'MODULE_PATHNAME', 'stepadv_progress_solve_of';
+AS 'MODULE_PATHNAME', 'stepadv_progress_solve';
 COMMENT ON FUNCTION stepadv.progress_solve(stepadv.progress_statistics, float8, text) IS
 'the linear estimator c(s,a) = w x that minimises the mean over rollouts of (b + sum of c over the steps - '
 'outcome)^2 (SPA) plus lambda |w|^2, exactly; b, the part of the outcome that no step explains, is kept out of '
-'the contributions (intercept ''rollout''), or added to each step''s (''step'': c = w x + b, as in 0.2.0), or 0 '
+'the contributions (intercept ''rollout''), or added to each step''s (''step'': c = w x + b), or 0 '
 '(''none''); NULL for NULL statistics; error where lambda is 0 or too small and the features of the rollouts are '
-'linearly dependent; statistics made by 0.2.0 do not know ''rollout''';
-CREATE FUNCTION stepadv.progress_solve(statistics stepadv.progress_statistics, lambda float8,
-	intercept boolean) RETURNS stepadv.progress_model
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000
-AS 'MODULE_PATHNAME', 'stepadv_progress_solve';
-COMMENT ON FUNCTION stepadv.progress_solve(stepadv.progress_statistics, float8, boolean) IS
-'the same as 0.2.0 had it: intercept true is ''step'', false ''none''';
-
+'linearly dependent';
 -- One hidden layer: src/progress/mlp.c, mlp_fit.c
 
 CREATE FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8) RETURNS internal
@@ -416,14 +389,6 @@ CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, features rea
 );
 CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint,
 	lambdas float8[],
-	folds integer, seed integer, intercept boolean) (
-	SFUNC = stepadv_internal.progress_cross_validate_trans, STYPE = bytea, SSPACE = 65536,
-	FINALFUNC = stepadv_internal.progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.progress_combine,
-	PARALLEL = SAFE
-);
-CREATE AGGREGATE stepadv.progress_cross_validate(rollout_id bigint, features real[], outcome float8, group_id bigint,
-	lambdas float8[],
 	folds integer, seed integer, intercept text) (
 	SFUNC = stepadv_internal.progress_validate_trans, STYPE = bytea, SSPACE = 65536,
 	FINALFUNC = stepadv_internal.progress_cross_validate_final, FINALFUNC_MODIFY = READ_ONLY,
@@ -454,9 +419,6 @@ COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, big
 'rollouts; a group''s fold is progress_fold(group_id, folds, seed); rows and errors as progress_statistics and '
 'progress_solve; error on a NULL group_id, on a rollout in two groups, and where all judged rollouts are in one '
 'fold; NULL over no judged rollout';
-COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, real[], float8, bigint, float8[], integer, integer,
-	boolean) IS
-'the same as 0.2.0 had it: intercept true is ''step'', false ''none''';
 COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, integer[], real[], float8, bigint, float8[]) IS
 'progress_cross_validate over sparse features with folds 5, seed 0, intercept ''rollout''';
 COMMENT ON AGGREGATE stepadv.progress_cross_validate(bigint, integer[], real[], float8, bigint, float8[], integer,

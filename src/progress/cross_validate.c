@@ -28,7 +28,6 @@
 #include "progress/step_arguments.h"
 #include "state_value.h"
 
-PG_FUNCTION_INFO_V1(stepadv_progress_cross_validate_trans);
 PG_FUNCTION_INFO_V1(stepadv_progress_validate_trans);
 PG_FUNCTION_INFO_V1(stepadv_progress_validate_sparse_trans);
 PG_FUNCTION_INFO_V1(stepadv_progress_cross_validate_final);
@@ -86,30 +85,23 @@ static const Parameter split_parameters[] = {
 	INTEGER_PARAMETER("folds", 2, MOST_FOLDS), INTEGER_PARAMETER("seed", -2147483648.0, 2147483647.0), INTERCEPT_PARAMETER
 };
 
-/* As 0.2.0 had them. */
-static const Parameter split_parameters_before[] = {
-	INTEGER_PARAMETER("folds", 2, MOST_FOLDS), INTEGER_PARAMETER("seed", -2147483648.0, 2147483647.0), FLAG_PARAMETER("intercept")
-};
-
-/* with_words: the intercept is a word, and has been since 0.3.0; else true or false. */
 static void
-read_split(FunctionCallInfo fcinfo, int first, bool with_words, SplitParameters *parameters)
+read_split(FunctionCallInfo fcinfo, int first, SplitParameters *parameters)
 {
 	ParameterValue values[lengthof(split_parameters)] = {
-		{.number = DEFAULT_FOLDS}, {.number = 0}, {.flag = true, .choice = INTERCEPT_ROLLOUT}
+		{.number = DEFAULT_FOLDS}, {.number = 0}, {.choice = INTERCEPT_ROLLOUT}
 	};
 
 	if (PG_NARGS() > first)
-		read_parameters_in_order(fcinfo->args + first, with_words ? split_parameters : split_parameters_before,
-								 lengthof(split_parameters), values);
+		read_parameters_in_order(fcinfo->args + first, split_parameters, lengthof(split_parameters), values);
 	parameters->folds = (int32) values[0].number;
 	parameters->seed = (int64) values[1].number;
-	parameters->intercept = with_words ? values[2].choice : values[2].flag ? INTERCEPT_STEP : INTERCEPT_NONE;
+	parameters->intercept = values[2].choice;
 }
 
 /* What follows the outcome, from the group on; the state. */
 static FitState *
-state_of_split(FunctionCallInfo fcinfo, int first, bool with_words)
+state_of_split(FunctionCallInfo fcinfo, int first)
 {
 	SplitParameters parameters;
 
@@ -117,27 +109,17 @@ state_of_split(FunctionCallInfo fcinfo, int first, bool with_words)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("group_id of rollout " INT64_FORMAT " must not be null", rollout_id_argument(fcinfo))));
-	read_split(fcinfo, first + FOLDS, with_words, &parameters);
+	read_split(fcinfo, first + FOLDS, &parameters);
 	read_lambdas(fcinfo, first + LAMBDAS, &parameters);
 	return fit_state_of_row(fcinfo, &parameters,
 							offsetof(SplitParameters, lambda) + parameters.n_lambdas * sizeof(double));
 }
 
-/* progress_cross_validate(rollout_id, features, outcome, group_id, lambdas [, folds, seed, intercept]) as 0.2.0 had it */
-Datum
-stepadv_progress_cross_validate_trans(PG_FUNCTION_ARGS)
-{
-	FitState   *state = state_of_split(fcinfo, ARG_PARAMETERS, false);
-
-	fit_state_add_features(state, fcinfo, PG_GETARG_INT64(ARG_PARAMETERS + GROUP_ID));
-	PG_RETURN_DATUM(state_datum(state));
-}
-
-/* The same with the intercept as a word. */
+/* progress_cross_validate(rollout_id, features, outcome, group_id, lambdas [, folds, seed, intercept]) */
 Datum
 stepadv_progress_validate_trans(PG_FUNCTION_ARGS)
 {
-	FitState   *state = state_of_split(fcinfo, ARG_PARAMETERS, true);
+	FitState   *state = state_of_split(fcinfo, ARG_PARAMETERS);
 
 	fit_state_add_features(state, fcinfo, PG_GETARG_INT64(ARG_PARAMETERS + GROUP_ID));
 	PG_RETURN_DATUM(state_datum(state));
@@ -147,7 +129,7 @@ stepadv_progress_validate_trans(PG_FUNCTION_ARGS)
 Datum
 stepadv_progress_validate_sparse_trans(PG_FUNCTION_ARGS)
 {
-	FitState   *state = state_of_split(fcinfo, ARG_SPARSE_PARAMETERS, true);
+	FitState   *state = state_of_split(fcinfo, ARG_SPARSE_PARAMETERS);
 
 	fit_state_add_sparse_features(state, fcinfo, PG_GETARG_INT64(ARG_SPARSE_PARAMETERS + GROUP_ID));
 	PG_RETURN_DATUM(state_datum(state));

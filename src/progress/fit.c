@@ -39,18 +39,13 @@ enum
 	N_PREDICTED
 };
 
-/* progress_statistics(rollout_id, features, outcome), and progress_fit with lambda and intercept as 0.2.0 had them */
+/* progress_statistics(rollout_id, features, outcome) */
 Datum
 stepadv_progress_trans(PG_FUNCTION_ARGS)
 {
-	static const Parameter declared[] = {NUMBER_PARAMETER("lambda", 0, INFINITY), FLAG_PARAMETER("intercept")};
-	ParameterValue values[lengthof(declared)] = {{.number = 0}, {.flag = true}};
-	LinearFit	fit;
-	FitState   *state;
+	LinearFit	fit = {0, INTERCEPT_STEP, LOSS_SQUARED};
+	FitState   *state = fit_state_of_row(fcinfo, &fit, sizeof(fit));
 
-	read_parameters_in_order(fcinfo->args + ARG_PARAMETERS, declared, PG_NARGS() - ARG_PARAMETERS, values);
-	fit = (LinearFit) {values[0].number, values[1].flag ? INTERCEPT_STEP : INTERCEPT_NONE, LOSS_SQUARED};
-	state = fit_state_of_row(fcinfo, &fit, sizeof(fit));
 	fit_state_add_features(state, fcinfo, 0);
 	PG_RETURN_DATUM(state_datum(state));
 }

@@ -36,7 +36,6 @@
 #include "progress/statistics.h"
 
 PG_FUNCTION_INFO_V1(stepadv_progress_solve);
-PG_FUNCTION_INFO_V1(stepadv_progress_solve_of);
 
 /* A = L L' for A with rows and columns in the order of the pivots. */
 typedef struct Decomposition
@@ -324,7 +323,7 @@ solve_statistics(const ProgressValue *statistics, const FitRows *rows, const Lin
 	if (fit->intercept == INTERCEPT_ROLLOUT && statistics->version == PROGRESS_VERSION_1)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("statistics that stepadv 0.2.0 made do not tell an intercept of rollouts"),
+				 errmsg("statistics of version 1 do not tell an intercept of rollouts"),
 				 errhint("Make them anew from the steps, or solve them with intercept => 'step'.")));
 	solve_named(statistics, statistics->n_rollouts, statistics->n_rollouts, fit->lambda, &names, weight);
 	model = linear_model(rows, dimension, fit, weight);
@@ -334,35 +333,18 @@ solve_statistics(const ProgressValue *statistics, const FitRows *rows, const Lin
 	return model;
 }
 
-static Datum
-solve(FunctionCallInfo fcinfo, double lambda, Intercept intercept)
-{
-	LinearFit	fit = {lambda, intercept, LOSS_SQUARED};
+static const Parameter solve_parameters[] = {NUMBER_PARAMETER("lambda", 0, INFINITY), INTERCEPT_PARAMETER};
 
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	PG_RETURN_POINTER(progress_seal(solve_statistics(progress_open(PG_GETARG_VARLENA_P(0), TYPE_STATISTICS), NULL, &fit)));
-}
-
-/* progress_solve(statistics, lambda, intercept), the intercept true or false as 0.2.0 had it. */
+/* progress_solve(statistics, lambda, intercept) */
 Datum
 stepadv_progress_solve(PG_FUNCTION_ARGS)
 {
-	static const Parameter declared[] = {NUMBER_PARAMETER("lambda", 0, INFINITY), FLAG_PARAMETER("intercept")};
-	ParameterValue parameters[lengthof(declared)];
-
-	read_parameters(fcinfo, 1, declared, lengthof(declared), parameters);
-	return solve(fcinfo, parameters[0].number, parameters[1].flag ? INTERCEPT_STEP : INTERCEPT_NONE);
-}
-
-static const Parameter solve_parameters[] = {NUMBER_PARAMETER("lambda", 0, INFINITY), INTERCEPT_PARAMETER};
-
-/* The same, the intercept a word. */
-Datum
-stepadv_progress_solve_of(PG_FUNCTION_ARGS)
-{
 	ParameterValue parameters[lengthof(solve_parameters)];
+	LinearFit	fit;
 
 	read_parameters(fcinfo, 1, solve_parameters, lengthof(solve_parameters), parameters);
-	return solve(fcinfo, parameters[0].number, (Intercept) parameters[1].choice);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	fit = (LinearFit) {parameters[0].number, (Intercept) parameters[1].choice, LOSS_SQUARED};
+	PG_RETURN_POINTER(progress_seal(solve_statistics(progress_open(PG_GETARG_VARLENA_P(0), TYPE_STATISTICS), NULL, &fit)));
 }

@@ -12,7 +12,7 @@
 #include "fmgr.h"
 
 /*
- * Old versions must be read forever.  Version 1 is all that 0.2.0 knew, and what
+ * Old versions must be read forever.  Version 1 is the first, and what
  * it could say is still said in it; version 2 is
  * - statistics that know the sums of the features over rollouts;
  * - linear models with an intercept of the rollout, or of another loss;

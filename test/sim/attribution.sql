@@ -46,7 +46,7 @@ SELECT c.n, c.name, c.label, count(*) AS steps, corr(c.contribution, a.progress)
 FROM (SELECT *, count(*) OVER (PARTITION BY rollout_id) AS n_steps FROM sim.attributed) a, LATERAL (VALUES
 	(1, 'sparse', a.sparse, a.sparse_rollout, 'linear, state and action with their pair as sparse features, lambda 0.01: the recommended call'),
 	(2, 'linear', a.linear, a.linear_rollout, 'the same hashed to 256 places'),
-	(3, 'step', a.step, 0, 'the same with the intercept in each step, as in 0.2.0'),
+	(3, 'step', a.step, 0, 'the same with the intercept in each step'),
 	(4, 'mlp', a.mlp, a.mlp_rollout, '`progress_fit_mlp` of the 256 places, without parameters'),
 	(5, 'next', a.next, a.next_rollout, 'linear, state, action and next state, 1024 places, lambda 0.01'),
 	(6, 'next_small', a.next_small, a.next_small_rollout, 'the same, lambda 0.0001'),

@@ -66,13 +66,13 @@ CREATE FUNCTION normal_equations(lambda float8, d integer) RETURNS float8[] LANG
 $$;
 CREATE TABLE fitted AS SELECT progress_statistics(rollout_id, x, outcome) AS s FROM step;
 SELECT lambda, all_near(weights(m) || member(m, 'intercept'), normal_equations(lambda, 5), 1e-8) AS equal,
-	   all_near(weights(progress_solve(s, lambda, intercept => false)), normal_equations(lambda, 4), 1e-8) AS equal_without,
+	   all_near(weights(progress_solve(s, lambda, intercept => 'none')), normal_equations(lambda, 4), 1e-8) AS equal_without,
 	   member(m, 'lambda') = lambda AS lambda_kept
 FROM fitted, (VALUES (0::float8), (0.001), (1), (1000)) l(lambda), LATERAL (SELECT progress_solve(s, lambda, 'step') AS m) p;
 SELECT progress_solve(s, 0.3) = (SELECT progress_fit(rollout_id, x, outcome, 0.3) FROM step) AS fit,
-	   progress_solve(s, 0.3, false) = (SELECT progress_fit(rollout_id, x, outcome, 0.3, false) FROM step) AS without,
+	   progress_solve(s, 0.3, 'none') = (SELECT progress_fit(rollout_id, x, outcome, 0.3, 'none') FROM step) AS without,
 	   progress_solve(s, 0.3) <> progress_solve(s, 0.4) AS differs,
-	   progress_solve(s, 0.3, false)::text LIKE '%"intercept": null%' AS none
+	   progress_solve(s, 0.3, 'none')::text LIKE '%"intercept": null%' AS none
 FROM fitted;
 
 -- The order of rows does not change a bit, nor does an outcome on one row only
@@ -163,7 +163,7 @@ SELECT progress_statistics(1, array_fill(1::real, ARRAY[20000]), 1);
 -- Text and binary forms
 CREATE TABLE model AS SELECT progress_solve(s, 0.3, 'step') AS m, s FROM fitted;
 SELECT m::text::progress_model = m AS text, s::text::progress_statistics::text = s::text AS statistics FROM model;
-SELECT progress_fit(1, '{1,2}', 0, 1, false);
+SELECT progress_fit(1, '{1,2}', 0, 1, 'none');
 SELECT progress_statistics(r, ARRAY[r, -1], r) FROM generate_series(1, 2) r;
 CREATE TABLE copied (m progress_model, s progress_statistics);
 SELECT '{"version": 1, "kind": "linear", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 1e-300, "weights": [-5e-324, 1.7976931348623157e308]}'::progress_model;

@@ -36,7 +36,7 @@ RETURN a.rollouts = b.rollouts AND a.steps = b.steps AND near(a.mse, b.mse) AND 
 	AND near(a.rank_correlation, b.rank_correlation) AND near(a.calibration_error, b.calibration_error);
 CREATE TABLE validated AS
 SELECT v.* FROM (SELECT progress_cross_validate(rollout_id, x, outcome, group_id, '{0, 0.01, 10}', 5, 0, 'step') AS a FROM step) t, unnest(a) v;
-CREATE FUNCTION expected(lambdas float8[], folds integer, seed integer, intercept boolean) RETURNS SETOF progress_validation LANGUAGE sql AS $$
+CREATE FUNCTION expected(lambdas float8[], folds integer, seed integer, intercept text) RETURNS SETOF progress_validation LANGUAGE sql AS $$
 	SELECT l, f, q.train, q.held_out
 	FROM unnest(lambdas) l, generate_series(0, folds - 1) f, LATERAL (
 		SELECT progress_fit(rollout_id, x, outcome, l, intercept) FILTER (WHERE progress_fold(group_id, folds, seed) <> f) AS m FROM step) m, LATERAL (
@@ -45,18 +45,18 @@ CREATE FUNCTION expected(lambdas float8[], folds integer, seed integer, intercep
 	WHERE (q.held_out).rollouts > 0
 $$;
 SELECT count(*), bool_and(score_near(v.train, e.train) AND score_near(v.held_out, e.held_out)) AS equal, count(DISTINCT v.lambda) AS lambdas, count(DISTINCT v.fold) AS folds
-FROM validated v FULL JOIN expected('{0, 0.01, 10}', 5, 0, true) e USING (lambda, fold);
+FROM validated v FULL JOIN expected('{0, 0.01, 10}', 5, 0, 'step') e USING (lambda, fold);
 SELECT sum((held_out).rollouts) AS each_once, min((train).rollouts + (held_out).rollouts) AS all_used, max((train).rollouts + (held_out).rollouts) AS in_every_fold
 FROM validated WHERE lambda = 10;
 SELECT count(*), bool_and(score_near(v.train, e.train) AND score_near(v.held_out, e.held_out)) AS equal
-FROM (SELECT v.* FROM (SELECT progress_cross_validate(rollout_id, x, outcome, group_id, '{0.1}', 3, -9, false) AS a FROM step) t, unnest(a) v) v
-FULL JOIN expected('{0.1}', 3, -9, false) e USING (lambda, fold);
+FROM (SELECT v.* FROM (SELECT progress_cross_validate(rollout_id, x, outcome, group_id, '{0.1}', 3, -9, 'none') AS a FROM step) t, unnest(a) v) v
+FULL JOIN expected('{0.1}', 3, -9, 'none') e USING (lambda, fold);
 -- Many folds: those without a judged rollout are left out; leaving out a group at a time
 SELECT count(*) = (SELECT count(DISTINCT progress_fold(group_id, 1000)) FROM step WHERE outcome IS NOT NULL) AS folds, sum((v.held_out).rollouts) AS rollouts
-FROM (SELECT progress_cross_validate(rollout_id, x, outcome, group_id, '{1}', 1000, 0, true) AS a FROM step) t, unnest(a) v;
+FROM (SELECT progress_cross_validate(rollout_id, x, outcome, group_id, '{1}', 1000, 0, 'step') AS a FROM step) t, unnest(a) v;
 -- Lambda by lambda, in the order given, and fold by fold
 SELECT array_agg(lambda) = '{10,10,10,0.01,0.01,0.01}' AND array_agg(fold) = '{0,1,2,0,1,2}' AS in_order
-FROM (SELECT progress_cross_validate(rollout_id, x, outcome, group_id, '{10, 0.01}', 3, 0, true) AS a FROM step) t, unnest(a) v;
+FROM (SELECT progress_cross_validate(rollout_id, x, outcome, group_id, '{10, 0.01}', 3, 0, 'step') AS a FROM step) t, unnest(a) v;
 -- No order of rows changes a bit, nor does an outcome on one row only; neither do workers
 SELECT progress_cross_validate(rollout_id, x, outcome, group_id, '{0.1, 1}') = progress_cross_validate(rollout_id, x, outcome, group_id, '{0.1, 1}' ORDER BY sim.uniform(step_no, rollout_id))
 	AND progress_cross_validate(rollout_id, x, outcome, group_id, '{0.1, 1}') = progress_cross_validate(rollout_id, x, CASE WHEN step_no = 1 THEN outcome END, group_id, '{0.1, 1}') AS same_bits FROM step;
@@ -98,10 +98,10 @@ SELECT progress_cross_validate(7, '{1}', 1, 1, '{1,NULL}');
 SELECT progress_cross_validate(7, '{1}', 1, 1, '{1,-1}');
 SELECT progress_cross_validate(7, '{1}', 1, 1, '{NaN}');
 SELECT progress_cross_validate(7, '{1}', 1, 1, array_fill(1::float8, ARRAY[101]));
-SELECT progress_cross_validate(7, '{1}', 1, 1, '{1}', 1, 0, true);
-SELECT progress_cross_validate(7, '{1}', 1, 1, '{1}', 2000, 0, true);
-SELECT progress_cross_validate(7, '{1}', 1, 1, '{1}', NULL, 0, true);
-SELECT progress_cross_validate(7, '{1}', 1, 1, '{1}', 5, NULL, true);
+SELECT progress_cross_validate(7, '{1}', 1, 1, '{1}', 1, 0, 'step');
+SELECT progress_cross_validate(7, '{1}', 1, 1, '{1}', 2000, 0, 'step');
+SELECT progress_cross_validate(7, '{1}', 1, 1, '{1}', NULL, 0, 'step');
+SELECT progress_cross_validate(7, '{1}', 1, 1, '{1}', 5, NULL, 'step');
 SELECT progress_cross_validate(7, '{1}', 1, 1, '{1}', 5, 0, NULL);
 SELECT progress_cross_validate(r, '{1}', 1, r, ARRAY[r]) FROM generate_series(1, 2) r;
 SELECT progress_cross_validate(rollout_id, x || x, outcome, group_id, '{1,0}', 5, 0, 'step') FROM step;

@@ -53,7 +53,7 @@ my %long = (
 	'progress_solve' => 'SELECT sum(pg_column_size(progress_solve(s, 1.0 / n))) FROM wide, generate_series(1, 40) n',
 	'rollup of statistics' => 'SELECT pg_column_size(rollup(s)) FROM wide, generate_series(1, 2000) n',
 	'progress_fit_mlp' => 'SELECT pg_column_size(progress_fit_mlp(rollout_id, x, outcome, 64, 1000, 0.001, 64, 0, 0)) FROM features',
-	'progress_cross_validate' => q{SELECT cardinality(progress_cross_validate(rollout_id, x, outcome, group_id, array_fill(0.1::float8, ARRAY[100]), 20, 0, true)) FROM features},
+	'progress_cross_validate' => q{SELECT cardinality(progress_cross_validate(rollout_id, x, outcome, group_id, array_fill(0.1::float8, ARRAY[100]), 20, 0, 'step')) FROM features},
 	'progress_quality' => 'SELECT (progress_quality(r, random(), r % 2)).mse FROM generate_series(1, 3000000) r',
 	'progress_attribution' => q{SELECT sum(c) FROM (SELECT progress_attribution(m, array_fill(1::real, ARRAY[2500]), 1) OVER () AS c FROM
 		(SELECT progress_solve(s, 1) AS m FROM wide) w, generate_series(1, 1000000)) t},

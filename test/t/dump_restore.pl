@@ -46,7 +46,7 @@ $node->safe_psql('source', q{
 	CREATE TABLE rl.features AS SELECT step_id, rollout_id, ARRAY[sin(step_id), cos(step_id), step_no / 8.0]::real[] AS x, (rollout_id % 2)::float8 AS outcome FROM rl.steps;
 	CREATE TABLE rl.models (k integer PRIMARY KEY, model stepadv.progress_model, statistics stepadv.progress_statistics);
 	INSERT INTO rl.models SELECT 1, stepadv.progress_fit(rollout_id, x, outcome, 0.1), stepadv.progress_statistics(rollout_id, x, outcome) FROM rl.features;
-	INSERT INTO rl.models SELECT 2, stepadv.progress_fit(rollout_id, x, outcome, 0.1, false), NULL FROM rl.features;
+	INSERT INTO rl.models SELECT 2, stepadv.progress_fit(rollout_id, x, outcome, 0.1, 'none'), NULL FROM rl.features;
 	INSERT INTO rl.models SELECT 3, stepadv.progress_fit(rollout_id, stepadv.hash_features(ARRAY[step_id::text], 2000), outcome, 0.1),
 		stepadv.progress_statistics(rollout_id, stepadv.hash_features(ARRAY[step_id::text], 500), outcome) FROM rl.features WHERE step_id < 100;
 	INSERT INTO rl.models SELECT 4, stepadv.progress_fit_mlp(rollout_id, x, outcome, 8, 2, 0.01, 16, 0.001, 1), NULL FROM rl.features;
