@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What is fuzzed in a server of its own, built with assertions; see run.sh.
-#   FUZZ_SECONDS=20 SEED=1 FUZZERS='types calls queries upkeep import'
+#   FUZZ_SECONDS=20 SEED=1 FUZZERS='types calls hostile queries upkeep import'
 
 . "$(dirname "$0")/../harness/cluster.sh"
 
@@ -46,6 +46,18 @@ in_functions()
 	count "$1" "$(sed -n 's/^\([0-9]*\) inputs.*/\1/p' "$out" | awk '{n += $1} END {printf "%.0f", n}')"
 }
 
+# test/t/hostile.pl's calls, by a role without rights.
+hostile()
+{
+	mkdir -p "$work/hostile"
+	cp "$top/test/t/Hostile.pm" "$work/fuzz/"
+	[ "$(id -u)" != 0 ] || chown -R "$test_user" "$work/hostile" "$work/fuzz"
+	ask -c 'CREATE ROLE stranger LOGIN' -c 'CREATE TABLE public.secret (id bigint PRIMARY KEY, g text NOT NULL, r text, n integer, x float8); CREATE INDEX ON public.secret (g)' \
+		-c "SELECT count(*) FROM stepadv.attach('public.secret'::regclass, '{g}'::text[], 'r', 'n', reward => 'x'); SELECT stepadv.maintain('public.secret'::regclass)" >"$out"
+	as_user perl "$work/fuzz/hostile.pl" "$seconds" "$seed" "$work/hostile" >"$out" 2>&1 || finding hostile
+	count hostile "$(sed -n 's/^\([0-9]*\) inputs.*/\1/p' "$out")"
+}
+
 queries()
 {
 	local end=$((SECONDS + seconds)) n=0 round=0
@@ -85,11 +97,12 @@ import()
 cp -r "$top/test/data/import" "$work/examples"
 [ "$(id -u)" != 0 ] || chown -R "$test_user" "$work/examples"
 ask -c 'CREATE EXTENSION stepadv'
-for fuzzer in ${FUZZERS:-types calls queries upkeep import}; do
+for fuzzer in ${FUZZERS:-types calls hostile queries upkeep import}; do
 	echo "== $fuzzer: $seconds seconds, seed $seed"
 	case $fuzzer in
 		types) in_functions types 6 '^stepadv\.' ;;
 		calls) in_functions calls 42 '^[^.]*$' ;;
+		hostile) hostile ;;
 		queries) queries ;;
 		upkeep) upkeep ;;
 		import) import ;;

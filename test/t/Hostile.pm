@@ -60,6 +60,9 @@ my %beginnings = (
 		q((SELECT stepadv.rollout_agg(1, 1, NULL, NULL, NULL, 1))),
 		q((SELECT stepadv.rollout_agg(i, (i >> 62) + i % 2 * 9223372036854775806, 2147483647 - (i % 5)::integer, i, i, -1e308) FROM generate_series(1::bigint, 5) i)) ],
 );
+my $digest = q((SELECT stepadv.group_digest(g, '%s', %s) FROM (%s) x (g)));
+$beginnings{'stepadv.group_digest'} = [ map { sprintf $digest, @$_ } [ '{a,b}', '(SELECT array_agg(ARRAY[s.step_no, -1]::float8[]) FROM stepadv.steps(g) s), horizon_width => 1', substr($beginnings{'stepadv.rollout_group'}[0], 1, -1) ],
+	[ '{}', 'NULL', substr($beginnings{'stepadv.rollout_group'}[5], 1, -1) ] ];
 my @kinds = ('integer', 'text', 'double precision', 'bigint', 'jsonb', 'boolean', 'pg_temp.h_row', 'pg_temp.h_domain', 'stepadv.rollout_group', 'record', 'oidvector', 'name', 'interval');
 
 sub new
@@ -78,6 +81,7 @@ sub new
 		FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
 		WHERE p.pronamespace::regnamespace::text LIKE 'stepadv%' AND (l.lanname = 'c' OR p.prokind = 'a') ORDER BY p.oid::regprocedure::text COLLATE "C")) ];
 	$self->make_values;
+	$self->read_values;
 	return $self;
 }
 
@@ -100,6 +104,7 @@ sub values_of
 	@values = ('ROW(1, \'x\')', 'ROW()', 'ROW(NULL, ROW(1))') if $type eq 'record';
 	my $known = $self->{types}{$type};
 	push @values, map { 'ROW(' . join(', ', map { $self->value($_) } @{ $known->{attributes} }) . ")::$type" } 1 .. 6 if $known && $known->{kind} eq 'c';
+	push @values, map { quoted(mutated(one_of(@{ $self->{texts}{$type} }))) . "::$type" } 1 .. 3 if $self->{texts}{$type};
 	# Of a type unknown in here.
 	push @values, map { quoted($_) . "::$type" } '', '1', 'x', '{}', '[]', '{"a": 1}', '\x00', '(1,2)' if $type !~ /record|internal|trigger/ && (!@values || $known && $known->{kind} ne 'c');
 	return @values;
@@ -282,7 +287,8 @@ sub triggers_of
 			? 'REFERENCING ' . ($event eq 'INSERT' ? 'NEW TABLE AS n' : $event eq 'DELETE' ? 'OLD TABLE AS o' : 'OLD TABLE AS o NEW TABLE AS n') : '';
 		my $given = join ', ', map { quoted(one_of(@{ $texts{text} }, $self->{number}, '-1', '99999999999', $table, 'id', 'g', '{id,g}', 'public.secret', 'public.secret_values')) } 1 .. one_of(0, 0, 1, 2, 3, 5, 9);
 		my $trigger = rand() < 0.2 && $event ne 'TRUNCATE' ? "CONSTRAINT TRIGGER h AFTER $event ON $table DEFERRABLE INITIALLY DEFERRED FOR EACH ROW" : "TRIGGER h $when $event ON $table $tables FOR EACH $each";
-		push @statements, "CREATE TEMP TABLE t$number (LIKE " . one_of('h_table', 'h_typed', 'h_none', 'public.secret', 'public.secret_folded', 'public.secret_changed') . ');', "CREATE $trigger EXECUTE FUNCTION $function->{name}($given);",
+		$trigger .= one_of('', map { " WHEN ('$_'::regclass IS NOT NULL)" } 'public.secret_attachment', 'public.secret', 'h_typed', 'pg_class');
+		push @statements, "CREATE TEMP TABLE t$number (LIKE " . one_of('h_table', 'h_table', 'h_table', 'h_typed', 'h_none') . ');', "CREATE $trigger EXECUTE FUNCTION $function->{name}($given);",
 			"INSERT INTO $table DEFAULT VALUES;", "INSERT INTO $table SELECT * FROM h_table;", "UPDATE $table SET g = 'x';", "UPDATE $table SET id = id + 1;", "DELETE FROM $table WHERE id = 2;", "DELETE FROM $table;", "TRUNCATE $table;", "DROP TABLE IF EXISTS $table;";
 	}
 	return @statements;
@@ -339,6 +345,29 @@ sub make_values
 			push @$made, $tried[$i]{expression} if @$made < 6;
 		}
 	}
+}
+
+# Of base types what is written of them, to write it otherwise.
+sub read_values
+{
+	my ($self) = @_;
+	foreach my $type (grep { $self->{types}{$_}{kind} =~ /[rb]/ } sort keys %{ $self->{types} })
+	{
+		my @texts = grep { length > 2 && length() < 6000 && !/ERROR/ } map { $self->ask("SELECT ($_)::text") } @{ $beginnings{$type} // [] }, @{ $self->{made}{$type} // [] };
+		$self->{texts}{$type} = \@texts if @texts;
+	}
+}
+
+sub mutated
+{
+	my ($text) = @_;
+	foreach (1 .. one_of(1, 1, 1, 2, 4))
+	{
+		my $at = int rand length $text;
+		my $by = one_of('0', '1', '7', 'f', '-1', '9', ',', '00', 'ff', '7f', '80', 'null', '1e308', '99999999999999999999', '', '');
+		substr($text, $at, one_of(0, 1, 1, 2, 4), $by) if $at < length $text;
+	}
+	return $text;
 }
 
 # ---- Asking
