@@ -13,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $seed = $ENV{SEED} // 1;
-my $calls = $ENV{CALLS} // 12;
+my $calls = $ENV{CALLS} // 8;
 
 # What says something else each time: of time, by chance, or of a type that each session makes anew.
 my $changing = qr/oldest_transaction|unique_state|stored_image.*h_(row|domain)/;
