@@ -12,9 +12,9 @@ IMPORT = $(patsubst $(here)%.control,%,$(wildcard $(here)import/stepadv_import.c
 EXTENSION = stepadv $(IMPORT)
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" '$(here)stepadv.control')
 
-.PHONY: all deps server check check-all check-package demo report viewer reference bench credit credit-history fuzz dist freeze begin
+.PHONY: all deps server check check-all check-package demo report viewer reference bench credit credit-history learn fuzz dist freeze begin
 
-OWN_GOALS = deps server check check-all check-package demo report viewer reference bench credit credit-history fuzz dist freeze begin
+OWN_GOALS = deps server check check-all check-package demo report viewer reference bench credit credit-history learn fuzz dist freeze begin
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -66,6 +66,10 @@ credit:
 # And when the policy has moved since a history was made.
 credit-history:
 	@bash test/credit/history.sh
+
+# Do agents learn faster?  docs/results/learning.md.
+learn:
+	@bash test/learn/run.sh
 
 fuzz:
 	@bash test/fuzz/run.sh

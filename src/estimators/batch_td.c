@@ -88,7 +88,8 @@ batch_td_table_build(const GroupColumns *group, const RolloutFacts *facts, const
 	options.weight = facts->weight ? weight : NULL;
 	target = bellman_targets(group, &table->states, next, &options);
 	rtmc_table_measure(group, target, weight, options.prior, options.prior_mean, table);
-	flatten_ties(table->pair_advantage, table->pairs.n, target_scale(group, target, options.prior, options.prior_mean, table));
+	flatten_ties(table->pair_advantage, table->pairs.n,
+				 target_scale(group, target, options.prior, options.prior_mean, table));
 	if (with_errors)
 		bellman_errors(group, weight, target, next, &options, table, NULL);
 }

@@ -26,8 +26,8 @@ typedef struct LevelVisits
 	double	   *pair_squares;	/* sum of the squares of the weights */
 } LevelVisits;
 
-extern void levels_measure(const GroupColumns *group, const StateLevels *levels, const double *target, const double *weight,
-						   RtmcTable *table, FineAnswers *answers, LevelVisits *visits);
+extern void levels_measure(const GroupColumns *group, const StateLevels *levels, const double *target,
+						   const double *weight, RtmcTable *table, FineAnswers *answers, LevelVisits *visits);
 
 /*
  * Errors of the answers: that of q is the coarse pair's and what q differs by from the coarse pair's; the confidence

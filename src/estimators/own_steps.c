@@ -14,7 +14,8 @@
 #define EPSILON 1e-6
 
 void
-normalise_own_steps(const GroupColumns *group, const RolloutFacts *facts, Normalisation normalisation, double *advantage)
+normalise_own_steps(const GroupColumns *group, const RolloutFacts *facts, Normalisation normalisation,
+					double *advantage)
 {
 	NormaliseOptions options = {normalisation, EPSILON, SINGLETON_ZERO, NULL};
 	int32	   *set;

@@ -79,7 +79,8 @@ backed_equations(const GroupColumns *group, const StateLevels *levels, const int
 	sum_visits(group, levels, next, options, &visits);
 	find_neighbours(group, n_fine, levels->fine->of_step, next, options->weight, &from_fine);
 	find_neighbours(group, levels->coarse->n, levels->coarse->of_step, next, options->weight, &from_coarse);
-	allocate_value_equations(n, (Size) from_fine.first[n_fine] + from_coarse.first[levels->coarse->n] + n_fine, equations);
+	allocate_value_equations(n, (Size) from_fine.first[n_fine] + from_coarse.first[levels->coarse->n] + n_fine,
+							 equations);
 	equations->first[0] = 0;
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -92,7 +93,8 @@ backed_equations(const GroupColumns *group, const StateLevels *levels, const int
 		equations->constant[i] = sum_value(&visits.reward[i]);
 		equations->leak[i] = visits.leak[i] + (is_fine ? 0 : options->prior);
 		if (options->gamma > 0)
-			end = merge_edges(is_fine ? &from_fine : &from_coarse, is_fine ? i : i - n_fine, options->gamma, i, place, equations);
+			end = merge_edges(is_fine ? &from_fine : &from_coarse, is_fine ? i : i - n_fine, options->gamma, i, place,
+							  equations);
 		if (is_fine && levels->k > 0)
 		{
 			equations->target[end] = (int32) n_fine + visits.coarse[i];

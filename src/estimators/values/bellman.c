@@ -84,7 +84,8 @@ sum_leaks(const GroupColumns *group, const Identities *states, const int32 *next
 }
 
 uint32
-merge_edges(const Adjacency *next, uint32 state, double factor, uint32 unknown, uint32 *place, ValueEquations *equations)
+merge_edges(const Adjacency *next, uint32 state, double factor, uint32 unknown, uint32 *place,
+			ValueEquations *equations)
 {
 	uint32		begin = equations->first[unknown];
 	uint32		end = begin;
