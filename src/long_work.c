@@ -34,7 +34,7 @@ define_long_work_settings(void)
 {
 	DefineCustomBoolVariable("stepadv.progress",
 							 "Long work says every few seconds how far it is.",
-							 "A NOTICE of maintain, refresh, load_rollouts and progress_fit_mlp.",
+							 "A NOTICE of maintain, refresh and load_rollouts.",
 							 &progress, true, PGC_USERSET, 0, NULL, NULL, NULL);
 	/* For tests. */
 	DefineCustomIntVariable("stepadv.progress_interval",

@@ -208,10 +208,9 @@ COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8) IS
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8, text) IS
 'progress_solve(progress_statistics(rollout_id, features, outcome), lambda, intercept)';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, real[], float8, float8, text, text) IS
-'the same with another loss: ''squared''; ''balanced'', the squared error with both of two outcomes weighed the '
-'same; ''logistic'', the mean cross-entropy of outcomes from 0 to 1 plus lambda |w|^2, where contributions and '
-'intercept add up to log-odds; error on other outcomes, and where a logistic fit has no finite solution; keeps '
-'the sums by rollout in memory';
+'the same with another loss: ''squared''; ''logistic'', the mean cross-entropy of outcomes from 0 to 1 plus '
+'lambda |w|^2, where contributions and intercept add up to log-odds; error on other outcomes, and where a '
+'logistic fit has no finite solution';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, integer[], real[], float8, float8) IS
 'progress_fit over sparse features with intercept ''rollout'' and loss ''squared''';
 COMMENT ON AGGREGATE stepadv.progress_fit(bigint, integer[], real[], float8, float8, text, text) IS
@@ -239,60 +238,6 @@ COMMENT ON FUNCTION stepadv.progress_solve(stepadv.progress_statistics, float8, 
 'the contributions (intercept ''rollout''), or added to each step''s (''step'': c = w x + b), or 0 '
 '(''none''); NULL for NULL statistics; error where lambda is 0 or too small and the features of the rollouts are '
 'linearly dependent';
--- One hidden layer: src/progress/mlp.c, mlp_fit.c
-
-CREATE FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_trans';
-CREATE FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8, integer, integer, float8,
-	integer, float8, integer) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_trans';
-CREATE FUNCTION stepadv_internal.progress_mlp_final(internal) RETURNS stepadv.progress_model
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000000 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_final';
-CREATE FUNCTION stepadv_internal.progress_mlp_residual_trans(internal, bigint, real[], float8) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_residual_trans';
-CREATE FUNCTION stepadv_internal.progress_mlp_residual_trans(internal, bigint, real[], float8, bigint) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'stepadv_progress_mlp_residual_trans';
-COMMENT ON FUNCTION stepadv_internal.progress_mlp_residual_trans(internal, bigint, real[], float8) IS
-'aggregate support';
-COMMENT ON FUNCTION stepadv_internal.progress_mlp_residual_trans(internal, bigint, real[], float8, bigint) IS
-'aggregate support';
-COMMENT ON FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8) IS 'aggregate support';
-COMMENT ON FUNCTION stepadv_internal.progress_mlp_trans(internal, bigint, real[], float8, integer, integer, float8,
-	integer, float8, integer) IS
-'aggregate support';
-COMMENT ON FUNCTION stepadv_internal.progress_mlp_final(internal) IS 'aggregate support';
-
-CREATE AGGREGATE stepadv.progress_fit_mlp(rollout_id bigint, features real[], outcome float8) (
-	SFUNC = stepadv_internal.progress_mlp_residual_trans, STYPE = internal, SSPACE = 65536,
-	FINALFUNC = stepadv_internal.progress_mlp_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
-);
-CREATE AGGREGATE stepadv.progress_fit_mlp(rollout_id bigint, features real[], outcome float8, group_id bigint) (
-	SFUNC = stepadv_internal.progress_mlp_residual_trans, STYPE = internal, SSPACE = 65536,
-	FINALFUNC = stepadv_internal.progress_mlp_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
-);
-CREATE AGGREGATE stepadv.progress_fit_mlp(rollout_id bigint, features real[], outcome float8,
-	width integer, epochs integer, learning_rate float8, batch_size integer, lambda float8, seed integer) (
-	SFUNC = stepadv_internal.progress_mlp_trans, STYPE = internal, SSPACE = 65536,
-	FINALFUNC = stepadv_internal.progress_mlp_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE stepadv.progress_fit_mlp(bigint, real[], float8) IS
-'progress_fit_mlp(rollout_id, features, outcome, group_id) where each rollout is a group of its own';
-COMMENT ON AGGREGATE stepadv.progress_fit_mlp(bigint, real[], float8, bigint) IS
-'progress_fit(rollout_id, features, outcome, 0.01), and on top of it a hidden layer of 16 rectifiers where that '
-'is better on groups held out: trained (Adam, learning rate 0.01, batches of 64 rollouts, lambda 0.0001, up to '
-'100 epochs) without the fifth of the groups that progress_fold(group_id) puts into fold 0, for as long as the '
-'error on these falls; kept, and made anew of all rollouts, if that error is below the linear fit''s by more '
-'than twice the standard error over at least 4 groups; else the model is the linear fit; a notice says which; '
-'deterministic, whatever the order of rows; error on a NULL group_id and on a rollout in two groups; others as '
-'progress_statistics; keeps all features in memory';
-COMMENT ON AGGREGATE stepadv.progress_fit_mlp(bigint, real[], float8, integer, integer, float8, integer, float8,
-	integer) IS
-'an estimator of progress with one hidden layer of rectifiers (SPA), trained by mini-batch Adam on the mean over '
-'rollouts of (sum of c over the steps - outcome)^2 plus lambda |weights|^2; batch_size in rollouts; notices tell '
-'of the error; the same rollouts and seed give the same model in whatever order the rows come; epochs 0: the '
-'model before training; rows and errors as progress_statistics; error if training diverges; keeps all features '
-'in memory';
-
 -- Using a model
 
 CREATE FUNCTION stepadv.progress_predict(model stepadv.progress_model, features real[]) RETURNS float8

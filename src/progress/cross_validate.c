@@ -257,7 +257,7 @@ measure_folds(Validation *validation)
 static ProgressValue *
 statistics_without(const Validation *validation, int fold)
 {
-	ProgressValue *others = progress_allocate(PROGRESS_STATISTICS, PROGRESS_VERSION_2, validation->rows.dimension, 0);
+	ProgressValue *others = progress_allocate(PROGRESS_STATISTICS, PROGRESS_VERSION_2, validation->rows.dimension);
 
 	for (int g = 0; g < validation->parameters.folds; g++)
 		if (g != fold && validation->statistics[g] != NULL)

@@ -42,13 +42,6 @@ features_add(double *restrict sum, const float *restrict x, int n)
 	return features_finite(x, n);
 }
 
-void
-features_add_scaled(double *restrict sum, const float *restrict x, double weight, int n)
-{
-	for (int i = 0; i < n; i++)
-		sum[i] += weight * x[i];
-}
-
 double
 features_dot(const double *restrict weights, const float *restrict x, int n)
 {

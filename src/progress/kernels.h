@@ -23,9 +23,6 @@ extern bool features_finite(const float *x, int n);
 /* The inner product of weights and features. */
 extern double features_dot(const double *weights, const float *x, int n);
 
-/* sum += weight * x */
-extern void features_add_scaled(double *sum, const float *x, double weight, int n);
-
 /* The inner product of two columns of numbers. */
 extern double numbers_dot(const double *a, const double *b, size_t n);
 

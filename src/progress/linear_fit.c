@@ -2,8 +2,7 @@
  * linear_fit.c
  *		Linear estimators of progress: the losses, and the model.
  *
- * All are least squares with ridge.  balanced weighs the rollouts so that those of
- * either outcome weigh the same; logistic is Newton's method, each step of which is
+ * All are least squares with ridge: logistic is Newton's method, each step of which is
  * a least-squares problem (iteratively reweighted least squares).
  */
 #include "postgres.h"
@@ -43,41 +42,6 @@ solve_least_squares(const LeastSquares *problem, double *weight)
 			ereport(ERROR,
 					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 					 errmsg("a weight of the fit is out of range for type double precision")));
-}
-
-/* ----------
- * Balanced
- * ----------
- */
-
-static double *
-balanced_weights(const FitRows *rows)
-{
-	double	   *weight = ALLOCATE_ARRAY(double, rows->n);
-	double		least = INFINITY;
-	double		most = -INFINITY;
-	uint64		n_most = 0;
-
-	for (uint64 i = 0; i < rows->n; i++)
-	{
-		least = Min(least, rows->row[i].outcome);
-		most = Max(most, rows->row[i].outcome);
-	}
-	for (uint64 i = 0; i < rows->n; i++)
-	{
-		double		outcome = rows->row[i].outcome;
-
-		if (outcome != least && outcome != most)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("outcomes to be balanced are more than two: %g, %g and %g", least, outcome, most),
-					 errhint("Fit to whether the outcome is above some bound, or use another loss.")));
-		n_most += outcome == most;
-	}
-	for (uint64 i = 0; i < rows->n; i++)
-		weight[i] = n_most == rows->n ? 1 :
-			rows->n / (2.0 * (rows->row[i].outcome == most ? n_most : rows->n - n_most));
-	return weight;
 }
 
 /* ----------
@@ -221,11 +185,7 @@ fit_linear(const FitRows *rows, const LinearFit *fit)
 	if (fit->loss == LOSS_LOGISTIC)
 		solve_logistic(rows, fit, weight);
 	else
-	{
-		if (fit->loss == LOSS_BALANCED)
-			problem.weight = balanced_weights(rows);
 		solve_least_squares(&problem, weight);
-	}
 	model = linear_model(rows, rows->dimension, fit, weight);
 	pfree(weight);
 	return model;

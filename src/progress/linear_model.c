@@ -12,12 +12,12 @@ linear_model(const FitRows *rows, int dimension, const LinearFit *fit, const dou
 	const int32 *place = rows == NULL ? NULL : rows->place;
 	uint16		flags = (fit->intercept == INTERCEPT_NONE ? 0 : PROGRESS_HAS_INTERCEPT) |
 		(fit->intercept == INTERCEPT_ROLLOUT ? PROGRESS_OF_ROLLOUT : 0) |
-		(fit->loss == LOSS_BALANCED ? PROGRESS_BALANCED : fit->loss == LOSS_LOGISTIC ? PROGRESS_LOGISTIC : 0);
+		(fit->loss == LOSS_LOGISTIC ? PROGRESS_LOGISTIC : 0);
 	ProgressValue *model;
 
 	model = progress_allocate(place == NULL ? PROGRESS_LINEAR : PROGRESS_SPARSE,
 							  place == NULL && (flags & ~PROGRESS_FLAGS_1) == 0 ? PROGRESS_VERSION_1 : PROGRESS_VERSION_2,
-							  dimension, 0);
+							  dimension);
 	model->flags = flags;
 	if (rows != NULL)
 	{

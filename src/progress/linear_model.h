@@ -20,12 +20,11 @@ typedef enum Intercept
 typedef enum Loss
 {
 	LOSS_SQUARED,
-	LOSS_BALANCED,				/* squared, both outcomes weighed the same */
 	LOSS_LOGISTIC
 } Loss;
 
 #define INTERCEPT_PARAMETER CHOICE_PARAMETER("intercept", "rollout", "step", "none")
-#define LOSS_PARAMETER CHOICE_PARAMETER("loss", "squared", "balanced", "logistic")
+#define LOSS_PARAMETER CHOICE_PARAMETER("loss", "squared", "logistic")
 
 /* Kept in states of aggregates; no padding. */
 typedef struct LinearFit

@@ -17,7 +17,6 @@
 #include "compat.h"
 #include "progress/features.h"
 #include "progress/kernels.h"
-#include "progress/mlp.h"
 #include "progress/predict.h"
 #include "progress/value.h"
 #include "sum.h"
@@ -32,11 +31,7 @@ PG_FUNCTION_INFO_V1(stepadv_progress_residual);
 static double
 contribution_of(const ProgressValue *model, const Features *features)
 {
-	if (model->kind == PROGRESS_LINEAR)
-		return progress_step_intercept(model) +
-			features_dot(model->numbers + LINEAR_WEIGHTS, features->x, features->n);
-	/* A unit that is off would hide a NaN; in a sum a weight of 0 does not. */
-	return features_finite(features->x, features->n) ? mlp_forward(model, features->x, NULL) : NAN;
+	return progress_step_intercept(model) + features_dot(model->numbers + LINEAR_WEIGHTS, features->x, features->n);
 }
 
 double

@@ -92,7 +92,7 @@ ProgressValue *
 statistics_of_rows(const LeastSquares *problem)
 {
 	const FitRows *rows = problem->rows;
-	ProgressValue *statistics = progress_allocate(PROGRESS_STATISTICS, PROGRESS_VERSION_2, rows->dimension, 0);
+	ProgressValue *statistics = progress_allocate(PROGRESS_STATISTICS, PROGRESS_VERSION_2, rows->dimension);
 	double	   *room[GRAM_ROWS];
 	Sum			outcome = {0};
 	Sum			square = {0};
@@ -163,7 +163,7 @@ statistics_add(ProgressValue *statistics, const ProgressValue *other)
 static ProgressValue *
 statistics_of_version_1(const ProgressValue *statistics)
 {
-	ProgressValue *known = progress_allocate(PROGRESS_STATISTICS, PROGRESS_VERSION_1, statistics->dimension, 0);
+	ProgressValue *known = progress_allocate(PROGRESS_STATISTICS, PROGRESS_VERSION_1, statistics->dimension);
 
 	known->n_rollouts = statistics->n_rollouts;
 	known->n_steps = statistics->n_steps;

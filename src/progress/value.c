@@ -21,41 +21,32 @@ progress_type_name(ProgressType type)
 
 /* How many numbers a value has after its header. */
 static uint64
-count_numbers(ProgressKind kind, int version, uint64 dimension, uint64 width)
+count_numbers(ProgressKind kind, int version, uint64 dimension)
 {
 	if (kind == PROGRESS_STATISTICS)
 		return STATISTICS_SUMS(dimension) + (version == PROGRESS_VERSION_1 ? 0 : dimension + 1);
-	if (kind == PROGRESS_MLP)
-		return MLP_HIDDEN_WEIGHTS + width * (dimension + 2) + (version == PROGRESS_VERSION_1 ? 0 : dimension);
 	return LINEAR_WEIGHTS + (kind == PROGRESS_SPARSE ? 2 : 1) * dimension;
 }
 
 /* 0: it would be larger than a value can be. */
 Size
-progress_size(ProgressKind kind, int version, uint64 dimension, uint64 width)
+progress_size(ProgressKind kind, int version, uint64 dimension)
 {
 	uint64		size;
 
 	/* The product of larger ones might overflow. */
-	if (dimension > MaxAllocSize || width > MaxAllocSize || (width != 0) != (kind == PROGRESS_MLP))
+	if (dimension > MaxAllocSize)
 		return 0;
-	size = offsetof(ProgressValue, numbers) + count_numbers(kind, version, dimension, width) * sizeof(double);
+	size = offsetof(ProgressValue, numbers) + count_numbers(kind, version, dimension) * sizeof(double);
 	return size <= MaxAllocSize ? (Size) size : 0;
 }
 
 ProgressValue *
-progress_allocate(ProgressKind kind, int version, uint64 dimension, uint64 width)
+progress_allocate(ProgressKind kind, int version, uint64 dimension)
 {
-	Size		size = progress_size(kind, version, dimension, width);
+	Size		size = progress_size(kind, version, dimension);
 	ProgressValue *value;
 
-	if (size == 0 && kind == PROGRESS_MLP)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("features of " UINT64_FORMAT " elements are too many for a hidden layer of width " UINT64_FORMAT,
-						dimension, width),
-				 errdetail("Their weights would need more than 1 GB."),
-				 errhint("Use a smaller width, or fewer features.")));
 	if (size == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -67,7 +58,6 @@ progress_allocate(ProgressKind kind, int version, uint64 dimension, uint64 width
 	value->version = (uint8) version;
 	value->kind = kind;
 	value->dimension = (uint32) dimension;
-	value->width = (uint32) width;
 	return value;
 }
 
@@ -77,7 +67,6 @@ swap_header(ProgressValue *value)
 {
 	value->flags = pg_bswap16(value->flags);
 	value->dimension = pg_bswap32(value->dimension);
-	value->width = pg_bswap32(value->width);
 }
 
 /* All that is 64 bits wide, up to the end. */
@@ -123,15 +112,15 @@ header_problem(const ProgressValue *value, ProgressType type)
 	if (!old && value->version != PROGRESS_VERSION_2)
 		return "It is of another version.";
 	if (type == TYPE_STATISTICS ? value->kind != PROGRESS_STATISTICS :
-		value->kind != PROGRESS_LINEAR && value->kind != PROGRESS_MLP && (value->kind != PROGRESS_SPARSE || old))
+		value->kind != PROGRESS_LINEAR && (value->kind != PROGRESS_SPARSE || old))
 		return "It is of another kind.";
 	if ((value->flags & ~(type == TYPE_STATISTICS ? 0 : old ? PROGRESS_FLAGS_1 : PROGRESS_FLAGS_2)) != 0)
 		return "It has bits set that mean nothing.";
 	/* What version 1 can say is said in it: one model, one form. */
 	if (!old && value->kind == PROGRESS_LINEAR && (value->flags & ~PROGRESS_FLAGS_1) == 0)
 		return "It is of another version.";
-	if (value->dimension == 0 ||
-		progress_size(value->kind, value->version, value->dimension, value->width) != VARSIZE(value))
+	if (value->dimension == 0 || value->unused != 0 ||
+		progress_size(value->kind, value->version, value->dimension) != VARSIZE(value))
 		return "Its length does not fit its dimension.";
 	return NULL;
 }

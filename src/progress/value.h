@@ -16,8 +16,7 @@
  * it could say is still said in it; version 2 is
  * - statistics that know the sums of the features over rollouts;
  * - linear models with an intercept of the rollout, or of another loss;
- * - all sparse models;
- * - hidden layers on top of a linear model.
+ * - all sparse models.
  */
 #define PROGRESS_VERSION_1 1
 #define PROGRESS_VERSION_2 2
@@ -26,7 +25,6 @@ typedef enum ProgressKind
 {
 	PROGRESS_STATISTICS = 1,
 	PROGRESS_LINEAR = 2,
-	PROGRESS_MLP = 3,
 	PROGRESS_SPARSE = 4
 } ProgressKind;
 
@@ -41,9 +39,8 @@ typedef enum ProgressType
 #define PROGRESS_HAS_INTERCEPT 0x0001
 #define PROGRESS_OF_ROLLOUT 0x0002	/* the intercept: once per rollout, not in each step */
 #define PROGRESS_LOGISTIC 0x0004	/* contributions add up to log-odds */
-#define PROGRESS_BALANCED 0x0008	/* both outcomes weighed the same in the fit */
 #define PROGRESS_FLAGS_1 PROGRESS_HAS_INTERCEPT
-#define PROGRESS_FLAGS_2 (PROGRESS_HAS_INTERCEPT | PROGRESS_OF_ROLLOUT | PROGRESS_LOGISTIC | PROGRESS_BALANCED)
+#define PROGRESS_FLAGS_2 (PROGRESS_HAS_INTERCEPT | PROGRESS_OF_ROLLOUT | PROGRESS_LOGISTIC)
 
 typedef struct ProgressValue
 {
@@ -52,7 +49,7 @@ typedef struct ProgressValue
 	uint8		kind;
 	uint16		flags;
 	uint32		dimension;		/* of the features */
-	uint32		width;			/* of the hidden layer; 0 where there is none */
+	uint32		unused;			/* 0 */
 	int64		n_rollouts;		/* that it was fitted on */
 	int64		n_steps;
 	double		numbers[FLEXIBLE_ARRAY_MEMBER];
@@ -73,17 +70,13 @@ typedef struct ProgressValue
 #define MODEL_LAMBDA 0
 #define MODEL_INTERCEPT 1
 #define LINEAR_WEIGHTS 2		/* dimension entries */
-#define MLP_HIDDEN_WEIGHTS 2	/* width rows of dimension entries */
-#define MLP_HIDDEN_BIAS(value) (MLP_HIDDEN_WEIGHTS + (Size) (value)->width * (value)->dimension)
-#define MLP_WEIGHTS(value) (MLP_HIDDEN_BIAS(value) + (value)->width)
-#define MLP_LINEAR(value) (MLP_WEIGHTS(value) + (value)->width)	/* version 2: dimension entries, of what it is on top of */
 #define SPARSE_PLACES(value) (LINEAR_WEIGHTS + (Size) (value)->dimension)	/* of each weight, ascending */
 
 /* Places of sparse features count from 1; so many are a table of 128 MB at most. */
 #define MOST_PLACES 16777216
 
 /* A zeroed value; error if it would be too large. */
-extern ProgressValue *progress_allocate(ProgressKind kind, int version, uint64 dimension, uint64 width);
+extern ProgressValue *progress_allocate(ProgressKind kind, int version, uint64 dimension);
 
 /* A finished value to its stored form, in place. */
 extern ProgressValue *progress_seal(ProgressValue *value);

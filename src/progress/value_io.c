@@ -6,15 +6,13 @@
  *
  *	{"version": 1, "kind": "linear", "rollouts": 2, "steps": 5, "lambda": 0.1,
  *	 "intercept": null, "weights": [0.5, -1]}
- *	{"version": 1, "kind": "mlp", "rollouts": 2, "steps": 5, "lambda": 0.1,
- *	 "intercept": 0.2, "hidden_weights": [..], "hidden_bias": [..], "weights": [..]}
  *	{"version": 1, "kind": "statistics", "rollouts": 2, "steps": 5,
  *	 "outcome_sum": 1, "outcome_square_sum": 1, "products": [..], "gram": [..]}
  *
- * Of version 2 statistics have "sums" as well, a hidden layer "linear_weights"; a
+ * Of version 2 statistics have "sums" as well; a
  * sparse model is {.., "kind": "sparse", .., "weights": [..], "places": [..]}; and all
- * models say "intercept_of": "rollout", "step" or null, and "loss": "squared",
- * "balanced" or "logistic".
+ * models say "intercept_of": "rollout", "step" or null, and "loss": "squared" or
+ * "logistic".
  *
  * Binary: the bytes of the value after its length word, little-endian.  Both are
  * lossless; whatever the functions could not have made is refused: 22P02 for
@@ -49,7 +47,7 @@ PG_FUNCTION_INFO_V1(stepadv_progress_statistics_out);
 PG_FUNCTION_INFO_V1(stepadv_progress_statistics_recv);
 PG_FUNCTION_INFO_V1(stepadv_progress_value_send);
 
-#define MAX_ARRAYS 4
+#define MAX_ARRAYS 3
 
 /* Up to where every integer is a double, as the numbers of a text are. */
 #define MAX_COUNT INT64CONST(9007199254740992)
@@ -70,8 +68,6 @@ static const Shape shapes[] = {
 	{"progress_statistics", PROGRESS_STATISTICS, 2, "statistics", {"outcome_sum", "outcome_square_sum"}, {"products", "gram", "sums"}},
 	{"progress_model", PROGRESS_LINEAR, 1, "linear", {"lambda", "intercept"}, {"weights"}},
 	{"progress_model", PROGRESS_LINEAR, 2, "linear", {"lambda", "intercept"}, {"weights"}},
-	{"progress_model", PROGRESS_MLP, 1, "mlp", {"lambda", "intercept"}, {"hidden_weights", "hidden_bias", "weights"}},
-	{"progress_model", PROGRESS_MLP, 2, "mlp", {"lambda", "intercept"}, {"hidden_weights", "hidden_bias", "weights", "linear_weights"}},
 	{"progress_model", PROGRESS_SPARSE, 2, "sparse", {"lambda", "intercept"}, {"weights", "places"}}
 };
 
@@ -82,7 +78,7 @@ static const Shape shapes[] = {
 static const char *
 loss_word(uint16 flags)
 {
-	return (flags & PROGRESS_LOGISTIC) != 0 ? "logistic" : (flags & PROGRESS_BALANCED) != 0 ? "balanced" : "squared";
+	return (flags & PROGRESS_LOGISTIC) != 0 ? "logistic" : "squared";
 }
 
 static const Shape *
@@ -111,8 +107,6 @@ count_entries(const ProgressValue *value, int array)
 		case PROGRESS_LINEAR:
 		case PROGRESS_SPARSE:
 			return value->dimension;
-		case PROGRESS_MLP:
-			return array == 0 ? (Size) value->width * value->dimension : array == 3 ? value->dimension : value->width;
 	}
 	return 0;
 }
@@ -131,15 +125,10 @@ model_problem(const ProgressValue *value)
 
 	if (value->numbers[MODEL_LAMBDA] < 0)
 		return "Its lambda is negative.";
-	if (!has_intercept && (value->kind == PROGRESS_MLP || value->numbers[MODEL_INTERCEPT] != 0))
-		return "It has an intercept and says that it has none, or needs one.";
+	if (!has_intercept && value->numbers[MODEL_INTERCEPT] != 0)
+		return "It has an intercept and says that it has none.";
 	if ((value->flags & PROGRESS_OF_ROLLOUT) != 0 && !has_intercept)
 		return "Its intercept is of a rollout, and it has none.";
-	if ((value->flags & PROGRESS_LOGISTIC) != 0 && (value->flags & PROGRESS_BALANCED) != 0)
-		return "It is of two losses.";
-	if (value->kind == PROGRESS_MLP && value->version == PROGRESS_VERSION_2 &&
-		value->flags != (PROGRESS_HAS_INTERCEPT | PROGRESS_OF_ROLLOUT))
-		return "What a hidden layer is on top of has an intercept of the rollout and a squared loss.";
 	if (value->kind == PROGRESS_SPARSE)
 	{
 		const double *place = value->numbers + SPARSE_PLACES(value);
@@ -338,7 +327,7 @@ stepadv_progress_statistics_out(PG_FUNCTION_ARGS)
 typedef enum MemberIndex
 {
 	M_VERSION, M_KIND, M_ROLLOUTS, M_STEPS, M_SCALAR_0, M_SCALAR_1, M_INTERCEPT_OF, M_LOSS,
-	M_ARRAY_0, M_ARRAY_1, M_ARRAY_2, M_ARRAY_3, N_MEMBERS
+	M_ARRAY_0, M_ARRAY_1, M_ARRAY_2, N_MEMBERS
 } MemberIndex;
 
 #define TEXT_INVALID(shape, ...) \
@@ -512,10 +501,8 @@ member_flags(const Shape *shape, const JsonbValue *members)
 		TEXT_INVALID(shape, "\"%s\" does not fit the intercept.", INTERCEPT_OF);
 	if (is_word(&members[M_LOSS], "logistic"))
 		flags |= PROGRESS_LOGISTIC;
-	else if (is_word(&members[M_LOSS], "balanced"))
-		flags |= PROGRESS_BALANCED;
 	else if (!is_word(&members[M_LOSS], "squared"))
-		TEXT_INVALID(shape, "\"%s\" must be \"squared\", \"balanced\" or \"logistic\".", LOSS);
+		TEXT_INVALID(shape, "\"%s\" must be \"squared\" or \"logistic\".", LOSS);
 	if (shape->kind == PROGRESS_LINEAR && flags == 0)
 		TEXT_INVALID(shape, "Such a model is of version 1.");
 	return flags;
@@ -530,14 +517,13 @@ parse(FunctionCallInfo fcinfo, ProgressType type)
 		"version", "kind", "rollouts", "steps",
 		shape->scalars[0], shape->scalars[1], is_model_of_version_2(shape) ? INTERCEPT_OF : NULL,
 		is_model_of_version_2(shape) ? LOSS : NULL,
-		shape->arrays[0], shape->arrays[1], shape->arrays[2], shape->arrays[3]
+		shape->arrays[0], shape->arrays[1], shape->arrays[2]
 	};
 	JsonbValue	members[N_MEMBERS];
 	ProgressValue *value;
 	double	   *arrays[MAX_ARRAYS] = {NULL};
 	Size		lengths[MAX_ARRAYS] = {0};
 	Size		dimension;
-	Size		width = 0;
 	double	   *numbers;
 
 	memset(members, 0, sizeof(members));
@@ -551,14 +537,9 @@ parse(FunctionCallInfo fcinfo, ProgressType type)
 	dimension = lengths[0];
 	if (shape->kind == PROGRESS_STATISTICS && dimension > 0)
 		dimension--;
-	else if (shape->kind == PROGRESS_MLP)
-	{
-		width = lengths[1];
-		dimension = width > 0 ? lengths[0] / width : 0;
-	}
-	if (dimension == 0 || progress_size(shape->kind, shape->version, dimension, width) == 0)
+	if (dimension == 0 || progress_size(shape->kind, shape->version, dimension) == 0)
 		TEXT_INVALID(shape, "The lengths of its arrays do not fit.");
-	value = progress_allocate(shape->kind, shape->version, dimension, width);
+	value = progress_allocate(shape->kind, shape->version, dimension);
 	if (is_model_of_version_2(shape))
 		value->flags |= member_flags(shape, members);
 	value->n_rollouts = member_count(shape, "rollouts", &members[M_ROLLOUTS]);

@@ -8,7 +8,7 @@
 #include "progress/value.h"
 
 /* Bytes of a value; 0: too many. */
-extern Size progress_size(ProgressKind kind, int version, uint64 dimension, uint64 width);
+extern Size progress_size(ProgressKind kind, int version, uint64 dimension);
 
 /* progress_open with the error code for a header that is wrong. */
 extern ProgressValue *progress_open_input(struct varlena *bytes, ProgressType type, int sqlstate);

@@ -109,8 +109,6 @@ measure progress_scan "$runs" "SELECT sum(x[$dimension]) FROM features" "$one_pr
 measure progress_fit "$runs" "SELECT length(stepadv.progress_fit(rollout_id, x, outcome, 0.01)::text) > 0 FROM features" "$one_process"
 query "CREATE UNLOGGED TABLE progress_models AS SELECT stepadv.progress_fit(rollout_id, x, outcome, 0.01) AS m FROM features" >/dev/null
 measure progress_predict "$runs" "SELECT sum(stepadv.progress_predict(m, x)) FROM features, progress_models" "$one_process"
-measure progress_epochs 3 "SELECT length(stepadv.progress_fit_mlp(rollout_id, x, outcome, 16, 1, 0.001, 64, 0, 0)::text) > 0 FROM features WHERE rollout_id <= $rollouts / 10" \
-	"$one_process SET client_min_messages = warning;"
 
 say "Linear fit and prediction of progress (SPA), $rollouts rollouts of 16 steps with $dimension features, one process."
 row "reading the arrays (\`sum(x[$dimension])\`)" progress_scan
@@ -119,8 +117,6 @@ row "\`progress_fit\`" progress_fit "$(awk -v f="${times_median[progress_fit]}" 
 	'BEGIN { printf "%.2f", f / (s + l) }') times both together $(verdict "$(awk -v f="${times_median[progress_fit]}" -v s="${times_median[progress_scan]}" \
 	-v l="${times_median[progress_loop]}" 'BEGIN { print f / (s + l) }')" '<=' 2)"
 row "\`progress_predict\` of every step" progress_predict "$(ratio progress_predict progress_scan) times reading"
-row "\`progress_fit_mlp\`, width 16, one epoch over a tenth of the rollouts, with reading and the first forward pass" progress_epochs \
-	"$(awk -v t="${times_median[progress_epochs]}" -v n="$rollouts" -v d="$dimension" 'BEGIN { printf "%.2f", t / (n / 10 * 16 * d * 16 * 3 / 1e6) }') ms per million multiply-adds"
 measure progress_sparse_scan "$runs" "SELECT sum(weights[1]) FROM sparse" "$one_process"
 measure progress_sparse_fit 3 "SELECT length(stepadv.progress_fit(rollout_id, places, weights, outcome, 0.01)::text) > 0 FROM sparse" "$one_process"
 measure progress_sparse_dense 3 "SELECT length(stepadv.progress_fit(rollout_id, x, outcome, 0.01)::text) > 0 FROM dense" "$one_process"

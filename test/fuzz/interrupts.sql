@@ -162,7 +162,6 @@ FROM (VALUES ('best_at_k(reward, 4)', NULL), ('pass_at_k(success, 4)', NULL), ('
 	('progress_fit(rollout, ARRAY[reward, n, 1]::real[], rollout % 2, 0.1, ''step'', ''logistic'')', 'many'),
 	('progress_fit(rollout, ARRAY[1 + state % 10000, 10001 + n]::integer[], ARRAY[reward, n]::real[], rollout % 2, 0.1)', 'many'),
 	('progress_fit(rollout, ARRAY[1 + state % 10000, 10001 + n]::integer[], ARRAY[reward, n]::real[], rollout % 2, 0.1, ''none'', ''logistic'')', 'many'),
-	('progress_fit_mlp(rollout, ARRAY[reward, n, 1]::real[], rollout % 2)', 'many'), ('progress_fit_mlp(rollout, ARRAY[reward, n, 1]::real[], rollout % 2, rollout / 100)', 'many'),
 	('progress_cross_validate(rollout, ARRAY[reward, n, 1]::real[], rollout % 2, rollout / 100, ARRAY[0.1, 1])', 'many'),
 	('progress_cross_validate(rollout, ARRAY[1 + state % 10000, 10001 + n]::integer[], ARRAY[reward, n]::real[], rollout % 2, rollout / 100, ARRAY[0.1, 1])', 'many'),
 	('progress_quality(rollout, reward, rollout % 2)', 'many'), ('progress_calibration(rollout, reward, rollout % 2)', 'many'),

@@ -23,7 +23,7 @@ CREATE TEMP VIEW models AS
 SELECT progress_fit(i, ARRAY[i % 3, i % 2]::real[], i % 2, 0.1) AS m FROM generate_series(1::bigint, 6) i
 UNION ALL SELECT progress_fit(i, ARRAY[i % 3, i % 2]::real[], i % 2, 0.1, 'step', 'logistic') FROM generate_series(1::bigint, 6) i
 UNION ALL SELECT progress_fit(i, ARRAY[1 + i % 3, 10]::integer[], ARRAY[i % 2, 1]::real[], i % 2, 0.1) FROM generate_series(1::bigint, 6) i
-UNION ALL SELECT progress_fit_mlp(i, ARRAY[i % 3, i % 2]::real[], i % 2, 2, 1, 0.1, 2, 0.1, 1) FROM generate_series(1::bigint, 6) i;
+;
 
 -- Arguments, cut by \x01, elements of an array by \x02; a vocabulary of the user's own.
 CREATE TEMP TABLE calls (function text, given text);

@@ -151,7 +151,6 @@ INSERT INTO sent VALUES
 	('progress_model', stepadv_internal.progress_model_send('{"version": 1, "kind": "linear", "rollouts": 2, "steps": 5, "lambda": 0.1, "intercept": 0.5, "weights": [0.5, -1]}')),
 	('progress_model', stepadv_internal.progress_model_send('{"version": 1, "kind": "linear", "rollouts": 2, "steps": 5, "lambda": 0.1, "intercept": null, "weights": [0.5, -1]}')),
 	('progress_model', stepadv_internal.progress_model_send('{"version": 1, "kind": "linear", "rollouts": 2, "steps": 5, "lambda": 0, "intercept": 0, "weights": [0, 0]}')),
-	('progress_model', stepadv_internal.progress_model_send('{"version": 1, "kind": "mlp", "rollouts": 2, "steps": 5, "lambda": 0.1, "intercept": 0.2, "hidden_weights": [1, 2], "hidden_bias": [3], "weights": [4]}')),
 	('progress_statistics', stepadv_internal.progress_statistics_send('{"version": 1, "kind": "statistics", "rollouts": 2, "steps": 5, "outcome_sum": 1, "outcome_square_sum": 1, "products": [1, 2], "gram": [1, 0, 2]}'));
 SELECT type, outcome, count(*) > 10 AS several
 FROM (SELECT s.type, comes(s.type, set_byte(s.bytes, n, v)) AS outcome

@@ -183,7 +183,6 @@ SELECT parsed(''), parsed('{'), parsed('{"version"}'), parsed(repeat('[', 100000
 SELECT '[]'::progress_model;
 SELECT '{}'::progress_model;
 SELECT '{"version": 2, "kind": "linear", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": [1]}'::progress_model;
-SELECT '{"version": 1, "kind": "mlp", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": [1]}'::progress_model;
 SELECT '{"version": 1, "kind": "linear", "rollouts": 0, "steps": 1, "lambda": 0, "intercept": 0, "weights": [1]}'::progress_model;
 SELECT '{"version": 1, "kind": "linear", "rollouts": 1.5, "steps": 2, "lambda": 0, "intercept": 0, "weights": [1]}'::progress_model;
 SELECT '{"version": 1, "kind": "linear", "rollouts": 1, "steps": 1, "lambda": -1, "intercept": 0, "weights": [1]}'::progress_model;
@@ -200,7 +199,6 @@ SELECT '{"version": 1, "kind": "statistics", "rollouts": 1, "steps": 1, "outcome
 SELECT type, what, array_agg(DISTINCT code ORDER BY code) AS codes, count(*) FROM (
 	SELECT type, what, read_as(form, type) AS code
 	FROM (VALUES ('progress_model', '{"version": 1, "kind": "linear", "rollouts": 3, "steps": 4, "lambda": 0.5, "intercept": -1, "weights": [0.5, 2]}'),
-			('progress_model', '{"version": 1, "kind": "mlp", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "hidden_weights": [1, 2], "hidden_bias": [0], "weights": [1]}'),
 			('progress_statistics', '{"version": 1, "kind": "statistics", "rollouts": 1, "steps": 1, "outcome_sum": 0, "outcome_square_sum": 0, "products": [1, 1], "gram": [1, 1, 1]}')) v(type, whole),
 		json_each_text(whole::json) m(key, value), LATERAL (
 			SELECT CASE WHEN value ~ '^[a-z]' THEN to_json(value)::text ELSE value END AS written, (whole::jsonb - key)::text AS others) w, LATERAL (

@@ -64,14 +64,8 @@ FROM (SELECT v.* FROM (SELECT progress_cross_validate(rollout_id, x, outcome, gr
 	LATERAL (SELECT progress_fit(rollout_id, x, outcome, v.lambda) AS m FROM step WHERE progress_fold(group_id) <> v.fold) m,
 	LATERAL (SELECT progress_quality(m, rollout_id, x, outcome) AS q FROM step WHERE progress_fold(group_id) = v.fold) q;
 
--- Balanced: as if the rollouts of the rarer outcome came as often.  1 of 4 succeed: three copies of each success
+-- 1 of 4 succeed
 CREATE TABLE rare AS SELECT rollout_id, x, (rollout_id % 4 = 0)::int::float8 AS outcome FROM step WHERE rollout_id <= 200;
-SELECT all_near(weights(m) || intercept(m), weights(c) || intercept(c)) AS as_copies, m::text ~ '"loss": "balanced"' AS said
-FROM (SELECT progress_fit(rollout_id, x, outcome, 0.1, 'rollout', 'balanced') AS m FROM rare) a,
-	(SELECT progress_fit(rollout_id + 1000 * copy, x, outcome, 0.1) AS c FROM rare, generate_series(1, 3) copy WHERE copy = 1 OR outcome = 1) b;
-SELECT weights(progress_fit(rollout_id, x, 1, 0.1, 'none', 'balanced')) = weights(progress_fit(rollout_id, x, 1, 0.1, 'none')) AS one_outcome FROM rare;
-SELECT progress_fit(rollout_id, x, outcome, 0.1, 'rollout', 'balanced') FROM step;
-
 -- Logistic against Newton's method in plain SQL: gradient and Hessian of the mean cross-entropy + lambda |w|^2
 CREATE VIEW rare_rollout AS SELECT rollout_id, max(outcome) AS y, array[sum(x[1]::float8), sum(x[2]::float8), sum(x[3]::float8), sum(x[4]::float8), 1] AS z, count(*) AS t FROM rare GROUP BY 1;
 CREATE FUNCTION newton(lambda float8, kind text) RETURNS float8[] LANGUAGE plpgsql AS $$

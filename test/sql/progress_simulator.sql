@@ -15,8 +15,6 @@ FROM c sparse, c linear, c step, c next, c mean, c monte_carlo, c random
 WHERE (sparse.name, linear.name, step.name, next.name, mean.name, monte_carlo.name, random.name) = ('sparse', 'linear', 'step', 'next', 'mean', 'monte_carlo', 'random');
 -- The recommended call predicts outcomes of groups that it did not see
 SELECT r > 0.75 AS goal, r2 > 0.95 AS predicts FROM c WHERE name = 'sparse';
--- A hidden layer is never worse than what it is on top of
-SELECT mlp.r >= linear.r AS split, mlp.r2 >= linear.r2 AS sum FROM c mlp, c linear WHERE (mlp.name, linear.name) = ('mlp', 'linear');
 -- What predicts the outcome best splits it worst: the next state gives it away
 SELECT s.r2 > 0.999 AND s.r2 > n.r2 AND n.r2 > l.r2 AS better_sum, s.r < n.r AND n.r < l.r AS worse_split
 FROM c l, c n, c s WHERE (l.name, n.name, s.name) = ('sparse', 'next', 'next_small');

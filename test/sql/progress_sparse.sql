@@ -38,7 +38,7 @@ ALTER TABLE step ADD places int[], ADD weights real[];
 UPDATE step SET places = places(x), weights = weights(x);
 -- The same fit, whatever the intercept, lambda and loss
 SELECT intercept, loss, bool_and(same_model(s, d)) AS equal
-FROM (VALUES ('rollout'), ('step'), ('none')) i(intercept), (VALUES ('squared'), ('balanced'), ('logistic')) l(loss), (VALUES (0.001::float8), (0.1), (10)) v(lambda),
+FROM (VALUES ('rollout'), ('step'), ('none')) i(intercept), (VALUES ('squared'), ('logistic')) l(loss), (VALUES (0.001::float8), (0.1), (10)) v(lambda),
 	LATERAL (SELECT progress_fit(rollout_id, places, weights, outcome, lambda, intercept, loss) AS s, progress_fit(rollout_id, x, outcome, lambda, intercept, loss) AS d FROM step) f GROUP BY 1, 2 ORDER BY 1, 2;
 CREATE TABLE model AS SELECT progress_fit(rollout_id, places, weights, outcome, 0.01) AS s, progress_fit(rollout_id, x, outcome, 0.01) AS d FROM step;
 SELECT s = (SELECT progress_fit(rollout_id, places, weights, outcome, 0.01, 'rollout', 'squared') FROM step) AS default_is_rollout, s::text::progress_model = s AS text,
@@ -51,7 +51,6 @@ SELECT progress_predict(s, x) FROM step, model LIMIT 1;
 -- A place that no rollout of the fit had weighs nothing; beyond those of a dense model it is an error
 SELECT progress_predict(s, '{16777216}', '{5}') AS unseen, progress_predict(s, '{}', '{}') AS none, progress_predict(s, NULL, '{}') IS NULL AND progress_predict(NULL, '{}', '{}') IS NULL AS nulls FROM model;
 SELECT progress_predict(d, '{91}', '{1}') FROM model;
-SELECT near(progress_predict('{"version": 1, "kind": "mlp", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0.5, "hidden_weights": [1, 2, -1, -2], "hidden_bias": [0, 1], "weights": [3, 5]}'::progress_model, '{2}', '{3}'), 0.5 + 3 * 6) AS hidden;
 -- Cross-validation
 SELECT count(*), bool_and(v.lambda = w.lambda AND v.fold = w.fold AND near((v.held_out).mse, (w.held_out).mse) AND near((v.train).mse, (w.train).mse)) AS equal
 FROM (SELECT progress_cross_validate(rollout_id, places, weights, outcome, group_id, '{0.01, 1}') AS a, progress_cross_validate(rollout_id, x, outcome, group_id, '{0.01, 1}') AS b FROM step) t, unnest(a) WITH ORDINALITY v, unnest(b) WITH ORDINALITY w WHERE v.ordinality = w.ordinality;

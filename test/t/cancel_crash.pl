@@ -52,7 +52,6 @@ my %long = (
 	'progress_statistics of long rows' => 'SELECT pg_column_size(progress_statistics(r, hash_features(ARRAY[r::text], 8000), r % 2)) FROM generate_series(1, 4000) r',
 	'progress_solve' => 'SELECT sum(pg_column_size(progress_solve(s, 1.0 / n))) FROM wide, generate_series(1, 40) n',
 	'rollup of statistics' => 'SELECT pg_column_size(rollup(s)) FROM wide, generate_series(1, 2000) n',
-	'progress_fit_mlp' => 'SELECT pg_column_size(progress_fit_mlp(rollout_id, x, outcome, 64, 1000, 0.001, 64, 0, 0)) FROM features',
 	'progress_cross_validate' => q{SELECT cardinality(progress_cross_validate(rollout_id, x, outcome, group_id, array_fill(0.1::float8, ARRAY[100]), 20, 0, 'step')) FROM features},
 	'progress_quality' => 'SELECT (progress_quality(r, random(), r % 2)).mse FROM generate_series(1, 3000000) r',
 	'progress_attribution' => q{SELECT sum(c) FROM (SELECT progress_attribution(m, array_fill(1::real, ARRAY[2500]), 1) OVER () AS c FROM
@@ -113,18 +112,6 @@ for (1 .. 3)
 is($code, '57014', 'a single progress_solve is cancelled');
 cmp_ok($seconds, '<', 0.7 * $full, 'in the middle');
 
-my ($stdout, $stderr) = ('', '');
-my $training = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'),
-		'-c', q{SET application_name = 'training'}, '-c', 'SET client_min_messages = error',
-		'-c', 'SELECT progress_fit_mlp(rollout_id, x, outcome, 64, 1000000, 0.0001, 64, 0, 0) FROM features',
-		'-c', 'SELECT pg_column_size(progress_fit(rollout_id, x, outcome, 1)) > 0 FROM features' ], '>', \$stdout, '2>', \$stderr);
-ok($node->poll_query_until('postgres',
-		q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'training' AND state = 'active' AND query ~ 'fit_mlp'}),
-	'a training is found and pg_cancel_backend sent');
-$training->finish;
-like($stderr, qr/canceling statement due to user request/, 'it ends');
-is($stdout, "t\n", 'and its backend works on');
-
 # The cancelled backend works on and has its memory back.
 my $memory = q{SELECT sum(total_bytes) AS bytes FROM pg_backend_memory_contexts};
 my (undef, $out) = $node->psql('postgres', qq{
@@ -137,7 +124,6 @@ my (undef, $out) = $node->psql('postgres', qq{
 	$long{'rollup'};
 	$long{'progress_fit'};
 	$long{'progress_solve'};
-	$long{'progress_fit_mlp'};
 	$long{'progress_cross_validate'};
 	SET statement_timeout = 0;
 	$memory \\gset after_

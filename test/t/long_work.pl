@@ -73,16 +73,6 @@ is(told("SELECT count(*) FROM steps_groups; SELECT count(*) FROM versions_progre
 	'', 'and after it, or an error, nobody is told of other folds');
 is($node->safe_psql('postgres', "SELECT count(*) FROM stepadv.check_maintained('steps')"), '0', 'all is right');
 
-# ---------- progress_fit_mlp
-my $of_steps = "FROM (SELECT r, ARRAY[n / 64.0, st]::real[] AS x, CASE WHEN n = 63 THEN r % 2 END AS y FROM steps WHERE g < 7) s";
-is(told("SELECT stepadv.progress_fit_mlp(r, x, y, 2, 3, 0.01, 14, 0.1, 1) IS NULL $of_steps", $at_once) =~ s/epoch \d of 3: .*\n?//gr,
-	lines("trained 0 of 3 epochs, about T left", "trained 1 of 3 epochs, about T left", "trained 1 of 3 epochs, about T left",
-		"trained 2 of 3 epochs, about T left", "trained 2 of 3 epochs, about T left", "trained 3 of 3 epochs\n"),
-	'progress_fit_mlp, twice an epoch with two batches');
-like(told("SELECT stepadv.progress_fit_mlp(r, x, y, r) IS NULL $of_steps", $at_once), qr/^trained \d+ of at most 100 epochs, at most T left$/m,
-	'progress_fit_mlp on top of a linear fit');
-unlike(told("SET stepadv.progress = off; SELECT stepadv.progress_fit_mlp(r, x, y, 2, 3, 0.01, 14, 0.1, 1) IS NULL $of_steps", $at_once), qr/trained/, 'silenced');
-
 # ---------- load_rollouts
 SKIP:
 {
