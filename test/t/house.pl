@@ -12,7 +12,7 @@ my @wanted = (
 	[ 'bytes of SQL', 800_000, 1_400_000 ],
 	[ 'lines of SQL over 120 characters', 0, 3_000 ],
 	[ 'references to later parts', 0, 85 ],
-	[ 'lines of tests and expected output', 50_000, 77_000 ],
+	[ 'lines of tests and expected output', 50_000, 80_000 ],
 	[ 'functions in stepadv', 150, 215 ],
 	[ 'functions in stepadv_internal', 350, 690 ],
 	[ 'parameters of attach', 12, 45 ],
