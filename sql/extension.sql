@@ -22,10 +22,12 @@ BEGIN
 		RAISE EXCEPTION 'schema "%" is not empty', '@extschema@'
 			USING ERRCODE = 'duplicate_object', HINT = 'CREATE EXTENSION makes a schema that is not there.';
 	ELSIF EXISTS (SELECT FROM aclexplode(room.nspacl) a LEFT JOIN pg_roles r ON r.oid = a.grantee
-		WHERE a.privilege_type = 'CREATE' AND a.grantee NOT IN (room.nspowner, room.extowner) AND r.rolsuper IS NOT TRUE)
+		WHERE a.privilege_type = 'CREATE' AND a.grantee NOT IN (room.nspowner, room.extowner)
+			AND r.rolsuper IS NOT TRUE)
 	THEN
 		RAISE EXCEPTION 'others may create objects in schema "%"', '@extschema@'
-			USING ERRCODE = 'insufficient_privilege', HINT = 'Revoke that, or drop the schema: CREATE EXTENSION makes it.';
+			USING ERRCODE = 'insufficient_privilege',
+				HINT = 'Revoke that, or drop the schema: CREATE EXTENSION makes it.';
 	END IF;
 	IF NOT (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = room.nspowner) THEN
 		ALTER SCHEMA @extschema@ OWNER TO CURRENT_USER;
@@ -45,11 +47,13 @@ SET LOCAL search_path = pg_catalog, pg_temp;
 -- A schema of this name that is there already is somebody else's: an error.
 CREATE SCHEMA stepadv_internal;
 GRANT USAGE ON SCHEMA stepadv_internal TO PUBLIC;
-COMMENT ON SCHEMA stepadv_internal IS 'inner parts of the extension stepadv: nothing here is meant to be called by hand';
+COMMENT ON SCHEMA stepadv_internal IS
+'inner parts of the extension stepadv: nothing here is meant to be called by hand';
 
 -- Set-returning functions that can leave their rows as columns: src/plan/scan/step_scan.c
 CREATE FUNCTION stepadv_internal.row_support(internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_row_support';
 COMMENT ON FUNCTION stepadv_internal.row_support(internal) IS
-'part of every function of a rollout_group that returns rows: makes the planner consider scans that read its columns in place';
+'part of every function of a rollout_group that returns rows: makes the planner consider scans that '
+'read its columns in place';

@@ -17,11 +17,14 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1
 AS 'MODULE_PATHNAME', 'stepadv_signature_hash_uuid';
 
 COMMENT ON FUNCTION stepadv.signature_hash(text) IS
-'64-bit identity (XXH3-64, seed 0) of a text''s bytes in UTF-8; NULL for NULL; the same on every machine and in every version, so it can be stored';
+'64-bit identity (XXH3-64, seed 0) of a text''s bytes in UTF-8; NULL for NULL; the same on every '
+'machine and in every version, so it can be stored';
 COMMENT ON FUNCTION stepadv.signature_hash(bytea) IS
-'64-bit identity (XXH3-64, seed 0) of the bytes; equals signature_hash of a text with the same bytes in UTF-8; NULL for NULL';
+'64-bit identity (XXH3-64, seed 0) of the bytes; equals signature_hash of a text with the same '
+'bytes in UTF-8; NULL for NULL';
 COMMENT ON FUNCTION stepadv.signature_hash(jsonb) IS
-'64-bit identity of a jsonb by content: key order, duplicate keys, white space and the scale of numbers (1.0 and 1) make no difference; NULL for NULL';
+'64-bit identity of a jsonb by content: key order, duplicate keys, white space and the scale of '
+'numbers (1.0 and 1) make no difference; NULL for NULL';
 COMMENT ON FUNCTION stepadv.signature_hash(uuid) IS
 '64-bit identity (XXH3-64, seed 0) of the 16 bytes of a uuid; NULL for NULL';
 
