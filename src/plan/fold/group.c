@@ -8,26 +8,12 @@
 
 #include "plan/fold/group.h"
 
-void
-show_keys(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
-{
-	TupleTableSlot *keys = fold->keys;
-
-	ExecClearTuple(keys);
-	for (int k = 0; k < fold->n_keys; k++)
-	{
-		keys->tts_values[k] = row->tts_values[positions[k] - 1];
-		keys->tts_isnull[k] = row->tts_isnull[positions[k] - 1];
-	}
-	ExecStoreVirtualTuple(keys);
-}
-
 bool
-is_of_group(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+is_of_group(GroupFoldState *fold)
 {
-	if (has_same_keys(fold, positions, row))
+	if (has_same_keys(fold))
 		return true;
-	show_keys(fold, positions, row);
+	show_keys(fold);
 	fold->comparing->ecxt_innertuple = fold->keys;
 	fold->comparing->ecxt_outertuple = fold->group_keys;
 	return ExecQualAndReset(fold->same_group, fold->comparing);
@@ -48,13 +34,13 @@ create_builder(GroupFoldState *fold)
 }
 
 void
-begin_group(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+begin_group(GroupFoldState *fold)
 {
 	MemoryContext old;
 
 	ExecClearTuple(fold->group_keys);
 	MemoryContextReset(fold->group_memory);
-	show_keys(fold, positions, row);
+	show_keys(fold);
 	old = MemoryContextSwitchTo(fold->group_memory);
 	ExecStoreMinimalTuple(ExecCopySlotMinimalTuple(fold->keys), fold->group_keys, false);
 	MemoryContextSwitchTo(old);

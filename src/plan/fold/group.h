@@ -1,8 +1,6 @@
 /*
  * group.h
  *		The group that a GroupFold is at: its keys, its rows, its value.
- *
- * `positions` say where in a row the keys are.
  */
 #ifndef STEPADV_GROUP_FOLD_GROUP_H
 #define STEPADV_GROUP_FOLD_GROUP_H
@@ -12,17 +10,22 @@
 
 #include "plan/fold/blame.h"
 
-/* Put the keys of a row into fold->keys. */
-extern void show_keys(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row);
+/* The keys of the row at hand, which are in fold->keys, are to be seen by others, too. */
+static inline void
+show_keys(GroupFoldState *fold)
+{
+	if (TTS_EMPTY(fold->keys))
+		ExecStoreVirtualTuple(fold->keys);
+}
 
-/* Are the keys of a row those of the current group, or equal to them? */
-extern bool is_of_group(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row);
+/* Are the keys of the row at hand those of the current group, or equal to them? */
+extern bool is_of_group(GroupFoldState *fold);
 
 /* The builder of a new group of the table. */
 extern GroupBuilder *create_builder(GroupFoldState *fold);
 
-/* A group that is not in the table, of the keys of a row. */
-extern void begin_group(GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row);
+/* A group that is not in the table, of the keys of the row at hand. */
+extern void begin_group(GroupFoldState *fold);
 
 /*
  * The row of the current group, which lives until the next one is asked for: with
@@ -31,22 +34,38 @@ extern void begin_group(GroupFoldState *fold, const AttrNumber *positions, const
 extern TupleTableSlot *give_value(GroupFoldState *fold, Datum value, bool isnull);
 extern TupleTableSlot *give_group(GroupFoldState *fold);
 
-/* Has a row these very keys?  Others may be equal all the same. */
+/* Are two keys written alike? */
 static inline bool
-has_keys(const GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row, const Datum *values, const bool *nulls)
+is_same_key(Datum a, Datum b, int16 length)
 {
+	const struct varlena *x = (const struct varlena *) DatumGetPointer(a);
+	const struct varlena *y = (const struct varlena *) DatumGetPointer(b);
+
+	if (length > 0)
+		return memcmp(x, y, length) == 0;
+	if (length == -1 && VARATT_IS_SHORT(x) && VARATT_IS_SHORT(y))
+		return *(const uint8 *) x == *(const uint8 *) y && memcmp(x, y, VARSIZE_ANY(x)) == 0;
+	return datum_image_eq(a, b, false, length);
+}
+
+/* Has the row at hand these very keys?  Others may be equal all the same. */
+static inline bool
+has_keys(const GroupFoldState *fold, const Datum *values, const bool *nulls)
+{
+	const TupleTableSlot *row = fold->keys;
+
 	for (int k = 0; k < fold->n_keys; k++)
 	{
-		Datum		value = row->tts_values[positions[k] - 1];
-		bool		isnull = row->tts_isnull[positions[k] - 1];
+		Datum		value = row->tts_values[k];
+		bool		isnull = row->tts_isnull[k];
 
 		if (isnull != nulls[k])
 			return false;
 		if (!isnull && value != values[k])
 		{
-			Form_pg_attribute key = TupleDescAttr(fold->keys->tts_tupleDescriptor, k);
+			Form_pg_attribute key = TupleDescAttr(row->tts_tupleDescriptor, k);
 
-			if (key->attbyval || !datum_image_eq(value, values[k], false, key->attlen))
+			if (key->attbyval || !is_same_key(value, values[k], key->attlen))
 				return false;
 		}
 	}
@@ -55,38 +74,38 @@ has_keys(const GroupFoldState *fold, const AttrNumber *positions, const TupleTab
 
 /* Those of the current group? */
 static inline bool
-has_same_keys(const GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+has_same_keys(const GroupFoldState *fold)
 {
-	return has_keys(fold, positions, row, fold->group_keys->tts_values, fold->group_keys->tts_isnull);
+	return has_keys(fold, fold->group_keys->tts_values, fold->group_keys->tts_isnull);
 }
 
 /* What the row at hand says of a step.  False: nothing that counts. */
 static inline bool
-read_row(GroupFoldState *fold, TupleTableSlot *row, double rewards[MAX_REWARDS], StepRow *step)
+read_row(GroupFoldState *fold, double rewards[MAX_REWARDS], StepRow *step)
 {
 	if (fold->has_filter)
 	{
-		AttrNumber	filter = fold->positions[fold->n_keys + fold->n_args];
+		const NullableDatum *filter = &fold->input.args[fold->n_args];
 
-		if (row->tts_isnull[filter - 1] || !DatumGetBool(row->tts_values[filter - 1]))
+		if (filter->isnull || !DatumGetBool(filter->value))
 			return false;
 	}
 	if (read_stored_step(&fold->input, step))
 		return true;
 	if (fold->input.stored_step != NULL)
-		read_arguments(&fold->input, row);
+		read_arguments(&fold->input);
 	return read_step_row(fold->input.args, fold->n_args, fold->forgiving, rewards, step);
 }
 
 /* The row at hand into the current group. */
 static inline void
-add_row(GroupFoldState *fold, TupleTableSlot *row)
+add_row(GroupFoldState *fold)
 {
 	double		rewards[MAX_REWARDS];
 	StepRow		step;
 
 	begin_blame(fold);
-	if (read_row(fold, row, rewards, &step))
+	if (read_row(fold, rewards, &step))
 		group_builder_add(fold->builder, &step);
 	end_blame(fold);
 }

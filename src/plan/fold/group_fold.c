@@ -154,9 +154,10 @@ begin_group_fold(CustomScanState *node, EState *estate, int eflags)
 	fold->expected_groups = lthird_int(counts);
 	fold->forgiving = lfourth_int(counts) != 0;
 	fold->positions = attributes_of(inputs);
-	prepare_input(&fold->input, outerPlanState(node), fold->positions, list_length(inputs), fold->n_keys, fold->n_args);
 	fold->has_filter = list_length(inputs) > fold->n_keys + fold->n_args;
 	describe_keys(fold, estate);
+	prepare_input(&fold->input, outerPlanState(node), fold->positions, attributes_of(list_nth(plan->custom_private, FOLD_READS)),
+				  list_length(inputs), fold->n_args, fold->keys);
 	fold->table_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: table", ALLOCSET_DEFAULT_MINSIZE,
 											   ALLOCSET_DEFAULT_INITSIZE, largest_table_block());
 	fold->spill_memory = AllocSetContextCreate(estate->es_query_cxt, "group fold: spilled groups", ALLOCSET_DEFAULT_SIZES);
@@ -172,21 +173,21 @@ begin_group_fold(CustomScanState *node, EState *estate, int eflags)
 static TupleTableSlot *
 fold_sorted(GroupFoldState *fold)
 {
-	TupleTableSlot *row = fold->pending ? fold->pending : next_input(&fold->input);
+	bool		has_row = fold->pending || next_input(&fold->input);
 
-	if (row == NULL)
+	if (!has_row)
 	{
 		fold->phase = FINISHED;
 		return NULL;
 	}
-	begin_group(fold, fold->positions, row);
+	begin_group(fold);
 	do
 	{
-		add_row(fold, row);
-		row = next_input(&fold->input);
-	} while (row != NULL && is_of_group(fold, fold->positions, row));
-	fold->pending = row;
-	if (row == NULL)
+		add_row(fold);
+		has_row = next_input(&fold->input);
+	} while (has_row && is_of_group(fold));
+	fold->pending = has_row;
+	if (!has_row)
 		fold->phase = FINISHED;
 	return give_group(fold);
 }
@@ -268,7 +269,7 @@ forget_groups(GroupFoldState *fold)
 	fold->table = NULL;
 	ExecClearTuple(fold->keys);
 	ExecClearTuple(fold->group_keys);
-	fold->pending = NULL;
+	fold->pending = false;
 	forget_parts(fold);
 	forget_spill(fold);
 	MemoryContextReset(fold->table_memory);

@@ -19,6 +19,7 @@ extern void install_group_fold(void);
 enum
 {
 	FOLD_INPUTS,				/* ints: where they are in a row from below */
+	FOLD_READS,					/* ints: how each of them is read (input.h) */
 	FOLD_EQUAL,					/* oids: by key, the operator = */
 	FOLD_LESS,					/* oids: by key, the operator < or > of its order */
 	FOLD_COLLATIONS,			/* oids: by key */

@@ -2,9 +2,11 @@
  * input.c
  *		The rows that a GroupFold reads from below, with as little work as they allow.
  *
- * Most are rows of a table as they are stored, out of a scan that neither filters
- * nor computes.  Two things are then spared: the way through the nodes of the
- * executor for each of them, and taking columns apart that nobody reads.  As long as
+ * Most are rows of a table as they are stored, out of a scan, or out of several below an Append. Of what such a scan
+ * does to its rows three things are known here, and done without it: to leave out those in which a
+ * column is NULL, to put columns and constants side by side, and what adapters make of columns of
+ * other types (ReadAs).  Two things are then spared: the way through the nodes of the
+ * executor for each row, and taking columns apart that nobody reads.  As long as
  * the columns up to the last that is read have fixed lengths, they are in the same
  * place in every row in which the same of them are NULL.  Arguments that are no more than a
  * step has are then not even taken out as arguments.
@@ -16,14 +18,21 @@
 #include "access/tupmacs.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "pgstat.h"
 
+#include "compat.h"
 #include "long_work.h"
 #include "plan/fold/input.h"
 #include "plan/fold/stored_rows.h"
 
 /* A column that is NULL is nowhere. */
 #define NOWHERE PG_UINT32_MAX
+
+/* ----------
+ * Where columns are in a stored row
+ * ----------
+ */
 
 /* Offsets of the columns up to the last that is read, of rows that have these; false where they differ from row to row. */
 static bool
@@ -49,17 +58,21 @@ find_offsets(TupleDesc desc, AttrNumber last, uint64 present, uint32 *offsets)
 
 /* False where offsets differ from row to row. */
 static bool
-set_layout(FoldInput *input, TupleDesc desc, uint64 present, StoredLayout *layout)
+set_layout(const FoldInput *input, FoldSource *source, TupleDesc desc, uint64 present, StoredLayout *layout)
 {
 	const uint32 *of_args = layout->of_args;
 
 	if (layout->offsets == NULL)
-		layout->offsets = MemoryContextAlloc(input->below->state->es_query_cxt, input->last_position * sizeof(uint32));
+		layout->offsets = MemoryContextAlloc(input->below->state->es_query_cxt, source->last_position * sizeof(uint32));
 	layout->present = present;
-	if (!find_offsets(desc, input->last_position, present, layout->offsets))
+	if (!find_offsets(desc, source->last_position, present, layout->offsets))
 		return false;
 	for (int arg = 0; arg <= ROW_SUCCESS; arg++)
-		layout->of_args[arg] = arg < input->n_args ? layout->offsets[input->positions[input->first_arg + arg] - 1] : NOWHERE;
+	{
+		int			position = arg < input->n_args ? source->columns[input->first_arg + arg].position : -1;
+
+		layout->of_args[arg] = position < 0 ? NOWHERE : layout->offsets[position];
+	}
 	layout->has_step = of_args[ROW_STEP_ID] != NOWHERE && of_args[ROW_ROLLOUT_ID] != NOWHERE && of_args[ROW_STEP_NO] != NOWHERE;
 	layout->has_reward = of_args[ROW_REWARD] != NOWHERE;
 	layout->has_success = of_args[ROW_SUCCESS] != NOWHERE;
@@ -68,74 +81,221 @@ set_layout(FoldInput *input, TupleDesc desc, uint64 present, StoredLayout *layou
 	return true;
 }
 
-static void
-place_columns(FoldInput *input, TupleTableSlot *slot, int n)
+/* Are the arguments no more than a step has, of fixed lengths? */
+static bool
+makes_step(const FoldInput *input, FoldSource *source)
 {
-	TupleDesc	desc = slot->tts_tupleDescriptor;
-
-	input->whole.offsets = NULL;
-	for (int l = 0; l < 1 << LAYOUT_BITS; l++)
-		input->layouts[l].offsets = NULL;
-	if (!set_layout(input, desc, PG_UINT64_MAX, &input->whole))
-		return;
-	/* Arguments that are columns are of the types that rollout_agg is declared with. */
-	input->reads_step = input->n_args > ROW_REWARD && input->n_args <= ROW_SUCCESS + 1;
-	input->n_words = input->n_others = 0;
-	input->words = palloc(n * sizeof(StoredColumn));
-	input->others = palloc(n * sizeof(StoredColumn));
-	for (int i = 0; i < n; i++)
+	if (input->n_args <= ROW_REWARD || input->n_args > ROW_SUCCESS + 1)
+		return false;
+	for (int arg = 0; arg < input->n_args; arg++)
 	{
-		int			position = input->positions[i] - 1;
-		Form_pg_attribute attribute = TupleDescAttr(desc, position);
-		int			arg = i - input->first_arg;
-		bool		is_arg = arg >= 0 && arg < input->n_args;
-		StoredColumn column = {
-			is_arg ? &input->args[arg].value : &slot->tts_values[position],
-			is_arg ? &input->args[arg].isnull : &slot->tts_isnull[position],
-			input->whole.offsets[position], attribute->attlen, attribute->attbyval, position
-		};
+		const InputColumn *column = &source->columns[input->first_arg + arg];
 
-		if (is_arg && input->reads_step)
-			continue;
-		if (attribute->attbyval && attribute->attlen == sizeof(Datum))
-			input->words[input->n_words++] = column;
-		else
-			input->others[input->n_others++] = column;
+		if (column->position < 0 ? !column->constant.isnull : column->read_as == READ_BYTES_HASH)
+			return false;
+		source->step_reads[arg] = column->read_as;
 	}
-	input->is_placed = true;
+	return true;
+}
+
+/* Only keys, the filter, and arguments that make no step are taken out one by one. */
+static void
+place_columns(const FoldInput *input, FoldSource *source)
+{
+	TupleDesc	desc = source->slot->tts_tupleDescriptor;
+
+	if (!set_layout(input, source, desc, PG_UINT64_MAX, &source->whole))
+		return;
+	source->reads_step = makes_step(input, source);
+	source->words = palloc(input->n_columns * sizeof(StoredColumn));
+	source->others = palloc(input->n_columns * sizeof(StoredColumn));
+	for (int i = 0; i < input->n_columns; i++)
+	{
+		const InputColumn *column = &source->columns[i];
+		bool		is_arg = i >= input->first_arg && i < input->first_arg + input->n_args;
+		StoredColumn stored = {column->value, column->isnull, .position = column->position};
+		Form_pg_attribute attribute;
+
+		if (is_arg && source->reads_step)
+			continue;
+		if (column->position < 0 || column->read_as >= READ_UUID_HASH)
+			return;
+		attribute = TupleDescAttr(desc, column->position);
+		stored.offset = source->whole.offsets[column->position];
+		stored.length = attribute->attlen;
+		stored.by_value = attribute->attbyval;
+		/* (An integer that is passed by value is one of any length.) */
+		if (attribute->attbyval && attribute->attlen == sizeof(Datum))
+			source->words[source->n_words++] = stored;
+		else
+			source->others[source->n_others++] = stored;
+	}
+	source->is_placed = true;
+}
+
+/* ----------
+ * What a scan does to its rows
+ * ----------
+ */
+
+static inline Datum
+read_value(Datum value, ReadAs read_as)
+{
+	struct varlena *bytes;
+	int64		hash;
+
+	switch (read_as)
+	{
+		case READ_INTEGER:
+			return Int64GetDatum(DatumGetInt32(value));
+		case READ_SMALLINT:
+			return Int64GetDatum(DatumGetInt16(value));
+		case READ_UUID_HASH:
+			return Int64GetDatum(hash_bytes_64(DatumGetUUIDP(value)->data, UUID_LEN));
+		case READ_BYTES_HASH:
+			bytes = PG_DETOAST_DATUM_PACKED(value);
+			hash = hash_bytes_64(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+			if ((Pointer) bytes != DatumGetPointer(value))
+				pfree(bytes);
+			return Int64GetDatum(hash);
+		default:
+			return value;
+	}
+}
+
+/* What is asked for, of what a scan gives: a column, or a constant.  False: it is computed. */
+static bool
+find_column(const Plan *plan, InputColumn *column)
+{
+	const Expr *expr = list_nth_node(TargetEntry, plan->targetlist, column->position)->expr;
+
+	if (IsA(expr, Var) && ((const Var *) expr)->varattno > 0)
+	{
+		column->position = ((const Var *) expr)->varattno - 1;
+		return true;
+	}
+	if (!IsA(expr, Const))
+		return false;
+	column->constant.isnull = ((const Const *) expr)->constisnull;
+	if (!column->constant.isnull)
+		column->constant.value = read_value(((const Const *) expr)->constvalue, column->read_as);
+	column->position = -1;
+	return true;
+}
+
+/* Do conditions only ask that columns are not NULL?  Then which. */
+static bool
+only_requires(FoldSource *source, const List *conditions)
+{
+	ListCell   *lc;
+
+	source->n_required = 0;
+	source->required = palloc(list_length(conditions) * sizeof(AttrNumber));
+	foreach(lc, conditions)
+	{
+		const NullTest *test = lfirst(lc);
+		const Var  *var;
+
+		if (!IsA(test, NullTest) || test->nulltesttype != IS_NOT_NULL || test->argisrow || !IsA(test->arg, Var))
+			return false;
+		var = (const Var *) test->arg;
+		if (var->varattno <= 0)
+			return false;
+		source->required[source->n_required++] = var->varattno;
+	}
+	return true;
+}
+
+/* Is it a scan whose rows can be read without it?  Then what it would do to them is noted. */
+static bool
+reads_scan(FoldInput *input, FoldSource *source)
+{
+	PlanState  *state = source->state;
+	InputColumn *columns;
+
+	/* What is instrumented counts its rows. */
+	if (!IsA(state, SeqScanState) || state->instrument != NULL || !only_requires(source, state->plan->qual))
+		return false;
+	if (state->ps_ProjInfo == NULL)
+		return true;
+	columns = palloc(input->n_columns * sizeof(InputColumn));
+	memcpy(columns, source->columns, input->n_columns * sizeof(InputColumn));
+	for (int i = 0; i < input->n_columns; i++)
+		if (columns[i].position >= 0 && !find_column(state->plan, &columns[i]))
+			return false;
+	memcpy(source->columns, columns, input->n_columns * sizeof(InputColumn));
+	return true;
+}
+
+static void
+prepare_source(FoldInput *input, FoldSource *source, PlanState *state, const InputColumn *columns)
+{
+	bool		of_table = IsA(state, SeqScanState) || IsA(state, IndexScanState) || IsA(state, BitmapHeapScanState);
+
+	source->state = state;
+	source->columns = palloc(input->n_columns * sizeof(InputColumn));
+	memcpy(source->columns, columns, input->n_columns * sizeof(InputColumn));
+	/* In the recheck of a row that another session has changed, rows may come in another slot. */
+	if (state->state->es_epq_active == NULL)
+	{
+		source->plain_scan = reads_scan(input, source);
+		if (source->plain_scan || (of_table && state->ps_ProjInfo == NULL))
+			source->slot = ((ScanState *) state)->ss_ScanTupleSlot;
+	}
+	if (!source->plain_scan)
+		source->n_required = 0;
+	for (int i = 0; i < input->n_columns; i++)
+		source->last_position = Max(source->last_position, source->columns[i].position + 1);
+	for (int r = 0; r < source->n_required; r++)
+		source->last_position = Max(source->last_position, source->required[r]);
+	if (source->slot != NULL && source->slot->tts_ops == &TTSOpsBufferHeapTuple && source->last_position > 0)
+		place_columns(input, source);
 }
 
 void
-prepare_input(FoldInput *input, PlanState *below, const AttrNumber *positions, int n, int first_arg, int n_args)
+prepare_input(FoldInput *input, PlanState *below, const AttrNumber *columns, const AttrNumber *reads, int n, int n_args,
+			  TupleTableSlot *keys)
 {
-	bool		of_table = IsA(below, SeqScanState) || IsA(below, IndexScanState) || IsA(below, BitmapHeapScanState);
-	/* In the recheck of a row that another session has changed, rows may come in another slot. */
-	bool		as_stored = of_table && below->ps_ProjInfo == NULL && below->state->es_epq_active == NULL;
-	TupleTableSlot *slot = as_stored ? ((ScanState *) below)->ss_ScanTupleSlot : NULL;
+	InputColumn *asked = palloc0(n * sizeof(InputColumn));
+	bool		of_several = IsA(below, AppendState) && ((AppendState *) below)->as_nasyncplans == 0 &&
+		below->instrument == NULL && below->state->es_epq_active == NULL;
 
 	input->below = below;
-	input->positions = positions;
-	input->first_arg = first_arg;
+	input->append = of_several ? (AppendState *) below : NULL;
+	input->n_columns = n;
+	input->first_arg = keys->tts_tupleDescriptor->natts;
 	input->n_args = n_args;
-	input->last_position = 0;
+	input->keys = keys;
 	for (int i = 0; i < n; i++)
-		input->last_position = Max(input->last_position, positions[i]);
-	input->slot = slot;
+	{
+		int			arg = i - input->first_arg;
+
+		asked[i] = (InputColumn) {
+			arg >= 0 ? &input->args[arg].value : &keys->tts_values[i],
+			arg >= 0 ? &input->args[arg].isnull : &keys->tts_isnull[i],
+			reads[i], reads[i] == READ_NULL ? -1 : columns[i] - 1, {.isnull = true}
+		};
+	}
+	input->sources = palloc0((of_several ? Max(input->append->as_nplans, 1) : 1) * sizeof(FoldSource));
+	if (!of_several)
+		prepare_source(input, &input->sources[0], below, asked);
+	else
+		for (int s = 0; s < input->append->as_nplans; s++)
+			prepare_source(input, &input->sources[s], input->append->appendplans[s], asked);
 	begin_input(input);
-	/* What is instrumented counts its rows. */
-	input->plain_scan = IsA(below, SeqScanState) && slot != NULL && below->qual == NULL && below->instrument == NULL;
-	input->is_placed = input->reads_step = false;
-	input->stored_step = NULL;
-	input->layout = &input->whole;
-	if (slot != NULL && slot->tts_ops == &TTSOpsBufferHeapTuple)
-		place_columns(input, slot, n);
 }
+
+/* ----------
+ * Columns of a row
+ * ----------
+ */
 
 /* What a row has of the columns up to the last that is read; NULL where there are too many to tell, or columns came later. */
 static const StoredLayout *
-layout_of(FoldInput *input, const HeapTupleHeader tuple, TupleDesc desc)
+layout_of(const FoldInput *input, const HeapTupleHeader tuple, TupleDesc desc)
 {
-	AttrNumber	last = input->last_position;
+	FoldSource *source = input->source;
+	AttrNumber	last = source->last_position;
 	uint64		present = 0;
 	StoredLayout *layout;
 
@@ -145,9 +305,9 @@ layout_of(FoldInput *input, const HeapTupleHeader tuple, TupleDesc desc)
 		present |= (uint64) tuple->t_bits[byte] << (byte * 8);
 	if (last < 64)
 		present &= (UINT64CONST(1) << last) - 1;
-	layout = &input->layouts[(present * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - LAYOUT_BITS)];
+	layout = &source->layouts[(present * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - LAYOUT_BITS)];
 	if (layout->offsets == NULL || layout->present != present)
-		(void) set_layout(input, desc, present, layout);
+		(void) set_layout(input, source, desc, present, layout);
 	return layout;
 }
 
@@ -168,16 +328,16 @@ place_beside_nulls(const StoredColumn *columns, int n, const char *data, const u
 static pg_noinline bool
 read_stored_beside_nulls(FoldInput *input, const TupleTableSlot *row)
 {
+	const FoldSource *source = input->source;
 	const HeapTupleHeader tuple = ((const HeapTupleTableSlot *) row)->tuple->t_data;
 	const char *data = (const char *) tuple + tuple->t_hoff;
-
 	const StoredLayout *layout = layout_of(input, tuple, row->tts_tupleDescriptor);
 
 	if (layout == NULL)
 		return false;
-	place_beside_nulls(input->words, input->n_words, data, layout->offsets);
-	place_beside_nulls(input->others, input->n_others, data, layout->offsets);
-	if (input->reads_step)
+	place_beside_nulls(source->words, source->n_words, data, layout->offsets);
+	place_beside_nulls(source->others, source->n_others, data, layout->offsets);
+	if (source->reads_step)
 	{
 		input->stored_step = data;
 		input->layout = layout;
@@ -189,44 +349,80 @@ read_stored_beside_nulls(FoldInput *input, const TupleTableSlot *row)
 static inline bool
 read_stored(FoldInput *input, const TupleTableSlot *row)
 {
+	const FoldSource *source = input->source;
 	const HeapTupleHeader tuple = ((const HeapTupleTableSlot *) row)->tuple->t_data;
 	const char *data = (const char *) tuple + tuple->t_hoff;
-	const StoredColumn *end_of_words = input->words + input->n_words;
-	const StoredColumn *end_of_others = input->others + input->n_others;
+	const StoredColumn *end_of_words = source->words + source->n_words;
+	const StoredColumn *end_of_others = source->others + source->n_others;
 
-	input->stored_step = NULL;
-	if (unlikely(!has_all(tuple, input->last_position)))
+	if (unlikely(!has_all(tuple, source->last_position)))
 		return read_stored_beside_nulls(input, row);
-	for (const StoredColumn *column = input->words; column < end_of_words; column++)
+	for (const StoredColumn *column = source->words; column < end_of_words; column++)
 	{
 		*column->value = *(const Datum *) (data + column->offset);
 		*column->isnull = false;
 	}
-	for (const StoredColumn *column = input->others; column < end_of_others; column++)
+	for (const StoredColumn *column = source->others; column < end_of_others; column++)
 	{
 		*column->value = fetch_att(data + column->offset, column->by_value, column->length);
 		*column->isnull = false;
 	}
-	if (input->reads_step)
+	if (source->reads_step)
 	{
 		input->stored_step = data;
-		input->layout = &input->whole;
+		input->layout = &source->whole;
 	}
 	return true;
 }
 
-pg_noinline void
-read_arguments(FoldInput *input, TupleTableSlot *row)
+static inline void
+read_columns(const InputColumn *columns, int n, TupleTableSlot *row)
 {
-	const AttrNumber *positions = input->positions + input->first_arg;
-
-	slot_getsomeattrs(row, input->last_position);
-	for (int a = 0; a < input->n_args; a++)
+	for (const InputColumn *column = columns; column < columns + n; column++)
 	{
-		input->args[a].value = row->tts_values[positions[a] - 1];
-		input->args[a].isnull = row->tts_isnull[positions[a] - 1];
+		int			position = column->position;
+
+		if (position < 0)
+		{
+			*column->value = column->constant.value;
+			*column->isnull = column->constant.isnull;
+			continue;
+		}
+		*column->isnull = row->tts_isnull[position];
+		if (!*column->isnull)
+			*column->value = column->read_as == READ_COLUMN ? row->tts_values[position] :
+				read_value(row->tts_values[position], column->read_as);
 	}
 }
+
+pg_noinline void
+read_arguments(FoldInput *input)
+{
+	const FoldSource *source = input->source;
+
+	slot_getsomeattrs(source->slot, source->last_position);
+	read_columns(source->columns + input->first_arg, input->n_args, source->slot);
+}
+
+/* Has a row all that its scan asks for? */
+static pg_noinline bool
+has_required(const FoldSource *source, TupleTableSlot *row)
+{
+	const HeapTupleHeader tuple = row->tts_ops == &TTSOpsBufferHeapTuple ? ((HeapTupleTableSlot *) row)->tuple->t_data : NULL;
+	bool		has_bits = tuple != NULL && HeapTupleHeaderGetNatts(tuple) >= source->last_position;
+
+	if (has_bits && (tuple->t_infomask & HEAP_HASNULL) == 0)
+		return true;
+	for (int r = 0; r < source->n_required; r++)
+		if (has_bits ? att_isnull(source->required[r] - 1, tuple->t_bits) : slot_attisnull(row, source->required[r]))
+			return false;
+	return true;
+}
+
+/* ----------
+ * One row after the other
+ * ----------
+ */
 
 /* Is it a scan of a heap that looks at a page's rows once, and then gives all that are visible? */
 static bool
@@ -287,50 +483,77 @@ take_longer_chunks(const PlanState *below)
 		worker->phsw_chunk_size = n_blocks;
 }
 
-/* The first row comes by the executor, which begins the scan. */
-static pg_noinline TupleTableSlot *
-first_row(FoldInput *input)
+/* The first row of a source comes by the executor, which begins the scan. */
+static void
+begin_source(FoldSource *source)
+{
+	source->scan = NULL;
+	source->pages = NULL;
+	take_longer_chunks(source->state);
+	if (source->plain_scan)
+	{
+		source->scan = ((ScanState *) source->state)->ss_currentScanDesc;
+		source->pages = source->is_placed && reads_whole_pages(source->scan) ? (HeapScanDesc) source->scan : NULL;
+	}
+}
+
+/* By the executor, of whatever source it may be. */
+static TupleTableSlot *
+given_row(FoldInput *input)
 {
 	TupleTableSlot *row = ExecProcNode(input->below);
+	FoldSource *source = input->sources + (input->append ? input->append->as_whichplan : 0);
 
 	if (TupIsNull(row))
 		return NULL;
-	take_longer_chunks(input->below);
-	if (input->plain_scan)
-	{
-		input->scan = ((ScanState *) input->below)->ss_currentScanDesc;
-		input->pages = input->is_placed && reads_whole_pages(input->scan) ? (HeapScanDesc) input->scan : NULL;
-	}
-	return row;
+	if (source != input->source)
+		begin_source(source);
+	input->source = source;
+	return source->slot ? source->slot : row;
 }
 
 /* The first row of another page, or of what does not come by pages. */
 static pg_noinline TupleTableSlot *
 next_row(FoldInput *input)
 {
-	TupleTableSlot *row;
+	FoldSource *source = input->source;
 
-	/* What is below need not be a scan. */
-	if (input->scan == NULL)
-		return first_row(input);
-	row = ((ScanState *) input->below)->ss_ScanTupleSlot;
+	if (source == NULL || source->scan == NULL)
+		return given_row(input);
 	CHECK_FOR_INTERRUPTS();
-	return table_scan_getnextslot(input->scan, ForwardScanDirection, row) ? row : NULL;
+	if (table_scan_getnextslot(source->scan, ForwardScanDirection, source->slot))
+		return source->slot;
+	/* A scan that has ended is not to be asked again: the Append goes on. */
+	if (input->append == NULL || !input->append->choose_next_subplan(input->append))
+		return NULL;
+	return given_row(input);
 }
 
-TupleTableSlot *
+bool
 next_input(FoldInput *input)
 {
-	TupleTableSlot *row = input->slot;
-
-	if (input->pages == NULL || !next_row_of_page(input->pages, row))
+	for (;;)
 	{
-		row = next_row(input);
-		if (row == NULL)
-			return NULL;
+		FoldSource *source = input->source;
+		TupleTableSlot *row;
+
+		if (source != NULL && source->pages != NULL && next_row_of_page(source->pages, source->slot))
+			row = source->slot;
+		else
+		{
+			row = next_row(input);
+			if (row == NULL)
+				return false;
+			source = input->source;
+		}
+		note_row_read();
+		if (source->n_required > 0 && !has_required(source, row))
+			continue;
+		input->stored_step = NULL;
+		if (source->is_placed && read_stored(input, row))
+			return true;
+		slot_getsomeattrs(row, source->last_position);
+		read_columns(source->columns, input->n_columns, row);
+		return true;
 	}
-	note_row_read();
-	if (!input->is_placed || !read_stored(input, row))
-		read_arguments(input, row);
-	return row;
 }

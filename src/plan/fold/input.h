@@ -6,8 +6,10 @@
 #define STEPADV_FOLD_INPUT_H
 
 #include "nodes/execnodes.h"
+#include "utils/uuid.h"
 
 #include "group/row.h"
+#include "hash.h"
 
 /* A column that is read, of rows that are as a table has stored them. */
 typedef struct StoredColumn
@@ -35,42 +37,88 @@ typedef struct StoredLayout
 /* Rows mostly have the same columns NULL. */
 #define LAYOUT_BITS 2
 
-typedef struct FoldInput
+/* How what is asked for is made of a column. */
+typedef enum ReadAs
 {
-	PlanState  *below;
-	const AttrNumber *positions;	/* what is read, from 1: */
-	int			first_arg;		/* of these the arguments of the aggregate */
-	int			n_args;
-	AttrNumber	last_position;	/* the greatest */
+	READ_COLUMN,				/* it is it */
+	READ_INTEGER,				/* of 4 bytes, as a bigint */
+	READ_SMALLINT,				/* of 2 bytes, as a bigint or an integer */
+	READ_UUID_HASH,				/* signature_hash of it: of these, */
+	READ_BYTES_HASH,			/* or of what else has a length */
+	READ_NULL					/* there is no column, and no value */
+} ReadAs;
+
+/* Something that is asked for, of the rows of one source. */
+typedef struct InputColumn
+{
+	Datum	   *value;			/* where it goes */
+	bool	   *isnull;
+	ReadAs		read_as;
+	AttrNumber	position;		/* from 0; -1: every row has the same: */
+	NullableDatum constant;
+} InputColumn;
+
+/* What rows come from: a scan of a table, whose rows are read as they are stored, or whatever gives rows. */
+typedef struct FoldSource
+{
+	PlanState  *state;
+	InputColumn *columns;
+	AttrNumber	last_position;	/* the greatest, from 1 */
+	struct TupleTableSlot *slot;	/* in which its rows come as they are stored; NULL: what it gives is read */
+	bool		plain_scan;		/* it is a scan that does nothing to its rows but what is known here: */
+	int			n_required;		/* leave those out that lack one of these */
+	AttrNumber *required;		/* from 1 */
+	struct TableScanDescData *scan; /* it, once it has begun; NULL: ask for rows */
+	struct HeapScanDescData *pages; /* it, if it reads whole pages, from which rows can be taken without it; or NULL */
 	bool		is_placed;		/* columns are where they are in every row: */
 	int			n_words;		/* those passed by value that fill a Datum, */
 	StoredColumn *words;
 	int			n_others;		/* and the others */
 	StoredColumn *others;
-	bool		plain_scan;		/* below is a scan of a table that does nothing to its rows */
-	struct TupleTableSlot *slot;	/* in which its rows come */
-	struct TableScanDescData *scan; /* it, once it has begun; NULL: ask below */
-	struct HeapScanDescData *pages; /* it, if it reads whole pages, from which rows can be taken without it; or NULL */
-	bool		reads_step;		/* the arguments are columns that make a step, and can be read as one: */
-	const char *stored_step;	/* where the data of the row at hand begin, if it is read as a step; or NULL */
-	const StoredLayout *layout; /* of this row */
+	bool		reads_step;		/* the arguments are columns that make a step, and can be read as one, */
+	uint8		step_reads[ROW_SUCCESS + 1];	/* in these ways */
 	StoredLayout whole;			/* of rows in which nothing is NULL */
 	StoredLayout layouts[1 << LAYOUT_BITS]; /* of late, by a hash */
-	NullableDatum args[MAX_ROW_ARGS];	/* of the row at hand, if it is not read so */
+} FoldSource;
+
+typedef struct FoldInput
+{
+	PlanState  *below;
+	struct AppendState *append; /* it, if rows of what is below it are read; or NULL */
+	int			first_arg;		/* of what is asked for; before are the keys, behind the arguments the filter */
+	int			n_args;
+	int			n_columns;		/* of all */
+	FoldSource *sources;		/* one, or those of the Append */
+	FoldSource *source;			/* of the row at hand; NULL: before the first */
+	struct TupleTableSlot *keys;	/* of the row at hand */
+	const char *stored_step;	/* where the data of the row at hand begin, if it is read as a step; or NULL */
+	const StoredLayout *layout; /* of this row */
+	NullableDatum args[MAX_ROW_ARGS + 1];	/* of the row at hand, if it is not read so, and the filter */
 } FoldInput;
 
-/*
- * Of each row `positions` are read, `n` of them, numbered from 1.  From `first_arg` on
- * `n_args` are arguments, the others stand in the row's tts_values and tts_isnull.
- */
-extern void prepare_input(FoldInput *input, PlanState *below, const AttrNumber *positions, int n, int first_arg, int n_args);
+/* `columns` of a row from below are asked for, numbered from 1, and how each is read; keys go into this slot. */
+extern void prepare_input(FoldInput *input, PlanState *below, const AttrNumber *columns, const AttrNumber *reads, int n, int n_args,
+						  struct TupleTableSlot *keys);
 
 /* Before the first row, also of a rescan. */
 static inline void
 begin_input(FoldInput *input)
 {
-	input->scan = NULL;
-	input->pages = NULL;
+	input->source = NULL;
+	input->stored_step = NULL;
+}
+
+/* A stored identity; what is asked for most comes first. */
+static inline int64
+read_stored_word(const char *stored, uint8 read_as)
+{
+	if (likely(read_as == READ_COLUMN))
+		return *(const int64 *) stored;
+	if (read_as == READ_INTEGER)
+		return *(const int32 *) stored;
+	if (read_as == READ_SMALLINT)
+		return *(const int16 *) stored;
+	return hash_bytes_64(stored, UUID_LEN);
 }
 
 /* Is the row at hand a step that can be read from where it is stored? */
@@ -79,16 +127,20 @@ read_stored_step(const FoldInput *input, StepRow *step)
 {
 	const char *data = input->stored_step;
 	const StoredLayout *layout = input->layout;
-	const uint32 *offsets = layout->of_args;
+	const uint32 *offsets;
+	const uint8 *reads;
 
 	if (data == NULL || unlikely(!layout->has_step))
 		return false;
-	step->step_id = *(const int64 *) (data + offsets[ROW_STEP_ID]);
-	step->rollout_id = *(const int64 *) (data + offsets[ROW_ROLLOUT_ID]);
-	step->step_no = *(const int32 *) (data + offsets[ROW_STEP_NO]);
+	offsets = layout->of_args;
+	reads = input->source->step_reads;
+	step->step_id = read_stored_word(data + offsets[ROW_STEP_ID], reads[ROW_STEP_ID]);
+	step->rollout_id = read_stored_word(data + offsets[ROW_ROLLOUT_ID], reads[ROW_ROLLOUT_ID]);
+	step->step_no = likely(reads[ROW_STEP_NO] == READ_COLUMN) ? *(const int32 *) (data + offsets[ROW_STEP_NO]) :
+		*(const int16 *) (data + offsets[ROW_STEP_NO]);
 	step->nulls = layout->nulls;
-	step->state = (layout->nulls & NULL_STATE) ? 0 : *(const int64 *) (data + offsets[ROW_STATE]);
-	step->action = (layout->nulls & NULL_ACTION) ? 0 : *(const int64 *) (data + offsets[ROW_ACTION]);
+	step->state = (layout->nulls & NULL_STATE) ? 0 : read_stored_word(data + offsets[ROW_STATE], reads[ROW_STATE]);
+	step->action = (layout->nulls & NULL_ACTION) ? 0 : read_stored_word(data + offsets[ROW_ACTION], reads[ROW_ACTION]);
 	step->is_rollout = false;
 	step->parts = 0;
 	step->success = !layout->has_success ? SUCCESS_UNKNOWN :
@@ -102,9 +154,9 @@ read_stored_step(const FoldInput *input, StepRow *step)
 }
 
 /* What there is to be said of the row at hand as arguments, where it was not read as a step. */
-extern void read_arguments(FoldInput *input, TupleTableSlot *row);
+extern void read_arguments(FoldInput *input);
 
-/* The next row, of which no more may be there than what is read; NULL after the last. */
-extern TupleTableSlot *next_input(FoldInput *input);
+/* The next row, of which the keys are shown; false after the last. */
+extern bool next_input(FoldInput *input);
 
 #endif							/* STEPADV_FOLD_INPUT_H */

@@ -19,6 +19,7 @@
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -30,6 +31,7 @@
 #include "optimizer/planner.h"
 #include "optimizer/tlist.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
@@ -40,6 +42,7 @@
 #include "plan/fold/cost.h"
 #include "plan/fold/foreign.h"
 #include "plan/fold/group_fold.h"
+#include "plan/fold/input.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fold_support);
 
@@ -212,62 +215,126 @@ collect_inputs(PlannerInfo *root, Fold *fold)
 	set_pathtarget_cost_width(root, fold->alone);
 }
 
+/* What lies below casts that change nothing of how a value is stored. */
+static Expr *
+uncast(Expr *expr)
+{
+	while (IsA(expr, RelabelType))
+		expr = ((RelabelType *) expr)->arg;
+	return expr;
+}
+
+/* Is an input a column, or made of one as is known below (input.h)?  A NULL needs none.  False: it is to be computed. */
+static bool
+can_read(Expr *input, Expr **column, ReadAs *read_as)
+{
+	const FuncExpr *call;
+
+	*column = NULL;
+	*read_as = READ_NULL;
+	if (IsA(input, Const) && ((Const *) input)->constisnull)
+		return true;
+	*read_as = READ_COLUMN;
+	*column = uncast(input);
+	if (!IsA(*column, FuncExpr))
+		return IsA(*column, Var);
+	call = (const FuncExpr *) *column;
+	if (list_length(call->args) != 1 || sizeof(Datum) < sizeof(int64))
+		return false;
+	*column = uncast(linitial(call->args));
+	if (!IsA(*column, Var))
+		return false;
+	if (call->funcid == F_INT8_INT4)
+		*read_as = READ_INTEGER;
+	else if (call->funcid == F_INT8_INT2 || call->funcid == F_INT4_INT2)
+		*read_as = READ_SMALLINT;
+	else if (is_own_function(call->funcid, "stepadv_signature_hash_uuid", stepadv_signature_hash_uuid))
+		*read_as = READ_UUID_HASH;
+	else if (is_own_function(call->funcid, "stepadv_signature_hash_bytea", stepadv_signature_hash_bytea) ||
+			 (GetDatabaseEncoding() == PG_UTF8 &&
+			  is_own_function(call->funcid, "stepadv_signature_hash_text", stepadv_signature_hash_text)))
+		*read_as = READ_BYTES_HASH;
+	else
+		return false;
+	return true;
+}
+
+/* Where what an input is made of stands among expressions, from 1; 0: nowhere. */
+static int
+place_among(const List *given, Expr *input, ReadAs *read_as)
+{
+	Expr	   *column = NULL;
+	bool		readable = can_read(input, &column, read_as);
+	int			position = 0;
+	ListCell   *lc;
+
+	if (readable && column == NULL)
+		return 1;
+	foreach(lc, given)
+	{
+		position++;
+		if (equal(lfirst(lc), input))
+		{
+			*read_as = READ_COLUMN;
+			return position;
+		}
+		if (readable && equal(lfirst(lc), column))
+			return position;
+	}
+	return 0;
+}
+
+/* What a path gives: in which of its columns the inputs are, and how to read them. */
+typedef struct Places
+{
+	List	   *positions;
+	List	   *reads;
+} Places;
+
+static bool
+find_inputs(const List *given, const Fold *fold, Places *places)
+{
+	ListCell   *lc;
+
+	places->positions = places->reads = NIL;
+	foreach(lc, fold->inputs)
+	{
+		ReadAs		read_as;
+		int			position = place_among(given, lfirst(lc), &read_as);
+
+		/* A key is shown as it is. */
+		if (position == 0 || (foreach_current_index(lc) < list_length(fold->keys) && read_as != READ_COLUMN))
+			return false;
+		places->positions = lappend_int(places->positions, position);
+		places->reads = lappend_int(places->reads, read_as);
+	}
+	return true;
+}
+
 /*
- * Where a table's rows are scanned and all inputs are columns of its own, they
+ * Where a table's rows are scanned and all inputs are columns of its own, or made of them as is known, they
  * are taken from the rows as they are, which saves a projection: the whole row,
- * as it is stored, is the target.  NULL: cannot be.
+ * as it is stored, is the target, or, where columns were dropped or came later, those of the inputs.  NULL: cannot be.
  */
 static PathTarget *
-stored_row(PlannerInfo *root, Path *path, const Fold *fold, List **positions)
+stored_row(PlannerInfo *root, Path *path, const Fold *fold, Places *places)
 {
 	RelOptInfo *rel = path->parent;
-	PathTarget *target;
+	PathTarget *target = create_empty_pathtarget();
 	List	   *row;
 	ListCell   *lc;
 
 	if (!IS_SIMPLE_REL(rel) || rel->rtekind != RTE_RELATION ||
 		(path->pathtype != T_SeqScan && path->pathtype != T_IndexScan && path->pathtype != T_BitmapHeapScan))
 		return NULL;
-	foreach(lc, fold->inputs)
-	{
-		const Var  *var = lfirst(lc);
-
-		if (!IsA(var, Var) || var->varno != rel->relid || var->varattno <= 0)
-			return NULL;
-		*positions = lappend_int(*positions, var->varattno);
-	}
 	row = build_physical_tlist(root, rel);
-	if (row == NIL)
-		return NULL;			/* it has dropped columns */
-	target = create_empty_pathtarget();
 	foreach(lc, row)
 		add_column_to_pathtarget(target, lfirst_node(TargetEntry, lc)->expr, 0);
+	if (row == NIL)
+		add_new_columns_to_pathtarget(target, pull_var_clause((Node *) fold->inputs, PVC_RECURSE_PLACEHOLDERS));
+	if (!find_inputs(target->exprs, fold, places))
+		return NULL;
 	return set_pathtarget_cost_width(root, target);
-}
-
-/* Are the inputs among what a path gives anyway? */
-static bool
-gives_inputs(const Path *path, const Fold *fold, List **positions)
-{
-	ListCell   *lc;
-
-	*positions = NIL;
-	foreach(lc, fold->inputs)
-	{
-		int			position = 1;
-		ListCell   *given;
-
-		foreach(given, path->pathtarget->exprs)
-		{
-			if (equal(lfirst(given), lfirst(lc)))
-				break;
-			position++;
-		}
-		if (given == NULL)
-			return false;
-		*positions = lappend_int(*positions, position);
-	}
-	return true;
 }
 
 /*
@@ -276,30 +343,36 @@ gives_inputs(const Path *path, const Fold *fold, List **positions)
  * also what a sort wants.
  */
 static Path *
-path_of_inputs(PlannerInfo *root, Path *path, const Fold *fold, bool for_sort, List **positions)
+path_of_inputs(PlannerInfo *root, Path *path, const Fold *fold, bool for_sort, Places *places)
 {
 	Path	   *scan = IsA(path, ProjectionPath) ? ((ProjectionPath *) path)->subpath : path;
 	PathTarget *target;
 
 	if (!for_sort)
 	{
-		*positions = NIL;
-		target = stored_row(root, scan, fold, positions);
+		target = stored_row(root, scan, fold, places);
 		if (target != NULL)
 			return (Path *) create_projection_path(root, scan->parent, scan, target);
+		/* Nothing can be computed by an Append. */
+		if (IsA(scan, AppendPath) && find_inputs(scan->pathtarget->exprs, fold, places))
+			return scan;
 		if ((!IS_SIMPLE_REL(scan->parent) || scan->parent->rtekind != RTE_RELATION) &&
-			gives_inputs(path, fold, positions))
+			find_inputs(path->pathtarget->exprs, fold, places))
 			return path;
 	}
-	*positions = NIL;
+	places->positions = places->reads = NIL;
 	for (int i = 1; i <= list_length(fold->inputs); i++)
-		*positions = lappend_int(*positions, i);
+	{
+		places->positions = lappend_int(places->positions, i);
+		places->reads = lappend_int(places->reads, READ_COLUMN);
+	}
 	return (Path *) create_projection_path(root, scan->parent, scan, fold->alone);
 }
 
 /* Shared: for the processes that share the rows of the input, which is partial. */
 static CustomPath *
-make_fold(PlannerInfo *root, RelOptInfo *rel, const Fold *fold, Path *input, AggStrategy strategy, bool shared, List *positions)
+make_fold(PlannerInfo *root, RelOptInfo *rel, const Fold *fold, Path *input, AggStrategy strategy, bool shared,
+		  const Places *places)
 {
 	CustomPath *path = makeNode(CustomPath);
 	List	   *lists[N_FOLD_LISTS] = {NIL};
@@ -330,7 +403,8 @@ make_fold(PlannerInfo *root, RelOptInfo *rel, const Fold *fold, Path *input, Agg
 		tlist = lappend(tlist, makeTargetEntry(lfirst(key), list_length(tlist) + 1, NULL, false));
 	}
 	tlist = lappend(tlist, makeTargetEntry((Expr *) fold->aggref, list_length(tlist) + 1, NULL, false));
-	lists[FOLD_INPUTS] = positions;
+	lists[FOLD_INPUTS] = places->positions;
+	lists[FOLD_READS] = places->reads;
 	lists[FOLD_COUNTS] = list_make4_int(fold->n_args, strategy == AGG_SORTED, (int) Min(fold->n_groups, (double) INT_MAX),
 										fold->forgiving);
 
@@ -344,7 +418,7 @@ static void
 offer_folds(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, const Fold *fold)
 {
 	ListCell   *lc;
-	List	   *positions;
+	Places		places;
 	Path	   *input;
 
 	foreach(lc, input_rel->pathlist)
@@ -354,15 +428,15 @@ offer_folds(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, const Fol
 
 		if (path->param_info != NULL || (!sorted && path != input_rel->cheapest_total_path))
 			continue;
-		input = path_of_inputs(root, path, fold, !sorted, &positions);
+		input = path_of_inputs(root, path, fold, !sorted, &places);
 		if (!sorted)
 			input = (Path *) create_sort_path(root, input->parent, input, root->group_pathkeys, -1.0);
-		add_path(rel, &make_fold(root, rel, fold, input, AGG_SORTED, false, positions)->path);
+		add_path(rel, &make_fold(root, rel, fold, input, AGG_SORTED, false, &places)->path);
 	}
 	if (enable_hashagg)
 	{
-		input = path_of_inputs(root, input_rel->cheapest_total_path, fold, false, &positions);
-		add_path(rel, &make_fold(root, rel, fold, input, AGG_HASHED, false, positions)->path);
+		input = path_of_inputs(root, input_rel->cheapest_total_path, fold, false, &places);
+		add_path(rel, &make_fold(root, rel, fold, input, AGG_HASHED, false, &places)->path);
 	}
 }
 
@@ -397,13 +471,13 @@ add_shared_path(RelOptInfo *rel, Path *path)
 static void
 offer_shared_fold(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, const Fold *fold)
 {
-	List	   *positions;
+	Places		places;
 	Path	   *input;
 
 	if (!enable_hashagg || !rel->consider_parallel || input_rel->partial_pathlist == NIL)
 		return;
-	input = path_of_inputs(root, linitial(input_rel->partial_pathlist), fold, false, &positions);
-	if (add_shared_path(rel, &make_fold(root, rel, fold, input, AGG_HASHED, true, positions)->path) &&
+	input = path_of_inputs(root, linitial(input_rel->partial_pathlist), fold, false, &places);
+	if (add_shared_path(rel, &make_fold(root, rel, fold, input, AGG_HASHED, true, &places)->path) &&
 		rel->reloptkind == RELOPT_UPPER_REL)
 		generate_gather_paths(root, rel, true);
 }

@@ -41,9 +41,10 @@ create_recent(const GroupFoldState *fold)
 }
 
 RecentGroup *
-recent_group(GroupFoldState *fold, const TupleTableSlot *row)
+recent_group(GroupFoldState *fold)
 {
-	TupleDesc	desc = fold->keys->tts_tupleDescriptor;
+	const TupleTableSlot *row = fold->keys;
+	TupleDesc	desc = row->tts_tupleDescriptor;
 	uint64		bits = 0;
 
 	if (fold->recent == NULL)
@@ -55,10 +56,10 @@ recent_group(GroupFoldState *fold, const TupleTableSlot *row)
 	for (int k = 0; k < fold->n_keys; k++)
 	{
 		Form_pg_attribute key = TupleDescAttr(desc, k);
-		Datum		value = row->tts_values[fold->positions[k] - 1];
+		Datum		value = row->tts_values[k];
 
 		bits *= UINT64CONST(0x9E3779B97F4A7C15);
-		if (!row->tts_isnull[fold->positions[k] - 1])
+		if (!row->tts_isnull[k])
 			bits += key->attbyval ? value : datum_image_hash(value, false, key->attlen);
 	}
 	return &fold->recent->group[(bits * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - fold->recent->bits)];

@@ -19,16 +19,16 @@ typedef struct RecentGroup
 	bool	   *nulls;			/* as in the tuple */
 } RecentGroup;
 
-/* Where the group of a row is to be found, or put; NULL: it is not worth the while yet. */
-extern RecentGroup *recent_group(GroupFoldState *fold, const TupleTableSlot *row);
+/* Where the group of the row at hand is to be found, or put; NULL: it is not worth the while yet. */
+extern RecentGroup *recent_group(GroupFoldState *fold);
 
 /* The current group is. */
 extern void remember_group(const GroupFoldState *fold, RecentGroup *recent);
 
 static inline bool
-is_recent(const GroupFoldState *fold, const RecentGroup *recent, const TupleTableSlot *row)
+is_recent(const GroupFoldState *fold, const RecentGroup *recent)
 {
-	return recent->keys != NULL && has_keys(fold, fold->positions, row, recent->values, recent->nulls);
+	return recent->keys != NULL && has_keys(fold, recent->values, recent->nulls);
 }
 
 #endif							/* STEPADV_GROUP_FOLD_RECENT_H */

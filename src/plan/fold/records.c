@@ -59,9 +59,8 @@ key_size(Datum value, int16 length)
 }
 
 Size
-image_limit(GroupFoldState *fold)
+image_limit(const GroupFoldState *fold, TupleTableSlot *keys)
 {
-	TupleTableSlot *keys = fold->keys;
 	Size		size = 1 + NULLS_SIZE(fold);
 
 	if (fold->image_size > 0)
@@ -125,9 +124,8 @@ read_by_value(const char *bytes, int16 length)
 }
 
 char *
-write_image(const GroupFoldState *fold, char *kind)
+write_image(const GroupFoldState *fold, const TupleTableSlot *keys, char *kind)
 {
-	const TupleTableSlot *keys = fold->keys;
 	char	   *end = kind + 1;
 	bool		has_nulls = false;
 

@@ -30,23 +30,25 @@ typedef struct Record
 extern void prepare_records(GroupFoldState *fold);
 
 /*
- * The keys in fold->keys: how much they take at most; written, behind a kind, to
+ * Keys in a slot: how much they take at most; written, behind a kind, to
  * which their part is added.  What is out of line and not in a table is brought in first.
  */
-extern Size image_limit(GroupFoldState *fold);
-extern char *write_image(const GroupFoldState *fold, char *kind);
+extern Size image_limit(const GroupFoldState *fold, TupleTableSlot *keys);
+extern char *write_image(const GroupFoldState *fold, const TupleTableSlot *keys, char *kind);
 
 /*
- * The same of the keys of a row, of which none is NULL, where fold->keys_are_images.  What is written
+ * The same of those in fold->keys, of which none is NULL, where fold->keys_are_images.  What is written
  * beyond the end does no harm where a row follows.
  */
 static inline char *
-write_words_image(const GroupFoldState *fold, const TupleTableSlot *row, char *end)
+write_words_image(const GroupFoldState *fold, char *end)
 {
+	const TupleTableSlot *row = fold->keys;
+
 	for (int k = 0; k < fold->n_keys; k++)
 	{
 		int16		length = TupleDescAttr(fold->keys->tts_tupleDescriptor, k)->attlen;
-		Datum		value = row->tts_values[fold->positions[k] - 1];
+		Datum		value = row->tts_values[k];
 
 #ifdef WORDS_BIGENDIAN
 		value <<= 8 * (sizeof(Datum) - length);

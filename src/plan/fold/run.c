@@ -19,12 +19,12 @@
 
 /* What is read of a row besides its step are its keys. */
 static inline bool
-has_keys_of(const FoldInput *input, const char *data, const char *before)
+has_keys_of(const FoldSource *source, const char *data, const char *before)
 {
-	for (const StoredColumn *column = input->words; column < input->words + input->n_words; column++)
+	for (const StoredColumn *column = source->words; column < source->words + source->n_words; column++)
 		if (*(const Datum *) (data + column->offset) != *(const Datum *) (before + column->offset))
 			return false;
-	for (const StoredColumn *column = input->others; column < input->others + input->n_others; column++)
+	for (const StoredColumn *column = source->others; column < source->others + source->n_others; column++)
 		if (memcmp(data + column->offset, before + column->offset, column->length) != 0)
 			return false;
 	return true;
@@ -35,7 +35,8 @@ static uint32
 add_run(GroupFoldState *fold)
 {
 	FoldInput  *input = &fold->input;
-	HeapScanDesc scan = input->pages;
+	const FoldSource *source = input->source;
+	HeapScanDesc scan = source->pages;
 	Page		page = BufferGetPage(scan->rs_cbuf);
 	uint32		first = scan->rs_cindex;
 	uint32		row = first;
@@ -46,7 +47,7 @@ add_run(GroupFoldState *fold)
 		const char *data = (const char *) tuple + tuple->t_hoff;
 		StepRow		step;
 
-		if (!has_all(tuple, input->last_position) || !has_keys_of(input, data, input->stored_step))
+		if (!has_all(tuple, source->last_position) || !has_keys_of(source, data, input->stored_step))
 			break;
 		input->stored_step = data;
 		if (!read_stored_step(input, &step) || !add_next_step(fold->builder, &step))
@@ -64,7 +65,7 @@ add_following_rows(GroupFoldState *fold)
 	const FoldInput *input = &fold->input;
 	uint32		n;
 
-	if (input->pages == NULL || input->stored_step == NULL || input->layout != &input->whole || fold->has_filter)
+	if (input->stored_step == NULL || input->source->pages == NULL || input->layout != &input->source->whole || fold->has_filter)
 		return 0;
 	begin_blame(fold);
 	n = add_run(fold);

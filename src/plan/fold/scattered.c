@@ -59,13 +59,13 @@ begin_parts(GroupFoldState *fold, ExchangeAccess *exchange)
 
 /* A key is as good as its hash where it is known how keys compare; the first bits are to be of use. */
 static inline uint32
-hash_of_images(const GroupFoldState *fold, const AttrNumber *positions, const TupleTableSlot *row)
+hash_of_images(const GroupFoldState *fold, const TupleTableSlot *keys)
 {
 	uint64		bits = 0;
 
 	for (int k = 0; k < fold->n_keys; k++)
 	{
-		bits += row->tts_isnull[positions[k] - 1] ? 1 : (uint64) row->tts_values[positions[k] - 1];
+		bits += keys->tts_isnull[k] ? 1 : (uint64) keys->tts_values[k];
 		bits = (bits ^ (bits >> 32)) * UINT64CONST(0x9E3779B97F4A7C15);
 	}
 	return (bits ^ (bits >> 29)) * UINT64CONST(0xBF58476D1CE4E5B9) >> 32;
@@ -75,12 +75,12 @@ hash_of_images(const GroupFoldState *fold, const AttrNumber *positions, const Tu
 static uint32
 hash_of_keys(const GroupFoldState *fold)
 {
-	return fold->keys_are_images ? hash_of_images(fold, fold->key_positions, fold->keys) : TupleHashTableHash(fold->table, fold->keys);
+	return fold->keys_are_images ? hash_of_images(fold, fold->keys) : TupleHashTableHash(fold->table, fold->keys);
 }
 
 /* As most rows.  False: it is not one of them, and nothing was done. */
 static inline bool
-scatter_stored_step(GroupFoldState *fold, const TupleTableSlot *row)
+scatter_stored_step(GroupFoldState *fold)
 {
 	RecordParts *parts = fold->parts;
 	StepRow		step;
@@ -91,12 +91,12 @@ scatter_stored_step(GroupFoldState *fold, const TupleTableSlot *row)
 	if (!fold->keys_are_images || fold->has_filter || !read_stored_step(&fold->input, &step) || !is_plain_step(&step))
 		return false;
 	for (int k = 0; k < fold->n_keys; k++)
-		if (row->tts_isnull[fold->positions[k] - 1])
+		if (fold->keys->tts_isnull[k])
 			return false;
-	part = part_of_hash(parts, hash_of_images(fold, fold->positions, row));
+	part = part_of_hash(parts, hash_of_images(fold, fold->keys));
 	record = begin_record(parts, part, 1 + fold->image_size + MAX_ENCODED_STEP);
 	*record = RECORD_HAS_ROW;
-	end = write_words_image(fold, row, record + 1);
+	end = write_words_image(fold, record + 1);
 	end_record(parts, part, encode_plain_step(end, &step, &row_before_first));
 	fold->usage.n_scattered++;
 	return true;
@@ -104,7 +104,7 @@ scatter_stored_step(GroupFoldState *fold, const TupleTableSlot *row)
 
 /* A filter can leave a group without rows, as can a forgiven row. */
 void
-scatter_row(GroupFoldState *fold, TupleTableSlot *row)
+scatter_row(GroupFoldState *fold)
 {
 	double		rewards[MAX_REWARDS];
 	StepRow		step;
@@ -114,17 +114,17 @@ scatter_row(GroupFoldState *fold, TupleTableSlot *row)
 	char	   *record;
 	char	   *end;
 
-	if (scatter_stored_step(fold, row))
+	if (scatter_stored_step(fold))
 		return;
-	show_keys(fold, fold->positions, row);
+	show_keys(fold);
 	part = part_of_hash(fold->parts, hash_of_keys(fold));
 	begin_blame(fold);
-	has_row = read_row(fold, row, rewards, &step);
+	has_row = read_row(fold, rewards, &step);
 	end_blame(fold);
-	size = image_limit(fold) + (has_row ? encoded_size_limit(&step) : 0);
+	size = image_limit(fold, fold->keys) + (has_row ? encoded_size_limit(&step) : 0);
 	record = begin_record(fold->parts, part, size);
 	*record = has_row ? RECORD_HAS_ROW : 0;
-	end = write_image(fold, record);
+	end = write_image(fold, fold->keys, record);
 	if (has_row)
 		end = encode_step(end, &step, &row_before_first);
 	end_record(fold->parts, part, end);
@@ -142,11 +142,10 @@ scatter_value(GroupFoldState *fold, uint32 hash, const struct varlena *value)
 
 	if (fold->parts == NULL)
 		begin_parts(fold, fold->exchange);
-	part = part_of_hash(fold->parts, fold->keys_are_images ? hash_of_images(fold, fold->key_positions, fold->group_keys) : hash);
-	show_keys(fold, fold->key_positions, fold->group_keys);
-	record = begin_record(fold->parts, part, image_limit(fold) + (value == NULL ? 0 : sizeof(uint32) + VARSIZE(value)));
+	part = part_of_hash(fold->parts, fold->keys_are_images ? hash_of_images(fold, fold->group_keys) : hash);
+	record = begin_record(fold->parts, part, image_limit(fold, fold->group_keys) + (value == NULL ? 0 : sizeof(uint32) + VARSIZE(value)));
 	*record = value == NULL ? 0 : RECORD_HAS_VALUE;
-	end = write_image(fold, record);
+	end = write_image(fold, fold->group_keys, record);
 	if (value != NULL)
 		end = write_value(end, value);
 	end_record(fold->parts, part, end);

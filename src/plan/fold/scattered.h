@@ -13,8 +13,8 @@ extern double expected_bytes(const GroupFoldState *fold);
 /* Make fold->parts: here, or with others. */
 extern void begin_parts(GroupFoldState *fold, ExchangeAccess *exchange);
 
-/* A row into the part of its group. */
-extern void scatter_row(GroupFoldState *fold, TupleTableSlot *row);
+/* The row at hand into the part of its group. */
+extern void scatter_row(GroupFoldState *fold);
 
 /* The value of the current group, or this one (NULL is one, too), into the part of this hash. */
 extern void scatter_group(GroupFoldState *fold, uint32 hash);

@@ -32,9 +32,9 @@ typedef struct GroupFoldState
 	int			n_args;
 	bool		has_filter;
 	bool		forgiving;		/* the aggregate is */
-	AttrNumber *positions;		/* where */
+	AttrNumber *positions;		/* where, in a row from below */
 	FoldInput	input;
-	AttrNumber *key_positions;	/* in rows with the keys first: 1, 2, … */
+	AttrNumber *key_positions;	/* in a slot of them: 1, 2, … */
 
 	/* how keys compare */
 	Oid		   *equal;
@@ -54,7 +54,7 @@ typedef struct GroupFoldState
 	TupleTableSlot *blamed;		/* one with its keys, */
 	MinimalTuple blamed_keys;	/* into which these are to be put, unless NULL */
 	MemoryContext group_memory; /* of a group that is not in the table */
-	TupleTableSlot *pending;	/* first row of the next one; NULL: to be read */
+	bool		pending;		/* the row at hand is the first of the next one */
 
 	/* hashing */
 	MemoryContext table_memory; /* hash table and builders: */

@@ -156,12 +156,12 @@ rows_are_scattered(GroupFoldState *fold)
 }
 
 static void
-look_group_up(GroupFoldState *fold, const TupleTableSlot *row)
+look_group_up(GroupFoldState *fold)
 {
 	TupleHashEntry entry;
 	bool		is_new;
 
-	show_keys(fold, fold->positions, row);
+	show_keys(fold);
 	entry = LookupTupleHashEntry(fold->table, fold->keys, &is_new, NULL);
 	ResetExprContext(fold->comparing);
 	if (is_new)
@@ -169,9 +169,9 @@ look_group_up(GroupFoldState *fold, const TupleTableSlot *row)
 	enter_group(fold, entry);
 }
 
-/* Make the group of a row the current one.  False: it shall go into its part instead. */
+/* Make the group of the row at hand the current one.  False: it shall go into its part instead. */
 static pg_noinline bool
-find_group(GroupFoldState *fold, const TupleTableSlot *row)
+find_group(GroupFoldState *fold)
 {
 	Size		used = MemoryContextMemAllocated(fold->table_memory, false);
 	RecentGroup *recent;
@@ -185,12 +185,12 @@ find_group(GroupFoldState *fold, const TupleTableSlot *row)
 		spill_table(fold);
 	else if (fold->builder != NULL)
 		group_builder_pause(fold->builder);
-	recent = recent_group(fold, row);
-	if (recent != NULL && is_recent(fold, recent, row))
+	recent = recent_group(fold);
+	if (recent != NULL && is_recent(fold, recent))
 		enter_known_group(fold, recent->keys, recent->builder);
 	else
 	{
-		look_group_up(fold, row);
+		look_group_up(fold);
 		if (recent != NULL)
 			remember_group(fold, recent);
 	}
@@ -200,21 +200,19 @@ find_group(GroupFoldState *fold, const TupleTableSlot *row)
 static void
 hash_rows(GroupFoldState *fold)
 {
-	TupleTableSlot *row;
-
 	fold->n_rows = fold->n_turns = fold->rows_before = 0;
 	fold->usage_before = fold->usage;
 	begin_table(fold, fold->expected_groups);
-	while ((row = next_input(&fold->input)) != NULL)
+	while (next_input(&fold->input))
 	{
 		fold->n_rows++;
-		if (!fold->scattered && ((fold->builder != NULL && has_same_keys(fold, fold->positions, row)) || find_group(fold, row)))
+		if (!fold->scattered && ((fold->builder != NULL && has_same_keys(fold)) || find_group(fold)))
 		{
-			add_row(fold, row);
+			add_row(fold);
 			fold->n_rows += add_following_rows(fold);
 		}
 		else
-			scatter_row(fold, row);
+			scatter_row(fold);
 	}
 	fold->blamed = fold->group_keys;
 	note_memory(fold);
