@@ -6,10 +6,7 @@
 here := $(if $(VPATH),$(VPATH)/)
 sources = $(patsubst $(here)%,%,$(sort $(wildcard $(addprefix $(here),$(1)))))
 
-# The importers are an extension of their own: without the folder import/ all the
-# rest is built, installed and tested.
-IMPORT = $(patsubst $(here)%.control,%,$(wildcard $(here)import/stepadv_import.control))
-EXTENSION = stepadv $(IMPORT)
+EXTENSION = stepadv
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" '$(here)stepadv.control')
 
 .PHONY: all deps server check check-all check-package demo report viewer reference bench credit credit-history learn fuzz dist freeze begin
@@ -98,18 +95,16 @@ LOCAL_HEADERS = $(call sources,src/*.h src/*/*.h src/*/*/*.h)
 SQL_PARTS := $(addprefix sql/,$(shell cat '$(here)sql/order'))
 # A part that names what a later one creates is refused, but in these rooms.
 BEING_REWRITTEN = attach upkeep
-IMPORT_PARTS = $(call sources,import/[0-9]*.sql)
-FROZEN = $(call sources,sql/releases/stepadv--$(EXTVERSION).sql $(if $(IMPORT),import/releases/stepadv_import--$(EXTVERSION).sql))
-BY_HAND = $(if $(FROZEN),,$(call sources,sql/releases/stepadv--*--$(EXTVERSION).sql $(if $(IMPORT),import/releases/stepadv_import--*--$(EXTVERSION).sql)))
+FROZEN = $(call sources,sql/releases/stepadv--$(EXTVERSION).sql)
+BY_HAND = $(if $(FROZEN),,$(call sources,sql/releases/stepadv--*--$(EXTVERSION).sql))
 UPDATES = $(subst /releases/,/,$(BY_HAND))
-DATA_built = sql/stepadv--$(EXTVERSION).sql $(IMPORT:=--$(EXTVERSION).sql) $(UPDATES)
-DATA = $(filter-out $(FROZEN) $(BY_HAND),$(call sources,sql/releases/stepadv--*.sql $(if $(IMPORT),import/releases/stepadv_import--*.sql)))
+DATA_built = sql/stepadv--$(EXTVERSION).sql $(UPDATES)
+DATA = $(filter-out $(FROZEN) $(BY_HAND),$(call sources,sql/releases/stepadv--*.sql))
 
-CLIENTS = client/stepadv-export client/stepadv-import
+CLIENTS = client/stepadv-export
 CLIENT_DATA = $(call sources,client/*.psql client/*.css client/*.js)
 
-TESTS_OF_IMPORT = $(patsubst $(here)test/sql/%.sql,%,$(shell grep -l 'CREATE EXTENSION stepadv_import' $(here)test/sql/*.sql))
-REGRESS = $(filter-out $(if $(IMPORT),,$(TESTS_OF_IMPORT)),$(patsubst test/sql/%.sql,%,$(call sources,test/sql/*.sql)))
+REGRESS = $(patsubst test/sql/%.sql,%,$(call sources,test/sql/*.sql))
 REGRESS_OPTS = --inputdir=$(here)test --load-extension=stepadv
 ISOLATION = $(patsubst test/specs/%.spec,%,$(call sources,test/specs/*.spec))
 ISOLATION_OPTS = --inputdir=$(here)test --outputdir=. --load-extension=stepadv
@@ -153,15 +148,8 @@ sql/stepadv--$(EXTVERSION).sql: sql/order sql/check_order.awk $(SQL_PARTS) $(FRO
 	cat $(addprefix $(here),$(SQL_PARTS)) > $@
 	@sh $(here)sql/release.sh same '$(CURDIR)/$@'
 
-import/stepadv_import--$(EXTVERSION).sql: $(IMPORT_PARTS) $(FROZEN) import/stepadv_import.control Makefile
-	cat $(addprefix $(here),$(IMPORT_PARTS)) > $@
-	@sh $(here)sql/release.sh same '$(CURDIR)/$@'
-
 $(filter sql/%,$(UPDATES)): sql/%: sql/releases/% $(SQL_PARTS) sql/functions.awk
 	{ cat $< && awk -f $(here)sql/functions.awk $(addprefix $(here),$(SQL_PARTS)); } > $@ || { rm -f $@; exit 1; }
-
-$(filter import/%,$(UPDATES)): import/%: import/releases/% $(IMPORT_PARTS) sql/functions.awk
-	{ cat $< && awk -f $(here)sql/functions.awk $(addprefix $(here),$(IMPORT_PARTS)); } > $@ || { rm -f $@; exit 1; }
 
 # By rules of our own: those of PGXS leave programs from a folder behind when
 # they uninstall, and nobody would know where they are.
@@ -177,7 +165,6 @@ install-client:
 	$(INSTALL_SCRIPT) $(addprefix $(here),$(CLIENTS)) '$(DESTDIR)$(bindir)/'
 	$(INSTALL_DATA) $(addprefix $(here),$(CLIENT_DATA)) '$(DESTDIR)$(client_data_dir)/'
 	@$(foreach client,$(notdir $(CLIENTS)),echo "$(client): $(DESTDIR)$(bindir)/$(client), its SQL $(DESTDIR)$(client_data_dir)/$(client).psql";)
-	@echo "stepadv-load: $(DESTDIR)$(client_data_dir)/stepadv-load.psql, a script for psql"
 	@case ":$$PATH:" in *":$(bindir):"*) ;; *) echo "$(bindir) is not on the PATH; README.md says what to do" ;; esac
 
 uninstall-client:

@@ -18,11 +18,10 @@ fail()
 	exit 1
 }
 
-# Name, folder and control file of each extension; import/ may have been cut off.
+# Name, folder and control file of each extension.
 extensions()
 {
 	echo "stepadv sql stepadv.control"
-	[ ! -f import/stepadv_import.control ] || echo "stepadv_import import import/stepadv_import.control"
 }
 
 # The parts of the extension in folder $1, in the order of its install script.

@@ -20,10 +20,6 @@
 #include "compat.h"
 #include "long_work.h"
 
-PG_FUNCTION_INFO_V1(stepadv_begin_work);
-PG_FUNCTION_INFO_V1(stepadv_work_done);
-PG_FUNCTION_INFO_V1(stepadv_end_work);
-
 LongWork   *rows_read_for = NULL;
 
 static bool progress = true;
@@ -34,7 +30,7 @@ define_long_work_settings(void)
 {
 	DefineCustomBoolVariable("stepadv.progress",
 							 "Long work says every few seconds how far it is.",
-							 "A NOTICE of maintain, refresh and load_rollouts.",
+							 "A NOTICE of maintain and refresh.",
 							 &progress, true, PGC_USERSET, 0, NULL, NULL, NULL);
 	/* For tests. */
 	DefineCustomIntVariable("stepadv.progress_interval",
@@ -103,53 +99,4 @@ advance_long_work(LongWork *work, double n, double look_every)
 		return;
 	work->told = now;
 	tell(work, now);
-}
-
-/* ----------
- * From SQL: one at a time in a session, and of one statement of its client, so that
- * what an error leaves behind is not gone on with.
- * ----------
- */
-
-static LongWork sql_work;
-static TimestampTz sql_statement = 0;
-
-static void
-advance_sql_work(double n, double look_every)
-{
-	if (sql_statement == GetCurrentStatementStartTimestamp())
-		advance_long_work(&sql_work, n, look_every);
-}
-
-/* begin_work(done_verb text, units text, "of" text, total bigint) */
-Datum
-stepadv_begin_work(PG_FUNCTION_ARGS)
-{
-	begin_long_work(&sql_work, text_to_cstring(PG_GETARG_TEXT_PP(0)), text_to_cstring(PG_GETARG_TEXT_PP(1)),
-					text_to_cstring(PG_GETARG_TEXT_PP(2)), "", (double) PG_GETARG_INT64(3));
-	sql_statement = GetCurrentStatementStartTimestamp();
-	PG_RETURN_VOID();
-}
-
-/* work_done(n bigint) */
-Datum
-stepadv_work_done(PG_FUNCTION_ARGS)
-{
-	advance_sql_work((double) PG_GETARG_INT64(0), 1);
-	PG_RETURN_VOID();
-}
-
-/* end_work() */
-Datum
-stepadv_end_work(PG_FUNCTION_ARGS)
-{
-	sql_statement = 0;
-	PG_RETURN_VOID();
-}
-
-void
-note_row_written(void)
-{
-	if (sql_statement != 0)
-		advance_sql_work(1, ROWS_PER_LOOK);
 }

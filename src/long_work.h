@@ -58,7 +58,4 @@ note_row_read(void)
 	note_rows_read(1);
 }
 
-/* A row of the canonical tables is written. */
-extern void note_row_written(void);
-
 #endif							/* STEPADV_LONG_WORK_H */

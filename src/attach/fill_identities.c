@@ -28,7 +28,6 @@
 
 #include "compat.h"
 #include "jsonb_hash.h"
-#include "long_work.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fill_identities);
 PG_FUNCTION_INFO_V1(stepadv_unique_state);
@@ -156,7 +155,7 @@ get(const Row *row, Role role)
 	return row->values[row->filling->place[role]];
 }
 
-/* signature_hash([tool, args]), as load_rollouts has it. */
+/* signature_hash([tool, args]). */
 static Datum
 hash_of_unknown_call(const Row *row)
 {
@@ -292,7 +291,6 @@ stepadv_fill_identities(PG_FUNCTION_ARGS)
 	if (fcinfo->flinfo->fn_extra == NULL)
 		fcinfo->flinfo->fn_extra = make_filling(data, fcinfo->flinfo->fn_mcxt);
 	filling = fcinfo->flinfo->fn_extra;
-	note_row_written();
 	desc = RelationGetDescr(data->tg_relation);
 	if (!TRIGGER_FIRED_BY_UPDATE(data->tg_event))
 	{

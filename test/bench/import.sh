@@ -1,13 +1,10 @@
-# Importers: some 46,000 steps of invented documents, as long as InterCode's and
-# tau-bench's are, from a table of texts to the canonical tables; the same again,
-# when all is known; and from files by stepadv-import, in their own words and in
-# ours.
+# stepadv import: some 46,000 steps of invented files, as long as InterCode's and
+# tau-bench's are, to the canonical tables; the same again, when all is known.
 
 import_rollouts=${IMPORT_ROLLOUTS:-6800}
 
 psql -qX -v ON_ERROR_STOP=1 -v rollouts="$import_rollouts" >/dev/null <<-'SQL' || exit 2
 	SET client_min_messages = warning;
-	CREATE EXTENSION IF NOT EXISTS stepadv_import;
 	SELECT count(*) FROM stepadv.create_tables('import_bench');
 	-- Words that compress as text does: pieces of one long text.
 	CREATE TABLE bench_text AS
@@ -43,14 +40,6 @@ psql -qX -v ON_ERROR_STOP=1 -v rollouts="$import_rollouts" >/dev/null <<-'SQL' |
 	SELECT n::bigint, '/dump/20.jsonl'::text AS source, jsonb_build_object('input', bench_words(n / 8, 600), 'output', bench_words(n, 900), 'score', n % 2, 'step', 20, 'gts', '42')::text AS document
 	FROM generate_series(1, :rollouts * 46 / 68 * 10) n;
 	VACUUM ANALYZE import_intercode, import_chat, import_verl;
-	CREATE FUNCTION import_bench(documents regclass, anew boolean) RETURNS text LANGUAGE plpgsql AS $$
-	BEGIN
-		IF anew THEN
-			TRUNCATE import_bench.rollouts CASCADE;
-		END IF;
-		RETURN (SELECT rollouts_read || ' ' || steps_added || ' ' || steps_repeated FROM stepadv.import_rollouts('import_bench', documents));
-	END
-	$$;
 	-- The floor: the same rows into the same tables, when nothing has to be read,
 	-- compared or hashed.  (The foreign key's plan as the importers have it.)
 	SELECT count(*) FROM stepadv.create_tables('import_floor');
@@ -65,7 +54,7 @@ psql -qX -v ON_ERROR_STOP=1 -v rollouts="$import_rollouts" >/dev/null <<-'SQL' |
 SQL
 
 quiet="$one_process SET client_min_messages = warning;"
-heading "**Importing**, one process, foreign key and five indexes of the canonical tables included. The goal is at most 40 µs a step of every format; the floor is an \`INSERT … SELECT\` of the rows that came of it into the same tables:"
+heading "**\`stepadv import\`**, foreign key and five indexes of the canonical tables included. The goal is at most 40 µs a step of every format; the floor is an \`INSERT … SELECT\` of the rows that came of it into the same tables:"
 # Microseconds a step, and whether that is as few as it should be.
 a_step()
 {
@@ -74,20 +63,7 @@ a_step()
 	echo "$each µs a step $(verdict "$each" '<=' 40)"
 }
 
-for format in intercode chat verl; do
-	measure import_$format 3 "SELECT import_bench('import_$format', true)" "$quiet"
-	read -r n added _ <<<"${results[import_$format]}"
-	mb=$(query "SELECT round(sum(length(document)) / 1e6) FROM import_$format")
-	row "\`$format\`, $n rollouts, $added steps, $mb MB" import_$format "$(a_step import_$format "$added")"
-	measure import_floor 3 "SELECT import_floor()" "$quiet"
-	row '- the floor' import_floor "$(each import_floor "$added" | awk '{ printf "%.0f µs a step", $1 / 1000 }'); the import takes $(ratio import_$format import_floor) x as long"
-	# All of it is known now.
-	measure import_again 1 "SELECT import_bench('import_$format', false)" "$quiet"
-	row '- the same once more' import_again "$(ratio import_$format import_again) x faster"
-done
-
-# From files: the psql, the shell and a transaction for each.  What makes room for
-# the next run is not measured.
+# What makes room for the next run is not measured.
 measure_files()
 {
 	local name=$1 make_room=$2 run begun
@@ -96,7 +72,7 @@ measure_files()
 	for run in 1 2 3; do
 		query "SET client_min_messages = warning; $make_room" >/dev/null
 		begun=$(date +%s%N)
-		sh "$top/client/stepadv-import" -q "$@" >"$work/import/out" || exit 2
+		"$top/client/bin/stepadv" import -q -s import_bench "$@" >"$work/import/out" || exit 2
 		echo $((($(date +%s%N) - begun) / 1000)) | awk '{ print $1 / 1000 }'
 	done >"$work/import/times"
 	store "$name" "$(min_median <"$work/import/times")"
@@ -106,29 +82,22 @@ mkdir -p "$work/import/logs"
 for n in $(seq 11); do
 	query "SELECT document FROM import_intercode WHERE n = $n" >"$work/import/logs/ic_sql_model$n.json"
 done
-measure_files import_files 'TRUNCATE import_bench.rollouts CASCADE' -s import_bench "$work/import/logs"
-row "\`stepadv-import\`: those of \`intercode\` as 11 files" import_files "$(ratio import_files import_intercode) x the statement"
-
-measure_files import_files_4 'TRUNCATE import_bench.rollouts CASCADE' -s import_bench -J 4 "$work/import/logs"
-row "\`stepadv-import -J 4\`: the same files, four at once" import_files_4 "$(ratio import_files import_files_4) x faster than one after the other"
-
-# The same steps as canonical lines; the file is loaded into tables that are not there yet.
-query "SELECT json_build_object('task_id', s.task_id, 'run_id', s.run_id, 'policy_version', s.policy_version, 'rollout_id', s.rollout_id, 'step_no', s.step_no, 'observation', s.observation,
-		'next_observation', coalesce(s.next_observation, lead(s.observation) OVER w), 'action', s.action, 'tool', s.tool, 'args', s.args, 'ok', s.ok, 'reward', s.reward,
-		'outcome', r.outcome, 'success', r.success, 'terminal', lead(s.step_no) OVER w IS NULL, 'truncated', r.truncated,
-		'meta', jsonb_build_object('model', r.model, 'source', r.metadata ->> 'source', 'query', s.observation))
-	FROM import_bench.steps s JOIN import_bench.rollouts r USING (task_id, run_id, policy_version, rollout_id)
-	WINDOW w AS (PARTITION BY s.task_id, s.run_id, s.policy_version, s.rollout_id ORDER BY s.step_no) ORDER BY s.task_id, s.run_id, s.policy_version, s.rollout_id, s.step_no" >"$work/import/steps.jsonl"
-n=$(wc -l <"$work/import/steps.jsonl")
-mb=$(wc -c <"$work/import/steps.jsonl" | awk '{ printf "%.0f", $1 / 1e6 }')
-gzip "$work/import/steps.jsonl"
-measure_files import_steps 'DROP SCHEMA IF EXISTS import_lines CASCADE' -s import_lines -f steps "$work/import/steps.jsonl.gz"
-[ "$(query 'SELECT count(*) FROM import_lines.steps')" = "$n" ] || { echo 'not every line was loaded' >&2; exit 2; }
-row "\`stepadv-import -f steps\`: the same as $n canonical lines, $mb MB, one gzip file; the tables are made" import_steps \
-	"$(each import_steps "$n" | awk '{ printf "%.0f µs a step", $1 / 1000 }')"
-# As the documents above: into tables that are there.
-measure_files import_lines 'TRUNCATE import_lines.rollouts CASCADE' -s import_lines -f steps "$work/import/steps.jsonl.gz"
-row '- the same into tables that are there' import_lines "$(a_step import_lines "$n")"
-query 'SET client_min_messages = warning; DROP SCHEMA import_lines CASCADE' >/dev/null
-query 'SET client_min_messages = warning; DROP SCHEMA import_bench, import_floor CASCADE; DROP TABLE bench_text, import_intercode, import_chat, import_verl; DROP FUNCTION import_bench(regclass, boolean); DROP FUNCTION import_floor(); DROP FUNCTION bench_words(bigint, integer)' >/dev/null
+query 'SELECT document FROM import_chat ORDER BY n' >"$work/import/chat.jsonl"
+query 'SELECT document FROM import_verl ORDER BY n' >"$work/import/verl.jsonl"
+empty='TRUNCATE import_bench.rollouts CASCADE'
+for format in intercode chat verl; do
+	files=$work/import/$([ $format = intercode ] && echo logs || echo $format.jsonl)
+	measure_files import_$format "$empty" "$files"
+	added=$(awk '$1 == "steps_added" { print $2 }' "$work/import/out")
+	row "\`$format\`, $added steps" import_$format "$(a_step import_$format "$added")"
+	measure import_floor 3 "SELECT import_floor()" "$quiet"
+	row '- the floor' import_floor "$(each import_floor "$added" | awk '{ printf "%.0f µs a step", $1 / 1000 }'); the import takes $(ratio import_$format import_floor) x as long"
+	# All of it is known now.
+	measure_files import_again 'SELECT 1' "$files"
+	row '- the same once more' import_again "$(ratio import_$format import_again) x faster"
+done
+measure_files import_files_2 "$empty" -J 2 "$work/import/logs"
+row '\`-J 2\`: the files of \`intercode\`, two at once' import_files_2 "$(ratio import_intercode import_files_2) x faster than one after the other"
+query 'SET client_min_messages = warning; DROP SCHEMA import_bench, import_floor CASCADE; DROP TABLE bench_text, import_intercode, import_chat, import_verl;
+	DROP FUNCTION import_floor(); DROP FUNCTION bench_words(bigint, integer)' >/dev/null
 rm -rf "$work/import"

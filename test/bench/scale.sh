@@ -158,7 +158,6 @@ for millions in ${BENCH_SCALE:-5 50}; do
 done
 
 # ---------- loading
-client=$(ls "$stage$("$pg_config" --bindir)/stepadv-import" 2>/dev/null || echo "$top/client/stepadv-import")
 mkdir "$work/lines"
 [ "$(id -u)" != 0 ] || chown "$test_user" "$work/lines"
 parts=4
@@ -176,12 +175,10 @@ load()
 	shift
 
 	begun=$(date +%s%N)
-	sh "$client" -q -f steps "$@" "$work"/lines/*.jsonl >"$work/load.out" 2>&1 || { cat "$work/load.out" >&2; exit 2; }
+	"$top/client/bin/stepadv" import -q -f steps "$@" "$work"/lines/*.jsonl >"$work/load.out" 2>&1 || { cat "$work/load.out" >&2; exit 2; }
 	store "$name" "$(awk -v ns=$(($(date +%s%N) - begun)) 'BEGIN { print ns / 1e6, ns / 1e6 }')"
 	results[$name]=$(awk '$1 == "steps_added" { print $2 }' "$work/load.out")
 }
-query 'CREATE EXTENSION IF NOT EXISTS stepadv_import' >/dev/null
-on_citus query 'CREATE EXTENSION stepadv_import' >/dev/null
 export PG_CONFIG=$pg_config
 for jobs in 1 4; do
 	query "SELECT count(*) FROM stepadv.create_tables('rl_$jobs', reward => 'steps')" >/dev/null
@@ -191,7 +188,7 @@ for jobs in 1 4; do
 	require_equal "${results[load_one_$jobs]}" "$n" 'lines and steps of one node'
 	require_equal "${results[load_citus_$jobs]}" "$n" 'lines and steps of Citus'
 done
-heading "**\`stepadv-import -f steps\`** of $n steps in $parts files, $mb MB, into the tables of \`create_tables\`:"
+heading "**\`stepadv import -f steps\`** of $n steps in $parts files, $mb MB, into the tables of \`create_tables\`:"
 for jobs in 1 4; do
 	what=$([ $jobs = 1 ] && echo 'one after the other' || echo "$jobs at once")
 	row "one node, $what" load_one_$jobs "$(per_second load_one_$jobs "$n") steps a second; $(microseconds load_one_$jobs "$n" 1)"

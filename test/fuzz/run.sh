@@ -2,7 +2,7 @@
 # Inputs that nobody thought of, for as long as one likes: make fuzz FUZZ=5min, 2h, 600.
 #   FUZZ=4min         for all targets together
 #   SEED=1            of what runs in a server; the kernels go on from what they found
-#   FUZZERS='shell call observation matcher types calls hostile queries upkeep import'
+#   FUZZERS='shell call observation matcher types calls hostile queries upkeep'
 # The first four are kernels that need no server (host.sh), the others run in one
 # (server.sh).  A line for each is added to build/fuzz/counts: target, seed, inputs,
 # seconds.  A finding stops the run, is named on the screen, and becomes a test.
@@ -11,7 +11,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
-fuzzers=${FUZZERS:-shell call observation matcher types calls hostile queries upkeep import}
+fuzzers=${FUZZERS:-shell call observation matcher types calls hostile queries upkeep}
 
 in_seconds()
 {
@@ -33,7 +33,7 @@ pick() { for f in $fuzzers; do case " $1 " in *" $f "*) printf '%s ' "$f" ;; esa
 
 mkdir -p "$top/build/fuzz"
 of_host=$(pick 'shell call observation matcher')
-of_server=$(pick 'types calls hostile queries upkeep import')
+of_server=$(pick 'types calls hostile queries upkeep')
 if [ -n "$of_host" ] && ! command -v "${CLANG:-clang}" >/dev/null; then
 	echo "skipped: $of_host(clang is not there: packages clang, libclang-rt-dev, libxxhash-dev)"
 	of_host=

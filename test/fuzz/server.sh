@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What is fuzzed in a server of its own, built with assertions; see run.sh.
-#   FUZZ_SECONDS=20 SEED=1 FUZZERS='types calls hostile queries upkeep import'
+#   FUZZ_SECONDS=20 SEED=1 FUZZERS='types calls hostile queries upkeep'
 
 . "$(dirname "$0")/../harness/cluster.sh"
 
@@ -82,22 +82,8 @@ upkeep()
 	count upkeep "$n"
 }
 
-# Files of every format, and what they are made into.
-import()
-{
-	ask -c 'CREATE EXTENSION IF NOT EXISTS stepadv_import'
-	(cd "$work/fuzz" && as_user perl import.pl "$seconds" "$seed" "$work/fuzz/corpus/import" "$work/examples") >"$out" 2>&1 || {
-		mkdir -p "$top/build/fuzz"
-		cp "$work/fuzz/finding_import" "$top/build/fuzz/" 2>/dev/null || true
-		finding import
-	}
-	count import "$(sed -n 's/^\([0-9]*\) inputs.*/\1/p' "$out")"
-}
-
-cp -r "$top/test/data/import" "$work/examples"
-[ "$(id -u)" != 0 ] || chown -R "$test_user" "$work/examples"
 ask -c 'CREATE EXTENSION stepadv'
-for fuzzer in ${FUZZERS:-types calls hostile queries upkeep import}; do
+for fuzzer in ${FUZZERS:-types calls hostile queries upkeep}; do
 	echo "== $fuzzer: $seconds seconds, seed $seed"
 	case $fuzzer in
 		types) in_functions types 6 '^stepadv\.' ;;
@@ -105,6 +91,5 @@ for fuzzer in ${FUZZERS:-types calls hostile queries upkeep import}; do
 		hostile) hostile ;;
 		queries) queries ;;
 		upkeep) upkeep ;;
-		import) import ;;
 	esac
 done

@@ -20,7 +20,7 @@ failed=0
 # What takes longest, in this order: it is begun first, so that nothing long is left
 # over at the end, and long regress tests are dealt out evenly.  A test that is not
 # here may come at any time.
-long_jobs='regress renamed strangers pg_upgrade upgrade isolation dashboard cancel_crash import upkeep report'
+long_jobs='regress renamed strangers pg_upgrade upgrade isolation dashboard cancel_crash client upkeep report'
 long_tests='equivalence instances over_time attach compare methods upkeep ddl group_fold by_turn problems tables curation attach_catalog cluster simulator'
 
 # What takes half of the time: `make check` draws a quarter of each list, by a seed that it prints,
@@ -108,15 +108,7 @@ cp -r "$tree/test" "$tree/expected" "$tree/docs" "$tree/client" "$tree/sql" "$tr
 (cd "$tree" && sh test/house.sh) >"$work/house.txt"
 pgxs_dir=$(dirname "$(dirname "$("$pg_config" --pgxs)")")
 all_of() { (cd "$work/test" && find "$1" -name "*.$2" -exec basename {} ".$2" \; 2>/dev/null | LC_ALL=C sort); }
-# Without the folder import/ also without the tests that say they need it.
-regress_tests()
-{
-	if [ -d "$top/import" ]; then
-		all_of sql sql
-	else
-		all_of sql sql | while read -r t; do grep -q 'CREATE EXTENSION stepadv_import' "$work/test/sql/$t.sql" || echo "$t"; done
-	fi
-}
+regress_tests() { all_of sql sql; }
 cat "$conf" >"$work/temp.conf"
 cat >>"$work/temp.conf" <<'CONF'
 fsync = off

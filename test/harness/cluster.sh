@@ -61,12 +61,11 @@ stop_cluster()
 sync_tree()
 {
 	local tree=$1 file
-	local folders=(docs src sql import client test expected)
+	local folders=(docs src sql client test expected)
 
 	mkdir -p "${folders[@]/#/$tree/}"
-	rm -f "$tree"/sql/stepadv--*.sql "$tree"/import/stepadv_import--*.sql
-	# The folder import/ may have been cut off.  Scripts of releases lie deeper
-	# than those that make joins.
+	rm -f "$tree"/sql/stepadv--*.sql
+	# Scripts of releases lie deeper than those that make joins.
 	(cd "$top" && sums_of Makefile stepadv.control README.md $(ls -d "${folders[@]}" 2>/dev/null)) >"$tree/.theirs"
 	(cd "$tree" && sums_of $(ls -d Makefile stepadv.control README.md "${folders[@]}" 2>/dev/null)) >"$tree/.ours"
 	# First forget what the tree no longer has, or has otherwise.
@@ -80,7 +79,7 @@ sync_tree()
 # for all of them, where comparing file by file took most of a second run.
 sums_of()
 {
-	find "$@" -type f ! -name '*.o' ! -name '*.bc' ! -path 'sql/stepadv--*' ! -path 'import/stepadv_import--*' -print0 | xargs -0 cksum | LC_ALL=C sort
+	find "$@" -type f ! -name '*.o' ! -name '*.bc' ! -path 'sql/stepadv--*' -print0 | xargs -0 cksum | LC_ALL=C sort
 }
 
 prepare()

@@ -57,7 +57,7 @@ same_installs()
 {
 	make_in "$dir/a folder/stepadv" with_llvm=no install "DESTDIR=$dir/a folder/root" &&
 		make_in "$dir/beside" -f ../source/Makefile VPATH=../source with_llvm=no install DESTDIR="$dir/root" &&
-		[ -n "$(find "$dir/root" -name stepadv-import)" ] && diff -r "$dir/a folder/root" "$dir/root" &&
+		[ -n "$(find "$dir/root" -name stepadv-export)" ] && diff -r "$dir/a folder/root" "$dir/root" &&
 		make_in "$dir/a folder/stepadv" with_llvm=no uninstall "DESTDIR=$dir/a folder/root" &&
 		make_in "$dir/beside" -f ../source/Makefile VPATH=../source with_llvm=no uninstall DESTDIR="$dir/root" &&
 		[ -z "$(find "$dir/a folder/root" "$dir/root" -type f)" ]
@@ -130,7 +130,7 @@ use_in()
 				name=\$(basename \$script .sql)
 				$pg/createdb -h \$d/socket \$name && $pg/psql -X -h \$d/socket -d \$name -v ON_ERROR_STOP=1 -f \$script || status=1
 			done
-			for program in stepadv-import stepadv-export; do
+			for program in stepadv-export; do
 				$pg/\$program --help >/dev/null || status=1
 			done
 			$pg/pg_ctl -D \$d/data -m fast -w stop >/dev/null

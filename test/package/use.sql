@@ -1,6 +1,5 @@
 -- What somebody who has just installed the package does first.
 CREATE EXTENSION stepadv;
-CREATE EXTENSION stepadv_import;
 CREATE TABLE rollouts AS
 SELECT r AS rollout, s AS step, 'room ' || s AS state, CASE WHEN (r + s) % 3 = 0 THEN 'left' ELSE 'right' END AS action,
 	CASE WHEN s = 4 AND r % 2 = 0 THEN 1.0 ELSE 0 END AS reward

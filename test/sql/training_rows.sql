@@ -4,7 +4,6 @@
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 \pset format unaligned
-CREATE EXTENSION stepadv_import;
 SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tr', partitions => 2, group_by => '{task_id}');
 
 -- ---------- a group by hand
@@ -152,7 +151,21 @@ INSERT INTO docs (document) SELECT jsonb_build_array(
 	jsonb_build_object('task_id', 'chat', 'trial', 3, 'reward', 0, 'messages', jsonb_build_array(
 		jsonb_build_object('role', 'user', 'content', jsonb_build_object('observation', 0)), jsonb_build_object('role', 'assistant', 'content', 'What?'))));
 SELECT count(*) > 5 AS attached FROM stepadv.create_tables('chats', partitions => 2, group_by => '{group_id}');
-SELECT rollouts_added, steps_added FROM stepadv.import_rollouts('chats', 'docs', 'openai_chat');
+-- What the client makes of them.
+INSERT INTO chats.rollouts (group_id, rollout_id, outcome, success, metadata) VALUES ('chat', 'chat-t0', 1, true, E'{"trial": 0, "task_id": "chat", "messages": [{"role": "system", "content": "Be nice."}, {"name": "eve", "role": "user", "content": {"observation": 0}}, {"role": "assistant", "content": {"action": 0}, "refusal": null, "reasoning_content": "hm"}, {"role": "user", "content": "short"}, {"role": "user", "content": "twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice "}, {"role": "assistant", "content": null, "tool_calls": [{"id": "x1", "type": "function", "function": {"name": "find", "arguments": "{\\"b\\":1,  \\"a\\":[2]}"}}, {"id": "x2", "type": "function", "function": {"name": "find", "arguments": "{broken"}}]}, {"role": "tool", "content": "error error error error error error error error error error error error error error error error error error error error error error error error error error error error error error ", "tool_call_id": "x2"}, {"role": "tool", "content": "found found found found found found found found found found found found found found found found found found found found found found found found found found found found found found ", "tool_call_id": "x1"}, {"role": "assistant", "content": "", "tool_calls": [{"id": "x3", "type": "function", "function": {"name": "take", "arguments": "{}"}}]}, {"name": "take", "role": "tool", "content": {"observation": 3}, "tool_call_id": "x3"}, {"role": "assistant", "content": [{"text": "It is there. It is there. It is there. It is there. It is there. It is there. It is there. It is there. It is there. ", "type": "text"}]}, {"role": "user", "content": "Thank you. Thank you. Thank you. Thank you. Thank you. Thank you. Thank you. Thank you. Thank you. "}]}');
+INSERT INTO chats.rollouts (group_id, rollout_id, outcome, success, metadata) VALUES ('chat', 'chat-t1', 0, false, '{"trial": 1, "task_id": "chat", "messages": [{"role": "developer", "content": "Be nice."}, {"role": "user", "content": {"observation": 0}}, {"role": "assistant", "content": "No idea."}]}');
+INSERT INTO chats.rollouts (group_id, rollout_id, outcome, success, metadata) VALUES ('chat', 'chat-t2', 0, false, '{"trial": 2, "task_id": "chat"}');
+INSERT INTO chats.rollouts (group_id, rollout_id, outcome, success, metadata) VALUES ('chat', 'chat-t3', 0, false, '{"trial": 3, "task_id": "chat"}');
+INSERT INTO chats.steps (group_id, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation, metadata) VALUES ('chat', 'chat-t0', 0, 0, repeat('Where is my bag? ', 8), repeat('I think. ', 9), NULL, NULL, NULL, NULL, '{"thought": "hm"}');
+INSERT INTO chats.steps (group_id, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation, metadata) VALUES ('chat', 'chat-t0', 1, 1, 'short
+twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice ', '{"name": "find", "arguments": {"b":1,  "a":[2]}}', 'find', '{"a": [2], "b": 1}', 't', repeat('found ', 30), NULL);
+INSERT INTO chats.steps (group_id, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation, metadata) VALUES ('chat', 'chat-t0', 2, 1, 'short
+twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice ', '{"name": "find", "arguments": "{broken"}', 'find', NULL, 'f', repeat('error ', 30), NULL);
+INSERT INTO chats.steps (group_id, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation, metadata) VALUES ('chat', 'chat-t0', 3, 2, 'error error error error error error error error error error error error error error error error error error error error error error error error error error error error error error 
+found found found found found found found found found found found found found found found found found found found found found found found found found found found found found found ', '{"name": "take", "arguments": {}}', 'take', '{}', 't', NULL, NULL);
+INSERT INTO chats.steps (group_id, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation, metadata) VALUES ('chat', 'chat-t0', 4, 3, repeat('taken ', 30), repeat('It is there. ', 9), NULL, NULL, NULL, repeat('Thank you. ', 9), NULL);
+INSERT INTO chats.steps (group_id, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation, metadata) VALUES ('chat', 'chat-t1', 0, 0, repeat('Where is my bag? ', 8), 'No idea.', NULL, NULL, NULL, NULL, NULL);
+INSERT INTO chats.steps (group_id, rollout_id, step_no, turn, observation, action, tool, args, ok, next_observation, metadata) VALUES ('chat', 'chat-t3', 0, 0, '{"observation": 0}', 'What?', NULL, NULL, NULL, NULL, NULL);
 SELECT rollout_id, jsonb_path_query_array(metadata, '$.messages[*].content') AS contents FROM chats.rollouts ORDER BY 1;
 -- For every step: the messages up to that turn's, of the document itself.
 WITH original AS (
@@ -172,48 +185,6 @@ BEGIN;
 INSERT INTO chats.steps (group_id, rollout_id, step_no, turn, observation, action) VALUES ('chat', 'chat-t1', 1, 1, 'Think!', 'I do.');
 SELECT stepadv.training_rows('chats.steps_grpo', shape => 'messages');
 ROLLBACK;
-
--- SWE-agent and mini-swe-agent: their lists of messages, examples shown to the model included, which are no turns.  Of the
--- second and fourth the list lacks what a step did: those are made of the steps.
-TRUNCATE docs RESTART IDENTITY;
-INSERT INTO docs (source, document)
-SELECT '/runs/' || f || '.traj', jsonb_build_object('environment', 'swe', 'instance_id', 'own', 'reward', f % 2,
-	'trajectory', jsonb_build_array(
-		jsonb_build_object('action', E'open a.py\n', 'observation', repeat('line of a file ', 9), 'thought', 'look', 'response', 'x'),
-		jsonb_build_object('action', repeat('edit it ', 9), 'observation', 'done', 'thought', 'mend', 'response', 'y'),
-		jsonb_build_object('action', 'submit', 'observation', NULL, 'thought', 'end', 'response', 'z')),
-	'history', jsonb_path_query_array(jsonb_build_array(
-		jsonb_build_object('role', 'system', 'content', 'You mend files.', 'agent', 'main'),
-		jsonb_build_object('role', 'user', 'content', 'Like this:', 'is_demo', true),
-		jsonb_build_object('role', 'assistant', 'content', 'ls', 'is_demo', true, 'action', 'ls', 'weight', 0),
-		jsonb_build_object('role', 'user', 'content', jsonb_build_array(jsonb_build_object('type', 'text', 'text', 'Fix it'))),
-		jsonb_build_object('role', 'assistant', 'content', E'look\n```\nopen a.py\n```', 'action', E'open a.py\n', 'thought', NULL, 'no', f),
-		jsonb_build_object('role', 'user', 'content', repeat('line of a file ', 9), 'agent', 'main'),
-		jsonb_build_object('role', 'assistant', 'content', repeat('edit it ', 9), 'action', CASE f WHEN 4 THEN 'edit otherwise' ELSE repeat('edit it ', 9) END),
-		jsonb_build_object('role', 'tool', 'content', E'done\n(Open file: a.py)', 'tool_call_ids', '["c1"]'::jsonb),
-		jsonb_build_object('role', 'assistant', 'content', 'submit', 'action', 'submit', 'lost', f = 2)), '$[*] ? (!exists(@.lost ? (@ == true)))'))
-FROM generate_series(1, 4) f;
-INSERT INTO docs (source, document)
-SELECT '/runs/' || f || '.traj.json', jsonb_build_object('instance_id', 'own', 'reward', f % 2, 'trajectory_format', 'mini-swe-agent-1', 'messages', jsonb_build_array(
-		jsonb_build_object('role', 'system', 'content', 'You mend files.'), jsonb_build_object('role', 'user', 'content', repeat('Please mend it. ', 9), 'extra', NULL),
-		jsonb_build_object('role', 'assistant', 'content', repeat('I have no command. ', 9), 'extra', '{"cost": 0.5}'::jsonb),
-		jsonb_build_object('role', 'user', 'content', 'Say one.'),
-		jsonb_build_object('role', 'assistant', 'content', E'Here:\n```bash\nls -l\n```', 'extra', jsonb_build_object('actions', '["ls -l"]'::jsonb)),
-		jsonb_build_object('role', 'user', 'content', '<returncode>0</returncode>')))
-FROM generate_series(5, 6) f;
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('agents', partitions => 2);
-SELECT rollouts_added, steps_added, dropped, repaired FROM stepadv.import_rollouts('agents', 'docs');
-SELECT r.rollout_id, jsonb_path_query_array(r.metadata, '$.messages[*].content') AS contents FROM agents.rollouts r ORDER BY 1;
-WITH original AS (
-	SELECT d.source, m.m, m.i, count(*) FILTER (WHERE m.m ->> 'role' = 'assistant' AND NOT m.m ? 'is_demo') OVER (PARTITION BY d.n ORDER BY m.i) - 1 AS turn
-	FROM docs d, jsonb_array_elements(coalesce(document::jsonb -> 'history', document::jsonb -> 'messages')) WITH ORDINALITY m(m, i)
-)
-SELECT r.rollout_id, s.turn, jsonb_array_length(t.row -> 'prompt') AS before,
-	(t.row -> 'prompt') || (t.row -> 'completion') = (SELECT jsonb_agg(o.m ORDER BY o.i) FROM original o WHERE o.source = r.metadata ->> 'source'
-		AND o.i <= (SELECT min(e.i) FROM original e WHERE e.source = o.source AND e.turn = s.turn)) AS exact
-FROM stepadv.training_rows('agents.steps_grpo', shape => 'prompt_completion') t(row)
-JOIN agents.steps s ON s.step_id = (t.row ->> 'step_id')::bigint JOIN agents.rollouts r USING (task_id, run_id, policy_version, rollout_id) ORDER BY 1, 2;
-DROP SCHEMA agents CASCADE;
 
 -- Two prompts that differ in a word are not the same; those that differ in the ids of calls are.
 INSERT INTO chats.rollouts (group_id, rollout_id, outcome, metadata)
@@ -306,4 +277,3 @@ SELECT stepadv.preference_pairs(rollouts, method => 'grpo') FROM random_groups L
 DROP SCHEMA tr, chats CASCADE;
 DROP TABLE docs;
 DROP FUNCTION is_messages;
-DROP EXTENSION stepadv_import;

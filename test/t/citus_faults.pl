@@ -4,7 +4,7 @@
 # Run where the library citus is in the server that PG_CONFIG names, and STEPADV_COPY_SERVER=1; nothing here builds it.
 use strict;
 use warnings;
-use File::Find;
+use File::Spec;
 use FindBin;
 use lib $FindBin::Bin;
 use CitusCluster;
@@ -15,10 +15,8 @@ use Time::HiRes qw(sleep);
 
 my $lacking = CitusCluster::lacking();
 plan skip_all => $lacking if $lacking;
-our $script;
-my ($bindir) = run_command([ 'pg_config', '--bindir' ]);
-find({ wanted => sub { $script //= $File::Find::name if $_ eq 'stepadv-import' && -f $_ } }, grep { -d } 'stage', $bindir);
-$script = "$ENV{PWD}/$script" if $script && $script !~ m{^/} && -e "$ENV{PWD}/$script";
+# The client, as it lies in the checkout.
+our @program = ('/usr/bin/python3', File::Spec->rel2abs('client/bin/stepadv'), 'import');
 
 # What is committed must be on disk when a worker dies.
 my ($coordinator, $worker, $other) = CitusCluster::start("citus.recover_2pc_interval = '1s'\n", qw(coordinator worker_1 worker_2));
@@ -79,10 +77,7 @@ $worker->start;
 is(ask($all), $before, 'when it is back, all are');
 
 # ---- A load of many files.
-SKIP:
 {
-	skip 'the importers are not installed', 1
-		if !$script || ($coordinator->psql('postgres', 'CREATE EXTENSION stepadv_import'))[2] =~ /control file|is not available/i;
 	ask("SELECT count(*) FROM stepadv.create_tables('rl', distribute => true, shards => 4)");
 	my $dir = PostgreSQL::Test::Utils::tempdir();
 	my @files;
@@ -95,7 +90,7 @@ SKIP:
 		}
 		push @files, $name;
 	}
-	my $load = sub { IPC::Run::start([ $script, '-d', $coordinator->connstr('postgres'), '-s', 'rl', @files ], '>', \$out, '2>', \$err); };
+	my $load = sub { IPC::Run::start([ @program, '-d', $coordinator->connstr('postgres'), '-s', 'rl', @files ], '>', \$out, '2>', \$err); };
 	my $whole = 'SELECT count(*), count(*) FILTER (WHERE n = 1000), coalesce(sum(n), 0) FROM (SELECT split_part(rollout_id, \'.\', 1), count(*) AS n FROM rl.steps GROUP BY 1) f';
 	# Between the writing and the commit of a file: its transaction is prepared, or is writing.
 	foreach my $busy ('COPY', 'PREPARE|COMMIT|COPY')

@@ -1,9 +1,9 @@
-# Files into tables that Citus distributes, by stepadv-import: the same rows, numbers and
+# Files into tables that Citus distributes, by stepadv import: the same rows, numbers and
 # messages as on one server.
 # Run where the library citus is in the server that PG_CONFIG names, and STEPADV_COPY_SERVER=1; nothing here builds it.
 use strict;
 use warnings;
-use File::Find;
+use File::Spec;
 use FindBin;
 use lib $FindBin::Bin;
 use CitusCluster;
@@ -13,21 +13,16 @@ use Test::More;
 
 my $lacking = CitusCluster::lacking();
 plan skip_all => $lacking if $lacking;
-our $script;
-my ($bindir) = run_command([ 'pg_config', '--bindir' ]);
-find({ wanted => sub { $script //= $File::Find::name if $_ eq 'stepadv-import' && -f $_ } }, grep { -d } 'stage', $bindir);
-BAIL_OUT('stepadv-import is not installed') if !$script;
-$script = "$ENV{PWD}/$script" if $script !~ m{^/} && -e "$ENV{PWD}/$script";
+# The client, as it lies in the checkout.
+our @program = ('/usr/bin/python3', File::Spec->rel2abs('client/bin/stepadv'), 'import');
 
 my ($coordinator, @workers) = CitusCluster::start("fsync = off\n", qw(coordinator worker_1 worker_2));
 my $alone = PostgreSQL::Test::Cluster->new('alone');
 $alone->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $alone->start;
-plan skip_all => 'the importers are not installed'
-	if ($alone->psql('postgres', 'BEGIN; CREATE EXTENSION stepadv_import CASCADE; ROLLBACK'))[2] =~ /control file|is not available/i;
 sub ask { return $coordinator->safe_psql('postgres', $_[0]); }
 sub refused { my (undef, undef, $err) = $coordinator->psql('postgres', $_[0]); return $err; }
-$_->safe_psql('postgres', 'CREATE EXTENSION stepadv_import CASCADE') foreach $coordinator, $alone;
+$_->safe_psql('postgres', 'CREATE EXTENSION stepadv') foreach $coordinator, $alone;
 ask("SELECT count(*) FROM stepadv.create_tables('rl', distribute => true, shards => 4)");
 $alone->safe_psql('postgres', "SELECT count(*) FROM stepadv.create_tables('rl', partitions => 2)");
 
@@ -37,7 +32,7 @@ sub import_files
 {
 	my ($node, @arguments) = @_;
 	my ($out, $err) = ('', '');
-	IPC::Run::run([ $script, '-d', $node->connstr('postgres'), '-s', 'rl', @arguments ], '>', \$out, '2>', \$err);
+	IPC::Run::run([ @program, '-d', $node->connstr('postgres'), '-s', 'rl', @arguments ], '>', \$out, '2>', \$err);
 	$err =~ s/\Q$dir\E//g;
 	$out =~ s/\Q$dir\E//g;
 	return ($? >> 8) . "\n$out\n$err";
@@ -102,7 +97,7 @@ like(same('conversations again', '-v', 'v9', $chat), qr/^0\n.*rollouts_repeated 
 # Any node takes a file, and several at once; what two of them want to load is there once.
 my @several = map { write_file("several_$_.jsonl", lines(300 + 40 * $_, 339 + 40 * $_)) } 0 .. 3;
 my ($out, $err) = ('', '');
-my @loads = map { my $from = $_; IPC::Run::start([ $script, '-J', '2', '-d', $from->connstr('postgres'), '-s', 'rl', $from == $workers[0] ? reverse @several : @several ], '>', \$out, '2>', \$err) } @workers;
+my @loads = map { my $from = $_; IPC::Run::start([ @program, '-J', '2', '-d', $from->connstr('postgres'), '-s', 'rl', $from == $workers[0] ? reverse @several : @several ], '>', \$out, '2>', \$err) } @workers;
 IPC::Run::finish($_) foreach @loads;
 unlike($err, qr/ERROR:  (?!canceling the transaction since it was involved in a distributed deadlock)/, 'of two that load the same at once one may be told so, and no more') or diag($err);
 like(import_files($workers[1], @several), qr/^0\n.*steps_(?:added|repeated)/s, 'again, then');

@@ -73,21 +73,5 @@ is(told("SELECT count(*) FROM steps_groups; SELECT count(*) FROM versions_progre
 	'', 'and after it, or an error, nobody is told of other folds');
 is($node->safe_psql('postgres', "SELECT count(*) FROM stepadv.check_maintained('steps')"), '0', 'all is right');
 
-# ---------- load_rollouts
-SKIP:
-{
-	skip 'the importers are not installed', 4
-		if ($node->psql('postgres', 'CREATE EXTENSION stepadv_import CASCADE'))[2] =~ /control file|is not available/i;
-	my $lines = q(SELECT stepadv.create_tables('rl'); CREATE TABLE lines AS SELECT i AS n, jsonb_build_object('task_id', 't' || i / 512, 'rollout_id', 'r' || i / 64, 'step_no', i % 64,
-		'observation', repeat('long ', 20), 'action', 'a' || i % 3)::text AS line FROM generate_series(0, 2047::bigint) i;);
-	my $load = "SELECT count(l.problems) FROM stepadv.load_rollouts('rl', 'lines') l";
-
-	my $told = told($load, "$lines $at_once");
-	like($told, qr/^wrote 1024 of 2048 steps, about T left\nwrote 2048 of 2048 steps$/, 'load_rollouts');
-	is(told($load, "SET stepadv.progress = off; DROP SCHEMA rl CASCADE; DROP TABLE lines; $lines $at_once"), '', 'silenced');
-	is(told("INSERT INTO rl.steps (task_id, rollout_id, step_no, action) SELECT 't0', 'r0', i, 'a' FROM generate_series(100, 3000) i", $at_once), '',
-		'who writes to the tables himself is told nothing');
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM rl.steps'), 2048 + 2901, 'and all is there');
-}
 
 done_testing();

@@ -284,11 +284,15 @@ class Import:
         """A path that found nothing in one file may be right: in others it found something.  What found nothing in any is a
         mistake, and no file is loaded."""
         waiting, self.postponed = self.postponed, []
-        mistakes = {name: words for _, result in waiting for name, words in reversed(result.lacks.items()) if name not in self.found}
+        waiting.sort(key=lambda w: os.fsencode(w[0].path))
+        mistakes: dict[str, str] = {}
+        for _, result in waiting:
+            for name, found in result.lacks.items():
+                if name not in self.found:
+                    mistakes.setdefault(name, found)
         if not mistakes:
             self.load_all([file for file, _ in waiting], connection, progress, True)
             return
-        waiting.sort(key=lambda w: os.fsencode(w[0].path))
         progress.clear()
         others = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
         for words_of_mistake in dict.fromkeys(mistakes.values()):

@@ -59,7 +59,7 @@ def words_of(error: ValueError | RecursionError) -> str:
             return f"a control character (byte {ord(error.doc[error.pos])}) in a string, which JSON does not allow"
         where = f"character {error.pos + 1}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
         if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
-            return f"invalid JSON: it ends too early ({error.msg} at {where})"
+            return f"invalid JSON: it ends too early ({error.msg.removesuffix(' starting at')} at {where})"
         return f"invalid JSON at {where}: {error.msg}"
     if "limit" in str(error):
         return "a number out of range: it has too many digits"
@@ -120,6 +120,8 @@ def elements(stream: Any, block: int = 1 << 20) -> Iterator[tuple[Any, int]]:
                 value, end = _decoder.raw_decode(text, at)
                 follows = text[end : end + 64].lstrip(" \t\r\n")[:1]
                 if follows or at_end:
+                    if not follows:
+                        raise Unreadable("invalid JSON: it ends too early")
                     if follows not in (",", "]"):
                         raise Unreadable(f"invalid JSON at character {end + 1} of a list: , or ] expected")
                     end = text.index(follows, end)

@@ -19,6 +19,8 @@ Part = tuple[Rollout, int]  # a line, and its number
 class Lines:
     def __init__(self, writer: "Writer"):
         self.writer = writer
+        # Columns of the group that are somebody's own: among the other keys of a line.
+        self.own_keys = [key for key in writer.tables.shape.keys if key not in NAMES]
         self.parts: dict[tuple[str | None, ...], list[Part]] = {}
 
     def add(self, rollout: Rollout, place: int) -> int:
@@ -27,7 +29,11 @@ class Lines:
             self.writer.tally.problem(place, rollout["problem"], "bad_documents")
             return 0
         get = rollout.get
-        key = tuple([words(get(name)) for name in NAMES])
+        if self.own_keys:
+            steps = rollout["steps"]
+            meta = (steps[0] if steps else rollout).get("meta")
+            rollout["keys"] = {key: meta.get(key) for key in self.own_keys} if isinstance(meta, dict) else {}
+        key = tuple([words(get(name)) for name in NAMES] + [words(v) for v in get("keys", {}).values()])
         self.parts.setdefault(key, []).append((rollout, place))
         size = 200
         for step in rollout["steps"]:
@@ -35,14 +41,16 @@ class Lines:
             size += 8 * (len(step.get("response_token_ids") or "") + len(step.get("prompt_token_ids") or ""))
         return size
 
-    def rows(self) -> list[Row]:
+    def rows(self, is_end: bool) -> list[Row]:
+        """Of the last rollout there may be more."""
+        last = None if is_end or len(self.parts) < 2 else self.parts.popitem()
         found: dict[tuple[str, ...], Row] = {}
         for parts in self.parts.values():
             row = self.gather(parts)
             # One key, though the lines say it otherwise.
             if row is not None:
                 found[row.key] = row if row.key not in found else self.gather(parts) or row
-        self.parts = {}
+        self.parts = {} if last is None else dict([last])
         return list(found.values())
 
     def gather(self, parts: list[Part]) -> Row | None:
@@ -93,6 +101,7 @@ class Lines:
                     place = self.merge(about, mine, n, place, differs)
         row = self.writer.row_of(about, place)
         row.steps = [step for _, (step, _) in sorted(steps.items(), key=lambda item: item[0])]
+        row.whole = False
         row.places = {number: n for number, (_, n) in steps.items()}
         make_step_lines(row, self.writer.tables.start)
         self.writer.encode(row)

@@ -17,7 +17,7 @@ from stepadv.importing.formats import paths as by_paths
 from stepadv.importing.formats.steps import read as read_step
 from stepadv.importing.jsonpath import Path
 from stepadv.importing.jsontext import Unreadable, decode, parse
-from stepadv.importing.rollouts import Bad, Format, Json, Rollout, Where, name_of
+from stepadv.importing.rollouts import OTHER_TYPES, Bad, Format, Json, Rollout, Where, name_of, other_type
 from stepadv.importing.writer import Tables, Tally, Writer
 from stepadv.text import safe
 
@@ -112,6 +112,8 @@ class Reader:
             self.bad(n, "it is nested too deeply")
         except OverflowError:
             self.bad(n, "a number out of range")
+        except OTHER_TYPES as error:
+            self.bad(n, other_type(self.likely, error))
         return None
 
     def read(self, text: str | None, value: Any, where: Where) -> Iterator[Rollout] | list[Rollout]:
@@ -167,6 +169,8 @@ class Reader:
                     self.bad(n, str(wrong))
                 except RecursionError:
                     self.bad(n, "it is nested too deeply")
+                except OTHER_TYPES as error:
+                    self.bad(n, other_type(format.name, error))
 
         waiting.executemany("INSERT INTO part VALUES (?, ?)", wait())
         parts: list[Json] = []
@@ -189,6 +193,8 @@ class Reader:
             return {"problem": str(wrong)}
         except OverflowError:
             return {"problem": "a number out of range"}
+        except OTHER_TYPES as error:
+            return {"problem": other_type(format.name, error)}
         return by_paths.override(rollout, self.options.beside, where) if self.options.beside else rollout
 
     def unfound(self) -> tuple[dict[str, str], set[str]]:
@@ -315,12 +321,11 @@ class Loader:
             self.write_documents(reader, opened(stream, seen, size, self.options), result)
 
     def write_documents(self, reader: Reader, given: Opened, result: Result) -> None:
-        is_claw = given.is_gathered and reader.likely == "claw_r1"
-        writer = Writer(self.tables, not (given.is_steps or is_claw), self.options.replace, "line" if given.is_steps else "document")
+        writer = Writer(self.tables, not given.is_steps, self.options.replace, "line" if given.is_steps else "document")
         reader.tally = result.tally = writer.tally
         rollouts = self.lines(reader, given) if given.is_steps else reader.rollouts(given.documents, given.is_gathered)
         for rollout, n in rollouts:
-            if is_claw and rollout.pop("is_part", False):
+            if "is_part" in rollout:
                 rollout = self.of_version(rollout)
             if self.options.amend is not None and "problem" not in rollout:
                 amended = self.options.amend(rollout, reader.file, writer.tally)
@@ -351,11 +356,15 @@ class Loader:
             reader.bad(n, problem)
 
     def of_version(self, rollout: Rollout) -> Rollout:
-        """A rollout whose first step came with another file is of that step's version."""
+        """A rollout whose first step came with another file is of that step's version; other steps say theirs."""
         version = self.tables.version_of(str(rollout["task_id"]), str(rollout["rollout_id"]))
         if version is None:
             return rollout
-        return {**rollout, "policy_version": version, "policy_step": int(version) if version.lstrip("-").isdigit() else None}
+        steps, own = rollout["steps"], rollout.get("policy_version")
+        if own is not None and str(own) != version:
+            steps = [{**step, "meta": {"policy_version": own, **(step.get("meta") or {})}} for step in steps]
+        number = int(version) if version.lstrip("-").isdigit() else None
+        return {**rollout, "policy_version": version, "policy_step": number, "steps": steps}
 
     def tell(self, result: Result) -> None:
         """In one line what was left out, and which option may help."""

@@ -21,6 +21,14 @@ class Bad(Exception):
     """A document or rollout that cannot be used, in words."""
 
 
+# What a reader runs into where a value is of another type than its format has there.
+OTHER_TYPES = (TypeError, AttributeError, KeyError, IndexError, ValueError)
+
+
+def other_type(format: str | None, error: Exception) -> str:
+    return f"a value is not what {format or 'the format'} has there ({error})"
+
+
 class Where(NamedTuple):
     """Where a document is from."""
 
@@ -78,14 +86,24 @@ def has(words: str, test: Callable[[dict[str, Json]], Any]) -> Mark:
 
     def see(document: Json) -> bool:
         record = element(document)
-        return isinstance(record, dict) and bool(test(record))
+        try:
+            return isinstance(record, dict) and bool(test(record))
+        except OTHER_TYPES:
+            return False
 
     return Mark(words, see)
 
 
 def of_list(words: str, test: Callable[[list[Json]], Any]) -> Mark:
     """A mark of a list."""
-    return Mark(words, lambda document: isinstance(document, list) and bool(test(document)))
+
+    def see(document: Json) -> bool:
+        try:
+            return isinstance(document, list) and bool(test(document))
+        except OTHER_TYPES:
+            return False
+
+    return Mark(words, see)
 
 
 def objects(value: Json) -> list[dict[str, Json]]:

@@ -215,6 +215,7 @@ class Row:
     has_rare: bool = False
     source: str | None = None
     task: str = ""
+    whole: bool = True  # else of lines, of which there may be more
     places: dict[int, int] = field(default_factory=dict)  # of steps that come in lines of their own
 
     @property
@@ -296,7 +297,7 @@ def make_row(rollout: Rollout, place: int, shape: Shape, settings: Settings) -> 
         raise Bad(rollout["problem"])
     check_names(rollout)
     names = named(rollout, shape, settings)
-    key = key_of(names, rollout.get("meta"), shape)
+    key = key_of(names, rollout.get("keys", rollout.get("meta")), shape)
     step = rollout.get("policy_step")
     step = settings.policy_step if step is None else step
     values = {

@@ -189,27 +189,31 @@ class Tables:
         return set(self.connection.execute(query).fetchall())
 
     def known_rollouts(self) -> list[tuple[Any, ...]]:
-        query = "SELECT t.n, x.outcome, x.success, x.metadata ->> 'source' FROM {t} t JOIN {r} x ON {same}"
+        query = "WITH t AS MATERIALIZED (SELECT * FROM {t}) SELECT t.n, x.outcome, x.success, x.metadata ->> 'source' FROM t JOIN {r} x ON {same}"
         return self.connection.execute(self.query(query)).fetchall()
 
     def known_steps(self, numbers: list[int]) -> dict[int, dict[int, tuple[Any, ...]]]:
         columns = sql.SQL(", ").join(sql.SQL("x.{}").format(sql.Identifier(c)) for c in COMPARED)
-        query = self.query("SELECT t.n, x.step_no, {columns} FROM {t} t JOIN {s} x ON {same} WHERE t.n = ANY (%s)", columns=columns)
+        named = "WITH t AS MATERIALIZED (SELECT * FROM {t} w WHERE w.n = ANY (%s))"
+        query = self.query(named + " SELECT t.n, x.step_no, {columns} FROM t JOIN {s} x ON {same}", columns=columns)
         found: dict[int, dict[int, tuple[Any, ...]]] = {n: {} for n in numbers}
         for n, step_no, *step in self.connection.execute(query, (numbers,)):
             found[n][step_no] = tuple(step)
         return found
 
     def update_rollouts(self, numbers: list[int]) -> None:
-        """What a rollout's later lines say, and outcomes that came later."""
-        self.connection.execute(self.query("""
-            UPDATE {r} x SET outcome = coalesce(t.outcome, x.outcome), success = coalesce(t.success, x.success),
-                truncated = x.truncated OR t.truncated, model = coalesce(x.model, t.model),
-                started_at = least(x.started_at, t.started_at), ended_at = greatest(x.ended_at, t.ended_at)
-            FROM {t} t WHERE {same} AND t.n = ANY (%s)
-                AND (coalesce(t.outcome, x.outcome), coalesce(t.success, x.success), x.truncated OR t.truncated,
-                    coalesce(x.model, t.model), least(x.started_at, t.started_at), greatest(x.ended_at, t.ended_at))
-                IS DISTINCT FROM (x.outcome, x.success, x.truncated, x.model, x.started_at, x.ended_at)"""), (numbers,))  # fmt: skip
+        """What a rollout's later lines say, and outcomes that came later.  (An UPDATE from a table of the session's is
+        nothing that Citus takes.)"""
+        new = """(coalesce(excluded.outcome, r.outcome), coalesce(excluded.success, r.success), r.truncated OR excluded.truncated,
+            coalesce(r.model, excluded.model), least(r.started_at, excluded.started_at), greatest(r.ended_at, excluded.ended_at))"""
+        old = "(r.outcome, r.success, r.truncated, r.model, r.started_at, r.ended_at)"
+        self.connection.execute(self.query(
+            "INSERT INTO {r} AS r ({columns}) SELECT {columns} FROM {t} t WHERE t.n = ANY (%s)"
+            " ON CONFLICT ({keys}) DO UPDATE SET (outcome, success, truncated, model, started_at, ended_at) = ROW " + new
+            + f" WHERE {new} IS DISTINCT FROM {old}",
+            columns=sql.SQL(", ").join(map(sql.Identifier, self.columns)),
+            keys=sql.SQL(", ").join(map(sql.Identifier, self.key_columns)),
+        ), (numbers,))  # fmt: skip
 
     def delete_rollouts(self, numbers: list[int]) -> None:
         self.connection.execute(self.query("DELETE FROM {r} x USING {t} t WHERE {same} AND t.n = ANY (%s)"), (numbers,))
@@ -307,10 +311,11 @@ class Writer:
             # What only says what was dropped is no rollout.
             tally.dropped.update(rollout.get("dropped") or {})
             return
-        if not self.whole:
+        # Records of steps are lines under other names.
+        if not self.whole or "is_part" in rollout:
             self.size += self.lines.add(rollout, place)
             if self.size >= CHUNK:
-                self.flush()
+                self.flush(is_end=False)
             return
         try:
             self.add_whole(self.row_of(rollout, place))
@@ -347,8 +352,8 @@ class Writer:
     # Many at once
     # ----------
 
-    def flush(self) -> None:
-        rows = list(self.rows.values()) if self.whole else self.lines.rows()
+    def flush(self, is_end: bool = True) -> None:
+        rows = list(self.rows.values()) + self.lines.rows(is_end)
         self.rows, self.size = {}, 0
         if not rows:
             return
@@ -369,8 +374,7 @@ class Writer:
 
     def count(self, row: Row) -> None:
         self.tally.usable += 1
-        if self.whole or not row.steps:
-            self.tally.counts["stepless_rollouts"] += not row.steps
+        self.tally.counts["stepless_rollouts"] += not row.steps
         self.tally.counts["unjudged_rollouts"] += not row.flags & JUDGED
         self.tally.tell(row)
 
@@ -381,10 +385,10 @@ class Writer:
         for row in lost:
             self.tally.problem(row.place, f"rollout {row.name} of group {row.group} was not written: a trigger or rule refused it", "bad_rollouts")
         theirs = self.tables.known_steps(list(known))
-        meet = self.meet_whole if self.whole else self.meet_lines
         written, updated = [], []
         for n, (outcome, success, source) in known.items():
             row = rows[n]
+            meet = self.meet_whole if row.whole else self.meet_lines
             found = meet(n, row, theirs[n], outcome, success, source)
             if found is None:
                 continue
@@ -408,7 +412,7 @@ class Writer:
             self.tally.problem(row.place, words, "contradictions")
         if row.outcome is not None and row.outcome != outcome or row.success is not None and row.success != success:
             self.tally.counts["rollouts_updated"] += 1
-        if self.whole:
+        if row.whole:
             self.tally.counts["rollouts_repeated"] += 1
 
     def meet_whole(self, n: int, row: Row, known: dict[int, Any], outcome: Any, success: Any, source: str | None) -> bool | None:

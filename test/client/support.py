@@ -1,0 +1,110 @@
+"""What tests of the client have in common: a schema to import into, files, and the program's words."""
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "client"))
+
+import psycopg  # noqa: E402
+
+from stepadv import cli  # noqa: E402
+
+DATA = TOP / "test" / "data" / "import"
+PROGRAM = str(TOP / "client" / "bin" / "stepadv")
+
+
+class Said:
+    """What a call of the program said."""
+
+    def __init__(self, status: int, out: str, err: str):
+        self.status, self.out, self.err = status, out, err
+
+    def count(self, *names: str) -> str:
+        found = [re.search(rf"^{name}:? +(\d+)$", self.out, re.M) for name in names]
+        return " ".join(match[1] if match else "-" for match in found)
+
+
+class Case(unittest.TestCase):
+    """A schema of its own, emptied before each test, and a folder."""
+
+    schema = ""
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.connection = psycopg.connect(autocommit=True)
+        cls.connection.execute("SET timezone = 'UTC'")
+        # Making the tables takes longer than most tests.
+        cls.schema = "t"
+        if cls.connection.execute("SELECT to_regclass('t.steps') IS NULL").fetchone()[0]:
+            cls.connection.execute("SELECT count(*) FROM stepadv.create_tables('t', partitions => 2)")
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.connection.close()
+
+    def setUp(self) -> None:
+        self.connection.execute("DELETE FROM t.rollouts")
+        self.folder = Path(tempfile.mkdtemp(prefix="stepadv.test."))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def value(self, query: str) -> object:
+        return self.connection.execute(query).fetchone()[0]
+
+    def lines(self, query: str) -> str:
+        """Rows of a query, a line each: values between bars, nothing for NULL."""
+        show = {True: "t", False: "f", None: ""}
+        rows = self.connection.execute(query).fetchall()
+        return "\n".join("|".join(show[v] if v is None or isinstance(v, bool) else str(v) for v in row) for row in rows)
+
+    def write(self, name: str, content: str | bytes) -> str:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return str(path)
+
+    def stepadv(self, *arguments: object, stdin: bytes = b"") -> Said:
+        """In this process: starting one takes longer."""
+        out, err = io.StringIO(), io.StringIO()
+        out.reconfigure = err.reconfigure = lambda **_: None  # type: ignore[attr-defined]
+        before = sys.stdin
+        sys.stdin = io.TextIOWrapper(io.BytesIO(stdin))
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                try:
+                    status = cli.main([str(a) for a in arguments])
+                except SystemExit as stop:
+                    status = int(stop.code or 0)
+        finally:
+            sys.stdin = before
+        return Said(status, out.getvalue(), err.getvalue())
+
+    def load(self, *arguments: object, stdin: bytes = b"", schema: str = "t") -> Said:
+        return self.stepadv("import", "-s", schema, *arguments, stdin=stdin)
+
+    def loaded(self, *arguments: object, stdin: bytes = b"") -> Said:
+        """Without a complaint."""
+        said = self.load(*arguments, stdin=stdin)
+        self.assertEqual((said.status, said.err), (0, ""), said.out)
+        return said
+
+    def refused(self, pattern: str, *arguments: object, status: int = 1, stdin: bytes = b"") -> Said:
+        said = self.load(*arguments, stdin=stdin)
+        self.assertEqual(said.status, status, said.out + said.err)
+        self.assertRegex(said.err, pattern or "(?s)^")
+        return said
+
+    def rows(self) -> str:
+        return self.lines("SELECT (SELECT count(*) FROM t.rollouts), (SELECT count(*) FROM t.steps)")
+
+
+def environment() -> dict[str, str]:
+    return {**{k: v for k, v in os.environ.items() if k != "PGAPPNAME"}, "PYTHONDONTWRITEBYTECODE": "1"}

@@ -1,0 +1,151 @@
+"""What is no rollout, and what is made to do harm: each is counted and reported, nothing is loaded by half, and the next file
+is loaded as if nothing had been."""
+
+import gzip
+import io
+import json
+import os
+import zipfile
+
+from support import Case
+from test_files import chat
+
+MANY = 200000
+# Name, content, what is said of it; None: it is loaded, or nothing in it is.
+BAD = (
+    ("cut.json", chat("c", 0, "x" * 100)[:90], "invalid JSON: it ends too early"),
+    ("cut_in_utf8.json", chat("c", 1, "ä" * 100).encode()[: chat("c", 1, "ä").encode().index(b"\xc3") + 3], "invalid UTF-8"),
+    ("surrogate.json", chat("u", 0, "a X surrogate").encode().replace(b"X", b"\xed\xa0\x80"), "invalid UTF-8"),
+    ("overlong.json", chat("u", 1, "a X long NUL").encode().replace(b"X", b"\xc0\x80"), "invalid UTF-8"),
+    ("utf16.json", chat("u", 2, "x").encode("utf-16"), "it is UTF-16: iconv"),
+    ("nul.json", chat("n", 0, "a \0 byte"), r"a control character \(byte 0\)"),
+    ("escaped_nul.json", chat("n", 1, "a \\u0000 sign"), None),
+    ("half.json", chat("n", 2, "half a \\ud83d pair"), r"half of a surrogate pair \(U\+D83D\)"),
+    ("deep.json", "[" * MANY + "]" * MANY, "nested too deeply"),
+    ("deep_objects.json", '{"a":' * MANY + "1" + "}" * MANY, "nested too deeply"),
+    ("deep_open.json", "[" * MANY, "nested too deeply"),
+    ("deep_message.json", '{"task_id": "d", "traj": [{"role": "user", "content": ' + "[" * MANY + "]" * MANY + "}]}", "nested too deeply"),
+    ("deep_arguments.json", '{"task_id": "d", "trial": 1, "traj": [{"role": "assistant", "content": null, "tool_calls": [{"id": "c", "function": '
+     '{"name": "f", "arguments": "' + "[" * MANY + '"}}]}]}', None),
+    ("number.json", '{"task_id": "n", "trial": 3, "reward": 1' + "0" * 5000 + ', "traj": [{"role": "assistant", "content": "x"}]}', "out of range"),
+    ("exponent.json", '{"task_id": "n", "trial": 4, "reward": 1e99999999999, "traj": [{"role": "assistant", "content": "x"}]}', "out of range"),
+    ("metadata.json", '{"task_id": "n", "trial": 5, "cost": 1e999, "traj": [{"role": "assistant", "content": "x"}]}', "out of range in metadata"),
+    ("arguments.json", '{"task_id": "n", "trial": 6, "traj": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{\\"a\\": 1e999}"}}]}]}', None),
+    ("keys.json", "{" + ", ".join(f'"k{n}": {n}' for n in range(20000)) + "}", r"no known format; at the top: (k\d+, ){19}k\d+, …; "),
+    ("key.json", '{"' + "k\\n" * 1000 + '": 1}', "no known format; at the top: [k?]{40}; "),
+    ("twice.json", '{"task_id": "t", "task_id": "t2", "messages": [{"role": "assistant", "content": "x"}]}', None),
+    ("same_id.jsonl", chat("i", 0, "one") + "\n" + chat("i", 0, "two") + "\n", "document 2: rollout i-t0 of group i is another than the one of that name in document 1"),
+    ("same_id_and_words.jsonl", chat("j", 0, "one") + "\n" + chat("j", 0, "one") + "\n", None),
+    ("object_for_list.json", '{"messages": {"role": "user", "content": "x"}}', "no known format"),
+    ("lists_for_objects.json", '{"task_id": "l", "traj": [["role"], 5, null, "x", {"role": ["user"]}, {"role": "assistant", "content": [[]], "tool_calls": {"a": 1}}]}', None),
+    ("list_for_id.json", '{"task_id": ["x"], "trial": {"a": 1}, "messages": [{"role": "assistant", "content": "x"}]}', None),
+    ("list_for_score.json", '{"input": "x", "output": "y", "score": [1], "step": 1}', "outcome must be a number, not array"),
+    ("word_for_list.json", '{"task_id": "w", "trajectory": [{"action": 1, "observation": [2]}], "history": "none", "info": []}', None),
+    ("nothing.json", "null", "no known format"),
+    ("empty_list.json", "[]", "no known format; at the top: an empty list"),
+    ("blank.json", "  \n\n\t", None),
+    ("mark.json", "\ufeff", None),
+    ("bytes.json", bytes(range(256)), "."),
+    ("line\nfeed \"and' $(touch owned) `touch owned`;.json", chat("f", 0, "x"), None),
+    ("gone.json.gz", b"\x1f\x8b\x08\0rest", "gzip: "),
+    ("no.json.gz", b"no gzip", "gzip: not in gzip format"),
+    ("no.eval", "no zip", "no zip that can be read"),
+    ("time.jsonl", '{"task_id": "s", "rollout_id": 3, "step_no": 0, "started_at": "tomorrow-ish"}\n', "started_at must be a time, as .*, not \"tomorrow-ish\""),
+    ("steps_deep.jsonl", '{"task_id": "s", "rollout_id": 1, "step_no": 0, "action": "x"}\n{"task_id": "s", "rollout_id": 1, "step_no": 1, "args": '
+     + "[" * MANY + "]" * MANY + "}\n", "line 2: it is nested too deeply"),
+    ("steps_list.jsonl", '{"task_id": "s", "rollout_id": 2, "step_no": 0, "action": "x"}\n["a", "list"]\n', "line 2: a line must be a JSON object, not array"),
+)  # fmt: skip
+# What a line of steps must not say.
+LINES = (
+    ('"step_no": "0"', "step_no must be a number, not string"), ('"step_no": 0.5', "step_no must be a whole number, not 0.5"),
+    ('"step_no": 3000000000', "step_no is out of range"), ('"step_no": 0, "reward": "much"', "reward must be a number, not string"),
+    ('"step_no": 0, "reward": 1e400', "reward is out of range"), ('"step_no": 0, "success": 1', "success must be a boolean, not number"),
+    ('"step_no": 0, "outcome": true', "outcome must be a number, not boolean"), ('"step_no": 0, "channel": "test"', "channel must be train or validation, not test"),
+    ('"step_no": 0, "cost": 0', "cost must be above 0, not 0"), ('"step_no": 0, "observation": "\\ud800"', "half of a surrogate pair"),
+    ('"step_no": 0, "response_token_ids": [1, 2], "response_mask": [true]', "response_mask must be as long as response_token_ids"),
+    ('"step_no": 0, "response_token_ids": [1.5]', "response_token_ids must be an array of whole numbers"),
+    ('"step_no": 0, "response_token_ids": [[1]]', "arrays of tokens must not hold arrays"), ('"step_no": 0, "policy_version": [7]', "policy_version must be a string, not array"),
+    ('"step_no": 0, "policy_step": 1.5', "policy_step must be a whole number, not 1.5"), ('"step_no": 0, "tool": 5', "tool must be a string, not number"),
+    ('"rollout_id": ["r"]', "rollout_id must be a string, not array"), ('"rollout_id": null', "rollout_id must be given"), ('"task_id": null', "task_id or group_id must be given"),
+)  # fmt: skip
+
+
+class Bad(Case):
+    def test_matrix(self):
+        """one by one: said in one line, counted, nothing of it there"""
+        for name, content, words in BAD:
+            with self.subTest(name):
+                before = self.value("SELECT (SELECT count(*) FROM t.rollouts) + (SELECT count(*) FROM t.steps)")
+                said = self.load(self.write(f"one/{name}", content))
+                shown = name.replace("\n", r"\?")
+                if words is None:
+                    self.assertEqual(said.err, "", "without a complaint")
+                else:
+                    self.assertEqual(said.status, 1, said.out)
+                    self.assertRegex(said.err, rf"^[^\n]*one/[^\n]*: [^\n]*({words})[^\n]*\n$")
+                    self.assertRegex(said.out, r"^1 file, 1 left out\nleft out: [^\n]*" + (shown if shown.isalnum() else ""))
+                    self.assertEqual(said.count("rollouts_added", "steps_added"), "0 0")
+                self.assertNotRegex(said.err, "Traceback|CONTEXT|PL/pgSQL")
+                after = self.value("SELECT (SELECT count(*) FROM t.rollouts) + (SELECT count(*) FROM t.steps)")
+                self.assertEqual(after, before + sum(map(int, said.count("rollouts_added", "steps_added").split())))
+        self.assertFalse(os.path.exists("owned"), "a name is only a name")
+        before = self.rows()
+        said = self.load("-J", "3", self.folder / "one")
+        self.assertEqual((said.status, len(said.err.splitlines())), (1, sum(words is not None for _, _, words in BAD)), said.err)
+        self.assertEqual(self.rows(), before, "all of them at once: nothing more is loaded")
+        said = self.load("-k", "-q", *(self.folder / "one" / n for n in ("same_id.jsonl", "steps_deep.jsonl", "steps_list.jsonl")))
+        self.assertEqual(self.lines("SELECT rollout_id FROM t.rollouts WHERE task_id IN ('i', 's') ORDER BY 1"), "1\n2\ni-t0", "with -k what is good of a file")
+
+    def test_lines(self):
+        """a line of steps that says what it must not: which line, and what is wrong with which value"""
+        good = '{"task_id": "g", "rollout_id": "ok", "step_no": 0, "action": "x"}\n'
+        for given, words in LINES:
+            line = {"task_id": "g", "rollout_id": "r"} | {}
+            text = json.dumps(line)[:-1] + ", " + given + "}\n"
+            self.assertRegex(self.refused("", self.write("l.jsonl", good + text)).err, rf"l\.jsonl: line 2: {words}", given)
+        everything = good + "".join(json.dumps({"task_id": "g", "rollout_id": f"r{n}"})[:-1] + ", " + given + "}\n" for n, (given, _) in enumerate(LINES))
+        said = self.refused("", "-k", "--verbose", self.write("all.jsonl", everything + good.replace("ok", "last")))
+        self.assertEqual((said.count("bad_documents"), len(said.err.splitlines())), (str(len(LINES)), len(LINES)))
+        self.assertEqual(self.lines("SELECT rollout_id FROM t.rollouts ORDER BY 1"), "last\nok")
+
+    def test_truncations(self):
+        """a file cut at any byte: all of it, or nothing"""
+        whole = json.dumps([json.loads(chat("z", n, "ä" + "\\n🙂")) for n in range(2)], ensure_ascii=False).encode()
+        for end in range(1, len(whole), 7):
+            said = self.load(self.write("z.json", whole[:end]))
+            self.assertEqual((said.status, self.rows()), (1, "0|0"), whole[:end])
+            self.assertNotIn("Traceback", said.err)
+        self.assertEqual(self.loaded(self.write("z.json", whole)).count("rollouts_added"), "2")
+
+    def test_limits(self):
+        """what unpacks to more than the limit, or is too large for a document"""
+        plain = "".join(chat("p", n, "x" * 1000) + "\n" for n in range(1200)).encode()
+        packed = self.write("plain.jsonl.gz", gzip.compress(plain))
+        self.refused(r"^\S*plain\.jsonl\.gz: it unpacks to more than 1073742 bytes: --limit allows more\n$", "--limit", "0.001", packed)
+        self.assertEqual(self.rows(), "0|0")
+        self.loaded("--limit", "0.1", packed)
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("samples/1_epoch_1.json", json.dumps({"id": 1, "messages": [{"role": "assistant", "content": "y" * 2000000}]}))
+        self.refused(r"there is no header\.json in it", self.write("nohead.eval", buffer.getvalue()))
+        with zipfile.ZipFile(buffer, "a") as archive:
+            archive.writestr("header.json", '{"version": 2, "eval": {"task": "t", "model": "m", "run_id": "r", "eval_id": "e"}}')
+        self.refused("it unpacks to more than 1073742 bytes: --limit allows more", "--limit", "0.001", self.write("bomb.eval", buffer.getvalue()))
+        self.assertEqual(self.loaded(self.write("bomb.eval", buffer.getvalue())).count("rollouts_added"), "1")
+
+    def test_large_list(self):
+        """a list that is too long to be held is read in parts, and what is wrong in the middle of it is said"""
+        from stepadv.importing import files, load
+
+        before = files.LARGE
+        files.LARGE = 20000
+        self.addCleanup(setattr, files, "LARGE", before)
+        from stepadv.importing import jsontext
+
+        records = [chat("big", n, "word \\u0000 " * 20) for n in range(300)]
+        found = list(jsontext.elements(io.BytesIO(("[" + " ,\n".join(records) + "]").encode()), 1000))
+        self.assertEqual((len(found), found[299][0]["trial"], found[0][1]), (300, 299, 20))
+        for broken, words in (("[1, 2", "ends too early"), ("[1 2]", ", or ] expected"), ("[1] 2", "follows"), ('[1, "ä', "ends too early"), ("[1, nul]", "invalid JSON")):
+            with self.assertRaisesRegex(jsontext.Unreadable, words):
+                list(jsontext.elements(io.BytesIO(broken.encode()), 2))
+        self.assertTrue(load.FORMATS["openai_chat"].is_record(json.loads(records[0])))

@@ -1,0 +1,345 @@
+"""stepadv import: directories, packed files, names of any bytes, repeats, several files at once, interrupts, versions."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import time
+
+import psycopg
+from support import DATA, PROGRAM, Case, environment
+
+
+def chat(task, trial, answer, reward="1"):
+    return (f'{{"task_id": "{task}", "trial": {trial}, "reward": {reward}, "traj": [{{"role": "user", "content": "go"}}, '
+            f'{{"role": "assistant", "content": "{answer}"}}]}}')  # fmt: skip
+
+
+def trajectory(action):
+    return json.dumps({"environment": "e", "info": {}, "history": [{"role": "user", "content": "Fix"}],
+                       "trajectory": [{"action": action, "observation": "ok", "thought": "t"}]})  # fmt: skip
+
+
+class Files(Case):
+    def fill(self):
+        self.write("all/tau/results.json", "[" + chat("a", 0, "one") + ",\n" + chat("a", 1, "ä→🙂 \\u0000") + "]")
+        dump = "\r\n".join(f'{{"input": "q", "output": "{n}", "score": 0.0, "step": 7}}' for n in (1, 2, 3)) + "\n"
+        self.write("all/verl/7.jsonl.gz", gzip.compress(dump.encode()))
+        self.write("all/runs/it's $(touch owned) \"x\";\n-- y/-t 'z'.traj", trajectory("ls"))
+        latin = os.fsencode(self.folder) + b"/all/runs/latin\xe9"
+        os.mkdir(latin)
+        with open(latin + b"/latin\xe9.traj", "w") as file:
+            file.write(trajectory("pwd"))
+        self.write("all/log.txt", "-----------------\n5\nAction: reset\nObservation: \nShop\n\\.\n::\\.\n\n:\nAction: click[Buy Now]\n"
+                   "Observation: Your score (min 0.0, max 1.0): 1.0\n\n1 1.0 1.0 0.0\n-------------\n")  # fmt: skip
+        self.write("all/steps.jsonl", '{"task_id": "s", "rollout_id": "r", "step_no": 0, "action": "x", "outcome": 1}\n'
+                   '{"task_id": "s", "rollout_id": "r", "step_no": 1, "action": "y"}\n')  # fmt: skip
+        self.write("all/pretty.json", '\ufeff{\n  "task_id": "p",\n  "trial": 0,\n  "messages": [\n    {"role": "assistant", "content": "\\\\."}\n  ]\n}\n')
+        self.write("all/notes.md", "passed over")
+        os.symlink(self.folder / "all/steps.jsonl", self.folder / "all/link.jsonl")
+
+    def test_directory(self):
+        """a directory of everything, with names that shells would choke on, twice"""
+        self.fill()
+        said = self.loaded(self.folder / "all")
+        self.assertRegex(said.out, r"^7 files, 0 left out\n")
+        # 2 of chat, 3 of verl, 1 + 1 of SWE-agent, 1 of ReAct, 1 of steps, 1 printed over lines
+        self.assertEqual(said.count("rollouts_added", "steps_added", "nul_replaced"), "10 11 1")
+        self.assertFalse(os.path.exists("owned") or (self.folder / "owned").exists(), "a file name is only a name")
+        self.assertEqual(self.value("SELECT action FROM t.steps WHERE rollout_id = 'a-t1'"), "ä→🙂 \ufffd")
+        self.assertEqual(self.value("SELECT action FROM t.steps WHERE task_id = 'p'"), "\\.")
+        self.assertEqual(self.value("SELECT observation FROM t.steps WHERE action = 'click[Buy Now]'"), "\nShop\n\\.\n::\\.\n\n:")
+        self.assertEqual(self.lines("SELECT task_id, rollout_id FROM t.rollouts WHERE metadata ->> 'environment' = 'e' ORDER BY task_id COLLATE \"C\""),
+                         "-t 'z'|it's $(touch owned) \"x\";\n-- y---t 'z'\nlatiné|runs--latiné")
+        self.assertEqual(self.lines("SELECT rollout_id FROM t.rollouts WHERE policy_version = '7' ORDER BY 1"), "verl--7:1\nverl--7:2\nverl--7:3")
+        again = self.loaded("-q", f"{self.folder}/all/.", f"{self.folder}/all/verl/../verl/7.jsonl.gz")
+        self.assertEqual(again.count("rollouts_added", "steps_added", "steps_repeated"), "0 0 11")
+        self.write("all/runs/-q.traj", trajectory("id"))
+        here = os.getcwd()
+        try:
+            os.chdir(self.folder / "all/runs")
+            self.assertEqual(self.loaded("--", "-q.traj").count("rollouts_added"), "1")
+        finally:
+            os.chdir(here)
+
+    def test_left_out(self):
+        """files that cannot be used are left out whole, with one line each; with -k what can be used of them is loaded"""
+        self.write("bad/1.json", chat("b", 0, "good"))
+        self.write("bad/2.json", chat("b", 1, "cut")[:60])
+        self.write("bad/3.json", chat("b", 2, "not UTF-8: X(").encode().replace(b"X", b"\xc3"))
+        self.write("bad/4.jsonl", "\n".join([chat("b", 3, "good"), chat("b", 4, "NUL \0"), chat("b", 5, "good")]) + "\n")
+        self.write("bad/5.json", '{"some": "settings"}')
+        self.write("bad/6.json", "")
+        self.write("bad/7.json.gz", gzip.compress(b'{"x": "' + os.urandom(100) + b'"}')[:60])
+        self.write("bad/8.json", chat("b", 8, "good"))
+        said = self.refused("", self.folder / "bad")
+        self.assertRegex(said.out, r"^8 files, 5 left out\n(left out: \S*\n){5}nothing in it: \S*bad/6\.json\n")
+        self.assertEqual(self.lines("SELECT rollout_id FROM t.rollouts ORDER BY 1"), "b-t0\nb-t8", "whole files or nothing")
+        self.assertEqual(len(said.err.splitlines()), 5)
+        for words in (r"bad/2\.json: document 1: invalid JSON: it ends too early", r"bad/3\.json: document 1: invalid UTF-8 at byte \d+: c3 28",
+                      r"bad/4\.jsonl: document 2: a control character \(byte 0\) in a string, which JSON does not allow; at the top: task_id, trial, "
+                      r"reward, traj; -k loads the other 2\n", r"bad/5\.json: document 1: the document has no known format; at the top: some; --explain "
+                      r"shows[^\n]*-j says where things are\n", r"bad/7\.json\.gz: gzip: unexpected end of file\n"):  # fmt: skip
+            self.assertRegex(said.err, words)
+        said = self.refused("left out of it: ", "-k", self.folder / "bad")
+        self.assertEqual(self.lines("SELECT rollout_id FROM t.rollouts ORDER BY 1"), "b-t0\nb-t3\nb-t5\nb-t8")
+        self.assertEqual(said.count("bad_documents"), "4")
+        self.assertRegex(said.out, r"^8 files, 1 left out\n")
+
+    def test_odd_json(self):
+        """what JSON of real programs has that JSON has not, as lines of steps and as chats"""
+
+        def line(rollout, more=""):
+            return f'{{"task_id": "odd", "rollout_id": "{rollout}", "step_no": 0, "action": "x"{more}}}\n'
+
+        self.write("odd/1-nul.jsonl", line("a", ', "observation": "\\u0000 and \\\\u0000"') + line("b"))
+        self.write("odd/2-nan.jsonl", line("c") + line("d", ', "reward": NaN') + line("e"))
+        self.write("odd/3-infinity.jsonl", line("f", ', "reward": 1e999') + line("g", ', "outcome": -Infinity') + line("h"))
+        self.write("odd/4-cut.jsonl", line("i") + line("j", ', "observation": "long"')[:70])
+        self.write("odd/5-bytes.jsonl", (line("k") + line("l", ', "observation": "ä X"') + line("m", ', "observation": "ä"')).encode().replace(b"X", b"\xff"))
+        self.write("odd/6-chat.json", chat("odd", 0, "good", "NaN"))
+        self.write("odd/7-chat.json", "[" + chat("odd", 1, "good") + ", " + chat("odd", 2, "large", "1e400") + "]")
+        said = self.refused("", self.folder / "odd")
+        self.assertRegex(said.out, r"^7 files, 6 left out\n")
+        self.assertEqual(said.count("nul_replaced"), "1", "U+0000, but not its name behind a backslash")
+        self.assertEqual(self.lines("SELECT rollout_id, observation FROM t.steps ORDER BY 1"), "a|\ufffd and \\u0000\nb|")
+        for words in (r"2-nan\.jsonl: line 2: NaN is no number of JSON", r"3-infinity\.jsonl: line 1: reward is out of range \(and 1 more\)",
+                      r"4-cut\.jsonl: line 2: invalid JSON", r"5-bytes\.jsonl: line 2: invalid UTF-8", "6-chat.json: document 1: NaN",
+                      "7-chat.json: document 1: outcome is out of range"):  # fmt: skip
+            self.assertRegex(said.err, words)
+        said = self.refused("", "-k", self.folder / "odd")
+        self.assertEqual(self.lines("SELECT rollout_id FROM t.rollouts ORDER BY 1").split(), "a b c e h i k m odd-t1".split())
+        self.assertEqual(said.count("bad_documents", "bad_rollouts"), "6 1")
+        self.assertRegex(said.out, r"^7 files, 0 left out\n")
+
+    def test_lines(self):
+        """lines of steps: what they are of, contradictions, updates"""
+        self.loaded(DATA / "steps")
+        self.assertEqual(self.lines("SELECT task_id, rollout_id, policy_version, model, outcome, success, truncated, metadata FROM t.rollouts ORDER BY 2"), "\n".join([
+            "door|a||m1|1.0|t|f|", "door|b|7||0.0|f|t|", "door|c||m2|0.25|f|f|{'why': 'crashed'}", "5|d||||" + "|f|"]))
+        self.assertEqual(self.lines("SELECT rollout_id, step_no, observation, tool, reward, metadata FROM t.steps ORDER BY 1, 2"), "\n".join([
+            "a|0||look|0.5|{'k': [1, 2], 'model': 'm1'}", "a|1|a locked door||0.5|", "b|0||||{'seen_by': 'us'}", "d|3||||"]))
+        self.assertEqual(self.value("SELECT count(DISTINCT state) FROM t.steps WHERE step_no = 0"), 1, "rollouts that see nothing begin in one state")
+        self.assertTrue(self.value("SELECT a.next_state IS NULL AND b.state = stepadv.signature_hash('a locked door'::text) FROM t.steps a, t.steps b WHERE (a.rollout_id, a.step_no, b.rollout_id, b.step_no) = ('a', 0, 'a', 1)"))
+        self.connection.execute("DELETE FROM t.rollouts")
+        self.write("lines/stepless.jsonl", "".join(f'{{"task_id": "l", "rollout_id": "s{n}", "outcome": 1}}\n' for n in range(4)))
+        self.write("lines/unjudged.jsonl", "".join(f'{{"task_id": "l", "rollout_id": "u{n}", "step_no": 0, "observation": "o"}}\n' for n in range(3)))
+        self.write("lines/empty.jsonl", "")
+        for counts in ("7 3 4 3", "0 0 4 3"):
+            said = self.loaded(self.folder / "lines")
+            self.assertEqual(said.count("rollouts_added", "steps_added", "stepless_rollouts", "unjudged_rollouts"), counts)
+            self.assertRegex(said.out, r"(?s)^3 files, 0 left out\nnothing in it: \S*lines/empty\.jsonl\n.*missing: 4 of 7 rollouts have no step\n.*missing: action: all are NULL")
+        twice = self.write("twice.jsonl", "".join(f'{{"task_id": "t", "rollout_id": "t", "step_no": 0, "action": "{a}"}}\n' for a in "ab"))
+        said = self.refused(r"twice\.jsonl: line 2: step 0 of rollout t of group t is not what line 1 says; .*; -k takes the first of such lines\n$", twice)
+        self.assertEqual(said.count("steps_added"), "0")
+        self.assertNotIn("-k takes", self.refused("", "-k", twice).err)
+        self.assertEqual(self.value("SELECT string_agg(action, ' ') FROM t.steps WHERE task_id = 't'"), "a")
+        other = self.write("other.jsonl", '{"task_id": "t", "rollout_id": "t", "step_no": 0, "action": "b"}\n')
+        self.refused(r"line 1: step 0 of rollout t of group t is not what the table has; .*--update replaces what the tables have\n$", other)
+        self.loaded("--update", other)
+        self.assertEqual(self.value("SELECT string_agg(action, ' ') FROM t.steps WHERE task_id = 't'"), "b")
+        late = self.write("late.jsonl", '{"task_id": "t", "rollout_id": "t", "outcome": 0.75, "success": true}\n')
+        self.assertEqual(self.loaded(late).count("rollouts_updated", "steps_added"), "1 0")
+        self.assertEqual(self.lines("SELECT outcome, success FROM t.rollouts WHERE rollout_id = 't'"), "0.75|t")
+
+    def test_grown(self):
+        """a rollout that has grown gets its new steps; one that says something else is a contradiction, or replaced"""
+        words = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "one"}, {"role": "user", "content": "on"},
+                 {"role": "assistant", "content": "two"}]  # fmt: skip
+        path = self.write("g.json", json.dumps({"task_id": "g", "trial": 0, "messages": words[:2]}))
+        self.assertEqual(self.loaded(path).count("rollouts_added", "unjudged_rollouts"), "1 1")
+        self.write("g.json", json.dumps({"task_id": "g", "trial": 0, "reward": 1, "messages": words}))
+        said = self.loaded(path)
+        self.assertEqual(said.count("rollouts_added", "rollouts_updated", "rollouts_repeated", "steps_added", "steps_repeated"), "0 1 1 1 1")
+        words[1]["content"] = "another"
+        self.write("g.json", json.dumps({"task_id": "g", "trial": 0, "reward": 1, "messages": words[:2]}))
+        self.refused(r"step 0 of rollout g-t0 of group g is not what the table has; .*--update replaces", path)
+        self.assertEqual(self.rows(), "1|2")
+        self.assertEqual(self.loaded("--update", path).count("rollouts_updated", "steps_added"), "1 1")
+        self.assertEqual(self.lines("SELECT step_no, action FROM t.steps"), "0|another", "the steps that it lost are gone")
+
+    def test_names(self):
+        """files of one name: as many directories as tell them apart, and the name that the tables have"""
+        def ids():
+            return self.lines('SELECT rollout_id FROM t.rollouts ORDER BY rollout_id COLLATE "C"').split("\n")
+
+        for place in ("one/a", "two/a", "two/b", "three/a/log"):
+            self.write(f"many/{place}/log.jsonl", f'{{"input": "q", "output": "{place}", "score": 1, "step": 1}}\n')
+        many = self.folder / "many"
+        self.loaded(many)
+        self.assertEqual(ids(), ["b--log:1", "one/a--log:1", "three/a--log:1", "two/a--log:1"])
+        self.assertEqual(self.loaded(many / "one", many / "three/a/log/log.jsonl").count("rollouts_added"), "0", "named otherwise, alone")
+        self.connection.execute("DELETE FROM t.rollouts")
+        self.loaded(many / "one")
+        self.assertEqual(ids(), ["a--log:1"])
+        self.refused("the tables have it from another file of that name: in one call with that file it has an id of its own, and -r RUN tells them apart", many / "two/a")
+        self.loaded(many)
+        self.assertEqual(ids(), ["a--log:1", "b--log:1", "three/a--log:1", "two/a--log:1"], "it keeps its name")
+
+    def test_said(self):
+        """--explain and --preview: what a file is, paths to begin with, what would be stored"""
+        pair = self.write("pair.json", '{"input": "q", "output": "a"}')
+        own = self.write("own.json", '{"runs": [{"task": "t", "won": true, "turns": [{"obs": "o", "act": "a"}]}]}')
+        fits = self.write("fits.json", chat("m1", 1, "answer 1"))
+        said = self.stepadv("import", "-s", "unsaid", "--explain", pair, own, fits)
+        self.assertEqual((said.status, said.err), (0, ""))
+        self.assertRegex(said.out, r"(?s)pair\.json\n.*  verl: no: without score beside.*  the document has no known format\n")
+        self.assertRegex(said.out, r"(?s)fits\.json\n.*  openai_chat: fits\n.*  it is loaded as openai_chat\n")
+        paths = said.out.split("own.json\n")[1].split("-j '")[1].split("'\n")[0]
+        self.assertEqual(self.loaded("-j", paths, own).count("steps_added"), "1", "these paths can be used")
+        said = self.stepadv("import", "--preview", fits)
+        self.assertRegex(said.out, r"(?s)task m1, rollout m1-t1, step 0, .*action: answer 1\n")
+        short, empty = self.write("short.json", '[{"traj": [{"role": "user"'), self.write("empty.json", "")
+        said = self.stepadv("import", "--preview", short, empty)
+        self.assertEqual(said.status, 1)
+        self.assertRegex(said.out, r"(?s)short\.json\n  no step could be read:\n  one document\n  no JSON: .*empty\.json\n  no step could be read:\n  the file is empty\n")
+        self.assertIsNone(self.value("SELECT to_regnamespace('unsaid')"))
+
+    def test_options(self):
+        """options, hostile values of them, and misuse"""
+        half = self.write("half.json", chat("o", 0, "x", "0.5"))
+        self.loaded("-g", "g'\"\\ $1 :x-", "-a", "0.5", "-r", "seed '1' \\", "-v", 'v "1"', "-n", "-12", half)
+        self.assertEqual(self.lines("SELECT run_id, policy_version, policy_step, task_id, rollout_id, success FROM t.rollouts"),
+                         "seed '1' \\|v \"1\"|-12|g'\"\\ $1 :x-o|g'\"\\ $1 :x-o-t0|t")
+        for given, meant in (("openai-chat", "openai_chat"), ("Inter", "intercode"), ("step", "steps")):
+            self.refused(f'^stepadv import: unknown format: {given}; perhaps you meant "{meant}"; there are openai_chat, ', "-f", given, half, status=2)
+        self.assertNotIn("perhaps", self.refused("unknown format: csv", "-f", "csv", half, status=2).err)
+        for wrong in (["-a", "1; DROP"], ["-n", "1.5"], ["-n", "x"], ["-J", "0"], ["-J", "x"], ["-z"], ["--jobz"], [], ["--limit", "x"], ["--limit", "1e9"],
+                      ["-f", "paths"], ["-f", "steps", "-j", "{}"]):  # fmt: skip
+            self.refused("", *wrong, half if wrong else "--verbose", status=2)
+        self.refused(r"^stepadv import: cannot read \S*nowhere: it is not there$", self.folder / "nowhere")
+        os.mkdir(self.folder / "void")
+        self.assertIn(f"no files to read: {self.folder}/void\n", self.refused("", self.folder / "void").out)
+        hostile = self.write("esc\x1b]0;owned\x07.json", "{")
+        said = self.refused(r"esc\?\]0;owned\?\.json: ", hostile)
+        self.assertNotIn("\x1b", said.err + said.out)
+
+    def test_stdin(self):
+        """standard input, plain and packed, once"""
+        text = (chat("i", 0, "x") + "\n" + chat("i", 1, "y")).encode()
+        self.assertEqual(self.loaded("-", stdin=text).count("rollouts_added"), "2")
+        self.assertRegex(self.loaded("-", "-", stdin=gzip.compress(text)).out, r"^1 file, 0 left out\n")
+        self.assertEqual(self.rows(), "2|2")
+        self.refused("^standard input: document 1: ", "-", stdin=text[:50])
+
+    def test_tables(self):
+        """tables grouped otherwise, with triggers, policies or columns of somebody's own"""
+        self.connection.execute("SELECT count(*) FROM stepadv.create_tables('g', partitions => 1, group_by => '{cohort,group_id}')")
+        self.addCleanup(self.connection.execute, "DROP SCHEMA g CASCADE")
+        path = self.write("g.jsonl", '{"group_id": "x", "rollout_id": "r", "step_no": 0, "action": "a", "cohort": "c1", "run_id": "u", "task_id": "k"}\n'
+                          '{"group_id": "x", "rollout_id": "q", "step_no": 0, "action": "a"}\n')  # fmt: skip
+        self.assertRegex(self.load("-k", path, schema="g").err, "cohort must be given")
+        said = self.lines("SELECT cohort, group_id, rollout_id, run_id, task_id FROM g.rollouts")
+        self.assertEqual(said, "c1|x|r|u|k")
+        self.connection.execute("""CREATE ROLE author; GRANT USAGE ON SCHEMA g TO author; GRANT ALL ON ALL TABLES IN SCHEMA g TO author; GRANT ALL ON ALL SEQUENCES IN SCHEMA g TO author;
+            ALTER TABLE g.steps ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON g.steps USING (tool IS DISTINCT FROM 'secret')""")
+        self.addCleanup(self.connection.execute, "DROP OWNED BY author; DROP ROLE author")
+        path = self.write("h.jsonl", '{"group_id": "x", "rollout_id": "s", "step_no": 0, "action": "a", "cohort": "c1"}\n')
+        said = self.stepadv("import", "-d", "options='-c role=author'", "-s", "g", path)
+        self.assertEqual((said.status, said.count("steps_added")), (0, "1"), said.err)
+        path = self.write("h.jsonl", '{"group_id": "x", "rollout_id": "t", "step_no": 0, "action": "a", "tool": "secret", "cohort": "c1"}\n')
+        self.assertIn("violates row-level security", self.stepadv("import", "-d", "options='-c role=author'", "-s", "g", path).err)
+        self.assertEqual(self.value("SELECT count(*) FROM g.rollouts WHERE rollout_id = 't'"), 0, "nothing of it is there")
+
+    def test_versions(self):
+        """a database without the extension, or with another version of it"""
+        self.connection.execute("CREATE DATABASE bare TEMPLATE template0 ENCODING 'UTF8'")
+        self.addCleanup(self.connection.execute, "DROP DATABASE bare WITH (FORCE)")
+        path = self.write("x.json", chat("v", 0, "x"))
+        self.refused('^stepadv import: the database "bare" has no extension stepadv: CREATE EXTENSION stepadv$', "-d", "bare", path, status=2)
+        with psycopg.connect(dbname="bare", autocommit=True) as bare:
+            bare.execute("CREATE EXTENSION stepadv")
+            bare.execute("UPDATE pg_extension SET extversion = '0.2.9' WHERE extname = 'stepadv'")
+            self.refused(r'^stepadv import: the database "bare" has stepadv 0.2.9, this is [\d.]+: ALTER EXTENSION stepadv UPDATE$', "-d", "bare", path, status=2)
+            bare.execute("UPDATE pg_extension SET extversion = '9.1.0' WHERE extname = 'stepadv'")
+            self.refused(r"has stepadv 9.1.0, this is [\d.]+: install stepadv-client 9.1.0$", "-d", "bare", path, status=2)
+        self.refused("^stepadv import: no connection: ", "-h", self.folder, path, status=2)
+
+    def test_retries(self):
+        """two files of one step say so"""
+        for n, act in enumerate("ab"):
+            self.write(f"r/{n}.jsonl", f'{{"task_id": "t", "rollout_id": "t", "step_no": 0, "action": "{act}"}}\n')
+        said = self.refused(r"r/1\.jsonl: line 1: step 0 of rollout t of group t is not what the table has", self.folder / "r")
+        self.assertEqual(said.count("contradictions"), "0")
+
+
+class AtOnce(Case):
+    """Processes of their own."""
+
+    def start(self, *arguments, **more):
+        command = ["/usr/bin/python3", PROGRAM, "import", "-s", "t", *map(str, arguments)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), **more)
+
+    def wait_for(self, query):
+        for _ in range(300):
+            if self.value(query):
+                return True
+            time.sleep(0.1)
+        return False
+
+    def test_jobs(self):
+        """several files at once, one of them broken; two with the same rollouts"""
+        for n in range(12):
+            self.write(f"many/{n}.json", chat(f"m{n % 3}", n, f"answer {n}"))
+        self.write("many/bad.json", chat("m", 1, "cut")[:60])
+        said = self.refused(r"^\S*bad\.json: [^\n]*\n$", "-J", "4", "--verbose", self.folder / "many")
+        self.assertRegex(said.out, r"^13 files, 1 left out\nleft out: \S*/many/bad\.json\n")
+        self.assertEqual(said.count("rollouts_added", "steps_added"), "12 12")
+        self.assertEqual(self.lines("SELECT count(*), count(DISTINCT action) FROM t.steps"), "12|12")
+        for name, order in (("a", 1), ("b", -1)):
+            self.write(f"twice/{name}/same.json", "[" + ",".join([chat("same", n, "x") for n in range(300)][::order]) + "]")
+        said = self.load("-J", "2", self.folder / "twice")
+        self.assertEqual((said.status, said.count("rollouts_added", "steps_added", "steps_repeated")), (0, "300 300 300"), said.err)
+
+    def test_wait(self):
+        """an import waits for who has written the same and not said so, and takes it for what it is; a deadlock is tried again"""
+        path = self.write("late.json", "[" + ",".join(chat("w", n, "x") for n in (1, 2, 3)) + "]")
+        with psycopg.connect() as other:
+            insert = "INSERT INTO t.rollouts (task_id, rollout_id, outcome, success) VALUES ('w', %s, 1, true)"
+            step = "INSERT INTO t.steps (task_id, rollout_id, step_no, turn, observation, action) VALUES ('w', %s, 0, 0, 'go', 'x')"
+            other.execute("SET deadlock_timeout = '1h'")
+            other.execute(insert, ("w-t2",))
+            other.execute(step, ("w-t2",))
+            late = self.start(path, "-d", "options='-c deadlock_timeout=500ms'")
+            self.assertTrue(self.wait_for("SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'transactionid'"), "it waits")
+            # The first of the file's rollouts is written already: who came first waits now, too.
+            other.execute(insert, ("w-t1",))
+            other.execute(step, ("w-t1",))
+        out, err = late.communicate(timeout=60)
+        self.assertEqual((late.returncode, err), (0, ""), out)
+        self.assertRegex(out, r"(?s)rollouts_added +1\n.*steps_added +1\nsteps_repeated +2\n")
+        self.assertEqual(self.rows(), "3|3")
+
+    def test_interrupts(self):
+        """interrupted or killed at whatever point: nothing of a file is there by half, nobody works on, a rerun completes"""
+        for n in range(4):
+            self.write(f"cut/{n}.json", "[" + ",".join(chat(f"c{n}", i, "word " * 20) for i in range(300)) + "]")
+        busy = "SELECT count(*) >= {} FROM pg_stat_activity WHERE application_name = 'stepadv import' AND wait_event_type = 'Lock'"
+        for number, status, jobs in ((signal.SIGINT, 130, 3), (signal.SIGTERM, 143, 1), (signal.SIGKILL, -9, 1)):
+            with psycopg.connect() as lock:
+                lock.execute("LOCK TABLE t.rollouts IN SHARE MODE")
+                temp = self.folder / f"temp{number}"
+                temp.mkdir()
+                cut = self.start("-J", jobs, self.folder / "cut", cwd=temp, restore_signals=True)
+                self.assertTrue(self.wait_for(busy.format(jobs)), f"files are being loaded ({number})")
+                cut.send_signal(number)
+                out, err = cut.communicate(timeout=30)
+                self.assertEqual(cut.returncode, status, out + err)
+                lock.rollback()
+            self.assertTrue(self.wait_for("SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'stepadv import'"), "no server process works on")
+            self.assertEqual(self.rows(), "0|0")
+        self.assertEqual(self.loaded(self.folder / "cut").count("rollouts_added", "steps_added"), "1200 1200")
+
+    def test_lost(self):
+        """a connection that is lost is said, and nothing is there by half"""
+        path = self.write("lost.json", "[" + ",".join(chat("l", i, "x") for i in range(50)) + "]")
+        with psycopg.connect() as lock:
+            lock.execute("LOCK TABLE t.rollouts IN SHARE MODE")
+            lost = self.start(path)
+            self.assertTrue(self.wait_for("SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'stepadv import' AND wait_event_type = 'Lock'"))
+            self.value("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'stepadv import'")
+            out, err = lost.communicate(timeout=30)
+        self.assertEqual(lost.returncode, 2, out + err)
+        self.assertRegex(err, "^stepadv import: the connection failed: ")
+        self.assertEqual(self.rows(), "0|0")
