@@ -15,9 +15,9 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100
 AS 'MODULE_PATHNAME', 'stepadv_action_signature';
 
 COMMENT ON FUNCTION stepadv.action_signature(text, jsonb, boolean, text, text, text, jsonb) IS
-'signature category[:scope][@target][:result] of a tool call (RTMC, section 4.1); args: an object, a JSON or XML '
-'text, or the bare command; ok NULL: result unknown; content_hash of edits: md5, xxh3 or none; path: relative '
-'(to root) or basename; vocabulary: see user_vocabulary(); never NULL';
+'signatures category[:scope][@target][:result] of a tool call''s effects (call_effects), joined by '' ; ''; args: an '
+'object, JSON or XML text, or the bare command; content_hash: md5, xxh3 or none; path: relative (to root) or '
+'basename; vocabulary: see user_vocabulary(); never NULL';
 
 CREATE FUNCTION stepadv.call_effects(
 	tool text,

@@ -82,7 +82,7 @@ CREATE AGGREGATE stepadv.state_hash(action_signature text, flags text, views tex
 
 COMMENT ON AGGREGATE stepadv.state_signature(text) IS
 'readable record of everything done by the given actions (RTMC, section 4.2): path:op+op|path:op||flag=count, in '
-'any order of the rows; NULL actions do nothing, failed edits change nothing. Over the rows BETWEEN UNBOUNDED '
+'any order; every effect of a call counts, failed edits change nothing. Over the rows BETWEEN UNBOUNDED '
 'PRECEDING AND 1 PRECEDING: the state in which each step was taken';
 COMMENT ON AGGREGATE stepadv.state_signature(text, text) IS
 'state_signature with flags => ''count'' (default), ''set'' (names without counts) or ''paper'' (with counts, '

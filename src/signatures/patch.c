@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "signatures/patch.h"
 
 /* The rest of a line after a prefix, up to a tab (diffs put a time there). */
@@ -98,6 +100,7 @@ classify_patch(Span patch, Effects *effects)
 		Span		name;
 		const char *first = effects->n == n ? patch.data : start ? start : line.data;
 
+		CHECK_FOR_INTERRUPTS();
 		at = newline ? newline + 1 : end;
 		if (read_envelope(line, &category, &name))
 		{

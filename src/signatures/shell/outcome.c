@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "signatures/shell/outcome.h"
 
 Doing
@@ -81,6 +83,7 @@ read_sql(Effect *effect)
 		const char *semicolon = memchr(rest.data, ';', rest.length);
 		int			length = semicolon ? semicolon - rest.data : rest.length;
 
+		CHECK_FOR_INTERRUPTS();
 		asks = asks_in_sql(span_make(rest.data, length));
 		rest = span_from(rest, Min(length + 1, rest.length));
 	}

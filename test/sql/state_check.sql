@@ -1,0 +1,98 @@
+-- state_check: what states do not say of what was done before.  Its numbers against
+-- plain SQL; how often it is wrong where states tell all, and how often it finds what they hide.
+SET search_path = stepadv, public;
+SET jit = off;
+SET client_min_messages = warning;
+\set ECHO none
+\i test/sim/simulator.sql
+\i test/credit/credit.sql
+\i test/credit/problems.sql
+\set ECHO all
+
+-- Made-up rollouts: the same ids in every group, groups of equal returns, a rollout that nobody judged.
+CREATE TEMP TABLE made AS
+SELECT g, r AS rollout_id, n AS step_no, (g * 100 + r) * 100 + n AS step_id, (r * 7 + n * 3 + g * g) % 4 AS state, (r + n * n + g) % 3 AS action,
+       CASE WHEN g = 3 AND r = 2 THEN NULL WHEN n < 4 + r % 3 THEN 0 WHEN g = 5 THEN 1 ELSE ((r * 5 + g * 3 + r * g) % 7)::float8 / 4 END AS reward
+FROM generate_series(1::bigint, 9) g, generate_series(1::bigint, 8) r, generate_series(0, 6) n
+WHERE n <= 4 + r % 3;
+CREATE TEMP TABLE checked AS
+SELECT c.*
+FROM (SELECT array_agg(x.rollouts ORDER BY g) || NULL::rollout_group AS groups
+      FROM (SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS rollouts FROM made GROUP BY g) x) y,
+     LATERAL state_check(y.groups, 0.9, 4) c;
+-- The same in SQL; values of states by batch_td over all that takes part.
+WITH returned AS (
+	SELECT g, rollout_id, sum(reward) AS total FROM made GROUP BY 1, 2
+), judged AS MATERIALIZED (
+	SELECT m.*, m.g * 100 + m.rollout_id AS rollout
+	FROM made m JOIN returned USING (g, rollout_id) JOIN (SELECT g FROM returned GROUP BY g HAVING min(total) < max(total)) x USING (g)
+	WHERE total IS NOT NULL
+), valued AS (
+	SELECT b.step_id, b.v FROM (SELECT rollout_agg(step_id, rollout, step_no, state, action, reward) AS rollouts FROM judged) x,
+		LATERAL batch_td(x.rollouts, gamma => 0.9, prior => 0) b
+), surprises AS MATERIALIZED (
+	SELECT j.rollout, j.step_no, j.state, j.action,
+		j.reward + 0.9 * coalesce(lead(v.v) OVER (PARTITION BY j.rollout ORDER BY j.step_no), 0) - v.v AS d
+	FROM judged j JOIN valued v USING (step_id)
+), taken AS (
+	SELECT rollout, state, action, min(step_no) AS since FROM surprises GROUP BY 1, 2, 3
+), asked AS (
+	SELECT state, action, count(*) AS n_rollouts FROM taken GROUP BY 1, 2 HAVING count(*) >= 4
+), marked AS (
+	SELECT a.state AS s, a.action AS a, a.n_rollouts, x.rollout, x.state, x.d, coalesce(x.step_no > t.since, false)::integer AS h
+	FROM asked a CROSS JOIN surprises x LEFT JOIN taken t ON t.rollout = x.rollout AND t.state = a.state AND t.action = a.action
+), scores AS (
+	SELECT s, a, sum(score) / sqrt(sum(score * score)) AS z
+	FROM (SELECT s, a, rollout, sum((h - mean) * d) AS score
+	      FROM (SELECT m.*, avg(h) OVER (PARTITION BY s, a, state) AS mean FROM marked m) c GROUP BY 1, 2, 3) r GROUP BY 1, 2
+), differences AS (
+	SELECT s, a, sum(n * (after - before)) / min(n_rollouts) AS difference
+	FROM (SELECT s, a, state, n_rollouts, sum(h) AS n, avg(d) FILTER (WHERE h = 1) AS after, avg(d) FILTER (WHERE h = 0) AS before
+	      FROM marked GROUP BY 1, 2, 3, 4) x GROUP BY 1, 2
+)
+SELECT count(*) AS pairs, bool_and(c.n_rollouts = k.n_rollouts) AS n_rollouts, max(abs(c.z - s.z)) < 1e-9 AS z, max(abs(c.difference - d.difference)) < 1e-9 AS difference,
+       count(*) = (SELECT count(*) FROM checked) AS all_of_them
+FROM checked c JOIN asked k USING (state, action) JOIN scores s ON s.s = c.state AND s.a = c.action JOIN differences d ON d.s = c.state AND d.a = c.action;
+-- p is the two-sided one of the normal distribution (here by the midpoint rule), times the number of pairs.
+SELECT max(abs(c.p - least(1, n.n * (1 - i.inside)))) < 1e-6 AS p, count(*) FILTER (WHERE c.p < 1) > 3 AS some_below_1
+FROM checked c, (SELECT count(*) AS n FROM checked) n,
+     LATERAL (SELECT sum(exp(-x * x / 2)) / sqrt(2 * pi()) * 2 * abs(c.z) / 4000 AS inside
+              FROM (SELECT abs(c.z) * (k + 0.5) / 2000 - abs(c.z) AS x FROM generate_series(0, 3999) k) y) i;
+SELECT bool_and(abs(z) <= last) AS surest_first FROM (SELECT z, lag(abs(z), 1, 1e9) OVER (ORDER BY i) AS last FROM (SELECT z, row_number() OVER () AS i FROM checked) x) y;
+
+-- Nothing to say: no groups, none that differ, nobody judged.
+SELECT count(*) AS none FROM state_check('{}');
+SELECT count(*) AS none FROM state_check(ARRAY[NULL]::rollout_group[]);
+SELECT count(*) AS uniform FROM (SELECT array_agg(x.r) AS groups FROM (SELECT rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS r FROM made WHERE g = 5) x) y, state_check(y.groups, min_rollouts => 1);
+SELECT count(*) AS unjudged FROM (SELECT array_agg(x.r) AS groups FROM (SELECT rollout_agg(step_id, rollout_id, step_no, state, action, NULL::float8) AS r FROM made WHERE g = 1) x) y, state_check(y.groups, min_rollouts => 1);
+SELECT * FROM state_check('{}', gamma => 2);
+SELECT * FROM state_check('{}', min_rollouts => 0);
+
+-- Sixteen groups of eight of each problem, and other draws of them: at most 5 in 100
+-- alarms where states tell all; where they hide something, at least 75 in 100.
+SELECT credit.prepare();
+CREATE FUNCTION least_p(problem text, states text, seed bigint) RETURNS float8 LANGUAGE sql AS $$
+	SELECT coalesce(min(c.p), 1)
+	FROM (SELECT array_agg(x.rollouts ORDER BY g) AS groups
+	      FROM (SELECT (s.rollout_id - 1) / 8 AS g, stepadv.rollout_agg((s.rollout_id << 20) + s.step_no, s.rollout_id, s.step_no,
+	              CASE states WHEN 'exact' THEN s.state_hash ELSE s.look_hash END, s.action_hash, s.reward) AS rollouts
+	            FROM credit.simulate(problem, 128, seed) s GROUP BY 1) x) y,
+	     LATERAL stepadv.state_check(y.groups) c
+$$;
+
+SELECT count(*) AS draws, count(*) FILTER (WHERE p < 0.01) <= 0.05 * count(*) AS few_false_alarms
+FROM (SELECT least_p(p.problem, 'exact', seed) AS p FROM credit.problems p, generate_series(1, 4) seed) x;
+-- What is hidden there was done by the rollout itself: a key in the hand, a backup made, what was found out.
+SELECT count(*) AS draws, count(*) FILTER (WHERE p < 0.01) >= 0.75 * count(*) AS found
+FROM (SELECT least_p(problem, 'hidden', seed) AS p FROM unnest('{key and door,two keys,more rooms,migration,find the fault}'::text[]) problem,
+	generate_series(1, 4) seed) x;
+-- What it names: going on from where the key lies, which is all that one sees of having it.
+SELECT c.look, c.taken, c.p < 0.001 AS sure, c.difference > 0 AS better
+FROM (SELECT array_agg(x.rollouts ORDER BY g) AS groups
+      FROM (SELECT (s.rollout_id - 1) / 8 AS g, rollout_agg((s.rollout_id << 20) + s.step_no, s.rollout_id, s.step_no, s.look_hash, s.action_hash, s.reward) AS rollouts
+            FROM credit.simulate('key and door', 128, 1) s GROUP BY 1) x) y,
+     LATERAL (SELECT n.look, n.taken, k.* FROM state_check(y.groups) k
+              JOIN (SELECT DISTINCT l.look, t.action AS taken, credit.name_key(l.look) AS s, credit.name_key(t.action) AS a
+                    FROM credit.truth t JOIN credit.looks l USING (problem, state) WHERE t.problem = 'key and door') n ON n.s = k.state AND n.a = k.action
+              ORDER BY abs(k.z) DESC LIMIT 1) c;
+DROP FUNCTION least_p(text, text, bigint);
