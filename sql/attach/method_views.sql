@@ -240,7 +240,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %1$s FROM %2$s g CROSS JOIN LATERAL (SELECT g.stepadv_rollout::bigint AS rollout_id, %7$s AS step_no, g.stepadv_step::bigint AS step_id, %3$s AS n_tokens,'
-			' stepadv_internal.step_ratio_or_null(%4$s) AS ratio, stepadv_internal.sequence_ratio_or_null(%4$s) AS sequence_ratio, stepadv_internal.approximate_kl_or_null(%4$s, ''k3''::text) AS approximate_kl%8$s) a%5$s WHERE %6$s AND g.stepadv_no IS NOT NULL',
+			' stepadv_internal.step_ratio_or_null(%4$s) AS ratio, stepadv_internal.sequence_ratio_or_null(%4$s) AS sequence_ratio, stepadv_internal.approximate_kl_or_null(%4$s, ''k3''::text, NULL::float8, NULL::float8) AS approximate_kl%8$s) a%5$s WHERE %6$s AND g.stepadv_no IS NOT NULL',
 		b.items, stepadv_internal.relation_name((a).shown),
 		CASE WHEN stepadv_internal.has_column((a).shown, 'stepadv_token_mask'::text)
 			THEN 'coalesce(pg_catalog.cardinality(pg_catalog.array_positions(g.stepadv_token_mask, true)), pg_catalog.cardinality(g.stepadv_logp_old))'
@@ -248,7 +248,7 @@ AS $$
 		stepadv_internal.logprobs(a), b.joins,
 		stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 'g.%1$I IS DISTINCT FROM NULL'::text, ' AND '::text), stepadv_internal.shown_number(a, 'g'::text),
 		-- KL(new || ref) of tokens that the new policy would have: verl's low_var_kl but for its clamps.
-		CASE WHEN r.given THEN format(', stepadv_internal.approximate_kl_or_null(g.stepadv_logp_ref, g.stepadv_logp_new, %s, ''k3''::text) AS kl_to_reference', stepadv_internal.token_mask(a)) END)
+		CASE WHEN r.given THEN format(', stepadv_internal.approximate_kl_or_null(g.stepadv_logp_ref, g.stepadv_logp_new, %s, ''k3''::text, NULL::float8, NULL::float8) AS kl_to_reference', stepadv_internal.token_mask(a)) END)
 	FROM (SELECT stepadv_internal.has_column((a).shown, 'stepadv_logp_ref'::text) AS given) r
 	CROSS JOIN LATERAL stepadv_internal.beside(a, 'row'::text, '{rollout_id,step_no,step_id,n_tokens,ratio,sequence_ratio,approximate_kl}'::text[] || CASE WHEN r.given THEN '{kl_to_reference}'::text[] END, '{}'::jsonb, '{}'::text[]) b
 	WHERE stepadv_internal.has_column((a).shown, 'stepadv_logp_new'::text)

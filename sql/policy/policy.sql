@@ -61,7 +61,7 @@ COMMENT ON FUNCTION stepadv_internal.sequence_ratio_or_null(anycompatiblearray, 
 
 CREATE FUNCTION stepadv_internal.approximate_kl_or_null(logp_new anycompatiblearray, logp_old anycompatiblearray,
 	mask boolean[],
-	estimator text, clamp_log_ratio float8 DEFAULT NULL, clamp_estimate float8 DEFAULT NULL) RETURNS float8
+	estimator text, clamp_log_ratio float8, clamp_estimate float8) RETURNS float8
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500
 AS 'MODULE_PATHNAME', 'stepadv_approximate_kl_or_null';
 COMMENT ON FUNCTION stepadv_internal.approximate_kl_or_null(anycompatiblearray, anycompatiblearray, boolean[], text,
