@@ -148,11 +148,20 @@ AS 'MODULE_PATHNAME', 'stepadv_tables_read';
 COMMENT ON FUNCTION stepadv_internal.tables_read(regclass[], integer) IS
 'the tables below views, at whatever depth. keys[i]: the column of the table that decides to which values of a view''s column i a row matters, because it is that column or a condition equates them; 0: none, or it cannot be told. reads: the columns that the views mention; NULL: the whole row. What functions read is not known; partitions and children are not named';
 
+CREATE FUNCTION stepadv_internal.nearest_name(name text, names text[]) RETURNS text
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_nearest_name';
+COMMENT ON FUNCTION stepadv_internal.nearest_name(text, text[]) IS
+'the one of several names that differs least from one that is none of them: in at most three letters and at most half of them, the first of equally near ones; NULL: there is none';
+
 CREATE FUNCTION stepadv_internal.nearest_column(relation regclass, name text) RETURNS text
-LANGUAGE c STABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_nearest_column';
-COMMENT ON FUNCTION stepadv_internal.nearest_column(regclass, text) IS
-'the relation''s column whose name differs least from a name that it has not: in at most three letters and at most half of them; NULL: there is none';
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT stepadv_internal.nearest_name(nearest_column.name, array_agg(a.attname::text ORDER BY a.attnum))
+	FROM pg_attribute a WHERE a.attrelid = nearest_column.relation AND a.attnum > 0 AND NOT a.attisdropped
+$$;
+COMMENT ON FUNCTION stepadv_internal.nearest_column(regclass, text) IS 'the relation''s column whose name differs least from a name that it has not; NULL: there is none';
 
 -- What is done by tables that are written says so before it locks or looks for one.
 CREATE FUNCTION stepadv_internal.must_write(what text) RETURNS void

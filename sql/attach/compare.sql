@@ -17,7 +17,13 @@ COMMENT ON FUNCTION stepadv_internal.with_values(stepadv.rollout_group) IS
 -- builder(attached, made_method[]) gives the query, of the methods that the columns allow, or NULL where what it needs is not there.
 -- A regprocedure as text: pg_upgrade refuses databases that have one in a table.
 CREATE TABLE stepadv_internal.combined_views (
-	place integer NOT NULL, suffix text PRIMARY KEY, builder text NOT NULL, options text[] NOT NULL, shape text NOT NULL
+	place integer NOT NULL,
+	suffix text PRIMARY KEY,
+	builder text NOT NULL,
+	options text[] NOT NULL,
+	shape text NOT NULL,	-- what a row is, for people
+	needs text,				-- said to whoever asks for it where the builder gives NULL
+	by_default boolean NOT NULL DEFAULT false
 );
 COMMENT ON TABLE stepadv_internal.combined_views IS 'the views of attach that are more than one function of the folded group: who writes their query, which options they have';
 GRANT SELECT ON stepadv_internal.combined_views TO PUBLIC;

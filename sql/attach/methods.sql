@@ -10,47 +10,48 @@ CREATE TYPE stepadv.method AS (
 	options_of text,		-- whose options it takes where it has none of its own
 	shape text,				-- what a row is, for people
 	place integer,			-- among the extension's
-	function_owner regrole	-- whose the function was when it was registered
+	function_owner regrole,	-- whose the function was when it was registered
+	by_default boolean		-- attach makes its view without being asked; NULL: it does
 );
-COMMENT ON TYPE stepadv.method IS 'a method that attach makes a view of: suffix of the view, function of a rollout_group, roles that it requires and uses, whose options it borrows, what a row of it is, whose the function was when it was registered';
+COMMENT ON TYPE stepadv.method IS 'a method that attach makes a view of: suffix of the view, function of a rollout_group, roles that it requires and uses, whose options it borrows, what a row of it is, whose the function was when it was registered, whether its view is made unasked';
 
 CREATE TABLE stepadv_internal.methods OF stepadv.method (PRIMARY KEY (method));
 COMMENT ON TABLE stepadv_internal.methods IS 'the methods of the extension, in the order in which _compare has them';
 GRANT SELECT ON stepadv_internal.methods TO PUBLIC;
 -- Functions by their qualified names, as the search_path has none of them.
 INSERT INTO stepadv_internal.methods
-SELECT v.method, p.oid::regprocedure::text, v.requires::text[], v.uses::text[], v.options_of, v.shape, v.place
+SELECT v.method, p.oid::regprocedure::text, v.requires::text[], v.uses::text[], v.options_of, v.shape, v.place, NULL, v.by_default
 FROM (VALUES
-	('groups', 'group_summary', '{}', '{state}', NULL, 'a row per group', 10),
-	('rollouts', 'rollouts', '{}', '{}', NULL, 'a row per rollout', 20),
-	('history_td', 'history_td', '{reward,state,action}', '{}', NULL, 'a row per step', 25),
-	('returns', 'returns', '{reward}', '{}', NULL, 'a row per step', 30),
-	('grpo', 'grpo', '{reward}', '{}', NULL, 'a row per step', 40),
-	('rloo', 'rloo', '{reward}', '{}', NULL, 'a row per step', 50),
-	('mt_grpo', 'mt_grpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 60),
-	('mt_rloo', 'mt_rloo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 70),
-	('gae', 'gae', '{reward,value}', '{value}', NULL, 'a row per step', 80),
-	('gigpo', 'gigpo', '{reward,state}', '{}', NULL, 'a row per step', 90),
-	('graphgpo', 'graphgpo', '{reward,state}', '{next_state,cost}', NULL, 'a row per step', 100),
-	('graph_nodes', 'graph_nodes', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per state, with an example step', 110),
-	('graph_edges', 'graph_edges', '{reward,state,action}', '{next_state,cost}', 'graphgpo', 'a row per edge of the state graph, with an example step', 120),
-	('contribution', 'contribution', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per rollout', 130),
-	('contribution_summary', 'contribution_summary', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per group and success', 140),
-	('hgpo', 'hgpo', '{reward,state}', '{}', NULL, 'a row per step', 150),
-	('tempo', 'tempo', '{reward,action}', '{}', NULL, 'a row per step', 160),
-	('rtmc', 'rtmc', '{reward,state,action}', '{}', NULL, 'a row per step', 170),
-	('batch_td', 'batch_td', '{reward,state,action}', '{}', NULL, 'a row per step', 175),
-	('rtmc_tree', 'rtmc_tree', '{reward,state,action}', '{}', 'rtmc', 'a row per edge of the rollout tree, with an example step', 180),
+	('groups', 'group_summary', '{}', '{state}', NULL, 'a row per group', 10, true),
+	('rollouts', 'rollouts', '{}', '{}', NULL, 'a row per rollout', 20, true),
+	('history_td', 'history_td', '{reward,state,action}', '{}', NULL, 'a row per step', 25, true),
+	('returns', 'returns', '{reward}', '{}', NULL, 'a row per step', 30, false),
+	('grpo', 'grpo', '{reward}', '{}', NULL, 'a row per step', 40, true),
+	('rloo', 'rloo', '{reward}', '{}', NULL, 'a row per step', 50, false),
+	('mt_grpo', 'mt_grpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 60, true),
+	('mt_rloo', 'mt_rloo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 70, false),
+	('gae', 'gae', '{reward,value}', '{value}', NULL, 'a row per step', 80, true),
+	('gigpo', 'gigpo', '{reward,state}', '{}', NULL, 'a row per step', 90, true),
+	('graphgpo', 'graphgpo', '{reward,state}', '{next_state,cost}', NULL, 'a row per step', 100, true),
+	('graph_nodes', 'graph_nodes', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per state, with an example step', 110, false),
+	('graph_edges', 'graph_edges', '{reward,state,action}', '{next_state,cost}', 'graphgpo', 'a row per edge of the state graph, with an example step', 120, false),
+	('contribution', 'contribution', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per rollout', 130, false),
+	('contribution_summary', 'contribution_summary', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per group and success', 140, false),
+	('hgpo', 'hgpo', '{reward,state}', '{}', NULL, 'a row per step', 150, false),
+	('tempo', 'tempo', '{reward,action}', '{}', NULL, 'a row per step', 160, false),
+	('rtmc', 'rtmc', '{reward,state,action}', '{}', NULL, 'a row per step', 170, true),
+	('batch_td', 'batch_td', '{reward,state,action}', '{}', NULL, 'a row per step', 175, true),
+	('rtmc_tree', 'rtmc_tree', '{reward,state,action}', '{}', 'rtmc', 'a row per edge of the rollout tree, with an example step', 180, false),
 	-- From 200 on: each has a view of its own, and is in those of several methods as an instance.
-	('opo', 'opo', '{reward}', '{cost}', NULL, 'a row per step', 200),
-	('grpo_passk', 'grpo_passk', '{reward}', '{}', NULL, 'a row per step', 210),
-	('remax', 'remax', '{reward,greedy}', '{}', NULL, 'a row per step', 215),
-	('igpo', 'igpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 220),
-	('pure', 'pure', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 230),
-	('bi_level_gae', 'bi_level_gae', '{reward,value,turn}', '{value,turn}', NULL, 'a row per step', 240),
-	('g2po', 'g2po', '{reward,state}', '{}', NULL, 'a row per step', 250),
-	('salt', 'salt', '{reward,state,action}', '{next_state}', NULL, 'a row per step', 260)
-) AS v(method, function, requires, uses, options_of, shape, place)
+	('opo', 'opo', '{reward}', '{cost}', NULL, 'a row per step', 200, false),
+	('grpo_passk', 'grpo_passk', '{reward}', '{}', NULL, 'a row per step', 210, false),
+	('remax', 'remax', '{reward,greedy}', '{}', NULL, 'a row per step', 215, false),
+	('igpo', 'igpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 220, false),
+	('pure', 'pure', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 230, false),
+	('bi_level_gae', 'bi_level_gae', '{reward,value,turn}', '{value,turn}', NULL, 'a row per step', 240, false),
+	('g2po', 'g2po', '{reward,state}', '{}', NULL, 'a row per step', 250, false),
+	('salt', 'salt', '{reward,state,action}', '{next_state}', NULL, 'a row per step', 260, false)
+) AS v(method, function, requires, uses, options_of, shape, place, by_default)
 JOIN pg_proc p ON p.pronamespace = 'stepadv'::regnamespace AND p.proname = v.function
 	AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype;
 

@@ -352,7 +352,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.make_tables(text, text, integer, text, text[], integer) IS 'part of create_tables: all but the views of attach';
 
 CREATE FUNCTION stepadv.create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 8, states text DEFAULT NULL,
-	group_by text[] DEFAULT '{run_id,policy_version,task_id}', unit text DEFAULT NULL, distribute boolean DEFAULT false, shards integer DEFAULT NULL)
+	group_by text[] DEFAULT '{run_id,policy_version,task_id}', unit text DEFAULT NULL, distribute boolean DEFAULT false, shards integer DEFAULT NULL,
+	views text[] DEFAULT '{default}')
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -370,22 +371,19 @@ BEGIN
 	RETURN QUERY SELECT a.view_name, a.shows
 	FROM stepadv.attach(
 		source => format('%I.rollout_rows', create_tables.schema)::regclass,
-		group_by => create_tables.group_by, rollout_id => 'rollout_id'::text, step_no => 'step_no'::text,
+		group_by => create_tables.group_by, rollout_id => 'rollout_id'::text, step_no => 'step_no'::text, state => 'state'::text,
 		-- States of signatures go with actions that are.
-		state => 'state'::text, action => CASE WHEN create_tables.states = 'signature' THEN NULL ELSE 'action_hash' END, reward => 'reward'::text, step_id => 'step_id'::text, success => 'success'::text,
-		next_state => 'next_state'::text, value => 'value'::text, turn_reward => 'turn_reward'::text, cost => 'cost'::text,
-		prefix => 'steps'::text, schema => NULL::text, options => '{}'::jsonb, columns => NULL::text[],
-		show_steps => format('%I.steps', create_tables.schema)::regclass,
-		show_rollouts => format('%I.rollouts', create_tables.schema)::regclass,
-		logp_new => 'policy_logprobs'::text, logp_old => 'rollout_logprobs'::text, logp_ref => 'ref_logprobs'::text, token_mask => 'response_mask'::text,
-		states => create_tables.states, tool => 'tool'::text, args => 'args'::text, ok => 'ok'::text,
-		policy_version => 'policy_version'::text, started_at => 'started_at'::text,
-		features => NULL::text, contribution => NULL::text, grounded => NULL::text,
-		unit => create_tables.unit, turn => 'turn'::text, task_id => 'task_id'::text, run_id => 'run_id'::text, policy_step => 'policy_step'::text,
-		rewards => NULL::text[], dimensions => NULL::text[], truncated => 'truncated'::text,
-		prompt_token_ids => 'prompt_token_ids'::text, response_token_ids => 'response_token_ids'::text, ended_at => 'ended_at'::text, category => 'tool'::text, greedy => 'greedy'::text) a;
+		action => CASE WHEN create_tables.states = 'signature' THEN NULL ELSE 'action_hash' END, reward => 'reward'::text,
+		columns => '{"step_id": "step_id", "success": "success", "next_state": "next_state", "value": "value", "turn_reward": "turn_reward",
+			"cost": "cost", "turn": "turn", "tool": "tool", "args": "args", "ok": "ok", "category": "tool", "truncated": "truncated", "greedy": "greedy",
+			"logp_new": "policy_logprobs", "logp_old": "rollout_logprobs", "logp_ref": "ref_logprobs", "token_mask": "response_mask",
+			"prompt_token_ids": "prompt_token_ids", "response_token_ids": "response_token_ids",
+			"task_id": "task_id", "run_id": "run_id", "policy_version": "policy_version", "policy_step": "policy_step",
+			"started_at": "started_at", "ended_at": "ended_at"}'::jsonb,
+		views => create_tables.views, prefix => 'steps'::text, schema => NULL::text,
+		options => jsonb_strip_nulls(jsonb_build_object('show_steps', 'steps', 'show_rollouts', 'rollouts', 'states', create_tables.states, 'unit', create_tables.unit))) a;
 END
 $create_tables$;
 
-COMMENT ON FUNCTION stepadv.create_tables(text, text, integer, text, text[], text, boolean, integer) IS
+COMMENT ON FUNCTION stepadv.create_tables(text, text, integer, text, text[], text, boolean, integer, text[]) IS
 'creates the tables rollouts and steps in the schema (made if it is not there), hash-partitioned by the columns of the group (group_by: by default the task within the policy version within the run; of the tables'' own columns task_id, run_id and policy_version, any other name is a text column of both tables), the view rollout_rows, which decides what counts as reward (''outcome'' of the rollout, ''steps'' their own, or the ''sum''), and on it the views of attach, named steps_…; states as in attach (the default is the column state; with ''signature'' actions are signatures too, of tool, args and ok); NULL state, next_state and action_hash are filled from observation, next_observation and the tool call or action; unit: what estimators take as a step, ''step'' (default), ''turn'' or ''turn_set'' (all calls of a response, in their order or in any); distribute: Citus distributes both tables, colocated, by task_id where that is of the group, else by the last of its columns, into so many shards (its own default), without partitions, and a rollout''s group stays; one row per view made; error when one of the names is taken, or cannot be a column of the group, on shards without distribute, on distribute without Citus';

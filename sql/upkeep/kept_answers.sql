@@ -334,10 +334,10 @@ BEGIN
 	END LOOP;
 	IF NOT same THEN
 		PERFORM stepadv_internal.set_kept_answers((a).attachment, NULL::text[], NULL::regclass[], NULL::regclass[]);
-		n_views := (SELECT count(*) FROM stepadv_internal.make_views((a).attachment, false));
+		n_views := (SELECT count(*) FROM stepadv_internal.make_views((a).attachment, NULL::text[]));
 		PERFORM stepadv_internal.drop_answers(a);
 		PERFORM stepadv_internal.make_kept_answers((a).attachment);
-		n_views := (SELECT count(*) FROM stepadv_internal.make_views((a).attachment, false));
+		n_views := (SELECT count(*) FROM stepadv_internal.make_views((a).attachment, NULL::text[]));
 		RETURN true;
 	END IF;
 	RETURN before IS DISTINCT FROM ARRAY(SELECT pg_get_viewdef(f) FROM unnest((a).fresh_answers) WITH ORDINALITY u(f, i) ORDER BY u.i);

@@ -360,7 +360,7 @@ BEGIN
 		PERFORM stepadv_internal.set_kept_signs(a.attachment, NULL::regclass, NULL::regclass, NULL::regclass, NULL::text[], NULL::regclass, NULL::regclass, NULL::text[], NULL::regclass, NULL::regclass);
 		PERFORM stepadv_internal.set_kept_behaviour(a.attachment, NULL::regclass, NULL::regclass, NULL::regclass);
 		PERFORM stepadv_internal.set_kept_answers(a.attachment, NULL::text[], NULL::regclass[], NULL::regclass[]);
-		PERFORM stepadv_internal.make_views(a.attachment, false);
+		PERFORM stepadv_internal.make_views(a.attachment, NULL::text[]);
 		PERFORM stepadv_internal.say_age(a.attachment);
 	END IF;
 	PERFORM stepadv_internal.drop_triggers(a.attachment);

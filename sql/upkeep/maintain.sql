@@ -88,7 +88,7 @@ BEGIN
 	IF NOT stepadv_internal.is_on_shards(a) THEN
 		EXECUTE format('ANALYZE %s', concat_ws(', ', a.folded, a.seen, a.folded_over_time, a.folded_signs, a.folded_bins, a.folded_problems, a.folded_behaviour, a.summed_behaviour, (SELECT string_agg(f::text, ', ') FROM unnest(a.folded_answers) f)));
 	END IF;
-	PERFORM stepadv_internal.make_views(meant, false);
+	PERFORM stepadv_internal.make_views(meant, NULL::text[]);
 	PERFORM stepadv_internal.say_age(meant);
 	IF EXISTS (SELECT FROM stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_over_time], a.n_group_columns) w JOIN pg_class c ON c.oid = w.relation
 		WHERE w.relation = w.base AND c.relkind <> 'f' AND 0 <> ALL (w.keys) AND NOT stepadv_internal.has_group_index(w.base, w.keys))

@@ -74,7 +74,7 @@ DECLARE
 BEGIN
 	IF groups IS NULL THEN
 		RAISE EXCEPTION 'the view _groups of % is gone', stepadv_internal.relation_name((a).source)
-			USING ERRCODE = 'undefined_table', HINT = 'upgrade_attachments makes it again.';
+			USING ERRCODE = 'undefined_table', HINT = 'add_views makes it again.';
 	ELSIF stepadv_internal.is_distributed(ARRAY[(a).rows]) THEN
 		-- Who takes a group locks its row and passes over those that others hold: shards have no such rows together.
 		RAISE EXCEPTION 'cannot make a pool of groups of %: it is a distributed table', stepadv_internal.relation_name((a).source)

@@ -8,6 +8,9 @@
  * A superuser, or anybody else who has the owner's privileges without being him,
  * becomes the owner for that long, as REFRESH MATERIALIZED VIEW and CREATE INDEX
  * do: the owner's code runs with the owner's rights.
+ *
+ * What the internal function refuses is said without the stack of PL/pgSQL that
+ * refuses it, which tells users nothing.
  */
 #include "postgres.h"
 
@@ -201,6 +204,47 @@ call(FunctionCallInfo fcinfo, FmgrInfo *function)
 	return result;
 }
 
+/* Whether what was raised is one of our own messages, by the innermost line of its context. */
+static bool
+is_our_message(const ErrorData *error)
+{
+	const char *end = error->context != NULL ? strchrnul(error->context, '\n') : NULL;
+	const char *raise = " at RAISE";
+
+	return end != NULL && strncmp(error->context, "PL/pgSQL function stepadv", strlen("PL/pgSQL function stepadv")) == 0 &&
+		end - error->context > strlen(raise) && strncmp(end - strlen(raise), raise, strlen(raise)) == 0;
+}
+
+/* The call; an error of ours has the context of the caller alone. */
+static Datum
+call_plainly(FunctionCallInfo fcinfo, FmgrInfo *function)
+{
+	ErrorContextCallback *outer = error_context_stack;
+	MemoryContext context = CurrentMemoryContext;
+	volatile Datum result = (Datum) 0;
+
+	error_context_stack = NULL;
+	PG_TRY();
+	{
+		result = call(fcinfo, function);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		error_context_stack = outer;
+		if (is_our_message(error))
+			error->context = NULL;
+		ThrowErrorData(error);
+	}
+	PG_END_TRY();
+	error_context_stack = outer;
+	return result;
+}
+
 Datum
 stepadv_as_owner(PG_FUNCTION_ARGS)
 {
@@ -213,7 +257,7 @@ stepadv_as_owner(PG_FUNCTION_ARGS)
 
 	GetUserIdAndSecContext(&caller, &context);
 	if (role == caller)
-		return call(fcinfo, &inner->function);
+		return call_plainly(fcinfo, &inner->function);
 
 	/*
 	 * What restricts the caller already goes on to do so.  The role, the context
@@ -224,7 +268,7 @@ stepadv_as_owner(PG_FUNCTION_ARGS)
 	settings = NewGUCNestLevel();
 	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
-	result = call(fcinfo, &inner->function);
+	result = call_plainly(fcinfo, &inner->function);
 	AtEOXact_GUC(false, settings);
 	SetUserIdAndSecContext(caller, context);
 	return result;

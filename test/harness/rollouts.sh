@@ -29,7 +29,7 @@ else
 	printf '\nRollouts from the simulator: rooms with keys and doors, 40 tasks of 8 rollouts\n\n'
 	sql -f "$top/test/sim/simulator.sql"
 	sql -o /dev/null <<-'SQL'
-		SELECT * FROM stepadv.create_tables('rl');
+		SELECT * FROM stepadv.create_tables('rl', views => '{all}');
 		CREATE TEMP TABLE s AS
 		SELECT 'rooms ' || group_id AS g, 'rollout ' || rollout_id AS r, s.* FROM sim.simulate(40, 8, 2026, max_steps => 40) s;
 		INSERT INTO rl.rollouts (task_id, rollout_id, model, outcome, success, truncated)

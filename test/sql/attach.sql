@@ -48,7 +48,7 @@ END $$;
 -- Integers of every width; a primary key that is found by itself.
 CREATE TABLE att_int AS SELECT id::integer AS id, id AS orig_id, run::smallint, task, traj, n::smallint, st::smallint, act::bigint, rew::real, won FROM att_steps;
 ALTER TABLE att_int ADD PRIMARY KEY (id);
-SELECT view_name, shows FROM stepadv.attach('att_int', ARRAY['run', 'task'], 'traj', 'n', 'st', 'act', 'rew', success => 'won')
+SELECT view_name, shows FROM stepadv.attach('att_int', ARRAY['run', 'task'], 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}')
 WHERE view_name::text ~ '_(rows|shown_steps|values|groups|rollouts|returns|grpo|rloo|gigpo|graphgpo|graph_nodes|graph_edges|contribution|contribution_summary|hgpo|tempo|rtmc|rtmc_tree|compare|quadrants|disagreements)$';
 SELECT * FROM pg_temp.agrees('public', 'att_int');
 -- What it looks like: ids are the user's, then the estimator's columns, then the user's.
@@ -62,7 +62,7 @@ CREATE TABLE att_text AS SELECT 'step ' || id AS id, id AS orig_id, 'run ' || ru
 ALTER TABLE att_text ADD PRIMARY KEY (id);
 -- (Where an index leads to the groups, the base is joined group by group.)
 CREATE INDEX ON att_text (task, run, n);
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_text', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', success => 'won');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_text', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}');
 SELECT * FROM pg_temp.agrees('public', 'att_text');
 SELECT run, task, rollout_id, step_no, step_id, n_state FROM att_text_rtmc WHERE run = 'run 1' AND task = '2' ORDER BY rollout_id, step_no LIMIT 3;
 SELECT id, run, task, traj, n FROM att_steps WHERE run = 1 AND task = 2 ORDER BY traj, n LIMIT 3;
@@ -72,7 +72,7 @@ CREATE TABLE att_mixed AS SELECT id AS orig_id, md5('run' || run)::uuid AS run, 
 	CASE id % 2 WHEN 0 THEN jsonb_build_object('a', st, 'b', 1.0) ELSE format('{"b": 1, "a": %s.00}', st)::jsonb END AS st,
 	CASE id % 3 WHEN 0 THEN act + 0.5 ELSE act + 0.500 END AS act, rew::numeric(10, 4), won FROM att_steps;
 CREATE INDEX ON att_mixed (run, task);
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_mixed', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', success => 'won');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_mixed', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}');
 SELECT * FROM pg_temp.agrees('public', 'att_mixed');
 
 -- Domains, enums, arrays, dates; a bigint key that only the user knows about.
@@ -83,7 +83,7 @@ CREATE TABLE att_domain AS SELECT id AS orig_id, (id * 10)::att_key AS key, ('r'
 	ARRAY[st, 1] AS st, (enum_range(NULL::att_verb))[act + 1] AS act, rew, won FROM att_steps WHERE n > 0
 UNION ALL SELECT id, (id * 10)::att_key, ('r' || run)::att_name, date '2026-01-01' + task, decode(lpad(traj::text, 6, '0'), 'hex'), n + 5,
 	ARRAY[st, 1], (enum_range(NULL::att_verb))[act + 1], rew, won FROM att_steps WHERE n = 0;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_domain', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', step_id => 'key', success => 'won');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_domain', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"step_id": "key", "success": "won"}', views => '{all}');
 SELECT * FROM pg_temp.agrees('public', 'att_domain');
 
 -- One column as the group, partitioned table, materialised view, view.
@@ -92,26 +92,26 @@ CREATE TABLE att_part_a PARTITION OF att_part FOR VALUES IN ('11', '12', '13');
 CREATE TABLE att_part_b PARTITION OF att_part DEFAULT;
 CREATE INDEX ON att_part (grp);
 INSERT INTO att_part SELECT id, run::text || task, traj, n, st, act, rew, won FROM att_steps;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_part', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_part', '{grp}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}');
 SELECT * FROM pg_temp.agrees('public', 'att_part');
 CREATE MATERIALIZED VIEW att_mat AS SELECT * FROM att_part;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_mat', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_mat', '{grp}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}');
 SELECT * FROM pg_temp.agrees('public', 'att_mat');
 CREATE VIEW att_view AS SELECT * FROM att_part;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_view', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', prefix => 'over_view', schema => 'pg_temp');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_view', '{grp}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}', prefix => 'over_view', schema => 'pg_temp');
 CREATE SCHEMA att_other;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_view', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', prefix => 'over_view', schema => 'att_other');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_view', '{grp}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}', prefix => 'over_view', schema => 'att_other');
 SELECT * FROM pg_temp.agrees('att_other', 'over_view');
 CREATE TEMP TABLE att_temp AS SELECT * FROM att_part;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_temp', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_temp', '{grp}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}');
 SELECT * FROM pg_temp.agrees('pg_temp', 'att_temp');
 
 -- Names made to break out.
 CREATE SCHEMA "my schema; --";
 CREATE TABLE "my schema; --"."Steps""; DROP TABLE att_want; --" AS
 SELECT id AS orig_id, run AS "select", task AS "g.""task", ('x' || traj) AS "s.traj %1$s", n AS "Schritt №", st AS "b.'st", act AS "$attach$", rew AS "%s %%L", won AS "won?" FROM att_steps;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('"my schema; --"."Steps""; DROP TABLE att_want; --"', ARRAY['select', 'g."task'], 's.traj %1$s', 'Schritt №', 'b.''st', '$attach$', '%s %%L', success => 'won?');
-SELECT count(*) > 5 AS attached FROM stepadv.attach('"my schema; --"."Steps""; DROP TABLE att_want; --"', ARRAY['select', 'g."task'], 's.traj %1$s', 'Schritt №', 'b.''st', '$attach$', '%s %%L', success => 'won?', prefix => 'Wörter''"; --');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('"my schema; --"."Steps""; DROP TABLE att_want; --"', ARRAY['select', 'g."task'], 's.traj %1$s', 'Schritt №', 'b.''st', '$attach$', '%s %%L', columns => '{"success": "won?"}', views => '{all}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('"my schema; --"."Steps""; DROP TABLE att_want; --"', ARRAY['select', 'g."task'], 's.traj %1$s', 'Schritt №', 'b.''st', '$attach$', '%s %%L', columns => '{"success": "won?"}', views => '{all}', prefix => 'Wörter''"; --');
 SELECT * FROM pg_temp.agrees('my schema; --', 'Steps"; DROP TABLE att_want; --');
 SELECT * FROM pg_temp.agrees('my schema; --', 'Wörter''"; --');
 SELECT attname FROM pg_attribute WHERE attrelid = '"my schema; --"."Wörter''""; --_rtmc"'::regclass AND attnum > 0 ORDER BY attnum;
@@ -120,34 +120,33 @@ SELECT count(*) FROM att_want;
 -- Base columns named as an estimator's: the estimator's keeps the name.
 CREATE TABLE att_clash AS SELECT id AS step_id, run AS q, task AS base_q, traj AS rollout_id, n AS step_no, st AS state, act AS action,
 	rew AS return, won AS success, 'v' || id AS v, id AS advantage, id AS orig_id FROM att_steps;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_clash', '{q,base_q}', 'rollout_id', 'step_no', 'state', 'action', 'return', success => 'success', step_id => 'step_id');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_clash', '{q,base_q}', 'rollout_id', 'step_no', 'state', 'action', 'return', columns => '{"success": "success", "step_id": "step_id"}', views => '{all}');
 SELECT * FROM pg_temp.agrees('public', 'att_clash');
 SELECT attname FROM pg_attribute WHERE attrelid = 'att_clash_rtmc'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT bool_and(base_q = w.run AND base_base_q = w.task AND base_v = 'v' || w.id AND base_advantage = w.id) AS base_columns_are_the_users
 FROM att_clash_rtmc a JOIN att_want w ON w.id = a.orig_id;
 -- A group column with the name of the value.
 CREATE TABLE att_rollouts AS SELECT run || '/' || task AS rollouts, traj, n, st, act, rew, won, id AS orig_id FROM att_steps;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_rollouts', '{rollouts}', 'traj', 'n', 'st', 'act', 'rew', success => 'won');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_rollouts', '{rollouts}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}');
 SELECT * FROM pg_temp.agrees('public', 'att_rollouts');
 SELECT base_rollouts, (stepadv.group_summary(rollouts)).n_rollouts FROM att_rollouts_values ORDER BY 1 LIMIT 1;
 
 -- Columns: those that are wanted, or none: then the base need not be joined.
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', columns => '{orig_id}', prefix => 'att_few');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}', prefix => 'att_few', options => '{"show_columns": ["orig_id"]}');
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'att_few_rtmc'::regclass AND attnum > 0;
 SELECT * FROM pg_temp.agrees('public', 'att_few');
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', columns => '{}', prefix => 'att_none');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'att_none', options => '{"show_columns": []}');
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'att_none_rtmc'::regclass AND attnum > 0;
 SELECT pg_get_viewdef('att_none_rtmc'::regclass) LIKE '%JOIN%att_none_shown_steps%' AS joins_base, pg_get_viewdef('att_few_rtmc'::regclass) LIKE '%JOIN%att_few_shown_steps%' AS joins_base;
 
 -- Only some columns: no state, no action, no RTMC.
-SELECT view_name FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', reward => 'rew', prefix => 'att_plain')
+SELECT view_name FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', reward => 'rew', views => '{all}', prefix => 'att_plain')
 WHERE view_name::text ~ '_(rows|shown_steps|values|groups|rollouts|returns|grpo|rloo|gigpo|rtmc|compare|quadrants|disagreements)$';
-SELECT view_name FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', success => 'won', prefix => 'att_won');
+SELECT view_name FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', columns => '{"success": "won"}', views => '{all}', prefix => 'att_won');
 
 -- The columns of the full form reach the functions that read them, and only those.
 CREATE TABLE att_full AS SELECT s.*, id % 7 / 8.0::real AS val, id % 5 AS bonus, 'next ' || (id % 4) AS nxt, 1 + id % 3 AS price FROM att_steps s;
-SELECT count(*) > 10 AS attached FROM stepadv.attach('att_full', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', step_id => 'id',
-	next_state => 'nxt', value => 'val', turn_reward => 'bonus', cost => 'price', options => '{"gae": {"gamma": 0.5}, "graphgpo": {"graph_weight": 2, "discount": 0.5, "success_above": 0.75}, "graph_edges": {"discount": 0.25}}');
+SELECT count(*) > 10 AS attached FROM stepadv.attach('att_full', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won", "step_id": "id", "next_state": "nxt", "value": "val", "turn_reward": "bonus", "cost": "price"}', views => '{all}', options => '{"gae": {"gamma": 0.5}, "graphgpo": {"graph_weight": 2, "discount": 0.5, "success_above": 0.75}, "graph_edges": {"discount": 0.25}}');
 CREATE TEMP TABLE full_groups AS SELECT stepadv.rollout_agg(id, traj, n, st, act, rew, won, stepadv.signature_hash(nxt), val, bonus, price) AS rollouts
 FROM att_full GROUP BY run, task;
 SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS gae, count(DISTINCT w.advantage) > 20 AS various
@@ -199,7 +198,7 @@ FROM generate_series(1, 2) run, generate_series(1, 3) task, generate_series(1, 5
 UNION ALL SELECT -1, NULL, 1, 1, 1, 1, 1, 1, NULL, 'x', '{-1}', '{-1}', NULL, NULL;
 UPDATE att_logp SET new = NULL WHERE id = 7;
 UPDATE att_logp SET new = '{}', old = '{}', mask = NULL WHERE id = 9;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_logp', '{run,task}', 'name', 'n', reward => 'rew', logp_new => 'new', logp_old => 'old', token_mask => 'mask');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_logp', '{run,task}', 'name', 'n', reward => 'rew', columns => '{"logp_new": "new", "logp_old": "old", "token_mask": "mask"}', views => '{all}');
 -- The definition, over the tokens that count: exp of the mean, exp of the sum, mean of exp(d) - 1 - d.
 SELECT count(*) = (SELECT count(*) FROM att_steps) AS all_steps, bool_and(r.n_tokens = w.k) AS n_tokens,
 	bool_and(abs(r.ratio - exp(w.mean)) < 1e-9) AS ratio, bool_and(abs(r.sequence_ratio / exp(w.total) - 1) < 1e-9) AS sequence_ratio, bool_and(abs(r.approximate_kl - w.kl) < 1e-9) AS approximate_kl,
@@ -214,18 +213,18 @@ FROM att_logp_grpo a JOIN att_logp_ratios r USING (run, task, step_id), LATERAL 
 CREATE TABLE att_who AS SELECT DISTINCT run, task, name, 'who ' || traj AS who FROM att_logp WHERE run IS NOT NULL;
 DELETE FROM att_logp WHERE run IS NULL;
 ALTER TABLE att_logp ADD PRIMARY KEY (id);
-SELECT view_name FROM stepadv.attach('att_logp', '{run,task}', 'name', 'n', reward => 'rew', logp_new => 'new', logp_old => 'old', prefix => 'att_lp', columns => '{who,new,old}', show_rollouts => 'att_who') WHERE shows ~ 'ratio';
+SELECT view_name FROM stepadv.attach('att_logp', '{run,task}', 'name', 'n', reward => 'rew', columns => '{"logp_new": "new", "logp_old": "old"}', views => '{all}', prefix => 'att_lp', options => '{"show_columns": ["who", "new", "old"], "show_rollouts": "att_who"}') WHERE shows ~ 'ratio';
 SELECT count(*) = (SELECT count(*) FROM att_steps) AS all_steps, bool_and(r.step_id = s.id AND who = 'who ' || traj) AS joined, bool_and(n_tokens = 3 OR s.id = 9) AS n_tokens,
 	bool_and(s.id IN (7, 9) OR abs(r.ratio ^ 3 / r.sequence_ratio - 1) < 1e-9) AS ratios FROM att_lp_ratios r LEFT JOIN att_steps s ON s.id = r.step_id;
 SELECT stepadv.detach('att_who') AS wrong_one, stepadv.detach('att_logp', 'att_lp') > 10 AS one, stepadv.detach('att_logp') > 10 AS other, to_regclass('att_logp_ratios');
 \set VERBOSITY terse
-SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_new => 'new');
-SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_old => 'old');
-SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', token_mask => 'mask');
-SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_new => 'newer', logp_old => 'old');
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', columns => '{"logp_new": "new"}', views => '{all}');
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', columns => '{"logp_old": "old"}', views => '{all}');
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', columns => '{"token_mask": "mask"}', views => '{all}');
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', columns => '{"logp_new": "newer", "logp_old": "old"}', views => '{all}');
 \set VERBOSITY default
-SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_new => 'new', logp_old => 'mask');
-SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', logp_new => 'new', logp_old => 'old', token_mask => 'name');
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', columns => '{"logp_new": "new", "logp_old": "mask"}', views => '{all}');
+SELECT stepadv.attach('att_logp', '{run}', 'name', 'n', reward => 'rew', columns => '{"logp_new": "new", "logp_old": "old", "token_mask": "name"}', views => '{all}');
 DROP TABLE att_logp, att_who;
 
 -- States by name.  What is wanted is computed from the table without windows and without
@@ -259,9 +258,9 @@ BEGIN
 	EXECUTE format('SELECT bool_and(v.shared_step_share IS NOT DISTINCT FROM a.shared_step_share AND v.n_states = a.n_states) FROM w, stepadv.group_summary(w.g) a, %I v WHERE (v.run, v.task) = (w.run, w.task)', prefix || '_groups') INTO shared;
 	DROP TABLE w;
 END $$;
-CREATE FUNCTION pg_temp.call(states text, prefix text, action text DEFAULT 'act', tool text DEFAULT NULL, args text DEFAULT NULL, ok text DEFAULT NULL, options jsonb DEFAULT NULL, state text DEFAULT NULL, next_state text DEFAULT NULL)
+CREATE FUNCTION pg_temp.call(states text, prefix text, action text DEFAULT 'act', tool text DEFAULT NULL, args text DEFAULT NULL, ok text DEFAULT NULL, options jsonb DEFAULT '{}', state text DEFAULT NULL, next_state text DEFAULT NULL)
 RETURNS boolean LANGUAGE sql AS $$
-	SELECT count(*) > 10 FROM stepadv.attach('att_calls', '{run,task}', 'traj', 'n', state, action, 'rew', 'id', 'won', next_state, prefix => prefix, states => states, tool => tool, args => args, ok => ok, options => options)
+	SELECT count(*) > 10 FROM stepadv.attach('att_calls', '{run,task}', 'traj', 'n', state, action, 'rew', columns => '{"step_id": "id", "success": "won"}'::jsonb || jsonb_build_object('next_state', next_state, 'tool', tool, 'args', args, 'ok', ok), views => '{all}', prefix => prefix, options => options || CASE WHEN options ? 'states' THEN jsonb_build_object('states', (options -> 'states') || jsonb_build_object('kind', states)) ELSE jsonb_build_object('states', states) END)
 $$;
 SELECT pg_temp.call('observation', 'ab_obs', state => 'st'), pg_temp.call('history', 'ab_his', state => 'st'), pg_temp.call('history_set', 'ab_set'), pg_temp.call('root', 'ab_root'),
 	pg_temp.call('signature', 'ab_sig', NULL, 'tool', 'args', 'ok'), pg_temp.call('signature', 'ab_both', 'act', 'tool', 'args', 'ok', state => 'st'),
@@ -314,14 +313,13 @@ DROP TABLE att_made;
 -- Rows without a group are left out; rows without a number stand for their rollout.
 CREATE TABLE att_null AS SELECT 'g' AS grp, 'a' AS traj, 0 AS n, 1 AS st, 1 AS act, 0.0::float8 AS rew
 UNION ALL VALUES ('g', 'a', 1, 2, 1, NULL), ('g', 'a', NULL, NULL, NULL, 1), ('g', 'b', 0, 1, 2, 0), ('g', 'empty', NULL, NULL, NULL, 0.5), (NULL, 'a', 0, 1, 1, 1), (NULL, 'c', 0, 1, 1, 7);
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_null', '{grp}', 'traj', 'n', 'st', 'act', 'rew', options => '{"rtmc": {"gamma": 0.5, "prior": 0}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_null', '{grp}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', options => '{"rtmc": {"gamma": 0.5, "prior": 0}}');
 -- a: 1 at its end, so 0.5 and 1; state 1 has a's 0.5 and b's 0: v 0.25.
 SELECT grp, rollout_id, step_no, return, q, v, advantage FROM att_null_rtmc ORDER BY 1, 2, 3;
 SELECT grp, rollout_id, n_steps, outcome, return FROM att_null_rollouts ORDER BY 2;
 
 -- Options are literals in the view; a scalar is for all that know it, the tree follows rtmc.
-SELECT view_name, shows FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'att_opt',
-	options => '{"gamma": 0.9, "success_above": 0.25, "rtmc": {"prior": 1, "baseline": null, "visit": "every"}, "grpo": {"normalise": "none", "step_rewards": true}}')
+SELECT view_name, shows FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'att_opt', options => '{"gamma": 0.9, "success_above": 0.25, "rtmc": {"prior": 1, "baseline": null, "visit": "every"}, "grpo": {"normalise": "none", "step_rewards": true}}')
 WHERE view_name::text ~ '_(rows|shown_steps|values|groups|rollouts|returns|grpo|rloo|gigpo|graphgpo|graph_nodes|graph_edges|contribution|contribution_summary|hgpo|tempo|rtmc|rtmc_tree|compare|quadrants|disagreements)$';
 SELECT pg_get_viewdef('att_opt_rtmc_tree'::regclass) ~ 'prior => ''?1''?::double precision' AS literal;
 SELECT bool_and(a.advantage = w.advantage) AS rtmc_as_asked, count(a.advantage) = (SELECT count(*) FROM att_want WHERE rtmc IS NOT NULL) AS all
@@ -334,7 +332,7 @@ CREATE TABLE att_plan AS SELECT i AS id, i / 50 AS grp, i / 10 AS traj, i % 10 A
 ALTER TABLE att_plan ADD PRIMARY KEY (id);
 CREATE INDEX ON att_plan (grp);
 ANALYZE att_plan;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_plan', '{grp}', 'traj', 'n', 'st', 'act', 'rew');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_plan', '{grp}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}');
 CREATE FUNCTION pg_temp.plan(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE line text; lines text := '';
 BEGIN
@@ -394,7 +392,7 @@ SELECT stepadv.detach('att_int') AS something_depends_on_it;
 DROP VIEW att_int_copy;
 -- A view over an attached view is a source like any other, and keeps its views.
 CREATE VIEW att_second AS SELECT run, task, rollout_id, step_no, advantage FROM att_plain_grpo;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_second', '{run,task}', 'rollout_id', 'step_no', reward => 'advantage');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_second', '{run,task}', 'rollout_id', 'step_no', reward => 'advantage', views => '{all}');
 -- The source may have been renamed.
 ALTER TABLE att_int RENAME TO att_renamed;
 SELECT stepadv.detach('att_renamed', 'att_few') > 5 AS few, stepadv.detach('att_renamed', 'att_none') > 5 AS none, stepadv.detach('att_renamed', 'att_won') > 2 AS won;
@@ -404,14 +402,14 @@ SELECT stepadv.detach('att_renamed') > 10 AS dropped;
 SELECT relname FROM pg_class WHERE (relname LIKE 'att\_int\_%' OR relname LIKE 'att\_few%' OR relname LIKE 'att\_opt%' OR relname LIKE 'att\_second%') AND relkind = 'v' ORDER BY 1;
 ALTER TABLE att_renamed RENAME TO att_int;
 -- With show_steps the views read two relations: only the source is theirs.
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_view', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', prefix => 'two', show_steps => 'att_part');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_view', '{grp}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}', prefix => 'two', options => '{"show_steps": "att_part"}');
 SELECT * FROM pg_temp.agrees('public', 'two');
 SELECT stepadv.detach('att_part', 'two') AS wrong_one, stepadv.detach('att_view', 'two') > 5 AS right_one;
 
 -- Rollouts with columns of their own, over relations without an index.
 CREATE VIEW att_notes AS SELECT DISTINCT grp, 't' || traj AS traj, 'note ' || traj AS note, -traj AS n FROM att_part;
 CREATE VIEW att_texts AS SELECT grp, 't' || traj AS traj, n, st, act, rew, won, orig_id FROM att_part;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_texts', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', prefix => 'noted', show_rollouts => 'att_notes');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_texts', '{grp}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}', prefix => 'noted', options => '{"show_rollouts": "att_notes"}');
 SELECT * FROM pg_temp.agrees('public', 'noted');
 SELECT bool_and(note = 'note ' || substr(rollout_id, 2) AND rollout_n = -substr(rollout_id, 2)::integer AND n = step_no) AS notes_are_right FROM noted_rtmc;
 SELECT rollout_id, n_steps, note, n FROM noted_rollouts WHERE grp = '11' ORDER BY 1 LIMIT 2;
@@ -420,48 +418,48 @@ DROP VIEW att_notes, att_texts;
 
 -- What is refused, leaving nothing behind.
 CREATE TEMP TABLE views_before AS SELECT oid FROM pg_class WHERE relkind = 'v';
-SELECT stepadv.attach('att_int', '{}', 'traj', 'n', reward => 'rew');
-SELECT stepadv.attach('att_int', NULL, 'traj', 'n', reward => 'rew');
-SELECT stepadv.attach('att_int', '{run,run}', 'traj', 'n', reward => 'rew');
-SELECT stepadv.attach('att_int', '{run,NULL}', 'traj', 'n', reward => 'rew');
-SELECT stepadv.attach('att_int', '{run}', NULL, 'n', reward => 'rew');
-SELECT stepadv.attach('att_int', '{run}', 'traj', NULL, reward => 'rew');
-SELECT stepadv.attach('att_int', '{run}', 'traj', 'n');
-SELECT stepadv.attach('att_int', '{nobody}', 'traj', 'n', reward => 'rew');
-SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'no such; DROP TABLE att_want', reward => 'rew');
-SELECT stepadv.attach('att_int', '{run}', 'ctid', 'n', reward => 'rew');
-SELECT stepadv.attach('att_text', '{run}', 'traj', 'st', reward => 'rew');
-SELECT stepadv.attach('att_text', '{run}', 'traj', 'rew', reward => 'rew');
-SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', reward => 'st');
-SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', success => 'n');
-SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', reward => 'rew', columns => '{nothing}');
-SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', reward => 'rew', show_rollouts => 'att_null');
-SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', reward => 'rew', show_steps => 'att_part');
-SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', reward => 'rew', schema => 'nowhere');
-SELECT stepadv.attach('att_steps_pkey', '{run}', 'traj', 'n', reward => 'rew');
-SELECT stepadv.attach('no_such_table', '{run}', 'traj', 'n', reward => 'rew');
-SELECT stepadv.attach(NULL, '{run}', 'traj', 'n', reward => 'rew');
-SELECT stepadv.attach('att_text', '{run,task}', 'traj', 'n', reward => 'rew');
-SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => repeat('x', 60));
+SELECT stepadv.attach('att_int', '{}', 'traj', 'n', reward => 'rew', views => '{all}');
+SELECT stepadv.attach('att_int', NULL, 'traj', 'n', reward => 'rew', views => '{all}');
+SELECT stepadv.attach('att_int', '{run,run}', 'traj', 'n', reward => 'rew', views => '{all}');
+SELECT stepadv.attach('att_int', '{run,NULL}', 'traj', 'n', reward => 'rew', views => '{all}');
+SELECT stepadv.attach('att_int', '{run}', NULL, 'n', reward => 'rew', views => '{all}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', NULL, reward => 'rew', views => '{all}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', views => '{all}');
+SELECT stepadv.attach('att_int', '{nobody}', 'traj', 'n', reward => 'rew', views => '{all}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'no such; DROP TABLE att_want', reward => 'rew', views => '{all}');
+SELECT stepadv.attach('att_int', '{run}', 'ctid', 'n', reward => 'rew', views => '{all}');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'st', reward => 'rew', views => '{all}');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'rew', reward => 'rew', views => '{all}');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', reward => 'st', views => '{all}');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', columns => '{"success": "n"}', views => '{all}');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', reward => 'rew', views => '{all}', options => '{"show_columns": ["nothing"]}');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', reward => 'rew', views => '{all}', options => '{"show_rollouts": "att_null"}');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', reward => 'rew', views => '{all}', options => '{"show_steps": "att_part"}');
+SELECT stepadv.attach('att_text', '{run}', 'traj', 'n', reward => 'rew', views => '{all}', schema => 'nowhere');
+SELECT stepadv.attach('att_steps_pkey', '{run}', 'traj', 'n', reward => 'rew', views => '{all}');
+SELECT stepadv.attach('no_such_table', '{run}', 'traj', 'n', reward => 'rew', views => '{all}');
+SELECT stepadv.attach(NULL, '{run}', 'traj', 'n', reward => 'rew', views => '{all}');
+SELECT stepadv.attach('att_text', '{run,task}', 'traj', 'n', reward => 'rew', views => '{all}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', views => '{all}', prefix => repeat('x', 60));
 CREATE TABLE fresh_rloo (x integer);
-SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', views => '{all}', prefix => 'fresh');
 \set VERBOSITY terse
-SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"rtmcc": {"gamma": 1}}');
-SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"lamda": 1}');
-SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"grpo": {"lambda": 1}}');
-SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"grpo": {"rollouts": 1}}');
-SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"rloo": {"singleton": ["zero"]}}');
-SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', prefix => 'fresh2', options => '{"rloo": {"singleton": "''); DROP TABLE att_want; --"}}');
-SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'fresh2', options => '{"rtmc": {"gamma": 2}}');
-SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'fresh2', options => '{"rtmc": {"gamma": "much"}}');
-SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'fresh2', options => '["rtmc"]');
-SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'fresh2', options => '{"graph_edges": {"graph_weight": 1}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', views => '{all}', prefix => 'fresh2', options => '{"rtmcc": {"gamma": 1}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', views => '{all}', prefix => 'fresh2', options => '{"lamda": 1}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', views => '{all}', prefix => 'fresh2', options => '{"grpo": {"lambda": 1}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', views => '{all}', prefix => 'fresh2', options => '{"grpo": {"rollouts": 1}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', views => '{all}', prefix => 'fresh2', options => '{"rloo": {"singleton": ["zero"]}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', views => '{all}', prefix => 'fresh2', options => '{"rloo": {"singleton": "''); DROP TABLE att_want; --"}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'fresh2', options => '{"rtmc": {"gamma": 2}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'fresh2', options => '{"rtmc": {"gamma": "much"}}');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'fresh2', options => '["rtmc"]');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'fresh2', options => '{"graph_edges": {"graph_weight": 1}}');
 \set VERBOSITY default
 SELECT count(*) AS views_left FROM pg_class WHERE relkind = 'v' AND oid NOT IN (SELECT oid FROM views_before);
 
 -- What is wrong in the data costs the advantages of its rollout, and is listed.
 CREATE TABLE att_bad AS SELECT 1 AS grp, 9 AS traj, i::bigint AS n, 1 AS st, 1 AS act, 1.0 AS rew FROM generate_series(1, 2) i;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_bad', '{grp}', 'traj', 'n', 'st', 'act', 'rew');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_bad', '{grp}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}');
 INSERT INTO att_bad VALUES (1, 9, 2, 1, 1, 1);
 SELECT count(q) FROM att_bad_rtmc;
 UPDATE att_bad SET n = 3000000000 WHERE n = 1;
@@ -473,9 +471,9 @@ GRANT USAGE ON SCHEMA stepadv TO regress_stepadv_user;
 CREATE SCHEMA att_user AUTHORIZATION regress_stepadv_user;
 SET ROLE regress_stepadv_user;
 CREATE TABLE att_user.steps AS SELECT 1 AS grp, i % 4 AS traj, i / 4 AS n, i % 3 AS st, i % 2 AS act, (i % 5)::float8 AS rew FROM generate_series(0, 19) i;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('att_user.steps', '{grp}', 'traj', 'n', 'st', 'act', 'rew');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('att_user.steps', '{grp}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}');
 SELECT count(*), count(advantage) FROM att_user.steps_rtmc;
-SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', schema => 'att_user', prefix => 'theirs');
+SELECT stepadv.attach('att_int', '{run}', 'traj', 'n', reward => 'rew', views => '{all}', prefix => 'theirs', schema => 'att_user');
 SELECT stepadv.detach('att_user.steps') > 5 AS dropped;
 RESET ROLE;
 

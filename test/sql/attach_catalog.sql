@@ -1,6 +1,24 @@
 -- Attachments are known by the catalog: comments, orphans, renames, owners.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
+-- Makes the views of all attachments anew, and those that are asked for; a row each.
+CREATE FUNCTION pg_temp.anew(asked text[] DEFAULT '{}') RETURNS TABLE (attachment regclass, n_views bigint, problem text) LANGUAGE plpgsql AS $$
+DECLARE
+	a record;
+BEGIN
+	FOR a IN SELECT k.source, k.schema, k.prefix FROM stepadv.attachments() k ORDER BY k.schema, k.prefix LOOP
+		attachment := to_regclass(format('%I.%I', a.schema, a.prefix || '_attachment'));
+		problem := NULL;
+		BEGIN
+			PERFORM stepadv.add_views(a.source, asked, a.prefix);
+			SELECT count(*) INTO n_views FROM stepadv.attachments() k CROSS JOIN LATERAL jsonb_object_keys(k.views) WHERE k.source = a.source AND k.prefix = a.prefix;
+		EXCEPTION WHEN OTHERS THEN
+			problem := SQLERRM;
+			n_views := NULL;
+		END;
+		RETURN NEXT;
+	END LOOP;
+END $$;
 CREATE ROLE catalog_first;
 CREATE ROLE catalog_second;
 CREATE ROLE catalog_third IN ROLE catalog_first, catalog_second;
@@ -32,11 +50,11 @@ $$;
 CREATE FUNCTION pg_temp.left_behind(schema text) RETURNS text LANGUAGE sql AS $$
 	SELECT coalesce(string_agg(c.relname, ' ' ORDER BY c.relname), 'nothing') FROM pg_class c WHERE c.relnamespace = to_regnamespace(schema) AND c.relkind IN ('v', 'r') AND c.relname !~ '^(steps|moved|runs)$'
 $$;
-CREATE FUNCTION pg_temp.attach(prefix text, more text DEFAULT '') RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.attach(prefix text, more text DEFAULT '', options jsonb DEFAULT '{}') RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
 	n integer;
 BEGIN
-	EXECUTE format('SELECT count(*) FROM stepadv.attach(''acat.steps'', ''{task}'', ''run'', ''n'', ''obs'', ''act'', ''score'', prefix => %L, show_rollouts => ''acat.runs'', policy_version => ''policy''%s)', prefix, more) INTO n;
+	EXECUTE format('SELECT count(*) FROM stepadv.attach(''acat.steps'', ''{task}'', ''run'', ''n'', ''obs'', ''act'', ''score'', columns => ''{"policy_version": "policy"}'', views => ''{all}'', prefix => %L, options => ''{"show_rollouts": "acat.runs"}''::jsonb || %L::jsonb%s)', prefix, options, more) INTO n;
 	RETURN n > 20;
 END
 $$;
@@ -54,26 +72,26 @@ COMMENT ON VIEW acat.a_values IS 'made by stepadv.attach
 COMMENT ON VIEW acat.a_compare IS NULL;
 COMMENT ON VIEW acat.a_rows IS 'mine';
 COMMENT ON TABLE acat.a_attachment IS NULL;
-SELECT bool_and(n_views > 20) AS made FROM stepadv.upgrade_attachments();
+SELECT bool_and(n_views > 20) AS made FROM pg_temp.anew();
 SELECT pg_temp.says('a') = :'before' AS same, obj_description('acat.a_compare'::regclass) IS NULL AS none, obj_description('acat.a_rows'::regclass);
 SELECT stepadv.detach('acat.steps') > 20 AS detached, pg_temp.left_behind('acat');
 
 -- The source is dropped with all views: what is left is in nobody's way.
 SELECT pg_temp.attach('a');
 DROP TABLE acat.steps CASCADE;
-SELECT pg_temp.left_behind('acat'), (SELECT count(*) FROM stepadv.attachments()) AS known, (SELECT count(*) FROM stepadv.upgrade_attachments()) AS made;
+SELECT pg_temp.left_behind('acat'), (SELECT count(*) FROM stepadv.attachments()) AS known, (SELECT count(*) FROM pg_temp.anew()) AS made;
 SELECT pg_temp.fill('acat.steps');
 SELECT pg_temp.attach('a');
 SELECT pg_temp.says('a') = :'before' AS same;
 -- One view, or an adapter, is dropped by hand.
 DROP VIEW acat.a_rtmc;
-SELECT bool_and(n_views > 20) AS made, to_regclass('acat.a_rtmc') FROM stepadv.upgrade_attachments();
+SELECT bool_and(n_views > 20) AS made, to_regclass('acat.a_rtmc') FROM pg_temp.anew();
 DROP VIEW acat.a_shown_rollouts CASCADE;
-SELECT attachment FROM stepadv.upgrade_attachments();
+SELECT attachment FROM pg_temp.anew();
 SELECT stepadv.detach('acat.steps') > 5 AS detached, pg_temp.left_behind('acat');
 
 -- Renames: of the table, its columns, its schema, views and their columns.
-SELECT pg_temp.attach('a', ', options => ''{"rtmc": {"gamma": 0.9}}''');
+SELECT pg_temp.attach('a', options => '{"rtmc": {"gamma": 0.9}}');
 SELECT pg_temp.says('a') AS before \gset
 ALTER TABLE acat.steps RENAME TO moved;
 ALTER TABLE acat.moved RENAME COLUMN task TO "the Task";
@@ -83,7 +101,7 @@ ALTER TABLE acat.moved RENAME COLUMN obs TO seen;
 ALTER TABLE acat.runs RENAME COLUMN policy TO pol;
 ALTER TABLE acat.runs RENAME COLUMN task TO t;
 SELECT pg_temp.says('a') = :'before' AS same;
-SELECT bool_and(n_views > 20) AS made FROM stepadv.upgrade_attachments();
+SELECT bool_and(n_views > 20) AS made FROM pg_temp.anew();
 SELECT pg_temp.says('a') = :'before' AS same;
 ALTER VIEW acat.a_rtmc RENAME TO "Mine!";
 ALTER VIEW acat.a_compare RENAME COLUMN rtmc TO mine;
@@ -93,14 +111,14 @@ ALTER VIEW acat.a_values RENAME COLUMN rollouts TO g;
 ALTER TABLE acat.a_attachment RENAME TO what_is_this;
 ALTER VIEW acat.a_rows RENAME TO a_1;
 ALTER VIEW acat.a_shown_steps RENAME TO a_2;
-SELECT bool_and(n_views > 20) AS made FROM stepadv.upgrade_attachments();
+SELECT bool_and(n_views > 20) AS made FROM pg_temp.anew();
 SELECT pg_temp.says('a') = :'before' AS same;
 SELECT bool_and(c.mine IS NOT DISTINCT FROM r.advantage AND c.rtmc = s.note) AS right, count(*) FROM acat.a_compare c JOIN acat."Mine!" r USING (step_id) JOIN acat.moved s ON s.id = step_id;
 SELECT source, prefix, group_columns, views ->> 'rtmc' AS rtmc, views ->> 'grpo' AS grpo FROM stepadv.attachments();
 RESET ROLE;
 ALTER SCHEMA acat RENAME TO acat_new;
 SET ROLE catalog_first;
-SELECT bool_and(n_views > 20) AS made FROM stepadv.upgrade_attachments();
+SELECT bool_and(n_views > 20) AS made FROM pg_temp.anew();
 SELECT pg_temp.says('a', 'acat_new') = :'before' AS same;
 RESET ROLE;
 ALTER SCHEMA acat_new RENAME TO acat;
@@ -109,13 +127,13 @@ GRANT CREATE ON SCHEMA acat_second TO catalog_first;
 GRANT USAGE ON SCHEMA acat_second TO PUBLIC;
 SET ROLE catalog_first;
 ALTER VIEW acat.a_quadrants SET SCHEMA acat_second;
-SELECT bool_and(n_views > 20) AS made FROM stepadv.upgrade_attachments();
+SELECT bool_and(n_views > 20) AS made FROM pg_temp.anew();
 SELECT pg_temp.says('a') = :'before' AS same;
 -- Nothing of it stops a second one; detach finds all.
 ALTER TABLE acat.moved RENAME COLUMN "the Task" TO task;
 ALTER TABLE acat.moved RENAME COLUMN number TO n;
 ALTER TABLE acat.runs RENAME COLUMN t TO task;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('acat.moved', '{task}', 'run', 'n', reward => 'points', prefix => 'b');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('acat.moved', '{task}', 'run', 'n', reward => 'points', views => '{all}', prefix => 'b');
 SELECT stepadv.detach('acat.moved', 'a') > 20 AS detached, stepadv.detach('acat.moved') > 5 AS detached, pg_temp.left_behind('acat'), pg_temp.left_behind('acat_second');
 ALTER TABLE acat.moved RENAME TO steps;
 ALTER TABLE acat.steps RENAME COLUMN points TO score;
@@ -178,7 +196,7 @@ INSERT INTO acat_second.fake2 (prefix, rows, n_group_columns, views, view_kinds)
 SELECT source, prefix, schema, owner, group_columns, views FROM stepadv.attachments();
 SET ROLE catalog_third;
 SELECT source, prefix, owner, (SELECT count(*) > 20 FROM jsonb_each(views)) AS many FROM stepadv.attachments() ORDER BY owner::text;
-SELECT attachment, n_views > 20 AS many FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 20 AS many FROM pg_temp.anew();
 SELECT stepadv.detach('acat.steps') > 20 AS detached, pg_temp.left_behind('acat'), pg_temp.left_behind('acat_second');
 
 RESET ROLE;

@@ -25,7 +25,7 @@ SELECT * FROM stepadv.rollout_shape(NULL);
 \set ECHO none
 \i test/sim/simulator.sql
 \set ECHO all
-SELECT v.view_name, v.shows FROM stepadv.create_tables('rl', reward => 'outcome') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
+SELECT v.view_name, v.shows FROM stepadv.create_tables('rl', reward => 'outcome', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
 CREATE TABLE sim_steps AS SELECT row_number() OVER (ORDER BY rollout_id, step_no) AS step_id, 1 + (group_id - 1) / 8 AS policy_step, w.* FROM sim.simulate(24, 6, 5) w;
 INSERT INTO rl.rollouts (run_id, policy_version, policy_step, task_id, rollout_id, success, started_at, ended_at)
 SELECT 'run', 'v' || policy_step, policy_step, 'task ' || task, 'r' || rollout_id, CASE WHEN rollout_id % 17 > 0 THEN bool_or(success) END, timestamptz '2026-03-01' + (rollout_id % 3) * interval '1 day',
@@ -130,9 +130,7 @@ BEGIN
 	waiting := (SELECT count(*) FROM rl.steps_waiting);
 END
 $$;
-SELECT count(*) > 20 AS attached FROM stepadv.attach('rl.rollout_rows', '{run_id,policy_version,task_id}', 'rollout_id', 'step_no', 'state', 'action_hash', 'reward', step_id => 'step_id', success => 'success', next_state => 'next_state',
-	value => 'value', turn_reward => 'turn_reward', cost => 'cost', prefix => 'plain', schema => 'behaviour_tests', show_steps => 'rl.steps', show_rollouts => 'rl.rollouts', tool => 'tool', args => 'args', ok => 'ok', policy_version => 'policy_version',
-	started_at => 'started_at', turn => 'turn', task_id => 'task_id', run_id => 'run_id', policy_step => 'policy_step', truncated => 'truncated', response_token_ids => 'response_token_ids', ended_at => 'ended_at', category => 'tool');
+SELECT count(*) > 20 AS attached FROM stepadv.attach('rl.rollout_rows', '{run_id,policy_version,task_id}', 'rollout_id', 'step_no', 'state', 'action_hash', 'reward', columns => '{"step_id": "step_id", "success": "success", "next_state": "next_state", "value": "value", "turn_reward": "turn_reward", "cost": "cost", "tool": "tool", "args": "args", "ok": "ok", "policy_version": "policy_version", "started_at": "started_at", "turn": "turn", "task_id": "task_id", "run_id": "run_id", "policy_step": "policy_step", "truncated": "truncated", "response_token_ids": "response_token_ids", "ended_at": "ended_at", "category": "tool"}', views => '{all}', prefix => 'plain', schema => 'behaviour_tests', options => '{"show_steps": "rl.steps", "show_rollouts": "rl.rollouts"}');
 SELECT setseed(0.5);
 SELECT rows > 400 AS enough, differ, wrong, waiting > 0 AS waiting FROM kept_differs();
 UPDATE rl.steps SET tool = CASE WHEN random() < 0.5 THEN 'third' END, ok = random() < 0.5, response_token_ids = response_token_ids[1:1] WHERE random() < 0.02;
@@ -156,9 +154,7 @@ SELECT count(*) > 0 AS detached FROM stepadv.unmaintain('rl.rollout_rows');
 -- By action, of turns, with another width; without policy steps, by time; what is grounded.
 CREATE TABLE own AS SELECT s.*, 'v' || policy_step AS version, timestamptz '2026-03-01' + policy_step * interval '1 day' AS began, (ARRAY['bash', 'str_replace_editor', NULL])[1 + step_no % 3] AS tool,
 	CASE step_no % 3 WHEN 0 THEN '{"command": "pytest -q"}' ELSE '{"command": "view", "path": "a.py"}' END AS args, step_no % 5 <> 0 AS ok, 0.5 AS c, step_no / 2 AS turn FROM sim_steps s;
-SELECT count(*) AS views FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', step_id => 'step_id', success => 'success', next_state => 'next_state_hash',
-	tool => 'tool', args => 'args', ok => 'ok', category => 'tool', contribution => 'c', unit => 'turn', turn => 'turn', policy_version => 'version', started_at => 'began',
-	options => '{"behaviour": {"by": "action"}, "success_by_horizon": {"width": 4}, "progress_over_time": {"bucket": "1 month"}}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
+SELECT count(*) AS views FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"step_id": "step_id", "success": "success", "next_state": "next_state_hash", "tool": "tool", "args": "args", "ok": "ok", "category": "tool", "contribution": "c", "turn": "turn", "policy_version": "version", "started_at": "began"}', views => '{all}', options => '{"unit": "turn", "behaviour": {"by": "action"}, "success_by_horizon": {"width": 4}, "progress_over_time": {"bucket": "1 month"}}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
 SELECT category, sum(n_calls) AS n_calls, sum(n_errors) AS n_errors, sum(grounded_share * n_calls) AS grounded FROM own_behaviour GROUP BY 1 ORDER BY 1;
 SELECT category, n FROM (SELECT stepadv.action_category(tool, args::jsonb) AS category, count(*) AS n FROM own GROUP BY 1) x ORDER BY 1;
 SELECT measure, sum(n_rollouts) AS n_rollouts, round(sum(n_rollouts * mean)) AS total FROM own_shape_over_time GROUP BY 1 ORDER BY 1;
@@ -174,30 +170,30 @@ BEGIN
 END
 $$;
 CREATE INDEX ON own (task, version);
-SELECT count(*) > 0 AS attached FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', step_id => 'step_id', success => 'success', tool => 'tool', ok => 'ok', category => 'tool', turn => 'turn', policy_version => 'version');
+SELECT count(*) > 0 AS attached FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"step_id": "step_id", "success": "success", "tool": "tool", "ok": "ok", "category": "tool", "turn": "turn", "policy_version": "version"}', views => '{all}');
 CREATE TABLE said_before AS SELECT * FROM said();
 SELECT count(*) > 0 AS maintained FROM stepadv.maintain('own');
 SELECT count(*) AS said, (SELECT count(*) FROM (SELECT * FROM said_before EXCEPT ALL SELECT * FROM said()) x) AS differs, pg_get_viewdef('own_shape_over_time') ~ 'own_summed_behaviour' AS from_kept FROM said_before;
 DELETE FROM own WHERE rollout_id % 7 = 0;
 CREATE TABLE said_after AS SELECT * FROM said();
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
-SELECT count(*) > 0 AS attached FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', step_id => 'step_id', success => 'success', tool => 'tool', ok => 'ok', category => 'tool', turn => 'turn', unit => 'turn', policy_version => 'version');
+SELECT count(*) > 0 AS attached FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"step_id": "step_id", "success": "success", "tool": "tool", "ok": "ok", "category": "tool", "turn": "turn", "policy_version": "version"}', views => '{all}', options => '{"unit": "turn"}');
 CREATE TABLE said_by_turn AS SELECT * FROM said();
 SELECT count(*) AS differs FROM (SELECT * FROM said_after a(said) WHERE a.said ? 'n_calls' OR a.said ? 'measure' EXCEPT ALL SELECT * FROM said_by_turn) x(said);
 SELECT count(*) > 0 AS maintained FROM stepadv.maintain('own');
 SELECT (SELECT count(*) FROM (SELECT * FROM said_by_turn EXCEPT ALL SELECT * FROM said()) x) AS differs, pg_get_viewdef('own_shape_over_time') ~ 'own_summed_behaviour' AS shape_from_kept, pg_get_viewdef('own_success_by_horizon') ~ 'own_summed_behaviour' AS horizon_from_kept;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
 -- Where nothing is known of categories, states or runs there are none; wrong options.
-SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', NULL, 'action_hash', 'reward', policy_version => 'version') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
+SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', NULL, 'action_hash', 'reward', columns => '{"policy_version": "version"}', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
 SELECT measure, sum(n_rollouts) AS n_rollouts FROM own_shape_over_time GROUP BY 1;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
-SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', category => 'tool') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
+SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "tool"}', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
-SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', category => 'tool', policy_version => 'version', options => '{"behaviour": {"by": "colour"}}');
-SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', category => 'tool', policy_version => 'version', options => '{"behaviour": {"by": "action"}}');
-SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', category => 'ok', policy_version => 'version');
-SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool', policy_version => 'version', options => '{"success_by_horizon": {"width": 0}}');
-SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', tool => 'tool', policy_version => 'version', options => '{"shape_over_time": {"width": 1}}');
+SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "tool", "policy_version": "version"}', views => '{all}', options => '{"behaviour": {"by": "colour"}}');
+SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "tool", "policy_version": "version"}', views => '{all}', options => '{"behaviour": {"by": "action"}}');
+SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "ok", "policy_version": "version"}', views => '{all}');
+SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"tool": "tool", "policy_version": "version"}', views => '{all}', options => '{"success_by_horizon": {"width": 0}}');
+SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"tool": "tool", "policy_version": "version"}', views => '{all}', options => '{"shape_over_time": {"width": 1}}');
 -- Where what is kept of a group is made of its kept value, it is what the rows say: of groups whose rollouts are
 -- of several versions or of none that is known, with categories, methods that ask for a value
 -- beside the others, and measures that others say of a rollout; of all groups and of those that a refresh
@@ -217,8 +213,7 @@ BEGIN
 		SELECT k.part, k.name, count(*), (SELECT count(*) FROM d WHERE d.part = k.part AND d.name IS NOT DISTINCT FROM k.name) FROM k GROUP BY 1, 2 ORDER BY 1, 2', prefix);
 END
 $$;
-SELECT count(*) > 0 AS attached FROM stepadv.attach('parts.calls', '{task}', 'run', 'at', 'seen', 'did', 'gain', value => 'worth', cost => 'price', turn => 'turn', tool => 'tool', ok => 'good',
-	category => 'tool', response_token_ids => 'answer', policy_version => 'version', started_at => 'since', ended_at => 'until', prefix => 'plain');
+SELECT count(*) > 0 AS attached FROM stepadv.attach('parts.calls', '{task}', 'run', 'at', 'seen', 'did', 'gain', columns => '{"value": "worth", "cost": "price", "turn": "turn", "tool": "tool", "ok": "good", "category": "tool", "response_token_ids": "answer", "policy_version": "version", "started_at": "since", "ended_at": "until"}', views => '{all}', prefix => 'plain');
 SELECT stepadv.maintain('parts.calls', how => 'refresh');
 SELECT * FROM parts.same('plain');
 -- One look: no method is asked again for what is kept of behaviour, but for those whose rows are not the group's steps.
@@ -230,7 +225,7 @@ SELECT stepadv.refresh('parts.calls');
 SELECT * FROM parts.same('plain');
 SELECT * FROM stepadv.check_maintained('parts.calls');
 SELECT count(*) > 0 AS detached FROM stepadv.detach('parts.calls');
-SELECT count(*) > 0 AS attached FROM stepadv.attach('parts.calls', '{task}', 'run', 'at', 'seen', 'did', 'gain', turn => 'turn', unit => 'turn', tool => 'tool', ok => 'good', category => 'tool', policy_version => 'version', started_at => 'since', prefix => 'turns');
+SELECT count(*) > 0 AS attached FROM stepadv.attach('parts.calls', '{task}', 'run', 'at', 'seen', 'did', 'gain', columns => '{"turn": "turn", "tool": "tool", "ok": "good", "category": "tool", "policy_version": "version", "started_at": "since"}', views => '{all}', prefix => 'turns', options => '{"unit": "turn"}');
 SELECT stepadv.maintain('parts.calls', how => 'refresh');
 SELECT * FROM parts.same('turns');
 DELETE FROM parts.calls WHERE task = 3 AND run = 2;

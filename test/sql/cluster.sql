@@ -101,7 +101,7 @@ BEGIN
 END
 $$;
 CREATE FUNCTION pg_temp.attached(prefix text, embedding text, options jsonb, source text DEFAULT 'emb_steps') RETURNS boolean LANGUAGE sql AS
-$$ SELECT count(*) > 10 FROM attach(source::regclass, '{task}', 'run', 'n', embedding, 'act', 'score', 'id', prefix => prefix, states => 'embedding', options => options) $$;
+$$ SELECT count(*) > 10 FROM attach(source::regclass, '{task}', 'run', 'n', embedding, 'act', 'score', columns => '{"step_id": "id"}', views => '{all}', prefix => prefix, options => options - 'states' || jsonb_build_object('states', coalesce(options -> 'states', '{}') || '{"kind": "embedding"}')) $$;
 -- States that are one where leaders are one, and apart where they are apart; none where there is none.
 CREATE FUNCTION pg_temp.states_of(prefix text, threshold float8, OUT steps bigint, OUT no_state bigint, OUT clusters bigint, OUT states bigint, OUT pairs bigint, OUT rtmc_differs bigint) LANGUAGE plpgsql AS $$
 BEGIN
@@ -138,20 +138,20 @@ SELECT count(*) AS n, count(*) FILTER (WHERE s.state IS DISTINCT FROM b.state) A
 	count(*) FILTER (WHERE b.state = (SELECT o.state FROM bad_values x, steps(x.rollouts) o WHERE o.step_id = 9)) AS like_it
 FROM emb_values v JOIN bad_values w USING (task), steps(v.rollouts) s JOIN LATERAL steps(w.rollouts) b USING (step_id);
 -- What is refused.
-SELECT attach('emb_steps', '{task}', 'run', 'n', 'run', 'act', 'score', states => 'embedding', prefix => 'x');
-SELECT attach('emb_steps', '{task}', 'run', 'n', NULL, 'act', 'score', states => 'embedding', prefix => 'x');
-SELECT attach('emb_steps', '{task}', 'run', 'n', 'e', 'act', 'score', next_state => 'e', states => 'embedding', prefix => 'x');
-SELECT attach('emb_steps', '{task}', 'run', 'n', 'embedding', 'act', 'score', prefix => 'x');
-SELECT attach('emb_steps', '{task}', 'run', 'n', 'e', 'act', 'score', states => 'embedding', prefix => 'x', options => '{"states": {"threshold": 1.5}}');
-SELECT attach('emb_steps', '{task}', 'run', 'n', 'e', 'act', 'score', states => 'embedding', prefix => 'x', options => '{"states": {"threshold": "much"}}');
-SELECT attach('emb_steps', '{task}', 'run', 'n', 'e', 'act', 'score', states => 'embedding', prefix => 'x', options => '{"states": {"k": 2}}');
+SELECT attach('emb_steps', '{task}', 'run', 'n', 'run', 'act', 'score', views => '{all}', prefix => 'x', options => '{"states": "embedding"}');
+SELECT attach('emb_steps', '{task}', 'run', 'n', NULL, 'act', 'score', views => '{all}', prefix => 'x', options => '{"states": "embedding"}');
+SELECT attach('emb_steps', '{task}', 'run', 'n', 'e', 'act', 'score', columns => '{"next_state": "e"}', views => '{all}', prefix => 'x', options => '{"states": "embedding"}');
+SELECT attach('emb_steps', '{task}', 'run', 'n', 'embedding', 'act', 'score', views => '{all}', prefix => 'x');
+SELECT attach('emb_steps', '{task}', 'run', 'n', 'e', 'act', 'score', views => '{all}', prefix => 'x', options => '{"states": {"kind": "embedding", "threshold": 1.5}}');
+SELECT attach('emb_steps', '{task}', 'run', 'n', 'e', 'act', 'score', views => '{all}', prefix => 'x', options => '{"states": {"kind": "embedding", "threshold": "much"}}');
+SELECT attach('emb_steps', '{task}', 'run', 'n', 'e', 'act', 'score', views => '{all}', prefix => 'x', options => '{"states": {"kind": "embedding", "k": 2}}');
 \set VERBOSITY terse
-SELECT attach('emb_steps', '{task}', 'run', 'n', 'e', 'act', 'score', states => 'embedding', prefix => 'x', options => '{"states": 0.9}');
-SELECT attach('emb_steps', '{task}', 'run', 'n', 'act', 'act', 'score', prefix => 'x', options => '{"states": {"threshold": 0.9}}');
+SELECT attach('emb_steps', '{task}', 'run', 'n', 'e', 'act', 'score', views => '{all}', prefix => 'x', options => '{"states": 0.9}');
+SELECT attach('emb_steps', '{task}', 'run', 'n', 'act', 'act', 'score', views => '{all}', prefix => 'x', options => '{"states": {"threshold": 0.9}}');
 \set VERBOSITY default
-SELECT attach('emb_steps', '{task}', 'run', 'n', 'act', 'act', 'score', states => 'history_last', prefix => 'x', options => '{"states": {"k": 0}}');
-SELECT attach('emb_steps', '{task}', 'run', 'n', 'act', 'act', 'score', states => 'history_last', prefix => 'x', options => '{"states": {"k": 1.5}}');
-SELECT attach('emb_steps', '{task}', 'run', 'n', 'act', 'act', 'score', states => 'observation_last', prefix => 'x', options => '{"states": {"threshold": 0.9}}');
+SELECT attach('emb_steps', '{task}', 'run', 'n', 'act', 'act', 'score', views => '{all}', prefix => 'x', options => '{"states": {"kind": "history_last", "k": 0}}');
+SELECT attach('emb_steps', '{task}', 'run', 'n', 'act', 'act', 'score', views => '{all}', prefix => 'x', options => '{"states": {"kind": "history_last", "k": 1.5}}');
+SELECT attach('emb_steps', '{task}', 'run', 'n', 'act', 'act', 'score', views => '{all}', prefix => 'x', options => '{"states": {"kind": "observation_last", "threshold": 0.9}}');
 SET client_min_messages = error;
 SELECT detach('emb_steps') > 30 AS detached, detach('emb_other') > 10, detach('emb_bad') > 10;
 DROP TABLE emb_steps, emb_other, emb_bad;

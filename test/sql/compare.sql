@@ -9,7 +9,7 @@ INSERT INTO cmp_hand VALUES
 	(1, 1, 'a', 0, 'door', 'look', 0), (2, 1, 'a', 1, 'key', 'take', 1),
 	(3, 1, 'b', 0, 'door', 'look', 0), (4, 1, 'b', 1, 'key', 'drop', 0),
 	(5, 1, 'c', 0, 'door', 'give up', 0), (6, 2, 'd', 0, 'door', 'look', NULL);
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_hand', '{task}', 'run', 'n', 'obs', 'act', 'score', options => '{"compare": {"methods": "rtmc, grpo"}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_hand', '{task}', 'run', 'n', 'obs', 'act', 'score', views => '{all}', options => '{"compare": {"methods": "rtmc, grpo"}}');
 -- grpo: returns 1, 0, 0 have mean 1/3 and sd sqrt(1/3).  rtmc, p = 1/3, prior 2:
 -- door: v = (2/3 + 0.99) / 5, q(look) = 0.99 / 2, q(give up) = 0; key: v = (2/3 + 1) / 4, q(take) = 1, q(drop) = 0.
 SELECT task, rollout_id, step_no, step_id, success, round(grpo::numeric, 4) AS grpo, round(rtmc::numeric, 4) AS rtmc, act FROM cmp_hand_compare ORDER BY step_id;
@@ -21,8 +21,7 @@ SELECT step_id, round(scaled_a::numeric, 3) AS scaled_a, round((advantage_a / sq
 	round(difference::numeric, 3) AS difference, opposite_sign, success, act
 FROM cmp_hand_disagreements ORDER BY abs(difference) DESC;
 -- A threshold of 0.2 makes rtmc neutral on looking.
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_hand', '{task}', 'run', 'n', 'obs', 'act', 'score', prefix => 'cmp_near',
-	options => '{"compare": {"methods": "grpo,rtmc", "success_above": 1}, "quadrants": {"threshold": 0.2}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_hand', '{task}', 'run', 'n', 'obs', 'act', 'score', views => '{all}', prefix => 'cmp_near', options => '{"compare": {"methods": "grpo,rtmc", "success_above": 1}, "quadrants": {"threshold": 0.2}}');
 -- And nobody has a return above 1.
 SELECT success, quadrant, n_steps FROM cmp_near_quadrants WHERE task = 1 ORDER BY 1, 2;
 SELECT stepadv.detach('cmp_hand') > 10 AS dropped;
@@ -43,8 +42,7 @@ FROM generate_series(1, 6) grp, generate_series(1, 2) run, generate_series(1, 6)
 	LATERAL (SELECT CASE WHEN grp = 3 THEN 2 ELSE pg_temp.r('l' || r, 8) END AS len, grp = 5 OR grp <> 3 AND pg_temp.r('j' || r, 7) = 0 AS unjudged) l,
 	generate_series(0, len) n, LATERAL (SELECT r || '-' || n AS k) y;
 SELECT count(*) > 200 AS steps, count(DISTINCT grp) AS groups, count(*) FILTER (WHERE st IS NULL) > 20 AS unknown_states, count(DISTINCT won) AS verdicts FROM cmp_steps;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', next_state => 'nxt',
-	value => 'val', turn_reward => 'tr', cost => 'cst', options => '{"gamma": 0.9, "success_above": 0.7, "rtmc": {"prior": 1}, "rloo": {"singleton": "raw"}, "mt_grpo": {"unequal": "zero_pad"}, "compare": {"methods": "grpo,rloo,mt_grpo,mt_rloo,gae,gigpo,graphgpo,hgpo,tempo,rtmc"}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won", "next_state": "nxt", "value": "val", "turn_reward": "tr", "cost": "cst"}', views => '{all}', options => '{"gamma": 0.9, "success_above": 0.7, "rtmc": {"prior": 1}, "rloo": {"singleton": "raw"}, "mt_grpo": {"unequal": "zero_pad"}, "compare": {"methods": "grpo,rloo,mt_grpo,mt_rloo,gae,gigpo,graphgpo,hgpo,tempo,rtmc"}}');
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'cmp_steps_compare'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'cmp_steps_disagreements'::regclass AND attnum > 0;
 
@@ -117,7 +115,7 @@ BEGIN
 	RETURN lines;
 END $$;
 CREATE TABLE cmp_plan AS SELECT grp, right(traj, 1)::int AS traj, n, st, act, rew FROM cmp_steps;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_plan', '{grp}', 'traj', 'n', 'st', 'act', 'rew', columns => '{}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_plan', '{grp}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', options => '{"show_columns": []}');
 SELECT name, (SELECT count(*) FROM regexp_matches(plan, 'Scan on cmp_plan', 'g')) AS scans, plan ~ '\mAppend\M' AS every_pair, plan ~ 'Filter: .*(column1|method_a) = ''grpo''' AS filter_of_pairs
 FROM (VALUES
 	('compare', pg_temp.plan('SELECT * FROM cmp_plan_compare')),
@@ -137,8 +135,7 @@ SELECT pg_temp.plan('SELECT * FROM cmp_steps_disagreements') LIKE '%Memoize%' AS
 RESET enable_seqscan;
 
 -- A threshold, other options, ids that are found by an index.
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', 'st', 'act', 'rew', success => 'won', next_state => 'nxt', prefix => 'cmp_thr', columns => '{val}',
-	options => '{"grpo": {"normalise": "mean"}, "success_above": 0.7, "quadrants": {"threshold": "0.25"}, "disagreements": {"threshold": 0.3}, "compare": {"methods": "grpo,rloo,gigpo,graphgpo,hgpo,tempo,rtmc"}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won", "next_state": "nxt"}', views => '{all}', prefix => 'cmp_thr', options => '{"show_columns": ["val"], "grpo": {"normalise": "mean"}, "success_above": 0.7, "quadrants": {"threshold": "0.25"}, "disagreements": {"threshold": 0.3}, "compare": {"methods": "grpo,rloo,gigpo,graphgpo,hgpo,tempo,rtmc"}}');
 SELECT pg_temp.single_views('cmp_thr', '{grpo,rloo,gigpo,graphgpo,hgpo,tempo,rtmc}');
 SELECT count(*) > 500 AS rows, count(*) FILTER (WHERE w.n_steps IS DISTINCT FROM v.n_steps) AS different, count(DISTINCT v.quadrant) AS quadrants
 FROM pg_temp.quadrants(0.25) w FULL JOIN cmp_thr_quadrants v ON (w.grp, w.method_a, w.method_b, coalesce(w.success::text, '-'), coalesce(w.quadrant, '?')) = (v.grp, v.method_a, v.method_b, coalesce(v.success::text, '-'), coalesce(v.quadrant, '?'));
@@ -152,8 +149,7 @@ GROUP BY 1 ORDER BY 1;
 -- cmp_hand, where a and c are of v1, b and d of v2: v1 has the two ++ of a and the -- of c.
 CREATE TABLE cmp_hand_runs (task int, run text, version text);
 INSERT INTO cmp_hand_runs VALUES (1, 'a', 'v1'), (1, 'b', 'v2'), (1, 'c', 'v1'), (2, 'd', 'v2');
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_hand', '{task}', 'run', 'n', 'obs', 'act', 'score', options => '{"compare": {"methods": "rtmc, grpo"}}',
-	show_rollouts => 'cmp_hand_runs', policy_version => 'version');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_hand', '{task}', 'run', 'n', 'obs', 'act', 'score', columns => '{"policy_version": "version"}', views => '{all}', options => '{"show_rollouts": "cmp_hand_runs", "compare": {"methods": "rtmc, grpo"}}');
 SELECT task, policy_version, success, quadrant, n_steps, share FROM cmp_hand_quadrants ORDER BY 1, 2, 3, 4;
 SELECT step_id, policy_version, version, round(difference::numeric, 3) AS difference FROM cmp_hand_disagreements ORDER BY 1;
 -- A version that is not known is one of its own.
@@ -171,8 +167,7 @@ SELECT policy_version, count(*) > 1 AS rollouts, count(DISTINCT grp) > 1 AS grou
 CREATE TABLE cmp_runs_flat AS SELECT grp, traj, policy_version AS version FROM cmp_runs WHERE policy_version IS NOT NULL;
 ALTER TABLE cmp_runs ADD PRIMARY KEY (grp, traj);
 CREATE FUNCTION pg_temp.attach_versions(prefix text, source regclass, version text, rollouts regclass, group_by text[] DEFAULT '{grp}') RETURNS boolean LANGUAGE sql AS $$
-	SELECT count(*) > 5 FROM stepadv.attach(source, group_by, 'traj', 'n', 'st', 'act', 'rew', success => 'won', prefix => prefix, show_rollouts => rollouts, policy_version => version,
-		options => '{"compare": {"methods": "grpo,gigpo,rtmc"}, "quadrants": {"threshold": 0.1}}') $$;
+	SELECT count(*) > 5 FROM stepadv.attach(source, group_by, 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}'::jsonb || jsonb_build_object('policy_version', version), views => '{all}', prefix => prefix, options => '{"compare": {"methods": "grpo,gigpo,rtmc"}, "quadrants": {"threshold": 0.1}}'::jsonb || jsonb_build_object('show_rollouts', rollouts)) $$;
 SELECT pg_temp.attach_versions('cmp_v_rollouts', 'cmp_steps', 'policy_version', 'cmp_runs') AND pg_temp.attach_versions('cmp_v_rollouts_flat', 'cmp_steps', 'version', 'cmp_runs_flat')
 	AND pg_temp.attach_versions('cmp_v_source', 'cmp_versions', 'policy_version', NULL) AND pg_temp.attach_versions('cmp_v_source_flat', 'cmp_versions_flat', 'policy_version', NULL)
 	AND pg_temp.attach_versions('cmp_v_none', 'cmp_versions', NULL, 'cmp_runs') AS attached;
@@ -241,14 +236,14 @@ DROP VIEW cmp_keyed, cmp_keyed_same;
 DROP TABLE cmp_hand_runs, cmp_versions, cmp_versions_flat, cmp_runs, cmp_runs_flat, cmp_by_hand;
 
 -- Little to compare.
-SELECT view_name FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', reward => 'rew', prefix => 'cmp_two', columns => '{}', options => '{"compare": {"methods": "grpo,rloo"}}') WHERE view_name::text ~ '(compare|quadrants|disagreements)$';
+SELECT view_name FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', reward => 'rew', views => '{all}', prefix => 'cmp_two', options => '{"show_columns": [], "compare": {"methods": "grpo,rloo"}}') WHERE view_name::text ~ '(compare|quadrants|disagreements)$';
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'cmp_two_compare'::regclass AND attnum > 0;
-SELECT view_name FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', reward => 'rew', prefix => 'cmp_one', options => '{"compare": {"methods": "rloo"}}') WHERE view_name::text ~ '(compare|quadrants|disagreements)$';
-SELECT count(*) FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', success => 'won', prefix => 'cmp_none') WHERE view_name::text ~ '(compare|quadrants|disagreements)$';
+SELECT view_name FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', reward => 'rew', views => '{all}', prefix => 'cmp_one', options => '{"compare": {"methods": "rloo"}}') WHERE view_name::text ~ '(compare|quadrants|disagreements)$';
+SELECT count(*) FROM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', columns => '{"success": "won"}', views => '{all}', prefix => 'cmp_none') WHERE view_name::text ~ '(compare|quadrants|disagreements)$';
 SELECT count(*) = (SELECT count(*) FROM cmp_steps) AS all_steps, count(rloo) = (SELECT count(advantage) FROM cmp_one_rloo) AS judged FROM cmp_one_compare;
 -- An empty table.
 CREATE TABLE cmp_empty (LIKE cmp_steps);
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_empty', '{grp}', 'traj', 'n', 'st', 'act', 'rew');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_empty', '{grp}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}');
 SELECT (SELECT count(*) FROM cmp_empty_compare) + (SELECT count(*) FROM cmp_empty_quadrants) + (SELECT count(*) FROM cmp_empty_disagreements) AS rows;
 -- Nothing but unjudged rollouts, and a row that is no step.
 INSERT INTO cmp_empty (grp, traj, n, st, act) VALUES ('g', 'a', 0, 1, 1), ('g', 'b', 0, 1, 2), ('g', 'c', NULL, NULL, NULL);
@@ -259,7 +254,7 @@ SELECT rollout_id, success, grpo, rtmc FROM cmp_empty_compare ORDER BY 1;
 -- A group without any value of a critic has no GAE beside the others; where some
 -- are there and one is missing it is an error, as in _gae.
 CREATE TABLE cmp_values AS SELECT g AS grp, t AS traj, n, t % 2 AS rew, CASE WHEN g > 1 THEN n / 4.0 END AS val FROM generate_series(1, 2) g, generate_series(1, 3) t, generate_series(0, 2) n;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_values', '{grp}', 'traj', 'n', reward => 'rew', value => 'val', options => '{"compare": {"methods": "grpo,rloo,gae"}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_values', '{grp}', 'traj', 'n', reward => 'rew', columns => '{"value": "val"}', views => '{all}', options => '{"compare": {"methods": "grpo,rloo,gae"}}');
 SELECT grp, count(*), count(gae) AS gae, count(grpo) AS grpo FROM cmp_values_compare GROUP BY grp ORDER BY grp;
 SELECT grp, method_b, success, quadrant, sum(n_steps) AS n_steps, round(sum(share)::numeric, 3) AS share FROM cmp_values_quadrants WHERE method_a = 'grpo' AND success GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 4;
 SELECT grp, method_b, count(*), count(difference) AS differences FROM cmp_values_disagreements WHERE method_a = 'grpo' GROUP BY 1, 2 ORDER BY 1, 2;
@@ -268,12 +263,12 @@ SELECT count(gae) FROM cmp_values_compare;
 
 -- Advantages whose squares are too small for a number are no error, and count for nothing whatever the threshold.
 CREATE TABLE cmp_tiny AS SELECT 1 AS grp, t AS traj, 0 AS n, t * 1e-200::float8 AS rew FROM generate_series(1, 3) t;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_tiny', '{grp}', 'traj', 'n', reward => 'rew', options => '{"disagreements": {"threshold": 0}, "compare": {"methods": "grpo,rloo"}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_tiny', '{grp}', 'traj', 'n', reward => 'rew', views => '{all}', options => '{"disagreements": {"threshold": 0}, "compare": {"methods": "grpo,rloo"}}');
 SELECT rollout_id, advantage_b, scaled_a, scaled_b, difference, opposite_sign FROM cmp_tiny_disagreements ORDER BY 1;
 
 -- Names made to break out, and those that the views' own text uses.
 CREATE TABLE "cmp 'x"";%s $1" AS SELECT grp AS rollouts, 1 AS "f", grp AS "g.'signs", traj AS "a", n AS "s.n", st AS "c ""st", act AS "%I", rew AS "p", won AS "success" FROM cmp_steps;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('"cmp ''x"";%s $1"', ARRAY['rollouts', 'f', 'g.''signs'], 'a', 's.n', 'c "st', '%I', 'p', success => 'success', prefix => 'cmp ''x";', options => '{"success_above": 0.7, "compare": {"methods": "grpo,rloo,gigpo,graphgpo,hgpo,tempo,rtmc"}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('"cmp ''x"";%s $1"', ARRAY['rollouts', 'f', 'g.''signs'], 'a', 's.n', 'c "st', '%I', 'p', columns => '{"success": "success"}', views => '{all}', prefix => 'cmp ''x";', options => '{"success_above": 0.7, "compare": {"methods": "grpo,rloo,gigpo,graphgpo,hgpo,tempo,rtmc"}}');
 SELECT count(*) = (SELECT count(*) FROM cmp_thr_compare) AS all_steps, bool_and(x.rtmc IS NOT DISTINCT FROM t.rtmc AND x.tempo IS NOT DISTINCT FROM t.tempo AND x.success IS NOT DISTINCT FROM t.success) AS equal
 FROM "cmp 'x"";_compare" x JOIN cmp_thr_compare t ON (x.rollouts, x.rollout_id, x.step_no) = (t.grp, t.rollout_id, t.step_no);
 SELECT (SELECT sum(n_steps) FROM "cmp 'x"";_quadrants") = 21 * (SELECT count(*) FROM cmp_steps) AS counted, (SELECT count(*) FROM "cmp 'x"";_disagreements") = (SELECT count(*) FROM cmp_thr_disagreements) AS differ;
@@ -289,7 +284,7 @@ SELECT count(*) AS different FROM (TABLE "cmp 'x"";_quadrants" EXCEPT TABLE cmp_
 
 -- The canonical tables: the columns of the rollout are there too.  grpo: 1 and 0
 -- have sd sqrt(1/2).  rtmc, p = 1/2: v = (2/2 + 0.99) / 4 in the first state, (2/2 + 1) / 4 in the second.
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('cmp_rl', partitions => 2, group_by => '{group_id}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('cmp_rl', partitions => 2, group_by => '{group_id}', views => '{all}');
 INSERT INTO cmp_rl.rollouts (group_id, rollout_id, outcome, success) VALUES ('g', 'a', 1, true), ('g', 'b', 0, NULL), ('g', 'c', NULL, NULL);
 INSERT INTO cmp_rl.steps (group_id, rollout_id, step_no, action, state, action_hash) SELECT 'g', r, n, 'act ' || n, n, n + (r = 'a')::int FROM unnest('{a,b,c}'::text[]) r, generate_series(0, 1) n;
 SELECT rollout_id, step_no, success, rollout_success, outcome, action, round(grpo::numeric, 3) AS grpo, round(rtmc::numeric, 3) AS rtmc, gae FROM cmp_rl.steps_compare ORDER BY 1, 2;
@@ -299,7 +294,7 @@ DROP SCHEMA cmp_rl CASCADE;
 -- A masked GAE must know the actions, also those that are made of tool calls:
 -- here every step is one, so nothing is masked.
 CREATE TABLE cmp_masked AS SELECT 1 AS grp, t AS traj, n, 'bash' AS tool, (t + n) % 3 AS rew, n / 4.0 AS val FROM generate_series(1, 3) t, generate_series(0, 3) n;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_masked', '{grp}', 'traj', 'n', reward => 'rew', value => 'val', tool => 'tool', options => '{"gae": {"masked": true}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cmp_masked', '{grp}', 'traj', 'n', reward => 'rew', columns => '{"value": "val", "tool": "tool"}', views => '{all}', options => '{"gae": {"masked": true}}');
 SELECT count(*) AS steps, bool_and(g.advantage = u.advantage AND c.gae = u.advantage) AS equal
 FROM cmp_masked_gae g JOIN cmp_masked_compare c USING (rollout_id, step_no) JOIN (SELECT u.* FROM cmp_masked_values v, stepadv.gae(v.rollouts) u) u USING (rollout_id, step_no);
 
@@ -308,7 +303,7 @@ FROM cmp_masked_gae g JOIN cmp_masked_compare c USING (rollout_id, step_no) JOIN
 CREATE FUNCTION pg_temp.try(options jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE hint text;
 BEGIN
-	PERFORM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', 'st', 'act', 'rew', prefix => 'cmp_try', options => options);
+	PERFORM stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'cmp_try', options => options);
 	RETURN 'attached';
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
@@ -321,7 +316,7 @@ SELECT o, pg_temp.try(o) FROM unnest(ARRAY[
 	'{"disagreements": {"scale": 1}}', '{"threshold": 1}']::jsonb[]) WITH ORDINALITY u(o, i) ORDER BY i;
 SELECT count(*) FROM pg_class WHERE relname LIKE 'cmp\_try%';
 CREATE TABLE cmp_taken_compare ();
-SELECT stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', reward => 'rew', prefix => 'cmp_taken');
+SELECT stepadv.attach('cmp_steps', '{grp}', 'traj', 'n', reward => 'rew', views => '{all}', prefix => 'cmp_taken');
 SELECT * FROM stepadv.outcomes((SELECT rollouts FROM cmp_two_values LIMIT 1), 'inf');
 \set VERBOSITY default
 

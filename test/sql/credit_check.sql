@@ -189,7 +189,7 @@ SELECT credit_check(g, 'gae') FROM (SELECT rollout_agg(i, i, 0, 1, 1, 1) AS g FR
 
 -- Over an attachment: every method and instance with an advantage per step; the numbers of credit_check.
 CREATE TABLE rows AS SELECT * FROM steps;
-SELECT v.view_name, v.shows FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', step_id => 'id', turn => 'turn', options => '{"gamma": 0.9, "methods": {"td_1": {"method": "batch_td", "gamma": 1}, "td_turn": {"method": "batch_td", "unit": "turn"}, "mine": {"method": "credit_check.opposite"}}}') v WHERE v.view_name::text ~ 'credit';
+SELECT v.view_name, v.shows FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', columns => '{"step_id": "id", "turn": "turn"}', views => '{all}', options => '{"gamma": 0.9, "methods": {"td_1": {"method": "batch_td", "gamma": 1}, "td_turn": {"method": "batch_td", "unit": "turn"}, "mine": {"method": "credit_check.opposite"}}}') v WHERE v.view_name::text ~ 'credit';
 SELECT method, groups, rollouts, steps, covered FROM rows_credit_check;
 SELECT c.method, (SELECT count(*) || ' numbers, ' || bool_and(a.value = b.value OR abs(a.value::float8 - b.value::float8) < 1e-12) FROM jsonb_each(to_jsonb(c)) a JOIN jsonb_each(to_jsonb((
 	SELECT credit_pool(k.sums) FROM rows_values v, LATERAL credit_check(CASE c.method WHEN 'td_turn' THEN by_turn(v.rollouts) ELSE v.rollouts END,
@@ -208,7 +208,7 @@ SELECT detach('rows'::regclass) > 10 AS detached;
 -- A method with a history has it when it is checked, too; and only the group's own rollouts are left out.
 ALTER TABLE rows ADD task integer;
 UPDATE rows SET task = n % 3;
-SELECT count(*) > 10 AS attached FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', step_id => 'id', task_id => 'task', policy_step => 'n', options => '{"batch_td": {"history": true}}');
+SELECT count(*) > 10 AS attached FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', columns => '{"step_id": "id", "task_id": "task", "policy_step": "n"}', views => '{all}', options => '{"batch_td": {"history": true}}');
 SELECT n, g.sums[1:3] AS counts, (SELECT max(abs(one - other)) < 1e-9 FROM unnest(g.sums, x.sums) u(one, other)) AS same, (SELECT max(abs(one - other)) > 1e-6 FROM unnest(g.sums, c.sums) u(one, other)) AS other_without
 FROM rows_credit_groups g JOIN rows_values v USING (n), LATERAL (SELECT rollout_agg(id, o.n * 1000 + r, t, s, a, reward) AS h FROM rows o WHERE o.n % 3 = g.n % 3 AND o.n < g.n) h,
 	LATERAL (SELECT stepadv_internal.credit_agg(v.rollouts, l.rollout_id, u.rollout_id, u.step_no, u.advantage, 1) AS sums FROM left_out(v.rollouts) l, batch_td(without_rollout(v.rollouts, l.rollout_id), history => h.h) u) x, credit_check(v.rollouts) c
@@ -219,14 +219,14 @@ JOIN (SELECT v.n, x.* FROM rows_values v, LATERAL (SELECT rollout_agg(id, o.n * 
 WHERE a.advantage <> 0 GROUP BY a.n ORDER BY a.n;
 SELECT detach('rows'::regclass) > 10 AS detached;
 -- Options: which methods, groups, rollouts. Without states there is nothing to check by.
-SELECT count(*) FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', options => '{"credit_check": {"methods": "rtmc, batch_td", "max_groups": 4, "max_rollouts": 2, "seed": 7, "gamma": 0.5}}') v WHERE v.view_name::text ~ 'credit';
+SELECT count(*) FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', views => '{all}', options => '{"credit_check": {"methods": "rtmc, batch_td", "max_groups": 4, "max_rollouts": 2, "seed": 7, "gamma": 0.5}}') v WHERE v.view_name::text ~ 'credit';
 SELECT method, groups, rollouts, steps < 40 AS fewer FROM rows_credit_check;
 SELECT count(DISTINCT n) AS groups, sum(n_rollouts) AS rollouts FROM rows_credit_groups WHERE method = 'rtmc';
 SELECT detach('rows'::regclass) > 10 AS detached;
-SELECT attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', options => '{"credit_check": {"methods": "rollouts"}}');
-SELECT attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', options => '{"credit_check": {"max_groups": 0.5}}');
-SELECT attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', options => '{"credit_check": {"gamma": 2}}');
-SELECT attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', options => '{"credit_check": {"max_group": 2}}');
-SELECT v.view_name FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', reward => 'reward') v WHERE v.view_name::text ~ 'credit';
+SELECT attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', views => '{all}', options => '{"credit_check": {"methods": "rollouts"}}');
+SELECT attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', views => '{all}', options => '{"credit_check": {"max_groups": 0.5}}');
+SELECT attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', views => '{all}', options => '{"credit_check": {"gamma": 2}}');
+SELECT attach('rows'::regclass, '{n}'::text[], 'r', 't', 's', 'a', 'reward', views => '{all}', options => '{"credit_check": {"max_group": 2}}');
+SELECT v.view_name FROM attach('rows'::regclass, '{n}'::text[], 'r', 't', reward => 'reward', views => '{all}') v WHERE v.view_name::text ~ 'credit';
 SELECT detach('rows'::regclass) > 3 AS detached;
 DROP SCHEMA credit_check CASCADE;

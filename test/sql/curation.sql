@@ -92,7 +92,7 @@ INSERT INTO cur_steps VALUES
 	('U', 'a', 0, 'x', 'go', 1), ('U', 'b', 0, 'x', 'stop', 1), ('S', 'a', 0, 'x', 'go', 1),
 	('E', 'a', 0, 'x', 'go', 1), ('E', 'b', 0, 'x', 'stop', 2),
 	('W', 'a', 0, 'x', 'go', 1), ('W', 'b', NULL, NULL, NULL, 0), ('N', 'a', 0, 'x', 'go', NULL);
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_steps', '{task}', 'traj', 'n', 'obs', 'act', 'rew', options => '{"rtmc": {"prior": 0, "gamma": 1}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_steps', '{task}', 'traj', 'n', 'obs', 'act', 'rew', views => '{all}', options => '{"rtmc": {"prior": 0, "gamma": 1}}');
 SELECT r AS drop_uniform, array_agg(DISTINCT group_key ->> 'task' ORDER BY group_key ->> 'task') AS groups, count(*) AS steps
 FROM unnest('{dapo,verl_agent,rtmc}'::text[]) r, stepadv.select_steps('cur_steps_rtmc', r) GROUP BY r ORDER BY r;
 SELECT rule, setting, before, removed, kept, rollouts, groups FROM stepadv.explain_selection('cur_steps_grpo', 'verl_agent');
@@ -130,14 +130,14 @@ SELECT * FROM stepadv.select_steps('cur_steps_grpo', min_visits => 2);
 SELECT * FROM stepadv.select_steps('cur_steps_rtmc', min_visits => 0);
 -- A column of the user's whose name was taken by the estimator's is found, by what feeds it: also beside one that has its name.
 CREATE TABLE cur_clash AS SELECT task, traj, n, obs AS v, act AS q, rew FROM cur_steps;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_clash', '{task}', 'traj', 'n', 'v', 'q', 'rew', options => '{"rtmc": {"prior": 0, "gamma": 1}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_clash', '{task}', 'traj', 'n', 'v', 'q', 'rew', views => '{all}', options => '{"rtmc": {"prior": 0, "gamma": 1}}');
 SELECT rollout_id, step_no FROM stepadv.select_steps('cur_clash_rtmc', 'rtmc', deduplicate => true) WHERE group_key = '{"task": "M"}' ORDER BY 1, 2;
 ALTER TABLE cur_clash ADD base_v text;
-SELECT stepadv.detach('cur_clash') > 5 AS detached, (SELECT count(*) > 5 FROM stepadv.attach('cur_clash', '{task}', 'traj', 'n', 'v', 'q', 'rew', prefix => 'cur_clash2')) AS attached;
+SELECT stepadv.detach('cur_clash') > 5 AS detached, (SELECT count(*) > 5 FROM stepadv.attach('cur_clash', '{task}', 'traj', 'n', 'v', 'q', 'rew', views => '{all}', prefix => 'cur_clash2')) AS attached;
 SELECT count(*) AS chosen, count(*) = (SELECT count(*) FROM stepadv.select_steps('cur_clash2_rtmc', per_state => 1, state => 'base_v') x JOIN stepadv.select_steps('cur_clash2_rtmc', per_state => 1) y USING (group_key, rollout_id, step_no)) AS by_the_state
 FROM stepadv.select_steps('cur_clash2_rtmc', per_state => 1);
 -- States that attach made are nobody's column.
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_steps', '{task}', 'traj', 'n', 'obs', 'act', 'rew', states => 'history', prefix => 'cur_history');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_steps', '{task}', 'traj', 'n', 'obs', 'act', 'rew', views => '{all}', prefix => 'cur_history', options => '{"states": "history"}');
 SELECT * FROM stepadv.select_steps('cur_history_rtmc', deduplicate => true);
 SELECT count(*) FROM stepadv.select_steps('cur_history_rtmc', deduplicate => true, state => 'obs');
 -- Without the view of the groups somebody must say what became of them.
@@ -170,7 +170,7 @@ CREATE INDEX ON cur_sim (group_id);
 UPDATE cur_sim SET reward = NULL, success = NULL WHERE rollout_id % 17 = 0;
 UPDATE cur_sim SET state = NULL WHERE step_id % 11 = 0;
 ANALYZE cur_sim;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_sim', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', success => 'success', step_id => 'step_id');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_sim', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{"success": "success", "step_id": "step_id"}', views => '{all}');
 CREATE TEMP TABLE want AS
 WITH judged AS (SELECT * FROM cur_sim_rtmc WHERE advantage IS NOT NULL),
 mixed AS (
@@ -265,7 +265,7 @@ SELECT * FROM pg_temp.reads('SELECT step_id, advantage FROM cur_pushed WHERE gro
 SELECT * FROM pg_temp.reads('SELECT step_id, advantage FROM cur_not_pushed WHERE group_id = 7');
 
 -- Training rows: tokens by mask, by their number, or none; texts that would break a line.
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('cur_rl', partitions => 2, group_by => '{group_id}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('cur_rl', partitions => 2, group_by => '{group_id}', views => '{all}');
 INSERT INTO cur_rl.rollouts (group_id, rollout_id, outcome) VALUES ('g', 'a', 1), ('g', 'b', 0), ('g', 'c', NULL);
 INSERT INTO cur_rl.steps (group_id, rollout_id, step_no, observation, action, args, state, action_hash, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs) VALUES
 	('g', 'a', 0, E'two\nlines\r\n\ttab', 'a "quote", a back\slash, \n no line', '{"path": "C:\\new"}', 1, 1, '{1,2}', '{5,6,7}', '{t,f,t}', '{-0.5,-1,-2}'),
@@ -349,7 +349,7 @@ SELECT * FROM stepadv.explain_selection('cur_nan', per_group => 1, group_by => '
 SELECT * FROM stepadv.training_rows('cur_nan', group_by => '{g}');
 SELECT * FROM stepadv.select_steps('cur_nan', advantage_column => 'stderr', min_t => 1, group_by => '{g}');
 CREATE TABLE cur_score AS SELECT *, 'NaN'::float8 AS score FROM cur_steps WHERE task = 'U';
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_score', '{task}', 'traj', 'n', reward => 'rew');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_score', '{task}', 'traj', 'n', reward => 'rew', views => '{all}');
 SELECT * FROM stepadv.select_steps('cur_score_grpo', advantage_column => 'score');
 CREATE VIEW cur_infinite AS SELECT g, rollout_id, step_no, step_id, 'Infinity'::numeric AS advantage FROM cur;
 SELECT * FROM stepadv.select_steps('cur_infinite', group_by => '{g}');
@@ -390,7 +390,7 @@ RESET ROLE;
 REVOKE ALL ON cur FROM regress_curation;
 -- Nor is a view believed that somebody else says was made with the advantages.
 CREATE SCHEMA cur_shared;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_steps', '{task}', 'traj', 'n', 'obs', 'act', 'rew', schema => 'cur_shared');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_steps', '{task}', 'traj', 'n', 'obs', 'act', 'rew', views => '{all}', schema => 'cur_shared');
 SELECT obj_description('cur_shared.cur_steps_groups'::regclass) AS said \gset
 GRANT USAGE, CREATE ON SCHEMA cur_shared TO regress_curation;
 SET ROLE regress_curation;
@@ -410,7 +410,7 @@ CREATE TABLE cur_rollouts (task text, traj text, run text, at integer, PRIMARY K
 INSERT INTO cur_rollouts VALUES ('A', 'a', 'x', 8), ('A', 'b', 'x', 6), ('A', 'c', 'y', 7), ('A', 'd', 'y', 3), ('B', 'a', NULL, 7), ('B', 'b', 'x', NULL), ('B', 'c', 'y', 6), ('B', 'd', 'x', 5), ('C', 'a', 'x', 8), ('C', 'b', 'x', 7);
 CREATE TABLE cur_moves (id integer PRIMARY KEY, task text, traj text, n integer, rew float8);
 INSERT INTO cur_moves SELECT row_number() OVER (ORDER BY task, traj, n), task, traj, n, CASE WHEN traj <> 'c' OR task <> 'B' THEN ascii(traj) % 2 END FROM cur_rollouts, generate_series(1, 2) n;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_moves', '{task}', 'traj', 'n', reward => 'rew', step_id => 'id', show_rollouts => 'cur_rollouts', run_id => 'run', policy_step => 'at', columns => '{}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_moves', '{task}', 'traj', 'n', reward => 'rew', columns => '{"step_id": "id", "run_id": "run", "policy_step": "at"}', views => '{all}', options => '{"show_rollouts": "cur_rollouts", "show_columns": []}');
 SELECT task, rollout_id, staleness FROM cur_moves_rloo WHERE step_no = 1 ORDER BY 1, 2;
 SELECT k AS max_staleness, string_agg((group_key ->> 'task') || rollout_id, ' ' ORDER BY group_key ->> 'task', rollout_id) AS kept, array_agg(DISTINCT reason ORDER BY reason) AS why
 FROM unnest('{0,1,2,5,NULL}'::integer[]) k, stepadv.select_steps('cur_moves_rloo', max_staleness => k) WHERE step_no = 1 GROUP BY k ORDER BY k;
@@ -420,7 +420,7 @@ SELECT group_key ->> 'task' AS task, rollout_id, step_no, reason FROM stepadv.se
 -- The same of random data, by plain SQL over the tables.
 CREATE TABLE cur_many_runs AS SELECT g, r, 'run ' || r % 3 AS run, (r * 7 + g) % 13 AS at FROM generate_series(1, 20) g, generate_series(1, 24) r;
 CREATE TABLE cur_many AS SELECT g, r, 1 AS n, (r * g) % 5 AS rew FROM cur_many_runs;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_many', '{g}', 'r', 'n', reward => 'rew', show_rollouts => 'cur_many_runs', run_id => 'run', policy_step => 'at');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_many', '{g}', 'r', 'n', reward => 'rew', columns => '{"run_id": "run", "policy_step": "at"}', views => '{all}', options => '{"show_rollouts": "cur_many_runs"}');
 SELECT k AS max_staleness, count(*) > 20 AS many, count(*) FILTER (WHERE x.chosen IS NULL OR x.wanted IS NULL) AS wrong
 FROM generate_series(0, 9, 3) k CROSS JOIN LATERAL (
 	SELECT s.g AS chosen, w.g AS wanted
@@ -440,7 +440,7 @@ CREATE VIEW cur_anyone AS SELECT g, rollout_id, step_no, step_id, advantage, ste
 SELECT count(*) AS n, (SELECT count(*) FROM cur_anyone WHERE staleness <= 3 AND advantage IS NOT NULL) AS wanted FROM stepadv.select_steps('cur_anyone', max_staleness => 3, group_by => '{g}');
 -- Of two such columns it is that of attach, which has another name where the table has one that is called so.
 ALTER TABLE cur_moves ADD staleness integer DEFAULT 0;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_moves', '{task}', 'traj', 'n', reward => 'rew', step_id => 'id', show_rollouts => 'cur_rollouts', run_id => 'run', policy_step => 'at', prefix => 'cur_own');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('cur_moves', '{task}', 'traj', 'n', reward => 'rew', columns => '{"step_id": "id", "run_id": "run", "policy_step": "at"}', views => '{all}', prefix => 'cur_own', options => '{"show_rollouts": "cur_rollouts"}');
 SELECT stepadv.create_selection('cur_own_rloo', 'cur_own_fresh', max_staleness => 1);
 SELECT task, rollout_id, staleness, run_staleness FROM cur_own_fresh WHERE step_no = 1 ORDER BY 1, 2;
 SELECT count(*) FROM stepadv.select_steps('cur_own_fresh', max_staleness => 0);

@@ -11,8 +11,8 @@ SET ROLE regress_stepadv_keeper;
 CREATE TABLE guarded (id integer PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8, version text, secret text);
 CREATE INDEX ON guarded (g);
 CREATE VIEW guarded_source AS SELECT id, g, r, n, score, version FROM guarded;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('guarded', '{g}', 'r', 'n', reward => 'score', policy_version => 'version', columns => '{}');
-SELECT count(*) > 5 AS attached FROM stepadv.attach('guarded_source', '{g}', 'r', 'n', reward => 'score', step_id => 'id', prefix => 'through');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('guarded', '{g}', 'r', 'n', reward => 'score', columns => '{"policy_version": "version"}', views => '{all}', options => '{"show_columns": []}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('guarded_source', '{g}', 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}', prefix => 'through');
 GRANT SELECT ON ALL TABLES IN SCHEMA ddl TO regress_stepadv_guest;
 REVOKE SELECT ON guarded FROM regress_stepadv_guest;
 GRANT SELECT (id, g, r, n, score, version) ON guarded TO regress_stepadv_guest;
@@ -79,8 +79,8 @@ CREATE TYPE place AS (site integer, room text);
 CREATE TABLE placed (id integer PRIMARY KEY, p place, r integer, n integer, score float8, version text, logp real[]);
 CREATE INDEX ON placed (p);
 CREATE TABLE placed_runs (p place, r integer, began date, PRIMARY KEY (p, r));
-SELECT count(*) > 5 AS attached FROM stepadv.attach('placed', '{p}', 'r', 'n', reward => 'score', policy_version => 'version', show_rollouts => 'placed_runs', started_at => 'began', logp_new => 'logp', logp_old => 'logp');
-SELECT count(*) > 5 AS attached FROM stepadv.attach('placed', '{p}', 'r', 'n', reward => 'score', policy_version => 'version', logp_new => 'logp', logp_old => 'logp', prefix => 'waits');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('placed', '{p}', 'r', 'n', reward => 'score', columns => '{"policy_version": "version", "started_at": "began", "logp_new": "logp", "logp_old": "logp"}', views => '{all}', options => '{"show_rollouts": "placed_runs"}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('placed', '{p}', 'r', 'n', reward => 'score', columns => '{"policy_version": "version", "logp_new": "logp", "logp_old": "logp"}', views => '{all}', prefix => 'waits');
 CREATE FUNCTION same_as_folded() RETURNS TABLE (groups bigint, steps bigint, version_groups numeric, ratios bigint, version_ratios numeric, wrong bigint) LANGUAGE sql AS $$
 	SELECT (SELECT count(*) FROM placed_groups), (SELECT count(*) FROM placed_returns), (SELECT sum(n_groups) FROM placed_progress_over_time),
 		(SELECT count(*) FROM placed_ratios), (SELECT sum(n_ratios) FROM placed_progress_over_time),
@@ -114,7 +114,7 @@ SELECT stepadv.unmaintain(NULL);
 SELECT stepadv.refresh(NULL);
 SELECT * FROM stepadv.check_maintained(NULL);
 SELECT stepadv.detach(NULL);
-SELECT stepadv.attach(NULL, '{g}', 'r', 'n', reward => 'score');
+SELECT stepadv.attach(NULL, '{g}', 'r', 'n', reward => 'score', views => '{all}');
 \set VERBOSITY terse
 INSERT INTO placed (id, p, r, n, score) VALUES (100, ROW(9, 'z'), 9, 1, 9);
 SELECT count(*) AS kept FROM placed_folded WHERE p = ROW(9, 'z')::place;

@@ -198,8 +198,7 @@ SELECT d.* FROM huge, decision_points(forgiving, 'rtmc') d;
 -- Ids of the user's that are no numbers; versions within a group; kept and not.
 CREATE TABLE mine (task text, run_of text, version text, no integer, key uuid PRIMARY KEY, saw text, did text, reward float8, success boolean, led_to text, worth float8, cut boolean);
 INSERT INTO mine SELECT 'task ' || n, 'run ' || n || '-' || r, 'v' || r % 2, t, md5(n::text || ' ' || r || ' ' || t)::uuid, 'room ' || s, 'do ' || a, reward, success, 'room ' || leads_to, cost, cut_off FROM step WHERE t IS NOT NULL;
-SELECT view_name, shows FROM attach('mine', '{task}', 'run_of', 'no', state => 'saw', action => 'did', reward => 'reward', success => 'success', next_state => 'led_to', cost => 'worth', truncated => 'cut', step_id => 'key', policy_version => 'version',
-	options => '{"gamma": 0.8, "decision_points": {"prior": 0.5}, "failure_points": {"method": "rtmc"}, "loops": {"same": "action", "max_cycle": 3}, "graph_summary": {"max_bins": 3}, "methods": {"batch_td_half": {"method": "batch_td", "prior": 0.5, "prior_mean": "success_rate", "gamma": 0.8}}}')
+SELECT view_name, shows FROM attach('mine', '{task}', 'run_of', 'no', state => 'saw', action => 'did', reward => 'reward', columns => '{"success": "success", "next_state": "led_to", "cost": "worth", "truncated": "cut", "step_id": "key", "policy_version": "version"}', views => '{all}', options => '{"gamma": 0.8, "decision_points": {"prior": 0.5}, "failure_points": {"method": "rtmc"}, "loops": {"same": "action", "max_cycle": 3}, "graph_summary": {"max_bins": 3}, "methods": {"batch_td_half": {"method": "batch_td", "prior": 0.5, "prior_mean": "success_rate", "gamma": 0.8}}}')
 WHERE view_name::text ~ '_(decision_points|failure_points|loops|graph_summary)$';
 -- The same groups folded by hand; ids are others, and with them which of equal steps comes first.
 CREATE TABLE stepped AS SELECT n, 'task ' || n AS task, rollout_agg(id, r, t, signature_hash('room ' || s), signature_hash('do ' || a), reward, success, signature_hash('room ' || leads_to), NULL, NULL, cost, turn, NULL, cut_off, NULL) AS g FROM step WHERE t IS NOT NULL GROUP BY n;
@@ -236,13 +235,13 @@ UPDATE mine SET reward = 5, success = true WHERE task = 'task 3';
 SELECT count(*) FROM mine_failure_points WHERE task = 'task 3';
 -- What there is not in the rows is in no view; without actions, or with states that never come back, loops are by the other.
 CREATE TABLE less AS SELECT n, r, t, id, s, a, reward, success FROM step WHERE t IS NOT NULL;
-SELECT view_name FROM attach('less', '{n}', 'r', 't', state => 's', reward => 'reward', step_id => 'id', prefix => 'no_action') WHERE view_name::text ~ '_(decision_points|failure_points|loops|graph_summary)$';
-SELECT view_name FROM attach('less', '{n}', 'r', 't', action => 'a', success => 'success', step_id => 'id', prefix => 'no_state') WHERE view_name::text ~ '_(decision_points|failure_points|loops|graph_summary)$';
-SELECT view_name FROM attach('less', '{n}', 'r', 't', action => 'a', reward => 'reward', step_id => 'id', prefix => 'by_history', states => 'history') WHERE view_name::text ~ '_(decision_points|failure_points|loops|graph_summary)$';
+SELECT view_name FROM attach('less', '{n}', 'r', 't', state => 's', reward => 'reward', columns => '{"step_id": "id"}', views => '{all}', prefix => 'no_action') WHERE view_name::text ~ '_(decision_points|failure_points|loops|graph_summary)$';
+SELECT view_name FROM attach('less', '{n}', 'r', 't', action => 'a', columns => '{"success": "success", "step_id": "id"}', views => '{all}', prefix => 'no_state') WHERE view_name::text ~ '_(decision_points|failure_points|loops|graph_summary)$';
+SELECT view_name FROM attach('less', '{n}', 'r', 't', action => 'a', reward => 'reward', columns => '{"step_id": "id"}', views => '{all}', prefix => 'by_history', options => '{"states": "history"}') WHERE view_name::text ~ '_(decision_points|failure_points|loops|graph_summary)$';
 SELECT p, regexp_replace(pg_get_viewdef(p || '_loops'), '.*(same => .[a-z_]*.).*', '\1') FROM unnest('{no_action,no_state,by_history}'::text[]) p;
-SELECT attach('less', '{n}', 'r', 't', state => 's', action => 'a', reward => 'reward', prefix => 'x', options => '{"decision_points": {"lambda": 1}}');
-SELECT attach('less', '{n}', 'r', 't', state => 's', action => 'a', reward => 'reward', prefix => 'x', options => '{"loops": {"same": "all"}}');
-SELECT attach('less', '{n}', 'r', 't', state => 's', action => 'a', reward => 'reward', prefix => 'x', options => '{"failure_points": {"prior": -1}}');
+SELECT attach('less', '{n}', 'r', 't', state => 's', action => 'a', reward => 'reward', views => '{all}', prefix => 'x', options => '{"decision_points": {"lambda": 1}}');
+SELECT attach('less', '{n}', 'r', 't', state => 's', action => 'a', reward => 'reward', views => '{all}', prefix => 'x', options => '{"loops": {"same": "all"}}');
+SELECT attach('less', '{n}', 'r', 't', state => 's', action => 'a', reward => 'reward', views => '{all}', prefix => 'x', options => '{"failure_points": {"prior": -1}}');
 
 SET client_min_messages = error;
 DROP SCHEMA decisions CASCADE;

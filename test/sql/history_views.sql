@@ -1,5 +1,23 @@
 -- Methods with a history in attached views: the groups of the same task, run and dimensions up to so many
 -- policy steps before, over rows and over what is kept.
+-- Makes the views of all attachments anew, and those that are asked for; a row each.
+CREATE FUNCTION pg_temp.anew(asked text[] DEFAULT '{}') RETURNS TABLE (attachment regclass, n_views bigint, problem text) LANGUAGE plpgsql AS $$
+DECLARE
+	a record;
+BEGIN
+	FOR a IN SELECT k.source, k.schema, k.prefix FROM stepadv.attachments() k ORDER BY k.schema, k.prefix LOOP
+		attachment := to_regclass(format('%I.%I', a.schema, a.prefix || '_attachment'));
+		problem := NULL;
+		BEGIN
+			PERFORM stepadv.add_views(a.source, asked, a.prefix);
+			SELECT count(*) INTO n_views FROM stepadv.attachments() k CROSS JOIN LATERAL jsonb_object_keys(k.views) WHERE k.source = a.source AND k.prefix = a.prefix;
+		EXCEPTION WHEN OTHERS THEN
+			problem := SQLERRM;
+			n_views := NULL;
+		END;
+		RETURN NEXT;
+	END LOOP;
+END $$;
 CREATE SCHEMA history_views;
 SET search_path = history_views, stepadv, public;
 SET client_min_messages = warning;
@@ -17,8 +35,7 @@ FROM (SELECT task, policy, run, r, no, 2 + (r + policy) % 5 AS len
 	WHERE (run = 'x' OR task = 'c') AND (task, policy) <> ('b', 4)) t(task, policy, run, r, no, len) WHERE no <= len;
 CREATE INDEX ON s (task, policy, run);
 
-SELECT view_name, shows FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', step_id => 'id', task_id => 'task', policy_step => 'policy', run_id => 'run',
-	options => '{"methods": {"td_history": {"method": "batch_td", "history": 3, "decay": 0.8, "gamma": 0.95}, "rtmc_all": {"method": "rtmc", "history": true}}, "batch_td": {"history": 2}}')
+SELECT view_name, shows FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"step_id": "id", "task_id": "task", "policy_step": "policy", "run_id": "run"}', views => '{all}', options => '{"methods": {"td_history": {"method": "batch_td", "history": 3, "decay": 0.8, "gamma": 0.95}, "rtmc_all": {"method": "rtmc", "history": true}}, "batch_td": {"history": 2}}')
 WHERE view_name::text ~ '_(td_history|rtmc_all|batch_td|compare)$';
 
 -- By hand: each group once more, its history put together of the rows, under other ids.
@@ -85,7 +102,7 @@ SELECT * FROM compare('s_td_history', 3, 0.8, 0.95);
 SELECT * FROM compare('s_batch_td', 2, 1, 0.99);
 SELECT string_agg(DISTINCT concat_ws(' ', task, policy, run), ', ') AS changed FROM s_td_history a JOIN before b USING (step_id, task, policy, run) WHERE a.q IS DISTINCT FROM b.q OR a.v IS DISTINCT FROM b.v;
 SELECT count(*) FROM s_compare c JOIN s_td_history h USING (step_id) WHERE c.td_history IS DISTINCT FROM h.advantage;
-SELECT count(*) > 0 AS made_anew FROM upgrade_attachments() WHERE problem IS NULL;
+SELECT count(*) > 0 AS made_anew FROM pg_temp.anew() WHERE problem IS NULL;
 SELECT unmaintain('s') IS NOT NULL AS given_up;
 SELECT * FROM compare('s_td_history', 3, 0.8, 0.95);
 SELECT detach('s') > 20 AS detached;
@@ -101,19 +118,18 @@ CREATE FUNCTION same_as_expected(view regclass, OUT n bigint, OUT off bigint) LA
 BEGIN
 	EXECUTE format('SELECT count(*), count(*) FILTER (WHERE e.step_id IS NULL OR a.step_id IS NULL OR a.n_state <> e.n_state OR abs(a.advantage - e.advantage) > 1e-9) FROM %s a FULL JOIN expected(3, 0.8, 0.99) e USING (step_id)', view) INTO n, off;
 END $$;
-SELECT count(*) > 10 AS made FROM attach('numbered', '{g}', 'rollout', 'no', 'state', 'action', 'reward', step_id => 'id', task_id => 'task', policy_step => 'policy', run_id => 'run', show_rollouts => 'rollouts', prefix => 'by_table', options => '{"batch_td": {"history": 3, "decay": 0.8}}', columns => '{}');
+SELECT count(*) > 10 AS made FROM attach('numbered', '{g}', 'rollout', 'no', 'state', 'action', 'reward', columns => '{"step_id": "id", "task_id": "task", "policy_step": "policy", "run_id": "run"}', views => '{all}', prefix => 'by_table', options => '{"show_rollouts": "rollouts", "show_columns": [], "batch_td": {"history": 3, "decay": 0.8}}');
 SELECT * FROM same_as_expected('by_table_batch_td');
 CREATE INDEX ON numbered (task, g);
-SELECT count(*) > 10 AS made FROM attach('numbered', '{task,g}', 'rollout', 'no', 'state', 'action', 'reward', step_id => 'id', task_id => 'task', policy_step => 'policy', run_id => 'run', prefix => 'by_rows', options => '{"batch_td": {"history": 3, "decay": 0.8}}', columns => '{}');
+SELECT count(*) > 10 AS made FROM attach('numbered', '{task,g}', 'rollout', 'no', 'state', 'action', 'reward', columns => '{"step_id": "id", "task_id": "task", "policy_step": "policy", "run_id": "run"}', views => '{all}', prefix => 'by_rows', options => '{"show_columns": [], "batch_td": {"history": 3, "decay": 0.8}}');
 SELECT * FROM same_as_expected('by_rows_batch_td');
 SELECT count(*) FROM maintain('numbered', prefix => 'by_rows');
 SELECT * FROM same_as_expected('by_rows_batch_td');
 CREATE TABLE less AS SELECT g, rollout, task, policy, r % 2 AS kind FROM rollouts JOIN (SELECT DISTINCT rollout, r FROM numbered) n USING (rollout);
 CREATE INDEX ON less (g);
 CREATE INDEX ON less (task);
-SELECT count(*) > 10 AS made FROM attach('numbered', '{g}', 'rollout', 'no', 'state', 'action', 'reward', step_id => 'id', task_id => 'task', policy_step => 'policy', run_id => 'run', show_rollouts => 'less', prefix => 'by_both', columns => '{}',
-	-- Turns of one call each; a dimension that no group is of one value of, and that so divides nothing.
-	unit => 'step', turn => 'no', dimensions => '{kind}', options => '{"batch_td": {"history": 3, "decay": 0.8}, "methods": {"by_turns": {"method": "batch_td", "history": 3, "decay": 0.8, "unit": "turn"}}}');
+-- Turns of one call each; a dimension that no group is of one value of, and that so divides nothing.
+SELECT count(*) > 10 AS made FROM attach('numbered', '{g}', 'rollout', 'no', 'state', 'action', 'reward', columns => '{"step_id": "id", "task_id": "task", "policy_step": "policy", "run_id": "run", "turn": "no", "dimensions": ["kind"]}', views => '{all}', prefix => 'by_both', options => '{"show_rollouts": "less", "show_columns": [], "batch_td": {"history": 3, "decay": 0.8}, "methods": {"by_turns": {"method": "batch_td", "history": 3, "decay": 0.8, "unit": "turn"}}}');
 SELECT * FROM same_as_expected('by_both_batch_td');
 SELECT * FROM same_as_expected('by_both_by_turns');
 -- A dimension that divides the groups: by the parity of the policy, half of the history is left. (Group a 5 has both, and is in that of none.)
@@ -128,7 +144,7 @@ SELECT sum(detach('numbered', p)) > 50 AS detached FROM unnest('{by_table,by_row
 DELETE FROM numbered WHERE task = 'c';
 SET client_min_messages = notice;
 \set VERBOSITY default
-SELECT count(*) > 10 AS made FROM attach('numbered', '{g}', 'rollout', 'no', NULL, 'action', 'reward', step_id => 'id', task_id => 'task', policy_step => 'policy', run_id => 'run', columns => '{}', states => 'history', options => '{"batch_td": {"history": true}, "rtmc": {"history": false}}');
+SELECT count(*) > 10 AS made FROM attach('numbered', '{g}', 'rollout', 'no', NULL, 'action', 'reward', columns => '{"step_id": "id", "task_id": "task", "policy_step": "policy", "run_id": "run"}', views => '{all}', options => '{"show_columns": [], "states": "history", "batch_td": {"history": true}, "rtmc": {"history": false}}');
 SET client_min_messages = warning;
 SELECT count(*), count(*) FILTER (WHERE a.n_state <> e.n_state OR abs(a.q - e.q) > 1e-9) AS off FROM numbered_batch_td a JOIN (
 	SELECT r.step_id, r.n_state, r.q FROM (
@@ -144,20 +160,20 @@ SELECT detach('numbered') > 10 AS detached;
 -- Refusals
 \set VERBOSITY default
 \set SHOW_CONTEXT never
-SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', policy_step => 'policy', options => '{"batch_td": {"history": 3}}');
-SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', options => '{"methods": {"x": {"method": "rtmc", "history": true}}}');
-SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', policy_step => 'policy', options => '{"batch_td": {"history": 0}}');
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"policy_step": "policy"}', views => '{all}', options => '{"batch_td": {"history": 3}}');
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"task_id": "task"}', views => '{all}', options => '{"methods": {"x": {"method": "rtmc", "history": true}}}');
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"task_id": "task", "policy_step": "policy"}', views => '{all}', options => '{"batch_td": {"history": 0}}');
 \set VERBOSITY terse
-SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', policy_step => 'policy', options => '{"batch_td": {"history": 1.5}}');
-SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', policy_step => 'policy', options => '{"batch_td": {"history": "all"}}');
-SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', policy_step => 'policy', options => '{"batch_td": {"history": 2, "decay": 0}}');
-SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', policy_step => 'policy', options => '{"grpo": {"history": 2}}');
-SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', policy_step => 'policy', options => '{"history": 2}');
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"task_id": "task", "policy_step": "policy"}', views => '{all}', options => '{"batch_td": {"history": 1.5}}');
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"task_id": "task", "policy_step": "policy"}', views => '{all}', options => '{"batch_td": {"history": "all"}}');
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"task_id": "task", "policy_step": "policy"}', views => '{all}', options => '{"batch_td": {"history": 2, "decay": 0}}');
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"task_id": "task", "policy_step": "policy"}', views => '{all}', options => '{"grpo": {"history": 2}}');
+SELECT count(*) FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"task_id": "task", "policy_step": "policy"}', views => '{all}', options => '{"history": 2}');
 -- Without an index each group's history is found among all rows: it works, and says what it costs.
 SET client_min_messages = notice;
 \set VERBOSITY default
 DROP INDEX s_task_policy_run_idx;
-SELECT count(*) > 10 AS made FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', task_id => 'task', policy_step => 'policy', run_id => 'run', step_id => 'id', options => '{"batch_td": {"history": 2}}');
+SELECT count(*) > 10 AS made FROM attach('s', '{task,policy,run}', 'r', 'no', 'state', 'action', 'reward', columns => '{"task_id": "task", "policy_step": "policy", "run_id": "run", "step_id": "id"}', views => '{all}', options => '{"batch_td": {"history": 2}}');
 SELECT * FROM compare('s_batch_td', 2, 1, 0.99);
 SET client_min_messages = warning;
 DROP SCHEMA history_views CASCADE;

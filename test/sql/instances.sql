@@ -4,6 +4,24 @@
 -- _quadrants, over time, kept, curated) is made of instances.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
+-- Makes the views of all attachments anew, and those that are asked for; a row each.
+CREATE FUNCTION pg_temp.anew(asked text[] DEFAULT '{}') RETURNS TABLE (attachment regclass, n_views bigint, problem text) LANGUAGE plpgsql AS $$
+DECLARE
+	a record;
+BEGIN
+	FOR a IN SELECT k.source, k.schema, k.prefix FROM stepadv.attachments() k ORDER BY k.schema, k.prefix LOOP
+		attachment := to_regclass(format('%I.%I', a.schema, a.prefix || '_attachment'));
+		problem := NULL;
+		BEGIN
+			PERFORM stepadv.add_views(a.source, asked, a.prefix);
+			SELECT count(*) INTO n_views FROM stepadv.attachments() k CROSS JOIN LATERAL jsonb_object_keys(k.views) WHERE k.source = a.source AND k.prefix = a.prefix;
+		EXCEPTION WHEN OTHERS THEN
+			problem := SQLERRM;
+			n_views := NULL;
+		END;
+		RETURN NEXT;
+	END LOOP;
+END $$;
 CREATE ROLE instances_owner;
 CREATE ROLE instances_stranger;
 CREATE SCHEMA inst AUTHORIZATION instances_owner;
@@ -52,8 +70,9 @@ CREATE FUNCTION inst.attached(options jsonb, more text DEFAULT '') RETURNS bigin
 DECLARE
 	n bigint;
 BEGIN
-	EXECUTE format('SELECT count(*) FROM stepadv.attach(''inst.s'', ''{task}'', ''run'', ''n'', state => ''st'', action => ''act'', value => ''val'', turn_reward => ''tr'','
-		' policy_version => ''version'', started_at => ''at'', turn => ''turn'', rewards => ''{tool,answer,format}'', options => %L%s)', options, more) INTO n;
+	EXECUTE format('SELECT count(*) FROM stepadv.attach(''inst.s'', ''{task}'', ''run'', ''n'', state => ''st'', action => ''act'','
+		' columns => ''{"value": "val", "turn_reward": "tr", "policy_version": "version", "started_at": "at", "turn": "turn", "rewards": ["tool", "answer", "format"]}'','
+		' views => ''{all}'', options => %L%s)', options, more) INTO n;
 	RETURN n;
 END
 $$;
@@ -102,15 +121,15 @@ GROUP BY 1 ORDER BY min(m.i);
 -- The same by plain SQL: rewards that are weighed, and turns that are one row each, before they are attached.
 CREATE VIEW inst.weighed AS SELECT task, run, n, st, act, val, tr, answer,
 	CASE WHEN num_nonnulls(tool, answer, format) > 0 THEN coalesce(0.25 * tool, 0) + coalesce(answer, 0) - coalesce(0.5 * format::float8, 0) END AS weighed FROM inst.s;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('inst.weighed', '{task}', 'run', 'n', reward => 'weighed', turn_reward => 'tr');
-SELECT count(*) > 5 AS attached FROM stepadv.attach('inst.weighed', '{task}', 'run', 'n', reward => 'answer', prefix => 'answered');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('inst.weighed', '{task}', 'run', 'n', reward => 'weighed', columns => '{"turn_reward": "tr"}', views => '{all}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('inst.weighed', '{task}', 'run', 'n', reward => 'answer', views => '{all}', prefix => 'answered');
 CREATE VIEW inst.turned AS
 SELECT task, run, min(n) AS n, (array_agg(st ORDER BY n))[1] AS st, CASE WHEN count(act) = count(*) THEN array_agg(act ORDER BY n)::text END AS act,
 	CASE WHEN count(act) = count(*) THEN array_agg(act ORDER BY act)::text END AS acts, (array_agg(val ORDER BY n))[1] AS val, sum(tr) AS tr,
 	CASE WHEN count(tool) + count(answer) + count(format) > 0 THEN coalesce(sum(tool), 0) + coalesce(sum(answer), 0) + coalesce(sum(format::float8), 0) END AS reward
 FROM inst.s GROUP BY task, run, coalesce('turn ' || turn, 'call ' || n);
-SELECT count(*) > 5 AS attached FROM stepadv.attach('inst.turned', '{task}', 'run', 'n', 'st', 'act', 'reward', value => 'val', turn_reward => 'tr', options => '{"gamma": 0.9}');
-SELECT count(*) > 5 AS attached FROM stepadv.attach('inst.turned', '{task}', 'run', 'n', 'st', 'acts', 'reward', options => '{"gamma": 0.9}', prefix => 'set');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('inst.turned', '{task}', 'run', 'n', 'st', 'act', 'reward', columns => '{"value": "val", "turn_reward": "tr"}', views => '{all}', options => '{"gamma": 0.9}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('inst.turned', '{task}', 'run', 'n', 'st', 'acts', 'reward', views => '{all}', prefix => 'set', options => '{"gamma": 0.9}');
 CREATE FUNCTION inst.near(a float8, b float8) RETURNS boolean LANGUAGE sql IMMUTABLE AS
 	$$ SELECT (abs(a - b) <= 1e-9 * greatest(abs(a), abs(b)) + 1e-12) IS TRUE OR num_nonnulls(a, b) = 0 $$;
 CREATE VIEW inst.plainly_wrong AS
@@ -197,8 +216,8 @@ RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage flo
 $$;
 SELECT stepadv.register_method('inst.centred(stepadv.rollout_group,float8)');
 SELECT stepadv.register_method('inst.centred(stepadv.rollout_group,float8)', method => 'rloo_0');
-SELECT attachment, n_views > 5 AS many, problem FROM stepadv.upgrade_attachments();
-SELECT attachment, n_views > 5 AS many, problem FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 5 AS many, problem FROM pg_temp.anew('{all}');
+SELECT attachment, n_views > 5 AS many, problem FROM pg_temp.anew('{all}');
 SELECT string_agg(attname, ' ' ORDER BY attnum) FILTER (WHERE attnum BETWEEN 13 AND 32) AS at_first, string_agg(attname, ' ' ORDER BY attnum) FILTER (WHERE attnum > 36) AS later
 FROM pg_attribute WHERE attrelid = 'inst.s_compare'::regclass AND attnum > 0;
 SELECT * FROM inst.wrong('s') WHERE wrong > 0;
@@ -219,11 +238,11 @@ SELECT count(*) > 20 AS nodes, count(*) = (SELECT count(*) FROM inst.s_graph_nod
 SELECT stepadv.detach('inst.s') > 20 AS detached;
 
 -- Histories are of turns where steps are: as of an attachment whose unit is the turn.
-SELECT inst.attached(format('{"states": {"k": 2}, "methods": {"rtmc_%1$s": {"method": "rtmc", "unit": "%1$s"}}}', unit)::jsonb, format($$, states => %L, prefix => %L$$, states, states || '_' || unit)) > 20 AS by_step,
-	inst.attached('{"states": {"k": 2}}', format($$, states => %1$L, prefix => 'all_' || %2$L, unit => %3$L$$, states, states || '_' || unit, unit)) > 20 AS by_turn
+SELECT inst.attached(format('{"states": {"kind": "%2$s", "k": 2}, "methods": {"rtmc_%1$s": {"method": "rtmc", "unit": "%1$s"}}}', unit, states)::jsonb, format($$, prefix => %L$$, states || '_' || unit)) > 20 AS by_step,
+	inst.attached(jsonb_build_object('states', jsonb_build_object('kind', states, 'k', 2), 'unit', unit), format($$, prefix => %L$$, 'all_' || states || '_' || unit)) > 20 AS by_turn
 FROM (VALUES ('history_last', 'turn')) v(states, unit);
-SELECT inst.attached(format('{"methods": {"rtmc_%1$s": {"method": "rtmc", "unit": "%1$s"}}}', unit)::jsonb, format($$, states => %L, prefix => %L$$, states, states || '_' || unit)) > 20 AS by_step,
-	inst.attached('{}', format($$, states => %1$L, prefix => 'all_' || %2$L, unit => %3$L$$, states, states || '_' || unit, unit)) > 20 AS by_turn
+SELECT inst.attached(format('{"states": "%2$s", "methods": {"rtmc_%1$s": {"method": "rtmc", "unit": "%1$s"}}}', unit, states)::jsonb, format($$, prefix => %L$$, states || '_' || unit)) > 20 AS by_step,
+	inst.attached(jsonb_build_object('states', states, 'unit', unit), format($$, prefix => %L$$, 'all_' || states || '_' || unit)) > 20 AS by_turn
 FROM (VALUES ('history', 'turn'), ('history_set', 'turn_set')) v(states, unit);
 CREATE FUNCTION inst.of_turns(prefix text, unit text) RETURNS TABLE (n bigint, differ bigint, otherwise bigint) LANGUAGE plpgsql AS $$
 BEGIN
@@ -233,7 +252,7 @@ END
 $$;
 SELECT p, t.n, t.differ, t.otherwise > 20 AS steps_are_others FROM (VALUES ('history_last_turn', 'turn'), ('history_turn', 'turn'), ('history_set_turn_set', 'turn_set')) v(p, unit), inst.of_turns(p, unit) t;
 -- An attachment whose unit is the turn has it for its instances, said or not.
-SELECT inst.attached('{"methods": {"rtmc_prior8": {"method": "rtmc", "prior": 8}, "rtmc_said": {"method": "rtmc", "prior": 8, "unit": "turn"}}}', ', unit => ''turn''') > 20 AS attached;
+SELECT inst.attached('{"methods": {"rtmc_prior8": {"method": "rtmc", "prior": 8}, "rtmc_said": {"method": "rtmc", "prior": 8, "unit": "turn"}}, "unit": "turn"}') > 20 AS attached;
 SELECT count(*) AS n, count(*) FILTER (WHERE (a.advantage, c.rtmc_said) IS DISTINCT FROM (y.advantage, y.advantage)) AS differ
 FROM inst.s_rtmc_prior8 a JOIN inst.s_compare c USING (task, rollout_id, step_no) JOIN (SELECT v.task, x.* FROM inst.s_values v, stepadv.rtmc(v.rollouts, prior => 8) x) y
 	ON y.task = a.task AND y.rollout_id = stepadv.signature_hash(a.rollout_id) AND y.step_no = a.step_no;
@@ -252,7 +271,7 @@ SET SESSION AUTHORIZATION instances_owner;
 SELECT inst.attached('{"methods": {"eight": {"method": "alien.seven", "gamma": 0.5}, "grpo_2": {"method": "grpo"}}}') > 20 AS attached;
 SELECT DISTINCT e.advantage, c.eight, c.grpo_2 = c.grpo AS same FROM inst.s_eight e JOIN inst.s_compare c USING (task, rollout_id, step_no) WHERE c.grpo IS NOT NULL;
 SELECT to_regclass('inst.s_seven') AS no_other;
-SELECT attachment, n_views > 5 AS many, problem FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 5 AS many, problem FROM pg_temp.anew('{all}');
 SELECT stepadv.detach('inst.s') > 20 AS detached;
 
 -- What is refused.
@@ -281,7 +300,7 @@ CREATE FUNCTION inst.refused_of(more text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	hint text;
 BEGIN
-	EXECUTE format('SELECT stepadv.attach(''inst.s'', ''{task}'', ''run'', ''n'', %s)', more);
+	EXECUTE format('SELECT stepadv.attach(''inst.s'', ''{task}'', ''run'', ''n'', %s, views => ''{all}'')', more);
 	RETURN 'attached';
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
@@ -293,9 +312,9 @@ SELECT m AS without, inst.refused_of(m) FROM unnest(ARRAY[
 	$$reward => 'tool', options => '{"methods": {"x": {"method": "gae"}}}'$$,
 	$$reward => 'tool', options => '{"methods": {"x": {"method": "grpo", "rewards": ["tool"]}}}'$$,
 	$$reward => 'tool', options => '{"methods": {"x": {"method": "grpo", "unit": "turn"}}}'$$,
-	$$reward => 'tool', turn => 'turn', unit => 'turn', options => '{"methods": {"x": {"method": "grpo", "unit": "step"}}}'$$,
-	$$reward => 'tool', turn => 'turn', unit => 'turn', options => '{"methods": {"x": {"method": "grpo", "unit": "turn_set"}}}'$$,
-	$$reward => 'tool', turn => 'turn', state => 'st', states => 'observation_last', options => '{"methods": {"x": {"method": "grpo", "unit": "turn"}}}'$$]) WITH ORDINALITY m(m, i) ORDER BY i;
+	$$reward => 'tool', columns => '{"turn": "turn"}', options => '{"unit": "turn", "methods": {"x": {"method": "grpo", "unit": "step"}}}'$$,
+	$$reward => 'tool', columns => '{"turn": "turn"}', options => '{"unit": "turn", "methods": {"x": {"method": "grpo", "unit": "turn_set"}}}'$$,
+	$$state => 'st', reward => 'tool', columns => '{"turn": "turn"}', options => '{"states": "observation_last", "methods": {"x": {"method": "grpo", "unit": "turn"}}}'$$]) WITH ORDINALITY m(m, i) ORDER BY i;
 SELECT count(*) AS nothing_is_left FROM stepadv.attachments();
 
 RESET SESSION AUTHORIZATION;

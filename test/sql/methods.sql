@@ -1,6 +1,24 @@
 -- Methods of users: register_method, and what attach makes of them.
 \set SHOW_CONTEXT never
 SET client_min_messages = warning;
+-- Makes the views of all attachments anew, and those that are asked for; a row each.
+CREATE FUNCTION pg_temp.anew(asked text[] DEFAULT '{}') RETURNS TABLE (attachment regclass, n_views bigint, problem text) LANGUAGE plpgsql AS $$
+DECLARE
+	a record;
+BEGIN
+	FOR a IN SELECT k.source, k.schema, k.prefix FROM stepadv.attachments() k ORDER BY k.schema, k.prefix LOOP
+		attachment := to_regclass(format('%I.%I', a.schema, a.prefix || '_attachment'));
+		problem := NULL;
+		BEGIN
+			PERFORM stepadv.add_views(a.source, asked, a.prefix);
+			SELECT count(*) INTO n_views FROM stepadv.attachments() k CROSS JOIN LATERAL jsonb_object_keys(k.views) WHERE k.source = a.source AND k.prefix = a.prefix;
+		EXCEPTION WHEN OTHERS THEN
+			problem := SQLERRM;
+			n_views := NULL;
+		END;
+		RETURN NEXT;
+	END LOOP;
+END $$;
 CREATE ROLE methods_owner;
 CREATE ROLE methods_stranger;
 CREATE ROLE methods_admin IN ROLE methods_owner, methods_stranger;
@@ -43,8 +61,7 @@ CREATE FUNCTION meth.lengths(rollouts stepadv.rollout_group) RETURNS TABLE (roll
 SELECT stepadv.register_method('meth.lengths(stepadv.rollout_group)', requires => '{}', shape => 'a row per rollout, with its length');
 SELECT method, function, requires, uses, options_of, shape FROM meth.stepadv_methods ORDER BY method COLLATE "C";
 
-SELECT view_name::text, shows FROM stepadv.attach('meth.s', '{task}', 'run', 'n', NULL, 'act', 'score', policy_version => 'version',
-	options => '{"centred": {"scale": 2}, "lateness": {"word": "minus"}}') WHERE view_name::text ~ '_(centred|lateness|stated|valued|lengths)$' ORDER BY 1;
+SELECT view_name::text, shows FROM stepadv.attach('meth.s', '{task}', 'run', 'n', NULL, 'act', 'score', columns => '{"policy_version": "version"}', views => '{all}', options => '{"centred": {"scale": 2}, "lateness": {"word": "minus"}}') WHERE view_name::text ~ '_(centred|lateness|stated|valued|lengths)$' ORDER BY 1;
 -- Each number once more, in plain SQL.
 CREATE VIEW meth.plain AS
 SELECT s.*, 2 * (score - avg(score) OVER (PARTITION BY task)) + 1 AS c, CASE WHEN run % 4 <> 3 THEN 2 - n END AS l,
@@ -81,7 +98,7 @@ CREATE FUNCTION meth.views(more text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	names text;
 BEGIN
-	EXECUTE format('SELECT string_agg(substr(view_name::text, 8), '' '') FROM stepadv.attach(''meth.s'', ''{task}'', ''run'', ''n'', reward => ''score''%s) WHERE view_name::text ~ ''_(centred|lateness|stated|valued|lengths)$''', more) INTO names;
+	EXECUTE format('SELECT string_agg(substr(view_name::text, 8), '' '') FROM stepadv.attach(''meth.s'', ''{task}'', ''run'', ''n'', reward => ''score''%s, views => ''{all}'') WHERE view_name::text ~ ''_(centred|lateness|stated|valued|lengths)$''', more) INTO names;
 	PERFORM stepadv.detach('meth.s');
 	RETURN names;
 EXCEPTION WHEN OTHERS THEN
@@ -91,12 +108,12 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN SQLSTATE || ': ' || regexp_replace(SQLERRM, 'compare \d+', 'compare so many') || coalesce(' | ' || nullif(more, ''), '');
 END
 $$;
-SELECT meth.views(m) FROM unnest('{"",", state => ''obs''",", value => ''bonus''",", states => ''root''",", success => NULL",
+SELECT meth.views(m) FROM unnest('{"",", state => ''obs''",", columns => ''{\"value\": \"bonus\"}''",", options => ''{\"states\": \"root\"}''",", columns => NULL",
 	", options => ''{\"centred\": {\"slope\": 2}}''",", options => ''{\"lateness\": {\"word\": \"maybe\"}}''",", options => ''{\"word\": \"minus\"}''",
 	", options => ''{\"scale\": \"x\"}''",", options => ''{\"later\": {}}''",", options => ''{\"stated\": {\"scale\": 3}}''",
 	", options => ''{\"compare\": {\"methods\": \"grpo, lateness, stated\"}}''"}'::text[]) WITH ORDINALITY m(m, i) ORDER BY i;
 SELECT count(*) > 5 AS attached
-FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score', options => '{"gamma": 0.5, "word": "minus", "compare": {"methods": "centred, lateness"}}', prefix => 'all');
+FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score', views => '{all}', prefix => 'all', options => '{"gamma": 0.5, "word": "minus", "compare": {"methods": "centred, lateness"}}');
 SELECT count(*) AS n, count(*) FILTER (WHERE p.l = x.lateness OR p.l IS NULL AND x.lateness IS NULL) AS late, count(*) FILTER (WHERE abs(x.centred - (p.c - 1) / 2 - 0.5) < 1e-12) AS centred
 FROM meth.all_compare x JOIN meth.plain p ON p.id = x.step_id;
 SELECT stepadv.detach('meth.s') > 5 AS detached;
@@ -104,23 +121,23 @@ SELECT stepadv.detach('meth.s') > 5 AS detached;
 -- normalise is a choice for some and yes or no for others: an option for all goes to those that can take it.
 SELECT stepadv.register_method('meth.late(stepadv.rollout_group,text,boolean)', method => 'lateness');
 SELECT regexp_replace(shows, ':.*', '') AS shows
-FROM stepadv.attach('meth.s', '{task}', 'run', 'n', 'obs', 'act', 'score', turn_reward => 'bonus', options => '{"normalise": "mean"}') WHERE shows ~ '^(grpo|gigpo|hgpo|tempo|rtmc|rtmc_tree)\(normalise' ORDER BY 1;
+FROM stepadv.attach('meth.s', '{task}', 'run', 'n', 'obs', 'act', 'score', columns => '{"turn_reward": "bonus"}', views => '{all}', options => '{"normalise": "mean"}') WHERE shows ~ '^(grpo|gigpo|hgpo|tempo|rtmc|rtmc_tree)\(normalise' ORDER BY 1;
 SELECT stepadv.detach('meth.s') > 5 AS detached;
 SELECT regexp_replace(shows, ':.*', '') AS shows
-FROM stepadv.attach('meth.s', '{task}', 'run', 'n', 'obs', 'act', 'score', turn_reward => 'bonus', options => '{"normalise": true}') WHERE shows ~ '^(grpo|gigpo|hgpo|tempo|rtmc|rtmc_tree)\(normalise' ORDER BY 1;
+FROM stepadv.attach('meth.s', '{task}', 'run', 'n', 'obs', 'act', 'score', columns => '{"turn_reward": "bonus"}', views => '{all}', options => '{"normalise": true}') WHERE shows ~ '^(grpo|gigpo|hgpo|tempo|rtmc|rtmc_tree)\(normalise' ORDER BY 1;
 SELECT stepadv.detach('meth.s') > 5 AS detached;
 SELECT meth.views(m) FROM unnest('{", options => ''{\"normalise\": \"never\"}''",", options => ''{\"normalise\": true}''",", options => ''{\"normalise\": [1]}''",
 	", options => ''{\"gamma\": \"much\"}''",", options => ''{\"prior\": true}''"}'::text[]) WITH ORDINALITY m(m, i) ORDER BY i;
 
--- One registered later: its views and columns come with upgrade_attachments, the others keep their names and places.
-SELECT count(*) > 10 AS attached FROM stepadv.attach('meth.s', '{task}', 'run', 'n', NULL, 'act', 'score', policy_version => 'version', columns => '{bonus,obs}');
+-- One registered later: its views and columns come with add_views, the others keep their names and places.
+SELECT count(*) > 10 AS attached FROM stepadv.attach('meth.s', '{task}', 'run', 'n', NULL, 'act', 'score', columns => '{"policy_version": "version"}', views => '{all}', options => '{"show_columns": ["bonus", "obs"]}');
 CREATE VIEW meth.mine AS SELECT step_id, bonus, lateness FROM meth.s_compare;
 ALTER VIEW meth.s_compare RENAME COLUMN grpo TO "Grpo!";
 ALTER VIEW meth.s_grpo RENAME COLUMN advantage TO bonus_of_grpo;
 CREATE FUNCTION meth.newer(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
 	'SELECT s.step_id, s.rollout_id, s.step_no, s.step_id::float8 FROM stepadv.steps(rollouts) s';
 SELECT stepadv.register_method('meth.newer(stepadv.rollout_group)');
-SELECT attachment, n_views > 5 AS many, problem FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 5 AS many, problem FROM pg_temp.anew('{all}');
 SELECT attname FROM pg_attribute WHERE attrelid = 'meth.s_compare'::regclass AND attnum > 0 AND attname NOT IN (SELECT method FROM stepadv_internal.methods WHERE method <> 'grpo') ORDER BY attnum;
 SELECT count(*) AS n, bool_and(x.newer = x.step_id AND x.bonus = s.bonus AND x.obs = s.obs AND x."Grpo!" = g.bonus_of_grpo AND n.advantage = s.id) AS right
 FROM meth.s_compare x JOIN meth.s ON s.id = x.step_id JOIN meth.s_newer n ON n.step_id = s.id JOIN meth.s_grpo g ON g.step_id = s.id;
@@ -128,10 +145,10 @@ SELECT count(*), bool_and(newer_sum >= 0) FROM meth.s_groups_over_time;
 SELECT policy_version, mean_abs_newer = (SELECT avg(id) FROM meth.s WHERE version = policy_version) AS right FROM meth.s_progress_over_time ORDER BY 1;
 SELECT count(*) FROM meth.mine;
 -- And again, and one more, which comes before others in the order of methods.
-SELECT attachment, n_views > 5 AS many, problem FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 5 AS many, problem FROM pg_temp.anew('{all}');
 SELECT stepadv.register_method('meth.newer(stepadv.rollout_group)', method => 'an_other');
-SELECT attachment, n_views > 5 AS many, problem FROM stepadv.upgrade_attachments();
-SELECT attachment, n_views > 5 AS many, problem FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 5 AS many, problem FROM pg_temp.anew('{all}');
+SELECT attachment, n_views > 5 AS many, problem FROM pg_temp.anew('{all}');
 SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'meth.s_compare'::regclass AND attnum > 0 AND attname NOT IN (SELECT method FROM stepadv_internal.methods WHERE method <> 'grpo');
 SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'meth.s_progress_over_time'::regclass AND attnum > 15 AND attname NOT IN (SELECT 'mean_abs_' || method FROM stepadv_internal.methods WHERE method <> 'grpo');
 SELECT count(*) AS n, bool_and(x.newer = x.step_id AND x.an_other = x.step_id AND x.bonus = s.bonus AND x.obs = s.obs AND x."Grpo!" = g.bonus_of_grpo) AS right
@@ -142,9 +159,9 @@ DROP VIEW meth.mine;
 DELETE FROM meth.stepadv_methods WHERE method = 'an_other';
 -- A name that another view's column has by now.
 SELECT stepadv.detach('meth.s') > 5 AS detached;
-SELECT count(*) > 10 AS attached FROM stepadv.attach('meth.s', '{task}', 'run', 'n', NULL, 'act', 'score', columns => '{bonus}');
+SELECT count(*) > 10 AS attached FROM stepadv.attach('meth.s', '{task}', 'run', 'n', NULL, 'act', 'score', views => '{all}', options => '{"show_columns": ["bonus"]}');
 SELECT stepadv.register_method('meth.newer(stepadv.rollout_group)', method => 'bonus');
-SELECT attachment, n_views > 5 AS many, problem FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 5 AS many, problem FROM pg_temp.anew('{all}');
 SELECT attname FROM pg_attribute WHERE attrelid = 'meth.s_compare'::regclass AND attnum > 0 AND attname NOT IN (SELECT method FROM stepadv_internal.methods WHERE method <> 'grpo') ORDER BY attnum DESC LIMIT 4;
 SELECT stepadv.detach('meth.s') > 5 AS detached;
 DELETE FROM meth.stepadv_methods WHERE method IN ('bonus', 'newer', 'stated', 'valued');
@@ -176,26 +193,26 @@ CREATE TABLE strange.root AS SELECT * FROM meth.s;
 ALTER TABLE strange.root OWNER TO methods_owner;
 SET SESSION AUTHORIZATION methods_owner;
 SELECT meth.views('');
-SELECT string_agg(view_name::text, ' ') FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score', options => '{"methods": ["strange.kind", "strange.other", "strange.values", "strange.nonsense", "strange.Bad Name"]}') WHERE view_name::text ~ '_(centred|kind|evil|nonsense|other)$';
+SELECT string_agg(view_name::text, ' ') FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score', views => '{all}', options => '{"methods": ["strange.kind", "strange.other", "strange.values", "strange.nonsense", "strange.Bad Name"]}') WHERE view_name::text ~ '_(centred|kind|evil|nonsense|other)$';
 SELECT DISTINCT advantage, (SELECT DISTINCT kind FROM meth.s_compare) FROM meth.s_kind;
 SELECT stepadv.detach('meth.s') > 5 AS detached;
 SELECT meth.views(', options => ''{"methods": ["strange.evil"]}''');
 SELECT meth.views(', options => ''{"methods": ["strange.grpo"]}''') AS shadowed;
 -- The same for a superuser, whose own methods are for all.
 RESET SESSION AUTHORIZATION;
-SELECT string_agg(view_name::text, ' ') FROM stepadv.attach('strange.root', '{task}', 'run', 'n', reward => 'score', schema => 'meth') WHERE view_name::text ~ '_(centred|kind|evil|nonsense|lateness)$';
+SELECT string_agg(view_name::text, ' ') FROM stepadv.attach('strange.root', '{task}', 'run', 'n', reward => 'score', views => '{all}', schema => 'meth') WHERE view_name::text ~ '_(centred|kind|evil|nonsense|lateness)$';
 SELECT stepadv.detach('strange.root') > 5 AS detached;
 CREATE SCHEMA root_methods;
 CREATE FUNCTION root_methods.five(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE sql IMMUTABLE STRICT AS
 	'SELECT s.step_id, s.rollout_id, s.step_no, 5::float8 FROM stepadv.steps(rollouts) s';
 SELECT stepadv.register_method('root_methods.five(stepadv.rollout_group)');
 SET SESSION AUTHORIZATION methods_owner;
-SELECT string_agg(view_name::text, ' ') AS not_readable FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score') WHERE view_name::text ~ '_(centred|five)$';
+SELECT string_agg(view_name::text, ' ') AS not_readable FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score', views => '{all}') WHERE view_name::text ~ '_(centred|five)$';
 SELECT stepadv.detach('meth.s') > 5 AS detached;
 RESET SESSION AUTHORIZATION;
 GRANT USAGE ON SCHEMA root_methods TO PUBLIC;
 SET SESSION AUTHORIZATION methods_owner;
-SELECT string_agg(view_name::text, ' ') FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score') WHERE view_name::text ~ '_(centred|five)$';
+SELECT string_agg(view_name::text, ' ') FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score', views => '{all}') WHERE view_name::text ~ '_(centred|five)$';
 SELECT stepadv.detach('meth.s') > 5 AS detached;
 
 -- A table of methods that is more than a table runs no code.
@@ -241,7 +258,7 @@ SELECT stepadv.register_method('strange.kind(stepadv.rollout_group)', schema => 
 SELECT stepadv.register_method('root_methods.five(stepadv.rollout_group)', schema => 'own_methods');
 GRANT USAGE ON SCHEMA own_methods TO PUBLIC;
 SET SESSION AUTHORIZATION methods_owner;
-SELECT string_agg(view_name::text, ' ') AS both FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score') WHERE view_name::text ~ '_(five|kind)$';
+SELECT string_agg(view_name::text, ' ') AS both FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score', views => '{all}') WHERE view_name::text ~ '_(five|kind)$';
 SELECT stepadv.detach('meth.s') > 5 AS detached;
 RESET SESSION AUTHORIZATION;
 DROP FUNCTION root_methods.five(stepadv.rollout_group);
@@ -249,7 +266,7 @@ SET SESSION AUTHORIZATION methods_stranger;
 CREATE FUNCTION root_methods.five(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql AS
 	$$ BEGIN RAISE EXCEPTION 'code of a stranger, run by %', current_user; END $$;
 SET SESSION AUTHORIZATION methods_owner;
-SELECT string_agg(view_name::text, ' ') AS one FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score') WHERE view_name::text ~ '_(five|kind)$';
+SELECT string_agg(view_name::text, ' ') AS one FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score', views => '{all}') WHERE view_name::text ~ '_(five|kind)$';
 SELECT stepadv.detach('meth.s') > 5 AS detached;
 RESET SESSION AUTHORIZATION;
 DROP SCHEMA own_methods CASCADE;
@@ -263,20 +280,20 @@ INSERT INTO strange.s SELECT 'x', i / 3, i % 3, i FROM generate_series(0, 5) i;
 CREATE FUNCTION strange.who(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE plpgsql AS
 	$$ BEGIN RAISE WARNING 'a method, run by %', current_user; END $$;
 SELECT stepadv.register_method('strange.who(stepadv.rollout_group)');
-SELECT count(*) > 5 AS attached FROM stepadv.attach('strange.s', '{task}', 'run', 'n', reward => 'score');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('strange.s', '{task}', 'run', 'n', reward => 'score', views => '{all}');
 CREATE FUNCTION strange.fires() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'a trigger, run by %', current_user; RETURN NEW; END $$;
 CREATE TRIGGER t BEFORE UPDATE ON strange.s_attachment FOR EACH ROW EXECUTE FUNCTION strange.fires();
 RESET SESSION AUTHORIZATION;
-SELECT stepadv.upgrade_attachment('strange.s_attachment') > 5 AS many;
+SELECT count(*) AS none_more FROM stepadv.add_views('strange.s', '{all}');
 SET SESSION AUTHORIZATION methods_admin;
-SELECT attachment, n_views > 5 AS many, problem FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 5 AS many, problem FROM pg_temp.anew('{all}');
 -- What cannot be made anew keeps nobody from the others.
 SET SESSION AUTHORIZATION methods_owner;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score', views => '{all}');
 SET SESSION AUTHORIZATION methods_stranger;
 CREATE OR REPLACE FUNCTION strange.fires() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'never'; END $$;
 SET SESSION AUTHORIZATION methods_admin;
-SELECT attachment, n_views > 5 AS views, problem FROM stepadv.upgrade_attachments();
+SELECT attachment, n_views > 5 AS views, problem FROM pg_temp.anew('{all}');
 SELECT stepadv.detach('meth.s') > 5 AS detached, stepadv.detach('strange.s') > 5 AS detached;
 
 -- What is refused.
@@ -314,7 +331,7 @@ SELECT meth.views('');
 -- So many that the signs of a step's advantages fill a larger number.
 DROP TABLE meth.stepadv_methods;
 SELECT count(stepadv.register_method('meth.centred(stepadv.rollout_group,float8,float8)', method => 'c' || i)) FROM generate_series(1, 22) i;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score', options => '{"c22": {"scale": -1, "gamma": 0}, "c1": {"gamma": 0}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('meth.s', '{task}', 'run', 'n', reward => 'score', views => '{all}', options => '{"c22": {"scale": -1, "gamma": 0}, "c1": {"gamma": 0}}');
 SELECT count(DISTINCT (method_a, method_b)) > 350 AS many FROM meth.s_quadrants;
 WITH q AS (SELECT task, success, substr('-0+', sign(c1)::integer + 2, 1) || substr('-0+', sign(c22)::integer + 2, 1) AS quadrant, count(*) AS n FROM meth.s_compare GROUP BY 1, 2, 3)
 SELECT count(*), count(*) FILTER (WHERE x.n_steps IS DISTINCT FROM q.n) AS wrong

@@ -190,14 +190,13 @@ ALTER TABLE rl ADD PRIMARY KEY (id);
 INSERT INTO rl TABLE s;
 SET search_path = more_methods;
 SET client_min_messages = warning;
-SELECT view_name, shows FROM stepadv.attach('rl', '{grp}', 'r', 'n', 'state', NULL, 'reward', step_id => 'id', value => 'value', turn_reward => 'turn_reward', cost => 'cost', turn => 'turn',
-	options => '{"g2po": {"normalise": "mean"}, "methods": {"opo_tokens": {"method": "opo", "length": "cost"}}}') WHERE view_name::text ~ '_(opo|opo_tokens|grpo_passk|igpo|pure|bi_level_gae|g2po)$' ORDER BY 1;
+SELECT view_name, shows FROM stepadv.attach('rl', '{grp}', 'r', 'n', 'state', NULL, 'reward', columns => '{"step_id": "id", "value": "value", "turn_reward": "turn_reward", "cost": "cost", "turn": "turn"}', views => '{all}', options => '{"g2po": {"normalise": "mean"}, "methods": {"opo_tokens": {"method": "opo", "length": "cost"}}}') WHERE view_name::text ~ '_(opo|opo_tokens|grpo_passk|igpo|pure|bi_level_gae|g2po)$' ORDER BY 1;
 SELECT count(*), count(*) FILTER (WHERE v.advantage IS DISTINCT FROM a.advantage) AS wrong FROM rl_g2po v JOIN (g CROSS JOIN LATERAL stepadv.g2po(g.g, normalise => 'mean') a) USING (step_id);
 SELECT count(*), count(*) FILTER (WHERE v.advantage IS DISTINCT FROM a.advantage) AS wrong FROM rl_bi_level_gae v JOIN (g CROSS JOIN LATERAL stepadv.bi_level_gae(g.g) a) USING (step_id);
 SELECT count(*), count(*) FILTER (WHERE v.opo_tokens IS DISTINCT FROM a.advantage) AS wrong FROM rl_compare v JOIN (g CROSS JOIN LATERAL stepadv.opo(g.g, 'cost') a) USING (step_id);
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'rl_compare'::regclass AND attnum > 0;
 -- Who names them has them side by side, kept or not; what shows all methods stays without.
-SELECT count(*) > 20 AS attached FROM stepadv.attach('rl', '{grp}', 'r', 'n', 'state', 'turn', 'reward', prefix => 'named', step_id => 'id', policy_version => 'turn', options => '{"compare": {"methods": "grpo, opo, g2po"}, "credit_check": {"methods": "opo"}}');
+SELECT count(*) > 20 AS attached FROM stepadv.attach('rl', '{grp}', 'r', 'n', 'state', 'turn', 'reward', columns => '{"step_id": "id", "policy_version": "turn"}', views => '{all}', prefix => 'named', options => '{"compare": {"methods": "grpo, opo, g2po"}, "credit_check": {"methods": "opo"}}');
 SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'named_compare'::regclass AND attnum > 0 AND attname ~ 'po$';
 SELECT count(*), count(*) FILTER (WHERE v.opo IS DISTINCT FROM a.advantage OR v.g2po IS DISTINCT FROM b.advantage) AS wrong
 FROM named_compare v JOIN (g CROSS JOIN LATERAL stepadv.opo(g.g) a) USING (step_id) JOIN named_g2po b ON b.step_id = v.step_id;
@@ -212,14 +211,13 @@ SELECT count(*) > 0 AS some, (SELECT count(*) FROM (TABLE signs EXCEPT ALL TABLE
 SELECT count(*) AS differ FROM ((TABLE quadrants EXCEPT ALL TABLE named_quadrants) UNION ALL (TABLE named_quadrants EXCEPT ALL TABLE quadrants)) d;
 UPDATE rl SET reward = 2 WHERE id = 4;
 SELECT count(*) > 0 AS changed FROM (TABLE quadrants EXCEPT ALL TABLE named_quadrants) d;
-SELECT stepadv.attach('rl', '{grp}', 'r', 'n', NULL, NULL, 'reward', prefix => 'other', step_id => 'id', options => '{"compare": {"methods": "grpo, g2po"}}');
+SELECT stepadv.attach('rl', '{grp}', 'r', 'n', NULL, NULL, 'reward', columns => '{"step_id": "id"}', views => '{all}', prefix => 'other', options => '{"compare": {"methods": "grpo, g2po"}}');
 
 -- remax by a mark: any row of a rollout may have it. Half of the groups have one or several, some of them not judged; by steps and by turns, kept or not.
 CREATE TABLE marked AS SELECT s.*, CASE WHEN n % 5 = 4 THEN grp % 2 = 0 AND r % 100 IN (1, 2, 3) END AS is_greedy FROM s;
 ALTER TABLE marked ADD PRIMARY KEY (id);
 CREATE INDEX ON marked (grp);
-SELECT view_name, shows FROM stepadv.attach('marked', '{grp}', 'r', 'n', 'state', NULL, 'reward', step_id => 'id', turn => 'turn', greedy => 'is_greedy',
-	options => '{"remax": {"gamma": 0.9}, "methods": {"of_all": {"method": "remax", "to_go": false}, "of_turns": {"method": "remax", "unit": "turn"}}}') WHERE view_name::text ~ '_(remax|of_all)$' ORDER BY 1;
+SELECT view_name, shows FROM stepadv.attach('marked', '{grp}', 'r', 'n', 'state', NULL, 'reward', columns => '{"step_id": "id", "turn": "turn", "greedy": "is_greedy"}', views => '{all}', options => '{"remax": {"gamma": 0.9}, "methods": {"of_all": {"method": "remax", "to_go": false}, "of_turns": {"method": "remax", "unit": "turn"}}}') WHERE view_name::text ~ '_(remax|of_all)$' ORDER BY 1;
 CREATE VIEW by_hand AS SELECT q.id, CASE WHEN NOT m.is_greedy THEN (SELECT sum(p.reward * power(0.9, p.k - q.k)) FROM q p WHERE p.r = q.r AND p.k >= q.k) END - b.base AS to_go, CASE WHEN NOT m.is_greedy THEN q.t END - b.base AS whole
 FROM q JOIN (SELECT r, coalesce(bool_or(is_greedy), false) AS is_greedy FROM marked GROUP BY r) m USING (r)
 LEFT JOIN (SELECT rolls.grp, avg(rolls.t) AS base FROM rolls JOIN (SELECT r FROM marked WHERE is_greedy GROUP BY r) g USING (r) GROUP BY 1) b ON b.grp = q.grp;
@@ -238,15 +236,15 @@ SELECT count(*), sum(n_rows) FROM marked_problems WHERE problem = 'no greedy rol
 UPDATE marked SET is_greedy = NULL;
 SELECT count(*), count(advantage), (SELECT count(*) FROM marked_problems WHERE problem = 'no greedy rollout') AS problems FROM marked_remax;
 -- Canonical tables: of the rollouts. Two greedy ones earn 0.5 and 0.
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('greedy_tables', partitions => 2, group_by => '{task_id}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('greedy_tables', partitions => 2, group_by => '{task_id}', views => '{all}');
 INSERT INTO greedy_tables.rollouts (task_id, rollout_id, outcome, greedy) VALUES ('A', '1', 1, false), ('A', '2', 0, false), ('A', 'g', 0.5, true), ('A', 'h', 0, true), ('B', '3', 1, false), ('C', '4', 1, false), ('C', 'k', NULL, true);
 INSERT INTO greedy_tables.steps (task_id, rollout_id, step_no, observation, action) SELECT task_id, rollout_id, 1, 'x', 'y' FROM greedy_tables.rollouts;
 SELECT task_id, rollout_id, step_no, return, baseline, advantage FROM greedy_tables.steps_remax ORDER BY 1, 2;
 SELECT task_id, rollout_id, problem, n_rows, effect FROM greedy_tables.steps_problems ORDER BY 1, 2;
-SELECT stepadv.attach('marked', '{grp}', 'r', 'n', reward => 'reward', greedy => 'reward', prefix => 'other');
-SELECT stepadv.attach('marked', '{grp}', 'r', 'n', reward => 'reward', greedy => 'is_greedy', prefix => 'other', options => '{"remax": {"gamma": 2}}');
-SELECT stepadv.attach('marked', '{grp}', 'r', 'n', reward => 'reward', greedy => 'is_greedy', prefix => 'other', options => '{"remax": {"greedy": "x"}}');
-SELECT stepadv.attach('marked', '{grp}', 'r', 'n', reward => 'reward', greedy => 'is_greedy', prefix => 'other', options => '{"remax": {"within": false}}');
+SELECT stepadv.attach('marked', '{grp}', 'r', 'n', reward => 'reward', columns => '{"greedy": "reward"}', views => '{all}', prefix => 'other');
+SELECT stepadv.attach('marked', '{grp}', 'r', 'n', reward => 'reward', columns => '{"greedy": "is_greedy"}', views => '{all}', prefix => 'other', options => '{"remax": {"gamma": 2}}');
+SELECT stepadv.attach('marked', '{grp}', 'r', 'n', reward => 'reward', columns => '{"greedy": "is_greedy"}', views => '{all}', prefix => 'other', options => '{"remax": {"greedy": "x"}}');
+SELECT stepadv.attach('marked', '{grp}', 'r', 'n', reward => 'reward', columns => '{"greedy": "is_greedy"}', views => '{all}', prefix => 'other', options => '{"remax": {"within": false}}');
 
 SET client_min_messages = error;
 DROP SCHEMA greedy_tables CASCADE;

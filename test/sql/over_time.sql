@@ -57,8 +57,7 @@ INSERT INTO ot.steps (task, run, step, state, action, reward, success, new, old,
 	('t1', 'f', 0, 's0', 'x', 1, true, '{-1}', '{-1}', NULL),
 	('t2', 'a', 0, 's0', 'x', 0, false, NULL, NULL, NULL), ('t2', 'b', 0, 's0', 'x', 0, false, NULL, NULL, NULL), ('t2', 'c', 0, 's0', 'x', NULL, NULL, NULL, NULL, NULL),
 	('t3', 'a', 0, 's9', 'x', NULL, NULL, NULL, NULL, NULL);
-SELECT view_name, shows FROM stepadv.attach('ot.steps', '{task}', 'run', 'step', 'state', 'action', 'reward', success => 'success',
-	show_rollouts => 'ot.rollouts', logp_new => 'new', logp_old => 'old', token_mask => 'counts', policy_version => 'version', started_at => 'started')
+SELECT view_name, shows FROM stepadv.attach('ot.steps', '{task}', 'run', 'step', 'state', 'action', 'reward', columns => '{"success": "success", "logp_new": "new", "logp_old": "old", "token_mask": "counts", "policy_version": "version", "started_at": "started"}', views => '{all}', options => '{"show_rollouts": "ot.rollouts"}')
 WHERE view_name::text ~ 'over_time|advantages';
 SELECT attname, atttypid::regtype FROM pg_attribute WHERE attrelid = 'ot.steps_progress_over_time'::regclass
 	AND (attname NOT LIKE 'mean\_abs\_%' OR attname ~ '^mean_abs_(grpo|rloo|gigpo|graphgpo|hgpo|tempo|rtmc)$') ORDER BY attnum;
@@ -176,10 +175,9 @@ SELECT s.id, s.task, s.run, s.step, s.state, s.action, s.reward, s.success,
 FROM ot.steps s JOIN ot.rollouts r USING (task, run) ORDER BY s.step DESC, md5(s.id::text);
 CREATE TABLE ot.grouped AS SELECT s.task, r.version, r.started::date AS day, s.run, s.step, s.state, s.action, s.reward, s.success FROM ot.steps s JOIN ot.rollouts r USING (task, run);
 CREATE TABLE ot.versions AS SELECT task, run, version FROM ot.rollouts;
-SELECT count(*) > 5 AS flat FROM stepadv.attach('ot.flat', '{task}', 'run', 'step', 'state', 'action', 'reward', success => 'success', policy_version => 'version', started_at => 'started');
-SELECT count(*) > 5 AS mixed FROM stepadv.attach('ot.flat', '{task}', 'run', 'step', 'state', 'action', 'reward', success => 'success', policy_version => 'version', started_at => 'started',
-	show_rollouts => 'ot.versions', prefix => 'mixed');
-SELECT count(*) > 5 AS grouped FROM stepadv.attach('ot.grouped', '{task,version}', 'run', 'step', 'state', 'action', 'reward', success => 'success', policy_version => 'version', started_at => 'day');
+SELECT count(*) > 5 AS flat FROM stepadv.attach('ot.flat', '{task}', 'run', 'step', 'state', 'action', 'reward', columns => '{"success": "success", "policy_version": "version", "started_at": "started"}', views => '{all}');
+SELECT count(*) > 5 AS mixed FROM stepadv.attach('ot.flat', '{task}', 'run', 'step', 'state', 'action', 'reward', columns => '{"success": "success", "policy_version": "version", "started_at": "started"}', views => '{all}', prefix => 'mixed', options => '{"show_rollouts": "ot.versions"}');
+SELECT count(*) > 5 AS grouped FROM stepadv.attach('ot.grouped', '{task,version}', 'run', 'step', 'state', 'action', 'reward', columns => '{"success": "success", "policy_version": "version", "started_at": "day"}', views => '{all}');
 CREATE VIEW ot.narrow AS SELECT * FROM (SELECT to_jsonb(v) - '{n_ratios,ess_share,sequence_ess_share}'::text[] AS row FROM ot.steps_progress_over_time v) x;
 SELECT count(*) AS rows, count(*) FILTER (WHERE row IN (SELECT to_jsonb(v) - '{n_ratios,ess_share,sequence_ess_share}'::text[] FROM ot.flat_progress_over_time v)) AS flat,
 	count(*) FILTER (WHERE row IN (SELECT to_jsonb(v) - '{n_ratios,ess_share,sequence_ess_share}'::text[] FROM ot.mixed_progress_over_time v)) AS mixed,
@@ -196,7 +194,7 @@ CREATE FUNCTION ot.buckets(width text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
 BEGIN
-	PERFORM stepadv.attach('ot.times', '{g}', 'r', 's', reward => 'reward', started_at => 'at', options => jsonb_build_object('progress_over_time', jsonb_build_object('bucket', width)));
+	PERFORM stepadv.attach('ot.times', '{g}', 'r', 's', reward => 'reward', columns => '{"started_at": "at"}', views => '{all}', options => jsonb_build_object('progress_over_time', jsonb_build_object('bucket', width)));
 	SELECT string_agg(bucket AT TIME ZONE 'UTC' || ': ' || mean_return, ', ' ORDER BY bucket) INTO result FROM ot.times_progress_over_time;
 	PERFORM stepadv.detach('ot.times');
 	RETURN result;
@@ -205,23 +203,23 @@ SET timezone = 'Asia/Kathmandu';
 SELECT b, ot.buckets(b) FROM unnest('{1 day,6 hours,1 week,1 month,3 months,1 year,12 months,45 minutes,NULL}'::text[]) b;
 RESET timezone;
 SET timezone = 'UTC';
-SELECT count(*) > 5 AS views, count(*) = stepadv.detach('ot.times') AS all_dropped FROM stepadv.attach('ot.times', '{g}', 'r', 's', reward => 'reward', policy_version => 'r');
+SELECT count(*) > 5 AS views, count(*) = stepadv.detach('ot.times') AS all_dropped FROM stepadv.attach('ot.times', '{g}', 'r', 's', reward => 'reward', columns => '{"policy_version": "r"}', views => '{all}');
 SELECT to_regclass('ot.times_progress_over_time') AS gone;
 -- Without either column there are no such views.
-SELECT view_name FROM stepadv.attach('ot.times', '{g}', 'r', 's', reward => 'reward') WHERE view_name::text ~ 'over_time|advantages';
+SELECT view_name FROM stepadv.attach('ot.times', '{g}', 'r', 's', reward => 'reward', views => '{all}') WHERE view_name::text ~ 'over_time|advantages';
 SELECT stepadv.detach('ot.times') > 0 AS dropped;
 
 -- Canonical tables: states of every kind go through the same fold. Without a critic's values there is no gae,
 -- and no error either.
 CREATE FUNCTION ot.canonical(states text) RETURNS TABLE (version text, groups bigint, steps bigint, gae float8, rtmc numeric, by_hand numeric) LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM stepadv.create_tables('ot_canonical', partitions => 2, states => canonical.states, group_by => '{group_id}');
+	PERFORM stepadv.create_tables('ot_canonical', partitions => 2, states => canonical.states, group_by => '{group_id}', views => '{all}');
 	INSERT INTO ot_canonical.rollouts (group_id, rollout_id, policy_version, outcome, started_at)
 	SELECT 'g' || g, 'r' || r, 'v' || r % 2, (r = 1)::integer, '2026-03-01 00:00+00' FROM generate_series(1, 2) g, generate_series(1, 4) r;
 	INSERT INTO ot_canonical.steps (group_id, rollout_id, step_no, state, action_hash, tool, args, ok)
 	SELECT 'g' || g, 'r' || r, s, s % 2, r % 3, 'bash', jsonb_build_object('command', 'cat ' || r % 3 || '.py'), true FROM generate_series(1, 2) g, generate_series(1, 4) r, generate_series(1, 3) s;
 	-- The groups by versions, as tables of their own.
-	PERFORM stepadv.create_tables('ot_divided', partitions => 2, states => canonical.states, group_by => '{group_id}');
+	PERFORM stepadv.create_tables('ot_divided', partitions => 2, states => canonical.states, group_by => '{group_id}', views => '{all}');
 	INSERT INTO ot_divided.rollouts SELECT group_id || policy_version, rollout_id, policy_version, model, outcome FROM ot_canonical.rollouts;
 	INSERT INTO ot_divided.steps (group_id, rollout_id, step_no, state, action_hash, tool, args, ok)
 	SELECT s.group_id || policy_version, rollout_id, step_no, state, action_hash, tool, args, ok FROM ot_canonical.steps s JOIN ot_canonical.rollouts r USING (group_id, rollout_id);
@@ -234,12 +232,11 @@ SELECT s, c.* FROM unnest('{observation,history,history_set,root,signature}'::te
 -- Names that need quoting, and those that the views use themselves.
 CREATE TABLE ot."St'e""p%s" ("bucket" text, "policy_version" integer, "r' %1$s" uuid, "rollouts" integer, "re""ward" numeric, "v %s; DROP" text, "t'" date, "100% %s" text);
 INSERT INTO ot."St'e""p%s" SELECT 'b', r % 2, md5(r::text)::uuid, s, (r = 1)::integer, 'version''"', '2026-01-01', 'p' FROM generate_series(1, 4) r, generate_series(1, 2) s;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('ot."St''e""p%s"', '{bucket,policy_version,100% %s}', 'r'' %1$s', 'rollouts', reward => 're"ward', policy_version => 'v %s; DROP', started_at => 't''');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('ot."St''e""p%s"', '{bucket,policy_version,100% %s}', 'r'' %1$s', 'rollouts', reward => 're"ward', columns => '{"policy_version": "v %s; DROP", "started_at": "t''"}', views => '{all}');
 SELECT policy_version, bucket, n_groups, n_rollouts, round(mean_abs_rloo::numeric, 6) AS rloo FROM ot."St'e""p%s_progress_over_time";
 -- The same from a table of rollouts.
 CREATE TABLE ot."Roll'%s" AS SELECT DISTINCT "bucket", "policy_version", "100% %s", "r' %1$s", "v %s; DROP", "t'" FROM ot."St'e""p%s";
-SELECT count(*) > 5 AS attached FROM stepadv.attach('ot."St''e""p%s"', '{bucket,policy_version,100% %s}', 'r'' %1$s', 'rollouts', reward => 're"ward', policy_version => 'v %s; DROP', started_at => 't''',
-	show_rollouts => 'ot."Roll''%s"', prefix => '%I $1');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('ot."St''e""p%s"', '{bucket,policy_version,100% %s}', 'r'' %1$s', 'rollouts', reward => 're"ward', columns => '{"policy_version": "v %s; DROP", "started_at": "t''"}', views => '{all}', prefix => '%I $1', options => '{"show_rollouts": "ot.\"Roll''%s\""}');
 SELECT policy_version, bucket, n_groups, n_rollouts, round(mean_abs_rloo::numeric, 6) AS rloo FROM ot."%I $1_progress_over_time";
 SELECT base_bucket, base_policy_version, policy_version, bucket, method, count(*), sum(advantage) FROM ot."St'e""p%s_advantages" WHERE method = 'rloo' GROUP BY 1, 2, 3, 4, 5 ORDER BY 2;
 
@@ -253,8 +250,7 @@ CREATE TABLE ot.moves (id integer PRIMARY KEY, task text, trial integer, n integ
 INSERT INTO ot.moves SELECT t * 1000 + r * 10 + n, 't' || t, r, n, (n + r) % 3, r % 2, CASE WHEN (t + r + n) % 4 > 0 THEN (r + n) % 5 / 4.0 END, CASE WHEN n = 3 AND r % 7 > 0 THEN (r + t) % 2 END, r % 3,
 	CASE WHEN n = 3 AND r % 7 > 0 THEN (r + t) % 2 = 1 END, CASE WHEN n > 1 THEN r % 2 END, ARRAY[-1 - r % 3]::real[], '{-1}' FROM generate_series(1, 6) t, generate_series(1, 32) r, generate_series(1, 3) n;
 CREATE INDEX ON ot.moves (task);
-SELECT view_name FROM stepadv.attach('ot.moves', '{task}', 'trial', 'n', 'state', 'action', 'answer', success => 'ok', show_rollouts => 'ot.trials', columns => '{}', logp_new => 'new', logp_old => 'old',
-	policy_version => 'version', started_at => 'began', run_id => 'experiment', policy_step => 'train_step', rewards => '{tool,answer,"for''m %s"}', dimensions => '{category,seed,task,"en''v %s"}')
+SELECT view_name FROM stepadv.attach('ot.moves', '{task}', 'trial', 'n', 'state', 'action', 'answer', columns => '{"success": "ok", "logp_new": "new", "logp_old": "old", "policy_version": "version", "started_at": "began", "run_id": "experiment", "policy_step": "train_step", "rewards": ["tool", "answer", "for''m %s"], "dimensions": ["category", "seed", "task", "en''v %s"]}', views => '{all}', options => '{"show_rollouts": "ot.trials", "show_columns": []}')
 WHERE view_name::text ~ 'over_time|advantages|runs';
 -- But for those of methods, which may come.
 CREATE FUNCTION ot.columns(view text) RETURNS text LANGUAGE sql AS $$
@@ -347,21 +343,20 @@ INSERT INTO ot.few VALUES ('t1', 'a', 'x', 'v1', 3), ('t1', 'b', 'x', 'v1', 3), 
 CREATE TABLE ot.few_steps AS SELECT task, trial, 1 AS n, ascii(trial) % 2 AS reward, run, version, at FROM ot.few;
 CREATE TABLE ot.few_indexed AS TABLE ot.few;
 CREATE UNIQUE INDEX ON ot.few_indexed (task, trial);
-SELECT p, (SELECT count(*) > 5 FROM stepadv.attach('ot.few_steps', '{task}', 'trial', 'n', reward => 'reward', prefix => p, columns => '{}', task_id => 'task', run_id => 'run', policy_version => 'version', policy_step => 'at',
-	show_rollouts => CASE p WHEN 'few_source' THEN NULL ELSE 'ot.' || p END::regclass)) FROM unnest('{few,few_indexed,few_source}'::text[]) p;
+SELECT p, (SELECT count(*) > 5 FROM stepadv.attach('ot.few_steps', '{task}', 'trial', 'n', reward => 'reward', columns => '{"task_id": "task", "run_id": "run", "policy_version": "version", "policy_step": "at"}', views => '{all}', prefix => p, options => '{"show_columns": []}'::jsonb || jsonb_build_object('show_rollouts', CASE p WHEN 'few_source' THEN NULL ELSE 'ot.' || p END::regclass))) FROM unnest('{few,few_indexed,few_source}'::text[]) p;
 SELECT g.task, task_id, run_id, policy_version, policy_step, staleness, uniform FROM ot.few_groups g ORDER BY 1;
 SELECT count(*) AS same FROM (SELECT * FROM ot.few_groups INTERSECT SELECT * FROM ot.few_indexed_groups INTERSECT SELECT * FROM ot.few_source_groups) x;
 -- Newest of x is 8, of y 7; of what is known of no run, 8.
 SELECT g.task, rollout_id, run_id, policy_step, staleness FROM ot.few_rollouts g ORDER BY 1, 2;
 SELECT count(*) AS same FROM (SELECT * FROM ot.few_rollouts INTERSECT SELECT * FROM ot.few_indexed_rollouts INTERSECT SELECT * FROM ot.few_source_rollouts) x;
 -- Without a run, the newest of all.
-SELECT count(*) > 5 AS attached FROM stepadv.attach('ot.few_steps', '{task}', 'trial', 'n', reward => 'reward', prefix => 'no_run', columns => '{}', policy_step => 'at');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('ot.few_steps', '{task}', 'trial', 'n', reward => 'reward', columns => '{"policy_step": "at"}', views => '{all}', prefix => 'no_run', options => '{"show_columns": []}');
 SELECT task, rollout_id, policy_step, staleness FROM ot.no_run_rollouts ORDER BY 1, 2;
 -- In the columns of the group, under the name of the role, under another, and with another type: there a view that has
 -- the group's columns shows each once.
 ALTER TABLE ot.few_steps ADD run_id text, ADD policy_step smallint, ADD logp real[] DEFAULT '{-1}';
 UPDATE ot.few_steps SET run_id = coalesce(run, ''), policy_step = at;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('ot.few_steps', '{version,run_id,policy_step,task}', 'trial', 'n', reward => 'reward', prefix => 'keyed', columns => '{}', logp_new => 'logp', logp_old => 'logp', policy_version => 'version', run_id => 'run_id', policy_step => 'policy_step', dimensions => '{task}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('ot.few_steps', '{version,run_id,policy_step,task}', 'trial', 'n', reward => 'reward', columns => '{"logp_new": "logp", "logp_old": "logp", "policy_version": "version", "run_id": "run_id", "policy_step": "policy_step", "dimensions": ["task"]}', views => '{all}', prefix => 'keyed', options => '{"show_columns": []}');
 SELECT v, ot.columns('ot.keyed_' || v) FROM unnest('{groups_over_time,progress_over_time,advantage_over_time,advantages,groups,rollouts,compare,quadrants,disagreements}'::text[]) v;
 CREATE FUNCTION ot.keyed() RETURNS TABLE (key text, n_groups bigint, n_rollouts numeric, mean_return float8, n_steps numeric, n_ratios bigint) LANGUAGE sql AS $$
 	SELECT concat_ws(' ', p.policy_version, p.run_id, p.policy_step, p.task), p.n_groups, p.n_rollouts, p.mean_return, a.n_steps, p.n_ratios FROM ot.keyed_progress_over_time p JOIN ot.keyed_advantage_over_time a
@@ -388,12 +383,12 @@ SELECT ot.reads('SELECT mean_return FROM ot.moves_progress_over_time') AS progre
 
 -- Names that the views have themselves, or that name another column of theirs; a name twice; a task alone makes no views.
 CREATE TABLE ot.named AS SELECT 1 AS g, i AS r, 1 AS n, i % 2 AS reward, 'x' AS bucket, 'y' AS n_steps, 'z' AS mean_abs_rloo, 'w' AS run_id, 'v' AS tag, 'u' AS rloo_n, 't' AS staleness, 5 AS policy_step FROM generate_series(1, 4) i;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('ot.named', '{g,tag}', 'r', 'n', reward => 'reward', dimensions => '{bucket,n_steps,mean_abs_rloo,run_id,rloo_n}', run_id => 'tag', task_id => 'bucket', policy_step => 'policy_step');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('ot.named', '{g,tag}', 'r', 'n', reward => 'reward', columns => '{"dimensions": ["bucket", "n_steps", "mean_abs_rloo", "run_id", "rloo_n"], "run_id": "tag", "task_id": "bucket", "policy_step": "policy_step"}', views => '{all}');
 SELECT v, ot.columns('ot.named_' || v) FROM unnest('{groups_over_time,progress_over_time,advantage_over_time,advantages,groups,rollouts,compare}'::text[]) v;
 SELECT run_id, base_run_id, bucket, base_bucket, base_n_steps, base_mean_abs_rloo, base_rloo_n, n_steps, mean_abs_rloo FROM ot.named_progress_over_time;
 SELECT run_id, bucket, staleness, run_staleness FROM ot.named_compare LIMIT 1;
 SELECT stepadv.maintain('ot.named') IS NOT NULL AS kept, (SELECT n_rollouts FROM ot.named_progress_over_time) AS rollouts, stepadv.detach('ot.named') > 5 AS detached;
-SELECT view_name FROM stepadv.attach('ot.named', '{g}', 'r', 'n', reward => 'reward', task_id => 'tag') WHERE view_name::text ~ 'over_time|advantages|runs';
+SELECT view_name FROM stepadv.attach('ot.named', '{g}', 'r', 'n', reward => 'reward', columns => '{"task_id": "tag"}', views => '{all}') WHERE view_name::text ~ 'over_time|advantages|runs';
 SELECT stepadv.detach('ot.named') > 5 AS detached;
 ALTER TABLE ot.times ADD j json, ADD xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx integer;
 
@@ -402,24 +397,24 @@ CREATE FUNCTION ot.refused(VARIADIC arguments text[]) RETURNS text LANGUAGE plpg
 DECLARE
 	hint text;
 BEGIN
-	EXECUTE format('SELECT count(*) FROM stepadv.attach(''ot.times'', ''{g}'', ''r'', ''s'', reward => ''reward'', %s)', array_to_string(arguments, ', '));
+	EXECUTE format('SELECT count(*) FROM stepadv.attach(''ot.times'', ''{g}'', ''r'', ''s'', %s, reward => ''reward'', views => ''{all}'')', array_to_string(arguments, ', '));
 	RETURN 'nothing';
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
 	RETURN concat_ws(' | ', sqlstate, sqlerrm, nullif(hint, ''));
 END $$;
-SELECT ot.refused($$policy_version => 'nowhere'$$);
-SELECT ot.refused($$started_at => 'nowhere'$$);
-SELECT ot.refused($$started_at => 'reward'$$);
+SELECT ot.refused($$columns => '{"policy_version": "nowhere"}'$$);
+SELECT ot.refused($$columns => '{"started_at": "nowhere"}'$$);
+SELECT ot.refused($$columns => '{"started_at": "reward"}'$$);
 ALTER TABLE ot.times ADD COLUMN versions text[];
-SELECT ot.refused($$policy_version => 'versions'$$);
-SELECT ot.refused(a) FROM unnest(ARRAY[$$run_id => 'nowhere'$$, $$task_id => 'nowhere'$$, $$policy_step => 'nowhere'$$, $$dimensions => '{at,nowhere}'$$, $$dimensions => '{at,at}'$$, $$dimensions => '{at,NULL}'$$,
-	$$policy_step => 'at'$$, $$dimensions => '{versions}'$$, $$run_id => 'versions'$$, $$dimensions => '{j}'$$, format('rewards => ARRAY[%L], policy_version => ''r''', repeat('x', 60))]) a;
-SELECT ot.refused($$started_at => 'at'$$, format('options => %L', jsonb_build_object('progress_over_time', jsonb_build_object('bucket', b))))
+SELECT ot.refused($$columns => '{"policy_version": "versions"}'$$);
+SELECT ot.refused(a) FROM unnest(ARRAY[$$columns => '{"run_id": "nowhere"}'$$, $$columns => '{"task_id": "nowhere"}'$$, $$columns => '{"policy_step": "nowhere"}'$$, $$columns => '{"dimensions": ["at", "nowhere"]}'$$, $$columns => '{"dimensions": ["at", "at"]}'$$, $$columns => '{"dimensions": ["at", null]}'$$,
+	$$columns => '{"policy_step": "at"}'$$, $$columns => '{"dimensions": ["versions"]}'$$, $$columns => '{"run_id": "versions"}'$$, $$columns => '{"dimensions": ["j"]}'$$, format('columns => ''{"rewards": ["%s"], "policy_version": "r"}''', repeat('x', 60))]) a;
+SELECT ot.refused($$columns => '{"started_at": "at"}'$$, format('options => %L', jsonb_build_object('progress_over_time', jsonb_build_object('bucket', b))))
 FROM unnest('{0,-1 day,2 months,1 month 1 day,1 day -24 hours,soon,1 day) OR (true,999999999999999999 years}'::text[]) b;
-SELECT ot.refused($$started_at => 'at'$$, $$options => '{"progress_over_time": {"width": "1 day"}}'$$);
+SELECT ot.refused($$columns => '{"started_at": "at"}'$$, $$options => '{"progress_over_time": {"width": "1 day"}}'$$);
 SELECT ot.refused($$options => '{"progress_over_time": {"width": "1 day"}}'$$);
-SELECT ot.refused($$started_at => 'at'$$, $$options => '{"progress_over_time": {"bucket": ["1 day"]}}'$$);
+SELECT ot.refused($$columns => '{"started_at": "at"}'$$, $$options => '{"progress_over_time": {"bucket": ["1 day"]}}'$$);
 SELECT count(*) FROM pg_class WHERE relname LIKE 'times\_%';
 DROP SCHEMA ot CASCADE;
 

@@ -17,8 +17,7 @@ INSERT INTO pan.steps (task, level, trial, no, state, action, reward, value)
 SELECT 't' || t, t % 2, 'r' || r, n, (n * r + t) % 3, (n + r * t) % 2, CASE WHEN r = 5 AND t % 4 = 0 THEN NULL ELSE ((n * 7 + r * t * 3) % 5 - 1.5) / 4 END, CASE WHEN t <> 6 THEN n % 3 / 4.0 END
 FROM generate_series(1, 12) t, generate_series(1, 5) r, generate_series(1, 3 + t % 3) n;
 CREATE FUNCTION pan.attached(prefix text, options jsonb DEFAULT '{}') RETURNS bigint LANGUAGE sql AS $$
-	SELECT count(*) FROM stepadv.attach('pan.steps', '{task,level}', 'trial', 'no', 'state', 'action', 'reward', value => 'value', prefix => prefix, show_rollouts => 'pan.runs',
-		run_id => 'run', policy_version => 'version', started_at => 'started', options => options)
+	SELECT count(*) FROM stepadv.attach('pan.steps', '{task,level}', 'trial', 'no', 'state', 'action', 'reward', columns => '{"value": "value", "run_id": "run", "policy_version": "version", "started_at": "started"}', views => '{all}', prefix => prefix, options => options || '{"show_rollouts": "pan.runs"}'::jsonb)
 $$;
 SELECT pan.attached('plain') = pan.attached('kept') AS attached;
 

@@ -7,7 +7,7 @@ CREATE SCHEMA pool;
 SET search_path = pool, stepadv, public;
 
 -- Of two versions: tasks 1 to 3 are mixed, 4 succeeds always, 5 waits for a judgement, 6 has one rollout.
-SELECT count(*) > 10 AS made FROM create_tables('rl');
+SELECT count(*) > 10 AS made FROM create_tables('rl', views => '{all}');
 INSERT INTO rl.rollouts (policy_version, policy_step, task_id, rollout_id, outcome)
 SELECT 'v' || v, v, 'task ' || t, r, CASE WHEN t = 5 AND r = 2 THEN NULL WHEN t = 4 THEN 1 WHEN t = 3 THEN (r = 1)::int ELSE r % 2 END
 FROM generate_series(1, 2) v, generate_series(1, 6) t, generate_series(1, 4) r WHERE t < 6 OR r = 1;
@@ -101,7 +101,7 @@ DROP TABLE rl.steps_pool CASCADE;
 -- A table of another kind: ids that are no numbers, a group of two columns, no rewards, maintained
 CREATE TABLE s (id uuid PRIMARY KEY, "the Run" date, task varchar(20), r text, no int, ok boolean);
 INSERT INTO s SELECT md5(format('%s %s %s', t, r, n))::uuid, '2026-01-01', 't' || t, 'r' || r, n, r = 2 FROM generate_series(1, 3) t, generate_series(1, 3) r, generate_series(1, 2) n;
-SELECT count(*) > 3 AS attached FROM attach('s', '{"the Run",task}', 'r', 'no', success => 'ok');
+SELECT count(*) > 3 AS attached FROM attach('s', '{"the Run",task}', 'r', 'no', columns => '{"success": "ok"}', views => '{all}');
 SELECT maintain('s');
 SELECT create_pool('s', min_rollouts => 3, drop_uniform => 'rtmc');
 SELECT "the Run", task, n_rollouts, mean_return, success_rate, status FROM s_ready ORDER BY 2;
@@ -133,7 +133,7 @@ SELECT said('SELECT stepadv.consume_groups(''s_pool'', gen_random_uuid())');
 SELECT said('SELECT stepadv.consume_groups(''s_ready'', NULL)');
 SELECT said('SELECT stepadv.consume_groups(''s_ready'', gen_random_uuid())');
 CREATE TABLE odd (claim text, r int, no int, reward int);
-SELECT count(*) > 3 AS attached FROM attach('odd', '{claim}', 'r', 'no', reward => 'reward');
+SELECT count(*) > 3 AS attached FROM attach('odd', '{claim}', 'r', 'no', reward => 'reward', views => '{all}');
 SELECT said('SELECT stepadv.create_pool(''odd'')');
 SELECT said('SELECT stepadv.create_pool(''s'', max_staleness => 1, prefix => ''other'')');
 SELECT said('SELECT stepadv.detach(''s'')');

@@ -24,8 +24,7 @@ INSERT INTO bad.steps SELECT * FROM bad.clean;
 CREATE TABLE bad.rest (LIKE bad.clean INCLUDING ALL);
 
 CREATE FUNCTION bad.attach(source regclass, more jsonb DEFAULT '{}') RETURNS bigint LANGUAGE sql AS $$
-	SELECT count(*) FROM stepadv.attach(source, '{task}', 'run', 'n', state => 'st', action => 'act', reward => 'rew', step_id => 'id', value => 'v', turn_reward => 'tr', cost => 'c',
-		logp_new => 'logp', logp_old => 'logp_old', token_mask => 'mask', policy_version => 'pv', started_at => 'started', contribution => 'share', options => more)
+	SELECT count(*) FROM stepadv.attach(source, '{task}', 'run', 'n', state => 'st', action => 'act', reward => 'rew', columns => '{"step_id": "id", "value": "v", "turn_reward": "tr", "cost": "c", "logp_new": "logp", "logp_old": "logp_old", "token_mask": "mask", "policy_version": "pv", "started_at": "started", "contribution": "share"}', views => '{all}', options => more)
 $$;
 SELECT bad.attach('bad.clean') > 30 AS clean, bad.attach('bad.steps') > 30 AS steps, bad.attach('bad.rest') > 30 AS rest;
 -- Clean data have no problems.
@@ -275,7 +274,7 @@ SELECT stepadv.detach('bad.own') > 30 AS detached;
 -- Ids of other types, components, turns, a table of rollouts, states made of histories.
 CREATE TABLE bad.calls (g integer, sub text, r uuid, n integer, turn integer, act text, tool numeric, answer float8, id text, ok boolean);
 INSERT INTO bad.calls SELECT i % 2, 'x', ('00000000-0000-0000-0000-00000000000' || i / 2 % 3)::uuid, i, i / 8, 'a' || i % 4, i % 3, i % 2, 'call ' || i, i % 5 = 0 FROM generate_series(0, 35) i;
-SELECT count(*) > 20 AS attached FROM stepadv.attach('bad.calls', '{g,sub}', 'r', 'n', action => 'act', step_id => 'id', rewards => '{tool,answer}', turn => 'turn', unit => 'turn', success => 'ok', states => 'history_last');
+SELECT count(*) > 20 AS attached FROM stepadv.attach('bad.calls', '{g,sub}', 'r', 'n', action => 'act', columns => '{"step_id": "id", "rewards": ["tool", "answer"], "turn": "turn", "success": "ok"}', views => '{all}', options => '{"unit": "turn", "states": "history_last"}');
 UPDATE bad.calls SET turn = NULL WHERE n IN (4, 6);
 UPDATE bad.calls SET id = NULL WHERE n = 2;
 UPDATE bad.calls SET answer = '-Infinity' WHERE n = 3;
@@ -287,8 +286,7 @@ SELECT n_views > 20 AS all_views, n_failed, first_error FROM bad.read_all('calls
 SELECT g, rollout_id, count(*) AS steps, count(grpo) AS grpo, count(gigpo) AS gigpo FROM bad.calls_compare GROUP BY 1, 2 ORDER BY 1, 2;
 -- An instance of a method that reads the components; the others do not mind them.
 SELECT stepadv.detach('bad.calls') > 20 AS detached;
-SELECT count(*) > 20 AS attached FROM stepadv.attach('bad.calls', '{g,sub}', 'r', 'n', action => 'act', step_id => 'id', reward => 'tool', rewards => '{tool,answer}',
-	options => '{"methods": {"merged": {"method": "grpo", "rewards": {"tool": 1, "answer": 1}}}}');
+SELECT count(*) > 20 AS attached FROM stepadv.attach('bad.calls', '{g,sub}', 'r', 'n', action => 'act', reward => 'tool', columns => '{"step_id": "id", "rewards": ["tool", "answer"]}', views => '{all}', options => '{"methods": {"merged": {"method": "grpo", "rewards": {"tool": 1, "answer": 1}}}}');
 SELECT rollout_id, problem, methods, effect FROM bad.calls_problems WHERE problem ~ 'component';
 SELECT bool_and(grpo IS NOT NULL) AS grpo, count(merged) AS merged, count(*) AS steps FROM bad.calls_compare WHERE g = 1 AND rollout_id::text ~ '1$';
 -- Without advantages: the rollout with the step without an id.
@@ -296,27 +294,27 @@ SELECT g, rollout_id, count(*) AS steps, count(advantage) AS advantages FROM bad
 -- gae of masked tokens asks for no values at observations.
 DROP TABLE bad.stepadv_methods;
 CREATE TABLE bad.tokens AS SELECT 1 AS grp, 1 + i / 4 AS r, i % 4 AS n, CASE WHEN i % 4 <> 1 THEN 'a' END AS act, CASE WHEN i <> 1 THEN 0.5 END AS v, i % 2 AS rew, 'x' AS problem FROM generate_series(0, 11) i;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.tokens', '{grp,problem}', 'r', 'n', action => 'act', value => 'v', reward => 'rew', options => '{"gae": {"masked": true}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.tokens', '{grp,problem}', 'r', 'n', action => 'act', reward => 'rew', columns => '{"value": "v"}', views => '{all}', options => '{"gae": {"masked": true}}');
 SELECT * FROM bad.tokens_problems;
 SELECT count(*) AS steps, count(advantage) AS advantages FROM bad.tokens_gae;
 SELECT stepadv.detach('bad.tokens') > 5 AS detached;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.tokens', '{grp,problem}', 'r', 'n', action => 'act', value => 'v', reward => 'rew');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.tokens', '{grp,problem}', 'r', 'n', action => 'act', reward => 'rew', columns => '{"value": "v"}', views => '{all}');
 SELECT * FROM bad.tokens_problems;
 SELECT r, count(*) AS steps, count(advantage) AS advantages FROM bad.tokens_gae GROUP BY r ORDER BY r;
-SELECT stepadv.attach('bad.tokens', '{grp}', 'r', 'n', reward => 'rew', prefix => 'wrong', options => '{"problems": {"kinds": "all"}}');
+SELECT stepadv.attach('bad.tokens', '{grp}', 'r', 'n', reward => 'rew', views => '{all}', prefix => 'wrong', options => '{"problems": {"kinds": "all"}}');
 -- Turns of unequal numbers, where they are to be refused: NULL for that group.
 CREATE TABLE bad.unequal AS SELECT g, r, n, r % 2 AS rew, n AS tr FROM generate_series(1, 2) g, generate_series(1, 3) r, generate_series(1, 3) n WHERE g = 2 OR r > 1 OR n < 3;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.unequal', '{g}', 'r', 'n', reward => 'rew', turn_reward => 'tr', options => '{"mt_grpo": {"unequal": "error"}, "mt_rloo": {"unequal": "error", "without_turn_reward": "merge"}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.unequal', '{g}', 'r', 'n', reward => 'rew', columns => '{"turn_reward": "tr"}', views => '{all}', options => '{"mt_grpo": {"unequal": "error"}, "mt_rloo": {"unequal": "error", "without_turn_reward": "merge"}}');
 SELECT a.g, count(*) AS steps, count(a.advantage) AS mt_grpo, count(b.advantage) AS mt_rloo FROM bad.unequal_mt_grpo a JOIN bad.unequal_mt_rloo b USING (g, rollout_id, step_no) GROUP BY 1 ORDER BY 1;
 -- A step reward beyond all numbers: NULL for the group.
 CREATE TABLE bad.dear AS SELECT g, r, n, r % 2 AS rew, 's' || n AS st, CASE WHEN g = 1 AND n = 2 THEN 1000 ELSE 1 END AS c FROM generate_series(1, 2) g, generate_series(1, 3) r, generate_series(1, 3) n;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.dear', '{g}', 'r', 'n', state => 'st', action => 'r', reward => 'rew', cost => 'c', options => '{"graphgpo": {"convention": "progress"}}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.dear', '{g}', 'r', 'n', state => 'st', action => 'r', reward => 'rew', columns => '{"cost": "c"}', views => '{all}', options => '{"graphgpo": {"convention": "progress"}}');
 SELECT a.g, count(*) AS steps, count(a.advantage) AS graphgpo, (SELECT count(e.step_reward) FROM bad.dear_graph_edges e WHERE e.g = a.g) AS edges FROM bad.dear_graphgpo a GROUP BY 1 ORDER BY 1;
 
 -- A tool call with characters that jsonb does not take is signed all the same; one that is text is as before.
 CREATE TABLE bad.signed (g integer, r integer, n integer, tool text, args json, rew float8);
 INSERT INTO bad.signed SELECT 1, r, n, 'bash', json_build_object('command', 'cat f' || n), r FROM generate_series(1, 2) r, generate_series(1, 5) n;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.signed', '{g}', 'r', 'n', reward => 'rew', tool => 'tool', args => 'args', states => 'signature');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.signed', '{g}', 'r', 'n', reward => 'rew', columns => '{"tool": "tool", "args": "args"}', views => '{all}', options => '{"states": "signature"}');
 CREATE TEMP TABLE signed AS SELECT rollout_id, step_no, action_signature FROM bad.signed_rows;
 UPDATE bad.signed SET args = ('{"command": "cat ' || (ARRAY['\u0000', '\ud83d', '\ude00', '\ud83d\ude00', '\ude00\ud83d'])[n] || ' f"}')::json WHERE r = 2;
 SELECT n_failed, first_error FROM bad.read_all('signed');
@@ -324,7 +322,7 @@ SELECT count(*) AS signed, count(action_signature) AS with_one FROM bad.signed_r
 SELECT count(*) FROM bad.signed_rows JOIN signed USING (rollout_id, step_no, action_signature) WHERE rollout_id = 1;
 -- Rewards next to nothing, whose squares are less than any number, are no error over time.
 CREATE TABLE bad.tiny AS SELECT g, r, 1 AS n, r * 1e-200::float8 AS rew, 'v' AS pv FROM generate_series(1, 2) g, generate_series(1, 3) r;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.tiny', '{g}', 'r', 'n', reward => 'rew', policy_version => 'pv');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.tiny', '{g}', 'r', 'n', reward => 'rew', columns => '{"policy_version": "pv"}', views => '{all}');
 SELECT n_failed, first_error FROM bad.read_all('tiny');
 
 -- ---- By hand everything is strict.
@@ -346,7 +344,7 @@ SELECT bad.error_of('SELECT stepadv.rollout_agg(NULL::bigint, 1, 1, 1, 1, 1)') A
 -- Where nobody has a value of a critic none is missing: only in group 2 a rollout lacks what another has.
 CREATE TABLE bad.critic (g integer, r integer, n integer, rew float8, v float8);
 INSERT INTO bad.critic SELECT g, r, n, r - 1, CASE WHEN g = 2 AND r = 1 THEN 0.5 END FROM generate_series(1, 2) g, generate_series(1, 2) r, generate_series(1, 3) n;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.critic', '{g}', 'r', 'n', reward => 'rew', value => 'v');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('bad.critic', '{g}', 'r', 'n', reward => 'rew', columns => '{"value": "v"}', views => '{all}');
 SELECT g, rollout_id, problem, n_rows FROM bad.critic_problems;
 SELECT count(*) AS of_group_1 FROM bad.critic_problems WHERE g = 1;
 SET client_min_messages = warning;

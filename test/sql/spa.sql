@@ -17,8 +17,7 @@ SELECT user_model('it''s 100% "mine"')::text = model::text AS found, fitted_at <
 SELECT user_model('another');
 SELECT user_model(NULL) IS NULL;
 
-SELECT * FROM attach('step', '{task}', 'run', 'n', reward => 'outcome', value => 'v', features => 'x', grounded => 'ok',
-	options => $${"spa": {"model": "it's 100% \"mine\"", "alpha": 2, "beta": 0.25, "gamma": 0.9}, "gae": {"lambda": 0.8, "gamma": 0.5}}$$)
+SELECT * FROM attach('step', '{task}', 'run', 'n', reward => 'outcome', columns => '{"value": "v", "features": "x", "grounded": "ok"}', views => '{all}', options => $${"spa": {"model": "it's 100% \"mine\"", "alpha": 2, "beta": 0.25, "gamma": 0.9}, "gae": {"lambda": 0.8, "gamma": 0.5}}$$)
 WHERE view_name::text ~ 'spa|gae';
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'step_spa'::regclass AND attnum > 0 ORDER BY attnum;
 -- Contribution, reward, and gae over them written out
@@ -50,7 +49,7 @@ SELECT detach('step') > 4 AS detached, to_regclass('step_spa') IS NULL AS gone;
 
 -- A column with contributions, of any type of number, where the settings of gae serve; no critic; ok of tool calls is what grounds
 CREATE VIEW judged AS SELECT *, (n * 2)::numeric AS share FROM step;
-SELECT shows FROM attach('judged', '{task}', 'run', 'n', success => 'ok', contribution => 'share', tool => 'tool', ok => 'ok', options => '{"lambda": 0, "gamma": 0.5}') WHERE view_name::text ~ 'spa';
+SELECT shows FROM attach('judged', '{task}', 'run', 'n', columns => '{"success": "ok", "contribution": "share", "tool": "tool", "ok": "ok"}', options => '{"lambda": 0, "gamma": 0.5}') WHERE view_name::text ~ 'spa';
 SELECT bool_and(contribution = share AND grounded IS NOT DISTINCT FROM ok AND near(fused_reward, share + CASE WHEN ok THEN 0.5 ELSE 0 END) AND near(advantage, fused_reward)
 	AND near("return", fused_reward)) AS as_should_be, count(*) FROM judged_spa;
 SELECT detach('judged') > 2 AS detached;
@@ -58,20 +57,20 @@ SELECT detach('judged') > 2 AS detached;
 ALTER TABLE step ADD y float8[], ADD "ro'b%s\" boolean;
 UPDATE step SET y = x, "ro'b%s\" = n > 2;
 UPDATE progress_models SET model = '{"version": 1, "kind": "linear", "rollouts": 1, "steps": 1, "lambda": 0, "intercept": 0, "weights": [1, 1, 1]}';
-SELECT shows FROM attach('step', '{task}', 'run', 'n', reward => 'outcome', features => 'y', columns => '{}', options => $${"spa": {"model": "it's 100% \"mine\""}}$$) WHERE view_name::text ~ 'spa';
+SELECT shows FROM attach('step', '{task}', 'run', 'n', reward => 'outcome', columns => '{"features": "y"}', options => $${"show_columns": [], "spa": {"model": "it's 100% \"mine\""}}$$) WHERE view_name::text ~ 'spa';
 SELECT bool_and(near(contribution, x[1] + x[2] + x[3]) AND fused_reward IS NOT DISTINCT FROM contribution AND grounded IS NULL) AS as_should_be, count(*) FROM step_spa s JOIN step b ON b.task = s.task AND b.run = s.rollout_id AND b.n = s.step_no;
 SELECT detach('step') > 2 AS detached;
 -- Names that need quoting; shown from another relation, without its own source in the view
 ALTER TABLE step RENAME y TO "w%eird""fe'atures";
 CREATE VIEW outcomes AS SELECT task, run, n, v, outcome FROM step UNION ALL SELECT task, run, NULL, NULL, 1 FROM step GROUP BY task, run;
-SELECT count(*) > 3 AS attached FROM attach('outcomes', '{task}', 'run', 'n', reward => 'outcome', value => 'v', show_steps => 'step', prefix => 'o%"ut', features => $$w%eird"fe'atures$$,
-	grounded => $$ro'b%s\$$, options => $${"spa": {"model": "it's 100% \"mine\"", "lambda": 1, "gamma": 1}}$$);
+SELECT count(*) > 3 AS attached FROM attach('outcomes', '{task}', 'run', 'n', reward => 'outcome', columns => $${"value": "v", "features": "w%eird\"fe'atures", "grounded": "ro'b%s\\"}$$,
+	views => '{all}', prefix => 'o%"ut', options => $${"show_steps": "step", "spa": {"model": "it's 100% \"mine\"", "lambda": 1, "gamma": 1}}$$);
 SELECT bool_and(near(contribution, x[1] + x[2] + x[3]) AND grounded = (n > 2) AND near(fused_reward, contribution + CASE WHEN n > 2 THEN 0.5 ELSE 0 END)) AS as_should_be, count(advantage) FROM "o%""ut_spa";
 SELECT bool_and(near(advantage, s)) AS undiscounted FROM (SELECT advantage, sum(fused_reward) OVER (PARTITION BY task, run ORDER BY n ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) - v AS s FROM "o%""ut_spa" WHERE x IS NOT NULL AND NOT (task = 2 AND run = 'r3')) a;
 SELECT detach('outcomes') > 3 AS detached, to_regclass('"o%""ut_spa"') IS NULL AS gone;
 -- One group is looked up by its index, and the model is read once
 CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || query; END $$;
-SELECT count(*) > 3 AS attached FROM attach('step', '{task}', 'run', 'n', reward => 'outcome', features => 'x', options => $${"spa": {"model": "it's 100% \"mine\""}}$$);
+SELECT count(*) > 3 AS attached FROM attach('step', '{task}', 'run', 'n', reward => 'outcome', columns => '{"features": "x"}', views => '{all}', options => $${"spa": {"model": "it's 100% \"mine\""}}$$);
 SET enable_seqscan = off;
 SELECT count(*) FILTER (WHERE l ~ 'Index Cond: .*task = 3') > 0 AS by_index, count(*) FILTER (WHERE l ~ 'Seq Scan') AS scans, count(*) FILTER (WHERE l ~ 'InitPlan') > 0 AS model_once
 FROM plan_of('SELECT contribution, advantage FROM step_spa WHERE task = 3') l;
@@ -90,7 +89,7 @@ SELECT detach('step') > 2 AS detached;
 CREATE FUNCTION refused(arguments text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE message text; hint text;
 BEGIN
-	EXECUTE format('SELECT count(*) FROM attach(''step'', ''{task}'', ''run'', ''n'', reward => ''outcome'', %s)', arguments);
+	EXECUTE format('SELECT count(*) FROM attach(''step'', ''{task}'', ''run'', ''n'', %s, reward => ''outcome'', views => ''{all}'')', arguments);
 	RAISE NOTICE 'not refused: %', arguments;
 	RETURN NULL;
 EXCEPTION WHEN OTHERS THEN
@@ -98,23 +97,23 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN SQLSTATE || ' ' || message || coalesce(' / ' || nullif(hint, ''), '');
 END $$;
 \t on
-SELECT refused($$features => 'x'$$);
-SELECT refused($$features => 'x', options => '{"spa": {"model": "none"}}'$$);
-SELECT refused($$contribution => 'v', options => '{"spa": {"model": "none"}}'$$);
-SELECT refused($$features => 'x', contribution => 'v'$$);
-SELECT refused($$features => 'z'$$);
-SELECT refused($$features => 'v'$$);
-SELECT refused($$features => 'note'$$);
-SELECT refused($$contribution => 'x'$$);
-SELECT refused($$contribution => 'v', grounded => 'note'$$);
-SELECT refused($$contribution => 'v', value => 'z'$$);
-SELECT refused($$grounded => 'ok'$$);
-SELECT refused($$contribution => 'v', options => '{"spa": {"alpha": "NaN"}}'$$);
-SELECT refused($$contribution => 'v', options => '{"spa": {"beta": "much"}}'$$);
-SELECT refused($$contribution => 'v', options => '{"spa": {"gamma": 2}}'$$);
-SELECT refused($$contribution => 'v', options => '{"spa": {"delta": 2}}'$$);
-SELECT refused($$contribution => 'v', options => '{"spa": {"alpha": [2]}}'$$);
-SELECT split_part(refused($$contribution => 'v', options => '{"spa": 2}'$$), ' / ', 1);
+SELECT refused($$columns => '{"features": "x"}'$$);
+SELECT refused($$columns => '{"features": "x"}', options => '{"spa": {"model": "none"}}'$$);
+SELECT refused($$columns => '{"contribution": "v"}', options => '{"spa": {"model": "none"}}'$$);
+SELECT refused($$columns => '{"features": "x", "contribution": "v"}'$$);
+SELECT refused($$columns => '{"features": "z"}'$$);
+SELECT refused($$columns => '{"features": "v"}'$$);
+SELECT refused($$columns => '{"features": "note"}'$$);
+SELECT refused($$columns => '{"contribution": "x"}'$$);
+SELECT refused($$columns => '{"contribution": "v", "grounded": "note"}'$$);
+SELECT refused($$columns => '{"contribution": "v", "value": "z"}'$$);
+SELECT refused($$columns => '{"grounded": "ok"}'$$);
+SELECT refused($$columns => '{"contribution": "v"}', options => '{"spa": {"alpha": "NaN"}}'$$);
+SELECT refused($$columns => '{"contribution": "v"}', options => '{"spa": {"beta": "much"}}'$$);
+SELECT refused($$columns => '{"contribution": "v"}', options => '{"spa": {"gamma": 2}}'$$);
+SELECT refused($$columns => '{"contribution": "v"}', options => '{"spa": {"delta": 2}}'$$);
+SELECT refused($$columns => '{"contribution": "v"}', options => '{"spa": {"alpha": [2]}}'$$);
+SELECT split_part(refused($$columns => '{"contribution": "v"}', options => '{"spa": 2}'$$), ' / ', 1);
 \t off
 \set VERBOSITY terse
 INSERT INTO progress_models (name, model) SELECT '', model FROM progress_models;

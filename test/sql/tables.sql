@@ -3,10 +3,10 @@ SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 
 -- One small group by hand, under each of the three kinds of reward.
-SELECT view_name, shows FROM stepadv.create_tables('tab_outcome', partitions => 3, group_by => '{group_id}')
+SELECT view_name, shows FROM stepadv.create_tables('tab_outcome', partitions => 3, group_by => '{group_id}', views => '{all}')
 WHERE regexp_replace(view_name::text, '.*steps_', '') NOT IN (SELECT method FROM stepadv_internal.methods WHERE method NOT IN ('groups', 'rollouts', 'grpo', 'rtmc', 'rtmc_tree'));
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_steps', 'steps', 1, group_by => '{group_id}');
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_sum', reward => 'sum', group_by => '{group_id}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_steps', 'steps', 1, group_by => '{group_id}', views => '{all}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_sum', reward => 'sum', group_by => '{group_id}', views => '{all}');
 CREATE FUNCTION pg_temp.fill(schema text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('SET LOCAL search_path = %I', schema);
@@ -127,9 +127,9 @@ SELECT sequential FROM pg_temp.scans($$SELECT step_no, advantage FROM tab_outcom
 SELECT count(*), count(DISTINCT group_id), count(advantage) FROM tab_outcome.steps_rtmc WHERE group_id = ANY ('{group 7,group 8}');
 
 -- States by name.
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_obs', partitions => 2, group_by => '{group_id}');
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_his', partitions => 2, states => 'history', group_by => '{group_id}');
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_sig', partitions => 2, states => 'signature', group_by => '{group_id}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_obs', partitions => 2, group_by => '{group_id}', views => '{all}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_his', partitions => 2, states => 'history', group_by => '{group_id}', views => '{all}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_sig', partitions => 2, states => 'signature', group_by => '{group_id}', views => '{all}');
 CREATE FUNCTION pg_temp.fill_calls(schema text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('SET LOCAL search_path = %I', schema);
@@ -149,21 +149,21 @@ SELECT * FROM pg_temp.scans($$SELECT step_no, advantage FROM tab_sig.steps_rtmc 
 DROP SCHEMA tab_obs, tab_his, tab_sig CASCADE;
 
 -- What is refused.
-SELECT stepadv.create_tables('tab_new', states => 'state');
-SELECT stepadv.create_tables('tab_outcome');
-SELECT stepadv.create_tables('tab_new', 'return');
-SELECT stepadv.create_tables('tab_new', NULL);
-SELECT stepadv.create_tables('tab_new', partitions => 0);
-SELECT stepadv.create_tables('tab_new', partitions => 1001);
-SELECT stepadv.create_tables(NULL);
-SELECT stepadv.create_tables('');
+SELECT stepadv.create_tables('tab_new', states => 'state', views => '{all}');
+SELECT stepadv.create_tables('tab_outcome', views => '{all}');
+SELECT stepadv.create_tables('tab_new', 'return', views => '{all}');
+SELECT stepadv.create_tables('tab_new', NULL, views => '{all}');
+SELECT stepadv.create_tables('tab_new', partitions => 0, views => '{all}');
+SELECT stepadv.create_tables('tab_new', partitions => 1001, views => '{all}');
+SELECT stepadv.create_tables(NULL, views => '{all}');
+SELECT stepadv.create_tables('', views => '{all}');
 CREATE SCHEMA tab_taken CREATE TABLE steps_rtmc_tree (x integer);
-SELECT stepadv.create_tables('tab_taken');
+SELECT stepadv.create_tables('tab_taken', views => '{all}');
 -- Nothing of it is left.
 SELECT count(*) AS schemas FROM pg_namespace WHERE nspname = 'tab_new';
 SELECT string_agg(relname, ' ') AS relations FROM pg_class WHERE relnamespace = 'tab_taken'::regnamespace;
 -- A schema's name is only a name.
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('Tab "x"; DROP SCHEMA tab_sum CASCADE; --', partitions => 2, group_by => '{group_id}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('Tab "x"; DROP SCHEMA tab_sum CASCADE; --', partitions => 2, group_by => '{group_id}', views => '{all}');
 INSERT INTO "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --".rollouts (group_id, rollout_id, outcome) VALUES ('g', 'r', 1);
 SELECT group_id, n_rollouts FROM "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --".steps_groups;
 
@@ -171,7 +171,7 @@ SELECT stepadv.detach('tab_outcome.rollout_rows') > 5 AS dropped, to_regclass('t
 DROP SCHEMA tab_outcome, tab_steps, tab_sum, tab_taken, "Tab ""x""; DROP SCHEMA tab_sum CASCADE; --" CASCADE;
 
 -- The group as it is by default: the task within the policy version within the run.
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_run', partitions => 3);
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_run', partitions => 3, views => '{all}');
 SELECT c.relname, a.attname, a.attnotnull, pg_get_expr(d.adbin, d.adrelid) AS default_value
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 WHERE c.oid IN ('tab_run.rollouts'::regclass, 'tab_run.steps'::regclass) AND a.attname IN ('run_id', 'policy_version', 'task_id', 'policy_step', 'tags', 'rollout_id', 'group_id') ORDER BY 1, a.attnum;
@@ -232,7 +232,7 @@ SELECT right(r.tableoid::regclass::text, 2) AS lies_in, right(p.inhrelid::regcla
 FROM tab_run.rollouts r, pg_inherits p WHERE p.inhparent = 'tab_run.rollouts'::regclass GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- Other columns: texts that everybody must give; those of the tables' own that are no keys stay columns of rollouts.
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_by', partitions => 2, group_by => ARRAY['Category "x"', 'policy_version']);
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tab_by', partitions => 2, group_by => ARRAY['Category "x"', 'policy_version'], views => '{all}');
 INSERT INTO tab_by.rollouts ("Category ""x""", policy_version, rollout_id, task_id, run_id, outcome) VALUES ('c', 'v', 'r', 't', 's', 1);
 INSERT INTO tab_by.steps ("Category ""x""", policy_version, rollout_id, step_no) VALUES ('c', 'v', 'r', 1);
 SELECT "Category ""x""", policy_version, rollout_id, task_id, run_id, advantage FROM tab_by.steps_grpo;
@@ -242,19 +242,19 @@ INSERT INTO tab_run.rollouts (run_id, task_id, rollout_id) VALUES (NULL, 't', 'r
 INSERT INTO tab_run.rollouts (run_id, rollout_id) VALUES ('s', 'r');
 \set VERBOSITY default
 -- What cannot be the columns of a group.
-SELECT stepadv.create_tables('tab_new', group_by => '{}');
-SELECT stepadv.create_tables('tab_new', group_by => NULL);
-SELECT stepadv.create_tables('tab_new', group_by => '{task_id,NULL}');
-SELECT stepadv.create_tables('tab_new', group_by => '{task_id,""}');
-SELECT stepadv.create_tables('tab_new', group_by => '{{task_id},{run_id}}');
-SELECT stepadv.create_tables('tab_new', group_by => '{task_id,run_id,task_id}');
-SELECT stepadv.create_tables('tab_new', group_by => '{task_id,rollout_id}');
-SELECT stepadv.create_tables('tab_new', group_by => '{policy_step}');
-SELECT stepadv.create_tables('tab_new', group_by => '{state}');
-SELECT stepadv.create_tables('tab_new', group_by => '{ctid}');
-SELECT stepadv.create_tables('tab_new', group_by => ARRAY[repeat('x', 64)]);
-SELECT stepadv.create_tables('tab_new', group_by => ARRAY(SELECT 'c' || i FROM generate_series(1, 31) i));
-SELECT stepadv.create_tables('tab_new', unit => 'episode');
+SELECT stepadv.create_tables('tab_new', group_by => '{}', views => '{all}');
+SELECT stepadv.create_tables('tab_new', group_by => NULL, views => '{all}');
+SELECT stepadv.create_tables('tab_new', group_by => '{task_id,NULL}', views => '{all}');
+SELECT stepadv.create_tables('tab_new', group_by => '{task_id,""}', views => '{all}');
+SELECT stepadv.create_tables('tab_new', group_by => '{{task_id},{run_id}}', views => '{all}');
+SELECT stepadv.create_tables('tab_new', group_by => '{task_id,run_id,task_id}', views => '{all}');
+SELECT stepadv.create_tables('tab_new', group_by => '{task_id,rollout_id}', views => '{all}');
+SELECT stepadv.create_tables('tab_new', group_by => '{policy_step}', views => '{all}');
+SELECT stepadv.create_tables('tab_new', group_by => '{state}', views => '{all}');
+SELECT stepadv.create_tables('tab_new', group_by => '{ctid}', views => '{all}');
+SELECT stepadv.create_tables('tab_new', group_by => ARRAY[repeat('x', 64)], views => '{all}');
+SELECT stepadv.create_tables('tab_new', group_by => ARRAY(SELECT 'c' || i FROM generate_series(1, 31) i), views => '{all}');
+SELECT stepadv.create_tables('tab_new', unit => 'episode', views => '{all}');
 SELECT count(*) AS schemas FROM pg_namespace WHERE nspname = 'tab_new';
 -- The list of the tables' columns is that of the tables.
 SELECT array_agg(a.attname ORDER BY 1) AS unknown FROM pg_attribute a

@@ -87,7 +87,7 @@ RESET enable_partitionwise_aggregate; RESET parallel_setup_cost; RESET parallel_
 
 -- A reference policy: a column of the canonical tables, a role, and the view's kl_to_reference.
 SET client_min_messages = warning;
-SELECT count(*) > 20 AS made FROM stepadv.create_tables('ref');
+SELECT count(*) > 20 AS made FROM stepadv.create_tables('ref', views => '{all}');
 INSERT INTO ref.rollouts (task_id, rollout_id, outcome) VALUES ('t', 'r', 1);
 INSERT INTO ref.steps (task_id, rollout_id, step_no, response_token_ids, response_mask, rollout_logprobs, policy_logprobs, ref_logprobs) VALUES
 	('t', 'r', 1, '{1,2,3}', '{t,t,f}', '{-1,-2,-3}', '{-1.5,-2,-9}', '{-1,-1.5,-3}'), ('t', 'r', 2, '{1}', '{t}', '{-1}', '{-1}', NULL), ('t', 'r', 3, '{1}', '{t}', '{-1}', '{-1}', '{NaN}');
@@ -95,10 +95,10 @@ INSERT INTO ref.steps (task_id, rollout_id, step_no, response_token_ids, respons
 SELECT step_no, n_tokens, abs(kl_to_reference - (exp(0.5::float8) - 1.5)) < 1e-15 AS by_hand FROM ref.steps_ratios ORDER BY step_no;
 CREATE TABLE own (g text, r text, n integer, reward float8, new real[], old real[], ref float8[]);
 INSERT INTO own VALUES ('g', 'r', 1, 1, '{-1,-2}', '{-1,-2}', '{-1,-2.5}'), ('g', 'r', 2, 1, '{-1,-2}', '{-1,-2}', '{-1}');
-SELECT view_name FROM stepadv.attach('own', '{g}', 'r', 'n', reward => 'reward', logp_new => 'new', logp_old => 'old', logp_ref => 'ref') WHERE view_name::text ~ 'ratios';
+SELECT view_name FROM stepadv.attach('own', '{g}', 'r', 'n', reward => 'reward', columns => '{"logp_new": "new", "logp_old": "old", "logp_ref": "ref"}', views => '{all}') WHERE view_name::text ~ 'ratios';
 SELECT n, ratio, abs(kl_to_reference - (exp(-0.5::float8) - 0.5) / 2) < 1e-15 AS by_hand FROM own_ratios ORDER BY n;
-SELECT stepadv.attach('own', '{g}', 'r', 'n', reward => 'reward', prefix => 'no_new', logp_ref => 'ref');
-SELECT stepadv.attach('own', '{g}', 'r', 'n', reward => 'reward', prefix => 'no_array', logp_new => 'new', logp_old => 'old', logp_ref => 'reward');
+SELECT stepadv.attach('own', '{g}', 'r', 'n', reward => 'reward', columns => '{"logp_ref": "ref"}', views => '{all}', prefix => 'no_new');
+SELECT stepadv.attach('own', '{g}', 'r', 'n', reward => 'reward', columns => '{"logp_new": "new", "logp_old": "old", "logp_ref": "reward"}', views => '{all}', prefix => 'no_array');
 
 SET client_min_messages = error;
 DROP SCHEMA training, ref CASCADE;

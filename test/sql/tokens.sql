@@ -2,6 +2,24 @@
 SET client_min_messages = warning;
 SET jit = off;
 \set SHOW_CONTEXT never
+-- Makes the views of all attachments anew, and those that are asked for; a row each.
+CREATE FUNCTION pg_temp.anew(asked text[] DEFAULT '{}') RETURNS TABLE (attachment regclass, n_views bigint, problem text) LANGUAGE plpgsql AS $$
+DECLARE
+	a record;
+BEGIN
+	FOR a IN SELECT k.source, k.schema, k.prefix FROM stepadv.attachments() k ORDER BY k.schema, k.prefix LOOP
+		attachment := to_regclass(format('%I.%I', a.schema, a.prefix || '_attachment'));
+		problem := NULL;
+		BEGIN
+			PERFORM stepadv.add_views(a.source, asked, a.prefix);
+			SELECT count(*) INTO n_views FROM stepadv.attachments() k CROSS JOIN LATERAL jsonb_object_keys(k.views) WHERE k.source = a.source AND k.prefix = a.prefix;
+		EXCEPTION WHEN OTHERS THEN
+			problem := SQLERRM;
+			n_views := NULL;
+		END;
+		RETURN NEXT;
+	END LOOP;
+END $$;
 CREATE SCHEMA token_tests;
 SET search_path = token_tests, public;
 
@@ -84,7 +102,7 @@ SELECT (l).n_tokens, (l).n_unique_tokens, (SELECT string_agg(coalesce(differs_at
 FROM (SELECT stepadv.token_lineage(n, 1, n, (SELECT array_agg(i) FROM generate_series(1, 100000 + n) i), ARRAY[100000 + n + (n % 2)]) AS l FROM generate_series(1, 4) n) x;
 
 -- The views, over the canonical tables, of which one group has defects.
-SELECT count(*) AS views FROM stepadv.create_tables('rl') v WHERE v.view_name::text LIKE '%lineage%';
+SELECT count(*) AS views FROM stepadv.create_tables('rl', views => '{all}') v WHERE v.view_name::text LIKE '%lineage%';
 INSERT INTO rl.rollouts (run_id, policy_version, task_id, rollout_id, success) SELECT DISTINCT 'run', 'v' || group_id % 2, 'task ' || group_id, 'rollout ' || rollout_id, true FROM steps;
 INSERT INTO rl.steps (run_id, policy_version, task_id, rollout_id, step_no, step_id, action, prompt_token_ids, response_token_ids)
 	SELECT 'run', 'v' || group_id % 2, 'task ' || group_id, 'rollout ' || rollout_id, step_no, step_id, 'a' || step_no, prompt_token_ids, response_token_ids FROM steps;
@@ -111,15 +129,15 @@ SELECT n_rollouts FROM rl.steps_lineage_by_group WHERE task_id = 'task 1';
 CREATE DOMAIN ids AS bigint[];
 CREATE TABLE own (task text, rollout uuid, n bigint, reward real, p ids, r smallint[], started date, ended timestamp);
 INSERT INTO own SELECT 'a', md5(r::text)::uuid, n, n, (SELECT array_agg(i) FROM generate_series(1, 3 * n - 1) i), ARRAY[3 * n], '2026-01-01', '2026-01-02' FROM generate_series(1, 2) r, generate_series(1, 3) n;
-SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', prompt_token_ids => 'p', response_token_ids => 'r') v WHERE v.view_name::text LIKE '%lineage%';
+SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"prompt_token_ids": "p", "response_token_ids": "r"}', views => '{all}') v WHERE v.view_name::text LIKE '%lineage%';
 SELECT task, rollout_id, step_no, n_prompt_tokens, n_new_tokens, extends_previous, differs_at, run, p FROM own_lineage WHERE rollout = md5('1')::uuid ORDER BY n;
 SELECT task, n_steps, n_tokens, n_unique_tokens, n_runs FROM own_lineage_by_group;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
-SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', prompt_token_ids => 'p');
-SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', prompt_token_ids => 'task', response_token_ids => 'r');
-SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', prompt_token_ids => 'q', response_token_ids => 'r');
-SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', ended_at => 'ended');
-SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', response_token_ids => 'r') v WHERE v.view_name::text LIKE '%lineage%';
+SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"prompt_token_ids": "p"}', views => '{all}');
+SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"prompt_token_ids": "task", "response_token_ids": "r"}', views => '{all}');
+SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"prompt_token_ids": "q", "response_token_ids": "r"}', views => '{all}');
+SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"ended_at": "ended"}', views => '{all}');
+SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"response_token_ids": "r"}', views => '{all}') v WHERE v.view_name::text LIKE '%lineage%';
 
 -- What maintain keeps about single groups says what is computed when nothing is kept, whatever changes: tokens, rewards, rows, groups; with a version
 -- in the steps' own rows, by statements, transactions and refreshes.  Of the same table, plain is not maintained.
@@ -128,7 +146,7 @@ CREATE TABLE talk AS SELECT g * 20 + r * 5 + n AS id, 't' || g % 6 AS task, g AS
 	FROM generate_series(1, 24) g, generate_series(0, 3) r, generate_series(0, 4) n;
 CREATE INDEX ON talk (task, grp, rollout, n);
 CREATE FUNCTION attach_talk(prefix text) RETURNS bigint LANGUAGE sql AS $$
-	SELECT count(*) FROM stepadv.attach('talk', '{task,grp}', 'rollout', 'n', 'state', 'action', 'reward', step_id => 'id', policy_version => 'version', prompt_token_ids => 'prompt', response_token_ids => 'response', prefix => prefix)
+	SELECT count(*) FROM stepadv.attach('talk', '{task,grp}', 'rollout', 'n', 'state', 'action', 'reward', columns => '{"step_id": "id", "policy_version": "version", "prompt_token_ids": "prompt", "response_token_ids": "response"}', views => '{all}', prefix => prefix)
 $$;
 SELECT attach_talk('kept') = attach_talk('plain') AS as_many_views;
 CREATE FUNCTION differ() RETURNS text LANGUAGE plpgsql AS $$
@@ -215,7 +233,7 @@ SELECT stepadv.refresh('talk', 'kept') AS refreshed, differ(), (SELECT count(*) 
 UPDATE kept_folded_loops SET n_in_loops = n_in_loops + 1 WHERE grp = 5;
 DELETE FROM kept_folded_lineage WHERE grp = 7;
 SELECT DISTINCT "group" ->> 'grp' AS grp, problem FROM stepadv.check_maintained('talk', 'kept') ORDER BY 1;
-SELECT count(*) AS upgraded FROM stepadv.upgrade_attachments() u WHERE u.problem IS NULL AND u.attachment = 'kept_attachment'::regclass;
+SELECT count(*) AS upgraded FROM pg_temp.anew() u WHERE u.problem IS NULL AND u.attachment = 'kept_attachment'::regclass;
 SELECT stepadv.unmaintain('talk', 'kept') AS ended;
 SELECT count(*) AS left_over FROM pg_class c WHERE c.relnamespace = 'token_tests'::regnamespace AND c.relname ~ '^kept_(fresh|folded)';
 

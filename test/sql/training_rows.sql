@@ -4,7 +4,7 @@
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 \pset format unaligned
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tr', partitions => 2, group_by => '{task_id}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tr', partitions => 2, group_by => '{task_id}', views => '{all}');
 
 -- ---------- a group by hand
 -- In state "door": push (a, b, d; 1, 1 and 0: q = 2/3) and pull (c, e; 0: q = 0);
@@ -47,7 +47,7 @@ SELECT stepadv.create_selection('tr.steps_batch_td', 'doors', per_state => 1);
 SELECT stepadv.create_selection('tr.doors', 'doors_again');
 SELECT name, r -> 'gap' AS gap FROM unnest('{tr.steps_batch_td,tr.doors,tr.doors_again}'::regclass[]) name, stepadv.training_rows(name, shape => 'dpo') r;
 -- A turn is a step: the second of two calls stands for it, as the first does; turn 1 has no pair.
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tt', partitions => 1, group_by => '{task_id}', unit => 'turn');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('tt', partitions => 1, group_by => '{task_id}', unit => 'turn', views => '{all}');
 INSERT INTO tt.rollouts (task_id, rollout_id, outcome) SELECT 'T', r, r % 2 FROM generate_series(1, 4) r;
 INSERT INTO tt.steps (step_id, task_id, rollout_id, step_no, turn, observation, action) SELECT r * 10 + n, 'T', r, n, n / 3, 'place ' || n / 3, CASE n WHEN 2 THEN 'do ' || r % 2 WHEN 3 THEN 'end ' || r ELSE 'see' END FROM generate_series(1, 4) r, generate_series(1, 3) n;
 CREATE VIEW tt.second AS SELECT * FROM tt.steps_rtmc WHERE step_id = 32;
@@ -150,7 +150,7 @@ INSERT INTO docs (document) SELECT jsonb_build_array(
 	jsonb_build_object('task_id', 'chat', 'trial', 2, 'reward', 0, 'messages', jsonb_build_array(jsonb_build_object('role', 'user', 'content', 'Hello'))),
 	jsonb_build_object('task_id', 'chat', 'trial', 3, 'reward', 0, 'messages', jsonb_build_array(
 		jsonb_build_object('role', 'user', 'content', jsonb_build_object('observation', 0)), jsonb_build_object('role', 'assistant', 'content', 'What?'))));
-SELECT count(*) > 5 AS attached FROM stepadv.create_tables('chats', partitions => 2, group_by => '{group_id}');
+SELECT count(*) > 5 AS attached FROM stepadv.create_tables('chats', partitions => 2, group_by => '{group_id}', views => '{all}');
 -- What the client makes of them.
 INSERT INTO chats.rollouts (group_id, rollout_id, outcome, success, metadata) VALUES ('chat', 'chat-t0', 1, true, E'{"trial": 0, "task_id": "chat", "messages": [{"role": "system", "content": "Be nice."}, {"name": "eve", "role": "user", "content": {"observation": 0}}, {"role": "assistant", "content": {"action": 0}, "refusal": null, "reasoning_content": "hm"}, {"role": "user", "content": "short"}, {"role": "user", "content": "twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice twice "}, {"role": "assistant", "content": null, "tool_calls": [{"id": "x1", "type": "function", "function": {"name": "find", "arguments": "{\\"b\\":1,  \\"a\\":[2]}"}}, {"id": "x2", "type": "function", "function": {"name": "find", "arguments": "{broken"}}]}, {"role": "tool", "content": "error error error error error error error error error error error error error error error error error error error error error error error error error error error error error error ", "tool_call_id": "x2"}, {"role": "tool", "content": "found found found found found found found found found found found found found found found found found found found found found found found found found found found found found found ", "tool_call_id": "x1"}, {"role": "assistant", "content": "", "tool_calls": [{"id": "x3", "type": "function", "function": {"name": "take", "arguments": "{}"}}]}, {"name": "take", "role": "tool", "content": {"observation": 3}, "tool_call_id": "x3"}, {"role": "assistant", "content": [{"text": "It is there. It is there. It is there. It is there. It is there. It is there. It is there. It is there. It is there. ", "type": "text"}]}, {"role": "user", "content": "Thank you. Thank you. Thank you. Thank you. Thank you. Thank you. Thank you. Thank you. Thank you. "}]}');
 INSERT INTO chats.rollouts (group_id, rollout_id, outcome, success, metadata) VALUES ('chat', 'chat-t1', 0, false, '{"trial": 1, "task_id": "chat", "messages": [{"role": "developer", "content": "Be nice."}, {"role": "user", "content": {"observation": 0}}, {"role": "assistant", "content": "No idea."}]}');

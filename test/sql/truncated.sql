@@ -176,9 +176,8 @@ FROM measured GROUP BY gamma ORDER BY gamma;
 CREATE TABLE runs (task text, run integer, n integer, seen text, did text, score float8, led_to text, stopped boolean, policy bigint, PRIMARY KEY (task, run, n));
 INSERT INTO runs VALUES ('a', 1, 1, 's1', 'x', 0, NULL, NULL, 7), ('a', 1, 2, 's2', 'x', 0, 's3', true, NULL), ('a', 2, 1, 's3', 'x', 0, NULL, NULL, 7), ('a', 2, 2, 's4', 'x', 1, NULL, false, 8),
 	('b', 1, 1, 's1', 'x', 0, 's1', true, 1), ('b', 2, 1, 's1', 'y', 1, NULL, NULL, 1);
-SELECT count(*) > 0 AS attached FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', next_state => 'led_to', truncated => 'stopped', policy_step => 'policy', prefix => 'plain');
-SELECT count(*) > 0 AS attached FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', next_state => 'led_to', truncated => 'stopped', policy_step => 'policy',
-	options => '{"batch_td": {"gamma": 0.9, "prior": 0}, "methods": {"cut_off": {"method": "batch_td", "truncated": "bootstrap", "gamma": 0.9, "prior": 0}}}');
+SELECT count(*) > 0 AS attached FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"next_state": "led_to", "truncated": "stopped", "policy_step": "policy"}', views => '{all}', prefix => 'plain');
+SELECT count(*) > 0 AS attached FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"next_state": "led_to", "truncated": "stopped", "policy_step": "policy"}', views => '{all}', options => '{"batch_td": {"gamma": 0.9, "prior": 0}, "methods": {"cut_off": {"method": "batch_td", "truncated": "bootstrap", "gamma": 0.9, "prior": 0}}}');
 SELECT attname, format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = 'runs_rows'::regclass AND attnum > 8 ORDER BY attnum;
 SELECT substring(pg_get_viewdef(v) from 'forgiving_rollout_agg(\(.*\)) AS rollouts\n') AS fed FROM unnest('{plain_batch_td,runs_batch_td,runs_cut_off,runs_values}'::regclass[]) v;
 -- the chain again, and V = (0.9 V + 1) / 2
@@ -202,26 +201,26 @@ SELECT count(*) FROM check_maintained('runs', prefix => 'runs');
 -- A method of one's own that reads the policies: then they are folded, and two of them cost the rollout its place there alone.
 CREATE FUNCTION by_policy(rollouts rollout_group) RETURNS TABLE (rollout_id bigint, policy_step bigint) LANGUAGE sql IMMUTABLE AS 'SELECT r.rollout_id, r.policy_step FROM stepadv.rollouts(rollouts) r';
 SELECT register_method('by_policy(rollout_group)', uses => '{policy_step}', shape => 'a row per rollout');
-SELECT count(*) > 0 AS attached FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', policy_step => 'policy', prefix => 'own');
+SELECT count(*) > 0 AS attached FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"policy_step": "policy"}', views => '{all}', prefix => 'own');
 SELECT task, rollout_id, policy_step FROM own_by_policy ORDER BY 1, 2;
 SELECT rollout_id, step_no, problem, n_rows, methods, effect FROM own_problems WHERE rollout_id IS NOT NULL;
 SELECT task, rollout_id, judged FROM own_rollouts ORDER BY 1, 2;
 SELECT task, r.rollout_id, r.judged, r.policy_step FROM own_values, rollouts(rollouts) r ORDER BY 1, 2;
 -- of the group's columns
-SELECT count(*) > 0 AS attached FROM attach('runs', '{task,policy}', 'run', 'n', 'seen', 'did', 'score', policy_step => 'policy', prefix => 'divided');
+SELECT count(*) > 0 AS attached FROM attach('runs', '{task,policy}', 'run', 'n', 'seen', 'did', 'score', columns => '{"policy_step": "policy"}', views => '{all}', prefix => 'divided');
 SELECT task, policy, rollout_id, policy_step FROM divided_by_policy ORDER BY 1, 2, 3;
 -- The tables of create_tables say it by themselves; the rollout's policy step too.
-SELECT count(*) > 0 AS made FROM create_tables('rl');
+SELECT count(*) > 0 AS made FROM create_tables('rl', views => '{all}');
 INSERT INTO rl.rollouts (task_id, run_id, policy_version, rollout_id, outcome, truncated, policy_step) VALUES ('t', 'r', '1', 'one', 0, true, 12), ('t', 'r', '1', 'two', 1, false, 12);
 INSERT INTO rl.steps (task_id, run_id, policy_version, rollout_id, step_no, state, action_hash, next_state) VALUES ('t', 'r', '1', 'one', 0, 1, 1, NULL), ('t', 'r', '1', 'one', 1, 2, 1, 3), ('t', 'r', '1', 'two', 0, 3, 1, NULL);
 SELECT r.truncated, b.step_no, round(b.v::numeric, 12) AS v, g.truncated AS of_the_table FROM rl.steps_values v, rollouts(v.rollouts) r, batch_td(v.rollouts, truncated => 'bootstrap', gamma => 0.9, prior => 0) b, rl.steps_rollouts g
 WHERE b.rollout_id = r.rollout_id AND g.n_steps = r.n_steps ORDER BY r.n_steps DESC, 2;
 -- Refusals of attach: nothing says which, or where they led; no boolean.
-SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', truncated => 'stopped', prefix => 'no', options => '{"batch_td": {"truncated": "bootstrap"}}');
-SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', next_state => 'led_to', prefix => 'no', options => '{"truncated": "bootstrap"}');
-SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', truncated => 'score', prefix => 'no');
-SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', truncated => 'stoped', prefix => 'no');
-SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', truncated => 'stopped', prefix => 'no', options => '{"batch_td": {"truncated": "continue"}}');
+SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"truncated": "stopped"}', views => '{all}', prefix => 'no', options => '{"batch_td": {"truncated": "bootstrap"}}');
+SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"next_state": "led_to"}', views => '{all}', prefix => 'no', options => '{"truncated": "bootstrap"}');
+SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"truncated": "score"}', views => '{all}', prefix => 'no');
+SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"truncated": "stoped"}', views => '{all}', prefix => 'no');
+SELECT count(*) FROM attach('runs', '{task}', 'run', 'n', 'seen', 'did', 'score', columns => '{"truncated": "stopped"}', views => '{all}', prefix => 'no', options => '{"batch_td": {"truncated": "continue"}}');
 
 -- Refusals
 SELECT count(*) FROM chain, batch_td(g, truncated => 'continue', gamma => 0.9, prior => 0);

@@ -54,11 +54,7 @@ CREATE INDEX ON "my ""steps""; --" (rollouts, refreshed_at, "phase %s @");
 -- Every way in which states are made, with every column that any view reads:
 -- views show the same to the last digit, and are the old ones again afterwards.
 CREATE FUNCTION pg_temp.attach_all(states text) RETURNS bigint LANGUAGE sql AS $$
-	SELECT count(*) FROM stepadv.attach('"my ""steps""; --"', '{rollouts,refreshed_at,"phase %s @"}', 'changed', 'n',
-		state => CASE WHEN states IS NULL THEN 'st' END, action => CASE WHEN states = 'signature' THEN NULL ELSE 'act' END, reward => 'score', success => 'won',
-		next_state => 'next_st', value => 'v', turn_reward => 'turn', cost => 'price', prefix => 'p', states => states, tool => 'tool', args => 'args', ok => 'ok',
-		logp_new => 'new_lp', logp_old => 'old_lp', columns => '{st,note}', options => '{"rtmc": {"gamma": 0.9}, "success_above": 0.5, "progress_over_time": {"bucket": "1 week"}}',
-		policy_version => 'k1', started_at => 'refreshed_at', category => 'tool')
+	SELECT count(*) FROM stepadv.attach('"my ""steps""; --"', '{rollouts,refreshed_at,"phase %s @"}', 'changed', 'n', state => CASE WHEN states IS NULL THEN 'st' END, action => CASE WHEN states = 'signature' THEN NULL ELSE 'act' END, reward => 'score', columns => '{"success": "won", "next_state": "next_st", "value": "v", "turn_reward": "turn", "cost": "price", "tool": "tool", "args": "args", "ok": "ok", "logp_new": "new_lp", "logp_old": "old_lp", "policy_version": "k1", "started_at": "refreshed_at", "category": "tool"}', views => '{all}', prefix => 'p', options => '{"show_columns": ["st", "note"], "rtmc": {"gamma": 0.9}, "success_above": 0.5, "progress_over_time": {"bucket": "1 week"}}'::jsonb || jsonb_build_object('states', states))
 $$;
 CREATE FUNCTION pg_temp.same(states text, how text, OUT views bigint, OUT same_rows boolean, OUT same_definitions boolean) LANGUAGE plpgsql AS $$
 BEGIN
@@ -159,7 +155,7 @@ CREATE INDEX ON grows (g);
 CREATE TABLE grow_models (g integer, r integer, model text, PRIMARY KEY (g, r));
 INSERT INTO grows SELECT i, i / 20, i / 5, i % 5, i % 7 FROM generate_series(0, 99) i;
 INSERT INTO grow_models SELECT DISTINCT g, r, 'm' || r % 2 FROM grows;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('grows', '{g}', 'r', 'n', reward => 'score', show_rollouts => 'grow_models');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('grows', '{g}', 'r', 'n', reward => 'score', views => '{all}', options => '{"show_rollouts": "grow_models"}');
 CREATE VIEW depends AS SELECT g, model, sum(advantage) AS a FROM grows_grpo GROUP BY 1, 2;
 CREATE TEMP TABLE grpo_before AS SELECT * FROM grows_grpo;
 ALTER TABLE grows ADD COLUMN advantage text DEFAULT 'mine', ADD COLUMN hint text DEFAULT 'new';
@@ -182,7 +178,7 @@ INSERT INTO grows VALUES (1000, 1, 1000, 1, 1);
 SELECT count(*) AS triggers FROM pg_trigger WHERE tgrelid = 'grows'::regclass;
 ROLLBACK;
 -- Two sets of views over one table, each kept in its way.
-SELECT count(*) > 5 AS attached FROM stepadv.attach('grows', '{r}', 'r', 'n', reward => 'score', prefix => 'by_r');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('grows', '{r}', 'r', 'n', reward => 'score', views => '{all}', prefix => 'by_r');
 SELECT stepadv.maintain('grows', prefix => 'by_r', how => 'refresh');
 DELETE FROM grows WHERE id % 5 = 4;
 SELECT count(*) AS wrong FROM stepadv.check_maintained('grows');
@@ -207,7 +203,7 @@ CREATE TABLE parts (id integer, g text NOT NULL, r integer, n integer, score flo
 CREATE TABLE parts_a PARTITION OF parts FOR VALUES IN ('a', 'aa');
 CREATE TABLE parts_b PARTITION OF parts FOR VALUES IN ('b') PARTITION BY RANGE (id);
 CREATE TABLE parts_b1 PARTITION OF parts_b FOR VALUES FROM (1) TO (1000);
-SELECT count(*) > 5 AS attached FROM stepadv.attach('parts', '{g}', 'r', 'n', reward => 'score');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('parts', '{g}', 'r', 'n', reward => 'score', views => '{all}');
 SELECT stepadv.maintain('parts');
 INSERT INTO parts SELECT i, (ARRAY['a', 'aa', 'b'])[i % 3 + 1], i / 6, i % 6, 1 FROM generate_series(1, 60) i;
 SELECT count(*) AS wrong FROM stepadv.check_maintained('parts');
@@ -231,7 +227,7 @@ SELECT * FROM stepadv.check_maintained('parts');
 SELECT stepadv.detach('parts') > 5 AS dropped;
 
 -- A partition, and a child of a table, attached on its own: rows come through its parent, too.
-SELECT count(*) > 5 AS attached FROM stepadv.attach('parts_c', '{g}', 'r', 'n', reward => 'score');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('parts_c', '{g}', 'r', 'n', reward => 'score', views => '{all}');
 SELECT stepadv.maintain('parts_c');
 INSERT INTO parts VALUES (203, 'c', 203, 1, 1), (204, 'a', 204, 1, 1);
 SELECT g FROM parts_c_folded;
@@ -240,7 +236,7 @@ CREATE TABLE parent (id integer, g integer, r integer, n integer, score float8);
 CREATE INDEX ON parent (g);
 CREATE TABLE child (more text) INHERITS (parent);
 CREATE INDEX ON child (g);
-SELECT count(*) > 5 AS attached FROM stepadv.attach('parent', '{g}', 'r', 'n', reward => 'score', step_id => 'id');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('parent', '{g}', 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}');
 SELECT stepadv.maintain('parent', how => 'commit');
 INSERT INTO child VALUES (1, 1, 1, 1, 1, 'x'), (2, 1, 1, 2, 1, 'y');
 INSERT INTO parent VALUES (3, 1, 2, 1, 1);
@@ -249,7 +245,7 @@ SELECT g, s.n_steps FROM parent_folded, stepadv.group_summary(rollouts) s ORDER 
 SELECT count(*) AS wrong, (SELECT count(*) FROM parent_changed) AS waiting FROM stepadv.check_maintained('parent');
 
 -- The tables of create_tables: a foreign key that cascades, outcomes that come late.
-SELECT count(*) > 15 FROM stepadv.create_tables('up_rl', partitions => 3, group_by => '{group_id}');
+SELECT count(*) > 15 FROM stepadv.create_tables('up_rl', partitions => 3, group_by => '{group_id}', views => '{all}');
 SELECT stepadv.maintain('up_rl.rollout_rows');
 INSERT INTO up_rl.rollouts (group_id, rollout_id) SELECT 'g' || g, 'r' || r FROM generate_series(1, 5) g, generate_series(1, 4) r;
 INSERT INTO up_rl.steps (group_id, rollout_id, step_no, state, action_hash) SELECT 'g' || g, 'r' || r, n, (n + r) % 3, n % 2 FROM generate_series(1, 5) g, generate_series(1, 4) r, generate_series(1, 4) n;
@@ -296,8 +292,7 @@ INSERT INTO ot_runs SELECT 'g' || g, r, 'v' || r % 2, '2026-03-01 22:00'::timest
 INSERT INTO ot SELECT row_number() OVER (), 'g' || g, r, n, 's' || (n * r) % 3, 'a' || (n + g) % 2, (n * g + r) % 4 / 4.0, NULL, ARRAY[-n, -1], ARRAY[-1, -1]
 FROM generate_series(1, 5) g, generate_series(1, 4) r, generate_series(1, 3) n;
 CREATE FUNCTION pg_temp.attach_ot(prefix text) RETURNS bigint LANGUAGE sql AS $$
-	SELECT count(*) FROM stepadv.attach('ot', '{bucket}', 'r', 'n', 'st', 'act', 'score', value => 'v', prefix => prefix, show_rollouts => 'ot_runs',
-		policy_version => 'version', started_at => 'began', logp_new => 'lp_new', logp_old => 'lp_old')
+	SELECT count(*) FROM stepadv.attach('ot', '{bucket}', 'r', 'n', 'st', 'act', 'score', columns => '{"value": "v", "policy_version": "version", "started_at": "began", "logp_new": "lp_new", "logp_old": "lp_old"}', views => '{all}', prefix => prefix, options => '{"show_rollouts": "ot_runs"}')
 $$;
 SELECT pg_temp.attach_ot('ot') = pg_temp.attach_ot('plain_ot') AS attached;
 SELECT stepadv.maintain('ot', 'ot');
@@ -441,7 +436,7 @@ DROP VIEW ot_groups_over_time;
 SELECT stepadv.maintain('ot', 'ot');
 SELECT to_regclass('ot_folded_over_time') IS NULL AS none, stepadv.detach('ot', 'ot') > 20 AS dropped;
 CREATE MATERIALIZED VIEW ot_stored AS SELECT * FROM ot_runs;
-SELECT count(*) > 20 AS attached FROM stepadv.attach('ot', '{bucket}', 'r', 'n', reward => 'score', state => 'st', action => 'act', prefix => 'ot', show_rollouts => 'ot_stored', policy_version => 'version');
+SELECT count(*) > 20 AS attached FROM stepadv.attach('ot', '{bucket}', 'r', 'n', state => 'st', action => 'act', reward => 'score', columns => '{"policy_version": "version"}', views => '{all}', prefix => 'ot', options => '{"show_rollouts": "ot_stored"}');
 SELECT stepadv.maintain('ot', 'ot');
 SELECT stepadv.maintain('ot', 'ot', over_time => false);
 SELECT stepadv.detach('ot') > 40 AS dropped;
@@ -452,10 +447,10 @@ CREATE TABLE flat (bucket integer, version text, r integer, n integer, score flo
 CREATE TABLE flat_1 PARTITION OF flat FOR VALUES IN (1);
 CREATE TABLE flat_2 PARTITION OF flat FOR VALUES IN (2, 3);
 INSERT INTO flat SELECT b, 'v' || r % 2, r, n, (b * r + n) % 3, '2026-01-01'::date + r FROM generate_series(1, 3) b, generate_series(1, 4) r, generate_series(1, 2) n;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{bucket}', 'r', 'n', reward => 'score', policy_version => 'version', started_at => 'began');
-SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{bucket}', 'r', 'n', reward => 'score', policy_version => 'version', started_at => 'began', prefix => 'plain_flat');
-SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{version,bucket}', 'r', 'n', reward => 'score', policy_version => 'version', prefix => 'flat_g');
-SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{version,bucket}', 'r', 'n', reward => 'score', policy_version => 'version', prefix => 'plain_flat_g');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{bucket}', 'r', 'n', reward => 'score', columns => '{"policy_version": "version", "started_at": "began"}', views => '{all}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{bucket}', 'r', 'n', reward => 'score', columns => '{"policy_version": "version", "started_at": "began"}', views => '{all}', prefix => 'plain_flat');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{version,bucket}', 'r', 'n', reward => 'score', columns => '{"policy_version": "version"}', views => '{all}', prefix => 'flat_g');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('flat', '{version,bucket}', 'r', 'n', reward => 'score', columns => '{"policy_version": "version"}', views => '{all}', prefix => 'plain_flat_g');
 SELECT stepadv.maintain('flat', 'flat'), stepadv.maintain('flat', 'flat_g', how => 'commit');
 INSERT INTO flat VALUES (1, 'v1', 7, 1, 1, '2026-01-01'), (2, 'v1', 7, 1, 1, NULL);
 UPDATE flat_2 SET began = '2025-12-31' WHERE r = 1 AND n = 2;
@@ -473,7 +468,7 @@ SELECT stepadv.detach('flat') > 30 AS dropped;
 -- and until it is mended the groups are those of before.
 CREATE TABLE late_steps (id serial, g integer NOT NULL, "h'" text NOT NULL, r integer, n integer, score integer, PRIMARY KEY (g, "h'", id));
 CREATE VIEW late AS SELECT id, g, "h'", r, n, 1 / score AS score FROM late_steps;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('late', ARRAY['g', 'h'''], 'r', 'n', reward => 'score', step_id => 'id');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('late', ARRAY['g', 'h'''], 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}');
 SELECT stepadv.maintain('late', how => 'refresh');
 INSERT INTO late_steps (g, "h'", r, n, score) VALUES (1, 'a', 1, 1, 1), (2, 'it''s', 7, 1, 1), (2, 'it''s', 7, 2, 0), (3, 'a', 1, 1, 1);
 SELECT stepadv.refresh('late');
@@ -486,7 +481,7 @@ SELECT count(*) AS groups, (SELECT count(*) FROM late_changed) AS waiting FROM l
 CREATE TABLE noted (id integer PRIMARY KEY, g integer NOT NULL, r integer, n integer, notes jsonb);
 CREATE INDEX ON noted (g);
 CREATE VIEW noted_all AS SELECT t.id, t.g, t.r, t.n, (to_jsonb(t.*) -> 'notes' ->> 'score')::float8 AS score FROM noted t;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('noted_all', '{g}', 'r', 'n', reward => 'score', step_id => 'id', prefix => 'noted');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('noted_all', '{g}', 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}', prefix => 'noted');
 SELECT stepadv.maintain('noted_all');
 INSERT INTO noted VALUES (1, 1, 1, 1, '{"score": 1}');
 UPDATE noted SET notes = '{"score": 2}';
@@ -503,15 +498,15 @@ BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT stepadv.maintain('noted_all');
 ROLLBACK;
 CREATE TABLE plain (id integer PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8, at timestamptz);
-SELECT count(*) > 5 AS attached FROM stepadv.attach('plain', '{g}', 'r', 'n', reward => 'score');
-SELECT count(*) > 5 AS attached FROM stepadv.attach('plain', '{g}', 'r', 'n', reward => 'score', prefix => 'plain "2"');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('plain', '{g}', 'r', 'n', reward => 'score', views => '{all}');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('plain', '{g}', 'r', 'n', reward => 'score', views => '{all}', prefix => 'plain "2"');
 SELECT stepadv.maintain('plain');
 CREATE TABLE plain_changed ();
 SELECT stepadv.maintain('plain', 'plain');
 DROP TABLE plain_changed;
 CREATE FUNCTION pg_temp.refused(source text, group_by text[] DEFAULT '{g}', state text DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM stepadv.attach(source::regclass, group_by, 'r', 'n', reward => 'score', step_id => 'id', state => state, prefix => 'refused');
+	PERFORM stepadv.attach(source::regclass, group_by, 'r', 'n', state => state, reward => 'score', columns => '{"step_id": "id"}', views => '{all}', prefix => 'refused');
 	PERFORM stepadv.maintain(source::regclass, 'refused');
 END $$;
 CREATE MATERIALIZED VIEW plain_stored AS SELECT * FROM plain;
@@ -552,7 +547,7 @@ SET ROLE regress_stepadv_owner;
 CREATE TABLE own (id integer PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8);
 CREATE INDEX ON own (g);
 CREATE VIEW own_all AS SELECT * FROM own;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('own_all', '{g}', 'r', 'n', reward => 'score', step_id => 'id', prefix => 'own', policy_version => 'r');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('own_all', '{g}', 'r', 'n', reward => 'score', columns => '{"step_id": "id", "policy_version": "r"}', views => '{all}', prefix => 'own');
 GRANT INSERT, UPDATE, DELETE, TRUNCATE, SELECT ON own TO regress_stepadv_writer;
 GRANT SELECT ON own, own_all, own_groups, own_values, own_progress_over_time TO regress_stepadv_reader;
 GRANT SELECT ON own_all TO regress_stepadv_writer WITH GRANT OPTION;

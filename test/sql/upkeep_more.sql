@@ -3,6 +3,24 @@
 SET client_min_messages = warning;
 SET jit = off;
 \set SHOW_CONTEXT never
+-- Makes the views of all attachments anew, and those that are asked for; a row each.
+CREATE FUNCTION pg_temp.anew(asked text[] DEFAULT '{}') RETURNS TABLE (attachment regclass, n_views bigint, problem text) LANGUAGE plpgsql AS $$
+DECLARE
+	a record;
+BEGIN
+	FOR a IN SELECT k.source, k.schema, k.prefix FROM stepadv.attachments() k ORDER BY k.schema, k.prefix LOOP
+		attachment := to_regclass(format('%I.%I', a.schema, a.prefix || '_attachment'));
+		problem := NULL;
+		BEGIN
+			PERFORM stepadv.add_views(a.source, asked, a.prefix);
+			SELECT count(*) INTO n_views FROM stepadv.attachments() k CROSS JOIN LATERAL jsonb_object_keys(k.views) WHERE k.source = a.source AND k.prefix = a.prefix;
+		EXCEPTION WHEN OTHERS THEN
+			problem := SQLERRM;
+			n_views := NULL;
+		END;
+		RETURN NEXT;
+	END LOOP;
+END $$;
 CREATE ROLE regress_stepadv_maker;
 CREATE ROLE regress_stepadv_heir;
 CREATE ROLE regress_stepadv_guest;
@@ -16,7 +34,7 @@ SET ROLE regress_stepadv_maker;
 CREATE TABLE steps (id integer PRIMARY KEY, task text NOT NULL, r integer, n integer, score float8, version text);
 CREATE INDEX ON steps (task);
 INSERT INTO steps SELECT i, 'task ' || i % 3, i / 6, i / 3 % 2, i % 5, 'v' || i % 2 FROM generate_series(0, 35) i;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('steps', '{task}', 'r', 'n', reward => 'score', policy_version => 'version');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('steps', '{task}', 'r', 'n', reward => 'score', columns => '{"policy_version": "version"}', views => '{all}');
 SELECT stepadv.maintain('steps');
 CREATE TEMP VIEW wrong AS SELECT * FROM stepadv.check_maintained('steps');
 INSERT INTO steps VALUES (100, 'task 1', 100, 1, 1, 'v1');
@@ -59,7 +77,7 @@ CREATE TABLE part (id integer, score float8, junk integer, n integer, r integer,
 ALTER TABLE part DROP COLUMN junk;
 ALTER TABLE whole ATTACH PARTITION part FOR VALUES IN (1, 2);
 CREATE INDEX ON whole (g);
-SELECT count(*) > 5 AS attached FROM stepadv.attach('whole', '{g}', 'r', 'n', reward => 'score');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('whole', '{g}', 'r', 'n', reward => 'score', views => '{all}');
 SELECT stepadv.maintain('whole');
 INSERT INTO part (id, score, n, r, g) VALUES (1, 1, 1, 1, 1), (2, 1, 1, 1, 2);
 INSERT INTO whole (id, score, n, r, g) VALUES (3, 1, 1, 2, 1);
@@ -74,7 +92,7 @@ SELECT stepadv.detach('whole') > 5 AS dropped;
 CREATE TYPE pair AS (a integer, b text);
 CREATE TABLE pairs (id integer PRIMARY KEY, p pair, r integer, n integer, score float8);
 CREATE INDEX ON pairs (p);
-SELECT count(*) > 5 AS attached FROM stepadv.attach('pairs', '{p}', 'r', 'n', reward => 'score');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('pairs', '{p}', 'r', 'n', reward => 'score', views => '{all}');
 SELECT stepadv.maintain('pairs');
 INSERT INTO pairs VALUES (1, ROW(1, NULL), 1, 1, 1), (2, ROW(NULL, NULL), 1, 1, 1), (3, NULL, 1, 1, 1), (4, ROW(1, 'x'), 1, 1, 1);
 UPDATE pairs SET score = 2 WHERE id < 3;
@@ -100,7 +118,7 @@ SELECT stepadv.check_maintained(NULL);
 -- cascade, row triggers that write, statements within a statement.
 CREATE TABLE tree (g integer, id integer, parent integer, r integer, n integer, score float8, PRIMARY KEY (g, id),
 	FOREIGN KEY (g, parent) REFERENCES tree ON UPDATE CASCADE ON DELETE CASCADE);
-SELECT count(*) > 5 AS attached FROM stepadv.attach('tree', '{g}', 'r', 'n', reward => 'score', step_id => 'id');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('tree', '{g}', 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}');
 SELECT stepadv.maintain('tree');
 INSERT INTO tree SELECT g, i, nullif(i / 2, 0), i / 4, i % 4, i FROM generate_series(1, 3) g, generate_series(1, 15) i;
 UPDATE tree SET g = g + 10 WHERE id = 1 AND g < 3;
@@ -159,7 +177,7 @@ SELECT stepadv.detach('tree') > 5 AS dropped;
 CREATE TABLE plain (id integer PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8, secret text);
 CREATE INDEX ON plain (g);
 INSERT INTO plain SELECT i, i / 6, i / 3, i % 3, i, 's' FROM generate_series(0, 11) i;
-SELECT count(*) > 5 AS attached FROM stepadv.attach('plain', '{g}', 'r', 'n', reward => 'score');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('plain', '{g}', 'r', 'n', reward => 'score', views => '{all}');
 SELECT stepadv.maintain('plain');
 GRANT SELECT ON plain_rows TO regress_stepadv_guest;
 SET ROLE regress_stepadv_guest;
@@ -246,7 +264,7 @@ SET ROLE regress_more_owner;
 CREATE TABLE more_owner.s (id integer PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8);
 INSERT INTO more_owner.s SELECT i, i / 10, i / 5, i % 5, i % 2 FROM generate_series(0, 99) i;
 CREATE INDEX ON more_owner.s (g);
-SELECT count(*) > 5 AS attached FROM stepadv.attach('more_owner.s', '{g}', 'r', 'n', reward => 'score');
+SELECT count(*) > 5 AS attached FROM stepadv.attach('more_owner.s', '{g}', 'r', 'n', reward => 'score', views => '{all}');
 SELECT stepadv.maintain('more_owner.s');
 SET ROLE regress_more_stranger;
 CREATE TABLE more_stranger.t (id integer, g integer, r integer, n integer, score float8);
@@ -261,7 +279,7 @@ SELECT stepadv_internal.fold_groups('more_owner.s_attachment', true);
 SELECT stepadv_internal.drop_triggers('more_owner.s_attachment');
 SELECT stepadv_internal.drop_kept('more_owner.s_attachment', false);
 SELECT stepadv_internal.make_views('more_owner.s_attachment', true);
-SELECT stepadv.upgrade_attachment('more_owner.s_attachment');
+SELECT * FROM stepadv.add_views('more_owner.s', '{all}');
 SELECT stepadv.refresh('more_owner.s', everything => true);
 SELECT stepadv.unmaintain('more_owner.s');
 \set VERBOSITY default
@@ -274,7 +292,7 @@ DROP ROLE regress_more_owner, regress_more_stranger;
 
 -- A rollout comes before its steps: until they are there, what its group has over time
 -- is computed when it is read; then it is kept again, or by a refresh.
-SELECT count(*) > 15 AS attached FROM stepadv.create_tables('more_rl', partitions => 2, group_by => '{group_id}');
+SELECT count(*) > 15 AS attached FROM stepadv.create_tables('more_rl', partitions => 2, group_by => '{group_id}', views => '{all}');
 SET search_path = more_rl;
 INSERT INTO rollouts (group_id, rollout_id, outcome, policy_version, started_at)
 SELECT 'g' || g, r, 0, 'v1', '2026-01-01' FROM generate_series(1, 3) g, unnest('{a,b}'::text[]) r;

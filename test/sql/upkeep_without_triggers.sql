@@ -1,5 +1,23 @@
 -- Groups kept without triggers: found by a watermark, or by comparing all rows.
 \set VERBOSITY terse
+-- Makes the views of all attachments anew, and those that are asked for; a row each.
+CREATE FUNCTION pg_temp.anew(asked text[] DEFAULT '{}') RETURNS TABLE (attachment regclass, n_views bigint, problem text) LANGUAGE plpgsql AS $$
+DECLARE
+	a record;
+BEGIN
+	FOR a IN SELECT k.source, k.schema, k.prefix FROM stepadv.attachments() k ORDER BY k.schema, k.prefix LOOP
+		attachment := to_regclass(format('%I.%I', a.schema, a.prefix || '_attachment'));
+		problem := NULL;
+		BEGIN
+			PERFORM stepadv.add_views(a.source, asked, a.prefix);
+			SELECT count(*) INTO n_views FROM stepadv.attachments() k CROSS JOIN LATERAL jsonb_object_keys(k.views) WHERE k.source = a.source AND k.prefix = a.prefix;
+		EXCEPTION WHEN OTHERS THEN
+			problem := SQLERRM;
+			n_views := NULL;
+		END;
+		RETURN NEXT;
+	END LOOP;
+END $$;
 CREATE SCHEMA uw;
 SET search_path = uw;
 CREATE TABLE runs (task text, run integer, version text, began timestamptz, updated_at timestamptz NOT NULL, PRIMARY KEY (task, run));
@@ -8,7 +26,7 @@ CREATE INDEX ON steps (task);
 INSERT INTO runs SELECT 'task ' || i / 3, i, 'v' || i % 2, '2026-01-01', clock_timestamp() FROM generate_series(0, 11) i;
 INSERT INTO steps SELECT i * 10 + j, 'task ' || i / 3, i, j, j % 2, (i + j) % 2, (j = 3 AND i % 2 = 0)::integer, ARRAY[1, j], ARRAY[j, i], 'note', clock_timestamp()
 FROM generate_series(0, 11) i, generate_series(0, 3) j;
-SELECT count(*) > 40 AS attached FROM stepadv.attach('steps', '{task}', 'run', 'step', 'st', 'act', 'reward', 'id', show_rollouts => 'runs', policy_version => 'version', started_at => 'began', prompt_token_ids => 'tokens', response_token_ids => 'answer', options => '{"methods": {}}');
+SELECT count(*) > 40 AS attached FROM stepadv.attach('steps', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id", "policy_version": "version", "started_at": "began", "prompt_token_ids": "tokens", "response_token_ids": "answer"}', views => '{all}', options => '{"show_rollouts": "runs", "methods": {}}');
 -- What the groups have, from the rows in plain SQL; and as the views show them.
 CREATE VIEW truth AS SELECT task, count(DISTINCT run)::integer AS n_rollouts, count(*)::integer AS n_steps, sum(reward) AS returns FROM steps GROUP BY task;
 CREATE VIEW shown AS SELECT g.task, g.n_rollouts, g.n_steps, g.mean_return * g.n_judged AS returns FROM steps_groups g;
@@ -133,7 +151,7 @@ SELECT * FROM stepadv.check_maintained('steps');
 ALTER TABLE steps RENAME updated_at TO changed_at;
 SELECT stepadv.refresh('steps');
 ALTER TABLE steps RENAME changed_at TO updated_at;
-SELECT problem FROM stepadv.upgrade_attachments() WHERE attachment = 'steps_attachment'::regclass;
+SELECT problem FROM pg_temp.anew() WHERE attachment = 'steps_attachment'::regclass;
 SELECT * FROM stepadv.check_maintained('steps');
 SELECT stepadv.unmaintain('steps'), to_regclass('steps_seen');
 
@@ -141,7 +159,7 @@ SELECT stepadv.unmaintain('steps'), to_regclass('steps_seen');
 CREATE TABLE parts (run integer, step integer, st integer, act integer, reward float8, PRIMARY KEY (run, step));
 INSERT INTO parts SELECT run, step, st, act, reward FROM steps WHERE run < 6 AND task <> 'task 8';
 CREATE VIEW joined AS SELECT p.run * 10 + p.step AS id, r.task, p.run, p.step, p.st, p.act, p.reward FROM parts p JOIN runs r USING (run);
-SELECT count(*) > 20 AS attached FROM stepadv.attach('joined', '{task}', 'run', 'step', 'st', 'act', 'reward', 'id');
+SELECT count(*) > 20 AS attached FROM stepadv.attach('joined', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id"}', views => '{all}');
 SELECT stepadv.maintain('joined');
 SELECT stepadv.maintain('joined', how => 'compare');
 UPDATE runs SET task = 'moved' WHERE run = 4;
@@ -157,14 +175,14 @@ SELECT stepadv.refresh('joined') > 0 AS folded;
 SELECT * FROM stepadv.check_maintained('joined');
 -- A materialized view; row-level security is refused.
 CREATE MATERIALIZED VIEW stored AS SELECT * FROM steps;
-SELECT count(*) > 20 AS attached FROM stepadv.attach('stored', '{task}', 'run', 'step', 'st', 'act', 'reward', 'id');
+SELECT count(*) > 20 AS attached FROM stepadv.attach('stored', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id"}', views => '{all}');
 SELECT stepadv.maintain('stored');
 SELECT stepadv.maintain('stored', how => 'compare');
 DELETE FROM steps WHERE run = 5;
 REFRESH MATERIALIZED VIEW stored;
 SELECT stepadv.refresh('stored');
 SELECT count(*) AS wrong FROM (TABLE truth EXCEPT SELECT task, n_rollouts, n_steps, mean_return * n_judged FROM stored_groups) q;
-SELECT count(*) > 20 AS attached FROM stepadv.attach('parts', '{run}', 'run', 'step', 'st', 'act', 'reward', states => 'observation');
+SELECT count(*) > 20 AS attached FROM stepadv.attach('parts', '{run}', 'run', 'step', 'st', 'act', 'reward', views => '{all}', options => '{"states": "observation"}');
 ALTER TABLE parts ENABLE ROW LEVEL SECURITY;
 SELECT stepadv.maintain('parts', how => 'compare');
 SELECT stepadv.detach('stored') > 20 AS detached, to_regclass('stored_seen');

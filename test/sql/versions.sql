@@ -9,7 +9,7 @@ SELECT task, version, format('%s %s %s', task, version, i), n, CASE WHEN judged 
 FROM (VALUES ('t1', 'a', 4, 0, true), ('t1', 'b', 4, 4, true), ('t2', 'a', 4, 2, true), ('t2', 'b', 4, 2, true), ('t3', 'a', 4, 3, true), ('t3', 'b', 4, 0, true),
 	('t4', 'a', 2, 1, true), ('t5', 'b', 2, 1, true), ('t6', 'a', 1, 0, false), ('t6', 'b', 1, 1, true), ('t9', 'c', 1, 1, true), ('t8', 'd', 2, 0, false)) x(task, version, n_rollouts, c, judged),
 	generate_series(1, n_rollouts) i, generate_series(1, 2) n;
-SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.steps', '{task}', 'rollout', 'n', 'state', 'action', 'reward', policy_version => 'version');
+SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.steps', '{task}', 'rollout', 'n', 'state', 'action', 'reward', columns => '{"policy_version": "version"}', views => '{all}');
 
 -- By hand. Under a the tasks t1 to t4 have 0/4, 2/4, 3/4, 1/2: pass@1 (0 + 1/2 + 3/4 + 1/2) / 4, pass@2 (0 + 5/6 + 1 + 1) / 4, pass@4 (0 + 1 + 1) / 3;
 -- pass^2 (0 + 1/6 + 1/2 + 0) / 4. Standard errors of four, or three, tasks: sqrt of the variance (with n - 1) over n. Under c one task: no error.
@@ -69,8 +69,8 @@ SELECT * FROM stepadv.version_difference('vs.steps', 'a', 'b', confidence => NUL
 SELECT * FROM stepadv.version_difference('vs.steps', 'a', 'b', permutations => 0);
 SELECT * FROM stepadv.version_difference('vs.steps', 'a', 'b', seed => NULL);
 SELECT * FROM stepadv.version_difference('vs.steps', 'a', 'b', max_q => 0);
-SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.steps', '{task}', 'rollout', 'n', 'state', 'action', 'reward', prefix => 'nameless', options => '{"flaky": {"k": 2}}');
-SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.steps', '{task}', 'rollout', 'n', 'state', 'action', 'reward', prefix => 'nameless');
+SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.steps', '{task}', 'rollout', 'n', 'state', 'action', 'reward', views => '{all}', prefix => 'nameless', options => '{"flaky": {"k": 2}}');
+SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.steps', '{task}', 'rollout', 'n', 'state', 'action', 'reward', views => '{all}', prefix => 'nameless');
 SELECT * FROM stepadv.compare_versions('vs.steps', 'a', 'b');
 SELECT * FROM stepadv.compare_versions('vs.steps', 'a', 'b', prefix => 'nameless');
 -- Where no version is known, all rollouts of a task are of one; folded as kept.
@@ -83,7 +83,7 @@ SELECT stepadv.detach('vs.steps', 'nameless') > 10 AS detached;
 CREATE TABLE vs.runs (run integer NOT NULL, version integer NOT NULL, task integer NOT NULL, part text NOT NULL, rollout integer NOT NULL, n integer NOT NULL, success boolean, at timestamptz, PRIMARY KEY (run, version, task, rollout, n));
 INSERT INTO vs.runs SELECT run, version, task, 'p' || task % 2, i, 1, CASE WHEN task % 4 = 0 AND task > 8 THEN version = 3 ELSE hashint4(run * 1000 + version * 100 + task * 10 + i) % 3 <> 0 END, timestamptz '2026-01-01 UTC' + i * interval '1 day'
 FROM generate_series(1, 2) run, generate_series(1, 3) version, generate_series(1, 30) task, generate_series(1, 1 + task % 5) i;
-SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.runs', '{run,version,task}', 'rollout', 'n', success => 'success', policy_version => 'version', run_id => 'run', started_at => 'at', dimensions => '{part}');
+SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.runs', '{run,version,task}', 'rollout', 'n', columns => '{"success": "success", "policy_version": "version", "run_id": "run", "started_at": "at", "dimensions": ["part"]}', views => '{all}');
 SELECT count(*) AS rows, bool_and(abs(v.pass_at_k - p.p) < 1e-12 AND v.n_tasks = p.n_tasks) AS same
 FROM vs.runs_pass_at_k v LEFT JOIN (
 	SELECT version, run, part, k, avg(p) AS p, count(*) AS n_tasks
@@ -124,12 +124,12 @@ SELECT stepadv_internal.fisher_exact(0, 0, 3, 4) AS nothing, stepadv_internal.fi
 -- A task that is no column of the group: what attach was told.
 CREATE TABLE vs.uids (uid integer NOT NULL, question text, version text, rollout integer NOT NULL, n integer NOT NULL, reward float8, PRIMARY KEY (uid, rollout, n));
 INSERT INTO vs.uids SELECT v * 10 + t, 'q' || t, 'v' || v, i, 1, (i <= t + v - 1)::integer FROM generate_series(1, 2) v, generate_series(1, 3) t, generate_series(1, 4) i;
-SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.uids', '{uid}', 'rollout', 'n', reward => 'reward', policy_version => 'version', task_id => 'question');
+SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.uids', '{uid}', 'rollout', 'n', reward => 'reward', columns => '{"policy_version": "version", "task_id": "question"}', views => '{all}');
 SELECT task, n_successes_a, n_successes_b FROM stepadv.compare_versions('vs.uids', 'v1', 'v2') ORDER BY task;
 SELECT * FROM vs.uids_flaky ORDER BY 1, 2;
 
 -- The canonical tables: run and version are columns of the group under these names, and of what is kept.
-SELECT count(*) > 10 AS made FROM stepadv.create_tables('vs_canonical');
+SELECT count(*) > 10 AS made FROM stepadv.create_tables('vs_canonical', views => '{all}');
 INSERT INTO vs_canonical.rollouts (run_id, policy_version, task_id, rollout_id, success) SELECT r, v, 't' || t, 'r' || i, i <= t FROM unnest('{1,2}'::text[]) r, unnest('{a,b}'::text[]) v, generate_series(1, 3) t, generate_series(1, CASE v WHEN 'a' THEN 3 ELSE 2 END) i;
 CREATE TABLE vs.before_kept AS SELECT * FROM vs_canonical.steps_pass_at_k;
 SELECT run_id, policy_version, policy_step, k, n_tasks, pass_at_k, pass_hat_k FROM vs.before_kept ORDER BY 1, 2, 4;
@@ -141,11 +141,11 @@ SELECT * FROM vs_canonical.steps_flaky WHERE run_id = '2' ORDER BY 1, 2, 3;
 -- Reward alone, with another bound of success; a name that is taken.
 CREATE TABLE vs.scores (k text NOT NULL, rollout integer NOT NULL, n integer NOT NULL, score float8, n_judged text NOT NULL, PRIMARY KEY (k, n_judged, rollout, n));
 INSERT INTO vs.scores SELECT 'x', i, 1, i / 4.0, 'y' FROM generate_series(1, 4) i;
-SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.scores', '{k,n_judged}', 'rollout', 'n', reward => 'score', policy_version => 'n_judged', options => '{"success_above": 0.5}');
+SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.scores', '{k,n_judged}', 'rollout', 'n', reward => 'score', columns => '{"policy_version": "n_judged"}', views => '{all}', options => '{"success_above": 0.5}');
 SELECT k, pass_at_k FROM vs.scores_pass_at_k ORDER BY k;
 SELECT * FROM vs.scores_flaky;
 -- A dimension called as a column of the view is.
-SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.scores', '{n_judged}', 'rollout', 'n', reward => 'score', prefix => 'divided', dimensions => '{k}');
+SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.scores', '{n_judged}', 'rollout', 'n', reward => 'score', columns => '{"dimensions": ["k"]}', views => '{all}', prefix => 'divided');
 SELECT * FROM vs.divided_pass_at_k ORDER BY k;
 SET client_min_messages = warning;
 DROP SCHEMA vs, vs_canonical CASCADE;

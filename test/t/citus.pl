@@ -47,12 +47,9 @@ my $fill = q(
 	ANALYZE step; ANALYZE run;
 );
 my @attachments = (
-	q(SELECT stepadv.attach('step', '{task}', 'r', 'n', 'state', 'action', 'reward', prefix => 'plain')),
-	q(SELECT stepadv.attach('step', '{task}', 'r', 'n', 'state', 'action', 'reward', step_id => 'step_id', value => 'value', next_state => 'next_state', turn_reward => 'turn_reward', cost => 'cost', prefix => 'whole',
-		show_rollouts => 'run', logp_new => 'logp_new', logp_old => 'logp_old', token_mask => 'mask', tool => 'tool', args => 'args', ok => 'ok', policy_version => 'version', policy_step => 'policy_step',
-		run_id => 'run', started_at => 'began', ended_at => 'ended', features => 'x', options => '{"spa": {"model": "ridge"}}', turn => 'turn', prompt_token_ids => 'prompt', response_token_ids => 'response',
-		category => 'tool', dimensions => '{model}')),
-	q(SELECT stepadv.attach('step', '{task}', 'r', 'n', reward => 'reward', tool => 'tool', args => 'args', ok => 'ok', states => 'signature', prefix => 'signed')));
+	q(SELECT stepadv.attach('step', '{task}', 'r', 'n', 'state', 'action', 'reward', views => '{all}', prefix => 'plain')),
+	q(SELECT stepadv.attach('step', '{task}', 'r', 'n', 'state', 'action', 'reward', columns => '{"step_id": "step_id", "value": "value", "next_state": "next_state", "turn_reward": "turn_reward", "cost": "cost", "logp_new": "logp_new", "logp_old": "logp_old", "token_mask": "mask", "tool": "tool", "args": "args", "ok": "ok", "policy_version": "version", "policy_step": "policy_step", "run_id": "run", "started_at": "began", "ended_at": "ended", "features": "x", "turn": "turn", "prompt_token_ids": "prompt", "response_token_ids": "response", "category": "tool", "dimensions": ["model"]}', views => '{all}', prefix => 'whole', options => '{"show_rollouts": "run", "spa": {"model": "ridge"}}')),
+	q(SELECT stepadv.attach('step', '{task}', 'r', 'n', reward => 'reward', columns => '{"tool": "tool", "args": "args", "ok": "ok"}', views => '{all}', prefix => 'signed', options => '{"states": "signature"}')));
 ask($rows);
 ask("SELECT create_distributed_table('step', 'task', shard_count => 4); SELECT create_distributed_table('run', 'task', colocate_with => 'step'); SELECT create_distributed_table('colour', 'task', colocate_with => 'step')");
 ask($fill);
@@ -123,7 +120,7 @@ is(rounded(ask('SELECT * FROM kept')), rounded($alone->safe_psql('postgres', 'SE
 # One group has a greedy rollout, the others miss theirs: in whichever shard they are.
 my $greedy = q(CREATE TABLE marked (id bigint, task integer, r bigint, n integer, state bigint, reward float8, greedy boolean););
 my $marked = q(INSERT INTO marked SELECT i, i / 4, i / 2, i % 2, i % 3, i % 5, i < 2 FROM generate_series(0, 39) i;
-	SELECT count(*) FROM stepadv.attach('marked', '{task}', 'r', 'n', 'state', NULL, 'reward', step_id => 'id', greedy => 'greedy'));
+	SELECT count(*) FROM stepadv.attach('marked', '{task}', 'r', 'n', 'state', NULL, 'reward', columns => '{"step_id": "id", "greedy": "greedy"}', views => '{all}'));
 ask("$greedy SELECT create_distributed_table('marked', 'task')");
 is(ask($marked), $alone->safe_psql('postgres', "$greedy $marked"), 'with greedy rollouts');
 my $missed = q(SELECT * FROM marked_problems WHERE problem = 'no greedy rollout');
@@ -136,10 +133,8 @@ my $tries = q(CREATE TABLE tries (id bigint, task integer, policy integer, r big
 my $trials = q(INSERT INTO tries SELECT i, i / 36, i / 12 % 3, i / 4 % 3, i % 4, i * 7 % 5, i * i % 3, CASE WHEN i % 4 = 3 THEN i / 4 * 5 % 7 % 2 END FROM generate_series(0, 287) i;
 	INSERT INTO tried SELECT DISTINCT task, policy, r, 10 * policy + r % 2 FROM tries;);
 my %learned = (
-	by_key => q(SELECT count(*) FROM stepadv.attach('tries', '{task,policy}', 'r', 'n', 'state', 'action', 'reward', step_id => 'id', task_id => 'task', policy_step => 'policy', prefix => 'by_key',
-		options => '{"batch_td": {"history": 2, "decay": 0.8}, "methods": {"rtmc_all": {"method": "rtmc", "history": true}}}')),
-	by_table => q(SELECT count(*) FROM stepadv.attach('tries', '{task,policy}', 'r', 'n', 'state', 'action', 'reward', step_id => 'id', task_id => 'task', policy_step => 'trained', show_rollouts => 'tried', prefix => 'by_table',
-		options => '{"batch_td": {"history": 12, "decay": 0.8}, "methods": {"rtmc_all": {"method": "rtmc", "history": true}}}')));
+	by_key => q(SELECT count(*) FROM stepadv.attach('tries', '{task,policy}', 'r', 'n', 'state', 'action', 'reward', columns => '{"step_id": "id", "task_id": "task", "policy_step": "policy"}', views => '{all}', prefix => 'by_key', options => '{"batch_td": {"history": 2, "decay": 0.8}, "methods": {"rtmc_all": {"method": "rtmc", "history": true}}}')),
+	by_table => q(SELECT count(*) FROM stepadv.attach('tries', '{task,policy}', 'r', 'n', 'state', 'action', 'reward', columns => '{"step_id": "id", "task_id": "task", "policy_step": "trained"}', views => '{all}', prefix => 'by_table', options => '{"show_rollouts": "tried", "batch_td": {"history": 12, "decay": 0.8}, "methods": {"rtmc_all": {"method": "rtmc", "history": true}}}')));
 ask("$tries SELECT create_distributed_table('tries', 'task', shard_count => 4), create_distributed_table('tried', 'task', colocate_with => 'tries'); $trials");
 $alone->safe_psql('postgres', "$tries $trials");
 foreach my $prefix (sort keys %learned)
@@ -164,8 +159,8 @@ like(refused($learned{by_key} =~ s/'tries'/'by_policy'/r =~ s/'by_key'/'refused'
 foreach my $where (qw(reference local))
 {
 	my $runs = "CREATE TABLE ${where}_run (task integer, r bigint, version text, policy_step bigint, began date, PRIMARY KEY (task, r));";
-	my $came = "INSERT INTO ${where}_run SELECT r / 8, r, 'v' || r % 2, r % 3, '2026-01-01'::date + r::integer % 3 FROM generate_series(0, 319) r;
-		SELECT count(*) FROM stepadv.attach('step', '{task}', 'r', 'n', 'state', 'action', 'reward', show_rollouts => '${where}_run', policy_version => 'version', policy_step => 'policy_step', started_at => 'began', prefix => 'from_$where')";
+	my $came = qq(INSERT INTO ${where}_run SELECT r / 8, r, 'v' || r % 2, r % 3, '2026-01-01'::date + r::integer % 3 FROM generate_series(0, 319) r;
+		SELECT count(*) FROM stepadv.attach('step', '{task}', 'r', 'n', 'state', 'action', 'reward', columns => '{"policy_version": "version", "policy_step": "policy_step", "started_at": "began"}', views => '{all}', prefix => 'from_$where', options => '{"show_rollouts": "${where}_run"}'));
 	ask($runs . ($where eq 'reference' ? "SELECT create_reference_table('${where}_run')" : ''));
 	is(ask($came), $alone->safe_psql('postgres', "$runs $came"), "with rollouts of a $where table");
 	foreach my $view (split /\n/, ask("SELECT c.relname FROM pg_class c WHERE c.relkind = 'v' AND c.relname ~ '^from_${where}_' ORDER BY c.oid"))
@@ -175,7 +170,7 @@ foreach my $where (qw(reference local))
 }
 
 # Lines for trainers, in the order of one server.
-my $words = q(SELECT count(*) FROM stepadv.create_tables('told'));
+my $words = q(SELECT count(*) FROM stepadv.create_tables('told', views => '{all}'));
 my $said = q(INSERT INTO told.rollouts (task_id, rollout_id, outcome, metadata) SELECT 't' || r / 4, 'r' || r, r * 5 % 3 % 2, CASE WHEN r % 5 = 0 THEN '{"system_prompt": "Find it."}'::jsonb END FROM generate_series(0, 31) r;
 	INSERT INTO told.steps (task_id, rollout_id, step_no, observation, action, prompt_token_ids, response_token_ids)
 		SELECT 't' || i / 12, 'r' || i / 3, i % 3, 'seen ' || i * 7 % 3, 'do ' || i * i % 4, ARRAY[1, i % 5], ARRAY[i % 7, 2] FROM generate_series(0, 95) i;
@@ -217,22 +212,22 @@ foreach my $typed ('stepadv.progress_fit(r, x, reward, 0.01)', 'stepadv.progress
 ask("UPDATE stepadv.progress_models SET model = (SELECT stepadv.progress_fit(r, x, reward, 10) FROM (SELECT r, x, max(reward) OVER (PARTITION BY task, r) AS reward FROM step) s)");
 my $contribution = 'SELECT contribution FROM whole_spa WHERE task = 7 AND rollout_id = 56 AND step_no = 1';
 my $before = ask($contribution);
-ask("SELECT stepadv.upgrade_attachment('whole_attachment')");
+ask("SELECT count(*) FROM stepadv.add_views('whole', '{all}', 'whole')");
 isnt(ask($contribution), $before, 'a model that was replaced is that of the views once they are made anew');
 my $x = ask('SELECT x FROM step WHERE task = 7 AND r = 56 AND n = 1');
 is(ask($contribution), ask("SELECT stepadv.progress_predict(stepadv.user_model('ridge'), '$x'::real[])"), 'then for every step');
 
 # What cannot be meant is said at once.
 ask("CREATE TABLE astray (task integer, host integer, r bigint, n integer, reward float8); SELECT create_distributed_table('astray', 'host', shard_count => 3)");
-like(refused(q(SELECT stepadv.attach('astray', '{task}', 'r', 'n', reward => 'reward'))),
+like(refused(q(SELECT stepadv.attach('astray', '{task}', 'r', 'n', reward => 'reward', views => '{all}'))),
 	qr/ERROR:  table public\.astray is distributed by column "host", which is not a column of the group\n.*HINT:  Name "host" in group_by/s, 'a group without the distribution column');
 ask(q(CREATE VIEW two_tables AS SELECT task, r, n, reward FROM astray UNION ALL SELECT task, r, NULL, 1 FROM run));
-like(refused(q(SELECT stepadv.attach('two_tables', '{task}', 'r', 'n', reward => 'reward'))), qr/table public\.astray is distributed by column "host"/, 'below a view, too');
-like(refused(q(SELECT stepadv.attach('step', '{task}', 'r', 'n', reward => 'reward', prefix => 'x', show_rollouts => 'astray'))), qr/table public\.astray is distributed by column "host"/, 'of what is shown');
+like(refused(q(SELECT stepadv.attach('two_tables', '{task}', 'r', 'n', reward => 'reward', views => '{all}'))), qr/table public\.astray is distributed by column "host"/, 'below a view, too');
+like(refused(q(SELECT stepadv.attach('step', '{task}', 'r', 'n', reward => 'reward', views => '{all}', prefix => 'x', options => '{"show_rollouts": "astray"}'))), qr/table public\.astray is distributed by column "host"/, 'of what is shown');
 ask("CREATE TABLE apart (LIKE run); SELECT create_distributed_table('apart', 'task', shard_count => 4, colocate_with => 'none')");
-like(refused(q(SELECT stepadv.attach('step', '{task}', 'r', 'n', reward => 'reward', prefix => 'x', show_rollouts => 'apart'))), qr/ERROR:  tables public\.apart and public\.step are not colocated/, 'tables that are not colocated');
-ask("CREATE TABLE everywhere AS SELECT * FROM run; SELECT create_reference_table('everywhere');
-	SELECT count(*) FROM stepadv.attach('step', '{task}', 'r', 'n', reward => 'reward', prefix => 'referred', show_rollouts => 'everywhere', policy_version => 'version')");
+like(refused(q(SELECT stepadv.attach('step', '{task}', 'r', 'n', reward => 'reward', views => '{all}', prefix => 'x', options => '{"show_rollouts": "apart"}'))), qr/ERROR:  tables public\.apart and public\.step are not colocated/, 'tables that are not colocated');
+ask(qq(CREATE TABLE everywhere AS SELECT * FROM run; SELECT create_reference_table('everywhere');
+	SELECT count(*) FROM stepadv.attach('step', '{task}', 'r', 'n', reward => 'reward', columns => '{"policy_version": "version"}', views => '{all}', prefix => 'referred', options => '{"show_rollouts": "everywhere"}')));
 is(ask('SELECT count(*), count(model) FROM referred_grpo'), '1600|1600', 'a reference table is shown from');
 like(refused(q(SELECT stepadv.create_pool('step', 'plain'))), qr/ERROR:  cannot make a pool of groups of (public\.)?step: it is a distributed table\nHINT:/, 'a pool');
 # What reads views of an attachment reads them there.
@@ -253,7 +248,7 @@ my $registered = q(
 	CREATE FUNCTION backwards(rollouts stepadv.rollout_group) RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, advantage float8) LANGUAGE sql IMMUTABLE
 		AS 'SELECT r.step_id, r.rollout_id, r.step_no, r.advantage / 3 FROM stepadv.rtmc(rollouts) r WHERE r.step_no > 0 ORDER BY r.step_no DESC';
 	SELECT stepadv.register_method('backwards(stepadv.rollout_group)'::regprocedure, requires => '{state,action}');
-	SELECT count(*) FROM stepadv.attach('step', '{task}', 'r', 'n', 'state', 'action', 'reward', prefix => 'own', options => '{"compare": {"methods": "rtmc, backwards"}}');
+	SELECT count(*) FROM stepadv.attach('step', '{task}', 'r', 'n', 'state', 'action', 'reward', views => '{all}', prefix => 'own', options => '{"compare": {"methods": "rtmc, backwards"}}');
 );
 ask($registered);
 $alone->safe_psql('postgres', $registered);
@@ -265,8 +260,8 @@ foreach my $view (qw(own_backwards own_compare own_quadrants own_disagreements o
 }
 
 # The canonical tables.
-is(ask("SELECT count(*) > 50 FROM stepadv.create_tables('rl', distribute => true, shards => 4)"), 't', 'create_tables distributes');
-$alone->safe_psql('postgres', "SELECT count(*) FROM stepadv.create_tables('rl', partitions => 2)");
+is(ask("SELECT count(*) > 50 FROM stepadv.create_tables('rl', distribute => true, shards => 4, views => '{all}')"), 't', 'create_tables distributes');
+$alone->safe_psql('postgres', "SELECT count(*) FROM stepadv.create_tables('rl', partitions => 2, views => '{all}')");
 is(ask("SELECT string_agg(table_name || ' ' || distribution_column || ' ' || shard_count, ', ' ORDER BY table_name::text), count(DISTINCT colocation_id) FROM citus_tables WHERE table_name::text LIKE 'rl.%'"),
 	'rl.rollouts task_id 4, rl.steps task_id 4|1', 'both tables, colocated');
 my $canonical = q(
@@ -285,9 +280,9 @@ foreach my $view (qw(rollout_rows steps_values steps_groups steps_rollouts steps
 like(refused("INSERT INTO rl.steps (step_id, run_id, policy_version, task_id, rollout_id, step_no) VALUES (100000, 'r', 'v0', 't0', 'nobody', 1)"), qr/violates foreign key constraint/, 'a step needs its rollout');
 ask("DELETE FROM rl.rollouts WHERE task_id = 't3'");
 is(ask('SELECT count(*) FROM rl.steps'), '304', 'and goes with it');
-like(refused("SELECT stepadv.create_tables('other', shards => 4)"), qr/ERROR:  shards is given without distribute/, 'shards need distribute');
-like(refused("SELECT stepadv.create_tables('other', distribute => true, shards => 0)"), qr/ERROR:  shards must be between 1 and 64000, not 0/, 'at least one');
-my (undef, undef, $err) = $alone->psql('postgres', "SELECT stepadv.create_tables('other', distribute => true)");
+like(refused("SELECT stepadv.create_tables('other', shards => 4, views => '{all}')"), qr/ERROR:  shards is given without distribute/, 'shards need distribute');
+like(refused("SELECT stepadv.create_tables('other', distribute => true, shards => 0, views => '{all}')"), qr/ERROR:  shards must be between 1 and 64000, not 0/, 'at least one');
+my (undef, undef, $err) = $alone->psql('postgres', "SELECT stepadv.create_tables('other', distribute => true, views => '{all}')");
 like($err, qr/ERROR:  tables cannot be distributed: the extension citus is not in this database\nHINT:/, 'and distribute Citus');
 
 $alone->stop;

@@ -62,7 +62,7 @@ ask('CREATE TABLE step (step_id bigint, task integer, r bigint, n integer, state
 	SELECT create_distributed_table(\'step\', \'task\', shard_count => 4);
 	INSERT INTO step SELECT i, i / 400, i / 5, i % 5, i * 7 % 11, i % 3, CASE WHEN i % 5 = 4 THEN i / 5 * i / 7 % 2 END FROM generate_series(0, 7999) i;
 	CREATE FUNCTION slowly(float8) RETURNS float8 LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.01); RETURN $1; END $$;
-	SELECT stepadv.attach(\'step\', \'{task}\', \'r\', \'n\', \'state\', \'action\', \'reward\')');
+	SELECT stepadv.attach(\'step\', \'{task}\', \'r\', \'n\', \'state\', \'action\', \'reward\', views => \'{all}\')');
 my $all = q(SELECT count(*), sum(round(advantage::numeric, 9)) FROM step_rtmc);
 my $before = ask($all);
 my $slow = 'SELECT count(*) FROM (SELECT task, stepadv.rollout_agg(step_id, r, n, state, action, slowly(reward)) FROM step GROUP BY task) g';
@@ -78,7 +78,7 @@ is(ask($all), $before, 'when it is back, all are');
 
 # ---- A load of many files.
 {
-	ask("SELECT count(*) FROM stepadv.create_tables('rl', distribute => true, shards => 4)");
+	ask("SELECT count(*) FROM stepadv.create_tables('rl', distribute => true, shards => 4, views => '{all}')");
 	my $dir = PostgreSQL::Test::Utils::tempdir();
 	my @files;
 	foreach my $f (1 .. 24)

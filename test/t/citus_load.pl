@@ -23,8 +23,8 @@ $alone->start;
 sub ask { return $coordinator->safe_psql('postgres', $_[0]); }
 sub refused { my (undef, undef, $err) = $coordinator->psql('postgres', $_[0]); return $err; }
 $_->safe_psql('postgres', 'CREATE EXTENSION stepadv') foreach $coordinator, $alone;
-ask("SELECT count(*) FROM stepadv.create_tables('rl', distribute => true, shards => 4)");
-$alone->safe_psql('postgres', "SELECT count(*) FROM stepadv.create_tables('rl', partitions => 2)");
+ask("SELECT count(*) FROM stepadv.create_tables('rl', distribute => true, shards => 4, views => '{all}')");
+$alone->safe_psql('postgres', "SELECT count(*) FROM stepadv.create_tables('rl', partitions => 2, views => '{all}')");
 
 # Returns exit status, output, errors.
 my $dir = PostgreSQL::Test::Utils::tempdir();

@@ -45,12 +45,11 @@ my %attach = (
 	marked => [ '{task}', q(how => 'watermark', watermark => 'updated at', overlap => '0') ],
 	# The group begins with another column than that by which rows are distributed.
 	versions => [ '{version,task}', "how => 'compare'" ],
-	over_time => [ '{task}', "how => 'compare'", ", show_rollouts => 'run', policy_version => 'version', started_at => 'began'" ]);
+	over_time => [ '{task}', "how => 'compare'", q(, columns => '{"policy_version": "version", "started_at": "began"}'), ', "show_rollouts": "run"' ]);
 foreach my $prefix (sort keys %attach)
 {
-	my ($group, $how, $more) = @{ $attach{$prefix} };
-	ask(qq(SELECT stepadv.attach('step', '$group', 'r', 'n', 'state', 'action', 'reward', prefix => '$_') )
-		  =~ s/\) $/($more || '') . ', columns => \'{note}\')'/er) foreach $prefix, "bare_$prefix";
+	my ($group, $how, $columns, $options) = @{ $attach{$prefix} };
+	ask(qq(SELECT stepadv.attach('step', '$group', 'r', 'n', 'state', 'action', 'reward', views => '{all}', prefix => '$_', options => '{"show_columns": ["note"]@{[ $options // '' ]}}'@{[ $columns // '' ]}))) foreach $prefix, "bare_$prefix";
 	is(ask("SELECT stepadv.maintain('step', '$prefix', $how)"), "${prefix}_folded", "maintain: $how");
 }
 is(ask(q(SELECT string_agg(DISTINCT table_name || ' ' || distribution_column, ', '), count(DISTINCT colocation_id) FROM citus_tables WHERE table_name::text ~ '^(step$|versions)')),
@@ -141,7 +140,7 @@ is(ask('SELECT count(*) FROM compared_groups'), '0', 'nothing is left');
 ask('INSERT INTO step SELECT * FROM meanwhile; DROP TABLE meanwhile');
 agree('and filled again', whole => 1);
 is(ask("SELECT stepadv.refresh('step', 'versions', everything => true) = (SELECT count(*) FROM versions_folded)"), 't', 'everything');
-is(ask("SELECT stepadv.upgrade_attachment('versions_attachment') > 30"), 't', 'made anew');
+is(ask("SELECT count(*) = 0 FROM stepadv.add_views('step', '{all}', 'versions')"), 't', 'made anew');
 agree('and after it');
 
 # ---- Transactions that commit late: the row's time is before that of a refresh, its commit after it
@@ -222,7 +221,7 @@ ask(qq(SET ROLE stranger; CREATE FUNCTION public.$_ LANGUAGE plpgsql AS 'BEGIN R
   foreach 'hashtextextended(text, integer) RETURNS bigint', 'jsonb_build_object(text, text) RETURNS jsonb', 'jsonb_build_object(text, integer) RETURNS jsonb', 'encode(bytea, varchar) RETURNS text', 'oldest_transaction() RETURNS timestamptz';
 ask('GRANT SELECT ON step TO holder');
 ask(q(SET ROLE holder; CREATE TABLE held.step (LIKE public.step INCLUDING ALL); SELECT create_distributed_table('held.step', 'task', shard_count => 4); INSERT INTO held.step SELECT * FROM public.step));
-ask(q(SET ROLE holder; BEGIN; SELECT stepadv.attach('held.step', '{task}', 'r', 'n', 'state', 'action', 'reward'); SELECT stepadv.maintain('held.step', how => 'watermark', watermark => 'updated at'); COMMIT;
+ask(q(SET ROLE holder; BEGIN; SELECT stepadv.attach('held.step', '{task}', 'r', 'n', 'state', 'action', 'reward', views => '{all}'); SELECT stepadv.maintain('held.step', how => 'watermark', watermark => 'updated at'); COMMIT;
 	GRANT SELECT ON held.step, held.step_groups, held.step_values TO reader; GRANT SELECT ON held.step_groups, held.step_values TO stranger));
 my $n = ask('SELECT count(DISTINCT task) FROM held.step');
 is(ask("SET ROLE $_; SELECT count(*) FROM held.step_groups"), $n, "$_ reads") foreach qw(holder reader);
@@ -243,7 +242,7 @@ foreach my $settings ('', 'SET citus.enable_ddl_propagation = off;', 'SET citus.
 	next if $settings =~ /propagation/ && $settings !~ /unsafe/;
 	foreach my $distribute ("create_distributed_table('later', 'task')", "create_distributed_table('later', NULL)", "create_reference_table('later')", "citus_add_local_table_to_metadata('later')")
 	{
-		ask(($steps =~ s/%1\$s/later/gr) . "SELECT stepadv.attach('later', '{task}', 'r', 'n', reward => 'reward'); SELECT stepadv.maintain('later')");
+		ask(($steps =~ s/%1\$s/later/gr) . "SELECT stepadv.attach('later', '{task}', 'r', 'n', reward => 'reward', views => '{all}'); SELECT stepadv.maintain('later')");
 		like(refused("$settings SELECT $distribute"), qr/ERROR/, "$settings $distribute of a maintained table is refused");
 		ask("INSERT INTO later VALUES (100, 'new', 1, 1, 1)");
 		is(ask("SELECT count(*) FROM later_groups; SELECT count(*) FROM stepadv.check_maintained('later'); SELECT stepadv.detach('later') > 5"), "7\n0\nt", 'and its groups go on being kept');
@@ -258,7 +257,7 @@ foreach my $how (qw(triggers commit refresh))
 	$coordinator->safe_psql($there, 'CREATE EXTENSION citus');
 	$coordinator->safe_psql($there, "SELECT citus_set_coordinator_host('" . $coordinator->host . "', " . $coordinator->port . '); CREATE EXTENSION stepadv;');
 	$coordinator->safe_psql($there, "SELECT citus_set_node_property('" . $coordinator->host . "', " . $coordinator->port . ", 'shouldhaveshards', true)");
-	$coordinator->safe_psql($there, ($steps =~ s/%1\$s/later/gr) . "SELECT stepadv.attach('later', '{task}', 'r', 'n', reward => 'reward'); SELECT stepadv.maintain('later', how => '$how')");
+	$coordinator->safe_psql($there, ($steps =~ s/%1\$s/later/gr) . "SELECT stepadv.attach('later', '{task}', 'r', 'n', reward => 'reward', views => '{all}'); SELECT stepadv.maintain('later', how => '$how')");
 	$coordinator->psql($there, "SET citus.enable_unsafe_triggers = on; SELECT create_distributed_table('later', 'task', shard_count => 2)");
 	foreach my $write ("INSERT INTO later VALUES (100, 'new', 1, 1, 1)", 'UPDATE later SET reward = reward + 1', "DELETE FROM later WHERE task = 'task 1'", 'TRUNCATE later')
 	{
@@ -271,7 +270,7 @@ foreach my $how (qw(triggers commit refresh))
 	$coordinator->safe_psql('postgres', 'SET citus.enable_create_database_propagation = off; DROP DATABASE alone WITH (FORCE)');
 }
 # Kept without triggers, and distributed then, or no more: a refresh says so.
-ask(($steps =~ s/%1\$s/later/gr) . "SELECT stepadv.attach('later', '{task}', 'r', 'n', reward => 'reward'); SELECT stepadv.maintain('later', how => 'compare'); SELECT create_distributed_table('later', 'task', shard_count => 4)");
+ask(($steps =~ s/%1\$s/later/gr) . "SELECT stepadv.attach('later', '{task}', 'r', 'n', reward => 'reward', views => '{all}'); SELECT stepadv.maintain('later', how => 'compare'); SELECT create_distributed_table('later', 'task', shard_count => 4)");
 like(refused("SELECT stepadv.refresh('later')"), qr/cannot maintain groups of public\.later: it is a distributed table, and they are not on its shards\nHINT:  Call unmaintain/, 'distributed since');
 like(ask("SELECT problem FROM stepadv.check_maintained('later') WHERE \"group\" IS NULL; SELECT problem FROM stepadv.maintained() WHERE prefix = 'later'"), qr/^(groups of public\.later can no longer be refreshed: it is a distributed table.*\n?){2}$/, 'check_maintained and maintained say it');
 is(ask("SELECT stepadv.unmaintain('later'); SELECT stepadv.maintain('later', how => 'compare'); SELECT count(*) FROM stepadv.check_maintained('later')"), "1\nlater_folded\n0", 'unmaintain and maintain');
@@ -282,7 +281,7 @@ is(ask('SELECT source IS NULL, prefix, problem FROM stepadv.maintained() WHERE s
 ask('DROP TABLE later, later_folded, later_seen CASCADE; DROP TABLE IF EXISTS later_attachment');
 foreach my $distribute ("create_reference_table('other')", "create_distributed_table('other', NULL)", "citus_add_local_table_to_metadata('other')")
 {
-	ask(($steps =~ s/%1\$s/other/gr) . "SELECT $distribute; SELECT stepadv.attach('other', '{task}', 'r', 'n', reward => 'reward')");
+	ask(($steps =~ s/%1\$s/other/gr) . "SELECT $distribute; SELECT stepadv.attach('other', '{task}', 'r', 'n', reward => 'reward', views => '{all}')");
 	like(refused("SELECT stepadv.maintain('other', how => '$_')"), qr/cannot maintain groups of public\.other.*: it is a (reference|distributed|table that)/, "$distribute: $_") foreach qw(triggers compare);
 	ask("SELECT stepadv.detach('other'); DROP TABLE other");
 }

@@ -32,8 +32,7 @@ $node->safe_psql('postgres', "CREATE EXTENSION stepadv;\n" . slurp_file('test/si
 	ALTER TABLE "my Rl".steps ADD PRIMARY KEY (id);
 	-- A bad row, for the panel of problems.
 	UPDATE "my Rl".steps SET reward = 'NaN' WHERE id = 1;
-	SELECT stepadv.attach('"my Rl".steps', '{task,version}', 'try', 'n', 'state', 'action', 'reward', prefix => 'It', policy_version => 'version', started_at => 'began',
-		tool => 'tool', ok => 'ok', category => 'tool', logp_new => 'logp_now', logp_old => 'logp_then')});
+	SELECT stepadv.attach('"my Rl".steps', '{task,version}', 'try', 'n', 'state', 'action', 'reward', columns => '{"policy_version": "version", "started_at": "began", "tool": "tool", "ok": "ok", "category": "tool", "logp_new": "logp_now", "logp_old": "logp_then"}', views => '{all}', prefix => 'It')});
 
 sub interpolate
 {

@@ -23,7 +23,7 @@ $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->start;
 $node->safe_psql('postgres', q(
 	CREATE EXTENSION stepadv;
-	SELECT count(*) FROM stepadv.create_tables('rl', group_by => '{task_id}');
+	SELECT count(*) FROM stepadv.create_tables('rl', group_by => '{task_id}', views => '{all}');
 	INSERT INTO rl.rollouts (task_id, rollout_id, outcome) SELECT 't' || t, 'r' || r, r % 2 FROM generate_series(1, 5) t, generate_series(1, 4) r;
 	INSERT INTO rl.steps (task_id, rollout_id, step_no, observation, action, prompt_token_ids, response_token_ids)
 	SELECT 't' || t, 'r' || r, n, E'back\\\\slash "quoted" \t' || n, chr(233) || r % 2 || n, '{1}', '{2,3}' FROM generate_series(1, 5) t, generate_series(1, 4) r, generate_series(0, 2) n;));

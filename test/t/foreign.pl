@@ -105,7 +105,7 @@ $node->safe_psql('postgres', "ALTER SERVER shard0 OPTIONS (ADD extensions 'stepa
 # Views: the same shipped aggregate, which is all that is read unless columns of the user's are asked for.
 foreach my $table ('sharded', 'steps', 'sharded_0')
 {
-	$node->safe_psql('postgres', "SELECT count(*) FROM attach('$table', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', 'step_id')");
+	$node->safe_psql('postgres', qq(SELECT count(*) FROM attach('$table', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{"step_id": "step_id"}', views => '{all}')));
 }
 my $estimates = 'SELECT group_id, step_id, advantage FROM sharded_rtmc';
 is(() = (plan_of($estimates) =~ /Remote SQL: SELECT [^\n]*forgiving_rollout_agg\([^\n]* GROUP BY/g), 2, 'a view ships the aggregate to every shard');

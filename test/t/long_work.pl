@@ -32,8 +32,8 @@ $node->safe_psql('postgres', q(
 	ALTER TABLE steps ADD PRIMARY KEY (id);
 	CREATE INDEX ON steps (g, r, n);
 	ANALYZE steps;
-	SELECT stepadv.attach('steps', '{g}', 'r', 'n', 'st', 'act', 'score');
-	SELECT stepadv.attach('steps', '{g}', 'r', 'n', 'st', 'act', 'score', policy_version => 'version', prefix => 'versions');
+	SELECT stepadv.attach('steps', '{g}', 'r', 'n', 'st', 'act', 'score', views => '{all}');
+	SELECT stepadv.attach('steps', '{g}', 'r', 'n', 'st', 'act', 'score', columns => '{"policy_version": "version"}', views => '{all}', prefix => 'versions');
 ));
 
 # ---------- maintain
@@ -59,7 +59,7 @@ $node->safe_psql('postgres', q(
 	CREATE TABLE skewed AS SELECT g, n FROM generate_series(1, 400) g, generate_series(1, CASE WHEN g <= 110 THEN 30 ELSE 1 END) n;
 	CREATE INDEX ON skewed (g);
 	ANALYZE skewed;
-	SELECT stepadv.attach('skewed', '{g}', 'g', 'n', 'n', reward => 'n');
+	SELECT stepadv.attach('skewed', '{g}', 'g', 'n', 'n', reward => 'n', views => '{all}');
 	SELECT stepadv.maintain('skewed', how => 'refresh');
 ));
 like(told("SELECT stepadv.refresh('skewed')", "$at_once UPDATE skewed SET n = -n WHERE g <= 110"), qr/^(read \d+ of about \d+ rows of "public.skewed".*\n)+summed up 400 of about 400 groups of "public.skewed"$/, 'the large groups');

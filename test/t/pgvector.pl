@@ -31,16 +31,14 @@ foreach my $type ('e', 'h')
 		't', "a fit on $type\::real[] is that on the real[]");
 	is($node->safe_psql('postgres', "SELECT count(*) FROM step WHERE stepadv.progress_predict((SELECT stepadv.user_model('ridge')), $type\::real[]) <> stepadv.progress_predict((SELECT stepadv.user_model('ridge')), x)"),
 		'0', "so is a prediction");
-	$node->safe_psql('postgres', qq{SELECT count(*) FROM stepadv.attach('step', '{task}', 'r', 'n', reward => 'outcome', features => '$type',
-		options => '{"spa": {"model": "ridge"}}', prefix => '$type')});
+	$node->safe_psql('postgres', qq{SELECT count(*) FROM stepadv.attach('step', '{task}', 'r', 'n', reward => 'outcome', columns => '{"features": "$type"}', views => '{all}', prefix => '$type', options => '{"spa": {"model": "ridge"}}')});
 	is($node->safe_psql('postgres', "SELECT count(*), count(*) FILTER (WHERE contribution = stepadv.progress_predict(stepadv.user_model('ridge'), x)) FROM ${type}_spa"),
 		'150|150', "and the view _spa over it");
 }
 # So do states: clusters of embeddings, whatever they are stored as.
 foreach my $type ('x', 'e', 'h')
 {
-	$node->safe_psql('postgres', qq{SELECT count(*) FROM stepadv.attach('step', '{task}', 'r', 'n', '$type', reward => 'outcome', states => 'embedding',
-		options => '{"states": {"threshold": 0.9}}', prefix => 'states_$type')});
+	$node->safe_psql('postgres', qq{SELECT count(*) FROM stepadv.attach('step', '{task}', 'r', 'n', '$type', reward => 'outcome', views => '{all}', prefix => 'states_$type', options => '{"states": {"kind": "embedding", "threshold": 0.9}}')});
 }
 is($node->safe_psql('postgres', "SELECT max(n_states) > 3, max(n_states) < 15 FROM states_x_groups"), 't|t', 'steps with nearly the same vector are in one state');
 foreach my $type ('e', 'h')

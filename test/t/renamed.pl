@@ -75,7 +75,7 @@ my @changes = (
 # A copy with the names that the table had, which nobody maintains.
 $node->safe_psql('postgres', q(CREATE SCHEMA copy;
 	CREATE TABLE copy.t (id integer, g text, h text, r text, n integer, st text, score float8, v text, run text, p integer, cat text, seed integer);
-	SELECT count(*) FROM stepadv.attach('copy.t'::regclass, '{g,h}'::text[], 'r', 'n', 'st', reward => 'score', step_id => 'id', policy_version => 'v', run_id => 'run', policy_step => 'p', dimensions => '{cat,seed}'::text[], columns => '{}'::text[]);));
+	SELECT count(*) FROM stepadv.attach('copy.t'::regclass, '{g,h}'::text[], 'r', 'n', 'st', reward => 'score', columns => '{"step_id": "id", "policy_version": "v", "run_id": "run", "policy_step": "p", "dimensions": ["cat", "seed"]}', views => '{all}', options => '{"show_columns": []}');));
 
 # What the views show of the rows as they are now: of those in the copy.
 sub expected
@@ -110,7 +110,8 @@ sub lives
 		CREATE INDEX ON s.t (g, h);
 		CREATE TABLE s.runs (g text, h text, r text, began date);
 		INSERT INTO s.t SELECT i, 'g' || i % 3, 'h' || i % 2, 'r' || i / 12, i / 6 % 2, 's' || i % 2, i % 5, 'v' || i % 3, 'o', 'x' || i / 12 % 2, i / 12, 'c' || i / 6 % 2, i / 12 % 3 FROM generate_series(0, 59) i;
-		SELECT count(*) > 5 FROM stepadv.attach('s.t'::regclass, '{g,h}'::text[], 'r', 'n', 'st', reward => 'score', step_id => 'id', policy_version => 'v', run_id => 'run', policy_step => 'p', dimensions => '{cat,seed}'::text[], columns => '{}'::text[], show_rollouts => @{[ $name =~ /rollouts' table/ ? "'s.runs'::regclass" : 'NULL' ]});
+		SELECT count(*) > 5 FROM stepadv.attach('s.t'::regclass, '{g,h}'::text[], 'r', 'n', 'st', reward => 'score', columns => '{"step_id": "id", "policy_version": "v", "run_id": "run", "policy_step": "p", "dimensions": ["cat", "seed"]}', views => '{all}',
+			options => '{"show_columns": []@{[ $name =~ /rollouts' table/ ? ', "show_rollouts": "runs"' : '' ]}}');
 		SELECT stepadv.maintain('s.t'::regclass, how => '$how') IS NOT NULL;
 		INSERT INTO s.t VALUES (100, 'g0', 'h0', 'r100', 1, 's', 3, 'v0')), "t\nt", "$name: is kept");
 	works('alice', "SELECT stepadv.refresh('s.t'::regclass)", undef, "$name: is refreshed") if $how eq 'refresh';

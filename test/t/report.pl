@@ -22,7 +22,7 @@ $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->start;
 my $dir = abs_path($node->basedir);
 $node->safe_psql('postgres', 'CREATE EXTENSION stepadv; SET jit = off;' . slurp_file('test/sim/simulator.sql') . q(
-	SELECT stepadv.create_tables('rl');
+	SELECT stepadv.create_tables('rl', views => '{all}');
 	CREATE TEMP TABLE s AS
 	SELECT 'rooms ' || group_id AS g, 'rollout ' || rollout_id AS r, s.* FROM sim.simulate(6, 6, 7, max_steps => 20) s;
 	INSERT INTO rl.rollouts (task_id, rollout_id, policy_version, outcome, success, truncated)

@@ -21,7 +21,7 @@ $primary->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C'
 $primary->append_conf('postgresql.conf', "jit = off\nautovacuum = off");
 $primary->start;
 $primary->safe_psql('postgres', 'CREATE EXTENSION stepadv;' . slurp_file('test/sim/simulator.sql') . q(
-	SELECT count(*) FROM stepadv.create_tables('rl', group_by => '{group_id}');
+	SELECT count(*) FROM stepadv.create_tables('rl', group_by => '{group_id}', views => '{all}');
 	CREATE TABLE s AS
 	SELECT 'rooms ' || group_id AS g, 'rollout ' || rollout_id AS r, s.* FROM sim.simulate(4, 6, 7, max_steps => 20) s;
 	INSERT INTO rl.rollouts (group_id, rollout_id, outcome, success, truncated)
@@ -86,9 +86,9 @@ refuses("SELECT stepadv.refresh('rl.rollout_rows')", qr/ERROR:  25006: cannot ex
 refuses("SELECT stepadv.maintain('rl.rollout_rows')", qr/ERROR:  25006: cannot execute maintain during recovery\n$on_primary/, 'maintain');
 refuses("SELECT stepadv.unmaintain('rl.rollout_rows')", qr/ERROR:  25006: cannot execute unmaintain during recovery\n$on_primary/, 'unmaintain');
 refuses('SELECT * FROM stepadv.claim_groups(NULL::rl.steps_ready, 2)', qr/ERROR:  25006: cannot execute claim_groups during recovery\n$on_primary/, 'claim_groups');
-refuses("SELECT stepadv.attach('s', '{g}', 'r', 'step_no', reward => 'reward')", $stay, 'attach');
+refuses("SELECT stepadv.attach('s', '{g}', 'r', 'step_no', reward => 'reward', views => '{all}')", $stay, 'attach');
 refuses("SELECT stepadv.detach('rl.rollout_rows')", $stay, 'detach');
-refuses("SELECT * FROM stepadv.create_tables('other')", $stay, 'create_tables');
+refuses("SELECT * FROM stepadv.create_tables('other', views => '{all}')", $stay, 'create_tables');
 refuses("SELECT stepadv.create_pool('rl.rollout_rows', 'more')", qr/ERROR: /, 'create_pool');
 refuses("SELECT stepadv.create_selection('rl.steps_rtmc', 'more', min_advantage => 0.5)", $stay, 'create_selection');
 like(($primary->psql('postgres', "BEGIN READ ONLY; SELECT stepadv.refresh('rl.rollout_rows')"))[2],

@@ -95,7 +95,7 @@ sub build
 			CREATE TABLE public.$table (id bigserial PRIMARY KEY, g integer NOT NULL, k text NOT NULL, r text, n integer, st text, act text, score float8, v text);
 			CREATE INDEX ON public.$table (g, k);
 			INSERT INTO public.$table (g, k, r, n, st, act, score, v) SELECT i % 5, 'k', 'r' || i / 20, i / 5 % 4, 's' || i % 3, 'a' || i % 2, i % 7, 'v' || i / 20 % 2 FROM generate_series(0, 99) i;
-			SELECT count(*) FROM stepadv.attach('public.$table'::regclass, '{g,k}'::text[], 'r', 'n', 'st', 'act', 'score', policy_version => 'v');)
+			SELECT count(*) FROM stepadv.attach('public.$table'::regclass, '{g,k}'::text[], 'r', 'n', 'st', 'act', 'score', columns => '{"policy_version": "v"}', views => '{all}');)
 			. ($how ? qq(SELECT stepadv.maintain('public.$table'::regclass, how => '$how');) : ''), undef, "$database: $table is built");
 	}
 	@noise = ();
@@ -233,7 +233,7 @@ foreach my $type ('text', 'integer', 'bigint', 'varchar', 'anyenum', 'anyarray',
 works('alice', 'operators', q(
 	CREATE TABLE public.o (id bigserial PRIMARY KEY, a text NOT NULL, b integer, c varchar, d public.pair, e public.kind, f public.pair[], r varchar, n integer, score float8, version text);
 	CREATE TABLE public.runs (a text, b integer, c varchar, d public.pair, e public.kind, f public.pair[], r varchar, started timestamptz);
-	SELECT count(*) > 10 FROM stepadv.attach('public.o'::regclass, '{a,b,c,d,e,f}'::text[], 'r', 'n', reward => 'score', policy_version => 'version', show_rollouts => 'public.runs'::regclass);
+	SELECT count(*) > 10 FROM stepadv.attach('public.o'::regclass, '{a,b,c,d,e,f}'::text[], 'r', 'n', reward => 'score', columns => '{"policy_version": "version"}', views => '{all}', options => '{"show_rollouts": "public.runs"}');
 	SELECT stepadv.maintain('public.o'::regclass);
 	INSERT INTO public.o (a, b, c, d, e, f, r, n, score, version) SELECT 'a' || i % 2, i % 2, 'c', ROW(i % 2, 'x')::public.pair, 'one', ARRAY[ROW(1, 'y')::public.pair], i / 4, i % 4, i, 'v' FROM generate_series(1, 40) i;
 	INSERT INTO public.runs SELECT DISTINCT a, b, c, d, e, f, r, now() FROM public.o;
@@ -241,7 +241,7 @@ works('alice', 'operators', q(
 	SELECT count(*), count(started) FROM public.o_grpo;
 	SELECT count(*) FROM public.o_groups; SELECT sum(n_steps) FROM public.o_quadrants), "t\no_folded\n40|40\n2\n40", 'groups by what mallory has operators for');
 works('alice', 'operators', q(CREATE TABLE public.plan (id bigint PRIMARY KEY, g text NOT NULL, r text, n integer, score float8); CREATE INDEX ON public.plan (g, r);
-	SELECT count(*) > 5 FROM stepadv.attach('public.plan'::regclass, '{g}'::text[], 'r', 'n', reward => 'score');
+	SELECT count(*) > 5 FROM stepadv.attach('public.plan'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', views => '{all}');
 	SELECT count(*) FROM public.plan_rloo WHERE g = 'x'), "t\n0", 'fetched by an index');
 works('alice', 'operators', q(SELECT count(*) > 0 FROM public.o_quadrants; CREATE VIEW public.picked AS SELECT * FROM public.o_rloo;
 	SELECT count(*) FROM stepadv.select_steps('public.o_rloo'::regclass, drop_uniform => 'dapo') s), undef, 'steps are selected');
@@ -259,7 +259,7 @@ works('alice', 'operators', 'SET client_min_messages = error; DROP TABLE public.
 stands('operators', 'operators');
 works('admin', 'operators', 'SET client_min_messages = error; DROP SCHEMA m CASCADE', undef, 'mallory goes');
 works('alice', 'operators', q(SELECT count(*) FROM public.o_grpo; SELECT * FROM stepadv.check_maintained('public.o'::regclass)), 40, 'and nothing of alice went with her');
-refused('alice', 'operators', q(CREATE TABLE public.odd (g json, r integer, n integer, score float8); SELECT stepadv.attach('public.odd'::regclass, '{g}'::text[], 'r', 'n', reward => 'score')),
+refused('alice', 'operators', q(CREATE TABLE public.odd (g json, r integer, n integer, score float8); SELECT stepadv.attach('public.odd'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', views => '{all}')),
 	qr/equality operator/, 'a group by what has no equality');
 
 # ---- 4. A table that a stranger says belongs to a set
@@ -325,7 +325,7 @@ stands('denied', 'nonsense');
 works('alice', 'denied', q(
 	CREATE TABLE public.noted (id bigint PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8);
 	CREATE INDEX ON public.noted (g);
-	SELECT count(*) > 5 FROM stepadv.attach('public.noted'::regclass, '{g}'::text[], 'r', 'n', reward => 'score');
+	SELECT count(*) > 5 FROM stepadv.attach('public.noted'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', views => '{all}');
 	INSERT INTO public.noted VALUES (1, 1, 1, 1, 1)), "t", 'alice attaches a table');
 works('admin', 'denied', q(SELECT count(*) > 5 FROM (SELECT set_config('x.x', format('%s', c.oid), true) FROM pg_class c WHERE c.relname LIKE 'noted\_%' AND c.relkind = 'v') x;
 	DO $do$ DECLARE v regclass; BEGIN FOR v IN SELECT oid FROM pg_class WHERE relname LIKE 'noted\_%' AND relkind = 'v' LOOP EXECUTE format('COMMENT ON VIEW %s IS %L', v, 'alice: look at this'); END LOOP; END $do$), 't', 'and writes comments of her own');
@@ -379,7 +379,7 @@ foreach my $database ('empty', 'own', 'lasting')
 # Dump and restore: by a superuser, and by the owner of a database.
 $node->safe_psql('postgres', 'GRANT CREATE ON DATABASE lasting TO alice; CREATE DATABASE restored; CREATE DATABASE restored_own OWNER alice');
 works('alice', 'lasting', q(CREATE SCHEMA rl; CREATE TABLE rl.t (id bigint PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8); CREATE INDEX ON rl.t (g);
-	SELECT count(*) > 5 FROM stepadv.attach('rl.t'::regclass, '{g}'::text[], 'r', 'n', reward => 'score'); SELECT stepadv.maintain('rl.t'::regclass);
+	SELECT count(*) > 5 FROM stepadv.attach('rl.t'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', views => '{all}'); SELECT stepadv.maintain('rl.t'::regclass);
 	INSERT INTO rl.t VALUES (1, 1, 1, 1, 1)), "t\nrl.t_folded", 'alice uses what maker made');
 command_ok([ 'pg_dump', '-Fc', '-d', $node->connstr('lasting'), '-f', "$dir/lasting" ], 'pg_dump');
 command_ok([ 'pg_restore', '-e', '-d', $node->connstr('restored'), "$dir/lasting" ], 'restored by a superuser');
@@ -422,13 +422,9 @@ works('alice', 'overloaded', q(
 	CREATE TABLE public.all_runs (g integer, k text, r uuid, version integer, at timestamptz);
 	INSERT INTO public.all_of_it (g, k, r, n, st, act, reward, success, next_st, v, tr, c, ln, lo, mask, tool, args, ok, version, at, features, experiment, train_step, seed, sub)
 	SELECT i / 20, 'k', ('00000000-0000-0000-0000-00000000000' || i / 4 % 5)::uuid, i % 4, to_jsonb(i % 3), i % 2, i, i % 5 = 0, to_jsonb(i % 3), 0.5, 1, 1, '{-1}', '{-2}', '{1}', 'bash', '{"command": "ls"}', true, 'v', now(), '{1,2}', 'x', i / 4, i / 20, 0.5 FROM generate_series(0, 39) i;
-	SELECT count(*) > 20 FROM stepadv.attach(source => 'public.all_of_it'::regclass, group_by => '{g,k}'::text[], rollout_id => 'r', step_no => 'n', state => 'st', action => 'act', reward => 'reward', success => 'success',
-		next_state => 'next_st', value => 'v', turn_reward => 'tr', cost => 'c', show_rollouts => 'public.all_runs'::regclass, logp_new => 'ln', logp_old => 'lo', token_mask => 'mask', policy_version => 'version', started_at => 'at',
-		prefix => 'al', options => '{"rtmc": {"gamma": 0.9}, "compare": {"success_above": 1}, "groups_over_time": {}, "progress_over_time": {"bucket": "1 day"}, "quadrants": {"threshold": 0.1}}'::jsonb);
-	SELECT count(*) > 10 FROM stepadv.attach(source => 'public.all_of_it'::regclass, group_by => '{g,k}'::text[], rollout_id => 'r', step_no => 'n', reward => 'reward',
-		states => 'signature', tool => 'tool', args => 'args', ok => 'ok', prefix => 'signed');
-	SELECT count(*) > 20 FROM stepadv.attach(source => 'public.all_of_it'::regclass, group_by => '{g,k}'::text[], rollout_id => 'r', step_no => 'n', state => 'st', action => 'act', success => 'success',
-		show_rollouts => 'public.all_runs'::regclass, policy_version => 'version', task_id => 'k', run_id => 'experiment', policy_step => 'train_step', rewards => '{reward,sub}'::text[], dimensions => '{seed,at,g}'::text[], logp_new => 'ln', logp_old => 'lo', prefix => 'runs');
+	SELECT count(*) > 20 FROM stepadv.attach(source => 'public.all_of_it'::regclass, group_by => '{g,k}'::text[], rollout_id => 'r', step_no => 'n', state => 'st', action => 'act', reward => 'reward', columns => '{"success": "success", "next_state": "next_st", "value": "v", "turn_reward": "tr", "cost": "c", "logp_new": "ln", "logp_old": "lo", "token_mask": "mask", "policy_version": "version", "started_at": "at"}', views => '{all}', prefix => 'al', options => '{"show_rollouts": "public.all_runs", "rtmc": {"gamma": 0.9}, "compare": {"success_above": 1}, "groups_over_time": {}, "progress_over_time": {"bucket": "1 day"}, "quadrants": {"threshold": 0.1}}');
+	SELECT count(*) > 10 FROM stepadv.attach(source => 'public.all_of_it'::regclass, group_by => '{g,k}'::text[], rollout_id => 'r', step_no => 'n', reward => 'reward', columns => '{"tool": "tool", "args": "args", "ok": "ok"}', views => '{all}', prefix => 'signed', options => '{"states": "signature"}');
+	SELECT count(*) > 20 FROM stepadv.attach(source => 'public.all_of_it'::regclass, group_by => '{g,k}'::text[], rollout_id => 'r', step_no => 'n', state => 'st', action => 'act', columns => '{"success": "success", "policy_version": "version", "task_id": "k", "run_id": "experiment", "policy_step": "train_step", "rewards": ["reward", "sub"], "dimensions": ["seed", "at", "g"], "logp_new": "ln", "logp_old": "lo"}', views => '{all}', prefix => 'runs', options => '{"show_rollouts": "public.all_runs"}');
 	SELECT count(*) > 0 FROM public.runs_groups_over_time; SELECT count(*), sum(mean_reward_sub) > 0 FROM public.runs_progress_over_time; SELECT count(staleness) FROM public.runs_advantages WHERE method = 'rtmc';
 	SELECT count(staleness), count(run_id) FROM public.runs_compare; SELECT count(*), count(run_id) FROM public.runs_groups; SELECT count(*) > 0 FROM public.runs_quadrants; SELECT count(*) > 0 FROM public.runs_disagreements;
 	SELECT sum(kept) > 0 FROM stepadv.explain_selection('public.runs_rtmc'::regclass, max_staleness => 3);
@@ -513,7 +509,7 @@ foreach my $who ('alice', 'admin')
 		works($who, 'checked', qq(SET search_path = m, stepadv, public; SELECT count(*) > 5, sum(steps) > 0 FROM public.${table}_credit_check; SELECT count(*) > 20 FROM public.${table}_credit_groups; SELECT count(*) FROM public.${table}_credit_calibration;
 			SELECT count(*) FROM public.${table}_credit_check WHERE method = 'evil_method'), "t|t\nt\n10\n0", "$who reads what was checked of $table");
 	}
-	works($who, 'checked', q(SET search_path = m, stepadv, public; SELECT count(*) >= 0 FROM stepadv.upgrade_attachments(); SELECT count(*) > 5 FROM public.a_credit_check), "t\nt", "$who upgrades");
+	works($who, 'checked', q(SET search_path = m, stepadv, public; SELECT sum((SELECT count(*) FROM stepadv.add_views(a.source, '{}', a.prefix))) >= 0 FROM stepadv.attachments() a; SELECT count(*) > 5 FROM public.a_credit_check), "t\nt", "$who upgrades");
 }
 unharmed('methods that are checked');
 
@@ -530,14 +526,14 @@ works('mallory', 'helped', qq(
 foreach my $how ('refresh', 'commit', 'triggers', 'compare')
 {
 	my @calls = (
-		attach => q(SELECT count(*) > 5 FROM stepadv.attach('m.source'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', step_id => 'id', prefix => 's'), 't'));
-	works('mallory', 'helped', q(SELECT count(*) > 5 FROM stepadv.attach('m.source'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', step_id => 'id', prefix => 's')), 't', "$how: mallory attaches");
+		attach => q(SELECT count(*) > 5 FROM stepadv.attach('m.source'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}', prefix => 's'), 't'));
+	works('mallory', 'helped', q(SELECT count(*) > 5 FROM stepadv.attach('m.source'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}', prefix => 's')), 't', "$how: mallory attaches");
 	my $call = sub {
 		my ($sql, $name) = @_;
 		my ($status, $out, $err) = $node->psql('helped', $sql, on_error_stop => 0);
 		push @noise, $err;
 	};
-	$call->(q(BEGIN; SELECT stepadv.detach('m.source'::regclass); SELECT count(*) FROM stepadv.attach('m.source'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', step_id => 'id', prefix => 's'); ROLLBACK));
+	$call->(q(BEGIN; SELECT stepadv.detach('m.source'::regclass); SELECT count(*) FROM stepadv.attach('m.source'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', columns => '{"step_id": "id"}', views => '{all}', prefix => 's'); ROLLBACK));
 	$call->(qq(SELECT stepadv.maintain('m.source'::regclass, how => '$how')));
 	# She changes what is hers.
 	as('mallory', 'helped', $_) foreach

@@ -21,7 +21,7 @@ is($node->safe_psql('postgres', q(SELECT rollouts_added, steps_added FROM stepad
 
 # Identities that were filled, by all ways into the table.
 $node->safe_psql('postgres', q(
-	SELECT stepadv.create_tables('filled', partitions => 3);
+	SELECT stepadv.create_tables('filled', partitions => 3, views => '{all}');
 	INSERT INTO filled.rollouts (task_id, rollout_id, outcome) SELECT 't' || i % 5, 'r' || i, i % 2 FROM generate_series(1, 40) i;
 	CREATE TABLE given AS SELECT task_id, rollout_id, s AS step_no, 'saw ' || s % 4 AS observation, 'did ' || s AS action, CASE s % 3 WHEN 1 THEN 'bash' WHEN 2 THEN 'unknown' END AS tool,
 		CASE WHEN s % 3 > 0 THEN jsonb_build_object('command', 'cat ' || s || '.py') END AS args FROM filled.rollouts, generate_series(1, 6) s;
@@ -45,7 +45,7 @@ my $replica = PostgreSQL::Test::Cluster->new('replica');
 $replica->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $replica->start;
 my $publisher = $node->connstr . ' dbname=postgres';
-$replica->safe_psql('postgres', qq(CREATE EXTENSION stepadv; SELECT stepadv.create_tables('filled', partitions => 2); CREATE SUBSCRIPTION filled CONNECTION '$publisher' PUBLICATION filled));
+$replica->safe_psql('postgres', qq(CREATE EXTENSION stepadv; SELECT stepadv.create_tables('filled', partitions => 2, views => '{all}'); CREATE SUBSCRIPTION filled CONNECTION '$publisher' PUBLICATION filled));
 ok($replica->poll_query_until('postgres', q(SELECT (SELECT count(*) FROM filled.steps) = 240 AND (SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel))), 'a logical replica has the rows');
 $node->safe_psql('postgres', q(INSERT INTO filled.steps (task_id, rollout_id, step_no, observation) VALUES ('t1', 'r1', 7, 'new'); UPDATE filled.steps SET observation = 'changed' WHERE step_no = 4));
 ok($replica->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM filled.steps WHERE step_no = 7) AND NOT EXISTS (SELECT FROM filled.steps WHERE step_no = 4 AND observation <> 'changed'))), 'and what was written since');
@@ -58,7 +58,7 @@ $node->safe_psql('postgres', 'DROP PUBLICATION filled');
 $node->safe_psql('postgres', q(
 	CREATE TABLE "Rl steps" (id bigint PRIMARY KEY, "grp" text, traj uuid, n integer, st jsonb, act text, rew numeric);
 	INSERT INTO "Rl steps" SELECT i, 'g' || i / 40, md5((i / 8)::text)::uuid, i % 8, jsonb_build_object('s', i % 5), 'a' || i % 3, (i * 7 % 11) / 10.0 FROM generate_series(0, 399) i;
-	SELECT stepadv.attach('"Rl steps"', '{grp}', 'traj', 'n', 'st', 'act', 'rew', options => '{"rtmc": {"gamma": 0.9, "prior": 1}}');
+	SELECT stepadv.attach('"Rl steps"', '{grp}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', options => '{"rtmc": {"gamma": 0.9, "prior": 1}}');
 	CREATE TABLE kept AS SELECT * FROM "Rl steps_values";
 ));
 my $everything = q(

@@ -37,11 +37,8 @@ my $rows = q(
 	ANALYZE step; ANALYZE run;
 );
 my $attach = q(
-	SELECT * FROM stepadv.attach('step', '{task}', 'r', 'n', 'state', 'action', 'reward', prefix => 'plain');
-	SELECT * FROM stepadv.attach('step', '{task}', 'r', 'n', 'state', 'action', 'reward', step_id => 'step_id', value => 'value', next_state => 'next_state', turn_reward => 'turn_reward', cost => 'cost', prefix => 'whole',
-		show_rollouts => 'run', logp_new => 'logp_new', logp_old => 'logp_old', token_mask => 'mask', tool => 'tool', args => 'args', ok => 'ok', policy_version => 'version', policy_step => 'policy_step',
-		run_id => 'run', started_at => 'began', ended_at => 'ended', features => 'x', options => '{"spa": {"model": "ridge"}}', turn => 'turn', prompt_token_ids => 'prompt', response_token_ids => 'response',
-		category => 'tool', dimensions => '{model}');
+	SELECT * FROM stepadv.attach('step', '{task}', 'r', 'n', 'state', 'action', 'reward', views => '{all}', prefix => 'plain');
+	SELECT * FROM stepadv.attach('step', '{task}', 'r', 'n', 'state', 'action', 'reward', columns => '{"step_id": "step_id", "value": "value", "next_state": "next_state", "turn_reward": "turn_reward", "cost": "cost", "logp_new": "logp_new", "logp_old": "logp_old", "token_mask": "mask", "tool": "tool", "args": "args", "ok": "ok", "policy_version": "version", "policy_step": "policy_step", "run_id": "run", "started_at": "began", "ended_at": "ended", "features": "x", "turn": "turn", "prompt_token_ids": "prompt", "response_token_ids": "response", "category": "tool", "dimensions": ["model"]}', views => '{all}', prefix => 'whole', options => '{"show_rollouts": "run", "spa": {"model": "ridge"}}');
 );
 my %layout = (
 	plain => '',
@@ -180,7 +177,7 @@ foreach my $database ('by_time', 'by_time_and_group')
 }
 
 # The canonical tables are partitioned already.
-ask('by_time', "SELECT count(*) FROM stepadv.create_tables('rl')");
+ask('by_time', "SELECT count(*) FROM stepadv.create_tables('rl', views => '{all}')");
 like(refused('by_time', "SELECT create_hypertable('rl.rollouts', by_range('started_at'))"), qr/ERROR:  table "rollouts" is already partitioned/, 'tables of create_tables become no hypertables');
 
 # Made a hypertable while its groups are kept by triggers: what is kept is not said to be as of now.
@@ -188,7 +185,7 @@ ask('by_time', q(
 	CREATE TABLE later (id bigint, at timestamptz NOT NULL, task integer, r bigint, n integer, reward float8);
 	INSERT INTO later SELECT i, '2026-01-01Z'::timestamptz + i * interval '1 hour', i / 40, i / 5, i % 5, CASE WHEN i % 5 = 4 THEN i % 2 END FROM generate_series(0, 399) i;
 	CREATE TABLE empty (LIKE later);
-	SELECT stepadv.attach(t, '{task}', 'r', 'n', reward => 'reward', step_id => 'id', prefix => t::text) FROM unnest('{later,empty}'::regclass[]) t;
+	SELECT stepadv.attach(t, '{task}', 'r', 'n', reward => 'reward', columns => '{"step_id": "id"}', views => '{all}', prefix => t::text) FROM unnest('{later,empty}'::regclass[]) t;
 	SELECT stepadv.maintain(t, t::text) FROM unnest('{later,empty}'::regclass[]) t;));
 is(ask('by_time', 'SELECT count(*), count(as_of), count(problem) FROM stepadv.maintained()'), '2|2|0', 'tables of which groups are kept by triggers');
 ask('by_time', "SELECT create_hypertable('later', by_range('at', interval '5 days'), migrate_data => true); SELECT create_hypertable('empty', by_range('at', interval '5 days')); INSERT INTO empty SELECT * FROM later");

@@ -64,7 +64,7 @@ sub database
 {
 	my ($name, $sql) = @_;
 	$node->safe_psql('postgres', "CREATE DATABASE $name");
-	$node->safe_psql($name, "SET client_min_messages = error; CREATE EXTENSION stepadv; DO \$\$ BEGIN PERFORM stepadv.create_tables('train'); END \$\$;
+	$node->safe_psql($name, "SET client_min_messages = error; CREATE EXTENSION stepadv; DO \$\$ BEGIN PERFORM stepadv.create_tables('train', views => '{all}'); END \$\$;
 		SELECT stepadv.create_pool('train.rollout_rows'); $sql");
 	return;
 }

@@ -25,13 +25,13 @@ $node->safe_psql('postgres', q(
 	CREATE TABLE at_refresh (LIKE at_once INCLUDING ALL, UNIQUE (g, h, r, n));
 	-- The version is in a table of its own, in the steps' rows, in the group.
 	CREATE TABLE runs (g integer, h text, r text, version text, began date, PRIMARY KEY (g, h, r));
-	SELECT stepadv.attach('at_once', '{g,h}', 'r', 'n', 'st', 'act', 'score', value => 'v', show_rollouts => 'runs', policy_version => 'version', started_at => 'began');
-	SELECT stepadv.attach('at_commit', '{g,h}', 'r', 'n', action => 'act', reward => 'score', states => 'history', policy_version => 'version');
-	SELECT stepadv.attach('at_refresh', '{g,h}', 'r', 'n', 'st', 'act', 'score', value => 'v', policy_version => 'h');
+	SELECT stepadv.attach('at_once', '{g,h}', 'r', 'n', 'st', 'act', 'score', columns => '{"value": "v", "policy_version": "version", "started_at": "began"}', views => '{all}', options => '{"show_rollouts": "runs"}');
+	SELECT stepadv.attach('at_commit', '{g,h}', 'r', 'n', action => 'act', reward => 'score', columns => '{"policy_version": "version"}', views => '{all}', options => '{"states": "history"}');
+	SELECT stepadv.attach('at_refresh', '{g,h}', 'r', 'n', 'st', 'act', 'score', columns => '{"value": "v", "policy_version": "h"}', views => '{all}');
 	SELECT stepadv.maintain('at_once');
 	SELECT stepadv.maintain('at_commit', how => 'commit');
 	SELECT stepadv.maintain('at_refresh', how => 'refresh');
-	SELECT stepadv.create_tables('rl', reward => 'sum', partitions => 3, states => 'signature', group_by => '{group_id}');
+	SELECT stepadv.create_tables('rl', reward => 'sum', partitions => 3, states => 'signature', group_by => '{group_id}', views => '{all}');
 	SELECT stepadv.maintain('rl.rollout_rows');
 ));
 my %source = (at_once => 'at_once', at_commit => 'at_commit', at_refresh => 'at_refresh', canonical => 'rl.rollout_rows');
@@ -229,7 +229,7 @@ foreach my $with ([ 'plain' ], [ 'custom' ], [ 'plain', '--no-comments' ], [ 'cu
 # Through a crash, after which unlogged tables are empty.
 $node->safe_psql('postgres', q(CREATE UNLOGGED TABLE unsafe (id serial PRIMARY KEY, g integer NOT NULL, r integer, n integer, score float8);
 	CREATE INDEX ON unsafe (g);
-	SELECT stepadv.attach('unsafe', '{g}', 'r', 'n', reward => 'score');
+	SELECT stepadv.attach('unsafe', '{g}', 'r', 'n', reward => 'score', views => '{all}');
 	SELECT stepadv.maintain('unsafe');
 	INSERT INTO unsafe (g, r, n, score) VALUES (1, 1, 1, 1)));
 $node->stop('immediate');

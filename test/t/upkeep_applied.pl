@@ -43,7 +43,7 @@ foreach my $prefix (sort keys %how)
 	my $more = $how{$prefix} eq 'watermark' ? ", watermark => 'updated_at', overlap => '1 hour'" : '';
 	foreach my $table (qw(steps parted))
 	{
-		$subscriber->safe_psql('postgres', "SELECT stepadv.attach('$table', '{task}', 'run', 'step', 'st', 'act', 'reward', 'id', prefix => '${table}_$prefix', columns => '{}');"
+		$subscriber->safe_psql('postgres', qq(SELECT stepadv.attach('$table', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id"}', views => '{all}', prefix => '${table}_$prefix', options => '{"show_columns": []}');)
 			. " SELECT stepadv.maintain('$table', '${table}_$prefix', how => '$how{$prefix}'$more)");
 	}
 }
@@ -140,7 +140,7 @@ $subscriber->safe_psql('postgres', q(
 	CREATE INDEX ON ranged (task);
 	CREATE TABLE ranged_a PARTITION OF ranged FOR VALUES IN ('a');
 	INSERT INTO ranged SELECT 1, 'a', 1, 1, 1, 1, 1;
-	SELECT stepadv.attach('ranged', '{task}', 'run', 'step', 'st', 'act', 'reward', 'id', columns => '{}');
+	SELECT stepadv.attach('ranged', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id"}', views => '{all}', options => '{"show_columns": []}');
 	SELECT stepadv.maintain('ranged');
 	CREATE TABLE ranged_b (LIKE ranged INCLUDING ALL);
 	INSERT INTO ranged_b SELECT 2, 'b', 1, 1, 1, 1, 1;
@@ -193,7 +193,7 @@ sub as_member
 		CREATE EXTENSION pg_trgm;
 		$catalog
 		SELECT stepadv.detach('steps', 'steps_by_statement') > 0;
-		SELECT stepadv.attach('steps', '{task}', 'run', 'step', 'st', 'act', 'reward', 'id', prefix => 'd', columns => '{}');
+		SELECT stepadv.attach('steps', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id"}', views => '{all}', prefix => 'd', options => '{"show_columns": []}');
 		SELECT stepadv.maintain('steps', 'd');
 		SELECT stepadv.unmaintain('steps', 'd');
 		ALTER EXTENSION pg_trgm ADD TABLE $later;
@@ -226,7 +226,7 @@ SKIP:
 		CREATE SERVER there FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'postgres');
 		CREATE USER MAPPING FOR CURRENT_USER SERVER there;
 		CREATE FOREIGN TABLE there (id bigint, task text, run integer, step integer, st integer, act integer, reward float8, note text, updated_at timestamptz NOT NULL) SERVER there OPTIONS (table_name 'steps');
-		SELECT stepadv.attach('there', '{task}', 'run', 'step', 'st', 'act', 'reward', 'id')));
+		SELECT stepadv.attach('there', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id"}', views => '{all}')));
 	($status, $out, $err) = $subscriber->psql('postgres', q(SELECT stepadv.maintain('there')));
 	like($err, qr/cannot maintain groups of (public\.)?there: it is a foreign table\nHINT: .*how => 'compare' and how => 'watermark' do without/, 'a foreign table by triggers');
 	foreach my $how (qw(compare watermark))

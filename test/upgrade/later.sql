@@ -10,8 +10,7 @@ SELECT count(*) = 0 AS exact FROM stepadv.check_maintained('own.steps');
 SELECT count(*) = 0 AS exact FROM stepadv.check_maintained('own.calls');
 SELECT count(*) = 0 AS exact FROM stepadv.check_maintained('rl.rollout_rows');
 SELECT stepadv.unmaintain('rl.rollout_rows') > 0;
-SELECT count(*) > 10 FROM stepadv.attach('own.steps', '{g,h}', 'r', 'n', 'st', 'act', 'score', prefix => 'again', value => 'worth', turn_reward => 'of_turn',
-	policy_version => 'version', started_at => 'began', options => '{"methods": {"rtmc_prior8": {"method": "rtmc", "prior": 8}}}');
-SELECT count(*) > 10 FROM stepadv.create_tables('rl2', partitions => 1, states => 'signature');
+SELECT count(*) > 10 FROM stepadv.attach('own.steps', '{g,h}', 'r', 'n', 'st', 'act', 'score', columns => '{"value": "worth", "turn_reward": "of_turn", "policy_version": "version", "started_at": "began"}', views => '{all}', prefix => 'again', options => '{"methods": {"rtmc_prior8": {"method": "rtmc", "prior": 8}}}');
+SELECT count(*) > 10 FROM stepadv.create_tables('rl2', partitions => 1, states => 'signature', views => '{all}');
 SELECT stepadv.detach('own.calls') > 10;
-SELECT count(*) > 10 FROM stepadv.attach('own.steps', '{h}', 'r', 'id', 'st', 'act', 'score', prefix => 'anew', started_at => 'began');
+SELECT count(*) > 10 FROM stepadv.attach('own.steps', '{h}', 'r', 'id', 'st', 'act', 'score', columns => '{"started_at": "began"}', views => '{all}', prefix => 'anew');

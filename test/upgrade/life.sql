@@ -17,18 +17,17 @@ CREATE TABLE own.steps (id bigint PRIMARY KEY, g integer, h text, r text, n inte
 CREATE INDEX ON own.steps (g, h);
 INSERT INTO own.steps SELECT i, i / 40, 'h' || i / 20 % 2, 'r' || i / 5, i % 5, i % 7, i % 3, CASE WHEN i % 5 = 4 THEN (i * 7 % 11) / 10.0 END, i % 4, i % 2,
 	ARRAY[sin(i), cos(i), i % 5]::real[], 'v' || i / 5 % 3, '2026-01-01'::timestamptz + i / 5 * interval '5 hours', 'note ' || i FROM generate_series(0, 199) i;
-SELECT count(*) > 10 FROM stepadv.attach('own.steps', '{g,h}', 'r', 'n', 'st', 'act', 'score', value => 'worth', turn_reward => 'of_turn', features => 'x',
-	policy_version => 'version', started_at => 'began', options => '{"rtmc": {"gamma": 0.9}, "fair": {"scale": 3}, "spa": {"model": "of old"}}');
+SELECT count(*) > 10 FROM stepadv.attach('own.steps', '{g,h}', 'r', 'n', 'st', 'act', 'score', columns => '{"value": "worth", "turn_reward": "of_turn", "features": "x", "policy_version": "version", "started_at": "began"}', views => '{all}', options => '{"rtmc": {"gamma": 0.9}, "fair": {"scale": 3}, "spa": {"model": "of old"}}');
 
 -- States made of tool calls.
 CREATE TABLE own.calls (id bigint PRIMARY KEY, g integer, r integer, n integer, tool text, args jsonb, ok boolean, score float8);
 INSERT INTO own.calls SELECT i, i / 30, i / 5, i % 5, (ARRAY['bash', 'str_replace_editor'])[i % 2 + 1],
 	CASE i % 2 WHEN 0 THEN jsonb_build_object('command', (ARRAY['ls', 'cat a.py', 'pytest'])[i % 3 + 1]) ELSE '{"command": "view", "path": "/a.py"}' END, i % 4 > 0,
 	CASE WHEN i % 5 = 4 THEN i / 5 % 2 END FROM generate_series(0, 119) i;
-SELECT count(*) > 10 FROM stepadv.attach('own.calls', '{g}', 'r', 'n', reward => 'score', states => 'signature', tool => 'tool', args => 'args', ok => 'ok', prefix => 'a"b c');
+SELECT count(*) > 10 FROM stepadv.attach('own.calls', '{g}', 'r', 'n', reward => 'score', columns => '{"tool": "tool", "args": "args", "ok": "ok"}', views => '{all}', prefix => 'a"b c', options => '{"states": "signature"}');
 
 -- The canonical tables.
-SELECT count(*) > 10 FROM stepadv.create_tables('rl', group_by => '{task_id}', reward => 'sum', partitions => 2);
+SELECT count(*) > 10 FROM stepadv.create_tables('rl', group_by => '{task_id}', reward => 'sum', partitions => 2, views => '{all}');
 INSERT INTO rl.rollouts (task_id, rollout_id, outcome, success, policy_version, started_at)
 SELECT 'g' || i / 4, 'r' || i, i % 3 / 2.0, i % 3 = 2, 'v' || i % 2, '2026-01-01'::timestamptz + i * interval '1 day' FROM generate_series(0, 15) i;
 INSERT INTO rl.steps (task_id, rollout_id, step_no, observation, tool, args, ok, state, action_hash, reward, value, turn_reward)

@@ -1,0 +1,303 @@
+-- What the columns of views are, in one place: each view that attach makes has a comment on
+-- every column: that of the user's column which it shows, that it is the group's, or its meaning.
+
+-- kind: of the view; '' for all that have a column of the name.
+CREATE TABLE stepadv_internal.column_meanings (
+	kind text NOT NULL DEFAULT '',
+	name text NOT NULL,
+	meaning text NOT NULL,
+	PRIMARY KEY (kind, name)
+);
+COMMENT ON TABLE stepadv_internal.column_meanings IS 'what the columns of the views of attach are: unit, and when NULL';
+GRANT SELECT ON stepadv_internal.column_meanings TO PUBLIC;
+INSERT INTO stepadv_internal.column_meanings VALUES
+	('', 'step_id', 'the step, by the id that was given; where none was, a hash of rollout and number'),
+	('', 'rollout_id', 'the rollout, by the id that was given'),
+	('', 'step_no', 'place of the step in its rollout; only the order counts'),
+	('', 'return', 'discounted sum of the rewards from this step on, the rollout''s outcome included; NULL: not judged'),
+	('', 'advantage',
+		'what the step is worth beside the method''s baseline, in units of the reward; NULL: its rollout is not judged, or the method says nothing of it'),
+	('', 'baseline', 'what the return is compared with, in units of the reward; NULL: there is nothing to compare with'),
+	('', 'staleness', 'policy steps that came in the run since the one that acted; 0: the newest; NULL: not known'),
+	('', 'n_state', 'visits of judged rollouts of the group to the state of the step'),
+	('', 'n_action', 'those of them that took the action of the step'),
+	('', 'q', 'mean return after the action in the state, in units of the reward; NULL: not judged'),
+	('', 'v', 'value of the state: mean return of the visits to it, drawn to the baseline while they are few'),
+	('', 'stderr', 'standard error of the advantage, of the spread of the returns; NULL where so few visits cannot tell'),
+	('', 'q_error', 'standard error of q; NULL where so few visits cannot tell'),
+	('', 'confidence',
+		'probability that the sign of the advantage is right, 0.5 to 1; NULL where its error is not known'),
+	('', 'value', 'value of the state before the step'),
+	('', 'next_value', 'value of the state after the step'),
+	('', 'next_v', 'value of the state that the step led to'),
+	('', 'td_error', 'reward and discounted next value less value; NULL without a critic''s value'),
+	('', 'episode_advantage', 'part of the advantage that is the rollout''s: its return beside those of the group'),
+	('', 'step_advantage', 'part of the advantage that is the step''s, beside others from the same state'),
+	('', 'turn_advantage', 'part of the advantage that the rewards of turns give'),
+	('', 'outcome_advantage', 'part of the advantage that the outcomes of rollouts give'),
+	('', 'graph_advantage', 'part of the advantage that the way to the goal in the state graph gives'),
+	('', 'distance', 'least cost of a way from the state to the goal in the state graph; NULL: none leads there'),
+	('', 'next_distance', 'the same from the state that the step led to; NULL: none leads there'),
+	('', 'step_reward', 'how much nearer to the goal the step led, in units of the cost'),
+	('', 'n_levels', 'levels of history at which the step was compared with others'),
+	('', 'n_edge', 'steps of the group with the same edge, state and action'),
+	('', 'normalised_reward', 'turn reward beside those of the group, in standard deviations'),
+	('', 'weight', 'weight of the step''s reward'),
+	('', 'state', 'identity of the state before the step; NULL: like no other'),
+	('', 'action', 'identity of the action; NULL: like no other'),
+	('', 'next_state', 'identity of the state after the step; NULL: that of the rollout''s next step'),
+	('', 'visits', 'steps of the group there'),
+	('', 'successes', 'those of them whose rollout succeeded'),
+	('', 'cost', 'cost of the edge; without any it is 1'),
+	('', 'dead_end', 'no way leads from the state to the goal'),
+	('', 'is_goal', 'the state in which a successful rollout ended'),
+	('', 'is_start', 'a rollout began in the state'),
+	('', 'on_cycle', 'a way leads from the state back to it'),
+	('', 'n_rollouts', 'rollouts'),
+	('', 'n_judged', 'those that are judged: with a reward or a success on any row'),
+	('', 'n_successes', 'those that succeeded'),
+	('', 'n_steps', 'steps'),
+	('', 'n_judged_steps', 'steps of judged rollouts'),
+	('', 'n_groups', 'groups'),
+	('', 'n_judged_groups', 'groups with a judged rollout'),
+	('', 'n_informative_groups', 'groups whose judged rollouts differ in their return'),
+	('', 'n_tasks', 'tasks'),
+	('', 'mean_return', 'mean undiscounted return of the judged rollouts; NULL: none is judged'),
+	('', 'sd_return', 'standard deviation of the same; NULL of fewer than two'),
+	('', 'return_sum', 'undiscounted returns of the judged rollouts added up'),
+	('', 'success_rate', 'share of the judged rollouts that succeeded, 0 to 1; NULL: none is judged'),
+	('', 'uniform',
+		'all judged rollouts have the same return: no method tells them apart by it; NULL: fewer than two are judged'),
+	('', 'n_states', 'different states of its steps'),
+	('', 'n_shared_states', 'those that more than one rollout was in'),
+	('', 'n_shared_steps', 'steps of judged rollouts in states that more than one of these was in'),
+	('', 'shared_step_share',
+		'share of the steps of judged rollouts in states that more than one of these was in, 0 to 1'),
+	('', 'all_shared_step_share', 'the same of all rollouts, judged or not'),
+	('', 'no_shared_state',
+		'rollouts have states, and none is shared: methods that compare states have nothing to compare'),
+	('', 'informative_share', 'share of the judged groups whose rollouts differ in their return, 0 to 1'),
+	('', 'outcome', 'reward of the row that stands for the rollout itself; NULL: there is none'),
+	('', 'success',
+		'whether the rollout reached its goal: its own word, else whether its return is above success_above; NULL: not judged'),
+	('', 'judged', 'whether any row of the rollout has a reward or a success'),
+	('', 'rollouts', 'the group as a value, for every function of a rollout_group'),
+	('', 'n_tokens', 'tokens that count'),
+	('', 'ratio',
+		'mean ratio of the new policy''s probabilities to the old one''s over the tokens; NULL: log-probabilities are missing or not finite'),
+	('', 'sequence_ratio',
+		'ratio of the probabilities of the whole step, as its geometric mean over tokens; NULL likewise'),
+	('', 'approximate_kl', 'mean of the k3 estimate of KL(old, new) over the tokens, in nats; NULL likewise'),
+	('', 'kl_to_reference', 'mean of the k3 estimate of KL(new, reference) over the tokens, in nats; NULL likewise'),
+	('', 'contribution', 'progress that the step made, as given or predicted of its features; NULL: not known'),
+	('', 'grounded', 'whether the action could be executed; NULL: not known, taken as not'),
+	('', 'fused_reward', 'contribution and grounding in one reward; NULL: the contribution is not known'),
+	('', 'problem', 'what is wrong'),
+	('', 'n_rows', 'rows that it concerns'),
+	('', 'methods', 'views that it touches'),
+	('', 'effect', 'what becomes of the rollout, step or group'),
+	('', 'method', 'name of the method'),
+	('', 'method_a', 'the first of two methods'),
+	('', 'method_b', 'the second of two methods'),
+	('', 'advantage_a', 'the step''s advantage by the first method'),
+	('', 'advantage_b', 'the step''s advantage by the second method'),
+	('', 'scaled_a', 'the same in units of its root mean square over the group'),
+	('', 'scaled_b', 'the same in units of its root mean square over the group'),
+	('', 'difference', 'scaled_a less scaled_b'),
+	('', 'opposite_sign', 'one is above 0 and the other below'),
+	('', 'greatest_difference', 'the greatest difference of two scaled advantages of a step there'),
+	('', 'quadrant', 'signs of both advantages, such as +- or 0+; NULL: a method says nothing of these steps'),
+	('', 'share', 'share of these among all that are compared with them, 0 to 1; NULL where that says nothing'),
+	('', 'bucket', 'start of the time in which the rollouts began; NULL: not known, or times are not divided'),
+	('', 'policy_step', 'number of the policy that acted, of the training step; NULL: not known'),
+	('', 'policy_version', 'the policy that acted, by name; NULL: not known'),
+	('', 'run_id', 'the run that the rollout is of; NULL: not known, or those of the group differ'),
+	('', 'task_id', 'the task; NULL: not known, or those of the group differ'),
+	('', 'mean_advantage', 'mean of the advantages; NULL: there are none'),
+	('', 'mean_abs_advantage', 'mean of their absolute values; NULL: there are none'),
+	('', 'sd_advantage', 'their standard deviation; NULL of fewer than two'),
+	('', 'least_advantage', 'the least advantage'),
+	('', 'greatest_advantage', 'the greatest advantage'),
+	('', 'n_positive', 'advantages above 0'),
+	('', 'n_negative', 'advantages below 0'),
+	('', 'bin', 'which bin of the advantages, by their sign and size'),
+	('', 'n_ratios', 'steps with a ratio'),
+	('', 'ess_share', 'effective sample size of the ratios as a share of their number, 0 to 1; NULL: there are none'),
+	('', 'sequence_ess_share', 'the same of the sequence ratios'),
+	('', 'k', 'rollouts that are drawn of a task'),
+	('', 'pass_at_k', 'probability that one of k drawn rollouts succeeds, as a mean over tasks'),
+	('', 'pass_at_k_stderr', 'its standard error over tasks; NULL of fewer than two'),
+	('', 'pass_hat_k', 'probability that all k drawn rollouts succeed, as a mean over tasks'),
+	('', 'pass_hat_k_stderr', 'its standard error over tasks; NULL of fewer than two'),
+	('', 'actions', 'different actions that were taken there'),
+	('', 'entropy', 'entropy of the actions taken there, in nats'),
+	('', 'best_q', 'q of the best action'),
+	('', 'worst_q', 'q of the worst action'),
+	('', 'gap', 'best_q less worst_q, in units of the reward; NULL: only one action was taken'),
+	('', 'gap_error', 'standard error of the gap; NULL where so few visits cannot tell'),
+	('', 'best_visits', 'visits that took the best action'),
+	('', 'worst_visits', 'visits that took the worst action'),
+	('', 'best_step_id', 'an example of the best action'),
+	('', 'worst_step_id', 'an example of the worst action'),
+	('', 'best_action', 'what it did'),
+	('', 'worst_action', 'what it did'),
+	('', 'last_chance_step_no',
+		'the last step from whose state a rollout of the group still succeeded; NULL: there is none'),
+	('', 'last_chance_step_id', 'its id'),
+	('', 'last_chance_action', 'what it did'),
+	('', 'dead_end_step_no',
+		'the first step in a state from which no rollout of the group succeeded any more; NULL: there is none'),
+	('', 'dead_end_step_id', 'its id'),
+	('', 'dead_end_action', 'what it did'),
+	('', 'drop_step_no', 'the step at which the value of the state fell most; NULL: it never did'),
+	('', 'drop_step_id', 'its id'),
+	('', 'drop_action', 'what it did'),
+	('', 'value_drop', 'by how much, in units of the reward'),
+	('', 'n_repeats', 'those that repeat an earlier one of their rollout'),
+	('', 'n_same_results', 'those of them that led to the same state, too'),
+	('', 'n_in_cycles', 'steps in cycles of several steps'),
+	('', 'n_in_loops', 'steps that are either'),
+	('', 'loop_share', 'share of the steps that are in loops, 0 to 1'),
+	('', 'singleton_share', 'share of the states that were visited once, 0 to 1'),
+	('', 'one_rollout_share', 'share of the states that one rollout alone was in, 0 to 1'),
+	('', 'dead_end_share', 'share of the states from which no way leads to the goal, 0 to 1'),
+	('', 'unreached_share', 'share of the states that cannot be reached from a start, 0 to 1'),
+	('', 'nonzero_share', 'share of the steps whose reward by the graph is not 0'),
+	('', 'farthest', 'the greatest distance of a state from the goal'),
+	('', 'distance_histogram', 'states by their distance from the goal, in bins of equal width'),
+	('', 'rollouts_by_depth', 'rollouts that have so many steps or more, by number'),
+	('', 'visits_by_depth', 'different states at each place of the rollouts'),
+	('', 'n_contributing', 'steps that brought the rollout nearer to the goal'),
+	('', 'n_covered', 'those of which the other rollouts say something'),
+	('', 'coverage', 'share of the steps of rollouts left out of which the others say something, 0 to 1'),
+	('', 'covered', 'those of which the other rollouts say something'),
+	('', 'steps', 'steps of rollouts left out'),
+	('', 'coverage_error', 'standard error of the coverage, over groups'),
+	('', 'correlation', 'of what the method says with the returns of rollouts left out, -1 to 1; NULL: too few'),
+	('', 'correlation_error', 'its standard error, over groups'),
+	('', 'rank_correlation', 'the same of their ranks'),
+	('', 'rank_correlation_error', 'its standard error, over groups'),
+	('', 'sign_agreement', 'share of the steps whose signs agree, 0 to 1; NULL: too few'),
+	('', 'sign_agreement_error', 'its standard error, over groups'),
+	('', 'slope', 'of the returns over what the method says: 1 is right, below 1 too bold; NULL: too few'),
+	('', 'slope_error', 'its standard error, over groups'),
+	('', 'sums', 'what credit_pool adds up over groups'),
+	('', 'decile', 'tenth of the steps, by value of their state'),
+	('', 'return_error', 'standard error of the return, over groups'),
+	('', 'groups', 'groups with steps there'),
+	('', 'category', 'category of the calls'),
+	('', 'n_calls', 'calls'),
+	('', 'n_errors', 'calls that failed'),
+	('', 'error_share', 'share of the calls of which it is known that failed, 0 to 1; NULL: it is known of none'),
+	('', 'repeat_share', 'share of the calls that repeat an earlier one of their rollout, 0 to 1'),
+	('', 'measure', 'what is measured of rollouts'),
+	('', 'mean', 'mean over rollouts'),
+	('', 'p50', 'median over rollouts'),
+	('', 'p95', '95th percentile over rollouts'),
+	('', 'per_success', 'the sum over all rollouts for each that succeeded; NULL: none did'),
+	('', 'horizon', 'steps that the shortest success of the task takes'),
+	('', 'mean_steps', 'mean number of steps of the successes'),
+	('', 'mean_excess', 'mean share of steps beyond those of the shortest success'),
+	('', 'p50_excess', 'median of the same'),
+	('', 'level', 'level of the success rate'),
+	('', 'n_prompt_tokens', 'tokens of the prompt'),
+	('', 'n_response_tokens', 'tokens of the response'),
+	('', 'n_new_tokens', 'tokens of the prompt that are not those of the step before'),
+	('', 'extends_previous', 'the prompt begins with prompt and response of the step before'),
+	('', 'differs_at', 'the first token that is another than that of the step before; NULL: none is'),
+	('', 'run', 'number of the stretch of steps whose prompts extend each other'),
+	('', 'n_unique_tokens', 'tokens that are left where what is shared is counted once'),
+	('', 'unique_share', 'the same as a share of the tokens, 0 to 1'),
+	('', 'n_unique_in_rollouts', 'the same, shared within rollouts alone'),
+	('', 'n_runs', 'stretches of steps whose prompts extend each other'),
+	('', 'n_breaks', 'steps whose prompt does not extend the one before'),
+	('contribution', 'share', 'share of the rollout''s steps that brought it nearer to the goal, 0 to 1'),
+	('contribution_summary', 'share', 'share of the steps that brought their rollout nearer to the goal, 0 to 1'),
+	('bi_level_gae', 'value', 'the critic''s value of the state before the step; NULL: none was given'),
+	('gae', 'value', 'the critic''s value of the state before the step; NULL: none was given'),
+	('tempo', 'value', 'mean return of the rollouts that did the same up to here'),
+	('tempo', 'next_value', 'the same one step later'),
+	('rollouts', 'return', 'undiscounted sum of the rollout''s rewards, its outcome included; NULL: not judged'),
+	('rows', 'reward', 'reward of the row; NULL: none was received'),
+	('rows', 'success', 'whether the row says that the rollout succeeded; NULL: it does not say'),
+	('rows', 'value', 'the critic''s value of the state before the step'),
+	('rows', 'turn_reward', 'reward of the step as a turn'),
+	('rows', 'cost', 'cost of the step as an edge of the state graph; NULL: 1'),
+	('rows', 'turn', 'number of the turn that the step is of'),
+	('rows', 'truncated', 'whether the row says that the rollout was cut off'),
+	('rows', 'greedy', 'whether the row says that the rollout was decoded greedily'),
+	('rows', 'rewards', 'components of the reward, in the order in which they were given'),
+	('rows', 'step_no', 'place of the step in its rollout; NULL: the row stands for the rollout itself'),
+	('rows', 'rollout_policy_step', 'number of the policy that acted, of the training step'),
+	('rows', 'raw_rollout_id', 'the rollout, as the source has its id'),
+	('rows', 'action_signature', 'signature of the tool call'),
+	('rows', 'embedding', 'what states are made of'),
+	('rows', 'step_id', 'the step, as a bigint: an integer as it is, else a hash'),
+	('rows', 'rollout_id', 'the rollout, as a bigint: an integer as it is, else a hash'),
+	('credit_groups', 'n_steps', 'steps of rollouts left out');
+
+-- Of columns that are called after a method.
+CREATE FUNCTION stepadv_internal.method_column_comment(name text, methods text[]) RETURNS text
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format(t.meaning, m.m)
+	FROM unnest(methods) m(m)
+	JOIN (VALUES ('%s', 'advantage of the step by %s; NULL where it has none'), ('mean_abs_%s', 'mean absolute advantage by %s; NULL: there are none'),
+		('%s_n', 'steps with an advantage by %s'), ('%s_sum', 'sum of the advantages by %s'), ('%s_abs_sum', 'sum of the absolute advantages by %s'),
+		('%s_square_sum', 'sum of the squares of the advantages by %s'), ('%s_least', 'the least advantage by %s'),
+		('%s_greatest', 'the greatest advantage by %s'), ('%s_n_positive', 'advantages by %s above 0'),
+		('%s_n_negative', 'advantages by %s below 0')) t(pattern, meaning) ON name = format(t.pattern, m.m)
+	ORDER BY length(m.m) DESC, m.m LIMIT 1
+$$;
+COMMENT ON FUNCTION stepadv_internal.method_column_comment(text, text[]) IS 'part of attach: what a column is whose name is made of a method''s; NULL: it is not';
+
+-- The comment on a column: of the user's column that it shows as it is, of the group's, or its meaning.
+CREATE FUNCTION stepadv_internal.column_comment(a stepadv_internal.attached, kind text, name text, relation regclass, number integer) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	base record;
+BEGIN
+	IF relation IN ((a).rows, (a).stated, (a).folded, (a).shown, (a).shown_rollouts, (a).runs, (a).began) AND number <= (a).n_group_columns THEN
+		RETURN 'of the group''s key: rollouts that agree in it are compared with each other';
+	ELSIF relation IN ((a).shown, (a).shown_rollouts) THEN
+		SELECT f.relation, f.number, t.attname INTO base FROM pg_attribute c CROSS JOIN LATERAL stepadv_internal.feeds(column_comment.relation, c.attname::text) f
+		JOIN pg_attribute t ON t.attrelid = f.relation AND t.attnum = f.number
+		WHERE c.attrelid = column_comment.relation AND c.attnum = column_comment.number AND c.attname NOT LIKE 'stepadv\_%';
+		IF FOUND THEN
+			RETURN left(coalesce(col_description(base.relation, base.number), format('%s.%I, as it is', stepadv_internal.relation_name(base.relation), base.attname)), 300);
+		END IF;
+	END IF;
+	RETURN coalesce(CASE WHEN name LIKE 'stepadv\_%' THEN format('%s, as it was given, in the type that stepadv reads', translate(substr(name, 9), '_', ' ')) END,
+		(SELECT m.meaning FROM stepadv_internal.column_meanings m WHERE m.name = column_comment.name AND m.kind IN (column_comment.kind, '') ORDER BY m.kind DESC LIMIT 1),
+		stepadv_internal.method_column_comment(name, (a).view_kinds));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.column_comment(stepadv_internal.attached, text, text, regclass, integer) IS 'part of attach: the comment on a column of a view that is of a kind, and that shows a column of an adapter; NULL: not known';
+
+-- All at once, where there is none yet: what somebody has written stays.
+CREATE FUNCTION stepadv_internal.comment_columns(a stepadv_internal.attached) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	comments CONSTANT text := (
+		SELECT string_agg(format('COMMENT ON COLUMN %s.%I IS %L', stepadv_internal.relation_name(v.view), c.name, c.comment), '; ')
+		FROM (SELECT k.kind, k.view FROM unnest((a).view_kinds, (a).views) k(kind, view)
+			UNION ALL SELECT k.kind, k.view FROM (VALUES ('rows', (a).rows), ('rows', (a).stated), ('rows', (a).shown), ('rows', (a).shown_rollouts), ('rows', (a).runs), ('rows', (a).began)) k(kind, view)) v
+		CROSS JOIN LATERAL (
+			SELECT t.attname AS name, CASE WHEN v.kind = 'rows' THEN stepadv_internal.column_comment(a, v.kind, t.attname::text, v.view, t.attnum)
+				ELSE stepadv_internal.column_comment(a, v.kind, t.attname::text, p.relation, p.column_number) END AS comment
+			FROM pg_attribute t LEFT JOIN LATERAL (SELECT min(c.relation::oid)::regclass AS relation, min(c.column_number) AS column_number
+				FROM stepadv_internal.view_columns(v.view) c WHERE c.number = t.attnum HAVING bool_and(c.plain)) p ON true
+			WHERE t.attrelid = v.view AND t.attnum > 0 AND col_description(v.view, t.attnum) IS NULL) c
+		WHERE v.view IS NOT NULL AND c.comment IS NOT NULL);
+BEGIN
+	IF comments IS NOT NULL THEN
+		EXECUTE comments;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.comment_columns(stepadv_internal.attached) IS 'part of attach: comments on the columns of an attachment''s views that have none';
