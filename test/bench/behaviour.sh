@@ -7,15 +7,14 @@ query "SET client_min_messages = warning;
 	CREATE UNLOGGED TABLE acted AS SELECT s.step_id, s.group_id, 'v' || s.group_id % 10 AS version, s.group_id % 10 AS policy_step, s.rollout_id, s.step_no, s.state, s.action, s.reward,
 		(ARRAY['bash', 'edit', 'search', 'test'])[1 + (s.action & 3)] AS tool, s.step_no % 5 > 0 AS ok FROM steps s;
 	CREATE INDEX ON acted (version, policy_step, group_id, rollout_id, step_no);
-	SELECT count(*) FROM stepadv.attach('acted', '{version,policy_step,group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', step_id => 'step_id', tool => 'tool', ok => 'ok', category => 'tool',
-		policy_version => 'version', policy_step => 'policy_step')" >/dev/null
+	SELECT count(*) FROM stepadv.attach('acted', '{version,policy_step,group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{\"step_id\": \"step_id\", \"tool\": \"tool\", \"ok\": \"ok\", \"category\": \"tool\", \"policy_version\": \"version\", \"policy_step\": \"policy_step\"}', views => '{all}')" >/dev/null
 # Prompts of 8 tokens and 4 for every step before, which the response of 3 and an observation of 1 are; a tenth are tokenised otherwise.
 query "CREATE UNLOGGED TABLE spoken AS SELECT s.step_id, s.group_id, s.rollout_id, s.step_no, s.state, s.action, s.reward,
 		(b.ids || (s.rollout_id % 100)::integer)[1:8] || b.ids[9:8 + 4 * s.step_no] AS prompt, b.ids[9 + 4 * s.step_no:10 + 4 * s.step_no] || CASE WHEN s.step_id % 10 = 0 THEN 0 ELSE b.ids[11 + 4 * s.step_no] END AS response
 	FROM steps s, (SELECT array_agg(i) AS ids FROM generate_series(1, 4000) i) b;
 	CREATE INDEX ON spoken (group_id, rollout_id, step_no);
 	SET client_min_messages = warning;
-	SELECT count(*) FROM stepadv.attach('spoken', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', step_id => 'step_id', prompt_token_ids => 'prompt', response_token_ids => 'response')" >/dev/null
+	SELECT count(*) FROM stepadv.attach('spoken', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{\"step_id\": \"step_id\", \"prompt_token_ids\": \"prompt\", \"response_token_ids\": \"response\"}', views => '{all}')" >/dev/null
 query 'VACUUM ANALYZE acted, spoken' >/dev/null
 acted_steps=$(query 'SELECT count(*) FROM acted')
 spoken_tokens=$(query 'SELECT sum(cardinality(prompt) + cardinality(response)) FROM spoken')

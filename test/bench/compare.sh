@@ -2,8 +2,7 @@
 # and what its two companions cost on top.
 
 six='grpo gigpo graphgpo hgpo tempo rtmc'
-query "SELECT count(*) FROM stepadv.attach('steps', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', step_id => 'step_id',
-	prefix => 'cmp', columns => '{}', options => '{\"compare\": {\"methods\": \"${six// /,}\"}}')" >/dev/null
+query "SELECT count(*) FROM stepadv.attach('steps', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{\"step_id\": \"step_id\"}', views => '{all}', prefix => 'cmp', options => '{\"show_columns\": [], \"compare\": {\"methods\": \"${six// /,}\"}}')" >/dev/null
 
 say "$(machine_line)"
 

@@ -158,8 +158,7 @@ duckdb_rows
 query 'DROP TABLE parted' >/dev/null
 
 # ---------- small questions
-query "SELECT stepadv.attach('steps', group_by => ARRAY['group_id'], rollout_id => 'rollout_id', step_no => 'step_no',
-	state => 'state', action => 'action', reward => 'reward', step_id => 'step_id')" >/dev/null
+query "SELECT stepadv.attach('steps', group_by => ARRAY['group_id'], rollout_id => 'rollout_id', step_no => 'step_no', state => 'state', action => 'action', reward => 'reward', columns => '{\"step_id\": \"step_id\"}', views => '{all}')" >/dev/null
 query "CREATE UNLOGGED TABLE batches AS SELECT (rollout_id << 20) + step_no AS step_id, group_id, rollout_id, step_no,
 		state_hash AS state, action_hash AS action, reward
 	FROM sim.simulate(1600, 8, seed => 7, horizon => 50) ORDER BY group_id, rollout_id, step_no" >/dev/null

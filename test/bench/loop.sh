@@ -23,8 +23,7 @@ batch_steps=$(query 'SELECT count(*) FROM batch_plain')
 for batch in plain tokens bytes; do
 	query "COPY batch_$batch TO STDOUT (FORMAT binary)" >"$work/batch_$batch"
 	query "CREATE TABLE steps_$batch (LIKE batch_$batch, PRIMARY KEY (group_id, rollout_id, step_no));
-		SELECT count(*) FROM stepadv.attach('steps_$batch', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward',
-			step_id => 'step_id', success => 'success', options => '{\"compare\": {\"methods\": \"${methods// /,}\"}}')" >/dev/null
+		SELECT count(*) FROM stepadv.attach('steps_$batch', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{\"step_id\": \"step_id\", \"success\": \"success\"}', views => '{all}', options => '{\"compare\": {\"methods\": \"${methods// /,}\"}}')" >/dev/null
 done
 
 # What the result columns of several functions are called, one function after the other: rtmc_step_id …

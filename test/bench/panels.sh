@@ -12,7 +12,7 @@ query "CREATE UNLOGGED TABLE kept AS
 	FROM generate_series(0::bigint, $(((panel_groups - 1) / groups))) c CROSS JOIN LATERAL (SELECT * FROM steps WHERE group_id + c * $groups <= $panel_groups OFFSET 0) s;
 	ALTER TABLE kept ADD PRIMARY KEY (step_id); CREATE INDEX ON kept (group_id, rollout_id, step_no);
 	SET client_min_messages = warning;
-	SELECT count(*) FROM stepadv.attach('kept', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', tool => 'tool', ok => 'ok', category => 'tool', policy_version => 'version', started_at => 'at')" >/dev/null
+	SELECT count(*) FROM stepadv.attach('kept', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{\"tool\": \"tool\", \"ok\": \"ok\", \"category\": \"tool\", \"policy_version\": \"version\", \"started_at\": \"at\"}', views => '{all}')" >/dev/null
 query 'VACUUM ANALYZE kept' >/dev/null
 kept_steps=$(query 'SELECT count(*) FROM kept')
 query "SELECT stepadv.maintain('kept')" 2>/dev/null >/dev/null

@@ -7,7 +7,7 @@ say "$(machine_line) One process, jit off."
 query "SET client_min_messages = warning;
 	CREATE UNLOGGED TABLE asked AS SELECT s.step_id, s.group_id, s.group_id % ($groups / 10) AS task, 'v' || s.group_id / greatest($groups / 10, 1) AS version, s.rollout_id, s.step_no, s.state, s.action, s.reward FROM steps s;
 	CREATE INDEX ON asked (version, task, rollout_id, step_no);
-	SELECT count(*) FROM stepadv.attach('asked', '{version,task}', 'rollout_id', 'step_no', 'state', 'action', 'reward', step_id => 'step_id', policy_version => 'version')" >/dev/null
+	SELECT count(*) FROM stepadv.attach('asked', '{version,task}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{\"step_id\": \"step_id\", \"policy_version\": \"version\"}', views => '{all}')" >/dev/null
 query 'VACUUM ANALYZE asked' >/dev/null
 asked_steps=$(query 'SELECT count(*) FROM asked')
 
@@ -65,7 +65,7 @@ done
 query "SET client_min_messages = warning;
 	CREATE UNLOGGED TABLE told AS SELECT s.step_id, s.group_id, 'v' || s.group_id % 10 AS version, s.rollout_id, s.step_no, s.state, s.action, s.reward FROM steps s;
 	CREATE INDEX ON told (group_id, rollout_id, step_no);
-	SELECT count(*) FROM stepadv.attach('told', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', step_id => 'step_id', policy_version => 'version')" >/dev/null
+	SELECT count(*) FROM stepadv.attach('told', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{\"step_id\": \"step_id\", \"policy_version\": \"version\"}', views => '{all}')" >/dev/null
 query 'VACUUM ANALYZE told' >/dev/null
 measure told_rtmc "$runs" 'SELECT count(*), sum(advantage) FROM told_rtmc' "$one_process"
 for kind in pass_at_k loops; do

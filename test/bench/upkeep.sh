@@ -11,8 +11,8 @@ query "SET client_min_messages = warning;
 	CREATE UNLOGGED TABLE kept AS SELECT s.*, 'v' || group_id * 20 / ($upkeep_groups + 1) AS version, '2026-01-01'::timestamptz + group_id * interval '10 days' / $upkeep_groups AS at
 	FROM steps s WHERE group_id <= $upkeep_groups ORDER BY group_id, rollout_id, step_no;
 	ALTER TABLE kept ADD PRIMARY KEY (step_id); CREATE INDEX ON kept (group_id, rollout_id, step_no);
-	SELECT count(*) FROM stepadv.attach('kept', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', policy_version => 'version', started_at => 'at');
-	SELECT count(*) FROM stepadv.create_tables('rl', group_by => '{group_id}');
+	SELECT count(*) FROM stepadv.attach('kept', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{\"policy_version\": \"version\", \"started_at\": \"at\"}', views => '{all}');
+	SELECT count(*) FROM stepadv.create_tables('rl', group_by => '{group_id}', views => '{all}');
 	INSERT INTO rl.rollouts (group_id, rollout_id, outcome, policy_version, started_at)
 	SELECT 'task ' || group_id, 'rollout ' || rollout_id, sum(reward), min(version), min(at) FROM kept GROUP BY group_id, rollout_id;
 	INSERT INTO rl.steps (group_id, rollout_id, step_no, state, action_hash) SELECT 'task ' || group_id, 'rollout ' || rollout_id, step_no, state, action FROM kept ORDER BY step_id" >/dev/null
