@@ -288,7 +288,7 @@ DECLARE
 		FROM (SELECT k.kind, k.view FROM unnest((a).view_kinds, (a).views) k(kind, view)
 			UNION ALL SELECT k.kind, k.view FROM (VALUES ('rows', (a).rows), ('rows', (a).stated), ('rows', (a).shown), ('rows', (a).shown_rollouts), ('rows', (a).runs), ('rows', (a).began)) k(kind, view)) v
 		CROSS JOIN LATERAL (
-			SELECT t.attname AS name, CASE WHEN v.kind = 'rows' THEN stepadv_internal.column_comment(a, v.kind, t.attname::text, v.view, t.attnum)
+			SELECT t.attname AS name, CASE WHEN v.kind = 'rows' THEN stepadv_internal.column_comment(a, v.kind, t.attname::text, v.view, t.attnum::integer)
 				ELSE stepadv_internal.column_comment(a, v.kind, t.attname::text, p.relation, p.column_number) END AS comment
 			FROM pg_attribute t LEFT JOIN LATERAL (SELECT min(c.relation::oid)::regclass AS relation, min(c.column_number) AS column_number
 				FROM stepadv_internal.view_columns(v.view) c WHERE c.number = t.attnum HAVING bool_and(c.plain)) p ON true

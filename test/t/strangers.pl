@@ -453,7 +453,7 @@ works('mallory', 'overloaded', qq(
 	CREATE FUNCTION public.evil_ne(text, text) RETURNS boolean LANGUAGE plpgsql AS \$f\$ $evil RETURN true; END \$f\$;
 	CREATE OPERATOR public.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = public.evil_ne);), undef, 'mallory has functions and operators');
 works('alice', 'overloaded', q(SET search_path = public, pg_catalog;
-	SELECT pg_catalog.count(*) OPERATOR(pg_catalog.>) 20 FROM stepadv.create_tables('alices'::pg_catalog.text, group_by => '{kind,task_id}'::pg_catalog.text[], partitions => 2);
+	SELECT pg_catalog.count(*) OPERATOR(pg_catalog.>) 20 FROM stepadv.create_tables('alices'::pg_catalog.text, group_by => '{kind,task_id}'::pg_catalog.text[], partitions => 2, views => '{all}'::pg_catalog.text[]);
 	GRANT USAGE ON SCHEMA alices TO erin; GRANT INSERT ON alices.rollouts, alices.steps TO erin; GRANT USAGE ON SEQUENCE alices.steps_step_id_seq TO erin), 't', 'alice makes tables');
 foreach my $who ('alice', 'erin')
 {
