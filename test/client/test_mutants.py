@@ -1,6 +1,7 @@
 """Mutants of the example files of every format, by bytes and by members: whatever a file is, the readers say what is wrong
 with it, and never fail otherwise."""
 
+import copy
 import json
 import os
 import random
@@ -37,11 +38,11 @@ def mutate(document, others, r):
     for _ in range(r.choice((1, 1, 1, 2, 5))):
         found = places(document)
         if not found:
-            return r.choice(ODD)
+            return copy.deepcopy(r.choice(ODD))
         container, key = r.choice(found)
         what = r.randrange(5)
         if what == 0:
-            container[key] = r.choice(ODD)
+            container[key] = copy.deepcopy(r.choice(ODD))
         elif what == 1:
             del container[key]
         elif what == 2:
