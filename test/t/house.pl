@@ -8,17 +8,17 @@ use Test::More;
 
 # What is wanted, and, until that holds, the most that there may be.
 my @wanted = (
-	[ 'lines of C in src', 50_000, 66_000 ],
-	[ 'bytes of SQL', 800_000, 1_400_000 ],
-	[ 'lines of SQL over 120 characters', 0, 3_000 ],
-	[ 'references to later parts', 0, 85 ],
-	[ 'lines of tests and expected output', 50_000, 80_000 ],
-	[ 'functions in stepadv', 150, 215 ],
-	[ 'functions in stepadv_internal', 350, 690 ],
-	[ 'parameters of attach', 12, 45 ],
-	[ 'views of create_tables', 15, 63 ],
-	[ 'characters of these', 60_000, 470_000 ],
-	[ 'characters of the largest', 6_000, 68_000 ],
+	[ 'lines of C in src', 50_000, 60_500 ],
+	[ 'bytes of SQL', 800_000, 1_050_000 ],
+	[ 'lines of SQL over 120 characters', 0, 2_700 ],
+	[ 'references to later parts', 0, 75 ],
+	[ 'lines of tests and expected output', 50_000, 76_500 ],
+	[ 'functions in stepadv', 150, 206 ],
+	[ 'functions in stepadv_internal', 350, 680 ],
+	[ 'parameters of attach', 12 ],
+	[ 'views of create_tables', 15, 17 ],
+	[ 'characters of these', 60_000 ],
+	[ 'characters of the largest', 6_000, 13_600 ],
 	[ 'tables that maintain makes', 2, 14 ],
 	[ 'columns of the widest', 20, 112 ],
 );
@@ -36,6 +36,8 @@ $is{'parameters of attach'} = $node->safe_psql('postgres', q{SELECT max(pronargs
 @is{'views of create_tables', 'characters of these', 'characters of the largest'} = split /\|/, $node->safe_psql('postgres', q{
 	SELECT count(*), sum(length(d)), max(length(d)) FROM pg_class c, pg_get_viewdef(c.oid) d
 	WHERE c.relkind = 'v' AND c.relnamespace = 'rl'::regnamespace AND c.relname LIKE 'steps\_%'});
+# What is kept is kept for the views that there are: all of them.
+$node->safe_psql('postgres', q{SELECT count(*) FROM stepadv.add_views('rl.rollout_rows', '{all}')});
 my %before = map { split /\|/ } split /\n/, $node->safe_psql('postgres', $tables);
 $node->safe_psql('postgres', q{SELECT stepadv.maintain('rl.rollout_rows')});
 my %after = map { split /\|/ } split /\n/, $node->safe_psql('postgres', $tables);
