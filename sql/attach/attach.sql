@@ -245,9 +245,7 @@ BEGIN
 				ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', ' ORDER BY e.key) FROM jsonb_each_text((v.m).settings) e) END, v.shape);
 			shows := regexp_replace(shows, '^stepadv\.', '');
 		ELSE
-			-- Sums over time are kept by group, and a history makes of a group's advantages what others say.
-			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, CASE WHEN kind IN ('groups_over_time', 'progress_over_time', 'advantage_over_time', 'advantage_by_group', 'signs', 'disagreement_by_group', 'advantage_histogram', 'level_reached')
-				THEN ARRAY(SELECT m FROM unnest(made) m WHERE NOT (stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method, m.settings) IS NOT NULL) ORDER BY m.number) ELSE made END;
+			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, made;
 			shows := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios' THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, v.shape);
 		END IF;
 		CONTINUE WHEN query IS NULL;
@@ -290,7 +288,7 @@ BEGIN
 	SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum), array_agg(c.atttypid ORDER BY l.i NULLS FIRST, c.attnum), count(l.i) INTO columns, types, n_later
 	FROM pg_attribute c LEFT JOIN (
 		SELECT n.name, min(m.i) AS i FROM unnest(later) WITH ORDINALITY m(m, i)
-		CROSS JOIN LATERAL (SELECT m.m UNION ALL SELECT 'mean_abs_' || m.m UNION ALL SELECT m.m || '_' || s.name FROM stepadv_internal.method_sums() s) n(name)
+		CROSS JOIN LATERAL (SELECT m.m) n(name)
 		GROUP BY 1) l ON l.name = c.attname
 	WHERE c.attrelid = scratch::regclass AND c.attnum > 0;
 	EXECUTE format('DROP VIEW %s', scratch);
@@ -362,8 +360,8 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.reshape_view(regclass, text, boolean, boolean) IS 'part of attach: gives a view another query, though its columns are not those of the query; the view that then has its name; error where that cannot be done';
 
--- What is kept is filled from copies of _values and _groups_over_time, made when nothing
--- was kept: as those are made anew, so are these, or they would call functions of before for ever.
+-- What is kept is filled from a copy of _values, made when nothing was kept: as
+-- that is made anew, so is this, or it would call functions of before for ever.
 CREATE FUNCTION stepadv_internal.renew_fresh(a stepadv_internal.attached, fresh regclass, kind text, methods text[], later text[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -376,14 +374,6 @@ BEGIN
 	not_kept.fresh := NULL;
 	not_kept.folded := NULL;
 	not_kept.changed := NULL;
-	not_kept.fresh_over_time := NULL;
-	not_kept.folded_over_time := NULL;
-	not_kept.folded_signs := NULL;
-	not_kept.folded_bins := NULL;
-	not_kept.folded_problems := NULL;
-	not_kept.summed_over_time := NULL;
-	not_kept.summed_behaviour := NULL;
-	not_kept.answers := NULL;
 	SELECT v.query INTO view_query FROM stepadv_internal.view_queries(not_kept, methods) v WHERE v.kind = renew_fresh.kind;
 	IF view_query IS NOT NULL AND NOT stepadv_internal.replace_view(renew_fresh.fresh, view_query, later) THEN
 		RAISE EXCEPTION 'columns of view % are no longer those of what is kept', renew_fresh.fresh USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -412,9 +402,9 @@ DECLARE
 	v record;
 	i integer;
 BEGIN
-	-- What is kept of time has columns for the methods that there were.
-	IF add AND (a).folded_over_time IS NOT NULL AND NOT made <@ had THEN
-		RAISE EXCEPTION 'a method was registered that has no columns in what is kept' USING ERRCODE = 'object_not_in_prerequisite_state',
+	-- What is kept is of the methods that there were.
+	IF add AND (a).digests IS NOT NULL AND NOT made <@ had THEN
+		RAISE EXCEPTION 'a method was registered that is not in the kept digests' USING ERRCODE = 'object_not_in_prerequisite_state',
 			HINT = 'Call unmaintain, upgrade_attachments and maintain.';
 	END IF;
 	FOR v IN SELECT * FROM stepadv_internal.view_queries(a, made) LOOP
@@ -428,7 +418,7 @@ BEGIN
 			IF NOT stepadv_internal.replace_view(views[i], v.query, later) THEN
 				views[i] := stepadv_internal.reshape_view(views[i], v.query, v.kind = ANY (made), add);
 			END IF;
-			fresh := CASE WHEN v.kind = 'values' THEN (a).fresh WHEN v.kind = 'groups_over_time' THEN (a).fresh_over_time END;
+			fresh := CASE WHEN v.kind = 'values' THEN (a).fresh END;
 			IF add AND fresh IS NOT NULL THEN
 				PERFORM stepadv_internal.renew_fresh(a, fresh, v.kind, made, later);
 			END IF;
@@ -472,7 +462,8 @@ BEGIN
 		string_agg(stepadv_internal.relation_name(c.oid::regclass), ', ') FILTER (WHERE c.relkind = 'r') AS tables
 	INTO left_over
 	FROM pg_class c
-	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed, a.fresh_over_time, a.folded_over_time, a.fresh_signs, a.folded_signs, a.waiting, a.fresh_bins, a.folded_bins, a.fresh_problems, a.folded_problems, a.summed_over_time, a.summed_bins, a.kept_parts, a.fresh_behaviour, a.folded_behaviour, a.summed_behaviour, a.seen] || a.fresh_answers || a.folded_answers)
+	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed,
+			a.fresh_digests, a.made_digests, a.digests, a.seen])
 		AND c.relowner = orphan.relowner AND left(c.relname, length(a.prefix) + 1) = a.prefix || '_';
 	IF left_over.views IS NOT NULL THEN
 		EXECUTE 'DROP VIEW ' || left_over.views;
@@ -708,18 +699,15 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
-	kept_before CONSTANT text[] := ARRAY[pg_get_viewdef((a).fresh), pg_get_viewdef((a).fresh_over_time)];
+	kept_before CONSTANT text[] := ARRAY[pg_get_viewdef((a).fresh), pg_get_viewdef((a).fresh_digests)];
 	n_views bigint;
 BEGIN
 	IF (a).attachment IS NULL THEN
 		RAISE EXCEPTION '% is not the table of an attachment', attachment USING ERRCODE = 'wrong_object_type';
 	END IF;
 	PERFORM stepadv_internal.renew_began((a).began);
-	-- What is kept of time has columns for the methods that there were: for more it is made anew; and
-	-- where signs were not kept yet.
-	IF ((a).folded_over_time IS NOT NULL OR (a).folded_signs IS NOT NULL) AND NOT ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m) <@ (a).view_kinds
-		OR (a).folded IS NOT NULL AND (a).waiting IS NULL AND ((a).folded_over_time IS NOT NULL OR NOT stepadv_internal.has_runs(a))
-	THEN
+	-- Digests are of the methods that there were: with more they are made anew.
+	IF (a).digests IS NOT NULL AND NOT ARRAY(SELECT m.method FROM stepadv_internal.made_methods(a) m) <@ (a).view_kinds THEN
 		PERFORM stepadv_internal.drop_kept(attachment, true);
 		n_views := (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
 		PERFORM stepadv_internal.maintain((a).source, (a).prefix, (a).kept, true, (a).watermark, (a).overlap);
@@ -727,11 +715,9 @@ BEGIN
 	END IF;
 	n_views := (SELECT count(*) FROM stepadv_internal.make_views(attachment, true));
 	PERFORM stepadv_internal.renew_triggers(a);
-	IF (a).kept_parts IS NOT NULL THEN
-		PERFORM stepadv_internal.make_kept_parts(attachment);
-	END IF;
+	PERFORM stepadv_internal.renew_digests(attachment);
 	-- Groups that were folded in another way would no longer be exact.
-	IF stepadv_internal.renew_fresh_signs(a) OR stepadv_internal.renew_fresh_behaviour(a) OR stepadv_internal.renew_answers(a) OR (a).folded IS NOT NULL AND kept_before <> ARRAY[pg_get_viewdef((a).fresh), pg_get_viewdef((a).fresh_over_time)] THEN
+	IF (a).folded IS NOT NULL AND kept_before IS DISTINCT FROM ARRAY[pg_get_viewdef((a).fresh), pg_get_viewdef((a).fresh_digests)] THEN
 		IF stepadv_internal.is_on_shards(a) THEN
 			PERFORM stepadv_internal.bring_up(attachment, true, true);
 		ELSE

@@ -78,14 +78,14 @@ COMMENT ON AGGREGATE stepadv_internal.labelled_calls(bigint, integer, text, bool
 -- ---- Making and adding up
 
 CREATE FUNCTION stepadv.group_digest(rollouts stepadv.rollout_group, methods text[], advantages float8[],
-	measures text[] DEFAULT '{steps}', measured float8[] DEFAULT NULL,
+	measures text[] DEFAULT '{steps}', measured_rollouts bigint[] DEFAULT NULL, measured float8[] DEFAULT NULL,
 	calls stepadv_internal.labelled_calls DEFAULT NULL, calls_by_step boolean DEFAULT NULL,
 	success_above float8 DEFAULT 0, sign_threshold float8 DEFAULT 0, difference_threshold float8 DEFAULT 1e-9, horizon_width float8 DEFAULT NULL)
 RETURNS stepadv.group_digest
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2000
 AS 'MODULE_PATHNAME', 'stepadv_group_digest';
-COMMENT ON FUNCTION stepadv.group_digest(stepadv.rollout_group, text[], float8[], text[], float8[], stepadv_internal.labelled_calls, boolean, float8, float8, float8, float8) IS
-'the digest of a group; advantages: a row per step, in the order in which methods give them, an entry per method; measures: steps, turns, repeats, cost, or others of which measured has a row per rollout; horizon_width: of distances from the goal; calls_by_step NULL: no calls';
+COMMENT ON FUNCTION stepadv.group_digest(stepadv.rollout_group, text[], float8[], text[], bigint[], float8[], stepadv_internal.labelled_calls, boolean, float8, float8, float8, float8) IS
+'the digest of a group; advantages: a row per step, in the order in which methods give them, an entry per method; measures: steps, turns, repeats, cost, or others, of which measured has a row for each of measured_rollouts; horizon_width: of distances from the goal; calls_by_step NULL: no calls';
 
 CREATE FUNCTION stepadv_internal.group_digest_add(stepadv.group_digest, digest stepadv.group_digest) RETURNS stepadv.group_digest
 LANGUAGE c IMMUTABLE PARALLEL SAFE

@@ -416,10 +416,7 @@ digest_write(const Digest *digest)
 	initStringInfo(&parts);
 	initStringInfo(&bytes);
 	appendStringInfoSpaces(&bytes, DIGEST_OVERHEAD);
-	if (digest->names != NULL)
-		appendBinaryStringInfo(&parts, digest->names, (int) digest->names_length);
-	else
-		digest_write_names(&parts, NULL, 0, NULL, 0);
+	digest_write_names(&parts, digest->methods, digest->n_methods, digest->measures, digest->n_measures);
 	length[PART_NAMES] = parts.len;
 	for (int i = PART_COUNTS; i < N_DIGEST_PARTS; i++)
 	{
