@@ -67,7 +67,7 @@ COMMENT ON FUNCTION stepadv_internal.json_of_line(text) IS
 CREATE FUNCTION stepadv_internal.step_of_json(j jsonb) RETURNS SETOF stepadv.parsed_step
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT NULL, 0, x.group_id #>> '{}', x.rollout_id #>> '{}', x.step_no::numeric, x.turn::numeric,
+	SELECT NULL::text AS text, 0, x.group_id #>> '{}', x.rollout_id #>> '{}', x.step_no::numeric, x.turn::numeric,
 		x.observation, x.next_observation, x.action, x.tool #>> '{}', x.args, x.ok::boolean,
 		-- These casts take "1" for no number and 1 for no truth.
 		x.reward::float8, x.turn_reward::float8, x.value::float8, x.cost::float8,
