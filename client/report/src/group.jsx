@@ -1,5 +1,5 @@
 // The page of a group: its rollouts side by side, a step in full, the tree and the graph.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { align } from "./align.js";
 import { load } from "./data.js";
 import { Term } from "./glossary.jsx";
@@ -94,7 +94,7 @@ function chosen(group, query) {
 
 // j and k go along a rollout, [ and ] to the same place of the next one.
 function useKeys(by_rollout, open, set_open) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const pressed = (event) => {
       if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || event.ctrlKey || event.metaKey) return;
       if (event.key === "Escape") return set_open(null);

@@ -1,5 +1,5 @@
 // The search page.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Term } from "./glossary.jsx";
 import { find, method_of, search_columns, texts, words_of } from "./search.js";
 import { brief, plural, signed } from "./words.js";
@@ -11,7 +11,9 @@ export function Search({ query }) {
   const [columns, set_columns] = useState(undefined);
   const [asked, ask] = useState(query);
   const [found, set_found] = useState(null);
+  const box = useRef();
   useEffect(() => void search_columns().then(set_columns), []);
+  useEffect(() => box.current?.focus(), [columns]);
   useEffect(() => {
     if (!columns) return;
     let current = true;
@@ -38,7 +40,7 @@ export function Search({ query }) {
     <section>
       <h1>Search</h1>
       <p>
-        <input type="search" autofocus aria-label="Words in observations, actions and results" value={asked.text ?? ""}
+        <input type="search" ref={box} aria-label="Words in observations, actions and results" value={asked.text ?? ""}
           placeholder="words in observations, actions, results" onInput={set("text")} />
       </p>
       <p class="controls">

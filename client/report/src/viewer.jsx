@@ -1,6 +1,6 @@
 // The pages of a report and the way between them.
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { load } from "./data.js";
 import { Failures } from "./failures.jsx";
 import { Glossary } from "./glossary.jsx";
@@ -53,7 +53,8 @@ function Help({ close }) {
 function App({ index }) {
   const [at, go] = useState(place());
   const [help, show_help] = useState(false);
-  useEffect(() => {
+  // Before the page is painted: whoever sees it may press a key.
+  useLayoutEffect(() => {
     const moved = () => {
       go(place());
       scrollTo(0, 0);
