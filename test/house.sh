@@ -9,7 +9,7 @@ say() { printf '%s\t%s\n' "$1" "$2"; }
 
 parts=$(sed 's|^|sql/|' sql/order)
 say 'lines of C in src' "$(find src -name '*.[ch]' -exec cat {} + | wc -l)"
-say 'bytes of SQL' "$(cat $parts $(find import -name '[0-9]*.sql' 2>/dev/null) | wc -c)"
+say 'bytes of SQL' "$(cat $parts | wc -c)"
 say 'lines of SQL over 120 characters' "$(cat $parts | LC_ALL=C.UTF-8 awk '{ gsub(/\t/, "    ") } length > 120 { n++ } END { print n + 0 }')"
 say 'references to later parts' "$(awk -f sql/check_order.awk $parts | wc -l)"
 say 'lines of tests and expected output' "$(find test expected -type f ! -name '*.o' -exec cat {} + | wc -l)"

@@ -30,8 +30,7 @@ drawn_tests='equivalence instances over_time compare methods upkeep upkeep_more 
 	curation attach_catalog by_turn behaviour credit_check cluster simulator progress_simulator decisions more_methods
 	history_views tables ddl parallel_fold stored_rows resample'
 drawn_specs='upkeep_commit upkeep_refresh upkeep_signs upkeep_writers'
-drawn_taps='renamed pg_upgrade upgrade cancel_crash long_work dump_restore shared_fold upkeep_applied standby foreign
-	import import_bad import_formats import_paths import_spans import_trainers'
+drawn_taps='renamed pg_upgrade upgrade cancel_crash long_work dump_restore shared_fold upkeep_applied standby foreign'
 
 # Of some words those that this run takes: all that are not in a list, and of the list a quarter.
 drawn()

@@ -75,8 +75,7 @@ missing_packages()
 	case $want in
 		test|demo)
 			command -v dot >/dev/null || echo graphviz
-			# The client, and the viewer of its report.
-			/usr/bin/python3 -c 'import psycopg' 2>/dev/null || echo python3-psycopg
+			# The viewer of the report.
 			command -v npm >/dev/null || echo npm
 			;;
 	esac

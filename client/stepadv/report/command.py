@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 
-from stepadv import database
+from stepadv import __version__, database
 from stepadv.report import read, summary
 from stepadv.report.failures import Differences, Failures
 from stepadv.report.pages import Pages
@@ -103,7 +103,7 @@ class Report:
             "rollouts": [{"id": r.name, "name": r.name, "success": r.success, "truncated": r.truncated, "return": r.total}
                          for r in group.rollouts]})
 
-    def finish(self, version: str) -> Path:
+    def finish(self) -> Path:
         """The index, and the page around it all."""
         self.search.finish()
         problems, tools = read.problems(self.source), self.tools.rows()
@@ -112,7 +112,7 @@ class Report:
             said.append(f"Texts of {self.n_read:,} groups were read; --steps reads more.")
         self.decisions.sort(key=lambda d: -(d["gap"] or 0) / (d["gap_error"] or 1))
         self.pages.write("index", {
-            "title": self.source.title, "version": version, "made": datetime.date.today().isoformat(),
+            "title": self.source.title, "version": __version__, "made": datetime.date.today().isoformat(),
             "headline": said, "told": self.source.told, "versions": summary.versions(self.groups), "lengths": summary.lengths(self.groups),
             "tools": tools, "problems": problems, "decisions": self.decisions[:MOST_DECISIONS],
             "advantages": [summary.histogram(m, v) for m, v in zip(self.source.methods, self.advantages, strict=True)],
@@ -139,12 +139,10 @@ def _write(connection: psycopg.Connection[Any], options: argparse.Namespace) -> 
     # One snapshot: all numbers of a report are of one moment.
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        # Queries of one group take milliseconds: neither workers nor a compiler is worth waiting for.
-        connection.execute("SET LOCAL jit = off")
+        # Queries of one group take milliseconds: no worker is worth waiting for.
         connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
         source = find(connection, options.schema, options.prefix, observation=options.observation,
                       action=options.action, result=options.result)
         report = Report(source, Pages(options.out), options.groups, options.steps)
         report.read()
-        version = database.value(connection, "SELECT extversion FROM pg_extension WHERE extname = 'stepadv'")
-        return report.finish(version)
+        return report.finish()

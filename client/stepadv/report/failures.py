@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from stepadv.report.read import Group
+from stepadv.text import shorten
 
 MOST_CLUSTERS = 12
 MOST_DIFFERENCES = 15
@@ -15,9 +16,8 @@ OF_A_STATE = "Last shared state: "
 WORD = re.compile(r"[^\W\d_]\w{2,}")
 
 
-def _one_line(text: str | None, length: int = 90) -> str:
-    line = " ".join((text or "").split())
-    return line if len(line) <= length else line[: length - 1] + "…"
+def _one_line(text: str | None, length: int) -> str:
+    return shorten(" ".join((text or "").split()), length)
 
 
 def _without_numbers(text: str) -> str:
@@ -38,8 +38,7 @@ def _ending(steps: list[dict[str, Any]], truncated: bool, shared: Counter[int]) 
     last = steps[-1]
     for step in reversed(steps[-LAST_STEPS:]):
         if step["e"] is False:
-            text = _one_line(step["x"] or step["d"])
-            return f"Ends after an error: {_without_numbers(_one_line(text, 60))}", step
+            return f"Ends after an error: {_without_numbers(_one_line(step['x'] or step['d'], 60))}", step
     if truncated:
         return "Cut off before it was done", last
     for step in reversed(steps):
