@@ -28,42 +28,44 @@ FROM rl.steps_groups
 ORDER BY success_rate * (1 - success_rate) * n_shared_states DESC NULLS LAST, n_steps DESC, run_id, policy_version, task_id LIMIT 6;
 
 CREATE TEMP TABLE advantages AS
-SELECT r.run_id, r.policy_version, r.task_id, r.rollout_id, r.step_no, r.step_id, r.advantage AS rtmc, g.advantage AS grpo, r.n_state, r.n_action, r.q, r.v, r.state, r.action_hash
+SELECT r.run_id, r.policy_version, r.task_id, r.rollout_id, r.step_no, r.step_id, r.advantage, g.advantage AS grpo, r.confidence, r.n_state, r.n_action, r.q, r.v, r.state, r.action_hash
 FROM rl.steps_rtmc r
 JOIN rl.steps_grpo g ON g.run_id = r.run_id AND g.policy_version = r.policy_version AND g.task_id = r.task_id AND g.step_id = r.step_id
 JOIN rl.steps_groups u ON u.run_id = r.run_id AND u.policy_version = r.policy_version AND u.task_id = r.task_id AND NOT u.uniform
 WHERE r.advantage IS NOT NULL;
 SELECT EXISTS (SELECT FROM advantages) AS compared \gset
 \if :compared
--- One row per distinct step: rollouts that do the same in the same state share
--- its advantage.  In states that one rollout alone visited it is all prior, so
--- they come last.
-CREATE TEMP TABLE edges AS
-SELECT DISTINCT ON (run_id, policy_version, task_id, state, action_hash, CASE WHEN state IS NULL OR action_hash IS NULL THEN step_id END) * FROM advantages
+-- One row per distinct step: rollouts that do the same in the same state share its advantage.
+-- What several rollouts did and what is confident comes first.
+CREATE TEMP TABLE moves AS
+SELECT DISTINCT ON (run_id, policy_version, task_id, state, action_hash, CASE WHEN state IS NULL OR action_hash IS NULL THEN step_id END)
+	*, n_action >= 4 AND coalesce(confidence >= 0.8, false) AS sure
+FROM advantages
 ORDER BY run_id, policy_version, task_id, state, action_hash, CASE WHEN state IS NULL OR action_hash IS NULL THEN step_id END, rollout_id, step_no;
-CREATE FUNCTION pg_temp.lines(of_step bigint, OUT observation text, OUT action text) LANGUAGE sql STABLE AS $$
-	SELECT coalesce(nullif(pg_temp.short(s.observation, 40), ''), '(nothing)'),
+-- The eight best moves (sign 1) or worst (-1).
+CREATE FUNCTION pg_temp.extreme(sign integer) RETURNS TABLE (advantage numeric, confidence numeric, grpo numeric, q numeric, v numeric, took text, "group" text, step integer, observed text, action text)
+LANGUAGE sql STABLE AS $$
+	SELECT round(m.advantage::numeric, 3), round(m.confidence::numeric, 2), round(m.grpo::numeric, 3), round(m.q::numeric, 2), round(m.v::numeric, 2), m.n_action || '/' || m.n_state,
+		pg_temp.short(pg_temp.called(m.run_id, m.policy_version, m.task_id), 20), m.step_no,
+		coalesce(nullif(pg_temp.short(s.observation, 40), ''), '(nothing)'),
 		coalesce(nullif(pg_temp.short(coalesce(s.action, concat_ws(' ', s.tool, s.args)), 44), ''), '(nothing)')
-	FROM rl.steps s WHERE s.step_id = of_step
+	FROM moves m JOIN rl.steps s USING (step_id)
+	WHERE m.advantage * sign > 0
+	ORDER BY m.sure DESC, m.advantage * sign DESC, m.n_state DESC, m.run_id, m.policy_version, m.task_id, m.step_no LIMIT 8
 $$;
 \echo 'Best steps by RTMC. took: so many of the visits to the state took the action; q: their mean return;'
-\echo 'v: that of all visits, drawn to the success rate while they are few; rtmc = q - v'
-SELECT round(rtmc::numeric, 3) AS rtmc, round(grpo::numeric, 3) AS grpo, round(q::numeric, 2) AS q, round(v::numeric, 2) AS v, n_action || '/' || n_state AS took,
-	pg_temp.short(pg_temp.called(run_id, policy_version, task_id), 20) AS "group", step_no AS step, l.observation AS observed, l.action
-FROM (SELECT * FROM edges ORDER BY n_state > 1 DESC, rtmc DESC, n_state DESC, run_id, policy_version, task_id, step_no LIMIT 8) e, LATERAL pg_temp.lines(e.step_id) l
-ORDER BY e.n_state > 1 DESC, e.rtmc DESC, e.n_state DESC, e.run_id, e.policy_version, e.task_id, e.step_no;
+\echo 'v: that of all visits, drawn to the success rate while they are few; advantage = q - v; confidence: that its sign is right'
+SELECT * FROM pg_temp.extreme(1);
 \echo 'Worst steps by RTMC. GRPO gives every step of a rollout the same'
-SELECT round(rtmc::numeric, 3) AS rtmc, round(grpo::numeric, 3) AS grpo, round(q::numeric, 2) AS q, round(v::numeric, 2) AS v, n_action || '/' || n_state AS took,
-	pg_temp.short(pg_temp.called(run_id, policy_version, task_id), 20) AS "group", step_no AS step, l.observation AS observed, l.action
-FROM (SELECT * FROM edges ORDER BY n_state > 1 DESC, rtmc, n_state DESC, run_id, policy_version, task_id, step_no LIMIT 8) e, LATERAL pg_temp.lines(e.step_id) l
-ORDER BY e.n_state > 1 DESC, e.rtmc, e.n_state DESC, e.run_id, e.policy_version, e.task_id, e.step_no;
+SELECT * FROM pg_temp.extreme(-1);
 -- For the last screen.
+CREATE FUNCTION pg_temp.said(sign integer) RETURNS text LANGUAGE sql STABLE AS $$
+	SELECT format('%s of %s: %s, when it saw %s; %s that were there did so; confidence %s', to_char(e.advantage, 'SG0.00'), e."group", e.action, e.observed, replace(e.took, '/', ' of '), coalesce(e.confidence::text, 'unknown'))
+	FROM pg_temp.extreme(sign) e LIMIT 1
+$$;
 CREATE TABLE public.said AS
-SELECT count(*) AS steps, count(*) FILTER (WHERE rtmc < 0 AND grpo > 0) AS bad_in_good, count(*) FILTER (WHERE rtmc > 0 AND grpo < 0) AS good_in_bad,
-	(SELECT format('%s of %s: %s, when it saw %s; %s of %s that were there did so', to_char(e.rtmc, 'SG0.00'), pg_temp.short(pg_temp.called(e.run_id, e.policy_version, e.task_id), 20), l.action, l.observation, e.n_action, e.n_state)
-		FROM (SELECT * FROM edges ORDER BY n_state > 1 DESC, rtmc DESC, n_state DESC, run_id, policy_version, task_id, step_no LIMIT 1) e, LATERAL pg_temp.lines(e.step_id) l) AS best,
-	(SELECT format('%s of %s: %s, when it saw %s; %s of %s that were there did so', to_char(e.rtmc, 'SG0.00'), pg_temp.short(pg_temp.called(e.run_id, e.policy_version, e.task_id), 20), l.action, l.observation, e.n_action, e.n_state)
-		FROM (SELECT * FROM edges ORDER BY n_state > 1 DESC, rtmc, n_state DESC, run_id, policy_version, task_id, step_no LIMIT 1) e, LATERAL pg_temp.lines(e.step_id) l) AS worst
+SELECT count(*) AS steps, count(*) FILTER (WHERE advantage < 0 AND grpo > 0) AS bad_in_good, count(*) FILTER (WHERE advantage > 0 AND grpo < 0) AS good_in_bad,
+	pg_temp.said(1) AS best, pg_temp.said(-1) AS worst
 FROM advantages;
 \else
 \echo 'No step to compare: advantages need a group of which some rollouts did better than others, and an outcome or success of each.'
