@@ -11,7 +11,6 @@
 #include "declaration.h"
 #include "estimator.h"
 #include "group/pool.h"
-#include "rollout_arrays.h"
 
 StaticAssertDecl(3 + MAX_RESULT_COLUMNS <= MAX_ROW_COLUMNS, "an estimator's columns are more than a row takes");
 
@@ -215,7 +214,7 @@ find_subject(const Estimator *estimator, const ParameterValue *parameters, const
 		facts->weight = weigh_by_age(subject, group->n_rollouts, parameters[history + 1].number, facts);
 }
 
-/* What a method says of a group, before it is rows or arrays. */
+/* What a method says of a group, before it is rows. */
 typedef struct Estimates
 {
 	GroupColumns calls;			/* as stored, whatever the unit is */
@@ -300,28 +299,4 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 			estimator->columns[c].name, estimator->columns[c].type, estimates.columns[c].number, nulls
 		};
 	return return_rows(fcinfo, FIRST_ESTIMATE + estimator->n_columns, results, calls->n_steps);
-}
-
-/* A row per rollout: the same columns under the same names, as arrays of its calls. */
-Datum
-estimator_arrays(FunctionCallInfo fcinfo, const Estimator *estimator)
-{
-	ResultColumn results[FIRST_ESTIMATE + MAX_RESULT_COLUMNS];
-	Estimates	estimates;
-	const GroupColumns *calls = &estimates.calls;
-
-	if (!find_estimates(fcinfo, estimator, &estimates))
-		return return_no_rows(fcinfo);
-	results[0] = (ResultColumn) {"rollout_id", COLUMN_INT8, calls->rollout_id, NULL};
-	results[1] = (ResultColumn) {"step_id", COLUMN_INT8, calls->step_id, NULL};
-	results[2] = (ResultColumn) {"step_no", COLUMN_INT4, calls->step_no, NULL};
-	for (int c = 0; c < estimator->n_columns; c++)
-		results[FIRST_ESTIMATE + c] = (ResultColumn) {
-			estimator->columns[c].name, estimator->columns[c].type, estimates.columns[c].number, NULL
-		};
-	for (int c = 1; c < FIRST_ESTIMATE + estimator->n_columns; c++)
-		results[c] = column_is_asked(fcinfo, c) ?
-			arrays_by_rollout(calls, &results[c], c < FIRST_ESTIMATE ? NULL : estimates.unknown) :
-			column_of_arrays(&results[c]);
-	return return_rows(fcinfo, FIRST_ESTIMATE + estimator->n_columns, results, calls->n_rollouts);
 }

@@ -8,11 +8,10 @@
  *
  *		STEPADV_ESTIMATOR(rtmc, rtmc_parameters, rtmc_columns, rtmc_estimate)
  *
- * which makes the C functions stepadv_rtmc, with a row per step, and stepadv_rtmc_arrays,
- * with a row per rollout, for SQL.  Everything around it is done
- * here, once: opening the value, its history, turns as steps where that is its unit, reading
- * and checking parameters, NULL for rollouts that are not judged, errors on
- * overflow (or NULL, of a value that is forgiving), rows.
+ * which makes the C function stepadv_rtmc for SQL, with a row per step.  Everything
+ * around it is done here, once: opening the value, its history, turns as steps where
+ * that is its unit, reading and checking parameters, NULL for rollouts that are not
+ * judged, errors on overflow (or NULL, of a value that is forgiving), rows.
  */
 #ifndef STEPADV_ESTIMATOR_H
 #define STEPADV_ESTIMATOR_H
@@ -69,7 +68,6 @@ typedef struct Estimator
 } Estimator;
 
 extern Datum estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator);
-extern Datum estimator_arrays(FunctionCallInfo fcinfo, const Estimator *estimator);
 
 #define STEPADV_ESTIMATOR(name, parameters, columns, estimate) \
 	STEPADV_ESTIMATOR_READING(name, parameters, columns, estimate, 0)
@@ -81,16 +79,10 @@ extern Datum estimator_arrays(FunctionCallInfo fcinfo, const Estimator *estimato
 		parameters, lengthof(parameters), columns, lengthof(columns), estimate, defects \
 	}; \
 	PG_FUNCTION_INFO_V1(stepadv_##name); \
-	PG_FUNCTION_INFO_V1(stepadv_##name##_arrays); \
 	Datum \
 	stepadv_##name(PG_FUNCTION_ARGS) \
 	{ \
 		return estimator_rows(fcinfo, &name##_estimator); \
-	} \
-	Datum \
-	stepadv_##name##_arrays(PG_FUNCTION_ARGS) \
-	{ \
-		return estimator_arrays(fcinfo, &name##_estimator); \
 	}
 
 #endif							/* STEPADV_ESTIMATOR_H */

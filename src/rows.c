@@ -194,7 +194,7 @@ store_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns, 
 	bool		fixed = true;
 
 	for (int c = 0; c < n_columns; c++)
-		fixed &= columns[c].type < COLUMN_INT8_ARRAY;
+		fixed &= columns[c].type < COLUMN_INT4_ARRAY;
 	if (fixed)
 		store_fixed_rows(rows, desc, columns, n_rows);
 	else
@@ -219,8 +219,6 @@ type_of_column(ColumnType type)
 			return FLOAT8OID;
 		case COLUMN_BOOL:
 			return BOOLOID;
-		case COLUMN_INT8_ARRAY:
-			return INT8ARRAYOID;
 		case COLUMN_INT4_ARRAY:
 			return INT4ARRAYOID;
 		case COLUMN_FLOAT8_ARRAY:

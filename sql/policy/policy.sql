@@ -1,21 +1,13 @@
--- Policies: src/policy/whiten.c, logprobs.c, ratio.c, objective.c, averages.c, effective.c, broadcast.c, numbers.c
+-- Policies: src/policy/
 
-CREATE FUNCTION stepadv.whiten(x float8, epsilon float8 DEFAULT 1e-8, convention text DEFAULT 'std') RETURNS float8
+CREATE FUNCTION stepadv.whiten(x float8, mask boolean DEFAULT true, epsilon float8 DEFAULT 1e-8,
+	convention text DEFAULT 'std') RETURNS float8
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 20
 AS 'MODULE_PATHNAME', 'stepadv_whiten';
-
-CREATE FUNCTION stepadv.whiten(x float8, mask boolean, epsilon float8 DEFAULT 1e-8,
-	convention text DEFAULT 'std') RETURNS float8
-LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 30
-AS 'MODULE_PATHNAME', 'stepadv_whiten';
-
-COMMENT ON FUNCTION stepadv.whiten(float8, float8, text) IS
-'window function: x whitened over the partition, whatever the frame: (x - mean) / (sd + epsilon), sd with ddof 1 '
-'(StepPO), or with convention ''verl'' (x - mean) / sqrt(variance + epsilon) (REINFORCE++, PPO); 0 where all x '
-'are equal; NULL for NULL; error on NaN or infinity';
 COMMENT ON FUNCTION stepadv.whiten(float8, boolean, float8, text) IS
-'window function: whiten with the statistics of the rows whose mask is true (NULL is false); the other rows are '
-'transformed with them, a NaN or infinity among these is NULL';
+'window function: x whitened over the partition: (x - mean) / (sd + epsilon), sd with ddof 1 (StepPO), or with '
+'convention ''verl'' (x - mean) / sqrt(variance + epsilon); statistics are of rows whose mask is true; 0 where '
+'all x are equal; NULL for NULL; error on NaN or infinity, NULL where masked';
 
 CREATE FUNCTION stepadv.step_ratio(logp_new anycompatiblearray, logp_old anycompatiblearray,
 	mask boolean[] DEFAULT NULL) RETURNS float8
@@ -87,46 +79,21 @@ COMMENT ON FUNCTION stepadv.is_clipped(float8, float8, float8, float8, float8) I
 'w < 1 - clip_low or w > dual_clip where A < 0; false for advantage 0, NULL for a NULL ratio or advantage; its '
 'mean is the clip fraction';
 
--- Averages over a batch
+CREATE FUNCTION stepadv.token_objective(logp_new anycompatiblearray, logp_old anycompatiblearray, mask boolean[],
+	advantage float8,
+	kind text DEFAULT 'ppo', clip_low float8 DEFAULT 0.2, clip_high float8 DEFAULT NULL,
+	dual_clip float8 DEFAULT NULL, clamp_log_ratio float8 DEFAULT NULL,
+	OUT n_tokens bigint, OUT objective float8, OUT log_ratio float8, OUT least_ratio float8, OUT most_ratio float8,
+	OUT n_below bigint, OUT n_above bigint, OUT n_clipped bigint) RETURNS record
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500
+AS 'MODULE_PATHNAME', 'stepadv_token_objective';
+COMMENT ON FUNCTION stepadv.token_objective(anycompatiblearray, anycompatiblearray, boolean[], float8, text, float8,
+	float8, float8, float8) IS
+'what a step''s tokens are worth to the update, to be maximised: objective, the sum over tokens of '
+'clipped_objective with each token''s ratio (kind ''ppo'') or their geometric mean (''gspo''), or weighted '
+'log-probabilities (''cispo''); with the ratios'' sum, extremes, and how many are outside or clipped';
 
-CREATE FUNCTION stepadv_internal.mean_of_steps_trans(float8[], float8) RETURNS float8[]
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_mean_of_steps_trans';
-
-CREATE FUNCTION stepadv_internal.mean_of_steps_combine(float8[], float8[]) RETURNS float8[]
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_mean_of_steps_combine';
-
-CREATE FUNCTION stepadv_internal.mean_of_steps_final(float8[]) RETURNS float8
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_mean_of_steps_final';
-
-CREATE AGGREGATE stepadv.mean_of_steps(value float8) (
-	SFUNC = stepadv_internal.mean_of_steps_trans, STYPE = float8[], INITCOND = '{0,0,0}',
-	FINALFUNC = stepadv_internal.mean_of_steps_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.mean_of_steps_combine, PARALLEL = SAFE
-);
-
-CREATE FUNCTION stepadv_internal.mean_of_rollout_means_trans(stepadv_internal.aggregate_state, bigint, float8)
-RETURNS stepadv_internal.aggregate_state
-LANGUAGE c IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_mean_of_rollout_means_trans';
-
-CREATE FUNCTION stepadv_internal.mean_of_rollout_means_combine(stepadv_internal.aggregate_state,
-	stepadv_internal.aggregate_state) RETURNS stepadv_internal.aggregate_state
-LANGUAGE c IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_mean_of_rollout_means_combine';
-
-CREATE FUNCTION stepadv_internal.mean_of_rollout_means_final(stepadv_internal.aggregate_state) RETURNS float8
-LANGUAGE c IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_mean_of_rollout_means_final';
-
-CREATE AGGREGATE stepadv.mean_of_rollout_means(rollout_id bigint, value float8) (
-	SFUNC = stepadv_internal.mean_of_rollout_means_trans, STYPE = stepadv_internal.aggregate_state, SSPACE = 4096,
-	FINALFUNC = stepadv_internal.mean_of_rollout_means_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.mean_of_rollout_means_combine,
-	PARALLEL = SAFE
-);
+-- Over a batch
 
 CREATE FUNCTION stepadv_internal.effective_sample_size_trans(float8[], float8) RETURNS float8[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -150,13 +117,6 @@ COMMENT ON AGGREGATE stepadv.effective_sample_size(float8) IS
 'how many equally weighted samples the samples with these importance weights are worth: (sum w)^2 / sum w^2 '
 '(Kish), between 1 and their number, 0 if all weights are 0; NULLs are left out, NULL over none or where a '
 'weight is infinite; error on a negative weight or NaN';
-COMMENT ON AGGREGATE stepadv.mean_of_steps(float8) IS
-'mean over the steps of a batch or of a rollout, sum compensated; long rollouts weigh more (StepPO''s code); '
-'NULLs are left out, NULL over none';
-COMMENT ON AGGREGATE stepadv.mean_of_rollout_means(bigint, float8) IS
-'mean over rollouts of the mean over their steps, sums compensated; every rollout weighs the same (StepPO eq. '
-'8); rollout_id must tell the rollouts of the batch apart; NULL values are left out, NULL over none; error on a '
-'NULL rollout_id with a value';
 
 DO $$
 DECLARE f regprocedure;
@@ -164,7 +124,7 @@ BEGIN
 	FOR f IN
 		SELECT oid FROM pg_catalog.pg_proc
 		WHERE pronamespace = 'stepadv_internal'::pg_catalog.regnamespace
-		  AND proname ~ '^(mean_of_(steps|rollout_means)|effective_sample_size)_(trans|combine|final)$'
+		  AND proname ~ '^effective_sample_size_(trans|combine|final)$'
 	LOOP
 		EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', f, 'aggregate support');
 	END LOOP;
@@ -174,46 +134,7 @@ END $$;
 
 CREATE FUNCTION stepadv.broadcast(advantage float8, mask boolean[]) RETURNS real[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10
-AS 'MODULE_PATHNAME', 'stepadv_broadcast_mask';
-
-CREATE FUNCTION stepadv.broadcast(advantage float8, n integer) RETURNS real[]
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10
-AS 'MODULE_PATHNAME', 'stepadv_broadcast_n';
-
+AS 'MODULE_PATHNAME', 'stepadv_broadcast';
 COMMENT ON FUNCTION stepadv.broadcast(float8, boolean[]) IS
 'a step''s advantage on its tokens: an array as long as the mask, the advantage where it is true, else 0; never '
 'divided by their number; NULL for NULL; error on a NULL in the mask or an advantage beyond real';
-COMMENT ON FUNCTION stepadv.broadcast(float8, integer) IS
-'a step''s advantage on each of its n tokens, never divided by their number; NULL for NULL; error on n < 0 or an '
-'advantage beyond real';
-
--- Numbers of tokens as bytes
-
-CREATE FUNCTION stepadv.reals_from_bytes(bytes bytea) RETURNS real[]
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5
-AS 'MODULE_PATHNAME', 'stepadv_reals_from_bytes';
-
-CREATE FUNCTION stepadv.integers_from_bytes(bytes bytea) RETURNS integer[]
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5
-AS 'MODULE_PATHNAME', 'stepadv_integers_from_bytes';
-
-CREATE FUNCTION stepadv.reals_to_bytes(numbers real[]) RETURNS bytea
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5
-AS 'MODULE_PATHNAME', 'stepadv_numbers_to_bytes';
-
-CREATE FUNCTION stepadv.integers_to_bytes(numbers integer[]) RETURNS bytea
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5
-AS 'MODULE_PATHNAME', 'stepadv_numbers_to_bytes';
-
-COMMENT ON FUNCTION stepadv.reals_from_bytes(bytea) IS
-'the float32 numbers, little-endian, of which these are the bytes, as an array: log-probabilities of tokens as a '
-'trainer has them in memory; {} for none, NULL for NULL; NaN and infinity are kept; error if their number is not '
-'a multiple of 4';
-COMMENT ON FUNCTION stepadv.integers_from_bytes(bytea) IS
-'the int32 numbers, little-endian, of which these are the bytes, as an array: ids of tokens; otherwise as '
-'reals_from_bytes';
-COMMENT ON FUNCTION stepadv.reals_to_bytes(real[]) IS
-'the bytes of these numbers as float32, little-endian: what reals_from_bytes reads; no bytes for {}, NULL for '
-'NULL; error on NULL elements and more than one dimension';
-COMMENT ON FUNCTION stepadv.integers_to_bytes(integer[]) IS
-'the bytes of these numbers as int32, little-endian: what integers_from_bytes reads; otherwise as reals_to_bytes';

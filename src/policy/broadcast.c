@@ -1,7 +1,7 @@
 /*
  * broadcast.c
- *		broadcast(advantage, mask), broadcast(advantage, n): a step's advantage on
- *		each of its tokens, as trainers take it.
+ *		broadcast(advantage, mask): a step's advantage on each of its tokens, as
+ *		trainers take it.
  *
  * It is repeated, never divided by their number; where the mask is false it is 0.
  */
@@ -11,12 +11,12 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "utils/array.h"
+#include "utils/memutils.h"
 
 #include "policy/mask.h"
-#include "policy/numbers.h"
 
-PG_FUNCTION_INFO_V1(stepadv_broadcast_mask);
-PG_FUNCTION_INFO_V1(stepadv_broadcast_n);
+PG_FUNCTION_INFO_V1(stepadv_broadcast);
 
 static float
 real_advantage(double advantage)
@@ -30,8 +30,29 @@ real_advantage(double advantage)
 	return real;
 }
 
+static ArrayType *
+make_zeros(int n)
+{
+	uint64		size = ARR_OVERHEAD_NONULLS(1) + (uint64) n * sizeof(float);
+	ArrayType  *array;
+
+	if (n == 0)
+		return construct_empty_array(FLOAT4OID);
+	if (size > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("an array of %d elements is too large", n)));
+	array = palloc0(size);
+	SET_VARSIZE(array, size);
+	array->ndim = 1;
+	array->elemtype = FLOAT4OID;
+	ARR_DIMS(array)[0] = n;
+	ARR_LBOUND(array)[0] = 1;
+	return array;
+}
+
 Datum
-stepadv_broadcast_mask(PG_FUNCTION_ARGS)
+stepadv_broadcast(PG_FUNCTION_ARGS)
 {
 	float		advantage = real_advantage(PG_GETARG_FLOAT8(0));
 	int			n;
@@ -39,29 +60,10 @@ stepadv_broadcast_mask(PG_FUNCTION_ARGS)
 	ArrayType  *result;
 	float	   *tokens;
 
-	result = make_numbers(FLOAT4OID, n);
+	result = make_zeros(n);
 	tokens = (float *) ARR_DATA_PTR(result);
 	for (int i = 0; i < n; i++)
 		if (mask[i])
 			tokens[i] = advantage;
-	PG_RETURN_ARRAYTYPE_P(result);
-}
-
-Datum
-stepadv_broadcast_n(PG_FUNCTION_ARGS)
-{
-	float		advantage = real_advantage(PG_GETARG_FLOAT8(0));
-	int			n = PG_GETARG_INT32(1);
-	ArrayType  *result;
-	float	   *tokens;
-
-	if (n < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("n must be at least 0, not %d", n)));
-	result = make_numbers(FLOAT4OID, n);
-	tokens = (float *) ARR_DATA_PTR(result);
-	for (int i = 0; i < n; i++)
-		tokens[i] = advantage;
 	PG_RETURN_ARRAYTYPE_P(result);
 }

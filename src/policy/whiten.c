@@ -125,9 +125,19 @@ refuse_overflow_of_rows(uint32 n, const double *x, const int32 *set)
 			float_overflow_error();
 }
 
+/* Is the mask more than the constant true, which need not be read of every row? */
+static bool
+has_mask(FunctionCallInfo fcinfo)
+{
+	bool		isnull;
+	Datum		mask = WinGetFuncArgCurrent(PG_WINDOW_OBJECT(), 1, &isnull);
+
+	return isnull || !DatumGetBool(mask) || !get_fn_expr_arg_stable(fcinfo->flinfo, 1);
+}
+
 /* Make the whole partition's results, in memory that lives as long as it. */
 static void
-whiten_partition(FunctionCallInfo fcinfo, bool has_mask, Whitened *whitened)
+whiten_partition(FunctionCallInfo fcinfo, Whitened *whitened)
 {
 	WindowObject window = PG_WINDOW_OBJECT();
 	ParameterValue parameters[lengthof(whiten_parameters)];
@@ -142,14 +152,14 @@ whiten_partition(FunctionCallInfo fcinfo, bool has_mask, Whitened *whitened)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("cannot whiten a partition of " INT64_FORMAT " rows", n),
 				 errdetail("The limit is %d.", PG_INT32_MAX)));
-	read_window_parameters(fcinfo, has_mask ? 2 : 1, parameters);
+	read_window_parameters(fcinfo, 2, parameters);
 
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(whitened));
 	x = ALLOCATE_ARRAY(double, n);
 	set = ALLOCATE_ARRAY(int32, n);
 	weight = ALLOCATE_ARRAY(uint32, n);
 	MemoryContextSwitchTo(old);
-	read_partition(window, has_mask, n, x, set, weight);
+	read_partition(window, has_mask(fcinfo), n, x, set, weight);
 	set_aside_non_finite(n, x, set, weight);
 	{
 		NormaliseOptions options = {
@@ -173,7 +183,7 @@ stepadv_whiten(PG_FUNCTION_ARGS)
 	double		x;
 
 	if (whitened->x == NULL)
-		whiten_partition(fcinfo, PG_NARGS() > 1 + lengthof(whiten_parameters), whitened);
+		whiten_partition(fcinfo, whitened);
 	x = whitened->x[WinGetCurrentPosition(window)];
 	if (isnan(x))
 		PG_RETURN_NULL();

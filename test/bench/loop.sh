@@ -8,19 +8,16 @@ client_settings='-c jit=off -c max_parallel_workers_per_gather=0'
 compile loop/trainer -I"$("$pg_config" --includedir)" -L"$("$pg_config" --libdir)" -lpq
 say "$(machine_line) The tables are logged, fsync is off."
 
-# ---------- the batch, with and without the tokens' log-probabilities, as arrays and as bytes
+# ---------- the batch, with and without the tokens' log-probabilities
 query "SET jit = off; CREATE TABLE batch_plain AS
 	SELECT (rollout_id << 20) + step_no AS step_id, group_id, rollout_id, step_no, state_hash AS state, action_hash AS action, reward, success
 	FROM sim.simulate(16, 8, seed => 7, horizon => 50) ORDER BY group_id, rollout_id, step_no;
 	CREATE TABLE batch_tokens AS SELECT b.*, t.* FROM batch_plain b CROSS JOIN LATERAL (
 		SELECT array_agg((-(i * 7919 + step_id % 1000) % 1000 / 1000.0)::real ORDER BY i) AS rollout_logprobs,
 			array_agg((-(i * 104729 + step_id % 1009) % 1009 / 1009.0)::real ORDER BY i) AS policy_logprobs
-		FROM generate_series(1, 64) i) t ORDER BY group_id, rollout_id, step_no;
-	CREATE TABLE batch_bytes AS SELECT step_id, group_id, rollout_id, step_no, state, action, reward, success,
-		stepadv.reals_to_bytes(rollout_logprobs) AS rollout_logprobs, stepadv.reals_to_bytes(policy_logprobs) AS policy_logprobs
-	FROM batch_tokens ORDER BY group_id, rollout_id, step_no" >/dev/null
+		FROM generate_series(1, 64) i) t ORDER BY group_id, rollout_id, step_no" >/dev/null
 batch_steps=$(query 'SELECT count(*) FROM batch_plain')
-for batch in plain tokens bytes; do
+for batch in plain tokens; do
 	query "COPY batch_$batch TO STDOUT (FORMAT binary)" >"$work/batch_$batch"
 	query "CREATE TABLE steps_$batch (LIKE batch_$batch, PRIMARY KEY (group_id, rollout_id, step_no));
 		SELECT count(*) FROM stepadv.attach('steps_$batch', '{group_id}', 'rollout_id', 'step_no', 'state', 'action', 'reward', columns => '{\"step_id\": \"step_id\", \"success\": \"success\"}', views => '{all}', options => '{\"compare\": {\"methods\": \"${methods// /,}\"}}')" >/dev/null
@@ -34,26 +31,22 @@ columns_of()
 		JOIN pg_proc p ON p.proname = m.method AND p.pronamespace = 'stepadv'::regnamespace AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype
 		CROSS JOIN LATERAL unnest(p.proargnames, p.proargmodes) WITH ORDINALITY a(name, mode, i) WHERE a.mode = 't'"
 }
-# By hand: a fold and the functions over it. SUFFIX: _arrays for a row per rollout.
+# By hand: a fold and the functions over it.
 by_hand()
 {
-	local suffix=${1:-} functions calls= asked= first method
+	local calls= asked= method
 
-	functions=$(printf "%s$suffix " $methods)
-	first=${functions%% *}
-	for method in $functions; do
+	for method in $methods; do
 		calls="$calls${calls:+, }stepadv.$method(g.rollouts)"
 		asked="$asked, ${method}_advantage"
 	done
 	printf 'SELECT %s_step_id%s FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state, action, reward, success) AS rollouts
 		FROM steps_plain WHERE group_id = ANY (%s) GROUP BY group_id) g CROSS JOIN LATERAL ROWS FROM (%s) f(%s)' \
-		"$first" "$asked" "$2" "$calls" "$(columns_of ${functions% })"
+		"${methods%% *}" "$asked" "$1" "$calls" "$(columns_of $methods)"
 }
 by_view() { printf 'SELECT step_id, %s%s FROM steps_%s_compare WHERE group_id = ANY (%s)' "${methods// /, }" "$3" "$1" "$2"; }
 ratio=', stepadv.step_ratio(policy_logprobs, rollout_logprobs) AS ratio'
 kl=', stepadv.approximate_kl(policy_logprobs, rollout_logprobs) AS kl'
-# The same with numbers as bytes.
-of_bytes() { sed -E 's/(policy|rollout)_logprobs/stepadv.reals_from_bytes(&)/g' <<<"$1"; }
 
 # The server's statistics are of the first batch: what a loop asks for is always newer.
 # Medians of all rounds and of the last tenth: NAME, NAME_copy, NAME_query, NAME_client, NAME_early, NAME_late;
@@ -99,17 +92,13 @@ copy_alone()
 }
 
 # ---------- without tokens
-trainer plain plain "$(by_hand '' '$1')"
+trainer plain plain "$(by_hand '$1')"
 trainer view plain "$(by_view plain '$1' '')"
 require_equal "${results[plain]}" "${results[view]}" 'functions and view'
-trainer arrays plain "$(by_hand _arrays '$1')"
-require_equal "${results[plain]}" "${results[arrays]}" 'rows and arrays'
 heading "**A round trip**, $batch_steps steps of 16 groups x 8 rollouts, each step with advantages by $(sed 's/ /`, `/g' <<<"\`$methods\`"), $rounds rounds into a growing table with a primary key on group, rollout and step; GraphGPO's paper reports 133 ms for its own advantages of such a batch:"
 round_row 'batch in, advantages out, through the attached view `_compare`' view 20
 parts_rows view
 round_row 'the same, `rollout_agg` and four functions by hand' plain
-round_row 'the same by their `_arrays`, a row per rollout' arrays
-parts_rows arrays
 
 measure read "$rounds" "SELECT sum(reward) FROM steps_plain WHERE group_id = ANY ($some)" "$one_process"
 measure folded "$rounds" "SELECT count(rollouts) FROM steps_plain_values WHERE group_id = ANY ($some)" "$one_process"
@@ -129,23 +118,14 @@ row 'the same query with its rows sent (above)' view_query "$(ratio view_query f
 # ---------- with tokens
 trainer tokens tokens "$(by_view tokens '$1' "$ratio")"
 trainer tokens_kl tokens "$(by_view tokens '$1' "$ratio$kl")"
-trainer bytes bytes "$(by_view bytes '$1' "$(of_bytes "$ratio")")"
-trainer bytes_kl bytes "$(by_view bytes '$1' "$(of_bytes "$ratio$kl")")"
-require_equal "${results[tokens]}" "${results[bytes]}" 'arrays and bytes'
-require_equal "${results[tokens_kl]}" "${results[bytes_kl]}" 'arrays and bytes, with approximate_kl'
 measure tokens_four "$rounds" "$(summed "sum(step_id), sum(${methods// /), sum(})" "$(by_view tokens "$some" '')")" "$one_process"
 measure tokens_ratio "$rounds" "$(summed "sum(rtmc), sum(ratio)" "$(by_view tokens "$some" "$ratio")")" "$one_process"
 copy_alone copy_tokens tokens
-copy_alone copy_bytes bytes
 heading '**With two arrays of 64 `real`** in every step, log-probabilities of its tokens under the policy that acted and the one that is trained, of which comes `step_ratio`:'
 round_row 'batch in, advantages and ratio out' tokens 60
 parts_rows tokens
 round_row 'the same with `approximate_kl`' tokens_kl
-round_row 'the arrays as `bytea`, [numbers as bytes](../training.md#from-sql)' bytes 60
-parts_rows bytes
-round_row 'the same with `approximate_kl`' bytes_kl
 row '`COPY` by itself, from a file, no index' copy_tokens "$(ratio copy_tokens copy_bare) x without arrays"
-row 'and of bytes' copy_bytes "$(ratio copy_bytes copy_bare) x without"
 row 'four methods by themselves, summed up' tokens_four
 row 'with the ratio' tokens_ratio
-query 'SET client_min_messages = warning; DROP TABLE steps_plain, steps_tokens, steps_bytes, batch_plain, batch_tokens, batch_bytes CASCADE' >/dev/null
+query 'SET client_min_messages = warning; DROP TABLE steps_plain, steps_tokens, batch_plain, batch_tokens CASCADE' >/dev/null

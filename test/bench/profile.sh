@@ -37,32 +37,28 @@ else
 	say "Instructions were not counted: there is no valgrind on this machine."
 fi
 
-# Into a table and out of the server: rows of steps, and of rollouts with their steps in arrays.
+# Into a table and out of the server.
 answers="FROM $(folded steps) CROSS JOIN LATERAL"
 measure rtmc "$runs" "SELECT sum(a.advantage) $answers stepadv.rtmc(g.rollouts) a" "$one_process"
 measure copy_rows "$runs" "COPY (SELECT a.rollout_id, a.step_id, a.advantage $answers stepadv.rtmc(g.rollouts) a) TO '/dev/null' (FORMAT binary)" "$one_process"
-measure copy_arrays "$runs" "COPY (SELECT a.rollout_id, a.step_id, a.advantage $answers stepadv.rtmc_arrays(g.rollouts) a) TO '/dev/null' (FORMAT binary)" "$one_process"
-into() { printf 'CREATE UNLOGGED TABLE answers AS SELECT a.rollout_id, a.step_id, a.advantage %s stepadv.%s(g.rollouts) a; DROP TABLE answers' "$answers" "$1"; }
+into() { printf 'CREATE UNLOGGED TABLE answers AS SELECT a.rollout_id, a.step_id, a.advantage %s stepadv.rtmc(g.rollouts) a; DROP TABLE answers' "$answers"; }
 # psql tells the time of both statements: those of DROP TABLE are left out.
 measure_into()
 {
 	local i
 
 	{
-		printf '%s\n' "$3" '\timing on'
-		for ((i = 0; i <= runs; i++)); do printf '%s;\n' "$(into "$2")"; done
+		printf '%s\n' "$2" '\timing on'
+		for ((i = 0; i <= runs; i++)); do printf '%s;\n' "$(into)"; done
 	} >"$work/measure.sql"
 	psql -qXAt -v ON_ERROR_STOP=1 -f "$work/measure.sql" >"$work/measure.out" || { cat "$work/measure.out" >&2; exit 2; }
 	store "$1" "$(sed -nE 's/^Time: ([0-9.]+) ms.*/\1/p' "$work/measure.out" | awk 'NR % 2 && NR > 2' | min_median)"
 }
-measure_into into_rows rtmc "$one_process"
-measure_into into_arrays rtmc_arrays "$one_process"
+measure_into into_rows "$one_process"
 shared="$tuned SET max_parallel_workers_per_gather = 1; SET min_parallel_table_scan_size = 0;"
-measure_into into_arrays_shared rtmc_arrays "$shared"
+measure_into into_rows_shared "$shared"
 heading '**Handing out** `rollout_id`, `step_id`, `advantage` of every step:'
 row 'only summed, for comparison' rtmc
 row '`COPY … TO` binary, a row per step (`rtmc`)' copy_rows
-row '`COPY … TO` binary, a row per rollout (`rtmc_arrays`)' copy_arrays "$(ratio copy_arrays copy_rows) of rows of steps"
 row '`CREATE TABLE AS`, a row per step' into_rows
-row '`CREATE TABLE AS`, a row per rollout' into_arrays "$(ratio into_arrays into_rows) of rows of steps"
-row 'the same, two processes that share the rows' into_arrays_shared "$(ratio into_arrays_shared into_arrays) of one process"
+row 'the same, two processes that share the rows' into_rows_shared "$(ratio into_rows_shared into_rows) of one process"

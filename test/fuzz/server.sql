@@ -46,7 +46,6 @@ INSERT INTO calls VALUES
 	('reward_tool_execution', E'<tool>f</tool>\x02x\x01<result>Error: b</result>\x02y\x01tool\x01result\x01Error\x010.2'),
 	('reward_xml_format', E'<reasoning>\na\n</reasoning>\n<answer>b</answer>\x01reasoning\x02tool|answer\x01lines\x011\x01paper'),
 	('reward_xml_tags', E'<reasoning>a</reasoning><answer>b</answer>\x01reasoning\x02tool|answer\x011\x01paper'),
-	('reals_from_bytes', '\x0000803f'), ('integers_from_bytes', '\x01000000'), ('reals_to_bytes', '{1,2.5,-0}'), ('integers_to_bytes', '{1,2,-1}'),
 	('broadcast(float8, boolean[])', E'1.5\x01{t,f,t}'),
 	('pass_at_k(bigint, bigint, integer)', E'10\x013\x012'), ('pass_hat_k(bigint, bigint, integer)', E'10\x013\x012'),
 	('clipped_objective', E'1.1\x01-2\x010.2\x010.3\x013'), ('is_clipped', E'1.1\x01-2\x010.2\x010.3\x013'), ('fused_reward', E'0.5\x01t\x010.1\x010.2'),

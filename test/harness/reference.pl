@@ -62,8 +62,6 @@ foreach my $row (query(q{
 	ORDER BY 1, 3}))
 {
 	my ($name, $kind, $arguments, $result, $comment) = @$row;
-	# The arrays of a method have its parameters and columns: said once.
-	next if $name =~ /^(\w+)_arrays$/ && exists $room{$1};
 	die "$name: in which part of sql/ is it made?\n" if !exists $room{$name};
 	my $heading = $kind eq 't' ? "type `$name`" : $kind eq 'a' ? "aggregate `$name`" : "`$name`";
 	s/\b(?:stepadv|pg_catalog)\.//g, s/double precision/float8/g, s/timestamp with time zone/timestamptz/g, s/'(\w+)'::text/'$1'/g, s/NULL::\w+(?:\[\])?/NULL/g foreach $arguments, $result;
@@ -75,7 +73,6 @@ foreach my $room (grep { $pages{$_} } @rooms)
 {
 	my $title = $titles{$room} // die "room $room has no title\n";
 	my $text = "# $title\n\n"
-	  . ($room eq 'estimators' ? "Each method that gives a row per step has a twin `<method>_arrays` with a row per rollout: the same parameters, and the columns as arrays of the rollout's steps in their order.\n\n" : '')
 	  . "Made from the comments of the objects by `make reference`; do not edit.\n\n"
 	  . join("\n", map { $_->[2] } sort { $a->[0] <=> $b->[0] || $a->[1] cmp $b->[1] } @{ $pages{$room} });
 	open my $out, '>:encoding(UTF-8)', "$folder/$room.md" or die "$folder/$room.md: $!\n";

@@ -32,7 +32,6 @@ CREATE TABLE greedy AS SELECT rollout_agg(NULL, i, NULL, NULL, NULL, r) AS h FRO
 SELECT a.* FROM x, greedy, remax(g, h) a;
 SELECT a.* FROM x, greedy, remax(g, h, gamma => 0.5) a;
 SELECT a.* FROM x, greedy, remax(g, h, to_go => false) a;
-SELECT rollout_id, return, advantage FROM x, greedy, remax_arrays(g, h) a;
 -- rollouts 1 (3) and 2 (4) are greedy ones of the group itself: no samples of it; 4 is not judged there either
 SELECT rollout_id, step_no, return, baseline, advantage FROM x, remax(g, g, within => true) WHERE step_no = 0;
 SELECT a.rollout_id, step_no, return, baseline, advantage FROM x, remax(g, (SELECT rollout_agg(NULL, o.rollout_id, NULL, NULL, NULL, CASE WHEN o.rollout_id IN (2, 4) THEN o.return END) FROM rollouts(g) o), within => true) a;

@@ -52,6 +52,5 @@ SELECT mean_return, abs(sd_return / 1e150 - sqrt(2)) < 1e-15 AS right FROM group
 CREATE VIEW far AS SELECT rollout_agg(i, i, 1, 1, 1, CASE i WHEN 1 THEN 1e160 ELSE -1e160 END) AS g FROM generate_series(1, 2) i;
 SELECT a.advantage FROM far, rtmc(g, prior => 0) a;
 SELECT a.stderr FROM far, rtmc(g, prior => 0) a;
-SELECT a.advantage FROM far, rtmc_arrays(g, prior => 0) a;
 DROP VIEW far;
 DROP FUNCTION pair, triple;

@@ -1,4 +1,4 @@
--- Ratios of policies, divergence, clipped objectives and their averages, broadcast
+-- Ratios of policies, divergence, clipped objectives, broadcast
 CREATE SCHEMA ratio_test;
 SET search_path = ratio_test, stepadv;
 
@@ -107,75 +107,22 @@ SELECT clipped_objective(1, 1, clip_high => -0.1);
 SELECT clipped_objective(1, 1, dual_clip => 0.5);
 SELECT clipped_objective(1, 1, clip_low => NULL);
 
--- The two averagings, in one process and in several
-CREATE TABLE step AS
-SELECT i, i % 1000 - i % 7 AS rollout_id, CASE WHEN i % 10 <> 0 THEN pseudorandom('x', i::text) END AS x FROM generate_series(1, 20000) i;
-CREATE TABLE expected AS
-SELECT (SELECT avg(x) FROM step) AS of_steps, (SELECT avg(m) FROM (SELECT avg(x) AS m FROM step GROUP BY rollout_id) r) AS of_rollouts;
-SELECT near(mean_of_steps(x), of_steps), near(mean_of_rollout_means(rollout_id, x), of_rollouts) FROM step, expected GROUP BY of_steps, of_rollouts;
-SET max_parallel_workers_per_gather = 2;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
-CREATE FUNCTION is_parallel(query text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		IF line ~ 'Partial Aggregate' THEN RETURN true; END IF;
-	END LOOP;
-	RETURN false;
-END $$;
-SELECT is_parallel('SELECT mean_of_steps(x), mean_of_rollout_means(rollout_id, x) FROM step');
-SELECT near(s, of_steps), near(r, of_rollouts) FROM (SELECT mean_of_steps(x) AS s, mean_of_rollout_means(rollout_id, x) AS r FROM step) p, expected;
-SELECT mean_of_steps(x), mean_of_rollout_means(rollout_id, x) FROM step WHERE i < 0;
-RESET max_parallel_workers_per_gather;
-RESET parallel_setup_cost;
-RESET parallel_tuple_cost;
-RESET min_parallel_table_scan_size;
-SELECT r, mean_of_steps(x) FROM (VALUES (1, 1.0), (1, 2), (2, NULL)) v(r, x) GROUP BY r ORDER BY r;
-SELECT mean_of_rollout_means(r, x) FROM (VALUES (1, 1.0), (1, 2), (2, NULL), (3, 5), (NULL, NULL)) v(r, x);
-SELECT i, mean_of_steps(x) OVER w, mean_of_rollout_means(r, x) OVER w
-FROM (VALUES (1, 1, 1.0), (2, 1, 2), (3, 2, 6)) v(i, r, x) WINDOW w AS (ORDER BY i);
--- What cancels is not lost; infinite objectives show
-SELECT mean_of_steps(x), mean_of_rollout_means(1, x) FROM (VALUES (1e17), (1.0), (-1e17), (2)) v(x);
-SELECT mean_of_steps(x), mean_of_rollout_means(1, x) FROM (VALUES (1.0::float8), ('-Infinity'), (2)) v(x);
-SELECT mean_of_rollout_means(NULL, 1);
-
 -- Diagnostics by step, rollout, group and policy version: ordinary aggregation
 CREATE TABLE run(task text, rollout_id bigint, step_no int, policy_version int, advantage float8, logp_new real[], logp_old real[]);
 INSERT INTO run VALUES
 ('a', 1, 0, 1, 1, '{-1,-1}', '{-1,-1}'), ('a', 1, 1, 1, 1, '{-1,-1}', '{-2,-2}'), ('a', 2, 0, 2, -1, '{-2}', '{-1}'),
 ('b', 3, 0, 2, 0, '{-2}', '{-1}'), ('b', 3, 1, 2, NULL, '{-2}', '{-1}');
 SELECT task, rollout_id, policy_version, count(*), round(avg(ratio)::numeric, 6) AS mean_ratio, avg(clipped::int)::numeric(4, 2) AS clip_fraction,
-	   round(avg(kl)::numeric, 6) AS approximate_kl, round(mean_of_steps(objective)::numeric, 6) AS objective
+	   round(avg(kl)::numeric, 6) AS approximate_kl, round(avg(objective)::numeric, 6) AS objective
 FROM (SELECT *, approximate_kl(logp_new, logp_old) AS kl, is_clipped(ratio, advantage) AS clipped, clipped_objective(ratio, advantage) AS objective
 	  FROM (SELECT *, step_ratio(logp_new, logp_old) AS ratio FROM run) r) s
 GROUP BY GROUPING SETS ((rollout_id), (task), (policy_version), ()) ORDER BY 1, 2, 3;
 
 -- Advantages on tokens
-SELECT broadcast(0.25, '{t,f,t}'::boolean[]), broadcast(0.25, 3), broadcast(-1.5, '{}'::boolean[]), broadcast(1, 0), pg_typeof(broadcast(1, 1));
-SELECT broadcast(NULL, 3) IS NULL, broadcast(1, NULL::boolean[]) IS NULL;
-SELECT bool_and(b = array_fill(0.5::real, ARRAY[n]) AND cardinality(b) = n) FROM generate_series(1, 300) n, LATERAL (SELECT broadcast(advantage => 0.5, n => n) AS b) x;
+SELECT broadcast(0.25, '{t,f,t}'::boolean[]), broadcast(-1.5, '{}'::boolean[]), pg_typeof(broadcast(1, '{t}'));
+SELECT broadcast(NULL, '{t}') IS NULL, broadcast(1, NULL) IS NULL;
+SELECT bool_and(b = array_fill(0.5::real, ARRAY[n]) AND cardinality(b) = n) FROM generate_series(1, 300) n, LATERAL (SELECT broadcast(advantage => 0.5, mask => array_fill(true, ARRAY[n])) AS b) x;
 SELECT broadcast(1, '{t,NULL}'::boolean[]);
 SELECT broadcast(1, '{{t,f},{t,f}}'::boolean[]);
-SELECT broadcast(1, -1);
-SELECT broadcast(1, 2147483647);
-SELECT broadcast(1e39, 2);
+SELECT broadcast(1e39, '{t,t}');
 SELECT broadcast('NaN', mask => '{t}');
-
--- Numbers as bytes: little-endian float32 (1 is 3f800000, -2.5 c0200000) and int32
-SELECT reals_from_bytes('\x0000803f000020c0'), integers_from_bytes('\x01000000feffffff2c010000');
-SELECT reals_to_bytes('{1,-2.5}'), integers_to_bytes('{1,-2,300}'), reals_to_bytes('[5:6]={1,-2.5}') AS another_lower_bound;
-SELECT reals_from_bytes('\x0000c07f000080ff') AS kept, reals_from_bytes('') AS none, reals_to_bytes('{}') AS of_none, integers_to_bytes('{}') AS of_none,
-	reals_from_bytes(NULL) IS NULL AS n, integers_to_bytes(NULL) IS NULL AS n;
--- A header of one byte, and one of four, compressed and out of line
-CREATE TEMP TABLE wire (n int, b bytea);
-INSERT INTO wire SELECT n, integers_to_bytes(array_agg(i % 7)) FROM unnest('{20,1000,100000}'::int[]) n, generate_series(1, n) i GROUP BY n;
-SELECT n, octet_length(b), pg_column_size(b) < octet_length(b) AS compressed, integers_from_bytes(b) = (SELECT array_agg(i % 7) FROM generate_series(1, n) i) AS same,
-	integers_to_bytes(integers_from_bytes(b)) = b AS and_back FROM wire ORDER BY n;
--- What reads arrays reads these
-SELECT step_ratio(reals_from_bytes('\x0000803f000020c0'), reals_from_bytes('\x00000000000020c0')) = exp(0.5::float8) AS ratio;
-SELECT reals_from_bytes('\x0000803f00');
-SELECT integers_from_bytes('\x01');
-SELECT reals_to_bytes('{1,NULL}');
-SELECT integers_to_bytes('{{1,2},{3,4}}');

@@ -45,7 +45,7 @@ BEGIN
 END
 $$;
 SELECT f.function, b.outcome AS does_not
-FROM scan_functions f, pg_temp.by_both_scans(format('SELECT g, a.* FROM scan_groups, %s(rollouts%s) a', f.function, CASE f.function::text WHEN 'history_overlap' THEN ', rollouts' WHEN 'remax' THEN ', rollouts' WHEN 'remax_arrays' THEN ', rollouts' WHEN 'stepadv_internal.loop_counts' THEN ', ''state'', 4'
+FROM scan_functions f, pg_temp.by_both_scans(format('SELECT g, a.* FROM scan_groups, %s(rollouts%s) a', f.function, CASE f.function::text WHEN 'history_overlap' THEN ', rollouts' WHEN 'remax' THEN ', rollouts' WHEN 'stepadv_internal.loop_counts' THEN ', ''state'', 4'
 	WHEN 'stepadv_internal.preference_pairs' THEN ', ''rtmc'', 1, NULL, NULL, ''success_rate'', 0, 0, 1, 0' WHEN 'stepadv_internal.left_out' THEN ', 3, 1' END)) b (outcome)
 WHERE b.outcome !~ '^[1-9][0-9]* rows, from columns$';
 
@@ -125,7 +125,7 @@ CREATE TABLE scan_named AS SELECT g, repeat('name ', g) || g AS name, CASE WHEN 
 ANALYZE scan_named;
 EXPLAIN (costs off) SELECT name, a.advantage FROM scan_named, grpo(rollouts) a WHERE a.step_no < g;
 SELECT pg_temp.by_both_scans('SELECT third, name, a.advantage, name FROM scan_named, grpo(rollouts) a');
-SELECT pg_temp.by_both_scans('SELECT name, a.* FROM scan_named, rtmc_arrays(rollouts) a');
+SELECT pg_temp.by_both_scans('SELECT name, a.* FROM scan_named, graph_summary(rollouts) a');
 SELECT pg_temp.by_both_scans('SELECT name || a.step_no, third + a.step_id, a.advantage FROM scan_named, grpo(rollouts) a WHERE a.step_no < g AND (third IS NULL OR a.advantage IS NOT NULL) AND g > 2');
 SELECT pg_temp.by_both_scans('SELECT n, n.name, a.step_id FROM scan_named n, grpo(rollouts) a WHERE a.step_no % 3 = 0');
 SELECT pg_temp.by_both_scans('SELECT third FROM scan_named, grpo(rollouts) a WHERE third > 30');

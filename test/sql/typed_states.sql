@@ -23,8 +23,6 @@ CREATE TABLE aggregate (name text PRIMARY KEY, source text, arguments text, type
 INSERT INTO aggregate VALUES
 	('maj_at_k', 'rollout', 'answer, correct, 4', 'text, boolean, integer', 'maj_at_k_trans', 'maj_at_k_combine', 'maj_at_k_final'),
 	('best_at_k', 'rollout', 'score, 4', 'float8, integer', 'best_at_k_trans', 'best_at_k_combine', 'best_at_k_final'),
-	('mean_of_rollout_means', 'step', 'rollout_id, value', 'bigint, float8', 'mean_of_rollout_means_trans', 'mean_of_rollout_means_combine', 'mean_of_rollout_means_final'),
-	('mean_of_rollout_tokens', 'step', 'rollout_id, value, n_tokens', 'bigint, float8, bigint', 'mean_of_rollout_tokens_trans', 'mean_of_rollout_means_combine', 'mean_of_rollout_means_final'),
 	('progress_statistics', 'step', 'rollout_id, x, outcome', 'bigint, real[], float8', 'progress_trans', 'progress_combine', 'progress_statistics_final'),
 	('progress_fit', 'step', 'rollout_id, x, outcome, 0.01', 'bigint, real[], float8, float8', 'progress_fit_trans', 'progress_combine', 'progress_fit_final'),
 	('progress_fit of words', 'step', 'rollout_id, x, outcome, 0.01, ''step'', ''logistic''', 'bigint, real[], float8, float8, text, text', 'progress_fit_trans', 'progress_combine', 'progress_fit_final'),
@@ -61,8 +59,8 @@ SELECT * FROM compare();
 RESET extra_float_digits;
 
 -- No rows, and rows that say nothing.
-SELECT "combined maj_at_k"(NULL), "combined best_at_k"(NULL), "combined mean_of_rollout_means"(NULL), "combined progress_fit"(NULL) IS NULL AS fit FROM generate_series(1, 2);
-SELECT "state of mean_of_rollout_means"(NULL, NULL), "state of best_at_k"(NULL, 2) IS NOT NULL AS knows_k;
+SELECT "combined maj_at_k"(NULL), "combined best_at_k"(NULL), "combined progress_fit"(NULL) IS NULL AS fit FROM generate_series(1, 2);
+SELECT "state of best_at_k"(NULL, 2) IS NOT NULL AS knows_k;
 
 -- Bytes that somebody made, as an engine that ships states as texts could be given: of no length, and with no byte changed, do they do worse than be refused.
 CREATE FUNCTION outcomes(name text) RETURNS TABLE (state_bytes text, cut text, refused_as_other text, internal_errors integer) LANGUAGE plpgsql AS $$

@@ -54,7 +54,7 @@ SELECT bool_and(near(a, b)) FROM (
 	SELECT whiten(x::numeric::text::float8) OVER (PARTITION BY p) AS a, whiten(x) OVER (PARTITION BY p) AS b FROM x WHERE x IS NOT NULL) f;
 -- Whitening is cancelled out of large numbers without loss
 SELECT max(abs(w - (i - 500.5) / sqrt(1001 * 1000 / 12.0)::float8)) < 1e-6 AS precise
-FROM (SELECT i, whiten(1e9 + i, 0) OVER () AS w FROM generate_series(1, 1000) i) l;
+FROM (SELECT i, whiten(1e9 + i, epsilon => 0) OVER () AS w FROM generate_series(1, 1000) i) l;
 
 -- None, one, equal ones, none that counts
 SELECT count(*) FROM (SELECT whiten(x) OVER () FROM x WHERE false) w;

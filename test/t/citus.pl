@@ -215,7 +215,7 @@ my $statistics = 'SELECT stepadv.progress_solve(stepadv.rollup(s.statistics), 0.
 like(plan_of($statistics), qr/^Aggregate\n +->  Custom Scan \(Citus Adaptive\).*->  Task\n.*Aggregate\n.*Aggregate/s, 'statistics are merged on the workers first');
 is(rounded(ask($statistics)), rounded(ask("SELECT stepadv.user_model('ridge')")), 'and the model is the same');
 # Aggregates whose states have a type are merged on the workers, by whatever is grouped: a mean per rollout also where its steps are asked for by something else.
-foreach my $typed ('stepadv.progress_fit(r, x, reward, 0.01)', 'stepadv.progress_quality(r, value, reward)', 'stepadv.mean_of_rollout_means(r, value)', 'stepadv.mean_of_rollout_tokens(r, value, n::bigint)',
+foreach my $typed ('stepadv.progress_fit(r, x, reward, 0.01)', 'stepadv.progress_quality(r, value, reward)',
 	'stepadv.maj_at_k(tool, ok, 4)', 'stepadv.best_at_k(value, 4)', 'stepadv.progress_cross_validate(r, x, reward, task, ARRAY[0.01::float8])')
 {
 	my $query = "SELECT action, ($typed)::text FROM step WHERE reward IS NOT NULL GROUP BY action";

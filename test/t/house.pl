@@ -8,14 +8,14 @@ use Test::More;
 
 # What is wanted, and, until that holds, the most that there may be.
 my @wanted = (
-	[ 'lines of C in src', 50_000, 59_180 ],
+	[ 'lines of C in src', 50_000, 58_400 ],
 	[ 'bytes of SQL', 800_000 ],
 	[ 'lines of SQL over 120 characters', 0, 800 ],
 	[ 'references to later parts', 0, 54 ],
-	[ 'lines of tests and expected output', 50_000, 76_400 ],
+	[ 'lines of tests and expected output', 50_000, 75_700 ],
 	[ 'words of docs', 40_900, 55_500 ],
-	[ 'functions in stepadv', 150, 203 ],
-	[ 'functions in stepadv_internal', 350, 553 ],
+	[ 'functions in stepadv', 150, 166 ],
+	[ 'functions in stepadv_internal', 350, 535 ],
 	[ 'parameters of attach', 12 ],
 	[ 'views of create_tables', 15, 17 ],
 	[ 'characters of these', 60_000 ],

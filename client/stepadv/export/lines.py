@@ -107,7 +107,10 @@ class Lines:
     def per_token(self) -> tuple[str | None, str]:
         """Expressions: the advantage on each token of the mask, or on all; whether mask and tokens differ."""
         mask, length = self._mask(), self._length()
-        spread = [f"stepadv.broadcast({self.advantage}, {x})" for x in (mask, length) if x]
+        spread = [f"stepadv.broadcast({self.advantage}, {mask})"] if mask else []
+        if length:
+            filled = f"array_fill(({self.advantage})::real, ARRAY[{length}])"
+            spread.append(f"CASE WHEN {length} IS NOT NULL THEN {filled} END")
         agree = f"cardinality({self.column(self.mask)}) <> {length}" if self.mask and length else "false"
         return (f"coalesce({', '.join(spread)})" if spread else None), f"coalesce({agree}, false)"
 
