@@ -60,7 +60,10 @@ FROM (VALUES
 	('pure', 'pure', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 230, false),
 	('bi_level_gae', 'bi_level_gae', '{reward,value,turn}', '{value,turn}', NULL, 'a row per step', 240, false),
 	('g2po', 'g2po', '{reward,state}', '{}', NULL, 'a row per step', 250, false),
-	('salt', 'salt', '{reward,state,action}', '{next_state}', NULL, 'a row per step', 260, false)
+	('salt', 'salt', '{reward,state,action}', '{next_state}', NULL, 'a row per step', 260, false),
+	('hcapo', 'hcapo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 270, false),
+	('empg', 'empg', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 280, false),
+	('adca_grpo', 'adca_grpo', '{reward,turn_reward}', '{turn_reward}', NULL, 'a row per step', 290, false)
 ) AS v(method, function, requires, uses, options_of, shape, place, by_default)
 JOIN pg_proc p ON p.pronamespace = 'stepadv'::regnamespace AND p.proname = v.function
 	AND p.proargtypes[0] = 'stepadv.rollout_group'::regtype;
