@@ -8,11 +8,11 @@ use Test::More;
 
 # What is wanted, and, until that holds, the most that there may be.
 my @wanted = (
-	[ 'lines of C in src', 50_000, 58_400 ],
+	[ 'lines of C in src', 50_000, 59_000 ],
 	[ 'bytes of SQL', 800_000 ],
 	[ 'lines of SQL over 120 characters', 0, 800 ],
 	[ 'references to later parts', 0, 54 ],
-	[ 'lines of tests and expected output', 50_000, 75_700 ],
+	[ 'lines of tests and expected output', 50_000, 76_400 ],
 	[ 'words of docs', 40_900, 55_500 ],
 	[ 'functions in stepadv', 150, 169 ],
 	[ 'functions in stepadv_internal', 350, 535 ],
