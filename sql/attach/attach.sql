@@ -13,7 +13,8 @@ DECLARE
 	left_over record;
 BEGIN
 	SELECT c.oid, c.relowner INTO orphan FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE n.nspname = schema AND c.relname = name AND c.relkind = 'r' AND c.reloftype = 'stepadv.attachment'::regtype AND pg_has_role(c.relowner, 'USAGE');
+	WHERE n.nspname = schema AND c.relname = name AND c.relkind = 'r' AND c.reloftype = 'stepadv.attachment'::regtype
+		AND pg_has_role(c.relowner, 'USAGE');
 	IF NOT FOUND OR (stepadv_internal.known(orphan.oid::regclass)).attachment IS NOT NULL THEN
 		RETURN;
 	END IF;
@@ -24,7 +25,8 @@ BEGIN
 		string_agg(stepadv_internal.relation_name(c.oid::regclass), ', ') FILTER (WHERE c.relkind = 'r') AS tables
 	INTO left_over
 	FROM pg_class c
-	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh, a.folded, a.changed,
+	WHERE c.oid = ANY (a.views || ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began, a.fresh,
+		a.folded, a.changed,
 			a.fresh_digests, a.made_digests, a.digests, a.seen])
 		AND c.relowner = orphan.relowner AND left(c.relname, length(a.prefix) + 1) = a.prefix || '_';
 	IF left_over.views IS NOT NULL THEN
@@ -33,7 +35,8 @@ BEGIN
 	EXECUTE 'DROP TABLE ' || concat_ws(', ', stepadv_internal.relation_name(orphan.oid::regclass), left_over.tables);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.drop_orphan(text, text) IS 'part of attach: drops what is left of an attachment whose adapter is gone';
+COMMENT ON FUNCTION stepadv_internal.drop_orphan(text, text) IS
+'part of attach: drops what is left of an attachment whose adapter is gone';
 
 -- Adapters, the attachment's table and its row, then the views.
 CREATE FUNCTION stepadv_internal.make_attachment(g stepadv_internal.given, schema text, prefix text) RETURNS regclass
@@ -47,7 +50,8 @@ DECLARE
 	query text;
 BEGIN
 	IF octet_length(prefix || '_attachment') > current_setting('max_identifier_length')::integer THEN
-		RAISE EXCEPTION 'the name of table "%" is longer than % bytes', prefix || '_attachment', current_setting('max_identifier_length')
+		RAISE EXCEPTION 'the name of table "%" is longer than % bytes', prefix || '_attachment',
+			current_setting('max_identifier_length')
 			USING ERRCODE = 'name_too_long', HINT = 'Give a shorter prefix.';
 	END IF;
 	PERFORM stepadv_internal.drop_orphan(schema, prefix || '_attachment');
@@ -58,29 +62,40 @@ BEGIN
 	a.unit := g.unit;
 	a.rewards := g.rewards;
 	a.dimensions := g.dimensions;
-	a.methods := ARRAY(SELECT jsonb_array_elements_text(CASE WHEN jsonb_typeof(g.options -> 'methods') = 'array' THEN g.options -> 'methods' ELSE '[]' END));
+	a.methods := ARRAY(SELECT jsonb_array_elements_text(CASE WHEN jsonb_typeof(g.options -> 'methods') = 'array'
+		THEN g.options -> 'methods' ELSE '[]' END));
 	-- All that was given is looked at before anything is made.
 	query := stepadv_internal.rows_query(g);
 	PERFORM stepadv_internal.check_shown(g);
 	a.rows := stepadv_internal.create_adapter(schema, prefix || '_rows', query, 'what is folded of ' || source_name);
-	a.stated := stepadv_internal.create_adapter(schema, prefix || '_rows_with_states', CASE g.states WHEN 'signature' THEN stepadv_internal.states_query(g, a.rows) WHEN 'embedding' THEN stepadv_internal.clusters_query(g, a.rows) END,
-		format('what is folded of %s, with states made of %s', source_name, CASE g.states WHEN 'signature' THEN 'tool calls' ELSE 'embeddings' END));
-	a.shown := stepadv_internal.create_adapter(schema, prefix || '_shown_steps', stepadv_internal.shown_query(g), 'what is shown beside a step of ' || source_name);
+	a.stated := stepadv_internal.create_adapter(schema, prefix || '_rows_with_states', CASE g.states WHEN 'signature'
+		THEN stepadv_internal.states_query(g, a.rows) WHEN 'embedding' THEN stepadv_internal.clusters_query(g,
+			a.rows) END,
+		format('what is folded of %s, with states made of %s', source_name, CASE g.states WHEN 'signature'
+			THEN 'tool calls' ELSE 'embeddings' END));
+	a.shown := stepadv_internal.create_adapter(schema, prefix || '_shown_steps', stepadv_internal.shown_query(g),
+		'what is shown beside a step of ' || source_name);
 	a.shown_rollouts := stepadv_internal.create_adapter(schema, prefix || '_shown_rollouts',
-		CASE WHEN g.rollouts IS NOT NULL THEN stepadv_internal.shown_rollouts_query(g) END, 'what is shown beside a rollout of ' || source_name);
-	a.runs := stepadv_internal.create_adapter(schema, prefix || '_known_runs', stepadv_internal.runs_query(g), 'policy version and start of the rollouts of ' || source_name);
+		CASE WHEN g.rollouts IS NOT NULL THEN stepadv_internal.shown_rollouts_query(g) END,
+			'what is shown beside a rollout of ' || source_name);
+	a.runs := stepadv_internal.create_adapter(schema, prefix || '_known_runs', stepadv_internal.runs_query(g),
+		'policy version and start of the rollouts of ' || source_name);
 	a.began := stepadv_internal.create_adapter(schema, prefix || '_begun_runs', stepadv_internal.began_query(g),
 		'policy version and start of the rollouts of ' || source_name || ', as its own rows say');
-	PERFORM stepadv_internal.check_distribution(array_remove(ARRAY[a.rows, a.shown, a.shown_rollouts, a.runs], NULL), a.n_group_columns);
+	PERFORM stepadv_internal.check_distribution(array_remove(ARRAY[a.rows, a.shown, a.shown_rollouts, a.runs], NULL),
+		a.n_group_columns);
 	EXECUTE format('CREATE TABLE %s OF stepadv.attachment', table_name);
-	EXECUTE format('COMMENT ON TABLE %s IS %L', table_name, 'what stepadv.attach made over ' || source_name || '; dropped by stepadv.detach');
+	EXECUTE format('COMMENT ON TABLE %s IS %L', table_name, 'what stepadv.attach made over ' || source_name
+		|| '; dropped by stepadv.detach');
 	EXECUTE format('INSERT INTO %s SELECT ($1).*', table_name) USING a;
 	RETURN table_name::regclass;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.make_attachment(stepadv_internal.given, text, text) IS 'part of attach: makes the adapters and the attachment''s table, with its row';
+COMMENT ON FUNCTION stepadv_internal.make_attachment(stepadv_internal.given, text, text) IS
+'part of attach: makes the adapters and the attachment''s table, with its row';
 
-CREATE FUNCTION stepadv_internal.attach(source regclass, group_by text[], rollout_id text, step_no text, state text, action text, reward text,
+CREATE FUNCTION stepadv_internal.attach(source regclass, group_by text[], rollout_id text, step_no text, state text,
+	action text, reward text,
 	columns jsonb, views text[], prefix text, schema text, options jsonb)
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
@@ -95,10 +110,12 @@ DECLARE
 BEGIN
 	PERFORM stepadv_internal.check_columns(coalesce(columns, '{}'));
 	g := stepadv_internal.given(source, group_by, coalesce(columns, '{}')
-		|| jsonb_strip_nulls(jsonb_build_object('rollout_id', rollout_id, 'step_no', step_no, 'state', state, 'action', action, 'reward', reward)), coalesce(options, '{}'));
+		|| jsonb_strip_nulls(jsonb_build_object('rollout_id', rollout_id, 'step_no', step_no, 'state', state, 'action',
+			action, 'reward', reward)), coalesce(options, '{}'));
 	PERFORM stepadv_internal.check_given(g);
 	PERFORM stepadv_internal.check_relations(g);
-	SELECT n.nspname AS schema, c.relname AS prefix INTO home FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = source;
+	SELECT n.nspname AS schema, c.relname AS prefix INTO home FROM pg_class c JOIN pg_namespace n
+		ON n.oid = c.relnamespace WHERE c.oid = source;
 	schema := coalesce(schema, home.schema);
 	prefix := coalesce(prefix, home.prefix);
 	IF NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = schema) THEN
@@ -106,24 +123,29 @@ BEGIN
 	END IF;
 	-- A primary key of one column identifies a step.
 	IF NOT g.roles ? 'step_id' THEN
-		g.roles := g.roles || coalesce((SELECT jsonb_build_object('step_id', c.attname) FROM pg_index i JOIN pg_attribute c ON c.attrelid = i.indrelid AND c.attnum = i.indkey[0]
+		g.roles := g.roles || coalesce((SELECT jsonb_build_object('step_id', c.attname) FROM pg_index i
+			JOIN pg_attribute c ON c.attrelid = i.indrelid AND c.attnum = i.indkey[0]
 			WHERE i.indrelid = source AND i.indisprimary AND i.indnkeyatts = 1), '{}');
 	END IF;
 	-- Whether the action could be executed is what ok says of a tool call.
-	IF NOT g.roles ? 'grounded' AND g.roles ?| '{features,contribution}' AND stepadv_internal.column_type(g.steps, g.roles ->> 'ok') IS NOT NULL THEN
+	IF NOT g.roles ? 'grounded' AND g.roles ?| '{features,contribution}' AND stepadv_internal.column_type(g.steps,
+		g.roles ->> 'ok') IS NOT NULL THEN
 		g.roles := g.roles || jsonb_build_object('grounded', g.roles ->> 'ok');
 	END IF;
 	attachment := stepadv_internal.make_attachment(g, schema, prefix);
 	a := stepadv_internal.known(attachment);
 	PERFORM stepadv_internal.check_instances(a);
 	PERFORM stepadv_internal.check_options(a, g.roles ? 'tool');
-	RETURN QUERY SELECT v.view, obj_description(v.view, 'pg_class') FROM unnest(ARRAY[a.rows, a.stated, a.shown, a.shown_rollouts, a.runs, a.began]) WITH ORDINALITY v(view, i)
+	RETURN QUERY SELECT v.view, obj_description(v.view, 'pg_class') FROM unnest(ARRAY[a.rows, a.stated, a.shown,
+		a.shown_rollouts, a.runs, a.began]) WITH ORDINALITY v(view, i)
 		WHERE v.view IS NOT NULL ORDER BY v.i;
-	RETURN QUERY SELECT m.view_name, m.shows FROM stepadv_internal.make_views(attachment, coalesce(views, '{default}')) m;
+	RETURN QUERY SELECT m.view_name, m.shows FROM stepadv_internal.make_views(attachment,
+		coalesce(views, '{default}')) m;
 	PERFORM stepadv_internal.warn_of_history(a);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, jsonb, text[], text, text, jsonb) IS
+COMMENT ON FUNCTION stepadv_internal.attach(regclass, text[], text, text, text, text, text, jsonb, text[], text, text,
+	jsonb) IS
 'what attach does, as the owner of the source where the caller has their rights';
 
 CREATE FUNCTION stepadv.attach(source regclass, group_by text[], rollout_id text, step_no text,
@@ -133,7 +155,9 @@ RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE c ROWS 20
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.attach(regclass, text[], text, text, text, text, text, jsonb, text[], text, text, jsonb) IS
-'makes views over a table or view of steps: <prefix>_rows, your columns by their roles, and those asked for (''default'', ''all'', names). columns: other roles, {"success": "won"}; options of views and methods, {"rtmc": {"gamma": 0.9}}, and "states", "unit", "show_rollouts". A row per view made';
+'makes views over a table or view of steps: <prefix>_rows, your columns by their roles, and those asked for '
+'(''default'', ''all'', names). columns: other roles, {"success": "won"}; options of views and methods, {"rtmc": '
+'{"gamma": 0.9}}, and "states", "unit", "show_rollouts". A row per view made';
 
 -- ---- More views, and fewer
 
@@ -150,7 +174,8 @@ BEGIN
 	IF own_attachment.source IS NULL THEN
 		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
 	ELSIF meant IS NULL THEN
-		RAISE EXCEPTION 'no views of attach over %', concat(own_attachment.source, ' with prefix ' || quote_ident(own_attachment.prefix))
+		RAISE EXCEPTION 'no views of attach over %',
+			concat(own_attachment.source, ' with prefix ' || quote_ident(own_attachment.prefix))
 			USING ERRCODE = 'undefined_object', HINT = 'Call attach first.';
 	ELSIF cardinality(meant) > 1 THEN
 		RAISE EXCEPTION 'several sets of views are attached to %', own_attachment.source
@@ -159,18 +184,23 @@ BEGIN
 	RETURN meant[1];
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.own_attachment(regclass, text) IS 'the attachment over a source that is meant; error if there is none, or several';
+COMMENT ON FUNCTION stepadv_internal.own_attachment(regclass, text) IS
+'the attachment over a source that is meant; error if there is none, or several';
 
-CREATE FUNCTION stepadv_internal.add_views(source regclass, views text[], prefix text) RETURNS TABLE (view_name regclass, shows text)
+CREATE FUNCTION stepadv_internal.add_views(source regclass, views text[], prefix text)
+	RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT m.view_name, m.shows
-	FROM stepadv_internal.make_views(stepadv_internal.own_attachment(add_views.source, add_views.prefix), coalesce(add_views.views, '{}')) m
+	FROM stepadv_internal.make_views(stepadv_internal.own_attachment(add_views.source, add_views.prefix),
+		coalesce(add_views.views, '{}')) m
 $$;
-COMMENT ON FUNCTION stepadv_internal.add_views(regclass, text[], text) IS 'what add_views does, as the owner of the source where the caller has their rights';
+COMMENT ON FUNCTION stepadv_internal.add_views(regclass, text[], text) IS
+'what add_views does, as the owner of the source where the caller has their rights';
 
-CREATE FUNCTION stepadv.add_views(source regclass, views text[], prefix text DEFAULT NULL) RETURNS TABLE (view_name regclass, shows text)
+CREATE FUNCTION stepadv.add_views(source regclass, views text[], prefix text DEFAULT NULL)
+	RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE c ROWS 20
 AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.add_views(regclass, text[], text) IS
@@ -191,36 +221,46 @@ BEGIN
 		IF name IS NULL OR name <> ALL ((a).view_kinds) THEN
 			PERFORM stepadv_internal.refuse_name('view'::text, name, (a).view_kinds);
 		ELSIF name = 'values' AND (a).kept IS NOT NULL THEN
-			RAISE EXCEPTION 'view "values" is what maintain keeps' USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Call unmaintain first.';
+			RAISE EXCEPTION 'view "values" is what maintain keeps' USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Call unmaintain first.';
 		END IF;
 	END LOOP;
-	dropped := ARRAY(SELECT v.view FROM unnest((a).view_kinds, (a).views) v(kind, view) WHERE v.kind = ANY (drop_views.views) AND v.view IS NOT NULL);
+	dropped := ARRAY(SELECT v.view FROM unnest((a).view_kinds, (a).views) v(kind, view)
+		WHERE v.kind = ANY (drop_views.views) AND v.view IS NOT NULL);
 	IF dropped <> '{}' THEN
 		EXECUTE 'DROP VIEW ' || (SELECT string_agg(stepadv_internal.relation_name(v), ', ') FROM unnest(dropped) v);
 	END IF;
-	EXECUTE format('UPDATE %s SET (view_kinds, views) = (SELECT array_agg(k.kind ORDER BY k.i), array_agg(k.view ORDER BY k.i)
-		FROM unnest(view_kinds, views) WITH ORDINALITY k(kind, view, i) WHERE k.kind <> ALL ($1))', stepadv_internal.relation_name(attachment)) USING drop_views.views;
+	EXECUTE format('UPDATE %s SET (view_kinds, views) = (SELECT array_agg(k.kind ORDER BY k.i), array_agg(k.view ORDER '
+		'BY k.i)
+		FROM unnest(view_kinds, views) WITH ORDINALITY k(kind, view, i) WHERE k.kind <> ALL ($1))',
+			stepadv_internal.relation_name(attachment)) USING drop_views.views;
 	PERFORM stepadv_internal.make_views(attachment, '{}'::text[]);
 	RETURN cardinality(dropped);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.drop_views(regclass, text[], text) IS 'what drop_views does, as the owner of the source where the caller has their rights';
+COMMENT ON FUNCTION stepadv_internal.drop_views(regclass, text[], text) IS
+'what drop_views does, as the owner of the source where the caller has their rights';
 
 CREATE FUNCTION stepadv.drop_views(source regclass, views text[], prefix text DEFAULT NULL) RETURNS integer
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.drop_views(regclass, text[], text) IS
-'drops views that attach or add_views made over the source, by the names that they were asked for; those of several methods lose the columns of methods that go so; how many; error when something depends on one';
+'drops views that attach or add_views made over the source, by the names that they were asked for; those of several '
+'methods lose the columns of methods that go so; how many; error when something depends on one';
 
 -- ---- attachments, for people
 
 CREATE FUNCTION stepadv.attachments()
-RETURNS TABLE (source regclass, prefix text, schema name, owner regrole, group_columns text[], states text, kept text, views jsonb)
+RETURNS TABLE (source regclass, prefix text, schema name, owner regrole, group_columns text[], states text, kept text,
+	views jsonb)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT k.source, k.prefix, n.nspname, k.owner::regrole, stepadv_internal.group_columns(k.rows, k.n_group_columns), coalesce(k.states, CASE WHEN stepadv_internal.has_column(k.rows, 'state'::text) THEN 'observation' END), k.kept,
-		(SELECT coalesce(jsonb_object_agg(v.kind, stepadv_internal.relation_name(v.view)), '{}') FROM unnest(k.view_kinds, k.views) v(kind, view) WHERE v.kind IS NOT NULL AND v.view IS NOT NULL)
-	FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) k JOIN pg_class t ON t.oid = k.attachment JOIN pg_namespace n ON n.oid = t.relnamespace
+	SELECT k.source, k.prefix, n.nspname, k.owner::regrole, stepadv_internal.group_columns(k.rows, k.n_group_columns),
+		coalesce(k.states, CASE WHEN stepadv_internal.has_column(k.rows, 'state'::text) THEN 'observation' END), k.kept,
+		(SELECT coalesce(jsonb_object_agg(v.kind, stepadv_internal.relation_name(v.view)), '{}')
+			FROM unnest(k.view_kinds, k.views) v(kind, view) WHERE v.kind IS NOT NULL AND v.view IS NOT NULL)
+	FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) k JOIN pg_class t ON t.oid = k.attachment
+		JOIN pg_namespace n ON n.oid = t.relnamespace
 	WHERE pg_has_role(k.owner, 'USAGE')
 	ORDER BY stepadv_internal.relation_name(k.source), n.nspname, k.prefix
 $$;
@@ -236,13 +276,15 @@ CREATE FUNCTION stepadv_internal.holders(relations regclass[]) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT string_agg(format('process %s%s holds %s', h.pid, ' of role ' || quote_ident(s.usename), h.names), '; ' ORDER BY h.pid)
+	SELECT string_agg(format('process %s%s holds %s', h.pid, ' of role ' || quote_ident(s.usename), h.names),
+		'; ' ORDER BY h.pid)
 	FROM (SELECT l.pid, string_agg(DISTINCT stepadv_internal.relation_name(l.relation::regclass), ', ') AS names
 		FROM pg_locks l WHERE l.relation = ANY (holders.relations) AND l.granted AND l.pid <> pg_backend_pid()
 			AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()) GROUP BY l.pid) h
 	LEFT JOIN pg_stat_activity s ON s.pid = h.pid
 $$;
-COMMENT ON FUNCTION stepadv_internal.holders(regclass[]) IS 'which other sessions hold locks on some relations, for people; NULL: none';
+COMMENT ON FUNCTION stepadv_internal.holders(regclass[]) IS
+'which other sessions hold locks on some relations, for people; NULL: none';
 
 -- Why something could not be dropped, of those relations and what depends on them; state: the error's.
 CREATE FUNCTION stepadv_internal.refuse_drop(what text, state text, detail text, call text, relations regclass[])
@@ -254,14 +296,16 @@ BEGIN
 	-- dependent_objects_still_exist
 	IF refuse_drop.state = '2BP01' THEN
 		RAISE EXCEPTION '% cannot be dropped: something depends on it', what
-			USING ERRCODE = state, DETAIL = refuse_drop.detail, HINT = format('Drop that first, or call %s with cascade => true.', call);
+			USING ERRCODE = state, DETAIL = refuse_drop.detail,
+				HINT = format('Drop that first, or call %s with cascade => true.', call);
 	END IF;
 	RAISE EXCEPTION '% cannot be dropped: others use it', what
 		USING ERRCODE = state, DETAIL = coalesce(stepadv_internal.holders(relations || ARRAY(
 			SELECT coalesce(r.ev_class, t.tgrelid, d.objid)::regclass
 			FROM pg_depend d LEFT JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
 			LEFT JOIN pg_trigger t ON d.classid = 'pg_trigger'::regclass AND t.oid = d.objid
-			WHERE d.classid IN ('pg_class'::regclass, 'pg_rewrite'::regclass, 'pg_trigger'::regclass) AND d.refclassid = 'pg_class'::regclass
+			WHERE d.classid IN ('pg_class'::regclass, 'pg_rewrite'::regclass, 'pg_trigger'::regclass)
+				AND d.refclassid = 'pg_class'::regclass
 				AND d.refobjid = ANY (relations))), refuse_drop.detail);
 END
 $$;
@@ -276,30 +320,36 @@ AS $$
 DECLARE
 	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
 	views CONSTANT regclass[] := array_remove((a).views, NULL);
-	adapters CONSTANT regclass[] := array_remove(ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts, (a).runs, (a).began], NULL);
+	adapters CONSTANT regclass[] := array_remove(ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts, (a).runs,
+		(a).began], NULL);
 	dropped CONSTANT text := CASE WHEN cascade THEN ' CASCADE' ELSE '' END;
 	what text;
 BEGIN
 	IF views <> '{}' THEN
-		EXECUTE format('DROP VIEW %s%s', (SELECT string_agg(stepadv_internal.relation_name(v), ', ') FROM unnest(views) v), dropped);
+		EXECUTE format('DROP VIEW %s%s', (SELECT string_agg(stepadv_internal.relation_name(v), ', ')
+			FROM unnest(views) v), dropped);
 	END IF;
 	IF (a).kept IS NOT NULL THEN
 		PERFORM stepadv_internal.drop_kept(attachment, false, cascade);
 	END IF;
-	EXECUTE format('DROP VIEW %s%s', (SELECT string_agg(stepadv_internal.relation_name(v), ', ') FROM unnest(adapters) v), dropped);
+	EXECUTE format('DROP VIEW %s%s', (SELECT string_agg(stepadv_internal.relation_name(v), ', ')
+		FROM unnest(adapters) v), dropped);
 	EXECUTE format('DROP TABLE %s%s', stepadv_internal.relation_name(attachment), dropped);
 	RETURN cardinality(views) + cardinality(adapters);
 EXCEPTION WHEN dependent_objects_still_exist OR lock_not_available THEN
 	GET STACKED DIAGNOSTICS what = PG_EXCEPTION_DETAIL;
-	PERFORM stepadv_internal.refuse_drop('what attach made over ' || stepadv_internal.relation_name((a).source), SQLSTATE, what, 'detach'::text,
+	PERFORM stepadv_internal.refuse_drop('what attach made over ' || stepadv_internal.relation_name((a).source),
+		SQLSTATE, what, 'detach'::text,
 		views || adapters || attachment || stepadv_internal.kept_relations(a));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.end_attachment_as_owner(regclass, boolean) IS 'part of detach, as the owner of the attachment';
+COMMENT ON FUNCTION stepadv_internal.end_attachment_as_owner(regclass, boolean) IS
+'part of detach, as the owner of the attachment';
 
 CREATE FUNCTION stepadv_internal.end_attachment(attachment regclass, cascade boolean) RETURNS integer
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
-COMMENT ON FUNCTION stepadv_internal.end_attachment(regclass, boolean) IS 'part of detach: becomes the owner of the attachment for it';
+COMMENT ON FUNCTION stepadv_internal.end_attachment(regclass, boolean) IS
+'part of detach: becomes the owner of the attachment for it';
 
 CREATE FUNCTION stepadv.detach(source regclass, prefix text DEFAULT NULL, cascade boolean DEFAULT false) RETURNS integer
 LANGUAGE plpgsql
@@ -316,4 +366,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.detach(regclass, text, boolean) IS
-'drops what attach made over the source (with the prefix, if given) for the caller or a role whose rights they have, with what maintain keeps, and nothing else, unless cascade: what depends on it, too; the number of views; waits 10 seconds for others who use it';
+'drops what attach made over the source (with the prefix, if given) for the caller or a role whose rights they have, '
+'with what maintain keeps, and nothing else, unless cascade: what depends on it, too; the number of views; waits 10 '
+'seconds for others who use it';

@@ -36,34 +36,51 @@ COMMENT ON TYPE stepadv.attachment IS
 'what attach made over a table: tables of this type, each with one row, belong to their makers';
 COMMENT ON COLUMN stepadv.attachment.prefix IS 'with which the names of its views and tables begin';
 COMMENT ON COLUMN stepadv.attachment.rows IS 'adapter view: what is folded';
-COMMENT ON COLUMN stepadv.attachment.stated IS 'adapter view: the same with states made of tool calls or embeddings; NULL: they are not';
+COMMENT ON COLUMN stepadv.attachment.stated IS
+'adapter view: the same with states made of tool calls or embeddings; NULL: they are not';
 COMMENT ON COLUMN stepadv.attachment.shown IS 'adapter view: what is shown beside a step';
 COMMENT ON COLUMN stepadv.attachment.shown_rollouts IS 'adapter view: what is shown beside a rollout; NULL: nothing';
-COMMENT ON COLUMN stepadv.attachment.runs IS 'adapter view: task, run, policy version and step, start and dimensions of each rollout, from a table of rollouts; NULL: it says nothing';
-COMMENT ON COLUMN stepadv.attachment.began IS 'adapter view: the same from the source''s own rows; NULL: they say nothing';
-COMMENT ON COLUMN stepadv.attachment.n_group_columns IS 'the first columns of every view and kept table are the group''s: so many';
+COMMENT ON COLUMN stepadv.attachment.runs IS
+'adapter view: task, run, policy version and step, start and dimensions of each rollout, from a table of rollouts; '
+'NULL: it says nothing';
+COMMENT ON COLUMN stepadv.attachment.began IS
+'adapter view: the same from the source''s own rows; NULL: they say nothing';
+COMMENT ON COLUMN stepadv.attachment.n_group_columns IS
+'the first columns of every view and kept table are the group''s: so many';
 COMMENT ON COLUMN stepadv.attachment.states IS 'where states come from; NULL: the column';
 COMMENT ON COLUMN stepadv.attachment.options IS 'options of attach';
 COMMENT ON COLUMN stepadv.attachment.methods IS 'users'' methods that the caller named';
 COMMENT ON COLUMN stepadv.attachment.views IS 'all other views, <prefix>_values first';
-COMMENT ON COLUMN stepadv.attachment.view_kinds IS 'what each of them is: values, a method, compare, …; the end of its name when it was made';
-COMMENT ON COLUMN stepadv.attachment.kept IS 'how folded groups are kept: triggers, refresh, watermark; NULL: they are not';
-COMMENT ON COLUMN stepadv.attachment.fresh IS 'view: the groups folded when asked, which is what is kept; NULL where nothing is';
+COMMENT ON COLUMN stepadv.attachment.view_kinds IS
+'what each of them is: values, a method, compare, …; the end of its name when it was made';
+COMMENT ON COLUMN stepadv.attachment.kept IS
+'how folded groups are kept: triggers, refresh, watermark; NULL: they are not';
+COMMENT ON COLUMN stepadv.attachment.fresh IS
+'view: the groups folded when asked, which is what is kept; NULL where nothing is';
 COMMENT ON COLUMN stepadv.attachment.folded IS 'kept table: the groups, folded';
-COMMENT ON COLUMN stepadv.attachment.changed IS 'kept table: keys of groups that wait to be folded again; NULL where none ever wait';
-COMMENT ON COLUMN stepadv.attachment.fresh_digests IS 'view: the digests of the groups, made when asked, which is what is kept; NULL where none are';
-COMMENT ON COLUMN stepadv.attachment.made_digests IS 'view: the same, made of the kept groups; NULL where rollouts of a group are of several divisions';
+COMMENT ON COLUMN stepadv.attachment.changed IS
+'kept table: keys of groups that wait to be folded again; NULL where none ever wait';
+COMMENT ON COLUMN stepadv.attachment.fresh_digests IS
+'view: the digests of the groups, made when asked, which is what is kept; NULL where none are';
+COMMENT ON COLUMN stepadv.attachment.made_digests IS
+'view: the same, made of the kept groups; NULL where rollouts of a group are of several divisions';
 COMMENT ON COLUMN stepadv.attachment.digests IS 'kept table: the digests';
-COMMENT ON COLUMN stepadv.attachment.digest_parts IS 'what is in the kept digests: counts, methods, calls, measures, horizons';
+COMMENT ON COLUMN stepadv.attachment.digest_parts IS
+'what is in the kept digests: counts, methods, calls, measures, horizons';
 COMMENT ON COLUMN stepadv.attachment.unit IS 'what a step is to the methods: step, turn, turn_set; NULL: step';
-COMMENT ON COLUMN stepadv.attachment.rewards IS 'names of the reward components, in their order in `rows`; NULL: there are none';
-COMMENT ON COLUMN stepadv.attachment.dimensions IS 'names of the columns by which the views over time divide further; NULL: there are none';
+COMMENT ON COLUMN stepadv.attachment.rewards IS
+'names of the reward components, in their order in `rows`; NULL: there are none';
+COMMENT ON COLUMN stepadv.attachment.dimensions IS
+'names of the columns by which the views over time divide further; NULL: there are none';
 COMMENT ON COLUMN stepadv.attachment.watermark IS 'kept by watermark: the column that says when a row changed';
 COMMENT ON COLUMN stepadv.attachment.overlap IS 'kept by watermark: how much later than it says a row may be committed';
-COMMENT ON COLUMN stepadv.attachment.seen IS 'kept table, without triggers: of each group how many rows were seen, and their hashes added up';
+COMMENT ON COLUMN stepadv.attachment.seen IS
+'kept table, without triggers: of each group how many rows were seen, and their hashes added up';
 COMMENT ON COLUMN stepadv.attachment.seen_until IS 'kept by watermark: rows that changed before this have been seen';
-COMMENT ON COLUMN stepadv.attachment.as_of IS 'where groups are refreshed: what was committed by then is kept; NULL: triggers keep them as of now';
-COMMENT ON COLUMN stepadv.attachment.folded_from IS 'the partitions, views and functions that the groups were folded from, as hashes';
+COMMENT ON COLUMN stepadv.attachment.as_of IS
+'where groups are refreshed: what was committed by then is kept; NULL: triggers keep them as of now';
+COMMENT ON COLUMN stepadv.attachment.folded_from IS
+'the partitions, views and functions that the groups were folded from, as hashes';
 
 -- The same as it is known to others: which table it is, whose, and over what.
 CREATE TYPE stepadv_internal.attached AS (
@@ -74,14 +91,17 @@ CREATE TYPE stepadv_internal.attached AS (
 	fresh_digests regclass, made_digests regclass, digests regclass, digest_parts text[],
 	unit text, rewards text[], dimensions text[],
 	watermark text, overlap interval, seen regclass, seen_until timestamptz, as_of timestamptz, folded_from jsonb);
-COMMENT ON TYPE stepadv_internal.attached IS 'an attachment as it is known to others: its table, whose it is, over what, and its row';
+COMMENT ON TYPE stepadv_internal.attached IS
+'an attachment as it is known to others: its table, whose it is, over what, and its row';
 
 CREATE FUNCTION stepadv_internal.attachments(of_owner oid DEFAULT NULL, of_source regclass DEFAULT NULL)
 RETURNS SETOF stepadv_internal.attached
 LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'stepadv_attachments';
 COMMENT ON FUNCTION stepadv_internal.attachments(oid, regclass) IS
-'the row of each table OF stepadv.attachment that has one, whose `rows` is a view of its owner: of a role, else of roles whose rights the caller has; of_source: over it, of its owners and the caller. What is gone or another''s is NULL';
+'the row of each table OF stepadv.attachment that has one, whose `rows` is a view of its owner: of a role, else of '
+'roles whose rights the caller has; of_source: over it, of its owners and the caller. What is gone or another''s is '
+'NULL';
 
 -- People name the table that they write, also where what is attached is a view over it, as the
 -- view rollout_rows of create_tables is one over steps.
@@ -91,7 +111,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT EXISTS (
 		SELECT FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
-		WHERE r.ev_class = reads.view AND d.refclassid = 'pg_class'::regclass AND d.refobjid = reads.relation AND r.ev_class <> d.refobjid)
+		WHERE r.ev_class = reads.view AND d.refclassid = 'pg_class'::regclass AND d.refobjid = reads.relation
+			AND r.ev_class <> d.refobjid)
 $$;
 COMMENT ON FUNCTION stepadv_internal.reads(regclass, regclass) IS 'whether a view''s query names a relation';
 
@@ -99,7 +120,8 @@ CREATE FUNCTION stepadv_internal.own_attachments(source regclass, prefix text) R
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH over_it AS (SELECT a.* FROM stepadv_internal.attachments(NULL::oid, own_attachments.source) a WHERE own_attachments.source IS NOT NULL),
+	WITH over_it AS (SELECT a.* FROM stepadv_internal.attachments(NULL::oid, own_attachments.source) a
+		WHERE own_attachments.source IS NOT NULL),
 	found AS (
 		SELECT * FROM over_it
 		UNION ALL
@@ -111,7 +133,8 @@ AS $$
 	ORDER BY (SELECT n.nspname FROM pg_namespace n WHERE n.oid = c.relnamespace), f.prefix, f.attachment
 $$;
 COMMENT ON FUNCTION stepadv_internal.own_attachments(regclass, text) IS
-'the attachments over a source, with a prefix if given, that the caller may change, or else those of its owner over a view of it; what may run code of their owners is done as these';
+'the attachments over a source, with a prefix if given, that the caller may change, or else those of its owner over a '
+'view of it; what may run code of their owners is done as these';
 
 CREATE FUNCTION stepadv_internal.equality_operator(type oid) RETURNS text
 LANGUAGE c STABLE STRICT PARALLEL SAFE
@@ -124,20 +147,26 @@ RETURNS TABLE (number integer, name text, relation regclass, column_number integ
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_view_columns';
 COMMENT ON FUNCTION stepadv_internal.view_columns(regclass) IS
-'for each column of a view, the columns of the relations named in its query that it is computed from (column 0: the whole row), with one row of NULLs where there are none; plain: it is that column and nothing else. Nothing for what is no view';
+'for each column of a view, the columns of the relations named in its query that it is computed from (column 0: the '
+'whole row), with one row of NULLs where there are none; plain: it is that column and nothing else. Nothing for what '
+'is no view';
 
 CREATE FUNCTION stepadv_internal.tables_read(views regclass[], n_keys integer)
 RETURNS TABLE (relation regclass, keys smallint[], reads smallint[])
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_tables_read';
 COMMENT ON FUNCTION stepadv_internal.tables_read(regclass[], integer) IS
-'the tables below views, at whatever depth. keys[i]: the column of the table that decides to which values of a view''s column i a row matters, because it is that column or a condition equates them; 0: none, or it cannot be told. reads: the columns that the views mention; NULL: the whole row. What functions read is not known; partitions and children are not named';
+'the tables below views, at whatever depth. keys[i]: the column of the table that decides to which values of a view''s '
+'column i a row matters, because it is that column or a condition equates them; 0: none, or it cannot be told. reads: '
+'the columns that the views mention; NULL: the whole row. What functions read is not known; partitions and children '
+'are not named';
 
 CREATE FUNCTION stepadv_internal.nearest_name(name text, names text[]) RETURNS text
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_nearest_name';
 COMMENT ON FUNCTION stepadv_internal.nearest_name(text, text[]) IS
-'the one of several names that differs least from one that is none of them: in at most three letters and at most half of them, the first of equally near ones; NULL: there is none';
+'the one of several names that differs least from one that is none of them: in at most three letters and at most half '
+'of them, the first of equally near ones; NULL: there is none';
 
 CREATE FUNCTION stepadv_internal.nearest_column(relation regclass, name text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -146,7 +175,8 @@ AS $$
 	SELECT stepadv_internal.nearest_name(nearest_column.name, array_agg(a.attname::text ORDER BY a.attnum))
 	FROM pg_attribute a WHERE a.attrelid = nearest_column.relation AND a.attnum > 0 AND NOT a.attisdropped
 $$;
-COMMENT ON FUNCTION stepadv_internal.nearest_column(regclass, text) IS 'the relation''s column whose name differs least from a name that it has not; NULL: there is none';
+COMMENT ON FUNCTION stepadv_internal.nearest_column(regclass, text) IS
+'the relation''s column whose name differs least from a name that it has not; NULL: there is none';
 
 -- What is done by tables that are written says so before it locks or looks for one.
 CREATE FUNCTION stepadv_internal.must_write(what text) RETURNS void
@@ -158,11 +188,13 @@ BEGIN
 		RAISE EXCEPTION 'cannot execute % during recovery', must_write.what USING ERRCODE = 'read_only_sql_transaction',
 			HINT = 'This server is a standby: call it on the primary, from which what it writes comes here.';
 	ELSIF current_setting('transaction_read_only')::boolean THEN
-		RAISE EXCEPTION 'cannot execute % in a read-only transaction', must_write.what USING ERRCODE = 'read_only_sql_transaction';
+		RAISE EXCEPTION 'cannot execute % in a read-only transaction',
+			must_write.what USING ERRCODE = 'read_only_sql_transaction';
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.must_write(text) IS 'error on a standby and in a transaction that is READ ONLY; what: the function called';
+COMMENT ON FUNCTION stepadv_internal.must_write(text) IS
+'error on a standby and in a transaction that is READ ONLY; what: the function called';
 
 -- What differs between versions of PostgreSQL, in one place, as src/compat.h is for C:
 -- from which on the server has it.
@@ -178,4 +210,5 @@ AS $$
 	END
 $$;
 COMMENT ON FUNCTION stepadv_internal.server_has(text) IS
-'whether this version of PostgreSQL has a feature: ''security_invoker'' of views, ''moves between partitions'' that foreign keys follow (both from 15 on); NULL for any other';
+'whether this version of PostgreSQL has a feature: ''security_invoker'' of views, ''moves between partitions'' that '
+'foreign keys follow (both from 15 on); NULL for any other';

@@ -111,7 +111,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT stepadv_internal.lineage_view(a, 'step'::text,
-		'{rollout_id,step_no,step_id,n_prompt_tokens,n_response_tokens,n_new_tokens,extends_previous,differs_at,run}'::text[],
+		'{rollout_id,step_no,step_id,n_prompt_tokens,n_response_tokens,n_new_tokens,extends_previous,differs_at,
+			run}'::text[],
 		'stepadv.step_lineage(g.stepadv_lineage) a'::text)
 	WHERE stepadv_internal.view_options(a, 'lineage'::text) IS NOT NULL
 $$;

@@ -9,18 +9,23 @@ AS $$
 DECLARE
 	relation CONSTANT regclass := stepadv_internal.rows_for(a, '{state}'::text[]);
 	by_turn CONSTANT text :=
-		CASE (a).unit WHEN 'turn' THEN 'stepadv.by_turn(%s, ''sequence''::text)' WHEN 'turn_set' THEN 'stepadv.by_turn(%s, ''set''::text)' ELSE '%s' END;
+		CASE (a).unit WHEN 'turn' THEN 'stepadv.by_turn(%s, ''sequence''::text)' WHEN 'turn_set'
+			THEN 'stepadv.by_turn(%s, ''set''::text)' ELSE '%s' END;
 	own CONSTANT text := CASE WHEN stepadv_internal.has_column(relation, 'state'::text) THEN 'x.state::bigint' END;
 	folded CONSTANT text :=
-		format(by_turn, format('stepadv_internal.forgiving_rollout_agg(x.step_id::bigint, x.rollout_id::bigint, x.step_no::integer, %%s::bigint, x.action::bigint, x.reward::float8, %s::boolean, NULL::bigint, NULL::float8, NULL::float8, NULL::float8, %s::integer, NULL::float8[], NULL::boolean, %s::bigint)',
-		CASE WHEN stepadv_internal.has_column(relation, 'success'::text) THEN 'x.success' ELSE 'NULL' END, CASE WHEN (a).unit <> 'step' THEN 'x.turn::integer' ELSE 'NULL' END, coalesce(policy, 'NULL')));
+		format(by_turn, format('stepadv_internal.forgiving_rollout_agg(x.step_id::bigint, x.rollout_id::bigint, '
+			'x.step_no::integer, %%s::bigint, x.action::bigint, x.reward::float8, %s::boolean, NULL::bigint, '
+			'NULL::float8, NULL::float8, NULL::float8, %s::integer, NULL::float8[], NULL::boolean, %s::bigint)',
+		CASE WHEN stepadv_internal.has_column(relation, 'success'::text) THEN 'x.success' ELSE 'NULL' END,
+			CASE WHEN (a).unit <> 'step' THEN 'x.turn::integer' ELSE 'NULL' END, coalesce(policy, 'NULL')));
 	plain CONSTANT text := format(folded, coalesce(own, 'NULL'));
 BEGIN
 	RETURN QUERY SELECT v.i, v.state, v.value FROM (VALUES
 		(-4, 'as attached', coalesce(stepadv_internal.history(a, plain), CASE WHEN own IS NOT NULL THEN plain END)),
 		(-3, 'last two actions', format('stepadv.history_states(%s, ''last''::text, 2)', plain)),
 		(-2, 'set of actions', format('stepadv.history_states(%s, ''set''::text)', plain)),
-		(-1, 'stateless', format('stepadv.history_states(%s, ''root''::text)', plain))) v(i, state, value) WHERE v.value IS NOT NULL
+		(-1, 'stateless', format('stepadv.history_states(%s, ''root''::text)', plain))) v(i, state, value)
+			WHERE v.value IS NOT NULL
 	UNION ALL SELECT c.c, NULL, format(folded, format('s.c%s', c.c)) FROM generate_series(1, n) c(c);
 END
 $$;
@@ -28,9 +33,11 @@ COMMENT ON FUNCTION stepadv_internal.candidate_values(stepadv_internal.attached,
 'part of choose_state: the candidates that every attachment has, and n of the caller''s, as aggregates over its rows';
 
 -- Expressions of the caller's are computed with the caller's own rights.
-CREATE FUNCTION stepadv.choose_state(source regclass, candidates jsonb DEFAULT '{}', policy text DEFAULT NULL, method text DEFAULT 'batch_td',
+CREATE FUNCTION stepadv.choose_state(source regclass, candidates jsonb DEFAULT '{}', policy text DEFAULT NULL,
+	method text DEFAULT 'batch_td',
 	max_groups integer DEFAULT 100, prefix text DEFAULT NULL)
-RETURNS TABLE (state text, groups bigint, steps bigint, coverage float8, score float8, error float8, by_chance float8, p float8, groups_needed bigint,
+RETURNS TABLE (state text, groups bigint, steps bigint, coverage float8, score float8, error float8, by_chance float8,
+	p float8, groups_needed bigint,
 	is_best boolean, finding text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -41,9 +48,11 @@ DECLARE
 		stepadv_internal.known(stepadv_internal.own_attachment(choose_state.source, choose_state.prefix));
 	relation CONSTANT regclass := stepadv_internal.rows_for(a, '{state}'::text[]);
 	keys CONSTANT text :=
-		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'x.%1$I'::text, ', '::text);
+		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'x.%1$I'::text,
+			', '::text);
 	asked CONSTANT text[] :=
-		ARRAY(SELECT e.key FROM jsonb_each_text(CASE WHEN jsonb_typeof(choose_state.candidates) = 'object' THEN choose_state.candidates END) WITH ORDINALITY e(key, value, i) ORDER BY e.i);
+		ARRAY(SELECT e.key FROM jsonb_each_text(CASE WHEN jsonb_typeof(choose_state.candidates) = 'object'
+			THEN choose_state.candidates END) WITH ORDINALITY e(key, value, i) ORDER BY e.i);
 	said text;
 	names text[];
 	made text;
@@ -51,25 +60,40 @@ DECLARE
 BEGIN
 	IF jsonb_typeof(choose_state.candidates) IS DISTINCT FROM 'object' THEN
 		RAISE EXCEPTION 'candidates must be a JSON object, not %', coalesce(choose_state.candidates::text, 'NULL')
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'For example {"room": "room", "room and key": "ROW(room, has_key)"}: names, and SQL expressions of the columns of the source.';
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'For example {"room": "room", "room and key": "ROW(room, has_key)"}: names, and SQL expressions '
+					'of the columns of the source.';
 	ELSIF NOT '{action,reward}' <@ stepadv_internal.available_roles(a) THEN
-		RAISE EXCEPTION 'choose_state needs columns given as action and reward' USING ERRCODE = 'null_value_not_allowed';
+		RAISE EXCEPTION 'choose_state needs columns given as action and reward'
+			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
-	SELECT string_agg(format(', stepadv.signature_hash((%s)::text) AS %s', e.expression, e.name), '' ORDER BY e.i) INTO said
-	FROM (SELECT n.i, choose_state.candidates ->> n.name AS expression, 'c' || n.i AS name FROM unnest(asked) WITH ORDINALITY n(name, i)
+	SELECT string_agg(format(', stepadv.signature_hash((%s)::text) AS %s', e.expression, e.name), '' ORDER BY e.i)
+		INTO said
+	FROM (SELECT n.i, choose_state.candidates ->> n.name AS expression,
+		'c' || n.i AS name FROM unnest(asked) WITH ORDINALITY n(name, i)
 		UNION ALL SELECT 0, choose_state.policy, 'policy' WHERE choose_state.policy IS NOT NULL) e;
-	SELECT array_agg(coalesce(v.state, asked[v.i]) ORDER BY v.i), string_agg(v.value, ', ' ORDER BY v.i) INTO names, made
-	FROM stepadv_internal.candidate_values(a, cardinality(asked), CASE WHEN choose_state.policy IS NOT NULL THEN 's.policy' END) v;
-	EXECUTE format('SELECT array_agg(y.sums) FROM (SELECT stepadv.credit_sums(f.candidates, $1, NULL::jsonb, 12, 16, 1) AS sums FROM (SELECT ARRAY[%s] AS candidates FROM %s x', made, stepadv_internal.relation_name(relation))
-		|| coalesce(format(' LEFT JOIN (SELECT %s, s.stepadv_rollout, s.stepadv_no%s FROM %s s) s ON %s AND s.stepadv_rollout = x.rollout_id AND s.stepadv_no = x.step_no',
-			stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 's.%1$I'::text, ', '::text), said, stepadv_internal.relation_name((a).shown),
+	SELECT array_agg(coalesce(v.state, asked[v.i]) ORDER BY v.i), string_agg(v.value, ', ' ORDER BY v.i) INTO names,
+		made
+	FROM stepadv_internal.candidate_values(a, cardinality(asked), CASE WHEN choose_state.policy IS NOT NULL
+		THEN 's.policy' END) v;
+	EXECUTE format('SELECT array_agg(y.sums) FROM (SELECT stepadv.credit_sums(f.candidates, $1, NULL::jsonb, 12, 16, '
+		'1) AS sums FROM (SELECT ARRAY[%s] AS candidates FROM %s x', made, stepadv_internal.relation_name(relation))
+		|| coalesce(format(' LEFT JOIN (SELECT %s, s.stepadv_rollout, s.stepadv_no%s FROM %s s) s ON %s AND '
+			's.stepadv_rollout = x.rollout_id AND s.stepadv_no = x.step_no',
+			stepadv_internal.list(stepadv_internal.group_columns((a).shown, (a).n_group_columns), 's.%1$I'::text,
+				', '::text), said, stepadv_internal.relation_name((a).shown),
 			stepadv_internal.same_group('s'::text, (a).shown, 'x'::text, relation, (a).n_group_columns)), '')
-		|| format('%s GROUP BY %s ORDER BY stepadv.signature_hash(ROW(%2$s)::text) LIMIT $2) f) y WHERE y.sums IS NOT NULL', stepadv_internal.rollout_filter(a), keys)
+		|| format('%s GROUP BY %s ORDER BY stepadv.signature_hash(ROW(%2$s)::text) LIMIT $2) f) y WHERE y.sums IS NOT '
+			'NULL', stepadv_internal.rollout_filter(a), keys)
 	INTO sums USING choose_state.method, choose_state.max_groups;
-	RETURN QUERY SELECT n.name, c.groups, c.steps, c.coverage, c.score, c.error, c.by_chance, c.p, c.groups_needed, c.is_best,
+	RETURN QUERY SELECT n.name, c.groups, c.steps, c.coverage, c.score, c.error, c.by_chance, c.p, c.groups_needed,
+		c.is_best,
 		stepadv_internal.credit_finding(c.groups, min(c.p) OVER (), c.is_best, n.name)
-	FROM stepadv.credit_check(sums) c JOIN unnest(names) WITH ORDINALITY n(name, i) ON n.i = c.candidate ORDER BY c.score DESC NULLS LAST, n.i;
+	FROM stepadv.credit_check(sums) c JOIN unnest(names) WITH ORDINALITY n(name, i) ON n.i = c.candidate
+		ORDER BY c.score DESC NULLS LAST, n.i;
 END
 $$;
 COMMENT ON FUNCTION stepadv.choose_state(regclass, jsonb, text, text, integer, text) IS
-'which states show step-level credit in what is attached: those of candidates ({"name": "SQL expression of its columns"}), of attach, of actions taken, and none (stateless), best first; rollout-level advantages score 0. policy: an expression, of who played, whose own success is taken out';
+'which states show step-level credit in what is attached: those of candidates ({"name": "SQL expression of its '
+'columns"}), of attach, of actions taken, and none (stateless), best first; rollout-level advantages score 0. policy: '
+'an expression, of who played, whose own success is taken out';

@@ -12,20 +12,24 @@ BEGIN
 	-- Asked for every view that is made: planned once a session.
 	RETURN (
 		SELECT c.oid::regclass
-		FROM (VALUES ('citus', 'pg_catalog', 'pg_dist_partition'), ('timescaledb', '_timescaledb_catalog', 'hypertable')) k(extension, schema, name)
+		FROM (VALUES ('citus', 'pg_catalog', 'pg_dist_partition'), ('timescaledb', '_timescaledb_catalog',
+			'hypertable')) k(extension, schema, name)
 		JOIN pg_namespace n ON n.nspname = k.schema JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = k.name
-		JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+		JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid
+			AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
 		JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = k.extension
 		WHERE k.extension = catalog_of.extension);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.catalog_of(text) IS 'the catalog in which citus or timescaledb keeps its tables; NULL where the extension is not in this database';
+COMMENT ON FUNCTION stepadv_internal.catalog_of(text) IS
+'the catalog in which citus or timescaledb keeps its tables; NULL where the extension is not in this database';
 
 CREATE FUNCTION stepadv_internal.citus_tables() RETURNS regclass
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$ SELECT stepadv_internal.catalog_of('citus'::text) $$;
-COMMENT ON FUNCTION stepadv_internal.citus_tables() IS 'the catalog in which Citus keeps its tables; NULL where there is no Citus';
+COMMENT ON FUNCTION stepadv_internal.citus_tables() IS
+'the catalog in which Citus keeps its tables; NULL where there is no Citus';
 
 CREATE FUNCTION stepadv_internal.distributed_by(relation regclass) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -37,34 +41,41 @@ DECLARE
 BEGIN
 	-- Those without a key are whole on every node, or on one.
 	IF catalog IS NOT NULL THEN
-		EXECUTE format('SELECT pg_catalog.column_to_column_name(p.logicalrelid, p.partkey) FROM %s p WHERE p.logicalrelid OPERATOR(pg_catalog.=) $1 AND p.partkey IS NOT NULL', catalog)
+		EXECUTE format('SELECT pg_catalog.column_to_column_name(p.logicalrelid, p.partkey) FROM %s p WHERE '
+			'p.logicalrelid OPERATOR(pg_catalog.=) $1 AND p.partkey IS NOT NULL', catalog)
 			INTO name USING distributed_by.relation;
 	END IF;
 	RETURN name;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.distributed_by(regclass) IS 'the column by which Citus distributes a table; NULL for tables that it does not, and where there is no Citus';
+COMMENT ON FUNCTION stepadv_internal.distributed_by(regclass) IS
+'the column by which Citus distributes a table; NULL for tables that it does not, and where there is no Citus';
 
 -- The tables below relations, at whatever depth, that Citus distributes.
-CREATE FUNCTION stepadv_internal.distributed_tables(relations regclass[]) RETURNS TABLE (relation regclass, distributed_by text)
+CREATE FUNCTION stepadv_internal.distributed_tables(relations regclass[]) RETURNS TABLE (relation regclass,
+	distributed_by text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF stepadv_internal.citus_tables() IS NOT NULL THEN
 		RETURN QUERY
-		SELECT t.relation, d.name FROM (SELECT unnest(relations) AS relation UNION SELECT r.relation FROM stepadv_internal.tables_read(relations, 0) r) t
-		CROSS JOIN LATERAL stepadv_internal.distributed_by(t.relation) d(name) WHERE d.name IS NOT NULL ORDER BY t.relation::text;
+		SELECT t.relation, d.name FROM (SELECT unnest(relations) AS relation UNION SELECT r.relation
+			FROM stepadv_internal.tables_read(relations, 0) r) t
+		CROSS JOIN LATERAL stepadv_internal.distributed_by(t.relation) d(name) WHERE d.name IS NOT NULL
+			ORDER BY t.relation::text;
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.distributed_tables(regclass[]) IS 'the tables that Citus distributes among relations and below them, with the column by which each is distributed';
+COMMENT ON FUNCTION stepadv_internal.distributed_tables(regclass[]) IS
+'the tables that Citus distributes among relations and below them, with the column by which each is distributed';
 
 CREATE FUNCTION stepadv_internal.is_distributed(relations regclass[]) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$ SELECT EXISTS (SELECT FROM stepadv_internal.distributed_tables(relations)) $$;
-COMMENT ON FUNCTION stepadv_internal.is_distributed(regclass[]) IS 'whether Citus distributes a table among relations or below them';
+COMMENT ON FUNCTION stepadv_internal.is_distributed(regclass[]) IS
+'whether Citus distributes a table among relations or below them';
 
 CREATE FUNCTION stepadv_internal.colocation(relation regclass) RETURNS integer
 LANGUAGE plpgsql STABLE
@@ -73,11 +84,13 @@ AS $$
 DECLARE
 	colocation integer;
 BEGIN
-	EXECUTE format('SELECT p.colocationid FROM %s p WHERE p.logicalrelid OPERATOR(pg_catalog.=) $1', stepadv_internal.citus_tables()) INTO colocation USING colocation.relation;
+	EXECUTE format('SELECT p.colocationid FROM %s p WHERE p.logicalrelid OPERATOR(pg_catalog.=) $1',
+		stepadv_internal.citus_tables()) INTO colocation USING colocation.relation;
 	RETURN colocation;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.colocation(regclass) IS 'which tables a table that Citus distributes shares its shards'' places with; only where there is Citus';
+COMMENT ON FUNCTION stepadv_internal.colocation(regclass) IS
+'which tables a table that Citus distributes shares its shards'' places with; only where there is Citus';
 
 -- A group is in one shard where the columns by which tables are distributed are among its own,
 -- and where all tables have a group's rows in the same place.  Otherwise rows would travel for
@@ -92,23 +105,31 @@ DECLARE
 BEGIN
 	FOR known IN
 		SELECT d.relation, d.distributed_by, coalesce(bool_and(t.keys @> ARRAY[c.attnum]), false) AS in_group
-		FROM stepadv_internal.distributed_tables(adapters) d JOIN pg_attribute c ON c.attrelid = d.relation AND c.attname = d.distributed_by
-		LEFT JOIN unnest(adapters) v(view) CROSS JOIN LATERAL stepadv_internal.tables_read(ARRAY[v.view], n_keys) t ON t.relation = d.relation
+		FROM stepadv_internal.distributed_tables(adapters) d JOIN pg_attribute c ON c.attrelid = d.relation
+			AND c.attname = d.distributed_by
+		LEFT JOIN unnest(adapters) v(view) CROSS JOIN LATERAL stepadv_internal.tables_read(ARRAY[v.view], n_keys) t
+			ON t.relation = d.relation
 		GROUP BY d.relation, d.distributed_by ORDER BY d.relation::text
 	LOOP
 		IF NOT known.in_group THEN
-			RAISE EXCEPTION 'table % is distributed by column "%", which is not a column of the group', stepadv_internal.relation_name(known.relation), known.distributed_by
+			RAISE EXCEPTION 'table % is distributed by column "%", which is not a column of the group',
+				stepadv_internal.relation_name(known.relation), known.distributed_by
 				USING ERRCODE = 'feature_not_supported', DETAIL = 'Rows of a group would be in several shards.',
-					HINT = format('Name "%s" in group_by, or distribute the table by a column of the group. Without views, rollout_agg fetches the rows of such groups.', known.distributed_by);
+					HINT = format('Name "%s" in group_by, or distribute the table by a column of the group. Without '
+						'views, rollout_agg fetches the rows of such groups.', known.distributed_by);
 		ELSIF stepadv_internal.colocation(known.relation) <> stepadv_internal.colocation(first) THEN
-			RAISE EXCEPTION 'tables % and % are not colocated', stepadv_internal.relation_name(first), stepadv_internal.relation_name(known.relation)
-				USING ERRCODE = 'feature_not_supported', DETAIL = 'Rows of a group would be in different places.', HINT = 'Distribute one with colocate_with => the other.';
+			RAISE EXCEPTION 'tables % and % are not colocated', stepadv_internal.relation_name(first),
+				stepadv_internal.relation_name(known.relation)
+				USING ERRCODE = 'feature_not_supported', DETAIL = 'Rows of a group would be in different places.',
+					HINT = 'Distribute one with colocate_with => the other.';
 		END IF;
 		first := coalesce(first, known.relation);
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.check_distribution(regclass[], integer) IS 'part of attach: error where a table below the adapters is distributed by Citus by a column that the group does not have, or two of them are not colocated';
+COMMENT ON FUNCTION stepadv_internal.check_distribution(regclass[], integer) IS
+'part of attach: error where a table below the adapters is distributed by Citus by a column that the group does not '
+'have, or two of them are not colocated';
 
 -- ---- create_tables(distribute => true)
 
@@ -119,11 +140,13 @@ AS $$
 BEGIN
 	IF distribute IS NOT TRUE THEN
 		IF shards IS NOT NULL THEN
-			RAISE EXCEPTION 'shards is given without distribute' USING ERRCODE = 'invalid_parameter_value', HINT = 'On one node tables may have partitions.';
+			RAISE EXCEPTION 'shards is given without distribute' USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'On one node tables may have partitions.';
 		END IF;
 		RETURN NULL;
 	ELSIF stepadv_internal.citus_tables() IS NULL THEN
-		RAISE EXCEPTION 'tables cannot be distributed: the extension citus is not in this database' USING ERRCODE = 'feature_not_supported',
+		RAISE EXCEPTION 'tables cannot be distributed: the extension citus is not in this database'
+			USING ERRCODE = 'feature_not_supported',
 			HINT = 'Create the extension citus here and on the workers, or leave out distribute.';
 	ELSIF shards NOT BETWEEN 1 AND 64000 THEN
 		RAISE EXCEPTION 'shards must be between 1 and 64000, not %', shards USING ERRCODE = 'invalid_parameter_value';
@@ -131,7 +154,9 @@ BEGIN
 	RETURN coalesce(shards, current_setting('citus.shard_count')::integer);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.check_shards(boolean, integer) IS 'part of create_tables: into how many shards the tables are distributed; NULL: they are not; error where that cannot be';
+COMMENT ON FUNCTION stepadv_internal.check_shards(boolean, integer) IS
+'part of create_tables: into how many shards the tables are distributed; NULL: they are not; error where that cannot '
+'be';
 
 -- By the task, of which there are most, so that what several policies made of it is in one place.
 CREATE FUNCTION stepadv_internal.distribute_tables(schema text, keys text[], shards integer) RETURNS void
@@ -145,9 +170,12 @@ DECLARE
 BEGIN
 	-- The one trigger that there is looks at nothing but its row, which is as safe on a shard.
 	PERFORM set_config('citus.enable_unsafe_triggers', 'on', true);
-	EXECUTE 'SELECT pg_catalog.create_distributed_table($1::regclass, $2, colocate_with => ''none''::text, shard_count => $3)' USING rollouts, key, shards;
-	EXECUTE 'SELECT pg_catalog.create_distributed_table($1::regclass, $2, colocate_with => $3)' USING format('%I.steps', distribute_tables.schema), key, rollouts;
+	EXECUTE 'SELECT pg_catalog.create_distributed_table($1::regclass, $2, colocate_with => ''none''::text, shard_count '
+		'=> $3)' USING rollouts, key, shards;
+	EXECUTE 'SELECT pg_catalog.create_distributed_table($1::regclass, $2, colocate_with => $3)'
+		USING format('%I.steps', distribute_tables.schema), key, rollouts;
 	PERFORM set_config('citus.enable_unsafe_triggers', unsafe, true);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.distribute_tables(text, text[], integer) IS 'part of create_tables: has Citus distribute both tables, colocated, by a column of the group';
+COMMENT ON FUNCTION stepadv_internal.distribute_tables(text, text[], integer) IS
+'part of create_tables: has Citus distribute both tables, colocated, by a column of the group';

@@ -14,10 +14,12 @@ INSERT INTO stepadv_internal.column_meanings VALUES
 	('', 'step_id', 'the step, by the id that was given; where none was, a hash of rollout and number'),
 	('', 'rollout_id', 'the rollout, by the id that was given'),
 	('', 'step_no', 'place of the step in its rollout; only the order counts'),
-	('', 'return', 'discounted sum of the rewards from this step on, the rollout''s outcome included; NULL: not judged'),
+	('', 'return', 'discounted sum of the rewards from this step on, the rollout''s outcome included; NULL: not '
+		'judged'),
 	('', 'advantage',
 		'advantage of the step, in the unit of the method; NULL: not judged, or the method has none for the step'),
-	('', 'baseline', 'what the return is compared with, in units of the reward; NULL: there is nothing to compare with'),
+	('', 'baseline', 'what the return is compared with, in units of the reward; NULL: there is nothing to compare '
+		'with'),
 	('', 'staleness', 'policy steps of the run since the one that acted; 0: the newest; NULL: unknown'),
 	('', 'n_state', 'visits of judged rollouts of the group to the state of the step'),
 	('', 'n_action', 'those of them that took the action of the step'),
@@ -79,12 +81,14 @@ INSERT INTO stepadv_internal.column_meanings VALUES
 	('', 'informative_share', 'share of the judged groups whose rollouts differ in their return, 0 to 1'),
 	('', 'outcome', 'reward of the row that belongs to the rollout itself; NULL: there is none'),
 	('', 'success',
-		'whether the rollout reached its goal: as given, else whether its return is above success_above; NULL: not judged'),
+		'whether the rollout reached its goal: as given, else whether its return is above success_above; NULL: not '
+		'judged'),
 	('', 'judged', 'whether any row of the rollout has a reward or a success'),
 	('', 'rollouts', 'the group as a value, for every function of a rollout_group'),
 	('', 'n_tokens', 'tokens that count'),
 	('', 'ratio',
-		'mean ratio of the new policy''s probabilities to the old one''s over the tokens; NULL: log-probabilities are missing or not finite'),
+		'mean ratio of the new policy''s probabilities to the old one''s over the tokens; NULL: log-probabilities are '
+		'missing or not finite'),
 	('', 'sequence_ratio',
 		'ratio of the probabilities of the whole step, as its geometric mean over tokens; NULL likewise'),
 	('', 'approximate_kl', 'mean of the k3 estimate of KL(old, new) over the tokens, in nats; NULL likewise'),
@@ -170,7 +174,8 @@ INSERT INTO stepadv_internal.column_meanings VALUES
 	('', 'n_contributing', 'steps that brought the rollout nearer to the goal'),
 	('', 'coverage', 'share of the steps of rollouts left out whose state and action the others have, 0 to 1'),
 	('', 'steps', 'steps of rollouts left out'),
-	('', 'score', 'how far what is said of steps comes true for rollouts left out: a correlation, beyond that by chance'),
+	('', 'score', 'how far what is said of steps comes true for rollouts left out: a correlation, beyond that by '
+		'chance'),
 	('', 'error', 'standard error of the score, over groups'),
 	('', 'by_chance', 'the same correlation with outcomes shuffled'),
 	('', 'groups_needed', 'about how many groups would show such a score, at two errors; NULL: none would'),
@@ -185,7 +190,8 @@ INSERT INTO stepadv_internal.column_meanings VALUES
 	('', 'measure', 'what is measured of rollouts'),
 	('', 'mean', 'mean over rollouts'),
 	('', 'p50',
-		'median over rollouts, of numbers rounded to 12 binary digits: integers up to 4096 are exact, others at most 1/8192 off'),
+		'median over rollouts, of numbers rounded to 12 binary digits: integers up to 4096 are exact, others at most '
+		'1/8192 off'),
 	('', 'p95', '95th percentile over rollouts, of numbers rounded to 12 binary digits, as p50'),
 	('', 'per_success', 'the sum over all rollouts for each that succeeded; NULL: none did'),
 	('', 'horizon', 'distance of the first state from the goal, over the steps of all judged rollouts'),
@@ -241,7 +247,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('advantage of the step by %s; NULL where it has none', name) WHERE name = ANY (methods)
 $$;
-COMMENT ON FUNCTION stepadv_internal.method_column_comment(text, text[]) IS 'part of attach: what a column is whose name is made of a method''s; NULL: it is not';
+COMMENT ON FUNCTION stepadv_internal.method_column_comment(text, text[]) IS
+'part of attach: what a column is whose name is made of a method''s; NULL: it is not';
 
 -- Comments on the user's own columns that the views show as they are, of the adapters that have them.
 CREATE FUNCTION stepadv_internal.shown_comments(a stepadv_internal.attached)
@@ -266,7 +273,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE WHEN relation IN ((a).rows, (a).stated, (a).folded, (a).shown, (a).shown_rollouts, (a).runs, (a).began)
-		AND number <= (a).n_group_columns THEN 'of the group''s key: rollouts that agree in it are compared with each other'
+		AND number <= (a).n_group_columns THEN 'of the group''s key: rollouts that agree in it are compared with each '
+			'other'
 	ELSE coalesce(shown,
 		CASE WHEN name LIKE 'stepadv\_%' THEN
 			format('%s, as it was given, in the type that stepadv reads', translate(substr(name, 9), '_', ' ')) END,
@@ -275,7 +283,8 @@ AS $$
 		stepadv_internal.method_column_comment(name, (a).view_kinds)) END
 $$;
 COMMENT ON FUNCTION stepadv_internal.column_comment(stepadv_internal.attached, text, text, regclass, integer, text) IS
-'part of attach: the comment on a column of a view that is of a kind, and that shows a column of an adapter; NULL: not known';
+'part of attach: the comment on a column of a view that is of a kind, and that shows a column of an adapter; NULL: not '
+'known';
 
 -- All at once, where there is none yet: what somebody has written stays.
 CREATE FUNCTION stepadv_internal.comment_columns(a stepadv_internal.attached) RETURNS void
@@ -288,19 +297,23 @@ DECLARE
 		those AS (
 			SELECT k.kind, k.view FROM unnest((a).view_kinds, (a).views) k(kind, view)
 			UNION ALL
-			SELECT 'rows', k.view FROM unnest(ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts, (a).runs, (a).began]) k(view)),
+			SELECT 'rows', k.view FROM unnest(ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts, (a).runs,
+				(a).began]) k(view)),
 		-- What an adapter shows is said of itself, what a view shows of the adapter's column.
 		shows AS MATERIALIZED (
 			SELECT v.view, c.number AS at, min(c.relation::oid)::regclass AS relation, min(c.column_number) AS number
 			FROM those v CROSS JOIN LATERAL stepadv_internal.view_columns(v.view) c
 			WHERE v.kind <> 'rows' GROUP BY 1, 2 HAVING bool_and(c.plain)
 			UNION ALL
-			SELECT v.view, t.attnum, v.view, t.attnum FROM those v JOIN pg_attribute t ON t.attrelid = v.view WHERE v.kind = 'rows')
-		SELECT string_agg(format('COMMENT ON COLUMN %s.%I IS %L', stepadv_internal.relation_name(c.view), c.name, c.comment), '; ')
+			SELECT v.view, t.attnum, v.view, t.attnum FROM those v JOIN pg_attribute t ON t.attrelid = v.view
+				WHERE v.kind = 'rows')
+		SELECT string_agg(format('COMMENT ON COLUMN %s.%I IS %L', stepadv_internal.relation_name(c.view), c.name,
+			c.comment), '; ')
 		FROM (
 			SELECT v.view, t.attname AS name,
 				stepadv_internal.column_comment(a, v.kind, t.attname::text, p.relation, p.number, s.comment) AS comment
-			FROM those v JOIN pg_attribute t ON t.attrelid = v.view AND t.attnum > 0 AND col_description(v.view, t.attnum) IS NULL
+			FROM those v JOIN pg_attribute t ON t.attrelid = v.view AND t.attnum > 0 AND col_description(v.view,
+				t.attnum) IS NULL
 			LEFT JOIN shows p ON p.view = v.view AND p.at = t.attnum
 			LEFT JOIN shown s ON s.relation = p.relation AND s.number = p.number) c
 		WHERE c.comment IS NOT NULL);
@@ -310,4 +323,5 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.comment_columns(stepadv_internal.attached) IS 'part of attach: comments on the columns of an attachment''s views that have none';
+COMMENT ON FUNCTION stepadv_internal.comment_columns(stepadv_internal.attached) IS
+'part of attach: comments on the columns of an attachment''s views that have none';

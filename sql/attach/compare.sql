@@ -420,7 +420,9 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	beside := stepadv_internal.beside(a, 'step'::text, run.names
-		|| '{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,opposite_sign}'::text[],
+		||
+			'{rollout_id,step_no,step_id,success,method_a,method_b,advantage_a,advantage_b,scaled_a,scaled_b,difference,
+				opposite_sign}'::text[],
 		(SELECT coalesce(jsonb_object_agg(r.name, r.expression), '{}') FROM unnest(run.names, run.expressions) r(name,
 			expression)), '{}'::text[]);
 	RETURN format($view$

@@ -11,10 +11,12 @@ DECLARE
 BEGIN
 	FOR number IN
 		SELECT d.name, d.least, d.most, coalesce((settings ->> d.name)::float8, d.otherwise) AS value
-		FROM (VALUES ('shuffles', 2, 1000, 12), ('max_rollouts', 1, 2147483647, 16), ('max_groups', 1, 2147483647, 200), ('seed', -2147483648, 2147483647, 1)) d(name, least, most, otherwise)
+		FROM (VALUES ('shuffles', 2, 1000, 12), ('max_rollouts', 1, 2147483647, 16),
+			('max_groups', 1, 2147483647, 200), ('seed', -2147483648, 2147483647, 1)) d(name, least, most, otherwise)
 	LOOP
 		IF NOT (number.value BETWEEN number.least AND number.most) OR number.value <> trunc(number.value) THEN
-			RAISE EXCEPTION '% must be an integer between % and %, not %', number.name, number.least::numeric, number.most::numeric, number.value
+			RAISE EXCEPTION '% must be an integer between % and %, not %', number.name, number.least::numeric,
+				number.most::numeric, number.value
 				USING ERRCODE = 'invalid_parameter_value';
 		END IF;
 		CASE number.name
@@ -39,14 +41,18 @@ SET search_path = pg_catalog, pg_temp
 AS $query$
 	SELECT string_agg(format($join$
 		CROSS JOIN LATERAL (
-			SELECT stepadv_internal.credit_agg(ARRAY[%2$s], %4$s, %6$s, 1, l.shuffle, l.rollout_id, (l.u).rollout_id, (l.u).step_no, (l.u).advantage) AS sums
+			SELECT stepadv_internal.credit_agg(ARRAY[%2$s], %4$s, %6$s, 1, l.shuffle, l.rollout_id, (l.u).rollout_id,
+				(l.u).step_no, (l.u).advantage) AS sums
 			FROM (
-				SELECT l.rollout_id, l.shuffle, %3$s(stepadv.without_rollout(stepadv_internal.shuffle_outcomes(%2$s, l.shuffle, %6$s::bigint), l.rollout_id)%7$s AS u, pg_catalog.generate_series(1, 1) AS at_least
-				FROM (SELECT l.rollout_id, pg_catalog.generate_series(0, %4$s) AS shuffle FROM stepadv_internal.left_out(%2$s, %5$s, %6$s) l) l) l) m%1$s$join$,
+				SELECT l.rollout_id, l.shuffle, %3$s(stepadv.without_rollout(stepadv_internal.shuffle_outcomes(%2$s,
+					l.shuffle, %6$s::bigint), l.rollout_id)%7$s AS u, pg_catalog.generate_series(1, 1) AS at_least
+				FROM (SELECT l.rollout_id, pg_catalog.generate_series(0, %4$s) AS shuffle
+					FROM stepadv_internal.left_out(%2$s, %5$s, %6$s) l) l) l) m%1$s$join$,
 		c.number, c.argument, f.name, o.shuffles, o.max_rollouts, o.seed,
 		-- The call beside others, without the group that it begins with: a history comes after it.
 		substr(c.call_beside, length(f.name || '(' || c.argument) + 1)), '' ORDER BY c.number)
-	FROM stepadv_internal.credit_options(a) o CROSS JOIN unnest(methods) c JOIN pg_proc p ON p.oid = c.function JOIN pg_namespace n ON n.oid = p.pronamespace
+	FROM stepadv_internal.credit_options(a) o CROSS JOIN unnest(methods) c JOIN pg_proc p ON p.oid = c.function
+		JOIN pg_namespace n ON n.oid = p.pronamespace
 	CROSS JOIN LATERAL format('%I.%I', n.nspname, p.proname) f(name)
 $query$;
 COMMENT ON FUNCTION stepadv_internal.credit_joins(stepadv_internal.attached, stepadv_internal.made_method[]) IS
@@ -56,7 +62,9 @@ CREATE FUNCTION stepadv_internal.credit_hash(a stepadv_internal.attached) RETURN
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('stepadv.signature_hash(%L::text || ROW(%s)::text)', o.seed, stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text, ', '::text))
+	SELECT format('stepadv.signature_hash(%L::text || ROW(%s)::text)', o.seed,
+		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), 'g.%1$I'::text,
+			', '::text))
 	FROM stepadv_internal.credit_options(a) o
 $$;
 COMMENT ON FUNCTION stepadv_internal.credit_hash(stepadv_internal.attached) IS
@@ -73,20 +81,28 @@ AS $query$
 		SELECT n.method, c.groups, c.steps, c.coverage, c.score, c.error, c.by_chance, c.p, c.groups_needed, c.is_best,
 			stepadv_internal.credit_finding(c.groups, min(c.p) OVER (), c.is_best, n.method) AS finding
 		FROM (SELECT array_agg(x.sums ORDER BY x.hash) AS sums
-			FROM (SELECT ARRAY[%1$s] AS sums, %2$s AS hash FROM %3$s%4$s WHERE pg_catalog.num_nonnulls(%5$s) > 0%6$s) x) s
+			FROM (SELECT ARRAY[%1$s] AS sums, %2$s AS hash FROM %3$s%4$s WHERE pg_catalog.num_nonnulls(%5$s) > 0%6$s)
+				x) s
 		CROSS JOIN LATERAL stepadv.credit_check(s.sums) c
 		JOIN unnest(%7$L::text[]) WITH ORDINALITY n(method, i) ON n.i = c.candidate
 		ORDER BY n.i$view$,
-		m.rows, stepadv_internal.credit_hash(a), CASE WHEN distributed THEN f.fold ELSE format('(SELECT g.* FROM %s ORDER BY %s LIMIT %s) g', f.fold, stepadv_internal.credit_hash(a), o.max_groups) END,
+		m.rows, stepadv_internal.credit_hash(a), CASE WHEN distributed THEN f.fold
+			ELSE format('(SELECT g.* FROM %s ORDER BY %s LIMIT %s) g', f.fold, stepadv_internal.credit_hash(a),
+				o.max_groups) END,
 		stepadv_internal.credit_joins(a, m.methods), m.sums,
-		CASE WHEN distributed THEN format(' AND %1$s <= (SELECT max(d.hash) FROM (SELECT %1$s AS hash FROM %2$s ORDER BY 1 LIMIT %3$s) d)', stepadv_internal.credit_hash(a), f.fold, o.max_groups) END,
+		CASE WHEN distributed THEN format(' AND %1$s <= (SELECT max(d.hash) FROM (SELECT %1$s AS hash FROM %2$s ORDER '
+			'BY 1 LIMIT %3$s) d)', stepadv_internal.credit_hash(a), f.fold, o.max_groups) END,
 		m.names)
 	FROM stepadv_internal.credit_options(a) o CROSS JOIN stepadv_internal.is_distributed(ARRAY[(a).rows]) distributed
 	CROSS JOIN (SELECT array_agg(c ORDER BY c.number) AS methods, array_agg(c.method ORDER BY c.number) AS names,
 		string_agg(format('m%s.sums', c.number), ', ' ORDER BY c.number) AS sums,
 		-- A method that has no group to look at here, as it lacks a critic's values, has said nothing.
-		string_agg(format('coalesce(m%s.sums, pg_catalog.array_fill(0::float8, ARRAY[1, %s]))', c.number, 5 + 3 * p.shuffles), ', ' ORDER BY c.number) AS rows FROM stepadv_internal.credit_options(a) p, stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c) m
-	CROSS JOIN LATERAL stepadv_internal.fold(a, '{state,action}'::text[] || ARRAY(SELECT DISTINCT r.r FROM unnest(m.methods) c CROSS JOIN LATERAL unnest(c.reads) r(r) WHERE r.r IS NOT NULL ORDER BY r.r), NULL::text, '{}'::text[]) f(fold)
+		string_agg(format('coalesce(m%s.sums, pg_catalog.array_fill(0::float8, ARRAY[1, %s]))', c.number,
+			5 + 3 * p.shuffles), ', ' ORDER BY c.number) AS rows FROM stepadv_internal.credit_options(a) p,
+				stepadv_internal.chosen_methods(a, made, 'credit_check'::text) c) m
+	CROSS JOIN LATERAL stepadv_internal.fold(a, '{state,action}'::text[]
+		|| ARRAY(SELECT DISTINCT r.r FROM unnest(m.methods) c CROSS JOIN LATERAL unnest(c.reads) r(r)
+			WHERE r.r IS NOT NULL ORDER BY r.r), NULL::text, '{}'::text[]) f(fold)
 	WHERE '{state,action}' <@ stepadv_internal.available_roles(a) AND m.methods IS NOT NULL
 $query$;
 COMMENT ON FUNCTION stepadv_internal.credit_check_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS

@@ -6,14 +6,16 @@ CREATE FUNCTION stepadv_internal.curation_type(relation regclass, name text) RET
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$ SELECT stepadv_internal.base_type(stepadv_internal.column_type(relation, name)) $$;
-COMMENT ON FUNCTION stepadv_internal.curation_type(regclass, text) IS 'part of select_steps: type of a column, under its domains; NULL when there is no such column';
+COMMENT ON FUNCTION stepadv_internal.curation_type(regclass, text) IS
+'part of select_steps: type of a column, under its domains; NULL when there is no such column';
 
 -- Stands in the condition of a selection, where it costs nothing, and says what
 -- its columns are: with the view through every dump, whatever its comment becomes.
 CREATE FUNCTION stepadv_internal.selection_of(group_by text[], columns jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT true $$;
-COMMENT ON FUNCTION stepadv_internal.selection_of(text[], jsonb) IS 'part of create_selection: true; the arguments say which columns of the view are the group''s, and which have a role';
+COMMENT ON FUNCTION stepadv_internal.selection_of(text[], jsonb) IS
+'part of create_selection: true; the arguments say which columns of the view are the group''s, and which have a role';
 
 -- What a selection says of its columns; NULLs for any other view.
 CREATE FUNCTION stepadv_internal.selection_says(view regclass, OUT group_by text[], OUT columns jsonb)
@@ -21,9 +23,11 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT replace(m.m[1], '''''', '''')::text[], replace(m.m[2], '''''', '''')::jsonb
-	FROM regexp_matches(pg_get_viewdef(view), 'stepadv_internal\.selection_of\(''((?:[^'']|'''')*)''::text\[\], ''((?:[^'']|'''')*)''::jsonb\)') m(m)
+	FROM regexp_matches(pg_get_viewdef(view),
+		'stepadv_internal\.selection_of\(''((?:[^'']|'''')*)''::text\[\], ''((?:[^'']|'''')*)''::jsonb\)') m(m)
 $$;
-COMMENT ON FUNCTION stepadv_internal.selection_says(regclass) IS 'part of select_steps: the columns of the group, and those with a role, of a view made by create_selection';
+COMMENT ON FUNCTION stepadv_internal.selection_says(regclass) IS
+'part of select_steps: the columns of the group, and those with a role, of a view made by create_selection';
 
 -- The columns of a view of attach that are the user's state and action: those that
 -- feed these roles.  Where two could be meant, none is taken; and what attach makes
@@ -37,7 +41,8 @@ AS $$
 		SELECT r.role, array_agg(v.name) AS names
 		FROM (SELECT c.name AS role, min(c.column_name) AS column_name FROM stepadv_internal.view_columns((a).rows) c
 			WHERE c.name IN ('state', 'action') GROUP BY 1 HAVING count(*) = 1) r
-		JOIN stepadv_internal.view_columns((a).shown) s ON s.plain AND s.column_name = r.column_name AND s.name NOT LIKE 'stepadv\_%'
+		JOIN stepadv_internal.view_columns((a).shown) s ON s.plain AND s.column_name = r.column_name
+			AND s.name NOT LIKE 'stepadv\_%'
 		JOIN stepadv_internal.view_columns(view) v ON v.plain AND v.relation = (a).shown AND v.column_name = s.name
 		GROUP BY r.role
 	) x
@@ -56,7 +61,8 @@ AS $$
 		THEN curation_key.expression
 		ELSE format('%s::text COLLATE "C"', curation_key.expression) END
 $$;
-COMMENT ON FUNCTION stepadv_internal.curation_key(text, oid) IS 'part of select_steps: the SQL expression that steps are ordered by, for an expression of the given type';
+COMMENT ON FUNCTION stepadv_internal.curation_key(text, oid) IS
+'part of select_steps: the SQL expression that steps are ordered by, for an expression of the given type';
 
 CREATE FUNCTION stepadv_internal.curation_refuse(problem text) RETURNS float8
 LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -66,7 +72,8 @@ BEGIN
 	RAISE EXCEPTION '%', curation_refuse.problem USING ERRCODE = 'data_exception';
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.curation_refuse(text) IS 'part of select_steps: an error, raised from within a query';
+COMMENT ON FUNCTION stepadv_internal.curation_refuse(text) IS
+'part of select_steps: an error, raised from within a query';
 
 -- The SQL expression for a column of s as a finite number, NULL for NULL.
 CREATE FUNCTION stepadv_internal.curation_number(relation regclass, name text, role text) RETURNS text
@@ -78,31 +85,40 @@ DECLARE
 	number text;
 BEGIN
 	IF curation_number.name IS NULL THEN
-		RAISE EXCEPTION '% must be given', CASE curation_number.role WHEN 'advantage' THEN 'advantage_column' ELSE curation_number.role END
+		RAISE EXCEPTION '% must be given', CASE curation_number.role WHEN 'advantage' THEN 'advantage_column'
+			ELSE curation_number.role END
 			USING ERRCODE = 'null_value_not_allowed';
 	ELSIF type IS NULL THEN
-		RAISE EXCEPTION 'column "%" given as % does not exist in %', curation_number.name, curation_number.role, curation_number.relation
+		RAISE EXCEPTION 'column "%" given as % does not exist in %', curation_number.name, curation_number.role,
+			curation_number.relation
 			USING ERRCODE = 'undefined_column',
 				HINT = CASE curation_number.role
-					WHEN 'advantage' THEN 'A relation of advantages is needed, such as a view made by attach; another column is named by advantage_column => ''…''.'
-					WHEN 'max_staleness' THEN 'The views of attach have it if attach was given the column policy_step of a rollout.'
+					WHEN 'advantage' THEN 'A relation of advantages is needed, such as a view made by attach; another '
+						'column is named by advantage_column => ''…''.'
+					WHEN 'max_staleness' THEN 'The views of attach have it if attach was given the column policy_step '
+						'of a rollout.'
 					WHEN 'min_visits' THEN 'The views of gigpo, graphgpo, hgpo and rtmc have it.'
 					WHEN 'min_action_visits' THEN 'The views of rtmc and batch_td have it.'
-					WHEN 'success_only' THEN 'Whether a rollout succeeded: name a number or boolean by outcome => ''…''.'
-					WHEN 'stderr' THEN 'The t-value is advantage over its error, q_error in the views of rtmc and batch_td; another column is named by stderr => ''…''.'
+					WHEN 'success_only' THEN 'Whether a rollout succeeded: name a number or boolean by outcome '
+						'=> ''…''.'
+					WHEN 'stderr' THEN 'The t-value is advantage over its error, q_error in the views of rtmc and '
+						'batch_td; another column is named by stderr => ''…''.'
 					WHEN 'min_confidence' THEN 'The views of rtmc and batch_td have it.'
 					ELSE format('Name a column by %s => ''…''.', curation_number.role) END;
 	END IF;
-	number := stepadv_internal.role_column(curation_number.role, curation_number.relation, curation_number.name, 's'::text);
+	number := stepadv_internal.role_column(curation_number.role, curation_number.relation, curation_number.name,
+		's'::text);
 	-- Integers are finite.
 	IF type IN ('float4'::regtype, 'float8'::regtype, 'numeric'::regtype) THEN
-		number := format('CASE WHEN abs(%1$s) = ''Infinity'' OR %1$s = ''NaN'' THEN stepadv_internal.curation_refuse(format(%2$L, s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
+		number := format('CASE WHEN abs(%1$s) = ''Infinity'' OR %1$s = ''NaN'' THEN '
+			'stepadv_internal.curation_refuse(format(%2$L, s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
 			number, replace(curation_number.role, '%', '%%') || ' of step %s of rollout %s is not a finite number: %s');
 	END IF;
 	RETURN number;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.curation_number(regclass, text, text) IS 'part of select_steps: the SQL expression for a column as a finite number';
+COMMENT ON FUNCTION stepadv_internal.curation_number(regclass, text, text) IS
+'part of select_steps: the SQL expression for a column as a finite number';
 
 -- What is known of a relation of advantages, as names of its own columns:
 -- group_by, columns by role, and the view that sums up its groups.
@@ -121,7 +137,8 @@ DECLARE
 	type oid;
 BEGIN
 	IF curation_source.advantages IS NULL THEN
-		RAISE EXCEPTION 'advantages must be given' USING ERRCODE = 'null_value_not_allowed', HINT = 'For example ''rl.steps_rtmc''.';
+		RAISE EXCEPTION 'advantages must be given' USING ERRCODE = 'null_value_not_allowed',
+			HINT = 'For example ''rl.steps_rtmc''.';
 	END IF;
 	SELECT format('%I.%I', n.nspname, c.relname) AS full_name, c.relkind, c.relowner INTO source
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = curation_source.advantages;
@@ -133,7 +150,8 @@ BEGIN
 		RAISE EXCEPTION 'permission denied for %', source.full_name USING ERRCODE = 'insufficient_privilege';
 	END IF;
 
-	SELECT k.* INTO a FROM stepadv_internal.attachments(source.relowner, NULL::regclass) k WHERE curation_source.advantages = ANY (k.views);
+	SELECT k.* INTO a FROM stepadv_internal.attachments(source.relowner, NULL::regclass) k
+		WHERE curation_source.advantages = ANY (k.views);
 	IF FOUND THEN
 		by_attach := true;
 		columns := stepadv_internal.shown_roles(curation_source.advantages, a);
@@ -141,7 +159,8 @@ BEGIN
 		-- The columns of the group come first in every view.
 		made := to_jsonb(stepadv_internal.group_columns(curation_source.advantages, a.n_group_columns));
 	ELSIF (stepadv_internal.selection_says(curation_source.advantages)).group_by IS NOT NULL THEN
-		SELECT to_jsonb(y.group_by), y.columns INTO made, columns FROM stepadv_internal.selection_says(curation_source.advantages) y;
+		SELECT to_jsonb(y.group_by), y.columns INTO made,
+			columns FROM stepadv_internal.selection_says(curation_source.advantages) y;
 	ELSIF curation_source.group_by IS NULL THEN
 		RAISE EXCEPTION 'the columns of the group of % are not known', source.full_name
 			USING ERRCODE = 'null_value_not_allowed',
@@ -155,21 +174,26 @@ BEGIN
 		made := to_jsonb(curation_source.group_by);
 		PERFORM stepadv_internal.check_names('group_by'::text, curation_source.group_by);
 	END IF;
-	FOR name IN SELECT jsonb_array_elements_text(made) UNION ALL SELECT unnest('{rollout_id,step_no,step_id}'::text[]) LOOP
+	FOR name IN SELECT jsonb_array_elements_text(made)
+		UNION ALL SELECT unnest('{rollout_id,step_no,step_id}'::text[]) LOOP
 		type := stepadv_internal.curation_type(curation_source.advantages, name);
 		IF type IS NULL THEN
 			RAISE EXCEPTION 'column "%" does not exist in %', name, source.full_name
 				USING ERRCODE = 'undefined_column',
-					HINT = 'A relation of advantages has the columns of the group, rollout_id, step_no, step_id and advantage.';
+					HINT = 'A relation of advantages has the columns of the group, rollout_id, step_no, step_id and '
+						'advantage.';
 		ELSIF name = 'step_no' AND type NOT IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN
-			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', name, source.full_name, name, format_type(type, NULL)
+			RAISE EXCEPTION 'column "%" of % cannot serve as %: its type is %', name, source.full_name, name,
+				format_type(type, NULL)
 				USING ERRCODE = 'datatype_mismatch', HINT = 'step_no must be an integer.';
 		END IF;
 	END LOOP;
-	RETURN jsonb_build_object('name', source.full_name, 'group_by', made, 'columns', columns, 'groups', groups::bigint, 'by_attach', by_attach);
+	RETURN jsonb_build_object('name', source.full_name, 'group_by', made, 'columns', columns, 'groups', groups::bigint,
+		'by_attach', by_attach);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.curation_source(regclass, text[]) IS 'part of select_steps: what a relation of advantages says of its columns';
+COMMENT ON FUNCTION stepadv_internal.curation_source(regclass, text[]) IS
+'part of select_steps: what a relation of advantages says of its columns';
 
 -- Whether the rules asked for make sense, before anything is looked at.
 CREATE FUNCTION stepadv_internal.curation_check(settings jsonb) RETURNS void
@@ -184,12 +208,14 @@ BEGIN
 	FOREACH name IN ARRAY '{min_advantage,min_t}'::text[] LOOP
 		threshold := (settings ->> name)::float8;
 		IF NOT (threshold >= 0 AND threshold < 'Infinity') THEN
-			RAISE EXCEPTION '% must be a finite number of at least 0, not %', name, threshold USING ERRCODE = 'invalid_parameter_value';
+			RAISE EXCEPTION '% must be a finite number of at least 0, not %', name,
+				threshold USING ERRCODE = 'invalid_parameter_value';
 		END IF;
 	END LOOP;
 	IF (settings ->> 'max_staleness')::integer < 0 THEN
 		RAISE EXCEPTION 'max_staleness must be at least 0, not %', settings ->> 'max_staleness'
-			USING ERRCODE = 'invalid_parameter_value', HINT = '0 keeps the rollouts of the newest policy step; NULL, the default, sets no limit.';
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = '0 keeps the rollouts of the newest policy step; NULL, the default, sets no limit.';
 	END IF;
 	IF NOT ((settings ->> 'min_confidence')::float8 BETWEEN 0 AND 1) THEN
 		RAISE EXCEPTION 'min_confidence must be between 0 and 1, not %', settings ->> 'min_confidence'
@@ -220,7 +246,8 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.curation_check(jsonb) IS 'part of select_steps: an error where a rule''s parameter makes no sense';
+COMMENT ON FUNCTION stepadv_internal.curation_check(jsonb) IS
+'part of select_steps: an error where a rule''s parameter makes no sense';
 
 -- The rules that were asked for, in their order.  keep and reason are
 -- expressions over a step s.  A rule that compares steps with one another does
@@ -236,11 +263,14 @@ AS $rules$
 	LATERAL (VALUES
 		(0, 'max_staleness', settings ->> 'max_staleness',
 			format('s.staleness <= %s', settings ->> 'max_staleness'), NULL::text[],
-			$$CASE s.staleness WHEN 0 THEN 'of the newest policy step' WHEN 1 THEN '1 policy step old' ELSE format('%s policy steps old', s.staleness) END$$),
+			$$CASE s.staleness WHEN 0 THEN 'of the newest policy step' WHEN 1 THEN '1 policy step old'
+				ELSE format('%s policy steps old', s.staleness) END$$),
 		(1, 'judged', '', 's.advantage IS NOT NULL', NULL, NULL),
 		(2, 'drop_uniform', settings ->> 'drop_uniform', 's.mixed', NULL,
-			CASE settings ->> 'drop_uniform' WHEN 'dapo' THEN $$'group is mixed or of one rollout'$$ ELSE $$'group is mixed'$$ END),
-		(3, 'success_only', CASE WHEN (settings ->> 'success_only')::boolean THEN coalesce(settings ->> 'outcome', '') END,
+			CASE settings ->> 'drop_uniform' WHEN 'dapo' THEN $$'group is mixed or of one rollout'$$
+				ELSE $$'group is mixed'$$ END),
+		(3, 'success_only', CASE WHEN (settings ->> 'success_only')::boolean THEN coalesce(settings ->> 'outcome',
+			'') END,
 			's.succeeded', NULL, $$'its rollout succeeded'$$),
 		(4, 'sign', nullif(settings ->> 'sign', 'any'),
 			CASE settings ->> 'sign' WHEN 'positive' THEN 's.advantage > 0' ELSE 's.advantage < 0' END, NULL,
@@ -250,8 +280,10 @@ AS $rules$
 			quote_literal('|advantage| >= ' || (settings ->> 'min_advantage'))),
 		(6, 'min_t', settings ->> 'min_t',
 			-- Where no return differs from another, a difference is beyond doubt.
-			format('CASE WHEN s.stderr > 0 THEN abs(s.advantage) / s.stderr >= %L::float8 ELSE s.stderr = 0 AND s.advantage <> 0 END', settings ->> 'min_t'), NULL,
-			format($$CASE WHEN s.stderr > 0 THEN format('t = %%s >= %%s', round((abs(s.advantage) / s.stderr)::numeric, 2), %L) ELSE 'stderr is 0' END$$, settings ->> 'min_t')),
+			format('CASE WHEN s.stderr > 0 THEN abs(s.advantage) / s.stderr >= %L::float8 ELSE s.stderr = 0 AND '
+				's.advantage <> 0 END', settings ->> 'min_t'), NULL,
+			format($$CASE WHEN s.stderr > 0 THEN format('t = %%s >= %%s', round((abs(s.advantage) / s.stderr)::numeric,
+				2), %L) ELSE 'stderr is 0' END$$, settings ->> 'min_t')),
 		(7, 'min_confidence', settings ->> 'min_confidence',
 			format('s.confidence >= %L::float8', settings ->> 'min_confidence'), NULL,
 			$$format('sign right with probability %s', round(s.confidence::numeric, 2))$$),
@@ -263,31 +295,38 @@ AS $rules$
 			$$format('%s visits to its action there', s.action_visits)$$),
 		(10, 'deduplicate', CASE WHEN (settings ->> 'deduplicate')::boolean THEN 'state, action' END,
 			's.rank10 = 1 OR s.state IS NULL OR s.action IS NULL', '{s.state,s.action}',
-			$$CASE WHEN s.state IS NULL OR s.action IS NULL THEN 'state or action like no other' ELSE format('1 of %s with its state and action', s.number10) END$$),
+			$$CASE WHEN s.state IS NULL OR s.action IS NULL THEN 'state or action like no other'
+				ELSE format('1 of %s with its state and action', s.number10) END$$),
 		(11, 'per_state', settings ->> 'per_state',
 			format('s.rank11 <= %s OR s.state IS NULL', settings ->> 'per_state'), '{s.state}',
-			$$CASE WHEN s.state IS NULL THEN 'state like no other' ELSE format('rank %s of %s in its state', s.rank11, s.number11) END$$),
+			$$CASE WHEN s.state IS NULL THEN 'state like no other' ELSE format('rank %s of %s in its state', s.rank11,
+				s.number11) END$$),
 		(12, 'per_rollout', settings ->> 'per_rollout',
 			format('s.rank12 <= %s', settings ->> 'per_rollout'), '{s.rollout}',
 			$$format('rank %s of %s in its rollout', s.rank12, s.number12)$$),
 		(13, 'per_group', settings ->> 'per_group',
 			format('s.rank13 <= %s', CASE WHEN b.by_group THEN b.per_group / 2 ELSE b.per_group END),
 			CASE WHEN b.by_group THEN '{sign(s.advantage)}' ELSE '{}' END::text[],
-			CASE WHEN b.by_group THEN $$format('rank %s of %s %s in its group', s.rank13, s.number13, CASE WHEN s.advantage > 0 THEN 'positive' ELSE 'negative' END)$$
+			CASE WHEN b.by_group THEN $$format('rank %s of %s %s in its group', s.rank13, s.number13,
+				CASE WHEN s.advantage > 0 THEN 'positive' ELSE 'negative' END)$$
 				ELSE $$format('rank %s of %s in its group', s.rank13, s.number13)$$ END),
 		(14, 'balance', settings ->> 'balance',
 			's.advantage <> 0 AND s.rank14 <= least(s.positive, s.negative)', '{sign(s.advantage)}',
-			format($$CASE WHEN s.advantage > 0 THEN format('rank %%s of %%s positive against %%s negative %1$s', s.rank14, s.positive, s.negative)
-				ELSE format('rank %%s of %%s negative against %%s positive %1$s', s.rank14, s.negative, s.positive) END$$,
+			format($$CASE WHEN s.advantage > 0 THEN format('rank %%s of %%s positive against %%s negative %1$s',
+				s.rank14, s.positive, s.negative)
+				ELSE format('rank %%s of %%s negative against %%s positive %1$s', s.rank14, s.negative,
+					s.positive) END$$,
 				CASE WHEN b.by_group THEN 'in its group' ELSE 'of all' END))
 	) r(i, rule, setting, keep, compared, reason)
 	WHERE r.setting IS NOT NULL
 	ORDER BY r.i
 $rules$;
-COMMENT ON FUNCTION stepadv_internal.curation_rules(jsonb) IS 'part of select_steps: the rules asked for, in their order, as SQL expressions';
+COMMENT ON FUNCTION stepadv_internal.curation_rules(jsonb) IS
+'part of select_steps: the rules asked for, in their order, as SQL expressions';
 
 -- States and actions, where a rule compares them, as bigints over s.
-CREATE FUNCTION stepadv_internal.curation_identities(advantages regclass, settings jsonb, source jsonb) RETURNS TABLE (role text, expression text)
+CREATE FUNCTION stepadv_internal.curation_identities(advantages regclass, settings jsonb, source jsonb)
+	RETURNS TABLE (role text, expression text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -303,9 +342,11 @@ BEGIN
 	LOOP
 		type := stepadv_internal.curation_type(advantages, needed.name);
 		IF needed.name IS NULL THEN
-			RAISE EXCEPTION '% needs to know which column of % is the %', needed.needed_by, source ->> 'name', needed.role
+			RAISE EXCEPTION '% needs to know which column of % is the %', needed.needed_by, source ->> 'name',
+				needed.role
 				USING ERRCODE = 'null_value_not_allowed',
-					HINT = format('Name it by %s => ''…''. What attach makes of tool calls or of histories is not shown by its views.', needed.role);
+					HINT = format('Name it by %s => ''…''. What attach makes of tool calls or of histories is not '
+						'shown by its views.', needed.role);
 		ELSIF type IS NULL THEN
 			RAISE EXCEPTION 'column "%" given as % does not exist in %', needed.name, needed.role, source ->> 'name'
 				USING ERRCODE = 'undefined_column';
@@ -316,7 +357,8 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.curation_identities(regclass, jsonb, jsonb) IS 'part of select_steps: the states and actions that rules compare';
+COMMENT ON FUNCTION stepadv_internal.curation_identities(regclass, jsonb, jsonb) IS
+'part of select_steps: the states and actions that rules compare';
 
 -- The join to the view that sums up the groups.
 CREATE FUNCTION stepadv_internal.curation_groups(source jsonb) RETURNS text
@@ -329,14 +371,18 @@ BEGIN
 	IF groups IS NULL THEN
 		RAISE EXCEPTION 'drop_uniform needs to know the outcomes of the rollouts of %', source ->> 'name'
 			USING ERRCODE = 'null_value_not_allowed',
-				HINT = 'Name a column by outcome => ''…'', a number or boolean that is the same on all steps of a rollout.';
+				HINT = 'Name a column by outcome => ''…'', a number or boolean that is the same on all steps of a '
+					'rollout.';
 	END IF;
 	RETURN (SELECT format(' LEFT JOIN %s u ON %s', stepadv_internal.relation_name(groups),
-			string_agg(format('u.%I %s s.%I', c.attname, stepadv_internal.equality_operator(c.atttypid), g.name), ' AND ' ORDER BY g.i))
-		FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i) JOIN pg_attribute c ON c.attrelid = groups AND c.attnum = g.i);
+			string_agg(format('u.%I %s s.%I', c.attname, stepadv_internal.equality_operator(c.atttypid), g.name),
+				' AND ' ORDER BY g.i))
+		FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i) JOIN pg_attribute c
+			ON c.attrelid = groups AND c.attnum = g.i);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.curation_groups(jsonb) IS 'part of select_steps: the join to the view that sums up the groups; error where it is not known';
+COMMENT ON FUNCTION stepadv_internal.curation_groups(jsonb) IS
+'part of select_steps: the join to the view that sums up the groups; error where it is not known';
 
 -- Whether the rollout of a step s succeeded: what the column named says, or else
 -- success, and where that is not known outcome.
@@ -346,21 +392,28 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	names CONSTANT text[] := CASE WHEN curation_success.outcome IS NOT NULL THEN ARRAY[curation_success.outcome]
-		ELSE ARRAY(SELECT n FROM unnest('{success,outcome}'::text[]) n WHERE stepadv_internal.has_column(curation_success.advantages, n)) END;
+		ELSE ARRAY(SELECT n FROM unnest('{success,outcome}'::text[]) n
+			WHERE stepadv_internal.has_column(curation_success.advantages, n)) END;
 BEGIN
 	IF names = '{}' THEN
-		RAISE EXCEPTION 'success_only needs to know which rollouts of % succeeded', stepadv_internal.relation_name(curation_success.advantages)
-			USING ERRCODE = 'null_value_not_allowed', HINT = 'Name a column by outcome => ''…'', a number or boolean: above 0 is a success.';
+		RAISE EXCEPTION 'success_only needs to know which rollouts of % succeeded',
+			stepadv_internal.relation_name(curation_success.advantages)
+			USING ERRCODE = 'null_value_not_allowed',
+				HINT = 'Name a column by outcome => ''…'', a number or boolean: above 0 is a success.';
 	END IF;
-	RETURN (SELECT format('coalesce(%s)', string_agg(format('(%s) > 0', stepadv_internal.curation_number(curation_success.advantages, u.name, 'outcome'::text)), ', ' ORDER BY u.i))
+	RETURN (SELECT format('coalesce(%s)', string_agg(format('(%s) > '
+		'0', stepadv_internal.curation_number(curation_success.advantages, u.name, 'outcome'::text)),
+			', ' ORDER BY u.i))
 		FROM unnest(names) WITH ORDINALITY u(name, i));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.curation_success(regclass, text) IS 'part of select_steps: the SQL expression for whether the rollout of a step succeeded; error where no column says';
+COMMENT ON FUNCTION stepadv_internal.curation_success(regclass, text) IS
+'part of select_steps: the SQL expression for whether the rollout of a step succeeded; error where no column says';
 
 -- The steps as the rules see them: the columns of the group as g1, g2, …, those
 -- asked for as c1, c2, …, so that no name can be taken, and what the rules read.
-CREATE FUNCTION stepadv_internal.curation_input(advantages regclass, settings jsonb, source jsonb, columns text[], OUT query text, OUT names text[])
+CREATE FUNCTION stepadv_internal.curation_input(advantages regclass, settings jsonb, source jsonb, columns text[],
+	OUT query text, OUT names text[])
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -374,14 +427,18 @@ DECLARE
 BEGIN
 	SELECT array_agg(format('s.%I', u.name) ORDER BY u.alias, u.i), array_agg(u.alias || u.i ORDER BY u.alias, u.i)
 	INTO items, names
-	FROM (SELECT 'g' AS alias, g.name, g.i FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i)
+	FROM (SELECT 'g' AS alias, g.name, g.i FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name,
+		i)
 		UNION ALL SELECT 'c', c.name, c.i FROM unnest(curation_input.columns) WITH ORDINALITY c(name, i)) u;
-	expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'advantage', 'advantage'::text);
-	items := items || ARRAY[expression, stepadv_internal.curation_key('s.rollout_id'::text, stepadv_internal.curation_type(curation_input.advantages, 'rollout_id'::text)), 's.step_no::integer'];
+	expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'advantage',
+		'advantage'::text);
+	items := items || ARRAY[expression, stepadv_internal.curation_key('s.rollout_id'::text,
+		stepadv_internal.curation_type(curation_input.advantages, 'rollout_id'::text)), 's.step_no::integer'];
 	names := names || '{advantage,rollout,no}'::text[];
 	IF NOT (source ->> 'by_attach')::boolean THEN
 		-- attach has made sure that no two steps of a rollout share a number.
-		items := items || stepadv_internal.curation_key('s.step_id'::text, stepadv_internal.curation_type(curation_input.advantages, 'step_id'::text));
+		items := items || stepadv_internal.curation_key('s.step_id'::text,
+			stepadv_internal.curation_type(curation_input.advantages, 'step_id'::text));
 		names := names || 'id'::text;
 	END IF;
 	IF settings ->> 'max_staleness' IS NOT NULL THEN
@@ -394,24 +451,31 @@ BEGIN
 	END IF;
 	IF settings ->> 'min_t' IS NOT NULL THEN
 		expression := stepadv_internal.curation_number(curation_input.advantages, coalesce(settings ->> 'stderr',
-			CASE WHEN stepadv_internal.has_column(curation_input.advantages, 'q_error'::text) THEN 'q_error' ELSE 'stderr' END), 'stderr'::text);
-		items := items || format('CASE WHEN %1$s < 0 THEN stepadv_internal.curation_refuse(format(''stderr of step %%s of rollout %%s is negative: %%s'', s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
+			CASE WHEN stepadv_internal.has_column(curation_input.advantages, 'q_error'::text) THEN 'q_error'
+				ELSE 'stderr' END), 'stderr'::text);
+		items := items || format('CASE WHEN %1$s < 0 THEN stepadv_internal.curation_refuse(format(''stderr of step %%s '
+			'of rollout %%s is negative: %%s'', s.step_no, s.rollout_id, %1$s)) ELSE %1$s END',
 			expression);
 		names := names || 'stderr'::text;
 	END IF;
 	FOR role, expression IN
 		SELECT r.name, stepadv_internal.curation_number(curation_input.advantages, r.column_name, r.rule)
-		FROM (VALUES ('min_confidence', 'confidence', 'confidence'), ('min_visits', 'n_state', 'visits'), ('min_action_visits', 'n_action', 'action_visits')) r(rule, column_name, name)
+		FROM (VALUES ('min_confidence', 'confidence', 'confidence'), ('min_visits', 'n_state', 'visits'),
+			('min_action_visits', 'n_action', 'action_visits')) r(rule, column_name, name)
 		WHERE settings ->> r.rule IS NOT NULL
-		UNION ALL SELECT 'succeeded', stepadv_internal.curation_success(curation_input.advantages, settings ->> 'outcome') WHERE (settings ->> 'success_only')::boolean
-		UNION ALL SELECT i.role, i.expression FROM stepadv_internal.curation_identities(curation_input.advantages, settings, source) i
+		UNION ALL SELECT 'succeeded', stepadv_internal.curation_success(curation_input.advantages,
+			settings ->> 'outcome') WHERE (settings ->> 'success_only')::boolean
+		UNION ALL SELECT i.role, i.expression FROM stepadv_internal.curation_identities(curation_input.advantages,
+			settings, source) i
 	LOOP
 		items := items || expression;
 		names := names || role;
 	END LOOP;
 	IF by_outcome THEN
-		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'outcome', 'outcome'::text);
-		items := items || CASE settings ->> 'drop_uniform' WHEN 'rtmc' THEN format('(%s > 0)::integer', expression) ELSE expression END;
+		expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'outcome',
+			'outcome'::text);
+		items := items || CASE settings ->> 'drop_uniform' WHEN 'rtmc' THEN format('(%s > 0)::integer', expression)
+			ELSE expression END;
 		names := names || 'outcome'::text;
 	ELSIF settings ->> 'drop_uniform' IS NOT NULL THEN
 		-- What the group's own view says of it.
@@ -422,49 +486,62 @@ BEGIN
 			ELSE 'u.success_rate > 0 AND u.success_rate < 1' END;
 		names := names || 'mixed'::text;
 	END IF;
-	SELECT format('SELECT %s FROM %s', string_agg(format('%s AS %s', u.item, u.name), ', ' ORDER BY u.i), relation) INTO query
+	SELECT format('SELECT %s FROM %s', string_agg(format('%s AS %s', u.item, u.name), ', ' ORDER BY u.i), relation)
+		INTO query
 	FROM unnest(items, names) WITH ORDINALITY u(item, name, i);
 
 	IF by_outcome THEN
 		-- A reward that differs from step to step is no outcome of the rollout.
-		query := format('SELECT s.*, CASE WHEN lag(s.rollout) OVER in_rollout = s.rollout AND lag(s.outcome) OVER in_rollout IS DISTINCT FROM s.outcome'
+		query := format('SELECT s.*, CASE WHEN lag(s.rollout) OVER in_rollout = s.rollout AND lag(s.outcome) OVER '
+			'in_rollout IS DISTINCT FROM s.outcome'
 				' THEN stepadv_internal.curation_refuse(format(%3$L, s.rollout, s.no)) = 0 ELSE %4$s END AS mixed'
-				' FROM (%1$s) s WINDOW in_group AS (PARTITION BY %2$s), in_rollout AS (in_group ORDER BY s.rollout, s.no)',
+				' FROM (%1$s) s WINDOW in_group AS (PARTITION BY %2$s), in_rollout AS (in_group ORDER BY s.rollout, '
+				's.no)',
 			query,
 			(SELECT string_agg('s.' || n, ', ') FROM unnest(names) n WHERE n ~ '^g[0-9]'),
-			format('column %s given as outcome differs within rollout %%s, from step %%s on', replace(quote_ident(settings ->> 'outcome'), '%', '%%')),
-			'min(s.outcome) FILTER (WHERE s.advantage IS NOT NULL) OVER in_group < max(s.outcome) FILTER (WHERE s.advantage IS NOT NULL) OVER in_group'
+			format('column %s given as outcome differs within rollout %%s, from step %%s on',
+				replace(quote_ident(settings ->> 'outcome'), '%', '%%')),
+			'min(s.outcome) FILTER (WHERE s.advantage IS NOT NULL) OVER in_group < max(s.outcome) FILTER (WHERE '
+			's.advantage IS NOT NULL) OVER in_group'
 			|| CASE settings ->> 'drop_uniform' WHEN 'dapo' THEN
 				' OR min(s.rollout) FILTER (WHERE s.advantage IS NOT NULL AND s.outcome IS NOT NULL) OVER in_group'
-				' = max(s.rollout) FILTER (WHERE s.advantage IS NOT NULL AND s.outcome IS NOT NULL) OVER in_group' ELSE '' END);
+				' = max(s.rollout) FILTER (WHERE s.advantage IS NOT NULL AND s.outcome IS NOT NULL) OVER in_group'
+					ELSE '' END);
 		names := names || 'mixed'::text;
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.curation_input(regclass, jsonb, jsonb, text[]) IS 'part of select_steps: the query that gives the steps as the rules see them';
+COMMENT ON FUNCTION stepadv_internal.curation_input(regclass, jsonb, jsonb, text[]) IS
+'part of select_steps: the query that gives the steps as the rules see them';
 
 -- The steps of a query that pass the conditions kept, which are those of the
 -- rules from first on; or with mark_removed all steps, with the number of the
 -- rule that each failed.
-CREATE FUNCTION stepadv_internal.curation_apply(query text, names text[], kept text[], first integer, mark_removed boolean) RETURNS text
+CREATE FUNCTION stepadv_internal.curation_apply(query text, names text[], kept text[], first integer,
+	mark_removed boolean) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE WHEN curation_apply.mark_removed
 		THEN format('(SELECT %s, CASE %s%s END AS removed FROM (%s) s) s',
-			(SELECT string_agg('s.' || u.name, ', ' ORDER BY u.i) FROM unnest(curation_apply.names) WITH ORDINALITY u(name, i)),
+			(SELECT string_agg('s.' || u.name, ', ' ORDER BY u.i)
+				FROM unnest(curation_apply.names) WITH ORDINALITY u(name, i)),
 			CASE WHEN curation_apply.first > 1 THEN 'WHEN s.removed IS NOT NULL THEN s.removed ' END,
-			string_agg(format('WHEN (%s) IS NOT TRUE THEN %s', k.condition, curation_apply.first + k.i - 1), ' ' ORDER BY k.i), curation_apply.query)
-		ELSE format('(%s) s WHERE %s', curation_apply.query, string_agg(format('(%s)', k.condition), ' AND ' ORDER BY k.i)) END
+			string_agg(format('WHEN (%s) IS NOT TRUE THEN %s', k.condition, curation_apply.first + k.i - 1),
+				' ' ORDER BY k.i), curation_apply.query)
+		ELSE format('(%s) s WHERE %s', curation_apply.query, string_agg(format('(%s)', k.condition),
+			' AND ' ORDER BY k.i)) END
 	FROM unnest(curation_apply.kept) WITH ORDINALITY k(condition, i)
 $$;
-COMMENT ON FUNCTION stepadv_internal.curation_apply(text, text[], text[], integer, boolean) IS 'part of select_steps: applies conditions to a query, as an item of a FROM list';
+COMMENT ON FUNCTION stepadv_internal.curation_apply(text, text[], text[], integer, boolean) IS
+'part of select_steps: applies conditions to a query, as an item of a FROM list';
 
 -- What select_steps and its like select from, a FROM item named s.  Rules that
 -- compare steps are windows over what the rules before them left.  Each begins
 -- with the columns of the group: one sort by group serves them all, and a
 -- condition on the group goes down to the relation.  reason is an expression.
-CREATE FUNCTION stepadv_internal.curation_query(advantages regclass, settings jsonb, columns text[], mark_removed boolean,
+CREATE FUNCTION stepadv_internal.curation_query(advantages regclass, settings jsonb, columns text[],
+	mark_removed boolean,
 	OUT steps text, OUT reason text, OUT source jsonb)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -482,7 +559,8 @@ DECLARE
 BEGIN
 	PERFORM stepadv_internal.curation_check(settings);
 	source := stepadv_internal.curation_source(curation_query.advantages,
-		CASE WHEN jsonb_typeof(settings -> 'group_by') = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(settings -> 'group_by')) END);
+		CASE WHEN jsonb_typeof(settings -> 'group_by') = 'array'
+			THEN ARRAY(SELECT jsonb_array_elements_text(settings -> 'group_by')) END);
 	SELECT i.query, i.names INTO query, names
 	FROM stepadv_internal.curation_input(curation_query.advantages, settings, source, curation_query.columns) i;
 	SELECT string_agg('s.' || n, ', ') INTO groups FROM unnest(names) n WHERE n ~ '^g[0-9]';
@@ -490,38 +568,52 @@ BEGIN
 	FOR rule IN SELECT * FROM stepadv_internal.curation_rules(settings) LOOP
 		number := number + 1;
 		IF rule.compared IS NOT NULL THEN
-			steps := stepadv_internal.curation_apply(query, names, kept, number - cardinality(kept), curation_query.mark_removed);
+			steps := stepadv_internal.curation_apply(query, names, kept, number - cardinality(kept),
+				curation_query.mark_removed);
 			kept := '{}';
 			same := concat_ws(', ', CASE WHEN rule.rule <> 'balance' OR rule.setting = 'group' THEN groups END,
 				CASE WHEN curation_query.mark_removed THEN 's.removed IS NULL' END);
 			-- Rollouts are told apart only within their group.
-			best_first := concat_ws(', ', 'abs(s.advantage) DESC', CASE WHEN rule.rule = 'balance' AND rule.setting = 'all' THEN (
-					SELECT string_agg(stepadv_internal.curation_key('s.g' || g.i, stepadv_internal.curation_type(curation_query.advantages, g.name)), ', ' ORDER BY g.i)
+			best_first := concat_ws(', ', 'abs(s.advantage) DESC', CASE WHEN rule.rule = 'balance'
+				AND rule.setting = 'all' THEN (
+					SELECT string_agg(stepadv_internal.curation_key('s.g' || g.i,
+						stepadv_internal.curation_type(curation_query.advantages, g.name)), ', ' ORDER BY g.i)
 					FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i)) END,
 				's.rollout, s.no', CASE WHEN 'id' = ANY (names) THEN 's.id' END);
-			query := format('SELECT s.*, row_number() OVER (PARTITION BY %2$s ORDER BY %3$s) AS rank%4$s, count(*) OVER (PARTITION BY %2$s) AS number%4$s%5$s FROM %1$s',
-				steps, concat_ws(', ', nullif(same, ''), nullif(array_to_string(rule.compared, ', '), '')), best_first, rule.i,
+			query := format('SELECT s.*, row_number() OVER (PARTITION BY %2$s ORDER BY %3$s) AS rank%4$s, count(*) '
+				'OVER (PARTITION BY %2$s) AS number%4$s%5$s FROM %1$s',
+				steps, concat_ws(', ', nullif(same, ''), nullif(array_to_string(rule.compared, ', '), '')), best_first,
+					rule.i,
 				CASE WHEN rule.rule = 'balance' THEN
-					format(', count(*) FILTER (WHERE s.advantage > 0) OVER (%1$s) AS positive, count(*) FILTER (WHERE s.advantage < 0) OVER (%1$s) AS negative',
+					format(', count(*) FILTER (WHERE s.advantage > 0) OVER (%1$s) AS positive, count(*) FILTER (WHERE '
+						's.advantage < 0) OVER (%1$s) AS negative',
 						'PARTITION BY ' || nullif(same, '')) END);
-			names := names || ARRAY['rank' || rule.i, 'number' || rule.i] || CASE WHEN rule.rule = 'balance' THEN '{positive,negative}'::text[] END;
+			names := names || ARRAY['rank' || rule.i, 'number' || rule.i] || CASE WHEN rule.rule = 'balance'
+				THEN '{positive,negative}'::text[] END;
 		END IF;
 		kept := kept || rule.keep;
 		IF rule.reason IS NOT NULL THEN
 			reasons := reasons || rule.reason;
 		END IF;
 	END LOOP;
-	steps := stepadv_internal.curation_apply(query, names, kept, number - cardinality(kept) + 1, curation_query.mark_removed);
-	reason := CASE WHEN reasons = '{}' THEN '''judged''' ELSE format('concat_ws(''; '', %s)', array_to_string(reasons, ', ')) END;
+	steps := stepadv_internal.curation_apply(query, names, kept, number - cardinality(kept) + 1,
+		curation_query.mark_removed);
+	reason := CASE WHEN reasons = '{}' THEN '''judged''' ELSE format('concat_ws(''; '', %s)',
+		array_to_string(reasons, ', ')) END;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.curation_query(regclass, jsonb, text[], boolean) IS 'part of select_steps: writes the query that applies the rules in their order';
+COMMENT ON FUNCTION stepadv_internal.curation_query(regclass, jsonb, text[], boolean) IS
+'part of select_steps: writes the query that applies the rules in their order';
 
 CREATE FUNCTION stepadv.select_steps(advantages regclass,
-	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
-	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
-	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT NULL, outcome text DEFAULT NULL,
-	state text DEFAULT NULL, action text DEFAULT NULL, max_staleness integer DEFAULT NULL, min_confidence float8 DEFAULT NULL,
+	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL,
+		min_visits integer DEFAULT NULL,
+	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL,
+		per_group integer DEFAULT NULL, balance text DEFAULT NULL,
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT NULL,
+		outcome text DEFAULT NULL,
+	state text DEFAULT NULL, action text DEFAULT NULL, max_staleness integer DEFAULT NULL,
+		min_confidence float8 DEFAULT NULL,
 	success_only boolean DEFAULT false, min_action_visits integer DEFAULT NULL, sign text DEFAULT 'any')
 RETURNS TABLE (group_key jsonb, rollout_id text, step_no integer, step_id text, advantage float8, reason text)
 LANGUAGE plpgsql STABLE ROWS 10000
@@ -531,25 +623,36 @@ DECLARE
 	made record;
 BEGIN
 	SELECT * INTO made FROM stepadv_internal.curation_query(select_steps.advantages, jsonb_build_object(
-		'drop_uniform', select_steps.drop_uniform, 'min_advantage', select_steps.min_advantage, 'min_t', select_steps.min_t, 'min_visits', select_steps.min_visits,
-		'deduplicate', select_steps.deduplicate, 'per_state', select_steps.per_state, 'per_rollout', select_steps.per_rollout,
+		'drop_uniform', select_steps.drop_uniform, 'min_advantage', select_steps.min_advantage, 'min_t',
+			select_steps.min_t, 'min_visits', select_steps.min_visits,
+		'deduplicate', select_steps.deduplicate, 'per_state', select_steps.per_state, 'per_rollout',
+			select_steps.per_rollout,
 		'per_group', select_steps.per_group, 'balance', select_steps.balance, 'group_by', select_steps.group_by,
 		'advantage', select_steps.advantage_column, 'stderr', select_steps.stderr, 'outcome', select_steps.outcome,
-		'state', select_steps.state, 'action', select_steps.action, 'max_staleness', select_steps.max_staleness, 'min_confidence', select_steps.min_confidence,
-		'success_only', select_steps.success_only, 'min_action_visits', select_steps.min_action_visits, 'sign', select_steps.sign), '{rollout_id,step_id}'::text[], false);
+		'state', select_steps.state, 'action', select_steps.action, 'max_staleness', select_steps.max_staleness,
+			'min_confidence', select_steps.min_confidence,
+		'success_only', select_steps.success_only, 'min_action_visits', select_steps.min_action_visits, 'sign',
+			select_steps.sign), '{rollout_id,step_id}'::text[], false);
 	RETURN QUERY EXECUTE format('SELECT jsonb_build_object(%s), s.c1::text, s.no, s.c2::text, s.advantage, %s FROM %s',
 		(SELECT string_agg(format('%L::text, s.g%s', g.name, g.i), ', ' ORDER BY g.i)
 		FROM jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i)), made.reason, made.steps);
 END
 $$;
-COMMENT ON FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS
-'steps of a relation of advantages (a view of attach, or one with the group''s columns, rollout_id, step_no, step_id and advantage) that pass all rules given, in the order of docs/training.md; NULL: no such rule; of several the larger |advantage|, then the first; reason: why a step was kept';
+COMMENT ON FUNCTION stepadv.select_steps(regclass, text, float8, float8, integer, boolean, integer, integer, integer,
+	text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS
+'steps of a relation of advantages (a view of attach, or one with the group''s columns, rollout_id, step_no, step_id '
+'and advantage) that pass all rules given, in the order of docs/training.md; NULL: no such rule; of several the larger '
+'|advantage|, then the first; reason: why a step was kept';
 
 CREATE FUNCTION stepadv.explain_selection(advantages regclass,
-	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
-	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
-	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT NULL, outcome text DEFAULT NULL,
-	state text DEFAULT NULL, action text DEFAULT NULL, max_staleness integer DEFAULT NULL, min_confidence float8 DEFAULT NULL,
+	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL,
+		min_visits integer DEFAULT NULL,
+	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL,
+		per_group integer DEFAULT NULL, balance text DEFAULT NULL,
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT NULL,
+		outcome text DEFAULT NULL,
+	state text DEFAULT NULL, action text DEFAULT NULL, max_staleness integer DEFAULT NULL,
+		min_confidence float8 DEFAULT NULL,
 	success_only boolean DEFAULT false, min_action_visits integer DEFAULT NULL, sign text DEFAULT 'any')
 RETURNS TABLE (rule_no integer, rule text, setting text, before bigint, removed bigint, kept bigint,
 	positive bigint, negative bigint, rollouts bigint, groups bigint)
@@ -562,14 +665,21 @@ DECLARE
 	grouped text;
 BEGIN
 	settings := jsonb_build_object(
-		'drop_uniform', explain_selection.drop_uniform, 'min_advantage', explain_selection.min_advantage, 'min_t', explain_selection.min_t, 'min_visits', explain_selection.min_visits,
-		'deduplicate', explain_selection.deduplicate, 'per_state', explain_selection.per_state, 'per_rollout', explain_selection.per_rollout,
-		'per_group', explain_selection.per_group, 'balance', explain_selection.balance, 'group_by', explain_selection.group_by,
-		'advantage', explain_selection.advantage_column, 'stderr', explain_selection.stderr, 'outcome', explain_selection.outcome,
-		'state', explain_selection.state, 'action', explain_selection.action, 'max_staleness', explain_selection.max_staleness, 'min_confidence', explain_selection.min_confidence,
-		'success_only', explain_selection.success_only, 'min_action_visits', explain_selection.min_action_visits, 'sign', explain_selection.sign);
+		'drop_uniform', explain_selection.drop_uniform, 'min_advantage', explain_selection.min_advantage, 'min_t',
+			explain_selection.min_t, 'min_visits', explain_selection.min_visits,
+		'deduplicate', explain_selection.deduplicate, 'per_state', explain_selection.per_state, 'per_rollout',
+			explain_selection.per_rollout,
+		'per_group', explain_selection.per_group, 'balance', explain_selection.balance, 'group_by',
+			explain_selection.group_by,
+		'advantage', explain_selection.advantage_column, 'stderr', explain_selection.stderr, 'outcome',
+			explain_selection.outcome,
+		'state', explain_selection.state, 'action', explain_selection.action, 'max_staleness',
+			explain_selection.max_staleness, 'min_confidence', explain_selection.min_confidence,
+		'success_only', explain_selection.success_only, 'min_action_visits', explain_selection.min_action_visits,
+			'sign', explain_selection.sign);
 	SELECT * INTO made FROM stepadv_internal.curation_query(explain_selection.advantages, settings, '{}'::text[], true);
-	SELECT string_agg('s.g' || i, ', ') INTO grouped FROM generate_series(1, jsonb_array_length(made.source -> 'group_by')) i;
+	SELECT string_agg('s.g' || i, ', ') INTO grouped FROM generate_series(1,
+		jsonb_array_length(made.source -> 'group_by')) i;
 	-- A step that passed every rule fails none of a number that is reached.
 	RETURN QUERY EXECUTE format($q$
 		WITH parts AS MATERIALIZED (
@@ -578,31 +688,43 @@ BEGIN
 			FROM %2$s GROUP BY %1$s, s.rollout, s.removed),
 		of_rollouts AS MATERIALIZED (SELECT %1$s, max(s.fails) AS fails FROM parts s GROUP BY %1$s, s.rollout),
 		of_groups AS (SELECT max(s.fails) AS fails FROM of_rollouts s GROUP BY %1$s),
-		steps AS (SELECT s.fails, sum(s.steps) AS steps, sum(s.positive) AS positive, sum(s.negative) AS negative FROM parts s GROUP BY s.fails),
+		steps AS (SELECT s.fails, sum(s.steps) AS steps, sum(s.positive) AS positive, sum(s.negative) AS negative
+			FROM parts s GROUP BY s.fails),
 		rollouts AS (SELECT s.fails, count(*) AS n FROM of_rollouts s GROUP BY s.fails),
 		groups AS (SELECT s.fails, count(*) AS n FROM of_groups s GROUP BY s.fails),
 		rules AS (
 			SELECT 0 AS n, 'all' AS rule, '' AS setting
-			UNION ALL SELECT row_number() OVER (ORDER BY r.i)::integer, r.rule, r.setting FROM stepadv_internal.curation_rules($1) r)
-		SELECT r.n, r.rule, r.setting, x.before::bigint, x.removed::bigint, (x.before - x.removed)::bigint, x.positive::bigint, x.negative::bigint,
+			UNION ALL SELECT row_number() OVER (ORDER BY r.i)::integer, r.rule,
+				r.setting FROM stepadv_internal.curation_rules($1) r)
+		SELECT r.n, r.rule, r.setting, x.before::bigint, x.removed::bigint, (x.before - x.removed)::bigint,
+			x.positive::bigint, x.negative::bigint,
 			(SELECT coalesce(sum(s.n), 0)::bigint FROM rollouts s WHERE s.fails > r.n),
 			(SELECT coalesce(sum(s.n), 0)::bigint FROM groups s WHERE s.fails > r.n)
 		FROM rules r CROSS JOIN LATERAL (
-			SELECT coalesce(sum(s.steps) FILTER (WHERE s.fails >= r.n), 0) AS before, coalesce(sum(s.steps) FILTER (WHERE s.fails = r.n), 0) AS removed,
-				coalesce(sum(s.positive) FILTER (WHERE s.fails > r.n), 0) AS positive, coalesce(sum(s.negative) FILTER (WHERE s.fails > r.n), 0) AS negative
+			SELECT coalesce(sum(s.steps) FILTER (WHERE s.fails >= r.n), 0) AS before,
+				coalesce(sum(s.steps) FILTER (WHERE s.fails = r.n), 0) AS removed,
+				coalesce(sum(s.positive) FILTER (WHERE s.fails > r.n), 0) AS positive,
+					coalesce(sum(s.negative) FILTER (WHERE s.fails > r.n), 0) AS negative
 			FROM steps s) x
 		ORDER BY r.n
 		$q$, grouped, made.steps) USING settings;
 END
 $$;
-COMMENT ON FUNCTION stepadv.explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS
-'what select_steps with the same arguments does: a row for all steps (rule_no 0) and one per rule in the order of their application, with the steps before it, removed by it and kept, and of what is kept the positive and negative ones, the rollouts and the groups';
+COMMENT ON FUNCTION stepadv.explain_selection(regclass, text, float8, float8, integer, boolean, integer, integer,
+	integer, text, text[], text, text, text, text, text, integer, float8, boolean, integer, text) IS
+'what select_steps with the same arguments does: a row for all steps (rule_no 0) and one per rule in the order of '
+'their application, with the steps before it, removed by it and kept, and of what is kept the positive and negative '
+'ones, the rollouts and the groups';
 
 CREATE FUNCTION stepadv.create_selection(advantages regclass, name text,
-	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL, min_visits integer DEFAULT NULL,
-	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL, per_group integer DEFAULT NULL, balance text DEFAULT NULL,
-	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT NULL, outcome text DEFAULT NULL,
-	state text DEFAULT NULL, action text DEFAULT NULL, schema text DEFAULT NULL, max_staleness integer DEFAULT NULL, min_confidence float8 DEFAULT NULL,
+	drop_uniform text DEFAULT NULL, min_advantage float8 DEFAULT NULL, min_t float8 DEFAULT NULL,
+		min_visits integer DEFAULT NULL,
+	deduplicate boolean DEFAULT false, per_state integer DEFAULT NULL, per_rollout integer DEFAULT NULL,
+		per_group integer DEFAULT NULL, balance text DEFAULT NULL,
+	group_by text[] DEFAULT NULL, advantage_column text DEFAULT 'advantage', stderr text DEFAULT NULL,
+		outcome text DEFAULT NULL,
+	state text DEFAULT NULL, action text DEFAULT NULL, schema text DEFAULT NULL, max_staleness integer DEFAULT NULL,
+		min_confidence float8 DEFAULT NULL,
 	success_only boolean DEFAULT false, min_action_visits integer DEFAULT NULL, sign text DEFAULT 'any')
 RETURNS regclass
 LANGUAGE plpgsql
@@ -617,12 +739,18 @@ DECLARE
 	reason_name text := 'reason';
 BEGIN
 	settings := jsonb_build_object(
-		'drop_uniform', create_selection.drop_uniform, 'min_advantage', create_selection.min_advantage, 'min_t', create_selection.min_t, 'min_visits', create_selection.min_visits,
-		'deduplicate', create_selection.deduplicate, 'per_state', create_selection.per_state, 'per_rollout', create_selection.per_rollout,
-		'per_group', create_selection.per_group, 'balance', create_selection.balance, 'group_by', create_selection.group_by,
-		'advantage', create_selection.advantage_column, 'stderr', create_selection.stderr, 'outcome', create_selection.outcome,
-		'state', create_selection.state, 'action', create_selection.action, 'max_staleness', create_selection.max_staleness, 'min_confidence', create_selection.min_confidence,
-		'success_only', create_selection.success_only, 'min_action_visits', create_selection.min_action_visits, 'sign', create_selection.sign);
+		'drop_uniform', create_selection.drop_uniform, 'min_advantage', create_selection.min_advantage, 'min_t',
+			create_selection.min_t, 'min_visits', create_selection.min_visits,
+		'deduplicate', create_selection.deduplicate, 'per_state', create_selection.per_state, 'per_rollout',
+			create_selection.per_rollout,
+		'per_group', create_selection.per_group, 'balance', create_selection.balance, 'group_by',
+			create_selection.group_by,
+		'advantage', create_selection.advantage_column, 'stderr', create_selection.stderr, 'outcome',
+			create_selection.outcome,
+		'state', create_selection.state, 'action', create_selection.action, 'max_staleness',
+			create_selection.max_staleness, 'min_confidence', create_selection.min_confidence,
+		'success_only', create_selection.success_only, 'min_action_visits', create_selection.min_action_visits, 'sign',
+			create_selection.sign);
 	SELECT array_agg(a.attname ORDER BY a.attnum) INTO columns FROM pg_attribute a
 	WHERE a.attrelid = create_selection.advantages AND a.attnum > 0 AND NOT a.attisdropped;
 	SELECT * INTO made FROM stepadv_internal.curation_query(create_selection.advantages, settings, columns, false);
@@ -631,7 +759,8 @@ BEGIN
 	IF create_selection.name IS NULL OR create_selection.name = '' THEN
 		RAISE EXCEPTION 'name must be given' USING ERRCODE = 'null_value_not_allowed';
 	ELSIF octet_length(create_selection.name) > current_setting('max_identifier_length')::integer THEN
-		RAISE EXCEPTION 'the name of view "%" is longer than % bytes', create_selection.name, current_setting('max_identifier_length')
+		RAISE EXCEPTION 'the name of view "%" is longer than % bytes', create_selection.name,
+			current_setting('max_identifier_length')
 			USING ERRCODE = 'name_too_long';
 	ELSIF NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = in_schema) THEN
 		RAISE EXCEPTION 'schema "%" does not exist', in_schema USING ERRCODE = 'invalid_schema_name';
@@ -641,18 +770,25 @@ BEGIN
 	WHILE reason_name = ANY (columns) LOOP
 		reason_name := reason_name || '_too';
 	END LOOP;
-	EXECUTE format('CREATE VIEW %s %sAS SELECT %s, %s AS %I FROM %s AND stepadv_internal.selection_of(%L::text[], %L::jsonb)', full_name,
-		CASE WHEN stepadv_internal.server_has('security_invoker'::text) THEN 'WITH (security_invoker = true) ' ELSE '' END,
+	EXECUTE format('CREATE VIEW %s %sAS SELECT %s, %s AS %I FROM %s AND stepadv_internal.selection_of(%L::text[], '
+		'%L::jsonb)', full_name,
+		CASE WHEN stepadv_internal.server_has('security_invoker'::text) THEN 'WITH (security_invoker = true) '
+			ELSE '' END,
 		-- Those of the group by the name that windows know, so that conditions pass.
 		(SELECT string_agg(format('s.%s AS %I', coalesce('g' || g.i, 'c' || c.i), c.name), ', ' ORDER BY c.i)
 		FROM unnest(columns) WITH ORDINALITY c(name, i)
 		LEFT JOIN jsonb_array_elements_text(made.source -> 'group_by') WITH ORDINALITY g(name, i) ON g.name = c.name),
 		made.reason, reason_name, made.steps, ARRAY(SELECT jsonb_array_elements_text(made.source -> 'group_by')),
-		made.source -> 'columns' || jsonb_strip_nulls(jsonb_build_object('state', create_selection.state, 'action', create_selection.action)));
+		made.source -> 'columns' || jsonb_strip_nulls(jsonb_build_object('state', create_selection.state, 'action',
+			create_selection.action)));
 	EXECUTE format('COMMENT ON VIEW %s IS %L', full_name, format('steps of %s: %s', made.source ->> 'name',
-		(SELECT string_agg(concat_ws(' ', r.rule, nullif(r.setting, '')), ', ' ORDER BY r.i) FROM stepadv_internal.curation_rules(settings) r)));
+		(SELECT string_agg(concat_ws(' ', r.rule, nullif(r.setting, '')), ', ' ORDER BY r.i)
+			FROM stepadv_internal.curation_rules(settings) r)));
 	RETURN full_name::regclass;
 END
 $$;
-COMMENT ON FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer, integer, text, text[], text, text, text, text, text, text, integer, float8, boolean, integer, text) IS
-'creates a view of the steps that select_steps returns with the same rules: all columns of the relation, and reason; in its schema unless another is given; conditions on the group''s columns apply first, unless balance is ''all''; DROP VIEW removes it; error if the name is taken';
+COMMENT ON FUNCTION stepadv.create_selection(regclass, text, text, float8, float8, integer, boolean, integer, integer,
+	integer, text, text[], text, text, text, text, text, text, integer, float8, boolean, integer, text) IS
+'creates a view of the steps that select_steps returns with the same rules: all columns of the relation, and reason; '
+'in its schema unless another is given; conditions on the group''s columns apply first, unless balance is ''all''; '
+'DROP VIEW removes it; error if the name is taken';

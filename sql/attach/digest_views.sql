@@ -254,7 +254,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT stepadv_internal.digest_view_by_group(a, made, '{methods}'::text[], 'digest_advantages'::text,
-		'{method,n_steps,mean_abs_advantage,mean_advantage,least_advantage,greatest_advantage,n_positive,n_negative}'::text[], '{}'::jsonb)
+		'{method,n_steps,mean_abs_advantage,mean_advantage,least_advantage,greatest_advantage,n_positive,
+			n_negative}'::text[], '{}'::jsonb)
 	WHERE stepadv_internal.has_runs(a) AND stepadv_internal.has_methods(a, made, 1) AND stepadv_internal.view_options(a,
 		'advantage_by_group'::text) IS NOT NULL
 $$;

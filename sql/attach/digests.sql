@@ -48,7 +48,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT ARRAY(SELECT m FROM unnest(made) m
 		WHERE (m.method IN (SELECT o.method FROM stepadv_internal.advantage_methods(made) o)
-				OR m.method = ANY (regexp_split_to_array(btrim(stepadv_internal.view_options(a, 'compare'::text) ->> 'methods'),
+				OR m.method = ANY (regexp_split_to_array(btrim(stepadv_internal.view_options(a, 'compare'::text)
+					->> 'methods'),
 					'\s*,\s*')))
 			AND NOT (stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method,
 				m.settings) IS NOT NULL)

@@ -127,7 +127,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	r CONSTANT jsonb := g.roles;
-	known_states CONSTANT text[] := '{observation,observation_last,history,history_set,history_last,root,signature,embedding}';
+	known_states CONSTANT text[] :=
+		'{observation,observation_last,history,history_set,history_last,root,signature,embedding}';
 	needs text;
 BEGIN
 	IF g.source IS NULL THEN

@@ -16,7 +16,8 @@ CREATE TYPE stepadv.parsed_step AS (
 	content bigint,
 	task_id text, run_id text, policy_step bigint, tags jsonb);
 COMMENT ON TYPE stepadv.parsed_step IS
-'a line of JSON Lines as parse_rollout_line gives it: the columns of rollouts and steps (docs/tables.md), content as a hash, and problem, NULL or why the line cannot be used';
+'a line of JSON Lines as parse_rollout_line gives it: the columns of rollouts and steps (docs/tables.md), content as a '
+'hash, and problem, NULL or why the line cannot be used';
 
 -- ----------
 -- A line
@@ -35,10 +36,12 @@ AS $$
 		('cost', '{number}', false), ('tool', '{string}', false), ('model', '{string}', false),
 		('policy_version', '{string,number}', false), ('channel', '{string}', false), ('curation', '{string}', false),
 		('started_at', '{string}', false), ('ended_at', '{string}', false), ('prompt_token_ids', '{array}', false),
-		('response_token_ids', '{array}', false), ('response_mask', '{array}', false), ('rollout_logprobs', '{array}', false)
+		('response_token_ids', '{array}', false), ('response_mask', '{array}', false), ('rollout_logprobs', '{array}',
+			false)
 $$;
 COMMENT ON FUNCTION stepadv_internal.line_keys() IS
-'part of load_rollouts: keys of a line that have one type, the types of JSON they may have, and whether they must be given';
+'part of load_rollouts: keys of a line that have one type, the types of JSON they may have, and whether they must be '
+'given';
 
 -- U+0000, which jsonb and text cannot hold, as U+FFFD.  Pairs of backslashes are put out
 -- of sight while escapes are looked for.
@@ -79,7 +82,8 @@ BEGIN ATOMIC
 			WHEN jsonb_typeof(x.meta) = 'object' THEN x.meta || y.rest
 			ELSE jsonb_build_object('meta', x.meta) || y.rest END,
 		x.outcome::float8, x.success::boolean, x.truncated::boolean,
-		x.policy_version #>> '{}', coalesce(x.model #>> '{}', x.meta ->> 'model'), x.channel #>> '{}', x.curation #>> '{}',
+		x.policy_version #>> '{}', coalesce(x.model #>> '{}', x.meta ->> 'model'), x.channel #>> '{}',
+			x.curation #>> '{}',
 		(x.started_at #>> '{}')::timestamptz, (x.ended_at #>> '{}')::timestamptz,
 		-- To tell a repeated line from a contradicting one.
 		stepadv.signature_hash(j),
@@ -108,10 +112,12 @@ BEGIN ATOMIC
 		AND (1 = ALL (ARRAY[array_ndims(x.prompt_token_ids), array_ndims(x.response_token_ids),
 			array_ndims(x.response_mask), array_ndims(x.rollout_logprobs)])) IS NOT FALSE
 		AND (cardinality(nullif(x.response_mask, '{}')) = cardinality(nullif(x.response_token_ids, '{}'))) IS NOT FALSE
-		AND (cardinality(nullif(x.rollout_logprobs, '{}')) = cardinality(nullif(x.response_token_ids, '{}'))) IS NOT FALSE;
+		AND (cardinality(nullif(x.rollout_logprobs, '{}')) = cardinality(nullif(x.response_token_ids, '{}')))
+			IS NOT FALSE;
 END;
 COMMENT ON FUNCTION stepadv_internal.step_of_json(jsonb) IS
-'part of load_rollouts: the object of a line as the columns of rollouts and steps; no row or an error when it cannot be used';
+'part of load_rollouts: the object of a line as the columns of rollouts and steps; no row or an error when it cannot '
+'be used';
 
 -- Why a line's object cannot be used, in words of our own where there are any.
 CREATE FUNCTION stepadv_internal.problem_of_line(j jsonb, error text) RETURNS text
@@ -125,19 +131,23 @@ BEGIN
 		RETURN format('a line must be a JSON object, not %s', jsonb_typeof(j));
 	END IF;
 	SELECT CASE WHEN t.kind IN ('null', 'missing') THEN format('%s must be given', f.name)
-		ELSE format('%s must be %s, not %s', f.name, CASE f.kinds[1] WHEN 'array' THEN 'an array' ELSE 'a ' || f.kinds[1] END, t.kind) END
+		ELSE format('%s must be %s, not %s', f.name, CASE f.kinds[1] WHEN 'array' THEN 'an array' ELSE 'a '
+			|| f.kinds[1] END, t.kind) END
 	INTO problem
 	FROM stepadv_internal.line_keys() f, LATERAL (SELECT coalesce(jsonb_typeof(j -> f.name), 'missing') AS kind) t
 	WHERE j IS NOT NULL AND CASE WHEN t.kind IN ('null', 'missing') THEN f.required ELSE t.kind <> ALL (f.kinds) END
 	LIMIT 1;
 	RETURN coalesce(problem, error,
 		CASE WHEN (j ->> 'step_no')::numeric % 1 <> 0 OR (j ->> 'turn')::numeric % 1 <> 0
-				THEN format('step_no and turn must be whole numbers, not %s', coalesce(nullif(j ->> 'step_no', ''), 'null'))
-			WHEN (j ->> 'policy_step')::numeric % 1 <> 0 THEN format('policy_step must be a whole number, not %s', j ->> 'policy_step')
+				THEN format('step_no and turn must be whole numbers, not %s', coalesce(nullif(j ->> 'step_no', ''),
+					'null'))
+			WHEN (j ->> 'policy_step')::numeric % 1 <> 0 THEN format('policy_step must be a whole number, not %s',
+				j ->> 'policy_step')
 			WHEN j ->> 'channel' NOT IN ('train', 'validation')
 				THEN format('channel must be train or validation, not %s', j ->> 'channel')
 			WHEN (j ->> 'cost')::float8 <= 0 THEN format('cost must be above 0, not %s', (j ->> 'cost')::float8)
-			WHEN EXISTS (SELECT FROM unnest('{prompt_token_ids,response_token_ids,response_mask,rollout_logprobs}'::text[]) k,
+			WHEN EXISTS
+				(SELECT FROM unnest('{prompt_token_ids,response_token_ids,response_mask,rollout_logprobs}'::text[]) k,
 				jsonb_array_elements(nullif(j -> k, 'null')) e WHERE jsonb_typeof(e.value) = 'array')
 				THEN 'arrays of tokens must not hold arrays'
 			ELSE 'response_mask and rollout_logprobs must be as long as response_token_ids' END);
@@ -177,7 +187,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.parse_rollout_line(text) IS
-'one line of JSON Lines as the columns of rollouts and steps (keys: docs/tables.md); problem is NULL or says why the line cannot be used; U+0000 becomes U+FFFD and is counted in nul_replaced';
+'one line of JSON Lines as the columns of rollouts and steps (keys: docs/tables.md); problem is NULL or says why the '
+'line cannot be used; U+0000 becomes U+FFFD and is counted in nul_replaced';
 
 -- ----------
 -- The tables
@@ -198,15 +209,18 @@ BEGIN
 	WHERE x.indrelid = rollouts AND x.indisprimary;
 	IF keys IS NULL OR to_regclass(format('%I.steps', load_shape.schema)) IS NULL THEN
 		RAISE EXCEPTION 'schema "%" has no tables rollouts and steps', load_shape.schema
-			USING ERRCODE = 'undefined_table', HINT = format('Make them with SELECT * FROM stepadv.create_tables(%L).', load_shape.schema);
+			USING ERRCODE = 'undefined_table', HINT = format('Make them with SELECT * FROM stepadv.create_tables(%L).',
+				load_shape.schema);
 	END IF;
 	others := ARRAY(SELECT a.attname::text FROM pg_attribute a
 		WHERE a.attrelid = rollouts AND NOT a.attisdropped AND a.attname <> ALL (keys)
-			AND a.attname IN ('task_id', 'run_id', 'policy_version', 'policy_step', 'tags', 'group_id') ORDER BY a.attnum);
+			AND a.attname IN ('task_id', 'run_id', 'policy_version', 'policy_step', 'tags', 'group_id')
+				ORDER BY a.attnum);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_shape(text) IS
-'part of load_rollouts: the columns of the group in a schema''s tables, and which other columns they have for task, run and version';
+'part of load_rollouts: the columns of the group in a schema''s tables, and which other columns they have for task, '
+'run and version';
 
 -- Once for each column of the group: %1$s its name, %2$s its number, %3$s it as a literal.
 CREATE FUNCTION stepadv_internal.load_list(keys text[], template text, separator text) RETURNS text
@@ -226,7 +240,8 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	otherwise text := CASE load_key.key WHEN 'run_id' THEN load_key.run_id WHEN 'policy_version' THEN load_key.policy_version END;
+	otherwise text := CASE load_key.key WHEN 'run_id' THEN load_key.run_id WHEN 'policy_version'
+		THEN load_key.policy_version END;
 	expression text;
 BEGIN
 	SELECT pg_get_expr(d.adbin, d.adrelid) INTO expression
@@ -252,8 +267,10 @@ AS $$
 DECLARE
 	name CONSTANT text := (SELECT format('%I.%I', n.nspname, c.relname)
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = load_parse.lines);
-	filled CONSTANT text := format($q$SELECT l.n, l.line FROM %s l WHERE btrim(l.line, E' \t\r\n\ufeff') <> ''$q$, name);
-	expressions CONSTANT text[] := ARRAY(SELECT stepadv_internal.load_key(load_parse.schema, k.key, load_parse.run_id, load_parse.policy_version)
+	filled CONSTANT text := format($q$SELECT l.n, l.line FROM %s l WHERE btrim(l.line, E' \t\r\n\ufeff') <> ''$q$,
+		name);
+	expressions CONSTANT text[] := ARRAY(SELECT stepadv_internal.load_key(load_parse.schema, k.key, load_parse.run_id,
+		load_parse.policy_version)
 		FROM unnest(load_parse.keys) WITH ORDINALITY k(key, i) ORDER BY k.i);
 BEGIN
 	EXECUTE format($q$CREATE TEMP TABLE stepadv_parsed (n bigint PRIMARY KEY, LIKE stepadv.parsed_step, %s,
@@ -261,9 +278,11 @@ BEGIN
 		(SELECT string_agg(format('k%s text GENERATED ALWAYS AS (%s) STORED', e.i, e.e), ', ' ORDER BY e.i)
 			FROM unnest(expressions) WITH ORDINALITY e(e, i)),
 		-- For people, without what all have in common.
-		(SELECT string_agg(format('CASE WHEN %1$s <> %2$L THEN %3$L || %1$s ELSE %2$L END', e.e, '', ', '), ' || ' ORDER BY e.i)
+		(SELECT string_agg(format('CASE WHEN %1$s <> %2$L THEN %3$L || %1$s ELSE %2$L END', e.e, '', ', '),
+			' || ' ORDER BY e.i)
 			FROM unnest(expressions) WITH ORDINALITY e(e, i)));
-	EXECUTE format($q$SELECT count(*), count(*) - count(*) FILTER (WHERE btrim(l.line, E' \t\r\n\ufeff') <> '') FROM %s l$q$, name)
+	EXECUTE format($q$SELECT count(*), count(*) - count(*) FILTER (WHERE btrim(l.line, E' \t\r\n\ufeff') <> '')
+		FROM %s l$q$, name)
 		INTO lines_read, empty_lines;
 	load_parse.nul_replaced := 0;
 	-- All lines at once; where one of them is bad or holds U+0000, one by one.
@@ -276,7 +295,8 @@ BEGIN
 	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
 		EXECUTE format($q$INSERT INTO pg_temp.stepadv_parsed SELECT l.n, s.* FROM (%s) l,
 			LATERAL stepadv.parse_rollout_line(ltrim(l.line, E'\ufeff')) s$q$, filled);
-		load_parse.nul_replaced := (SELECT coalesce(sum(p.nul_replaced), 0) FROM pg_temp.stepadv_parsed p WHERE p.problem IS NULL);
+		load_parse.nul_replaced := (SELECT coalesce(sum(p.nul_replaced), 0) FROM pg_temp.stepadv_parsed p
+			WHERE p.problem IS NULL);
 	END;
 	EXECUTE format($q$UPDATE pg_temp.stepadv_parsed p SET problem = CASE %s END || ' must be given'
 		WHERE p.problem IS NULL AND concat(%s) IS NOT NULL AND (%s)$q$,
@@ -286,7 +306,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_parse(text, text[], regclass, text, text) IS
-'part of load_rollouts: makes pg_temp.stepadv_parsed of lines, a step each with the values of its group''s columns, or with what is wrong with the line';
+'part of load_rollouts: makes pg_temp.stepadv_parsed of lines, a step each with the values of its group''s columns, or '
+'with what is wrong with the line';
 
 -- ----------
 -- What contradicts
@@ -302,7 +323,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_note(text) IS
-'part of load_rollouts: adds what a query finds (line, reason, whether it is a contradiction) to pg_temp.stepadv_problems';
+'part of load_rollouts: adds what a query finds (line, reason, whether it is a contradiction) to '
+'pg_temp.stepadv_problems';
 
 -- A step that comes twice: word for word the same, or contradicting.
 CREATE FUNCTION stepadv_internal.load_drop_repeated(keys text[], OUT steps_repeated bigint)
@@ -312,22 +334,27 @@ AS $$
 BEGIN
 	EXECUTE format($q$
 		CREATE TEMP TABLE stepadv_repeated ON COMMIT DROP AS
-		SELECT * FROM (SELECT p.n, p.content, first_value(p.content) OVER w AS first_content, first_value(p.n) OVER w AS first_n
+		SELECT * FROM (SELECT p.n, p.content, first_value(p.content) OVER w AS first_content,
+			first_value(p.n) OVER w AS first_n
 			FROM pg_temp.stepadv_parsed p WHERE p.problem IS NULL AND p.step_no IS NOT NULL
 			WINDOW w AS (PARTITION BY %s, p.rollout_id, p.step_no ORDER BY p.n)) x WHERE x.n <> x.first_n
 		$q$, stepadv_internal.load_list(load_drop_repeated.keys, 'p.k%2$s', ', '));
-	PERFORM stepadv_internal.load_note($q$SELECT p.n, format('step %s of rollout %s of group %s is not what line %s says',
+	PERFORM stepadv_internal.load_note($q$SELECT p.n,
+		format('step %s of rollout %s of group %s is not what line %s says',
 			p.step_no, p.rollout_id, p.group_name, r.first_n), true
-		FROM pg_temp.stepadv_repeated r JOIN pg_temp.stepadv_parsed p ON p.n = r.n WHERE r.content <> r.first_content$q$);
+		FROM pg_temp.stepadv_repeated r JOIN pg_temp.stepadv_parsed p ON p.n = r.n
+			WHERE r.content <> r.first_content$q$);
 	DELETE FROM pg_temp.stepadv_parsed p USING pg_temp.stepadv_repeated r WHERE p.n = r.n;
 	steps_repeated := (SELECT count(*) FROM pg_temp.stepadv_repeated r WHERE r.content = r.first_content);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_drop_repeated(text[]) IS
-'part of load_rollouts: takes lines of a step that came before out of pg_temp.stepadv_parsed; counts those that say the same, notes those that contradict';
+'part of load_rollouts: takes lines of a step that came before out of pg_temp.stepadv_parsed; counts those that say '
+'the same, notes those that contradict';
 
 -- Rollouts: what any of their lines says; of two outcomes the later.
-CREATE FUNCTION stepadv_internal.load_gather(keys text[], run_id text, policy_version text, policy_step bigint) RETURNS void
+CREATE FUNCTION stepadv_internal.load_gather(keys text[], run_id text, policy_version text, policy_step bigint)
+	RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -336,7 +363,8 @@ BEGIN
 		CREATE TEMP TABLE stepadv_rollouts ON COMMIT DROP AS
 		SELECT %1$s, p.rollout_id, min(p.group_name) AS group_name, max(p.n) AS n,
 			coalesce((array_agg(p.run_id) FILTER (WHERE p.run_id IS NOT NULL))[1], $1) AS run_id,
-			coalesce((array_agg(p.policy_version) FILTER (WHERE p.policy_version IS NOT NULL))[1], $2) AS policy_version,
+			coalesce((array_agg(p.policy_version) FILTER (WHERE p.policy_version IS NOT NULL))[1],
+				$2) AS policy_version,
 			coalesce((array_agg(p.policy_step) FILTER (WHERE p.policy_step IS NOT NULL))[1], $3) AS policy_step,
 			(array_agg(p.task_id) FILTER (WHERE p.task_id IS NOT NULL))[1] AS task_id,
 			(array_agg(p.group_id) FILTER (WHERE p.group_id IS NOT NULL))[1] AS group_id,
@@ -352,8 +380,10 @@ BEGIN
 			(array_agg(p.curation) FILTER (WHERE p.curation IS NOT NULL))[1] AS curation,
 			min(p.started_at) AS started_at, max(p.ended_at) AS ended_at,
 			-- A line without a step has nowhere else to leave its remarks.
-			(array_agg(p.metadata) FILTER (WHERE p.step_no IS NULL AND p.metadata IS NOT NULL AND p.action IS NULL))[1] AS metadata
-		FROM (SELECT * FROM pg_temp.stepadv_parsed s WHERE s.problem IS NULL ORDER BY s.n DESC) p GROUP BY %1$s, p.rollout_id
+			(array_agg(p.metadata) FILTER (WHERE p.step_no IS NULL AND p.metadata IS NOT NULL AND p.action IS NULL))[1]
+				AS metadata
+		FROM (SELECT * FROM pg_temp.stepadv_parsed s WHERE s.problem IS NULL ORDER BY s.n DESC) p GROUP BY %1$s,
+			p.rollout_id
 		$q$, stepadv_internal.load_list(load_gather.keys, 'p.k%2$s', ', '))
 		USING load_gather.run_id, load_gather.policy_version, load_gather.policy_step;
 END
@@ -377,35 +407,44 @@ DECLARE
 	columns CONSTANT text := concat_ws(', ', listed, 'rollout_id', stepadv_internal.load_list(others, '%1$s', ', '),
 		'model, outcome, success, truncated, channel, curation, started_at, ended_at, metadata');
 	statement CONSTANT text := format($q$INSERT INTO %1$I.rollouts AS r (%2$s)
-		SELECT %3$s, p.rollout_id%4$s, p.model, p.outcome, p.success, coalesce(p.truncated, false), coalesce(p.channel, 'train'),
+		SELECT %3$s, p.rollout_id%4$s, p.model, p.outcome, p.success, coalesce(p.truncated, false),
+			coalesce(p.channel, 'train'),
 			p.curation, p.started_at, p.ended_at, p.metadata
-		FROM pg_temp.stepadv_rollouts p WHERE %%s ORDER BY %5$s, p.rollout_id COLLATE "C" ON CONFLICT (%6$s, rollout_id) %%s$q$,
+		FROM pg_temp.stepadv_rollouts p WHERE %%s ORDER BY %5$s, p.rollout_id COLLATE "C" ON CONFLICT (%6$s,
+			rollout_id) %%s$q$,
 		schema, replace(columns, '%', '%%'), stepadv_internal.load_list(keys, 'p.k%2$s', ', '),
 		-- A task is what many call a group.
-		(SELECT string_agg(CASE o.name WHEN 'task_id' THEN ', coalesce(p.task_id, p.group_id)' ELSE format(', p.%I', o.name) END, '' ORDER BY o.i)
+		(SELECT string_agg(CASE o.name WHEN 'task_id' THEN ', coalesce(p.task_id, p.group_id)' ELSE format(', p.%I',
+			o.name) END, '' ORDER BY o.i)
 			FROM unnest(others) WITH ORDINALITY o(name, i)),
 		stepadv_internal.load_list(keys, 'p.k%2$s COLLATE "C"', ', '), replace(listed, '%', '%%'));
 	says_more CONSTANT text := $c$(p.outcome IS NOT NULL AND p.outcome IS DISTINCT FROM p.known_outcome
 		OR p.success IS NOT NULL AND p.success IS DISTINCT FROM p.known_success)$c$;
 BEGIN
 	-- (What Citus says of an INSERT counts what it did nothing on, too.)
-	EXECUTE format('WITH written AS (%s RETURNING 1) SELECT count(*) FROM written', format(statement, 'true', 'DO NOTHING')) INTO rollouts_added;
+	EXECUTE format('WITH written AS (%s RETURNING 1) SELECT count(*) FROM written',
+		format(statement, 'true', 'DO NOTHING')) INTO rollouts_added;
 	ALTER TABLE pg_temp.stepadv_rollouts ADD known_outcome float8, ADD known_success boolean;
 	EXECUTE format($q$WITH named AS MATERIALIZED (SELECT * FROM pg_temp.stepadv_rollouts), known AS MATERIALIZED (
 			SELECT n.n, r.outcome, r.success FROM named n JOIN %I.rollouts r ON %s AND r.rollout_id = n.rollout_id)
-		UPDATE pg_temp.stepadv_rollouts p SET known_outcome = k.outcome, known_success = k.success FROM known k WHERE k.n = p.n$q$,
+		UPDATE pg_temp.stepadv_rollouts p SET known_outcome = k.outcome, known_success = k.success FROM known k
+			WHERE k.n = p.n$q$,
 		schema, stepadv_internal.load_list(keys, 'r.%1$s = n.k%2$s', ' AND '));
 	PERFORM stepadv_internal.load_note(format($q$SELECT coalesce(p.judged_n, p.n),
-			format('rollout %%s of group %%s has more than one %%s, of which the last counts', p.rollout_id, p.group_name, d.differs), true
-		FROM pg_temp.stepadv_rollouts p, LATERAL (SELECT coalesce(nullif(p.differs, ''), CASE WHEN NOT %L::boolean THEN concat_ws(' and ',
-			CASE WHEN p.outcome <> p.known_outcome THEN 'outcome' END, CASE WHEN p.success <> p.known_success THEN 'success' END) END) AS differs) d
+			format('rollout %%s of group %%s has more than one %%s, of which the last counts', p.rollout_id,
+				p.group_name, d.differs), true
+		FROM pg_temp.stepadv_rollouts p, LATERAL (SELECT coalesce(nullif(p.differs, ''), CASE WHEN NOT %L::boolean
+			THEN concat_ws(' and ',
+			CASE WHEN p.outcome <> p.known_outcome THEN 'outcome' END, CASE WHEN p.success <> p.known_success
+				THEN 'success' END) END) AS differs) d
 		WHERE d.differs <> ''$q$, load_write_rollouts.replace));
 	EXECUTE format('SELECT count(DISTINCT (%s)), count(*) FILTER (WHERE %s) FROM pg_temp.stepadv_rollouts p',
 		stepadv_internal.load_list(keys, 'p.k%2$s', ', '), says_more) INTO load_write_rollouts.groups, rollouts_updated;
 	-- A reload that says nothing new must not write.
 	IF rollouts_updated > 0 THEN
 		EXECUTE format(statement, says_more,
-			'DO UPDATE SET outcome = coalesce(excluded.outcome, r.outcome), success = coalesce(excluded.success, r.success)');
+			'DO UPDATE SET outcome = coalesce(excluded.outcome, r.outcome), success = coalesce(excluded.success, '
+			'r.success)');
 	END IF;
 END
 $$;
@@ -423,24 +462,28 @@ DECLARE
 		|| ' AND s.rollout_id = p.rollout_id';
 BEGIN
 	EXECUTE format($q$CREATE TEMP TABLE stepadv_known ON COMMIT DROP AS
-		WITH named AS MATERIALIZED (SELECT * FROM pg_temp.stepadv_parsed p WHERE p.problem IS NULL AND p.step_no IS NOT NULL)
+		WITH named AS MATERIALIZED (SELECT * FROM pg_temp.stepadv_parsed p WHERE p.problem IS NULL
+			AND p.step_no IS NOT NULL)
 		SELECT p.n, (p.turn, p.observation, p.action, p.tool, p.args, p.ok, p.reward) IS NOT DISTINCT FROM
 			(s.turn, s.observation, s.action, s.tool, s.args, s.ok, s.reward) AS same
 		FROM named p JOIN %I.steps s ON %s AND s.step_no = p.step_no$q$, load_drop_known.schema, same_rollout);
 	steps_repeated := (SELECT count(*) FROM pg_temp.stepadv_known k WHERE k.same);
 	IF load_drop_known.replace THEN
-		EXECUTE format($q$DELETE FROM %I.steps s USING pg_temp.stepadv_parsed p JOIN pg_temp.stepadv_known k ON k.n = p.n AND NOT k.same
+		EXECUTE format($q$DELETE FROM %I.steps s USING pg_temp.stepadv_parsed p JOIN pg_temp.stepadv_known k
+			ON k.n = p.n AND NOT k.same
 			WHERE %s AND s.step_no = p.step_no$q$, load_drop_known.schema, same_rollout);
 		DELETE FROM pg_temp.stepadv_known k WHERE NOT k.same;
 	END IF;
-	PERFORM stepadv_internal.load_note($q$SELECT p.n, format('step %s of rollout %s of group %s is not what the table has',
+	PERFORM stepadv_internal.load_note($q$SELECT p.n,
+		format('step %s of rollout %s of group %s is not what the table has',
 			p.step_no, p.rollout_id, p.group_name), true
 		FROM pg_temp.stepadv_known k JOIN pg_temp.stepadv_parsed p ON p.n = k.n WHERE NOT k.same$q$);
 	DELETE FROM pg_temp.stepadv_parsed p USING pg_temp.stepadv_known k WHERE p.n = k.n;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_drop_known(text, text[], boolean) IS
-'part of load_rollouts: takes steps that the schema''s table has out of pg_temp.stepadv_parsed; counts those that say the same, notes the others or deletes them from the table';
+'part of load_rollouts: takes steps that the schema''s table has out of pg_temp.stepadv_parsed; counts those that say '
+'the same, notes the others or deletes them from the table';
 
 -- Identities are filled by the table.  Rollouts that begin without an observation begin
 -- in one state, which no text can have: its bytes are those of U+0000.
@@ -451,27 +494,34 @@ SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
 	EXECUTE format($q$
-		WITH named AS MATERIALIZED (SELECT p.* FROM pg_temp.stepadv_parsed p WHERE p.problem IS NULL AND p.step_no IS NOT NULL),
-		begun AS MATERIALIZED (SELECT n.n FROM named n JOIN %1$I.steps s ON %2$s AND s.rollout_id = n.rollout_id AND s.step_no < n.step_no
+		WITH named AS MATERIALIZED (SELECT p.* FROM pg_temp.stepadv_parsed p WHERE p.problem IS NULL
+			AND p.step_no IS NOT NULL),
+		begun AS MATERIALIZED (SELECT n.n FROM named n JOIN %1$I.steps s ON %2$s AND s.rollout_id = n.rollout_id
+			AND s.step_no < n.step_no
 			WHERE n.observation IS NULL GROUP BY n.n)
 		INSERT INTO %1$I.steps (%3$s, rollout_id, step_no, turn, observation, action, tool, args, ok,
-			next_observation, next_state, state, reward, turn_reward, value, cost, prompt_token_ids, response_token_ids, response_mask, rollout_logprobs, metadata)
+			next_observation, next_state, state, reward, turn_reward, value, cost, prompt_token_ids,
+				response_token_ids, response_mask, rollout_logprobs, metadata)
 		SELECT %4$s, n.rollout_id, n.step_no, n.turn, n.observation, n.action, n.tool, n.args, n.ok,
 			CASE WHEN n.next_observation IS DISTINCT FROM lead(n.observation) OVER w THEN n.next_observation END,
 			stepadv.signature_hash(coalesce(n.next_observation, lead(n.observation) OVER w)),
-			CASE WHEN n.observation IS NULL AND row_number() OVER w = 1 AND b.n IS NULL THEN stepadv.signature_hash('\x00'::bytea) END,
-			n.reward, n.turn_reward, n.value, n.cost, n.prompt_token_ids, n.response_token_ids, n.response_mask, n.rollout_logprobs, n.metadata
+			CASE WHEN n.observation IS NULL AND row_number() OVER w = 1 AND b.n IS NULL
+				THEN stepadv.signature_hash('\x00'::bytea) END,
+			n.reward, n.turn_reward, n.value, n.cost, n.prompt_token_ids, n.response_token_ids, n.response_mask,
+				n.rollout_logprobs, n.metadata
 		FROM named n LEFT JOIN begun b ON b.n = n.n
 		WINDOW w AS (PARTITION BY %4$s, n.rollout_id ORDER BY n.step_no)
 		$q$, load_write_steps.schema, stepadv_internal.load_list(load_write_steps.keys, 's.%1$s = n.k%2$s', ' AND '),
-		stepadv_internal.load_list(load_write_steps.keys, '%1$s', ', '), stepadv_internal.load_list(load_write_steps.keys, 'n.k%2$s', ', '));
+		stepadv_internal.load_list(load_write_steps.keys, '%1$s', ', '),
+			stepadv_internal.load_list(load_write_steps.keys, 'n.k%2$s', ', '));
 	GET DIAGNOSTICS steps_added = ROW_COUNT;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.load_write_steps(text, text[]) IS
 'part of load_rollouts: writes the steps of pg_temp.stepadv_parsed to the schema''s table, and counts';
 
-CREATE FUNCTION stepadv_internal.load_report(on_error text, OUT bad_lines bigint, OUT contradictions bigint, OUT problems jsonb)
+CREATE FUNCTION stepadv_internal.load_report(on_error text, OUT bad_lines bigint, OUT contradictions bigint,
+	OUT problems jsonb)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -488,7 +538,8 @@ BEGIN
 		IF load_report.on_error = 'stop' THEN
 			RAISE EXCEPTION 'line %: %', problem.n, problem.reason
 				USING ERRCODE = 'data_exception',
-					DETAIL = format('%s lines cannot be used, %s contradict others. Nothing was loaded.', bad_lines, contradictions),
+					DETAIL = format('%s lines cannot be used, %s contradict others. Nothing was loaded.', bad_lines,
+						contradictions),
 					HINT = 'With on_error ''skip'' the rest is loaded.';
 		ELSIF problem.i <= 10 THEN
 			RAISE WARNING 'line %: %', problem.n, problem.reason;
@@ -519,9 +570,11 @@ BEGIN
 	ELSIF (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = load_begin.lines AND NOT a.attisdropped
 		AND (a.attname, a.atttypid) IN (('n', 'bigint'::regtype), ('line', 'text'::regtype))) <> 2
 	THEN
-		RAISE EXCEPTION 'relation "%" must have the columns n bigint and line text', load_begin.lines USING ERRCODE = 'undefined_column';
+		RAISE EXCEPTION 'relation "%" must have the columns n bigint and line text',
+			load_begin.lines USING ERRCODE = 'undefined_column';
 	END IF;
-	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_repeated', 'stepadv_known'] LOOP
+	FOREACH relic IN ARRAY ARRAY['stepadv_parsed', 'stepadv_problems', 'stepadv_rollouts', 'stepadv_repeated',
+		'stepadv_known'] LOOP
 		IF to_regclass('pg_temp.' || relic) IS NOT NULL THEN
 			EXECUTE format('DROP TABLE pg_temp.%I', relic);
 		END IF;
@@ -533,10 +586,12 @@ COMMENT ON FUNCTION stepadv_internal.load_begin(regclass, text) IS
 'part of load_rollouts: checks what it needs, and drops what temporary tables an earlier call has left';
 
 CREATE FUNCTION stepadv.load_rollouts(schema text, lines regclass, on_error text DEFAULT 'stop',
-	run_id text DEFAULT NULL, policy_version text DEFAULT NULL, policy_step bigint DEFAULT NULL, replace boolean DEFAULT false,
+	run_id text DEFAULT NULL, policy_version text DEFAULT NULL, policy_step bigint DEFAULT NULL,
+		replace boolean DEFAULT false,
 	OUT lines_read bigint, OUT empty_lines bigint, OUT bad_lines bigint,
 	OUT groups bigint, OUT rollouts_added bigint, OUT rollouts_updated bigint,
-	OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT nul_replaced bigint, OUT problems jsonb)
+	OUT steps_added bigint, OUT steps_repeated bigint, OUT contradictions bigint, OUT nul_replaced bigint,
+		OUT problems jsonb)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET work_mem = '32MB'
@@ -549,19 +604,26 @@ BEGIN
 	PERFORM stepadv_internal.load_begin(load_rollouts.lines, load_rollouts.on_error);
 	shape := stepadv_internal.load_shape(load_rollouts.schema);
 	SELECT p.* INTO lines_read, empty_lines, load_rollouts.nul_replaced
-	FROM stepadv_internal.load_parse(load_rollouts.schema, shape.keys, load_rollouts.lines, load_rollouts.run_id, load_rollouts.policy_version) p;
-	PERFORM stepadv_internal.load_note('SELECT p.n, p.problem, false FROM pg_temp.stepadv_parsed p WHERE p.problem IS NOT NULL');
+	FROM stepadv_internal.load_parse(load_rollouts.schema, shape.keys, load_rollouts.lines, load_rollouts.run_id,
+		load_rollouts.policy_version) p;
+	PERFORM stepadv_internal.load_note('SELECT p.n, p.problem, false FROM pg_temp.stepadv_parsed p WHERE p.problem IS '
+		'NOT NULL');
 	steps_repeated := stepadv_internal.load_drop_repeated(shape.keys);
-	PERFORM stepadv_internal.load_gather(shape.keys, load_rollouts.run_id, load_rollouts.policy_version, load_rollouts.policy_step);
+	PERFORM stepadv_internal.load_gather(shape.keys, load_rollouts.run_id, load_rollouts.policy_version,
+		load_rollouts.policy_step);
 	ANALYZE pg_temp.stepadv_parsed, pg_temp.stepadv_rollouts;
 	SELECT r.* INTO load_rollouts.groups, rollouts_added, rollouts_updated
 	FROM stepadv_internal.load_write_rollouts(load_rollouts.schema, shape.keys, shape.others, load_rollouts.replace) r;
 	known_repeated := stepadv_internal.load_drop_known(load_rollouts.schema, shape.keys, load_rollouts.replace);
-	SELECT r.* INTO bad_lines, contradictions, load_rollouts.problems FROM stepadv_internal.load_report(load_rollouts.on_error) r;
+	SELECT r.* INTO bad_lines, contradictions, load_rollouts.problems
+		FROM stepadv_internal.load_report(load_rollouts.on_error) r;
 	steps_added := stepadv_internal.load_write_steps(load_rollouts.schema, shape.keys);
 	steps_repeated := steps_repeated + known_repeated;
-	DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_problems, pg_temp.stepadv_rollouts, pg_temp.stepadv_repeated, pg_temp.stepadv_known;
+	DROP TABLE pg_temp.stepadv_parsed, pg_temp.stepadv_problems, pg_temp.stepadv_rollouts, pg_temp.stepadv_repeated,
+		pg_temp.stepadv_known;
 END
 $$;
 COMMENT ON FUNCTION stepadv.load_rollouts(text, regclass, text, text, text, bigint, boolean) IS
-'loads lines of JSON, a step each (keys: docs/tables.md), from a table (n bigint, line text) into the schema''s tables and returns counts; on_error ''stop'': a line that cannot be used or contradicts is an error; ''skip'': it is left out, and in problems; replace: it takes the place of what the table has';
+'loads lines of JSON, a step each (keys: docs/tables.md), from a table (n bigint, line text) into the schema''s tables '
+'and returns counts; on_error ''stop'': a line that cannot be used or contradicts is an error; ''skip'': it is left '
+'out, and in problems; replace: it takes the place of what the table has';

@@ -2,37 +2,54 @@
 
 -- In the order in which attach gives them; place 0 comes before the methods.
 INSERT INTO stepadv_internal.combined_views (place, suffix, builder, options, shape, needs, by_default)
-SELECT v.place, v.suffix, format('stepadv_internal.%s_query(stepadv_internal.attached, stepadv_internal.made_method[])', v.suffix),
+SELECT v.place, v.suffix, format('stepadv_internal.%s_query(stepadv_internal.attached, '
+	'stepadv_internal.made_method[])', v.suffix),
 	v.options::text[], v.shape, v.needs, v.by_default
 FROM (VALUES
 	(0, 'values', '{}', 'the group as a value, for any function of rollout_group', NULL, true),
 	(1, 'ratios', '{}', 'a row per step', 'columns given as logp_new and logp_old', false),
 	(2, 'spa', '{model,alpha,beta,gamma,lambda}', 'a row per step', 'a column given as features or contribution', true),
-	(3, 'compare', '{methods,success_above}', 'a row per step, an advantage per method', 'a method with an advantage per step', true),
-	(4, 'quadrants', '{threshold}', 'a row per group, pair of methods, success and quadrant', 'two methods with an advantage per step', false),
-	(5, 'disagreements', '{threshold}', 'a row per step and pair of methods', 'two methods with an advantage per step', false),
-	(6, 'groups_over_time', '{}', 'a row per group, policy version and time bucket, with counts and sums', 'run', false),
+	(3, 'compare', '{methods,success_above}', 'a row per step, an advantage per method',
+		'a method with an advantage per step', true),
+	(4, 'quadrants', '{threshold}', 'a row per group, pair of methods, success and quadrant',
+		'two methods with an advantage per step', false),
+	(5, 'disagreements', '{threshold}', 'a row per step and pair of methods', 'two methods with an advantage per step',
+		false),
+	(6, 'groups_over_time', '{}', 'a row per group, policy version and time bucket, with counts and sums', 'run',
+		false),
 	(7, 'progress_over_time', '{bucket}', 'a row per policy version and time bucket', 'run', false),
 	(8, 'advantage_over_time', '{}', 'a row per policy version, time bucket and method', 'run', false),
-	(9, 'advantages', '{}', 'a row per step and method, of groups divided by policy version and time bucket', 'run', false),
+	(9, 'advantages', '{}', 'a row per step and method, of groups divided by policy version and time bucket', 'run',
+		false),
 	(10, 'problems', '{}', 'a row per rollout, or group, and kind of problem that its rows have', NULL, true),
-	(12, 'credit_check', '{methods,shuffles,max_rollouts,max_groups,seed}', 'a row per method: does what it says come true?', 'credit', false),
-	(14, 'advantage_by_group', '{}', 'a row per group, policy version, time bucket and method, with counts, means and extremes', 'run', false),
-	(15, 'signs', '{}', 'a row per policy version, pair of methods, success and quadrant, of all groups', 'two methods with an advantage per step', false),
-	(16, 'disagreement_by_group', '{}', 'a row per group, policy version and pair of methods that disagree, with the greatest difference',
+	(12, 'credit_check', '{methods,shuffles,max_rollouts,max_groups,seed}',
+		'a row per method: does what it says come true?', 'credit', false),
+	(14, 'advantage_by_group', '{}', 'a row per group, policy version, time bucket and method, with counts, means and '
+		'extremes', 'run', false),
+	(15, 'signs', '{}', 'a row per policy version, pair of methods, success and quadrant, of all groups',
 		'two methods with an advantage per step', false),
-	(17, 'advantage_histogram', '{}', 'a row per policy version, time bucket, method and bin of advantages, with the number of steps', 'run', false),
-	(40, 'decision_points', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per state, how much is decided there',
+	(16, 'disagreement_by_group', '{}',
+		'a row per group, policy version and pair of methods that disagree, with the greatest difference',
+		'two methods with an advantage per step', false),
+	(17, 'advantage_histogram', '{}', 'a row per policy version, time bucket, method and bin of advantages, with the '
+		'number of steps', 'run', false),
+	(40, 'decision_points', '{method,gamma,prior,baseline,prior_mean,success_above}',
+		'a row per state, how much is decided there',
 		'columns given as reward, state and action', false),
-	(41, 'failure_points', '{method,gamma,prior,baseline,prior_mean,success_above}', 'a row per failed rollout, where it was lost',
+	(41, 'failure_points', '{method,gamma,prior,baseline,prior_mean,success_above}',
+		'a row per failed rollout, where it was lost',
 		'columns given as reward and state', false),
-	(42, 'loops', '{same,max_cycle,success_above}', 'a row per group, policy version and success, with the steps in loops',
+	(42, 'loops', '{same,max_cycle,success_above}',
+		'a row per group, policy version and success, with the steps in loops',
 		'a column given as state or action', false),
-	(43, 'graph_summary', '{success_above,max_bins}', 'a row per group, its state graph', 'columns given as reward and state', false)
+	(43, 'graph_summary', '{success_above,max_bins}', 'a row per group, its state graph',
+		'columns given as reward and state', false)
 ) v(place, suffix, options, shape, needs, by_default);
-UPDATE stepadv_internal.combined_views SET needs = 'a method with an advantage per step, and a column given as policy_version, policy_step, run_id, started_at or in dimensions'
+UPDATE stepadv_internal.combined_views SET needs = 'a method with an advantage per step, and a column given as '
+	'policy_version, policy_step, run_id, started_at or in dimensions'
 WHERE needs = 'run';
-UPDATE stepadv_internal.combined_views SET needs = 'a method with an advantage per step, and columns given as state and action' WHERE needs = 'credit';
+UPDATE stepadv_internal.combined_views SET needs = 'a method with an advantage per step, and columns given as state '
+	'and action' WHERE needs = 'credit';
 
 -- A view in its place, for people with a comment that says what it is: readers
 -- come with their own rights, where the server knows such views.
@@ -46,17 +63,21 @@ BEGIN
 	IF octet_length(name) > max_length THEN
 		RAISE EXCEPTION 'the name of view "%" is longer than % bytes', name, max_length
 			USING ERRCODE = 'name_too_long', HINT = 'Give a shorter prefix.';
-	ELSIF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = schema AND c.relname = create_view.name) THEN
+	ELSIF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = schema
+		AND c.relname = create_view.name) THEN
 		RAISE EXCEPTION 'relation "%" already exists in schema "%"', name, schema
 			USING ERRCODE = 'duplicate_table', HINT = 'Detach what was attached before, or give another prefix.';
 	END IF;
 	EXECUTE format('CREATE VIEW %I.%I %s AS %s', schema, name,
-		CASE WHEN stepadv_internal.server_has('security_invoker'::text) THEN 'WITH (security_invoker = true)' ELSE '' END, query);
+		CASE WHEN stepadv_internal.server_has('security_invoker'::text) THEN 'WITH (security_invoker = true)'
+			ELSE '' END, query);
 	EXECUTE format('COMMENT ON VIEW %I.%I IS %L', schema, name, shows);
-	RETURN (SELECT c.oid::regclass FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = schema AND c.relname = create_view.name);
+	RETURN (SELECT c.oid::regclass FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = schema AND c.relname = create_view.name);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.create_view(text, text, text, text) IS 'part of attach: creates a view; error if its name is taken';
+COMMENT ON FUNCTION stepadv_internal.create_view(text, text, text, text) IS
+'part of attach: creates a view; error if its name is taken';
 
 -- Adapters are for whoever may read what they read, which is what decides.
 CREATE FUNCTION stepadv_internal.create_adapter(schema text, name text, query text, shows text) RETURNS regclass
@@ -76,12 +97,14 @@ BEGIN
 	RETURN view;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.create_adapter(text, text, text, text) IS 'part of attach: creates an adapter; NULL for no query';
+COMMENT ON FUNCTION stepadv_internal.create_adapter(text, text, text, text) IS
+'part of attach: creates an adapter; NULL for no query';
 
 CREATE FUNCTION stepadv_internal.known(attachment regclass) RETURNS stepadv_internal.attached
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT k FROM stepadv_internal.attachments((SELECT c.relowner FROM pg_class c WHERE c.oid = known.attachment), NULL::regclass) k WHERE k.attachment = known.attachment $$;
+AS $$ SELECT k FROM stepadv_internal.attachments((SELECT c.relowner FROM pg_class c WHERE c.oid = known.attachment),
+	NULL::regclass) k WHERE k.attachment = known.attachment $$;
 COMMENT ON FUNCTION stepadv_internal.known(regclass) IS 'an attachment by its table; NULL if it is none to be believed';
 
 -- Which views are meant: names, 'default' and 'all', by the columns that there are.
@@ -104,21 +127,26 @@ BEGIN
 		SELECT r INTO missing FROM unnest(methods) m CROSS JOIN LATERAL unnest(m.requires) WITH ORDINALITY r(r, i)
 		WHERE m.method = name AND r <> ALL (roles) ORDER BY i LIMIT 1;
 		IF FOUND THEN
-			RAISE EXCEPTION 'view "%" needs a column given as %', name, missing USING ERRCODE = 'null_value_not_allowed',
-				HINT = CASE WHEN missing IN ('state', 'action', 'reward') THEN format('Name it by %s => ''…''.', missing)
+			RAISE EXCEPTION 'view "%" needs a column given as %', name,
+				missing USING ERRCODE = 'null_value_not_allowed',
+				HINT = CASE WHEN missing IN ('state', 'action', 'reward') THEN format('Name it by %s => ''…''.',
+					missing)
 					ELSE format('Name it by columns => ''{"%s": "…"}''.', missing) END;
 		END IF;
 	END LOOP;
 	RETURN ARRAY(
-		SELECT m.method FROM unnest(methods) m WHERE m.requires <@ roles AND (m.method = ANY (asked) OR 'all' = ANY (asked)
-			OR 'default' = ANY (asked) AND coalesce((SELECT o.by_default FROM stepadv_internal.methods o WHERE o.method = m.method), true))
+		SELECT m.method FROM unnest(methods) m WHERE m.requires <@ roles
+			AND (m.method = ANY (asked) OR 'all' = ANY (asked)
+			OR 'default' = ANY (asked) AND coalesce((SELECT o.by_default FROM stepadv_internal.methods o
+				WHERE o.method = m.method), true))
 	) || ARRAY(
 		SELECT c.suffix FROM stepadv_internal.combined_views c
 		WHERE c.suffix = ANY (asked) OR 'all' = ANY (asked) OR 'default' = ANY (asked) AND c.by_default);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.asked_views(stepadv_internal.attached, text[]) IS
-'part of attach: the kinds of views that are meant by names, ''default'' and ''all''; error on a name that there is not, and on a method whose columns are not given';
+'part of attach: the kinds of views that are meant by names, ''default'' and ''all''; error on a name that there is '
+'not, and on a method whose columns are not given';
 
 -- What a method's view shows, for people.
 CREATE FUNCTION stepadv_internal.method_words(m stepadv_internal.made_method) RETURNS text
@@ -126,19 +154,23 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT regexp_replace(format('%I.%I(%s): %s', n.nspname, p.proname, CASE WHEN (m).ours THEN substr((m).arguments, 3)
-		ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', ' ORDER BY e.key) FROM jsonb_each_text((m).settings) e) END, (m).shape), '^stepadv\.', '')
+		ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', ' ORDER BY e.key)
+			FROM jsonb_each_text((m).settings) e) END, (m).shape), '^stepadv\.', '')
 	FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.oid = (m).function
 $$;
-COMMENT ON FUNCTION stepadv_internal.method_words(stepadv_internal.made_method) IS 'part of attach: the call that a method''s view is made of, and what a row of it is';
+COMMENT ON FUNCTION stepadv_internal.method_words(stepadv_internal.made_method) IS
+'part of attach: the call that a method''s view is made of, and what a row of it is';
 
 -- The views of some kinds, each with its query, NULL where it cannot be made, and what it shows;
 -- those of several methods are of those that are among the kinds.
-CREATE FUNCTION stepadv_internal.view_queries(a stepadv_internal.attached, kinds text[]) RETURNS TABLE (kind text, query text, shows text)
+CREATE FUNCTION stepadv_internal.view_queries(a stepadv_internal.attached, kinds text[]) RETURNS TABLE (kind text,
+	query text, shows text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	made CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT m FROM stepadv_internal.made_methods(a) m WHERE m.method = ANY (kinds) ORDER BY m.number);
+	made CONSTANT stepadv_internal.made_method[] := ARRAY(SELECT m FROM stepadv_internal.made_methods(a) m
+		WHERE m.method = ANY (kinds) ORDER BY m.number);
 	v record;
 BEGIN
 	FOR v IN
@@ -153,13 +185,15 @@ BEGIN
 			shows := stepadv_internal.method_words(v.m);
 		ELSE
 			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, made;
-			shows := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios' THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, v.shape);
+			shows := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios'
+				THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, v.shape);
 		END IF;
 		RETURN NEXT;
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.view_queries(stepadv_internal.attached, text[]) IS 'part of attach: the views of some kinds, with their queries; NULL where what they need is not there';
+COMMENT ON FUNCTION stepadv_internal.view_queries(stepadv_internal.attached, text[]) IS
+'part of attach: the views of some kinds, with their queries; NULL where what they need is not there';
 
 -- A view with another query; false if it cannot take it.  Its columns keep the
 -- names that they have, which its owner may have changed, and their places: those
@@ -171,8 +205,10 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	name CONSTANT text := stepadv_internal.relation_name(view);
-	scratch CONSTANT text := (SELECT format('%I.%I', n.nspname, 'stepadv_new_' || c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = view);
-	options CONSTANT text := CASE WHEN stepadv_internal.server_has('security_invoker'::text) THEN 'WITH (security_invoker = true)' ELSE '' END;
+	scratch CONSTANT text := (SELECT format('%I.%I', n.nspname, 'stepadv_new_' || c.oid) FROM pg_class c
+		JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = view);
+	options CONSTANT text := CASE WHEN stepadv_internal.server_has('security_invoker'::text)
+		THEN 'WITH (security_invoker = true)' ELSE '' END;
 	names text[] := stepadv_internal.group_columns(view, 10000);
 	columns text[];
 	types oid[];
@@ -185,7 +221,8 @@ BEGIN
 	EXCEPTION WHEN invalid_table_definition THEN
 		EXECUTE format('CREATE VIEW %s AS %s', scratch, query);
 	END;
-	SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum), array_agg(c.atttypid ORDER BY l.i NULLS FIRST, c.attnum), count(l.i) INTO columns, types, n_later
+	SELECT array_agg(c.attname::text ORDER BY l.i NULLS FIRST, c.attnum),
+		array_agg(c.atttypid ORDER BY l.i NULLS FIRST, c.attnum), count(l.i) INTO columns, types, n_later
 	FROM pg_attribute c LEFT JOIN (
 		SELECT m.m AS name, min(m.i) AS i FROM unnest(later) WITH ORDINALITY m(m, i)
 		GROUP BY 1) l ON l.name = c.attname
@@ -195,7 +232,8 @@ BEGIN
 	-- same in another order: which is which nobody can tell.
 	IF later = '{}' AND (cardinality(columns) <> cardinality(names) OR columns <> names AND columns <@ names)
 		OR cardinality(columns) - cardinality(names) > n_later
-		OR types[1:cardinality(names)] IS DISTINCT FROM (SELECT array_agg(c.atttypid ORDER BY c.attnum) FROM pg_attribute c WHERE c.attrelid = view AND c.attnum > 0)
+		OR types[1:cardinality(names)] IS DISTINCT FROM (SELECT array_agg(c.atttypid ORDER BY c.attnum)
+			FROM pg_attribute c WHERE c.attrelid = view AND c.attnum > 0)
 	THEN
 		RETURN false;
 	END IF;
@@ -203,11 +241,14 @@ BEGIN
 	FOR i IN cardinality(names) + 1 .. cardinality(columns) LOOP
 		names := names || stepadv_internal.free_name(names, columns[i], 'method_'::text);
 	END LOOP;
-	EXECUTE format('CREATE OR REPLACE VIEW %s (%s) %s AS %s', name, stepadv_internal.list(names, '%1$I'::text, ', '::text), options, query);
+	EXECUTE format('CREATE OR REPLACE VIEW %s (%s) %s AS %s', name, stepadv_internal.list(names, '%1$I'::text,
+		', '::text), options, query);
 	RETURN true;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.replace_view(regclass, text, text[]) IS 'gives a view another query, with columns of later methods after those that it has; false if its columns do not allow it';
+COMMENT ON FUNCTION stepadv_internal.replace_view(regclass, text, text[]) IS
+'gives a view another query, with columns of later methods after those that it has; false if its columns do not allow '
+'it';
 
 -- With the grants and the comment that it had; an error where something reads it.
 CREATE FUNCTION stepadv_internal.recreate_view(view regclass, query text) RETURNS regclass
@@ -223,18 +264,22 @@ BEGIN
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = recreate_view.view;
 	EXECUTE format('DROP VIEW %I.%I', old.nspname, old.relname);
 	made := stepadv_internal.create_view(old.nspname::text, old.relname::text, query, old.comment);
-	FOR given IN SELECT a.privilege_type, a.is_grantable, a.grantee, r.rolname FROM aclexplode(old.relacl) a LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.grantee <> old.relowner LOOP
+	FOR given IN SELECT a.privilege_type, a.is_grantable, a.grantee, r.rolname FROM aclexplode(old.relacl) a
+		LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.grantee <> old.relowner LOOP
 		EXECUTE format('GRANT %s ON %I.%I TO %s%s', given.privilege_type, old.nspname, old.relname,
-			CASE WHEN given.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(given.rolname) END, CASE WHEN given.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
+			CASE WHEN given.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(given.rolname) END, CASE WHEN given.is_grantable
+				THEN ' WITH GRANT OPTION' ELSE '' END);
 	END LOOP;
 	RETURN made;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.recreate_view(regclass, text) IS 'part of add_views: drops a view and creates it with another query';
+COMMENT ON FUNCTION stepadv_internal.recreate_view(regclass, text) IS
+'part of add_views: drops a view and creates it with another query';
 
 -- A view whose columns are not those of its query: dropped and created anew, if that may be. Where
 -- something reads the view of a method, the columns that methods of stepadv have since 0.3.0 come last.
-CREATE FUNCTION stepadv_internal.reshape_view(view regclass, query text, of_method boolean, may_drop boolean) RETURNS regclass
+CREATE FUNCTION stepadv_internal.reshape_view(view regclass, query text, of_method boolean, may_drop boolean)
+	RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -251,23 +296,28 @@ BEGIN
 			RAISE;
 		END;
 	ELSIF NOT of_method OR NOT stepadv_internal.replace_view(reshape_view.view, query, newer) THEN
-		RAISE EXCEPTION 'columns of view % are no longer those that attach made', reshape_view.view USING ERRCODE = 'object_not_in_prerequisite_state',
+		RAISE EXCEPTION 'columns of view % are no longer those that attach made',
+			reshape_view.view USING ERRCODE = 'object_not_in_prerequisite_state',
 			HINT = 'Call add_views, or detach and attach again.';
 	END IF;
 	RETURN reshape_view.view;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.reshape_view(regclass, text, boolean, boolean) IS 'part of attach: gives a view another query, though its columns are not those of the query; the view that then has its name; error where that cannot be done';
+COMMENT ON FUNCTION stepadv_internal.reshape_view(regclass, text, boolean, boolean) IS
+'part of attach: gives a view another query, though its columns are not those of the query; the view that then has its '
+'name; error where that cannot be done';
 
 -- Makes the views of an attachment anew: they read then what its row says is kept, or fold.
 -- A view that was dropped stays away, unless it is asked for.
-CREATE FUNCTION stepadv_internal.make_views(attachment regclass, asked text[]) RETURNS TABLE (view_name regclass, shows text)
+CREATE FUNCTION stepadv_internal.make_views(attachment regclass, asked text[]) RETURNS TABLE (view_name regclass,
+	shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	a stepadv_internal.attached := stepadv_internal.known(attachment);
-	schema CONSTANT text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = make_views.attachment);
+	schema CONSTANT text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE c.oid = make_views.attachment);
 	wanted CONSTANT text[] := CASE WHEN asked IS NULL THEN '{}' ELSE stepadv_internal.asked_views(a, asked) END;
 	kinds text[] := coalesce((a).view_kinds, '{}');
 	views regclass[] := coalesce((a).views, '{}');
@@ -280,34 +330,42 @@ BEGIN
 	methods := ARRAY(SELECT m.method FROM stepadv_internal.methods_of(a) m WHERE m.method = ANY (kinds || wanted));
 	-- Digests are of the methods that there were.
 	IF (a).digests IS NOT NULL AND NOT methods <@ old_kinds THEN
-		RAISE EXCEPTION 'the kept digests are of the methods that there were' USING ERRCODE = 'object_not_in_prerequisite_state',
+		RAISE EXCEPTION 'the kept digests are of the methods that there were'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
 			HINT = 'Call unmaintain, add_views and maintain.';
 	END IF;
 	FOR v IN SELECT * FROM stepadv_internal.view_queries(a, kinds || wanted) LOOP
 		i := array_position(kinds, v.kind);
 		IF v.query IS NULL AND v.kind = ANY (asked) THEN
-			RAISE EXCEPTION 'view "%" cannot be made of the columns given', v.kind USING ERRCODE = 'null_value_not_allowed',
-				HINT = (SELECT 'It needs ' || c.needs || '.' FROM stepadv_internal.combined_views c WHERE c.suffix = v.kind);
+			RAISE EXCEPTION 'view "%" cannot be made of the columns given',
+				v.kind USING ERRCODE = 'null_value_not_allowed',
+				HINT = (SELECT 'It needs ' || c.needs || '.' FROM stepadv_internal.combined_views c
+					WHERE c.suffix = v.kind);
 		ELSIF v.query IS NULL OR views[i] IS NULL AND v.kind <> ALL (wanted) THEN
 			CONTINUE;
 		ELSIF views[i] IS NULL THEN
 			i := coalesce(i, cardinality(kinds) + 1);
 			shows := v.shows;
-			view_name := stepadv_internal.create_view(schema, (a).prefix || '_' || v.kind, v.query, format('%s of %s', v.shows, stepadv_internal.relation_name((a).source)));
+			view_name := stepadv_internal.create_view(schema, (a).prefix || '_' || v.kind, v.query,
+				format('%s of %s', v.shows, stepadv_internal.relation_name((a).source)));
 			views[i] := view_name;
 			kinds[i] := v.kind;
 			RETURN NEXT;
 			CONTINUE;
 		END IF;
 		-- Methods that were made after this view stand after it in the list of kinds.
-		later := ARRAY(SELECT m.m FROM unnest(methods) WITH ORDINALITY m(m, number) CROSS JOIN LATERAL array_position(old_kinds, m.m) p(place)
-			WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (methods) AND v.kind <> 'values' ORDER BY p.place, m.number);
+		later := ARRAY(SELECT m.m FROM unnest(methods) WITH ORDINALITY m(m, number)
+			CROSS JOIN LATERAL array_position(old_kinds, m.m) p(place)
+			WHERE (p.place > i OR p.place IS NULL) AND v.kind <> ALL (methods) AND v.kind <> 'values' ORDER BY p.place,
+				m.number);
 		IF NOT stepadv_internal.replace_view(views[i], v.query, later) THEN
 			views[i] := stepadv_internal.reshape_view(views[i], v.query, v.kind = ANY (methods), asked IS NOT NULL);
 		END IF;
 	END LOOP;
-	EXECUTE format('UPDATE %s SET views = $1, view_kinds = $2', stepadv_internal.relation_name(attachment)) USING views, kinds;
+	EXECUTE format('UPDATE %s SET views = $1, view_kinds = $2', stepadv_internal.relation_name(attachment))
+		USING views, kinds;
 	PERFORM stepadv_internal.comment_columns(stepadv_internal.known(attachment));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.make_views(regclass, text[]) IS 'makes the views of an attachment anew by its row, and those that are asked for besides; these';
+COMMENT ON FUNCTION stepadv_internal.make_views(regclass, text[]) IS
+'makes the views of an attachment anew by its row, and those that are asked for besides; these';

@@ -376,7 +376,9 @@ BEGIN
 			stepadv_internal.fold(a, '{state}'::text[], NULL::text, '{}'::text[]),
 		stepadv_internal.value_name(a)), kinds, '{state}'::text[]);
 	-- Where nobody marks any, nobody misses them; a shard does not know of the others' unless it is told.
-	RETURN NEXT stepadv_internal.problem_rows(n, no_id, format('(SELECT %1$s, ROW((SELECT sum(o.n_steps) FROM stepadv.rollouts(g.%2$I, 0::float8) o), NULL)::stepadv_internal.bad_rows AS b_235 FROM %3$s
+	RETURN NEXT stepadv_internal.problem_rows(n, no_id,
+		format('(SELECT %1$s, ROW((SELECT sum(o.n_steps) FROM stepadv.rollouts(g.%2$I, 0::float8) o), '
+			'NULL)::stepadv_internal.bad_rows AS b_235 FROM %3$s
 		WHERE %6$s AND NOT EXISTS (SELECT FROM %4$s x WHERE x.greedy AND %5$s)) c',
 		stepadv_internal.list(stepadv_internal.group_columns((a).rows, n), 'g.%1$I AS k%2$s'::text, ', '::text),
 			stepadv_internal.value_name(a), stepadv_internal.fold(a, '{}'::text[], NULL::text, '{}'::text[]),

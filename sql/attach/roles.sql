@@ -62,7 +62,8 @@ INSERT INTO stepadv_internal.role_types VALUES
 CREATE TABLE stepadv_internal.roles (
 	role text PRIMARY KEY,
 	place integer NOT NULL,	-- order of the roles of rollout_agg, which come first
-	lives_in text NOT NULL,	-- 'source', 'steps' (that are shown), 'rollouts', 'advantages' (of curation) or 'states' (what they are made of)
+	-- 'source', 'steps' (that are shown), 'rollouts', 'advantages' (of curation) or 'states' (what they are made of)
+	lives_in text NOT NULL,
 	kind text NOT NULL,
 	must_be text			-- said where a type does not serve
 );

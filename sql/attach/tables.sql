@@ -12,7 +12,8 @@ DECLARE
 	stays boolean;
 BEGIN
 	IF NOT stepadv_internal.server_has('moves between partitions'::text) THEN
-		EXECUTE format('SELECT %s FROM (SELECT ($1).*) moved', pg_get_partition_constraintdef(TG_RELID)) INTO stays USING NEW;
+		EXECUTE format('SELECT %s FROM (SELECT ($1).*) moved', pg_get_partition_constraintdef(TG_RELID)) INTO stays
+			USING NEW;
 		IF NOT stays THEN
 			-- The group's columns are what the table is partitioned by.
 			SELECT array_agg(a.attname::text ORDER BY k.i) INTO keys
@@ -20,17 +21,22 @@ BEGIN
 			JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = k.number
 			WHERE p.partrelid = pg_partition_root(TG_RELID::regclass)::oid;
 			RAISE EXCEPTION 'rollout "%" of group "%" cannot be moved to group "%" by an UPDATE', OLD.rollout_id,
-					(SELECT string_agg(to_jsonb(OLD) ->> k.name, ', ' ORDER BY k.i) FROM unnest(keys) WITH ORDINALITY k(name, i)),
-					(SELECT string_agg(to_jsonb(NEW) ->> k.name, ', ' ORDER BY k.i) FROM unnest(keys) WITH ORDINALITY k(name, i))
+					(SELECT string_agg(to_jsonb(OLD) ->> k.name, ', ' ORDER BY k.i)
+						FROM unnest(keys) WITH ORDINALITY k(name, i)),
+					(SELECT string_agg(to_jsonb(NEW) ->> k.name, ', ' ORDER BY k.i)
+						FROM unnest(keys) WITH ORDINALITY k(name, i))
 				USING ERRCODE = 'feature_not_supported',
-					DETAIL = 'The groups are in different partitions: up to PostgreSQL 14 the rollout''s steps would be deleted.',
-					HINT = format('Insert the rollout under its new group, update %s of its steps, then delete the old rollout.', array_to_string(keys, ', '));
+					DETAIL = 'The groups are in different partitions: up to PostgreSQL 14 the rollout''s steps would '
+						'be deleted.',
+					HINT = format('Insert the rollout under its new group, update %s of its steps, then delete the old '
+						'rollout.', array_to_string(keys, ', '));
 		END IF;
 	END IF;
 	RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.refuse_lossy_move() IS 'part of create_tables: up to PostgreSQL 14, refuses the UPDATE of a rollout that would delete its steps';
+COMMENT ON FUNCTION stepadv_internal.refuse_lossy_move() IS
+'part of create_tables: up to PostgreSQL 14, refuses the UPDATE of a rollout that would delete its steps';
 
 -- Who inserts without saying state, next_state or action_hash gets them made.
 -- A trigger rather than generated columns: what is stored stays as it is in a dump
@@ -38,18 +44,24 @@ COMMENT ON FUNCTION stepadv_internal.refuse_lossy_move() IS 'part of create_tabl
 CREATE FUNCTION stepadv_internal.fill_identities() RETURNS trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_fill_identities';
 COMMENT ON FUNCTION stepadv_internal.fill_identities() IS
-'part of create_tables, a trigger BEFORE INSERT OR UPDATE OF columns, FOR EACH ROW, whose arguments say what these columns are: NULL state := signature_hash(observation), NULL next_state := signature_hash(next_observation), NULL action_hash := signature_hash(action_signature(tool, args, ok)) where tool is given (signature_hash([tool, args]) where that is other:…, which says nothing of the arguments), else signature_hash(action); what was given stays; what equals what would have been filled follows its text when an UPDATE changes that';
+'part of create_tables, a trigger BEFORE INSERT OR UPDATE OF columns, FOR EACH ROW, whose arguments say what these '
+'columns are: NULL state := signature_hash(observation), NULL next_state := signature_hash(next_observation), NULL '
+'action_hash := signature_hash(action_signature(tool, args, ok)) where tool is given (signature_hash([tool, args]) '
+'where that is other:…, which says nothing of the arguments), else signature_hash(action); what was given stays; what '
+'equals what would have been filled follows its text when an UPDATE changes that';
 
 -- A step is of a rollout that there is, and goes with it.
 CREATE FUNCTION stepadv_internal.check_rollout() RETURNS trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_check_rollout';
 COMMENT ON FUNCTION stepadv_internal.check_rollout() IS
-'part of create_tables, a constraint trigger AFTER INSERT OR UPDATE on steps FROM rollouts: the rollout of each step is there, and stays until the transaction ends; looked up once a statement';
+'part of create_tables, a constraint trigger AFTER INSERT OR UPDATE on steps FROM rollouts: the rollout of each step '
+'is there, and stays until the transaction ends; looked up once a statement';
 
 CREATE FUNCTION stepadv_internal.cascade_to_steps() RETURNS trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_cascade_to_steps';
 COMMENT ON FUNCTION stepadv_internal.cascade_to_steps() IS
-'part of create_tables, a constraint trigger AFTER DELETE OR UPDATE on rollouts FROM steps: deletes the steps of a rollout with it, and renames theirs; AFTER TRUNCATE: error where steps would stay';
+'part of create_tables, a constraint trigger AFTER DELETE OR UPDATE on rollouts FROM steps: deletes the steps of a '
+'rollout with it, and renames theirs; AFTER TRUNCATE: error where steps would stay';
 
 CREATE FUNCTION stepadv.unique_state() RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL SAFE
@@ -64,12 +76,15 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT k, true FROM unnest('{task_id,run_id,policy_version}'::text[]) k
 	UNION ALL
-	SELECT c, false FROM unnest('{rollout_id,policy_step,model,outcome,success,truncated,greedy,channel,curation,started_at,ended_at,tags,metadata,
-		step_id,step_no,turn,observation,action,tool,args,ok,next_observation,state,action_hash,next_state,reward,turn_reward,value,cost,
-		prompt_token_ids,response_token_ids,response_mask,rollout_logprobs,policy_logprobs,ref_logprobs,
-		tableoid,ctid,xmin,xmax,cmin,cmax}'::text[]) c
+	SELECT c, false FROM unnest('{
+		rollout_id, policy_step, model, outcome, success, truncated, greedy, channel, curation, started_at,
+		ended_at, tags, metadata, step_id, step_no, turn, observation, action, tool, args, ok, next_observation,
+		state, action_hash, next_state, reward, turn_reward, value, cost, prompt_token_ids, response_token_ids,
+		response_mask, rollout_logprobs, policy_logprobs, ref_logprobs, tableoid, ctid, xmin, xmax, cmin,
+		cmax}'::text[]) c
 $$;
-COMMENT ON FUNCTION stepadv_internal.table_columns() IS 'part of create_tables: columns of its tables, and whether they can be the group''s';
+COMMENT ON FUNCTION stepadv_internal.table_columns() IS
+'part of create_tables: columns of its tables, and whether they can be the group''s';
 
 -- What ties steps to rollouts; %1$I: the schema, %2$s: the group's columns.  A foreign
 -- key looks a rollout up for each step, which costs more than to store the step.  Where
@@ -84,19 +99,23 @@ AS $ddl$
 		CREATE CONSTRAINT TRIGGER steps_rollout_fkey AFTER INSERT ON %1$I.steps FROM %1$I.rollouts
 			FOR EACH ROW EXECUTE FUNCTION stepadv_internal.check_rollout();
 		CREATE CONSTRAINT TRIGGER steps_moved_rollout_fkey AFTER UPDATE ON %1$I.steps FROM %1$I.rollouts
-			FOR EACH ROW WHEN ((OLD.rollout_id, %4$s) IS DISTINCT FROM (NEW.rollout_id, %5$s)) EXECUTE FUNCTION stepadv_internal.check_rollout();
+			FOR EACH ROW WHEN ((OLD.rollout_id, %4$s) IS DISTINCT FROM (NEW.rollout_id, %5$s))
+				EXECUTE FUNCTION stepadv_internal.check_rollout();
 		CREATE CONSTRAINT TRIGGER stepadv_delete_steps AFTER DELETE ON %1$I.rollouts FROM %1$I.steps
 			FOR EACH ROW EXECUTE FUNCTION stepadv_internal.cascade_to_steps();
 		CREATE CONSTRAINT TRIGGER stepadv_rename_steps AFTER UPDATE ON %1$I.rollouts FROM %1$I.steps
-			FOR EACH ROW WHEN ((OLD.rollout_id, %4$s) IS DISTINCT FROM (NEW.rollout_id, %5$s)) EXECUTE FUNCTION stepadv_internal.cascade_to_steps();
+			FOR EACH ROW WHEN ((OLD.rollout_id, %4$s) IS DISTINCT FROM (NEW.rollout_id, %5$s))
+				EXECUTE FUNCTION stepadv_internal.cascade_to_steps();
 		CREATE TRIGGER stepadv_truncate_steps AFTER TRUNCATE ON %1$I.rollouts
 			FOR EACH STATEMENT EXECUTE FUNCTION stepadv_internal.cascade_to_steps();
 		$$ ELSE $$
-		ALTER TABLE %1$I.steps ADD UNIQUE (%2$s, step_id), ADD FOREIGN KEY (%2$s, rollout_id) REFERENCES %1$I.rollouts%3$s ON DELETE CASCADE;
+		ALTER TABLE %1$I.steps ADD UNIQUE (%2$s, step_id),
+			ADD FOREIGN KEY (%2$s, rollout_id) REFERENCES %1$I.rollouts%3$s ON DELETE CASCADE;
 		CREATE INDEX ON %1$I.steps (step_id);
 		$$ END
 $ddl$;
-COMMENT ON FUNCTION stepadv_internal.tie_ddl(boolean) IS 'part of create_tables: what ties steps to rollouts, as a template for format()';
+COMMENT ON FUNCTION stepadv_internal.tie_ddl(boolean) IS
+'part of create_tables: what ties steps to rollouts, as a template for format()';
 
 -- The tables themselves; %1$I: the schema, %2$L: the sequence, %3$s: the group's
 -- columns with their types, %4$s: without, as they are in the keys, %5$s and %6$s: those
@@ -161,7 +180,8 @@ AS $ddl$
 
 		-- Log-probabilities are never compressed to less: the attempt alone costs
 		-- more than to store them.
-		ALTER TABLE %1$I.steps ALTER COLUMN rollout_logprobs SET STORAGE EXTERNAL, ALTER COLUMN policy_logprobs SET STORAGE EXTERNAL;
+		ALTER TABLE %1$I.steps ALTER COLUMN rollout_logprobs SET STORAGE EXTERNAL,
+			ALTER COLUMN policy_logprobs SET STORAGE EXTERNAL;
 		$$
 $ddl$;
 COMMENT ON FUNCTION stepadv_internal.tables_ddl() IS 'part of create_tables: the tables, as a template for format()';
@@ -180,35 +200,48 @@ AS $ddl$
 		COMMENT ON COLUMN %1$I.rollouts.outcome IS 'score of the whole rollout; NULL: not judged yet';
 		COMMENT ON COLUMN %1$I.rollouts.success IS 'whether it reached its goal; NULL: not known';
 		COMMENT ON COLUMN %1$I.rollouts.truncated IS 'cut off before it ended by itself';
-		COMMENT ON COLUMN %1$I.rollouts.greedy IS 'decoded greedily, as a baseline of the others of its group: see the view steps_remax';
+		COMMENT ON COLUMN %1$I.rollouts.greedy IS
+			'decoded greedily, as a baseline of the others of its group: see the view steps_remax';
 		COMMENT ON COLUMN %1$I.rollouts.channel IS 'train or validation; give validation rollouts groups of their own';
 		COMMENT ON COLUMN %1$I.rollouts.curation IS 'label for the selection of training rollouts';
 		COMMENT ON TABLE %1$I.steps IS 'steps of rollouts: one decision each';
 		COMMENT ON COLUMN %1$I.steps.step_id IS 'number of the step, from a sequence';
 		COMMENT ON COLUMN %1$I.steps.step_no IS 'order of the steps within the rollout';
-		COMMENT ON COLUMN %1$I.steps.turn IS 'turn of the conversation; several steps may share one (parallel tool calls)';
+		COMMENT ON COLUMN %1$I.steps.turn IS 'turn of the conversation; several steps may share one (parallel tool '
+			'calls)';
 		COMMENT ON COLUMN %1$I.steps.observation IS 'what the agent saw before it acted';
 		COMMENT ON COLUMN %1$I.steps.ok IS 'whether the tool call succeeded; NULL: not known';
-		COMMENT ON COLUMN %1$I.steps.next_observation IS 'what it saw after the action, where that is not the observation of the next step';
-		COMMENT ON COLUMN %1$I.steps.state IS 'identity of the state before the action; steps with equal state are compared; where it is not given, that of the observation; NULL: like no other';
-		COMMENT ON COLUMN %1$I.steps.action_hash IS 'identity of the action; where it is not given, that of the tool call, or of the text; NULL: like no other';
-		COMMENT ON COLUMN %1$I.steps.next_state IS 'identity of the state after the action; where it is not given, that of next_observation';
-		COMMENT ON COLUMN %1$I.steps.reward IS 'reward of the step alone; see the view rollout_rows for whether it counts';
+		COMMENT ON COLUMN %1$I.steps.next_observation IS 'what it saw after the action, where that is not the '
+			'observation of the next step';
+		COMMENT ON COLUMN %1$I.steps.state IS 'identity of the state before the action; steps with equal state are '
+			'compared; where it is not given, that of the observation; NULL: like no other';
+		COMMENT ON COLUMN %1$I.steps.action_hash IS 'identity of the action; where it is not given, that of the tool '
+			'call, or of the text; NULL: like no other';
+		COMMENT ON COLUMN %1$I.steps.next_state IS
+			'identity of the state after the action; where it is not given, that of next_observation';
+		COMMENT ON COLUMN %1$I.steps.reward IS 'reward of the step alone; see the view rollout_rows for whether it '
+			'counts';
 		COMMENT ON COLUMN %1$I.steps.turn_reward IS 'turn-level reward, for mt_grpo and mt_rloo';
 		COMMENT ON COLUMN %1$I.steps.value IS 'the critic''s V(state), for gae';
 		COMMENT ON COLUMN %1$I.steps.cost IS 'cost of the step as an edge, for graphgpo; NULL: 1';
 		COMMENT ON COLUMN %1$I.steps.prompt_token_ids IS 'the step''s prompt as the policy saw it';
 		COMMENT ON COLUMN %1$I.steps.response_token_ids IS 'what the policy generated';
-		COMMENT ON COLUMN %1$I.steps.response_mask IS 'which response tokens are trained on; as long as response_token_ids';
-		COMMENT ON COLUMN %1$I.steps.rollout_logprobs IS 'log-probabilities of the response tokens under the policy that acted; as long as response_token_ids';
-		COMMENT ON COLUMN %1$I.steps.policy_logprobs IS 'the same under the policy as it is now, for the view steps_ratios; as long as response_token_ids';
-		COMMENT ON COLUMN %1$I.steps.ref_logprobs IS 'the same under a reference policy, for kl_to_reference of the view steps_ratios; as long as response_token_ids';
+		COMMENT ON COLUMN %1$I.steps.response_mask IS 'which response tokens are trained on; as long as '
+			'response_token_ids';
+		COMMENT ON COLUMN %1$I.steps.rollout_logprobs IS 'log-probabilities of the response tokens under the policy '
+			'that acted; as long as response_token_ids';
+		COMMENT ON COLUMN %1$I.steps.policy_logprobs IS 'the same under the policy as it is now, for the view '
+			'steps_ratios; as long as response_token_ids';
+		COMMENT ON COLUMN %1$I.steps.ref_logprobs IS 'the same under a reference policy, for kl_to_reference of the '
+			'view steps_ratios; as long as response_token_ids';
 		$$
 $ddl$;
-COMMENT ON FUNCTION stepadv_internal.tables_comments() IS 'part of create_tables: what the tables and columns are, as a template for format()';
+COMMENT ON FUNCTION stepadv_internal.tables_comments() IS
+'part of create_tables: what the tables and columns are, as a template for format()';
 
 -- What counts as reward is decided here, in the open, and nowhere else.
-CREATE FUNCTION stepadv_internal.make_rollout_rows(schema text, reward text, keys text[], distributed boolean) RETURNS void
+CREATE FUNCTION stepadv_internal.make_rollout_rows(schema text, reward text, keys text[], distributed boolean)
+	RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $rows$
@@ -227,8 +260,10 @@ BEGIN
 	EXECUTE format(CASE WHEN distributed THEN $$
 		CREATE VIEW %1$I.rollout_rows %4$s AS
 		SELECT %6$s, r.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,
-			CASE WHEN k.of_rollout THEN %3$s ELSE %2$s END AS reward, CASE WHEN k.of_rollout THEN r.success END AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn,
-			CASE WHEN k.of_rollout THEN r.truncated END AS truncated, CASE WHEN k.of_rollout THEN r.policy_step END AS policy_step,
+			CASE WHEN k.of_rollout THEN %3$s ELSE %2$s END AS reward, CASE WHEN k.of_rollout
+				THEN r.success END AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn,
+			CASE WHEN k.of_rollout THEN r.truncated END AS truncated, CASE WHEN k.of_rollout
+				THEN r.policy_step END AS policy_step,
 			CASE WHEN k.of_rollout THEN r.greedy END AS greedy
 		FROM %1$I.rollouts r CROSS JOIN (VALUES (true), (false)) k(of_rollout)
 		LEFT JOIN %1$I.steps s ON %7$s AND s.rollout_id = r.rollout_id AND NOT k.of_rollout
@@ -236,25 +271,32 @@ BEGIN
 		$$ ELSE $$
 		CREATE VIEW %1$I.rollout_rows %4$s AS
 		SELECT %5$s, s.rollout_id, s.step_no, s.step_id, s.state, s.action_hash, s.next_state,
-			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn, NULL::boolean AS truncated, NULL::bigint AS policy_step, NULL::boolean AS greedy
+			%2$s AS reward, NULL::boolean AS success, s.turn_reward, s.value, s.cost, s.tool, s.args, s.ok, s.turn,
+				NULL::boolean AS truncated, NULL::bigint AS policy_step, NULL::boolean AS greedy
 		FROM %1$I.steps s
 		UNION ALL
 		SELECT %6$s, r.rollout_id, NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
-			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean, NULL::integer, r.truncated, r.policy_step, r.greedy
+			%3$s, r.success, NULL::float8, NULL::float8, NULL::float8, NULL::text, NULL::jsonb, NULL::boolean,
+				NULL::integer, r.truncated, r.policy_step, r.greedy
 		FROM %1$I.rollouts r
 		$$ END, make_rollout_rows.schema, step_reward, outcome_reward,
-		CASE WHEN stepadv_internal.server_has('security_invoker'::text) THEN 'WITH (security_invoker = true)' ELSE '' END,
+		CASE WHEN stepadv_internal.server_has('security_invoker'::text) THEN 'WITH (security_invoker = true)'
+			ELSE '' END,
 		stepadv_internal.list(make_rollout_rows.keys, 's.%1$I'::text, ', '::text),
-		stepadv_internal.list(make_rollout_rows.keys, 'r.%1$I'::text, ', '::text), stepadv_internal.list(make_rollout_rows.keys, 's.%1$I = r.%1$I'::text, ' AND '::text));
+		stepadv_internal.list(make_rollout_rows.keys, 'r.%1$I'::text, ', '::text),
+			stepadv_internal.list(make_rollout_rows.keys, 's.%1$I = r.%1$I'::text, ' AND '::text));
 	EXECUTE format('COMMENT ON VIEW %I.rollout_rows IS %L', make_rollout_rows.schema,
-		'what rollout_agg is fed: one row per step, and per rollout one with step_no NULL that carries its success; reward: '
+		'what rollout_agg is fed: one row per step, and per rollout one with step_no NULL that carries its success; '
+		'reward: '
 		|| CASE make_rollout_rows.reward
-			WHEN 'outcome' THEN 'the outcome (or, where it is NULL, success as 1 or 0), as terminal reward; rewards of steps are left out'
+			WHEN 'outcome' THEN 'the outcome (or, where it is NULL, success as 1 or 0), as terminal reward; rewards of '
+				'steps are left out'
 			WHEN 'steps' THEN 'that of the steps; the outcome is left out'
 			ELSE 'those of the steps and the outcome (or, where it is NULL, success as 1 or 0) as terminal reward' END);
 END
 $rows$;
-COMMENT ON FUNCTION stepadv_internal.make_rollout_rows(text, text, text[], boolean) IS 'part of create_tables: the view rollout_rows, which rollout_agg is fed from';
+COMMENT ON FUNCTION stepadv_internal.make_rollout_rows(text, text, text[], boolean) IS
+'part of create_tables: the view rollout_rows, which rollout_agg is fed from';
 
 CREATE FUNCTION stepadv_internal.check_group_by(group_by text[]) RETURNS void
 LANGUAGE plpgsql STABLE
@@ -269,28 +311,36 @@ BEGIN
 	IF coalesce(cardinality(check_group_by.group_by), 0) = 0 THEN
 		RAISE EXCEPTION 'group_by must name at least one column' USING ERRCODE = 'invalid_parameter_value';
 	ELSIF cardinality(check_group_by.group_by) > most THEN
-		RAISE EXCEPTION 'group_by names % columns, more than %', cardinality(check_group_by.group_by), most USING ERRCODE = 'too_many_columns';
-	ELSIF array_ndims(check_group_by.group_by) > 1 OR array_position(check_group_by.group_by, NULL) IS NOT NULL OR '' = ANY (check_group_by.group_by) THEN
-		RAISE EXCEPTION 'group_by must be a list of names, not %', check_group_by.group_by USING ERRCODE = 'invalid_parameter_value';
+		RAISE EXCEPTION 'group_by names % columns, more than %', cardinality(check_group_by.group_by),
+			most USING ERRCODE = 'too_many_columns';
+	ELSIF array_ndims(check_group_by.group_by) > 1 OR array_position(check_group_by.group_by, NULL) IS NOT NULL
+		OR '' = ANY (check_group_by.group_by) THEN
+		RAISE EXCEPTION 'group_by must be a list of names, not %', check_group_by.group_by
+			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	SELECT n.n INTO wrong FROM unnest(check_group_by.group_by) n(n) WHERE octet_length(n.n) > max_length LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'the name of column "%" given in group_by is longer than % bytes', wrong, max_length USING ERRCODE = 'name_too_long';
+		RAISE EXCEPTION 'the name of column "%" given in group_by is longer than % bytes', wrong,
+			max_length USING ERRCODE = 'name_too_long';
 	END IF;
-	SELECT n.n INTO wrong FROM unnest(check_group_by.group_by) n(n) GROUP BY n.n HAVING count(*) > 1 ORDER BY n.n LIMIT 1;
+	SELECT n.n INTO wrong FROM unnest(check_group_by.group_by) n(n) GROUP BY n.n HAVING count(*) > 1 ORDER BY n.n
+		LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'group_by names column "%" twice', wrong USING ERRCODE = 'duplicate_column';
 	END IF;
-	SELECT c.name INTO wrong FROM stepadv_internal.table_columns() c WHERE NOT c.can_be_key AND c.name = ANY (check_group_by.group_by) LIMIT 1;
+	SELECT c.name INTO wrong FROM stepadv_internal.table_columns() c WHERE NOT c.can_be_key
+		AND c.name = ANY (check_group_by.group_by) LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'rollouts cannot be grouped by column "%" of the tables', wrong
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = format('Of the tables'' own columns group_by may name %s; any other name becomes a text column of both tables.',
+				HINT = format('Of the tables'' own columns group_by may name %s; any other name becomes a text column '
+					'of both tables.',
 					(SELECT string_agg(c.name, ', ') FROM stepadv_internal.table_columns() c WHERE c.can_be_key));
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.check_group_by(text[]) IS 'part of create_tables: error where these cannot be the columns of the group';
+COMMENT ON FUNCTION stepadv_internal.check_group_by(text[]) IS
+'part of create_tables: error where these cannot be the columns of the group';
 
 CREATE FUNCTION stepadv_internal.check_tables(schema text, reward text, partitions integer, unit text) RETURNS void
 LANGUAGE plpgsql STABLE
@@ -326,30 +376,39 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.check_tables(text, text, integer, text) IS 'part of create_tables: error where what was given cannot be meant, or a name is taken';
+COMMENT ON FUNCTION stepadv_internal.check_tables(text, text, integer, text) IS
+'part of create_tables: error where what was given cannot be meant, or a name is taken';
 
 -- Tables, partitions, triggers, indexes and the view of rows.
-CREATE FUNCTION stepadv_internal.make_tables(schema text, reward text, partitions integer, states text, keys text[], shards integer) RETURNS void
+CREATE FUNCTION stepadv_internal.make_tables(schema text, reward text, partitions integer, states text, keys text[],
+	shards integer) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	-- Without a run or a version all rollouts are of the same one.
 	definitions CONSTANT text := (
-		SELECT string_agg(format('%I text NOT NULL', k.name) || CASE WHEN k.name IN ('run_id', 'policy_version') THEN format(' DEFAULT %L', '') ELSE '' END, ', ' ORDER BY k.i)
+		SELECT string_agg(format('%I text NOT NULL', k.name) || CASE WHEN k.name IN ('run_id', 'policy_version')
+			THEN format(' DEFAULT %L', '') ELSE '' END, ', ' ORDER BY k.i)
 		FROM unnest(make_tables.keys) WITH ORDINALITY k(name, i));
 	listed CONSTANT text := stepadv_internal.list(make_tables.keys, '%1$I'::text, ', '::text);
 	-- The task first: it is asked for alone most often, and leads to the fewest rows.
-	ordered CONSTANT text[] := array_remove(ARRAY[CASE WHEN 'task_id' = ANY (make_tables.keys) THEN 'task_id' END], NULL) || array_remove(make_tables.keys, 'task_id');
-	others CONSTANT text[] := ARRAY(SELECT c.name FROM stepadv_internal.table_columns() c WHERE c.can_be_key AND c.name <> ALL (make_tables.keys));
+	ordered CONSTANT text[] := array_remove(ARRAY[CASE WHEN 'task_id' = ANY (make_tables.keys) THEN 'task_id' END],
+		NULL) || array_remove(make_tables.keys, 'task_id');
+	others CONSTANT text[] := ARRAY(SELECT c.name FROM stepadv_internal.table_columns() c WHERE c.can_be_key
+		AND c.name <> ALL (make_tables.keys));
 	-- Other states than those of observations are made by attach.
-	filled CONSTANT text[] := CASE WHEN coalesce(make_tables.states, 'observation') IN ('observation', 'observation_last') THEN '{observation,state}' ELSE '{}' END::text[]
+	filled CONSTANT text[] := CASE WHEN coalesce(make_tables.states, 'observation') IN ('observation',
+		'observation_last') THEN '{observation,state}' ELSE '{}' END::text[]
 		|| '{next_observation,next_state,action,tool,args,ok,action_hash}'::text[];
 	parts CONSTANT integer := CASE WHEN shards IS NULL THEN make_tables.partitions ELSE 0 END;
 BEGIN
-	EXECUTE format(stepadv_internal.tables_ddl(), make_tables.schema, format('%I.steps_step_id_seq', make_tables.schema), definitions,
-		stepadv_internal.list(ordered, '%1$I'::text, ', '::text), CASE WHEN 'policy_version' = ANY (others) THEN 'policy_version text, ' ELSE '' END,
-		(SELECT coalesce(string_agg(quote_ident(o.name) || ' text, ', '' ORDER BY o.i), '') FROM unnest(others) WITH ORDINALITY o(name, i) WHERE o.name <> 'policy_version'),
+	EXECUTE format(stepadv_internal.tables_ddl(), make_tables.schema, format('%I.steps_step_id_seq',
+		make_tables.schema), definitions,
+		stepadv_internal.list(ordered, '%1$I'::text, ', '::text), CASE WHEN 'policy_version' = ANY (others)
+			THEN 'policy_version text, ' ELSE '' END,
+		(SELECT coalesce(string_agg(quote_ident(o.name) || ' text, ', '' ORDER BY o.i), '')
+			FROM unnest(others) WITH ORDINALITY o(name, i) WHERE o.name <> 'policy_version'),
 		CASE WHEN parts > 0 THEN format(' PARTITION BY HASH (%s)', listed) ELSE '' END);
 	FOR i IN 0 .. parts - 1 LOOP
 		EXECUTE format($q$
@@ -357,22 +416,28 @@ BEGIN
 			CREATE TABLE %1$I.%3$I PARTITION OF %1$I.steps FOR VALUES WITH (MODULUS %4$s, REMAINDER %5$s);
 			$q$, make_tables.schema, 'rollouts_p' || i, 'steps_p' || i, parts, i);
 	END LOOP;
-	EXECUTE format(stepadv_internal.tie_ddl(parts = 0 AND shards IS NULL), make_tables.schema, stepadv_internal.list(ordered, '%1$I'::text, ', '::text),
+	EXECUTE format(stepadv_internal.tie_ddl(parts = 0 AND shards IS NULL), make_tables.schema,
+		stepadv_internal.list(ordered, '%1$I'::text, ', '::text),
 		CASE WHEN shards IS NULL THEN ' ON UPDATE CASCADE' ELSE '' END,
-		stepadv_internal.list(ordered, 'OLD.%1$I'::text, ', '::text), stepadv_internal.list(ordered, 'NEW.%1$I'::text, ', '::text));
+		stepadv_internal.list(ordered, 'OLD.%1$I'::text, ', '::text), stepadv_internal.list(ordered, 'NEW.%1$I'::text,
+			', '::text));
 	IF parts > 0 AND NOT stepadv_internal.server_has('moves between partitions'::text) THEN
 		EXECUTE format('CREATE TRIGGER refuse_lossy_move BEFORE UPDATE OF %2$s ON %1$I.rollouts '
-			'FOR EACH ROW WHEN (%3$s) EXECUTE FUNCTION stepadv_internal.refuse_lossy_move()', make_tables.schema, listed,
+			'FOR EACH ROW WHEN (%3$s) EXECUTE FUNCTION stepadv_internal.refuse_lossy_move()', make_tables.schema,
+				listed,
 			stepadv_internal.list(make_tables.keys, 'OLD.%1$I <> NEW.%1$I'::text, ' OR '::text));
 	END IF;
 	-- Triggers fire by name: after most of the user's, who may have something to say.
 	EXECUTE format('CREATE TRIGGER stepadv_fill_identities BEFORE INSERT OR UPDATE OF %2$s ON %1$I.steps '
-		'FOR EACH ROW EXECUTE FUNCTION stepadv_internal.fill_identities(%3$s)', make_tables.schema, array_to_string(filled, ', '),
+		'FOR EACH ROW EXECUTE FUNCTION stepadv_internal.fill_identities(%3$s)', make_tables.schema,
+			array_to_string(filled, ', '),
 		(SELECT string_agg(quote_literal(f.name), ', ' ORDER BY f.i) FROM unnest(filled) WITH ORDINALITY f(name, i)));
-	EXECUTE format('CREATE INDEX ON %1$I.rollouts (policy_version, model); CREATE INDEX ON %1$I.rollouts (run_id, policy_step)', make_tables.schema);
+	EXECUTE format('CREATE INDEX ON %1$I.rollouts (policy_version, model); CREATE INDEX ON %1$I.rollouts (run_id, '
+		'policy_step)', make_tables.schema);
 	-- A run or a version alone: steps of one lie together, so that the least index will do.
 	IF cardinality(ordered) > 1 THEN
-		EXECUTE format('CREATE INDEX ON %I.steps USING brin (%s)', make_tables.schema, stepadv_internal.list(ordered[2:], '%1$I'::text, ', '::text));
+		EXECUTE format('CREATE INDEX ON %I.steps USING brin (%s)', make_tables.schema,
+			stepadv_internal.list(ordered[2:], '%1$I'::text, ', '::text));
 	END IF;
 	-- A task over runs and versions.
 	IF ordered[1] <> 'task_id' THEN
@@ -382,13 +447,17 @@ BEGIN
 	IF shards IS NOT NULL THEN
 		PERFORM stepadv_internal.distribute_tables(make_tables.schema, make_tables.keys, shards);
 	END IF;
-	PERFORM stepadv_internal.make_rollout_rows(make_tables.schema, make_tables.reward, make_tables.keys, shards IS NOT NULL);
+	PERFORM stepadv_internal.make_rollout_rows(make_tables.schema, make_tables.reward, make_tables.keys,
+		shards IS NOT NULL);
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.make_tables(text, text, integer, text, text[], integer) IS 'part of create_tables: all but the views of attach';
+COMMENT ON FUNCTION stepadv_internal.make_tables(text, text, integer, text, text[], integer) IS
+'part of create_tables: all but the views of attach';
 
-CREATE FUNCTION stepadv.create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 0, states text DEFAULT NULL,
-	group_by text[] DEFAULT '{run_id,policy_version,task_id}', unit text DEFAULT NULL, distribute boolean DEFAULT false, shards integer DEFAULT NULL,
+CREATE FUNCTION stepadv.create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 0,
+	states text DEFAULT NULL,
+	group_by text[] DEFAULT '{run_id,policy_version,task_id}', unit text DEFAULT NULL,
+		distribute boolean DEFAULT false, shards integer DEFAULT NULL,
 	views text[] DEFAULT '{default}')
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
@@ -407,19 +476,26 @@ BEGIN
 	RETURN QUERY SELECT a.view_name, a.shows
 	FROM stepadv.attach(
 		source => format('%I.rollout_rows', create_tables.schema)::regclass,
-		group_by => create_tables.group_by, rollout_id => 'rollout_id'::text, step_no => 'step_no'::text, state => 'state'::text,
+		group_by => create_tables.group_by, rollout_id => 'rollout_id'::text, step_no => 'step_no'::text,
+			state => 'state'::text,
 		-- States of signatures go with actions that are.
-		action => CASE WHEN create_tables.states = 'signature' THEN NULL ELSE 'action_hash' END, reward => 'reward'::text,
-		columns => '{"step_id": "step_id", "success": "success", "next_state": "next_state", "value": "value", "turn_reward": "turn_reward",
-			"cost": "cost", "turn": "turn", "tool": "tool", "args": "args", "ok": "ok", "category": "tool", "truncated": "truncated", "greedy": "greedy",
-			"logp_new": "policy_logprobs", "logp_old": "rollout_logprobs", "logp_ref": "ref_logprobs", "token_mask": "response_mask",
-			"prompt_token_ids": "prompt_token_ids", "response_token_ids": "response_token_ids",
-			"task_id": "task_id", "run_id": "run_id", "policy_version": "policy_version", "policy_step": "policy_step",
+		action => CASE WHEN create_tables.states = 'signature' THEN NULL ELSE 'action_hash' END,
+			reward => 'reward'::text,
+		columns => '{
+			"step_id": "step_id", "success": "success", "next_state": "next_state", "value": "value",
+			"turn_reward": "turn_reward", "cost": "cost", "turn": "turn", "tool": "tool", "args": "args", "ok": "ok",
+			"category": "tool", "truncated": "truncated", "greedy": "greedy", "logp_new": "policy_logprobs",
+			"logp_old": "rollout_logprobs", "logp_ref": "ref_logprobs", "token_mask": "response_mask",
+			"prompt_token_ids": "prompt_token_ids", "response_token_ids": "response_token_ids", "task_id": "task_id",
+			"run_id": "run_id", "policy_version": "policy_version", "policy_step": "policy_step",
 			"started_at": "started_at", "ended_at": "ended_at"}'::jsonb,
 		views => create_tables.views, prefix => 'steps'::text, schema => NULL::text,
-		options => jsonb_strip_nulls(jsonb_build_object('show_steps', 'steps', 'show_rollouts', 'rollouts', 'states', create_tables.states, 'unit', create_tables.unit))) a;
+		options => jsonb_strip_nulls(jsonb_build_object('show_steps', 'steps', 'show_rollouts', 'rollouts', 'states',
+			create_tables.states, 'unit', create_tables.unit))) a;
 END
 $create_tables$;
 
 COMMENT ON FUNCTION stepadv.create_tables(text, text, integer, text, text[], text, boolean, integer, text[]) IS
-'makes the tables rollouts and steps, the view rollout_rows, which decides what counts as reward (''outcome'', ''steps'' or their ''sum''), and the views of attach over it, steps_…; states, unit: as in attach; partitions: by hash of the group (0: none); distribute: by Citus, into shards; a row per view';
+'makes the tables rollouts and steps, the view rollout_rows, which decides what counts as reward '
+'(''outcome'', ''steps'' or their ''sum''), and the views of attach over it, steps_…; states, unit: as in attach; '
+'partitions: by hash of the group (0: none); distribute: by Citus, into shards; a row per view';

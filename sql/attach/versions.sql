@@ -6,7 +6,8 @@
 
 -- The columns of a task, over g and what run_joins brings; is_role: it is the
 -- task_id, which not every rollout needs to have.
-CREATE FUNCTION stepadv_internal.task_columns(a stepadv_internal.attached, OUT names text[], OUT expressions text[], OUT joins text, OUT is_role boolean)
+CREATE FUNCTION stepadv_internal.task_columns(a stepadv_internal.attached, OUT names text[], OUT expressions text[],
+	OUT joins text, OUT is_role boolean)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -17,7 +18,8 @@ BEGIN
 	is_role := role.view IS NOT NULL AND role.key IS NULL;
 	IF is_role THEN
 		names := '{task_id}';
-		expressions := ARRAY[CASE WHEN role.view = (a).rows THEN 'g' WHEN role.view = (a).runs THEN 'w' ELSE 'o' END || '.stepadv_task_id'];
+		expressions := ARRAY[CASE WHEN role.view = (a).rows THEN 'g' WHEN role.view = (a).runs THEN 'w'
+			ELSE 'o' END || '.stepadv_task_id'];
 		joins := stepadv_internal.run_joins(a, 'group'::text, ARRAY[role.view]);
 		RETURN;
 	END IF;
@@ -28,11 +30,13 @@ BEGIN
 	-- Nothing but a version: then a group is all that there is of a task.
 	IF names IS NULL THEN
 		names := keys;
-		SELECT array_agg(format('g.%I', k.name) ORDER BY k.i) INTO expressions FROM unnest(keys) WITH ORDINALITY k(name, i);
+		SELECT array_agg(format('g.%I', k.name) ORDER BY k.i) INTO expressions
+			FROM unnest(keys) WITH ORDINALITY k(name, i);
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.task_columns(stepadv_internal.attached) IS 'part of attach: by what a task is known, as expressions over a group g and the joins that they need';
+COMMENT ON FUNCTION stepadv_internal.task_columns(stepadv_internal.attached) IS
+'part of attach: by what a task is known, as expressions over a group g and the joins that they need';
 
 -- The relation g with stepadv_n_judged and stepadv_n_successes of each group and
 -- divisions (as stepadv_d<i>).
@@ -40,12 +44,15 @@ CREATE FUNCTION stepadv_internal.group_outcomes(a stepadv_internal.attached) RET
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('(SELECT %1$s%2$s, (q.c).n_judged, (q.c).n_successes FROM (SELECT d.*, r.c FROM %3$s CROSS JOIN LATERAL (SELECT stepadv.digest_counts(d.digest) AS c OFFSET 0) r) q)'
+	SELECT format('(SELECT %1$s%2$s, (q.c).n_judged, (q.c).n_successes FROM (SELECT d.*, r.c FROM %3$s CROSS JOIN '
+		'LATERAL (SELECT stepadv.digest_counts(d.digest) AS c OFFSET 0) r) q)'
 			' g(%4$s%5$s, stepadv_n_judged, stepadv_n_successes)',
 		(SELECT string_agg('q.k' || i, ', ' ORDER BY i) FROM generate_series(1, (a).n_group_columns) i), v.items,
 		stepadv_internal.digests(a, '{}'::stepadv_internal.made_method[], '{}'::text[]),
-		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), '%1$I'::text, ', '::text), v.names)
-	FROM (SELECT string_agg(', q.d' || d.i, '' ORDER BY d.i) AS items, string_agg(', stepadv_d' || d.i, '' ORDER BY d.i) AS names
+		stepadv_internal.list(stepadv_internal.group_columns((a).rows, (a).n_group_columns), '%1$I'::text, ', '::text),
+			v.names)
+	FROM (SELECT string_agg(', q.d' || d.i, '' ORDER BY d.i) AS items, string_agg(', stepadv_d' || d.i,
+		'' ORDER BY d.i) AS names
 		FROM stepadv_internal.divisions(a) d WHERE d.role <> 'started_at') v
 $$;
 COMMENT ON FUNCTION stepadv_internal.group_outcomes(stepadv_internal.attached) IS
@@ -54,7 +61,8 @@ COMMENT ON FUNCTION stepadv_internal.group_outcomes(stepadv_internal.attached) I
 -- The relation t: a row per task and version (and run, step, dimensions), columns
 -- t1, t2, … and v1, v2, …, n_judged and n_successes.  results: names that the
 -- columns must not have.
-CREATE FUNCTION stepadv_internal.task_outcomes(a stepadv_internal.attached, results text[], OUT tasks text[], OUT versions text[], OUT relation text)
+CREATE FUNCTION stepadv_internal.task_outcomes(a stepadv_internal.attached, results text[], OUT tasks text[],
+	OUT versions text[], OUT relation text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
@@ -63,7 +71,8 @@ DECLARE
 	divided record;
 	name text;
 BEGIN
-	SELECT array_agg(d.name ORDER BY d.i) AS names, array_agg('g.stepadv_d' || d.i ORDER BY d.i) AS expressions INTO divided
+	SELECT array_agg(d.name ORDER BY d.i) AS names, array_agg('g.stepadv_d' || d.i ORDER BY d.i) AS expressions
+		INTO divided
 	FROM stepadv_internal.divisions(a) d WHERE d.role <> 'started_at';
 	tasks := '{}';
 	versions := '{}';
@@ -73,23 +82,32 @@ BEGIN
 	FOREACH name IN ARRAY task.names LOOP
 		tasks := tasks || stepadv_internal.free_name(results || versions || tasks, name, 'base_'::text);
 	END LOOP;
-	relation := format('(SELECT %1$s, %2$s, sum(g.stepadv_n_judged)::bigint AS n_judged, sum(g.stepadv_n_successes)::bigint AS n_successes FROM %3$s%4$s%5$s GROUP BY %6$s HAVING sum(g.stepadv_n_judged) > 0) t',
-		(SELECT string_agg(format('%s AS t%s', e.e, e.i), ', ' ORDER BY e.i) FROM unnest(task.expressions) WITH ORDINALITY e(e, i)),
-		(SELECT string_agg(format('%s AS v%s', e.e, e.i), ', ' ORDER BY e.i) FROM unnest(divided.expressions) WITH ORDINALITY e(e, i)),
-		stepadv_internal.group_outcomes(a), task.joins, CASE WHEN task.is_role THEN format(' WHERE %s IS DISTINCT FROM NULL', task.expressions[1]) END,
+	relation := format('(SELECT %1$s, %2$s, sum(g.stepadv_n_judged)::bigint AS n_judged, '
+		'sum(g.stepadv_n_successes)::bigint AS n_successes FROM %3$s%4$s%5$s GROUP BY %6$s HAVING '
+		'sum(g.stepadv_n_judged) > 0) t',
+		(SELECT string_agg(format('%s AS t%s', e.e, e.i), ', ' ORDER BY e.i)
+			FROM unnest(task.expressions) WITH ORDINALITY e(e, i)),
+		(SELECT string_agg(format('%s AS v%s', e.e, e.i), ', ' ORDER BY e.i)
+			FROM unnest(divided.expressions) WITH ORDINALITY e(e, i)),
+		stepadv_internal.group_outcomes(a), task.joins, CASE WHEN task.is_role
+			THEN format(' WHERE %s IS DISTINCT FROM NULL', task.expressions[1]) END,
 		array_to_string(task.expressions || divided.expressions, ', '));
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.task_outcomes(stepadv_internal.attached, text[]) IS 'part of attach: the relation t, a row per task and version with its judged rollouts and successes, and what its columns are called in views';
+COMMENT ON FUNCTION stepadv_internal.task_outcomes(stepadv_internal.attached, text[]) IS
+'part of attach: the relation t, a row per task and version with its judged rollouts and successes, and what its '
+'columns are called in views';
 
 -- Tasks with as many rollouts and successes as each other are one row: there are
 -- few of these, however many tasks.
-CREATE FUNCTION stepadv_internal.pass_at_k_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+CREATE FUNCTION stepadv_internal.pass_at_k_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
+	RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
 DECLARE
-	source CONSTANT record := stepadv_internal.task_outcomes(a, '{k,n_tasks,n_rollouts,pass_at_k,pass_at_k_stderr,pass_hat_k,pass_hat_k_stderr}'::text[]);
+	source CONSTANT record := stepadv_internal.task_outcomes(a,
+		'{k,n_tasks,n_rollouts,pass_at_k,pass_at_k_stderr,pass_hat_k,pass_hat_k_stderr}'::text[]);
 	v CONSTANT text := (SELECT string_agg('v' || i, ', ' ORDER BY i) FROM generate_subscripts(source.versions, 1) i);
 BEGIN
 	IF stepadv_internal.view_options(a, 'pass_at_k'::text) IS NULL THEN
@@ -98,15 +116,20 @@ BEGIN
 	RETURN format($view$
 		SELECT %1$s, s.k, sum(s.n)::bigint AS n_tasks, sum(s.n * s.n_judged)::bigint AS n_rollouts,
 			sum(s.n * s.at) / sum(s.n) AS pass_at_k,
-			CASE WHEN sum(s.n) > 1 THEN sqrt(sum(s.n * (s.at - s.mean_at) ^ 2) / (sum(s.n) - 1) / sum(s.n)) END AS pass_at_k_stderr,
+			CASE WHEN sum(s.n) > 1 THEN sqrt(sum(s.n * (s.at - s.mean_at) ^ 2) / (sum(s.n) - 1) / sum(s.n))
+				END AS pass_at_k_stderr,
 			sum(s.n * s.hat) / sum(s.n) AS pass_hat_k,
-			CASE WHEN sum(s.n) > 1 THEN sqrt(sum(s.n * (s.hat - s.mean_hat) ^ 2) / (sum(s.n) - 1) / sum(s.n)) END AS pass_hat_k_stderr
+			CASE WHEN sum(s.n) > 1 THEN sqrt(sum(s.n * (s.hat - s.mean_hat) ^ 2) / (sum(s.n) - 1) / sum(s.n))
+				END AS pass_hat_k_stderr
 		FROM (
-			SELECT p.*, sum(p.n * p.at) OVER same / sum(p.n) OVER same AS mean_at, sum(p.n * p.hat) OVER same / sum(p.n) OVER same AS mean_hat
+			SELECT p.*, sum(p.n * p.at) OVER same / sum(p.n) OVER same AS mean_at,
+				sum(p.n * p.hat) OVER same / sum(p.n) OVER same AS mean_hat
 			FROM (
-				SELECT c.*, k.k, stepadv.pass_at_k(c.n_judged, c.n_successes, k.k) AS at, stepadv.pass_hat_k(c.n_judged, c.n_successes, k.k) AS hat
+				SELECT c.*, k.k, stepadv.pass_at_k(c.n_judged, c.n_successes, k.k) AS at,
+					stepadv.pass_hat_k(c.n_judged, c.n_successes, k.k) AS hat
 				FROM (
-					SELECT %2$s, n_judged, n_successes, count(*)::float8 AS n, max(n_judged) OVER (PARTITION BY %2$s) AS most
+					SELECT %2$s, n_judged, n_successes, count(*)::float8 AS n,
+						max(n_judged) OVER (PARTITION BY %2$s) AS most
 					FROM %3$s GROUP BY %2$s, n_judged, n_successes) c
 				CROSS JOIN LATERAL (
 					SELECT (1::bigint << i)::integer AS k FROM generate_series(0, 30) i WHERE 1::bigint << i < c.most
@@ -114,13 +137,16 @@ BEGIN
 				WHERE c.n_judged >= k.k) p
 			WINDOW same AS (PARTITION BY %2$s, p.k)) s
 		GROUP BY %4$s, s.k$view$,
-		(SELECT string_agg(format('s.v%s AS %I', n.i, n.name), ', ' ORDER BY n.i) FROM unnest(source.versions) WITH ORDINALITY n(name, i)), v, source.relation,
+		(SELECT string_agg(format('s.v%s AS %I', n.i, n.name), ', ' ORDER BY n.i)
+			FROM unnest(source.versions) WITH ORDINALITY n(name, i)), v, source.relation,
 		(SELECT string_agg('s.v' || i, ', ' ORDER BY i) FROM generate_subscripts(source.versions, 1) i));
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.pass_at_k_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _pass_at_k';
+COMMENT ON FUNCTION stepadv_internal.pass_at_k_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
+'part of attach: the query of the view _pass_at_k';
 
-CREATE FUNCTION stepadv_internal.flaky_query(a stepadv_internal.attached, made stepadv_internal.made_method[]) RETURNS text
+CREATE FUNCTION stepadv_internal.flaky_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
+	RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $query$
@@ -130,17 +156,22 @@ BEGIN
 	IF stepadv_internal.view_options(a, 'flaky'::text) IS NULL THEN
 		RETURN NULL;
 	END IF;
-	RETURN format('SELECT %s, t.n_judged, t.n_successes, t.n_successes / t.n_judged::float8 AS success_rate FROM %s WHERE t.n_successes > 0 AND t.n_successes < t.n_judged',
+	RETURN format('SELECT %s, t.n_judged, t.n_successes, t.n_successes / t.n_judged::float8 AS success_rate FROM %s '
+		'WHERE t.n_successes > 0 AND t.n_successes < t.n_judged',
 		(SELECT string_agg(format('t.%s AS %I', n.expression, n.name), ', ' ORDER BY n.part, n.i) FROM (
 			SELECT 1 AS part, k.i, 't' || k.i AS expression, k.name FROM unnest(source.tasks) WITH ORDINALITY k(name, i)
-			UNION ALL SELECT 2, k.i, 'v' || k.i, k.name FROM unnest(source.versions) WITH ORDINALITY k(name, i)) n), source.relation);
+			UNION ALL SELECT 2, k.i, 'v' || k.i, k.name FROM unnest(source.versions) WITH ORDINALITY k(name, i)) n),
+				source.relation);
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS 'part of attach: the query of the view _flaky';
+COMMENT ON FUNCTION stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
+'part of attach: the query of the view _flaky';
 
 INSERT INTO stepadv_internal.combined_views VALUES
-	(20, 'pass_at_k', 'stepadv_internal.pass_at_k_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per version and number of rollouts drawn of a task, over tasks'),
-	(21, 'flaky', 'stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}', 'a row per task that both succeeded and failed under one version');
+	(20, 'pass_at_k', 'stepadv_internal.pass_at_k_query(stepadv_internal.attached, stepadv_internal.made_method[])',
+		'{}', 'a row per version and number of rollouts drawn of a task, over tasks'),
+	(21, 'flaky', 'stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}',
+		'a row per task that both succeeded and failed under one version');
 
 -- ---- Two versions
 
@@ -155,31 +186,43 @@ DECLARE
 	found stepadv_internal.attached[];
 BEGIN
 	IF attachment_of.source IS NULL THEN
-		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed', HINT = 'It is what was attached, or one of the views that attach made over it.';
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed',
+			HINT = 'It is what was attached, or one of the views that attach made over it.';
 	ELSIF named IS NULL THEN
 		RAISE EXCEPTION 'relation % does not exist', attachment_of.source::oid USING ERRCODE = 'undefined_table';
 	END IF;
 	-- What is attached, and the views over it, before views that read it.
 	found := ARRAY(
 		SELECT t.k FROM (
-			SELECT k, rank() OVER (ORDER BY (k.source = attachment_of.source OR attachment_of.source = ANY (k.views)) DESC) AS place
-			FROM (SELECT c.relowner FROM pg_class c WHERE c.oid = attachment_of.source UNION SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user) o(owner)
+			SELECT k, rank() OVER (ORDER BY (k.source = attachment_of.source OR attachment_of.source = ANY (k.views))
+				DESC) AS place
+			FROM (SELECT c.relowner FROM pg_class c WHERE c.oid = attachment_of.source UNION SELECT r.oid
+				FROM pg_roles r WHERE r.rolname = current_user) o(owner)
 			CROSS JOIN LATERAL stepadv_internal.attachments(o.owner, NULL::regclass) k
-			WHERE (k.source = attachment_of.source OR attachment_of.source = ANY (k.views) OR stepadv_internal.reads(k.source, attachment_of.source))
+			WHERE (k.source = attachment_of.source OR attachment_of.source = ANY (k.views)
+				OR stepadv_internal.reads(k.source, attachment_of.source))
 				AND (attachment_of.prefix IS NULL OR k.prefix = attachment_of.prefix)) t
 		WHERE t.place = 1
 		ORDER BY (t.k).attachment);
 	IF cardinality(found) = 0 THEN
-		RAISE EXCEPTION '% is neither attached%, nor a view that attach made', named, CASE WHEN attachment_of.prefix IS NOT NULL THEN format(' with prefix "%s"', attachment_of.prefix) ELSE '' END
-			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Call attach for it, or name one of the views that attach made. What others attached is not looked at.';
+		RAISE EXCEPTION '% is neither attached%, nor a view that attach made', named,
+			CASE WHEN attachment_of.prefix IS NOT NULL THEN format(' with prefix "%s"', attachment_of.prefix)
+				ELSE '' END
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Call attach for it, or name one of the views that attach made. What others attached is not '
+					'looked at.';
 	ELSIF cardinality(found) > 1 THEN
 		RAISE EXCEPTION '% is attached % times', named, cardinality(found)
-			USING ERRCODE = 'invalid_parameter_value', HINT = format('Say which by prefix => ''…'': %s; or name one of its views.', (SELECT string_agg(f.prefix, ', ' ORDER BY f.prefix) FROM unnest(found) f));
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = format('Say which by prefix => ''…'': %s; or name one of its views.',
+					(SELECT string_agg(f.prefix, ', ' ORDER BY f.prefix) FROM unnest(found) f));
 	END IF;
 	RETURN found[1];
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.attachment_of(regclass, text) IS 'the attachment of the relation''s owner, or of the caller, over the relation, of which it is a view, or over a view of it; error where there is none, or are several';
+COMMENT ON FUNCTION stepadv_internal.attachment_of(regclass, text) IS
+'the attachment of the relation''s owner, or of the caller, over the relation, of which it is a view, or over a view '
+'of it; error where there is none, or are several';
 
 CREATE FUNCTION stepadv_internal.check_versions(a text, b text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE
@@ -195,7 +238,8 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.check_versions(text, text) IS 'part of compare_versions: error where two versions are not given, or are one';
+COMMENT ON FUNCTION stepadv_internal.check_versions(text, text) IS
+'part of compare_versions: error where two versions are not given, or are one';
 
 -- Outcomes of all tasks under two versions; a row per task that either has.
 CREATE FUNCTION stepadv_internal.versions_by_task(source regclass, a text, b text, prefix text, "by" text)
@@ -206,91 +250,125 @@ AS $query$
 DECLARE
 	found CONSTANT stepadv_internal.attached := stepadv_internal.attachment_of(source, prefix);
 	outcomes CONSTANT record := stepadv_internal.task_outcomes(found, '{}'::text[]);
-	known CONSTANT text[] := ARRAY(SELECT d.name FROM stepadv_internal.divisions(found) d WHERE d.role <> 'started_at' ORDER BY d.i);
+	known CONSTANT text[] := ARRAY(SELECT d.name FROM stepadv_internal.divisions(found) d WHERE d.role <> 'started_at'
+		ORDER BY d.i);
 	version CONSTANT text := format('t.v%s::text', array_position(known, "by"));
-	list CONSTANT text := (SELECT string_agg('t.t' || i, ', ' ORDER BY i) FROM generate_subscripts(outcomes.tasks, 1) i);
+	list CONSTANT text := (SELECT string_agg('t.t' || i, ', ' ORDER BY i) FROM generate_subscripts(outcomes.tasks,
+		1) i);
 BEGIN
 	PERFORM stepadv_internal.check_versions(versions_by_task.a, versions_by_task.b);
-	IF version IS NULL OR NOT EXISTS (SELECT FROM stepadv_internal.divisions(found) d WHERE d.name = "by" AND d.view IS NOT NULL) THEN
-		RAISE EXCEPTION 'the % of the rollouts of % is not known', coalesce("by", 'version'), stepadv_internal.relation_name((found).source) USING ERRCODE = 'null_value_not_allowed',
-			HINT = CASE "by" WHEN 'policy_version' THEN 'Attach with policy_version => ''…'', the column that says by which policy a rollout was made.'
-				ELSE format('"by" is one of: %s.', (SELECT string_agg(d.name, ', ' ORDER BY d.i) FROM stepadv_internal.divisions(found) d WHERE d.role <> 'started_at' AND d.view IS NOT NULL)) END;
+	IF version IS NULL OR NOT EXISTS (SELECT FROM stepadv_internal.divisions(found) d WHERE d.name = "by"
+		AND d.view IS NOT NULL) THEN
+		RAISE EXCEPTION 'the % of the rollouts of % is not known', coalesce("by", 'version'),
+			stepadv_internal.relation_name((found).source) USING ERRCODE = 'null_value_not_allowed',
+			HINT = CASE "by" WHEN 'policy_version'
+				THEN 'Attach with policy_version => ''…'', the column that says by which policy a rollout was made.'
+				ELSE format('"by" is one of: %s.',
+					(SELECT string_agg(d.name, ', ' ORDER BY d.i) FROM stepadv_internal.divisions(found) d
+						WHERE d.role <> 'started_at' AND d.view IS NOT NULL)) END;
 	END IF;
 	RETURN QUERY EXECUTE format(
 		'SELECT jsonb_build_object(%1$s), t.n_a, t.c_a, t.n_b, t.c_b FROM (
-			SELECT %2$s, coalesce(sum(t.n_judged) FILTER (WHERE %3$s = $1), 0)::bigint AS n_a, coalesce(sum(t.n_successes) FILTER (WHERE %3$s = $1), 0)::bigint AS c_a,
-				coalesce(sum(t.n_judged) FILTER (WHERE %3$s = $2), 0)::bigint AS n_b, coalesce(sum(t.n_successes) FILTER (WHERE %3$s = $2), 0)::bigint AS c_b
+			SELECT %2$s, coalesce(sum(t.n_judged) FILTER (WHERE %3$s = $1), 0)::bigint AS n_a, '
+				'coalesce(sum(t.n_successes) FILTER (WHERE %3$s = $1), 0)::bigint AS c_a,
+				coalesce(sum(t.n_judged) FILTER (WHERE %3$s = $2), 0)::bigint AS n_b, coalesce(sum(t.n_successes) '
+					'FILTER (WHERE %3$s = $2), 0)::bigint AS c_b
 			FROM %4$s WHERE %3$s IN ($1, $2) GROUP BY %2$s) t',
-		(SELECT string_agg(format('%L::text, t.t%s', n.name, n.i), ', ' ORDER BY n.i) FROM unnest(outcomes.tasks) WITH ORDINALITY n(name, i)), list, version, outcomes.relation)
+		(SELECT string_agg(format('%L::text, t.t%s', n.name, n.i), ', ' ORDER BY n.i)
+			FROM unnest(outcomes.tasks) WITH ORDINALITY n(name, i)), list, version, outcomes.relation)
 	USING versions_by_task.a, versions_by_task.b;
 END
 $query$;
-COMMENT ON FUNCTION stepadv_internal.versions_by_task(regclass, text, text, text, text) IS 'part of compare_versions: judged rollouts and successes of each task under two versions; error where the versions are not known';
+COMMENT ON FUNCTION stepadv_internal.versions_by_task(regclass, text, text, text, text) IS
+'part of compare_versions: judged rollouts and successes of each task under two versions; error where the versions are '
+'not known';
 
 -- Errors where there is nothing to compare.
-CREATE FUNCTION stepadv_internal.refuse_versions(source regclass, a text, b text, prefix text, "by" text, n_a bigint, n_b bigint) RETURNS void
+CREATE FUNCTION stepadv_internal.refuse_versions(source regclass, a text, b text, prefix text, "by" text, n_a bigint,
+	n_b bigint) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	found CONSTANT stepadv_internal.attached := stepadv_internal.attachment_of(source, prefix);
 	outcomes CONSTANT record := stepadv_internal.task_outcomes(found, '{}'::text[]);
-	place CONSTANT integer := array_position(ARRAY(SELECT d.name FROM stepadv_internal.divisions(found) d WHERE d.role <> 'started_at' ORDER BY d.i), "by");
+	place CONSTANT integer := array_position(ARRAY(SELECT d.name FROM stepadv_internal.divisions(found) d
+		WHERE d.role <> 'started_at' ORDER BY d.i), "by");
 	versions text;
 BEGIN
 	IF n_a > 0 AND n_b > 0 THEN
-		RAISE EXCEPTION '% "%" and "%" of % share no task', "by", a, b, stepadv_internal.relation_name((found).source) USING ERRCODE = 'no_data_found',
-			HINT = format('A task is known by %s; attach names another by task_id => ''…''.', array_to_string(outcomes.tasks, ', '));
+		RAISE EXCEPTION '% "%" and "%" of % share no task', "by", a, b, stepadv_internal.relation_name((found).source)
+			USING ERRCODE = 'no_data_found',
+			HINT = format('A task is known by %s; attach names another by task_id => ''…''.',
+				array_to_string(outcomes.tasks, ', '));
 	END IF;
-	EXECUTE format('SELECT string_agg(quote_ident(v.v), '', '' ORDER BY v.v) FROM (SELECT DISTINCT t.v%s::text AS v FROM %s WHERE t.v%1$s IS DISTINCT FROM NULL ORDER BY 1 LIMIT 20) v', place, outcomes.relation) INTO versions;
-	RAISE EXCEPTION 'no rollout of % "%" of % is judged', "by", CASE WHEN n_a > 0 THEN b ELSE a END, stepadv_internal.relation_name((found).source) USING ERRCODE = 'no_data_found',
+	EXECUTE format('SELECT string_agg(quote_ident(v.v), '', '' ORDER BY v.v) FROM (SELECT DISTINCT t.v%s::text AS v '
+		'FROM %s WHERE t.v%1$s IS DISTINCT FROM NULL ORDER BY 1 LIMIT 20) v', place, outcomes.relation) INTO versions;
+	RAISE EXCEPTION 'no rollout of % "%" of % is judged', "by", CASE WHEN n_a > 0 THEN b ELSE a END,
+		stepadv_internal.relation_name((found).source) USING ERRCODE = 'no_data_found',
 		HINT = format('There are: %s.', coalesce(versions, 'none'));
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.refuse_versions(regclass, text, text, text, text, bigint, bigint) IS 'part of compare_versions: the error that two versions have nothing to compare, and why';
+COMMENT ON FUNCTION stepadv_internal.refuse_versions(regclass, text, text, text, text, bigint, bigint) IS
+'part of compare_versions: the error that two versions have nothing to compare, and why';
 
 -- Each task of either, those of both with what their rollouts say by themselves.
-CREATE FUNCTION stepadv_internal.compared_tasks(source regclass, a text, b text, prefix text, "by" text, solved_above float8)
-RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, rate_a float8, n_b bigint, n_successes_b bigint, rate_b float8, difference float8,
+CREATE FUNCTION stepadv_internal.compared_tasks(source regclass, a text, b text, prefix text, "by" text,
+	solved_above float8)
+RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, rate_a float8, n_b bigint, n_successes_b bigint,
+	rate_b float8, difference float8,
 	solved boolean, lost boolean, flaky boolean, p_value float8, q_value float8)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	IF NOT (compared_tasks.solved_above >= 0 AND compared_tasks.solved_above < 1) OR compared_tasks.solved_above IS NULL THEN
-		RAISE EXCEPTION 'solved_above must be at least 0 and below 1, not %', coalesce(compared_tasks.solved_above::text, 'NULL') USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'A version solves a task if its success rate is above that: 0, the default, asks for one success, 0.5 for more than half.';
+	IF NOT (compared_tasks.solved_above >= 0 AND compared_tasks.solved_above < 1)
+		OR compared_tasks.solved_above IS NULL THEN
+		RAISE EXCEPTION 'solved_above must be at least 0 and below 1, not %',
+			coalesce(compared_tasks.solved_above::text, 'NULL') USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'A version solves a task if its success rate is above that: 0, the default, asks for one success, '
+				'0.5 for more than half.';
 	END IF;
 	RETURN QUERY
 	SELECT q.task, q.n_a, q.n_successes_a, q.rate_a, q.n_b, q.n_successes_b, q.rate_b, q.rate_b - q.rate_a,
-		q.rate_a <= compared_tasks.solved_above AND q.rate_b > compared_tasks.solved_above, q.rate_a > compared_tasks.solved_above AND q.rate_b <= compared_tasks.solved_above,
+		q.rate_a <= compared_tasks.solved_above AND q.rate_b > compared_tasks.solved_above,
+			q.rate_a > compared_tasks.solved_above AND q.rate_b <= compared_tasks.solved_above,
 		q.rate_a > 0 AND q.rate_a < 1 OR q.rate_b > 0 AND q.rate_b < 1, q.p,
 		-- Benjamini and Hochberg: p times the tasks over its rank, and no less than that of a smaller p.
 		CASE WHEN q.p IS NOT NULL THEN min(q.p / q.rank) OVER (PARTITION BY q.p IS NULL ORDER BY q.p DESC) END
 	FROM (
 		SELECT t.*, cume_dist() OVER (PARTITION BY t.p IS NULL ORDER BY t.p) AS rank
 		FROM (
-			SELECT v.*, v.n_successes_a / nullif(v.n_a, 0)::float8 AS rate_a, v.n_successes_b / nullif(v.n_b, 0)::float8 AS rate_b,
-				CASE WHEN v.n_a > 0 AND v.n_b > 0 THEN stepadv_internal.fisher_exact(v.n_successes_a, v.n_a, v.n_successes_b, v.n_b) END AS p
-			FROM stepadv_internal.versions_by_task(compared_tasks.source, compared_tasks.a, compared_tasks.b, compared_tasks.prefix, compared_tasks."by") v) t) q;
+			SELECT v.*, v.n_successes_a / nullif(v.n_a, 0)::float8 AS rate_a, v.n_successes_b / nullif(v.n_b,
+				0)::float8 AS rate_b,
+				CASE WHEN v.n_a > 0 AND v.n_b > 0 THEN stepadv_internal.fisher_exact(v.n_successes_a, v.n_a,
+					v.n_successes_b, v.n_b) END AS p
+			FROM stepadv_internal.versions_by_task(compared_tasks.source, compared_tasks.a, compared_tasks.b,
+				compared_tasks.prefix, compared_tasks."by") v) t) q;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.compared_tasks(regclass, text, text, text, text, float8) IS 'part of compare_versions: the tasks of either version; of those that only one has what belongs to the other is NULL';
+COMMENT ON FUNCTION stepadv_internal.compared_tasks(regclass, text, text, text, text, float8) IS
+'part of compare_versions: the tasks of either version; of those that only one has what belongs to the other is NULL';
 
-CREATE FUNCTION stepadv.compare_versions(source regclass, a text, b text, prefix text DEFAULT NULL, "by" text DEFAULT 'policy_version', solved_above float8 DEFAULT 0)
-RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, rate_a float8, n_b bigint, n_successes_b bigint, rate_b float8, difference float8,
+CREATE FUNCTION stepadv.compare_versions(source regclass, a text, b text, prefix text DEFAULT NULL,
+	"by" text DEFAULT 'policy_version', solved_above float8 DEFAULT 0)
+RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, rate_a float8, n_b bigint, n_successes_b bigint,
+	rate_b float8, difference float8,
 	solved boolean, lost boolean, flaky boolean, p_value float8, q_value float8)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN QUERY
-	SELECT c.* FROM stepadv_internal.compared_tasks(compare_versions.source, compare_versions.a, compare_versions.b, compare_versions.prefix, compare_versions."by", compare_versions.solved_above) c
+	SELECT c.* FROM stepadv_internal.compared_tasks(compare_versions.source, compare_versions.a, compare_versions.b,
+		compare_versions.prefix, compare_versions."by", compare_versions.solved_above) c
 	WHERE c.difference IS DISTINCT FROM NULL
 	ORDER BY c.q_value, c.p_value, abs(c.difference) DESC, c.task::text COLLATE "C";
 	IF NOT FOUND THEN
-		PERFORM stepadv_internal.refuse_versions(compare_versions.source, compare_versions.a, compare_versions.b, compare_versions.prefix, compare_versions."by", sum(v.n_a)::bigint, sum(v.n_b)::bigint)
-		FROM stepadv_internal.versions_by_task(compare_versions.source, compare_versions.a, compare_versions.b, compare_versions.prefix, compare_versions."by") v;
+		PERFORM stepadv_internal.refuse_versions(compare_versions.source, compare_versions.a, compare_versions.b,
+			compare_versions.prefix, compare_versions."by", sum(v.n_a)::bigint, sum(v.n_b)::bigint)
+		FROM stepadv_internal.versions_by_task(compare_versions.source, compare_versions.a, compare_versions.b,
+			compare_versions.prefix, compare_versions."by") v;
 	END IF;
 END
 $$;
@@ -299,9 +377,12 @@ COMMENT ON FUNCTION stepadv.compare_versions(regclass, text, text, text, text, f
 'crosses solved_above), flaky, Fisher''s exact p_value, q_value (Benjamini-Hochberg); by: what a and b are; '
 'error on a version without a judged rollout, or no common task';
 
-CREATE FUNCTION stepadv.version_difference(source regclass, a text, b text, prefix text DEFAULT NULL, "by" text DEFAULT 'policy_version', solved_above float8 DEFAULT 0,
-	confidence float8 DEFAULT 0.95, permutations integer DEFAULT 10000, seed integer DEFAULT 1, max_q float8 DEFAULT 0.05)
-RETURNS TABLE (n_tasks bigint, n_only_a bigint, n_only_b bigint, rate_a float8, rate_b float8, difference float8, stderr float8, low float8, high float8, p_value float8, exact boolean,
+CREATE FUNCTION stepadv.version_difference(source regclass, a text, b text, prefix text DEFAULT NULL,
+	"by" text DEFAULT 'policy_version', solved_above float8 DEFAULT 0,
+	confidence float8 DEFAULT 0.95, permutations integer DEFAULT 10000, seed integer DEFAULT 1,
+		max_q float8 DEFAULT 0.05)
+RETURNS TABLE (n_tasks bigint, n_only_a bigint, n_only_b bigint, rate_a float8, rate_b float8, difference float8,
+	stderr float8, low float8, high float8, p_value float8, exact boolean,
 	n_solved bigint, n_lost bigint, n_flaky bigint, n_better bigint, n_worse bigint)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -312,34 +393,51 @@ DECLARE
 	m bigint;
 BEGIN
 	FOREACH name IN ARRAY '{confidence,max_q}'::text[] LOOP
-		IF (CASE name WHEN 'confidence' THEN version_difference.confidence > 0 AND version_difference.confidence < 1 ELSE version_difference.max_q > 0 AND version_difference.max_q <= 1 END) IS NOT TRUE THEN
-			RAISE EXCEPTION '% must be %, not %', name, CASE name WHEN 'confidence' THEN 'between 0 and 1' ELSE 'above 0 and at most 1' END,
-				coalesce(CASE name WHEN 'confidence' THEN version_difference.confidence ELSE version_difference.max_q END::text, 'NULL') USING ERRCODE = 'invalid_parameter_value';
+		IF (CASE name WHEN 'confidence' THEN version_difference.confidence > 0 AND version_difference.confidence < 1
+			ELSE version_difference.max_q > 0 AND version_difference.max_q <= 1 END) IS NOT TRUE THEN
+			RAISE EXCEPTION '% must be %, not %', name, CASE name WHEN 'confidence' THEN 'between 0 and 1'
+				ELSE 'above 0 and at most 1' END,
+				coalesce(CASE name WHEN 'confidence' THEN version_difference.confidence
+					ELSE version_difference.max_q END::text, 'NULL') USING ERRCODE = 'invalid_parameter_value';
 		END IF;
 	END LOOP;
 	IF (version_difference.permutations >= 1) IS NOT TRUE THEN
-		RAISE EXCEPTION 'permutations must be at least 1, not %', coalesce(version_difference.permutations::text, 'NULL') USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'So many choices of signs are drawn where more than 20 tasks differ; the p-value is no less than about 1 / permutations.';
+		RAISE EXCEPTION 'permutations must be at least 1, not %', coalesce(version_difference.permutations::text,
+			'NULL') USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'So many choices of signs are drawn where more than 20 tasks differ; the p-value is no less than '
+				'about 1 / permutations.';
 	ELSIF version_difference.seed IS NULL THEN
 		RAISE EXCEPTION 'seed must be given' USING ERRCODE = 'null_value_not_allowed';
 	END IF;
-	SELECT s.n_tasks, s.n_only_a, s.n_only_b, s.n_a, s.n_b, s.rate_a, s.rate_b, s.n_solved, s.n_lost, s.n_flaky, s.n_better, s.n_worse, d.difference, d.stderr, d.low, d.high, d.p_value, d.exact INTO n_tasks, n_only_a, n_only_b, n, m, rate_a, rate_b, n_solved, n_lost, n_flaky, n_better, n_worse, difference, stderr, low, high, p_value, exact
+	SELECT s.n_tasks, s.n_only_a, s.n_only_b, s.n_a, s.n_b, s.rate_a, s.rate_b, s.n_solved, s.n_lost, s.n_flaky,
+		s.n_better, s.n_worse, d.difference, d.stderr, d.low, d.high, d.p_value, d.exact INTO n_tasks, n_only_a,
+			n_only_b, n, m, rate_a, rate_b, n_solved, n_lost, n_flaky, n_better, n_worse, difference, stderr, low,
+				high, p_value, exact
 	FROM (
-		SELECT count(c.difference) AS n_tasks, count(*) FILTER (WHERE c.n_b = 0) AS n_only_a, count(*) FILTER (WHERE c.n_a = 0) AS n_only_b, sum(c.n_a)::bigint AS n_a, sum(c.n_b)::bigint AS n_b,
-			avg(c.rate_a ORDER BY c.rate_a) FILTER (WHERE c.n_b > 0) AS rate_a, avg(c.rate_b ORDER BY c.rate_b) FILTER (WHERE c.n_a > 0) AS rate_b,
-			count(*) FILTER (WHERE c.solved) AS n_solved, count(*) FILTER (WHERE c.lost) AS n_lost, count(*) FILTER (WHERE c.flaky AND c.difference IS DISTINCT FROM NULL) AS n_flaky,
-			count(*) FILTER (WHERE c.q_value <= version_difference.max_q AND c.difference > 0) AS n_better, count(*) FILTER (WHERE c.q_value <= version_difference.max_q AND c.difference < 0) AS n_worse,
+		SELECT count(c.difference) AS n_tasks, count(*) FILTER (WHERE c.n_b = 0) AS n_only_a,
+			count(*) FILTER (WHERE c.n_a = 0) AS n_only_b, sum(c.n_a)::bigint AS n_a, sum(c.n_b)::bigint AS n_b,
+			avg(c.rate_a ORDER BY c.rate_a) FILTER (WHERE c.n_b > 0) AS rate_a,
+				avg(c.rate_b ORDER BY c.rate_b) FILTER (WHERE c.n_a > 0) AS rate_b,
+			count(*) FILTER (WHERE c.solved) AS n_solved, count(*) FILTER (WHERE c.lost) AS n_lost,
+				count(*) FILTER (WHERE c.flaky AND c.difference IS DISTINCT FROM NULL) AS n_flaky,
+			count(*) FILTER (WHERE c.q_value <= version_difference.max_q AND c.difference > 0) AS n_better,
+				count(*) FILTER (WHERE c.q_value <= version_difference.max_q AND c.difference < 0) AS n_worse,
 			-- In one order, or the signs drawn would tell how the rows came.
-			coalesce(array_agg(c.difference ORDER BY c.difference) FILTER (WHERE c.difference IS DISTINCT FROM NULL), '{}') AS differences
-		FROM stepadv_internal.compared_tasks(version_difference.source, version_difference.a, version_difference.b, version_difference.prefix, version_difference."by", version_difference.solved_above) c) s
-	LEFT JOIN LATERAL stepadv_internal.paired_difference(s.differences, version_difference.confidence, version_difference.permutations, version_difference.seed) d ON true;
+			coalesce(array_agg(c.difference ORDER BY c.difference) FILTER (WHERE c.difference IS DISTINCT FROM NULL),
+				'{}') AS differences
+		FROM stepadv_internal.compared_tasks(version_difference.source, version_difference.a, version_difference.b,
+			version_difference.prefix, version_difference."by", version_difference.solved_above) c) s
+	LEFT JOIN LATERAL stepadv_internal.paired_difference(s.differences, version_difference.confidence,
+		version_difference.permutations, version_difference.seed) d ON true;
 	IF n_tasks = 0 THEN
-		PERFORM stepadv_internal.refuse_versions(version_difference.source, version_difference.a, version_difference.b, version_difference.prefix, version_difference."by", n, m);
+		PERFORM stepadv_internal.refuse_versions(version_difference.source, version_difference.a, version_difference.b,
+			version_difference.prefix, version_difference."by", n, m);
 	END IF;
 	RETURN NEXT;
 END
 $$;
-COMMENT ON FUNCTION stepadv.version_difference(regclass, text, text, text, text, float8, float8, integer, integer, float8) IS
+COMMENT ON FUNCTION stepadv.version_difference(regclass, text, text, text, text, float8, float8, integer, integer,
+	float8) IS
 'versions a and b over the tasks of both: mean success rates, difference with standard error by task and '
 'Student''s interval, p_value of permuted signs (exact up to 20 differing tasks), tasks solved, lost, better '
 'and worse (q_value at most max_q); errors as for compare_versions';
