@@ -207,4 +207,11 @@
 #define local_backend_status(i) pgstat_fetch_stat_local_beentry(i)
 #endif
 
+/* Is a column declared NOT NULL?  From 17 on the planner knows, and asks no such column. */
+#if PG_VERSION_NUM >= 170000
+#define is_never_null(table, column) false
+#else
+#define is_never_null(table, column) (TupleDescAttr(table, (column) - 1)->attnotnull)
+#endif
+
 #endif							/* STEPADV_COMPAT_H */

@@ -20,14 +20,17 @@
 
 /*
  * The rows of a rollout mostly come in the order of its steps, however rollouts take
- * turns: they are told apart, and only those of a rollout that needs it are sorted.
+ * turns: they are told apart, and only the steps of a rollout that needs it are sorted.
+ * Rows of the rollout itself often come from another table, before or after all steps.
  */
 typedef struct RolloutRun
 {
 	int64		rollout_id;
-	uint64		n_rows;
-	RowPointer	last;			/* so far */
-	RowPointer *end;			/* of its rows in order, so far */
+	uint64		n_own;			/* rows of the rollout itself, which are no steps */
+	uint64		n_steps;
+	RowPointer	last;			/* step so far */
+	RowPointer *own_end;		/* of its rows in order, so far: its own, */
+	RowPointer *end;			/* and behind them its steps */
 	bool		sorted;
 } RolloutRun;
 
@@ -104,10 +107,15 @@ tell_rollouts_apart(const char *rows, Size stride, uint64 n_rows, uint32 *number
 			number = run_of(runs, row->rollout_id);
 		run = &runs->run[number];
 		numbers[n] = number;
+		if (row->is_rollout)
+		{
+			run->n_own++;
+			continue;
+		}
 		if (run->last != NULL && compare_rows(run->last, row) > 0)
 			run->sorted = false;
 		run->last = row;
-		run->n_rows++;
+		run->n_steps++;
 	}
 }
 
@@ -122,8 +130,9 @@ place_rollouts(RolloutRuns *runs, RowPointer *pointers)
 	sort_runs(ordered, runs->n);
 	for (uint32 r = 0; r < runs->n; r++)
 	{
-		ordered[r]->end = pointers;
-		pointers += ordered[r]->n_rows;
+		ordered[r]->own_end = pointers;
+		ordered[r]->end = pointers + ordered[r]->n_own;
+		pointers = ordered[r]->end + ordered[r]->n_steps;
 	}
 	pfree(ordered);
 }
@@ -139,10 +148,18 @@ order_rows(const char *rows, Size stride, uint64 n_rows, RowPointer *pointers)
 	tell_rollouts_apart(rows, stride, n_rows, numbers, &runs);
 	place_rollouts(&runs, pointers);
 	for (uint64 n = 0; n < n_rows; n++)
-		*runs.run[numbers[n]].end++ = (RowPointer) (rows + n * stride);
+	{
+		RolloutRun *run = &runs.run[numbers[n]];
+		RowPointer	row = (RowPointer) (rows + n * stride);
+
+		if (row->is_rollout)
+			*run->own_end++ = row;
+		else
+			*run->end++ = row;
+	}
 	for (uint32 r = 0; r < runs.n; r++)
 		if (!runs.run[r].sorted)
-			sort_rows(runs.run[r].end - runs.run[r].n_rows, runs.run[r].n_rows);
+			sort_rows(runs.run[r].end - runs.run[r].n_steps, runs.run[r].n_steps);
 	run_number_destroy(runs.numbers);
 	pfree(runs.run);
 	pfree(numbers);

@@ -183,9 +183,9 @@ find_column(const Plan *plan, InputColumn *column)
 	return true;
 }
 
-/* Do conditions only ask that columns are not NULL?  Then which. */
+/* Do conditions only ask that columns are not NULL?  Then which, but for those that cannot be. */
 static bool
-only_requires(FoldSource *source, const List *conditions)
+only_requires(FoldSource *source, TupleDesc table, const List *conditions)
 {
 	ListCell   *lc;
 
@@ -201,7 +201,8 @@ only_requires(FoldSource *source, const List *conditions)
 		var = (const Var *) test->arg;
 		if (var->varattno <= 0)
 			return false;
-		source->required[source->n_required++] = var->varattno;
+		if (!is_never_null(table, var->varattno))
+			source->required[source->n_required++] = var->varattno;
 	}
 	return true;
 }
@@ -214,7 +215,8 @@ reads_scan(FoldInput *input, FoldSource *source)
 	InputColumn *columns;
 
 	/* What is instrumented counts its rows. */
-	if (!IsA(state, SeqScanState) || state->instrument != NULL || !only_requires(source, state->plan->qual))
+	if (!IsA(state, SeqScanState) || state->instrument != NULL ||
+		!only_requires(source, RelationGetDescr(((ScanState *) state)->ss_currentRelation), state->plan->qual))
 		return false;
 	if (state->ps_ProjInfo == NULL)
 		return true;

@@ -25,6 +25,7 @@
 #define CACHE_SIZE		((Size) 1024 * 1024)
 #define SCATTERED_RUN	4
 #define TURNS_LOOKED_AT	1024
+#define NEARLY_ALL		0.75	/* of the rows that are expected */
 
 /* What a process may keep of the rows of all, of an equal share: a little more costs less than to hand it over. */
 #define FAIR_SHARE		(1.0 + 1.0 / 64)
@@ -145,14 +146,19 @@ begin_scattering(GroupFoldState *fold)
 	fold->blamed = fold->keys;
 }
 
-/* Does it go on like that?  Every now and then it is asked. */
+/*
+ * Does it go on like that?  Every now and then it is asked.  Close to the end, the whole table would
+ * go out for the sake of a few rows: those of the rollouts themselves, from a table of their own.
+ */
 static bool
 rows_are_scattered(GroupFoldState *fold)
 {
 	uint64		n_rows = fold->n_rows - fold->rows_before;
+	double		expected = outerPlan(fold->css.ss.ps.plan)->plan_rows;
 
 	fold->rows_before = fold->n_rows;
-	return n_rows < TURNS_LOOKED_AT * SCATTERED_RUN;
+	return n_rows < TURNS_LOOKED_AT * SCATTERED_RUN &&
+		(fold->n_rows < expected * NEARLY_ALL || fold->n_rows > expected / NEARLY_ALL);
 }
 
 static void
