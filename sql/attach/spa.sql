@@ -29,11 +29,11 @@ BEGIN
 				HINT = 'A model is named by the option {"spa": {"model": "…"}}, and is a row of progress_models.';
 	END IF;
 	IF has_features THEN
-		model := stepadv.user_model(settings ->> 'model')::text;
+		model := stepadv_internal.user_model(settings ->> 'model')::text;
 		-- Where Citus distributes the rows, the model itself: workers do not see the coordinator's table of models.
 		contribution := format('stepadv_internal.progress_predict_or_nan(%s, %s.stepadv_features)',
 			CASE WHEN stepadv_internal.is_distributed(ARRAY[(a).rows, (a).shown])
-			THEN format('%L::stepadv.progress_model', model) ELSE format('(SELECT stepadv.user_model(%L::text))',
+			THEN format('%L::stepadv.progress_model', model) ELSE format('(SELECT stepadv_internal.user_model(%L::text))',
 				settings ->> 'model') END, alias);
 	ELSE
 		contribution := alias || '.stepadv_contribution';

@@ -6,8 +6,8 @@
  *			(Z' W Z / n + lambda I) w = Z' W y / n
  *
  * by conjugate gradients (Hestenes and Stiefel 1952), preconditioned by the
- * diagonal, with nothing of Z but its rows.  An intercept, which is not penalised,
- * is eliminated: all is projected on what is orthogonal to its column u.
+ * diagonal, with nothing of Z but its rows.  The intercept, which is not penalised,
+ * is eliminated: all is projected on what is orthogonal to its column u of ones.
  */
 #include "postgres.h"
 
@@ -28,21 +28,8 @@ typedef struct Operator
 {
 	const LeastSquares *problem;
 	double	   *product;		/* by row */
-	double		square;			/* u' W u; 0: no intercept */
+	double		square;			/* u' W u */
 } Operator;
-
-static double
-weight_of(const LeastSquares *problem, uint64 i)
-{
-	return problem->weight == NULL ? 1 : problem->weight[i];
-}
-
-/* An entry of u. */
-static double
-unit(const LeastSquares *problem, uint64 i)
-{
-	return problem->intercept == INTERCEPT_ROLLOUT ? 1 : problem->rows->row[i].n_steps;
-}
 
 /* x becomes W times what is left of it without u; returns how much of u there was. */
 static double
@@ -52,28 +39,27 @@ project(const Operator *operator, double *x)
 	uint64		n = problem->rows->n;
 	double		share = 0;
 
-	if (operator->square > 0)
-	{
-		for (uint64 i = 0; i < n; i++)
-			share += weight_of(problem, i) * unit(problem, i) * x[i];
-		share /= operator->square;
-		for (uint64 i = 0; i < n; i++)
-			x[i] -= share * unit(problem, i);
-	}
+	for (uint64 i = 0; i < n; i++)
+		share += weight_of(problem, i) * x[i];
+	share /= operator->square;
+	for (uint64 i = 0; i < n; i++)
+		x[i] -= share;
 	if (problem->weight != NULL)
 		for (uint64 i = 0; i < n; i++)
 			x[i] *= problem->weight[i];
 	return share;
 }
 
-/* result = (sum of rows, times x) / total */
+/* result = (sum of rows, times x) / n */
 static void
 add_rows(const LeastSquares *problem, const double *x, double *result)
 {
 	memset(result, 0, problem->rows->dimension * sizeof(double));
 	for (uint64 i = 0; i < problem->rows->n; i++)
 	{
-		fit_row_add(&problem->rows->row[i], x[i] / problem->total, result);
+		const FitRow *row = &problem->rows->row[i];
+
+		numbers_add_scaled_at(result, row->column, row->x, x[i] / problem->rows->n, row->n);
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
@@ -87,7 +73,9 @@ apply(const Operator *operator, const double *p, double *result)
 
 	for (uint64 i = 0; i < problem->rows->n; i++)
 	{
-		operator->product[i] = fit_row_dot(&problem->rows->row[i], p);
+		const FitRow *row = &problem->rows->row[i];
+
+		operator->product[i] = numbers_dot_at(p, row->column, row->x, row->n);
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
@@ -112,21 +100,15 @@ diagonal(const Operator *operator)
 		double		weight = weight_of(problem, i);
 
 		for (uint32 k = 0; k < row->n; k++)
-		{
-			int			j = row->column == NULL ? (int) k : row->column[k];
-
-			result[j] += weight * row->x[k] * row->x[k];
-		}
-		if (operator->square > 0)
-			fit_row_add(row, weight * unit(problem, i), with_unit);
+			result[row->column[k]] += weight * row->x[k] * row->x[k];
+		numbers_add_scaled_at(with_unit, row->column, row->x, weight, row->n);
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
 	for (int j = 0; j < dimension; j++)
 	{
-		if (operator->square > 0)
-			result[j] = Max(0, result[j] - with_unit[j] * with_unit[j] / operator->square);
-		result[j] = result[j] / problem->total + problem->lambda;
+		result[j] = Max(0, result[j] - with_unit[j] * with_unit[j] / operator->square);
+		result[j] = result[j] / problem->rows->n + problem->lambda;
 	}
 	pfree(with_unit);
 	return result;
@@ -189,12 +171,11 @@ solve_by_gradients(const LeastSquares *problem, double *weight)
 	if (problem->lambda <= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("a fit of %d sparse features needs a lambda above 0", rows->dimension)));
+				 errmsg("a fit of %d features needs a lambda above 0", rows->dimension)));
 	for (uint64 i = 0; i < rows->n; i++)
 	{
-		target[i] = problem->target == NULL ? rows->row[i].outcome : problem->target[i];
-		if (problem->intercept != INTERCEPT_NONE)
-			operator.square += weight_of(problem, i) * unit(problem, i) * unit(problem, i);
+		target[i] = target_of(problem, i);
+		operator.square += weight_of(problem, i);
 	}
 	memcpy(operator.product, target, rows->n * sizeof(double));
 	(void) project(&operator, operator.product);
@@ -204,7 +185,7 @@ solve_by_gradients(const LeastSquares *problem, double *weight)
 
 	/* What is left of the targets is the intercept's. */
 	for (uint64 i = 0; i < rows->n; i++)
-		operator.product[i] = target[i] - fit_row_dot(&rows->row[i], weight);
+		operator.product[i] = target[i] - numbers_dot_at(weight, rows->row[i].column, rows->row[i].x, rows->row[i].n);
 	weight[rows->dimension] = project(&operator, operator.product);
 	pfree(operator.product);
 	pfree(target);

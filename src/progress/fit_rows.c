@@ -1,6 +1,6 @@
 /*
  * fit_rows.c
- *		What a linear fit reads: a row per rollout, dense or sparse.
+ *		What a linear fit reads: a row per rollout.
  *
  * Sparse features get a column for each place that occurs, in the order of the
  * places, so that neither a solution nor a model has room for the others.
@@ -11,8 +11,6 @@
 
 #include "arrays.h"
 #include "progress/fit_rows.h"
-#include "progress/kernels.h"
-#include "progress/value.h"
 
 /* Numbers the places that occur; *table has the column of each. */
 static int32 *
@@ -23,7 +21,7 @@ number_places(const RolloutSums *sums, RolloutSum *const *rollouts, uint64 n, in
 
 	for (uint64 r = 0; r < n; r++)
 	{
-		SparseSum	sum = rollout_sums_sparse(sums, rollouts[r]);
+		SparseSum	sum = rollout_sums_features(sums, rollouts[r]);
 
 		if (sum.n > 0)
 			most = Max(most, sum.place[sum.n - 1]);
@@ -31,7 +29,7 @@ number_places(const RolloutSums *sums, RolloutSum *const *rollouts, uint64 n, in
 	*table = ALLOCATE_ZEROED_ARRAY(int32, most + 1);
 	for (uint64 r = 0; r < n; r++)
 	{
-		SparseSum	sum = rollout_sums_sparse(sums, rollouts[r]);
+		SparseSum	sum = rollout_sums_features(sums, rollouts[r]);
 
 		for (uint32 i = 0; i < sum.n; i++)
 			(*table)[sum.place[i]] = 1;
@@ -54,66 +52,30 @@ FitRows
 fit_rows_of(RolloutSums *sums, RolloutSum *const *rollouts, uint64 n)
 {
 	FitRows		rows = {ALLOCATE_ARRAY(FitRow, n), n, 0, rollout_sums_dimension(sums), NULL};
-	bool		sparse = rows.dimension == SPARSE_DIMENSION;
 	int32	   *table = NULL;
-	int32	   *columns = NULL;
+	int32	   *columns;
 	uint64		n_entries = 0;
 
-	if (sparse)
-	{
+	if (rows.dimension == SPARSE_DIMENSION)
 		rows.place = number_places(sums, rollouts, n, &table, &rows.dimension);
-		if (rows.dimension == 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("none of the " UINT64_FORMAT " judged rollouts has a feature", n)));
-		for (uint64 r = 0; r < n; r++)
-			n_entries += rollout_sums_sparse(sums, rollouts[r]).n;
-		columns = ALLOCATE_ARRAY(int32, n_entries);
-	}
+	if (rows.dimension == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("none of the " UINT64_FORMAT " judged rollouts has a feature", n)));
+	for (uint64 r = 0; r < n; r++)
+		n_entries += rollout_sums_features(sums, rollouts[r]).n;
+	columns = ALLOCATE_ARRAY(int32, n_entries);
 	for (uint64 r = 0; r < n; r++)
 	{
-		SparseSum	sum;
+		SparseSum	sum = rollout_sums_features(sums, rollouts[r]);
 
 		rows.n_steps += rollouts[r]->n_steps;
-		rows.row[r] = (FitRow) {rollouts[r]->sum, NULL, rows.dimension, rollouts[r]->n_steps,
-			rollouts[r]->outcome, rollouts[r]->rollout_id};
-		if (!sparse)
-			continue;
-		sum = rollout_sums_sparse(sums, rollouts[r]);
-		rows.row[r].x = sum.weight;
-		rows.row[r].column = columns;
-		rows.row[r].n = sum.n;
+		rows.row[r] = (FitRow) {sum.weight, columns, sum.n, rollouts[r]->outcome, rollouts[r]->rollout_id};
 		for (uint32 i = 0; i < sum.n; i++)
-			*columns++ = table[sum.place[i]];
+			*columns++ = table == NULL ? sum.place[i] - 1 : table[sum.place[i]];
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (sparse)
+	if (table != NULL)
 		pfree(table);
 	return rows;
-}
-
-FitRows
-fit_rows_part(const FitRows *rows, uint64 first, uint64 end)
-{
-	FitRows		part = {rows->row + first, end - first, 0, rows->dimension, rows->place};
-
-	for (uint64 i = first; i < end; i++)
-		part.n_steps += (int64) rows->row[i].n_steps;
-	return part;
-}
-
-double
-fit_row_dot(const FitRow *row, const double *weight)
-{
-	return row->column == NULL ? numbers_dot(weight, row->x, row->n)
-		: numbers_dot_at(weight, row->column, row->x, row->n);
-}
-
-void
-fit_row_add(const FitRow *row, double weight, double *sum)
-{
-	if (row->column == NULL)
-		numbers_add_scaled(sum, row->x, weight, row->n);
-	else
-		numbers_add_scaled_at(sum, row->column, row->x, weight, row->n);
 }

@@ -1,6 +1,6 @@
 /*
  * fit_rows.h
- *		What a linear fit reads: a row per rollout, dense or sparse.
+ *		What a linear fit reads: a row per rollout.
  */
 #ifndef STEPADV_FIT_ROWS_H
 #define STEPADV_FIT_ROWS_H
@@ -9,10 +9,9 @@
 
 typedef struct FitRow
 {
-	const double *x;			/* the features summed over the steps */
-	const int32 *column;		/* of each; NULL: all columns in order */
+	const double *x;			/* the features summed over the steps, without zeros */
+	const int32 *column;		/* of each, ascending */
 	uint32		n;
-	double		n_steps;
 	double		outcome;
 	int64		rollout_id;
 } FitRow;
@@ -28,14 +27,5 @@ typedef struct FitRows
 
 /* Of judged rollouts of those sums, at least one, in their order. */
 extern FitRows fit_rows_of(RolloutSums *sums, RolloutSum *const *rollouts, uint64 n);
-
-/* Some of the rows, from first to end; not a copy. */
-extern FitRows fit_rows_part(const FitRows *rows, uint64 first, uint64 end);
-
-/* Inner product of a row and a weight by column. */
-extern double fit_row_dot(const FitRow *row, const double *weight);
-
-/* sum += weight * row */
-extern void fit_row_add(const FitRow *row, double weight, double *sum);
 
 #endif							/* STEPADV_FIT_ROWS_H */

@@ -9,7 +9,6 @@
 
 #include "compat.h"
 #include "progress/fit_state.h"
-#include "progress/kernels.h"
 #include "progress/step_arguments.h"
 #include "state_value.h"
 
@@ -100,35 +99,30 @@ refuse_fit_state(void)
 }
 
 void
-fit_state_add_features(FitState *state, FunctionCallInfo fcinfo, int64 group_id)
+fit_state_add_features(FitState *state, FunctionCallInfo fcinfo)
 {
 	int64		rollout_id = rollout_id_argument(fcinfo);
 	Features	features = features_argument(fcinfo, rollout_id);
-	RolloutSum *rollout = rollout_sums_step(state->sums, rollout_id, group_id, features.n);
 
-	if (unlikely(!features_add(rollout->sum, features.x, features.n)))
-		features_refuse(&features, &rollout_id);
-	rollout_sum_judge(rollout, outcome_argument(fcinfo, rollout_id));
+	rollout_sums_dense_step(state->sums, rollout_id, &features, outcome_argument(fcinfo, rollout_id));
 }
 
 void
-fit_state_add_sparse_features(FitState *state, FunctionCallInfo fcinfo, int64 group_id)
+fit_state_add_sparse_features(FitState *state, FunctionCallInfo fcinfo)
 {
 	int64		rollout_id = rollout_id_argument(fcinfo);
 	SparseFeatures features = sparse_features_argument(fcinfo, rollout_id);
 
-	rollout_sums_sparse_step(state->sums, rollout_id, group_id, &features, sparse_outcome_argument(fcinfo, rollout_id));
+	rollout_sums_sparse_step(state->sums, rollout_id, &features, sparse_outcome_argument(fcinfo, rollout_id));
 }
 
 void
 fit_state_add_contribution(FitState *state, FunctionCallInfo fcinfo)
 {
 	int64		rollout_id = rollout_id_argument(fcinfo);
-	double		contribution = contribution_argument(fcinfo, rollout_id);
-	RolloutSum *rollout = rollout_sums_step(state->sums, rollout_id, 0, 1);
 
-	rollout->sum[0] += contribution;
-	rollout_sum_judge(rollout, outcome_argument(fcinfo, rollout_id));
+	rollout_sums_contribution(state->sums, rollout_id, contribution_argument(fcinfo, rollout_id),
+							  outcome_argument(fcinfo, rollout_id));
 }
 
 /* ----------

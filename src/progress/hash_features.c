@@ -25,7 +25,6 @@
 #include "compat.h"
 #include "hash.h"
 #include "parameters.h"
-#include "progress/composite.h"
 
 PG_FUNCTION_INFO_V1(stepadv_hash_features);
 PG_FUNCTION_INFO_V1(stepadv_hash_features_sparse);
@@ -180,5 +179,5 @@ stepadv_hash_features_sparse(PG_FUNCTION_ARGS)
 	memcpy(ARR_DATA_PTR(DatumGetArrayTypeP(values[1])), weight, n * sizeof(float));
 	if (get_call_result_type(fcinfo, NULL, &row_type) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "hash_features_sparse does not return a row");
-	return composite_value(BlessTupleDesc(row_type), values, nulls);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row_type), values, nulls));
 }

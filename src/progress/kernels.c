@@ -34,14 +34,6 @@ features_finite(const float *x, int n)
 	return bad == 0;
 }
 
-bool
-features_add(double *restrict sum, const float *restrict x, int n)
-{
-	for (int i = 0; i < n; i++)
-		sum[i] += x[i];
-	return features_finite(x, n);
-}
-
 double
 features_dot(const double *restrict weights, const float *restrict x, int n)
 {
@@ -141,44 +133,4 @@ gram_add_at(double *restrict gram, const int *restrict column, const double *res
 	}
 	for (; i < n; i++)
 		gram_row_add_at(gram + PACKED_ROW(column[i]), column, x, weight * x[i], 0, i + 1);
-}
-
-/*
- * Eight vectors at a time, so that the triangle, which is larger than the
- * vectors, is read and written once for eight products.  A row where all eight
- * are zero is passed over: hashed features are mostly zeros.
- */
-void
-gram_add(double *restrict gram, double *restrict xy, double *const x[GRAM_ROWS],
-		 const double y[GRAM_ROWS], int n)
-{
-	const double *restrict x0 = x[0];
-	const double *restrict x1 = x[1];
-	const double *restrict x2 = x[2];
-	const double *restrict x3 = x[3];
-	const double *restrict x4 = x[4];
-	const double *restrict x5 = x[5];
-	const double *restrict x6 = x[6];
-	const double *restrict x7 = x[7];
-
-	for (int i = 0; i < n; i++)
-	{
-		double		a0 = x0[i];
-		double		a1 = x1[i];
-		double		a2 = x2[i];
-		double		a3 = x3[i];
-		double		a4 = x4[i];
-		double		a5 = x5[i];
-		double		a6 = x6[i];
-		double		a7 = x7[i];
-		double	   *row = gram + PACKED_ROW(i);
-
-		if (a0 == 0 && a1 == 0 && a2 == 0 && a3 == 0 && a4 == 0 && a5 == 0 && a6 == 0 && a7 == 0)
-			continue;
-		for (int j = 0; j <= i; j++)
-			row[j] += ((a0 * x0[j] + a1 * x1[j]) + (a2 * x2[j] + a3 * x3[j])) +
-				((a4 * x4[j] + a5 * x5[j]) + (a6 * x6[j] + a7 * x7[j]));
-		xy[i] += ((a0 * y[0] + a1 * y[1]) + (a2 * y[2] + a3 * y[3])) +
-			((a4 * y[4] + a5 * y[5]) + (a6 * y[6] + a7 * y[7]));
-	}
 }

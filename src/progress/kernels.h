@@ -8,14 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Rollouts that gram_add takes at once. */
-#define GRAM_ROWS 8
-
 /* Place of the first entry of row i in a packed lower triangle. */
 #define PACKED_ROW(i) ((size_t) (i) * ((size_t) (i) + 1) / 2)
-
-/* sum += x; false if some x is NaN or infinite (sum is then of no use). */
-extern bool features_add(double *sum, const float *x, int n);
 
 /* Whether all x are finite. */
 extern bool features_finite(const float *x, int n);
@@ -35,8 +29,5 @@ extern void numbers_add_scaled_at(double *sum, const int *column, const double *
 
 /* Add weight * x x' to a packed lower triangle, x being sparse with ascending columns. */
 extern void gram_add_at(double *gram, const int *column, const double *x, double weight, size_t n);
-
-/* Add the sum of x x' over GRAM_ROWS vectors of n to a packed lower triangle, and of y x to xy. */
-extern void gram_add(double *gram, double *xy, double *const x[GRAM_ROWS], const double y[GRAM_ROWS], int n);
 
 #endif							/* STEPADV_KERNELS_H */

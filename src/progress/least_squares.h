@@ -5,18 +5,28 @@
 #ifndef STEPADV_LEAST_SQUARES_H
 #define STEPADV_LEAST_SQUARES_H
 
-#include "progress/linear_model.h"
+#include "progress/fit_rows.h"
 
-/* A least-squares problem of rows: each with a weight and what it should come to. */
+/* A least-squares problem of rows, each with a weight and what it should come to, and an intercept. */
 typedef struct LeastSquares
 {
 	const FitRows *rows;
 	const double *weight;		/* NULL: all 1 */
 	const double *target;		/* NULL: the outcomes */
-	double		total;			/* what the sum over rows is divided by */
 	double		lambda;
-	Intercept	intercept;
 } LeastSquares;
+
+static inline double
+weight_of(const LeastSquares *problem, uint64 i)
+{
+	return problem->weight == NULL ? 1 : problem->weight[i];
+}
+
+static inline double
+target_of(const LeastSquares *problem, uint64 i)
+{
+	return problem->target == NULL ? problem->rows->row[i].outcome : problem->target[i];
+}
 
 /* The exact solution, by the sums of products: dimension weights and the intercept. */
 extern void solve_exactly(const LeastSquares *problem, double *weight);

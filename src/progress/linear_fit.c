@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
+#include "progress/kernels.h"
 #include "progress/linear_fit.h"
 #include "progress/predict.h"
 #include "sum.h"
@@ -24,16 +25,10 @@
 /* A weight of a Newton step; what is smaller would lose the digits of its target. */
 #define LEAST_WEIGHT 1e-10
 
-bool
-fit_is_exact(const FitRows *rows)
-{
-	return rows->place == NULL || rows->dimension <= MOST_EXACT_COLUMNS;
-}
-
-void
+static void
 solve_least_squares(const LeastSquares *problem, double *weight)
 {
-	if (fit_is_exact(problem->rows))
+	if (problem->rows->dimension <= MOST_EXACT_COLUMNS)
 		solve_exactly(problem, weight);
 	else
 		solve_by_gradients(problem, weight);
@@ -50,7 +45,7 @@ solve_least_squares(const LeastSquares *problem, double *weight)
  */
 
 static void
-check_logistic(const FitRows *rows, Intercept intercept)
+check_logistic(const FitRows *rows)
 {
 	bool		constant = true;
 
@@ -65,7 +60,7 @@ check_logistic(const FitRows *rows, Intercept intercept)
 							outcome, rows->row[i].rollout_id)));
 		constant = constant && outcome == rows->row[0].outcome;
 	}
-	if (constant && intercept != INTERCEPT_NONE && (rows->row[0].outcome == 0 || rows->row[0].outcome == 1))
+	if (constant && (rows->row[0].outcome == 0 || rows->row[0].outcome == 1))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("all outcomes of a logistic fit are %g", rows->row[0].outcome),
@@ -77,13 +72,12 @@ static void
 predict_rows(const LeastSquares *problem, const double *weight, double *log_odds)
 {
 	const FitRows *rows = problem->rows;
-	double		intercept = weight[rows->dimension];
 
 	for (uint64 i = 0; i < rows->n; i++)
 	{
-		log_odds[i] = fit_row_dot(&rows->row[i], weight);
-		if (problem->intercept != INTERCEPT_NONE)
-			log_odds[i] += intercept * (problem->intercept == INTERCEPT_STEP ? rows->row[i].n_steps : 1);
+		const FitRow *row = &rows->row[i];
+
+		log_odds[i] = weight[rows->dimension] + numbers_dot_at(weight, row->column, row->x, row->n);
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
@@ -104,7 +98,7 @@ objective(const LeastSquares *problem, const double *weight, const double *log_o
 	}
 	for (int j = 0; j < problem->rows->dimension; j++)
 		sum_add(&penalty, weight[j] * weight[j]);
-	return sum_value(&loss) / problem->total + problem->lambda / 2 * sum_value(&penalty);
+	return sum_value(&loss) / problem->rows->n + problem->lambda / 2 * sum_value(&penalty);
 }
 
 static void
@@ -112,7 +106,7 @@ reweigh(const FitRows *rows, const double *log_odds, double *weight, double *tar
 {
 	for (uint64 i = 0; i < rows->n; i++)
 	{
-		double		p = progress_outcome(log_odds[i], true);
+		double		p = logistic(log_odds[i]);
 
 		weight[i] = Max(p * (1 - p), LEAST_WEIGHT);
 		target[i] = log_odds[i] + (rows->row[i].outcome - p) / weight[i];
@@ -128,11 +122,11 @@ solve_logistic(const FitRows *rows, const LinearFit *fit, double *weight)
 	double	   *log_odds = ALLOCATE_ZEROED_ARRAY(double, rows->n);
 	double	   *next = ALLOCATE_ZEROED_ARRAY(double, n);
 	/* The derivative of lambda |w|^2 is twice what that of half a squared error is. */
-	LeastSquares problem = {rows, row_weight, target, rows->n, 2 * fit->lambda, fit->intercept};
+	LeastSquares problem = {rows, row_weight, target, 2 * fit->lambda};
 	double		now;
 	bool		done = false;
 
-	check_logistic(rows, fit->intercept);
+	check_logistic(rows);
 	memset(weight, 0, n * sizeof(double));
 	now = objective(&problem, weight, log_odds);
 	for (int step = 0; !done; step++)
@@ -175,18 +169,25 @@ solve_logistic(const FitRows *rows, const LinearFit *fit, double *weight)
 	pfree(next);
 }
 
-ProgressValue *
+ProgressModel *
 fit_linear(const FitRows *rows, const LinearFit *fit)
 {
 	double	   *weight = ALLOCATE_ZEROED_ARRAY(double, rows->dimension + 1);
-	LeastSquares problem = {rows, NULL, NULL, rows->n, fit->lambda, fit->intercept};
-	ProgressValue *model;
+	ProgressModel *model;
 
 	if (fit->loss == LOSS_LOGISTIC)
 		solve_logistic(rows, fit, weight);
 	else
-		solve_least_squares(&problem, weight);
-	model = linear_model(rows, rows->dimension, fit, weight);
+		solve_least_squares(&(LeastSquares) {rows, NULL, NULL, fit->lambda}, weight);
+	model = progress_allocate(rows->place == NULL ? PROGRESS_LINEAR : PROGRESS_SPARSE, rows->dimension);
+	model->flags = fit->loss == LOSS_LOGISTIC ? PROGRESS_LOGISTIC : 0;
+	model->n_rollouts = (int64) rows->n;
+	model->n_steps = rows->n_steps;
+	model->numbers[MODEL_LAMBDA] = fit->lambda;
+	model->numbers[MODEL_INTERCEPT] = weight[rows->dimension];
+	memcpy(model->numbers + MODEL_WEIGHTS, weight, rows->dimension * sizeof(double));
+	for (int i = 0; i < rows->dimension && rows->place != NULL; i++)
+		model->numbers[MODEL_PLACES(model) + i] = rows->place[i];
 	pfree(weight);
 	return model;
 }

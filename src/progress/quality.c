@@ -7,10 +7,11 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 
 #include "arrays.h"
-#include "progress/composite.h"
 #include "progress/quality.h"
 #include "sum.h"
 
@@ -140,26 +141,15 @@ calibration_error(const Bin bins[N_BINS], uint64 n)
 	return sum_value(&error) / n;
 }
 
-static double *
-outcomes(const Predictions *predictions)
-{
-	double	   *outcome = ALLOCATE_ARRAY(double, predictions->n);
-
-	for (uint64 i = 0; i < predictions->n; i++)
-		outcome[i] = predictions->rollouts[i]->outcome;
-	return outcome;
-}
-
 Datum
-quality_row(const Predictions *predictions, TupleDesc desc)
+quality_row(RolloutSum *const *rollouts, uint64 n, TupleDesc desc)
 {
-	uint64		n = predictions->n;
-	const double *predicted = predictions->predicted;
-	double	   *outcome = outcomes(predictions);
+	double	   *predicted = ALLOCATE_ARRAY(double, n);
+	double	   *outcome = ALLOCATE_ARRAY(double, n);
 	Placed	   *by_prediction;
 	Bin			bins[N_BINS];
 	int64		n_steps = 0;
-	double		mean_outcome = mean(outcome, n);
+	double		mean_outcome;
 	Sum			error = {0};
 	Sum			spread = {0};
 	bool		constant = true;
@@ -169,7 +159,13 @@ quality_row(const Predictions *predictions, TupleDesc desc)
 
 	for (uint64 i = 0; i < n; i++)
 	{
-		n_steps += predictions->rollouts[i]->n_steps;
+		predicted[i] = rollouts[i]->contribution;
+		outcome[i] = rollouts[i]->outcome;
+	}
+	mean_outcome = mean(outcome, n);
+	for (uint64 i = 0; i < n; i++)
+	{
+		n_steps += rollouts[i]->n_steps;
 		constant = constant && outcome[i] == outcome[0];
 		sum_add(&error, (predicted[i] - outcome[i]) * (predicted[i] - outcome[i]));
 		sum_add(&spread, (outcome[i] - mean_outcome) * (outcome[i] - mean_outcome));
@@ -190,27 +186,5 @@ quality_row(const Predictions *predictions, TupleDesc desc)
 	nulls[4] = isnan(rank_correlation);
 	values[4] = Float8GetDatum(rank_correlation);
 	values[5] = Float8GetDatum(calibration_error(bins, n));
-	return composite_value(desc, values, nulls);
-}
-
-Datum
-calibration_rows(const Predictions *predictions, TupleDesc desc)
-{
-	Bin			bins[N_BINS];
-	Datum		rows[N_BINS];
-	int			n_rows = 0;
-
-	fill_bins(sorted(predictions->predicted, predictions->n), outcomes(predictions), predictions->n, bins);
-	for (; n_rows < N_BINS && bins[n_rows].n > 0; n_rows++)
-	{
-		Bin		   *bin = &bins[n_rows];
-		Datum		values[4] = {
-			Int32GetDatum(n_rows + 1), Int64GetDatum((int64) bin->n),
-			Float8GetDatum(sum_value(&bin->predicted) / bin->n), Float8GetDatum(sum_value(&bin->outcome) / bin->n)
-		};
-		bool		nulls[4] = {false};
-
-		rows[n_rows] = composite_value(desc, values, nulls);
-	}
-	return composite_array(desc, rows, n_rows);
+	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
 }

@@ -1,7 +1,7 @@
 /*
  * rewards.c
  *		What stands around an estimator of progress: the fused reward of SPA's
- *		equation, its baselines mean and random, and the split by group.
+ *		equation, and the split by group.
  */
 #include "postgres.h"
 
@@ -11,12 +11,9 @@
 
 #include "hash.h"
 #include "parameters.h"
-#include "progress/fold.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fused_reward);
 PG_FUNCTION_INFO_V1(stepadv_fused_reward_or_nan);
-PG_FUNCTION_INFO_V1(stepadv_progress_mean);
-PG_FUNCTION_INFO_V1(stepadv_progress_random);
 PG_FUNCTION_INFO_V1(stepadv_progress_fold);
 
 /* alpha * contribution + beta * grounded; strict.  forgiving: NaN for what is an error. */
@@ -51,37 +48,17 @@ stepadv_fused_reward_or_nan(PG_FUNCTION_ARGS)
 	return fuse(fcinfo, true);
 }
 
-/* outcome / n_steps; strict. */
-Datum
-stepadv_progress_mean(PG_FUNCTION_ARGS)
-{
-	int64		n_steps = PG_GETARG_INT64(1);
-
-	if (n_steps < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("n_steps must be at least 1, not " INT64_FORMAT, n_steps)));
-	PG_RETURN_FLOAT8(PG_GETARG_FLOAT8(0) / n_steps);
-}
-
-/* 53 random bits of (id, seed); strict. */
-Datum
-stepadv_progress_random(PG_FUNCTION_ARGS)
-{
-	uint64		bits = (uint64) hash_int64_onto(PG_GETARG_INT64(0), PG_GETARG_INT64(1));
-
-	PG_RETURN_FLOAT8((double) (bits >> 11) / 9007199254740992.0);
-}
-
 /* The number of the fold that a group falls into; strict. */
 Datum
 stepadv_progress_fold(PG_FUNCTION_ARGS)
 {
 	int32		folds = PG_GETARG_INT32(1);
+	uint64		bits;
 
 	if (folds < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("folds must be at least 1, not %d", folds)));
-	PG_RETURN_INT32(fold_of_group(PG_GETARG_INT64(0), folds, PG_GETARG_INT64(2)));
+	bits = (uint64) hash_int64_onto(PG_GETARG_INT64(0), PG_GETARG_INT64(2));
+	PG_RETURN_INT32((int32) (((bits >> 32) * (uint64) folds) >> 32));
 }

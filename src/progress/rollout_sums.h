@@ -15,10 +15,9 @@
 typedef struct RolloutSum
 {
 	int64		rollout_id;
-	int64		group_id;		/* 0 where nobody asks */
 	int64		n_steps;
 	double		outcome;		/* NaN: not known yet */
-	double	   *sum;			/* dimension entries; NULL: the features are sparse */
+	double		contribution;	/* where contributions are summed */
 	uint32		number;			/* from 0 on, in the order in which rollouts came */
 	char		status;			/* of the hash table's slot */
 } RolloutSum;
@@ -28,31 +27,27 @@ typedef struct RolloutSums RolloutSums;
 extern RolloutSums *rollout_sums_create(MemoryContext context);
 
 /*
- * A step of a rollout with that many features: the entry to add them to, valid
- * until the next call.  Error if another rollout had another number of them, or
- * the rollout was of another group before.
+ * A step of a rollout; the outcome is NaN where it is not known.  All steps are of
+ * one kind; error if dense features of another have another number of elements, or
+ * the rollout has another outcome already.
  */
-extern RolloutSum *rollout_sums_step(RolloutSums *sums, int64 rollout_id, int64 group_id, int dimension);
-
-/* The same with sparse features; those of all rollouts must be. */
-extern void rollout_sums_sparse_step(RolloutSums *sums, int64 rollout_id, int64 group_id,
-									 const SparseFeatures *features, double outcome);
-
-/* The rollout's outcome, if it is not NaN; error if it has another already. */
-extern void rollout_sum_judge(RolloutSum *rollout, double outcome);
+extern void rollout_sums_dense_step(RolloutSums *sums, int64 rollout_id, const Features *features, double outcome);
+extern void rollout_sums_sparse_step(RolloutSums *sums, int64 rollout_id, const SparseFeatures *features, double outcome);
+extern void rollout_sums_contribution(RolloutSums *sums, int64 rollout_id, double contribution, double outcome);
 
 extern void rollout_sums_merge(RolloutSums *sums, RolloutSums *other);
 
-/* SPARSE_DIMENSION: its features are sparse. */
+/* That of dense features, or one of these. */
 extern int	rollout_sums_dimension(const RolloutSums *sums);
 
 #define SPARSE_DIMENSION (-1)
+#define NO_FEATURES (-2)		/* contributions */
 
 /* The judged rollouts in the order of their ids, so that nothing depends on that of the rows. */
 extern RolloutSum **rollout_sums_judged(RolloutSums *sums, uint64 *n);
 
-/* The sparse sum of one of them, valid until the next step. */
-extern SparseSum rollout_sums_sparse(const RolloutSums *sums, const RolloutSum *rollout);
+/* The summed features of one of them, without zeros of each step; valid until the next step. */
+extern SparseSum rollout_sums_features(const RolloutSums *sums, const RolloutSum *rollout);
 
 extern void rollout_sums_write(RolloutSums *sums, StringInfo bytes);
 

@@ -1,14 +1,12 @@
 /*
  * solve.c
- *		progress_solve(statistics, lambda, intercept): the linear model that
- *		minimises
+ *		The linear model that minimises
  *
- *			1/n sum over rollouts of (sum_t c(s_t, a_t) - R)^2 + lambda |w|^2,
- *			c = w x + b
+ *			1/n sum over rollouts of (b + sum_t c(s_t, a_t) - R)^2 + lambda |w|^2,
+ *			c = w x
  *
- * (SPA's loss with a linear head and ridge; b is not penalised.)  b may also stand
- * once per rollout, outside of its contributions.  With Z the features summed over
- * a rollout and its number of steps, or a 1, that is
+ * (SPA's loss with a linear head and ridge; b is not penalised.)  With Z the
+ * features summed over a rollout, and a 1, that is
  *
  *			(sum Z Z' / n + lambda I) (w, b) = sum R Z / n
  *
@@ -24,18 +22,13 @@
 #include <float.h>
 #include <math.h>
 
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 
 #include "arrays.h"
-#include "compat.h"
-#include "parameters.h"
 #include "progress/kernels.h"
 #include "progress/least_squares.h"
-#include "progress/statistics.h"
-
-PG_FUNCTION_INFO_V1(stepadv_progress_solve);
+#include "sum.h"
 
 /* A = L L' for A with rows and columns in the order of the pivots. */
 typedef struct Decomposition
@@ -161,25 +154,17 @@ substitute_backwards(const Decomposition *d, double *x)
 
 #define MOST_TERMS 4
 
-/* What messages about sums need to know. */
-typedef struct Names
-{
-	int			dimension;
-	const int32 *place;			/* of sparse features */
-	Intercept	intercept;		/* what the last of the sums is */
-} Names;
-
 static char *
-sum_name(int i, const Names *names)
+sum_name(int i, const FitRows *rows)
 {
-	if (i < names->dimension)
-		return psprintf("feature %d", names->place == NULL ? i + 1 : names->place[i]);
-	return pstrdup(names->intercept == INTERCEPT_ROLLOUT ? "the intercept" : "the number of steps");
+	if (i < rows->dimension)
+		return psprintf("feature %d", rows->place == NULL ? i + 1 : rows->place[i]);
+	return pstrdup("the intercept");
 }
 
 /* "1 * feature 1 - 2 * feature 2": the row at `place` of A as a combination of those that L has. */
 static char *
-combination(const Decomposition *d, int place, const Names *names)
+combination(const Decomposition *d, int place, const FitRows *rows)
 {
 	double	   *weight = ALLOCATE_ARRAY(double, d->rank);
 	double	   *by_sum = ALLOCATE_ZEROED_ARRAY(double, d->n);
@@ -196,14 +181,14 @@ combination(const Decomposition *d, int place, const Names *names)
 	for (int i = 0; i < d->n; i++)
 		if (by_sum[i] != 0 && n_terms++ < MOST_TERMS)
 			appendStringInfo(&terms, "%s%.4g * %s", terms.len == 0 ? (by_sum[i] < 0 ? "-" : "") : (by_sum[i] < 0 ? " - " : " + "),
-							 fabs(by_sum[i]), sum_name(i, names));
+							 fabs(by_sum[i]), sum_name(i, rows));
 	if (n_terms > MOST_TERMS)
 		appendStringInfo(&terms, " and %d more", n_terms - MOST_TERMS);
 	return terms.len == 0 ? pstrdup("always 0") : terms.data;
 }
 
 static void
-refuse_dependent(const Decomposition *d, const ProgressValue *statistics, double lambda, const Names *names)
+refuse_dependent(const Decomposition *d, const FitRows *rows, double lambda)
 {
 	int			place = d->rank;
 	double		largest = 0;
@@ -216,10 +201,10 @@ refuse_dependent(const Decomposition *d, const ProgressValue *statistics, double
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("the fit has no unique solution with lambda %g", lambda),
-			 errdetail("Over " INT64_FORMAT " rollouts, %d of the %d sums to be weighted are linearly independent; %s%s is %s.",
-					   statistics->n_rollouts, d->rank, d->n, d->order[place] < names->dimension ? "that of " : "",
-					   sum_name(d->order[place], names),
-					   combination(d, place, names)),
+			 errdetail("Over " UINT64_FORMAT " rollouts, %d of the %d sums to be weighted are linearly independent; %s%s is %s.",
+					   rows->n, d->rank, d->n, d->order[place] < rows->dimension ? "that of " : "",
+					   sum_name(d->order[place], rows),
+					   combination(d, place, rows)),
 			 errhint("A larger lambda (ridge), such as %g, gives an answer.",
 					 pow(10, ceil(log10(100 * noise(d->n) * Max(largest, 1e-300)))))));
 }
@@ -229,122 +214,79 @@ refuse_dependent(const Decomposition *d, const ProgressValue *statistics, double
  * ----------
  */
 
-/* The matrix of the normal equations, but for lambda: packed, of dimension rows and that of the intercept. */
-static double *
-normal_matrix(const ProgressValue *statistics, double total, Intercept intercept)
-{
-	int			dimension = (int) statistics->dimension;
-	int			n = dimension + (intercept == INTERCEPT_NONE ? 0 : 1);
-	const double *gram = statistics->numbers + STATISTICS_GRAM(dimension);
-	double	   *matrix = ALLOCATE_ARRAY(double, PACKED_ROW(n));
-
-	for (Size i = 0; i < PACKED_ROW(n); i++)
-		matrix[i] = gram[i] / total;
-	if (intercept == INTERCEPT_ROLLOUT)
-	{
-		const double *sums = statistics->numbers + STATISTICS_SUMS(dimension);
-		double	   *last = matrix + PACKED_ROW(dimension);
-
-		for (int i = 0; i < dimension; i++)
-			last[i] = sums[i] / total;
-	}
-	return matrix;
-}
-
+/* The sums of products, of dimension rows and that of the intercept, packed; and of products with the targets. */
 static void
-solve_named(const ProgressValue *statistics, double total, double weight_sum, double lambda, const Names *names,
-			double *weight)
+sum_products(const LeastSquares *problem, double *matrix, double *right)
 {
-	int			dimension = (int) statistics->dimension;
-	Intercept	intercept = names->intercept;
-	int			n = dimension + (intercept == INTERCEPT_NONE ? 0 : 1);
-	double	   *x = ALLOCATE_ARRAY(double, n);
-	Decomposition d = {
-		.l = normal_matrix(statistics, total, intercept), .n = n,
-		.order = ALLOCATE_ARRAY(int, n), .square = ALLOCATE_ARRAY(double, n)
-	};
+	const FitRows *rows = problem->rows;
+	int			dimension = rows->dimension;
+	double	   *last = matrix + PACKED_ROW(dimension);
+	Sum			targets = {0};
 
-	if (intercept == INTERCEPT_ROLLOUT)
-		d.l[PACKED_ROW(dimension) + dimension] = weight_sum / total;
-	for (int i = 0; i < dimension; i++)
+	for (uint64 i = 0; i < rows->n; i++)
 	{
-		double	   *square = d.l + PACKED_ROW(i) + i;
+		const FitRow *row = &rows->row[i];
+		double		weight = weight_of(problem, i);
+		double		target = weight * target_of(problem, i);
 
-		*square += lambda;
-		if (!isfinite(*square))
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("lambda %g is too large", lambda)));
+		gram_add_at(matrix, row->column, row->x, weight, row->n);
+		numbers_add_scaled_at(last, row->column, row->x, weight, row->n);
+		last[dimension] += weight;
+		numbers_add_scaled_at(right, row->column, row->x, target, row->n);
+		sum_add(&targets, target);
+		CHECK_FOR_INTERRUPTS();
 	}
-	decompose(&d);
-	if (d.rank < n)
-		refuse_dependent(&d, statistics, lambda, names);
-	for (int i = 0; i < n; i++)
-		x[i] = statistics->numbers[d.order[i] == dimension && intercept == INTERCEPT_ROLLOUT
-								   ? STATISTICS_OUTCOME : STATISTICS_PRODUCTS + d.order[i]] / total;
-	substitute_forwards(&d, x);
-	substitute_backwards(&d, x);
-	weight[dimension] = 0;
-	for (int i = 0; i < n; i++)
-	{
-		if (!isfinite(x[i]))
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("a weight of the fit is out of range for type double precision")));
-		weight[d.order[i]] = x[i];
-	}
-	pfree(d.l);
-	pfree(d.order);
-	pfree(d.square);
-	pfree(x);
+	right[dimension] = sum_value(&targets);
+	for (Size i = 0; i < PACKED_ROW(dimension + 1); i++)
+		matrix[i] /= rows->n;
+	for (int i = 0; i <= dimension; i++)
+		right[i] /= rows->n;
 }
 
 void
 solve_exactly(const LeastSquares *problem, double *weight)
 {
-	ProgressValue *statistics = statistics_of_rows(problem);
-	double		weight_sum = 0;
-	Names		names = {problem->rows->dimension, problem->rows->place, problem->intercept};
+	int			dimension = problem->rows->dimension;
+	int			n = dimension + 1;
+	double	   *right = ALLOCATE_ZEROED_ARRAY(double, n);
+	double	   *x = ALLOCATE_ARRAY(double, n);
+	bool		finite = true;
+	Decomposition d = {
+		.l = ALLOCATE_ZEROED_ARRAY(double, PACKED_ROW(n)), .n = n,
+		.order = ALLOCATE_ARRAY(int, n), .square = ALLOCATE_ARRAY(double, n)
+	};
 
-	for (uint64 i = 0; i < problem->rows->n; i++)
-		weight_sum += problem->weight == NULL ? 1 : problem->weight[i];
-	solve_named(statistics, problem->total, weight_sum, problem->lambda, &names, weight);
-	pfree(statistics);
-}
-
-ProgressValue *
-solve_statistics(const ProgressValue *statistics, const FitRows *rows, const LinearFit *fit)
-{
-	int			dimension = (int) statistics->dimension;
-	double	   *weight = ALLOCATE_ARRAY(double, dimension + 1);
-	Names		names = {dimension, rows == NULL ? NULL : rows->place, fit->intercept};
-	ProgressValue *model;
-
-	if (fit->intercept == INTERCEPT_ROLLOUT && statistics->version == PROGRESS_VERSION_1)
+	sum_products(problem, d.l, right);
+	for (Size i = 0; i < PACKED_ROW(n); i++)
+		finite &= isfinite(d.l[i]) != 0;
+	for (int i = 0; i < n; i++)
+		finite &= isfinite(right[i]) != 0;
+	if (!finite)
 		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("statistics of version 1 do not tell an intercept of rollouts"),
-				 errhint("Compute them again from the steps, or solve them with intercept => 'step'.")));
-	solve_named(statistics, statistics->n_rollouts, statistics->n_rollouts, fit->lambda, &names, weight);
-	model = linear_model(rows, dimension, fit, weight);
-	model->n_rollouts = statistics->n_rollouts;
-	model->n_steps = statistics->n_steps;
-	pfree(weight);
-	return model;
-}
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("a sum of products of features or outcomes is out of range for type double precision")));
+	for (int i = 0; i < dimension; i++)
+	{
+		double	   *square = d.l + PACKED_ROW(i) + i;
 
-static const Parameter solve_parameters[] = {NUMBER_PARAMETER("lambda", 0, INFINITY), INTERCEPT_PARAMETER};
-
-/* progress_solve(statistics, lambda, intercept) */
-Datum
-stepadv_progress_solve(PG_FUNCTION_ARGS)
-{
-	ParameterValue parameters[lengthof(solve_parameters)];
-	LinearFit	fit;
-
-	read_parameters(fcinfo, 1, solve_parameters, lengthof(solve_parameters), parameters);
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	fit = (LinearFit) {parameters[0].number, (Intercept) parameters[1].choice, LOSS_SQUARED};
-	PG_RETURN_POINTER(progress_seal(solve_statistics(progress_open(PG_GETARG_VARLENA_P(0), TYPE_STATISTICS), NULL, &fit)));
+		*square += problem->lambda;
+		if (!isfinite(*square))
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("lambda is too large")));
+	}
+	decompose(&d);
+	if (d.rank < n)
+		refuse_dependent(&d, problem->rows, problem->lambda);
+	for (int i = 0; i < n; i++)
+		x[i] = right[d.order[i]];
+	substitute_forwards(&d, x);
+	substitute_backwards(&d, x);
+	for (int i = 0; i < n; i++)
+		weight[d.order[i]] = x[i];
+	pfree(d.l);
+	pfree(d.order);
+	pfree(d.square);
+	pfree(right);
+	pfree(x);
 }

@@ -1,6 +1,6 @@
 /*
  * value.c
- *		Layout and checks of progress_statistics and progress_model.
+ *		Layout and checks of progress_model.
  */
 #include "postgres.h"
 
@@ -9,154 +9,120 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
-#include "progress/kernels.h"
 #include "progress/value.h"
-#include "progress/value_io.h"
 
-const char *
-progress_type_name(ProgressType type)
-{
-	return type == TYPE_STATISTICS ? "progress_statistics" : "progress_model";
-}
-
-/* How many numbers a value has after its header. */
-static uint64
-count_numbers(ProgressKind kind, int version, uint64 dimension)
-{
-	if (kind == PROGRESS_STATISTICS)
-		return STATISTICS_SUMS(dimension) + (version == PROGRESS_VERSION_1 ? 0 : dimension + 1);
-	return LINEAR_WEIGHTS + (kind == PROGRESS_SPARSE ? 2 : 1) * dimension;
-}
-
-/* 0: it would be larger than a value can be. */
 Size
-progress_size(ProgressKind kind, int version, uint64 dimension)
+progress_size(ProgressKind kind, uint64 dimension)
 {
 	uint64		size;
 
 	/* The product of larger ones might overflow. */
 	if (dimension > MaxAllocSize)
 		return 0;
-	size = offsetof(ProgressValue, numbers) + count_numbers(kind, version, dimension) * sizeof(double);
+	size = offsetof(ProgressModel, numbers) +
+		(MODEL_WEIGHTS + (kind == PROGRESS_SPARSE ? 2 : 1) * dimension) * sizeof(double);
 	return size <= MaxAllocSize ? (Size) size : 0;
 }
 
-ProgressValue *
-progress_allocate(ProgressKind kind, int version, uint64 dimension)
+ProgressModel *
+progress_allocate(ProgressKind kind, uint64 dimension)
 {
-	Size		size = progress_size(kind, version, dimension);
-	ProgressValue *value;
+	Size		size = progress_size(kind, dimension);
+	ProgressModel *model;
 
 	if (size == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("features of " UINT64_FORMAT " elements are too many for a linear fit", dimension),
-				 errdetail("The matrix of their products would need more than 1 GB."),
-				 errhint("Use fewer, for example by a smaller dim of hash_features.")));
-	value = palloc0(size);
-	SET_VARSIZE(value, size);
-	value->version = (uint8) version;
-	value->kind = kind;
-	value->dimension = (uint32) dimension;
-	return value;
+				 errmsg("features of " UINT64_FORMAT " elements are too many for a linear fit", dimension)));
+	model = palloc0(size);
+	SET_VARSIZE(model, size);
+	model->version = PROGRESS_VERSION;
+	model->kind = kind;
+	model->dimension = (uint32) dimension;
+	return model;
 }
 
 #ifdef WORDS_BIGENDIAN
 static void
-swap_header(ProgressValue *value)
+swap_header(ProgressModel *model)
 {
-	value->flags = pg_bswap16(value->flags);
-	value->dimension = pg_bswap32(value->dimension);
+	model->flags = pg_bswap16(model->flags);
+	model->dimension = pg_bswap32(model->dimension);
 }
 
 /* All that is 64 bits wide, up to the end. */
 static void
-swap_words(ProgressValue *value)
+swap_words(ProgressModel *model)
 {
-	uint64	   *words = (uint64 *) &value->n_rollouts;
-	Size		n = (VARSIZE(value) - offsetof(ProgressValue, n_rollouts)) / sizeof(uint64);
+	uint64	   *words = (uint64 *) &model->n_rollouts;
+	Size		n = (VARSIZE(model) - offsetof(ProgressModel, n_rollouts)) / sizeof(uint64);
 
 	for (Size i = 0; i < n; i++)
 		words[i] = pg_bswap64(words[i]);
 }
 #endif
 
-/* A zero is 0: the -0 of a product would not come back from the text of the value. */
+/* A zero is 0: the -0 of a product would not come back from the text of the model. */
 static void
-tidy_zeros(ProgressValue *value)
+tidy_zeros(ProgressModel *model)
 {
-	Size		n = (VARSIZE(value) - offsetof(ProgressValue, numbers)) / sizeof(double);
+	Size		n = (VARSIZE(model) - offsetof(ProgressModel, numbers)) / sizeof(double);
 
 	for (Size i = 0; i < n; i++)
-		if (value->numbers[i] == 0)
-			value->numbers[i] = 0;
+		if (model->numbers[i] == 0)
+			model->numbers[i] = 0;
 }
 
-ProgressValue *
-progress_seal(ProgressValue *value)
+ProgressModel *
+progress_seal(ProgressModel *model)
 {
-	tidy_zeros(value);
+	tidy_zeros(model);
 #ifdef WORDS_BIGENDIAN
-	swap_words(value);
-	swap_header(value);
+	swap_words(model);
+	swap_header(model);
 #endif
-	return value;
+	return model;
 }
 
-/* What the header of a value of that type must not be; NULL: fine. */
+/* What is wrong with the header; NULL: nothing. */
 static const char *
-header_problem(const ProgressValue *value, ProgressType type)
+header_problem(const ProgressModel *model)
 {
-	bool		old = value->version == PROGRESS_VERSION_1;
-
-	if (!old && value->version != PROGRESS_VERSION_2)
+	if (model->version != PROGRESS_VERSION)
 		return "It is of another version.";
-	if (type == TYPE_STATISTICS ? value->kind != PROGRESS_STATISTICS :
-		value->kind != PROGRESS_LINEAR && (value->kind != PROGRESS_SPARSE || old))
+	if (model->kind != PROGRESS_LINEAR && model->kind != PROGRESS_SPARSE)
 		return "It is of another kind.";
-	if ((value->flags & ~(type == TYPE_STATISTICS ? 0 : old ? PROGRESS_FLAGS_1 : PROGRESS_FLAGS_2)) != 0)
+	if ((model->flags & ~PROGRESS_LOGISTIC) != 0)
 		return "It has bits set that mean nothing.";
-	/* What version 1 can say is said in it: one model, one form. */
-	if (!old && value->kind == PROGRESS_LINEAR && (value->flags & ~PROGRESS_FLAGS_1) == 0)
-		return "It is of another version.";
-	if (value->dimension == 0 || value->unused != 0 ||
-		progress_size(value->kind, value->version, value->dimension) != VARSIZE(value))
+	if (model->dimension == 0 || model->unused != 0 || progress_size(model->kind, model->dimension) != VARSIZE(model))
 		return "Its length does not fit its dimension.";
 	return NULL;
 }
 
-ProgressValue *
-progress_open_input(struct varlena *bytes, ProgressType type, int sqlstate)
+ProgressModel *
+progress_open(struct varlena *bytes, int sqlstate)
 {
-	ProgressValue *value = (ProgressValue *) bytes;
-	const char *problem = NULL;
+	ProgressModel *model = (ProgressModel *) bytes;
+	const char *problem = "It is too short.";
 
-	if (VARSIZE(bytes) < offsetof(ProgressValue, numbers))
-		problem = "It is too short.";
-	else
+	if (VARSIZE(bytes) >= offsetof(ProgressModel, numbers))
 	{
 #ifdef WORDS_BIGENDIAN
-		value = palloc(VARSIZE(bytes));
-		memcpy(value, bytes, VARSIZE(bytes));
-		swap_header(value);
+		model = palloc(VARSIZE(bytes));
+		memcpy(model, bytes, VARSIZE(bytes));
+		swap_header(model);
 #endif
-		problem = header_problem(value, type);
+		problem = header_problem(model);
 	}
 	if (problem != NULL)
 		ereport(ERROR,
 				(errcode(sqlstate),
-				 errmsg("invalid %s", progress_type_name(type)),
+				 errmsg("invalid progress_model"),
 				 errdetail_internal("%s", problem)));
 #ifdef WORDS_BIGENDIAN
-	swap_words(value);
+	swap_words(model);
 #endif
-	return value;
-}
-
-ProgressValue *
-progress_open(struct varlena *value, ProgressType type)
-{
-	return progress_open_input(value, type, ERRCODE_DATA_CORRUPTED);
+	return model;
 }
 
 /* ----------
@@ -167,11 +133,11 @@ progress_open(struct varlena *value, ProgressType type)
 typedef struct ModelCache
 {
 	struct varatt_external pointer;
-	ProgressValue *model;
+	ProgressModel *model;
 	MemoryContext context;
 } ModelCache;
 
-const ProgressValue *
+const ProgressModel *
 progress_model_argument(FmgrInfo *flinfo, Datum datum)
 {
 	struct varlena *stored = (struct varlena *) DatumGetPointer(datum);
@@ -180,7 +146,7 @@ progress_model_argument(FmgrInfo *flinfo, Datum datum)
 	MemoryContext old;
 
 	if (!VARATT_IS_EXTERNAL_ONDISK(stored))
-		return progress_open(PG_DETOAST_DATUM(datum), TYPE_MODEL);
+		return progress_open(PG_DETOAST_DATUM(datum), ERRCODE_DATA_CORRUPTED);
 
 	/* A toast pointer names what it points to for as long as a query can see it. */
 	VARATT_EXTERNAL_GET_POINTER(pointer, stored);
@@ -196,7 +162,7 @@ progress_model_argument(FmgrInfo *flinfo, Datum datum)
 	memset(&cache->pointer, 0, sizeof(cache->pointer));
 	MemoryContextReset(cache->context);
 	old = MemoryContextSwitchTo(cache->context);
-	cache->model = progress_open(PG_DETOAST_DATUM(datum), TYPE_MODEL);
+	cache->model = progress_open(PG_DETOAST_DATUM(datum), ERRCODE_DATA_CORRUPTED);
 	MemoryContextSwitchTo(old);
 	cache->pointer = pointer;
 	return cache->model;

@@ -57,8 +57,7 @@ INSERT INTO held_values VALUES
 	('words', 'jsonb', $$jsonb_build_object('command', (SELECT jsonb_agg('word' || i) FROM generate_series(1, :steps) i))$$),
 	('call', 'jsonb', $$to_jsonb('{"command": "' || repeat('ls \u0041 \n', (:steps)::int) || '"}')$$),
 	('tags', 'jsonb', $$to_jsonb('<function=bash><parameter=command>' || repeat('ls <a> ', (:steps)::int) || '</parameter></function>')$$),
-	('statistics', 'progress_statistics', $$(SELECT progress_statistics(i, (SELECT array_agg(((hashint8(i * 1000 + f) % 100) / 100.0)::real) FROM generate_series(1, 800) f), i % 2) FROM generate_series(1, 900::bigint) i)$$),
-	('model', 'progress_model', $$(SELECT progress_solve(held('statistics', NULL::progress_statistics), 0.1, 'none'))$$),
+	('model', 'progress_model', $$(SELECT progress_fit(i, (SELECT array_agg(((hashint8(i * 1000 + f) % 100) / 100.0)::real) FROM generate_series(1, 800) f), i % 2, 0.1) FROM generate_series(1, 900::bigint) i)$$),
 	('vocabulary', 'jsonb', $$(SELECT jsonb_agg(jsonb_build_object('tool', 'tool' || i, 'meaning', 'finish')) FROM generate_series(1, :steps / 10) i)$$),
 	('labels', 'jsonb', $$(SELECT jsonb_object_agg(i, 'v' || i) FROM generate_series(0, 100000) i)$$),
 	('lineage', 'token_lineage', $$(SELECT token_lineage(i, i / 100, i::integer % 100, ARRAY(SELECT (k * 7 + i / 100) % 1000 FROM generate_series(1, 10 + i % 100 * 2) k)::integer[], ARRAY[1, 2]) FROM generate_series(1, :steps / 50) i)$$);
@@ -129,10 +128,8 @@ FROM (VALUES ('normalize_observation', '{text,letters,digits,blanks,shell}'::tex
 	('token_objective', '{numbers,reals}', 'SELECT token_objective(%1$s, %1$s, [mask], 1.5)'),
 	('broadcast', '{mask}', 'SELECT cardinality(broadcast(1.5, %s))'),
 	('step_lineage', '{lineage}', 'SELECT count(*) FROM step_lineage(%s)'),
-	('progress_solve', '{statistics}', 'SELECT progress_solve(%s, 0.1)'),
-	('progress_solve again', '{statistics}', 'SELECT progress_solve(%s, 0.1, ''step'')'),
 	('progress_predict', '{model}', 'SELECT sum(progress_predict(%s, array_fill(0.5::real, ARRAY[800]))) FROM generate_series(1, 100000)'),
-	('output of statistics', '{statistics}', 'SELECT length(%s::text), length(stepadv_internal.progress_statistics_send(%1$s))')
+	('output of model', '{model}', 'SELECT length(%s::text), length(stepadv_internal.progress_model_send(%1$s))')
 	) q (function, values, query), unnest(q.values) t;
 UPDATE asked SET query = spelled(query);
 
@@ -146,20 +143,13 @@ FROM (VALUES ('best_at_k(reward, 4)', NULL), ('pass_at_k(success, 4)', NULL), ('
 	('rollout_agg(step_id, rollout, n, state, action, reward)', '(SELECT * FROM many ORDER BY hashint8(step_id)) many'),
 	('rollup(g)', '(SELECT [many] AS g UNION ALL SELECT rollout_agg(1, -1, 1, 1, 1, 1)) g'),
 	('rollup(g)', '(SELECT rollout_agg(step_id, rollout, n, state, action, reward) AS g FROM many GROUP BY rollout / 10) g'),
-	('rollup(g)', '(SELECT [statistics] AS g FROM generate_series(1, 100)) g'),
 	('state_hash(''view:full@f'' || state)', NULL), ('state_signature(''view:full@f'' || state)', NULL), ('state_signature(''modify:replace:12ab@f'' || state)', NULL),
 	('token_lineage(step_id, rollout, n, ARRAY[state, action], ARRAY[action])', 'many'), ('token_lineage(step_id, rollout, n, ARRAY[state, n]::integer[], ARRAY[1])', 'long'),
-	('progress_statistics(rollout, ARRAY[reward, n, state]::real[], rollout % 2)', NULL),
 	('progress_fit(rollout, ARRAY[reward, n, 1]::real[], rollout % 2, 0.1)', 'many'),
-	('progress_fit(rollout, ARRAY[reward, n, 1]::real[], rollout % 2, 0.1, ''step'', ''logistic'')', 'many'),
+	('progress_fit(rollout, ARRAY[reward, n, 1]::real[], rollout % 2, 0.1, ''logistic'')', 'many'),
 	('progress_fit(rollout, ARRAY[1 + state % 10000, 10001 + n]::integer[], ARRAY[reward, n]::real[], rollout % 2, 0.1)', 'many'),
-	('progress_fit(rollout, ARRAY[1 + state % 10000, 10001 + n]::integer[], ARRAY[reward, n]::real[], rollout % 2, 0.1, ''none'', ''logistic'')', 'many'),
-	('progress_cross_validate(rollout, ARRAY[reward, n, 1]::real[], rollout % 2, rollout / 100, ARRAY[0.1, 1])', 'many'),
-	('progress_cross_validate(rollout, ARRAY[1 + state % 10000, 10001 + n]::integer[], ARRAY[reward, n]::real[], rollout % 2, rollout / 100, ARRAY[0.1, 1])', 'many'),
-	('progress_quality(rollout, reward, rollout % 2)', 'many'), ('progress_calibration(rollout, reward, rollout % 2)', 'many'),
-	('progress_quality((SELECT progress_fit(i, ARRAY[i % 3, i % 2, 1]::real[], i % 2, 0.1) FROM generate_series(1, 100::bigint) i), rollout, ARRAY[reward, n, 1]::real[], rollout % 2)', 'many'),
-	('progress_attribution((SELECT progress_fit(i, ARRAY[i % 3, i % 2, 1]::real[], i % 2, 0.1) FROM generate_series(1, 100::bigint) i), ARRAY[reward, n, 1]::real[], 0) OVER w', 'many WINDOW w AS (PARTITION BY 1)'),
-	('progress_residual((SELECT progress_fit(i, ARRAY[i % 3, i % 2, 1]::real[], i % 2, 0.1) FROM generate_series(1, 100::bigint) i), ARRAY[reward, n, 1]::real[], 0) OVER w', 'many WINDOW w AS (PARTITION BY 1)'),
+	('progress_fit(rollout, ARRAY[1 + state % 10000, 10001 + n]::integer[], ARRAY[reward, n]::real[], rollout % 2, 0.1, ''logistic'')', 'many'),
+	('progress_quality(rollout, reward, rollout % 2)', 'many'),
 	('repeat_penalty(state, 0.1) OVER w', 'many WINDOW w AS (PARTITION BY 1)'), ('repeat_penalty(state, 0.1, 100000) OVER w', 'many WINDOW w AS (PARTITION BY 1)'),
 	('repeat_penalty(state, 0.1) OVER w', 'many WINDOW w AS (PARTITION BY 1 ORDER BY step_id)'),
 	('whiten(reward) OVER w', 'many WINDOW w AS (PARTITION BY 1)'), ('whiten(reward, success) OVER w', 'many WINDOW w AS (PARTITION BY 1)'),

@@ -17,11 +17,9 @@ UNION ALL SELECT by_turn(rollout_agg(i, i % 3, i::integer, i % 2, i % 4, i, NULL
 UNION ALL SELECT stepadv_internal.forgiving_rollout_agg(i, i % 3, (i / 4)::integer, i % 2, i % 4, 'NaN') FROM generate_series(1::bigint, 6) i
 UNION ALL SELECT rollout_agg(1, 1, NULL, NULL, NULL, 1)
 UNION ALL SELECT rollout_agg(i, 1, i::integer, NULL, NULL, 1) FROM generate_series(1::bigint, 40) i;
-CREATE TEMP VIEW statistics AS
-SELECT progress_statistics(i, ARRAY[i, i % 2, 1]::real[], i % 2) AS s FROM generate_series(1::bigint, 6) i UNION ALL SELECT progress_statistics(1, ARRAY[1]::real[], 1);
 CREATE TEMP VIEW models AS
 SELECT progress_fit(i, ARRAY[i % 3, i % 2]::real[], i % 2, 0.1) AS m FROM generate_series(1::bigint, 6) i
-UNION ALL SELECT progress_fit(i, ARRAY[i % 3, i % 2]::real[], i % 2, 0.1, 'step', 'logistic') FROM generate_series(1::bigint, 6) i
+UNION ALL SELECT progress_fit(i, ARRAY[i % 3, i % 2]::real[], i % 2, 0.1, 'logistic') FROM generate_series(1::bigint, 6) i
 UNION ALL SELECT progress_fit(i, ARRAY[1 + i % 3, 10]::integer[], ARRAY[i % 2, 1]::real[], i % 2, 0.1) FROM generate_series(1::bigint, 6) i
 ;
 
@@ -49,10 +47,10 @@ INSERT INTO calls VALUES
 	('broadcast(float8, boolean[])', E'1.5\x01{t,f,t}'),
 	('pass_at_k(bigint, bigint, integer)', E'10\x013\x012'), ('pass_hat_k(bigint, bigint, integer)', E'10\x013\x012'),
 	('clipped_objective', E'1.1\x01-2\x010.2\x010.3\x013'), ('is_clipped', E'1.1\x01-2\x010.2\x010.3\x013'), ('fused_reward', E'0.5\x01t\x010.1\x010.2'),
-	('progress_mean', E'1\x015'), ('progress_random', E'1\x012'), ('progress_fold', E'7\x015\x010');
+	('progress_fold', E'7\x015\x010');
 INSERT INTO calls SELECT 'progress_predict(progress_model, real[])', m::text || E'\x01{0.5,1}' FROM models;
 INSERT INTO calls SELECT 'progress_predict(progress_model, integer[], real[])', m::text || E'\x01{1,10}\x01{0.5,1}' FROM models;
-INSERT INTO calls SELECT 'progress_solve(progress_statistics, float8, text)', s::text || E'\x010.5\x01' || i FROM statistics, unnest('{none,step,rollout}'::text[]) i;
+INSERT INTO calls SELECT 'progress_outcome', m::text || E'\x010.5' FROM models;
 INSERT INTO calls SELECT 'group_union', g::text || E'\x01' || replace(g::text, '"rollout_id":[0', '"rollout_id":[-1') FROM groups;
 INSERT INTO calls SELECT 'with_rewards', g::text || E'\x01{1,0.5}' FROM groups;
 INSERT INTO calls SELECT 'without_rollout', g::text || E'\x011' FROM groups;
@@ -68,7 +66,7 @@ CREATE FUNCTION pg_temp.named(name text) RETURNS regprocedure LANGUAGE sql AS $$
 		AND replace(name, ' ', '') IN (p.proname, replace(p.oid::regprocedure::text, 'double precision', 'float8')) ORDER BY p.oid LIMIT 1
 $$;
 SELECT format(E'\\echo text of %1$s\nSELECT fuzz.fuzz_type(%1$L, false, (SELECT array_agg(convert_to(v::text, ''UTF8'')) FROM (%2$s) x (v)), :seconds, :seed);\n\\echo binary form of %1$s\nSELECT fuzz.fuzz_type(%1$L, true, (SELECT array_agg(%3$s(v)) FROM (%2$s) x (v)), :seconds, :seed);', type, query, send)
-FROM (VALUES ('stepadv.rollout_group', 'TABLE groups', 'stepadv_internal.rollout_group_send'), ('stepadv.progress_statistics', 'TABLE statistics', 'stepadv_internal.progress_statistics_send'),
+FROM (VALUES ('stepadv.rollout_group', 'TABLE groups', 'stepadv_internal.rollout_group_send'),
 	('stepadv.progress_model', 'TABLE models', 'stepadv_internal.progress_model_send')) t (type, query, send)
 WHERE type ~ :'only'
 UNION ALL

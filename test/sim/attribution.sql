@@ -20,11 +20,11 @@ WITH vectors AS MATERIALIZED (
 		stepadv.hash_features_sparse(atoms[1:2], ngrams => 2) h
 ), model AS MATERIALIZED (
 	SELECT stepadv.progress_fit(rollout_id, places, weights, outcome, 0.01) AS sparse,
-		stepadv.progress_fit(rollout_id, x, outcome, 0.01) AS linear, stepadv.progress_fit(rollout_id, x, outcome, 0.01, 'step') AS step,
+		stepadv.progress_fit(rollout_id, x, outcome, 0.01) AS linear,
 		stepadv.progress_fit(rollout_id, with_next, outcome, 0.01) AS next, stepadv.progress_fit(rollout_id, with_next, outcome, 0.0001) AS next_small
 	FROM sim.attribution_steps JOIN vectors USING (atoms) WHERE NOT held_out
 ), predicted AS MATERIALIZED (
-	SELECT atoms, stepadv.progress_predict(sparse, places, weights) AS sparse, stepadv.progress_predict(linear, x) AS linear, stepadv.progress_predict(step, x) AS step, stepadv.progress_predict(next, with_next) AS next,
+	SELECT atoms, stepadv.progress_predict(sparse, places, weights) AS sparse, stepadv.progress_predict(linear, x) AS linear, stepadv.progress_predict(next, with_next) AS next,
 		stepadv.progress_predict(next_small, with_next) AS next_small
 	FROM vectors, model
 ), intercepts AS (
@@ -35,8 +35,8 @@ WITH vectors AS MATERIALIZED (
 	SELECT a.step_id, a.v FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, state_hash, action_hash, reward) AS g
 		FROM sim.attribution_steps WHERE held_out GROUP BY group_id) t, stepadv.rtmc(g, prior => 0, gamma => 1) a
 )
-SELECT s.rollout_id, s.outcome, s.progress, p.sparse, p.linear, p.step, p.next, p.next_small, i.sparse_rollout, i.linear_rollout, i.next_rollout, i.next_small_rollout,
-	stepadv.progress_mean(s.outcome, s.n_steps) AS mean, m.v AS monte_carlo, stepadv.progress_random(s.step_id) AS random
+SELECT s.rollout_id, s.outcome, s.progress, p.sparse, p.linear, p.next, p.next_small, i.sparse_rollout, i.linear_rollout, i.next_rollout, i.next_small_rollout,
+	s.outcome / s.n_steps AS mean, m.v AS monte_carlo, sim.uniform(0, s.step_id) AS random
 FROM sim.attribution_steps s JOIN predicted p USING (atoms) JOIN monte_carlo m USING (step_id), intercepts i WHERE s.held_out;
 
 CREATE TABLE sim.attribution AS
@@ -45,7 +45,6 @@ SELECT c.n, c.name, c.label, count(*) AS steps, corr(c.contribution, a.progress)
 FROM (SELECT *, count(*) OVER (PARTITION BY rollout_id) AS n_steps FROM sim.attributed) a, LATERAL (VALUES
 	(1, 'sparse', a.sparse, a.sparse_rollout, 'linear, state and action with their pair as sparse features, lambda 0.01: the recommended call'),
 	(2, 'linear', a.linear, a.linear_rollout, 'the same hashed to 256 places'),
-	(3, 'step', a.step, 0, 'the same with the intercept in each step'),
 	(5, 'next', a.next, a.next_rollout, 'linear, state, action and next state, 1024 places, lambda 0.01'),
 	(6, 'next_small', a.next_small, a.next_small_rollout, 'the same, lambda 0.0001'),
 	(7, 'mean', a.mean, 0, 'mean, R/T'),

@@ -23,14 +23,10 @@ CREATE TABLE aggregate (name text PRIMARY KEY, source text, arguments text, type
 INSERT INTO aggregate VALUES
 	('maj_at_k', 'rollout', 'answer, correct, 4', 'text, boolean, integer', 'maj_at_k_trans', 'maj_at_k_combine', 'maj_at_k_final'),
 	('best_at_k', 'rollout', 'score, 4', 'float8, integer', 'best_at_k_trans', 'best_at_k_combine', 'best_at_k_final'),
-	('progress_statistics', 'step', 'rollout_id, x, outcome', 'bigint, real[], float8', 'progress_trans', 'progress_combine', 'progress_statistics_final'),
 	('progress_fit', 'step', 'rollout_id, x, outcome, 0.01', 'bigint, real[], float8, float8', 'progress_fit_trans', 'progress_combine', 'progress_fit_final'),
-	('progress_fit of words', 'step', 'rollout_id, x, outcome, 0.01, ''step'', ''logistic''', 'bigint, real[], float8, float8, text, text', 'progress_fit_trans', 'progress_combine', 'progress_fit_final'),
+	('progress_fit of words', 'step', 'rollout_id, x, outcome, 0.01, ''logistic''', 'bigint, real[], float8, float8, text', 'progress_fit_trans', 'progress_combine', 'progress_fit_final'),
 	('progress_fit of places', 'step', 'rollout_id, places, weights, outcome, 0.01', 'bigint, integer[], real[], float8, float8', 'progress_fit_trans', 'progress_combine', 'progress_fit_final'),
-	('progress_quality', 'step', 'rollout_id, value, outcome', 'bigint, float8, float8', 'progress_quality_trans', 'progress_combine', 'progress_quality_final'),
-	('progress_calibration', 'step', 'rollout_id, value, outcome', 'bigint, float8, float8', 'progress_quality_trans', 'progress_combine', 'progress_calibration_final'),
-	('progress_cross_validate', 'step', 'rollout_id, x, outcome, place, ''{0.01,1}''::float8[]', 'bigint, real[], float8, bigint, float8[]', 'progress_validate_trans', 'progress_combine', 'progress_cross_validate_final'),
-	('progress_cross_validate of places', 'step', 'rollout_id, places, weights, outcome, place, ''{0.01,1}''::float8[]', 'bigint, integer[], real[], float8, bigint, float8[]', 'progress_validate_trans', 'progress_combine', 'progress_cross_validate_final');
+	('progress_quality', 'step', 'rollout_id, value, outcome', 'bigint, float8, float8', 'progress_quality_trans', 'progress_combine', 'progress_quality_final');
 -- What only a superuser can do: bytes are taken for states.
 CREATE CAST (bytea AS stepadv_internal.aggregate_state) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (stepadv_internal.aggregate_state AS bytea) WITHOUT FUNCTION AS ASSIGNMENT;
@@ -103,12 +99,10 @@ BEGIN
 	RETURN NEXT;
 END
 $$;
-SELECT a.name, o.* FROM aggregate a, outcomes(a.name) o WHERE a.name NOT IN ('progress_calibration') ORDER BY a.name COLLATE "C";
+SELECT a.name, o.* FROM aggregate a, outcomes(a.name) o ORDER BY a.name COLLATE "C";
 -- A state of one aggregate of fits is none of another's.
 SELECT "combined progress_quality"(s) FROM (SELECT "state of progress_fit"(rollout_id, x, outcome, 0.01) AS s FROM step) s;
 SELECT "combined progress_fit"(s) FROM (SELECT "state of progress_quality"(rollout_id, value, outcome) AS s FROM step) s;
-SELECT "combined progress_statistics"(s) FROM (SELECT "state of progress_fit of places"(rollout_id, places, weights, outcome, 0.01) AS s FROM step) s;
-SELECT "combined progress_cross_validate"(s) FROM (SELECT "state of progress_fit"(rollout_id, x, outcome, 0.01) AS s FROM step) s;
 -- Outside of an aggregate there is no state.
 SELECT stepadv_internal.best_at_k_trans(NULL::bytea, 1::float8, 1);
 

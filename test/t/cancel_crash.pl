@@ -41,22 +41,17 @@ $node->safe_psql('postgres',
 $node->safe_psql('postgres',
 	"CREATE TABLE dense AS SELECT rollout_agg(i, i % 40, i / 40, i::bigint * i % 999983 * 7919 % 99991, i % 3, (i / 40 = 24999 AND i % 2 = 0)::integer) AS rollouts "
 	  . "FROM generate_series(0, 999999) i");
-# Features of steps, and statistics of so many that to solve them takes a while.
+# Features of steps, and so many of a rollout that to solve them takes a while.
 $node->safe_psql('postgres', q{
 	CREATE TABLE features AS SELECT r AS rollout_id, hash_features(ARRAY[(r * 7 % 1000)::text, t::text], 400) AS x, (r % 2)::float8 AS outcome, r / 8 AS group_id
 		FROM generate_series(1, 2000) r, generate_series(1, 8) t;
-	CREATE TABLE wide AS SELECT progress_statistics(r, hash_features(ARRAY[r::text, (r % 7)::text], 2500), r % 3) AS s FROM generate_series(1, 64) r;
+	CREATE TABLE wide AS SELECT r, ARRAY(SELECT sin(r * 1500 + i) FROM generate_series(1, 1400) i)::real[] AS x, r % 3 AS outcome FROM generate_series(1, 64) r;
 });
 my %long = (
 	'progress_fit' => 'SELECT pg_column_size(progress_fit(n * 10000 + rollout_id, x, outcome, 0.1)) FROM features, generate_series(1, 40) n',
-	'progress_statistics of long rows' => 'SELECT pg_column_size(progress_statistics(r, hash_features(ARRAY[r::text], 8000), r % 2)) FROM generate_series(1, 4000) r',
-	'progress_solve' => 'SELECT sum(pg_column_size(progress_solve(s, 1.0 / n))) FROM wide, generate_series(1, 40) n',
-	'rollup of statistics' => 'SELECT pg_column_size(rollup(s)) FROM wide, generate_series(1, 2000) n',
-	'progress_cross_validate' => q{SELECT cardinality(progress_cross_validate(rollout_id, x, outcome, group_id, array_fill(0.1::float8, ARRAY[100]), 20, 0, 'step')) FROM features},
+	'progress_fit of many features' => 'SELECT pg_column_size(progress_fit(r, x, outcome, 1.0 / n)) FROM wide, generate_series(1, 40) n GROUP BY n',
+	'progress_fit by gradients' => q{SELECT pg_column_size(progress_fit(n * 10000 + rollout_id, ARRAY[1 + (n * 10000 + rollout_id) % 5000, 6000], ARRAY[1, 2]::real[], outcome, 1e-9, 'logistic')) FROM features, generate_series(1, 40) n},
 	'progress_quality' => 'SELECT (progress_quality(r, random(), r % 2)).mse FROM generate_series(1, 3000000) r',
-	'progress_attribution' => q{SELECT sum(c) FROM (SELECT progress_attribution(m, array_fill(1::real, ARRAY[2500]), 1) OVER () AS c FROM
-		(SELECT progress_solve(s, 1) AS m FROM wide) w, generate_series(1, 1000000)) t},
-	'text output of statistics' => 'SELECT sum(length(s::text)) FROM wide, generate_series(1, 20)',
 	'hash_features' => q{SELECT sum(x[1]) FROM (SELECT hash_features(array_fill('an atom'::text, ARRAY[500000]), 100, n % 16 + 1) AS x FROM generate_series(1, 100) n) t},
 	'a fold' => sprintf("SELECT pg_column_size(x) FROM ($fold) y(x)", 'a'),
 	'a fold of shuffled rows' => sprintf("SELECT pg_column_size(x) FROM ($fold) y(x)", '(a * 7919 + b * 104729) % 2000'),
@@ -100,16 +95,16 @@ for (1 .. 3)
 is($code, '57014', 'a single batch_td is cancelled');
 cmp_ok($seconds, '<', 0.7 * $full, 'in the middle');
 
-# So it is with a single solution, and with a training that has no end.
-(undef, $full) = attempt('SELECT pg_column_size(progress_solve(s, 1)) FROM wide');
+# So it is with a single solution.
+(undef, $full) = attempt('SELECT pg_column_size(progress_fit(r, x, outcome, 1)) FROM wide');
 $tenth = int($full * 100) + 1;
 ($code, $seconds) = ('', $full);
 for (1 .. 3)
 {
-	my ($c, $s) = attempt('SELECT pg_column_size(progress_solve(s, 1)) FROM wide', statement_timeout => "${tenth}ms");
+	my ($c, $s) = attempt('SELECT pg_column_size(progress_fit(r, x, outcome, 1)) FROM wide', statement_timeout => "${tenth}ms");
 	($code, $seconds) = ($c, $s) if $s < $seconds;
 }
-is($code, '57014', 'a single progress_solve is cancelled');
+is($code, '57014', 'a single progress_fit is cancelled');
 cmp_ok($seconds, '<', 0.7 * $full, 'in the middle');
 
 # The cancelled backend works on and has its memory back.
@@ -123,8 +118,7 @@ my (undef, $out) = $node->psql('postgres', qq{
 	$long{'rtmc'};
 	$long{'rollup'};
 	$long{'progress_fit'};
-	$long{'progress_solve'};
-	$long{'progress_cross_validate'};
+	$long{'progress_fit of many features'};
 	SET statement_timeout = 0;
 	$memory \\gset after_
 	SELECT :after_bytes - :before_bytes < 1000000;

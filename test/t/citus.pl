@@ -209,14 +209,9 @@ my $across = 'SELECT g.n, s.* FROM (SELECT n, stepadv.rollout_agg(step_id, r, 0,
 like(plan_of($across), qr/GroupFold.*Citus Adaptive.*Seq Scan|GroupFold.*Citus Adaptive.*Scan/s, 'rows of groups across shards are folded here');
 is(rounded(ask($across)), rounded($alone->safe_psql('postgres', $across)), 'to what they are');
 
-# A fit by the statistics of each group, which the workers add up, is that of all rows.
-my $statistics = 'SELECT stepadv.progress_solve(stepadv.rollup(s.statistics), 0.01) FROM (SELECT stepadv.progress_statistics(r, x, reward) AS statistics
-	FROM (SELECT task, r, x, max(reward) OVER (PARTITION BY task, r) AS reward FROM step) s GROUP BY task) s';
-like(plan_of($statistics), qr/^Aggregate\n +->  Custom Scan \(Citus Adaptive\).*->  Task\n.*Aggregate\n.*Aggregate/s, 'statistics are merged on the workers first');
-is(rounded(ask($statistics)), rounded(ask("SELECT stepadv.user_model('ridge')")), 'and the model is the same');
 # Aggregates whose states have a type are merged on the workers, by whatever is grouped: a mean per rollout also where its steps are asked for by something else.
 foreach my $typed ('stepadv.progress_fit(r, x, reward, 0.01)', 'stepadv.progress_quality(r, value, reward)',
-	'stepadv.maj_at_k(tool, ok, 4)', 'stepadv.best_at_k(value, 4)', 'stepadv.progress_cross_validate(r, x, reward, task, ARRAY[0.01::float8])')
+	'stepadv.maj_at_k(tool, ok, 4)', 'stepadv.best_at_k(value, 4)')
 {
 	my $query = "SELECT action, ($typed)::text FROM step WHERE reward IS NOT NULL GROUP BY action";
 	like(plan_of($query), qr/^HashAggregate\n.*?->  Custom Scan \(Citus Adaptive\).*->  Task\n.*Aggregate/s, "$typed: workers merge first");
@@ -228,7 +223,7 @@ my $before = ask($contribution);
 ask("SELECT count(*) FROM stepadv.add_views('whole', '{all}', 'whole')");
 isnt(ask($contribution), $before, 'a model that was replaced is that of the views once they are made anew');
 my $x = ask('SELECT x FROM step WHERE task = 7 AND r = 56 AND n = 1');
-is(ask($contribution), ask("SELECT stepadv.progress_predict(stepadv.user_model('ridge'), '$x'::real[])"), 'then for every step');
+is(ask($contribution), ask("SELECT stepadv.progress_predict(stepadv_internal.user_model('ridge'), '$x'::real[])"), 'then for every step');
 
 # What cannot be meant is said at once.
 ask("CREATE TABLE astray (task integer, host integer, r bigint, n integer, reward float8); SELECT create_distributed_table('astray', 'host', shard_count => 3)");

@@ -8,14 +8,14 @@ use Test::More;
 
 # What is wanted, and, until that holds, the most that there may be.
 my @wanted = (
-	[ 'lines of C in src', 50_000, 59_000 ],
+	[ 'lines of C in src', 50_000, 57_075 ],
 	[ 'bytes of SQL', 800_000 ],
-	[ 'lines of SQL over 120 characters', 0, 230 ],
+	[ 'lines of SQL over 120 characters', 0, 218 ],
 	[ 'references to later parts', 0, 54 ],
-	[ 'lines of tests and expected output', 50_000, 76_400 ],
+	[ 'lines of tests and expected output', 50_000, 74_803 ],
 	[ 'words of docs', 40_900, 55_500 ],
-	[ 'functions in stepadv', 150, 169 ],
-	[ 'functions in stepadv_internal', 350, 535 ],
+	[ 'functions in stepadv', 150, 154 ],
+	[ 'functions in stepadv_internal', 350, 518 ],
 	[ 'parameters of attach', 12 ],
 	[ 'views of create_tables', 15, 17 ],
 	[ 'characters of these', 60_000 ],

@@ -40,7 +40,7 @@ SELECT stepadv.maintain('rl.rollout_rows');
 
 -- Values in tables, a selection, a view and a function of her own over them.
 CREATE TABLE own.groups AS SELECT g, h, rollouts FROM own.steps_values;
-CREATE TABLE own.models AS SELECT 1 AS k, stepadv.progress_fit(id, x, score, 0.1, 'step') AS model, stepadv.progress_statistics(id, x, score) AS statistics FROM own.steps WHERE score IS NOT NULL;
+CREATE TABLE own.models AS SELECT 1 AS k, stepadv.progress_fit(id, x, score, 0.1) AS model FROM own.steps WHERE score IS NOT NULL;
 SELECT stepadv.create_selection('own.steps_rtmc', 'chosen', per_state => 2, balance => 'group');
 CREATE VIEW own.mine AS SELECT k.g, k.h, a.* FROM own.groups k, stepadv.rtmc(k.rollouts, gamma => 0.5) a;
 CREATE VIEW own.picked AS SELECT s.* FROM stepadv.select_steps('own.steps_grpo', min_advantage => 0.1, per_rollout => 2) s;
