@@ -2,7 +2,7 @@
 
 -- What is left of an attachment whose adapter is gone (it was dropped with its
 -- source) is in nobody's way: its table, and what its row names, was called so by
--- attach and is still of the same owner.  Another role's row is not read.
+-- attach and is still of the same owner.  Another role's is not looked at, nor dropped.
 CREATE FUNCTION stepadv_internal.drop_orphan(schema text, name text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -14,13 +14,11 @@ DECLARE
 BEGIN
 	SELECT c.oid, c.relowner INTO orphan FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE n.nspname = schema AND c.relname = name AND c.relkind = 'r' AND c.reloftype = 'stepadv.attachment'::regtype
-		AND pg_has_role(c.relowner, 'USAGE');
+		AND stepadv_internal.owns(c.oid::regclass, false);
 	IF NOT FOUND OR (stepadv_internal.known(orphan.oid::regclass)).attachment IS NOT NULL THEN
 		RETURN;
 	END IF;
-	IF pg_get_userbyid(orphan.relowner) = current_user THEN
-		EXECUTE format('SELECT * FROM ONLY %s', stepadv_internal.relation_name(orphan.oid::regclass)) INTO a;
-	END IF;
+	EXECUTE format('SELECT * FROM ONLY %s', stepadv_internal.relation_name(orphan.oid::regclass)) INTO a;
 	SELECT string_agg(stepadv_internal.relation_name(c.oid::regclass), ', ') FILTER (WHERE c.relkind = 'v') AS views,
 		string_agg(stepadv_internal.relation_name(c.oid::regclass), ', ') FILTER (WHERE c.relkind = 'r') AS tables
 	INTO left_over
@@ -170,7 +168,9 @@ DECLARE
 	names text;
 BEGIN
 	SELECT array_agg(k.attachment), string_agg(quote_ident(k.prefix), ', ') INTO meant, names
-	FROM stepadv_internal.own_attachments(own_attachment.source, own_attachment.prefix) k;
+	FROM stepadv_internal.own_attachments(own_attachment.source, own_attachment.prefix) k
+	-- Views are made and rows written as the source's owner: into nothing that is somebody else's.
+	WHERE stepadv_internal.owns(k.attachment, false);
 	IF own_attachment.source IS NULL THEN
 		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
 	ELSIF meant IS NULL THEN
@@ -261,7 +261,6 @@ AS $$
 			FROM unnest(k.view_kinds, k.views) v(kind, view) WHERE v.kind IS NOT NULL AND v.view IS NOT NULL)
 	FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) k JOIN pg_class t ON t.oid = k.attachment
 		JOIN pg_namespace n ON n.oid = t.relnamespace
-	WHERE pg_has_role(k.owner, 'USAGE')
 	ORDER BY stepadv_internal.relation_name(k.source), n.nspname, k.prefix
 $$;
 COMMENT ON FUNCTION stepadv.attachments() IS

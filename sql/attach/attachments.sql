@@ -116,6 +116,13 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.reads(regclass, regclass) IS 'whether a view''s query names a relation';
 
+CREATE FUNCTION stepadv_internal.owns(relation regclass, by_rights boolean) RETURNS boolean
+LANGUAGE c STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_owns';
+COMMENT ON FUNCTION stepadv_internal.owns(regclass, boolean) IS
+'whether a relation is the current user''s own; by_rights: or of a role whose rights they have, as superusers have '
+'all, for what is then done as that role; false if it is gone';
+
 CREATE FUNCTION stepadv_internal.own_attachments(source regclass, prefix text) RETURNS SETOF stepadv_internal.attached
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -126,7 +133,7 @@ AS $$
 		SELECT * FROM over_it
 		UNION ALL
 		SELECT a.* FROM pg_class t, stepadv_internal.attachments(t.relowner, NULL::regclass) a
-		WHERE t.oid = own_attachments.source AND pg_has_role(t.relowner, 'USAGE') AND a.owner = t.relowner
+		WHERE t.oid = own_attachments.source AND stepadv_internal.owns(t.oid::regclass, true) AND a.owner = t.relowner
 			AND NOT EXISTS (SELECT FROM over_it) AND stepadv_internal.reads(a.source, t.oid::regclass))
 	SELECT f.* FROM found f JOIN pg_class c ON c.oid = f.attachment
 	WHERE own_attachments.prefix IS NULL OR f.prefix = own_attachments.prefix

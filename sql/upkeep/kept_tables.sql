@@ -85,7 +85,7 @@ BEGIN
 	IF own_maintained.source IS NULL THEN
 		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
 	END IF;
-	IF kept = '{}' AND NOT pg_has_role((SELECT c.relowner FROM pg_class c WHERE c.oid = own_maintained.source), 'USAGE') THEN
+	IF kept = '{}' AND NOT stepadv_internal.owns(own_maintained.source, true) THEN
 		RAISE EXCEPTION 'must be owner of %', own_maintained.source USING ERRCODE = 'insufficient_privilege';
 	ELSIF kept = '{}' AND NOT own_maintained.or_none THEN
 		RAISE EXCEPTION 'groups of % are not maintained', concat(own_maintained.source, ' with prefix ' || quote_ident(own_maintained.prefix))

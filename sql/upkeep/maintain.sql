@@ -55,7 +55,7 @@ BEGIN
 	IF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = check_maintain.source) THEN
 		RAISE EXCEPTION 'relation % does not exist', check_maintain.source::oid USING ERRCODE = 'undefined_table';
 	END IF;
-	IF NOT pg_has_role((SELECT c.relowner FROM pg_class c WHERE c.oid = check_maintain.source), 'USAGE') THEN
+	IF NOT stepadv_internal.owns(check_maintain.source, false) THEN
 		RAISE EXCEPTION 'must be owner of %', check_maintain.source USING ERRCODE = 'insufficient_privilege';
 	END IF;
 END

@@ -29,17 +29,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.pool_of(regclass) IS
 'part of pools: the table behind a view of create_pool, of the view''s owner; error for anything else';
 
-CREATE FUNCTION stepadv_internal.pool_keys(pool regclass) RETURNS text[]
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT array_agg(a.attname::text ORDER BY c.i)
-	FROM pg_constraint k CROSS JOIN unnest(k.conkey) WITH ORDINALITY c(number, i)
-	JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = c.number
-	WHERE k.conrelid = pool_keys.pool AND k.contype = 'p'
-$$;
-COMMENT ON FUNCTION stepadv_internal.pool_keys(regclass) IS 'part of pools: the columns of the group';
-
 CREATE FUNCTION stepadv_internal.check_pool(min_rollouts integer, drop_uniform text, max_staleness integer,
 	uses integer) RETURNS void
 LANGUAGE plpgsql IMMUTABLE
@@ -64,9 +53,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.check_pool(integer, text, integer, integer) IS
 'part of create_pool: error for what cannot be';
 
-CREATE FUNCTION stepadv.create_pool(source regclass, prefix text DEFAULT NULL, min_rollouts integer DEFAULT 2,
-	drop_uniform text DEFAULT 'dapo', max_staleness integer DEFAULT NULL, uses integer DEFAULT 1)
-RETURNS regclass
+CREATE FUNCTION stepadv_internal.create_pool(source regclass, prefix text, min_rollouts integer, drop_uniform text,
+	max_staleness integer, uses integer) RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $create_pool$
@@ -131,6 +119,12 @@ BEGIN
 		' consumed, incomplete (too few rollouts, or one not judged), stale, uniform (all rollouts ended alike)');
 END
 $create_pool$;
+COMMENT ON FUNCTION stepadv_internal.create_pool(regclass, text, integer, text, integer, integer) IS
+'stepadv.create_pool, as the owner of the source where the caller has their rights';
+
+CREATE FUNCTION stepadv.create_pool(source regclass, prefix text DEFAULT NULL, min_rollouts integer DEFAULT 2,
+	drop_uniform text DEFAULT 'dapo', max_staleness integer DEFAULT NULL, uses integer DEFAULT 1) RETURNS regclass
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.create_pool(regclass, text, integer, text, integer, integer) IS
 'makes a pool of the groups of what was attached, for claim_groups: the view <prefix>_ready, with each group''s '
 	'status, over the table '
@@ -197,7 +191,10 @@ DECLARE
 	ready CONSTANT regclass := (SELECT t.typrelid FROM pg_type t WHERE t.oid = pg_typeof(claim_groups.pool)
 		AND t.typtype = 'c');
 	taken_from CONSTANT regclass := stepadv_internal.pool_of(ready);
-	keys CONSTANT text[] := stepadv_internal.pool_keys(taken_from);
+	keys CONSTANT text[] := ARRAY(SELECT a.attname::text FROM pg_constraint k
+		CROSS JOIN unnest(k.conkey) WITH ORDINALITY c(number, i)
+		JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = c.number
+		WHERE k.conrelid = taken_from AND k.contype = 'p' ORDER BY c.i);
 	claim CONSTANT uuid := gen_random_uuid();
 	until CONSTANT timestamptz := clock_timestamp() + claim_groups.lease;
 	by_whom CONSTANT text := coalesce(claim_groups.holder, nullif(current_setting('application_name'), ''),

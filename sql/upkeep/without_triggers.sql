@@ -462,20 +462,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_unseen(regclass) IS 'part of check_maintained and maintained: what keeps changes of the tables below from being seen';
 
-CREATE FUNCTION stepadv_internal.problem_of_kept(attachment regclass) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT string_agg(c.problem, '; ' ORDER BY c.problem) FROM (
-		SELECT t.problem FROM stepadv_internal.check_tables(problem_of_kept.attachment) t
-		UNION ALL
-		-- check_maintained compares the groups themselves.
-		SELECT f.problem FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a
-		CROSS JOIN LATERAL stepadv_internal.check_folded_from(a) f(problem)
-		WHERE a.attachment = problem_of_kept.attachment AND a.fresh IS NOT NULL) c
-$$;
-COMMENT ON FUNCTION stepadv_internal.problem_of_kept(regclass) IS 'part of maintained: what is wrong with the tables below an attachment; NULL: nothing';
-
 -- What reads kept groups may be there when what they are made of is gone: a source that was dropped with
 -- CASCADE, or a table that Citus made anew, and its views with it.  Another role's row is not read.
 CREATE FUNCTION stepadv_internal.lost_groups() RETURNS TABLE (prefix text, how text, as_of timestamptz, problem text)
@@ -486,7 +472,7 @@ DECLARE
 	lost regclass;
 	a stepadv.attachment;
 BEGIN
-	FOR lost IN SELECT c.oid FROM pg_class c WHERE c.reloftype = 'stepadv.attachment'::regtype AND c.relkind = 'r' AND NOT c.relrowsecurity AND pg_get_userbyid(c.relowner) = current_user
+	FOR lost IN SELECT c.oid FROM pg_class c WHERE c.reloftype = 'stepadv.attachment'::regtype AND c.relkind = 'r' AND NOT c.relrowsecurity AND stepadv_internal.owns(c.oid::regclass, false)
 		AND (stepadv_internal.known(c.oid::regclass)).attachment IS NULL ORDER BY c.oid::regclass::text
 	LOOP
 		EXECUTE format('SELECT * FROM ONLY %s LIMIT 1', stepadv_internal.relation_name(lost)) INTO a;
@@ -507,10 +493,16 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	(SELECT a.source, a.prefix, a.kept, q.as_of, clock_timestamp() - q.as_of, p.problem
-	FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a CROSS JOIN LATERAL stepadv_internal.problem_of_kept(a.attachment) p(problem)
+	FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a
+	CROSS JOIN LATERAL (
+		SELECT string_agg(c.problem, '; ' ORDER BY c.problem) AS problem FROM (
+			SELECT t.problem FROM stepadv_internal.check_tables(a.attachment) t
+			UNION ALL
+			-- check_maintained compares the groups themselves.
+			SELECT f.problem FROM stepadv_internal.check_folded_from(a) f(problem) WHERE a.fresh IS NOT NULL) c) p
 	CROSS JOIN LATERAL (SELECT CASE WHEN p.problem IS NULL
 		THEN CASE a.kept WHEN 'triggers' THEN clock_timestamp() ELSE a.as_of END END) q(as_of)
-	WHERE a.kept IS NOT NULL AND pg_has_role(a.owner, 'USAGE')
+	WHERE a.kept IS NOT NULL
 	ORDER BY stepadv_internal.relation_name(a.source), a.prefix, a.attachment)
 	UNION ALL
 	SELECT NULL::regclass, l.prefix, l.how, l.as_of, clock_timestamp() - l.as_of, l.problem FROM stepadv_internal.lost_groups() l

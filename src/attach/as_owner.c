@@ -18,7 +18,6 @@
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/objectaccess.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
@@ -32,6 +31,7 @@
 #include "utils/syscache.h"
 
 #include "attach/names.h"
+#include "attach/owner.h"
 #include "compat.h"
 
 PG_FUNCTION_INFO_V1(stepadv_as_owner);
@@ -134,16 +134,11 @@ role_for(FunctionCallInfo fcinfo, const Inner *inner)
 {
 	Oid			caller = GetUserId();
 	Oid			owner;
-	HeapTuple	tuple;
 
 	if (!inner->takes_relation || PG_ARGISNULL(0))
 		return caller;
-	tuple = SearchSysCache1(RELOID, PG_GETARG_DATUM(0));
-	if (!HeapTupleIsValid(tuple))
-		return caller;
-	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-	ReleaseSysCache(tuple);
-	return has_privs_of_role(caller, owner) ? owner : caller;
+	owner = relation_owner(PG_GETARG_OID(0));
+	return may_become(owner) ? owner : caller;
 }
 
 static bool

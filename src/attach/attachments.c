@@ -49,6 +49,7 @@
 #include "utils/typcache.h"
 
 #include "attach/names.h"
+#include "attach/owner.h"
 #include "attach/view_query.h"
 #include "compat.h"
 #include "rows.h"
@@ -96,14 +97,6 @@ look_up(Oid relation, FormData_pg_class *class)
 	*class = *(Form_pg_class) GETSTRUCT(tuple);
 	ReleaseSysCache(tuple);
 	return true;
-}
-
-static bool
-is_owned(Oid relation, Oid owner)
-{
-	FormData_pg_class class;
-
-	return OidIsValid(relation) && look_up(relation, &class) && class.relowner == owner;
 }
 
 static bool
@@ -170,7 +163,7 @@ is_asked_for(Oid table, Oid owner, const Reader *reader)
 {
 	if (OidIsValid(reader->of_owner))
 		return owner == reader->of_owner;
-	if (!has_privs_of_role(GetUserId(), owner))
+	if (!may_become(owner))
 		return false;
 	return !OidIsValid(reader->of_source) || owner == GetUserId() ||
 		is_member_of_role_nosuper(owner, reader->source_owner) || keeps_groups_of(table, reader->source_owner);
@@ -448,12 +441,10 @@ stepadv_attachments(PG_FUNCTION_ARGS)
 									   ObjectIdGetDatum(get_namespace_oid(PUBLIC_SCHEMA, false)));
 	Reader		reader = {.of_owner = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0),
 		.of_source = PG_ARGISNULL(1) ? InvalidOid : PG_GETARG_OID(1), .patience = PATIENCE};
-	FormData_pg_class source;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "stepadv attachment", ALLOCSET_DEFAULT_SIZES);
 	ListCell   *cell;
 
-	if (OidIsValid(reader.of_source) && look_up(reader.of_source, &source))
-		reader.source_owner = source.relowner;
+	reader.source_owner = relation_owner(reader.of_source);
 	reader.type = lookup_rowtype_tupdesc_copy(type, -1);
 	reader.rows = begin_rows(fcinfo, N_OWN + n_attributes(reader.type));
 	reader.result = ((ReturnSetInfo *) fcinfo->resultinfo)->expectedDesc;

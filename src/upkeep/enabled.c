@@ -22,8 +22,8 @@
 #include "utils/rel.h"
 
 #include "attach/names.h"
+#include "attach/owner.h"
 #include "compat.h"
-#include "upkeep/rights.h"
 
 PG_FUNCTION_INFO_V1(stepadv_enable_trigger);
 

@@ -14,11 +14,11 @@
 #include "utils/guc.h"
 
 #include "arrays.h"
+#include "attach/owner.h"
 #include "compat.h"
 #include "group/group.h"
 #include "upkeep/digests.h"
 #include "upkeep/fold.h"
-#include "upkeep/rights.h"
 #include "upkeep/whole.h"
 
 PG_FUNCTION_INFO_V1(stepadv_fold_groups);

@@ -22,6 +22,7 @@
 #include "utils/memutils.h"
 
 #include "attach/lineage.h"
+#include "attach/owner.h"
 #include "compat.h"
 #include "upkeep/kept.h"
 #include "upkeep/rights.h"

@@ -8,7 +8,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "fmgr.h"
@@ -19,41 +18,14 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rls.h"
-#include "utils/syscache.h"
 
+#include "attach/owner.h"
 #include "attach/view_query.h"
 #include "compat.h"
 #include "upkeep/rights.h"
 
 PG_FUNCTION_INFO_V1(stepadv_may_read_kept);
 PG_FUNCTION_INFO_V1(stepadv_may_read_kept_support);
-
-Oid
-relation_owner(Oid relation)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
-	Oid			owner = InvalidOid;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-		ReleaseSysCache(tuple);
-	}
-	return owner;
-}
-
-void
-require_owner(Oid relation)
-{
-	Oid			owner = relation_owner(relation);
-
-	if (!OidIsValid(owner))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", relation)));
-	if (!has_privs_of_role(GetUserId(), owner))
-		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)), get_rel_name(relation));
-}
 
 bool
 may_read(const TableRead *read, Oid role)

@@ -39,6 +39,7 @@
 
 #include "arguments.h"
 #include "attach/names.h"
+#include "attach/owner.h"
 #include "compat.h"
 #include "upkeep/fold.h"
 #include "upkeep/rights.h"
@@ -511,7 +512,7 @@ triggers_of(Oid attachment, const Oid *tables, int n_tables, int *n)
 		Form_pg_depend row = (Form_pg_depend) GETSTRUCT(tuple);
 		ObjectAddress trigger;
 		Oid			table = row->classid == TriggerRelationId ? table_of_ours(row->objid) : InvalidOid;
-		bool		is_meant = OidIsValid(table) && relation_owner(table) == owner;
+		bool		is_meant = is_owned(table, owner);
 
 		for (int i = 0; i < n_tables && !is_meant; i++)
 			is_meant = OidIsValid(table) && tables[i] == table;

@@ -552,12 +552,35 @@ foreach my $how ('refresh', 'triggers')
 	$call->(q(SELECT stepadv.refresh('m.source'::regclass)));
 	$call->(q(SELECT stepadv.refresh('m.source'::regclass, everything => true)));
 	$call->(q(SELECT * FROM stepadv.check_maintained('m.source'::regclass)));
+	$call->(q(SELECT stepadv.create_pool('m.source'::regclass)));
+	works('admin', 'helped', q(SELECT string_agg(relowner::regrole::text, ' ') FROM pg_class WHERE relname IN ('s_pool', 's_ready')), 'mallory mallory', "$how: the pool is hers");
+	$call->(q(DROP TABLE m.s_pool CASCADE));
 	$call->(q(SELECT stepadv.unmaintain('m.source'::regclass)));
 	$call->(q(SELECT stepadv.detach('m.source'::regclass)));
 	unharmed("$how, called by an administrator");
 	$node->safe_psql('postgres', 'ALTER ROLE mallory NOSUPERUSER');
 	works('mallory', 'helped', q(SELECT stepadv.unmaintain('m.source'::regclass) >= 0, stepadv.detach('m.source'::regclass) >= 0), 't|t', "$how: mallory ends it");
 }
+
+# A table that was hers is an administrator's now: what she made over it is not done with his rights.
+$node->safe_psql('helped', 'GRANT USAGE ON SCHEMA m TO PUBLIC');
+works('mallory', 'helped', qq(CREATE TABLE m.given (LIKE m.base INCLUDING ALL); INSERT INTO m.given SELECT * FROM m.base;
+	SELECT count(*) > 5 FROM stepadv.attach('m.given'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', views => '{all}');
+	SELECT stepadv.maintain('m.given'::regclass);), "t\nm.given_folded", 'mallory keeps groups');
+works('admin', 'helped', "ALTER TABLE m.given OWNER TO $admin", undef, 'an administrator takes the table');
+works('mallory', 'helped', join('', map { "CREATE TRIGGER evil AFTER INSERT OR UPDATE OR DELETE ON m.given_$_ FOR EACH STATEMENT EXECUTE FUNCTION m.evil_trigger();" } qw(attachment folded digests))
+	. 'CREATE OR REPLACE VIEW m.given_fresh AS SELECT m.evil(f.g) AS g, f.rollouts FROM m.given_folded f; CREATE OR REPLACE VIEW m.given_values AS SELECT m.evil(f.g) AS g, f.rollouts FROM m.given_folded f', undef, 'mallory has traps');
+foreach my $sql (q(SELECT * FROM stepadv.maintained()), q(SELECT * FROM stepadv.attachments()), map { "SELECT * FROM stepadv.$_" } q(refresh('m.given')), q(refresh('m.given', everything => true)), q(check_maintained('m.given')),
+	q(add_views('m.given', '{all}')), q(drop_views('m.given', '{grpo}')), q(compare_versions('m.given', 'a', 'b')), q(version_difference('m.given', 'a', 'b')), q(create_pool('m.given')), q(maintain('m.given')),
+	q(attach('m.given', '{g}', 'r', 'n', reward => 'score', prefix => 'mine')), q(add_views('m.given', '{all}', 'mine')), q(maintain('m.given', prefix => 'mine')), q(refresh('m.given', everything => true)), q(unmaintain('m.given')), q(detach('m.given')))
+{
+	my ($status, $out, $err) = $node->psql('helped', $sql);
+	push @noise, $err;
+}
+unharmed('a table that was hers');
+# What is in his way there is hers: he does not drop it.
+works('mallory', 'helped', q(CREATE TABLE m.left_attachment OF stepadv.attachment), undef, 'mallory has a table of our type');
+refused('admin', 'helped', q(SELECT stepadv.attach('m.given'::regclass, '{g}'::text[], 'r', 'n', reward => 'score', prefix => 'left')), qr/relation "left_attachment" already exists/, 'an administrator attaches beside it');
 
 # ---- 7. A stranger in the way: many tables of our type, all locked; locks and views on what is to go
 house('crowded');

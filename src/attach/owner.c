@@ -1,0 +1,71 @@
+/*
+ * owner.c
+ *		owns(relation, by_rights): the one place that decides whether something is the
+ *		current user's, or may be done for its owner.
+ *
+ * It is known by OID, and by the owner that the catalog has now.  A superuser has
+ * everybody's rights, but what belongs to somebody else is not theirs: its owner decides
+ * what runs when it is written or read.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/objectaddress.h"
+#include "catalog/pg_class.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "attach/owner.h"
+
+PG_FUNCTION_INFO_V1(stepadv_owns);
+
+Oid
+relation_owner(Oid relation)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+	Oid			owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
+}
+
+bool
+is_owned(Oid relation, Oid role)
+{
+	return OidIsValid(role) && relation_owner(relation) == role;
+}
+
+bool
+may_become(Oid role)
+{
+	return OidIsValid(role) && has_privs_of_role(GetUserId(), role);
+}
+
+void
+require_owner(Oid relation)
+{
+	Oid			owner = relation_owner(relation);
+
+	if (!OidIsValid(owner))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relation)));
+	if (!may_become(owner))
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)), get_rel_name(relation));
+}
+
+/* owns(relation regclass, by_rights boolean); false if the relation is gone. */
+Datum
+stepadv_owns(PG_FUNCTION_ARGS)
+{
+	Oid			relation = PG_GETARG_OID(0);
+
+	PG_RETURN_BOOL(PG_GETARG_BOOL(1) ? may_become(relation_owner(relation)) : is_owned(relation, GetUserId()));
+}

@@ -1,0 +1,23 @@
+/*
+ * owner.h
+ *		Whose a relation is.
+ */
+#ifndef STEPADV_OWNER_H
+#define STEPADV_OWNER_H
+
+/* InvalidOid if it is gone. */
+extern Oid	relation_owner(Oid relation);
+
+/* Whether a relation belongs to a role itself; false if it is gone. */
+extern bool is_owned(Oid relation, Oid role);
+
+/*
+ * Whether the current user has the rights of a role, as a superuser always has: for what
+ * is then done as that role, or only says what everybody can read.
+ */
+extern bool may_become(Oid role);
+
+/* An error if the current user has not the rights of a relation's owner. */
+extern void require_owner(Oid relation);
+
+#endif							/* STEPADV_OWNER_H */
