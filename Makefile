@@ -102,7 +102,7 @@ DATA_built = sql/stepadv--$(EXTVERSION).sql $(UPDATES)
 DATA = $(filter-out $(FROZEN) $(BY_HAND),$(call sources,sql/releases/stepadv--*.sql))
 
 REGRESS = $(patsubst test/sql/%.sql,%,$(call sources,test/sql/*.sql))
-REGRESS_OPTS = --inputdir=$(here)test --load-extension=stepadv
+REGRESS_OPTS = --inputdir=$(here)test --launcher=$(here)test/harness/psql.sh --load-extension=stepadv
 ISOLATION = $(patsubst test/specs/%.spec,%,$(call sources,test/specs/*.spec))
 ISOLATION_OPTS = --inputdir=$(here)test --outputdir=. --load-extension=stepadv
 

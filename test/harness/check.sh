@@ -152,7 +152,7 @@ if wants regress; then
 	for part in $(seq "$parts"); do
 		folder "regress-$part"
 		add_job "regress-$part" regress "$work/regress-$part" "$pgxs_dir/test/regress/pg_regress" --bindir="$bindir" --inputdir=test --outputdir=. \
-			--temp-instance=instance --temp-config="$work/temp.conf" --no-locale --encoding=UTF8 \
+			--launcher=test/harness/psql.sh --temp-instance=instance --temp-config="$work/temp.conf" --no-locale --encoding=UTF8 \
 			--load-extension=stepadv --dbname=contrib_regression $(dealt "$part" "$parts" "$long_tests" $tests)
 	done
 fi

@@ -18,11 +18,7 @@
 --   sim.token_ids(groups, …)    token ids of the same rollouts' prompts and responses
 --   sim.steps_table(name, …)    rollouts as an unlogged table
 --
--- In a regress test, silent (the path is relative to the top of the tree, where
--- pg_regress runs):
---   \set ECHO none
---   \i test/sim/simulator.sql
---   \set ECHO all
+-- In a regress test, \i test/sim/simulator.sql: pg_regress runs at the top of the tree.
 -- SET jit = off before using it: the planner thinks that these queries are costly.
 
 SET client_min_messages = warning;

@@ -100,9 +100,7 @@ GROUP BY gamma ORDER BY gamma;
 
 -- On the simulator: nearer to the exact advantage than Monte Carlo of the same rollouts, at two group sizes, as a rank
 -- correlation within groups and by sign where the truth is not about 0.
-\set ECHO none
 \i test/sim/simulator.sql
-\set ECHO all
 CREATE TABLE exact AS
 SELECT t AS task, signature_hash(sim.state_text(v.state)) AS state, signature_hash(v.action) AS action, v.q - v.v AS advantage
 FROM generate_series(0, 7) t, sim.values(t) v;

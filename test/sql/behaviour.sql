@@ -22,9 +22,7 @@ SELECT s.excess FROM (SELECT stepadv.rollout_agg(step_id, rollout_id, step_no, s
 SELECT * FROM stepadv.rollout_shape(NULL);
 
 -- Canonical tables with all that the views read.
-\set ECHO none
 \i test/sim/simulator.sql
-\set ECHO all
 SELECT v.view_name, v.shows FROM stepadv.create_tables('rl', reward => 'outcome', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
 CREATE TABLE sim_steps AS SELECT row_number() OVER (ORDER BY rollout_id, step_no) AS step_id, 1 + (group_id - 1) / 8 AS policy_step, w.* FROM sim.simulate(24, 6, 5) w;
 INSERT INTO rl.rollouts (run_id, policy_version, policy_step, task_id, rollout_id, success, started_at, ended_at)

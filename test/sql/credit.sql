@@ -4,12 +4,10 @@
 -- (Compiling these queries would take longer than running them.)
 SET jit = off;
 SET client_min_messages = warning;
-\set ECHO none
 \i test/sim/simulator.sql
 \i test/credit/credit.sql
 \i test/credit/problems.sql
 \i test/credit/resampling.sql
-\set ECHO all
 
 -- Two states.  By hand, without hazard: V(a) = 3/4 V(b) and V(b) = 1/2 (1/2 + 1/2 V(a)),
 -- so V(b) = 4/13, V(a) = 3/13.  With a step in five the last one (an end is an end

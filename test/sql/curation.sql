@@ -161,9 +161,7 @@ SELECT obj_description('"cur chosen again"'::regclass);
 SELECT stepadv.create_selection('cur', 'cur_chosen_own', per_state => 1, group_by => '{g}', state => 's');
 SELECT array_agg(step_id::integer ORDER BY step_id::integer) FROM stepadv.select_steps('cur_chosen_own', per_state => 1);
 -- Random data: the same in plain SQL that counts, for each step, those before it.
-\set ECHO none
 \i test/sim/simulator.sql
-\set ECHO all
 SELECT sim.steps_table('public.cur_sim', 24, 6) > 1500 AS many;
 ALTER TABLE cur_sim ADD PRIMARY KEY (step_id);
 CREATE INDEX ON cur_sim (group_id);

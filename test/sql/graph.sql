@@ -105,9 +105,7 @@ FROM (SELECT version::text, g FROM stored UNION ALL SELECT 'all', rollup(g) FROM
 
 -- Simulator: what rollouts show of the distance is never below the true one, and becomes it.
 SET jit = off;
-\set ECHO none
 \i test/sim/simulator.sql
-\set ECHO all
 CREATE TABLE truth AS
 WITH RECURSIVE d(task, state, distance) AS (
 	SELECT task, state, 1 FROM generate_series(0, 3) task, sim.transitions(task) WHERE next_state IS NULL AND reward = 1

@@ -1,7 +1,5 @@
 -- SPA: features, linear fit, prediction, quality, rewards
-\set ECHO none
 \i test/sim/simulator.sql
-\set ECHO all
 SET jit = off;
 CREATE SCHEMA progress_test;
 SET search_path = progress_test, stepadv;

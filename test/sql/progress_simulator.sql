@@ -1,12 +1,10 @@
 -- On the simulator the true progress of a step is known, the change of the exact V: estimates go with it, in
 -- held-out groups, and better than the baselines of the paper do.  (docs/results/progress.md has the table for more groups.)
-\set ECHO none
 \i test/sim/simulator.sql
 SET jit = off;
 SET client_min_messages = warning;
 \set groups 100
 \i test/sim/attribution.sql
-\set ECHO all
 SELECT count(*) AS contributions, min(steps) = max(steps) AND min(steps) = (SELECT count(*) FROM sim.attribution_steps WHERE held_out) AS every_step FROM sim.attribution;
 CREATE VIEW c AS SELECT name, correlation AS r, r2 FROM sim.attribution;
 SELECT sparse.r BETWEEN 0.9 AND 0.98 AS sparse, linear.r BETWEEN 0.7 AND 0.9 AS linear, next.r BETWEEN 0.85 AND 0.98 AS next,

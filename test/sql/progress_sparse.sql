@@ -1,7 +1,5 @@
 -- Sparse features: places and weights, the same as dense ones
-\set ECHO none
 \i test/sim/simulator.sql
-\set ECHO all
 SET jit = off;
 CREATE SCHEMA progress_sparse_test;
 SET search_path = progress_sparse_test, stepadv;

@@ -2,9 +2,7 @@
 -- claims to solve, and its rollouts have the probabilities it claims.
 -- (Compiling these queries would take longer than running them.)
 SET jit = off;
-\set ECHO none
 \i test/sim/simulator.sql
-\set ECHO all
 
 -- Probabilities of a policy and of a transition sum to 1.
 SELECT bool_and(abs(total - 1) < 1e-15 * 8) AS policy_sums_to_1

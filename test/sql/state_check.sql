@@ -3,11 +3,9 @@
 SET search_path = stepadv, public;
 SET jit = off;
 SET client_min_messages = warning;
-\set ECHO none
 \i test/sim/simulator.sql
 \i test/credit/credit.sql
 \i test/credit/problems.sql
-\set ECHO all
 
 -- Made-up rollouts: the same ids in every group, groups of equal returns, a rollout that nobody judged.
 CREATE TEMP TABLE made AS

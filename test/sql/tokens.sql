@@ -58,9 +58,7 @@ SELECT (stepadv.token_lineage(n, 1, n, ARRAY[-1, 0, 2147483647, -2147483648]::in
 	(stepadv.token_lineage(n, 1, n, ARRAY[-1, 0, 2147483647, -2147483648]::bigint[], ARRAY[n]::bigint[])).n_unique_tokens AS of_bigints FROM generate_series(1, 5) n;
 
 -- Rollouts of the simulator, with token ids, against a trie in plain SQL: the distinct prefixes.
-\set ECHO none
 \i test/sim/simulator.sql
-\set ECHO all
 CREATE TABLE steps AS SELECT row_number() OVER (ORDER BY rollout_id, step_no) AS step_id, t.* FROM sim.token_ids(8, 4, 3) t;
 CREATE TABLE prefixes AS SELECT s.step_id, s.group_id, s.rollout_id, s.step_no, i AS depth, (s.prompt_token_ids || s.response_token_ids)[1:i] AS prefix
 	FROM steps s, generate_series(1, cardinality(s.prompt_token_ids || s.response_token_ids)) i;

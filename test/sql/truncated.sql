@@ -151,9 +151,7 @@ FROM (SELECT rewarded, rollout_agg(r * 50000 + t, r, t, t, 1, CASE WHEN rewarded
 
 -- ---- The simulator: two fifths of its rollouts are cut off after 16 steps. The truth knows of no cut: taken for failures they
 -- make every state worth less than it is, and what leads far from the goal no worse than what leads nearer.
-\set ECHO none
 \i test/sim/simulator.sql
-\set ECHO all
 CREATE TABLE exact AS
 SELECT gamma, t AS task, signature_hash(sim.state_text(v.state)) AS state, signature_hash(v.action) AS action, v.v, v.q - v.v AS advantage
 FROM unnest('{0.9,1}'::float8[]) gamma, generate_series(0, 7) t, sim.values(t, gamma) v;

@@ -4,9 +4,7 @@
 -- that there are so many, so the mean of Q over the groups that have any is
 -- exactly the action's value.)
 SET jit = off;
-\set ECHO none
 \i test/sim/simulator.sql
-\set ECHO all
 SET search_path = stepadv, public;
 
 -- Two instances, 2500 groups of 8 rollouts of each.
