@@ -60,7 +60,7 @@ like($err, qr/column "nothing" does not exist in view "steps_compare"/, 'nor suc
 my $program = Browser::installed();
 if (!$program)
 {
-	note('no browser: skipped 30 tests');
+	note('no browser: skipped 31 tests');
 	done_testing();
 	exit;
 }
@@ -92,6 +92,12 @@ is($browser->evaluate(q{[...document.querySelectorAll("main a[href^='#group/']")
 is($browser->evaluate(q{(() => { const row = [...document.querySelectorAll("tr")].find((r) => r.cells[0].textContent === "walk"); return [...row.cells].map((c) => c.textContent).join("|"); })()}),
 	$node->safe_psql('postgres', q(SELECT concat_ws('|', 'walk', count(*), count(ok), round(100.0 * count(*) FILTER (WHERE NOT ok) / count(ok)) || ' %') FROM rl.steps WHERE tool = 'walk')),
 	'errors are a share of the calls whose result is known');
+is($browser->evaluate(q{(() => {
+	const chart = [...document.querySelectorAll("svg")].find((s) => /error, by tool/.test(s.getAttribute("aria-label")));
+	const whole = chart.getAttribute("width") - 160 - 20;
+	return [...chart.querySelectorAll("[aria-label=bar] rect")].map((r) => Math.round(100 * r.getAttribute("width") / whole) + " %").join();
+})()}), $browser->evaluate(q{[...document.querySelectorAll("a[href^='#search?tool']")].map((a) => a.closest("tr").cells[3].textContent).filter((t) => t.endsWith("%")).join()}),
+	'bars are as long as the shares beside them');
 
 # A group ------------------------------------------------------------------------
 my ($first) = $browser->evaluate(q{[...document.querySelectorAll("main a[href^='#group/']")].find((a) => a.textContent.startsWith("rooms")).hash}) =~ m{(\d+)};

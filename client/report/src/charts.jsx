@@ -29,7 +29,7 @@ export function VersionChart({ versions }) {
       height={40 + 28 * rows.length}
       options={() => ({
         marginLeft: 120,
-        x: { domain: [0, 1], percent: true, label: "solved, %", grid: true },
+        x: { domain: [0, 100], percent: true, label: "solved, %", grid: true },
         y: { label: null, domain: rows.map((v) => v.name) },
         marks: [
           Plot.ruleY(rows, { y: "name", x1: "low", x2: "high", stroke: "var(--muted)", strokeWidth: 4 }),
@@ -69,7 +69,7 @@ export function ToolChart({ tools }) {
       height={40 + 22 * rows.length}
       options={() => ({
         marginLeft: 160,
-        x: { domain: [0, 1], percent: true, label: "calls with an error, %", grid: true },
+        x: { domain: [0, 100], percent: true, label: "calls with an error, %", grid: true },
         y: { label: null, domain: rows.map((t) => t.name), tickFormat: (t) => (t.length > 24 ? `${t.slice(0, 23)}…` : t) },
         marks: [Plot.barX(rows, { x: (t) => t.errors / t.known, y: "name", fill: "var(--bad)", tip: true })],
       })}

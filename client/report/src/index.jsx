@@ -4,6 +4,23 @@ import { Histogram, ToolChart, VersionChart } from "./charts.jsx";
 import { Term } from "./glossary.jsx";
 import { brief, count, number, percent, plural, signed } from "./words.js";
 
+// The default and the one that all compare with; the others on demand.
+const FIRST_METHODS = 2;
+
+const advantages = (method) => (
+  <section>
+    <h2>
+      <Term name="advantage">Advantages</Term> by <Term name={method.method} />
+    </h2>
+    <Histogram bins={method.bins} label={`Number of steps by their advantage, ${method.method}`} />
+    <p class="quiet">
+      {plural(method.zeros, "step")} at 0
+      {method.outside > 0 && `, ${count(method.outside)} outside the chart`}
+      {method.missing > 0 && `, ${count(method.missing)} without an estimate`}.
+    </p>
+  </section>
+);
+
 export function Index({ index }) {
   return (
     <>
@@ -37,20 +54,14 @@ export function Index({ index }) {
             <Tools tools={index.tools} />
           </section>
         )}
-        {index.advantages.map((method) => (
-          <section>
-            <h2>
-              <Term name="advantage">Advantages</Term> by <Term name={method.method} />
-            </h2>
-            <Histogram bins={method.bins} label={`Number of steps by their advantage, ${method.method}`} />
-            <p class="quiet">
-              {plural(method.zeros, "step")} at 0
-              {method.outside > 0 && `, ${count(method.outside)} outside the chart`}
-              {method.missing > 0 && `, ${count(method.missing)} without an estimate`}.
-            </p>
-          </section>
-        ))}
+        {index.advantages.slice(0, FIRST_METHODS).map(advantages)}
       </div>
+      {index.advantages.length > FIRST_METHODS && (
+        <details>
+          <summary>Advantages by {plural(index.advantages.length - FIRST_METHODS, "other method")}</summary>
+          <div class="columns">{index.advantages.slice(FIRST_METHODS).map(advantages)}</div>
+        </details>
+      )}
       <Problems problems={index.problems} />
     </>
   );
