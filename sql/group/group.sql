@@ -30,9 +30,9 @@ CREATE TYPE stepadv.rollout_group (
 
 COMMENT ON TYPE stepadv.rollout_group IS
 'all rollouts of one task as packed columns, sorted by rollout_id and step_no; made by rollout_agg, merged by '
-'rollup, read by the estimators; text form JSON, at most 1 GB';
+'rollup, read by the estimators; text form \x and digits (steps and rollouts show what is in it), at most 1 GB';
 COMMENT ON FUNCTION stepadv_internal.rollout_group_in(cstring) IS
-'I/O: a JSON object with "version" and one array per column; error 22P02 on anything else';
+'I/O: the binary form as \x and hexadecimal digits; error 22P02 on anything else';
 COMMENT ON FUNCTION stepadv_internal.rollout_group_out(stepadv.rollout_group) IS 'I/O: lossless JSON text';
 COMMENT ON FUNCTION stepadv_internal.rollout_group_recv(internal) IS
 'I/O: versioned little-endian columns; error 22P03 on anything else';

@@ -9,11 +9,9 @@
 
 #include "fmgr.h"
 #include "libpq/pqformat.h"
-#include "miscadmin.h"
-#include "utils/builtins.h"
 
-#include "arrays.h"
 #include "digest/codec.h"
+#include "hex.h"
 
 PG_FUNCTION_INFO_V1(stepadv_group_digest_in);
 PG_FUNCTION_INFO_V1(stepadv_group_digest_out);
@@ -38,48 +36,18 @@ checked(GroupDigest *datum, int sqlerrcode)
 	return datum;
 }
 
-static GroupDigest *
-allocate_digest(Size length, int sqlerrcode)
-{
-	DigestReader reader = {.sqlerrcode = sqlerrcode};
-	GroupDigest *datum;
-
-	if (length < DIGEST_OVERHEAD - VARHDRSZ || length > MaxAllocSize - VARHDRSZ)
-		refuse_digest(&reader);
-	datum = palloc(length + VARHDRSZ);
-	SET_VARSIZE(datum, length + VARHDRSZ);
-	return datum;
-}
-
 Datum
 stepadv_group_digest_in(PG_FUNCTION_ARGS)
 {
-	const char *text = PG_GETARG_CSTRING(0);
-	size_t		length = strlen(text);
-	GroupDigest *datum;
+	struct varlena *value = varlena_of_hex(PG_GETARG_CSTRING(0), "group_digest");
 
-	if (length < 2 || length % 2 != 0 || text[0] != '\\' || text[1] != 'x' || strspn(text + 2, "0123456789abcdefABCDEF") != length - 2)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-				 errmsg("invalid input syntax for type group_digest"),
-				 errhint("A digest is made by group_digest and rollup; its text is \\x and hexadecimal digits.")));
-	datum = allocate_digest((length - 2) / 2, ERRCODE_INVALID_TEXT_REPRESENTATION);
-	(void) hex_decode(text + 2, length - 2, (char *) datum + VARHDRSZ);
-	PG_RETURN_POINTER(checked(datum, ERRCODE_INVALID_TEXT_REPRESENTATION));
+	PG_RETURN_POINTER(checked((GroupDigest *) value, ERRCODE_INVALID_TEXT_REPRESENTATION));
 }
 
 Datum
 stepadv_group_digest_out(PG_FUNCTION_ARGS)
 {
-	GroupDigest *datum = (GroupDigest *) PG_GETARG_VARLENA_P(0);
-	Size		length = VARSIZE(datum) - VARHDRSZ;
-	char	   *text = allocate_large(2 * length + 3);
-
-	text[0] = '\\';
-	text[1] = 'x';
-	(void) hex_encode((const char *) datum + VARHDRSZ, length, text + 2);
-	text[2 * length + 2] = '\0';
-	PG_RETURN_CSTRING(text);
+	PG_RETURN_CSTRING(hex_of_varlena(PG_GETARG_VARLENA_P(0), "group_digest"));
 }
 
 Datum
@@ -87,10 +55,9 @@ stepadv_group_digest_recv(PG_FUNCTION_ARGS)
 {
 	StringInfo	buffer = (StringInfo) PG_GETARG_POINTER(0);
 	int			length = buffer->len - buffer->cursor;
-	GroupDigest *datum = allocate_digest(length, ERRCODE_INVALID_BINARY_REPRESENTATION);
+	struct varlena *value = varlena_of_bytes(pq_getmsgbytes(buffer, length), length);
 
-	memcpy((char *) datum + VARHDRSZ, pq_getmsgbytes(buffer, length), length);
-	PG_RETURN_POINTER(checked(datum, ERRCODE_INVALID_BINARY_REPRESENTATION));
+	PG_RETURN_POINTER(checked((GroupDigest *) value, ERRCODE_INVALID_BINARY_REPRESENTATION));
 }
 
 Datum

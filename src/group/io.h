@@ -13,7 +13,4 @@
 /* A checked value from its binary form (all after the varlena length). */
 extern RolloutGroup *group_from_bytes(const char *bytes, Size length);
 
-/* How a unit is written, in the order of GroupUnit, and NULL. */
-extern const char *const group_unit_words[];
-
 #endif							/* STEPADV_GROUP_IO_H */

@@ -51,7 +51,7 @@ INSERT INTO calls VALUES
 INSERT INTO calls SELECT 'progress_predict(progress_model, real[])', m::text || E'\x01{0.5,1}' FROM models;
 INSERT INTO calls SELECT 'progress_predict(progress_model, integer[], real[])', m::text || E'\x01{1,10}\x01{0.5,1}' FROM models;
 INSERT INTO calls SELECT 'progress_outcome', m::text || E'\x010.5' FROM models;
-INSERT INTO calls SELECT 'group_union', g::text || E'\x01' || replace(g::text, '"rollout_id":[0', '"rollout_id":[-1') FROM groups;
+INSERT INTO calls SELECT 'group_union', g::text || E'\x01' || h::text FROM groups, (SELECT rollout_agg(i, -1, i::integer, 1, 1, i) AS h FROM generate_series(100::bigint, 102) i) o;
 INSERT INTO calls SELECT 'with_rewards', g::text || E'\x01{1,0.5}' FROM groups;
 INSERT INTO calls SELECT 'without_rollout', g::text || E'\x011' FROM groups;
 INSERT INTO calls SELECT 'resample', g::text || E'\x012\x017\x01t' FROM groups;

@@ -12,7 +12,6 @@ CREATE FUNCTION bytes(rollout_group) RETURNS bytea LANGUAGE sql RETURN stepadv_i
 -- components, 1 rollout, 1 step; rollout_id 7; policy_step 258; step_id 1; state 2; action 3;
 -- reward 0.5; n_steps 1; step_no 0; success unknown; truncated 2 (true).
 CREATE TABLE one AS SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, true, 258) AS g;
-SELECT g FROM one;
 SELECT bytes(g) = '\x02003000 01000000 01000000 0700000000000000 0201000000000000 0100000000000000 0200000000000000 0300000000000000 000000000000e03f 01000000 00000000 00 02' AS as_written FROM one;
 SELECT g::text::rollout_group::text = g::text AS read_again FROM one;
 
@@ -34,15 +33,15 @@ INSERT INTO said VALUES
 SELECT rollout_id, n_steps, judged, truncated, policy_step
 FROM rollouts((SELECT rollout_agg(step_no, rollout_id, step_no, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, truncated, policy_step) FROM said));
 -- one of the two alone: only its column
-SELECT rollout_agg(step_no, rollout_id, step_no, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, truncated, NULL) FROM said WHERE rollout_id < 4;
-SELECT rollout_agg(step_no, rollout_id, step_no, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, policy_step) FROM said WHERE rollout_id < 4;
+SELECT get_byte(bytes(rollout_agg(step_no, rollout_id, step_no, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, truncated, NULL)), 2) = 16 AS truncated FROM said WHERE rollout_id < 4;
+SELECT get_byte(bytes(rollout_agg(step_no, rollout_id, step_no, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, policy_step)), 2) = 32 AS policy_step FROM said WHERE rollout_id < 4;
 
 -- Two policy steps of one rollout: an error; where that is forgiven, a defect of this rollout, for methods that read
 -- them alone, and the lesser one stays, whatever the order.
 SELECT rollout_agg(i, 4, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 8 - i) FROM generate_series(1, 2) i;
 SELECT rollup(g) FROM (SELECT rollout_agg(i, 4, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, i) AS g FROM generate_series(1, 2) i GROUP BY i) x;
-SELECT stepadv_internal.forgiving_rollout_agg(i, r, i, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN r = 1 THEN 7 WHEN i = 1 THEN 9 WHEN i = 3 THEN 4 END ORDER BY i DESC, r) AS forgiven
-FROM generate_series(1, 3) i, generate_series(1, 2) r;
+SELECT r.* FROM rollouts((SELECT stepadv_internal.forgiving_rollout_agg(i, r, i, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN r = 1 THEN 7 WHEN i = 1 THEN 9 WHEN i = 3 THEN 4 END ORDER BY i DESC, r)
+FROM generate_series(1, 3) i, generate_series(1, 2) r)) r;
 SELECT count(DISTINCT bytes(g)) AS different, min((SELECT string_agg(concat_ws(' ', rollout_id, judged, policy_step), ', ') FROM rollouts(g))) AS rollouts FROM (
 	SELECT stepadv_internal.forgiving_rollout_agg(i, r, i, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, CASE WHEN r = 1 THEN 7 WHEN i = 1 THEN 9 WHEN i = 3 THEN 4 END ORDER BY i * f, r * f) AS g
 	FROM generate_series(1, 3) i, generate_series(1, 2) r, unnest('{-1,1}'::int[]) f GROUP BY f UNION ALL
@@ -72,7 +71,7 @@ SET stepadv.enable_step_scan = off;
 SELECT count(*) AS rollouts, count(r.truncated) AS known, count(*) FILTER (WHERE r.truncated) AS cut_off, count(r.policy_step) AS of_a_policy FROM folded, rollouts(rollouts) r;
 RESET stepadv.enable_step_scan;
 -- a group of which no row says anything has no column of it
-SELECT bool_and((rollouts::text LIKE '%"truncated"%') = is_truncated_given) AS truncated, bool_and((rollouts::text LIKE '%"policy_step"%') = is_policy_step_given) AS policy_step
+SELECT bool_and((get_byte(bytes(rollouts), 2) & 16 > 0) = is_truncated_given) AS truncated, bool_and((get_byte(bytes(rollouts), 2) & 32 > 0) = is_policy_step_given) AS policy_step
 FROM folded JOIN (SELECT g, count(truncated) > 0 AS is_truncated_given, count(policy_step) > 0 AS is_policy_step_given FROM given GROUP BY g) x USING (g);
 
 -- Every order, text, binary, rollup of parts: the same bytes.
@@ -124,31 +123,13 @@ SELECT count(*) AS rollouts, bool_and((o.truncated, o.policy_step) IS NOT DISTIN
 	   bool_and((o.truncated, o.policy_step) IS NOT DISTINCT FROM (h.truncated, h.policy_step)) AS history_states
 FROM folded CROSS JOIN LATERAL rollouts(rollouts) o JOIN LATERAL rollouts(by_turn(rollouts)) t USING (rollout_id)
 JOIN LATERAL rollouts(with_rewards(rollouts, '{1,1}')) w USING (rollout_id) JOIN LATERAL rollouts(history_states(rollouts, 'set')) h USING (rollout_id);
-SELECT rollup(by_turn(g)) FROM one;
+SELECT r.* FROM rollouts((SELECT rollup(by_turn(g)) FROM one)) r;
 
 -- Estimators that ask for neither give what they gave.
 SELECT count(*), bool_and(a.advantage IS NOT DISTINCT FROM b.advantage)
 FROM folded JOIN (SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS plain FROM given GROUP BY g) p USING (g)
 CROSS JOIN LATERAL rtmc(rollouts) a JOIN LATERAL rtmc(plain) b USING (step_id);
 
--- Bad text
-CREATE FUNCTION refusal(t text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	state text; message text; detail text;
-BEGIN
-	RETURN 'accepted: ' || t::rollout_group::text;
-EXCEPTION WHEN others THEN
-	GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
-	RETURN state || ' ' || message || '. ' || detail;
-END $$;
-\t on
-\pset format unaligned
-SELECT refusal(format('{"version": %s, "rollout_id": [1], "n_steps": [1], "step_id": [1], "step_no": [0], %s}', version, more)) FROM (VALUES
-	(2, '"truncated": [1]'), (2, '"truncated": [true, false]'), (2, '"truncated": true'), (2, '"truncated": [null]'), (2, '"truncated": [false]'), (2, '"truncated": [true], "truncated": [true]'),
-	(2, '"policy_step": [1.5]'), (2, '"policy_step": ["1"]'), (2, '"policy_step": []'), (2, '"policy_step": [9223372036854775808]'), (2, '"policy_step": [-9223372036854775808]'),
-	(2, '"policy_step": [null]'), (2, '"policy_step": [-9223372036854775807]'), (1, '"truncated": [true]'), (1, '"policy_step": [1]')) v(version, more);
-\pset format aligned
-\t off
 -- Bad bytes: every one changed to several others is refused, or makes another value that its text agrees with.
 CREATE TABLE came (g rollout_group);
 CREATE FUNCTION comes(bytes bytea) RETURNS text LANGUAGE plpgsql AS $$

@@ -147,8 +147,8 @@ $node->safe_psql('postgres', q{
 	SELECT rollout_agg(1, 1, 1, 1, 1, 1);
 	CREATE TABLE whole AS SELECT rollup(rollouts) AS rollouts
 	FROM (SELECT rollouts FROM value LIMIT 1) v;
-	-- and what version 2 is for: turns, components, defects, another unit
-	CREATE TABLE whole_2 AS SELECT replace(by_turn(rollup(g))::text, '"unit"', '"defects": [0, 3, 0], "unit"')::rollout_group AS rollouts
+	-- and what version 2 is for: turns, components, another unit
+	CREATE TABLE whole_2 AS SELECT by_turn(rollup(g)) AS rollouts
 	FROM (SELECT rollout_agg(i, i / 4, CASE WHEN i < 12 THEN i % 4 END, CASE WHEN i % 5 > 0 THEN i % 3 END, i % 2, i, NULL, i, i, NULL, 1,
 			CASE WHEN i % 4 < 3 THEN i % 4 / 2 END, CASE WHEN i % 4 > 0 THEN ARRAY[i, NULL, i * 0.5] END) AS g
 		FROM generate_series(0, 11) i
@@ -271,67 +271,6 @@ for (['whole', '0A000 22P03'], ['whole_2', '0A000 22P03 fine'])
 	cmp_ok($ok, '>', 300, 'many of one');
 	cmp_ok($refused, '>', 100, 'many of the other');
 }
-
-# ---- malformed: text
-
-my $columns = '"rollout_id": [1], "n_steps": [1], "step_id": [1], "step_no": [0]';
-my @texts = (
-	[ "{\"version\": 1, $columns}", '' ],
-	[ '', '22P02' ], [ 'x', '22P02' ], [ '{}', '22P02' ], [ 'null', '22P02' ], [ '1', '22P02' ], [ '[]', '22P02' ],
-	[ "{$columns}", '22P02' ],
-	[ "{\"version\": 2, $columns}", '' ],
-	[ "{\"version\": 3, $columns}", '22P02' ],
-	[ "{\"version\": 0, $columns}", '22P02' ],
-	[ "{\"version\": \"1\", $columns}", '22P02' ],
-	[ "{\"version\": [1], $columns}", '22P02' ],
-	[ "{\"version\": 1, \"version\": 1, $columns}", '22P02' ],
-	[ "{\"version\": 1, $columns} x", '22P02' ],
-	[ "{\"version\": 1, $columns", '22P02' ],
-	[ '{"version": 1, "rollout_id": [1], "n_steps": [1], "step_id": [1]}', '22P02' ],
-	[ '{"version": 1, "rollout_id": [1], "step_id": [1], "step_no": [0]}', '22P02' ],
-	[ "{\"version\": 1, $columns, \"step_no\": [0]}", '22P02' ],
-	[ "{\"version\": 1, $columns, \"other\": [0]}", '22P02' ],
-	[ "{\"version\": 1, $columns, \"state\": [1, 2]}", '22P02' ],
-	[ "{\"version\": 1, $columns, \"state\": []}", '22P02' ],
-	[ "{\"version\": 1, $columns, \"state\": 1}", '22P02' ],
-	[ "{\"version\": 1, $columns, \"state\": [[1]]}", '22P02' ],
-	[ "{\"version\": 1, $columns, \"state\": [{}]}", '22P02' ],
-	[ "{\"version\": 1, $columns, \"state\": {}}", '22P02' ],
-	[ "{\"version\": 1, $columns, \"state\": [\"1\"]}", '22P02' ],
-	[ "{\"version\": 1, $columns, \"state\": [true]}", '22P02' ],
-	[ "{\"version\": 1, $columns, \"state\": [1.5]}", '22P02' ],
-	[ "{\"version\": 1, $columns, \"state\": [9223372036854775808]}", '22P02' ],
-	[ "{\"version\": 1, $columns, \"state\": [-9223372036854775808]}", '' ],
-	[ "{\"version\": 1, $columns, \"success\": [1]}", '22P02' ],
-	[ "{\"version\": 1, $columns, \"reward\": [1e400]}", '22003' ],
-	[ "{\"version\": 1, $columns, \"reward\": [-1e-400]}", '22003' ],
-	[ "{\"version\": 1, $columns, \"reward\": [NaN]}", '22P02' ],
-	[ "{\"version\": 1, $columns, \"reward\": [Infinity]}", '22P02' ],
-	[ "{\"version\": 1, $columns, \"reward\": [\"NaN\"]}", '22P02' ],
-	[ '{"version": 1, "rollout_id": [null], "n_steps": [1], "step_id": [1], "step_no": [0]}', '22P02' ],
-	[ '{"version": 1, "rollout_id": [1], "n_steps": [2], "step_id": [1], "step_no": [0]}', '22P02' ],
-	[ '{"version": 1, "rollout_id": [1], "n_steps": [-1], "step_id": [1], "step_no": [0]}', '22P02' ],
-	[ '{"version": 1, "rollout_id": [1], "n_steps": [4294967297], "step_id": [1], "step_no": [0]}', '22P02' ],
-	# counts that add up only modulo 2^32
-	[ '{"version": 1, "rollout_id": [1, 2, 3], "n_steps": [2147483647, 2147483647, 3], "step_id": [1], "step_no": [0]}', '22P02' ],
-	[ '{"version": 1, "rollout_id": [2, 1], "n_steps": [1, 0], "step_id": [1], "step_no": [0]}', '22P02' ],
-	[ '{"version": 1, "rollout_id": [1, 1], "n_steps": [1, 0], "step_id": [1], "step_no": [0]}', '22P02' ],
-	[ '{"version": 1, "rollout_id": [1], "n_steps": [2], "step_id": [1, 2], "step_no": [5, 5]}', '22P02' ],
-	[ '{"version": 1, "rollout_id": [1], "n_steps": [2], "step_id": [1, 2], "step_no": [5, 4]}', '22P02' ],
-	[ '{"version": 1, "rollout_id": [1], "n_steps": [1], "step_id": [1], "step_no": [2147483648]}', '22P02' ],
-	[ '{"version": 1, "\u0000": 1}', '22P05' ],
-	[ '{"version": 1, "\ud800": 1}', '22P02' ],
-);
-my @wrong;
-for my $case (@texts)
-{
-	my ($text, $expected) = @$case;
-	my ($got) = attempt("SELECT use('$text'::rollout_group)");
-	push @wrong, "$text: $got instead of $expected" if $got ne $expected;
-}
-is(join("\n", @wrong), '', scalar(@texts) . ' texts are refused, or taken, as they should be');
-is((attempt("SELECT (repeat('[', 1000000))::rollout_group"))[0], '22P02', 'deep nesting of arrays');
-is((attempt("SELECT (repeat('{\"version\":', 100000))::rollout_group"))[0], '22P02', 'deep nesting of objects');
 
 is($node->safe_psql('postgres', "SELECT count(*) FROM seen WHERE code = 'changed'"), '0', 'every value that was taken reads back');
 unlike(slurp_file($node->logfile), qr/was terminated by signal|PANIC|TRAP:/, 'no backend died');

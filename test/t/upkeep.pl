@@ -174,7 +174,7 @@ foreach my $table (sort keys %source)
 	cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM ${views}_folded"), '>', 1, "$table: there are some");
 	is($node->safe_psql('postgres', "SELECT md5(string_agg(f::text, ',' ORDER BY f::text)) FROM ${views}_fresh f"),
 		$node->safe_psql('postgres', "SELECT md5(string_agg(v::text, ',' ORDER BY v::text)) FROM ${views}_values v"), "$table: by their texts, too");
-	is($node->safe_psql('postgres', "SELECT count(*) FROM ${views}_folded WHERE g = 13 AND rollouts::text LIKE '%\"defects\"%'"), 1, "$table: what is kept has the defects of its rows")
+	is($node->safe_psql('postgres', "SELECT count(*) FROM ${views}_folded WHERE g = 13 AND get_byte(stepadv_internal.rollout_group_send(rollouts), 1) >= 128"), 1, "$table: what is kept has the defects of its rows")
 		if $table ne 'canonical';
 	# And so are their digests; those of groups whose steps were yet to come a refresh makes.
 	$node->safe_psql('postgres', "SELECT stepadv.refresh('$source{$table}')");
