@@ -90,21 +90,3 @@ COMMENT ON FUNCTION stepadv.contribution(stepadv.rollout_group, float8) IS
 'per rollout, the steps that reduce the distance to the goal (n_contributing) and their share (GraphGPO, figure '
 '1); both NULL where no rollout of the group reached the goal and for rollouts not judged yet; share is NULL for '
 'a rollout without steps';
-
--- labels may be NULL (their default), so this is not STRICT: NULL of a NULL group.
-
-CREATE FUNCTION stepadv.graph_dot(rollouts stepadv.rollout_group, labels jsonb DEFAULT NULL,
-	state_labels jsonb DEFAULT NULL,
-	min_visits integer DEFAULT 1, max_edges integer DEFAULT 100, label_length integer DEFAULT 40,
-	discount float8 DEFAULT 0.1, success_reward float8 DEFAULT 10, epsilon float8 DEFAULT 1e-6,
-	convention text DEFAULT 'paper', success_above float8 DEFAULT 0,
-	normalise text DEFAULT 'std', epsilon_of text DEFAULT 'absolute', estimates jsonb DEFAULT NULL)
-RETURNS text
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5000
-AS 'MODULE_PATHNAME', 'stepadv_graph_dot';
-COMMENT ON FUNCTION stepadv.graph_dot(stepadv.rollout_group, jsonb, jsonb, integer, integer, integer, float8, float8,
-	float8, text, float8, text, text, jsonb) IS
-'the state graph as Graphviz text: boxes are states (distance to the goal, visits), edges actions (label, '
-'visits, graph advantage); labels, state_labels: objects of texts by step_id; estimates: what any method says, '
-'an object by step_id; only edges with min_visits, at most max_edges of them';
-

@@ -71,7 +71,7 @@ BEGIN
 			CASE WHEN c.value IS NULL THEN ''is missing'' WHEN f.value IS NULL THEN ''has no rows''
 				ELSE ''differs from a fresh fold'' END
 		FROM %2$s f(%4$s, value) FULL JOIN %3$s c(%4$s, value) ON %5$s
-		WHERE record_image_ne(ROW(f.value), ROW(c.value)) AND f.value::text IS DISTINCT FROM c.value::text%6$s',
+		WHERE record_image_ne(ROW(f.value), ROW(c.value))%6$s',
 		stepadv_internal.list(stepadv_internal.group_columns(a.fresh, a.n_group_columns),
 			'%1$L, coalesce(f.k%2$s, c.k%2$s)'::text, ', '::text), a.fresh, a.folded,
 		stepadv_internal.k_columns(a.n_group_columns, 'k%1$s'::text), stepadv_internal.same_group('f'::text, 'c'::text,

@@ -205,7 +205,7 @@ DECLARE
 BEGIN
 	FOR found IN EXECUTE format('SELECT f.value IS NULL AS stepadv_gone, c.value IS NULL AS stepadv_missing, %1$s
 		FROM %2$s f(%3$s, value) FULL JOIN %4$s c(%3$s, value) ON %5$s
-		WHERE record_image_ne(ROW(f.value), ROW(c.value)) AND f.value::text IS DISTINCT FROM c.value::text',
+		WHERE record_image_ne(ROW(f.value), ROW(c.value))',
 		stepadv_internal.list(stepadv_internal.group_columns((a).fresh, (a).n_group_columns),
 			'coalesce(f.k%2$s, c.k%2$s) AS %1$I'::text, ', '::text), stepadv_internal.relation_name((a).fresh),
 		stepadv_internal.k_columns((a).n_group_columns, 'k%1$s'::text), stepadv_internal.relation_name((a).folded),

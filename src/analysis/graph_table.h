@@ -9,7 +9,7 @@
 #include "group/facts.h"
 #include "parameters.h"
 
-/* Shared by graph_edges and graph_dot, in this order. */
+/* Of graph_edges, in this order. */
 #define GRAPH_PARAMETERS \
 	DISCOUNT_PARAMETER, SUCCESS_REWARD_PARAMETER, EPSILON_PARAMETER, CONVENTION_PARAMETER, \
 	SUCCESS_ABOVE_PARAMETER, NORMALISE_PARAMETER, EPSILON_OF_PARAMETER

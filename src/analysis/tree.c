@@ -11,16 +11,24 @@
 #include "miscadmin.h"
 
 #include "arrays.h"
-#include "analysis/tree.h"
+#include "estimators/rtmc.h"
 #include "group/facts.h"
 #include "parameters.h"
 #include "rows.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rtmc_tree);
 
-void
-rollout_tree_build(const GroupColumns *group, const RolloutFacts *facts,
-				   const ParameterValue *parameters, const bool *cut_off, RolloutTree *tree)
+/* The tree: rtmc's table with the edges between its states. */
+typedef struct RolloutTree
+{
+	RtmcTable	table;
+	Identities	edges;			/* (state, action, next state) */
+	uint32	   *visits;			/* rollouts that took the edge */
+	uint32	   *successes;		/* of these, how many succeeded */
+} RolloutTree;
+
+static void
+build_tree(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters, RolloutTree *tree)
 {
 	double		success_above = parameters[RTMC_SUCCESS_ABOVE].number;
 	uint32	   *last_rollout;
@@ -29,7 +37,6 @@ rollout_tree_build(const GroupColumns *group, const RolloutFacts *facts,
 	number_edges(group, &tree->table.states, &tree->table.pairs, &tree->edges);
 	tree->visits = ALLOCATE_ZEROED_ARRAY(uint32, tree->edges.n);
 	tree->successes = ALLOCATE_ZEROED_ARRAY(uint32, tree->edges.n);
-	tree->cut_off = ALLOCATE_ZEROED_ARRAY(uint32, tree->edges.n);
 	last_rollout = ALLOCATE_ZEROED_ARRAY(uint32, tree->edges.n);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
@@ -48,17 +55,15 @@ rollout_tree_build(const GroupColumns *group, const RolloutFacts *facts,
 				continue;
 			last_rollout[edge] = r + 1;
 			tree->visits[edge]++;
-			if (succeeded)
-				tree->successes[edge]++;
-			else if (cut_off != NULL && cut_off[r])
-				tree->cut_off[edge]++;
+			tree->successes[edge] += succeeded;
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
 	pfree(last_rollout);
 }
 
-int32 *
+/* The state an edge leads to, or NO_IDENTITY where rollouts end. */
+static int32 *
 edge_next_states(const GroupColumns *group, const RolloutTree *tree)
 {
 	int32	   *next = ALLOCATE_ARRAY(int32, tree->edges.n);
@@ -100,7 +105,7 @@ stepadv_rtmc_tree(PG_FUNCTION_ARGS)
 		return return_no_rows(fcinfo);
 	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
 	find_rollout_facts(&group, &facts);
-	rollout_tree_build(&group, &facts, parameters, NULL, &tree);
+	build_tree(&group, &facts, parameters, &tree);
 	next = edge_next_states(&group, &tree);
 
 	for (int c = 0; c < N_TREE_COLUMNS; c++)
@@ -115,7 +120,7 @@ stepadv_rtmc_tree(PG_FUNCTION_ARGS)
 	for (uint32 e = 0; e < tree.edges.n; e++)
 	{
 		uint32		step = tree.edges.first_step[e];
-		int32		pair = edge_pair(&tree, e);
+		int32		pair = tree.table.pairs.of_step[step];
 
 		ids[C_STATE][e] = group.state[step];
 		nulls[C_STATE][e] = step_has_null(&group, step, NULL_STATE);
@@ -131,7 +136,7 @@ stepadv_rtmc_tree(PG_FUNCTION_ARGS)
 			nulls[C_NEXT_STATE][e] = step_has_null(&group, next_step, NULL_STATE);
 		}
 		numbers[C_Q][e] = tree.table.pair_q[pair];
-		numbers[C_V][e] = tree.table.state_v[edge_state(&tree, e)];
+		numbers[C_V][e] = tree.table.state_v[tree.table.states.of_step[step]];
 		numbers[C_ADVANTAGE][e] = tree.table.pair_advantage[pair];
 		ids[C_STEP_ID][e] = group.step_id[step];
 		CHECK_ONCE_IN_A_WHILE(e);

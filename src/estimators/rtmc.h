@@ -14,7 +14,7 @@
 /* The second of them. */
 #define PRIOR_MEAN_START_VALUE 1
 
-/* Shared by rtmc, rtmc_tree and rtmc_tree_dot, in this order. */
+/* Shared by rtmc and rtmc_tree, in this order. */
 #define RTMC_PARAMETERS \
 	GAMMA_PARAMETER, \
 	NUMBER_PARAMETER("prior", 0, INFINITY), \

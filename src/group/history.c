@@ -220,5 +220,11 @@ stepadv_history_states(PG_FUNCTION_ARGS)
 		write_history(&group, parameters[0].choice, &histories);
 	set_states(&copy, turn_of_call, &histories);
 	group_seal(result);
+	/* What is NULL now, or not any more, is told as whoever folds such rows would tell it. */
+	if (calls.nulls != NULL)
+	{
+		group_open(result, &copy);
+		result = group_tidied(result, &copy);
+	}
 	PG_RETURN_POINTER(result);
 }

@@ -57,8 +57,6 @@ INSERT INTO calls SELECT 'without_rollout', g::text || E'\x011' FROM groups;
 INSERT INTO calls SELECT 'resample', g::text || E'\x012\x017\x01t' FROM groups;
 INSERT INTO calls SELECT 'by_turn', g::text || E'\x01' || a FROM groups, unnest('{set,sequence,last}'::text[]) a;
 INSERT INTO calls SELECT 'history_states', g::text || E'\x01' || a || E'\x012' FROM groups, unnest('{sequence,set,root,last,last_observations}'::text[]) a;
-INSERT INTO calls SELECT 'graph_dot', g::text || E'\x01{"1": "a"}\x01{"0": "s"}\x011\x0110\x0120\x010.9\x011\x010.1\x01paper\x010\x01none\x01absolute\x01{"1": 0.5}' FROM groups;
-INSERT INTO calls SELECT 'rtmc_tree_dot', g::text || E'\x01{"1": "a"}\x01{1}\x011\x0110\x0120\x010.9\x011\x010.1\x01f\x01every\x010\x01success_rate\x01{"1": {"advantage": 1}}\x01' || f FROM groups, unnest('{f,t}'::text[]) f;
 
 -- As the name alone, or with its types as regprocedure writes them.
 CREATE FUNCTION pg_temp.named(name text) RETURNS regprocedure LANGUAGE sql AS $$

@@ -77,12 +77,14 @@ sql -At >"$out/tree.txt" <<'SQL'
 WITH chosen AS (
 	SELECT run_id, policy_version, task_id FROM rl.steps_groups
 	ORDER BY success_rate * (1 - success_rate) * n_shared_states DESC NULLS LAST, n_steps DESC, run_id, policy_version, task_id LIMIT 1)
-SELECT translate(concat_ws(' ', nullif(c.run_id, ''), nullif(c.policy_version, ''), c.task_id), E'\n\r', '  ') || E'\n' || stepadv.rtmc_tree_dot(v.rollouts,
-	labels => (SELECT jsonb_object_agg(s.step_id, coalesce(nullif(btrim(regexp_replace(left(coalesce(s.action, s.tool || ' ' || s.args), 200), '[[:space:][:cntrl:]]+', ' ', 'g')), ''), '(none)'))
-		FROM rl.steps s WHERE (s.run_id, s.policy_version, s.task_id) = (c.run_id, c.policy_version, c.task_id)),
-	cut_off => (SELECT array_agg(stepadv.signature_hash(r.rollout_id)) FROM rl.rollouts r WHERE (r.run_id, r.policy_version, r.task_id) = (c.run_id, c.policy_version, c.task_id) AND r.truncated),
-	max_edges => 48)
-FROM chosen c JOIN rl.steps_values v USING (run_id, policy_version, task_id);
+SELECT translate(concat_ws(' ', nullif(c.run_id, ''), nullif(c.policy_version, ''), c.task_id), E'\n\r', '  ') || E'\ndigraph { rankdir=LR; node [shape=point]\n' || string_agg(
+	format('"%s" -> "%s" [label=%s, penwidth=%s, color="%s"]', t.state, coalesce(t.next_state::text, 'end of ' || t.step_id),
+		to_json(left(coalesce(nullif(btrim(regexp_replace(coalesce(s.action, s.tool || ' ' || s.args), '[[:space:][:cntrl:]]+', ' ', 'g')), ''), '(none)'), 24) || format(' %s/%s, %s', t.successes, t.visits, round(t.advantage::numeric, 2))),
+		1 + round(ln(t.visits)::numeric, 1), CASE WHEN t.successes * 2 >= t.visits THEN 'darkgreen' ELSE 'firebrick' END), E'\n' ORDER BY t.visits DESC, t.step_id) || E'\n}'
+FROM chosen c, LATERAL (SELECT t.* FROM rl.steps_values v, stepadv.rtmc_tree(v.rollouts) t
+	WHERE (v.run_id, v.policy_version, v.task_id) = (c.run_id, c.policy_version, c.task_id) ORDER BY t.visits DESC, t.step_id LIMIT 48) t
+	JOIN rl.steps s USING (step_id)
+GROUP BY c.run_id, c.policy_version, c.task_id;
 SQL
 group=$(head -n 1 "$out/tree.txt")
 tail -n +2 "$out/tree.txt" >"$out/tree.dot"
@@ -110,7 +112,7 @@ if [ "$(sql -At -c "SELECT to_regclass('public.said') IS NOT NULL")" = t ]; then
 	line 'by RTMC' "$(sql -At -c "SELECT format('%s bad steps in good rollouts and %s good steps in bad ones, of %s; GRPO gives every step of a rollout the same', bad_in_good, good_in_bad, steps) FROM public.said")"
 fi
 if [ -n "$pictures" ]; then
-	line 'tree' "$(shown tree.svg) and .png: group $group; green edges lead to success, red to failure, grey were cut off"
+	line 'tree' "$(shown tree.svg) and .png: group $group; green edges lead to success, red to failure"
 else
 	line 'tree' 'none: no rollout is judged'
 fi

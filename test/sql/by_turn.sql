@@ -130,14 +130,11 @@ BEGIN
 		RETURN NEXT;
 	END LOOP;
 END $$;
-CREATE TABLE labels AS SELECT jsonb_object_agg(step_id, 'step ' || step_id) AS labels FROM call;
 SELECT call, c.* FROM unnest(ARRAY[
 	'steps($)', 'rollouts($)', 'rollouts($, 1)', 'group_summary($)', 'rtmc_tree($)', 'rtmc_tree($, visit => ''every'', gamma => 0.5)',
 	'graph_nodes($)', 'graph_edges($)', 'distances($)', 'contribution($)', 'contribution_summary($)',
-	'decision_points($)', 'decision_points($, ''rtmc'', gamma => 0.5)', 'failure_points($)', 'graph_summary($)',
-	'(SELECT rtmc_tree_dot($, labels => labels) AS dot FROM labels)',
-	'(SELECT graph_dot($, labels => labels, state_labels => labels) AS dot FROM labels)']) WITH ORDINALITY u(call, i),
-	LATERAL compare_rows(CASE WHEN call LIKE '(%' THEN 'LATERAL ' || call ELSE call END) c ORDER BY i, actions;
+	'decision_points($)', 'decision_points($, ''rtmc'', gamma => 0.5)', 'failure_points($)', 'graph_summary($)']) WITH ORDINALITY u(call, i),
+	LATERAL compare_rows(call) c ORDER BY i, actions;
 
 -- The action of a turn: of one call its own; of more, equal where the hand's is
 -- equal, and then only; NULL where one of them is.

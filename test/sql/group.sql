@@ -108,7 +108,6 @@ SELECT * FROM steps(NULL);
 SELECT * FROM rtmc(NULL);
 SELECT * FROM grpo(NULL);
 SELECT * FROM group_summary(NULL);
-SELECT rtmc_tree_dot(NULL) IS NULL AS no_picture;
 -- a group of one rollout without steps
 SELECT (group_summary(g)).* FROM (SELECT rollout_agg(NULL, 1, NULL, NULL, NULL, 1) g) x;
 SELECT count(*) FROM (SELECT rollout_agg(NULL, 1, NULL, NULL, NULL, 1) g) x, rtmc(g);

@@ -11,7 +11,6 @@ SELECT * FROM group_summary(triple(1e308));
 SELECT * FROM returns(triple(1e308));
 SELECT * FROM rtmc(triple(1e308));
 SELECT * FROM rtmc_tree(triple(1e308));
-SELECT rtmc_tree_dot(triple(1e308));
 -- The sum over rollouts.
 SELECT * FROM group_summary((SELECT rollup(x) FROM (VALUES (pair(1.7e308)), ((SELECT rollout_agg(3, 3, 1, 1, 1, 1.7e308)))) v(x)));
 -- The standard deviation, where (x - mean) / sd is +-0.7.

@@ -1,4 +1,4 @@
--- rtmc, rtmc_tree, rtmc_tree_dot: options by hand, rollouts not judged, refusals.
+-- rtmc, rtmc_tree: options by hand, rollouts not judged, refusals.
 CREATE SCHEMA rtmc;
 SET search_path = rtmc, stepadv, public;
 \set VERBOSITY terse
@@ -30,9 +30,8 @@ SELECT bool_and(a = b) AS baseline FROM x, rtmc(g, baseline => 5, prior_mean => 
 SELECT bool_and(a = b) AS same FROM x, rtmc(g, gamma => 1, prior_mean => 'start_value') a JOIN rtmc(g, gamma => 1) b USING (step_id);
 -- a judged rollout without steps has no first step; a lone one is its own
 SELECT a.v, a.advantage FROM (SELECT rollout_agg(s, r, s, s, s, w) g FROM (VALUES (1, 1, 0.5::float8), (NULL, 2, 1)) v(s, r, w)) y, rtmc(g, prior_mean => 'start_value') a;
--- the two pictures and tables of the tree follow
+-- the table of the tree follows
 SELECT bool_and(t.v = a.v AND t.advantage = a.advantage) AS tree FROM x, rtmc_tree(g, prior_mean => 'start_value') t JOIN rtmc(g, prior_mean => 'start_value') a USING (step_id);
-SELECT rtmc_tree_dot(g, prior_mean => 'start_value') <> rtmc_tree_dot(g) AS picture FROM x;
 -- normalise: the sd (ddof 0) of what comes out is 1, its mean is not moved to 0
 SELECT round(stddev_pop(advantage)::numeric, 12) AS sd, round(avg(advantage)::numeric, 6) <> 0 AS not_centred FROM x, rtmc(g, normalise => true) a;
 -- all the same: nothing to divide by
@@ -52,32 +51,6 @@ SELECT state, action, next_state, visits, successes, q, step_id FROM x, rtmc_tre
 SELECT bool_and(t.q = a.q AND t.v = a.v AND t.advantage = a.advantage) AS same_as_rtmc FROM x, rtmc_tree(g) t, rtmc(g) a WHERE a.step_id = t.step_id;
 SELECT s.* FROM x, group_summary(g) s;
 
--- the picture: labels by step_id, hostile ones too; rollout 2 was cut off
-\pset format unaligned
-\t on
-SELECT rtmc_tree_dot(g, labels => jsonb_build_object('10', E'say "hi" \\ \n\t and more, which is more than fits', '12', 12, '21', '<b>é</b>'), cut_off => '{2,NULL,99}',
-	label_length => 20) FROM x;
--- so is a rollout whose own rows say that it was truncated, unless it succeeded: here 2, not 3
-SELECT regexp_matches(rtmc_tree_dot(g), 'color="(#\w+)", label="(\w+)', 'g') AS leaf
-FROM (SELECT rollout_agg(i, i, 1, 1, i, i / 3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, i > 1, NULL) AS g FROM generate_series(1, 3) i) y;
-SELECT rtmc_tree_dot(g, min_visits => 2) FROM x;
-SELECT rtmc_tree_dot(g, max_edges => 1, labels => '[1]') FROM x;
--- of another method: V(2) = 1, V(3) = 1/2, V(1) = (0.9 V(1) + 0.9 (1 + 1/2 + 1/2)) / 4 = 1.8 / 3.1; each state has one action
-SELECT rtmc_tree_dot(g, estimates => (SELECT jsonb_object_agg(step_id, to_jsonb(e)) FROM batch_td(g, gamma => 0.9, prior => 0) e)) FROM x;
--- rtmc's own make the same picture; of an edge's steps the mean, of those that have one
-SELECT rtmc_tree_dot(g, estimates => (SELECT jsonb_object_agg(step_id, to_jsonb(e)) FROM rtmc(g) e)) = rtmc_tree_dot(g) FROM x;
-SELECT rtmc_tree_dot(g, estimates => '{"10": 1, "20": 2.5, "30": {"advantage": -2, "v": 7}, "31": {"advantage": null, "v": 8}, "12": null, "99": 1}') FROM x;
--- folded: after 11 rollout 1 is alone, three edges more; rollout 3 is on its own until it is back at 5; 2 is the start of 4, and stays
-CREATE TEMP TABLE chains AS SELECT rollout_agg(i, r, n, s, a, w) AS g FROM (VALUES (1, 1, 0, 1, 11, NULL), (2, 1, 1, 8, 12, NULL), (3, 1, 2, 3, 13, NULL), (4, 1, 3, 4, 14, 1), (5, 2, 0, 1, 15, 0),
-	(6, 3, 0, 5, 16, NULL), (7, 3, 1, 6, 17, NULL), (8, 3, 2, 7, 18, NULL), (9, 3, 3, 5, 19, 1), (10, 4, 0, 2, 20, NULL), (11, 4, 1, 9, 21, 0)) v(i, r, n, s, a, w);
-SELECT rtmc_tree_dot(g, fold_chains => true) FROM chains;
--- an edge with what it stands for counts as one of those that may be drawn
-SELECT rtmc_tree_dot(g, max_edges => 1, fold_chains => true) FROM chains;
--- where two go the same way nothing is alone: folded or not is the same
-SELECT rtmc_tree_dot(g, fold_chains => true) = rtmc_tree_dot(g) FROM (SELECT rollout_agg(10 * r + n, r, n, n, n, r - 1) AS g FROM generate_series(1, 2) r, generate_series(0, 3) n) two;
-\t off
-\pset format aligned
-
 -- Refusals
 SELECT a.* FROM x, rtmc(g, gamma => 2) a;
 SELECT a.* FROM x, rtmc(g, prior => -1) a;
@@ -87,15 +60,6 @@ SELECT a.* FROM x, rtmc(g, gamma => NULL) a;
 SELECT a.* FROM x, rtmc(g, visit => 'last') a;
 SELECT a.* FROM x, rtmc(g, success_above => 'Infinity') a;
 SELECT a.* FROM x, rtmc(g, prior_mean => 'median') a;
-SELECT rtmc_tree_dot(g, min_visits => 0) FROM x;
-SELECT rtmc_tree_dot(g, max_edges => NULL) FROM x;
-SELECT rtmc_tree_dot(g, label_length => 0) FROM x;
-\set VERBOSITY default
-SELECT rtmc_tree_dot(g, estimates => '[1]') FROM x;
-SELECT rtmc_tree_dot(g, estimates => '{"10": "NaN"}') FROM x;
-\set VERBOSITY terse
-SELECT rtmc_tree_dot(g, estimates => '{"10": [1]}') FROM x;
-SELECT rtmc_tree_dot(g, estimates => '{"10": {"v": true}}') FROM x;
 
 SET client_min_messages = warning;
 DROP SCHEMA rtmc CASCADE;

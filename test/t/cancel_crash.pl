@@ -60,7 +60,7 @@ my %long = (
 	'batch_td of one dense cycle' => 'SELECT sum(advantage) FROM dense, generate_series(0, 9) n, batch_td(rollouts, gamma => 1, lambda => n / 10.0)',
 	'rtmc' => 'SELECT sum(advantage) FROM big, generate_series(1, 20) n, rtmc(rollouts, gamma => 1.0 / n)',
 	'grpo' => 'SELECT sum(advantage) FROM big, generate_series(1, 20) n, grpo(rollouts, step_rewards => true, gamma => 1.0 / n)',
-	'rtmc_tree_dot' => 'SELECT sum(length(rtmc_tree_dot(rollouts))) FROM big, generate_series(1, 20)',
+	'rtmc_tree' => 'SELECT sum(visits) FROM big, generate_series(1, 20) n, rtmc_tree(rollouts, gamma => 1.0 / n)',
 	'history_states' => 'SELECT sum(n_states) FROM big, generate_series(1, 20) n, group_summary(history_states(rollouts), n)',
 	'rollup' => 'SELECT pg_column_size(rollup(rollouts)) FROM big, generate_series(1, 100)');
 for my $what (sort keys %long)
@@ -170,7 +170,7 @@ $node->safe_psql('postgres', q{
 		SELECT count(*) INTO n FROM grpo(g, weighting => 'step');
 		SELECT count(*) INTO n FROM grpo(g, step_rewards => true, pool => 'step');
 		SELECT count(*) INTO n FROM rtmc(g, visit => 'every', normalise => true);
-		SELECT length(rtmc_tree_dot(history_states(g))) INTO n;
+		SELECT count(*) INTO n FROM rtmc_tree(history_states(g));
 		SELECT count(*) INTO n FROM rtmc(by_turn(g));
 		SELECT count(*) INTO n FROM steps(history_states(by_turn(g, 'set'), 'last_observations', 2));
 		SELECT count(*) INTO n FROM reward_components(by_turn(g));

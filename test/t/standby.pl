@@ -59,7 +59,6 @@ both("SELECT * FROM stepadv.explain_selection('rl.steps_rtmc')", 'explain_select
 both("SELECT * FROM stepadv.select_steps('rl.steps_rtmc', min_advantage => 0.01) ORDER BY 1", 'select_steps');
 both("SELECT a::text FROM stepadv.attachments() a ORDER BY 1", 'attachments');
 both("SELECT c.* FROM (SELECT array_agg(stepadv.credit_sums(ARRAY[v.rollouts], 'rtmc')) AS sums FROM rl.steps_values v) s, stepadv.credit_check(s.sums) c", 'credit_check');
-both("SELECT md5(string_agg(stepadv.rtmc_tree_dot(v.rollouts), '' ORDER BY v.group_id)) FROM rl.steps_values v", 'rtmc_tree_dot');
 both('SELECT count(*) FROM rl.chosen', 'a selection');
 
 # What writes.
