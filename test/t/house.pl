@@ -12,7 +12,7 @@ my @wanted = (
 	[ 'bytes of SQL', 800_000 ],
 	[ 'lines of SQL over 120 characters', 0, 216 ],
 	[ 'references to later parts', 0, 54 ],
-	[ 'lines of tests and expected output', 50_000, 57_595 ],
+	[ 'lines of tests and expected output', 50_000 ],
 	[ 'words of docs', 40_900, 55_500 ],
 	[ 'functions in stepadv', 150, 152 ],
 	[ 'functions in stepadv_internal', 350, 518 ],
