@@ -1,40 +1,39 @@
 -- check_maintained: whether what is kept is what the rows give.
 
 -- Changes that are not seen, and what has become of the tables below.
-CREATE FUNCTION stepadv_internal.check_tables(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
-LANGUAGE sql STABLE
+CREATE FUNCTION stepadv_internal.check_tables(a stepadv_internal.attached) RETURNS SETOF text
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH kept AS (
-		SELECT * FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a
-			WHERE a.attachment = check_tables.attachment
-	), watched AS (
+BEGIN
+	RETURN QUERY WITH watched AS (
 		SELECT w.relation, bool_or(w.relation = w.base) AS is_read
-		FROM kept a CROSS JOIN LATERAL stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_digests],
-			a.n_group_columns) w GROUP BY w.relation
+		FROM stepadv_internal.watched_tables(ARRAY[(a).fresh, (a).fresh_digests], (a).n_group_columns) w
+		GROUP BY w.relation
 	)
-	SELECT NULL::jsonb, format('changes of %s are not seen: %s', w.relation, CASE WHEN count(t.relation) < 4
+	SELECT format('changes of %s are not seen: %s', w.relation, CASE WHEN count(t.relation) < 4
 		THEN 'it lacks triggers' ELSE 'triggers are disabled' END)
-	FROM watched w LEFT JOIN stepadv_internal.kept_triggers(check_tables.attachment) t ON t.relation = w.relation
-	WHERE (SELECT a.seen IS NULL AND a.kept <> 'watermark' FROM kept a)
+	FROM watched w LEFT JOIN stepadv_internal.kept_triggers((a).attachment) t ON t.relation = w.relation
+	WHERE (a).seen IS NULL AND (a).kept <> 'watermark'
 	GROUP BY w.relation HAVING count(t.relation) < 4 OR bool_or(t.is_disabled)
 	UNION ALL
-	SELECT NULL::jsonb, p.problem FROM kept a CROSS JOIN LATERAL stepadv_internal.check_unseen(a.attachment) p(problem)
+	SELECT u.problem FROM stepadv_internal.check_unseen(a) u(problem)
 	UNION ALL
-	SELECT NULL::jsonb, p.problem
-	FROM watched w JOIN pg_class c ON c.oid = w.relation
-	CROSS JOIN kept a CROSS JOIN LATERAL (VALUES
+	SELECT p.problem
+	FROM watched w CROSS JOIN LATERAL (SELECT * FROM pg_class r WHERE r.oid = w.relation OFFSET 0) c
+	CROSS JOIN LATERAL (VALUES
 		(c.relrowsecurity, format('groups of %s are kept for all of its rows: it has row-level security now',
 			w.relation)),
-		(c.relowner <> a.owner AND a.kept <> 'watermark',
-			format('groups of %s are kept by %s: its owner is another now', w.relation, a.owner::regrole))) p(is_so,
+		(c.relowner <> (a).owner AND (a).kept <> 'watermark',
+			format('groups of %s are kept by %s: its owner is another now', w.relation, (a).owner::regrole))) p(is_so,
 			problem)
 	WHERE w.is_read AND p.is_so
 	UNION ALL
-	SELECT NULL::jsonb, 'the table of groups is gone' FROM kept a WHERE a.folded IS NULL
+	SELECT 'the table of groups is gone' WHERE (a).folded IS NULL;
+END
 $$;
-COMMENT ON FUNCTION stepadv_internal.check_tables(regclass) IS
-'part of check_maintained: what is wrong with the tables below';
+COMMENT ON FUNCTION stepadv_internal.check_tables(stepadv_internal.attached) IS
+'part of check_maintained and maintained: what is wrong with the tables below';
 
 CREATE FUNCTION stepadv_internal.waits(changed regclass, n_keys integer, one_group text) RETURNS text
 LANGUAGE sql STABLE
@@ -141,7 +140,8 @@ AS $$
 DECLARE
 	others jsonb[] := '{}';
 BEGIN
-	RETURN QUERY SELECT * FROM stepadv_internal.check_tables(check_everything.attachment);
+	RETURN QUERY SELECT NULL::jsonb, p.problem
+		FROM stepadv_internal.check_tables(stepadv_internal.known(check_everything.attachment)) p(problem);
 	FOR "group", problem IN SELECT * FROM stepadv_internal.check_groups(check_everything.attachment) LOOP
 		others := others || "group";
 		RETURN NEXT;
@@ -150,7 +150,8 @@ BEGIN
 	RETURN QUERY SELECT c.* FROM stepadv_internal.check_digests(check_everything.attachment) c
 		WHERE (c."group" = ANY (others)) IS NOT TRUE;
 EXCEPTION WHEN insufficient_privilege THEN
-	RETURN QUERY SELECT * FROM stepadv_internal.check_tables(check_everything.attachment);
+	RETURN QUERY SELECT NULL::jsonb, p.problem
+		FROM stepadv_internal.check_tables(stepadv_internal.known(check_everything.attachment)) p(problem);
 	RETURN QUERY SELECT NULL::jsonb, format('groups cannot be compared: %s', SQLERRM);
 END
 $$;

@@ -43,10 +43,11 @@ COMMENT ON FUNCTION stepadv_internal.folded_from(regclass[]) IS
 -- Without a lock on anything: what is there now and was not noted. What was noted and is there no more was in
 -- something that was replaced, or is a label.
 CREATE FUNCTION stepadv_internal.changed_since(views regclass[], noted jsonb) RETURNS SETOF text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH was AS MATERIALIZED (
+BEGIN
+	RETURN QUERY WITH was AS MATERIALIZED (
 		SELECT n.e ->> 'here' AS definition FROM jsonb_path_query(changed_since.noted, 'lax $[*]') n(e)
 		WHERE n.e ->> 'here' IS NOT NULL
 	), below AS MATERIALIZED (
@@ -67,7 +68,8 @@ AS $$
 	WHERE NOT EXISTS (SELECT FROM other)
 		AND EXISTS (SELECT FROM was w WHERE w.definition NOT IN (SELECT b.definition FROM below b))
 	UNION ALL
-	SELECT NULL FROM same s WHERE NOT s.place
+	SELECT NULL FROM same s WHERE NOT s.place;
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.changed_since(regclass[], jsonb) IS
 'part of maintained and refresh: what has become another since folded_from noted it; none: nothing; NULL: unknown, '
@@ -88,13 +90,15 @@ COMMENT ON FUNCTION stepadv_internal.is_same_by_names(regclass[], jsonb) IS
 
 -- What nobody can tell of.
 CREATE FUNCTION stepadv_internal.unknown_below(views regclass[]) RETURNS SETOF text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT DISTINCT CASE b.kind WHEN 'unknown' THEN format('what function %I reads is not known', b.name)
+BEGIN
+	RETURN QUERY SELECT DISTINCT CASE b.kind WHEN 'unknown' THEN format('what function %I reads is not known', b.name)
 		ELSE format('function %I reads %s, whose changes are not seen', b.name,
 			stepadv_internal.relation_name(b.object::regclass)) END
-	FROM stepadv_internal.read_below(array_remove(unknown_below.views, NULL)) b WHERE b.kind IN ('unknown', 'unwatched')
+	FROM stepadv_internal.read_below(array_remove(unknown_below.views, NULL)) b WHERE b.kind IN ('unknown', 'unwatched');
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.unknown_below(regclass[]) IS
 'part of maintained: what functions below views read, which triggers do not see';
@@ -175,17 +179,19 @@ COMMENT ON FUNCTION stepadv_internal.note_changes(regclass) IS
 'part of keep_groups: forgets what groups were folded from where it is another now';
 
 CREATE FUNCTION stepadv_internal.check_folded_from(a stepadv_internal.attached) RETURNS SETOF text
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH groups AS (
+BEGIN
+	RETURN QUERY WITH groups AS (
 		SELECT 'groups of ' || stepadv_internal.relation_name((a).source) AS name, ARRAY[(a).fresh, (a).fresh_digests] AS views
 	)
 	SELECT coalesce(g.name || ' are stale: ' || c.what,
 		g.name || ' may be stale: what they were folded from is not known, as after a restore or when it changed under writers; refresh compares it')
 	FROM groups g CROSS JOIN LATERAL stepadv_internal.changed_since(g.views, (a).folded_from) c(what)
 	UNION ALL
-	SELECT g.name || ' may be stale: ' || u.what FROM groups g CROSS JOIN LATERAL stepadv_internal.unknown_below(g.views) u(what)
+	SELECT g.name || ' may be stale: ' || u.what FROM groups g CROSS JOIN LATERAL stepadv_internal.unknown_below(g.views) u(what);
+END
 $$;
 COMMENT ON FUNCTION stepadv_internal.check_folded_from(stepadv_internal.attached) IS
 'part of maintained: whether what the groups were folded from is another now, or cannot be known';

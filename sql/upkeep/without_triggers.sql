@@ -434,33 +434,41 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.say_age(regclass) IS 'part of maintain and unmaintain: the views'' comments say that they are as of the last refresh, where groups are kept without triggers';
 
 -- Changes that triggers do not see, besides those that are missing or disabled.
-CREATE FUNCTION stepadv_internal.check_unseen(attachment regclass) RETURNS SETOF text
-LANGUAGE sql STABLE
+CREATE FUNCTION stepadv_internal.check_unseen(a stepadv_internal.attached) RETURNS SETOF text
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH watched AS (
-		SELECT w.relation FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a CROSS JOIN LATERAL stepadv_internal.tables_below(a) w(relation)
-		WHERE a.attachment = check_unseen.attachment AND a.kept <> 'watermark'
+BEGIN
+	RETURN QUERY WITH watched AS (
+		SELECT w.relation FROM stepadv_internal.tables_below(a) w(relation) WHERE (a).kept <> 'watermark'
 	)
-	SELECT format('changes of %s in sessions with session_replication_role = replica are not seen: its triggers are not always enabled', w.relation)
+	SELECT format('changes of %s in sessions with session_replication_role = replica are not seen: its triggers are '
+		'not always enabled', w.relation)
 	FROM watched w WHERE EXISTS (
 		SELECT FROM pg_depend d JOIN pg_trigger t ON t.oid = d.objid
-		WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = check_unseen.attachment
-			AND t.tgfoid = 'stepadv_internal.keep_groups()'::regprocedure AND t.tgrelid = w.relation AND t.tgenabled = 'O')
+		WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass
+			AND d.refobjid = (a).attachment AND t.tgfoid = 'stepadv_internal.keep_groups()'::regprocedure
+			AND t.tgrelid = w.relation AND t.tgenabled = 'O')
 	UNION ALL
-	SELECT format('changes that logical replication brings to %s are not seen: its row trigger is missing or disabled', w.relation)
+	SELECT format('changes that logical replication brings to %s are not seen: its row trigger is missing or '
+		'disabled', w.relation)
 	FROM watched w JOIN pg_subscription_rel s ON s.srrelid = w.relation
-	WHERE NOT EXISTS (SELECT FROM stepadv_internal.applied_triggers(check_unseen.attachment) t WHERE t.relation = w.relation AND t.enabled IN ('R', 'A'))
+	WHERE NOT EXISTS (SELECT FROM stepadv_internal.applied_triggers((a).attachment) t
+		WHERE t.relation = w.relation AND t.enabled IN ('R', 'A'))
 	UNION ALL
-	SELECT format('changes of %s are not seen: it is a %s', w.relation, k.kind) FROM watched w CROSS JOIN LATERAL stepadv_internal.kind_without_triggers(w.relation) k(kind) WHERE k.kind IS NOT NULL
+	SELECT format('changes of %s are not seen: it is a %s', w.relation, k.kind)
+	FROM watched w CROSS JOIN LATERAL stepadv_internal.kind_without_triggers(w.relation) k(kind)
+	WHERE k.kind IS NOT NULL
 	UNION ALL
-	SELECT 'groups can no longer be refreshed: a table that belongs to them is gone' FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a
-	WHERE a.attachment = check_unseen.attachment AND a.kept = 'watermark' AND (a.seen IS NULL OR a.changed IS NULL AND NOT stepadv_internal.is_on_shards(a))
+	SELECT 'groups can no longer be refreshed: a table that belongs to them is gone'
+	WHERE (a).kept = 'watermark' AND ((a).seen IS NULL OR (a).changed IS NULL AND NOT stepadv_internal.is_on_shards(a))
 	UNION ALL
-	SELECT format('groups of %s can no longer be refreshed: %s', p.relation, p.problem) FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a CROSS JOIN LATERAL stepadv_internal.misplaced(a) p
-	WHERE a.attachment = check_unseen.attachment AND a.kept = 'watermark' AND p.problem IS NOT NULL
+	SELECT format('groups of %s can no longer be refreshed: %s', p.relation, p.problem)
+	FROM stepadv_internal.misplaced(a) p WHERE (a).kept = 'watermark' AND p.problem IS NOT NULL;
+END
 $$;
-COMMENT ON FUNCTION stepadv_internal.check_unseen(regclass) IS 'part of check_maintained and maintained: what keeps changes of the tables below from being seen';
+COMMENT ON FUNCTION stepadv_internal.check_unseen(stepadv_internal.attached) IS
+'part of check_maintained and maintained: what keeps changes of the tables below from being seen';
 
 -- What reads kept groups may be there when what they are made of is gone: a source that was dropped with
 -- CASCADE, or a table that Citus made anew, and its views with it.  Another role's row is not read.
@@ -487,25 +495,38 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.lost_groups() IS 'part of maintained: groups of the current user that are still read, though what they were folded of is gone';
 
+-- One by one: what one owner has made of theirs is no error for the others.
 CREATE FUNCTION stepadv.maintained()
 RETURNS TABLE (source regclass, prefix text, how text, as_of timestamptz, age interval, problem text)
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	(SELECT a.source, a.prefix, a.kept, q.as_of, clock_timestamp() - q.as_of, p.problem
-	FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a
-	CROSS JOIN LATERAL (
-		SELECT string_agg(c.problem, '; ' ORDER BY c.problem) AS problem FROM (
-			SELECT t.problem FROM stepadv_internal.check_tables(a.attachment) t
-			UNION ALL
-			-- check_maintained compares the groups themselves.
-			SELECT f.problem FROM stepadv_internal.check_folded_from(a) f(problem) WHERE a.fresh IS NOT NULL) c) p
-	CROSS JOIN LATERAL (SELECT CASE WHEN p.problem IS NULL
-		THEN CASE a.kept WHEN 'triggers' THEN clock_timestamp() ELSE a.as_of END END) q(as_of)
-	WHERE a.kept IS NOT NULL
-	ORDER BY stepadv_internal.relation_name(a.source), a.prefix, a.attachment)
-	UNION ALL
-	SELECT NULL::regclass, l.prefix, l.how, l.as_of, clock_timestamp() - l.as_of, l.problem FROM stepadv_internal.lost_groups() l
+DECLARE
+	a stepadv_internal.attached;
+BEGIN
+	FOR a IN
+		SELECT * FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) k WHERE k.kept IS NOT NULL
+		ORDER BY stepadv_internal.relation_name(k.source), k.prefix, k.attachment
+	LOOP
+		source := a.source;
+		prefix := a.prefix;
+		how := a.kept;
+		BEGIN
+			SELECT string_agg(c.problem, '; ' ORDER BY c.problem) INTO problem FROM (
+				SELECT t.problem FROM stepadv_internal.check_tables(a) t(problem)
+				UNION ALL
+				-- check_maintained compares the groups themselves.
+				SELECT f.problem FROM stepadv_internal.check_folded_from(a) f(problem) WHERE a.fresh IS NOT NULL) c;
+		EXCEPTION WHEN OTHERS THEN
+			problem := 'it is not known whether groups are stale: ' || SQLERRM;
+		END;
+		as_of := CASE WHEN problem IS NULL THEN CASE a.kept WHEN 'triggers' THEN clock_timestamp() ELSE a.as_of END END;
+		age := clock_timestamp() - as_of;
+		RETURN NEXT;
+	END LOOP;
+	RETURN QUERY SELECT NULL::regclass, l.prefix, l.how, l.as_of, clock_timestamp() - l.as_of, l.problem
+		FROM stepadv_internal.lost_groups() l;
+END
 $$;
 COMMENT ON FUNCTION stepadv.maintained() IS
 'one row per kept attachment of the caller, or of roles whose rights they have: how groups are kept; as_of: '
