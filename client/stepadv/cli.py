@@ -9,9 +9,10 @@ import importlib.util
 import os
 import sys
 from types import ModuleType
+from typing import NoReturn
 
 from stepadv import __version__
-from stepadv.text import Failed, complain
+from stepadv.text import Failed, complain, safe
 
 # A command that has no module here is not there.
 COMMANDS = {
@@ -21,6 +22,12 @@ COMMANDS = {
     "check": "stepadv.check",
 }
 NO_PSYCOPG = "{} has no psycopg 3: apt-get install python3-psycopg (for /usr/bin/python3), or pip install 'psycopg>=3.1'"
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """A file's name can be where an option is looked for."""
+        super().error(safe(message))
 
 
 def is_there(module: str) -> bool:
@@ -33,7 +40,7 @@ def is_there(module: str) -> bool:
 def make_parser(wanted: str | None) -> argparse.ArgumentParser:
     from stepadv import database
 
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="stepadv", description="Import runs of agents, export steps for trainers, report what steps were worth."
     )
     parser.add_argument("--version", action="version", version=f"stepadv {__version__}")

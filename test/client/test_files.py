@@ -214,6 +214,9 @@ class Files(Case):
         hostile = self.write("esc\x1b]0;owned\x07.json", "{")
         said = self.refused(r"esc\?\]0;owned\?\.json: ", hostile)
         self.assertNotIn("\x1b", said.err + said.out)
+        # As a shell's * gives it, where options are looked for.
+        said = self.refused(r"unrecognized arguments: --\?\[2J\.json", "--\x1b[2J.json", half, status=2)
+        self.assertNotIn("\x1b", said.err + said.out)
 
     def test_stdin(self):
         """standard input, plain and packed, once"""
