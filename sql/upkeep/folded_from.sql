@@ -109,11 +109,11 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	of_time CONSTANT text[] := '{now(),transaction_timestamp(),statement_timestamp(),age()}';
 	found record;
 BEGIN
 	SELECT b.name, stepadv_internal.relation_name(b.object::regclass) AS view,
-		b.name ~ '\)$' AND b.name <> ALL (of_time) AS is_function INTO found
+		b.name ~ '\)$' AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'pg_catalog'::regnamespace
+			AND p.proname = rtrim(b.name, '()') AND p.provolatile = 's') AS is_function INTO found
 	FROM stepadv_internal.read_below(array_remove(refuse_changing.views, NULL)) b
 	WHERE b.kind = 'changing' ORDER BY b.name LIMIT 1;
 	IF found.name IS NULL THEN

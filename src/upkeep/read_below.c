@@ -298,12 +298,21 @@ hash_aggregate(Walk *walk, Oid function, uint64 hash)
 	return hash;
 }
 
-/* The server's that say the time: stable within a transaction, and no longer. */
+/* The server's that say the time, who asks or what is set: stable within a statement, and no longer. */
 static bool
-tells_time(Oid function)
+depends_on_session(const FormData_pg_proc *proc)
 {
-	return function == F_NOW || function == F_TRANSACTION_TIMESTAMP || function == F_STATEMENT_TIMESTAMP ||
-		function == F_AGE_TIMESTAMP || function == F_AGE_TIMESTAMPTZ;
+	static const char *const names[] = {"age", "current_setting", "current_schemas", "pg_has_role", "row_security_active"};
+	const char *name = NameStr(proc->proname);
+
+	if (proc->oid >= FirstNormalObjectId || proc->provolatile != PROVOLATILE_STABLE)
+		return false;
+	if (proc->pronargs == 0)
+		return strcmp(name, "current_database") != 0 && strncmp(name, "json", strlen("json")) != 0;
+	for (int i = 0; i < lengthof(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return strncmp(name, "has_", strlen("has_")) == 0;	/* has_table_privilege and its like */
 }
 
 /* For check_functions_in_node: goes on. */
@@ -321,7 +330,7 @@ walk_function(Oid function, void *context)
 		return false;
 	form = (Form_pg_proc) GETSTRUCT(proc);
 	body = text_attribute(proc, Anum_pg_proc_prosqlbody);
-	if (form->provolatile == PROVOLATILE_VOLATILE || tells_time(function))
+	if (form->provolatile == PROVOLATILE_VOLATILE || depends_on_session(form))
 		give(walk, "changing", walk->place, 0, (Datum) 0, psprintf("%s()", NameStr(form->proname)));
 	if (function >= FirstNormalObjectId && !OidIsValid(extension) && first_sight(walk, ProcedureRelationId, function) != NULL)
 	{

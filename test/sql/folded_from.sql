@@ -85,6 +85,10 @@ SELECT q.query, refused(q.query) FROM unnest(ARRAY['SELECT g, luck FROM inside',
 	'SELECT g, age(timestamp ''2026-01-01'') AS a FROM steps', 'SELECT g, age(timestamp ''2026-01-01'', timestamp ''2025-01-01'') AS a FROM steps',
 	'SELECT g, current_user AS who FROM steps', 'SELECT g, gen_random_uuid() AS u FROM steps UNION ALL SELECT g, NULL FROM steps',
 	'WITH w AS (SELECT clock_timestamp() AS at) SELECT * FROM steps, w']) WITH ORDINALITY q(query, i) ORDER BY q.i;
+-- What depends on who asks, or on settings of the session.
+SELECT q.query, split_part(refused(q.query), E'\n', 1) AS refused FROM unnest(ARRAY['SELECT g FROM steps WHERE g = current_setting(''app.g'', true)', 'SELECT g FROM steps WHERE pg_has_role(g::name, ''MEMBER'')',
+	'SELECT g FROM steps WHERE has_table_privilege(g, ''SELECT'')', 'SELECT g, txid_current() AS x FROM steps', 'SELECT g FROM steps WHERE g = current_schema()', 'SELECT g FROM steps WHERE inet_client_addr() IS NULL',
+	'SELECT g, jsonb_build_object() AS j, current_database() AS d FROM steps']) WITH ORDINALITY q(query, i) ORDER BY q.i;
 -- What is no list.
 SELECT count(*) FROM stepadv_internal.read_below('{{steps},{names}}');
 SELECT count(*) FROM stepadv_internal.read_below(ARRAY['steps', 4294967295::oid, NULL]::regclass[]);
