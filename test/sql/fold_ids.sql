@@ -172,4 +172,16 @@ $$;
 SELECT setseed(:random_seed);
 SELECT (random_check(:random_queries)).*;
 
+-- Groups on disk end at every eighth byte of the buffers that they are written from and read into; records are as large
+-- as a block, less and more.
+CREATE TABLE spilled AS SELECT repeat('x', (g * 37) % 700)::text || g AS task, g, r * 20000 + g AS step_id, r AS rollout_id, 1 AS step_no,
+	g % 7::bigint AS state, r::bigint AS action, (g + r) % 5 / 4.0::float8 AS reward
+FROM generate_series(1, 2) r, generate_series(1, 9000) g;
+ANALYZE spilled;
+SET work_mem = '64kB'; SET enable_sort = off; SET max_parallel_workers_per_gather = 0;
+SELECT together, by_both(format('SELECT task, rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM (SELECT * FROM spilled ORDER BY %s OFFSET 0) x GROUP BY task', together))
+FROM (VALUES ('g, rollout_id'), ('rollout_id, g'), ('g / 3000, rollout_id, g')) v(together);
+SELECT by_both('SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, array_fill(reward, ARRAY[1 + g % 30])) FROM (SELECT * FROM spilled ORDER BY g, rollout_id OFFSET 0) x GROUP BY g');
+RESET work_mem; RESET enable_sort; RESET max_parallel_workers_per_gather;
+
 DROP SCHEMA fi CASCADE;

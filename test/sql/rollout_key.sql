@@ -82,6 +82,18 @@ DELETE FROM rk.rollouts;
 RESET ROLE;
 SELECT * FROM pg_temp.left_over();
 SELECT count(*) FROM rk.steps WHERE rollout_id = 'r4';
+-- Who may read all rows of the steps, and who may read some.
+GRANT SELECT ON rk.steps TO rk_writer;
+CREATE POLICY written ON rk.steps TO rk_writer USING (true);
+SET ROLE rk_writer;
+INSERT INTO rk.steps (task_id, rollout_id, step_no) VALUES ('t', 'secret', 9);
+RESET ROLE;
+ALTER TABLE rk.steps ENABLE ROW LEVEL SECURITY;
+SET ROLE rk_writer;
+INSERT INTO rk.steps (task_id, rollout_id, step_no) VALUES ('t', 'secret', 9);
+RESET ROLE;
+ALTER TABLE rk.steps DISABLE ROW LEVEL SECURITY;
+DROP POLICY written ON rk.steps;
 ALTER TABLE rk.rollouts DISABLE ROW LEVEL SECURITY;
 REVOKE ALL ON ALL TABLES IN SCHEMA rk FROM rk_writer;
 

@@ -147,5 +147,7 @@ SELECT * FROM vs.scores_flaky;
 -- A dimension called as a column of the view is.
 SELECT count(*) > 10 AS attached FROM stepadv.attach('vs.scores', '{n_judged}', 'rollout', 'n', reward => 'score', columns => '{"dimensions": ["k"]}', views => '{all}', prefix => 'divided');
 SELECT * FROM vs.divided_pass_at_k ORDER BY k;
+-- Drawn signs: of 30 equal differences none of 1000 draws has a sum as large (2^-29), and the draw that happened counts: p = 1/1001.
+SELECT round(p_value * 1001) AS p_by_1001, p_value = 1 / 1001.0::float8 AS p, exact FROM stepadv_internal.paired_difference(array_fill(0.25::float8, ARRAY[30]), 0.95, 1000, 1);
 SET client_min_messages = warning;
 DROP SCHEMA vs, vs_canonical CASCADE;

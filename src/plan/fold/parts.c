@@ -140,11 +140,14 @@ check_bytes(int n, Size size, const char *what)
 			 errmsg("could not %s temporary file: %m", what)));
 }
 
-/* A block of the usual size goes where there was one before, if there was. */
+/*
+ * A block of the usual size goes where there was one before, if there was.  So does one that was made larger, for a
+ * record that then was not: read_block() knows only what was written, and calls its place usual.
+ */
 static void
 write_block(RecordParts *parts, RecordPart *part, RecordBlock *block)
 {
-	bool		usual = block->room == parts->block_size;
+	bool		usual = block->size <= parts->block_size;
 	RecordPlace place = {parts->disk_end, block->size};
 
 	if (parts->disk == 0)
