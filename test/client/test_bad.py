@@ -135,17 +135,20 @@ class Bad(Case):
 
     def test_large_list(self):
         """a list that is too long to be held is read in parts, and what is wrong in the middle of it is said"""
-        from stepadv.importing import files, load
+        from stepadv.importing import files, values
 
         before = files.LARGE
         files.LARGE = 20000
         self.addCleanup(setattr, files, "LARGE", before)
-        from stepadv.importing import jsontext
-
         records = [chat("big", n, "word \\u0000 " * 20) for n in range(300)]
-        found = list(jsontext.elements(io.BytesIO(("[" + " ,\n".join(records) + "]").encode()), 1000))
+        found = list(values.elements(io.BytesIO(("[" + " ,\n".join(records) + "]").encode()), 1000))
         self.assertEqual((len(found), found[299][0]["trial"], found[0][1]), (300, 299, 20))
         for broken, words in (("[1, 2", "ends too early"), ("[1 2]", ", or ] expected"), ("[1] 2", "follows"), ('[1, "ä', "ends too early"), ("[1, nul]", "invalid JSON")):
-            with self.assertRaisesRegex(jsontext.Unreadable, words):
-                list(jsontext.elements(io.BytesIO(broken.encode()), 2))
-        self.assertTrue(load.FORMATS["openai_chat"].is_record(json.loads(records[0])))
+            with self.assertRaisesRegex(values.Unreadable, words):
+                list(values.elements(io.BytesIO(broken.encode()), 2))
+        for name, between in (("lines.json", ",\n"), ("line.json", ", ")):
+            path = self.write(name, "[" + between.join(records) + "]")
+            said = self.loaded(path)
+            self.assertEqual(said.count("documents_read", "nul_replaced"), "300 6000", "element by element")
+            self.assertEqual(self.rows(), "300|300")
+            self.refused("line.*json: document 0: invalid JSON: it ends too early.*-k loads the other 299", self.write(name, "[" + between.join(records)[:-3]))

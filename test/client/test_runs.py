@@ -41,7 +41,8 @@ class Runs(Case):
         self.write(f"{folder}/verifier/test-stdout.txt", "FAILED\nAction: none\n")
         self.write(f"{folder}/agent/episode-0/debug.json", '{"messages": [{"role": "assistant", "content": "no try of its own"}]}')
         for file, content in files:
-            self.write(f"{folder}/{file}", content)
+            # Over several lines, as Harbor writes them.
+            self.write(f"{folder}/{file}", json.dumps(json.loads(content), indent=2) if content.startswith('{"schema') else content)
 
     def fill_job(self):
         self.write("job/config.json", '{"job_name": "job", "jobs_dir": "jobs", "n_attempts": 2}')

@@ -152,7 +152,7 @@ class Trainers(Case):
     def test_verl_talk(self):
         """what models write: calls that have no end, are no JSON, say nothing of arguments; nothing behind what came back"""
         from stepadv.importing.formats import verl
-        from stepadv.importing.rollouts import Where
+        from stepadv.importing.format import Where
 
         def steps(output, **more):
             (rollout,) = verl.read({"input": "q", "output": output, "score": 1, "step": 1, **more}, Where())

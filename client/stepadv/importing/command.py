@@ -13,17 +13,15 @@ import psycopg
 from psycopg import sql
 
 from stepadv import database
-from stepadv.importing import recognise
-from stepadv.importing.conversation import words
-from stepadv.importing.files import CannotRead, File, is_zip, list_files, spool_stdin
+from stepadv.importing import paths as by_paths
+from stepadv.importing.files import CannotRead, File, list_files, spool_stdin
 from stepadv.importing.formats import FORMATS
-from stepadv.importing.formats import paths as by_paths
-from stepadv.importing.load import Loader, Options, Result, look_at, preview
+from stepadv.importing.load import Interrupted, Loader, Options, Result, cancel, explain, load_at_once, on_signals, preview
 from stepadv.importing.rows import Settings
 from stepadv.importing.runs import Runs
 from stepadv.importing.summary import Progress, Summary
+from stepadv.importing.values import Unreadable, words
 from stepadv.importing.verdicts import Outcomes
-from stepadv.importing.workers import Interrupted, Workers, on_signals
 from stepadv.importing.writer import Tables
 from stepadv.text import Failed, complain, nearest, safe, shorten
 
@@ -88,20 +86,19 @@ def read_paths(text: str) -> Any:
 
 
 def options_of(given: argparse.Namespace) -> Options:
-    options = Options(given.format, keep_going=given.keep_going, replace=given.update)
+    options = Options(given.format, keep_going=given.keep_going, replace=given.update or given.retries is not None)
     known = (*FORMATS, "paths")
-    if given.format is not None and given.format not in known:
+    if given.format not in (None, *known):
         meant = nearest(given.format, known)
         perhaps = f'; perhaps you meant "{meant}"' if meant else ""
         raise Failed(f"unknown format: {given.format}{perhaps}; there are {', '.join(known)}")
-    if given.paths is None:
-        if given.format == "paths":
-            raise Failed("with -f paths, -j must say where things are; --explain shows paths to begin with")
-    elif given.format == "steps":
+    if given.paths is None and given.format == "paths":
+        raise Failed("with -f paths, -j must say where things are; --explain shows paths to begin with")
+    if given.paths is not None and given.format == "steps":
         raise Failed("-j is not for -f steps")
-    else:
+    if given.paths is not None:
+        found = read_paths(given.paths)
         try:
-            found = read_paths(given.paths)
             if given.format in (None, "paths"):
                 options.paths, options.format = by_paths.paths_of(found), None
             else:
@@ -132,41 +129,30 @@ COLUMNS = ("observation", "action", "tool", "args", "ok", "reward", "next_observ
 
 
 def show_step(step: dict[str, Any]) -> None:
-    about = [f"task {step['task_id']}", f"rollout {step['rollout_id']}", f"step {step['step_no']}"]
-    if step.get("turn") is not None:
-        about.append(f"turn {step['turn']}")
-    if step.get("outcome") is not None:
-        about.append(f"outcome {step['outcome']}")
-    print(safe("  " + ", ".join(about)))
+    about = {"task": "task_id", "rollout": "rollout_id", "step": "step_no", "turn": "turn", "outcome": "outcome"}
+    print(safe("  " + ", ".join(f"{name} {step[key]}" for name, key in about.items() if step.get(key) is not None)))
     for name in COLUMNS:
         if step.get(name) is not None:
             print(safe(f"    {name}: {shorten(' '.join((words(step[name]) or '').split()), 110)}"))
 
 
-def look_over(files: list[File], spool: str | None, options: Options, is_preview: bool) -> int:
-    n_left_out = 0
-    for file in files:
-        path = spool if spool is not None and file.path == "-" else file.path
-        print(safe(file.name))
-        try:
-            found = preview(file, path, options) if is_preview else []
-            if found:
-                for step in found:
-                    show_step(step)
-                continue
-            if is_preview:
-                print("  no step could be read:")
-                n_left_out += 1
-            if is_zip(path):
-                print("  a zip: a log of Inspect, if header.json and samples/ are in it")
-                continue
-            text, n = look_at(path, options)
-            for line in ["the file is empty"] if text is None else recognise.explain(text, n):
-                print(safe(f"  {line}"))
-        except (CannotRead, recognise.Unreadable) as error:
-            print(safe(f"  {error}"))
-            n_left_out += 1
-    return n_left_out
+def look_over(file: File, path: str, options: Options, is_preview: bool) -> bool:
+    """Whether something can be said of it."""
+    print(safe(file.name))
+    is_fine = True
+    try:
+        found = preview(file, path, options) if is_preview else []
+        for step in found:
+            show_step(step)
+        if is_preview and not found:
+            print("  no step could be read:")
+            is_fine = False
+        for line in explain(path, options) if not found else ():
+            print(safe(f"  {line}"))
+    except (CannotRead, Unreadable) as error:
+        print(safe(f"  {error}"))
+        return False
+    return is_fine
 
 
 # ----------
@@ -196,8 +182,9 @@ def analyze(connection: psycopg.Connection, schema: str, steps_added: int) -> No
     if steps_added == 0 or steps_added * 10 < (database.value(connection, query, schema) or 0):
         return
     columns = """SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a
-        WHERE a.attrelid = to_regclass(format('%%I.%%I', %s::text, %s::text)) AND a.attnum > 0 AND NOT a.attisdropped AND (a.attlen > 0
-            OR a.attname IN ('tool', 'channel', 'curation') OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND a.attnum = ANY (i.indkey)))"""
+        WHERE a.attrelid = to_regclass(format('%%I.%%I', %s::text, %s::text)) AND a.attnum > 0 AND NOT a.attisdropped
+        AND (a.attlen > 0 OR a.attname IN ('tool', 'channel', 'curation')
+            OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND a.attnum = ANY (i.indkey)))"""
     tables = []
     for name in ("rollouts", "steps"):
         listed = sql.SQL(", ").join(map(sql.Identifier, database.value(connection, columns, schema, name)))
@@ -217,40 +204,37 @@ class Import:
         self.postponed: list[tuple[File, Result]] = []
 
     def run(self) -> int:
-        outcomes = Outcomes(self.given.outcomes) if self.given.outcomes is not None else None
-        listing = list_files(self.given.names, self.given.format)
-        self.summary.n_left_out, self.summary.empty = listing.n_failed, listing.empty
+        given, summary = self.given, self.summary
+        outcomes = Outcomes(given.outcomes) if given.outcomes is not None else None
+        listing = list_files(given.names, given.format)
+        files = listing.files
+        summary.n_unread, summary.empty, summary.outcomes = listing.n_failed, listing.empty, outcomes
         if self.options.paths is None or outcomes is not None:
-            runs = Runs(listing.files, outcomes, self.settings.prefix, self.settings.policy_version is not None)
-            listing.files, self.options.amend = runs.files, runs.amend
-            self.summary.n_passed, self.summary.outcomes = runs.n_passed, outcomes
-        if self.given.retries:
-            listing.files.sort(key=lambda f: f.path != "-" and os.stat(f.path).st_mtime_ns)
-            self.options.replace = True
+            runs = Runs(files, outcomes, self.settings.prefix, self.settings.policy_version is not None)
+            files, self.options.amend, summary.n_passed = runs.files, runs.amend, runs.n_passed
+        if given.retries:
+            files.sort(key=lambda f: f.path != "-" and os.stat(f.path).st_mtime_ns)
         try:
-            if any(file.path == "-" for file in listing.files):
+            if any(file.path == "-" for file in files):
                 self.spool = spool_stdin()
-            if self.given.explain or self.given.preview:
-                return self.look(listing.files)
-            if listing.files:
-                self.load(listing.files)
+            if given.explain or given.preview:
+                said = [look_over(file, self.path_of(file), self.options, given.preview) for file in files]
+                for name in summary.empty:
+                    print(safe(f"no files to read: {name}"))
+                return int(not all(said) or listing.n_failed + len(summary.empty) > 0)
+            if files:
+                self.load(files)
         finally:
             if self.spool is not None:
                 os.unlink(self.spool)
-        return self.summary.show(self.given)
-
-    def look(self, files: list[File]) -> int:
-        n_left_out = look_over(files, self.spool, self.options, self.given.preview)
-        for name in self.summary.empty:
-            print(safe(f"no files to read: {name}"))
-        return int(n_left_out + self.summary.n_left_out + len(self.summary.empty) > 0)
-
-    def make_loader(self) -> Loader:
-        connection = database.connect(self.parameters, "stepadv import")
-        return Loader(Tables(connection, self.given.schema, self.settings), self.options)
+        return summary.show()
 
     def path_of(self, file: File) -> str:
         return self.spool if file.path == "-" and self.spool is not None else file.path
+
+    def make_loader(self) -> Loader:
+        connection = database.connect(self.parameters, "stepadv import")
+        return Loader(Tables(connection, self.given.schema, self.settings), self.options, self.spool)
 
     def load(self, files: list[File]) -> None:
         connection = database.connect(self.parameters, "stepadv import")
@@ -261,76 +245,70 @@ class Import:
             raise Failed(database.words_of(error)) from None
         self.summary.n_files = len(files)
         is_shown = self.given.progress or sys.stderr.isatty() and not self.given.quiet
-        progress = Progress(files, is_shown)
-        self.load_all(files, connection, progress)
+        self.progress = Progress(files, is_shown)
+        self.load_all(files, connection)
         if self.postponed:
-            self.load_postponed(connection, progress)
-        progress.end()
+            self.load_postponed(connection)
+        self.progress.write("\n")
         try:
             analyze(connection, self.given.schema, self.summary.tally.counts["steps_added"])
         except psycopg.Error as error:
             complain(f"stepadv import: the tables were not analyzed: {database.words_of(error)}")
         database.close(connection)
 
-    def load_all(self, files: list[File], connection: psycopg.Connection, progress: "Progress", all_paths: bool = False) -> None:
-        def allowed() -> set[str] | None:
-            return None if all_paths or self.options.paths is None else set(self.found)
-
-        def done(file: File, result: Result) -> None:
-            self.found |= result.found
-            if result.postponed:
-                self.postponed.append((file, result))
-                return
-            progress.done(file, result)
-            self.finish(file, result, progress)
-
-        if self.jobs == 1 or len(files) == 1:
-            with on_signals(connection):
-                loader = Loader(Tables(connection, self.given.schema, self.settings), self.options)
+    def load_all(self, files: list[File], connection: psycopg.Connection, all_paths: bool = False) -> None:
+        """all_paths: those that find nothing in a file are right, as they found something in another."""
+        strict = self.options.paths is not None and not all_paths
+        if self.jobs > 1 and len(files) > 1:
+            load_at_once(min(self.jobs, len(files)), self.make_loader, files, set() if strict else None, self.done)
+            return
+        loader = Loader(Tables(connection, self.given.schema, self.settings), self.options, self.spool)
+        try:
+            with on_signals(lambda: cancel(connection)):
                 for file in files:
-                    done(file, loader.load(file, self.path_of(file), allowed()))
-            connection.execute("DROP TABLE IF EXISTS pg_temp.stepadv_rollouts, pg_temp.stepadv_steps")
-        else:
-            Workers(min(self.jobs, len(files)), self.make_loader, self.path_of).run(files, allowed, done)
+                    self.done(file, loader.load(file, self.found if strict else None))
+        except Interrupted:
+            database.close(connection)
+            raise
+        connection.execute("DROP TABLE IF EXISTS pg_temp.stepadv_rollouts, pg_temp.stepadv_steps")
 
-    def load_postponed(self, connection: psycopg.Connection, progress: "Progress") -> None:
+    def load_postponed(self, connection: psycopg.Connection) -> None:
         """A path that found nothing in one file may be right: in others it found something.  What found nothing in any is a
         mistake, and no file is loaded."""
-        waiting, self.postponed = self.postponed, []
-        waiting.sort(key=lambda w: os.fsencode(w[0].path))
+        waiting, self.postponed = sorted(self.postponed, key=lambda w: os.fsencode(w[0].path)), []
         mistakes: dict[str, str] = {}
         for _, result in waiting:
-            for name, found in result.lacks.items():
-                if name not in self.found:
-                    mistakes.setdefault(name, found)
+            mistakes = {name: said for name, said in result.lacks.items() if name not in self.found} | mistakes
         if not mistakes:
-            self.load_all([file for file, _ in waiting], connection, progress, True)
+            self.load_all([file for file, _ in waiting], connection, True)
             return
-        progress.clear()
         others = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
-        for words_of_mistake in dict.fromkeys(mistakes.values()):
-            complain(f"{waiting[0][0].name}{others}: {words_of_mistake}")
-        for file, _ in waiting:
-            progress.done(file, Result(self.summary.tally.__class__()))
-            self.summary.leave_out(file)
+        self.progress.clear()
+        for said in dict.fromkeys(mistakes.values()):
+            complain(f"{waiting[0][0].name}{others}: {said}")
+        self.summary.left_out += [file.name for file, _ in waiting]
 
-    def finish(self, file: File, result: Result, progress: "Progress") -> None:
+    def done(self, file: File, result: Result) -> None:
         summary = self.summary
-        if result.passed:
+        self.found |= result.found
+        if result.is_postponed:
+            self.postponed.append((file, result))
+            return
+        self.progress.done(file, result)
+        if result.is_passed:
             summary.n_passed += 1
             summary.n_files -= 1
         elif result.failed:
-            summary.leave_out(file)
+            summary.left_out.append(file.name)
         else:
             summary.tally.add(result.tally)
             if result.tally.counts["documents_read"] == 0:
                 summary.nothing.append(file.name)
-        if result.failed or result.said:
-            progress.clear()
+        if result.said:
+            self.progress.clear()
             complain(f"{safe(file.name)}: {'' if result.failed else 'left out of it: '}{result.said}")
-            if self.given.verbose:
-                for line in result.more:
-                    complain(f"  {line}")
+            for line in result.more if self.given.verbose else ():
+                complain(f"  {line}")
 
 
 def run(given: argparse.Namespace) -> int:

@@ -12,10 +12,10 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
-from stepadv.importing.jsontext import MAX_BYTES, Unreadable, decode, elements, parse, too_large
-from stepadv.importing.rollouts import base_of
+from stepadv.importing.format import base_of
+from stepadv.importing.values import MAX_BYTES, Json, Unreadable, decode, elements, parse, too_large
 from stepadv.text import complain
 
 ENDINGS = (".json", ".jsonl", ".ndjson", ".traj", ".txt", ".eval")
@@ -44,37 +44,31 @@ class File:
         return "standard input" if self.source == "stdin" else self.path
 
 
-def text_of_path(path: str) -> str:
-    """A path may be any bytes: it is text if it is UTF-8, and else read as LATIN1."""
-    data = os.fsencode(path)
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode("latin1")
-
-
-def without_packing(path: str) -> str:
-    root, ending = os.path.splitext(path)
-    return root if ending.lower()[1:] in PACKED else path
-
-
 # ----------
 # Which files
 # ----------
 
 
-def is_wanted(name: str, format: str | None) -> bool:
-    plain = without_packing(name).lower()
-    return plain.endswith(OF_FORMAT.get(format or "", ENDINGS)) and not name.startswith("._")
+def plain_name(path: str) -> str:
+    """Without its packing; a path may be any bytes: it is text if it is UTF-8, and else read as LATIN1."""
+    data = os.fsencode(path)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("latin1")
+    root, ending = os.path.splitext(text)
+    return root if ending.lower()[1:] in PACKED else text
 
 
-def below(directory: str, wanted: Callable[[str], bool], failed: Callable[[str], None]) -> Iterator[str]:
+def below(directory: str, format: str | None, failed: Callable[[str], None]) -> Iterator[str]:
     """All files below a directory; links to files are not followed."""
+    endings = OF_FORMAT.get(format or "", ENDINGS)
     walk = os.walk(directory, onerror=lambda error: failed(f"cannot read {error.filename}: {error.strerror}"))
     for folder, _, names in walk:
         for name in names:
             path = os.path.join(folder, name)
-            if wanted(name) and os.path.isfile(path) and not os.path.islink(path):
+            is_wanted = plain_name(name).lower().endswith(endings) and not name.startswith("._")
+            if is_wanted and os.path.isfile(path) and not os.path.islink(path):
                 yield path
 
 
@@ -87,77 +81,61 @@ class Listing:
 
 def list_files(names: list[str], format: str | None) -> Listing:
     paths: dict[str, bool] = {}  # and whether they are below a directory
-    empty = []
-    failures: list[str] = []
+    listing = Listing([], [])
 
     def failed(words: str) -> None:
-        failures.append(words)
+        listing.n_failed += 1
         complain(f"stepadv import: {words}")
 
     for name in names:
         if name == "-":
             paths["-"] = False
         elif os.path.isdir(name):
-            n_before = len(failures)
-            found = sorted(below(os.path.realpath(name), lambda n: is_wanted(n, format), failed), key=os.fsencode)
-            if not found and len(failures) == n_before:
-                empty.append(name)
+            n_failed = listing.n_failed
+            found = sorted(below(os.path.realpath(name), format, failed), key=os.fsencode)
+            if not found and listing.n_failed == n_failed:
+                listing.empty.append(name)
             paths.update({path: True for path in found if path not in paths})
         elif os.path.isfile(name) and os.access(name, os.R_OK):
             folder, base = os.path.split(name)
             paths[os.path.join(os.path.realpath(folder or "."), base)] = False
         else:
-            reason = "it is a special file" if os.path.exists(name) and not os.path.isfile(name) else "no permission" if os.path.exists(name) else "it is not there"
+            reason = "it is not there" if not os.path.exists(name) else "no permission" if os.path.isfile(name) else "it is a special file"
             failed(f"cannot read {name}: {reason}")
-        files = with_names(list(paths))
-    for file in files:
-        file.is_below = paths[file.path]
-    return Listing(files, empty, len(failures))
+    for path, source in sources_of(list(paths)).items():
+        size = os.path.getsize(path) if path != "-" else 0
+        listing.files.append(File(path, source, size, is_below=paths[path]))
+    return listing
 
 
-def with_names(paths: list[str]) -> list[File]:
+def sources_of(paths: list[str]) -> dict[str, str]:
     """Ids are made of the last directory and the name.  Where that is one for several files, of as many directories as tell
     them apart: those behind a part "." of what is called the source."""
     depth = dict.fromkeys(paths, 1)
-    plain = {path: text_of_path(without_packing(path)) for path in paths}
+    folders, stems = {}, {}
+    for path in paths:
+        # The directories that tell, and what tells the file: its whole path without endings.
+        *above, _ = plain_name(path).split("/")
+        base = base_of(plain_name(path))
+        stems[path] = "/".join([*above, base])
+        folders[path] = above[:-1] if above and above[-1] == base else above
     while True:
-        keys: dict[tuple[str, ...], set[str]] = {}
-        of: dict[str, tuple[str, ...]] = {}
+        same: dict[tuple[str, ...], set[str]] = {}
+        key = {p: (*folders[p][-depth[p] :], base_of(plain_name(p))) for p in paths}
         for path in paths:
-            folders, stem = split(plain[path])
-            of[path] = (*folders[-depth[path] :], base_of(plain[path]))
-            keys.setdefault(of[path], set()).add(stem)
-        deeper = [p for p in paths if len(keys[of[p]]) > 1 and depth[p] < len(split(plain[p])[0])]
+            same.setdefault(key[path], set()).add(stems[path])
+        deeper = [p for p in paths if len(same[key[p]]) > 1 and depth[p] < len(folders[p])]
         if not deeper:
             break
         for path in deeper:
             depth[path] += 1
-    return [File(p, "stdin" if p == "-" else marked(plain[p], depth[p]), size_of(p)) for p in paths]
-
-
-def split(path: str) -> tuple[list[str], str]:
-    """The directories that tell, and what tells the file: its whole path without endings."""
-    folders = path.split("/")[:-1]
-    base = base_of(path)
-    stem = "/".join([*folders, base])
-    if folders and folders[-1] == base:
-        folders = folders[:-1]
-    return folders, stem
-
-
-def marked(path: str, depth: int) -> str:
-    if depth <= 1:
-        return path
-    parts = path.split("/")
-    begin = len(split(path)[0]) - depth
-    return "/".join([*parts[:begin], ".", *parts[begin:]])
-
-
-def size_of(path: str) -> int:
-    try:
-        return 0 if path == "-" else os.path.getsize(path)
-    except OSError:
-        return 0
+    found = {}
+    for path in paths:
+        parts = plain_name(path).split("/")
+        if depth[path] > 1:
+            parts.insert(len(folders[path]) - depth[path], ".")
+        found[path] = "stdin" if path == "-" else "/".join(parts)
+    return found
 
 
 # ----------
@@ -179,19 +157,14 @@ class Limited:
         return data
 
     def read(self, n: int = -1) -> bytes:
-        if n >= 0:
-            return self._count(self.stream.read(n))
-        blocks = []
-        while block := self.read(1 << 20):
-            blocks.append(block)
-        return b"".join(blocks)
+        return self._count(self.stream.read(n)) if n >= 0 else b"".join(iter(lambda: self.read(1 << 20), b""))
 
     def readline(self, n: int) -> bytes:
         return self._count(self.stream.readline(n))
 
 
-def limit_of(size: int, limit: float | None) -> int:
-    return round(limit * GB) if limit is not None else max(GB, 100 * size)
+def limit_of(path: str, limit: float | None) -> int:
+    return round(limit * GB) if limit is not None else max(GB, 100 * os.path.getsize(path))
 
 
 def spool_stdin() -> str:
@@ -206,17 +179,16 @@ def spool_stdin() -> str:
 
 
 @contextlib.contextmanager
-def open_file(path: str, limit: float | None) -> Iterator[Limited]:
+def open_file(path: str, limit: float | None = None) -> Iterator[Limited]:
     """Plain or packed; errors in reading are CannotRead."""
     try:
         with open(path, "rb") as raw:
             begin = raw.read(6)
-        kind = "gz" if begin[:2] == b"\x1f\x8b" else "bz2" if begin[:3] == b"BZh" else "xz" if begin == b"\xfd7zXZ\0" else None
-        if kind is None and os.path.splitext(path)[1] == ".gz" and begin:
+        kind = "gz" if begin[:2] == b"\x1f\x8b" else "bz2" if begin[:3] == b"BZh" else "xz" if begin == b"\xfd7zXZ\0" else ""
+        if not kind and path.endswith(".gz") and begin:
             raise CannotRead("gzip: not in gzip format")
-        most = sys.maxsize if kind is None else limit_of(os.path.getsize(path), limit)
-        with PACKED.get(kind or "", open)(path, "rb") as stream:
-            yield Limited(stream, most)
+        with PACKED.get(kind, open)(path, "rb") as stream:
+            yield Limited(stream, limit_of(path, limit) if kind else sys.maxsize)
     except EOFError:
         raise CannotRead("gzip: unexpected end of file") from None
     except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
@@ -225,95 +197,104 @@ def open_file(path: str, limit: float | None) -> Iterator[Limited]:
         raise CannotRead(f"{error.strerror or error}") from None
 
 
-Document = tuple[int, str | None, Any, str | None]  # number, text or (None) what it spells, what is wrong with it
+@dataclass
+class Parsed:
+    """What has been parsed already, and how many U+0000 were replaced in it."""
+
+    value: Json
+    n_nul: int
 
 
-class Lines:
-    """The lines of a stream that are not empty, with their numbers; one that is too long is what is wrong with it."""
+# Number, and a text, or what it spells, or what is wrong with it.
+Document = tuple[int, str | Parsed | Unreadable]
 
-    def __init__(self, stream: Limited, begun: bytes = b""):
-        self.stream, self.n, self.begun = stream, 0, begun
 
-    def __iter__(self) -> Iterator[tuple[int, bytes | Unreadable]]:
-        while line := self.begun or self.stream.readline(MAX_BYTES + 2):
-            self.n += 1
-            self.begun = b""
-            size = len(line)
-            if size > MAX_BYTES + 1:
-                while line and not line.endswith(b"\n"):
-                    line = self.stream.readline(1 << 24)
-                    size += len(line)
-                yield self.n, too_large(size)
-                continue
-            if self.n == 1 and line.startswith(BOM):
-                line = line[3:]
-            if not line.isspace():
-                yield self.n, line
+def lines_of(stream: Limited) -> Iterator[tuple[int, bytes | Unreadable]]:
+    """Lines that are not empty, with their numbers; one that is too long is what is wrong with it."""
+    n = 0
+    while line := stream.readline(MAX_BYTES + 2):
+        n += 1
+        size = len(line)
+        if size > MAX_BYTES + 1:
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(1 << 24)
+                size += len(line)
+            yield n, too_large(size)
+            continue
+        line = line.removeprefix(BOM) if n == 1 else line
+        if not line.isspace():
+            yield n, line
+
+
+def decoded(data: bytes | Unreadable) -> str | Unreadable:
+    try:
+        return data if isinstance(data, Unreadable) else decode(data)
+    except Unreadable as wrong:
+        return wrong
 
 
 @dataclass
 class Look:
-    """What the first two lines that are not empty tell of a file."""
+    """What the beginning of a file tells: whether it is one document, its first text, which may be only the first line of
+    it, and the format of that; is_list: it is a list that is better read in parts."""
 
     is_one: bool
-    first: bytes | Unreadable | None
-    guessed: str | None
+    first: str | Unreadable | None
+    guessed: str | None = None
+    is_list: bool = False
 
 
-def look(stream: Limited, format: str | None, guess: Callable[[str], str | None]) -> Look:
+def look(path: str, limit: float | None, guess: Callable[[str], str | None], of_list: Callable[[Json], str | None]) -> Look:
     """Two lines that both begin a value are two documents, unless the first leaves one open; what is printed over several
-    lines begins with a bracket alone."""
-    begun = stream.readline(LARGE)
-    if len(begun) == LARGE:
-        # All on one line: what it is must be seen otherwise.
-        return Look(True, begun[:64].removeprefix(BOM).lstrip(), None)
-    lines = iter(Lines(stream, begun))
-    _, first = next(lines, (0, None))
-    if first is None or isinstance(first, Unreadable):
-        return Look(True, first, None)
-    try:
-        guessed = guess(decode(first))
-    except Unreadable:
-        guessed = None
-    _, second = next(lines, (0, None))
-    mark = b"{" if isinstance(second, Unreadable) else (second or b"").lstrip()[:1]
-    begin, end = first[:1], first.rstrip()[-1:]
-    many = (
-        len(first.strip()) > 1 and begin in (b"{", b"[") and format != "react"
-        and (mark == begin and end not in (b",", b":", b"[", b"{") or mark in (b"{", b"[") and guessed is not None)
-    )  # fmt: skip
-    return Look(not many, first, guessed)
-
-
-def is_zip(path: str) -> bool:
-    return path.lower().endswith(".eval")
+    lines begins with a bracket alone.  of_list: the format of a list that begins with this and can be read in parts."""
+    with open_file(path, limit) as stream:
+        is_long = len(stream.readline(LARGE)) == LARGE
+    if is_long:
+        seen = Look(True, "")
+    else:
+        with open_file(path, limit) as stream:
+            lines = (decoded(line) for _, line in lines_of(stream))
+            first, second = next(lines, None), next(lines, "")
+        if first is None or isinstance(first, Unreadable):
+            return Look(True, first)
+        guessed = guess(first)
+        begin, end = first[:1], first.rstrip()[-1:]
+        mark = "{" if isinstance(second, Unreadable) else second.lstrip()[:1]
+        is_closed = end not in (",", ":", "[", "{") and mark == begin
+        is_one = len(first.strip()) <= 1 or begin not in ("{", "[") or not (is_closed or mark in ("{", "[") and guessed is not None)
+        seen = Look(is_one, first, guessed)
+        if not is_one or guessed is not None or os.path.getsize(path) * 20 < LARGE:
+            return seen
+    # Of a list that is too long to be held its first element tells what it is.
+    with contextlib.suppress(Unreadable, CannotRead), open_file(path, limit) as stream:
+        value, _ = next(elements(stream), (None, 0))
+        name = of_list(value)
+        stream.read(LARGE)
+        if name is not None and stream.n_read >= LARGE:
+            return Look(True, "", name, True)
+    return seen
 
 
 def samples_of(path: str, limit: float | None) -> Iterator[Document]:
-    """A file of Inspect's that is a zip: each sample, with what the log says of all."""
+    """Of Inspect's .eval, a zip, each sample beside the log's header."""
     try:
         with zipfile.ZipFile(path) as archive:
             entries = [i for i in archive.infolist() if i.filename.startswith("samples/") and i.filename.endswith(".json")]
-            most = limit_of(os.path.getsize(path), limit)
-            if sum(i.file_size for i in entries) > most:
+            if sum(i.file_size for i in entries) > (most := limit_of(path, limit)):
                 raise CannotRead(f"it unpacks to more than {most} bytes: --limit allows more")
-            if len(entries) > 100000:
-                raise CannotRead("it has more than 100000 samples")
-            try:
-                head = archive.getinfo("header.json")
-            except KeyError:
-                raise CannotRead("there is no header.json in it") from None
-            if head.file_size > 64 << 20:
-                raise CannotRead("its header.json has more than 64 MB")
-            header = parse(decode(archive.read(head)))[0]
+            if "header.json" not in archive.namelist():
+                raise CannotRead("there is no header.json in it")
+            if len(entries) > 100000 or archive.getinfo("header.json").file_size > 64 << 20:
+                raise CannotRead("it has more than 100000 samples, or its header.json more than 64 MB")
+            header = parse(decode(archive.read("header.json")))[0]
             for n, entry in enumerate(entries, 1):
                 try:
                     if entry.file_size > MAX_BYTES:
                         raise too_large(entry.file_size)
                     sample, n_nul = parse(decode(archive.read(entry)))
-                    yield n, None, ({"header": header, "sample": sample}, n_nul), None
+                    yield n, Parsed({"header": header, "sample": sample}, n_nul)
                 except Unreadable as wrong:
-                    yield n, None, None, str(wrong)
+                    yield n, wrong
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise CannotRead(f"no zip that can be read: {error}") from None
     except Unreadable as error:
@@ -322,35 +303,24 @@ def samples_of(path: str, limit: float | None) -> Iterator[Document]:
         raise CannotRead(f"{error.strerror or error}") from None
 
 
-def documents_of(stream: Limited, is_one: bool, size: int, is_record: Callable[[Any], bool] | None) -> Iterator[Document]:
+def is_zip(path: str) -> bool:
+    return path.lower().endswith(".eval")
+
+
+def documents_of(stream: Limited, is_one: bool, is_list: bool = False) -> Iterator[Document]:
     """Each document of a file: a line each, or all of them one; of a long list of records each of them."""
-    if not is_one:
-        for n, line in Lines(stream):
-            try:
-                if isinstance(line, Unreadable):
-                    raise line
-                yield n, decode(line), None, None
-            except Unreadable as wrong:
-                yield n, None, None, str(wrong)
-        return
-    if size > LARGE and is_record is not None:
+    if is_list:
         try:
             for n, (value, n_nul) in enumerate(elements(stream), 1):
-                yield n, None, ([value], n_nul), None
+                yield n, Parsed([value], n_nul)
         except Unreadable as wrong:
-            yield 0, None, None, str(wrong)
-        return
-    data = stream.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        n = len(data)
-        while block := stream.read(1 << 24):
-            n += len(block)
-        yield 1, None, None, str(too_large(n))
-        return
-    data = data.removeprefix(BOM)
-    if not data.strip():
-        return
-    try:
-        yield 1, decode(data), None, None
-    except Unreadable as wrong:
-        yield 1, None, None, str(wrong)
+            yield 0, wrong
+    elif not is_one:
+        for n, line in lines_of(stream):
+            yield n, decoded(line)
+    else:
+        data = stream.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            yield 1, too_large(len(data) + sum(map(len, iter(lambda: stream.read(1 << 24), b""))))
+        elif (data := data.removeprefix(BOM)).strip():
+            yield 1, decoded(data)

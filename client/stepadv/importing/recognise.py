@@ -3,41 +3,49 @@
 import json
 import re
 
+from stepadv.importing.format import fits, lacks
 from stepadv.importing.formats import FORMATS
-from stepadv.importing.formats.react import IS_LOG
-from stepadv.importing.jsontext import Unreadable, parse
-from stepadv.importing.jsonpath import type_of
-from stepadv.importing.rollouts import Format, Json
+from stepadv.importing.formats.react import is_log
+from stepadv.importing.values import Json, Unreadable, objects, parse, type_of
 from stepadv.text import safe, shorten
 
 
-def fits(format: Format, document: Json) -> bool:
-    return any(all(mark.test(document) for mark in variant) for variant in format.has)
-
-
-def missing(format: Format, document: Json) -> list[str]:
-    """What a document lacks; of several variants the one that lacks least tells."""
-    return min(([m.words for m in variant if not m.test(document)] for variant in format.has), key=len)
+def formats_of(document: Json) -> list[str]:
+    return [name for name, format in sorted(FORMATS.items()) if fits(format, document)]
 
 
 def format_of(document: Json, likely: str | None = None) -> str | None:
     """None: no format, or more than one.  Of documents that are mostly of one format only its own marks are looked for."""
     if likely is not None and fits(FORMATS[likely], document):
         return likely
-    found = [name for name, format in FORMATS.items() if fits(format, document)]
+    found = formats_of(document)
     return found[0] if len(found) == 1 else None
 
 
-def is_log(text: str) -> bool:
-    return text.lstrip()[:1] not in ("[", "{") and IS_LOG.search(text) is not None
+def document_of(text: str) -> tuple[Json, int]:
+    """What a text spells, or a log; and how many U+0000 were replaced in it."""
+    if is_log(text):
+        return text.replace("\0", "\ufffd"), text.count("\0")
+    try:
+        return parse(text)
+    except Unreadable:
+        if text.lstrip()[:1] not in ("{", "["):
+            raise Unreadable("it is neither JSON nor a log of a ReAct agent") from None
+        raise
 
 
 def guess(text: str) -> str | None:
-    """The format of a text that may be no JSON."""
+    """The format of a text that may be no document."""
     try:
-        return format_of(parse(text)[0])
+        return format_of(document_of(text)[0])
     except Unreadable:
-        return "react" if is_log(text) else None
+        return None
+
+
+def format_of_list(first: Json) -> str | None:
+    """Of a list that begins with this, where such a list can be read in parts."""
+    name = format_of([first])
+    return name if name is not None and FORMATS[name].has_lists and fits(FORMATS[name], first) else None
 
 
 def keys_of(document: Json) -> str:
@@ -56,75 +64,57 @@ def keys_of(document: Json) -> str:
 
 def unknown(document: Json) -> str:
     """Why a document is none of the formats, or more than one."""
-    found = [name for name, format in sorted(FORMATS.items()) if fits(format, document)]
-    if len(found) > 1:
-        return f"the document may be {' or '.join(found)}: say which"
-    return "the document has no known format"
+    found = formats_of(document)
+    return f"the document may be {' or '.join(found)}: say which" if len(found) > 1 else "the document has no known format"
 
 
 # ----------
 # What a file is, for somebody whose file is not what we think
 # ----------
 
-# Keys by which many name the same thing; the earlier the likelier.
-WORDS = {
-    "steps": "steps turns trajectory history transitions events messages log traj interactions",
-    "task_id": "task_id instance_id problem_id question_id env_id task problem question goal id idx index",
-    "rollout_id": "rollout_id trajectory_id episode_id run_id session_id trace_id uuid trial attempt seed",
-    "outcome": "outcome reward score return total_reward final_reward",
-    "success": "success resolved solved won correct passed",
-    "started_at": "started_at start_time timestamp created_at",
-    "observation": "observation obs state saw input prompt question env",
-    "action": "action act response output completion did command content text",
-    "tool": "tool tool_name function name",
-    "args": "args arguments tool_input parameters action_input",
-    "reward": "reward step_reward score r",
+# Keys by which many name the same thing, the earlier the likelier, and what they then are.
+TEXT = ("string", "object", "array", "number")
+OF_ROLLOUT = {
+    "task_id": ("task_id instance_id problem_id question_id env_id task problem question goal id idx index", ("string", "number")),
+    "rollout_id": ("rollout_id trajectory_id episode_id run_id session_id trace_id uuid trial attempt seed", ("string", "number")),
+    "outcome": ("outcome reward score return total_reward final_reward", ("number",)),
+    "success": ("success resolved solved won correct passed", ("boolean",)),
+    "started_at": ("started_at start_time timestamp created_at", ("string", "number")),
 }
-TYPES = {"outcome": ("number",), "reward": ("number",), "success": ("boolean",), "args": ("object", "string"), "tool": ("string",)}
-RESERVED = "is to last flag lax strict true false null with exists unknown starts like_regex".split()
+OF_STEP = {
+    "observation": ("observation obs state saw input prompt question env", TEXT),
+    "action": ("action act response output completion did command content text", TEXT),
+    "tool": ("tool tool_name function name", ("string",)),
+    "args": ("args arguments tool_input parameters action_input", ("object", "string")),
+    "reward": ("reward step_reward score r", ("number",)),
+}
+STEPS = ("steps turns trajectory history transitions events messages log traj interactions", ("array",))
 
 
-def key_for(record: Json, role: str, *types: str) -> str | None:
-    """The likeliest key of a record for a role."""
-    if not isinstance(record, dict):
-        return None
-    return next((k for k in WORDS[role].split() if k in record and type_of(record[k]) in types), None)
-
-
-def spell(key: str) -> str:
-    """A key as a path of SQL/JSON spells it."""
-    if re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII) and key.lower() not in RESERVED:
-        return key
-    return json.dumps(key)
+def key_for(record: Json, keys: tuple[str, tuple[str, ...]]) -> str | None:
+    """The likeliest key of a record for something, spelled as in a path."""
+    found = (k for k in keys[0].split() if isinstance(record, dict) and k in record and type_of(record[k]) in keys[1])
+    return next(found, None)
 
 
 def likely_paths(document: Json) -> dict[str, str]:
     """Paths that somebody may begin with, made of keys that often mean what they say."""
-    paths = {}
-    item = document
-    if isinstance(document, list):
-        item = document[0] if document else None
-        paths["rollouts"] = "$[*]"
-    key = key_for(item, "steps", "array")
-    if key is None and isinstance(item, dict):
+    paths = {"rollouts": "$[*]"} if isinstance(document, list) else {}
+    item = document[0] if isinstance(document, list) and document else document
+    steps = key_for(item, STEPS)
+    if steps is None and isinstance(item, dict):
         # A list of records, one level down?
-        for name, value in item.items():
-            if isinstance(value, list) and value and key_for(value[0], "steps", "array"):
-                item, paths["rollouts"] = value[0], f"$.{spell(name)}[*]"
-                key = key_for(item, "steps", "array")
-                break
-    for role in ("task_id", "rollout_id", "outcome", "success", "started_at"):
-        found = key_for(item, role, *TYPES.get(role, ("string", "number")))
-        if found:
-            paths[role] = f"$.{spell(found)}"
-    paths.setdefault("task_id", "$source")
-    if key is not None:
-        paths["steps"] = f"$.{spell(key)}[*]"
-        first = item[key][0] if item[key] else None
-        for role in ("observation", "action", "tool", "args", "reward"):
-            found = key_for(first, role, *TYPES.get(role, ("string", "object", "array", "number")))
-            if found:
-                paths[role] = f"$.{spell(found)}"
+        inner = next((k for k, v in item.items() if isinstance(v, list) and v and key_for(v[0], STEPS)), None)
+        if inner is not None:
+            name = inner if re.fullmatch(r"[A-Za-z_]\w*", inner, re.ASCII) else json.dumps(inner)
+            item, paths["rollouts"] = item[inner][0], f"$.{name}[*]"
+            steps = key_for(item, STEPS)
+    found = {role: key for role, keys in OF_ROLLOUT.items() if (key := key_for(item, keys))}
+    paths |= {"task_id": "$source"} | {role: f"$.{key}" for role, key in found.items()}
+    if steps is not None:
+        paths["steps"] = f"$.{steps}[*]"
+        inside = (objects(item[steps]) or [None])[0]
+        paths |= {role: f"$.{key}" for role, keys in OF_STEP.items() if (key := key_for(inside, keys))}
     return paths
 
 
@@ -132,13 +122,12 @@ def explain(text: str, n_documents: int | None) -> list[str]:
     """What a document is, in words: n_documents of such on lines, or (None) alone in its file."""
     lines = ["one document" if n_documents is None else f"{n_documents} documents, one a line"]
     try:
-        document = parse(text)[0]
+        document = document_of(text)[0]
     except Unreadable as error:
-        log = "fits" if is_log(text) else 'no: no line begins with "Action: "'
-        return [*lines, f"no JSON: {error}", f"react: {log}"]
+        return [*lines, f"no JSON: {error}"]
     of = "keys" if n_documents is None else "keys of the first"
     lines.append(f"{of} at the top: {keys_of(document)}")
-    found = {name: missing(format, document) for name, format in FORMATS.items() if format.has}
+    found = {name: lacks(format, document) for name, format in FORMATS.items()}
     for name in sorted(found, key=lambda n: (bool(found[n]), n)):
         lines.append(f"{name}: " + ("fits" if not found[name] else "no: without " + "; ".join(found[name])))
     format = format_of(document)

@@ -1,6 +1,5 @@
 """What is said of an import: how far it is, and in the end what came of it and what is missing for whom."""
 
-import argparse
 import sys
 import time
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ from stepadv.importing.files import File
 from stepadv.importing.load import Result
 from stepadv.importing.runs import looked_for
 from stepadv.importing.verdicts import Outcomes
-from stepadv.importing.writer import COUNTS, Tally
+from stepadv.importing.writer import COUNTS, JUDGED, TIMED, VERSIONED, WITH_STEPS, Tally
 from stepadv.text import complain, count, safe
 
 
@@ -34,8 +33,6 @@ class Progress:
         self.show()
 
     def show(self) -> None:
-        if not self.is_shown:
-            return
         seconds = time.monotonic() - self.began
         line = f"{self.n_done}/{self.n} files, {self.n_bytes / 1e6:.1f} of {self.bytes / 1e6:.1f} MB, {self.n_steps} steps"
         if seconds >= 1 and self.n_done:
@@ -44,36 +41,36 @@ class Progress:
             line += f", {clock(seconds)}"
         elif seconds >= 1 and self.n_bytes:
             line += f", {clock(seconds * (self.bytes - self.n_bytes) / self.n_bytes + 0.5)} left"
-        print(f"\r{line:<78}", end="", file=sys.stderr, flush=True)
+        self.write(f"\r{line:<78}")
+
+    def write(self, text: str) -> None:
+        if self.is_shown:
+            print(text, end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        if self.is_shown:
-            print(f"\r{'':78}\r", end="", file=sys.stderr, flush=True)
+        self.write(f"\r{'':78}\r")
 
-    def end(self) -> None:
-        if self.is_shown:
-            print(file=sys.stderr)
+
+def say(line: str) -> None:
+    print(safe(line))
 
 
 @dataclass
 class Summary:
     n_files: int = 0
-    n_left_out: int = 0
-    left_out: list[str] = field(default_factory=list)
-    empty: list[str] = field(default_factory=list)
-    nothing: list[str] = field(default_factory=list)
+    n_unread: int = 0  # names that could not be read
     n_passed: int = 0
+    left_out: list[str] = field(default_factory=list)
+    nothing: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
     outcomes: Outcomes | None = None
     tally: Tally = field(default_factory=Tally)
 
-    def leave_out(self, file: File) -> None:
-        self.n_left_out += 1
-        self.left_out.append(file.name)
-
-    def show(self, given: argparse.Namespace) -> int:
+    def show(self) -> int:
         """The exit status, too."""
         counts, tally = self.tally.counts, self.tally
-        say(f"{count(self.n_files, 'file')}, {self.n_left_out} left out")
+        n_left_out = len(self.left_out) + self.n_unread
+        say(f"{count(self.n_files, 'file')}, {n_left_out} left out")
         for words, names in (("left out", self.left_out), ("nothing in it", self.nothing), ("no files to read", self.empty)):
             for name in names:
                 say(f"{words}: {name}")
@@ -86,20 +83,19 @@ class Summary:
         if self.n_passed:
             say(f"passed over: {count(self.n_passed, 'file')} beside the tries (reports, settings, logs)")
         self.show_missing()
-        lost = list(self.outcomes.unmatched(tally.matched, tally.names)) if self.outcomes else []
-        if tally.rollouts:
+        if tally.tries:
             say(self.tries())
-            if not tally.judged:
+            if not tally.number(JUDGED):
                 self.warn()
+        lost = list(self.outcomes.unmatched(tally.matched, tally.names)) if self.outcomes else []
         for line in lost:
             complain(line)
-        n_problems = tally.n_problems + self.n_left_out + len(self.empty)
-        return int(n_problems > 0 or not tally.rollouts or bool(lost))
+        return int(tally.n_problems + n_left_out + len(self.empty) + len(lost) > 0 or not tally.tries)
 
     def tries(self) -> str:
         """How many tries there are, how many are judged, and by whom."""
         tally = self.tally
-        n, judged = len(tally.rollouts), tally.judged
+        n, judged = len(tally.tries), tally.number(JUDGED)
         labels = {label: len(found) for label, found in sorted(tally.verdicts.items())}
         own = judged - sum(labels.values())
         if own > 0:
@@ -113,40 +109,29 @@ class Summary:
         """Nobody sees in a table of numbers that there is no advantage in it."""
         bar = "*" * 78
         looked = "\n".join(f"*   - {words}" for words in ("reward, score, outcome, success or resolved in the files", *looked_for()))
-        complain_lines(f"""{bar}
+        for line in f"""{bar}
 * WARNING: nothing is judged.  No method gives a step an advantage without a
 * verdict on some rollouts of its task.  Looked for:
 {looked}
 * --outcomes FILE says them: csv, json or jsonl with task_id or rollout_id, and
 * success or reward.
-{bar}""")
+{bar}""".split("\n"):
+            complain(line)
 
     def show_missing(self) -> None:
-        tally, steps = self.tally, self.tally.steps
-        n, n_steps = len(tally.rollouts), steps["steps"]
-        say(f"{'judged, with states':<18} {tally.judged} of {n} rollouts, {steps['with_state']} of {n_steps} steps")
-        if tally.first_at is not None:
-            say(f"{'time span':<18} {tally.first_at} to {tally.last_at}")
-        if n:
-            stepless = n - tally.number(8)
-            missing(stepless, n, "rollouts have no step" + (": is the format the right one?" if stepless == n else ""))
-            missing(n - tally.timed, n, "started_at: panels over time leave it out")
-            missing(n - tally.of_version, n, "policy_version (-v): versions cannot be compared")
-        if n_steps:
-            missing(n_steps - steps["with_action"], n_steps, "action" + ("" if steps["with_action"] else ": all are NULL, is the format the right one?"))
-            missing(n_steps - steps["with_state"], n_steps, "state: methods that compare steps take them for one")
-            missing(n_steps - steps["with_tokens"], n_steps, "response_token_ids: nothing can be said of tokens")
-
-
-def complain_lines(text: str) -> None:
-    for line in text.split("\n"):
-        complain(line)
-
-
-def say(line: str) -> None:
-    print(safe(line))
-
-
-def missing(n: int, of: int, what: str) -> None:
-    if n > 0:
-        say(f"missing: {f'{n} of {of} ' if n < of else ''}{what}")
+        tally = self.tally
+        n, n_steps = len(tally.tries), tally.steps["steps"]
+        say(f"{'judged, with states':<18} {tally.number(JUDGED)} of {n} rollouts, {tally.steps['state']} of {n_steps} steps")
+        if tally.span:
+            say(f"{'time span':<18} {tally.span[0]} to {tally.span[1]}")
+        wrong = ": is the format the right one?"
+        for there, of, what in (
+            (tally.number(WITH_STEPS), n, "rollouts have no step" + ("" if tally.number(WITH_STEPS) else wrong)),
+            (tally.number(TIMED), n, "started_at: panels over time leave it out"),
+            (tally.number(VERSIONED), n, "policy_version (-v): versions cannot be compared"),
+            (tally.steps["action"], n_steps, "action" + ("" if tally.steps["action"] else ": all are NULL" + wrong.replace(": is", ", is"))),
+            (tally.steps["state"], n_steps, "state: methods that compare steps take them for one"),
+            (tally.steps["tokens"], n_steps, "response_token_ids: nothing can be said of tokens"),
+        ):
+            if there < of:
+                say(f"missing: {f'{of - there} of {of} ' if there else ''}{what}")

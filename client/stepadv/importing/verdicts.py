@@ -8,41 +8,44 @@ import difflib
 import os
 from collections.abc import Iterable, Iterator
 
-from stepadv.importing.conversation import first, words
 from stepadv.importing.files import CannotRead, documents_of, look, open_file
-from stepadv.importing.jsontext import Unreadable, decode, parse
-from stepadv.importing.rollouts import TRIALS, Json, Rollout, at, base_of, fields, is_number, objects
+from stepadv.importing.format import TRIALS, Rollout, base_of
+from stepadv.importing.values import Json, Unreadable, at, decode, fields, first, is_number, objects, parse, words
 from stepadv.text import Failed, count, shorten
 
 Verdicts = dict[str, Rollout]
-OF_TRY = ("rollout_id", "trial_name", "trajectory_id", "session_id", "trace_id", "uuid")
-OF_TASK = ("task_id", "instance_id", "task_name", "task", "problem_id", "group_id", "id", "name")
-OF_SUCCESS = ("success", "resolved", "is_resolved", "solved", "passed", "correct")
-OF_OUTCOME = ("reward", "outcome", "score", "return")
+OF_TRY = "rollout_id trial_name trajectory_id session_id trace_id uuid"
+OF_TASK = "task_id instance_id task_name task problem_id group_id id name"
+OF_SUCCESS = "success resolved is_resolved solved passed correct"
+OF_OUTCOME = "reward outcome score return"
 YES = ("true", "t", "yes", "y", "pass", "passed", "success", "resolved", "correct")
 NO = ("false", "f", "no", "n", "fail", "failed", "failure", "unresolved", "incorrect")
 
 
-def verdict_of(record: Json) -> Rollout:
-    """What a record says; words are numbers and truths, as in a table."""
-    found: Rollout = {}
-    for value, name in ((first(record, *OF_SUCCESS), "success"), (first(record, *OF_OUTCOME), "outcome")):
-        if isinstance(value, str):
-            word = value.strip().lower()
-            value = True if word in YES else False if word in NO else as_number(word)
-        if isinstance(value, bool):
-            found["success"] = value
-        elif is_number(value):
-            found.update({"outcome": float(value)} if name == "outcome" else {"success": value > 0} if value in (0, 1) else {})
-    return found
-
-
-def as_number(word: str) -> float | None:
+def value_of(value: Json) -> Json:
+    """Words are numbers and truths, as in a table."""
+    if not isinstance(value, str):
+        return value
+    word = value.strip().lower()
     try:
-        found = float(word)
+        number = float(word)
     except ValueError:
-        return None
-    return found if abs(found) < 1e300 else None
+        return True if word in YES else False if word in NO else None
+    return number if abs(number) < 1e300 else None
+
+
+def verdict_of(record: Json) -> Rollout:
+    success, outcome = value_of(first(record, OF_SUCCESS)), value_of(first(record, OF_OUTCOME))
+    found: Rollout = {}
+    if is_number(success) and success in (0, 1):
+        success = success > 0
+    if isinstance(success, bool):
+        found["success"] = success
+    if isinstance(outcome, bool):
+        found["success"] = outcome
+    elif is_number(outcome):
+        found["outcome"] = float(outcome)
+    return found
 
 
 def report(document: Json) -> Verdicts:
@@ -52,68 +55,51 @@ def report(document: Json) -> Verdicts:
     if "resolved" in lists:
         # Whose evaluation failed is not judged.
         lost = [i for key in ("unresolved", "empty_patch", "no_generation", "applied", "generated") for i in lists.get(key, ())]
-        won = [words(i) for i in lists["resolved"]]
-        return {**{words(i) or "": {"success": False} for i in lost}, **{i or "": {"success": True} for i in won}}
-    return {key: {"success": value["resolved"]} for key, value in record.items() if isinstance(value, dict) and isinstance(value.get("resolved"), bool)}
+        told = [*((i, False) for i in lost), *((i, True) for i in lists["resolved"])]
+        return {words(i) or "": {"success": is_won} for i, is_won in told}
+    return {key: {"success": v["resolved"]} for key, v in record.items() if isinstance(at(v, "resolved"), bool)}
 
 
 def ids_of(record: dict[str, Json]) -> list[str]:
     """The surest first; a task with the number of its try is a try."""
-    task, trial = words(first(record, *OF_TASK)), words(first(record, "try", *TRIALS))
-    own = [words(record[key]) or "" for key in OF_TRY if record.get(key) is not None]
-    if own:
+    own = [words(record[key]) or "" for key in OF_TRY.split() if record.get(key) is not None]
+    task, trial = words(first(record, OF_TASK)), words(first(record, "try " + TRIALS))
+    if own or task is None:
         return own
-    if task is not None and trial is not None:
-        return [f"{task} / try {trial}", f"{task} / {trial}", f"{task}-t{trial}"]
-    return [] if task is None else [task]
-
-
-def of_record(record: Json) -> Iterator[tuple[list[str], Rollout]]:
-    record = fields(record)
-    said = verdict_of(record) or verdict_of(at(record, "test_result", "report")) or verdict_of(record.get("report"))
-    ids = ids_of(record)
-    if ids and said:
-        yield ids, said
+    return [task] if trial is None else [f"{task} / try {trial}", f"{task} / {trial}", f"{task}-t{trial}"]
 
 
 def of_document(document: Json) -> Iterator[tuple[list[str], Rollout]]:
     """Of a report, a list of records, a record, or an object of ids and what became of them."""
-    for record in objects(document) if isinstance(document, list) else ():
-        yield from of_record(record)
-    if not isinstance(document, dict):
-        return
     found = report(document)
-    if found:
-        yield from (([key], said) for key, said in found.items())
-    elif ids_of(document):
-        yield from of_record(document)
-    else:
-        for key, value in document.items():
-            said = verdict_of(value if isinstance(value, dict) else {"outcome": value})
-            if said:
-                yield [key], said
+    if isinstance(document, list) or ids_of(fields(document)) and not found:
+        for record in objects(document) if isinstance(document, list) else [document]:
+            said = next(filter(None, map(verdict_of, (record, at(record, "test_result.report"), record.get("report")))), None)
+            if said and ids_of(record):
+                yield ids_of(record), said
+        return
+    for key, value in (found or fields(document)).items():
+        said = value if found else verdict_of(value if isinstance(value, dict) else {"outcome": value})
+        if said:
+            yield [key], said
 
 
-def read(path: str, limit: float | None = None) -> list[tuple[list[str], Rollout]]:
+def read(path: str) -> list[tuple[list[str], Rollout]]:
     """All that a file of JSON, of lines of it, or a table with commas or tabs says."""
-    with open_file(path, limit) as stream:
-        if path.lower().endswith((".csv", ".tsv")):
-            text = decode(stream.read().removeprefix(b"\xef\xbb\xbf"))
-            rows = csv.DictReader(text.splitlines(), delimiter="\t" if "\t" in text.partition("\n")[0] else ",")
-            return [found for row in rows for found in of_record({(k or "").strip().lower(): v or None for k, v in row.items() if isinstance(v, str)})]
-        is_one = look(stream, None, lambda text: None).is_one
+    if path.lower().endswith((".csv", ".tsv")):
+        with open_file(path) as stream:
+            text = decode(stream.read()).removeprefix("\ufeff")
+        rows = csv.DictReader(text.splitlines(), delimiter="\t" if "\t" in text.partition("\n")[0] else ",")
+        records = [{(k or "").strip().lower(): v or None for k, v in row.items() if isinstance(v, str)} for row in rows]
+        return list(of_document(records))
+    is_one = look(path, None, lambda _: None, lambda _: None).is_one
     found = []
-    with open_file(path, limit) as stream:
-        for _, text, _, problem in documents_of(stream, is_one, 0, None):
-            if problem is not None:
-                raise Unreadable(problem)
-            found += of_document(parse(text or "")[0])
+    with open_file(path) as stream:
+        for _, document in documents_of(stream, is_one):
+            if isinstance(document, Unreadable):
+                raise document
+            found += of_document(parse(str(document))[0])
     return found
-
-
-# ----------
-# --outcomes
-# ----------
 
 
 class Outcomes:
@@ -126,19 +112,19 @@ class Outcomes:
         except (CannotRead, Unreadable, csv.Error) as error:
             raise Failed(f"--outcomes: {path}: {error}") from None
         if not found:
-            raise Failed(f"--outcomes: {path}: there is nothing in it with an id ({', '.join((OF_TRY + OF_TASK)[:9])}, …) and a verdict ({', '.join(OF_SUCCESS + OF_OUTCOME)})")
+            ids, kinds = (", ".join(names.split()) for names in (f"{OF_TRY} {OF_TASK}", f"{OF_SUCCESS} {OF_OUTCOME}"))
+            raise Failed(f"--outcomes: {path}: there is nothing in it with an id ({ids}) and a verdict ({kinds})")
         self.of: dict[str, tuple[str, Rollout]] = {id: (ids[0], said) for ids, said in found for id in reversed(ids)}
         self.ids = list(dict.fromkeys(ids[0] for ids, _ in found))
 
-    def find(self, names: Iterable[str | None]) -> tuple[str, Rollout] | None:
+    def find(self, names: Iterable[str]) -> tuple[str, Rollout] | None:
         """By the first of its names that is known."""
         return next((self.of[name] for name in names if name in self.of), None)
 
     def unmatched(self, matched: set[str], names: set[str], most: int = 20) -> Iterator[str]:
         lost = [id for id in self.ids if id not in matched]
-        if not lost:
-            return
-        yield f"{count(len(lost), 'id')} of {self.name} {'is' if len(lost) == 1 else 'are'} of no rollout:"
+        if lost:
+            yield f"{count(len(lost), 'id')} of {self.name} {'is' if len(lost) == 1 else 'are'} of no rollout:"
         known = sorted(names)[:5000]
         for id in lost[:most]:
             near = difflib.get_close_matches(id, known, 1, 0.6)
@@ -149,8 +135,7 @@ class Outcomes:
 
 def names_of(rollout: Rollout, source: str | None, prefix: str = "") -> list[str]:
     """By which people may know a rollout: its try's names first, then its task's."""
-    meta = rollout.get("meta") if isinstance(rollout.get("meta"), dict) else {}
-    own, task = words(rollout.get("rollout_id")), words(first(rollout, "task_id", "group_id"))
-    found = [own, own and own.replace(" / ", "/"), words(meta.get("trial")), prefix + own if own and prefix else None]
-    found += [base_of(source) if source else None, task, prefix + task if task and prefix else None, task and task.rpartition("/")[2]]
+    own, task = words(rollout.get("rollout_id")) or "", words(first(rollout, "task_id group_id")) or ""
+    found = [own, own.replace(" / ", "/"), words(at(rollout, "meta.trial")), prefix + own if own else None]
+    found += [base_of(source) if source else None, task, prefix + task if task else None, task.rpartition("/")[2]]
     return [name for name in dict.fromkeys(found) if name]

@@ -5,11 +5,10 @@ Adding one: a module with FORMAT here, its name below, an example in test/data/i
 
 from importlib import import_module
 
-from stepadv.importing.rollouts import Format
+from stepadv.importing.format import Format
 
 NAMES = (
     "openai_chat", "swe_agent", "mini_swe_agent", "responses", "verl", "intercode", "inspect", "openhands", "atif", "tau2",
     "verifiers", "trl", "agent_r1", "claw_r1", "otel", "langfuse", "claude_code", "codex", "harbor", "steps", "react",
 )  # fmt: skip
-
 FORMATS: dict[str, Format] = {name: import_module(f"{__name__}.{name}").FORMAT for name in NAMES}

@@ -8,103 +8,88 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from stepadv.importing.conversation import Conversation, text_of, words
-from stepadv.importing.jsontext import digest
-from stepadv.importing.rollouts import Format, Json, Rollout, Where, about, at, fields, given, has, listed, metadata, objects
+from stepadv.importing.conversation import Conversation, hear_message, text_of
+from stepadv.importing.format import Format, Rollout, Where, about, firsts_of_turns, metadata, pick
+from stepadv.importing.values import Json, at, digest, fields, first, given, listed, objects, without, words
 
 # How parts are called: s-cont-1, trajectory.summarization-1-summary.json.
 PART = re.compile(r"(.+?)[-._](cont|summarization)-[0-9]+")
+TABLE = {"model": "agent.model_name", "started_at": "steps.0.timestamp", "ended_at": "steps.-1.timestamp"}
+OF_META = {key: key for key in ("agent", "final_metrics", "notes", "schema_version")}
+
+
+def results_of(step: Json) -> list[dict[str, Json]]:
+    return objects(at(step, "observation.results"))
 
 
 def hear(steps: list[dict[str, Json]]) -> Conversation:
     talk = Conversation()
     for step in steps:
-        source, text = step.get("source"), text_of(step.get("message"))
-        calls, results = objects(step.get("tool_calls")), objects(at(step, "observation", "results"))
-        if source == "system" and not results:
-            talk.drop("system messages")
-        elif source == "user":
-            talk.see(text)
-        elif source == "agent":
-            talk.think(text_of(step.get("reasoning_content")), new=True)
-            if text or not calls:
-                talk.say(text)
-            for call in calls:
-                talk.call(call.get("function_name"), call.get("arguments"), call.get("tool_call_id"))
+        source, results, calls = step.get("source"), results_of(step), objects(step.get("tool_calls"))
+        if source != "system" or not results:
+            told = [{"id": c.get("tool_call_id"), "name": c.get("function_name"), "arguments": c.get("arguments")} for c in calls]
+            role = {"agent": "assistant", "user": "user", "system": "system"}.get(str(source), "")
+            text = text_of(step.get("message"))
+            # What a turn says is what it does, where it calls nothing.
+            message = {"role": role, "content": text, "reasoning": text_of(step.get("reasoning_content")), "tool_calls": told}
+            hear_message(talk, message)
         for result in results:
-            told = text_of(result.get("content"))
-            if told is None and result.get("subagent_trajectory_ref"):
+            told_back = text_of(result.get("content"))
+            if told_back is None and result.get("subagent_trajectory_ref"):
                 continue
-            told = told or ""
             if calls:
-                talk.result(told, result.get("source_call_id"))
+                talk.result(told_back or "", result.get("source_call_id"))
             else:
-                talk.see(told)
+                talk.see(told_back or "")
     return talk
 
 
 def metrics_of(step: dict[str, Json]) -> dict[str, Json]:
     """What a turn took: its tokens, where the trainer's way to them is noted, and the numbers beside them as they are."""
     metrics = fields(step.get("metrics"))
-    ids, logprobs = metrics.get("completion_token_ids"), metrics.get("logprobs")
-    found = {}
-    if isinstance(metrics.get("prompt_token_ids"), list):
-        found["prompt_token_ids"] = metrics["prompt_token_ids"]
-    used = {"prompt_token_ids", "completion_token_ids"}
+    prompt, ids, logprobs = (metrics.get(key) for key in ("prompt_token_ids", "completion_token_ids", "logprobs"))
+    found = {"prompt_token_ids": prompt} if isinstance(prompt, list) else {}
+    used = ["prompt_token_ids", "completion_token_ids"]
     if isinstance(ids, list):
         found["response_token_ids"] = ids
         if isinstance(logprobs, list) and len(logprobs) == len(ids):
             found["rollout_logprobs"] = logprobs
-            used.add("logprobs")
-    others = given({key: value for key, value in metrics.items() if key not in used})
-    return {**found, **({"meta": {"metrics": others}} if others else {})}
+            used.append("logprobs")
+    others = given(without(metrics, used))
+    return found | ({"meta": {"metrics": others}} if others else {})
 
 
 def add_metrics(steps: list[dict[str, Json]], told: list[dict[str, Json]], repaired: Counter[str]) -> None:
     """To the first step of each turn; where the agent's steps are not the turns, one for one, to none."""
     found = [metrics_of(step) for step in told if step.get("source") == "agent"]
-    if not any(found):
-        return
-    firsts = [s for i, s in enumerate(steps) if i == 0 or s["turn"] != steps[i - 1]["turn"]]
-    if len(firsts) != len(found):
+    firsts = firsts_of_turns(steps)
+    if any(found) and len(firsts) != len(found):
         repaired["metrics that no turn tells apart"] += 1
         return
-    for step, more in zip(firsts, found, strict=True):
-        meta = {**(step.get("meta") or {}), **more.pop("meta", {})}
-        step |= more
-        step["meta"] = meta or None
+    for step, more in zip(firsts, found, strict=False):
+        meta = (step.get("meta") or {}) | more.pop("meta", {})
+        step |= more | {"meta": meta or None}
 
 
-def read(document: Json, where: Where) -> Iterator[Rollout]:
-    if not isinstance(at(document, "steps"), list):
-        yield {"problem": "there is no list steps"}
-        return
-    told = objects(document["steps"])
+def read_one(document: Json, where: Where) -> Rollout:
+    told = objects(document.get("steps"))
     extra = fields(document.get("extra"))
-    talk = hear(told)
-    made = talk.about()
+    made = hear(told).about()
     add_metrics(made["steps"], told, made["repaired"])
     asked = next((s.get("message") for s in told if s.get("source") == "user"), None)
-    yield {
+    model = next((s["model_name"] for s in told if s.get("model_name")), None)
+    task = first(extra, "task_id task_name instance_id")
+    subs = [about_sub_agent(d) for d in objects(document.get("subagent_trajectories"))]
+    return {
         **about(document),
         **about(extra),
-        **given({
-            "model": at(document, "agent", "model_name") or next((s["model_name"] for s in told if s.get("model_name")), None),
-            "started_at": at(told, 0, "timestamp"),
-            "ended_at": at(told, -1, "timestamp"),
-        }),
-        "group_id": next((extra[k] for k in ("task_id", "task_name", "instance_id") if extra.get(k) is not None), None)
-        or (digest(asked) if asked is not None else None)
-        or where.rollout
-        or document.get("session_id"),
+        **given({"model": model}),
+        **pick(TABLE, document | {"steps": told}),
+        "group_id": (digest(asked) if asked is not None else where.rollout or document.get("session_id")) if task is None else task,
         "rollout_id": document.get("trajectory_id") or document.get("session_id") or where.rollout or digest(told),
-        "meta": metadata(
-            where,
-            **{k: document.get(k) for k in ("agent", "final_metrics", "notes", "schema_version")},
-            sub_agents=[about_sub_agent(d) for d in objects(document.get("subagent_trajectories"))] or None,
-        ),
+        "meta": metadata(where, **pick(OF_META, document), sub_agents=subs or None),
         **made,
     }
 
@@ -115,21 +100,23 @@ def read(document: Json, where: Where) -> Iterator[Rollout]:
 
 
 def about_sub_agent(document: Json) -> Json:
-    id = document.get("trajectory_id") or document.get("session_id")
-    return given({"id": id, "agent": at(document, "agent", "name"), "steps": len(listed(document.get("steps")))})
+    steps = len(listed(document.get("steps")))
+    return pick({"id": "trajectory_id session_id", "agent": "agent.name"}, document) | {"steps": steps}
 
 
 def id_of(document: Json) -> str:
-    return words(at(document, "session_id") or at(document, "trajectory_id")) or ""
+    return words(first(document, "session_id trajectory_id")) or ""
 
 
 def parent_of(document: Json) -> str | None:
     """The session that a document says it is a part of."""
-    told = at(document, "parent_session_id") or at(document, "extra", "parent_session_id")
-    if told is not None:
-        return words(told)
+    told = first(document, "parent_session_id extra.parent_session_id")
     found = PART.match(id_of(document))
-    return found[1] if found else None
+    return words(told) if told is not None else found[1] if found else None
+
+
+def file_of(path: Json) -> str:
+    return os.path.basename(words(path) or "")
 
 
 def relations(documents: dict[str, Json]) -> dict[str, tuple[str, bool]]:
@@ -138,15 +125,15 @@ def relations(documents: dict[str, Json]) -> dict[str, tuple[str, bool]]:
     found: dict[str, tuple[str, bool]] = {}
     for name, document in documents.items():
         own = words(document.get("session_id"))
-        follows = os.path.basename(words(document.get("continued_trajectory_ref")) or "")
-        results = [r for s in objects(document.get("steps")) for r in objects(at(s, "observation", "results"))]
-        for ref in (r for result in results for r in objects(result.get("subagent_trajectory_ref"))):
+        results = [r for step in objects(document.get("steps")) for r in results_of(step)]
+        for ref in (ref for r in results for ref in objects(r.get("subagent_trajectory_ref"))):
             # Whoever shares the session is not told by it.
-            session = words(ref.get("session_id"))
-            child = os.path.basename(words(ref.get("trajectory_path")) or "")
-            child = child if child in documents else named.get(words(ref.get("trajectory_id"))) or (named.get(session) if session != own else None)
+            session, path = words(ref.get("session_id")), file_of(ref.get("trajectory_path"))
+            by_id = named.get(words(ref.get("trajectory_id"))) or (named.get(session) if session != own else None)
+            child = path if path in documents else by_id
             if child not in (None, name):
                 found[child] = (name, False)
+        follows = file_of(document.get("continued_trajectory_ref"))
         if follows in documents and follows != name:
             found[follows] = (name, True)
     for name, document in documents.items():
@@ -154,8 +141,7 @@ def relations(documents: dict[str, Json]) -> dict[str, tuple[str, bool]]:
         if parent is None and base:
             parent = next((n for n in documents if n.startswith(base[1] + ".") and not PART.match(n)), None)
         if name not in found and parent not in (None, name):
-            is_next = any(m and m[2] == "cont" for m in (base, PART.match(id_of(document))))
-            found[name] = (parent, is_next)
+            found[name] = (parent, any(m and m[2] == "cont" for m in (base, PART.match(id_of(document)))))
     return found
 
 
@@ -167,15 +153,10 @@ def root_of(name: str, found: dict[str, tuple[str, bool]]) -> str:
     return name
 
 
-def parents(documents: Iterable[tuple[str, Json]]) -> dict[str, str]:
-    """Of files of one folder; what they say of each other is all that is kept of them."""
-    found = relations({name: {**fields(document), "steps": with_refs(document)} for name, document in documents})
+def parents(documents: dict[str, Json]) -> dict[str, str]:
+    """Of files of one folder: of each that is no try its own, the one that is."""
+    found = relations(documents)
     return {name: root for name in found if (root := root_of(name, found)) != name}
-
-
-def with_refs(document: Json) -> list[Json]:
-    results = [r for s in objects(at(document, "steps")) for r in objects(at(s, "observation", "results"))]
-    return [{"observation": {"results": [{"subagent_trajectory_ref": r["subagent_trajectory_ref"]}]}} for r in results if r.get("subagent_trajectory_ref")]
 
 
 def stitch(documents: dict[str, Json], root: str, found: dict[str, tuple[str, bool]]) -> Json:
@@ -184,48 +165,29 @@ def stitch(documents: dict[str, Json], root: str, found: dict[str, tuple[str, bo
     for name in sorted(documents, key=lambda n: [int(x) if x.isdigit() else x for x in re.split(r"([0-9]+)", n)]):
         if name != root and root_of(name, found) == root:
             (chain if found[name][1] and found[name][0] in chain else others).append(name)
-    steps = [s for n, name in enumerate(chain) for s in objects(documents[name].get("steps")) if n == 0 or not s.get("is_copied_context")]
+    steps = [s for n, name in enumerate(chain) for s in objects(documents[name].get("steps"))
+             if n == 0 or not s.get("is_copied_context")]  # fmt: skip
     told = [*listed(documents[root].get("subagent_trajectories")), *(documents[name] for name in others)]
     return {**documents[root], "steps": steps, "subagent_trajectories": told}
 
 
-def parts(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
-    name = os.path.basename(where.source or "") if where.n == 1 or not where.source else f"{os.path.basename(where.source)}:{where.n}"
-    yield parent_of(document) or id_of(document) or name, (f"{name}", document)
+def split(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
+    name = file_of(where.source) if where.n == 1 or not where.source else f"{file_of(where.source)}:{where.n}"
+    yield parent_of(document) or id_of(document) or name, (name, document)
 
 
-def join(told: list[Json], where: Where) -> list[Rollout]:
+def join(told: list[Json], where: Where) -> Iterator[Rollout]:
     documents = {}
     for n, (name, document) in enumerate(told):
         documents[name if name not in documents else f"{name}:{n}"] = fields(document)
     found = relations(documents)
-    made: list[Rollout] = []
     for name, document in documents.items():
         if root_of(name, found) != name:
             continue
         if parent_of(document) is not None and name not in found:
-            made.append({"dropped": {"parts of tries that are elsewhere": 1}})
+            yield {"dropped": {"parts of tries that are elsewhere": 1}}
         else:
-            made += read(stitch(documents, name, found), where)
-    return made
+            yield read_one(stitch(documents, name, found), where)
 
 
-def is_versioned(document: dict[str, Json]) -> bool:
-    version = document.get("schema_version")
-    return isinstance(version, str) and version.startswith("ATIF-v")
-
-
-FORMAT = Format(
-    "atif",
-    "ATIF, the trajectories of Harbor",
-    (
-        (
-            has('schema_version "ATIF-v…"', is_versioned),
-            has("a list steps", lambda d: isinstance(d.get("steps"), list)),
-        ),
-    ),
-    read,    parts,
-    join,
-    mark=b"ATIF-v",
-    parents=parents,
-)
+FORMAT = Format((("schema_version=ATIF-v", "steps[]"),), split=split, join=join, begins=b"ATIF-v", parents=parents)

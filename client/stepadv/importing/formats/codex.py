@@ -9,30 +9,30 @@ There is no verdict inside.
 
 from collections.abc import Iterator
 
-from stepadv.importing.conversation import Conversation, text_of, words
+from stepadv.importing.conversation import SAY, Conversation, text_of
+from stepadv.importing.format import Format, Rollout, Where, metadata
 from stepadv.importing.formats.responses import hear_item, kind_of
-from stepadv.importing.jsontext import digest
-from stepadv.importing.rollouts import Format, Json, Rollout, Where, at, fields, given, has, metadata
+from stepadv.importing.values import Json, at, digest, fields, given, words
 
 LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 # What the program tells the model in the user's name.
-OF_PROGRAM = ("<user_instructions>", "<environment_context>", "<permissions instructions>", "# AGENTS.md instructions", "<turn_aborted>")
+OF_PROGRAM = ("<user_instructions>", "<environment_context>", "<permissions instructions>", "# AGENTS.md instructions",
+              "<turn_aborted>")  # fmt: skip
 
 
-def parts(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
-    yield "", fields(document)
+def split(document: Json, where: Where) -> Iterator[tuple[str, Json]]:
+    for record in document if isinstance(document, list) else [document]:
+        yield "", fields(record)
 
 
 def item_of(record: dict[str, Json]) -> dict[str, Json] | None:
     """Earlier versions have the items as they are."""
     if record.get("type") == "response_item":
         return fields(record.get("payload"))
-    if record.get("type") in LINES or "record_type" in record or "type" not in record:
-        return None
-    return record
+    return None if record.get("type") in (*LINES, None) or "record_type" in record else record
 
 
-def join(records: list[Json], where: Where) -> Rollout:
+def join(records: list[Json], where: Where) -> Iterator[Rollout]:
     talk = Conversation()
     asked = None
     for record in records:
@@ -49,52 +49,41 @@ def join(records: list[Json], where: Where) -> Rollout:
         else:
             asked = text if kind == "see" and asked is None else asked
             hear_item(talk, item, kind)
-    first = next((fields(r.get("payload", r)) for r in records if r.get("type") == "session_meta" or "instructions" in r), {})
-    context = next((fields(r.get("payload")) for r in records if r.get("type") == "turn_context"), {})
-    times = [r["timestamp"] for r in records if isinstance(r.get("timestamp"), str)]
-    if not any(item.kind >= 2 for item in talk.items):
+    if not any(item.kind >= SAY for item in talk.items):
         talk.drop("sessions without an answer")
-        return {"dropped": talk.dropped}
-    session = words(first.get("id"))
-    return {
+        yield {"dropped": talk.dropped}
+        return
+    begins = [r for r in records if r.get("type") == "session_meta" or "instructions" in r]
+    about = fields(begins[0].get("payload", begins[0])) if begins else {}
+    times = [r["timestamp"] for r in records if isinstance(r.get("timestamp"), str)]
+    session = words(about.get("id"))
+    yield {
         **given({
-            "model": context.get("model"),
+            "model": next((at(r, "payload.model") for r in records if r.get("type") == "turn_context"), None),
             "started_at": min(times, default=None),
             "ended_at": max(times, default=None),
-            "truncated": True if at(records, -1, "payload", "type") == "turn_aborted" else None,
+            "truncated": True if at(records, "-1.payload.type") == "turn_aborted" else None,
         }),
         "group_id": digest(asked) if asked is not None else session or where.rollout,
         "rollout_id": session or where.rollout or digest(records),
         "meta": metadata(
             where,
             prompt=asked,
-            cwd=first.get("cwd"),
-            version=first.get("cli_version"),
-            git=first.get("git"),
-            system_prompt=text_of(first.get("instructions")) or text_of(at(first, "base_instructions", "text")),
+            cwd=about.get("cwd"),
+            version=about.get("cli_version"),
+            git=about.get("git"),
+            system_prompt=text_of(about.get("instructions")) or text_of(at(about, "base_instructions.text")),
         ),
         **talk.about(),
     }
 
 
-def read(document: Json, where: Where) -> Iterator[Rollout]:
-    yield join([fields(r) for r in document] if isinstance(document, list) else [fields(document)], where)
-
-
 FORMAT = Format(
-    "codex",
-    "session logs of Codex",
     (
-        (
-            has("timestamp and payload", lambda d: "timestamp" in d and isinstance(d.get("payload"), dict)),
-            has("a type like session_meta or response_item", lambda d: d.get("type") in LINES),
-        ),
-        (
-            has("id, timestamp and instructions", lambda d: "id" in d and "timestamp" in d and "instructions" in d),
-            has("nothing of another format beside them", lambda d: not any(k in d for k in ("messages", "observations", "type"))),
-        ),
+        ("timestamp", "payload", " | ".join(f"type={kind}" for kind in LINES)),
+        ("id", "timestamp", "instructions", "!messages", "!observations", "!type"),
     ),
-    read,
-    parts,
-    join,
+    split=split,
+    join=join,
+    is_lines=True,
 )

@@ -4,79 +4,65 @@
         "observations": ["3"], "rewards": [1.0], "valid_action": [true]}, "summary": {"max_reward": 1.0}}}
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 
-from stepadv.importing.conversation import words
-from stepadv.importing.jsontext import digest
-from stepadv.importing.rollouts import Format, Json, Mark, Rollout, Where, at, element, fields, metadata
+from stepadv.importing.format import Format, Rollout, Where, element, metadata, pick
+from stepadv.importing.values import Json, at, digest, fields, listed, md5, words
 
-
-def get(history: Json, name: str, i: int) -> Json:
-    return at(history, name, i) if i >= 0 else None
+OF_META = {key: key for key in ("environment", "dataset", "task_id", "query", "hardness")}
 
 
 def read_episode(key: str, episode: Json, where: Where) -> Rollout:
-    history = fields(fields(episode).get("turn_history"))
+    history = fields(at(episode, "turn_history"))
     actions = history.get("actions")
     if not isinstance(actions, list):
         return {"problem": f"episode {key} has no list turn_history.actions"}
-    environment = words(episode.get("environment")) or "intercode"
-    environment = environment.removeprefix("ic_")
+    environment = (words(episode.get("environment")) or "intercode").removeprefix("ic_")
     query = words(episode.get("query"))
-    # Task ids are those of one file of the data set: the question tells tasks apart.
-    task = hashlib.md5((key if query is None else query).encode(errors="replace"), usedforsecurity=False).hexdigest()[:10]
-    summary = fields(episode.get("summary"))
-    best = summary.get("max_reward")
-    steps = [
-        {
+    steps = []
+    for i, action in enumerate(actions):
+        told, reward, valid = (at(history, f"{name}.{i}") for name in ("observations", "rewards", "valid_action"))
+        steps.append({
             "turn": i,
-            "observation": query if i == 0 else words(get(history, "observations", i - 1)),
-            "next_observation": words(get(history, "observations", i)),
+            "observation": words(at(history, f"observations.{i - 1}")) if i else query,
+            "next_observation": words(told),
             "action": words(action),
             "tool": environment,
             "args": {"command": action},
-            "ok": valid if isinstance(valid := get(history, "valid_action", i), bool) else None,
-            "reward": get(history, "rewards", i),
-        }
-        for i, action in enumerate(actions)
-    ]
-    unseen = len(actions) - len(history["observations"] if isinstance(history.get("observations"), list) else [])
+            "ok": valid if isinstance(valid, bool) else None,
+            "reward": reward,
+        })
+    best, taken, most = (at(episode, f"summary.{name}") for name in ("max_reward", "turns_taken", "turns_max"))
     return {
-        "group_id": f"{environment}-{task}",
+        # Task ids are those of one file of the data set: the question tells tasks apart.
+        "group_id": f"{environment}-{md5(key if query is None else query)}",
         "rollout_id": f"{where.rollout or digest(history)}-{key}",
         "outcome": best,
-        "truncated": best is not None and not words(best).startswith("1") and summary.get("turns_taken") is not None
-        and summary.get("turns_taken") == summary.get("turns_max"),
-        "meta": metadata(where, **{k: episode.get(k) for k in ("environment", "dataset", "task_id", "query", "hardness")}),
+        "truncated": best is not None and not str(words(best)).startswith("1") and taken is not None and taken == most,
+        "meta": metadata(where, **pick(OF_META, episode)),
         "steps": steps,
-        "repaired": Counter({"actions without an observation": max(unseen, 0)}),
+        "repaired": Counter({"actions without an observation": max(len(actions) - len(listed(history.get("observations"))), 0)}),
     }
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:
-    record = fields(document)
-    if "turn_history" in record:
-        yield read_episode(words(record.get("task_id")) or "0", record, where)
+    if "turn_history" in document:
+        yield read_episode(words(document.get("task_id")) or "0", document, where)
         return
-    episodes = record["logs"] if isinstance(record.get("logs"), dict) else record
-    for key, episode in episodes.items():
+    for key, episode in (fields(document.get("logs")) or document).items():
         yield read_episode(key, episode, where)
 
 
-def any_history(value: Json) -> bool:
-    return isinstance(value, dict) and any(isinstance(e, dict) and "turn_history" in e for e in value.values())
+def has_history(document: Json) -> bool:
+    return any(isinstance(at(e, "turn_history"), dict) for e in fields(document).values())
 
 
-EPISODES = "an object turn_history in every episode"
 FORMAT = Format(
-    "intercode",
-    "InterCode's logs",
     (
-        (Mark(EPISODES, lambda d: isinstance(at(element(d), "turn_history"), dict)),),
-        (Mark(EPISODES, lambda d: any_history(element(d))),),
-        (Mark(EPISODES + " of logs", lambda d: any_history(at(element(d), "logs"))),),
+        ("turn_history", "turn_history.actions[]"),
+        (("turn_history of every episode", lambda d: has_history(element(d))),),
+        (("turn_history of every episode of logs", lambda d: has_history(at(element(d), "logs"))),),
     ),
     read,
 )

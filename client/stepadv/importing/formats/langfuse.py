@@ -10,47 +10,38 @@ EVALUATOR and GUARDRAIL judge.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from stepadv.importing.conversation import words
-from stepadv.importing.formats.otel import attributes_of
-from stepadv.importing.instants import instant
-from stepadv.importing.rollouts import Bad, Format, Json, Rollout, Where, at, fields, given, has, objects
-from stepadv.importing.spans import Span, about_of, named, news, noted, read_traces, rollout_of_trace, system_of, times, unquoted
+from stepadv.importing.format import Bad, Format, Where
+from stepadv.importing.formats.otel import attributes_of, join
+from stepadv.importing.spans import KINDS, Span, named, news, noted, system_of, times
+from stepadv.importing.values import Json, at, fields, first, given, instant, objects, unquoted, words
 
-KINDS = {"GENERATION": "llm", "TOOL": "tool", "RETRIEVER": "tool", "EVALUATOR": "judge", "GUARDRAIL": "judge"}
 TYPES = {*KINDS, "SPAN", "EVENT", "AGENT", "CHAIN", "EMBEDDING"}
 CAPITAL = re.compile(r"([A-Z])")
 
 
 def get(record: Json, camel: str) -> Json:
     """A member that is the same in both spellings."""
-    value = record.get(camel)
-    return record.get(CAPITAL.sub(r"_\1", camel).lower()) if value is None else value
-
-
-def count_of(value: Json) -> int | None:
-    """Tokens are numbers, or spelled so."""
-    return int(value) if re.fullmatch(r"[0-9]{1,18}", words(value) or "") else None
+    snake = CAPITAL.sub(r"_\1", camel).lower()
+    return first(record, f"{camel} {snake}")
 
 
 def span_of_trace(v: dict[str, Json]) -> Span:
     """A trace is the root of what is observed in it."""
     meta = unquoted(v.get("metadata"))
     a = attributes_of({"metadata": meta})
-    about = about_of(a)
-    if "policy_version" not in about and v.get("version") is not None:
-        about["policy_version"] = v["version"]
+    version = {} if v.get("version") is None else {"policy_version": v["version"]}
     return {
         "trace": v.get("id"),
         "span": v.get("id"),
         "kind": "other",
         "name": v.get("name"),
         **times(instant(v.get("timestamp")), None),
-        "task": named(a, "task"),
+        **named(a, "task"),
         "session": get(v, "sessionId"),
         "asked": words(v.get("input")) or None,
-        "about": about,
+        "about": version | named(a, "run_id", "policy_version", "policy_step"),
         "more": given({
             "tags": v.get("tags") or None,
             "user": get(v, "userId"),
@@ -63,57 +54,57 @@ def span_of_trace(v: dict[str, Json]) -> Span:
 
 def span_of(v: dict[str, Json]) -> Span:
     trace = get(v, "traceId")
-    details, usage = fields(unquoted(get(v, "usageDetails"))), fields(v.get("usage"))
+    kind = KINDS.get(str(v.get("type")).upper(), "other")
     meta = unquoted(v.get("metadata"))
     span: Span = {
         "trace": trace,
         "span": v.get("id"),
         "parent": get(v, "parentObservationId") or trace,
-        "kind": KINDS.get(str(v.get("type")).upper(), "other"),
+        "kind": kind,
         "name": v.get("name"),
         **times(instant(get(v, "startTime")), instant(get(v, "endTime"))),
         "failed": v.get("level") == "ERROR",
         "message": words(get(v, "statusMessage")) or None,
     }
-    if span["kind"] == "llm":
-        heard = noted(v.get("input"), "user")
+    if kind != "llm":
+        id = first(meta, "tool_call_id toolCallId")
+        return span | {"call": {"id": id, "args": v.get("input"), "text": words(v.get("output"))}}
+    details, usage = fields(unquoted(get(v, "usageDetails"))), fields(v.get("usage"))
 
-        def tokens(name: str, old: str) -> int | None:
-            found = (details.get(name), usage.get(name), usage.get(old), get(v, old))
-            return next((n for value in found if (n := count_of(value)) is not None), None)
+    def tokens(name: str, old: str) -> int | None:
+        """Tokens are numbers, or spelled so."""
+        found = (words(value) or "" for value in (details.get(name), usage.get(name), usage.get(old), get(v, old)))
+        return next((int(text) for text in found if re.fullmatch(r"[0-9]{1,18}", text)), None)
 
-        return span | {
-            "heard": news(heard),
-            "said": noted(v.get("output"), "assistant"),
-            "system": system_of(heard),
-            "model": v.get("model") or get(v, "providedModelName"),
-            "input_tokens": tokens("input", "promptTokens"),
-            "output_tokens": tokens("output", "completionTokens"),
-        }
-    id = at(meta, "tool_call_id") or at(meta, "toolCallId")
-    return span | {"call": {"id": id, "args": v.get("input"), "text": words(v.get("output"))}}
+    heard = noted(v.get("input"), "user")
+    return span | {
+        "heard": news(heard),
+        "said": noted(v.get("output"), "assistant"),
+        "system": system_of(heard),
+        "model": v.get("model") or get(v, "providedModelName"),
+        "input_tokens": tokens("input", "promptTokens"),
+        "output_tokens": tokens("output", "completionTokens"),
+    }
 
 
-def scores_of(scores: Json, trace: Json) -> Iterator[Span]:
+def scores_of(scores: Json, trace: Json, of: Json = None) -> Iterator[Span]:
     """Scores stand beside what they are of: the trace, or one observation."""
     if isinstance(scores, dict):
         # A table's export has a column of names and their values.
-        found = [{"name": k.removeprefix("# "), "value": v[0] if isinstance(v, list) and v else v} for k, v in scores.items()]
-    else:
-        found = objects(scores)
-    for s in found:
+        scores = [{"name": k.removeprefix("# "), "value": v[0] if isinstance(v, list) and v else v} for k, v in scores.items()]
+    for s in objects(scores):
         of_trace = get(s, "traceId") or trace
         if of_trace is not None and s.get("name") is not None:
             score = given({"name": s["name"], "value": s.get("value"), "label": get(s, "stringValue")})
-            yield {"trace": of_trace, "kind": "score", "scores": [score], "of": get(s, "observationId")}
+            yield {"trace": of_trace, "kind": "score", "scores": [score], "of": of or get(s, "observationId")}
 
 
 def spans_of(document: Json) -> Iterator[Span]:
-    listed = document if isinstance(document, list) else at(document, "data")
-    for record in objects(listed if isinstance(listed, list) else [document]):
+    found = document if isinstance(document, list) else at(document, "data")
+    for record in objects(found if isinstance(found, list) else [document]):
         if isinstance(record.get("trace"), dict):
             # Its own download: the trace, and beside it what was observed.
-            record = {**record["trace"], **{k: v for k, v in record.items() if k in ("observations", "scores") and v is not None}}
+            record = record["trace"] | given({key: record.get(key) for key in ("observations", "scores")})
         if get(record, "traceId") is None:
             if record.get("id") is None or "timestamp" not in record and "observations" not in record:
                 continue
@@ -123,64 +114,35 @@ def spans_of(document: Json) -> Iterator[Span]:
             yield from scores_of(record.get("scores"), record["id"])
         elif get(record, "startTime") is not None:
             yield span_of(record)
-            for score in scores_of(record.get("scores"), get(record, "traceId")):
-                yield score | {"of": record.get("id")}
+            yield from scores_of(record.get("scores"), get(record, "traceId"), record.get("id"))
         else:
             yield from scores_of([record], None)
 
 
-def read(document: Json, where: Where) -> Iterable[Rollout]:
-    return read_traces(spans_of(document), where)
-
-
-def parts(document: Json, where: Where) -> Iterator[tuple[str, Span]]:
-    found = False
-    for span in spans_of(document):
-        found = True
-        yield words(span["trace"]) or "", span
-    if not found:
+def split(document: Json, where: Where) -> Iterator[tuple[str, Span]]:
+    spans = list(spans_of(document))
+    if not spans:
         raise Bad("there is no trace, observation or score in the document")
+    for span in spans:
+        yield words(span["trace"]) or "", span
 
 
-def is_observed(observations: Json) -> bool:
-    return isinstance(observations, list) and (not observations or get(objects(observations)[0] if objects(observations) else {}, "startTime") is not None)
+def has_observations(document: Json) -> bool:
+    record = document[0] if isinstance(document, list) else document
+    observed = record.get("observations")
+    is_list = isinstance(observed, list) and (not observed or get(observed[0], "startTime") is not None)
+    return is_list and ("id" in record or at(record, "trace.id") is not None)
 
 
 FORMAT = Format(
-    "langfuse",
-    "Langfuse: traces, its download, its exports",
     (
-        (has("id, and a list observations with startTime", lambda d: "id" in d and is_observed(d.get("observations"))),),
-        (
-            has(
-                "trace, and a list observations with startTime",
-                lambda d: at(d, "trace", "id") is not None and is_observed(d.get("observations")),
-            ),
-        ),
-        (
-            has("traceId and startTime", lambda d: get(d, "traceId") is not None and get(d, "startTime") is not None),
-            has('a type like "GENERATION"', lambda d: d.get("type") in TYPES),
-        ),
-        (
-            has(
-                "traceId, name and dataType of a score",
-                lambda d: get(d, "traceId") is not None and get(d, "dataType") is not None and "name" in d,
-            ),
-        ),
-        (
-            has(
-                "timestamp, sessionId and bookmarked of a trace",
-                lambda d: "timestamp" in d and "bookmarked" in d and ("sessionId" in d or "session_id" in d),
-            ),
-        ),
-        (
-            has(
-                "data[*].traceId, startTime and type",
-                lambda d: any("traceId" in o and "startTime" in o and "type" in o for o in objects(d.get("data"))),
-            ),
-        ),
+        (("id (or trace.id) and observations[].startTime", has_observations),),
+        ("traceId | trace_id", "startTime | start_time", " | ".join(f"type={kind}" for kind in sorted(TYPES))),
+        ("traceId | trace_id", "dataType | data_type", "name"),
+        ("timestamp", "bookmarked", "sessionId | session_id | id"),
+        ("data[].traceId", "data[].startTime", "data[].type", "data.0"),
     ),
-    read,
-    parts,
-    rollout_of_trace,
+    split=split,
+    join=join,
+    has_lists=True,
 )

@@ -8,101 +8,65 @@
 
 from collections.abc import Iterator
 
-from stepadv.importing.conversation import first, words
-from stepadv.importing.jsontext import digest
-from stepadv.importing.rollouts import (
-    Format,
-    Json,
-    Rollout,
-    Where,
-    about,
-    at,
-    digest_of_prompt,
-    has,
-    hear_and_keep,
-    metadata,
-    objects,
-    of_list,
-    trial_of,
-)
+from stepadv.importing.conversation import hear_messages, keep
+from stepadv.importing.format import TRIALS, Format, Rollout, Where, about, digest_of_prompt, metadata
+from stepadv.importing.values import Json, at, digest, fields, first, listed, objects, words
 
 # Members of a rollout, and no metadata.
-USED = {"traj", "messages", "reward", "outcome", "score", "success", "truncated", "model", "policy_version", "run_id", "policy_step"}
-OF_ITEMS = ("function_call", "function_call_output")
+USED = ("traj", "messages", "reward", "outcome", "score", "success", "truncated", "model", "policy_version", "run_id",
+        "policy_step")  # fmt: skip
 
 
-def is_item(item: Json) -> bool:
+def has_items(document: Json) -> bool:
     """Of the Responses interface."""
-    return item.get("type") in OF_ITEMS or any(p.get("type") == "output_text" for p in objects(item.get("content")))
-
-
-def is_other(record: dict[str, Json]) -> bool:
-    """messages are in other formats, too."""
-    others = ("trajectory_format", "trajectory", "response", "sessionId")
-    return (
-        any(key in record for key in others)
-        or at(record, "info", "mini_version") is not None
-        or all(key in record for key in ("termination_reason", "task_id", "start_time"))
+    return any(
+        "raw_item" in item
+        or "rawItem" in item
+        or item.get("type") in ("function_call", "function_call_output")
+        or any(part.get("type") == "output_text" for part in objects(item.get("content")))
+        for item in objects(document)
     )
 
 
-def read_record(record: Json, number: int, where: Where) -> Rollout:
-    record = record if isinstance(record, dict) else {}
+def read_record(record: dict[str, Json], where: Where) -> Rollout:
     messages = next((record[k] for k in ("traj", "messages") if isinstance(record.get(k), list)), None)
     if messages is None:
-        return {"problem": f"record {number} has no list of messages (traj or messages)"}
-    talk, kept = hear_and_keep(messages)
-    own = words(first(record, "group_id", "task_id", "instance_id"))
+        return {"problem": "a record has no list of messages (traj or messages)"}
+    own = words(first(record, "group_id task_id instance_id"))
     group = own if own is not None else digest_of_prompt(messages)
-    trial = trial_of(record)
+    trial = words(first(record, TRIALS))
     if group is not None and trial is not None:
         rollout = f"{group}-t{trial}"
     else:
-        rollout = words(first(record, "rollout_id", "uuid", "session_id"))
-        if rollout is None and own is not None:
-            rollout = words(record.get("id"))
-    return {
+        rollout = words(first(record, "rollout_id uuid session_id" + (" id" if own is not None else "")))
+    return keep({
         **about(record),
         "group_id": group,
         "rollout_id": digest(messages) if rollout is None else rollout,
-        "meta": metadata(where, record, USED, messages=kept),
-        **talk.about(),
-    }
+        "meta": metadata(where, record, USED),
+        **hear_messages(messages).about(),
+    }, messages)  # fmt: skip
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:
     if isinstance(document, list):
-        records = [{"messages": document}] if document and "role" in (at(document, 0) or {}) else document
-    elif isinstance(document, dict) and isinstance(document.get("simulations"), list):
-        records = document["simulations"]
+        records = [{"messages": document}] if "role" in fields(at(document, "0")) else document
     else:
-        records = [document]
-    for number, record in enumerate(records, 1):
-        yield read_record(record, number, where)
+        records = listed(document.get("simulations")) or [document]
+    for record in records:
+        yield read_record(fields(record), where)
 
 
+# What other formats with messages have beside them.
+OTHERS = ("!trajectory_format", "!trajectory", "!response", "!sessionId", "!info.mini_version",
+          "!termination_reason | !task_id | !start_time")  # fmt: skip
 FORMAT = Format(
-    "openai_chat",
-    "chat messages, OpenAI's or Anthropic's; tau-bench",
     (
-        (
-            has("a list messages", lambda d: isinstance(d.get("messages"), list)),
-            has("nothing of another format beside messages", lambda d: not is_other(d)),
-        ),
-        (has("a list traj", lambda d: isinstance(d.get("traj"), list)),),
-        (
-            has("a list of messages, each with a role", lambda d: isinstance(d.get("role"), str) and "kind" not in d),
-            of_list("the list itself", lambda d: True),
-            of_list(
-                "no items of the Responses interface among them",
-                lambda d: not any(is_item(i) or "raw_item" in i for i in objects(d)),
-            ),
-        ),
-        (
-            has("a list simulations", lambda d: isinstance(d.get("simulations"), list)),
-            has("simulations that are not those of tau2", lambda d: at(d, "info", "environment_info") is None),
-        ),
+        ("messages[]", *OTHERS),
+        ("traj[]",),
+        ("[].role", "role", "!kind", ("no items of the Responses interface", lambda d: not has_items(d))),
+        ("simulations[]", "!info.environment_info"),
     ),
     read,
-    is_record=lambda d: isinstance(d, dict) and (isinstance(d.get("traj"), list) or isinstance(d.get("messages"), list)),
+    has_lists=True,
 )

@@ -7,54 +7,41 @@ Version 0: {"id": 1, "source": "agent", "action": "run", "args": {"command": "ls
 
 from collections.abc import Iterator
 
-from stepadv.importing.conversation import Conversation, first, text_of, words
-from stepadv.importing.jsontext import digest
-from stepadv.importing.rollouts import (
-    Format,
-    Json,
-    Rollout,
-    Where,
-    about,
-    at,
-    fields,
-    given,
-    has,
-    is_number,
-    listed,
-    metadata,
-    objects,
-    of_list,
-)
+from stepadv.importing.conversation import Conversation, text_of
+from stepadv.importing.format import Format, Rollout, Where, about, metadata, pick
+from stepadv.importing.values import Json, at, digest, fields, first, given, is_number, listed, objects, without, words
 
 PROGRAM = "events of the program"
-OF_PROGRAM = ("recall", "change_agent_state", "initialize", "null")
+OF_PROGRAM = ("recall", "change_agent_state", "initialize", "null", "agent_state_changed")
 HIDDEN = ("thought", "hidden", "confirmation_state", "security_risk")
-NO_ANSWER = ("agent_state_changed", "recall", "null")
-
-
-def events_of(listed_events: Json) -> Iterator[dict[str, Json]]:
-    """In version 0 some lists have pairs of action and observation."""
-    for event in listed_events:
-        yield from objects(event) if isinstance(event, list) else objects([event])
-
-
 NO_ARGUMENT = ("action", "images_urls", "wait_for_response", "action_risk", "is_confirmed", "keep_prompt", "kernel_init_code")
+TABLE = {"model": "^metadata.llm_config.model ^metadata.llm.model", "started_at": "0.timestamp", "ended_at": "-1.timestamp"}
+OF_META = {"instruction": "instruction", "metrics": "metrics", "error": "error", "git_patch": "test_result.git_patch"}
+
+
+def events_of(found: Json) -> list[dict[str, Json]]:
+    """In version 0 some lists have pairs of action and observation."""
+    return [e for event in listed(found) for e in objects(event if isinstance(event, list) else [event])]
 
 
 def with_sources(events: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """Of a history that does not say who did what (the resolver's): the first message is the user's, what is observed is of
-    the action before."""
+    """Of a history that does not say who did what (the resolver's): the first message is the user's, what is observed
+    is of the action before."""
     if any("source" in e or "kind" in e for e in events):
         return events
     told, last = [], None
     for n, event in enumerate(events):
         if "action" in event:
             last = n
-            args = {k: v for k, v in event.items() if k not in NO_ARGUMENT}
+            args = without(event, NO_ARGUMENT)
             told.append({"id": n, "source": "agent" if n else "user", "action": event["action"], "args": args})
         elif "observation" in event:
             told.append({"cause": last, "observation": event["observation"], "content": event.get("content"), "extras": event})
     return told
+
+
+def ok_of(status: Json) -> bool | None:
+    return status == 0 if is_number(status) else None
 
 
 class Hearing:
@@ -62,77 +49,57 @@ class Hearing:
         self.talk = Conversation()
         self.answer: Json = None  # of the model, the one before
 
-    def thought(self, text: Json, answer: Json) -> None:
-        """Before its call; a call of another answer of the model begins a turn."""
-        self.talk.think(text or None, new=answer != self.answer)
-
     def hear(self, event: dict[str, Json]) -> None:
-        answer = at(event, "tool_call_metadata", "model_response", "id") or event.get("llm_response_id")
-        kind = event.get("kind")
-        if kind is not None:
-            self.hear_1(event, kind, answer)
-        elif "observation" in event:
-            self.hear_observation(event, words(event.get("observation")))
-        elif "action" in event:
-            self.hear_action(event, words(event.get("action")), answer)
+        kind, is_user = event.get("kind"), event.get("source") == "user"
+        name = words(first(event, "observation" if "observation" in event else "action"))
+        if kind == "MessageEvent" or kind is None and name == "message" and "observation" not in event:
+            said = text_of(at(event, "llm_message.content")) if kind else words(first(event, "args.content message"))
+            if is_user:
+                self.talk.see(said)
+            elif kind or event.get("source") == "agent":
+                self.talk.say(said, new=True)
+        elif kind == "SystemPromptEvent" or kind is None and name == "system" and "observation" not in event:
+            self.talk.drop("system messages")
+        elif kind is None and "observation" in event:
+            self.hear_observation(event, name)
+        elif kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
+            self.hear_result(event, kind)
+        elif kind == "ActionEvent" or kind is None and "action" in event:
+            self.hear_action(event, kind, name)
         else:
             self.talk.drop(PROGRAM)
 
-    def hear_action(self, event: dict[str, Json], name: str | None, answer: Json) -> None:
-        source, talk = event.get("source"), self.talk
-        said = first(event.get("args"), "content") or event.get("message")
-        if name == "message" and source in ("user", "agent"):
-            if source == "user":
-                talk.see(words(said))
-            else:
-                talk.say(words(said), new=True)
-        elif name == "system":
-            talk.drop("system messages")
-        elif source == "environment" or name in OF_PROGRAM:
-            talk.drop(PROGRAM)
-        else:
-            if source == "agent":
-                self.thought(words(at(event, "args", "thought")), answer)
-                self.answer = answer
-            args = {k: v for k, v in fields(event.get("args")).items() if k not in HIDDEN}
-            tool = at(event, "tool_call_metadata", "function_name") or name
-            talk.call(tool, args, f"e{words(event.get('id'))}")
-
-    def hear_observation(self, event: dict[str, Json], name: str | None) -> None:
-        if name != "error" and (event.get("cause") is None or name in NO_ANSWER):
+    def hear_action(self, event: dict[str, Json], kind: Json, name: str | None) -> None:
+        if not kind and (event.get("source") == "environment" or name in OF_PROGRAM):
             self.talk.drop(PROGRAM)
             return
-        extras = event.get("extras")
-        status = at(extras, "metadata", "exit_code")
-        status = at(extras, "exit_code") if status is None else status
-        ok = False if name == "error" else status == 0 if is_number(status) else None
-        self.talk.result(words(first(event, "content", "message")) or "", f"e{words(event.get('cause'))}", ok)
-
-    def hear_1(self, event: dict[str, Json], kind: Json, answer: Json) -> None:
-        talk = self.talk
-        if kind == "MessageEvent":
-            text = text_of(at(event, "llm_message", "content"))
-            if event.get("source") == "user":
-                talk.see(text)
-            else:
-                talk.say(text, new=True)
-        elif kind == "SystemPromptEvent":
-            talk.drop("system messages")
-        elif kind == "ActionEvent":
-            self.thought(text_of(event.get("thought")), answer)
+        if kind or event.get("source") == "agent":
+            # A call of another answer of the model begins a turn.
+            answer = first(event, "tool_call_metadata.model_response.id llm_response_id")
+            thought = text_of(event.get("thought")) if kind else words(at(event, "args.thought"))
+            self.talk.think(thought or None, new=answer != self.answer)
             self.answer = answer
-            args = at(event, "tool_call", "arguments")
-            if args is None:
-                args = {k: v for k, v in fields(event.get("action")).items() if k != "kind"}
-            talk.call(event.get("tool_name") or at(event, "action", "kind"), args, event.get("tool_call_id"))
-        elif kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
-            seen = fields(event.get("observation"))
-            text = text_of(seen.get("content")) or words(seen.get("output")) or words(first(event, "error", "rejection_reason")) or ""
-            failed = kind != "ObservationEvent" or seen.get("is_error") is True
-            status = seen.get("exit_code")
-            talk.result(text, event.get("tool_call_id"), False if failed else status == 0 if is_number(status) else None)
+        if kind:
+            args = at(event, "tool_call.arguments")
+            args = without(fields(event.get("action")), ("kind",)) if args is None else args
+            self.talk.call(event.get("tool_name") or at(event, "action.kind"), args, event.get("tool_call_id"))
         else:
-            talk.drop(PROGRAM)
+            args = without(fields(event.get("args")), HIDDEN)
+            self.talk.call(at(event, "tool_call_metadata.function_name") or name, args, f"e{words(event.get('id'))}")
+
+    def hear_observation(self, event: dict[str, Json], name: str | None) -> None:
+        if name != "error" and (event.get("cause") is None or name in OF_PROGRAM):
+            self.talk.drop(PROGRAM)
+            return
+        status = first(event, "extras.metadata.exit_code extras.exit_code")
+        told = words(first(event, "content message")) or ""
+        self.talk.result(told, f"e{words(event.get('cause'))}", False if name == "error" else ok_of(status))
+
+    def hear_result(self, event: dict[str, Json], kind: Json) -> None:
+        seen = fields(event.get("observation"))
+        told = text_of(seen.get("content")) or words(seen.get("output")) or words(first(event, "error rejection_reason"))
+        failed = kind != "ObservationEvent" or seen.get("is_error") is True
+        self.talk.result(told or "", event.get("tool_call_id"), False if failed else ok_of(seen.get("exit_code")))
 
 
 def asked(events: list[dict[str, Json]]) -> Json:
@@ -145,92 +112,58 @@ def asked(events: list[dict[str, Json]]) -> Json:
     return None
 
 
-def hit_limit(record: dict[str, Json]) -> bool | None:
-    """"reached maximum iteration": cut off, not given up."""
-    error = words(record.get("error"))
-    return True if error and ("maximum iteration" in error or "max budget" in error.lower()) else None
-
-
 def read(document: Json, where: Where) -> Iterator[Rollout]:
     record = fields(document)
-    found = document if isinstance(document, list) else first(record, "history", "events", "trajectory")
+    found = document if isinstance(document, list) else first(record, "history events trajectory")
     if not isinstance(found, list):
         yield {"problem": "there is no list of events"}
         return
-    events = with_sources(list(events_of(found)))
+    events = with_sources(events_of(found))
     hearing = Hearing()
     for event in events:
         hearing.hear(event)
-    resolved = at(record, "test_result", "report", "resolved")
-    resolved = at(record, "report", "resolved") if resolved is None else resolved
-    instance = words(record.get("instance_id"))
-    if instance is None and at(record, "issue", "number") is not None:
-        instance = f"{words(at(record, 'issue', 'owner'))}/{words(at(record, 'issue', 'repo'))}#{words(record['issue']['number'])}"
-    question = asked(events)
-    attempt = record.get("attempt")
+    instance, issue = words(record.get("instance_id")), fields(record.get("issue"))
+    if instance is None and issue.get("number") is not None:
+        instance = f"{words(issue.get('owner'))}/{words(issue.get('repo'))}#{words(issue['number'])}"
+    question, attempt, error = asked(events), record.get("attempt"), words(record.get("error")) or ""
+    verdicts = (first(record, "test_result.report.resolved report.resolved"), record.get("resolved"), record.get("success"))
     name = (where.try_of(instance) if instance else where.rollout) or digest(events)
-    rollout = {
-        "truncated": hit_limit(record),
-        **about(record),
-        "success": next((v for v in (resolved, record.get("resolved"), record.get("success")) if isinstance(v, bool)), None),
-        "model": at(record, "metadata", "llm_config", "model") or at(record, "metadata", "llm", "model"),
-        "started_at": at(events, 0, "timestamp"),
-        "ended_at": at(events, -1, "timestamp"),
-    }
     yield {
-        **given(rollout),
-        "group_id": instance or (digest(question) if question is not None else None) or where.rollout or digest(at(events, 0)),
+        # Cut off, not given up.
+        **({"truncated": True} if "maximum iteration" in error or "max budget" in error.lower() else {}),
+        **about(record),
+        **given({"success": next((v for v in verdicts if isinstance(v, bool)), None)}),
+        **pick(TABLE, events, record),
+        "group_id": instance
+        or (digest(question) if question is not None else None)
+        or where.rollout
+        or digest(events[0] if events else None),
         "rollout_id": name if attempt is None else f"{name} / try {words(attempt)}",
-        "meta": metadata(
-            where,
-            instruction=record.get("instruction"),
-            metrics=record.get("metrics"),
-            error=record.get("error"),
-            git_patch=at(record, "test_result", "git_patch"),
-        ),
+        "meta": metadata(where, **pick(OF_META, record)),
         **hearing.talk.about(),
     }
 
 
-def is_event_0(event: dict[str, Json]) -> bool:
-    return "source" in event and "id" in event and (
-        "action" in event and "args" in event or "observation" in event and "cause" in event)
+def has_events(document: Json) -> bool:
+    return any("source" in e and "id" in e and ("args" in e or "cause" in e) for e in objects(document))
 
 
-def is_event_1(event: dict[str, Json]) -> bool:
-    return event.get("kind") in ("ActionEvent", "ObservationEvent")
+def acts(name: str, *keys: str) -> bool:
+    def see(document: Json) -> bool:
+        return any(all(key in e for key in keys) for e in events_of(document.get(name)))
 
-
-def in_history(event: dict[str, Json]) -> bool:
-    return "source" in event and ("action" in event or "observation" in event) or event.get("kind") == "ActionEvent"
-
-
-def flat(value: Json) -> list[dict[str, Json]]:
-    return list(events_of(listed(value)))
+    return see
 
 
 FORMAT = Format(
-    "openhands",
-    "OpenHands' trajectories and outputs of its evaluation",
     (
-        (
-            of_list("a list of events", lambda d: True),
-            of_list(
-                "events with id, source, action and args, or observation and cause", lambda d: any(map(is_event_0, objects(d)))
-            ),
-        ),
-        (of_list("events of the kinds ActionEvent and ObservationEvent", lambda d: any(map(is_event_1, objects(d)))),),
-        (has("history[*].source with action or observation", lambda d: any(map(in_history, flat(d.get("history"))))),),
-        (
-            has("an issue with a number", lambda d: at(d, "issue", "number") is not None),
-            has("history[*].action or observation", lambda d: any("action" in e or "observation" in e for e in flat(d.get("history")))),
-        ),
-        (
-            has(
-                "trajectory[*].source, action and args",
-                lambda d: any("source" in e and "args" in e and "action" in e for e in flat(d.get("trajectory"))),
-            ),
-        ),
+        (("a list of events with id, source, and args or cause", has_events),),
+        (("a list of ActionEvent and ObservationEvent", lambda d: isinstance(d, list) and any(
+            e.get("kind") in ("ActionEvent", "ObservationEvent") for e in objects(d))),),
+        (("history[] of source and action, or of ActionEvent", lambda d: acts("history", "source", "action")(d) or any(
+            e.get("kind") == "ActionEvent" for e in events_of(d.get("history")))),),
+        ("issue.number", ("history[].action", lambda d: acts("history", "action")(d))),
+        (("trajectory[] of source, action and args", acts("trajectory", "source", "action", "args")),),
     ),
     read,
-)
+)  # fmt: skip

@@ -5,34 +5,28 @@
 
 from collections.abc import Iterator
 
-from stepadv.importing.conversation import Conversation, first, hear_messages, words
-from stepadv.importing.jsontext import Unreadable, digest, parse
-from stepadv.importing.rollouts import Format, Json, Rollout, Where, fields, given, has, is_number, keep, metadata, objects, tokens_of
+from stepadv.importing.conversation import Conversation, hear_messages, keep
+from stepadv.importing.format import Format, Rollout, Where, metadata, pick, tokens_of, training_group
+from stepadv.importing.values import Json, digest, is_number, objects, unquoted
 
-USED = {"prompt", "completion", "step", "reward", "prompt_ids", "completion_ids", "completion_mask", "completion_logprobs"}
+USED = ("prompt", "completion", "step", "reward", "prompt_ids", "completion_ids", "completion_mask", "completion_logprobs")
+
+
+def messages_of(value: Json, role: str) -> list[dict[str, Json]]:
+    """A prompt or a completion as messages: a text is one; a call may be a text of JSON."""
+    if isinstance(value, str):
+        return [{"role": role, "content": value}]
+    return [
+        {**m, "tool_calls": [call_of(unquoted(c)) for c in m["tool_calls"]]} if isinstance(m.get("tool_calls"), list) else m
+        for m in objects(value)
+    ]
 
 
 def call_of(call: Json) -> Json:
-    """A call may be a text of JSON, or have its function's name beside it."""
-    if isinstance(call, str) and call.lstrip().startswith("{"):
-        try:
-            call = parse(call)[0]
-        except Unreadable:
-            return call
     if not isinstance(call, dict) or "function" in call:
         return call
     function = {"name": call.get("name"), "arguments": call.get("arguments")}
     return {"id": call.get("id"), "type": "function", "function": function}
-
-
-def messages_of(value: Json, role: str) -> list[dict[str, Json]]:
-    """A prompt or a completion as messages: a text is one message."""
-    if isinstance(value, str):
-        return [{"role": role, "content": value}]
-    return [
-        {**m, "tool_calls": [call_of(c) for c in m["tool_calls"]]} if isinstance(m.get("tool_calls"), list) else m
-        for m in objects(value)
-    ]
 
 
 def hear_completion(prompt: Json, completion: Json) -> tuple[Conversation, list[dict[str, Json]]]:
@@ -41,8 +35,7 @@ def hear_completion(prompt: Json, completion: Json) -> tuple[Conversation, list[
     own = [m for m in asked if m.get("role") not in ("assistant", "tool")]
     messages = own + messages_of(completion, "assistant")
     talk = hear_messages(messages)
-    if len(own) < len(asked):
-        talk.drop("answers in the prompt", len(asked) - len(own))
+    talk.drop("answers in the prompt", len(asked) - len(own))
     return talk, messages
 
 
@@ -55,33 +48,21 @@ def reward_of(record: dict[str, Json]) -> Json:
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:
-    record = fields(document)
-    talk, messages = hear_completion(record.get("prompt"), record.get("completion"))
+    talk, messages = hear_completion(document.get("prompt"), document.get("completion"))
     made = talk.about()
     # Of one answer the tokens are known.
     if len(made["steps"]) == 1:
-        made["steps"][0] |= tokens_of(record)
-    step = words(record.get("step"))
-    task = digest(record.get("prompt"))
-    rollout = {
-        **given({"policy_version": first(record, "step"), "policy_step": first(record, "step"), "outcome": reward_of(record)}),
+        made["steps"][0] |= tokens_of(document)
+    task = digest(document.get("prompt"))
+    yield keep({
+        **pick({"policy_version": "step", "policy_step": "step"}, document),
+        "outcome": reward_of(document),
         "task_id": task,
-        "group_id": f"step{step or ''}/{task}",
-        "rollout_id": where.line or digest(record),
-        "meta": metadata(where, record, USED),
+        "group_id": training_group(document.get("step"), None, task),
+        "rollout_id": where.line or digest(document),
+        "meta": metadata(where, document, USED),
         **made,
-    }
-    yield keep(rollout, messages)
+    }, messages)  # fmt: skip
 
 
-FORMAT = Format(
-    "trl",
-    "TRL's completions",
-    (
-        (
-            has("prompt and completion", lambda d: "prompt" in d and "completion" in d),
-            has("step and advantage", lambda d: "step" in d and "advantage" in d and "example_id" not in d),
-        ),
-    ),
-    read,
-)
+FORMAT = Format((("prompt", "completion", "step", "advantage", "!example_id"),), read)

@@ -5,33 +5,17 @@
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
 
-from stepadv.importing.conversation import Conversation, parse_arguments, words
-from stepadv.importing.jsontext import digest
-from stepadv.importing.rollouts import (
-    TOKEN_LISTS,
-    Format,
-    Json,
-    Rollout,
-    Where,
-    about,
-    first,
-    given,
-    has,
-    is_number,
-    metadata,
-    tokens_of,
-)
+from stepadv.importing.conversation import Conversation, parse_arguments
+from stepadv.importing.format import TOKEN_LISTS, Format, Rollout, Where, about, firsts_of_turns, metadata, tokens_of, training_group
+from stepadv.importing.values import Json, digest, first, given, is_number, words
 
-USED = {"input", "output", "score", "reward", "step", "request_id", "success", "model", "prompt_ids", "response_ids",
-        "prompts", "responses", "prompt_token_ids", "response_token_ids", "response_mask", "loss_mask",
-        "rollout_log_probs", "rollout_logprobs", "response_logprobs"}  # fmt: skip
+USED = ("input", "output", "score", "reward", "step", "request_id", "success", "model",
+        *(name for names in TOKEN_LISTS.values() for name in names))  # fmt: skip
 
-# ----------
 # Calls of tools and their results inside an output, as chat templates of Hermes' kind write them.  A result stands
 # between a call and the next word "assistant" on a line of its own, with the template's marks or without them.
-# ----------
-
 CALL = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 RESPONSE = re.compile(r"<tool_response>(.*?)</tool_response>", re.DOTALL)
 # Behind a call behind which something comes back.
@@ -41,7 +25,6 @@ BEGINS = re.compile(r"(?:<\|im_start\|>)?assistant\n")
 
 
 def hear_said(talk: Conversation, said: str, chunk: int) -> None:
-    calls = CALL.findall(said)
     rest = CALL.sub("", said)
     if rest.rstrip().endswith("<|im_end|>"):
         rest = rest.rstrip()[: -len("<|im_end|>")].rstrip()
@@ -50,30 +33,21 @@ def hear_said(talk: Conversation, said: str, chunk: int) -> None:
         talk.think(None, new=True)
     else:
         talk.say(rest or None, new=True)
-    for n, content in enumerate(calls, 1):
+    for n, content in enumerate(CALL.findall(said), 1):
         whole, _, _ = parse_arguments(content)
-        if isinstance(whole, dict) and "arguments" in whole:
-            talk.call(whole.get("name"), whole["arguments"], f"c{chunk}.{n}")
-        else:
-            talk.call(whole.get("name") if isinstance(whole, dict) else None, content.strip(" \n"), f"c{chunk}.{n}")
+        is_call = isinstance(whole, dict) and "arguments" in whole
+        name = whole.get("name") if isinstance(whole, dict) else None
+        talk.call(name, whole["arguments"] if is_call else content.strip(" \n"), f"c{chunk}.{n}")
 
 
-def hear_results(talk: Conversation, told: str, chunk: int) -> None:
-    """One block for each call, or all that came back."""
-    blocks = [block.strip(" \n") for block in RESPONSE.findall(told)]
-    for n, block in enumerate(blocks or [told], 1):
-        talk.result(block, f"c{chunk}.{n}")
-
-
-def chunks_of(output: str) -> list[str]:
+def chunks_of(output: str) -> Iterator[str]:
     """Each up to the end of a call behind which something comes back."""
     begin = BEGINS.match(output)
     at = begin.end() if begin else 0
-    chunks = []
     while end := RETURN.search(output, at):
-        chunks.append(output[at : end.start()] + "</tool_call>")
+        yield output[at : end.start()] + "</tool_call>"
         at = end.end()
-    return [*chunks, output[at:]]
+    yield output[at:]
 
 
 def hear(asked: str, output: str) -> Conversation:
@@ -82,96 +56,68 @@ def hear(asked: str, output: str) -> Conversation:
     for number, chunk in enumerate(chunks_of(output), 1):
         said: str | None = chunk
         if number > 1:
-            speaker = SPEAKS.search(chunk)
-            told = chunk
+            speaker, told = SPEAKS.search(chunk), chunk
             if speaker:
                 told = chunk[: speaker.start()].removesuffix("<|im_start|>").rstrip().removesuffix("<|im_end|>").rstrip()
-            hear_results(talk, told, number - 1)
+            # One block for each call, or all that came back.
+            blocks = [block.strip(" \n") for block in RESPONSE.findall(told)]
+            for n, block in enumerate(blocks or [told], 1):
+                talk.result(block, f"c{number - 1}.{n}")
             said = chunk[speaker.end() :] if speaker else None
         if said is not None:
             hear_said(talk, said, number)
     return talk
 
 
-# ----------
-# Tokens
-# ----------
-
-
-def runs_of(mask: list[Json]) -> list[tuple[int, int]]:
-    """Where the mask is true, from and to."""
-    runs, begin = [], None
-    for i, m in enumerate([*mask, False]):
-        if m is True and begin is None:
-            begin = i
-        elif m is not True and begin is not None:
-            runs.append((begin, i))
-            begin = None
-    return runs
-
-
 def add_tokens(steps: list[dict[str, Json]], tokens: dict[str, list[Json]], talk: Conversation) -> None:
     """The tokens of turns are the runs of true in the mask, if there are as many: the first step of each has them."""
-    runs = runs_of(tokens.get("response_mask", []))
-    firsts = [s for i, s in enumerate(steps) if i == 0 or s["turn"] != steps[i - 1]["turn"]]
+    runs, end = [], 0
+    for value, run in groupby(tokens.get("response_mask", []), lambda m: m is True):
+        begin, end = end, end + len(list(run))
+        runs += [(begin, end)] if value else []
+    firsts = firsts_of_turns(steps)
     if len(runs) != len(firsts):
         if "response_token_ids" in tokens:
             talk.repaired["tokens that no turn tells apart"] += 1
         return
     for step, (begin, end) in zip(firsts, runs, strict=True):
+        step |= {column: tokens[column][begin:end] for column in tokens if column != "prompt_token_ids"}
         if "prompt_token_ids" in tokens:
             step["prompt_token_ids"] = tokens["prompt_token_ids"] + tokens.get("response_token_ids", [])[:begin]
-        for column in list(TOKEN_LISTS)[1:]:
-            if column in tokens:
-                step[column] = tokens[column][begin:end]
 
 
 def read(document: Json, where: Where) -> Iterator[Rollout]:
-    record = document if isinstance(document, dict) else {}
-    asked, output = record.get("input"), record.get("output")
+    asked, output = document.get("input"), document.get("output")
     if not isinstance(asked, str) or not isinstance(output, str):
         yield {"problem": "input and output must be given"}
         return
-    score = first(record, "score", "reward")
-    step = words(record.get("step"))
-    task = digest(asked)
+    score, step, task = first(document, "score reward"), document.get("step"), digest(asked)
     rollout: Rollout = {
-        **about(record, score, ("outcome",)),
+        **about(document, "score reward outcome"),
         **given({
-            "policy_version": record.get("step"),
-            "policy_step": record["step"] if is_number(record.get("step")) else None,
-            "success": record["acc"] if isinstance(record.get("acc"), bool) else None,
+            "policy_version": step,
+            "policy_step": step if is_number(step) else None,
+            "success": document["acc"] if isinstance(document.get("acc"), bool) else None,
         }),
         "task_id": task,
-        # Prompts come again in later steps of the training, under another policy.
-        "group_id": "/".join(p for p in (None if step is None else f"step{step}", words(record.get("uid")) or task) if p),
-        "rollout_id": words(record.get("request_id")) or where.line or str(where.n),
-        "meta": metadata(where, record, USED),
+        "group_id": training_group(step, document.get("uid"), task),
+        "rollout_id": words(document.get("request_id")) or where.line or str(where.n),
+        "meta": metadata(where, document, USED),
     }
-    tokens = tokens_of(record)
+    tokens = tokens_of(document)
     if "<tool_call>" not in output:
         rollout["steps"] = [{"turn": 0, "observation": asked, "action": output, "reward": score, **tokens}]
     else:
         talk = hear(asked, output)
-        steps = talk.steps()
-        if steps:
-            steps[-1]["reward"] = score
-        add_tokens(steps, tokens, talk)
-        rollout |= {"steps": steps, "dropped": talk.dropped, "repaired": talk.repaired}
+        rollout |= talk.about()
+        for last in rollout["steps"][-1:]:
+            last["reward"] = score
+        add_tokens(rollout["steps"], tokens, talk)
     yield rollout
 
 
-FORMAT = Format(
-    "verl",
-    "verl's rollout dumps",
-    (
-        (
-            has("a string input", lambda d: isinstance(d.get("input"), str)),
-            has("a string output", lambda d: isinstance(d.get("output"), str)),
-            has("score beside input and output", lambda d: "score" in d or "reward" in d),
-            has("step (or gts, or request_id) beside input and output", lambda d: "step" in d or "request_id" in d or "gts" in d),
-            has("an answer and no list of steps", lambda d: "steps" not in d),
-        ),
-    ),
-    read,
-)
+def has_texts(document: Json) -> bool:
+    return all(isinstance(document.get(key), str) for key in ("input", "output"))
+
+
+FORMAT = Format(((("input and output, both texts", has_texts), "score | reward", "step | request_id | gts", "!steps"),), read)

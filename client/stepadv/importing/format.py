@@ -1,0 +1,247 @@
+"""What formats share: what a document has, where it is from, and what records of all formats say of a rollout.
+
+A rollout in our words is a dict, as all formats give it: task_id or group_id, rollout_id, outcome, success, truncated,
+model, run_id, policy_version, policy_step, channel, curation, started_at, ended_at, tags, meta, steps, dropped,
+repaired; or problem, in words.  A step has step_no (or none has), turn, observation, next_observation, action, tool,
+args, ok, reward, turn_reward, value, cost, the arrays of tokens, and meta.
+"""
+
+import os.path
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from stepadv.importing.conversation import is_of_model
+from stepadv.importing.values import Json, at, digest, fields, first, given, is_name, is_number, without, words
+
+Rollout = dict[str, Json]
+
+
+class Bad(Exception):
+    """A document or rollout that cannot be used, in words, and the place of its step that cannot."""
+
+    def __init__(self, words: str, step: int | None = None):
+        super().__init__(words)
+        self.step = step
+
+
+# What a reader runs into where a value is of another type than its format has there.
+OTHER_TYPES = (TypeError, AttributeError, KeyError, IndexError, ValueError)
+
+# ----------
+# Names
+# ----------
+
+ENDINGS = (".gz", ".traj", ".json", ".jsonl", ".ndjson", ".txt", ".log")
+NUMBERED = re.compile(r"(?:run|try|trial|attempt|seed|rollout)[-_ ]?([0-9]+)", re.IGNORECASE)
+
+
+def base_of(path: str) -> str:
+    """A file's own name, without endings."""
+    name = os.path.basename(path)
+    while ending := next((e for e in ENDINGS if name.lower().endswith(e)), None):
+        name = name[: -len(ending)]
+    return name
+
+
+def plain_path(source: str) -> str:
+    return source.replace("/./", "/")
+
+
+@lru_cache(256)
+def name_parts(path: str) -> tuple[str, str]:
+    """Directory and name.  A directory with one file of its name says nothing, the one above does.  Where a part "."
+    says so, all that is behind it: directory/directory."""
+    base = base_of(path)
+    parts = path.lstrip("/").split("/")[:-1]
+    is_marked = "." in parts
+    if is_marked:
+        parts = parts[parts.index(".") + 1 :]
+    if parts and parts[-1] == base:
+        parts = parts[:-1]
+    return "/".join(parts if is_marked else parts[-1:]), base
+
+
+class Where(NamedTuple):
+    """Where a document is from."""
+
+    source: str | None = None  # the file's path; a part "." says where the name begins
+    n: int = 1  # the number of the document in it
+
+    @property
+    def base(self) -> str | None:
+        return base_of(self.source) if self.source else None
+
+    @property
+    def rollout(self) -> str | None:
+        """What tells the file's rollout from those of other files: directory--name."""
+        return "--".join(part for part in name_parts(self.source) if part) if self.source else None
+
+    @property
+    def line(self) -> str | None:
+        return f"{self.rollout}:{self.n}" if self.source else None
+
+    def try_of(self, task: str) -> str:
+        """What people call a try: the task, and what of the file's directory and name is not the task's."""
+        folder, base = name_parts(self.source or "")
+        if base.startswith(task):
+            base = base[len(task) :].strip("._-")
+        if base == "output" and folder:
+            base = ""
+        folder = "/".join(part for part in folder.split("/") if part != task)
+        which = "--".join(part for part in (folder, base) if part)
+        found = NUMBERED.fullmatch(which)
+        which = f"try {int(found[1])}" if found else which
+        return f"{task} / {which}" if which else task
+
+
+# ----------
+# What a document has
+# ----------
+
+# Marks of a document, in words that say what it lacks: "info.model" (it is there), "steps[]" (a list), "steps[].id" (of
+# some element, or there is none), "version=ATIF-v" (a text that begins so), "!x" (it is not there), "a | b" (either),
+# "[].role" (of a list itself); or words and a test.
+Mark = str | tuple[str, Callable[[Json], object]]
+
+
+class Format(NamedTuple):
+    """How documents of a kind are read."""
+
+    has: tuple[tuple[Mark, ...], ...]  # a document of the format has all marks of one of these variants
+    read: Callable[[Json, Where], Iterable[Rollout]] | None = None
+    # Where many documents make one rollout: (key of its rollout, part) of each, and the rollouts of the parts of a key.
+    split: Callable[[Json, Where], Iterable[tuple[str, Json]]] | None = None
+    join: Callable[[list[Json], Where], Iterable[Rollout]] | None = None
+    is_lines: bool = False  # a document a line, however many there are
+    in_parts: bool = False  # steps have numbers, so that some of a rollout's may be loaded before others
+    has_lists: bool = False  # a list of documents is one, too, and can be read element by element
+    # Of files of one folder that begin with such bytes: which are no tries of their own, and whose they are.
+    begins: bytes | None = None
+    parents: Callable[[dict[str, Json]], dict[str, str]] | None = None
+
+
+def element(document: Json) -> Json:
+    """The first element of a list stands for all."""
+    return (document[0] if document else None) if isinstance(document, list) else document
+
+
+def _sees(mark: str, document: Json) -> bool:
+    if mark.startswith("!"):
+        return not _sees(mark[1:], document)
+    path, _, text = mark.partition("=")
+    *lists, last = path.split("[]")
+    if not lists:
+        value = at(document, path)
+        return isinstance(value, str) and value.startswith(text) if text else value is not None
+    found = at(document, lists[0]) if lists[0] else document
+    if not isinstance(found, list):
+        return False
+    return not last or not found or any(at(e, last[1:]) is not None for e in found)
+
+
+def sees(mark: Mark, document: Json) -> bool:
+    """Of a list of records its first tells, but for marks of lists themselves."""
+    try:
+        if not isinstance(mark, str):
+            return bool(mark[1](document))
+        return any(_sees(m, document if m.startswith("[]") else element(document)) for m in mark.split(" | "))
+    except OTHER_TYPES:
+        return False
+
+
+def spoken(mark: Mark) -> str:
+    """A mark, for people."""
+    if not isinstance(mark, str):
+        return mark[0]
+    said = []
+    for path, is_not, text in ((m.lstrip("!").partition("=")[0], m[0] == "!", m.partition("=")[2]) for m in mark.split(" | ")):
+        path = f"a list {path[:-2]}" if path.endswith("[]") else path.replace("[]", "[*]")
+        said.append(f'no {path}' if is_not else f'{path} "{text}…"' if text else path)
+    return " or ".join(said)
+
+
+def lacks(format: Format, document: Json) -> list[str]:
+    """What a document lacks; of several variants the one that lacks least tells."""
+    missing = ([m for m in variant if not sees(m, document)] for variant in format.has)
+    return [spoken(mark) for mark in min(missing, key=len)]
+
+
+def fits(format: Format, document: Json) -> bool:
+    return any(all(sees(mark, document) for mark in variant) for variant in format.has)
+
+
+# ----------
+# What records of all formats say of a rollout, by the names in use
+# ----------
+
+TRIALS = "trial trial_id _ng_rollout_index rollout_index sample_index attempt"
+TOKEN_LISTS = {
+    "prompt_token_ids": ("prompt_token_ids", "prompt_ids", "prompts"),
+    "response_token_ids": ("response_token_ids", "response_ids", "responses", "completion_ids"),
+    "response_mask": ("response_mask", "completion_mask", "loss_mask"),
+    "rollout_logprobs": ("rollout_logprobs", "rollout_log_probs", "response_logprobs", "completion_logprobs"),
+}
+
+
+def pick(table: dict[str, str], record: Json, document: Json = None) -> dict[str, Json]:
+    """What a table of paths finds: the first of each that leads somewhere; "^" begins one from the whole document."""
+    found = {}
+    for name, paths in table.items():
+        for path in paths.split():
+            value = at(document, path[1:]) if path[0] == "^" else at(record, path)
+            if value is not None:
+                found[name] = value
+                break
+    return found
+
+
+def about(record: Json, score: str = "reward score outcome reward_info.reward") -> Rollout:
+    """outcome, success, truncated, model, policy_version, run_id and policy_step of a record."""
+    record = fields(record)
+    success = next((record[key] for key in ("success", "resolved") if isinstance(record.get(key), bool)), None)
+    found = given({"outcome": first(record, score), "success": success})
+    for key, is_one in (("truncated", bool), ("model", str)):
+        if isinstance(record.get(key), is_one) and record[key] != "":
+            found[key] = record[key]
+    for key, is_right in (("policy_version", is_name), ("run_id", is_name), ("policy_step", is_number)):
+        if is_right(record.get(key)):
+            found[key] = record[key]
+    return found
+
+
+def metadata(where: Where, record: Json = None, used: Iterable[str] = (), **more: Json) -> Json:
+    """What has no column of its own, and where it is from."""
+    return given({"source": where.source, **more}) | without(fields(record), used) or None
+
+
+def truths(mask: Json) -> Json:
+    """A mask of 1 and 0."""
+    return [m == 1 if is_number(m) and m in (0, 1) else m for m in mask] if isinstance(mask, list) else mask
+
+
+def tokens_of(record: Json) -> dict[str, list[Json]]:
+    """Arrays of tokens of a record, by the names that trainers use."""
+    found = {}
+    for column, names in TOKEN_LISTS.items():
+        lists = [record[name] for name in names if isinstance(record.get(name), list)]
+        if lists:
+            found[column] = truths(lists[0]) if column == "response_mask" else lists[0]
+    return found
+
+
+def firsts_of_turns(steps: list[dict[str, Json]]) -> list[dict[str, Json]]:
+    return [s for i, s in enumerate(steps) if i == 0 or s["turn"] != steps[i - 1]["turn"]]
+
+
+def digest_of_prompt(messages: list[Json]) -> str | None:
+    """Without an id of its own a task is its prompt: what comes before the model's first word."""
+    end = next((i for i, message in enumerate(messages) if is_of_model(message)), len(messages))
+    return digest(messages[:end]) if end else None
+
+
+def training_group(step: Json, uid: Json, task: str) -> str:
+    """Prompts come again in later steps of a training, under another policy."""
+    step = words(step)
+    return ("" if step is None else f"step{step}/") + (words(uid) or task)
