@@ -22,7 +22,7 @@
 #include "parameters.h"
 #include "rows.h"
 
-#define MAX_PARAMETERS 12
+#define MAX_PARAMETERS 16
 
 /*
  * Of a method that may learn from more rollouts than it answers for, one after the

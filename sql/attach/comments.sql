@@ -48,6 +48,8 @@ INSERT INTO stepadv_internal.column_meanings VALUES
 	('', 'state', 'identity of the state before the step; NULL: no other step shares it'),
 	('', 'action', 'identity of the action; NULL: no other step shares it'),
 	('', 'next_state', 'identity of the state after the step; NULL: that of the rollout''s next step'),
+	('', 'coarse_state', 'identity of the state that the step''s state is part of'),
+	('', 'logp', 'log-probability of the action by the policy that took it'),
 	('', 'visits', 'steps of the group there'),
 	('', 'successes', 'those of them whose rollout succeeded'),
 	('', 'cost', 'cost of the edge; without any it is 1'),

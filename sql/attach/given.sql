@@ -277,6 +277,11 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed',
 			HINT = 'They say which rollouts were cut off, and where their last step led.';
 	END IF;
+	IF NOT '{logp}' <@ stepadv_internal.available_roles(a) AND EXISTS (SELECT FROM stepadv_internal.made_methods(a) m
+		WHERE m.ours AND m.settings ->> 'weights' = 'policy') THEN
+		RAISE EXCEPTION 'weights => ''policy'' needs a column given as logp' USING ERRCODE = 'null_value_not_allowed',
+			HINT = 'It says the log-probability of the action that the step took.';
+	END IF;
 	known := CASE WHEN has_tool THEN '{signature}' ELSE '{}' END::text[]
 		|| CASE WHEN (a).states LIKE '%\_last' OR (a).states = 'embedding' THEN '{states}' ELSE '{}' END::text[]
 		|| ARRAY(SELECT m.method FROM unnest(methods) m WHERE m.instance IS NULL)

@@ -276,7 +276,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s FROM %s', b.items, stepadv_internal.fold(a,
-		'{state,action,next_state,value,turn_reward,cost,turn,rewards,truncated}'::text[]
+		'{state,action,next_state,value,turn_reward,cost,turn,rewards,truncated,coarse_state,logp}'::text[]
 		|| ARRAY(SELECT 'policy_step'::text FROM unnest(made) m WHERE 'policy_step' = ANY (m.reads) LIMIT 1),
 			NULL::text, '{}'::text[]))
 	FROM stepadv_internal.beside(a, 'value'::text, '{rollouts}'::text[], '{}'::jsonb, '{}'::text[]) b

@@ -48,8 +48,8 @@ FROM (VALUES
 		'a row per group and success', 140, false),
 	('hgpo', 'hgpo', '{reward,state}', '{}', NULL, 'a row per step', 150, false),
 	('tempo', 'tempo', '{reward,action}', '{}', NULL, 'a row per step', 160, false),
-	('rtmc', 'rtmc', '{reward,state,action}', '{}', NULL, 'a row per step', 170, true),
-	('batch_td', 'batch_td', '{reward,state,action}', '{}', NULL, 'a row per step', 175, true),
+	('rtmc', 'rtmc', '{reward,state,action}', '{coarse_state}', NULL, 'a row per step', 170, true),
+	('batch_td', 'batch_td', '{reward,state,action}', '{coarse_state,logp}', NULL, 'a row per step', 175, true),
 	('rtmc_tree', 'rtmc_tree', '{reward,state,action}', '{}', 'rtmc',
 		'a row per edge of the rollout tree, with an example step', 180, false),
 	-- From 200 on: each has a view of its own, and is in those of several methods as an instance.
@@ -332,7 +332,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	one_step CONSTANT text := '(SELECT stepadv.rollout_agg(1::bigint, 1::bigint, 0, 1::bigint, 1::bigint, 1::float8,
-		true, 1::bigint, 0::float8, 0::float8, 1::float8))';
+		true, 1::bigint, 0::float8, 0::float8, 1::float8, NULL::integer, NULL::float8[], NULL::boolean, NULL::bigint,
+		NULL::bigint, 0::float8))';
 	f pg_proc;
 	made text := '';
 	option record;

@@ -227,9 +227,9 @@ DECLARE
 	relation CONSTANT regclass := stepadv_internal.rows_for(a, reads);
 	-- In the order of rollout_agg's arguments: the shortest of its forms that will do.
 	roles text[] := '{step_id,rollout_id,step_no,state,action,reward,success,next_state,value,turn_reward,cost,turn,
-		rewards,truncated,policy_step}';
+		rewards,truncated,policy_step,coarse_state,logp}';
 	types CONSTANT text[] := '{bigint,bigint,integer,bigint,bigint,float8,boolean,bigint,float8,float8,float8,
-		integer,float8[],boolean,bigint}';
+		integer,float8[],boolean,bigint,bigint,float8}';
 	policy_step CONSTANT text := stepadv_internal.policy_step_column(a);
 	reads_marks CONSTANT boolean := 'greedy' = ANY (reads) AND stepadv_internal.has_column(relation, 'greedy'::text);
 	value text;
@@ -247,6 +247,8 @@ BEGIN
 		reads := reads || 'turn'::text;
 	END IF;
 	roles := roles[1:CASE
+		WHEN EXISTS (SELECT FROM unnest(roles[16:17]) r WHERE r = ANY (reads) AND stepadv_internal.has_column(relation,
+			r)) THEN 17
 		WHEN 'truncated' = ANY (reads) AND stepadv_internal.has_column(relation, 'truncated'::text)
 			OR 'policy_step' = ANY (reads) AND policy_step IS NOT NULL THEN 15
 		WHEN 'rewards' = ANY (reads) AND stepadv_internal.has_column(relation, 'rewards'::text) THEN 13

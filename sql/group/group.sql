@@ -39,7 +39,7 @@ COMMENT ON FUNCTION stepadv_internal.rollout_group_recv(internal) IS
 COMMENT ON FUNCTION stepadv_internal.rollout_group_send(stepadv.rollout_group) IS
 'I/O: versioned little-endian columns';
 
--- rollout_agg: six forms, one transition function
+-- rollout_agg: seven forms, one transition function
 
 CREATE FUNCTION stepadv_internal.fold_support(internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -75,6 +75,12 @@ AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
 
 CREATE FUNCTION stepadv_internal.rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean,
 	bigint, float8, float8, float8, integer, float8[], boolean, bigint) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 6 SUPPORT stepadv_internal.fold_support
+AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
+
+CREATE FUNCTION stepadv_internal.rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean,
+	bigint, float8, float8, float8, integer, float8[], boolean, bigint,
+	bigint, float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 6 SUPPORT stepadv_internal.fold_support
 AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
 
@@ -160,6 +166,18 @@ CREATE AGGREGATE stepadv.rollout_agg(
 	PARALLEL = SAFE
 );
 
+CREATE AGGREGATE stepadv.rollout_agg(
+	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
+	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer, rewards float8[],
+	truncated boolean, policy_step bigint, coarse_state bigint, logp float8
+) (
+	SFUNC = stepadv_internal.rollout_agg_trans, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial,
+	DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
+	PARALLEL = SAFE
+);
+
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8) IS
 'folds the steps of one group into a rollout_group, in any order; ids, states and actions are bigints '
 '(signature_hash makes them of texts); step_no NULL: a row of the rollout itself; NULL reward: none received; '
@@ -184,6 +202,11 @@ COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint
 'rollout_agg with what is known of the rollout as a whole, given by any of its rows: truncated, whether it was '
 'cut off before it ended (for batch_td), and policy_step, the number of the update of the policy that made it '
 '(for history); NULL: not known; error on two policy steps of one rollout';
+COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8,
+	float8, float8, integer, float8[], boolean, bigint, bigint, float8) IS
+'rollout_agg with coarse_state, a state that several states are part of (for k of rtmc and batch_td), and logp, the '
+'log-probability of the action by the policy that took it (for weights of batch_td); NULL coarse_state: one that no '
+'other step shares';
 
 -- The same for the views of attach, where a row that rollout_agg refuses costs the
 -- advantages of its rollout and nothing else.
@@ -215,6 +238,12 @@ AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
 
 CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
 	float8, boolean, bigint, float8, float8, float8, integer, float8[], boolean, bigint) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 6 SUPPORT stepadv_internal.fold_support
+AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
+
+CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
+	float8, boolean, bigint, float8, float8, float8, integer, float8[], boolean, bigint,
+	bigint, float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 6 SUPPORT stepadv_internal.fold_support
 AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
 
@@ -284,6 +313,18 @@ CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
 	PARALLEL = SAFE
 );
 
+CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
+	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
+	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer, rewards float8[],
+	truncated boolean, policy_step bigint, coarse_state bigint, logp float8
+) (
+	SFUNC = stepadv_internal.forgiving_rollout_agg_trans, STYPE = internal, SSPACE = 8192,
+	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial,
+	DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
+	PARALLEL = SAFE
+);
+
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8) IS
 'rollout_agg for the views of attach: what it refuses is a defect of its rollout, which then counts as not '
 'judged, for those methods only that read the column; a row without rollout_id is left out, a value that is not '
@@ -301,6 +342,9 @@ COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, inte
 'the same with as many arguments as rollout_agg takes';
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean,
 	bigint, float8, float8, float8, integer, float8[], boolean, bigint) IS
+'the same with as many arguments as rollout_agg takes';
+COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean,
+	bigint, float8, float8, float8, integer, float8[], boolean, bigint, bigint, float8) IS
 'the same with as many arguments as rollout_agg takes';
 
 -- rollup: the union of groups; transition and combine function are one
@@ -360,7 +404,8 @@ END $$;
 
 CREATE FUNCTION stepadv.steps(rollouts stepadv.rollout_group)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
-			   success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer)
+			   success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer,
+			   coarse_state bigint, logp float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_steps';
 COMMENT ON FUNCTION stepadv.steps(stepadv.rollout_group) IS
@@ -392,7 +437,7 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200
 AS 'MODULE_PATHNAME', 'stepadv_by_turn';
 COMMENT ON FUNCTION stepadv.by_turn(stepadv.rollout_group, text) IS
 'the group with turns for steps: the calls of a rollout with the same turn are one step where the first of them '
-'stands; state and value of the first, next_state of the last, rewards and costs summed, as action a hash of the '
+'stands; state and value of the first, next_state of the last, rewards, costs and logp summed, as action a hash of the '
 'actions in order (''sequence'') or of how often each was taken (''set'')';
 
 CREATE FUNCTION stepadv.resample(rollouts stepadv.rollout_group, k integer DEFAULT NULL, seed bigint DEFAULT 0,

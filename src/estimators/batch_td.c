@@ -15,6 +15,17 @@
  * repeating.  A rollout that was cut off can count as ended there, or lead on to the
  * state that it was cut off in.  (Sutton 1988; Sutton and Barto, 2nd edition, section 6.3; for lambda
  * above 0 it is LSTD(lambda), Boyan 1999.)
+ *
+ * In a group with coarse states the value of a state is backed by k visits of its coarse one, as histories are in
+ * history_td: levels.h, values/backed.h.
+ *
+ * With weights 'policy' a state's value is not the mean of its visits but of its actions, each with the probability
+ * that the policy took it with, of those that were tried:
+ *
+ *	pi(a|s)	= mean of exp(logp) over the visits of (s,a), by the sum of that over the actions tried in s
+ *	V(s)	= (N(s) sum_a pi(a|s) Q(s,a) + prior * prior's mean) / (N(s) + prior)
+ *
+ * which is the mean of the visits where each counts pi(a|s) N(s) / N(s,a).
  */
 #include "postgres.h"
 
@@ -27,6 +38,7 @@
 #include "estimators/rtmc.h"
 #include "estimators/shrink.h"
 #include "estimators/values/bellman.h"
+#include "estimators/values/policy_weights.h"
 #include "estimators/values/cuts.h"
 
 /* Behind those that make the table. */
@@ -49,6 +61,12 @@ static const Parameter batch_td_parameters[] = {
 };
 static const EstimateColumnType batch_td_columns[] = {RTMC_COLUMNS};
 
+/* The choices of weights, in the order of the parameter's. */
+enum
+{
+	WEIGHTS_VISITS, WEIGHTS_POLICY
+};
+
 /* Numbers the states, and says where each step leads. */
 static const int32 *
 find_transitions(const GroupColumns *group, const RolloutFacts *facts, const BellmanOptions *options,
@@ -63,6 +81,50 @@ find_transitions(const GroupColumns *group, const RolloutFacts *facts, const Bel
 	if (cut != NULL && options->gamma == 1 && options->prior == 0)
 		drop_endless_cuts(group, states, options->lambda == 1, cut);
 	return find_next_states(group, states, cut);
+}
+
+static void
+refuse_beside_levels(const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("%s cannot be combined with coarse states", what),
+			 errhint("With k => 0 the coarse states of the group are not looked at.")));
+}
+
+/* Of a group with coarse states; its returns, options and prior are known. */
+static void
+build_levels(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
+			 BellmanOptions *options, bool with_errors, RtmcTable *table)
+{
+	FineAnswers *answers = palloc0(sizeof(FineAnswers));
+	Identities	fine;
+	StateLevels levels = {&table->states, &fine, parameters[BATCH_TD_K].number, true};
+	LevelVisits visits;
+	SignVariance sign;
+	double	   *weight;
+	double	   *target;
+
+	if (options->lambda > 0)
+		refuse_beside_levels("lambda above 0");
+	if (parameters[BATCH_TD_TRUNCATED].choice == TRUNCATED_BOOTSTRAP)
+		refuse_beside_levels("truncated => 'bootstrap'");
+	if (parameters[BATCH_TD_WEIGHTS].choice == WEIGHTS_POLICY)
+		refuse_beside_levels("weights => 'policy'");
+	number_levels(group, facts, &table->states, &fine);
+	number_pairs(group, &table->states, &table->pairs);
+	number_fine_pairs(group, &fine, &table->pairs, &answers->pairs);
+	weight = weigh_visits(group, facts, &table->states, VISIT_EVERY);
+	options->weight = facts->weight ? weight : NULL;
+	target = backed_targets(group, &levels, find_next_states(group, &fine, NULL), options);
+	rtmc_table_measure(group, target, weight, options->prior, options->prior_mean, table);
+	levels_measure(group, &levels, target, weight, table, answers, &visits);
+	flatten_ties(answers->advantage, answers->pairs.n,
+				 target_scale(group, target, options->prior, options->prior_mean, table));
+	if (!with_errors)
+		return;
+	bellman_errors(group, weight, target, find_next_states(group, &table->states, NULL), options, table, &sign);
+	levels_errors(&levels, &visits, &sign, options->prior, table, answers);
 }
 
 void
@@ -81,11 +143,18 @@ batch_td_table_build(const GroupColumns *group, const RolloutFacts *facts, const
 	discounted_returns(group, options.gamma, table->returns);
 	options.prior_mean = find_prior_mean(group, facts, &parameters[BATCH_TD_BASELINE], &parameters[BATCH_TD_PRIOR_MEAN],
 										 &parameters[BATCH_TD_SUCCESS_ABOVE], table->returns);
+	if (has_levels(group, &parameters[BATCH_TD_K]))
+	{
+		build_levels(group, facts, parameters, &options, with_errors, table);
+		return;
+	}
 	next = find_transitions(group, facts, &options,
 							parameters[BATCH_TD_TRUNCATED].choice == TRUNCATED_BOOTSTRAP, &table->states);
 	number_pairs(group, &table->states, &table->pairs);
 	weight = weigh_visits(group, facts, &table->states, VISIT_EVERY);
-	options.weight = facts->weight ? weight : NULL;
+	if (parameters[BATCH_TD_WEIGHTS].choice == WEIGHTS_POLICY)
+		weigh_by_policy(group, &table->states, &table->pairs, weight);
+	options.weight = facts->weight || parameters[BATCH_TD_WEIGHTS].choice == WEIGHTS_POLICY ? weight : NULL;
 	target = bellman_targets(group, &table->states, next, &options);
 	rtmc_table_measure(group, target, weight, options.prior, options.prior_mean, table);
 	flatten_ties(table->pair_advantage, table->pairs.n,

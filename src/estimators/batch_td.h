@@ -5,6 +5,7 @@
 #ifndef STEPADV_BATCH_TD_H
 #define STEPADV_BATCH_TD_H
 
+#include "estimators/levels.h"
 #include "estimators/rtmc.h"
 
 /* What the table depends on, in this order. */
@@ -15,12 +16,14 @@
 	NULLABLE_NUMBER_PARAMETER("baseline", -INFINITY, INFINITY), \
 	CHOICE_PARAMETER("prior_mean", PRIOR_MEAN_CHOICES), \
 	CHOICE_PARAMETER("truncated", "fail", "bootstrap"), \
-	SUCCESS_ABOVE_PARAMETER
+	SUCCESS_ABOVE_PARAMETER, \
+	COARSE_VISITS_PARAMETER, \
+	CHOICE_PARAMETER("weights", "visits", "policy")
 
 enum
 {
 	BATCH_TD_GAMMA, BATCH_TD_LAMBDA, BATCH_TD_PRIOR, BATCH_TD_BASELINE, BATCH_TD_PRIOR_MEAN, BATCH_TD_TRUNCATED,
-	BATCH_TD_SUCCESS_ABOVE,
+	BATCH_TD_SUCCESS_ABOVE, BATCH_TD_K, BATCH_TD_WEIGHTS,
 	N_BATCH_TD_PARAMETERS
 };
 

@@ -184,8 +184,10 @@ find_single(SingleTable *table, int64 key, Identities *identities, uint32 step)
 	return recent->number - 1;
 }
 
+/* NULL where `bit` says so. */
 static void
-add_states(const GroupColumns *group, const RolloutFacts *facts, SingleTable *table, Identities *states)
+add_singles(const GroupColumns *group, const RolloutFacts *facts, const int64 *key, uint8 bit, SingleTable *table,
+			Identities *states)
 {
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
@@ -193,14 +195,20 @@ add_states(const GroupColumns *group, const RolloutFacts *facts, SingleTable *ta
 		{
 			if (!facts->judged[r])
 				states->of_step[i] = NO_IDENTITY;
-			else if (step_has_null(group, i, NULL_STATE))
+			else if (step_has_null(group, i, bit))
 				states->of_step[i] = new_identity(states, i);
 			else
-				states->of_step[i] = find_single(table, group->state[i], states, i);
+				states->of_step[i] = find_single(table, key[i], states, i);
 			if (i % 4096 == 0)
 				CHECK_FOR_INTERRUPTS();
 		}
 	}
+}
+
+static void
+add_states(const GroupColumns *group, const RolloutFacts *facts, SingleTable *table, Identities *states)
+{
+	add_singles(group, facts, group->state, NULL_STATE, table, states);
 }
 
 void
@@ -265,8 +273,9 @@ number_states_and_cuts(const GroupColumns *group, const RolloutFacts *facts, Ide
 	return cut;
 }
 
-void
-number_pairs(const GroupColumns *group, const Identities *states, Identities *pairs)
+/* By state and key, which is NULL where `bit` says so. */
+static void
+number_within(const GroupColumns *group, const Identities *states, const int64 *key, uint8 bit, Identities *pairs)
 {
 	IdentityTable table;
 
@@ -275,14 +284,32 @@ number_pairs(const GroupColumns *group, const Identities *states, Identities *pa
 	{
 		if (states->of_step[i] == NO_IDENTITY)
 			pairs->of_step[i] = NO_IDENTITY;
-		else if (step_has_null(group, i, NULL_ACTION))
+		else if (step_has_null(group, i, bit))
 			pairs->of_step[i] = new_identity(pairs, i);
 		else
-			find_identity(&table, states->of_step[i], group->action[i], pairs, i);
+			find_identity(&table, states->of_step[i], key[i], pairs, i);
 		if (i % 4096 == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
 	identity_destroy(table.hash);
+}
+
+void
+number_pairs(const GroupColumns *group, const Identities *states, Identities *pairs)
+{
+	number_within(group, states, group->action, NULL_ACTION, pairs);
+}
+
+void
+number_levels(const GroupColumns *group, const RolloutFacts *facts, Identities *coarse, Identities *fine)
+{
+	SingleTable table;
+
+	begin_singles(&table);
+	allocate_identities(group, group->n_steps, coarse);
+	add_singles(group, facts, group->coarse_state, NULL_COARSE_STATE, &table, coarse);
+	single_destroy(table.hash);
+	number_within(group, coarse, group->state, NULL_STATE, fine);
 }
 
 int32 *

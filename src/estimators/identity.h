@@ -24,6 +24,12 @@ typedef struct Identities
 extern void number_states(const GroupColumns *group, const RolloutFacts *facts, Identities *states);
 
 /*
+ * The same at two levels, of a group with coarse_state: every fine state is a state of one coarse state.  A step without
+ * a coarse_state has one of its own, one without a state a fine state of its own.
+ */
+extern void number_levels(const GroupColumns *group, const RolloutFacts *facts, Identities *coarse, Identities *fine);
+
+/*
  * The same, and the states in which the rollouts that are not at_goal ended: a
  * rollout's entry of the result is the one that its last step's next_state
  * names, or NO_IDENTITY.  A state in which nobody took a step has a first_step

@@ -40,4 +40,13 @@ extern void levels_measure(const GroupColumns *group, const StateLevels *levels,
 extern void levels_errors(const StateLevels *levels, const LevelVisits *visits, const SignVariance *sign, double prior,
 						  const RtmcTable *table, FineAnswers *answers);
 
+/* Visits that the coarse state counts in the value of a state, where the group has coarse states; 0: none is looked at. */
+#define COARSE_VISITS_PARAMETER NUMBER_PARAMETER("k", 0, INFINITY)
+
+static inline bool
+has_levels(const GroupColumns *group, const ParameterValue *k)
+{
+	return group->coarse_state != NULL && k->number > 0;
+}
+
 #endif							/* STEPADV_LEVELS_H */

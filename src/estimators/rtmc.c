@@ -16,6 +16,9 @@
  * Where rollouts differ in weight, N is the sum of the weights of the visits,
  * and means are weighted.  (RTMC, section 4 and equation 11.)  Errors that hold for
  * few visits too: q_error.c.
+ *
+ * In a group with coarse states, s above is the coarse state, and the advantage is that of the finer states,
+ * backed by k visits of the coarse one: levels.h.
  */
 #include "postgres.h"
 
@@ -24,6 +27,7 @@
 
 #include "arrays.h"
 #include "estimator.h"
+#include "estimators/levels.h"
 #include "estimators/q_error.h"
 #include "estimators/returns.h"
 #include "estimators/rtmc.h"
@@ -281,14 +285,15 @@ advantage_sd(const GroupColumns *group, const RolloutFacts *facts, const Identit
 }
 
 static void
-normalise_advantages(const GroupColumns *group, const RolloutFacts *facts, RtmcTable *table)
+normalise_advantages(const GroupColumns *group, const RolloutFacts *facts, const Identities *pairs,
+					 double *pair_advantage)
 {
-	double		sd = advantage_sd(group, facts, &table->pairs, table->pair_advantage);
+	double		sd = advantage_sd(group, facts, pairs, pair_advantage);
 
-	for (uint32 p = 0; p < table->pairs.n; p++)
+	for (uint32 p = 0; p < pairs->n; p++)
 	{
 		CHECK_ONCE_IN_A_WHILE(p);
-		table->pair_advantage[p] /= sd;
+		pair_advantage[p] /= sd;
 	}
 }
 
@@ -373,7 +378,7 @@ rtmc_table_build(const GroupColumns *group, const RolloutFacts *facts,
 		rtmc_table_measure(group, table->returns, weight, prior, prior_mean, table);
 	}
 	if (parameters[RTMC_NORMALISE].flag)
-		normalise_advantages(group, facts, table);
+		normalise_advantages(group, facts, &table->pairs, table->pair_advantage);
 	return weight;
 }
 
@@ -435,26 +440,70 @@ rtmc_table_columns(const GroupColumns *group, const RtmcTable *table, EstimateCo
 /* Behind those that rtmc_tree has, too. */
 enum
 {
-	HISTORY = N_RTMC_PARAMETERS, DECAY, SHRINK
+	K = N_RTMC_PARAMETERS, HISTORY, DECAY, SHRINK
 };
 
 static const Parameter rtmc_parameters[] = {
 	RTMC_PARAMETERS,
+	COARSE_VISITS_PARAMETER,
 	HISTORY_PARAMETERS,
 	CHOICE_PARAMETER("shrink", SHRINK_CHOICES)
 };
 static const EstimateColumnType rtmc_columns[] = {RTMC_COLUMNS};
+
+/*
+ * The table of a group with coarse states, by which the others are backed: a visit is one of a pair of the finer state
+ * and an action, and counts in both.
+ */
+static void
+rtmc_table_build_levels(const GroupColumns *group, const RolloutFacts *facts, const ParameterValue *parameters,
+						bool with_errors, RtmcTable *table, FineAnswers *answers)
+{
+	Identities	fine;
+	StateLevels levels = {&table->states, &fine, parameters[K].number, true};
+	LevelVisits visits;
+	double		prior = parameters[RTMC_PRIOR].number;
+	double		prior_mean;
+	double	   *weight;
+
+	table->returns = ALLOCATE_ARRAY(double, group->n_steps);
+	discounted_returns(group, parameters[RTMC_GAMMA].number, table->returns);
+	prior_mean = find_prior_mean(group, facts, &parameters[RTMC_BASELINE], &parameters[RTMC_PRIOR_MEAN],
+								 &parameters[RTMC_SUCCESS_ABOVE], table->returns);
+	number_levels(group, facts, &table->states, &fine);
+	number_pairs(group, &table->states, &table->pairs);
+	number_fine_pairs(group, &fine, &table->pairs, &answers->pairs);
+	weight = weigh_visits(group, facts, &answers->pairs, parameters[RTMC_VISIT].choice);
+	rtmc_table_measure(group, table->returns, weight, prior, prior_mean, table);
+	levels_measure(group, &levels, table->returns, weight, table, answers, &visits);
+	if (with_errors)
+	{
+		SignVariance sign;
+
+		monte_carlo_errors(group, weight, prior, table, &sign);
+		levels_errors(&levels, &visits, &sign, prior, table, answers);
+	}
+	if (parameters[RTMC_NORMALISE].flag)
+		normalise_advantages(group, facts, &answers->pairs, answers->advantage);
+}
 
 static void
 rtmc_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			  const ParameterValue *parameters, EstimateColumn *columns)
 {
 	RtmcTable	table;
-	bool		with_stderr = columns[5].number != NULL;
-	const double *weight = rtmc_table_build(group, facts, parameters, with_stderr || errors_are_asked(columns), &table);
+	FineAnswers answers;
 
-	if (errors_are_asked(columns))
-		monte_carlo_errors(group, weight, parameters[RTMC_PRIOR].number, &table, NULL);
+	if (has_levels(group, &parameters[K]))
+		rtmc_table_build_levels(group, facts, parameters, errors_are_asked(columns), &table, &answers);
+	else
+	{
+		const double *weight = rtmc_table_build(group, facts, parameters,
+												columns[5].number != NULL || errors_are_asked(columns), &table);
+
+		if (errors_are_asked(columns))
+			monte_carlo_errors(group, weight, parameters[RTMC_PRIOR].number, &table, NULL);
+	}
 	rtmc_table_columns(group, &table, columns);
 	if (parameters[SHRINK].choice == SHRINK_CHECK)
 		shrink_advantages(group, facts, rtmc_estimate, rtmc_columns, lengthof(rtmc_columns),

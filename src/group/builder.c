@@ -174,6 +174,8 @@ note_columns(GroupBuilder *builder, const StepRow *row)
 			note_wide(builder, row);
 		if (row->parts & PART_EXTRA)
 			note_extra(builder, row);
+		if ((row->parts & PART_POLICY) && !isnan(row->logp))
+			builder->has |= HAS_LOGP;
 	}
 	if (row->is_rollout)
 	{

@@ -8,8 +8,8 @@
  *
  * All calls of a rollout with the same turn are one, wherever they stand, and
  * its place is that of its first call; a call without a turn is one of its own.
- * State and value are those of the first call, next_state that of the last,
- * rewards and cost are summed, and the action is a hash of the calls' actions.  A
+ * State, coarse state and value are those of the first call, next_state that of the last,
+ * rewards and cost are summed, as are the log-probabilities if all calls have one, and the action is a hash of the calls' actions.  A
  * turn of one call has that call's action, so that where every turn is one call
  * nothing changes.
  */
@@ -298,11 +298,23 @@ turn_nulls(const GroupColumns *calls, const uint32 *turn_of_call, const TurnCall
 		return NULL;
 	nulls = ALLOCATE_ARRAY(uint8, n_turns);
 	for (uint32 t = 0; t < n_turns; t++)
-		nulls[t] = (calls->nulls[turns->first[t]] & (NULL_STATE | NULL_TURN)) |
+		nulls[t] = (calls->nulls[turns->first[t]] & (NULL_STATE | NULL_TURN | NULL_COARSE_STATE)) |
 			(calls->nulls[turns->last[t]] & NULL_NEXT_STATE);
 	for (uint32 i = 0; i < calls->n_steps; i++)
 		nulls[turn_of_call[i]] |= calls->nulls[i] & NULL_ACTION;
 	return nulls;
+}
+
+/* What is a sum only if all calls of the turn have an entry. */
+static void
+forget_partial_sums(const double *column, const uint32 *turn_of_call, uint32 n_calls, const double *sums)
+{
+	for (uint32 i = 0; column != NULL && i < n_calls; i++)
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
+		if (isnan(column[i]))
+			unconstify(double *, sums)[turn_of_call[i]] = NAN;
+	}
 }
 
 static void
@@ -314,6 +326,7 @@ fold_turns(const GroupColumns *calls, const uint32 *turn_of_call, GroupColumns *
 	group->step_no = PICK_COLUMN(int32, calls->step_no, turns.first);
 	group->turn = PICK_COLUMN(int32, calls->turn, turns.first);
 	group->state = PICK_COLUMN(int64, calls->state, turns.first);
+	group->coarse_state = PICK_COLUMN(int64, calls->coarse_state, turns.first);
 	group->value = PICK_COLUMN(double, calls->value, turns.first);
 	group->next_state = PICK_COLUMN(int64, calls->next_state, turns.last);
 	group->action = hash_actions(calls, turn_of_call, &turns, group->n_steps);
@@ -321,6 +334,8 @@ fold_turns(const GroupColumns *calls, const uint32 *turn_of_call, GroupColumns *
 	group->reward = sum_of_turns(calls->reward, "reward", turn_of_call, calls, group);
 	group->turn_reward = sum_of_turns(calls->turn_reward, "turn_reward", turn_of_call, calls, group);
 	group->cost = sum_of_turns(calls->cost, "cost", turn_of_call, calls, group);
+	group->logp = sum_of_turns(calls->logp, "logp", turn_of_call, calls, group);
+	forget_partial_sums(calls->logp, turn_of_call, calls->n_steps, group->logp);
 	group->n_step_rewards = (uint64) group->n_steps * group->n_rewards;
 	group->step_rewards = sum_components(turn_of_call, calls, group);
 }

@@ -7,7 +7,8 @@
  * with the next step_no and the next step_id, and few have a reward, so a row is
  * a tag byte and what the tag cannot say of it relative to the row before:
  * usually state and action.  Turns, defects, rewards, and what a row says of its
- * rollout, which few groups have, take a byte more and what that says.  Never stored, never sent: native byte
+ * rollout, which few groups have, take a byte more and what that says, as do coarse states and
+ * log-probabilities.  Never stored, never sent: native byte
  * order.
  */
 #ifndef STEPADV_GROUP_CODEC_H
@@ -23,9 +24,10 @@
 #define TAG_SUCCESS_SHIFT	5	/* two bits */
 #define TAG_MORE			0x80	/* a second byte follows */
 
-/* The second byte: the null bits, and */
+/* The second byte: the null bits but that of coarse states, and */
+#define MORE_NULLS			0x0F
 #define MORE_IS_ROLLOUT		0x10
-#define MORE_PARTS_SHIFT	5	/* two bits; with PART_EXTRA a third byte follows */
+#define MORE_PARTS_SHIFT	5	/* three bits; with PART_EXTRA a third byte follows */
 
 #define EXTRA_SAME_TURN		0x01	/* as the row before that had this byte */
 #define EXTRA_NEXT_TURN		0x02
@@ -38,13 +40,18 @@
 /* No row takes more, but for its rewards. */
 #define MAX_ENCODED_STEP	80
 #define MAX_ENCODED_EXTRA	16	/* of it, beyond that */
+#define MAX_ENCODED_POLICY	17	/* of one that has PART_POLICY, in addition */
 
 static inline Size
 encoded_size_limit(const StepRow *row)
 {
-	if (likely((row->parts & PART_EXTRA) == 0))
-		return MAX_ENCODED_STEP;
-	return MAX_ENCODED_STEP + MAX_ENCODED_EXTRA + row->n_rewards * sizeof(double);
+	Size		limit = MAX_ENCODED_STEP;
+
+	if (unlikely((row->parts & PART_EXTRA) != 0))
+		limit += MAX_ENCODED_EXTRA + row->n_rewards * sizeof(double);
+	if (unlikely((row->parts & PART_POLICY) != 0))
+		limit += MAX_ENCODED_POLICY;
+	return limit;
 }
 
 #define PUT(bytes, x) (memcpy(bytes, &(x), sizeof(x)), (bytes) += sizeof(x))
@@ -111,6 +118,34 @@ decode_extra(const char *bytes, StepRow *row, const StepRow *previous)
 	}
 	if (extra & EXTRA_HAS_POLICY_STEP)
 		GET(bytes, row->policy_step);
+	return bytes;
+}
+
+static inline char *
+encode_policy(char *bytes, const StepRow *row)
+{
+	uint8		is_null = row->nulls & NULL_COARSE_STATE;
+
+	PUT(bytes, is_null);
+	if (!is_null)
+		PUT(bytes, row->coarse_state);
+	PUT(bytes, row->logp);
+	return bytes;
+}
+
+static inline const char *
+decode_policy(const char *bytes, StepRow *row)
+{
+	uint8		is_null;
+
+	GET(bytes, is_null);
+	row->coarse_state = 0;
+	if (!is_null)
+	{
+		GET(bytes, row->coarse_state);
+		row->nulls &= ~NULL_COARSE_STATE;
+	}
+	GET(bytes, row->logp);
 	return bytes;
 }
 
@@ -203,10 +238,10 @@ static inline char *
 encode_step(char *bytes, const StepRow *row, const StepRow *previous)
 {
 	uint8		tag = tag_of(row, previous);
-	uint8		more = row->nulls |
+	uint8		more = (row->nulls & MORE_NULLS) |
 		(row->is_rollout ? MORE_IS_ROLLOUT : 0) | (row->parts << MORE_PARTS_SHIFT);
 
-	if (more != PLAIN_NULLS)
+	if (more != (PLAIN_NULLS & MORE_NULLS))
 		tag |= TAG_MORE;
 
 	*bytes++ = tag;
@@ -226,6 +261,8 @@ encode_step(char *bytes, const StepRow *row, const StepRow *previous)
 	}
 	if (row->parts & PART_EXTRA)
 		bytes = encode_extra(bytes, row, previous);
+	if (row->parts & PART_POLICY)
+		bytes = encode_policy(bytes, row);
 	return bytes;
 }
 
@@ -234,11 +271,11 @@ static inline const char *
 decode_step(const char *bytes, StepRow *row, const StepRow *previous)
 {
 	uint8		tag = *bytes++;
-	uint8		more = PLAIN_NULLS;
+	uint8		more = PLAIN_NULLS & MORE_NULLS;
 
 	if (tag & TAG_MORE)
 		more = *bytes++;
-	row->nulls = more & NULLS_ALL;
+	row->nulls = (more & MORE_NULLS) | NULL_COARSE_STATE;
 	row->is_rollout = (more & MORE_IS_ROLLOUT) != 0;
 	row->parts = more >> MORE_PARTS_SHIFT;
 	bytes = get_beside_tag(bytes, tag, row, previous);
@@ -257,6 +294,8 @@ decode_step(const char *bytes, StepRow *row, const StepRow *previous)
 	}
 	if (row->parts & PART_EXTRA)
 		bytes = decode_extra(bytes, row, previous);
+	if (row->parts & PART_POLICY)
+		bytes = decode_policy(bytes, row);
 	return bytes;
 }
 

@@ -107,6 +107,17 @@ fill_wide_step(const GroupColumns *group, uint32 step, const StepRow *row)
 }
 
 static void
+fill_policy_step(const GroupColumns *group, uint32 step, const StepRow *row)
+{
+	bool		has_policy = (row->parts & PART_POLICY) != 0;
+
+	if (group->coarse_state)
+		WRITABLE(int64, group->coarse_state)[step] = has_policy ? row->coarse_state : 0;
+	if (group->logp)
+		WRITABLE(double, group->logp)[step] = has_policy ? row->logp : NAN;
+}
+
+static void
 fill_extra_step(const GroupColumns *group, uint32 step, const StepRow *row)
 {
 	bool		has_rewards = (row->parts & PART_EXTRA) != 0 && row->rewards != NULL;
@@ -124,7 +135,8 @@ static inline uint8
 known_nulls(uint16 has)
 {
 	return NULL_STATE | NULL_ACTION |
-		((has & HAS_NEXT_STATE) ? NULL_NEXT_STATE : 0) | ((has & HAS_TURN) ? NULL_TURN : 0);
+		((has & HAS_NEXT_STATE) ? NULL_NEXT_STATE : 0) | ((has & HAS_TURN) ? NULL_TURN : 0) |
+		((has & HAS_COARSE_STATE) ? NULL_COARSE_STATE : 0);
 }
 
 static GroupShape
@@ -142,6 +154,7 @@ finished_shape(const GroupBuilder *builder, const OrderedRows *rows)
 
 	shape.has |= (builder->given & NULL_NEXT_STATE) ? HAS_NEXT_STATE : 0;
 	shape.has |= (builder->given & NULL_TURN) ? HAS_TURN : 0;
+	shape.has |= (builder->given & NULL_COARSE_STATE) ? HAS_COARSE_STATE : 0;
 	if ((builder->lacking & known_nulls(shape.has)) != 0)
 		shape.has |= HAS_NULLS;
 	if (shape.n_rewards > 0)
@@ -205,6 +218,7 @@ fill_group(OrderedRows *rows, const GroupColumns *group, uint8 nulls)
 {
 	bool		has_wide = group->next_state || group->value || group->turn_reward || group->cost;
 	bool		has_extra = group->turn || group->step_rewards;
+	bool		has_policy = group->coarse_state || group->logp;
 	const StepRow *row;
 	int64		rollout = -1;	/* position of the current one */
 	uint32		first = 0;		/* its first step */
@@ -249,6 +263,8 @@ fill_group(OrderedRows *rows, const GroupColumns *group, uint8 nulls)
 			fill_wide_step(group, step, row);
 		if (has_extra)
 			fill_extra_step(group, step, row);
+		if (has_policy)
+			fill_policy_step(group, step, row);
 		step++;
 	}
 }

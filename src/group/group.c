@@ -34,6 +34,8 @@
 	COLUMN(value, double, n_steps, HAS_VALUE) \
 	COLUMN(turn_reward, double, n_steps, HAS_TURN_REWARD) \
 	COLUMN(cost, double, n_steps, HAS_COST) \
+	COLUMN(coarse_state, int64, n_steps, HAS_COARSE_STATE) \
+	COLUMN(logp, double, n_steps, HAS_LOGP) \
 	COLUMN(step_rewards, double, n_step_rewards, HAS_REWARDS) \
 	COLUMN(outcome_rewards, double, n_outcome_rewards, HAS_OUTCOME_REWARDS) \
 	COLUMN(n_rollout_steps, uint32, n_rollouts, 0) \
@@ -171,6 +173,10 @@ group_shape(const RolloutGroup *datum)
 		shape.has |= HAS_TRUNCATED;
 	if ((datum->flags & FLAG_POLICY_STEP) != 0)
 		shape.has |= HAS_POLICY_STEP;
+	if ((datum->flags & FLAG_COARSE_STATE) != 0)
+		shape.has |= HAS_COARSE_STATE;
+	if ((datum->flags & FLAG_LOGP) != 0)
+		shape.has |= HAS_LOGP;
 	return shape;
 }
 
@@ -179,7 +185,7 @@ header_is_sound(const RolloutGroup *datum)
 {
 	if (datum->version == 1)
 		return (datum->has & ~HAS_VERSION_1) == 0 && datum->flags == 0 && datum->n_rewards == 0;
-	return (datum->flags & ~FLAGS_ALL) == 0 && (datum->flags & FLAG_UNIT) <= UNIT_TURN_SET &&
+	return (datum->version > 2 || (datum->flags & ~FLAGS_VERSION_2) == 0) && (datum->flags & FLAG_UNIT) <= UNIT_TURN_SET &&
 		datum->n_rewards <= MAX_REWARDS &&
 		((datum->flags & FLAG_OUTCOME_REWARDS) == 0 || datum->n_rewards > 0);
 }
@@ -235,7 +241,7 @@ version_of_shape(const GroupShape *shape)
 	bool		is_old = (shape->has & ~HAS_VERSION_1) == 0 && shape->n_rewards == 0 &&
 		shape->unit == UNIT_STEP && !shape->forgiving;
 
-	return is_old ? 1 : GROUP_VERSION;
+	return is_old ? 1 : (shape->has & ~HAS_VERSION_2) == 0 ? 2 : GROUP_VERSION;
 }
 
 uint8
@@ -254,7 +260,9 @@ write_header(RolloutGroup *datum, const GroupShape *shape)
 	datum->flags = shape->unit | (shape->forgiving ? FLAG_FORGIVING : 0) |
 		((shape->has & HAS_OUTCOME_REWARDS) != 0 ? FLAG_OUTCOME_REWARDS : 0) |
 		((shape->has & HAS_TRUNCATED) != 0 ? FLAG_TRUNCATED : 0) |
-		((shape->has & HAS_POLICY_STEP) != 0 ? FLAG_POLICY_STEP : 0);
+		((shape->has & HAS_POLICY_STEP) != 0 ? FLAG_POLICY_STEP : 0) |
+		((shape->has & HAS_COARSE_STATE) != 0 ? FLAG_COARSE_STATE : 0) |
+		((shape->has & HAS_LOGP) != 0 ? FLAG_LOGP : 0);
 	datum->n_rewards = shape->n_rewards;
 	datum->n_rollouts = LITTLE_ENDIAN_32((uint32) shape->n_rollouts);
 	datum->n_steps = LITTLE_ENDIAN_32((uint32) shape->n_steps);
@@ -415,7 +423,8 @@ check_finite(const double *column, uint64 count, const char *name, int sqlerrcod
 void
 group_check(const GroupColumns *group, int sqlerrcode)
 {
-	uint8		known_nulls = NULLS_IDENTITIES | (group->turn ? NULL_TURN : 0);
+	uint8		known_nulls = NULLS_IDENTITIES | (group->turn ? NULL_TURN : 0) |
+		(group->coarse_state ? NULL_COARSE_STATE : 0);
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
@@ -443,6 +452,7 @@ group_check(const GroupColumns *group, int sqlerrcode)
 	check_finite(group->value, group->n_steps, "value", sqlerrcode);
 	check_finite(group->turn_reward, group->n_steps, "turn_reward", sqlerrcode);
 	check_finite(group->cost, group->n_steps, "cost", sqlerrcode);
+	check_finite(group->logp, group->n_steps, "logp", sqlerrcode);
 	check_finite(group->step_rewards, group->n_step_rewards, "reward component", sqlerrcode);
 	check_finite(group->outcome_rewards, group->n_outcome_rewards, "outcome's reward component", sqlerrcode);
 }

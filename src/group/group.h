@@ -6,9 +6,9 @@
  * rollout_id and the steps of each by step_no, so whatever is computed from it
  * does not depend on how the rows arrived.
  *
- * NULLs inside: a missing reward, value, turn_reward, cost, outcome or reward
+ * NULLs inside: a missing reward, value, turn_reward, cost, logp, outcome or reward
  * component is NaN (NaN itself is refused as input); a missing state, action,
- * next_state or turn is a bit in `nulls`; a missing policy_step is NO_POLICY_STEP.
+ * next_state, turn or coarse_state is a bit in `nulls`; a missing policy_step is NO_POLICY_STEP.
  *
  * What is stored are calls, one a row.  What an estimator calls a step is a call
  * or a turn of several, as the value's unit says: see group_open_by_unit.
@@ -35,12 +35,15 @@
 #define HAS_OUTCOME_REWARDS	0x200
 #define HAS_TRUNCATED		0x400
 #define HAS_POLICY_STEP		0x800
+#define HAS_VERSION_2		0xFFF	/* what version 2 can have */
+#define HAS_COARSE_STATE	0x1000
+#define HAS_LOGP			0x2000
 
 /*
  * Binary format; group_open() must go on reading every version ever written.  A
- * value with nothing that version 1 cannot say is written as version 1.
+ * value is written as the oldest version that can say it.
  */
-#define GROUP_VERSION		2
+#define GROUP_VERSION		3
 
 /* What a step is to the estimators. */
 typedef enum GroupUnit
@@ -59,7 +62,9 @@ extern const char *const group_unit_plurals[];
 #define FLAG_OUTCOME_REWARDS 0x08
 #define FLAG_TRUNCATED		0x10
 #define FLAG_POLICY_STEP	0x20
-#define FLAGS_ALL			0x3F
+#define FLAGS_VERSION_2		0x3F	/* those that version 2 has */
+#define FLAG_COARSE_STATE	0x40
+#define FLAG_LOGP			0x80
 
 /*
  * The varlena.  Header, then the columns, widest first, each exactly as long as
@@ -121,6 +126,8 @@ typedef struct GroupColumns
 	const double *turn_reward;
 	const double *cost;
 	const int32 *turn;
+	const int64 *coarse_state;	/* what several states have in common */
+	const double *logp;			/* of the action, by the policy that took it */
 
 	/* n_rewards columns one after the other, by step and by rollout; or NULL */
 	const double *step_rewards;

@@ -97,6 +97,13 @@ take_wide_step(const GroupColumns *group, uint32 step, StepRow *row)
 	row->cost = group->cost ? group->cost[step] : NAN;
 }
 
+static inline void
+take_policy_step(const GroupColumns *group, uint32 step, StepRow *row)
+{
+	row->coarse_state = group->coarse_state ? group->coarse_state[step] : 0;
+	row->logp = group->logp ? group->logp[step] : NAN;
+}
+
 void
 group_builder_take_shape(GroupBuilder *builder, const GroupColumns *group)
 {
@@ -110,7 +117,9 @@ group_builder_add_rollout(GroupBuilder *builder, const GroupColumns *group, uint
 {
 	bool		is_wide = group->next_state || group->value || group->turn_reward || group->cost;
 	bool		has_extra = group->turn || group->step_rewards;
-	uint8		always_null = (group->next_state ? 0 : NULL_NEXT_STATE) | (group->turn ? 0 : NULL_TURN);
+	bool		has_policy = group->coarse_state || group->logp;
+	uint8		always_null = (group->next_state ? 0 : NULL_NEXT_STATE) | (group->turn ? 0 : NULL_TURN) |
+		(group->coarse_state ? 0 : NULL_COARSE_STATE);
 	double		rewards[MAX_REWARDS];
 	StepRow		row_space = {0};
 	StepRow    *row = &row_space;
@@ -123,7 +132,7 @@ group_builder_add_rollout(GroupBuilder *builder, const GroupColumns *group, uint
 	row->defects = 0;
 	row->truncated = TRUNCATION_UNKNOWN;
 	row->has_policy_step = false;
-	row->parts = (is_wide ? PART_WIDE : 0) | (has_extra ? PART_EXTRA : 0);
+	row->parts = (is_wide ? PART_WIDE : 0) | (has_extra ? PART_EXTRA : 0) | (has_policy ? PART_POLICY : 0);
 	for (uint32 i = group->first_step[rollout]; i < group->first_step[rollout + 1]; i++)
 	{
 		CHECK_ONCE_IN_A_WHILE(i);
@@ -135,6 +144,8 @@ group_builder_add_rollout(GroupBuilder *builder, const GroupColumns *group, uint
 		row->nulls = (group->nulls ? group->nulls[i] : 0) | always_null;
 		if (is_wide)
 			take_wide_step(group, i, row);
+		if (has_policy)
+			take_policy_step(group, i, row);
 		if (has_extra)
 		{
 			row->turn = group->turn ? group->turn[i] : 0;

@@ -169,7 +169,8 @@ order_rows(const char *rows, Size stride, uint64 n_rows, RowPointer *pointers)
 static RowPointer *
 decode_and_sort(const GroupBuilder *builder)
 {
-	Size		stride = (builder->parts & PART_EXTRA) ? sizeof(StepRow) :
+	Size		stride = (builder->parts & PART_POLICY) ? sizeof(StepRow) :
+		(builder->parts & PART_EXTRA) ? offsetof(StepRow, coarse_state) :
 		(builder->parts & PART_WIDE) ? offsetof(StepRow, turn) : offsetof(StepRow, next_state);
 	RowPointer *pointers = MemoryContextAllocHuge(CurrentMemoryContext,
 												  builder->n_rows * (sizeof(RowPointer) + stride));

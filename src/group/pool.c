@@ -117,7 +117,8 @@ pool_rollouts(const Pool *pool, GroupColumns *pooled)
 static uint8
 always_null(const GroupColumns *group)
 {
-	return (group->next_state ? 0 : NULL_NEXT_STATE) | (group->turn ? 0 : NULL_TURN);
+	return (group->next_state ? 0 : NULL_NEXT_STATE) | (group->turn ? 0 : NULL_TURN) |
+		(group->coarse_state ? 0 : NULL_COARSE_STATE);
 }
 
 static void
@@ -150,6 +151,8 @@ pool_steps(const Pool *pool, GroupColumns *pooled)
 	POOL(true, turn_reward, no_number);
 	POOL(true, cost, no_number);
 	POOL(true, turn, nothing);
+	POOL(true, coarse_state, nothing);
+	POOL(true, logp, no_number);
 	pool_nulls(pool, pooled);
 }
 
@@ -193,7 +196,7 @@ refuse_unknown_age(const GroupColumns *pooled, uint32 rollout, bool is_own)
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 			 errmsg("rollout " INT64_FORMAT " of %s has no policy_step, which decay below 1 needs",
 					pooled->rollout_id[rollout], is_own ? "the group" : "history"),
-			 errhint("rollout_agg takes policy_step as its last argument; with decay 1 all rollouts weigh the same.")));
+			 errhint("rollout_agg takes policy_step; with decay 1 all rollouts weigh the same.")));
 }
 
 static inline bool

@@ -87,6 +87,7 @@ bool
 takes_place(const GroupColumns *group, uint32 step, const StepRow *row, uint8 known)
 {
 	bool		is_wide = (row->parts & PART_WIDE) != 0;
+	bool		has_policy = (row->parts & PART_POLICY) != 0;
 	uint8		nulls = group->nulls ? group->nulls[step] : 0;
 	int			order = 0;
 
@@ -107,6 +108,10 @@ takes_place(const GroupColumns *group, uint32 step, const StepRow *row, uint8 kn
 		order = compare_bits(is_wide ? &row->turn_reward : &(double) {NAN}, &group->turn_reward[step]);
 	if (order == 0 && group->cost)
 		order = compare_bits(is_wide ? &row->cost : &(double) {NAN}, &group->cost[step]);
+	if (order == 0 && group->coarse_state)
+		order = compare_bits(has_policy ? &row->coarse_state : &(int64) {0}, &group->coarse_state[step]);
+	if (order == 0 && group->logp)
+		order = compare_bits(has_policy ? &row->logp : &(double) {NAN}, &group->logp[step]);
 	if (order == 0 && group->turn && (row->nulls & NULL_TURN) == 0)
 		return row->turn < group->turn[step];
 	return order < 0;

@@ -195,6 +195,18 @@ read_rollout_part(const NullableDatum *args, StepRow *row)
 }
 
 static void
+read_policy_part(const NullableDatum *args, Reading *reading, StepRow *row)
+{
+	if (args[ROW_COARSE_STATE].isnull && args[ROW_LOGP].isnull)
+		return;
+	row->parts |= PART_POLICY;
+	row->coarse_state = args[ROW_COARSE_STATE].isnull ? 0 : DatumGetInt64(args[ROW_COARSE_STATE].value);
+	if (!args[ROW_COARSE_STATE].isnull)
+		row->nulls &= ~NULL_COARSE_STATE;
+	row->logp = number_argument(&args[ROW_LOGP], reading, row, "logp", 0);
+}
+
+static void
 read_extra_part(const NullableDatum *args, int n_args, Reading *reading, double rewards[MAX_REWARDS], StepRow *row)
 {
 	bool		has_turn = !args[ROW_TURN].isnull && !row->is_rollout;
@@ -222,7 +234,7 @@ read_step_row(const NullableDatum *args, int n_args, bool forgiving, double rewa
 	row->state = args[ROW_STATE].isnull ? 0 : DatumGetInt64(args[ROW_STATE].value);
 	row->action = args[ROW_ACTION].isnull ? 0 : DatumGetInt64(args[ROW_ACTION].value);
 	row->parts = 0;
-	row->nulls = NULL_NEXT_STATE | NULL_TURN |
+	row->nulls = PLAIN_NULLS |
 		(args[ROW_STATE].isnull ? NULL_STATE : 0) |
 		(args[ROW_ACTION].isnull ? NULL_ACTION : 0);
 	row->reward = number_argument(&args[ROW_REWARD], &reading, row, "reward", DEFECT_REWARD);
@@ -236,6 +248,8 @@ read_step_row(const NullableDatum *args, int n_args, bool forgiving, double rewa
 		read_extra_part(args, n_args, &reading, rewards, row);
 	if (n_args > ROW_POLICY_STEP)
 		read_rollout_part(args, row);
+	if (n_args > ROW_LOGP && !row->is_rollout)
+		read_policy_part(args, &reading, row);
 	if (unlikely(reading.defects != 0))
 	{
 		if ((row->parts & PART_EXTRA) == 0)

@@ -31,14 +31,16 @@ typedef enum Truncation
 #define NULL_ACTION			0x02
 #define NULL_NEXT_STATE		0x04
 #define NULL_TURN			0x08	/* in a group without turns it is not set */
+#define NULL_COARSE_STATE	0x10	/* in a group without coarse states it is not set */
 #define NULLS_IDENTITIES	0x07
-#define NULLS_ALL			0x0F
-/* What goes without saying of the step of a group without next_states and turns. */
-#define PLAIN_NULLS			(NULL_NEXT_STATE | NULL_TURN)
+#define NULLS_ALL			0x1F
+/* What goes without saying of the step of a group without next_states, turns and coarse states. */
+#define PLAIN_NULLS			(NULL_NEXT_STATE | NULL_TURN | NULL_COARSE_STATE)
 
 /* Bits of StepRow.parts: what else a row has, else it is not set. */
 #define PART_WIDE			0x01	/* next_state, value, turn_reward, cost */
 #define PART_EXTRA			0x02	/* turn, defects, rewards, truncated, policy_step */
+#define PART_POLICY			0x04	/* coarse_state, logp */
 
 /*
  * Bits of a rollout's defects: why it is not judged, in a value that is forgiving,
@@ -80,6 +82,8 @@ typedef struct StepRow
 	uint8		truncated;		/* Truncation, of its rollout */
 	bool		has_policy_step;
 	int64		policy_step;	/* of its rollout, if the row has it */
+	int64		coarse_state;	/* not NULL if the bit in nulls is not set */
+	double		logp;			/* of the action, NaN: not known */
 } StepRow;
 
 static inline double
@@ -109,6 +113,8 @@ enum
 	ROW_REWARDS,
 	ROW_TRUNCATED,
 	ROW_POLICY_STEP,
+	ROW_COARSE_STATE,
+	ROW_LOGP,
 	MAX_ROW_ARGS
 };
 

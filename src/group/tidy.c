@@ -60,7 +60,8 @@ is_zero(const uint8 *column, uint64 n, uint8 mask)
 static uint8
 known_nulls(const GroupColumns *group)
 {
-	return NULL_STATE | NULL_ACTION | (group->next_state ? NULL_NEXT_STATE : 0) | (group->turn ? NULL_TURN : 0);
+	return NULL_STATE | NULL_ACTION | (group->next_state ? NULL_NEXT_STATE : 0) | (group->turn ? NULL_TURN : 0) |
+		(group->coarse_state ? NULL_COARSE_STATE : 0);
 }
 
 static void
@@ -74,12 +75,16 @@ leave_empty_out(GroupColumns *group)
 		group->turn_reward = NULL;
 	if (is_empty(group->cost, group->n_steps))
 		group->cost = NULL;
+	if (is_empty(group->logp, group->n_steps))
+		group->logp = NULL;
 	if (is_empty(group->outcome_rewards, group->n_outcome_rewards))
 		group->outcome_rewards = NULL;
 	if (is_known_nowhere(group, NULL_NEXT_STATE))
 		group->next_state = NULL;
 	if (is_known_nowhere(group, NULL_TURN))
 		group->turn = NULL;
+	if (is_known_nowhere(group, NULL_COARSE_STATE))
+		group->coarse_state = NULL;
 	if (is_zero(group->truncated, group->n_rollouts, 0xFF))
 		group->truncated = NULL;
 	if (is_of_no_policy(group))
@@ -168,12 +173,14 @@ tidy_columns(const GroupColumns *group, bool change)
 	untidy |= tidy_identities(group->state, group, NULL_STATE, change);
 	untidy |= tidy_identities(group->action, group, NULL_ACTION, change);
 	untidy |= tidy_identities(group->next_state, group, NULL_NEXT_STATE, change);
+	untidy |= tidy_identities(group->coarse_state, group, NULL_COARSE_STATE, change);
 	untidy |= tidy_turns(group, change);
 	untidy |= tidy_doubles(group->outcome, group->n_rollouts, change);
 	untidy |= tidy_doubles(group->reward, group->n_steps, change);
 	untidy |= tidy_doubles(group->value, group->n_steps, change);
 	untidy |= tidy_doubles(group->turn_reward, group->n_steps, change);
 	untidy |= tidy_doubles(group->cost, group->n_steps, change);
+	untidy |= tidy_doubles(group->logp, group->n_steps, change);
 	untidy |= tidy_doubles(group->step_rewards, group->n_step_rewards, change);
 	untidy |= tidy_doubles(group->outcome_rewards, group->n_outcome_rewards, change);
 	return untidy;

@@ -47,6 +47,7 @@ stepadv_steps(PG_FUNCTION_ARGS)
 	bool	   *success_null;
 	bool	   *next_state_null;
 	bool	   *turn_null;
+	bool	   *coarse_state_null;
 
 	group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, NULL);
 	rollout_id = ALLOCATE_ARRAY(int64, group.n_steps);
@@ -65,6 +66,9 @@ stepadv_steps(PG_FUNCTION_ARGS)
 	turn_null = null_column(&group, NULL_TURN);
 	if (group.turn == NULL)
 		memset(turn_null, true, group.n_steps);
+	coarse_state_null = null_column(&group, NULL_COARSE_STATE);
+	if (group.coarse_state == NULL)
+		memset(coarse_state_null, true, group.n_steps);
 
 	{
 		ResultColumn columns[] = {
@@ -80,6 +84,8 @@ stepadv_steps(PG_FUNCTION_ARGS)
 			{"turn_reward", COLUMN_FLOAT8, number_column(&group, group.turn_reward), NULL},
 			{"cost", COLUMN_FLOAT8, number_column(&group, group.cost), NULL},
 			{"turn", COLUMN_INT4, group.turn ? group.turn : group.step_no, turn_null},
+			{"coarse_state", COLUMN_INT8, group.coarse_state ? group.coarse_state : group.state, coarse_state_null},
+			{"logp", COLUMN_FLOAT8, number_column(&group, group.logp), NULL},
 		};
 
 		RETURN_COLUMNS(columns, group.n_steps);

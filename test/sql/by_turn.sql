@@ -289,8 +289,8 @@ CREATE FUNCTION weighed(w float8[]) RETURNS TABLE (g int, rollouts rollout_group
 $$;
 SELECT w, count(*), bool_and(a.step_id = b.step_id AND near(a.reward, b.reward)) AS steps, count(a.reward) AS given
 FROM (VALUES ('{1,1,1}'::float8[]), ('{0.5,0,-2}'), ('{0,1,0}'), ('{0,0,0}')) v(w), LATERAL weighed(w) h JOIN with_components c USING (g),
-	 ROWS FROM (steps(with_rewards(c.rollouts, w)), steps(h.rollouts)) s(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn,
-		step_id_2, rollout_id_2, step_no_2, state_2, action_2, reward_2, success_2, next_state_2, value_2, turn_reward_2, cost_2, turn_2),
+	 ROWS FROM (steps(with_rewards(c.rollouts, w)), steps(h.rollouts)) s(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn, coarse_state, logp,
+		step_id_2, rollout_id_2, step_no_2, state_2, action_2, reward_2, success_2, next_state_2, value_2, turn_reward_2, cost_2, turn_2, coarse_state_2, logp_2),
 	 LATERAL (SELECT s.step_id, s.reward) a, LATERAL (SELECT s.step_id_2 AS step_id, s.reward_2 AS reward) b GROUP BY w ORDER BY w;
 SELECT w, count(*), bool_and((a.rollout_id, a.judged) = (b.rollout_id, b.judged) AND near(a.outcome, b.outcome) AND near(a.return, b.return)) AS rollouts, count(a.outcome) AS given
 FROM (VALUES ('{1,1,1}'::float8[]), ('{0.5,0,-2}'), ('{0,1,0}'), ('{0,0,0}')) v(w), LATERAL weighed(w) h JOIN with_components c USING (g),
