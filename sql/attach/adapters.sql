@@ -29,7 +29,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT array_agg(CASE WHEN c.name IN ('raw_rollout_id', 'action_signature', 'rewards', 'embedding', 'truncated',
-		'greedy', 'rollout_policy_step', 'coarse_state', 'logp') OR EXISTS (SELECT FROM stepadv_internal.roles r WHERE r.place <= 12
+		'greedy', 'rollout_policy_step', 'coarse_state', 'logp')
+		OR EXISTS (SELECT FROM stepadv_internal.roles r WHERE r.place <= 12
 		AND r.role = c.name)
 		THEN 'base_' || c.name ELSE c.name END ORDER BY c.i)
 	FROM unnest(group_names.group_by) WITH ORDINALITY c(name, i)

@@ -17,6 +17,7 @@
 #include "compat.h"
 #include "group/builder.h"
 #include "group/io.h"
+#include "group/pool.h"
 #include "hash.h"
 
 PG_FUNCTION_INFO_V1(stepadv_rollout_agg_trans);
@@ -125,7 +126,8 @@ stepadv_rollout_agg_final(PG_FUNCTION_ARGS)
  *
  * Its state is of type rollout_group, not internal, so that whatever ships
  * partial states by type can ship it (Citus does).  While it grows it is an
- * expanded object around a GroupBuilder, so that merging stays linear.
+ * expanded object around the groups that it was given, which mostly have no rollout in common, or
+ * around a GroupBuilder where they have, so that merging stays linear.
  * ----------
  */
 
@@ -136,8 +138,33 @@ typedef struct ExpandedRollup
 	ExpandedObjectHeader header;
 	int			magic;
 	GroupBuilder *builder;
+	GroupColumns *groups;		/* that are not in the builder */
+	uint32		n_groups;
+	uint32		n_room;
 	RolloutGroup *flat;			/* what get_flat_size measured, or NULL */
 } ExpandedRollup;
+
+static void
+build_groups(ExpandedRollup *rollup)
+{
+	for (uint32 g = 0; g < rollup->n_groups; g++)
+		group_builder_add_columns(rollup->builder, &rollup->groups[g]);
+	rollup->n_groups = 0;
+}
+
+static RolloutGroup *
+finish_rollup(ExpandedRollup *rollup)
+{
+	if (rollup->n_groups > 0 && group_builder_is_empty(rollup->builder))
+	{
+		RolloutGroup *united = unite_apart(rollup->groups, rollup->n_groups);
+
+		if (united != NULL)
+			return united;
+	}
+	build_groups(rollup);
+	return group_builder_finish(rollup->builder);
+}
 
 static Size
 rollup_flat_size(ExpandedObjectHeader *header)
@@ -148,7 +175,7 @@ rollup_flat_size(ExpandedObjectHeader *header)
 	{
 		MemoryContext old = MemoryContextSwitchTo(header->eoh_context);
 
-		rollup->flat = group_builder_finish(rollup->builder);
+		rollup->flat = finish_rollup(rollup);
 		MemoryContextSwitchTo(old);
 	}
 	return VARSIZE(rollup->flat);
@@ -192,8 +219,31 @@ rollup_of_datum(Datum datum)
 	return rollup;
 }
 
+/* The columns are copied, and may be changed after. */
+static GroupColumns *
+rollup_add_group(ExpandedRollup *rollup, const RolloutGroup *value)
+{
+	MemoryContext old = MemoryContextSwitchTo(rollup->header.eoh_context);
+	GroupColumns *group;
+	RolloutGroup *copy;
+
+	if (rollup->n_groups == rollup->n_room)
+	{
+		rollup->n_room = Max(8, 2 * rollup->n_room);
+		rollup->groups = rollup->groups ? repalloc_huge(rollup->groups, rollup->n_room * sizeof(GroupColumns)) :
+			palloc(rollup->n_room * sizeof(GroupColumns));
+	}
+	group = &rollup->groups[rollup->n_groups];
+	copy = palloc(VARSIZE(value));
+	copy_large(copy, value, VARSIZE(value));
+	group_open(copy, group);
+	rollup->n_groups++;
+	MemoryContextSwitchTo(old);
+	return group;
+}
+
 static void
-rollup_add_datum(ExpandedRollup *rollup, Datum datum)
+rollup_forget_flat(ExpandedRollup *rollup)
 {
 	/* What was measured before, perhaps without being copied, is out of date. */
 	if (rollup->flat != NULL)
@@ -201,10 +251,22 @@ rollup_add_datum(ExpandedRollup *rollup, Datum datum)
 		pfree(rollup->flat);
 		rollup->flat = NULL;
 	}
+}
+
+static void
+rollup_add_datum(ExpandedRollup *rollup, Datum datum)
+{
+	rollup_forget_flat(rollup);
 	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
-		group_builder_add_builder(rollup->builder, rollup_of_datum(datum)->builder);
+	{
+		ExpandedRollup *other = rollup_of_datum(datum);
+
+		build_groups(rollup);
+		build_groups(other);
+		group_builder_add_builder(rollup->builder, other->builder);
+	}
 	else
-		group_builder_add_group(rollup->builder, (RolloutGroup *) PG_DETOAST_DATUM(datum));
+		rollup_add_group(rollup, (RolloutGroup *) PG_DETOAST_DATUM(datum));
 }
 
 /* The state of a call of rollup or history_agg: that of the calls before, or a new one with theirs. */
@@ -249,28 +311,32 @@ Datum
 stepadv_history_merge(PG_FUNCTION_ARGS)
 {
 	ExpandedRollup *rollup = rollup_state(fcinfo);
-	GroupColumns group;
-	int64	   *ids = NULL;
-	int64	   *steps = NULL;
+	GroupColumns *group;
+	MemoryContext old;
 
 	if (rollup == NULL)
 		PG_RETURN_NULL();
 	if (PG_ARGISNULL(1))
 		PG_RETURN_DATUM(EOHPGetRWDatum(&rollup->header));
-	group_open((RolloutGroup *) PG_GETARG_VARLENA_P(1), &group);
+	rollup_forget_flat(rollup);
+	group = rollup_add_group(rollup, (RolloutGroup *) PG_GETARG_VARLENA_P(1));
+	old = MemoryContextSwitchTo(rollup->header.eoh_context);
 	if (!PG_ARGISNULL(2))
-		ids = ALLOCATE_ARRAY(int64, group.n_rollouts);
-	if (!PG_ARGISNULL(3))
-		steps = ALLOCATE_ARRAY(int64, group.n_rollouts);
-	for (uint32 r = 0; r < group.n_rollouts; r++)
 	{
-		if (ids != NULL)
-			ids[r] = hash_int64_onto(group.rollout_id[r], PG_GETARG_INT64(2));
-		if (steps != NULL)
-			steps[r] = PG_GETARG_INT64(3);
+		int64	   *ids = ALLOCATE_ARRAY(int64, group->n_rollouts);
+
+		for (uint32 r = 0; r < group->n_rollouts; r++)
+			ids[r] = hash_int64_onto(group->rollout_id[r], PG_GETARG_INT64(2));
+		group->rollout_id = ids;
 	}
-	group.rollout_id = ids ? ids : group.rollout_id;
-	group.policy_step = steps ? steps : group.policy_step;
-	group_builder_add_columns(rollup->builder, &group);
+	if (!PG_ARGISNULL(3))
+	{
+		int64	   *steps = ALLOCATE_ARRAY(int64, group->n_rollouts);
+
+		for (uint32 r = 0; r < group->n_rollouts; r++)
+			steps[r] = PG_GETARG_INT64(3);
+		group->policy_step = steps;
+	}
+	MemoryContextSwitchTo(old);
 	PG_RETURN_DATUM(EOHPGetRWDatum(&rollup->header));
 }

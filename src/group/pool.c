@@ -4,12 +4,15 @@
  *
  * A rollout that is in both is in the pool once, as the group has it: what it earned
  * must not count twice, and a judgement that came later is in the newer value.
+ *
+ * And the union of groups that have no rollout in common, column by column.
  */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "miscadmin.h"
+#include "utils/memutils.h"
 
 #include "arrays.h"
 #include "group/pool.h"
@@ -20,76 +23,104 @@
  */
 #define LEAST_WEIGHT 1e-100
 
-typedef struct Pool
+/* Rollouts that lie next to each other in a group. */
+typedef struct RolloutRun
 {
 	const GroupColumns *group;
-	const GroupColumns *history;
-	uint32	   *taken;			/* rollouts of the history that are in the pool */
-	uint32		n_taken;
+	uint32		first;
+	uint32		n;
+} RolloutRun;
+
+/* What a pool is made of, in its order. */
+typedef struct Pool
+{
+	const RolloutRun *runs;
+	uint32		n_runs;
 	uint32		n_rollouts;
 	uint32		n_steps;
 } Pool;
 
-/* Both are sorted by rollout_id. */
-static void
-take_rollouts(Pool *pool)
+static inline uint32
+count_steps(const RolloutRun *run)
 {
-	const GroupColumns *group = pool->group;
-	const GroupColumns *history = pool->history;
-	uint32		own = 0;
+	return run->group->first_step[run->first + run->n] - run->group->first_step[run->first];
+}
 
-	pool->taken = ALLOCATE_ARRAY(uint32, history->n_rollouts);
-	pool->n_taken = 0;
-	pool->n_steps = group->n_steps;
+static void
+count_pool(Pool *pool)
+{
+	pool->n_rollouts = 0;
+	pool->n_steps = 0;
+	for (uint32 i = 0; i < pool->n_runs; i++)
+	{
+		CHECK_ONCE_IN_A_WHILE(i);
+		pool->n_rollouts += pool->runs[i].n;
+		pool->n_steps += count_steps(&pool->runs[i]);
+	}
+}
+
+/* Rollouts of the history that the group does not have.  Both are sorted by rollout_id. */
+static uint32
+take_rollouts(const GroupColumns *group, const GroupColumns *history, RolloutRun *runs)
+{
+	uint32		own = 0;
+	uint32		n = 0;
+
 	for (uint32 r = 0; r < history->n_rollouts; r++)
 	{
 		while (own < group->n_rollouts && group->rollout_id[own] < history->rollout_id[r])
 			own++;
 		if (own < group->n_rollouts && group->rollout_id[own] == history->rollout_id[r])
 			continue;
-		pool->taken[pool->n_taken++] = r;
-		pool->n_steps += history->n_rollout_steps[r];
+		if (n > 0 && runs[n - 1].first + runs[n - 1].n == r)
+			runs[n - 1].n++;
+		else
+			runs[n++] = (RolloutRun) {history, r, 1};
 	}
-	pool->n_rollouts = group->n_rollouts + pool->n_taken;
+	return n;
 }
 
-/* Entries of `width` bytes; of a group without the column each is `missing`. */
-static char *
-copy_entries(char *to, const char *from, uint32 first, uint32 n, Size width, const void *missing)
+/* Where a group has its column of this place in GroupColumns. */
+static inline const char *
+column_at(const GroupColumns *group, Size place)
 {
-	if (from != NULL)
-		memcpy(to, from + first * width, n * width);
-	else
-		for (uint32 i = 0; i < n; i++)
-			memcpy(to + i * width, missing, width);
-	return to + n * width;
+	return *(const char *const *) ((const char *) group + place);
 }
 
-/* NULL where neither has the column. */
+/* Entries of `width` bytes; of a group without the column each is `missing`.  NULL where no group has it. */
 static void *
-pool_column(const Pool *pool, bool by_step, const void *own, const void *other, Size width, const void *missing)
+pool_column(const Pool *pool, bool by_step, Size place, Size width, const void *missing)
 {
+	bool		any = false;
 	char	   *column;
-	char	   *end;
+	char	   *to;
 
-	if (own == NULL && other == NULL)
+	for (uint32 i = 0; i < pool->n_runs && !any; i++)
+		any = column_at(pool->runs[i].group, place) != NULL;
+	if (!any)
 		return NULL;
 	column = MemoryContextAllocHuge(CurrentMemoryContext, array_size(by_step ? pool->n_steps : pool->n_rollouts, width));
-	end = copy_entries(column, own, 0, by_step ? pool->group->n_steps : pool->group->n_rollouts, width, missing);
-	for (uint32 t = 0; t < pool->n_taken; t++)
+	to = column;
+	for (uint32 i = 0; i < pool->n_runs; i++)
 	{
-		uint32		r = pool->taken[t];
+		const RolloutRun *run = &pool->runs[i];
+		const char *from = column_at(run->group, place);
+		Size		first = by_step ? run->group->first_step[run->first] : run->first;
+		Size		n = by_step ? count_steps(run) : run->n;
 
-		end = copy_entries(end, other, by_step ? pool->history->first_step[r] : r,
-						   by_step ? pool->history->n_rollout_steps[r] : 1, width, missing);
+		CHECK_ONCE_IN_A_WHILE(i);
+		if (from != NULL)
+			memcpy(to, from + first * width, n * width);
+		else
+			for (Size e = 0; e < n; e++)
+				memcpy(to + e * width, missing, width);
+		to += n * width;
 	}
-	CHECK_FOR_INTERRUPTS();
 	return column;
 }
 
 #define POOL(by_step, column, missing) \
-	(pooled->column = pool_column(pool, by_step, pool->group->column, pool->history->column, \
-								  sizeof(*pooled->column), &(missing)))
+	(pooled->column = pool_column(pool, by_step, offsetof(GroupColumns, column), sizeof(*pooled->column), &(missing)))
 
 static void
 pool_rollouts(const Pool *pool, GroupColumns *pooled)
@@ -121,18 +152,31 @@ always_null(const GroupColumns *group)
 		(group->coarse_state ? 0 : NULL_COARSE_STATE);
 }
 
+/* As a value has them: of columns that it has, and NULL where none is. */
 static void
 pool_nulls(const Pool *pool, GroupColumns *pooled)
 {
-	uint8		of_group = always_null(pool->group);
-	uint8		of_history = always_null(pool->history);
+	uint8		known = ~always_null(pooled);
 	uint8	   *nulls = ALLOCATE_ARRAY(uint8, pool->n_steps);
-	uint8		nothing = 0;
-	const uint8 *given = pool_column(pool, true, pool->group->nulls, pool->history->nulls, 1, &nothing);
+	uint8	   *to = nulls;
+	uint8		any = 0;
 
-	for (uint32 i = 0; i < pool->n_steps; i++)
-		nulls[i] = (given ? given[i] : 0) | (i < pool->group->n_steps ? of_group : of_history);
-	pooled->nulls = nulls;
+	for (uint32 i = 0; i < pool->n_runs; i++)
+	{
+		const GroupColumns *group = pool->runs[i].group;
+		uint32		first = group->first_step[pool->runs[i].first];
+		uint32		n = count_steps(&pool->runs[i]);
+		uint8		always = always_null(group) & known;
+
+		CHECK_ONCE_IN_A_WHILE(i);
+		for (uint32 e = 0; e < n; e++)
+		{
+			to[e] = (group->nulls ? group->nulls[first + e] : 0) | always;
+			any |= to[e];
+		}
+		to += n;
+	}
+	pooled->nulls = any ? nulls : NULL;
 }
 
 static void
@@ -156,21 +200,103 @@ pool_steps(const Pool *pool, GroupColumns *pooled)
 	pool_nulls(pool, pooled);
 }
 
+static void
+pool_runs(Pool *pool, GroupColumns *pooled)
+{
+	count_pool(pool);
+	*pooled = (GroupColumns) {.n_rollouts = pool->n_rollouts, .n_steps = pool->n_steps};
+	pool_rollouts(pool, pooled);
+	pool_steps(pool, pooled);
+}
+
 void
 pool_groups(const GroupColumns *group, const GroupColumns *history, GroupColumns *pooled)
 {
-	Pool		pool = {group, history};
+	RolloutRun *runs = ALLOCATE_ARRAY(RolloutRun, (Size) history->n_rollouts + 1);
+	Pool		pool = {runs};
 
 	/* A value of less than 1 GB has fewer than 2^25 steps. */
-	take_rollouts(&pool);
-	*pooled = (GroupColumns) {0};
-	pooled->n_rollouts = pool.n_rollouts;
-	pooled->n_steps = pool.n_steps;
+	runs[0] = (RolloutRun) {group, 0, group->n_rollouts};
+	pool.n_runs = 1 + take_rollouts(group, history, runs + 1);
+	pool_runs(&pool, pooled);
 	pooled->unit = group->unit;
 	pooled->forgiving = group->forgiving;
-	pool_rollouts(&pool, pooled);
-	pool_steps(&pool, pooled);
-	pfree(pool.taken);
+	pfree(runs);
+}
+
+#define ST_SORT sort_single_rollouts
+#define ST_ELEMENT_TYPE RolloutRun
+#define ST_COMPARE(a, b) \
+	((a)->group->rollout_id[(a)->first] < (b)->group->rollout_id[(b)->first] ? -1 : \
+	 (a)->group->rollout_id[(a)->first] > (b)->group->rollout_id[(b)->first])
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+static inline int64
+id_of(const RolloutRun *run)
+{
+	return run->group->rollout_id[run->first];
+}
+
+/* The rollouts of all groups in their order; NULL: two have one id. */
+static RolloutRun *
+order_rollouts(const GroupColumns *groups, uint32 n_groups, uint32 n_rollouts)
+{
+	RolloutRun *runs = ALLOCATE_ARRAY(RolloutRun, n_rollouts);
+	uint32		n = 0;
+
+	for (uint32 g = 0; g < n_groups; g++)
+		for (uint32 r = 0; r < groups[g].n_rollouts; r++)
+			runs[n++] = (RolloutRun) {&groups[g], r, 1};
+	sort_single_rollouts(runs, n);
+	for (uint32 i = 1; i < n; i++)
+		if (id_of(&runs[i]) == id_of(&runs[i - 1]))
+			return NULL;
+	return runs;
+}
+
+RolloutGroup *
+unite_apart(const GroupColumns *groups, uint32 n_groups)
+{
+	uint64		n_rollouts = 0;
+	uint64		n_steps = 0;
+	bool		forgiving = false;
+	GroupColumns pooled;
+	GroupColumns copy;
+	Pool		pool;
+	MemoryContext scratch;
+	MemoryContext old;
+	RolloutGroup *datum = NULL;
+
+	for (uint32 g = 0; g < n_groups; g++)
+	{
+		if (groups[g].unit != groups[0].unit || groups[g].n_rewards > 0)
+			return NULL;
+		n_rollouts += groups[g].n_rollouts;
+		n_steps += groups[g].n_steps;
+		forgiving |= groups[g].forgiving;
+	}
+	/* The limits of a value, which are for others to tell of. */
+	if (n_rollouts == 0 || n_rollouts > MaxAllocSize / sizeof(int64) || n_steps > MaxAllocSize / sizeof(int64))
+		return NULL;
+	scratch = AllocSetContextCreate(CurrentMemoryContext, "stepadv union", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(scratch);
+	pool.n_runs = n_rollouts;
+	pool.runs = order_rollouts(groups, n_groups, n_rollouts);
+	if (pool.runs != NULL)
+		pool_runs(&pool, &pooled);
+	MemoryContextSwitchTo(old);
+	if (pool.runs != NULL)
+	{
+		pooled.unit = groups[0].unit;
+		pooled.forgiving = forgiving;
+		datum = group_copy(&pooled, &copy);
+		group_seal(datum);
+	}
+	MemoryContextDelete(scratch);
+	return datum;
 }
 
 void

@@ -15,6 +15,12 @@
  */
 extern void pool_groups(const GroupColumns *group, const GroupColumns *history, GroupColumns *pooled);
 
+/*
+ * The union of groups of which no two have a rollout in common, as rollup makes it, in less time.  NULL: two have one,
+ * or they differ in their unit, or have reward components.
+ */
+extern RolloutGroup *unite_apart(const GroupColumns *groups, uint32 n_groups);
+
 /* An error unless steps are the same of both, opened as they are stored; without rollouts there are none. */
 extern void require_same_unit(const GroupColumns *group, const GroupColumns *history);
 
