@@ -138,7 +138,7 @@ SELECT count(*) = (SELECT count(*) FROM step_ref) AS every_step, count(*) FILTER
 FROM (SELECT g.group_id, c.* FROM groups g, steps(g.rollouts) c) c
 FULL JOIN (
 	SELECT s.group_id, s.step_id, s.rollout_id, s.step_no, s.state, s.action, s.reward, r.said,
-		s.next_state, s.value, s.turn_reward, s.cost, NULL::integer
+		s.next_state, s.value, s.turn_reward, s.cost, NULL::integer, NULL::bigint, NULL::float8
 	FROM step_ref s JOIN rollout_ref r USING (group_id, rollout_id)) r USING (group_id, rollout_id, step_no);
 SELECT count(*) = (SELECT count(*) FROM rollout_ref) AS every_rollout, count(*) FILTER (WHERE c IS DISTINCT FROM r) AS off
 FROM (SELECT g.group_id, c.* FROM groups g, rollouts(g.rollouts) c) c

@@ -12,25 +12,26 @@ CREATE FUNCTION bytes(rollout_group) RETURNS bytea LANGUAGE sql RETURN stepadv_i
 -- The bytes, by hand: version 3, no column of the first eight, flags 0x40 and 0x80, no components, 1 rollout, 1 step;
 -- rollout_id 7; step_id 1; state 2; action 3; reward 0.5; coarse_state 258; logp -0.25; n_steps 1; step_no 0; success unknown.
 CREATE TABLE one AS SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 258, -0.25) AS g;
-SELECT g FROM one;
+SELECT coarse_state, logp FROM one, steps(g);
 SELECT bytes(g) = '\x0300c000 01000000 01000000 0700000000000000 0100000000000000 0200000000000000 0300000000000000 000000000000e03f 0201000000000000 000000000000d0bf 01000000 00000000 00' AS as_written FROM one;
 SELECT g::text::rollout_group::text = g::text AS read_again FROM one;
 -- Each of the two alone; neither: version 1, byte for byte; with what version 2 has: version 2.
-SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 258, NULL) AS coarse_alone,
-	rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, -0.25) AS logp_alone;
+SELECT c, l, encode(substr(bytes(g), 1, 4), 'hex') AS header, s.coarse_state, s.logp FROM (VALUES (258, NULL), (NULL, -0.25)) v(c, l),
+	LATERAL (SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, c, l) AS g FROM (SELECT) x) y, steps(g) s;
 SELECT bytes(rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)) = bytes(rollout_agg(1, 7, 0, 2, 3, 0.5)) AS version_1,
 	get_byte(bytes(rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, 5, NULL, true, 4, NULL, NULL)), 0) AS version;
 -- A rollout's own row has neither.
-SELECT rollout_agg(i, 7, nullif(i, 0), 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 100 + i, -i) FROM generate_series(0, 2) i;
-
--- What no version has, or not this one.
-SELECT '{"version": 2, "rollout_id": [7], "n_steps": [1], "step_id": [1], "step_no": [0], "state": [2], "action": [3], "reward": [0.5], "coarse_state": [5]}'::rollout_group;
-SELECT '{"version": 4, "rollout_id": [], "n_steps": [], "step_id": [], "step_no": [], "state": [], "action": [], "reward": []}'::rollout_group;
-SELECT '{"version": 3, "rollout_id": [7], "n_steps": [1], "step_id": [1], "step_no": [0], "state": [2], "action": [3], "reward": [0.5], "logp": [0, 1]}'::rollout_group;
-SELECT '{"version": 3, "rollout_id": [7], "n_steps": [1], "step_id": [1], "step_no": [0], "state": [2], "action": [3], "reward": [0.5], "coarse_state": [null], "logp": [null]}'::rollout_group AS nothing_of_it;
+SELECT s.step_no, s.coarse_state, s.logp FROM (SELECT rollout_agg(i, 7, nullif(i, 0), 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 100 + i, -i) AS g FROM generate_series(0, 2) i) x, steps(g) s;
+-- What no version has, or not this one: the flag in version 2, a version after this, a logp that is infinite; NULLs throughout are nothing.
+CREATE FUNCTION refusal(bytes bytea) RETURNS text LANGUAGE plpgsql
+AS $$ BEGIN RETURN 'read as version ' || get_byte(levels.bytes(refusal.bytes::text::stepadv.rollout_group), 0); EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM; END $$;
+SELECT refusal(bytes(g)), refusal(set_byte(bytes(g), 0, 2)), refusal(set_byte(bytes(g), 0, 4)) FROM one;
+SELECT refusal('\x03008000 01000000 01000000 0700000000000000 0100000000000000 0200000000000000 0300000000000000 000000000000e03f 000000000000f07f 01000000 00000000 00') AS infinite_logp,
+	refusal('\x0302c000 01000000 01000000 0700000000000000 0100000000000000 0200000000000000 0300000000000000 000000000000e03f 0201000000000000 000000000000f87f 01000000 00000000 00 10') AS nothing_of_it,
+	refusal('\x03028000 01000000 01000000 0700000000000000 0100000000000000 0200000000000000 0300000000000000 000000000000e03f 000000000000d0bf 01000000 00000000 00 10') AS null_bit_without_column;
 SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '-infinity');
 SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 'NaN');
-SELECT stepadv_internal.forgiving_rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, '-infinity') AS forgiven;
+SELECT s.coarse_state, s.logp, s.reward FROM (SELECT stepadv_internal.forgiving_rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, '-infinity') AS g) x, steps(g) s;
 
 -- Rows that give all, some or nothing, beside other columns; plain SQL is the judge.  A state of task 2 is in several coarse ones.
 CREATE FUNCTION draw(what text, n int, task int, rollout int, no int) RETURNS int LANGUAGE sql IMMUTABLE
