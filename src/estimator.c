@@ -218,6 +218,7 @@ find_subject(const Estimator *estimator, const ParameterValue *parameters, const
 typedef struct Estimates
 {
 	GroupColumns calls;			/* as stored, whatever the unit is */
+	bool		unread;			/* nobody reads a column of a group whose defects are no errors: nothing was computed */
 	EstimateColumn columns[MAX_RESULT_COLUMNS];	/* by call */
 	const bool *unknown;		/* by rollout: has it none?  NULL: each has */
 } Estimates;
@@ -244,6 +245,9 @@ find_estimates(FunctionCallInfo fcinfo, const Estimator *estimator, Estimates *e
 	if (PG_ARGISNULL(0))
 		return false;
 	turn_of_call = group_open_by_unit((RolloutGroup *) PG_GETARG_VARLENA_P(0), &group, &estimates->calls);
+	estimates->unread = group.forgiving && only_counts_rows(fcinfo);
+	if (estimates->unread)
+		return true;
 	find_subject(estimator, parameters, &group, &estimates->calls, &subject, &facts);
 
 	for (int c = 0; c < estimator->n_columns; c++)
@@ -280,6 +284,8 @@ estimator_rows(FunctionCallInfo fcinfo, const Estimator *estimator)
 
 	if (!find_estimates(fcinfo, estimator, &estimates))
 		return return_no_rows(fcinfo);
+	if (estimates.unread)
+		return return_row_count(fcinfo, calls->n_steps);
 	rollout_id = column_is_asked(fcinfo, 1) ? ALLOCATE_ARRAY(int64, calls->n_steps) : NULL;
 	nulls = estimates.unknown ? ALLOCATE_ZEROED_ARRAY(bool, calls->n_steps) : NULL;
 	for (uint32 r = 0; r < calls->n_rollouts; r++)

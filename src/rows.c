@@ -263,6 +263,24 @@ return_rows(FunctionCallInfo fcinfo, int n_columns, const ResultColumn *columns,
 }
 
 bool
+only_counts_rows(FunctionCallInfo fcinfo)
+{
+	const ColumnSink *sink = column_sink_of(fcinfo);
+
+	for (int c = 0; sink != NULL && c < sink->n_columns; c++)
+		if (sink->asked[c])
+			return false;
+	return sink != NULL;
+}
+
+Datum
+return_row_count(FunctionCallInfo fcinfo, uint64 n_rows)
+{
+	column_sink_of(fcinfo)->n_rows = n_rows;
+	return (Datum) 0;
+}
+
+bool
 column_is_asked(FunctionCallInfo fcinfo, int column)
 {
 	const ColumnSink *sink = column_sink_of(fcinfo);

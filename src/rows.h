@@ -45,6 +45,13 @@ extern Datum return_rows(FunctionCallInfo fcinfo, int n_columns,
 extern bool column_is_asked(FunctionCallInfo fcinfo, int column);
 
 /*
+ * Does nobody read any column?  Then the number of rows is all that is wanted: of one
+ * function among several in a view, say, of which a query names others.
+ */
+extern bool only_counts_rows(FunctionCallInfo fcinfo);
+extern Datum return_row_count(FunctionCallInfo fcinfo, uint64 n_rows);
+
+/*
  * For rows that are not columns of numbers: where a function with so many result
  * columns puts them, described by its ReturnSetInfo's expectedDesc.
  */

@@ -434,10 +434,13 @@ BEGIN
 		(SELECT string_agg(quote_literal(f.name), ', ' ORDER BY f.i) FROM unnest(filled) WITH ORDINALITY f(name, i)));
 	EXECUTE format('CREATE INDEX ON %1$I.rollouts (policy_version, model); CREATE INDEX ON %1$I.rollouts (run_id, '
 		'policy_step)', make_tables.schema);
-	-- A run or a version alone: steps of one lie together, so that the least index will do.
+	-- A version, alone or in a run: a trainer's batch.  A run alone is much of the table, and steps of one lie together,
+	-- so that the least index will do; it is as wide as the table once rows were deleted and others took their place.
 	IF cardinality(ordered) > 1 THEN
-		EXECUTE format('CREATE INDEX ON %I.steps USING brin (%s)', make_tables.schema,
-			stepadv_internal.list(ordered[2:], '%1$I'::text, ', '::text));
+		EXECUTE format('CREATE INDEX ON %I.steps (%s)', make_tables.schema,
+			(SELECT string_agg(quote_ident(k.name), ', ' ORDER BY k.i DESC)
+			FROM unnest(ordered[2:]) WITH ORDINALITY k(name, i)));
+		EXECUTE format('CREATE INDEX ON %I.steps USING brin (%I)', make_tables.schema, ordered[2]);
 	END IF;
 	-- A task over runs and versions.
 	IF ordered[1] <> 'task_id' THEN
