@@ -270,21 +270,6 @@ COMMENT ON FUNCTION stepadv.attachments() IS
 
 -- ---- detach
 
--- For whoever waits in vain: others who hold what he wants.
-CREATE FUNCTION stepadv_internal.holders(relations regclass[]) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT string_agg(format('process %s%s holds %s', h.pid, ' of role ' || quote_ident(s.usename), h.names),
-		'; ' ORDER BY h.pid)
-	FROM (SELECT l.pid, string_agg(DISTINCT stepadv_internal.relation_name(l.relation::regclass), ', ') AS names
-		FROM pg_locks l WHERE l.relation = ANY (holders.relations) AND l.granted AND l.pid <> pg_backend_pid()
-			AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()) GROUP BY l.pid) h
-	LEFT JOIN pg_stat_activity s ON s.pid = h.pid
-$$;
-COMMENT ON FUNCTION stepadv_internal.holders(regclass[]) IS
-'which other sessions hold locks on some relations, for people; NULL: none';
-
 -- Why something could not be dropped, of those relations and what depends on them; state: the error's.
 CREATE FUNCTION stepadv_internal.refuse_drop(what text, state text, detail text, call text, relations regclass[])
 RETURNS void
@@ -298,14 +283,22 @@ BEGIN
 			USING ERRCODE = state, DETAIL = refuse_drop.detail,
 				HINT = format('Drop that first, or call %s with cascade => true.', call);
 	END IF;
+	-- For whoever waits in vain: others who hold what they want.
 	RAISE EXCEPTION '% cannot be dropped: others use it', what
-		USING ERRCODE = state, DETAIL = coalesce(stepadv_internal.holders(relations || ARRAY(
-			SELECT coalesce(r.ev_class, t.tgrelid, d.objid)::regclass
-			FROM pg_depend d LEFT JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
-			LEFT JOIN pg_trigger t ON d.classid = 'pg_trigger'::regclass AND t.oid = d.objid
-			WHERE d.classid IN ('pg_class'::regclass, 'pg_rewrite'::regclass, 'pg_trigger'::regclass)
-				AND d.refclassid = 'pg_class'::regclass
-				AND d.refobjid = ANY (relations))), refuse_drop.detail);
+		USING ERRCODE = state, DETAIL = coalesce((
+			SELECT string_agg(format('process %s%s holds %s', h.pid, ' of role ' || quote_ident(s.usename), h.names),
+				'; ' ORDER BY h.pid)
+			FROM (SELECT l.pid, string_agg(DISTINCT stepadv_internal.relation_name(l.relation::regclass), ', ') AS names
+				FROM pg_locks l WHERE l.relation = ANY (relations || ARRAY(
+						SELECT coalesce(r.ev_class, t.tgrelid, d.objid)::regclass
+						FROM pg_depend d LEFT JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
+						LEFT JOIN pg_trigger t ON d.classid = 'pg_trigger'::regclass AND t.oid = d.objid
+						WHERE d.classid IN ('pg_class'::regclass, 'pg_rewrite'::regclass, 'pg_trigger'::regclass)
+							AND d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY (relations)))
+					AND l.granted AND l.pid <> pg_backend_pid()
+					AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+				GROUP BY l.pid) h
+			LEFT JOIN pg_stat_activity s ON s.pid = h.pid), refuse_drop.detail);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_drop(text, text, text, text, regclass[]) IS

@@ -185,14 +185,6 @@ COMMENT ON FUNCTION stepadv_internal.call_category(stepadv_internal.attached, te
 'part of attach: the category of a shown step, or with option {"behaviour": {"by": "action"}} its action_category; '
 'NULL without a category';
 
--- Those of the roles that there are.
-CREATE FUNCTION stepadv_internal.shape_reads(a stepadv_internal.attached, roles text[]) RETURNS text[]
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$ SELECT ARRAY(SELECT r FROM unnest(roles) r WHERE r = ANY (stepadv_internal.available_roles(a))) $$;
-COMMENT ON FUNCTION stepadv_internal.shape_reads(stepadv_internal.attached, text[]) IS
-'part of attach: those of some roles that an attachment has';
-
 -- What a call is known by to labelled_calls, of an alias of the adapter of shown steps.
 CREATE FUNCTION stepadv_internal.label_key(a stepadv_internal.attached, alias text) RETURNS text
 LANGUAGE sql STABLE

@@ -33,9 +33,8 @@ COMMENT ON FUNCTION stepadv_internal.candidate_values(stepadv_internal.attached,
 'part of choose_state: the candidates that every attachment has, and n of the caller''s, as aggregates over its rows';
 
 -- Expressions of the caller's are computed with the caller's own rights.
-CREATE FUNCTION stepadv.choose_state(source regclass, candidates jsonb DEFAULT '{}', policy text DEFAULT NULL,
-	method text DEFAULT 'batch_td',
-	max_groups integer DEFAULT 100, prefix text DEFAULT NULL)
+CREATE FUNCTION stepadv_internal.choose_state(source regclass, candidates jsonb, policy text, method text,
+	max_groups integer, prefix text)
 RETURNS TABLE (state text, groups bigint, steps bigint, coverage float8, score float8, error float8, by_chance float8,
 	p float8, groups_needed bigint,
 	is_best boolean, finding text)
@@ -93,6 +92,17 @@ BEGIN
 		ORDER BY c.score DESC NULLS LAST, n.i;
 END
 $$;
+COMMENT ON FUNCTION stepadv_internal.choose_state(regclass, jsonb, text, text, integer, text) IS
+'stepadv.choose_state, as the owner of the source where the caller has their rights';
+
+CREATE FUNCTION stepadv.choose_state(source regclass, candidates jsonb DEFAULT '{}', policy text DEFAULT NULL,
+	method text DEFAULT 'batch_td',
+	max_groups integer DEFAULT 100, prefix text DEFAULT NULL)
+RETURNS TABLE (state text, groups bigint, steps bigint, coverage float8, score float8, error float8, by_chance float8,
+	p float8, groups_needed bigint,
+	is_best boolean, finding text)
+LANGUAGE c STABLE
+AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.choose_state(regclass, jsonb, text, text, integer, text) IS
 'which states show step-level credit in what is attached: those of candidates ({"name": "SQL expression of its '
 'columns"}), of attach, of actions taken, and none (stateless), best first; rollout-level advantages score 0. policy: '

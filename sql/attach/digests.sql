@@ -234,11 +234,11 @@ BEGIN
 	ELSE
 		SELECT '{}'::text[] AS measures, '' AS joins, '' AS ids, '' AS numbers INTO measures;
 	END IF;
-	reads := methods.reads || stepadv_internal.shape_reads(a, ARRAY(
-		SELECT r FROM (VALUES ('{state,truncated,rewards}'::text[], 'counts' = ANY (parts)),
+	reads := methods.reads || ARRAY(
+		SELECT r FROM (SELECT stepadv_internal.available_roles(a)) k(known), (VALUES ('{state,truncated,rewards}'::text[], 'counts' = ANY (parts)),
 			('{state,action,cost,turn}', has_calls OR 'measures' = ANY (parts)),
 			('{state,next_state,cost}', has_horizons)) v(roles, is_read) CROSS JOIN LATERAL unnest(v.roles) r
-				WHERE v.is_read));
+				WHERE v.is_read AND r = ANY (k.known));
 	arguments := concat_ws(', ', format('g.%I', stepadv_internal.value_name(a)), format('%L::text[]', methods.methods),
 		CASE WHEN methods.joins = '' THEN 'NULL::float8[]' ELSE 'm.advantages' END, format('measures => %L::text[]',
 			measures.measures),

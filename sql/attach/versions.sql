@@ -224,23 +224,6 @@ COMMENT ON FUNCTION stepadv_internal.attachment_of(regclass, text) IS
 'the attachment of the relation''s owner, or of the caller, over the relation, of which it is a view, or over a view '
 'of it; error where there is none, or are several';
 
-CREATE FUNCTION stepadv_internal.check_versions(a text, b text) RETURNS void
-LANGUAGE plpgsql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF check_versions.a IS NULL OR check_versions.b IS NULL THEN
-		RAISE EXCEPTION '% must be given', CASE WHEN check_versions.a IS NULL THEN 'a' ELSE 'b' END
-			USING ERRCODE = 'null_value_not_allowed', HINT = 'a and b are the versions to compare, b with a.';
-	ELSIF check_versions.a = check_versions.b THEN
-		RAISE EXCEPTION 'a and b are the same version: "%"', check_versions.a USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'Which tasks come out differently under one version is what the view _flaky shows.';
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.check_versions(text, text) IS
-'part of compare_versions: error where two versions are not given, or are one';
-
 -- Outcomes of all tasks under two versions; a row per task that either has.
 CREATE FUNCTION stepadv_internal.versions_by_task(source regclass, a text, b text, prefix text, "by" text)
 RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, n_b bigint, n_successes_b bigint)
@@ -256,8 +239,14 @@ DECLARE
 	list CONSTANT text := (SELECT string_agg('t.t' || i, ', ' ORDER BY i) FROM generate_subscripts(outcomes.tasks,
 		1) i);
 BEGIN
-	PERFORM stepadv_internal.check_versions(versions_by_task.a, versions_by_task.b);
-	IF version IS NULL OR NOT EXISTS (SELECT FROM stepadv_internal.divisions(found) d WHERE d.name = "by"
+	IF versions_by_task.a IS NULL OR versions_by_task.b IS NULL THEN
+		RAISE EXCEPTION '% must be given', CASE WHEN versions_by_task.a IS NULL THEN 'a' ELSE 'b' END
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'a and b are the versions to compare, b with a.';
+	ELSIF versions_by_task.a = versions_by_task.b THEN
+		RAISE EXCEPTION 'a and b are the same version: "%"', versions_by_task.a
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Which tasks come out differently under one version is what the view _flaky shows.';
+	ELSIF version IS NULL OR NOT EXISTS (SELECT FROM stepadv_internal.divisions(found) d WHERE d.name = "by"
 		AND d.view IS NOT NULL) THEN
 		RAISE EXCEPTION 'the % of the rollouts of % is not known', coalesce("by", 'version'),
 			stepadv_internal.relation_name((found).source) USING ERRCODE = 'null_value_not_allowed',
@@ -350,8 +339,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.compared_tasks(regclass, text, text, text, text, float8) IS
 'part of compare_versions: the tasks of either version; of those that only one has what belongs to the other is NULL';
 
-CREATE FUNCTION stepadv.compare_versions(source regclass, a text, b text, prefix text DEFAULT NULL,
-	"by" text DEFAULT 'policy_version', solved_above float8 DEFAULT 0)
+CREATE FUNCTION stepadv_internal.compare_versions(source regclass, a text, b text, prefix text, "by" text,
+	solved_above float8)
 RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, rate_a float8, n_b bigint, n_successes_b bigint,
 	rate_b float8, difference float8,
 	solved boolean, lost boolean, flaky boolean, p_value float8, q_value float8)
@@ -372,15 +361,23 @@ BEGIN
 	END IF;
 END
 $$;
+COMMENT ON FUNCTION stepadv_internal.compare_versions(regclass, text, text, text, text, float8) IS
+'stepadv.compare_versions, as the owner of the source where the caller has their rights';
+
+CREATE FUNCTION stepadv.compare_versions(source regclass, a text, b text, prefix text DEFAULT NULL,
+	"by" text DEFAULT 'policy_version', solved_above float8 DEFAULT 0)
+RETURNS TABLE (task jsonb, n_a bigint, n_successes_a bigint, rate_a float8, n_b bigint, n_successes_b bigint,
+	rate_b float8, difference float8,
+	solved boolean, lost boolean, flaky boolean, p_value float8, q_value float8)
+LANGUAGE c STABLE
+AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.compare_versions(regclass, text, text, text, text, float8) IS
 'one row per task that versions a and b both tried: success rates, difference, solved and lost (the rate '
 'crosses solved_above), flaky, Fisher''s exact p_value, q_value (Benjamini-Hochberg); by: what a and b are; '
 'error on a version without a judged rollout, or no common task';
 
-CREATE FUNCTION stepadv.version_difference(source regclass, a text, b text, prefix text DEFAULT NULL,
-	"by" text DEFAULT 'policy_version', solved_above float8 DEFAULT 0,
-	confidence float8 DEFAULT 0.95, permutations integer DEFAULT 10000, seed integer DEFAULT 1,
-		max_q float8 DEFAULT 0.05)
+CREATE FUNCTION stepadv_internal.version_difference(source regclass, a text, b text, prefix text, "by" text,
+	solved_above float8, confidence float8, permutations integer, seed integer, max_q float8)
 RETURNS TABLE (n_tasks bigint, n_only_a bigint, n_only_b bigint, rate_a float8, rate_b float8, difference float8,
 	stderr float8, low float8, high float8, p_value float8, exact boolean,
 	n_solved bigint, n_lost bigint, n_flaky bigint, n_better bigint, n_worse bigint)
@@ -436,6 +433,19 @@ BEGIN
 	RETURN NEXT;
 END
 $$;
+COMMENT ON FUNCTION stepadv_internal.version_difference(regclass, text, text, text, text, float8, float8, integer,
+	integer, float8) IS
+'stepadv.version_difference, as the owner of the source where the caller has their rights';
+
+CREATE FUNCTION stepadv.version_difference(source regclass, a text, b text, prefix text DEFAULT NULL,
+	"by" text DEFAULT 'policy_version', solved_above float8 DEFAULT 0,
+	confidence float8 DEFAULT 0.95, permutations integer DEFAULT 10000, seed integer DEFAULT 1,
+		max_q float8 DEFAULT 0.05)
+RETURNS TABLE (n_tasks bigint, n_only_a bigint, n_only_b bigint, rate_a float8, rate_b float8, difference float8,
+	stderr float8, low float8, high float8, p_value float8, exact boolean,
+	n_solved bigint, n_lost bigint, n_flaky bigint, n_better bigint, n_worse bigint)
+LANGUAGE c STABLE
+AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.version_difference(regclass, text, text, text, text, float8, float8, integer, integer,
 	float8) IS
 'versions a and b over the tasks of both: mean success rates, difference with standard error by task and '

@@ -553,6 +553,7 @@ foreach my $how ('refresh', 'triggers')
 	$call->(q(SELECT stepadv.refresh('m.source'::regclass, everything => true)));
 	$call->(q(SELECT * FROM stepadv.check_maintained('m.source'::regclass)));
 	$call->(q(SELECT stepadv.create_pool('m.source'::regclass)));
+	$call->("SELECT * FROM stepadv.$_") foreach q(compare_versions('m.source', '0', '1', "by" => 'policy_version')), q(version_difference('m.source', '0', '1')), q(choose_state('m.source', candidates => '{"r": "m.evil(r)"}'));
 	works('admin', 'helped', q(SELECT string_agg(relowner::regrole::text, ' ') FROM pg_class WHERE relname IN ('s_pool', 's_ready')), 'mallory mallory', "$how: the pool is hers");
 	$call->(q(DROP TABLE m.s_pool CASCADE));
 	$call->(q(SELECT stepadv.unmaintain('m.source'::regclass)));
