@@ -99,14 +99,6 @@ look_up(Oid relation, FormData_pg_class *class)
 	return true;
 }
 
-static bool
-is_view(Oid relation)
-{
-	FormData_pg_class class;
-
-	return look_up(relation, &class) && class.relkind == RELKIND_VIEW;
-}
-
 /* The table of the trigger, if it keeps groups. */
 static Oid
 kept_table(Oid trigger)
@@ -392,7 +384,7 @@ believe(const Reader *reader, Oid owner, Datum *values, bool *nulls, Oid *rows)
 			return false;
 		n++;
 	}
-	return OidIsValid(*rows) && is_view(*rows);
+	return OidIsValid(*rows) && get_rel_relkind(*rows) == RELKIND_VIEW;
 }
 
 static void
