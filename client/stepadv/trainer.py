@@ -16,6 +16,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from stepadv.text import nearest
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     import psycopg
 
 Row = Mapping[str, Any]
-
+# Names are those of PostgreSQL's catalog, whoever may create others; and the check of a foreign key is planned once,
+# not for every step.
+_SETTINGS = {"search_path": "pg_catalog, pg_temp", "plan_cache_mode": "force_generic_plan", "jit": "off"}
 _COLUMNS = """
 SELECT a.attname, format_type(a.atttypid, NULL), coalesce(pg_get_expr(d.adbin, d.adrelid), ''),
     a.attnum = ANY (SELECT unnest(i.indkey) FROM pg_index i WHERE i.indrelid = a.attrelid AND i.indisprimary)
@@ -35,29 +38,22 @@ WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped ORDER
 @dataclass(frozen=True)
 class Batch:
     """What was inserted: the columns of the group, and of each rollout its group and id, and how many steps it has."""
-
     schema: str
     keys: tuple[str, ...]
     rollouts: list[tuple[Any, ...]]
     lengths: list[int]
 
 
-# Names are those of PostgreSQL's catalog, whoever may create others; and the check of a foreign key is planned once,
-# not for every step.
-_SETTINGS = {"search_path": "pg_catalog, pg_temp", "plan_cache_mode": "force_generic_plan", "jit": "off"}
-
-
 @contextmanager
 def _our_settings(connection: psycopg.Connection[Any]) -> Iterator[None]:
     """A transaction, or a part of one, after which settings are what they were."""
+    change = "SELECT pg_catalog.current_setting(%(name)s), pg_catalog.set_config(%(name)s, %(value)s, true)"
     with connection.transaction():
-        names = ", ".join(f"pg_catalog.current_setting('{name}')" for name in _SETTINGS)
-        before = connection.execute(f"SELECT {names}").fetchone() or ()
-        for name, value in _SETTINGS.items():
-            connection.execute(f"SET LOCAL {name} = {value}")
+        before = {name: connection.execute(change, {"name": name, "value": value}).fetchone()
+                  for name, value in _SETTINGS.items()}
         yield
-        for name, value in zip(_SETTINGS, before, strict=True):
-            connection.execute("SELECT pg_catalog.set_config(%s, %s, true)", (name, value))
+        for name, (value, _) in before.items():
+            connection.execute(change, {"name": name, "value": value})
 
 
 def _quoted(*names: str) -> str:
@@ -80,17 +76,16 @@ def _copy(connection: psycopg.Connection[Any], schema: str, table: str, rows: li
     names = list(dict.fromkeys(name for row in rows for name in row))
     for name in names:
         if name not in types:
-            near = nearest(name, types)
-            hint = f'; perhaps you meant "{near}"' if near else ""
+            hint = f'; perhaps you meant "{near}"' if (near := nearest(name, types)) else ""
             raise ValueError(f'{schema}.{table} has no column "{name}"{hint}')
-    json = {name for name in names if types[name][0] == "jsonb"}
     with connection.cursor() as cursor, cursor.copy(
             f"COPY {_quoted(schema, table)} ({', '.join(map(_quoted, names))}) FROM STDIN (FORMAT binary)") as out:
         out.set_types([types[name][0] for name in names])
         for row in rows:
             values = [row.get(name) for name in names]
-            out.write_row([v if v is None else Jsonb(v) if n in json else v.tolist() if hasattr(v, "tolist") else v
-                           for n, v in zip(names, values, strict=True)])
+            out.write_row([
+                v if v is None else Jsonb(v) if types[n][0] == "jsonb" else v.tolist() if hasattr(v, "tolist") else v
+                for n, v in zip(names, values, strict=True)])
 
 
 def insert(connection: psycopg.Connection[Any], rollouts: Sequence[Row], steps: Sequence[Sequence[Row]],
@@ -103,28 +98,23 @@ def insert(connection: psycopg.Connection[Any], rollouts: Sequence[Row], steps: 
         keys = tuple(name for name, (_, _, key) in types["rollouts"].items() if key and name != "rollout_id")
         made: dict[str, list[dict[str, Any]]] = {"rollouts": [], "steps": []}
         for i, rollout in enumerate(rollouts):
-            row = dict(rollout)
-            for name in (*keys, "rollout_id"):
-                if row.get(name) is None:
-                    if types["rollouts"][name][1] != "''::text":
-                        raise ValueError(f"rollout {i} has no {name}")
-                    row[name] = ""
-            key = {name: row[name] for name in (*keys, "rollout_id")}
-            made["rollouts"].append(row)
+            key = {name: rollout.get(name) for name in (*keys, "rollout_id")}
+            for name in key:
+                if key[name] is None and types["rollouts"][name][1] != "''::text":
+                    raise ValueError(f"rollout {i} has no {name}")
+                key[name] = "" if key[name] is None else key[name]
+            made["rollouts"].append({**rollout, **key})
             made["steps"] += ({"step_no": n, **step, **key} for n, step in enumerate(steps[i]))
         for table, rows in made.items():
             if rows:
                 _copy(connection, schema, table, rows, types[table])
     ids = [tuple(row[name] for name in (*keys, "rollout_id")) for row in made["rollouts"]]
-    return Batch(schema, keys, ids, [len(s) for s in steps])
+    return Batch(schema, keys, ids, list(map(len, steps)))
 
 
 def advantages(connection: psycopg.Connection[Any], batch: Batch,
                methods: Sequence[str] = ("rtmc",)) -> dict[str, list[array[float]]]:
-    """By method, of each rollout of the batch an array with a number for each of its steps; NaN: it is not judged.
-
-    numpy.asarray and torch.frombuffer take such an array as it is.
-    """
+    """By method, of each rollout of the batch an array with a number for each of its steps; NaN: it is not judged."""
     with _our_settings(connection):
         return {method: _of_method(connection, batch, method) for method in methods}
 
@@ -134,8 +124,7 @@ def _of_method(connection: psycopg.Connection[Any], batch: Batch, method: str) -
     if connection.execute("SELECT to_regclass(%s) IS NULL", (view,)).fetchone() == (True,):
         raise ValueError(f"there is no view {batch.schema}.steps_{method}:"
                          f" SELECT stepadv.add_views('{batch.schema}.rollout_rows', '{{{method}}}')")
-    places = {rollout: i for i, rollout in enumerate(batch.rollouts)}
-    found: list[list[tuple[int, float]]] = [[] for _ in places]
+    found: dict[tuple[Any, ...], list[tuple[int, float]]] = {rollout: [] for rollout in batch.rollouts}
     names = ", ".join(f"x.{_quoted(name)}" for name in (*batch.keys, "rollout_id"))
     # The arrays bring the condition to the index; of their combinations some may be of no rollout of the batch.
     where = " AND ".join(f"x.{_quoted(name).replace('%', '%%')} = ANY (%s)" for name in batch.keys)
@@ -144,27 +133,18 @@ def _of_method(connection: psycopg.Connection[Any], batch: Batch, method: str) -
         values = [sorted({rollout[k] for rollout in batch.rollouts}) for k in range(len(batch.keys))]
         cursor.execute(f"{query} WHERE {where} AND x.step_no IS NOT NULL", values)
         for *rollout, step_no, advantage in cursor:
-            place = places.get(tuple(rollout))
-            if place is not None:
-                found[place].append((step_no, math.nan if advantage is None else advantage))
-    for place, rows in enumerate(found):
-        if len(rows) != batch.lengths[place]:
-            raise ValueError(f"rollout {batch.rollouts[place]} has {len(rows)} steps in {batch.schema}.steps_{method},"
-                             f" and {batch.lengths[place]} were inserted: {batch.schema}.steps_problems says why")
-    return [array("d", (advantage for _, advantage in sorted(rows))) for rows in found]
+            if tuple(rollout) in found:
+                found[tuple(rollout)].append((step_no, math.nan if advantage is None else advantage))
+    for (name, rows), n in zip(found.items(), batch.lengths, strict=True):
+        if len(rows) != n:
+            raise ValueError(f"rollout {name} has {len(rows)} steps in {batch.schema}.steps_{method},"
+                             f" and {n} were inserted: {batch.schema}.steps_problems says why")
+    return [array("d", (advantage for _, advantage in sorted(rows))) for rows in found.values()]
 
 
 def per_token(advantages: Sequence[float], mask: Sequence[float]) -> list[float]:
     """A number per token: a turn is a run of the mask that is not 0; the first has the first advantage, and so on."""
-    def numbers() -> Iterator[float]:
-        turn, within = -1, False
-        for token in mask:
-            turn += bool(token) and not within
-            within = bool(token)
-            yield turn if within else -1
-
-    turns = list(numbers())
-    n = max(turns, default=-1) + 1
-    if n != len(advantages):
-        raise ValueError(f"the mask has {n} turns, and there are advantages of {len(advantages)}")
-    return [advantages[int(turn)] if turn >= 0 else 0.0 for turn in turns]
+    begins = [bool(token) and (i == 0 or not mask[i - 1]) for i, token in enumerate(mask)]
+    if sum(begins) != len(advantages):
+        raise ValueError(f"the mask has {sum(begins)} turns, and there are advantages of {len(advantages)}")
+    return [advantages[turn - 1] if token else 0.0 for turn, token in zip(accumulate(begins), mask, strict=True)]

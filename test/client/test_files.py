@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -335,6 +336,20 @@ class AtOnce(Case):
             self.assertTrue(self.wait_for("SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'stepadv import'"), "no server process works on")
             self.assertEqual(self.rows(), "0|0")
         self.assertEqual(self.loaded(self.folder / "cut").count("rollouts_added", "steps_added"), "1200 1200")
+
+    def test_full(self):
+        """no room for what waits on disk: it is said, and nothing is there"""
+        lines = (DATA / "otel/genai_lines.jsonl").read_bytes().splitlines(True) * 300
+        path = self.write("many.jsonl", b"".join(lines))
+        for names, stdin, words in (([path], None, r"many\.jsonl: no room in TMPDIR for what waits until all of it is read: "),
+                                    (["-"], open(path, "rb"), "^stepadv import: no room in TMPDIR for standard input: File too large$")):  # fmt: skip
+            small = self.start(*names, stdin=stdin, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200000, 200000)))
+            out, err = small.communicate(timeout=60)
+            self.assertRegex(err, words)
+            self.assertNotIn("Traceback", err)
+            self.assertEqual((small.returncode, self.rows()), (2 if stdin else 1, "0|0"), out)
+            if stdin:
+                stdin.close()
 
     def test_lost(self):
         """a connection that is lost is said, and nothing is there by half"""

@@ -16,7 +16,7 @@ from typing import IO
 
 from stepadv.importing.format import base_of
 from stepadv.importing.values import MAX_BYTES, Json, Unreadable, decode, elements, parse, too_large
-from stepadv.text import complain
+from stepadv.text import Failed, complain
 
 ENDINGS = (".json", ".jsonl", ".ndjson", ".traj", ".txt", ".eval")
 PACKED = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
@@ -172,8 +172,10 @@ def spool_stdin() -> str:
     with tempfile.NamedTemporaryFile(prefix="stepadv.", delete=False) as spool:
         try:
             shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
-        except BaseException:
+        except BaseException as error:
             os.unlink(spool.name)
+            if isinstance(error, OSError):
+                raise Failed(f"no room in TMPDIR for standard input: {error.strerror}") from None
             raise
     return spool.name
 

@@ -192,6 +192,12 @@ class Reader:
             for begin, parts in groups.values():
                 yield from self.joined(parts, format, begin)
             return
+        try:
+            yield from self.gather_on_disk(documents, format)
+        except sqlite3.Error as error:
+            raise CannotRead(f"no room in TMPDIR for what waits until all of it is read: {error}") from None
+
+    def gather_on_disk(self, documents: Iterator[Document], format: Format) -> Iterator[tuple[Rollout, int]]:
         numbers: dict[str, int] = {}
         begins: list[int] = []
         waiting = sqlite3.connect("")
@@ -206,7 +212,7 @@ class Reader:
                     yield numbers[key], pickle.dumps(part, 5)
 
         waiting.executemany("INSERT INTO part VALUES (?, ?)", wait())
-        parts = []
+        parts: list[Json] = []
         last = 0
         for name, data in waiting.execute("SELECT name, data FROM part ORDER BY name, rowid"):
             if name != last:
