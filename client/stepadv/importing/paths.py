@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from stepadv.importing.conversation import parse_arguments, text_of
 from stepadv.importing.format import Bad, Rollout, Where, plain_path, truths
 from stepadv.importing.recognise import keys_of
-from stepadv.importing.values import Json, Unreadable, digest, instant, is_number, listed, parse, time_of, type_of, words
+from stepadv.importing.values import Json, Unreadable, digest, instant, is_number, parse, time_of, type_of, words
 from stepadv.text import shorten
 
 BEGIN = re.compile(r'\s*(?:lax\s+)?\$([A-Za-z_]\w*)?')
