@@ -8,7 +8,7 @@ use Test::More;
 
 # What is wanted, and, until that holds, the most that there may be.
 my @wanted = (
-	[ 'lines of C in src', 50_000, 55_770 ],
+	[ 'lines of C in src', 50_000, 56_100 ],
 	[ 'bytes of SQL', 800_000 ],
 	[ 'lines of SQL over 120 characters', 0, 217 ],
 	[ 'references to later parts', 0, 54 ],
