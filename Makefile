@@ -104,7 +104,7 @@ DATA = $(filter-out $(FROZEN) $(BY_HAND),$(call sources,sql/releases/stepadv--*.
 REGRESS = $(patsubst test/sql/%.sql,%,$(call sources,test/sql/*.sql))
 REGRESS_OPTS = --inputdir=$(here)test --launcher=$(here)test/harness/psql.sh --load-extension=stepadv
 ISOLATION = $(patsubst test/specs/%.spec,%,$(call sources,test/specs/*.spec))
-ISOLATION_OPTS = --inputdir=$(here)test --outputdir=. --load-extension=stepadv
+ISOLATION_OPTS = --inputdir=$(here)test --outputdir=. --launcher=$(here)test/harness/isolationtester.sh --load-extension=stepadv
 
 # WERROR=1 and ASSERTS=1 are how `make check` builds; neither is for production.  Nor are
 # SANITIZE=undefined, with which whatever C leaves open ends the server, and

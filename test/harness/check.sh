@@ -161,7 +161,7 @@ fi
 if wants isolation && [ -n "$(all_of specs spec)" ]; then
 	folder isolation
 	add_job isolation isolation "$work/isolation" "$pgxs_dir/test/isolation/pg_isolation_regress" --bindir="$bindir" --inputdir=test --outputdir=. \
-		--temp-instance=instance --temp-config="$work/temp.conf" --no-locale --encoding=UTF8 \
+		--launcher=test/harness/isolationtester.sh --temp-instance=instance --temp-config="$work/temp.conf" --no-locale --encoding=UTF8 \
 		--load-extension=stepadv --dbname=isolation_regression ${SPECS:-$(drawn "$drawn_specs" $(all_of specs spec))}
 fi
 if wants tap && [ -n "$(all_of t pl)" ]; then

@@ -102,7 +102,7 @@ BEGIN
 		RETURN NEXT;
 	END LOOP;
 END $$;
-SELECT call, c.* FROM unnest(ARRAY[
+SELECT call, sum(answers) AS answers, sum(judged) AS judged, sum(differ) AS differ, bool_and(other_than_by_call) AS other_than_by_call FROM unnest(ARRAY[
 	'returns($, 0.9)', 'returns($, 0.9, masked => true)', 'reinforce($)', 'reinforce($, 0.9, to_go => true)', 'rloo($)', 'rloo($, singleton => ''raw'')',
 	'grpo($)', 'grpo($, normalise => ''mean'')', 'grpo($, weighting => ''step'')', 'grpo($, singleton => ''raw'', epsilon => 0.1)',
 	'grpo($, step_rewards => true)', 'grpo($, step_rewards => true, gamma => 0.5, pool => ''step'')',
@@ -110,7 +110,7 @@ SELECT call, c.* FROM unnest(ARRAY[
 	'gae($)', 'gae($, gamma => 0.9, lambda => 0.7)', 'gigpo($)', 'gigpo($, gamma => 0.5, normalise => ''mean'', visit => ''first'')',
 	'graphgpo($)', 'graphgpo($, discount => 0.8, convention => ''progress'', weighting => ''step'')', 'hgpo($)',
 	'hgpo($, history_length => 4, convention => ''original'')', 'tempo($)', 'rtmc($)', 'rtmc($, gamma => 0.8, visit => ''every'', normalise => true, prior => 0)',
-	'outcomes($)']) WITH ORDINALITY u(call, i), compare(call) c ORDER BY i, actions;
+	'outcomes($)']) WITH ORDINALITY u(call, i), compare(call) GROUP BY i, call ORDER BY i;
 -- one refuses rollouts of different lengths, in turns
 SELECT count(*) FROM folded f, mt_grpo(by_turn(rollouts), unequal => 'error') WHERE f.g = 1;
 
@@ -130,11 +130,11 @@ BEGIN
 		RETURN NEXT;
 	END LOOP;
 END $$;
-SELECT call, c.* FROM unnest(ARRAY[
+SELECT call, sum(answers) AS answers, sum(differ) AS differ, bool_and(other_than_by_call) AS other_than_by_call FROM unnest(ARRAY[
 	'steps($)', 'rollouts($)', 'rollouts($, 1)', 'group_summary($)', 'rtmc_tree($)', 'rtmc_tree($, visit => ''every'', gamma => 0.5)',
 	'graph_nodes($)', 'graph_edges($)', 'distances($)', 'contribution($)', 'contribution_summary($)',
 	'decision_points($)', 'decision_points($, ''rtmc'', gamma => 0.5)', 'failure_points($)', 'graph_summary($)']) WITH ORDINALITY u(call, i),
-	LATERAL compare_rows(call) c ORDER BY i, actions;
+	compare_rows(call) GROUP BY i, call ORDER BY i;
 
 -- The action of a turn: of one call its own; of more, equal where the hand's is
 -- equal, and then only; NULL where one of them is.
