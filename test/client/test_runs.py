@@ -104,6 +104,23 @@ class Runs(Case):
         self.assertEqual(self.tries(self.loaded(self.folder / "runs")), "2 tries of 1 task, 2 judged (from results.json)")
         self.assertEqual(self.lines("SELECT run_id, rollout_id FROM t.rollouts WHERE run_id <> '' ORDER BY 1"), "a|maze / 1-of-1 / a\nb|maze / 1-of-1 / b")
 
+    def test_simulations(self):
+        """tau2 with a file for each simulation: the domain and the model stand beside, in results.json"""
+        for domain in ("shop", "rail"):
+            info = {"environment_info": {"domain_name": domain}, "agent_info": {"llm": "lab/m1"}}
+            self.write(f"tau/{domain}/results.json", json.dumps({"timestamp": "2026", "info": info, "tasks": []}, indent=2))
+            for n in (0, 1):
+                simulation = {"id": f"{domain}-{n}", "task_id": "7", "start_time": "2026-01-01", "termination_reason": "user_stop", "reward_info": {"reward": n},
+                              "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]}  # fmt: skip
+                self.write(f"tau/{domain}/simulations/{domain}-{n}.json", json.dumps(simulation))
+        said = self.loaded(self.folder / "tau")
+        self.assertEqual(self.tries(said), "4 tries of 2 tasks, 4 judged (from the files themselves)")
+        self.assertEqual(self.lines("SELECT task_id, rollout_id, outcome, model FROM t.rollouts ORDER BY 2"), "\n".join([
+            "rail/7|rail-0|0.0|lab/m1", "rail/7|rail-1|1.0|lab/m1", "shop/7|shop-0|0.0|lab/m1", "shop/7|shop-1|1.0|lab/m1"]))
+        self.connection.execute("DELETE FROM t.rollouts")
+        self.loaded(self.folder / "tau/shop/simulations/shop-1.json")
+        self.assertEqual(self.lines("SELECT task_id FROM t.rollouts"), "shop/7", "a file alone: what stands above it")
+
     def test_reports(self):
         """SWE-bench: reports of the harness, of instances, of a service, the nearest of several; what they say is no try"""
         for run in ("one", "two"):

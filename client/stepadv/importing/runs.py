@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from stepadv.importing import recognise, verdicts
 from stepadv.importing.files import CannotRead, File, look, open_file
-from stepadv.importing.format import OTHER_TYPES, Rollout, fits
+from stepadv.importing.format import OTHER_TYPES, Rollout, fits, pick
 from stepadv.importing.formats import FORMATS, harbor
 from stepadv.importing.values import Json, Unreadable, at, fields, parse, without
 from stepadv.importing.verdicts import Outcomes, names_of
@@ -98,6 +98,14 @@ def evaluation(path: str) -> Note | None:
     return Note(os.path.dirname(path), os.path.basename(path), by_id={ids[0]: said for ids, said in verdicts.read(path)})
 
 
+def simulations(path: str) -> Note | None:
+    """What tau2 says of all simulations of a run that has a file for each: their domain, and the model."""
+    document = document_of(path)
+    found = pick({"domain": "info.environment_info.domain_name", "model": "info.agent_info.llm"}, document)
+    is_beside = "domain" in found and at(document, "simulations") is None
+    return Note(os.path.join(os.path.dirname(path), "simulations"), os.path.basename(path), found) if is_beside else None
+
+
 class Beside(NamedTuple):
     """Something that stands beside tries: its name, what stands in its beginning, and what it says."""
 
@@ -113,6 +121,7 @@ BESIDE = (
     Beside("verifier/reward.txt, reward.json (Harbor)", r"verifier/reward\.(txt|json)$", "", reward),
     Beside("a report with resolved_ids, or with resolved of each instance (SWE-bench)", r"\.json$",
            r'"(un)?resolved_ids"|"submitted_ids"|"total_instances"|"no_generation"|"resolved"\s*:\s*(true|false)', report),
+    Beside("results.json beside simulations/ (tau2)", r"results\.json$", '"environment_info"', simulations),
     Beside("output.*eval.jsonl beside output.jsonl (OpenHands)", r"output\.[^/]*eval\.jsonl$", "instance_id", evaluation),
 )  # fmt: skip
 # What is looked for beside files that are named, and above them.
@@ -269,6 +278,10 @@ class Runs:
             rollout = self.of_trial(rollout, self.trials[folder][1])
         if rollout.keys() <= {"dropped"}:
             return rollout
+        run = next((n.about for n in self.notes.get(os.path.dirname(file.path), ()) if "domain" in n.about), None)
+        if run is not None:
+            # Tasks are numbered in their domain.
+            rollout = {**run, **rollout, "group_id": f"{run['domain']}/{rollout.get('group_id')}"}
         found, label = self.of_outcomes(rollout, file, tally), self.outcomes.name if self.outcomes else ""
         if found is None and rollout.get("outcome") is None and rollout.get("success") is None:
             found, label = self.beside(rollout, file) or (None, "")
