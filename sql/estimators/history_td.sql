@@ -1,15 +1,15 @@
 -- Batch TD on what was seen and done: src/estimators/history_td.c, levels.c, values/backed.c
 -- history may be NULL (its default), so this is not STRICT: a NULL group gives no rows.
 
-CREATE FUNCTION stepadv.history_td(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.98, k float8 DEFAULT 0.4,
-	prior float8 DEFAULT 0.5, return_weight float8 DEFAULT 0, backed boolean DEFAULT true,
+CREATE FUNCTION stepadv.history_td(rollouts stepadv.rollout_group, gamma float8 DEFAULT 0.98, k float8 DEFAULT NULL,
+	prior float8 DEFAULT 0.5, return_weight float8 DEFAULT 0.2,
 	normalise text DEFAULT 'none', history stepadv.rollout_group DEFAULT NULL, decay float8 DEFAULT 1)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, return float8, n_state integer, n_action integer,
 			   q float8, v float8, stderr float8, advantage float8, q_error float8, confidence float8)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 2500 ROWS 100 SUPPORT stepadv_internal.row_support
 AS 'MODULE_PATHNAME', 'stepadv_history_td';
-COMMENT ON FUNCTION stepadv.history_td(stepadv.rollout_group, float8, float8, float8, float8, boolean, text,
+COMMENT ON FUNCTION stepadv.history_td(stepadv.rollout_group, float8, float8, float8, float8, text,
 	stepadv.rollout_group, float8) IS
-'batch TD on the state and the set of (state, action) done before, backed by k visits of the state, for states '
-'that hide something; return_weight: share of the rollout''s own return in targets; q = v + advantage; errors '
-'as batch_td, history and decay as rtmc, normalise as grpo; NULL where not judged';
+'batch TD on the state and the set of (state, action) done before, for states that hide something; k: visits of '
+'the state behind it, NULL: .4 for values, 0 for advantages; return_weight: of what came beyond what was expected '
+'five steps later; errors as batch_td, history and decay as rtmc, normalise as grpo';

@@ -10,22 +10,27 @@
  *	V(y)	= mean of the targets of y, and of k more of V(x)
  *
  * An action that the next observation does not show, such as a key that is taken, is in the set, so that its
- * worth is not lost; where no rollout did the same as another, it is TD(lambda) over the states with
- * lambda = 1 / (1 + k), of which nothing is left many steps later.  So the targets that are compared have
- * `return_weight` of the rollout's own return in the place of as much of the above: little noise, and the
- * right sign from any distance.  With these targets, V(x) once more from them,
+ * worth is not lost.  Where no rollout did the same as another, it is TD(lambda) over the states with
+ * lambda = 1 / (1 + k), of which nothing is left ten steps later.  So the targets T that are compared have in
+ * them, by `return_weight`, what the rollout got in the end beyond what was expected h = 5 steps later:
+ *
+ *	T'_t	= T_t + return_weight gamma^h (G_(t+h) - T_(t+h))
+ *
+ * With these targets, V(x) once more from them,
  *
  *	A		= mean of the targets of (y,a) - V(x)
  *
- * or, with `backed`, drawn to what the state says of the action:
+ * That is what agents learn fastest from (make learn); k of the values is .4 then.  Where k is given, k visits of
+ * the state stand behind the advantages, too, which spreads what the state hides over all its visits:
  *
  *	A(x,a)	= mean of the targets of (x,a) - V(x)
  *	A		= (N(y,a) (mean of the targets of (y,a) - V(y)) + k A(x,a)) / (N(y,a) + k)
  *
- * which agents learn less from where states hide something, and no more elsewhere (make learn).
  * q = V(x) + A, v = V(x).  A NULL state is a state of its own, a NULL action one of its own that enters no set.
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "miscadmin.h"
 
@@ -37,29 +42,38 @@
 
 enum
 {
-	GAMMA, K, PRIOR, RETURN_WEIGHT, BACKED, NORMALISE
+	GAMMA, K, PRIOR, RETURN_WEIGHT, NORMALISE
 };
 
 static const Parameter history_td_parameters[] = {
 	GAMMA_PARAMETER,
-	NUMBER_PARAMETER("k", 0, INFINITY),
+	NULLABLE_NUMBER_PARAMETER("k", 0, INFINITY),
 	NUMBER_PARAMETER("prior", 0, INFINITY),
 	NUMBER_PARAMETER("return_weight", 0, 1),
-	FLAG_PARAMETER("backed"),
 	NORMALISE_PARAMETER,
 	HISTORY_PARAMETERS
 };
 static const EstimateColumnType history_td_columns[] = {RTMC_COLUMNS};
 
-/* A share of each target becomes the return's. */
+/* k of the values, where advantages are not backed. */
+#define DEFAULT_K 0.4
+/* So many steps later TD itself has lost sight of an outcome. */
+#define STEPS_IN_SIGHT 5
+
+/* A share of what each rollout came to beyond what was expected some steps later is added to its targets. */
 static void
-mix_returns(const GroupColumns *group, const Identities *states, const double *returns, double share, double *target)
+add_returns(const GroupColumns *group, const Identities *states, const double *returns, double share, double gamma,
+			double *target)
 {
-	for (uint32 i = 0; i < group->n_steps; i++)
+	double		factor = share * pow(gamma, STEPS_IN_SIGHT);
+
+	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
-		CHECK_ONCE_IN_A_WHILE(i);
-		if (states->of_step[i] != NO_IDENTITY)
-			target[i] += share * (returns[i] - target[i]);
+		CHECK_ONCE_IN_A_WHILE(r);
+		/* In order, so that what is added comes from targets as they were. */
+		for (uint32 i = group->first_step[r]; i + STEPS_IN_SIGHT < group->first_step[r + 1]; i++)
+			if (states->of_step[i] != NO_IDENTITY)
+				target[i] += factor * (returns[i + STEPS_IN_SIGHT] - target[i + STEPS_IN_SIGHT]);
 	}
 }
 
@@ -68,10 +82,11 @@ history_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 					const ParameterValue *parameters, EstimateColumn *columns)
 {
 	BellmanOptions options = {parameters[GAMMA].number, 0, parameters[PRIOR].number};
+	const ParameterValue *k = &parameters[K];
 	RtmcTable	table = {NULL};
 	FineAnswers answers = {{0}};
 	Identities	fine;
-	StateLevels levels = {&table.states, &fine, parameters[K].number, parameters[BACKED].flag};
+	StateLevels levels = {&table.states, &fine, k->isnull ? DEFAULT_K : k->number, !k->isnull};
 	LevelVisits visits;
 	double	   *weight;
 	double	   *target;
@@ -86,7 +101,7 @@ history_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	weight = weigh_visits(group, facts, &table.states, VISIT_EVERY);
 	options.weight = facts->weight ? weight : NULL;
 	target = backed_targets(group, &levels, find_next_states(group, &fine, NULL), &options);
-	mix_returns(group, &table.states, table.returns, parameters[RETURN_WEIGHT].number, target);
+	add_returns(group, &table.states, table.returns, parameters[RETURN_WEIGHT].number, options.gamma, target);
 	rtmc_table_measure(group, target, weight, options.prior, options.prior_mean, &table);
 	levels_measure(group, &levels, target, weight, &table, &answers, &visits);
 	flatten_ties(answers.advantage, answers.pairs.n,

@@ -25,7 +25,8 @@ from problems import HAZARD, PROBLEMS, Problem
 METHODS = {
     "oracle": "",
     "limit": "",
-    "history_td": "stepadv.history_td(x.rollouts, return_weight => 0.2, backed => false)",
+    "history_td": "stepadv.history_td(x.rollouts)",
+    "backed": "stepadv.history_td(x.rollouts, k => 0.4)",
     "batch_td": "stepadv.batch_td(x.rollouts)",
     "rtmc": "stepadv.rtmc(x.rollouts)",
     "graphgpo": "stepadv.graphgpo(x.rollouts)",
@@ -34,9 +35,12 @@ METHODS = {
 }
 # Advantages of some are in the scale of rewards, of the others divided by a deviation.
 # Both ranges end where policies learn hardly anything, and where they are stuck in what they first met.
-STEP_SIZES = {True: (0.7, 2.0, 6.0, 18.0, 54.0, 162.0), False: (0.06, 0.2, 0.7, 2.0, 6.0, 18.0)}
+STEP_SIZES = {
+    True: (0.7, 2.0, 6.0, 18.0, 54.0, 162.0, 486.0),
+    False: (0.06, 0.2, 0.7, 2.0, 6.0, 18.0, 54.0),
+}
 SHORTLIST = 3
-IN_REWARDS = {"oracle", "limit", "history_td", "batch_td", "rtmc"}
+IN_REWARDS = {"oracle", "limit", "history_td", "backed", "batch_td", "rtmc"}
 ROLLOUTS = 8
 # Rollouts of steps: state, detail of how it looks, action, reward.
 Group = list[list[tuple[int, int, int, float]]]
@@ -238,7 +242,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--updates", type=int, default=40)
     parser.add_argument("--seeds", type=int, default=12)
-    parser.add_argument("--tuning-seeds", type=int, default=2)
+    parser.add_argument("--tuning-seeds", type=int, default=3)
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--problems", nargs="+", default=[p.name for p in PROBLEMS])
     options = parser.parse_args()

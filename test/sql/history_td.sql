@@ -8,7 +8,7 @@ SET enable_nestloop = off;
 CREATE FUNCTION off(got float8, expected float8) RETURNS boolean LANGUAGE sql IMMUTABLE AS
 $$ SELECT got IS NULL OR expected IS NULL OR abs(got - expected) > 1e-9 * greatest(1, abs(expected)) $$;
 
--- Worked cases, of which all come from TD and are backed. take: the key that four rollouts took in A is not to be seen there, nor at the door D.
+-- Worked cases, whose rollouts are too short for return_weight. take: the key that four rollouts took in A is not to be seen there, nor at the door D.
 CREATE TABLE expected (case_id text, rollout_id bigint, step_no integer, state text, action text, reward float8, n_state integer, n_action integer, v float8, q float8, advantage float8);
 INSERT INTO expected VALUES
 	('take', 0, 0, 'A', 'take', 0, 12, 4, 0.616991460632055, 1.01869659606772, 0.401705135435662),
@@ -101,16 +101,17 @@ SELECT c.case_id, count(*), count(*) FILTER (WHERE a.n_state <> e.n_state OR a.n
 FROM vector_case c JOIN (SELECT case_id, rollout_agg(rollout_id * 10 + step_no, rollout_id, step_no, signature_hash(state), signature_hash(action), reward) AS g
 	FROM expected GROUP BY case_id) x USING (case_id), history_td(g, c.gamma, c.k, c.prior) a, expected e
 WHERE e.case_id = c.case_id AND e.rollout_id = a.rollout_id AND e.step_no = a.step_no GROUP BY c.case_id ORDER BY c.case_id;
--- By hand, one rollout of two steps: m = .98. V(fine t) = (1 + .4 V(t)) / 1.4, V(t) = (1 + .49) / 1.5; the target is .8 of that for one step less, .2 of the return.
-SELECT step_id, round(a.v::numeric, 12) AS v, abs(a.v - CASE step_id WHEN 2 THEN 1.49 / 1.5 ELSE (target + 0.49) / 1.5 END) < 1e-12 AS by_hand,
-	abs(a.advantage - CASE step_id WHEN 2 THEN 1 - 1.49 / 1.5 ELSE target - (target + 0.49) / 1.5 END) < 1e-12 AS advantage_by_hand
-FROM (SELECT rollout_agg(i, 1, i, i, i, i - 1) AS g FROM generate_series(1, 2) i) x, (SELECT 0.8 * 0.98 * (1 + 0.4 * 1.49 / 1.5) / 1.4 + 0.2 * 0.98 AS target) t, history_td(g, return_weight => 0.2, backed => false) a;
+-- By hand: two rollouts through the same states, apart by their first action and outcome, 1 and 0. All V(x) are .5, as their prior mean is; V(y) is .5 from it by a 1.4th of
+-- what the next one is. The first step's target has besides, by return_weight, what came of the sixth (1) beyond its target, .5 + .5 / 1.4; that of the second: nothing.
+SELECT step_no, abs(v - 0.5) < 1e-12 AS v, abs(a.advantage - (0.5 / 1.4 ^ (7 - step_no) + CASE step_no WHEN 1 THEN 0.25 * (0.5 - 0.5 / 1.4) ELSE 0 END)) < 1e-12 AS by_hand
+FROM (SELECT rollout_agg(r * 10 + t, r, t, t, CASE t WHEN 1 THEN r END, (t = 7 AND r = 1)::integer) AS g FROM generate_series(1, 2) r, generate_series(1, 7) t) x,
+	history_td(g, gamma => 1, return_weight => 0.25) a WHERE rollout_id = 1 AND step_no < 3 ORDER BY 1;
 -- With all returns alike and no discount nothing was better than anything.
-SELECT min(advantage), max(advantage) FROM (SELECT rollout_agg(i, i % 5, i, i % 3, i % 2, (i > 15)::integer) AS g FROM generate_series(1, 20) i) x, history_td(g, gamma => 1, return_weight => 0.2, backed => false) a;
+SELECT min(advantage), max(advantage) FROM (SELECT rollout_agg(i, i % 5, i, i % 3, i % 2, (i > 15)::integer) AS g FROM generate_series(1, 20) i) x, history_td(g, gamma => 1) a;
 -- The key of "take" again: batch_td has the sign of taking it wrong, since the next state is the same.
 SELECT bool_and(h.advantage > 0.2) AS worth_it, bool_and(b.advantage < 0) AS wasted
 FROM (SELECT rollout_agg(rollout_id * 10 + step_no, rollout_id, step_no, signature_hash(state), signature_hash(action), reward) AS g FROM expected WHERE case_id = 'take') x,
-	history_td(g, return_weight => 0.2, backed => false) h JOIN batch_td(g, gamma => 0.98) b USING (step_id) WHERE h.step_no = 0 AND h.rollout_id < 4;
+	history_td(g) h JOIN batch_td(g, gamma => 0.98) b USING (step_id) WHERE h.step_no = 0 AND h.rollout_id < 4;
 
 -- Random groups, each with a history: loops, states and actions that are NULL, rewards on the way and missing, rollouts not judged.
 CREATE TABLE raw AS
@@ -155,7 +156,7 @@ BEGIN
 		SELECT max(by) INTO moved FROM changed;
 		EXIT WHEN moved < 1e-14;
 	END LOOP;
-	UPDATE step SET target = (1 - reference.return_weight) * target + reference.return_weight * g;
+	UPDATE step s SET target = s.target + reference.return_weight * power(reference.gamma, 5) * (x.g - x.target) FROM step x WHERE x.task = s.task AND x.rollout = s.rollout AND x.no = s.no + 5;
 	RETURN QUERY
 	WITH start AS (SELECT task, sum(w * g) / sum(w) AS m, count(*) / sum((SELECT sum(reference.gamma ^ (2 * i)) FROM generate_series(0, (SELECT count(*) FROM step x WHERE x.task = s.task AND x.rollout = s.rollout) - 1) i)) AS share FROM step s WHERE no = 1 GROUP BY task),
 	known AS (
@@ -192,44 +193,44 @@ SELECT gamma, k, prior, decay, w, backed, count(*), count(r.id) AS known, count(
 	count(*) FILTER (WHERE off(a.v, r.v)) AS v_off, count(*) FILTER (WHERE off(a.q, r.q)) AS q_off, count(*) FILTER (WHERE off(a.advantage, r.advantage)) AS off,
 	count(*) FILTER (WHERE a.stderr IS DISTINCT FROM NULL AND off(a.stderr, r.stderr)) AS stderr_off,
 	count(*) FILTER (WHERE coalesce(decay, 1) = 1 AND abs(a.confidence - r.confidence) > 1e-9) AS confidence_off
-FROM (VALUES (0.98, 0.4, 0.5, NULL, 0.2, false), (0.98, 0.4, 0.5, NULL, 0, true), (0.9, 1, 0, 1, 0, true), (0.95, 0.4, 0.5, 0.7, 0.3, false), (1, 0, 2, NULL, 1, true), (1, 0, 0.5, 1, 0, false)) o(gamma, k, prior, decay, w, backed),
-	LATERAL (SELECT a.* FROM folded, history_td(g, o.gamma, o.k, o.prior, o.w, o.backed, history => CASE WHEN o.decay IS NOT NULL THEN h END, decay => coalesce(o.decay, 1)) a
+FROM (VALUES (0.98, 0.4, 0.5, NULL, 0.2, false), (0.98, 0.4, 0.5, NULL, 0, true), (0.9, 1, 0, 1, 0, true), (0.95, 0.4, 0.5, 0.7, 0.3, false), (1, 3, 2, NULL, 1, true), (1, 0, 0.5, 1, 0, true)) o(gamma, k, prior, decay, w, backed),
+	LATERAL (SELECT a.* FROM folded, history_td(g, o.gamma, CASE WHEN o.backed THEN o.k END, o.prior, o.w, history => CASE WHEN o.decay IS NOT NULL THEN h END, decay => coalesce(o.decay, 1)) a
 		WHERE a.advantage IS NOT NULL) a
 	FULL JOIN LATERAL (SELECT * FROM reference(o.gamma, o.k, o.prior, o.decay, o.w, o.backed) WHERE own) r ON r.id = a.step_id
 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6;
 
 -- So many visits of the state behind every history that it says nothing itself: batch_td, with its errors, and q_error anywhere is that and the way from the q of the pair.
 SELECT count(*), count(*) FILTER (WHERE abs(a.v - b.v) > 1e-7 OR abs(a.advantage - b.advantage) > 1e-7 OR abs(a.q_error - b.q_error) > 1e-6 OR abs(a.confidence - b.confidence) > 1e-6) AS off
-FROM folded, history_td(g, k => 1e10) a JOIN batch_td(g, gamma => 0.98, prior => 0.5, prior_mean => 'start_value') b USING (step_id) WHERE a.advantage IS NOT NULL;
+FROM folded, history_td(g, k => 1e10, return_weight => 0) a JOIN batch_td(g, gamma => 0.98, prior => 0.5, prior_mean => 'start_value') b USING (step_id) WHERE a.advantage IS NOT NULL;
 SELECT count(*) > 200 AS many, count(*) FILTER (WHERE a.q_error < abs(a.q - r.q_pair)) AS too_small, count(*) FILTER (WHERE a.q_error > 2 * (b.q_error + abs(a.q - r.q_pair))) AS too_large
-FROM folded, history_td(g) a JOIN batch_td(g, gamma => 0.98, prior => 0.5, prior_mean => 'start_value') b USING (step_id) JOIN reference(0.98, 0.4, 0.5, NULL, 0, true) r ON r.id = step_id;
+FROM folded, history_td(g, k => 0.4, return_weight => 0) a JOIN batch_td(g, gamma => 0.98, prior => 0.5, prior_mean => 'start_value') b USING (step_id) JOIN reference(0.98, 0.4, 0.5, NULL, 0, true) r ON r.id = step_id;
 
 -- normalise: over the steps of the group itself, whatever its history is; what is not judged stays NULL.
 SELECT normalise, count(*), count(*) FILTER (WHERE n.advantage IS NULL) AS unknown, count(*) FILTER (WHERE n.advantage IS NOT NULL AND off(n.advantage, CASE normalise WHEN 'std' THEN (a.advantage - mean) / (sd + 1e-6) WHEN 'mean' THEN a.advantage - mean ELSE a.advantage END)) AS off
-FROM folded, unnest('{std,mean,none}'::text[]) normalise, LATERAL (SELECT a.step_id, a.advantage, avg(a.advantage) OVER () AS mean, stddev_samp(a.advantage) OVER () AS sd FROM history_td(g, history => h, return_weight => 0.2, backed => false) a) a
-	JOIN LATERAL history_td(g, history => h, normalise => normalise, return_weight => 0.2, backed => false) n USING (step_id) GROUP BY 1 ORDER BY 1;
-SELECT bool_and(advantage = 0) AS alike FROM (SELECT rollout_agg(i, i, 1, 1, 1, 1) AS g FROM generate_series(1, 4) i) x, history_td(g, normalise => 'std', return_weight => 0.2, backed => false) a;
+FROM folded, unnest('{std,mean,none}'::text[]) normalise, LATERAL (SELECT a.step_id, a.advantage, avg(a.advantage) OVER () AS mean, stddev_samp(a.advantage) OVER () AS sd FROM history_td(g, history => h) a) a
+	JOIN LATERAL history_td(g, history => h, normalise => normalise) n USING (step_id) GROUP BY 1 ORDER BY 1;
+SELECT bool_and(advantage = 0) AS alike FROM (SELECT rollout_agg(i, i, 1, 1, 1, 1) AS g FROM generate_series(1, 4) i) x, history_td(g, normalise => 'std') a;
 
 -- Rollouts under other numbers, rows in any order; a history that is the group itself, or nothing; turns of one call; arrays.
 SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.advantage, b.advantage) OR off(a.confidence, b.confidence)) AS off
 FROM folded f JOIN (SELECT task, rollout_agg(id, 1000 - rollout * 7 % 29, no * 3, state, action, reward ORDER BY md5(id::text)) AS g FROM raw WHERE own GROUP BY task) t USING (task),
-	history_td(f.g, return_weight => 0.2, backed => false) a JOIN history_td(t.g, return_weight => 0.2, backed => false) b USING (step_id) WHERE a.advantage IS NOT NULL;
+	history_td(f.g) a JOIN history_td(t.g) b USING (step_id) WHERE a.advantage IS NOT NULL;
 SELECT bool_and(a = b) AS same, bool_and(a = c) AS of_turns
 FROM (SELECT task, g FROM folded ORDER BY task) f JOIN LATERAL (SELECT rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, no) AS t FROM raw WHERE own AND task = f.task) t ON true,
-	history_td(f.g, return_weight => 0.2, backed => false) a JOIN history_td(f.g, history => f.g, return_weight => 0.2, backed => false) b USING (step_id) JOIN history_td(by_turn(t.t), return_weight => 0.2, backed => false) c USING (step_id);
+	history_td(f.g) a JOIN history_td(f.g, history => f.g) b USING (step_id) JOIN history_td(by_turn(t.t)) c USING (step_id);
 
 -- Where states are many the sparse way: 200 of them, the values satisfy the equations that they are the solution of, which the states of a chain have by hand: each rollout
 -- goes through all of them once, so fine and coarse states are the same, V(f) = V(x) but for the prior, and with k 0 both the mean.
 SELECT n, k, count(*), max(abs(q - power(0.98, n - step_no))) < 1e-9 AS certain
 FROM (VALUES (50), (200)) s(n), (VALUES (0), (0.4)) k(k), LATERAL (SELECT rollout_agg(r * 1000 + t, r, t, t, 1, (t = n)::integer) AS g FROM generate_series(1, 4) r, generate_series(1, n) t) x,
-	history_td(g, k => k, prior => 0, return_weight => 0.2, backed => false) GROUP BY 1, 2 ORDER BY 1, 2;
+	history_td(g, k => k, prior => 0) GROUP BY 1, 2 ORDER BY 1, 2;
 -- The same group beside a rollout through 300 states of its own, which is then too wide for the dense way: with no prior the others' numbers stay.
 SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.advantage, b.advantage)) AS off
 FROM folded, LATERAL (SELECT rollup(p) AS wide FROM (VALUES (g), ((SELECT rollout_agg(-i, -1, i, 1000 + i, 1, 0) FROM generate_series(1, 300) i))) v(p)) w,
-	history_td(g, prior => 0, return_weight => 0.2, backed => false) a JOIN history_td(wide, prior => 0, return_weight => 0.2, backed => false) b USING (step_id) WHERE a.advantage IS NOT NULL;
+	history_td(g, prior => 0) a JOIN history_td(wide, prior => 0) b USING (step_id) WHERE a.advantage IS NOT NULL;
 
 -- Nobody judged; no group; refusals
-SELECT a.step_id, a.advantage FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) g FROM generate_series(1, 2) i) y, history_td(g, return_weight => 0.2, backed => false) a;
+SELECT a.step_id, a.advantage FROM (SELECT rollout_agg(i, i, 0, 1, 1, NULL) g FROM generate_series(1, 2) i) y, history_td(g) a;
 SELECT a.* FROM history_td(NULL) a;
 SELECT a.* FROM folded, history_td(g, gamma => 1.5) a;
 SELECT a.* FROM folded, history_td(g, k => -1) a;
@@ -238,7 +239,7 @@ SELECT a.* FROM folded, history_td(g, prior => NULL) a;
 SELECT a.* FROM folded, history_td(g, return_weight => 1.5) a;
 SELECT a.* FROM folded, history_td(g, normalise => 'sd') a;
 SELECT a.* FROM folded, history_td(g, history => h, decay => 0) a;
-SELECT a.* FROM (SELECT rollout_agg(i, 1, i, 1, 1, 1e308) g FROM generate_series(1, 3) i) y, history_td(g, return_weight => 0.2, backed => false) a;
+SELECT a.* FROM (SELECT rollout_agg(i, 1, i, 1, 1, 1e308) g FROM generate_series(1, 3) i) y, history_td(g) a;
 
 SET client_min_messages = warning;
 DROP SCHEMA history_td CASCADE;
