@@ -12,8 +12,10 @@
  *		h_t = 1 where e was done earlier in the rollout, less its mean within the state,
  *		S_r = sum of h_t d_t over the steps of rollout r,
  *
- * sum S_r / sqrt(sum S_r^2) is normal then, as rollouts are independent: a score test, with
- * rollouts as clusters.  Of many pairs the probability is that by any of them (Bonferroni).
+ * Z = sum S_r / sqrt(sum S_r^2) is nearly normal then, as rollouts are independent: a score test, with
+ * rollouts as clusters.  After a rare pair few rollouts carry the sums, so that Z is held against Student's t
+ * with so many degrees of freedom as there are such rollouts, (sum S_r^2)^2 / sum S_r^4; otherwise it alarms
+ * where states tell all.  Of many pairs the probability is that by any of them (Bonferroni).
  * Groups whose rollouts all have one return are left out: where nothing differs, nothing can be
  * said of what made it differ.
  */
@@ -64,6 +66,7 @@ typedef struct Finding
 	int64		n_rollouts;
 	double		difference;
 	double		z;
+	double		n_carrying;		/* rollouts that carry the sum, in effect */
 } Finding;
 
 /* Groups in which no return differs from another take no part. */
@@ -234,6 +237,7 @@ look_at_pair(const Record *record, uint32 pair, PairSums *sums, Finding *finding
 	uint32		n_rollouts = record->group->n_rollouts;
 	Sum			total = {0};
 	Sum			square = {0};
+	Sum			fourth = {0};
 
 	add_steps_after(record, pair, sums);
 	finding->pair = pair;
@@ -246,6 +250,7 @@ look_at_pair(const Record *record, uint32 pair, PairSums *sums, Finding *finding
 		CHECK_ONCE_IN_A_WHILE(r);
 		sum_add(&total, score);
 		sum_add(&square, score * score);
+		sum_add(&fourth, score * score * score * score);
 		sums->score[r] = (Sum) {0};
 	}
 	for (uint32 k = 0; k < sums->n_touched; k++)
@@ -255,8 +260,9 @@ look_at_pair(const Record *record, uint32 pair, PairSums *sums, Finding *finding
 	}
 	sums->n_touched = 0;
 	finding->z = sum_value(&total) / sqrt(sum_value(&square));
+	finding->n_carrying = sum_value(&square) * sum_value(&square) / sum_value(&fourth);
 	/* What rounding leaves of nothing is nothing. */
-	return sum_value(&square) > 1e-24 && isfinite(finding->z);
+	return sum_value(&square) > 1e-24 && isfinite(finding->z) && isfinite(finding->n_carrying);
 }
 
 /* The surest first; of equal ones the one that was done first. */
@@ -293,6 +299,16 @@ find_all(const Record *record, int64 min_rollouts, Finding *findings)
 	return n;
 }
 
+/* Two-sided, of Student's t, by Wallace's normal approximation (1959). */
+static double
+probability(const Finding *finding)
+{
+	double		n = finding->n_carrying;
+	double		z = sqrt(n * log1p(finding->z * finding->z / n)) * (8 * n + 1) / (8 * n + 3);
+
+	return erfc(z / M_SQRT2);
+}
+
 static Datum
 return_findings(FunctionCallInfo fcinfo, const Record *record, const Finding *findings, uint32 n)
 {
@@ -316,7 +332,7 @@ return_findings(FunctionCallInfo fcinfo, const Record *record, const Finding *fi
 		n_rollouts[k] = findings[k].n_rollouts;
 		difference[k] = findings[k].difference;
 		z[k] = findings[k].z;
-		p[k] = Min(1, n * erfc(fabs(z[k]) / M_SQRT2));
+		p[k] = Min(1, n * probability(&findings[k]));
 	}
 
 	{

@@ -19,6 +19,7 @@ FROM (SELECT array_agg(x.rollouts ORDER BY g) || NULL::rollout_group AS groups
       FROM (SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward) AS rollouts FROM made GROUP BY g) x) y,
      LATERAL state_check(y.groups, 0.9, 4) c;
 -- The same in SQL; values of states by batch_td over all that takes part.
+CREATE TEMP TABLE scored AS
 WITH returned AS (
 	SELECT g, rollout_id, sum(reward) AS total FROM made GROUP BY 1, 2
 ), judged AS MATERIALIZED (
@@ -40,7 +41,7 @@ WITH returned AS (
 	SELECT a.state AS s, a.action AS a, a.n_rollouts, x.rollout, x.state, x.d, coalesce(x.step_no > t.since, false)::integer AS h
 	FROM asked a CROSS JOIN surprises x LEFT JOIN taken t ON t.rollout = x.rollout AND t.state = a.state AND t.action = a.action
 ), scores AS (
-	SELECT s, a, sum(score) / sqrt(sum(score * score)) AS z
+	SELECT s, a, sum(score) / sqrt(sum(score * score)) AS z, sum(score ^ 2) ^ 2 / sum(score ^ 4) AS carrying
 	FROM (SELECT s, a, rollout, sum((h - mean) * d) AS score
 	      FROM (SELECT m.*, avg(h) OVER (PARTITION BY s, a, state) AS mean FROM marked m) c GROUP BY 1, 2, 3) r GROUP BY 1, 2
 ), differences AS (
@@ -48,14 +49,16 @@ WITH returned AS (
 	FROM (SELECT s, a, state, n_rollouts, sum(h) AS n, avg(d) FILTER (WHERE h = 1) AS after, avg(d) FILTER (WHERE h = 0) AS before
 	      FROM marked GROUP BY 1, 2, 3, 4) x GROUP BY 1, 2
 )
-SELECT count(*) AS pairs, bool_and(c.n_rollouts = k.n_rollouts) AS n_rollouts, max(abs(c.z - s.z)) < 1e-9 AS z, max(abs(c.difference - d.difference)) < 1e-9 AS difference,
+SELECT s, a, k.n_rollouts, z, carrying, difference
+FROM asked k JOIN scores s ON s.s = k.state AND s.a = k.action JOIN differences d USING (s, a);
+SELECT count(*) AS pairs, bool_and(c.n_rollouts = s.n_rollouts) AS n_rollouts, max(abs(c.z - s.z)) < 1e-9 AS z, max(abs(c.difference - s.difference)) < 1e-9 AS difference,
        count(*) = (SELECT count(*) FROM checked) AS all_of_them
-FROM checked c JOIN asked k USING (state, action) JOIN scores s ON s.s = c.state AND s.a = c.action JOIN differences d ON d.s = c.state AND d.a = c.action;
--- p is the two-sided one of the normal distribution (here by the midpoint rule), times the number of pairs.
-SELECT max(abs(c.p - least(1, n.n * (1 - i.inside)))) < 1e-6 AS p, count(*) FILTER (WHERE c.p < 1) > 3 AS some_below_1
-FROM checked c, (SELECT count(*) AS n FROM checked) n,
-     LATERAL (SELECT sum(exp(-x * x / 2)) / sqrt(2 * pi()) * 2 * abs(c.z) / 4000 AS inside
-              FROM (SELECT abs(c.z) * (k + 0.5) / 2000 - abs(c.z) AS x FROM generate_series(0, 3999) k) y) i;
+FROM checked c JOIN scored s ON s.s = c.state AND s.a = c.action;
+-- p is the two-sided one of Student's t (here its density by the midpoint rule, over so much that its whole is 1), times the number of pairs.
+SELECT max(abs(c.p - least(1, n.n * (1 - i.inside / w.whole))) / n.n) < 0.003 AS p, count(*) FILTER (WHERE c.p < 1) > 3 AS some_below_1
+FROM checked c JOIN scored s ON s.s = c.state AND s.a = c.action, (SELECT count(*) AS n FROM checked) n,
+     LATERAL (SELECT sum((1 + x * x / carrying) ^ (-(carrying + 1) / 2)) * abs(c.z) / 4000 AS inside FROM (SELECT abs(c.z) * (k + 0.5) / 4000 AS x FROM generate_series(0, 3999) k) y) i,
+     LATERAL (SELECT sum((1 + x * x / carrying) ^ (-(carrying + 1) / 2)) / 100 AS whole FROM (SELECT (k + 0.5) / 100 AS x FROM generate_series(0, 39999) k) y) w;
 SELECT bool_and(abs(z) <= last) AS surest_first FROM (SELECT z, lag(abs(z), 1, 1e9) OVER (ORDER BY i) AS last FROM (SELECT z, row_number() OVER () AS i FROM checked) x) y;
 
 -- Nothing to say: no groups, none that differ, nobody judged.
