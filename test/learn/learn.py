@@ -26,7 +26,6 @@ METHODS = {
     "oracle": "",
     "limit": "",
     "history_td": "stepadv.history_td(x.rollouts)",
-    "backed": "stepadv.history_td(x.rollouts, k => 0.4)",
     "batch_td": "stepadv.batch_td(x.rollouts)",
     "rtmc": "stepadv.rtmc(x.rollouts)",
     "graphgpo": "stepadv.graphgpo(x.rollouts)",
@@ -40,7 +39,7 @@ STEP_SIZES = {
     False: (0.06, 0.2, 0.7, 2.0, 6.0, 18.0, 54.0),
 }
 SHORTLIST = 3
-IN_REWARDS = {"oracle", "limit", "history_td", "backed", "batch_td", "rtmc"}
+IN_REWARDS = {"oracle", "limit", "history_td", "batch_td", "rtmc"}
 ROLLOUTS = 8
 # Rollouts of steps: state, detail of how it looks, action, reward.
 Group = list[list[tuple[int, int, int, float]]]
