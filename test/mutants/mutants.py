@@ -27,15 +27,21 @@ FOLDERS = {
 	"values": "rtmc batch_td history_td",
 }
 
+DEFINES = re.compile(r"PG_FUNCTION_INFO_V1\(stepadv_(\w+)\)|CREATE FUNCTION stepadv\.(\w+)")
+
 
 def tests_of(mutant: Mutant, tests: list[str]) -> list[str]:
 	"""Tests in the order in which they are likely to kill it."""
 	path = Path(mutant.path)
 	words = set(re.split(r"[_/.]", str(path.with_suffix(""))))
 	known = [test for part in path.parts for test in FOLDERS.get(part, "").split()]
+	# What it defines for SQL, or, if nothing, what is named as the file.
+	names = {name for found in DEFINES.findall((TREE / path).read_text()) for name in found} - {""} or {path.stem.rstrip("s")}
 
 	def rank(test: str) -> tuple[int, int, str]:
-		near = -4 * (test == path.stem) - 2 * (test in known) - len(words & set(test.split("_")))
+		asked = set(re.findall(r"\w+", (TREE / "test/sql" / f"{test}.sql").read_text()))
+		named = any(word.startswith(tuple(names)) for word in asked)
+		near = -4 * (test == path.stem) - 2 * (test in known) - 3 * named - len(words & set(test.split("_")))
 		return (near, LONG.index(test) + 1 if test in LONG else 0, test)
 
 	return sorted(tests, key=rank)
@@ -123,8 +129,11 @@ def main() -> None:
 		order = [m for m in found if f"{m.path}:{m.line + 1}" in args.only.split()]
 	tests = [path.stem for path in sorted((TREE / "test/sql").glob("*.sql"))]
 	print(f"{len(found)} places, {len(order)} mutants", flush=True)
+	if not build():
+		raise SystemExit("the build fails without a mutant")
 	fresh_server()
-	build()
+	if failing(["hash"]):
+		raise SystemExit("a test fails without a mutant")
 	# A test that fails without a mutant judges none.
 	tests = [test for test in tests if test not in os.environ.get("SKIP", "").split()]
 	until = time.monotonic() + 60 * args.minutes

@@ -5,7 +5,7 @@ SET client_min_messages = warning;
 
 -- Those whose state is no value: of whole groups and lineages of tokens, which are values themselves
 -- once they are made, and of signatures, a few rows each.
-SELECT DISTINCT a.aggfnoid::regproc FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid
+SELECT DISTINCT a.aggfnoid::regproc::text COLLATE "C" AS aggregate FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid
 WHERE p.pronamespace IN ('stepadv'::regnamespace, 'stepadv_internal'::regnamespace) AND a.aggcombinefn <> 0 AND a.aggtranstype = 'internal'::regtype ORDER BY 1;
 
 CREATE SCHEMA typed;
