@@ -384,7 +384,7 @@ class Loader:
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Of a process that loads.
-make_loader: Callable[[], Loader]
+make_loader: Callable[[], Loader] | None = None
 loader: Loader | None = None
 
 
@@ -434,7 +434,7 @@ def start(make: Callable[[], Loader]) -> None:
 def work(file: File, allowed: set[str] | None) -> Result | str:
     global loader
     try:
-        loader = loader or make_loader()
+        loader = loader or make_loader()  # type: ignore[misc]
         return loader.load(file, allowed)
     except Failed as failure:
         return str(failure)

@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from stepadv.importing.conversation import parse_arguments, text_of
 from stepadv.importing.format import Bad, Rollout, Where, plain_path, truths
@@ -216,7 +217,7 @@ def in_order(steps: list[dict[str, Json]]) -> list[dict[str, Json]]:
     """By number or time, as their member order says, which goes."""
     if any(step.get("order") is None for step in steps):
         raise Bad("order must be given for every step")
-    places = [place_of(step["order"]) for step in steps]
+    places: list[Any] = [place_of(step["order"]) for step in steps]
     if None in places:
         places = [instant(step["order"]) for step in steps]
     if None in places:

@@ -113,7 +113,7 @@ def likely_paths(document: Json) -> dict[str, str]:
     paths |= {"task_id": "$source"} | {role: f"$.{key}" for role, key in found.items()}
     if steps is not None:
         paths["steps"] = f"$.{steps}[*]"
-        inside = (objects(item[steps]) or [None])[0]
+        inside = (objects(item[steps]) or [{}])[0]
         paths |= {role: f"$.{key}" for role, keys in OF_STEP.items() if (key := key_for(inside, keys))}
     return paths
 

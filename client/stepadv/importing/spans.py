@@ -361,7 +361,7 @@ def with_roots_and_scores(spans: list[Span]) -> list[Span]:
             more = {"parent": None, "orphan": True} if is_orphan else {}
             found.append({**span, **more, "scores": list(span.get("scores") or ())})
     by_id = {s.get("span"): s for s in reversed(found)}
-    root = min(found, key=lambda s: (s.get("parent") is not None, begin_of(s)), default={})
+    root: Span = min(found, key=lambda s: (s.get("parent") is not None, begin_of(s)), default={})
     for span in spans if found else ():
         if span["kind"] == "score":
             by_id.get(span.get("of"), root)["scores"] += span["scores"]

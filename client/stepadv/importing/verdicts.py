@@ -93,7 +93,7 @@ def read(path: str) -> list[tuple[list[str], Rollout]]:
         records = [{(k or "").strip().lower(): v or None for k, v in row.items() if isinstance(v, str)} for row in rows]
         return list(of_document(records))
     is_one = look(path, None, lambda _: None, lambda _: None).is_one
-    found = []
+    found: list[tuple[list[str], Rollout]] = []
     with open_file(path) as stream:
         for _, document in documents_of(stream, is_one):
             if isinstance(document, Unreadable):

@@ -365,6 +365,6 @@ class Writer:
         kept = {number for number in known if number not in other}
         counts["steps_repeated"] += len(numbers & kept)
         first = min(known, default=None)
-        make_step_lines(row, self.tables.start, is_new=first is None or row.steps and row.steps[0]["step_no"] < first)
+        make_step_lines(row, self.tables.start, is_new=first is None or any(number < first for number in numbers))
         row.step_lines = [line for line, step in zip(row.step_lines, row.steps, strict=True) if step["step_no"] not in kept]
         return True

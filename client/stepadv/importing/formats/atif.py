@@ -161,7 +161,7 @@ def parents(documents: dict[str, Json]) -> dict[str, str]:
 
 def stitch(documents: dict[str, Json], root: str, found: dict[str, tuple[str, bool]]) -> Json:
     """The root with the steps of what goes on with it, and with its sub-agents.  What was copied there was told before."""
-    chain, others = [root], []
+    chain, others = [root], list[str]()
     for name in sorted(documents, key=lambda n: [int(x) if x.isdigit() else x for x in re.split(r"([0-9]+)", n)]):
         if name != root and root_of(name, found) == root:
             (chain if found[name][1] and found[name][0] in chain else others).append(name)

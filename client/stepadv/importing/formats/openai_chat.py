@@ -36,7 +36,7 @@ def read_record(record: dict[str, Json], where: Where) -> Rollout:
     group = own if own is not None else digest_of_prompt(messages)
     trial = words(first(record, TRIALS))
     if group is not None and trial is not None:
-        rollout = f"{group}-t{trial}"
+        rollout: str | None = f"{group}-t{trial}"
     else:
         rollout = words(first(record, "rollout_id uuid session_id" + (" id" if own is not None else "")))
     return keep({

@@ -5,7 +5,7 @@ Version 0: {"id": 1, "source": "agent", "action": "run", "args": {"command": "ls
 {"kind": "ActionEvent", "tool_name": "terminal", "tool_call_id": "c1", "action": {…}} and {"kind": "ObservationEvent", …}.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from stepadv.importing.conversation import Conversation, text_of
 from stepadv.importing.format import Format, Rollout, Where, about, metadata, pick
@@ -148,7 +148,7 @@ def has_events(document: Json) -> bool:
     return any("source" in e and "id" in e and ("args" in e or "cause" in e) for e in objects(document))
 
 
-def acts(name: str, *keys: str) -> bool:
+def acts(name: str, *keys: str) -> Callable[[Json], bool]:
     def see(document: Json) -> bool:
         return any(all(key in e for key in keys) for e in events_of(document.get(name)))
 

@@ -77,7 +77,8 @@ class Try:
 
 def parts_of(document: str) -> Iterator[tuple[str, str, bool]]:
     """Mark, text, and whether it is the number of an episode."""
-    mark, lines, is_episode, before = "", [], False, ""
+    lines: list[str] = []
+    mark, is_episode, before = "", False, ""
     for line in document.split("\n"):
         new, text = "", line
         begins_episode = bool(DASHES.match(before) and re.match(r"[0-9]+\s*$", line))

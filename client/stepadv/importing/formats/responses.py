@@ -55,8 +55,8 @@ def hosted_call(item: dict[str, Json]) -> dict[str, Json]:
 
 
 def kind_of(item: Json) -> str:
-    kind, role = words(at(item, "type")), at(item, "role")
-    if kind in (None, "message"):
+    kind, role = words(at(item, "type")) or "message", at(item, "role")
+    if kind == "message":
         return "say" if role == "assistant" else "system" if role in ("system", "developer") else "see"
     if kind in ("function_call", "custom_tool_call"):
         return "call"

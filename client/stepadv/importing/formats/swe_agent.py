@@ -20,7 +20,7 @@ OF_META = {"environment": "environment", "exit_status": "info.exit_status", "sub
            "model_stats": "info.model_stats"}  # fmt: skip
 
 
-def trajectory_of(document: dict[str, Json], history: list[dict[str, Json]]) -> list[Json]:
+def trajectory_of(document: dict[str, Json], history: list[dict[str, Json]]) -> list[dict[str, Json]]:
     """Of a demonstration: what it did and what it was told next are the trajectory that it came from."""
     if isinstance(document.get("trajectory"), list):
         return objects(document["trajectory"])
@@ -61,7 +61,7 @@ def first_seen(history: list[dict[str, Json]]) -> str | None:
     return seen
 
 
-def steps_of(trajectory: list[Json], history: list[dict[str, Json]], repaired: Counter[str]) -> list[dict[str, Json]]:
+def steps_of(trajectory: list[dict[str, Json]], history: list[dict[str, Json]], repaired: Counter[str]) -> list[dict[str, Json]]:
     said = [m for m in history if m.get("role") == "assistant"]
     seen = first_seen(history)
     steps = []

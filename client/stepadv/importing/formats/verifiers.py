@@ -86,8 +86,8 @@ def times_of(trace: dict[str, Json]) -> dict[str, Json]:
     begins = [b for b in (listed(timing.get("start")) or [timing.get("start")]) if is_number(b)]
     ends = [e for part in timing.values() if is_number(e := at(part, "end")) and e > 0]
     return given({
-        "started_at": time_of(min(map(instant, begins), default=None)),
-        "ended_at": time_of(max(map(instant, ends), default=None)),
+        "started_at": time_of(min(filter(None, map(instant, begins)), default=None)),
+        "ended_at": time_of(max(filter(None, map(instant, ends)), default=None)),
     })
 
 
