@@ -3,7 +3,7 @@
 -- read by the client: docs/import.md.
 
 -- A step as it is parsed, and what it says of its rollout.
-CREATE TYPE stepadv.parsed_step AS (
+CREATE TYPE stepadv_internal.parsed_step AS (
 	problem text, nul_replaced integer,
 	group_id text, rollout_id text, step_no integer, turn integer,
 	observation text, next_observation text, action text, tool text, args jsonb, ok boolean,
@@ -15,7 +15,7 @@ CREATE TYPE stepadv.parsed_step AS (
 	started_at timestamptz, ended_at timestamptz,
 	content bigint,
 	task_id text, run_id text, policy_step bigint, tags jsonb);
-COMMENT ON TYPE stepadv.parsed_step IS
+COMMENT ON TYPE stepadv_internal.parsed_step IS
 'a line of JSON Lines as parse_rollout_line gives it: the columns of rollouts and steps (docs/tables.md), content as a '
 'hash, and problem, NULL or why the line cannot be used';
 
@@ -67,7 +67,7 @@ COMMENT ON FUNCTION stepadv_internal.json_of_line(text) IS
 
 -- No row where a value is not what it should be, or an error (class 22 or 54):
 -- problem_of_line tells which.
-CREATE FUNCTION stepadv_internal.step_of_json(j jsonb) RETURNS SETOF stepadv.parsed_step
+CREATE FUNCTION stepadv_internal.step_of_json(j jsonb) RETURNS SETOF stepadv_internal.parsed_step
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT NULL::text AS text, 0, x.group_id #>> '{}', x.rollout_id #>> '{}', x.step_no::numeric, x.turn::numeric,
@@ -158,13 +158,13 @@ COMMENT ON FUNCTION stepadv_internal.problem_of_line(jsonb, text) IS
 
 -- Never raises an error on bad data.  (A block with EXCEPTION is a subtransaction: not
 -- in parallel workers.)
-CREATE FUNCTION stepadv.parse_rollout_line(line text) RETURNS stepadv.parsed_step
+CREATE FUNCTION stepadv_internal.parse_rollout_line(line text) RETURNS stepadv_internal.parsed_step
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE COST 5000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	j jsonb;
-	step stepadv.parsed_step;
+	step stepadv_internal.parsed_step;
 	nul_replaced integer := 0;
 	problem text;
 	detail text;
@@ -186,7 +186,7 @@ BEGIN
 	RETURN step;
 END
 $$;
-COMMENT ON FUNCTION stepadv.parse_rollout_line(text) IS
+COMMENT ON FUNCTION stepadv_internal.parse_rollout_line(text) IS
 'one line of JSON Lines as the columns of rollouts and steps (keys: docs/tables.md); problem is NULL or says why the '
 'line cannot be used; U+0000 becomes U+FFFD and is counted in nul_replaced';
 
@@ -273,7 +273,7 @@ DECLARE
 		load_parse.policy_version)
 		FROM unnest(load_parse.keys) WITH ORDINALITY k(key, i) ORDER BY k.i);
 BEGIN
-	EXECUTE format($q$CREATE TEMP TABLE stepadv_parsed (n bigint PRIMARY KEY, LIKE stepadv.parsed_step, %s,
+	EXECUTE format($q$CREATE TEMP TABLE stepadv_parsed (n bigint PRIMARY KEY, LIKE stepadv_internal.parsed_step, %s,
 		group_name text GENERATED ALWAYS AS (substr(%s, 3)) STORED) ON COMMIT DROP$q$,
 		(SELECT string_agg(format('k%s text GENERATED ALWAYS AS (%s) STORED', e.i, e.e), ', ' ORDER BY e.i)
 			FROM unnest(expressions) WITH ORDINALITY e(e, i)),
@@ -294,7 +294,7 @@ BEGIN
 		END IF;
 	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
 		EXECUTE format($q$INSERT INTO pg_temp.stepadv_parsed SELECT l.n, s.* FROM (%s) l,
-			LATERAL stepadv.parse_rollout_line(ltrim(l.line, E'\ufeff')) s$q$, filled);
+			LATERAL stepadv_internal.parse_rollout_line(ltrim(l.line, E'\ufeff')) s$q$, filled);
 		load_parse.nul_replaced := (SELECT coalesce(sum(p.nul_replaced), 0) FROM pg_temp.stepadv_parsed p
 			WHERE p.problem IS NULL);
 	END;

@@ -250,9 +250,9 @@ BEGIN
 		WHEN EXISTS (SELECT FROM unnest(roles[16:17]) r WHERE r = ANY (reads) AND stepadv_internal.has_column(relation,
 			r)) THEN 17
 		WHEN 'truncated' = ANY (reads) AND stepadv_internal.has_column(relation, 'truncated'::text)
-			OR 'policy_step' = ANY (reads) AND policy_step IS NOT NULL THEN 15
-		WHEN 'rewards' = ANY (reads) AND stepadv_internal.has_column(relation, 'rewards'::text) THEN 13
-		WHEN 'turn' = ANY (reads) AND stepadv_internal.has_column(relation, 'turn'::text) THEN 12
+			OR 'policy_step' = ANY (reads) AND policy_step IS NOT NULL
+			OR 'rewards' = ANY (reads) AND stepadv_internal.has_column(relation, 'rewards'::text)
+			OR 'turn' = ANY (reads) AND stepadv_internal.has_column(relation, 'turn'::text) THEN 15
 		WHEN EXISTS (SELECT FROM unnest(roles[8:11]) r WHERE r = ANY (reads) AND stepadv_internal.has_column(relation,
 			r)) THEN 11
 		WHEN stepadv_internal.has_column(relation, 'success'::text) THEN 7

@@ -39,7 +39,7 @@ COMMENT ON FUNCTION stepadv_internal.rollout_group_recv(internal) IS
 COMMENT ON FUNCTION stepadv_internal.rollout_group_send(stepadv.rollout_group) IS
 'I/O: versioned little-endian columns';
 
--- rollout_agg: seven forms, one transition function
+-- rollout_agg: five forms, one transition function
 
 CREATE FUNCTION stepadv_internal.fold_support(internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -61,16 +61,6 @@ AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
 CREATE FUNCTION stepadv_internal.rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean,
 	bigint, float8, float8, float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 SUPPORT stepadv_internal.fold_support
-AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
-
-CREATE FUNCTION stepadv_internal.rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean,
-	bigint, float8, float8, float8, integer) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 SUPPORT stepadv_internal.fold_support
-AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
-
-CREATE FUNCTION stepadv_internal.rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean,
-	bigint, float8, float8, float8, integer, float8[]) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 6 SUPPORT stepadv_internal.fold_support
 AS 'MODULE_PATHNAME', 'stepadv_rollout_agg_trans';
 
 CREATE FUNCTION stepadv_internal.rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint, float8, boolean,
@@ -134,28 +124,6 @@ CREATE AGGREGATE stepadv.rollout_agg(
 
 CREATE AGGREGATE stepadv.rollout_agg(
 	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
-	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer
-) (
-	SFUNC = stepadv_internal.rollout_agg_trans, STYPE = internal, SSPACE = 6144,
-	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial,
-	DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
-	PARALLEL = SAFE
-);
-
-CREATE AGGREGATE stepadv.rollout_agg(
-	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
-	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer, rewards float8[]
-) (
-	SFUNC = stepadv_internal.rollout_agg_trans, STYPE = internal, SSPACE = 8192,
-	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial,
-	DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
-	PARALLEL = SAFE
-);
-
-CREATE AGGREGATE stepadv.rollout_agg(
-	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
 	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer, rewards float8[],
 	truncated boolean, policy_step bigint
 ) (
@@ -186,22 +154,13 @@ COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint
 'rollout_agg with success: a rollout reached its goal if any of its rows says so';
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8,
 	float8, float8) IS
-'rollout_agg in full: also next_state (where the last step of a rollout led), value (the critic''s V(s)), '
-'turn_reward, cost (of the edge, for graphs)';
-COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8,
-	float8, float8, integer) IS
-'rollout_agg with turn, the number of the response of the model that the call is part of, for by_turn; NULL '
-'turn: one of its own';
-COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8,
-	float8, float8, integer, float8[]) IS
-'rollout_agg with turn and reward components, for with_rewards: one array of 1 to 64 numbers a row, in each row '
-'of a group as many; NULL array or element: not received; of the row that belongs to the rollout itself: its '
-'outcome''s; error on arrays of different length, NaN or infinite components';
+'rollout_agg with next_state (where the last step of a rollout led), value (the critic''s V(s)), turn_reward, '
+'cost (of the edge, for graphs)';
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8,
 	float8, float8, integer, float8[], boolean, bigint) IS
-'rollout_agg with what is known of the rollout as a whole, given by any of its rows: truncated, whether it was '
-'cut off before it ended (for batch_td), and policy_step, the number of the update of the policy that made it '
-'(for history); NULL: not known; error on two policy steps of one rollout';
+'rollout_agg with turn (the response of the model that a call is part of), rewards (components, for '
+'with_rewards), and of the rollout, on any of its rows, truncated (whether it was cut off) and policy_step (the '
+'update of the policy that made it, for history; error on two)';
 COMMENT ON AGGREGATE stepadv.rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean, bigint, float8,
 	float8, float8, integer, float8[], boolean, bigint, bigint, float8) IS
 'rollout_agg with coarse_state, a state that several states are part of (for k of rtmc and batch_td), and logp, the '
@@ -224,16 +183,6 @@ AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
 CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
 	float8, boolean, bigint, float8, float8, float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 SUPPORT stepadv_internal.fold_support
-AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
-
-CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
-	float8, boolean, bigint, float8, float8, float8, integer) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 SUPPORT stepadv_internal.fold_support
-AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
-
-CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
-	float8, boolean, bigint, float8, float8, float8, integer, float8[]) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 6 SUPPORT stepadv_internal.fold_support
 AS 'MODULE_PATHNAME', 'stepadv_forgiving_rollout_agg_trans';
 
 CREATE FUNCTION stepadv_internal.forgiving_rollout_agg_trans(internal, bigint, bigint, integer, bigint, bigint,
@@ -281,28 +230,6 @@ CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
 
 CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
 	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
-	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer
-) (
-	SFUNC = stepadv_internal.forgiving_rollout_agg_trans, STYPE = internal, SSPACE = 6144,
-	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial,
-	DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
-	PARALLEL = SAFE
-);
-
-CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
-	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
-	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer, rewards float8[]
-) (
-	SFUNC = stepadv_internal.forgiving_rollout_agg_trans, STYPE = internal, SSPACE = 8192,
-	FINALFUNC = stepadv_internal.rollout_agg_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = stepadv_internal.rollout_agg_combine, SERIALFUNC = stepadv_internal.rollout_agg_serial,
-	DESERIALFUNC = stepadv_internal.rollout_agg_deserial,
-	PARALLEL = SAFE
-);
-
-CREATE AGGREGATE stepadv_internal.forgiving_rollout_agg(
-	step_id bigint, rollout_id bigint, step_no integer, state bigint, action bigint, reward float8,
 	success boolean, next_state bigint, value float8, turn_reward float8, cost float8, turn integer, rewards float8[],
 	truncated boolean, policy_step bigint
 ) (
@@ -333,12 +260,6 @@ COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, inte
 'the same with as many arguments as rollout_agg takes';
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean,
 	bigint, float8, float8, float8) IS
-'the same with as many arguments as rollout_agg takes';
-COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean,
-	bigint, float8, float8, float8, integer) IS
-'the same with as many arguments as rollout_agg takes';
-COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean,
-	bigint, float8, float8, float8, integer, float8[]) IS
 'the same with as many arguments as rollout_agg takes';
 COMMENT ON AGGREGATE stepadv_internal.forgiving_rollout_agg(bigint, bigint, integer, bigint, bigint, float8, boolean,
 	bigint, float8, float8, float8, integer, float8[], boolean, bigint) IS

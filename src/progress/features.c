@@ -8,7 +8,6 @@
 
 #include "catalog/pg_type.h"
 
-#include "compat.h"
 #include "progress/features.h"
 #include "progress/kernels.h"
 #include "progress/value.h"
@@ -59,89 +58,58 @@ features_refuse(const Features *features, const int64 *rollout_id)
  * ----------
  */
 
-SparseProblem
-sparse_features_read(ArrayType *places, ArrayType *weights, SparseFeatures *features, int *at)
+/* An element that cannot be. */
+static _Noreturn pg_noinline void
+refuse_place(const SparseFeatures *features, int at, const char *of)
 {
-	int			n = ArrayGetNItems(ARR_NDIM(places), ARR_DIMS(places));
-	int32		before = 0;
+	int32		place = features->place[at];
 
-	*at = 0;
-	if (ARR_NDIM(places) > 1 || ARR_NDIM(weights) > 1)
-		return SPARSE_DIMENSIONS;
-	if (ArrayGetNItems(ARR_NDIM(weights), ARR_DIMS(weights)) != n)
-		return SPARSE_LENGTHS;
-	if (array_contains_nulls(places) || array_contains_nulls(weights))
-		return SPARSE_NULL;
-	*features = (SparseFeatures) {(const int32 *) ARR_DATA_PTR(places), (const float *) ARR_DATA_PTR(weights), n};
-	for (*at = 0; *at < n; (*at)++)
-	{
-		int32		place = features->place[*at];
-
-		if (place < 1 || place > MOST_PLACES)
-			return SPARSE_PLACE;
-		if (place <= before)
-			return SPARSE_ORDER;
-		before = place;
-	}
-	if (!features_finite(features->weight, n))
-	{
-		for (*at = 0; isfinite(features->weight[*at]);)
-			(*at)++;
-		return SPARSE_NOT_FINITE;
-	}
-	return SPARSE_FINE;
+	if (place < 1 || place > MOST_PLACES)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("place %d of the features%s is not between 1 and %d", place, of, MOST_PLACES),
+				 errhint("Places count from 1, as the elements of an array do.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 place == features->place[at - 1]
+			 ? errmsg("place %d of the features%s is given twice", place, of)
+			 : errmsg("places of the features%s do not ascend: %d comes after %d", of, place, features->place[at - 1]),
+			 errhint("Give each place once, with its weight, in ascending order.")));
 }
 
 SparseFeatures
 sparse_features_open(ArrayType *places, ArrayType *weights, const int64 *rollout_id)
 {
-	SparseFeatures features = {0};
-	int			at;
-	SparseProblem problem = sparse_features_read(places, weights, &features, &at);
+	int			n = ArrayGetNItems(ARR_NDIM(places), ARR_DIMS(places));
+	SparseFeatures features = {(const int32 *) ARR_DATA_PTR(places), (const float *) ARR_DATA_PTR(weights), n};
+	int32		before = 0;
 
-	switch (problem)
+	if (ARR_NDIM(places) > 1 || ARR_NDIM(weights) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("places and weights of the features%s must have one dimension", of_rollout(rollout_id))));
+	if (ArrayGetNItems(ARR_NDIM(weights), ARR_DIMS(weights)) != n)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("features%s have %d places and %d weights", of_rollout(rollout_id), n,
+						ArrayGetNItems(ARR_NDIM(weights), ARR_DIMS(weights)))));
+	if (array_contains_nulls(places) || array_contains_nulls(weights))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("places and weights of the features%s must not contain nulls", of_rollout(rollout_id))));
+	for (int i = 0; i < n; i++)
 	{
-		case SPARSE_FINE:
-			break;
-		case SPARSE_DIMENSIONS:
-			ereport(ERROR,
-					(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-					 errmsg("places and weights of the features%s must have one dimension", of_rollout(rollout_id))));
-			break;
-		case SPARSE_LENGTHS:
-			ereport(ERROR,
-					(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-					 errmsg("features%s have %d places and %d weights", of_rollout(rollout_id),
-							ArrayGetNItems(ARR_NDIM(places), ARR_DIMS(places)),
-							ArrayGetNItems(ARR_NDIM(weights), ARR_DIMS(weights)))));
-			break;
-		case SPARSE_NULL:
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("places and weights of the features%s must not contain nulls", of_rollout(rollout_id))));
-			break;
-		case SPARSE_PLACE:
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("place %d of the features%s is not between 1 and %d", features.place[at],
-							of_rollout(rollout_id), MOST_PLACES),
-					 errhint("Places count from 1, as the elements of an array do.")));
-			break;
-		case SPARSE_ORDER:
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 features.place[at] == features.place[at - 1]
-					 ? errmsg("place %d of the features%s is given twice", features.place[at], of_rollout(rollout_id))
-					 : errmsg("places of the features%s do not ascend: %d comes after %d", of_rollout(rollout_id),
-							  features.place[at], features.place[at - 1]),
-					 errhint("Give each place once, with its weight, in ascending order.")));
-			break;
-		case SPARSE_NOT_FINITE:
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("the weight of place %d of the features%s is %s, not a finite number", features.place[at],
-							of_rollout(rollout_id), isnan(features.weight[at]) ? "NaN" : "infinite")));
-			break;
+		if (features.place[i] <= before || features.place[i] > MOST_PLACES)
+			refuse_place(&features, i, of_rollout(rollout_id));
+		before = features.place[i];
 	}
+	if (features_finite(features.weight, n))
+		return features;
+	for (int i = 0; i < n; i++)
+		if (!isfinite(features.weight[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("the weight of place %d of the features%s is %s, not a finite number", features.place[i],
+							of_rollout(rollout_id), isnan(features.weight[i]) ? "NaN" : "infinite")));
 	return features;
 }

@@ -30,22 +30,7 @@ typedef struct SparseFeatures
 	int			n;
 } SparseFeatures;
 
-/* What is wrong with them; all of it is looked for at once. */
-typedef enum SparseProblem
-{
-	SPARSE_FINE,
-	SPARSE_DIMENSIONS,
-	SPARSE_NULL,
-	SPARSE_LENGTHS,
-	SPARSE_PLACE,
-	SPARSE_ORDER,
-	SPARSE_NOT_FINITE
-} SparseProblem;
-
-/* Reads both arrays and checks everything; `at` is the element that is wrong. */
-extern SparseProblem sparse_features_read(ArrayType *places, ArrayType *weights, SparseFeatures *features, int *at);
-
-/* The same; an error where something is wrong. */
+/* Read both arrays, likewise; an error where something is wrong. */
 extern SparseFeatures sparse_features_open(ArrayType *places, ArrayType *weights, const int64 *rollout_id);
 
 #endif							/* STEPADV_FEATURES_H */

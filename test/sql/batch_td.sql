@@ -47,7 +47,7 @@ GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT a.step_id, round(v::numeric, 12) AS v FROM (SELECT rollout_agg(i, 1, i, CASE i WHEN 1 THEN 1 END, 1, (i = 3)::integer) g FROM generate_series(1, 3) i) y, batch_td(g, gamma => 0.9, prior => 0) a;
 -- By turns, of two calls here: the numbers of the first example, on every call; the second call's state is in no graph.
 SELECT a.step_id, a.n_state, a.n_action, round(a.q::numeric, 12) AS q, round(a.v::numeric, 12) AS v
-FROM (SELECT rollout_agg(id, r, no, s, a, rew, NULL, NULL, NULL, NULL, NULL, turn) AS g FROM (VALUES
+FROM (SELECT rollout_agg(id, r, no, s, a, rew, NULL, NULL, NULL, NULL, NULL, turn, NULL, NULL, NULL) AS g FROM (VALUES
 	(1, 1, 0, 1, 1, 0::float8, 1), (2, 1, 1, 9, 5, 0, 1), (3, 1, 2, 2, 1, 0, 2), (4, 2, 0, 1, 1, 0, 1), (5, 2, 1, 9, 5, 0, 1), (6, 2, 2, 1, 2, 0, 2),
 	(7, 3, 0, 2, 2, 1, 1)) v(id, r, no, s, a, rew, turn)) y, batch_td(by_turn(g), gamma => 0.5, prior => 0) a;
 -- Nobody judged; no group

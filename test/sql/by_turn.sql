@@ -51,7 +51,7 @@ SELECT count(*) AS calls, count(DISTINCT (rollout_id, turn)) AS turns, count(*) 
 FROM (SELECT *, lag(turn) OVER (PARTITION BY rollout_id ORDER BY step_no) AS before FROM call) c WHERE g <= 30;
 
 CREATE TABLE folded AS
-SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn) AS rollouts
+SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn, NULL, NULL, NULL) AS rollouts
 FROM (SELECT * FROM call UNION ALL
 	  SELECT g, NULL, rollout_id, NULL, NULL, NULL, NULL, outcome, NULL, NULL, NULL, NULL, NULL FROM outcome) rows
 GROUP BY g;
@@ -73,7 +73,7 @@ RETURNS TABLE (g int, step_id bigint, rollout_id bigint, step_no int, state bigi
 		  FROM member GROUP BY g, rollout_id, key, first_id) t
 $$;
 CREATE TABLE hand AS
-SELECT actions, g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn) AS rollouts
+SELECT actions, g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn, NULL, NULL, NULL) AS rollouts
 FROM (VALUES ('sequence'), ('set')) a(actions),
 	 LATERAL (SELECT * FROM turns_by_hand(actions) UNION ALL
 			  SELECT g, NULL, rollout_id, NULL, NULL, NULL, outcome, NULL, NULL, NULL, NULL, NULL, NULL FROM outcome) rows
@@ -159,7 +159,7 @@ SELECT bool_and(merged::text = by_turn(rollouts)::text) AS merged,
 	   bool_and(by_turn(rollouts)::text::rollout_group::text = by_turn(rollouts)::text) AS text_form
 FROM folded JOIN (
 	SELECT g, rollup(by_turn(half)) AS merged
-	FROM (SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn) AS half
+	FROM (SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, turn_reward, cost, turn, NULL, NULL, NULL) AS half
 		  FROM (SELECT * FROM call UNION ALL
 				SELECT g, NULL, rollout_id, NULL, NULL, NULL, NULL, outcome, NULL, NULL, NULL, NULL, NULL FROM outcome) rows
 		  GROUP BY g, step_no % 2) halves GROUP BY g) m USING (g);
@@ -168,7 +168,7 @@ SELECT rollup(by_turn(rollouts, CASE WHEN g < 3 THEN 'set' ELSE 'sequence' END) 
 SELECT by_turn(rollouts, 'bag') IS NULL FROM folded WHERE g = 1;
 SELECT by_turn(NULL) IS NULL, by_turn(rollouts, NULL) IS NULL FROM folded WHERE g = 1;
 -- a sum that is out of range
-SELECT count(*) FROM (SELECT rollout_agg(i, 1, i, 1, 1, 1e308, NULL, NULL, NULL, NULL, NULL, 0) AS g FROM generate_series(1, 2) i) x, grpo(by_turn(g));
+SELECT count(*) FROM (SELECT rollout_agg(i, 1, i, 1, 1, 1e308, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL) AS g FROM generate_series(1, 2) i) x, grpo(by_turn(g));
 
 -- ---------------------------------------------------------------------------
 -- mt_grpo by its formula (A_{i,k} of turns.c), turns a row each
@@ -280,11 +280,11 @@ SELECT g, step_id, rollout_id, step_no, turn, ARRAY[a, b, c] AS rewards, a, b, c
 		   CASE WHEN pseudorandom('oc', rollout_id::text) < 0.5 THEN 1 END FROM rollout WHERE rollout_id % 3 > 0) x;
 CREATE TABLE with_components AS
 SELECT g, rollout_agg(step_id, rollout_id, step_no, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, turn,
-					  CASE WHEN a IS NOT NULL OR b IS NOT NULL OR c IS NOT NULL THEN rewards END) AS rollouts FROM component GROUP BY g;
+					  CASE WHEN a IS NOT NULL OR b IS NOT NULL OR c IS NOT NULL THEN rewards END, NULL, NULL) AS rollouts FROM component GROUP BY g;
 CREATE FUNCTION weighed(w float8[]) RETURNS TABLE (g int, rollouts rollout_group) LANGUAGE sql AS $$
 	SELECT g, rollout_agg(step_id, rollout_id, step_no, 1, 1,
 		CASE WHEN (w[1] <> 0 AND a IS NOT NULL) OR (w[2] <> 0 AND b IS NOT NULL) OR (w[3] <> 0 AND c IS NOT NULL)
-			 THEN coalesce(w[1] * a, 0) + coalesce(w[2] * b, 0) + coalesce(w[3] * c, 0) END, NULL, NULL, NULL, NULL, NULL, turn)
+			 THEN coalesce(w[1] * a, 0) + coalesce(w[2] * b, 0) + coalesce(w[3] * c, 0) END, NULL, NULL, NULL, NULL, NULL, turn, NULL, NULL, NULL)
 	FROM component GROUP BY g
 $$;
 SELECT w, count(*), bool_and(a.step_id = b.step_id AND near(a.reward, b.reward)) AS steps, count(a.reward) AS given
@@ -317,7 +317,7 @@ SELECT with_rewards(rollouts, '{1,1}') FROM with_components WHERE g = 1;
 SELECT with_rewards(rollouts, '{1,NULL,1}') FROM with_components WHERE g = 1;
 SELECT with_rewards(rollouts, '{1,NaN,1}') FROM with_components WHERE g = 1;
 SELECT with_rewards(rollouts, '{{1,1,1}}') FROM with_components WHERE g = 1;
-SELECT with_rewards(rollouts, '{1e308,1e308,1e308}') IS NULL FROM (SELECT rollout_agg(1, 1, 1, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, '{10,1,1}') AS rollouts) x;
+SELECT with_rewards(rollouts, '{1e308,1e308,1e308}') IS NULL FROM (SELECT rollout_agg(1, 1, 1, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, '{10,1,1}', NULL, NULL) AS rollouts) x;
 SELECT with_rewards(NULL, '{1}') IS NULL, with_rewards(rollouts, NULL) IS NULL FROM with_components WHERE g = 1;
 
 SET client_min_messages = warning;

@@ -14,17 +14,17 @@ SELECT n, r, t, n * 10000 + r * 100 + t AS id, nullif(dice(n, r, t, 1) % 6, 5) A
 	t / 2 AS turn
 FROM generate_series(1, 12) n, LATERAL generate_series(1, 3 + n % 6) r, LATERAL generate_series(0, dice(n, r, 4) % 7 - 1) t;
 INSERT INTO steps SELECT n, 9, NULL, NULL, NULL, NULL, n % 2, NULL FROM generate_series(1, 12, 2) n;	-- a rollout without steps
-CREATE TABLE groups AS SELECT n, rollout_agg(id, r, t, s, a, reward, NULL, NULL, 0.5::float8, NULL, NULL, turn) AS g FROM steps GROUP BY n;
+CREATE TABLE groups AS SELECT n, rollout_agg(id, r, t, s, a, reward, NULL, NULL, 0.5::float8, NULL, NULL, turn, NULL, NULL, NULL) AS g FROM steps GROUP BY n;
 SELECT count(*) AS groups, sum(n_rollouts) AS rollouts, sum(n_judged) AS judged FROM groups, group_summary(g);
 
 -- The group without a rollout is the group of the other rows, whatever columns it has.
 SELECT count(*) AS rollouts, count(DISTINCT groups.n) AS groups, sum(x.differences) AS differences
-FROM groups, rollouts(g) l, LATERAL (SELECT without_rollout(g, l.rollout_id) AS w, rollout_agg(id, r, t, s, a, reward, NULL, NULL, 0.5::float8, NULL, NULL, turn) AS o FROM steps WHERE steps.n = groups.n AND r <> l.rollout_id) y,
+FROM groups, rollouts(g) l, LATERAL (SELECT without_rollout(g, l.rollout_id) AS w, rollout_agg(id, r, t, s, a, reward, NULL, NULL, 0.5::float8, NULL, NULL, turn, NULL, NULL, NULL) AS o FROM steps WHERE steps.n = groups.n AND r <> l.rollout_id) y,
 	LATERAL (SELECT (SELECT count(*) FROM (SELECT * FROM steps(w) EXCEPT SELECT * FROM steps(o)) d) + (SELECT count(*) FROM (SELECT * FROM steps(o) EXCEPT SELECT * FROM steps(w)) d)
 		+ (SELECT count(*) FROM (SELECT * FROM rollouts(w) EXCEPT SELECT * FROM rollouts(o)) d) + (SELECT count(*) FROM (SELECT * FROM rollouts(o) EXCEPT SELECT * FROM rollouts(w)) d) AS differences) x;
 CREATE TABLE full_group AS
-SELECT rollout_agg(id, r, t, s, a, reward, success, s + 1, v, v / 2, 1 + v, turn, ARRAY[v, NULL, reward]) AS g,
-	rollout_agg(id, r, t, s, a, reward, success, s + 1, v, v / 2, 1 + v, turn, ARRAY[v, NULL, reward]) FILTER (WHERE r <> 2) AS without_2
+SELECT rollout_agg(id, r, t, s, a, reward, success, s + 1, v, v / 2, 1 + v, turn, ARRAY[v, NULL, reward], NULL, NULL) AS g,
+	rollout_agg(id, r, t, s, a, reward, success, s + 1, v, v / 2, 1 + v, turn, ARRAY[v, NULL, reward], NULL, NULL) FILTER (WHERE r <> 2) AS without_2
 FROM (SELECT r * 10 + t AS id, r, t, t AS s, nullif(r, t) AS a, r::float8 AS reward, r = 1 AS success, r * 0.5 + coalesce(t, 7) AS v, t AS turn FROM generate_series(1, 3) r, unnest('{0,1,2,NULL}'::integer[]) t) x;
 SELECT without_rollout(g, 2)::text = without_2::text AS same,
 	without_rollout(by_turn(g), 2)::text = by_turn(without_2)::text AS by_turn, (SELECT count(*) FROM rollouts(without_rollout(without_rollout(without_rollout(g, 1), 2), 3))) AS left FROM full_group;

@@ -8,7 +8,7 @@ SET jit = off;
 CREATE TABLE dec_group AS
 SELECT stepadv.rollout_agg(i, i % 6, (i / 6)::integer, i % 4, i % 3, (i % 5)::float8, NULL::boolean,
 						   (i + 1) % 4, (i % 7)::float8 / 10, (i % 3)::float8, 1 + (i % 2)::float8,
-						   i / 12, ARRAY[i % 5, i % 4]::float8[]) AS rollouts
+						   i / 12, ARRAY[i % 5, i % 4]::float8[], NULL, NULL) AS rollouts
 FROM generate_series(1, 40) AS i;
 
 -- A function once more, with everything after the group the other way round.

@@ -108,7 +108,7 @@ SELECT stepadv.rollup(digest) FROM (SELECT digest FROM digests WHERE g = 1 UNION
 
 -- Reward components, of judged rollouts; a group without any has none of them.
 SELECT (stepadv.digest_counts(stepadv.rollup(stepadv.group_digest(g, '{}', NULL)))).reward_sums FROM (
-	SELECT stepadv.rollout_agg(i, i / 2, i::integer, i, i, NULL::float8, i <> 3, NULL::bigint, NULL::float8, NULL::float8, NULL::float8, NULL::integer, ARRAY[i, 0.5 * i]) AS g FROM generate_series(1::bigint, 4) i
+	SELECT stepadv.rollout_agg(i, i / 2, i::integer, i, i, NULL::float8, i <> 3, NULL::bigint, NULL::float8, NULL::float8, NULL::float8, NULL::integer, ARRAY[i, 0.5 * i], NULL, NULL) AS g FROM generate_series(1::bigint, 4) i
 	UNION ALL SELECT stepadv.rollout_agg(1::bigint, 1::bigint, 1, 1::bigint, 1::bigint, 1::float8)) x;
 
 -- What is no digest, and arguments that do not fit.

@@ -181,7 +181,7 @@ ANALYZE spilled;
 SET work_mem = '64kB'; SET enable_sort = off; SET max_parallel_workers_per_gather = 0;
 SELECT together, by_both(format('SELECT task, rollout_agg(step_id, rollout_id, step_no, state, action, reward) FROM (SELECT * FROM spilled ORDER BY %s OFFSET 0) x GROUP BY task', together))
 FROM (VALUES ('g, rollout_id'), ('rollout_id, g'), ('g / 3000, rollout_id, g')) v(together);
-SELECT by_both('SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, array_fill(reward, ARRAY[1 + g % 30])) FROM (SELECT * FROM spilled ORDER BY g, rollout_id OFFSET 0) x GROUP BY g');
+SELECT by_both('SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, NULL, NULL, NULL, NULL, NULL, NULL, array_fill(reward, ARRAY[1 + g % 30]), NULL, NULL) FROM (SELECT * FROM spilled ORDER BY g, rollout_id OFFSET 0) x GROUP BY g');
 RESET work_mem; RESET enable_sort; RESET max_parallel_workers_per_gather;
 
 DROP SCHEMA fi CASCADE;

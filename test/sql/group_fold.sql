@@ -53,7 +53,7 @@ $$;
 -- ' $ % ' for those with turn and rewards.
 CREATE FUNCTION pg_temp.both(query text) RETURNS text LANGUAGE sql AS $$
 	SELECT pg_temp.by_both(replace(replace(replace(query,
-		'$%', 'rollout_agg(step_id, rollout, step_no, state, action, reward, success, state + 1, reward, NULL, NULL, step_no / 2, CASE WHEN kind % 3 > 0 THEN ARRAY[reward, NULL, kind] END)'),
+		'$%', 'rollout_agg(step_id, rollout, step_no, state, action, reward, success, state + 1, reward, NULL, NULL, step_no / 2, CASE WHEN kind % 3 > 0 THEN ARRAY[reward, NULL, kind] END, NULL, NULL)'),
 		'$+', 'rollout_agg(step_id, rollout, step_no, state, action, reward, success, state + 1, reward, reward * 2, 1 + abs(reward))'),
 		'$', 'rollout_agg(step_id, rollout, step_no, state, action, reward)'))
 $$;
@@ -62,7 +62,7 @@ SET enable_sort = off;
 SELECT pg_temp.both('SELECT num, $ FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT num, $+ FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT num, $% FROM fold_steps GROUP BY num');
-SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL, NULL, NULL, NULL, step_no / 2) FROM fold_steps GROUP BY num');
+SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL, NULL, NULL, NULL, step_no / 2, NULL, NULL, NULL) FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT $ FROM fold_steps GROUP BY num');
 SELECT pg_temp.both('SELECT task, $ FROM fold_steps GROUP BY task');
 SELECT pg_temp.both('SELECT task, num, $, num + 1 FROM fold_steps GROUP BY num, task');
@@ -74,7 +74,7 @@ CREATE TABLE fold_arrays AS SELECT num, step_id, rollout, step_no, state, action
 ALTER TABLE fold_arrays ALTER rewards SET STORAGE external;
 INSERT INTO fold_arrays SELECT num + 40, step_id, rollout, step_no, state, action, reward, success, turn, rewards FROM fold_arrays;
 ANALYZE fold_arrays;
-SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL::bigint, reward, reward, reward, turn, rewards) FROM fold_arrays GROUP BY num');
+SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL::bigint, reward, reward, reward, turn, rewards, NULL, NULL) FROM fold_arrays GROUP BY num');
 -- expressions as keys, as arguments, around the aggregate
 SELECT pg_temp.both('SELECT num % 7, $+ FROM fold_steps GROUP BY num % 7');
 SELECT pg_temp.both('SELECT upper(task), length($::text) FROM fold_steps GROUP BY upper(task)');
@@ -177,7 +177,7 @@ SELECT pg_temp.way('SELECT num, rollout_agg(step_id, rollout, step_no, state, ac
 SELECT pg_temp.both('SELECT num, $ FROM (SELECT * FROM fold_many ORDER BY rollout, CASE WHEN rollout = 1 THEN hashint4(num) END, step_no, num OFFSET 0) x GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT task, $ FROM fold_many GROUP BY task');
-SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL, NULL, NULL, NULL, step_no / 2, CASE WHEN num % 3 > 0 THEN ARRAY[reward, NULL] END) FROM fold_many GROUP BY num');
+SELECT pg_temp.both('SELECT num, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL, NULL, NULL, NULL, step_no / 2, CASE WHEN num % 3 > 0 THEN ARRAY[reward, NULL] END, NULL, NULL) FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT num, $ FILTER (WHERE success) FROM fold_many GROUP BY num');
 SELECT pg_temp.both('SELECT v, count(*), sum(length(g::text)) FROM generate_series(1, 2) v, LATERAL (SELECT num, $ AS g FROM fold_many WHERE num % 2 < v GROUP BY num) x GROUP BY v');
 -- next to no memory: parts whose groups find no room are divided, which writes hardly more than a sort does, and once for each time
@@ -235,7 +235,7 @@ RESET random_page_cost; RESET work_mem;
 -- an error of a group that is folded in a part
 \set VERBOSITY default
 SET enable_sort = off; SET enable_hashagg = on; SET work_mem = '1MB'; SET max_parallel_workers_per_gather = 0;
-SELECT count(g) FROM (SELECT task, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL, NULL, NULL, NULL, NULL, CASE WHEN num = 7777 THEN array_fill(reward, ARRAY[65]) END) AS g FROM fold_many GROUP BY task) x;
+SELECT count(g) FROM (SELECT task, rollout_agg(step_id, rollout, step_no, state, action, reward, success, NULL, NULL, NULL, NULL, NULL, CASE WHEN num = 7777 THEN array_fill(reward, ARRAY[65]) END, NULL, NULL) AS g FROM fold_many GROUP BY task) x;
 \set VERBOSITY terse
 SELECT count(g) FROM (SELECT num, rollout_agg(step_id, rollout, CASE WHEN num = 7777 THEN 1 ELSE step_no END, state, action, reward) AS g FROM fold_many GROUP BY num) x;
 RESET enable_sort; RESET enable_hashagg; RESET work_mem; RESET max_parallel_workers_per_gather;

@@ -14,7 +14,7 @@ CREATE TABLE old AS SELECT rollout_agg(1, 7, 0, 2, 3, 0.5) AS g;
 SELECT stepadv_internal.rollout_group_send(g) FROM old;
 -- Version 2: flags and number of components in the header, where 0 was; components
 -- after cost, turn after step_no, defects at the end.
-CREATE TABLE new AS SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, 258, '{0.25,NULL}') AS g;
+CREATE TABLE new AS SELECT rollout_agg(1, 7, 0, 2, 3, 0.5, NULL, NULL, NULL, NULL, NULL, 258, '{0.25,NULL}', NULL, NULL) AS g;
 SELECT stepadv_internal.rollout_group_send(g) FROM new;
 
 -- Nothing new is said: byte for byte version 1, whatever the form.
@@ -22,12 +22,12 @@ SELECT count(DISTINCT stepadv_internal.rollout_group_send(g)) AS different, min(
 	SELECT rollout_agg(i, 1, i, i, i, i) AS g FROM generate_series(1, 3) i UNION ALL
 	SELECT rollout_agg(i, 1, i, i, i, i, NULL) FROM generate_series(1, 3) i UNION ALL
 	SELECT rollout_agg(i, 1, i, i, i, i, NULL, NULL, NULL, NULL, NULL) FROM generate_series(1, 3) i UNION ALL
-	SELECT rollout_agg(i, 1, i, i, i, i, NULL, NULL, NULL, NULL, NULL, NULL) FROM generate_series(1, 3) i UNION ALL
-	SELECT rollout_agg(i, 1, i, i, i, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL) FROM generate_series(1, 3) i UNION ALL
-	SELECT rollout_agg(i, 1, i, i, i, i, NULL, NULL, NULL, NULL, NULL, NULL, '{}') FROM generate_series(1, 3) i) x;
+	SELECT rollout_agg(i, 1, i, i, i, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) FROM generate_series(1, 3) i UNION ALL
+	SELECT rollout_agg(i, 1, i, i, i, i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) FROM generate_series(1, 3) i UNION ALL
+	SELECT rollout_agg(i, 1, i, i, i, i, NULL, NULL, NULL, NULL, NULL, NULL, '{}', NULL, NULL) FROM generate_series(1, 3) i) x;
 SELECT count(DISTINCT stepadv_internal.rollout_group_send(g)) AS different, min(get_byte(stepadv_internal.rollout_group_send(g), 0)) AS version FROM (
 	SELECT rollout_agg(i, 1, i, i, i, i, true, NULLIF(i, 2), NULLIF(i, 1), i, NULLIF(i, 3)) AS g FROM generate_series(1, 3) i UNION ALL
-	SELECT rollout_agg(i, 1, i, i, i, i, true, NULLIF(i, 2), NULLIF(i, 1), i, NULLIF(i, 3), NULL, NULL) FROM generate_series(1, 3) i) x;
+	SELECT rollout_agg(i, 1, i, i, i, i, true, NULLIF(i, 2), NULLIF(i, 1), i, NULLIF(i, 3), NULL, NULL, NULL, NULL) FROM generate_series(1, 3) i) x;
 
 -- Rows with everything, some of it, or nothing of it; what went in comes out.
 CREATE TABLE given AS
@@ -39,7 +39,7 @@ SELECT g, g * 10000 + r * 100 + i AS step_id, r AS rollout_id, CASE WHEN i > 0 T
 FROM (SELECT g, r, i, get_byte(decode(md5(g || ' ' || r || ' ' || i), 'hex'), 0) AS h
 	  FROM generate_series(1, 30) g, generate_series(1, g % 6) r, generate_series(0, r * 4) i) x;
 CREATE TABLE folded AS
-SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, NULL, NULL, turn, rewards) AS rollouts FROM given GROUP BY g;
+SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, NULL, NULL, turn, rewards, NULL, NULL) AS rollouts FROM given GROUP BY g;
 SELECT count(*) AS values, count(*) FILTER (WHERE get_byte(stepadv_internal.rollout_group_send(rollouts), 0) = 2) AS version_2 FROM folded;
 SELECT count(*) FROM (
 	(SELECT step_id, rollout_id, step_no, state, action, reward, next_state, value, turn FROM given WHERE step_no IS NOT NULL EXCEPT ALL
@@ -62,10 +62,10 @@ COPY again FROM :'file' (FORMAT binary);
 SELECT bool_and(bytes(f.rollouts) = bytes(f.rollouts::text::rollout_group)) AS text_form, bool_and(bytes(f.rollouts) = bytes(a.rollouts)) AS binary_form,
 	   bool_and(bytes(f.rollouts) = bytes(o.rollouts)) AS any_order, bool_and(bytes(f.rollouts) = bytes(m.rollouts)) AS merged
 FROM folded f JOIN again a USING (g) JOIN (
-	SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, NULL, NULL, turn, rewards ORDER BY md5(step_id::text)) AS rollouts
+	SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, NULL, NULL, turn, rewards, NULL, NULL ORDER BY md5(step_id::text)) AS rollouts
 	FROM given GROUP BY g) o USING (g) JOIN (
 	SELECT g, rollup(part) AS rollouts FROM (
-		SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, NULL, NULL, turn, rewards) AS part
+		SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, NULL, NULL, turn, rewards, NULL, NULL) AS part
 		FROM given GROUP BY g, step_id % 3) p GROUP BY g) m USING (g);
 -- in parallel
 ANALYZE given;
@@ -73,7 +73,7 @@ SET stepadv.enable_group_fold = off; SET enable_sort = off;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 1; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
 ALTER TABLE given SET (parallel_workers = 2);
 SET cpu_tuple_cost = 1; SET cpu_operator_cost = 0.0001;
-CREATE VIEW in_parallel AS SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, NULL, NULL, turn, rewards) AS rollouts FROM given GROUP BY g;
+CREATE VIEW in_parallel AS SELECT g, rollout_agg(step_id, rollout_id, step_no, state, action, reward, success, next_state, value, NULL, NULL, turn, rewards, NULL, NULL) AS rollouts FROM given GROUP BY g;
 CREATE FUNCTION plan_has(query text, what text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -91,20 +91,20 @@ RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_s
 
 -- Arrays that cannot be: of another length than others, not finite, of two
 -- dimensions, too long; of a rollout, two outcomes of one component.
-SELECT rollout_agg(i, 1, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, array_fill(0::float8, ARRAY[1 + i / 2])) FROM generate_series(0, 2) i;
-SELECT rollout_agg(NULL, i, NULL, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, array_fill(0::float8, ARRAY[i])) FROM generate_series(1, 2) i;
-SELECT rollout_agg(1, 1, 4, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, '{1,NaN}');
-SELECT rollout_agg(1, 1, NULL, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, '{NULL,-Infinity}');
-SELECT rollout_agg(1, 1, 4, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, '{{1,2}}');
-SELECT rollout_agg(1, 1, 4, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, array_fill(1::float8, ARRAY[65]));
-SELECT rollout_agg(NULL, 1, NULL, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, r) FROM (VALUES ('{1,NULL}'::float8[]), ('{2,NULL}')) v(r);
-SELECT reward_components(rollout_agg(NULL, 1, NULL, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, r)) FROM (VALUES ('{1,NULL}'::float8[]), ('{NULL,2}'), (NULL)) v(r);
-SELECT count(*) FROM reward_components((SELECT rollout_agg(1, 1, 1, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, array_fill(1::float8, ARRAY[64]))));
+SELECT rollout_agg(i, 1, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, array_fill(0::float8, ARRAY[1 + i / 2]), NULL, NULL) FROM generate_series(0, 2) i;
+SELECT rollout_agg(NULL, i, NULL, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, array_fill(0::float8, ARRAY[i]), NULL, NULL) FROM generate_series(1, 2) i;
+SELECT rollout_agg(1, 1, 4, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, '{1,NaN}', NULL, NULL);
+SELECT rollout_agg(1, 1, NULL, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, '{NULL,-Infinity}', NULL, NULL);
+SELECT rollout_agg(1, 1, 4, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, '{{1,2}}', NULL, NULL);
+SELECT rollout_agg(1, 1, 4, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, array_fill(1::float8, ARRAY[65]), NULL, NULL);
+SELECT rollout_agg(NULL, 1, NULL, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, r, NULL, NULL) FROM (VALUES ('{1,NULL}'::float8[]), ('{2,NULL}')) v(r);
+SELECT reward_components(rollout_agg(NULL, 1, NULL, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, r, NULL, NULL)) FROM (VALUES ('{1,NULL}'::float8[]), ('{NULL,2}'), (NULL)) v(r);
+SELECT count(*) FROM reward_components((SELECT rollout_agg(1, 1, 1, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, 1, array_fill(1::float8, ARRAY[64]), NULL, NULL)));
 -- a lower bound does not count; an array that another row does not have
-SELECT c.* FROM reward_components((SELECT rollout_agg(i, 1, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, CASE i WHEN 1 THEN '[5:6]={1,2}' WHEN 2 THEN '{3,4}' END::float8[]) FROM generate_series(0, 2) i)) c;
+SELECT c.* FROM reward_components((SELECT rollout_agg(i, 1, i, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL, CASE i WHEN 1 THEN '[5:6]={1,2}' WHEN 2 THEN '{3,4}' END::float8[], NULL, NULL) FROM generate_series(0, 2) i)) c;
 
 -- Merging: without components with some; not as many; flags and defects add up.
-CREATE TABLE part AS SELECT i, rollout_agg(i, i, 1, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, array_fill(i::float8, ARRAY[i - 1])) AS g FROM generate_series(1, 3) i GROUP BY i;
+CREATE TABLE part AS SELECT i, rollout_agg(i, i, 1, 1, 1, i, NULL, NULL, NULL, NULL, NULL, NULL, array_fill(i::float8, ARRAY[i - 1]), NULL, NULL) AS g FROM generate_series(1, 3) i GROUP BY i;
 SELECT c.* FROM reward_components((SELECT rollup(g) FROM part WHERE i < 3)) c;
 SELECT rollup(g ORDER BY i DESC)::text = rollup(g)::text FROM part WHERE i < 3;
 SELECT rollup(g ORDER BY i) FROM part;
@@ -168,7 +168,7 @@ SELECT comes(set_byte(bytes(g), 0, 2)) FROM old;
 -- And what has gaps: a number under a null bit, a bit of a column that is not there, a
 -- column without entries are not seen, and the text is the same value to the bit.
 CREATE TABLE gaps AS
-SELECT rollout_agg(i, 7, i, nullif(i, 1), nullif(i, 2), nullif(i, 1), NULL, nullif(i, 1), NULL, NULL, nullif(i, 2), nullif(i, 2)) AS g FROM generate_series(1, 3) i
+SELECT rollout_agg(i, 7, i, nullif(i, 1), nullif(i, 2), nullif(i, 1), NULL, nullif(i, 1), NULL, NULL, nullif(i, 2), nullif(i, 2), NULL, NULL, NULL) AS g FROM generate_series(1, 3) i
 UNION ALL SELECT rollout_agg(i, 7, i, NULL, 5, NULL) FROM generate_series(1, 2) i
 UNION ALL SELECT rollout_agg(1, 7, NULL, NULL, NULL, 1);
 CREATE FUNCTION same(bytes bytea) RETURNS boolean LANGUAGE plpgsql AS $$

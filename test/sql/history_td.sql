@@ -216,7 +216,7 @@ SELECT count(*), count(*) FILTER (WHERE off(a.q, b.q) OR off(a.advantage, b.adva
 FROM folded f JOIN (SELECT task, rollout_agg(id, 1000 - rollout * 7 % 29, no * 3, state, action, reward ORDER BY md5(id::text)) AS g FROM raw WHERE own GROUP BY task) t USING (task),
 	history_td(f.g) a JOIN history_td(t.g) b USING (step_id) WHERE a.advantage IS NOT NULL;
 SELECT bool_and(a = b) AS same, bool_and(a = c) AS of_turns
-FROM (SELECT task, g FROM folded ORDER BY task) f JOIN LATERAL (SELECT rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, no) AS t FROM raw WHERE own AND task = f.task) t ON true,
+FROM (SELECT task, g FROM folded ORDER BY task) f JOIN LATERAL (SELECT rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, no, NULL, NULL, NULL) AS t FROM raw WHERE own AND task = f.task) t ON true,
 	history_td(f.g) a JOIN history_td(f.g, history => f.g) b USING (step_id) JOIN history_td(by_turn(t.t)) c USING (step_id);
 
 -- Where states are many the sparse way: 200 of them, the values satisfy the equations that they are the solution of, which the states of a chain have by hand: each rollout

@@ -45,7 +45,7 @@ SELECT row_number() OVER (ORDER BY task, rollout, no)::int AS id, *, CASE WHEN d
 FROM (SELECT task, rollout, no, draw('state', 12, task, rollout, no) AS s, no = draw('length', 6, task, rollout, 0) AS last
 	FROM generate_series(1, 4) task, generate_series(1, 9) rollout, generate_series(0, 5) no WHERE no <= draw('length', 6, task, rollout, 0)) x;
 CREATE TABLE walks AS SELECT task, rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, no / 2, NULL, NULL, NULL, coarse, logp) AS g,
-	rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, no / 2) AS plain,
+	rollout_agg(id, rollout, no, state, action, reward, NULL, NULL, NULL, NULL, NULL, no / 2, NULL, NULL, NULL) AS plain,
 	rollout_agg(id, rollout, no, coarse, action, reward) AS coarse FROM walk GROUP BY task;
 SELECT count(*) AS steps, count(coarse) AS coarse, count(DISTINCT (task, state)) AS states, count(DISTINCT (task, coarse)) AS coarse_states FROM walk;
 SELECT count(*) AS steps, count(*) FILTER (WHERE (s.coarse_state, s.logp, s.state, s.action, s.turn) IS NOT DISTINCT FROM (w.coarse::bigint, w.logp, w.state::bigint, w.action::bigint, w.no / 2)) AS right

@@ -6,7 +6,7 @@ SET jit = off;
 
 -- Rollout 1: three steps, R = 3, costs 1, 4, NULL; 2: one step and a row of its own, R = 4, cost 2; 3 took
 -- no step and got 6; 4 is not judged.
-CREATE TABLE x AS SELECT rollout_agg(id, rollout, no, 1, id, reward, NULL, NULL, value, turn_reward, cost, turn) AS g FROM (VALUES
+CREATE TABLE x AS SELECT rollout_agg(id, rollout, no, 1, id, reward, NULL, NULL, value, turn_reward, cost, turn, NULL, NULL, NULL) AS g FROM (VALUES
 	(1, 1, 0, 1::float8, 0.5::float8, 0.2::float8, 1::float8, 1), (2, 1, 1, NULL, 1, NULL, 4, 1), (3, 1, 2, 2, 2, 0.9, NULL, 2),
 	(4, 2, 0, 0, 1, 0.7, 2, 1), (NULL, 2, NULL, 4, NULL, NULL, NULL, NULL), (NULL, 3, NULL, 6, NULL, NULL, NULL, NULL),
 	(5, 4, 0, NULL, 1, 1, 1, 1), (6, 4, 1, NULL, NULL, 5, 1, 2)) v(id, rollout, no, reward, value, turn_reward, cost, turn);
@@ -63,13 +63,13 @@ SELECT a.* FROM x, bi_level_gae(without_rollout(g, 4), gamma => 0.25, turn_gamma
 SELECT bool_and(a.advantage = b.advantage AND a.return = b.return AND a.td_error = b.td_error) AS as_gae
 FROM x, bi_level_gae(by_turn(without_rollout(g, 4)), turn_gamma => 0.5, lambda => 0.75) a JOIN gae(by_turn(without_rollout(g, 4)), gamma => 0.5, lambda => 0.75) b USING (step_id);
 -- an observation in the second turn, without an action or a value: its reward goes to step 2
-SELECT a.* FROM (SELECT rollout_agg(i, 1, i, 1, CASE WHEN i <> 3 THEN 1 END, CASE i WHEN 3 THEN 8 WHEN 4 THEN 1 END, NULL, NULL, CASE WHEN i <> 3 THEN i END, NULL, NULL, CASE WHEN i < 3 THEN 1 ELSE 2 END) AS g
+SELECT a.* FROM (SELECT rollout_agg(i, 1, i, 1, CASE WHEN i <> 3 THEN 1 END, CASE i WHEN 3 THEN 8 WHEN 4 THEN 1 END, NULL, NULL, CASE WHEN i <> 3 THEN i END, NULL, NULL, CASE WHEN i < 3 THEN 1 ELSE 2 END, NULL, NULL, NULL) AS g
 	FROM generate_series(1, 4) i) y, bi_level_gae(g, gamma => 0.5, lambda => 0.5, turn_gamma => 0.5, masked => true) a;
 -- (4: 1 - 4 = -3; 2: 8 + 0.5 * 4 - 2 + 0.25 * -3 = 7.25; 1: 0.5 * 2 - 1 + 0.25 * 7.25 = 1.8125; 3 has 4's)
 SELECT a.* FROM x, bi_level_gae(g) a;	-- of rollout 4, not judged, a missing value does not matter
 SELECT a.* FROM (SELECT rollout_agg(1, 1, 7, 1, 1, 1) AS g) y, bi_level_gae(g) a;
 -- in a view of attach, where no row has a value: NULL, in turns of several steps too
-SELECT a.step_id, a.value, a.td_error, a.advantage FROM (SELECT stepadv_internal.forgiving_rollout_agg(i, 1, i, i, 1, 1, true, NULL, NULL, NULL, NULL, 1 + i / 3) AS g FROM generate_series(1, 3) i) y, bi_level_gae(g) a;
+SELECT a.step_id, a.value, a.td_error, a.advantage FROM (SELECT stepadv_internal.forgiving_rollout_agg(i, 1, i, i, 1, 1, true, NULL, NULL, NULL, NULL, 1 + i / 3, NULL, NULL, NULL) AS g FROM generate_series(1, 3) i) y, bi_level_gae(g) a;
 
 -- g2po: rollout 1 in states 1, 2, 1 succeeds with 4, rollout 2 in state 1 fails with 0; gamma 0.5.
 -- v(1) = (0.5 + 2 + 0) / 3 = 5/6, v(2) = 1; next_v 1, 5/6, 4 and 0; in state 1 of 1, 4, 0 the mean is 5/3;
@@ -102,7 +102,7 @@ SELECT i AS id, i / 80 AS grp, i / 80 * 100 + (hashint4(i / 5) & 15) AS r, i AS 
 	CASE WHEN hashint4(i / 5) & 15 = 3 THEN NULL WHEN i % 5 = 4 THEN (hashint4(i * 7) & 3) / 2.0::float8 ELSE sin(i) / 4 END AS reward,
 	cos(i * 3) AS value, CASE WHEN hashint4(i * 11) & 3 > 0 THEN sin(i * 5) END AS turn_reward, CASE WHEN hashint4(i * 13) & 3 > 0 THEN 1 + (hashint4(i) & 15) END::float8 AS cost, i / 3 AS turn
 FROM generate_series(0, 1599) i;
-CREATE TABLE g AS SELECT grp, rollout_agg(id, r, n, state, id, reward, NULL, NULL, value, turn_reward, cost, turn) AS g FROM s GROUP BY grp;
+CREATE TABLE g AS SELECT grp, rollout_agg(id, r, n, state, id, reward, NULL, NULL, value, turn_reward, cost, turn, NULL, NULL, NULL) AS g FROM s GROUP BY grp;
 CREATE TABLE q AS SELECT s.*, coalesce(state, -id) AS known, t, lead(id) OVER w AS next_id, row_number() OVER w AS k, count(*) OVER (PARTITION BY r) AS steps,
 	sum(coalesce(cost, 1)) OVER (PARTITION BY r) AS costs
 FROM s JOIN (SELECT r, sum(reward) AS t FROM s GROUP BY r HAVING count(reward) > 0) t USING (r) WINDOW w AS (PARTITION BY r ORDER BY n);

@@ -51,7 +51,7 @@ $$;
 -- $ stands for the arguments of the short form, $+ for those of the long one, $% for all.
 CREATE FUNCTION spelled(query text) RETURNS text LANGUAGE sql AS $$
 	SELECT replace(replace(replace(query,
-		'$%', 'rollout_agg(step_id, rollout, step_no, state, action, reward, success, state + 1, reward, NULL, NULL, step_no / 2, CASE WHEN kind > 0 THEN ARRAY[reward, NULL, kind] END)'),
+		'$%', 'rollout_agg(step_id, rollout, step_no, state, action, reward, success, state + 1, reward, NULL, NULL, step_no / 2, CASE WHEN kind > 0 THEN ARRAY[reward, NULL, kind] END, NULL, NULL)'),
 		'$+', 'rollout_agg(step_id, rollout, step_no, state, action, reward, success, state + 1, reward, reward * 2, 1 + abs(reward))'),
 		'$', 'rollout_agg(step_id, rollout, step_no, state, action, reward)')
 $$;

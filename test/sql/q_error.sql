@@ -150,7 +150,7 @@ $$;
 SELECT c.method, sum(c.steps) > 500 AS many, sum(c.differ) AS differ FROM qe_folded f, LATERAL (SELECT stepadv.rollout_agg(step_id, -r, t, s, a, reward ORDER BY random()) AS g FROM qe WHERE g = f.g) o, qe_compare(f.rollouts, o.g) c GROUP BY 1 ORDER BY 1;
 SELECT c.method, sum(c.differ) AS differ FROM qe_folded f, LATERAL (SELECT stepadv.rollout_agg(step_id, r, t, s, a, 1e6 * reward) AS g FROM qe WHERE g = f.g) o, qe_compare(f.rollouts, o.g, 1e6) c GROUP BY 1 ORDER BY 1;
 -- Turns of one call are steps; the history of both is that of their union.
-SELECT c.method, sum(c.differ) AS differ FROM qe_folded f, LATERAL (SELECT stepadv.by_turn(stepadv.rollout_agg(step_id, r, t, s, a, reward, NULL, NULL, NULL, NULL, NULL, t)) AS g FROM qe WHERE g = f.g) o, qe_compare(f.rollouts, o.g) c GROUP BY 1 ORDER BY 1;
+SELECT c.method, sum(c.differ) AS differ FROM qe_folded f, LATERAL (SELECT stepadv.by_turn(stepadv.rollout_agg(step_id, r, t, s, a, reward, NULL, NULL, NULL, NULL, NULL, t, NULL, NULL, NULL)) AS g FROM qe WHERE g = f.g) o, qe_compare(f.rollouts, o.g) c GROUP BY 1 ORDER BY 1;
 SELECT count(*) > 10 AS several, count(*) FILTER (WHERE abs(x.q_error - y.q_error) > 1e-9 OR abs(x.confidence - y.confidence) > 1e-9) AS differ
 FROM (SELECT stepadv.rollout_agg(step_id, r, t, s, a, reward) FILTER (WHERE r < 4) AS young, stepadv.rollout_agg(step_id, r, t, s, a, reward) FILTER (WHERE r >= 4) AS old FROM qe WHERE g = 7) f,
 	stepadv.batch_td(f.young, history => f.old, gamma => 0.9, prior => 0) x JOIN qe_folded u ON u.g = 7, stepadv.batch_td(u.rollouts, gamma => 0.9, prior => 0) y WHERE y.step_id = x.step_id;

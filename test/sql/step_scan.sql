@@ -9,7 +9,7 @@ SET search_path = stepadv, public;
 CREATE TABLE scan_groups AS
 SELECT g, rollout_agg(s, r, s % 12, CASE WHEN h % 11 > 0 THEN h % 5 END, CASE WHEN h % 13 > 0 THEN h % 3 END,
 	CASE WHEN (g * 7 + r) % 5 > 0 THEN (h % 4)::float8 END, CASE WHEN (g * 7 + r) % 5 > 1 THEN h % 2 = 0 END,
-	h % 5, (h % 9)::float8, (h % 3)::float8, 1 + (h % 2)::float8, (s % 12) / 2, ARRAY[h % 2, NULL]::float8[]) AS rollouts
+	h % 5, (h % 9)::float8, (h % 3)::float8, 1 + (h % 2)::float8, (s % 12) / 2, ARRAY[h % 2, NULL]::float8[], NULL, NULL) AS rollouts
 FROM (SELECT g, r, r * 12 + i AS s, abs(signature_hash(format('%s %s %s', g, r, i)) % 1000) AS h
 	FROM generate_series(1, 60) g, generate_series(1, 1 + g % 6) r, generate_series(0, (g * r) % 12) i) x
 GROUP BY g;

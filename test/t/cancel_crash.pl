@@ -150,9 +150,9 @@ $node->safe_psql('postgres', q{
 	-- and what version 2 is for: turns, components, another unit
 	CREATE TABLE whole_2 AS SELECT by_turn(rollup(g)) AS rollouts
 	FROM (SELECT rollout_agg(i, i / 4, CASE WHEN i < 12 THEN i % 4 END, CASE WHEN i % 5 > 0 THEN i % 3 END, i % 2, i, NULL, i, i, NULL, 1,
-			CASE WHEN i % 4 < 3 THEN i % 4 / 2 END, CASE WHEN i % 4 > 0 THEN ARRAY[i, NULL, i * 0.5] END) AS g
+			CASE WHEN i % 4 < 3 THEN i % 4 / 2 END, CASE WHEN i % 4 > 0 THEN ARRAY[i, NULL, i * 0.5] END, NULL, NULL) AS g
 		FROM generate_series(0, 11) i
-		UNION ALL SELECT rollout_agg(NULL, 1, NULL, NULL, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL, '{1,NULL,2}')) x;
+		UNION ALL SELECT rollout_agg(NULL, 1, NULL, NULL, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL, '{1,NULL,2}', NULL, NULL)) x;
 	CREATE TABLE got (rollouts rollout_group);
 	CREATE TABLE seen (kind text, n integer, code text);
 	-- Whether a value does what values do: everything can be asked of it, and
