@@ -8,7 +8,8 @@
 
 #include "arguments.h"
 
-void
+/* An error if it is NULL. */
+static void
 require_argument(FunctionCallInfo fcinfo, int arg, const char *name)
 {
 	if (PG_ARGISNULL(arg))
@@ -17,7 +18,11 @@ require_argument(FunctionCallInfo fcinfo, int arg, const char *name)
 				 errmsg("%s must not be null", name)));
 }
 
-const void *
+/*
+ * The elements of an array of this type and of one dimension, or of none, where they
+ * lie; NULL elements, and another type or shape, are errors that give the array's name.
+ */
+static const void *
 list_elements(ArrayType *array, const char *name, Oid type, int *n)
 {
 	if (ARR_ELEMTYPE(array) != type)

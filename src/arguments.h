@@ -12,15 +12,6 @@
 #include "fmgr.h"
 #include "utils/array.h"
 
-/* An error if it is NULL. */
-extern void require_argument(FunctionCallInfo fcinfo, int arg, const char *name);
-
-/*
- * The elements of an array of this type and of one dimension, or of none, where they
- * lie; NULL elements, and another type or shape, are errors that give the array's name.
- */
-extern const void *list_elements(ArrayType *array, const char *name, Oid type, int *n);
-
 /* The same of an argument, which must not be NULL. */
 extern const void *list_argument(FunctionCallInfo fcinfo, int arg, const char *name, Oid type, int *n);
 

@@ -1,7 +1,7 @@
 /*
  * arrays.c
  *		Zeroing and copying what may be a GB: the system makes its pages on the way,
- *		and that takes longer than a cancel may wait.
+ *		and that takes longer than a cancel may wait.  And arrays of SQL.
  */
 #include "postgres.h"
 
@@ -33,4 +33,25 @@ copy_large(void *to, const void *from, Size size)
 		if (size > LARGE_PIECE)
 			CHECK_FOR_INTERRUPTS();
 	}
+}
+
+ArrayType *
+zeroed_vector(Oid type, int n, Size width)
+{
+	uint64		size = ARR_OVERHEAD_NONULLS(1) + (uint64) n * width;
+	ArrayType  *vector;
+
+	if (n == 0)
+		return construct_empty_array(type);
+	if (size > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("an array of %d elements is too large", n)));
+	vector = palloc0(size);
+	SET_VARSIZE(vector, size);
+	vector->ndim = 1;
+	vector->elemtype = type;
+	ARR_DIMS(vector)[0] = n;
+	ARR_LBOUND(vector)[0] = 1;
+	return vector;
 }

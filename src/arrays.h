@@ -6,6 +6,7 @@
 #define STEPADV_ARRAYS_H
 
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/memutils.h"
 #include "utils/palloc.h"
 
@@ -41,5 +42,8 @@ allocate_large(Size size)
 /* As large as need be; zeroed and copied in pieces. */
 extern void *allocate_zeroed(MemoryContext context, Size size);
 extern void copy_large(void *to, const void *from, Size size);
+
+/* An SQL array of n elements that take `width` bytes each, zeros. */
+extern ArrayType *zeroed_vector(Oid type, int n, Size width);
 
 #endif							/* STEPADV_ARRAYS_H */

@@ -1,13 +1,16 @@
 /*
  * hex.c
- *		The text form of values that are bytes to whoever reads them.
+ *		The forms of values that are bytes to whoever reads them.
  */
 #include "postgres.h"
 
+#include "libpq/pqformat.h"
 #include "utils/builtins.h"
 
 #include "arrays.h"
 #include "hex.h"
+
+PG_FUNCTION_INFO_V1(stepadv_varlena_send);
 
 char *
 hex_of_varlena(const struct varlena *value, const char *type)
@@ -66,4 +69,16 @@ varlena_of_bytes(const char *bytes, Size length)
 	SET_VARSIZE(value, VARHDRSZ + length);
 	copy_large((char *) value + VARHDRSZ, bytes, length);
 	return value;
+}
+
+/* The binary form of such a type. */
+Datum
+stepadv_varlena_send(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_GETARG_VARLENA_PP(0);
+	StringInfoData buffer;
+
+	pq_begintypsend(&buffer);
+	pq_sendbytes(&buffer, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+	PG_RETURN_BYTEA_P(pq_endtypsend(&buffer));
 }

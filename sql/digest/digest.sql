@@ -21,7 +21,7 @@ COMMENT ON FUNCTION stepadv_internal.group_digest_recv(internal) IS 'I/O: the by
 
 CREATE FUNCTION stepadv_internal.group_digest_send(stepadv.group_digest) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_group_digest_send';
+AS 'MODULE_PATHNAME', 'stepadv_varlena_send';
 COMMENT ON FUNCTION stepadv_internal.group_digest_send(stepadv.group_digest) IS
 'I/O: the bytes of a digest, the same on every machine';
 

@@ -16,7 +16,7 @@ AS 'MODULE_PATHNAME', 'stepadv_rollout_group_recv';
 
 CREATE FUNCTION stepadv_internal.rollout_group_send(stepadv.rollout_group) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_rollout_group_send';
+AS 'MODULE_PATHNAME', 'stepadv_varlena_send';
 
 CREATE TYPE stepadv.rollout_group (
 	INPUT = stepadv_internal.rollout_group_in,

@@ -26,7 +26,7 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progres
 CREATE FUNCTION stepadv_internal.progress_model_recv(internal) RETURNS stepadv.progress_model
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_recv';
 CREATE FUNCTION stepadv_internal.progress_model_send(stepadv.progress_model) RETURNS bytea
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_progress_model_send';
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_varlena_send';
 -- Weights do not compress: trying would cost time at every read.
 CREATE TYPE stepadv.progress_model (
 	INPUT = stepadv_internal.progress_model_in, OUTPUT = stepadv_internal.progress_model_out,

@@ -16,6 +16,7 @@
 
 #include "arrays.h"
 #include "analysis/graph_table.h"
+#include "estimators/graphgpo.h"
 #include "group/facts.h"
 #include "parameters.h"
 #include "rows.h"

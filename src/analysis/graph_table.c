@@ -9,6 +9,7 @@
 #include "arrays.h"
 #include "estimators/normalise.h"
 #include "analysis/graph_table.h"
+#include "estimators/graphgpo.h"
 #include "group/facts.h"
 #include "parameters.h"
 #include "rows.h"
@@ -54,7 +55,8 @@ graph_nodes_find(const GroupColumns *group, const RolloutFacts *facts, const Sta
 	pfree(last_rollout);
 }
 
-bool
+/* Whether a step was taken in this node: its states.first_step is then one. */
+static bool
 node_has_step(const StateGraph *graph, int32 node)
 {
 	return node != graph_goal(graph) && graph->states.of_step[graph->states.first_step[node]] == node;
@@ -208,6 +210,24 @@ stepadv_distances(PG_FUNCTION_ARGS)
  * ----------
  */
 
+enum
+{
+	GRAPH_DISCOUNT, GRAPH_SUCCESS_REWARD, GRAPH_EPSILON, GRAPH_CONVENTION, GRAPH_SUCCESS_ABOVE,
+	GRAPH_NORMALISE, GRAPH_EPSILON_OF,
+	N_GRAPH_PARAMETERS
+};
+
+/* Steps with the same state, action and node they led to are one edge. */
+typedef struct GraphEdges
+{
+	Identities	edges;
+	uint32	   *visits;			/* steps on it */
+	uint32	   *rollouts;
+	double	   *cost;			/* least of its steps */
+	double	   *step_reward;	/* of graphgpo, mean over the steps */
+	double	   *advantage;		/* graph advantage, likewise */
+} GraphEdges;
+
 /* Named is the first step on an edge whose steps have more together than a number holds. */
 static void
 refuse_sum(const GroupColumns *group, const GraphEdges *edges, const SetMoments *moments)
@@ -271,7 +291,7 @@ find_edge_rewards(const GroupColumns *group, const StateGraph *graph, const Para
 	pfree(advantage);
 }
 
-void
+static void
 graph_edges_find(const GroupColumns *group, const RolloutFacts *facts, const StateGraph *graph,
 				 const ParameterValue *parameters, GraphEdges *edges)
 {
@@ -307,7 +327,10 @@ graph_edges_find(const GroupColumns *group, const RolloutFacts *facts, const Sta
 	find_edge_rewards(group, graph, parameters, edges);
 }
 
-static const Parameter graph_parameters[] = {GRAPH_PARAMETERS};
+static const Parameter graph_parameters[] = {
+	DISCOUNT_PARAMETER, SUCCESS_REWARD_PARAMETER, EPSILON_PARAMETER, CONVENTION_PARAMETER,
+	SUCCESS_ABOVE_PARAMETER, NORMALISE_PARAMETER, EPSILON_OF_PARAMETER
+};
 
 Datum
 stepadv_graph_edges(PG_FUNCTION_ARGS)

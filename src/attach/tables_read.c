@@ -11,7 +11,7 @@
 #include "utils/array.h"
 #include "utils/tuplestore.h"
 
-#include "attach/lineage.h"
+#include "attach/column_lineage.h"
 #include "compat.h"
 #include "rows.h"
 

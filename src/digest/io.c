@@ -16,7 +16,6 @@
 PG_FUNCTION_INFO_V1(stepadv_group_digest_in);
 PG_FUNCTION_INFO_V1(stepadv_group_digest_out);
 PG_FUNCTION_INFO_V1(stepadv_group_digest_recv);
-PG_FUNCTION_INFO_V1(stepadv_group_digest_send);
 PG_FUNCTION_INFO_V1(stepadv_refuse_labelled_calls);
 
 /* The same, or an error. */
@@ -58,17 +57,6 @@ stepadv_group_digest_recv(PG_FUNCTION_ARGS)
 	struct varlena *value = varlena_of_bytes(pq_getmsgbytes(buffer, length), length);
 
 	PG_RETURN_POINTER(checked((GroupDigest *) value, ERRCODE_INVALID_BINARY_REPRESENTATION));
-}
-
-Datum
-stepadv_group_digest_send(PG_FUNCTION_ARGS)
-{
-	GroupDigest *datum = (GroupDigest *) PG_GETARG_VARLENA_P(0);
-	StringInfoData buffer;
-
-	pq_begintypsend(&buffer);
-	pq_sendbytes(&buffer, (char *) datum + VARHDRSZ, VARSIZE(datum) - VARHDRSZ);
-	PG_RETURN_BYTEA_P(pq_endtypsend(&buffer));
 }
 
 /* All forms of a value that lives within a query. */

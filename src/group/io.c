@@ -14,7 +14,6 @@
 PG_FUNCTION_INFO_V1(stepadv_rollout_group_in);
 PG_FUNCTION_INFO_V1(stepadv_rollout_group_out);
 PG_FUNCTION_INFO_V1(stepadv_rollout_group_recv);
-PG_FUNCTION_INFO_V1(stepadv_rollout_group_send);
 
 static RolloutGroup *
 checked(struct varlena *value, int sqlerrcode)
@@ -54,15 +53,4 @@ stepadv_rollout_group_recv(PG_FUNCTION_ARGS)
 	int			length = buffer->len - buffer->cursor;
 
 	PG_RETURN_POINTER(group_from_bytes(pq_getmsgbytes(buffer, length), length));
-}
-
-Datum
-stepadv_rollout_group_send(PG_FUNCTION_ARGS)
-{
-	RolloutGroup *datum = (RolloutGroup *) PG_GETARG_VARLENA_P(0);
-	StringInfoData buffer;
-
-	pq_begintypsend(&buffer);
-	pq_sendbytes(&buffer, (char *) datum + VARHDRSZ, VARSIZE(datum) - VARHDRSZ);
-	PG_RETURN_BYTEA_P(pq_endtypsend(&buffer));
 }

@@ -12,8 +12,8 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "utils/array.h"
-#include "utils/memutils.h"
 
+#include "arrays.h"
 #include "policy/mask.h"
 
 PG_FUNCTION_INFO_V1(stepadv_broadcast);
@@ -30,27 +30,6 @@ real_advantage(double advantage)
 	return real;
 }
 
-static ArrayType *
-make_zeros(int n)
-{
-	uint64		size = ARR_OVERHEAD_NONULLS(1) + (uint64) n * sizeof(float);
-	ArrayType  *array;
-
-	if (n == 0)
-		return construct_empty_array(FLOAT4OID);
-	if (size > MaxAllocSize)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("an array of %d elements is too large", n)));
-	array = palloc0(size);
-	SET_VARSIZE(array, size);
-	array->ndim = 1;
-	array->elemtype = FLOAT4OID;
-	ARR_DIMS(array)[0] = n;
-	ARR_LBOUND(array)[0] = 1;
-	return array;
-}
-
 Datum
 stepadv_broadcast(PG_FUNCTION_ARGS)
 {
@@ -60,7 +39,7 @@ stepadv_broadcast(PG_FUNCTION_ARGS)
 	ArrayType  *result;
 	float	   *tokens;
 
-	result = make_zeros(n);
+	result = zeroed_vector(FLOAT4OID, n, sizeof(float));
 	tokens = (float *) ARR_DATA_PTR(result);
 	for (int i = 0; i < n; i++)
 		if (mask[i])

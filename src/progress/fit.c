@@ -5,6 +5,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "fmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
@@ -13,7 +15,6 @@
 #include "progress/fit_state.h"
 #include "progress/linear_fit.h"
 #include "progress/quality.h"
-#include "progress/step_arguments.h"
 #include "state_value.h"
 
 PG_FUNCTION_INFO_V1(stepadv_progress_fit_trans);
@@ -21,6 +22,55 @@ PG_FUNCTION_INFO_V1(stepadv_progress_fit_sparse_trans);
 PG_FUNCTION_INFO_V1(stepadv_progress_fit_final);
 PG_FUNCTION_INFO_V1(stepadv_progress_quality_trans);
 PG_FUNCTION_INFO_V1(stepadv_progress_quality_final);
+
+/* The first arguments of every transition function here; parameters follow. */
+enum
+{
+	ARG_STATE,
+	ARG_ROLLOUT_ID,
+	ARG_FEATURES,				/* or a contribution, or places; then all others are one further on */
+	ARG_OUTCOME,
+	ARG_PARAMETERS,
+	ARG_WEIGHTS = ARG_OUTCOME
+};
+
+static void
+refuse_null(const char *what, int64 rollout_id)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("%s of rollout " INT64_FORMAT " must not be null", what, rollout_id)));
+}
+
+static double
+require_finite(double number, const char *what, int64 rollout_id)
+{
+	if (!isfinite(number))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("%s of rollout " INT64_FORMAT " is %s, not a finite number",
+						what, rollout_id, isnan(number) ? "NaN" : "infinite")));
+	return number;
+}
+
+static int64
+rollout_id_argument(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(ARG_ROLLOUT_ID))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("rollout_id must not be null")));
+	return PG_GETARG_INT64(ARG_ROLLOUT_ID);
+}
+
+/* NaN: none in this row. */
+static double
+outcome_argument(FunctionCallInfo fcinfo, int arg, int64 rollout_id)
+{
+	if (PG_ARGISNULL(arg))
+		return NAN;
+	return require_finite(PG_GETARG_FLOAT8(arg), "outcome", rollout_id);
+}
 
 static const Parameter fit_parameters[] = {NUMBER_PARAMETER("lambda", 0, INFINITY), LOSS_PARAMETER};
 
@@ -40,8 +90,13 @@ stepadv_progress_fit_trans(PG_FUNCTION_ARGS)
 {
 	LinearFit	fit = read_fit(fcinfo, ARG_PARAMETERS);
 	FitState   *state = fit_state_of_row(fcinfo, &fit, sizeof(fit));
+	int64		rollout_id = rollout_id_argument(fcinfo);
+	Features	features;
 
-	fit_state_add_features(state, fcinfo);
+	if (PG_ARGISNULL(ARG_FEATURES))
+		refuse_null("features", rollout_id);
+	features = features_open(PG_GETARG_ARRAYTYPE_P(ARG_FEATURES), &rollout_id);
+	rollout_sums_dense_step(state->sums, rollout_id, &features, outcome_argument(fcinfo, ARG_OUTCOME, rollout_id));
 	PG_RETURN_DATUM(state_datum(state));
 }
 
@@ -49,10 +104,17 @@ stepadv_progress_fit_trans(PG_FUNCTION_ARGS)
 Datum
 stepadv_progress_fit_sparse_trans(PG_FUNCTION_ARGS)
 {
-	LinearFit	fit = read_fit(fcinfo, ARG_SPARSE_PARAMETERS);
+	LinearFit	fit = read_fit(fcinfo, ARG_PARAMETERS + 1);
 	FitState   *state = fit_state_of_row(fcinfo, &fit, sizeof(fit));
+	int64		rollout_id = rollout_id_argument(fcinfo);
+	SparseFeatures features;
 
-	fit_state_add_sparse_features(state, fcinfo);
+	if (PG_ARGISNULL(ARG_FEATURES))
+		refuse_null("places of the features", rollout_id);
+	if (PG_ARGISNULL(ARG_WEIGHTS))
+		refuse_null("weights of the features", rollout_id);
+	features = sparse_features_open(PG_GETARG_ARRAYTYPE_P(ARG_FEATURES), PG_GETARG_ARRAYTYPE_P(ARG_WEIGHTS), &rollout_id);
+	rollout_sums_sparse_step(state->sums, rollout_id, &features, outcome_argument(fcinfo, ARG_OUTCOME + 1, rollout_id));
 	PG_RETURN_DATUM(state_datum(state));
 }
 
@@ -85,8 +147,12 @@ Datum
 stepadv_progress_quality_trans(PG_FUNCTION_ARGS)
 {
 	FitState   *state = fit_state_of_row(fcinfo, NULL, 0);
+	int64		rollout_id = rollout_id_argument(fcinfo);
 
-	fit_state_add_contribution(state, fcinfo);
+	if (PG_ARGISNULL(ARG_FEATURES))
+		refuse_null("contribution", rollout_id);
+	rollout_sums_contribution(state->sums, rollout_id, require_finite(PG_GETARG_FLOAT8(ARG_FEATURES), "contribution", rollout_id),
+							  outcome_argument(fcinfo, ARG_OUTCOME, rollout_id));
 	PG_RETURN_DATUM(state_datum(state));
 }
 

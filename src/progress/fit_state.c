@@ -9,7 +9,6 @@
 
 #include "compat.h"
 #include "progress/fit_state.h"
-#include "progress/step_arguments.h"
 #include "state_value.h"
 
 PG_FUNCTION_INFO_V1(stepadv_progress_combine);
@@ -96,33 +95,6 @@ void
 refuse_fit_state(void)
 {
 	refuse_state(&fit_kind);
-}
-
-void
-fit_state_add_features(FitState *state, FunctionCallInfo fcinfo)
-{
-	int64		rollout_id = rollout_id_argument(fcinfo);
-	Features	features = features_argument(fcinfo, rollout_id);
-
-	rollout_sums_dense_step(state->sums, rollout_id, &features, outcome_argument(fcinfo, rollout_id));
-}
-
-void
-fit_state_add_sparse_features(FitState *state, FunctionCallInfo fcinfo)
-{
-	int64		rollout_id = rollout_id_argument(fcinfo);
-	SparseFeatures features = sparse_features_argument(fcinfo, rollout_id);
-
-	rollout_sums_sparse_step(state->sums, rollout_id, &features, sparse_outcome_argument(fcinfo, rollout_id));
-}
-
-void
-fit_state_add_contribution(FitState *state, FunctionCallInfo fcinfo)
-{
-	int64		rollout_id = rollout_id_argument(fcinfo);
-
-	rollout_sums_contribution(state->sums, rollout_id, contribution_argument(fcinfo, rollout_id),
-							  outcome_argument(fcinfo, rollout_id));
 }
 
 /* ----------

@@ -34,13 +34,4 @@ extern FitState *fit_state_of_rows(FunctionCallInfo fcinfo, Size least_parameter
 /* The bytes that it was made of are no state of such an aggregate. */
 pg_noreturn extern void refuse_fit_state(void);
 
-/* The features of a row to the sums of its rollout, and its outcome. */
-extern void fit_state_add_features(FitState *state, FunctionCallInfo fcinfo);
-
-/* The same of sparse features. */
-extern void fit_state_add_sparse_features(FitState *state, FunctionCallInfo fcinfo);
-
-/* The same of a contribution. */
-extern void fit_state_add_contribution(FitState *state, FunctionCallInfo fcinfo);
-
 #endif							/* STEPADV_FIT_STATE_H */

@@ -115,29 +115,11 @@ hashes_argument(FunctionCallInfo fcinfo)
 	return hashes;
 }
 
-/* A vector of n elements that take `width` bytes each, zeros. */
-static ArrayType *
-new_vector(Oid type, int n, Size width)
-{
-	Size		size = ARR_OVERHEAD_NONULLS(1) + n * width;
-	ArrayType  *result;
-
-	if (n == 0)
-		return construct_empty_array(type);
-	result = palloc0(size);
-	SET_VARSIZE(result, size);
-	result->ndim = 1;
-	result->elemtype = type;
-	ARR_DIMS(result)[0] = n;
-	ARR_LBOUND(result)[0] = 1;
-	return result;
-}
-
 Datum
 stepadv_hash_features(PG_FUNCTION_ARGS)
 {
 	Hashes		hashes = hashes_argument(fcinfo);
-	ArrayType  *result = new_vector(FLOAT4OID, hashes.dim, sizeof(float));
+	ArrayType  *result = zeroed_vector(FLOAT4OID, hashes.dim, sizeof(float));
 	float	   *features = (float *) ARR_DATA_PTR(result);
 
 	for (int64 i = 0; i < hashes.n; i++)
@@ -173,8 +155,8 @@ stepadv_hash_features_sparse(PG_FUNCTION_ARGS)
 		place[n] = (int32) (signed_places[first] >> 1) + 1;
 		weight[n++] = sum;
 	}
-	values[0] = PointerGetDatum(new_vector(INT4OID, n, sizeof(int32)));
-	values[1] = PointerGetDatum(new_vector(FLOAT4OID, n, sizeof(float)));
+	values[0] = PointerGetDatum(zeroed_vector(INT4OID, n, sizeof(int32)));
+	values[1] = PointerGetDatum(zeroed_vector(FLOAT4OID, n, sizeof(float)));
 	memcpy(ARR_DATA_PTR(DatumGetArrayTypeP(values[0])), place, n * sizeof(int32));
 	memcpy(ARR_DATA_PTR(DatumGetArrayTypeP(values[1])), weight, n * sizeof(float));
 	if (get_call_result_type(fcinfo, NULL, &row_type) != TYPEFUNC_COMPOSITE)

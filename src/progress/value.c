@@ -11,7 +11,8 @@
 #include "compat.h"
 #include "progress/value.h"
 
-Size
+/* Bytes of a model; 0: too many. */
+static Size
 progress_size(ProgressKind kind, uint64 dimension)
 {
 	uint64		size;

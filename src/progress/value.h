@@ -44,9 +44,6 @@ typedef struct ProgressModel
 /* Places of sparse features count from 1; so many are a table of 128 MB at most. */
 #define MOST_PLACES 16777216
 
-/* Bytes of a model; 0: too many. */
-extern Size progress_size(ProgressKind kind, uint64 dimension);
-
 /* A zeroed model; error if it would be too large. */
 extern ProgressModel *progress_allocate(ProgressKind kind, uint64 dimension);
 

@@ -23,12 +23,12 @@
 #include "utils/numeric.h"
 
 #include "compat.h"
+#include "hex.h"
 #include "progress/value.h"
 
 PG_FUNCTION_INFO_V1(stepadv_progress_model_in);
 PG_FUNCTION_INFO_V1(stepadv_progress_model_out);
 PG_FUNCTION_INFO_V1(stepadv_progress_model_recv);
-PG_FUNCTION_INFO_V1(stepadv_progress_model_send);
 
 /* Up to where every integer is a double, as the numbers of a text are. */
 #define MAX_COUNT INT64CONST(9007199254740992)
@@ -81,25 +81,11 @@ stepadv_progress_model_recv(PG_FUNCTION_ARGS)
 {
 	StringInfo	buffer = (StringInfo) PG_GETARG_POINTER(0);
 	int			length = buffer->len - buffer->cursor;
-	struct varlena *bytes = palloc(length + VARHDRSZ);
 	ProgressModel *model;
 
-	SET_VARSIZE(bytes, length + VARHDRSZ);
-	memcpy(VARDATA(bytes), pq_getmsgbytes(buffer, length), length);
-	model = progress_open(bytes, ERRCODE_INVALID_BINARY_REPRESENTATION);
+	model = progress_open(varlena_of_bytes(pq_getmsgbytes(buffer, length), length), ERRCODE_INVALID_BINARY_REPRESENTATION);
 	check_model(model, ERRCODE_INVALID_BINARY_REPRESENTATION);
 	PG_RETURN_POINTER(progress_seal(model));
-}
-
-Datum
-stepadv_progress_model_send(PG_FUNCTION_ARGS)
-{
-	struct varlena *model = PG_GETARG_VARLENA_PP(0);
-	StringInfoData buffer;
-
-	pq_begintypsend(&buffer);
-	pq_sendbytes(&buffer, VARDATA_ANY(model), VARSIZE_ANY_EXHDR(model));
-	PG_RETURN_BYTEA_P(pq_endtypsend(&buffer));
 }
 
 /* ----------

@@ -21,7 +21,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "attach/lineage.h"
+#include "attach/column_lineage.h"
 #include "attach/owner.h"
 #include "compat.h"
 #include "upkeep/kept.h"

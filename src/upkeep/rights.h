@@ -5,7 +5,7 @@
 #ifndef STEPADV_RIGHTS_H
 #define STEPADV_RIGHTS_H
 
-#include "attach/lineage.h"
+#include "attach/column_lineage.h"
 
 /* Whether a role may SELECT the columns of a table that views read. */
 extern bool may_read(const TableRead *read, Oid role);

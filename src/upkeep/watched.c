@@ -24,7 +24,7 @@
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
-#include "attach/lineage.h"
+#include "attach/column_lineage.h"
 #include "compat.h"
 #include "rows.h"
 #include "upkeep/watched.h"

@@ -1,5 +1,5 @@
 /*
- * lineage.c
+ * column_lineage.c
  *		Which tables are below views, and where the views' keys are in them.
  *
  * For each query, from the innermost out, it is asked of every table below it: is
@@ -34,7 +34,7 @@
 #include "utils/memutils.h"
 
 #include "attach/column_equality.h"
-#include "attach/lineage.h"
+#include "attach/column_lineage.h"
 #include "attach/view_query.h"
 #include "compat.h"
 

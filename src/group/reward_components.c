@@ -1,5 +1,5 @@
 /*
- * rewards.c
+ * reward_components.c
  *		with_rewards(g, weights): the group with its rewards made of their
  *		components; reward_components(g): these as rows.
  */

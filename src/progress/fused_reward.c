@@ -1,5 +1,5 @@
 /*
- * rewards.c
+ * fused_reward.c
  *		What stands around an estimator of progress: the fused reward of SPA's
  *		equation, and the split by group.
  */

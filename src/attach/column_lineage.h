@@ -1,9 +1,9 @@
 /*
- * lineage.h
+ * column_lineage.h
  *		Which tables are below views, and where the views' keys are in them.
  */
-#ifndef STEPADV_LINEAGE_H
-#define STEPADV_LINEAGE_H
+#ifndef STEPADV_COLUMN_LINEAGE_H
+#define STEPADV_COLUMN_LINEAGE_H
 
 #include "access/attnum.h"
 #include "nodes/bitmapset.h"
@@ -34,4 +34,4 @@ typedef struct TableRead
  */
 extern List *tables_read(List *relations, int n_keys);
 
-#endif							/* STEPADV_LINEAGE_H */
+#endif							/* STEPADV_COLUMN_LINEAGE_H */
