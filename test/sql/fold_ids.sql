@@ -141,7 +141,7 @@ BEGIN
 	END IF;
 	RETURN fold((SELECT string_agg(DISTINCT k, ', ') FROM regexp_split_to_table(keys, ', ') k), any_of('steps', 'grown', 'parted', 'elder', 'both_kinds', 'both_kinds', '(TABLE steps UNION ALL TABLE younger_rows) u'),
 		any_of('true', 'task_text IS NOT NULL', 'run_uuid IS NOT NULL AND rollout_text IS NOT NULL', 'later IS NOT NULL', 'kind < 3', 'task_smallint = 7', 'action_varchar IS NOT NULL', 'false'),
-		any_type(), any_type(), any_type(), any_of('', '', ', success', ', success, state_bigint, reward, NULL, NULL, step_no', ', NULL'));
+		any_type(), any_type(), any_type(), any_of('', '', ', success', ', success, state_bigint, reward, NULL, NULL, step_no, NULL, NULL, NULL', ', NULL'));
 END
 $$;
 CREATE VIEW younger_rows AS SELECT * FROM steps WHERE kind = 9;
