@@ -54,7 +54,7 @@ COMMENT ON COLUMN stepadv.attachment.views IS 'all other views, <prefix>_values 
 COMMENT ON COLUMN stepadv.attachment.view_kinds IS
 'what each of them is: values, a method, compare, …; the end of its name when it was made';
 COMMENT ON COLUMN stepadv.attachment.kept IS
-'how folded groups are kept: triggers, refresh, watermark; NULL: they are not';
+'how folded groups are kept: triggers, refresh; NULL: they are not';
 COMMENT ON COLUMN stepadv.attachment.fresh IS
 'view: the groups folded when asked, which is what is kept; NULL where nothing is';
 COMMENT ON COLUMN stepadv.attachment.folded IS 'kept table: the groups, folded';
@@ -72,11 +72,11 @@ COMMENT ON COLUMN stepadv.attachment.rewards IS
 'names of the reward components, in their order in `rows`; NULL: there are none';
 COMMENT ON COLUMN stepadv.attachment.dimensions IS
 'names of the columns by which the views over time divide further; NULL: there are none';
-COMMENT ON COLUMN stepadv.attachment.watermark IS 'kept by watermark: the column that says when a row changed';
-COMMENT ON COLUMN stepadv.attachment.overlap IS 'kept by watermark: how much later than it says a row may be committed';
+COMMENT ON COLUMN stepadv.attachment.watermark IS 'refreshed without triggers: the column that says when a row changed; NULL: triggers tell';
+COMMENT ON COLUMN stepadv.attachment.overlap IS 'with a watermark: how much later than it says a row may be committed';
 COMMENT ON COLUMN stepadv.attachment.seen IS
-'kept table, without triggers: of each group how many rows were seen, and their hashes added up';
-COMMENT ON COLUMN stepadv.attachment.seen_until IS 'kept by watermark: rows that changed before this have been seen';
+'kept table, with a watermark: of each group how many rows were seen';
+COMMENT ON COLUMN stepadv.attachment.seen_until IS 'with a watermark: rows that changed before this have been seen';
 COMMENT ON COLUMN stepadv.attachment.as_of IS
 'where groups are refreshed: what was committed by then is kept; NULL: triggers keep them as of now';
 COMMENT ON COLUMN stepadv.attachment.folded_from IS

@@ -240,8 +240,8 @@ BEGIN
 			stepadv_internal.list(counts, 'sum(a.%1$I)::bigint'::text, ', '::text),
 		stepadv_internal.fold(a, '{state,action,next_state}'::text[], NULL::text, '{}'::text[]), by_table.beside,
 			divided.of_table, stepadv_internal.value_name(a), settings, success_above, by_table.inside, divided.joins,
-		stepadv_internal.k_columns((a).n_group_columns, 'k%1$s'::text), divided.names, array_to_string(counts, ', '),
-			stepadv_internal.k_columns((a).n_group_columns, 'a.k%1$s'::text), stepadv_internal.list(keys, '%1$I'::text,
+		stepadv_internal.list(keys, 'k%2$s'::text, ', '::text), divided.names, array_to_string(counts, ', '),
+			stepadv_internal.list(keys, 'a.k%2$s'::text, ', '::text), stepadv_internal.list(keys, '%1$I'::text,
 			', '::text));
 END
 $query$;

@@ -307,8 +307,10 @@ BEGIN
 			-- Of calls there is something by method in what is kept.
 			stepadv_internal.digest_query(not_kept, made, parts || CASE WHEN 'calls' = ANY (parts) THEN '{methods}'
 				ELSE '{}' END::text[]),
-			stepadv_internal.digest_column(a), k_list, stepadv_internal.same_group('f'::text, 'c'::text, (a).digests,
-				(a).n_group_columns),
+			stepadv_internal.digest_column(a), k_list,
+			(SELECT string_agg(format('f.k%1$s %2$s c.k%1$s', k.attnum, stepadv_internal.equality_operator(k.atttypid)),
+					' AND ' ORDER BY k.attnum)
+				FROM pg_attribute k WHERE k.attrelid = (a).digests AND k.attnum BETWEEN 1 AND (a).n_group_columns),
 			-- Conditions on the group go below by the key.
 			regexp_replace(regexp_replace(names, '\mk', 'c.k', 'g'), '\md', 'f.d', 'g') || ', f.digest', names);
 	END IF;

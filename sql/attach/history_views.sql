@@ -92,7 +92,7 @@ BEGIN
 	ELSIF stepadv_internal.is_distributed(ARRAY[(a).rows]) AND NOT EXISTS (
 		SELECT FROM stepadv_internal.history_roles(a) h JOIN stepadv_internal.view_columns((a).rows) c ON c.number
 			= h.key AND c.plain
-		WHERE h.role <> 'policy_step' AND c.column_name = stepadv_internal.distributed_by(c.relation))
+		WHERE h.role <> 'policy_step' AND c.column_name = (stepadv_internal.engine_table(c.relation)).distributed_by)
 	THEN
 		RAISE EXCEPTION 'the groups of the history of method "%" are in several shards', method
 			USING ERRCODE = 'feature_not_supported',

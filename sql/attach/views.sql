@@ -130,7 +130,7 @@ BEGIN
 		SELECT EXISTS (
 			SELECT FROM pg_index i
 			WHERE i.indrelid = (SELECT min(k.relation::oid) FROM key k)
-				AND stepadv_internal.distributed_by(i.indrelid::regclass) IS NULL AND i.indisvalid
+				AND (stepadv_internal.engine_table(i.indrelid::regclass)).distributed_by IS NULL AND i.indisvalid
 				AND i.indpred IS NULL AND i.indnkeyatts >= by_group.number
 				AND (SELECT count(DISTINCT k.column_number) FROM key k
 					WHERE k.column_number = ANY ((i.indkey::smallint[])[0:by_group.number - 1])) = by_group.number));

@@ -20,11 +20,13 @@ AS $$
 	SELECT CASE definition_text.kind
 		WHEN 'place' THEN ''
 		WHEN 'table' THEN (SELECT string_agg(n.name, ', ' ORDER BY n.name COLLATE "C")
-			FROM unnest(definition_text.members) m CROSS JOIN LATERAL stepadv_internal.relation_name(m::regclass) n(name))
+			FROM unnest(definition_text.members) m
+			CROSS JOIN LATERAL stepadv_internal.relation_name(m::regclass) n(name))
 		WHEN 'view' THEN pg_get_viewdef(definition_text.object)
 		WHEN 'label' THEN concat_ws(' ', format_type(definition_text.object, NULL), definition_text.name)
 		ELSE coalesce((SELECT ROW(g.aggtransfn, g.aggfinalfn, g.agginitval)::text
-			FROM pg_aggregate g WHERE g.aggfnoid = definition_text.object), pg_get_functiondef(definition_text.object)) END
+			FROM pg_aggregate g WHERE g.aggfnoid = definition_text.object),
+			pg_get_functiondef(definition_text.object)) END
 $$;
 COMMENT ON FUNCTION stepadv_internal.definition_text(text, oid, oid[], text) IS
 'how something below views is defined, by names';
@@ -54,11 +56,13 @@ BEGIN
 		SELECT b.kind, b.object, b.definition::text AS definition
 		FROM stepadv_internal.read_below(array_remove(changed_since.views, NULL)) b WHERE b.definition IS NOT NULL
 	), other AS (
-		SELECT b.kind, b.object FROM below b WHERE b.kind <> 'label' AND b.definition NOT IN (SELECT w.definition FROM was w)
+		SELECT b.kind, b.object FROM below b
+		WHERE b.kind <> 'label' AND b.definition NOT IN (SELECT w.definition FROM was w)
 	), same AS (
 		SELECT NOT EXISTS (SELECT FROM other o WHERE o.kind = 'place') AS place
 	)
-	SELECT format(CASE o.kind WHEN 'table' THEN 'partitions or children of %s were attached, detached, made or dropped since'
+	SELECT format(CASE o.kind
+			WHEN 'table' THEN 'partitions or children of %s were attached, detached, made or dropped since'
 			ELSE o.kind || ' %s was replaced since' END,
 		CASE o.kind WHEN 'function' THEN o.object::regprocedure::text
 			ELSE stepadv_internal.relation_name(o.object::regclass) END)
@@ -80,7 +84,8 @@ CREATE FUNCTION stepadv_internal.is_same_by_names(views regclass[], noted jsonb)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT ARRAY(SELECT DISTINCT n.e ->> 'anywhere' FROM jsonb_path_query(is_same_by_names.noted, 'lax $[*]') n(e) ORDER BY 1)
+	SELECT ARRAY(SELECT DISTINCT n.e ->> 'anywhere'
+			FROM jsonb_path_query(is_same_by_names.noted, 'lax $[*]') n(e) ORDER BY 1)
 		= ARRAY(SELECT DISTINCT md5(stepadv_internal.definition_text(b.kind, b.object, b.members, b.name))
 			FROM stepadv_internal.read_below(array_remove(is_same_by_names.views, NULL)) b
 			WHERE b.definition IS NOT NULL ORDER BY 1)
@@ -97,7 +102,8 @@ BEGIN
 	RETURN QUERY SELECT DISTINCT CASE b.kind WHEN 'unknown' THEN format('what function %I reads is not known', b.name)
 		ELSE format('function %I reads %s, whose changes are not seen', b.name,
 			stepadv_internal.relation_name(b.object::regclass)) END
-	FROM stepadv_internal.read_below(array_remove(unknown_below.views, NULL)) b WHERE b.kind IN ('unknown', 'unwatched');
+	FROM stepadv_internal.read_below(array_remove(unknown_below.views, NULL)) b
+	WHERE b.kind IN ('unknown', 'unwatched');
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.unknown_below(regclass[]) IS
@@ -170,28 +176,11 @@ BEGIN
 		WHERE c.what IS NOT NULL)
 	THEN
 		-- What refresh has noted meanwhile stays.
-		EXECUTE format('UPDATE %s SET folded_from = $1 WHERE folded_from = $2', stepadv_internal.relation_name(attachment))
+		EXECUTE format('UPDATE %s SET folded_from = $1 WHERE folded_from = $2',
+			stepadv_internal.relation_name(attachment))
 			USING '[]'::jsonb, (a).folded_from;
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.note_changes(regclass) IS
 'part of keep_groups: forgets what groups were folded from where it is another now';
-
-CREATE FUNCTION stepadv_internal.check_folded_from(a stepadv_internal.attached) RETURNS SETOF text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN QUERY WITH groups AS (
-		SELECT 'groups of ' || stepadv_internal.relation_name((a).source) AS name, ARRAY[(a).fresh, (a).fresh_digests] AS views
-	)
-	SELECT coalesce(g.name || ' are stale: ' || c.what,
-		g.name || ' may be stale: what they were folded from is not known, as after a restore or when it changed under writers; refresh compares it')
-	FROM groups g CROSS JOIN LATERAL stepadv_internal.changed_since(g.views, (a).folded_from) c(what)
-	UNION ALL
-	SELECT g.name || ' may be stale: ' || u.what FROM groups g CROSS JOIN LATERAL stepadv_internal.unknown_below(g.views) u(what);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.check_folded_from(stepadv_internal.attached) IS
-'part of maintained: whether what the groups were folded from is another now, or cannot be known';

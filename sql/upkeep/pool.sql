@@ -2,12 +2,10 @@
 -- whoever makes it, and is two objects: the view <prefix>_ready, which reads the table <prefix>_pool.
 
 -- The table behind a view <prefix>_ready, known by what the view reads and by owner: names may change.
-CREATE FUNCTION stepadv_internal.pool_of(ready regclass) RETURNS regclass
+CREATE FUNCTION stepadv_internal.pool_of(ready regclass, OUT pool regclass, OUT keys text[])
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	pool regclass;
 BEGIN
 	IF pool_of.ready IS NULL THEN
 		RAISE EXCEPTION 'pool must be given'
@@ -23,35 +21,14 @@ BEGIN
 			coalesce(stepadv_internal.relation_name(pool_of.ready), pool_of.ready::oid::text)
 			USING ERRCODE = 'wrong_object_type', HINT = 'Give the view that create_pool made, <prefix>_ready.';
 	END IF;
-	RETURN pool;
+	keys := ARRAY(SELECT a.attname::text FROM pg_constraint k CROSS JOIN unnest(k.conkey) WITH ORDINALITY c(number, i)
+		JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = c.number
+		WHERE k.conrelid = pool AND k.contype = 'p' ORDER BY c.i);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.pool_of(regclass) IS
-'part of pools: the table behind a view of create_pool, of the view''s owner; error for anything else';
-
-CREATE FUNCTION stepadv_internal.check_pool(min_rollouts integer, drop_uniform text, max_staleness integer,
-	uses integer) RETURNS void
-LANGUAGE plpgsql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	wrong CONSTANT text := CASE
-		WHEN coalesce(min_rollouts, 0) < 1 THEN format('min_rollouts must be at least 1, not %s',
-			coalesce(min_rollouts::text, 'NULL'))
-		WHEN coalesce(uses, 0) < 1 THEN format('uses must be at least 1, not %s', coalesce(uses::text, 'NULL'))
-		WHEN max_staleness < 0 THEN format('max_staleness must be at least 0, not %s', max_staleness)
-		WHEN drop_uniform NOT IN ('dapo', 'verl_agent', 'rtmc') THEN format('unknown rule for drop_uniform: "%s"',
-			drop_uniform) END;
-BEGIN
-	IF wrong IS NOT NULL THEN
-		RAISE EXCEPTION '%', wrong USING ERRCODE = 'invalid_parameter_value', HINT = CASE WHEN wrong ~ '^unknown'
-			THEN 'drop_uniform is ''dapo'', ''verl_agent'' or ''rtmc''; NULL keeps groups whose rollouts all ended '
-				'alike.' ELSE '' END;
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.check_pool(integer, text, integer, integer) IS
-'part of create_pool: error for what cannot be';
+'part of pools: the table behind a view of create_pool, of the view''s owner, and the columns of the group; error for '
+'anything else';
 
 CREATE FUNCTION stepadv_internal.create_pool(source regclass, prefix text, min_rollouts integer, drop_uniform text,
 	max_staleness integer, uses integer) RETURNS regclass
@@ -64,6 +41,16 @@ DECLARE
 	in_schema CONSTANT text := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE c.oid = (a).attachment);
 	pool CONSTANT text := format('%I.%I', in_schema, (a).prefix || '_pool');
+	has_age CONSTANT boolean := stepadv_internal.has_column(groups, 'staleness'::text);
+	uniform CONSTANT text := CASE create_pool.drop_uniform WHEN 'dapo' THEN 'g.uniform AND g.n_judged > 1'
+		WHEN 'verl_agent' THEN 'g.uniform' WHEN 'rtmc' THEN 'g.success_rate = 0 OR g.success_rate = 1' END;
+	wrong CONSTANT text := CASE
+		WHEN coalesce(min_rollouts, 0) < 1
+			THEN format('min_rollouts must be at least 1, not %s', coalesce(min_rollouts::text, 'NULL'))
+		WHEN coalesce(uses, 0) < 1 THEN format('uses must be at least 1, not %s', coalesce(uses::text, 'NULL'))
+		WHEN max_staleness < 0 THEN format('max_staleness must be at least 0, not %s', max_staleness)
+		WHEN drop_uniform IS NOT NULL AND uniform IS NULL
+			THEN format('unknown rule for drop_uniform: "%s"', drop_uniform) END;
 	keys text[];
 BEGIN
 	IF groups IS NULL THEN
@@ -72,21 +59,22 @@ BEGIN
 	ELSIF stepadv_internal.is_distributed(ARRAY[(a).rows]) THEN
 		-- Who takes a group locks its row and passes over those that others hold: shards have no such rows together.
 		RAISE EXCEPTION 'cannot make a pool of groups of %: it is a distributed table',
-			stepadv_internal.relation_name((a).source)
-			USING ERRCODE = 'feature_not_supported',
+			stepadv_internal.relation_name((a).source) USING ERRCODE = 'feature_not_supported',
 				HINT = 'Copy what trainers are to take to a table of this node, and attach that.';
-	ELSIF create_pool.max_staleness IS NOT NULL AND NOT stepadv_internal.has_column(groups, 'staleness'::text) THEN
-		RAISE EXCEPTION 'max_staleness needs to know how old groups are'
-			USING ERRCODE = 'undefined_column', HINT = 'Tell attach which column is the policy_step of a rollout.';
+	ELSIF create_pool.max_staleness IS NOT NULL AND NOT has_age THEN
+		RAISE EXCEPTION 'max_staleness needs to know how old groups are' USING ERRCODE = 'undefined_column',
+			HINT = 'Tell attach which column is the policy_step of a rollout.';
+	ELSIF wrong IS NOT NULL THEN
+		RAISE EXCEPTION '%', wrong USING ERRCODE = 'invalid_parameter_value', HINT = CASE WHEN wrong ~ '^unknown'
+			THEN 'drop_uniform is ''dapo'', ''verl_agent'' or ''rtmc''; NULL keeps groups whose rollouts all ended '
+				'alike.' ELSE '' END;
 	END IF;
-	PERFORM stepadv_internal.check_pool(create_pool.min_rollouts, create_pool.drop_uniform, create_pool.max_staleness,
-		create_pool.uses);
 	keys := stepadv_internal.group_columns(groups, (a).n_group_columns);
 	EXECUTE format($$
 		CREATE TABLE %1$s WITH (fillfactor = 80) AS SELECT %2$s FROM %3$s g;
 		ALTER TABLE %1$s ADD claim uuid, ADD claimed_by text, ADD claimed_until timestamptz, ADD n_claimed integer,
 			ADD n_uses integer NOT NULL DEFAULT 0, ADD consumed_at timestamptz, ADD consumed_step bigint,
-				ADD PRIMARY KEY (%2$s);
+			ADD PRIMARY KEY (%2$s);
 		CREATE INDEX ON %1$s (claim);
 		COMMENT ON TABLE %1$s IS 'groups and the trainers that took them: claim_groups adds groups that came since';
 		COMMENT ON COLUMN %1$s.claim IS 'the call of claim_groups that took the group last';
@@ -94,8 +82,8 @@ BEGIN
 		COMMENT ON COLUMN %1$s.claimed_until IS 'when the lease expires; NULL: the group is not claimed';
 		COMMENT ON COLUMN %1$s.n_claimed IS 'how many groups that call took';
 		COMMENT ON COLUMN %1$s.n_uses IS 'how often the group was consumed';
-		COMMENT ON COLUMN %1$s.consumed_step IS 'policy step of the update that it was last trained on in';
-		$$, pool, stepadv_internal.list(keys, '%1$I'::text, ', '::text), stepadv_internal.relation_name(groups));
+		COMMENT ON COLUMN %1$s.consumed_step IS 'policy step of the update that it was last trained on in'$$,
+		pool, stepadv_internal.list(keys, '%1$I'::text, ', '::text), stepadv_internal.relation_name(groups));
 	RETURN stepadv_internal.create_view(in_schema, (a).prefix || '_ready', format($$
 		SELECT %1$s, g.n_rollouts, g.n_judged, g.n_steps, g.mean_return, g.sd_return, g.success_rate%2$s,
 			CASE WHEN p.claimed_until > statement_timestamp() THEN 'claimed'
@@ -105,16 +93,12 @@ BEGIN
 				WHEN %6$s THEN 'uniform'
 				ELSE 'ready' END::text AS status,
 			coalesce(p.n_uses, 0) AS n_uses, p.claim, p.claimed_by, p.claimed_until, p.consumed_at, p.consumed_step
-		FROM %7$s g LEFT JOIN %8$s p ON %9$s
-		$$, stepadv_internal.list(keys, 'g.%1$I'::text, ', '::text),
-		CASE WHEN stepadv_internal.has_column(groups, 'staleness'::text) THEN ', g.staleness' ELSE '' END,
-			create_pool.uses, create_pool.min_rollouts,
-		CASE WHEN create_pool.max_staleness IS NULL THEN 'false' ELSE format('coalesce(g.staleness > %s, true)',
-			create_pool.max_staleness) END,
-		CASE create_pool.drop_uniform WHEN 'dapo' THEN 'g.uniform AND g.n_judged > 1' WHEN 'verl_agent' THEN 'g.uniform'
-			WHEN 'rtmc' THEN 'g.success_rate = 0 OR g.success_rate = 1' ELSE 'false' END,
-		stepadv_internal.relation_name(groups), pool, stepadv_internal.same_columns('g'::text, 'p'::text, keys,
-			groups)),
+		FROM %7$s g LEFT JOIN %8$s p ON %9$s$$,
+		stepadv_internal.list(keys, 'g.%1$I'::text, ', '::text), CASE WHEN has_age THEN ', g.staleness' ELSE '' END,
+		create_pool.uses, create_pool.min_rollouts,
+		coalesce('coalesce(g.staleness > ' || create_pool.max_staleness || ', true)', 'false'),
+		coalesce(uniform, 'false'), stepadv_internal.relation_name(groups), pool,
+		stepadv_internal.same_columns('g'::text, 'p'::text, keys, groups)),
 		'a row per group: what is known of it, and its status: ready (complete, informative, not claimed), claimed,'
 		' consumed, incomplete (too few rollouts, or one not judged), stale, uniform (all rollouts ended alike)');
 END
@@ -127,9 +111,8 @@ CREATE FUNCTION stepadv.create_pool(source regclass, prefix text DEFAULT NULL, m
 LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
 COMMENT ON FUNCTION stepadv.create_pool(regclass, text, integer, text, integer, integer) IS
 'makes a pool of the groups of what was attached, for claim_groups: the view <prefix>_ready, with each group''s '
-	'status, over the table '
-'<prefix>_pool, which says who claimed it. Rules: min_rollouts, drop_uniform, max_staleness (policy steps), uses (how '
-	'often it is handed out)';
+'status, over the table <prefix>_pool, which says who claimed it. Rules: min_rollouts, drop_uniform, max_staleness '
+'(policy steps), uses (how often it is handed out)';
 
 -- Columns of the view, each with desc behind it where the largest come first, or random.
 CREATE FUNCTION stepadv_internal.claim_order(ready regclass, keys text[], "by" text[]) RETURNS text
@@ -161,26 +144,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.claim_order(regclass, text[], text[]) IS
 'part of claim_groups: in which order groups are taken';
 
--- Groups that came since get their rows, by one caller at a time: others go on with the rows that there are.
-CREATE FUNCTION stepadv_internal.enter_groups(ready regclass, pool regclass, keys text[]) RETURNS void
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	EXECUTE format('LOCK TABLE %s IN SHARE UPDATE EXCLUSIVE MODE NOWAIT',
-		stepadv_internal.relation_name(enter_groups.pool));
-	EXECUTE format('INSERT INTO %1$s (%2$s) SELECT %2$s FROM %3$s r WHERE r.status = ''ready'' AND NOT EXISTS (SELECT '
-		'FROM %1$s p WHERE %4$s)',
-		stepadv_internal.relation_name(enter_groups.pool), stepadv_internal.list(keys, '%1$I'::text, ', '::text),
-		stepadv_internal.relation_name(enter_groups.ready), stepadv_internal.same_columns('p'::text, 'r'::text, keys,
-			enter_groups.pool));
-EXCEPTION WHEN lock_not_available THEN
-	NULL;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.enter_groups(regclass, regclass, text[]) IS
-'part of claim_groups: rows in the pool for groups that have none';
-
 CREATE FUNCTION stepadv.claim_groups(pool anyelement, n integer, "by" text[] DEFAULT NULL,
 	lease interval DEFAULT '10 minutes',
 	holder text DEFAULT NULL) RETURNS SETOF anyelement
@@ -190,11 +153,8 @@ AS $claim_groups$
 DECLARE
 	ready CONSTANT regclass := (SELECT t.typrelid FROM pg_type t WHERE t.oid = pg_typeof(claim_groups.pool)
 		AND t.typtype = 'c');
-	taken_from CONSTANT regclass := stepadv_internal.pool_of(ready);
-	keys CONSTANT text[] := ARRAY(SELECT a.attname::text FROM pg_constraint k
-		CROSS JOIN unnest(k.conkey) WITH ORDINALITY c(number, i)
-		JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = c.number
-		WHERE k.conrelid = taken_from AND k.contype = 'p' ORDER BY c.i);
+	behind CONSTANT record := stepadv_internal.pool_of(ready);
+	list CONSTANT text := stepadv_internal.list(behind.keys, '%1$I'::text, ', '::text);
 	claim CONSTANT uuid := gen_random_uuid();
 	until CONSTANT timestamptz := clock_timestamp() + claim_groups.lease;
 	by_whom CONSTANT text := coalesce(claim_groups.holder, nullif(current_setting('application_name'), ''),
@@ -210,31 +170,36 @@ BEGIN
 				HINT = 'It is the time after which others may take the groups if they are not consumed by then.';
 	END IF;
 	PERFORM stepadv_internal.must_write('claim_groups'::text);
-	PERFORM stepadv_internal.enter_groups(ready, taken_from, keys);
+	-- Groups that came since get their rows, by one caller at a time: others go on with the rows that there are.
+	BEGIN
+		EXECUTE format('LOCK TABLE %s IN SHARE UPDATE EXCLUSIVE MODE NOWAIT', behind.pool);
+		EXECUTE format('INSERT INTO %1$s (%2$s) SELECT %2$s FROM %3$s r WHERE r.status = ''ready'' AND NOT EXISTS ('
+			'SELECT FROM %1$s p WHERE %4$s)', behind.pool, list, ready,
+			stepadv_internal.same_columns('p'::text, 'r'::text, behind.keys, behind.pool));
+	EXCEPTION WHEN lock_not_available THEN
+		NULL;
+	END;
 	-- As it was when the view was read, and nobody is at it.
 	FOR pool IN EXECUTE format($$SELECT r.* FROM %1$s r JOIN %2$s q ON %3$s AND q.n_uses = r.n_uses
 		AND q.claim IS NOT DISTINCT FROM r.claim
 		WHERE r.status = 'ready' ORDER BY %4$s LIMIT $1 FOR NO KEY UPDATE OF q SKIP LOCKED$$,
-		stepadv_internal.relation_name(ready), stepadv_internal.relation_name(taken_from),
-		stepadv_internal.same_columns('q'::text, 'r'::text, keys, taken_from), stepadv_internal.claim_order(ready,
-			keys, claim_groups."by")) USING claim_groups.n
+		ready, behind.pool, stepadv_internal.same_columns('q'::text, 'r'::text, behind.keys, behind.pool),
+		stepadv_internal.claim_order(ready, behind.keys, claim_groups."by")) USING claim_groups.n
 	LOOP
-		EXECUTE format('UPDATE %s p SET claim = $2, claimed_by = $3, claimed_until = $4 WHERE %s',
-			stepadv_internal.relation_name(taken_from),
-			stepadv_internal.same_columns('p'::text, '($1)'::text, keys, taken_from)) USING pool, claim, by_whom, until;
+		EXECUTE format('UPDATE %s p SET claim = $2, claimed_by = $3, claimed_until = $4 WHERE %s', behind.pool,
+			stepadv_internal.same_columns('p'::text, '($1)'::text, behind.keys, behind.pool))
+			USING pool, claim, by_whom, until;
 		RETURN NEXT jsonb_populate_record(pool, jsonb_build_object('status', 'claimed', 'claim', claim, 'claimed_by',
 			by_whom, 'claimed_until', until));
 		taken := taken + 1;
 	END LOOP;
-	EXECUTE format('UPDATE %s p SET n_claimed = $2 WHERE p.claim = $1', stepadv_internal.relation_name(taken_from))
-		USING claim, taken;
+	EXECUTE format('UPDATE %s p SET n_claimed = $2 WHERE p.claim = $1', behind.pool) USING claim, taken;
 END
 $claim_groups$;
 COMMENT ON FUNCTION stepadv.claim_groups(anyelement, integer, text[], interval, text) IS
 'takes up to n ready groups out of a pool, for the caller alone until the lease ends: '
-	'claim_groups(NULL::<prefix>_ready, 16); rows of that '
-'view, all with one claim, for consume_groups. by: columns of the view, with desc behind the name for the largest '
-	'first, or random';
+'claim_groups(NULL::<prefix>_ready, 16); rows of that view, all with one claim, for consume_groups. by: columns of the '
+'view, with desc behind the name for the largest first, or random';
 
 CREATE FUNCTION stepadv.consume_groups(pool regclass, claim uuid, policy_step bigint DEFAULT NULL,
 	skip_lost boolean DEFAULT false) RETURNS integer
@@ -249,7 +214,7 @@ BEGIN
 		statement_timestamp(), consumed_step = $2
 			WHERE p.claim = $1 AND p.claimed_until IS NOT NULL RETURNING p.n_claimed)
 		SELECT count(*), max(u.n_claimed) FROM used u',
-			stepadv_internal.relation_name(stepadv_internal.pool_of(consume_groups.pool)))
+			(stepadv_internal.pool_of(consume_groups.pool)).pool)
 	INTO held, claimed USING consume_groups.claim, consume_groups.policy_step;
 	IF held = 0 THEN
 		RAISE EXCEPTION 'no group of % is held by claim %', stepadv_internal.relation_name(consume_groups.pool),
@@ -268,5 +233,4 @@ END
 $$;
 COMMENT ON FUNCTION stepadv.consume_groups(regclass, uuid, bigint, boolean) IS
 'marks the groups of a claim of claim_groups as trained on, which ends the claim; how many; policy_step: of the '
-	'update. '
-'Error, and nothing is marked, where others have taken some of them since the lease ended, unless skip_lost';
+'update. Error, and nothing is marked, where others have taken some of them since the lease ended, unless skip_lost';

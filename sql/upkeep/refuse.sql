@@ -1,108 +1,65 @@
 -- What cannot be maintained, and why.
 
--- A value that is kept must not depend on who folded it: an error if an id or a
--- state is known by a text that the session's settings decide.
-CREATE FUNCTION stepadv_internal.refuse_texts(attachment regclass) RETURNS void
+-- A value that is kept must not depend on who folded it: an error if an id or a state is known by a text that the
+-- session's settings decide.
+CREATE FUNCTION stepadv_internal.refuse_texts(a stepadv_internal.attached) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	plain CONSTANT regtype[] := '{bool,int2,int4,int8,float4,float8,numeric,text,varchar,bpchar,bytea,uuid,json,
 		jsonb,bit,varbit,inet,cidr,macaddr,macaddr8}';
-	source regclass;
-	role text;
-	type oid;
+	c record;
 BEGIN
-	FOR source, role, type IN
-		SELECT a.source, c.name, stepadv_internal.base_type(t.atttypid)
-		FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a
-			CROSS JOIN LATERAL stepadv_internal.view_columns(a.rows) c
-		JOIN pg_attribute t ON t.attrelid = c.relation AND t.attnum = c.column_number
-		WHERE a.attachment = refuse_texts.attachment AND c.number > a.n_group_columns
-			AND c.name IN ('rollout_id', 'step_id', 'state', 'action', 'next_state')
-		ORDER BY c.number
+	FOR c IN
+		SELECT v.name, stepadv_internal.base_type(t.atttypid) AS type
+		FROM stepadv_internal.view_columns((a).rows) v
+		JOIN pg_attribute t ON t.attrelid = v.relation AND t.attnum = v.column_number
+		WHERE v.number > (a).n_group_columns AND v.name IN ('rollout_id', 'step_id', 'state', 'action', 'next_state')
+		ORDER BY v.number
 	LOOP
-		IF type <> ALL (plain::oid[]) AND NOT EXISTS (SELECT FROM pg_type t WHERE t.oid = type
-			AND (t.typtype = 'e' OR t.typcategory = 'S')) THEN
+		IF c.type <> ALL (plain::oid[]) AND NOT EXISTS (
+			SELECT FROM pg_type t WHERE t.oid = c.type AND (t.typtype = 'e' OR t.typcategory = 'S'))
+		THEN
 			RAISE EXCEPTION 'cannot maintain groups of %: its % is known by the text of a %, which depends on '
-				'settings of the session',
-				source, role, format_type(type, NULL)
+				'settings of the session', (a).source, c.name, format_type(c.type, NULL)
 				USING ERRCODE = 'feature_not_supported',
 					HINT = 'Attach a view that makes a text of it, for example by to_char, or a number.';
 		END IF;
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.refuse_texts(regclass) IS
+COMMENT ON FUNCTION stepadv_internal.refuse_texts(stepadv_internal.attached) IS
 'part of maintain: error if ids or states depend on settings of the session';
 
--- Why the groups of a table cannot be kept; message NULL: they can.
-CREATE FUNCTION stepadv_internal.refusal_of_table(relation regclass, owner oid, OUT code text, OUT message text,
-	OUT detail text, OUT hint text)
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	c pg_class;
-BEGIN
-	SELECT * INTO c FROM pg_class p WHERE p.oid = refusal_of_table.relation;
-	IF c.relkind NOT IN ('r', 'p') THEN
-		code := 'wrong_object_type';
-		message := format('cannot maintain groups of %s: it is a %s', relation, CASE c.relkind
-			WHEN 'm' THEN 'materialized view' WHEN 'f' THEN 'foreign table' ELSE 'relation of another kind' END);
-		hint := 'Changes are seen by triggers, which only tables have. how => ''watermark'' does without.';
-	ELSIF stepadv_internal.kind_without_triggers(c.oid::regclass) IS NOT NULL THEN
-		code := 'feature_not_supported';
-		message := format('cannot maintain groups of %s by triggers: it is a %s', relation,
-			stepadv_internal.kind_without_triggers(c.oid::regclass));
-		hint := 'how => ''watermark'' does without.';
-	ELSIF c.relpersistence = 't' THEN
-		code := 'feature_not_supported';
-		message := format('cannot maintain groups of temporary table %s', relation);
-	ELSIF c.relrowsecurity THEN
-		code := 'feature_not_supported';
-		message := format('cannot maintain groups of %s: it has row-level security', relation);
-		detail := 'A group''s value would show all its rows to everyone who may read it.';
-	ELSIF c.relowner <> refusal_of_table.owner THEN
-		code := 'insufficient_privilege';
-		message := format('cannot maintain groups of %s: its owner is another than that of the source', relation);
-		detail := 'Groups are folded with the rights of the source''s owner.';
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.refusal_of_table(regclass, oid) IS
-'part of maintain: why the groups of a table cannot be kept';
-
--- The same of its columns: they must tell which groups a change of a row changes.
+-- Why a change of a table does not tell by its own columns which groups change.
 CREATE FUNCTION stepadv_internal.refusal_of_columns(relation regclass, keys smallint[], group_from regclass,
 	OUT code text, OUT message text, OUT detail text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	wanted record;
-	found record;
+	named CONSTANT text := format('cannot maintain groups of %s: ', relation);
+	c record;
 BEGIN
-	FOR wanted IN
-		SELECT a.attname AS name, format_type(a.atttypid, NULL) AS type, refusal_of_columns.keys[a.attnum] AS key
-		FROM pg_attribute a WHERE a.attrelid = refusal_of_columns.group_from AND a.attnum BETWEEN 1
-			AND cardinality(refusal_of_columns.keys) ORDER BY a.attnum
+	FOR c IN
+		SELECT w.attname AS wanted, format_type(w.atttypid, NULL) AS wanted_type, keys[w.attnum] AS key,
+			f.attname AS name, format_type(f.atttypid, NULL) AS type
+		FROM pg_attribute w LEFT JOIN pg_attribute f ON f.attrelid = refusal_of_columns.relation AND f.attnum > 0
+			AND NOT f.attisdropped AND (f.attnum = keys[w.attnum] OR keys[w.attnum] = 0 AND f.attname = w.attname)
+		WHERE w.attrelid = group_from AND w.attnum BETWEEN 1 AND cardinality(keys) ORDER BY w.attnum
 	LOOP
-		SELECT a.attname AS name, format_type(a.atttypid, NULL) AS type INTO found FROM pg_attribute a
-		WHERE a.attrelid = refusal_of_columns.relation AND a.attnum > 0 AND NOT a.attisdropped
-			AND (a.attnum = wanted.key OR wanted.key = 0 AND a.attname = wanted.name);
-		IF found.type <> wanted.type THEN
+		IF c.type <> c.wanted_type THEN
 			code := 'datatype_mismatch';
-			message := format('cannot maintain groups of %s: its column "%s" is of type %s, that of the source is of '
-				'type %s', relation, found.name, found.type, wanted.type);
-		ELSIF found.name IS NULL THEN
+			message := named || format('its column "%s" is of type %s, that of the source is of type %s', c.name,
+				c.type, c.wanted_type);
+		ELSIF c.name IS NULL THEN
 			code := 'undefined_column';
-			message := format('cannot maintain groups of %s: it has no column "%s"', relation, wanted.name);
+			message := named || format('it has no column "%s"', c.wanted);
 			detail := 'The source reads it; a change of it must tell by its own columns which groups change.';
-		ELSIF wanted.key = 0 THEN
+		ELSIF c.key = 0 THEN
 			code := 'feature_not_supported';
-			message := format('cannot maintain groups of %s: the source does not read its column "%s"', relation,
-				wanted.name);
+			message := named || format('the source does not read its column "%s"', c.wanted);
 			detail := 'A change of the table must tell by its own columns which groups change.';
 		END IF;
 		EXIT WHEN message IS NOT NULL;
@@ -110,32 +67,74 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refusal_of_columns(regclass, smallint[], regclass) IS
-'part of maintain: why the groups of a table cannot be kept, by its columns';
+'part of maintain: why the groups of a table cannot be kept by triggers, by its columns';
 
--- An error if any of the tables below cannot be watched.
-CREATE FUNCTION stepadv_internal.refuse_tables(attachment regclass) RETURNS void
+-- Why groups of what views read cannot be kept: the first reason; message NULL: they can.
+CREATE FUNCTION stepadv_internal.refusal(a stepadv_internal.attached, views regclass[], by_triggers boolean,
+	OUT code text, OUT message text, OUT detail text, OUT hint text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	r record;
+	without_triggers CONSTANT text := 'how => ''refresh'' with a watermark does without triggers.';
+	w record;
 BEGIN
-	SELECT coalesce(t.code, k.code) AS code, coalesce(t.message, k.message) AS message,
-		CASE WHEN t.message IS NOT NULL THEN t.detail ELSE k.detail END AS detail, t.hint AS hint,
-		w.base NOT IN (SELECT b.base FROM stepadv_internal.watched_tables(ARRAY[a.fresh], a.n_group_columns)
-			b) AS is_over_time
-	INTO r
-	FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) a
-	CROSS JOIN LATERAL stepadv_internal.watched_tables(ARRAY[a.fresh, a.fresh_digests], a.n_group_columns) w
-	CROSS JOIN LATERAL stepadv_internal.refusal_of_table(w.relation, a.owner) t
-	CROSS JOIN LATERAL stepadv_internal.refusal_of_columns(w.relation, w.keys, a.rows) k
-	WHERE a.attachment = refuse_tables.attachment AND coalesce(t.message, k.message) IS NOT NULL
-	ORDER BY w.relation::text LIMIT 1;
-	IF r.is_over_time THEN
-		RAISE EXCEPTION '%', r.message USING ERRCODE = r.code, DETAIL = coalesce(r.detail, r.hint,
-			'Changes of it cannot be seen.'),
-			HINT = 'Only the views over time read it: with over_time => false they go on folding, and the groups can '
-				'be maintained.';
+	FOR w IN
+		SELECT r.relation, r.keys, c.relkind, c.relpersistence, c.relrowsecurity, c.relowner, e.kind
+		FROM stepadv_internal.watched_tables(array_remove(views, NULL), (a).n_group_columns) r
+		JOIN pg_class c ON c.oid = r.relation CROSS JOIN LATERAL stepadv_internal.engine_table(r.relation) e
+		ORDER BY r.relation::text
+	LOOP
+		code := 'feature_not_supported';
+		message := format('cannot maintain groups of %s: it ', w.relation);
+		IF w.kind <> 'hypertable' THEN
+			message := message || format('is a %s', w.kind);
+			hint := 'Views over it fold on the nodes that have its rows; what they give can be stored there, too.';
+		ELSIF by_triggers AND w.relkind NOT IN ('r', 'p') THEN
+			code := 'wrong_object_type';
+			message := message || format('is a %s', CASE w.relkind WHEN 'm' THEN 'materialized view'
+				WHEN 'f' THEN 'foreign table' ELSE 'relation of another kind' END);
+			hint := 'Changes are seen by triggers, which only tables have. ' || without_triggers;
+		ELSIF by_triggers AND w.kind IS NOT NULL THEN
+			message := message || format('is a %s', w.kind);
+			hint := without_triggers;
+		ELSIF w.relpersistence = 't' THEN
+			message := message || 'is a temporary table';
+		ELSIF w.relrowsecurity THEN
+			message := message || 'has row-level security';
+			detail := 'A group''s value would show all its rows to everyone who may read it.';
+		ELSIF by_triggers AND w.relowner <> (a).owner THEN
+			code := 'insufficient_privilege';
+			message := message || 'has another owner than the source';
+			detail := 'Groups are folded with the rights of the source''s owner.';
+		ELSIF by_triggers THEN
+			SELECT * INTO code, message, detail
+			FROM stepadv_internal.refusal_of_columns(w.relation, w.keys, (a).rows);
+		ELSE
+			message := NULL;
+		END IF;
+		EXIT WHEN message IS NOT NULL;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.refusal(stepadv_internal.attached, regclass[], boolean) IS
+'part of maintain: why groups of what views read cannot be kept (by triggers); NULLs: they can';
+
+-- Before triggers are made, and before what is below the views is read again without them.
+CREATE FUNCTION stepadv_internal.refuse_tables(a stepadv_internal.attached, views regclass[], by_triggers boolean)
+	RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	r CONSTANT record := stepadv_internal.refusal(a, views, by_triggers);
+BEGIN
+	IF r.message IS NOT NULL AND (a).fresh IS NOT NULL
+		AND (stepadv_internal.refusal(a, ARRAY[(a).fresh], by_triggers)).message IS NULL
+	THEN
+		RAISE EXCEPTION '%', r.message USING ERRCODE = r.code,
+			DETAIL = coalesce(r.detail, r.hint, 'Changes of it cannot be seen.'),
+			HINT = 'Only views over many groups read it: without them (drop_views) the groups can be maintained.';
 	ELSIF r.detail IS NOT NULL THEN
 		RAISE EXCEPTION '%', r.message USING ERRCODE = r.code, DETAIL = r.detail;
 	ELSIF r.hint IS NOT NULL THEN
@@ -145,5 +144,5 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION stepadv_internal.refuse_tables(regclass) IS
-'part of maintain: error if a table below cannot be watched';
+COMMENT ON FUNCTION stepadv_internal.refuse_tables(stepadv_internal.attached, regclass[], boolean) IS
+'part of maintain and refresh: error if groups of what views read cannot be kept';

@@ -23,9 +23,6 @@
 
 PG_FUNCTION_INFO_V1(stepadv_fold_groups);
 
-/* Of fewer changed groups than this part of all, their size is not looked at. */
-#define PART_TO_LOOK_AT 0.05
-
 /* ----------
  * Groups
  * ----------
@@ -140,31 +137,6 @@ fold_all(Kept *kept, bool is_asked)
 	return attempt.n;
 }
 
-/* What part these are of the kept values, by size; as far as they have been kept. */
-static double
-share_of_values(Kept *kept, SPITupleTable *groups)
-{
-	bool		isnull;
-	Datum		share;
-
-	allow_sequential_scans(kept, true);
-	kept_execute_set(kept, KEPT_SHARE, groups, 0, groups->numvals);
-	allow_sequential_scans(kept, false);
-	share = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
-	return isnull ? 0 : DatumGetFloat8(share);
-}
-
-static bool
-is_large_part(Kept *kept, SPITupleTable *groups)
-{
-	double		all = number_of_groups(kept);
-
-	if (are_most(kept, groups->numvals))
-		return true;
-	return groups->numvals >= MANY_GROUPS && all >= 0 && groups->numvals >= PART_TO_LOOK_AT * all &&
-		share_of_values(kept, groups) >= LARGE_PART;
-}
-
 uint64
 fold_waiting(Kept *kept, bool is_asked)
 {
@@ -179,7 +151,7 @@ fold_waiting(Kept *kept, bool is_asked)
 	(void) heap_getattr(groups->vals[n - 1], 1, groups->tupdesc, &is_all);
 	if (is_all)
 		return fold_all(kept, is_asked);
-	if (is_asked && !IsolationUsesXactSnapshot() && is_large_part(kept, groups))
+	if (is_asked && !IsolationUsesXactSnapshot() && are_most(kept, n))
 		fold_all(kept, is_asked);
 	else
 	{

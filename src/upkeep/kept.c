@@ -13,6 +13,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -27,6 +28,8 @@
 #include "upkeep/kept.h"
 #include "upkeep/rights.h"
 #include "upkeep/watched.h"
+
+PG_FUNCTION_INFO_V1(stepadv_kept_text);
 
 static HTAB *all_kept = NULL;
 static uint64 generations = 0;
@@ -162,7 +165,7 @@ read_attachment(Kept *kept)
 	TupleDesc	desc;
 	char	   *how;
 
-	if (SPI_execute_with_args("SELECT a.owner, a.n_group_columns, a.kept, a.fresh, a.folded, a.changed, a.source, a.fresh_digests, a.made_digests, a.digests"
+	if (SPI_execute_with_args("SELECT a.owner, a.n_group_columns, a.kept, a.fresh, a.folded, a.changed, a.source, a.fresh_digests, a.made_digests, a.digests, a.seen"
 							  " FROM pg_catalog.pg_class c, stepadv_internal.attachments(c.relowner, NULL::regclass) a"
 							  " WHERE c.oid OPERATOR(pg_catalog.=) $1 AND a.attachment OPERATOR(pg_catalog.=) $1"
 							  " AND a.kept IS NOT NULL AND a.fresh IS NOT NULL AND a.folded IS NOT NULL",
@@ -175,7 +178,6 @@ read_attachment(Kept *kept)
 	kept->owner = oid_column(row, desc, 1);
 	kept->n_keys = (int) oid_column(row, desc, 2);
 	how = SPI_getvalue(row, desc, 3);
-	/* 'watermark' is refreshed, too: see sql/upkeep/without_triggers.sql. */
 	kept->how = strcmp(how, "triggers") == 0 ? KEPT_BY_STATEMENT : KEPT_BY_REFRESH;
 	kept->fresh = oid_column(row, desc, 4);
 	kept->folded = oid_column(row, desc, 5);
@@ -184,21 +186,21 @@ read_attachment(Kept *kept)
 	kept->fresh_digests = oid_column(row, desc, 8);
 	kept->made_digests = oid_column(row, desc, 9);
 	kept->digests = OidIsValid(kept->fresh_digests) ? oid_column(row, desc, 10) : InvalidOid;
+	kept->seen = oid_column(row, desc, 11);
 	SPI_freetuptable(SPI_tuptable);
-	/* A list of groups that is gone can have nothing added to it. */
-	return kept->n_keys > 0 && (kept->how == KEPT_BY_STATEMENT || OidIsValid(kept->changed));
+	return kept->n_keys > 0;
 }
 
-/* What follows from the row. */
-static void
-look_up_kept(Kept *kept)
+/* A list of groups that is gone can have nothing added to it. */
+static bool
+is_complete(const Kept *kept)
 {
-	StringInfoData watch;
-	Oid			relations[] = {kept->attachment, kept->fresh, kept->folded, kept->changed,
-	kept->fresh_digests, kept->made_digests, kept->digests};
-	MemoryContext old = MemoryContextSwitchTo(kept->context);
-	ListCell   *cell;
+	return kept->how == KEPT_BY_STATEMENT || OidIsValid(kept->changed);
+}
 
+static void
+describe_groups(Kept *kept)
+{
 	kept->groups = CreateTemplateTupleDesc(kept->n_keys);
 	for (int i = 1; i <= kept->n_keys; i++)
 	{
@@ -211,6 +213,19 @@ look_up_kept(Kept *kept)
 		TupleDescInitEntryCollation(kept->groups, i, collation);
 	}
 	finish_tuple_desc(kept->groups);
+}
+
+/* What follows from the row. */
+static void
+look_up_kept(Kept *kept)
+{
+	StringInfoData watch;
+	Oid			relations[] = {kept->attachment, kept->fresh, kept->folded, kept->changed,
+	kept->fresh_digests, kept->made_digests, kept->digests};
+	MemoryContext old = MemoryContextSwitchTo(kept->context);
+	ListCell   *cell;
+
+	describe_groups(kept);
 	MemoryContextSwitchTo(old);
 	kept->by_index = true;
 	foreach(cell, tables_read(kept_views(kept), kept->n_keys))
@@ -294,7 +309,7 @@ find_kept(Oid attachment)
 	kept->context = context;
 	kept->attachment = attachment;
 	kept->generation = ++generations;
-	if (!read_attachment(kept))
+	if (!read_attachment(kept) || !is_complete(kept))
 		return NULL;
 	look_up_kept(kept);
 	note_changes(kept);
@@ -364,4 +379,34 @@ with_kept(Oid attachment, KeptWork work, void *argument)
 	AtEOXact_GUC(false, nest_level);
 	SetUserIdAndSecContext(user, context);
 	SPI_finish();
+}
+
+/* ----------
+ * Texts for the SQL half
+ * ----------
+ */
+
+/* kept_text(attachment regclass, template text): see kept_text.c; NULL if the attachment keeps no groups. */
+Datum
+stepadv_kept_text(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = CurrentMemoryContext;
+	Kept		kept = {.attachment = PG_GETARG_OID(0)};
+	char	   *template = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	text	   *result = NULL;
+
+	SPI_connect();
+	if (read_attachment(&kept) && kept.n_keys <= MaxHeapAttributeNumber && get_attname(kept.folded, kept.n_keys, true) != NULL)
+	{
+		char	   *text;
+
+		describe_groups(&kept);
+		text = kept_text(&kept, template);
+		MemoryContextSwitchTo(context);
+		result = cstring_to_text(text);
+	}
+	SPI_finish();
+	if (result == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(result);
 }

@@ -29,7 +29,6 @@ typedef enum KeptStatement
 	KEPT_FORGET_ONE,
 	KEPT_FORGET_SET,
 	KEPT_TAKE_WAITING,
-	KEPT_SHARE,
 	KEPT_ALL_WAIT,
 	KEPT_CLEAR_ALL,
 	KEPT_FOLD_ALL,
@@ -59,12 +58,13 @@ typedef struct Kept
 	Oid			fresh;			/* view: the groups folded when asked */
 	Oid			folded;			/* table: the groups kept */
 	Oid			changed;		/* table: groups that wait */
+	Oid			seen;			/* table: rows that were seen of each; or InvalidOid */
 	Oid			fresh_digests;	/* view: their digests, made when asked; or InvalidOid */
 	Oid			made_digests;	/* view: the same, made of the kept groups; or InvalidOid */
 	Oid			digests;		/* table: the digests kept; or InvalidOid */
 	bool		by_index;		/* an index leads to the rows of a group */
 	Oid			unreadable;		/* a table below that the owner may not read, or InvalidOid */
-	TupleDesc	groups;			/* k1, k2, ...: the columns of the group */
+	TupleDesc	groups;			/* k1, k2, ...: the columns of the group in the kept table */
 	uint64		generation;		/* a number of its own for each time it is looked up */
 	MemoryContext context;
 	SPIPlanPtr	watch;			/* never run; valid as long as all of this is */

@@ -21,12 +21,15 @@
  *
  *	{C}		name of the relation with alias c
  *	{c*}	its group columns; {c.*}: with the alias
+ *	{d+}	the columns after these, with the alias
+ *	{c|g}	those of one alias or the other
+ *	{c:g}	the same with their names before them: arguments of jsonb_build_object
  *	{c=g}	the condition that two aliases have the same group
  *	{value}, {at}, {fresh}, {digest}	the columns rollouts and refreshed_at of c, rollouts of f, digest of d
  *
  * Aliases: c the kept groups (e as they were), f the same folded when asked, d their digests, p the view
- * that these are made by, w groups that wait, g groups of a statement (columns k1, k2, ...), r rows of p,
- * $ parameters.
+ * that these are made by, w groups that wait, s rows that were seen of each, g groups of a statement (columns
+ * k1, k2, ...), r rows of p, $ parameters.
  */
 static const char *const texts[N_KEPT_STATEMENTS] = {
 	/* A row that an older snapshot shows, but is gone, is found here alone. */
@@ -47,9 +50,6 @@ static const char *const texts[N_KEPT_STATEMENTS] = {
 	[KEPT_FORGET_ONE] = "DELETE FROM {C} c WHERE {c=$}",
 	[KEPT_FORGET_SET] = "DELETE FROM {C} c USING " GROUPS_NAME " g WHERE {c=g} AND c.{value} IS NULL",
 	[KEPT_TAKE_WAITING] = "WITH gone ({g*}) AS (DELETE FROM {W} w RETURNING {w.*}) SELECT DISTINCT {g*} FROM gone ORDER BY {g*}",
-	[KEPT_SHARE] = "WITH kept AS (SELECT pg_catalog.pg_column_size(c.{value})::pg_catalog.float8 AS size, g.k1 IS DISTINCT FROM NULL AS waits "
-	"FROM {C} c LEFT JOIN " GROUPS_NAME " g ON {c=g}) "
-	"SELECT pg_catalog.sum(size) FILTER (WHERE waits) OPERATOR(pg_catalog./) pg_catalog.sum(size) FROM kept",
 	[KEPT_ALL_WAIT] = "INSERT INTO {W} DEFAULT VALUES",
 	[KEPT_CLEAR_ALL] = "DELETE FROM {C}",
 	[KEPT_FOLD_ALL] = "INSERT INTO {C} ({c*}, {value}, {at}) SELECT {f.*}, f.{fresh}, pg_catalog.clock_timestamp() FROM {F} f",
@@ -87,8 +87,24 @@ relation_of(const Kept *kept, char alias)
 			return OidIsValid(kept->made_digests) ? kept->made_digests : kept->fresh_digests;
 		case 'w':
 			return kept->changed;
+		case 's':
+			return kept->seen;
 	}
 	return InvalidOid;
+}
+
+/* A column of what is kept, which somebody may have changed. */
+static const char *
+column_name(Oid relation, int number)
+{
+	char	   *name = get_attname(relation, number, true);
+
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("what is kept of groups is incomplete"),
+				 errhint("Call unmaintain and maintain.")));
+	return quote_identifier(name);
 }
 
 /* The i-th column of the group: c."name", g.k1, $1. */
@@ -100,7 +116,7 @@ key_of(const Kept *kept, char alias, bool qualified, int i)
 
 	if (alias == '$')
 		return psprintf("$%d", i + 1);
-	name = OidIsValid(relation) ? quote_identifier(get_attname(relation, i + 1, false)) : psprintf("k%d", i + 1);
+	name = OidIsValid(relation) ? column_name(relation, i + 1) : psprintf("k%d", i + 1);
 	return qualified ? psprintf("%c.%s", alias, name) : pstrdup(name);
 }
 
@@ -109,6 +125,22 @@ append_keys(StringInfo text, const Kept *kept, char alias, bool qualified)
 {
 	for (int i = 0; i < kept->n_keys; i++)
 		appendStringInfo(text, "%s%s", i > 0 ? ", " : "", key_of(kept, alias, qualified, i));
+}
+
+/* The group of one alias or the other; named: with the names that people know. */
+static void
+append_either_keys(StringInfo text, const Kept *kept, char one, char other, bool named)
+{
+	for (int i = 0; i < kept->n_keys; i++)
+	{
+		char	   *name = get_attname(kept->fresh, i + 1, true);
+
+		if (i > 0)
+			appendStringInfoString(text, ", ");
+		if (named)
+			appendStringInfo(text, "%s, ", name == NULL ? "NULL" : quote_literal_cstr(name));
+		appendStringInfo(text, "coalesce(%s, %s)", key_of(kept, one, true, i), key_of(kept, other, true, i));
+	}
 }
 
 /* Columns of one group have one type everywhere, and its own equality. */
@@ -133,6 +165,11 @@ append_match(StringInfo text, const Kept *kept, char one, char other)
 char *
 kept_relation_name(Oid relation)
 {
+	if (get_rel_name(relation) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a table or view that belongs to kept groups is gone"),
+				 errhint("Call unmaintain and maintain.")));
 	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), get_rel_name(relation));
 }
 
@@ -143,27 +180,48 @@ number_of_columns(Oid relation)
 	AttrNumber	n;
 
 	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for relation %u", relation);
+		return 0;
 	n = ((Form_pg_class) GETSTRUCT(tuple))->relnatts;
 	ReleaseSysCache(tuple);
 	return n;
 }
 
+static bool
+hole_is(const char *hole, int length, const char *name)
+{
+	return length == strlen(name) && strncmp(hole, name, length) == 0;
+}
+
 static void
 append_hole(StringInfo text, const Kept *kept, const char *hole, int length)
 {
-	if (strncmp(hole, "value", length) == 0 || strncmp(hole, "at", length) == 0)
-		appendStringInfoString(text, quote_identifier(get_attname(kept->folded, kept->n_keys + (hole[0] == 'v' ? 1 : 2), false)));
-	else if (strncmp(hole, "fresh", length) == 0 && length > 1)
-		appendStringInfoString(text, quote_identifier(get_attname(kept->fresh, kept->n_keys + 1, false)));
-	else if (strncmp(hole, "digest", length) == 0 && length > 1)
-		appendStringInfoString(text, quote_identifier(get_attname(kept->digests, number_of_columns(kept->digests), false)));
+	if (hole_is(hole, length, "value"))
+		appendStringInfoString(text, column_name(kept->folded, kept->n_keys + 1));
+	else if (hole_is(hole, length, "at"))
+		appendStringInfoString(text, column_name(kept->folded, kept->n_keys + 2));
+	else if (hole_is(hole, length, "fresh"))
+		appendStringInfoString(text, column_name(kept->fresh, kept->n_keys + 1));
+	else if (hole_is(hole, length, "digest"))
+		appendStringInfoString(text, column_name(kept->digests, number_of_columns(kept->digests)));
 	else if (length == 1)
 		appendStringInfoString(text, kept_relation_name(relation_of(kept, pg_tolower(hole[0]))));
-	else if (hole[1] == '=')
+	else if (length == 3 && hole[1] == '=')
 		append_match(text, kept, hole[0], hole[2]);
-	else
+	else if (length == 3 && (hole[1] == '|' || hole[1] == ':'))
+		append_either_keys(text, kept, hole[0], hole[2], hole[1] == ':');
+	else if (length == 2 && hole[1] == '+')
+	{
+		Oid			relation = relation_of(kept, hole[0]);
+
+		for (int i = kept->n_keys + 1; i <= number_of_columns(relation); i++)
+			appendStringInfo(text, "%s%c.%s", i > kept->n_keys + 1 ? ", " : "", hole[0], column_name(relation, i));
+	}
+	else if (length > 1 && hole[length - 1] == '*')
 		append_keys(text, kept, hole[0], hole[1] == '.');
+	else
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("{%.*s} is no hole of a template about kept groups", length, hole)));
 }
 
 char *

@@ -21,7 +21,6 @@
 #include "catalog/pg_subscription_rel.h"
 #include "catalog/pg_trigger.h"
 #include "catalog/pg_type.h"
-#include "commands/extension.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "nodes/nodeFuncs.h"
@@ -254,30 +253,14 @@ row_text(const Kept *kept)
 	return text.data;
 }
 
-/*
- * A table that was distributed with citus.enable_unsafe_triggers has its triggers on each
- * shard, of which no view knows: where they can find the attachment at all, on the node that
- * has it, they must not let changes pass.  Nor does the table itself, which sees TRUNCATE
- * alone.  Of other tables that are not watched any more, a partition that was detached,
- * changes are nobody's.
- */
 static void
-refuse_distributed(Oid relation)
+refuse_shard(Oid relation)
 {
 	Oid			type = REGCLASSOID;
 	Datum		value = ObjectIdGetDatum(relation);
 
-	if (!OidIsValid(get_extension_oid("citus", true)))
-		return;
-	if (SPI_execute_with_args("SELECT WHERE pg_catalog.relation_is_a_known_shard($1)"
-							  " OR EXISTS (SELECT FROM pg_catalog.pg_dist_partition p WHERE p.logicalrelid OPERATOR(pg_catalog.=) $1)", 1, &type, &value, NULL, true, 0) != SPI_OK_SELECT)
-		elog(ERROR, "distributed tables cannot be looked up");
-	if (SPI_processed > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("groups of a distributed table cannot be kept by triggers"),
-				 errdetail("Table \"%s\" is one, or a shard.", get_rel_name(relation)),
-				 errhint("Call unmaintain, and maintain with how => 'watermark'.")));
+	if (SPI_execute_with_args("SELECT stepadv_internal.refuse_shard($1)", 1, &type, &value, NULL, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "stepadv_internal.refuse_shard failed");
 }
 
 /* What the trigger has to do, as of now. */
@@ -286,7 +269,7 @@ look_up_trigger(WatchingTrigger *watching, const Kept *kept, const TriggerData *
 {
 	WatchedTable *table = watched_table(kept_views(kept), kept->n_keys, watching->relation);
 
-	refuse_distributed(watching->relation);
+	refuse_shard(watching->relation);
 	kept_forget_plan(watching->plan);
 	watching->plan = NULL;
 	watching->is_watched = table != NULL;

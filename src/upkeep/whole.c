@@ -42,22 +42,17 @@ telling_rows(const Kept *kept, void (*fold) (void *argument), void *argument, co
 	PG_END_TRY();
 }
 
-double
-number_of_groups(const Kept *kept)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(kept->folded));
-	double		n = -1;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		n = ((Form_pg_class) GETSTRUCT(tuple))->reltuples;
-		ReleaseSysCache(tuple);
-	}
-	return n;
-}
-
+/* Of tables of which it is known how many groups they have. */
 bool
 are_most(const Kept *kept, uint64 n)
 {
-	return n >= MANY_GROUPS && number_of_groups(kept) >= 0 && n >= LARGE_PART * number_of_groups(kept);
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(kept->folded));
+	double		all = -1;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		all = ((Form_pg_class) GETSTRUCT(tuple))->reltuples;
+		ReleaseSysCache(tuple);
+	}
+	return n >= MANY_GROUPS && all >= 0 && n >= LARGE_PART * all;
 }

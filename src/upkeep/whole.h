@@ -8,16 +8,12 @@
 #include "upkeep/kept.h"
 
 /*
- * Of so many changed groups, and if they are this part of all, or of what is kept of
- * all by its size, a refresh folds everything: one scan of the tables instead of so
- * many.  To fold a group through the index was measured to take between once and
- * twice as long as its part of a fold of all of them.
+ * Of so many changed groups, and if they are this part of all, a refresh folds everything:
+ * one scan of the tables instead of so many.  To fold a group through the index was
+ * measured to take between once and twice as long as its part of a fold of all of them.
  */
 #define MANY_GROUPS 100
 #define LARGE_PART 0.45
-
-/* How many groups are kept, as far as statistics say; -1: they do not. */
-extern double number_of_groups(const Kept *kept);
 
 /* Whether to fold all groups is cheaper than so many of them one by one. */
 extern bool are_most(const Kept *kept, uint64 n);

@@ -128,9 +128,8 @@ require_fresh()
 		{ echo "maintained groups are not those of a fresh fold ($1)" >&2; exit 2; }
 }
 seconds=3
-for how in none groups triggers refresh; do
+for how in none triggers refresh; do
 	arguments="how => '$how'"
-	[ $how != groups ] || arguments='over_time => false'
 	delete_written
 	[ $how = none ] || query "SELECT stepadv.maintain('kept', $arguments), stepadv.maintain('rl.rollout_rows', $arguments)" >/dev/null
 	for write in write16 write124 canonical; do
@@ -177,9 +176,8 @@ for write in write16 write124 canonical; do
 	canonical) label='canonical tables, a rollout and then 16 steps (two statements)' ;;
 	esac
 	row "$label, not maintained" ${write}_none
-	for how in groups triggers refresh; do
+	for how in triggers refresh; do
 		arguments="how => '$how'"
-		[ $how != groups ] || arguments='over_time => false'
 		row "$label, \`$arguments\`" ${write}_$how "adds $(added ${write}_$how ${write}_none) ms $(verdict "$(added ${write}_$how ${write}_none)" '<=' 1)"
 	done
 done

@@ -107,7 +107,7 @@ DECLARE
 	change text;
 	done bigint;
 BEGIN
-	PERFORM stepadv.maintain('pan.steps', 'kept', how => keep.how, watermark => CASE WHEN keep.how = 'watermark' THEN 'at' END, overlap => '0');
+	PERFORM stepadv.maintain('pan.steps', 'kept', how => CASE keep.how WHEN 'triggers' THEN 'triggers' ELSE 'refresh' END, watermark => CASE WHEN keep.how = 'watermark' THEN 'at' END, overlap => '0');
 	FOREACH change IN ARRAY ARRAY['SELECT 1', 'UPDATE pan.runs SET version = 7%s, at = now() WHERE trial = ''r1'' AND level = 0', 'UPDATE pan.steps SET reward = 3 + %s, at = now() WHERE trial = ''r4''',
 		'DELETE FROM pan.steps WHERE task = ''t%s''', 'DELETE FROM pan.steps WHERE task = ''t10'' AND no = %s',
 		'INSERT INTO pan.steps (task, level, trial, no, state, action, reward, value) SELECT ''new'', 1, ''x%s'', n, n, n, n, n FROM generate_series(1, 3) n',
@@ -164,11 +164,7 @@ SELECT count(*) > 5 AS some FROM pan.kept_signs;
 RESET ROLE;
 DROP OWNED BY regress_panels;
 DROP ROLE regress_panels;
--- Without what is over time: nothing of it.
 SELECT stepadv.unmaintain('pan.steps', 'kept');
-SELECT stepadv.maintain('pan.steps', 'kept', over_time => false);
-SELECT to_regclass('pan.kept_digests') IS NULL AND to_regclass('pan.kept_fresh_digests') IS NULL AS none;
-SELECT sum(differ) AS differ FROM pan.differ();
 SELECT stepadv.detach('pan.steps', 'kept') > 20 AS detached;
 
 -- ---- Instances, and a method that cannot be computed of a group

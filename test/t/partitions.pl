@@ -34,7 +34,7 @@ foreach my $way (@ways)
 	}
 	my $more = $way eq 'watermark' ? ", watermark => 'changed', overlap => '0'" : '';
 	$node->safe_psql('postgres', qq(SELECT count(*) FROM stepadv.attach('by_$way', '{g}', 'r', 'n', reward => 'score', columns => '{"step_id": "id", "policy_version": "version"}', views => '{all}');
-		SELECT stepadv.maintain('by_$way', how => '$way'$more)));
+		SELECT stepadv.maintain('by_$way', how => '@{[ $more ? 'refresh' : $way ]}'$more)));
 }
 
 # The same changes for the same seed.

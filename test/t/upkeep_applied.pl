@@ -28,7 +28,7 @@ my $tables = q(
 );
 # A row comes to the subscriber later than its time says, so the watermark overlaps.
 # Sources on the subscriber by the way that each is kept; of each the groups must be those of the publisher's rows.
-my %how = (by_statement => 'triggers', by_refresh => 'refresh', by_watermark => 'watermark');
+my %how = (by_statement => 'triggers', by_refresh => 'refresh', by_watermark => 'refresh');
 my $rows = q(SELECT i * 10 + j, 'task ' || i / 4, i, j, j % 3, (i + j) % 2, (j = 4 AND i % 2 = 0)::integer, 'as it was' FROM generate_series(0, 19) i, generate_series(0, 4) j);
 my $columns = '(id, task, run, step, st, act, reward, note)';
 $publisher->safe_psql('postgres', $tables);
@@ -40,7 +40,7 @@ $publisher->safe_psql('postgres', 'CREATE PUBLICATION of_steps FOR TABLE steps, 
 $subscriber->safe_psql('postgres', "CREATE EXTENSION stepadv; $tables");
 foreach my $prefix (sort keys %how)
 {
-	my $more = $how{$prefix} eq 'watermark' ? ", watermark => 'updated_at', overlap => '1 hour'" : '';
+	my $more = $prefix eq 'by_watermark' ? ", watermark => 'updated_at', overlap => '1 hour'" : '';
 	foreach my $table (qw(steps parted))
 	{
 		$subscriber->safe_psql('postgres', qq(SELECT stepadv.attach('$table', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id"}', views => '{all}', prefix => '${table}_$prefix', options => '{"show_columns": []}');)
@@ -90,7 +90,7 @@ foreach my $table (qw(steps parted))
 agree('moved and deleted');
 $publisher->safe_psql('postgres', 'TRUNCATE steps, parted');
 $publisher->wait_for_catchup('to_steps');
-$subscriber->safe_psql('postgres', "SELECT stepadv.refresh('$_', '${_}_by_watermark', whole => true)") foreach qw(steps parted);
+$subscriber->safe_psql('postgres', "SELECT stepadv.refresh('$_', '${_}_by_watermark', everything => true)") foreach qw(steps parted);
 agree('truncated');
 $publisher->safe_psql('postgres', "INSERT INTO $_ $columns $rows") foreach qw(steps parted);
 agree('and filled again');
@@ -147,7 +147,7 @@ my $late = $subscriber->background_psql('postgres') if $subscriber->can('backgro
 SKIP:
 {
 	skip 'no background_psql', 2 unless $late && $late->can('query_safe');
-	$subscriber->safe_psql('postgres', q(SELECT stepadv.unmaintain('steps', 'steps_by_watermark'); SELECT stepadv.maintain('steps', 'steps_by_watermark', how => 'watermark', watermark => 'updated_at', overlap => '0')));
+	$subscriber->safe_psql('postgres', q(SELECT stepadv.unmaintain('steps', 'steps_by_watermark'); SELECT stepadv.maintain('steps', 'steps_by_watermark', how => 'refresh', watermark => 'updated_at', overlap => '0')));
 	$late->query_safe(q(BEGIN; INSERT INTO steps VALUES (7000, 'late', 1, 1, 1, 1, 1, NULL, now())));
 	$subscriber->safe_psql('postgres', q(INSERT INTO steps VALUES (7001, 'early', 1, 1, 1, 1, 1, NULL, now()); SELECT stepadv.refresh('steps', 'steps_by_watermark')));
 	is($subscriber->safe_psql('postgres', q(SELECT string_agg(task, ',') FROM steps_by_watermark_groups WHERE task LIKE '%l%')), 'early', 'a transaction that has yet to commit');
@@ -169,7 +169,8 @@ command_ok([ 'pg_restore', @to, '-e', '-d', 'restored', $file ], 'pg_restore');
 is($subscriber->safe_psql('restored', $state), $subscriber->safe_psql('postgres', $state), 'the triggers are enabled as they were');
 foreach my $prefix (sort keys %how)
 {
-	is($subscriber->safe_psql('restored', "SELECT * FROM stepadv.check_maintained('$_', '${_}_$prefix'); SELECT stepadv.refresh('$_', '${_}_$prefix', whole => true)"), '0', "restored: $_, $how{$prefix}: as it was") foreach qw(steps parted);
+	my ($refresh, $n) = $prefix eq 'by_watermark' ? ('', '') : ("SELECT stepadv.refresh('%1', '%1_$prefix')", '0');
+	is($subscriber->safe_psql('restored', "SELECT * FROM stepadv.check_maintained('$_', '${_}_$prefix'); " . ($refresh =~ s/%1/$_/gr)), $n, "restored: $_, $how{$prefix}: as it was") foreach qw(steps parted);
 }
 
 # ---- What has no triggers
@@ -219,8 +220,8 @@ SKIP:
 		CREATE FOREIGN TABLE there (id bigint, task text, run integer, step integer, st integer, act integer, reward float8, note text, updated_at timestamptz NOT NULL) SERVER there OPTIONS (table_name 'steps');
 		SELECT stepadv.attach('there', '{task}', 'run', 'step', 'st', 'act', 'reward', columns => '{"step_id": "id"}', views => '{all}')));
 	($status, $out, $err) = $subscriber->psql('postgres', q(SELECT stepadv.maintain('there')));
-	like($err, qr/cannot maintain groups of (public\.)?there: it is a foreign table\nHINT: .*how => 'watermark' does without/, 'a foreign table by triggers');
-	$subscriber->safe_psql('postgres', q(SELECT stepadv.unmaintain('there'); SELECT stepadv.maintain('there', how => 'watermark', watermark => 'updated_at')));
+	like($err, qr/cannot maintain groups of (public\.)?there: it is a foreign table\nHINT: .*how => 'refresh' with a watermark does without triggers/, 'a foreign table by triggers');
+	$subscriber->safe_psql('postgres', q(SELECT stepadv.unmaintain('there'); SELECT stepadv.maintain('there', how => 'refresh', watermark => 'updated_at')));
 	$publisher->safe_psql('postgres', "UPDATE steps SET reward = reward + 1, updated_at = clock_timestamp() WHERE task = 'task 2'; INSERT INTO steps $columns VALUES (8001, 'far', 1, 1, 1, 1, 1, NULL)");
 	is($subscriber->safe_psql('postgres', q(SELECT stepadv.refresh('there'); SELECT * FROM stepadv.check_maintained('there'))) =~ s/^\d+\n?//r, '', 'a foreign table by watermark: as fresh');
 	is($subscriber->safe_psql('postgres', $seen =~ s/%s/there/r), $publisher->safe_psql('postgres', $expected =~ s/%1\$s/steps/gr), 'a foreign table by watermark: its rows there');

@@ -1,0 +1,197 @@
+-- Tables of Citus and TimescaleDB: what is special about them is here.  Citus sends a query to the shards
+-- where every group is in one of them, and refuses some forms that PostgreSQL likes best: views over such
+-- tables are written without these.  Foreign tables need nothing.
+
+-- What other extensions keep of their tables is believed only where it is a member of the extension: anybody
+-- may make a table of that name.
+CREATE FUNCTION stepadv_internal.catalog_of(extension text) RETURNS regclass
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	-- Asked for every view that is made: planned once a session.
+	RETURN (
+		SELECT c.oid::regclass
+		FROM (VALUES ('citus', 'pg_catalog', 'pg_dist_partition'),
+			('timescaledb', '_timescaledb_catalog', 'hypertable')) k(extension, schema, name)
+		JOIN pg_namespace n ON n.nspname = k.schema JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = k.name
+		JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid
+			AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+		JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = k.extension
+		WHERE k.extension = catalog_of.extension);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.catalog_of(text) IS
+'the catalog in which citus or timescaledb keeps its tables; NULL where the extension is not in this database';
+
+CREATE FUNCTION stepadv_internal.engine_table(relation regclass, OUT kind text, OUT distributed_by text,
+	OUT colocation integer)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	of_citus CONSTANT regclass := stepadv_internal.catalog_of('citus'::text);
+	of_timescaledb CONSTANT regclass := stepadv_internal.catalog_of('timescaledb'::text);
+BEGIN
+	IF of_citus IS NOT NULL THEN
+		EXECUTE format($q$
+			SELECT CASE WHEN d.repmodel OPERATOR(pg_catalog.=) 't' THEN 'reference table'
+				WHEN d.partkey IS NULL AND d.colocationid OPERATOR(pg_catalog.=) 0 THEN 'table that Citus manages'
+				ELSE 'distributed table' END,
+				pg_catalog.column_to_column_name(d.logicalrelid, d.partkey), d.colocationid
+			FROM %s d WHERE d.logicalrelid OPERATOR(pg_catalog.=) $1 $q$, of_citus)
+		INTO kind, distributed_by, colocation USING engine_table.relation;
+	END IF;
+	IF kind IS NULL AND of_timescaledb IS NOT NULL THEN
+		EXECUTE format($q$
+			SELECT 'hypertable' FROM %s h JOIN pg_class c ON c.relname OPERATOR(pg_catalog.=) h.table_name
+			JOIN pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+				AND n.nspname OPERATOR(pg_catalog.=) h.schema_name
+			WHERE c.oid OPERATOR(pg_catalog.=) $1 $q$, of_timescaledb)
+		INTO kind USING engine_table.relation;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.engine_table(regclass) IS
+'what a table is to Citus or TimescaleDB, by which column it is distributed (NULL: it is whole on every node, or on '
+'one), and with which tables; NULLs: nothing';
+
+-- The tables below relations, at whatever depth, that Citus distributes.
+CREATE FUNCTION stepadv_internal.distributed_tables(relations regclass[])
+	RETURNS TABLE (relation regclass, distributed_by text, colocation integer)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF stepadv_internal.catalog_of('citus'::text) IS NOT NULL THEN
+		RETURN QUERY
+		SELECT t.relation, e.distributed_by, e.colocation
+		FROM (SELECT unnest(relations) AS relation
+			UNION SELECT r.relation FROM stepadv_internal.tables_read(relations, 0) r) t
+		CROSS JOIN LATERAL stepadv_internal.engine_table(t.relation) e
+		WHERE e.distributed_by IS NOT NULL ORDER BY t.relation::text;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.distributed_tables(regclass[]) IS
+'the tables that Citus distributes among relations and below them, and by which column';
+
+CREATE FUNCTION stepadv_internal.is_distributed(relations regclass[]) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT EXISTS (SELECT FROM stepadv_internal.distributed_tables(relations)) $$;
+COMMENT ON FUNCTION stepadv_internal.is_distributed(regclass[]) IS
+'whether Citus distributes a table among relations or below them';
+
+-- A group is in one shard where the columns by which tables are distributed are among its own,
+-- and where all tables have a group's rows in the same place.  Otherwise rows would travel for
+-- every query, and most views be refused when they are asked: by words about something else.
+CREATE FUNCTION stepadv_internal.check_distribution(adapters regclass[], n_keys integer) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	known record;
+	first record;
+BEGIN
+	FOR known IN
+		SELECT d.*, coalesce(bool_and(t.keys @> ARRAY[c.attnum]), false) AS in_group
+		FROM stepadv_internal.distributed_tables(adapters) d
+		JOIN pg_attribute c ON c.attrelid = d.relation AND c.attname = d.distributed_by
+		LEFT JOIN unnest(adapters) v(view)
+			CROSS JOIN LATERAL stepadv_internal.tables_read(ARRAY[v.view], n_keys) t ON t.relation = d.relation
+		GROUP BY d.relation, d.distributed_by, d.colocation ORDER BY d.relation::text
+	LOOP
+		IF NOT known.in_group THEN
+			RAISE EXCEPTION 'table % is distributed by column "%", which is not a column of the group',
+				stepadv_internal.relation_name(known.relation), known.distributed_by
+				USING ERRCODE = 'feature_not_supported', DETAIL = 'Rows of a group would be in several shards.',
+					HINT = format('Name "%s" in group_by, or distribute the table by a column of the group. '
+						'Without views, rollout_agg fetches the rows of such groups.', known.distributed_by);
+		ELSIF first IS NULL THEN
+			first := known;
+		ELSIF known.colocation <> first.colocation THEN
+			RAISE EXCEPTION 'tables % and % are not colocated', stepadv_internal.relation_name(first.relation),
+				stepadv_internal.relation_name(known.relation)
+				USING ERRCODE = 'feature_not_supported', DETAIL = 'Rows of a group would be in different places.',
+					HINT = 'Distribute one with colocate_with => the other.';
+		END IF;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_distribution(regclass[], integer) IS
+'part of attach: error where a table below the adapters is distributed by Citus by a column that the group does not '
+'have, or two of them are not colocated';
+
+-- A table that was distributed with citus.enable_unsafe_triggers has its triggers on each shard, of which no view
+-- knows: where they can find the attachment at all, on the node that has it, they must not let changes pass.  Nor
+-- does the table itself, which sees TRUNCATE alone.
+CREATE FUNCTION stepadv_internal.refuse_shard(relation regclass) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	is_shard boolean;
+BEGIN
+	IF stepadv_internal.catalog_of('citus'::text) IS NOT NULL THEN
+		EXECUTE 'SELECT pg_catalog.relation_is_a_known_shard($1)' INTO is_shard USING refuse_shard.relation;
+		IF is_shard OR (stepadv_internal.engine_table(refuse_shard.relation)).kind <> 'hypertable' THEN
+			RAISE EXCEPTION 'groups of a distributed table cannot be kept by triggers'
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+					DETAIL = format('Table %s is one, or a shard.', refuse_shard.relation),
+					HINT = 'Call unmaintain: views over a distributed table fold on the nodes that have its rows.';
+		END IF;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.refuse_shard(regclass) IS
+'part of keep_groups: error for a table that Citus distributes, and for a shard of one';
+
+-- ---- create_tables(distribute => true)
+
+CREATE FUNCTION stepadv_internal.check_shards(distribute boolean, shards integer) RETURNS integer
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF distribute IS NOT TRUE THEN
+		IF shards IS NOT NULL THEN
+			RAISE EXCEPTION 'shards is given without distribute'
+				USING ERRCODE = 'invalid_parameter_value', HINT = 'On one node tables may have partitions.';
+		END IF;
+		RETURN NULL;
+	ELSIF stepadv_internal.catalog_of('citus'::text) IS NULL THEN
+		RAISE EXCEPTION 'tables cannot be distributed: the extension citus is not in this database'
+			USING ERRCODE = 'feature_not_supported',
+			HINT = 'Create the extension citus here and on the workers, or leave out distribute.';
+	ELSIF shards NOT BETWEEN 1 AND 64000 THEN
+		RAISE EXCEPTION 'shards must be between 1 and 64000, not %', shards
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	RETURN coalesce(shards, current_setting('citus.shard_count')::integer);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.check_shards(boolean, integer) IS
+'part of create_tables: into how many shards tables are distributed; NULL: they are not; error where that cannot be';
+
+-- By the task, of which there are most, so that what several policies made of it is in one place.
+CREATE FUNCTION stepadv_internal.distribute_tables(schema text, keys text[], shards integer) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	key CONSTANT text := CASE WHEN 'task_id' = ANY (keys) THEN 'task_id' ELSE keys[cardinality(keys)] END;
+	rollouts CONSTANT text := format('%I.rollouts', distribute_tables.schema);
+	unsafe CONSTANT text := current_setting('citus.enable_unsafe_triggers');
+BEGIN
+	-- The triggers that there are look at nothing but their row, which is as safe on a shard.
+	PERFORM set_config('citus.enable_unsafe_triggers', 'on', true);
+	EXECUTE 'SELECT pg_catalog.create_distributed_table($1::regclass, $2, colocate_with => ''none''::text,
+		shard_count => $3)' USING rollouts, key, shards;
+	EXECUTE 'SELECT pg_catalog.create_distributed_table($1::regclass, $2, colocate_with => $3)'
+		USING format('%I.steps', distribute_tables.schema), key, rollouts;
+	PERFORM set_config('citus.enable_unsafe_triggers', unsafe, true);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.distribute_tables(text, text[], integer) IS
+'part of create_tables: has Citus distribute both tables, colocated, by a column of the group';

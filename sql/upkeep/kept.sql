@@ -1,0 +1,151 @@
+-- Kept groups: a group's value, and its digests, beside the rows that they are made of.
+--
+-- maintain makes, beside the views <prefix>_… of attach, and writes into the attachment:
+--
+--	<prefix>_fresh			view: what <prefix>_values was, the fold of the rows
+--	<prefix>_folded			table: its rows, kept
+--	<prefix>_changed		table: keys of groups that wait to be folded (how => 'refresh')
+--	<prefix>_seen			table: how many rows each group had when refresh looked (with a watermark)
+--	<prefix>_fresh_digests	view: the digests of the groups, made of the rows
+--	<prefix>_made_digests	view: the same, made of the kept groups, unless these are divided
+--	<prefix>_digests		table: what these say, kept.  It belongs to the groups, and who may write it is who
+--							holds their rows in <prefix>_folded
+--
+-- and triggers on the tables below.  What they do is in src/upkeep/: everything is folded with the rights of the
+-- attachment's owner, who owns all of these.  The columns of the group come first in everything that is kept.
+
+CREATE FUNCTION stepadv_internal.keep_groups() RETURNS trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_keep_groups';
+COMMENT ON FUNCTION stepadv_internal.keep_groups() IS
+'statement trigger of the tables below an attachment whose groups are kept; its condition names the attachment';
+
+CREATE FUNCTION stepadv_internal.keep_groups_of_rows() RETURNS trigger
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_keep_groups_of_rows';
+COMMENT ON FUNCTION stepadv_internal.keep_groups_of_rows() IS
+'row trigger of the tables below an attachment whose groups are kept: does in the apply worker of logical '
+'replication what keep_groups does elsewhere, and elsewhere nothing; its condition names the attachment';
+
+-- What the triggers compare of long arrays: src/upkeep/stored_image.c.
+CREATE FUNCTION stepadv_internal.stored_image(value anyarray) RETURNS bytea
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_stored_image';
+COMMENT ON FUNCTION stepadv_internal.stored_image(anyarray) IS
+'an array as it is stored, where it lies outside its row: the place; values of one image are the same';
+
+CREATE FUNCTION stepadv_internal.fold_groups(attachment regclass, everything boolean) RETURNS bigint
+LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stepadv_fold_groups';
+COMMENT ON FUNCTION stepadv_internal.fold_groups(regclass, boolean) IS
+'folds the kept groups of an attachment that wait, or everything; how many; for its owner';
+
+CREATE FUNCTION stepadv_internal.kept_text(attachment regclass, template text) RETURNS text
+LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'stepadv_kept_text';
+COMMENT ON FUNCTION stepadv_internal.kept_text(regclass, text) IS
+'a statement about the kept groups of an attachment: names in the holes of a template, see src/upkeep/kept_text.c; '
+'NULL where none are kept';
+
+CREATE FUNCTION stepadv_internal.enable_trigger(trigger oid, fires "char") RETURNS void
+LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stepadv_enable_trigger';
+COMMENT ON FUNCTION stepadv_internal.enable_trigger(oid, "char") IS
+'part of maintain: when a trigger that it made fires, A always, R where logical replication writes; for the owner '
+'of its table';
+
+CREATE FUNCTION stepadv_internal.drop_triggers(attachment regclass, tables regclass[]) RETURNS integer
+LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stepadv_drop_triggers';
+COMMENT ON FUNCTION stepadv_internal.drop_triggers(regclass, regclass[]) IS
+'drops the triggers that keep the groups of an attachment, on tables of its owner and on those given, whoever owns '
+'these by now; how many; for its owner';
+
+CREATE FUNCTION stepadv_internal.watched_tables(views regclass[], n_keys integer)
+RETURNS TABLE (relation regclass, base regclass, keys smallint[], reads smallint[])
+LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_watched_tables';
+COMMENT ON FUNCTION stepadv_internal.watched_tables(regclass[], integer) IS
+'the tables below views (base), each with its partitions or children and its parents: the numbers of their columns '
+'that are the group''s (0: cannot be told) and of those that are read (NULL: all)';
+
+CREATE FUNCTION stepadv_internal.has_group_index(relation regclass, keys smallint[]) RETURNS boolean
+LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_has_group_index';
+COMMENT ON FUNCTION stepadv_internal.has_group_index(regclass, smallint[]) IS
+'whether an index of a table begins with these columns, in any order';
+
+CREATE FUNCTION stepadv_internal.may_read_kept_support(internal) RETURNS internal
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'stepadv_may_read_kept_support';
+COMMENT ON FUNCTION stepadv_internal.may_read_kept_support(internal) IS
+'tells the planner that may_read_kept leaves out no row';
+
+CREATE FUNCTION stepadv_internal.may_read_kept(view regclass) RETURNS boolean
+LANGUAGE c STABLE STRICT PARALLEL SAFE SUPPORT stepadv_internal.may_read_kept_support
+AS 'MODULE_PATHNAME', 'stepadv_may_read_kept';
+COMMENT ON FUNCTION stepadv_internal.may_read_kept(regclass) IS
+'policy of kept tables: true if the current user may read the columns of the tables below the view, and row security '
+'does not apply to them there; otherwise an error';
+
+-- Who made a row and when is not known: src/upkeep/transactions.c.
+CREATE FUNCTION stepadv_internal.oldest_transaction() RETURNS timestamptz
+LANGUAGE c VOLATILE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'stepadv_oldest_transaction';
+COMMENT ON FUNCTION stepadv_internal.oldest_transaction() IS
+'when the oldest transaction of the database began that is running; now, where none is. Sessions without '
+'track_activities do not say, nor do prepared transactions';
+
+-- ---- Of an attachment
+
+-- Those of a source that are kept; an error if there are none, unless none will do.
+CREATE FUNCTION stepadv_internal.own_maintained(source regclass, prefix text, or_none boolean) RETURNS regclass[]
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	kept CONSTANT regclass[] := ARRAY(
+		SELECT o.attachment FROM stepadv_internal.own_attachments(own_maintained.source, own_maintained.prefix) o
+		WHERE o.kept IS NOT NULL);
+BEGIN
+	IF own_maintained.source IS NULL THEN
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	IF kept = '{}' AND NOT stepadv_internal.owns(own_maintained.source, true) THEN
+		RAISE EXCEPTION 'must be owner of %', own_maintained.source USING ERRCODE = 'insufficient_privilege';
+	ELSIF kept = '{}' AND NOT own_maintained.or_none THEN
+		RAISE EXCEPTION 'groups of % are not maintained',
+			concat(own_maintained.source, ' with prefix ' || quote_ident(own_maintained.prefix))
+			USING ERRCODE = 'undefined_object', HINT = 'Call maintain first.';
+	END IF;
+	RETURN kept;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.own_maintained(regclass, text, boolean) IS
+'the attachments over a source whose groups are kept, of roles whose rights the current user has; error if none';
+
+-- The tables whose changes change what is kept.
+CREATE FUNCTION stepadv_internal.tables_below(a stepadv_internal.attached) RETURNS SETOF regclass
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT DISTINCT w.relation
+	FROM stepadv_internal.watched_tables(array_remove(ARRAY[(a).fresh, (a).fresh_digests], NULL), (a).n_group_columns) w
+$$;
+COMMENT ON FUNCTION stepadv_internal.tables_below(stepadv_internal.attached) IS
+'the tables that what is kept is computed of, with their partitions, children and parents';
+
+-- A row trigger on a partition has no dependency of its own, but its parent's.
+CREATE FUNCTION stepadv_internal.kept_triggers(attachment regclass)
+RETURNS TABLE (relation regclass, trigger oid, event text, fires "char")
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH RECURSIVE made AS (
+		SELECT t.oid, t.tgrelid, t.tgenabled, t.tgtype, t.tgfoid
+		FROM pg_depend d JOIN pg_trigger t ON t.oid = d.objid
+		WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass
+			AND d.refobjid = kept_triggers.attachment AND t.tgfoid IN (
+				'stepadv_internal.keep_groups()'::regprocedure, 'stepadv_internal.keep_groups_of_rows()'::regprocedure)
+		UNION
+		SELECT t.oid, t.tgrelid, t.tgenabled, t.tgtype, t.tgfoid
+		FROM made m JOIN pg_inherits i ON i.inhparent = m.tgrelid
+		JOIN pg_trigger t ON t.tgrelid = i.inhrelid AND t.tgparentid = m.oid
+	)
+	SELECT m.tgrelid::regclass, m.oid, e.event, m.tgenabled
+	FROM made m
+	JOIN (VALUES ('applied', 1), ('insert', 4), ('delete', 8), ('update', 16), ('truncate', 32)) e(event, bit)
+		ON m.tgtype & e.bit <> 0 AND (m.tgtype & 1 = 0 OR e.event = 'applied')
+$$;
+COMMENT ON FUNCTION stepadv_internal.kept_triggers(regclass) IS
+'the triggers that keep the groups of an attachment: on which table, for which event (applied: rows that logical '
+'replication writes), and when they fire, as pg_trigger.tgenabled says it';

@@ -1,0 +1,204 @@
+-- maintained and check_maintained: how old and how right kept groups are.
+
+-- By the catalog alone: why changes of the tables below are not seen, or what is kept is stale.
+CREATE FUNCTION stepadv_internal.problems_of_kept(a stepadv_internal.attached) RETURNS SETOF text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY WITH below AS (
+		SELECT w.relation, bool_or(w.relation = w.base) AS is_read
+		FROM stepadv_internal.watched_tables(array_remove(ARRAY[(a).fresh, (a).fresh_digests], NULL),
+			(a).n_group_columns) w
+		GROUP BY w.relation
+	), triggers AS (
+		SELECT t.relation, count(*) FILTER (WHERE t.event <> 'applied') AS n,
+			count(*) FILTER (WHERE t.event <> 'applied' AND t.fires IN ('D', 'R')) AS n_disabled,
+			count(*) FILTER (WHERE t.event <> 'applied' AND t.fires = 'O') AS n_not_always,
+			count(*) FILTER (WHERE t.event = 'applied' AND t.fires IN ('R', 'A')) AS n_applied
+		FROM stepadv_internal.kept_triggers((a).attachment) t GROUP BY t.relation
+	), tables AS (
+		SELECT w.*, c.relrowsecurity, c.relowner, e.kind, (a).watermark IS NULL AS by_triggers, t.*
+		FROM below w JOIN pg_class c ON c.oid = w.relation
+		CROSS JOIN LATERAL stepadv_internal.engine_table(w.relation) e
+		LEFT JOIN triggers t(name, n, n_disabled, n_not_always, n_applied) ON t.name = w.relation
+	)
+	SELECT format(p.problem, t.relation, t.kind) FROM tables t CROSS JOIN LATERAL (VALUES
+		(t.by_triggers AND coalesce(t.n, 0) < 4, 'changes of %s are not seen: it lacks triggers'),
+		(t.by_triggers AND t.n >= 4 AND t.n_disabled > 0, 'changes of %s are not seen: triggers are disabled'),
+		(t.by_triggers AND t.n_not_always > 0, 'changes of %s in sessions with session_replication_role = replica are '
+			'not seen: its triggers are not always enabled'),
+		(t.by_triggers AND coalesce(t.n_applied, 0) = 0
+			AND EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = t.relation),
+			'changes that logical replication brings to %s are not seen: its row trigger is missing or disabled'),
+		(t.by_triggers AND t.kind IS NOT NULL, 'changes of %s are not seen: it is a %s'),
+		(NOT t.by_triggers AND t.kind <> 'hypertable', 'groups of %s can no longer be refreshed: it is a %s'),
+		(t.is_read AND t.relrowsecurity, 'groups of %s are kept for all of its rows: it has row-level security now'),
+		(t.is_read AND t.by_triggers AND t.relowner <> (a).owner,
+			'groups of %s are kept by ' || quote_ident(pg_get_userbyid((a).owner)) || ': its owner is another now')
+	) p(is_so, problem) WHERE p.is_so
+	UNION ALL
+	SELECT p.problem FROM (VALUES
+		((a).folded IS NULL, 'the table of groups is gone'),
+		((a).watermark IS NOT NULL AND ((a).seen IS NULL OR (a).changed IS NULL),
+			'groups can no longer be refreshed: a table that belongs to them is gone')) p(is_so, problem) WHERE p.is_so;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.problems_of_kept(stepadv_internal.attached) IS
+'part of maintained and check_maintained: what keeps changes of the tables below from being seen';
+
+CREATE FUNCTION stepadv_internal.staleness_of_kept(a stepadv_internal.attached) RETURNS SETOF text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY WITH groups AS (
+		SELECT 'groups of ' || stepadv_internal.relation_name((a).source) AS name,
+			ARRAY[(a).fresh, (a).fresh_digests] AS views
+		WHERE (a).fresh IS NOT NULL
+	)
+	SELECT coalesce(g.name || ' are stale: ' || c.what, g.name || ' may be stale: what they were folded from is not '
+		'known, as after a restore or when it changed under writers; refresh compares it')
+	FROM groups g CROSS JOIN LATERAL stepadv_internal.changed_since(g.views, (a).folded_from) c(what)
+	UNION ALL
+	SELECT g.name || ' may be stale: ' || u.what
+	FROM groups g CROSS JOIN LATERAL stepadv_internal.unknown_below(g.views) u(what);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.staleness_of_kept(stepadv_internal.attached) IS
+'part of maintained: whether what the groups were folded from is another now, or cannot be known';
+
+-- What reads kept groups may be there when what they are made of is gone: a source that was dropped with
+-- CASCADE, or a table that Citus made anew, and its views with it.  Another role's row is not read.
+CREATE FUNCTION stepadv_internal.lost_groups() RETURNS SETOF stepadv.attachment
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	lost regclass;
+	a stepadv.attachment;
+BEGIN
+	FOR lost IN
+		SELECT c.oid FROM pg_class c
+		WHERE c.reloftype = 'stepadv.attachment'::regtype AND c.relkind = 'r' AND NOT c.relrowsecurity
+			AND stepadv_internal.owns(c.oid::regclass, false)
+			AND (stepadv_internal.known(c.oid::regclass)).attachment IS NULL ORDER BY c.oid::regclass::text
+	LOOP
+		EXECUTE format('SELECT * FROM ONLY %s LIMIT 1', stepadv_internal.relation_name(lost)) INTO a;
+		IF a.kept IS NOT NULL AND EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (a.views) AND c.relkind = 'v') THEN
+			a.rows := lost;
+			RETURN NEXT a;
+		END IF;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.lost_groups() IS
+'part of maintained: groups of the current user that are still read, though what they were folded of is gone; rows: '
+'the attachment';
+
+-- One by one: what one owner has made of theirs is no error for the others.
+CREATE FUNCTION stepadv.maintained()
+RETURNS TABLE (source regclass, prefix text, how text, as_of timestamptz, age interval, problem text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	a stepadv_internal.attached;
+BEGIN
+	FOR a IN
+		SELECT * FROM stepadv_internal.attachments(NULL::oid, NULL::regclass) k WHERE k.kept IS NOT NULL
+		ORDER BY stepadv_internal.relation_name(k.source), k.prefix, k.attachment
+	LOOP
+		source := a.source;
+		prefix := a.prefix;
+		how := a.kept;
+		BEGIN
+			SELECT string_agg(c.problem, '; ' ORDER BY c.problem) INTO problem FROM (
+				SELECT * FROM stepadv_internal.problems_of_kept(a)
+				UNION ALL SELECT * FROM stepadv_internal.staleness_of_kept(a)) c(problem);
+		EXCEPTION WHEN OTHERS THEN
+			problem := 'it is not known whether groups are stale: ' || SQLERRM;
+		END;
+		as_of := CASE WHEN problem IS NULL THEN CASE a.kept WHEN 'triggers' THEN clock_timestamp() ELSE a.as_of END END;
+		age := clock_timestamp() - as_of;
+		RETURN NEXT;
+	END LOOP;
+	RETURN QUERY SELECT NULL::regclass, l.prefix, l.kept, q.as_of, clock_timestamp() - q.as_of,
+		format('groups of %s are no longer kept: their source is gone, or was made anew',
+			stepadv_internal.relation_name(l.rows))
+	FROM stepadv_internal.lost_groups() l
+	CROSS JOIN LATERAL (SELECT CASE WHEN l.kept <> 'triggers' THEN l.as_of END) q(as_of);
+END
+$$;
+COMMENT ON FUNCTION stepadv.maintained() IS
+'one row per kept attachment of the caller, or of roles whose rights they have: how groups are kept; as_of: '
+'changes committed before are in them, NULL: they are or may be stale; age; problem: why (another partition, '
+'a replaced view, missing triggers); source NULL: it is gone; reads catalogs only';
+
+-- ---- Whether it is what the rows give
+
+-- In one snapshot.  Groups that wait for refresh are as they should be; of those whose digest is made when it is
+-- read nothing is kept that could be wrong, and to look would be an error.
+CREATE FUNCTION stepadv_internal.check_kept_as_owner(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp SET jit = off
+AS $check_kept_as_owner$
+DECLARE
+	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
+	waits CONSTANT text := CASE WHEN (a).changed IS NULL THEN 'false'
+		ELSE 'EXISTS (SELECT FROM {W} w WHERE (ROW({w.*}) IS NULL) OR {w=g})' END;
+BEGIN
+	RETURN QUERY SELECT NULL::jsonb, p.problem FROM stepadv_internal.problems_of_kept(a) p(problem);
+	IF (a).folded IS NULL OR (a).fresh IS NULL THEN
+		RETURN;
+	END IF;
+	RETURN QUERY EXECUTE stepadv_internal.kept_text(attachment, replace($$
+		SELECT jsonb_build_object({f:c}), CASE WHEN c.{value} IS NULL THEN 'is missing'
+			WHEN f.{fresh} IS NULL THEN 'has no rows' ELSE 'differs from a fresh fold' END
+		FROM {F} f FULL JOIN {C} c ON {f=c} CROSS JOIN LATERAL (SELECT {f|c}) g({g*})
+		WHERE record_image_ne(ROW(f.{fresh}), ROW(c.{value})) AND NOT <waits>$$, '<waits>', waits));
+	IF (a).digests IS NULL OR (a).fresh_digests IS NULL THEN
+		RETURN;
+	END IF;
+	RETURN QUERY EXECUTE stepadv_internal.kept_text(attachment, replace($$
+		WITH g AS MATERIALIZED (
+			SELECT {g.*} FROM (SELECT {c.*} FROM {C} c UNION SELECT {d.*} FROM {D} d) g({g*})
+			WHERE NOT <waits> AND NOT EXISTS (SELECT FROM {D} d WHERE d.{digest} IS NULL AND {d=g})
+		), fresh AS MATERIALIZED (
+			SELECT {g.*}, n.row FROM g CROSS JOIN LATERAL (SELECT ROW({p+})::text AS row FROM {P} p WHERE {p=g} OFFSET 0) n
+		), kept AS MATERIALIZED (
+			SELECT {g.*}, n.row FROM g CROSS JOIN LATERAL (SELECT ROW({d+})::text AS row FROM {D} d WHERE {d=g} OFFSET 0) n
+		)
+		SELECT jsonb_build_object({g:g}), 'digest differs from a fresh one'
+		FROM (SELECT DISTINCT {g*} FROM ((TABLE fresh EXCEPT ALL TABLE kept)
+			UNION ALL (TABLE kept EXCEPT ALL TABLE fresh)) d) g$$, '<waits>', waits));
+EXCEPTION WHEN insufficient_privilege OR data_exception THEN
+	RETURN QUERY SELECT NULL::jsonb, format('groups cannot be compared: %s', SQLERRM);
+END
+$check_kept_as_owner$;
+COMMENT ON FUNCTION stepadv_internal.check_kept_as_owner(regclass) IS
+'part of check_maintained, as the owner of the attachment';
+
+CREATE FUNCTION stepadv_internal.check_kept(attachment regclass) RETURNS TABLE ("group" jsonb, problem text)
+LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'stepadv_as_owner';
+COMMENT ON FUNCTION stepadv_internal.check_kept(regclass) IS
+'part of check_maintained: becomes the owner of the attachment for it';
+
+CREATE FUNCTION stepadv.check_maintained(source regclass, prefix text DEFAULT NULL)
+	RETURNS TABLE ("group" jsonb, problem text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp SET jit = off
+AS $$
+DECLARE
+	attachment regclass;
+BEGIN
+	FOREACH attachment IN ARRAY stepadv_internal.own_maintained(check_maintained.source, check_maintained.prefix,
+		false) LOOP
+		RETURN QUERY SELECT * FROM stepadv_internal.check_kept(attachment);
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION stepadv.check_maintained(regclass, text) IS
+'compares the kept groups and digests of a source with a fresh fold: a row per group that differs, lacks or has no '
+'rows any more, and (group NULL) per table whose changes are not seen, or that has row-level security or another '
+'owner by now; none if all is right; reads everything';
