@@ -165,9 +165,11 @@ BEGIN
 			SELECT {g.*} FROM (SELECT {c.*} FROM {C} c UNION SELECT {d.*} FROM {D} d) g({g*})
 			WHERE NOT <waits> AND NOT EXISTS (SELECT FROM {D} d WHERE d.{digest} IS NULL AND {d=g})
 		), fresh AS MATERIALIZED (
-			SELECT {g.*}, n.row FROM g CROSS JOIN LATERAL (SELECT ROW({p+})::text AS row FROM {P} p WHERE {p=g} OFFSET 0) n
+			SELECT {g.*}, n.row FROM g
+			CROSS JOIN LATERAL (SELECT ROW({p+})::text AS row FROM {P} p WHERE {p=g} OFFSET 0) n
 		), kept AS MATERIALIZED (
-			SELECT {g.*}, n.row FROM g CROSS JOIN LATERAL (SELECT ROW({d+})::text AS row FROM {D} d WHERE {d=g} OFFSET 0) n
+			SELECT {g.*}, n.row FROM g
+			CROSS JOIN LATERAL (SELECT ROW({d+})::text AS row FROM {D} d WHERE {d=g} OFFSET 0) n
 		)
 		SELECT jsonb_build_object({g:g}), 'digest differs from a fresh one'
 		FROM (SELECT DISTINCT {g*} FROM ((TABLE fresh EXCEPT ALL TABLE kept)
@@ -199,6 +201,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION stepadv.check_maintained(regclass, text) IS
-'compares the kept groups and digests of a source with a fresh fold: a row per group that differs, lacks or has no '
-'rows any more, and (group NULL) per table whose changes are not seen, or that has row-level security or another '
-'owner by now; none if all is right; reads everything';
+'compares the kept groups and digests of a source with a fresh fold: a row per group that differs (with a watermark '
+'also since the last refresh), lacks or has no rows, and (group NULL) per table whose changes are not seen, or that '
+'has row-level security or another owner by now; reads everything';

@@ -175,7 +175,7 @@ foreach my $prefix (sort keys %how)
 
 # ---- What has no triggers
 
-my $refused = qr/cannot maintain groups of (public\.)?steps by triggers: it is a/;
+my $refused = qr/cannot maintain groups of (public\.)?steps: it is a/;
 # What anybody may make is not believed: only what is a member of the extension.
 my ($status, $out, $err) = (0, '', '');
 sub as_member
