@@ -8,14 +8,14 @@ use Test::More;
 
 # What is wanted, and, until that holds, the most that there may be.
 my @wanted = (
-	[ 'lines of C in src', 50_000, 55_900 ],
+	[ 'lines of C in src', 50_000, 55_700 ],
 	[ 'bytes of SQL', 800_000 ],
-	[ 'lines of SQL over 120 characters', 0, 209 ],
-	[ 'references to later parts', 0, 54 ],
+	[ 'lines of SQL over 120 characters', 0, 13 ],
+	[ 'references to later parts', 0, 24 ],
 	[ 'lines of tests and expected output', 50_000 ],
 	[ 'words of docs', 40_900, 55_500 ],
 	[ 'functions in stepadv', 150, 150 ],
-	[ 'functions in stepadv_internal', 350, 516 ],
+	[ 'functions in stepadv_internal', 350, 471 ],
 	[ 'parameters of attach', 12 ],
 	[ 'views of create_tables', 15, 17 ],
 	[ 'characters of these', 60_000 ],
