@@ -178,6 +178,8 @@ FROM (VALUES
 	('cd /testbed/src && cat ../a.py', 'view:full@a.py'),
 	('cd src; cd x; cat a.py', 'view:full@src/x/a.py'),
 	('export A=1; B=2 C=3 python x.py', 'execute@x.py'),
+	('a=1 z=2 A=3 Z=4 _=5 aZ09z_=6 zA[3]+=7 python x.py', 'execute@x.py'),
+	('9=1 python x.py', 'execute@9=1'),
 	('sudo -u me timeout -k 5 60s env -u X Y=1 nice -n 5 python x.py', 'execute@x.py'),
 	('bash -lc "cd /testbed && pytest tests/a.py"', 'test@tests/a.py'),
 	('bash -c "bash -c ''cat a.py''"', 'view:full@a.py'),
