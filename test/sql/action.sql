@@ -97,6 +97,8 @@ FROM (VALUES
 	('nl -ba a.py | sed -n ''330,360p''', 'view:partial[3]@a.py'),
 	('cat a.py | head -n 420 | tail -n 15', 'view:partial[4]@a.py'),
 	('awk ''NR>=120 && NR<=180'' a.py', 'view:partial[1]@a.py'),
+	('awk ''NR>=5 && NR<=5'' a.py', 'view:partial[0]@a.py'),
+	('awk ''NR>=1 && NR<=5'' a.py', 'view:partial[0]@a.py'),
 	('less < a.py', 'view:full@a.py'),
 	-- searches
 	('grep -rn "def f" src', 'search@src'),
