@@ -12,15 +12,6 @@ COMMENT ON FUNCTION stepadv.loops(stepadv.rollout_group, text, integer) IS
 '''action''), since, how many steps ago; cycle_length, the least round that it repeats; same_result: it led to '
 'the same state as the last of them; in_loop: either; NULLs are never the same';
 
-CREATE FUNCTION stepadv_internal.loop_counts(rollouts stepadv.rollout_group, same text, max_cycle integer)
-RETURNS TABLE (rollout_id bigint, n_steps integer, n_repeats integer, n_same_results integer, n_in_cycles integer,
-	n_in_loops integer)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1500 ROWS 8 SUPPORT stepadv_internal.row_support
-AS 'MODULE_PATHNAME', 'stepadv_loop_counts';
-COMMENT ON FUNCTION stepadv_internal.loop_counts(stepadv.rollout_group, text, integer) IS
-'what loops says, added up by rollout, in the order of the value: its steps, and how many are repeats, have the '
-'same result, are in a cycle, in a loop';
-
 CREATE FUNCTION stepadv.repeat_penalty(action bigint, penalty float8, within integer DEFAULT NULL)
 RETURNS float8
 LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE

@@ -103,8 +103,9 @@ BEGIN
 		'root', 'vocabulary');
 	IF FOUND THEN
 		RAISE EXCEPTION 'signature has no parameter "%"', unknown USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'Its parameters: content_hash, path, root and vocabulary of action_signature, flags and views of '
-				'state_hash.';
+			HINT = stepadv_internal.nearest_hint(unknown, '{flags,views,content_hash,path,root,vocabulary}'::text[],
+				'Its parameters: content_hash, path, root and vocabulary of action_signature, flags and views of '
+				'state_hash.');
 	ELSIF vocabulary = '[]' AND settings ->> 'vocabulary' IS NOT NULL THEN
 		RAISE EXCEPTION 'tool_vocabulary has no tools of scaffold %', quote_literal(settings ->> 'vocabulary')
 			USING ERRCODE = 'invalid_parameter_value';
@@ -470,6 +471,28 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.runs_query(stepadv_internal.given) IS
 'part of attach: the query of <prefix>_known_runs, what the table of rollouts knows of their runs; NULL where it says '
 'nothing';
+
+-- What the rows of a rollout say of its run: src/attach/first_by.c.
+CREATE FUNCTION stepadv_internal.first_by_trans(internal, value anyelement, step_no bigint, step_id bigint)
+	RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_first_by_trans';
+COMMENT ON FUNCTION stepadv_internal.first_by_trans(internal, anyelement, bigint, bigint) IS
+'part of first_by: one row more';
+
+CREATE FUNCTION stepadv_internal.first_by_final(internal, value anyelement, step_no bigint, step_id bigint)
+	RETURNS anyelement
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'stepadv_first_by_final';
+COMMENT ON FUNCTION stepadv_internal.first_by_final(internal, anyelement, bigint, bigint) IS 'part of first_by';
+
+CREATE AGGREGATE stepadv_internal.first_by(value anyelement, step_no bigint, step_id bigint) (
+	SFUNC = stepadv_internal.first_by_trans, STYPE = internal, SSPACE = 64,
+	FINALFUNC = stepadv_internal.first_by_final, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE stepadv_internal.first_by(anyelement, bigint, bigint) IS
+'the value that is not NULL of the row that comes first by (step_no, step_id), NULLs last, and then by the value; '
+	'NULL over no values';
 
 -- Rows of one rollout need not agree: it is of the policy (and the run, and all
 -- else) that began it, started with its earliest row and ended with its latest.

@@ -84,13 +84,40 @@ BEGIN
 		a.n_group_columns);
 	EXECUTE format('CREATE TABLE %s OF stepadv.attachment', table_name);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', table_name, 'what stepadv.attach made over ' || source_name
-		|| '; dropped by stepadv.detach');
+		|| '; dropped by detach');
 	EXECUTE format('INSERT INTO %s SELECT ($1).*', table_name) USING a;
 	RETURN table_name::regclass;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_attachment(stepadv_internal.given, text, text) IS
 'part of attach: makes the adapters and the attachment''s table, with its row';
+
+-- A history is found by its task, and each of its groups by its key.
+CREATE FUNCTION stepadv_internal.warn_of_history(a stepadv_internal.attached) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	-- To ask the methods is to try them: not where no option has the word.
+	IF strpos((a).options::text, '"history"') = 0 OR NOT EXISTS (SELECT FROM stepadv_internal.made_methods(a) m
+		WHERE stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method,
+		m.settings) IS NOT NULL) THEN
+		RETURN;
+	ELSIF NOT stepadv_internal.by_group((a).rows, (a).n_group_columns) THEN
+		RAISE WARNING 'no index of % begins with the columns of the group', stepadv_internal.relation_name((a).source)
+			USING DETAIL = 'For each group of the history of a group, all rows are read.',
+				HINT = 'Make the index, or call maintain.';
+	END IF;
+	IF EXISTS (SELECT FROM stepadv_internal.history_roles(a) h WHERE h.role = 'task_id' AND h.key IS NULL
+		AND h.view = (a).began) THEN
+		RAISE WARNING 'task_id is neither a column of the group nor one of the relation given as show_rollouts'
+			USING DETAIL = 'To find the history of a group, all rows are read.',
+				HINT = 'Name the task''s column in group_by, too.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.warn_of_history(stepadv_internal.attached) IS
+'part of attach: warnings where a history cannot be found by an index';
 
 CREATE FUNCTION stepadv_internal.attach(source regclass, group_by text[], rollout_id text, step_no text, state text,
 	action text, reward text,
@@ -268,8 +295,6 @@ COMMENT ON FUNCTION stepadv.attachments() IS
 'group columns, where states come from (NULL: none), how groups are kept (triggers, refresh, watermark; NULL: '
 'not kept), views by kind';
 
--- ---- detach
-
 -- Why something could not be dropped, of those relations and what depends on them; state: the error's.
 CREATE FUNCTION stepadv_internal.refuse_drop(what text, state text, detail text, call text, relations regclass[])
 RETURNS void
@@ -303,61 +328,3 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.refuse_drop(text, text, text, text, regclass[]) IS
 'part of detach and unmaintain: error that something cannot be dropped, with what depends on it or who holds it';
-
--- In one command each, as they read each other.
-CREATE FUNCTION stepadv_internal.end_attachment_as_owner(attachment regclass, cascade boolean) RETURNS integer
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp SET client_min_messages = warning SET lock_timeout = '10s'
-AS $$
-DECLARE
-	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
-	views CONSTANT regclass[] := array_remove((a).views, NULL);
-	adapters CONSTANT regclass[] := array_remove(ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts, (a).runs,
-		(a).began], NULL);
-	dropped CONSTANT text := CASE WHEN cascade THEN ' CASCADE' ELSE '' END;
-	what text;
-BEGIN
-	IF views <> '{}' THEN
-		EXECUTE format('DROP VIEW %s%s', (SELECT string_agg(stepadv_internal.relation_name(v), ', ')
-			FROM unnest(views) v), dropped);
-	END IF;
-	IF (a).kept IS NOT NULL THEN
-		PERFORM stepadv_internal.drop_kept(attachment, false, cascade);
-	END IF;
-	EXECUTE format('DROP VIEW %s%s', (SELECT string_agg(stepadv_internal.relation_name(v), ', ')
-		FROM unnest(adapters) v), dropped);
-	EXECUTE format('DROP TABLE %s%s', stepadv_internal.relation_name(attachment), dropped);
-	RETURN cardinality(views) + cardinality(adapters);
-EXCEPTION WHEN dependent_objects_still_exist OR lock_not_available THEN
-	GET STACKED DIAGNOSTICS what = PG_EXCEPTION_DETAIL;
-	PERFORM stepadv_internal.refuse_drop('what attach made over ' || stepadv_internal.relation_name((a).source),
-		SQLSTATE, what, 'detach'::text,
-		views || adapters || attachment || stepadv_internal.kept_relations(a));
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.end_attachment_as_owner(regclass, boolean) IS
-'part of detach, as the owner of the attachment';
-
-CREATE FUNCTION stepadv_internal.end_attachment(attachment regclass, cascade boolean) RETURNS integer
-LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
-COMMENT ON FUNCTION stepadv_internal.end_attachment(regclass, boolean) IS
-'part of detach: becomes the owner of the attachment for it';
-
-CREATE FUNCTION stepadv.detach(source regclass, prefix text DEFAULT NULL, cascade boolean DEFAULT false) RETURNS integer
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp SET jit = off
-AS $$
-BEGIN
-	IF detach.source IS NULL THEN
-		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
-	END IF;
-	RETURN (SELECT coalesce(sum(stepadv_internal.end_attachment(k.attachment, coalesce(detach.cascade, false))), 0)
-		FROM stepadv_internal.own_attachments(detach.source, detach.prefix) k
-		-- What is dropped is named itself, not by a table below it.
-		WHERE k.source = detach.source);
-END
-$$;
-COMMENT ON FUNCTION stepadv.detach(regclass, text, boolean) IS
-'drops what attach made over the source (with the prefix, if given) for the caller or a role whose rights they have, '
-'with what maintain keeps, and nothing else, unless cascade: what depends on it, too; the number of views; waits 10 '
-'seconds for others who use it';

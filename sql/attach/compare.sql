@@ -1,5 +1,4 @@
--- Methods side by side: _compare, _quadrants, _disagreements; and the list of
--- the views that are more than one function of the folded group.
+-- Methods side by side: _compare, _quadrants, _disagreements.
 
 CREATE FUNCTION stepadv.outcomes(rollouts stepadv.rollout_group, success_above float8 DEFAULT 0)
 RETURNS TABLE (step_id bigint, rollout_id bigint, step_no integer, success integer, return float8)
@@ -8,30 +7,6 @@ AS 'MODULE_PATHNAME', 'stepadv_outcomes';
 COMMENT ON FUNCTION stepadv.outcomes(stepadv.rollout_group, float8) IS
 'what became of each step''s rollout: success as 1 or 0 (its own word, else whether its undiscounted return exceeds '
 	'success_above) and the return; both NULL for rollouts not judged yet; error on success_above that is not finite';
-
-CREATE FUNCTION stepadv_internal.with_values(rollouts stepadv.rollout_group) RETURNS stepadv.rollout_group
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50
-AS 'MODULE_PATHNAME', 'stepadv_with_values';
-COMMENT ON FUNCTION stepadv_internal.with_values(stepadv.rollout_group) IS
-'the group, or NULL if none of its steps has a value of a critic: then a method that needs one has no rows, rather '
-	'than an error, beside others';
-
--- builder(attached, made_method[]) gives the query, of the methods that the columns allow, or NULL where what it needs
--- is not there.
--- A regprocedure as text: pg_upgrade refuses databases that have one in a table.
-CREATE TABLE stepadv_internal.combined_views (
-	place integer NOT NULL,
-	suffix text PRIMARY KEY,
-	builder text NOT NULL,
-	options text[] NOT NULL,
-	shape text NOT NULL,	-- what a row is, for people
-	needs text,				-- said to whoever asks for it where the builder gives NULL
-	by_default boolean NOT NULL DEFAULT false
-);
-COMMENT ON TABLE stepadv_internal.combined_views IS
-'the views of attach that are more than one function of the folded group: who writes their query, which options they '
-'have';
-GRANT SELECT ON stepadv_internal.combined_views TO PUBLIC;
 
 -- Options of such a view: an object under its name with only these in it.
 CREATE FUNCTION stepadv_internal.view_options(a stepadv_internal.attached, suffix text) RETURNS jsonb
@@ -50,8 +25,8 @@ BEGIN
 	FOR option IN SELECT e.key, e.value FROM jsonb_each(settings) e LOOP
 		IF option.key <> ALL (known) THEN
 			RAISE EXCEPTION '% has no parameter "%"', view_options.suffix, option.key
-				USING ERRCODE = 'invalid_parameter_value', HINT = format('Its parameters: %s.',
-					coalesce(nullif(array_to_string(known, ', '), ''), 'none'));
+				USING ERRCODE = 'invalid_parameter_value', HINT = stepadv_internal.nearest_hint(option.key, known,
+					format('Its parameters: %s.', coalesce(nullif(array_to_string(known, ', '), ''), 'none')));
 		ELSIF jsonb_typeof(option.value) IN ('object', 'array') THEN
 			RAISE EXCEPTION 'option "%" must be a single value, not an %', option.key, jsonb_typeof(option.value)
 				USING ERRCODE = 'invalid_parameter_value';
@@ -101,8 +76,9 @@ BEGIN
 	IF FOUND THEN
 		RAISE EXCEPTION 'no method "%" to compare', unknown
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = format('Methods that the given columns allow: %s.',
-					coalesce(nullif(array_to_string(methods, ', '), ''), 'none'));
+				HINT = stepadv_internal.nearest_hint(unknown, methods,
+					format('Methods that the given columns allow: %s.',
+					coalesce(nullif(array_to_string(methods, ', '), ''), 'none')));
 	END IF;
 	RETURN QUERY SELECT m.* FROM unnest(made) m WHERE m.method = ANY (wanted) ORDER BY m.number;
 END

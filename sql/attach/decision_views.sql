@@ -93,9 +93,6 @@ DECLARE
 		'stepadv.decision_points(stepadv.rollout_group, text, float8, float8, float8, text, float8)'::regprocedure,
 		'{}'::jsonb);
 BEGIN
-	IF NOT '{reward,state,action}' <@ stepadv_internal.available_roles(a) THEN
-		RETURN NULL;
-	END IF;
 	others := stepadv_internal.steps_beside(a, '{best,worst}'::text[], false);
 	beside := stepadv_internal.beside(a, 'edge'::text,
 		'{state,visits,rollouts,actions,entropy,best_q,worst_q,gap,gap_error,best_visits,worst_visits,step_id,
@@ -123,9 +120,6 @@ DECLARE
 		'stepadv.failure_points(stepadv.rollout_group, text, float8, float8, float8, text, float8)'::regprocedure,
 		'{}'::jsonb);
 BEGIN
-	IF NOT '{reward,state}' <@ stepadv_internal.available_roles(a) THEN
-		RETURN NULL;
-	END IF;
 	others := stepadv_internal.steps_beside(a, '{last_chance,dead_end,drop}'::text[], true);
 	SELECT results || array_agg(c.name ORDER BY s.i, c.i) INTO results
 	FROM unnest('{last_chance,dead_end,drop}'::text[]) WITH ORDINALITY s(alias, i)
@@ -143,107 +137,3 @@ END
 $$;
 COMMENT ON FUNCTION stepadv_internal.failure_points_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _failure_points';
-
-CREATE FUNCTION stepadv_internal.graph_summary_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
-	RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('SELECT %s%s FROM %s CROSS JOIN LATERAL stepadv.graph_summary(g.%I%s) a%s%s', b.items, r.items,
-		stepadv_internal.fold(a, '{reward,state,next_state,cost}'::text[], NULL::text, '{}'::text[]),
-			stepadv_internal.value_name(a),
-		stepadv_internal.question_arguments(a, 'graph_summary'::text,
-			'stepadv.graph_summary(stepadv.rollout_group, float8, integer)'::regprocedure, '{}'::jsonb), b.joins,
-			r.joins)
-	FROM stepadv_internal.beside(a, 'group'::text,
-		'{n_rollouts,n_successes,n_steps,n_states,singleton_share,one_rollout_share,dead_end_share,unreached_share,
-			nonzero_share,farthest,distance_histogram,rollouts_by_depth,visits_by_depth}'::text[],
-		'{}'::jsonb, '{}'::text[]) b
-	CROSS JOIN LATERAL stepadv_internal.run_items(a, 'group'::text, b.names,
-		'{task_id,run_id,policy_version,policy_step}'::text[]) r
-	WHERE '{reward,state}' <@ stepadv_internal.available_roles(a)
-$$;
-COMMENT ON FUNCTION stepadv_internal.graph_summary_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
-'part of attach: the query of the view _graph_summary';
-
--- The attachment as if its rows said nothing of their runs.
-CREATE FUNCTION stepadv_internal.without_own_runs(a stepadv_internal.attached) RETURNS stepadv_internal.attached
-LANGUAGE plpgsql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	a.began := NULL;
-	RETURN a;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.without_own_runs(stepadv_internal.attached) IS
-'part of attach: an attachment of whose rollouts only a table of them says of which run they are';
-
--- Where there are no states, or no actions, steps are the same by the other; and by their actions
--- where a state is all that was done before, which never comes back.
-CREATE FUNCTION stepadv_internal.loops_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
-	RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $query$
-DECLARE
-	roles CONSTANT text[] := stepadv_internal.available_roles(a);
-	keys CONSTANT text[] := stepadv_internal.group_columns((a).rows, (a).n_group_columns);
-	run CONSTANT record := stepadv_internal.runs_beside(a);
-	counts CONSTANT text[] := '{n_steps,n_repeats,n_same_results,n_in_cycles,n_in_loops}';
-	by_table record;	-- the joins that bring what a table of rollouts knows
-	divided record;		-- a group's steps are counted by run and version, unless all of it are of one
-	beside record;
-	settings CONSTANT text := stepadv_internal.question_arguments(a, 'loops'::text,
-		'stepadv.loops(stepadv.rollout_group, text, integer)'::regprocedure,
-		jsonb_build_object('max_cycle', 8, 'same', CASE WHEN NOT 'state' = ANY (roles)
-			OR (a).states IN ('history', 'signature') THEN 'action' WHEN NOT 'action' = ANY (roles) THEN 'state'
-			ELSE 'state_action' END));
-	success_above CONSTANT text := stepadv_internal.question_arguments(a, 'loops'::text,
-		'stepadv.rollouts(stepadv.rollout_group, float8)'::regprocedure, '{}'::jsonb);
-BEGIN
-	IF NOT roles && '{state,action}' THEN
-		RETURN NULL;
-	END IF;
-	by_table := stepadv_internal.run_of_rollout(stepadv_internal.without_own_runs(a));
-	-- Of the rows themselves it is brought by one join of all rollouts: to look for each group's took three times as
-	-- long as to fold them.
-	SELECT coalesce(string_agg(format(', %s AS %I', by_table.expressions[array_position(by_table.names, r.name)],
-		r.name), '' ORDER BY r.i) FILTER (WHERE r.view = (a).runs), '') AS of_table,
-		coalesce(string_agg(CASE WHEN r.view = (a).runs THEN format(', a.%I', r.name) ELSE ', ' || r.expression END, ''
-			ORDER BY r.i), '') AS expressions, coalesce(string_agg(format(', %I', r.name), '' ORDER BY r.i),
-			'') AS names,
-		CASE WHEN bool_or(r.view = (a).began)
-			THEN format(' LEFT JOIN %s o ON %s AND o.stepadv_rollout OPERATOR(pg_catalog.=) a.rollout_id',
-			stepadv_internal.relation_name((a).began),
-			stepadv_internal.same_group('o'::text, (a).began, 'g'::text, (a).rows, (a).n_group_columns))
-				ELSE '' END AS joins
-	INTO divided FROM unnest(run.names, run.expressions, run.views) WITH ORDINALITY r(name, expression, view, i)
-		WHERE r.view <> (a).rows;
-	beside := stepadv_internal.beside(a, 'group'::text, run.names || '{success}'::text[] || counts
-		|| '{loop_share}'::text[],
-		(SELECT coalesce(jsonb_object_agg(r.name, r.expression), '{}') FROM unnest(run.names, run.expressions,
-			run.views) r(name, expression, view) WHERE r.view = (a).rows), '{}'::text[]);
-	RETURN format($view$
-		SELECT %1$s FROM (
-			SELECT %2$s%3$s, a.success, %4$s, sum(a.n_in_loops)::float8 / sum(a.n_steps)::float8
-			FROM %5$s%6$s CROSS JOIN LATERAL (
-				-- Both functions give their rows in one order, that of the value.
-				SELECT f.*%7$s FROM ROWS FROM (stepadv_internal.loop_counts(g.%8$I%9$s),
-					stepadv.rollouts(g.%8$I%10$s)) AS f(rollout_id, n_steps, n_repeats, n_same_results, n_in_cycles,
-					n_in_loops,
-					same_rollout_id, same_n_steps, outcome, return, success, judged, truncated, step_of_policy)%11$s
-				WHERE f.n_steps > 0) a%12$s
-			GROUP BY %2$s%3$s, a.success) a(%13$s%14$s, success, %15$s, loop_share)
-				CROSS JOIN LATERAL (SELECT %16$s) g(%17$s)$view$,
-		beside.items, stepadv_internal.list(keys, 'g.%1$I'::text, ', '::text), divided.expressions,
-			stepadv_internal.list(counts, 'sum(a.%1$I)::bigint'::text, ', '::text),
-		stepadv_internal.fold(a, '{state,action,next_state}'::text[], NULL::text, '{}'::text[]), by_table.beside,
-			divided.of_table, stepadv_internal.value_name(a), settings, success_above, by_table.inside, divided.joins,
-		stepadv_internal.list(keys, 'k%2$s'::text, ', '::text), divided.names, array_to_string(counts, ', '),
-			stepadv_internal.list(keys, 'a.k%2$s'::text, ', '::text), stepadv_internal.list(keys, '%1$I'::text,
-			', '::text));
-END
-$query$;
-COMMENT ON FUNCTION stepadv_internal.loops_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
-'part of attach: the query of the view _loops';

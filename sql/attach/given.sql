@@ -1,23 +1,5 @@
 -- What attach was told: columns by their roles, options, and whether they can be meant.
 
--- The error that a name is none of those that can be given, with the one that was meant.
-CREATE FUNCTION stepadv_internal.refuse_name(what text, name text, known text[]) RETURNS void
-LANGUAGE plpgsql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	nearest CONSTANT text := stepadv_internal.nearest_name(refuse_name.name, known);
-BEGIN
-	RAISE EXCEPTION 'unknown %: "%"', what, coalesce(refuse_name.name, 'NULL')
-		USING ERRCODE = 'invalid_parameter_value',
-		HINT = CASE WHEN nearest IS NOT NULL THEN format('Perhaps you meant "%s".', nearest)
-			WHEN cardinality(known) <= 80 THEN format('There are: %s.', array_to_string(known, ', '))
-			ELSE 'It is none of attach, of a view or of a parameter of one.' END;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.refuse_name(text, text, text[]) IS
-'error that there is no such thing; the hint says which name is near, or all';
-
 -- A relation that an option names, as it is written: without a schema it is beside the source.
 CREATE FUNCTION stepadv_internal.relation_option(options jsonb, name text, source regclass) RETURNS regclass
 LANGUAGE plpgsql STABLE
@@ -152,6 +134,14 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
 	PERFORM stepadv_internal.check_names('rewards'::text, g.rewards);
+	SELECT n.n INTO needs FROM unnest(g.rewards) n(n)
+		WHERE octet_length('mean_reward_' || n.n) > current_setting('max_identifier_length')::integer LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION
+			'the views over time would have a column of reward component "%" with a name longer than % bytes',
+			needs, current_setting('max_identifier_length')
+			USING ERRCODE = 'name_too_long', HINT = 'Attach a view that gives it a shorter name.';
+	END IF;
 	PERFORM stepadv_internal.check_names('dimensions'::text, g.dimensions);
 	IF r ?| '{args,ok}' AND NOT r ? 'tool' THEN
 		RAISE EXCEPTION '% is given without tool', CASE WHEN r ? 'args' THEN 'args' ELSE 'ok' END

@@ -304,33 +304,6 @@ COMMENT ON FUNCTION stepadv_internal.with_history(stepadv_internal.attached, ste
 'part of attach: the group that a method is called with, and its history as a further argument; empty where it has '
 'none';
 
--- A history is found by its task, and each of its groups by its key.
-CREATE FUNCTION stepadv_internal.warn_of_history(a stepadv_internal.attached) RETURNS void
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	-- To ask the methods is to try them: not where no option has the word.
-	IF strpos((a).options::text, '"history"') = 0 OR NOT EXISTS (SELECT FROM stepadv_internal.made_methods(a) m
-		WHERE stepadv_internal.takes_history(m.function) AND stepadv_internal.history_reach(m.method,
-		m.settings) IS NOT NULL) THEN
-		RETURN;
-	ELSIF NOT stepadv_internal.by_group((a).rows, (a).n_group_columns) THEN
-		RAISE WARNING 'no index of % begins with the columns of the group', stepadv_internal.relation_name((a).source)
-			USING DETAIL = 'For each group of the history of a group, all rows are read.',
-				HINT = 'Make the index, or call maintain.';
-	END IF;
-	IF EXISTS (SELECT FROM stepadv_internal.history_roles(a) h WHERE h.role = 'task_id' AND h.key IS NULL
-		AND h.view = (a).began) THEN
-		RAISE WARNING 'task_id is neither a column of the group nor one of the relation given as show_rollouts'
-			USING DETAIL = 'To find the history of a group, all rows are read.',
-				HINT = 'Name the task''s column in group_by, too.';
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.warn_of_history(stepadv_internal.attached) IS
-'part of attach: warnings where a history cannot be found by an index';
-
 CREATE FUNCTION stepadv_internal.history_words(method text, settings jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp

@@ -151,8 +151,9 @@ BEGIN
 	IF FOUND THEN
 		RAISE EXCEPTION 'method % of "%" has no parameter "%"', instance ->> 'method', (m).method, unknown
 			USING ERRCODE = 'invalid_parameter_value',
-			HINT = format('Its parameters: %s; and for every method unit and rewards.',
-				coalesce(nullif(array_to_string((m).parameters, ', '), ''), 'none'));
+			HINT = stepadv_internal.nearest_hint(unknown, (m).parameters || '{unit,rewards}'::text[],
+				format('Its parameters: %s; and for every method unit and rewards.',
+				coalesce(nullif(array_to_string((m).parameters, ', '), ''), 'none')));
 	ELSIF instance ? 'rewards' AND (a).rewards IS NULL THEN
 		RAISE EXCEPTION 'method "%" names rewards, but attach was given none', (m).method
 			USING ERRCODE = 'null_value_not_allowed',

@@ -5,28 +5,6 @@
 -- Aliases: w what a table of rollouts knows, o what the source's own rows say, n
 -- the newest step of a policy.
 
--- What the rows of a rollout say of its run: src/attach/first_by.c.
-CREATE FUNCTION stepadv_internal.first_by_trans(internal, value anyelement, step_no bigint, step_id bigint)
-	RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_first_by_trans';
-COMMENT ON FUNCTION stepadv_internal.first_by_trans(internal, anyelement, bigint, bigint) IS
-'part of first_by: one row more';
-
-CREATE FUNCTION stepadv_internal.first_by_final(internal, value anyelement, step_no bigint, step_id bigint)
-	RETURNS anyelement
-LANGUAGE c IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'stepadv_first_by_final';
-COMMENT ON FUNCTION stepadv_internal.first_by_final(internal, anyelement, bigint, bigint) IS 'part of first_by';
-
-CREATE AGGREGATE stepadv_internal.first_by(value anyelement, step_no bigint, step_id bigint) (
-	SFUNC = stepadv_internal.first_by_trans, STYPE = internal, SSPACE = 64,
-	FINALFUNC = stepadv_internal.first_by_final, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE stepadv_internal.first_by(anyelement, bigint, bigint) IS
-'the value that is not NULL of the row that comes first by (step_no, step_id), NULLs last, and then by the value; '
-	'NULL over no values';
-
 -- The adapter that knows a role of the run; key: which of the group's columns it is.
 CREATE FUNCTION stepadv_internal.run_column(a stepadv_internal.attached, role text, OUT view regclass, OUT key integer)
 LANGUAGE plpgsql STABLE

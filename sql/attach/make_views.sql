@@ -1,55 +1,55 @@
 -- The views of an attachment: which are asked for, their queries, and making them (anew).
 
 -- In the order in which attach gives them; place 0 comes before the methods.
-INSERT INTO stepadv_internal.combined_views (place, suffix, builder, options, shape, needs, by_default)
-SELECT v.place, v.suffix, format('stepadv_internal.%s_query(stepadv_internal.attached, '
-	'stepadv_internal.made_method[])', v.suffix),
-	v.options::text[], v.shape, v.needs, v.by_default
-FROM (VALUES
-	(0, 'values', '{}', 'the group as a value, for any function of rollout_group', NULL, true),
-	(1, 'ratios', '{}', 'a row per step', 'columns given as logp_new and logp_old', false),
-	(2, 'spa', '{model,alpha,beta,gamma,lambda}', 'a row per step', 'a column given as features or contribution', true),
-	(3, 'compare', '{methods,success_above}', 'a row per step, an advantage per method',
-		'a method with an advantage per step', true),
-	(4, 'quadrants', '{threshold}', 'a row per group, pair of methods, success and quadrant',
-		'two methods with an advantage per step', false),
-	(5, 'disagreements', '{threshold}', 'a row per step and pair of methods', 'two methods with an advantage per step',
+INSERT INTO stepadv_internal.combined_views VALUES
+	(0, 'values', '{}', '{}', 'the group as a value, for any function of rollout_group', true),
+	(1, 'ratios', '{"logp_new,logp_old"}', '{}', 'a row per step', false),
+	(2, 'spa', '{"features or contribution"}', '{model,alpha,beta,gamma,lambda}', 'a row per step', true),
+	(3, 'compare', '{method}', '{methods,success_above}', 'a row per step, an advantage per method', true),
+	(4, 'quadrants', '{methods}', '{threshold}', 'a row per group, pair of methods, success and quadrant', false),
+	(5, 'disagreements', '{methods}', '{threshold}', 'a row per step and pair of methods', false),
+	(6, 'groups_over_time', '{run}', '{}', 'a row per group, policy version and time bucket, with counts and sums',
 		false),
-	(6, 'groups_over_time', '{}', 'a row per group, policy version and time bucket, with counts and sums', 'run',
-		false),
-	(7, 'progress_over_time', '{bucket}', 'a row per policy version and time bucket', 'run', false),
-	(8, 'advantage_over_time', '{}', 'a row per policy version, time bucket and method', 'run', false),
-	(9, 'advantages', '{}', 'a row per step and method, of groups divided by policy version and time bucket', 'run',
-		false),
-	(10, 'problems', '{}', 'a row per rollout, or group, and kind of problem that its rows have', NULL, true),
-	(12, 'credit_check', '{methods,shuffles,max_rollouts,max_groups,seed}',
-		'a row per method: does what it says come true?', 'credit', false),
-	(14, 'advantage_by_group', '{}', 'a row per group, policy version, time bucket and method, with counts, means and '
-		'extremes', 'run', false),
-	(15, 'signs', '{}', 'a row per policy version, pair of methods, success and quadrant, of all groups',
-		'two methods with an advantage per step', false),
-	(16, 'disagreement_by_group', '{}',
-		'a row per group, policy version and pair of methods that disagree, with the greatest difference',
-		'two methods with an advantage per step', false),
-	(17, 'advantage_histogram', '{}', 'a row per policy version, time bucket, method and bin of advantages, with the '
-		'number of steps', 'run', false),
-	(40, 'decision_points', '{method,gamma,prior,baseline,prior_mean,success_above}',
-		'a row per state, how much is decided there',
-		'columns given as reward, state and action', false),
-	(41, 'failure_points', '{method,gamma,prior,baseline,prior_mean,success_above}',
-		'a row per failed rollout, where it was lost',
-		'columns given as reward and state', false),
-	(42, 'loops', '{same,max_cycle,success_above}',
-		'a row per group, policy version and success, with the steps in loops',
-		'a column given as state or action', false),
-	(43, 'graph_summary', '{success_above,max_bins}', 'a row per group, its state graph',
-		'columns given as reward and state', false)
-) v(place, suffix, options, shape, needs, by_default);
-UPDATE stepadv_internal.combined_views SET needs = 'a method with an advantage per step, and a column given as '
-	'policy_version, policy_step, run_id, started_at or in dimensions'
-WHERE needs = 'run';
-UPDATE stepadv_internal.combined_views SET needs = 'a method with an advantage per step, and columns given as state '
-	'and action' WHERE needs = 'credit';
+	(7, 'progress_over_time', '{run}', '{bucket}', 'a row per policy version and time bucket', false),
+	(9, 'advantages', '{method,run}', '{}',
+		'a row per step and method, of groups divided by policy version and time bucket', false),
+	(10, 'problems', '{}', '{}', 'a row per rollout, or group, and kind of problem that its rows have', true),
+	(12, 'credit_check', '{method,"state,action"}', '{methods,shuffles,max_rollouts,max_groups,seed}',
+		'a row per method: does what it says come true?', false),
+	(20, 'pass_at_k', '{}', '{}', 'a row per version and number of rollouts drawn of a task, over tasks', false),
+	(21, 'flaky', '{}', '{}', 'a row per task that both succeeded and failed under one version', false),
+	(40, 'decision_points', '{"reward,state,action"}', '{method,gamma,prior,baseline,prior_mean,success_above}',
+		'a row per state, how much is decided there', false),
+	(41, 'failure_points', '{"reward,state"}', '{method,gamma,prior,baseline,prior_mean,success_above}',
+		'a row per failed rollout, where it was lost', false),
+	(50, 'lineage', '{"prompt_token_ids,response_token_ids"}', '{}',
+		'a row per step, with what its prompt has of the step before', false);
+INSERT INTO stepadv_internal.combined_views VALUES
+	(8, 'advantage_over_time', '{method,run}', '{}', 'a row per policy version, time bucket and method', false,
+		'digest_advantages', 'advantages', '{methods}'),
+	(14, 'advantage_by_group', '{method,run}', '{}',
+		'a row per group, policy version, time bucket and method, with counts, means and extremes', false,
+		'digest_advantages', NULL, '{methods}'),
+	(16, 'disagreement_by_group', '{methods}', '{}',
+		'a row per group, policy version and pair of methods that disagree, with the greatest difference', false,
+		'digest_differences', NULL, '{methods}'),
+	(15, 'signs', '{methods}', '{}', 'a row per policy version, pair of methods, success and quadrant, of all groups',
+		false, 'digest_signs', 'signs', '{methods}'),
+	(17, 'advantage_histogram', '{method,run}', '{}',
+		'a row per policy version, time bucket, method and bin of advantages, with the number of steps', false,
+		'digest_histogram', 'histogram', '{methods}'),
+	(53, 'behaviour', '{category,run}', '{by}',
+		'a row per policy version, time bucket and category of action: calls, errors, repeats', false,
+		'digest_calls', 'calls', '{calls}'),
+	(54, 'behaviour_advantage', '{category,method,run}', '{}',
+		'a row per policy version, time bucket, category of action and method, with the advantages', false,
+		'digest_call_advantages', 'calls', '{methods,calls}'),
+	(55, 'shape_over_time', '{run}', '{}',
+		'a row per policy version, time bucket and measure of rollouts: mean, median, 95th percentile, per success',
+		false, 'digest_measures', 'measures', '{measures}'),
+	(56, 'success_by_horizon', '{state,run}', '{width}',
+		'a row per policy version, time bucket and distance of the start from the goal: success and excess', false,
+		'digest_horizons', 'horizons', '{horizons}');
 
 -- A view in its place, for people with a comment that says what it is: readers
 -- come with their own rights, where the server knows such views.
@@ -161,10 +161,39 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.method_words(stepadv_internal.made_method) IS
 'part of attach: the call that a method''s view is made of, and what a row of it is';
 
--- The views of some kinds, each with its query, NULL where it cannot be made, and what it shows;
+-- What a view needs and is not there, for people; NULL: all is there.
+CREATE FUNCTION stepadv_internal.lacks(a stepadv_internal.attached, made stepadv_internal.made_method[],
+	v stepadv_internal.combined_views) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	n_methods CONSTANT integer := CASE WHEN (v).of_digest IS NOT NULL
+		THEN cardinality(stepadv_internal.methods_by_group(a, made))
+		ELSE (SELECT count(*) FROM unnest(made) m WHERE '{step_no,advantage}' <@ m.results) END;
+	roles CONSTANT text[] := stepadv_internal.available_roles(a) || ARRAY(SELECT substr(c.attname, 9)
+		FROM pg_attribute c WHERE c.attrelid = (a).shown AND c.attname LIKE 'stepadv\_%');
+BEGIN
+	RETURN (
+		SELECT string_agg(CASE n.need WHEN 'method' THEN 'a method with an advantage per step'
+			WHEN 'methods' THEN 'two methods with an advantage per step'
+			WHEN 'run' THEN 'a column given as policy_version, policy_step, run_id, started_at or in dimensions'
+			ELSE CASE WHEN n.need LIKE '%,%' THEN 'columns' ELSE 'a column' END || ' given as '
+				|| regexp_replace(replace(n.need, ',', ', '), ', (\w+)$', ' and \1') END, ', and ' ORDER BY n.i)
+		FROM unnest((v).needs) WITH ORDINALITY n(need, i)
+		HAVING NOT bool_and(CASE n.need WHEN 'method' THEN n_methods > 0 WHEN 'methods' THEN n_methods > 1
+			WHEN 'run' THEN stepadv_internal.has_runs(a)
+			ELSE string_to_array(n.need, ',') <@ roles OR string_to_array(n.need, ' or ') && roles END));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.lacks(stepadv_internal.attached, stepadv_internal.made_method[],
+	stepadv_internal.combined_views) IS
+'part of attach: what a view needs, where not all of it is there; NULL where it is';
+
+-- The views of some kinds, each with its query, or with what it lacks, and what it shows;
 -- those of several methods are of those that are among the kinds.
 CREATE FUNCTION stepadv_internal.view_queries(a stepadv_internal.attached, kinds text[]) RETURNS TABLE (kind text,
-	query text, shows text)
+	query text, shows text, lacks text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -174,26 +203,37 @@ DECLARE
 	v record;
 BEGIN
 	FOR v IN
-		SELECT NULL::stepadv_internal.made_method AS m, c.place, 0 AS number, c.suffix, c.builder, c.shape
+		SELECT c.place, 0 AS number, c AS combined, NULL::stepadv_internal.made_method AS m
 		FROM stepadv_internal.combined_views c WHERE c.suffix = ANY (kinds)
-		UNION ALL SELECT m, 0, m.number, m.method, NULL, NULL FROM unnest(made) m
-		ORDER BY 2, 3
+		UNION ALL SELECT 0, m.number, NULL, m FROM unnest(made) m
+		ORDER BY 1, 2
 	LOOP
-		kind := v.suffix;
-		IF v.builder IS NULL THEN
+		query := NULL;
+		lacks := NULL;
+		IF v.number > 0 THEN
+			kind := (v.m).method;
 			query := stepadv_internal.method_query(a, v.m);
 			shows := stepadv_internal.method_words(v.m);
+			RETURN NEXT;
+			CONTINUE;
+		END IF;
+		kind := (v.combined).suffix;
+		shows := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios'
+			THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, (v.combined).shape);
+		lacks := stepadv_internal.lacks(a, made, v.combined);
+		IF lacks IS NOT NULL THEN
+			NULL;
+		ELSIF (v.combined).reader IS NOT NULL THEN
+			query := stepadv_internal.digest_view(a, made, v.combined);
 		ELSE
-			EXECUTE format('SELECT %s($1, $2)', v.builder::regprocedure::regproc) INTO query USING a, made;
-			shows := format('%s: %s', CASE kind WHEN 'values' THEN 'rollout_agg' WHEN 'ratios'
-				THEN 'step_ratio, sequence_ratio, approximate_kl' ELSE kind END, v.shape);
+			EXECUTE format('SELECT stepadv_internal.%I($1, $2)', kind || '_query') INTO query USING a, made;
 		END IF;
 		RETURN NEXT;
 	END LOOP;
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.view_queries(stepadv_internal.attached, text[]) IS
-'part of attach: the views of some kinds, with their queries; NULL where what they need is not there';
+'part of attach: the views of some kinds, with their queries; NULL where what they need is not there, which it says';
 
 -- A view with another query; false if it cannot take it.  Its columns keep the
 -- names that they have, which its owner may have changed, and their places: those
@@ -339,8 +379,7 @@ BEGIN
 		IF v.query IS NULL AND v.kind = ANY (asked) THEN
 			RAISE EXCEPTION 'view "%" cannot be made of the columns given',
 				v.kind USING ERRCODE = 'null_value_not_allowed',
-				HINT = (SELECT 'It needs ' || c.needs || '.' FROM stepadv_internal.combined_views c
-					WHERE c.suffix = v.kind);
+				HINT = format('It needs %s.', coalesce(v.lacks, 'other methods with an advantage per step'));
 		ELSIF v.query IS NULL OR views[i] IS NULL AND v.kind <> ALL (wanted) THEN
 			CONTINUE;
 		ELSIF views[i] IS NULL THEN

@@ -1,73 +1,5 @@
 -- One view per method, and how a view is made.
 
--- The condition that rows of two adapters are of one rollout: by the user's own
--- id where it can be compared, so that an index serves and vouches for there
--- being but one, else by what it is known by.
-CREATE FUNCTION stepadv_internal.same_rollout(one text, one_view regclass, other text, other_view regclass) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT CASE WHEN t.type = u.type AND stepadv_internal.base_type(t.type) IN ('text'::regtype, 'varchar'::regtype,
-		'uuid'::regtype)
-		THEN format('%s.%I %s %s.%I', one, n.raw, stepadv_internal.equality_operator(t.type), other, m.raw)
-		ELSE format('%s.%I OPERATOR(pg_catalog.=) %s.%I', one, n.key, other, m.key) END
-	FROM (VALUES (one_view, other_view)) v(n, m)
-	CROSS JOIN LATERAL (SELECT CASE WHEN stepadv_internal.has_column(v.n, 'stepadv_rollout'::text)
-		THEN 'stepadv_rollout' ELSE 'rollout_id' END AS key,
-		CASE WHEN stepadv_internal.has_column(v.n, 'stepadv_rollout'::text) THEN 'stepadv_rollout_id'
-			ELSE 'raw_rollout_id' END AS raw) n
-	CROSS JOIN LATERAL (SELECT CASE WHEN stepadv_internal.has_column(v.m, 'stepadv_rollout'::text)
-		THEN 'stepadv_rollout' ELSE 'rollout_id' END AS key,
-		CASE WHEN stepadv_internal.has_column(v.m, 'stepadv_rollout'::text) THEN 'stepadv_rollout_id'
-			ELSE 'raw_rollout_id' END AS raw) m
-	CROSS JOIN LATERAL (SELECT stepadv_internal.column_type(v.n, n.raw) AS type) t
-	CROSS JOIN LATERAL (SELECT stepadv_internal.column_type(v.m, m.raw) AS type) u
-$$;
-COMMENT ON FUNCTION stepadv_internal.same_rollout(text, regclass, text, regclass) IS
-'part of attach: the condition that rows of two adapters are of one rollout';
-
--- The columns that a view shows of the user's, and of which relation: alias b of
--- steps, r of rollouts; and what each is called, after what is called so already.
-CREATE FUNCTION stepadv_internal.shown_columns(a stepadv_internal.attached, kind text, taken text[])
-RETURNS TABLE (alias text, name text, called text)
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	results CONSTANT text[] := taken;
-	run CONSTANT record := stepadv_internal.feeds((a).runs, 'stepadv_policy_version'::text);
-BEGIN
-	IF kind IN ('step', 'row', 'edge') THEN
-		alias := CASE kind WHEN 'row' THEN 'g' ELSE 'b' END;
-		FOR name IN SELECT unnest(stepadv_internal.own_columns(a, (a).shown, ARRAY(SELECT r FROM unnest(results) r
-			WHERE r IN ('rollout_id', 'step_no', 'step_id')))) LOOP
-			called := stepadv_internal.free_name(taken, name, 'base_'::text);
-			taken := taken || called;
-			RETURN NEXT;
-		END LOOP;
-	END IF;
-	IF kind IN ('step', 'row', 'rollout') AND (a).shown_rollouts IS NOT NULL THEN
-		alias := 'r';
-		FOR name IN SELECT unnest(stepadv_internal.own_columns(a, (a).shown_rollouts, '{}'::text[])) LOOP
-			CONTINUE WHEN name = 'policy_version' AND name = ANY (results)
-				AND stepadv_internal.feeds((a).shown_rollouts, name) = run
-				OR name <> 'policy_version' AND name = ANY (results) AND EXISTS (
-					SELECT FROM stepadv_internal.view_columns((a).runs) c, stepadv_internal.feeds((a).shown_rollouts,
-						shown_columns.name) f
-					WHERE c.name IN ('stepadv_' || shown_columns.name, 'stepadv_dimension_'
-						|| array_position((a).dimensions, shown_columns.name)) AND c.relation = f.relation
-						AND c.column_number = f.number);
-			called := stepadv_internal.free_name(taken, name, CASE kind WHEN 'rollout' THEN 'base_'
-				ELSE 'rollout_' END);
-			taken := taken || called;
-			RETURN NEXT;
-		END LOOP;
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.shown_columns(stepadv_internal.attached, text, text[]) IS
-'part of attach: the user''s columns beside a view''s own';
-
 -- The joins that bring what is shown.
 CREATE FUNCTION stepadv_internal.shown_joins(a stepadv_internal.attached, kind text, aliases text[]) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -193,21 +125,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.row_kind(text[]) IS
 'part of attach: what a row of a function is, by the columns that it returns';
 
--- The roles that there are: columns of the adapters, and what is made of others.
-CREATE FUNCTION stepadv_internal.available_roles(a stepadv_internal.attached) RETURNS text[]
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN (
-		SELECT array_agg(c.attname::text) || CASE WHEN (a).states IS NOT NULL THEN ARRAY['state'] ELSE '{}' END
-			|| CASE WHEN stepadv_internal.policy_step_column(a) IS NOT NULL THEN ARRAY['policy_step'] ELSE '{}' END
-		FROM pg_attribute c WHERE c.attrelid = (a).rows AND c.attnum > (a).n_group_columns);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.available_roles(stepadv_internal.attached) IS
-'part of attach: the roles that functions can read';
-
 -- The methods that an attachment's columns allow: for each how it is called, the
 -- roles that it reads and its place.
 CREATE TYPE stepadv_internal.made_method AS (
@@ -219,6 +136,13 @@ CREATE TYPE stepadv_internal.made_method AS (
 );
 COMMENT ON TYPE stepadv_internal.made_method IS
 'part of attach: a method that an attachment''s columns allow, and how it is called there';
+CREATE FUNCTION stepadv_internal.with_values(rollouts stepadv.rollout_group) RETURNS stepadv.rollout_group
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50
+AS 'MODULE_PATHNAME', 'stepadv_with_values';
+COMMENT ON FUNCTION stepadv_internal.with_values(stepadv.rollout_group) IS
+'the group, or NULL if none of its steps has a value of a critic: then a method that needs one has no rows, rather '
+	'than an error, beside others';
+
 CREATE FUNCTION stepadv_internal.made_methods(a stepadv_internal.attached) RETURNS SETOF stepadv_internal.made_method
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -311,7 +235,6 @@ AS $$
 	CROSS JOIN LATERAL stepadv_internal.beside(a, 'row'::text,
 		'{rollout_id,step_no,step_id,n_tokens,ratio,sequence_ratio,approximate_kl}'::text[] || CASE WHEN r.given
 		THEN '{kl_to_reference}'::text[] END, '{}'::jsonb, '{}'::text[]) b
-	WHERE stepadv_internal.has_column((a).shown, 'stepadv_logp_new'::text)
 $$;
 COMMENT ON FUNCTION stepadv_internal.ratios_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _ratios; NULL without log-probabilities';

@@ -44,8 +44,6 @@ FROM (VALUES
 		'a row per edge of the state graph, with an example step', 120, false),
 	('contribution', 'contribution', '{reward,state}', '{next_state,cost}', 'graphgpo', 'a row per rollout', 130,
 		false),
-	('contribution_summary', 'contribution_summary', '{reward,state}', '{next_state,cost}', 'graphgpo',
-		'a row per group and success', 140, false),
 	('hgpo', 'hgpo', '{reward,state}', '{}', NULL, 'a row per step', 150, false),
 	('tempo', 'tempo', '{reward,action}', '{}', NULL, 'a row per step', 160, false),
 	('rtmc', 'rtmc', '{reward,state,action}', '{coarse_state}', NULL, 'a row per step', 170, true),
@@ -77,6 +75,23 @@ CREATE TYPE stepadv_internal.known_method AS (
 	instance jsonb			-- what it was told under a name of its own; NULL: it is the method itself
 );
 COMMENT ON TYPE stepadv_internal.known_method IS 'part of attach: a method, with what its function returns and takes';
+
+-- The query of a view is what <suffix>_query(attached, made_method[]) says, or, with a reader, what this
+-- function reads of digests: digest_view.
+CREATE TABLE stepadv_internal.combined_views (
+	place integer NOT NULL,
+	suffix text PRIMARY KEY,
+	needs text[] NOT NULL,	-- method, methods (two), run, or roles: see lacks
+	options text[] NOT NULL,
+	shape text NOT NULL,	-- what a row is, for people
+	by_default boolean NOT NULL,
+	reader text,
+	part text,				-- of the digest; NULL: a row per group
+	of_digest text[]		-- what the digest is made of for it
+);
+COMMENT ON TABLE stepadv_internal.combined_views IS
+'the views of attach that are more than one function of the folded group: what they need, and which options they have';
+GRANT SELECT ON stepadv_internal.combined_views TO PUBLIC;
 
 -- What is written in a table of somebody's is no error for others: a function is
 -- found by comparing its name with what is written, which is never parsed.  It is the
@@ -205,7 +220,7 @@ BEGIN
 	IF held.oid IS NULL THEN
 		EXECUTE format('CREATE TABLE %s OF stepadv.method (PRIMARY KEY (method))', registry);
 		EXECUTE format('COMMENT ON TABLE %s IS %L', registry,
-			'methods of users, made by stepadv.register_method and read by stepadv.attach');
+			'methods of users, made by stepadv.register_method and read by attach');
 		-- It says no more than the catalog of functions, which everybody can read.
 		EXECUTE format('GRANT SELECT ON %s TO PUBLIC', registry);
 	ELSIF held.relkind <> 'r' OR held.reloftype <> 'stepadv.method'::regtype OR NOT stepadv_internal.owns(held.oid::regclass, false) THEN
@@ -219,10 +234,9 @@ COMMENT ON FUNCTION stepadv_internal.registry(text) IS
 'part of register_method: the table of methods of a schema, made if it is not there; error where it, or the schema, '
 'is another''s';
 
-CREATE FUNCTION stepadv.register_method(function regprocedure, requires text[] DEFAULT '{reward}',
-	uses text[] DEFAULT '{}',
-	method text DEFAULT NULL, options_of text DEFAULT NULL, shape text DEFAULT 'a row per step',
-		schema text DEFAULT NULL) RETURNS regclass
+CREATE FUNCTION stepadv_internal.register_method(function regprocedure, requires text[], uses text[], method text,
+	options_of text, shape text, schema text)
+RETURNS regclass
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -260,8 +274,7 @@ BEGIN
 	PERFORM stepadv_internal.check_method_name(name, 'Give another name by method => ''…''.'::text);
 	SELECT r INTO role FROM unnest(requires || uses) r WHERE r IS NULL OR r <> ALL (known) LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'unknown role: %', coalesce(quote_literal(role), 'NULL')
-			USING ERRCODE = 'invalid_parameter_value', HINT = format('Roles: %s.', array_to_string(known, ', '));
+		PERFORM stepadv_internal.refuse_name('role'::text, role, known);
 	END IF;
 
 	registry := stepadv_internal.registry(coalesce(register_method.schema, (SELECT n.nspname FROM pg_namespace n
@@ -274,6 +287,15 @@ BEGIN
 	RETURN registry::regclass;
 END
 $$;
+COMMENT ON FUNCTION stepadv_internal.register_method(regprocedure, text[], text[], text, text, text, text) IS
+'what register_method does';
+
+CREATE FUNCTION stepadv.register_method(function regprocedure, requires text[] DEFAULT '{reward}',
+	uses text[] DEFAULT '{}',
+	method text DEFAULT NULL, options_of text DEFAULT NULL, shape text DEFAULT 'a row per step',
+		schema text DEFAULT NULL)
+RETURNS regclass
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.register_method(regprocedure, text[], text[], text, text, text, text) IS
 'makes a function of rollout_group with one row per step a method of attach, _compare and the views over time; '
 'requires, uses: roles it needs or reads; stored in stepadv_methods in the function''s schema, or the one '
@@ -348,11 +370,11 @@ BEGIN
 		IF type IS NULL THEN
 			RAISE EXCEPTION 'function % has no parameter "%"', f.proname, option.key
 				USING ERRCODE = 'invalid_parameter_value',
-					HINT = format('Its parameters: %s.',
-						coalesce((SELECT string_agg(f.proargnames[p.i], ', ' ORDER BY p.i)
-						FROM generate_series(2, f.pronargs) p(i)
-						WHERE f.proargtypes[p.i - 1] <> 'stepadv.rollout_group'::regtype
-						AND f.proargnames[p.i] <> 'within'), 'none'));
+					HINT = (SELECT stepadv_internal.nearest_hint(option.key, array_agg(p.name ORDER BY p.i),
+						format('Its parameters: %s.', coalesce(string_agg(p.name, ', ' ORDER BY p.i), 'none')))
+						FROM unnest(f.proargnames[2:f.pronargs], f.proargtypes[1:]::oid[]) WITH ORDINALITY p(name,
+							type, i)
+						WHERE p.type <> 'stepadv.rollout_group'::regtype AND p.name <> 'within');
 		ELSIF jsonb_typeof(option.value) IN ('object', 'array') THEN
 			RAISE EXCEPTION 'option "%" must be a single value, not an %', option.key, jsonb_typeof(option.value)
 				USING ERRCODE = 'invalid_parameter_value';

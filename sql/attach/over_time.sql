@@ -251,7 +251,7 @@ AS $$
 		|| stepadv_internal.division_names(a) || '{method,advantage}'
 			|| CASE WHEN n.expression IS NOT NULL THEN '{staleness}' ELSE '{}' END::text[],
 		jsonb_strip_nulls(jsonb_build_object('staleness', n.expression)), '{}'::text[]) b
-	WHERE stepadv_internal.has_runs(a) AND m.branches IS NOT NULL
+	WHERE m.branches IS NOT NULL
 $$;
 COMMENT ON FUNCTION stepadv_internal.advantages_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _advantages';

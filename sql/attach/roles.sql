@@ -178,6 +178,30 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.identity(text, oid) IS
 'the expression that makes a bigint identity of an expression of the given type: integers as they are, all else hashed';
 
+-- What may have been meant by a name that is none of those that there are, for people; else what otherwise says.
+CREATE FUNCTION stepadv_internal.nearest_hint(name text, known text[], otherwise text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT coalesce('Perhaps you meant "' || stepadv_internal.nearest_name(name, known) || '".', otherwise) $$;
+COMMENT ON FUNCTION stepadv_internal.nearest_hint(text, text[], text) IS
+'a hint: which of the known names is near, or else what otherwise says';
+
+-- The error that a name is none of those that can be given, with the one that was meant.
+CREATE FUNCTION stepadv_internal.refuse_name(what text, name text, known text[]) RETURNS void
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION 'unknown %: "%"', what, coalesce(refuse_name.name, 'NULL')
+		USING ERRCODE = 'invalid_parameter_value',
+		HINT = stepadv_internal.nearest_hint(refuse_name.name, known, CASE WHEN cardinality(known) <= 80
+			THEN format('There are: %s.', array_to_string(known, ', '))
+			ELSE 'It is none of attach, of a view or of a parameter of one.' END);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.refuse_name(text, text, text[]) IS
+'error that there is no such thing; the hint says which name is near, or all';
+
 -- The error that a column is not there, with the name of one that may have been
 -- meant, else with another hint.
 CREATE FUNCTION stepadv_internal.refuse_column(message text, name text, relations regclass[], hint text) RETURNS void

@@ -70,9 +70,6 @@ DECLARE
 	beside record;
 	runs record;
 BEGIN
-	IF folded.contribution IS NULL THEN
-		RETURN NULL;
-	END IF;
 	beside := stepadv_internal.beside(a, 'step'::text,
 		'{rollout_id,step_no,step_id,contribution,grounded,fused_reward,return,advantage}'::text[],
 		jsonb_build_object('contribution', format('nullif(%s, ''NaN''::float8)', shown.contribution), 'grounded',

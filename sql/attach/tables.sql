@@ -447,6 +447,14 @@ BEGIN
 		EXECUTE format('CREATE INDEX ON %I.rollouts (task_id)', make_tables.schema);
 	END IF;
 	EXECUTE format(stepadv_internal.tables_comments(), make_tables.schema);
+	EXECUTE (SELECT string_agg(format('COMMENT ON COLUMN %I.rollout_rows.%I IS %L', make_tables.schema, v.attname,
+			CASE v.attname WHEN 'reward' THEN 'what counts as reward of the row; NULL: none'
+				ELSE coalesce(col_description(t.attrelid, t.attnum), 'as in ' || t.attrelid::regclass) END), '; ')
+		FROM pg_attribute v CROSS JOIN LATERAL (SELECT a.attrelid, a.attnum FROM pg_attribute a
+			WHERE a.attname = v.attname AND a.attrelid IN (format('%I.steps', make_tables.schema)::regclass,
+				format('%I.rollouts', make_tables.schema)::regclass)
+			ORDER BY col_description(a.attrelid, a.attnum) IS NULL, a.attrelid LIMIT 1) t
+		WHERE v.attrelid = format('%I.rollout_rows', make_tables.schema)::regclass AND v.attnum > 0);
 	IF shards IS NOT NULL THEN
 		PERFORM stepadv_internal.distribute_tables(make_tables.schema, make_tables.keys, shards);
 	END IF;
@@ -457,11 +465,8 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.make_tables(text, text, integer, text, text[], integer) IS
 'part of create_tables: all but the views of attach';
 
-CREATE FUNCTION stepadv.create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 0,
-	states text DEFAULT NULL,
-	group_by text[] DEFAULT '{run_id,policy_version,task_id}', unit text DEFAULT NULL,
-		distribute boolean DEFAULT false, shards integer DEFAULT NULL,
-	views text[] DEFAULT '{default}')
+CREATE FUNCTION stepadv_internal.create_tables(schema text, reward text, partitions integer, states text,
+	group_by text[], unit text, distribute boolean, shards integer, views text[])
 RETURNS TABLE (view_name regclass, shows text)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -498,6 +503,16 @@ BEGIN
 END
 $create_tables$;
 
+COMMENT ON FUNCTION stepadv_internal.create_tables(text, text, integer, text, text[], text, boolean, integer, text[]) IS
+'what create_tables does';
+
+CREATE FUNCTION stepadv.create_tables(schema text, reward text DEFAULT 'outcome', partitions integer DEFAULT 0,
+	states text DEFAULT NULL,
+	group_by text[] DEFAULT '{run_id,policy_version,task_id}', unit text DEFAULT NULL,
+		distribute boolean DEFAULT false, shards integer DEFAULT NULL,
+	views text[] DEFAULT '{default}')
+RETURNS TABLE (view_name regclass, shows text)
+LANGUAGE c ROWS 20 AS 'MODULE_PATHNAME', 'stepadv_as_caller';
 COMMENT ON FUNCTION stepadv.create_tables(text, text, integer, text, text[], text, boolean, integer, text[]) IS
 'makes the tables rollouts and steps, the view rollout_rows, which decides what counts as reward '
 '(''outcome'', ''steps'' or their ''sum''), and the views of attach over it, steps_…; states, unit: as in attach; '

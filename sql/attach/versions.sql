@@ -110,9 +110,6 @@ DECLARE
 		'{k,n_tasks,n_rollouts,pass_at_k,pass_at_k_stderr,pass_hat_k,pass_hat_k_stderr}'::text[]);
 	v CONSTANT text := (SELECT string_agg('v' || i, ', ' ORDER BY i) FROM generate_subscripts(source.versions, 1) i);
 BEGIN
-	IF stepadv_internal.view_options(a, 'pass_at_k'::text) IS NULL THEN
-		RETURN NULL;
-	END IF;
 	RETURN format($view$
 		SELECT %1$s, s.k, sum(s.n)::bigint AS n_tasks, sum(s.n * s.n_judged)::bigint AS n_rollouts,
 			sum(s.n * s.at) / sum(s.n) AS pass_at_k,
@@ -153,9 +150,6 @@ AS $query$
 DECLARE
 	source CONSTANT record := stepadv_internal.task_outcomes(a, '{n_judged,n_successes,success_rate}'::text[]);
 BEGIN
-	IF stepadv_internal.view_options(a, 'flaky'::text) IS NULL THEN
-		RETURN NULL;
-	END IF;
 	RETURN format('SELECT %s, t.n_judged, t.n_successes, t.n_successes / t.n_judged::float8 AS success_rate FROM %s '
 		'WHERE t.n_successes > 0 AND t.n_successes < t.n_judged',
 		(SELECT string_agg(format('t.%s AS %I', n.expression, n.name), ', ' ORDER BY n.part, n.i) FROM (
@@ -166,12 +160,6 @@ END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
 'part of attach: the query of the view _flaky';
-
-INSERT INTO stepadv_internal.combined_views VALUES
-	(20, 'pass_at_k', 'stepadv_internal.pass_at_k_query(stepadv_internal.attached, stepadv_internal.made_method[])',
-		'{}', 'a row per version and number of rollouts drawn of a task, over tasks'),
-	(21, 'flaky', 'stepadv_internal.flaky_query(stepadv_internal.attached, stepadv_internal.made_method[])', '{}',
-		'a row per task that both succeeded and failed under one version');
 
 -- ---- Two versions
 

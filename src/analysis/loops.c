@@ -25,7 +25,6 @@
 #include "rows.h"
 
 PG_FUNCTION_INFO_V1(stepadv_loops);
-PG_FUNCTION_INFO_V1(stepadv_loop_counts);
 
 /* In the order of the choices of "same". */
 enum
@@ -228,48 +227,5 @@ stepadv_loops(PG_FUNCTION_ARGS)
 		};
 
 		RETURN_COLUMNS(results, calls.n_steps);
-	}
-}
-
-enum
-{
-	N_REPEATS, N_SAME_RESULTS, N_IN_CYCLES, N_IN_LOOPS,
-	N_COUNTS
-};
-
-/* The same added up by rollout, for whoever wants no more. */
-Datum
-stepadv_loop_counts(PG_FUNCTION_ARGS)
-{
-	GroupColumns calls;
-	Loops		loops;
-	int32	   *counts[N_COUNTS];
-
-	open_loops(fcinfo, &calls, &loops);
-	for (int c = 0; c < N_COUNTS; c++)
-		counts[c] = ALLOCATE_ZEROED_ARRAY(int32, calls.n_rollouts);
-	for (uint32 r = 0; r < calls.n_rollouts; r++)
-	{
-		for (uint32 i = calls.first_step[r]; i < calls.first_step[r + 1]; i++)
-		{
-			counts[N_REPEATS][r] += loops.since[i] > 0;
-			counts[N_SAME_RESULTS][r] += loops.same_result[i];
-			counts[N_IN_CYCLES][r] += loops.cycle_length[i] > 0;
-			counts[N_IN_LOOPS][r] += loops.same_result[i] || loops.cycle_length[i] > 0;
-		}
-		CHECK_FOR_INTERRUPTS();
-	}
-
-	{
-		ResultColumn results[] = {
-			{"rollout_id", COLUMN_INT8, calls.rollout_id, NULL},
-			{"n_steps", COLUMN_INT4, calls.n_rollout_steps, NULL},
-			{"n_repeats", COLUMN_INT4, counts[N_REPEATS], NULL},
-			{"n_same_results", COLUMN_INT4, counts[N_SAME_RESULTS], NULL},
-			{"n_in_cycles", COLUMN_INT4, counts[N_IN_CYCLES], NULL},
-			{"n_in_loops", COLUMN_INT4, counts[N_IN_LOOPS], NULL},
-		};
-
-		RETURN_COLUMNS(results, calls.n_rollouts);
 	}
 }

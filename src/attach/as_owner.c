@@ -10,7 +10,7 @@
  * do: the owner's code runs with the owner's rights.
  *
  * What the internal function refuses is said without the stack of PL/pgSQL that
- * refuses it, which tells users nothing.
+ * refuses it, which tells users nothing.  stepadv_as_caller is for that alone.
  */
 #include "postgres.h"
 
@@ -34,6 +34,7 @@
 #include "attach/owner.h"
 #include "compat.h"
 
+PG_FUNCTION_INFO_V1(stepadv_as_caller);
 PG_FUNCTION_INFO_V1(stepadv_as_owner);
 
 /* Kept between the calls of one query. */
@@ -199,26 +200,30 @@ call(FunctionCallInfo fcinfo, FmgrInfo *function)
 	return result;
 }
 
-/* Whether what was raised is one of our own messages, by the innermost line of its context. */
+/*
+ * Whether what was raised is one of our own messages: by RAISE, and the innermost line of its
+ * context is of a function of ours, or a call inside this one has taken all of it away.
+ */
 static bool
 is_our_message(const ErrorData *error)
 {
-	const char *end = error->context != NULL ? strchrnul(error->context, '\n') : NULL;
-	const char *raise = " at RAISE";
+	const char *ours = "PL/pgSQL function stepadv";
 
-	return end != NULL && strncmp(error->context, "PL/pgSQL function stepadv", strlen("PL/pgSQL function stepadv")) == 0 &&
-		end - error->context > strlen(raise) && strncmp(end - strlen(raise), raise, strlen(raise)) == 0;
+	return error->funcname != NULL && strcmp(error->funcname, "exec_stmt_raise") == 0 &&
+		(error->context == NULL || strncmp(error->context, ours, strlen(ours)) == 0);
 }
 
-/* The call; an error of ours has the context of the caller alone. */
+/* The call; an error of ours has the context of the outermost caller alone. */
 static Datum
 call_plainly(FunctionCallInfo fcinfo, FmgrInfo *function)
 {
+	static int	depth = 0;
 	ErrorContextCallback *outer = error_context_stack;
 	MemoryContext context = CurrentMemoryContext;
 	volatile Datum result = (Datum) 0;
 
 	error_context_stack = NULL;
+	depth++;
 	PG_TRY();
 	{
 		result = call(fcinfo, function);
@@ -227,17 +232,30 @@ call_plainly(FunctionCallInfo fcinfo, FmgrInfo *function)
 	{
 		ErrorData  *error;
 
+		depth--;
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
 		FlushErrorState();
 		error_context_stack = outer;
 		if (is_our_message(error))
+		{
 			error->context = NULL;
+			if (depth > 0)
+				ReThrowError(error);
+		}
 		ThrowErrorData(error);
 	}
 	PG_END_TRY();
+	depth--;
 	error_context_stack = outer;
 	return result;
+}
+
+/* The same as whoever calls. */
+Datum
+stepadv_as_caller(PG_FUNCTION_ARGS)
+{
+	return call_plainly(fcinfo, &look_up(fcinfo->flinfo)->function);
 }
 
 Datum

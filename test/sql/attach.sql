@@ -49,7 +49,7 @@ END $$;
 CREATE TABLE att_int AS SELECT id::integer AS id, id AS orig_id, run::smallint, task, traj, n::smallint, st::smallint, act::bigint, rew::real, won FROM att_steps;
 ALTER TABLE att_int ADD PRIMARY KEY (id);
 SELECT view_name, shows FROM stepadv.attach('att_int', ARRAY['run', 'task'], 'traj', 'n', 'st', 'act', 'rew', columns => '{"success": "won"}', views => '{all}')
-WHERE view_name::text ~ '_(rows|shown_steps|values|groups|rollouts|returns|grpo|rloo|gigpo|graphgpo|graph_nodes|graph_edges|contribution|contribution_summary|hgpo|tempo|rtmc|rtmc_tree|compare|quadrants|disagreements)$';
+WHERE view_name::text ~ '_(rows|shown_steps|values|groups|rollouts|returns|grpo|rloo|gigpo|graphgpo|graph_nodes|graph_edges|contribution|hgpo|tempo|rtmc|rtmc_tree|compare|quadrants|disagreements)$';
 SELECT * FROM pg_temp.agrees('public', 'att_int');
 -- What it looks like: ids are the user's, then the estimator's columns, then the user's.
 SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'att_int_rtmc'::regclass AND attnum > 0 ORDER BY attnum;
@@ -177,10 +177,10 @@ SELECT count(*) = (SELECT count(*) FROM att_full_graph_edges) AND count(*) > 50 
 FROM full_groups g, stepadv.graph_edges(g.rollouts, discount => 0.25) w LEFT JOIN att_full_graph_edges v USING (step_id);
 SELECT bool_and((v.n_steps, v.n_contributing, v.success) IS NOT DISTINCT FROM (w.n_steps, w.n_contributing, w.success)), count(v.rollout_id), count(DISTINCT v.n_contributing) > 3 AS various
 FROM full_groups g, stepadv.contribution(g.rollouts, success_above => 0.75) w LEFT JOIN att_full_contribution v USING (rollout_id);
-SELECT count(*) = (SELECT count(*) FROM att_full_contribution_summary) AND count(*) BETWEEN 7 AND 12 AS all_rows,
+SELECT count(*) = (SELECT count(*) FROM full_groups g, stepadv.contribution_summary(g.rollouts, success_above => 0.75)) AND count(*) BETWEEN 7 AND 12 AS all_rows,
 	bool_and((s.n_rollouts, s.n_steps, s.n_contributing, s.share) IS NOT DISTINCT FROM (c.n_rollouts, c.n_steps, c.n_contributing, c.share)) AS sums_of_contribution
 FROM (SELECT run, task, success, count(*) AS n_rollouts, sum(n_steps) AS n_steps, sum(n_contributing) AS n_contributing, sum(n_contributing) / sum(n_steps)::float8 AS share
-	FROM att_full_contribution GROUP BY run, task, success) c LEFT JOIN att_full_contribution_summary s ON (s.run, s.task) = (c.run, c.task) AND s.success IS NOT DISTINCT FROM c.success;
+	FROM att_full_contribution GROUP BY run, task, success) c LEFT JOIN (SELECT g.run, g.task, s.* FROM full_groups g, stepadv.contribution_summary(g.rollouts, success_above => 0.75) s) s ON (s.run, s.task) = (c.run, c.task) AND s.success IS NOT DISTINCT FROM c.success;
 SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS gigpo, count(DISTINCT w.advantage) > 20 AS various
 FROM full_groups g, stepadv.gigpo(g.rollouts) w LEFT JOIN att_full_gigpo v USING (step_id);
 SELECT bool_and((s.next_state, s.value, s.turn_reward, s.cost) = (stepadv.signature_hash(f.nxt), f.val, f.bonus, f.price)) AS in_the_value
@@ -320,7 +320,7 @@ SELECT grp, rollout_id, n_steps, outcome, return FROM att_null_rollouts ORDER BY
 
 -- Options are literals in the view; a scalar is for all that know it, the tree follows rtmc.
 SELECT view_name, shows FROM stepadv.attach('att_int', '{run,task}', 'traj', 'n', 'st', 'act', 'rew', views => '{all}', prefix => 'att_opt', options => '{"gamma": 0.9, "success_above": 0.25, "rtmc": {"prior": 1, "baseline": null, "visit": "every"}, "grpo": {"normalise": "none", "step_rewards": true}}')
-WHERE view_name::text ~ '_(rows|shown_steps|values|groups|rollouts|returns|grpo|rloo|gigpo|graphgpo|graph_nodes|graph_edges|contribution|contribution_summary|hgpo|tempo|rtmc|rtmc_tree|compare|quadrants|disagreements)$';
+WHERE view_name::text ~ '_(rows|shown_steps|values|groups|rollouts|returns|grpo|rloo|gigpo|graphgpo|graph_nodes|graph_edges|contribution|hgpo|tempo|rtmc|rtmc_tree|compare|quadrants|disagreements)$';
 SELECT pg_get_viewdef('att_opt_rtmc_tree'::regclass) ~ 'prior => ''?1''?::double precision' AS literal;
 SELECT bool_and(a.advantage = w.advantage) AS rtmc_as_asked, count(a.advantage) = (SELECT count(*) FROM att_want WHERE rtmc IS NOT NULL) AS all
 FROM att_opt_rtmc a JOIN (SELECT t.* FROM (SELECT run, task, stepadv.rollout_agg(id, traj, n, st, act, rew::float8) AS rollouts FROM att_int GROUP BY run, task) g,

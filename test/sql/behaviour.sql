@@ -1,4 +1,4 @@
--- rollout_shape; the views _behaviour, _behaviour_advantage, _shape_over_time, _success_by_horizon, _level_reached.
+-- rollout_shape; the views _behaviour, _behaviour_advantage, _shape_over_time, _success_by_horizon.
 SET client_min_messages = warning;
 SET jit = off;
 SET timezone = 'UTC';
@@ -23,7 +23,7 @@ SELECT * FROM stepadv.rollout_shape(NULL);
 
 -- Canonical tables with all that the views read.
 \i test/sim/simulator.sql
-SELECT v.view_name, v.shows FROM stepadv.create_tables('rl', reward => 'outcome', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
+SELECT v.view_name, v.shows FROM stepadv.create_tables('rl', reward => 'outcome', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon';
 CREATE TABLE sim_steps AS SELECT row_number() OVER (ORDER BY rollout_id, step_no) AS step_id, 1 + (group_id - 1) / 8 AS policy_step, w.* FROM sim.simulate(24, 6, 5) w;
 INSERT INTO rl.rollouts (run_id, policy_version, policy_step, task_id, rollout_id, success, started_at, ended_at)
 SELECT 'run', 'v' || policy_step, policy_step, 'task ' || task, 'r' || rollout_id, CASE WHEN rollout_id % 17 > 0 THEN bool_or(success) END, timestamptz '2026-03-01' + (rollout_id % 3) * interval '1 day',
@@ -94,9 +94,6 @@ CREATE VIEW horizon_differs AS
 			WHERE f.rollout_id = e.rollout_id AND f.step_no = min(e.step_no)) AS distance FROM edges e GROUP BY 1, 2, 3, 4) x GROUP BY 1, 2, 3) c
 	ON b.policy_version = c.policy_version AND b.bucket = c.bucket AND b.horizon IS NOT DISTINCT FROM c.horizon;
 SELECT * FROM horizon_differs;
--- Levels: by hand of the success rates of the three policy steps.
-SELECT policy_step, count(success) AS judged, count(*) FILTER (WHERE success) AS successes, round(avg(success::integer), 3) AS rate FROM rl.rollouts GROUP BY 1 ORDER BY 1;
-SELECT run_id, level, policy_step, round(success_rate::numeric, 3) AS success_rate, n_rollouts, n_steps FROM rl.steps_level_reached ORDER BY level;
 
 -- Maintained, also after changes, they say the same.
 SELECT count(*) > 0 AS maintained FROM stepadv.maintain('rl.rollout_rows');
@@ -104,7 +101,6 @@ SELECT b.differs AS behaviour, a.differs AS advantages, s.differs AS shape, h.di
 UPDATE rl.steps SET ok = false, tool = 'other' WHERE step_id % 10 = 0;
 UPDATE rl.rollouts SET success = true WHERE rollout_id IN ('r3', 'r17') OR policy_step = 3 AND success IS NOT NULL;
 SELECT b.differs AS behaviour, a.differs AS advantages, s.differs AS shape FROM behaviour_differs b, advantages_differ a, shape_differs s;
-SELECT level, policy_step, round(success_rate::numeric, 3) AS success_rate, n_rollouts FROM rl.steps_level_reached ORDER BY level;
 -- Kept and not kept, by random changes of all that is read: which version a rollout is of, when, what it called, whether it is
 -- judged; and with what check_maintained makes of it.
 CREATE FUNCTION kept_differs(OUT rows bigint, OUT differ bigint, OUT wrong bigint) LANGUAGE plpgsql AS $$
@@ -147,13 +143,12 @@ SELECT count(*) > 0 AS detached FROM stepadv.unmaintain('rl.rollout_rows');
 -- By action, of turns, with another width; without policy steps, by time; what is grounded.
 CREATE TABLE own AS SELECT s.*, 'v' || policy_step AS version, timestamptz '2026-03-01' + policy_step * interval '1 day' AS began, (ARRAY['bash', 'str_replace_editor', NULL])[1 + step_no % 3] AS tool,
 	CASE step_no % 3 WHEN 0 THEN '{"command": "pytest -q"}' ELSE '{"command": "view", "path": "a.py"}' END AS args, step_no % 5 <> 0 AS ok, 0.5 AS c, step_no / 2 AS turn FROM sim_steps s;
-SELECT count(*) AS views FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"step_id": "step_id", "success": "success", "next_state": "next_state_hash", "tool": "tool", "args": "args", "ok": "ok", "category": "tool", "contribution": "c", "turn": "turn", "policy_version": "version", "started_at": "began"}', views => '{all}', options => '{"unit": "turn", "behaviour": {"by": "action"}, "success_by_horizon": {"width": 4}, "progress_over_time": {"bucket": "1 month"}}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
+SELECT count(*) AS views FROM stepadv.attach('own', '{task,version}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"step_id": "step_id", "success": "success", "next_state": "next_state_hash", "tool": "tool", "args": "args", "ok": "ok", "category": "tool", "contribution": "c", "turn": "turn", "policy_version": "version", "started_at": "began"}', views => '{all}', options => '{"unit": "turn", "behaviour": {"by": "action"}, "success_by_horizon": {"width": 4}, "progress_over_time": {"bucket": "1 month"}}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon';
 SELECT category, sum(n_calls) AS n_calls, sum(n_errors) AS n_errors, sum(grounded_share * n_calls) AS grounded FROM own_behaviour GROUP BY 1 ORDER BY 1;
 SELECT category, n FROM (SELECT stepadv.action_category(tool, args::jsonb) AS category, count(*) AS n FROM own GROUP BY 1) x ORDER BY 1;
 SELECT measure, sum(n_rollouts) AS n_rollouts, round(sum(n_rollouts * mean)) AS total FROM own_shape_over_time GROUP BY 1 ORDER BY 1;
 SELECT count(*) AS steps, count(DISTINCT (rollout_id, turn)) AS turns FROM own;
 SELECT horizon, sum(n_rollouts) AS n_rollouts, sum(n_successes) AS n_successes FROM own_success_by_horizon GROUP BY 1 ORDER BY 1;
-SELECT level, bucket, round(success_rate::numeric, 3) AS success_rate FROM own_level_reached WHERE bucket IS NOT NULL ORDER BY 1;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
 -- What is kept is read, and says the same; also of groups that are kept by turn.
 CREATE FUNCTION said() RETURNS SETOF jsonb LANGUAGE plpgsql AS $$
@@ -177,10 +172,10 @@ SELECT count(*) > 0 AS maintained FROM stepadv.maintain('own');
 SELECT (SELECT count(*) FROM (SELECT * FROM said_by_turn EXCEPT ALL SELECT * FROM said()) x) AS differs, pg_get_viewdef('own_shape_over_time') ~ 'own_digests' AS shape_from_kept, pg_get_viewdef('own_success_by_horizon') ~ 'own_digests' AS horizon_from_kept;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
 -- Where nothing is known of categories, states or runs there are none; wrong options.
-SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', NULL, 'action_hash', 'reward', columns => '{"policy_version": "version"}', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
+SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', NULL, 'action_hash', 'reward', columns => '{"policy_version": "version"}', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon';
 SELECT measure, sum(n_rollouts) AS n_rollouts FROM own_shape_over_time GROUP BY 1;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
-SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "tool"}', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon|level';
+SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "tool"}', views => '{all}') v WHERE v.view_name::text ~ 'behaviour|shape|horizon';
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "tool", "policy_version": "version"}', views => '{all}', options => '{"behaviour": {"by": "colour"}}');
 SELECT stepadv.attach('own', '{task}', 'rollout_id', 'step_no', 'state_hash', 'action_hash', 'reward', columns => '{"category": "tool", "policy_version": "version"}', views => '{all}', options => '{"behaviour": {"by": "action"}}');

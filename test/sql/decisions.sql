@@ -198,11 +198,11 @@ SELECT d.* FROM huge, decision_points(forgiving, 'rtmc') d;
 -- Ids of the user's that are no numbers; versions within a group; kept and not.
 CREATE TABLE mine (task text, run_of text, version text, no integer, key uuid PRIMARY KEY, saw text, did text, reward float8, success boolean, led_to text, worth float8, cut boolean);
 INSERT INTO mine SELECT 'task ' || n, 'run ' || n || '-' || r, 'v' || r % 2, t, md5(n::text || ' ' || r || ' ' || t)::uuid, 'room ' || s, 'do ' || a, reward, success, 'room ' || leads_to, cost, cut_off FROM step WHERE t IS NOT NULL;
-SELECT view_name, shows FROM attach('mine', '{task}', 'run_of', 'no', state => 'saw', action => 'did', reward => 'reward', columns => '{"success": "success", "next_state": "led_to", "cost": "worth", "truncated": "cut", "step_id": "key", "policy_version": "version"}', views => '{all}', options => '{"gamma": 0.8, "decision_points": {"prior": 0.5}, "failure_points": {"method": "rtmc"}, "loops": {"same": "action", "max_cycle": 3}, "graph_summary": {"max_bins": 3}, "methods": {"batch_td_half": {"method": "batch_td", "prior": 0.5, "prior_mean": "success_rate", "gamma": 0.8}}}')
-WHERE view_name::text ~ '_(decision_points|failure_points|loops|graph_summary)$';
+SELECT view_name, shows FROM attach('mine', '{task}', 'run_of', 'no', state => 'saw', action => 'did', reward => 'reward', columns => '{"success": "success", "next_state": "led_to", "cost": "worth", "truncated": "cut", "step_id": "key", "policy_version": "version"}', views => '{all}', options => '{"gamma": 0.8, "decision_points": {"prior": 0.5}, "failure_points": {"method": "rtmc"}, "methods": {"batch_td_half": {"method": "batch_td", "prior": 0.5, "prior_mean": "success_rate", "gamma": 0.8}}}')
+WHERE view_name::text ~ '_(decision_points|failure_points)$';
 -- The same groups folded by hand; ids are others, and with them which of equal steps comes first.
 CREATE TABLE stepped AS SELECT n, 'task ' || n AS task, rollout_agg(id, r, t, signature_hash('room ' || s), signature_hash('do ' || a), reward, success, signature_hash('room ' || leads_to), NULL, NULL, cost, turn, NULL, cut_off, NULL) AS g FROM step WHERE t IS NOT NULL GROUP BY n;
-CREATE FUNCTION view_differs(OUT decision_points bigint, OUT failure_points bigint, OUT loops bigint, OUT graph_summary bigint) LANGUAGE plpgsql AS $$
+CREATE FUNCTION view_differs(OUT decision_points bigint, OUT failure_points bigint) LANGUAGE plpgsql AS $$
 BEGIN
 	SELECT count(*) INTO decision_points FROM mine_decision_points v LEFT JOIN mine m ON m.key = v.step_id LEFT JOIN mine b ON b.key = v.best_step_id LEFT JOIN mine w ON w.key = v.worst_step_id
 	FULL JOIN (SELECT task, d.* FROM stepped, decision_points(g, gamma => 0.8, prior => 0.5) d WHERE state IS NOT NULL) d ON (d.task, d.state) = (v.task, v.state)
@@ -214,33 +214,24 @@ BEGIN
 	WHERE (v.dead_end_step_no, v.last_chance_step_no) IS DISTINCT FROM (f.dead_end_step_no, f.last_chance_step_no) OR differ(v.value_drop, f.value_drop) OR differ(v.distance, f.distance)
 		OR v.policy_version IS DISTINCT FROM 'v' || f.rollout_id % 2 OR v.dead_end_step_id IS DISTINCT FROM (SELECT key FROM mine WHERE task = f.task AND mine.run_of = f.run_of AND no = f.dead_end_step_no)
 		OR v.drop_action IS DISTINCT FROM (SELECT did FROM mine WHERE task = f.task AND mine.run_of = f.run_of AND no = v.drop_step_no);
-	SELECT count(*) INTO loops FROM mine_loops v FULL JOIN (
-		SELECT task, 'v' || l.rollout_id % 2 AS policy_version, o.success, count(*) AS n_steps, count(since) AS n_repeats, count(*) FILTER (WHERE same_result) AS n_same_results, count(cycle_length) AS n_in_cycles, count(*) FILTER (WHERE in_loop) AS n_in_loops, avg(in_loop::integer)::float8 AS share
-		FROM stepped, loops(g, 'action', 3) l JOIN (SELECT DISTINCT n, r, success FROM step WHERE t IS NOT NULL) o ON o.r = l.rollout_id WHERE o.n = stepped.n GROUP BY 1, 2, 3) l ON (l.task, l.policy_version) = (v.task, v.policy_version) AND l.success IS NOT DISTINCT FROM v.success
-	WHERE (v.n_steps, v.n_repeats, v.n_same_results, v.n_in_cycles, v.n_in_loops) IS DISTINCT FROM (l.n_steps, l.n_repeats, l.n_same_results, l.n_in_cycles, l.n_in_loops) OR differ(v.loop_share, l.share);
-	SELECT count(*) INTO graph_summary FROM mine_graph_summary v FULL JOIN (SELECT task, s.* FROM stepped, graph_summary(g, max_bins => 3) s) s USING (task)
-	WHERE (v.n_steps, v.n_states, v.distance_histogram, v.rollouts_by_depth) IS DISTINCT FROM (s.n_steps, s.n_states, s.distance_histogram, s.rollouts_by_depth) OR differ(v.nonzero_share, s.nonzero_share);
 END $$;
-SELECT (SELECT count(*) FROM mine_decision_points) > 100 AS decisions, (SELECT count(*) FROM mine_failure_points) > 50 AS failures, (SELECT count(*) FROM mine_loops) > 50 AS loops, (SELECT count(*) FROM mine_graph_summary) AS graphs;
+SELECT (SELECT count(*) FROM mine_decision_points) > 100 AS decisions, (SELECT count(*) FROM mine_failure_points) > 50 AS failures;
 SELECT * FROM view_differs();
-SELECT policy_version, sum(n_in_loops) > 0 AS loops, sum(n_in_loops)::float8 / sum(n_steps) BETWEEN 0 AND 1 AS share FROM mine_loops GROUP BY 1 ORDER BY 1;
 -- One group alone is folded, by the key.
-SELECT (SELECT count(*) FROM mine_decision_points WHERE task = 'task 3') = (SELECT count(*) FROM stepped, decision_points(g) WHERE n = 3) AS one, (SELECT count(*) FROM mine_graph_summary WHERE task = 'task 3') AS graph;
+SELECT (SELECT count(*) FROM mine_decision_points WHERE task = 'task 3') = (SELECT count(*) FROM stepped, decision_points(g) WHERE n = 3) AS one;
 SELECT maintain('mine') IS NOT NULL AS kept;
 SELECT * FROM view_differs();
 CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY EXECUTE 'EXPLAIN (COSTS off) ' || query; END $$;
 SELECT v, bool_or(line ~ 'mine_folded') AS reads_what_is_kept, bool_or(line ~ 'GroupFold|forgiving_rollout_agg') AS folds, bool_or(line ~ 'StepScan') AS steps_in_place
-FROM unnest('{decision_points,failure_points,loops,graph_summary}'::text[]) v, plan(format('SELECT * FROM mine_%s WHERE task = ''task 3''', v)) line GROUP BY v ORDER BY v;
+FROM unnest('{decision_points,failure_points}'::text[]) v, plan(format('SELECT * FROM mine_%s WHERE task = ''task 3''', v)) line GROUP BY v ORDER BY v;
 UPDATE mine SET reward = 5, success = true WHERE task = 'task 3';
 SELECT count(*) FROM mine_failure_points WHERE task = 'task 3';
--- What there is not in the rows is in no view; without actions, or with states that never come back, loops are by the other.
+-- What there is not in the rows is in no view.
 CREATE TABLE less AS SELECT n, r, t, id, s, a, reward, success FROM step WHERE t IS NOT NULL;
-SELECT view_name FROM attach('less', '{n}', 'r', 't', state => 's', reward => 'reward', columns => '{"step_id": "id"}', views => '{all}', prefix => 'no_action') WHERE view_name::text ~ '_(decision_points|failure_points|loops|graph_summary)$';
-SELECT view_name FROM attach('less', '{n}', 'r', 't', action => 'a', columns => '{"success": "success", "step_id": "id"}', views => '{all}', prefix => 'no_state') WHERE view_name::text ~ '_(decision_points|failure_points|loops|graph_summary)$';
-SELECT view_name FROM attach('less', '{n}', 'r', 't', action => 'a', reward => 'reward', columns => '{"step_id": "id"}', views => '{all}', prefix => 'by_history', options => '{"states": "history"}') WHERE view_name::text ~ '_(decision_points|failure_points|loops|graph_summary)$';
-SELECT p, regexp_replace(pg_get_viewdef(p || '_loops'), '.*(same => .[a-z_]*.).*', '\1') FROM unnest('{no_action,no_state,by_history}'::text[]) p;
+SELECT view_name FROM attach('less', '{n}', 'r', 't', state => 's', reward => 'reward', columns => '{"step_id": "id"}', views => '{all}', prefix => 'no_action') WHERE view_name::text ~ '_(decision_points|failure_points)$';
+SELECT view_name FROM attach('less', '{n}', 'r', 't', action => 'a', columns => '{"success": "success", "step_id": "id"}', views => '{all}', prefix => 'no_state') WHERE view_name::text ~ '_(decision_points|failure_points)$';
+SELECT view_name FROM attach('less', '{n}', 'r', 't', action => 'a', reward => 'reward', columns => '{"step_id": "id"}', views => '{all}', prefix => 'by_history', options => '{"states": "history"}') WHERE view_name::text ~ '_(decision_points|failure_points)$';
 SELECT attach('less', '{n}', 'r', 't', state => 's', action => 'a', reward => 'reward', views => '{all}', prefix => 'x', options => '{"decision_points": {"lambda": 1}}');
-SELECT attach('less', '{n}', 'r', 't', state => 's', action => 'a', reward => 'reward', views => '{all}', prefix => 'x', options => '{"loops": {"same": "all"}}');
 SELECT attach('less', '{n}', 'r', 't', state => 's', action => 'a', reward => 'reward', views => '{all}', prefix => 'x', options => '{"failure_points": {"prior": -1}}');
 
 SET client_min_messages = error;

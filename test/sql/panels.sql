@@ -84,7 +84,7 @@ GROUP BY 1 ORDER BY 1 NULLS FIRST;
 -- How many rows differ of those views, kept and folding; to the last bit.
 CREATE FUNCTION pan.differ() RETURNS TABLE (view text, n bigint, differ bigint) LANGUAGE plpgsql AS $$
 BEGIN
-	FOREACH view IN ARRAY '{advantage_by_group,signs,disagreement_by_group,advantage_histogram,problems,pass_at_k,flaky,groups_over_time,level_reached}'::text[] LOOP
+	FOREACH view IN ARRAY '{advantage_by_group,signs,disagreement_by_group,advantage_histogram,problems,pass_at_k,flaky,groups_over_time}'::text[] LOOP
 		EXECUTE format('SELECT count(*), count(*) FILTER (WHERE k.n IS DISTINCT FROM p.n) FROM (SELECT v::text AS v, count(*) AS n FROM pan.%I v GROUP BY 1) k FULL JOIN (SELECT v::text AS v, count(*) AS n FROM pan.%I v GROUP BY 1) p USING (v)',
 			'kept_' || view, 'plain_' || view) INTO n, differ;
 		RETURN NEXT;

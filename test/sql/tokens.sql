@@ -107,21 +107,9 @@ INSERT INTO rl.steps (run_id, policy_version, task_id, rollout_id, step_no, step
 SELECT count(*) AS not_as_plain_sql FROM (
 	SELECT step_id, 'rollout ' || rollout_id, step_no, n_prompt_tokens, n_response_tokens, n_new_tokens, extends_previous, differs_at, run, 'a' || step_no FROM expected
 	EXCEPT ALL SELECT step_id, rollout_id, step_no, n_prompt_tokens, n_response_tokens, n_new_tokens, extends_previous, differs_at, run, action FROM rl.steps_lineage) x;
-SELECT count(*) AS rollouts, count(*) FILTER (WHERE (v.n_steps, v.n_tokens, v.n_unique_tokens, v.n_runs, v.n_breaks) IS DISTINCT FROM (e.n, e.n_tokens, e.n_unique, e.runs, e.breaks)
-	OR abs(v.unique_share - e.n_unique::float8 / e.n_tokens) > 1e-12) AS not_as_plain_sql
-FROM rl.steps_lineage_by_rollout v FULL JOIN (SELECT 'rollout ' || rollout_id AS rollout_id, count(*) AS n, sum(n_prompt_tokens + n_response_tokens) AS n_tokens, sum(n_new_tokens) AS n_unique, max(run) AS runs, count(differs_at) AS breaks
-	FROM expected GROUP BY 1) e USING (rollout_id);
-SELECT policy_version, task_id, n_rollouts, n_steps, n_tokens, n_unique_tokens, round(unique_share::numeric, 4) AS unique_share, n_unique_in_rollouts, n_runs, n_breaks
-FROM rl.steps_lineage_by_group WHERE task_id IN ('task 1', 'task 2') ORDER BY task_id;
-SELECT count(*) AS groups, count(*) FILTER (WHERE v.n_unique_tokens <> p.n OR v.n_unique_in_rollouts <> p.own OR v.n_runs <> p.runs OR v.n_breaks <> p.breaks) AS not_as_plain_sql
-FROM rl.steps_lineage_by_group v JOIN (SELECT 'task ' || q.group_id AS task_id, count(DISTINCT prefix) AS n, (SELECT sum(n_new_tokens) FROM expected e JOIN steps s USING (step_id) WHERE s.group_id = q.group_id) AS own,
-	(SELECT sum(r.run) FROM (SELECT max(e.run) AS run FROM expected e JOIN steps s USING (step_id) WHERE s.group_id = q.group_id GROUP BY s.rollout_id) r) AS runs,
-	(SELECT count(e.differs_at) FROM expected e JOIN steps s USING (step_id) WHERE s.group_id = q.group_id) AS breaks
-	FROM prefixes q GROUP BY q.group_id) p USING (task_id);
 UPDATE rl.steps SET response_token_ids = '{1,NULL}' WHERE rollout_id = 'rollout 1' AND step_no = 1;
 UPDATE rl.steps SET prompt_token_ids = NULL WHERE rollout_id = 'rollout 2' AND step_no = 1;
-SELECT rollout_id, n_steps, n_tokens IS NULL AS no_tokens, n_runs FROM rl.steps_lineage_by_rollout WHERE rollout_id IN ('rollout 1', 'rollout 2') ORDER BY 1;
-SELECT n_rollouts FROM rl.steps_lineage_by_group WHERE task_id = 'task 1';
+SELECT rollout_id, count(*) AS n_steps, sum(n_new_tokens) IS NULL AS no_tokens, max(run) AS n_runs FROM rl.steps_lineage WHERE rollout_id IN ('rollout 1', 'rollout 2') GROUP BY 1 ORDER BY 1;
 
 -- By attach: bigints beside integers, smallints, a domain; ids of other types; what is missing.
 CREATE DOMAIN ids AS bigint[];
@@ -129,7 +117,6 @@ CREATE TABLE own (task text, rollout uuid, n bigint, reward real, p ids, r small
 INSERT INTO own SELECT 'a', md5(r::text)::uuid, n, n, (SELECT array_agg(i) FROM generate_series(1, 3 * n - 1) i), ARRAY[3 * n], '2026-01-01', '2026-01-02' FROM generate_series(1, 2) r, generate_series(1, 3) n;
 SELECT count(*) AS views FROM stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"prompt_token_ids": "p", "response_token_ids": "r"}', views => '{all}') v WHERE v.view_name::text LIKE '%lineage%';
 SELECT task, rollout_id, step_no, n_prompt_tokens, n_new_tokens, extends_previous, differs_at, run, p FROM own_lineage WHERE rollout = md5('1')::uuid ORDER BY n;
-SELECT task, n_steps, n_tokens, n_unique_tokens, n_runs FROM own_lineage_by_group;
 SELECT count(*) > 0 AS detached FROM stepadv.detach('own');
 SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"prompt_token_ids": "p"}', views => '{all}');
 SELECT stepadv.attach('own', '{task}', 'rollout', 'n', reward => 'reward', columns => '{"prompt_token_ids": "task", "response_token_ids": "r"}', views => '{all}');
@@ -154,7 +141,7 @@ DECLARE
 	items text;
 	result text := '';
 BEGIN
-	FOREACH view IN ARRAY '{lineage,lineage_by_rollout,lineage_by_group,loops,graph_summary,pass_at_k,flaky}'::text[] LOOP
+	FOREACH view IN ARRAY '{lineage,pass_at_k,flaky}'::text[] LOOP
 		-- Standard errors are of sums in any order.
 		items := CASE view WHEN 'pass_at_k' THEN 'policy_version, k, n_tasks, n_rollouts, round(pass_at_k::numeric, 9), round(pass_at_k_stderr::numeric, 9), round(pass_hat_k::numeric, 9)' ELSE '*' END;
 		EXECUTE format('SELECT count(*) FROM ((SELECT %2$s FROM kept_%1$s EXCEPT ALL SELECT %2$s FROM plain_%1$s) UNION ALL (SELECT %2$s FROM plain_%1$s EXCEPT ALL SELECT %2$s FROM kept_%1$s)) d', view, items) INTO n;

@@ -32,7 +32,7 @@ CREATE VIEW truth AS SELECT task, count(DISTINCT run)::integer AS n_rollouts, co
 CREATE VIEW shown AS SELECT g.task, g.n_rollouts, g.n_steps, g.mean_return * g.n_judged AS returns FROM steps_groups g;
 CREATE VIEW difference AS (TABLE truth EXCEPT TABLE shown) UNION ALL (TABLE shown EXCEPT TABLE truth);
 CREATE VIEW versions AS SELECT policy_version, n_rollouts FROM steps_progress_over_time ORDER BY 1;
-CREATE VIEW tokens AS SELECT task, n_tokens FROM steps_lineage_by_group;
+CREATE VIEW tokens AS SELECT task, sum(n_prompt_tokens + n_response_tokens) AS n_tokens FROM steps_lineage GROUP BY 1;
 
 -- What cannot be meant
 SELECT stepadv.maintain('steps', how => 'never');

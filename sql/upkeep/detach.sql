@@ -1,0 +1,66 @@
+-- What attach made goes, with what maintain keeps of it.
+
+-- In one command each, as they read each other.
+CREATE FUNCTION stepadv_internal.end_attachment_as_owner(attachment regclass, cascade boolean) RETURNS integer
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET client_min_messages = warning SET lock_timeout = '10s'
+AS $$
+DECLARE
+	a CONSTANT stepadv_internal.attached := stepadv_internal.known(attachment);
+	views CONSTANT regclass[] := array_remove((a).views, NULL);
+	adapters CONSTANT regclass[] := array_remove(ARRAY[(a).rows, (a).stated, (a).shown, (a).shown_rollouts, (a).runs,
+		(a).began], NULL);
+	dropped CONSTANT text := CASE WHEN cascade THEN ' CASCADE' ELSE '' END;
+	what text;
+BEGIN
+	IF views <> '{}' THEN
+		EXECUTE format('DROP VIEW %s%s', (SELECT string_agg(stepadv_internal.relation_name(v), ', ')
+			FROM unnest(views) v), dropped);
+	END IF;
+	IF (a).kept IS NOT NULL THEN
+		PERFORM stepadv_internal.drop_kept(attachment, false, cascade);
+	END IF;
+	EXECUTE format('DROP VIEW %s%s', (SELECT string_agg(stepadv_internal.relation_name(v), ', ')
+		FROM unnest(adapters) v), dropped);
+	EXECUTE format('DROP TABLE %s%s', stepadv_internal.relation_name(attachment), dropped);
+	RETURN cardinality(views) + cardinality(adapters);
+EXCEPTION WHEN dependent_objects_still_exist OR lock_not_available THEN
+	GET STACKED DIAGNOSTICS what = PG_EXCEPTION_DETAIL;
+	PERFORM stepadv_internal.refuse_drop('what attach made over ' || stepadv_internal.relation_name((a).source),
+		SQLSTATE, what, 'detach'::text,
+		views || adapters || attachment || stepadv_internal.kept_relations(a));
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.end_attachment_as_owner(regclass, boolean) IS
+'part of detach, as the owner of the attachment';
+
+CREATE FUNCTION stepadv_internal.end_attachment(attachment regclass, cascade boolean) RETURNS integer
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_owner';
+COMMENT ON FUNCTION stepadv_internal.end_attachment(regclass, boolean) IS
+'part of detach: becomes the owner of the attachment for it';
+
+CREATE FUNCTION stepadv_internal.detach(source regclass, prefix text, cascade boolean)
+RETURNS integer
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET jit = off
+AS $$
+BEGIN
+	IF detach.source IS NULL THEN
+		RAISE EXCEPTION 'source must be given' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	RETURN (SELECT coalesce(sum(stepadv_internal.end_attachment(k.attachment, coalesce(detach.cascade, false))), 0)
+		FROM stepadv_internal.own_attachments(detach.source, detach.prefix) k
+		-- What is dropped is named itself, not by a table below it.
+		WHERE k.source = detach.source);
+END
+$$;
+COMMENT ON FUNCTION stepadv_internal.detach(regclass, text, boolean) IS
+'what detach does';
+
+CREATE FUNCTION stepadv.detach(source regclass, prefix text DEFAULT NULL, cascade boolean DEFAULT false)
+RETURNS integer
+LANGUAGE c AS 'MODULE_PATHNAME', 'stepadv_as_caller';
+COMMENT ON FUNCTION stepadv.detach(regclass, text, boolean) IS
+'drops what attach made over the source (with the prefix, if given) for the caller or a role whose rights they have, '
+'with what maintain keeps, and nothing else, unless cascade: what depends on it, too; the number of views; waits 10 '
+'seconds for others who use it';
