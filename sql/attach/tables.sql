@@ -447,6 +447,11 @@ BEGIN
 		EXECUTE format('CREATE INDEX ON %I.rollouts (task_id)', make_tables.schema);
 	END IF;
 	EXECUTE format(stepadv_internal.tables_comments(), make_tables.schema);
+	IF shards IS NOT NULL THEN
+		PERFORM stepadv_internal.distribute_tables(make_tables.schema, make_tables.keys, shards);
+	END IF;
+	PERFORM stepadv_internal.make_rollout_rows(make_tables.schema, make_tables.reward, make_tables.keys,
+		shards IS NOT NULL);
 	EXECUTE (SELECT string_agg(format('COMMENT ON COLUMN %I.rollout_rows.%I IS %L', make_tables.schema, v.attname,
 			CASE v.attname WHEN 'reward' THEN 'what counts as reward of the row; NULL: none'
 				ELSE coalesce(col_description(t.attrelid, t.attnum), 'as in ' || t.attrelid::regclass) END), '; ')
@@ -455,11 +460,6 @@ BEGIN
 				format('%I.rollouts', make_tables.schema)::regclass)
 			ORDER BY col_description(a.attrelid, a.attnum) IS NULL, a.attrelid LIMIT 1) t
 		WHERE v.attrelid = format('%I.rollout_rows', make_tables.schema)::regclass AND v.attnum > 0);
-	IF shards IS NOT NULL THEN
-		PERFORM stepadv_internal.distribute_tables(make_tables.schema, make_tables.keys, shards);
-	END IF;
-	PERFORM stepadv_internal.make_rollout_rows(make_tables.schema, make_tables.reward, make_tables.keys,
-		shards IS NOT NULL);
 END
 $$;
 COMMENT ON FUNCTION stepadv_internal.make_tables(text, text, integer, text, text[], integer) IS
