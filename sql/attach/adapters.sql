@@ -23,30 +23,19 @@ CREATE TYPE stepadv_internal.given AS (
 );
 COMMENT ON TYPE stepadv_internal.given IS 'part of attach: what it was told, and has checked';
 
--- The group's columns as adapters call them: by their own names, unless a role's is the same.
-CREATE FUNCTION stepadv_internal.group_names(group_by text[]) RETURNS text[]
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT array_agg(CASE WHEN c.name IN ('raw_rollout_id', 'action_signature', 'rewards', 'embedding', 'truncated',
-		'greedy', 'rollout_policy_step', 'coarse_state', 'logp')
-		OR EXISTS (SELECT FROM stepadv_internal.roles r WHERE r.place <= 12
-		AND r.role = c.name)
-		THEN 'base_' || c.name ELSE c.name END ORDER BY c.i)
-	FROM unnest(group_names.group_by) WITH ORDINALITY c(name, i)
-$$;
-COMMENT ON FUNCTION stepadv_internal.group_names(text[]) IS
-'part of attach: names of the group''s columns in the adapters';
-
 CREATE FUNCTION stepadv_internal.group_items(g stepadv_internal.given) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT string_agg(format('s.%I AS %I', c.own, c.name), ', ' ORDER BY c.i)
-	FROM unnest((g).group_by, stepadv_internal.group_names((g).group_by)) WITH ORDINALITY c(own, name, i)
+	SELECT string_agg(format('s.%I AS %I', c.name, CASE WHEN c.name IN ('raw_rollout_id', 'action_signature', 'rewards',
+			'embedding', 'truncated', 'greedy', 'rollout_policy_step', 'coarse_state', 'logp')
+			OR EXISTS (SELECT FROM stepadv_internal.roles r WHERE r.place <= 12 AND r.role = c.name)
+			THEN 'base_' ELSE '' END || c.name), ', ' ORDER BY c.i)
+	FROM unnest((g).group_by) WITH ORDINALITY c(name, i)
 $$;
 COMMENT ON FUNCTION stepadv_internal.group_items(stepadv_internal.given) IS
-'part of attach: the group''s columns in the select list of an adapter';
+'part of attach: the group''s columns in the select list of an adapter: by their own names, unless a role''s is the '
+'same';
 
 -- Rows of no group would otherwise make up one of their own.  A composite value
 -- with NULLs in it is a group like any other, which IS NOT NULL denies.
@@ -165,20 +154,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.reward_list(stepadv_internal.given, text, text) IS
 'part of attach: the columns of the reward components in a template; NULL where there are none';
 
--- Their sum over those that are not NULL, where no column of reward is given.
-CREATE FUNCTION stepadv_internal.reward_sum(g stepadv_internal.given) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('CASE WHEN pg_catalog.num_nonnulls(%s) > 0 THEN %s END', stepadv_internal.reward_list(g, ', '::text,
-		'%s'::text),
-		string_agg(format('coalesce(%s, 0)', stepadv_internal.role_column('reward'::text, (g).source, c.name,
-			's'::text)), ' + ' ORDER BY c.i))
-	FROM unnest((g).rewards) WITH ORDINALITY c(name, i)
-$$;
-COMMENT ON FUNCTION stepadv_internal.reward_sum(stepadv_internal.given) IS
-'part of attach: the reward of a row as the sum of its components, NULL where all are';
-
 CREATE FUNCTION stepadv_internal.rows_query(g stepadv_internal.given) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -209,7 +184,10 @@ BEGIN
 		ELSIF role = 'action' AND signature IS NOT NULL THEN
 			items := items || format(', stepadv.signature_hash(%s) AS action', signature);
 		ELSIF role = 'reward' AND (g).rewards IS NOT NULL THEN
-			items := items || (', ' || stepadv_internal.reward_sum(g) || ' AS reward');
+			-- The sum of those that are not NULL.
+			items := items || format(', CASE WHEN pg_catalog.num_nonnulls(%s) > 0 THEN %s END AS reward',
+				stepadv_internal.reward_list(g, ', '::text, '%s'::text),
+				'coalesce(' || stepadv_internal.reward_list(g, ', 0) + coalesce('::text, '%s'::text) || ', 0)');
 		END IF;
 	END LOOP;
 	items := items || coalesce(', ' || stepadv_internal.reward_list(g, ', '::text, 'ARRAY[%s]::float8[]'::text)
@@ -260,6 +238,10 @@ BEGIN
 		AND (settings ->> states_option.name)::numeric BETWEEN lowest::numeric AND highest::numeric) IS NOT TRUE THEN
 		RAISE EXCEPTION '% must be a number between % and %, not %', states_option.name, lowest, highest,
 			settings -> states_option.name USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	-- A length is one of steps.
+	IF states_option.name = 'k' AND (settings ->> 'k')::numeric % 1 <> 0 THEN
+		RAISE EXCEPTION 'k must be an integer, not %', settings -> 'k' USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	RETURN coalesce((settings ->> states_option.name)::float8, otherwise);
 END
@@ -341,26 +323,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.shown_items(stepadv_internal.given, regclass, text[]) IS
 'part of attach: the columns of the user''s to show, in the select list of an adapter';
 
--- The tool call of a step, where calls are to be counted and the relation that is
--- shown has it, as the source has: what can serve.
-CREATE FUNCTION stepadv_internal.shown_call(g stepadv_internal.given) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN (
-		SELECT coalesce(string_agg(format(', %s AS %I', stepadv_internal.role_column(r.role, (g).steps,
-			(g).roles ->> r.role, 's'::text), 'stepadv_' || r.role), '' ORDER BY r.place), '')
-		FROM stepadv_internal.roles r
-		WHERE (g).roles ? 'category' AND r.role IN ('tool', 'args', 'ok') AND (g).roles ? r.role
-			AND stepadv_internal.role_expression(r.kind,
-				stepadv_internal.base_type(stepadv_internal.column_type((g).steps, (g).roles ->> r.role))) IS NOT NULL);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.shown_call(stepadv_internal.given) IS
-'part of attach: the tool call of a step in the select list of the adapter of shown steps; empty where the relation '
-'does not have it';
-
 CREATE FUNCTION stepadv_internal.shown_query(g stepadv_internal.given) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -382,7 +344,14 @@ BEGIN
 		items := items || format(', %s AS %I', stepadv_internal.role_column(role, (g).steps, (g).roles ->> role,
 			's'::text), 'stepadv_' || role);
 	END LOOP;
-	items := items || stepadv_internal.shown_call(g);
+	-- The tool call of a step, where calls are to be counted and the relation has it, as the source has.
+	items := items || (
+		SELECT coalesce(string_agg(format(', %s AS %I', stepadv_internal.role_column(r.role, (g).steps,
+			(g).roles ->> r.role, 's'::text), 'stepadv_' || r.role), '' ORDER BY r.place), '')
+		FROM stepadv_internal.roles r
+		WHERE (g).roles ? 'category' AND r.role IN ('tool', 'args', 'ok') AND (g).roles ? r.role
+			AND stepadv_internal.role_expression(r.kind,
+				stepadv_internal.base_type(stepadv_internal.column_type((g).steps, (g).roles ->> r.role))) IS NOT NULL);
 	RETURN format('SELECT %s%s FROM %s s', items, stepadv_internal.shown_items(g, (g).steps, '{}'::text[]),
 		stepadv_internal.relation_name((g).steps));
 END

@@ -229,16 +229,6 @@ INSERT INTO stepadv_internal.column_meanings VALUES
 	('credit_check', 'groups', 'groups of which rollouts were left out'),
 	('credit_check', 'p', 'how often the best of all rows would come so far by chance');
 
--- Of columns that are called after a method.
-CREATE FUNCTION stepadv_internal.method_column_comment(name text, methods text[]) RETURNS text
-LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format('advantage of the step by %s; NULL where it has none', name) WHERE name = ANY (methods)
-$$;
-COMMENT ON FUNCTION stepadv_internal.method_column_comment(text, text[]) IS
-'part of attach: what a column is whose name is made of a method''s; NULL: it is not';
-
 -- Comments on the user's own columns that the views show as they are, of the adapters that have them.
 CREATE FUNCTION stepadv_internal.shown_comments(a stepadv_internal.attached)
 RETURNS TABLE (relation regclass, number integer, comment text)
@@ -269,7 +259,8 @@ AS $$
 			format('%s, as it was given, in the type that stepadv reads', translate(substr(name, 9), '_', ' ')) END,
 		(SELECT m.meaning FROM stepadv_internal.column_meanings m
 		WHERE m.name = column_comment.name AND m.kind IN (column_comment.kind, '') ORDER BY m.kind DESC LIMIT 1),
-		stepadv_internal.method_column_comment(name, (a).view_kinds)) END
+		CASE WHEN name = ANY ((a).view_kinds)
+			THEN format('advantage of the step by %s; NULL where it has none', name) END) END
 $$;
 COMMENT ON FUNCTION stepadv_internal.column_comment(stepadv_internal.attached, text, text, regclass, integer, text) IS
 'part of attach: the comment on a column of a view that is of a kind, and that shows a column of an adapter; NULL: not '

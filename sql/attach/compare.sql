@@ -86,14 +86,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.chosen_methods(stepadv_internal.attached, stepadv_internal.made_method[], text) IS
 'part of attach: the methods with an advantage per step that a view''s option "methods" names, or all; error on others';
 
-CREATE FUNCTION stepadv_internal.compared_methods(a stepadv_internal.attached, made stepadv_internal.made_method[])
-	RETURNS SETOF stepadv_internal.made_method
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$ SELECT m.* FROM stepadv_internal.chosen_methods(a, made, 'compare'::text) m ORDER BY m.number $$;
-COMMENT ON FUNCTION stepadv_internal.compared_methods(stepadv_internal.attached, stepadv_internal.made_method[]) IS
-'part of attach: the methods that stand side by side';
-
 -- What a method of a user's gave, in the order of the extension's own.
 CREATE FUNCTION stepadv_internal.in_order(rollout_ids bigint[], step_nos integer[], advantages float8[],
 	rollouts stepadv.rollout_group) RETURNS SETOF float8
@@ -142,11 +134,12 @@ DECLARE
 BEGIN
 	SELECT array_agg(m.method ORDER BY m.number), array_agg(DISTINCT r.r) FILTER (WHERE r.r IS NOT NULL) INTO methods,
 		reads
-	FROM stepadv_internal.compared_methods(a, made) m LEFT JOIN LATERAL unnest(m.reads) r(r) ON true;
+	FROM stepadv_internal.chosen_methods(a, made, 'compare'::text) m LEFT JOIN LATERAL unnest(m.reads) r(r) ON true;
 	IF methods IS NULL THEN
 		RETURN;
 	END IF;
-	methods := ARRAY(SELECT m.method FROM stepadv_internal.compared_methods(a, made) m ORDER BY m.number);
+	methods := ARRAY(SELECT m.method FROM stepadv_internal.chosen_methods(a, made, 'compare'::text) m
+		ORDER BY m.number);
 	fold := stepadv_internal.fold(a, coalesce(reads, '{}'), NULL::text, '{}'::text[]);
 	-- Those of the same argument next to each other: it is computed, and a stored group unpacked, once for them.
 	SELECT format('ROWS FROM (stepadv.outcomes(g.%1$I%2$s)%3$s%5$s) AS f(step_id, rollout_id, step_no, success, '
@@ -159,9 +152,9 @@ BEGIN
 			'%1$s)', plain, m.number), '' ORDER BY m.number) FILTER (WHERE NOT m.ours AND in_place), ''),
 		coalesce(string_agg(format(', %I', m.method), '' ORDER BY m.number) FILTER (WHERE NOT m.ours AND in_place), ''))
 	INTO estimates
-	FROM stepadv_internal.compared_methods(a, made) m CROSS JOIN LATERAL (
+	FROM stepadv_internal.chosen_methods(a, made, 'compare'::text) m CROSS JOIN LATERAL (
 		-- A method's advantage has its name; its other columns are not needed, and have none that a method could have.
-		SELECT string_agg(format('%I', m.method || CASE WHEN n.n = 'advantage' THEN '' ELSE ' ' || n.n END), ', '
+		SELECT string_agg(format('%I', CASE WHEN n.n = 'advantage' THEN m.method ELSE m.number || '.' || n.i END), ', '
 			ORDER BY n.i) AS list
 		FROM unnest(m.results) WITH ORDINALITY n(n, i)) c;
 	SELECT string_agg(m.join, '' ORDER BY m.number), string_agg(m.given, ' CROSS JOIN ' ORDER BY m.number),
@@ -171,7 +164,7 @@ BEGIN
 			format('(SELECT array_agg(u.rollout_id) AS rollout_ids, array_agg(u.step_no) AS step_nos, '
 				'array_agg(u.advantage) AS advantages FROM %s u) u%s', m.call_beside, m.number) AS given,
 			format(', u%s.advantage AS %I', m.number, m.method) AS item
-		FROM stepadv_internal.compared_methods(a, made) m WHERE NOT m.ours) m;
+		FROM stepadv_internal.chosen_methods(a, made, 'compare'::text) m WHERE NOT m.ours) m;
 	IF joined IS NOT NULL THEN
 		estimates := CASE WHEN in_place THEN format('(SELECT f.* FROM %s CROSS JOIN LATERAL %s) f', given, estimates)
 			ELSE format('(SELECT f.*%s FROM %s%s) f', items, estimates, joined) END;

@@ -1,14 +1,5 @@
 -- Choosing the steps to train on: plain SQL over any relation of advantages.
 
--- The type of a relation's column, or what lies under its domain; NULL: there is
--- no such column.
-CREATE FUNCTION stepadv_internal.curation_type(relation regclass, name text) RETURNS oid
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$ SELECT stepadv_internal.base_type(stepadv_internal.column_type(relation, name)) $$;
-COMMENT ON FUNCTION stepadv_internal.curation_type(regclass, text) IS
-'part of select_steps: type of a column, under its domains; NULL when there is no such column';
-
 -- Stands in the condition of a selection, where it costs nothing, and says what
 -- its columns are: with the view through every dump, whatever its comment becomes.
 CREATE FUNCTION stepadv_internal.selection_of(group_by text[], columns jsonb) RETURNS boolean
@@ -81,7 +72,8 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	type oid := stepadv_internal.curation_type(curation_number.relation, curation_number.name);
+	type oid := stepadv_internal.base_type(stepadv_internal.column_type(curation_number.relation,
+		curation_number.name));
 	number text;
 BEGIN
 	IF curation_number.name IS NULL THEN
@@ -176,7 +168,7 @@ BEGIN
 	END IF;
 	FOR name IN SELECT jsonb_array_elements_text(made)
 		UNION ALL SELECT unnest('{rollout_id,step_no,step_id}'::text[]) LOOP
-		type := stepadv_internal.curation_type(curation_source.advantages, name);
+		type := stepadv_internal.base_type(stepadv_internal.column_type(curation_source.advantages, name));
 		IF type IS NULL THEN
 			RAISE EXCEPTION 'column "%" does not exist in %', name, source.full_name
 				USING ERRCODE = 'undefined_column',
@@ -340,7 +332,7 @@ BEGIN
 		FROM unnest('{state,action}'::text[]) r(role)
 		WHERE (settings ->> 'deduplicate')::boolean OR r.role = 'state' AND settings ->> 'per_state' IS NOT NULL
 	LOOP
-		type := stepadv_internal.curation_type(advantages, needed.name);
+		type := stepadv_internal.base_type(stepadv_internal.column_type(advantages, needed.name));
 		IF needed.name IS NULL THEN
 			RAISE EXCEPTION '% needs to know which column of % is the %', needed.needed_by, source ->> 'name',
 				needed.role
@@ -433,12 +425,13 @@ BEGIN
 	expression := stepadv_internal.curation_number(curation_input.advantages, settings ->> 'advantage',
 		'advantage'::text);
 	items := items || ARRAY[expression, stepadv_internal.curation_key('s.rollout_id'::text,
-		stepadv_internal.curation_type(curation_input.advantages, 'rollout_id'::text)), 's.step_no::integer'];
+		stepadv_internal.base_type(stepadv_internal.column_type(curation_input.advantages, 'rollout_id'::text))),
+			's.step_no::integer'];
 	names := names || '{advantage,rollout,no}'::text[];
 	IF NOT (source ->> 'by_attach')::boolean THEN
 		-- attach has made sure that no two steps of a rollout share a number.
 		items := items || stepadv_internal.curation_key('s.step_id'::text,
-			stepadv_internal.curation_type(curation_input.advantages, 'step_id'::text));
+			stepadv_internal.base_type(stepadv_internal.column_type(curation_input.advantages, 'step_id'::text)));
 		names := names || 'id'::text;
 	END IF;
 	IF settings ->> 'max_staleness' IS NOT NULL THEN
@@ -577,7 +570,8 @@ BEGIN
 			best_first := concat_ws(', ', 'abs(s.advantage) DESC', CASE WHEN rule.rule = 'balance'
 				AND rule.setting = 'all' THEN (
 					SELECT string_agg(stepadv_internal.curation_key('s.g' || g.i,
-						stepadv_internal.curation_type(curation_query.advantages, g.name)), ', ' ORDER BY g.i)
+						stepadv_internal.base_type(stepadv_internal.column_type(curation_query.advantages, g.name))),
+							', ' ORDER BY g.i)
 					FROM jsonb_array_elements_text(source -> 'group_by') WITH ORDINALITY g(name, i)) END,
 				's.rollout, s.no', CASE WHEN 'id' = ANY (names) THEN 's.id' END);
 			query := format('SELECT s.*, row_number() OVER (PARTITION BY %2$s ORDER BY %3$s) AS rank%4$s, count(*) '

@@ -245,7 +245,9 @@ BEGIN
 		'measured_rollouts => ' || nullif(measures.ids, ''), 'measured => ' || nullif(measures.numbers, ''),
 		CASE WHEN has_calls THEN format('calls => l.calls, calls_by_step => %L::boolean',
 			stepadv_internal.step_is_key((a).shown, (a).n_group_columns)) END,
-		format('success_above => %L::float8', stepadv_internal.success_above(a)),
+		(SELECT format('success_above => %L::float8', coalesce((stepadv_internal.method_options(m,
+				coalesce((a).options, '{}')) ->> 'success_above')::float8, 0))
+			FROM stepadv_internal.known_methods('stepadv_internal.methods'::regclass) m WHERE m.method = 'groups'),
 		CASE WHEN methods.joins <> '' THEN format('sign_threshold => %L::float8, difference_threshold => %L::float8',
 			stepadv_internal.threshold(a, 'quadrants'::text, 0::float8), stepadv_internal.threshold(a,
 				'disagreements'::text, 1e-9::float8)) END,
@@ -262,17 +264,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.digest_query(stepadv_internal.attached, stepadv_internal.made_method[], text[]) IS
 'part of attach: the query of the digests of all groups by division, with what is asked for: counts, methods, calls, '
 	'measures, horizons';
-
--- Above which return a rollout is a success, where it does not say itself.
-CREATE FUNCTION stepadv_internal.success_above(a stepadv_internal.attached) RETURNS float8
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT coalesce((stepadv_internal.method_options(m, coalesce((a).options, '{}')) ->> 'success_above')::float8, 0)
-	FROM stepadv_internal.known_methods('stepadv_internal.methods'::regclass) m WHERE m.method = 'groups'
-$$;
-COMMENT ON FUNCTION stepadv_internal.success_above(stepadv_internal.attached) IS
-'part of attach: the option success_above of the groups';
 
 -- The relation d: k1, k2, …, the group's columns; d1, d2, …, all divisions; digest.  As kept, and of groups of which
 -- that could not be made what is asked for.

@@ -253,22 +253,6 @@ COMMENT ON FUNCTION stepadv_internal.group_identity(stepadv_internal.attached, t
 'part of attach: the expression that makes a bigint of the key of a group, another for each but by chance; a NULL is '
 'a value, too';
 
--- The arguments of a method that has a history: the group itself, of its policy step
--- where that is asked for, and ", history => …".  Rollouts of two groups may have one id.
--- The greedy rollouts of a group g, as remax takes them: a group of which these alone
--- are judged, by what they returned.
-CREATE FUNCTION stepadv_internal.greedy_rollouts(argument text) RETURNS text
-LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT format(', greedy => (SELECT stepadv.rollout_agg(NULL::bigint, o.rollout_id, NULL::integer, NULL::bigint, '
-		'NULL::bigint,'
-		' CASE WHEN o.rollout_id = ANY (g.stepadv_greedy) THEN o.return END) FROM stepadv.rollouts(%s, 0::float8) o), '
-			'within => true', greedy_rollouts.argument)
-$$;
-COMMENT ON FUNCTION stepadv_internal.greedy_rollouts(text) IS
-'part of attach: the arguments greedy and within of remax, by the marks that are folded beside the group';
-
 CREATE FUNCTION stepadv_internal.with_history(a stepadv_internal.attached, m stepadv_internal.known_method,
 	argument text, reads text[], settings jsonb, OUT argument_with text, OUT history text)
 LANGUAGE plpgsql STABLE
@@ -280,7 +264,11 @@ DECLARE
 	run text;
 BEGIN
 	argument_with := argument;
-	history := CASE WHEN (m).ours AND 'greedy' = ANY ((m).requires) THEN stepadv_internal.greedy_rollouts(argument)
+	history := CASE WHEN (m).ours AND 'greedy' = ANY ((m).requires) THEN
+		-- The greedy rollouts of g by the marks folded beside it: a group of which these alone are judged.
+		format(', greedy => (SELECT stepadv.rollout_agg(NULL::bigint, o.rollout_id, NULL::integer, NULL::bigint, '
+			'NULL::bigint, CASE WHEN o.rollout_id = ANY (g.stepadv_greedy) THEN o.return END) '
+			'FROM stepadv.rollouts(%s, 0::float8) o), within => true', argument)
 		ELSE '' END;
 	IF reach IS NULL THEN
 		RETURN;
@@ -303,14 +291,3 @@ COMMENT ON FUNCTION stepadv_internal.with_history(stepadv_internal.attached, ste
 	text[], jsonb) IS
 'part of attach: the group that a method is called with, and its history as a further argument; empty where it has '
 'none';
-
-CREATE FUNCTION stepadv_internal.history_words(method text, settings jsonb) RETURNS text
-LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT CASE WHEN r.reach = 'Infinity' THEN ', with the history of all earlier policy steps'
-		WHEN r.reach IS NOT NULL THEN format(', with the history of %s policy steps', r.reach) ELSE '' END
-	FROM stepadv_internal.history_reach(history_words.method, history_words.settings) r(reach)
-$$;
-COMMENT ON FUNCTION stepadv_internal.history_words(text, jsonb) IS
-'part of attach: the history of a method, for people';

@@ -238,8 +238,9 @@ BEGIN
 		IF NOT FOUND THEN
 			RAISE EXCEPTION 'unknown method of "%": %', option.name, quote_literal(option.value ->> 'method')
 				USING ERRCODE = 'invalid_parameter_value',
-				HINT = format('Methods: %s; one that somebody else registered is written "schema.method".',
-					array_to_string(known, ', '));
+				HINT = stepadv_internal.nearest_hint(option.value ->> 'method', known,
+					format('Methods: %s; one that somebody else registered is written "schema.method".',
+					array_to_string(known, ', ')));
 		END IF;
 		PERFORM stepadv_internal.check_instance(a, m);
 	END LOOP;

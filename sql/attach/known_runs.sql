@@ -124,24 +124,6 @@ COMMENT ON FUNCTION stepadv_internal.staleness(stepadv_internal.attached, text, 
 'part of attach: how many policy steps the newest of the run is after that of an expression, and the join that it '
 'needs; NULL where no policy_step was given';
 
--- Whether a view shows a role of the run among the user's own columns, under its name.
-CREATE FUNCTION stepadv_internal.shows_run(a stepadv_internal.attached, kind text, role text, view regclass)
-	RETURNS boolean
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN EXISTS (
-		SELECT FROM stepadv_internal.shown_columns(a, kind, '{}'::text[]) s
-		JOIN stepadv_internal.view_columns(view) c ON c.name = 'stepadv_' || role
-		CROSS JOIN LATERAL stepadv_internal.feeds(CASE s.alias WHEN 'r' THEN (a).shown_rollouts ELSE (a).shown END,
-			s.name) f
-		WHERE s.called = role AND f.relation = c.relation AND f.number = c.column_number);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.shows_run(stepadv_internal.attached, text, text, regclass) IS
-'part of attach: whether what is shown beside a row has a column of the run, by the name of its role';
-
 -- What a view shows of the runs, after the names that it has: those of the roles that
 -- it does not show already, and staleness.
 CREATE FUNCTION stepadv_internal.run_items(a stepadv_internal.attached, kind text, names text[], roles text[],
@@ -159,7 +141,12 @@ DECLARE
 BEGIN
 	items := '';
 	FOR known IN SELECT * FROM stepadv_internal.run_expressions(a, roles) e WHERE NOT e.own
-		AND NOT stepadv_internal.shows_run(a, kind, e.role, e.view) ORDER BY e.i LOOP
+		-- Unless what is shown beside the row has that column, under the name of the role.
+		AND NOT EXISTS (SELECT FROM stepadv_internal.shown_columns(a, kind, '{}'::text[]) s
+			JOIN stepadv_internal.view_columns(e.view) c ON c.name = 'stepadv_' || e.role
+			CROSS JOIN LATERAL stepadv_internal.feeds(CASE s.alias WHEN 'r' THEN (a).shown_rollouts ELSE (a).shown END,
+				s.name) f
+			WHERE s.called = e.role AND f.relation = c.relation AND f.number = c.column_number) ORDER BY e.i LOOP
 		names := names || stepadv_internal.free_name(names, known.role, 'run_'::text);
 		items := items || format(', %s AS %I', known.expression, names[cardinality(names)]);
 		views := views || known.view;

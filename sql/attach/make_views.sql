@@ -148,19 +148,6 @@ COMMENT ON FUNCTION stepadv_internal.asked_views(stepadv_internal.attached, text
 'part of attach: the kinds of views that are meant by names, ''default'' and ''all''; error on a name that there is '
 'not, and on a method whose columns are not given';
 
--- What a method's view shows, for people.
-CREATE FUNCTION stepadv_internal.method_words(m stepadv_internal.made_method) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT regexp_replace(format('%I.%I(%s): %s', n.nspname, p.proname, CASE WHEN (m).ours THEN substr((m).arguments, 3)
-		ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', ' ORDER BY e.key)
-			FROM jsonb_each_text((m).settings) e) END, (m).shape), '^stepadv\.', '')
-	FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.oid = (m).function
-$$;
-COMMENT ON FUNCTION stepadv_internal.method_words(stepadv_internal.made_method) IS
-'part of attach: the call that a method''s view is made of, and what a row of it is';
-
 -- What a view needs and is not there, for people; NULL: all is there.
 CREATE FUNCTION stepadv_internal.lacks(a stepadv_internal.attached, made stepadv_internal.made_method[],
 	v stepadv_internal.combined_views) RETURNS text
@@ -213,7 +200,11 @@ BEGIN
 		IF v.number > 0 THEN
 			kind := (v.m).method;
 			query := stepadv_internal.method_query(a, v.m);
-			shows := stepadv_internal.method_words(v.m);
+			-- The call, and what a row of it is.
+			shows := (SELECT regexp_replace(format('%I.%I(%s): %s', n.nspname, p.proname, CASE WHEN (v.m).ours
+					THEN substr((v.m).arguments, 3) ELSE (SELECT string_agg(format('%s => %L', e.key, e.value), ', '
+						ORDER BY e.key) FROM jsonb_each_text((v.m).settings) e) END, (v.m).shape), '^stepadv\.', '')
+				FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.oid = (v.m).function);
 			RETURN NEXT;
 			CONTINUE;
 		END IF;

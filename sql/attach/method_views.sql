@@ -112,19 +112,6 @@ COMMENT ON FUNCTION stepadv_internal.beside(stepadv_internal.attached, text, tex
 'part of attach: the select list of a view, what is shown beside a function''s results included, the joins that bring '
 'it, and the names of all';
 
--- What a row of a function is, by what it returns.
-CREATE FUNCTION stepadv_internal.row_kind(results text[]) RETURNS text
-LANGUAGE plpgsql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN CASE WHEN 'step_no' = ANY (results) THEN 'step' WHEN 'step_id' = ANY (results) THEN 'edge'
-		WHEN 'rollout_id' = ANY (results) THEN 'rollout' ELSE 'group' END;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.row_kind(text[]) IS
-'part of attach: what a row of a function is, by the columns that it returns';
-
 -- The methods that an attachment's columns allow: for each how it is called, the
 -- roles that it reads and its place.
 CREATE TYPE stepadv_internal.made_method AS (
@@ -153,9 +140,14 @@ AS $$
 		-- Of a rollout, these are columns of the user's, which are shown beside the others.
 		'value' = ANY ((k.m).requires),
 			CASE WHEN (k.m).ours THEN array_remove(array_remove((k.m).results, 'truncated'::text), 'policy_step'::text)
-			ELSE (k.m).results END, stepadv_internal.row_kind((k.m).results),
-		(k.m).shape || stepadv_internal.instance_words(a, (k.m).instance) || CASE WHEN t.takes_history
-			THEN stepadv_internal.history_words((k.m).method, s.settings) ELSE '' END, b.argument
+			ELSE (k.m).results END, CASE WHEN 'step_no' = ANY ((k.m).results) THEN 'step'
+			WHEN 'step_id' = ANY ((k.m).results) THEN 'edge' WHEN 'rollout_id' = ANY ((k.m).results) THEN 'rollout'
+			ELSE 'group' END,
+		(k.m).shape || stepadv_internal.instance_words(a, (k.m).instance) || coalesce((
+			SELECT CASE WHEN r.reach = 'Infinity' THEN ', with the history of all earlier policy steps'
+				ELSE format(', with the history of %s policy steps', r.reach) END
+			FROM stepadv_internal.history_reach((k.m).method, s.settings) r(reach)
+			WHERE t.takes_history AND r.reach IS NOT NULL), ''), b.argument
 	FROM (SELECT m, row_number() OVER () AS i FROM stepadv_internal.methods_of(a) m) k
 	JOIN pg_proc p ON p.oid = (k.m).function JOIN pg_namespace n ON n.oid = p.pronamespace
 	-- OFFSET 0: what costs, and tries the method, is done once, however often it is used.

@@ -196,15 +196,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.fold_over_time(stepadv_internal.attached, text[]) IS
 'part of attach: the relation g, a row per group and divisions, which have columns stepadv_by_<role>';
 
--- The roles that the methods with an advantage read.
-CREATE FUNCTION stepadv_internal.roles_read(made stepadv_internal.made_method[], more text[]) RETURNS text[]
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$ SELECT ARRAY(SELECT DISTINCT r FROM stepadv_internal.advantage_methods(made) m
-	CROSS JOIN LATERAL unnest(m.reads) r UNION SELECT unnest(more)) $$;
-COMMENT ON FUNCTION stepadv_internal.roles_read(stepadv_internal.made_method[], text[]) IS
-'part of attach: the roles that the methods with an advantage per step read';
-
 -- The same where Citus distributes the rows, which takes no function below UNION ALL: all are
 -- computed side by side, as f, whichever is asked for.
 CREATE FUNCTION stepadv_internal.steps_side_by_side(made stepadv_internal.made_method[], OUT estimates text,
@@ -235,7 +226,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('SELECT %s FROM %s%s CROSS JOIN LATERAL (SELECT %s, e.* FROM (%s) e) a%s%s',
-		b.items, stepadv_internal.fold_over_time(a, stepadv_internal.roles_read(made, '{}'::text[])), m.estimates,
+		b.items, stepadv_internal.fold_over_time(a, ARRAY(SELECT DISTINCT r
+			FROM stepadv_internal.advantage_methods(made) u CROSS JOIN LATERAL unnest(u.reads) r)), m.estimates,
 			stepadv_internal.division_list(a, '%1$s AS %2$I'::text, true), m.branches, b.joins, n.joins)
 	FROM (SELECT CASE WHEN NOT stepadv_internal.is_distributed(ARRAY[(a).rows])
 		THEN string_agg(format('SELECT %L::text AS method, e.rollout_id, e.step_no, e.step_id, e.advantage FROM %s e',

@@ -263,22 +263,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.problem_counts(stepadv_internal.problem_kind[], text, text) IS
 'part of attach: the aggregates that count the rows that problems of a level concern';
 
--- Of alias c the bad_rows of a kind, and the column that is NULL where nothing is wrong.
-CREATE FUNCTION stepadv_internal.problem_columns(kind stepadv_internal.problem_kind, OUT bad text, OUT tested text)
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT CASE (kind).level WHEN 'number'
-		THEN format('ROW((c.numbers).n_%1$s, (c.numbers).first_%1$s)::stepadv_internal.bad_rows', (kind).concerns)
-			WHEN 'state' THEN format('CASE WHEN %s THEN ROW(c.n_%2$s, c.first_%2$s)::stepadv_internal.bad_rows END',
-				(kind).only_if, (kind).concerns)
-			ELSE format('c.b_%s', (kind).place) END,
-		CASE (kind).level WHEN 'number' THEN 'c.numbers' WHEN 'state' THEN 'c.n_' || (kind).concerns
-			ELSE format('c.b_%s', (kind).place) END
-$$;
-COMMENT ON FUNCTION stepadv_internal.problem_columns(stepadv_internal.problem_kind) IS
-'part of attach: the SQL expressions for the rows that a problem concerns, and for what is NULL where there are none';
-
 -- A row of each kind that was counted, of relation c.  Where there is nothing wrong,
 -- as mostly, no list of kinds is gone through.
 CREATE FUNCTION stepadv_internal.problem_rows(n_keys integer, rollout_id text, counted text,
@@ -292,8 +276,16 @@ AS $$
 		(SELECT string_agg('c.k' || i, ', ' ORDER BY i) FROM generate_series(1, problem_rows.n_keys) i),
 			problem_rows.rollout_id, problem_rows.counted,
 		string_agg(format('(%s, %s)', k.place, c.bad), ', ' ORDER BY k.place), string_agg(DISTINCT c.tested, ', '))
-	FROM unnest(kinds) k CROSS JOIN LATERAL stepadv_internal.problem_columns(k) c WHERE k.level = ANY (levels) HAVING
-		count(*) > 0
+	FROM unnest(kinds) k CROSS JOIN LATERAL (
+		SELECT CASE k.level
+			WHEN 'number' THEN format('ROW((c.numbers).n_%1$s, (c.numbers).first_%1$s)::stepadv_internal.bad_rows',
+				k.concerns)
+			WHEN 'state' THEN format('CASE WHEN %s THEN ROW(c.n_%2$s, c.first_%2$s)::stepadv_internal.bad_rows END',
+				k.only_if, k.concerns)
+			ELSE format('c.b_%s', k.place) END AS bad,
+		CASE k.level WHEN 'number' THEN 'c.numbers' WHEN 'state' THEN 'c.n_' || k.concerns
+			ELSE format('c.b_%s', k.place) END AS tested) c
+	WHERE k.level = ANY (levels) HAVING count(*) > 0
 $$;
 COMMENT ON FUNCTION stepadv_internal.problem_rows(integer, text, text, stepadv_internal.problem_kind[], text[]) IS
 'part of attach: the query that makes a row of each problem that was counted, with the place of its kind; NULL for '

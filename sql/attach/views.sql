@@ -87,22 +87,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.same_rollout(text, regclass, text, regclass) IS
 'part of attach: the condition that rows of two adapters are of one rollout';
 
--- The same in other words, beside it.  Where a query names a group the planner gives that to
--- both sides instead of the join: from 16 on no condition is left then that says that a
--- group's row has at most one partner, and a join that nobody asked for is made.
-CREATE FUNCTION stepadv_internal.same_group_still(one text, one_view regclass, other text, other_view regclass,
-	number integer) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN stepadv_internal.group_condition('%1$s.%2$I %3$s CASE WHEN %4$s.%5$I IS NOT DISTINCT FROM NULL THEN NULL '
-		'ELSE %4$s.%5$I END'::text, one, one_view, other, other_view, number);
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.same_group_still(text, regclass, text, regclass, integer) IS
-'the condition of same_group in words that the planner does not take for it';
-
 -- The same where both call their columns by the same names.
 CREATE FUNCTION stepadv_internal.same_columns(one text, other text, names text[], types_of regclass) RETURNS text
 LANGUAGE sql STABLE
@@ -234,23 +218,6 @@ $$;
 COMMENT ON FUNCTION stepadv_internal.available_roles(stepadv_internal.attached) IS
 'part of attach: the roles that functions can read';
 
--- Which rollouts were decoded greedily is no part of the value.
-CREATE FUNCTION stepadv_internal.kept_marks(a stepadv_internal.attached) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF NOT stepadv_internal.has_column((a).rows, 'greedy'::text) THEN
-		RETURN '';
-	END IF;
-	RETURN format(', ARRAY(SELECT x.rollout_id::bigint FROM %s x WHERE x.greedy AND %s) AS stepadv_greedy',
-		stepadv_internal.relation_name((a).rows),
-		stepadv_internal.same_group('x'::text, (a).rows, 'c'::text, (a).folded, (a).n_group_columns));
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.kept_marks(stepadv_internal.attached) IS
-'part of attach: the select list''s item of the greedy rollouts of a group c that is kept; empty where none is marked';
-
 -- The relation g: a row per group, with its columns and the group as a value,
 -- fed with the roles that are read.  over: the rows to fold instead of the
 -- adapter's, with further columns that divide the groups.
@@ -281,7 +248,11 @@ BEGIN
 			(SELECT string_agg(format('c.%I AS %I', k.kept, k.name), ', ' ORDER BY k.i)
 			FROM unnest(stepadv_internal.group_columns((a).folded, (a).n_group_columns), keys) WITH ORDINALITY k(kept,
 				name, i)),
-			stepadv_internal.value_name(a), CASE WHEN reads_marks THEN stepadv_internal.kept_marks(a) END,
+			stepadv_internal.value_name(a), CASE WHEN 'greedy' = ANY (reads) AND stepadv_internal.has_column((a).rows,
+				'greedy'::text)
+				THEN format(', ARRAY(SELECT x.rollout_id::bigint FROM %s x WHERE x.greedy AND %s) AS stepadv_greedy',
+					stepadv_internal.relation_name((a).rows),
+					stepadv_internal.same_group('x'::text, (a).rows, 'c'::text, (a).folded, (a).n_group_columns)) END,
 			stepadv_internal.relation_name((a).folded));
 	END IF;
 	IF by_turn IS NOT NULL THEN
@@ -322,30 +293,14 @@ BEGIN
 END
 $$;
 
--- How many steps of a history states are made of; that of others ends nowhere.
-CREATE FUNCTION stepadv_internal.history_length(a stepadv_internal.attached) RETURNS integer
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	k CONSTANT float8 := stepadv_internal.states_option((a).options, 'k'::text, 1::float8, 1000::float8, 2::float8);
-BEGIN
-	IF k <> trunc(k) THEN
-		RAISE EXCEPTION 'k must be an integer, not %', k USING ERRCODE = 'invalid_parameter_value';
-	END IF;
-	RETURN k::integer;
-END
-$$;
-COMMENT ON FUNCTION stepadv_internal.history_length(stepadv_internal.attached) IS
-'part of attach: the option {"states": {"k": …}}, checked; 2 where it is not given';
-
 CREATE FUNCTION stepadv_internal.history(a stepadv_internal.attached, value text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN (
-		SELECT format('stepadv.history_states(%s, %L::text, %s)', value, m.mode, stepadv_internal.history_length(a))
+		SELECT format('stepadv.history_states(%s, %L::text, %s)', value, m.mode,
+			stepadv_internal.states_option((a).options, 'k'::text, 1::float8, 1000::float8, 2::float8)::integer)
 		FROM (VALUES ('history', 'sequence'), ('history_set', 'set'), ('root', 'root'), ('history_last', 'last'),
 			('observation_last', 'last_observations')) m(states, mode)
 		WHERE m.states = (a).states);
@@ -424,7 +379,11 @@ BEGIN
 				|| keys, 's.%1$I'::text, ', '::text),
 				stepadv_internal.relation_name(view), alias, stepadv_internal.same_group(alias, view, 'g'::text,
 					(a).rows, (a).n_group_columns),
-				stepadv_internal.same_group_still(alias, view, 'g'::text, (a).rows, (a).n_group_columns), c.same_key)
+				-- The same in other words.  Where a query names a group the planner gives that to both sides instead of
+				-- the join: from 16 on no condition is left then that says that a group's row has at most one partner,
+				-- and a join that nobody asked for is made.
+				stepadv_internal.group_condition('%1$s.%2$I %3$s CASE WHEN %4$s.%5$I IS NOT DISTINCT FROM NULL THEN '
+					'NULL ELSE %4$s.%5$I END'::text, alias, view, 'g'::text, (a).rows, (a).n_group_columns), c.same_key)
 			ELSE format(' LEFT JOIN %s %s ON %s AND %s', stepadv_internal.relation_name(view), alias,
 				stepadv_internal.same_group(alias, view, 'g'::text, (a).rows, (a).n_group_columns), c.same_key) END
 		FROM (SELECT string_agg(format('%s.%I OPERATOR(pg_catalog.=) %s', alias, k.key, k.target), ' AND ' ORDER BY k.i)

@@ -217,7 +217,7 @@ DECLARE
 BEGIN
 	IF NOT (a).view_kinds && '{groups_over_time,progress_over_time,advantage_over_time,advantage_by_group,
 		advantage_histogram,signs,disagreement_by_group,behaviour,behaviour_advantage,shape_over_time,
-		success_by_horizon,level_reached,pass_at_k,flaky}'
+		success_by_horizon,pass_at_k,flaky}'
 	THEN
 		RETURN;
 	END IF;

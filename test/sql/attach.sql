@@ -177,10 +177,10 @@ SELECT count(*) = (SELECT count(*) FROM att_full_graph_edges) AND count(*) > 50 
 FROM full_groups g, stepadv.graph_edges(g.rollouts, discount => 0.25) w LEFT JOIN att_full_graph_edges v USING (step_id);
 SELECT bool_and((v.n_steps, v.n_contributing, v.success) IS NOT DISTINCT FROM (w.n_steps, w.n_contributing, w.success)), count(v.rollout_id), count(DISTINCT v.n_contributing) > 3 AS various
 FROM full_groups g, stepadv.contribution(g.rollouts, success_above => 0.75) w LEFT JOIN att_full_contribution v USING (rollout_id);
-SELECT count(*) = (SELECT count(*) FROM full_groups g, stepadv.contribution_summary(g.rollouts, success_above => 0.75)) AND count(*) BETWEEN 7 AND 12 AS all_rows,
+SELECT count(*) = (SELECT count(*) FROM att_full_values g, stepadv.contribution_summary(g.rollouts, success_above => 0.75)) AND count(*) BETWEEN 7 AND 12 AS all_rows,
 	bool_and((s.n_rollouts, s.n_steps, s.n_contributing, s.share) IS NOT DISTINCT FROM (c.n_rollouts, c.n_steps, c.n_contributing, c.share)) AS sums_of_contribution
 FROM (SELECT run, task, success, count(*) AS n_rollouts, sum(n_steps) AS n_steps, sum(n_contributing) AS n_contributing, sum(n_contributing) / sum(n_steps)::float8 AS share
-	FROM att_full_contribution GROUP BY run, task, success) c LEFT JOIN (SELECT g.run, g.task, s.* FROM full_groups g, stepadv.contribution_summary(g.rollouts, success_above => 0.75) s) s ON (s.run, s.task) = (c.run, c.task) AND s.success IS NOT DISTINCT FROM c.success;
+	FROM att_full_contribution GROUP BY run, task, success) c LEFT JOIN (SELECT g.run, g.task, s.* FROM att_full_values g, stepadv.contribution_summary(g.rollouts, success_above => 0.75) s) s ON (s.run, s.task) = (c.run, c.task) AND s.success IS NOT DISTINCT FROM c.success;
 SELECT bool_and(v.advantage IS NOT DISTINCT FROM w.advantage) AS gigpo, count(DISTINCT w.advantage) > 20 AS various
 FROM full_groups g, stepadv.gigpo(g.rollouts) w LEFT JOIN att_full_gigpo v USING (step_id);
 SELECT bool_and((s.next_state, s.value, s.turn_reward, s.cost) = (stepadv.signature_hash(f.nxt), f.val, f.bonus, f.price)) AS in_the_value
