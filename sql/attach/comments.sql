@@ -229,43 +229,6 @@ INSERT INTO stepadv_internal.column_meanings VALUES
 	('credit_check', 'groups', 'groups of which rollouts were left out'),
 	('credit_check', 'p', 'how often the best of all rows would come so far by chance');
 
--- Comments on the user's own columns that the views show as they are, of the adapters that have them.
-CREATE FUNCTION stepadv_internal.shown_comments(a stepadv_internal.attached)
-RETURNS TABLE (relation regclass, number integer, comment text)
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT s.adapter, c.attnum::integer, left(coalesce(col_description(f.relation, f.number),
-		format('%s.%I, as it is', stepadv_internal.relation_name(f.relation), t.attname)), 300)
-	FROM (VALUES ((a).shown), ((a).shown_rollouts)) s(adapter)
-	JOIN pg_attribute c ON c.attrelid = s.adapter AND c.attnum > 0 AND c.attname NOT LIKE 'stepadv\_%'
-	CROSS JOIN LATERAL stepadv_internal.feeds(s.adapter, c.attname::text) f
-	JOIN pg_attribute t ON t.attrelid = f.relation AND t.attnum = f.number
-$$;
-COMMENT ON FUNCTION stepadv_internal.shown_comments(stepadv_internal.attached) IS
-'part of attach: comments on the columns of the user''s that the adapters of an attachment show';
-
--- The comment on a column: of the group's, of the user's column that it shows as it is, or its meaning.
-CREATE FUNCTION stepadv_internal.column_comment(a stepadv_internal.attached, kind text, name text,
-	relation regclass, number integer, shown text) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT CASE WHEN relation IN ((a).rows, (a).stated, (a).folded, (a).shown, (a).shown_rollouts, (a).runs, (a).began)
-		AND number <= (a).n_group_columns THEN 'of the group''s key: rollouts that agree in it are compared with each '
-			'other'
-	ELSE coalesce(shown,
-		CASE WHEN name LIKE 'stepadv\_%' THEN
-			format('%s, as it was given, in the type that stepadv reads', translate(substr(name, 9), '_', ' ')) END,
-		(SELECT m.meaning FROM stepadv_internal.column_meanings m
-		WHERE m.name = column_comment.name AND m.kind IN (column_comment.kind, '') ORDER BY m.kind DESC LIMIT 1),
-		CASE WHEN name = ANY ((a).view_kinds)
-			THEN format('advantage of the step by %s; NULL where it has none', name) END) END
-$$;
-COMMENT ON FUNCTION stepadv_internal.column_comment(stepadv_internal.attached, text, text, regclass, integer, text) IS
-'part of attach: the comment on a column of a view that is of a kind, and that shows a column of an adapter; NULL: not '
-'known';
-
 -- All at once, where there is none yet: what somebody has written stays.
 CREATE FUNCTION stepadv_internal.comment_columns(a stepadv_internal.attached) RETURNS void
 LANGUAGE plpgsql
@@ -273,7 +236,13 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	comments CONSTANT text := (
-		WITH shown AS MATERIALIZED (SELECT * FROM stepadv_internal.shown_comments(a)),
+		-- Of the user's own columns that adapters show as they are.
+		WITH shown AS MATERIALIZED (
+			SELECT s.adapter AS relation, c.number, left(coalesce(col_description(c.relation, c.column_number),
+				format('%s.%I, as it is', stepadv_internal.relation_name(c.relation), c.column_name)), 300) AS comment
+			FROM (VALUES ((a).shown), ((a).shown_rollouts)) s(adapter)
+			CROSS JOIN LATERAL stepadv_internal.view_columns(s.adapter) c
+			WHERE c.plain AND c.name NOT LIKE 'stepadv\_%'),
 		those AS (
 			SELECT k.kind, k.view FROM unnest((a).view_kinds, (a).views) k(kind, view)
 			UNION ALL
@@ -290,8 +259,20 @@ DECLARE
 		SELECT string_agg(format('COMMENT ON COLUMN %s.%I IS %L', stepadv_internal.relation_name(c.view), c.name,
 			c.comment), '; ')
 		FROM (
+			-- Of the group's column, of the user's that it shows as it is, or what it means.
 			SELECT v.view, t.attname AS name,
-				stepadv_internal.column_comment(a, v.kind, t.attname::text, p.relation, p.number, s.comment) AS comment
+				CASE WHEN p.relation IN ((a).rows, (a).stated, (a).folded, (a).shown, (a).shown_rollouts, (a).runs,
+					(a).began) AND p.number <= (a).n_group_columns
+					THEN 'of the group''s key: rollouts that agree in it are compared with each other'
+				ELSE coalesce(s.comment,
+					CASE WHEN t.attname LIKE 'stepadv\_%'
+						THEN format('%s, as it was given, in the type that stepadv reads',
+						translate(substr(t.attname, 9), '_', ' ')) END,
+					(SELECT m.meaning FROM stepadv_internal.column_meanings m
+					WHERE m.name = t.attname AND m.kind IN (v.kind, '') ORDER BY m.kind DESC LIMIT 1),
+					CASE WHEN t.attname = ANY ((a).view_kinds)
+						THEN format('advantage of the step by %s; NULL where it has none',
+							t.attname) END) END AS comment
 			FROM those v JOIN pg_attribute t ON t.attrelid = v.view AND t.attnum > 0 AND col_description(v.view,
 				t.attnum) IS NULL
 			LEFT JOIN shows p ON p.view = v.view AND p.at = t.attnum

@@ -306,6 +306,19 @@ COMMENT ON FUNCTION stepadv_internal.run_of_rollout(stepadv_internal.attached) I
 'part of attach: task, run, policy version and step of a rollout of g, and the joins that bring them; none where '
 'attach was not told, or the key has it';
 
+-- Bound when they are created, and as cheap where they are called as if they were written there.
+CREATE FUNCTION stepadv_internal.sign_digit(advantage float8, threshold float8) RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN abs(advantage) <= threshold THEN 1 WHEN advantage > 0 THEN 2 WHEN advantage < 0 THEN 0 ELSE 3 END;
+COMMENT ON FUNCTION stepadv_internal.sign_digit(float8, float8) IS
+'of the view _quadrants: the sign of an advantage as 0 (-), 1 (0), 2 (+) or 3 (NULL)';
+
+CREATE FUNCTION stepadv_internal.square(x float8) RETURNS float8
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN abs(x) > 1e-150 THEN x * x END;
+COMMENT ON FUNCTION stepadv_internal.square(float8) IS
+'of the view _disagreements: x * x; NULL instead of what is too near 0 to be squared';
+
 -- A step falls into one of nine fields of a pair of methods, and of as many
 -- others of every other pair.  It is counted once for all of them: the signs that
 -- its advantages have are the digits (0 to 3 for -, 0, +, NULL) of a number to base
@@ -338,9 +351,8 @@ BEGIN
 		|| '{method_a,method_b,success,quadrant,n_steps,share}'::text[],
 		(SELECT coalesce(jsonb_object_agg(r.name, r.expression), '{}') FROM unnest(run.names, run.expressions,
 			run.of_group) r(name, expression, of_group) WHERE r.of_group), '{}'::text[]);
-	SELECT string_agg(format('%1$s * CASE WHEN abs(f.%2$I) <= %3$L::float8 THEN 1 WHEN f.%2$I > 0 THEN 2 WHEN f.%2$I '
-		'< 0 THEN 0 ELSE 3 END',
-		power(4::numeric, m.i - 1)::bigint || '::' || digits, m.m, threshold), ' + ' ORDER BY m.i)
+	SELECT string_agg(format('%s * stepadv_internal.sign_digit(f.%I, %L::float8)', power(4::numeric, m.i - 1)::bigint
+		|| '::' || digits, m.m, threshold), ' + ' ORDER BY m.i)
 	INTO signs FROM unnest(source.methods) WITH ORDINALITY m(m, i);
 	RETURN format($view$
 		SELECT %1$s FROM %2$s%3$s CROSS JOIN LATERAL (
@@ -352,8 +364,8 @@ BEGIN
 					-- By the two digits; no quadrant where either method has no advantage.
 					('{--,-0,-+,NULL,0-,00,0+,NULL,+-,+0,++,NULL}'::text[])[((c.signs >> 2 * p.place_a & 3) * 4
 						+ (c.signs >> 2 * p.place_b & 3) + 1)::integer] AS quadrant
-				FROM (SELECT %6$s f.success, %7$s AS signs, count(*) AS n_steps FROM %8$s%9$s GROUP BY %10$s f.success,
-					signs) c
+				FROM (SELECT %10$s f.success, f.signs, count(*) AS n_steps
+					FROM (SELECT %6$s f.success, %7$s AS signs FROM %8$s%9$s) f GROUP BY %10$s f.success, f.signs) c
 				CROSS JOIN stepadv_internal.method_pairs(%11$L::text[]) p
 				GROUP BY %5$s p.method_a, p.method_b, c.success, quadrant) q) a$view$,
 		beside.items, source.fold, run.beside,
@@ -363,8 +375,7 @@ BEGIN
 			FROM unnest(run.names, run.expressions) WITH ORDINALITY r(name, expression, i)
 			WHERE r.name = ANY (divided)),
 		signs, source.estimates, run.inside,
-		(SELECT string_agg(r.expression || ',', ' ' ORDER BY r.i) FROM unnest(run.names, run.expressions)
-			WITH ORDINALITY r(name, expression, i) WHERE r.name = ANY (divided)), source.methods);
+		stepadv_internal.list(divided, 'f.%1$I,'::text, ' '::text), source.methods);
 END
 $query$;
 COMMENT ON FUNCTION stepadv_internal.quadrants_query(stepadv_internal.attached, stepadv_internal.made_method[]) IS
@@ -373,7 +384,6 @@ COMMENT ON FUNCTION stepadv_internal.quadrants_query(stepadv_internal.attached, 
 -- Advantages of different methods have different units, so they are compared in
 -- units of their own root mean square over the steps of the group.  One that is
 -- at or below the threshold is rounding error: such a method says nothing here.
--- (Squares of less than 1e-300 would be an error, not 0.)
 CREATE FUNCTION stepadv_internal.disagreements_query(a stepadv_internal.attached, made stepadv_internal.made_method[])
 	RETURNS text
 LANGUAGE plpgsql STABLE
@@ -413,7 +423,7 @@ BEGIN
 			WHERE s.advantage_a IS NOT NULL AND s.advantage_b IS NOT NULL) a%8$s%9$s$view$,
 		beside.items, source.fold, stepadv_internal.list(source.methods, 'f.%1$I'::text, ', '::text),
 		stepadv_internal.list(source.methods,
-			'sum(CASE WHEN abs(f.%1$I) > 1e-150 THEN f.%1$I * f.%1$I END) OVER () / count(f.%1$I) OVER ()'::text,
+			'sum(stepadv_internal.square(f.%1$I)) OVER () / count(f.%1$I) OVER ()'::text,
 			', '::text),
 		source.estimates, source.methods, threshold, beside.joins, stepadv_internal.run_joins(a, 'step'::text,
 			run.views));
