@@ -223,7 +223,8 @@ BEGIN
 			'methods of users, made by stepadv.register_method and read by attach');
 		-- It says no more than the catalog of functions, which everybody can read.
 		EXECUTE format('GRANT SELECT ON %s TO PUBLIC', registry);
-	ELSIF held.relkind <> 'r' OR held.reloftype <> 'stepadv.method'::regtype OR NOT stepadv_internal.owns(held.oid::regclass, false) THEN
+	ELSIF held.relkind <> 'r' OR held.reloftype <> 'stepadv.method'::regtype
+		OR NOT stepadv_internal.owns(held.oid::regclass, false) THEN
 		RAISE EXCEPTION 'relation % is not your table of methods', registry USING ERRCODE = 'wrong_object_type',
 			HINT = 'Name another schema by schema => ''…''.';
 	END IF;

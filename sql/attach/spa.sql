@@ -33,7 +33,8 @@ BEGIN
 		-- Where Citus distributes the rows, the model itself: workers do not see the coordinator's table of models.
 		contribution := format('stepadv_internal.progress_predict_or_nan(%s, %s.stepadv_features)',
 			CASE WHEN stepadv_internal.is_distributed(ARRAY[(a).rows, (a).shown])
-			THEN format('%L::stepadv.progress_model', model) ELSE format('(SELECT stepadv_internal.user_model(%L::text))',
+			THEN format('%L::stepadv.progress_model', model)
+				ELSE format('(SELECT stepadv_internal.user_model(%L::text))',
 				settings ->> 'model') END, alias);
 	ELSE
 		contribution := alias || '.stepadv_contribution';
