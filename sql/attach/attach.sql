@@ -316,7 +316,8 @@ BEGIN
 			FROM (SELECT l.pid, string_agg(DISTINCT stepadv_internal.relation_name(l.relation::regclass), ', ') AS names
 				FROM pg_locks l WHERE l.relation = ANY (relations || ARRAY(
 						SELECT coalesce(r.ev_class, t.tgrelid, d.objid)::regclass
-						FROM pg_depend d LEFT JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
+						FROM pg_depend d LEFT JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass
+							AND r.oid = d.objid
 						LEFT JOIN pg_trigger t ON d.classid = 'pg_trigger'::regclass AND t.oid = d.objid
 						WHERE d.classid IN ('pg_class'::regclass, 'pg_rewrite'::regclass, 'pg_trigger'::regclass)
 							AND d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY (relations)))

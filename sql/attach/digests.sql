@@ -235,7 +235,8 @@ BEGIN
 		SELECT '{}'::text[] AS measures, '' AS joins, '' AS ids, '' AS numbers INTO measures;
 	END IF;
 	reads := methods.reads || ARRAY(
-		SELECT r FROM (SELECT stepadv_internal.available_roles(a)) k(known), (VALUES ('{state,truncated,rewards}'::text[], 'counts' = ANY (parts)),
+		SELECT r FROM (SELECT stepadv_internal.available_roles(a)) k(known),
+			(VALUES ('{state,truncated,rewards}'::text[], 'counts' = ANY (parts)),
 			('{state,action,cost,turn}', has_calls OR 'measures' = ANY (parts)),
 			('{state,next_state,cost}', has_horizons)) v(roles, is_read) CROSS JOIN LATERAL unnest(v.roles) r
 				WHERE v.is_read AND r = ANY (k.known));

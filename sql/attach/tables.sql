@@ -434,7 +434,8 @@ BEGIN
 		(SELECT string_agg(quote_literal(f.name), ', ' ORDER BY f.i) FROM unnest(filled) WITH ORDINALITY f(name, i)));
 	EXECUTE format('CREATE INDEX ON %1$I.rollouts (policy_version, model); CREATE INDEX ON %1$I.rollouts (run_id, '
 		'policy_step)', make_tables.schema);
-	-- A version, alone or in a run: a trainer's batch.  A run alone is much of the table, and steps of one lie together,
+	-- A version, alone or in a run: a trainer's batch.  A run alone is much of the table, and steps of one lie
+	-- together,
 	-- so that the least index will do; it is as wide as the table once rows were deleted and others took their place.
 	IF cardinality(ordered) > 1 THEN
 		EXECUTE format('CREATE INDEX ON %I.steps (%s)', make_tables.schema,
