@@ -233,7 +233,7 @@ BEGIN
 	TRUNCATE bad.kept;
 END $$;
 CREATE TABLE bad.kept (LIKE bad.clean INCLUDING ALL);
-SELECT bad.attach('bad.kept') > 30 AS attached;
+SELECT bad.attach('bad.kept') > 20 AS attached;
 SELECT * FROM bad.kept('triggers');
 SELECT * FROM bad.kept('refresh');
 -- A method of one's own that raises an error does so to whoever asks for it, not to
@@ -247,7 +247,7 @@ BEGIN
 END $$;
 SELECT stepadv.register_method('bad.touchy(stepadv.rollout_group)', requires => '{reward,value}', uses => '{value}');
 CREATE TABLE bad.own (LIKE bad.clean INCLUDING ALL);
-SELECT bad.attach('bad.own') > 30 AS attached, stepadv.maintain('bad.own', how => 'refresh');
+SELECT bad.attach('bad.own') > 20 AS attached, stepadv.maintain('bad.own', how => 'refresh');
 INSERT INTO bad.own SELECT * FROM bad.clean;
 UPDATE bad.own SET v = NULL WHERE task = 'task 2' AND id % 5 = 0;
 SELECT stepadv.refresh('bad.own');
