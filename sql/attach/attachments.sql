@@ -72,7 +72,8 @@ COMMENT ON COLUMN stepadv.attachment.rewards IS
 'names of the reward components, in their order in `rows`; NULL: there are none';
 COMMENT ON COLUMN stepadv.attachment.dimensions IS
 'names of the columns by which the views over time divide further; NULL: there are none';
-COMMENT ON COLUMN stepadv.attachment.watermark IS 'refreshed without triggers: the column that says when a row changed; NULL: triggers tell';
+COMMENT ON COLUMN stepadv.attachment.watermark IS
+'refreshed without triggers: the column that says when a row changed; NULL: triggers tell';
 COMMENT ON COLUMN stepadv.attachment.overlap IS 'with a watermark: how much later than it says a row may be committed';
 COMMENT ON COLUMN stepadv.attachment.seen IS
 'kept table, with a watermark: of each group how many rows were seen';
