@@ -280,7 +280,7 @@ SELECT n_views > 20 AS all_views, n_failed, first_error FROM bad.read_all('calls
 SELECT g, rollout_id, count(*) AS steps, count(grpo) AS grpo, count(gigpo) AS gigpo FROM bad.calls_compare GROUP BY 1, 2 ORDER BY 1, 2;
 -- An instance of a method that reads the components; the others do not mind them.
 SELECT stepadv.detach('bad.calls') > 20 AS detached;
-SELECT count(*) > 20 AS attached FROM stepadv.attach('bad.calls', '{g,sub}', 'r', 'n', action => 'act', reward => 'tool', columns => '{"step_id": "id", "rewards": ["tool", "answer"]}', views => '{all}', options => '{"methods": {"merged": {"method": "grpo", "rewards": {"tool": 1, "answer": 1}}}}');
+SELECT count(*) > 15 AS attached FROM stepadv.attach('bad.calls', '{g,sub}', 'r', 'n', action => 'act', reward => 'tool', columns => '{"step_id": "id", "rewards": ["tool", "answer"]}', views => '{all}', options => '{"methods": {"merged": {"method": "grpo", "rewards": {"tool": 1, "answer": 1}}}}');
 SELECT rollout_id, problem, methods, effect FROM bad.calls_problems WHERE problem ~ 'component';
 SELECT bool_and(grpo IS NOT NULL) AS grpo, count(merged) AS merged, count(*) AS steps FROM bad.calls_compare WHERE g = 1 AND rollout_id::text ~ '1$';
 -- Without advantages: the rollout with the step without an id.
