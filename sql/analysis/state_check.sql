@@ -7,5 +7,5 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 100
 AS 'MODULE_PATHNAME', 'stepadv_state_check';
 COMMENT ON FUNCTION stepadv.state_check(stepadv.rollout_group[], float8, integer) IS
 'does the state hide something? By groups of a task (16 or more), a row per state and action that min_rollouts took, '
-'surest first: by how much rollouts end better after it than others in the same states, z, and p, corrected for '
-'all rows. p < .05 (64 groups: .01): the state forgets it; not batch_td, graphgpo';
+'surest first: how much better rollouts end after it than others in the same states, z, p corrected for all '
+'rows. p < .05 (64 groups: .01): the state forgets it; not batch_td, graphgpo';

@@ -11,5 +11,5 @@ AS 'MODULE_PATHNAME', 'stepadv_history_td';
 COMMENT ON FUNCTION stepadv.history_td(stepadv.rollout_group, float8, float8, float8, float8, text,
 	stepadv.rollout_group, float8) IS
 'batch TD on the state and the set of (state, action) done before, for states that hide something; k: visits of '
-'the state behind it, NULL: .4 for values, 0 for advantages; return_weight: of what came beyond what was expected '
-'five steps later; errors as batch_td, history and decay as rtmc, normalise as grpo';
+'the state behind it, NULL: .4 for values, 0 for advantages; return_weight: of what came beyond expectation five '
+'steps later; errors as batch_td, history and decay as rtmc, normalise as grpo';

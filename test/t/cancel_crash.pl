@@ -228,10 +228,9 @@ sub load
 my $seed = 20261121;
 sub dice { $seed = ($seed * 1103515245 + 12345) % 2147483648; return int($seed / 65536) % $_[0]; }
 
-# In the header of version 2 are flags that say something else when they are flipped.
-for (['whole', '0A000 22P03'], ['whole_2', '0A000 22P03 fine'])
+# Flags in the header say something else when they are flipped, and 1 and 3 are both versions that are read.
+for my $table ('whole', 'whole_2')
 {
-	my ($table, $of_header) = @$_;
 	my $value = copy_out($table);
 	cmp_ok(length($value), '>', 800, "a value with every column: $table");
 	$node->safe_psql('postgres', 'TRUNCATE seen');
@@ -253,7 +252,7 @@ for (['whole', '0A000 22P03'], ['whole_2', '0A000 22P03 fine'])
 			push @flipped, $copy;
 		}
 	}
-	is(load('header', @flipped), $of_header, 'another version is not supported, any other change of counts and columns refused');
+	is(load('header', @flipped), '0A000 22P03 fine', 'another version is not supported, any other change of counts and columns refused');
 	@flipped = ();
 	for (1 .. 1500)
 	{
