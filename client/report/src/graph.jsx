@@ -2,7 +2,7 @@
 import { Graphviz } from "@hpcc-js/wasm-graphviz";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Zoomed, button } from "./zoom.jsx";
-import { brief, fitting, plural } from "./words.js";
+import { brief, fitting, is_complete, plural } from "./words.js";
 
 const most_nodes = 120;
 const inch = 72;
@@ -17,8 +17,7 @@ function state_graph(group, by_rollout) {
   const nodes = new Map();
   const edges = new Map();
   by_rollout.forEach((steps, r) => {
-    const { success, truncated } = group.rollouts[r];
-    const end = success == null || truncated ? "not known" : success ? "solved" : "failed";
+    const end = !is_complete(group.rollouts[r]) ? "not known" : group.rollouts[r].success ? "solved" : "failed";
     steps.forEach((step, i) => {
       const from = name(step);
       const to = i + 1 < steps.length ? name(steps[i + 1]) : end;
@@ -66,7 +65,7 @@ export function StateGraph({ group, by_rollout, lit, light, open, set_open }) {
       <g transform={`translate(0,${height}) scale(1,-1)`}>
         {(laid.edges ?? []).map((e, i) => {
           const edge = graph.edges[i];
-          const judged = [...edge.rollouts].filter((r) => group.rollouts[r].success != null);
+          const judged = [...edge.rollouts].filter((r) => is_complete(group.rollouts[r]));
           const good = judged.filter((r) => group.rollouts[r].success).length / (judged.length || 1);
           return (
             <path class={`edge${edge.rollouts.has(lit) ? " lit" : ""}`} d={path(e.pos)} marker-end="url(#arrow)" stroke-width={1 + Math.log2(edge.rollouts.size)}

@@ -2,7 +2,7 @@
 import { hierarchy, tree as tidy } from "d3-hierarchy";
 import { useMemo, useState } from "preact/hooks";
 import { Zoomed, button } from "./zoom.jsx";
-import { brief, fitting, plural } from "./words.js";
+import { brief, fitting, is_complete, plural } from "./words.js";
 
 // Nodes: { key, steps, rollouts, children }.  Steps are the same if state and action are.
 function grow(by_rollout) {
@@ -37,7 +37,7 @@ function fold(node, folded) {
 }
 
 function solved_share(group, rollouts) {
-  const judged = rollouts.filter((r) => group.rollouts[r].success != null);
+  const judged = rollouts.filter((r) => is_complete(group.rollouts[r]));
   return judged.length ? judged.filter((r) => group.rollouts[r].success).length / judged.length : null;
 }
 

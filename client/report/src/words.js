@@ -9,6 +9,9 @@ export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one
 export const outcome = (success, truncated) =>
   success == null ? (truncated ? "cut off" : "not judged") : success ? "solved" : "failed";
 
+// A rollout that was cut off before it succeeded says nothing of how its steps end: pictures leave it grey.
+export const is_complete = ({ success, truncated }) => success === true || (success === false && !truncated);
+
 // The first words of a text, on one line.
 export function brief(text, length = 80) {
   const line = (text ?? "").replace(/\s+/g, " ").trim();
