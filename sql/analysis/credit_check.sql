@@ -134,9 +134,10 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE
-		WHEN best_p IS NULL THEN format('nothing to compare in these %s groups: their outcomes, or those of each policy '
-			'within a group, are alike', groups)
-		WHEN best_p <= 0.05 AND is_best AND name = 'stateless' THEN 'among the best: the state adds nothing that can be shown'
+		WHEN best_p IS NULL THEN format('nothing to compare in these %s groups: their outcomes, or those '
+			'of each policy within a group, are alike', groups)
+		WHEN best_p <= 0.05 AND is_best AND name = 'stateless'
+			THEN 'among the best: the state adds nothing that can be shown'
 		WHEN best_p <= 0.05 THEN CASE WHEN is_best THEN 'among the best' ELSE 'worse' END
 		ELSE format('no step-level credit can be shown in these %s groups (p %s); rollout-level advantages are as good',
 			groups, ltrim(round(best_p::numeric, 2)::text, '0')) END

@@ -69,7 +69,8 @@ CREATE FUNCTION stepadv_internal.maj_at_k_combine(state stepadv_internal.aggrega
 	other stepadv_internal.aggregate_state) RETURNS stepadv_internal.aggregate_state
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_maj_at_k_combine';
-COMMENT ON FUNCTION stepadv_internal.maj_at_k_combine(stepadv_internal.aggregate_state, stepadv_internal.aggregate_state) IS
+COMMENT ON FUNCTION stepadv_internal.maj_at_k_combine(stepadv_internal.aggregate_state,
+	stepadv_internal.aggregate_state) IS
 'part of maj_at_k: two states';
 
 CREATE FUNCTION stepadv_internal.maj_at_k_final(state stepadv_internal.aggregate_state) RETURNS float8
@@ -100,7 +101,8 @@ CREATE FUNCTION stepadv_internal.best_at_k_combine(state stepadv_internal.aggreg
 	other stepadv_internal.aggregate_state) RETURNS stepadv_internal.aggregate_state
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'stepadv_best_at_k_combine';
-COMMENT ON FUNCTION stepadv_internal.best_at_k_combine(stepadv_internal.aggregate_state, stepadv_internal.aggregate_state) IS
+COMMENT ON FUNCTION stepadv_internal.best_at_k_combine(stepadv_internal.aggregate_state,
+	stepadv_internal.aggregate_state) IS
 'part of best_at_k: two states';
 
 CREATE FUNCTION stepadv_internal.best_at_k_final(state stepadv_internal.aggregate_state) RETURNS float8

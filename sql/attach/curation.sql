@@ -156,7 +156,8 @@ BEGIN
 	ELSIF curation_source.group_by IS NULL THEN
 		RAISE EXCEPTION 'the columns of the group of % are not known', source.full_name
 			USING ERRCODE = 'null_value_not_allowed',
-				HINT = 'Name them by group_by => ''{…}''. They are known of views made by attach or create_selection.';
+				HINT = 'Name them by group_by => ''{…}''. '
+					'They are known of views made by attach or create_selection.';
 	END IF;
 	IF curation_source.group_by = '{}' THEN
 		RAISE EXCEPTION 'group_by must name at least one column' USING ERRCODE = 'invalid_parameter_value';

@@ -266,8 +266,8 @@ COMMENT ON FUNCTION stepadv_internal.digest_query(stepadv_internal.attached, ste
 'part of attach: the query of the digests of all groups by division, with what is asked for: counts, methods, calls, '
 	'measures, horizons';
 
--- The relation d: k1, k2, …, the group's columns; d1, d2, …, all divisions; digest.  As kept, and of groups of which
--- that could not be made what is asked for.
+-- The relation d: k1, k2, …, the group's columns; d1, d2, …, all divisions; digest.  As kept, and of
+-- groups of which that could not be made what is asked for.
 CREATE FUNCTION stepadv_internal.digests(a stepadv_internal.attached, made stepadv_internal.made_method[],
 	parts text[]) RETURNS text
 LANGUAGE plpgsql STABLE

@@ -47,8 +47,8 @@ COMMENT ON FUNCTION stepadv_internal.fill_identities() IS
 'part of create_tables, a trigger BEFORE INSERT OR UPDATE OF columns, FOR EACH ROW, whose arguments say what these '
 'columns are: NULL state := signature_hash(observation), NULL next_state := signature_hash(next_observation), NULL '
 'action_hash := signature_hash(action_signature(tool, args, ok)) where tool is given (signature_hash([tool, args]) '
-'where that is other:…, which says nothing of the arguments), else signature_hash(action); what was given stays; what '
-'equals what would have been filled follows its text when an UPDATE changes that';
+'where that is other:…, which says nothing of the arguments), else signature_hash(action); what was given stays; '
+'what equals what would have been filled follows its text when an UPDATE changes that';
 
 -- A step is of a rollout that there is, and goes with it.
 CREATE FUNCTION stepadv_internal.check_rollout() RETURNS trigger
