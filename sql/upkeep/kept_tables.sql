@@ -131,6 +131,11 @@ DECLARE
 	changed regclass;
 	seen regclass;
 BEGIN
+	IF array_position((a).view_kinds, 'values') IS NULL THEN
+		RAISE EXCEPTION 'cannot maintain groups of %: there is no view of their values', (a).source
+			USING ERRCODE = 'undefined_object',
+				HINT = format('Make it first: SELECT * FROM stepadv.add_views(%L, ''{values}'').', (a).source);
+	END IF;
 	PERFORM stepadv_internal.refuse_names(schema, (a).prefix);
 	PERFORM stepadv_internal.refuse_tables(a, ARRAY[(a).rows], make_kept.watermark IS NULL);
 	fresh := stepadv_internal.create_view(schema, (a).prefix || '_fresh',

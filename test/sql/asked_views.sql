@@ -90,5 +90,10 @@ SELECT drop_views('steps', '{grpo}', 'two');
 SELECT count(*) FROM two_grpo;
 DROP VIEW reads_it;
 SELECT detach('steps') > 10 AS detached;
+-- What is kept is what _values shows.
+SELECT count(*) AS views FROM attach('steps', '{task}', 'run', 'n', reward => 'score', views => '{grpo}', prefix => 'few');
+SELECT maintain('steps');
+SELECT count(*) AS views FROM add_views('steps', '{values}');
+SELECT maintain('steps'), (SELECT count(*) FROM maintained()) AS maintained;
 DROP SCHEMA av, av_tables CASCADE;
 DROP ROLE av_reader;
