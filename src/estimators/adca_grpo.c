@@ -55,7 +55,7 @@ static const EstimateColumnType adca_grpo_columns[] = {
 static double
 call_of(const GroupColumns *group, uint32 step)
 {
-	double		score = group->turn_reward == NULL ? NAN : group->turn_reward[step];
+	double		score = step_turn_reward(group, step);
 
 	return score > 0 ? GOOD : score < 0 ? -GOOD : NAN;
 }

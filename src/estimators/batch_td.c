@@ -174,7 +174,7 @@ batch_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	if (parameters[SHRINK].choice == SHRINK_CHECK)
 		shrink_advantages(group, facts, batch_td_estimate, batch_td_columns, lengthof(batch_td_columns),
 						  parameters, lengthof(batch_td_parameters), SHRINK, columns);
-	normalise_own_steps(group, facts, parameters[NORMALISE].choice, columns[ADVANTAGE_COLUMN].number);
+	normalise_own_steps(group, facts, parameters[NORMALISE].choice, USUAL_EPSILON, columns[ADVANTAGE_COLUMN].number);
 }
 
 STEPADV_ESTIMATOR(batch_td, batch_td_parameters, batch_td_columns, batch_td_estimate)

@@ -23,6 +23,7 @@
 #include "arrays.h"
 #include "estimator.h"
 #include "estimators/episode.h"
+#include "estimators/own_steps.h"
 
 enum
 {
@@ -59,7 +60,7 @@ find_uncertainty(const GroupColumns *group, const RolloutFacts *facts)
 	{
 		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
 		{
-			u[i] = facts->judged[r] && group->turn_reward != NULL ? group->turn_reward[i] : NAN;
+			u[i] = facts->judged[r] ? step_turn_reward(group, i) : NAN;
 			if (!isnan(u[i]))
 			{
 				least = Min(least, u[i]);
@@ -98,11 +99,9 @@ empg_estimate(const GroupColumns *group, const RolloutFacts *facts,
 			  const ParameterValue *parameters, EstimateColumn *columns)
 {
 	NormaliseOptions options = {parameters[EMPG_NORMALISE].choice, parameters[EMPG_EPSILON].number, SINGLETON_ZERO, NULL};
-	NormaliseOptions centre = {NORMALISE_MEAN, 0, SINGLETON_ZERO, NULL};
 	double	   *bonus = columns[EMPG_BONUS].number;
 	double	   *advantage = columns[EMPG_ADVANTAGE].number;
 	double	   *u = find_uncertainty(group, facts);
-	int32	   *set = ALLOCATE_ARRAY(int32, group->n_steps);
 
 	find_scales(u, group->n_steps, parameters[EMPG_K].number, columns[EMPG_SCALE].number);
 	episode_advantages(group, facts, false, &options, advantage, NULL);
@@ -114,11 +113,10 @@ empg_estimate(const GroupColumns *group, const RolloutFacts *facts,
 		{
 			bonus[i] = i + 1 == end || isnan(u[i + 1]) ? 0 : exp(-parameters[EMPG_K_BONUS].number * u[i + 1]);
 			advantage[i] = advantage[i] * columns[EMPG_SCALE].number[i] + parameters[EMPG_BONUS_WEIGHT].number * bonus[i];
-			set[i] = facts->judged[r] ? 0 : NO_SET;
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
-	normalise(advantage, NULL, set, group->n_steps, 1, &centre, advantage, NULL);
+	normalise_own_steps(group, facts, NORMALISE_MEAN, 0, advantage);
 }
 
 STEPADV_ESTIMATOR_READING(empg, empg_parameters, empg_columns, empg_estimate, DEFECT_TURN_REWARD)

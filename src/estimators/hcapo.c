@@ -23,9 +23,9 @@
 
 #include "miscadmin.h"
 
-#include "arrays.h"
 #include "estimator.h"
 #include "estimators/episode.h"
+#include "estimators/own_steps.h"
 
 enum
 {
@@ -51,12 +51,6 @@ static const EstimateColumnType hcapo_columns[] = {
 	{"advantage", COLUMN_FLOAT8}
 };
 
-static inline double
-hindsight_score(const GroupColumns *group, uint32 step)
-{
-	return group->turn_reward == NULL ? NAN : group->turn_reward[step];
-}
-
 /* Relative to the rollout's largest, so that nothing underflows: only ratios count. */
 static void
 find_ratios(const GroupColumns *group, uint32 rollout, const ParameterValue *parameters, double *ratio)
@@ -70,11 +64,11 @@ find_ratios(const GroupColumns *group, uint32 rollout, const ParameterValue *par
 	uint32		n = 0;
 
 	for (uint32 i = begin; i < end; i++)
-		if (!isnan(hindsight_score(group, i)))
-			most = Max(most, hindsight_score(group, i));
+		if (!isnan(step_turn_reward(group, i)))
+			most = Max(most, step_turn_reward(group, i));
 	for (uint32 i = begin; i < end; i++)
 	{
-		ratio[i] = isnan(hindsight_score(group, i)) ? NAN : exp((hindsight_score(group, i) - most) / temperature);
+		ratio[i] = isnan(step_turn_reward(group, i)) ? NAN : exp((step_turn_reward(group, i) - most) / temperature);
 		if (!isnan(ratio[i]))
 		{
 			sum_add(&sum, ratio[i]);
@@ -111,17 +105,15 @@ hcapo_estimate(const GroupColumns *group, const RolloutFacts *facts,
 	NormaliseOptions options = {parameters[HCAPO_NORMALISE].choice, parameters[HCAPO_EPSILON].number, SINGLETON_ZERO, NULL};
 	double	   *hindsight = columns[HCAPO_HINDSIGHT].number;
 	double	   *advantage = columns[HCAPO_ADVANTAGE].number;
-	int32	   *set = ALLOCATE_ARRAY(int32, group->n_steps);
 
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{
-		for (uint32 i = group->first_step[r]; i < group->first_step[r + 1]; i++)
-			set[i] = facts->judged[r] ? 0 : NO_SET;
 		find_ratios(group, r, parameters, columns[HCAPO_RATIO].number);
 		find_q(group, r, facts->total[r], parameters, columns[HCAPO_RATIO].number, columns[HCAPO_Q].number);
 		CHECK_FOR_INTERRUPTS();
 	}
-	normalise(columns[HCAPO_Q].number, NULL, set, group->n_steps, 1, &options, hindsight, NULL);
+	memcpy(hindsight, columns[HCAPO_Q].number, group->n_steps * sizeof(double));
+	normalise_own_steps(group, facts, options.normalisation, options.epsilon, hindsight);
 	episode_advantages(group, facts, false, &options, advantage, NULL);
 	for (uint32 r = 0; r < group->n_rollouts; r++)
 	{

@@ -114,7 +114,7 @@ history_td_estimate(const GroupColumns *group, const RolloutFacts *facts,
 		levels_errors(&levels, &visits, &sign, options.prior, &table, &answers);
 	}
 	rtmc_table_columns(group, &table, columns);
-	normalise_own_steps(group, facts, parameters[NORMALISE].choice, columns[ADVANTAGE_COLUMN].number);
+	normalise_own_steps(group, facts, parameters[NORMALISE].choice, USUAL_EPSILON, columns[ADVANTAGE_COLUMN].number);
 }
 
 STEPADV_ESTIMATOR(history_td, history_td_parameters, history_td_columns, history_td_estimate)

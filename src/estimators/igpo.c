@@ -55,7 +55,7 @@ collect_rewards(const GroupColumns *group, const RolloutFacts *facts, bool separ
 
 		for (uint32 i = group->first_step[r]; i < end; i++)
 		{
-			x[i] = group->turn_reward == NULL || i + 1 == end ? NAN : group->turn_reward[i];
+			x[i] = i + 1 == end ? NAN : step_turn_reward(group, i);
 			set[i] = facts->judged[r] && !isnan(x[i]) ? 0 : NO_SET;
 		}
 		x[group->n_steps + r] = facts->total[r];

@@ -10,14 +10,11 @@
 #include "arrays.h"
 #include "estimators/own_steps.h"
 
-/* As GRPO's by default. */
-#define EPSILON 1e-6
-
 void
 normalise_own_steps(const GroupColumns *group, const RolloutFacts *facts, Normalisation normalisation,
-					double *advantage)
+					double epsilon, double *advantage)
 {
-	NormaliseOptions options = {normalisation, EPSILON, SINGLETON_ZERO, NULL};
+	NormaliseOptions options = {normalisation, epsilon, SINGLETON_ZERO, NULL};
 	int32	   *set;
 
 	if (normalisation == NORMALISE_NONE || group->n_steps == 0)

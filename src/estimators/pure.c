@@ -48,7 +48,7 @@ static const EstimateColumnType pure_columns[] = {
 static inline bool
 is_scored(const GroupColumns *group, uint32 step)
 {
-	return group->turn_reward != NULL && !isnan(group->turn_reward[step]);
+	return !isnan(step_turn_reward(group, step));
 }
 
 static double

@@ -190,6 +190,13 @@ rollout_is_truncated(const GroupColumns *group, uint32 rollout)
 	return group->truncated != NULL && group->truncated[rollout] == TRUNCATION_TRUE;
 }
 
+/* NaN: it has none */
+static inline double
+step_turn_reward(const GroupColumns *group, uint32 step)
+{
+	return group->turn_reward == NULL ? NAN : group->turn_reward[step];
+}
+
 /* 0-based step index -> which of its identities are NULL */
 static inline bool
 step_has_null(const GroupColumns *group, uint32 step, uint8 which)
